@@ -1,0 +1,93 @@
+// Package chattest is what the tests of every adapter share: a reply with all
+// of its fields set, and a handler with one public and one private command.
+package chattest
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"herald/internal/chat"
+)
+
+// FullReply is a Reply in which every string, found by reflection, is a marker
+// of its own, and the list of those markers. A renderer that shows them all
+// has forgotten no field.
+func FullReply() (chat.Reply, []string) {
+	var reply chat.Reply
+	var markers []string
+	fill(reflect.ValueOf(&reply).Elem(), &markers)
+	return reply, markers
+}
+
+func fill(v reflect.Value, markers *[]string) {
+	switch v.Kind() {
+	case reflect.String:
+		marker := fmt.Sprintf("marker%dq", len(*markers))
+		*markers = append(*markers, marker)
+		v.SetString(marker)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i), markers)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range v.Len() {
+			fill(v.Index(i), markers)
+		}
+	case reflect.Int:
+		v.SetInt(1)
+	default:
+		panic("chattest: a Reply now holds a " + v.Kind().String() + ", which FullReply cannot fill")
+	}
+}
+
+// Handler answers every request with Reply and remembers the requests.
+type Handler struct {
+	// Reply makes the answer; nil answers with the command's name as title.
+	Reply func(context.Context, chat.Request) chat.Reply
+
+	mu       sync.Mutex
+	requests []chat.Request
+}
+
+// Commands are a public one, "price"; one with an argument, "staked <wallet>";
+// a private one, "mylogins"; and a private one with moderators' forms,
+// "exists", "exists <user>", "exists <platform> <uid>".
+func (h *Handler) Commands() []chat.Command {
+	run := func(context.Context, chat.Request) (chat.Reply, error) { return chat.Reply{}, nil }
+	user := chat.Param{Name: "user", Summary: "Whom to ask about", Example: "123456789", Kind: chat.Person}
+	platform := chat.Param{Name: "platform", Summary: "Where they have the account", Example: "Telegram", Choices: []string{"Telegram", "Discord", "EVM"}}
+	uid := chat.Param{Name: "uid", Summary: "Their ID there", Example: "123456789"}
+	wallet := chat.Param{Name: "wallet", Summary: "The wallet's address", Example: "0x52908400098527886E0F7030069857D2E4169EE7"}
+	return []chat.Command{
+		{Name: "price", Summary: "The price", Visibility: chat.Public, Forms: []chat.Form{{}}, Run: run},
+		{Name: "staked", Summary: "Whether a wallet stakes", Visibility: chat.Public, Forms: []chat.Form{{Params: []chat.Param{wallet}}}, Run: run},
+		{Name: "mylogins", Summary: "Your logins", Visibility: chat.Private, Forms: []chat.Form{{}}, Run: run},
+		{Name: "exists", Summary: "Whether you are registered", Visibility: chat.Private, Forms: []chat.Form{
+			{},
+			{Params: []chat.Param{user}, Moderators: true},
+			{Params: []chat.Param{platform, uid}, Moderators: true},
+		}, Run: run},
+		{Name: "help", Aliases: []string{"start"}, Summary: "What I can do", Visibility: chat.Public, Forms: []chat.Form{{}}, Run: run},
+	}
+}
+
+// Handle remembers req and answers it.
+func (h *Handler) Handle(ctx context.Context, req chat.Request) chat.Reply {
+	h.mu.Lock()
+	h.requests = append(h.requests, req)
+	h.mu.Unlock()
+	if h.Reply == nil {
+		return chat.Reply{Title: req.Command}
+	}
+	return h.Reply(ctx, req)
+}
+
+// Requests are those handled so far.
+func (h *Handler) Requests() []chat.Request {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]chat.Request(nil), h.requests...)
+}

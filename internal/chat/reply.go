@@ -1,0 +1,108 @@
+package chat
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Tone is the drift of a Reply, for its colour or sign.
+type Tone int
+
+// The tones.
+const (
+	Neutral Tone = iota
+	// Positive is a yes.
+	Positive
+	// Negative is a no that was checked.
+	Negative
+	// Warning is an answer that could not be given, or not wholly.
+	Warning
+)
+
+// Reply is an answer, free of its platform. All of it is plain text: a
+// renderer escapes whatever its platform would take for markup, and shortens
+// what its platform has no room for, the longest section first, saying how
+// much it left out.
+type Reply struct {
+	Tone     Tone
+	Title    string
+	Text     string
+	Sections []Section
+	// Notes are small print, a line each.
+	Notes []string
+}
+
+// Section is a list of fields under an optional heading.
+type Section struct {
+	Heading string
+	Fields  []Field
+}
+
+// Field is one line of a Section. Either part may be empty.
+type Field struct{ Name, Value string }
+
+// Clean is the reply with every string fit to be shown: valid UTF-8, without
+// control characters, and no marks that turn the direction of writing. Each
+// renderer begins with it.
+func (r Reply) Clean() Reply {
+	clean := r
+	clean.Title = oneLine(r.Title)
+	clean.Text = oneLine(r.Text)
+	clean.Sections = make([]Section, len(r.Sections))
+	for i, s := range r.Sections {
+		clean.Sections[i] = Section{Heading: oneLine(s.Heading), Fields: make([]Field, len(s.Fields))}
+		for j, f := range s.Fields {
+			clean.Sections[i].Fields[j] = Field{Name: oneLine(f.Name), Value: oneLine(f.Value)}
+		}
+	}
+	clean.Notes = make([]string, len(r.Notes))
+	for i, n := range r.Notes {
+		clean.Notes[i] = oneLine(n)
+	}
+	return clean
+}
+
+// wordJoiner is invisible and forbids a break; it ends what a platform would
+// read as a mention or a link.
+const wordJoiner = '\u2060'
+
+// oneLine folds white space and drops what is not for the eye.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case r == wordJoiner:
+			return r
+		case r == utf8.RuneError, !unicode.IsGraphic(r):
+			return -1
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// Foreign makes text of a service or a user harmless in any platform: one
+// clean line of at most limit characters that neither mentions anybody nor
+// links anywhere. Every such text passes through it on its way into a Reply.
+func Foreign(s string, limit int) string {
+	if len(s) > 8*limit {
+		s = s[:8*limit]
+	}
+	s = oneLine(strings.ReplaceAll(s, string(wordJoiner), ""))
+	var b strings.Builder
+	count := 0
+	for _, r := range s {
+		if count == limit-1 && utf8.RuneCountInString(s) > limit {
+			b.WriteRune('…')
+			break
+		}
+		b.WriteRune(r)
+		count++
+		if strings.ContainsRune("@#/.:$<&", r) {
+			b.WriteRune(wordJoiner)
+		}
+	}
+	return b.String()
+}

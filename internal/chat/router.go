@@ -1,0 +1,198 @@
+package chat
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"time"
+)
+
+// Outcome is how a command ended, for logs and metrics.
+type Outcome string
+
+// The outcomes.
+const (
+	OK          Outcome = "ok"
+	Unknown     Outcome = "unknown"   // no such command
+	BadInput    Outcome = "bad_input" // the asker can mend it
+	Forbidden   Outcome = "forbidden" // a moderators' form
+	RateLimited Outcome = "rate_limited"
+	Unavailable Outcome = "unavailable" // a service could not answer
+	TimedOut    Outcome = "timed_out"
+	Panicked    Outcome = "panicked"
+)
+
+// Config is what a Router works with. All fields but Observe are required.
+type Config struct {
+	Commands []Command
+	// Operators may use moderators' forms everywhere.
+	Operators []User
+	// Timeout bounds one command.
+	Timeout   time.Duration
+	UserLimit Limiter
+	ChatLimit Limiter
+	// Explain words an error of a command for the asker. It never holds what
+	// the asker typed, an address or a secret.
+	Explain func(error) string
+	// Observe is told of every command that ended.
+	Observe func(platform Platform, command string, outcome Outcome, took time.Duration)
+	Log     *slog.Logger
+}
+
+// Router is the one way from Request to Reply: it finds the command, binds its
+// arguments, holds rate limits, rights and the time limit, and words errors.
+type Router struct {
+	Config
+	byName map[string]Command
+	salt   []byte
+}
+
+// NewRouter checks the table of commands and tells what is wrong in it.
+func NewRouter(c Config) (*Router, error) {
+	r := &Router{Config: c, byName: map[string]Command{}, salt: []byte(rand.Text())}
+	for _, cmd := range c.Commands {
+		if err := cmd.check(); err != nil {
+			return nil, err
+		}
+		for _, name := range append([]string{cmd.Name}, cmd.Aliases...) {
+			if _, taken := r.byName[name]; taken {
+				return nil, fmt.Errorf("two commands are named %q", name)
+			}
+			r.byName[name] = cmd
+		}
+	}
+	return r, nil
+}
+
+// Commands is the table as given.
+func (r *Router) Commands() []Command { return r.Config.Commands }
+
+// Handle implements Handler.
+func (r *Router) Handle(ctx context.Context, req Request) Reply {
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+
+	reply, outcome, err := r.answer(ctx, req)
+
+	name := req.Command
+	if _, known := r.byName[name]; !known {
+		name = "unknown"
+	}
+	took := time.Since(start)
+	attrs := []slog.Attr{
+		slog.String("id", req.ID),
+		slog.String("platform", string(req.From.Platform)),
+		slog.String("command", name),
+		slog.String("user", r.pseudonym(req.From)),
+		slog.String("outcome", string(outcome)),
+		slog.Duration("took", took),
+	}
+	level := slog.LevelInfo
+	if err != nil {
+		attrs = append(attrs, slog.Any("err", err))
+		level = slog.LevelWarn
+	}
+	r.Log.LogAttrs(ctx, level, "command", attrs...)
+	if r.Observe != nil {
+		r.Observe(req.From.Platform, name, outcome, took)
+	}
+	return reply
+}
+
+func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome Outcome, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			reply = Reply{Tone: Warning, Title: "Something went wrong", Text: "Reference " + req.ID + "."}
+			outcome, err = Panicked, fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	cmd, known := r.byName[req.Command]
+	if !known {
+		return Reply{Tone: Warning, Title: "Unknown command", Text: "See /help for what I can do."}, Unknown, nil
+	}
+	if wait := r.limited(ctx, req); wait > 0 {
+		text := fmt.Sprintf("Try again in %d s.", int(wait.Seconds())+1)
+		return Reply{Tone: Warning, Title: "Too many commands", Text: text}, RateLimited, nil
+	}
+	form, err := cmd.bind(&req)
+	if err != nil {
+		return r.explain(cmd, form, req, err)
+	}
+	if form.Moderators {
+		allowed, err := r.moderates(ctx, req)
+		if err != nil {
+			return r.explain(cmd, form, req, err)
+		}
+		if !allowed {
+			return Reply{Tone: Warning, Title: "For moderators only",
+				Text: "Only moderators of this chat may ask about others."}, Forbidden, nil
+		}
+	}
+	reply, err = cmd.Run(ctx, req)
+	if err != nil {
+		return r.explain(cmd, form, req, err)
+	}
+	return reply, OK, nil
+}
+
+func (r *Router) limited(ctx context.Context, req Request) time.Duration {
+	platform := string(req.From.Platform)
+	// An anonymous sender is limited by the chat alone: many share the name.
+	if req.From.ID != "" {
+		if wait := r.UserLimit.Allow(ctx, platform+" user "+req.From.ID); wait > 0 {
+			return wait
+		}
+	}
+	return r.ChatLimit.Allow(ctx, platform+" chat "+req.Chat)
+}
+
+func (r *Router) moderates(ctx context.Context, req Request) (bool, error) {
+	if req.From.ID != "" && slices.Contains(r.Operators, req.From) {
+		return true, nil
+	}
+	if req.Moderator == nil {
+		return false, nil
+	}
+	ok, err := req.Moderator(ctx)
+	if err != nil {
+		return false, fmt.Errorf("ask %s for the sender's rights: %w", req.From.Platform, err)
+	}
+	return ok, nil
+}
+
+// explain is the edge at which errors become words.
+func (r *Router) explain(cmd Command, form Form, req Request, err error) (Reply, Outcome, error) {
+	var input *InputError
+	switch {
+	case errors.As(err, &input):
+		fields := []Field{{"Write", cmd.Usage(form)}}
+		if len(form.Params) > 0 {
+			fields = append(fields, Field{"For example", cmd.Example(form)})
+		}
+		return Reply{Tone: Warning, Title: "That did not work", Text: input.Problem,
+			Sections: []Section{{Fields: fields}}}, BadInput, nil
+	default:
+		outcome := Unavailable
+		if errors.Is(err, context.DeadlineExceeded) {
+			outcome = TimedOut
+		}
+		return Reply{Tone: Warning, Title: "Could not be checked", Text: r.Explain(err),
+			Notes: []string{"Reference " + req.ID}}, outcome, err
+	}
+}
+
+// pseudonym joins one user's log lines of one run without naming them.
+func (r *Router) pseudonym(u User) string {
+	if u.ID == "" {
+		return "anonymous"
+	}
+	sum := sha256.Sum256(slices.Concat(r.salt, []byte(u.Platform), []byte{0}, []byte(u.ID)))
+	return hex.EncodeToString(sum[:6])
+}

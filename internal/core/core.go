@@ -1,0 +1,134 @@
+// Package core is what Herald knows about: prices, supplies, stakes, accounts
+// and logins, the errors with which a service fails to tell them, and the
+// cached Client that commands ask.
+//
+// It imports no source and no platform. A source is a small interface here and
+// a package of its own elsewhere; cmd/bot joins them.
+package core
+
+import (
+	"context"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
+)
+
+// Quote is the token's market price in USD. Numbers that the provider does
+// not have are not Valid.
+type Quote struct {
+	Price       decimal.Decimal
+	Change1h    decimal.NullDecimal // per cent
+	Change24h   decimal.NullDecimal // per cent
+	Change7d    decimal.NullDecimal // per cent
+	MarketCap   decimal.NullDecimal
+	Volume24h   decimal.NullDecimal
+	LastUpdated time.Time // as the provider says; zero if it does not
+}
+
+// Supply counts tokens. Total is above zero, Circulating between zero and it.
+type Supply struct {
+	Total       decimal.Decimal
+	Circulating decimal.Decimal
+}
+
+// Account is whether a person is registered with the partner's service. DID is
+// set if and only if they are; it is personal.
+type Account struct {
+	DID string
+}
+
+// Registered tells whether the account exists.
+func (a Account) Registered() bool { return a.DID != "" }
+
+// Login is one login of a person into a dapp.
+type Login struct {
+	Dapp     string
+	Platform string
+	At       time.Time
+}
+
+// Pool is one staking pool. Name may be empty.
+type Pool struct {
+	Address common.Address
+	Name    string
+}
+
+// PoolAmount is an amount of tokens in a pool.
+type PoolAmount struct {
+	Pool   Pool
+	Amount decimal.Decimal // tokens, above zero
+}
+
+// Stake is what one wallet has in the pools at one block.
+type Stake struct {
+	Block uint64
+	// Staked are the pools with a stake, in the order of the setting.
+	Staked []PoolAmount
+	// Unbonding is what is being withdrawn; it is not staked.
+	Unbonding []PoolAmount
+	// Checked counts the pools whose stake could be read.
+	Checked int
+	// Failed are the pools whose stake could not be read.
+	Failed []Pool
+	// UnbondingFailed are the pools whose withdrawals could not be read.
+	UnbondingFailed []Pool
+}
+
+// Outcome is the answer to "does this wallet stake?".
+type Outcome int
+
+// The three outcomes.
+const (
+	// Undetermined: no stake found, and not every pool could be read.
+	Undetermined Outcome = iota
+	// Staker: a stake was found; pools that failed do not change that.
+	Staker
+	// NotStaker: every pool was read and none holds a stake.
+	NotStaker
+)
+
+// Outcome tells which of the three it is.
+func (s Stake) Outcome() Outcome {
+	switch {
+	case len(s.Staked) > 0:
+		return Staker
+	case len(s.Failed) == 0 && s.Checked > 0:
+		return NotStaker
+	default:
+		return Undetermined
+	}
+}
+
+// Total is the sum of Staked, in tokens.
+func (s Stake) Total() decimal.Decimal {
+	total := decimal.Zero
+	for _, p := range s.Staked {
+		total = total.Add(p.Amount)
+	}
+	return total
+}
+
+// PriceSource asks a market data provider. A call does not retry, returns when
+// ctx is done, and fails with an *Error; so do those of the other sources.
+type PriceSource interface {
+	Quote(ctx context.Context) (Quote, error)
+}
+
+// SupplySource asks the supply host.
+type SupplySource interface {
+	Supply(ctx context.Context) (Supply, error)
+}
+
+// AccountSource asks the partner API.
+type AccountSource interface {
+	Account(ctx context.Context, id Identity) (Account, error)
+	// Logins are those of the past 30 days, in no order.
+	Logins(ctx context.Context, did string) ([]Login, error)
+}
+
+// StakingSource reads the pools. Pools that could not be read are told in the
+// Stake; an error means that none could.
+type StakingSource interface {
+	Stake(ctx context.Context, wallet common.Address) (Stake, error)
+}
