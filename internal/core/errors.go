@@ -10,10 +10,10 @@ type Service string
 
 // The services.
 const (
-	Partner  Service = "partner"
-	Price    Service = "price"
-	Supplies Service = "supply"
-	Chain    Service = "chain"
+	Partner     Service = "partner"
+	Price       Service = "price"
+	TokenSupply Service = "supply"
+	Chain       Service = "chain"
 )
 
 // Reason is why a service did not answer a question.

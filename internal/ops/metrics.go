@@ -1,0 +1,81 @@
+// Package ops is what operators see of a running bot: metrics, and whether it
+// lives and is ready. Nothing in it names a user, a chat, a wallet or an
+// argument.
+package ops
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"herald/internal/chat"
+	"herald/internal/core"
+)
+
+// Metrics counts what the bot does. It implements core.Observer.
+type Metrics struct {
+	registry *prometheus.Registry
+	commands *prometheus.HistogramVec
+	calls    *prometheus.HistogramVec
+	lookups  *prometheus.CounterVec
+	events   *prometheus.CounterVec
+}
+
+// NewMetrics makes an empty set, with the Go runtime's own figures.
+func NewMetrics() *Metrics {
+	seconds := []float64{.001, .005, .02, .1, .3, 1, 3, 10, 20}
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		commands: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "herald_command_seconds", Help: "Commands by outcome, from request to reply.", Buckets: seconds,
+		}, []string{"platform", "command", "outcome"}),
+		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "herald_service_call_seconds", Help: "Calls to services, each try by itself.", Buckets: seconds,
+		}, []string{"service", "outcome"}),
+		lookups: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "herald_lookups_total", Help: "Questions of commands and where their answers came from.",
+		}, []string{"question", "result"}),
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "herald_adapter_events_total", Help: "What happened on a chat platform, as the adapter's package names it.",
+		}, []string{"platform", "event"}),
+	}
+	m.registry.MustRegister(m.commands, m.calls, m.lookups, m.events,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Command counts a command that ended.
+func (m *Metrics) Command(platform chat.Platform, command string, outcome chat.Outcome, took time.Duration) {
+	m.commands.WithLabelValues(string(platform), command, string(outcome)).Observe(took.Seconds())
+}
+
+// Call implements core.Observer.
+func (m *Metrics) Call(service core.Service, outcome string, took time.Duration) {
+	m.calls.WithLabelValues(string(service), outcome).Observe(took.Seconds())
+}
+
+// Lookup implements core.Observer.
+func (m *Metrics) Lookup(question, result string) { m.lookups.WithLabelValues(question, result).Inc() }
+
+// Events counts what an adapter or a store names.
+func (m *Metrics) Events(part string) func(event string) {
+	return func(event string) { m.events.WithLabelValues(part, event).Inc() }
+}
+
+// ClockSkew exports how far the partner's clock is ahead of ours, once known.
+func (m *Metrics) ClockSkew(skew func() (time.Duration, bool)) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "herald_partner_clock_skew_seconds",
+		Help: "How far the partner API's clock is ahead of this machine's, by its Date header; 0 until measured.",
+	}, func() float64 {
+		d, _ := skew()
+		return d.Seconds()
+	}))
+}
+
+func (m *Metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
