@@ -65,7 +65,7 @@ func (r Reply) Clean() Reply {
 
 // wordJoiner is invisible and forbids a break; it ends what a platform would
 // read as a mention or a link.
-const wordJoiner = '\u2060'
+const wordJoiner = "\u2060"
 
 // oneLine folds white space and drops what is not for the eye.
 func oneLine(s string) string {
@@ -73,7 +73,7 @@ func oneLine(s string) string {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case r == wordJoiner:
+		case string(r) == wordJoiner:
 			return r
 		case r == utf8.RuneError, !unicode.IsGraphic(r):
 			return -1
@@ -83,26 +83,18 @@ func oneLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
+// defused breaks what every platform would make a mention or a link of.
+var defused = strings.NewReplacer("@", "@"+wordJoiner, "://", ":"+wordJoiner+"//")
+
 // Foreign makes text of a service or a user harmless in any platform: one
-// clean line of at most limit characters that neither mentions anybody nor
-// links anywhere. Every such text passes through it on its way into a Reply.
+// clean line of at most limit characters, without what platforms read as a
+// mention or a link; a renderer escapes the rest. Every such text passes
+// through it on its way into a Reply.
 func Foreign(s string, limit int) string {
-	if len(s) > 8*limit {
-		s = s[:8*limit]
+	// A character has at most four bytes.
+	s = oneLine(s[:min(len(s), 8*limit)])
+	if runes := []rune(s); len(runes) > limit {
+		s = string(runes[:limit-1]) + "…"
 	}
-	s = oneLine(strings.ReplaceAll(s, string(wordJoiner), ""))
-	var b strings.Builder
-	count := 0
-	for _, r := range s {
-		if count == limit-1 && utf8.RuneCountInString(s) > limit {
-			b.WriteRune('…')
-			break
-		}
-		b.WriteRune(r)
-		count++
-		if strings.ContainsRune("@#/.:$<&", r) {
-			b.WriteRune(wordJoiner)
-		}
-	}
-	return b.String()
+	return defused.Replace(s)
 }

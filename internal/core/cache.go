@@ -43,10 +43,18 @@ func newCache(maxItems int) *cache {
 	return &cache{items: gocache.New(gocache.NoExpiration, 0), max: maxItems, swept: time.Now()}
 }
 
-// put keeps an answer unless the cache is full of unexpired ones.
-func (c *cache) put(key string, snapshot any, ttl time.Duration) {
+// sharedQuestions counts those whose one answer always has a place, so that
+// many wallets cannot crowd out the price.
+const sharedQuestions = 2
+
+// put keeps an answer unless the cache is full.
+func (c *cache) put(key string, snapshot any, shared bool, ttl time.Duration) {
 	c.sweep()
-	if _, known := c.items.Get(key); !known && c.items.ItemCount() >= c.max {
+	room := c.max
+	if !shared {
+		room -= sharedQuestions
+	}
+	if _, known := c.items.Get(key); !known && c.items.ItemCount() >= room {
 		return
 	}
 	c.items.Set(key, snapshot, ttl)
@@ -126,7 +134,7 @@ func refresh[V any](ctx context.Context, c *Client, q question[V], key string, l
 	lifetime := q.ttl + q.staleFor
 	if q.shared {
 		if s, ok := loadShared[V](ctx, c.Store, key); ok && time.Since(s.At) < lifetime {
-			c.cache.put(key, s, lifetime-time.Since(s.At))
+			c.cache.put(key, s, q.shared, lifetime-time.Since(s.At))
 			if time.Since(s.At) < q.ttl {
 				return s, nil
 			}
@@ -142,7 +150,7 @@ func refresh[V any](ctx context.Context, c *Client, q question[V], key string, l
 	}
 	s := Snapshot[V]{Value: value, At: time.Now()}
 	if q.keep == nil || q.keep(value) {
-		c.cache.put(key, s, lifetime)
+		c.cache.put(key, s, q.shared, lifetime)
 		if q.shared {
 			saveShared(ctx, c.Store, key, s, lifetime)
 		}
