@@ -134,8 +134,9 @@ type InputError struct{ Problem string }
 
 func (e *InputError) Error() string { return "input: " + e.Problem }
 
-// bind chooses the form that req was written in and fills in its Args.
-func (c Command) bind(req *Request) (Form, error) {
+// bind chooses the form that req was written in and fills in its Args. With an
+// error, the forms are those the asker may have meant.
+func (c Command) bind(req *Request) ([]Form, error) {
 	if req.Target != nil && *req.Target == req.From && req.From.ID != "" {
 		req.Target = nil
 	}
@@ -146,10 +147,10 @@ func (c Command) bind(req *Request) (Form, error) {
 	for _, f := range c.Forms {
 		if args, ok := f.args(*req); ok {
 			req.Args = args
-			return f, f.checkChoices(args)
+			return []Form{f}, f.checkChoices(args)
 		}
 	}
-	return c.Forms[0], &InputError{c.mismatch(*req)}
+	return c.Forms, &InputError{c.mismatch(*req)}
 }
 
 // mismatch words why no form fits.

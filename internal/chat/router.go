@@ -121,14 +121,14 @@ func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome 
 		text := fmt.Sprintf("Try again in %d s.", int(wait.Seconds())+1)
 		return Reply{Tone: Warning, Title: "Too many commands", Text: text}, RateLimited, nil
 	}
-	form, err := cmd.bind(&req)
+	forms, err := cmd.bind(&req)
 	if err != nil {
-		return r.explain(cmd, form, req, err)
+		return r.explain(cmd, forms, req, err)
 	}
-	if form.Moderators {
+	if forms[0].Moderators {
 		allowed, err := r.moderates(ctx, req)
 		if err != nil {
-			return r.explain(cmd, form, req, err)
+			return r.explain(cmd, forms, req, err)
 		}
 		if !allowed {
 			return Reply{Tone: Warning, Title: "For moderators only",
@@ -137,7 +137,7 @@ func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome 
 	}
 	reply, err = cmd.Run(ctx, req)
 	if err != nil {
-		return r.explain(cmd, form, req, err)
+		return r.explain(cmd, forms, req, err)
 	}
 	return reply, OK, nil
 }
@@ -168,24 +168,25 @@ func (r *Router) moderates(ctx context.Context, req Request) (bool, error) {
 }
 
 // explain is the edge at which errors become words.
-func (r *Router) explain(cmd Command, form Form, req Request, err error) (Reply, Outcome, error) {
+func (r *Router) explain(cmd Command, forms []Form, req Request, err error) (Reply, Outcome, error) {
 	var input *InputError
-	switch {
-	case errors.As(err, &input):
-		fields := []Field{{"Write", cmd.Usage(form)}}
-		if len(form.Params) > 0 {
-			fields = append(fields, Field{"For example", cmd.Example(form)})
+	if errors.As(err, &input) {
+		var fields []Field
+		for _, f := range forms {
+			fields = append(fields, Field{"Write", cmd.Usage(f)})
+			if len(f.Params) > 0 {
+				fields = append(fields, Field{"For example", cmd.Example(f)})
+			}
 		}
 		return Reply{Tone: Warning, Title: "That did not work", Text: input.Problem,
 			Sections: []Section{{Fields: fields}}}, BadInput, nil
-	default:
-		outcome := Unavailable
-		if errors.Is(err, context.DeadlineExceeded) {
-			outcome = TimedOut
-		}
-		return Reply{Tone: Warning, Title: "Could not be checked", Text: r.Explain(err),
-			Notes: []string{"Reference " + req.ID}}, outcome, err
 	}
+	outcome := Unavailable
+	if errors.Is(err, context.DeadlineExceeded) {
+		outcome = TimedOut
+	}
+	return Reply{Tone: Warning, Title: "Could not be checked", Text: r.Explain(err),
+		Notes: []string{"Reference " + req.ID}}, outcome, err
 }
 
 // pseudonym joins one user's log lines of one run without naming them.

@@ -93,12 +93,14 @@ func NewIdentity(platform, uid string) (Identity, error) {
 func ParseWallet(s string) (common.Address, error) {
 	const form = "A wallet is 0x and 40 hexadecimal digits, 42 characters in all."
 	switch digits, prefixed := strings.CutPrefix(s, "0x"); {
+	case strings.ContainsFunc(s, func(r rune) bool { return r < '!' || r > '~' }):
+		return common.Address{}, invalidf("That has characters in it that no address has, perhaps ones that cannot be seen. %s", form)
 	case strings.Contains(s, "."):
 		return common.Address{}, invalidf("Names are not looked up, only addresses. %s", form)
 	case !prefixed:
 		return common.Address{}, invalidf("That does not begin with 0x. %s", form)
 	case len(digits) != 40:
-		return common.Address{}, invalidf("That has %d characters. %s", len([]rune(s)), form)
+		return common.Address{}, invalidf("That has %d characters. %s", len(s), form)
 	case !evmAddress.MatchString(s):
 		return common.Address{}, invalidf("That has other characters than 0 to 9 and a to f. %s", form)
 	case strings.ToLower(digits) != digits && strings.ToUpper(digits) != digits && common.HexToAddress(s).Hex() != s:

@@ -1,0 +1,299 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
+
+	"herald/internal/core"
+)
+
+// world is a set of sources whose answers a test can change.
+type world struct {
+	mu    sync.Mutex
+	calls atomic.Int64
+	quote func(context.Context) (core.Quote, error)
+	stake func(context.Context) (core.Stake, error)
+	login []core.Login
+}
+
+func (w *world) Quote(ctx context.Context) (core.Quote, error) {
+	w.calls.Add(1)
+	w.mu.Lock()
+	answer := w.quote
+	w.mu.Unlock()
+	return answer(ctx)
+}
+
+func (w *world) price(answer func(context.Context) (core.Quote, error)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.quote = answer
+}
+
+func (w *world) Supply(context.Context) (core.Supply, error) { return core.Supply{}, nil }
+
+func (w *world) Stake(ctx context.Context, _ common.Address) (core.Stake, error) {
+	w.calls.Add(1)
+	return w.stake(ctx)
+}
+
+func (w *world) Account(context.Context, core.Identity) (core.Account, error) {
+	return core.Account{}, nil
+}
+
+func (w *world) Logins(context.Context, string) ([]core.Login, error) { return w.login, nil }
+
+type silent struct{}
+
+func (silent) Call(core.Service, string, time.Duration) {}
+func (silent) Lookup(string, string)                    {}
+
+func newClient(w *world) *core.Client {
+	return core.NewClient(core.ClientConfig{
+		Price: w, Supply: w, Accounts: w, Staking: w,
+		PriceTTL: 30 * time.Second, SupplyTTL: 5 * time.Minute, StakeTTL: time.Minute,
+		ExistsTTL: time.Minute, LoginsTTL: time.Minute, StaleFor: time.Hour,
+		MaxItems: 5, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second,
+		Observer: silent{},
+	})
+}
+
+func priced(n int64) func(context.Context) (core.Quote, error) {
+	return func(context.Context) (core.Quote, error) { return core.Quote{Price: decimal.NewFromInt(n)}, nil }
+}
+
+func down(context.Context) (core.Quote, error) {
+	return core.Quote{}, &core.Error{Service: core.Price, Reason: core.Unreachable, Err: errors.New("down")}
+}
+
+func hung(ctx context.Context) (core.Quote, error) {
+	<-ctx.Done()
+	return core.Quote{}, ctx.Err()
+}
+
+func reasonOf(err error) core.Reason {
+	var e *core.Error
+	if errors.As(err, &e) {
+		return e.Reason
+	}
+	return ""
+}
+
+func TestSimultaneousAskersShareOneCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{quote: func(context.Context) (core.Quote, error) {
+			time.Sleep(time.Second)
+			return core.Quote{Price: decimal.NewFromInt(7)}, nil
+		}}
+		c := newClient(w)
+		var askers sync.WaitGroup
+		for range 1000 {
+			askers.Go(func() {
+				if q, err := c.Quote(t.Context()); err != nil || q.Value.Price.IntPart() != 7 {
+					t.Errorf("got %v, %v", q, err)
+				}
+			})
+		}
+		askers.Wait()
+		if n := w.calls.Load(); n != 1 {
+			t.Errorf("%d calls, want 1", n)
+		}
+	})
+}
+
+func TestCallGoesOnWhenItsFirstAskerGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{quote: func(ctx context.Context) (core.Quote, error) {
+			select {
+			case <-time.After(3 * time.Second):
+				return core.Quote{Price: decimal.NewFromInt(7)}, nil
+			case <-ctx.Done():
+				return core.Quote{}, ctx.Err()
+			}
+		}}
+		c := newClient(w)
+		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		go func() {
+			if _, err := c.Quote(impatient); reasonOf(err) != core.SlowAnswer {
+				t.Errorf("the impatient asker got %v", err)
+			}
+		}()
+		synctest.Wait()
+		if _, err := c.Quote(t.Context()); err != nil {
+			t.Errorf("the patient asker got %v", err)
+		}
+		if n := w.calls.Load(); n != 1 {
+			t.Errorf("%d calls, want 1", n)
+		}
+	})
+}
+
+func TestLastGoodPriceStandsInMarkedWhileTheSourceFailsAndNotLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{quote: priced(7)}
+		c := newClient(w)
+		first, _ := c.Quote(t.Context())
+
+		w.price(down)
+		time.Sleep(31 * time.Second)
+		old, err := c.Quote(t.Context())
+		if err != nil || !old.Stale || !old.At.Equal(first.At) {
+			t.Errorf("while failing: %+v, %v", old, err)
+		}
+		time.Sleep(time.Hour)
+		if _, err := c.Quote(t.Context()); err == nil {
+			t.Error("past STALE_FOR the old price is still shown")
+		}
+		w.price(priced(8))
+		time.Sleep(30 * time.Second)
+		if q, err := c.Quote(t.Context()); err != nil || q.Stale || q.Value.Price.IntPart() != 8 {
+			t.Errorf("after the fault: %+v, %v", q, err)
+		}
+	})
+}
+
+func TestHungSourceIsGivenUpAfterTheCallTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClient(&world{quote: hung})
+		start := time.Now()
+		_, err := c.Quote(t.Context())
+		if reasonOf(err) != core.SlowAnswer || time.Since(start) != 5*time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestDeadServiceIsNotAskedForEveryCommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{quote: down}
+		c := newClient(w)
+		for range 1000 {
+			if _, err := c.Quote(t.Context()); err == nil {
+				t.Fatal("a dead service gave a price")
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if n := w.calls.Load(); n > 20 {
+			t.Errorf("%d calls in 10 s, want at most 20", n)
+		}
+	})
+}
+
+func TestRetryAfterIsObeyedUpToACap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{quote: func(context.Context) (core.Quote, error) {
+			return core.Quote{}, &core.Error{Service: core.Price, Reason: core.Limited, RetryAfter: 24 * time.Hour, Err: errors.New("429")}
+		}}
+		c := newClient(w)
+		for range 299 {
+			c.Quote(t.Context())
+			time.Sleep(time.Second)
+		}
+		if n := w.calls.Load(); n != 1 {
+			t.Errorf("%d calls within five minutes, want 1", n)
+		}
+		w.price(priced(7))
+		time.Sleep(2 * time.Second)
+		if _, err := c.Quote(t.Context()); err != nil {
+			t.Errorf("after the cap: %v", err)
+		}
+	})
+}
+
+func TestRetriesStayWithinTenPerCentOfTheCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n atomic.Int64
+		w := &world{stake: func(context.Context) (core.Stake, error) {
+			if n.Add(1)%3 == 0 {
+				return core.Stake{}, &core.Error{Service: core.Chain, Reason: core.Unreachable, Err: errors.New("flaky")}
+			}
+			return core.Stake{Checked: 1}, nil
+		}}
+		c := newClient(w)
+		const commands = 600
+		for i := range commands {
+			c.Stake(t.Context(), common.BigToAddress(decimal.NewFromInt(int64(i)).BigInt()))
+		}
+		if calls := w.calls.Load(); calls <= commands || calls > commands*11/10+1 {
+			t.Errorf("%d calls for %d commands", calls, commands)
+		}
+	})
+}
+
+func TestIncompleteStakeIsNotCached(t *testing.T) {
+	w := &world{stake: func(context.Context) (core.Stake, error) {
+		return core.Stake{Checked: 20, Failed: []core.Pool{{}}}, nil
+	}}
+	c := newClient(w)
+	c.Stake(t.Context(), common.Address{1})
+	c.Stake(t.Context(), common.Address{1})
+	if n := w.calls.Load(); n != 2 {
+		t.Errorf("%d calls, want 2", n)
+	}
+}
+
+func TestCacheHoldsNoMoreThanItsBound(t *testing.T) {
+	w := &world{stake: func(context.Context) (core.Stake, error) { return core.Stake{Checked: 21}, nil }}
+	c := newClient(w)
+	for range 2 {
+		for i := range byte(5) {
+			c.Stake(t.Context(), common.Address{i})
+		}
+	}
+	if n := w.calls.Load(); n != 7 {
+		t.Errorf("%d calls for 5 wallets asked twice with room for 3, want 7", n)
+	}
+	w.price(priced(7))
+	c.Quote(t.Context())
+	c.Quote(t.Context())
+	if n := w.calls.Load(); n != 8 {
+		t.Error("a cache full of wallets has no place for the price")
+	}
+}
+
+func TestCallersOwnWhatTheyAreGiven(t *testing.T) {
+	w := &world{login: []core.Login{{Dapp: "a", At: time.Unix(1, 0)}, {Dapp: "b", At: time.Unix(2, 0)}}}
+	c := newClient(w)
+	first, _ := c.Logins(t.Context(), "did:x:y")
+	if first.Value[0].Dapp != "b" {
+		t.Errorf("the newest login is not first: %v", first.Value)
+	}
+	first.Value[0].Dapp = "changed"
+	if again, _ := c.Logins(t.Context(), "did:x:y"); again.Value[0].Dapp != "b" {
+		t.Error("a caller changed the cached answer")
+	}
+}
+
+func TestPanicOfASourceIsItsFailure(t *testing.T) {
+	c := newClient(&world{quote: func(context.Context) (core.Quote, error) { panic("boom") }})
+	if _, err := c.Quote(t.Context()); reasonOf(err) != core.Malformed {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStakeOutcome(t *testing.T) {
+	found := []core.PoolAmount{{Amount: decimal.NewFromInt(1)}}
+	for name, test := range map[string]struct {
+		stake core.Stake
+		want  core.Outcome
+	}{
+		"found everywhere":             {core.Stake{Staked: found, Checked: 21}, core.Staker},
+		"found although others failed": {core.Stake{Staked: found, Checked: 1, Failed: make([]core.Pool, 20)}, core.Staker},
+		"none, all read":               {core.Stake{Checked: 21}, core.NotStaker},
+		"none, one not read":           {core.Stake{Checked: 20, Failed: make([]core.Pool, 1)}, core.Undetermined},
+		"nothing read":                 {core.Stake{}, core.Undetermined},
+	} {
+		if got := test.stake.Outcome(); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
