@@ -139,7 +139,9 @@ func write(b *bytes.Buffer, line string, r chat.Reply) {
 }
 
 func TestTranscripts(t *testing.T) {
-	failed := func(s core.Service, r core.Reason) error { return &core.Error{Service: s, Reason: r, Err: errors.New("inner")} }
+	failed := func(s core.Service, r core.Reason) error {
+		return &core.Error{Service: s, Reason: r, Err: errors.New("inner")}
+	}
 	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 	for name, test := range map[string]struct {
 		change func(*answers)
