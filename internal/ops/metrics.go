@@ -76,6 +76,14 @@ func (m *Metrics) ClockSkew(skew func() (time.Duration, bool)) {
 	}))
 }
 
+// RedisFallbacks exports how many decisions were made without Redis.
+func (m *Metrics) RedisFallbacks(count func() uint64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "herald_redis_fallbacks_total",
+		Help: "Decisions that this process made alone because Redis did not answer.",
+	}, func() float64 { return float64(count()) }))
+}
+
 func (m *Metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }

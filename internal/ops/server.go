@@ -79,5 +79,11 @@ func (s *Server) Serve() error {
 	return nil
 }
 
-// Close lets the requests in hand end until ctx is done, and closes.
-func (s *Server) Close(ctx context.Context) error { return s.http.Shutdown(ctx) }
+// Close stops listening and gives the requests in hand a second to end.
+func (s *Server) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err != nil {
+		_ = s.http.Close()
+	}
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"io"
+	"log/slog"
+	"slices"
+	"time"
+
+	"herald/commands"
+	"herald/internal/chat"
+	"herald/internal/config"
+	"herald/internal/core"
+	"herald/internal/market"
+	"herald/internal/ops"
+	"herald/internal/partner"
+	"herald/internal/redact"
+	"herald/internal/staking"
+	"herald/internal/state"
+	"herald/internal/supply"
+)
+
+// maxConns bounds the connections to each service. It is no less than the
+// calls that core makes at a time.
+const maxConns = 32
+
+// deliveryTime is how long an answer may take from its command to the chat,
+// the command's own time apart; an update in hand for longer is taken to be
+// abandoned.
+const deliveryTime = 10 * time.Minute
+
+// sources are the clients of the services.
+type sources struct {
+	partner *partner.Client
+	market  *market.Client
+	supply  *supply.Client
+	staking *staking.Client
+}
+
+func newSources(cfg *config.Config) (sources, error) {
+	timeout := cfg.Limits.UpstreamTimeout
+	chain, err := staking.New(staking.Config{
+		RPCURL:        cfg.Chain.RPCURL,
+		ChainID:       cfg.Chain.ID,
+		Pools:         cfg.Chain.Pools,
+		Method:        cfg.Chain.StakeMethod,
+		PendingMethod: cfg.Chain.PendingMethod,
+		Multicall:     cfg.Chain.Multicall,
+		Decimals:      int32(cfg.Token.Decimals),
+		Timeout:       timeout,
+		MaxConns:      maxConns,
+	})
+	if err != nil {
+		return sources{}, err
+	}
+	return sources{
+		partner: partner.New(partner.Config{
+			BaseURL:       cfg.Partner.URL,
+			AppID:         cfg.Partner.AppID,
+			SecretKey:     cfg.Partner.SecretKey.Reveal(),
+			NotFoundCodes: cfg.Partner.NotFoundCodes,
+			Timeout:       timeout,
+			MaxConns:      maxConns,
+		}),
+		market: market.New(market.Config{
+			URL:      cfg.Price.URL,
+			Key:      cfg.Price.APIKey.Reveal(),
+			By:       cfg.Price.By,
+			Token:    cfg.Price.Token,
+			Symbol:   cfg.Token.Symbol,
+			Timeout:  timeout,
+			MaxConns: maxConns,
+		}),
+		supply:  supply.New(supply.Config{URL: cfg.SupplyURL, Timeout: timeout, MaxConns: maxConns}),
+		staking: chain,
+	}, nil
+}
+
+// shared is the state of this process or of all replicas.
+type shared interface {
+	chat.Dedup
+	Limiter(perMinute int) chat.Limiter
+}
+
+// bot is everything behind the adapters.
+type bot struct {
+	log     *slog.Logger
+	metrics *ops.Metrics
+	sources sources
+	state   shared
+	router  *chat.Router
+	// ping asks the Redis of state; nil without one.
+	ping  func(context.Context) (detail string, err error)
+	close func()
+}
+
+// assemble wires the way from Request to Reply. It contacts nothing.
+func assemble(cfg *config.Config, log *slog.Logger) (*bot, error) {
+	from, err := newSources(cfg)
+	if err != nil {
+		return nil, err
+	}
+	b := &bot{log: log, metrics: ops.NewMetrics(), sources: from, close: func() {}}
+	b.metrics.ClockSkew(from.partner.Skew)
+
+	var store core.Store
+	claim := cfg.Limits.CommandTimeout + deliveryTime
+	b.state = state.NewMemory(claim)
+	if cfg.RedisURL.IsSet() {
+		salt := sha256.Sum256([]byte("herald state " + cfg.Partner.SecretKey.Reveal()))
+		redis, err := state.NewRedis(state.RedisConfig{URL: cfg.RedisURL.Reveal(), Salt: salt[:], Claim: claim, Log: log})
+		if err != nil {
+			return nil, err
+		}
+		b.state, store = redis, redis
+		b.ping = func(ctx context.Context) (string, error) { return "", redis.Ping(ctx) }
+		b.close = func() { _ = redis.Close() }
+		b.metrics.RedisFallbacks(redis.Fallbacks)
+	}
+
+	client := core.NewClient(core.ClientConfig{
+		Price:       from.market,
+		Supply:      from.supply,
+		Accounts:    from.partner,
+		Staking:     from.staking,
+		PriceTTL:    cfg.Cache.PriceTTL,
+		SupplyTTL:   cfg.Cache.SupplyTTL,
+		StakeTTL:    cfg.Cache.StakeTTL,
+		ExistsTTL:   cfg.Cache.ExistsTTL,
+		LoginsTTL:   cfg.Cache.LoginsTTL,
+		StaleFor:    cfg.Cache.StaleFor,
+		MaxItems:    cfg.Cache.MaxItems,
+		CallTimeout: cfg.Limits.UpstreamTimeout,
+		Timeout:     cfg.Limits.CommandTimeout,
+		Store:       store,
+		Observer:    b.metrics,
+	})
+	b.router, err = chat.NewRouter(chat.Config{
+		Commands:  commands.All(client, commands.Token{Symbol: cfg.Token.Symbol}),
+		Operators: slices.Clone(cfg.Operators),
+		Timeout:   cfg.Limits.CommandTimeout,
+		UserLimit: b.state.Limiter(cfg.Limits.UserPerMinute),
+		ChatLimit: b.state.Limiter(cfg.Limits.ChatPerMinute),
+		Explain:   commands.Explain,
+		Observe:   b.metrics.Command,
+		Log:       log,
+	})
+	return b, err
+}
+
+// newLogger logs to w, with every known secret struck out.
+func newLogger(cfg *config.Config, w io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: cfg.Log.Level}
+	var handler slog.Handler = slog.NewTextHandler(w, options)
+	if cfg.Log.JSON {
+		handler = slog.NewJSONHandler(w, options)
+	}
+	return slog.New(redact.New(cfg.Secrets()).Handler(handler))
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"herald/internal/chat"
+	"herald/internal/config"
+	"herald/internal/sandbox"
+	"herald/internal/terminal"
+)
+
+// demo runs the whole bot against stand-ins, and a chat in the terminal.
+func demo(ctx context.Context, p process) (err error) {
+	world, err := sandbox.Start()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, world.Close()) }()
+	cfg, err := config.Load(demoSettings(world), "")
+	if err != nil {
+		return err
+	}
+	bot, err := assemble(cfg, newLogger(cfg, p.stderr))
+	if err != nil {
+		return err
+	}
+	defer bot.close()
+
+	fmt.Fprint(p.stderr, demoGreeting(world))
+	console := terminal.New(terminal.Config{
+		In:      p.stdin,
+		Out:     p.stdout,
+		Handler: simulated{bot.router},
+		Askers: []terminal.Asker{
+			{Name: "registered", User: telegramUser(world.World.Registered)},
+			{Name: "unregistered", User: telegramUser(world.World.Unregistered)},
+			{Name: "moderator", User: telegramUser(world.World.Newcomer), Moderator: true},
+		},
+		Prompt: isTerminal(p.stdin),
+	})
+	return console.Run(ctx)
+}
+
+// demoSettings are the settings with which a bot asks the stand-ins. One
+// person at a keyboard, or a script at their pipe, is no crowd to be limited.
+func demoSettings(s *sandbox.Sandbox) []string {
+	var pools []string
+	for _, pool := range s.World.Pools {
+		pools = append(pools, pool.Address.Hex())
+	}
+	return []string{
+		"PARTNER_BASE_URL=" + s.Partner.URL(),
+		"PARTNER_APP_ID=" + s.AppID,
+		"PARTNER_SECRET_KEY=" + s.SecretKey,
+		"PRICE_API_URL=" + s.Price.URL(),
+		"PRICE_API_KEY=" + s.PriceKey,
+		"PRICE_TOKEN_ID=" + sandbox.TokenID,
+		"SUPPLY_URL=" + s.Supply.URL(),
+		"EVM_RPC_URL=" + s.Chain.URL(),
+		fmt.Sprintf("EVM_CHAIN_ID=%d", sandbox.ChainID),
+		"STAKING_POOLS=" + strings.Join(pools, ","),
+		"STAKING_METHOD=" + sandbox.StakingMethod,
+		"STAKING_PENDING_METHOD=" + sandbox.PendingMethod,
+		"TOKEN_SYMBOL=" + sandbox.Symbol,
+		"RATE_LIMIT_USER=1000000",
+		"RATE_LIMIT_CHAT=1000000",
+		"LOG_LEVEL=error",
+	}
+}
+
+func demoGreeting(s *sandbox.Sandbox) string {
+	return fmt.Sprintf(`This is Herald with simulated services: nothing here is real. Try
+  /price, /supply, /mylogins, /exists, /help
+  /staked %s   a wallet that stakes
+  /staked %s   one that does not
+  /exists %s   about somebody else, once you are a moderator
+You are asking as "registered". To ask as another: /as unregistered, /as moderator, /as registered
+
+`, s.World.Staker.Hex(), s.World.Idle.Hex(), s.World.Registered.UID("Telegram"))
+}
+
+func telegramUser(p sandbox.Person) chat.User {
+	return chat.User{Platform: "telegram", ID: p.UID("Telegram")}
+}
+
+// simulated marks every answer.
+type simulated struct{ chat.Handler }
+
+func (s simulated) Handle(ctx context.Context, req chat.Request) chat.Reply {
+	reply := s.Handler.Handle(ctx, req)
+	reply.Notes = append(reply.Notes, "Simulated: the services behind this answer are stand-ins.")
+	return reply
+}
+
+// isTerminal tells whether somebody types there.
+func isTerminal(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,151 @@
+// Command bot is Herald: it answers slash commands in Telegram groups and
+// Discord servers. See README.md for its use and config.example.env for its
+// settings.
+//
+// This package is the wiring: flags, signals and exit codes. It is the only
+// one that knows every other.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+
+	"herald/internal/config"
+)
+
+// The exit codes.
+const (
+	exitOK       = 0
+	exitFailed   = 1
+	exitMistaken = 2 // in the command line or the settings
+)
+
+// version and commit are set by the linker.
+var version, commit = "dev", ""
+
+const usage = `Herald answers slash commands in Telegram groups and Discord servers.
+
+  bot [run]     serve every platform whose token is set
+  bot demo      try it here, with nothing configured
+  bot check     ask every configured service one harmless question
+  bot version   version, commit and Go version
+
+  --env-file FILE   read settings from a file of KEY=value lines; the
+                    environment wins. config.example.env lists them all.
+`
+
+// process is what a run of the program has from outside.
+type process struct {
+	environ []string
+	stdin   io.Reader
+	stdout  io.Writer
+	stderr  io.Writer
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	code := start(ctx, os.Args[1:], process{os.Environ(), os.Stdin, os.Stdout, os.Stderr})
+	stop()
+	os.Exit(code)
+}
+
+// start runs the program until it is done or ctx is, and returns its exit code.
+func start(ctx context.Context, args []string, p process) int {
+	name, envFile, err := parseArgs(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(p.stdout, usage)
+		return exitOK
+	}
+	if err == nil {
+		err = command(ctx, name, envFile, p)
+	}
+	var mistakes config.Mistakes
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &mistakes):
+		fmt.Fprintln(p.stderr, err)
+		return exitMistaken
+	case errors.As(err, new(usageError)):
+		fmt.Fprintf(p.stderr, "bot: %v\n\n%s", err, usage)
+		return exitMistaken
+	default:
+		fmt.Fprintf(p.stderr, "bot: %v\n", err)
+		return exitFailed
+	}
+}
+
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+func command(ctx context.Context, name, envFile string, p process) error {
+	switch name {
+	case "run":
+		return run(ctx, envFile, p)
+	case "demo":
+		return demo(ctx, p)
+	case "check":
+		return check(ctx, envFile, p)
+	case "version":
+		return printVersion(p.stdout)
+	default:
+		return usageError("there is no such command; the commands are run, demo, check and version")
+	}
+}
+
+// parseArgs takes flags before and after the command's name.
+func parseArgs(args []string) (name, envFile string, err error) {
+	flags := flag.NewFlagSet("bot", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&envFile, "env-file", "", "")
+	name = "run"
+	if err := flags.Parse(args); err != nil {
+		return "", "", asUsage(err)
+	}
+	if flags.NArg() > 0 {
+		name = flags.Arg(0)
+		if err := flags.Parse(flags.Args()[1:]); err != nil {
+			return "", "", asUsage(err)
+		}
+	}
+	if name == "help" {
+		return "", "", flag.ErrHelp
+	}
+	if flags.NArg() > 0 {
+		return "", "", usageError("there are words after the command that belong to nothing")
+	}
+	return name, envFile, nil
+}
+
+func asUsage(err error) error {
+	if errors.Is(err, flag.ErrHelp) {
+		return err
+	}
+	return usageError(err.Error())
+}
+
+// printVersion falls back to what the Go toolchain stamped into the binary.
+func printVersion(w io.Writer) error {
+	at := commit
+	if info, ok := debug.ReadBuildInfo(); ok && at == "" {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				at = s.Value
+			}
+		}
+	}
+	if at == "" {
+		at = "unknown"
+	}
+	_, err := fmt.Fprintf(w, "herald %s, commit %s, %s\n", version, at, runtime.Version())
+	return err
+}
