@@ -26,8 +26,7 @@ var (
 // and two members of one name, of which either might be meant, are errors;
 // errors hold nothing of the text.
 func Parse(body []byte) (any, error) {
-	body = bytes.TrimSpace(body)
-	if bytes.HasPrefix(body, []byte("<")) {
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
 		return nil, errHTML
 	}
 	if !json.Valid(body) {
