@@ -7,13 +7,8 @@
 package transport
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -24,24 +19,23 @@ type Options struct {
 	Timeout time.Duration
 	// MaxBody bounds a response's body in bytes, after decompression.
 	MaxBody int64
-	// MaxConns bounds the connections to one host.
+	// MaxConns bounds the connections to one host; as many are kept idle.
 	MaxConns int
 }
 
-// ErrBodyTooLarge is what reading a body past MaxBody fails with.
-var ErrBodyTooLarge = errors.New("the response is larger than allowed")
+// maxHeader bounds a response's header in bytes. The services' own are below 8
+// KiB; net/http alone would take 10 MiB.
+const maxHeader = 256 << 10
 
-// ErrRedirect is what a call fails with that was answered with a redirect: to
-// follow one would carry credentials elsewhere.
-var ErrRedirect = errors.New("answered with a redirect, which is not followed")
-
-// New makes a client. Its errors hold no URL: only the method, the host and
-// what happened.
+// New makes a client. What its Transport fails with is an *Error, which holds
+// no URL. http.Client itself wraps that in a *url.Error, which does: pass what
+// Do and its like return through Clean before it goes anywhere.
 func New(o Options) *http.Client {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.MaxIdleConns = 0
 	base.MaxIdleConnsPerHost = o.MaxConns
 	base.MaxConnsPerHost = o.MaxConns
+	base.MaxResponseHeaderBytes = maxHeader
 	return &http.Client{
 		Timeout:   o.Timeout,
 		Transport: &bounded{base: base, maxBody: o.MaxBody},
@@ -58,84 +52,42 @@ type bounded struct {
 func (t *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.base.RoundTrip(req)
 	if err != nil {
-		return nil, &Error{Host: req.URL.Host, Err: bare(err)}
+		return nil, &Error{Host: req.URL.Host, Err: bare(req.Context(), err)}
 	}
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		resp.Body.Close()
 		return nil, &Error{Host: req.URL.Host, Err: ErrRedirect}
 	}
-	resp.Body = &limitedBody{ReadCloser: resp.Body, left: t.maxBody, host: req.URL.Host}
+	resp.Body = &limitedBody{body: resp.Body, left: t.maxBody, req: req}
 	return resp, nil
 }
 
 func (t *bounded) CloseIdleConnections() { t.base.CloseIdleConnections() }
 
-// Error is a call that got no response.
-type Error struct {
-	Host string
-	Err  error
-}
-
-func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Host, e.Err) }
-
-func (e *Error) Unwrap() error { return e.Err }
-
-// NeverSent tells whether err proves that the request did not reach the
-// server, so that sending it again cannot do anything twice.
-func NeverSent(err error) bool {
-	var op *net.OpError
-	var dns *net.DNSError
-	return errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial"
-}
-
-// Clean takes the URL out of an error of net/http: http.Client puts it around
-// every error, with the token or key that it carries.
-func Clean(err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		return wrapped.Err
-	}
-	return err
-}
-
-// bare drops text of the other side from an error of net/http, which quotes
-// malformed responses.
-func bare(err error) error {
-	var op *net.OpError
-	var dns *net.DNSError
-	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
-		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
-		errors.As(err, &op), errors.As(err, &dns):
-		return err
-	}
-	var timeout net.Error
-	if errors.As(err, &timeout) && timeout.Timeout() {
-		return context.DeadlineExceeded
-	}
-	return errors.New("the connection failed or the response was not HTTP")
-}
-
 type limitedBody struct {
-	io.ReadCloser
+	body io.ReadCloser
 	left int64
-	host string
+	req  *http.Request
 }
 
 func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.left < 0 {
-		return 0, &Error{Host: b.host, Err: ErrBodyTooLarge}
+		return 0, b.fail(ErrBodyTooLarge)
 	}
 	if int64(len(p)) > b.left+1 {
 		p = p[:b.left+1]
 	}
-	n, err := b.ReadCloser.Read(p)
+	n, err := b.body.Read(p)
 	b.left -= int64(n)
 	if b.left < 0 {
-		return n - 1, &Error{Host: b.host, Err: ErrBodyTooLarge}
+		return n - 1, b.fail(ErrBodyTooLarge)
 	}
 	if err != nil && err != io.EOF {
-		err = &Error{Host: b.host, Err: bare(err)}
+		err = b.fail(bare(b.req.Context(), err))
 	}
 	return n, err
 }
+
+func (b *limitedBody) Close() error { return b.body.Close() }
+
+func (b *limitedBody) fail(err error) error { return &Error{Host: b.req.URL.Host, Err: err} }

@@ -1,0 +1,138 @@
+package market
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"herald/internal/core"
+	"herald/internal/rest"
+)
+
+// token is what was asked for.
+type token struct{ by, value, symbol string }
+
+// find picks the token's entry from data, in which entries are members of an
+// object (version 1 of the API), lists in one (2), or a list (3). More than one
+// that fits leaves open which is meant, and is an error.
+func (t token) find(data any) (map[string]any, error) {
+	var found map[string]any
+	entries := flatten(data)
+	for _, v := range entries {
+		entry, ok := v.(map[string]any)
+		switch {
+		case !ok:
+			return nil, errors.New("an entry that is not an object")
+		case !t.fits(entry):
+		case found != nil:
+			return nil, errors.New("several entries fit: ask by ID")
+		default:
+			found = entry
+		}
+	}
+	switch {
+	case len(entries) == 0:
+		return nil, errors.New("no entry: the provider may not know the token")
+	case found == nil:
+		return nil, errors.New("entries of other tokens only")
+	}
+	return found, nil
+}
+
+func flatten(data any) []any {
+	object, ok := data.(map[string]any)
+	if !ok {
+		entries, _ := data.([]any)
+		return entries
+	}
+	var entries []any
+	for _, v := range object {
+		if several, ok := v.([]any); ok {
+			entries = append(entries, several...)
+		} else {
+			entries = append(entries, v)
+		}
+	}
+	return entries
+}
+
+// fits tells whether the entry is the token. The symbol must always be its
+// own, and the ID too if that was asked for; a slug only where there is one,
+// since an entry need not repeat it.
+func (t token) fits(entry map[string]any) bool {
+	symbol, _ := entry["symbol"].(string)
+	if !strings.EqualFold(symbol, t.symbol) {
+		return false
+	}
+	switch t.by {
+	case "id":
+		switch id := entry["id"].(type) {
+		case json.Number:
+			return id.String() == t.value
+		case string:
+			return id == t.value
+		}
+		return false
+	case "slug":
+		slug, there := entry["slug"]
+		text, _ := slug.(string)
+		return !there || strings.EqualFold(text, t.value)
+	}
+	return true
+}
+
+// Bounds on what can be true. The largest market there is has some 10^14 USD.
+var (
+	maxPrice  = decimal.New(1, 15)
+	maxMarket = decimal.New(1, 18)
+	maxChange = decimal.New(1, 9)
+	minChange = decimal.New(-100, 0)
+)
+
+// maxAhead is how far the provider's clock may be ahead of this machine's.
+const maxAhead = 24 * time.Hour
+
+func parseQuote(entry map[string]any, now time.Time) (core.Quote, error) {
+	quotes, _ := entry["quote"].(map[string]any)
+	usd, ok := quotes["USD"].(map[string]any)
+	if !ok {
+		return core.Quote{}, errors.New("no quote in USD")
+	}
+	var q core.Quote
+	q.Price, ok = rest.Decimal(usd["price"])
+	if !ok || !q.Price.IsPositive() || q.Price.GreaterThan(maxPrice) {
+		return core.Quote{}, errors.New("no possible price")
+	}
+	for _, n := range []struct {
+		name     string
+		to       *decimal.NullDecimal
+		min, max decimal.Decimal
+	}{
+		{"percent_change_1h", &q.Change1h, minChange, maxChange},
+		{"percent_change_24h", &q.Change24h, minChange, maxChange},
+		{"percent_change_7d", &q.Change7d, minChange, maxChange},
+		{"market_cap", &q.MarketCap, decimal.Zero, maxMarket},
+		{"volume_24h", &q.Volume24h, decimal.Zero, maxMarket},
+	} {
+		if usd[n.name] == nil {
+			continue
+		}
+		d, ok := rest.Decimal(usd[n.name])
+		if !ok || d.LessThan(n.min) || d.GreaterThan(n.max) {
+			return core.Quote{}, errors.New("an impossible " + n.name)
+		}
+		*n.to = decimal.NewNullDecimal(d)
+	}
+	if usd["last_updated"] != nil {
+		text, _ := usd["last_updated"].(string)
+		updated, err := time.Parse(time.RFC3339, text)
+		if err != nil || updated.After(now.Add(maxAhead)) {
+			return core.Quote{}, errors.New("an impossible last_updated")
+		}
+		q.LastUpdated = updated.UTC()
+	}
+	return q, nil
+}

@@ -1,0 +1,86 @@
+package market
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"herald/internal/core"
+	"herald/internal/rest"
+)
+
+// The codes of status.error_code that say more than an HTTP status
+// (https://coinmarketcap.com/api/documentation/guides/errors-and-rate-limits).
+const (
+	firstKeyCode = 1001 // key invalid; up to 1007: missing, not paid for, disabled …
+	lastKeyCode  = 1007
+	minuteCode   = 1008 // resets every 60 seconds
+	dayCode      = 1009
+	monthCode    = 1010
+	addressCode  = 1011 // limits this machine's address; no time is published
+)
+
+// statusCode reads status.error_code of a whole answer.
+func statusCode(answer any) (int, error) {
+	root, _ := answer.(map[string]any)
+	status, ok := root["status"].(map[string]any)
+	if !ok {
+		return 0, errors.New("no status")
+	}
+	var text string
+	switch code := status["error_code"].(type) {
+	case json.Number:
+		text = code.String()
+	case string:
+		text = code
+	}
+	code, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, errors.New("status without an error code")
+	}
+	return code, nil
+}
+
+// codeError words a code other than 0. Anything but the provider's own codes
+// repeats an HTTP status.
+func codeError(code int, now time.Time) *core.Error {
+	e := &core.Error{Service: core.Price, Reason: core.Rejected, Err: fmt.Errorf("quote: answered with error code %d", code)}
+	now = now.UTC()
+	switch {
+	case code >= firstKeyCode && code <= lastKeyCode:
+		e.Reason = core.Denied
+	case code == minuteCode:
+		e.Reason, e.RetryAfter = core.Limited, time.Minute
+	case code == dayCode:
+		tomorrow := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, time.UTC)
+		e.Reason, e.RetryAfter = core.Limited, tomorrow.Sub(now)
+	case code == monthCode:
+		next := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
+		e.Reason, e.RetryAfter = core.Limited, next.Sub(now)
+	case code == addressCode:
+		e.Reason = core.Limited
+	}
+	return e
+}
+
+// refusal is the error of a call that failed: by the provider's own code if
+// its answer has one, else as it was. The longer of two times to wait counts.
+func refusal(resp *rest.Response, err error, now time.Time) error {
+	var plain *core.Error
+	if resp == nil || !errors.As(err, &plain) {
+		return err
+	}
+	answer, parseErr := rest.Parse(resp.Body)
+	if parseErr != nil {
+		return err
+	}
+	code, codeErr := statusCode(answer)
+	if codeErr != nil || code < firstKeyCode || code > addressCode {
+		return err
+	}
+	e := codeError(code, now)
+	e.RetryAfter = max(e.RetryAfter, plain.RetryAfter)
+	return e
+}

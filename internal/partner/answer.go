@@ -1,0 +1,150 @@
+package partner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"herald/internal/core"
+	"herald/internal/rest"
+)
+
+// answer is what the service said.
+type answer struct {
+	// code is the service's own, if it refused with one.
+	code string
+	// refused tells that it refused: by a code, or the credentials.
+	refused bool
+	data    any
+}
+
+// open reads the answer to a call, or why there is none. A status of 401 or
+// 403 is a refusal whatever its body; that of another status says nothing
+// unless the service understood the request and rejected it.
+func (e endpoint) open(resp *rest.Response, err error) (answer, error) {
+	if err == nil {
+		return e.parse(resp.Body)
+	}
+	var failure *core.Error
+	if !errors.As(err, &failure) {
+		return answer{}, err
+	}
+	switch failure.Reason {
+	case core.Denied:
+		return answer{refused: true}, err
+	case core.Rejected:
+		got, _ := e.parse(resp.Body)
+		return answer{code: got.code, refused: got.refused}, err
+	}
+	return answer{}, err
+}
+
+// parse reads a body. Any code but 0 makes it a rejection.
+func (e endpoint) parse(body []byte) (answer, error) {
+	v, err := rest.Parse(body)
+	if err != nil {
+		return answer{}, e.fail(core.Malformed, err)
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return answer{}, e.malformed("not an object")
+	}
+	var code string
+	switch v := object["code"].(type) {
+	case json.Number:
+		code = v.String()
+	case string:
+		code = v
+	}
+	switch code {
+	case "":
+		return answer{}, e.malformed("no code")
+	case "0":
+		return answer{data: object["data"]}, nil
+	}
+	return answer{code: code, refused: true}, e.fail(core.Rejected, refusal(code))
+}
+
+// refusal names a code, for the operator who may have to list it, if it is a
+// number too short to be anybody's ID.
+func refusal(code string) error {
+	if n, err := strconv.Atoi(code); err == nil && len(code) <= 6 {
+		return fmt.Errorf("answered with code %d", n)
+	}
+	return errors.New("answered with a code other than 0")
+}
+
+// did is the form of a DID: its method and an identifier of printable ASCII.
+var did = regexp.MustCompile(`^did:[A-Za-z0-9]+:[!-~]{1,255}$`)
+
+func parseAccount(data any) (core.Account, error) {
+	if data == nil {
+		return core.Account{}, nil
+	}
+	user, ok := data.(map[string]any)
+	if !ok {
+		return core.Account{}, existence.malformed("data is not an object")
+	}
+	if user["did"] == nil || user["did"] == "" {
+		return core.Account{}, nil
+	}
+	text, _ := user["did"].(string)
+	if !did.MatchString(text) {
+		return core.Account{}, existence.malformed("a DID of another form than did:<method>:<identifier>")
+	}
+	return core.Account{DID: text}, nil
+}
+
+// history's length, by contract.
+const maxAge = 30 * 24 * time.Hour
+
+// A login's time is in seconds only if it lies between earliest and a little
+// after now: a time in milliseconds would be in the far future, one in days or
+// minutes in the far past.
+var earliest = time.Unix(1_000_000_000, 0)
+
+const maxAhead = time.Hour
+
+func parseLogins(data any, now time.Time) ([]core.Login, error) {
+	records, ok := data.([]any)
+	if !ok {
+		return nil, history.malformed("data is not a list")
+	}
+	var logins []core.Login
+	for _, r := range records {
+		login, err := parseLogin(r, now)
+		if err != nil {
+			return nil, err
+		}
+		if !login.At.Before(now.Add(-maxAge)) {
+			logins = append(logins, login)
+		}
+	}
+	return logins, nil
+}
+
+// parseLogin reads one record. Its names may be empty, but not missing.
+func parseLogin(v any, now time.Time) (core.Login, error) {
+	record, _ := v.(map[string]any)
+	dapp, named := record["dapp_name"].(string)
+	platform, placed := record["login_platform"].(string)
+	if !named || !placed {
+		return core.Login{}, history.malformed("a login without the names of its dapp and platform")
+	}
+	var text string
+	switch v := record["login_time"].(type) {
+	case json.Number:
+		text = v.String()
+	case string:
+		text = v
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	at := time.Unix(seconds, 0).UTC()
+	if err != nil || at.Before(earliest) || at.After(now.Add(maxAhead)) {
+		return core.Login{}, history.malformed("a login without a possible time in Unix seconds")
+	}
+	return core.Login{Dapp: dapp, Platform: platform, At: at}, nil
+}

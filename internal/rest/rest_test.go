@@ -1,0 +1,119 @@
+package rest_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"herald/internal/core"
+	"herald/internal/rest"
+	"herald/internal/rest/resttest"
+)
+
+func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
+	const secret, path, query = "s3cr3t", "/quotes", "key=abc"
+	resttest.Check(t, func(ctx context.Context, baseURL string) error {
+		c := rest.New(core.Price, resttest.Timeout, 2)
+		resp, err := c.Do(ctx, rest.Request{
+			Attempt: "quote",
+			Method:  http.MethodPost,
+			URL:     baseURL + path + "?" + query,
+			Header:  http.Header{"X-Key": {secret}},
+			Body:    []byte(secret),
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := rest.Parse(resp.Body); err != nil {
+			return &core.Error{Service: core.Price, Reason: core.Malformed, Err: err}
+		}
+		return nil
+	}, secret, path, query)
+}
+
+func TestAnswerCarriesStatusDateAndBody(t *testing.T) {
+	var got *http.Request
+	var body []byte
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r
+		body, _ = io.ReadAll(r.Body)
+		w.Header().Set("Date", "Fri, 20 Nov 2026 12:00:00 GMT")
+		w.WriteHeader(201)
+		io.WriteString(w, "answer")
+	}))
+	defer server.Close()
+	header := http.Header{"X-Key": {"k"}}
+	resp, err := rest.New(core.Price, time.Minute, 2).Do(t.Context(), rest.Request{
+		Attempt: "quote", Method: http.MethodPost, URL: server.URL, Header: header, Body: []byte("question"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC); resp.Status != 201 || !resp.Date.Equal(want) || string(resp.Body) != "answer" {
+		t.Errorf("got %d, %v, %q", resp.Status, resp.Date, resp.Body)
+	}
+	if got.Header.Get("X-Key") != "k" || string(body) != "question" {
+		t.Errorf("the service got %v, %q", got.Header, body)
+	}
+	if len(header) != 1 {
+		t.Errorf("the caller's header was changed: %v", header)
+	}
+}
+
+func TestRefusalKeepsItsBody(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(404)
+		io.WriteString(w, `{"code":7}`)
+	}))
+	defer server.Close()
+	resp, err := rest.New(core.Partner, time.Minute, 2).Do(t.Context(), rest.Request{URL: server.URL})
+	var failure *core.Error
+	if !errors.As(err, &failure) || failure.Service != core.Partner || failure.Reason != core.Rejected {
+		t.Errorf("got %v", err)
+	}
+	if resp == nil || resp.Status != 404 || string(resp.Body) != `{"code":7}` {
+		t.Errorf("got %+v", resp)
+	}
+}
+
+func TestRefusalWithABodyPastTheBoundHasNone(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(429)
+		w.Write(make([]byte, rest.MaxBody+1))
+	}))
+	defer server.Close()
+	resp, err := rest.New(core.Price, time.Minute, 2).Do(t.Context(), rest.Request{URL: server.URL})
+	var failure *core.Error
+	if !errors.As(err, &failure) || failure.Reason != core.Limited || resp == nil || resp.Body != nil {
+		t.Errorf("got %v, %+v", err, resp)
+	}
+}
+
+func TestOneCallIsOneAttempt(t *testing.T) {
+	calls := make(chan struct{}, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls <- struct{}{}
+		w.WriteHeader(503)
+	}))
+	defer server.Close()
+	rest.New(core.Price, time.Minute, 2).Do(t.Context(), rest.Request{URL: server.URL})
+	if len(calls) != 1 {
+		t.Errorf("%d requests were sent", len(calls))
+	}
+}
+
+func TestCallersDeadlineIsSlow(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := rest.New(core.Price, time.Minute, 2).Do(ctx, rest.Request{URL: server.URL})
+	var failure *core.Error
+	if !errors.As(err, &failure) || failure.Reason != core.SlowAnswer || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,123 @@
+// Package resttest breaks the connection, the transfer and the answer of a
+// service in every way that a source has to survive, on real servers.
+package resttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/core"
+)
+
+// Timeout is the time limit of the calls that Check makes: short, because some
+// faults never answer, and long enough for the others on a busy machine.
+const Timeout = time.Second
+
+// Fault is a way in which a service fails to answer.
+type Fault struct {
+	Name       string
+	Want       core.Reason
+	RetryAfter time.Duration
+	// Serve answers with the fault.
+	Serve http.HandlerFunc
+}
+
+// discard takes what net/http's servers say of their broken connections.
+var discard = log.New(io.Discard, "", 0)
+
+// Source makes a call of a source whose service is at baseURL.
+type Source func(ctx context.Context, baseURL string) error
+
+// Check meets a source with every fault: it must fail with the *core.Error of
+// that fault, whose text holds none of the secrets, nothing of the URL but its
+// host, and nothing that the service said. The secrets include the paths and
+// queries that the source asks for. Then it cancels a call halfway.
+func Check(t *testing.T, ask Source, secrets ...string) {
+	t.Helper()
+	secrets = append(slices.Clip(secrets), echoed, "://", "?")
+	for _, f := range Faults() {
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewUnstartedServer(f.Serve)
+			server.Config.ErrorLog = discard
+			server.Start()
+			defer server.Close()
+			checkError(t, ask(t.Context(), server.URL), f, secrets)
+		})
+	}
+	for _, f := range unreachable(t) {
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			checkError(t, ask(t.Context(), f.url), f.Fault, secrets)
+		})
+	}
+	t.Run("redirect to another host", func(t *testing.T) { checkRedirect(t, ask, secrets) })
+	t.Run("cancelled halfway", func(t *testing.T) { checkCancel(t, ask) })
+}
+
+func checkError(t *testing.T, err error, f Fault, secrets []string) {
+	t.Helper()
+	var failure *core.Error
+	if !errors.As(err, &failure) {
+		t.Fatalf("got %v, want a *core.Error", err)
+	}
+	if failure.Reason != f.Want || failure.RetryAfter != f.RetryAfter {
+		t.Errorf("got %s, retry after %v (%v); want %s, %v",
+			failure.Reason, failure.RetryAfter, err, f.Want, f.RetryAfter)
+	}
+	NoLeak(t, err, secrets...)
+}
+
+// NoLeak fails the test if the text of err, or of any error in it, holds one of
+// the secrets, or if there is a *url.Error in it.
+func NoLeak(t *testing.T, err error, secrets ...string) {
+	t.Helper()
+	var address *url.Error
+	if errors.As(err, &address) {
+		t.Error("the error holds a *url.Error")
+	}
+	for ; err != nil; err = errors.Unwrap(err) {
+		for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err)} {
+			for _, s := range secrets {
+				if s != "" && strings.Contains(text, s) {
+					t.Errorf("the error holds %q: %s", s, text)
+				}
+			}
+		}
+	}
+}
+
+func checkRedirect(t *testing.T, ask Source, secrets []string) {
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("the redirect was followed")
+	}))
+	defer other.Close()
+	server := httptest.NewServer(http.RedirectHandler(other.URL+"/"+echoed, http.StatusTemporaryRedirect))
+	defer server.Close()
+	checkError(t, ask(t.Context(), server.URL), Fault{Want: core.Malformed}, secrets)
+}
+
+func checkCancel(t *testing.T, ask Source) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		cancel(errors.New(echoed))
+		hang(w, r)
+	}))
+	defer server.Close()
+	err := ask(ctx, server.URL)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want one that is context.Canceled", err)
+	}
+	NoLeak(t, err, echoed)
+}

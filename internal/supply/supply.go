@@ -1,0 +1,148 @@
+// Package supply asks the supply host how many tokens there are.
+//
+// The host answers in several forms, and says 0 or an error's text with status
+// 200 when its own source failed. So an answer counts only if it is one number
+// above zero, found where it can mean nothing else; everything else is an
+// error. Thousands separators are not read, since "1,234" may have a fraction.
+package supply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+	"golang.org/x/sync/errgroup"
+
+	"herald/internal/core"
+	"herald/internal/rest"
+)
+
+// Config says where the host is.
+type Config struct {
+	// URL is the host's origin and path prefix, without a query.
+	URL string
+	// Timeout bounds each of the two calls.
+	Timeout time.Duration
+	// MaxConns bounds the connections to the host.
+	MaxConns int
+}
+
+// Client is a core.SupplySource.
+type Client struct {
+	url  string
+	rest *rest.Client
+}
+
+// New makes a client. It asks nothing.
+func New(c Config) *Client {
+	return &Client{
+		url:  strings.TrimRight(c.URL, "/"),
+		rest: rest.New(core.Supplies, c.Timeout, c.MaxConns),
+	}
+}
+
+// figure is one of the two numbers that the host knows.
+type figure struct {
+	name string
+	path string
+	// members are those of an object that hold it.
+	members []string
+}
+
+var (
+	wrappers = []string{"result", "data", "value", "supply"}
+	total    = figure{"total supply", "/total-supply", append([]string{
+		"total", "totalSupply", "total_supply"}, wrappers...)}
+	circulating = figure{"circulating supply", "/circulating-supply", append([]string{
+		"circulating", "circulatingSupply", "circulating_supply"}, wrappers...)}
+)
+
+// Supply asks for both figures at once. It fails with a *core.Error, which is
+// Malformed also if more circulate than there are.
+func (c *Client) Supply(ctx context.Context) (core.Supply, error) {
+	var s core.Supply
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() (err error) { s.Total, err = c.ask(ctx, total); return })
+	both.Go(func() (err error) { s.Circulating, err = c.ask(ctx, circulating); return })
+	if err := both.Wait(); err != nil {
+		return core.Supply{}, err
+	}
+	if s.Circulating.GreaterThan(s.Total) {
+		return core.Supply{}, malformed(errors.New("more tokens circulate than there are"))
+	}
+	return s, nil
+}
+
+func (c *Client) ask(ctx context.Context, f figure) (decimal.Decimal, error) {
+	resp, err := c.rest.Do(ctx, rest.Request{Attempt: f.name, Method: http.MethodGet, URL: c.url + f.path})
+	if err != nil {
+		return decimal.Decimal{}, err
+	}
+	amount, err := f.parse(resp.Body)
+	if err != nil {
+		return decimal.Decimal{}, malformed(fmt.Errorf("%s: %w", f.name, err))
+	}
+	return amount, nil
+}
+
+func malformed(err error) error {
+	return &core.Error{Service: core.Supplies, Reason: core.Malformed, Err: err}
+}
+
+func (f figure) parse(body []byte) (decimal.Decimal, error) {
+	v, err := rest.Parse(body)
+	if err != nil {
+		return decimal.Decimal{}, err
+	}
+	for {
+		object, ok := v.(map[string]any)
+		if !ok {
+			break
+		}
+		if v, err = f.member(object); err != nil {
+			return decimal.Decimal{}, err
+		}
+	}
+	amount, ok := rest.Decimal(v)
+	switch {
+	case !ok:
+		return decimal.Decimal{}, errors.New("not a number")
+	case !amount.IsPositive():
+		return decimal.Decimal{}, errors.New("not above zero")
+	}
+	return amount, nil
+}
+
+// member is the only member of object that may hold the figure.
+func (f figure) member(object map[string]any) (any, error) {
+	if failed(object) {
+		return nil, errors.New("an object that tells of an error")
+	}
+	var found any
+	for _, name := range f.members {
+		switch v := object[name]; {
+		case v == nil:
+		case found != nil:
+			return nil, errors.New("an object with more than one number to choose from")
+		default:
+			found = v
+		}
+	}
+	if found == nil {
+		return nil, errors.New("an object without the number")
+	}
+	return found, nil
+}
+
+func failed(object map[string]any) bool {
+	switch object["error"] {
+	case nil, "", false:
+	default:
+		return true
+	}
+	return object["success"] == false
+}

@@ -1,0 +1,115 @@
+package supply_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"herald/internal/core"
+	"herald/internal/rest/resttest"
+	"herald/internal/supply"
+)
+
+var _ core.SupplySource = (*supply.Client)(nil)
+
+func ask(t *testing.T, total, circulating string) (core.Supply, error) {
+	t.Helper()
+	mux := http.NewServeMux()
+	for path, body := range map[string]string{"/v1/total-supply": total, "/v1/circulating-supply": circulating} {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) })
+	}
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	return supply.New(supply.Config{URL: server.URL + "/v1/", Timeout: time.Minute, MaxConns: 2}).Supply(t.Context())
+}
+
+func TestEveryFormOfANumberIsRead(t *testing.T) {
+	for _, c := range []struct{ total, circulating, wantTotal, wantCirculating string }{
+		{`98765432.1`, `1`, "98765432.1", "1"},
+		{" 98765432.1\r\n", "\t1\n", "98765432.1", "1"},
+		{`"98765432.1"`, `" 1 "`, "98765432.1", "1"},
+		{`{"result":"98765432.1"}`, `{"result":1}`, "98765432.1", "1"},
+		{`{"data":98765432.1}`, `{"data":"1"}`, "98765432.1", "1"},
+		{`{"data":{"result":"98765432.1"}}`, `{"data":{"data":{"value":1}}}`, "98765432.1", "1"},
+		{`{"data":{"total_supply":5,"circulating_supply":4}}`, `{"data":{"totalSupply":5,"circulatingSupply":4}}`, "5", "4"},
+		{`{"success":true,"error":null,"message":"OK","data":5}`, `{"error":"","result":"4"}`, "5", "4"},
+		{`1e+21`, `123456789012345678901.123456789012345678`, "1000000000000000000000", "123456789012345678901.123456789012345678"},
+		{`5`, `5.000`, "5", "5"},
+	} {
+		got, err := ask(t, c.total, c.circulating)
+		if err != nil || got.Total.String() != c.wantTotal || got.Circulating.String() != c.wantCirculating {
+			t.Errorf("%s and %s: got %v and %v, %v", c.total, c.circulating, got.Total, got.Circulating, err)
+		}
+	}
+}
+
+// notNumbers are answers, of either figure, that tell no supply.
+var notNumbers = []string{
+	`0`, `0.0`, `"0"`, `{"result":"0"}`, `{"data":0}`, `-1`, `"-5"`, `-0`,
+	`Error calculating total supply`, `"Error calculating total supply"`, `{"result":"Max rate limit reached"}`,
+	`NaN`, `"NaN"`, `Infinity`, `"Infinity"`, `1e400`, `"1e400"`, `1e-999999999`,
+	`98,765,432.1`, `"98,765,432.1"`, `1.234.567`, `0x10`, `"0x10"`, `1_000`, `007`,
+	`null`, `true`, `""`, `[]`, `[5]`, `{}`, `{"result":null}`, `{"result":[5]}`, `{"result":{}}`, `{"other":5}`, `{"Result":5}`,
+	`{"result":5,"data":6}`, `{"data":{"value":5,"supply":6}}`,
+	`{"error":"no node","result":5}`, `{"success":false,"data":5}`, `{"data":{"error":{"code":1},"value":5}}`,
+	`{"result":5,"result":6}`, `5 6`, `<html>5</html>`, ``,
+}
+
+func TestWhatIsNoNumberIsMalformed(t *testing.T) {
+	for _, text := range notNumbers {
+		for _, pair := range [][2]string{{text, "5"}, {"5", text}} {
+			_, err := ask(t, pair[0], pair[1])
+			var failure *core.Error
+			if !errors.As(err, &failure) || failure.Service != core.Supplies || failure.Reason != core.Malformed {
+				t.Errorf("%q and %q: got %v, want malformed", pair[0], pair[1], err)
+			}
+		}
+	}
+}
+
+func TestOneFiguresNameDoesNotTellTheOther(t *testing.T) {
+	for _, pair := range [][2]string{{`{"circulating_supply":5}`, "5"}, {"5", `{"total_supply":5}`}} {
+		if got, err := ask(t, pair[0], pair[1]); err == nil {
+			t.Errorf("%v: got %v", pair, got)
+		}
+	}
+}
+
+func TestMoreCirculatingThanTotalIsMalformed(t *testing.T) {
+	_, err := ask(t, "5", "5.000000000000000001")
+	var failure *core.Error
+	if !errors.As(err, &failure) || failure.Reason != core.Malformed {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFiguresAreAskedAtOnce(t *testing.T) {
+	var arrived atomic.Int32
+	both := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if arrived.Add(1) == 2 {
+			close(both)
+		}
+		select {
+		case <-both:
+		case <-r.Context().Done():
+		}
+		io.WriteString(w, "5")
+	}))
+	defer server.Close()
+	if _, err := supply.New(supply.Config{URL: server.URL, Timeout: 10 * time.Second, MaxConns: 2}).Supply(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
+	resttest.Check(t, func(ctx context.Context, baseURL string) error {
+		_, err := supply.New(supply.Config{URL: baseURL + "/pr3f1x", Timeout: resttest.Timeout, MaxConns: 2}).Supply(ctx)
+		return err
+	}, "pr3f1x", "total-supply", "circulating-supply")
+}

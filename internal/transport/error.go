@@ -1,0 +1,133 @@
+package transport
+
+import (
+	"compress/flate"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+)
+
+// ErrBodyTooLarge is what reading a body past MaxBody fails with.
+var ErrBodyTooLarge = errors.New("the response is larger than allowed")
+
+// ErrRedirect is what a call fails with that was answered with a redirect: to
+// follow one would carry credentials elsewhere.
+var ErrRedirect = errors.New("answered with a redirect, which is not followed")
+
+// ErrCorrupt is what reading a body fails with whose compression is broken.
+var ErrCorrupt = errors.New("the response's compression is broken")
+
+// Why TLS failed, in the words that an operator needs. The originals quote the
+// other side's certificate.
+var (
+	errExpired      = errors.New("its TLS certificate has expired or is not valid yet: check it and this machine's clock")
+	errWrongName    = errors.New("its TLS certificate is for another host name")
+	errUntrusted    = errors.New("its TLS certificate is not signed by an authority that this machine trusts")
+	errCertificate  = errors.New("its TLS certificate is not acceptable")
+	errNoTLS        = errors.New("it does not speak TLS there: perhaps the address should begin with http")
+	errNotHTTP      = errors.New("the connection failed or the response was not HTTP")
+	errNoURL        = errors.New("the address is not a valid URL")
+	errNotDelivered = errors.New("the connection was closed before a response")
+)
+
+// Error is a call that got no response, or not the whole of one. It unwraps to
+// context.Canceled or context.DeadlineExceeded if the call's context, or the
+// client's time limit, ended it.
+type Error struct {
+	Host string
+	Err  error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Host, e.Err) }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// NeverSent tells whether err proves that the request did not reach the
+// server, so that sending it again cannot do anything twice. For a request
+// that net/http itself repeats on a broken connection (GET and HEAD, or with an
+// Idempotency-Key) it speaks of the last attempt.
+func NeverSent(err error) bool {
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return true
+	}
+	for op := (*net.OpError)(nil); errors.As(err, &op); err = op.Err {
+		if op.Op == "dial" {
+			return true
+		}
+	}
+	return false
+}
+
+// Clean takes the URL out of an error of net/http or net/url: http.Client puts
+// it around every error, with the token or key that it carries.
+func Clean(err error) error {
+	var wrapped *url.Error
+	if !errors.As(err, &wrapped) {
+		return err
+	}
+	if wrapped.Op == "parse" {
+		// Its cause quotes the part of the URL that could not be parsed.
+		return errNoURL
+	}
+	return Clean(wrapped.Err)
+}
+
+// bare drops text of the other side from an error of net/http, which quotes
+// malformed responses and certificates.
+func bare(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		// Not err, which may be a cause with any text.
+		return ctx.Err()
+	}
+	if problem := tlsProblem(err); problem != nil {
+		return problem
+	}
+	var op *net.OpError
+	var dns *net.DNSError
+	var timeout net.Error
+	var corrupt flate.CorruptInputError
+	switch {
+	case errors.As(err, &op):
+		return op
+	case errors.As(err, &dns):
+		return dns
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return context.DeadlineExceeded
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return io.ErrUnexpectedEOF
+	case errors.Is(err, io.EOF):
+		return errNotDelivered
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &corrupt):
+		return ErrCorrupt
+	}
+	return errNotHTTP
+}
+
+// tlsProblem words why TLS failed, or is nil.
+func tlsProblem(err error) error {
+	var invalid x509.CertificateInvalidError
+	var name x509.HostnameError
+	var authority x509.UnknownAuthorityError
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return errExpired
+	case errors.As(err, &name):
+		return errWrongName
+	case errors.As(err, &authority):
+		return errUntrusted
+	case errors.As(err, &certificate):
+		return errCertificate
+	case errors.As(err, &record):
+		return errNoTLS
+	}
+	return nil
+}
