@@ -165,3 +165,13 @@ func TestSelectorIsThatOfTheABI(t *testing.T) {
 		t.Errorf("got %x, %v", id, err)
 	}
 }
+
+// The selectors are those in the verified source of Multicall3 at its address
+// (https://etherscan.io/address/0xca11bde05977b3631167028862be2a173976ca11#code).
+func TestMulticallIsTheDeployedInterface(t *testing.T) {
+	for name, want := range map[string]string{"aggregate3": "82ad56cb", "getBlockNumber": "42cbb15c", "getChainId": "3408e470"} {
+		if got := common.Bytes2Hex(multicall3.Methods[name].ID); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}
