@@ -1,0 +1,196 @@
+package staking
+
+import (
+	"math/big"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/internal/core"
+)
+
+func TestAnotherChainIsNeverAnAnswer(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			chain, pools := stakers()
+			n := newNode(t, chain)
+			way.node(n)
+			c := newClient(t, n, pools, way.config)
+			n.set(func() { n.chainID = 1 })
+			_, err := c.Stake(t.Context(), ann)
+			wantReason(t, err, core.Malformed)
+			if want := "the node is of chain 1, but chain 4242 is configured"; !strings.Contains(err.Error(), want) {
+				t.Errorf("operators read %q, want %q", err, want)
+			}
+			n.set(func() { n.chainID = testChain })
+			wantStaker(t, c) // a node put right is taken without a restart
+		})
+	}
+}
+
+func TestANodeSwappedForOneOfAnotherChainIsNoticed(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			chain, pools := stakers()
+			n := newNode(t, chain)
+			way.node(n)
+			c := newClient(t, n, pools, way.config)
+			wantStaker(t, c)
+			n.set(func() { n.chainID = 1 })
+			chain[multicallAddr] = func(input []byte, block uint64) ([]byte, error) {
+				output, err := chain.multicall(input, block)
+				right, wrong := wordOf(testChain), wordOf(1)
+				return []byte(strings.Replace(string(output), string(right), string(wrong), 1)), err
+			}
+			_, err := c.Stake(t.Context(), ann)
+			wantReason(t, err, core.Malformed)
+		})
+	}
+}
+
+func TestALaggingNodeIsRefused(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			chain, pools := stakers()
+			n := newNode(t, chain)
+			way.node(n)
+			c := newClient(t, n, pools, way.config)
+			wantStaker(t, c)
+			n.set(func() { n.block = 1000 - maxLag })
+			wantStaker(t, c)
+			n.set(func() { n.block = 1000 - maxLag - 1 })
+			_, err := c.Stake(t.Context(), ann)
+			wantReason(t, err, core.Malformed)
+			if !strings.Contains(err.Error(), "lags 33 blocks") {
+				t.Errorf("operators read %q", err)
+			}
+			n.set(func() { n.block = 1001 })
+			wantStaker(t, c)
+		})
+	}
+}
+
+// Contracts on some rollups see the block numbers of the chain below.
+func TestTheTwoCountsOfBlocksAreNotMixed(t *testing.T) {
+	chain, pools := stakers()
+	n := newNode(t, chain)
+	n.block = 300_000_000
+	contractsSee := func(input []byte, _ uint64) ([]byte, error) { return chain.multicall(input, 22_000_000) }
+	chain[multicallAddr] = contractsSee
+	c := newClient(t, n, pools)
+	wantStaker(t, c)
+	chain[multicallAddr] = func([]byte, uint64) ([]byte, error) { return nil, revert{} }
+	wantStaker(t, c) // by batch
+	chain[multicallAddr] = contractsSee
+	c.noMulticall.until.Store(0)
+	wantStaker(t, c)
+}
+
+func TestHeadForgetsInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h head
+		for _, step := range []struct {
+			after time.Duration
+			block int64
+			ok    bool
+		}{
+			{0, 1_000_000, true},
+			{0, 10, false},
+			{headFor, 10, false},
+			{time.Second, 10, true},
+			{0, 10 - maxLag - 1, false}, // negative: no number at all
+			{0, 50, true},
+			{0, 17, false},
+			{0, 18, true},
+			{0, 17, false},
+		} {
+			time.Sleep(step.after)
+			if err := h.advance(big.NewInt(step.block)); (err == nil) != step.ok {
+				t.Errorf("block %d: %v", step.block, err)
+			}
+		}
+		if err := h.advance(new(big.Int).Lsh(big.NewInt(1), 64)); err != errNotBlock {
+			t.Errorf("block 2^64: %v", err)
+		}
+	})
+}
+
+func TestLapseEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l lapse
+		if l.active() {
+			t.Error("active before it started")
+		}
+		l.start()
+		time.Sleep(lapseFor - 1)
+		if !l.active() {
+			t.Error("ended early")
+		}
+		time.Sleep(1)
+		if l.active() {
+			t.Error("did not end")
+		}
+	})
+}
+
+func TestManyAskAtOnce(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			chain, pools := stakers()
+			n := newNode(t, chain)
+			way.node(n)
+			c := newClient(t, n, pools, way.config)
+			var group sync.WaitGroup
+			for range 8 {
+				group.Go(func() {
+					if stake, err := c.Stake(t.Context(), ann); err != nil || stake.Checked != 21 {
+						t.Errorf("checked %d, %v", stake.Checked, err)
+					}
+				})
+			}
+			group.Wait()
+		})
+	}
+}
+
+func TestCheckTellsWhatHasNoCode(t *testing.T) {
+	chain, pools := stakers()
+	n := newNode(t, chain)
+	n.rpc.SetBatchLimits(1, 1<<20)
+	c := newClient(t, n, pools)
+	if report, err := c.Check(t.Context()); err != nil || len(report.Codeless) != 0 || report.NoMulticall {
+		t.Errorf("all deployed: got %+v, %v", report, err)
+	}
+	delete(chain, pools[3].Address)
+	delete(chain, multicallAddr)
+	if report, err := c.Check(t.Context()); err != nil || !slices.Equal(report.Codeless, pools[3:4]) || !report.NoMulticall {
+		t.Errorf("two not deployed: got %+v, %v", report, err)
+	}
+	if report, err := newClient(t, n, pools, withoutMulticall).Check(t.Context()); err != nil || report.NoMulticall {
+		t.Errorf("Multicall3 off: got %+v, %v", report, err)
+	}
+	n.set(func() { n.chainID = 1 })
+	_, err := c.Check(t.Context())
+	wantReason(t, err, core.Malformed)
+}
+
+func TestCheckFailsIfAnAddressCannotBeLookedAt(t *testing.T) {
+	chain, pools := stakers()
+	n := newNode(t, chain)
+	n.around = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		n.mu.Lock()
+		late := n.trips > 5
+		n.mu.Unlock()
+		if late {
+			http.Error(w, "spoiled", http.StatusBadGateway)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}
+	_, err := newClient(t, n, pools).Check(t.Context())
+	wantReason(t, err, core.Unreachable)
+}

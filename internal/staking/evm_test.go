@@ -1,0 +1,221 @@
+//go:build evm
+
+package staking
+
+import (
+	"errors"
+	"math/big"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/state"
+	"github.com/ethereum/go-ethereum/core/tracing"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/vm"
+	"github.com/ethereum/go-ethereum/core/vm/runtime"
+	"github.com/ethereum/go-ethereum/params"
+	"github.com/holiman/uint256"
+
+	"herald/internal/core"
+)
+
+var poolABI = parseABI(`[
+	{"type":"function","name":"stake","inputs":[],"outputs":[],"stateMutability":"payable"},
+	{"type":"function","name":"unstake","inputs":[{"type":"uint256"}],"outputs":[]},
+	{"type":"function","name":"withdraw","inputs":[],"outputs":[]}
+]`)
+
+// evm is a chain of go-ethereum's own EVM, on which the contracts of testdata
+// run.
+type evm struct {
+	t     *testing.T
+	mu    sync.Mutex
+	state *state.StateDB
+	gas   uint64 // of each call
+}
+
+func newEVM(t *testing.T) *evm {
+	db, err := state.New(types.EmptyRootHash, state.NewDatabaseForTesting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.AddBalance(ann, uint256.MustFromBig(new(big.Int).Exp(big.NewInt(10), big.NewInt(30), nil)), tracing.BalanceChangeUnspecified)
+	return &evm{t: t, state: db, gas: 30_000_000}
+}
+
+func (e *evm) config(block uint64, value *big.Int) *runtime.Config {
+	rules := *params.MergedTestChainConfig
+	rules.ChainID = big.NewInt(testChain)
+	return &runtime.Config{
+		ChainConfig: &rules,
+		Origin:      ann,
+		State:       e.state,
+		BlockNumber: new(big.Int).SetUint64(block),
+		GasLimit:    e.gas,
+		Value:       value,
+	}
+}
+
+// deploy puts a contract of testdata at an address.
+func (e *evm) deploy(contract string, at common.Address) {
+	e.t.Helper()
+	text, err := os.ReadFile("testdata/" + contract + ".bin")
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	code, _, _, err := runtime.Create(common.FromHex(strings.TrimSpace(string(text))), e.config(1, nil))
+	if err != nil {
+		e.t.Fatalf("deploy %s: %v", contract, err)
+	}
+	e.state.SetCode(at, code, tracing.CodeChangeUnspecified)
+}
+
+// transact sends a transaction of ann's to a StakingPool.
+func (e *evm) transact(block uint64, to core.Pool, value *big.Int, method string, arguments ...any) {
+	e.t.Helper()
+	input, err := poolABI.Pack(method, arguments...)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if _, _, err := runtime.Call(to.Address, input, e.config(block, value)); err != nil {
+		e.t.Fatalf("%s: %v", method, err)
+	}
+}
+
+func (e *evm) call(to common.Address, input []byte, block uint64) ([]byte, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	before := e.state.Snapshot()
+	defer e.state.RevertToSnapshot(before)
+	output, _, err := runtime.Call(to, input, e.config(block, nil))
+	if errors.Is(err, vm.ErrExecutionReverted) {
+		reason, _ := abi.UnpackRevert(output)
+		return nil, revert{reason}
+	}
+	return output, err
+}
+
+func (e *evm) code(address common.Address) []byte {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.state.GetCode(address)
+}
+
+// deployAll deploys the Aggregator in Multicall3's place, and the contracts as
+// pools.
+func (e *evm) deployAll(contracts ...string) []core.Pool {
+	e.t.Helper()
+	e.deploy("Aggregator", multicallAddr)
+	pools := make([]core.Pool, len(contracts))
+	for i, contract := range contracts {
+		pools[i] = poolAt(i)
+		if contract != "" {
+			e.deploy(contract, pools[i].Address)
+		}
+	}
+	return pools
+}
+
+func ether(n int64) *big.Int { return new(big.Int).Mul(big.NewInt(n), big.NewInt(params.Ether)) }
+
+func TestEVMStakesAreReadInEveryWay(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			chain := newEVM(t)
+			pools := chain.deployAll("StakingPool", "StakingPool", "RevertingPool", "", "BurningPool", "StakingPool")
+			chain.transact(500, pools[1], ether(1500), "stake")
+			chain.transact(501, pools[1], nil, "unstake", ether(300))
+			chain.transact(502, pools[1], nil, "unstake", ether(25))
+			chain.transact(503, pools[5], big.NewInt(1), "stake")
+			n := newNode(t, chain)
+			way.node(n)
+			c := newClient(t, n, pools, way.config)
+			stake, err := c.Stake(t.Context(), ann)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantAmounts(t, "staked", stake.Staked, "pool 1: 1175", "pool 5: 0.000000000000000001")
+			wantAmounts(t, "unbonding", stake.Unbonding, "pool 1: 325")
+			if !slices.Equal(stake.Failed, pools[2:5]) || !slices.Equal(stake.UnbondingFailed, pools[2:5]) {
+				t.Errorf("failed %v, withdrawals failed %v", stake.Failed, stake.UnbondingFailed)
+			}
+			if stake.Block != 1000 || stake.Checked != 3 {
+				t.Errorf("block %d, checked %d", stake.Block, stake.Checked)
+			}
+		})
+	}
+}
+
+func TestEVMStakeMovesOnWithTheChain(t *testing.T) {
+	chain := newEVM(t)
+	pools := chain.deployAll("StakingPool", "StakingPool")
+	n := newNode(t, chain)
+	c := newClient(t, n, pools)
+	wantOutcome := func(want core.Outcome) {
+		t.Helper()
+		if stake, err := c.Stake(t.Context(), ann); err != nil || stake.Outcome() != want {
+			t.Errorf("got %+v, %v, want %v", stake, err, want)
+		}
+	}
+	wantOutcome(core.NotStaker)
+	chain.transact(1001, pools[0], ether(2), "stake")
+	wantOutcome(core.Staker)
+	chain.transact(1002, pools[0], nil, "unstake", ether(2))
+	wantOutcome(core.NotStaker) // what is being withdrawn is not staked
+	chain.transact(1102, pools[0], nil, "withdraw")
+	if stake, err := c.Stake(t.Context(), ann); err != nil || len(stake.Unbonding) != 0 {
+		t.Errorf("after the withdrawal: %+v, %v", stake, err)
+	}
+}
+
+func TestEVMRoundTripsOfOneStakeOver21Pools(t *testing.T) {
+	chain := newEVM(t)
+	pools := chain.deployAll(slices.Repeat([]string{"StakingPool"}, 21)...)
+	chain.transact(900, pools[20], ether(3), "stake")
+	chain.transact(900, pools[20], ether(4), "stake")
+	chain.transact(901, pools[20], nil, "unstake", ether(4))
+	n := newNode(t, chain)
+	c := newClient(t, n, pools)
+	wantStaker(t, c)
+	if got := n.tripsOf(func() { wantStaker(t, c) }); got != 1 {
+		t.Errorf("%d round trips, want 1", got)
+	}
+	if report, err := c.Check(t.Context()); err != nil || len(report.Codeless) != 0 || report.NoMulticall {
+		t.Errorf("check: %+v, %v", report, err)
+	}
+}
+
+// A node that allows a call less gas than 21 pools take together.
+func TestEVMAggregateOutOfGasFallsBackToTheBatch(t *testing.T) {
+	chain := newEVM(t)
+	pools := chain.deployAll(slices.Repeat([]string{"StakingPool"}, 21)...)
+	chain.transact(900, pools[20], ether(7), "stake")
+	chain.transact(901, pools[20], nil, "unstake", ether(4))
+	chain.gas = 60_000
+	n := newNode(t, chain)
+	c := newClient(t, n, pools)
+	wantStaker(t, c)
+	if got := n.tripsOf(func() { wantStaker(t, c) }); got != 2 {
+		t.Errorf("%d round trips, want 2", got)
+	}
+}
+
+func TestEVMOfAnotherChainIsNoticedInTheAggregate(t *testing.T) {
+	chain := newEVM(t)
+	pools := chain.deployAll("StakingPool")
+	n := newNode(t, chain)
+	n.chainID = 7
+	c := newClient(t, n, pools, func(cfg *Config) { cfg.ChainID = 7 })
+	_, err := c.Stake(t.Context(), ann)
+	wantReason(t, err, core.Malformed)
+	if err != nil && !strings.Contains(err.Error(), "of chain 4242, but chain 7") {
+		t.Errorf("operators read %q", err)
+	}
+}

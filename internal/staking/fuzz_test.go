@@ -1,0 +1,135 @@
+package staking
+
+import (
+	"encoding/json"
+	"math/big"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common"
+)
+
+func FuzzUint256(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(wordOf(1))
+	f.Add(append(wordOf(1), 0))
+	u := newUnit(18)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		base, err := answer{data: data}.uint256()
+		if (err == nil) != (len(data) == word) {
+			t.Fatalf("%d bytes: %v", len(data), err)
+		}
+		if amount, err := u.tokens(base, err); err == nil {
+			if back := amount.Shift(18).BigInt(); back.Cmp(new(big.Int).SetBytes(data)) != 0 || back.Cmp(u.limit) >= 0 {
+				t.Fatalf("%x became %s", data, amount)
+			}
+		}
+	})
+}
+
+// FuzzWithdrawals compares with go-ethereum's decoder, which takes more forms.
+func FuzzWithdrawals(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(withdrawalsOf())
+	f.Add(withdrawalsOf(1, 2, 3))
+	f.Add(withdrawalsOf(1, 2)[:150])
+	f.Add(append(wordOf(0), wordOf(0)...))
+	f.Add(append(wordOf(word), common.MaxHash[:]...))
+	list, err := abi.NewType("tuple[]", "", []abi.ArgumentMarshaling{
+		{Name: "amount", Type: "uint256"}, {Name: "block", Type: "uint256"},
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	type withdrawal struct{ Amount, Block *big.Int }
+	f.Fuzz(func(t *testing.T, data []byte) {
+		sum, err := answer{data: data}.withdrawals()
+		if err != nil {
+			return
+		}
+		values, err := abi.Arguments{{Type: list}}.Unpack(data)
+		if err != nil {
+			t.Fatalf("%x: taken here, refused by go-ethereum: %v", data, err)
+		}
+		want := new(big.Int)
+		for _, w := range *abi.ConvertType(values[0], new([]withdrawal)).(*[]withdrawal) {
+			want.Add(want, w.Amount)
+		}
+		if sum.Cmp(want) != 0 {
+			t.Fatalf("%x: sum %s, go-ethereum's %s", data, sum, want)
+		}
+	})
+}
+
+func FuzzAggregate(f *testing.F) {
+	packed, err := multicall3.Methods["aggregate3"].Outputs.Pack([]aggregateResult{{true, wordOf(5)}, {false, []byte("no")}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(packed, 2)
+	f.Add(packed, 3)
+	f.Add(packed[:len(packed)-1], 2)
+	f.Add([]byte{}, 0)
+	f.Add(append(wordOf(word), common.MaxHash[:]...), 2)
+	f.Fuzz(func(t *testing.T, output []byte, n int) {
+		answers, err := unpackAggregate(output, n)
+		if err != nil {
+			return
+		}
+		if len(answers) != n {
+			t.Fatalf("%d answers to %d calls", len(answers), n)
+		}
+		for _, a := range answers {
+			if a.err != nil && a.data != nil || len(a.data) > len(output) {
+				t.Fatalf("answer %+v", a)
+			}
+		}
+	})
+}
+
+func FuzzMatchAnswers(f *testing.F) {
+	for _, seed := range []string{
+		`[{"jsonrpc":"2.0","id":1,"result":"0x1"},{"jsonrpc":"2.0","id":2,"error":{"code":3}}]`,
+		`[{"id":1,"result":"0x1"},{"id":1,"result":"0x2"}]`,
+		`[null,{"id":3}]`,
+		`{"jsonrpc":"2.0","id":1,"result":null,"error":null}`,
+		`{"id":null,"error":{"code":-32005,"message":"limit"}}`,
+		`<html>`, `[`, ``,
+	} {
+		f.Add([]byte(seed), true)
+		f.Add([]byte(seed), false)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, batch bool) {
+		asked := messages{batch: batch, all: []message{{ID: json.RawMessage("1")}}}
+		if batch {
+			asked.all = append(asked.all, message{ID: json.RawMessage("2")})
+		}
+		matched, err := matchAnswers(asked, body)
+		if err != nil {
+			return
+		}
+		answers, err := parseMessages(matched)
+		if err != nil || answers.batch != batch || len(answers.all) > len(asked.all) {
+			t.Fatalf("%q became %q: %v", body, matched, err)
+		}
+		seen := map[string]bool{}
+		for _, m := range answers.all {
+			if id := string(m.ID); seen[id] || id != "1" && id != "2" {
+				t.Fatalf("%q became %q", body, matched)
+			}
+			seen[string(m.ID)] = true
+		}
+	})
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	f.Add("12")
+	f.Add("Fri, 31 Dec 9999 23:59:59 GMT")
+	f.Add("-1")
+	f.Fuzz(func(t *testing.T, header string) {
+		if after := parseRetryAfter(header, time.Unix(0, 0)); after < 0 {
+			t.Fatalf("%q: %v", header, after)
+		}
+	})
+}

@@ -1,0 +1,295 @@
+package staking
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"herald/internal/core"
+)
+
+const (
+	testChain  = 4242
+	testMethod = "currentStake(address)"
+	testPend   = "pendingWithdrawals(address)"
+	secretPath = "/v3/k3y-in-path"
+	secretArgs = "?token=k3y-in-query"
+)
+
+var (
+	ann           = common.HexToAddress("0x52908400098527886E0F7030069857D2E4169EE7")
+	multicallAddr = common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11")
+)
+
+// chain is what a node runs calls on.
+type chain interface {
+	call(to common.Address, input []byte, block uint64) ([]byte, error)
+	code(common.Address) []byte
+}
+
+// node is a JSON-RPC node on loopback, made of go-ethereum's own server. Its
+// exported methods are those of the eth namespace.
+type node struct {
+	chain chain
+	url   string
+	rpc   *rpc.Server
+
+	mu      sync.Mutex
+	chainID uint64
+	block   uint64
+	trips   int
+	tags    []string // the block of each eth_call
+	// around is given every request, to spoil its answer.
+	around func(http.ResponseWriter, *http.Request, http.Handler)
+}
+
+func newNode(t testing.TB, c chain) *node {
+	n := &node{chain: c, rpc: rpc.NewServer(), chainID: testChain, block: 1000}
+	if err := n.rpc.RegisterName("eth", n); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(n.serve))
+	t.Cleanup(server.Close)
+	t.Cleanup(n.rpc.Stop)
+	n.url = server.URL + secretPath + secretArgs
+	return n
+}
+
+func (n *node) serve(w http.ResponseWriter, r *http.Request) {
+	n.mu.Lock()
+	n.trips++
+	around := n.around
+	n.mu.Unlock()
+	if around != nil {
+		around(w, r, n.rpc)
+		return
+	}
+	n.rpc.ServeHTTP(w, r)
+}
+
+func (n *node) set(change func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	change()
+}
+
+// tripsOf counts the HTTP requests that f makes.
+func (n *node) tripsOf(f func()) int {
+	n.set(func() { n.trips = 0 })
+	f()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.trips
+}
+
+func (n *node) ChainId() hexutil.Uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return hexutil.Uint64(n.chainID)
+}
+
+func (n *node) BlockNumber() hexutil.Uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return hexutil.Uint64(n.block)
+}
+
+type callParams struct {
+	To   common.Address `json:"to"`
+	Data hexutil.Bytes  `json:"data"`
+}
+
+func (n *node) Call(params callParams, block rpc.BlockNumber) (hexutil.Bytes, error) {
+	n.mu.Lock()
+	n.tags = append(n.tags, block.String())
+	at := n.block
+	n.mu.Unlock()
+	if block >= 0 {
+		at = uint64(block)
+	}
+	return n.chain.call(params.To, params.Data, at)
+}
+
+func (n *node) GetCode(address common.Address, _ rpc.BlockNumber) hexutil.Bytes {
+	return n.chain.code(address)
+}
+
+// revert is how geth tells that a contract reverted; it repeats the call.
+type revert struct{ text string }
+
+func (r revert) Error() string  { return "execution reverted: " + r.text }
+func (r revert) ErrorCode() int { return 3 }
+
+type contract func(input []byte, block uint64) ([]byte, error)
+
+// contracts is a chain without an EVM: contracts written in Go.
+type contracts map[common.Address]contract
+
+func (c contracts) call(to common.Address, input []byte, block uint64) ([]byte, error) {
+	if at, ok := c[to]; ok {
+		return at(input, block)
+	}
+	return nil, nil
+}
+
+func (c contracts) code(address common.Address) []byte {
+	if _, ok := c[address]; ok {
+		return []byte{0xfe}
+	}
+	return nil
+}
+
+// multicall is Multicall3 on these contracts.
+func (c contracts) multicall(input []byte, block uint64) ([]byte, error) {
+	method, err := multicall3.MethodById(input)
+	if err != nil {
+		return nil, revert{}
+	}
+	switch method.Name {
+	case "getChainId":
+		return wordOf(testChain), nil
+	case "getBlockNumber":
+		return wordOf(block), nil
+	}
+	values, err := method.Inputs.Unpack(input[4:])
+	if err != nil {
+		return nil, err
+	}
+	var calls []aggregateCall
+	if err := method.Inputs.Copy(&calls, values); err != nil {
+		return nil, err
+	}
+	results := make([]aggregateResult, len(calls))
+	for i, call := range calls {
+		output, err := c.call(call.Target, call.CallData, block)
+		results[i] = aggregateResult{Success: err == nil, ReturnData: output}
+	}
+	return method.Outputs.Pack(results)
+}
+
+// pool answers its two methods with fixed bytes; nil reverts.
+func pool(stake, pending []byte) contract {
+	selectors := map[string][]byte{}
+	for method, output := range map[string][]byte{testMethod: stake, testPend: pending} {
+		id, err := selector(method)
+		if err != nil {
+			panic(err)
+		}
+		selectors[string(id)] = output
+	}
+	return func(input []byte, _ uint64) ([]byte, error) {
+		if output := selectors[string(input[:4])]; output != nil {
+			return output, nil
+		}
+		return nil, revert{hexutil.Encode(input)}
+	}
+}
+
+func wordOf(n uint64) []byte {
+	return binary.BigEndian.AppendUint64(make([]byte, 24), n)
+}
+
+// tokensOf is n tokens of 18 decimals.
+func tokensOf(n int64) []byte {
+	base := new(big.Int).Mul(big.NewInt(n), big.NewInt(1e18))
+	return common.LeftPadBytes(base.Bytes(), word)
+}
+
+// withdrawalsOf encodes a list of withdrawals of whole tokens.
+func withdrawalsOf(tokens ...int64) []byte {
+	encoded := slices.Concat(wordOf(word), wordOf(uint64(len(tokens))))
+	for _, n := range tokens {
+		encoded = slices.Concat(encoded, tokensOf(n), wordOf(77))
+	}
+	return encoded
+}
+
+func poolAt(i int) core.Pool {
+	return core.Pool{Address: common.BigToAddress(big.NewInt(int64(0x9000 + i))), Name: fmt.Sprintf("pool %d", i)}
+}
+
+// deploy puts pools, in order, at their addresses, and Multicall3 at its own.
+func deploy(pools ...contract) (contracts, []core.Pool) {
+	chain := contracts{}
+	chain[multicallAddr] = chain.multicall
+	var at []core.Pool
+	for i, p := range pools {
+		at = append(at, poolAt(i))
+		if p != nil {
+			chain[poolAt(i).Address] = p
+		}
+	}
+	return chain, at
+}
+
+// emptyPools are n pools in which nobody has anything.
+func emptyPools(n int) []contract {
+	return slices.Repeat([]contract{pool(wordOf(0), withdrawalsOf())}, n)
+}
+
+func newClient(t testing.TB, n *node, pools []core.Pool, change ...func(*Config)) *Client {
+	cfg := Config{
+		RPCURL:        n.url,
+		ChainID:       testChain,
+		Pools:         pools,
+		Method:        testMethod,
+		PendingMethod: testPend,
+		Multicall:     &multicallAddr,
+		Decimals:      18,
+		Timeout:       10 * time.Second,
+		MaxConns:      4,
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	c, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func withoutMulticall(cfg *Config) { cfg.Multicall = nil }
+
+// ways are the three ways in which pools are read.
+var ways = []struct {
+	name   string
+	config func(*Config)
+	node   func(*node)
+}{
+	{"multicall", func(*Config) {}, func(*node) {}},
+	{"batch", withoutMulticall, func(*node) {}},
+	{"one by one", withoutMulticall, func(n *node) { n.rpc.SetBatchLimits(1, 1<<20) }},
+}
+
+// wantReason checks the error of a source: its type, its reason, and that it
+// repeats neither keys, nor wallets, nor what the node wrote.
+func wantReason(t *testing.T, err error, want core.Reason) *core.Error {
+	t.Helper()
+	var failed *core.Error
+	if !errors.As(err, &failed) {
+		t.Fatalf("got %v, want a *core.Error", err)
+	}
+	if failed.Service != core.Chain || failed.Reason != want {
+		t.Errorf("got %v, want reason %q", err, want)
+	}
+	text := strings.ToLower(fmt.Sprintf("%v %+v", err, failed.Err))
+	for _, secret := range []string{"k3y", "/v3", "token=", strings.ToLower(ann.Hex()[2:]), "revert:", "spoiled"} {
+		if strings.Contains(text, secret) {
+			t.Errorf("the error repeats %q: %s", secret, text)
+		}
+	}
+	return failed
+}

@@ -1,0 +1,146 @@
+package staking
+
+import (
+	"context"
+	"errors"
+	"math/big"
+	"sync/atomic"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/rpc"
+	"golang.org/x/sync/errgroup"
+
+	"herald/internal/core"
+)
+
+// call is one eth_call.
+type call struct {
+	to   common.Address
+	data []byte
+}
+
+func (c call) params() map[string]any {
+	// "data" rather than the newer "input": every node knows it.
+	return map[string]any{"to": c.to, "data": hexutil.Bytes(c.data)}
+}
+
+// reading is the answers to calls, in their order, all of one block.
+type reading struct {
+	block   uint64
+	answers []answer
+}
+
+// read makes the calls in the best way that works.
+func (c *Client) read(ctx context.Context, calls []call) (reading, error) {
+	if c.multicall != nil && !c.noMulticall.active() {
+		r, err := c.aggregate(ctx, calls)
+		if !errors.Is(err, errUnfit) {
+			return r, err
+		}
+		c.noMulticall.start()
+	}
+	return c.readPinned(ctx, calls)
+}
+
+// readPinned makes the calls as JSON-RPC calls of their own, with the chain's
+// id among them, all at the block that the node told first.
+func (c *Client) readPinned(ctx context.Context, calls []call) (reading, error) {
+	var block quantity
+	if err := c.rpc.CallContext(ctx, &block, "eth_blockNumber"); err != nil {
+		return reading{}, err
+	}
+	if err := c.seenByNode.advance(block.Int); err != nil {
+		return reading{}, err
+	}
+	var id quantity
+	elems := []rpc.BatchElem{{Method: "eth_chainId", Result: &id}}
+	results := make([]hexutil.Bytes, len(calls))
+	for i, call := range calls {
+		elems = append(elems, rpc.BatchElem{
+			Method: "eth_call",
+			Args:   []any{call.params(), (*hexutil.Big)(block.Int)},
+			Result: &results[i],
+		})
+	}
+	if err := c.sendAll(ctx, elems); err != nil {
+		return reading{}, err
+	}
+	if err := elems[0].Error; err != nil {
+		return reading{}, err
+	}
+	if err := c.sameChain(id.Int); err != nil {
+		return reading{}, err
+	}
+	r := reading{block: block.Uint64(), answers: make([]answer, len(calls))}
+	for i := range calls {
+		r.answers[i] = answer{data: results[i], err: elems[i+1].Error}
+	}
+	return r, nil
+}
+
+// sendAll sends the elements as one batch, or one by one where batches do not
+// work. Errors of single elements are left in them.
+func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
+	if !c.noBatch.active() {
+		err := c.sendBatch(ctx, elems)
+		if !errors.Is(err, errUnfit) {
+			return err
+		}
+		c.noBatch.start()
+	}
+	c.sendEach(ctx, elems)
+	return nil
+}
+
+// sendBatch fails with errUnfit if the node does not answer batches, or not
+// every element of this one.
+func (c *Client) sendBatch(ctx context.Context, elems []rpc.BatchElem) error {
+	err := c.rpc.BatchCallContext(ctx, elems)
+	if errors.Is(err, errEnvelope) || err != nil && reason(err) == core.Rejected {
+		return errUnfit
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range elems {
+		if errors.Is(e.Error, rpc.ErrMissingBatchResponse) {
+			return errUnfit
+		}
+	}
+	return nil
+}
+
+// sendEach sends the elements one by one, some at a time. Once the node refuses
+// to be asked, it is not asked for the rest.
+func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
+	var refusal atomic.Pointer[error]
+	var group errgroup.Group
+	group.SetLimit(c.parallel)
+	for i := range elems {
+		e := &elems[i]
+		if err := refusal.Load(); err != nil {
+			e.Error = *err
+			continue
+		}
+		group.Go(func() error {
+			e.Error = c.rpc.CallContext(ctx, e.Result, e.Method, e.Args...)
+			if e.Error == nil {
+				return nil
+			}
+			if r := reason(e.Error); r == core.Limited || r == core.Denied {
+				refusal.Store(&e.Error)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // its functions return no errors
+}
+
+// quantity is a number as nodes write it: hexutil.Big, with null refused.
+type quantity struct{ *big.Int }
+
+func (q *quantity) UnmarshalJSON(data []byte) error {
+	q.Int = new(big.Int)
+	return (*hexutil.Big)(q.Int).UnmarshalJSON(data)
+}

@@ -1,0 +1,177 @@
+package staking
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"herald/internal/core"
+)
+
+func TestStakeTellsTheSameInEveryWay(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			chain, pools := deploy(
+				pool(wordOf(0), withdrawalsOf()),
+				pool(tokensOf(1500), withdrawalsOf(7, 5)),
+				pool(wordOf(1), withdrawalsOf(0)),
+				pool(nil, nil), // reverts
+				nil,            // no code
+				pool(append(wordOf(1), 0), append(withdrawalsOf(1), 0)), // too long
+				pool(wordOf(1)[1:], withdrawalsOf(1)[1:]),               // too short
+				pool(tokensOf(1)[:0], withdrawalsOf(3)),                 // empty
+				pool(common.MaxHash[:], withdrawalsOf(2)),               // impossible
+			)
+			n := newNode(t, chain)
+			way.node(n)
+			stake, err := newClient(t, n, pools, way.config).Stake(t.Context(), ann)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stake.Block != 1000 || stake.Checked != 3 || stake.Outcome() != core.Staker {
+				t.Errorf("block %d, checked %d, outcome %v", stake.Block, stake.Checked, stake.Outcome())
+			}
+			wantAmounts(t, "staked", stake.Staked, "pool 1: 1500", "pool 2: 0.000000000000000001")
+			wantAmounts(t, "unbonding", stake.Unbonding, "pool 1: 12", "pool 7: 3", "pool 8: 2")
+			if want := pools[3:]; !slices.Equal(stake.Failed, want) {
+				t.Errorf("failed %v, want %v", stake.Failed, want)
+			}
+			if want := pools[3:7]; !slices.Equal(stake.UnbondingFailed, want) {
+				t.Errorf("unbonding failed %v, want %v", stake.UnbondingFailed, want)
+			}
+			if got := stake.Total().String(); got != "1500.000000000000000001" {
+				t.Errorf("total %s", got)
+			}
+		})
+	}
+}
+
+func wantAmounts(t *testing.T, what string, got []core.PoolAmount, want ...string) {
+	t.Helper()
+	var texts []string
+	for _, p := range got {
+		texts = append(texts, p.Pool.Name+": "+p.Amount.String())
+	}
+	if !slices.Equal(texts, want) {
+		t.Errorf("%s %q, want %q", what, texts, want)
+	}
+}
+
+func TestOutcomeDependsOnUnreadPools(t *testing.T) {
+	empty, broken := pool(wordOf(0), nil), pool(nil, nil)
+	tests := []struct {
+		name  string
+		pools []contract
+		want  core.Outcome
+	}{
+		{"nothing anywhere", []contract{empty, empty}, core.NotStaker},
+		{"nothing, and a pool unread", []contract{empty, broken}, core.Undetermined},
+		{"a stake, and a pool unread", []contract{broken, pool(tokensOf(2), nil)}, core.Staker},
+	}
+	for _, test := range tests {
+		for _, way := range ways {
+			t.Run(test.name+" by "+way.name, func(t *testing.T) {
+				chain, pools := deploy(test.pools...)
+				n := newNode(t, chain)
+				way.node(n)
+				stake, err := newClient(t, n, pools, way.config).Stake(t.Context(), ann)
+				if err != nil || stake.Outcome() != test.want {
+					t.Errorf("got %v, %v, want %v", stake.Outcome(), err, test.want)
+				}
+				if len(stake.Unbonding) > 0 || len(stake.UnbondingFailed) != len(pools) {
+					t.Errorf("unbonding %v, failed %v", stake.Unbonding, stake.UnbondingFailed)
+				}
+			})
+		}
+	}
+}
+
+func TestNoPoolReadIsAnError(t *testing.T) {
+	tests := []struct {
+		name  string
+		pools []contract
+		want  core.Reason
+	}{
+		{"all revert", []contract{pool(nil, nil), pool(nil, withdrawalsOf(1))}, core.Rejected},
+		{"no code", []contract{nil, nil}, core.Malformed},
+	}
+	for _, test := range tests {
+		for _, way := range ways {
+			t.Run(test.name+" by "+way.name, func(t *testing.T) {
+				chain, pools := deploy(test.pools...)
+				n := newNode(t, chain)
+				way.node(n)
+				_, err := newClient(t, n, pools, way.config).Stake(t.Context(), ann)
+				wantReason(t, err, test.want)
+			})
+		}
+	}
+}
+
+func TestWithdrawalsAreAskedOnlyIfConfigured(t *testing.T) {
+	chain, pools := deploy(pool(tokensOf(1), withdrawalsOf(9)))
+	n := newNode(t, chain)
+	stake, err := newClient(t, n, pools, func(cfg *Config) { cfg.PendingMethod = "" }).Stake(t.Context(), ann)
+	if err != nil || len(stake.Unbonding) != 0 || len(stake.UnbondingFailed) != 0 || len(stake.Staked) != 1 {
+		t.Errorf("got %+v, %v", stake, err)
+	}
+}
+
+func TestDecimalsAreExact(t *testing.T) {
+	for decimals, want := range map[int32]string{0: "12345", 2: "123.45", 18: "0.000000000000012345"} {
+		chain, pools := deploy(pool(wordOf(12345), withdrawalsOf()))
+		c := newClient(t, newNode(t, chain), pools, func(cfg *Config) { cfg.Decimals = decimals })
+		stake, err := c.Stake(t.Context(), ann)
+		if err != nil || stake.Total().String() != want {
+			t.Errorf("%d decimals: got %v, %v, want %s", decimals, stake.Total(), err, want)
+		}
+	}
+}
+
+func TestNewRefusesWhatItCannotUse(t *testing.T) {
+	tests := map[string]func(*Config){
+		"no scheme":          func(c *Config) { c.RPCURL = "/var/run/k3y.ipc" },
+		"stdio":              func(c *Config) { c.RPCURL = "stdio://k3y" },
+		"websocket":          func(c *Config) { c.RPCURL = "wss://localhost/k3y" },
+		"no host":            func(c *Config) { c.RPCURL = "http:///k3y" },
+		"not a URL":          func(c *Config) { c.RPCURL = "http://local host:k3y/%zz" },
+		"method without ()":  func(c *Config) { c.Method = "currentStake" },
+		"other parameters":   func(c *Config) { c.Method = "currentStake(address,uint256)" },
+		"space in method":    func(c *Config) { c.Method = "currentStake (address)" },
+		"no method":          func(c *Config) { c.Method = "" },
+		"digit first":        func(c *Config) { c.Method = "1stake(address)" },
+		"bad pending method": func(c *Config) { c.PendingMethod = "pending()" },
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			cfg := Config{RPCURL: "http://localhost/k3y", Method: testMethod}
+			if _, err := New(cfg); err != nil {
+				t.Fatalf("before the change: %v", err)
+			}
+			change(&cfg)
+			_, err := New(cfg)
+			if err == nil || strings.Contains(err.Error(), "k3y") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestSelectorIsThatOfTheABI(t *testing.T) {
+	// https://eips.ethereum.org/EIPS/eip-20 has this method.
+	if id, err := selector("balanceOf(address)"); err != nil || common.Bytes2Hex(id) != "70a08231" {
+		t.Errorf("got %x, %v", id, err)
+	}
+}
+
+// The selectors are those in the verified source of Multicall3 at its address
+// (https://etherscan.io/address/0xca11bde05977b3631167028862be2a173976ca11#code).
+func TestMulticallIsTheDeployedInterface(t *testing.T) {
+	for name, want := range map[string]string{"aggregate3": "82ad56cb", "getBlockNumber": "42cbb15c", "getChainId": "3408e470"} {
+		if got := common.Bytes2Hex(multicall3.Methods[name].ID); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}
