@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -55,16 +56,15 @@ func Late(delay time.Duration) Fault {
 		Name:   "right after " + delay.String(),
 		Effect: Answerable,
 		serve: func(x exchange) {
-			if x.wait(delay) {
-				x.service.handler.ServeHTTP(x.w, x.r)
-			}
+			x.wait(delay)
+			x.service.handler.ServeHTTP(x.w, x.r)
 		},
 	}
 }
 
 // Hang is a service that takes requests and never answers.
 func Hang() Fault {
-	return Fault{Name: "never answers", serve: func(x exchange) { <-x.r.Context().Done() }}
+	return Fault{Name: "never answers", serve: func(x exchange) { x.wait(math.MaxInt64) }}
 }
 
 // Refuse is a service whose port is closed.
@@ -89,15 +89,15 @@ func altered[H http.Handler](alter func(*H)) func(exchange) {
 	}
 }
 
-// wait tells whether the client and the service were still there at its end.
-func (x exchange) wait(d time.Duration) bool {
+// wait aborts the exchange if the client leaves or the service closes
+// meanwhile: merely to return would send an answer.
+func (x exchange) wait(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
 	case <-x.r.Context().Done():
-		return false
+		panic(http.ErrAbortHandler)
 	}
 }
 
@@ -156,9 +156,7 @@ func drip(x exchange) {
 			return
 		}
 		_ = http.NewResponseController(x.w).Flush()
-		if !x.wait(time.Second) {
-			return
-		}
+		x.wait(time.Second)
 	}
 }
 
