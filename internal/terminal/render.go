@@ -12,8 +12,8 @@ import (
 const maxNameWidth = 24
 
 var signs = map[chat.Tone]string{
-	chat.Positive: "[yes] ",
-	chat.Negative: "[no] ",
+	chat.Positive: "[+] ",
+	chat.Negative: "[-] ",
 	chat.Warning:  "[!] ",
 }
 

@@ -38,7 +38,7 @@ type Asker struct {
 	Moderator bool
 }
 
-// Config is what an Adapter works with.
+// Config is what an Adapter works with. All but Prompt and Note are required.
 type Config struct {
 	In      io.Reader
 	Out     io.Writer
@@ -92,7 +92,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		case next := <-lines:
 			if errors.Is(next.err, io.EOF) {
-				return nil
+				return a.leave()
 			}
 			if next.err != nil {
 				return fmt.Errorf("read a command: %w", next.err)
@@ -112,6 +112,14 @@ func (a *Adapter) prompt() error {
 	return a.write("> ")
 }
 
+// leave ends the line that the last prompt began.
+func (a *Adapter) leave() error {
+	if !a.Prompt {
+		return nil
+	}
+	return a.write("\n")
+}
+
 // serve answers one line.
 func (a *Adapter) serve(ctx context.Context, l line) error {
 	in := parse(l.text)
@@ -121,9 +129,7 @@ func (a *Adapter) serve(ctx context.Context, l line) error {
 	id := chat.NewID()
 	return a.write(a.guard(id, func() string {
 		reply, private := a.answer(ctx, id, in, l.tooLong)
-		if a.Note != "" {
-			reply.Notes = append(slices.Clone(reply.Notes), a.Note)
-		}
+		reply.Notes = append(slices.Clone(reply.Notes), a.Note)
 		return render(reply, private)
 	}) + "\n\n")
 }
