@@ -1,0 +1,277 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+const (
+	genesisBlock = 1_000_000
+	blockTime    = 2 * time.Second
+)
+
+// node is the JSON-RPC endpoint of the chain: single calls and batches
+// (https://www.jsonrpc.org/specification). Blocks advance with time, the state
+// is the same in all of them.
+type node struct {
+	chainID   uint64
+	started   time.Time
+	behind    uint64 // blocks that the node lags
+	contracts map[common.Address]contract
+
+	// edit is what a fault makes of the answers of one call or batch.
+	edit func([]rpcAnswer) []rpcAnswer
+	// lump, if set, is the one error that a batch gets for all of its calls.
+	lump *rpcError
+}
+
+func newNode(w World, started time.Time) node {
+	n := node{chainID: ChainID, started: started, contracts: map[common.Address]contract{}}
+	n.contracts[MulticallAddress] = multicall
+	for _, pool := range w.Pools {
+		n.contracts[pool.Address] = newPool(w, pool.Address)
+	}
+	return n
+}
+
+func (n node) block() uint64 {
+	return genesisBlock + uint64(time.Since(n.started)/blockTime) - n.behind
+}
+
+// blockTimestamp is in Unix seconds.
+func (n node) blockTimestamp(block uint64) uint64 {
+	since := time.Duration(int64(block)-genesisBlock) * blockTime
+	return uint64(n.started.Add(since).Unix())
+}
+
+type rpcCall struct {
+	Version string            `json:"jsonrpc"`
+	ID      json.RawMessage   `json:"id"`
+	Method  string            `json:"method"`
+	Params  []json.RawMessage `json:"params"`
+}
+
+type rpcAnswer struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *rpcError       `json:"error,omitempty"`
+}
+
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    string `json:"data,omitempty"`
+}
+
+func (e *rpcError) Error() string { return e.Message }
+
+var null = json.RawMessage("null")
+
+func (n node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		http.Error(w, "POST only", http.StatusMethodNotAllowed)
+		return
+	}
+	calls, batch, failure := readCalls(r)
+	if batch && n.lump != nil {
+		failure = n.lump
+	}
+	if failure != nil {
+		writeAnswer(w, rpcAnswer{Version: "2.0", ID: null, Error: failure})
+		return
+	}
+	var answers []rpcAnswer
+	for _, call := range calls {
+		answer := n.answer(call)
+		if call.ID != nil {
+			answers = append(answers, answer)
+		}
+	}
+	if n.edit != nil {
+		answers = n.edit(answers)
+	}
+	switch {
+	case len(answers) == 0:
+		w.WriteHeader(http.StatusOK)
+	case batch:
+		writeAnswer(w, answers)
+	default:
+		writeAnswer(w, answers[0])
+	}
+}
+
+// readCalls tells one call from a batch.
+func readCalls(r *http.Request) (calls []rpcCall, batch bool, failure *rpcError) {
+	var body json.RawMessage
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		return nil, false, &rpcError{Code: -32700, Message: "parse error"}
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
+		if err := json.Unmarshal(body, &calls); err != nil || len(calls) == 0 {
+			return nil, false, &rpcError{Code: -32600, Message: "invalid request"}
+		}
+		return calls, true, nil
+	}
+	var call rpcCall
+	if err := json.Unmarshal(body, &call); err != nil {
+		return nil, false, &rpcError{Code: -32600, Message: "invalid request"}
+	}
+	return []rpcCall{call}, false, nil
+}
+
+func writeAnswer(w http.ResponseWriter, answer any) {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		http.Error(w, "the answer cannot be written as JSON", http.StatusInternalServerError)
+		return
+	}
+	writeJSON(w, http.StatusOK, string(text))
+}
+
+func (n node) answer(call rpcCall) rpcAnswer {
+	answer := rpcAnswer{Version: "2.0", ID: call.ID}
+	result, err := n.result(call)
+	if err == nil {
+		answer.Result, err = json.Marshal(result)
+	}
+	if err != nil && !errors.As(err, &answer.Error) {
+		answer.Error = &rpcError{Code: -32602, Message: err.Error()}
+	}
+	return answer
+}
+
+func (n node) result(call rpcCall) (any, error) {
+	if call.Version != "2.0" {
+		return nil, &rpcError{Code: -32600, Message: "invalid request"}
+	}
+	switch call.Method {
+	case "eth_chainId":
+		return hexutil.Uint64(n.chainID), nil
+	case "net_version":
+		return fmt.Sprint(n.chainID), nil
+	case "eth_blockNumber":
+		return hexutil.Uint64(n.block()), nil
+	case "eth_getBlockByNumber":
+		return n.header(call.Params)
+	case "eth_getCode":
+		return n.code(call.Params)
+	case "eth_call":
+		return n.call(call.Params)
+	}
+	return nil, &rpcError{Code: -32601, Message: "the method " + call.Method + " does not exist"}
+}
+
+// header is the little of a block that a reader of state needs.
+func (n node) header(params []json.RawMessage) (any, error) {
+	if len(params) < 1 {
+		return nil, errors.New("missing value for required argument 0")
+	}
+	block, err := n.resolve(params[0])
+	if errors.Is(err, errNoSuchBlock) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{
+		"number":     hexutil.Uint64(block),
+		"timestamp":  hexutil.Uint64(n.blockTimestamp(block)),
+		"hash":       blockHash(block),
+		"parentHash": blockHash(block - 1),
+	}, nil
+}
+
+func blockHash(block uint64) common.Hash {
+	return crypto.Keccak256Hash(fmt.Appendf(nil, "herald sandbox block %d", block))
+}
+
+var errNoSuchBlock error = &rpcError{Code: -32000, Message: "header not found"}
+
+// resolve turns a block's tag, number or object into its number.
+func (n node) resolve(param json.RawMessage) (uint64, error) {
+	var object struct {
+		BlockNumber *hexutil.Uint64 `json:"blockNumber"`
+	}
+	if json.Unmarshal(param, &object) == nil && object.BlockNumber != nil {
+		return n.mined(uint64(*object.BlockNumber))
+	}
+	var text string
+	if err := json.Unmarshal(param, &text); err != nil {
+		return 0, errors.New("invalid block")
+	}
+	switch text {
+	case "latest", "pending", "safe", "finalized":
+		return n.block(), nil
+	case "earliest":
+		return genesisBlock, nil
+	}
+	block, err := hexutil.DecodeUint64(text)
+	if err != nil {
+		return 0, errors.New("invalid block number")
+	}
+	return n.mined(block)
+}
+
+func (n node) mined(block uint64) (uint64, error) {
+	if block > n.block() {
+		return 0, errNoSuchBlock
+	}
+	return block, nil
+}
+
+func (n node) code(params []json.RawMessage) (any, error) {
+	var at common.Address
+	if len(params) < 1 || json.Unmarshal(params[0], &at) != nil {
+		return nil, errors.New("invalid argument 0: an address is needed")
+	}
+	if _, deployed := n.contracts[at]; !deployed {
+		return "0x", nil
+	}
+	return "0x60806040", nil
+}
+
+func (n node) call(params []json.RawMessage) (any, error) {
+	var message struct {
+		To    *common.Address `json:"to"`
+		Data  hexutil.Bytes   `json:"data"`
+		Input hexutil.Bytes   `json:"input"`
+	}
+	if len(params) < 1 || json.Unmarshal(params[0], &message) != nil || message.To == nil {
+		return nil, errors.New("invalid argument 0: a call to an address is needed")
+	}
+	block := n.block()
+	if len(params) > 1 {
+		var err error
+		if block, err = n.resolve(params[1]); err != nil {
+			return nil, err
+		}
+	}
+	input := message.Input
+	if input == nil {
+		input = message.Data
+	}
+	output, err := n.execute(block, *message.To, input)
+	if err != nil {
+		return nil, err
+	}
+	return hexutil.Bytes(output), nil
+}
+
+// execute calls a contract. An address without code answers nothing and
+// succeeds, as it does on a real chain.
+func (n node) execute(block uint64, to common.Address, input []byte) ([]byte, error) {
+	run, deployed := n.contracts[to]
+	if !deployed {
+		return nil, nil
+	}
+	return run(n, block, input)
+}

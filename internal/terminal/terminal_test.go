@@ -1,0 +1,233 @@
+package terminal_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"herald/internal/chat"
+	"herald/internal/chat/chattest"
+	"herald/internal/terminal"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var _ chat.Adapter = (*terminal.Adapter)(nil)
+
+var askers = []terminal.Asker{
+	{Name: "registered", User: chat.User{Platform: "telegram", ID: "1"}},
+	{Name: "unregistered", User: chat.User{Platform: "telegram", ID: "2"}},
+	{Name: "moderator", User: chat.User{Platform: "discord", ID: "3"}, Moderator: true},
+}
+
+// retell answers with all that a request says.
+func retell(ctx context.Context, req chat.Request) chat.Reply {
+	moderator, err := req.Moderator(ctx)
+	return chat.Reply{
+		Title: req.Command,
+		Text:  fmt.Sprintf("%d words %q", len(req.Words), req.Words),
+		Notes: []string{fmt.Sprintf("%s %s direct=%t moderator=%t %v", req.From.Platform, req.From.ID, req.Direct, moderator, err)},
+	}
+}
+
+func config(in io.Reader, out io.Writer, handler chat.Handler) terminal.Config {
+	return terminal.Config{In: in, Out: out, Handler: handler, Askers: askers, Log: slog.New(slog.DiscardHandler)}
+}
+
+// talk is what Out holds after all of in is answered.
+func talk(t *testing.T, in string, change func(*terminal.Config)) string {
+	t.Helper()
+	var out strings.Builder
+	c := config(strings.NewReader(in), &out, &chattest.Handler{Reply: retell})
+	if change != nil {
+		change(&c)
+	}
+	if err := terminal.New(c).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestTranscripts(t *testing.T) {
+	const (
+		first  = "\ntelegram 1 direct=true moderator=false <nil>\n\n"
+		second = "\ntelegram 2 direct=true moderator=false <nil>\n\n"
+		third  = "\ndiscord 3 direct=true moderator=true <nil>\n\n"
+		hint   = "Commands begin with a slash\nWrite /help for what I can do.\n\n"
+		nobody = "[!] Nobody by that name\nWrite one of: /as registered, /as unregistered, /as moderator.\n\n"
+		secret = "(only you see this)\n"
+	)
+	for name, tt := range map[string]struct{ in, want string }{
+		"nothing":                {"", ""},
+		"blank lines":            {"\n \t\n\r\n\n", ""},
+		"a command":              {"/price\n", "price\n0 words []" + first},
+		"no newline at the end":  {"/price", "price\n0 words []" + first},
+		"a Windows line":         {"/staked 0x1\r\n", "staked\n1 words [\"0x1\"]" + first},
+		"words and white space":  {"  /exists\t Telegram   7 \n", secret + "exists\n2 words [\"Telegram\" \"7\"]" + first},
+		"upper case":             {"/PRICE\n", "price\n0 words []" + first},
+		"the bot's name":         {"/price@herald\n", "price\n0 words []" + first},
+		"somebody's name":        {"/exists @ann\n", secret + "exists\n1 words [\"@ann\"]" + first},
+		"an alias":               {"/start\n", "start\n0 words []" + first},
+		"a private command":      {"/mylogins\n", secret + "mylogins\n0 words []" + first},
+		"an unknown command":     {"/dance\n", "dance\n0 words []" + first},
+		"two in order":           {"/price\n\n/help\n", "price\n0 words []" + first + "help\n0 words []" + first},
+		"small talk":             {"hello\n", hint},
+		"a slash alone":          {"/\n/ price\n/@herald\n", hint + hint + hint},
+		"another asker":          {"/as unregistered\n/price\n", "You are now unregistered\n\nprice\n0 words []" + second},
+		"a moderator":            {"/AS Moderator\n/price\n", "You are now moderator\n\nprice\n0 words []" + third},
+		"there and back":         {"/as moderator\n/as registered\n/price\n", "You are now moderator\n\nYou are now registered\n\nprice\n0 words []" + first},
+		"nobody":                 {"/as\n/as root\n/as moderator now\n/price\n", nobody + nobody + nobody + "price\n0 words []" + first},
+		"bytes that are no text": {"/price \xff\xfe \x00\n", "price\n2 words [\"\" \"\\x00\"]" + first},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := talk(t, tt.in, nil); got != tt.want {
+				t.Errorf("got  %q\nwant %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestEveryAnswerCarriesTheNote(t *testing.T) {
+	in := "/price\n/as moderator\n/as root\nhello\n/mylogins\n" + strings.Repeat("x", 1<<20+1) + "\n"
+	out := talk(t, in, func(c *terminal.Config) { c.Note = "Simulated." })
+	answers := strings.Split(strings.TrimSuffix(out, "\n\n"), "\n\n")
+	if len(answers) != 6 {
+		t.Fatalf("%d answers to 6 lines: %q", len(answers), out)
+	}
+	for _, answer := range answers {
+		if !strings.HasSuffix(answer, "\nSimulated.") {
+			t.Errorf("no note in %q", answer)
+		}
+	}
+}
+
+func TestPromptStandsBeforeEveryLine(t *testing.T) {
+	got := talk(t, "hello\n\n", func(c *terminal.Config) { c.Prompt = true })
+	want := "> Commands begin with a slash\nWrite /help for what I can do.\n\n> > \n"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestLongLinesAreToldAndPassed(t *testing.T) {
+	const most = 1 << 20
+	longest := "/price " + strings.Repeat("x", most-len("/price "))
+	for name, tt := range map[string]struct {
+		line string
+		long bool
+	}{
+		"the longest":          {longest, false},
+		"the longest, Windows": {longest + "\r", false},
+		"a byte more":          {longest + "x", true},
+		"blank and too long":   {strings.Repeat(" ", most+1), true},
+		"far more":             {strings.Repeat("/", 5*most), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			handler := &chattest.Handler{}
+			out := talk(t, tt.line+"\n/help\n"+tt.line, func(c *terminal.Config) { c.Handler = handler })
+			if got := strings.Count(out, "[!] That line is too long\n"); (got == 2) != tt.long || got == 1 {
+				t.Errorf("told %d times that a line is too long", got)
+			}
+			if !strings.Contains(out, "help\n\n") {
+				t.Errorf("the next line is not answered")
+			}
+		})
+	}
+}
+
+func TestRunEndsWhileItWaitsForALine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, typed := io.Pipe()
+		defer typed.Close()
+		a := terminal.New(config(in, io.Discard, &chattest.Handler{}))
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- a.Run(ctx) }()
+		synctest.Wait()
+		if !a.Ready() {
+			t.Error("not ready while running")
+		}
+		start := time.Now()
+		cancel()
+		if err := <-done; err != nil || time.Since(start) > 0 {
+			t.Errorf("ended with %v after %v", err, time.Since(start))
+		}
+		if a.Ready() {
+			t.Error("ready after its end")
+		}
+	})
+}
+
+func TestCommandInHandIsFinished(t *testing.T) {
+	for name, tt := range map[string]struct{ needs, takes time.Duration }{
+		"in time":  {5 * time.Second, 5 * time.Second},
+		"too late": {time.Minute, chat.DrainTime},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				handler := &chattest.Handler{Reply: func(ctx context.Context, _ chat.Request) chat.Reply {
+					select {
+					case <-time.After(tt.needs):
+					case <-ctx.Done():
+					}
+					return chat.Reply{Title: "done"}
+				}}
+				var out strings.Builder
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error)
+				go func() { ended <- terminal.New(config(strings.NewReader("/price\n/help\n"), &out, handler)).Run(ctx) }()
+				synctest.Wait()
+				start := time.Now()
+				cancel()
+				if err := <-ended; err != nil || time.Since(start) != tt.takes {
+					t.Errorf("ended with %v after %v, want %v", err, time.Since(start), tt.takes)
+				}
+				if out.String() != "done\n\n" || len(handler.Requests()) != 1 {
+					t.Errorf("out %q, %d requests", out.String(), len(handler.Requests()))
+				}
+			})
+		})
+	}
+}
+
+func TestPanicsBecomeAnswers(t *testing.T) {
+	handler := &chattest.Handler{Reply: func(context.Context, chat.Request) chat.Reply { panic("secret") }}
+	out := talk(t, "/mylogins\nhello\n", func(c *terminal.Config) { c.Handler = handler })
+	if !strings.HasPrefix(out, "[!] Something went wrong\nReference ") || strings.Contains(out, "secret") ||
+		strings.Count(out, "\n\n") != 2 {
+		t.Errorf("got %q", out)
+	}
+}
+
+type brokenPipe struct{ err error }
+
+func (b brokenPipe) Read([]byte) (int, error)  { return 0, b.err }
+func (b brokenPipe) Write([]byte) (int, error) { return 0, b.err }
+
+func TestBrokenPipesEndRun(t *testing.T) {
+	broken := brokenPipe{errors.New("broken pipe")}
+	for name, c := range map[string]terminal.Config{
+		"reading": config(broken, io.Discard, &chattest.Handler{}),
+		"writing": config(strings.NewReader("/price\n"), broken, &chattest.Handler{}),
+	} {
+		if err := terminal.New(c).Run(t.Context()); !errors.Is(err, broken.err) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestRunNeedsAnAsker(t *testing.T) {
+	c := config(strings.NewReader("/price\n"), io.Discard, &chattest.Handler{})
+	c.Askers = nil
+	if err := terminal.New(c).Run(t.Context()); err == nil {
+		t.Error("ran with nobody to ask as")
+	}
+}
