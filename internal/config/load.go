@@ -46,7 +46,7 @@ func load(environ []string, envFile string, serve bool) (*Config, error) {
 	c := &Config{}
 	for _, s := range settings {
 		for _, e := range each(s.read(in, c)) {
-			mistakes = append(mistakes, fmt.Sprintf("%s: %v; for example %[1]s=%s", s.name, e, s.example))
+			mistakes = append(mistakes, fmt.Sprintf("%s: %v; for example %[1]s=%[3]s", s.name, e, s.example))
 		}
 	}
 	if len(mistakes) > 0 {
