@@ -2,6 +2,7 @@ package redact
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"unicode/utf8"
@@ -62,11 +63,23 @@ func (h *handler) attr(a slog.Attr) slog.Attr {
 	case slog.KindGroup:
 		a.Value = slog.GroupValue(h.attrs(value.Group())...)
 	case slog.KindAny:
-		a.Value = slog.StringValue(h.text(fmt.Sprint(value.Any())))
+		a.Value = slog.StringValue(h.text(plain(value.Any())))
 	default:
 		a.Value = value
 	}
 	return a
+}
+
+// plain is v as text. Bytes must not turn into a list of numbers, in which no
+// secret is found.
+func plain(v any) string {
+	switch v := v.(type) {
+	case []byte:
+		return string(v)
+	case json.RawMessage:
+		return string(v)
+	}
+	return fmt.Sprint(v)
 }
 
 // text redacts before it cuts: half a secret would not be found.
