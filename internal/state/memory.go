@@ -52,9 +52,9 @@ func NewMemory(claim time.Duration) *Memory {
 
 // Begin implements chat.Dedup.
 func (m *Memory) Begin(_ context.Context, key string) chat.Delivery {
-	m.makeRoom()
 	for {
 		if m.updates.Add(key, chat.InHand, m.claim) == nil {
+			m.makeRoom()
 			return chat.Fresh
 		}
 		// Between the two calls it may have been given up.
@@ -73,31 +73,31 @@ func (m *Memory) End(_ context.Context, key string, answered bool) {
 	}
 }
 
-// makeRoom forgets the older half of the answered updates when the bound is
-// reached: newer ones are likelier to be delivered again, and half at a time
+// makeRoom forgets the older half of the answered updates beyond the bound:
+// newer ones are likelier to be delivered again, and half at a time
 // makes the cost of sorting small. Those in hand stay; their number is bounded
 // by what adapters take on.
 func (m *Memory) makeRoom() {
 	m.room.Lock()
 	defer m.room.Unlock()
-	if m.updates.ItemCount() < m.most {
+	if m.updates.ItemCount() <= m.most {
 		return
 	}
 	m.updates.DeleteExpired()
-	if m.updates.ItemCount() < m.most {
+	if m.updates.ItemCount() <= m.most {
 		return
 	}
 	items := m.updates.Items()
-	var answered []string
+	var old []string
 	for key, item := range items {
 		if item.Object == chat.Answered {
-			answered = append(answered, key)
+			old = append(old, key)
 		}
 	}
-	slices.SortFunc(answered, func(a, b string) int {
+	slices.SortFunc(old, func(a, b string) int {
 		return cmp.Compare(items[a].Expiration, items[b].Expiration)
 	})
-	for _, key := range answered[:(len(answered)+1)/2] {
+	for _, key := range old[:(len(old)+1)/2] {
 		m.updates.Delete(key)
 	}
 }
