@@ -1,0 +1,35 @@
+# The image holds one static binary, the certificates of public authorities
+# and time zones. It has no shell and writes nothing, so it runs with a
+# read-only root and without capabilities:
+#
+#   docker build --build-arg VERSION=1.0.0 --build-arg COMMIT=$(git rev-parse HEAD) -t herald .
+#   docker run --read-only --cap-drop=ALL --env-file herald.env -p 127.0.0.1:8080:8080 herald
+#
+# There is no HEALTHCHECK, as there is no shell to run one. Let the orchestrator
+# ask by HTTP on port 8080: /healthz for liveness, /readyz for readiness.
+
+FROM golang:1.26.8-bookworm AS build
+WORKDIR /src
+
+COPY go.mod go.sum ./
+RUN go mod download
+
+COPY . .
+ARG VERSION=dev
+ARG COMMIT=
+RUN CGO_ENABLED=0 go build -trimpath \
+        -ldflags "-s -w -X main.version=${VERSION} -X main.commit=${COMMIT}" \
+        -o /bot ./cmd/bot
+
+FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=build /usr/local/go/lib/time/zoneinfo.zip /zoneinfo.zip
+COPY --from=build /bot /bot
+
+# The default of 127.0.0.1:8080 could not be reached from outside the container.
+ENV HTTP_ADDR=0.0.0.0:8080 ZONEINFO=/zoneinfo.zip
+EXPOSE 8080
+USER 65532:65532
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["/bot"]
+CMD ["run"]

@@ -1,0 +1,205 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"herald/internal/chat"
+)
+
+const password = "hunter2-hunter2"
+
+// logBuffer is safe to read while it is written to.
+type logBuffer struct {
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.out.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.out.String()
+}
+
+// replica makes one of several processes that share the server at addr.
+func replica(t *testing.T, addr string) (*Redis, *logBuffer) {
+	t.Helper()
+	var log logBuffer
+	r, err := NewRedis(RedisConfig{
+		URL:   "redis://:" + password + "@" + addr + "/0",
+		Salt:  []byte("shared by the replicas"),
+		Claim: time.Minute,
+		Log:   slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r, &log
+}
+
+func server(t *testing.T) *miniredis.Miniredis {
+	t.Helper()
+	s := miniredis.RunT(t)
+	s.RequireAuth(password)
+	return s
+}
+
+func TestReplicasShareUpdates(t *testing.T) {
+	s := server(t)
+	ctx := t.Context()
+	one, _ := replica(t, s.Addr())
+	two, _ := replica(t, s.Addr())
+	expect(t, "a new update", one.Begin(ctx, "a"), chat.Fresh)
+	expect(t, "the same at the same replica", one.Begin(ctx, "a"), chat.InHand)
+	expect(t, "the same at another", two.Begin(ctx, "a"), chat.InHand)
+	one.End(ctx, "a", true)
+	expect(t, "an answered one at another", two.Begin(ctx, "a"), chat.Answered)
+
+	expect(t, "a new update", one.Begin(ctx, "b"), chat.Fresh)
+	one.End(ctx, "b", false)
+	expect(t, "one given up, at another", two.Begin(ctx, "b"), chat.Fresh)
+	if n := one.Fallbacks() + two.Fallbacks(); n != 0 {
+		t.Errorf("%d calls were decided without Redis", n)
+	}
+}
+
+func TestDeadReplicasClaimLapses(t *testing.T) {
+	s := server(t)
+	ctx := t.Context()
+	dead, _ := replica(t, s.Addr())
+	two, _ := replica(t, s.Addr())
+	dead.Begin(ctx, "a")
+	s.FastForward(59 * time.Second)
+	expect(t, "before the claim lapses", two.Begin(ctx, "a"), chat.InHand)
+	s.FastForward(2 * time.Second)
+	expect(t, "after", two.Begin(ctx, "a"), chat.Fresh)
+	// It was slow, not dead, and gives up what is no longer its own.
+	dead.End(ctx, "a", false)
+	three, _ := replica(t, s.Addr())
+	expect(t, "what another took over", three.Begin(ctx, "a"), chat.InHand)
+}
+
+func TestAnsweredUpdatesAreForgottenAfterADay(t *testing.T) {
+	s := server(t)
+	ctx := t.Context()
+	one, _ := replica(t, s.Addr())
+	one.Begin(ctx, "a")
+	one.End(ctx, "a", true)
+	two, _ := replica(t, s.Addr())
+	three, _ := replica(t, s.Addr())
+	s.FastForward(remembered - time.Second)
+	expect(t, "just under a day later", two.Begin(ctx, "a"), chat.Answered)
+	s.FastForward(2 * time.Second)
+	expect(t, "a day later", three.Begin(ctx, "a"), chat.Fresh)
+}
+
+func TestReplicasShareLimits(t *testing.T) {
+	s := server(t)
+	now := time.Unix(1_800_000_000, 0)
+	s.SetTime(now)
+	one, _ := replica(t, s.Addr())
+	two, _ := replica(t, s.Addr())
+	limits(t, &alternating{one.Limiter(3), two.Limiter(3)}, func(d time.Duration) {
+		now = now.Add(d)
+		s.SetTime(now)
+		s.FastForward(d)
+	})
+	s.FastForward(time.Minute)
+	if keys := s.Keys(); len(keys) != 0 {
+		t.Errorf("after an idle minute the server still has %v", keys)
+	}
+	if n := one.Fallbacks() + two.Fallbacks(); n != 0 {
+		t.Errorf("%d calls were decided without Redis", n)
+	}
+}
+
+// alternating asks two limiters in turn.
+type alternating struct{ next, other chat.Limiter }
+
+func (a *alternating) Allow(ctx context.Context, key string) time.Duration {
+	a.next, a.other = a.other, a.next
+	return a.other.Allow(ctx, key)
+}
+
+func TestReplicasShareAnswers(t *testing.T) {
+	s := server(t)
+	ctx := t.Context()
+	one, _ := replica(t, s.Addr())
+	two, _ := replica(t, s.Addr())
+	if _, found := one.Load(ctx, "price"); found {
+		t.Error("found what nobody saved")
+	}
+	one.Save(ctx, "price", []byte("1.5\x00"), time.Minute)
+	if value, found := two.Load(ctx, "price"); !found || string(value) != "1.5\x00" {
+		t.Errorf("loaded %q, %v", value, found)
+	}
+	s.FastForward(time.Minute)
+	if _, found := two.Load(ctx, "price"); found {
+		t.Error("found what has expired")
+	}
+	if n := one.Fallbacks() + two.Fallbacks(); n != 0 {
+		t.Errorf("%d calls were decided without Redis", n)
+	}
+}
+
+func TestRedisHoldsNoIDs(t *testing.T) {
+	s := server(t)
+	r, _ := replica(t, s.Addr())
+	r.Begin(t.Context(), "telegram 987654321")
+	r.Limiter(5).Allow(t.Context(), "telegram user 987654321")
+	if dump := s.Dump(); len(s.Keys()) != 2 || strings.Contains(dump, "98765") {
+		t.Errorf("the server has %s", dump)
+	}
+}
+
+func TestMalformedURLIsNotRepeated(t *testing.T) {
+	for _, url := range []string{"redis://:" + password + "@host/x", "http://" + password, "redis://:" + password + "@ho st", ""} {
+		if _, err := NewRedis(RedisConfig{URL: url}); err == nil || strings.Contains(err.Error(), password) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+// mute accepts connections and never answers.
+func mute(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var open []net.Conn
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			open = append(open, conn)
+		}
+	}()
+	t.Cleanup(func() {
+		listener.Close()
+		<-done
+		for _, conn := range open {
+			conn.Close()
+		}
+	})
+	return listener.Addr().String()
+}

@@ -1,0 +1,51 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"herald/internal/chat"
+)
+
+// allow keeps a list of the times, newest first, of the last ARGV[1] allowed
+// events, in milliseconds of the server's clock, which all replicas share. It
+// answers the milliseconds to wait.
+var allow = redis.NewScript(`
+local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local clock = redis.call("TIME")
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local oldest = redis.call("LINDEX", KEYS[1], limit - 1)
+if oldest and now - oldest < window then return window - (now - oldest) end
+redis.call("LPUSH", KEYS[1], string.format("%.0f", now))
+redis.call("LTRIM", KEYS[1], 0, limit - 1)
+redis.call("PEXPIRE", KEYS[1], window)
+return 0`)
+
+// Limiter makes a limiter that allows perMinute events of a key in any minute,
+// in all replicas together.
+func (r *Redis) Limiter(perMinute int) chat.Limiter {
+	return &sharedWindows{redis: r, limit: perMinute, alone: newWindows(perMinute)}
+}
+
+type sharedWindows struct {
+	redis *Redis
+	limit int
+	alone *windows
+}
+
+// Allow implements chat.Limiter.
+func (w *sharedWindows) Allow(ctx context.Context, key string) time.Duration {
+	var wait int64
+	id := fmt.Sprintf("%d %s", w.limit, key)
+	reached := w.redis.ask(ctx, func(ctx context.Context) (err error) {
+		wait, err = allow.Run(ctx, w.redis.client, []string{w.redis.key("limit", id)}, w.limit, window.Milliseconds()).Int64()
+		return err
+	})
+	if !reached {
+		return w.alone.Allow(ctx, key)
+	}
+	return time.Duration(wait) * time.Millisecond
+}
