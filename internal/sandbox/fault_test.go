@@ -21,7 +21,7 @@ import (
 	"herald/internal/sandbox"
 )
 
-var services = []core.Service{core.Partner, core.Price, core.Supplies, core.Chain}
+var services = []core.Service{core.Partner, core.Price, core.TokenSupply, core.Chain}
 
 // ask puts one question to a service that every fault of it must spoil.
 func ask(t *testing.T, ctx context.Context, s *sandbox.Sandbox, service core.Service) (response, error) {
@@ -33,7 +33,7 @@ func ask(t *testing.T, ctx context.Context, s *sandbox.Sandbox, service core.Ser
 		got, err := send(ctx, http.MethodGet, s.Price.URL()+quotesPath+"?id="+sandbox.TokenID, nil, "")
 		_, got.body, _ = strings.Cut(got.body, `"error_code"`) // what precedes tells the time
 		return got, err
-	case core.Supplies:
+	case core.TokenSupply:
 		return send(ctx, http.MethodGet, s.Supply.URL()+"/circulating-supply", nil, "")
 	default:
 		return send(ctx, http.MethodPost, s.Chain.URL(), nil, chainQuestion(t, s))
@@ -132,10 +132,10 @@ func TestConnectionFaultsEndAsTheySay(t *testing.T) {
 		"never answers":            {context.DeadlineExceeded, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s.Supply.SetFault(fault(t, core.Supplies, name))
+			s.Supply.SetFault(fault(t, core.TokenSupply, name))
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 			defer cancel()
-			got, err := ask(t, ctx, s, core.Supplies)
+			got, err := ask(t, ctx, s, core.TokenSupply)
 			if !errors.Is(err, tt.want) || (got.body != "") != tt.body {
 				t.Errorf("got %+v, %v; want %v", got, err, tt.want)
 			}
@@ -147,7 +147,7 @@ func TestConnectionFaultsEndAsTheySay(t *testing.T) {
 func TestEndlessBodiesOutgrowAnyBound(t *testing.T) {
 	s := start(t)
 	for _, name := range []string{"200 a gigabyte", "200 gzip bomb"} {
-		s.Supply.SetFault(fault(t, core.Supplies, name))
+		s.Supply.SetFault(fault(t, core.TokenSupply, name))
 		resp, err := http.Get(s.Supply.URL() + "/total-supply")
 		if err != nil {
 			t.Fatal(err)
@@ -248,7 +248,7 @@ func TestChainFaultsSpoilNoMoreThanTheySay(t *testing.T) {
 func TestGivenAnswerIsSentAsItIs(t *testing.T) {
 	s := start(t)
 	s.Supply.SetFault(sandbox.Answer(http.StatusTeapot, "text/x-tea", "\x1b[31mtea"))
-	got, err := ask(t, t.Context(), s, core.Supplies)
+	got, err := ask(t, t.Context(), s, core.TokenSupply)
 	if err != nil || got.status != http.StatusTeapot || got.body != "\x1b[31mtea" || got.header.Get("Content-Type") != "text/x-tea" {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -260,7 +260,7 @@ func TestRequestsAreCountedAlsoUnderFaults(t *testing.T) {
 	for i := range 20 {
 		callers.Go(func() {
 			s.Supply.SetFault([]sandbox.Fault{{}, sandbox.Late(time.Millisecond), sandbox.Answer(500, "", "")}[i%3])
-			if _, err := ask(t, t.Context(), s, core.Supplies); err != nil {
+			if _, err := ask(t, t.Context(), s, core.TokenSupply); err != nil {
 				t.Error(err)
 			}
 		})

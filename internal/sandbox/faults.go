@@ -23,7 +23,7 @@ func Faults(service core.Service) []Fault {
 		own = slices.Concat([]Fault{truncatedFault}, partnerFaults())
 	case core.Price:
 		own = slices.Concat([]Fault{truncatedFault}, priceFaults())
-	case core.Supplies:
+	case core.TokenSupply:
 		// Half of a bare number is a number: no client could tell.
 		own = supplyFaults()
 	case core.Chain:

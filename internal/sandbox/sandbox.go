@@ -99,7 +99,7 @@ func (s *Sandbox) Service(name core.Service) *Service {
 		return s.Partner
 	case core.Price:
 		return s.Price
-	case core.Supplies:
+	case core.TokenSupply:
 		return s.Supply
 	case core.Chain:
 		return s.Chain

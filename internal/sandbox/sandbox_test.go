@@ -101,7 +101,7 @@ func (c partnerCall) send(ctx context.Context, s *sandbox.Sandbox) (response, er
 func TestServicesAreFoundByTheirNames(t *testing.T) {
 	s := start(t)
 	for name, want := range map[core.Service]*sandbox.Service{
-		core.Partner: s.Partner, core.Price: s.Price, core.Supplies: s.Supply, core.Chain: s.Chain, "other": nil,
+		core.Partner: s.Partner, core.Price: s.Price, core.TokenSupply: s.Supply, core.Chain: s.Chain, "other": nil,
 	} {
 		if got := s.Service(name); got != want {
 			t.Errorf("the service named %q is not the one of that field", name)

@@ -41,7 +41,7 @@ type Client struct {
 func New(c Config) *Client {
 	return &Client{
 		url:  strings.TrimRight(c.URL, "/"),
-		rest: rest.New(core.Supplies, c.Timeout, c.MaxConns),
+		rest: rest.New(core.TokenSupply, c.Timeout, c.MaxConns),
 	}
 }
 
@@ -90,7 +90,7 @@ func (c *Client) ask(ctx context.Context, f figure) (decimal.Decimal, error) {
 }
 
 func malformed(err error) error {
-	return &core.Error{Service: core.Supplies, Reason: core.Malformed, Err: err}
+	return &core.Error{Service: core.TokenSupply, Reason: core.Malformed, Err: err}
 }
 
 func (f figure) parse(body []byte) (decimal.Decimal, error) {

@@ -65,7 +65,7 @@ func TestWhatIsNoNumberIsMalformed(t *testing.T) {
 		for _, pair := range [][2]string{{text, "5"}, {"5", text}} {
 			_, err := ask(t, pair[0], pair[1])
 			var failure *core.Error
-			if !errors.As(err, &failure) || failure.Service != core.Supplies || failure.Reason != core.Malformed {
+			if !errors.As(err, &failure) || failure.Service != core.TokenSupply || failure.Reason != core.Malformed {
 				t.Errorf("%q and %q: got %v, want malformed", pair[0], pair[1], err)
 			}
 		}
