@@ -14,7 +14,6 @@ import (
 const (
 	maxTitle       = 256
 	maxDescription = 4096
-	maxFooter      = 2048
 	maxEmbed       = 6000
 )
 
