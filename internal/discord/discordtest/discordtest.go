@@ -1,0 +1,193 @@
+// Package discordtest is a Discord on loopback: its REST routes and gateway as
+// far as an adapter of slash commands uses them. It refuses what Discord
+// refuses, on the limits of Discord's own description of its API (spec.json),
+// and breaks in the ways it is told to.
+//
+// It knows no adapter and nothing of this program: what holds here should hold
+// against Discord.
+package discordtest
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"time"
+)
+
+// Route names what a fault can be put on.
+type Route string
+
+// The routes.
+const (
+	Application  Route = "application"   // GET /applications/@me
+	GatewayBot   Route = "gateway"       // GET /gateway/bot
+	ListCommands Route = "list_commands" // GET …/commands
+	PutCommands  Route = "put_commands"  // PUT …/commands
+	Callback     Route = "callback"      // POST /interactions/…/callback
+	Edit         Route = "edit"          // PATCH /webhooks/…/messages/@original
+)
+
+// Fault is what happens to one call instead of, or beside, its answer.
+type Fault struct {
+	// Latency is waited for before anything else.
+	Latency time.Duration
+	// Status refuses the call; 0 lets it through.
+	Status int
+	// Code is Discord's error code in the body of a refusal; with 0 the body
+	// is a proxy's HTML page.
+	Code       int
+	RetryAfter time.Duration
+	// Drop closes the connection before the call is looked at.
+	Drop bool
+	// DropAnswer closes it after the call took effect.
+	DropAnswer bool
+}
+
+// Server is the fake. Its methods may be called from any goroutine.
+type Server struct {
+	Token         string
+	ApplicationID string
+	// PublicKey verifies what Post sends.
+	PublicKey  ed25519.PublicKey
+	privateKey ed25519.PrivateKey
+	http       *httptest.Server
+
+	mu           sync.Mutex
+	changed      chan struct{} // closed and replaced at every change
+	snowflake    uint64
+	faults       map[Route][]Fault
+	broken       map[Route]Fault
+	calls        map[Route]int
+	problems     []string
+	commands     map[string][]map[string]any // by guild, "" is global
+	overwrites   int
+	interactions map[string]*Pending // by token
+	conns        map[*conn]bool
+	behaviour    Behaviour
+	identifies   []time.Time
+	remaining    int
+	resetAfter   time.Duration
+}
+
+// New starts a Discord with one bot. Close ends it.
+func New() *Server {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	s := &Server{
+		Token:         "fake." + rand.Text(),
+		ApplicationID: "1100000000000000001",
+		PublicKey:     public,
+		privateKey:    private,
+		changed:       make(chan struct{}),
+		snowflake:     1200000000000000000,
+		faults:        map[Route][]Fault{},
+		broken:        map[Route]Fault{},
+		calls:         map[Route]int{},
+		commands:      map[string][]map[string]any{},
+		interactions:  map[string]*Pending{},
+		conns:         map[*conn]bool{},
+		behaviour:     Behaviour{Heartbeat: 41250 * time.Millisecond},
+		remaining:     1000,
+	}
+	s.http = httptest.NewServer(s.routes())
+	return s
+}
+
+// URL is the REST origin, for DISCORD_API_URL.
+func (s *Server) URL() string { return s.http.URL }
+
+// Close ends every connection and the server.
+func (s *Server) Close() {
+	s.each(func(c *conn) { c.ws.NetConn().Close() })
+	s.http.CloseClientConnections()
+	s.http.Close()
+}
+
+// Script puts faults on the next calls of route, one each.
+func (s *Server) Script(route Route, faults ...Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults[route] = append(s.faults[route], faults...)
+}
+
+// Break puts fault on every call of route that has no scripted one; the zero
+// Fault mends it.
+func (s *Server) Break(route Route, fault Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken[route] = fault
+}
+
+// Calls counts the calls of route, refused ones too.
+func (s *Server) Calls(route Route) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[route]
+}
+
+// Problems are the refusals of payloads, which only a faulty adapter gets.
+func (s *Server) Problems() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.problems...)
+}
+
+// Commands are those registered in a guild, or globally with "", as sent.
+func (s *Server) Commands(guildID string) []map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]map[string]any(nil), s.commands[guildID]...)
+}
+
+// Overwrites counts the bulk overwrites of commands that took effect.
+func (s *Server) Overwrites() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.overwrites
+}
+
+// Changed is closed at the next change of anything that can be asked here.
+func (s *Server) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
+}
+
+// notify tells those who wait for Changed. The caller holds mu.
+func (s *Server) notify() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// nextID makes a snowflake. The caller holds mu.
+func (s *Server) nextID() string {
+	s.snowflake++
+	return fmt.Sprint(s.snowflake)
+}
+
+// fault takes the next one of route.
+func (s *Server) fault(route Route) Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[route]++
+	defer s.notify()
+	queue := s.faults[route]
+	if len(queue) == 0 {
+		return s.broken[route]
+	}
+	s.faults[route] = queue[1:]
+	return queue[0]
+}
+
+// problem notes a payload that is refused.
+func (s *Server) problem(err error) *failure {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.problems = append(s.problems, err.Error())
+	return &failure{http.StatusBadRequest, 50035, err.Error()}
+}

@@ -1,0 +1,279 @@
+package discordtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// Behaviour is how the gateway treats the connections made from now on. With
+// the zero Heartbeat it keeps the one that was set before.
+type Behaviour struct {
+	Heartbeat time.Duration
+	NoHello   bool
+	NoACK     bool
+	// InsteadOfReady answers IDENTIFY, again and again if there are several
+	// IDENTIFYs on one connection.
+	InsteadOfReady []Action
+	AfterReady     []Action
+}
+
+// Action is one thing that the gateway does: it sends Op, or closes with
+// Close, or falls silent while the connection stands.
+type Action struct {
+	Op    int
+	Close int
+	Stall bool
+}
+
+// intentsPrivileged are GUILD_MEMBERS, GUILD_PRESENCES and MESSAGE_CONTENT,
+// which this bot was not granted.
+// https://discord.com/developers/docs/events/gateway#privileged-intents
+const intentsPrivileged = 1<<1 | 1<<8 | 1<<15
+
+// conn is one gateway connection.
+type conn struct {
+	ws        *websocket.Conn
+	behaviour Behaviour
+	writing   sync.Mutex
+	stalled   chan struct{}
+	stalling  sync.Once
+	ready     bool // guarded by Server.mu
+	sequence  int  // guarded by Server.mu
+}
+
+type packet struct {
+	Op       int    `json:"op"`
+	Data     any    `json:"d"`
+	Sequence *int   `json:"s,omitempty"`
+	Type     string `json:"t,omitempty"`
+}
+
+// Behave sets how new connections are treated.
+func (s *Server) Behave(b Behaviour) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b.Heartbeat == 0 {
+		b.Heartbeat = s.behaviour.Heartbeat
+	}
+	s.behaviour = b
+}
+
+// Do acts on every connection that stands.
+func (s *Server) Do(action Action) { s.each(func(c *conn) { c.do(action) }) }
+
+// Limit sets what is left of the day's sessions and when there are more.
+func (s *Server) Limit(remaining int, resetAfter time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remaining, s.resetAfter = remaining, resetAfter
+}
+
+// Identifies are the times of every IDENTIFY so far.
+func (s *Server) Identifies() []time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]time.Time(nil), s.identifies...)
+}
+
+// Connected counts the connections that are READY.
+func (s *Server) Connected() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for c := range s.conns {
+		if c.ready {
+			n++
+		}
+	}
+	return n
+}
+
+// WaitConnected returns once a bot is READY.
+func (s *Server) WaitConnected(ctx context.Context) error {
+	return s.Wait(ctx, func() bool { return s.Connected() > 0 })
+}
+
+// Wait returns once done is true, which it asks at every change here.
+func (s *Server) Wait(ctx context.Context, done func() bool) error {
+	for {
+		changed := s.Changed()
+		if done() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *Server) each(do func(*conn)) {
+	s.mu.Lock()
+	var conns []*conn
+	for c := range s.conns {
+		conns = append(conns, c)
+	}
+	s.mu.Unlock()
+	for _, c := range conns {
+		do(c)
+	}
+}
+
+var upgrader = websocket.Upgrader{}
+
+func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
+	ws, err := upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return
+	}
+	c := &conn{ws: ws, stalled: make(chan struct{})}
+	s.mu.Lock()
+	c.behaviour = s.behaviour
+	s.conns[c] = true
+	s.notify()
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.conns, c)
+		s.notify()
+		s.mu.Unlock()
+		ws.Close()
+	}()
+	if !c.behaviour.NoHello {
+		c.send(packet{Op: 10, Data: map[string]any{"heartbeat_interval": c.behaviour.Heartbeat.Milliseconds()}})
+	}
+	for s.read(c) == nil {
+	}
+}
+
+// read takes one packet; its error ends the connection.
+func (s *Server) read(c *conn) error {
+	// Discord closes a connection whose heartbeats stay away.
+	c.ws.SetReadDeadline(time.Now().Add(2*c.behaviour.Heartbeat + time.Second))
+	var p struct {
+		Op   int             `json:"op"`
+		Data json.RawMessage `json:"d"`
+	}
+	if err := c.ws.ReadJSON(&p); err != nil {
+		return err
+	}
+	switch p.Op {
+	case 1:
+		if !c.behaviour.NoACK {
+			c.send(packet{Op: 11})
+		}
+	case 2:
+		return s.identify(c, p.Data)
+	default:
+		c.do(Action{Close: 4001})
+	}
+	return nil
+}
+
+func (s *Server) identify(c *conn, data []byte) error {
+	var d struct {
+		Token      string            `json:"token"`
+		Intents    *int              `json:"intents"`
+		Properties map[string]string `json:"properties"`
+	}
+	malformed := json.Unmarshal(data, &d) != nil || d.Intents == nil || d.Properties == nil
+	s.mu.Lock()
+	s.identifies = append(s.identifies, time.Now())
+	s.remaining--
+	again := c.ready
+	s.notify()
+	s.mu.Unlock()
+	switch {
+	case malformed:
+		c.do(Action{Close: 4002})
+	case d.Token != s.Token:
+		c.do(Action{Close: 4004})
+	case again:
+		c.do(Action{Close: 4005})
+	case *d.Intents&intentsPrivileged != 0:
+		c.do(Action{Close: 4014})
+	case c.behaviour.InsteadOfReady != nil:
+		c.doAll(c.behaviour.InsteadOfReady)
+	default:
+		s.ready(c)
+		c.doAll(c.behaviour.AfterReady)
+	}
+	return nil
+}
+
+func (s *Server) ready(c *conn) {
+	s.dispatch(c, "READY", map[string]any{
+		"v": 9, "session_id": "fake", "resume_gateway_url": "ws://127.0.0.1:1", "guilds": []any{},
+		"user": map[string]any{"id": s.ApplicationID, "bot": true}, "application": map[string]any{"id": s.ApplicationID},
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.ready = true
+	s.notify()
+}
+
+// dispatch sends one event.
+func (s *Server) dispatch(c *conn, event string, data any) {
+	s.mu.Lock()
+	c.sequence++
+	sequence := c.sequence
+	s.mu.Unlock()
+	c.send(packet{Data: data, Sequence: &sequence, Type: event})
+}
+
+// deliver dispatches an interaction on a connection that is READY.
+func (s *Server) deliver(interaction any) error {
+	s.mu.Lock()
+	var ready *conn
+	for c := range s.conns {
+		if c.ready {
+			ready = c
+		}
+	}
+	s.mu.Unlock()
+	if ready == nil {
+		return errors.New("no bot is connected to the gateway")
+	}
+	s.dispatch(ready, "INTERACTION_CREATE", interaction)
+	return nil
+}
+
+func (c *conn) doAll(actions []Action) {
+	for _, a := range actions {
+		c.do(a)
+	}
+}
+
+func (c *conn) do(a Action) {
+	switch {
+	case a.Stall:
+		c.stalling.Do(func() { close(c.stalled) })
+	case a.Close != 0:
+		goodbye := websocket.FormatCloseMessage(a.Close, "scripted")
+		c.ws.WriteControl(websocket.CloseMessage, goodbye, time.Now().Add(time.Second))
+		c.ws.Close()
+	case a.Op == 9:
+		c.send(packet{Op: 9, Data: false})
+	default:
+		c.send(packet{Op: a.Op})
+	}
+}
+
+// send writes p unless the connection has fallen silent.
+func (c *conn) send(p packet) {
+	select {
+	case <-c.stalled:
+		return
+	default:
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.ws.WriteJSON(p)
+}

@@ -1,0 +1,163 @@
+package discordtest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// failure is a refusal in Discord's form.
+type failure struct {
+	status, code int
+	message      string
+}
+
+// handler answers one call with a status and what becomes JSON.
+type handler func(r *http.Request) (status int, body any, err *failure)
+
+var errUnauthorized = &failure{http.StatusUnauthorized, 0, "401: Unauthorized"}
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	for _, version := range []string{"/api/v9", "/api/v10"} {
+		handle := func(pattern string, route Route, h handler) {
+			method, path, _ := strings.Cut(pattern, " ")
+			mux.HandleFunc(method+" "+version+path, s.serve(route, h))
+		}
+		handle("GET /applications/@me", Application, s.bot(s.application))
+		handle("GET /gateway/bot", GatewayBot, s.bot(s.gatewayBot))
+		handle("GET /applications/{app}/commands", ListCommands, s.bot(s.listCommands))
+		handle("PUT /applications/{app}/commands", PutCommands, s.bot(s.putCommands))
+		handle("GET /applications/{app}/guilds/{guild}/commands", ListCommands, s.bot(s.listCommands))
+		handle("PUT /applications/{app}/guilds/{guild}/commands", PutCommands, s.bot(s.putCommands))
+		handle("POST /interactions/{id}/{token}/callback", Callback, s.callback)
+		handle("PATCH /webhooks/{app}/{token}/messages/@original", Edit, s.edit)
+	}
+	mux.HandleFunc("/gateway", s.serveGateway)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.problem(fmt.Errorf("no such route: %s", r.Method))
+		writeFailure(w, &failure{http.StatusNotFound, 0, "404: Not Found"}, 0)
+	})
+	return mux
+}
+
+// serve puts faults around h.
+func (s *Server) serve(route Route, h handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		fault := s.fault(route)
+		select {
+		case <-time.After(fault.Latency):
+		case <-r.Context().Done():
+			return
+		}
+		if fault.Drop {
+			panic(http.ErrAbortHandler)
+		}
+		if fault.Status != 0 {
+			writeFailure(w, &failure{fault.Status, fault.Code, "scripted"}, fault.RetryAfter)
+			return
+		}
+		status, body, err := h(r)
+		if fault.DropAnswer {
+			panic(http.ErrAbortHandler)
+		}
+		if err != nil {
+			writeFailure(w, err, 0)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-RateLimit-Limit", "5")
+		w.Header().Set("X-RateLimit-Remaining", "0")
+		w.Header().Set("X-RateLimit-Reset-After", "5.000")
+		w.WriteHeader(status)
+		if body != nil {
+			json.NewEncoder(w).Encode(body)
+		}
+	}
+}
+
+func writeFailure(w http.ResponseWriter, f *failure, retryAfter time.Duration) {
+	if retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.FormatFloat(retryAfter.Seconds(), 'f', -1, 64))
+	}
+	if f.code == 0 && f.status != http.StatusUnauthorized {
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(f.status)
+		fmt.Fprint(w, "<html>error</html>")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(f.status)
+	json.NewEncoder(w).Encode(map[string]any{
+		"code": f.code, "message": f.message, "retry_after": retryAfter.Seconds(), "global": false,
+	})
+}
+
+// bot lets only the bot through to h, and only to its own application.
+func (s *Server) bot(h handler) handler {
+	return func(r *http.Request) (int, any, *failure) {
+		if r.Header.Get("Authorization") != "Bot "+s.Token {
+			return 0, nil, errUnauthorized
+		}
+		if app := r.PathValue("app"); app != "" && app != s.ApplicationID {
+			return 0, nil, &failure{http.StatusForbidden, 20012, "not authorized on this application"}
+		}
+		return h(r)
+	}
+}
+
+func (s *Server) application(*http.Request) (int, any, *failure) {
+	return http.StatusOK, map[string]any{"id": s.ApplicationID, "name": "fake"}, nil
+}
+
+func (s *Server) gatewayBot(*http.Request) (int, any, *failure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return http.StatusOK, map[string]any{
+		"url":    "ws" + strings.TrimPrefix(s.http.URL, "http") + "/gateway",
+		"shards": 1,
+		"session_start_limit": map[string]any{
+			"total": 1000, "remaining": s.remaining, "reset_after": s.resetAfter.Milliseconds(), "max_concurrency": 1,
+		},
+	}, nil
+}
+
+func (s *Server) listCommands(r *http.Request) (int, any, *failure) {
+	commands := s.Commands(r.PathValue("guild"))
+	if commands == nil {
+		commands = []map[string]any{}
+	}
+	return http.StatusOK, commands, nil
+}
+
+// putCommands stores commands with what Discord adds to them.
+func (s *Server) putCommands(r *http.Request) (int, any, *failure) {
+	var sent []any
+	if json.NewDecoder(r.Body).Decode(&sent) != nil {
+		return 0, nil, s.problem(errors.New("commands: no list"))
+	}
+	if err := checkCommands(sent); err != nil {
+		return 0, nil, s.problem(err)
+	}
+	guild := r.PathValue("guild")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stored := []map[string]any{}
+	for _, item := range sent {
+		command := item.(map[string]any)
+		command["id"], command["version"], command["application_id"] = s.nextID(), s.nextID(), s.ApplicationID
+		command["nsfw"] = false
+		if guild != "" {
+			command["guild_id"] = guild
+		}
+		stored = append(stored, command)
+	}
+	s.commands[guild] = stored
+	s.overwrites++
+	s.notify()
+	return http.StatusOK, stored, nil
+}
