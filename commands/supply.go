@@ -44,7 +44,7 @@ func supplyReply(supply core.Snapshot[core.Supply], token Token) chat.Reply {
 		Sections: []chat.Section{{Fields: []chat.Field{
 			{Name: "Total", Value: amount(s.Total, token)},
 			{Name: "Circulating", Value: amount(s.Circulating, token)},
-			{Name: "Share circulating", Value: share.String() + " %"},
+			{Name: "Share circulating", Value: share.StringFixed(2) + " %"},
 		}}},
 	}
 	return markOld(reply, "supply host", supply.Stale, supply.At)

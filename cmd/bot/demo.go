@@ -25,6 +25,8 @@ func demo(ctx context.Context, p process) (err error) {
 	if err != nil {
 		return err
 	}
+	// The setting has room for names only in a file.
+	cfg.Chain.Pools = world.World.Pools
 	bot, err := assemble(cfg, newLogger(cfg, p.stderr))
 	if err != nil {
 		return err
@@ -35,13 +37,15 @@ func demo(ctx context.Context, p process) (err error) {
 	console := terminal.New(terminal.Config{
 		In:      p.stdin,
 		Out:     p.stdout,
-		Handler: simulated{bot.router},
+		Handler: bot.router,
 		Askers: []terminal.Asker{
 			{Name: "registered", User: telegramUser(world.World.Registered)},
 			{Name: "unregistered", User: telegramUser(world.World.Unregistered)},
 			{Name: "moderator", User: telegramUser(world.World.Newcomer), Moderator: true},
 		},
 		Prompt: isTerminal(p.stdin),
+		Note:   "Simulated: the services behind this answer are stand-ins.",
+		Log:    bot.log,
 	})
 	return console.Run(ctx)
 }
@@ -67,8 +71,8 @@ func demoSettings(s *sandbox.Sandbox) []string {
 		"STAKING_METHOD=" + sandbox.StakingMethod,
 		"STAKING_PENDING_METHOD=" + sandbox.PendingMethod,
 		"TOKEN_SYMBOL=" + sandbox.Symbol,
-		"RATE_LIMIT_USER=1000000",
-		"RATE_LIMIT_CHAT=1000000",
+		"RATE_LIMIT_USER=10000",
+		"RATE_LIMIT_CHAT=10000",
 		"LOG_LEVEL=error",
 	}
 }
@@ -86,15 +90,6 @@ You are asking as "registered". To ask as another: /as unregistered, /as moderat
 
 func telegramUser(p sandbox.Person) chat.User {
 	return chat.User{Platform: "telegram", ID: p.UID("Telegram")}
-}
-
-// simulated marks every answer.
-type simulated struct{ chat.Handler }
-
-func (s simulated) Handle(ctx context.Context, req chat.Request) chat.Reply {
-	reply := s.Handler.Handle(ctx, req)
-	reply.Notes = append(reply.Notes, "Simulated: the services behind this answer are stand-ins.")
-	return reply
 }
 
 // isTerminal tells whether somebody types there.
