@@ -1,0 +1,140 @@
+package telegramtest
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+//go:embed botapi.json
+var description []byte
+
+// field is a parameter of a method or a member of a type.
+type field struct {
+	Types    []string `json:"types"`
+	Required bool     `json:"required"`
+}
+
+var botAPI = func() (d struct {
+	Methods map[string]map[string]field `json:"methods"`
+	Types   map[string]map[string]field `json:"types"`
+}) {
+	if err := json.Unmarshal(description, &d); err != nil {
+		panic("telegramtest: botapi.json: " + err.Error())
+	}
+	return d
+}()
+
+// read takes the parameters of a call, in any of the four ways that the Bot
+// API reads them, each as JSON, and checks them against its description.
+func read(r *http.Request, method string) (map[string]json.RawMessage, error) {
+	known, ok := botAPI.Methods[method]
+	if !ok {
+		return nil, fmt.Errorf("no method %q", method)
+	}
+	params := map[string]json.RawMessage{}
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if kind == "application/json" {
+		if err := json.NewDecoder(r.Body).Decode(&params); err != nil {
+			return nil, fmt.Errorf("%s: the body is not JSON", method)
+		}
+	} else {
+		// A body is optional; without one only the query counts.
+		if err := r.ParseMultipartForm(1 << 20); err != nil && err != http.ErrNotMultipart && r.ContentLength > 0 && len(known) > 0 {
+			return nil, fmt.Errorf("%s: the form cannot be read: %w", method, err)
+		}
+		for name, values := range r.Form {
+			params[name] = formValue(known[name], values[0])
+		}
+	}
+	if err := check(known, params); err != nil {
+		return nil, fmt.Errorf("%s: %w", method, err)
+	}
+	return params, nil
+}
+
+// formValue is a form's text as JSON of the type that the parameter has.
+func formValue(f field, value string) json.RawMessage {
+	raw := json.RawMessage(value)
+	for _, t := range f.Types {
+		if t != "String" && json.Valid(raw) && fits(t, raw) == nil {
+			return raw
+		}
+	}
+	quoted, _ := json.Marshal(value)
+	return quoted
+}
+
+func check(known map[string]field, given map[string]json.RawMessage) error {
+	for name, value := range given {
+		f, ok := known[name]
+		if !ok {
+			return fmt.Errorf("no parameter %q", name)
+		}
+		if err := fitsAny(f.Types, value); err != nil {
+			return fmt.Errorf("parameter %q: %w", name, err)
+		}
+	}
+	for name, f := range known {
+		if f.Required && given[name] == nil {
+			return fmt.Errorf("parameter %q is required", name)
+		}
+	}
+	return nil
+}
+
+func fitsAny(types []string, value json.RawMessage) (err error) {
+	for _, t := range types {
+		if err = fits(t, value); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// fits tells why a value is not of a type of the description.
+func fits(t string, value json.RawMessage) error {
+	if element, isArray := strings.CutPrefix(t, "Array of "); isArray {
+		var list []json.RawMessage
+		if json.Unmarshal(value, &list) != nil || list == nil {
+			return fmt.Errorf("not an array")
+		}
+		for _, v := range list {
+			if err := fits(element, v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	switch t {
+	case "Integer":
+		_, err := strconv.ParseInt(string(value), 10, 64)
+		return err
+	case "Float", "Float number":
+		_, err := strconv.ParseFloat(string(value), 64)
+		return err
+	case "Boolean", "True":
+		if s := string(value); s != "true" && s != "false" {
+			return fmt.Errorf("not a boolean")
+		}
+		return nil
+	case "String":
+		var s *string
+		if json.Unmarshal(value, &s) != nil || s == nil {
+			return fmt.Errorf("not a string")
+		}
+		return nil
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(value, &object) != nil || object == nil {
+		return fmt.Errorf("not an object of type %s", t)
+	}
+	if members := botAPI.Types[t]; len(members) > 0 {
+		return check(members, object)
+	}
+	return nil
+}

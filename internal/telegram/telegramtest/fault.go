@@ -1,0 +1,85 @@
+package telegramtest
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Fault is one way for a call to go wrong. The zero Fault is none.
+type Fault struct {
+	status     int
+	body       string
+	retryAfter int
+	hang       bool
+	reset      bool
+	// carriedOut faults come after the call had its effect.
+	carriedOut bool
+}
+
+// Status answers with the Bot API's own form of an error and has no effect.
+func Status(code int) Fault {
+	return Fault{status: code, body: fmt.Sprintf(`{"ok":false,"error_code":%d,"description":%q}`, code, http.StatusText(code))}
+}
+
+// Page answers with a proxy's page, which repeats the path that was asked for.
+func Page(code int) Fault { return Fault{status: code, body: "<html><title>Proxy</title>%s</html>"} }
+
+// TooMany answers 429 and how long to wait.
+func TooMany(wait time.Duration) Fault {
+	return Fault{status: http.StatusTooManyRequests, retryAfter: int(wait.Seconds())}
+}
+
+// Hang answers nothing until the client goes away.
+func Hang() Fault { return Fault{hang: true} }
+
+// ResetBefore breaks the connection and has no effect.
+func ResetBefore() Fault { return Fault{reset: true} }
+
+// ResetAfter breaks the connection once the call had its effect.
+func ResetAfter() Fault { return Fault{reset: true, carriedOut: true} }
+
+// Fail makes the next calls of a method go wrong, one call a fault.
+func (s *Server) Fail(method string, faults ...Fault) {
+	s.change(func() { s.faults[method] = append(s.faults[method], faults...) })
+}
+
+// Heal forgets the faults that are left of a method.
+func (s *Server) Heal(method string) { s.change(func() { delete(s.faults, method) }) }
+
+// nextFault takes the next fault of a method.
+func (s *Server) nextFault(method string) Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.faults[method]
+	if len(list) == 0 {
+		return Fault{}
+	}
+	s.faults[method] = list[1:]
+	return list[0]
+}
+
+// raise answers with the fault.
+func (s *Server) raise(f Fault, w http.ResponseWriter, r *http.Request) {
+	switch {
+	case f.hang:
+		select {
+		case <-r.Context().Done():
+		case <-s.quit:
+		}
+	case f.reset:
+		if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {
+			conn.Close()
+		}
+	case f.retryAfter > 0:
+		refuse(w, refusal{code: f.status, text: fmt.Sprintf("Too Many Requests: retry after %d", f.retryAfter), retryAfter: f.retryAfter})
+	case f.body[0] == '<':
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(f.status)
+		fmt.Fprintf(w, f.body, r.URL.Path)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(f.status)
+		fmt.Fprint(w, f.body)
+	}
+}

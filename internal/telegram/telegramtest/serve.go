@@ -1,0 +1,261 @@
+package telegramtest
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf16"
+)
+
+// refusal is an answer with ok false.
+type refusal struct {
+	code       int
+	text       string
+	retryAfter int
+	movedTo    int64
+}
+
+func refuse(w http.ResponseWriter, r refusal) {
+	answer := map[string]any{"ok": false, "error_code": r.code, "description": r.text}
+	switch {
+	case r.retryAfter > 0:
+		answer["parameters"] = map[string]any{"retry_after": r.retryAfter}
+	case r.movedTo != 0:
+		answer["parameters"] = map[string]any{"migrate_to_chat_id": r.movedTo}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(r.code)
+	json.NewEncoder(w).Encode(answer)
+}
+
+func accept(w http.ResponseWriter, result any) {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(map[string]any{"ok": true, "result": result})
+}
+
+func bad(text string) *refusal {
+	return &refusal{code: http.StatusBadRequest, text: "Bad Request: " + text}
+}
+
+// serve answers one call.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	token, method, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/bot"), "/")
+	s.mu.Lock()
+	revoked := s.revoked
+	s.mu.Unlock()
+	if !ok || token != Token || revoked {
+		refuse(w, refusal{code: http.StatusUnauthorized, text: "Unauthorized"})
+		return
+	}
+	params, err := read(r, method)
+	s.change(func() {
+		s.calls = append(s.calls, Call{method, time.Now(), params})
+		if err != nil {
+			s.violations = append(s.violations, err.Error())
+		}
+	})
+	if err != nil {
+		code := http.StatusBadRequest
+		if botAPI.Methods[method] == nil {
+			code = http.StatusNotFound
+		}
+		refuse(w, refusal{code: code, text: err.Error()})
+		return
+	}
+	fault := s.nextFault(method)
+	if fault != (Fault{}) && !fault.carriedOut {
+		s.raise(fault, w, r)
+		return
+	}
+	result, no := s.call(r, method, params)
+	switch {
+	case fault.carriedOut:
+		s.raise(fault, w, r)
+	case no != nil:
+		refuse(w, *no)
+	default:
+		accept(w, result)
+	}
+}
+
+// arg reads one parameter that check has found fit; absent is zero.
+func arg[T any](params map[string]json.RawMessage, name string) (value T) {
+	if raw := params[name]; raw != nil {
+		_ = json.Unmarshal(raw, &value) // check has read it
+	}
+	return value
+}
+
+func (s *Server) call(r *http.Request, method string, params map[string]json.RawMessage) (result any, no *refusal) {
+	switch method {
+	case "getMe":
+		return map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username}, nil
+	case "getUpdates":
+		return s.getUpdates(r, params)
+	case "sendMessage":
+		return s.sendMessage(params)
+	case "sendChatAction":
+		chat := arg[int64](params, "chat_id")
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return true, s.reachable(chat)
+	case "getChatMember":
+		return s.getChatMember(params), nil
+	case "setMyCommands":
+		s.change(func() { s.menu = arg[[]Command](params, "commands") })
+		return true, nil
+	case "getMyCommands":
+		return s.Menu(), nil
+	case "setWebhook":
+		hook := Webhook{arg[string](params, "url"), arg[string](params, "secret_token"),
+			arg[int](params, "max_connections"), arg[[]string](params, "allowed_updates")}
+		if !strings.HasPrefix(hook.URL, "https://") && hook.URL != "" {
+			return nil, bad("bad webhook: An HTTPS URL must be provided for webhook")
+		}
+		s.change(func() { s.webhook = hook })
+		return true, nil
+	case "deleteWebhook":
+		s.change(func() {
+			s.webhook = Webhook{}
+			if arg[bool](params, "drop_pending_updates") {
+				s.queue = nil
+			}
+		})
+		return true, nil
+	case "getWebhookInfo":
+		return map[string]any{"url": s.Webhook().URL, "has_custom_certificate": false, "pending_update_count": len(s.Pending())}, nil
+	}
+	return nil, bad("this fake does not serve " + method)
+}
+
+// getUpdates acknowledges what is below the offset and answers with what is
+// queued, waiting for something as long as it is told to. A later getUpdates
+// ends an earlier one.
+func (s *Server) getUpdates(r *http.Request, params map[string]json.RawMessage) (any, *refusal) {
+	offset, limit := arg[int64](params, "offset"), arg[int](params, "limit")
+	if limit <= 0 || limit > 100 {
+		limit = 100
+	}
+	var mine int64
+	s.change(func() {
+		s.poller++
+		mine = s.poller
+		s.offsets = append(s.offsets, offset)
+		for offset > 0 && len(s.queue) > 0 && s.queue[0].id < offset && s.webhook.URL == "" {
+			s.queue = s.queue[1:]
+		}
+	})
+	over := time.After(time.Duration(arg[int](params, "timeout")) * time.Second)
+	for {
+		s.mu.Lock()
+		hook, other, changed := s.webhook.URL != "", s.poller != mine, s.changed
+		batch := []json.RawMessage{}
+		for _, q := range s.queue[:min(limit, len(s.queue))] {
+			batch = append(batch, q.raw)
+		}
+		s.mu.Unlock()
+		switch {
+		case hook:
+			return nil, &refusal{code: http.StatusConflict, text: "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"}
+		case other:
+			return nil, &refusal{code: http.StatusConflict, text: "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"}
+		case len(batch) > 0:
+			return batch, nil
+		}
+		select {
+		case <-changed:
+		case <-over:
+			return batch, nil
+		case <-r.Context().Done():
+			return batch, nil
+		case <-s.quit:
+			return batch, nil
+		}
+	}
+}
+
+func (s *Server) getChatMember(params map[string]json.RawMessage) any {
+	chat, user := arg[int64](params, "chat_id"), arg[int64](params, "user_id")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := s.status[[2]int64{chat, user}]
+	if status == "" {
+		status = "member"
+	}
+	return map[string]any{"status": status, "user": Person(user)}
+}
+
+// reachable tells why nothing can be written to a chat, under the lock.
+func (s *Server) reachable(chat int64) *refusal {
+	if to, moved := s.moved[chat]; moved {
+		return &refusal{code: http.StatusBadRequest, text: "Bad Request: group chat was upgraded to a supergroup chat", movedTo: to}
+	}
+	if chat > 0 && !s.started[chat] {
+		return &refusal{code: http.StatusForbidden, text: "Forbidden: bot can't initiate conversation with a user"}
+	}
+	return nil
+}
+
+// maxUnits is the longest text in UTF-16 units.
+const maxUnits = 4096
+
+func (s *Server) sendMessage(params map[string]json.RawMessage) (result any, no *refusal) {
+	m := Sent{
+		Chat:     arg[int64](params, "chat_id"),
+		Thread:   arg[int64](params, "message_thread_id"),
+		Text:     arg[string](params, "text"),
+		Entities: arg[[]Entity](params, "entities"),
+		At:       time.Now(),
+	}
+	reply := arg[struct {
+		ID      int64 `json:"message_id"`
+		Without bool  `json:"allow_sending_without_reply"`
+	}](params, "reply_parameters")
+	s.change(func() {
+		switch units := utf16.Encode([]rune(m.Text)); {
+		case strings.TrimSpace(m.Text) == "":
+			no = bad("message text is empty")
+		case len(units) > maxUnits:
+			no = bad("message is too long")
+		case !spansFit(units, m.Entities):
+			no = bad("entity bounds are wrong")
+		case s.closed[[2]int64{m.Chat, m.Thread}]:
+			no = bad("TOPIC_CLOSED")
+		case s.reachable(m.Chat) != nil:
+			no = s.reachable(m.Chat)
+		case reply.ID != 0 && s.messages[[2]int64{m.Chat, reply.ID}]:
+			m.ReplyTo = reply.ID
+		case reply.ID != 0 && !reply.Without:
+			no = bad("message to be replied not found")
+		}
+		if no != nil {
+			return
+		}
+		m.ID = s.nextID
+		s.nextID++
+		s.messages[[2]int64{m.Chat, m.ID}] = true
+		s.sent = append(s.sent, m)
+	})
+	if no != nil {
+		return nil, no
+	}
+	kind := "supergroup"
+	if m.Chat > 0 {
+		kind = "private"
+	}
+	return map[string]any{"message_id": m.ID, "date": m.At.Unix(), "chat": Chat{m.Chat, kind}, "text": m.Text}, nil
+}
+
+// spansFit tells whether every entity marks whole characters of the text.
+func spansFit(units []uint16, entities []Entity) bool {
+	inside := func(i int) bool {
+		return i > 0 && i < len(units) && utf16.IsSurrogate(rune(units[i])) && units[i] >= 0xDC00
+	}
+	for _, e := range entities {
+		if e.Offset < 0 || e.Length <= 0 || e.Offset+e.Length > len(units) || inside(e.Offset) || inside(e.Offset+e.Length) {
+			return false
+		}
+	}
+	return len(entities) <= 100
+}
