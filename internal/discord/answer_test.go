@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"herald/internal/chat"
 	"herald/internal/discord/discordtest"
 )
@@ -213,6 +215,41 @@ func TestStoppingFinishesWhatIsInHand(t *testing.T) {
 	}
 	if h.fake.Connected() != 0 {
 		t.Error("the gateway is still connected")
+	}
+}
+
+func TestStoppingTellsSlowHandlersToStop(t *testing.T) {
+	h := connected(t, func(h *harness, _ *Config) { h.until(nil, "never") },
+		func(a *Adapter) { a.pace.drain = 500 * time.Millisecond })
+	p := h.push(t, discordtest.Interaction{Command: "price"})
+	if _, err := p.First(h.ctx); err != nil {
+		t.Fatal(err)
+	}
+	h.stop()
+	if err := <-h.ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	if a := p.Answer(); !strings.Contains(a.Text(), "stopped") {
+		t.Errorf("the asker reads %q", a.Text())
+	}
+}
+
+func TestStoppingLeavesNoGoroutine(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	h := connected(t, nil)
+	h.answer(t, discordtest.Interaction{Command: "price"})
+	h.stop()
+	<-h.ended
+	h.fake.Close()
+	goleak.VerifyNone(t, before)
+}
+
+func TestContextMenuAsksAboutThePersonPicked(t *testing.T) {
+	h := connected(t, nil)
+	a := h.answer(t, discordtest.Interaction{Command: "Exists", Target: "6", GuildID: "7"})
+	req := h.handler.Requests()[0]
+	if !a.Ephemeral || req.Command != "exists" || req.Target == nil || req.Target.ID != "6" {
+		t.Errorf("%+v asked as %+v", a, req)
 	}
 }
 

@@ -37,6 +37,7 @@ var quick = pace{
 	reconnect:  time.Millisecond,
 	handshake:  150 * time.Millisecond,
 	stable:     time.Minute,
+	drain:      5 * time.Second,
 }
 
 // prepare makes an Adapter that does not run yet. change may alter it.
