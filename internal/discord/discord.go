@@ -102,6 +102,7 @@ type pace struct {
 	reconnect  time.Duration // first pause before another gateway connection
 	handshake  time.Duration // for Hello, and again for READY
 	stable     time.Duration // a connection that lasted is no fault
+	drain      time.Duration // for the commands in hand
 }
 
 var defaultPace = pace{
@@ -113,6 +114,7 @@ var defaultPace = pace{
 	reconnect:  time.Second,
 	handshake:  20 * time.Second,
 	stable:     time.Minute,
+	drain:      chat.DrainTime,
 }
 
 // reconnectMax caps the pause between two connections to the gateway, and
@@ -192,11 +194,12 @@ func (a *Adapter) Run(ctx context.Context) error {
 	err := group.Wait()
 	a.on.Store(false)
 	a.drain(stopHandling)
+	a.rest.Client.CloseIdleConnections()
 	return err
 }
 
-// drain waits for the commands in hand. A second before its end handlers are
-// told to stop, so that what they then say still reaches the asker.
+// drain waits for the commands in hand. In its last tenth handlers are told to
+// stop, so that what they then say still reaches the asker.
 func (a *Adapter) drain(stopHandling context.CancelFunc) {
 	a.mu.Lock()
 	a.open = false
@@ -206,10 +209,10 @@ func (a *Adapter) drain(stopHandling context.CancelFunc) {
 		a.inHand.Wait()
 		close(done)
 	}()
-	defer time.AfterFunc(chat.DrainTime-time.Second, stopHandling).Stop()
+	defer time.AfterFunc(a.pace.drain*9/10, stopHandling).Stop()
 	select {
 	case <-done:
-	case <-time.After(chat.DrainTime):
+	case <-time.After(a.pace.drain):
 		a.Log.Error("commands in hand were left unanswered", "platform", Platform)
 	}
 }

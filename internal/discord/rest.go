@@ -62,6 +62,13 @@ func (o *origin) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, newRefusal(resp)
 }
 
+// CloseIdleConnections lets http.Client reach those of base.
+func (o *origin) CloseIdleConnections() {
+	if c, ok := o.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
 // refusal is a response with a status other than success.
 type refusal struct {
 	Status int

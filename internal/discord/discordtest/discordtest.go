@@ -68,6 +68,7 @@ type Server struct {
 	conns        map[*conn]bool
 	behaviour    Behaviour
 	identifies   []time.Time
+	heartbeats   int
 	remaining    int
 	resetAfter   time.Duration
 }

@@ -81,6 +81,13 @@ func (s *Server) Identifies() []time.Time {
 	return append([]time.Time(nil), s.identifies...)
 }
 
+// Heartbeats counts the heartbeats of all connections.
+func (s *Server) Heartbeats() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heartbeats
+}
+
 // Connected counts the connections that are READY.
 func (s *Server) Connected() int {
 	s.mu.Lock()
@@ -166,6 +173,9 @@ func (s *Server) read(c *conn) error {
 	}
 	switch p.Op {
 	case 1:
+		s.mu.Lock()
+		s.heartbeats++
+		s.mu.Unlock()
 		if !c.behaviour.NoACK {
 			c.send(packet{Op: 11})
 		}

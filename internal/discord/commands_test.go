@@ -1,0 +1,123 @@
+package discord
+
+import (
+	"testing"
+
+	"github.com/bwmarrin/discordgo"
+
+	"herald/internal/chat"
+	"herald/internal/chat/chattest"
+	"herald/internal/discord/discordtest"
+)
+
+func TestCommandsAreWrittenOnlyWhenTheyDiffer(t *testing.T) {
+	for _, guild := range []string{"", "777"} {
+		change := func(_ *harness, c *Config) { c.GuildID = guild }
+		h := connected(t, change)
+		h.wait(t, "commands", func() bool { return h.counts.of("commands_written") == 1 })
+		if got := len(h.fake.Commands(guild)); got != 7 {
+			t.Errorf("guild %q: %d commands", guild, got)
+		}
+		if err := h.registerOnce(h.ctx); err != nil {
+			t.Fatal(err)
+		}
+		if h.fake.Overwrites() != 1 || h.counts.of("commands_current") != 1 {
+			t.Errorf("guild %q: the same commands were written again", guild)
+		}
+		h.handler = &chattest.Handler{}
+		h.Adapter.Handler = renamed{h.handler}
+		if err := h.registerOnce(h.ctx); err != nil || h.fake.Overwrites() != 2 {
+			t.Errorf("guild %q: a changed command was not written: %v", guild, err)
+		}
+		if p := h.fake.Problems(); len(p) > 0 {
+			t.Errorf("refused: %q", p)
+		}
+	}
+}
+
+// renamed differs from a Handler in one summary.
+type renamed struct{ *chattest.Handler }
+
+func (r renamed) Commands() []chat.Command {
+	commands := r.Handler.Commands()
+	commands[0].Summary += "!"
+	return commands
+}
+
+func TestRegistrationFailingDoesNotHoldTheService(t *testing.T) {
+	h := prepare(t, func(_ *harness, c *Config) { c.ApplicationID = "" })
+	h.fake.Break(discordtest.Application, discordtest.Fault{Status: 500})
+	h.fake.Script(discordtest.ListCommands, discordtest.Fault{Status: 403, Code: 50001})
+	h.fake.Script(discordtest.PutCommands, discordtest.Fault{Status: 429, RetryAfter: 1})
+	h.run(t)
+	h.wait(t, "a connection", h.Ready)
+	h.answer(t, discordtest.Interaction{Command: "price"})
+	h.fake.Break(discordtest.Application, discordtest.Fault{})
+	h.wait(t, "commands", func() bool { return h.counts.of("commands_written") == 1 })
+}
+
+func TestDefinitions(t *testing.T) {
+	all := map[string]*discordgo.ApplicationCommand{}
+	for _, c := range definitions((&chattest.Handler{}).Commands(), true) {
+		all[c.Name] = c
+		if len(*c.IntegrationTypes) != 1 || (*c.IntegrationTypes)[0] != discordgo.ApplicationIntegrationGuildInstall {
+			t.Errorf("%s: installed by %v", c.Name, *c.IntegrationTypes)
+		}
+	}
+	for _, name := range []string{"price", "staked", "mylogins", "exists", "help", "start"} {
+		if c := all[name]; c == nil || c.Description == "" || len(*c.Contexts) != 2 {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	menu := all["Exists"]
+	if menu == nil || menu.Type != discordgo.UserApplicationCommand || menu.Description != "" || len(*menu.Contexts) != 1 ||
+		*menu.DefaultMemberPermissions != discordgo.PermissionModerateMembers {
+		t.Errorf("menu: %+v", menu)
+	}
+	if o := all["staked"].Options; len(o) != 1 || !o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionString {
+		t.Errorf("staked: %+v", o)
+	}
+	o := all["exists"].Options
+	if len(o) != 3 || o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionUser || len(o[1].Choices) != 3 {
+		t.Errorf("exists: %+v", o)
+	}
+}
+
+func TestRequiredOptionsComeFirst(t *testing.T) {
+	late := chat.Param{Name: "late", Summary: "s"}
+	early := chat.Param{Name: "early", Summary: "s"}
+	c := chat.Command{Name: "x", Summary: "s", Forms: []chat.Form{{Params: []chat.Param{late, early}}, {Params: []chat.Param{early}}}}
+	o := slash(c, c.Name).Options
+	if o[0].Name != "early" || !o[0].Required || o[1].Required {
+		t.Errorf("%+v %+v", o[0], o[1])
+	}
+}
+
+func TestMoreChoicesThanDiscordTakesAreLeftToTheRouter(t *testing.T) {
+	if o := slashOption(chat.Param{Name: "x", Choices: make([]string, 26)}, false); o.Choices != nil {
+		t.Errorf("%d choices", len(o.Choices))
+	}
+}
+
+func TestMenuLabelsLeadBack(t *testing.T) {
+	for _, name := range []string{"exists", "check_user", "x2_y"} {
+		if got := menuCommand(menuLabel(name)); got != name {
+			t.Errorf("%s leads to %s", name, got)
+		}
+	}
+}
+
+func TestCheckNamesTheApplication(t *testing.T) {
+	h := prepare(t, nil)
+	if detail, err := h.Check(h.ctx); err != nil || detail != "application "+h.fake.ApplicationID {
+		t.Errorf("%q, %v", detail, err)
+	}
+	h = prepare(t, func(_ *harness, c *Config) { c.ApplicationID = "42" })
+	if _, err := h.Check(h.ctx); err == nil {
+		t.Error("another application's ID passed")
+	}
+	h.fake.Break(discordtest.Application, discordtest.Fault{Status: 503})
+	if _, err := h.Check(h.ctx); err == nil {
+		t.Error("a refusal passed")
+	}
+}

@@ -1,0 +1,153 @@
+package discordtest
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// do makes one REST call and returns its status and Discord's code.
+func do(t *testing.T, s *Server, method, path, token, body string) (status, code int) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, s.URL()+"/api/v10"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bot "+token)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var told struct{ Code int }
+	json.NewDecoder(resp.Body).Decode(&told)
+	return resp.StatusCode, told.Code
+}
+
+const quiet = `"allowed_mentions":{"parse":[]}`
+
+func TestFirstResponsesThatDiscordRefuses(t *testing.T) {
+	long := strings.Repeat("x", 4097)
+	for name, body := range map[string]string{
+		"no type":              `{"data":{"content":"x",` + quiet + `}}`,
+		"type of a modal":      `{"type":9,"data":{"content":"x",` + quiet + `}}`,
+		"no allowed_mentions":  `{"type":4,"data":{"content":"x"}}`,
+		"mentions allowed":     `{"type":4,"data":{"content":"x","allowed_mentions":{"parse":["users"]}}}`,
+		"empty":                `{"type":4,"data":{` + quiet + `}}`,
+		"empty embed":          `{"type":4,"data":{"embeds":[{"color":1}],` + quiet + `}}`,
+		"title too long":       `{"type":4,"data":{"embeds":[{"title":"` + long[:257] + `"}],` + quiet + `}}`,
+		"description too long": `{"type":4,"data":{"embeds":[{"description":"` + long + `"}],` + quiet + `}}`,
+		"field without value":  `{"type":4,"data":{"embeds":[{"fields":[{"name":"x"}]}],` + quiet + `}}`,
+		"more than 6000":       `{"type":4,"data":{"embeds":[{"description":"` + long[:4000] + `","footer":{"text":"` + long[:2001] + `"}}],` + quiet + `}}`,
+		"content too long":     `{"type":4,"data":{"content":"` + long[:2001] + `",` + quiet + `}}`,
+		"colour out of range":  `{"type":4,"data":{"embeds":[{"title":"x","color":16777216}],` + quiet + `}}`,
+		"title no string":      `{"type":4,"data":{"embeds":[{"title":5}],` + quiet + `}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New()
+			defer s.Close()
+			p, _ := s.create(Interaction{Command: "x"})
+			status, code := do(t, s, "POST", "/interactions/"+p.ID+"/"+p.Token+"/callback", "", body)
+			if status != http.StatusBadRequest || code != 50035 || len(s.Problems()) != 1 {
+				t.Errorf("status %d, code %d, problems %q", status, code, s.Problems())
+			}
+		})
+	}
+}
+
+func TestInteractionTokensServeOnce(t *testing.T) {
+	s := New()
+	defer s.Close()
+	p, _ := s.create(Interaction{Command: "x"})
+	callback, edit := "/interactions/"+p.ID+"/"+p.Token+"/callback", "/webhooks/"+s.ApplicationID+"/"+p.Token+"/messages/@original"
+	deferral, message := `{"type":5,"data":{"flags":64,`+quiet+`}}`, `{"content":"x",`+quiet+`}`
+	steps := []struct {
+		name, method, path, body string
+		status, code             int
+		before                   func()
+	}{
+		{"edit before the first response", "PATCH", edit, message, 404, 10015, nil},
+		{"another token", "POST", "/interactions/" + p.ID + "/other/callback", deferral, 404, 10062, nil},
+		{"deferral", "POST", callback, deferral, 204, 0, nil},
+		{"second response", "POST", callback, deferral, 400, 40060, nil},
+		{"edit", "PATCH", edit, message, 200, 0, nil},
+		{"expired edit", "PATCH", edit, message, 401, 50027, p.Expire},
+		{"expired response", "POST", callback, deferral, 404, 10062, nil},
+	}
+	for _, step := range steps {
+		if step.before != nil {
+			step.before()
+		}
+		if status, code := do(t, s, step.method, step.path, "", step.body); status != step.status || code != step.code {
+			t.Errorf("%s: status %d, code %d", step.name, status, code)
+		}
+	}
+	if a := p.Answer(); !a.Deferred || !a.Ephemeral || a.Edits != 1 || a.Content != "x" {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestCommandsThatDiscordRefuses(t *testing.T) {
+	s := New()
+	defer s.Close()
+	path := "/applications/" + s.ApplicationID + "/commands"
+	for name, body := range map[string]string{
+		"no list":             `{}`,
+		"no name":             `[{"description":"d"}]`,
+		"upper case":          `[{"name":"X","description":"d"}]`,
+		"no description":      `[{"name":"x"}]`,
+		"description is long": `[{"name":"x","description":"` + strings.Repeat("d", 101) + `"}]`,
+		"same name twice":     `[{"name":"x","type":1,"description":"d"},{"name":"x","type":1,"description":"d"}]`,
+		"menu described":      `[{"name":"X","type":2,"description":"d"}]`,
+		"optional first":      `[{"name":"x","description":"d","options":[{"type":3,"name":"a","description":"d"},{"type":3,"name":"b","description":"d","required":true}]}]`,
+		"option undescribed":  `[{"name":"x","description":"d","options":[{"type":3,"name":"a"}]}]`,
+		"no contexts":         `[{"name":"x","description":"d","contexts":[]}]`,
+	} {
+		if status, code := do(t, s, "PUT", path, s.Token, body); status != 400 || code != 50035 {
+			t.Errorf("%s: status %d, code %d", name, status, code)
+		}
+	}
+	if status, _ := do(t, s, "GET", path, "wrong", ""); status != 401 {
+		t.Errorf("a wrong token got %d", status)
+	}
+	if status, _ := do(t, s, "GET", "/applications/1/commands", s.Token, ""); status != 403 {
+		t.Errorf("another application got %d", status)
+	}
+	if s.Overwrites() != 0 {
+		t.Error("a refused list took effect")
+	}
+}
+
+func TestIdentifiesThatDiscordRefuses(t *testing.T) {
+	for name, test := range map[string]struct {
+		packet string
+		want   int
+	}{
+		"wrong token":        {`{"op":2,"d":{"token":"wrong","intents":0,"properties":{}}}`, 4004},
+		"no intents":         {`{"op":2,"d":{"token":"TOKEN","properties":{}}}`, 4002},
+		"privileged intents": {`{"op":2,"d":{"token":"TOKEN","intents":32768,"properties":{}}}`, 4014},
+		"unknown opcode":     {`{"op":42}`, 4001},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New()
+			defer s.Close()
+			ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(s.URL(), "http")+"/gateway", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ws.Close()
+			ws.SetReadDeadline(time.Now().Add(10 * time.Second))
+			ws.WriteMessage(websocket.TextMessage, []byte(strings.ReplaceAll(test.packet, "TOKEN", s.Token)))
+			for err == nil {
+				_, _, err = ws.ReadMessage()
+			}
+			if !websocket.IsCloseError(err, test.want) {
+				t.Errorf("ended with %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,187 @@
+package discord
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/discord/discordtest"
+)
+
+func TestInteractionByHTTPIsAnsweredInTheBody(t *testing.T) {
+	h, address := byHTTP(t, nil)
+	p, status, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "mylogins"})
+	if err != nil || status != http.StatusOK {
+		t.Fatalf("status %d, %v", status, err)
+	}
+	if a := p.Answer(); a.Deferred || !a.Ephemeral || !strings.Contains(a.Text(), "mylogins") {
+		t.Errorf("%+v", a)
+	}
+	h.wait(t, "answered", func() bool { return h.counts.of("answered") == 1 })
+	if h.fake.Calls(discordtest.Callback)+h.fake.Calls(discordtest.GatewayBot) != 0 {
+		t.Error("something else than the body was used")
+	}
+}
+
+func TestSlowInteractionByHTTPIsDeferredThenEdited(t *testing.T) {
+	release := make(chan struct{})
+	h, address := byHTTP(t, func(h *harness, _ *Config) { h.until(release, "at last") })
+	// The edit can reach Discord before the body that it edits.
+	h.fake.Script(discordtest.Edit, discordtest.Fault{Status: 404, Code: 10015}, discordtest.Fault{Status: 404, Code: 10015})
+	p, status, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price"})
+	if err != nil || status != http.StatusOK || !p.Answer().Deferred {
+		t.Fatalf("status %d, %v, %+v", status, err, p.Answer())
+	}
+	close(release)
+	if a, err := p.Wait(h.ctx); err != nil || !strings.Contains(a.Text(), "at last") {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+func TestReplayedInteractionIsNotAnsweredAgain(t *testing.T) {
+	h, address := byHTTP(t, nil)
+	i := discordtest.Interaction{Command: "price", ID: "1234567", Token: "again"}
+	for n, want := range []int{http.StatusOK, http.StatusConflict} {
+		_, status, err := h.fake.Post(h.ctx, address, i)
+		if err != nil || status != want {
+			t.Errorf("delivery %d: status %d, %v", n, status, err)
+		}
+		h.wait(t, "an end", func() bool { return h.counts.of("answered") == 1 })
+	}
+	if got := len(h.handler.Requests()); got != 1 {
+		t.Errorf("handled %d times", got)
+	}
+}
+
+func TestPingIsAnsweredWithPong(t *testing.T) {
+	h, address := byHTTP(t, nil)
+	resp, err := h.fake.PostRaw(h.ctx, address, []byte(`{"id":"1","type":1,"token":"t"}`), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusOK || string(body) != `{"type":1}` {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
+
+func TestHTTPRefusals(t *testing.T) {
+	h, address := byHTTP(t, nil)
+	command := []byte(`{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`)
+	now := time.Now()
+	signed := func(body []byte, at time.Time) http.Header { return h.fake.Sign(body, at) }
+	without := func(name string) http.Header {
+		header := signed(command, now)
+		header.Del(name)
+		return header
+	}
+	other := func(name, value string) http.Header {
+		header := signed(command, now)
+		header.Set(name, value)
+		return header
+	}
+	big := append([]byte(`{"id":"`), bytes.Repeat([]byte("1"), maxBody)...)
+	tests := []struct {
+		name, method string
+		body         []byte
+		header       http.Header
+		want         int
+	}{
+		{"another method", http.MethodGet, nil, nil, http.StatusMethodNotAllowed},
+		{"no signature", http.MethodPost, command, without("X-Signature-Ed25519"), http.StatusUnauthorized},
+		{"no timestamp", http.MethodPost, command, without("X-Signature-Timestamp"), http.StatusUnauthorized},
+		{"signature of another body", http.MethodPost, command, signed([]byte("{}"), now), http.StatusUnauthorized},
+		{"signature too short", http.MethodPost, command, other("X-Signature-Ed25519", "00ff"), http.StatusUnauthorized},
+		{"signature no hex", http.MethodPost, command, other("X-Signature-Ed25519", "zz"), http.StatusUnauthorized},
+		{"timestamp changed", http.MethodPost, command, other("X-Signature-Timestamp", "1"), http.StatusUnauthorized},
+		{"old", http.MethodPost, command, signed(command, now.Add(-6*time.Minute)), http.StatusUnauthorized},
+		{"from the future", http.MethodPost, command, signed(command, now.Add(6*time.Minute)), http.StatusUnauthorized},
+		{"ten years old", http.MethodPost, command, signed(command, now.AddDate(-10, 0, 0)), http.StatusUnauthorized},
+		{"too large", http.MethodPost, big, signed(big, now), http.StatusRequestEntityTooLarge},
+		{"no JSON", http.MethodPost, []byte("{"), signed([]byte("{"), now), http.StatusBadRequest},
+		{"nothing we made", http.MethodPost, []byte(`{"id":"1","type":3,"token":"t"}`),
+			signed([]byte(`{"id":"1","type":3,"token":"t"}`), now), http.StatusBadRequest},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r, err := http.NewRequestWithContext(h.ctx, test.method, address, bytes.NewReader(test.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header = test.header
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != test.want {
+				t.Errorf("status %d, want %d", resp.StatusCode, test.want)
+			}
+		})
+	}
+	if got := len(h.handler.Requests()); got != 0 {
+		t.Errorf("%d refused interactions were handled", got)
+	}
+}
+
+func TestNothingIsTakenBeforeAndAfterRun(t *testing.T) {
+	h := prepare(t, func(h *harness, c *Config) { c.PublicKey = h.fake.PublicKey })
+	server := httptest.NewServer(h.Adapter)
+	defer server.Close()
+	post := func(want int) {
+		t.Helper()
+		_, status, err := h.fake.Post(h.ctx, server.URL, discordtest.Interaction{Command: "price"})
+		if err != nil || status != want {
+			t.Errorf("status %d, want %d; %v", status, want, err)
+		}
+	}
+	post(http.StatusServiceUnavailable)
+	h.run(t)
+	h.wait(t, "Ready", h.Ready)
+	post(http.StatusOK)
+	h.stop()
+	if err := <-h.ended; err != nil {
+		t.Error(err)
+	}
+	post(http.StatusServiceUnavailable)
+}
+
+func TestPublicKeyOfWrongLengthIsRefused(t *testing.T) {
+	for _, size := range []int{0, 31, 33, 64} {
+		_, err := New(Config{Token: "x", APIURL: "https://discord.com", CommandTimeout: time.Second,
+			PublicKey: make(ed25519.PublicKey, size)})
+		if err == nil || !strings.HasPrefix(err.Error(), "DISCORD_PUBLIC_KEY: ") {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+}
+
+func FuzzServeHTTP(f *testing.F) {
+	f.Add([]byte(`{"id":"1","type":1,"token":"t"}`), "aa", "1700000000")
+	f.Add([]byte{}, strings.Repeat("0", 128), "-9223372036854775808")
+	public, _, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	a, err := New(Config{Token: "x", APIURL: "https://discord.com", CommandTimeout: time.Second, PublicKey: public,
+		Count: func(string) {}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	a.on.Store(true)
+	f.Fuzz(func(t *testing.T, body []byte, signature, timestamp string) {
+		r := httptest.NewRequest(http.MethodPost, "/discord/interactions", bytes.NewReader(body))
+		r.Header.Set("X-Signature-Ed25519", signature)
+		r.Header.Set("X-Signature-Timestamp", timestamp)
+		w := httptest.NewRecorder()
+		a.ServeHTTP(w, r)
+		if w.Code != http.StatusUnauthorized && w.Code != http.StatusRequestEntityTooLarge {
+			t.Errorf("an unsigned body got %d", w.Code)
+		}
+	})
+}
