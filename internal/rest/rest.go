@@ -112,6 +112,8 @@ func (c *Client) fail(ctx context.Context, attempt string, err error) error {
 func reason(err error) core.Reason {
 	var timeout net.Error
 	switch {
+	case transport.NeverSent(err):
+		return core.Unreachable // also if that took long: nothing was asked
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
 		errors.As(err, &timeout) && timeout.Timeout():
 		return core.SlowAnswer
