@@ -35,7 +35,7 @@ func said(t *testing.T, status int, body string) *partner.Client {
 	}))
 	t.Cleanup(server.Close)
 	return partner.New(partner.Config{
-		BaseURL: server.URL, AppID: "app", SecretKey: "topsecret", NotFoundCodes: []string{"404", "NO_USER"},
+		BaseURL: server.URL, AppID: "app", SecretKey: "topsecret", NotFoundCodes: []string{"", "404", "NO_USER"},
 		Timeout: time.Minute, MaxConns: 2, Now: func() time.Time { return now },
 	})
 }

@@ -129,43 +129,60 @@ func TestRedirectsAreRefused(t *testing.T) {
 }
 
 func TestConnectionsAreReusedUpToTheirBound(t *testing.T) {
-	var arrived atomic.Int32
-	four, release := make(chan struct{}), make(chan struct{})
+	// The server answers once four requests are there: were fewer connections
+	// allowed, it never would; were more, it would see more.
+	waiting, together := make(chan struct{}), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		if arrived.Add(1) == 4 {
-			close(four)
-		}
-		<-release
+		waiting <- struct{}{}
+		<-together
 	}))
 	defer server.Close()
 	var opened atomic.Int32
-	c, done := client(), make(chan error)
 	trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
 		if !i.Reused {
 			opened.Add(1)
 		}
 	}}
+	c, done := client(), make(chan error)
 	call := func() {
 		req, _ := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), "GET", server.URL, nil)
 		resp, err := c.Do(req)
 		if err == nil {
-			_, err = io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
 		}
 		done <- err
 	}
-	for range 32 {
-		go call()
-	}
-	<-four
-	close(release)
-	for range 32 {
-		if err := <-done; err != nil {
-			t.Error(err)
+	for _, calls := range []int{4, 4, 16} { // the second four meet idle connections
+		for range calls {
+			go call()
+		}
+		for range calls / 4 {
+			for range 4 {
+				<-waiting
+			}
+			for range 4 {
+				together <- struct{}{}
+			}
+		}
+		for range calls {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
 		}
 	}
 	if n := opened.Load(); n != 4 {
-		t.Errorf("%d connections were opened for 32 calls, want 4", n)
+		t.Errorf("%d connections were opened, want 4", n)
+	}
+}
+
+func TestHeaderIsBounded(t *testing.T) {
+	for size, fits := range map[int]bool{128 << 10: true, 1 << 20: false} {
+		_, err := get(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Text", strings.Repeat("x", size))
+		})
+		if (err == nil) != fits {
+			t.Errorf("%d bytes: got %v", size, err)
+		}
 	}
 }
 
