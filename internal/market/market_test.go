@@ -167,9 +167,9 @@ func TestPriceAloneIsAQuote(t *testing.T) {
 func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	const key, id, slug = "k3y-k3y", "4242", "s3cret-slug"
 	for by, token := range map[string]string{"id": id, "slug": slug} {
-		resttest.Check(t, func(ctx context.Context, baseURL string) error {
+		resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
 			_, err := market.New(market.Config{
-				URL: baseURL, Key: key, By: by, Token: token, Symbol: "HRD", Timeout: resttest.Timeout, MaxConns: 2,
+				URL: baseURL, Key: key, By: by, Token: token, Symbol: "HRD", Timeout: timeout, MaxConns: 2,
 			}).Quote(ctx)
 			return err
 		}, key, slug, "quotes", "convert", by+"="+token)

@@ -35,7 +35,7 @@ func said(t *testing.T, status int, body string) *partner.Client {
 	}))
 	t.Cleanup(server.Close)
 	return partner.New(partner.Config{
-		BaseURL: server.URL, AppID: "app", SecretKey: "topsecret", NotFoundCodes: []string{"404", "NO_USER"},
+		BaseURL: server.URL, AppID: "app", SecretKey: "topsecret", NotFoundCodes: []string{"", "404", "NO_USER"},
 		Timeout: time.Minute, MaxConns: 2, Now: func() time.Time { return now },
 	})
 }
@@ -210,9 +210,9 @@ func TestNobodyIsNotAskedFor(t *testing.T) {
 func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	const app, secret = "4pp-id", "t0psecret"
 	source := func(ask func(context.Context, *partner.Client) error) resttest.Source {
-		return func(ctx context.Context, baseURL string) error {
+		return func(ctx context.Context, baseURL string, timeout time.Duration) error {
 			return ask(ctx, partner.New(partner.Config{
-				BaseURL: baseURL + "/pr3f1x", AppID: app, SecretKey: secret, Timeout: resttest.Timeout, MaxConns: 2,
+				BaseURL: baseURL + "/pr3f1x", AppID: app, SecretKey: secret, Timeout: timeout, MaxConns: 2,
 			}))
 		}
 	}

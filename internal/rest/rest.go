@@ -69,7 +69,7 @@ type Response struct {
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, bytes.NewReader(r.Body))
 	if err != nil {
-		return nil, c.fail(ctx, r.Attempt, err)
+		return nil, c.fail(r.Attempt, err)
 	}
 	if r.Header != nil {
 		req.Header = r.Header.Clone()
@@ -78,7 +78,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	req.Header.Set("User-Agent", "herald")
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, c.fail(ctx, r.Attempt, err)
+		return nil, c.fail(r.Attempt, err)
 	}
 	defer resp.Body.Close()
 	answer := &Response{Status: resp.StatusCode}
@@ -94,24 +94,23 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		answer.Body = body
 		return answer, failure
 	case err != nil:
-		return nil, c.fail(ctx, r.Attempt, err)
+		return nil, c.fail(r.Attempt, err)
 	}
 	answer.Body = body
 	return answer, nil
 }
 
 // fail words a call that got no whole answer.
-func (c *Client) fail(ctx context.Context, attempt string, err error) error {
+func (c *Client) fail(attempt string, err error) error {
 	err = transport.Clean(err)
-	if ctx.Err() != nil {
-		err = ctx.Err()
-	}
 	return &core.Error{Service: c.service, Reason: reason(err), Err: fmt.Errorf("%s: %w", attempt, err)}
 }
 
 func reason(err error) core.Reason {
 	var timeout net.Error
 	switch {
+	case transport.NeverSent(err):
+		return core.Unreachable // also if that took long: nothing was asked
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
 		errors.As(err, &timeout) && timeout.Timeout():
 		return core.SlowAnswer

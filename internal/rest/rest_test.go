@@ -16,8 +16,8 @@ import (
 
 func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	const secret, path, query = "s3cr3t", "/quotes", "key=abc"
-	resttest.Check(t, func(ctx context.Context, baseURL string) error {
-		c := rest.New(core.Price, resttest.Timeout, 2)
+	resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
+		c := rest.New(core.Price, timeout, 2)
 		resp, err := c.Do(ctx, rest.Request{
 			Attempt: "quote",
 			Method:  http.MethodPost,

@@ -108,8 +108,8 @@ func TestFiguresAreAskedAtOnce(t *testing.T) {
 }
 
 func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
-	resttest.Check(t, func(ctx context.Context, baseURL string) error {
-		_, err := supply.New(supply.Config{URL: baseURL + "/pr3f1x", Timeout: resttest.Timeout, MaxConns: 2}).Supply(ctx)
+	resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
+		_, err := supply.New(supply.Config{URL: baseURL + "/pr3f1x", Timeout: timeout, MaxConns: 2}).Supply(ctx)
 		return err
 	}, "pr3f1x", "total-supply", "circulating-supply")
 }

@@ -19,9 +19,12 @@ import (
 	"herald/internal/core"
 )
 
-// Timeout is the time limit of the calls that Check makes: short, because some
-// faults never answer, and long enough for the others on a busy machine.
-const Timeout = time.Second
+// Time limits of the calls that Check makes: ample, but for the faults that
+// never answer.
+const (
+	ample = time.Minute
+	short = 200 * time.Millisecond
+)
 
 // Fault is a way in which a service fails to answer.
 type Fault struct {
@@ -35,8 +38,9 @@ type Fault struct {
 // discard takes what net/http's servers say of their broken connections.
 var discard = log.New(io.Discard, "", 0)
 
-// Source makes a call of a source whose service is at baseURL.
-type Source func(ctx context.Context, baseURL string) error
+// Source makes a call, with that time limit, of a source whose service is at
+// baseURL.
+type Source func(ctx context.Context, baseURL string, timeout time.Duration) error
 
 // Check meets a source with every fault: it must fail with the *core.Error of
 // that fault, whose text holds none of the secrets, nothing of the URL but its
@@ -52,13 +56,17 @@ func Check(t *testing.T, ask Source, secrets ...string) {
 			server.Config.ErrorLog = discard
 			server.Start()
 			defer server.Close()
-			checkError(t, ask(t.Context(), server.URL), f, secrets)
+			timeout := ample
+			if f.Want == core.SlowAnswer {
+				timeout = short
+			}
+			checkError(t, ask(t.Context(), server.URL, timeout), f, secrets)
 		})
 	}
 	for _, f := range unreachable(t) {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			checkError(t, ask(t.Context(), f.url), f.Fault, secrets)
+			checkError(t, ask(t.Context(), f.url, ample), f.Fault, secrets)
 		})
 	}
 	t.Run("redirect to another host", func(t *testing.T) { checkRedirect(t, ask, secrets) })
@@ -104,7 +112,7 @@ func checkRedirect(t *testing.T, ask Source, secrets []string) {
 	defer other.Close()
 	server := httptest.NewServer(http.RedirectHandler(other.URL+"/"+echoed, http.StatusTemporaryRedirect))
 	defer server.Close()
-	checkError(t, ask(t.Context(), server.URL), Fault{Want: core.Malformed}, secrets)
+	checkError(t, ask(t.Context(), server.URL, ample), Fault{Want: core.Malformed}, secrets)
 }
 
 func checkCancel(t *testing.T, ask Source) {
@@ -115,7 +123,7 @@ func checkCancel(t *testing.T, ask Source) {
 		hang(w, r)
 	}))
 	defer server.Close()
-	err := ask(ctx, server.URL)
+	err := ask(ctx, server.URL, ample)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want one that is context.Canceled", err)
 	}
