@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"net"
 	"net/http"
 	"time"
 
@@ -97,15 +96,15 @@ func failure(attempt string, err error) *core.Error {
 // reason is why err is a failure.
 func reason(err error) core.Reason { return classify(err).Reason }
 
+// classify takes the known error out of what go-ethereum and net/http put around
+// it, among others the URL.
 func classify(err error) *core.Error {
-	err = transport.Clean(err)
 	var (
 		status     *statusError
 		code       rpc.Error
 		text       malformed
 		wrongChain *wrongChainError
 		lag        *lagError
-		timeout    net.Error
 		broken     *transport.Error
 	)
 	switch {
@@ -126,7 +125,7 @@ func classify(err error) *core.Error {
 		return &core.Error{Reason: core.Malformed, Err: transport.ErrBodyTooLarge}
 	case errors.Is(err, transport.ErrRedirect):
 		return &core.Error{Reason: core.Malformed, Err: transport.ErrRedirect}
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case errors.Is(err, context.DeadlineExceeded):
 		return &core.Error{Reason: core.SlowAnswer, Err: context.DeadlineExceeded}
 	case errors.Is(err, context.Canceled):
 		return &core.Error{Reason: core.Unreachable, Err: context.Canceled}

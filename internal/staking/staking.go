@@ -17,6 +17,7 @@ import (
 	"math/big"
 	"net/url"
 	"regexp"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -48,7 +49,7 @@ type Config struct {
 	Multicall *common.Address
 	// Decimals is how many of a stake's digits are behind the point.
 	Decimals int32
-	// Timeout bounds one Stake or Check as a whole.
+	// Timeout, above 0, bounds one Stake or Check as a whole.
 	Timeout time.Duration
 	// MaxConns bounds the connections to the node, and with them the calls
 	// under way when pools are read one by one; at least 1.
@@ -125,7 +126,8 @@ func selector(method string) ([]byte, error) {
 }
 
 // Stake reads all pools for one wallet, at one block: the newest that the node
-// knows. It fails with a *core.Error of core.Chain: among others if the node is
+// knows, numbered as contracts see it where Multicall3 is used, which on some
+// rollups is the number of the chain below. It fails with a *core.Error of core.Chain: among others if the node is
 // of another chain, if it lags more than 32 blocks behind what was seen in the
 // last 10 minutes, or if no pool at all could be read.
 //
@@ -178,7 +180,7 @@ func (c *Client) calls(wallet common.Address) []call {
 		if method == nil {
 			continue
 		}
-		data := append(method[:len(method):len(method)], argument...)
+		data := slices.Concat(method, argument)
 		for _, p := range c.pools {
 			calls = append(calls, call{to: p.Address, data: data})
 		}
