@@ -62,7 +62,7 @@ func (e *codeError) ErrorCode() int { return e.code }
 func (e *codeError) reason() core.Reason {
 	switch e.code {
 	case -32005, // https://eips.ethereum.org/EIPS/eip-1474#error-codes
-		429: // https://www.alchemy.com/docs/reference/error-reference
+		429: // https://www.alchemy.com/docs/reference/throughput
 		return core.Limited
 	default:
 		return core.Rejected

@@ -71,9 +71,8 @@ type Client struct {
 	chainKnown  atomic.Bool
 	noMulticall lapse
 	noBatch     lapse
-	// Two heads, because on some rollups contracts see the block number of
-	// the chain below (https://docs.arbitrum.io/build-decentralized-apps/arbitrum-vs-ethereum/block-numbers-and-time),
-	// and the node tells its own.
+	// Two heads, because on some rollups contracts see the block number of the
+	// chain below (https://docs.arbitrum.io/time), and the node tells its own.
 	seenByContract head
 	seenByNode     head
 }
@@ -126,10 +125,11 @@ func selector(method string) ([]byte, error) {
 }
 
 // Stake reads all pools for one wallet, at one block: the newest that the node
-// knows, numbered as contracts see it where Multicall3 is used, which on some
-// rollups is the number of the chain below. It fails with a *core.Error of core.Chain: among others if the node is
-// of another chain, if it lags more than 32 blocks behind what was seen in the
-// last 10 minutes, or if no pool at all could be read.
+// knows. Through Multicall3 its number is the one that contracts see, which on
+// some rollups is that of the chain below. Stake fails with a *core.Error of
+// core.Chain: among others if the node is of another chain, if it lags more
+// than 32 blocks behind what was seen in the last 10 minutes, or if no pool at
+// all could be read.
 //
 // Through Multicall3 it takes one HTTP round trip, by batch two, the first of
 // which pins the block; the very first Stake also asks for the chain's id. What
