@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"net"
 	"net/http"
 	"time"
 
@@ -63,7 +62,7 @@ func (e *codeError) ErrorCode() int { return e.code }
 func (e *codeError) reason() core.Reason {
 	switch e.code {
 	case -32005, // https://eips.ethereum.org/EIPS/eip-1474#error-codes
-		429: // https://www.alchemy.com/docs/reference/error-reference
+		429: // https://www.alchemy.com/docs/reference/throughput
 		return core.Limited
 	default:
 		return core.Rejected
@@ -97,15 +96,15 @@ func failure(attempt string, err error) *core.Error {
 // reason is why err is a failure.
 func reason(err error) core.Reason { return classify(err).Reason }
 
+// classify takes the known error out of what go-ethereum and net/http put around
+// it, among others the URL.
 func classify(err error) *core.Error {
-	err = transport.Clean(err)
 	var (
 		status     *statusError
 		code       rpc.Error
 		text       malformed
 		wrongChain *wrongChainError
 		lag        *lagError
-		timeout    net.Error
 		broken     *transport.Error
 	)
 	switch {
@@ -126,7 +125,7 @@ func classify(err error) *core.Error {
 		return &core.Error{Reason: core.Malformed, Err: transport.ErrBodyTooLarge}
 	case errors.Is(err, transport.ErrRedirect):
 		return &core.Error{Reason: core.Malformed, Err: transport.ErrRedirect}
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case errors.Is(err, context.DeadlineExceeded):
 		return &core.Error{Reason: core.SlowAnswer, Err: context.DeadlineExceeded}
 	case errors.Is(err, context.Canceled):
 		return &core.Error{Reason: core.Unreachable, Err: context.Canceled}

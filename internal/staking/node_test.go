@@ -174,6 +174,9 @@ func (c contracts) multicall(input []byte, block uint64) ([]byte, error) {
 	results := make([]aggregateResult, len(calls))
 	for i, call := range calls {
 		output, err := c.call(call.Target, call.CallData, block)
+		if err != nil && !call.AllowFailure {
+			return nil, err
+		}
 		results[i] = aggregateResult{Success: err == nil, ReturnData: output}
 	}
 	return method.Outputs.Pack(results)

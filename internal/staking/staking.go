@@ -17,6 +17,7 @@ import (
 	"math/big"
 	"net/url"
 	"regexp"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -48,7 +49,7 @@ type Config struct {
 	Multicall *common.Address
 	// Decimals is how many of a stake's digits are behind the point.
 	Decimals int32
-	// Timeout bounds one Stake or Check as a whole.
+	// Timeout, above 0, bounds one Stake or Check as a whole.
 	Timeout time.Duration
 	// MaxConns bounds the connections to the node, and with them the calls
 	// under way when pools are read one by one; at least 1.
@@ -70,9 +71,8 @@ type Client struct {
 	chainKnown  atomic.Bool
 	noMulticall lapse
 	noBatch     lapse
-	// Two heads, because on some rollups contracts see the block number of
-	// the chain below (https://docs.arbitrum.io/build-decentralized-apps/arbitrum-vs-ethereum/block-numbers-and-time),
-	// and the node tells its own.
+	// Two heads, because on some rollups contracts see the block number of the
+	// chain below (https://docs.arbitrum.io/time), and the node tells its own.
 	seenByContract head
 	seenByNode     head
 }
@@ -125,9 +125,11 @@ func selector(method string) ([]byte, error) {
 }
 
 // Stake reads all pools for one wallet, at one block: the newest that the node
-// knows. It fails with a *core.Error of core.Chain: among others if the node is
-// of another chain, if it lags more than 32 blocks behind what was seen in the
-// last 10 minutes, or if no pool at all could be read.
+// knows. Through Multicall3 its number is the one that contracts see, which on
+// some rollups is that of the chain below. Stake fails with a *core.Error of
+// core.Chain: among others if the node is of another chain, if it lags more
+// than 32 blocks behind what was seen in the last 10 minutes, or if no pool at
+// all could be read.
 //
 // Through Multicall3 it takes one HTTP round trip, by batch two, the first of
 // which pins the block; the very first Stake also asks for the chain's id. What
@@ -178,7 +180,7 @@ func (c *Client) calls(wallet common.Address) []call {
 		if method == nil {
 			continue
 		}
-		data := append(method[:len(method):len(method)], argument...)
+		data := slices.Concat(method, argument)
 		for _, p := range c.pools {
 			calls = append(calls, call{to: p.Address, data: data})
 		}

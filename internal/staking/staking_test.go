@@ -30,6 +30,9 @@ func TestStakeTellsTheSameInEveryWay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if way.name == "multicall" && n.trips != 2 {
+				t.Errorf("%d round trips, want 2: the chain, the aggregate", n.trips)
+			}
 			if stake.Block != 1000 || stake.Checked != 3 || stake.Outcome() != core.Staker {
 				t.Errorf("block %d, checked %d, outcome %v", stake.Block, stake.Checked, stake.Outcome())
 			}
@@ -116,6 +119,15 @@ func TestWithdrawalsAreAskedOnlyIfConfigured(t *testing.T) {
 	stake, err := newClient(t, n, pools, func(cfg *Config) { cfg.PendingMethod = "" }).Stake(t.Context(), ann)
 	if err != nil || len(stake.Unbonding) != 0 || len(stake.UnbondingFailed) != 0 || len(stake.Staked) != 1 {
 		t.Errorf("got %+v, %v", stake, err)
+	}
+}
+
+func TestWithdrawalsAreBounded(t *testing.T) {
+	for count, ok := range map[int]bool{maxWithdrawals: true, maxWithdrawals + 1: false} {
+		sum, err := answer{data: withdrawalsOf(make([]int64, count)...)}.withdrawals()
+		if (err == nil) != ok {
+			t.Errorf("%d withdrawals: %v, %v", count, sum, err)
+		}
 	}
 }
 
