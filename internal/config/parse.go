@@ -124,7 +124,7 @@ func origin(value string) (string, error) {
 
 // rpcURL reads the URL of a JSON-RPC endpoint, which may hold a key anywhere.
 func rpcURL(value string) (string, error) {
-	if _, err := webURL(value, "http", "https", "ws", "wss"); err != nil {
+	if _, err := webURL(value, "http", "https"); err != nil {
 		return "", err
 	}
 	return strings.TrimRight(value, "/"), nil

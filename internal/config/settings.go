@@ -179,7 +179,7 @@ var settings = []setting{
 	},
 	{
 		heading: "Staking", name: "EVM_RPC_URL", required: true, example: "https://rpc.example.org/v1/my-key",
-		comment: "JSON-RPC endpoint of the chain with the pools: http, https, ws or wss. A key in\nit is kept out of logs and answers.",
+		comment: "JSON-RPC endpoint of the chain with the pools: http or https. A key in\nit is kept out of logs and answers.",
 		set:     into(func(c *Config) *string { return &c.Chain.RPCURL }, rpcURL),
 	},
 	{
