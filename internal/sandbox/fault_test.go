@@ -77,6 +77,8 @@ func TestFaultsHaveNamesOfTheirOwn(t *testing.T) {
 }
 
 func TestFaultsSpoilAnswersAndEnd(t *testing.T) {
+	// What the questions of ask do not show.
+	unseen := map[string]bool{"right after 50ms": true, "lagging an hour": true, "results": true}
 	for _, service := range services {
 		t.Run(string(service), func(t *testing.T) {
 			s := start(t)
@@ -91,7 +93,7 @@ func TestFaultsSpoilAnswersAndEnd(t *testing.T) {
 				got, err := ask(t, ctx, s, service)
 				cancel()
 				same := err == nil && got.status == http.StatusOK && got.body == healthy.body
-				if same && f.Effect != sandbox.Answerable {
+				if same && !unseen[f.Name] {
 					t.Errorf("%s: the answer is still right", f.Name)
 				}
 				stand.SetFault(sandbox.Fault{})

@@ -261,3 +261,16 @@ func TestChainRefusesWhatIsNoCall(t *testing.T) {
 		}
 	}
 }
+
+func TestChainDoesNotAnswerNotifications(t *testing.T) {
+	s := start(t)
+	for body, want := range map[string]string{
+		`{"jsonrpc":"2.0","method":"eth_chainId"}`:                                                     "",
+		`[{"jsonrpc":"2.0","method":"eth_chainId"},{"jsonrpc":"2.0","id":"a","method":"eth_chainId"}]`: `[{"jsonrpc":"2.0","id":"a","result":"0x67932"}]`,
+	} {
+		got, err := send(t.Context(), http.MethodPost, s.Chain.URL(), nil, body)
+		if err != nil || got.body != want {
+			t.Errorf("%s: got %q, %v; want %q", body, got.body, err, want)
+		}
+	}
+}

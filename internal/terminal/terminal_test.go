@@ -95,6 +95,20 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
+// aliased has one command, a private one with an alias.
+type aliased struct{ chattest.Handler }
+
+func (*aliased) Commands() []chat.Command {
+	return []chat.Command{{Name: "mylogins", Aliases: []string{"logins"}, Visibility: chat.Private}}
+}
+
+func TestAliasesArePrivateToo(t *testing.T) {
+	out := talk(t, "/logins\n", func(c *terminal.Config) { c.Handler = &aliased{} })
+	if want := "(only you see this)\nlogins\n\n"; out != want {
+		t.Errorf("got %q, want %q", out, want)
+	}
+}
+
 func TestEveryAnswerCarriesTheNote(t *testing.T) {
 	in := "/price\n/as moderator\n/as root\nhello\n/mylogins\n" + strings.Repeat("x", 1<<20+1) + "\n"
 	out := talk(t, in, func(c *terminal.Config) { c.Note = "Simulated." })
