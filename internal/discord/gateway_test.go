@@ -47,6 +47,14 @@ func TestHeartbeatsKeepTheConnection(t *testing.T) {
 	}
 }
 
+func TestMissingACKEndsAConnectionThatStillTalks(t *testing.T) {
+	h := connectedWith(t, discordtest.Behaviour{Heartbeat: 100 * time.Millisecond, NoACK: true})
+	h.wait(t, "disconnection", func() bool {
+		h.fake.Do(discordtest.Action{Op: opHeartbeat})
+		return h.counts.of("disconnected") > 0
+	})
+}
+
 // Whatever the gateway does, and however often, Discord must not see more than
 // ten identifies in ten minutes.
 func TestIdentifiesAreBoundedUnderEveryFault(t *testing.T) {

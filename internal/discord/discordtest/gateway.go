@@ -218,15 +218,21 @@ func (s *Server) identify(c *conn, data []byte) error {
 	return nil
 }
 
+// ready sends READY. Whoever sees the connection as READY, here or at the bot,
+// may push: what is pushed comes after it.
 func (s *Server) ready(c *conn) {
-	s.dispatch(c, "READY", map[string]any{
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	s.mu.Lock()
+	c.ready = true
+	c.sequence++
+	sequence := c.sequence
+	s.notify()
+	s.mu.Unlock()
+	c.ws.WriteJSON(packet{Type: "READY", Sequence: &sequence, Data: map[string]any{
 		"v": 9, "session_id": "fake", "resume_gateway_url": "ws://127.0.0.1:1", "guilds": []any{},
 		"user": map[string]any{"id": s.ApplicationID, "bot": true}, "application": map[string]any{"id": s.ApplicationID},
-	})
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.ready = true
-	s.notify()
+	}})
 }
 
 // dispatch sends one event.
