@@ -6,9 +6,11 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,12 +19,14 @@ import (
 
 	"herald/internal/chat/chattest"
 	"herald/internal/telegram/telegramtest"
+	"herald/internal/transport"
 )
 
 // clocked is the Bot API in memory: it takes every message, some time after
 // it was sent and some time before it says so.
 type clocked struct {
 	mu   sync.Mutex
+	down int // how many connections fail before one is made
 	took []arrival
 }
 
@@ -35,6 +39,13 @@ type arrival struct {
 func (c *clocked) Do(req *http.Request) (*http.Response, error) {
 	if err := req.ParseMultipartForm(1 << 16); err != nil {
 		return nil, err
+	}
+	c.mu.Lock()
+	c.down--
+	down := c.down >= 0
+	c.mu.Unlock()
+	if down {
+		return nil, &transport.Error{Host: "telegram", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
 	}
 	<-time.After(rand.N(150 * time.Millisecond))
 	c.mu.Lock()
@@ -229,6 +240,20 @@ func TestThePacerForgetsQuietChats(t *testing.T) {
 		}
 		if len(p.lanes) != 1 {
 			t.Errorf("%d chats are remembered", len(p.lanes))
+		}
+	})
+}
+
+func TestAnOutageOfAnyLengthIsOutwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, api := paced(t)
+		api.down = 40
+		var q queue
+		q.push(77, "private")
+		start := time.Now()
+		s.pollAll(q)
+		if took, _ := api.of("77"); len(took) != 1 || time.Since(start) < deliveryLimit {
+			t.Errorf("%d messages after %v", len(took), time.Since(start))
 		}
 	})
 }
