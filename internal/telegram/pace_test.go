@@ -257,3 +257,23 @@ func TestAnOutageOfAnyLengthIsOutwaited(t *testing.T) {
 		}
 	})
 }
+
+func TestASteadyFlowInOneGroupKeepsTheMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, api := paced(t)
+		var q queue
+		for range 240 {
+			q.push(group, "group")
+			s.take(0, q[len(q)-1:])
+			<-time.After(700 * time.Millisecond)
+		}
+		s.pollAll(q)
+		took, busy := api.of("-1001")
+		if n := most(took, time.Minute); n > groupLimit || n < regularLimit-1 {
+			t.Errorf("%d messages in a minute", n)
+		}
+		if busy < 2 || busy > 4 {
+			t.Errorf("busy was said %d times", busy)
+		}
+	})
+}
