@@ -15,6 +15,8 @@ import (
 // about a private command: nothing here turns a chat.Reply into a notice.
 type notice string
 
+func (n notice) text() text { return text{body: string(n)} }
+
 const (
 	answeredPrivately notice = "I have answered you privately."
 	stayedAnonymous   notice = "I can answer that only privately, and you are anonymous here. Please ask me in our private chat."
@@ -48,7 +50,7 @@ func (s *session) answer(id string, j *job, m *message) (settled bool) {
 		if !strings.HasPrefix(m.Text, "/") {
 			return true
 		}
-		return s.settle(id, s.deliver(j, placeOf(m), text{body: string(wentWrong(id))}))
+		return s.settle(id, s.deliver(j, placeOf(m), wentWrong(id).text()))
 	}
 	if !ours {
 		return true
@@ -72,18 +74,19 @@ func (s *session) answer(id string, j *job, m *message) (settled bool) {
 // in a group, and then points there.
 func (s *session) answerPrivately(j *job, q question) (settled bool) {
 	if q.sender == 0 {
-		return s.settle(q.request.ID, s.point(j, q, stayedAnonymous))
+		return s.settle(q.request.ID, s.deliver(j, q.asked, stayedAnonymous.text()))
 	}
 	private := place{chat: q.sender}
 	err := s.deliver(j, private, s.compose(q, private))
 	switch {
 	case err == nil:
-		// The answer is out, whatever becomes of the pointer.
-		s.settle(q.request.ID, s.point(j, q, answeredPrivately))
+		// The answer is out, whatever becomes of the pointer; where there is
+		// no room for it, nobody has to ask again.
+		s.settle(q.request.ID, s.say(q.asked, answeredPrivately.text(), s.inTime(j)))
 		return true
 	case unreachable(err):
 		s.Count("private_unreachable")
-		return s.settle(q.request.ID, s.point(j, q, pressStart(s.me, q)))
+		return s.settle(q.request.ID, s.deliver(j, q.asked, pressStart(s.me, q).text()))
 	}
 	return s.settle(q.request.ID, err)
 }
@@ -95,18 +98,13 @@ func unreachable(err error) bool {
 	return errors.As(err, &e) && (e.kind == forbidden || e.kind == refused && e.detail == noSuchChat)
 }
 
-// point says n in the chat where q was asked.
-func (s *session) point(j *job, q question, n notice) error {
-	return s.deliver(j, q.asked, text{body: string(n)})
-}
-
 // compose runs the command and renders its reply, with "typing…" meanwhile
 // where the answer will stand.
 func (s *session) compose(q question, to place) (answer text) {
 	stop := s.typing(to)
 	defer stop()
 	if s.guard(q.request.ID, func() { answer = render(s.Handler.Handle(s.commandsCtx, q.request)) }) {
-		return text{body: string(wentWrong(q.request.ID))}
+		return wentWrong(q.request.ID).text()
 	}
 	return answer
 }

@@ -63,7 +63,8 @@ func newPacer(on bool) *pacer { return &pacer{off: !on, lanes: map[int64]*lane{}
 
 // wait blocks until a message may go to p and returns what to call once its
 // call has ended. It fails with errShed as soon as it is known that the turn
-// would come after the deadline (zero is none), or when shed is closed.
+// would come after the deadline (zero is none), or when shed is closed and it
+// is the chat's own rate that keeps the message waiting.
 func (p *pacer) wait(ctx context.Context, to place, deadline time.Time, shed <-chan struct{}) (ended func(), err error) {
 	if p.off {
 		return func() {}, ctx.Err()
@@ -99,7 +100,7 @@ func (p *pacer) queue(ctx context.Context, to place, t *turn, shed <-chan struct
 	for {
 		now := time.Now()
 		position := slices.Index(l.queue, t)
-		at := p.slot(l, position, now)
+		at := l.slot(position, now, p.free(now))
 		if p.tooLate(t, at) {
 			p.leave(l, t)
 			return nil, errShed
@@ -118,6 +119,12 @@ func (p *pacer) queue(ctx context.Context, to place, t *turn, shed <-chan struct
 		p.mu.Unlock()
 		err := t.await(ctx, shed, delay)
 		p.mu.Lock()
+		// One whose chat has room waits for the total alone; to say instead
+		// that there is none would take the same turn.
+		if errors.Is(err, errShed) && l.ready(t, time.Now()) {
+			shed = nil
+			continue
+		}
 		if err != nil {
 			p.leave(l, t)
 			return nil, err
@@ -158,15 +165,24 @@ func (p *pacer) lane(to place) *lane {
 	return l
 }
 
-// slot is when the turn at a position of a lane's queue comes, if nothing else
-// joins the queue before it. The total's limit enters only for now.
-func (p *pacer) slot(l *lane, position int, now time.Time) time.Time {
+// free is when the total has room again, with p.mu held.
+func (p *pacer) free(now time.Time) time.Time {
 	p.recent = within(p.recent, now, totalWindow)
-	l.sent = within(l.sent, now, groupWindow)
-	at := now
-	if used := len(p.recent) + p.flying; used >= totalLimit && len(p.recent) > 0 {
-		at = p.recent[0].Add(totalWindow)
+	if len(p.recent)+p.flying >= totalLimit && len(p.recent) > 0 {
+		return p.recent[0].Add(totalWindow)
 	}
+	return now
+}
+
+// ready tells whether only the total can keep t waiting.
+func (l *lane) ready(t *turn, now time.Time) bool {
+	return l.queue[0] == t && !l.flying && !l.slot(0, now, now).After(now)
+}
+
+// slot is when the turn at a position of the queue comes, not before at, if
+// nothing else joins the queue before it.
+func (l *lane) slot(position int, now, at time.Time) time.Time {
+	l.sent = within(l.sent, now, groupWindow)
 	last := l.last
 	if l.flying {
 		last = now

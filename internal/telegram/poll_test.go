@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -240,4 +241,19 @@ func TestWindowAcknowledgesOnlyWhatIsAnswered(t *testing.T) {
 	if offset, busy := w.offset(); offset != 3 || !busy {
 		t.Errorf("an unanswered update is passed by: %d, %v", offset, busy)
 	}
+}
+
+func FuzzDecodeBatch(f *testing.F) {
+	f.Add([]byte(`{"ok":true,"result":[{"update_id":1},7,null]}`))
+	f.Add([]byte(`{"ok":false,"error_code":429,"parameters":{"retry_after":-1}}`))
+	f.Add([]byte(`<html></html>`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		batch, err := decodeBatch(bytes.NewReader(raw))
+		if err != nil && kindOf(err) == neverSent {
+			t.Errorf("an answer counts as never sent: %v", err)
+		}
+		for _, u := range batch {
+			_, _ = decode(u)
+		}
+	})
 }

@@ -27,17 +27,22 @@ type takeTurn func(to place) (ended func(), err error)
 // deliver sends an answer. Errors are errShed, errNotOut, or an apiError that
 // no repetition can mend; nil is a message that Telegram has.
 func (s *session) deliver(j *job, to place, t text) error {
-	deadline := j.arrived.Add(s.CommandTimeout)
-	err := s.say(to, t, func(to place) (func(), error) {
-		j.wait(time.Now())
-		defer j.wait(time.Time{})
-		return s.pace.wait(s.sendsCtx, to, deadline, j.shed)
-	})
+	err := s.say(to, t, s.inTime(j))
 	if errors.Is(err, errShed) {
 		s.Count("send_shed")
 		s.sayBusy(to)
 	}
 	return err
+}
+
+// inTime takes a turn that does not come later than the command's time.
+func (s *session) inTime(j *job) takeTurn {
+	deadline := j.arrived.Add(s.CommandTimeout)
+	return func(to place) (func(), error) {
+		j.wait(time.Now())
+		defer j.wait(time.Time{})
+		return s.pace.wait(s.sendsCtx, to, deadline, j.shed)
+	}
 }
 
 // sayBusy tells a chat once a minute that there is no room.
