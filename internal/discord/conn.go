@@ -66,7 +66,7 @@ func (c *conn) close() {
 	c.closing.Do(func() {
 		close(c.closed)
 		goodbye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-		c.ws.WriteControl(websocket.CloseMessage, goodbye, time.Now().Add(time.Second))
+		_ = c.ws.WriteControl(websocket.CloseMessage, goodbye, time.Now().Add(time.Second))
 		c.ws.Close()
 	})
 }

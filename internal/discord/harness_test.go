@@ -3,7 +3,6 @@ package discord
 import (
 	"bytes"
 	"context"
-	"crypto/ed25519"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
@@ -105,7 +104,7 @@ func connected(t *testing.T, change func(*harness, *Config), tune ...func(*Adapt
 func byHTTP(t *testing.T, change func(*harness, *Config)) (h *harness, address string) {
 	t.Helper()
 	h = prepare(t, func(h *harness, c *Config) {
-		c.PublicKey = ed25519.PublicKey(h.fake.PublicKey)
+		c.PublicKey = h.fake.PublicKey
 		if change != nil {
 			change(h, c)
 		}

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -73,7 +74,7 @@ func (s *Server) Handle(path string, h http.Handler) { s.mux.Handle(path, h) }
 
 // Serve answers until Close.
 func (s *Server) Serve() error {
-	if err := s.http.Serve(s.listener); err != http.ErrServerClosed {
+	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve HTTP_ADDR: %w", err)
 	}
 	return nil

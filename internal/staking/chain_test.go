@@ -126,11 +126,11 @@ func TestLapseEnds(t *testing.T) {
 			t.Error("active before it started")
 		}
 		l.start()
-		time.Sleep(lapseFor - 1)
+		time.Sleep(lapseFor - time.Nanosecond)
 		if !l.active() {
 			t.Error("ended early")
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		if l.active() {
 			t.Error("did not end")
 		}

@@ -7,6 +7,7 @@
 package transport
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -82,7 +83,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		return n - 1, b.fail(ErrBodyTooLarge)
 	}
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = b.fail(bare(b.req.Context(), err))
 	}
 	return n, err

@@ -3,6 +3,7 @@ package telegramtest
 import (
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -44,7 +45,7 @@ func read(r *http.Request, method string) (map[string]json.RawMessage, error) {
 		}
 	} else {
 		// A body is optional; without one only the query counts.
-		if err := r.ParseMultipartForm(1 << 20); err != nil && err != http.ErrNotMultipart && r.ContentLength > 0 && len(known) > 0 {
+		if err := r.ParseMultipartForm(1 << 20); err != nil && !errors.Is(err, http.ErrNotMultipart) && r.ContentLength > 0 && len(known) > 0 {
 			return nil, fmt.Errorf("%s: the form cannot be read: %w", method, err)
 		}
 		for name, values := range r.Form {
