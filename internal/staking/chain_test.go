@@ -1,6 +1,7 @@
 package staking
 
 import (
+	"errors"
 	"math/big"
 	"net/http"
 	"slices"
@@ -113,7 +114,7 @@ func TestHeadForgetsInTheEnd(t *testing.T) {
 				t.Errorf("block %d: %v", step.block, err)
 			}
 		}
-		if err := h.advance(new(big.Int).Lsh(big.NewInt(1), 64)); err != errNotBlock {
+		if err := h.advance(new(big.Int).Lsh(big.NewInt(1), 64)); !errors.Is(err, errNotBlock) {
 			t.Errorf("block 2^64: %v", err)
 		}
 	})
