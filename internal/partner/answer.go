@@ -57,11 +57,15 @@ func (e endpoint) parse(body []byte) (answer, error) {
 	case json.Number:
 		code = v.String()
 	case string:
-		code = v
+		// A text can be the code of a refusal, but "0" is none that the
+		// service promises: it does not vouch for what comes with it.
+		if v != "0" {
+			code = v
+		}
 	}
 	switch code {
 	case "":
-		return answer{}, e.malformed("no code")
+		return answer{}, e.malformed("no code that is a number")
 	case "0":
 		return answer{data: object["data"]}, nil
 	}

@@ -54,7 +54,7 @@ func wantReason(t *testing.T, err error, want core.Reason) {
 func TestRegisteredAccountHasItsDID(t *testing.T) {
 	for _, body := range []string{
 		`{"code":0,"data":{"did":"` + did + `","mid":"0x1"},"message":"ok"}`,
-		`{"code":"0","data":{"did":"` + did + `"}}`,
+		`{"code":0,"data":{"did":"` + did + `"}}`,
 	} {
 		got, err := said(t, 200, body).Account(t.Context(), ann)
 		if err != nil || got.DID != did {
@@ -70,7 +70,7 @@ func TestOnlyWhatTheContractNamesIsNotRegistered(t *testing.T) {
 	}{
 		{200, `{"code":0,"data":null}`},
 		{200, `{"code":0}`},
-		{200, `{"code":"0","data":{}}`},
+		{200, `{"code":0,"data":{}}`},
 		{200, `{"code":0,"data":{"mid":"0x1"}}`},
 		{200, `{"code":0,"data":{"did":""}}`},
 		{200, `{"code":0,"data":{"did":null}}`},
@@ -111,6 +111,8 @@ func TestAnythingElseIsAnError(t *testing.T) {
 		{200, `{"data":null}`, core.Malformed},
 		{200, `{"code":null}`, core.Malformed},
 		{200, `{"code":false,"data":null}`, core.Malformed},
+		{200, `{"code":"0","data":null}`, core.Malformed},
+		{200, `{"code":"0","data":{"did":"` + did + `"}}`, core.Malformed},
 		{200, `{"code":"","data":null}`, core.Malformed},
 		{200, `{"Code":0,"data":null}`, core.Malformed},
 		{200, `{"code":0,"code":404}`, core.Malformed},
@@ -157,7 +159,7 @@ func TestLoginsOfThePastThirtyDays(t *testing.T) {
 }
 
 func TestEmptyListIsNoLogins(t *testing.T) {
-	got, err := said(t, 200, `{"code":"0","data":[]}`).Logins(t.Context(), did)
+	got, err := said(t, 200, `{"code":0,"data":[]}`).Logins(t.Context(), did)
 	if err != nil || len(got) != 0 {
 		t.Errorf("got %v, %v", got, err)
 	}
