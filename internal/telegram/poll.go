@@ -26,10 +26,7 @@ const commitTimeout = 900 * time.Millisecond
 // poll takes updates until ctx is done, each answered by a goroutine of its
 // own. An update is acknowledged once it and all before it are answered.
 func (s *session) poll(ctx context.Context) {
-	s.retry(ctx, "deleteWebhook", func() error {
-		_, err := s.api.DeleteWebhook(ctx, &bot.DeleteWebhookParams{})
-		return clarify("deleteWebhook", err)
-	})
+	s.dropWebhook(ctx)
 	failures, lastUpdate := 0, time.Now()
 	// The first question after a failure is a short one: its answer tells that
 	// Telegram is there.
@@ -65,6 +62,15 @@ func (s *session) poll(ctx context.Context) {
 	}
 }
 
+// dropWebhook ends a webhook of before, beside which Telegram answers no poll.
+// A failure is left to the next 409.
+func (s *session) dropWebhook(ctx context.Context) {
+	_, err := s.api.DeleteWebhook(ctx, &bot.DeleteWebhookParams{})
+	if err := clarify("deleteWebhook", err); err != nil && ctx.Err() == nil && !s.fatal(err) {
+		s.Log.Warn("telegram: a webhook that may be set could not be deleted", "err", err)
+	}
+}
+
 // awaitMove waits until asking again may bring anything new: the earliest
 // update in hand is answered, or a moment is over. A batch that brought
 // nothing is not asked for again at once.
@@ -84,11 +90,14 @@ func (s *session) pollFailed(ctx context.Context, err error, failures int) {
 	}
 	s.ready.Store(false)
 	s.Count("poll_failed")
+	if kindOf(err) == conflict {
+		s.dropWebhook(ctx)
+	}
 	switch {
 	case failures > 0:
 		s.Log.Debug("telegram: polling still fails", "err", err)
 	case kindOf(err) == conflict:
-		s.Log.Warn("telegram: another process uses this token: stop it, or give each its own token", "err", err)
+		s.Log.Warn("telegram: a webhook is set or another process uses this token: stop it, or give each its own token", "err", err)
 	default:
 		s.Log.Warn("telegram: polling fails and will be repeated", "err", err)
 	}
