@@ -101,8 +101,12 @@ func (e expectation) reason() outcome {
 func (e expectation) outcome(q enquiry) outcome {
 	last := e.service == core.Price || e.service == core.TokenSupply
 	switch {
-	case e.fault.Effect == sandbox.Answerable && e.fault.Name == "lagging an hour" && e.warm:
+	case e.fault.Name == "lagging an hour" && e.warm:
 		// Only one who has seen a later block can know.
+		return nonsense
+	case e.fault.Name == "batch answers without results":
+		// Single calls would tell. A node that is so much at odds with itself
+		// is not trusted with them.
 		return nonsense
 	case e.fault.Effect == sandbox.Answerable:
 		return right
