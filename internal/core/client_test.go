@@ -297,3 +297,17 @@ func TestStakeOutcome(t *testing.T) {
 		}
 	}
 }
+
+func TestServiceThatAsksToWaitIsNotAskedAgainAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{quote: func(context.Context) (core.Quote, error) {
+			return core.Quote{}, &core.Error{Service: core.Price, Reason: core.Unreachable, RetryAfter: 5 * time.Second, Err: errors.New("503")}
+		}}
+		start := time.Now()
+		_, err := newClient(w).Quote(t.Context())
+		var failed *core.Error
+		if !errors.As(err, &failed) || failed.Reason != core.Unreachable || time.Since(start) > 0 {
+			t.Errorf("after %v: %v, want at once why it failed", time.Since(start), err)
+		}
+	})
+}

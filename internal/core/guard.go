@@ -75,7 +75,7 @@ func (g *guard) do(ctx context.Context, call func(context.Context) error) error 
 	}
 	g.earnRetry()
 	err := g.once(ctx, call)
-	if err == nil || err.Reason != Unreachable || !g.spendRetry() {
+	if err == nil || err.Reason != Unreachable || err.RetryAfter > 0 || !g.spendRetry() {
 		return asError(err)
 	}
 	select {

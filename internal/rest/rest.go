@@ -115,7 +115,7 @@ func reason(err error) core.Reason {
 		errors.As(err, &timeout) && timeout.Timeout():
 		return core.SlowAnswer
 	case errors.Is(err, transport.ErrRedirect), errors.Is(err, transport.ErrBodyTooLarge),
-		errors.Is(err, transport.ErrCorrupt), errors.Is(err, io.ErrUnexpectedEOF):
+		errors.Is(err, transport.ErrCorrupt):
 		return core.Malformed
 	}
 	return core.Unreachable

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -68,6 +69,7 @@ func chainFaults() []Fault {
 		onePool("an empty pool without code", emptyPool, nil),
 		onePool("a pool with a stake without code", largePool, nil),
 		onePool("a pool answers half a word", emptyPool, answeringBytes(make([]byte, 16))),
+		onePool("a pool answers the largest number", emptyPool, answeringBytes(bytes.Repeat([]byte{0xff}, 32))),
 		{Name: "every pool reverts", serve: rearranged(everyPool(reverting("paused")))},
 		{Name: "every pool without code", serve: rearranged(everyPool(nil))},
 

@@ -67,7 +67,7 @@ func statusFaults() []Fault {
 		{404, "text/html", htmlPage, ""},
 		{404, "", "", ""},
 		{429, "application/json", jsonBody, ""},
-		{429, "application/json", jsonBody, "30"},
+		{429, "application/json", jsonBody, "2"},
 		{429, "text/html", htmlPage, "Fri, 31 Dec 9999 23:59:59 GMT"},
 		{429, "", "", "soon"},
 		{500, "application/json", jsonBody, ""},
@@ -157,6 +157,7 @@ func priceFaults() []Fault {
 		})},
 		{Name: "error code 0 as text", Effect: Answerable, serve: altered(func(m *market) { m.errorCode = `"0"` })},
 		{Name: "another coin", serve: altered(func(m *market) { m.id, m.symbol = "1", "OTHR" })},
+		{Name: "another coin's symbol", serve: altered(func(m *market) { m.symbol = "OTHR" })},
 		{Name: "another coin under its own key", serve: altered(func(m *market) {
 			m.id, m.symbol = "1", "OTHR"
 			m.data = func(_, entry string) string { return keyed("1", entry) }
@@ -197,6 +198,7 @@ func supplyFaults() []Fault {
 		{Name: "circulating above total", serve: altered(func(s *supplyHost) {
 			s.total, s.circulating = s.world.Circulating.String(), s.world.Total.String()
 		})},
+		{Name: "circulating 0 beside a total", serve: altered(func(s *supplyHost) { s.circulating = `{"result":"0"}` })},
 	}
 	for _, body := range []string{
 		"0", "0.0", `"0"`, `{"result":"0"}`, "Error calculating total supply", `{"result":null}`, `{"data":{}}`,
