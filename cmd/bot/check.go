@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/url"
 	"strings"
@@ -11,9 +12,12 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/redact"
+	"herald/internal/staking"
 )
 
 // errCheckFailed is said by the table already.
@@ -22,7 +26,9 @@ var errCheckFailed = errors.New("not every service is as it should be")
 // question is one harmless thing to ask of a service.
 type question struct {
 	what, where string
-	// ask answers what is worth knowing although all is well.
+	// settings are those to look at when nothing more exact is known.
+	settings string
+	// ask answers what is worth knowing, also when it fails.
 	ask func(context.Context) (detail string, err error)
 
 	detail string
@@ -37,7 +43,12 @@ func check(ctx context.Context, envFile string, p process) error {
 	if err != nil {
 		return err
 	}
-	questions, err := questionsFor(cfg)
+	bot, err := assemble(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer bot.close()
+	questions, err := questionsFor(cfg, bot)
 	if err != nil {
 		return err
 	}
@@ -52,31 +63,28 @@ func check(ctx context.Context, envFile string, p process) error {
 		})
 	}
 	asking.Wait()
+	return printTable(p.stdout, questions, redact.New(cfg.Secrets()))
+}
 
-	hidden := redact.New(cfg.Secrets())
-	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "WHAT\tWHERE\tRESULT\tTOOK")
+// printTable fails with errCheckFailed if a question did.
+func printTable(w io.Writer, questions []*question, hidden *redact.Redactor) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "WHAT\tWHERE\tRESULT\tTOOK\tDETAIL")
 	var failed error
 	for _, q := range questions {
-		result := "ok"
-		if q.detail != "" {
-			result += ": " + q.detail
-		}
+		result, detail := "ok", q.detail
 		if q.err != nil {
 			failed = errCheckFailed
-			result = "WRONG: " + wrong(q.err)
+			result, detail = "WRONG", q.wrong()
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", q.what, q.where, hidden.String(result), q.took.Round(time.Millisecond))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n",
+			q.what, q.where, result, q.took.Round(time.Millisecond), hidden.String(detail))
 	}
 	return errors.Join(table.Flush(), failed)
 }
 
 // questionsFor lists what there is to ask. Nothing is asked yet.
-func questionsFor(cfg *config.Config) ([]*question, error) {
-	bot, err := assemble(cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return nil, err
-	}
+func questionsFor(cfg *config.Config, bot *bot) ([]*question, error) {
 	from := bot.sources
 	questions := []*question{
 		{what: "partner API", where: host(cfg.Partner.URL), ask: func(ctx context.Context) (string, error) {
@@ -91,42 +99,54 @@ func questionsFor(cfg *config.Config) ([]*question, error) {
 			_, err := from.supply.Supply(ctx)
 			return "", err
 		}},
-		{what: "staking pools", where: host(cfg.Chain.RPCURL), ask: func(ctx context.Context) (string, error) {
-			return checkPools(ctx, cfg, from)
-		}},
+		{what: "staking pools", where: host(cfg.Chain.RPCURL), settings: "STAKING_POOLS and EVM_RPC_URL",
+			ask: func(ctx context.Context) (string, error) { return checkPools(ctx, cfg, from.staking) }},
 	}
 	if cfg.Telegram.Token.IsSet() {
 		a, err := newTelegram(cfg, bot)
 		if err != nil {
 			return nil, err
 		}
-		questions = append(questions, &question{what: "Telegram", where: host(cfg.Telegram.APIURL), ask: a.Check})
+		questions = append(questions, &question{what: "Telegram", where: host(cfg.Telegram.APIURL),
+			settings: "TELEGRAM_BOT_TOKEN and TELEGRAM_API_URL", ask: a.Check})
 	}
 	if cfg.Discord.Token.IsSet() {
 		a, err := newDiscord(cfg, bot)
 		if err != nil {
 			return nil, err
 		}
-		questions = append(questions, &question{what: "Discord", where: host(cfg.Discord.APIURL), ask: a.Check})
+		questions = append(questions, &question{what: "Discord", where: host(cfg.Discord.APIURL),
+			settings: "DISCORD_BOT_TOKEN and DISCORD_API_URL", ask: a.Check})
 	}
 	if bot.ping != nil {
-		questions = append(questions, &question{what: "Redis", where: host(cfg.RedisURL.Reveal()), ask: bot.ping})
+		questions = append(questions, &question{what: "Redis", where: host(cfg.RedisURL.Reveal()),
+			settings: "REDIS_URL", ask: bot.ping})
 	}
 	return questions, nil
 }
 
-// checkPools also tells which pools are no contracts.
-func checkPools(ctx context.Context, cfg *config.Config, from sources) (string, error) {
-	report, err := from.staking.Check(ctx)
+// anyWallet is whose stake is asked for; the answer does not matter. It is not
+// the zero address, which some contracts refuse.
+var anyWallet = common.Address{common.AddressLength - 1: 1}
+
+// checkPools also tells which pools are no contracts, or not of the kind that
+// the methods are of.
+func checkPools(ctx context.Context, cfg *config.Config, chain *staking.Client) (string, error) {
+	report, err := chain.Check(ctx)
 	if err != nil {
 		return "", err
 	}
 	if len(report.Codeless) > 0 {
-		var addresses []string
-		for _, p := range report.Codeless {
-			addresses = append(addresses, p.Address.Hex())
-		}
-		return "", fmt.Errorf("STAKING_POOLS: no contract at %s", strings.Join(addresses, ", "))
+		return "", fmt.Errorf("no contract at %s", addresses(report.Codeless))
+	}
+	stake, err := chain.Stake(ctx, anyWallet)
+	switch {
+	case err != nil:
+		return "", err
+	case len(stake.Failed) > 0:
+		return "", fmt.Errorf("STAKING_METHOD is not answered by %s", addresses(stake.Failed))
+	case len(stake.UnbondingFailed) > 0:
+		return "", fmt.Errorf("STAKING_PENDING_METHOD is not answered by %s", addresses(stake.UnbondingFailed))
 	}
 	detail := fmt.Sprintf("%d pools", len(cfg.Chain.Pools))
 	if report.NoMulticall {
@@ -135,31 +155,24 @@ func checkPools(ctx context.Context, cfg *config.Config, from sources) (string, 
 	return detail, nil
 }
 
+func addresses(pools []core.Pool) string {
+	var list []string
+	for _, p := range pools {
+		list = append(list, p.Address.Hex())
+	}
+	return strings.Join(list, ", ")
+}
+
+// skewDetail tells of a clock that is off by more than its measure is.
 func skewDetail(skew time.Duration, known bool) string {
-	if !known {
+	skew = skew.Round(time.Second)
+	switch {
+	case !known || skew.Abs() <= 2*time.Second:
 		return ""
+	case skew > 0:
+		return fmt.Sprintf("this machine's clock is %s behind the service's, which is allowed for", skew)
 	}
-	return fmt.Sprintf("its clock is %+d s from ours", int(skew.Round(time.Second).Seconds()))
-}
-
-// settingOf is what an operator looks at when a service says no.
-var settingOf = map[core.Service]string{
-	core.Partner:     "PARTNER_APP_ID and PARTNER_SECRET_KEY",
-	core.Price:       "PRICE_API_KEY",
-	core.TokenSupply: "SUPPLY_URL",
-	core.Chain:       "EVM_RPC_URL",
-}
-
-// wrong words an error for an operator, with the setting to look at.
-func wrong(err error) string {
-	var failed *core.Error
-	if !errors.As(err, &failed) {
-		return err.Error()
-	}
-	if failed.Reason == core.Denied {
-		return fmt.Sprintf("%v; look at %s", failed, settingOf[failed.Service])
-	}
-	return failed.Error()
+	return fmt.Sprintf("this machine's clock is %s ahead of the service's, which is allowed for", -skew)
 }
 
 // host is all of a URL that may be shown.

@@ -36,7 +36,10 @@ func (e endpoint) open(resp *rest.Response, err error) (answer, error) {
 	case core.Denied:
 		return answer{refused: true}, err
 	case core.Rejected:
-		got, _ := e.parse(resp.Body)
+		got, named := e.parse(resp.Body)
+		if got.refused {
+			err = named // it says which code, which an operator may have to list
+		}
 		return answer{code: got.code, refused: got.refused}, err
 	}
 	return answer{}, err

@@ -1,0 +1,86 @@
+package ops
+
+import (
+	"mime"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+	"herald/internal/core"
+)
+
+var _ core.Observer = (*Metrics)(nil)
+
+// used is a set in which every metric has counted something.
+func used() *Metrics {
+	m := NewMetrics()
+	m.Command("telegram", "staked", chat.OK, 40*time.Millisecond)
+	m.Command("telegram", "staked", chat.OK, 2*time.Second)
+	m.Call(core.Price, "limited", 200*time.Millisecond)
+	m.Lookup("stake", "cached")
+	m.Events("discord")("rate_limited")
+	m.ClockSkew(func() (time.Duration, bool) { return -90 * time.Second, true })
+	m.RedisFallbacks(func() uint64 { return 7 })
+	return m
+}
+
+func TestMetricsAreInPrometheusText(t *testing.T) {
+	s := serve(t, used(), nil, nil)
+	status, header, body := call(t, s, http.MethodGet, "/metrics")
+	format, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
+	if status != http.StatusOK || err != nil || format != "text/plain" || parameters["version"] != "0.0.4" {
+		t.Fatalf("%d, %s", status, header.Get("Content-Type"))
+	}
+	lines := strings.Split(body, "\n")
+	for _, want := range []string{
+		`herald_command_seconds_count{command="staked",outcome="ok",platform="telegram"} 2`,
+		`herald_command_seconds_bucket{command="staked",outcome="ok",platform="telegram",le="0.1"} 1`,
+		`herald_service_call_seconds_count{outcome="limited",service="price"} 1`,
+		`herald_lookups_total{question="stake",result="cached"} 1`,
+		`herald_adapter_events_total{event="rate_limited",platform="discord"} 1`,
+		`herald_partner_clock_skew_seconds -90`,
+		`herald_redis_fallbacks_total 7`,
+		`# TYPE go_goroutines gauge`,
+	} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("/metrics lacks %s", want)
+		}
+	}
+}
+
+// series is a line of one of our own metrics that has labels.
+var series = regexp.MustCompile(`(?m)^herald_\w+\{(.*)\} `)
+
+var label = regexp.MustCompile(`(\w+)="`)
+
+// TestNoMetricHasALabelForAPerson holds the labels to a list: each of these has
+// few values, and none is a person's, a chat's, a wallet's or an argument.
+func TestNoMetricHasALabelForAPerson(t *testing.T) {
+	allowed := []string{"platform", "command", "outcome", "service", "question", "result", "event", "le"}
+	s := serve(t, used(), nil, nil)
+	_, _, body := call(t, s, http.MethodGet, "/metrics")
+	lines := series.FindAllStringSubmatch(body, -1)
+	if len(lines) == 0 {
+		t.Fatal("no metric has labels")
+	}
+	for _, line := range lines {
+		for _, name := range label.FindAllStringSubmatch(line[1], -1) {
+			if !slices.Contains(allowed, name[1]) {
+				t.Errorf("%s has the label %s", line[0], name[1])
+			}
+		}
+	}
+}
+
+func TestAnUnknownClockSkewIsZero(t *testing.T) {
+	m := NewMetrics()
+	m.ClockSkew(func() (time.Duration, bool) { return 0, false })
+	s := serve(t, m, nil, nil)
+	if _, _, body := call(t, s, http.MethodGet, "/metrics"); !strings.Contains(body, "\nherald_partner_clock_skew_seconds 0\n") {
+		t.Errorf("the skew is not 0:\n%s", body)
+	}
+}

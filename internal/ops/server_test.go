@@ -1,0 +1,185 @@
+package ops
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+)
+
+// platform is an adapter that is connected or not.
+type platform struct {
+	chat.Adapter
+	name  chat.Platform
+	ready atomic.Bool
+}
+
+func (p *platform) Platform() chat.Platform { return p.name }
+func (p *platform) Ready() bool             { return p.ready.Load() }
+
+// serve runs a server until the test ends, and demands that Serve then ends
+// without an error.
+func serve(t *testing.T, m *Metrics, adapters []chat.Adapter, callbacks map[string]http.Handler) *Server {
+	t.Helper()
+	s, err := Listen("127.0.0.1:0", m, adapters, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, handler := range callbacks {
+		s.Handle(path, handler)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve() }()
+	t.Cleanup(func() {
+		s.Close()
+		if err := <-ended; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	return s
+}
+
+func call(t *testing.T, s *Server, method, path string) (status int, header http.Header, body string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+s.Addr()+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, string(text)
+}
+
+func TestReadyOnlyWhileEveryPlatformIsConnected(t *testing.T) {
+	a, b := &platform{name: "telegram"}, &platform{name: "discord"}
+	s := serve(t, NewMetrics(), []chat.Adapter{a, b}, nil)
+	for _, test := range []struct {
+		telegram, discord bool
+		status            int
+		body              string
+	}{
+		{false, false, 503, "telegram: not connected\ndiscord: not connected\n"},
+		{true, false, 503, "telegram: connected\ndiscord: not connected\n"},
+		{false, true, 503, "telegram: not connected\ndiscord: connected\n"},
+		{true, true, 200, "telegram: connected\ndiscord: connected\n"},
+	} {
+		a.ready.Store(test.telegram)
+		b.ready.Store(test.discord)
+		if status, _, body := call(t, s, http.MethodGet, "/readyz"); status != test.status || body != test.body {
+			t.Errorf("telegram %v, discord %v: %d %q, want %d %q",
+				test.telegram, test.discord, status, body, test.status, test.body)
+		}
+		if status, _, _ := call(t, s, http.MethodGet, "/healthz"); status != http.StatusOK {
+			t.Errorf("telegram %v, discord %v: /healthz answers %d", test.telegram, test.discord, status)
+		}
+	}
+}
+
+func TestOnlyKnownPathsAndMethodsAreAnswered(t *testing.T) {
+	called := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Method+" called back") })
+	s := serve(t, NewMetrics(), nil, map[string]http.Handler{"/hooks/telegram": called})
+	for _, test := range []struct {
+		method, path string
+		status       int
+		body         string
+	}{
+		{http.MethodPost, "/hooks/telegram", 200, "POST called back"},
+		{http.MethodGet, "/healthz", 200, "ok"},
+		{http.MethodPost, "/healthz", 405, ""},
+		{http.MethodPost, "/metrics", 405, ""},
+		{http.MethodGet, "/", 404, ""},
+		{http.MethodGet, "/hooks", 404, ""},
+		{http.MethodPost, "/hooks/telegram/more", 404, ""},
+		{http.MethodGet, "/debug/pprof/", 404, ""},
+	} {
+		status, _, body := call(t, s, test.method, test.path)
+		if status != test.status || !strings.Contains(body, test.body) {
+			t.Errorf("%s %s: %d %q, want %d %q", test.method, test.path, status, body, test.status, test.body)
+		}
+	}
+}
+
+func TestCloseEndsARequestThatHangs(t *testing.T) {
+	taken, left := make(chan struct{}), make(chan struct{})
+	hang := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(taken)
+		<-r.Context().Done()
+		close(left)
+	})
+	s := serve(t, NewMetrics(), nil, map[string]http.Handler{"/hang": hang})
+	conn, err := net.Dial("tcp", s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	io.WriteString(conn, "GET /hang HTTP/1.1\r\nHost: herald\r\n\r\n")
+	within(t, "the request is taken", taken, 10*time.Second)
+
+	start := time.Now()
+	s.Close()
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("Close took %v, want about a second", took)
+	}
+	within(t, "the handler is told", left, 10*time.Second)
+}
+
+func TestCloseLetsARequestInHandEnd(t *testing.T) {
+	taken, finish := make(chan struct{}), make(chan struct{})
+	slow := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(taken)
+		<-finish
+		io.WriteString(w, "done")
+	})
+	s := serve(t, NewMetrics(), nil, map[string]http.Handler{"/slow": slow})
+	body := make(chan string, 1)
+	go func() {
+		resp, err := http.Get("http://" + s.Addr() + "/slow")
+		if err != nil {
+			body <- err.Error()
+			return
+		}
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(resp.Body)
+		body <- string(text)
+	}()
+	within(t, "the request is taken", taken, 10*time.Second)
+	s.http.RegisterOnShutdown(sync.OnceFunc(func() { close(finish) }))
+	s.Close()
+	if got := <-body; got != "done" {
+		t.Errorf("the request in hand got %q", got)
+	}
+}
+
+func TestAnAddressInUseIsToldWithTheSetting(t *testing.T) {
+	s := serve(t, NewMetrics(), nil, nil)
+	_, err := Listen(s.Addr(), NewMetrics(), nil, slog.New(slog.DiscardHandler))
+	if err == nil || !strings.Contains(err.Error(), "HTTP_ADDR") {
+		t.Errorf("a second Listen on %s: %v", s.Addr(), err)
+	}
+}
+
+func within(t *testing.T, what string, done <-chan struct{}, limit time.Duration) {
+	t.Helper()
+	select {
+	case <-done:
+	case <-time.After(limit):
+		t.Fatalf("not in time: %s", what)
+	}
+}
