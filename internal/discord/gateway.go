@@ -113,7 +113,7 @@ func (a *Adapter) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: a.pace.handshake}
+	dialer := websocket.Dialer{NetDialContext: a.dial, Proxy: http.ProxyFromEnvironment, HandshakeTimeout: a.pace.handshake}
 	ws, _, err := dialer.DialContext(ctx, address, nil)
 	if err != nil {
 		return fmt.Errorf("connect to the gateway: %w", transport.Clean(err))
