@@ -80,20 +80,20 @@ func startSandbox(t *testing.T) *sandbox.Sandbox {
 
 // lockedBuffer is a standard error that a test can read meanwhile.
 type lockedBuffer struct {
-	mu sync.Mutex
-	bytes.Buffer
+	mu      sync.Mutex
+	written bytes.Buffer
 }
 
 func (b *lockedBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.Buffer.Write(p)
+	return b.written.Write(p)
 }
 
 func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.Buffer.String()
+	return b.written.String()
 }
 
 // startBot runs the bot with these settings until the test ends, and then

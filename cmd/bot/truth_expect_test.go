@@ -19,9 +19,9 @@ type expectation struct {
 	warm bool
 }
 
-// broken are the reasons for faults without an answer. What an answer is taken
+// unanswered are the reasons for faults without an answer. What an answer is taken
 // for goes by its status, see byStatus.
-var broken = map[string]outcome{
+var unanswered = map[string]outcome{
 	"connection refused":       unreachable,
 	"closed without an answer": unreachable,
 	"reset without an answer":  unreachable,
@@ -87,7 +87,7 @@ func (e expectation) reason() outcome {
 	if why, named := particular[e.service][e.fault.Name]; named {
 		return why
 	}
-	if why, named := broken[e.fault.Name]; named {
+	if why, named := unanswered[e.fault.Name]; named {
 		return why
 	}
 	digits, _, _ := strings.Cut(e.fault.Name, " ")

@@ -41,7 +41,7 @@ func TestTruth(t *testing.T) {
 		for _, service := range services {
 			for _, f := range sandbox.Faults(service) {
 				var settings []string
-				if (broken[f.Name] == slow) != silent {
+				if (unanswered[f.Name] == slow) != silent {
 					continue
 				}
 				if silent {

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"regexp"
 	"sync"
@@ -81,6 +82,8 @@ type Adapter struct {
 	rest     *discordgo.Session
 	insecure bool // APIURL is plain http
 	gateway  link
+	// dial connects to the gateway; nil is by TCP.
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	slots    chan struct{}
 	refusals chan struct{}

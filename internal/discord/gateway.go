@@ -16,11 +16,11 @@ import (
 )
 
 // Discord resets the token of a bot that identifies more than 1,000 times a
-// day; this leaves it no way to get there, whatever fails and how.
+// day; 960 leave it no way to get there, whatever fails and how.
 // https://discord.com/developers/docs/events/gateway#session-start-limit-object
 const (
 	maxIdentifies  = 10
-	identifyWindow = 10 * time.Minute
+	identifyWindow = 15 * time.Minute
 )
 
 // link is what is known of the connection to the gateway.
@@ -113,7 +113,7 @@ func (a *Adapter) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: a.pace.handshake}
+	dialer := websocket.Dialer{NetDialContext: a.dial, Proxy: http.ProxyFromEnvironment, HandshakeTimeout: a.pace.handshake}
 	ws, _, err := dialer.DialContext(ctx, address, nil)
 	if err != nil {
 		return fmt.Errorf("connect to the gateway: %w", transport.Clean(err))

@@ -93,7 +93,7 @@ func (h *harness) retryAtOnce() { h.pace.stable, h.pace.reconnect = 0, time.Mill
 func TestFaultsBeforeIdentifyCostNone(t *testing.T) {
 	t.Run("no Hello", func(t *testing.T) {
 		h := prepare(t, nil)
-		h.fake.Behave(discordtest.Behaviour{NoHello: true})
+		h.fake.Behave(discordtest.Behaviour{InsteadOfHello: []discordtest.Action{}})
 		h.pace.handshake = 10 * time.Millisecond
 		h.retryAtOnce()
 		h.run(t)
@@ -174,7 +174,7 @@ func TestRefusedTokenEndsRunAndCheck(t *testing.T) {
 
 func TestStoppingEndsEveryWait(t *testing.T) {
 	for name, b := range map[string]discordtest.Behaviour{
-		"no Hello": {NoHello: true},
+		"no Hello": {InsteadOfHello: []discordtest.Action{}},
 		"no READY": {InsteadOfReady: []discordtest.Action{{Stall: true}}},
 	} {
 		t.Run(name, func(t *testing.T) {

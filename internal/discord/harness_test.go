@@ -42,8 +42,13 @@ var quick = pace{
 // prepare makes an Adapter that does not run yet. change may alter it.
 func prepare(t *testing.T, change func(*harness, *Config)) *harness {
 	t.Helper()
+	return prepareOn(t, discordtest.New(), change)
+}
+
+func prepareOn(t *testing.T, fake *discordtest.Server, change func(*harness, *Config)) *harness {
+	t.Helper()
 	h := &harness{
-		fake: discordtest.New(), handler: &chattest.Handler{},
+		fake: fake, handler: &chattest.Handler{},
 		logged: &lockedBuffer{}, counts: &counts{events: map[string]int{}}, ended: make(chan error, 1),
 	}
 	t.Cleanup(h.fake.Close)

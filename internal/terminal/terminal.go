@@ -90,6 +90,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
+			return a.leave()
 		case next := <-lines:
 			if errors.Is(next.err, io.EOF) {
 				return a.leave()

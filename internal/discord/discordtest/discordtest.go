@@ -11,6 +11,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -73,8 +74,18 @@ type Server struct {
 	resetAfter   time.Duration
 }
 
-// New starts a Discord with one bot. Close ends it.
+// New starts a Discord with one bot on loopback. Close ends it.
 func New() *Server {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	return NewOn(listener)
+}
+
+// NewOn is New on a listener of the caller's, which Close closes: one in
+// memory lets all of it run in simulated time.
+func NewOn(listener net.Listener) *Server {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		panic(err)
@@ -95,7 +106,8 @@ func New() *Server {
 		behaviour:     Behaviour{Heartbeat: 41250 * time.Millisecond},
 		remaining:     1000,
 	}
-	s.http = httptest.NewServer(s.routes())
+	s.http = &httptest.Server{Listener: listener, Config: &http.Server{Handler: s.routes()}}
+	s.http.Start()
 	return s
 }
 

@@ -15,8 +15,10 @@ import (
 // the zero Heartbeat it keeps the one that was set before.
 type Behaviour struct {
 	Heartbeat time.Duration
-	NoHello   bool
 	NoACK     bool
+	// InsteadOfHello is what a connection begins with; an empty list that is
+	// not nil is nothing.
+	InsteadOfHello []Action
 	// InsteadOfReady answers IDENTIFY, again and again if there are several
 	// IDENTIFYs on one connection.
 	InsteadOfReady []Action
@@ -153,7 +155,9 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 		s.mu.Unlock()
 		ws.Close()
 	}()
-	if !c.behaviour.NoHello {
+	if c.behaviour.InsteadOfHello != nil {
+		c.doAll(c.behaviour.InsteadOfHello)
+	} else {
 		c.send(packet{Op: 10, Data: map[string]any{"heartbeat_interval": c.behaviour.Heartbeat.Milliseconds()}})
 	}
 	for s.read(c) == nil {

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+	"herald/internal/sandbox"
+)
+
+// asBot makes this test binary the bot itself, so that real signals can be
+// sent to a real process.
+const asBot = "HERALD_TEST_AS_BOT"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asBot) != "" {
+		main() // leaves by os.Exit
+	}
+	os.Exit(m.Run())
+}
+
+// slack is what the machine may take for itself around what the bot takes.
+const slack = 3 * time.Second
+
+// child is the bot in a process of its own.
+type child struct {
+	*testing.T
+	cmd            *exec.Cmd
+	stdout, stderr *lockedBuffer
+	url            string // of its HTTP server
+	exited         chan struct{}
+}
+
+// prepare makes a process that has been given nothing but these settings.
+// The test's end kills it.
+func prepare(t *testing.T, args []string, environ ...string) *child {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], args...)
+	// The race detector sleeps for a second at exit unless told otherwise.
+	cmd.Env = append(environ, asBot+"=1", "GORACE=atexit_sleep_ms=0")
+	c := &child{T: t, cmd: cmd, stdout: &lockedBuffer{}, stderr: &lockedBuffer{}, exited: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = c.stdout, c.stderr
+	return c
+}
+
+func (c *child) start() {
+	c.Helper()
+	if err := c.cmd.Start(); err != nil {
+		c.Fatal(err)
+	}
+	go func() {
+		_ = c.cmd.Wait() // its state tells
+		close(c.exited)
+	}()
+	c.Cleanup(c.kill)
+}
+
+// spawn starts a bot that serves; it need not be ready yet.
+func spawn(t *testing.T, world *sandbox.Sandbox, settings ...string) *child {
+	t.Helper()
+	addr := freeAddr(t)
+	environ := append(demoSettings(world), "HTTP_ADDR="+addr, "LOG_LEVEL=debug")
+	c := prepare(t, []string{"run"}, append(environ, settings...)...)
+	c.url = "http://" + addr
+	c.start()
+	return c
+}
+
+// readyz is the status of /readyz, 0 while nothing listens.
+func (c *child) readyz() int {
+	resp, err := http.Get(c.url + "/readyz")
+	if err != nil {
+		return 0
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+func (c *child) awaitReady() {
+	c.Helper()
+	eventually(c.T, "the process is ready", func() bool { return c.readyz() == http.StatusOK })
+}
+
+func (c *child) signal(s syscall.Signal) {
+	c.Helper()
+	if err := c.cmd.Process.Signal(s); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// leaves demands that the process ends by itself with this code, no later than
+// what a drain may take.
+func (c *child) leaves(code int) {
+	c.Helper()
+	select {
+	case <-c.exited:
+	case <-time.After(chat.DrainTime + slack):
+		c.kill()
+		c.Fatalf("it does not leave:\n%s", c.stderr)
+	}
+	if got := c.cmd.ProcessState.ExitCode(); got != code {
+		c.Errorf("exit code %d, want %d:\n%s", got, code, c.stderr)
+	}
+}
+
+// kill ends the process as a machine that fails does.
+func (c *child) kill() {
+	_ = c.cmd.Process.Kill() // it may be gone
+	<-c.exited
+}
+
+// lines counts the lines of standard error with a text.
+func (c *child) lines(with string) (n int) {
+	for line := range strings.Lines(c.stderr.String()) {
+		if strings.Contains(line, with) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"herald/internal/discord/discordtest"
+	"herald/internal/sandbox"
+	"herald/internal/telegram/telegramtest"
+)
+
+// batch is the most updates that one getUpdates answers.
+const batch = 100
+
+// pollingSettings are those of a bot that polls the fake.
+func pollingSettings(fake *telegramtest.Server) []string {
+	return []string{"TELEGRAM_BOT_TOKEN=" + telegramtest.Token, "TELEGRAM_API_URL=" + fake.URL, "TELEGRAM_PACING=off"}
+}
+
+// crowd queues one command each of n people in their private chats.
+func crowd(fake *telegramtest.Server, n int) {
+	for i := range n {
+		user := int64(10_000 + i)
+		fake.Push(telegramtest.Text(telegramtest.Private(user), telegramtest.Person(user), "/price"))
+	}
+}
+
+// answersByChat counts what each chat was sent.
+func answersByChat(fake *telegramtest.Server) map[int64]int {
+	n := map[int64]int{}
+	for _, m := range fake.Sent() {
+		n[m.Chat]++
+	}
+	return n
+}
+
+// twoLives answers a crowd by a process that is ended in the middle, and by
+// the one that comes after it.
+func twoLives(t *testing.T, end func(*child)) (fake *telegramtest.Server, twice int) {
+	t.Helper()
+	const n = 500
+	world := startSandbox(t)
+	fake = telegramtest.New(t)
+	crowd(fake, n)
+	first := spawn(t, world, pollingSettings(fake)...)
+	fake.WaitSent(n/3, patience)
+	end(first)
+	if len(fake.Sent()) >= n {
+		t.Fatal("the end came too late to be in the middle")
+	}
+	second := spawn(t, world, pollingSettings(fake)...)
+	if !fake.WaitAcknowledged(patience) {
+		t.Errorf("%d updates are left", len(fake.Pending()))
+	}
+	second.signal(syscall.SIGTERM)
+	second.leaves(exitOK)
+	answers := answersByChat(fake)
+	if len(answers) != n {
+		t.Errorf("%d of %d people are answered", len(answers), n)
+	}
+	for user, count := range answers {
+		switch count {
+		case 1:
+		case 2:
+			twice++
+		default:
+			t.Errorf("user %d has %d answers", user, count)
+		}
+	}
+	return fake, twice
+}
+
+func TestStoppedInTheMiddleEachIsAnsweredOnce(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			_, twice := twoLives(t, func(c *child) { c.signal(s); c.leaves(exitOK) })
+			if twice != 0 {
+				t.Errorf("%d people have two answers", twice)
+			}
+		})
+	}
+}
+
+func TestKilledInTheMiddleNothingIsLost(t *testing.T) {
+	t.Parallel()
+	fake, twice := twoLives(t, (*child).kill)
+	if twice > batch {
+		t.Errorf("%d people have two answers, more than one batch", twice)
+	}
+	if len(fake.Pending()) != 0 {
+		t.Errorf("%d updates are left", len(fake.Pending()))
+	}
+}
+
+// A command that hangs when the process is told to leave is told that it could
+// not be checked, on both platforms, and by nobody else again.
+func TestStoppedWhileAServiceHangs(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			world := startSandbox(t)
+			world.Price.SetFault(sandbox.Hang())
+			world.Supply.SetFault(sandbox.Hang())
+			telegram, discord := telegramtest.New(t), discordtest.New()
+			t.Cleanup(discord.Close)
+			settings := append(pollingSettings(telegram), "DISCORD_BOT_TOKEN="+discord.Token,
+				"DISCORD_API_URL="+discord.URL(), "UPSTREAM_TIMEOUT=30s", "COMMAND_TIMEOUT=60s")
+			first := spawn(t, world, settings...)
+			first.awaitReady()
+			telegram.Push(telegramtest.Text(telegramtest.Private(1), telegramtest.Person(1), "/price"))
+			pending, err := discord.Push(discordtest.Interaction{Command: "supply"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "both commands are in hand", func() bool {
+				return world.Price.Requests() > 0 && world.Supply.Requests() > 0
+			})
+			first.signal(s)
+			first.leaves(exitOK)
+
+			world.Price.SetFault(sandbox.Fault{})
+			world.Supply.SetFault(sandbox.Fault{})
+			second := spawn(t, world, settings...)
+			second.awaitReady()
+			if !telegram.WaitAcknowledged(patience) {
+				t.Error("the update is not acknowledged")
+			}
+			if sent := telegram.Sent(); len(sent) != 1 || !strings.Contains(sent[0].Text, "Could not be checked") {
+				t.Errorf("telegram: %+v", sent)
+			}
+			answer := pending.Answer()
+			if answer.Callbacks != 1 || answer.Edits != 1 || !strings.Contains(answer.Text(), "Could not be checked") {
+				t.Errorf("discord: %+v", answer)
+			}
+		})
+	}
+}
+
+// A command in hand when the process dies is answered by the next.
+func TestKilledWhileAServiceHangs(t *testing.T) {
+	t.Parallel()
+	world := startSandbox(t)
+	world.Price.SetFault(sandbox.Hang())
+	fake := telegramtest.New(t)
+	first := spawn(t, world, pollingSettings(fake)...)
+	crowd(fake, 3)
+	eventually(t, "the commands are in hand", func() bool { return world.Price.Requests() > 0 })
+	first.kill()
+	world.Price.SetFault(sandbox.Fault{})
+	spawn(t, world, pollingSettings(fake)...)
+	if !fake.WaitAcknowledged(patience) {
+		t.Error("the updates are not acknowledged")
+	}
+	if got := fmt.Sprint(answersByChat(fake)); got != "map[10000:1 10001:1 10002:1]" {
+		t.Errorf("answers by chat: %s", got)
+	}
+}
