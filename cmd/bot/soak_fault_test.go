@@ -59,6 +59,9 @@ func (s *soak) failService(ctx context.Context, name core.Service, r *rand.Rand)
 	}
 	for wait(ctx, between(r, 500*time.Millisecond, 6*time.Second)) {
 		f := faults[r.IntN(len(faults))]
+		if r.IntN(2) == 0 { // a service's own faults come last
+			f = faults[len(faults)/2+r.IntN(len(faults)-len(faults)/2)]
+		}
 		if strings.Contains(f.Name, "Retry-After 30") && r.IntN(5) > 0 {
 			continue
 		}

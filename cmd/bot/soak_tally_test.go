@@ -64,6 +64,7 @@ func (t *tally) count(n *int, kind string, what any) {
 // note keeps the first of a kind, with t.mu held.
 func (t *tally) note(kind, what string) {
 	if len(t.found[kind]) < shown {
+		what = what[:min(len(what), 1000)]
 		t.found[kind] = append(t.found[kind], time.Now().Format(time.TimeOnly)+" "+what)
 	}
 }

@@ -5,7 +5,7 @@
 // old, or say that it could not be checked; there must be one and only one;
 // and nothing private or secret may be anywhere it does not belong.
 //
-//	go test -tags soak -run TestSoak -timeout 0 ./cmd/bot -soak.time 1h
+//	go test -v -tags soak -run TestSoak -timeout 0 ./cmd/bot -soak.time 1h
 //
 // It asks about -soak.rate commands a second in all; -soak.seed repeats a run
 // in kind, the times of the answers aside. A line a minute goes to standard
