@@ -161,17 +161,26 @@ func (s *discordSide) judge(u *posed, a discordtest.Answer) {
 	}
 	look := a.Content
 	for _, e := range a.Embeds {
-		look += strings.ReplaceAll(e.Title+e.Description, "**", "")
+		look += e.Title + "\n" + e.Description + "\n"
 	}
 	if unescaped.MatchString(strings.ReplaceAll(look, `\\`, "")) {
 		s.tally.leak(fmt.Sprintf("%v: markup in %q", u, look))
 	}
-	text := strings.ReplaceAll(a.Text(), "**", "")
+	text := plain(a)
 	s.leaks.answer(text, !a.Ephemeral)
 	if strings.HasPrefix(strings.TrimSpace(text), "Busy\n") {
 		text = "Too many commands\nTry again in 1 s."
 	}
 	s.tally.answer(u.asking, lines(text))
+}
+
+// plain is the answer as people see it, without what is bold.
+func plain(a discordtest.Answer) string {
+	for _, e := range a.Embeds {
+		bold := strings.NewReplacer(`\*`, `\*`, "**", "")
+		e.Title, e.Description = bold.Replace(e.Title), bold.Replace(e.Description)
+	}
+	return a.Text()
 }
 
 // miss ends a question without an answer.
