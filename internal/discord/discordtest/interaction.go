@@ -107,6 +107,14 @@ func (p *Pending) Expire() {
 	p.expired = true
 }
 
+// Forget drops the interaction, so that a long run needs no more memory than a
+// short one; its token is unknown from then on.
+func (p *Pending) Forget() {
+	p.server.mu.Lock()
+	defer p.server.mu.Unlock()
+	delete(p.server.interactions, p.Token)
+}
+
 // create makes the interaction and what Discord sends of it.
 func (s *Server) create(i Interaction) (*Pending, map[string]any) {
 	s.mu.Lock()

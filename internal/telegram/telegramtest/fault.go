@@ -47,10 +47,13 @@ func (s *Server) Fail(method string, faults ...Fault) {
 // Heal forgets the faults that are left of a method.
 func (s *Server) Heal(method string) { s.change(func() { delete(s.faults, method) }) }
 
-// nextFault takes the next fault of a method.
+// Unclear tells whether a client cannot know if the call was carried out.
+func (f Fault) Unclear() bool {
+	return f.hang || f.reset || f.status == http.StatusGatewayTimeout
+}
+
+// nextFault takes the next fault of a method, under the lock.
 func (s *Server) nextFault(method string) Fault {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	list := s.faults[method]
 	if len(list) == 0 {
 		return Fault{}

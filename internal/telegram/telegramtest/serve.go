@@ -49,11 +49,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	params, err := read(r, method)
+	var fault Fault
 	s.change(func() {
-		s.calls = append(s.calls, Call{method, time.Now(), params})
-		if err != nil {
+		if err == nil {
+			fault = s.nextFault(method)
+		} else {
 			s.violations = append(s.violations, err.Error())
 		}
+		s.calls = append(s.calls, Call{method, time.Now(), params, fault})
 	})
 	if err != nil {
 		code := http.StatusBadRequest
@@ -63,7 +66,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		refuse(w, refusal{code: code, text: err.Error()})
 		return
 	}
-	fault := s.nextFault(method)
 	if fault != (Fault{}) && !fault.carriedOut {
 		s.raise(fault, w, r)
 		return

@@ -34,6 +34,8 @@ type Call struct {
 	At     time.Time
 	// Params holds each parameter as JSON.
 	Params map[string]json.RawMessage
+	// Fault is what went wrong with it by Fail.
+	Fault Fault
 }
 
 // Entity is a span of a sent text, in UTF-16 units.
@@ -178,6 +180,20 @@ func (s *Server) Sent() []Sent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.sent)
+}
+
+// Take returns the messages and calls so far and forgets them, with the
+// offsets, so that a long run needs no more memory than a short one. Nothing
+// can reply to a message that was taken.
+func (s *Server) Take() ([]Sent, []Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sent, calls := s.sent, s.calls
+	for _, m := range sent {
+		delete(s.messages, [2]int64{m.Chat, m.ID})
+	}
+	s.sent, s.calls, s.offsets = nil, nil, nil
+	return sent, calls
 }
 
 // Calls are the calls of one method so far, in order.
