@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// slack is what the machine may take for itself around what the bot takes.
-const slack = 3 * time.Second
+// exitSlack is what the machine may take for itself around what the bot takes.
+const exitSlack = 3 * time.Second
 
 // child is the bot in a process of its own.
 type child struct {
@@ -99,7 +99,7 @@ func (c *child) leaves(code int) {
 	c.Helper()
 	select {
 	case <-c.exited:
-	case <-time.After(chat.DrainTime + slack):
+	case <-time.After(chat.DrainTime + exitSlack):
 		c.kill()
 		c.Fatalf("it does not leave:\n%s", c.stderr)
 	}
