@@ -128,7 +128,7 @@ func partnerFaults() []Fault {
 			serve: altered(func(p *partner) { p.clockOff = -10 * time.Minute })},
 		{Name: "signature refused", serve: altered(func(p *partner) { p.secret += "x" })},
 		{Name: "application refused", serve: altered(func(p *partner) { p.appID += "x" })},
-		{Name: "code 0 as text", Effect: Answerable, serve: altered(func(p *partner) { p.code = `"0"` })},
+		{Name: "code 0 as text", serve: altered(func(p *partner) { p.code = `"0"` })},
 	}
 	for _, code := range []string{"40001", `"40001"`, "-1", "null", "1e400", "{}"} {
 		faults = append(faults, Fault{Name: "code " + code, serve: altered(func(p *partner) { p.code = code })})
