@@ -43,7 +43,9 @@ type posed struct {
 }
 
 func newDiscordSide(fake *discordtest.Server, from *source, t *tally, l *leaks) *discordSide {
-	fake.Behave(discordtest.Behaviour{Heartbeat: time.Second})
+	// Short enough that a silent gateway is noticed soon, and long enough that
+	// a busy machine does not look like one.
+	fake.Behave(discordtest.Behaviour{Heartbeat: 5 * time.Second})
 	return &discordSide{fake: fake, source: from, tally: t, leaks: l, open: map[*posed]bool{},
 		dropped: map[discordtest.Route]int{}, again: map[discordtest.Route]int{}}
 }

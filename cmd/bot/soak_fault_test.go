@@ -132,7 +132,7 @@ func (s *soak) failDiscord(ctx context.Context, r *rand.Rand) {
 
 // gatewayPause keeps the connections below the ten in 10 minutes after which
 // the adapter protects the bot's token by waiting.
-const gatewayPause = 68 * time.Second
+const gatewayPause = 80 * time.Second
 
 // failGateway breaks the gateway's connection in one way after the other.
 func (s *soak) failGateway(ctx context.Context, r *rand.Rand) {

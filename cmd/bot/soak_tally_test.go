@@ -145,9 +145,11 @@ func mib(n uint64) float64 { return float64(n) / (1 << 20) }
 
 // The most that may be more at the end than after the warm-up. The heap may
 // hold what the bot keeps by design: it remembers each of Discord's
-// interactions for a day, 108,000 at most.
+// interactions for a day, 108,000 at most. An idle connection has three
+// goroutines, the fake's included, and a burst at the end leaves up to 128 to
+// each platform.
 const (
-	moreGoroutines  = 40
+	moreGoroutines  = 400
 	moreHeap        = 16 << 20
 	heapInteraction = 400
 	mostRemembered  = 108000

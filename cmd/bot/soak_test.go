@@ -189,7 +189,7 @@ func (s *soak) read(ctx context.Context) {
 func (s *soak) settle(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	wait(t.Context(), min(*soakTime/10, 10*time.Second))
-	ctx, cancel := context.WithTimeout(t.Context(), idle)
+	ctx, cancel := context.WithTimeout(t.Context(), min(idle, *soakTime/4))
 	defer cancel()
 	for runtime.NumGoroutine() > quiet && wait(ctx, 100*time.Millisecond) {
 	}
