@@ -22,8 +22,8 @@ import (
 type verdict string
 
 const (
-	right     verdict = "right"
-	old       verdict = "old"
+	asItIs    verdict = "right"
+	markedOld verdict = "old"
 	unchecked verdict = "could not be checked"
 	refused   verdict = "refused"
 	untrue    verdict = "wrong"
@@ -36,7 +36,7 @@ var (
 	oldNote   = regexp.MustCompile(`^Old: the (price provider|supply host) cannot be asked now; this is from (.*)\.$`)
 	pools     = regexp.MustCompile(`^(\d+) of 21 pools could not be read\.$`)
 	exits     = regexp.MustCompile(`^Withdrawals from (\d+) of 21 pools could not be read\.$`)
-	block     = regexp.MustCompile(`^As of block \d+\.$`)
+	blockLine = regexp.MustCompile(`^As of block \d+\.$`)
 )
 
 // rightsUnknown is said of a platform that could not be asked for rights.
@@ -88,7 +88,7 @@ func newTruth(w sandbox.World) truth {
 		"24 h: +" + q.Change24h.Decimal.StringFixed(2) + " %",
 		"7 d: " + q.Change7d.Decimal.StringFixed(2) + " %",
 		"Market cap: " + dollars(q.MarketCap.Decimal), "24 h volume: " + dollars(q.Volume24h.Decimal),
-		"Last updated by the provider: " + minute(q.LastUpdated),
+		"Last updated by the provider: " + toTheMinute(q.LastUpdated),
 	}
 	share := s.Circulating.Mul(decimal.NewFromInt(100)).DivRound(s.Total, 2)
 	t.supply = []string{
@@ -118,19 +118,19 @@ func thousands(number string) string {
 
 const minuteForm = "2006-01-02 15:04 MST"
 
-func minute(t time.Time) string { return t.UTC().Format(minuteForm) }
+func toTheMinute(t time.Time) string { return t.UTC().Format(minuteForm) }
 
 // withoutMarks takes the marks of old answers off, whose times must be
 // possible.
 func withoutMarks(lines []string) (rest []string, v verdict, err error) {
-	v = right
+	v = asItIs
 	for _, line := range lines {
 		mark := oldNote.FindStringSubmatch(line)
 		if mark == nil {
 			rest = append(rest, line)
 			continue
 		}
-		v = old
+		v = markedOld
 		at, err := time.Parse(minuteForm, mark[2])
 		if age := time.Since(at); err != nil || age < 0 || age > soakTTL+soakStaleFor+2*time.Minute {
 			return nil, untrue, fmt.Errorf("an answer from %s cannot stand in", mark[2])
@@ -173,14 +173,14 @@ func checkHelp(lines []string) (verdict, error) {
 	if lines[0] != "What I can do" || !slices.Contains(lines, "/staked <wallet>: Whether a wallet stakes HRLD, and where") {
 		return untrue, errAnswer
 	}
-	return right, nil
+	return asItIs, nil
 }
 
 func (t truth) checkExists(whose string, id core.Identity, lines []string) (verdict, error) {
 	if t.registered[id] {
-		return exactly(lines, []string{"Registered", whose + " is registered with the service."}, right)
+		return exactly(lines, []string{"Registered", whose + " is registered with the service."}, asItIs)
 	}
-	return exactly(lines, []string{"Not registered", whose + " is not registered with the service."}, right)
+	return exactly(lines, []string{"Not registered", whose + " is not registered with the service."}, asItIs)
 }
 
 func (t truth) checkLogins(platform, uid string, lines []string) (verdict, error) {
@@ -188,14 +188,14 @@ func (t truth) checkLogins(platform, uid string, lines []string) (verdict, error
 	case t.World.Registered.UID(platform):
 		want := []string{"Your logins", fmt.Sprintf("%d in the past 30 days, newest first.", len(t.World.Logins))}
 		for _, l := range t.World.Logins {
-			want = append(want, l.Dapp+": "+l.Platform+", "+minute(l.At))
+			want = append(want, l.Dapp+": "+l.Platform+", "+toTheMinute(l.At))
 		}
-		return exactly(lines, want, right)
+		return exactly(lines, want, asItIs)
 	case t.World.Newcomer.UID(platform):
-		return exactly(lines, []string{"No logins", "You are registered and have not logged in to any dapp in the past 30 days."}, right)
+		return exactly(lines, []string{"No logins", "You are registered and have not logged in to any dapp in the past 30 days."}, asItIs)
 	}
 	return exactly(lines, []string{"Not registered",
-		"Your " + platform + " account is not registered with the service, so there are no logins to show."}, right)
+		"Your " + platform + " account is not registered with the service, so there are no logins to show."}, asItIs)
 }
 
 // stakeAnswer is an answer to /staked, read back.
@@ -227,7 +227,7 @@ func readStake(wallet common.Address, lines []string) (a stakeAnswer, err error)
 			a.failed, _ = strconv.Atoi(pools.FindStringSubmatch(line)[1])
 		case exits.MatchString(line):
 			a.unknown, _ = strconv.Atoi(exits.FindStringSubmatch(line)[1])
-		case block.MatchString(line), strings.HasPrefix(line, "No stake was found in the pools that could be read"):
+		case blockLine.MatchString(line), strings.HasPrefix(line, "No stake was found in the pools that could be read"):
 		case list != nil && common.IsHexAddress(name):
 			list[name] = value
 		default:
@@ -237,9 +237,9 @@ func readStake(wallet common.Address, lines []string) (a stakeAnswer, err error)
 	return a, nil
 }
 
-// amounts compares what is shown with what is there, and tells how many pools
+// sameAmounts compares what is shown with what is there, and tells how many pools
 // are not shown and the sum of the others.
-func amounts(shown map[string]string, there []core.PoolAmount) (missing int, sum decimal.Decimal, err error) {
+func sameAmounts(shown map[string]string, there []core.PoolAmount) (missing int, sum decimal.Decimal, err error) {
 	found := 0
 	for _, p := range there {
 		switch shown[p.Pool.Address.Hex()] {
@@ -265,11 +265,11 @@ func (t truth) checkStake(wallet common.Address, lines []string) (verdict, error
 	if wallet == t.World.Staker {
 		staked, leaving = t.World.Staked, t.World.Unbonding
 	}
-	missing, sum, err := amounts(a.staked, staked)
+	missing, sum, err := sameAmounts(a.staked, staked)
 	if err != nil {
 		return untrue, err
 	}
-	hidden, _, err := amounts(a.leaving, leaving)
+	hidden, _, err := sameAmounts(a.leaving, leaving)
 	switch {
 	case err != nil:
 		return untrue, err
@@ -278,9 +278,9 @@ func (t truth) checkStake(wallet common.Address, lines []string) (verdict, error
 	case a.title == "Could not be checked" && a.failed > 0 && len(a.staked) == 0 && a.total == "":
 		return unchecked, nil
 	case len(staked) == 0 && a.title == "Not staked" && a.failed == 0 && a.allRead && a.total == "":
-		return right, nil
+		return asItIs, nil
 	case len(staked) > 0 && a.title == "Staked" && len(a.staked) > 0 && a.total == tokens(sum) && a.whole == (a.failed == 0):
-		return right, nil
+		return asItIs, nil
 	}
 	return untrue, errAnswer
 }

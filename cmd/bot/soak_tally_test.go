@@ -88,7 +88,7 @@ func (t *tally) String() string {
 	return fmt.Sprintf("commands %d (telegram %d, discord %d)  answers %d: right %d, old %d, could not be checked %d, refused input %d\n"+
 		"wrong %d  lost %d  doubled %d  unclear %d  leaks %d",
 		total, t.asked["Telegram"], t.asked["Discord"], answers,
-		t.verdicts[right], t.verdicts[old], t.verdicts[unchecked], t.verdicts[refused],
+		t.verdicts[asItIs], t.verdicts[markedOld], t.verdicts[unchecked], t.verdicts[refused],
 		t.verdicts[untrue], t.lost, t.doubled, t.unclear, t.leaked)
 }
 
