@@ -164,7 +164,9 @@ func TestABurstInOneGroupKeepsTheRatesAndSaysBusyOnce(t *testing.T) {
 		if n := most(took, time.Second); n > 1 {
 			t.Errorf("%d messages in a second", n)
 		}
-		if busy != 1 || len(took) < 10 {
+		// While the window is full nobody waits longer than patience, so that
+		// this may be all that is said.
+		if least := int(patience/chatGap) + 1; busy != 1 || len(took) < least {
 			t.Errorf("%d messages, %d of them say busy", len(took), busy)
 		}
 		if spent := time.Since(start); spent > 45*time.Second {
