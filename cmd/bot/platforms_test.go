@@ -199,4 +199,3 @@ func TestAnOutageOfOnePlatformPasses(t *testing.T) {
 		t.Errorf("exit code %d:\n%s", code, b.log)
 	}
 }
-
