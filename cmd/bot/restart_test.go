@@ -148,6 +148,8 @@ func TestKilledWhileAServiceHangs(t *testing.T) {
 	first := spawn(t, world, pollingSettings(fake)...)
 	crowd(fake, 3)
 	eventually(t, "the commands are in hand", func() bool { return world.Price.Requests() > 0 })
+	// It goes on polling meanwhile, which must acknowledge none of them.
+	fake.WaitCalls("getUpdates", len(fake.Offsets())+2, patience)
 	first.kill()
 	world.Price.SetFault(sandbox.Fault{})
 	spawn(t, world, pollingSettings(fake)...)

@@ -23,7 +23,7 @@ func TestLostConnectionIsReplaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := connectedWith(t, discordtest.Behaviour{Heartbeat: 300 * time.Millisecond})
+			h := connectedWith(t, discordtest.Behaviour{Heartbeat: time.Second})
 			h.fake.Do(action)
 			h.wait(t, "a new connection", func() bool { return h.counts.of("connected") == 2 && h.Ready() })
 			h.answer(t, discordtest.Interaction{Command: "price"})

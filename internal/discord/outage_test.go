@@ -12,12 +12,12 @@ import (
 )
 
 func TestATenMinuteOutageOfRESTPasses(t *testing.T) {
-	simulate(t, discordtest.Behaviour{AfterReady: []discordtest.Action{{Op: 7}}}, func(t *testing.T, h *harness, _ *wire) {
+	simulate(t, discordtest.Behaviour{}, func(t *testing.T, h *harness, _ *wire) {
 		if err := h.fake.WaitConnected(h.ctx); err != nil {
 			t.Fatal(err)
 		}
 		h.fake.Break(discordtest.GatewayBot, discordtest.Fault{Status: http.StatusBadGateway})
-		h.fake.Behave(discordtest.Behaviour{Heartbeat: 41 * time.Second})
+		h.fake.Do(discordtest.Action{Op: opReconnect})
 		before := h.fake.Calls(discordtest.GatewayBot)
 		pass(10 * time.Minute)
 		if n := h.fake.Calls(discordtest.GatewayBot) - before; n < 8 || n > 20 {
