@@ -92,12 +92,14 @@ func telegramUser(p sandbox.Person) chat.User {
 	return chat.User{Platform: "telegram", ID: p.UID("Telegram")}
 }
 
-// isTerminal tells whether somebody types there.
+// isTerminal tells whether somebody may type there. The null device is a
+// character device too, and nobody does.
 func isTerminal(r io.Reader) bool {
 	f, ok := r.(*os.File)
 	if !ok {
 		return false
 	}
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	null, nullErr := os.Stat(os.DevNull)
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && (nullErr != nil || !os.SameFile(info, null))
 }
