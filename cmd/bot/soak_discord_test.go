@@ -25,11 +25,13 @@ type discordSide struct {
 	open map[*posed]bool
 	// outages are when pushes may not have arrived; the last may be under way.
 	outages []outage
-	// repeated and unarrived count pushes, answered the answers to distinct ones.
+	// pushed counts the questions, unarrived those that did not reach the bot.
 	pushed, unarrived, answered int
 	// dropped are calls whose answers were scripted to be lost, so that the
 	// adapter makes them again; again are the calls made again.
 	dropped, again map[discordtest.Route]int
+	// scripted is how many calls there were at the last fault.
+	scripted map[discordtest.Route]int
 }
 
 type outage struct{ from, to time.Time }
@@ -47,7 +49,7 @@ func newDiscordSide(fake *discordtest.Server, from *source, t *tally, l *leaks) 
 	// a busy machine does not look like one.
 	fake.Behave(discordtest.Behaviour{Heartbeat: 5 * time.Second})
 	return &discordSide{fake: fake, source: from, tally: t, leaks: l, open: map[*posed]bool{},
-		dropped: map[discordtest.Route]int{}, again: map[discordtest.Route]int{}}
+		dropped: map[discordtest.Route]int{}, again: map[discordtest.Route]int{}, scripted: map[discordtest.Route]int{}}
 }
 
 const manageGuild = 1 << 5
@@ -121,13 +123,19 @@ func (s *discordSide) interrupt(ctx context.Context, how discordtest.Action) {
 	s.mu.Unlock()
 }
 
-// script makes the next call of a route fail.
+// script makes the next call of a route fail, unless the last fault still
+// waits for one: many in a row would be an outage longer than Discord's limits.
 func (s *discordSide) script(route discordtest.Route, f discordtest.Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	calls := s.fake.Calls(route)
+	if last, scripted := s.scripted[route]; scripted && last == calls {
+		return
+	}
+	s.scripted[route] = calls
 	s.fake.Script(route, f)
 	if f.DropAnswer {
-		s.mu.Lock()
 		s.dropped[route]++
-		s.mu.Unlock()
 	}
 }
 

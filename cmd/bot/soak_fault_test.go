@@ -117,13 +117,10 @@ func (s *soak) failDiscord(ctx context.Context, r *rand.Rand) {
 			{Drop: true}, {DropAnswer: true}, {Latency: pause},
 		}
 		f := faults[r.IntN(len(faults))]
-		switch r.IntN(4) {
+		switch r.IntN(3) {
 		case 0:
 			f.RetryAfter *= 5
 			s.discord.script(discordtest.Edit, f)
-			s.discord.script(discordtest.Edit, f)
-		case 1:
-			s.discord.fake.Script(discordtest.GatewayBot, discordtest.Fault{Status: http.StatusBadGateway})
 		default:
 			s.discord.script(discordtest.Callback, f)
 		}
@@ -139,6 +136,9 @@ func (s *soak) failGateway(ctx context.Context, r *rand.Rand) {
 	ways := []discordtest.Action{{Op: 7}, {Op: 9}, {Close: 4000}, {Close: 1001}, {Stall: true}}
 	r.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
 	for n, pause := 0, 4*time.Second; wait(ctx, pause); n, pause = n+1, gatewayPause {
+		if r.IntN(2) == 0 {
+			s.discord.script(discordtest.GatewayBot, discordtest.Fault{Status: http.StatusBadGateway})
+		}
 		s.discord.interrupt(ctx, ways[n%len(ways)])
 	}
 }
