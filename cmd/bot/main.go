@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"runtime"
@@ -59,6 +60,9 @@ func main() {
 
 // start runs the program until it is done or ctx is, and returns its exit code.
 func start(ctx context.Context, args []string, p process) int {
+	// net/http prints there whatever a server sends unasked, which may repeat
+	// a request with its token.
+	log.SetOutput(io.Discard)
 	name, envFile, err := parseArgs(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(p.stdout, usage)
