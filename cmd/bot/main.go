@@ -134,7 +134,8 @@ func asUsage(err error) error {
 	if errors.Is(err, flag.ErrHelp) {
 		return err
 	}
-	return usageError(err.Error())
+	// What package flag says repeats the word, in which a token may stand.
+	return usageError("there is one flag, --env-file FILE")
 }
 
 // printVersion falls back to what the Go toolchain stamped into the binary.
