@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"runtime"
@@ -59,6 +60,9 @@ func main() {
 
 // start runs the program until it is done or ctx is, and returns its exit code.
 func start(ctx context.Context, args []string, p process) int {
+	// net/http prints there whatever a server sends unasked, which may repeat
+	// a request with its token.
+	log.SetOutput(io.Discard)
 	name, envFile, err := parseArgs(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(p.stdout, usage)
@@ -130,7 +134,8 @@ func asUsage(err error) error {
 	if errors.Is(err, flag.ErrHelp) {
 		return err
 	}
-	return usageError(err.Error())
+	// What package flag says repeats the word, in which a token may stand.
+	return usageError("there is one flag, --env-file FILE")
 }
 
 // printVersion falls back to what the Go toolchain stamped into the binary.

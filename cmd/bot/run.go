@@ -21,7 +21,11 @@ func run(ctx context.Context, envFile string, p process) error {
 	if err != nil {
 		return err
 	}
-	log := newLogger(cfg, p.stderr)
+	return serveBot(ctx, cfg, newLogger(cfg, p.stderr))
+}
+
+// serveBot serves what cfg turns on until ctx is done.
+func serveBot(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	bot, err := assemble(cfg, log)
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"time"
 )
@@ -110,7 +109,7 @@ func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome 
 	defer func() {
 		if v := recover(); v != nil {
 			reply = Reply{Tone: Warning, Title: "Something went wrong", Text: "Reference " + req.ID + "."}
-			outcome, err = Panicked, fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+			outcome, err = Panicked, PanicError(v)
 		}
 	}()
 	cmd, known := r.byName[req.Command]

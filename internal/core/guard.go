@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -130,7 +131,12 @@ func (g *guard) once(ctx context.Context, call func(context.Context) error) *Err
 func safely(ctx context.Context, call func(context.Context) error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+			// The text of another value may be personal.
+			text := fmt.Sprintf("with a %T", v)
+			if known, ok := v.(runtime.Error); ok {
+				text = known.Error()
+			}
+			err = fmt.Errorf("panic: %s\n%s", text, debug.Stack())
 		}
 	}()
 	return call(ctx)

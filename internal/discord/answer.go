@@ -7,9 +7,7 @@ import (
 	"hash/fnv"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -76,7 +74,7 @@ func (a *Adapter) work(x exchange, slot chan struct{}, do func(exchange)) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			a.logPanic(x.interaction, "", v)
+			a.logPanic("", v)
 		}
 	}()
 	do(x)
@@ -137,7 +135,7 @@ func (a *Adapter) compose(ctx context.Context, i interaction) (embed *discordgo.
 	reference := chat.NewID()
 	defer func() {
 		if v := recover(); v != nil {
-			a.logPanic(i, reference, v)
+			a.logPanic(reference, v)
 			embed = &discordgo.MessageEmbed{
 				Title: "Something went wrong", Description: "Reference " + reference + ".", Color: colours[chat.Warning],
 			}
@@ -148,12 +146,10 @@ func (a *Adapter) compose(ctx context.Context, i interaction) (embed *discordgo.
 	return render(a.Handler.Handle(ctx, req))
 }
 
-// logPanic is the one log line of a panic, without the tokens in reach of it.
-func (a *Adapter) logPanic(i interaction, reference string, v any) {
+// logPanic is the one log line of a panic.
+func (a *Adapter) logPanic(reference string, v any) {
 	a.Count("panic")
-	redact := strings.NewReplacer(a.Token, "[redacted]", i.Token, "[redacted]")
-	a.Log.Error("panic in a command", "platform", Platform, "id", reference,
-		"panic", redact.Replace(fmt.Sprint(v)), "stack", string(debug.Stack()))
+	a.Log.Error("panic in a command", "platform", Platform, "id", reference, "err", chat.PanicError(v))
 }
 
 // flags make the answer of a private or unknown command ephemeral.

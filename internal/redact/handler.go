@@ -5,14 +5,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"unicode/utf8"
 )
 
-// longest bounds a message or an attribute's text, in bytes.
-const longest = 8 << 10
+const (
+	// longest bounds the texts of one record together, in bytes as slog's
+	// handlers escape them.
+	longest = 8 << 10
+	// longestWith bounds those of the attributes given to one Logger.With.
+	longestWith = 1 << 10
+)
 
 // Handler passes records on to next with secrets replaced in the message and
-// in every attribute, and each of those at most 8 KiB long. A value that is no
+// in every attribute, and all of them together at most 8 KiB long as they are
+// written; what comes first has its place first. A value that is no
 // number, bool, time or duration is passed on as the text that fmt makes of it.
 func (r *Redactor) Handler(next slog.Handler) slog.Handler {
 	return &handler{next: next, redactor: r}
@@ -28,42 +35,50 @@ func (h *handler) Enabled(ctx context.Context, level slog.Level) bool {
 }
 
 func (h *handler) Handle(ctx context.Context, record slog.Record) error {
-	clean := slog.NewRecord(record.Time, record.Level, h.text(record.Message), record.PC)
+	c := &cleaner{redactor: h.redactor, left: longest}
+	clean := slog.NewRecord(record.Time, record.Level, c.text(record.Message), record.PC)
 	record.Attrs(func(a slog.Attr) bool {
-		clean.AddAttrs(h.attr(a))
+		clean.AddAttrs(c.attr(a))
 		return true
 	})
 	return h.next.Handle(ctx, clean)
 }
 
 func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &handler{next: h.next.WithAttrs(h.attrs(attrs)), redactor: h.redactor}
+	c := &cleaner{redactor: h.redactor, left: longestWith}
+	return &handler{next: h.next.WithAttrs(c.attrs(attrs)), redactor: h.redactor}
 }
 
 func (h *handler) WithGroup(name string) slog.Handler {
 	return &handler{next: h.next.WithGroup(name), redactor: h.redactor}
 }
 
-func (h *handler) attrs(attrs []slog.Attr) []slog.Attr {
+// cleaner redacts the texts of one record and has room left for so many bytes.
+type cleaner struct {
+	redactor *Redactor
+	left     int
+}
+
+func (c *cleaner) attrs(attrs []slog.Attr) []slog.Attr {
 	clean := make([]slog.Attr, len(attrs))
 	for i, a := range attrs {
-		clean[i] = h.attr(a)
+		clean[i] = c.attr(a)
 	}
 	return clean
 }
 
-func (h *handler) attr(a slog.Attr) slog.Attr {
+func (c *cleaner) attr(a slog.Attr) slog.Attr {
 	if a.Equal(slog.Attr{}) {
 		return a
 	}
-	a.Key = h.text(a.Key)
+	a.Key = c.text(a.Key)
 	switch value := a.Value.Resolve(); value.Kind() {
 	case slog.KindString:
-		a.Value = slog.StringValue(h.text(value.String()))
+		a.Value = slog.StringValue(c.text(value.String()))
 	case slog.KindGroup:
-		a.Value = slog.GroupValue(h.attrs(value.Group())...)
+		a.Value = slog.GroupValue(c.attrs(value.Group())...)
 	case slog.KindAny:
-		a.Value = slog.StringValue(h.text(plain(value.Any())))
+		a.Value = slog.StringValue(c.text(plain(value.Any())))
 	default:
 		a.Value = value
 	}
@@ -83,15 +98,29 @@ func plain(v any) string {
 }
 
 // text redacts before it cuts: half a secret would not be found.
-func (h *handler) text(s string) string {
-	s = h.redactor.String(s)
-	if len(s) <= longest {
-		return s
+func (c *cleaner) text(s string) string {
+	s = c.redactor.String(s)
+	for at := 0; at < len(s); {
+		r, size := utf8.DecodeRuneInString(s[at:])
+		if c.left -= written(r, size); c.left < 0 {
+			c.left = 0
+			return s[:at] + "…"
+		}
+		at += size
 	}
-	const cut = "…"
-	end := longest - len(cut)
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
+	return s
+}
+
+// written is how many bytes a character of a size takes at most once it is
+// escaped, as \u2028 or \U000e0001.
+func written(r rune, size int) int {
+	switch {
+	case r == '"', r == '\\', r == '\n', r == '\t', r == '\r':
+		return 2
+	case r > 0xffff && !strconv.IsPrint(r):
+		return 10
+	case r == utf8.RuneError, !strconv.IsPrint(r):
+		return 6
 	}
-	return s[:end] + cut
+	return size
 }

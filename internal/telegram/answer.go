@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"strings"
 
 	"herald/internal/chat"
@@ -116,7 +115,7 @@ func (s *session) guard(id string, what func()) (panicked bool) {
 			panicked = true
 			s.Count("panic")
 			s.Log.Error("telegram: a panic while an update was handled", "id", id,
-				"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+				"err", chat.PanicError(v))
 		}
 	}()
 	what()

@@ -1,0 +1,17 @@
+package chat
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// PanicError words what recover returned, with the stack, for a log. A value
+// that is not the Go runtime's own is named by its type alone: it may hold
+// what somebody typed, or a token.
+func PanicError(v any) error {
+	if known, ok := v.(runtime.Error); ok {
+		return fmt.Errorf("panic: %w\n%s", known, debug.Stack())
+	}
+	return fmt.Errorf("panic with a %T\n%s", v, debug.Stack())
+}
