@@ -26,8 +26,8 @@ type surroundings struct {
 }
 
 const (
-	redisPassword = "correct-horse-battery"
-	rpcKey        = "rpc-key-0123456789abcdef"
+	checkRedisPassword = "correct-horse-battery"
+	rpcKey             = "rpc-key-0123456789abcdef"
 )
 
 func newSurroundings(t *testing.T) *surroundings {
@@ -39,13 +39,13 @@ func newSurroundings(t *testing.T) *surroundings {
 		redis:    miniredis.RunT(t),
 	}
 	t.Cleanup(s.discord.Close)
-	s.redis.RequireAuth(redisPassword)
+	s.redis.RequireAuth(checkRedisPassword)
 	s.settings = append(demoSettings(s.world),
 		"EVM_RPC_URL="+s.world.Chain.URL()+"/v1/"+rpcKey,
 		"TELEGRAM_BOT_TOKEN="+telegramtest.Token, "TELEGRAM_API_URL="+s.telegram.URL,
 		"DISCORD_BOT_TOKEN="+s.discord.Token, "DISCORD_API_URL="+s.discord.URL(),
-		"REDIS_URL=redis://:"+redisPassword+"@"+s.redis.Addr())
-	s.secrets = []string{s.world.SecretKey, s.world.PriceKey, telegramtest.Token, s.discord.Token, redisPassword, rpcKey}
+		"REDIS_URL=redis://:"+checkRedisPassword+"@"+s.redis.Addr())
+	s.secrets = []string{s.world.SecretKey, s.world.PriceKey, telegramtest.Token, s.discord.Token, checkRedisPassword, rpcKey}
 	return s
 }
 

@@ -162,8 +162,8 @@ func (s *discordSide) collect() {
 	}
 }
 
-// unescaped is what Discord would take for markup or a mention.
-var unescaped = regexp.MustCompile("(^|[^\\\\])[<@`|~_\\[]")
+// discordUnescaped is what Discord would take for markup or a mention.
+var discordUnescaped = regexp.MustCompile("(^|[^\\\\])[<@`|~_\\[]")
 
 func (s *discordSide) judge(u *posed, a discordtest.Answer) {
 	if u.asking.private && !a.Ephemeral {
@@ -173,7 +173,7 @@ func (s *discordSide) judge(u *posed, a discordtest.Answer) {
 	for _, e := range a.Embeds {
 		look += e.Title + "\n" + e.Description + "\n"
 	}
-	if unescaped.MatchString(strings.ReplaceAll(look, `\\`, "")) {
+	if discordUnescaped.MatchString(strings.ReplaceAll(look, `\\`, "")) {
 		s.tally.leak(fmt.Sprintf("%v: markup in %q", u, look))
 	}
 	text := plain(a)

@@ -34,7 +34,7 @@ func newLeaks(t *tally, s *sandbox.Sandbox, d *discordtest.Server) *leaks {
 	_, telegramSecret, _ := strings.Cut(telegramtest.Token, ":")
 	l := &leaks{tally: t, secrets: []string{
 		telegramSecret, d.Token, url.QueryEscape(d.Token), s.SecretKey, s.PriceKey, interactionTokens,
-		s.World.Registered.DID, s.World.Newcomer.DID, typed,
+		s.World.Registered.DID, s.World.Newcomer.DID, badWord,
 	}}
 	for _, login := range s.World.Logins {
 		l.logins = append(l.logins, login.Dapp)

@@ -15,9 +15,9 @@ import (
 	"herald/internal/sandbox"
 )
 
-// typed is a word of every malformed input; no answer and no log line may
+// badWord is a word of every malformed input; no answer and no log line may
 // repeat it.
-const typed = "zqxtyped"
+const badWord = "zqxtyped"
 
 // asker is somebody in the chats.
 type asker struct {
@@ -164,22 +164,22 @@ func (s *source) askBadStake(q *asking) {
 		}
 	}
 	bad := []string{
-		typed, "0x12", typed + ".eth", hex[2:], string(swapped), hex[:41] + "g", "\u202e" + hex,
-		strings.Repeat("9", 3000), "<@1>@everyone" + typed, "0x" + strings.Repeat("𝟘", 40), "\x00" + typed,
+		badWord, "0x12", badWord + ".eth", hex[2:], string(swapped), hex[:41] + "g", "\u202e" + hex,
+		strings.Repeat("9", 3000), "<@1>@everyone" + badWord, "0x" + strings.Repeat("𝟘", 40), "\x00" + badWord,
 	}
 	q.command, q.words, q.names = "staked", []string{bad[s.IntN(len(bad))]}, []string{"wallet"}
 	q.refusals = []string{titleInput}
 }
 
 func (s *source) askTooMuch(q *asking) {
-	q.command, q.words, q.names, q.refusals = "price", []string{typed}, []string{"when"}, []string{titleInput}
+	q.command, q.words, q.names, q.refusals = "price", []string{badWord}, []string{"when"}, []string{titleInput}
 	if s.IntN(2) == 0 {
 		q.command, q.words, q.names = "staked", nil, nil
 	}
 }
 
 func (s *source) askUnknown(q *asking) {
-	q.command, q.private, q.refusals = typed, s.platform == "Discord", []string{titleUnknown}
+	q.command, q.private, q.refusals = badWord, s.platform == "Discord", []string{titleUnknown}
 }
 
 func (s *source) askLogins(q *asking) {
@@ -229,7 +229,7 @@ func (s *source) askAccount(q *asking) {
 }
 
 func (s *source) askBadAccount(q *asking) {
-	bad := [][]string{{"moon", typed}, {"Telegram", typed}, {"EVM", "0x12"}, {"BTC", "0x1"}}
+	bad := [][]string{{"moon", badWord}, {"Telegram", badWord}, {"EVM", "0x12"}, {"BTC", "0x1"}}
 	q.command, q.private = "exists", true
 	q.words, q.names = bad[s.IntN(len(bad))], []string{"platform", "uid"}
 	// Rights may be asked for first, or the input looked at.
