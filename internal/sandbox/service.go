@@ -3,8 +3,10 @@ package sandbox
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"sync"
@@ -26,6 +28,7 @@ type Service struct {
 
 	mu      sync.Mutex
 	addr    string
+	port    int
 	server  *http.Server // nil while nothing listens
 	release context.CancelFunc
 	served  chan struct{}
@@ -68,6 +71,7 @@ func (s *Service) start() error {
 func (s *Service) stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	ports.Delete(s.port)
 	return s.hangUp()
 }
 
@@ -77,10 +81,7 @@ func (s *Service) listen() error {
 	if s.server != nil {
 		return nil
 	}
-	if s.addr == "" {
-		s.addr = "127.0.0.1:0"
-	}
-	listener, err := net.Listen("tcp", s.addr)
+	listener, err := s.openPort()
 	if err != nil {
 		return fmt.Errorf("listen on loopback: %w", err)
 	}
@@ -98,6 +99,37 @@ func (s *Service) listen() error {
 	}()
 	s.server, s.release, s.served = server, release, served
 	return nil
+}
+
+// Ports below those that systems hand out to outgoing connections, from 32768
+// on: one of these could take a stand-in's port while a fault has it closed.
+const (
+	lowestPort = 12000
+	portCount  = 20000
+)
+
+// ports are those of the stand-ins in this process.
+var ports sync.Map
+
+// openPort opens the port of before, or a free one that no other stand-in of
+// this process has.
+func (s *Service) openPort() (listener net.Listener, err error) {
+	if s.addr != "" {
+		return net.Listen("tcp", s.addr)
+	}
+	err = errors.New("no free port was found")
+	for range 100 {
+		port := lowestPort + rand.IntN(portCount)
+		if _, taken := ports.LoadOrStore(port, true); taken {
+			continue
+		}
+		if listener, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			s.port = port
+			return listener, nil
+		}
+		ports.Delete(port)
+	}
+	return nil, err
 }
 
 // hangUp gives the port away and breaks every connection. The caller holds mu.
