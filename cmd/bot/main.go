@@ -135,7 +135,7 @@ func asUsage(err error) error {
 		return err
 	}
 	// What package flag says repeats the word, in which a token may stand.
-	return usageError("there is one flag, --env-file FILE")
+	return usageError("the one flag is --env-file, and needs a file")
 }
 
 // printVersion falls back to what the Go toolchain stamped into the binary.

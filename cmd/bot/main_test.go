@@ -56,8 +56,8 @@ func TestMistakesInTheCommandLine(t *testing.T) {
 	for args, want := range map[string]string{
 		"serve":               "the commands are run, demo, check and version",
 		"run now":             "words after the command",
-		"version --env-file":  "flag needs an argument",
-		"--token=x run":       "not defined: -token",
+		"version --env-file":  "needs a file",
+		"--token=x run":       "the one flag is --env-file",
 		"check -env-file a b": "words after the command",
 	} {
 		code, stdout, stderr := runBot(t, args)
