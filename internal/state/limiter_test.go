@@ -65,6 +65,11 @@ func TestMemoryForgetsIdleKeys(t *testing.T) {
 		if len(w.events) != 2 {
 			t.Errorf("%d keys are kept, want the busy and the new one", len(w.events))
 		}
+		time.Sleep(2 * window)
+		w.Allow(t.Context(), "new")
+		if len(w.events) != 1 {
+			t.Errorf("%d keys are kept although there is room, want the one in use", len(w.events))
+		}
 		for i := range 100 {
 			w.Allow(t.Context(), fmt.Sprint("flood ", i))
 		}

@@ -14,8 +14,8 @@ const (
 )
 
 // windows allows a number of events of a key in any minute. It implements
-// chat.Limiter. Keys without an event in the last minute are forgotten once
-// there are mostKeys; when all of those are busy, one of them is forgotten for
+// chat.Limiter. Keys without an event in the last minute are forgotten with
+// the first event of another minute; when there are mostKeys busy ones, one of them is forgotten for
 // each new one, and may exceed its limit.
 type windows struct {
 	limit int
@@ -38,6 +38,7 @@ func (w *windows) Allow(_ context.Context, key string) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Since(w.start)
+	w.sweep(now)
 	events := w.events[key]
 	if len(events) == w.limit {
 		if age := now - events[0]; age < window {
@@ -46,25 +47,31 @@ func (w *windows) Allow(_ context.Context, key string) time.Duration {
 		events = append(events[:0], events[1:]...)
 	}
 	if events == nil {
-		w.makeRoom(now)
+		w.makeRoom()
 	}
 	w.events[key] = append(events, now)
 	return 0
 }
 
-func (w *windows) makeRoom(now time.Duration) {
-	if len(w.events) < w.most {
+// sweep forgets idle keys, once a minute and, while there is no room, once a
+// second: to do so for every key of a flood would be dear.
+func (w *windows) sweep(now time.Duration) {
+	every := window
+	if len(w.events) >= w.most {
+		every = time.Second
+	}
+	if now-w.swept < every {
 		return
 	}
-	// Sweeping more often than once a second would make a flood of keys dear.
-	if now-w.swept >= time.Second {
-		w.swept = now
-		for key, events := range w.events {
-			if now-events[len(events)-1] >= window {
-				delete(w.events, key)
-			}
+	w.swept = now
+	for key, events := range w.events {
+		if now-events[len(events)-1] >= window {
+			delete(w.events, key)
 		}
 	}
+}
+
+func (w *windows) makeRoom() {
 	for key := range w.events {
 		if len(w.events) < w.most {
 			return
