@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // fault answers a request in place of the service. What it says repeats the
@@ -57,7 +58,9 @@ func faultsOfAnswers(elsewhere string) []fault {
 			conn, _, err := http.NewResponseController(w).Hijack()
 			if err == nil {
 				fmt.Fprintf(conn, "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}%s", echo)
-				_, _ = io.Copy(io.Discard, conn) // until the client has enough
+				// Until the client has enough, which a reader of the head alone never has.
+				_ = conn.SetReadDeadline(time.Now().Add(time.Second))
+				_, _ = io.Copy(io.Discard, conn)
 				conn.Close()
 			}
 		}},

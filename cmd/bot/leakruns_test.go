@@ -199,7 +199,10 @@ func TestNothingLeaksWhateverFails(t *testing.T) {
 			eventually(t, "the bot is ready", func() bool { return status("http://"+addr+"/readyz") == http.StatusOK })
 			faults := faultsOfAnswers(s.elsewhere.URL)
 			for i := way.first; i < len(faults); i += way.stride {
-				s.cutServices(t, base, &faults[i])
+				// How updates arrive makes no difference to the services.
+				if way.overHTTP || way.redacted {
+					s.cutServices(t, base, &faults[i])
+				}
 				s.cutPlatforms(t, base, &faults[i])
 			}
 			body := metrics(t, addr)
@@ -213,7 +216,7 @@ func TestNothingLeaksWhateverFails(t *testing.T) {
 func (s *stage) mustBeClean(t *testing.T) {
 	t.Helper()
 	text := s.log.String()
-	if !strings.Contains(text, "could not") && !strings.Contains(text, "unreachable") {
+	if !strings.Contains(text, "WARN") {
 		t.Errorf("the log tells of no failure, so that nothing was searched:\n%s", text)
 	}
 	s.secrets().mustNotShow(t, "the log", text)

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"testing"
+
+	"herald/internal/config"
+)
+
+func TestManyWalletsAndUsersStayWithinBounds(t *testing.T) {
+	world := startSandbox(t)
+	cfg, err := config.Load(append(demoSettings(world), "CACHE_MAX_ITEMS=100"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := assemble(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	ask := func(n int) {
+		wallet := world.World.Idle
+		binary.BigEndian.PutUint64(wallet[12:], uint64(n))
+		req := request("staked", strings.ToLower(wallet.Hex()))
+		req.From.ID, req.Chat = fmt.Sprint(n), fmt.Sprint(n)
+		b.router.Handle(t.Context(), req)
+	}
+	// The first ones fill the cache and open the connections.
+	const first, all = 150, 250
+	for n := range first {
+		ask(n)
+	}
+	heap, goroutines := heapInUse(), runtime.NumGoroutine()
+	for n := first; n < all; n++ {
+		ask(n)
+	}
+	// The limits of a user and of a chat take 250 bytes each; a cached stake of
+	// 21 pools takes 12,000.
+	if grown := heapInUse() - heap; grown > (all-first)*8000 {
+		t.Errorf("%d wallets more took %d bytes", all-first, grown)
+	}
+	if n := runtime.NumGoroutine(); n > goroutines+10 {
+		t.Errorf("%d goroutines became %d", goroutines, n)
+	}
+	before := world.Chain.Requests()
+	for n := range first {
+		ask(n)
+	}
+	if kept := first - (world.Chain.Requests() - before); kept < 90 || kept > 100 {
+		t.Errorf("%d answers are kept, want just under 100", kept)
+	}
+}
+
+func heapInUse() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}

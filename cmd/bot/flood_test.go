@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"herald/internal/discord/discordtest"
+	"herald/internal/sandbox"
+	"herald/internal/telegram/telegramtest"
+	"herald/internal/transport"
+)
+
+const (
+	// others ask one after the other, each in a private chat of their own.
+	others   = 40
+	othersAt = 20 * time.Millisecond
+	// floodRate is how many commands a second one user gives.
+	floodRate = 1000
+	flooder   = 1
+	// floor is what two cores with the race detector need for 1,000 commands a
+	// second; without it the medians stay below a millisecond.
+	floor = 100 * time.Millisecond
+)
+
+// asker asks /price as a user and returns what tells, once it is answered, how
+// long that took; 0 until then.
+type asker func(user int64, command string) func() time.Duration
+
+func telegramAsker(t *testing.T, world *sandbox.Sandbox, settings ...string) asker {
+	fake := telegramtest.New(t)
+	base := startBot(t, world, append(settings, "TELEGRAM_BOT_TOKEN="+telegramtest.Token, "TELEGRAM_API_URL="+fake.URL,
+		"TELEGRAM_PACING=off", "TELEGRAM_WEBHOOK_URL=https://bot.example/hook", "TELEGRAM_WEBHOOK_SECRET=s3cret")...)
+	// Telegram keeps its connections open; to open them anew would be most of
+	// what is measured.
+	client := transport.New(transport.Options{MaxBody: 1 << 10, MaxConns: 100})
+	t.Cleanup(client.CloseIdleConnections)
+	return func(user int64, command string) func() time.Duration {
+		asked := time.Now()
+		body := fake.Update(telegramtest.Text(telegramtest.Private(user), telegramtest.Person(user), "/"+command))
+		go func() {
+			code := deliver(client, base+"/hook", body)
+			// A delivery that finds no room comes again; the flood's own
+			// would only keep this machine busy.
+			for code == http.StatusServiceUnavailable && user != flooder {
+				<-time.After(5 * time.Millisecond)
+				code = deliver(client, base+"/hook", body)
+			}
+		}()
+		return func() time.Duration {
+			for _, sent := range fake.Sent() {
+				if sent.Chat == user && sent.At.After(asked) {
+					return sent.At.Sub(asked)
+				}
+			}
+			return 0
+		}
+	}
+}
+
+// deliver posts an update and returns the status, 0 for none.
+func deliver(client *http.Client, address string, update []byte) int {
+	req, err := http.NewRequest(http.MethodPost, address, bytes.NewReader(update))
+	if err != nil {
+		return 0
+	}
+	req.Header.Set("X-Telegram-Bot-Api-Secret-Token", "s3cret")
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+func discordAsker(t *testing.T, world *sandbox.Sandbox, settings ...string) asker {
+	fake := discordtest.New()
+	t.Cleanup(fake.Close)
+	startBot(t, world, append(settings, "DISCORD_BOT_TOKEN="+fake.Token, "DISCORD_API_URL="+fake.URL())...)
+	return func(user int64, command string) func() time.Duration {
+		pending, err := fake.Push(discordtest.Interaction{Command: command, UserID: strconv.FormatInt(user, 10)})
+		if err != nil {
+			t.Error(err)
+		}
+		return func() time.Duration { return pending.Answer().Final }
+	}
+}
+
+var askers = map[string]func(*testing.T, *sandbox.Sandbox, ...string) asker{
+	"telegram": telegramAsker, "discord": discordAsker,
+}
+
+// latencies are how long others waited for a price, in ascending order.
+func (ask asker) latencies(t *testing.T, firstUser int64) []time.Duration {
+	t.Helper()
+	var answered []func() time.Duration
+	tick := time.NewTicker(othersAt)
+	defer tick.Stop()
+	for i := range int64(others) {
+		answered = append(answered, ask(firstUser+i, "price"))
+		<-tick.C
+	}
+	var took []time.Duration
+	for _, a := range answered {
+		eventually(t, "a price is answered", func() bool { return a() > 0 })
+		took = append(took, a())
+	}
+	slices.Sort(took)
+	return took
+}
+
+// mustKeepPace demands that the median is at most twice what it was.
+func mustKeepPace(t *testing.T, calm, busy []time.Duration) {
+	t.Helper()
+	t.Logf("median %v, then %v; p95 %v, then %v", calm[others/2], busy[others/2], calm[others*95/100], busy[others*95/100])
+	if limit := max(2*calm[others/2], floor); busy[others/2] > limit {
+		t.Errorf("the median is %v, want at most %v", busy[others/2], limit)
+	}
+}
+
+func TestAFloodByOneLeavesOthersTheirLatency(t *testing.T) {
+	for name, open := range askers {
+		t.Run(name, func(t *testing.T) {
+			ask := open(t, startSandbox(t), "RATE_LIMIT_USER=20", "LOG_LEVEL=error")
+			calm := ask.latencies(t, 1000)
+			stop, flooded := make(chan struct{}), make(chan int, 1)
+			go func() {
+				n := 0
+				tick := time.NewTicker(time.Second / floodRate)
+				defer tick.Stop()
+				for {
+					select {
+					case <-stop:
+						flooded <- n
+						return
+					case <-tick.C:
+						ask(flooder, "price")
+						n++
+					}
+				}
+			}()
+			busy := ask.latencies(t, 2000)
+			close(stop)
+			t.Logf("%d commands in the flood", <-flooded)
+			mustKeepPace(t, calm, busy)
+		})
+	}
+}
+
+func TestAHungPartnerSlowsNoPrice(t *testing.T) {
+	for name, hung := range map[string]int64{"telegram": 60, "discord": 200} {
+		t.Run(name, func(t *testing.T) {
+			world := startSandbox(t)
+			ask := askers[name](t, world, "UPSTREAM_TIMEOUT=3s", "COMMAND_TIMEOUT=4s")
+			calm := ask.latencies(t, 1000)
+			world.Partner.SetFault(sandbox.Hang())
+			t.Cleanup(func() { world.Partner.SetFault(sandbox.Fault{}) })
+			for i := range hung {
+				ask(3000+i, "exists")
+			}
+			eventually(t, "the partner hangs", func() bool { return world.Partner.Requests() >= 32 })
+			mustKeepPace(t, calm, ask.latencies(t, 2000))
+		})
+	}
+}
+
+func TestADeadServiceIsNotAskedForEachCommand(t *testing.T) {
+	b, world := demoBot(t)
+	world.Partner.SetFault(sandbox.Refuse())
+	world.Supply.SetFault(sandbox.Answer(503, "text/plain", "down"))
+	for range 1000 {
+		b.router.Handle(t.Context(), request("supply"))
+	}
+	// The pause is at most 5 seconds, so that few fit into this test.
+	if n := world.Supply.Requests(); n > 60 {
+		t.Errorf("the dead service was asked %d times for 1,000 commands", n)
+	}
+}
+
+func TestRetriesKeepToTheirBudget(t *testing.T) {
+	b, world := demoBot(t)
+	const commands = 100
+	for i := range commands {
+		if i%3 == 0 {
+			world.Partner.SetFault(sandbox.Answer(500, "text/plain", "down"))
+		}
+		req := request("exists")
+		req.From.ID = fmt.Sprint(8000000000 + i)
+		b.router.Handle(t.Context(), req)
+		world.Partner.SetFault(sandbox.Fault{})
+	}
+	if n := world.Partner.Requests(); n < commands || n > commands+commands/10+2 {
+		t.Errorf("%d calls for %d commands", n, commands)
+	}
+}
