@@ -27,11 +27,11 @@ const (
 	floor = 100 * time.Millisecond
 )
 
-// asker asks /price as a user and returns what tells, once it is answered, how
+// clockedAsker asks /price as a user and returns what tells, once it is answered, how
 // long that took; 0 until then.
-type asker func(user int64, command string) func() time.Duration
+type clockedAsker func(user int64, command string) func() time.Duration
 
-func telegramAsker(t *testing.T, world *sandbox.Sandbox, settings ...string) asker {
+func telegramAsker(t *testing.T, world *sandbox.Sandbox, settings ...string) clockedAsker {
 	fake := telegramtest.New(t)
 	base := startBot(t, world, append(settings, "TELEGRAM_BOT_TOKEN="+telegramtest.Token, "TELEGRAM_API_URL="+fake.URL,
 		"TELEGRAM_PACING=off", "TELEGRAM_WEBHOOK_URL=https://bot.example/hook", "TELEGRAM_WEBHOOK_SECRET=s3cret")...)
@@ -77,7 +77,7 @@ func deliver(client *http.Client, address string, update []byte) int {
 	return resp.StatusCode
 }
 
-func discordAsker(t *testing.T, world *sandbox.Sandbox, settings ...string) asker {
+func discordAsker(t *testing.T, world *sandbox.Sandbox, settings ...string) clockedAsker {
 	fake := discordtest.New()
 	t.Cleanup(fake.Close)
 	startBot(t, world, append(settings, "DISCORD_BOT_TOKEN="+fake.Token, "DISCORD_API_URL="+fake.URL())...)
@@ -90,12 +90,12 @@ func discordAsker(t *testing.T, world *sandbox.Sandbox, settings ...string) aske
 	}
 }
 
-var askers = map[string]func(*testing.T, *sandbox.Sandbox, ...string) asker{
+var clockedAskers = map[string]func(*testing.T, *sandbox.Sandbox, ...string) clockedAsker{
 	"telegram": telegramAsker, "discord": discordAsker,
 }
 
 // latencies are how long others waited for a price, in ascending order.
-func (ask asker) latencies(t *testing.T, firstUser int64) []time.Duration {
+func (ask clockedAsker) latencies(t *testing.T, firstUser int64) []time.Duration {
 	t.Helper()
 	var answered []func() time.Duration
 	tick := time.NewTicker(othersAt)
@@ -123,7 +123,7 @@ func mustKeepPace(t *testing.T, calm, busy []time.Duration) {
 }
 
 func TestAFloodByOneLeavesOthersTheirLatency(t *testing.T) {
-	for name, open := range askers {
+	for name, open := range clockedAskers {
 		t.Run(name, func(t *testing.T) {
 			ask := open(t, startSandbox(t), "RATE_LIMIT_USER=20", "LOG_LEVEL=error")
 			calm := ask.latencies(t, 1000)
@@ -155,7 +155,7 @@ func TestAHungPartnerSlowsNoPrice(t *testing.T) {
 	for name, hung := range map[string]int64{"telegram": 60, "discord": 200} {
 		t.Run(name, func(t *testing.T) {
 			world := startSandbox(t)
-			ask := askers[name](t, world, "UPSTREAM_TIMEOUT=3s", "COMMAND_TIMEOUT=4s")
+			ask := clockedAskers[name](t, world, "UPSTREAM_TIMEOUT=3s", "COMMAND_TIMEOUT=4s")
 			calm := ask.latencies(t, 1000)
 			world.Partner.SetFault(sandbox.Hang())
 			t.Cleanup(func() { world.Partner.SetFault(sandbox.Fault{}) })

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -40,7 +41,7 @@ func TestTheStandardLogOfLibrariesIsSilent(t *testing.T) {
 	}
 	start(t.Context(), []string{"check"}, process{environ: s.settings(hostileRedis(t)), stdout: io.Discard, stderr: io.Discard})
 	served.Wait()
-	if printed.Len() > 0 {
+	if printed.String() != "" {
 		t.Errorf("printed: %s", printed)
 	}
 }
@@ -87,7 +88,12 @@ func (s *stage) bareCheck(t *testing.T, name string, settings []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	questions, err := questionsFor(cfg)
+	b, err := assemble(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	questions, err := questionsFor(cfg, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +105,11 @@ func (s *stage) bareCheck(t *testing.T, name string, settings []string) {
 	}
 	asking.Wait()
 	for _, q := range questions {
-		text := fmt.Sprintf("%v\n%+v\n%#v\n%s\n%v", q.err, q.err, q.err, q.detail, wrong(q.err))
+		if q.err == nil {
+			t.Errorf("%s: %s found nothing wrong", name, q.what)
+			continue
+		}
+		text := fmt.Sprintf("%v\n%+v\n%#v\n%s\n%s", q.err, q.err, q.err, q.detail, q.wrong())
 		for err := q.err; err != nil; err = unwrap(err) {
 			text += fmt.Sprintf("\n%v %+v", err, err)
 		}
@@ -243,7 +253,7 @@ func TestAPanicShowsNeitherItsValueNorMuch(t *testing.T) {
 			reply := router.Handle(t.Context(), chat.Request{ID: "reference", Command: "panic"})
 			secrets{"secret": secret}.mustNotShow(t, name+": the log", log.String())
 			secrets{"secret": secret}.mustNotShow(t, name+": the reply", fmt.Sprintf("%+v", reply))
-			if n := log.Len(); n < 100 || n > longestLine {
+			if n := len(log.String()); n < 100 || n > longestLine {
 				t.Errorf("%s: a log line of %d bytes", name, n)
 			}
 		}

@@ -79,6 +79,12 @@ func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 		telegramtest.Page(502), telegramtest.Page(503),
 	}
 	pick := func(from []telegramtest.Fault) telegramtest.Fault { return from[r.IntN(len(from))] }
+	// Faults must not queue up: an adapter that fails waits longer each time,
+	// and would meet them more slowly than they come.
+	fail := func(method string, faults ...telegramtest.Fault) {
+		s.telegram.fake.Heal(method)
+		s.telegram.fake.Fail(method, faults...)
+	}
 	for wait(ctx, between(r, time.Second, 5*time.Second)) {
 		switch r.IntN(12) {
 		case 0:
@@ -89,12 +95,12 @@ func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 			}
 		case 2:
 			if r.IntN(8) == 0 {
-				s.telegram.fake.Fail("getUpdates", telegramtest.Hang())
+				fail("getUpdates", telegramtest.Hang())
 			}
 		case 3, 4:
-			s.telegram.fake.Fail("getUpdates", pick(certain), pick(unclear))
+			fail("getUpdates", pick(certain), pick(unclear))
 		case 5, 6:
-			s.telegram.fake.Fail("getChatMember", pick(certain), pick(unclear))
+			fail("getChatMember", pick(certain), pick(unclear))
 		default:
 			for range 1 + r.IntN(5) {
 				s.telegram.fake.Fail("sendMessage", pick(certain))

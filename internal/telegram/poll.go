@@ -11,8 +11,8 @@ import (
 // How often Telegram is asked while something is in hand: the answer then
 // comes at once, since what is in hand is still in Telegram's queue.
 const (
-	pollGap  = 50 * time.Millisecond
-	pollTick = 300 * time.Millisecond
+	pollGap  = 20 * time.Millisecond
+	pollTick = 100 * time.Millisecond
 )
 
 // idleReset is after how long without an update the place in the queue is
@@ -78,7 +78,7 @@ func (s *session) awaitMove(ctx context.Context, taken int) {
 	if !pause(ctx, nil, pollGap) {
 		return
 	}
-	if _, busy := s.window.offset(); busy || taken == 0 {
+	if taken == 0 {
 		pause(ctx, s.window.moved, pollTick)
 	}
 }
