@@ -40,7 +40,7 @@ var (
 )
 
 // rightsUnknown is said of a platform that could not be asked for rights.
-const rightsUnknown = "Something went wrong on my side."
+const rightsUnknown = "I could not find out whether you moderate this chat. Try again in a minute."
 
 var errAnswer = errors.New("that is not the answer")
 

@@ -127,7 +127,7 @@ func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome 
 	if forms[0].Moderators {
 		allowed, err := r.moderates(ctx, req)
 		if err != nil {
-			return r.explain(cmd, forms, req, err)
+			return unchecked(req, "I could not find out whether you moderate this chat. Try again in a minute."), outcomeOf(err), err
 		}
 		if !allowed {
 			return Reply{Tone: Warning, Title: "For moderators only",
@@ -180,12 +180,19 @@ func (r *Router) explain(cmd Command, forms []Form, req Request, err error) (Rep
 		return Reply{Tone: Warning, Title: "That did not work", Text: input.Problem,
 			Sections: []Section{{Fields: fields}}}, BadInput, nil
 	}
-	outcome := Unavailable
+	return unchecked(req, r.Explain(err)), outcomeOf(err), err
+}
+
+// unchecked is the answer that could not be given, and why.
+func unchecked(req Request, why string) Reply {
+	return Reply{Tone: Warning, Title: "Could not be checked", Text: why, Notes: []string{"Reference " + req.ID}}
+}
+
+func outcomeOf(err error) Outcome {
 	if errors.Is(err, context.DeadlineExceeded) {
-		outcome = TimedOut
+		return TimedOut
 	}
-	return Reply{Tone: Warning, Title: "Could not be checked", Text: r.Explain(err),
-		Notes: []string{"Reference " + req.ID}}, outcome, err
+	return Unavailable
 }
 
 // pseudonym joins one user's log lines of one run without naming them.

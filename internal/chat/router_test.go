@@ -92,7 +92,7 @@ func TestRouterBindsArgumentsAndHoldsRights(t *testing.T) {
 		"the same ID elsewhere is nobody": {chat.Request{From: chat.User{Platform: "discord", ID: "9"}, Words: []string{"2"}}, "Only moderators"},
 		"rights that cannot be asked": {chat.Request{From: ann, Words: []string{"2"}, Moderator: func(context.Context) (bool, error) {
 			return false, errors.New("down")
-		}}, "explained"},
+		}}, "whether you moderate this chat"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.req.Command = "exists"
