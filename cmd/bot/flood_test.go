@@ -51,14 +51,29 @@ func telegramAsker(t *testing.T, world *sandbox.Sandbox, settings ...string) clo
 				code = deliver(client, base+"/hook", body)
 			}
 		}()
-		return func() time.Duration {
-			for _, sent := range fake.Sent() {
-				if sent.Chat == user && sent.At.After(asked) {
-					return sent.At.Sub(asked)
-				}
+		return answeredAfter(fake, user, asked)
+	}
+}
+
+func pollingAsker(t *testing.T, world *sandbox.Sandbox, settings ...string) clockedAsker {
+	fake := telegramtest.New(t)
+	startBot(t, world, append(settings, "TELEGRAM_BOT_TOKEN="+telegramtest.Token, "TELEGRAM_API_URL="+fake.URL, "TELEGRAM_PACING=off")...)
+	return func(user int64, command string) func() time.Duration {
+		asked := time.Now()
+		fake.Push(telegramtest.Text(telegramtest.Private(user), telegramtest.Person(user), "/"+command))
+		return answeredAfter(fake, user, asked)
+	}
+}
+
+// answeredAfter looks for the first message to a user.
+func answeredAfter(fake *telegramtest.Server, user int64, asked time.Time) func() time.Duration {
+	return func() time.Duration {
+		for _, sent := range fake.Sent() {
+			if sent.Chat == user && sent.At.After(asked) {
+				return sent.At.Sub(asked)
 			}
-			return 0
 		}
+		return 0
 	}
 }
 
@@ -91,7 +106,7 @@ func discordAsker(t *testing.T, world *sandbox.Sandbox, settings ...string) cloc
 }
 
 var clockedAskers = map[string]func(*testing.T, *sandbox.Sandbox, ...string) clockedAsker{
-	"telegram": telegramAsker, "discord": discordAsker,
+	"telegram webhook": telegramAsker, "telegram polling": pollingAsker, "discord gateway": discordAsker,
 }
 
 // latencies are how long others waited for a price, in ascending order.
@@ -116,7 +131,7 @@ func (ask clockedAsker) latencies(t *testing.T, firstUser int64) []time.Duration
 // mustKeepPace demands that the median is at most twice what it was.
 func mustKeepPace(t *testing.T, calm, busy []time.Duration) {
 	t.Helper()
-	t.Logf("median %v, then %v; p95 %v, then %v", calm[others/2], busy[others/2], calm[others*95/100], busy[others*95/100])
+	t.Logf("others' median %v, then %v; p95 %v, then %v", calm[others/2], busy[others/2], calm[others*95/100], busy[others*95/100])
 	if limit := max(2*calm[others/2], floor); busy[others/2] > limit {
 		t.Errorf("the median is %v, want at most %v", busy[others/2], limit)
 	}
@@ -152,7 +167,7 @@ func TestAFloodByOneLeavesOthersTheirLatency(t *testing.T) {
 }
 
 func TestAHungPartnerSlowsNoPrice(t *testing.T) {
-	for name, hung := range map[string]int64{"telegram": 60, "discord": 200} {
+	for name, hung := range map[string]int64{"telegram webhook": 60, "telegram polling": 60, "discord gateway": 200} {
 		t.Run(name, func(t *testing.T) {
 			world := startSandbox(t)
 			ask := clockedAskers[name](t, world, "UPSTREAM_TIMEOUT=3s", "COMMAND_TIMEOUT=4s")
