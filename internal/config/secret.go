@@ -7,7 +7,7 @@ import (
 )
 
 // Secret holds a value that does not print: fmt with any verb, JSON, text
-// marshalling and slog show a placeholder. Its zero value is an unset one.
+// marshalling and slog show a mark in its place. Its zero value is an unset one.
 type Secret struct {
 	// A pointer, because fmt reads unexported fields of a struct without
 	// asking their methods, and of a pointer shows the address alone.
@@ -28,7 +28,7 @@ func (s Secret) Reveal() string {
 // IsSet tells whether there is a value.
 func (s Secret) IsSet() bool { return s.Reveal() != "" }
 
-// String is the placeholder.
+// String is the mark.
 func (s Secret) String() string {
 	if s.IsSet() {
 		return "[secret]"
@@ -36,11 +36,11 @@ func (s Secret) String() string {
 	return "[unset]"
 }
 
-// Format implements fmt.Formatter with the placeholder for every verb.
+// Format implements fmt.Formatter with the mark for every verb.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
-// MarshalText implements encoding.TextMarshaler with the placeholder.
+// MarshalText implements encoding.TextMarshaler with the mark.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// LogValue implements slog.LogValuer with the placeholder.
+// LogValue implements slog.LogValuer with the mark.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
