@@ -1,38 +1,14 @@
 package main
 
 import (
-	"debug/elf"
 	"go/ast"
 	"io/fs"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
-
-// TestTheImageNeedsNothing builds the program as the Dockerfile does: the image
-// has no loader and no libraries.
-func TestTheImageNeedsNothing(t *testing.T) {
-	binary := filepath.Join(t.TempDir(), "bot")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	program, err := elf.Open(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer program.Close()
-	for _, segment := range program.Progs {
-		if segment.Type == elf.PT_INTERP || segment.Type == elf.PT_DYNAMIC {
-			t.Errorf("the binary has a segment %v: it is not static", segment.Type)
-		}
-	}
-}
 
 func TestTheImageHasNoShellAndNoRoot(t *testing.T) {
 	_, image, found := strings.Cut(read(t, "Dockerfile"), "\nFROM scratch\n")

@@ -16,7 +16,7 @@ import (
 
 const (
 	// randomFor is how long faults are drawn.
-	randomFor = 8 * time.Second
+	randomFor = 5 * time.Second
 	// strands are so many worlds at a time: most of what happens is waiting.
 	strands = 12
 )
