@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -92,7 +93,11 @@ func (s *session) retry(ctx context.Context, what string, do func() error) {
 		if err == nil || ctx.Err() != nil || s.fatal(err) {
 			return
 		}
-		s.Log.Warn("telegram: a call failed and will be repeated", "method", what, "err", err)
+		level := slog.LevelWarn
+		if failures > 0 {
+			level = slog.LevelDebug
+		}
+		s.Log.Log(ctx, level, "telegram: a call failed and will be repeated", "method", what, "err", err)
 		pause(ctx, nil, backoff(failures, err))
 	}
 }
