@@ -105,7 +105,7 @@ func parseAccount(data any) (core.Account, error) {
 	return core.Account{DID: text}, nil
 }
 
-// history's length, by contract.
+// maxAge is how far back logins are told, as core.AccountSource says.
 const maxAge = 30 * 24 * time.Hour
 
 // A login's time is in seconds only if it lies between earliest and a little
