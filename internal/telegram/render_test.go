@@ -103,14 +103,14 @@ func FuzzRender(f *testing.F) {
 	f.Add(strings.Repeat("t", 5000), strings.Repeat("x", 5000), strings.Repeat("f", 5000), "v", strings.Repeat("n", 500), uint16(9), uint16(50))
 	// Thousands of fields of a megabyte each would only try the memory: what
 	// commands make of foreign text is bounded.
-	bounded := func(s string) string { return s[:min(len(s), 6000)] }
+	bounded := func(s string, most int) string { return s[:min(len(s), most)] }
 	f.Fuzz(func(t *testing.T, title, body, name, value, note string, sections, fields uint16) {
-		r := chat.Reply{Tone: chat.Warning, Title: bounded(title), Text: bounded(body)}
-		note = bounded(note)
-		for range sections % 60 {
-			s := chat.Section{Heading: r.Title}
-			for range fields % 60 {
-				s.Fields = append(s.Fields, chat.Field{Name: bounded(name), Value: bounded(value)})
+		r := chat.Reply{Tone: chat.Warning, Title: bounded(title, 6000), Text: bounded(body, 6000)}
+		note = bounded(note, 600)
+		for range sections % 40 {
+			s := chat.Section{Heading: bounded(title, 600)}
+			for range fields % 40 {
+				s.Fields = append(s.Fields, chat.Field{Name: bounded(name, 600), Value: bounded(value, 600)})
 			}
 			r.Sections = append(r.Sections, s)
 			r.Notes = append(r.Notes, note)
