@@ -211,6 +211,16 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
+func TestNobodyStandsBehindAnAnonymousMessage(t *testing.T) {
+	reply := router(t, healthy()).Handle(t.Context(), chat.Request{
+		Command: "exists", From: chat.User{Platform: "telegram", ID: "1"}, Target: &chat.User{Platform: "telegram"},
+		Moderator: func(context.Context) (bool, error) { return true, nil },
+	})
+	if !strings.Contains(reply.Text, "anonymously") {
+		t.Errorf("got %+v", reply)
+	}
+}
+
 func TestEveryFailureOfEveryServiceHasWordsWithoutItsDetail(t *testing.T) {
 	for _, service := range []core.Service{core.Partner, core.Price, core.TokenSupply, core.Chain} {
 		for _, reason := range []core.Reason{core.Unreachable, core.SlowAnswer, core.Limited, core.Denied, core.Rejected, core.Malformed, core.Paused} {

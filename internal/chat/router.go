@@ -153,7 +153,7 @@ func (r *Router) limited(ctx context.Context, req Request) time.Duration {
 }
 
 func (r *Router) moderates(ctx context.Context, req Request) (bool, error) {
-	if req.From.ID != "" && slices.Contains(r.Operators, req.From) {
+	if slices.Contains(r.Operators, req.From) {
 		return true, nil
 	}
 	if req.Moderator == nil {

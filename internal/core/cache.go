@@ -108,7 +108,8 @@ func ask[V any](ctx context.Context, c *Client, q question[V], key string, load 
 	case <-ctx.Done():
 		err = &Error{Service: q.guard.service, Reason: SlowAnswer, Err: ctx.Err()}
 	}
-	if last, known = lookup[V](c.cache, key); known && time.Since(last.At) < q.ttl+q.staleFor {
+	// What is kept is no older than its TTL and what the question allows on top.
+	if last, known = lookup[V](c.cache, key); known {
 		last.Stale = time.Since(last.At) >= q.ttl
 		c.Observer.Lookup(q.name, "stale")
 		return last, nil
