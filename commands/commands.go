@@ -30,8 +30,8 @@ type Token struct {
 }
 
 // All is the table of commands, in the order of menus and of /help.
-func All(client Client, token Token) []chat.Command {
-	all := []chat.Command{
+func All(client Client, token Token) chat.Commands {
+	all := chat.Commands{
 		price(client, token),
 		supply(client, token),
 		staked(client, token),

@@ -113,9 +113,8 @@ func router(t *testing.T, client commands.Client) *chat.Router {
 func say(r *chat.Router, from, line string) chat.Reply {
 	words := strings.Fields(line)
 	return r.Handle(context.Background(), chat.Request{
-		ID: "REF", Command: strings.TrimPrefix(words[0], "/"), Words: words[1:],
-		From:      chat.User{Platform: "telegram", ID: from},
-		Moderator: func(context.Context) (bool, error) { return true, nil },
+		ID: "REF", Command: strings.TrimPrefix(words[0], "/"), Args: chat.Typed(words[1:]...),
+		From: chat.User{Platform: "telegram", ID: from}, Role: chat.Moderator,
 	})
 }
 
@@ -214,7 +213,7 @@ func TestTranscripts(t *testing.T) {
 func TestNobodyStandsBehindAnAnonymousMessage(t *testing.T) {
 	reply := router(t, healthy()).Handle(t.Context(), chat.Request{
 		Command: "exists", From: chat.User{Platform: "telegram", ID: "1"}, Target: &chat.User{Platform: "telegram"},
-		Moderator: func(context.Context) (bool, error) { return true, nil },
+		Role: chat.Moderator,
 	})
 	if !strings.Contains(reply.Text, "anonymously") {
 		t.Errorf("got %+v", reply)

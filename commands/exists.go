@@ -3,7 +3,6 @@ package commands
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"herald/internal/chat"
 	"herald/internal/core"
@@ -16,53 +15,56 @@ func exists(client Client) chat.Command {
 	user := chat.Param{Name: "user", Summary: "Whom to ask about (moderators)", Example: "123456789", Kind: chat.Person}
 	platform := chat.Param{Name: "platform", Summary: "Where they have an account (moderators)", Example: "Telegram", Choices: core.Platforms()}
 	uid := chat.Param{Name: "uid", Summary: "Their user ID or wallet there (moderators)", Example: "123456789"}
-	return chat.Command{
-		Name:       "exists",
-		Summary:    "Whether you are registered; moderators may ask about others",
-		Visibility: chat.Private,
-		Forms: []chat.Form{
-			{},
-			{Params: []chat.Param{user}, Moderators: true},
-			{Params: []chat.Param{platform, uid}, Moderators: true},
-		},
-		Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-			id, whose, err := subject(req)
+	// run looks up whomever the form names.
+	run := func(subject func(chat.Request) (core.Identity, error), whose func(core.Identity) string) func(context.Context, chat.Request) (chat.Reply, error) {
+		return func(ctx context.Context, req chat.Request) (chat.Reply, error) {
+			id, err := subject(req)
 			if err != nil {
-				return chat.Reply{}, err
+				return chat.Reply{}, asInput(err)
 			}
 			account, err := client.Account(ctx, id)
 			if err != nil {
 				return chat.Reply{}, err
 			}
 			if account.Value.Registered() {
-				return chat.Reply{Tone: chat.Positive, Title: "Registered", Text: whose + " is registered with the service."}, nil
+				return chat.Reply{Tone: chat.Positive, Title: "Registered", Text: whose(id) + " is registered with the service."}, nil
 			}
-			return chat.Reply{Tone: chat.Negative, Title: "Not registered", Text: whose + " is not registered with the service."}, nil
+			return chat.Reply{Tone: chat.Negative, Title: "Not registered", Text: whose(id) + " is not registered with the service."}, nil
+		}
+	}
+	return chat.Command{
+		Name:       "exists",
+		Summary:    "Whether you are registered; moderators may ask about others",
+		Visibility: chat.Private,
+		Forms: []chat.Form{
+			{Run: run(sender, yours)},
+			{Params: []chat.Param{user}, Moderators: true, Run: run(target, theirs)},
+			{Params: []chat.Param{platform, uid}, Moderators: true, Run: run(named, theirs)},
 		},
 	}
 }
 
-// subject is who the request asks about, and how the answer names them.
-func subject(req chat.Request) (id core.Identity, whose string, err error) {
-	uid, byUID := req.Args["uid"]
-	user, byUser := req.Args["user"]
-	switch {
-	case byUID:
-		id, err = core.NewIdentity(req.Args["platform"], uid)
-	case byUser:
-		id, err = core.NewIdentity(string(req.From.Platform), user)
-		if err != nil {
-			err = &chat.InputError{Problem: "Name the person by a mention that I can read, by replying to a message of theirs, or by their numeric user ID."}
-		}
-	case req.Target != nil && req.Target.ID == "":
-		err = &chat.InputError{Problem: "That message was sent anonymously or by a channel, so there is nobody to ask about."}
-	case req.Target != nil:
-		id, err = core.NewIdentity(string(req.Target.Platform), req.Target.ID)
-	default:
-		id, err = sender(req)
-		return id, fmt.Sprintf("Your %s account", id.Platform), err
+func yours(id core.Identity) string { return "Your " + id.Platform + " account" }
+
+func theirs(id core.Identity) string {
+	return "The " + id.Platform + " account " + chat.Foreign(id.UID, uidLength)
+}
+
+// target is the person replied to, mentioned, picked, or typed as an ID.
+func target(req chat.Request) (core.Identity, error) {
+	if req.Target.ID == "" {
+		return core.Identity{}, &chat.InputError{Problem: "That message was sent anonymously or by a channel, so there is nobody to ask about."}
 	}
-	return id, fmt.Sprintf("The %s account %s", id.Platform, chat.Foreign(id.UID, uidLength)), asInput(err)
+	id, err := core.NewIdentity(string(req.Target.Platform), req.Target.ID)
+	if err != nil {
+		return id, &chat.InputError{Problem: "Name the person by a mention that I can read, by replying to a message of theirs, or by their numeric user ID."}
+	}
+	return id, nil
+}
+
+// named is the account with the ID and platform that were given.
+func named(req chat.Request) (core.Identity, error) {
+	return core.NewIdentity(req.Args.Value("platform"), req.Args.Value("uid"))
 }
 
 // sender is the asker's own account on the chat platform.

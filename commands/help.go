@@ -6,21 +6,21 @@ import (
 	"herald/internal/chat"
 )
 
-func help(others []chat.Command) chat.Command {
+func help(others chat.Commands) chat.Command {
 	self := chat.Command{
 		Name:       "help",
 		Aliases:    []string{"start"},
 		Summary:    "What I can do",
-		Forms:      []chat.Form{{}},
 		Visibility: chat.Public,
 	}
-	self.Run = func(context.Context, chat.Request) (chat.Reply, error) {
+	run := func(context.Context, chat.Request) (chat.Reply, error) {
 		return helpReply(append(others[:len(others):len(others)], self)), nil
 	}
+	self.Forms = []chat.Form{{Run: run}}
 	return self
 }
 
-func helpReply(all []chat.Command) chat.Reply {
+func helpReply(all chat.Commands) chat.Reply {
 	var everyone, moderators []chat.Field
 	for _, c := range all {
 		for _, f := range c.Forms {

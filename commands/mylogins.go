@@ -19,9 +19,8 @@ func myLogins(client Client) chat.Command {
 	return chat.Command{
 		Name:       "mylogins",
 		Summary:    "Your logins of the past 30 days, for your eyes only",
-		Forms:      []chat.Form{{}},
 		Visibility: chat.Private,
-		Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
+		Forms: []chat.Form{{Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
 			self, err := sender(req)
 			if err != nil {
 				return chat.Reply{}, err
@@ -39,7 +38,7 @@ func myLogins(client Client) chat.Command {
 				return chat.Reply{}, err
 			}
 			return loginsReply(logins.Value), nil
-		},
+		}}},
 	}
 }
 

@@ -11,15 +11,14 @@ func price(client Client, token Token) chat.Command {
 	return chat.Command{
 		Name:       "price",
 		Summary:    "Price of " + token.Symbol + " in USD",
-		Forms:      []chat.Form{{}},
 		Visibility: chat.Public,
-		Run: func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
+		Forms: []chat.Form{{Run: func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
 			quote, err := client.Quote(ctx)
 			if err != nil {
 				return chat.Reply{}, err
 			}
 			return priceReply(quote, token), nil
-		},
+		}}},
 	}
 }
 

@@ -22,10 +22,9 @@ func staked(client Client, token Token) chat.Command {
 	return chat.Command{
 		Name:       "staked",
 		Summary:    "Whether a wallet stakes " + token.Symbol + ", and where",
-		Forms:      []chat.Form{{Params: []chat.Param{wallet}}},
 		Visibility: chat.Public,
-		Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-			address, err := core.ParseWallet(req.Args["wallet"])
+		Forms: []chat.Form{{Params: []chat.Param{wallet}, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
+			address, err := core.ParseWallet(req.Args.Value("wallet"))
 			if err != nil {
 				return chat.Reply{}, asInput(err)
 			}
@@ -34,7 +33,7 @@ func staked(client Client, token Token) chat.Command {
 				return chat.Reply{}, err
 			}
 			return stakeReply(stake.Value, address, token), nil
-		},
+		}}},
 	}
 }
 

@@ -14,9 +14,8 @@ func supply(client Client, token Token) chat.Command {
 	return chat.Command{
 		Name:       "supply",
 		Summary:    "Total and circulating supply of " + token.Symbol,
-		Forms:      []chat.Form{{}},
 		Visibility: chat.Public,
-		Run: func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
+		Forms: []chat.Form{{Run: func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
 			var quote core.Snapshot[core.Quote]
 			var quoteErr error
 			var pricing sync.WaitGroup
@@ -32,7 +31,7 @@ func supply(client Client, token Token) chat.Command {
 				return reply, nil
 			}
 			return addWorth(reply, supply.Value, quote), nil
-		},
+		}}},
 	}
 }
 

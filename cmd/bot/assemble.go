@@ -90,6 +90,8 @@ type bot struct {
 	sources sources
 	state   shared
 	router  *chat.Router
+	// roles ask a platform for a user's role; filled as adapters are made.
+	roles map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error)
 	// ping asks the Redis of state; nil without one.
 	ping  func(context.Context) (detail string, err error)
 	close func()
@@ -101,7 +103,8 @@ func assemble(cfg *config.Config, log *slog.Logger) (*bot, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bot{log: log, metrics: ops.NewMetrics(), sources: from, close: func() {}}
+	b := &bot{log: log, metrics: ops.NewMetrics(), sources: from, close: func() {},
+		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}
 	b.metrics.ClockSkew(from.partner.Skew)
 
 	var store core.Store
@@ -145,6 +148,7 @@ func assemble(cfg *config.Config, log *slog.Logger) (*bot, error) {
 		Explain:   commands.Explain,
 		Observe:   b.metrics.Command,
 		Log:       log,
+		Roles:     b.roles,
 	})
 	return b, err
 }

@@ -35,19 +35,18 @@ func demo(ctx context.Context, p process) (err error) {
 
 	fmt.Fprint(p.stderr, demoGreeting(world))
 	console := terminal.New(terminal.Config{
-		In:      p.stdin,
-		Out:     p.stdout,
-		Handler: bot.router,
+		In:  p.stdin,
+		Out: p.stdout,
 		Askers: []terminal.Asker{
 			{Name: "registered", User: telegramUser(world.World.Registered)},
 			{Name: "unregistered", User: telegramUser(world.World.Unregistered)},
-			{Name: "moderator", User: telegramUser(world.World.Newcomer), Moderator: true},
+			{Name: "moderator", User: telegramUser(world.World.Newcomer), Role: chat.Moderator},
 		},
 		Prompt: isTerminal(p.stdin),
 		Note:   "Simulated: the services behind this answer are stand-ins.",
 		Log:    bot.log,
 	})
-	return console.Run(ctx)
+	return console.Run(ctx, bot.router)
 }
 
 // demoSettings are the settings with which a bot asks the stand-ins. One

@@ -52,7 +52,7 @@ func serveBot(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 		defer server.Close()
 		log.Info("http server listens", "addr", server.Addr())
 	}
-	return serve(ctx, served.adapters, log)
+	return serve(ctx, bot.router, served.adapters, log)
 }
 
 // endpoints are the platforms to serve, and what they want called in by HTTP.
@@ -69,6 +69,7 @@ func platforms(cfg *config.Config, bot *bot) (endpoints, error) {
 		if err != nil {
 			return e, err
 		}
+		bot.roles[telegram.Platform] = a.Role
 		e.adapters = append(e.adapters, a)
 		if cfg.Telegram.WebhookURL != "" {
 			e.callbacks[cfg.Telegram.WebhookPath] = a
@@ -94,7 +95,6 @@ func newTelegram(cfg *config.Config, bot *bot) (*telegram.Adapter, error) {
 		WebhookURL:     cfg.Telegram.WebhookURL,
 		WebhookSecret:  cfg.Telegram.WebhookSecret.Reveal(),
 		Pacing:         cfg.Telegram.Pacing,
-		Handler:        bot.router,
 		Dedup:          bot.state,
 		CommandTimeout: cfg.Limits.CommandTimeout,
 		Log:            bot.log,
@@ -109,7 +109,6 @@ func newDiscord(cfg *config.Config, bot *bot) (*discord.Adapter, error) {
 		APIURL:         cfg.Discord.APIURL,
 		GuildID:        cfg.Discord.GuildID,
 		PublicKey:      cfg.Discord.PublicKey,
-		Handler:        bot.router,
 		Dedup:          bot.state,
 		CommandTimeout: cfg.Limits.CommandTimeout,
 		Log:            bot.log,
@@ -119,12 +118,12 @@ func newDiscord(cfg *config.Config, bot *bot) (*discord.Adapter, error) {
 
 // serve runs the adapters until ctx is done and each has drained. One that can
 // never be served leaves the others running; it is an error if none is left.
-func serve(ctx context.Context, adapters []chat.Adapter, log *slog.Logger) error {
+func serve(ctx context.Context, h chat.Handler, adapters []chat.Adapter, log *slog.Logger) error {
 	ended := make([]error, len(adapters))
 	var running sync.WaitGroup
 	for i, a := range adapters {
 		running.Go(func() {
-			if ended[i] = a.Run(ctx); ended[i] != nil {
+			if ended[i] = a.Run(ctx, h); ended[i] != nil {
 				log.Error("platform stopped", "platform", a.Platform(), "err", ended[i])
 			}
 		})

@@ -1,6 +1,8 @@
 // Package chat is the vocabulary between chat platforms and commands: what was
 // asked (Request), what can be asked (Command), what is answered (Reply), who
-// carries it (Adapter) and the one way between them (Router).
+// carries it (Adapter) and the one way between them (Router). What every
+// adapter does stands here once: Commands.Find, Work, Reply.Fit, and the words
+// for what goes wrong around a command.
 //
 // It imports the standard library alone. It knows no platform and no service,
 // so that a command is a function from Request to Reply that never learns
@@ -9,13 +11,8 @@ package chat
 
 import (
 	"context"
-	"crypto/rand"
 	"time"
 )
-
-// DrainTime is how long an Adapter may take to finish the commands in hand
-// after its context is done.
-const DrainTime = 10 * time.Second
 
 // Platform names a chat platform in lower case, as in "telegram". It stands in
 // logs and metrics and in the setting OPERATORS.
@@ -28,36 +25,41 @@ type User struct {
 	ID       string
 }
 
+// Role is a sender's standing in the chat where they asked.
+type Role int
+
+// The roles. The zero value has no rights.
+const (
+	Member Role = iota
+	Moderator
+	// UnknownRole is for platforms that must be asked: the Router does so
+	// through Config.Roles, and only for a moderators' form.
+	UnknownRole
+)
+
 // Request is one command as it was asked, free of its platform.
 type Request struct {
-	// ID joins the log line and the reference that a user can quote.
+	// ID joins the log line and the reference that a user can quote. Work
+	// makes it.
 	ID      string
 	Command string
-	// Words are the arguments in order, on platforms where people type them.
-	Words []string
-	// Args are the arguments by parameter name. An adapter fills them where
-	// the platform names arguments; the Router fills them from Words.
-	Args map[string]string
-	From User
-	// Target is the person replied to, mentioned or picked; nil is nobody.
+	Args    Args
+	From    User
+	// Role is the sender's in this chat.
+	Role Role
+	// Target is the person replied to, mentioned or picked; nil is nobody. A
+	// Form with a Person is always run with a Target.
 	Target *User
-	// Chat identifies the chat on its platform, for its rate limit.
+	// Chat identifies the chat on its platform.
 	Chat string
 	// Direct is true where only the sender and the bot read along.
 	Direct bool
-	// Moderator tells whether the sender moderates the chat. It is called only
-	// for a moderators' form, may ask the platform, and is nil where the
-	// answer is no.
-	Moderator func(context.Context) (bool, error)
 }
-
-// NewID makes a short random identifier for a Request.
-func NewID() string { return rand.Text()[:10] }
 
 // Handler answers requests. Router is the one of the product.
 type Handler interface {
 	// Commands lists every command in the order of the platform's menu.
-	Commands() []Command
+	Commands() Commands
 	// Handle answers one request. It returns within the command's time limit,
 	// never panics, and may be called from many goroutines.
 	Handle(ctx context.Context, req Request) Reply
@@ -66,12 +68,12 @@ type Handler interface {
 // Adapter joins one chat platform to a Handler.
 type Adapter interface {
 	Platform() Platform
-	// Run serves until ctx is done, then takes nothing more, finishes what is
-	// in hand within DrainTime and returns nil. It returns an error when the
-	// platform can never be served as configured (a refused token). It
+	// Run serves h until ctx is done, then takes nothing more, finishes what
+	// is in hand within DrainTime and returns nil. It returns an error when
+	// the platform can never be served as configured (a refused token). It
 	// reconnects by itself after anything else. It is called once.
-	Run(ctx context.Context) error
-	// Ready tells whether the platform is connected now.
+	Run(ctx context.Context, h Handler) error
+	// Ready reports whether the platform is connected now.
 	Ready() bool
 }
 
@@ -98,9 +100,10 @@ type Dedup interface {
 	End(ctx context.Context, key string, answered bool)
 }
 
-// Limiter bounds events a key in a minute.
+// Limiter bounds the events of each key in a minute.
 type Limiter interface {
-	// Allow counts one event and tells how long to wait until the next would
-	// be allowed; 0 is now. A refused event is not counted.
+	// Allow counts one event. It returns how long to wait before the next
+	// attempt; 0 means that this one is allowed. A refused event is not
+	// counted.
 	Allow(ctx context.Context, key string) (wait time.Duration)
 }

@@ -41,12 +41,22 @@ type Param struct {
 	Choices []string
 }
 
-// Form is one way of writing a command: all of its parameters are given.
+// Form is one way of writing a command: all of its parameters are given. Each
+// has a function of its own, so that a command knows by which form it was
+// asked.
 type Form struct {
 	Params []Param
 	// Moderators keeps the form to moderators of the chat and operators.
 	Moderators bool
+	// Run answers a request whose Args are bound to Params and whose sender
+	// may use the form. It must return when ctx is done. An InputError is told
+	// to the asker with the form's example; every other error is put into
+	// words by the Router's Explain.
+	Run func(ctx context.Context, req Request) (Reply, error)
 }
+
+// Bare reports whether the form is for everybody and takes no arguments.
+func (f Form) Bare() bool { return len(f.Params) == 0 && !f.Moderators }
 
 // Command is what can be asked.
 type Command struct {
@@ -54,14 +64,22 @@ type Command struct {
 	Aliases []string
 	Summary string // at most 100 characters
 	// Forms are the ways of writing it, told apart by how many arguments
-	// stand there. A command without parameters has one empty Form.
+	// there are. A command without parameters has one Form without Params.
 	Forms      []Form
 	Visibility Visibility
-	// Run answers a request whose Args are bound and whose sender may use the
-	// form. It must return when ctx is done. An InputError is told to the
-	// asker with the form's example; every other error is put into words by
-	// the Router's Explain.
-	Run func(ctx context.Context, req Request) (Reply, error)
+}
+
+// Commands is a table of commands.
+type Commands []Command
+
+// Find returns the command with this name or alias, in lower case.
+func (all Commands) Find(name string) (c Command, known bool) {
+	for _, c := range all {
+		if c.Name == name || slices.Contains(c.Aliases, name) {
+			return c, true
+		}
+	}
+	return Command{}, false
 }
 
 // Usage is the form as a person would type it: "/exists <platform> <uid>".
@@ -101,7 +119,7 @@ func (c Command) Params() (params []Param, required map[string]bool) {
 
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
-// check tells what no platform would accept.
+// check returns an error for what no platform would accept.
 func (c Command) check() error {
 	if !namePattern.MatchString(c.Name) {
 		return fmt.Errorf("command %q: the name must match %s", c.Name, namePattern)
@@ -109,8 +127,13 @@ func (c Command) check() error {
 	if c.Visibility != Public && c.Visibility != Private {
 		return fmt.Errorf("command %q: no visibility chosen", c.Name)
 	}
-	if c.Run == nil || len(c.Forms) == 0 {
-		return fmt.Errorf("command %q: Run and at least one Form are needed", c.Name)
+	if len(c.Forms) == 0 {
+		return fmt.Errorf("command %q: at least one Form is needed", c.Name)
+	}
+	for _, f := range c.Forms {
+		if f.Run == nil {
+			return fmt.Errorf("command %q: the form %s has no Run", c.Name, c.Usage(f))
+		}
 	}
 	summaries := []string{c.Summary}
 	params, _ := c.Params()
@@ -133,87 +156,3 @@ func (c Command) check() error {
 type InputError struct{ Problem string }
 
 func (e *InputError) Error() string { return "input: " + e.Problem }
-
-// bind chooses the form that req was written in and fills in its Args. With an
-// error, the forms are those the asker may have meant.
-func (c Command) bind(req *Request) ([]Form, error) {
-	if req.Target != nil && *req.Target == req.From && req.From.ID != "" {
-		req.Target = nil
-	}
-	params, _ := c.Params()
-	if !slices.ContainsFunc(params, func(p Param) bool { return p.Kind == Person }) {
-		req.Target = nil
-	}
-	for _, f := range c.Forms {
-		if args, ok := f.args(*req); ok {
-			req.Args = args
-			return []Form{f}, f.checkChoices(args)
-		}
-	}
-	return c.Forms, &InputError{c.mismatch(*req)}
-}
-
-// mismatch words why no form fits.
-func (c Command) mismatch(req Request) string {
-	given := len(req.Words) + len(req.Args)
-	longest, shortest := 0, len(c.Forms[0].Params)
-	for _, f := range c.Forms {
-		longest, shortest = max(longest, len(f.Params)), min(shortest, len(f.Params))
-	}
-	switch {
-	case longest == 0:
-		return "This command takes no arguments."
-	case given < shortest:
-		return "Something is missing after the command."
-	case given > longest:
-		return "There is too much after the command."
-	default:
-		return "The arguments do not fit together."
-	}
-}
-
-// checkChoices brings every choice into its own spelling.
-func (f Form) checkChoices(args map[string]string) error {
-	for _, p := range f.Params {
-		if len(p.Choices) == 0 {
-			continue
-		}
-		i := slices.IndexFunc(p.Choices, func(choice string) bool { return strings.EqualFold(choice, args[p.Name]) })
-		if i < 0 {
-			return &InputError{fmt.Sprintf("The %s must be one of: %s.", p.Name, strings.Join(p.Choices, ", "))}
-		}
-		args[p.Name] = p.Choices[i]
-	}
-	return nil
-}
-
-// args are req's arguments by name if this is the form it was written in.
-func (f Form) args(req Request) (map[string]string, bool) {
-	var open []Param
-	for _, p := range f.Params {
-		if p.Kind != Person || req.Target == nil {
-			open = append(open, p)
-		}
-	}
-	named := req.Args != nil
-	targetUnused := req.Target != nil && len(open) == len(f.Params)
-	if targetUnused && (named || len(open) == 0) {
-		return nil, false
-	}
-	if len(open) != len(req.Words)+len(req.Args) {
-		return nil, false
-	}
-	args := map[string]string{}
-	for i, p := range open {
-		if !named {
-			args[p.Name] = req.Words[i]
-			continue
-		}
-		value, given := req.Args[p.Name]
-		if !given {
-			return nil, false
-		}
-		args[p.Name] = value
-	}
-	return args, true
-}

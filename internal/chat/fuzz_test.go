@@ -22,7 +22,7 @@ func FuzzArguments(f *testing.F) {
 	f.Fuzz(func(t *testing.T, command, rest string) {
 		r := newRouter(t, new(bytes.Buffer), nil)
 		words := strings.Fields(rest)
-		reply := r.Handle(t.Context(), chat.Request{ID: "REF", Command: command, Words: words, From: ann, Moderator: member})
+		reply := r.Handle(t.Context(), chat.Request{ID: "REF", Command: command, Args: chat.Typed(words...), From: ann})
 		if reply.Title == "ran" && len(words) > 0 {
 			t.Fatalf("/%s %q ran for a member: %+v", command, rest, reply)
 		}

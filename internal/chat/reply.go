@@ -21,9 +21,8 @@ const (
 )
 
 // Reply is an answer, free of its platform. All of it is plain text: a
-// renderer escapes whatever its platform would take for markup, and shortens
-// what its platform has no room for, the longest section first, saying how
-// much it left out.
+// renderer escapes whatever its platform would take for markup, and has Fit
+// shorten what its platform has no room for.
 type Reply struct {
 	Tone     Tone
 	Title    string
@@ -43,8 +42,8 @@ type Section struct {
 type Field struct{ Name, Value string }
 
 // Clean is the reply with every string fit to be shown: valid UTF-8, without
-// control characters, and no marks that turn the direction of writing. Each
-// renderer begins with it.
+// control characters or marks that turn the direction of writing. Fit begins
+// with it, and so does a renderer without a limit.
 func (r Reply) Clean() Reply {
 	clean := r
 	clean.Title = oneLine(r.Title)

@@ -27,19 +27,23 @@ const (
 	Panicked    Outcome = "panicked"
 )
 
-// Config is what a Router works with. All fields but Observe are required.
+// Config is what a Router works with. All fields but Operators, Roles and
+// Observe are required.
 type Config struct {
-	Commands []Command
+	Commands Commands
 	// Operators may use moderators' forms everywhere.
 	Operators []User
 	// Timeout bounds one command.
 	Timeout   time.Duration
 	UserLimit Limiter
 	ChatLimit Limiter
+	// Roles ask a platform for a user's role in a chat. Every platform with
+	// Requests of UnknownRole has one; it may block until ctx is done.
+	Roles map[Platform]func(ctx context.Context, user User, chat string) (Role, error)
 	// Explain words an error of a command for the asker. It never holds what
 	// the asker typed, an address or a secret.
 	Explain func(error) string
-	// Observe is told of every command that ended.
+	// Observe is called for every command that ended.
 	Observe func(platform Platform, command string, outcome Outcome, took time.Duration)
 	Log     *slog.Logger
 }
@@ -48,29 +52,28 @@ type Config struct {
 // arguments, holds rate limits, rights and the time limit, and words errors.
 type Router struct {
 	Config
-	byName map[string]Command
-	salt   []byte
+	salt []byte
 }
 
-// NewRouter checks the table of commands and tells what is wrong in it.
+// NewRouter fails if there is a mistake in the table of commands.
 func NewRouter(c Config) (*Router, error) {
-	r := &Router{Config: c, byName: map[string]Command{}, salt: []byte(rand.Text())}
+	taken := map[string]bool{}
 	for _, cmd := range c.Commands {
 		if err := cmd.check(); err != nil {
 			return nil, err
 		}
 		for _, name := range append([]string{cmd.Name}, cmd.Aliases...) {
-			if _, taken := r.byName[name]; taken {
+			if taken[name] {
 				return nil, fmt.Errorf("two commands are named %q", name)
 			}
-			r.byName[name] = cmd
+			taken[name] = true
 		}
 	}
-	return r, nil
+	return &Router{Config: c, salt: []byte(rand.Text())}, nil
 }
 
 // Commands is the table as given.
-func (r *Router) Commands() []Command { return r.Config.Commands }
+func (r *Router) Commands() Commands { return r.Config.Commands }
 
 // Handle implements Handler.
 func (r *Router) Handle(ctx context.Context, req Request) Reply {
@@ -81,7 +84,7 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	reply, outcome, err := r.answer(ctx, req)
 
 	name := req.Command
-	if _, known := r.byName[name]; !known {
+	if _, known := r.Commands().Find(name); !known {
 		name = "unknown"
 	}
 	took := time.Since(start)
@@ -108,11 +111,10 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome Outcome, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			reply = Reply{Tone: Warning, Title: "Something went wrong", Text: "Reference " + req.ID + "."}
-			outcome, err = Panicked, PanicError(v)
+			reply, outcome, err = SomethingWentWrong(req.ID), Panicked, panicError(v)
 		}
 	}()
-	cmd, known := r.byName[req.Command]
+	cmd, known := r.Commands().Find(req.Command)
 	if !known {
 		return Reply{Tone: Warning, Title: "Unknown command", Text: "See /help for what I can do."}, Unknown, nil
 	}
@@ -124,8 +126,9 @@ func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome 
 	if err != nil {
 		return r.explain(cmd, forms, req, err)
 	}
-	if forms[0].Moderators {
-		allowed, err := r.moderates(ctx, req)
+	form := forms[0]
+	if form.Moderators {
+		allowed, err := r.mayModerate(ctx, req)
 		if err != nil {
 			return unchecked(req, "I could not find out whether you moderate this chat. Try again in a minute."), outcomeOf(err), err
 		}
@@ -134,7 +137,7 @@ func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome 
 				Text: "Only moderators of this chat may ask about others."}, Forbidden, nil
 		}
 	}
-	reply, err = cmd.Run(ctx, req)
+	reply, err = form.Run(ctx, req)
 	if err != nil {
 		return r.explain(cmd, forms, req, err)
 	}
@@ -152,21 +155,22 @@ func (r *Router) limited(ctx context.Context, req Request) time.Duration {
 	return r.ChatLimit.Allow(ctx, platform+" chat "+req.Chat)
 }
 
-func (r *Router) moderates(ctx context.Context, req Request) (bool, error) {
+// mayModerate reports whether the sender may use moderators' forms.
+func (r *Router) mayModerate(ctx context.Context, req Request) (bool, error) {
 	if slices.Contains(r.Operators, req.From) {
 		return true, nil
 	}
-	if req.Moderator == nil {
-		return false, nil
+	role := req.Role
+	if role == UnknownRole {
+		var err error
+		if role, err = r.Roles[req.From.Platform](ctx, req.From, req.Chat); err != nil {
+			return false, fmt.Errorf("ask %s for the sender's role: %w", req.From.Platform, err)
+		}
 	}
-	ok, err := req.Moderator(ctx)
-	if err != nil {
-		return false, fmt.Errorf("ask %s for the sender's rights: %w", req.From.Platform, err)
-	}
-	return ok, nil
+	return role == Moderator, nil
 }
 
-// explain is the edge at which errors become words.
+// explain puts an error into words, for the asker.
 func (r *Router) explain(cmd Command, forms []Form, req Request, err error) (Reply, Outcome, error) {
 	var input *InputError
 	if errors.As(err, &input) {

@@ -23,6 +23,17 @@ type never struct{}
 
 func (never) Allow(context.Context, string) time.Duration { return 1500 * time.Millisecond }
 
+// role is what a platform knows of ann's.
+func role(_ context.Context, user chat.User, where string) (chat.Role, error) {
+	switch {
+	case where == "down":
+		return chat.Member, errors.New("down")
+	case where == "where ann moderates" && user == ann:
+		return chat.Moderator, nil
+	}
+	return chat.Member, nil
+}
+
 // newRouter routes to one command of the given forms, which echoes what was
 // bound, and to whatever else a test adds.
 func newRouter(t *testing.T, log *bytes.Buffer, change func(*chat.Config)) *chat.Router {
@@ -30,19 +41,27 @@ func newRouter(t *testing.T, log *bytes.Buffer, change func(*chat.Config)) *chat
 	person := chat.Param{Name: "user", Summary: "who", Example: "123", Kind: chat.Person}
 	place := chat.Param{Name: "platform", Summary: "where", Example: "EVM", Choices: []string{"EVM", "TON"}}
 	uid := chat.Param{Name: "uid", Summary: "id", Example: "0xabc"}
+	run := func(form string) func(context.Context, chat.Request) (chat.Reply, error) {
+		return func(_ context.Context, req chat.Request) (chat.Reply, error) {
+			target := "nobody"
+			if req.Target != nil {
+				target = req.Target.ID
+			}
+			return chat.Reply{Title: "ran", Text: fmt.Sprintf("%s: platform %q uid %q target %s",
+				form, req.Args.Value("platform"), req.Args.Value("uid"), target)}, nil
+		}
+	}
 	c := chat.Config{
-		Commands: []chat.Command{{
+		Commands: chat.Commands{{
 			Name: "exists", Summary: "exists", Visibility: chat.Private,
-			Forms: []chat.Form{{}, {Params: []chat.Param{person}, Moderators: true}, {Params: []chat.Param{place, uid}, Moderators: true}},
-			Run: func(_ context.Context, req chat.Request) (chat.Reply, error) {
-				target := "nobody"
-				if req.Target != nil {
-					target = req.Target.ID
-				}
-				return chat.Reply{Title: "ran", Text: fmt.Sprintf("args %v target %s", req.Args, target)}, nil
+			Forms: []chat.Form{
+				{Run: run("self")},
+				{Params: []chat.Param{person}, Moderators: true, Run: run("user")},
+				{Params: []chat.Param{place, uid}, Moderators: true, Run: run("uid")},
 			},
 		}},
 		Operators: []chat.User{{Platform: "telegram", ID: "9"}},
+		Roles:     map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){"telegram": role},
 		Timeout:   time.Second,
 		UserLimit: freely{}, ChatLimit: freely{},
 		Explain: func(error) string { return "explained" },
@@ -59,12 +78,10 @@ func newRouter(t *testing.T, log *bytes.Buffer, change func(*chat.Config)) *chat
 }
 
 var (
-	ann       = chat.User{Platform: "telegram", ID: "1"}
-	bob       = chat.User{Platform: "telegram", ID: "2"}
-	operator  = chat.User{Platform: "telegram", ID: "9"}
-	nobody    = chat.User{Platform: "telegram"}
-	moderator = func(context.Context) (bool, error) { return true, nil }
-	member    = func(context.Context) (bool, error) { return false, nil }
+	ann      = chat.User{Platform: "telegram", ID: "1"}
+	bob      = chat.User{Platform: "telegram", ID: "2"}
+	operator = chat.User{Platform: "telegram", ID: "9"}
+	nobody   = chat.User{Platform: "telegram"}
 )
 
 func TestRouterBindsArgumentsAndHoldsRights(t *testing.T) {
@@ -72,27 +89,29 @@ func TestRouterBindsArgumentsAndHoldsRights(t *testing.T) {
 		req  chat.Request
 		want string
 	}{
-		"self":                            {chat.Request{From: ann}, "args map[] target nobody"},
-		"a member may not ask of others":  {chat.Request{From: ann, Words: []string{"2"}, Moderator: member}, "Only moderators"},
-		"nor where rights are not known":  {chat.Request{From: ann, Words: []string{"2"}}, "Only moderators"},
-		"nor by a reply":                  {chat.Request{From: ann, Target: &bob, Moderator: member}, "Only moderators"},
-		"nor by named arguments":          {chat.Request{From: ann, Args: map[string]string{"platform": "EVM", "uid": "x"}}, "Only moderators"},
-		"a moderator may, by ID":          {chat.Request{From: ann, Words: []string{"2"}, Moderator: moderator}, "args map[user:2] target nobody"},
-		"a moderator may, by a reply":     {chat.Request{From: ann, Target: &bob, Moderator: moderator}, "args map[] target 2"},
-		"a picked user":                   {chat.Request{From: ann, Args: map[string]string{}, Target: &bob, Moderator: moderator}, "args map[] target 2"},
-		"choices in any case":             {chat.Request{From: ann, Words: []string{"evm", "0x1"}, Moderator: moderator}, "args map[platform:EVM uid:0x1] target nobody"},
-		"unknown choice":                  {chat.Request{From: ann, Words: []string{"moon", "0x1"}, Moderator: moderator}, "must be one of: EVM, TON"},
-		"a reply does not hide arguments": {chat.Request{From: ann, Target: &bob, Words: []string{"evm", "0x1"}, Moderator: moderator}, "args map[platform:EVM uid:0x1] target 2"},
-		"a picked user and a platform":    {chat.Request{From: ann, Args: map[string]string{"platform": "EVM", "uid": "1"}, Target: &bob, Moderator: moderator}, "do not fit together"},
-		"half of a form":                  {chat.Request{From: ann, Args: map[string]string{"platform": "EVM"}, Moderator: moderator}, "do not fit together"},
-		"too many":                        {chat.Request{From: ann, Words: []string{"1", "2", "3"}}, "too much"},
-		"a reply to oneself is oneself":   {chat.Request{From: ann, Target: &ann}, "args map[] target nobody"},
-		"two who are anonymous differ":    {chat.Request{From: nobody, Target: &chat.User{Platform: "telegram"}, Moderator: member}, "Only moderators"},
-		"an operator needs no rights":     {chat.Request{From: operator, Words: []string{"2"}}, "args map[user:2] target nobody"},
-		"the same ID elsewhere is nobody": {chat.Request{From: chat.User{Platform: "discord", ID: "9"}, Words: []string{"2"}}, "Only moderators"},
-		"rights that cannot be asked": {chat.Request{From: ann, Words: []string{"2"}, Moderator: func(context.Context) (bool, error) {
-			return false, errors.New("down")
-		}}, "whether you moderate this chat"},
+		"self":                            {chat.Request{From: ann}, `self: platform "" uid "" target nobody`},
+		"a member may not ask of others":  {chat.Request{From: ann, Args: chat.Typed("2")}, "Only moderators"},
+		"nor by a reply":                  {chat.Request{From: ann, Target: &bob}, "Only moderators"},
+		"nor by named arguments":          {chat.Request{From: ann, Args: chat.Named(map[string]string{"platform": "EVM", "uid": "x"})}, "Only moderators"},
+		"a moderator may, by ID":          {chat.Request{From: ann, Args: chat.Typed("2"), Role: chat.Moderator}, `user: platform "" uid "" target 2`},
+		"a moderator may, by a reply":     {chat.Request{From: ann, Target: &bob, Role: chat.Moderator}, `user: platform "" uid "" target 2`},
+		"a picked user":                   {chat.Request{From: ann, Args: chat.Named(nil), Target: &bob, Role: chat.Moderator}, `user: platform "" uid "" target 2`},
+		"a named user":                    {chat.Request{From: ann, Args: chat.Named(map[string]string{"user": "2"}), Role: chat.Moderator}, `user: platform "" uid "" target 2`},
+		"choices in any case":             {chat.Request{From: ann, Args: chat.Typed("evm", "0x1"), Role: chat.Moderator}, `uid: platform "EVM" uid "0x1" target nobody`},
+		"unknown choice":                  {chat.Request{From: ann, Args: chat.Typed("moon", "0x1"), Role: chat.Moderator}, "must be one of: EVM, TON"},
+		"a reply does not hide arguments": {chat.Request{From: ann, Target: &bob, Args: chat.Typed("evm", "0x1"), Role: chat.Moderator}, `uid: platform "EVM" uid "0x1" target nobody`},
+		"a picked user and a platform": {chat.Request{From: ann, Args: chat.Named(map[string]string{"platform": "EVM", "uid": "1"}), Target: &bob, Role: chat.Moderator},
+			"do not fit together"},
+		"half of a form":                  {chat.Request{From: ann, Args: chat.Named(map[string]string{"platform": "EVM"}), Role: chat.Moderator}, "do not fit together"},
+		"two of another name":             {chat.Request{From: ann, Args: chat.Named(map[string]string{"platform": "EVM", "wallet": "1"}), Role: chat.Moderator}, "do not fit together"},
+		"too many":                        {chat.Request{From: ann, Args: chat.Typed("1", "2", "3")}, "too much"},
+		"a reply to oneself is oneself":   {chat.Request{From: ann, Target: &ann}, "self:"},
+		"two who are anonymous differ":    {chat.Request{From: nobody, Target: &chat.User{Platform: "telegram"}}, "Only moderators"},
+		"an operator needs no rights":     {chat.Request{From: operator, Args: chat.Typed("2")}, "user:"},
+		"the same ID elsewhere is nobody": {chat.Request{From: chat.User{Platform: "discord", ID: "9"}, Args: chat.Typed("2")}, "Only moderators"},
+		"a role that the platform knows":  {chat.Request{From: ann, Chat: "where ann moderates", Args: chat.Typed("2"), Role: chat.UnknownRole}, "user:"},
+		"a role that it denies":           {chat.Request{From: ann, Chat: "elsewhere", Args: chat.Typed("2"), Role: chat.UnknownRole}, "Only moderators"},
+		"a role that cannot be asked":     {chat.Request{From: ann, Chat: "down", Args: chat.Typed("2"), Role: chat.UnknownRole}, "whether you moderate this chat"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.req.Command = "exists"
@@ -106,7 +125,7 @@ func TestRouterBindsArgumentsAndHoldsRights(t *testing.T) {
 
 func TestBadInputIsAnsweredWithTheFormAndAnExample(t *testing.T) {
 	got := newRouter(t, new(bytes.Buffer), nil).Handle(t.Context(),
-		chat.Request{Command: "exists", From: ann, Words: []string{"moon", "\x1b[31msecret"}, Moderator: moderator})
+		chat.Request{Command: "exists", From: ann, Args: chat.Typed("moon", "\x1b[31msecret"), Role: chat.Moderator})
 	all := fmt.Sprint(got)
 	if !strings.Contains(all, "/exists <platform> <uid>") || !strings.Contains(all, "/exists EVM 0xabc") {
 		t.Errorf("no usage or no example in %v", got)
@@ -119,7 +138,7 @@ func TestBadInputIsAnsweredWithTheFormAndAnExample(t *testing.T) {
 func TestPanicOfACommandReachesItsAskerAsAReferenceAndTheLogAsALine(t *testing.T) {
 	var log bytes.Buffer
 	r := newRouter(t, &log, func(c *chat.Config) {
-		c.Commands[0].Run = func(context.Context, chat.Request) (chat.Reply, error) { panic("boom") }
+		c.Commands[0].Forms[0].Run = func(context.Context, chat.Request) (chat.Reply, error) { panic("boom") }
 	})
 	got := r.Handle(t.Context(), chat.Request{ID: "REF", Command: "exists", From: ann})
 	if !strings.Contains(got.Text, "REF") || strings.Contains(fmt.Sprint(got), "boom") {
@@ -133,7 +152,7 @@ func TestPanicOfACommandReachesItsAskerAsAReferenceAndTheLogAsALine(t *testing.T
 func TestCommandThatTakesTooLongIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRouter(t, new(bytes.Buffer), func(c *chat.Config) {
-			c.Commands[0].Run = func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
+			c.Commands[0].Forms[0].Run = func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
 				<-ctx.Done()
 				return chat.Reply{}, ctx.Err()
 			}
@@ -166,7 +185,7 @@ func TestLogLineNamesNeitherTheUserNorWhatTheyTyped(t *testing.T) {
 	var log bytes.Buffer
 	r := newRouter(t, &log, nil)
 	r.Handle(t.Context(), chat.Request{ID: "REF", Command: "exists", From: chat.User{Platform: "telegram", ID: "4815162342"},
-		Words: []string{"EVM", "0x108"}, Chat: "231642", Moderator: moderator})
+		Args: chat.Typed("EVM", "0x108"), Chat: "231642", Role: chat.Moderator})
 	r.Handle(t.Context(), chat.Request{Command: "typo-of-a-secret", From: ann})
 	for _, private := range []string{"4815162342", "0x108", "231642", "typo-of-a-secret"} {
 		if strings.Contains(log.String(), private) {
@@ -180,20 +199,20 @@ func TestLogLineNamesNeitherTheUserNorWhatTheyTyped(t *testing.T) {
 
 func TestTableWithAMistakeIsRefused(t *testing.T) {
 	run := func(context.Context, chat.Request) (chat.Reply, error) { return chat.Reply{}, nil }
-	good := chat.Command{Name: "a", Summary: "s", Visibility: chat.Public, Forms: []chat.Form{{}}, Run: run}
+	good := chat.Command{Name: "a", Summary: "s", Visibility: chat.Public, Forms: []chat.Form{{Run: run}}}
 	for name, change := range map[string]func(*chat.Command){
 		"no visibility":      func(c *chat.Command) { c.Visibility = 0 },
 		"a name in capitals": func(c *chat.Command) { c.Name = "Price" },
 		"no summary":         func(c *chat.Command) { c.Summary = "" },
 		"a long summary":     func(c *chat.Command) { c.Summary = strings.Repeat("x", 101) },
 		"no form":            func(c *chat.Command) { c.Forms = nil },
-		"no function":        func(c *chat.Command) { c.Run = nil },
+		"no function":        func(c *chat.Command) { c.Forms = []chat.Form{{}} },
 		"an alias taken":     func(c *chat.Command) { c.Aliases = []string{"b"} },
 	} {
 		bad, other := good, good
 		other.Name = "b"
 		change(&bad)
-		if _, err := chat.NewRouter(chat.Config{Commands: []chat.Command{other, bad}}); err == nil {
+		if _, err := chat.NewRouter(chat.Config{Commands: chat.Commands{other, bad}}); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
 	}

@@ -132,7 +132,7 @@ func (a *Adapter) answer(x exchange) bool {
 
 // compose runs parse, the command and render. It never panics.
 func (a *Adapter) compose(ctx context.Context, i interaction) (embed *discordgo.MessageEmbed) {
-	reference := chat.NewID()
+	reference := ""
 	defer func() {
 		if v := recover(); v != nil {
 			a.logPanic(reference, v)
@@ -149,7 +149,7 @@ func (a *Adapter) compose(ctx context.Context, i interaction) (embed *discordgo.
 // logPanic is the one log line of a panic.
 func (a *Adapter) logPanic(reference string, v any) {
 	a.Count("panic")
-	a.Log.Error("panic in a command", "platform", Platform, "id", reference, "err", chat.PanicError(v))
+	a.Log.Error("panic in a command", "platform", Platform, "id", reference, "err", fmt.Sprintf("panic with a %T", v))
 }
 
 // flags make the answer of a private or unknown command ephemeral.

@@ -177,7 +177,8 @@ func (a *Adapter) Ready() bool {
 
 // Run implements chat.Adapter. Commands are registered beside the service, so
 // that a failure there does not keep interactions waiting.
-func (a *Adapter) Run(ctx context.Context) error {
+func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
+	a.Handler = h
 	handle, stopHandling := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopHandling()
 	send, stopSending := context.WithCancel(context.WithoutCancel(ctx))

@@ -1,7 +1,7 @@
 package discord
 
 import (
-	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -91,9 +91,8 @@ func (i interaction) command() string {
 // parse makes the Request of an interaction that is forUs.
 func parse(i interaction) chat.Request {
 	req := chat.Request{
-		ID:      chat.NewID(),
+		ID:      rand.Text()[:10],
 		Command: i.command(),
-		Args:    map[string]string{},
 		From:    chat.User{Platform: Platform, ID: i.sender().ID},
 		Chat:    i.ChannelID,
 		Direct:  i.GuildID == "" && i.Context != discordgo.InteractionContextPrivateChannel,
@@ -101,6 +100,7 @@ func parse(i interaction) chat.Request {
 	if i.Data.Type == discordgo.UserApplicationCommand && i.Data.TargetID != "" {
 		req.Target = &chat.User{Platform: Platform, ID: i.Data.TargetID}
 	}
+	named := map[string]string{}
 	for _, o := range i.Data.Options {
 		value, isString := o.Value.(string)
 		switch {
@@ -108,12 +108,12 @@ func parse(i interaction) chat.Request {
 		case o.Type == discordgo.ApplicationCommandOptionUser:
 			req.Target = &chat.User{Platform: Platform, ID: value}
 		case o.Type == discordgo.ApplicationCommandOptionString:
-			req.Args[o.Name] = strings.TrimSpace(value)
+			named[o.Name] = strings.TrimSpace(value)
 		}
 	}
-	if i.GuildID != "" && i.Member != nil {
-		moderates := moderates(i.Member.Permissions)
-		req.Moderator = func(context.Context) (bool, error) { return moderates, nil }
+	req.Args = chat.Named(named)
+	if i.GuildID != "" && i.Member != nil && moderates(i.Member.Permissions) {
+		req.Role = chat.Moderator
 	}
 	return req
 }

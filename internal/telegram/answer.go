@@ -1,7 +1,7 @@
 package telegram
 
 import (
-	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,7 +37,7 @@ func wentWrong(id string) notice { return notice("Something went wrong. Referenc
 // handle answers one message. It answers false where an answer is due that
 // certainly did not go out, so that the update must not be acknowledged.
 func (s *session) handle(j *job, m *message) (settled bool) {
-	id := chat.NewID()
+	id := rand.Text()[:10]
 	// An update that makes this program panic would do so again.
 	return s.guard(id, func() { settled = s.answer(id, j, m) }) || settled
 }
@@ -57,11 +57,9 @@ func (s *session) answer(id string, j *job, m *message) (settled bool) {
 	q.request.ID = id
 	switch {
 	case q.anonymousAdmin:
-		q.request.Moderator = func(context.Context) (bool, error) { return true, nil }
+		q.request.Role = chat.Moderator
 	case q.sender != 0 && q.asked.group:
-		q.request.Moderator = func(ctx context.Context) (bool, error) {
-			return s.moderates(ctx, q.asked.chat, q.sender)
-		}
+		q.request.Role = chat.UnknownRole
 	}
 	if q.visibility == chat.Private && q.asked.group {
 		return s.answerPrivately(j, q)
@@ -115,7 +113,7 @@ func (s *session) guard(id string, what func()) (panicked bool) {
 			panicked = true
 			s.Count("panic")
 			s.Log.Error("telegram: a panic while an update was handled", "id", id,
-				"err", chat.PanicError(v))
+				"err", fmt.Sprintf("panic with a %T", v))
 		}
 	}()
 	what()

@@ -114,7 +114,7 @@ func parse(m *message, me identity, commands map[string]chat.Command) (question,
 	mentioned, rest := mention(units, length, m.Entities)
 	q.request = chat.Request{
 		Command: name,
-		Words:   strings.Fields(rest),
+		Args:    chat.Typed(strings.Fields(rest)...),
 		From:    userOf(q.sender),
 		Target:  mentioned,
 		Chat:    strconv.FormatInt(m.Chat.ID, 10),
@@ -124,18 +124,17 @@ func parse(m *message, me identity, commands map[string]chat.Command) (question,
 		q.request.Target = repliedTo(m, me)
 	}
 	if name == "start" {
-		q.followLink(commands)
+		q.followLink(commands, strings.Fields(rest))
 	}
-	q.linkable = known && hasEmptyForm(command) && len(q.request.Words) == 0 && q.request.Target == nil
+	q.linkable = known && hasEmptyForm(command) && q.request.Args.Len() == 0 && q.request.Target == nil
 	return q, true
 }
 
 // followLink reads what stands after /start: a deep link's payload, which
 // nobody typed. The name of a private command that needs no arguments is that
 // command; any other payload says nothing to this bot.
-func (q *question) followLink(commands map[string]chat.Command) {
-	words := q.request.Words
-	q.request.Words = nil
+func (q *question) followLink(commands map[string]chat.Command, words []string) {
+	q.request.Args = chat.Typed()
 	if !q.request.Direct || len(words) != 1 {
 		return
 	}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
+
+	"herald/internal/chat"
 )
 
 // deliveryLimit bounds how long a message is repeated that Telegram answers
@@ -160,12 +163,18 @@ const (
 	typingLasts = 4500 * time.Millisecond
 )
 
-// moderates asks Telegram whether a user administers a chat.
-func (s *session) moderates(ctx context.Context, chatID, userID int64) (bool, error) {
-	member, err := s.api.GetChatMember(ctx, &bot.GetChatMemberParams{ChatID: chatID, UserID: userID})
-	if err := clarify("getChatMember", err); err != nil {
-		s.fatal(err)
-		return false, err
+// Role asks Telegram whether a user administers a chat.
+func (a *Adapter) Role(ctx context.Context, user chat.User, chatID string) (chat.Role, error) {
+	id, err := strconv.ParseInt(user.ID, 10, 64)
+	if err != nil {
+		return chat.Member, nil
 	}
-	return member.Type == models.ChatMemberTypeOwner || member.Type == models.ChatMemberTypeAdministrator, nil
+	member, err := a.api.GetChatMember(ctx, &bot.GetChatMemberParams{ChatID: chatID, UserID: id})
+	if err := clarify("getChatMember", err); err != nil {
+		return chat.Member, err
+	}
+	if member.Type == models.ChatMemberTypeOwner || member.Type == models.ChatMemberTypeAdministrator {
+		return chat.Moderator, nil
+	}
+	return chat.Member, nil
 }

@@ -40,7 +40,13 @@ type session struct {
 }
 
 // Run implements chat.Adapter.
-func (a *Adapter) Run(ctx context.Context) error {
+func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
+	a.Handler = h
+	for _, command := range h.Commands() {
+		for _, name := range append([]string{command.Name}, command.Aliases...) {
+			a.commands[name] = command
+		}
+	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	defer a.ready.Store(false)

@@ -113,7 +113,7 @@ func New(c Config) (*Adapter, error) {
 	if c.WebhookURL != "" && (!secretForm.MatchString(c.WebhookSecret) || c.Dedup == nil) {
 		return nil, errors.New("telegram: a webhook needs a Dedup and a secret of 1 to 256 characters A-Z, a-z, 0-9, _ and -")
 	}
-	if c.Handler == nil || c.Log == nil || c.CommandTimeout <= 0 {
+	if c.Log == nil || c.CommandTimeout <= 0 {
 		return nil, errors.New("telegram: Handler, Log and CommandTimeout are required")
 	}
 	if c.Count == nil {
@@ -140,11 +140,6 @@ func New(c Config) (*Adapter, error) {
 		commands:  map[string]chat.Command{},
 		longPoll:  longPoll,
 		pollSlack: pollSlack,
-	}
-	for _, command := range c.Handler.Commands() {
-		for _, name := range append([]string{command.Name}, command.Aliases...) {
-			a.commands[name] = command
-		}
 	}
 	return a, nil
 }

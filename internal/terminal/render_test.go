@@ -96,8 +96,8 @@ func FuzzAdapterAnswersEveryLine(f *testing.F) {
 	f.Add("\x00\n\xff\n/\n")
 	f.Fuzz(func(t *testing.T, in string) {
 		var out strings.Builder
-		a := New(Config{In: strings.NewReader(in), Out: &out, Handler: &chattest.Handler{}, Askers: []Asker{{Name: "ann"}}})
-		if err := a.Run(t.Context()); err != nil {
+		a := New(Config{In: strings.NewReader(in), Out: &out, Askers: []Asker{{Name: "ann"}}})
+		if err := a.Run(t.Context(), &chattest.Handler{}); err != nil {
 			t.Fatal(err)
 		}
 		lines := 0

@@ -25,42 +25,43 @@ var _ chat.Adapter = (*terminal.Adapter)(nil)
 var askers = []terminal.Asker{
 	{Name: "registered", User: chat.User{Platform: "telegram", ID: "1"}},
 	{Name: "unregistered", User: chat.User{Platform: "telegram", ID: "2"}},
-	{Name: "moderator", User: chat.User{Platform: "discord", ID: "3"}, Moderator: true},
+	{Name: "moderator", User: chat.User{Platform: "discord", ID: "3"}, Role: chat.Moderator},
 }
 
 // retell answers with all that a request says.
-func retell(ctx context.Context, req chat.Request) chat.Reply {
-	moderator, err := req.Moderator(ctx)
+func retell(_ context.Context, req chat.Request) chat.Reply {
 	return chat.Reply{
 		Title: req.Command,
-		Text:  fmt.Sprintf("%d words %q", len(req.Words), req.Words),
-		Notes: []string{fmt.Sprintf("%s %s direct=%t moderator=%t %v", req.From.Platform, req.From.ID, req.Direct, moderator, err)},
+		Text:  fmt.Sprint(req.Args),
+		Notes: []string{fmt.Sprintf("%s %s direct=%t moderator=%t", req.From.Platform, req.From.ID, req.Direct, req.Role == chat.Moderator)},
 	}
 }
 
-func config(in io.Reader, out io.Writer, handler chat.Handler) terminal.Config {
-	return terminal.Config{In: in, Out: out, Handler: handler, Askers: askers, Log: slog.New(slog.DiscardHandler)}
+func config(in io.Reader, out io.Writer) terminal.Config {
+	return terminal.Config{In: in, Out: out, Askers: askers, Log: slog.New(slog.DiscardHandler)}
 }
 
-// talk is what Out holds after all of in is answered.
-func talk(t *testing.T, in string, change func(*terminal.Config)) string {
+// talk is what Out holds after handler has answered all of in.
+func talk(t *testing.T, in string, handler chat.Handler, change func(*terminal.Config)) string {
 	t.Helper()
 	var out strings.Builder
-	c := config(strings.NewReader(in), &out, &chattest.Handler{Reply: retell})
+	c := config(strings.NewReader(in), &out)
 	if change != nil {
 		change(&c)
 	}
-	if err := terminal.New(c).Run(t.Context()); err != nil {
+	if err := terminal.New(c).Run(t.Context(), handler); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
 }
 
+var retelling = &chattest.Handler{Reply: retell}
+
 func TestTranscripts(t *testing.T) {
 	const (
-		first  = "\ntelegram 1 direct=true moderator=false <nil>\n\n"
-		second = "\ntelegram 2 direct=true moderator=false <nil>\n\n"
-		third  = "\ndiscord 3 direct=true moderator=true <nil>\n\n"
+		first  = "\ntelegram 1 direct=true moderator=false\n\n"
+		second = "\ntelegram 2 direct=true moderator=false\n\n"
+		third  = "\ndiscord 3 direct=true moderator=true\n\n"
 		hint   = "Commands begin with a slash\nWrite /help for what I can do.\n\n"
 		nobody = "[!] Nobody by that name\nWrite one of: /as registered, /as unregistered, /as moderator.\n\n"
 		secret = "(only you see this)\n"
@@ -68,27 +69,27 @@ func TestTranscripts(t *testing.T) {
 	for name, tt := range map[string]struct{ in, want string }{
 		"nothing":                {"", ""},
 		"blank lines":            {"\n \t\n\r\n\n", ""},
-		"a command":              {"/price\n", "price\n0 words []" + first},
-		"no newline at the end":  {"/price", "price\n0 words []" + first},
-		"a Windows line":         {"/staked 0x1\r\n", "staked\n1 words [\"0x1\"]" + first},
-		"words and white space":  {"  /exists\t Telegram   7 \n", secret + "exists\n2 words [\"Telegram\" \"7\"]" + first},
-		"upper case":             {"/PRICE\n", "price\n0 words []" + first},
-		"the bot's name":         {"/price@herald\n", "price\n0 words []" + first},
-		"somebody's name":        {"/exists @ann\n", secret + "exists\n1 words [\"@ann\"]" + first},
-		"an alias":               {"/start\n", "start\n0 words []" + first},
-		"a private command":      {"/mylogins\n", secret + "mylogins\n0 words []" + first},
-		"an unknown command":     {"/dance\n", "dance\n0 words []" + first},
-		"two in order":           {"/price\n\n/help\n", "price\n0 words []" + first + "help\n0 words []" + first},
+		"a command":              {"/price\n", "price\n{false [] map[]}" + first},
+		"no newline at the end":  {"/price", "price\n{false [] map[]}" + first},
+		"a Windows line":         {"/staked 0x1\r\n", "staked\n{false [0x1] map[]}" + first},
+		"words and white space":  {"  /exists\t Telegram   7 \n", secret + "exists\n{false [Telegram 7] map[]}" + first},
+		"upper case":             {"/PRICE\n", "price\n{false [] map[]}" + first},
+		"the bot's name":         {"/price@herald\n", "price\n{false [] map[]}" + first},
+		"somebody's name":        {"/exists @ann\n", secret + "exists\n{false [@ann] map[]}" + first},
+		"an alias":               {"/start\n", "start\n{false [] map[]}" + first},
+		"a private command":      {"/mylogins\n", secret + "mylogins\n{false [] map[]}" + first},
+		"an unknown command":     {"/dance\n", "dance\n{false [] map[]}" + first},
+		"two in order":           {"/price\n\n/help\n", "price\n{false [] map[]}" + first + "help\n{false [] map[]}" + first},
 		"small talk":             {"hello\n", hint},
 		"a slash alone":          {"/\n/ price\n/@herald\n", hint + hint + hint},
-		"another asker":          {"/as unregistered\n/price\n", "You are now unregistered\n\nprice\n0 words []" + second},
-		"a moderator":            {"/AS Moderator\n/price\n", "You are now moderator\n\nprice\n0 words []" + third},
-		"there and back":         {"/as moderator\n/as registered\n/price\n", "You are now moderator\n\nYou are now registered\n\nprice\n0 words []" + first},
-		"nobody":                 {"/as\n/as root\n/as moderator now\n/price\n", nobody + nobody + nobody + "price\n0 words []" + first},
-		"bytes that are no text": {"/price \xff\xfe \x00\n", "price\n2 words [\"\" \"\\x00\"]" + first},
+		"another asker":          {"/as unregistered\n/price\n", "You are now unregistered\n\nprice\n{false [] map[]}" + second},
+		"a moderator":            {"/AS Moderator\n/price\n", "You are now moderator\n\nprice\n{false [] map[]}" + third},
+		"there and back":         {"/as moderator\n/as registered\n/price\n", "You are now moderator\n\nYou are now registered\n\nprice\n{false [] map[]}" + first},
+		"nobody":                 {"/as\n/as root\n/as moderator now\n/price\n", nobody + nobody + nobody + "price\n{false [] map[]}" + first},
+		"bytes that are no text": {"/price \xff\xfe \x00\n", "price\n{false [ ] map[]}" + first},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := talk(t, tt.in, nil); got != tt.want {
+			if got := talk(t, tt.in, retelling, nil); got != tt.want {
 				t.Errorf("got  %q\nwant %q", got, tt.want)
 			}
 		})
@@ -98,12 +99,12 @@ func TestTranscripts(t *testing.T) {
 // aliased has one command, a private one with an alias.
 type aliased struct{ chattest.Handler }
 
-func (*aliased) Commands() []chat.Command {
-	return []chat.Command{{Name: "mylogins", Aliases: []string{"logins"}, Visibility: chat.Private}}
+func (*aliased) Commands() chat.Commands {
+	return chat.Commands{{Name: "mylogins", Aliases: []string{"logins"}, Visibility: chat.Private}}
 }
 
 func TestAliasesArePrivateToo(t *testing.T) {
-	out := talk(t, "/logins\n", func(c *terminal.Config) { c.Handler = &aliased{} })
+	out := talk(t, "/logins\n", &aliased{}, nil)
 	if want := "(only you see this)\nlogins\n\n"; out != want {
 		t.Errorf("got %q, want %q", out, want)
 	}
@@ -111,7 +112,7 @@ func TestAliasesArePrivateToo(t *testing.T) {
 
 func TestEveryAnswerCarriesTheNote(t *testing.T) {
 	in := "/price\n/as moderator\n/as root\nhello\n/mylogins\n" + strings.Repeat("x", 1<<20+1) + "\n"
-	out := talk(t, in, func(c *terminal.Config) { c.Note = "Simulated." })
+	out := talk(t, in, retelling, func(c *terminal.Config) { c.Note = "Simulated." })
 	answers := strings.Split(strings.TrimSuffix(out, "\n\n"), "\n\n")
 	if len(answers) != 6 {
 		t.Fatalf("%d answers to 6 lines: %q", len(answers), out)
@@ -124,7 +125,7 @@ func TestEveryAnswerCarriesTheNote(t *testing.T) {
 }
 
 func TestPromptStandsBeforeEveryLine(t *testing.T) {
-	got := talk(t, "hello\n\n", func(c *terminal.Config) { c.Prompt = true })
+	got := talk(t, "hello\n\n", retelling, func(c *terminal.Config) { c.Prompt = true })
 	want := "> Commands begin with a slash\nWrite /help for what I can do.\n\n> > \n"
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -146,7 +147,7 @@ func TestLongLinesAreToldAndPassed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			handler := &chattest.Handler{}
-			out := talk(t, tt.line+"\n/help\n"+tt.line, func(c *terminal.Config) { c.Handler = handler })
+			out := talk(t, tt.line+"\n/help\n"+tt.line, handler, nil)
 			if got := strings.Count(out, "[!] That line is too long\n"); (got == 2) != tt.long || got == 1 {
 				t.Errorf("told %d times that a line is too long", got)
 			}
@@ -161,10 +162,10 @@ func TestRunEndsWhileItWaitsForALine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, typed := io.Pipe()
 		defer typed.Close()
-		a := terminal.New(config(in, io.Discard, &chattest.Handler{}))
+		a := terminal.New(config(in, io.Discard))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- a.Run(ctx) }()
+		go func() { done <- a.Run(ctx, &chattest.Handler{}) }()
 		synctest.Wait()
 		if !a.Ready() {
 			t.Error("not ready while running")
@@ -183,7 +184,7 @@ func TestRunEndsWhileItWaitsForALine(t *testing.T) {
 func TestCommandInHandIsFinished(t *testing.T) {
 	for name, tt := range map[string]struct{ needs, takes time.Duration }{
 		"in time":  {5 * time.Second, 5 * time.Second},
-		"too late": {time.Minute, chat.DrainTime},
+		"too late": {time.Minute, chat.DrainTime - 3*time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -197,7 +198,7 @@ func TestCommandInHandIsFinished(t *testing.T) {
 				var out strings.Builder
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error)
-				go func() { ended <- terminal.New(config(strings.NewReader("/price\n/help\n"), &out, handler)).Run(ctx) }()
+				go func() { ended <- terminal.New(config(strings.NewReader("/price\n/help\n"), &out)).Run(ctx, handler) }()
 				synctest.Wait()
 				start := time.Now()
 				cancel()
@@ -214,8 +215,8 @@ func TestCommandInHandIsFinished(t *testing.T) {
 
 func TestPanicsBecomeAnswers(t *testing.T) {
 	handler := &chattest.Handler{Reply: func(context.Context, chat.Request) chat.Reply { panic("secret") }}
-	out := talk(t, "/mylogins\nhello\n", func(c *terminal.Config) { c.Handler = handler })
-	if !strings.HasPrefix(out, "[!] Something went wrong\nReference ") || strings.Contains(out, "secret") ||
+	out := talk(t, "/mylogins\nhello\n", handler, nil)
+	if !strings.HasPrefix(out, "(only you see this)\n[!] Something went wrong\nReference ") || strings.Contains(out, "secret") ||
 		strings.Count(out, "\n\n") != 2 {
 		t.Errorf("got %q", out)
 	}
@@ -229,19 +230,11 @@ func (b brokenPipe) Write([]byte) (int, error) { return 0, b.err }
 func TestBrokenPipesEndRun(t *testing.T) {
 	broken := brokenPipe{errors.New("broken pipe")}
 	for name, c := range map[string]terminal.Config{
-		"reading": config(broken, io.Discard, &chattest.Handler{}),
-		"writing": config(strings.NewReader("/price\n"), broken, &chattest.Handler{}),
+		"reading": config(broken, io.Discard),
+		"writing": config(strings.NewReader("/price\n"), broken),
 	} {
-		if err := terminal.New(c).Run(t.Context()); !errors.Is(err, broken.err) {
+		if err := terminal.New(c).Run(t.Context(), &chattest.Handler{}); !errors.Is(err, broken.err) {
 			t.Errorf("%s: got %v", name, err)
 		}
-	}
-}
-
-func TestRunNeedsAnAsker(t *testing.T) {
-	c := config(strings.NewReader("/price\n"), io.Discard, &chattest.Handler{})
-	c.Askers = nil
-	if err := terminal.New(c).Run(t.Context()); err == nil {
-		t.Error("ran with nobody to ask as")
 	}
 }

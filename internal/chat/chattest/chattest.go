@@ -1,5 +1,6 @@
-// Package chattest is what the tests of every adapter share: a reply with all
-// of its fields set, and a handler with one public and one private command.
+// Package chattest is what the tests of every adapter share: the contract of
+// chat.Adapter as a suite, a reply with all of its fields set, and a handler
+// with public and private commands.
 package chattest
 
 import (
@@ -52,25 +53,27 @@ type Handler struct {
 	requests []chat.Request
 }
 
-// Commands are a public one, "price"; one with an argument, "staked <wallet>";
-// a private one, "mylogins"; and a private one with moderators' forms,
-// "exists", "exists <user>", "exists <platform> <uid>".
-func (h *Handler) Commands() []chat.Command {
+// Commands are public ones, "price", "staked <wallet>" and "help"; a private
+// one, "mylogins"; and a private one with moderators' forms, "exists",
+// "exists <user>", "exists <platform> <uid>".
+func (h *Handler) Commands() chat.Commands {
 	run := func(context.Context, chat.Request) (chat.Reply, error) { return chat.Reply{}, nil }
 	user := chat.Param{Name: "user", Summary: "Whom to ask about", Example: "123456789", Kind: chat.Person}
 	platform := chat.Param{Name: "platform", Summary: "Where they have the account", Example: "Telegram", Choices: []string{"Telegram", "Discord", "EVM"}}
 	uid := chat.Param{Name: "uid", Summary: "Their ID there", Example: "123456789"}
 	wallet := chat.Param{Name: "wallet", Summary: "The wallet's address", Example: "0x52908400098527886E0F7030069857D2E4169EE7"}
-	return []chat.Command{
-		{Name: "price", Summary: "The price", Visibility: chat.Public, Forms: []chat.Form{{}}, Run: run},
-		{Name: "staked", Summary: "Whether a wallet stakes", Visibility: chat.Public, Forms: []chat.Form{{Params: []chat.Param{wallet}}}, Run: run},
-		{Name: "mylogins", Summary: "Your logins", Visibility: chat.Private, Forms: []chat.Form{{}}, Run: run},
+	bare := []chat.Form{{Run: run}}
+	return chat.Commands{
+		{Name: "price", Summary: "The price", Visibility: chat.Public, Forms: bare},
+		{Name: "staked", Summary: "Whether a wallet stakes", Visibility: chat.Public,
+			Forms: []chat.Form{{Params: []chat.Param{wallet}, Run: run}}},
+		{Name: "mylogins", Summary: "Your logins", Visibility: chat.Private, Forms: bare},
 		{Name: "exists", Summary: "Whether you are registered", Visibility: chat.Private, Forms: []chat.Form{
-			{},
-			{Params: []chat.Param{user}, Moderators: true},
-			{Params: []chat.Param{platform, uid}, Moderators: true},
-		}, Run: run},
-		{Name: "help", Aliases: []string{"start"}, Summary: "What I can do", Visibility: chat.Public, Forms: []chat.Form{{}}, Run: run},
+			{Run: run},
+			{Params: []chat.Param{user}, Moderators: true, Run: run},
+			{Params: []chat.Param{platform, uid}, Moderators: true, Run: run},
+		}},
+		{Name: "help", Aliases: []string{"start"}, Summary: "What I can do", Visibility: chat.Public, Forms: bare},
 	}
 }
 

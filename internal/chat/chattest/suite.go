@@ -1,0 +1,264 @@
+package chattest
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+)
+
+// Message is something that the fake of a platform shows.
+type Message struct {
+	Text string
+	// Private is true where the asker alone can read it.
+	Private bool
+}
+
+// Harness is an adapter that is not running yet, before a fake of its platform.
+type Harness struct {
+	Adapter chat.Adapter
+	// Ask gives a command in a group, or in the only chat there is, as
+	// somebody who can be answered privately. It does not wait for the answer.
+	// An argument is the wallet of "staked".
+	Ask func(t *testing.T, command string, argument ...string)
+	// Messages returns what the platform has shown, in order, once there are
+	// so many. It fails the test if that takes too long.
+	Messages func(t *testing.T, atLeast int) []Message
+	// Faults are what the platform found wrong with the adapter's calls.
+	Faults func() []string
+	// Args are what the adapter makes of the argument of "staked".
+	Args func(wallet string) chat.Args
+}
+
+// TestAdapter holds an adapter to the contract of chat.Adapter. open makes a
+// new one, with a fake of its own, for each part.
+func TestAdapter(t *testing.T, open func(t *testing.T) Harness) {
+	for name, test := range map[string]func(*testing.T, Harness){
+		"a request says who asked what and where":      requests,
+		"one answer to each of many requests":          oneAnswerEach,
+		"a private answer reaches its asker alone":     privacy,
+		"a reply is shown with every field":            everyField,
+		"a reply of any length is shortened and shown": limits,
+		"a panic stays with its asker":                 panics,
+		"what is in hand is finished at the end":       drain,
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t)
+			test(t, h)
+			if faults := h.Faults(); len(faults) > 0 {
+				t.Errorf("the platform refuses %q", faults)
+			}
+		})
+	}
+}
+
+// run runs the adapter until the test ends. stop ends it earlier, and returns
+// what Run returned.
+func (h Harness) run(t *testing.T, handler chat.Handler) (stop func() error) {
+	t.Helper()
+	if h.Adapter.Ready() {
+		t.Error("ready before Run")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- h.Adapter.Run(ctx, handler) }()
+	var stopped bool
+	stop = func() error {
+		stopped = true
+		cancel()
+		select {
+		case err := <-ended:
+			if h.Adapter.Ready() {
+				t.Error("ready after Run")
+			}
+			return err
+		case <-time.After(2 * chat.DrainTime):
+			return fmt.Errorf("Run did not end within %v", 2*chat.DrainTime)
+		}
+	}
+	t.Cleanup(func() {
+		if stopped {
+			return
+		}
+		if err := stop(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	return stop
+}
+
+func requests(t *testing.T, h Harness) {
+	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
+	handler := &Handler{}
+	h.run(t, handler)
+	h.Ask(t, "staked", wallet)
+	h.Messages(t, 1)
+	h.Ask(t, "price")
+	h.Messages(t, 2)
+	got := handler.Requests()
+	if len(got) != 2 {
+		t.Fatalf("%d requests, want 2: %+v", len(got), got)
+	}
+	staked, price := got[0], got[1]
+	if staked.Command != "staked" || !reflect.DeepEqual(staked.Args, h.Args(wallet)) {
+		t.Errorf("staked with a wallet became %+v", staked)
+	}
+	if price.Command != "price" || price.Args.Len() != 0 {
+		t.Errorf("price became %+v", price)
+	}
+	if staked.ID == "" || staked.ID == price.ID {
+		t.Errorf("the IDs are %q and %q", staked.ID, price.ID)
+	}
+	if staked.From.Platform == "" || staked.From.ID == "" || staked.From != price.From {
+		t.Errorf("one person asked as %+v and %+v", staked.From, price.From)
+	}
+	if staked.Chat == "" || staked.Chat != price.Chat {
+		t.Errorf("one chat is called %q and %q", staked.Chat, price.Chat)
+	}
+}
+
+func oneAnswerEach(t *testing.T, h Harness) {
+	const requests = 12
+	handler := &Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
+		return chat.Reply{Title: "answer to " + req.ID}
+	}}
+	stop := h.run(t, handler)
+	for range requests {
+		h.Ask(t, "price")
+	}
+	h.Messages(t, requests)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	messages := h.Messages(t, requests)
+	for _, req := range handler.Requests() {
+		told := func(m Message) bool { return strings.Contains(m.Text, "answer to "+req.ID) }
+		if i := slices.IndexFunc(messages, told); i < 0 || slices.ContainsFunc(messages[i+1:], told) {
+			t.Errorf("not one answer to request %s in %+v", req.ID, messages)
+		}
+	}
+	if len(messages) != requests || len(handler.Requests()) != requests {
+		t.Errorf("%d messages and %d requests, want %d", len(messages), len(handler.Requests()), requests)
+	}
+}
+
+func privacy(t *testing.T, h Harness) {
+	const secret = "nobodyelsesbusiness"
+	handler := &Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
+		reply, _ := FullReply()
+		reply.Title, reply.Text, reply.Notes = secret, secret, []string{secret}
+		return reply
+	}}
+	h.run(t, handler)
+	for _, command := range []string{"mylogins", "exists"} {
+		h.Ask(t, command)
+	}
+	var private int
+	for n := 2; private < 2; n++ {
+		private = 0
+		for _, m := range h.Messages(t, n) {
+			if m.Private && strings.Contains(m.Text, secret) {
+				private++
+			}
+			if !m.Private && (strings.Contains(m.Text, secret) || strings.Contains(m.Text, "marker")) {
+				t.Fatalf("everybody can read %q", m.Text)
+			}
+		}
+	}
+}
+
+func everyField(t *testing.T, h Harness) {
+	reply, markers := FullReply()
+	h.run(t, &Handler{Reply: func(context.Context, chat.Request) chat.Reply { return reply }})
+	h.Ask(t, "price")
+	text := h.Messages(t, 1)[0].Text
+	for _, marker := range markers {
+		if !strings.Contains(text, marker) {
+			t.Errorf("%s is not shown in %q", marker, text)
+		}
+	}
+}
+
+// longReplies are too long for every platform that has a limit, each in
+// another place.
+func longReplies() []chat.Reply {
+	long := strings.Repeat("long @here <b>**_ 😀 ", 2000)
+	var many []chat.Field
+	for i := range 3000 {
+		many = append(many, chat.Field{Name: fmt.Sprintf("name %d", i), Value: "value_*[`"})
+	}
+	var headings []chat.Section
+	for i := range 2000 {
+		headings = append(headings, chat.Section{Heading: fmt.Sprintf("heading %d", i), Fields: many[:2]})
+	}
+	return []chat.Reply{
+		{Title: "kept", Text: long},
+		{Title: "kept", Notes: []string{long, long, long, long, long, long, long, long, long, long, long, long, long, long, long, long, long, long}},
+		{Title: "kept", Sections: []chat.Section{{Heading: "many", Fields: many}, {Heading: "few", Fields: many[:2]}}},
+		{Title: "kept", Sections: headings},
+		{Title: "kept", Sections: []chat.Section{{Heading: long, Fields: []chat.Field{{Name: long, Value: long}}}}},
+		{Title: "kept " + long, Text: long, Sections: headings, Notes: []string{long}},
+	}
+}
+
+func limits(t *testing.T, h Harness) {
+	replies := longReplies()
+	var asked atomic.Int32
+	h.run(t, &Handler{Reply: func(context.Context, chat.Request) chat.Reply { return replies[asked.Add(1)-1] }})
+	for i := range replies {
+		h.Ask(t, "price")
+		if text := h.Messages(t, i+1)[i].Text; !strings.Contains(text, "kept") {
+			t.Errorf("reply %d is shown as %q", i, text)
+		}
+	}
+}
+
+func panics(t *testing.T, h Harness) {
+	const secret = "what somebody typed"
+	h.run(t, &Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
+		if req.Command == "help" {
+			panic(secret)
+		}
+		return chat.Reply{Title: req.Command}
+	}})
+	h.Ask(t, "help")
+	text := h.Messages(t, 1)[0].Text
+	if !strings.Contains(text, "Something went wrong") || !strings.Contains(text, "Reference ") || strings.Contains(text, secret) {
+		t.Errorf("a panic is told as %q", text)
+	}
+	h.Ask(t, "price")
+	if text := h.Messages(t, 2)[1].Text; !strings.Contains(text, "price") {
+		t.Errorf("after a panic the next answer is %q", text)
+	}
+}
+
+func drain(t *testing.T, h Harness) {
+	begun, finish := make(chan struct{}), make(chan struct{})
+	stop := h.run(t, &Handler{Reply: func(context.Context, chat.Request) chat.Reply {
+		close(begun)
+		<-finish
+		return chat.Reply{Title: "finished"}
+	}})
+	h.Ask(t, "price")
+	<-begun
+	ended := make(chan error)
+	go func() { ended <- stop() }()
+	select {
+	case err := <-ended:
+		t.Fatalf("Run ended with a command in hand: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(finish)
+	if err := <-ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	if messages := h.Messages(t, 1); len(messages) != 1 || !strings.Contains(messages[0].Text, "finished") {
+		t.Errorf("the command in hand is answered with %+v", messages)
+	}
+}

@@ -1,0 +1,143 @@
+package chat
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// DrainTime is how long an Adapter may take to finish the commands in hand
+// after its context is done.
+const DrainTime = 10 * time.Second
+
+// How DrainTime is spent: commands still running are stopped early enough that
+// what they then have to say can be sent, and sends early enough that an
+// adapter can tell its platform what was answered.
+const (
+	stopCommands = DrainTime - 3*time.Second
+	stopSends    = DrainTime - 1500*time.Millisecond
+	stopWaiting  = DrainTime - time.Second
+)
+
+// Work is what an adapter has in hand during one Run. Each update is worked on
+// in Do or Go, which make its ID and keep a panic in the update that caused it.
+type Work struct {
+	// Handler answers the requests.
+	Handler Handler
+	// Commands bounds handlers, and Sends the calls that deliver answers. Both
+	// outlive the context of Run while it drains.
+	Commands, Sends context.Context
+
+	log     *slog.Logger
+	count   func(event string)
+	stop    func()
+	abandon func()
+
+	mu     sync.Mutex
+	closed bool
+	inHand sync.WaitGroup
+}
+
+// NewWork begins a Run with ctx. A panic is logged and counted as "panic".
+// Drain must be called at the end.
+func NewWork(ctx context.Context, h Handler, log *slog.Logger, count func(event string)) *Work {
+	w := &Work{Handler: h, log: log, count: count}
+	ctx = context.WithoutCancel(ctx)
+	w.Commands, w.stop = context.WithCancel(ctx)
+	w.Sends, w.abandon = context.WithCancel(ctx)
+	return w
+}
+
+// Do works on one update and returns when that is done, or false at once if
+// nothing is taken any more. The ID is that of the update's Request.
+func (w *Work) Do(work func(id string)) bool {
+	if !w.begin() {
+		return false
+	}
+	w.do(work)
+	return true
+}
+
+// Go is Do in a goroutine of its own. It does not block.
+func (w *Work) Go(work func(id string)) bool {
+	if !w.begin() {
+		return false
+	}
+	go w.do(work)
+	return true
+}
+
+func (w *Work) begin() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		w.inHand.Add(1)
+	}
+	return !w.closed
+}
+
+func (w *Work) do(work func(id string)) {
+	defer w.inHand.Done()
+	id := rand.Text()[:10]
+	defer w.caught(id, func() {})
+	work(id)
+}
+
+// Answer handles req and gives the reply to render. If either panics, render
+// gets SomethingWentWrong.
+func (w *Work) Answer(req Request, render func(Reply)) {
+	defer w.caught(req.ID, func() { render(SomethingWentWrong(req.ID)) })
+	render(w.Handler.Handle(w.Commands, req))
+}
+
+// caught is deferred. It logs a panic once, and then calls instead.
+func (w *Work) caught(id string, instead func()) {
+	if v := recover(); v != nil {
+		w.count("panic")
+		w.log.Error("panic while an update was handled", "id", id, "err", panicError(v))
+		instead()
+	}
+}
+
+// Abandon ends at once what is in hand, for a platform that takes no answers
+// any more.
+func (w *Work) Abandon() {
+	w.stop()
+	w.abandon()
+}
+
+// Drain takes nothing more and waits for what is in hand, for a second less
+// than DrainTime at most. It reports whether everything was finished.
+func (w *Work) Drain() bool {
+	defer w.Abandon()
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	defer time.AfterFunc(stopCommands, w.stop).Stop()
+	defer time.AfterFunc(stopSends, w.abandon).Stop()
+	finished := make(chan struct{})
+	go func() { w.inHand.Wait(); close(finished) }()
+	late := time.NewTimer(stopWaiting)
+	defer late.Stop()
+	select {
+	case <-finished:
+		return true
+	case <-late.C:
+		return false
+	}
+}
+
+// panicError words what recover returned, with the stack, for a log. A value
+// that is not the Go runtime's own is named by its type alone: it may hold
+// what somebody typed, or a token.
+func panicError(v any) error {
+	if known, ok := v.(runtime.Error); ok {
+		return fmt.Errorf("panic: %w\n%s", known, debug.Stack())
+	}
+	return fmt.Errorf("panic with a %T\n%s", v, debug.Stack())
+}

@@ -1,0 +1,173 @@
+// Package terminal is the chat adapter of `bot demo`: commands are typed, or
+// piped, one a line, and each answer is written as plain text followed by one
+// empty line.
+//
+// It stands in for a private chat in which the person at the keyboard chooses
+// whom to be, so it must never serve real accounts: whoever types is believed.
+// It writes no colours and no escape sequences, so that a pipe reads what a
+// person does.
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"herald/internal/chat"
+)
+
+// Platform is the adapter's name.
+const Platform chat.Platform = "terminal"
+
+// chatName is the one chat there is.
+const chatName = "terminal"
+
+// Asker is somebody whom the person at the keyboard can be.
+type Asker struct {
+	// Name follows /as, in any case.
+	Name string
+	User chat.User
+	Role chat.Role
+}
+
+// Config is what an Adapter works with. All but Prompt and Note are required.
+type Config struct {
+	In  io.Reader
+	Out io.Writer
+	// Askers are at least one; the first asks until /as changes that.
+	Askers []Asker
+	// Prompt shows where to type. It is for people, not for pipes.
+	Prompt bool
+	// Note, if any, is small print under every answer, also under those that
+	// the adapter itself gives.
+	Note string
+	Log  *slog.Logger
+}
+
+// Adapter implements chat.Adapter.
+type Adapter struct {
+	Config
+	asker Asker
+	ready atomic.Bool
+}
+
+// New makes an adapter that has read nothing yet.
+func New(c Config) *Adapter { return &Adapter{Config: c, asker: c.Askers[0]} }
+
+// Platform implements chat.Adapter.
+func (a *Adapter) Platform() chat.Platform { return Platform }
+
+// Ready reports whether Run is taking commands.
+func (a *Adapter) Ready() bool { return a.ready.Load() }
+
+// Run answers the lines of In in order, one at a time, and returns nil at its
+// end or when ctx is done. It fails when In or Out does.
+func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
+	a.ready.Store(true)
+	defer a.ready.Store(false)
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	lines := make(chan line)
+	go readLines(reading, a.In, lines)
+	work := chat.NewWork(ctx, h, a.Log, func(string) {})
+	err := a.serve(ctx, work, lines)
+	work.Drain()
+	return errors.Join(err, a.prompt("\n"))
+}
+
+func (a *Adapter) serve(ctx context.Context, work *chat.Work, lines <-chan line) error {
+	for {
+		if err := a.prompt("> "); err != nil {
+			return err
+		}
+		var next line
+		select {
+		case <-ctx.Done():
+			return nil
+		case next = <-lines:
+		}
+		switch {
+		case errors.Is(next.err, io.EOF):
+			return nil
+		case next.err != nil:
+			return fmt.Errorf("read a command: %w", next.err)
+		}
+		written := make(chan error, 1)
+		work.Go(func(id string) {
+			defer close(written)
+			written <- a.answer(work, id, next)
+		})
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-written:
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// answer writes the answer to one line, if it asks for anything.
+func (a *Adapter) answer(work *chat.Work, id string, l line) (err error) {
+	in := parse(l.text)
+	show := func(reply chat.Reply, private bool) {
+		reply.Notes = append(slices.Clone(reply.Notes), a.Note)
+		err = a.write(render(reply, private) + "\n\n")
+	}
+	switch {
+	case l.tooLong:
+		show(chat.Reply{Tone: chat.Warning, Title: "That line is too long",
+			Text: fmt.Sprintf("A command has up to %d bytes.", maxLine)}, false)
+	case in.kind == nothing:
+	case in.kind == talk:
+		show(chat.Reply{Title: "Commands begin with a slash", Text: "Write /help for what I can do."}, false)
+	case in.kind == switchTo:
+		show(a.switchAsker(in.words), false)
+	default:
+		command, _ := work.Handler.Commands().Find(in.command)
+		work.Answer(chat.Request{
+			ID:      id,
+			Command: in.command,
+			Args:    chat.Typed(in.words...),
+			From:    a.asker.User,
+			Role:    a.asker.Role,
+			Chat:    chatName,
+			Direct:  true,
+		}, func(reply chat.Reply) { show(reply, command.Visibility == chat.Private) })
+	}
+	return err
+}
+
+// prompt writes what is meant for a person at a keyboard.
+func (a *Adapter) prompt(text string) error {
+	if !a.Prompt {
+		return nil
+	}
+	return a.write(text)
+}
+
+func (a *Adapter) write(text string) error {
+	if _, err := io.WriteString(a.Out, text); err != nil {
+		return fmt.Errorf("write to the terminal: %w", err)
+	}
+	return nil
+}
+
+// switchAsker answers /as.
+func (a *Adapter) switchAsker(words []string) chat.Reply {
+	names := make([]string, len(a.Askers))
+	for i, asker := range a.Askers {
+		names[i] = "/as " + asker.Name
+		if len(words) == 1 && strings.EqualFold(words[0], asker.Name) {
+			a.asker = asker
+			return chat.Reply{Title: "You are now " + asker.Name}
+		}
+	}
+	return chat.Reply{Tone: chat.Warning, Title: "Nobody by that name", Text: "Write one of: " + strings.Join(names, ", ") + "."}
+}
