@@ -2,8 +2,8 @@
 // Discord servers. See README.md for its use and config.example.env for its
 // settings.
 //
-// This package is the wiring: flags, signals and exit codes. It is the only
-// one that knows every other.
+// This package is the process: flags, signals and exit codes. internal/app is
+// the bot.
 package main
 
 import (
@@ -13,12 +13,14 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"os"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"syscall"
 
+	"herald/internal/app"
 	"herald/internal/config"
 )
 
@@ -94,11 +96,29 @@ func (e usageError) Error() string { return string(e) }
 func command(ctx context.Context, name, envFile string, p process) error {
 	switch name {
 	case "run":
-		return run(ctx, envFile, p)
+		cfg, err := config.LoadToServe(p.environ, envFile)
+		if err != nil {
+			return err
+		}
+		bot, err := app.New(cfg, app.NewLogger(cfg, p.stderr))
+		if err != nil {
+			return err
+		}
+		defer bot.Close()
+		return bot.Run(ctx)
 	case "demo":
-		return demo(ctx, p)
+		return app.Demo(ctx, p.stdin, p.stdout, p.stderr)
 	case "check":
-		return check(ctx, envFile, p)
+		cfg, err := config.Load(p.environ, envFile)
+		if err != nil {
+			return err
+		}
+		bot, err := app.New(cfg, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return err
+		}
+		defer bot.Close()
+		return bot.Check(ctx, p.stdout)
 	case "version":
 		return printVersion(p.stdout)
 	default:

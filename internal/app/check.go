@@ -1,11 +1,10 @@
-package main
+package app
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/url"
 	"strings"
 	"sync"
@@ -20,8 +19,8 @@ import (
 	"herald/internal/staking"
 )
 
-// errCheckFailed is said by the table already.
-var errCheckFailed = errors.New("not every service is as it should be")
+// ErrCheckFailed is said by the table already.
+var ErrCheckFailed = errors.New("not every service is as it should be")
 
 // question is one harmless thing to ask of a service.
 type question struct {
@@ -36,18 +35,10 @@ type question struct {
 	took   time.Duration
 }
 
-// check asks every configured service one question, all at once, and prints a
-// table.
-func check(ctx context.Context, envFile string, p process) error {
-	cfg, err := config.Load(p.environ, envFile)
-	if err != nil {
-		return err
-	}
-	bot, err := assemble(cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	defer bot.close()
+// Check asks every configured service one question, all at once, and prints a
+// table to w. It fails with ErrCheckFailed if a service is not as it should be.
+func (bot *Bot) Check(ctx context.Context, w io.Writer) error {
+	cfg := bot.cfg
 	questions, err := questionsFor(cfg, bot)
 	if err != nil {
 		return err
@@ -63,10 +54,10 @@ func check(ctx context.Context, envFile string, p process) error {
 		})
 	}
 	asking.Wait()
-	return printTable(p.stdout, questions, redact.New(cfg.Secrets()))
+	return printTable(w, questions, redact.New(cfg.Secrets()))
 }
 
-// printTable fails with errCheckFailed if a question did.
+// printTable fails with ErrCheckFailed if a question did.
 func printTable(w io.Writer, questions []*question, hidden *redact.Redactor) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "WHAT\tWHERE\tRESULT\tTOOK\tDETAIL")
@@ -74,7 +65,7 @@ func printTable(w io.Writer, questions []*question, hidden *redact.Redactor) err
 	for _, q := range questions {
 		result, detail := "ok", q.detail
 		if q.err != nil {
-			failed = errCheckFailed
+			failed = ErrCheckFailed
 			result, detail = "WRONG", q.wrong()
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n",
@@ -84,7 +75,7 @@ func printTable(w io.Writer, questions []*question, hidden *redact.Redactor) err
 }
 
 // questionsFor lists what there is to ask. Nothing is asked yet.
-func questionsFor(cfg *config.Config, bot *bot) ([]*question, error) {
+func questionsFor(cfg *config.Config, bot *Bot) ([]*question, error) {
 	from := bot.sources
 	questions := []*question{
 		{what: "partner API", where: host(cfg.Partner.URL), ask: func(ctx context.Context) (string, error) {

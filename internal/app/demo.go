@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -14,44 +14,45 @@ import (
 	"herald/internal/terminal"
 )
 
-// demo runs the whole bot against stand-ins, and a chat in the terminal.
-func demo(ctx context.Context, p process) (err error) {
+// Demo runs the whole bot against stand-ins, and a chat in the terminal until
+// the end of in. It greets on stderr.
+func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) (err error) {
 	world, err := sandbox.Start()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, world.Close()) }()
-	cfg, err := config.Load(demoSettings(world), "")
+	cfg, err := config.Load(DemoSettings(world), "")
 	if err != nil {
 		return err
 	}
 	// The setting has room for names only in a file.
 	cfg.Chain.Pools = world.World.Pools
-	bot, err := assemble(cfg, newLogger(cfg, p.stderr))
+	bot, err := New(cfg, NewLogger(cfg, stderr))
 	if err != nil {
 		return err
 	}
-	defer bot.close()
+	defer bot.Close()
 
-	fmt.Fprint(p.stderr, demoGreeting(world))
+	fmt.Fprint(stderr, demoGreeting(world))
 	console := terminal.New(terminal.Config{
-		In:  p.stdin,
-		Out: p.stdout,
+		In:  in,
+		Out: out,
 		Askers: []terminal.Asker{
 			{Name: "registered", User: telegramUser(world.World.Registered)},
 			{Name: "unregistered", User: telegramUser(world.World.Unregistered)},
 			{Name: "moderator", User: telegramUser(world.World.Newcomer), Role: chat.Moderator},
 		},
-		Prompt: isTerminal(p.stdin),
+		Prompt: isTerminal(in),
 		Note:   "Simulated: the services behind this answer are stand-ins.",
 		Log:    bot.log,
 	})
-	return console.Run(ctx, bot.router)
+	return console.Run(ctx, bot.Router)
 }
 
-// demoSettings are the settings with which a bot asks the stand-ins. One
+// DemoSettings are the settings with which a bot asks the stand-ins. One
 // person at a keyboard, or a script at their pipe, is no crowd to be limited.
-func demoSettings(s *sandbox.Sandbox) []string {
+func DemoSettings(s *sandbox.Sandbox) []string {
 	var pools []string
 	for _, pool := range s.World.Pools {
 		pools = append(pools, pool.Address.Hex())

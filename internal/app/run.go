@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -15,22 +15,9 @@ import (
 	"herald/internal/telegram"
 )
 
-// run serves every platform whose token is set until ctx is done.
-func run(ctx context.Context, envFile string, p process) error {
-	cfg, err := config.LoadToServe(p.environ, envFile)
-	if err != nil {
-		return err
-	}
-	return serveBot(ctx, cfg, newLogger(cfg, p.stderr))
-}
-
-// serveBot serves what cfg turns on until ctx is done.
-func serveBot(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
-	bot, err := assemble(cfg, log)
-	if err != nil {
-		return err
-	}
-	defer bot.close()
+// Run serves every platform whose token is set until ctx is done.
+func (bot *Bot) Run(ctx context.Context) error {
+	cfg, log := bot.cfg, bot.log
 	served, err := platforms(cfg, bot)
 	if err != nil {
 		return err
@@ -52,7 +39,7 @@ func serveBot(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 		defer server.Close()
 		log.Info("http server listens", "addr", server.Addr())
 	}
-	return serve(ctx, bot.router, served.adapters, log)
+	return serve(ctx, bot.Router, served.adapters, log)
 }
 
 // endpoints are the platforms to serve, and what they want called in by HTTP.
@@ -62,7 +49,7 @@ type endpoints struct {
 }
 
 // platforms makes an adapter for each platform that is on.
-func platforms(cfg *config.Config, bot *bot) (endpoints, error) {
+func platforms(cfg *config.Config, bot *Bot) (endpoints, error) {
 	e := endpoints{callbacks: map[string]http.Handler{}}
 	if cfg.Telegram.Token.IsSet() {
 		a, err := newTelegram(cfg, bot)
@@ -88,7 +75,7 @@ func platforms(cfg *config.Config, bot *bot) (endpoints, error) {
 	return e, nil
 }
 
-func newTelegram(cfg *config.Config, bot *bot) (*telegram.Adapter, error) {
+func newTelegram(cfg *config.Config, bot *Bot) (*telegram.Adapter, error) {
 	return telegram.New(telegram.Config{
 		Token:          cfg.Telegram.Token.Reveal(),
 		APIURL:         cfg.Telegram.APIURL,
@@ -102,7 +89,7 @@ func newTelegram(cfg *config.Config, bot *bot) (*telegram.Adapter, error) {
 	})
 }
 
-func newDiscord(cfg *config.Config, bot *bot) (*discord.Adapter, error) {
+func newDiscord(cfg *config.Config, bot *Bot) (*discord.Adapter, error) {
 	return discord.New(discord.Config{
 		Token:          cfg.Discord.Token.Reveal(),
 		ApplicationID:  cfg.Discord.ApplicationID,

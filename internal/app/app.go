@@ -1,4 +1,6 @@
-package main
+// Package app is the wiring: settings in, a running bot out. It is the only
+// package that knows every other.
+package app
 
 import (
 	"context"
@@ -83,27 +85,30 @@ type shared interface {
 	Limiter(perMinute int) chat.Limiter
 }
 
-// bot is everything behind the adapters.
-type bot struct {
+// Bot is a whole bot. It must be closed.
+type Bot struct {
+	cfg     *config.Config
 	log     *slog.Logger
 	metrics *ops.Metrics
 	sources sources
 	state   shared
-	router  *chat.Router
+	// Router answers requests as every platform's do.
+	Router *chat.Router
 	// roles ask a platform for a user's role; filled as adapters are made.
 	roles map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error)
 	// ping asks the Redis of state; nil without one.
-	ping  func(context.Context) (detail string, err error)
-	close func()
+	ping func(context.Context) (detail string, err error)
+	// Close frees what New made.
+	Close func()
 }
 
-// assemble wires the way from Request to Reply. It contacts nothing.
-func assemble(cfg *config.Config, log *slog.Logger) (*bot, error) {
+// New wires the way from Request to Reply. It contacts nothing.
+func New(cfg *config.Config, log *slog.Logger) (*Bot, error) {
 	from, err := newSources(cfg)
 	if err != nil {
 		return nil, err
 	}
-	b := &bot{log: log, metrics: ops.NewMetrics(), sources: from, close: func() {},
+	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(), sources: from, Close: func() {},
 		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}
 	b.metrics.ClockSkew(from.partner.Skew)
 
@@ -118,7 +123,7 @@ func assemble(cfg *config.Config, log *slog.Logger) (*bot, error) {
 		}
 		b.state, store = redis, redis
 		b.ping = func(ctx context.Context) (string, error) { return "", redis.Ping(ctx) }
-		b.close = func() { _ = redis.Close() }
+		b.Close = func() { _ = redis.Close() }
 		b.metrics.RedisFallbacks(redis.Fallbacks)
 	}
 
@@ -139,7 +144,7 @@ func assemble(cfg *config.Config, log *slog.Logger) (*bot, error) {
 		Store:       store,
 		Observer:    b.metrics,
 	})
-	b.router, err = chat.NewRouter(chat.Config{
+	b.Router, err = chat.NewRouter(chat.Config{
 		Commands:  commands.All(client, commands.Token{Symbol: cfg.Token.Symbol}),
 		Operators: slices.Clone(cfg.Operators),
 		Timeout:   cfg.Limits.CommandTimeout,
@@ -153,8 +158,8 @@ func assemble(cfg *config.Config, log *slog.Logger) (*bot, error) {
 	return b, err
 }
 
-// newLogger logs to w, with every known secret struck out.
-func newLogger(cfg *config.Config, w io.Writer) *slog.Logger {
+// NewLogger logs to w, with every known secret struck out.
+func NewLogger(cfg *config.Config, w io.Writer) *slog.Logger {
 	options := &slog.HandlerOptions{Level: cfg.Log.Level}
 	var handler slog.Handler = slog.NewTextHandler(w, options)
 	if cfg.Log.JSON {
