@@ -26,7 +26,8 @@ type Kind int
 
 // The kinds.
 const (
-	Text Kind = iota
+	// Word is one word, as it was given.
+	Word Kind = iota
 	// Person is a user of the platform: mentioned, picked, replied to, or by ID.
 	Person
 )

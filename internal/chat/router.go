@@ -19,7 +19,7 @@ type Outcome string
 const (
 	OK          Outcome = "ok"
 	Unknown     Outcome = "unknown"   // no such command
-	BadInput    Outcome = "bad_input" // the asker can mend it
+	BadInput    Outcome = "bad_input" // the arguments are wrong
 	Forbidden   Outcome = "forbidden" // a moderators' form
 	RateLimited Outcome = "rate_limited"
 	Unavailable Outcome = "unavailable" // a service could not answer
@@ -114,36 +114,42 @@ func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome 
 			reply, outcome, err = SomethingWentWrong(req.ID), Panicked, panicError(v)
 		}
 	}()
-	cmd, known := r.Commands().Find(req.Command)
+	command, known := r.Commands().Find(req.Command)
 	if !known {
-		return Reply{Tone: Warning, Title: "Unknown command", Text: "See /help for what I can do."}, Unknown, nil
+		return unknownCommand(), Unknown, nil
 	}
 	if wait := r.limited(ctx, req); wait > 0 {
-		text := fmt.Sprintf("Try again in %d s.", int(wait.Seconds())+1)
-		return Reply{Tone: Warning, Title: "Too many commands", Text: text}, RateLimited, nil
+		return tooManyCommands(wait), RateLimited, nil
 	}
-	forms, err := cmd.bind(&req)
+	forms, err := command.bind(&req)
 	if err != nil {
-		return r.explain(cmd, forms, req, err)
+		return r.explain(req, command, forms, err)
 	}
-	form := forms[0]
-	if form.Moderators {
+	if forms[0].Moderators {
 		allowed, err := r.mayModerate(ctx, req)
 		if err != nil {
-			return unchecked(req, "I could not find out whether you moderate this chat. Try again in a minute."), outcomeOf(err), err
+			return couldNotBeChecked(req.ID, roleUnknown), outcomeOf(err), err
 		}
 		if !allowed {
-			return Reply{Tone: Warning, Title: "For moderators only",
-				Text: "Only moderators of this chat may ask about others."}, Forbidden, nil
+			return moderatorsOnly(), Forbidden, nil
 		}
 	}
-	reply, err = form.Run(ctx, req)
-	if err != nil {
-		return r.explain(cmd, forms, req, err)
+	if reply, err = forms[0].Run(ctx, req); err != nil {
+		return r.explain(req, command, forms, err)
 	}
 	return reply, OK, nil
 }
 
+// explain puts an error into words for the asker.
+func (r *Router) explain(req Request, c Command, forms []Form, err error) (Reply, Outcome, error) {
+	var input *InputError
+	if errors.As(err, &input) {
+		return badInput(input.Problem, c, forms), BadInput, nil
+	}
+	return couldNotBeChecked(req.ID, r.Explain(err)), outcomeOf(err), err
+}
+
+// limited is how long the sender has to wait, by their own limit or the chat's.
 func (r *Router) limited(ctx context.Context, req Request) time.Duration {
 	platform := string(req.From.Platform)
 	// An anonymous sender is limited by the chat alone: many share the name.
@@ -164,32 +170,10 @@ func (r *Router) mayModerate(ctx context.Context, req Request) (bool, error) {
 	if role == UnknownRole {
 		var err error
 		if role, err = r.Roles[req.From.Platform](ctx, req.From, req.Chat); err != nil {
-			return false, fmt.Errorf("ask %s for the sender's role: %w", req.From.Platform, err)
+			return false, fmt.Errorf("ask for the sender's role: %w", err)
 		}
 	}
 	return role == Moderator, nil
-}
-
-// explain puts an error into words, for the asker.
-func (r *Router) explain(cmd Command, forms []Form, req Request, err error) (Reply, Outcome, error) {
-	var input *InputError
-	if errors.As(err, &input) {
-		var fields []Field
-		for _, f := range forms {
-			fields = append(fields, Field{"Write", cmd.Usage(f)})
-			if len(f.Params) > 0 {
-				fields = append(fields, Field{"For example", cmd.Example(f)})
-			}
-		}
-		return Reply{Tone: Warning, Title: "That did not work", Text: input.Problem,
-			Sections: []Section{{Fields: fields}}}, BadInput, nil
-	}
-	return unchecked(req, r.Explain(err)), outcomeOf(err), err
-}
-
-// unchecked is the answer that could not be given, and why.
-func unchecked(req Request, why string) Reply {
-	return Reply{Tone: Warning, Title: "Could not be checked", Text: why, Notes: []string{"Reference " + req.ID}}
 }
 
 func outcomeOf(err error) Outcome {

@@ -1,5 +1,12 @@
 package chat
 
+import (
+	"fmt"
+	"time"
+)
+
+// What people read when a command does not come to its answer.
+
 // SomethingWentWrong is the answer to a command at which this program failed.
 // The reference is the Request's ID, which stands in the log.
 func SomethingWentWrong(reference string) Reply {
@@ -9,4 +16,38 @@ func SomethingWentWrong(reference string) Reply {
 // Busy is the answer to a command for which there is no room.
 func Busy() Reply {
 	return Reply{Tone: Warning, Title: "Busy", Text: "I have too many commands to answer right now. Please try again in a minute."}
+}
+
+func unknownCommand() Reply {
+	return Reply{Tone: Warning, Title: "Unknown command", Text: "See /help for what I can do."}
+}
+
+func tooManyCommands(wait time.Duration) Reply {
+	text := fmt.Sprintf("Try again in %d s.", int(wait.Seconds())+1)
+	return Reply{Tone: Warning, Title: "Too many commands", Text: text}
+}
+
+func moderatorsOnly() Reply {
+	return Reply{Tone: Warning, Title: "For moderators only", Text: "Only moderators of this chat may ask about others."}
+}
+
+const roleUnknown = "I could not find out whether you moderate this chat. Try again in a minute."
+
+// couldNotBeChecked is in place of an answer, with the reason why there is
+// none.
+func couldNotBeChecked(reference, why string) Reply {
+	return Reply{Tone: Warning, Title: "Could not be checked", Text: why, Notes: []string{"Reference " + reference}}
+}
+
+// badInput says what is wrong with the arguments, and shows the forms that the
+// asker may have meant.
+func badInput(problem string, c Command, forms []Form) Reply {
+	var fields []Field
+	for _, f := range forms {
+		fields = append(fields, Field{"Write", c.Usage(f)})
+		if len(f.Params) > 0 {
+			fields = append(fields, Field{"For example", c.Example(f)})
+		}
+	}
+	return Reply{Tone: Warning, Title: "That did not work", Text: problem, Sections: []Section{{Fields: fields}}}
 }
