@@ -15,21 +15,50 @@ import (
 	"herald/internal/core"
 )
 
-// world is a set of sources whose answers a test can change.
+var (
+	market = &core.Service{Name: "price"}
+	chain  = &core.Service{Name: "chain"}
+)
+
+// world is a price and wallets' stakes, as services answer that a test can
+// change.
 type world struct {
-	mu    sync.Mutex
+	prices *core.Cached[core.NoArgument, core.Quote]
+	stakes *core.Cached[common.Address, core.Stake]
+
 	calls atomic.Int64
+	mu    sync.Mutex
 	quote func(context.Context) (core.Quote, error)
 	stake func(context.Context) (core.Stake, error)
-	login []core.Login
 }
 
-func (w *world) Quote(ctx context.Context) (core.Quote, error) {
-	w.calls.Add(1)
-	w.mu.Lock()
-	answer := w.quote
-	w.mu.Unlock()
-	return answer(ctx)
+func newWorld() *world {
+	w := &world{}
+	c := core.NewCache(core.CacheConfig{
+		MaxItems: 4, StaleFor: time.Hour, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, Observer: silent{},
+	})
+	w.prices = core.NewCached(core.NewBreaker(c, market, 30*time.Second), core.Question[core.NoArgument, core.Quote]{
+		Name: "price", TTL: 30 * time.Second, Shared: true,
+		Ask: func(ctx context.Context, _ core.NoArgument) (core.Quote, error) {
+			w.calls.Add(1)
+			w.mu.Lock()
+			answer := w.quote
+			w.mu.Unlock()
+			return answer(ctx)
+		},
+	})
+	w.stakes = core.NewCached(core.NewBreaker(c, chain, time.Minute), core.Question[common.Address, core.Stake]{
+		Name: "stake", TTL: time.Minute, Keep: core.Stake.Complete, Clone: core.Stake.Clone,
+		Ask: func(ctx context.Context, _ common.Address) (core.Stake, error) {
+			w.calls.Add(1)
+			return w.stake(ctx)
+		},
+	})
+	return w
+}
+
+func (w *world) Quote(ctx context.Context) (core.Snapshot[core.Quote], error) {
+	return w.prices.Get(ctx, core.NoArgument{})
 }
 
 func (w *world) price(answer func(context.Context) (core.Quote, error)) {
@@ -38,40 +67,29 @@ func (w *world) price(answer func(context.Context) (core.Quote, error)) {
 	w.quote = answer
 }
 
-func (w *world) Supply(context.Context) (core.Supply, error) { return core.Supply{}, nil }
-
-func (w *world) Stake(ctx context.Context, _ common.Address) (core.Stake, error) {
-	w.calls.Add(1)
-	return w.stake(ctx)
+func quoting(answer func(context.Context) (core.Quote, error)) *world {
+	w := newWorld()
+	w.price(answer)
+	return w
 }
 
-func (w *world) Account(context.Context, core.Identity) (core.Account, error) {
-	return core.Account{}, nil
+func staking(answer func(context.Context) (core.Stake, error)) *world {
+	w := newWorld()
+	w.stake = answer
+	return w
 }
-
-func (w *world) Logins(context.Context, string) ([]core.Login, error) { return w.login, nil }
 
 type silent struct{}
 
-func (silent) Call(core.Service, string, time.Duration) {}
-func (silent) Lookup(string, string)                    {}
-
-func newClient(w *world) *core.Client {
-	return core.NewClient(core.ClientConfig{
-		Price: w, Supply: w, Accounts: w, Staking: w,
-		PriceTTL: 30 * time.Second, SupplyTTL: 5 * time.Minute, StakeTTL: time.Minute,
-		ExistsTTL: time.Minute, LoginsTTL: time.Minute, StaleFor: time.Hour,
-		MaxItems: 5, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second,
-		Observer: silent{},
-	})
-}
+func (silent) Call(*core.Service, string, time.Duration) {}
+func (silent) Lookup(string, string)                     {}
 
 func priced(n int64) func(context.Context) (core.Quote, error) {
 	return func(context.Context) (core.Quote, error) { return core.Quote{Price: decimal.NewFromInt(n)}, nil }
 }
 
 func down(context.Context) (core.Quote, error) {
-	return core.Quote{}, &core.Error{Service: core.Price, Reason: core.Unreachable, Err: errors.New("down")}
+	return core.Quote{}, &core.Error{Service: market, Reason: core.Unreachable, Err: errors.New("down")}
 }
 
 func hung(ctx context.Context) (core.Quote, error) {
@@ -89,15 +107,14 @@ func reasonOf(err error) core.Reason {
 
 func TestSimultaneousAskersShareOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{quote: func(context.Context) (core.Quote, error) {
+		w := quoting(func(context.Context) (core.Quote, error) {
 			time.Sleep(time.Second)
 			return core.Quote{Price: decimal.NewFromInt(7)}, nil
-		}}
-		c := newClient(w)
+		})
 		var askers sync.WaitGroup
 		for range 1000 {
 			askers.Go(func() {
-				if q, err := c.Quote(t.Context()); err != nil || q.Value.Price.IntPart() != 7 {
+				if q, err := w.Quote(t.Context()); err != nil || q.Value.Price.IntPart() != 7 {
 					t.Errorf("got %v, %v", q, err)
 				}
 			})
@@ -111,24 +128,23 @@ func TestSimultaneousAskersShareOneCall(t *testing.T) {
 
 func TestCallGoesOnWhenItsFirstAskerGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{quote: func(ctx context.Context) (core.Quote, error) {
+		w := quoting(func(ctx context.Context) (core.Quote, error) {
 			select {
 			case <-time.After(3 * time.Second):
 				return core.Quote{Price: decimal.NewFromInt(7)}, nil
 			case <-ctx.Done():
 				return core.Quote{}, ctx.Err()
 			}
-		}}
-		c := newClient(w)
+		})
 		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		go func() {
-			if _, err := c.Quote(impatient); reasonOf(err) != core.SlowAnswer {
+			if _, err := w.Quote(impatient); reasonOf(err) != core.SlowAnswer {
 				t.Errorf("the impatient asker got %v", err)
 			}
 		}()
 		synctest.Wait()
-		if _, err := c.Quote(t.Context()); err != nil {
+		if _, err := w.Quote(t.Context()); err != nil {
 			t.Errorf("the patient asker got %v", err)
 		}
 		if n := w.calls.Load(); n != 1 {
@@ -139,23 +155,22 @@ func TestCallGoesOnWhenItsFirstAskerGivesUp(t *testing.T) {
 
 func TestLastGoodPriceStandsInMarkedWhileTheSourceFailsAndNotLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{quote: priced(7)}
-		c := newClient(w)
-		first, _ := c.Quote(t.Context())
+		w := quoting(priced(7))
+		first, _ := w.Quote(t.Context())
 
 		w.price(down)
 		time.Sleep(31 * time.Second)
-		old, err := c.Quote(t.Context())
+		old, err := w.Quote(t.Context())
 		if err != nil || !old.Stale || !old.At.Equal(first.At) {
 			t.Errorf("while failing: %+v, %v", old, err)
 		}
 		time.Sleep(time.Hour)
-		if _, err := c.Quote(t.Context()); err == nil {
+		if _, err := w.Quote(t.Context()); err == nil {
 			t.Error("past STALE_FOR the old price is still shown")
 		}
 		w.price(priced(8))
 		time.Sleep(30 * time.Second)
-		if q, err := c.Quote(t.Context()); err != nil || q.Stale || q.Value.Price.IntPart() != 8 {
+		if q, err := w.Quote(t.Context()); err != nil || q.Stale || q.Value.Price.IntPart() != 8 {
 			t.Errorf("after the fault: %+v, %v", q, err)
 		}
 	})
@@ -163,9 +178,9 @@ func TestLastGoodPriceStandsInMarkedWhileTheSourceFailsAndNotLonger(t *testing.T
 
 func TestHungSourceIsGivenUpAfterTheCallTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newClient(&world{quote: hung})
+		w := quoting(hung)
 		start := time.Now()
-		_, err := c.Quote(t.Context())
+		_, err := w.Quote(t.Context())
 		if reasonOf(err) != core.SlowAnswer || time.Since(start) != 5*time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
@@ -174,10 +189,9 @@ func TestHungSourceIsGivenUpAfterTheCallTimeout(t *testing.T) {
 
 func TestDeadServiceIsNotAskedForEveryCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{quote: down}
-		c := newClient(w)
+		w := quoting(down)
 		for range 1000 {
-			if _, err := c.Quote(t.Context()); err == nil {
+			if _, err := w.Quote(t.Context()); err == nil {
 				t.Fatal("a dead service gave a price")
 			}
 			time.Sleep(10 * time.Millisecond)
@@ -190,12 +204,11 @@ func TestDeadServiceIsNotAskedForEveryCommand(t *testing.T) {
 
 func TestRetryAfterIsObeyedUpToACap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{quote: func(context.Context) (core.Quote, error) {
-			return core.Quote{}, &core.Error{Service: core.Price, Reason: core.Limited, RetryAfter: 24 * time.Hour, Err: errors.New("429")}
-		}}
-		c := newClient(w)
+		w := quoting(func(context.Context) (core.Quote, error) {
+			return core.Quote{}, &core.Error{Service: market, Reason: core.Limited, RetryAfter: 24 * time.Hour, Err: errors.New("429")}
+		})
 		for range 299 {
-			c.Quote(t.Context())
+			w.Quote(t.Context())
 			time.Sleep(time.Second)
 		}
 		if n := w.calls.Load(); n != 1 {
@@ -203,7 +216,7 @@ func TestRetryAfterIsObeyedUpToACap(t *testing.T) {
 		}
 		w.price(priced(7))
 		time.Sleep(2 * time.Second)
-		if _, err := c.Quote(t.Context()); err != nil {
+		if _, err := w.Quote(t.Context()); err != nil {
 			t.Errorf("after the cap: %v", err)
 		}
 	})
@@ -212,16 +225,15 @@ func TestRetryAfterIsObeyedUpToACap(t *testing.T) {
 func TestRetriesStayWithinTenPerCentOfTheCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int64
-		w := &world{stake: func(context.Context) (core.Stake, error) {
+		w := staking(func(context.Context) (core.Stake, error) {
 			if n.Add(1)%3 == 0 {
-				return core.Stake{}, &core.Error{Service: core.Chain, Reason: core.Unreachable, Err: errors.New("flaky")}
+				return core.Stake{}, &core.Error{Service: chain, Reason: core.Unreachable, Err: errors.New("flaky")}
 			}
 			return core.Stake{Checked: 1}, nil
-		}}
-		c := newClient(w)
+		})
 		const commands = 600
 		for i := range commands {
-			c.Stake(t.Context(), common.BigToAddress(decimal.NewFromInt(int64(i)).BigInt()))
+			w.stakes.Get(t.Context(), common.BigToAddress(decimal.NewFromInt(int64(i)).BigInt()))
 		}
 		if calls := w.calls.Load(); calls <= commands || calls > commands*11/10+1 {
 			t.Errorf("%d calls for %d commands", calls, commands)
@@ -230,52 +242,50 @@ func TestRetriesStayWithinTenPerCentOfTheCommands(t *testing.T) {
 }
 
 func TestIncompleteStakeIsNotCached(t *testing.T) {
-	w := &world{stake: func(context.Context) (core.Stake, error) {
+	w := staking(func(context.Context) (core.Stake, error) {
 		return core.Stake{Checked: 20, Failed: []core.Pool{{}}}, nil
-	}}
-	c := newClient(w)
-	c.Stake(t.Context(), common.Address{1})
-	c.Stake(t.Context(), common.Address{1})
+	})
+	w.stakes.Get(t.Context(), common.Address{1})
+	w.stakes.Get(t.Context(), common.Address{1})
 	if n := w.calls.Load(); n != 2 {
 		t.Errorf("%d calls, want 2", n)
 	}
 }
 
 func TestCacheHoldsNoMoreThanItsBound(t *testing.T) {
-	w := &world{stake: func(context.Context) (core.Stake, error) { return core.Stake{Checked: 21}, nil }}
-	c := newClient(w)
+	w := staking(func(context.Context) (core.Stake, error) { return core.Stake{Checked: 21}, nil })
 	for range 2 {
 		for i := range byte(5) {
-			c.Stake(t.Context(), common.Address{i})
+			w.stakes.Get(t.Context(), common.Address{i})
 		}
 	}
 	if n := w.calls.Load(); n != 7 {
 		t.Errorf("%d calls for 5 wallets asked twice with room for 3, want 7", n)
 	}
 	w.price(priced(7))
-	c.Quote(t.Context())
-	c.Quote(t.Context())
+	w.Quote(t.Context())
+	w.Quote(t.Context())
 	if n := w.calls.Load(); n != 8 {
 		t.Error("a cache full of wallets has no place for the price")
 	}
 }
 
 func TestCallersOwnWhatTheyAreGiven(t *testing.T) {
-	w := &world{login: []core.Login{{Dapp: "a", At: time.Unix(1, 0)}, {Dapp: "b", At: time.Unix(2, 0)}}}
-	c := newClient(w)
-	first, _ := c.Logins(t.Context(), "did:x:y")
-	if first.Value[0].Dapp != "b" {
-		t.Errorf("the newest login is not first: %v", first.Value)
-	}
-	first.Value[0].Dapp = "changed"
-	if again, _ := c.Logins(t.Context(), "did:x:y"); again.Value[0].Dapp != "b" {
-		t.Error("a caller changed the cached answer")
+	w := staking(func(context.Context) (core.Stake, error) {
+		return core.Stake{Checked: 1, Staked: []core.PoolAmount{{Amount: decimal.NewFromInt(5)}}}, nil
+	})
+	for range 3 {
+		s, err := w.stakes.Get(t.Context(), common.Address{1})
+		if err != nil || s.Value.Total().IntPart() != 5 {
+			t.Fatalf("a caller changed the cached answer: %v, %v", s.Value, err)
+		}
+		s.Value.Staked[0].Amount = decimal.Zero
 	}
 }
 
 func TestPanicOfASourceIsItsFailure(t *testing.T) {
-	c := newClient(&world{quote: func(context.Context) (core.Quote, error) { panic("boom") }})
-	if _, err := c.Quote(t.Context()); reasonOf(err) != core.Malformed {
+	w := quoting(func(context.Context) (core.Quote, error) { panic("boom") })
+	if _, err := w.Quote(t.Context()); reasonOf(err) != core.Malformed {
 		t.Errorf("got %v", err)
 	}
 }
@@ -300,11 +310,11 @@ func TestStakeOutcome(t *testing.T) {
 
 func TestServiceThatAsksToWaitIsNotAskedAgainAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{quote: func(context.Context) (core.Quote, error) {
-			return core.Quote{}, &core.Error{Service: core.Price, Reason: core.Unreachable, RetryAfter: 5 * time.Second, Err: errors.New("503")}
-		}}
+		w := quoting(func(context.Context) (core.Quote, error) {
+			return core.Quote{}, &core.Error{Service: market, Reason: core.Unreachable, RetryAfter: 5 * time.Second, Err: errors.New("503")}
+		})
 		start := time.Now()
-		_, err := newClient(w).Quote(t.Context())
+		_, err := w.Quote(t.Context())
 		var failed *core.Error
 		if !errors.As(err, &failed) || failed.Reason != core.Unreachable || time.Since(start) > 0 {
 			t.Errorf("after %v: %v, want at once why it failed", time.Since(start), err)

@@ -5,131 +5,104 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"strconv"
-	"time"
+
+	"herald/internal/rest"
 )
 
-// envelope is the RoundTripper below go-ethereum's client. It refuses what that
-// would take: answers to calls that were not asked, two answers to one call. It
-// shows what that would hide: the code of an error that stands for a whole
-// batch, and Retry-After. And it drops the texts of errors, which may repeat
-// the call.
-type envelope struct{ next http.RoundTripper }
+// strictTransport is the RoundTripper below go-ethereum's client. It refuses
+// what that would take: an answer to a call that was not asked, two answers to
+// one call. And it reports what that would hide: the code of an error that
+// stands for a whole batch, and Retry-After.
+type strictTransport struct{ next http.RoundTripper }
 
-func (e envelope) RoundTrip(req *http.Request) (*http.Response, error) {
-	asked, err := readAsked(req)
+func (t strictTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	asked, err := req.GetBody()
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.next.RoundTrip(req)
+	defer asked.Close()
+	question, err := io.ReadAll(asked)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, &statusError{
-			status:     resp.StatusCode,
-			retryAfter: parseRetryAfter(resp.Header.Get("Retry-After"), time.Now()),
-		}
+	if refusal := rest.StatusError(Service, resp); refusal != nil {
+		return nil, refusal
 	}
-	body, err := io.ReadAll(resp.Body)
+	answer, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return nil, err
 	}
-	if body, err = matchAnswers(asked, body); err != nil {
+	if answer, err = checkAnswer(question, answer); err != nil {
 		return nil, err
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	resp.ContentLength = int64(len(body))
+	resp.Body = io.NopCloser(bytes.NewReader(answer))
 	return resp, nil
 }
 
 // message is a JSON-RPC request or response, as far as it matters here
 // (https://www.jsonrpc.org/specification).
 type message struct {
-	Version string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"`
-	Result  json.RawMessage `json:"result,omitempty"`
-	Error   *messageError   `json:"error,omitempty"`
+	ID     json.RawMessage `json:"id"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *messageError   `json:"error,omitempty"`
 }
 
 type messageError struct {
 	Code int `json:"code"`
 }
 
-// messages is one message, or a batch.
-type messages struct {
-	batch bool
-	all   []message
-}
-
-func parseMessages(body []byte) (messages, error) {
-	m := messages{batch: bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("["))}
-	var err error
-	if m.batch {
-		err = json.Unmarshal(body, &m.all)
+// parseMessages reads one message, or a batch.
+func parseMessages(body []byte) (all []message, batch bool, err error) {
+	if batch = bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")); batch {
+		err = json.Unmarshal(body, &all)
 	} else {
-		m.all = make([]message, 1)
-		err = json.Unmarshal(body, &m.all[0])
+		all = make([]message, 1)
+		err = json.Unmarshal(body, &all[0])
 	}
 	if err != nil {
-		return messages{}, errNotJSONRPC
+		return nil, batch, errNotJSONRPC
 	}
-	return m, nil
+	return all, batch, nil
 }
 
-func readAsked(req *http.Request) (messages, error) {
-	body, err := req.GetBody()
-	if err != nil {
-		return messages{}, err
-	}
-	defer body.Close()
-	text, err := io.ReadAll(body)
-	if err != nil {
-		return messages{}, err
-	}
-	return parseMessages(text)
-}
-
-// matchAnswers gives back the answers in body if each is to one of the calls
-// asked, and no two are to the same. There may be fewer answers than calls.
-func matchAnswers(asked messages, body []byte) ([]byte, error) {
-	answers, err := parseMessages(body)
+// checkAnswer is the answer, if each of its messages is to one of the calls in
+// question, and no two are to the same. There may be fewer messages than calls.
+func checkAnswer(question, answer []byte) ([]byte, error) {
+	calls, batch, err := parseMessages(question)
 	if err != nil {
 		return nil, err
 	}
-	if !answers.batch && answers.all[0].Error != nil && (asked.batch || isNull(answers.all[0].ID)) {
-		return nil, &codeError{answers.all[0].Error.Code}
+	answers, several, err := parseMessages(answer)
+	if err != nil {
+		return nil, err
 	}
-	if asked.batch != answers.batch {
-		return nil, errEnvelope
+	if !several && answers[0].Error != nil && (batch || isNull(answers[0].ID)) {
+		return nil, codeError(answers[0].Error.Code)
 	}
-	open := make(map[string]bool, len(asked.all))
-	for _, m := range asked.all {
-		open[string(m.ID)] = true
+	if batch != several {
+		return nil, errMismatch
 	}
-	for _, m := range answers.all {
+	open := make(map[string]bool, len(calls))
+	for _, call := range calls {
+		open[string(call.ID)] = true
+	}
+	for _, m := range answers {
 		if !open[string(m.ID)] {
-			return nil, errEnvelope
+			return nil, errMismatch
 		}
 		delete(open, string(m.ID))
 	}
-	if answers.batch {
-		return json.Marshal(answers.all)
+	// Written anew, because go-ethereum takes `"error":null` beside a result
+	// for an error, and an error of any form for one with code 0.
+	if several {
+		return json.Marshal(answers)
 	}
-	return json.Marshal(answers.all[0])
+	return json.Marshal(answers[0])
 }
 
 func isNull(id json.RawMessage) bool { return len(id) == 0 || string(id) == "null" }
-
-// parseRetryAfter reads the header's two forms, seconds and a date
-// (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3); 0 if it is neither.
-func parseRetryAfter(header string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(header); err == nil {
-		return max(at.Sub(now), 0)
-	}
-	return 0
-}

@@ -2,6 +2,8 @@ package staking
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -10,56 +12,64 @@ import (
 	"herald/internal/core"
 )
 
-// Report is what Check found amiss with a setting, though the node answers.
-type Report struct {
-	// Codeless are the pools at whose address there is no contract.
-	Codeless []core.Pool
-	// NoMulticall tells that Multicall3 is configured, but there is no contract
-	// at its address: the pools are then read by batch.
-	NoMulticall bool
-}
+// anyWallet is whose stake is asked for; the answer does not matter. It is not
+// the zero address, which some contracts refuse.
+var anyWallet = common.Address{common.AddressLength - 1: 1}
 
-// Check asks the node for its chain's id, and for the code at every configured
-// address. It fails with a *core.Error of core.Chain if the chain is another
-// one, or an address could not be looked at.
-func (c *Client) Check(ctx context.Context) (Report, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
+// Probe asks the node, past the cache, for its chain's id, for the code at
+// every configured address, and for a stake. It fails also if a pool is no
+// contract, or does not answer the methods.
+func (c *Client) Probe(ctx context.Context) (detail string, err error) {
 	c.chainKnown.Store(false)
 	if err := c.verifyChain(ctx); err != nil {
-		return Report{}, failure("check the chain", err)
+		return "", failure(err).During("check the chain")
 	}
-	addresses := make([]common.Address, len(c.pools))
+	at := make([]common.Address, len(c.pools))
 	for i, p := range c.pools {
-		addresses[i] = p.Address
+		at[i] = p.Address
 	}
 	if c.multicall != nil {
-		addresses = append(addresses, *c.multicall)
+		at = append(at, *c.multicall)
 	}
-	deployed, err := c.deployed(ctx, addresses)
+	deployed, err := c.deployed(ctx, at)
 	if err != nil {
-		return Report{}, failure("look for the contracts", err)
+		return "", failure(err).During("look for the contracts")
 	}
-	var report Report
+	var codeless []core.Pool
 	for i, p := range c.pools {
 		if !deployed[i] {
-			report.Codeless = append(report.Codeless, p)
+			codeless = append(codeless, p)
 		}
 	}
-	report.NoMulticall = c.multicall != nil && !deployed[len(c.pools)]
-	return report, nil
+	if len(codeless) > 0 {
+		return "", fmt.Errorf("no contract at %s", addresses(codeless))
+	}
+	detail = fmt.Sprintf("%d pools", len(c.pools))
+	if c.multicall != nil && !deployed[len(c.pools)] {
+		detail += "; no contract at MULTICALL_ADDRESS, they are read by batch"
+	}
+	stake, err := c.readStake(ctx, anyWallet)
+	switch {
+	case err != nil:
+		return "", err
+	case len(stake.Failed) > 0:
+		return "", fmt.Errorf("STAKING_METHOD is not answered by %s", addresses(stake.Failed))
+	case len(stake.UnbondingFailed) > 0:
+		return "", fmt.Errorf("STAKING_PENDING_METHOD is not answered by %s", addresses(stake.UnbondingFailed))
+	}
+	return detail, nil
 }
 
-// deployed tells of each address whether there is code. The calls go one by
+// deployed reports of each address whether there is code. The calls go one by
 // one: the code of many pools may be larger than one answer is allowed to be.
-func (c *Client) deployed(ctx context.Context, addresses []common.Address) ([]bool, error) {
-	code := make([]hexutil.Bytes, len(addresses))
-	elems := make([]rpc.BatchElem, len(addresses))
-	for i, address := range addresses {
+func (c *Client) deployed(ctx context.Context, at []common.Address) ([]bool, error) {
+	code := make([]hexutil.Bytes, len(at))
+	elems := make([]rpc.BatchElem, len(at))
+	for i, address := range at {
 		elems[i] = rpc.BatchElem{Method: "eth_getCode", Args: []any{address, "latest"}, Result: &code[i]}
 	}
 	c.sendEach(ctx, elems)
-	deployed := make([]bool, len(addresses))
+	deployed := make([]bool, len(at))
 	for i, e := range elems {
 		if e.Error != nil {
 			return nil, e.Error
@@ -67,4 +77,12 @@ func (c *Client) deployed(ctx context.Context, addresses []common.Address) ([]bo
 		deployed[i] = len(code[i]) > 0
 	}
 	return deployed, nil
+}
+
+func addresses(pools []core.Pool) string {
+	var list []string
+	for _, p := range pools {
+		list = append(list, p.Address.Hex())
+	}
+	return strings.Join(list, ", ")
 }
