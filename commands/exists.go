@@ -75,8 +75,8 @@ func sender(req chat.Request) (core.Identity, error) {
 	return core.NewIdentity(string(req.From.Platform), req.From.ID)
 }
 
-// asInput makes what core finds wrong with a typed word an error that is told
-// with the command's example.
+// asInput turns what core finds wrong with a typed word into an error that the
+// asker gets with the command's example.
 func asInput(err error) error {
 	var invalid *core.InvalidError
 	if errors.As(err, &invalid) {

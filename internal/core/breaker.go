@@ -145,7 +145,7 @@ func (b *Breaker) fail(reason Reason, err error) *Error {
 	return &Error{Service: b.service, Reason: reason, Err: err}
 }
 
-// wait is how long the service is still to be left in peace, as it asked.
+// wait is how much longer the service asked not to be called.
 func (b *Breaker) wait() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -24,8 +24,8 @@ type Source[K, V any] interface {
 // NoArgument is the key of a question that takes none.
 type NoArgument struct{}
 
-// Question is one kind of question to one service. A key, as fmt prints it,
-// must tell its answer from all others to that question.
+// Question is one kind of question to one service. Keys of different answers
+// must differ as fmt prints them.
 type Question[K, V any] struct {
 	// Name stands in metrics and in keys.
 	Name string

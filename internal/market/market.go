@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"herald/internal/config"
@@ -50,7 +49,7 @@ type Client struct {
 func New(s Settings, c *core.Cache) *Client {
 	query := url.Values{s.By: {s.Token}, "convert": {"USD"}}
 	m := &Client{
-		url:   strings.TrimRight(s.URL, "/") + "/v1/cryptocurrency/quotes/latest?" + query.Encode(),
+		url:   s.URL + "/v1/cryptocurrency/quotes/latest?" + query.Encode(),
 		key:   s.APIKey,
 		token: token{s.By, s.Token, s.Symbol},
 		rest:  rest.New(Service, c.CallTimeout),

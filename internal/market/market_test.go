@@ -65,7 +65,7 @@ func TestRequest(t *testing.T) {
 	} {
 		var got *http.Request
 		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
-		quote(t.Context(), market.Settings{URL: server.URL + "/", APIKey: config.NewSecret(c.key), By: c.by, Token: c.token}, time.Minute)
+		quote(t.Context(), market.Settings{URL: server.URL, APIKey: config.NewSecret(c.key), By: c.by, Token: c.token}, time.Minute)
 		server.Close()
 		if got.Method != "GET" || got.URL.Path != "/v1/cryptocurrency/quotes/latest" || got.URL.RawQuery != c.wantQuery {
 			t.Errorf("got %s %s", got.Method, got.URL)

@@ -8,7 +8,7 @@ import (
 
 // Settings say whom to ask for what.
 type Settings struct {
-	// URL is the provider's origin.
+	// URL is the provider's origin, without a slash at its end.
 	URL string
 	// APIKey is sent as X-CMC_PRO_API_KEY; unset = not sent.
 	APIKey config.Secret

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"herald/internal/config"
@@ -61,7 +60,7 @@ type Client struct {
 // New makes a client. It asks nothing.
 func New(s Settings, c *core.Cache) *Client {
 	p := &Client{
-		base:     strings.TrimRight(s.URL, "/"),
+		base:     s.URL,
 		appID:    s.AppID,
 		secret:   s.SecretKey,
 		notFound: s.NotFoundCodes,

@@ -216,7 +216,7 @@ func TestNobodyIsNotAskedFor(t *testing.T) {
 
 func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	const app, secret = "4pp-id", "t0psecret"
-	source := func(ask func(context.Context, *partner.Client) error) resttest.Source {
+	source := func(ask func(context.Context, *partner.Client) error) resttest.Client {
 		return func(ctx context.Context, baseURL string, timeout time.Duration) error {
 			return ask(ctx, newClient(partner.Settings{
 				URL: baseURL + "/pr3f1x", AppID: app, SecretKey: config.NewSecret(secret),

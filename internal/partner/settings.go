@@ -8,10 +8,10 @@ import (
 
 // Settings say how to reach the API.
 type Settings struct {
-	// URL is its origin, perhaps with a path prefix. The prefix is part of the
-	// path that is signed: that is the path of the request, and the service
-	// cannot see which part of it the settings call a prefix. A proxy that cuts
-	// a prefix off must not be used here.
+	// URL is its origin, perhaps with a path prefix, without a slash at its
+	// end. The prefix is part of the path that is signed: that is the path of
+	// the request, and the API cannot see which part of it the settings call a
+	// prefix. So a proxy that cuts a prefix off cannot be used here.
 	URL       string
 	AppID     string
 	SecretKey config.Secret

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/shopspring/decimal"
 	"golang.org/x/sync/errgroup"
@@ -39,7 +38,7 @@ type Client struct {
 
 // New makes a client. It asks nothing.
 func New(s Settings, c *core.Cache) *Client {
-	h := &Client{url: strings.TrimRight(s.URL, "/"), rest: rest.New(Service, c.CallTimeout)}
+	h := &Client{url: s.URL, rest: rest.New(Service, c.CallTimeout)}
 	h.Supply = core.NewCached(core.NewBreaker(c, Service, s.TTL), core.Question[core.NoArgument, core.Supply]{
 		Name: "supply", TTL: s.TTL, Shared: true, Ask: h.supply,
 	})
@@ -126,7 +125,7 @@ func (f figure) parse(body []byte) (decimal.Decimal, error) {
 // member is the only member of object that may hold the figure.
 func (f figure) member(object map[string]any) (any, error) {
 	if failed(object) {
-		return nil, errors.New("an object that tells of an error")
+		return nil, errors.New("an object that reports an error")
 	}
 	var found any
 	for _, name := range f.members {

@@ -28,7 +28,7 @@ func ask(t *testing.T, total, circulating string) (core.Supply, error) {
 	}
 	server := httptest.NewServer(mux)
 	defer server.Close()
-	return figures(t.Context(), server.URL+"/v1/", time.Minute)
+	return figures(t.Context(), server.URL+"/v1", time.Minute)
 }
 
 func TestEveryFormOfANumberIsRead(t *testing.T) {
