@@ -32,10 +32,12 @@ type world struct {
 	stake func(context.Context) (core.Stake, error)
 }
 
-func newWorld() *world {
+func newWorld() *world { return newSharing(nil) }
+
+func newSharing(store core.Store) *world {
 	w := &world{}
 	c := core.NewCache(core.CacheConfig{
-		MaxItems: 4, StaleFor: time.Hour, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, Observer: silent{},
+		MaxItems: 4, StaleFor: time.Hour, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, Store: store, Observer: silent{},
 	})
 	w.prices = core.NewCached(core.NewBreaker(c, market, 30*time.Second), core.Question[core.NoArgument, core.Quote]{
 		Name: "price", TTL: 30 * time.Second, Shared: true,
@@ -320,4 +322,52 @@ func TestServiceThatAsksToWaitIsNotAskedAgainAtOnce(t *testing.T) {
 			t.Errorf("after %v: %v, want at once why it failed", time.Since(start), err)
 		}
 	})
+}
+
+// shelf is a Store.
+type shelf map[string][]byte
+
+func (s shelf) Load(_ context.Context, key string) ([]byte, bool) { v, ok := s[key]; return v, ok }
+
+func (s shelf) Save(_ context.Context, key string, value []byte, _ time.Duration) { s[key] = value }
+
+func TestReplicasShareWhatIsSharedAndNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := shelf{}
+		replica := func(price func(context.Context) (core.Quote, error)) *world {
+			w := newSharing(store)
+			w.stake = func(context.Context) (core.Stake, error) { return core.Stake{Checked: 1}, nil }
+			w.price(price)
+			return w
+		}
+		one, two := replica(priced(7)), replica(priced(8))
+		for _, w := range []*world{one, two} {
+			q, err := w.Quote(t.Context())
+			if err != nil || q.Stale || q.Value.Price.IntPart() != 7 {
+				t.Errorf("got %+v, %v", q, err)
+			}
+			w.stakes.Get(t.Context(), common.Address{1})
+		}
+		if len(store) != 1 || one.calls.Load() != 2 || two.calls.Load() != 1 {
+			t.Errorf("%d answers are shared, after %d and %d calls", len(store), one.calls.Load(), two.calls.Load())
+		}
+		time.Sleep(31 * time.Second)
+		three := replica(down)
+		if q, err := three.Quote(t.Context()); err != nil || !q.Stale || q.Value.Price.IntPart() != 7 {
+			t.Errorf("a new replica whose service fails got %+v, %v", q, err)
+		}
+		time.Sleep(time.Hour)
+		if q, err := replica(down).Quote(t.Context()); err == nil {
+			t.Errorf("past STALE_FOR a new replica got %+v", q)
+		}
+	})
+}
+
+func TestAServiceNamesTheSettingsForEachReason(t *testing.T) {
+	s := &core.Service{Settings: map[core.Reason]string{"": "URL", core.Denied: "KEY"}}
+	for reason, want := range map[core.Reason]string{core.Denied: "KEY", core.Limited: "URL"} {
+		if got := s.SettingsFor(reason); got != want {
+			t.Errorf("%s: %s, want %s", reason, got, want)
+		}
+	}
 }

@@ -145,3 +145,17 @@ func TestSkew(t *testing.T) {
 		}
 	}
 }
+
+func TestProbeMentionsAClockThatIsOff(t *testing.T) {
+	for want, ahead := range map[string]time.Duration{
+		"": time.Second,
+		"this machine's clock is 10m0s behind the service's, which is allowed for":   10 * time.Minute,
+		"this machine's clock is 10m0s ahead of the service's, which is allowed for": -10 * time.Minute,
+	} {
+		s := &strict{ahead: ahead}
+		detail, err := s.start(t).Probe(t.Context())
+		if err != nil || detail != want {
+			t.Errorf("%v ahead: got %q, %v", ahead, detail, err)
+		}
+	}
+}
