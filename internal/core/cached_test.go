@@ -371,3 +371,46 @@ func TestAServiceNamesTheSettingsForEachReason(t *testing.T) {
 		}
 	}
 }
+
+func TestOddAnswersPauseAServiceOnlyIfTheyCannotBeAboutTheAsker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.stake = func(context.Context) (core.Stake, error) {
+			return core.Stake{}, &core.Error{Service: chain, Reason: core.Rejected, Err: errors.New("odd")}
+		}
+		for i := range byte(20) {
+			w.stakes.Get(t.Context(), common.Address{i})
+		}
+		if n := w.calls.Swap(0); n != 20 {
+			t.Errorf("%d calls for 20 wallets", n)
+		}
+		w.price(func(context.Context) (core.Quote, error) {
+			return core.Quote{}, &core.Error{Service: market, Reason: core.Malformed, Err: errors.New("odd")}
+		})
+		var err error
+		for range 20 {
+			_, err = w.Quote(t.Context())
+		}
+		if n := w.calls.Load(); n != 5 || reasonOf(err) != core.Paused {
+			t.Errorf("%d calls for 20 prices, at last %v; want 5", n, err)
+		}
+	})
+}
+
+func TestCallsUnderWayAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := staking(func(ctx context.Context) (core.Stake, error) {
+			<-ctx.Done()
+			return core.Stake{}, ctx.Err()
+		})
+		var askers sync.WaitGroup
+		for i := range byte(2 * core.MaxCalls) {
+			askers.Go(func() { w.stakes.Get(t.Context(), common.Address{i}) })
+		}
+		synctest.Wait()
+		if n := w.calls.Load(); n != core.MaxCalls {
+			t.Errorf("%d calls are under way, want %d", n, core.MaxCalls)
+		}
+		askers.Wait()
+	})
+}
