@@ -3,6 +3,7 @@ package staking
 import (
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -130,6 +131,24 @@ func TestNonsenseForBatchesIsNeverAnAnswer(t *testing.T) {
 			}
 			wantReason(t, err, spoiler.want)
 		})
+	}
+}
+
+func TestANumberThatIsNullIsNoAnswer(t *testing.T) {
+	for _, method := range []string{"eth_chainId", "eth_blockNumber"} {
+		chain, pools := stakers()
+		n := newNode(t, chain)
+		n.around = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			body, _ := io.ReadAll(r.Body)
+			var call map[string]any
+			if json.Unmarshal(body, &call) == nil && call["method"] == method {
+				writeJSON(w, map[string]any{"jsonrpc": "2.0", "id": call["id"], "result": nil})
+				return
+			}
+			writeRaw(w, record(r, body, next))
+		}
+		_, err := newClient(t, n, pools, withoutMulticall).Stakes.Ask(t.Context(), ann)
+		wantReason(t, err, core.Malformed)
 	}
 }
 
