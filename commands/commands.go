@@ -7,21 +7,20 @@
 package commands
 
 import (
-	"context"
-
 	"github.com/ethereum/go-ethereum/common"
 
 	"herald/internal/chat"
 	"herald/internal/core"
 )
 
-// Client is what commands ask; core.Client is the one of the product.
-type Client interface {
-	Quote(ctx context.Context) (core.Snapshot[core.Quote], error)
-	TokenSupply(ctx context.Context) (core.Snapshot[core.Supply], error)
-	Stake(ctx context.Context, wallet common.Address) (core.Snapshot[core.Stake], error)
-	Account(ctx context.Context, id core.Identity) (core.Snapshot[core.Account], error)
-	Logins(ctx context.Context, did string) (core.Snapshot[[]core.Login], error)
+// Sources are the questions that commands ask.
+type Sources struct {
+	Price    core.Source[core.NoArgument, core.Quote]
+	Supply   core.Source[core.NoArgument, core.Supply]
+	Stakes   core.Source[common.Address, core.Stake]
+	Accounts core.Source[core.Identity, core.Account]
+	// Logins are those of a DID, newest first.
+	Logins core.Source[string, []core.Login]
 }
 
 // Token is how the token is shown.
@@ -30,13 +29,13 @@ type Token struct {
 }
 
 // All is the table of commands, in the order of menus and of /help.
-func All(client Client, token Token) chat.Commands {
+func All(from Sources, token Token) chat.Commands {
 	all := chat.Commands{
-		price(client, token),
-		supply(client, token),
-		staked(client, token),
-		myLogins(client),
-		exists(client),
+		price(from.Price, token),
+		supply(from.Supply, from.Price, token),
+		staked(from.Stakes, token),
+		myLogins(from.Accounts, from.Logins),
+		exists(from.Accounts),
 	}
 	return append(all, help(all))
 }

@@ -11,7 +11,7 @@ import (
 // uidLength bounds an ID in an answer, in characters.
 const uidLength = 100
 
-func exists(client Client) chat.Command {
+func exists(accounts core.Source[core.Identity, core.Account]) chat.Command {
 	user := chat.Param{Name: "user", Summary: "Whom to ask about (moderators)", Example: "123456789", Kind: chat.Person}
 	platform := chat.Param{Name: "platform", Summary: "Where they have an account (moderators)", Example: "Telegram", Choices: core.Platforms()}
 	uid := chat.Param{Name: "uid", Summary: "Their user ID or wallet there (moderators)", Example: "123456789"}
@@ -22,7 +22,7 @@ func exists(client Client) chat.Command {
 			if err != nil {
 				return chat.Reply{}, asInput(err)
 			}
-			account, err := client.Account(ctx, id)
+			account, err := accounts.Get(ctx, id)
 			if err != nil {
 				return chat.Reply{}, err
 			}
@@ -75,8 +75,8 @@ func sender(req chat.Request) (core.Identity, error) {
 	return core.NewIdentity(string(req.From.Platform), req.From.ID)
 }
 
-// asInput makes what core finds wrong with a typed word an error that is told
-// with the command's example.
+// asInput turns what core finds wrong with a typed word into an error that the
+// asker gets with the command's example.
 func asInput(err error) error {
 	var invalid *core.InvalidError
 	if errors.As(err, &invalid) {

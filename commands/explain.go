@@ -8,13 +8,6 @@ import (
 	"herald/internal/core"
 )
 
-var serviceWords = map[core.Service]string{
-	core.Partner:     "the registration service",
-	core.Price:       "the price provider",
-	core.TokenSupply: "the supply host",
-	core.Chain:       "the chain's node",
-}
-
 var reasonWords = map[core.Reason]string{
 	core.Unreachable: "%s cannot be reached. Try again in a minute.",
 	core.SlowAnswer:  "%s did not answer in time. Try again in a minute.",
@@ -32,8 +25,7 @@ func Explain(err error) string {
 	var failed *core.Error
 	switch {
 	case errors.As(err, &failed):
-		words := fmt.Sprintf(reasonWords[failed.Reason], serviceWords[failed.Service])
-		return upperFirst(words)
+		return upperFirst(fmt.Sprintf(reasonWords[failed.Reason], failed.Service.Phrase))
 	case errors.Is(err, context.DeadlineExceeded):
 		return "That took too long. Try again in a minute."
 	default:

@@ -64,11 +64,11 @@ func grouped(s string) string {
 // moment is a time as every reader understands it, whatever their zone.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// markOld notes that an answer is the last good one of a source that fails.
-func markOld(r chat.Reply, source string, stale bool, at time.Time) chat.Reply {
+// markOld notes that an answer is the last good one of a service that fails.
+func markOld(r chat.Reply, service string, stale bool, at time.Time) chat.Reply {
 	if stale {
 		r.Tone = chat.Warning
-		r.Notes = append(r.Notes, "Old: the "+source+" cannot be asked now; this is from "+moment(at)+".")
+		r.Notes = append(r.Notes, "Old: the "+service+" cannot be asked now; this is from "+moment(at)+".")
 	}
 	return r
 }

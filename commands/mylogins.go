@@ -15,7 +15,7 @@ const (
 	loginTextLength = 60
 )
 
-func myLogins(client Client) chat.Command {
+func myLogins(accounts core.Source[core.Identity, core.Account], logins core.Source[string, []core.Login]) chat.Command {
 	return chat.Command{
 		Name:       "mylogins",
 		Summary:    "Your logins of the past 30 days, for your eyes only",
@@ -25,7 +25,7 @@ func myLogins(client Client) chat.Command {
 			if err != nil {
 				return chat.Reply{}, err
 			}
-			account, err := client.Account(ctx, self)
+			account, err := accounts.Get(ctx, self)
 			if err != nil {
 				return chat.Reply{}, err
 			}
@@ -33,11 +33,11 @@ func myLogins(client Client) chat.Command {
 				return chat.Reply{Tone: chat.Negative, Title: "Not registered",
 					Text: "Your " + self.Platform + " account is not registered with the service, so there are no logins to show."}, nil
 			}
-			logins, err := client.Logins(ctx, account.Value.DID)
+			history, err := logins.Get(ctx, account.Value.DID)
 			if err != nil {
 				return chat.Reply{}, err
 			}
-			return loginsReply(logins.Value), nil
+			return loginsReply(history.Value), nil
 		}}},
 	}
 }

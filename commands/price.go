@@ -7,13 +7,13 @@ import (
 	"herald/internal/core"
 )
 
-func price(client Client, token Token) chat.Command {
+func price(prices core.Source[core.NoArgument, core.Quote], token Token) chat.Command {
 	return chat.Command{
 		Name:       "price",
 		Summary:    "Price of " + token.Symbol + " in USD",
 		Visibility: chat.Public,
 		Forms: []chat.Form{{Run: func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
-			quote, err := client.Quote(ctx)
+			quote, err := prices.Get(ctx, core.NoArgument{})
 			if err != nil {
 				return chat.Reply{}, err
 			}

@@ -13,7 +13,7 @@ import (
 // poolNameLength bounds the name of a pool in characters.
 const poolNameLength = 40
 
-func staked(client Client, token Token) chat.Command {
+func staked(stakes core.Source[common.Address, core.Stake], token Token) chat.Command {
 	wallet := chat.Param{
 		Name:    "wallet",
 		Summary: "The wallet's address: 0x and 40 hexadecimal digits",
@@ -28,7 +28,7 @@ func staked(client Client, token Token) chat.Command {
 			if err != nil {
 				return chat.Reply{}, asInput(err)
 			}
-			stake, err := client.Stake(ctx, address)
+			stake, err := stakes.Get(ctx, address)
 			if err != nil {
 				return chat.Reply{}, err
 			}

@@ -10,7 +10,7 @@ import (
 	"herald/internal/core"
 )
 
-func supply(client Client, token Token) chat.Command {
+func supply(supplies core.Source[core.NoArgument, core.Supply], prices core.Source[core.NoArgument, core.Quote], token Token) chat.Command {
 	return chat.Command{
 		Name:       "supply",
 		Summary:    "Total and circulating supply of " + token.Symbol,
@@ -19,8 +19,8 @@ func supply(client Client, token Token) chat.Command {
 			var quote core.Snapshot[core.Quote]
 			var quoteErr error
 			var pricing sync.WaitGroup
-			pricing.Go(func() { quote, quoteErr = client.Quote(ctx) })
-			supply, err := client.TokenSupply(ctx)
+			pricing.Go(func() { quote, quoteErr = prices.Get(ctx, core.NoArgument{}) })
+			supply, err := supplies.Get(ctx, core.NoArgument{})
 			pricing.Wait()
 			if err != nil {
 				return chat.Reply{}, err

@@ -23,10 +23,6 @@ import (
 	"herald/internal/supply"
 )
 
-// maxConns bounds the connections to each service. It is no less than the
-// calls that core makes at a time.
-const maxConns = 32
-
 // deliveryTime is how long an answer may take from its command to the chat,
 // the command's own time apart; an update in hand for longer is taken to be
 // abandoned.
@@ -40,41 +36,38 @@ type sources struct {
 	staking *staking.Client
 }
 
-func newSources(cfg *config.Config) (sources, error) {
-	timeout := cfg.Limits.UpstreamTimeout
-	chain, err := staking.New(staking.Config{
-		RPCURL:        cfg.Chain.RPCURL,
+func newSources(cfg *config.Config, cache *core.Cache) (sources, error) {
+	chain, err := staking.New(staking.Settings{
+		RPCURL:        config.NewSecret(cfg.Chain.RPCURL),
 		ChainID:       cfg.Chain.ID,
 		Pools:         cfg.Chain.Pools,
 		Method:        cfg.Chain.StakeMethod,
 		PendingMethod: cfg.Chain.PendingMethod,
 		Multicall:     cfg.Chain.Multicall,
 		Decimals:      int32(cfg.Token.Decimals),
-		Timeout:       timeout,
-		MaxConns:      maxConns,
-	})
+		TTL:           cfg.Cache.StakeTTL,
+	}, cache)
 	if err != nil {
 		return sources{}, err
 	}
 	return sources{
-		partner: partner.New(partner.Config{
-			BaseURL:       cfg.Partner.URL,
+		partner: partner.New(partner.Settings{
+			URL:           cfg.Partner.URL,
 			AppID:         cfg.Partner.AppID,
-			SecretKey:     cfg.Partner.SecretKey.Reveal(),
+			SecretKey:     cfg.Partner.SecretKey,
 			NotFoundCodes: cfg.Partner.NotFoundCodes,
-			Timeout:       timeout,
-			MaxConns:      maxConns,
-		}),
-		market: market.New(market.Config{
-			URL:      cfg.Price.URL,
-			Key:      cfg.Price.APIKey.Reveal(),
-			By:       cfg.Price.By,
-			Token:    cfg.Price.Token,
-			Symbol:   cfg.Token.Symbol,
-			Timeout:  timeout,
-			MaxConns: maxConns,
-		}),
-		supply:  supply.New(supply.Config{URL: cfg.SupplyURL, Timeout: timeout, MaxConns: maxConns}),
+			ExistsTTL:     cfg.Cache.ExistsTTL,
+			LoginsTTL:     cfg.Cache.LoginsTTL,
+		}, cache),
+		market: market.New(market.Settings{
+			URL:    cfg.Price.URL,
+			APIKey: cfg.Price.APIKey,
+			By:     cfg.Price.By,
+			Token:  cfg.Price.Token,
+			Symbol: cfg.Token.Symbol,
+			TTL:    cfg.Cache.PriceTTL,
+		}, cache),
+		supply:  supply.New(supply.Settings{URL: cfg.SupplyURL, TTL: cfg.Cache.SupplyTTL}, cache),
 		staking: chain,
 	}, nil
 }
@@ -104,20 +97,15 @@ type Bot struct {
 
 // New wires the way from Request to Reply. It contacts nothing.
 func New(cfg *config.Config, log *slog.Logger) (*Bot, error) {
-	from, err := newSources(cfg)
-	if err != nil {
-		return nil, err
-	}
-	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(), sources: from, Close: func() {},
+	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(), Close: func() {},
 		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}
-	b.metrics.ClockSkew(from.partner.Skew)
 
 	var store core.Store
 	claim := cfg.Limits.CommandTimeout + deliveryTime
 	b.state = state.NewMemory(claim)
 	if cfg.RedisURL.IsSet() {
 		salt := sha256.Sum256([]byte("herald state " + cfg.Partner.SecretKey.Reveal()))
-		redis, err := state.NewRedis(state.RedisConfig{URL: cfg.RedisURL.Reveal(), Salt: salt[:], Claim: claim, Log: log})
+		redis, err := state.NewRedis(state.Settings{RedisURL: cfg.RedisURL}, salt[:], claim, log)
 		if err != nil {
 			return nil, err
 		}
@@ -126,26 +114,27 @@ func New(cfg *config.Config, log *slog.Logger) (*Bot, error) {
 		b.Close = func() { _ = redis.Close() }
 		b.metrics.RedisFallbacks(redis.Fallbacks)
 	}
-
-	client := core.NewClient(core.ClientConfig{
-		Price:       from.market,
-		Supply:      from.supply,
-		Accounts:    from.partner,
-		Staking:     from.staking,
-		PriceTTL:    cfg.Cache.PriceTTL,
-		SupplyTTL:   cfg.Cache.SupplyTTL,
-		StakeTTL:    cfg.Cache.StakeTTL,
-		ExistsTTL:   cfg.Cache.ExistsTTL,
-		LoginsTTL:   cfg.Cache.LoginsTTL,
-		StaleFor:    cfg.Cache.StaleFor,
+	from, err := newSources(cfg, core.NewCache(core.CacheConfig{
 		MaxItems:    cfg.Cache.MaxItems,
+		StaleFor:    cfg.Cache.StaleFor,
 		CallTimeout: cfg.Limits.UpstreamTimeout,
 		Timeout:     cfg.Limits.CommandTimeout,
 		Store:       store,
 		Observer:    b.metrics,
-	})
+	}))
+	if err != nil {
+		return nil, err
+	}
+	b.sources = from
+	b.metrics.ClockSkew(from.partner.Skew)
 	b.Router, err = chat.NewRouter(chat.Config{
-		Commands:  commands.All(client, commands.Token{Symbol: cfg.Token.Symbol}),
+		Commands: commands.All(commands.Sources{
+			Price:    from.market.Price,
+			Supply:   from.supply.Supply,
+			Stakes:   from.staking.Stakes,
+			Accounts: from.partner.Accounts,
+			Logins:   from.partner.Logins,
+		}, commands.Token{Symbol: cfg.Token.Symbol}),
 		Operators: slices.Clone(cfg.Operators),
 		Timeout:   cfg.Limits.CommandTimeout,
 		UserLimit: b.state.Limiter(cfg.Limits.UserPerMinute),

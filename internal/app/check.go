@@ -6,17 +6,16 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"herald/internal/config"
-	"herald/internal/core"
+	"herald/internal/market"
+	"herald/internal/partner"
 	"herald/internal/redact"
 	"herald/internal/staking"
+	"herald/internal/supply"
 )
 
 // ErrCheckFailed is said by the table already.
@@ -78,20 +77,10 @@ func printTable(w io.Writer, questions []*question, hidden *redact.Redactor) err
 func questionsFor(cfg *config.Config, bot *Bot) ([]*question, error) {
 	from := bot.sources
 	questions := []*question{
-		{what: "partner API", where: host(cfg.Partner.URL), ask: func(ctx context.Context) (string, error) {
-			_, err := from.partner.Account(ctx, core.Identity{Platform: "Telegram", UID: "1"})
-			return skewDetail(from.partner.Skew()), err
-		}},
-		{what: "price provider", where: host(cfg.Price.URL), ask: func(ctx context.Context) (string, error) {
-			_, err := from.market.Quote(ctx)
-			return "", err
-		}},
-		{what: "supply host", where: host(cfg.SupplyURL), ask: func(ctx context.Context) (string, error) {
-			_, err := from.supply.Supply(ctx)
-			return "", err
-		}},
-		{what: "staking pools", where: host(cfg.Chain.RPCURL), settings: "STAKING_POOLS and EVM_RPC_URL",
-			ask: func(ctx context.Context) (string, error) { return checkPools(ctx, cfg, from.staking) }},
+		{what: partner.Service.Title, where: host(cfg.Partner.URL), ask: from.partner.Probe},
+		{what: market.Service.Title, where: host(cfg.Price.URL), ask: from.market.Probe},
+		{what: supply.Service.Title, where: host(cfg.SupplyURL), ask: from.supply.Probe},
+		{what: staking.Service.Title, where: host(cfg.Chain.RPCURL), settings: staking.Service.SettingsFor(""), ask: from.staking.Probe},
 	}
 	if cfg.Telegram.Token.IsSet() {
 		a, err := newTelegram(cfg, bot)
@@ -114,56 +103,6 @@ func questionsFor(cfg *config.Config, bot *Bot) ([]*question, error) {
 			settings: "REDIS_URL", ask: bot.ping})
 	}
 	return questions, nil
-}
-
-// anyWallet is whose stake is asked for; the answer does not matter. It is not
-// the zero address, which some contracts refuse.
-var anyWallet = common.Address{common.AddressLength - 1: 1}
-
-// checkPools also tells which pools are no contracts, or not of the kind that
-// the methods are of.
-func checkPools(ctx context.Context, cfg *config.Config, chain *staking.Client) (string, error) {
-	report, err := chain.Check(ctx)
-	if err != nil {
-		return "", err
-	}
-	if len(report.Codeless) > 0 {
-		return "", fmt.Errorf("no contract at %s", addresses(report.Codeless))
-	}
-	stake, err := chain.Stake(ctx, anyWallet)
-	switch {
-	case err != nil:
-		return "", err
-	case len(stake.Failed) > 0:
-		return "", fmt.Errorf("STAKING_METHOD is not answered by %s", addresses(stake.Failed))
-	case len(stake.UnbondingFailed) > 0:
-		return "", fmt.Errorf("STAKING_PENDING_METHOD is not answered by %s", addresses(stake.UnbondingFailed))
-	}
-	detail := fmt.Sprintf("%d pools", len(cfg.Chain.Pools))
-	if report.NoMulticall {
-		detail += "; no contract at MULTICALL_ADDRESS, they are read by batch"
-	}
-	return detail, nil
-}
-
-func addresses(pools []core.Pool) string {
-	var list []string
-	for _, p := range pools {
-		list = append(list, p.Address.Hex())
-	}
-	return strings.Join(list, ", ")
-}
-
-// skewDetail tells of a clock that is off by more than its measure is.
-func skewDetail(skew time.Duration, known bool) string {
-	skew = skew.Round(time.Second)
-	switch {
-	case !known || skew.Abs() <= 2*time.Second:
-		return ""
-	case skew > 0:
-		return fmt.Sprintf("this machine's clock is %s behind the service's, which is allowed for", skew)
-	}
-	return fmt.Sprintf("this machine's clock is %s ahead of the service's, which is allowed for", -skew)
 }
 
 // host is all of a URL that may be shown.

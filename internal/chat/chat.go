@@ -4,9 +4,10 @@
 // adapter does stands here once: Commands.Find, Work, Reply.Fit, and the words
 // for what goes wrong around a command.
 //
-// It imports the standard library alone. It knows no platform and no service,
-// so that a command is a function from Request to Reply that never learns
-// where it was asked, and an adapter never learns what a command does.
+// It imports the standard library, and panics, which imports nothing else. It
+// knows no platform and no service, so that a command is a function from
+// Request to Reply that never learns where it was asked, and an adapter never
+// learns what a command does.
 package chat
 
 import (

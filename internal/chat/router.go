@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"herald/internal/panics"
 )
 
 // Outcome is how a command ended, for logs and metrics.
@@ -111,7 +113,7 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome Outcome, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			reply, outcome, err = SomethingWentWrong(req.ID), Panicked, panicError(v)
+			reply, outcome, err = SomethingWentWrong(req.ID), Panicked, panics.Error(v)
 		}
 	}()
 	command, known := r.Commands().Find(req.Command)

@@ -3,12 +3,11 @@ package chat
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"log/slog"
-	"runtime"
-	"runtime/debug"
 	"sync"
 	"time"
+
+	"herald/internal/panics"
 )
 
 // DrainTime is how long an Adapter may take to finish the commands in hand
@@ -99,7 +98,7 @@ func (w *Work) Answer(req Request, render func(Reply)) {
 func (w *Work) caught(id string, instead func()) {
 	if v := recover(); v != nil {
 		w.count("panic")
-		w.log.Error("panic while an update was handled", "id", id, "err", panicError(v))
+		w.log.Error("panic while an update was handled", "id", id, "err", panics.Error(v))
 		instead()
 	}
 }
@@ -130,14 +129,4 @@ func (w *Work) Drain() bool {
 	case <-late.C:
 		return false
 	}
-}
-
-// panicError words what recover returned, with the stack, for a log. A value
-// that is not the Go runtime's own is named by its type alone: it may hold
-// what somebody typed, or a token.
-func panicError(v any) error {
-	if known, ok := v.(runtime.Error); ok {
-		return fmt.Errorf("panic: %w\n%s", known, debug.Stack())
-	}
-	return fmt.Errorf("panic with a %T\n%s", v, debug.Stack())
 }

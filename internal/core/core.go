@@ -1,13 +1,13 @@
 // Package core is what Herald knows about: prices, supplies, stakes, accounts
-// and logins, the errors with which a service fails to tell them, and the
-// cached Client that commands ask.
+// and logins; how a service is described and how it fails; and the cached
+// question, through which commands ask.
 //
-// It imports no source and no platform. A source is a small interface here and
-// a package of its own elsewhere; cmd/bot joins them.
+// It imports no service and no platform. A service is a package of its own
+// elsewhere, which makes its questions Cached; app joins them.
 package core
 
 import (
-	"context"
+	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -38,7 +38,7 @@ type Account struct {
 	DID string
 }
 
-// Registered tells whether the account exists.
+// Registered reports whether the account exists.
 func (a Account) Registered() bool { return a.DID != "" }
 
 // Login is one login of a person into a dapp.
@@ -88,7 +88,7 @@ const (
 	NotStaker
 )
 
-// Outcome tells which of the three it is.
+// Outcome is the answer that the stake gives.
 func (s Stake) Outcome() Outcome {
 	switch {
 	case len(s.Staked) > 0:
@@ -109,26 +109,14 @@ func (s Stake) Total() decimal.Decimal {
 	return total
 }
 
-// PriceSource asks a market data provider. A call does not retry, returns when
-// ctx is done, and fails with an *Error; so do those of the other sources.
-type PriceSource interface {
-	Quote(ctx context.Context) (Quote, error)
-}
+// Complete reports whether every pool could be read.
+func (s Stake) Complete() bool { return len(s.Failed) == 0 && len(s.UnbondingFailed) == 0 }
 
-// SupplySource asks the supply host.
-type SupplySource interface {
-	Supply(ctx context.Context) (Supply, error)
-}
-
-// AccountSource asks the partner API.
-type AccountSource interface {
-	Account(ctx context.Context, id Identity) (Account, error)
-	// Logins are those of the past 30 days, in no order.
-	Logins(ctx context.Context, did string) ([]Login, error)
-}
-
-// StakingSource reads the pools. Pools that could not be read are told in the
-// Stake; an error means that none could.
-type StakingSource interface {
-	Stake(ctx context.Context, wallet common.Address) (Stake, error)
+// Clone is a copy that shares nothing with s.
+func (s Stake) Clone() Stake {
+	s.Staked = slices.Clone(s.Staked)
+	s.Unbonding = slices.Clone(s.Unbonding)
+	s.Failed = slices.Clone(s.Failed)
+	s.UnbondingFailed = slices.Clone(s.UnbondingFailed)
+	return s
 }

@@ -5,16 +5,27 @@ import (
 	"time"
 )
 
-// Service names one of the services that Herald asks, in logs and metrics.
-type Service string
+// Service describes one of the services that Herald asks. Each is declared
+// once, in its own package.
+type Service struct {
+	// Name stands in logs and metrics: "price".
+	Name string
+	// Title stands in the table of `bot check`: "price provider".
+	Title string
+	// Phrase stands in sentences to members: "the price provider".
+	Phrase string
+	// Settings are those that an operator should look at when the service
+	// fails for a reason; "" is every reason that is not listed.
+	Settings map[Reason]string
+}
 
-// The services.
-const (
-	Partner     Service = "partner"
-	Price       Service = "price"
-	TokenSupply Service = "supply"
-	Chain       Service = "chain"
-)
+// SettingsFor are the settings to look at when the service fails for reason.
+func (s *Service) SettingsFor(reason Reason) string {
+	if settings, listed := s.Settings[reason]; listed {
+		return settings
+	}
+	return s.Settings[""]
+}
 
 // Reason is why a service did not answer a question.
 type Reason string
@@ -25,35 +36,41 @@ const (
 	Unreachable Reason = "unreachable"
 	// SlowAnswer: no whole answer within the time limit.
 	SlowAnswer Reason = "slow"
-	// Limited: the service asks to be asked less (429 and the like).
+	// Limited: the service asks for fewer calls (429 and the like).
 	Limited Reason = "limited"
 	// Denied: it refuses the credentials or the signature. Only an operator
-	// can mend it.
+	// can fix it.
 	Denied Reason = "denied"
 	// Rejected: it understood and answered with an error of its own.
 	Rejected Reason = "rejected"
-	// Malformed: it answered what is no answer: HTML, a wrong type, an
-	// impossible number.
+	// Malformed: what it sent is no answer: HTML, a wrong type, an impossible
+	// number.
 	Malformed Reason = "malformed"
-	// Paused: it was not asked, because it has just failed repeatedly or too
+	// Paused: it was not called, because it has just failed repeatedly or too
 	// many calls to it are under way.
 	Paused Reason = "paused"
 )
 
-// Error is how every source fails. Err says what was attempted and never holds
+// Error is how every service fails. Err says what was attempted and never holds
 // a URL's path or query, a secret, personal data, or text of the service.
 type Error struct {
-	Service Service
+	Service *Service
 	Reason  Reason
-	// RetryAfter is how long the service asked to be left alone; 0 if it did
-	// not say.
+	// RetryAfter is how long the service asked to wait; 0 if it did not say.
 	RetryAfter time.Duration
 	Err        error
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %v", e.Service, e.Reason, e.Err) }
+func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %v", e.Service.Name, e.Reason, e.Err) }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// During is e, with what was attempted in front of its Err.
+func (e *Error) During(attempt string) *Error {
+	failed := *e
+	failed.Err = fmt.Errorf("%s: %w", attempt, e.Err)
+	return &failed
+}
 
 // InvalidError says what is wrong with something a person typed: a whole
 // sentence for that person, which never repeats what they typed.

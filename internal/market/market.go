@@ -12,55 +12,64 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
+	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/rest"
 )
 
-// Config says whom to ask for what.
-type Config struct {
-	// URL is the provider's origin.
-	URL string
-	// Key is sent as X-CMC_PRO_API_KEY; empty = not sent.
-	Key string
-	// By is what Token is: "id", "slug" or "symbol".
-	By    string
-	Token string
-	// Symbol is the token's; a quote of another is refused.
-	Symbol string
-	// Timeout bounds a call.
-	Timeout time.Duration
-	// MaxConns bounds the connections to the provider.
-	MaxConns int
+// Service is the price provider.
+var Service = &core.Service{
+	Name:   "price",
+	Title:  "price provider",
+	Phrase: "the price provider",
+	Settings: map[core.Reason]string{
+		"":             "PRICE_API_URL",
+		core.Denied:    "PRICE_API_KEY",
+		core.Limited:   "PRICE_API_KEY, whose plan may be used up, and PRICE_TTL",
+		core.Rejected:  "PRICE_TOKEN_ID, PRICE_TOKEN_SLUG, TOKEN_SYMBOL and PRICE_API_URL",
+		core.Malformed: "PRICE_TOKEN_ID, PRICE_TOKEN_SLUG, TOKEN_SYMBOL and PRICE_API_URL",
+	},
 }
 
-// Client is a core.PriceSource.
+// Client asks the provider.
 type Client struct {
+	// Price is the current quote. It fails as Malformed also if the provider
+	// has no price, or quotes another token.
+	Price *core.Cached[core.NoArgument, core.Quote]
+
 	url   string
-	key   string
+	key   config.Secret
 	token token
 	rest  *rest.Client
 }
 
 // New makes a client. It asks nothing.
-func New(c Config) *Client {
-	query := url.Values{c.By: {c.Token}, "convert": {"USD"}}
-	return &Client{
-		url:   strings.TrimRight(c.URL, "/") + "/v1/cryptocurrency/quotes/latest?" + query.Encode(),
-		key:   c.Key,
-		token: token{c.By, c.Token, c.Symbol},
-		rest:  rest.New(core.Price, c.Timeout, c.MaxConns),
+func New(s Settings, c *core.Cache) *Client {
+	query := url.Values{s.By: {s.Token}, "convert": {"USD"}}
+	m := &Client{
+		url:   s.URL + "/v1/cryptocurrency/quotes/latest?" + query.Encode(),
+		key:   s.APIKey,
+		token: token{s.By, s.Token, s.Symbol},
+		rest:  rest.New(Service, c.CallTimeout),
 	}
+	m.Price = core.NewCached(core.NewBreaker(c, Service, s.TTL), core.Question[core.NoArgument, core.Quote]{
+		Name: "price", TTL: s.TTL, Shared: true, Ask: m.quote,
+	})
+	return m
 }
 
-// Quote asks for the current quote. It fails with a *core.Error, which is
-// Malformed also if the provider has no price, or quotes another token.
-func (c *Client) Quote(ctx context.Context) (core.Quote, error) {
+// Probe asks for the quote, past the cache.
+func (c *Client) Probe(ctx context.Context) (detail string, err error) {
+	_, err = c.quote(ctx, core.NoArgument{})
+	return "", err
+}
+
+func (c *Client) quote(ctx context.Context, _ core.NoArgument) (core.Quote, error) {
 	header := http.Header{}
-	if c.key != "" {
-		header.Set("X-CMC_PRO_API_KEY", c.key)
+	if c.key.IsSet() {
+		header.Set("X-CMC_PRO_API_KEY", c.key.Reveal())
 	}
 	resp, err := c.rest.Do(ctx, rest.Request{Attempt: "quote", Method: http.MethodGet, URL: c.url, Header: header})
 	if err != nil {
@@ -94,5 +103,5 @@ func (t token) parse(body []byte, now time.Time) (core.Quote, error) {
 }
 
 func malformed(err error) error {
-	return &core.Error{Service: core.Price, Reason: core.Malformed, Err: fmt.Errorf("quote: %w", err)}
+	return &core.Error{Service: Service, Reason: core.Malformed, Err: fmt.Errorf("quote: %w", err)}
 }

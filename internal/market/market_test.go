@@ -13,12 +13,11 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/market"
 	"herald/internal/rest/resttest"
 )
-
-var _ core.PriceSource = (*market.Client)(nil)
 
 const usd = `"price":0.00001234567890123456789,"volume_24h":0,"percent_change_1h":-1.5,"percent_change_24h":2e1,` +
 	`"percent_change_7d":null,"market_cap":123456789012.5,"last_updated":"2026-11-20T12:00:00.000Z"`
@@ -33,6 +32,11 @@ func ok(data string) string {
 	return `{"status":{"error_code":0,"error_message":null},"data":` + data + `}`
 }
 
+// quote asks past the cache.
+func quote(ctx context.Context, s market.Settings, timeout time.Duration) (core.Quote, error) {
+	return market.New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout})).Price.Ask(ctx, core.NoArgument{})
+}
+
 func ask(t *testing.T, by, token string, status int, body string) (core.Quote, error) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -40,15 +44,13 @@ func ask(t *testing.T, by, token string, status int, body string) (core.Quote, e
 		io.WriteString(w, body)
 	}))
 	defer server.Close()
-	return market.New(market.Config{
-		URL: server.URL, By: by, Token: token, Symbol: "hrd", Timeout: time.Minute, MaxConns: 2,
-	}).Quote(t.Context())
+	return quote(t.Context(), market.Settings{URL: server.URL, By: by, Token: token, Symbol: "hrd"}, time.Minute)
 }
 
 func wantReason(t *testing.T, err error, want core.Reason) time.Duration {
 	t.Helper()
 	var failure *core.Error
-	if !errors.As(err, &failure) || failure.Service != core.Price || failure.Reason != want {
+	if !errors.As(err, &failure) || failure.Service != market.Service || failure.Reason != want {
 		t.Errorf("got %v, want %s", err, want)
 		return 0
 	}
@@ -63,7 +65,7 @@ func TestRequest(t *testing.T) {
 	} {
 		var got *http.Request
 		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
-		market.New(market.Config{URL: server.URL + "/", Key: c.key, By: c.by, Token: c.token, Timeout: time.Minute, MaxConns: 2}).Quote(t.Context())
+		quote(t.Context(), market.Settings{URL: server.URL, APIKey: config.NewSecret(c.key), By: c.by, Token: c.token}, time.Minute)
 		server.Close()
 		if got.Method != "GET" || got.URL.Path != "/v1/cryptocurrency/quotes/latest" || got.URL.RawQuery != c.wantQuery {
 			t.Errorf("got %s %s", got.Method, got.URL)
@@ -168,9 +170,7 @@ func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	const key, id, slug = "k3y-k3y", "4242", "s3cret-slug"
 	for by, token := range map[string]string{"id": id, "slug": slug} {
 		resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
-			_, err := market.New(market.Config{
-				URL: baseURL, Key: key, By: by, Token: token, Symbol: "HRD", Timeout: timeout, MaxConns: 2,
-			}).Quote(ctx)
+			_, err := quote(ctx, market.Settings{URL: baseURL, APIKey: config.NewSecret(key), By: by, Token: token, Symbol: "HRD"}, timeout)
 			return err
 		}, key, slug, "quotes", "convert", by+"="+token)
 	}

@@ -59,7 +59,7 @@ func flatten(data any) []any {
 	return entries
 }
 
-// fits tells whether the entry is the token. The symbol must always be its
+// fits reports whether the entry is the token. The symbol must always be its
 // own, and the ID too if that was asked for; a slug only where there is one,
 // since an entry need not repeat it.
 func (t token) fits(entry map[string]any) bool {

@@ -61,7 +61,7 @@ func TestMinuteLimitWaitsAMinuteOrAsLongAsIsAsked(t *testing.T) {
 			w.WriteHeader(429)
 			io.WriteString(w, `{"status":{"error_code":1008}}`)
 		}))
-		_, err := market.New(market.Config{URL: server.URL, Timeout: time.Minute, MaxConns: 2}).Quote(t.Context())
+		_, err := quote(t.Context(), market.Settings{URL: server.URL}, time.Minute)
 		server.Close()
 		if got := wantReason(t, err, core.Limited); got != want {
 			t.Errorf("asked for %q: retry after %v, want %v", header, got, want)

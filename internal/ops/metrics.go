@@ -53,8 +53,8 @@ func (m *Metrics) Command(platform chat.Platform, command string, outcome chat.O
 }
 
 // Call implements core.Observer.
-func (m *Metrics) Call(service core.Service, outcome string, took time.Duration) {
-	m.calls.WithLabelValues(string(service), outcome).Observe(took.Seconds())
+func (m *Metrics) Call(service *core.Service, outcome string, took time.Duration) {
+	m.calls.WithLabelValues(service.Name, outcome).Observe(took.Seconds())
 }
 
 // Lookup implements core.Observer.

@@ -20,7 +20,7 @@ func used() *Metrics {
 	m := NewMetrics()
 	m.Command("telegram", "staked", chat.OK, 40*time.Millisecond)
 	m.Command("telegram", "staked", chat.OK, 2*time.Second)
-	m.Call(core.Price, "limited", 200*time.Millisecond)
+	m.Call(&core.Service{Name: "price"}, "limited", 200*time.Millisecond)
 	m.Lookup("stake", "cached")
 	m.Events("discord")("rate_limited")
 	m.ClockSkew(func() (time.Duration, bool) { return -90 * time.Second, true })

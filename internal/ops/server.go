@@ -52,7 +52,7 @@ func Listen(addr string, m *Metrics, adapters []chat.Adapter, log *slog.Logger) 
 	}, nil
 }
 
-// ready tells which platforms are connected; 503 unless all are.
+// ready lists which platforms are connected; 503 unless all are.
 func ready(w http.ResponseWriter, adapters []chat.Adapter) {
 	status, lines := http.StatusOK, ""
 	for _, a := range adapters {

@@ -1,10 +1,12 @@
 package partner
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,7 +18,7 @@ import (
 type answer struct {
 	// code is the service's own, if it refused with one.
 	code string
-	// refused tells that it refused: by a code, or the credentials.
+	// refused is true if it refused: by a code, or the credentials.
 	refused bool
 	data    any
 }
@@ -105,7 +107,7 @@ func parseAccount(data any) (core.Account, error) {
 	return core.Account{DID: text}, nil
 }
 
-// maxAge is how far back logins are told, as core.AccountSource says.
+// maxAge is how far back logins count.
 const maxAge = 30 * 24 * time.Hour
 
 // A login's time is in seconds only if it lies between earliest and a little
@@ -115,6 +117,7 @@ var earliest = time.Unix(1_000_000_000, 0)
 
 const maxAhead = time.Hour
 
+// parseLogins reads the records, newest first.
 func parseLogins(data any, now time.Time) ([]core.Login, error) {
 	records, ok := data.([]any)
 	if !ok {
@@ -130,6 +133,9 @@ func parseLogins(data any, now time.Time) ([]core.Login, error) {
 			logins = append(logins, login)
 		}
 	}
+	slices.SortStableFunc(logins, func(a, b core.Login) int {
+		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Dapp, b.Dapp))
+	})
 	return logins, nil
 }
 

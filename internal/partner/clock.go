@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// tolerance is the skew that is left alone: well above what the resolution of
+// tolerance is the skew that is not corrected: well above what the resolution of
 // a Date header can feign.
 const tolerance = 2 * time.Second
 
@@ -24,7 +24,7 @@ func (c *clock) skew() (time.Duration, bool) {
 	return c.ahead, c.known
 }
 
-// read tells this machine's time, and what to add to it for the service's.
+// read is this machine's time, and what to add to it for the service's.
 func (c *clock) read() (now time.Time, correction time.Duration) {
 	if ahead, _ := c.skew(); ahead.Abs() > tolerance {
 		correction = ahead
@@ -32,7 +32,7 @@ func (c *clock) read() (now time.Time, correction time.Duration) {
 	return c.now(), correction
 }
 
-// wasOff tells whether a timestamp with that correction was wrong, by what is
+// wasOff reports whether a timestamp with that correction was wrong, by what is
 // known now.
 func (c *clock) wasOff(correction time.Duration) bool {
 	_, current := c.read()

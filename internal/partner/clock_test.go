@@ -49,9 +49,9 @@ func (s *strict) start(t *testing.T) *partner.Client {
 	}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	return partner.New(partner.Config{
-		BaseURL: server.URL, Timeout: time.Minute, MaxConns: 2, Now: func() time.Time { return s.client },
-	})
+	c := newClient(partner.Settings{URL: server.URL}, time.Minute)
+	c.SetClock(func() time.Time { return s.client })
+	return c
 }
 
 func TestRefusalForTheClockIsRepeatedOnceWithTheRightTime(t *testing.T) {
@@ -64,11 +64,11 @@ func TestRefusalForTheClockIsRepeatedOnceWithTheRightTime(t *testing.T) {
 		for _, ahead := range []time.Duration{time.Hour, -time.Hour, 6 * time.Second, -6 * time.Second} {
 			s := &strict{ahead: ahead, refuse: refuse}
 			c := s.start(t)
-			got, err := c.Account(t.Context(), ann)
+			got, err := c.Accounts.Ask(t.Context(), ann)
 			if err != nil || got.DID != did || s.calls != 2 {
 				t.Errorf("%s, %v: got %v, %v after %d calls", name, ahead, got, err, s.calls)
 			}
-			if _, err = c.Account(t.Context(), ann); err != nil || s.calls != 3 {
+			if _, err = c.Accounts.Ask(t.Context(), ann); err != nil || s.calls != 3 {
 				t.Errorf("%s, %v: the next call was not right at once: %v after %d calls", name, ahead, err, s.calls)
 			}
 		}
@@ -89,7 +89,7 @@ func TestRefusalIsNotRepeatedForAnythingElse(t *testing.T) {
 		}},
 	} {
 		s.always = true
-		_, err := s.start(t).Account(t.Context(), ann)
+		_, err := s.start(t).Accounts.Ask(t.Context(), ann)
 		if err == nil || s.calls != 1 {
 			t.Errorf("%s: %v after %d calls", name, err, s.calls)
 		}
@@ -99,9 +99,9 @@ func TestRefusalIsNotRepeatedForAnythingElse(t *testing.T) {
 func TestRefusalThatStaysIsTold(t *testing.T) {
 	s := &strict{ahead: time.Hour, always: true}
 	c := s.start(t)
-	_, err := c.Account(t.Context(), ann)
+	_, err := c.Accounts.Ask(t.Context(), ann)
 	wantReason(t, err, core.Denied)
-	_, err = c.Account(t.Context(), ann)
+	_, err = c.Accounts.Ask(t.Context(), ann)
 	wantReason(t, err, core.Denied)
 	if s.calls != 3 {
 		t.Errorf("%d calls for two questions, want 2 and 1", s.calls)
@@ -111,11 +111,11 @@ func TestRefusalThatStaysIsTold(t *testing.T) {
 func TestClockThatIsSetRightIsNoticed(t *testing.T) {
 	s := &strict{ahead: time.Hour}
 	c := s.start(t)
-	if _, err := c.Account(t.Context(), ann); err != nil {
+	if _, err := c.Accounts.Ask(t.Context(), ann); err != nil {
 		t.Fatal(err)
 	}
 	s.client, s.ahead = s.client.Add(time.Hour), 0
-	if _, err := c.Account(t.Context(), ann); err != nil || s.calls != 4 {
+	if _, err := c.Accounts.Ask(t.Context(), ann); err != nil || s.calls != 4 {
 		t.Errorf("got %v after %d calls", err, s.calls)
 	}
 }
@@ -138,10 +138,24 @@ func TestSkew(t *testing.T) {
 		if _, known := client.Skew(); known {
 			t.Error("a skew is known before any answer")
 		}
-		client.Account(t.Context(), ann)
+		client.Accounts.Ask(t.Context(), ann)
 		got, known := client.Skew()
 		if known != c.known || got < c.least || got > c.most {
 			t.Errorf("%+v: got %v, %v", c, got, known)
+		}
+	}
+}
+
+func TestProbeMentionsAClockThatIsOff(t *testing.T) {
+	for want, ahead := range map[string]time.Duration{
+		"": time.Second,
+		"this machine's clock is 10m0s behind the service's, which is allowed for":   10 * time.Minute,
+		"this machine's clock is 10m0s ahead of the service's, which is allowed for": -10 * time.Minute,
+	} {
+		s := &strict{ahead: ahead}
+		detail, err := s.start(t).Probe(t.Context())
+		if err != nil || detail != want {
+			t.Errorf("%v ahead: got %q, %v", ahead, detail, err)
 		}
 	}
 }

@@ -13,65 +13,86 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
+	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/rest"
 )
 
-// Config says how to reach the API.
-type Config struct {
-	// BaseURL is its origin, perhaps with a path prefix. The prefix is part of
-	// the path that is signed: that is the path of the request, and the service
-	// cannot see which part of it the settings call a prefix. A proxy that cuts
-	// a prefix off must not be used as BaseURL.
-	BaseURL   string
-	AppID     string
-	SecretKey string
-	// NotFoundCodes are the codes of the existence check that mean "no such
-	// user".
-	NotFoundCodes []string
-	// Timeout bounds one call; an answer may need two, see Client.
-	Timeout time.Duration
-	// MaxConns bounds the connections to the API.
-	MaxConns int
-	// Now is this machine's clock; nil = time.Now.
-	Now func() time.Time
+// Service is the partner API.
+var Service = &core.Service{
+	Name:   "partner",
+	Title:  "partner API",
+	Phrase: "the registration service",
+	Settings: map[core.Reason]string{
+		"":          "PARTNER_BASE_URL",
+		core.Denied: "PARTNER_APP_ID and PARTNER_SECRET_KEY",
+		core.Rejected: "PARTNER_BASE_URL, PARTNER_APP_ID and PARTNER_SECRET_KEY; " +
+			`or list the code in PARTNER_NOT_FOUND_CODES if it means "no such user"`,
+	},
 }
 
-// Client is a core.AccountSource.
+// Client asks the API.
 //
 // It learns from every answer how far this machine's clock is off. Timestamps
 // are corrected if that is more than 2 seconds, and a call that was refused
 // while its timestamp was off by more is repeated once, at once.
 type Client struct {
+	// Accounts are whether people are registered. Somebody is not if the API
+	// says success without a DID, or one of the NotFoundCodes; that code counts
+	// also with a status of 4xx other than those for credentials, time and
+	// limits.
+	Accounts *core.Cached[core.Identity, core.Account]
+	// Logins are those of a DID in the past 30 days, newest first. Success
+	// without a list, null included, is no answer: only an empty list says
+	// that there are none.
+	Logins *core.Cached[string, []core.Login]
+
 	base     string
 	appID    string
-	secret   []byte
+	secret   config.Secret
 	notFound []string
 	clock    clock
 	rest     *rest.Client
 }
 
 // New makes a client. It asks nothing.
-func New(c Config) *Client {
-	now := c.Now
-	if now == nil {
-		now = time.Now
+func New(s Settings, c *core.Cache) *Client {
+	p := &Client{
+		base:     s.URL,
+		appID:    s.AppID,
+		secret:   s.SecretKey,
+		notFound: s.NotFoundCodes,
+		clock:    clock{now: time.Now},
+		rest:     rest.New(Service, c.CallTimeout),
 	}
-	return &Client{
-		base:     strings.TrimRight(c.BaseURL, "/"),
-		appID:    c.AppID,
-		secret:   []byte(c.SecretKey),
-		notFound: slices.Clone(c.NotFoundCodes),
-		clock:    clock{now: now},
-		rest:     rest.New(core.Partner, c.Timeout, c.MaxConns),
+	breaker := core.NewBreaker(c, Service, min(s.ExistsTTL, s.LoginsTTL))
+	p.Accounts = core.NewCached(breaker, core.Question[core.Identity, core.Account]{
+		Name: "account", TTL: s.ExistsTTL, Ask: p.account,
+	})
+	p.Logins = core.NewCached(breaker, core.Question[string, []core.Login]{
+		Name: "logins", TTL: s.LoginsTTL, Ask: p.logins, Clone: slices.Clone[[]core.Login],
+	})
+	return p
+}
+
+// Probe asks for an account, past the cache. It mentions a clock that is off.
+func (c *Client) Probe(ctx context.Context) (detail string, err error) {
+	_, err = c.account(ctx, core.Identity{Platform: "Telegram", UID: "1"})
+	ahead, _ := c.Skew()
+	ahead = ahead.Round(time.Second)
+	switch {
+	case ahead > tolerance:
+		detail = fmt.Sprintf("this machine's clock is %s behind the service's, which is allowed for", ahead)
+	case ahead < -tolerance:
+		detail = fmt.Sprintf("this machine's clock is %s ahead of the service's, which is allowed for", -ahead)
 	}
+	return detail, err
 }
 
 // Skew is how far the API's clock is ahead of this machine's, as the last
-// answer showed, to about a second; false if no answer has told yet. What the
+// answer showed, to about a second; false before the first answer. What the
 // round trip may account for is not counted.
 func (c *Client) Skew() (time.Duration, bool) { return c.clock.skew() }
 
@@ -85,16 +106,12 @@ var (
 
 // fail makes an error of the endpoint.
 func (e endpoint) fail(reason core.Reason, err error) error {
-	return &core.Error{Service: core.Partner, Reason: reason, Err: fmt.Errorf("%s: %w", e.name, err)}
+	return &core.Error{Service: Service, Reason: reason, Err: fmt.Errorf("%s: %w", e.name, err)}
 }
 
 func (e endpoint) malformed(problem string) error { return e.fail(core.Malformed, errors.New(problem)) }
 
-// Account tells whether the person is registered. They are not if the API says
-// success without a DID, or one of the NotFoundCodes; that code counts also
-// with a status of 4xx other than those for credentials, time and limits. It
-// fails with a *core.Error.
-func (c *Client) Account(ctx context.Context, id core.Identity) (core.Account, error) {
+func (c *Client) account(ctx context.Context, id core.Identity) (core.Account, error) {
 	if id.Platform == "" || id.UID == "" {
 		return core.Account{}, existence.fail(core.Rejected, errors.New("no user to ask for"))
 	}
@@ -108,10 +125,7 @@ func (c *Client) Account(ctx context.Context, id core.Identity) (core.Account, e
 	return parseAccount(got.data)
 }
 
-// Logins are those of the past 30 days, in no order. Success without a list,
-// null included, is no answer: only an empty list says that there are none. It
-// fails with a *core.Error.
-func (c *Client) Logins(ctx context.Context, of string) ([]core.Login, error) {
+func (c *Client) logins(ctx context.Context, of string) ([]core.Login, error) {
 	if !did.MatchString(of) {
 		return nil, history.fail(core.Rejected, errors.New("no DID to ask for"))
 	}
@@ -139,7 +153,7 @@ func (c *Client) ask(ctx context.Context, e endpoint, members map[string]string)
 	return got, err
 }
 
-// attempt makes one call and tells by how much its timestamp was corrected.
+// attempt makes one call, and returns by how much its timestamp was corrected.
 func (c *Client) attempt(ctx context.Context, e endpoint, address *url.URL, inner string) (answer, time.Duration, error) {
 	before, correction := c.clock.read()
 	resp, err := c.rest.Do(ctx, rest.Request{

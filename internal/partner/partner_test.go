@@ -11,12 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/partner"
 	"herald/internal/rest/resttest"
 )
-
-var _ core.AccountSource = (*partner.Client)(nil)
 
 const did = "did:herald:0xAb12"
 
@@ -24,6 +23,11 @@ var (
 	ann = core.Identity{Platform: "Telegram", UID: "1234567890"}
 	now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 )
+
+// newClient makes a client whose calls take at most timeout.
+func newClient(s partner.Settings, timeout time.Duration) *partner.Client {
+	return partner.New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}))
+}
 
 // said makes a client of a service whose only answer is that.
 func said(t *testing.T, status int, body string) *partner.Client {
@@ -34,16 +38,17 @@ func said(t *testing.T, status int, body string) *partner.Client {
 		io.WriteString(w, body)
 	}))
 	t.Cleanup(server.Close)
-	return partner.New(partner.Config{
-		BaseURL: server.URL, AppID: "app", SecretKey: "topsecret", NotFoundCodes: []string{"", "404", "NO_USER"},
-		Timeout: time.Minute, MaxConns: 2, Now: func() time.Time { return now },
-	})
+	c := newClient(partner.Settings{
+		URL: server.URL, AppID: "app", SecretKey: config.NewSecret("topsecret"), NotFoundCodes: []string{"", "404", "NO_USER"},
+	}, time.Minute)
+	c.SetClock(func() time.Time { return now })
+	return c
 }
 
 func wantReason(t *testing.T, err error, want core.Reason) {
 	t.Helper()
 	var failure *core.Error
-	if !errors.As(err, &failure) || failure.Service != core.Partner || failure.Reason != want {
+	if !errors.As(err, &failure) || failure.Service != partner.Service || failure.Reason != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if err != nil {
@@ -56,7 +61,7 @@ func TestRegisteredAccountHasItsDID(t *testing.T) {
 		`{"code":0,"data":{"did":"` + did + `","mid":"0x1"},"message":"ok"}`,
 		`{"code":0,"data":{"did":"` + did + `"}}`,
 	} {
-		got, err := said(t, 200, body).Account(t.Context(), ann)
+		got, err := said(t, 200, body).Accounts.Ask(t.Context(), ann)
 		if err != nil || got.DID != did {
 			t.Errorf("%s: got %v, %v", body, got, err)
 		}
@@ -80,7 +85,7 @@ func TestOnlyWhatTheContractNamesIsNotRegistered(t *testing.T) {
 		{404, `{"code":404}`},
 		{400, `{"code":"NO_USER","message":"no such user"}`},
 	} {
-		got, err := said(t, c.status, c.body).Account(t.Context(), ann)
+		got, err := said(t, c.status, c.body).Accounts.Ask(t.Context(), ann)
 		if err != nil || got.Registered() {
 			t.Errorf("%d %s: got %v, %v", c.status, c.body, got, err)
 		}
@@ -133,7 +138,7 @@ func TestAnythingElseIsAnError(t *testing.T) {
 		{200, `{"code":0,"data":{"did":"` + did + `\n"}}`, core.Malformed},
 		{200, `{"code":0,"data":{"did":"did:herald:` + strings.Repeat("1", 300) + `"}}`, core.Malformed},
 	} {
-		got, err := said(t, c.status, c.body).Account(t.Context(), ann)
+		got, err := said(t, c.status, c.body).Accounts.Ask(t.Context(), ann)
 		wantReason(t, err, c.want)
 		if err == nil || got.Registered() {
 			t.Errorf("%d %s: got %v, %v", c.status, c.body, got, err)
@@ -141,16 +146,16 @@ func TestAnythingElseIsAnError(t *testing.T) {
 	}
 }
 
-func TestLoginsOfThePastThirtyDays(t *testing.T) {
+func TestLoginsOfThePastThirtyDaysNewestFirst(t *testing.T) {
 	got, err := said(t, 200, `{"code":0,"data":[
 		{"dapp_name":"Swap","login_platform":"EVM","login_time":1795175999},
 		{"dapp_name":"","login_platform":"","login_time":"1795176001"},
 		{"dapp_name":"Old","login_platform":"TON","login_time":1792583999},
 		{"dapp_name":"Oldest","login_platform":"TON","login_time":1792584000}
-	]}`).Logins(t.Context(), did)
+	]}`).Logins.Ask(t.Context(), did)
 	want := []core.Login{
-		{Dapp: "Swap", Platform: "EVM", At: now.Add(-time.Second)},
 		{At: now.Add(time.Second)},
+		{Dapp: "Swap", Platform: "EVM", At: now.Add(-time.Second)},
 		{Dapp: "Oldest", Platform: "TON", At: now.Add(-30 * 24 * time.Hour)},
 	}
 	if err != nil || !slices.Equal(got, want) {
@@ -159,7 +164,7 @@ func TestLoginsOfThePastThirtyDays(t *testing.T) {
 }
 
 func TestEmptyListIsNoLogins(t *testing.T) {
-	got, err := said(t, 200, `{"code":0,"data":[]}`).Logins(t.Context(), did)
+	got, err := said(t, 200, `{"code":0,"data":[]}`).Logins.Ask(t.Context(), did)
 	if err != nil || len(got) != 0 {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -185,49 +190,49 @@ func TestWhatIsNoListOfLoginsIsAnError(t *testing.T) {
 		`[{"dapp_name":"D","login_platform":"EVM","login_time":"2026-11-20T12:00:00Z"}]`:     core.Malformed,
 		`[{"dapp_name":"D","login_platform":"EVM","login_time":1795175999},{"dapp_name":1}]`: core.Malformed,
 	} {
-		got, err := said(t, 200, `{"code":0,"data":`+data+`}`).Logins(t.Context(), did)
+		got, err := said(t, 200, `{"code":0,"data":`+data+`}`).Logins.Ask(t.Context(), did)
 		wantReason(t, err, want)
 		if err == nil {
 			t.Errorf("%s: got %v", data, got)
 		}
 	}
-	_, err := said(t, 200, `{"code":0}`).Logins(t.Context(), did)
+	_, err := said(t, 200, `{"code":0}`).Logins.Ask(t.Context(), did)
 	wantReason(t, err, core.Malformed)
-	_, err = said(t, 404, `{"code":404}`).Logins(t.Context(), did)
+	_, err = said(t, 404, `{"code":404}`).Logins.Ask(t.Context(), did)
 	wantReason(t, err, core.Rejected)
 }
 
 func TestNobodyIsNotAskedFor(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the service was asked") }))
 	defer server.Close()
-	c := partner.New(partner.Config{BaseURL: server.URL, Timeout: time.Minute, MaxConns: 2})
-	_, err := c.Account(t.Context(), core.Identity{Platform: "Telegram"})
+	c := newClient(partner.Settings{URL: server.URL}, time.Minute)
+	_, err := c.Accounts.Ask(t.Context(), core.Identity{Platform: "Telegram"})
 	wantReason(t, err, core.Rejected)
-	_, err = c.Account(t.Context(), core.Identity{UID: ann.UID})
+	_, err = c.Accounts.Ask(t.Context(), core.Identity{UID: ann.UID})
 	wantReason(t, err, core.Rejected)
-	_, err = c.Logins(t.Context(), "")
+	_, err = c.Logins.Ask(t.Context(), "")
 	wantReason(t, err, core.Rejected)
 }
 
 func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	const app, secret = "4pp-id", "t0psecret"
-	source := func(ask func(context.Context, *partner.Client) error) resttest.Source {
+	source := func(ask func(context.Context, *partner.Client) error) resttest.Client {
 		return func(ctx context.Context, baseURL string, timeout time.Duration) error {
-			return ask(ctx, partner.New(partner.Config{
-				BaseURL: baseURL + "/pr3f1x", AppID: app, SecretKey: secret, Timeout: timeout, MaxConns: 2,
-			}))
+			return ask(ctx, newClient(partner.Settings{
+				URL: baseURL + "/pr3f1x", AppID: app, SecretKey: config.NewSecret(secret),
+			}, timeout))
 		}
 	}
 	secrets := []string{app, secret, did, ann.UID, "pr3f1x", "/api", "requestBody"}
 	t.Run("account", func(t *testing.T) {
 		resttest.Check(t, source(func(ctx context.Context, c *partner.Client) error {
-			_, err := c.Account(ctx, ann)
+			_, err := c.Accounts.Ask(ctx, ann)
 			return err
 		}), secrets...)
 	})
 	t.Run("logins", func(t *testing.T) {
 		resttest.Check(t, source(func(ctx context.Context, c *partner.Client) error {
-			_, err := c.Logins(ctx, did)
+			_, err := c.Logins.Ask(ctx, did)
 			return err
 		}), secrets...)
 	})

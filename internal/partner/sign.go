@@ -37,7 +37,7 @@ func encode(members map[string]string) []byte {
 // sign makes the headers of a POST of inner to path at the time given.
 func (c *Client) sign(at time.Time, path, inner string) http.Header {
 	timestamp := strconv.FormatInt(at.UnixMilli(), 10)
-	mac := hmac.New(sha256.New, c.secret)
+	mac := hmac.New(sha256.New, []byte(c.secret.Reveal()))
 	mac.Write([]byte(timestamp + http.MethodPost + path + inner))
 	header := http.Header{}
 	header.Set("Content-Type", "application/json")

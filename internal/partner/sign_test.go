@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/partner"
 )
@@ -25,14 +26,14 @@ func TestRequestIsSignedAsSent(t *testing.T) {
 		sign   string
 	}{
 		"existence": {
-			ask:   func(c *partner.Client) { c.Account(t.Context(), ann) },
+			ask:   func(c *partner.Client) { c.Accounts.Ask(t.Context(), ann) },
 			path:  "/api/v1/partner/user/exists",
 			inner: `{"platform":"Telegram","platform_uid":"1234567890"}`,
 			sign:  "3GXXgga87H2AOclc7RmslcH5VOxlzLVQKAO8JVEfFAc=",
 		},
 		"logins, below a prefix, with HTML characters": {
-			prefix: "/gate/",
-			ask:    func(c *partner.Client) { c.Logins(t.Context(), "did:x:a<b>&c") },
+			prefix: "/gate",
+			ask:    func(c *partner.Client) { c.Logins.Ask(t.Context(), "did:x:a<b>&c") },
 			path:   "/gate/api/v1/partner/user/dapps/login/log",
 			inner:  `{"did":"did:x:a<b>&c"}`,
 			sign:   "Hbb+3Tx04S/OpTrZWxH8rWbljHUEpvwfDAVJbsWLe/Q=",
@@ -46,10 +47,11 @@ func TestRequestIsSignedAsSent(t *testing.T) {
 				body, _ = io.ReadAll(r.Body)
 			}))
 			defer server.Close()
-			c.ask(partner.New(partner.Config{
-				BaseURL: server.URL + c.prefix, AppID: "app", SecretKey: "topsecret", Timeout: time.Minute, MaxConns: 2,
-				Now: func() time.Time { return time.UnixMilli(1700000000123) },
-			}))
+			client := newClient(partner.Settings{
+				URL: server.URL + c.prefix, AppID: "app", SecretKey: config.NewSecret("topsecret"),
+			}, time.Minute)
+			client.SetClock(func() time.Time { return time.UnixMilli(1700000000123) })
+			c.ask(client)
 			var sent map[string]string
 			if err := json.Unmarshal(body, &sent); err != nil || len(sent) != 1 || sent["requestBody"] != c.inner {
 				t.Errorf("the body was %s, %v; want a requestBody of %s", body, err, c.inner)
@@ -78,7 +80,7 @@ func TestSignatureDoesNotReachTheError(t *testing.T) {
 		json.NewEncoder(w).Encode(map[string]string{"code": sign, "message": sign})
 	}))
 	defer server.Close()
-	_, err := partner.New(partner.Config{BaseURL: server.URL, Timeout: time.Minute, MaxConns: 2}).Account(t.Context(), ann)
+	_, err := newClient(partner.Settings{URL: server.URL}, time.Minute).Accounts.Ask(t.Context(), ann)
 	wantReason(t, err, core.Rejected)
 	if sign == "" || strings.Contains(err.Error(), sign) {
 		t.Errorf("sign is %q, the error %v", sign, err)

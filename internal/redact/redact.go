@@ -3,6 +3,9 @@
 // It is the last line of defence: code elsewhere must not put a secret into an
 // error or an attribute at all. It finds only what it is given and the tokens
 // of Discord's interactions, whose place in a URL is known.
+//
+// The handler is our own, because slog's ReplaceAttr sees one attribute at a
+// time and no group's name: it cannot bound a record as a whole.
 package redact
 
 import (

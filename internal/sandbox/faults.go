@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"time"
-
-	"herald/internal/core"
 )
 
 const (
@@ -16,17 +14,17 @@ const (
 
 // Faults are the ways in which a service fails, the same ones first that any
 // service has. It is empty for a name that is none.
-func Faults(service core.Service) []Fault {
+func Faults(service Name) []Fault {
 	var own []Fault
 	switch service {
-	case core.Partner:
+	case Partner:
 		own = slices.Concat([]Fault{truncatedFault}, partnerFaults())
-	case core.Price:
+	case Price:
 		own = slices.Concat([]Fault{truncatedFault}, priceFaults())
-	case core.TokenSupply:
+	case TokenSupply:
 		// Half of a bare number is a number: no client could tell.
 		own = supplyFaults()
-	case core.Chain:
+	case Chain:
 		own = slices.Concat([]Fault{truncatedFault}, chainFaults())
 	default:
 		return nil

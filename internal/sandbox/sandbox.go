@@ -19,8 +19,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-
-	"herald/internal/core"
 )
 
 // What to configure the bot with, besides the URLs and keys of a Sandbox.
@@ -92,16 +90,27 @@ func (s *Sandbox) services() []*Service {
 	return []*Service{s.Elsewhere, s.Partner, s.Price, s.Supply, s.Chain}
 }
 
+// Name names a stand-in.
+type Name string
+
+// The stand-ins that can be made to fail.
+const (
+	Partner     Name = "partner"
+	Price       Name = "price"
+	TokenSupply Name = "supply"
+	Chain       Name = "chain"
+)
+
 // Service is the stand-in for a service; nil if the name is none.
-func (s *Sandbox) Service(name core.Service) *Service {
+func (s *Sandbox) Service(name Name) *Service {
 	switch name {
-	case core.Partner:
+	case Partner:
 		return s.Partner
-	case core.Price:
+	case Price:
 		return s.Price
-	case core.TokenSupply:
+	case TokenSupply:
 		return s.Supply
-	case core.Chain:
+	case Chain:
 		return s.Chain
 	}
 	return nil

@@ -15,7 +15,7 @@ const maxTokensExponent = 30
 
 const word = 32 // bytes of a value in the ABI
 
-const (
+var (
 	errNoData     = malformed("the answer is empty: no contract or no such method at the address")
 	errShape      = malformed("the answer does not have the form of the method's result")
 	errImpossible = malformed("the amount is impossible")

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math/big"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +21,7 @@ func TestAnotherChainIsNeverAnAnswer(t *testing.T) {
 			way.node(n)
 			c := newClient(t, n, pools, way.config)
 			n.set(func() { n.chainID = 1 })
-			_, err := c.Stake(t.Context(), ann)
+			_, err := c.Stakes.Ask(t.Context(), ann)
 			wantReason(t, err, core.Malformed)
 			if want := "the node is of chain 1, but chain 4242 is configured"; !strings.Contains(err.Error(), want) {
 				t.Errorf("operators read %q, want %q", err, want)
@@ -47,7 +46,7 @@ func TestANodeSwappedForOneOfAnotherChainIsNoticed(t *testing.T) {
 				right, wrong := wordOf(testChain), wordOf(1)
 				return []byte(strings.Replace(string(output), string(right), string(wrong), 1)), err
 			}
-			_, err := c.Stake(t.Context(), ann)
+			_, err := c.Stakes.Ask(t.Context(), ann)
 			wantReason(t, err, core.Malformed)
 		})
 	}
@@ -64,7 +63,7 @@ func TestALaggingNodeIsRefused(t *testing.T) {
 			n.set(func() { n.block = 1000 - maxLag })
 			wantStaker(t, c)
 			n.set(func() { n.block = 1000 - maxLag - 1 })
-			_, err := c.Stake(t.Context(), ann)
+			_, err := c.Stakes.Ask(t.Context(), ann)
 			wantReason(t, err, core.Malformed)
 			if !strings.Contains(err.Error(), "lags 33 blocks") {
 				t.Errorf("operators read %q", err)
@@ -120,19 +119,19 @@ func TestHeadForgetsInTheEnd(t *testing.T) {
 	})
 }
 
-func TestLapseEnds(t *testing.T) {
+func TestCooldownEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l lapse
-		if l.active() {
+		var c cooldown
+		if c.active() {
 			t.Error("active before it started")
 		}
-		l.start()
-		time.Sleep(lapseFor - time.Nanosecond)
-		if !l.active() {
+		c.start()
+		time.Sleep(cooldownFor - time.Nanosecond)
+		if !c.active() {
 			t.Error("ended early")
 		}
 		time.Sleep(time.Nanosecond)
-		if l.active() {
+		if c.active() {
 			t.Error("did not end")
 		}
 	})
@@ -148,7 +147,7 @@ func TestManyAskAtOnce(t *testing.T) {
 			var group sync.WaitGroup
 			for range 8 {
 				group.Go(func() {
-					if stake, err := c.Stake(t.Context(), ann); err != nil || stake.Checked != 21 {
+					if stake, err := c.Stakes.Ask(t.Context(), ann); err != nil || stake.Checked != 21 {
 						t.Errorf("checked %d, %v", stake.Checked, err)
 					}
 				})
@@ -158,28 +157,44 @@ func TestManyAskAtOnce(t *testing.T) {
 	}
 }
 
-func TestCheckTellsWhatHasNoCode(t *testing.T) {
+func TestProbeNamesWhatIsNotDeployed(t *testing.T) {
 	chain, pools := stakers()
 	n := newNode(t, chain)
 	n.rpc.SetBatchLimits(1, 1<<20)
 	c := newClient(t, n, pools)
-	if report, err := c.Check(t.Context()); err != nil || len(report.Codeless) != 0 || report.NoMulticall {
-		t.Errorf("all deployed: got %+v, %v", report, err)
+	if detail, err := c.Probe(t.Context()); err != nil || detail != "21 pools" {
+		t.Errorf("all deployed: got %q, %v", detail, err)
+	}
+	delete(chain, multicallAddr)
+	if detail, err := c.Probe(t.Context()); err != nil || detail != "21 pools; no contract at MULTICALL_ADDRESS, they are read by batch" {
+		t.Errorf("no Multicall3: got %q, %v", detail, err)
+	}
+	if detail, err := newClient(t, n, pools, withoutMulticall).Probe(t.Context()); err != nil || detail != "21 pools" {
+		t.Errorf("Multicall3 off: got %q, %v", detail, err)
 	}
 	delete(chain, pools[3].Address)
-	delete(chain, multicallAddr)
-	if report, err := c.Check(t.Context()); err != nil || !slices.Equal(report.Codeless, pools[3:4]) || !report.NoMulticall {
-		t.Errorf("two not deployed: got %+v, %v", report, err)
-	}
-	if report, err := newClient(t, n, pools, withoutMulticall).Check(t.Context()); err != nil || report.NoMulticall {
-		t.Errorf("Multicall3 off: got %+v, %v", report, err)
+	if _, err := c.Probe(t.Context()); err == nil || err.Error() != "no contract at "+pools[3].Address.Hex() {
+		t.Errorf("a pool not deployed: got %v", err)
 	}
 	n.set(func() { n.chainID = 1 })
-	_, err := c.Check(t.Context())
+	_, err := c.Probe(t.Context())
 	wantReason(t, err, core.Malformed)
 }
 
-func TestCheckFailsIfAnAddressCannotBeLookedAt(t *testing.T) {
+func TestProbeNamesThePoolsThatDoNotAnswerTheMethods(t *testing.T) {
+	for want, odd := range map[string]contract{
+		"STAKING_METHOD is not answered by ":         pool(nil, withdrawalsOf()),
+		"STAKING_PENDING_METHOD is not answered by ": pool(wordOf(0), nil),
+	} {
+		chain, pools := deploy(append(emptyPools(2), odd)...)
+		_, err := newClient(t, newNode(t, chain), pools).Probe(t.Context())
+		if err == nil || err.Error() != want+pools[2].Address.Hex() {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func TestProbeFailsIfAnAddressCannotBeLookedAt(t *testing.T) {
 	chain, pools := stakers()
 	n := newNode(t, chain)
 	n.around = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -192,6 +207,6 @@ func TestCheckFailsIfAnAddressCannotBeLookedAt(t *testing.T) {
 		}
 		next.ServeHTTP(w, r)
 	}
-	_, err := newClient(t, n, pools).Check(t.Context())
+	_, err := newClient(t, n, pools).Probe(t.Context())
 	wantReason(t, err, core.Unreachable)
 }

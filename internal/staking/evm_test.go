@@ -137,7 +137,7 @@ func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 			n := newNode(t, chain)
 			way.node(n)
 			c := newClient(t, n, pools, way.config)
-			stake, err := c.Stake(t.Context(), ann)
+			stake, err := c.Stakes.Ask(t.Context(), ann)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,7 +163,7 @@ func TestEVMStakeMovesOnWithTheChain(t *testing.T) {
 	c := newClient(t, n, pools)
 	wantOutcome := func(want core.Outcome) {
 		t.Helper()
-		if stake, err := c.Stake(t.Context(), ann); err != nil || stake.Outcome() != want {
+		if stake, err := c.Stakes.Ask(t.Context(), ann); err != nil || stake.Outcome() != want {
 			t.Errorf("got %+v, %v, want %v", stake, err, want)
 		}
 	}
@@ -173,7 +173,7 @@ func TestEVMStakeMovesOnWithTheChain(t *testing.T) {
 	chain.transact(1002, pools[0], nil, "unstake", ether(2))
 	wantOutcome(core.NotStaker) // what is being withdrawn is not staked
 	chain.transact(1102, pools[0], nil, "withdraw")
-	if stake, err := c.Stake(t.Context(), ann); err != nil || len(stake.Unbonding) != 0 {
+	if stake, err := c.Stakes.Ask(t.Context(), ann); err != nil || len(stake.Unbonding) != 0 {
 		t.Errorf("after the withdrawal: %+v, %v", stake, err)
 	}
 }
@@ -190,8 +190,8 @@ func TestEVMRoundTripsOfOneStakeOver21Pools(t *testing.T) {
 	if got := n.tripsOf(func() { wantStaker(t, c) }); got != 1 {
 		t.Errorf("%d round trips, want 1", got)
 	}
-	if report, err := c.Check(t.Context()); err != nil || len(report.Codeless) != 0 || report.NoMulticall {
-		t.Errorf("check: %+v, %v", report, err)
+	if detail, err := c.Probe(t.Context()); err != nil || detail != "21 pools" {
+		t.Errorf("probe: %q, %v", detail, err)
 	}
 }
 
@@ -219,7 +219,7 @@ func TestEVMBurningPoolDoesNotHideTheOthers(t *testing.T) {
 			chain.transact(900, pools[1], ether(2), "stake")
 			n := newNode(t, chain)
 			way.node(n)
-			stake, err := newClient(t, n, pools, way.config).Stake(t.Context(), ann)
+			stake, err := newClient(t, n, pools, way.config).Stakes.Ask(t.Context(), ann)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -236,8 +236,8 @@ func TestEVMOfAnotherChainIsNoticedInTheAggregate(t *testing.T) {
 	pools := chain.deployAll("StakingPool")
 	n := newNode(t, chain)
 	n.chainID = 7
-	c := newClient(t, n, pools, func(cfg *Config) { cfg.ChainID = 7 })
-	_, err := c.Stake(t.Context(), ann)
+	c := newClient(t, n, pools, func(s *Settings) { s.ChainID = 7 })
+	_, err := c.Stakes.Ask(t.Context(), ann)
 	wantReason(t, err, core.Malformed)
 	if err != nil && !strings.Contains(err.Error(), "of chain 4242, but chain 7") {
 		t.Errorf("operators read %q", err)

@@ -3,6 +3,7 @@ package staking
 import (
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/transport"
 )
@@ -35,6 +37,7 @@ var spoilers = []struct {
 	{"429", core.Limited, text(429, "spoiled")},
 	{"401", core.Denied, text(401, "spoiled")},
 	{"403", core.Denied, text(403, "spoiled")},
+	{"402", core.Limited, text(402, "spoiled")},
 	{"404", core.Rejected, text(404, "spoiled")},
 	{"500", core.Unreachable, text(500, "spoiled")},
 	{"503", core.Unreachable, text(503, "spoiled")},
@@ -91,7 +94,7 @@ func TestNonsenseIsNeverAnAnswer(t *testing.T) {
 						n.around = func(w http.ResponseWriter, r *http.Request, _ http.Handler) { spoiler.with(w, r) }
 					})
 					trips := n.tripsOf(func() {
-						_, err := c.Stake(t.Context(), ann)
+						_, err := c.Stakes.Ask(t.Context(), ann)
 						wantReason(t, err, spoiler.want)
 					})
 					// A broken connection is dialled anew by net/http.
@@ -121,7 +124,7 @@ func TestNonsenseForBatchesIsNeverAnAnswer(t *testing.T) {
 				}
 				writeRaw(w, record(r, body, next))
 			}
-			stake, err := newClient(t, n, pools, withoutMulticall).Stake(t.Context(), ann)
+			stake, err := newClient(t, n, pools, withoutMulticall).Stakes.Ask(t.Context(), ann)
 			if err == nil {
 				wantAmounts(t, "staked", stake.Staked, "pool 20: 3")
 				return
@@ -131,32 +134,36 @@ func TestNonsenseForBatchesIsNeverAnAnswer(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsHandedOn(t *testing.T) {
-	tests := map[string]struct {
-		header   string
-		min, max time.Duration
-	}{
-		"seconds":      {"17", 17 * time.Second, 17 * time.Second},
-		"a date":       {time.Now().Add(time.Minute).UTC().Format(http.TimeFormat), 50 * time.Second, time.Minute},
-		"a date past":  {time.Now().Add(-time.Minute).UTC().Format(http.TimeFormat), 0, 0},
-		"nonsense":     {"spoiled", 0, 0},
-		"negative":     {"-5", 0, 0},
-		"out of range": {"99999999999999999999", 0, 0},
-		"none":         {"", 0, 0},
+func TestANumberThatIsNullIsNoAnswer(t *testing.T) {
+	for _, method := range []string{"eth_chainId", "eth_blockNumber"} {
+		chain, pools := stakers()
+		n := newNode(t, chain)
+		n.around = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			body, _ := io.ReadAll(r.Body)
+			var call map[string]any
+			if json.Unmarshal(body, &call) == nil && call["method"] == method {
+				writeJSON(w, map[string]any{"jsonrpc": "2.0", "id": call["id"], "result": nil})
+				return
+			}
+			writeRaw(w, record(r, body, next))
+		}
+		_, err := newClient(t, n, pools, withoutMulticall).Stakes.Ask(t.Context(), ann)
+		wantReason(t, err, core.Malformed)
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			chain, pools := stakers()
-			n := newNode(t, chain)
-			n.around = func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
-				w.Header().Set("Retry-After", test.header)
-				w.WriteHeader(http.StatusTooManyRequests)
-			}
-			_, err := newClient(t, n, pools).Stake(t.Context(), ann)
-			if got := wantReason(t, err, core.Limited).RetryAfter; got < test.min || got > test.max {
-				t.Errorf("got %v, want %v to %v", got, test.min, test.max)
-			}
-		})
+}
+
+func TestRetryAfterIsHandedOn(t *testing.T) {
+	for header, want := range map[string]time.Duration{"17": 17 * time.Second, "spoiled": 0, "": 0} {
+		chain, pools := stakers()
+		n := newNode(t, chain)
+		n.around = func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			w.Header().Set("Retry-After", header)
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+		_, err := newClient(t, n, pools).Stakes.Ask(t.Context(), ann)
+		if got := wantReason(t, err, core.Limited).RetryAfter; got != want {
+			t.Errorf("%q: got %v, want %v", header, got, want)
+		}
 	}
 }
 
@@ -173,8 +180,8 @@ func TestASlowNodeIsGivenUp(t *testing.T) {
 			n := newNode(t, chain)
 			way.node(n)
 			n.around = hang
-			c := newClient(t, n, pools, way.config, func(cfg *Config) { cfg.Timeout = 30 * time.Millisecond })
-			_, err := c.Stake(t.Context(), ann)
+			c := newImpatient(t, n, pools, 30*time.Millisecond, way.config)
+			_, err := c.Stakes.Ask(t.Context(), ann)
 			wantReason(t, err, core.SlowAnswer)
 		})
 	}
@@ -193,8 +200,8 @@ func TestACancelledCallEndsAtOnce(t *testing.T) {
 		<-arrived
 		cancel()
 	}()
-	_, err := newClient(t, n, pools).Stake(ctx, ann)
-	wantReason(t, err, core.Unreachable)
+	_, err := newClient(t, n, pools).Stakes.Ask(ctx, ann)
+	wantReason(t, err, core.SlowAnswer)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want it to be context.Canceled", err)
 	}
@@ -203,8 +210,8 @@ func TestACancelledCallEndsAtOnce(t *testing.T) {
 func TestNobodyListeningIsUnreachable(t *testing.T) {
 	chain, pools := stakers()
 	n := newNode(t, chain)
-	c := newClient(t, n, pools, func(cfg *Config) { cfg.RPCURL = "http://127.0.0.1:1" + secretPath + secretArgs })
-	_, err := c.Stake(t.Context(), ann)
+	c := newClient(t, n, pools, func(s *Settings) { s.RPCURL = config.NewSecret("http://127.0.0.1:1" + secretPath + secretArgs) })
+	_, err := c.Stakes.Ask(t.Context(), ann)
 	wantReason(t, err, core.Unreachable)
 	var broken *transport.Error
 	if !errors.As(err, &broken) || broken.Host != "127.0.0.1:1" {

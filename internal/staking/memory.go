@@ -1,6 +1,7 @@
 package staking
 
 import (
+	"fmt"
 	"math/big"
 	"sync"
 	"sync/atomic"
@@ -8,8 +9,8 @@ import (
 )
 
 const (
-	// lapseFor is how long a way of reading that did not work is not tried.
-	lapseFor = 5 * time.Minute
+	// cooldownFor is how long a way of reading that did not work is not tried.
+	cooldownFor = 5 * time.Minute
 	// maxLag is by how many blocks a node may be behind one that was seen:
 	// several minutes of a slow chain, several seconds of a fast one, within
 	// which nodes of one provider differ.
@@ -20,12 +21,12 @@ const (
 	headFor = 10 * time.Minute
 )
 
-// lapse is a while during which something is left alone.
-type lapse struct{ until atomic.Int64 } // Unix time, ns
+// cooldown is a while during which something is not tried.
+type cooldown struct{ until atomic.Int64 } // Unix time, ns
 
-func (l *lapse) active() bool { return time.Now().UnixNano() < l.until.Load() }
+func (c *cooldown) active() bool { return time.Now().UnixNano() < c.until.Load() }
 
-func (l *lapse) start() { l.until.Store(time.Now().Add(lapseFor).UnixNano()) }
+func (c *cooldown) start() { c.until.Store(time.Now().Add(cooldownFor).UnixNano()) }
 
 // head is the highest block that was seen.
 type head struct {
@@ -46,7 +47,7 @@ func (h *head) advance(number *big.Int) error {
 	case block >= h.block || time.Since(h.at) > headFor:
 		h.block, h.at = block, time.Now()
 	case h.block-block > maxLag:
-		return &lagError{behind: h.block - block}
+		return malformed(fmt.Sprintf("the node lags %d blocks behind what was seen before", h.block-block))
 	}
 	return nil
 }

@@ -60,22 +60,19 @@ func (c *Client) aggregate(ctx context.Context, calls []call) (reading, error) {
 	}
 	var output hexutil.Bytes
 	err = c.rpc.CallContext(ctx, &output, "eth_call", call{to: self, data: input}.params(), "latest")
-	if err != nil && reason(err) == core.Rejected {
+	switch {
+	case err != nil && failure(err).Reason == core.Rejected:
 		return reading{}, errUnfit
-	}
-	if err != nil {
+	case err != nil:
 		return reading{}, err
 	}
 	answers, err := unpackAggregate(output, len(calls)+2)
 	if err != nil {
 		return reading{}, errUnfit
 	}
-	id, err := answers[0].uint256()
-	if err != nil {
-		return reading{}, errUnfit
-	}
-	block, err := answers[1].uint256()
-	if err != nil {
+	id, idErr := answers[0].uint256()
+	block, blockErr := answers[1].uint256()
+	if idErr != nil || blockErr != nil {
 		return reading{}, errUnfit
 	}
 	if err := c.sameChain(id); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
 
+	"herald/internal/config"
 	"herald/internal/core"
 )
 
@@ -186,11 +187,7 @@ func (c contracts) multicall(input []byte, block uint64) ([]byte, error) {
 func pool(stake, pending []byte) contract {
 	selectors := map[string][]byte{}
 	for method, output := range map[string][]byte{testMethod: stake, testPend: pending} {
-		id, err := selector(method)
-		if err != nil {
-			panic(err)
-		}
-		selectors[string(id)] = output
+		selectors[string(selector(method))] = output
 	}
 	return func(input []byte, _ uint64) ([]byte, error) {
 		if output := selectors[string(input[:4])]; output != nil {
@@ -242,37 +239,43 @@ func emptyPools(n int) []contract {
 	return slices.Repeat([]contract{pool(wordOf(0), withdrawalsOf())}, n)
 }
 
-func newClient(t testing.TB, n *node, pools []core.Pool, change ...func(*Config)) *Client {
-	cfg := Config{
-		RPCURL:        n.url,
+func newClient(t testing.TB, n *node, pools []core.Pool, change ...func(*Settings)) *Client {
+	t.Helper()
+	return newImpatient(t, n, pools, 10*time.Second, change...)
+}
+
+// newImpatient makes a Client whose calls take at most timeout.
+func newImpatient(t testing.TB, n *node, pools []core.Pool, timeout time.Duration, change ...func(*Settings)) *Client {
+	t.Helper()
+	s := Settings{
+		RPCURL:        config.NewSecret(n.url),
 		ChainID:       testChain,
 		Pools:         pools,
 		Method:        testMethod,
 		PendingMethod: testPend,
 		Multicall:     &multicallAddr,
 		Decimals:      18,
-		Timeout:       10 * time.Second,
-		MaxConns:      4,
 	}
 	for _, f := range change {
-		f(&cfg)
+		f(&s)
 	}
-	c, err := New(cfg)
+	c, err := New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}))
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.parallel = 4
 	return c
 }
 
-func withoutMulticall(cfg *Config) { cfg.Multicall = nil }
+func withoutMulticall(s *Settings) { s.Multicall = nil }
 
 // ways are the three ways in which pools are read.
 var ways = []struct {
 	name   string
-	config func(*Config)
+	config func(*Settings)
 	node   func(*node)
 }{
-	{"multicall", func(*Config) {}, func(*node) {}},
+	{"multicall", func(*Settings) {}, func(*node) {}},
 	{"batch", withoutMulticall, func(*node) {}},
 	{"one by one", withoutMulticall, func(n *node) { n.rpc.SetBatchLimits(1, 1<<20) }},
 }
@@ -285,7 +288,7 @@ func wantReason(t *testing.T, err error, want core.Reason) *core.Error {
 	if !errors.As(err, &failed) {
 		t.Fatalf("got %v, want a *core.Error", err)
 	}
-	if failed.Service != core.Chain || failed.Reason != want {
+	if failed.Service != Service || failed.Reason != want {
 		t.Errorf("got %v, want reason %q", err, want)
 	}
 	text := strings.ToLower(fmt.Sprintf("%v %+v", err, failed.Err))

@@ -3,7 +3,6 @@ package staking
 import (
 	"context"
 	"errors"
-	"math/big"
 	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -44,22 +43,22 @@ func (c *Client) read(ctx context.Context, calls []call) (reading, error) {
 }
 
 // readPinned makes the calls as JSON-RPC calls of their own, with the chain's
-// id among them, all at the block that the node told first.
+// id among them, all at the block that the node says is its newest.
 func (c *Client) readPinned(ctx context.Context, calls []call) (reading, error) {
-	var block quantity
+	var block hexutil.Big
 	if err := c.rpc.CallContext(ctx, &block, "eth_blockNumber"); err != nil {
 		return reading{}, err
 	}
-	if err := c.seenByNode.advance(block.Int); err != nil {
+	if err := c.seenByNode.advance(block.ToInt()); err != nil {
 		return reading{}, err
 	}
-	var id quantity
+	var id hexutil.Big
 	elems := []rpc.BatchElem{{Method: "eth_chainId", Result: &id}}
 	results := make([]hexutil.Bytes, len(calls))
 	for i, call := range calls {
 		elems = append(elems, rpc.BatchElem{
 			Method: "eth_call",
-			Args:   []any{call.params(), (*hexutil.Big)(block.Int)},
+			Args:   []any{call.params(), &block},
 			Result: &results[i],
 		})
 	}
@@ -69,10 +68,10 @@ func (c *Client) readPinned(ctx context.Context, calls []call) (reading, error) 
 	if err := elems[0].Error; err != nil {
 		return reading{}, err
 	}
-	if err := c.sameChain(id.Int); err != nil {
+	if err := c.sameChain(id.ToInt()); err != nil {
 		return reading{}, err
 	}
-	r := reading{block: block.Uint64(), answers: make([]answer, len(calls))}
+	r := reading{block: block.ToInt().Uint64(), answers: make([]answer, len(calls))}
 	for i := range calls {
 		r.answers[i] = answer{data: results[i], err: elems[i+1].Error}
 	}
@@ -97,7 +96,7 @@ func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 // every element of this one.
 func (c *Client) sendBatch(ctx context.Context, elems []rpc.BatchElem) error {
 	err := c.rpc.BatchCallContext(ctx, elems)
-	if errors.Is(err, errEnvelope) || err != nil && reason(err) == core.Rejected {
+	if errors.Is(err, errMismatch) || err != nil && failure(err).Reason == core.Rejected {
 		return errUnfit
 	}
 	if err != nil {
@@ -128,19 +127,11 @@ func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
 			if e.Error == nil {
 				return nil
 			}
-			if r := reason(e.Error); r == core.Limited || r == core.Denied {
+			if r := failure(e.Error).Reason; r == core.Limited || r == core.Denied {
 				refusal.Store(&e.Error)
 			}
 			return nil
 		})
 	}
 	_ = group.Wait() // its functions return no errors
-}
-
-// quantity is a number as nodes write it: hexutil.Big, with null refused.
-type quantity struct{ *big.Int }
-
-func (q *quantity) UnmarshalJSON(data []byte) error {
-	q.Int = new(big.Int)
-	return (*hexutil.Big)(q.Int).UnmarshalJSON(data)
 }

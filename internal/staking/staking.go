@@ -3,11 +3,12 @@
 // One answer is of one block and of one chain, or there is none. In order of
 // preference the pools are read through Multicall3, in one JSON-RPC batch, or
 // one by one; the last two are pinned to a block number. A pool that could not
-// be read is told as such, and never counts as a stake of zero.
+// be read is named as such, and never counts as a stake of zero.
 //
-// The package does not retry and does not cache what it read: the caller does.
-// It speaks http and https only, because neither the time limits nor the
-// bounds on answers that hold there hold for go-ethereum's WebSockets.
+// The package speaks http and https only, because neither the time limits nor
+// the bounds on answers that hold there hold for go-ethereum's WebSockets. The
+// client is go-ethereum's; what it does not check of an answer is checked below
+// it, in strictTransport.
 package staking
 
 import (
@@ -15,13 +16,11 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"net/url"
-	"regexp"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/rpc"
 
@@ -29,35 +28,40 @@ import (
 	"herald/internal/transport"
 )
 
+// Service is the chain with the pools.
+var Service = &core.Service{
+	Name:   "chain",
+	Title:  "staking pools",
+	Phrase: "the chain's node",
+	Settings: map[core.Reason]string{
+		"":               "STAKING_POOLS and EVM_RPC_URL",
+		core.Unreachable: "EVM_RPC_URL",
+		core.SlowAnswer:  "EVM_RPC_URL",
+		core.Limited:     "EVM_RPC_URL",
+		core.Denied:      "the key in EVM_RPC_URL",
+		core.Rejected:    "STAKING_METHOD and EVM_RPC_URL",
+		core.Malformed:   "EVM_CHAIN_ID and EVM_RPC_URL",
+	},
+}
+
 // maxBody bounds an answer of the node. Through Multicall3 a pool takes under
 // 500 bytes of hexadecimal, and 128 more for each withdrawal.
 const maxBody = 1 << 20
 
-// Config says which pools are read, and where.
-type Config struct {
-	// RPCURL is the node's http or https endpoint. It may hold a key.
-	RPCURL  string
-	ChainID uint64
-	Pools   []core.Pool
-	// Method is the view method `name(address)` that answers a wallet's stake
-	// as a uint256.
-	Method string
-	// PendingMethod is the view method `name(address)` that answers the stakes
-	// being withdrawn as (uint256 amount,uint256 block)[]; empty: none is asked.
-	PendingMethod string
-	// Multicall is the address of Multicall3; nil: it is not used.
-	Multicall *common.Address
-	// Decimals is how many of a stake's digits are behind the point.
-	Decimals int32
-	// Timeout, above 0, bounds one Stake or Check as a whole.
-	Timeout time.Duration
-	// MaxConns bounds the connections to the node, and with them the calls
-	// under way when pools are read one by one; at least 1.
-	MaxConns int
-}
-
-// Client reads the pools. It is safe for concurrent use.
+// Client reads the pools.
 type Client struct {
+	// Stakes are what wallets have in all pools, at one block: the newest that
+	// the node knows. Through Multicall3 its number is the one that contracts
+	// see, which on some rollups is that of the chain below. It fails, among
+	// other reasons, if the node is of another chain, if it lags more than 32
+	// blocks behind what was seen in the last 10 minutes, or if no pool at all
+	// could be read.
+	//
+	// Through Multicall3 it takes one HTTP round trip, by batch two, the first
+	// of which pins the block; the very first also asks for the chain's id.
+	// What turns out not to work is not tried again for 5 minutes.
+	Stakes *core.Cached[common.Address, core.Stake]
+
 	rpc       *rpc.Client
 	chainID   uint64
 	pools     []core.Pool
@@ -65,86 +69,56 @@ type Client struct {
 	pending   []byte // selector of PendingMethod; nil = not asked
 	multicall *common.Address
 	unit      unit
-	timeout   time.Duration
-	parallel  int
+	parallel  int // calls at a time when pools are read one by one
 
 	chainKnown  atomic.Bool
-	noMulticall lapse
-	noBatch     lapse
+	noMulticall cooldown
+	noBatch     cooldown
 	// Two heads, because on some rollups contracts see the block number of the
-	// chain below (https://docs.arbitrum.io/time), and the node tells its own.
+	// chain below (https://docs.arbitrum.io/time), and the node says its own.
 	seenByContract head
 	seenByNode     head
 }
 
-// New makes a Client, without contacting the node. It fails if the endpoint is
-// no http or https URL, or a method is not of the form name(address).
-func New(cfg Config) (*Client, error) {
-	if u, err := url.Parse(cfg.RPCURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("the endpoint of the chain is not an http or https URL")
-	}
-	stake, err := selector(cfg.Method)
-	if err != nil {
-		return nil, err
-	}
-	var pending []byte
-	if cfg.PendingMethod != "" {
-		if pending, err = selector(cfg.PendingMethod); err != nil {
-			return nil, err
-		}
-	}
-	parallel := max(cfg.MaxConns, 1)
-	httpClient := transport.New(transport.Options{MaxBody: maxBody, MaxConns: parallel})
-	httpClient.Transport = envelope{httpClient.Transport}
-	client, err := rpc.DialOptions(context.Background(), cfg.RPCURL, rpc.WithHTTPClient(httpClient))
+// New makes a Client. It asks nothing.
+func New(s Settings, c *core.Cache) (*Client, error) {
+	httpClient := transport.New(transport.Options{Timeout: c.CallTimeout, MaxBody: maxBody, MaxConns: core.MaxCalls})
+	httpClient.Transport = strictTransport{httpClient.Transport}
+	client, err := rpc.DialOptions(context.Background(), s.RPCURL.Reveal(), rpc.WithHTTPClient(httpClient))
 	if err != nil {
 		return nil, errors.New("the endpoint of the chain cannot be used")
 	}
-	return &Client{
+	p := &Client{
 		rpc:       client,
-		chainID:   cfg.ChainID,
-		pools:     cfg.Pools,
-		stake:     stake,
-		pending:   pending,
-		multicall: cfg.Multicall,
-		unit:      newUnit(cfg.Decimals),
-		timeout:   cfg.Timeout,
-		parallel:  parallel,
-	}, nil
+		chainID:   s.ChainID,
+		pools:     s.Pools,
+		stake:     selector(s.Method),
+		multicall: s.Multicall,
+		unit:      newUnit(s.Decimals),
+		parallel:  core.MaxCalls,
+	}
+	if s.PendingMethod != "" {
+		p.pending = selector(s.PendingMethod)
+	}
+	p.Stakes = core.NewCached(core.NewBreaker(c, Service, s.TTL), core.Question[common.Address, core.Stake]{
+		Name: "stake", TTL: s.TTL, Ask: p.readStake, Keep: core.Stake.Complete, Clone: core.Stake.Clone,
+	})
+	return p, nil
 }
-
-var methodForm = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*\(address\)$`)
 
 // selector is what calls of the method begin with
 // (https://docs.soliditylang.org/en/latest/abi-spec.html#function-selector).
-func selector(method string) ([]byte, error) {
-	if !methodForm.MatchString(method) {
-		return nil, fmt.Errorf("the method %q is not of the form name(address)", method)
-	}
-	return crypto.Keccak256([]byte(method))[:4], nil
-}
+func selector(method string) []byte { return crypto.Keccak256([]byte(method))[:4] }
 
-// Stake reads all pools for one wallet, at one block: the newest that the node
-// knows. Through Multicall3 its number is the one that contracts see, which on
-// some rollups is that of the chain below. Stake fails with a *core.Error of
-// core.Chain: among others if the node is of another chain, if it lags more
-// than 32 blocks behind what was seen in the last 10 minutes, or if no pool at
-// all could be read.
-//
-// Through Multicall3 it takes one HTTP round trip, by batch two, the first of
-// which pins the block; the very first Stake also asks for the chain's id. What
-// turns out not to work there is not tried again for 5 minutes.
-func (c *Client) Stake(ctx context.Context, wallet common.Address) (core.Stake, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
+func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Stake, error) {
 	if err := c.verifyChain(ctx); err != nil {
-		return core.Stake{}, failure("check the chain", err)
+		return core.Stake{}, failure(err).During("check the chain")
 	}
 	r, err := c.read(ctx, c.calls(wallet))
 	if err != nil {
-		return core.Stake{}, failure("read the pools", err)
+		return core.Stake{}, failure(err).During("read the pools")
 	}
-	return c.assemble(r)
+	return c.stakeOf(r)
 }
 
 // verifyChain asks the node for its chain's id until it was right once; each
@@ -153,11 +127,11 @@ func (c *Client) verifyChain(ctx context.Context) error {
 	if c.chainKnown.Load() {
 		return nil
 	}
-	var id quantity
+	var id hexutil.Big
 	if err := c.rpc.CallContext(ctx, &id, "eth_chainId"); err != nil {
 		return err
 	}
-	if err := c.sameChain(id.Int); err != nil {
+	if err := c.sameChain(id.ToInt()); err != nil {
 		return err
 	}
 	c.chainKnown.Store(true)
@@ -166,7 +140,7 @@ func (c *Client) verifyChain(ctx context.Context) error {
 
 func (c *Client) sameChain(id *big.Int) error {
 	if id.Cmp(new(big.Int).SetUint64(c.chainID)) != 0 {
-		return &wrongChainError{got: id, want: c.chainID}
+		return malformed(fmt.Sprintf("the node is of chain %d, but chain %d is configured", id, c.chainID))
 	}
 	return nil
 }
@@ -174,7 +148,7 @@ func (c *Client) sameChain(id *big.Int) error {
 // calls are those that one wallet takes: the stake in each pool, then, if they
 // are asked for, the withdrawals from each.
 func (c *Client) calls(wallet common.Address) []call {
-	argument := common.LeftPadBytes(wallet[:], 32)
+	argument := common.LeftPadBytes(wallet[:], word)
 	var calls []call
 	for _, method := range [][]byte{c.stake, c.pending} {
 		if method == nil {
@@ -188,26 +162,26 @@ func (c *Client) calls(wallet common.Address) []call {
 	return calls
 }
 
-// assemble turns the answers to calls into a Stake.
-func (c *Client) assemble(r reading) (core.Stake, error) {
+// stakeOf makes a Stake of the answers to calls.
+func (c *Client) stakeOf(r reading) (core.Stake, error) {
 	stake := core.Stake{Block: r.block}
 	var firstErr error
 	for i, pool := range c.pools {
 		amount, err := c.unit.tokens(r.answers[i].uint256())
-		switch {
-		case err != nil:
+		if err != nil {
 			stake.Failed = append(stake.Failed, pool)
 			if firstErr == nil {
 				firstErr = err
 			}
 			continue
-		case amount.IsPositive():
-			stake.Staked = append(stake.Staked, core.PoolAmount{Pool: pool, Amount: amount})
 		}
 		stake.Checked++
+		if amount.IsPositive() {
+			stake.Staked = append(stake.Staked, core.PoolAmount{Pool: pool, Amount: amount})
+		}
 	}
 	if stake.Checked == 0 && firstErr != nil {
-		return core.Stake{}, failure("read any of the pools", firstErr)
+		return core.Stake{}, failure(firstErr).During("read any of the pools")
 	}
 	if c.pending == nil {
 		return stake, nil

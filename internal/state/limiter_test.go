@@ -9,37 +9,55 @@ import (
 	"herald/internal/chat"
 )
 
-// limits is what every limiter must do; pass lets time go by.
-func limits(t *testing.T, l chat.Limiter, pass func(time.Duration)) {
+// wantWait checks how long a key has to wait, to within the rounding of a bucket.
+func wantWait(t *testing.T, l chat.Limiter, key string, want time.Duration) {
 	t.Helper()
-	ctx := t.Context()
-	allow := func(key string, want time.Duration) {
-		t.Helper()
-		if got := l.Allow(ctx, key); got != want {
-			t.Errorf("%s waits %v, want %v", key, got, want)
-		}
+	if got := l.Allow(t.Context(), key); (got-want).Abs() > 2*time.Millisecond || (got > 0) != (want > 0) {
+		t.Errorf("%s waits %v, want %v", key, got, want)
 	}
-	allow("a", 0)
-	pass(10 * time.Second)
-	allow("a", 0)
-	allow("a", 0)
-	allow("b", 0)
-	allow("a", 50*time.Second)
-	pass(49 * time.Second)
-	allow("a", time.Second) // the refused one was not counted
-	pass(time.Second)
-	allow("a", 0)
-	allow("a", 10*time.Second)
-	pass(10 * time.Second)
-	allow("a", 0)
-	allow("a", 0)
-	allow("a", 50*time.Second)
 }
 
-func TestMemoryLimits(t *testing.T) {
+func TestMemoryAllowsTheLimitAtOnceAndAsManyAgainInAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		limits(t, NewMemory(time.Minute).Limiter(3), time.Sleep)
+		l := NewMemory(time.Minute).Limiter(3)
+		for range 3 {
+			wantWait(t, l, "a", 0)
+		}
+		wantWait(t, l, "b", 0)
+		wantWait(t, l, "a", 20*time.Second)
+		wantWait(t, l, "a", 20*time.Second) // the refused one was not counted
+		time.Sleep(19 * time.Second)
+		wantWait(t, l, "a", time.Second)
+		time.Sleep(time.Second + time.Millisecond)
+		wantWait(t, l, "a", 0)
+		wantWait(t, l, "a", 20*time.Second)
+		time.Sleep(10 * time.Minute)
+		for range 3 {
+			wantWait(t, l, "a", 0)
+		}
+		wantWait(t, l, "a", 20*time.Second)
 	})
+}
+
+func TestEveryLimitWorksWithManyEventsAtOneTime(t *testing.T) {
+	for _, perMinute := range []int{0, 1, 2, 120, 10_000, 1 << 30} {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewMemory(time.Minute).Limiter(perMinute)
+			allowed := 0
+			for range 20_000 {
+				if l.Allow(t.Context(), "a") == 0 {
+					allowed++
+				}
+			}
+			want := min(perMinute, 20_000)
+			if perMinute == 0 {
+				want = 20_000
+			}
+			if allowed != want {
+				t.Errorf("limit %d: %d events are allowed, want %d", perMinute, allowed, want)
+			}
+		})
+	}
 }
 
 func TestMemoryLimitersAreApart(t *testing.T) {
@@ -53,28 +71,28 @@ func TestMemoryLimitersAreApart(t *testing.T) {
 
 func TestMemoryForgetsIdleKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWindows(1)
-		w.most = 10
+		l := newLimiter(1)
+		l.most = 10
 		for i := range 9 {
-			w.Allow(t.Context(), fmt.Sprint(i))
+			l.Allow(t.Context(), fmt.Sprint(i))
 		}
 		time.Sleep(30 * time.Second)
-		w.Allow(t.Context(), "busy")
+		l.Allow(t.Context(), "busy")
 		time.Sleep(31 * time.Second)
-		w.Allow(t.Context(), "new")
-		if len(w.events) != 2 {
-			t.Errorf("%d keys are kept, want the busy and the new one", len(w.events))
+		l.Allow(t.Context(), "new")
+		if len(l.buckets) != 2 {
+			t.Errorf("%d keys are kept, want the busy and the new one", len(l.buckets))
 		}
 		time.Sleep(2 * window)
-		w.Allow(t.Context(), "new")
-		if len(w.events) != 1 {
-			t.Errorf("%d keys are kept although there is room, want the one in use", len(w.events))
+		l.Allow(t.Context(), "new")
+		if len(l.buckets) != 1 {
+			t.Errorf("%d keys are kept although there is room, want the one in use", len(l.buckets))
 		}
 		for i := range 100 {
-			w.Allow(t.Context(), fmt.Sprint("flood ", i))
+			l.Allow(t.Context(), fmt.Sprint("flood ", i))
 		}
-		if len(w.events) != 10 {
-			t.Errorf("%d keys are kept, want the bound of 10", len(w.events))
+		if len(l.buckets) != 10 {
+			t.Errorf("%d keys are kept, want the bound of 10", len(l.buckets))
 		}
 	})
 }

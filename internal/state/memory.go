@@ -1,6 +1,6 @@
 // Package state remembers what must outlive one command: which updates are
-// answered and how many commands somebody gave in the last minute; and, where
-// replicas share a Redis, the last answers of services.
+// answered and how many commands somebody gave lately; and, where replicas
+// share a Redis, the last answers of services.
 //
 // Memory keeps it in this process, Redis shares it between replicas. Both are
 // bounded, and neither ever fails a command: what cannot be asked is decided
@@ -102,6 +102,6 @@ func (m *Memory) makeRoom() {
 	}
 }
 
-// Limiter makes a limiter of its own that allows perMinute events of a key in
-// any minute.
-func (m *Memory) Limiter(perMinute int) chat.Limiter { return newWindows(perMinute) }
+// Limiter makes a limiter of its own that allows perMinute events of a key at
+// once, and as many again in each minute; 0 is no limit.
+func (m *Memory) Limiter(perMinute int) chat.Limiter { return newLimiter(perMinute) }

@@ -37,7 +37,7 @@ func TestAReplicaAloneDecidesByItself(t *testing.T) {
 				t.Error("loaded from nowhere")
 			}
 			// One call waits; those of the following second do not.
-			if took := time.Since(start); took > 3*patience {
+			if took := time.Since(start); took > 3*callTimeout {
 				t.Errorf("it took %v", took)
 			}
 			if r.Fallbacks() != 6 {
@@ -65,7 +65,7 @@ func TestWhatWasAnsweredDuringAnOutageStaysAnswered(t *testing.T) {
 
 	s.SetError("")
 	s.FastForward(2 * time.Minute) // past the claim that is left on the server
-	r.restUntil.Store(0)
+	r.downUntil.Store(0)
 	expect(t, "the first", r.Begin(ctx, "a"), chat.Answered)
 	expect(t, "the second", r.Begin(ctx, "b"), chat.Answered)
 	expect(t, "a third", r.Begin(ctx, "c"), chat.Fresh)

@@ -22,25 +22,12 @@ import (
 )
 
 const (
-	// patience bounds one call to Redis: a command makes a handful of them
+	// callTimeout bounds one call to Redis: a command makes a handful of them
 	// and has seconds in all.
-	patience = 300 * time.Millisecond
-	// rest is how long Redis is not asked after a call that failed.
-	rest = time.Second
+	callTimeout = 300 * time.Millisecond
+	// downFor is how long Redis is not asked after a call that failed.
+	downFor = time.Second
 )
-
-// RedisConfig is what a Redis works with. All fields are required.
-type RedisConfig struct {
-	// URL is of the form redis://user:password@host:port/database, or rediss.
-	URL string
-	// Salt is what every replica of one deployment has and nobody else knows;
-	// keys are hashed with it.
-	Salt []byte
-	// Claim is as for NewMemory. A dead replica's updates can be taken over
-	// after it.
-	Claim time.Duration
-	Log   *slog.Logger
-}
 
 // Redis is state shared between replicas, on Redis 5 or later. It implements
 // chat.Dedup. A call that Redis does not answer within 300 ms is decided by
@@ -50,24 +37,29 @@ type RedisConfig struct {
 type Redis struct {
 	client *redis.Client
 	memory *Memory
-	config RedisConfig
+	salt   []byte
+	claim  time.Duration
+	log    *slog.Logger
 	// owner marks the claims of this process.
 	owner     string
-	restUntil atomic.Int64 // Unix nanoseconds
+	downUntil atomic.Int64 // Unix nanoseconds
 	down      atomic.Bool
 	fallbacks atomic.Uint64
 }
 
 var _ chat.Dedup = (*Redis)(nil)
 
-// NewRedis makes a Redis, and connects on first use. It fails on a malformed
-// URL, which the error does not repeat. Close frees its connections.
-func NewRedis(c RedisConfig) (*Redis, error) {
-	options, err := redis.ParseURL(c.URL)
+// NewRedis makes a Redis, and connects on first use. salt is what every replica
+// of one deployment has and nobody else knows; keys are hashed with it. claim
+// is as for NewMemory; a dead replica's updates can be taken over after it.
+// NewRedis fails on a malformed URL, which the error does not repeat. Close
+// frees its connections.
+func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*Redis, error) {
+	options, err := redis.ParseURL(s.RedisURL.Reveal())
 	if err != nil {
 		return nil, errors.New("the Redis URL is malformed")
 	}
-	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = patience, patience, patience, patience
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = callTimeout, callTimeout, callTimeout, callTimeout
 	options.ContextTimeoutEnabled = true
 	options.MaxRetries = -1
 	options.DialerRetries = 1
@@ -76,7 +68,7 @@ func NewRedis(c RedisConfig) (*Redis, error) {
 	// The client would write to standard error by itself. It has one logger
 	// for the process.
 	redis.SetLogger(silent{})
-	return &Redis{client: redis.NewClient(options), memory: NewMemory(c.Claim), config: c, owner: rand.Text()}, nil
+	return &Redis{client: redis.NewClient(options), memory: NewMemory(claim), salt: salt, claim: claim, log: log, owner: rand.Text()}, nil
 }
 
 type silent struct{}
@@ -99,26 +91,26 @@ func (r *Redis) Ping(ctx context.Context) error {
 	return nil
 }
 
-// ask makes a call and tells whether Redis answered it. The call goes on when
+// ask makes a call and reports whether Redis answered it. The call goes on when
 // ctx is cancelled: what a command did must be written down also when its
 // time is up.
 func (r *Redis) ask(ctx context.Context, call func(context.Context) error) bool {
-	if time.Now().UnixNano() < r.restUntil.Load() {
+	if time.Now().UnixNano() < r.downUntil.Load() {
 		r.fallbacks.Add(1)
 		return false
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
 	if err := call(ctx); err != nil {
 		r.fallbacks.Add(1)
-		r.restUntil.Store(time.Now().Add(rest).UnixNano())
+		r.downUntil.Store(time.Now().Add(downFor).UnixNano())
 		if !r.down.Swap(true) {
-			r.config.Log.WarnContext(ctx, "redis does not answer, this process decides alone", slog.String("reason", reason(err)))
+			r.log.WarnContext(ctx, "redis does not answer, this process decides alone", slog.String("reason", reason(err)))
 		}
 		return false
 	}
 	if r.down.Swap(false) {
-		r.config.Log.InfoContext(ctx, "redis answers again")
+		r.log.InfoContext(ctx, "redis answers again")
 	}
 	return true
 }
@@ -143,7 +135,7 @@ func reason(err error) string {
 
 // key hides what is personal in id.
 func (r *Redis) key(kind, id string) string {
-	mac := hmac.New(sha256.New, r.config.Salt)
+	mac := hmac.New(sha256.New, r.salt)
 	mac.Write([]byte(kind + " " + id))
 	return "herald:" + kind + ":" + hex.EncodeToString(mac.Sum(nil)[:16])
 }
@@ -152,7 +144,7 @@ func (r *Redis) key(kind, id string) string {
 const answered = "answered"
 
 var (
-	claim = redis.NewScript(`
+	claimUpdate = redis.NewScript(`
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return "" end
 return redis.call("GET", KEYS[1])`)
 	giveUp = redis.NewScript(`
@@ -168,7 +160,7 @@ func (r *Redis) Begin(ctx context.Context, key string) chat.Delivery {
 	}
 	var holder string
 	reached := r.ask(ctx, func(ctx context.Context) (err error) {
-		holder, err = claim.Run(ctx, r.client, []string{r.key("update", key)}, r.owner, r.config.Claim.Milliseconds()).Text()
+		holder, err = claimUpdate.Run(ctx, r.client, []string{r.key("update", key)}, r.owner, r.claim.Milliseconds()).Text()
 		return err
 	})
 	switch {

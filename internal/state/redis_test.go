@@ -13,6 +13,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"herald/internal/chat"
+	"herald/internal/config"
 )
 
 const password = "hunter2-hunter2"
@@ -39,12 +40,8 @@ func (b *logBuffer) String() string {
 func replica(t *testing.T, addr string) (*Redis, *logBuffer) {
 	t.Helper()
 	var log logBuffer
-	r, err := NewRedis(RedisConfig{
-		URL:   "redis://:" + password + "@" + addr + "/0",
-		Salt:  []byte("shared by the replicas"),
-		Claim: time.Minute,
-		Log:   slog.New(slog.NewTextHandler(&log, nil)),
-	})
+	r, err := NewRedis(Settings{RedisURL: config.NewSecret("redis://:" + password + "@" + addr + "/0")},
+		[]byte("shared by the replicas"), time.Minute, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,12 +111,28 @@ func TestReplicasShareLimits(t *testing.T) {
 	s.SetTime(now)
 	one, _ := replica(t, s.Addr())
 	two, _ := replica(t, s.Addr())
-	limits(t, &alternating{one.Limiter(3), two.Limiter(3)}, func(d time.Duration) {
+	l := &alternating{one.Limiter(3), two.Limiter(3)}
+	pass := func(d time.Duration) {
 		now = now.Add(d)
 		s.SetTime(now)
 		s.FastForward(d)
-	})
-	s.FastForward(time.Minute)
+	}
+	wantWait(t, l, "a", 0)
+	pass(10 * time.Second)
+	wantWait(t, l, "a", 0)
+	wantWait(t, l, "a", 0)
+	wantWait(t, l, "b", 0)
+	wantWait(t, l, "a", 50*time.Second)
+	pass(49 * time.Second)
+	wantWait(t, l, "a", time.Second) // the refused one was not counted
+	pass(time.Second)
+	wantWait(t, l, "a", 0)
+	wantWait(t, l, "a", 10*time.Second)
+	pass(10 * time.Second)
+	wantWait(t, l, "a", 0)
+	wantWait(t, l, "a", 0)
+	wantWait(t, l, "a", 50*time.Second)
+	pass(time.Minute)
 	if keys := s.Keys(); len(keys) != 0 {
 		t.Errorf("after an idle minute the server still has %v", keys)
 	}
@@ -169,7 +182,7 @@ func TestRedisHoldsNoIDs(t *testing.T) {
 
 func TestMalformedURLIsNotRepeated(t *testing.T) {
 	for _, url := range []string{"redis://:" + password + "@host/x", "http://" + password, "redis://:" + password + "@ho st", ""} {
-		if _, err := NewRedis(RedisConfig{URL: url}); err == nil || strings.Contains(err.Error(), password) {
+		if _, err := NewRedis(Settings{RedisURL: config.NewSecret(url)}, nil, time.Minute, nil); err == nil || strings.Contains(err.Error(), password) {
 			t.Errorf("the error is %v", err)
 		}
 	}

@@ -25,27 +25,33 @@ redis.call("PEXPIRE", KEYS[1], window)
 return 0`)
 
 // Limiter makes a limiter that allows perMinute events of a key in any minute,
-// in all replicas together.
+// in all replicas together; 0 is no limit. The window is counted in a script,
+// because x/time/rate keeps its state in the process.
 func (r *Redis) Limiter(perMinute int) chat.Limiter {
-	return &sharedWindows{redis: r, limit: perMinute, alone: newWindows(perMinute)}
+	alone := newLimiter(perMinute)
+	if perMinute <= 0 {
+		return alone
+	}
+	return &sharedLimiter{redis: r, perMinute: perMinute, alone: alone}
 }
 
-type sharedWindows struct {
-	redis *Redis
-	limit int
-	alone *windows
+type sharedLimiter struct {
+	redis     *Redis
+	perMinute int
+	// alone decides while Redis cannot be asked.
+	alone *limiter
 }
 
 // Allow implements chat.Limiter.
-func (w *sharedWindows) Allow(ctx context.Context, key string) time.Duration {
+func (l *sharedLimiter) Allow(ctx context.Context, key string) time.Duration {
 	var wait int64
-	id := fmt.Sprintf("%d %s", w.limit, key)
-	reached := w.redis.ask(ctx, func(ctx context.Context) (err error) {
-		wait, err = allow.Run(ctx, w.redis.client, []string{w.redis.key("limit", id)}, w.limit, window.Milliseconds()).Int64()
+	id := fmt.Sprintf("%d %s", l.perMinute, key)
+	reached := l.redis.ask(ctx, func(ctx context.Context) (err error) {
+		wait, err = allow.Run(ctx, l.redis.client, []string{l.redis.key("limit", id)}, l.perMinute, window.Milliseconds()).Int64()
 		return err
 	})
 	if !reached {
-		return w.alone.Allow(ctx, key)
+		return l.alone.Allow(ctx, key)
 	}
 	return time.Duration(wait) * time.Millisecond
 }

@@ -11,8 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
-	"time"
 
 	"github.com/shopspring/decimal"
 	"golang.org/x/sync/errgroup"
@@ -21,28 +19,36 @@ import (
 	"herald/internal/rest"
 )
 
-// Config says where the host is.
-type Config struct {
-	// URL is the host's origin and path prefix, without a query.
-	URL string
-	// Timeout bounds each of the two calls.
-	Timeout time.Duration
-	// MaxConns bounds the connections to the host.
-	MaxConns int
+// Service is the supply host.
+var Service = &core.Service{
+	Name:     "supply",
+	Title:    "supply host",
+	Phrase:   "the supply host",
+	Settings: map[core.Reason]string{"": "SUPPLY_URL"},
 }
 
-// Client is a core.SupplySource.
+// Client asks the host.
 type Client struct {
+	// Supply fails as Malformed also if more tokens circulate than there are.
+	Supply *core.Cached[core.NoArgument, core.Supply]
+
 	url  string
 	rest *rest.Client
 }
 
 // New makes a client. It asks nothing.
-func New(c Config) *Client {
-	return &Client{
-		url:  strings.TrimRight(c.URL, "/"),
-		rest: rest.New(core.TokenSupply, c.Timeout, c.MaxConns),
-	}
+func New(s Settings, c *core.Cache) *Client {
+	h := &Client{url: s.URL, rest: rest.New(Service, c.CallTimeout)}
+	h.Supply = core.NewCached(core.NewBreaker(c, Service, s.TTL), core.Question[core.NoArgument, core.Supply]{
+		Name: "supply", TTL: s.TTL, Shared: true, Ask: h.supply,
+	})
+	return h
+}
+
+// Probe asks for the supply, past the cache.
+func (c *Client) Probe(ctx context.Context) (detail string, err error) {
+	_, err = c.supply(ctx, core.NoArgument{})
+	return "", err
 }
 
 // figure is one of the two numbers that the host knows.
@@ -61,9 +67,8 @@ var (
 		"circulating", "circulatingSupply", "circulating_supply"}, wrappers...)}
 )
 
-// Supply asks for both figures at once. It fails with a *core.Error, which is
-// Malformed also if more circulate than there are.
-func (c *Client) Supply(ctx context.Context) (core.Supply, error) {
+// supply asks for both figures at once.
+func (c *Client) supply(ctx context.Context, _ core.NoArgument) (core.Supply, error) {
 	var s core.Supply
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() (err error) { s.Total, err = c.ask(ctx, total); return })
@@ -90,7 +95,7 @@ func (c *Client) ask(ctx context.Context, f figure) (decimal.Decimal, error) {
 }
 
 func malformed(err error) error {
-	return &core.Error{Service: core.TokenSupply, Reason: core.Malformed, Err: err}
+	return &core.Error{Service: Service, Reason: core.Malformed, Err: err}
 }
 
 func (f figure) parse(body []byte) (decimal.Decimal, error) {
@@ -120,7 +125,7 @@ func (f figure) parse(body []byte) (decimal.Decimal, error) {
 // member is the only member of object that may hold the figure.
 func (f figure) member(object map[string]any) (any, error) {
 	if failed(object) {
-		return nil, errors.New("an object that tells of an error")
+		return nil, errors.New("an object that reports an error")
 	}
 	var found any
 	for _, name := range f.members {

@@ -15,7 +15,10 @@ import (
 	"herald/internal/supply"
 )
 
-var _ core.SupplySource = (*supply.Client)(nil)
+// figures asks past the cache.
+func figures(ctx context.Context, url string, timeout time.Duration) (core.Supply, error) {
+	return supply.New(supply.Settings{URL: url}, core.NewCache(core.CacheConfig{CallTimeout: timeout})).Supply.Ask(ctx, core.NoArgument{})
+}
 
 func ask(t *testing.T, total, circulating string) (core.Supply, error) {
 	t.Helper()
@@ -25,7 +28,7 @@ func ask(t *testing.T, total, circulating string) (core.Supply, error) {
 	}
 	server := httptest.NewServer(mux)
 	defer server.Close()
-	return supply.New(supply.Config{URL: server.URL + "/v1/", Timeout: time.Minute, MaxConns: 2}).Supply(t.Context())
+	return figures(t.Context(), server.URL+"/v1", time.Minute)
 }
 
 func TestEveryFormOfANumberIsRead(t *testing.T) {
@@ -65,7 +68,7 @@ func TestWhatIsNoNumberIsMalformed(t *testing.T) {
 		for _, pair := range [][2]string{{text, "5"}, {"5", text}} {
 			_, err := ask(t, pair[0], pair[1])
 			var failure *core.Error
-			if !errors.As(err, &failure) || failure.Service != core.TokenSupply || failure.Reason != core.Malformed {
+			if !errors.As(err, &failure) || failure.Service != supply.Service || failure.Reason != core.Malformed {
 				t.Errorf("%q and %q: got %v, want malformed", pair[0], pair[1], err)
 			}
 		}
@@ -102,14 +105,14 @@ func TestFiguresAreAskedAtOnce(t *testing.T) {
 		io.WriteString(w, "5")
 	}))
 	defer server.Close()
-	if _, err := supply.New(supply.Config{URL: server.URL, Timeout: 10 * time.Second, MaxConns: 2}).Supply(t.Context()); err != nil {
+	if _, err := figures(t.Context(), server.URL, 10*time.Second); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
-		_, err := supply.New(supply.Config{URL: baseURL + "/pr3f1x", Timeout: timeout, MaxConns: 2}).Supply(ctx)
+		_, err := figures(ctx, baseURL+"/pr3f1x", timeout)
 		return err
 	}, "pr3f1x", "total-supply", "circulating-supply")
 }

@@ -48,7 +48,7 @@ func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Host, e.Err) }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// NeverSent tells whether err proves that the request did not reach the
+// NeverSent reports whether err proves that the request did not reach the
 // server, so that sending it again cannot do anything twice. For a request
 // that net/http itself repeats on a broken connection (GET and HEAD, or with an
 // Idempotency-Key) it speaks of the last attempt.

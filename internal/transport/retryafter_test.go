@@ -36,3 +36,15 @@ func TestRetryAfterReadsSecondsAndDates(t *testing.T) {
 		t.Errorf("without a Date, an hour from now is %v", got)
 	}
 }
+
+func FuzzRetryAfter(f *testing.F) {
+	f.Add("12")
+	f.Add("Fri, 31 Dec 9999 23:59:59 GMT")
+	f.Add("-1")
+	f.Fuzz(func(t *testing.T, value string) {
+		after := transport.RetryAfter(http.Header{"Retry-After": {value}})
+		if after < 0 || after > 31*24*time.Hour {
+			t.Fatalf("%q: %v", value, after)
+		}
+	})
+}

@@ -1,5 +1,5 @@
 // Package resttest breaks the connection, the transfer and the answer of a
-// service in every way that a source has to survive, on real servers.
+// service in every way that its client has to survive, on real servers.
 package resttest
 
 import (
@@ -38,15 +38,14 @@ type Fault struct {
 // discard takes what net/http's servers say of their broken connections.
 var discard = log.New(io.Discard, "", 0)
 
-// Source makes a call, with that time limit, of a source whose service is at
-// baseURL.
-type Source func(ctx context.Context, baseURL string, timeout time.Duration) error
+// Client makes a call, with that time limit, to a service at baseURL.
+type Client func(ctx context.Context, baseURL string, timeout time.Duration) error
 
-// Check meets a source with every fault: it must fail with the *core.Error of
+// Check meets a client with every fault: it must fail with the *core.Error of
 // that fault, whose text holds none of the secrets, nothing of the URL but its
 // host, and nothing that the service said. The secrets include the paths and
-// queries that the source asks for. Then it cancels a call halfway.
-func Check(t *testing.T, ask Source, secrets ...string) {
+// queries that the client asks for. Then it cancels a call halfway.
+func Check(t *testing.T, ask Client, secrets ...string) {
 	t.Helper()
 	secrets = append(slices.Clip(secrets), echoed, "://", "?")
 	for _, f := range Faults() {
@@ -105,7 +104,7 @@ func NoLeak(t *testing.T, err error, secrets ...string) {
 	}
 }
 
-func checkRedirect(t *testing.T, ask Source, secrets []string) {
+func checkRedirect(t *testing.T, ask Client, secrets []string) {
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		t.Error("the redirect was followed")
 	}))
@@ -115,7 +114,7 @@ func checkRedirect(t *testing.T, ask Source, secrets []string) {
 	checkError(t, ask(t.Context(), server.URL, ample), Fault{Want: core.Malformed}, secrets)
 }
 
-func checkCancel(t *testing.T, ask Source) {
+func checkCancel(t *testing.T, ask Client) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,129 @@
+// Package commandstest is every outcome of every command, for the tests of the
+// commands themselves and of what shows their replies.
+package commandstest
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
+
+	"herald/commands"
+	"herald/internal/chat"
+	"herald/internal/core"
+)
+
+// Noon is when services answered.
+var Noon = time.Date(2026, 6, 30, 12, 0, 0, 0, time.UTC)
+
+// World is what the services answer.
+type World struct {
+	Price       core.Snapshot[core.Quote]
+	PriceErr    error
+	Supply      core.Snapshot[core.Supply]
+	SupplyErr   error
+	Stake       core.Stake
+	StakeErr    error
+	Accounts    map[core.Identity]core.Account
+	AccountsErr error
+	// Logins are those of Ann alone.
+	Logins    []core.Login
+	LoginsErr error
+
+	// StakesAsked counts the questions about stakes.
+	StakesAsked int
+}
+
+// Ann is registered, and has logins. A stranger is not registered.
+const (
+	Ann      = "1"
+	Stranger = "404"
+)
+
+const annsDID = "did:x:ann"
+
+// Healthy is a World in which every service answers.
+func Healthy() *World {
+	return &World{
+		Price: core.Snapshot[core.Quote]{At: Noon, Value: core.Quote{
+			Price: number("0.0123456789"), Change1h: known("0.125"), Change24h: known("-3.5"), Change7d: known("0"),
+			MarketCap: known("1234567.891"), Volume24h: known("999.5"), LastUpdated: Noon,
+		}},
+		Supply: core.Snapshot[core.Supply]{At: Noon, Value: core.Supply{Total: number("1000000000"), Circulating: number("98765432.100000000000000001")}},
+		Stake: core.Stake{Block: 77, Checked: 21, Staked: []core.PoolAmount{
+			{Pool: core.Pool{Address: common.HexToAddress("0x01"), Name: "Genesis @all"}, Amount: number("1234567.000000000000000001")},
+			{Pool: core.Pool{Address: common.HexToAddress("0x02")}, Amount: number("0.5")},
+		}},
+		Accounts: map[core.Identity]core.Account{
+			{Platform: "Telegram", UID: Ann}:     {DID: annsDID},
+			{Platform: "Discord", UID: "5"}:      {DID: "did:x:eve"},
+			{Platform: "Email", UID: "a@b.c"}:    {DID: "did:x:mail"},
+			{Platform: "Telegram", UID: "12345"}: {DID: "did:x:bob"},
+		},
+		Logins: []core.Login{
+			{Dapp: "Swap **x**", Platform: "EVM", At: Noon},
+			{Dapp: "Game\nnight", Platform: "Telegram", At: Noon.Add(-time.Hour)},
+		},
+	}
+}
+
+func number(s string) decimal.Decimal { return decimal.RequireFromString(s) }
+
+func known(s string) decimal.NullDecimal { return decimal.NewNullDecimal(number(s)) }
+
+// ask is a core.Source.
+type ask[K, V any] func(K) (core.Snapshot[V], error)
+
+func (f ask[K, V]) Get(_ context.Context, key K) (core.Snapshot[V], error) { return f(key) }
+
+// Sources answer as w says.
+func (w *World) Sources() commands.Sources {
+	return commands.Sources{
+		Price: ask[core.NoArgument, core.Quote](func(core.NoArgument) (core.Snapshot[core.Quote], error) {
+			return w.Price, w.PriceErr
+		}),
+		Supply: ask[core.NoArgument, core.Supply](func(core.NoArgument) (core.Snapshot[core.Supply], error) {
+			return w.Supply, w.SupplyErr
+		}),
+		Stakes: ask[common.Address, core.Stake](func(common.Address) (core.Snapshot[core.Stake], error) {
+			w.StakesAsked++
+			return core.Snapshot[core.Stake]{Value: w.Stake, At: Noon}, w.StakeErr
+		}),
+		Accounts: ask[core.Identity, core.Account](func(id core.Identity) (core.Snapshot[core.Account], error) {
+			return core.Snapshot[core.Account]{Value: w.Accounts[id], At: Noon}, w.AccountsErr
+		}),
+		Logins: ask[string, []core.Login](func(did string) (core.Snapshot[[]core.Login], error) {
+			if did != annsDID {
+				return core.Snapshot[[]core.Login]{}, errors.New("asked for somebody else")
+			}
+			return core.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
+		}),
+	}
+}
+
+// limit makes everybody wait as long as it is.
+type limit time.Duration
+
+func (l limit) Allow(context.Context, string) time.Duration { return time.Duration(l) }
+
+// Router answers requests from w's services.
+func (w *World) Router(t testing.TB) *chat.Router { return w.limited(t, 0) }
+
+func (w *World) limited(t testing.TB, wait limit) *chat.Router {
+	t.Helper()
+	r, err := chat.NewRouter(chat.Config{
+		Commands:  commands.All(w.Sources(), commands.Token{Symbol: "TKN"}),
+		Timeout:   time.Minute,
+		UserLimit: wait, ChatLimit: wait,
+		Explain: commands.Explain,
+		Log:     slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

@@ -1,0 +1,139 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Snapshot is an answer of a service and when it was given.
+type Snapshot[V any] struct {
+	Value V
+	At    time.Time
+	// Stale marks an answer past its TTL, shown because its service fails.
+	Stale bool
+}
+
+// Source answers one kind of question. Cached is the one of the product. Get
+// returns when ctx is done and fails with an *Error. Its answers are the
+// caller's own.
+type Source[K, V any] interface {
+	Get(ctx context.Context, key K) (Snapshot[V], error)
+}
+
+// NoArgument is the key of a question that takes none.
+type NoArgument struct{}
+
+// Question is one kind of question to one service. Keys of different answers
+// must differ as fmt prints them.
+type Question[K, V any] struct {
+	// Name stands in metrics and in keys.
+	Name string
+	// TTL is how long an answer is fresh.
+	TTL time.Duration
+	// Shared marks a question with one answer, which is the same for everybody
+	// and not personal. The answer may stand in for a failing service for
+	// StaleFor, is kept in the Store, and has a place even in a full cache.
+	// And every failure is the service's own, where an odd answer about one
+	// wallet or person must not pause the service for others.
+	Shared bool
+	// Ask asks the service itself, once. It returns when ctx is done.
+	Ask func(ctx context.Context, key K) (V, error)
+	// Keep reports whether an answer is whole enough to be cached; nil is
+	// always.
+	Keep func(V) bool
+	// Clone copies an answer that holds slices; nil copies by assignment.
+	Clone func(V) V
+}
+
+// Cached answers a question from its cache, else from the service.
+type Cached[K, V any] struct {
+	Question[K, V]
+	breaker *Breaker
+	cache   *Cache
+}
+
+// NewCached makes a question to the service behind b. All are made before the
+// first is asked.
+func NewCached[K, V any](b *Breaker, q Question[K, V]) *Cached[K, V] {
+	if q.Shared {
+		b.cache.reserved++
+	}
+	return &Cached[K, V]{Question: q, breaker: b, cache: b.cache}
+}
+
+// Get implements Source. Simultaneous askers of one key share one call, which
+// does not end with the asker that began it.
+func (q *Cached[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
+	snapshot, result, err := q.get(ctx, key)
+	q.cache.Observer.Lookup(q.Name, result)
+	if q.Clone != nil {
+		snapshot.Value = q.Clone(snapshot.Value)
+	}
+	return snapshot, err
+}
+
+func (q *Cached[K, V]) get(ctx context.Context, key K) (snapshot Snapshot[V], result string, err error) {
+	id := fmt.Sprint(q.Name, " ", key)
+	if last, fresh := q.fresh(id); fresh {
+		return last, "fresh", nil
+	}
+	call := q.cache.calls.DoChan(id, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.cache.Timeout)
+		defer cancel()
+		return q.refresh(ctx, id, key)
+	})
+	select {
+	case answer := <-call:
+		if err = answer.Err; err == nil {
+			return answer.Val.(Snapshot[V]), "asked", nil
+		}
+	case <-ctx.Done():
+		err = &Error{Service: q.breaker.service, Reason: SlowAnswer, Err: ctx.Err()}
+	}
+	// What is kept is no older than TTL and, if shared, StaleFor.
+	if last, known := lookup[V](q.cache, id); known {
+		last.Stale = time.Since(last.At) >= q.TTL
+		return last, "stale", nil
+	}
+	return Snapshot[V]{}, "failed", err
+}
+
+func (q *Cached[K, V]) fresh(id string) (Snapshot[V], bool) {
+	last, known := lookup[V](q.cache, id)
+	return last, known && time.Since(last.At) < q.TTL
+}
+
+// refresh gets a fresh answer from another replica or from the service.
+func (q *Cached[K, V]) refresh(ctx context.Context, id string, key K) (Snapshot[V], error) {
+	// A call that ended since the asker looked has already answered.
+	if last, fresh := q.fresh(id); fresh {
+		return last, nil
+	}
+	lifetime := q.TTL
+	if q.Shared {
+		lifetime += q.cache.StaleFor
+		if s, ok := loadShared[V](ctx, q.cache, id); ok && time.Since(s.At) < lifetime {
+			q.cache.put(id, s, q.Shared, lifetime-time.Since(s.At))
+			if time.Since(s.At) < q.TTL {
+				return s, nil
+			}
+		}
+	}
+	var value V
+	err := q.breaker.do(ctx, q.Shared, func(ctx context.Context) (err error) {
+		value, err = q.Ask(ctx, key)
+		return err
+	})
+	if err != nil {
+		return Snapshot[V]{}, err
+	}
+	s := Snapshot[V]{Value: value, At: time.Now()}
+	if q.Keep == nil || q.Keep(value) {
+		q.cache.put(id, s, q.Shared, lifetime)
+		if q.Shared {
+			saveShared(ctx, q.cache, id, s, lifetime)
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,6 @@
+package partner
+
+import "time"
+
+// SetClock makes now this machine's clock.
+func (c *Client) SetClock(now func() time.Time) { c.clock.now = now }
