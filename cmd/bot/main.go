@@ -96,7 +96,7 @@ func (e usageError) Error() string { return string(e) }
 func command(ctx context.Context, name, envFile string, p process) error {
 	switch name {
 	case "run":
-		cfg, err := config.LoadToServe(p.environ, envFile)
+		cfg, err := app.LoadToServe(p.environ, envFile)
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func command(ctx context.Context, name, envFile string, p process) error {
 	case "demo":
 		return app.Demo(ctx, p.stdin, p.stdout, p.stderr)
 	case "check":
-		cfg, err := config.Load(p.environ, envFile)
+		cfg, err := app.Load(p.environ, envFile)
 		if err != nil {
 			return err
 		}

@@ -1,21 +1,16 @@
 package app
 
 import (
-	"errors"
+	"context"
 	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
 
 	"herald/internal/core"
+	"herald/internal/staking"
 )
-
-// problems are the reasons in an operator's words.
-var problems = map[core.Reason]string{
-	core.Unreachable: "cannot be reached or is down",
-	core.SlowAnswer:  "does not answer in time",
-	core.Limited:     "wants to be asked less",
-	core.Denied:      "refuses the credentials",
-	core.Rejected:    "refuses the question",
-	core.Malformed:   "answers something else than what was asked",
-}
 
 // anyReason stands for those that are not listed.
 const anyReason core.Reason = ""
@@ -44,23 +39,59 @@ var settingsOf = map[core.Service]map[core.Reason]string{
 	},
 }
 
-// wrong is how q failed, for an operator, with the settings to look at.
-func (q *question) wrong() string {
-	text, settings := q.err.Error(), q.settings
-	var failed *core.Error
-	if errors.As(q.err, &failed) {
-		text = fmt.Sprintf("%s: %v", problems[failed.Reason], failed.Err)
-		settings = settingsOf[failed.Service][failed.Reason]
-		if settings == "" {
-			settings = settingsOf[failed.Service][anyReason]
-		}
-		if failed.Reason == core.SlowAnswer {
-			settings += " and UPSTREAM_TIMEOUT"
-		}
+func settingsFor(failed *core.Error) string {
+	if settings, listed := settingsOf[failed.Service][failed.Reason]; listed {
+		return settings
 	}
-	text += "; look at " + settings
-	if q.detail != "" {
-		text += "; " + q.detail
+	return settingsOf[failed.Service][anyReason]
+}
+
+// anyWallet is whose stake is asked for; the answer does not matter. It is not
+// the zero address, which some contracts refuse.
+var anyWallet = common.Address{common.AddressLength - 1: 1}
+
+// probePools fails also if a pool is no contract, or does not answer the
+// methods.
+func probePools(ctx context.Context, chain *staking.Client, pools int) (detail string, err error) {
+	report, err := chain.Check(ctx)
+	if err != nil {
+		return "", err
 	}
-	return text
+	if len(report.Codeless) > 0 {
+		return "", fmt.Errorf("no contract at %s", addresses(report.Codeless))
+	}
+	stake, err := chain.Stake(ctx, anyWallet)
+	switch {
+	case err != nil:
+		return "", err
+	case len(stake.Failed) > 0:
+		return "", fmt.Errorf("STAKING_METHOD is not answered by %s", addresses(stake.Failed))
+	case len(stake.UnbondingFailed) > 0:
+		return "", fmt.Errorf("STAKING_PENDING_METHOD is not answered by %s", addresses(stake.UnbondingFailed))
+	}
+	detail = fmt.Sprintf("%d pools", pools)
+	if report.NoMulticall {
+		detail += "; no contract at MULTICALL_ADDRESS, they are read by batch"
+	}
+	return detail, nil
+}
+
+func addresses(pools []core.Pool) string {
+	var list []string
+	for _, p := range pools {
+		list = append(list, p.Address.Hex())
+	}
+	return strings.Join(list, ", ")
+}
+
+// skewDetail mentions a clock that is off by more than can be measured.
+func skewDetail(skew time.Duration, known bool) string {
+	skew = skew.Round(time.Second)
+	switch {
+	case !known || skew.Abs() <= 2*time.Second:
+		return ""
+	case skew > 0:
+		return fmt.Sprintf("this machine's clock is %s behind the service's, which is allowed for", skew)
+	}
+	return fmt.Sprintf("this machine's clock is %s ahead of the service's, which is allowed for", -skew)
 }

@@ -1,4 +1,4 @@
-package config
+package app
 
 import (
 	"flag"
@@ -29,20 +29,20 @@ func renderExample() string {
 	var b strings.Builder
 	b.WriteString(exampleHead)
 	for _, s := range settings {
-		if s.heading != "" {
-			fmt.Fprintf(&b, "\n\n## %s\n", s.heading)
+		if s.Heading != "" {
+			fmt.Fprintf(&b, "\n\n## %s\n", s.Heading)
 		}
-		b.WriteString("\n# " + strings.ReplaceAll(s.comment, "\n", "\n# ") + "\n")
-		if s.secret {
-			fmt.Fprintf(&b, "# Secret; may be given as %s_FILE.\n", s.name)
+		b.WriteString("\n# " + strings.ReplaceAll(s.Comment, "\n", "\n# ") + "\n")
+		if s.Secret {
+			fmt.Fprintf(&b, "# Secret; may be given as %s_FILE.\n", s.Name)
 		}
-		if s.byDefault != s.example {
-			fmt.Fprintf(&b, "# For example %s\n", s.example)
+		if s.Default != s.Example {
+			fmt.Fprintf(&b, "# For example %s\n", s.Example)
 		}
-		if !s.required {
+		if !s.Required {
 			b.WriteString("#")
 		}
-		fmt.Fprintf(&b, "%s=%s\n", s.name, s.byDefault)
+		fmt.Fprintf(&b, "%s=%s\n", s.Name, s.Default)
 	}
 	return b.String()
 }
@@ -64,7 +64,7 @@ func TestExampleFileIsTheTableOfSettings(t *testing.T) {
 		}
 	}
 	if readExample(t) != want {
-		t.Error("config.example.env differs from the table; write it anew with: go test ./internal/config -update")
+		t.Error("config.example.env differs from the table; write it anew with: go test ./internal/app -update")
 	}
 }
 
@@ -75,8 +75,8 @@ func TestExampleFileListsEverySettingWithItsDefault(t *testing.T) {
 	}
 	for i, s := range settings {
 		commented, name, value := assignments[i][1] == "#", assignments[i][2], assignments[i][3]
-		if name != s.name || value != s.byDefault || commented == s.required {
-			t.Errorf("setting %d is %s=%s in the file, %s=%s in the table", i+1, name, value, s.name, s.byDefault)
+		if name != s.Name || value != s.Default || commented == s.Required {
+			t.Errorf("setting %d is %s=%s in the file, %s=%s in the table", i+1, name, value, s.Name, s.Default)
 		}
 	}
 }
@@ -86,30 +86,15 @@ func TestExampleFileLoadsWithTheRequiredFilledIn(t *testing.T) {
 		t.Errorf("from the environment: %v", err)
 	}
 	content := readExample(t)
-	for name, value := range required() {
-		content = strings.Replace(content, "\n"+name+"=\n", "\n"+name+"="+value+"\n", 1)
+	for _, line := range with() {
+		name, _, _ := strings.Cut(line, "=")
+		content = strings.Replace(content, "\n"+name+"=\n", "\n"+line+"\n", 1)
 	}
 	if _, err := Load(nil, write(t, content)); err != nil {
 		t.Errorf("from the file: %v", err)
 	}
 	_, err := Load(nil, exampleFile)
-	if got := len(mistakesOf(t, err)); got != len(required()) {
-		t.Errorf("as it stands, %d mistakes are told, want %d:\n%v", got, len(required()), err)
-	}
-}
-
-func TestDefaultsAndExamplesAreRightInForm(t *testing.T) {
-	for _, s := range settings {
-		for _, value := range []string{s.byDefault, s.example} {
-			if value == "" {
-				continue
-			}
-			if err := s.set(&Config{}, value); err != nil {
-				t.Errorf("%s=%s %v", s.name, value, err)
-			}
-		}
-		if s.comment == "" || s.example == "" || s.required && s.byDefault != "" {
-			t.Errorf("%s lacks a comment or an example, or is required and has a default", s.name)
-		}
+	if got := len(mistakesOf(t, err)); got != len(with()) {
+		t.Errorf("as it stands, there are %d mistakes, want %d:\n%v", got, len(with()), err)
 	}
 }

@@ -1,0 +1,38 @@
+package state
+
+import (
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+
+	"herald/internal/config"
+)
+
+// Settings are what an operator chooses.
+type Settings struct {
+	// RedisURL is of the form redis://user:password@host:port/database, or
+	// rediss; unset: all state is in this process.
+	RedisURL config.Secret
+}
+
+// Table declares the settings that fill s.
+func (s *Settings) Table() []config.Setting {
+	return []config.Setting{{
+		Heading: "Several replicas", Name: "REDIS_URL", Secret: true, Example: "redis://:password@redis.example.org:6379/0",
+		Comment: "State that several replicas share: which updates are answered, rate limits,\n" +
+			"prices and supplies. redis:// or, with TLS, rediss://. Unset: all of it is in\n" +
+			"this process.",
+		Set: config.Field(&s.RedisURL, config.Hidden(parseRedisURL)),
+	}}
+}
+
+// parseRedisURL accepts what the Redis client does.
+func parseRedisURL(value string) (string, error) {
+	if _, err := config.URL(value, "redis", "rediss"); err != nil {
+		return "", err
+	}
+	if _, err := redis.ParseURL(value); err != nil {
+		return "", errors.New("has a database number or an option that the Redis client does not know")
+	}
+	return value, nil
+}
