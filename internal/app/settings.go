@@ -86,49 +86,20 @@ func (c *Config) table() []config.Setting {
 
 // ownTable declares the settings that belong to no other package.
 func (c *Config) ownTable() []config.Setting {
+	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
 	return []config.Setting{
-		{
-			Heading: "Limits", Name: "UPSTREAM_TIMEOUT", Default: "5s", Example: "5s",
-			Comment: "One call to a service, retries apart.",
-			Set:     config.Field(&c.Limits.UpstreamTimeout, config.Duration),
-		},
-		{
-			Name: "COMMAND_TIMEOUT", Default: "20s", Example: "20s",
-			Comment: "One command, from its arrival to its answer.",
-			Set:     config.Field(&c.Limits.CommandTimeout, config.Duration),
-		},
-		{
-			Name: "STALE_FOR", Default: "1h", Example: "1h",
-			Comment: "How long past its TTL the last good price or supply may still be shown, marked\n" +
-				"as old, while its source is failing. 0s: never.",
-			Set: config.Field(&c.Cache.StaleFor, config.DurationOrZero),
-		},
-		{
-			Name: "CACHE_MAX_ITEMS", Default: "100000", Example: "100000", Comment: "Bound on cached answers.",
-			Set: config.Field(&c.Cache.MaxItems, config.IntBetween(1, 100_000_000)),
-		},
-		{
-			Name: "RATE_LIMIT_USER", Default: "20", Example: "20", Comment: "Commands a minute of one user.",
-			Set: config.Field(&c.Limits.UserPerMinute, config.IntBetween(1, 10_000)),
-		},
-		{
-			Name: "RATE_LIMIT_CHAT", Default: "120", Example: "120", Comment: "Commands a minute in one chat.",
-			Set: config.Field(&c.Limits.ChatPerMinute, config.IntBetween(1, 10_000)),
-		},
-		{
-			Heading: "Rights", Name: "OPERATORS", Example: "telegram:123456789,discord:123456789012345678",
-			Comment: "Who may use the moderators' forms everywhere, separated by commas or white\nspace.",
-			Set:     config.Field(&c.Operators, parseOperators),
-		},
-		{
-			Heading: "Log", Name: "LOG_LEVEL", Default: "info", Example: "debug", Comment: "debug, info, warn or error.",
-			Set: config.Field(&c.Log.Level, config.OneOf([]string{"debug", "info", "warn", "error"},
-				[]slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError})),
-		},
-		{
-			Name: "LOG_FORMAT", Default: "text", Example: "json", Comment: "text or json.",
-			Set: config.Field(&c.Log.JSON, config.OneOf([]string{"text", "json"}, []bool{false, true})),
-		},
+		{Name: "UPSTREAM_TIMEOUT", Default: "5s", Set: config.Field(&c.Limits.UpstreamTimeout, config.Duration)},
+		{Name: "COMMAND_TIMEOUT", Default: "20s", Set: config.Field(&c.Limits.CommandTimeout, config.Duration)},
+		{Name: "STALE_FOR", Default: "1h", Set: config.Field(&c.Cache.StaleFor, config.DurationOrZero)},
+		{Name: "CACHE_MAX_ITEMS", Default: "100000", Set: config.Field(&c.Cache.MaxItems, config.IntBetween(1, 100_000_000))},
+		{Name: "RATE_LIMIT_USER", Default: "20", Set: config.Field(&c.Limits.UserPerMinute, config.IntBetween(1, 10_000))},
+		{Name: "RATE_LIMIT_CHAT", Default: "120", Set: config.Field(&c.Limits.ChatPerMinute, config.IntBetween(1, 10_000))},
+		{Name: "OPERATORS", Example: "telegram:123456789,discord:123456789012345678",
+			Set: config.Field(&c.Operators, parseOperators)},
+		{Name: "LOG_LEVEL", Default: "info", Example: "debug",
+			Set: config.Field(&c.Log.Level, config.OneOf([]string{"debug", "info", "warn", "error"}, levels))},
+		{Name: "LOG_FORMAT", Default: "text", Example: "json",
+			Set: config.Field(&c.Log.JSON, config.OneOf([]string{"text", "json"}, []bool{false, true}))},
 	}
 }
 

@@ -9,13 +9,14 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 )
 
-// Setting is one row of a table of settings. Everything known about a setting
-// stands in it: reading, mistakes and config.example.env derive from the table.
+// Setting is one row of a table of settings. config.example.env explains it to
+// the operator.
 type Setting struct {
 	Name string
 	// Default is the value when none is given; empty is none.
@@ -25,12 +26,9 @@ type Setting struct {
 	Secret bool
 	// Needs names the settings without which a value of this one is useless.
 	Needs []string
-	// Example is a value of the right form that belongs to nobody.
+	// Example is a value of the right form that belongs to nobody; empty is the
+	// Default.
 	Example string
-	// Heading begins a group in config.example.env, Comment explains the
-	// setting there.
-	Heading string
-	Comment string
 	// Set stores a value that is not empty; Field makes one. Its error
 	// continues a sentence that begins with the setting's name, and does not
 	// repeat the value.
@@ -98,7 +96,7 @@ func (g Given) Fill(table []Setting) Mistakes {
 	var mistakes Mistakes
 	for _, s := range table {
 		for _, err := range splitJoined(g.fill(s, strings.Join(neededBy[s.Name], " and "))) {
-			mistakes = append(mistakes, fmt.Sprintf("%s: %v; for example %[1]s=%[3]s", s.Name, err, s.Example))
+			mistakes = append(mistakes, fmt.Sprintf("%s: %v; for example %[1]s=%[3]s", s.Name, err, cmp.Or(s.Example, s.Default)))
 		}
 	}
 	return mistakes

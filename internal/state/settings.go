@@ -17,13 +17,10 @@ type Settings struct {
 
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
-	return []config.Setting{{
-		Heading: "Several replicas", Name: "REDIS_URL", Secret: true, Example: "redis://:password@redis.example.org:6379/0",
-		Comment: "State that several replicas share: which updates are answered, rate limits,\n" +
-			"prices and supplies. redis:// or, with TLS, rediss://. Unset: all of it is in\n" +
-			"this process.",
-		Set: config.Field(&s.RedisURL, config.Hidden(parseRedisURL)),
-	}}
+	return []config.Setting{
+		{Name: "REDIS_URL", Secret: true, Example: "redis://:password@redis.example.org:6379/0",
+			Set: config.Field(&s.RedisURL, config.Hidden(parseRedisURL))},
+	}
 }
 
 // parseRedisURL accepts what the Redis client does.

@@ -2,6 +2,7 @@
 package configtest
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -59,7 +60,7 @@ func OneMistake(t *testing.T, table []config.Setting, mistakes config.Mistakes, 
 	line := mistakes[0]
 	i := slices.IndexFunc(table, func(s config.Setting) bool { return s.Name == name })
 	if !strings.HasPrefix(line, name+": ") || !strings.Contains(line, told) ||
-		!strings.HasSuffix(line, "; for example "+name+"="+table[i].Example) {
+		!strings.HasSuffix(line, "; for example "+name+"="+cmp.Or(table[i].Example, table[i].Default)) {
 		t.Errorf("%s: the line lacks its name, its example or %q: %s", name, told, line)
 	}
 	if strings.Contains(line, Canary) || strings.ContainsAny(line, "\n\x00") {
