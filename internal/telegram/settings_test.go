@@ -16,7 +16,7 @@ func TestSettingsRefuseOtherForms(t *testing.T) {
 		configtest.Canary, "ftp://"+configtest.Canary, "https://", "https://u:"+configtest.Canary+"@host", "https://host?"+configtest.Canary, "https://h:99999")
 	configtest.Refuses(t, table, "TELEGRAM_PACING", "one of on, off", configtest.Canary, "ON", "true")
 	configtest.Refuses(t, table, "TELEGRAM_WEBHOOK_SECRET", "1 to 256", configtest.Canary+" b", configtest.Canary+"é", strings.Repeat("a", 257))
-	for _, url := range []string{configtest.Canary, "http://host/" + configtest.Canary, "https://host/healthz", "https://host/discord/interactions",
+	for _, url := range []string{configtest.Canary, "http://host/" + configtest.Canary, "https://host/healthz", "https://host/readyz", "https://host/metrics", "https://host/discord/interactions",
 		"https://host/%6Detrics", "https://host/{" + configtest.Canary + "}", "https://host/a//b", "https://host/a/../b", "https://host/a/", "https://host/?" + configtest.Canary} {
 		mistakes := configtest.Try(table, "TELEGRAM_BOT_TOKEN=1:a", "TELEGRAM_WEBHOOK_SECRET=a", "TELEGRAM_WEBHOOK_URL="+url)
 		configtest.OneMistake(t, table, mistakes, "TELEGRAM_WEBHOOK_URL", "must")
