@@ -44,17 +44,9 @@ var problems = map[core.Reason]string{
 // Check asks everything that is configured one question, all at once, and
 // writes a table to w. It fails with ErrCheckFailed if an answer is wrong.
 func (b *Bot) Check(ctx context.Context, w io.Writer) error {
-	probes := b.probes
-	platforms, err := b.platforms()
+	probes, err := b.allProbes()
 	if err != nil {
 		return err
-	}
-	for _, p := range platforms {
-		probes = append(probes, probe{p.title, p.apiURL, p.settings, p.adapter.Check})
-	}
-	if b.redis != nil {
-		probes = append(probes, probe{"Redis", b.cfg.State.RedisURL.Reveal(), "REDIS_URL",
-			func(ctx context.Context) (string, error) { return "", b.redis.Ping(ctx) }})
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.cfg.Limits.CommandTimeout)
 	defer cancel()
@@ -87,6 +79,23 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 		return ErrCheckFailed
 	}
 	return nil
+}
+
+// allProbes adds the platforms and Redis to the services.
+func (b *Bot) allProbes() ([]probe, error) {
+	platforms, err := b.platforms()
+	if err != nil {
+		return nil, err
+	}
+	probes := slices.Clone(b.probes)
+	for _, p := range platforms {
+		probes = append(probes, probe{p.title, p.apiURL, p.settings, p.adapter.Check})
+	}
+	if b.redis != nil {
+		probes = append(probes, probe{"Redis", b.cfg.State.RedisURL.Reveal(), "REDIS_URL",
+			func(ctx context.Context) (string, error) { return "", b.redis.Ping(ctx) }})
+	}
+	return probes, nil
 }
 
 // advice says how the probe failed, and which settings to look at.
