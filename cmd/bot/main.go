@@ -7,6 +7,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -45,7 +46,7 @@ const usage = `Herald answers slash commands in Telegram groups and Discord serv
                     environment wins. config.example.env lists them all.
 `
 
-// process is what a run of the program has from outside.
+// process is what the operating system gives to a run of the program.
 type process struct {
 	environ []string
 	stdin   io.Reader
@@ -62,8 +63,8 @@ func main() {
 
 // start runs the program until it is done or ctx is, and returns its exit code.
 func start(ctx context.Context, args []string, p process) int {
-	// net/http prints there whatever a server sends unasked, which may repeat
-	// a request with its token.
+	// net/http writes what a server sends unasked to the standard logger. It
+	// may repeat a request with its token.
 	log.SetOutput(io.Discard)
 	name, envFile, err := parseArgs(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -96,7 +97,7 @@ func (e usageError) Error() string { return string(e) }
 func command(ctx context.Context, name, envFile string, p process) error {
 	switch name {
 	case "run":
-		cfg, err := config.LoadToServe(p.environ, envFile)
+		cfg, err := app.LoadToServe(p.environ, envFile)
 		if err != nil {
 			return err
 		}
@@ -109,7 +110,7 @@ func command(ctx context.Context, name, envFile string, p process) error {
 	case "demo":
 		return app.Demo(ctx, p.stdin, p.stdout, p.stderr)
 	case "check":
-		cfg, err := config.Load(p.environ, envFile)
+		cfg, err := app.Load(p.environ, envFile)
 		if err != nil {
 			return err
 		}
@@ -126,7 +127,7 @@ func command(ctx context.Context, name, envFile string, p process) error {
 	}
 }
 
-// parseArgs takes flags before and after the command's name.
+// parseArgs accepts flags before and after the command's name.
 func parseArgs(args []string) (name, envFile string, err error) {
 	flags := flag.NewFlagSet("bot", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -145,7 +146,7 @@ func parseArgs(args []string) (name, envFile string, err error) {
 		return "", "", flag.ErrHelp
 	}
 	if flags.NArg() > 0 {
-		return "", "", usageError("there are words after the command that belong to nothing")
+		return "", "", usageError("the words after the command mean nothing")
 	}
 	return name, envFile, nil
 }
@@ -154,23 +155,21 @@ func asUsage(err error) error {
 	if errors.Is(err, flag.ErrHelp) {
 		return err
 	}
-	// What package flag says repeats the word, in which a token may stand.
+	// An error of package flag repeats the word, which may hold a token.
 	return usageError("the one flag is --env-file, and needs a file")
 }
 
-// printVersion falls back to what the Go toolchain stamped into the binary.
+// printVersion takes the commit from the linker, or else from what the Go
+// toolchain stamped into the binary.
 func printVersion(w io.Writer) error {
-	at := commit
-	if info, ok := debug.ReadBuildInfo(); ok && at == "" {
+	stamped := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
-				at = s.Value
+				stamped = s.Value
 			}
 		}
 	}
-	if at == "" {
-		at = "unknown"
-	}
-	_, err := fmt.Fprintf(w, "herald %s, commit %s, %s\n", version, at, runtime.Version())
+	_, err := fmt.Fprintf(w, "herald %s, commit %s, %s\n", version, cmp.Or(commit, stamped), runtime.Version())
 	return err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"flag"
 	"net"
@@ -11,6 +10,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"herald/internal/app"
+	"herald/internal/discord/discordtest"
+	"herald/internal/sandbox"
+	"herald/internal/telegram/telegramtest"
 )
 
 func TestArguments(t *testing.T) {
@@ -87,7 +91,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-func TestRunWithNothingSetTellsAllAtOnce(t *testing.T) {
+func TestRunWithNothingSetListsEveryMistake(t *testing.T) {
 	code, stdout, stderr := runBot(t, "run")
 	if code != exitMistaken || stdout != "" {
 		t.Errorf("exit code %d, %q on standard output", code, stdout)
@@ -110,9 +114,9 @@ func TestRunWithNothingSetTellsAllAtOnce(t *testing.T) {
 }
 
 func TestAnEnvFileIsReadAndTheEnvironmentWins(t *testing.T) {
-	world := startSandbox(t)
+	world := startStandIns(t)
 	file := filepath.Join(t.TempDir(), "herald.env")
-	settings := append(demoSettings(world), "EVM_CHAIN_ID=1")
+	settings := append(app.DemoSettings(world), "EVM_CHAIN_ID=1")
 	if err := os.WriteFile(file, []byte(strings.Join(settings, "\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -125,13 +129,13 @@ func TestAnEnvFileIsReadAndTheEnvironmentWins(t *testing.T) {
 }
 
 func TestRunFailsIfItsAddressIsTaken(t *testing.T) {
-	world := startSandbox(t)
+	world := startStandIns(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	code, _, stderr := runBot(t, "run", append(demoSettings(world),
+	code, _, stderr := runBot(t, "run", append(app.DemoSettings(world),
 		"TELEGRAM_BOT_TOKEN=1:aaaaaaaa", "HTTP_ADDR="+taken.Addr().String())...)
 	if code != exitFailed || !strings.Contains(stderr, "HTTP_ADDR") {
 		t.Errorf("exit code %d: %s", code, stderr)
@@ -139,18 +143,35 @@ func TestRunFailsIfItsAddressIsTaken(t *testing.T) {
 }
 
 func TestRunEndsWhenNoPlatformCanBeServed(t *testing.T) {
-	s := newSurroundings(t)
-	s.telegram.Revoke()
-	var stderr bytes.Buffer
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	code := start(ctx, []string{"run"}, process{environ: append(s.settings, "HTTP_ADDR=off", "DISCORD_BOT_TOKEN=a.refused.token"), stderr: &stderr})
-	if code != exitFailed || !strings.Contains(stderr.String(), "no platform is left to serve") {
-		t.Errorf("exit code %d:\n%s", code, &stderr)
+	world := startStandIns(t)
+	refusingTelegram := telegramtest.New(t)
+	refusingTelegram.Revoke()
+	refusingDiscord := discordtest.New()
+	t.Cleanup(refusingDiscord.Close)
+	const discordToken = "a.refused.token"
+	code, _, stderr := runBot(t, "run", append(app.DemoSettings(world), "HTTP_ADDR=off",
+		"TELEGRAM_BOT_TOKEN="+telegramtest.Token, "TELEGRAM_API_URL="+refusingTelegram.URL,
+		"DISCORD_BOT_TOKEN="+discordToken, "DISCORD_API_URL="+refusingDiscord.URL())...)
+	if code != exitFailed || !strings.Contains(stderr, "no platform is left to serve") {
+		t.Errorf("exit code %d:\n%s", code, stderr)
 	}
-	for _, secret := range s.secrets {
-		if strings.Contains(stderr.String(), secret) {
-			t.Errorf("a secret is shown:\n%s", &stderr)
+	for _, secret := range []string{world.SecretKey, world.PriceKey, telegramtest.Token, discordToken} {
+		if strings.Contains(stderr, secret) {
+			t.Errorf("a secret is shown:\n%s", stderr)
 		}
 	}
+}
+
+func startStandIns(t *testing.T) *sandbox.Sandbox {
+	t.Helper()
+	world, err := sandbox.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := world.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return world
 }

@@ -6,103 +6,118 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"sync"
 	"text/tabwriter"
 	"time"
 
-	"herald/internal/config"
-	"herald/internal/market"
-	"herald/internal/partner"
+	"herald/internal/core"
 	"herald/internal/redact"
-	"herald/internal/staking"
-	"herald/internal/supply"
 )
 
-// ErrCheckFailed is said by the table already.
+// ErrCheckFailed means that the table names a service that is not as it should
+// be.
 var ErrCheckFailed = errors.New("not every service is as it should be")
 
-// question is one harmless thing to ask of a service.
-type question struct {
-	what, where string
-	// settings are those to look at when nothing more exact is known.
+// probe is one harmless question to something that the bot depends on.
+type probe struct {
+	title string
+	// url is where; only its host is shown.
+	url string
+	// settings are those to look at when ask fails with an error that does not
+	// name a service.
 	settings string
-	// ask answers what is worth knowing, also when it fails.
+	// ask returns what is worth knowing, also when it fails.
 	ask func(context.Context) (detail string, err error)
-
-	detail string
-	err    error
-	took   time.Duration
 }
 
-// Check asks every configured service one question, all at once, and prints a
-// table to w. It fails with ErrCheckFailed if a service is not as it should be.
-func (bot *Bot) Check(ctx context.Context, w io.Writer) error {
-	cfg := bot.cfg
-	questions, err := questionsFor(cfg, bot)
+func serviceProbe(s *core.Service, url string, ask func(context.Context) (string, error)) probe {
+	return probe{title: s.Title, url: url, settings: s.SettingsFor(""), ask: ask}
+}
+
+// problems are the reasons in an operator's words.
+var problems = map[core.Reason]string{
+	core.Unreachable: "cannot be reached or is down",
+	core.SlowAnswer:  "does not answer in time",
+	core.Limited:     "wants to be asked less",
+	core.Denied:      "refuses the credentials",
+	core.Rejected:    "refuses the question",
+	core.Malformed:   "answers something else than what was asked",
+}
+
+// Check asks everything that is configured one question, all at once, and
+// writes a table to w. It fails with ErrCheckFailed if an answer is wrong.
+func (b *Bot) Check(ctx context.Context, w io.Writer) error {
+	probes, err := b.allProbes()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, cfg.Limits.CommandTimeout)
+	ctx, cancel := context.WithTimeout(ctx, b.cfg.Limits.CommandTimeout)
 	defer cancel()
+	hidden := redact.New(b.cfg.Secrets())
+	rows, failed := make([]string, len(probes)), make([]bool, len(probes))
 	var asking sync.WaitGroup
-	for _, q := range questions {
+	for i, p := range probes {
 		asking.Go(func() {
 			start := time.Now()
-			q.detail, q.err = q.ask(ctx)
-			q.took = time.Since(start)
+			detail, err := p.ask(ctx)
+			took := time.Since(start).Round(time.Millisecond)
+			result := "ok"
+			if failed[i] = err != nil; failed[i] {
+				result, detail = "WRONG", p.advice(detail, err)
+			}
+			rows[i] = fmt.Sprintf("%s\t%s\t%s\t%s\t%s", p.title, host(p.url), result, took, hidden.String(detail))
 		})
 	}
 	asking.Wait()
-	return printTable(w, questions, redact.New(cfg.Secrets()))
-}
 
-// printTable fails with ErrCheckFailed if a question did.
-func printTable(w io.Writer, questions []*question, hidden *redact.Redactor) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "WHAT\tWHERE\tRESULT\tTOOK\tDETAIL")
-	var failed error
-	for _, q := range questions {
-		result, detail := "ok", q.detail
-		if q.err != nil {
-			failed = ErrCheckFailed
-			result, detail = "WRONG", q.wrong()
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n",
-			q.what, q.where, result, q.took.Round(time.Millisecond), hidden.String(detail))
+	for _, row := range rows {
+		fmt.Fprintln(table, row)
 	}
-	return errors.Join(table.Flush(), failed)
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if slices.Contains(failed, true) {
+		return ErrCheckFailed
+	}
+	return nil
 }
 
-// questionsFor lists what there is to ask. Nothing is asked yet.
-func questionsFor(cfg *config.Config, bot *Bot) ([]*question, error) {
-	from := bot.sources
-	questions := []*question{
-		{what: partner.Service.Title, where: host(cfg.Partner.URL), ask: from.partner.Probe},
-		{what: market.Service.Title, where: host(cfg.Price.URL), ask: from.market.Probe},
-		{what: supply.Service.Title, where: host(cfg.SupplyURL), ask: from.supply.Probe},
-		{what: staking.Service.Title, where: host(cfg.Chain.RPCURL), settings: staking.Service.SettingsFor(""), ask: from.staking.Probe},
+// allProbes adds the platforms and Redis to the services.
+func (b *Bot) allProbes() ([]probe, error) {
+	platforms, err := b.platforms()
+	if err != nil {
+		return nil, err
 	}
-	if cfg.Telegram.Token.IsSet() {
-		a, err := newTelegram(cfg, bot)
-		if err != nil {
-			return nil, err
+	probes := slices.Clone(b.probes)
+	for _, p := range platforms {
+		probes = append(probes, probe{p.title, p.apiURL, p.settings, p.adapter.Check})
+	}
+	if b.redis != nil {
+		probes = append(probes, probe{"Redis", b.cfg.State.RedisURL.Reveal(), "REDIS_URL",
+			func(ctx context.Context) (string, error) { return "", b.redis.Ping(ctx) }})
+	}
+	return probes, nil
+}
+
+// advice says how the probe failed, and which settings to look at.
+func (p probe) advice(detail string, err error) string {
+	text, settings := err.Error(), p.settings
+	var failed *core.Error
+	if errors.As(err, &failed) {
+		text = fmt.Sprintf("%s: %v", problems[failed.Reason], failed.Err)
+		settings = failed.Service.SettingsFor(failed.Reason)
+		if failed.Reason == core.SlowAnswer {
+			settings += " and UPSTREAM_TIMEOUT"
 		}
-		questions = append(questions, &question{what: "Telegram", where: host(cfg.Telegram.APIURL),
-			settings: "TELEGRAM_BOT_TOKEN and TELEGRAM_API_URL", ask: a.Check})
 	}
-	if cfg.Discord.Token.IsSet() {
-		a, err := newDiscord(cfg, bot)
-		if err != nil {
-			return nil, err
-		}
-		questions = append(questions, &question{what: "Discord", where: host(cfg.Discord.APIURL),
-			settings: "DISCORD_BOT_TOKEN and DISCORD_API_URL", ask: a.Check})
+	text += "; look at " + settings
+	if detail != "" {
+		text += "; " + detail
 	}
-	if bot.ping != nil {
-		questions = append(questions, &question{what: "Redis", where: host(cfg.RedisURL.Reveal()),
-			settings: "REDIS_URL", ask: bot.ping})
-	}
-	return questions, nil
+	return text
 }
 
 // host is all of a URL that may be shown.

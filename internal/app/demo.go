@@ -9,25 +9,24 @@ import (
 	"strings"
 
 	"herald/internal/chat"
-	"herald/internal/config"
 	"herald/internal/sandbox"
 	"herald/internal/terminal"
 )
 
-// Demo runs the whole bot against stand-ins, and a chat in the terminal until
-// the end of in. It greets on stderr.
+// Demo runs the whole bot against stand-ins, with a chat in the terminal, until
+// the end of in. It writes a greeting to stderr.
 func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) (err error) {
 	world, err := sandbox.Start()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, world.Close()) }()
-	cfg, err := config.Load(DemoSettings(world), "")
+	cfg, err := Load(DemoSettings(world), "")
 	if err != nil {
 		return err
 	}
-	// The setting has room for names only in a file.
-	cfg.Chain.Pools = world.World.Pools
+	// STAKING_POOLS names pools only in a file.
+	cfg.Staking.Pools = world.World.Pools
 	bot, err := New(cfg, NewLogger(cfg, stderr))
 	if err != nil {
 		return err
@@ -50,8 +49,8 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) (err error) 
 	return console.Run(ctx, bot.Router)
 }
 
-// DemoSettings are the settings with which a bot asks the stand-ins. One
-// person at a keyboard, or a script at their pipe, is no crowd to be limited.
+// DemoSettings are the settings with which a bot asks the stand-ins. The rate
+// limits are out of the way of one person at a keyboard, or a script.
 func DemoSettings(s *sandbox.Sandbox) []string {
 	var pools []string
 	for _, pool := range s.World.Pools {
@@ -92,8 +91,8 @@ func telegramUser(p sandbox.Person) chat.User {
 	return chat.User{Platform: "telegram", ID: p.UID("Telegram")}
 }
 
-// isTerminal tells whether somebody may type there. The null device is a
-// character device too, and nobody does.
+// isTerminal reports whether somebody may type into r. The null device is a
+// character device too.
 func isTerminal(r io.Reader) bool {
 	f, ok := r.(*os.File)
 	if !ok {

@@ -1,126 +1,144 @@
-// Package config reads Herald's settings from the environment, an env file and
-// files that hold secrets, and tells everything that is wrong with them at
-// once.
+// Package config fills structs of settings from the environment, an env file
+// and files that hold secrets, and reports everything that is wrong with them
+// at once.
 //
-// It contacts nothing: what it accepts is right in form, not known to work.
-// All there is to know about a setting (name, default, form, comment) stands
-// in one table, settings.go, from which the reading, the mistakes and
-// config.example.env derive.
+// It is the mechanism alone: each package declares its own settings in a table,
+// and internal/app puts the tables together. It contacts nothing, so what it
+// accepts is right in form, not known to work. Nothing it reports repeats a
+// value, since a secret may have been put in the wrong place.
 package config
 
 import (
-	"crypto/ed25519"
-	"log/slog"
-	"time"
-
-	"github.com/ethereum/go-ethereum/common"
-
-	"herald/internal/chat"
-	"herald/internal/core"
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
 )
 
-// Config is what Herald runs with. URLs have no trailing slash. A field whose
-// setting is off has its zero value.
-type Config struct {
-	Telegram  Telegram
-	Discord   Discord
-	Partner   Partner
-	Price     Price
-	Token     Token
-	SupplyURL string
-	Chain     Chain
-	Cache     Cache
-	RedisURL  Secret // unset: all state is in this process
-	Limits    Limits
-	// Operators may use moderators' forms everywhere.
-	Operators []chat.User
-	// HTTPAddr is host:port for health, metrics and webhooks; empty is none.
-	HTTPAddr string
-	Log      Log
+// Setting is one row of a table of settings. config.example.env explains it to
+// the operator.
+type Setting struct {
+	Name string
+	// Default is the value when none is given; empty is none.
+	Default  string
+	Required bool
+	// Secret settings can also be given by a file, whose path is in NAME_FILE.
+	Secret bool
+	// Needs names the settings without which a value of this one is useless.
+	Needs []string
+	// Example is a value of the right form that belongs to nobody; empty is the
+	// Default.
+	Example string
+	// Set stores a value that is not empty; Field makes one. Its error
+	// continues a sentence that begins with the setting's name, and does not
+	// repeat the value.
+	Set func(value string) error
 }
 
-// Telegram is on if Token is set.
-type Telegram struct {
-	Token  Secret
-	APIURL string
-	// WebhookURL empty is long polling.
-	WebhookURL string
-	// WebhookPath is the path of WebhookURL.
-	WebhookPath   string
-	WebhookSecret Secret
-	Pacing        bool
+// Off is the value that turns off a setting with a default.
+const Off = "off"
+
+// fileSuffix makes the name under which a secret is given by a file.
+const fileSuffix = "_FILE"
+
+// Mistakes are all that is wrong with the settings, a line each with the
+// setting's name and an example. No line repeats a value.
+type Mistakes []string
+
+func (m Mistakes) Error() string { return strings.Join(m, "\n") }
+
+// Given are values as they were given, by name. An empty value counts as none.
+type Given struct {
+	environment map[string]string
+	file        map[string]string
 }
 
-// Discord is on if Token is set.
-type Discord struct {
-	Token         Secret
-	ApplicationID string // empty: to be asked from Discord
-	APIURL        string // scheme and host alone
-	// PublicKey nil is the gateway; set, interactions arrive by HTTP.
-	PublicKey ed25519.PublicKey
-	GuildID   string // empty: commands are global
+// Collect takes what environ, in the form of os.Environ, and the file envFile
+// hold, without a file if envFile is empty. The environment wins. The Mistakes
+// are those in the file.
+func Collect(environ []string, envFile string) (Given, Mistakes) {
+	given := Given{environment: parseEnviron(environ)}
+	if envFile == "" {
+		return given, nil
+	}
+	var err error
+	given.file, err = readEnvFile(envFile)
+	var mistakes Mistakes
+	for _, e := range splitJoined(err) {
+		mistakes = append(mistakes, fmt.Sprintf("--env-file: %v; a right line is LOG_LEVEL=info", e))
+	}
+	return given, mistakes
 }
 
-// Partner is the partner API.
-type Partner struct {
-	URL       string
-	AppID     string
-	SecretKey Secret
-	// NotFoundCodes are the codes, as text, that mean "no such user".
-	NotFoundCodes []string
+// Has reports whether a value is given for the setting called name, whatever
+// its form.
+func (g Given) Has(name string) bool {
+	for _, source := range []map[string]string{g.environment, g.file} {
+		if source[name] != "" || source[name+fileSuffix] != "" {
+			return true
+		}
+	}
+	return false
 }
 
-// Price is the price provider and how the token is named there.
-type Price struct {
-	URL    string
-	APIKey Secret // unset: none is sent
-	// By is the query parameter that names the token: "id", "slug" or
-	// "symbol". Token is its value.
-	By    string
-	Token string
+// Fill sets every setting of the table, in its order, to its given value or its
+// default. The Mistakes are in the same order.
+func (g Given) Fill(table []Setting) Mistakes {
+	neededBy := map[string][]string{}
+	for _, s := range table {
+		if !g.Has(s.Name) {
+			continue
+		}
+		for _, name := range s.Needs {
+			neededBy[name] = append(neededBy[name], s.Name)
+		}
+	}
+	var mistakes Mistakes
+	for _, s := range table {
+		for _, err := range splitJoined(g.fill(s, strings.Join(neededBy[s.Name], " and "))) {
+			mistakes = append(mistakes, fmt.Sprintf("%s: %v; for example %[1]s=%[3]s", s.Name, err, cmp.Or(s.Example, s.Default)))
+		}
+	}
+	return mistakes
 }
 
-// Token is how amounts are shown.
-type Token struct {
-	Symbol   string
-	Decimals int // of staked amounts, 0 to 77
+// fill sets s. neededBy names the given settings that need it.
+func (g Given) fill(s Setting, neededBy string) error {
+	value, err := g.value(s)
+	if err != nil {
+		return err
+	}
+	if value == "" {
+		value = s.Default
+	}
+	switch {
+	case value == "" && s.Required:
+		return errors.New("is required and not set")
+	case value == "" && neededBy != "":
+		return fmt.Errorf("is needed by %s and not set", neededBy)
+	case value == Off && neededBy != "":
+		return fmt.Errorf("is off, but needed by %s", neededBy)
+	case value == "":
+		return nil
+	}
+	return s.Set(value)
 }
 
-// Chain is the chain with the staking pools.
-type Chain struct {
-	RPCURL string // may carry a key anywhere but in its host
-	ID     uint64
-	Pools  []core.Pool // at least one, none twice
-	// StakeMethod and PendingMethod are of the form name(address).
-	// PendingMethod empty is none.
-	StakeMethod   string
-	PendingMethod string
-	// Multicall nil is a JSON-RPC batch.
-	Multicall *common.Address
-}
-
-// Cache is how long answers are good and how many are kept. All are above
-// zero but StaleFor, which may be zero.
-type Cache struct {
-	PriceTTL  time.Duration
-	SupplyTTL time.Duration
-	StakeTTL  time.Duration
-	ExistsTTL time.Duration
-	LoginsTTL time.Duration
-	StaleFor  time.Duration
-	MaxItems  int
-}
-
-// Limits are time limits and commands a minute, all above zero.
-type Limits struct {
-	UpstreamTimeout time.Duration
-	CommandTimeout  time.Duration
-	UserPerMinute   int
-	ChatPerMinute   int
-}
-
-// Log is how to log.
-type Log struct {
-	Level slog.Level
-	JSON  bool
+// value returns what is given for s; empty if nothing is.
+func (g Given) value(s Setting) (string, error) {
+	for _, source := range []map[string]string{g.environment, g.file} {
+		value, path := source[s.Name], ""
+		if s.Secret {
+			path = source[s.Name+fileSuffix]
+		}
+		switch {
+		case value != "" && path != "":
+			return "", fmt.Errorf("is set and so is %s%s; only one of them may be", s.Name, fileSuffix)
+		case value != "":
+			return value, nil
+		case path != "":
+			return readSecretFile(s.Name+fileSuffix, path)
+		}
+	}
+	return "", nil
 }

@@ -7,12 +7,9 @@ import (
 	"strings"
 )
 
-// mostMistakes bounds what is told of one file.
-const mostMistakes = 10
-
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// parseEnviron reads NAME=value strings and drops what has no value.
+// parseEnviron reads NAME=value strings and drops those without a value.
 func parseEnviron(environ []string) map[string]string {
 	vars := map[string]string{}
 	for _, line := range environ {
@@ -26,18 +23,18 @@ func parseEnviron(environ []string) map[string]string {
 
 func readEnvFile(path string) (map[string]string, error) {
 	const limit = 1 << 20
-	content, err := readFile(path, limit)
+	content, err := ReadFile(path, limit)
 	if err != nil {
 		return nil, fmt.Errorf("the file %w", err)
 	}
 	return parseEnvFile(content)
 }
 
-// parseEnvFile reads lines of KEY=value; the last of a repeated key counts.
-// A line may begin with "export ", a value may stand in single or double
-// quotes, which are taken off and end the value; nothing is expanded. Blank
-// lines and lines that begin with # are skipped, and so is a # after white
-// space behind a value. Wrong lines are told by their number.
+// parseEnvFile reads lines of KEY=value; the last of a repeated key counts. A
+// line may begin with "export ". A value may stand in single or double quotes,
+// which are removed and end the value; nothing is expanded. Blank lines and
+// lines that begin with # are skipped, and so is a # after white space behind a
+// value. Errors name wrong lines by their number.
 func parseEnvFile(content string) (map[string]string, error) {
 	vars := map[string]string{}
 	var wrong []error
@@ -48,8 +45,6 @@ func parseEnvFile(content string) (map[string]string, error) {
 		}
 		name, value, err := parseEnvLine(line)
 		switch {
-		case err != nil && len(wrong) == mostMistakes:
-			return nil, errors.Join(append(wrong, errors.New("there are more wrong lines"))...)
 		case err != nil:
 			wrong = append(wrong, fmt.Errorf("line %d %w", i+1, err))
 		case value == "":
@@ -58,7 +53,7 @@ func parseEnvFile(content string) (map[string]string, error) {
 			vars[name] = value
 		}
 	}
-	return vars, errors.Join(wrong...)
+	return vars, Join(wrong)
 }
 
 func parseEnvLine(line string) (name, value string, err error) {
@@ -77,7 +72,7 @@ func parseEnvLine(line string) (name, value string, err error) {
 // trailingComment is not a # at the very start of a value or within it.
 var trailingComment = regexp.MustCompile(`\s#.*$`)
 
-// unquote takes off quotes, and the white space and comment around a value.
+// unquote removes quotes, and the white space and comment around a value.
 func unquote(raw string) (string, error) {
 	value := strings.TrimSpace(raw)
 	if value == "" || value[0] != '"' && value[0] != '\'' {

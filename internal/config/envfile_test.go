@@ -34,10 +34,10 @@ func TestEnvFile(t *testing.T) {
 	}
 }
 
-func TestEnvFileTellsLinesByNumber(t *testing.T) {
+func TestEnvFileErrorsNumberTheLines(t *testing.T) {
 	for _, line := range []string{canary, "=" + canary, "1A=" + canary, "A B=" + canary, "A=\"" + canary, "A='" + canary + "' b", "export A", "A\x00=" + canary} {
 		_, err := parseEnvFile("OK=1\n" + line + "\nOK=2\n" + line)
-		wrong := each(err)
+		wrong := splitJoined(err)
 		if len(wrong) != 2 || !strings.HasPrefix(wrong[0].Error(), "line 2 ") || !strings.HasPrefix(wrong[1].Error(), "line 4 ") {
 			t.Errorf("%q: %v", line, err)
 		}
@@ -45,23 +45,21 @@ func TestEnvFileTellsLinesByNumber(t *testing.T) {
 			t.Errorf("%q: the line is repeated: %v", line, err)
 		}
 	}
-	if _, err := parseEnvFile(strings.Repeat("x\n", 1000)); len(each(err)) != mostMistakes+1 {
-		t.Errorf("a file of rubbish is told in %d lines", len(each(err)))
+	if _, err := parseEnvFile(strings.Repeat("x\n", 1000)); len(splitJoined(err)) != mostJoined+1 {
+		t.Errorf("a file of rubbish gives %d errors", len(splitJoined(err)))
 	}
 }
 
 func TestEnvFileIsReadWithItsByteOrderMark(t *testing.T) {
-	c := mustLoad(t, with(), write(t, "\ufeffLOG_FORMAT=json\n"))
-	if !c.Log.JSON {
+	if s := mustRead(t, write(t, "\ufeffNAME=x\n")); s.Name != "x" {
 		t.Error("the first line was lost")
 	}
 }
 
 func TestEnvFileThatCannotBeRead(t *testing.T) {
-	_, err := Load(with(), "/nonexistent/"+canary)
-	mistakes := mistakesOf(t, err)
-	if len(mistakes) != 1 || !strings.HasPrefix(mistakes[0], "--env-file: the file cannot be opened") || strings.Contains(err.Error(), canary) {
-		t.Errorf("told: %v", err)
+	_, mistakes := readSample("/nonexistent/"+canary, "NAME=x")
+	if len(mistakes) != 1 || !strings.HasPrefix(mistakes[0], "--env-file: the file cannot be opened") || strings.Contains(mistakes[0], canary) {
+		t.Errorf("got: %v", mistakes)
 	}
 	if _, err := readEnvFile("/nonexistent/file"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the cause is lost: %v", err)

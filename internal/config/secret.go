@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
+	"reflect"
+	"strings"
 )
 
 // Secret holds a value that does not print: fmt with any verb, JSON, text
-// marshalling and slog show a mark in its place. Its zero value is an unset one.
+// marshalling and slog show a mark in its place. The zero value is unset.
 type Secret struct {
 	// A pointer, because fmt reads unexported fields of a struct without
 	// asking their methods, and of a pointer shows the address alone.
@@ -17,7 +20,7 @@ type Secret struct {
 // NewSecret hides value.
 func NewSecret(value string) Secret { return Secret{&value} }
 
-// Reveal is the value, empty if unset.
+// Reveal returns the value, empty if unset.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -25,10 +28,10 @@ func (s Secret) Reveal() string {
 	return *s.value
 }
 
-// IsSet tells whether there is a value.
+// IsSet reports whether there is a value.
 func (s Secret) IsSet() bool { return s.Reveal() != "" }
 
-// String is the mark.
+// String returns the mark.
 func (s Secret) String() string {
 	if s.IsSet() {
 		return "[secret]"
@@ -44,3 +47,47 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // LogValue implements slog.LogValuer with the mark.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// Secrets returns what must never be shown of settings, a struct whose fields
+// are all exported: the value of every Secret in it and in the structs in it.
+// Of a Secret that is a URL, the parts that may be a key are returned as well.
+func Secrets(settings any) []string {
+	var found []string
+	v := reflect.ValueOf(settings)
+	for i := range v.NumField() {
+		field := v.Field(i)
+		if secret, ok := field.Interface().(Secret); ok {
+			if secret.IsSet() {
+				found = append(found, secret.Reveal())
+				found = append(found, urlKeys(secret.Reveal())...)
+			}
+		} else if field.Kind() == reflect.Struct {
+			found = append(found, Secrets(field.Interface())...)
+		}
+	}
+	return found
+}
+
+// urlKeys returns the user, the password, and each path segment and query value
+// of rawURL that is long enough to be a key.
+func urlKeys(rawURL string) []string {
+	// A path segment such as "mainnet" is no key, and hiding it would only
+	// make logs hard to read.
+	const shortest = 8
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Host == "" {
+		return nil
+	}
+	parts := strings.Split(u.Path, "/")
+	for _, values := range u.Query() {
+		parts = append(parts, values...)
+	}
+	password, _ := u.User.Password()
+	var keys []string
+	for _, part := range append(parts, u.User.Username(), password) {
+		if len(part) >= shortest {
+			keys = append(keys, part)
+		}
+	}
+	return keys
+}

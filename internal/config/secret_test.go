@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -21,7 +22,7 @@ func TestSecretDoesNotPrint(t *testing.T) {
 		"unexported field": struct{ s Secret }{secret},
 		"nested":           &struct{ s *struct{ s []Secret } }{&struct{ s []Secret }{[]Secret{secret}}},
 		"map":              map[string]Secret{"k": secret},
-		"config":           &Config{RedisURL: secret, Telegram: Telegram{Token: secret}},
+		"settings":         &sample{Key: secret},
 		"error":            fmt.Errorf("broken: %v", secret),
 	}
 	for name, shape := range shapes {
@@ -47,5 +48,29 @@ func TestSecretDoesNotPrint(t *testing.T) {
 	}
 	if got := fmt.Sprint(secret, Secret{}); got != "[secret] [unset]" {
 		t.Errorf("printed %s", got)
+	}
+}
+
+func TestSecretsAreFoundInStructsWithinStructs(t *testing.T) {
+	type Inner struct{ Token Secret }
+	settings := struct {
+		Name string
+		Key  Secret
+		None Secret
+		Inner
+		Other Inner
+	}{"a name", NewSecret("a key"), Secret{}, Inner{NewSecret("an embedded one")}, Inner{NewSecret("a token")}}
+	if got := Secrets(settings); !slices.Equal(got, []string{"a key", "an embedded one", "a token"}) {
+		t.Errorf("found %q", got)
+	}
+}
+
+func TestSecretsHoldTheKeysWithinURLs(t *testing.T) {
+	const url = "https://userrrrr:passw%2Frd@rpc.example.org/v3/0123456789abcdef?apikey=fedcba9876543210"
+	got := Secrets(struct{ URL Secret }{NewSecret(url)})
+	slices.Sort(got)
+	want := []string{"0123456789abcdef", "fedcba9876543210", url, "passw/rd", "userrrrr"}
+	if !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
 	}
 }

@@ -2,6 +2,10 @@ package discord
 
 import (
 	"crypto/ed25519"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
 
 	"herald/internal/config"
 )
@@ -17,4 +21,43 @@ type Settings struct {
 	GuildID string
 	// PublicKey verifies interactions that arrive by HTTP; nil = gateway.
 	PublicKey ed25519.PublicKey
+}
+
+// TokenSetting turns Discord on.
+const TokenSetting = "DISCORD_BOT_TOKEN"
+
+// Table declares the settings that fill s.
+func (s *Settings) Table() []config.Setting {
+	return []config.Setting{
+		{Name: TokenSetting, Secret: true, Example: "MTIzNDU2Nzg5MDEyMzQ1Njc4.example.of-a-bot-token",
+			Set: config.Field(&s.Token, config.Hidden(config.Visible))},
+		{Name: "DISCORD_APPLICATION_ID", Example: "123456789012345678",
+			Set: config.Field(&s.ApplicationID, config.NumericID)},
+		{Name: "DISCORD_API_URL", Default: "https://discord.com", Example: "http://127.0.0.1:3000",
+			Set: config.Field(&s.APIURL, parseOrigin)},
+		{Name: "DISCORD_PUBLIC_KEY", Example: "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+			Needs: []string{TokenSetting, "HTTP_ADDR"}, Set: config.Field(&s.PublicKey, parsePublicKey)},
+		{Name: "DISCORD_GUILD_ID", Example: "123456789012345678",
+			Set: config.Field(&s.GuildID, config.NumericID)},
+	}
+}
+
+// parseOrigin reads a URL of which only scheme and host count.
+func parseOrigin(value string) (string, error) {
+	base, err := config.BaseURL(value)
+	if err != nil {
+		return "", err
+	}
+	if u, err := url.Parse(base); err != nil || u.Path != "" {
+		return "", errors.New("must be a scheme and a host without a path")
+	}
+	return base, nil
+}
+
+func parsePublicKey(value string) (ed25519.PublicKey, error) {
+	key, err := hex.DecodeString(value)
+	if err != nil || len(key) != ed25519.PublicKeySize {
+		return nil, fmt.Errorf("must be an Ed25519 public key, %d hexadecimal digits", 2*ed25519.PublicKeySize)
+	}
+	return key, nil
 }

@@ -1,22 +1,69 @@
 package market
 
 import (
+	"fmt"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"herald/internal/config"
 )
 
-// Settings say whom to ask for what.
+// Settings are what an operator chooses.
 type Settings struct {
 	// URL is the provider's origin, without a slash at its end.
-	URL string
-	// APIKey is sent as X-CMC_PRO_API_KEY; unset = not sent.
-	APIKey config.Secret
-	// By is what Token is: "id", "slug" or "symbol".
+	URL    string
+	APIKey config.Secret // unset: none is sent
+	// By is what Token is at the provider: "id", "slug" or "symbol".
 	By    string
 	Token string
-	// Symbol is the token's; a quote of another is refused.
+	// Symbol is the token's, as it is shown; a quote of another is refused.
 	Symbol string
 	// TTL is how long a quote is fresh.
 	TTL time.Duration
+}
+
+// Table declares the settings that fill s. By and Token come from the first of
+// PRICE_TOKEN_ID, PRICE_TOKEN_SLUG and TOKEN_SYMBOL that is given.
+func (s *Settings) Table() []config.Setting {
+	return []config.Setting{
+		{Name: "PRICE_API_URL", Default: "https://pro-api.coinmarketcap.com",
+			Set: config.Field(&s.URL, config.BaseURL)},
+		{Name: "PRICE_API_KEY", Secret: true, Example: "01234567-89ab-cdef-0123-456789abcdef",
+			Set: config.Field(&s.APIKey, config.Hidden(config.Visible))},
+		{Name: "PRICE_TOKEN_ID", Example: "1027",
+			Set: s.setToken("id", config.Matching(`[1-9][0-9]{0,11}`, "the provider's number of the token"))},
+		{Name: "PRICE_TOKEN_SLUG", Example: "ethereum",
+			Set: s.setToken("slug", config.Matching(`[A-Za-z0-9][A-Za-z0-9_.-]{0,99}`, "one name of letters, digits and -"))},
+		{Name: "TOKEN_SYMBOL", Required: true, Example: "ETH", Set: s.setSymbol},
+		{Name: "PRICE_TTL", Default: "30s", Set: config.Field(&s.TTL, config.Duration)},
+	}
+}
+
+func (s *Settings) setSymbol(value string) error {
+	if err := config.Field(&s.Symbol, parseSymbol)(value); err != nil {
+		return err
+	}
+	return s.setToken("symbol", config.Text)(value)
+}
+
+// setToken names the token to the provider, unless an earlier setting did.
+func (s *Settings) setToken(by string, read func(string) (string, error)) func(string) error {
+	return func(value string) error {
+		token, err := read(value)
+		if err == nil && s.By == "" {
+			s.By, s.Token = by, token
+		}
+		return err
+	}
+}
+
+func parseSymbol(value string) (string, error) {
+	const most = 20
+	hidden := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }
+	if !utf8.ValidString(value) || utf8.RuneCountInString(value) > most || strings.ContainsFunc(value, hidden) {
+		return "", fmt.Errorf("must be at most %d visible characters without white space", most)
+	}
+	return value, nil
 }

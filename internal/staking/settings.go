@@ -1,6 +1,10 @@
 package staking
 
 import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -9,12 +13,13 @@ import (
 	"herald/internal/core"
 )
 
-// Settings say which pools are read, and where.
+// Settings are what an operator chooses.
 type Settings struct {
-	// RPCURL is the node's http or https endpoint. It may hold a key.
+	// RPCURL is the node's http or https endpoint. It may carry a key anywhere
+	// but in its host.
 	RPCURL  config.Secret
 	ChainID uint64
-	Pools   []core.Pool
+	Pools   []core.Pool // at least one, none twice
 	// Method is the view method `name(address)` that answers a wallet's stake
 	// as a uint256.
 	Method string
@@ -23,8 +28,75 @@ type Settings struct {
 	PendingMethod string
 	// Multicall is the address of Multicall3; nil: it is not used.
 	Multicall *common.Address
-	// Decimals is how many of a stake's digits are behind the point.
+	// Decimals is how many of a stake's digits are behind the point, 0 to 77.
 	Decimals int32
-	// TTL is how long a stake is fresh.
+	// TTL is how long a wallet's stake is fresh.
 	TTL time.Duration
+}
+
+// Table declares the settings that fill s.
+func (s *Settings) Table() []config.Setting {
+	method := config.Matching(`[A-Za-z_$][A-Za-z0-9_$]{0,127}\(address\)`, "of the form name(address)")
+	return []config.Setting{
+		{Name: "EVM_RPC_URL", Required: true, Example: "https://rpc.example.org/v1/my-key",
+			Set: config.Field(&s.RPCURL, config.Hidden(parseRPCURL))},
+		{Name: "EVM_CHAIN_ID", Required: true, Example: "1",
+			Set: config.Field(&s.ChainID, parseChainID)},
+		{Name: "STAKING_POOLS", Required: true, Example: "0x52908400098527886E0F7030069857D2E4169EE7",
+			Set: config.Field(&s.Pools, parsePools)},
+		{Name: "STAKING_METHOD", Default: "currentStake(address)",
+			Set: config.Field(&s.Method, method)},
+		{Name: "STAKING_PENDING_METHOD", Example: "pendingUnstakes(address)",
+			Set: config.Field(&s.PendingMethod, method)},
+		{Name: "MULTICALL_ADDRESS", Default: "0xcA11bde05977b3631167028862bE2a173976CA11", Example: config.Off,
+			Set: config.Field(&s.Multicall, parseMulticall)},
+		{Name: "TOKEN_DECIMALS", Default: "18", Set: config.Field(&s.Decimals, parseDecimals)},
+		{Name: "STAKE_TTL", Default: "60s", Set: config.Field(&s.TTL, config.Duration)},
+	}
+}
+
+func parseRPCURL(value string) (string, error) {
+	if _, err := config.URL(value, "http", "https"); err != nil {
+		return "", err
+	}
+	return strings.TrimRight(value, "/"), nil
+}
+
+func parseChainID(value string) (uint64, error) {
+	id, err := strconv.ParseUint(value, 10, 64)
+	if err != nil || id == 0 {
+		return 0, errors.New("must be a whole number above 0 in decimal digits")
+	}
+	return id, nil
+}
+
+func parseDecimals(value string) (int32, error) {
+	// With more, a uint256 could not hold one token.
+	n, err := config.IntBetween(0, 77)(value)
+	return int32(n), err
+}
+
+func parseMulticall(value string) (*common.Address, error) {
+	if value == config.Off {
+		return nil, nil
+	}
+	address, err := parseContract(value)
+	if err != nil {
+		return nil, fmt.Errorf("%w, or must be off", err)
+	}
+	return &address, nil
+}
+
+// parseContract reads the address of a contract.
+func parseContract(value string) (common.Address, error) {
+	address, err := core.ParseWallet(value)
+	switch {
+	case err != nil && strings.HasPrefix(value, "0x") && common.IsHexAddress(value):
+		return address, errors.New("does not match its EIP-55 checksum: a character is mistyped")
+	case err != nil:
+		return address, errors.New("must be 0x and 40 hexadecimal digits")
+	case address == (common.Address{}):
+		return address, errors.New("is the zero address")
+	}
+	return address, nil
 }

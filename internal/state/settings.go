@@ -1,10 +1,35 @@
 package state
 
-import "herald/internal/config"
+import (
+	"errors"
 
-// Settings say where the shared state is.
+	"github.com/redis/go-redis/v9"
+
+	"herald/internal/config"
+)
+
+// Settings are what an operator chooses.
 type Settings struct {
 	// RedisURL is of the form redis://user:password@host:port/database, or
-	// rediss; unset = the state is in this process.
+	// rediss; unset: all state is in this process.
 	RedisURL config.Secret
+}
+
+// Table declares the settings that fill s.
+func (s *Settings) Table() []config.Setting {
+	return []config.Setting{
+		{Name: "REDIS_URL", Secret: true, Example: "redis://:password@redis.example.org:6379/0",
+			Set: config.Field(&s.RedisURL, config.Hidden(parseRedisURL))},
+	}
+}
+
+// parseRedisURL accepts what the Redis client does.
+func parseRedisURL(value string) (string, error) {
+	if _, err := config.URL(value, "redis", "rediss"); err != nil {
+		return "", err
+	}
+	if _, err := redis.ParseURL(value); err != nil {
+		return "", errors.New("has a database number or an option that the Redis client does not know")
+	}
+	return value, nil
 }

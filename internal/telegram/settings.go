@@ -1,6 +1,15 @@
 package telegram
 
-import "herald/internal/config"
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"herald/internal/config"
+)
 
 // Settings are what an operator chooses. Telegram is on if Token is set.
 type Settings struct {
@@ -14,4 +23,52 @@ type Settings struct {
 	WebhookSecret config.Secret
 	// Pacing keeps sends to Telegram's published rates.
 	Pacing bool
+}
+
+// TokenSetting turns Telegram on.
+const TokenSetting = "TELEGRAM_BOT_TOKEN"
+
+// Table declares the settings that fill s.
+func (s *Settings) Table() []config.Setting {
+	return []config.Setting{
+		{Name: TokenSetting, Secret: true, Example: "123456789:AAEexample-of-a-token_from-BotFather",
+			Set: config.Field(&s.Token, config.Hidden(config.Matching(`[0-9]+:[A-Za-z0-9_-]+`,
+				"a bot's number, a colon, and letters, digits, _ and -, as @BotFather gives it")))},
+		{Name: "TELEGRAM_API_URL", Default: "https://api.telegram.org", Example: "http://127.0.0.1:8081",
+			Set: config.Field(&s.APIURL, config.BaseURL)},
+		{Name: "TELEGRAM_WEBHOOK_URL", Example: "https://bot.example.org/telegram",
+			Needs: []string{TokenSetting, "TELEGRAM_WEBHOOK_SECRET", "HTTP_ADDR"}, Set: s.setWebhook},
+		// https://core.telegram.org/bots/api#setwebhook
+		{Name: "TELEGRAM_WEBHOOK_SECRET", Secret: true, Example: "a-long-random_text",
+			Set: config.Field(&s.WebhookSecret, config.Hidden(config.Matching(`[A-Za-z0-9_-]{1,256}`, "1 to 256 of A-Z a-z 0-9 _ -")))},
+		{Name: "TELEGRAM_PACING", Default: "on", Set: config.Field(&s.Pacing, config.OnOff)},
+	}
+}
+
+// reservedPaths are served on HTTP_ADDR beside the webhook.
+var reservedPaths = []string{"/healthz", "/readyz", "/metrics", "/discord/interactions"}
+
+var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._~/-]*$`)
+
+func (s *Settings) setWebhook(value string) error {
+	u, err := config.URL(value, "https")
+	if err != nil {
+		return err
+	}
+	if u.User != nil || strings.ContainsAny(value, "?#") {
+		return errors.New("must have no user, query or fragment")
+	}
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	// net/http.ServeMux matches the path: it cleans what it is asked for, and
+	// reads braces as wildcards.
+	if !plainPath.MatchString(u.EscapedPath()) || path.Clean(u.Path) != u.Path {
+		return errors.New("must have a path of letters, digits and ._~- without empty parts or a slash at its end")
+	}
+	if slices.Contains(reservedPaths, u.Path) {
+		return fmt.Errorf("must have another path than %s, which are taken", strings.Join(reservedPaths, ", "))
+	}
+	s.WebhookURL, s.WebhookPath = u.String(), u.Path
+	return nil
 }

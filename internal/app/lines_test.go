@@ -1,38 +1,53 @@
-package main
+package app
 
 import (
-	"context"
+	"bytes"
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
-	"herald/internal/config"
+	"herald/internal/chat"
+	"herald/internal/sandbox"
 )
 
 // longestLine bounds a line of the log in bytes, whatever is in it.
 const longestLine = 10 << 10
 
-// noLimit allows everything.
-type noLimit struct{}
+// lockedBuffer is a log that can be read while it is written.
+type lockedBuffer struct {
+	mu      sync.Mutex
+	written bytes.Buffer
+}
 
-func (noLimit) Allow(context.Context, string) time.Duration { return 0 }
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.written.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.written.String()
+}
 
 func TestNoLogLineIsLong(t *testing.T) {
+	world, err := sandbox.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer world.Close()
 	for _, format := range []string{"text", "json"} {
 		for name, text := range map[string]string{
 			"letters": "a", "quotes": `"`, "newlines": "\n", "control characters": "\x00", "not UTF-8": "\xff",
 			"not printed": "\u2028", "others": "é", "HTML": "<", "emoji": "😀",
 		} {
-			world := startSandbox(t)
-			cfg, err := config.Load(append(demoSettings(world), "LOG_LEVEL=debug", "LOG_FORMAT="+format), "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			cfg := mustLoad(t, append(DemoSettings(world), "LOG_LEVEL=debug", "LOG_FORMAT="+format), "")
 			out := &lockedBuffer{}
-			log := newLogger(cfg, out)
-			b, err := assemble(cfg, log)
+			log := NewLogger(cfg, out)
+			b, err := New(cfg, log)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -41,11 +56,13 @@ func TestNoLogLineIsLong(t *testing.T) {
 				size = 1 << 20 // to search more of them takes too long
 			}
 			huge := strings.Repeat(text, size/len(text))
-			b.router.Handle(t.Context(), request("staked", huge))
-			b.router.Handle(t.Context(), request(huge, huge))
+			for _, command := range []string{"staked", huge} {
+				b.Router.Handle(t.Context(), chat.Request{ID: "lines", Command: command, Args: chat.Typed(huge),
+					From: chat.User{Platform: "telegram"}, Chat: "1"})
+			}
 			log.Error("message", "err", errors.New(huge), "other", huge, slog.Group("g", "third", []byte(huge)))
 			log.With("before", huge).Error(huge)
-			b.close()
+			b.Close()
 			lines := strings.SplitAfter(out.String(), "\n")
 			if len(lines) < 4 {
 				t.Errorf("%s %s: %d lines", format, name, len(lines))

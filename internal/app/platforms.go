@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"herald/internal/chat"
+	"herald/internal/config"
+	"herald/internal/discord"
+	"herald/internal/telegram"
+)
+
+// Platforms are the settings of the chat platforms.
+type Platforms struct {
+	Telegram telegram.Settings
+	Discord  discord.Settings
+}
+
+func (p *Platforms) table() []config.Setting {
+	return slices.Concat(p.Telegram.Table(), p.Discord.Table())
+}
+
+// platform is one that is on.
+type platform struct {
+	adapter interface {
+		chat.Adapter
+		http.Handler
+		Check(context.Context) (detail string, err error)
+	}
+	title, apiURL string
+	// settings are those to look at when Check fails.
+	settings string
+	// path is where the adapter is called by HTTP; empty is nowhere.
+	path string
+}
+
+// platforms makes an adapter for each platform whose token is set.
+func (b *Bot) platforms() ([]platform, error) {
+	var on []platform
+	if s := b.cfg.Telegram; s.Token.IsSet() {
+		a, err := telegram.New(telegram.Config{
+			Token:          s.Token.Reveal(),
+			APIURL:         s.APIURL,
+			WebhookURL:     s.WebhookURL,
+			WebhookSecret:  s.WebhookSecret.Reveal(),
+			Pacing:         s.Pacing,
+			Dedup:          b.state,
+			CommandTimeout: b.cfg.Limits.CommandTimeout,
+			Log:            b.log,
+			Count:          b.metrics.Events(string(telegram.Platform)),
+		})
+		if err != nil {
+			return nil, err
+		}
+		b.roles[telegram.Platform] = a.Role
+		on = append(on, platform{a, "Telegram", s.APIURL, "TELEGRAM_BOT_TOKEN and TELEGRAM_API_URL", s.WebhookPath})
+	}
+	if s := b.cfg.Discord; s.Token.IsSet() {
+		a, err := discord.New(discord.Config{
+			Token:          s.Token.Reveal(),
+			ApplicationID:  s.ApplicationID,
+			APIURL:         s.APIURL,
+			GuildID:        s.GuildID,
+			PublicKey:      s.PublicKey,
+			Dedup:          b.state,
+			CommandTimeout: b.cfg.Limits.CommandTimeout,
+			Log:            b.log,
+			Count:          b.metrics.Events(string(discord.Platform)),
+		})
+		if err != nil {
+			return nil, err
+		}
+		path := ""
+		if s.PublicKey != nil {
+			path = "/discord/interactions"
+		}
+		on = append(on, platform{a, "Discord", s.APIURL, "DISCORD_BOT_TOKEN and DISCORD_API_URL", path})
+	}
+	return on, nil
+}

@@ -1,0 +1,118 @@
+package app
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"herald/internal/chat"
+	"herald/internal/config"
+	"herald/internal/discord"
+	"herald/internal/ops"
+	"herald/internal/state"
+	"herald/internal/telegram"
+)
+
+// Config is what a Bot runs with: the settings of every package, and its own.
+type Config struct {
+	Platforms
+	Services
+	State     state.Settings
+	Ops       ops.Settings
+	Cache     Cache
+	Limits    Limits
+	Operators []chat.User // may use moderators' forms everywhere
+	Log       Log
+}
+
+// Cache is how long and how many answers are kept past their TTL.
+type Cache struct {
+	// StaleFor is how long past its TTL a price or supply may stand in for a
+	// failing service; 0 is never.
+	StaleFor time.Duration
+	MaxItems int // above 0
+}
+
+// Limits are time limits and commands a minute, all above zero.
+type Limits struct {
+	UpstreamTimeout time.Duration // of one call to a service
+	CommandTimeout  time.Duration
+	UserPerMinute   int
+	ChatPerMinute   int
+}
+
+// Log is how to log.
+type Log struct {
+	Level slog.Level
+	JSON  bool
+}
+
+// Load reads the settings from environ, in the form of os.Environ, and from the
+// file envFile unless that is empty; environ wins. It does not demand a
+// platform's token. It fails with config.Mistakes.
+func Load(environ []string, envFile string) (*Config, error) {
+	return load(environ, envFile, false)
+}
+
+// LoadToServe is Load, but demands the token of at least one platform.
+func LoadToServe(environ []string, envFile string) (*Config, error) {
+	return load(environ, envFile, true)
+}
+
+func load(environ []string, envFile string, serve bool) (*Config, error) {
+	given, mistakes := config.Collect(environ, envFile)
+	if serve && !given.Has(telegram.TokenSetting) && !given.Has(discord.TokenSetting) {
+		mistakes = append(mistakes, fmt.Sprintf("%s, %s: neither is set, so there is no platform to serve; "+
+			"set one, for example %[1]s=123456789:AAEexample-of-a-token_from-BotFather, "+
+			"or try `bot demo`, which needs no settings", telegram.TokenSetting, discord.TokenSetting))
+	}
+	c := &Config{}
+	mistakes = append(mistakes, given.Fill(c.table())...)
+	if len(mistakes) > 0 {
+		return nil, mistakes
+	}
+	return c, nil
+}
+
+// Secrets returns the values that must never be shown.
+func (c *Config) Secrets() []string { return config.Secrets(*c) }
+
+// table declares every setting, in the order of config.example.env.
+func (c *Config) table() []config.Setting {
+	return slices.Concat(c.Platforms.table(), c.Services.table(), c.State.Table(), c.Ops.Table(), c.ownTable())
+}
+
+// ownTable declares the settings that belong to no other package.
+func (c *Config) ownTable() []config.Setting {
+	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
+	return []config.Setting{
+		{Name: "UPSTREAM_TIMEOUT", Default: "5s", Set: config.Field(&c.Limits.UpstreamTimeout, config.Duration)},
+		{Name: "COMMAND_TIMEOUT", Default: "20s", Set: config.Field(&c.Limits.CommandTimeout, config.Duration)},
+		{Name: "STALE_FOR", Default: "1h", Set: config.Field(&c.Cache.StaleFor, config.DurationOrZero)},
+		{Name: "CACHE_MAX_ITEMS", Default: "100000", Set: config.Field(&c.Cache.MaxItems, config.IntBetween(1, 100_000_000))},
+		{Name: "RATE_LIMIT_USER", Default: "20", Set: config.Field(&c.Limits.UserPerMinute, config.IntBetween(1, 10_000))},
+		{Name: "RATE_LIMIT_CHAT", Default: "120", Set: config.Field(&c.Limits.ChatPerMinute, config.IntBetween(1, 10_000))},
+		{Name: "OPERATORS", Example: "telegram:123456789,discord:123456789012345678",
+			Set: config.Field(&c.Operators, parseOperators)},
+		{Name: "LOG_LEVEL", Default: "info", Example: "debug",
+			Set: config.Field(&c.Log.Level, config.OneOf([]string{"debug", "info", "warn", "error"}, levels))},
+		{Name: "LOG_FORMAT", Default: "text", Example: "json",
+			Set: config.Field(&c.Log.JSON, config.OneOf([]string{"text", "json"}, []bool{false, true}))},
+	}
+}
+
+func parseOperators(value string) ([]chat.User, error) {
+	var users []chat.User
+	for i, entry := range config.SplitList(value) {
+		name, id, _ := strings.Cut(entry, ":")
+		platform := chat.Platform(name)
+		_, err := config.NumericID(id)
+		if err != nil || platform != telegram.Platform && platform != discord.Platform {
+			return nil, fmt.Errorf("entry %d must be telegram:ID or discord:ID with a numeric ID", i+1)
+		}
+		users = append(users, chat.User{Platform: platform, ID: id})
+	}
+	return users, nil
+}

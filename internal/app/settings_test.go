@@ -1,0 +1,307 @@
+package app
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"herald/internal/chat"
+	"herald/internal/config"
+	"herald/internal/config/configtest"
+	"herald/internal/core"
+	"herald/internal/discord"
+	"herald/internal/market"
+	"herald/internal/ops"
+	"herald/internal/partner"
+	"herald/internal/staking"
+	"herald/internal/supply"
+	"herald/internal/telegram"
+)
+
+// settings is the table of a Config that nobody reads.
+var settings = new(Config).table()
+
+// with is an environment with nothing but what must be set, changed by
+// NAME=value strings.
+func with(changes ...string) []string { return configtest.Environ(settings, changes...) }
+
+func write(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func mustLoad(t *testing.T, environ []string, envFile string) *Config {
+	t.Helper()
+	c, err := Load(environ, envFile)
+	if err != nil {
+		t.Fatalf("Load: %v", err)
+	}
+	return c
+}
+
+func mistakesOf(t *testing.T, err error) config.Mistakes {
+	t.Helper()
+	var mistakes config.Mistakes
+	if err != nil && !errors.As(err, &mistakes) {
+		t.Fatalf("the error is no Mistakes: %v", err)
+	}
+	return mistakes
+}
+
+func TestLoadFillsInDefaults(t *testing.T) {
+	c := mustLoad(t, with(), "")
+	multicall := common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11")
+	want := &Config{
+		Platforms: Platforms{
+			Telegram: telegram.Settings{APIURL: "https://api.telegram.org", Pacing: true},
+			Discord:  discord.Settings{APIURL: "https://discord.com"},
+		},
+		Services: Services{
+			Partner: partner.Settings{URL: "https://partner.example.org", AppID: "my-app-id",
+				SecretKey: config.NewSecret("the-key-that-came-with-the-app-id"), ExistsTTL: time.Minute, LoginsTTL: time.Minute},
+			Market: market.Settings{URL: "https://pro-api.coinmarketcap.com", By: "symbol", Token: "ETH", Symbol: "ETH", TTL: 30 * time.Second},
+			Supply: supply.Settings{URL: "https://supply.example.org/token", TTL: 5 * time.Minute},
+			Staking: staking.Settings{
+				RPCURL: config.NewSecret("https://rpc.example.org/v1/my-key"), ChainID: 1,
+				Pools:  []core.Pool{{Address: common.HexToAddress("0x52908400098527886E0F7030069857D2E4169EE7")}},
+				Method: "currentStake(address)", Multicall: &multicall, Decimals: 18, TTL: time.Minute,
+			},
+		},
+		Ops:    ops.Settings{Addr: "127.0.0.1:8080"},
+		Cache:  Cache{StaleFor: time.Hour, MaxItems: 100000},
+		Limits: Limits{UpstreamTimeout: 5 * time.Second, CommandTimeout: 20 * time.Second, UserPerMinute: 20, ChatPerMinute: 120},
+		Log:    Log{Level: slog.LevelInfo},
+	}
+	if !reflect.DeepEqual(c, want) {
+		t.Errorf("got  %+v\nwant %+v", c, want)
+	}
+}
+
+// everySetting is an environment in which each setting has its example.
+func everySetting() []string {
+	var environ []string
+	for _, s := range settings {
+		environ = append(environ, s.Name+"="+cmp.Or(s.Example, s.Default))
+	}
+	return environ
+}
+
+func TestLoadReadsEverySetting(t *testing.T) {
+	c := mustLoad(t, everySetting(), "")
+	var check func(name string, v reflect.Value)
+	check = func(name string, v reflect.Value) {
+		if v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[config.Secret]() {
+			for i := range v.NumField() {
+				check(name+"."+v.Type().Field(i).Name, v.Field(i))
+			}
+			return
+		}
+		// Multicall's example turns it off.
+		if v.IsZero() != (name == "Config.Services.Staking.Multicall") {
+			t.Errorf("%s is %v", name, v)
+		}
+	}
+	check("Config", reflect.ValueOf(*c))
+	wantOperators := []chat.User{{Platform: "telegram", ID: "123456789"}, {Platform: "discord", ID: "123456789012345678"}}
+	if !slices.Equal(c.Operators, wantOperators) {
+		t.Errorf("operators are %v", c.Operators)
+	}
+	if c.Telegram.WebhookPath != "/telegram" {
+		t.Errorf("the webhook's path is %q", c.Telegram.WebhookPath)
+	}
+}
+
+func TestEverySecretCanComeFromAFile(t *testing.T) {
+	for _, s := range settings {
+		if !s.Secret {
+			continue
+		}
+		c := mustLoad(t, with(s.Name+"=", s.Name+"_FILE="+write(t, s.Example+"\r\n")), "")
+		if !slices.Contains(c.Secrets(), s.Example) {
+			t.Errorf("%s_FILE was not read, or Secrets lacks its value", s.Name)
+		}
+	}
+}
+
+// TestAConfigShowsNoSecret has the node's URL among the secrets, which may hold
+// a key though it has no _FILE twin.
+func TestAConfigShowsNoSecret(t *testing.T) {
+	c := mustLoad(t, everySetting(), "")
+	var shown strings.Builder
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+		fmt.Fprintf(&shown, verb, c)
+		fmt.Fprintf(&shown, verb, *c)
+	}
+	encoded, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown.Write(encoded)
+	slog.New(slog.NewTextHandler(&shown, nil)).Info("settings", "config", c)
+	count := 0
+	for _, s := range settings {
+		if !s.Secret && s.Name != "EVM_RPC_URL" {
+			continue
+		}
+		count++
+		if strings.Contains(shown.String(), s.Example) {
+			t.Errorf("%s is shown", s.Name)
+		}
+		if !slices.Contains(c.Secrets(), s.Example) {
+			t.Errorf("Secrets lacks %s", s.Name)
+		}
+	}
+	if count < 7 {
+		t.Errorf("only %d secrets were looked for", count)
+	}
+}
+
+func TestServingNeedsAPlatform(t *testing.T) {
+	_, err := LoadToServe(with("LOG_LEVEL=loud"), "")
+	mistakes := mistakesOf(t, err)
+	if len(mistakes) != 2 {
+		t.Fatalf("want two mistakes, got:\n%v", err)
+	}
+	for _, part := range []string{"TELEGRAM_BOT_TOKEN", "DISCORD_BOT_TOKEN", "bot demo"} {
+		if !strings.Contains(mistakes[0], part) {
+			t.Errorf("%q does not name %s", mistakes[0], part)
+		}
+	}
+	for _, token := range []string{"TELEGRAM_BOT_TOKEN=1:a", "DISCORD_BOT_TOKEN=a.b.c", "DISCORD_BOT_TOKEN_FILE=" + write(t, "a.b.c")} {
+		if _, err := LoadToServe(with(token), ""); err != nil {
+			t.Errorf("with one token: %v", err)
+		}
+	}
+}
+
+func TestSettingsRefuseOtherForms(t *testing.T) {
+	const canary = configtest.Canary
+	configtest.Refuses(t, settings, "STALE_FOR", "duration", "-1s")
+	configtest.Refuses(t, settings, "UPSTREAM_TIMEOUT", "duration", "0s", canary)
+	configtest.Refuses(t, settings, "COMMAND_TIMEOUT", "duration", "0s", canary)
+	configtest.Refuses(t, settings, "CACHE_MAX_ITEMS", "whole number", "0", "-1", canary)
+	configtest.Refuses(t, settings, "RATE_LIMIT_USER", "whole number", "0", canary)
+	configtest.Refuses(t, settings, "RATE_LIMIT_CHAT", "whole number", "0", canary)
+	configtest.Refuses(t, settings, "OPERATORS", "entry", canary, "telegram:ann", "slack:1", "telegram:1,discord:")
+	configtest.Refuses(t, settings, "LOG_LEVEL", "debug, info, warn, error", canary)
+	configtest.Refuses(t, settings, "LOG_FORMAT", "text, json", canary)
+}
+
+func TestContradictionsBetweenPackages(t *testing.T) {
+	const key = "DISCORD_PUBLIC_KEY=d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+	const webhook = "TELEGRAM_WEBHOOK_URL=https://bot.example.org/telegram"
+	secretFile := "TELEGRAM_BOT_TOKEN_FILE=" + write(t, "1:a")
+	for _, test := range []struct {
+		what    string
+		environ []string
+		name    string
+		told    string
+	}{
+		{"webhook without its secret", with("TELEGRAM_BOT_TOKEN=1:a", webhook), "TELEGRAM_WEBHOOK_SECRET", "needed by TELEGRAM_WEBHOOK_URL"},
+		{"webhook without Telegram", with(webhook, "TELEGRAM_WEBHOOK_SECRET=a"), "TELEGRAM_BOT_TOKEN", "needed by TELEGRAM_WEBHOOK_URL"},
+		{"public key without Discord", with(key), "DISCORD_BOT_TOKEN", "needed by DISCORD_PUBLIC_KEY"},
+		{"webhook without HTTP", with("TELEGRAM_BOT_TOKEN=1:a", webhook, "TELEGRAM_WEBHOOK_SECRET=a", "HTTP_ADDR=off"), "HTTP_ADDR", "needed by TELEGRAM_WEBHOOK_URL"},
+		{"public key without HTTP", with("DISCORD_BOT_TOKEN=a", key, "HTTP_ADDR=off"), "HTTP_ADDR", "needed by DISCORD_PUBLIC_KEY"},
+		{"a secret twice", with("TELEGRAM_BOT_TOKEN=1:"+configtest.Canary, secretFile), "TELEGRAM_BOT_TOKEN", "TELEGRAM_BOT_TOKEN_FILE"},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			_, err := Load(test.environ, "")
+			configtest.OneMistake(t, settings, mistakesOf(t, err), test.name, test.told)
+		})
+	}
+	if _, err := Load(with(secretFile, webhook, "TELEGRAM_WEBHOOK_SECRET=a"), ""); err != nil {
+		t.Errorf("a token by file does not count as one: %v", err)
+	}
+	if _, err := Load(with("UPSTREAM_TIMEOUT=1m", "COMMAND_TIMEOUT=1s", "HTTP_ADDR=off"), ""); err != nil {
+		t.Errorf("no contradiction, yet: %v", err)
+	}
+}
+
+func TestAllMistakesAreToldInOrder(t *testing.T) {
+	const canary = configtest.Canary
+	file := write(t, "LOG_LEVEL=info\nwhat is this "+canary+"\n")
+	_, err := LoadToServe([]string{"LOG_FORMAT=yaml", "PRICE_TTL=soon", "TELEGRAM_WEBHOOK_URL=" + canary}, file)
+	var names []string
+	for _, line := range mistakesOf(t, err) {
+		name, _, _ := strings.Cut(line, ":")
+		names = append(names, name)
+	}
+	want := "--env-file|TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN|TELEGRAM_BOT_TOKEN|TELEGRAM_WEBHOOK_URL|TELEGRAM_WEBHOOK_SECRET|" +
+		"PARTNER_BASE_URL|PARTNER_APP_ID|PARTNER_SECRET_KEY|TOKEN_SYMBOL|PRICE_TTL|SUPPLY_URL|EVM_RPC_URL|EVM_CHAIN_ID|STAKING_POOLS|LOG_FORMAT"
+	if got := strings.Join(names, "|"); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if strings.Contains(err.Error(), canary) {
+		t.Errorf("a value is repeated: %v", err)
+	}
+}
+
+func TestTheTableOfSettingsIsInOrder(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range settings {
+		if seen[s.Name] {
+			t.Errorf("%s stands in the table twice", s.Name)
+		}
+		seen[s.Name] = true
+		if s.Example == "" && s.Default == "" || s.Required && s.Default != "" {
+			t.Errorf("%s has no example, or is required and has a default", s.Name)
+		}
+		for _, value := range []string{s.Default, s.Example} {
+			if value == "" {
+				continue
+			}
+			if err := s.Set(value); err != nil {
+				t.Errorf("%s=%s %v", s.Name, value, err)
+			}
+		}
+	}
+	for _, s := range settings {
+		for _, name := range s.Needs {
+			if !seen[name] {
+				t.Errorf("%s needs %s, which is no setting", s.Name, name)
+			}
+		}
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	for i, s := range settings {
+		example := cmp.Or(s.Example, s.Default)
+		f.Add(uint(i), example)
+		f.Add(uint(i), example+" ")
+		f.Add(uint(i), "https://user:pass@host:1/%zz?a=%")
+	}
+	f.Fuzz(func(t *testing.T, i uint, value string) {
+		s := settings[i%uint(len(settings))]
+		if strings.HasPrefix(strings.TrimSpace(value), "@") {
+			return // names a file of this machine
+		}
+		c, err := LoadToServe(with("TELEGRAM_BOT_TOKEN=1:a", "DISCORD_BOT_TOKEN=b", s.Name+"="+value), "")
+		if (c == nil) == (err == nil) {
+			t.Fatal("neither settings nor mistakes, or both")
+		}
+		for _, line := range mistakesOf(t, err) {
+			if strings.Contains(line, "\n") || !strings.Contains(line, "example") {
+				t.Errorf("told as %q", line)
+			}
+		}
+		if c != nil {
+			c.Secrets()
+		}
+	})
+}

@@ -1,0 +1,144 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const canary = "CANARY"
+
+// sample is what the sample table fills.
+type sample struct {
+	Name    string
+	Key     Secret
+	Mode    bool
+	Address string
+	Hook    string
+	Pause   time.Duration
+}
+
+func (s *sample) table() []Setting {
+	return []Setting{
+		{Name: "NAME", Required: true, Example: "a-name", Set: Field(&s.Name, Visible)},
+		{Name: "KEY", Secret: true, Example: "a-key", Set: Field(&s.Key, Hidden(Text))},
+		{Name: "MODE", Default: "off", Example: "on", Set: Field(&s.Mode, OnOff)},
+		{Name: "ADDRESS", Default: "here", Example: "there", Set: Field(&s.Address, Text)},
+		{Name: "HOOK", Needs: []string{"KEY", "ADDRESS"}, Example: "a-hook", Set: Field(&s.Hook, Visible)},
+		{Name: "OTHER_HOOK", Needs: []string{"ADDRESS"}, Example: "a-hook", Set: Field(&s.Hook, Visible)},
+		{Name: "PAUSE", Default: "30s", Example: "1s", Set: Field(&s.Pause, Duration)},
+	}
+}
+
+func readSample(envFile string, environ ...string) (sample, Mistakes) {
+	var s sample
+	given, mistakes := Collect(environ, envFile)
+	return s, append(mistakes, given.Fill(s.table())...)
+}
+
+func mustRead(t *testing.T, envFile string, environ ...string) sample {
+	t.Helper()
+	var s sample
+	given, mistakes := Collect(environ, envFile)
+	if mistakes = append(mistakes, given.Fill(s.table())...); len(mistakes) > 0 {
+		t.Fatal(mistakes)
+	}
+	return s
+}
+
+func write(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestWhatIsNotGivenHasItsDefault(t *testing.T) {
+	s := mustRead(t, "", "NAME=x")
+	if s.Name != "x" || s.Key.IsSet() || s.Mode || s.Address != "here" || s.Hook != "" || s.Pause != 30*time.Second {
+		t.Errorf("read %+v", s)
+	}
+}
+
+func TestValuesAreTrimmedAndEmptyOnesAreUnset(t *testing.T) {
+	s := mustRead(t, "", "NAME=  x\t", "PAUSE= ", "KEY=")
+	if s.Name != "x" || s.Pause != 30*time.Second || s.Key.IsSet() {
+		t.Errorf("read %+v", s)
+	}
+}
+
+func TestEnvironmentWinsOverEnvFile(t *testing.T) {
+	file := write(t, "NAME=file\nMODE=on\nKEY=from-the-env-file\n")
+	secret := write(t, "from-a-secret-file\r\n")
+	s := mustRead(t, file, "NAME=environment", "MODE=", "KEY=", "KEY_FILE="+secret)
+	if s.Name != "environment" {
+		t.Errorf("read %q: the environment did not win", s.Name)
+	}
+	if !s.Mode {
+		t.Error("an empty variable hid the env file's value")
+	}
+	if got := s.Key.Reveal(); got != "from-a-secret-file" {
+		t.Errorf("the key is %q", got)
+	}
+}
+
+func TestOnlySecretsHaveAFileTwin(t *testing.T) {
+	if s := mustRead(t, "", "NAME=x", "ADDRESS_FILE="+write(t, "twin")); s.Address != "here" {
+		t.Error("ADDRESS_FILE was read")
+	}
+}
+
+func TestMistakesNameTheSettingAndAnExample(t *testing.T) {
+	hook := "KEY_FILE=" + write(t, "k")
+	dir := t.TempDir()
+	for _, test := range []struct {
+		what    string
+		environ []string
+		want    []string
+	}{
+		{"nothing", nil, []string{"NAME: is required and not set; for example NAME=a-name"}},
+		{"a wrong form", []string{"NAME=x", "PAUSE=" + canary},
+			[]string{"PAUSE: must be a duration with its unit, such as 30s, 5m or 1h30m; for example PAUSE=1s"}},
+		{"all at once, in order", []string{"MODE=" + canary, "NAME=" + canary + " x"},
+			[]string{"NAME: must be visible ASCII characters without white space; for example NAME=a-name", "MODE: must be one of on, off; for example MODE=on"}},
+		{"a secret twice", []string{"NAME=x", "KEY=" + canary, hook},
+			[]string{"KEY: is set and so is KEY_FILE; only one of them may be; for example KEY=a-key"}},
+		{"a need that is not set", []string{"NAME=x", "HOOK=" + canary},
+			[]string{"KEY: is needed by HOOK and not set; for example KEY=a-key"}},
+		{"a need that is off", []string{"NAME=x", "HOOK=x", "OTHER_HOOK=x", hook, "ADDRESS=off"},
+			[]string{"ADDRESS: is off, but needed by HOOK and OTHER_HOOK; for example ADDRESS=there"}},
+		{"a need that a file gives", []string{"NAME=x", "HOOK=x", hook}, nil},
+		{"off, and not needed", []string{"NAME=x", "ADDRESS=off"}, nil},
+		{"no secret file", []string{"NAME=x", "KEY_FILE=" + dir + "/" + canary},
+			[]string{"KEY: the file named by KEY_FILE cannot be opened: no such file or directory; for example KEY=a-key"}},
+		{"a directory", []string{"NAME=x", "KEY_FILE=" + dir},
+			[]string{"KEY: the file named by KEY_FILE cannot be read: is a directory; for example KEY=a-key"}},
+		{"an empty secret file", []string{"NAME=x", "KEY_FILE=" + write(t, " \n")},
+			[]string{"KEY: the file named by KEY_FILE is empty; for example KEY=a-key"}},
+		{"a huge secret file", []string{"NAME=x", "KEY_FILE=" + write(t, strings.Repeat(canary, 20000))},
+			[]string{"KEY: the file named by KEY_FILE is larger than 65536 bytes; for example KEY=a-key"}},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			_, mistakes := readSample("", test.environ...)
+			if !slices.Equal(mistakes, test.want) {
+				t.Errorf("got\n%v\nwant\n%v", mistakes, Mistakes(test.want))
+			}
+		})
+	}
+}
+
+func TestMistakesInTheEnvFileComeFirst(t *testing.T) {
+	_, mistakes := readSample(write(t, "MODE=on\nwhat is this "+canary+"\n"), "PAUSE=soon")
+	if len(mistakes) != 3 || !strings.HasPrefix(mistakes[0], "--env-file: line 2 ") ||
+		!strings.HasPrefix(mistakes[1], "NAME: ") || !strings.HasPrefix(mistakes[2], "PAUSE: ") {
+		t.Errorf("got\n%v", mistakes)
+	}
+	if strings.Contains(mistakes.Error(), canary) {
+		t.Errorf("a value is repeated: %v", mistakes)
+	}
+}

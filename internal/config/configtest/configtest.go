@@ -1,0 +1,69 @@
+// Package configtest tests the settings of a package by its table.
+package configtest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+
+	"herald/internal/config"
+)
+
+// Canary marks values that no mistake may repeat.
+const Canary = "CANARY"
+
+// Environ is an environment in which every required setting has its example,
+// changed by NAME=value strings.
+func Environ(table []config.Setting, changes ...string) []string {
+	environ := changes
+	for _, s := range table {
+		changed := slices.ContainsFunc(changes, func(c string) bool { return strings.HasPrefix(c, s.Name+"=") })
+		if s.Required && !changed {
+			environ = append(environ, s.Name+"="+s.Example)
+		}
+	}
+	return environ
+}
+
+// Try fills the table from Environ.
+func Try(table []config.Setting, changes ...string) config.Mistakes {
+	given, _ := config.Collect(Environ(table, changes...), "")
+	return given.Fill(table)
+}
+
+// Fill is Try where nothing may be wrong.
+func Fill(t *testing.T, table []config.Setting, changes ...string) {
+	t.Helper()
+	if mistakes := Try(table, changes...); len(mistakes) > 0 {
+		t.Fatal(mistakes)
+	}
+}
+
+// Refuses tests that each of the values is a mistake of the setting called name,
+// and that the mistake contains told.
+func Refuses(t *testing.T, table []config.Setting, name, told string, values ...string) {
+	t.Helper()
+	for _, value := range values {
+		OneMistake(t, table, Try(table, name+"="+value), name, told)
+	}
+}
+
+// OneMistake tests that there is one mistake, about the setting called name,
+// that contains told, gives the setting's example and repeats no value.
+func OneMistake(t *testing.T, table []config.Setting, mistakes config.Mistakes, name, told string) {
+	t.Helper()
+	if len(mistakes) != 1 {
+		t.Errorf("%s: want one mistake, got %d: %v", name, len(mistakes), mistakes)
+		return
+	}
+	line := mistakes[0]
+	i := slices.IndexFunc(table, func(s config.Setting) bool { return s.Name == name })
+	if !strings.HasPrefix(line, name+": ") || !strings.Contains(line, told) ||
+		!strings.HasSuffix(line, "; for example "+name+"="+cmp.Or(table[i].Example, table[i].Default)) {
+		t.Errorf("%s: the line lacks its name, its example or %q: %s", name, told, line)
+	}
+	if strings.Contains(line, Canary) || strings.ContainsAny(line, "\n\x00") {
+		t.Errorf("%s: the line repeats the value: %s", name, line)
+	}
+}

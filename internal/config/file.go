@@ -1,0 +1,50 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// ReadFile reads a file of at most limit bytes, without the byte order mark
+// that some editors begin it with. Its errors continue a sentence that begins
+// with the file, and do not name it: a secret may have been given in place of
+// a path.
+func ReadFile(path string, limit int64) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("cannot be opened: %w", withoutPath(err))
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return "", fmt.Errorf("cannot be read: %w", withoutPath(err))
+	}
+	if int64(len(content)) > limit {
+		return "", fmt.Errorf("is larger than %d bytes", limit)
+	}
+	return strings.TrimPrefix(string(content), "\ufeff"), nil
+}
+
+func withoutPath(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+func readSecretFile(name, path string) (string, error) {
+	const limit = 64 << 10
+	content, err := ReadFile(path, limit)
+	if err != nil {
+		return "", fmt.Errorf("the file named by %s %w", name, err)
+	}
+	value := strings.TrimSpace(content)
+	if value == "" {
+		return "", fmt.Errorf("the file named by %s is empty", name)
+	}
+	return value, nil
+}

@@ -1,0 +1,37 @@
+package market_test
+
+import (
+	"strings"
+	"testing"
+
+	"herald/internal/config/configtest"
+	"herald/internal/market"
+)
+
+func TestSettingsRefuseOtherForms(t *testing.T) {
+	const canary = configtest.Canary
+	table := new(market.Settings).Table()
+	configtest.Refuses(t, table, "PRICE_API_URL", "http", canary)
+	configtest.Refuses(t, table, "PRICE_API_KEY", "visible", "a b")
+	configtest.Refuses(t, table, "PRICE_TOKEN_ID", "number", canary, "0", "1,2")
+	configtest.Refuses(t, table, "PRICE_TOKEN_SLUG", "name", canary+"&x", "a,b")
+	configtest.Refuses(t, table, "TOKEN_SYMBOL", "", "", "A B", "A\u202eB", "\xff", strings.Repeat("A", 21))
+	configtest.Refuses(t, table, "PRICE_TTL", "duration", "30", canary, "0s", "-1s", "9000h")
+}
+
+func TestTheTokenIsNamedByTheFirstSettingGiven(t *testing.T) {
+	for _, test := range []struct {
+		environ   []string
+		by, token string
+	}{
+		{[]string{"PRICE_TOKEN_ID=1027", "PRICE_TOKEN_SLUG=ethereum"}, "id", "1027"},
+		{[]string{"PRICE_TOKEN_SLUG=ethereum"}, "slug", "ethereum"},
+		{nil, "symbol", "ETH"},
+	} {
+		var s market.Settings
+		configtest.Fill(t, s.Table(), test.environ...)
+		if s.By != test.by || s.Token != test.token || s.Symbol != "ETH" {
+			t.Errorf("asked by %s %s for %s, want %s %s", s.By, s.Token, s.Symbol, test.by, test.token)
+		}
+	}
+}

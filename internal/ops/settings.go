@@ -1,0 +1,34 @@
+package ops
+
+import (
+	"errors"
+	"net"
+	"strings"
+
+	"herald/internal/config"
+)
+
+// Settings are what an operator chooses.
+type Settings struct {
+	// Addr is host:port for health, metrics and webhooks; empty is none.
+	Addr string
+}
+
+// Table declares the settings that fill s.
+func (s *Settings) Table() []config.Setting {
+	return []config.Setting{
+		{Name: "HTTP_ADDR", Default: "127.0.0.1:8080", Example: "0.0.0.0:8080",
+			Set: config.Field(&s.Addr, parseAddr)},
+	}
+}
+
+func parseAddr(value string) (string, error) {
+	if value == config.Off {
+		return "", nil
+	}
+	host, port, err := net.SplitHostPort(value)
+	if err != nil || !config.ValidPort(port) || strings.ContainsAny(host, "/@") {
+		return "", errors.New("must be host:port or off")
+	}
+	return value, nil
+}

@@ -1,0 +1,103 @@
+package staking
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"herald/internal/config/configtest"
+	"herald/internal/core"
+)
+
+const (
+	listedA = "0x52908400098527886E0F7030069857D2E4169EE7"
+	listedB = "0xde709f2102306220921060314715629080e2fb77"
+	listedC = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
+)
+
+func listed(address, name string) core.Pool {
+	return core.Pool{Address: common.HexToAddress(address), Name: name}
+}
+
+func poolFile(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pools")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "@" + path
+}
+
+func TestPoolsAreReadInPlaceAndFromAFile(t *testing.T) {
+	file := "\ufeff# the pools\r\n" + listedA + "\r\n\r\n  " + listedB + "\t Pool #3 \r\n" + listedC + " Main pool # the first\n   # end"
+	for _, test := range []struct {
+		what  string
+		value string
+		want  []core.Pool
+	}{
+		{"one", listedA, []core.Pool{listed(listedA, "")}},
+		{"commas and white space", listedA + ", " + listedB + "\n" + listedC + ",", []core.Pool{listed(listedA, ""), listed(listedB, ""), listed(listedC, "")}},
+		{"a file", poolFile(t, file), []core.Pool{listed(listedA, ""), listed(listedB, "Pool #3"), listed(listedC, "Main pool")}},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			var s Settings
+			configtest.Fill(t, s.Table(), "STAKING_POOLS="+test.value)
+			if !slices.Equal(s.Pools, test.want) {
+				t.Errorf("got %v; want %v", s.Pools, test.want)
+			}
+		})
+	}
+}
+
+func TestEveryWrongPoolIsAMistake(t *testing.T) {
+	mistyped := strings.Replace(listedC, "fB", "fb", 1)
+	for _, test := range []struct {
+		what  string
+		value string
+		want  []string
+	}{
+		{"in place", "0x12," + listedA + "," + mistyped + " " + strings.ToLower(listedA) + " 0x" + strings.Repeat("0", 40) + " " + listedB[2:],
+			[]string{"entry 1 must be 0x", "entry 3 does not match its EIP-55", "entry 4 repeats the address of entry 2", "entry 5 is the zero address", "entry 6 must be 0x"}},
+		{"in a file", poolFile(t, "# c\n"+configtest.Canary+"\n"+listedA+" "+strings.Repeat("n", 65)+"\n"+listedB+"\n"+listedB+" twice\n"+listedC+" a\x1bb"),
+			[]string{"line 2 must be 0x", "line 3 has a name", "line 5 repeats the address of line 4", "line 6 has a name"}},
+		{"an empty file", poolFile(t, "# none\n"), []string{"names no pool"}},
+		{"no file", "@/nonexistent/" + configtest.Canary, []string{"the file named after @ cannot be opened"}},
+		{"only separators", ", ,", []string{"names no pool"}},
+		{"rubbish", strings.Repeat("x ", 1000), append(slices.Repeat([]string{"entry "}, 10), "990 more are wrong")},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			mistakes := configtest.Try(new(Settings).Table(), "STAKING_POOLS="+test.value)
+			if len(mistakes) != len(test.want) {
+				t.Fatalf("want %d mistakes, got:\n%v", len(test.want), mistakes)
+			}
+			for i, want := range test.want {
+				if !strings.HasPrefix(mistakes[i], "STAKING_POOLS: "+want) || strings.Contains(mistakes[i], configtest.Canary) {
+					t.Errorf("got %s, want %s", mistakes[i], want)
+				}
+			}
+		})
+	}
+}
+
+func FuzzPoolFile(f *testing.F) {
+	for _, seed := range []string{listedA + " One\n# two\n" + listedB, listedA + "\n" + listedA, "0x\n#", listedC + "\t\u00a0# x"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, content string) {
+		list, err := parsePoolFile(content)
+		if (len(list) == 0) != (err != nil) || err != nil && strings.Count(err.Error(), "\n") > 10 {
+			t.Fatalf("%d pools and %v", len(list), err)
+		}
+		seen := map[string]bool{}
+		for _, p := range list {
+			if seen[p.Address.Hex()] || !validPoolName(p.Name) {
+				t.Errorf("accepted %v", p)
+			}
+			seen[p.Address.Hex()] = true
+		}
+	})
+}
