@@ -91,11 +91,13 @@ func newTelegram(cfg *config.Config, bot *Bot) (*telegram.Adapter, error) {
 
 func newDiscord(cfg *config.Config, bot *Bot) (*discord.Adapter, error) {
 	return discord.New(discord.Config{
-		Token:          cfg.Discord.Token.Reveal(),
-		ApplicationID:  cfg.Discord.ApplicationID,
-		APIURL:         cfg.Discord.APIURL,
-		GuildID:        cfg.Discord.GuildID,
-		PublicKey:      cfg.Discord.PublicKey,
+		Settings: discord.Settings{
+			Token:         cfg.Discord.Token,
+			ApplicationID: cfg.Discord.ApplicationID,
+			APIURL:        cfg.Discord.APIURL,
+			GuildID:       cfg.Discord.GuildID,
+			PublicKey:     cfg.Discord.PublicKey,
+		},
 		Dedup:          bot.state,
 		CommandTimeout: cfg.Limits.CommandTimeout,
 		Log:            bot.log,

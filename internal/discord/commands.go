@@ -3,6 +3,7 @@ package discord
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -13,6 +14,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"herald/internal/chat"
+	"herald/internal/discord/gateway"
+	"herald/internal/retry"
 )
 
 // maxChoices is what Discord takes; a longer list is left to the Router.
@@ -21,23 +24,25 @@ const maxChoices = 25
 
 // register brings Discord's list of commands in line, trying until it is. It
 // returns an error only when the token is refused.
-func (a *Adapter) register(ctx context.Context) error {
-	for pause := a.pace.reconnect; ; pause = min(2*pause, reconnectMax) {
-		err := a.registerOnce(ctx)
-		switch {
-		case err == nil, ctx.Err() != nil:
-			return nil
-		case refusedToken(err):
-			return errToken
-		}
-		a.Log.Warn("registering commands failed, trying again", "platform", Platform, "err", err)
-		if !sleep(ctx, jitter(pause)) {
-			return nil
-		}
+func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
+	err := retry.Policy{
+		Backoff: a.timings.register,
+		// A permission may be granted later.
+		Again: func(err error) (bool, time.Duration) {
+			_, atLeast := again(err)
+			return !errors.Is(err, gateway.ErrToken), atLeast
+		},
+		Failed: func(err error, _ int, wait time.Duration) {
+			a.Log.Warn("registering commands failed, trying again", "err", err, "pause", wait)
+		},
+	}.Do(ctx, func(ctx context.Context) error { return a.registerOnce(ctx, commands) })
+	if errors.Is(err, gateway.ErrToken) {
+		return gateway.ErrToken
 	}
+	return nil
 }
 
-func (a *Adapter) registerOnce(ctx context.Context) error {
+func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) error {
 	id := a.ApplicationID
 	if id == "" {
 		var err error
@@ -50,19 +55,16 @@ func (a *Adapter) registerOnce(ctx context.Context) error {
 		endpoint = discordgo.EndpointApplicationGuildCommands(id, a.GuildID)
 	}
 	var registered []*discordgo.ApplicationCommand
-	if err := a.call(ctx, http.MethodGet, endpoint, endpoint, nil, &registered); err != nil {
+	if err := a.call(ctx, http.MethodGet, endpoint, nil, &registered); err != nil {
 		return fmt.Errorf("list the commands: %w", err)
 	}
-	wanted := definitions(a.Handler.Commands(), a.GuildID == "")
+	wanted := definitions(commands, a.GuildID == "")
 	if same(registered, wanted) {
 		a.Count("commands_current")
 		return nil
 	}
-	// Writing is limited to 200 new commands a day, so it is not a habit.
-	write := func(ctx context.Context) error {
-		return a.call(ctx, http.MethodPut, endpoint, endpoint, wanted, nil)
-	}
-	if err := a.persist(ctx, time.Now().Add(time.Minute), write); err != nil {
+	// Discord takes 200 new commands a day, so they are written only when needed.
+	if err := a.call(ctx, http.MethodPut, endpoint, wanted, nil); err != nil {
 		return fmt.Errorf("write the commands: %w", err)
 	}
 	a.Count("commands_written")
@@ -71,7 +73,7 @@ func (a *Adapter) registerOnce(ctx context.Context) error {
 
 // definitions are the commands as Discord wants them. Where they may be used
 // can be said of global ones only: a guild's are used in the guild.
-func definitions(commands []chat.Command, global bool) []*discordgo.ApplicationCommand {
+func definitions(commands chat.Commands, global bool) []*discordgo.ApplicationCommand {
 	var all []*discordgo.ApplicationCommand
 	for _, c := range commands {
 		for _, name := range append([]string{c.Name}, c.Aliases...) {
@@ -129,7 +131,7 @@ func slashOption(p chat.Param, required bool) *discordgo.ApplicationCommandOptio
 	return o
 }
 
-// hasMenu tells whether a command can be asked by picking a person: moderators
+// hasMenu reports whether a command can be asked by picking a person: moderators
 // have a form of it that takes one person and nothing else.
 func hasMenu(c chat.Command) bool {
 	return slices.ContainsFunc(c.Forms, func(f chat.Form) bool {

@@ -46,16 +46,15 @@ type Answer struct {
 	Callbacks, Edits int
 }
 
-// Text is all text of the answer, without the backslashes of escapes.
+// Text is all text of the answer, without the backslashes of escapes and the
+// marks of small print.
 func (a Answer) Text() string {
 	parts := []string{a.Content}
 	for _, e := range a.Embeds {
 		parts = append(parts, e.Title, e.Description)
-		if e.Footer != nil {
-			parts = append(parts, e.Footer.Text)
-		}
 	}
-	return strings.ReplaceAll(strings.Join(parts, "\n"), `\`, "")
+	text := strings.ReplaceAll(strings.Join(parts, "\n"), "\n-# ", "\n")
+	return strings.ReplaceAll(text, `\`, "")
 }
 
 // Pending is an interaction that was sent to the bot.
