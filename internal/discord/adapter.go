@@ -23,6 +23,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"herald/internal/chat"
 	"herald/internal/discord/gateway"
@@ -71,8 +72,8 @@ type Adapter struct {
 	timings  timings
 	rest     *discordgo.Session
 	gateway  *gateway.Gateway
-	inHand   slots
-	refusals slots
+	inHand   *semaphore.Weighted
+	refusals *semaphore.Weighted
 	// work is set while interactions are taken by HTTP.
 	work atomic.Pointer[chat.Work]
 }
@@ -105,8 +106,8 @@ func New(c Config) (*Adapter, error) {
 			register:   retry.Backoff{First: 2 * time.Second, Most: time.Minute},
 		},
 		rest:     newSession(c.Token, api),
-		inHand:   make(slots, maxInHand),
-		refusals: make(slots, maxRefusals),
+		inHand:   semaphore.NewWeighted(maxInHand),
+		refusals: semaphore.NewWeighted(maxRefusals),
 	}
 	a.gateway = gateway.New(gateway.Config{
 		Token: c.Token, Ask: a.askGateway, Insecure: api.Scheme == "http", Log: c.Log, Count: c.Count,
@@ -175,11 +176,11 @@ func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) 
 	case !a.wanted(i):
 	case time.Since(p.arrived) >= firstResponse:
 		a.Count("too_late")
-	case a.inHand.take():
+	case a.inHand.TryAcquire(1):
 		a.begin(work, a.inHand, func(id string) {
 			a.once(work, i, func() error { return a.answer(work, id, p) })
 		})
-	case a.refusals.take():
+	case a.refusals.TryAcquire(1):
 		a.Count("busy")
 		a.begin(work, a.refusals, func(string) { a.recordOutcome(a.callback(work, p, busy())) })
 	default:
@@ -187,15 +188,16 @@ func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) 
 	}
 }
 
-// begin works on an interaction beside the caller, and frees its slot then.
-func (a *Adapter) begin(work *chat.Work, slot slots, do func(id string)) (begun bool) {
-	begun = work.Go(func(id string) {
-		defer slot.free()
+// begin works on an interaction beside the caller, then releases its place in
+// bound. It reports false if nothing is taken any more.
+func (a *Adapter) begin(work *chat.Work, bound *semaphore.Weighted, do func(id string)) bool {
+	begun := work.Go(func(id string) {
+		defer bound.Release(1)
 		do(id)
 	})
 	if !begun {
 		a.Count("dropped")
-		slot.free()
+		bound.Release(1)
 	}
 	return begun
 }
@@ -212,8 +214,10 @@ func (a *Adapter) answer(work *chat.Work, id string, p pendingInteraction) error
 	case <-a.deferralTime(p):
 	}
 	a.Count("deferred")
-	if err := a.callback(work, p, deferral(p.flags)); err != nil && !retryable(err) {
-		return err
+	if err := a.callback(work, p, deferral(p.flags)); err != nil {
+		if again, _ := retryable(err); !again {
+			return err
+		}
 	}
 	// A deferral whose fate is unknown may have landed: the edit shows it.
 	return a.edit(work, p, <-rendered)
@@ -273,20 +277,6 @@ func (a *Adapter) recordOutcome(err error) bool {
 	}
 	return false
 }
-
-// slots bound how much is done at once.
-type slots chan struct{}
-
-func (s slots) take() bool {
-	select {
-	case s <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-func (s slots) free() { <-s }
 
 // Check asks Discord whose the token is, for `bot check`.
 func (a *Adapter) Check(ctx context.Context) (detail string, err error) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sync/semaphore"
 
 	"herald/internal/chat"
 	"herald/internal/discord/discordtest"
@@ -184,7 +185,7 @@ func TestPanicReachesItsAskerAlone(t *testing.T) {
 func TestMoreThanTheBoundAreToldToWait(t *testing.T) {
 	release := make(chan struct{})
 	h := connected(t, func(h *harness, _ *Config) { h.until(release, "done") },
-		func(a *Adapter) { a.inHand = make(slots, 1) })
+		func(a *Adapter) { a.inHand = semaphore.NewWeighted(1) })
 	p := h.push(t, discordtest.Interaction{Command: "price"})
 	h.wait(t, "request", func() bool { return len(h.handler.Requests()) == 1 })
 	a := h.answer(t, discordtest.Interaction{Command: "price", GuildID: "7"})

@@ -1,7 +1,6 @@
 package discord
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +28,7 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 		Backoff: a.timings.register,
 		// A permission may be granted later.
 		Again: func(err error) (bool, time.Duration) {
-			_, atLeast := again(err)
+			_, atLeast := retryable(err)
 			return !errors.Is(err, gateway.ErrToken), atLeast
 		},
 		Failed: func(err error, _ int, wait time.Duration) {
@@ -99,21 +98,17 @@ func definitions(commands chat.Commands, global bool) []*discordgo.ApplicationCo
 func slash(c chat.Command, name string) *discordgo.ApplicationCommand {
 	definition := &discordgo.ApplicationCommand{Type: discordgo.ChatApplicationCommand, Name: name, Description: c.Summary}
 	params, required := c.Params()
-	for _, p := range params {
-		definition.Options = append(definition.Options, slashOption(p, required[p.Name]))
-	}
 	// Discord refuses an optional one before a required one.
-	slices.SortStableFunc(definition.Options, func(x, y *discordgo.ApplicationCommandOption) int {
-		return rank(x) - rank(y)
-	})
-	return definition
-}
-
-func rank(o *discordgo.ApplicationCommandOption) int {
-	if o.Required {
-		return 0
+	var optional []*discordgo.ApplicationCommandOption
+	for _, p := range params {
+		if o := slashOption(p, required[p.Name]); o.Required {
+			definition.Options = append(definition.Options, o)
+		} else {
+			optional = append(optional, o)
+		}
 	}
-	return 1
+	definition.Options = append(definition.Options, optional...)
+	return definition
 }
 
 func slashOption(p chat.Param, required bool) *discordgo.ApplicationCommandOption {
@@ -156,52 +151,27 @@ func menuCommand(label string) string { return strings.ReplaceAll(strings.ToLowe
 
 // same compares what we define and passes over what Discord adds.
 func same(registered, wanted []*discordgo.ApplicationCommand) bool {
-	return reflect.DeepEqual(normal(registered), normal(wanted))
+	return reflect.DeepEqual(defined(registered), defined(wanted))
 }
 
-// definition is what of a command is compared.
-type definition struct {
-	Type              discordgo.ApplicationCommandType
-	Name, Description string
-	Permissions       int64 // -1 is everybody
-	Contexts          []discordgo.InteractionContextType
-	Options           []optionDefinition
-}
-
-type optionDefinition struct {
-	Type              discordgo.ApplicationCommandOptionType
-	Name, Description string
-	Required          bool
-	Choices           []string
-}
-
-func normal(commands []*discordgo.ApplicationCommand) []definition {
-	var all []definition
+// defined is what we define of commands, by type and name.
+func defined(commands []*discordgo.ApplicationCommand) map[string]discordgo.ApplicationCommand {
+	all := map[string]discordgo.ApplicationCommand{}
 	for _, c := range commands {
-		d := definition{Type: c.Type, Name: c.Name, Description: c.Description, Permissions: -1}
-		if c.DefaultMemberPermissions != nil {
-			d.Permissions = *c.DefaultMemberPermissions
-		}
+		d := discordgo.ApplicationCommand{Description: c.Description, DefaultMemberPermissions: c.DefaultMemberPermissions}
 		// Discord names contexts for a guild's commands too, which cannot be set.
 		if c.Contexts != nil && c.GuildID == "" {
-			d.Contexts = append(d.Contexts, *c.Contexts...)
-			slices.Sort(d.Contexts)
+			contexts := slices.Sorted(slices.Values(*c.Contexts))
+			d.Contexts = &contexts
 		}
 		for _, o := range c.Options {
-			d.Options = append(d.Options, normalOption(o))
+			option := &discordgo.ApplicationCommandOption{Type: o.Type, Name: o.Name, Description: o.Description, Required: o.Required}
+			for _, choice := range o.Choices {
+				option.Choices = append(option.Choices, &discordgo.ApplicationCommandOptionChoice{Name: choice.Name, Value: choice.Value})
+			}
+			d.Options = append(d.Options, option)
 		}
-		all = append(all, d)
+		all[fmt.Sprint(c.Type, c.Name)] = d
 	}
-	slices.SortFunc(all, func(x, y definition) int {
-		return cmp.Or(cmp.Compare(x.Type, y.Type), cmp.Compare(x.Name, y.Name))
-	})
 	return all
-}
-
-func normalOption(o *discordgo.ApplicationCommandOption) optionDefinition {
-	d := optionDefinition{Type: o.Type, Name: o.Name, Description: o.Description, Required: o.Required}
-	for _, c := range o.Choices {
-		d.Choices = append(d.Choices, fmt.Sprint(c.Name, "=", c.Value))
-	}
-	return d
 }

@@ -52,7 +52,7 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeResponse(w, &discordgo.InteractionResponse{Type: discordgo.InteractionResponsePong})
 	case !a.wanted(i):
 		w.WriteHeader(http.StatusBadRequest)
-	case !a.inHand.take():
+	case !a.inHand.TryAcquire(1):
 		a.Count("busy")
 		writeResponse(w, busy())
 	default:

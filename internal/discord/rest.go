@@ -129,21 +129,14 @@ func (a *Adapter) call(ctx context.Context, method, endpoint string, body, resul
 	return nil
 }
 
-// retryable reports whether another try may succeed after err.
-func retryable(err error) bool {
+// retryable reports whether another try may succeed after err, and the least
+// that it has to wait.
+func retryable(err error) (again bool, atLeast time.Duration) {
 	var r *refusal
 	if errors.As(err, &r) {
-		return r.Status == http.StatusTooManyRequests || r.Status >= 500
+		return r.Status == http.StatusTooManyRequests || r.Status >= 500, r.RetryAfter
 	}
-	return !errors.Is(err, context.Canceled) && !errors.Is(err, gateway.ErrToken)
-}
-
-// again is retryable as a retry.Policy wants it.
-func again(err error) (again bool, atLeast time.Duration) {
-	if r := (*refusal)(nil); errors.As(err, &r) {
-		atLeast = r.RetryAfter
-	}
-	return retryable(err), atLeast
+	return !errors.Is(err, context.Canceled) && !errors.Is(err, gateway.ErrToken), 0
 }
 
 // retry makes a call until Discord accepts it, refuses it for good, or the next
@@ -161,7 +154,7 @@ func (a *Adapter) retry(ctx context.Context, until time.Time, again func(error) 
 // a second one, which proves that the first has landed.
 func (a *Adapter) callback(work *chat.Work, p pendingInteraction, response *discordgo.InteractionResponse) error {
 	endpoint := discordgo.EndpointInteractionResponse(url.PathEscape(p.ID), url.PathEscape(p.Token))
-	err := a.retry(work.Sends, p.arrived.Add(a.timings.callback), again, func(ctx context.Context) error {
+	err := a.retry(work.Sends, p.arrived.Add(a.timings.callback), retryable, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, callbackTry)
 		defer cancel()
 		err := a.call(ctx, http.MethodPost, endpoint, response, nil)
@@ -188,7 +181,7 @@ func (a *Adapter) edit(work *chat.Work, p pendingInteraction, embed *discordgo.M
 			// The deferral may still be on its way to Discord.
 			return time.Now().Before(overtaken), 0
 		}
-		return again(err)
+		return retryable(err)
 	}
 	err := a.retry(work.Sends, p.arrived.Add(tokenLife), again, func(ctx context.Context) error {
 		return a.call(ctx, http.MethodPatch, endpoint, edited(embed), nil)

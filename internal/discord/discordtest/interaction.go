@@ -76,6 +76,13 @@ func (s *Server) Push(i Interaction) (*Pending, error) {
 	return p, s.deliver(payload)
 }
 
+// Keep makes an interaction that Discord has but does not deliver yet. deliver
+// pushes it, as old as it is by then.
+func (s *Server) Keep(i Interaction) (p *Pending, deliver func() error) {
+	p, payload := s.create(i)
+	return p, func() error { return s.deliver(payload) }
+}
+
 // Answer is what has been said so far.
 func (p *Pending) Answer() Answer {
 	p.server.mu.Lock()
