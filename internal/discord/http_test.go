@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	"herald/internal/discord/discordtest"
@@ -43,6 +45,48 @@ func TestSlowInteractionByHTTPIsDeferredThenEdited(t *testing.T) {
 	close(release)
 	if a, err := p.Wait(h.ctx); err != nil || !strings.Contains(a.Text(), "at last") {
 		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+func TestMoreThanTheBoundByHTTPAreToldToWait(t *testing.T) {
+	release := make(chan struct{})
+	h, address := byHTTP(t, func(h *harness, _ *Config) { h.until(release, "done") },
+		func(a *Adapter) { a.inHand = semaphore.NewWeighted(1) })
+	first, _, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price"})
+	if err != nil || !first.Answer().Deferred {
+		t.Fatalf("%+v, %v", first.Answer(), err)
+	}
+	second, status, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price", GuildID: "7"})
+	if a := second.Answer(); err != nil || status != http.StatusOK || !a.Ephemeral || !strings.Contains(a.Text(), "Busy") {
+		t.Errorf("status %d, %v, %+v", status, err, a)
+	}
+	close(release)
+	if _, err := first.Wait(h.ctx); err != nil {
+		t.Error(err)
+	}
+	h.wait(t, "the end of the first", func() bool { return h.counts.of("answered") == 1 })
+	third, _, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price"})
+	if a := third.Answer(); err != nil || !strings.Contains(a.Text(), "done") {
+		t.Errorf("%v, %+v", err, a)
+	}
+}
+
+// The edit of a deferred answer is in hand, though its HTTP request is over.
+func TestStoppingFinishesWhatWasDeferredByHTTP(t *testing.T) {
+	release := make(chan struct{})
+	h, address := byHTTP(t, func(h *harness, _ *Config) { h.until(release, "done") })
+	p, _, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price"})
+	if err != nil || !p.Answer().Deferred {
+		t.Fatalf("%+v, %v", p.Answer(), err)
+	}
+	h.stop()
+	h.wait(t, "unreadiness", func() bool { return !h.Ready() })
+	close(release)
+	if err := <-h.ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	if a := p.Answer(); !strings.Contains(a.Text(), "done") {
+		t.Errorf("%+v", a)
 	}
 }
 
