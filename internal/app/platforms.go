@@ -58,11 +58,7 @@ func (b *Bot) platforms() ([]platform, error) {
 	}
 	if s := b.cfg.Discord; s.Token.IsSet() {
 		a, err := discord.New(discord.Config{
-			Token:          s.Token.Reveal(),
-			ApplicationID:  s.ApplicationID,
-			APIURL:         s.APIURL,
-			GuildID:        s.GuildID,
-			PublicKey:      s.PublicKey,
+			Settings:       s,
 			Dedup:          b.state,
 			CommandTimeout: b.cfg.Limits.CommandTimeout,
 			Log:            b.log,

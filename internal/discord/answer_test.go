@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sync/semaphore"
 
 	"herald/internal/chat"
 	"herald/internal/discord/discordtest"
@@ -170,7 +171,7 @@ func TestPanicReachesItsAskerAlone(t *testing.T) {
 	if !strings.Contains(a.Text(), "Something went wrong") || !strings.Contains(a.Text(), id) {
 		t.Errorf("the asker reads %q", a.Text())
 	}
-	if h.logged.lines("panic in a command") != 1 || h.logged.lines("answer_test.go") != 1 || h.logged.lines(id) != 1 {
+	if h.logged.lines("level=ERROR") != 1 || h.logged.lines("answer_test.go") != 1 || h.logged.lines(id) != 1 {
 		t.Errorf("log:\n%s", h.logged)
 	}
 	if h.logged.lines(h.fake.Token) != 0 {
@@ -184,7 +185,7 @@ func TestPanicReachesItsAskerAlone(t *testing.T) {
 func TestMoreThanTheBoundAreToldToWait(t *testing.T) {
 	release := make(chan struct{})
 	h := connected(t, func(h *harness, _ *Config) { h.until(release, "done") },
-		func(a *Adapter) { a.slots = make(chan struct{}, 1) })
+		func(a *Adapter) { a.inHand = semaphore.NewWeighted(1) })
 	p := h.push(t, discordtest.Interaction{Command: "price"})
 	h.wait(t, "request", func() bool { return len(h.handler.Requests()) == 1 })
 	a := h.answer(t, discordtest.Interaction{Command: "price", GuildID: "7"})
@@ -219,19 +220,19 @@ func TestStoppingFinishesWhatIsInHand(t *testing.T) {
 }
 
 func TestStoppingTellsSlowHandlersToStop(t *testing.T) {
-	h := connected(t, func(h *harness, _ *Config) { h.until(nil, "never") },
-		func(a *Adapter) { a.pace.drain = 500 * time.Millisecond })
-	p := h.push(t, discordtest.Interaction{Command: "price"})
-	if _, err := p.First(h.ctx); err != nil {
-		t.Fatal(err)
-	}
-	h.stop()
-	if err := <-h.ended; err != nil {
-		t.Errorf("Run: %v", err)
-	}
-	if a := p.Answer(); !strings.Contains(a.Text(), "stopped") {
-		t.Errorf("the asker reads %q", a.Text())
-	}
+	simulate(t, func(t *testing.T, h *harness) {
+		h.until(nil, "never")
+		p := h.push(t, discordtest.Interaction{Command: "price"})
+		pass(3 * time.Second)
+		h.stop()
+		began := time.Now()
+		if err := <-h.ended; err != nil || time.Since(began) >= chat.DrainTime {
+			t.Errorf("Run returned after %v: %v", time.Since(began), err)
+		}
+		if a := p.Answer(); !strings.Contains(a.Text(), "stopped") {
+			t.Errorf("the asker reads %q", a.Text())
+		}
+	})
 }
 
 func TestStoppingLeavesNoGoroutine(t *testing.T) {
@@ -254,7 +255,7 @@ func TestContextMenuAsksAboutThePersonPicked(t *testing.T) {
 }
 
 func TestNoTokenIsEverLogged(t *testing.T) {
-	h := connected(t, nil, func(a *Adapter) { a.pace.callback = 50 * time.Millisecond })
+	h := connected(t, nil, func(a *Adapter) { a.timings.callback = 50 * time.Millisecond })
 	var tokens []string
 	for n, fault := range []discordtest.Fault{
 		{Status: 404, Code: 10062}, {Status: 400, Code: 50035}, {Status: 401}, {Status: 403, Code: 50001},

@@ -1,8 +1,8 @@
 package discord
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -13,6 +13,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"herald/internal/chat"
+	"herald/internal/discord/gateway"
+	"herald/internal/retry"
 )
 
 // maxChoices is what Discord takes; a longer list is left to the Router.
@@ -21,23 +23,25 @@ const maxChoices = 25
 
 // register brings Discord's list of commands in line, trying until it is. It
 // returns an error only when the token is refused.
-func (a *Adapter) register(ctx context.Context) error {
-	for pause := a.pace.reconnect; ; pause = min(2*pause, reconnectMax) {
-		err := a.registerOnce(ctx)
-		switch {
-		case err == nil, ctx.Err() != nil:
-			return nil
-		case refusedToken(err):
-			return errToken
-		}
-		a.Log.Warn("registering commands failed, trying again", "platform", Platform, "err", err)
-		if !sleep(ctx, jitter(pause)) {
-			return nil
-		}
+func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
+	err := retry.Policy{
+		Backoff: a.timings.register,
+		// A permission may be granted later.
+		Again: func(err error) (bool, time.Duration) {
+			_, atLeast := retryable(err)
+			return !errors.Is(err, gateway.ErrToken), atLeast
+		},
+		Failed: func(err error, _ int, wait time.Duration) {
+			a.Log.Warn("registering commands failed, trying again", "err", err, "pause", wait)
+		},
+	}.Do(ctx, func(ctx context.Context) error { return a.registerOnce(ctx, commands) })
+	if errors.Is(err, gateway.ErrToken) {
+		return gateway.ErrToken
 	}
+	return nil
 }
 
-func (a *Adapter) registerOnce(ctx context.Context) error {
+func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) error {
 	id := a.ApplicationID
 	if id == "" {
 		var err error
@@ -50,19 +54,16 @@ func (a *Adapter) registerOnce(ctx context.Context) error {
 		endpoint = discordgo.EndpointApplicationGuildCommands(id, a.GuildID)
 	}
 	var registered []*discordgo.ApplicationCommand
-	if err := a.call(ctx, http.MethodGet, endpoint, endpoint, nil, &registered); err != nil {
+	if err := a.call(ctx, http.MethodGet, endpoint, nil, &registered); err != nil {
 		return fmt.Errorf("list the commands: %w", err)
 	}
-	wanted := definitions(a.Handler.Commands(), a.GuildID == "")
+	wanted := definitions(commands, a.GuildID == "")
 	if same(registered, wanted) {
 		a.Count("commands_current")
 		return nil
 	}
-	// Writing is limited to 200 new commands a day, so it is not a habit.
-	write := func(ctx context.Context) error {
-		return a.call(ctx, http.MethodPut, endpoint, endpoint, wanted, nil)
-	}
-	if err := a.persist(ctx, time.Now().Add(time.Minute), write); err != nil {
+	// Discord takes 200 new commands a day, so they are written only when needed.
+	if err := a.call(ctx, http.MethodPut, endpoint, wanted, nil); err != nil {
 		return fmt.Errorf("write the commands: %w", err)
 	}
 	a.Count("commands_written")
@@ -71,7 +72,7 @@ func (a *Adapter) registerOnce(ctx context.Context) error {
 
 // definitions are the commands as Discord wants them. Where they may be used
 // can be said of global ones only: a guild's are used in the guild.
-func definitions(commands []chat.Command, global bool) []*discordgo.ApplicationCommand {
+func definitions(commands chat.Commands, global bool) []*discordgo.ApplicationCommand {
 	var all []*discordgo.ApplicationCommand
 	for _, c := range commands {
 		for _, name := range append([]string{c.Name}, c.Aliases...) {
@@ -97,21 +98,17 @@ func definitions(commands []chat.Command, global bool) []*discordgo.ApplicationC
 func slash(c chat.Command, name string) *discordgo.ApplicationCommand {
 	definition := &discordgo.ApplicationCommand{Type: discordgo.ChatApplicationCommand, Name: name, Description: c.Summary}
 	params, required := c.Params()
-	for _, p := range params {
-		definition.Options = append(definition.Options, slashOption(p, required[p.Name]))
-	}
 	// Discord refuses an optional one before a required one.
-	slices.SortStableFunc(definition.Options, func(x, y *discordgo.ApplicationCommandOption) int {
-		return rank(x) - rank(y)
-	})
-	return definition
-}
-
-func rank(o *discordgo.ApplicationCommandOption) int {
-	if o.Required {
-		return 0
+	var optional []*discordgo.ApplicationCommandOption
+	for _, p := range params {
+		if o := slashOption(p, required[p.Name]); o.Required {
+			definition.Options = append(definition.Options, o)
+		} else {
+			optional = append(optional, o)
+		}
 	}
-	return 1
+	definition.Options = append(definition.Options, optional...)
+	return definition
 }
 
 func slashOption(p chat.Param, required bool) *discordgo.ApplicationCommandOption {
@@ -129,7 +126,7 @@ func slashOption(p chat.Param, required bool) *discordgo.ApplicationCommandOptio
 	return o
 }
 
-// hasMenu tells whether a command can be asked by picking a person: moderators
+// hasMenu reports whether a command can be asked by picking a person: moderators
 // have a form of it that takes one person and nothing else.
 func hasMenu(c chat.Command) bool {
 	return slices.ContainsFunc(c.Forms, func(f chat.Form) bool {
@@ -154,52 +151,27 @@ func menuCommand(label string) string { return strings.ReplaceAll(strings.ToLowe
 
 // same compares what we define and passes over what Discord adds.
 func same(registered, wanted []*discordgo.ApplicationCommand) bool {
-	return reflect.DeepEqual(normal(registered), normal(wanted))
+	return reflect.DeepEqual(defined(registered), defined(wanted))
 }
 
-// definition is what of a command is compared.
-type definition struct {
-	Type              discordgo.ApplicationCommandType
-	Name, Description string
-	Permissions       int64 // -1 is everybody
-	Contexts          []discordgo.InteractionContextType
-	Options           []optionDefinition
-}
-
-type optionDefinition struct {
-	Type              discordgo.ApplicationCommandOptionType
-	Name, Description string
-	Required          bool
-	Choices           []string
-}
-
-func normal(commands []*discordgo.ApplicationCommand) []definition {
-	var all []definition
+// defined is what we define of commands, by type and name.
+func defined(commands []*discordgo.ApplicationCommand) map[string]discordgo.ApplicationCommand {
+	all := map[string]discordgo.ApplicationCommand{}
 	for _, c := range commands {
-		d := definition{Type: c.Type, Name: c.Name, Description: c.Description, Permissions: -1}
-		if c.DefaultMemberPermissions != nil {
-			d.Permissions = *c.DefaultMemberPermissions
-		}
+		d := discordgo.ApplicationCommand{Description: c.Description, DefaultMemberPermissions: c.DefaultMemberPermissions}
 		// Discord names contexts for a guild's commands too, which cannot be set.
 		if c.Contexts != nil && c.GuildID == "" {
-			d.Contexts = append(d.Contexts, *c.Contexts...)
-			slices.Sort(d.Contexts)
+			contexts := slices.Sorted(slices.Values(*c.Contexts))
+			d.Contexts = &contexts
 		}
 		for _, o := range c.Options {
-			d.Options = append(d.Options, normalOption(o))
+			option := &discordgo.ApplicationCommandOption{Type: o.Type, Name: o.Name, Description: o.Description, Required: o.Required}
+			for _, choice := range o.Choices {
+				option.Choices = append(option.Choices, &discordgo.ApplicationCommandOptionChoice{Name: choice.Name, Value: choice.Value})
+			}
+			d.Options = append(d.Options, option)
 		}
-		all = append(all, d)
+		all[fmt.Sprint(c.Type, c.Name)] = d
 	}
-	slices.SortFunc(all, func(x, y definition) int {
-		return cmp.Or(cmp.Compare(x.Type, y.Type), cmp.Compare(x.Name, y.Name))
-	})
 	return all
-}
-
-func normalOption(o *discordgo.ApplicationCommandOption) optionDefinition {
-	d := optionDefinition{Type: o.Type, Name: o.Name, Description: o.Description, Required: o.Required}
-	for _, c := range o.Choices {
-		d.Choices = append(d.Choices, fmt.Sprint(c.Name, "=", c.Value))
-	}
-	return d
 }

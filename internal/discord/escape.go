@@ -12,33 +12,23 @@ import (
 // https://support.discord.com/hc/en-us/articles/210298617
 const always = "\\*_~`|[]<>@"
 
-// escape makes one line of plain text show as it is: as much of s as fits into
-// limit UTF-16 units, with an ellipsis where something is missing. It never
-// cuts an escape in two.
-func escape(s string, limit int) string {
+// escape makes one line of plain text, valid UTF-8, show as it is.
+func escape(s string) string {
 	var b strings.Builder
-	size, fits := 0, 0 // fits is how much of b leaves room for the ellipsis
+	number := len(s) - len(strings.TrimLeft(s, "0123456789")) // where a number ends that begins s
 	for i, r := range s {
-		piece := string(r)
-		if special(s, i, r) {
-			piece = `\` + piece
+		if special(s, i, r, number) {
+			b.WriteByte('\\')
 		}
-		size += units(piece)
-		if size > limit {
-			return b.String()[:fits] + "…"
-		}
-		b.WriteString(piece)
-		if size < limit {
-			fits = b.Len()
-		}
+		b.WriteRune(r)
 	}
 	return b.String()
 }
 
-// special tells whether the r at s[i] needs a backslash. Lists, headings,
+// special reports whether the r at s[i] needs a backslash. Lists, headings,
 // quotes and small print begin a line; a colon begins an address or names an
 // emoji unless it ends a word or stands in a time.
-func special(s string, i int, r rune) bool {
+func special(s string, i int, r rune, number int) bool {
 	before, after := s[:i], s[i+utf8.RuneLen(r):]
 	switch {
 	case strings.ContainsRune(always, r):
@@ -46,7 +36,7 @@ func special(s string, i int, r rune) bool {
 	case r == '-' || r == '+' || r == '#':
 		return before == ""
 	case r == '.' || r == ')':
-		return before != "" && strings.Trim(before, "0123456789") == ""
+		return i > 0 && i == number
 	case r == ':':
 		next, _ := utf8.DecodeRuneInString(after)
 		last, _ := utf8.DecodeLastRuneInString(before)

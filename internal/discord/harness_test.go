@@ -4,18 +4,22 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
+	"herald/internal/config"
 	"herald/internal/discord/discordtest"
+	"herald/internal/retry"
 )
 
-// harness is an Adapter that runs against a fake Discord.
+// harness is an Adapter before a fake Discord.
 type harness struct {
 	*Adapter
 	fake    *discordtest.Server
@@ -28,15 +32,11 @@ type harness struct {
 }
 
 // quick are waits that a test can afford.
-var quick = pace{
+var quick = timings{
 	deferAfter: 30 * time.Millisecond,
 	callback:   2 * time.Second,
-	retry:      time.Millisecond,
-	retryMax:   5 * time.Millisecond,
-	reconnect:  time.Millisecond,
-	handshake:  150 * time.Millisecond,
-	stable:     time.Minute,
-	drain:      5 * time.Second,
+	call:       retry.Backoff{First: time.Millisecond, Most: 5 * time.Millisecond},
+	register:   retry.Backoff{First: time.Millisecond, Most: 5 * time.Millisecond},
 }
 
 // prepare makes an Adapter that does not run yet. change may alter it.
@@ -52,20 +52,21 @@ func prepareOn(t *testing.T, fake *discordtest.Server, change func(*harness, *Co
 		logged: &lockedBuffer{}, counts: &counts{events: map[string]int{}}, ended: make(chan error, 1),
 	}
 	t.Cleanup(h.fake.Close)
-	config := Config{
-		Token: h.fake.Token, ApplicationID: h.fake.ApplicationID, APIURL: h.fake.URL(),
-		Handler: h.handler, Dedup: &memory{seen: map[string]chat.Delivery{}}, CommandTimeout: 10 * time.Second,
-		Log:   slog.New(slog.NewTextHandler(h.logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Count: h.counts.add,
+	c := Config{
+		Settings:       Settings{Token: config.NewSecret(h.fake.Token), ApplicationID: h.fake.ApplicationID, APIURL: h.fake.URL()},
+		Dedup:          &memory{seen: map[string]chat.Delivery{}},
+		CommandTimeout: 10 * time.Second,
+		Log:            slog.New(slog.NewTextHandler(h.logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Count:          h.counts.add,
 	}
 	if change != nil {
-		change(h, &config)
+		change(h, &c)
 	}
-	adapter, err := New(config)
+	adapter, err := New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	adapter.pace = quick
+	adapter.timings = quick
 	h.Adapter = adapter
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(cancel)
@@ -80,7 +81,7 @@ func (h *harness) run(t *testing.T) {
 	h.stop = stop
 	done := make(chan struct{})
 	go func() {
-		h.ended <- h.Run(ctx)
+		h.ended <- h.Run(ctx, h.handler)
 		close(done)
 	}()
 	t.Cleanup(func() {
@@ -90,7 +91,7 @@ func (h *harness) run(t *testing.T) {
 }
 
 // patient defers no command of a test.
-func patient(a *Adapter) { a.pace.deferAfter = time.Minute }
+func patient(a *Adapter) { a.timings.deferAfter = time.Minute }
 
 // connected is a running Adapter that is READY on the gateway. tune alters it
 // before it runs.
@@ -105,8 +106,9 @@ func connected(t *testing.T, change func(*harness, *Config), tune ...func(*Adapt
 	return h
 }
 
-// byHTTP is a running Adapter that takes interactions at the address.
-func byHTTP(t *testing.T, change func(*harness, *Config)) (h *harness, address string) {
+// byHTTP is a running Adapter that takes interactions at the address. tune
+// alters it before it runs.
+func byHTTP(t *testing.T, change func(*harness, *Config), tune ...func(*Adapter)) (h *harness, address string) {
 	t.Helper()
 	h = prepare(t, func(h *harness, c *Config) {
 		c.PublicKey = h.fake.PublicKey
@@ -114,11 +116,45 @@ func byHTTP(t *testing.T, change func(*harness, *Config)) (h *harness, address s
 			change(h, c)
 		}
 	})
+	for _, f := range tune {
+		f(h.Adapter)
+	}
 	server := httptest.NewServer(h.Adapter)
 	t.Cleanup(server.Close)
 	h.run(t)
 	h.wait(t, "Ready", h.Ready)
 	return h, server.URL + "/discord/interactions"
+}
+
+// simulate runs test in simulated time beside an Adapter with the waits of
+// production that is connected to the gateway.
+func simulate(t *testing.T, test func(*testing.T, *harness)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		// Simulated time begins in 2000, and snowflakes in 2015.
+		time.Sleep(20 * 365 * 24 * time.Hour)
+		w := discordtest.NewWire()
+		h := prepareOn(t, discordtest.NewOn(w), nil)
+		production, err := New(h.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.timings = production.timings
+		h.gateway.Dial = w.Dial
+		h.rest.Client.Transport.(*origin).base = &http.Transport{DialContext: w.Dial}
+		h.ctx = t.Context()
+		h.run(t)
+		if err := h.fake.WaitConnected(h.ctx); err != nil {
+			t.Fatal(err)
+		}
+		test(t, h)
+	})
+}
+
+// pass lets simulated time pass.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
 }
 
 // wait polls until done, within the test's deadline.

@@ -1,7 +1,6 @@
 package discord
 
 import (
-	"context"
 	"crypto/ed25519"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+
+	"herald/internal/chat"
 )
 
 const (
@@ -27,12 +28,13 @@ const (
 // anything is parsed, 409 for an interaction seen before.
 // https://discord.com/developers/docs/interactions/overview#setting-up-an-endpoint
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	work := a.work.Load()
 	switch {
 	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", http.MethodPost)
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
-	case a.PublicKey == nil || !a.on.Load():
+	case work == nil:
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
@@ -48,8 +50,14 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 	case i.Type == discordgo.InteractionPing:
 		writeResponse(w, &discordgo.InteractionResponse{Type: discordgo.InteractionResponsePong})
+	case !a.wanted(i):
+		w.WriteHeader(http.StatusBadRequest)
+	case !a.inHand.TryAcquire(1):
+		a.Count("busy")
+		writeResponse(w, busy())
 	default:
-		a.respondByHTTP(w, i)
+		p := pendingInteraction{interaction: i, arrived: time.Now(), byHTTP: true, flags: visibility(work.Handler, i)}
+		a.respondByHTTP(w, work, p)
 	}
 }
 
@@ -73,38 +81,45 @@ func (a *Adapter) verified(w http.ResponseWriter, r *http.Request) (body []byte,
 	return body, 0
 }
 
-// recent tells whether a Unix time in seconds is at most maxAge away.
+// recent reports whether a Unix time in seconds is at most maxAge away.
 func recent(timestamp string) bool {
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	return err == nil && time.Since(time.Unix(seconds, 0)).Abs() <= maxAge
 }
 
-// respondByHTTP writes the first response to an interaction, whole or
-// deferred, as soon as there is one.
-func (a *Adapter) respondByHTTP(w http.ResponseWriter, i interaction) {
-	responses := make(chan *discordgo.InteractionResponse, 1)
-	written, done := make(chan struct{}), make(chan struct{})
-	x := exchange{interaction: i, arrived: time.Now(), byHTTP: true, done: func() { close(done) }}
-	x.respond = func(_ context.Context, response *discordgo.InteractionResponse) error {
-		responses <- response
-		<-written
-		return nil
-	}
-	defer close(written)
-	switch {
-	case a.take(x):
-	case x.forUs():
+// respondByHTTP writes the answer to p if it is ready in time. Otherwise it
+// promises one, which an edit shows later.
+func (a *Adapter) respondByHTTP(w http.ResponseWriter, work *chat.Work, p pendingInteraction) {
+	rendered := make(chan *discordgo.MessageEmbed)
+	deferred := make(chan struct{})
+	begun := a.begin(work, a.inHand, func(id string) {
+		defer close(rendered)
+		a.once(work, p.interaction, func() error {
+			var embed *discordgo.MessageEmbed
+			work.Answer(parse(p.interaction, id), func(reply chat.Reply) { embed = render(reply) })
+			select {
+			case rendered <- embed:
+				return nil
+			case <-deferred:
+				return a.edit(work, p, embed)
+			}
+		})
+	})
+	if !begun {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		return
-	default:
-		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
 	select {
-	case response := <-responses:
-		writeResponse(w, response)
-	case <-done:
-		w.WriteHeader(http.StatusConflict)
+	case embed, fresh := <-rendered:
+		if !fresh {
+			w.WriteHeader(http.StatusConflict)
+			return
+		}
+		writeResponse(w, message(embed, p.flags))
+	case <-a.deferralTime(p):
+		a.Count("deferred")
+		writeResponse(w, deferral(p.flags))
+		close(deferred)
 	}
 }
 

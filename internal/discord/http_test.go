@@ -4,12 +4,17 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
+	"herald/internal/chat"
+	"herald/internal/chat/chattest"
 	"herald/internal/discord/discordtest"
 )
 
@@ -40,6 +45,48 @@ func TestSlowInteractionByHTTPIsDeferredThenEdited(t *testing.T) {
 	close(release)
 	if a, err := p.Wait(h.ctx); err != nil || !strings.Contains(a.Text(), "at last") {
 		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+func TestMoreThanTheBoundByHTTPAreToldToWait(t *testing.T) {
+	release := make(chan struct{})
+	h, address := byHTTP(t, func(h *harness, _ *Config) { h.until(release, "done") },
+		func(a *Adapter) { a.inHand = semaphore.NewWeighted(1) })
+	first, _, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price"})
+	if err != nil || !first.Answer().Deferred {
+		t.Fatalf("%+v, %v", first.Answer(), err)
+	}
+	second, status, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price", GuildID: "7"})
+	if a := second.Answer(); err != nil || status != http.StatusOK || !a.Ephemeral || !strings.Contains(a.Text(), "Busy") {
+		t.Errorf("status %d, %v, %+v", status, err, a)
+	}
+	close(release)
+	if _, err := first.Wait(h.ctx); err != nil {
+		t.Error(err)
+	}
+	h.wait(t, "the end of the first", func() bool { return h.counts.of("answered") == 1 })
+	third, _, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price"})
+	if a := third.Answer(); err != nil || !strings.Contains(a.Text(), "done") {
+		t.Errorf("%v, %+v", err, a)
+	}
+}
+
+// The edit of a deferred answer is in hand, though its HTTP request is over.
+func TestStoppingFinishesWhatWasDeferredByHTTP(t *testing.T) {
+	release := make(chan struct{})
+	h, address := byHTTP(t, func(h *harness, _ *Config) { h.until(release, "done") })
+	p, _, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price"})
+	if err != nil || !p.Answer().Deferred {
+		t.Fatalf("%+v, %v", p.Answer(), err)
+	}
+	h.stop()
+	h.wait(t, "unreadiness", func() bool { return !h.Ready() })
+	close(release)
+	if err := <-h.ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	if a := p.Answer(); !strings.Contains(a.Text(), "done") {
+		t.Errorf("%+v", a)
 	}
 }
 
@@ -151,16 +198,6 @@ func TestNothingIsTakenBeforeAndAfterRun(t *testing.T) {
 	post(http.StatusServiceUnavailable)
 }
 
-func TestPublicKeyOfWrongLengthIsRefused(t *testing.T) {
-	for _, size := range []int{0, 31, 33, 64} {
-		_, err := New(Config{Token: "x", APIURL: "https://discord.com", CommandTimeout: time.Second,
-			PublicKey: make(ed25519.PublicKey, size)})
-		if err == nil || !strings.HasPrefix(err.Error(), "DISCORD_PUBLIC_KEY: ") {
-			t.Errorf("%d bytes: %v", size, err)
-		}
-	}
-}
-
 func FuzzServeHTTP(f *testing.F) {
 	f.Add([]byte(`{"id":"1","type":1,"token":"t"}`), "aa", "1700000000")
 	f.Add([]byte{}, strings.Repeat("0", 128), "-9223372036854775808")
@@ -168,12 +205,12 @@ func FuzzServeHTTP(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	a, err := New(Config{Token: "x", APIURL: "https://discord.com", CommandTimeout: time.Second, PublicKey: public,
-		Count: func(string) {}})
+	a, err := New(Config{Settings: Settings{APIURL: "https://discord.com", PublicKey: public},
+		Log: slog.New(slog.DiscardHandler), Count: func(string) {}})
 	if err != nil {
 		f.Fatal(err)
 	}
-	a.on.Store(true)
+	a.work.Store(chat.NewWork(f.Context(), &chattest.Handler{}, a.Log, a.Count))
 	f.Fuzz(func(t *testing.T, body []byte, signature, timestamp string) {
 		r := httptest.NewRequest(http.MethodPost, "/discord/interactions", bytes.NewReader(body))
 		r.Header.Set("X-Signature-Ed25519", signature)

@@ -11,53 +11,6 @@ import (
 	"herald/internal/discord/discordtest"
 )
 
-func TestATenMinuteOutageOfRESTPasses(t *testing.T) {
-	simulate(t, discordtest.Behaviour{}, func(t *testing.T, h *harness, _ *wire) {
-		if err := h.fake.WaitConnected(h.ctx); err != nil {
-			t.Fatal(err)
-		}
-		h.fake.Break(discordtest.GatewayBot, discordtest.Fault{Status: http.StatusBadGateway})
-		h.fake.Do(discordtest.Action{Op: opReconnect})
-		before := h.fake.Calls(discordtest.GatewayBot)
-		pass(10 * time.Minute)
-		if n := h.fake.Calls(discordtest.GatewayBot) - before; n < 8 || n > 20 {
-			t.Errorf("the gateway was asked for %d times", n)
-		}
-		if n := len(h.fake.Identifies()); n != 1 || h.Ready() {
-			t.Errorf("identified %d times, ready %v", n, h.Ready())
-		}
-		h.fake.Break(discordtest.GatewayBot, discordtest.Fault{})
-		pass(2 * reconnectMax)
-		if !h.Ready() || len(h.fake.Identifies()) != 2 {
-			t.Errorf("ready %v, identified %d times", h.Ready(), len(h.fake.Identifies()))
-		}
-		h.answer(t, discordtest.Interaction{Command: "price"})
-	})
-}
-
-// A connection whose other end is gone without a word is known to be dead
-// after two heartbeats, and nothing hangs on it.
-func TestAHalfOpenConnectionIsReplaced(t *testing.T) {
-	simulate(t, discordtest.Behaviour{Heartbeat: 40 * time.Second}, func(t *testing.T, h *harness, w *wire) {
-		pass(5 * time.Minute)
-		if !h.Ready() || len(h.fake.Identifies()) != 1 {
-			t.Fatalf("ready %v, identified %d times", h.Ready(), len(h.fake.Identifies()))
-		}
-		w.dead.Store(true)
-		pass(81 * time.Second)
-		if h.Ready() {
-			t.Error("still ready after two heartbeats of silence")
-		}
-		pass(10 * time.Minute)
-		w.dead.Store(false)
-		pass(2 * reconnectMax)
-		if !h.Ready() || len(h.fake.Identifies()) != 2 {
-			t.Errorf("ready %v, identified %d times", h.Ready(), len(h.fake.Identifies()))
-		}
-		h.answer(t, discordtest.Interaction{Command: "price"})
-	})
-}
-
 // Discord takes a first response for 3 seconds and the rest for 15 minutes.
 func TestAnswersThatComeTooLateAreCountedAndLogged(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -79,10 +32,7 @@ func TestAnswersThatComeTooLateAreCountedAndLogged(t *testing.T) {
 			discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute}, 0, "answer_failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			simulate(t, discordtest.Behaviour{}, func(t *testing.T, h *harness, _ *wire) {
-				if err := h.fake.WaitConnected(h.ctx); err != nil {
-					t.Fatal(err)
-				}
+			simulate(t, func(t *testing.T, h *harness) {
 				h.handler.Reply = func(context.Context, chat.Request) chat.Reply {
 					<-time.After(tt.slow)
 					return chat.Reply{Title: "price"}
@@ -110,7 +60,7 @@ func TestARepeatedInteractionIsAnsweredOnceAcrossConnections(t *testing.T) {
 	again := discordtest.Interaction{Command: "price", ID: "1234567", Token: "again"}
 	h.answer(t, again)
 	h.fake.Do(discordtest.Action{Op: 7})
-	h.wait(t, "a new connection", func() bool { return h.counts.of("connected") == 2 && h.fake.Connected() == 1 })
+	h.wait(t, "a new connection", func() bool { return h.counts.of("resumed") == 1 && h.fake.Connected() == 1 })
 	h.push(t, again)
 	h.wait(t, "the duplicate", func() bool { return h.counts.of("duplicate") == 1 })
 

@@ -1,9 +1,9 @@
 package discord
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -50,6 +50,8 @@ type option struct {
 	Value any                                    `json:"value"`
 }
 
+var snowflakeForm = regexp.MustCompile(`^[0-9]{1,20}$`)
+
 var errMalformed = errors.New("the interaction is malformed")
 
 // decode reads one interaction. Its error repeats nothing of it.
@@ -72,7 +74,7 @@ func (i interaction) sender() *user {
 	return i.User
 }
 
-// forUs tells whether a person used a command that can be answered.
+// forUs reports whether a person used a command that can be answered.
 func (i interaction) forUs() bool {
 	from := i.sender()
 	command := i.Data.Type == discordgo.ChatApplicationCommand || i.Data.Type == discordgo.UserApplicationCommand
@@ -89,9 +91,9 @@ func (i interaction) command() string {
 }
 
 // parse makes the Request of an interaction that is forUs.
-func parse(i interaction) chat.Request {
+func parse(i interaction, id string) chat.Request {
 	req := chat.Request{
-		ID:      rand.Text()[:10],
+		ID:      id,
 		Command: i.command(),
 		From:    chat.User{Platform: Platform, ID: i.sender().ID},
 		Chat:    i.ChannelID,

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/bwmarrin/discordgo"
+
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 )
@@ -33,29 +35,31 @@ func TestEscapeShowsTextAsItIs(t *testing.T) {
 		"Write: this":                    "Write: this",
 		"0x52908400098527886E0F7030069D": "0x52908400098527886E0F7030069D",
 	} {
-		if got := escape(in, 1000); got != want {
+		if got := escape(in); got != want {
 			t.Errorf("escape(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
 
-func TestEscapeNeverCutsAnEscapeAndKeepsTheLimit(t *testing.T) {
-	for limit := 1; limit < 40; limit++ {
-		got := escape(strings.Repeat("*a😀", 20), limit)
-		body := strings.TrimSuffix(got, "…")
-		if units(got) > limit || !strings.HasSuffix(got, "…") || strings.HasSuffix(body, `\`) || !utf8.ValidString(got) {
-			t.Errorf("limit %d: %q", limit, got)
+func TestRenderNeverCutsAnEscapeAndKeepsTheLimit(t *testing.T) {
+	for n := range 300 {
+		embed := render(chat.Reply{Title: strings.Repeat("a", n%7) + strings.Repeat("*😀:", n), Text: strings.Repeat("_b", 10*n)})
+		checkLimits(t, embed)
+		for _, shown := range []string{embed.Title, embed.Description} {
+			if strings.HasSuffix(strings.TrimSuffix(shown, "…"), `\`) || !utf8.ValidString(shown) {
+				t.Errorf("cut to %q", shown)
+			}
 		}
 	}
-	if got := escape("abc", 3); got != "abc" {
-		t.Errorf("what fits was cut: %q", got)
+	if got := render(chat.Reply{Title: strings.Repeat("x", 200), Text: strings.Repeat("y", 1000)}); len(got.Title) != 200 || len(got.Description) != 1000 {
+		t.Error("what fits was cut")
 	}
 }
 
 func TestRenderShowsEveryField(t *testing.T) {
 	reply, markers := chattest.FullReply()
 	embed := render(reply)
-	shown := embed.Title + embed.Description + embed.Footer.Text
+	shown := embed.Title + embed.Description
 	for _, marker := range markers {
 		if !strings.Contains(shown, marker) {
 			t.Errorf("%s is not shown", marker)
@@ -87,7 +91,7 @@ func TestRenderShortensTheLongestSection(t *testing.T) {
 		{Heading: "short", Fields: fields(3, 10)},
 		{Heading: "long", Fields: fields(100, 100)},
 	}})
-	checkLimits(t, embed.Title, embed.Description, "")
+	checkLimits(t, embed)
 	for _, want := range []string{"**short**", "**n2:** vvv", "**long**", "**n0:**"} {
 		if !strings.Contains(embed.Description, want) {
 			t.Errorf("%q is missing", want)
@@ -110,7 +114,7 @@ func TestRenderKeepsTheLimitsWithManySections(t *testing.T) {
 	}
 	embed := render(chat.Reply{Title: strings.Repeat("*", 400), Text: strings.Repeat("_", 5000), Sections: sections,
 		Notes: []string{strings.Repeat("n", 4000), "more"}})
-	checkLimits(t, embed.Title, embed.Description, embed.Footer.Text)
+	checkLimits(t, embed)
 	if !strings.Contains(embed.Description, "more") {
 		t.Error("nothing is said of what was left out")
 	}
@@ -122,11 +126,31 @@ func TestRenderNeverMakesAnEmptyEmbed(t *testing.T) {
 	}
 }
 
-func checkLimits(t *testing.T, title, description, footer string) {
+func TestNotesAreSmallPrintAtTheEnd(t *testing.T) {
+	embed := render(chat.Reply{Title: "t", Text: "text", Notes: []string{"as of 12:30", "", "-# *not* small"}})
+	if want := "text\n-# as of 12:30\n-# \\-# \\*not\\* small"; embed.Description != want || embed.Footer != nil {
+		t.Errorf("%q, want %q", embed.Description, want)
+	}
+}
+
+// Only a note may begin a line as markup does.
+func TestNoTextBeginsAsMarkup(t *testing.T) {
+	for _, trick := range []string{"-# small", "# big", "> quote", "- list", "1. list", ">>> quote", "```code"} {
+		embed := render(chat.Reply{Text: trick, Sections: []chat.Section{
+			{Heading: trick, Fields: []chat.Field{{Name: trick, Value: trick}, {Value: trick}, {Name: trick}}},
+		}})
+		for line := range strings.SplitSeq(embed.Description, "\n") {
+			if strings.HasPrefix(strings.TrimPrefix(line, "**"), trick[:1]) && trick[:1] != "1" || strings.Contains(line, "1. ") {
+				t.Errorf("%q begins a line as %q", trick, line)
+			}
+		}
+	}
+}
+
+func checkLimits(t *testing.T, embed *discordgo.MessageEmbed) {
 	t.Helper()
-	a, b, c := units(title), units(description), units(footer)
-	if a > 256 || b > 4096 || c > 2048 || a+b+c > 6000 {
-		t.Errorf("too long: %d + %d + %d", a, b, c)
+	if title, description := units(embed.Title), units(embed.Description); title > 256 || description > 4096 {
+		t.Errorf("too long: %d + %d", title, description)
 	}
 }
 
@@ -143,12 +167,8 @@ func FuzzRender(f *testing.F) {
 			reply.Sections = append(reply.Sections, section)
 		}
 		embed := render(reply)
-		footer := ""
-		if embed.Footer != nil {
-			footer = embed.Footer.Text
-		}
-		checkLimits(t, embed.Title, embed.Description, footer)
-		if embed.Title+embed.Description+footer == "" {
+		checkLimits(t, embed)
+		if embed.Title+embed.Description == "" {
 			t.Error("an empty embed")
 		}
 	})

@@ -6,60 +6,62 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 
+	"herald/internal/chat"
+	"herald/internal/config"
+	"herald/internal/discord/gateway"
+	"herald/internal/retry"
 	"herald/internal/transport"
 )
 
-// errToken ends Run: no retry mends it.
-var errToken = errors.New("DISCORD_BOT_TOKEN: Discord refuses it")
+const (
+	// overtaking is how long an edit may come before what it edits.
+	overtaking = 5 * time.Second
+	// callbackTry bounds one try of the first response, so that a lost one
+	// leaves time for another.
+	callbackTry = 1500 * time.Millisecond
+)
 
-// newSession makes the Session that REST calls go through; it is never opened.
-func newSession(token string, api *url.URL) (*discordgo.Session, error) {
-	s, err := discordgo.New("Bot " + token)
-	if err != nil {
-		return nil, fmt.Errorf("make a session: %w", err)
-	}
+// newSession makes the Session that REST calls go through. It is never opened,
+// and has no token of its own, which it would keep in the open.
+func newSession(token config.Secret, api *url.URL) *discordgo.Session {
+	s, _ := discordgo.New("") // which never fails
 	// Below LogError: its log prints addresses, which hold tokens.
 	s.LogLevel = discordgo.LogError - 1
-	s.Client = transport.New(transport.Options{Timeout: 10 * time.Second, MaxBody: 4 << 20, MaxConns: 128})
-	s.Client.Transport = &origin{base: s.Client.Transport, scheme: api.Scheme, host: api.Host}
-	return s, nil
+	client := transport.New(transport.Options{Timeout: 10 * time.Second, MaxBody: 4 << 20, MaxConns: 128})
+	client.Transport = &origin{base: client.Transport, scheme: api.Scheme, host: api.Host, token: token}
+	s.Client = client
+	return s
 }
 
-// origin sends every request to one origin, because discordgo's addresses are
-// computed when it is loaded. It answers for statuses itself: discordgo sleeps
-// through limits without a context while it holds a lock, tries 502 again at
-// once, and puts the response's body and the address into its errors.
+// origin sends every request to one origin, with the bot's token: discordgo
+// computes its addresses when it is loaded. It judges statuses itself, because
+// discordgo puts the response's body and the address into its errors.
 type origin struct {
 	base         http.RoundTripper
 	scheme, host string
+	token        config.Secret
 }
 
 func (o *origin) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	req.URL.Scheme, req.URL.Host, req.Host = o.scheme, o.host, ""
+	req.Header.Set("Authorization", "Bot "+o.token.Reveal())
 	resp, err := o.base.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
-	for name := range resp.Header {
-		if strings.HasPrefix(name, "X-Ratelimit-") {
-			resp.Header.Del(name)
-		}
+	if resp.StatusCode >= 300 {
+		defer resp.Body.Close()
+		return nil, newRefusal(resp)
 	}
-	if resp.StatusCode < 300 {
-		return resp, nil
-	}
-	defer resp.Body.Close()
-	return nil, newRefusal(resp)
+	// Without headers, on some of which discordgo's limiter fails.
+	return &http.Response{StatusCode: http.StatusOK, Body: resp.Body}, nil
 }
 
 // CloseIdleConnections lets http.Client reach those of base.
@@ -83,7 +85,7 @@ func (r *refusal) Error() string {
 }
 
 func newRefusal(resp *http.Response) *refusal {
-	r := &refusal{Status: resp.StatusCode}
+	r := &refusal{Status: resp.StatusCode, RetryAfter: transport.RetryAfter(resp.Header)}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	var told struct {
 		Code int `json:"code"`
@@ -91,62 +93,108 @@ func newRefusal(resp *http.Response) *refusal {
 	if json.Unmarshal(body, &told) == nil {
 		r.Code = told.Code
 	}
-	if seconds, err := strconv.ParseFloat(resp.Header.Get("Retry-After"), 64); err == nil && seconds > 0 {
-		r.RetryAfter = time.Duration(min(seconds, time.Hour.Seconds()) * float64(time.Second))
-	}
 	return r
 }
 
-// refusedToken tells whether Discord does not know the bot's token.
-func refusedToken(err error) bool {
-	var r *refusal
-	return errors.As(err, &r) && r.Status == http.StatusUnauthorized
-}
-
-// call makes one REST call; bucket is its key in discordgo's limiter, which
-// lets one call a key through at a time. into may be nil.
-func (a *Adapter) call(ctx context.Context, method, endpoint, bucket string, body, into any) error {
-	answer, err := a.rest.RequestWithBucketID(method, endpoint, body, bucket,
-		discordgo.WithContext(ctx), discordgo.WithRetryOnRatelimit(false), discordgo.WithRestRetries(0))
-	if err != nil {
-		return transport.Clean(err)
+// call makes one REST call. result may be nil. Its error is a refusal, the
+// gateway's ErrToken, or a transport.Error.
+func (a *Adapter) call(ctx context.Context, method, endpoint string, body, result any) error {
+	var sent []byte
+	if body != nil {
+		var err error
+		if sent, err = json.Marshal(body); err != nil {
+			return fmt.Errorf("encode a call: %w", err)
+		}
 	}
-	if into != nil && json.Unmarshal(answer, into) != nil {
+	// A bucket for this call alone: discordgo's limiter lets one call a bucket
+	// through at a time, sleeps without a context, and never forgets one.
+	bucket := new(discordgo.Bucket)
+	bucket.Lock()
+	answer, err := a.rest.RequestWithLockedBucket(method, endpoint, "application/json", sent, bucket, 0,
+		discordgo.WithContext(ctx), discordgo.WithRetryOnRatelimit(false), discordgo.WithRestRetries(0))
+	var r *refusal
+	switch {
+	case errors.As(err, &r) && r.Status == http.StatusUnauthorized && r.Code != discordgo.ErrCodeInvalidWebhookTokenProvided:
+		return gateway.ErrToken
+	case errors.As(err, &r):
+		if r.Status == http.StatusTooManyRequests {
+			a.Count("rate_limited")
+		}
+		return r
+	case err != nil:
+		return transport.Clean(err)
+	case result != nil && json.Unmarshal(answer, result) != nil:
 		return errors.New("discord's answer is not the JSON expected")
 	}
 	return nil
 }
 
-// persist tries send until it succeeds, Discord refuses it for good, or the
-// next try would come after the deadline.
-func (a *Adapter) persist(ctx context.Context, deadline time.Time, send func(context.Context) error) error {
-	ctx, cancel := context.WithDeadline(ctx, deadline)
-	defer cancel()
-	for pause := a.pace.retry; ; pause = min(2*pause, a.pace.retryMax) {
-		err := send(ctx)
-		if err == nil || !passing(err) {
-			return err
-		}
-		wait := jitter(pause)
-		var r *refusal
-		if errors.As(err, &r) && r.Status == http.StatusTooManyRequests {
-			a.Count("rate_limited")
-			wait = max(wait, r.RetryAfter)
-		}
-		if time.Until(deadline) < wait || !sleep(ctx, wait) {
-			return err
-		}
-		a.Count("retried")
-	}
-}
-
-// passing tells whether err may be gone at the next try.
-func passing(err error) bool {
+// retryable reports whether another try may succeed after err, and the least
+// that it has to wait.
+func retryable(err error) (again bool, atLeast time.Duration) {
 	var r *refusal
 	if errors.As(err, &r) {
-		return r.Status == http.StatusTooManyRequests || r.Status >= 500
+		return r.Status == http.StatusTooManyRequests || r.Status >= 500, r.RetryAfter
 	}
-	return !errors.Is(err, context.Canceled)
+	return !errors.Is(err, context.Canceled) && !errors.Is(err, gateway.ErrToken), 0
+}
+
+// retry makes a call until Discord accepts it, refuses it for good, or the next
+// try would come too late.
+func (a *Adapter) retry(ctx context.Context, until time.Time, again func(error) (bool, time.Duration), call func(context.Context) error) error {
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	return retry.Policy{
+		Backoff: a.timings.call, Until: until, Again: again,
+		Failed: func(error, int, time.Duration) { a.Count("retried") },
+	}.Do(ctx, call)
+}
+
+// callback posts the first response. Repeating it is harmless: Discord refuses
+// a second one, which proves that the first has landed.
+func (a *Adapter) callback(work *chat.Work, p pendingInteraction, response *discordgo.InteractionResponse) error {
+	endpoint := discordgo.EndpointInteractionResponse(url.PathEscape(p.ID), url.PathEscape(p.Token))
+	err := a.retry(work.Sends, p.arrived.Add(a.timings.callback), retryable, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, callbackTry)
+		defer cancel()
+		err := a.call(ctx, http.MethodPost, endpoint, response, nil)
+		var r *refusal
+		if errors.As(err, &r) && r.Code == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("answer an interaction: %w", err)
+	}
+	return nil
+}
+
+// edit replaces the deferral by the answer, for as long as Discord would take
+// it. Repeating it changes nothing.
+func (a *Adapter) edit(work *chat.Work, p pendingInteraction, embed *discordgo.MessageEmbed) error {
+	endpoint := discordgo.EndpointWebhookMessage(url.PathEscape(p.ApplicationID), url.PathEscape(p.Token), "@original")
+	overtaken := time.Now().Add(overtaking)
+	again := func(err error) (bool, time.Duration) {
+		var r *refusal
+		if p.byHTTP && errors.As(err, &r) && r.Status == http.StatusNotFound {
+			// The deferral may still be on its way to Discord.
+			return time.Now().Before(overtaken), 0
+		}
+		return retryable(err)
+	}
+	err := a.retry(work.Sends, p.arrived.Add(tokenLife), again, func(ctx context.Context) error {
+		return a.call(ctx, http.MethodPatch, endpoint, edited(embed), nil)
+	})
+	if err != nil {
+		return fmt.Errorf("edit an answer: %w", err)
+	}
+	return nil
+}
+
+func (a *Adapter) askGateway(ctx context.Context) (told discordgo.GatewayBotResponse, err error) {
+	err = a.call(ctx, http.MethodGet, discordgo.EndpointGatewayBot, nil, &told)
+	return told, err
 }
 
 // askApplicationID asks Discord which application the token belongs to.
@@ -154,27 +202,11 @@ func (a *Adapter) askApplicationID(ctx context.Context) (string, error) {
 	var application struct {
 		ID string `json:"id"`
 	}
-	endpoint := discordgo.EndpointApplication("@me")
-	if err := a.call(ctx, http.MethodGet, endpoint, endpoint, nil, &application); err != nil {
+	if err := a.call(ctx, http.MethodGet, discordgo.EndpointApplication("@me"), nil, &application); err != nil {
 		return "", fmt.Errorf("ask for the application: %w", err)
 	}
 	if !snowflakeForm.MatchString(application.ID) {
 		return "", errors.New("ask for the application: the answer has no ID")
 	}
 	return application.ID, nil
-}
-
-// jitter is d, or up to half as long again.
-func jitter(d time.Duration) time.Duration { return d + rand.N(d/2+1) }
-
-// sleep waits for d and tells whether ctx let it.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

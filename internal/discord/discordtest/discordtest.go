@@ -56,9 +56,13 @@ type Server struct {
 	privateKey ed25519.PrivateKey
 	http       *httptest.Server
 
+	// dispatching keeps dispatches in the order of their sequence. It is taken
+	// before mu.
+	dispatching sync.Mutex
+
 	mu           sync.Mutex
 	changed      chan struct{} // closed and replaced at every change
-	snowflake    uint64
+	ids          uint64        // made so far
 	faults       map[Route][]Fault
 	broken       map[Route]Fault
 	calls        map[Route]int
@@ -68,6 +72,9 @@ type Server struct {
 	interactions map[string]*Pending // by token
 	conns        map[*conn]bool
 	behaviour    Behaviour
+	session      *session // that can be resumed
+	resumes      int
+	connects     int
 	identifies   []time.Time
 	heartbeats   int
 	remaining    int
@@ -96,7 +103,6 @@ func NewOn(listener net.Listener) *Server {
 		PublicKey:     public,
 		privateKey:    private,
 		changed:       make(chan struct{}),
-		snowflake:     1200000000000000000,
 		faults:        map[Route][]Fault{},
 		broken:        map[Route]Fault{},
 		calls:         map[Route]int{},
@@ -177,10 +183,15 @@ func (s *Server) notify() {
 	s.changed = make(chan struct{})
 }
 
+// epoch is when snowflakes begin, in Unix time.
+// https://discord.com/developers/docs/reference#snowflakes
+const epoch = 1420070400000 * time.Millisecond
+
 // nextID makes a snowflake. The caller holds mu.
 func (s *Server) nextID() string {
-	s.snowflake++
-	return fmt.Sprint(s.snowflake)
+	s.ids++
+	age := max(0, time.Now().UnixMilli()-epoch.Milliseconds())
+	return fmt.Sprint(uint64(age)<<22 | s.ids&(1<<22-1))
 }
 
 // fault takes the next one of route.

@@ -131,6 +131,8 @@ func TestIdentifiesThatDiscordRefuses(t *testing.T) {
 		"no intents":         {`{"op":2,"d":{"token":"TOKEN","properties":{}}}`, 4002},
 		"privileged intents": {`{"op":2,"d":{"token":"TOKEN","intents":32768,"properties":{}}}`, 4014},
 		"unknown opcode":     {`{"op":42}`, 4001},
+		"resume, token":      {`{"op":6,"d":{"token":"wrong","session_id":"x","seq":1}}`, 4004},
+		"resume, no seq":     {`{"op":6,"d":{"token":"TOKEN","session_id":"x"}}`, 4002},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New()
@@ -150,4 +152,92 @@ func TestIdentifiesThatDiscordRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// client is one connection to the gateway of s, after Hello.
+type client struct {
+	*testing.T
+	ws *websocket.Conn
+}
+
+func dial(t *testing.T, s *Server, path string) client {
+	t.Helper()
+	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(s.URL(), "http")+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ws.Close() })
+	ws.SetReadDeadline(time.Now().Add(10 * time.Second))
+	c := client{t, ws}
+	c.next()
+	return c
+}
+
+func (c client) send(text string) { c.ws.WriteMessage(websocket.TextMessage, []byte(text)) }
+
+// next is the next packet's opcode, type and data.
+func (c client) next() (op int, kind string, data any) {
+	c.Helper()
+	var p packet
+	if err := c.ws.ReadJSON(&p); err != nil {
+		c.Fatal(err)
+	}
+	return p.Op, p.Type, p.Data
+}
+
+func TestASessionIsResumedAsDiscordDoes(t *testing.T) {
+	s := New()
+	defer s.Close()
+	identify := func() (c client, resume string) {
+		c = dial(t, s, "/gateway")
+		c.send(`{"op":2,"d":{"token":"` + s.Token + `","intents":0,"properties":{}}}`)
+		_, _, ready := c.next()
+		return c, `{"op":6,"d":{"token":"` + s.Token + `","session_id":"` + ready.(map[string]any)["session_id"].(string) + `","seq":1}}`
+	}
+	leave := func(c client, code int) {
+		c.ws.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""))
+		c.ws.Close()
+		if err := s.Wait(t.Context(), func() bool { return s.Connected() == 0 }); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	c, resume := identify()
+	leave(c, 4000)
+	for range 2 {
+		if _, err := s.Push(Interaction{Command: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c = dial(t, s, resumePath)
+	c.send(resume)
+	for _, want := range []string{"INTERACTION_CREATE", "INTERACTION_CREATE", "RESUMED"} {
+		if _, kind, _ := c.next(); kind != want {
+			t.Errorf("got %s, want %s", kind, want)
+		}
+	}
+	if s.Resumes() != 1 || s.Connects() != 2 {
+		t.Errorf("resumed %d times, connected %d", s.Resumes(), s.Connects())
+	}
+
+	refused := func(why, path string) {
+		t.Helper()
+		c := dial(t, s, path)
+		c.send(resume)
+		if op, _, data := c.next(); op != 9 || data != false {
+			t.Errorf("%s: resumed with op %d", why, op)
+		}
+	}
+	leave(c, 4000)
+	refused("at the address where sessions begin", "/gateway")
+	c, resume = identify()
+	leave(c, 1000)
+	refused("after 1000", resumePath)
+	if _, err := s.Push(Interaction{Command: "x"}); err == nil {
+		t.Error("pushed without a session")
+	}
+	c, resume = identify()
+	s.ForgetSession()
+	leave(c, 4000)
+	refused("after too long", resumePath)
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -22,16 +24,37 @@ type Behaviour struct {
 	// InsteadOfReady answers IDENTIFY, again and again if there are several
 	// IDENTIFYs on one connection.
 	InsteadOfReady []Action
-	AfterReady     []Action
+	// InsteadOfResumed answers RESUME.
+	InsteadOfResumed []Action
+	// AfterReady comes after READY and after RESUMED.
+	AfterReady []Action
+	// ResumeURL is told in READY instead of the address where sessions can be
+	// resumed.
+	ResumeURL string
 }
 
 // Action is one thing that the gateway does: it sends Op, or closes with
-// Close, or falls silent while the connection stands.
+// Close, or falls silent while the connection stands, or ends the connection
+// without a word.
 type Action struct {
-	Op    int
-	Close int
-	Stall bool
+	Op int
+	// Resumable is what op 9 says of the session. It ends if it is not.
+	Resumable bool
+	Close     int
+	Stall     bool
+	Drop      bool
 }
+
+// session is what RESUME goes on with.
+type session struct {
+	id         string
+	sequence   int
+	dispatches []packet // the newest
+	conn       *conn    // that is READY, nil between two connections
+}
+
+// maxReplay is how many dispatches of a session can be replayed.
+const maxReplay = 1000
 
 // intentsPrivileged are GUILD_MEMBERS, GUILD_PRESENCES and MESSAGE_CONTENT,
 // which this bot was not granted.
@@ -45,8 +68,9 @@ type conn struct {
 	writing   sync.Mutex
 	stalled   chan struct{}
 	stalling  sync.Once
-	ready     bool // guarded by Server.mu
-	sequence  int  // guarded by Server.mu
+	resumes   bool        // it came to the address where sessions are resumed
+	closed    atomic.Bool // by us
+	session   *session    // it is READY for, guarded by Server.mu
 }
 
 type packet struct {
@@ -67,7 +91,7 @@ func (s *Server) Behave(b Behaviour) {
 }
 
 // Do acts on every connection that stands.
-func (s *Server) Do(action Action) { s.each(func(c *conn) { c.do(action) }) }
+func (s *Server) Do(action Action) { s.each(func(c *conn) { s.do(c, action) }) }
 
 // Limit sets what is left of the day's sessions and when there are more.
 func (s *Server) Limit(remaining int, resetAfter time.Duration) {
@@ -83,6 +107,27 @@ func (s *Server) Identifies() []time.Time {
 	return append([]time.Time(nil), s.identifies...)
 }
 
+// Resumes counts the RESUMEs that succeeded.
+func (s *Server) Resumes() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.resumes
+}
+
+// Connects counts how often a connection became READY or RESUMED.
+func (s *Server) Connects() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.connects
+}
+
+// ForgetSession makes the next RESUME fail, as when the bot was away too long.
+func (s *Server) ForgetSession() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.session = nil
+}
+
 // Heartbeats counts the heartbeats of all connections.
 func (s *Server) Heartbeats() int {
 	s.mu.Lock()
@@ -96,7 +141,7 @@ func (s *Server) Connected() int {
 	defer s.mu.Unlock()
 	n := 0
 	for c := range s.conns {
-		if c.ready {
+		if c.session != nil {
 			n++
 		}
 	}
@@ -142,7 +187,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	c := &conn{ws: ws, stalled: make(chan struct{})}
+	c := &conn{ws: ws, stalled: make(chan struct{}), resumes: r.URL.Path == resumePath}
 	s.mu.Lock()
 	c.behaviour = s.behaviour
 	s.conns[c] = true
@@ -151,12 +196,15 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		s.mu.Lock()
 		delete(s.conns, c)
+		if c.session != nil && c.session.conn == c {
+			c.session.conn = nil
+		}
 		s.notify()
 		s.mu.Unlock()
 		ws.Close()
 	}()
 	if c.behaviour.InsteadOfHello != nil {
-		c.doAll(c.behaviour.InsteadOfHello)
+		s.doAll(c, c.behaviour.InsteadOfHello)
 	} else {
 		c.send(packet{Op: 10, Data: map[string]any{"heartbeat_interval": c.behaviour.Heartbeat.Milliseconds()}})
 	}
@@ -173,6 +221,9 @@ func (s *Server) read(c *conn) error {
 		Data json.RawMessage `json:"d"`
 	}
 	if err := c.ws.ReadJSON(&p); err != nil {
+		if !c.closed.Load() && websocket.IsCloseError(err, websocket.CloseNormalClosure, websocket.CloseGoingAway) {
+			s.endSession(c)
+		}
 		return err
 	}
 	switch p.Op {
@@ -184,14 +235,16 @@ func (s *Server) read(c *conn) error {
 			c.send(packet{Op: 11})
 		}
 	case 2:
-		return s.identify(c, p.Data)
+		s.identify(c, p.Data)
+	case 6:
+		s.resume(c, p.Data)
 	default:
 		c.do(Action{Close: 4001})
 	}
 	return nil
 }
 
-func (s *Server) identify(c *conn, data []byte) error {
+func (s *Server) identify(c *conn, data []byte) {
 	var d struct {
 		Token      string            `json:"token"`
 		Intents    *int              `json:"intents"`
@@ -201,7 +254,7 @@ func (s *Server) identify(c *conn, data []byte) error {
 	s.mu.Lock()
 	s.identifies = append(s.identifies, time.Now())
 	s.remaining--
-	again := c.ready
+	again := c.session != nil
 	s.notify()
 	s.mu.Unlock()
 	switch {
@@ -214,61 +267,135 @@ func (s *Server) identify(c *conn, data []byte) error {
 	case *d.Intents&intentsPrivileged != 0:
 		c.do(Action{Close: 4014})
 	case c.behaviour.InsteadOfReady != nil:
-		c.doAll(c.behaviour.InsteadOfReady)
+		s.doAll(c, c.behaviour.InsteadOfReady)
 	default:
 		s.ready(c)
-		c.doAll(c.behaviour.AfterReady)
+		s.doAll(c, c.behaviour.AfterReady)
 	}
-	return nil
+}
+
+// resume goes on with the session there is, from where the bot has it.
+func (s *Server) resume(c *conn, data []byte) {
+	var d struct {
+		Token   string `json:"token"`
+		Session string `json:"session_id"`
+		Seq     *int   `json:"seq"`
+	}
+	malformed := json.Unmarshal(data, &d) != nil || d.Seq == nil
+	s.mu.Lock()
+	ended := s.session == nil || s.session.id != d.Session
+	again := c.session != nil
+	s.mu.Unlock()
+	switch {
+	case malformed:
+		c.do(Action{Close: 4002})
+	case d.Token != s.Token:
+		c.do(Action{Close: 4004})
+	case again:
+		c.do(Action{Close: 4005})
+	case c.behaviour.InsteadOfResumed != nil:
+		s.doAll(c, c.behaviour.InsteadOfResumed)
+	case ended || !c.resumes:
+		s.do(c, Action{Op: 9})
+	default:
+		s.replay(c, *d.Seq)
+		s.doAll(c, c.behaviour.AfterReady)
+	}
+}
+
+// replay sends what the bot has missed, and RESUMED.
+func (s *Server) replay(c *conn, after int) {
+	s.dispatching.Lock()
+	defer s.dispatching.Unlock()
+	s.mu.Lock()
+	s.session.conn, c.session = c, s.session
+	s.resumes++
+	s.connects++
+	var missed []packet
+	for _, p := range s.session.dispatches {
+		if *p.Sequence > after {
+			missed = append(missed, p)
+		}
+	}
+	missed = append(missed, s.session.add("RESUMED", map[string]any{}))
+	s.notify()
+	s.mu.Unlock()
+	for _, p := range missed {
+		c.send(p)
+	}
 }
 
 // ready sends READY. Whoever sees the connection as READY, here or at the bot,
 // may push: what is pushed comes after it.
 func (s *Server) ready(c *conn) {
-	c.writing.Lock()
-	defer c.writing.Unlock()
+	s.dispatching.Lock()
+	defer s.dispatching.Unlock()
 	s.mu.Lock()
-	c.ready = true
-	c.sequence++
-	sequence := c.sequence
+	s.session = &session{id: "session" + s.nextID(), conn: c}
+	c.session = s.session
+	s.connects++
+	address := c.behaviour.ResumeURL
+	if address == "" {
+		address = "ws" + strings.TrimPrefix(s.http.URL, "http") + resumePath
+	}
+	p := s.session.add("READY", map[string]any{
+		"v": 9, "session_id": s.session.id, "resume_gateway_url": address, "guilds": []any{},
+		"user": map[string]any{"id": s.ApplicationID, "bot": true}, "application": map[string]any{"id": s.ApplicationID},
+	})
 	s.notify()
 	s.mu.Unlock()
-	c.ws.WriteJSON(packet{Type: "READY", Sequence: &sequence, Data: map[string]any{
-		"v": 9, "session_id": "fake", "resume_gateway_url": "ws://127.0.0.1:1", "guilds": []any{},
-		"user": map[string]any{"id": s.ApplicationID, "bot": true}, "application": map[string]any{"id": s.ApplicationID},
-	}})
+	c.send(p)
 }
 
-// dispatch sends one event.
-func (s *Server) dispatch(c *conn, event string, data any) {
-	s.mu.Lock()
-	c.sequence++
-	sequence := c.sequence
-	s.mu.Unlock()
-	c.send(packet{Data: data, Sequence: &sequence, Type: event})
+// add makes a dispatch of the session. The caller holds Server.mu.
+func (s *session) add(event string, data any) packet {
+	s.sequence++
+	sequence := s.sequence
+	p := packet{Data: data, Sequence: &sequence, Type: event}
+	s.dispatches = append(s.dispatches, p)
+	s.dispatches = s.dispatches[max(0, len(s.dispatches)-maxReplay):]
+	return p
 }
 
-// deliver dispatches an interaction on a connection that is READY.
-func (s *Server) deliver(interaction any) error {
+// endSession forgets the session of c.
+func (s *Server) endSession(c *conn) {
 	s.mu.Lock()
-	var ready *conn
-	for c := range s.conns {
-		if c.ready {
-			ready = c
-		}
+	defer s.mu.Unlock()
+	if c.session != nil && c.session == s.session {
+		s.session = nil
 	}
-	s.mu.Unlock()
-	if ready == nil {
+}
+
+// deliver dispatches an interaction in the session there is. Between two
+// connections it waits for the bot to resume.
+func (s *Server) deliver(interaction any) error {
+	s.dispatching.Lock()
+	defer s.dispatching.Unlock()
+	s.mu.Lock()
+	current := s.session
+	if current == nil {
+		s.mu.Unlock()
 		return errors.New("no bot is connected to the gateway")
 	}
-	s.dispatch(ready, "INTERACTION_CREATE", interaction)
+	p, c := current.add("INTERACTION_CREATE", interaction), current.conn
+	s.mu.Unlock()
+	if c != nil {
+		c.send(p)
+	}
 	return nil
 }
 
-func (c *conn) doAll(actions []Action) {
+func (s *Server) doAll(c *conn, actions []Action) {
 	for _, a := range actions {
-		c.do(a)
+		s.do(c, a)
 	}
+}
+
+func (s *Server) do(c *conn, a Action) {
+	if a.Op == 9 && !a.Resumable || a.Close == 4007 || a.Close == 4009 {
+		s.endSession(c)
+	}
+	c.do(a)
 }
 
 func (c *conn) do(a Action) {
@@ -276,11 +403,14 @@ func (c *conn) do(a Action) {
 	case a.Stall:
 		c.stalling.Do(func() { close(c.stalled) })
 	case a.Close != 0:
+		c.closed.Store(true)
 		goodbye := websocket.FormatCloseMessage(a.Close, "scripted")
 		c.ws.WriteControl(websocket.CloseMessage, goodbye, time.Now().Add(time.Second))
 		c.ws.Close()
+	case a.Drop:
+		c.ws.NetConn().Close()
 	case a.Op == 9:
-		c.send(packet{Op: 9, Data: false})
+		c.send(packet{Op: 9, Data: a.Resumable})
 	default:
 		c.send(packet{Op: a.Op})
 	}

@@ -46,16 +46,15 @@ type Answer struct {
 	Callbacks, Edits int
 }
 
-// Text is all text of the answer, without the backslashes of escapes.
+// Text is all text of the answer, without the backslashes of escapes and the
+// marks of small print.
 func (a Answer) Text() string {
 	parts := []string{a.Content}
 	for _, e := range a.Embeds {
 		parts = append(parts, e.Title, e.Description)
-		if e.Footer != nil {
-			parts = append(parts, e.Footer.Text)
-		}
 	}
-	return strings.ReplaceAll(strings.Join(parts, "\n"), `\`, "")
+	text := strings.ReplaceAll(strings.Join(parts, "\n"), "\n-# ", "\n")
+	return strings.ReplaceAll(text, `\`, "")
 }
 
 // Pending is an interaction that was sent to the bot.
@@ -75,6 +74,13 @@ const firstResponse = 3 * time.Second
 func (s *Server) Push(i Interaction) (*Pending, error) {
 	p, payload := s.create(i)
 	return p, s.deliver(payload)
+}
+
+// Keep makes an interaction that Discord has but does not deliver yet. deliver
+// pushes it, as old as it is by then.
+func (s *Server) Keep(i Interaction) (p *Pending, deliver func() error) {
+	p, payload := s.create(i)
+	return p, func() error { return s.deliver(payload) }
 }
 
 // Answer is what has been said so far.

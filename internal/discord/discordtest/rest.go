@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// resumePath is where a session is resumed, apart from where it began.
+const resumePath = "/resume"
+
 // failure is a refusal in Discord's form.
 type failure struct {
 	status, code int
@@ -38,6 +41,7 @@ func (s *Server) routes() http.Handler {
 		handle("PATCH /webhooks/{app}/{token}/messages/@original", Edit, s.edit)
 	}
 	mux.HandleFunc("/gateway", s.serveGateway)
+	mux.HandleFunc(resumePath, s.serveGateway)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.problem(fmt.Errorf("no such route: %s", r.Method))
 		writeFailure(w, &failure{http.StatusNotFound, 0, "404: Not Found"}, 0)

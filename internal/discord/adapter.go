@@ -1,0 +1,291 @@
+// Package discord is the adapter for Discord: it turns interactions into
+// requests and replies into embeds.
+//
+// Interactions arrive over the gateway (adapter.go) or, with a public key, by
+// HTTP (http.go). Either way one is parsed, handled, rendered and responded to,
+// in that order; parse and render are pure. REST calls go through discordgo,
+// whose rate limiter, error texts and log are kept out of the way (rest.go).
+// The gateway does not; package gateway says why.
+//
+// It must not import commands, core or another adapter.
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+
+	"herald/internal/chat"
+	"herald/internal/discord/gateway"
+	"herald/internal/retry"
+)
+
+// Platform is Discord's name in logs, metrics and OPERATORS.
+const Platform chat.Platform = "discord"
+
+// How long an interaction can be answered, at first and at all.
+// https://discord.com/developers/docs/interactions/receiving-and-responding#followup-messages
+const (
+	firstResponse = 3 * time.Second
+	tokenLife     = 15 * time.Minute
+)
+
+const (
+	// maxInHand bounds the commands handled at once.
+	maxInHand = 256
+	// maxRefusals bounds the answers "busy" that are on their way at once.
+	maxRefusals = 64
+	// dedupTime bounds the look at Dedup, which comes before the deferral.
+	dedupTime = time.Second
+)
+
+// Config is what an Adapter works with.
+type Config struct {
+	Settings
+	Dedup chat.Dedup
+	// CommandTimeout is the Handler's, below the 15 minutes in which an
+	// interaction can be answered.
+	CommandTimeout time.Duration
+	Log            *slog.Logger
+	// Count is called with one of these: interaction, duplicate, ignored,
+	// malformed, too_late, busy, dropped, panic; deferred, answered,
+	// answer_expired, answer_failed, rate_limited, retried; identified,
+	// identify_held, connected, resumed, disconnected; bad_signature;
+	// commands_written, commands_current. It must not block.
+	Count func(event string)
+}
+
+// Adapter joins Discord to a Handler. It implements chat.Adapter, and
+// http.Handler for interactions that arrive by HTTP.
+type Adapter struct {
+	Config
+	timings  timings
+	rest     *discordgo.Session
+	gateway  *gateway.Gateway
+	inHand   *semaphore.Weighted
+	refusals *semaphore.Weighted
+	// work is set while interactions are taken by HTTP.
+	work atomic.Pointer[chat.Work]
+}
+
+// timings are the waits, shorter in tests.
+type timings struct {
+	deferAfter time.Duration // from arrival to the deferral
+	callback   time.Duration // from arrival to giving up on the first response
+	call       retry.Backoff // between two tries of a REST call
+	register   retry.Backoff // between two tries to register the commands
+}
+
+// New makes an adapter that has contacted nobody. Its errors name the setting
+// and do not repeat its value.
+func New(c Config) (*Adapter, error) {
+	if c.CommandTimeout >= tokenLife {
+		return nil, fmt.Errorf("COMMAND_TIMEOUT: is not below %v, for which Discord takes an answer", tokenLife)
+	}
+	api, err := url.Parse(c.APIURL)
+	if err != nil {
+		return nil, errors.New("DISCORD_API_URL: is not a URL")
+	}
+	c.Log = c.Log.With("platform", Platform)
+	a := &Adapter{
+		Config: c,
+		timings: timings{
+			deferAfter: 2 * time.Second,
+			callback:   4 * time.Second,
+			call:       retry.Backoff{First: 200 * time.Millisecond, Most: 30 * time.Second},
+			register:   retry.Backoff{First: 2 * time.Second, Most: time.Minute},
+		},
+		rest:     newSession(c.Token, api),
+		inHand:   semaphore.NewWeighted(maxInHand),
+		refusals: semaphore.NewWeighted(maxRefusals),
+	}
+	a.gateway = gateway.New(gateway.Config{
+		Token: c.Token, Ask: a.askGateway, Insecure: api.Scheme == "http", Log: c.Log, Count: c.Count,
+	})
+	return a, nil
+}
+
+// Platform implements chat.Adapter.
+func (a *Adapter) Platform() chat.Platform { return Platform }
+
+// Ready reports whether interactions can arrive now: over the gateway while it
+// is connected, by HTTP while Run takes them.
+func (a *Adapter) Ready() bool {
+	if a.PublicKey != nil {
+		return a.work.Load() != nil
+	}
+	return a.gateway.Alive()
+}
+
+// Run implements chat.Adapter. Commands are registered beside the service, so
+// that a failure there does not keep interactions waiting.
+func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
+	work := chat.NewWork(ctx, h, a.Log, a.Count)
+	group, running := errgroup.WithContext(ctx)
+	group.Go(func() error { return a.register(running, h.Commands()) })
+	if a.PublicKey != nil {
+		a.work.Store(work)
+	} else {
+		group.Go(func() error {
+			return a.gateway.Run(running, func(data json.RawMessage, replayed bool) { a.receive(work, data, replayed) })
+		})
+	}
+	<-running.Done()
+	a.work.Store(nil)
+	err := group.Wait()
+	if !work.Drain() {
+		a.Log.Error("commands in hand were left unanswered")
+	}
+	a.rest.Client.CloseIdleConnections()
+	return err
+}
+
+// pendingInteraction is an interaction that has not been answered yet.
+type pendingInteraction struct {
+	interaction
+	arrived time.Time
+	// byHTTP is true where the first response is the body of an HTTP response,
+	// which an edit can overtake.
+	byHTTP bool
+	// flags make the answer visible to everybody or to the asker alone.
+	flags discordgo.MessageFlags
+}
+
+// receive starts answering an interaction of the gateway. It does not block.
+func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) {
+	i, err := decode(data)
+	if err != nil {
+		a.Count("malformed")
+		return
+	}
+	p := pendingInteraction{interaction: i, arrived: time.Now(), flags: visibility(work.Handler, i)}
+	if created, err := discordgo.SnowflakeTimestamp(i.ID); replayed && err == nil && created.Before(p.arrived) {
+		p.arrived = created
+	}
+	switch {
+	case !a.wanted(i):
+	case time.Since(p.arrived) >= firstResponse:
+		a.Count("too_late")
+	case a.inHand.TryAcquire(1):
+		a.begin(work, a.inHand, func(id string) {
+			a.once(work, i, func() error { return a.answer(work, id, p) })
+		})
+	case a.refusals.TryAcquire(1):
+		a.Count("busy")
+		a.begin(work, a.refusals, func(string) { a.recordOutcome(a.callback(work, p, busy())) })
+	default:
+		a.Count("dropped")
+	}
+}
+
+// begin works on an interaction beside the caller, then releases its place in
+// bound. It reports false if nothing is taken any more.
+func (a *Adapter) begin(work *chat.Work, bound *semaphore.Weighted, do func(id string)) bool {
+	begun := work.Go(func(id string) {
+		defer bound.Release(1)
+		do(id)
+	})
+	if !begun {
+		a.Count("dropped")
+		bound.Release(1)
+	}
+	return begun
+}
+
+// answer runs the command beside a timer: Discord waits 3 seconds for the first
+// response, and for the answer later if it was promised one.
+func (a *Adapter) answer(work *chat.Work, id string, p pendingInteraction) error {
+	req := parse(p.interaction, id)
+	rendered := make(chan *discordgo.MessageEmbed, 1)
+	go work.Answer(req, func(reply chat.Reply) { rendered <- render(reply) })
+	select {
+	case embed := <-rendered:
+		return a.callback(work, p, message(embed, p.flags))
+	case <-a.deferralTime(p):
+	}
+	a.Count("deferred")
+	if err := a.callback(work, p, deferral(p.flags)); err != nil {
+		if again, _ := retryable(err); !again {
+			return err
+		}
+	}
+	// A deferral whose fate is unknown may have landed: the edit shows it.
+	return a.edit(work, p, <-rendered)
+}
+
+// deferralTime is when to promise an answer.
+func (a *Adapter) deferralTime(p pendingInteraction) <-chan time.Time {
+	return time.After(time.Until(p.arrived.Add(a.timings.deferAfter)))
+}
+
+// wanted reports whether i is a command to be answered.
+func (a *Adapter) wanted(i interaction) bool {
+	a.Count("interaction")
+	if !i.forUs() {
+		a.Count("ignored")
+	}
+	return i.forUs()
+}
+
+// visibility makes the answer of a private or unknown command ephemeral.
+func visibility(h chat.Handler, i interaction) discordgo.MessageFlags {
+	if command, _ := h.Commands().Find(i.command()); command.Visibility == chat.Public {
+		return 0
+	}
+	return discordgo.MessageFlagsEphemeral
+}
+
+// once calls answer unless the interaction was seen before, and remembers
+// whether it is answered.
+func (a *Adapter) once(work *chat.Work, i interaction, answer func() error) {
+	key := "discord:interaction:" + i.ID
+	ctx, cancel := context.WithTimeout(work.Sends, dedupTime)
+	delivery := a.Dedup.Begin(ctx, key)
+	cancel()
+	if delivery != chat.Fresh {
+		a.Count("duplicate")
+		return
+	}
+	answered := false
+	defer func() { a.Dedup.End(work.Sends, key, answered) }()
+	answered = a.recordOutcome(answer())
+}
+
+// recordOutcome counts how an answer ended and reports whether it is out.
+func (a *Adapter) recordOutcome(err error) bool {
+	var r *refusal
+	switch {
+	case err == nil:
+		a.Count("answered")
+		return true
+	case errors.As(err, &r) && (r.Status == http.StatusNotFound || r.Code == discordgo.ErrCodeInvalidWebhookTokenProvided):
+		a.Count("answer_expired")
+		a.Log.Warn("an answer came too late", "err", err)
+	default:
+		a.Count("answer_failed")
+		a.Log.Error("an answer was not delivered", "err", err)
+	}
+	return false
+}
+
+// Check asks Discord whose the token is, for `bot check`.
+func (a *Adapter) Check(ctx context.Context) (detail string, err error) {
+	id, err := a.askApplicationID(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case a.ApplicationID != "" && a.ApplicationID != id:
+		return "", errors.New("DISCORD_APPLICATION_ID: the token belongs to another application")
+	}
+	return "application " + id, nil
+}
