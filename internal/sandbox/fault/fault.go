@@ -1,14 +1,17 @@
-package sandbox
+package fault
 
 import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httputil"
+	"regexp"
 	"strconv"
 	"sync"
 	"time"
@@ -57,7 +60,7 @@ func Late(delay time.Duration) Fault {
 		Effect: Answerable,
 		serve: func(x exchange) {
 			x.wait(delay)
-			x.service.handler.ServeHTTP(x.w, x.r)
+			x.service.right.ServeHTTP(x.w, x.r)
 		},
 	}
 }
@@ -80,13 +83,46 @@ func answering(status int, header http.Header, body string) func(exchange) {
 	}
 }
 
-// altered is the service's own handler after a change of its fields.
-func altered[H http.Handler](alter func(*H)) func(exchange) {
+// exchange is one request met by a fault.
+type exchange struct {
+	service *Service
+	w       http.ResponseWriter
+	r       *http.Request
+	body    []byte // of the request
+}
+
+// rightly is what the service answers without a fault.
+func (x exchange) rightly() *httptest.ResponseRecorder { return x.answerOf(x.service.right) }
+
+func (x exchange) answerOf(h http.Handler) *httptest.ResponseRecorder {
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, x.r)
+	return rec
+}
+
+// answer passes an answer on, with another status and body.
+func (x exchange) answer(like *httptest.ResponseRecorder, status int, body []byte) {
+	maps.Copy(x.w.Header(), like.Header())
+	x.w.WriteHeader(status)
+	_, _ = x.w.Write(body)
+}
+
+// edited is the right answer with an edited body. A refusal is passed on.
+func edited(edit func(x exchange, body string) string) func(exchange) {
 	return func(x exchange) {
-		handler := x.service.handler.(H)
-		alter(&handler)
-		handler.ServeHTTP(x.w, x.r)
+		right := x.rightly()
+		body := right.Body.String()
+		if right.Code == http.StatusOK {
+			body = edit(x, body)
+		}
+		x.answer(right, right.Code, []byte(body))
 	}
+}
+
+// replaced is the right answer with another text where pattern matches.
+func replaced(pattern, with string) func(exchange) {
+	part := regexp.MustCompile(pattern)
+	return edited(func(_ exchange, body string) string { return part.ReplaceAllString(body, with) })
 }
 
 // wait aborts the exchange if the client leaves or the service closes
@@ -122,36 +158,35 @@ func resetAtOnce(x exchange) { x.breakOff(nil, true) }
 // halfABody announces the whole right answer and breaks off midway.
 func halfABody(reset bool) func(exchange) {
 	return func(x exchange) {
-		right := x.right()
+		right := x.rightly()
+		body := right.Body.Bytes()
 		head := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n",
-			right.header.Get("Content-Type"), right.Len())
-		x.breakOff(append(head, right.Bytes()[:right.Len()/2]...), reset)
+			right.Header().Get("Content-Type"), len(body))
+		x.breakOff(append(head, body[:len(body)/2]...), reset)
 	}
 }
 
 // truncated is half of the right answer, announced as the whole.
 func truncated(x exchange) {
-	right := x.right()
-	x.w.Header().Set("Content-Type", right.header.Get("Content-Type"))
-	_, _ = x.w.Write(right.Bytes()[:right.Len()/2])
+	right := x.rightly()
+	body := right.Body.Bytes()
+	x.answer(right, right.Code, body[:len(body)/2])
 }
 
 // withStatus is the right answer under another status.
 func withStatus(status int) func(exchange) {
 	return func(x exchange) {
-		right := x.right()
-		x.w.Header().Set("Content-Type", right.header.Get("Content-Type"))
-		x.w.WriteHeader(status)
-		_, _ = x.w.Write(right.Bytes())
+		right := x.rightly()
+		x.answer(right, status, right.Body.Bytes())
 	}
 }
 
 // drip is the right answer at a byte a second.
 func drip(x exchange) {
-	right := x.right()
-	x.w.Header().Set("Content-Type", right.header.Get("Content-Type"))
-	x.w.Header().Set("Content-Length", strconv.Itoa(right.Len()))
-	for _, b := range right.Bytes() {
+	right := x.rightly()
+	maps.Copy(x.w.Header(), right.Header())
+	x.w.Header().Set("Content-Length", strconv.Itoa(right.Body.Len()))
+	for _, b := range right.Body.Bytes() {
 		if _, err := x.w.Write([]byte{b}); err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package sandbox_test
+package fault_test
 
 import (
 	"bufio"
@@ -16,88 +16,107 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"go.uber.org/goleak"
 
-	"herald/internal/core"
 	"herald/internal/sandbox"
+	"herald/internal/sandbox/fault"
+	"herald/internal/sandbox/sandboxtest"
 )
 
-var services = []core.Service{core.Partner, core.Price, core.TokenSupply, core.Chain}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// ask puts one question to a service that every fault of it must spoil.
-func ask(t *testing.T, ctx context.Context, s *sandbox.Sandbox, service core.Service) (response, error) {
+func start(t *testing.T) *fault.Sandbox {
 	t.Helper()
-	switch service {
-	case core.Partner:
-		return newPartnerCall(s, existsPath, existsInner(s.World.Registered.Accounts[0])).send(ctx, s)
-	case core.Price:
-		got, err := send(ctx, http.MethodGet, s.Price.URL()+quotesPath+"?id="+sandbox.TokenID, nil, "")
-		_, got.body, _ = strings.Cut(got.body, `"error_code"`) // what precedes tells the time
+	s, err := fault.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+const quotesPath = "/v1/cryptocurrency/quotes/latest"
+
+// ask puts one question to a target that every fault of it must spoil.
+func ask(t *testing.T, ctx context.Context, s *fault.Sandbox, target fault.Target) (sandboxtest.Response, error) {
+	t.Helper()
+	switch target {
+	case fault.Partner:
+		return sandboxtest.NewPartnerCall(s.Sandbox, sandboxtest.ExistsPath, sandboxtest.ExistsInner(s.World.Registered.Accounts[0])).Send(ctx, s.Sandbox)
+	case fault.Price:
+		got, err := sandboxtest.Send(ctx, http.MethodGet, s.Price.URL()+quotesPath+"?id="+sandbox.TokenID, nil, "")
+		_, got.Body, _ = strings.Cut(got.Body, `"error_code"`) // what precedes tells the time
 		return got, err
-	case core.TokenSupply:
-		return send(ctx, http.MethodGet, s.Supply.URL()+"/circulating-supply", nil, "")
+	case fault.Supply:
+		return sandboxtest.Send(ctx, http.MethodGet, s.Supply.URL()+"/circulating-supply", nil, "")
 	default:
-		return send(ctx, http.MethodPost, s.Chain.URL(), nil, chainQuestion(t, s))
+		return sandboxtest.Send(ctx, http.MethodPost, s.Chain.URL(), nil, chainQuestion(t, s))
 	}
 }
 
 // chainQuestion asks for every pool, singly and through Multicall3.
-func chainQuestion(t *testing.T, s *sandbox.Sandbox) string {
+func chainQuestion(t *testing.T, s *fault.Sandbox) string {
 	t.Helper()
-	data := pack(t, "currentStake", s.World.Staker)
-	var calls []call3
+	data := sandboxtest.Pack(t, "currentStake", s.World.Staker)
+	var calls []sandboxtest.Call3
 	questions := []string{`{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}`}
 	add := func(to fmt.Stringer, data []byte) {
 		questions = append(questions, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"eth_call","params":[{"to":%q,"input":%q}]}`,
 			len(questions)+1, to, hexutil.Encode(data)))
 	}
 	for _, pool := range s.World.Pools {
-		calls = append(calls, call3{pool.Address, true, data})
+		calls = append(calls, sandboxtest.Call3{Target: pool.Address, AllowFailure: true, CallData: data})
 		add(pool.Address, data)
 	}
-	add(sandbox.MulticallAddress, pack(t, "aggregate3", calls))
+	add(sandbox.MulticallAddress, sandboxtest.Pack(t, "aggregate3", calls))
 	return "[" + strings.Join(questions, ",") + "]"
 }
 
 func TestFaultsHaveNamesOfTheirOwn(t *testing.T) {
-	for _, service := range services {
+	for _, target := range fault.Targets {
 		seen := map[string]bool{}
-		for _, f := range sandbox.Faults(service) {
+		for _, f := range fault.Of(target) {
 			if f.Name == "" || seen[f.Name] {
-				t.Errorf("%s: the name %q is empty or taken", service, f.Name)
+				t.Errorf("%s: the name %q is empty or taken", target, f.Name)
 			}
 			seen[f.Name] = true
 		}
 		if len(seen) < 40 {
-			t.Errorf("%s: %d faults only", service, len(seen))
+			t.Errorf("%s: %d faults only", target, len(seen))
 		}
 	}
-	if got := sandbox.Faults("other"); got != nil {
-		t.Errorf("a service that is none has %d faults", len(got))
+	if got := fault.Of("other"); got != nil {
+		t.Errorf("a target that is none has %d faults", len(got))
 	}
 }
 
 func TestFaultsSpoilAnswersAndEnd(t *testing.T) {
 	// What the questions of ask do not show.
 	unseen := map[string]bool{"right after 50ms": true, "lagging an hour": true, "results": true}
-	for _, service := range services {
-		t.Run(string(service), func(t *testing.T) {
+	for _, target := range fault.Targets {
+		t.Run(string(target), func(t *testing.T) {
 			s := start(t)
-			stand := s.Service(service)
-			healthy, err := ask(t, t.Context(), s, service)
-			if err != nil || healthy.status != http.StatusOK || healthy.body == "" {
+			stand := s.At(target)
+			healthy, err := ask(t, t.Context(), s, target)
+			if err != nil || healthy.Status != http.StatusOK || healthy.Body == "" {
 				t.Fatalf("without a fault: %+v, %v", healthy, err)
 			}
-			for _, f := range sandbox.Faults(service) {
+			for _, f := range fault.Of(target) {
 				stand.SetFault(f)
 				ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
-				got, err := ask(t, ctx, s, service)
+				got, err := ask(t, ctx, s, target)
 				cancel()
-				same := err == nil && got.status == http.StatusOK && got.body == healthy.body
+				same := err == nil && got.Status == http.StatusOK && got.Body == healthy.Body
 				if same && !unseen[f.Name] {
 					t.Errorf("%s: the answer is still right", f.Name)
 				}
-				stand.SetFault(sandbox.Fault{})
-				if after, err := ask(t, t.Context(), s, service); err != nil || after.status != http.StatusOK || after.body != healthy.body {
+				stand.SetFault(fault.Fault{})
+				if after, err := ask(t, t.Context(), s, target); err != nil || after.Status != http.StatusOK || after.Body != healthy.Body {
 					t.Errorf("after %s: %+v, %v", f.Name, after, err)
 				}
 			}
@@ -108,16 +127,16 @@ func TestFaultsSpoilAnswersAndEnd(t *testing.T) {
 	}
 }
 
-// fault finds one of a service's faults by its name.
-func fault(t *testing.T, service core.Service, name string) sandbox.Fault {
+// find finds one of a target's faults by its name.
+func find(t *testing.T, target fault.Target, name string) fault.Fault {
 	t.Helper()
-	for _, f := range sandbox.Faults(service) {
+	for _, f := range fault.Of(target) {
 		if f.Name == name {
 			return f
 		}
 	}
-	t.Fatalf("%s has no fault %q", service, name)
-	return sandbox.Fault{}
+	t.Fatalf("%s has no fault %q", target, name)
+	return fault.Fault{}
 }
 
 func TestConnectionFaultsEndAsTheySay(t *testing.T) {
@@ -134,14 +153,14 @@ func TestConnectionFaultsEndAsTheySay(t *testing.T) {
 		"never answers":            {context.DeadlineExceeded, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s.Supply.SetFault(fault(t, core.TokenSupply, name))
+			s.Supply.SetFault(find(t, fault.Supply, name))
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 			defer cancel()
-			got, err := ask(t, ctx, s, core.TokenSupply)
-			if !errors.Is(err, tt.want) || (got.body != "") != tt.body {
+			got, err := ask(t, ctx, s, fault.Supply)
+			if !errors.Is(err, tt.want) || (got.Body != "") != tt.body {
 				t.Errorf("got %+v, %v; want %v", got, err, tt.want)
 			}
-			s.Supply.SetFault(sandbox.Fault{})
+			s.Supply.SetFault(fault.Fault{})
 		})
 	}
 }
@@ -149,7 +168,7 @@ func TestConnectionFaultsEndAsTheySay(t *testing.T) {
 func TestEndlessBodiesOutgrowAnyBound(t *testing.T) {
 	s := start(t)
 	for _, name := range []string{"200 a gigabyte", "200 gzip bomb"} {
-		s.Supply.SetFault(fault(t, core.TokenSupply, name))
+		s.Supply.SetFault(find(t, fault.Supply, name))
 		resp, err := http.Get(s.Supply.URL() + "/total-supply")
 		if err != nil {
 			t.Fatal(err)
@@ -165,7 +184,7 @@ func TestEndlessBodiesOutgrowAnyBound(t *testing.T) {
 
 func TestRedirectsLeadElsewhere(t *testing.T) {
 	s := start(t)
-	s.Price.SetFault(fault(t, core.Price, "redirect 307"))
+	s.Price.SetFault(find(t, fault.Price, "redirect 307"))
 	resp, err := http.Get(s.Price.URL() + quotesPath + "?id=1")
 	if err != nil {
 		t.Fatal(err)
@@ -178,41 +197,41 @@ func TestRedirectsLeadElsewhere(t *testing.T) {
 
 func TestEchoRepeatsCredentials(t *testing.T) {
 	s := start(t)
-	s.Partner.SetFault(fault(t, core.Partner, "404 that repeats the request"))
-	got, err := ask(t, t.Context(), s, core.Partner)
-	if err != nil || got.status != http.StatusNotFound {
-		t.Fatalf("%d, %v", got.status, err)
+	s.Partner.SetFault(find(t, fault.Partner, "404 that repeats the request"))
+	got, err := ask(t, t.Context(), s, fault.Partner)
+	if err != nil || got.Status != http.StatusNotFound {
+		t.Fatalf("%d, %v", got.Status, err)
 	}
-	for _, part := range []string{existsPath, "Appid: " + s.AppID, "Sign: ", s.World.Registered.UID("Telegram")} {
-		if !strings.Contains(got.body, part) {
-			t.Errorf("%q is missing in %s", part, got.body)
+	for _, part := range []string{sandboxtest.ExistsPath, "Appid: " + s.AppID, "Sign: ", s.World.Registered.UID("Telegram")} {
+		if !strings.Contains(got.Body, part) {
+			t.Errorf("%q is missing in %s", part, got.Body)
 		}
 	}
 }
 
 func TestClockFaultShiftsDateAndJudgement(t *testing.T) {
 	s := start(t)
-	s.Partner.SetFault(fault(t, core.Partner, "clock an hour fast"))
-	call := newPartnerCall(s, existsPath, existsInner(s.World.Newcomer.Accounts[0]))
-	refused, err := call.send(t.Context(), s)
-	if err != nil || refused.status != http.StatusUnauthorized {
+	s.Partner.SetFault(find(t, fault.Partner, "clock an hour fast"))
+	call := sandboxtest.NewPartnerCall(s.Sandbox, sandboxtest.ExistsPath, sandboxtest.ExistsInner(s.World.Newcomer.Accounts[0]))
+	refused, err := call.Send(t.Context(), s.Sandbox)
+	if err != nil || refused.Status != http.StatusUnauthorized {
 		t.Fatalf("by the true time: %+v, %v", refused, err)
 	}
-	date, err := http.ParseTime(refused.header.Get("Date"))
+	date, err := http.ParseTime(refused.Header.Get("Date"))
 	if off := time.Until(date); err != nil || off < 59*time.Minute || off > 61*time.Minute {
 		t.Errorf("the Date header is off by %v, %v", off, err)
 	}
-	call.timestamp = fmt.Sprint(date.UnixMilli())
-	if got, err := call.send(t.Context(), s); err != nil || got.status != http.StatusOK {
-		t.Errorf("by the service's time: %+v, %v", got, err)
+	call.Timestamp = fmt.Sprint(date.UnixMilli())
+	if got, err := call.Send(t.Context(), s.Sandbox); err != nil || got.Status != http.StatusOK {
+		t.Errorf("by the target's time: %+v, %v", got, err)
 	}
 }
 
 func TestChainFaultsSpoilNoMoreThanTheySay(t *testing.T) {
 	s := start(t)
 	count := func(name string) (results, failures int) {
-		s.Chain.SetFault(fault(t, core.Chain, name))
-		got, err := ask(t, t.Context(), s, core.Chain)
+		s.Chain.SetFault(find(t, fault.Chain, name))
+		got, err := ask(t, t.Context(), s, fault.Chain)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +239,7 @@ func TestChainFaultsSpoilNoMoreThanTheySay(t *testing.T) {
 			Result string
 			Error  any
 		}
-		if err := json.Unmarshal([]byte(got.body), &answers); err != nil {
+		if err := json.Unmarshal([]byte(got.Body), &answers); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for _, answer := range answers {
@@ -249,9 +268,9 @@ func TestChainFaultsSpoilNoMoreThanTheySay(t *testing.T) {
 
 func TestGivenAnswerIsSentAsItIs(t *testing.T) {
 	s := start(t)
-	s.Supply.SetFault(sandbox.Answer(http.StatusTeapot, "text/x-tea", "\x1b[31mtea"))
-	got, err := ask(t, t.Context(), s, core.TokenSupply)
-	if err != nil || got.status != http.StatusTeapot || got.body != "\x1b[31mtea" || got.header.Get("Content-Type") != "text/x-tea" {
+	s.Supply.SetFault(fault.Answer(http.StatusTeapot, "text/x-tea", "\x1b[31mtea"))
+	got, err := ask(t, t.Context(), s, fault.Supply)
+	if err != nil || got.Status != http.StatusTeapot || got.Body != "\x1b[31mtea" || got.Header.Get("Content-Type") != "text/x-tea" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -261,8 +280,8 @@ func TestRequestsAreCountedAlsoUnderFaults(t *testing.T) {
 	var callers sync.WaitGroup
 	for i := range 20 {
 		callers.Go(func() {
-			s.Supply.SetFault([]sandbox.Fault{{}, sandbox.Late(time.Millisecond), sandbox.Answer(500, "", "")}[i%3])
-			if _, err := ask(t, t.Context(), s, core.TokenSupply); err != nil {
+			s.Supply.SetFault([]fault.Fault{{}, fault.Late(time.Millisecond), fault.Answer(500, "", "")}[i%3])
+			if _, err := ask(t, t.Context(), s, fault.Supply); err != nil {
 				t.Error(err)
 			}
 		})
@@ -274,11 +293,11 @@ func TestRequestsAreCountedAlsoUnderFaults(t *testing.T) {
 }
 
 func TestCloseEndsHangingCalls(t *testing.T) {
-	s, err := sandbox.Start()
+	s, err := fault.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Chain.SetFault(sandbox.Hang())
+	s.Chain.SetFault(fault.Hang())
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.Chain.URL(), "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -297,5 +316,16 @@ func TestCloseEndsHangingCalls(t *testing.T) {
 	}
 	if _, err := bufio.NewReader(conn).ReadByte(); err == nil {
 		t.Error("the hanging call was answered")
+	}
+}
+
+func TestServicesAreFoundByTheirTargets(t *testing.T) {
+	s := start(t)
+	for target, want := range map[fault.Target]*fault.Service{
+		fault.Partner: s.Partner, fault.Price: s.Price, fault.Supply: s.Supply, fault.Chain: s.Chain, "other": nil,
+	} {
+		if got := s.At(target); got != want {
+			t.Errorf("the service of target %q is not the one of that field", target)
+		}
 	}
 }
