@@ -11,7 +11,6 @@ import (
 	"herald/internal/discord/discordtest"
 	"herald/internal/sandbox"
 	"herald/internal/sandbox/fault"
-	"herald/internal/telegram"
 	"herald/internal/telegram/telegramtest"
 )
 
@@ -66,12 +65,12 @@ func TelegramID(p sandbox.Person) int64 {
 
 // TelegramUser is the person as a request names them.
 func TelegramUser(p sandbox.Person) chat.User {
-	return chat.User{Platform: telegram.Platform, ID: p.UID("Telegram")}
+	return chat.User{Platform: "telegram", ID: p.UID("Telegram")}
 }
 
 // Request is a command as somebody types it, with no name of their own.
 func Request(command string, words ...string) chat.Request {
-	return chat.Request{ID: "e2e", Command: command, Args: chat.Typed(words...), From: chat.User{Platform: telegram.Platform}, Chat: "1"}
+	return chat.Request{ID: "e2e", Command: command, Args: chat.Typed(words...), From: chat.User{Platform: "telegram"}, Chat: "1"}
 }
 
 // Everything is every service that can be configured, and the settings for
