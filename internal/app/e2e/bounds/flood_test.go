@@ -32,17 +32,9 @@ const (
 // took, 0 until there is one.
 type clockedAsker func(user int64, command string) func() time.Duration
 
-// serve runs a bot with the settings of a way in and further ones.
-func serve(t *testing.T, world *fault.Sandbox, wayIn, further []string) *e2etest.Bot {
-	t.Helper()
-	bot := e2etest.Serve(t, slices.Concat(e2etest.Settings(world, "LOG_LEVEL=debug"), wayIn, further), &e2etest.Buffer{})
-	bot.AwaitReady(t)
-	return bot
-}
-
 func telegramAsker(t *testing.T, world *fault.Sandbox, settings ...string) clockedAsker {
 	fake := telegramtest.New(t)
-	hook := serve(t, world, e2etest.Webhook(fake), settings).URL + e2etest.WebhookPath
+	hook := e2etest.ServeReady(t, world, append(e2etest.Webhook(fake), settings...)...).URL + e2etest.WebhookPath
 	// Telegram keeps its connections open; to open them anew would be most of
 	// what is measured.
 	client := transport.New(transport.Options{MaxBody: 1 << 10, MaxConns: 100})
@@ -65,7 +57,7 @@ func telegramAsker(t *testing.T, world *fault.Sandbox, settings ...string) clock
 
 func pollingAsker(t *testing.T, world *fault.Sandbox, settings ...string) clockedAsker {
 	fake := telegramtest.New(t)
-	serve(t, world, e2etest.Polling(fake), settings)
+	e2etest.ServeReady(t, world, append(e2etest.Polling(fake), settings...)...)
 	return func(user int64, command string) func() time.Duration {
 		asked := time.Now()
 		fake.Push(telegramtest.Text(telegramtest.Private(user), telegramtest.Person(user), "/"+command))
@@ -102,7 +94,7 @@ func deliver(client *http.Client, address string, update []byte) int {
 
 func discordAsker(t *testing.T, world *fault.Sandbox, settings ...string) clockedAsker {
 	fake := e2etest.Discord(t)
-	serve(t, world, e2etest.Gateway(fake), settings)
+	e2etest.ServeReady(t, world, append(e2etest.Gateway(fake), settings...)...)
 	return func(user int64, command string) func() time.Duration {
 		pending, err := fake.Push(discordtest.Interaction{Command: command, UserID: strconv.FormatInt(user, 10)})
 		if err != nil {

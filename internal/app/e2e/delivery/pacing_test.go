@@ -34,7 +34,7 @@ func TestABurstInOneGroupKeepsTelegramsRates(t *testing.T) {
 		fake.Push(telegramtest.Text(telegramtest.Group(e2etest.GroupID), telegramtest.Person(int64(1+i)), "/price"))
 	}
 	began := time.Now()
-	serve(t, world, append(e2etest.Polling(fake), "TELEGRAM_PACING=on", "COMMAND_TIMEOUT=4s"))
+	e2etest.ServeReady(t, world, append(e2etest.Polling(fake), "TELEGRAM_PACING=on", "COMMAND_TIMEOUT=4s")...)
 	if !fake.WaitAcknowledged(e2etest.Patience) {
 		t.Fatalf("%d updates are left", len(fake.Pending()))
 	}

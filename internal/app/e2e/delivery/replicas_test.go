@@ -20,7 +20,7 @@ func TestReplicasShareWhatIsAnsweredAskedAndCounted(t *testing.T) {
 	world := e2etest.Sandbox(t)
 	fake := telegramtest.New(t)
 	settings := append(e2etest.Webhook(fake), "REDIS_URL=redis://"+redis.Addr(), "RATE_LIMIT_USER=3")
-	replicas := []string{serve(t, world, settings).URL, serve(t, world, settings).URL}
+	replicas := []string{e2etest.ServeReady(t, world, settings...).URL, e2etest.ServeReady(t, world, settings...).URL}
 
 	user := e2etest.TelegramID(world.World.Registered)
 	deliver := func(url string, update []byte) {

@@ -58,23 +58,15 @@ func TestEveryCommandIsAnsweredRightlyInEveryWayIn(t *testing.T) {
 	}
 }
 
-// serve runs a bot with the settings of its ways in.
-func serve(t *testing.T, world *fault.Sandbox, settings []string) *e2etest.Bot {
-	t.Helper()
-	bot := e2etest.Serve(t, append(e2etest.Settings(world, "LOG_LEVEL=debug"), settings...), &e2etest.Buffer{})
-	bot.AwaitReady(t)
-	return bot
-}
-
 func telegramPolling(t *testing.T, world *fault.Sandbox) wayIn {
 	fake := telegramtest.New(t)
-	serve(t, world, e2etest.Polling(fake))
+	e2etest.ServeReady(t, world, e2etest.Polling(fake)...)
 	return telegramAsk(world, fake, func(m telegramtest.Message) { fake.Push(m) })
 }
 
 func telegramWebhook(t *testing.T, world *fault.Sandbox) wayIn {
 	fake := telegramtest.New(t)
-	hook := serve(t, world, e2etest.Webhook(fake)).URL + e2etest.WebhookPath
+	hook := e2etest.ServeReady(t, world, e2etest.Webhook(fake)...).URL + e2etest.WebhookPath
 	return telegramAsk(world, fake, func(m telegramtest.Message) {
 		status, err := fake.Deliver(t.Context(), hook, fake.Update(m))
 		if err != nil || status != http.StatusOK {
@@ -110,7 +102,7 @@ func telegramAsk(world *fault.Sandbox, fake *telegramtest.Server, send func(tele
 
 func discordGateway(t *testing.T, world *fault.Sandbox) wayIn {
 	fake := e2etest.Discord(t)
-	serve(t, world, e2etest.Gateway(fake))
+	e2etest.ServeReady(t, world, e2etest.Gateway(fake)...)
 	return discordAsk(world, fake, func(_ context.Context, i discordtest.Interaction) (*discordtest.Pending, error) {
 		return fake.Push(i)
 	})
@@ -118,7 +110,7 @@ func discordGateway(t *testing.T, world *fault.Sandbox) wayIn {
 
 func discordHTTP(t *testing.T, world *fault.Sandbox) wayIn {
 	fake := e2etest.Discord(t)
-	url := serve(t, world, e2etest.Interactions(fake)).URL + e2etest.InteractionsPath
+	url := e2etest.ServeReady(t, world, e2etest.Interactions(fake)...).URL + e2etest.InteractionsPath
 	return discordAsk(world, fake, func(ctx context.Context, i discordtest.Interaction) (*discordtest.Pending, error) {
 		pending, status, err := fake.Post(ctx, url, i)
 		if err == nil && status != http.StatusOK {

@@ -53,6 +53,15 @@ func Settings(world *fault.Sandbox, more ...string) []string {
 	return append(app.DemoSettings(world.Sandbox), more...)
 }
 
+// TTLs are settings by which every answer is cached for d.
+func TTLs(d time.Duration) []string {
+	var settings []string
+	for _, name := range []string{"PRICE_TTL", "SUPPLY_TTL", "STAKE_TTL", "EXISTS_TTL", "LOGINS_TTL"} {
+		settings = append(settings, name+"="+d.String())
+	}
+	return settings
+}
+
 // New is a bot on no platform, to be asked by its Router. It is closed when the
 // test ends.
 func New(t T, settings []string, log *slog.Logger) *app.Bot {
@@ -89,6 +98,15 @@ func Serve(t testing.TB, settings []string, log io.Writer) *Bot {
 	t.Helper()
 	b := serve(t, settings, func(cfg *app.Config) *slog.Logger { return app.NewLogger(cfg, log) })
 	b.log = log
+	return b
+}
+
+// ServeReady is Serve of a bot that asks the stand-ins, with further settings,
+// and waits until it is ready.
+func ServeReady(t testing.TB, world *fault.Sandbox, settings ...string) *Bot {
+	t.Helper()
+	b := Serve(t, append(Settings(world, "LOG_LEVEL=debug"), settings...), &Buffer{})
+	b.AwaitReady(t)
 	return b
 }
 

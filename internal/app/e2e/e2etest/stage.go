@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"herald/internal/discord/discordtest"
 	"herald/internal/sandbox/fault"
@@ -64,14 +65,14 @@ func (s *Stage) Cut(echo *fault.Echo) {
 // Settings name the fronts, with as many secrets as there can be. Nothing is
 // kept, so that everything is asked.
 func (s *Stage) Settings(redisAddr string) []string {
-	return Settings(s.World,
+	return append(Settings(s.World,
 		"PARTNER_BASE_URL="+s.Services[0].URL, "PRICE_API_URL="+s.Services[1].URL, "SUPPLY_URL="+s.Services[2].URL,
 		"EVM_RPC_URL="+secretURL(s.Services[3].URL),
 		"REDIS_URL="+(&url.URL{Scheme: "redis", User: url.UserPassword("default", redisPassword), Host: redisAddr}).String(),
 		"TELEGRAM_BOT_TOKEN="+telegramtest.Token, "TELEGRAM_API_URL="+s.Telegrams.URL, "TELEGRAM_PACING=off",
 		"DISCORD_BOT_TOKEN="+s.Discord.Token, "DISCORD_API_URL="+s.Discords.URL,
-		"PRICE_TTL=1ms", "SUPPLY_TTL=1ms", "STAKE_TTL=1ms", "EXISTS_TTL=1ms", "LOGINS_TTL=1ms", "STALE_FOR=0s",
-		"UPSTREAM_TIMEOUT=300ms", "COMMAND_TIMEOUT=1s", "LOG_LEVEL=debug")
+		"STALE_FOR=0s", "UPSTREAM_TIMEOUT=300ms", "COMMAND_TIMEOUT=1s", "LOG_LEVEL=debug"),
+		TTLs(time.Millisecond)...)
 }
 
 func secretURL(origin string) string {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"herald/internal/app/e2e/e2etest"
 	"herald/internal/discord/discordtest"
 )
 
@@ -61,7 +62,7 @@ func (s *discordSide) ask() {
 		i.Options[name] = q.words[n]
 	}
 	if q.group {
-		i.GuildID, i.ChannelID = "42", fmt.Sprint(1400000000000000000+s.source.IntN(groups))
+		i.GuildID, i.ChannelID = e2etest.GuildID, fmt.Sprint(1400000000000000000+s.source.IntN(groups))
 	}
 	if q.group && q.moderated && q.asker.moderator {
 		i.Permissions = manageGuild

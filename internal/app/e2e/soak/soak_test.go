@@ -106,10 +106,7 @@ func (s *soak) launch(t *testing.T) {
 		"UPSTREAM_TIMEOUT=2500ms", "COMMAND_TIMEOUT=8s", fmt.Sprintf("STALE_FOR=%v", soakStaleFor),
 		"OPERATORS=telegram:" + operatorUID + ",discord:" + operatorUID,
 		"RATE_LIMIT_USER=300", "RATE_LIMIT_CHAT=10000",
-	})
-	for _, name := range []string{"PRICE", "SUPPLY", "STAKE", "EXISTS", "LOGINS"} {
-		settings = append(settings, fmt.Sprintf("%s_TTL=%v", name, soakTTL))
-	}
+	}, e2etest.TTLs(soakTTL))
 	s.bot = e2etest.Serve(t, e2etest.Settings(s.world, settings...), s.log)
 	s.bot.AwaitReady(t)
 }

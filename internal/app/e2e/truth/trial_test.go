@@ -102,15 +102,8 @@ func newTrial(t tester, settings ...string) *trial {
 	tr.enquiries = enquiries(tr.World)
 	t.Cleanup(func() { tr.checkNothingLeaked(t) }) // runs once the bot is closed
 	// A log of all there is, and without the last resort of striking out.
-	tr.bot = e2etest.New(t, slices.Concat(e2etest.Settings(tr.Sandbox,
-		"STAKING_POOLS=@"+poolFile,
-		"UPSTREAM_TIMEOUT=10s",
-		"PRICE_TTL="+trialTTL.String(),
-		"SUPPLY_TTL="+trialTTL.String(),
-		"STAKE_TTL="+trialTTL.String(),
-		"EXISTS_TTL="+trialTTL.String(),
-		"LOGINS_TTL="+trialTTL.String(),
-	), settings), e2etest.BareLog(false, &tr.log))
+	base := e2etest.Settings(tr.Sandbox, "STAKING_POOLS=@"+poolFile, "UPSTREAM_TIMEOUT=10s")
+	tr.bot = e2etest.New(t, slices.Concat(base, e2etest.TTLs(trialTTL), settings), e2etest.BareLog(false, &tr.log))
 	return tr
 }
 
