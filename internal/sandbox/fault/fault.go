@@ -53,7 +53,7 @@ func Answer(status int, contentType, body string) Fault {
 	}
 }
 
-// Late is a service that answers rightly after a delay.
+// Late is a service that answers rightAnswer after a delay.
 func Late(delay time.Duration) Fault {
 	return Fault{
 		Name:   "right after " + delay.String(),
@@ -91,8 +91,8 @@ type exchange struct {
 	body    []byte // of the request
 }
 
-// rightly is what the service answers without a fault.
-func (x exchange) rightly() *httptest.ResponseRecorder { return x.answerOf(x.service.right) }
+// rightAnswer is what the service answers without a fault.
+func (x exchange) rightAnswer() *httptest.ResponseRecorder { return x.answerOf(x.service.right) }
 
 func (x exchange) answerOf(h http.Handler) *httptest.ResponseRecorder {
 	rec := httptest.NewRecorder()
@@ -110,7 +110,7 @@ func (x exchange) answer(like *httptest.ResponseRecorder, status int, body []byt
 // edited is the right answer with an edited body. A refusal is passed on.
 func edited(edit func(x exchange, body string) string) func(exchange) {
 	return func(x exchange) {
-		right := x.rightly()
+		right := x.rightAnswer()
 		body := right.Body.String()
 		if right.Code == http.StatusOK {
 			body = edit(x, body)
@@ -158,7 +158,7 @@ func resetAtOnce(x exchange) { x.breakOff(nil, true) }
 // halfABody announces the whole right answer and breaks off midway.
 func halfABody(reset bool) func(exchange) {
 	return func(x exchange) {
-		right := x.rightly()
+		right := x.rightAnswer()
 		body := right.Body.Bytes()
 		head := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n",
 			right.Header().Get("Content-Type"), len(body))
@@ -168,7 +168,7 @@ func halfABody(reset bool) func(exchange) {
 
 // truncated is half of the right answer, announced as the whole.
 func truncated(x exchange) {
-	right := x.rightly()
+	right := x.rightAnswer()
 	body := right.Body.Bytes()
 	x.answer(right, right.Code, body[:len(body)/2])
 }
@@ -176,14 +176,14 @@ func truncated(x exchange) {
 // withStatus is the right answer under another status.
 func withStatus(status int) func(exchange) {
 	return func(x exchange) {
-		right := x.rightly()
+		right := x.rightAnswer()
 		x.answer(right, status, right.Body.Bytes())
 	}
 }
 
 // drip is the right answer at a byte a second.
 func drip(x exchange) {
-	right := x.rightly()
+	right := x.rightAnswer()
 	maps.Copy(x.w.Header(), right.Header())
 	x.w.Header().Set("Content-Length", strconv.Itoa(right.Body.Len()))
 	for _, b := range right.Body.Bytes() {

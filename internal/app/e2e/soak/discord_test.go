@@ -17,13 +17,13 @@ import (
 // discordSide asks in Discord. What is pushed while the gateway breaks may not
 // reach the bot, and is not asked then.
 type discordSide struct {
-	fake   *discordtest.Server
-	source *source
-	tally  *tally
-	leaks  *leaks
+	fake     *discordtest.Server
+	generate *generator
+	tally    *tally
+	leaks    *leaks
 
 	mu   sync.Mutex
-	open map[*posed]bool
+	open map[*pendingQuestion]bool
 	// outages are when pushes may not have arrived; the last may be under way.
 	outages []outage
 	// pushed counts the questions, unarrived those that did not reach the bot.
@@ -37,38 +37,38 @@ type discordSide struct {
 
 type outage struct{ from, to time.Time }
 
-// posed is a question in Discord.
-type posed struct {
-	*asking
+// pendingQuestion is a question in Discord.
+type pendingQuestion struct {
+	*question
 	interaction discordtest.Interaction
 	pending     *discordtest.Pending
 	ended       time.Time
 }
 
-func newDiscordSide(fake *discordtest.Server, from *source, t *tally, l *leaks) *discordSide {
+func newDiscordSide(fake *discordtest.Server, from *generator, t *tally, l *leaks) *discordSide {
 	// Short enough that a silent gateway is noticed soon, and long enough that
 	// a busy machine does not look like one.
 	fake.Behave(discordtest.Behaviour{Heartbeat: 5 * time.Second})
-	return &discordSide{fake: fake, source: from, tally: t, leaks: l, open: map[*posed]bool{},
+	return &discordSide{fake: fake, generate: from, tally: t, leaks: l, open: map[*pendingQuestion]bool{},
 		dropped: map[discordtest.Route]int{}, again: map[discordtest.Route]int{}, scripted: map[discordtest.Route]int{}}
 }
 
 const manageGuild = 1 << 5
 
 func (s *discordSide) ask() {
-	q := s.source.next()
+	q := s.generate.next()
 	i := discordtest.Interaction{Command: q.command, UserID: q.asker.uid, Options: map[string]string{}}
 	for n, name := range q.names {
 		i.Options[name] = q.words[n]
 	}
 	if q.group {
-		i.GuildID, i.ChannelID = e2etest.GuildID, fmt.Sprint(1400000000000000000+s.source.IntN(groups))
+		i.GuildID, i.ChannelID = e2etest.GuildID, fmt.Sprint(1400000000000000000+s.generate.IntN(groups))
 	}
 	if q.group && q.moderated && q.asker.moderator {
 		i.Permissions = manageGuild
 	}
 	switch {
-	case q.target != "" && s.source.IntN(2) == 0:
+	case q.target != "" && s.generate.IntN(2) == 0:
 		i.Command, i.Target = "Exists", q.target
 	case q.target != "":
 		i.Users = map[string]string{"user": q.target}
@@ -85,16 +85,16 @@ func (s *discordSide) ask() {
 		return
 	}
 	i.ID, i.Token = p.ID, p.Token
-	s.open[&posed{asking: q, interaction: i, pending: p}] = true
+	s.open[&pendingQuestion{question: q, interaction: i, pending: p}] = true
 	s.pushed++
 	s.tally.ask("Discord")
 	// Now and then Discord delivers an interaction again.
-	if s.source.IntN(25) == 0 {
+	if s.generate.IntN(25) == 0 {
 		_, _ = s.fake.Push(i)
 	}
 }
 
-// out tells whether the gateway broke at t, with s.mu held. A push just before
+// out reports whether the gateway broke at t, with s.mu held. A push just before
 // a break may still be on its way.
 func (s *discordSide) out(t time.Time) bool {
 	for _, o := range s.outages {
@@ -166,8 +166,8 @@ func (s *discordSide) collect() {
 // discordUnescaped is what Discord would take for markup or a mention.
 var discordUnescaped = regexp.MustCompile("(^|[^\\\\])[<@`|~_\\[]")
 
-func (s *discordSide) judge(u *posed, a discordtest.Answer) {
-	if u.asking.private && !a.Ephemeral {
+func (s *discordSide) judge(u *pendingQuestion, a discordtest.Answer) {
+	if u.question.private && !a.Ephemeral {
 		s.tally.leak(fmt.Sprintf("%v: the answer is public: %q", u, a.Text()))
 	}
 	look := a.Content
@@ -182,7 +182,7 @@ func (s *discordSide) judge(u *posed, a discordtest.Answer) {
 	if strings.HasPrefix(strings.TrimSpace(text), "Busy\n") {
 		text = "Too many commands\nTry again in 1 s."
 	}
-	s.tally.answer(u.asking, lines(text))
+	s.tally.answer(u.question, lines(text))
 }
 
 // plain is the answer as people see it, without what is bold.
@@ -195,7 +195,7 @@ func plain(a discordtest.Answer) string {
 }
 
 // miss ends a question without an answer.
-func (s *discordSide) miss(u *posed, a discordtest.Answer) {
+func (s *discordSide) miss(u *pendingQuestion, a discordtest.Answer) {
 	if a.First == 0 && s.out(u.asked) {
 		s.unarrived++
 	} else {
@@ -206,7 +206,7 @@ func (s *discordSide) miss(u *posed, a discordtest.Answer) {
 }
 
 // close forgets an answered question, once a second answer would be here.
-func (s *discordSide) close(u *posed, a discordtest.Answer) {
+func (s *discordSide) close(u *pendingQuestion, a discordtest.Answer) {
 	edits := 0
 	if a.Deferred {
 		edits = 1

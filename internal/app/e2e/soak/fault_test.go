@@ -16,7 +16,7 @@ import (
 	"herald/internal/telegram/telegramtest"
 )
 
-// wait tells whether d went by before ctx was done.
+// wait reports whether d went by before ctx was done.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -51,7 +51,7 @@ func (s *soak) failService(ctx context.Context, name fault.Target, r *rand.Rand)
 	service := s.world.At(name)
 	var faults []fault.Fault
 	for _, f := range fault.Of(name) {
-		// Whoever asks to be left alone for years is, for 5 minutes each time.
+		// A service that says to wait for years is not asked for 5 minutes.
 		if !strings.Contains(f.Name, "9999") {
 			faults = append(faults, f)
 		}

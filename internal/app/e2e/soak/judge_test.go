@@ -44,8 +44,8 @@ const rightsUnknown = "I could not find out whether you moderate this chat. Try 
 
 var errAnswer = errors.New("that is not the answer")
 
-// judge tells what an answer, line by line, is to q.
-func (q *asking) judge(lines []string) (verdict, error) {
+// judge returns what an answer, line by line, is to q.
+func (q *question) judge(lines []string) (verdict, error) {
 	title, rest := lines[0], lines[1:]
 	switch {
 	case title == "Too many commands" && len(rest) == 1 && tryAgain.MatchString(rest[0]):
@@ -237,8 +237,8 @@ func readStake(wallet common.Address, lines []string) (a stakeAnswer, err error)
 	return a, nil
 }
 
-// sameAmounts compares what is shown with what is there, and tells how many pools
-// are not shown and the sum of the others.
+// sameAmounts compares what is shown with what is there. It returns how many
+// pools are not shown, and the sum of the others.
 func sameAmounts(shown map[string]string, there []core.PoolAmount) (missing int, sum decimal.Decimal, err error) {
 	found := 0
 	for _, p := range there {

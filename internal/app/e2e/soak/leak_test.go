@@ -62,7 +62,7 @@ func (l *leaks) find(where, text string, lists ...[]string) {
 	}
 }
 
-// endsNumber tells whether a figure goes on behind text, as in a metric.
+// endsNumber reports whether a figure goes on behind text, as in a metric.
 func endsNumber(text string) bool {
 	return text != "" && strings.ContainsRune("0123456789.", rune(text[len(text)-1]))
 }
@@ -84,16 +84,16 @@ func (l *leaks) answer(text string, public bool) {
 	}
 }
 
-// watched is the bot's standard error: each line is looked at and only the
+// watchedLog is the bot's standard error: each line is looked at and only the
 // last are kept.
-type watched struct {
+type watchedLog struct {
 	leaks *leaks
 	mu    sync.Mutex
 	lines int
 	last  [][]byte
 }
 
-func (w *watched) Write(p []byte) (int, error) {
+func (w *watchedLog) Write(p []byte) (int, error) {
 	w.leaks.output("a log line", string(p))
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,7 +104,7 @@ func (w *watched) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (w *watched) String() string {
+func (w *watchedLog) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return string(bytes.Join(w.last, nil))

@@ -30,8 +30,8 @@ type asker struct {
 	anonymous bool
 }
 
-// asking is one command and what may be answered to it.
-type asking struct {
+// question is one command and what may be answered to it.
+type question struct {
 	asker   asker
 	command string
 	words   []string // arguments as they are typed
@@ -44,7 +44,7 @@ type asking struct {
 	// refusals are the titles of which one is due; none is an answer that is
 	// due.
 	refusals []string
-	// services tells that it asks a service, rights that it asks the platform
+	// services means that it asks a service, rights that it asks the platform
 	// for the asker's rights; each may fail.
 	services, rights bool
 	// check judges an answer that is no refusal.
@@ -54,7 +54,7 @@ type asking struct {
 }
 
 // String is the question as a person would repeat it.
-func (q *asking) String() string {
+func (q *question) String() string {
 	return fmt.Sprintf("/%s %s by %+v about %q, group %v", q.command, strings.Join(q.words, " "), q.asker, q.target, q.group)
 }
 
@@ -84,21 +84,21 @@ func askers(w sandbox.World, platform string) []asker {
 
 const operatorUID = "7300000001"
 
-// source makes the questions of one platform.
-type source struct {
+// generator makes the questions of one platform.
+type generator struct {
 	*rand.Rand
 	truth
 	platform string
 	askers   []asker
 }
 
-func newSource(w sandbox.World, platform string, seed, stream uint64) *source {
-	return &source{rand.New(rand.NewPCG(seed, stream)), newTruth(w), platform, askers(w, platform)}
+func newQuestions(w sandbox.World, platform string, seed, stream uint64) *generator {
+	return &generator{rand.New(rand.NewPCG(seed, stream)), newTruth(w), platform, askers(w, platform)}
 }
 
 // next is a random question in a random place.
-func (s *source) next() *asking {
-	q := &asking{asker: s.askers[s.IntN(len(s.askers))], group: s.IntN(4) > 0, moderated: s.IntN(2) == 0}
+func (s *generator) next() *question {
+	q := &question{asker: s.askers[s.IntN(len(s.askers))], group: s.IntN(4) > 0, moderated: s.IntN(2) == 0}
 	if s.IntN(3) == 0 { // those with something to tell ask most
 		q.asker = s.askers[s.IntN(3)]
 	}
@@ -107,7 +107,7 @@ func (s *source) next() *asking {
 	}
 	kinds := []struct {
 		weight int
-		make   func(*asking)
+		make   func(*question)
 	}{
 		{15, s.askPrice}, {15, s.askSupply}, {30, s.askStake}, {8, s.askBadStake}, {12, s.askLogins},
 		{8, s.askSelf}, {8, s.askPerson}, {10, s.askAccount}, {5, s.askBadAccount}, {3, s.askHelp},
@@ -127,17 +127,17 @@ func (s *source) next() *asking {
 	return q
 }
 
-func (s *source) askPrice(q *asking) {
+func (s *generator) askPrice(q *question) {
 	q.command, q.services, q.check = "price", true, s.checkPrice
 }
 
-func (s *source) askSupply(q *asking) {
+func (s *generator) askSupply(q *question) {
 	q.command, q.services, q.check = "supply", true, s.checkSupply
 }
 
-func (s *source) askHelp(q *asking) { q.command, q.check = "help", checkHelp }
+func (s *generator) askHelp(q *question) { q.command, q.check = "help", checkHelp }
 
-func (s *source) askStake(q *asking) {
+func (s *generator) askStake(q *question) {
 	wallet := s.World.Staker
 	switch s.IntN(3) {
 	case 0:
@@ -154,7 +154,7 @@ func (s *source) askStake(q *asking) {
 	q.check = func(lines []string) (verdict, error) { return s.checkStake(wallet, lines) }
 }
 
-func (s *source) askBadStake(q *asking) {
+func (s *generator) askBadStake(q *question) {
 	hex := s.World.Staker.Hex()
 	swapped := []byte(hex)
 	for i := len(swapped) - 1; i > 1; i-- {
@@ -171,34 +171,34 @@ func (s *source) askBadStake(q *asking) {
 	q.refusals = []string{titleInput}
 }
 
-func (s *source) askTooMuch(q *asking) {
+func (s *generator) askTooMuch(q *question) {
 	q.command, q.words, q.names, q.refusals = "price", []string{badWord}, []string{"when"}, []string{titleInput}
 	if s.IntN(2) == 0 {
 		q.command, q.words, q.names = "staked", nil, nil
 	}
 }
 
-func (s *source) askUnknown(q *asking) {
+func (s *generator) askUnknown(q *question) {
 	q.command, q.private, q.refusals = badWord, s.platform == "Discord", []string{titleUnknown}
 }
 
-func (s *source) askLogins(q *asking) {
+func (s *generator) askLogins(q *question) {
 	q.command, q.private, q.services = "mylogins", true, true
 	q.check = func(lines []string) (verdict, error) { return s.checkLogins(s.platform, q.asker.uid, lines) }
 }
 
-func (s *source) askSelf(q *asking) {
+func (s *generator) askSelf(q *question) {
 	self := core.Identity{Platform: s.platform, UID: q.asker.uid}
 	s.exists(q, "Your "+s.platform+" account", self)
 }
 
-func (s *source) exists(q *asking, whose string, id core.Identity) {
+func (s *generator) exists(q *question, whose string, id core.Identity) {
 	q.command, q.private, q.services = "exists", true, true
 	q.check = func(lines []string) (verdict, error) { return s.checkExists(whose, id, lines) }
 }
 
 // askPerson asks about another by reply, by pick or by ID.
-func (s *source) askPerson(q *asking) {
+func (s *generator) askPerson(q *question) {
 	uid := q.asker.uid
 	for uid == q.asker.uid || uid == "" {
 		uid = s.askers[s.IntN(len(s.askers))].uid
@@ -211,7 +211,7 @@ func (s *source) askPerson(q *asking) {
 }
 
 // askAccount asks by platform and ID, of which some try to become markup.
-func (s *source) askAccount(q *asking) {
+func (s *generator) askAccount(q *question) {
 	accounts := slices.Concat(s.World.Registered.Accounts, s.World.Newcomer.Accounts, s.World.Unregistered.Accounts,
 		[]core.Identity{
 			{Platform: "Email", UID: "@everyone"}, {Platform: "Email", UID: "<@700000000000000001>"},
@@ -228,7 +228,7 @@ func (s *source) askAccount(q *asking) {
 	s.asModerator(q)
 }
 
-func (s *source) askBadAccount(q *asking) {
+func (s *generator) askBadAccount(q *question) {
 	bad := [][]string{{"moon", badWord}, {"Telegram", badWord}, {"EVM", "0x12"}, {"BTC", "0x1"}}
 	q.command, q.private = "exists", true
 	q.words, q.names = bad[s.IntN(len(bad))], []string{"platform", "uid"}
@@ -241,19 +241,19 @@ func (s *source) askBadAccount(q *asking) {
 }
 
 // asModerator makes q one that only moderators may ask.
-func (s *source) asModerator(q *asking) {
+func (s *generator) asModerator(q *question) {
 	q.rights = s.asksRights(q)
 	if !s.moderates(q) {
 		q.services, q.refusals = false, []string{titleForbidden}
 	}
 }
 
-func (s *source) moderates(q *asking) bool {
+func (s *generator) moderates(q *question) bool {
 	return q.asker.operator || q.asker.moderator && q.group && q.moderated
 }
 
-// asksRights tells whether the platform has to be asked: Discord says with
+// asksRights reports whether the platform has to be asked: Discord says with
 // each command what its sender may do.
-func (s *source) asksRights(q *asking) bool {
+func (s *generator) asksRights(q *question) bool {
 	return s.platform == "Telegram" && q.group && !q.asker.operator
 }

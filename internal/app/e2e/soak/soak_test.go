@@ -50,7 +50,7 @@ type soak struct {
 	discord  *discordSide
 	tally    *tally
 	leaks    *leaks
-	log      *watched
+	log      *watchedLog
 	bot      *e2etest.Bot
 }
 
@@ -93,9 +93,9 @@ func newSoak(t *testing.T) *soak {
 	d := e2etest.Discord(t)
 	s := &soak{world: world, tally: newTally()}
 	s.leaks = newLeaks(s.tally, world, d)
-	s.log = &watched{leaks: s.leaks}
-	s.telegram = newTelegramSide(telegramtest.New(t), newSource(world.World, "Telegram", *soakSeed, 1), s.tally, s.leaks)
-	s.discord = newDiscordSide(d, newSource(world.World, "Discord", *soakSeed, 2), s.tally, s.leaks)
+	s.log = &watchedLog{leaks: s.leaks}
+	s.telegram = newTelegramSide(telegramtest.New(t), newQuestions(world.World, "Telegram", *soakSeed, 1), s.tally, s.leaks)
+	s.discord = newDiscordSide(d, newQuestions(world.World, "Discord", *soakSeed, 2), s.tally, s.leaks)
 	return s
 }
 

@@ -39,7 +39,7 @@ func (t *tally) ask(platform string) {
 }
 
 // answer judges one.
-func (t *tally) answer(q *asking, lines []string) {
+func (t *tally) answer(q *question, lines []string) {
 	v, err := q.judge(lines)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -155,7 +155,7 @@ const (
 	mostRemembered  = 108000
 )
 
-// grown tells what is beyond the bound.
+// grown returns an error for what is beyond the bound.
 func (f figures) grown(since figures, interactions int) error {
 	heap := since.heap + moreHeap + heapInteraction*uint64(min(interactions, mostRemembered))
 	if f.goroutines > since.goroutines+moreGoroutines || f.heap > heap {

@@ -23,24 +23,24 @@ const (
 
 var pressStart = regexp.MustCompile(`^I can answer that only privately, and may not write to you yet\. Open https://t\.me/herald_bot\?start=(start|mylogins|exists) and press Start; if no answer comes there, ask again\.$`)
 
-// telegramSide asks in Telegram and tells each answer's question: by the
+// telegramSide asks in Telegram and finds each answer's question: by the
 // message it replies to or, for a private answer to a group's question, by the
 // person, who has one such question open at most.
 type telegramSide struct {
-	fake   *telegramtest.Server
-	source *source
-	tally  *tally
-	leaks  *leaks
+	fake     *telegramtest.Server
+	generate *generator
+	tally    *tally
+	leaks    *leaks
 
 	mu      sync.Mutex
 	open    map[[2]int64]*message // by chat and message, for a while after the end
 	private map[int64]*message    // by user, until its end
-	breaks  int                   // sends of which nobody can know whether they arrived
+	breaks  int                   // sends that may or may not have arrived
 }
 
 // message is a question in Telegram.
 type message struct {
-	*asking
+	*question
 	chat, user, id, update int64
 	answers, pointers      int
 	// answerBroke and pointerBroke are sends that broke off unclearly.
@@ -48,17 +48,17 @@ type message struct {
 	ended                     time.Time
 }
 
-// elsewhere tells that the answer comes in the asker's private chat.
-func (m *message) elsewhere() bool { return m.asking.private && m.group && !m.asker.anonymous }
+// elsewhere reports whether the answer comes in the asker's private chat.
+func (m *message) elsewhere() bool { return m.question.private && m.group && !m.asker.anonymous }
 
-// over tells whether nothing more is to come.
+// over reports whether nothing more is to come.
 func (m *message) over() bool {
 	pointed := !m.elsewhere() || m.asker.unreachable || m.pointers > 0 || m.pointerBroke
 	return m.answerBroke || m.answers > 0 && pointed
 }
 
-func newTelegramSide(fake *telegramtest.Server, from *source, t *tally, l *leaks) *telegramSide {
-	s := &telegramSide{fake: fake, source: from, tally: t, leaks: l, open: map[[2]int64]*message{}, private: map[int64]*message{}}
+func newTelegramSide(fake *telegramtest.Server, from *generator, t *tally, l *leaks) *telegramSide {
+	s := &telegramSide{fake: fake, generate: from, tally: t, leaks: l, open: map[[2]int64]*message{}, private: map[int64]*message{}}
 	for _, a := range from.askers {
 		user, _ := strconv.ParseInt(a.uid, 10, 64)
 		if !a.unreachable && !a.anonymous {
@@ -81,19 +81,19 @@ const (
 
 // ask puts one random question, or garbage that is no question.
 func (s *telegramSide) ask() {
-	if s.source.IntN(40) == 0 {
+	if s.generate.IntN(40) == 0 {
 		garbage := []string{`"poll":{"id":5}`, `"message":{"chat":"x"}`, `"message":{"text":"/price","chat":{"id":-1001,"type":"supergroup"}}`, `"message":null`}
-		s.fake.PushRaw(garbage[s.source.IntN(len(garbage))])
+		s.fake.PushRaw(garbage[s.generate.IntN(len(garbage))])
 		return
 	}
-	q := s.source.next()
-	m := &message{asking: q}
+	q := s.generate.next()
+	m := &message{question: q}
 	m.user, _ = strconv.ParseInt(q.asker.uid, 10, 64)
 	m.chat = m.user
 	if q.group {
-		m.chat = plainGroups - s.source.Int64N(groups)
+		m.chat = plainGroups - s.generate.Int64N(groups)
 		if q.moderated {
-			m.chat = moderatedGroups - s.source.Int64N(groups)
+			m.chat = moderatedGroups - s.generate.Int64N(groups)
 		}
 	}
 	s.mu.Lock()
@@ -113,10 +113,10 @@ func (s *telegramSide) ask() {
 // text is the message as Telegram passes it on.
 func (s *telegramSide) text(m *message) telegramtest.Message {
 	command := "/" + m.command
-	if m.group && (s.source.IntN(2) == 0 || slices.Contains(m.refusals, titleUnknown)) {
+	if m.group && (s.generate.IntN(2) == 0 || slices.Contains(m.refusals, titleUnknown)) {
 		command += "@Herald_Bot"
 	}
-	if s.source.IntN(4) == 0 {
+	if s.generate.IntN(4) == 0 {
 		command = strings.ToUpper(command)
 	}
 	place := telegramtest.Private(m.chat)
@@ -219,16 +219,16 @@ func (s *telegramSide) answer(sent telegramtest.Sent) {
 }
 
 func (s *telegramSide) judge(m *message, sent telegramtest.Sent, public bool) {
-	if public && m.asking.private {
+	if public && m.question.private {
 		notice := m.asker.anonymous && sent.Text == anonymity || m.asker.unreachable && pressStart.MatchString(sent.Text)
 		if !notice {
 			s.tally.leak(fmt.Sprintf("%v: the group is told %q", m, sent.Text))
 		}
-		s.tally.answer(&asking{refusals: []string{titleForbidden}}, []string{titleForbidden})
+		s.tally.answer(&question{refusals: []string{titleForbidden}}, []string{titleForbidden})
 		return
 	}
 	s.leaks.answer(sent.Text, public)
-	s.tally.answer(m.asking, lines(sent.Text))
+	s.tally.answer(m.question, lines(sent.Text))
 }
 
 func (s *telegramSide) end(m *message) {

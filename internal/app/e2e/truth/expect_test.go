@@ -62,7 +62,7 @@ var particular = map[fault.Target]map[string]outcome{
 	},
 }
 
-// asksToWait is for how long a service wants to be left alone by which fault.
+// asksToWait is how long a service asks callers to wait, by its fault.
 var asksToWait = map[string]time.Duration{
 	"429 application/json with Retry-After 2":                      2 * time.Second,
 	"429 text/html with Retry-After Fri, 31 Dec 9999 23:59:59 GMT": 31 * 24 * time.Hour,
@@ -74,7 +74,7 @@ var asksToWait = map[string]time.Duration{
 // longestWait is what a trial waits for.
 const longestWait = 5 * time.Second
 
-// wait is how long the fault asks to be left alone, and whether that is longer
+// wait is how long the fault asks callers to wait, and whether that is longer
 // than a trial lasts.
 func (e expectation) wait() (d time.Duration, long bool) {
 	d = asksToWait[e.fault.Name]
@@ -97,7 +97,7 @@ func (e expectation) reason() outcome {
 }
 
 // outcome is that of the service in the answer to q.
-func (e expectation) outcome(q enquiry) outcome {
+func (e expectation) outcome(q query) outcome {
 	last := e.service == fault.Price || e.service == fault.Supply
 	switch {
 	case e.fault.Name == "lagging an hour" && e.warm:
@@ -112,15 +112,15 @@ func (e expectation) outcome(q enquiry) outcome {
 	case e.fault.Effect == fault.OnePoolUnread && q.name == "staked of a staker":
 		return partial
 	case e.fault.Effect == fault.OnePoolUnread:
-		return open
+		return undecided
 	case e.warm && last:
-		return old
+		return stale
 	}
 	return e.reason()
 }
 
 // want is the whole answer to q.
-func (e expectation) want(q enquiry) outcomes {
+func (e expectation) want(q query) outcomes {
 	want := outcomes{}
 	for i, service := range q.uses {
 		want[service] = right
@@ -136,8 +136,8 @@ func (e expectation) want(q enquiry) outcomes {
 }
 
 // check compares an answer with the one that is expected. Once the service has
-// asked to be left alone, that may be the reason for the next answer.
-func (e expectation) check(t *testing.T, q enquiry, got outcomes) {
+// asked to wait, that may be the reason for the next answer.
+func (e expectation) check(t *testing.T, q query, got outcomes) {
 	t.Helper()
 	want := e.want(q)
 	if wait, _ := e.wait(); wait > 0 && got[e.service] == limited && want[e.service] == e.reason() {
@@ -148,9 +148,9 @@ func (e expectation) check(t *testing.T, q enquiry, got outcomes) {
 	}
 }
 
-// checkBesieged is check for a service that has failed repeatedly, or may be
+// checkAfterFailures is check for a service that has failed repeatedly, or may be
 // well again.
-func (e expectation) checkBesieged(t *testing.T, q enquiry, got outcomes) {
+func (e expectation) checkAfterFailures(t *testing.T, q query, got outcomes) {
 	t.Helper()
 	if got[e.service] == paused && e.want(q)[e.service] == e.reason() {
 		return

@@ -94,7 +94,7 @@ func scan(note, format string, numbers ...any) bool {
 	return err == nil
 }
 
-func judgeStake(w sandbox.World, q enquiry, r chat.Reply) (outcomes, error) {
+func judgeStake(w sandbox.World, q query, r chat.Reply) (outcomes, error) {
 	notes, err := readStakeNotes(r.Notes, len(w.Pools))
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func judgeStake(w sandbox.World, q enquiry, r chat.Reply) (outcomes, error) {
 		}
 		return outcomes{fault.Chain: partial}, err
 	case r.Title == "Could not be checked" && r.Tone == chat.Warning:
-		return outcomes{fault.Chain: open}, errors.Join(err,
+		return outcomes{fault.Chain: undecided}, errors.Join(err,
 			expect(notes.unread > 0 && len(sections) == 0, "an answer and an excuse at once"))
 	}
 	return nil, errors.Join(err, errors.New("wrong: "+r.Title))

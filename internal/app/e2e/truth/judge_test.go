@@ -17,11 +17,11 @@ type outcome string
 // The honest outcomes. There are no others.
 const (
 	right outcome = "right"
-	old   outcome = "right and marked old"
+	stale outcome = "right and marked old"
 	// partial is a staker's with pools unread, and told to be so.
 	partial outcome = "right as far as could be read"
-	// open is of a wallet in whose readable pools nothing was found.
-	open outcome = "cannot be told from the pools that could be read"
+	// undecided is of a wallet in whose readable pools nothing was found.
+	undecided outcome = "cannot be told from the pools that could be read"
 
 	// The others could not be checked, for the reason in the user's words.
 	unreachable outcome = "cannot be reached"
@@ -45,10 +45,10 @@ var called = map[fault.Target]string{
 	fault.Chain:   "The chain's node",
 }
 
-// judge tells what an answer, asked for at the given time, says. It fails if
+// judge returns what an answer, asked for at the given time, says. It fails if
 // the answer is not honest: neither the whole truth, nor told to be old, nor
 // a "could not be checked" of a service that the question needs.
-func judge(w sandbox.World, q enquiry, r chat.Reply, asked time.Time) (outcomes, error) {
+func judge(w sandbox.World, q query, r chat.Reply, asked time.Time) (outcomes, error) {
 	if r.Title == "Could not be checked" && q.command != "staked" || strings.HasPrefix(r.Text, called[fault.Chain]) {
 		if r.Title != "Could not be checked" || r.Tone != chat.Warning || len(r.Sections) > 0 {
 			return nil, errors.New("an answer and an excuse at once")
@@ -109,10 +109,10 @@ func sameReply(got, want chat.Reply) error {
 
 func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// takeNotes sorts a reply's notes into those that mark a service's part old,
+// splitNotes sorts a reply's notes into those that mark a service's part old,
 // and the rest. What is old was seen at most a minute before it was asked for,
 // since no trial lasts longer.
-func takeNotes(r chat.Reply, asked time.Time) (marked map[fault.Target]bool, rest []string, err error) {
+func splitNotes(r chat.Reply, asked time.Time) (marked map[fault.Target]bool, rest []string, err error) {
 	marked = map[fault.Target]bool{}
 	for _, note := range r.Notes {
 		if !strings.HasPrefix(note, "Old: ") {
@@ -141,13 +141,13 @@ func takeNotes(r chat.Reply, asked time.Time) (marked map[fault.Target]bool, res
 // part is the outcome of a right part.
 func part(marked bool) outcome {
 	if marked {
-		return old
+		return stale
 	}
 	return right
 }
 
 func judgePrice(w sandbox.World, r chat.Reply, asked time.Time) (outcomes, error) {
-	marked, notes, err := takeNotes(r, asked)
+	marked, notes, err := splitNotes(r, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func judgePrice(w sandbox.World, r chat.Reply, asked time.Time) (outcomes, error
 }
 
 func judgeSupply(w sandbox.World, r chat.Reply, asked time.Time) (outcomes, error) {
-	marked, notes, err := takeNotes(r, asked)
+	marked, notes, err := splitNotes(r, asked)
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ import (
 const (
 	// randomFor is how long faults are drawn.
 	randomFor = 5 * time.Second
-	// strands are so many worlds at a time: most of what happens is waiting.
-	strands = 12
+	// worldsAtOnce are so many worlds at a time: most of what happens is waiting.
+	worldsAtOnce = 12
 )
 
 // TestTruthUnderAnyFaults draws faults, ends and questions in any order. Every
@@ -30,7 +30,7 @@ func TestTruthUnderAnyFaults(t *testing.T) {
 	deadline := time.Now().Add(randomFor)
 	var worlds atomic.Int64
 	var living sync.WaitGroup
-	for i := range strands {
+	for i := range worldsAtOnce {
 		living.Go(func() {
 			t.Run(fmt.Sprint(i+1), func(t *testing.T) {
 				var failed atomic.Bool // then go on, for the shortest way to it
@@ -40,26 +40,26 @@ func TestTruthUnderAnyFaults(t *testing.T) {
 					}
 					defer func() { failed.CompareAndSwap(false, t.Failed()) }()
 					worlds.Add(1)
-					liveThrough(t)
+					tryWorld(t)
 				})
 			})
 		})
 	}
 	living.Wait()
-	if n := worlds.Load(); n < strands {
+	if n := worlds.Load(); n < worldsAtOnce {
 		t.Errorf("only %d worlds", n)
 	}
 	t.Logf("%d worlds", worlds.Load())
 }
 
-// liveThrough is one world and what happens in it.
-func liveThrough(t *rapid.T) {
+// tryWorld is one world and what happens in it.
+func tryWorld(t *rapid.T) {
 	multicall := rapid.SampledFrom([]string{"MULTICALL_ADDRESS=off", "MULTICALL_ADDRESS=" + sandbox.MulticallAddress.Hex()})
 	tr := newTrial(t, multicall.Draw(t, "multicall"), "UPSTREAM_TIMEOUT=500ms")
 	failed := map[fault.Target]bool{}
 	service := rapid.SampledFrom(fault.Targets)
 	askAny := func(t *rapid.T) {
-		several := rapid.SliceOfNDistinct(rapid.IntRange(0, len(tr.enquiries)-1), 1, 4, rapid.ID)
+		several := rapid.SliceOfNDistinct(rapid.IntRange(0, len(tr.queries)-1), 1, 4, rapid.ID)
 		tr.askSome(t, several.Draw(t, "enquiries"), failed)
 	}
 	t.Repeat(map[string]func(*rapid.T){
@@ -96,19 +96,19 @@ func faultOf(s fault.Target) *rapid.Generator[named] {
 	return rapid.SampledFrom(all)
 }
 
-// tired are the outcomes of a service without a fault on a loaded machine.
-var tired = []outcome{right, old, slow, paused}
+// slowOutcomes are the outcomes of a service without a fault on a loaded machine.
+var slowOutcomes = []outcome{right, stale, slow, paused}
 
-// askSome puts some of the enquiries at once.
+// askSome puts some of the queries at once.
 func (tr *trial) askSome(t *rapid.T, which []int, failed map[fault.Target]bool) {
 	t.Helper()
 	var askers sync.WaitGroup
 	for _, i := range which {
 		askers.Go(func() {
-			q := tr.enquiries[i]
+			q := tr.queries[i]
 			got := tr.ask(t, q)
 			for service, o := range got {
-				if !failed[service] && !slices.Contains(tired, o) {
+				if !failed[service] && !slices.Contains(slowOutcomes, o) {
 					t.Errorf("%s: %v, and %s has not failed", q.name, got, service)
 				}
 			}

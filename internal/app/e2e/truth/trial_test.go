@@ -30,8 +30,8 @@ const (
 	askAgain = 20 * time.Millisecond
 )
 
-// enquiry is a command with whoever asks it.
-type enquiry struct {
+// query is a command with whoever asks it.
+type query struct {
 	name    string
 	command string
 	words   []string
@@ -41,12 +41,12 @@ type enquiry struct {
 	uses []fault.Target
 }
 
-// enquiries are those of every command to which the world has an answer of
+// queries are those of every command to which the world has an answer of
 // its own. Their order is that of the answers in a trial's judges.
-func enquiries(w sandbox.World) []enquiry {
+func queries(w sandbox.World) []query {
 	registered, newcomer := e2etest.TelegramUser(w.Registered), e2etest.TelegramUser(w.Newcomer)
 	partner, chain := []fault.Target{fault.Partner}, []fault.Target{fault.Chain}
-	return []enquiry{
+	return []query{
 		{"price", "price", nil, registered, []fault.Target{fault.Price}},
 		{"supply", "supply", nil, registered, []fault.Target{fault.Supply, fault.Price}},
 		{"staked of a staker", "staked", []string{w.Staker.Hex()}, newcomer, chain},
@@ -58,7 +58,7 @@ func enquiries(w sandbox.World) []enquiry {
 	}
 }
 
-func (q enquiry) needs(service fault.Target) bool { return slices.Contains(q.uses, service) }
+func (q query) needs(service fault.Target) bool { return slices.Contains(q.uses, service) }
 
 // poolFile names the pools, which are the same in every sandbox.
 var poolFile string
@@ -84,9 +84,9 @@ func TestMain(m *testing.M) {
 // trial is the bot as the program assembles it, among services of its own.
 type trial struct {
 	*fault.Sandbox
-	bot       *app.Bot
-	enquiries []enquiry
-	log       e2etest.Buffer
+	bot     *app.Bot
+	queries []query
+	log     e2etest.Buffer
 }
 
 // tester is what *testing.T and *rapid.T have in common.
@@ -99,7 +99,7 @@ type tester interface {
 func newTrial(t tester, settings ...string) *trial {
 	t.Helper()
 	tr := &trial{Sandbox: e2etest.Sandbox(t)}
-	tr.enquiries = enquiries(tr.World)
+	tr.queries = queries(tr.World)
 	t.Cleanup(func() { tr.checkNothingLeaked(t) }) // runs once the bot is closed
 	// A log of all there is, and without the last resort of striking out.
 	base := e2etest.Settings(tr.Sandbox, "STAKING_POOLS=@"+poolFile, "UPSTREAM_TIMEOUT=10s")
@@ -125,7 +125,7 @@ func (tr *trial) checkNothingLeaked(t tester) {
 }
 
 // ask puts a question and judges the answer, which must be honest.
-func (tr *trial) ask(t tester, q enquiry) outcomes {
+func (tr *trial) ask(t tester, q query) outcomes {
 	t.Helper()
 	from := time.Now()
 	reply := tr.bot.Router.Handle(t.Context(), chat.Request{
@@ -141,9 +141,9 @@ func (tr *trial) ask(t tester, q enquiry) outcomes {
 // askAll puts every question at once.
 func (tr *trial) askAll(t tester) []outcomes {
 	t.Helper()
-	got := make([]outcomes, len(tr.enquiries))
+	got := make([]outcomes, len(tr.queries))
 	var askers sync.WaitGroup
-	for i, q := range tr.enquiries {
+	for i, q := range tr.queries {
 		askers.Go(func() { got[i] = tr.ask(t, q) })
 	}
 	askers.Wait()
@@ -151,7 +151,7 @@ func (tr *trial) askAll(t tester) []outcomes {
 }
 
 // askUntil puts a question again and again until done with its answer.
-func (tr *trial) askUntil(t *testing.T, q enquiry, within time.Duration, done func(outcomes) bool) {
+func (tr *trial) askUntil(t *testing.T, q query, within time.Duration, done func(outcomes) bool) {
 	t.Helper()
 	tick := time.NewTicker(askAgain)
 	defer tick.Stop()

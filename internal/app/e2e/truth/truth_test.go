@@ -17,9 +17,9 @@ import (
 // atOnce is how many faults are tried at a time: most of a trial is waiting.
 const atOnce = 16
 
-// siege is how often a failing service is asked again before its fault ends:
+// repeats is how often a failing service is asked again before its fault ends:
 // often enough for the client to leave it alone for a while.
-const siege = 5
+const repeats = 5
 
 // shortTimeout is for faults without an end. What has one gets all the time
 // that a loaded machine may need.
@@ -64,11 +64,11 @@ func tryCold(t *testing.T, service fault.Target, f fault.Fault, settings []strin
 	want := expectation{service: service, fault: f}
 	tr.At(service).SetFault(f)
 	for i, got := range tr.askAll(t) {
-		want.check(t, tr.enquiries[i], got)
+		want.check(t, tr.queries[i], got)
 	}
-	i := slices.IndexFunc(tr.enquiries, func(q enquiry) bool { return q.needs(service) })
-	for range siege {
-		want.checkBesieged(t, tr.enquiries[i], tr.ask(t, tr.enquiries[i]))
+	i := slices.IndexFunc(tr.queries, func(q query) bool { return q.needs(service) })
+	for range repeats {
+		want.checkAfterFailures(t, tr.queries[i], tr.ask(t, tr.queries[i]))
 	}
 	tr.recover(t, want)
 }
@@ -80,12 +80,12 @@ func tryWarm(t *testing.T, service fault.Target, f fault.Fault, settings []strin
 	want := expectation{service: service, fault: f, warm: true}
 	for i, got := range tr.askAll(t) {
 		if !allRight(got) {
-			t.Fatalf("%s: %v before any fault", tr.enquiries[i].name, got)
+			t.Fatalf("%s: %v before any fault", tr.queries[i].name, got)
 		}
 	}
 	stand := tr.At(service)
 	stand.SetFault(f)
-	for _, q := range tr.enquiries {
+	for _, q := range tr.queries {
 		if !q.needs(service) {
 			want.check(t, q, tr.ask(t, q))
 			continue
@@ -118,15 +118,15 @@ func (tr *trial) recover(t *testing.T, e expectation) {
 	t.Helper()
 	stand := tr.At(e.service)
 	stand.SetFault(fault.Fault{})
-	spoiled := slices.DeleteFunc(slices.Clone(tr.enquiries), func(q enquiry) bool { return !q.needs(e.service) })
+	spoiled := slices.DeleteFunc(slices.Clone(tr.queries), func(q query) bool { return !q.needs(e.service) })
 	wait, long := e.wait()
 	if long {
 		before := stand.Requests()
 		for _, q := range spoiled {
-			e.checkBesieged(t, q, tr.ask(t, q))
+			e.checkAfterFailures(t, q, tr.ask(t, q))
 		}
 		if asked := stand.Requests() - before; asked != 0 {
-			t.Errorf("asked %d times though it asked to be left alone", asked)
+			t.Errorf("asked %d times though it asked to wait", asked)
 		}
 		return
 	}
@@ -136,7 +136,7 @@ func (tr *trial) recover(t *testing.T, e expectation) {
 			if allRight(got) {
 				return true
 			}
-			e.checkBesieged(t, q, got)
+			e.checkAfterFailures(t, q, got)
 			return false
 		})
 	}
@@ -147,9 +147,9 @@ func TestTrialsAskEveryCommand(t *testing.T) {
 	tr := newTrial(t)
 	tr.askAll(t)
 	for _, c := range tr.bot.Router.Commands() {
-		asked := slices.ContainsFunc(tr.enquiries, func(q enquiry) bool { return q.command == c.Name })
+		asked := slices.ContainsFunc(tr.queries, func(q query) bool { return q.command == c.Name })
 		if !asked && c.Name != "help" {
-			t.Errorf("no enquiry asks /%s: add one to enquiries", c.Name)
+			t.Errorf("no query asks /%s: add one to enquiries", c.Name)
 		}
 		if asked && !strings.Contains(tr.log.String(), "command="+c.Name) {
 			t.Errorf("/%s is not in the log in which trials look for secrets", c.Name)
