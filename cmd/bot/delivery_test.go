@@ -8,18 +8,14 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"herald/internal/sandbox"
+	"herald/internal/app/e2e/e2etest"
+	"herald/internal/sandbox/fault"
 	"herald/internal/telegram/telegramtest"
 )
 
-// webhookSettings are those of a bot to which the fake delivers.
-func webhookSettings(fake *telegramtest.Server) []string {
-	return append(pollingSettings(fake), "TELEGRAM_WEBHOOK_URL=https://bot.example/hooks/telegram", "TELEGRAM_WEBHOOK_SECRET=s3cret")
-}
-
 // deliver is one delivery to the process; 0 is no answer.
 func (c *child) deliver(fake *telegramtest.Server, body []byte) (status int) {
-	status, _ = fake.Deliver(c.Context(), c.url+"/hooks/telegram", body)
+	status, _ = fake.Deliver(c.Context(), c.url+e2etest.WebhookPath, body)
 	return status
 }
 
@@ -28,10 +24,10 @@ func (c *child) deliver(fake *telegramtest.Server, body []byte) (status int) {
 // what it answered the next one knows by the Redis they share.
 func TestDeliveriesAreAnsweredOnceAcrossAStop(t *testing.T) {
 	t.Parallel()
-	world := startSandbox(t)
-	world.Price.SetFault(sandbox.Hang())
+	world := e2etest.Sandbox(t)
+	world.Price.SetFault(fault.Hang())
 	fake := telegramtest.New(t)
-	settings := append(webhookSettings(fake), "UPSTREAM_TIMEOUT=2s", "REDIS_URL=redis://"+miniredis.RunT(t).Addr())
+	settings := append(e2etest.Webhook(fake), "UPSTREAM_TIMEOUT=2s", "REDIS_URL=redis://"+miniredis.RunT(t).Addr())
 	first := spawn(t, world, settings...)
 	first.awaitReady()
 
@@ -43,9 +39,9 @@ func TestDeliveriesAreAnsweredOnceAcrossAStop(t *testing.T) {
 		status := first.deliver(fake, slow)
 		result <- delivered{status, len(fake.Sent())}
 	}()
-	eventually(t, "the command is in hand", func() bool { return world.Price.Requests() > 0 })
+	e2etest.Eventually(t, "the command is in hand", func() bool { return world.Price.Requests() > 0 })
 	first.signal(syscall.SIGTERM)
-	eventually(t, "the process drains", func() bool { return first.readyz() == http.StatusServiceUnavailable })
+	e2etest.Eventually(t, "the process drains", func() bool { return first.readyz() == http.StatusServiceUnavailable })
 	if status := first.deliver(fake, quick); status != http.StatusServiceUnavailable {
 		t.Errorf("a delivery while draining: %d", status)
 	}
@@ -54,7 +50,7 @@ func TestDeliveriesAreAnsweredOnceAcrossAStop(t *testing.T) {
 	}
 	first.leaves(exitOK)
 
-	world.Price.SetFault(sandbox.Fault{})
+	world.Price.SetFault(fault.Fault{})
 	second := spawn(t, world, settings...)
 	second.awaitReady()
 	for _, body := range [][]byte{quick, slow, quick} {
@@ -71,15 +67,15 @@ func TestDeliveriesAreAnsweredOnceAcrossAStop(t *testing.T) {
 // What hangs for longer than a drain may take is told so in time, too.
 func TestADeliveryOutlastsNoDrain(t *testing.T) {
 	t.Parallel()
-	world := startSandbox(t)
-	world.Price.SetFault(sandbox.Hang())
+	world := e2etest.Sandbox(t)
+	world.Price.SetFault(fault.Hang())
 	fake := telegramtest.New(t)
-	c := spawn(t, world, append(webhookSettings(fake), "UPSTREAM_TIMEOUT=30s", "COMMAND_TIMEOUT=60s")...)
+	c := spawn(t, world, append(e2etest.Webhook(fake), "UPSTREAM_TIMEOUT=30s", "COMMAND_TIMEOUT=60s")...)
 	c.awaitReady()
 	body := fake.Update(telegramtest.Text(telegramtest.Private(1), telegramtest.Person(1), "/price"))
 	status := make(chan int, 1)
 	go func() { status <- c.deliver(fake, body) }()
-	eventually(t, "the command is in hand", func() bool { return world.Price.Requests() > 0 })
+	e2etest.Eventually(t, "the command is in hand", func() bool { return world.Price.Requests() > 0 })
 	c.signal(syscall.SIGTERM)
 	if got := <-status; got != http.StatusOK || len(fake.Sent()) != 1 {
 		t.Errorf("status %d, sent %+v", got, fake.Sent())

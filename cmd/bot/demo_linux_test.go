@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"unsafe"
+
+	"herald/internal/app/e2e/e2etest"
 )
 
 // openTerminal makes a terminal: what is written to keyboard is typed at tty.
@@ -51,7 +53,7 @@ func TestDemoAtATerminalEndsWithControlC(t *testing.T) {
 		}
 	}
 	typed("/price\n")
-	eventually(t, "an answer and a prompt", func() bool { return strings.HasSuffix(c.stdout.String(), "\n\n> ") })
+	e2etest.Eventually(t, "an answer and a prompt", func() bool { return strings.HasSuffix(c.stdout.String(), "\n\n> ") })
 	typed("\x03")
 	c.leaves(exitOK)
 	if out := c.stdout.String(); !strings.HasPrefix(out, "> ") || !strings.HasSuffix(out, "\n\n> \n") {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"herald/internal/app/e2e/e2etest"
 )
 
 func TestDemoAnswersWhatIsPiped(t *testing.T) {
@@ -18,7 +20,7 @@ func TestDemoAnswersWhatIsPiped(t *testing.T) {
 	staker, idle := c.greeted()
 	commands := []string{"/price", "/supply", "/staked " + staker, "/staked " + idle, "/staked 0x12", "/mylogins",
 		"/as unregistered", "/mylogins", "/exists", "/help", "/nonsense", "hello"}
-	wants := []string{"$0.0417264", "987,654,321.12", "1,012,345.67", "Not staked", "40 hexadecimal", "Harbor Swap",
+	wants := []string{e2etest.Price, "987,654,321.12", "1,012,345.67", "Not staked", "40 hexadecimal", "Harbor Swap",
 		"unregistered", "not registered", "not registered", "/staked <wallet>", "Unknown command", "begin with a slash"}
 	if _, err := io.WriteString(in, strings.Join(commands, "\n")+"\n"); err != nil {
 		t.Fatal(err)
@@ -45,7 +47,7 @@ func TestDemoAnswersWhatIsPiped(t *testing.T) {
 // one that stakes, then one that does not.
 func (c *child) greeted() (staker, idle string) {
 	c.Helper()
-	eventually(c.T, "the greeting", func() bool { return strings.HasSuffix(c.stderr.String(), "\n\n") })
+	e2etest.Eventually(c.T, "the greeting", func() bool { return strings.HasSuffix(c.stderr.String(), "\n\n") })
 	var wallets []string
 	for _, word := range strings.Fields(c.stderr.String()) {
 		if strings.HasPrefix(word, "0x") && len(word) == 42 {
@@ -74,7 +76,7 @@ func TestDemoEndsWhenTold(t *testing.T) {
 			if _, err := io.WriteString(in, "/price\n"); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "an answer", func() bool { return strings.HasSuffix(c.stdout.String(), "\n\n") })
+			e2etest.Eventually(t, "an answer", func() bool { return strings.HasSuffix(c.stdout.String(), "\n\n") })
 			c.signal(s)
 			c.leaves(exitOK)
 		})

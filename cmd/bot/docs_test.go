@@ -11,9 +11,12 @@ import (
 	"testing"
 )
 
+// repository is its root.
+const repository = "../.."
+
 func read(t *testing.T, path string) string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(root, path))
+	content, err := os.ReadFile(filepath.Join(repository, path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,12 +28,12 @@ func documents(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for _, pattern := range []string{"*.md", "docs/*.md"} {
-		paths, err := filepath.Glob(filepath.Join(root, pattern))
+		paths, err := filepath.Glob(filepath.Join(repository, pattern))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, path := range paths {
-			path, err := filepath.Rel(root, path)
+			path, err := filepath.Rel(repository, path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,7 +115,7 @@ func TestDocumentsNameWhatThereIs(t *testing.T) {
 		for _, path := range append(
 			matches(`(?:^|[\s(\x60])((?:cmd|commands|internal|docs|\.ci)/[\w./-]+)`, text),
 			matches(`\]\(([\w./-]+)\)`, text)...) {
-			if _, err := os.Stat(filepath.Join(root, strings.TrimRight(path, "."))); err != nil {
+			if _, err := os.Stat(filepath.Join(repository, strings.TrimRight(path, "."))); err != nil {
 				t.Errorf("%s names %s, which does not exist", name, path)
 			}
 		}

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"herald/internal/app/e2e/e2etest"
 	"herald/internal/chat"
-	"herald/internal/sandbox"
+	"herald/internal/sandbox/fault"
 )
 
 // asBot makes this test binary the bot itself, so that real signals can be
@@ -31,7 +32,7 @@ const exitSlack = 3 * time.Second
 type child struct {
 	*testing.T
 	cmd            *exec.Cmd
-	stdout, stderr *lockedBuffer
+	stdout, stderr *e2etest.Buffer
 	url            string // of its HTTP server
 	exited         chan struct{}
 }
@@ -43,7 +44,7 @@ func prepare(t *testing.T, args []string, environ ...string) *child {
 	cmd := exec.Command(os.Args[0], args...)
 	// The race detector sleeps for a second at exit unless told otherwise.
 	cmd.Env = append(environ, asBot+"=1", "GORACE=atexit_sleep_ms=0")
-	c := &child{T: t, cmd: cmd, stdout: &lockedBuffer{}, stderr: &lockedBuffer{}, exited: make(chan struct{})}
+	c := &child{T: t, cmd: cmd, stdout: &e2etest.Buffer{}, stderr: &e2etest.Buffer{}, exited: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = c.stdout, c.stderr
 	return c
 }
@@ -61,11 +62,11 @@ func (c *child) start() {
 }
 
 // spawn starts a bot that serves; it need not be ready yet.
-func spawn(t *testing.T, world *sandbox.Sandbox, settings ...string) *child {
+func spawn(t *testing.T, world *fault.Sandbox, settings ...string) *child {
 	t.Helper()
-	addr := freeAddr(t)
-	environ := append(demoSettings(world), "HTTP_ADDR="+addr, "LOG_LEVEL=debug")
-	c := prepare(t, []string{"run"}, append(environ, settings...)...)
+	addr := e2etest.FreeAddr(t)
+	environ := append(e2etest.Settings(world, "HTTP_ADDR="+addr, "LOG_LEVEL=debug"), settings...)
+	c := prepare(t, []string{"run"}, environ...)
 	c.url = "http://" + addr
 	c.start()
 	return c
@@ -83,7 +84,7 @@ func (c *child) readyz() int {
 
 func (c *child) awaitReady() {
 	c.Helper()
-	eventually(c.T, "the process is ready", func() bool { return c.readyz() == http.StatusOK })
+	e2etest.Eventually(c.T, "the process is ready", func() bool { return c.readyz() == http.StatusOK })
 }
 
 func (c *child) signal(s syscall.Signal) {

@@ -2,22 +2,19 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"herald/internal/app/e2e/e2etest"
 	"herald/internal/discord/discordtest"
-	"herald/internal/sandbox"
+	"herald/internal/sandbox/fault"
 	"herald/internal/telegram/telegramtest"
 )
 
 // batch is the most updates that one getUpdates answers.
 const batch = 100
-
-// pollingSettings are those of a bot that polls the fake.
-func pollingSettings(fake *telegramtest.Server) []string {
-	return []string{"TELEGRAM_BOT_TOKEN=" + telegramtest.Token, "TELEGRAM_API_URL=" + fake.URL, "TELEGRAM_PACING=off"}
-}
 
 // crowd queues one command each of n people in their private chats.
 func crowd(fake *telegramtest.Server, n int) {
@@ -41,17 +38,17 @@ func answersByChat(fake *telegramtest.Server) map[int64]int {
 func twoLives(t *testing.T, end func(*child)) (fake *telegramtest.Server, twice int) {
 	t.Helper()
 	const n = 500
-	world := startSandbox(t)
+	world := e2etest.Sandbox(t)
 	fake = telegramtest.New(t)
 	crowd(fake, n)
-	first := spawn(t, world, pollingSettings(fake)...)
-	fake.WaitSent(n/3, patience)
+	first := spawn(t, world, e2etest.Polling(fake)...)
+	fake.WaitSent(n/3, e2etest.Patience)
 	end(first)
 	if len(fake.Sent()) >= n {
 		t.Fatal("the end came too late to be in the middle")
 	}
-	second := spawn(t, world, pollingSettings(fake)...)
-	if !fake.WaitAcknowledged(patience) {
+	second := spawn(t, world, e2etest.Polling(fake)...)
+	if !fake.WaitAcknowledged(e2etest.Patience) {
 		t.Errorf("%d updates are left", len(fake.Pending()))
 	}
 	second.signal(syscall.SIGTERM)
@@ -101,13 +98,12 @@ func TestStoppedWhileAServiceHangs(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
-			world := startSandbox(t)
-			world.Price.SetFault(sandbox.Hang())
-			world.Supply.SetFault(sandbox.Hang())
-			telegram, discord := telegramtest.New(t), discordtest.New()
-			t.Cleanup(discord.Close)
-			settings := append(pollingSettings(telegram), "DISCORD_BOT_TOKEN="+discord.Token,
-				"DISCORD_API_URL="+discord.URL(), "UPSTREAM_TIMEOUT=30s", "COMMAND_TIMEOUT=60s")
+			world := e2etest.Sandbox(t)
+			world.Price.SetFault(fault.Hang())
+			world.Supply.SetFault(fault.Hang())
+			telegram, discord := telegramtest.New(t), e2etest.Discord(t)
+			settings := slices.Concat(e2etest.Polling(telegram), e2etest.Gateway(discord),
+				[]string{"UPSTREAM_TIMEOUT=30s", "COMMAND_TIMEOUT=60s"})
 			first := spawn(t, world, settings...)
 			first.awaitReady()
 			telegram.Push(telegramtest.Text(telegramtest.Private(1), telegramtest.Person(1), "/price"))
@@ -115,17 +111,17 @@ func TestStoppedWhileAServiceHangs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "both commands are in hand", func() bool {
+			e2etest.Eventually(t, "both commands are in hand", func() bool {
 				return world.Price.Requests() > 0 && world.Supply.Requests() > 0
 			})
 			first.signal(s)
 			first.leaves(exitOK)
 
-			world.Price.SetFault(sandbox.Fault{})
-			world.Supply.SetFault(sandbox.Fault{})
+			world.Price.SetFault(fault.Fault{})
+			world.Supply.SetFault(fault.Fault{})
 			second := spawn(t, world, settings...)
 			second.awaitReady()
-			if !telegram.WaitAcknowledged(patience) {
+			if !telegram.WaitAcknowledged(e2etest.Patience) {
 				t.Error("the update is not acknowledged")
 			}
 			if sent := telegram.Sent(); len(sent) != 1 || !strings.Contains(sent[0].Text, "Could not be checked") {
@@ -142,18 +138,18 @@ func TestStoppedWhileAServiceHangs(t *testing.T) {
 // A command in hand when the process dies is answered by the next.
 func TestKilledWhileAServiceHangs(t *testing.T) {
 	t.Parallel()
-	world := startSandbox(t)
-	world.Price.SetFault(sandbox.Hang())
+	world := e2etest.Sandbox(t)
+	world.Price.SetFault(fault.Hang())
 	fake := telegramtest.New(t)
-	first := spawn(t, world, pollingSettings(fake)...)
+	first := spawn(t, world, e2etest.Polling(fake)...)
 	crowd(fake, 3)
-	eventually(t, "the commands are in hand", func() bool { return world.Price.Requests() > 0 })
+	e2etest.Eventually(t, "the commands are in hand", func() bool { return world.Price.Requests() > 0 })
 	// It goes on polling meanwhile, which must acknowledge none of them.
-	fake.WaitCalls("getUpdates", len(fake.Offsets())+2, patience)
+	fake.WaitCalls("getUpdates", len(fake.Offsets())+2, e2etest.Patience)
 	first.kill()
-	world.Price.SetFault(sandbox.Fault{})
-	spawn(t, world, pollingSettings(fake)...)
-	if !fake.WaitAcknowledged(patience) {
+	world.Price.SetFault(fault.Fault{})
+	spawn(t, world, e2etest.Polling(fake)...)
+	if !fake.WaitAcknowledged(e2etest.Patience) {
 		t.Error("the updates are not acknowledged")
 	}
 	if got := fmt.Sprint(answersByChat(fake)); got != "map[10000:1 10001:1 10002:1]" {

@@ -11,8 +11,8 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 )
 
-// contract answers one call at a block, or fails with a revert.
-type contract func(n node, block uint64, input []byte) ([]byte, error)
+// Contract answers one call at a block, or fails with what Reverted returns.
+type Contract func(n Node, block uint64, input []byte) ([]byte, error)
 
 var poolABI = mustABI(`[
 	{"type":"function","name":"currentStake","stateMutability":"view",
@@ -49,8 +49,8 @@ func mustABI(text string) abi.ABI {
 	return parsed
 }
 
-// reverted is how a node tells of a contract that gave up.
-func reverted(reason string) error {
+// Reverted is the error of a contract that gave up, with its reason or "".
+func Reverted(reason string) error {
 	if reason == "" {
 		return &rpcError{Code: 3, Message: "execution reverted", Data: "0x"}
 	}
@@ -68,11 +68,11 @@ func revertData(reason string) []byte {
 func decode(a abi.ABI, input []byte) (*abi.Method, []any, error) {
 	method, err := a.MethodById(input)
 	if err != nil {
-		return nil, nil, reverted("")
+		return nil, nil, Reverted("")
 	}
 	args, err := method.Inputs.Unpack(input[4:])
 	if err != nil {
-		return nil, nil, reverted("")
+		return nil, nil, Reverted("")
 	}
 	return method, args, nil
 }
@@ -85,7 +85,7 @@ type withdrawal struct {
 
 // newPool is a pool that holds what the world says Staker has in it, and
 // nothing of anybody else.
-func newPool(w World, at common.Address) contract {
+func newPool(w World, at common.Address) Contract {
 	stake := new(big.Int)
 	for _, staked := range w.Staked {
 		if staked.Pool.Address == at {
@@ -98,7 +98,7 @@ func newPool(w World, at common.Address) contract {
 			pending = inTwoParts(baseUnits(unbonding.Amount))
 		}
 	}
-	return func(_ node, _ uint64, input []byte) ([]byte, error) {
+	return func(_ Node, _ uint64, input []byte) ([]byte, error) {
 		method, args, err := decode(poolABI, input)
 		if err != nil {
 			return nil, err
@@ -139,7 +139,7 @@ type multicallResult struct {
 }
 
 // multicall is Multicall3.
-func multicall(n node, block uint64, input []byte) ([]byte, error) {
+func multicall(n Node, block uint64, input []byte) ([]byte, error) {
 	method, args, err := decode(multicallABI, input)
 	if err != nil {
 		return nil, err
@@ -150,11 +150,11 @@ func multicall(n node, block uint64, input []byte) ([]byte, error) {
 	case "getCurrentBlockTimestamp":
 		return method.Outputs.Pack(new(big.Int).SetUint64(n.blockTimestamp(block)))
 	case "getChainId":
-		return method.Outputs.Pack(new(big.Int).SetUint64(n.chainID))
+		return method.Outputs.Pack(new(big.Int).SetUint64(n.ChainID))
 	}
 	var calls []multicallCall
 	if err := method.Inputs.Copy(&calls, args); err != nil {
-		return nil, reverted("")
+		return nil, Reverted("")
 	}
 	results, err := n.aggregate(block, calls)
 	if err != nil {
@@ -163,15 +163,15 @@ func multicall(n node, block uint64, input []byte) ([]byte, error) {
 	return method.Outputs.Pack(results)
 }
 
-func (n node) aggregate(block uint64, calls []multicallCall) ([]multicallResult, error) {
+func (n Node) aggregate(block uint64, calls []multicallCall) ([]multicallResult, error) {
 	results := make([]multicallResult, len(calls))
 	for i, call := range calls {
 		if bytes.HasPrefix(call.CallData, multicallABI.Methods["aggregate3"].ID) {
-			return nil, reverted("nested aggregate3 is not simulated")
+			return nil, Reverted("nested aggregate3 is not simulated")
 		}
 		output, err := n.execute(block, call.Target, call.CallData)
 		if err != nil && !call.AllowFailure {
-			return nil, reverted("Multicall3: call failed")
+			return nil, Reverted("Multicall3: call failed")
 		}
 		results[i] = multicallResult{Success: err == nil, ReturnData: output}
 	}

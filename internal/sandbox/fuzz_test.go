@@ -40,7 +40,7 @@ func FuzzContractsTakeAnyInput(f *testing.F) {
 	f.Add(nested)
 	f.Add(hexutil.MustDecode("0x82ad56cb00000000000000000000000000000000000000000000000000000000000000ff"))
 	f.Fuzz(func(_ *testing.T, input []byte) {
-		for _, run := range n.contracts {
+		for _, run := range n.Contracts {
 			_, _ = run(n, genesisBlock, input)
 		}
 	})

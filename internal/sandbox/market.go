@@ -12,28 +12,10 @@ import (
 	"herald/internal/core"
 )
 
-// market is the price provider, which knows one token. Its numbers are JSON as
-// it stands in an answer, so that faults can put there what is no number.
+// market is the price provider, which knows one token.
 type market struct {
-	key string
-
-	id, symbol string
-	price      string
-	others     string // the members of a quote that may be missing
-	currency   string
-	errorCode  string
-	data       func(key, entry string) string
-}
-
-// keyed is data as version 1 of the provider's API has it.
-func keyed(key, entry string) string { return fmt.Sprintf(`{%q:%s}`, key, entry) }
-
-func newMarket(w World, key string) market {
-	return market{
-		key: key, id: TokenID, symbol: Symbol,
-		price: w.Quote.Price.String(), others: otherMembers(w.Quote),
-		currency: "USD", errorCode: "0", data: keyed,
-	}
+	quote core.Quote
+	key   string
 }
 
 func otherMembers(q core.Quote) string {
@@ -66,11 +48,13 @@ func (m market) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case query.Has("convert") && query.Get("convert") != "USD":
 		m.refuse(w, http.StatusBadRequest, "400", `Invalid value for "convert"`)
 	default:
-		m.quote(w, query)
+		m.latest(w, query)
 	}
 }
 
-func (m market) quote(w http.ResponseWriter, query url.Values) {
+// latest answers version 1 of the endpoint: entries by the key that was asked
+// for.
+func (m market) latest(w http.ResponseWriter, query url.Values) {
 	asked := map[string]struct{ known, key string }{
 		"id":     {TokenID, TokenID},
 		"slug":   {TokenSlug, TokenID},
@@ -93,16 +77,16 @@ func (m market) quote(w http.ResponseWriter, query url.Values) {
 		m.refuse(w, http.StatusBadRequest, "400", `"value" must contain one of [id, symbol, slug]`)
 		return
 	}
-	entry := fmt.Sprintf(`{"id":%s,"name":"Herald Demo","symbol":%q,"slug":%q,"quote":{%q:{"price":%s%s}}}`,
-		m.id, m.symbol, TokenSlug, m.currency, m.price, m.others)
-	writeJSON(w, http.StatusOK, m.envelope(m.errorCode, "", m.data(key, entry)))
+	entry := fmt.Sprintf(`{"id":%s,"name":"Herald Demo","symbol":%q,"slug":%q,"quote":{"USD":{"price":%s%s}}}`,
+		TokenID, Symbol, TokenSlug, m.quote.Price, otherMembers(m.quote))
+	writeJSON(w, http.StatusOK, envelope("0", "", fmt.Sprintf(`{%q:%s}`, key, entry)))
 }
 
-func (m market) refuse(w http.ResponseWriter, status int, code, message string) {
-	writeJSON(w, status, m.envelope(code, message, "{}"))
+func (market) refuse(w http.ResponseWriter, status int, code, message string) {
+	writeJSON(w, status, envelope(code, message, "{}"))
 }
 
-func (m market) envelope(code, message, data string) string {
+func envelope(code, message, data string) string {
 	told := "null"
 	if message != "" {
 		told = fmt.Sprintf("%q", message)

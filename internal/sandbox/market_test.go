@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/sandbox"
+	"herald/internal/sandbox/sandboxtest"
 )
 
 const quotesPath = "/v1/cryptocurrency/quotes/latest"
@@ -22,7 +23,7 @@ func TestPriceAnswersByIDSlugAndSymbol(t *testing.T) {
 		"symbol=" + sandbox.Symbol:  sandbox.Symbol,
 	} {
 		t.Run(asked, func(t *testing.T) {
-			got, err := send(t.Context(), http.MethodGet, s.Price.URL()+quotesPath+"?convert=USD&"+asked, nil, "")
+			got, err := sandboxtest.Send(t.Context(), http.MethodGet, s.Price.URL()+quotesPath+"?convert=USD&"+asked, nil, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -40,17 +41,17 @@ func TestPriceAnswersByIDSlugAndSymbol(t *testing.T) {
 					}
 				}
 			}
-			if err := json.Unmarshal([]byte(got.body), &answer); err != nil {
-				t.Fatalf("%v in %s", err, got.body)
+			if err := json.Unmarshal([]byte(got.Body), &answer); err != nil {
+				t.Fatalf("%v in %s", err, got.Body)
 			}
 			if answer.Status.ErrorCode == nil || *answer.Status.ErrorCode != 0 {
-				t.Errorf("no error code 0 in %s", got.body)
+				t.Errorf("no error code 0 in %s", got.Body)
 			}
 			quote, want := answer.Data[key].Quote["USD"], s.World.Quote
 			if answer.Data[key].Symbol != sandbox.Symbol || !quote.Price.Equal(want.Price) ||
 				!quote.MarketCap.Equal(want.MarketCap.Decimal) || !quote.Change24h.Equal(want.Change24h.Decimal) ||
 				!quote.LastUpdated.Equal(want.LastUpdated) {
-				t.Errorf("got %s, want %+v", got.body, want)
+				t.Errorf("got %s, want %+v", got.Body, want)
 			}
 		})
 	}
@@ -77,12 +78,12 @@ func TestPriceRefuses(t *testing.T) {
 			if tt.key != "" {
 				header.Set("X-CMC_PRO_API_KEY", tt.key)
 			}
-			got, err := send(t.Context(), http.MethodGet, s.Price.URL()+tt.path+"?"+tt.query.Encode(), header, "")
+			got, err := sandboxtest.Send(t.Context(), http.MethodGet, s.Price.URL()+tt.path+"?"+tt.query.Encode(), header, "")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.status != tt.status || !json.Valid([]byte(got.body)) {
-				t.Errorf("got %d %s, want JSON with %d", got.status, got.body, tt.status)
+			if got.Status != tt.status || !json.Valid([]byte(got.Body)) {
+				t.Errorf("got %d %s, want JSON with %d", got.Status, got.Body, tt.status)
 			}
 		})
 	}
@@ -94,12 +95,12 @@ func TestSupplyAnswersInTwoForms(t *testing.T) {
 		"/total-supply":       "987654321.123456789012345678",
 		"/circulating-supply": `{"result":"612345678.901234567890123456"}`,
 	} {
-		got, err := send(t.Context(), http.MethodGet, s.Supply.URL()+path, nil, "")
-		if err != nil || got.status != http.StatusOK || got.body != want {
-			t.Errorf("%s: got %d %q, %v; want %q", path, got.status, got.body, err, want)
+		got, err := sandboxtest.Send(t.Context(), http.MethodGet, s.Supply.URL()+path, nil, "")
+		if err != nil || got.Status != http.StatusOK || got.Body != want {
+			t.Errorf("%s: got %d %q, %v; want %q", path, got.Status, got.Body, err, want)
 		}
 	}
-	if got, err := send(t.Context(), http.MethodGet, s.Supply.URL()+"/supply", nil, ""); err != nil || got.status != http.StatusNotFound {
-		t.Errorf("another path: got %d, %v", got.status, err)
+	if got, err := sandboxtest.Send(t.Context(), http.MethodGet, s.Supply.URL()+"/supply", nil, ""); err != nil || got.Status != http.StatusNotFound {
+		t.Errorf("another path: got %d, %v", got.Status, err)
 	}
 }

@@ -18,36 +18,33 @@ const (
 	blockTime    = 2 * time.Second
 )
 
-// node is the JSON-RPC endpoint of the chain: single calls and batches
+// Node is the JSON-RPC endpoint of the chain: single calls and batches
 // (https://www.jsonrpc.org/specification). Blocks advance with time, the state
 // is the same in all of them.
-type node struct {
-	chainID   uint64
-	started   time.Time
-	behind    uint64 // blocks that the node lags
-	contracts map[common.Address]contract
+type Node struct {
+	ChainID   uint64
+	Contracts map[common.Address]Contract
+	// Now is its clock, by which blocks come.
+	Now func() time.Time
 
-	// edit is what a fault makes of the answers of one call or batch.
-	edit func([]rpcAnswer) []rpcAnswer
-	// lump, if set, is the one error that a batch gets for all of its calls.
-	lump *rpcError
+	started time.Time
 }
 
-func newNode(w World, started time.Time) node {
-	n := node{chainID: ChainID, started: started, contracts: map[common.Address]contract{}}
-	n.contracts[MulticallAddress] = multicall
+func newNode(w World, started time.Time) Node {
+	n := Node{ChainID: ChainID, Contracts: map[common.Address]Contract{}, Now: time.Now, started: started}
+	n.Contracts[MulticallAddress] = multicall
 	for _, pool := range w.Pools {
-		n.contracts[pool.Address] = newPool(w, pool.Address)
+		n.Contracts[pool.Address] = newPool(w, pool.Address)
 	}
 	return n
 }
 
-func (n node) block() uint64 {
-	return genesisBlock + uint64(time.Since(n.started)/blockTime) - n.behind
+func (n Node) block() uint64 {
+	return uint64(genesisBlock + int64(n.Now().Sub(n.started)/blockTime))
 }
 
 // blockTimestamp is in Unix seconds.
-func (n node) blockTimestamp(block uint64) uint64 {
+func (n Node) blockTimestamp(block uint64) uint64 {
 	since := time.Duration(int64(block)-genesisBlock) * blockTime
 	return uint64(n.started.Add(since).Unix())
 }
@@ -76,15 +73,13 @@ func (e *rpcError) Error() string { return e.Message }
 
 var null = json.RawMessage("null")
 
-func (n node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers a call or a batch.
+func (n Node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		http.Error(w, "POST only", http.StatusMethodNotAllowed)
 		return
 	}
 	calls, batch, failure := readCalls(r)
-	if batch && n.lump != nil {
-		failure = n.lump
-	}
 	if failure != nil {
 		writeAnswer(w, rpcAnswer{Version: "2.0", ID: null, Error: failure})
 		return
@@ -96,9 +91,6 @@ func (n node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			answers = append(answers, answer)
 		}
 	}
-	if n.edit != nil {
-		answers = n.edit(answers)
-	}
 	switch {
 	case len(answers) == 0:
 		w.WriteHeader(http.StatusOK)
@@ -109,7 +101,7 @@ func (n node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// readCalls tells one call from a batch.
+// readCalls reads a call or, where batch is true, all of a batch.
 func readCalls(r *http.Request) (calls []rpcCall, batch bool, failure *rpcError) {
 	var body json.RawMessage
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
@@ -137,7 +129,7 @@ func writeAnswer(w http.ResponseWriter, answer any) {
 	writeJSON(w, http.StatusOK, string(text))
 }
 
-func (n node) answer(call rpcCall) rpcAnswer {
+func (n Node) answer(call rpcCall) rpcAnswer {
 	answer := rpcAnswer{Version: "2.0", ID: call.ID}
 	result, err := n.result(call)
 	if err == nil {
@@ -149,15 +141,15 @@ func (n node) answer(call rpcCall) rpcAnswer {
 	return answer
 }
 
-func (n node) result(call rpcCall) (any, error) {
+func (n Node) result(call rpcCall) (any, error) {
 	if call.Version != "2.0" {
 		return nil, &rpcError{Code: -32600, Message: "invalid request"}
 	}
 	switch call.Method {
 	case "eth_chainId":
-		return hexutil.Uint64(n.chainID), nil
+		return hexutil.Uint64(n.ChainID), nil
 	case "net_version":
-		return fmt.Sprint(n.chainID), nil
+		return fmt.Sprint(n.ChainID), nil
 	case "eth_blockNumber":
 		return hexutil.Uint64(n.block()), nil
 	case "eth_getBlockByNumber":
@@ -171,7 +163,7 @@ func (n node) result(call rpcCall) (any, error) {
 }
 
 // header is the little of a block that a reader of state needs.
-func (n node) header(params []json.RawMessage) (any, error) {
+func (n Node) header(params []json.RawMessage) (any, error) {
 	if len(params) < 1 {
 		return nil, errors.New("missing value for required argument 0")
 	}
@@ -197,7 +189,7 @@ func blockHash(block uint64) common.Hash {
 var errNoSuchBlock error = &rpcError{Code: -32000, Message: "header not found"}
 
 // resolve turns a block's tag, number or object into its number.
-func (n node) resolve(param json.RawMessage) (uint64, error) {
+func (n Node) resolve(param json.RawMessage) (uint64, error) {
 	var object struct {
 		BlockNumber *hexutil.Uint64 `json:"blockNumber"`
 	}
@@ -221,25 +213,25 @@ func (n node) resolve(param json.RawMessage) (uint64, error) {
 	return n.mined(block)
 }
 
-func (n node) mined(block uint64) (uint64, error) {
+func (n Node) mined(block uint64) (uint64, error) {
 	if block > n.block() {
 		return 0, errNoSuchBlock
 	}
 	return block, nil
 }
 
-func (n node) code(params []json.RawMessage) (any, error) {
+func (n Node) code(params []json.RawMessage) (any, error) {
 	var at common.Address
 	if len(params) < 1 || json.Unmarshal(params[0], &at) != nil {
 		return nil, errors.New("invalid argument 0: an address is needed")
 	}
-	if _, deployed := n.contracts[at]; !deployed {
+	if _, deployed := n.Contracts[at]; !deployed {
 		return "0x", nil
 	}
 	return "0x60806040", nil
 }
 
-func (n node) call(params []json.RawMessage) (any, error) {
+func (n Node) call(params []json.RawMessage) (any, error) {
 	var message struct {
 		To    *common.Address `json:"to"`
 		Data  hexutil.Bytes   `json:"data"`
@@ -268,8 +260,8 @@ func (n node) call(params []json.RawMessage) (any, error) {
 
 // execute calls a contract. An address without code answers nothing and
 // succeeds, as it does on a real chain.
-func (n node) execute(block uint64, to common.Address, input []byte) ([]byte, error) {
-	run, deployed := n.contracts[to]
+func (n Node) execute(block uint64, to common.Address, input []byte) ([]byte, error) {
+	run, deployed := n.Contracts[to]
 	if !deployed {
 		return nil, nil
 	}

@@ -15,28 +15,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/sandbox"
+	"herald/internal/sandbox/sandboxtest"
 )
-
-// contractsABI is written from the contract's text, apart from the sandbox's.
-const contractsABI = `[
- {"type":"function","name":"currentStake","inputs":[{"type":"address"}],"outputs":[{"type":"uint256"}]},
- {"type":"function","name":"pendingWithdrawals","inputs":[{"type":"address"}],
-  "outputs":[{"type":"tuple[]","components":[{"name":"amount","type":"uint256"},{"name":"block","type":"uint256"}]}]},
- {"type":"function","name":"aggregate3",
-  "inputs":[{"type":"tuple[]","components":[{"name":"target","type":"address"},{"name":"allowFailure","type":"bool"},{"name":"callData","type":"bytes"}]}],
-  "outputs":[{"type":"tuple[]","components":[{"name":"success","type":"bool"},{"name":"returnData","type":"bytes"}]}]},
- {"type":"function","name":"getChainId","inputs":[],"outputs":[{"type":"uint256"}]},
- {"type":"function","name":"getBlockNumber","inputs":[],"outputs":[{"type":"uint256"}]},
- {"type":"function","name":"getCurrentBlockTimestamp","inputs":[],"outputs":[{"type":"uint256"}]}]`
-
-func contracts(t *testing.T) abi.ABI {
-	t.Helper()
-	parsed, err := abi.JSON(strings.NewReader(contractsABI))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parsed
-}
 
 func dial(t *testing.T, s *sandbox.Sandbox) *rpc.Client {
 	t.Helper()
@@ -54,18 +34,9 @@ func ethCall(ctx context.Context, client *rpc.Client, to common.Address, data []
 	return output, err
 }
 
-func pack(t *testing.T, method string, args ...any) []byte {
-	t.Helper()
-	data, err := contracts(t).Pack(method, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
 func unpack(t *testing.T, method string, output []byte) any {
 	t.Helper()
-	values, err := contracts(t).Unpack(method, output)
+	values, err := sandboxtest.Contracts(t).Unpack(method, output)
 	if err != nil {
 		t.Fatalf("unpack %s: %v", method, err)
 	}
@@ -115,7 +86,7 @@ func TestPoolsTellStakesOneByOne(t *testing.T) {
 	client := dial(t, s)
 	for _, pool := range s.World.Pools {
 		for wallet, want := range map[common.Address]*big.Int{s.World.Staker: stakedIn(s.World, pool.Address), s.World.Idle: {}} {
-			output, err := ethCall(t.Context(), client, pool.Address, pack(t, "currentStake", wallet))
+			output, err := ethCall(t.Context(), client, pool.Address, sandboxtest.Pack(t, "currentStake", wallet))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,12 +102,12 @@ func TestPoolsTellWithdrawals(t *testing.T) {
 	client := dial(t, s)
 	got := map[common.Address]*big.Int{}
 	for _, pool := range s.World.Pools {
-		output, err := ethCall(t.Context(), client, pool.Address, pack(t, "pendingWithdrawals", s.World.Staker))
+		output, err := ethCall(t.Context(), client, pool.Address, sandboxtest.Pack(t, "pendingWithdrawals", s.World.Staker))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var entries []struct{ Amount, Block *big.Int }
-		if err := contracts(t).UnpackIntoInterface(&entries, "pendingWithdrawals", output); err != nil {
+		if err := sandboxtest.Contracts(t).UnpackIntoInterface(&entries, "pendingWithdrawals", output); err != nil {
 			t.Fatal(err)
 		}
 		for _, entry := range entries {
@@ -156,27 +127,21 @@ func TestPoolsTellWithdrawals(t *testing.T) {
 	}
 }
 
-type call3 struct {
-	Target       common.Address
-	AllowFailure bool
-	CallData     []byte
-}
-
 func TestMulticallReadsAllPoolsAtOnce(t *testing.T) {
 	s := start(t)
 	nowhere := common.HexToAddress("0x01")
-	calls := []call3{
-		{sandbox.MulticallAddress, false, pack(t, "getChainId")},
-		{sandbox.MulticallAddress, false, pack(t, "getBlockNumber")},
-		{sandbox.MulticallAddress, false, pack(t, "getCurrentBlockTimestamp")},
-		{nowhere, true, pack(t, "currentStake", s.World.Staker)},
-		{s.World.Pools[0].Address, true, []byte{1, 2, 3, 4}},
+	calls := []sandboxtest.Call3{
+		{Target: sandbox.MulticallAddress, AllowFailure: false, CallData: sandboxtest.Pack(t, "getChainId")},
+		{Target: sandbox.MulticallAddress, AllowFailure: false, CallData: sandboxtest.Pack(t, "getBlockNumber")},
+		{Target: sandbox.MulticallAddress, AllowFailure: false, CallData: sandboxtest.Pack(t, "getCurrentBlockTimestamp")},
+		{Target: nowhere, AllowFailure: true, CallData: sandboxtest.Pack(t, "currentStake", s.World.Staker)},
+		{Target: s.World.Pools[0].Address, AllowFailure: true, CallData: []byte{1, 2, 3, 4}},
 	}
 	own := len(calls)
 	for _, pool := range s.World.Pools {
-		calls = append(calls, call3{pool.Address, true, pack(t, "currentStake", s.World.Staker)})
+		calls = append(calls, sandboxtest.Call3{Target: pool.Address, AllowFailure: true, CallData: sandboxtest.Pack(t, "currentStake", s.World.Staker)})
 	}
-	output, err := ethCall(t.Context(), dial(t, s), sandbox.MulticallAddress, pack(t, "aggregate3", calls))
+	output, err := ethCall(t.Context(), dial(t, s), sandbox.MulticallAddress, sandboxtest.Pack(t, "aggregate3", calls))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +149,7 @@ func TestMulticallReadsAllPoolsAtOnce(t *testing.T) {
 		Success    bool
 		ReturnData []byte
 	}
-	if err := contracts(t).UnpackIntoInterface(&results, "aggregate3", output); err != nil {
+	if err := sandboxtest.Contracts(t).UnpackIntoInterface(&results, "aggregate3", output); err != nil {
 		t.Fatal(err)
 	}
 	if len(results) != len(calls) {
@@ -214,8 +179,8 @@ func TestMulticallReadsAllPoolsAtOnce(t *testing.T) {
 
 func TestMulticallRevertsWhereFailureIsNotAllowed(t *testing.T) {
 	s := start(t)
-	calls := []call3{{s.World.Pools[0].Address, false, []byte{1, 2, 3, 4}}}
-	_, err := ethCall(t.Context(), dial(t, s), sandbox.MulticallAddress, pack(t, "aggregate3", calls))
+	calls := []sandboxtest.Call3{{Target: s.World.Pools[0].Address, CallData: []byte{1, 2, 3, 4}}}
+	_, err := ethCall(t.Context(), dial(t, s), sandbox.MulticallAddress, sandboxtest.Pack(t, "aggregate3", calls))
 	var coded rpc.DataError
 	if !errors.As(err, &coded) || !strings.Contains(err.Error(), "Multicall3: call failed") {
 		t.Fatalf("got %v", err)
@@ -237,7 +202,7 @@ func TestCodeStandsAtContractsAlone(t *testing.T) {
 			t.Errorf("%s: code %s, %v", at, code, err)
 		}
 	}
-	if output, err := ethCall(t.Context(), client, s.World.Idle, pack(t, "currentStake", s.World.Staker)); err != nil || len(output) != 0 {
+	if output, err := ethCall(t.Context(), client, s.World.Idle, sandboxtest.Pack(t, "currentStake", s.World.Staker)); err != nil || len(output) != 0 {
 		t.Errorf("a call to a wallet: %x, %v", output, err)
 	}
 }
@@ -255,9 +220,9 @@ func TestChainRefusesWhatIsNoCall(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"eth_getCode","params":["0x12"]}`:     "-32602",
 		`{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":[7]}`: "-32602",
 	} {
-		got, err := send(t.Context(), http.MethodPost, s.Chain.URL(), nil, body)
-		if err != nil || !strings.Contains(got.body, `"code":`+code+`,`) {
-			t.Errorf("%s: got %s, %v; want code %s", body, got.body, err, code)
+		got, err := sandboxtest.Send(t.Context(), http.MethodPost, s.Chain.URL(), nil, body)
+		if err != nil || !strings.Contains(got.Body, `"code":`+code+`,`) {
+			t.Errorf("%s: got %s, %v; want code %s", body, got.Body, err, code)
 		}
 	}
 }
@@ -268,9 +233,9 @@ func TestChainDoesNotAnswerNotifications(t *testing.T) {
 		`{"jsonrpc":"2.0","method":"eth_chainId"}`:                                                     "",
 		`[{"jsonrpc":"2.0","method":"eth_chainId"},{"jsonrpc":"2.0","id":"a","method":"eth_chainId"}]`: `[{"jsonrpc":"2.0","id":"a","result":"0x67932"}]`,
 	} {
-		got, err := send(t.Context(), http.MethodPost, s.Chain.URL(), nil, body)
-		if err != nil || got.body != want {
-			t.Errorf("%s: got %q, %v; want %q", body, got.body, err, want)
+		got, err := sandboxtest.Send(t.Context(), http.MethodPost, s.Chain.URL(), nil, body)
+		if err != nil || got.Body != want {
+			t.Errorf("%s: got %q, %v; want %q", body, got.Body, err, want)
 		}
 	}
 }

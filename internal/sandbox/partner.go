@@ -28,25 +28,22 @@ const (
 // clock.
 const signatureAge = 60 * time.Second
 
-// partner is the partner API. It holds a caller to the signature as the
+// Partner is the partner API. It holds a caller to the signature as the
 // interface describes it and works the signed text out anew from what it
 // received, rather than trust the caller's spelling of it.
-type partner struct {
-	appID  string
-	secret string
+type Partner struct {
+	AppID     string
+	SecretKey string
+	// Now is its clock.
+	Now func() time.Time
+
 	dids   map[core.Identity]string
 	logins map[string][]core.Login // by DID, also for those without any
-
-	clockOff time.Duration // of the service against the true time
-
-	// What faults put in the place of parts of an answer: JSON, "" for none.
-	code     string
-	account  string
-	loginLog string
 }
 
-func newPartner(w World, appID, secret string) partner {
-	p := partner{appID: appID, secret: secret, dids: map[core.Identity]string{}, logins: map[string][]core.Login{}}
+func newPartner(w World, appID, secretKey string) Partner {
+	p := Partner{AppID: appID, SecretKey: secretKey, Now: time.Now,
+		dids: map[core.Identity]string{}, logins: map[string][]core.Login{}}
 	for _, person := range []Person{w.Registered, w.Newcomer} {
 		p.logins[person.DID] = nil
 		for _, account := range person.Accounts {
@@ -57,8 +54,9 @@ func newPartner(w World, appID, secret string) partner {
 	return p
 }
 
-func (p partner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Date", p.now().UTC().Format(http.TimeFormat))
+// ServeHTTP answers the two endpoints.
+func (p Partner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Date", p.Now().UTC().Format(http.TimeFormat))
 	var answer func(inner map[string]any) string
 	switch r.URL.Path {
 	case "/api/v1/partner/user/exists":
@@ -89,8 +87,6 @@ func (p partner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, answer(inner))
 }
 
-func (p partner) now() time.Time { return time.Now().Add(p.clockOff) }
-
 // readInner decodes the JSON within the string within the body's JSON.
 func readInner(r *http.Request) (map[string]any, error) {
 	var outer struct {
@@ -109,8 +105,8 @@ func readInner(r *http.Request) (map[string]any, error) {
 }
 
 // authenticate checks who calls, when, and that they know the secret.
-func (p partner) authenticate(r *http.Request, inner map[string]any) error {
-	if r.Header.Get("appid") != p.appID {
+func (p Partner) authenticate(r *http.Request, inner map[string]any) error {
+	if r.Header.Get("appid") != p.AppID {
 		return errors.New("unknown appid")
 	}
 	timestamp := r.Header.Get("timestamp")
@@ -118,14 +114,14 @@ func (p partner) authenticate(r *http.Request, inner map[string]any) error {
 	if err != nil {
 		return errors.New("the timestamp must be Unix time in milliseconds")
 	}
-	if age := p.now().Sub(time.UnixMilli(millis)).Abs(); age > signatureAge {
+	if age := p.Now().Sub(time.UnixMilli(millis)).Abs(); age > signatureAge {
 		return errors.New("the timestamp is too far from the time here")
 	}
 	signed, err := canonical(inner)
 	if err != nil {
 		return err
 	}
-	mac := hmac.New(sha256.New, []byte(p.secret))
+	mac := hmac.New(sha256.New, []byte(p.SecretKey))
 	mac.Write([]byte(timestamp + "POST" + r.URL.Path + signed))
 	want := base64.StdEncoding.EncodeToString(mac.Sum(nil))
 	if !hmac.Equal([]byte(want), []byte(r.Header.Get("sign"))) {
@@ -153,49 +149,39 @@ func canonical(inner map[string]any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-func (p partner) exists(inner map[string]any) string {
+func (p Partner) exists(inner map[string]any) string {
 	platform, _ := inner["platform"].(string)
 	uid, _ := inner["platform_uid"].(string)
 	if _, err := core.NewIdentity(platform, uid); err != nil {
-		return p.envelope(codeBadRequest, "null", "platform or platform_uid is not valid")
+		return partnerAnswer(codeBadRequest, "null", "platform or platform_uid is not valid")
 	}
 	did, known := p.dids[core.Identity{Platform: platform, UID: uid}]
-	switch {
-	case p.account != "":
-		return p.envelope(0, p.account, "success")
-	case !known:
-		return p.envelope(0, "null", "success")
+	if !known {
+		return partnerAnswer(0, "null", "success")
 	}
 	mid := address("mid " + did).Hex()
-	return p.envelope(0, fmt.Sprintf(`{"did":%q,"mid":%q}`, did, mid), "success")
+	return partnerAnswer(0, fmt.Sprintf(`{"did":%q,"mid":%q}`, did, mid), "success")
 }
 
 // loginHistory lists the oldest first: the order is not promised.
-func (p partner) loginHistory(inner map[string]any) string {
+func (p Partner) loginHistory(inner map[string]any) string {
 	did, _ := inner["did"].(string)
 	logins, known := p.logins[did]
-	switch {
-	case p.loginLog != "":
-		return p.envelope(0, p.loginLog, "success")
-	case !known:
-		return p.envelope(codeNoSuchUser, "null", "no such user")
+	if !known {
+		return partnerAnswer(codeNoSuchUser, "null", "no such user")
 	}
 	records := make([]string, len(logins))
 	for i, login := range logins {
 		records[len(logins)-1-i] = fmt.Sprintf(`{"dapp_name":%q,"login_platform":%q,"login_time":%d}`,
 			login.Dapp, login.Platform, login.At.Unix())
 	}
-	return p.envelope(0, "["+strings.Join(records, ",")+"]", "success")
+	return partnerAnswer(0, "["+strings.Join(records, ",")+"]", "success")
 }
 
-func (p partner) envelope(code int, data, message string) string {
-	shown := strconv.Itoa(code)
-	if p.code != "" {
-		shown = p.code
-	}
-	return fmt.Sprintf(`{"code":%s,"data":%s,"message":%q}`, shown, data, message)
+func partnerAnswer(code int, data, message string) string {
+	return fmt.Sprintf(`{"code":%d,"data":%s,"message":%q}`, code, data, message)
 }
 
-func (p partner) refuse(w http.ResponseWriter, status, code int, message string) {
-	writeJSON(w, status, p.envelope(code, "null", message))
+func (Partner) refuse(w http.ResponseWriter, status, code int, message string) {
+	writeJSON(w, status, partnerAnswer(code, "null", message))
 }

@@ -10,11 +10,8 @@ import (
 	"time"
 
 	"herald/internal/core"
+	"herald/internal/sandbox/sandboxtest"
 )
-
-func existsInner(account core.Identity) string {
-	return fmt.Sprintf(`{"platform":%q,"platform_uid":%q}`, account.Platform, account.UID)
-}
 
 func TestPartnerTellsWhoExists(t *testing.T) {
 	s := start(t)
@@ -30,7 +27,7 @@ func TestPartnerTellsWhoExists(t *testing.T) {
 		"ID of another platform": {core.Identity{Platform: "Discord", UID: s.World.Registered.UID("Telegram")}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := newPartnerCall(s, existsPath, existsInner(tt.account)).send(t.Context(), s)
+			got, err := sandboxtest.NewPartnerCall(s, sandboxtest.ExistsPath, sandboxtest.ExistsInner(tt.account)).Send(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,15 +35,15 @@ func TestPartnerTellsWhoExists(t *testing.T) {
 				Code int
 				Data *struct{ DID, MID string }
 			}
-			if err := json.Unmarshal([]byte(got.body), &answer); err != nil {
-				t.Fatalf("%v in %s", err, got.body)
+			if err := json.Unmarshal([]byte(got.Body), &answer); err != nil {
+				t.Fatalf("%v in %s", err, got.Body)
 			}
 			did := ""
 			if answer.Data != nil {
 				did = answer.Data.DID
 			}
-			if got.status != http.StatusOK || answer.Code != 0 || did != tt.did {
-				t.Errorf("got %d %s, want the DID %q", got.status, got.body, tt.did)
+			if got.Status != http.StatusOK || answer.Code != 0 || did != tt.did {
+				t.Errorf("got %d %s, want the DID %q", got.Status, got.Body, tt.did)
 			}
 		})
 	}
@@ -73,7 +70,7 @@ func TestPartnerListsLogins(t *testing.T) {
 		"stranger":   {"did:herald:nobody", 40400, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := newPartnerCall(s, loginsPath, fmt.Sprintf(`{"did":%q}`, tt.did)).send(t.Context(), s)
+			got, err := sandboxtest.NewPartnerCall(s, sandboxtest.LoginsPath, fmt.Sprintf(`{"did":%q}`, tt.did)).Send(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,15 +78,15 @@ func TestPartnerListsLogins(t *testing.T) {
 				Code int
 				Data []record
 			}
-			if err := json.Unmarshal([]byte(got.body), &answer); err != nil {
-				t.Fatalf("%v in %s", err, got.body)
+			if err := json.Unmarshal([]byte(got.Body), &answer); err != nil {
+				t.Fatalf("%v in %s", err, got.Body)
 			}
 			if len(answer.Data) > 1 && answer.Data[0] == tt.want[0] {
 				t.Error("the newest login comes first, which no client may rely on")
 			}
 			slices.SortFunc(answer.Data, func(a, b record) int { return int(b.Time - a.Time) })
 			if answer.Code != tt.code || !slices.Equal(answer.Data, tt.want) {
-				t.Errorf("got %s, want code %d and %v", got.body, tt.code, tt.want)
+				t.Errorf("got %s, want code %d and %v", got.Body, tt.code, tt.want)
 			}
 		})
 	}
@@ -97,48 +94,48 @@ func TestPartnerListsLogins(t *testing.T) {
 
 func TestPartnerHoldsCallersToTheSignature(t *testing.T) {
 	s := start(t)
-	inner := existsInner(s.World.Registered.Accounts[0])
+	inner := sandboxtest.ExistsInner(s.World.Registered.Accounts[0])
 	millis := func(d time.Duration) string { return strconv.FormatInt(time.Now().Add(d).UnixMilli(), 10) }
 	for name, tt := range map[string]struct {
-		spoil  func(*partnerCall)
+		spoil  func(*sandboxtest.PartnerCall)
 		status int
 	}{
-		"as it should be":        {func(*partnerCall) {}, 200},
-		"half a minute early":    {func(c *partnerCall) { c.timestamp = millis(-30 * time.Second) }, 200},
-		"sent in another order":  {func(c *partnerCall) { c.sent = `{"platform_uid":"7000000001", "platform":"Telegram"}` }, 200},
-		"sent with empty parts":  {func(c *partnerCall) { c.sent = inner[:len(inner)-1] + `,"a":"","b":null}` }, 200},
-		"signed with empty part": {func(c *partnerCall) { c.sent = `{"a":"",` + inner[1:]; c.signed = c.sent }, 401},
-		"signed in other order": {func(c *partnerCall) {
-			c.sent = `{"platform_uid":"7000000001","platform":"Telegram"}`
-			c.signed = c.sent
+		"as it should be":        {func(*sandboxtest.PartnerCall) {}, 200},
+		"half a minute early":    {func(c *sandboxtest.PartnerCall) { c.Timestamp = millis(-30 * time.Second) }, 200},
+		"sent in another order":  {func(c *sandboxtest.PartnerCall) { c.Sent = `{"platform_uid":"7000000001", "platform":"Telegram"}` }, 200},
+		"sent with empty parts":  {func(c *sandboxtest.PartnerCall) { c.Sent = inner[:len(inner)-1] + `,"a":"","b":null}` }, 200},
+		"signed with empty part": {func(c *sandboxtest.PartnerCall) { c.Sent = `{"a":"",` + inner[1:]; c.Signed = c.Sent }, 401},
+		"signed in other order": {func(c *sandboxtest.PartnerCall) {
+			c.Sent = `{"platform_uid":"7000000001","platform":"Telegram"}`
+			c.Signed = c.Sent
 		}, 401},
-		"signed with spaces": {func(c *partnerCall) {
-			c.sent = `{"platform": "Telegram","platform_uid":"7000000001"}`
-			c.signed = c.sent
+		"signed with spaces": {func(c *sandboxtest.PartnerCall) {
+			c.Sent = `{"platform": "Telegram","platform_uid":"7000000001"}`
+			c.Signed = c.Sent
 		}, 401},
-		"another secret":       {func(c *partnerCall) { c.secret = "guessed" }, 401},
-		"another application":  {func(c *partnerCall) { c.appID = "other" }, 401},
-		"another path signed":  {func(c *partnerCall) { c.header.Set("X", "y"); c.signed = loginsPath + inner }, 401},
-		"two minutes early":    {func(c *partnerCall) { c.timestamp = millis(-2 * time.Minute) }, 401},
-		"two minutes late":     {func(c *partnerCall) { c.timestamp = millis(2 * time.Minute) }, 401},
-		"timestamp in seconds": {func(c *partnerCall) { c.timestamp = strconv.FormatInt(time.Now().Unix(), 10) }, 401},
-		"no timestamp":         {func(c *partnerCall) { c.timestamp = "" }, 401},
-		"another content type": {func(c *partnerCall) { c.header.Set("Content-Type", "text/plain") }, 415},
-		"no JSON inside":       {func(c *partnerCall) { c.sent = "Telegram" }, 400},
-		"another endpoint":     {func(c *partnerCall) { c.path = "/api/v1/partner/user" }, 404},
+		"another secret":       {func(c *sandboxtest.PartnerCall) { c.Secret = "guessed" }, 401},
+		"another application":  {func(c *sandboxtest.PartnerCall) { c.AppID = "other" }, 401},
+		"another path signed":  {func(c *sandboxtest.PartnerCall) { c.Header.Set("X", "y"); c.Signed = sandboxtest.LoginsPath + inner }, 401},
+		"two minutes early":    {func(c *sandboxtest.PartnerCall) { c.Timestamp = millis(-2 * time.Minute) }, 401},
+		"two minutes late":     {func(c *sandboxtest.PartnerCall) { c.Timestamp = millis(2 * time.Minute) }, 401},
+		"timestamp in seconds": {func(c *sandboxtest.PartnerCall) { c.Timestamp = strconv.FormatInt(time.Now().Unix(), 10) }, 401},
+		"no timestamp":         {func(c *sandboxtest.PartnerCall) { c.Timestamp = "" }, 401},
+		"another content type": {func(c *sandboxtest.PartnerCall) { c.Header.Set("Content-Type", "text/plain") }, 415},
+		"no JSON inside":       {func(c *sandboxtest.PartnerCall) { c.Sent = "Telegram" }, 400},
+		"another endpoint":     {func(c *sandboxtest.PartnerCall) { c.Path = "/api/v1/partner/user" }, 404},
 	} {
 		t.Run(name, func(t *testing.T) {
-			call := newPartnerCall(s, existsPath, inner)
+			call := sandboxtest.NewPartnerCall(s, sandboxtest.ExistsPath, inner)
 			tt.spoil(&call)
-			got, err := call.send(t.Context(), s)
+			got, err := call.Send(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.status != tt.status {
-				t.Errorf("got %d %s, want %d", got.status, got.body, tt.status)
+			if got.Status != tt.status {
+				t.Errorf("got %d %s, want %d", got.Status, got.Body, tt.status)
 			}
-			if !json.Valid([]byte(got.body)) {
-				t.Errorf("the answer is not JSON: %s", got.body)
+			if !json.Valid([]byte(got.Body)) {
+				t.Errorf("the answer is not JSON: %s", got.Body)
 			}
 		})
 	}
@@ -147,8 +144,8 @@ func TestPartnerHoldsCallersToTheSignature(t *testing.T) {
 func TestPartnerSignsMarkupUnescaped(t *testing.T) {
 	s := start(t)
 	inner := `{"platform":"Email","platform_uid":"a&b<c>@example.org"}`
-	got, err := newPartnerCall(s, existsPath, inner).send(t.Context(), s)
-	if err != nil || got.status != http.StatusOK {
-		t.Errorf("got %d %s, %v", got.status, got.body, err)
+	got, err := sandboxtest.NewPartnerCall(s, sandboxtest.ExistsPath, inner).Send(t.Context(), s)
+	if err != nil || got.Status != http.StatusOK {
+		t.Errorf("got %d %s, %v", got.Status, got.Body, err)
 	}
 }

@@ -4,18 +4,18 @@
 // demo` and the tests run every line that production runs.
 //
 // What they answer is fixed and told in World, so that an answer of the bot can
-// be compared with the truth, and each of them can be made to fail in the ways
-// that Faults lists. The package asks nothing itself and knows none of Herald's
-// clients: what it checks, such as signatures, it works out on its own. The
-// chain runs no EVM, which would triple the binary: its contracts are Go
-// functions behind the ABI.
+// be compared with the truth. They never fail: package fault, which is for
+// tests alone, puts a Handler of its own before theirs. The package asks
+// nothing itself and knows none of Herald's clients: what it checks, such as
+// signatures, it works out on its own. The chain runs no EVM, which would
+// triple the binary: its contracts are Go functions behind the ABI.
 package sandbox
 
 import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net/http"
+	"net"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -43,7 +43,7 @@ type Sandbox struct {
 	World World
 
 	// AppID and SecretKey sign calls of the partner API. SecretKey and
-	// PriceKey are made anew by every Start.
+	// PriceKey are made anew by every New.
 	AppID     string
 	SecretKey string
 	// PriceKey is the one key that the price provider takes; it also answers
@@ -54,14 +54,10 @@ type Sandbox struct {
 	Price   *Service
 	Supply  *Service
 	Chain   *Service
-	// Elsewhere is where a service redirects to whose fault that is. Any
-	// request that it counts carried credentials to a stranger.
-	Elsewhere *Service
 }
 
-// Start opens every stand-in on a free port of 127.0.0.1. The caller closes
-// what it returns.
-func Start() (*Sandbox, error) {
+// New makes the stand-ins, which nothing serves yet.
+func New() *Sandbox {
 	now := time.Now()
 	s := &Sandbox{
 		World:     newWorld(now),
@@ -69,58 +65,36 @@ func Start() (*Sandbox, error) {
 		SecretKey: rand.Text(),
 		PriceKey:  rand.Text(),
 	}
-	elsewhere := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, "{}") })
-	s.Elsewhere = &Service{handler: elsewhere}
-	s.Partner = &Service{handler: newPartner(s.World, s.AppID, s.SecretKey)}
-	s.Price = &Service{handler: newMarket(s.World, s.PriceKey)}
-	s.Supply = &Service{handler: newSupplyHost(s.World)}
-	s.Chain = &Service{handler: newNode(s.World, now)}
+	s.Partner = &Service{Handler: newPartner(s.World, s.AppID, s.SecretKey)}
+	s.Price = &Service{Handler: market{s.World.Quote, s.PriceKey}}
+	s.Supply = &Service{Handler: supplyHost{s.World.Supply}}
+	s.Chain = &Service{Handler: newNode(s.World, now)}
+	return s
+}
 
+// Start makes the stand-ins and serves each on a free port of 127.0.0.1. The
+// caller closes what it returns.
+func Start() (*Sandbox, error) {
+	s := New()
 	for _, service := range s.services() {
-		service.elsewhere = s.Elsewhere.URL()
-		if err := service.start(); err != nil {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
 			return nil, errors.Join(fmt.Errorf("start the sandbox: %w", err), s.Close())
 		}
+		service.Serve(l)
 	}
 	return s, nil
 }
 
-// services has Elsewhere first: the others must know its URL.
 func (s *Sandbox) services() []*Service {
-	return []*Service{s.Elsewhere, s.Partner, s.Price, s.Supply, s.Chain}
-}
-
-// Name names a stand-in.
-type Name string
-
-// The stand-ins that can be made to fail.
-const (
-	Partner     Name = "partner"
-	Price       Name = "price"
-	TokenSupply Name = "supply"
-	Chain       Name = "chain"
-)
-
-// Service is the stand-in for a service; nil if the name is none.
-func (s *Sandbox) Service(name Name) *Service {
-	switch name {
-	case Partner:
-		return s.Partner
-	case Price:
-		return s.Price
-	case TokenSupply:
-		return s.Supply
-	case Chain:
-		return s.Chain
-	}
-	return nil
+	return []*Service{s.Partner, s.Price, s.Supply, s.Chain}
 }
 
 // Close breaks every connection and frees the ports. Calls under way end.
 func (s *Sandbox) Close() error {
 	var errs []error
 	for _, service := range s.services() {
-		errs = append(errs, service.stop())
+		errs = append(errs, service.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -10,20 +10,7 @@ import (
 
 // supplyHost answers its two questions in two forms, as such hosts do: bare
 // text and JSON.
-type supplyHost struct {
-	world core.Supply
-	// What it answers, as whole bodies.
-	total       string
-	circulating string
-}
-
-func newSupplyHost(w World) supplyHost {
-	return supplyHost{
-		world:       w.Supply,
-		total:       w.Supply.Total.String(),
-		circulating: fmt.Sprintf(`{"result":%q}`, w.Supply.Circulating),
-	}
-}
+type supplyHost struct{ core.Supply }
 
 func (s supplyHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
@@ -33,9 +20,9 @@ func (s supplyHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/total-supply":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, s.total)
+		_, _ = io.WriteString(w, s.Total.String())
 	case "/circulating-supply":
-		writeJSON(w, http.StatusOK, s.circulating)
+		writeJSON(w, http.StatusOK, fmt.Sprintf(`{"result":%q}`, s.Circulating))
 	default:
 		http.NotFound(w, r)
 	}

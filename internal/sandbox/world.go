@@ -56,13 +56,11 @@ func (p Person) UID(platform string) string {
 
 const poolCount = 21
 
-// Staker's pools, by index into World.Pools. emptyPool is one without a stake
-// of anybody.
+// Staker's pools, by index into World.Pools.
 const (
 	firstPool = 2
 	largePool = 8
 	dustPool  = 15
-	emptyPool = 4
 	leftPool  = 19
 )
 
@@ -73,7 +71,7 @@ func newWorld(now time.Time) World {
 	w := World{Staker: address("staker"), Idle: address("idle")}
 	for i := range poolCount {
 		w.Pools = append(w.Pools, core.Pool{
-			Address: address(poolName(i)),
+			Address: address(fmt.Sprintf("pool %d", i)),
 			Name:    fmt.Sprintf("Pool %02d", i+1),
 		})
 	}
@@ -139,5 +137,3 @@ func address(name string) common.Address {
 
 // baseUnits is an amount of tokens as the chain counts them.
 func baseUnits(tokens decimal.Decimal) *big.Int { return tokens.Shift(Decimals).BigInt() }
-
-func poolName(i int) string { return fmt.Sprintf("pool %d", i) }

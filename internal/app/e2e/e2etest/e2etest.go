@@ -1,0 +1,228 @@
+// Package e2etest is what the tests of the whole bot share: a sandbox whose
+// services can fail, a bot by its settings, the settings of each way in, and
+// the search for what must not be shown.
+package e2etest
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"herald/internal/app"
+	"herald/internal/sandbox/fault"
+)
+
+// Patience is how long an answer may take on a busy machine.
+const Patience = 20 * time.Second
+
+// Price begins the sandbox's price, as every answer to /price shows it.
+const Price = "$0.0417264"
+
+// T is what *testing.T, *testing.B and *rapid.T have in common.
+type T interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Cleanup(func())
+}
+
+// Sandbox starts the stand-ins for all services until the test ends.
+func Sandbox(t T) *fault.Sandbox {
+	t.Helper()
+	world, err := fault.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := world.Close(); err != nil {
+			t.Errorf("close the sandbox: %v", err)
+		}
+	})
+	return world
+}
+
+// Settings are those of a bot that asks the stand-ins, and more, of which the
+// last of a name counts.
+func Settings(world *fault.Sandbox, more ...string) []string {
+	return append(app.DemoSettings(world.Sandbox), more...)
+}
+
+// TTLs are settings by which every answer is cached for d.
+func TTLs(d time.Duration) []string {
+	var settings []string
+	for _, name := range []string{"PRICE_TTL", "SUPPLY_TTL", "STAKE_TTL", "EXISTS_TTL", "LOGINS_TTL"} {
+		settings = append(settings, name+"="+d.String())
+	}
+	return settings
+}
+
+// New is a bot on no platform, to be asked by its Router. It is closed when the
+// test ends.
+func New(t T, settings []string, log *slog.Logger) *app.Bot {
+	t.Helper()
+	cfg, err := app.Load(settings, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bot, err := app.New(cfg, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(bot.Close)
+	return bot
+}
+
+// Bot is a bot that serves.
+type Bot struct {
+	// URL is its HTTP server's.
+	URL string
+
+	log   any // told when it does not leave in good order
+	stop  context.CancelFunc
+	ended chan struct{}
+	err   error // once ended is closed
+	asked bool  // for err
+}
+
+// Serve runs a bot with these settings, and HTTP_ADDR on a free port, until the
+// test ends; it need not be ready yet. It logs to log. The test fails if it
+// cannot serve or does not leave in good order, unless Leave is asked about
+// that.
+func Serve(t testing.TB, settings []string, log io.Writer) *Bot {
+	t.Helper()
+	b := serve(t, settings, func(cfg *app.Config) *slog.Logger { return app.NewLogger(cfg, log) })
+	b.log = log
+	return b
+}
+
+// ServeReady is Serve of a bot that asks the stand-ins, with further settings,
+// and waits until it is ready.
+func ServeReady(t testing.TB, world *fault.Sandbox, settings ...string) *Bot {
+	t.Helper()
+	b := Serve(t, append(Settings(world, "LOG_LEVEL=debug"), settings...), &Buffer{})
+	b.AwaitReady(t)
+	return b
+}
+
+// ServeBare is Serve with a log that redacts nothing.
+func ServeBare(t testing.TB, settings []string, log *slog.Logger) *Bot {
+	t.Helper()
+	return serve(t, settings, func(*app.Config) *slog.Logger { return log })
+}
+
+func serve(t testing.TB, settings []string, logger func(*app.Config) *slog.Logger) *Bot {
+	t.Helper()
+	addr := FreeAddr(t)
+	cfg, err := app.LoadToServe(append(settings[:len(settings):len(settings)], "HTTP_ADDR="+addr), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bot, err := app.New(cfg, logger(cfg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	b := &Bot{URL: "http://" + addr, stop: stop, ended: make(chan struct{})}
+	go func() {
+		defer close(b.ended)
+		defer bot.Close()
+		b.err = bot.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-b.ended
+		if b.err != nil && !b.asked {
+			t.Errorf("the bot did not leave in good order: %v\n%v", b.err, b.log)
+		}
+	})
+	return b
+}
+
+// Stop tells the bot to leave, as SIGTERM does.
+func (b *Bot) Stop() { b.stop() }
+
+// Leave waits until the bot has left and returns why, nil if it was told to.
+func (b *Bot) Leave() error {
+	b.asked = true
+	<-b.ended
+	return b.err
+}
+
+// Readyz is the answer of /readyz, 0 while nothing listens.
+func (b *Bot) Readyz() (status int, text string) {
+	resp, err := http.Get(b.URL + "/readyz")
+	if err != nil {
+		return 0, ""
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(body)
+}
+
+// AwaitReady waits until every platform is connected.
+func (b *Bot) AwaitReady(t testing.TB) {
+	t.Helper()
+	Eventually(t, "the bot is ready", func() bool {
+		status, _ := b.Readyz()
+		return status == http.StatusOK
+	})
+}
+
+// FreeAddr is an address of 127.0.0.1 on which nothing listens.
+func FreeAddr(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// Eventually waits until done is true, and ends the test if it does not come
+// true within Patience.
+func Eventually(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for limit := time.After(Patience); !done(); {
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+// Buffer is a bytes.Buffer for many goroutines.
+type Buffer struct {
+	mu      sync.Mutex
+	written bytes.Buffer
+}
+
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.written.Write(p)
+}
+
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.written.String()
+}
+
+// BareLog logs everything to w and redacts nothing.
+func BareLog(json bool, w io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: slog.LevelDebug}
+	if json {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}

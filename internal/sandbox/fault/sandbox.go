@@ -1,0 +1,193 @@
+// Package fault lets the stand-ins of package sandbox fail, in every way that
+// Of lists. It is for tests alone: the program must not hold it.
+package fault
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"herald/internal/sandbox"
+)
+
+// Target is a service that can fail.
+type Target string
+
+// The targets.
+const (
+	Partner Target = "partner"
+	Price   Target = "price"
+	Supply  Target = "supply"
+	Chain   Target = "chain"
+)
+
+// Targets are all of them.
+var Targets = []Target{Partner, Price, Supply, Chain}
+
+// Sandbox is the stand-ins, served so that they can fail.
+type Sandbox struct {
+	*sandbox.Sandbox
+
+	Partner *Service
+	Price   *Service
+	Supply  *Service
+	Chain   *Service
+	// Elsewhere is where a service redirects to whose fault that is. Any
+	// request that it counts carried credentials to a stranger.
+	Elsewhere *Service
+}
+
+// Start serves every stand-in on a port of 127.0.0.1, without a fault. The
+// caller closes what it returns.
+func Start() (*Sandbox, error) {
+	stands := sandbox.New()
+	s := &Sandbox{Sandbox: stands}
+	stranger := &sandbox.Service{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
+	var err error
+	for _, served := range []struct {
+		service **Service
+		stand   *sandbox.Service
+	}{
+		{&s.Elsewhere, stranger}, // first: the others must know its URL
+		{&s.Partner, stands.Partner}, {&s.Price, stands.Price}, {&s.Supply, stands.Supply}, {&s.Chain, stands.Chain},
+	} {
+		service := &Service{stand: served.stand, right: served.stand.Handler, world: stands.World, elsewhere: stranger.URL()}
+		served.stand.Handler = service
+		*served.service = service
+		err = errors.Join(err, service.listen())
+		service.url = service.stand.URL()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start the sandbox: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+// At is the service of a target.
+func (s *Sandbox) At(t Target) *Service {
+	return map[Target]*Service{Partner: s.Partner, Price: s.Price, Supply: s.Supply, Chain: s.Chain}[t]
+}
+
+// Close breaks every connection and frees the ports. Calls under way end.
+func (s *Sandbox) Close() error {
+	var errs []error
+	for _, service := range []*Service{s.Elsewhere, s.Partner, s.Price, s.Supply, s.Chain} {
+		errs = append(errs, service.close())
+	}
+	return errors.Join(errs...)
+}
+
+// Service is a stand-in that answers rightAnswer or, with a Fault, fails. It may be
+// used from many goroutines.
+type Service struct {
+	stand     *sandbox.Service
+	right     http.Handler // what answers without a fault
+	world     sandbox.World
+	url       string
+	elsewhere string
+
+	fault    atomic.Pointer[Fault]
+	requests atomic.Int64
+
+	mu     sync.Mutex // guards stand and what follows
+	port   int        // 0 before it was ever served
+	closed bool
+}
+
+// URL is the service's origin, without a slash at its end. It stays the same
+// through every fault.
+func (s *Service) URL() string { return s.url }
+
+// Requests counts the requests that have arrived, also those met by a fault.
+func (s *Service) Requests() int64 { return s.requests.Load() }
+
+// SetFault makes the service fail in that way from the next request on; the
+// zero Fault ends it. A fault that Of lists for one target fits no other. It
+// panics if the service cannot have its port back after
+// a fault that gave it away.
+func (s *Service) SetFault(f Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault.Store(&f)
+	if f.refuse {
+		s.closed = true
+		_ = s.stand.Close()
+		return
+	}
+	if s.closed {
+		if err := s.listen(); err != nil {
+			panic(fmt.Sprintf("fault: %v", err))
+		}
+		s.closed = false
+	}
+}
+
+func (s *Service) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ports.Delete(s.port)
+	return s.stand.Close()
+}
+
+// listen serves the stand-in on the port of before, or on a new one.
+func (s *Service) listen() error {
+	l, err := s.openPort()
+	if err != nil {
+		return fmt.Errorf("listen on loopback: %w", err)
+	}
+	s.stand.Serve(l)
+	return nil
+}
+
+// Ports below those that systems hand out to outgoing connections, from 32768
+// on: one of these could take a stand-in's port while a fault has it closed.
+const (
+	lowestPort = 12000
+	portCount  = 20000
+)
+
+// ports are those of the stand-ins in this process.
+var ports sync.Map
+
+func (s *Service) openPort() (l net.Listener, err error) {
+	if s.port != 0 {
+		return net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", s.port))
+	}
+	err = errors.New("no free port was found")
+	for range 100 {
+		port := lowestPort + rand.IntN(portCount)
+		if _, taken := ports.LoadOrStore(port, true); taken {
+			continue
+		}
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			s.port = port
+			return l, nil
+		}
+		ports.Delete(port)
+	}
+	return nil, err
+}
+
+// ServeHTTP answers as the service does with its fault.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.requests.Add(1)
+	// Only once a body is read does the server notice that the client left,
+	// which ends the faults that wait.
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, "the request is too large or broke off", http.StatusRequestEntityTooLarge)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if f := s.fault.Load(); f != nil && f.serve != nil {
+		f.serve(exchange{service: s, w: w, r: r, body: body})
+		return
+	}
+	s.right.ServeHTTP(w, r)
+}
