@@ -46,8 +46,9 @@ const sweepEvery = time.Minute
 // Cache keeps the answers to every question, at most MaxItems of them, and
 // merges simultaneous questions.
 //
-// The store underneath is go-cache without its janitor, which cannot be
-// stopped; expired answers are swept as the Cache is used.
+// Underneath is go-cache, which has no bound, loader or single flight of its
+// own. It is made without its janitor, which cannot be stopped; expired answers
+// are swept as the Cache is used.
 type Cache struct {
 	CacheConfig
 	items *gocache.Cache

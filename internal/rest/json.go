@@ -24,7 +24,8 @@ var (
 // Parse reads one JSON value: nil, bool, string, json.Number, []any or
 // map[string]any. Names of members keep their case. Anything after the value,
 // and two members of one name, of which either might be meant, are errors;
-// errors hold nothing of the text.
+// errors hold nothing of the text. The tokens are encoding/json's; its own
+// values would silently keep the last of two such members.
 func Parse(body []byte) (any, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
 		return nil, errHTML
