@@ -258,8 +258,8 @@ func TestTheTableOfSettingsIsInOrder(t *testing.T) {
 			t.Errorf("%s stands in the table twice", s.Name)
 		}
 		seen[s.Name] = true
-		if s.Example == "" && s.Default == "" || s.Required && s.Default != "" {
-			t.Errorf("%s has no example, or is required and has a default", s.Name)
+		if s.Comment == "" || s.Example == "" && s.Default == "" || s.Required && s.Default != "" {
+			t.Errorf("%s lacks a comment or an example, or is required and has a default", s.Name)
 		}
 		for _, value := range []string{s.Default, s.Example} {
 			if value == "" {

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// Setting is one row of a table of settings. config.example.env explains it to
-// the operator.
+// Setting is one row of a table of settings: all there is to know about one.
+// Reading, mistakes and config.example.env derive from the table.
 type Setting struct {
 	Name string
 	// Default is the value when none is given; empty is none.
@@ -29,6 +29,9 @@ type Setting struct {
 	// Example is a value of the right form that belongs to nobody; empty is the
 	// Default.
 	Example string
+	// Heading begins a group in config.example.env, Comment explains the
+	// setting there.
+	Heading, Comment string
 	// Set stores a value that is not empty; Field makes one. Its error
 	// continues a sentence that begins with the setting's name, and does not
 	// repeat the value.
@@ -53,8 +56,8 @@ type Given struct {
 	file        map[string]string
 }
 
-// Collect takes what environ, in the form of os.Environ, and the file envFile
-// hold, without a file if envFile is empty. The environment wins. The Mistakes
+// Collect gathers the values in environ, which has the form of os.Environ, and
+// in the file envFile unless that is empty. The environment wins. The Mistakes
 // are those in the file.
 func Collect(environ []string, envFile string) (Given, Mistakes) {
 	given := Given{environment: parseEnviron(environ)}
@@ -65,7 +68,7 @@ func Collect(environ []string, envFile string) (Given, Mistakes) {
 	given.file, err = readEnvFile(envFile)
 	var mistakes Mistakes
 	for _, e := range splitJoined(err) {
-		mistakes = append(mistakes, fmt.Sprintf("--env-file: %v; a right line is LOG_LEVEL=info", e))
+		mistakes = append(mistakes, fmt.Sprintf("--env-file: %v; for example LOG_LEVEL=info", e))
 	}
 	return given, mistakes
 }

@@ -29,16 +29,22 @@ const TokenSetting = "DISCORD_BOT_TOKEN"
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
-		{Name: TokenSetting, Secret: true, Example: "MTIzNDU2Nzg5MDEyMzQ1Njc4.example.of-a-bot-token",
-			Set: config.Field(&s.Token, config.Hidden(config.Visible))},
+		{Heading: "Discord", Name: TokenSetting, Secret: true, Example: "MTIzNDU2Nzg5MDEyMzQ1Njc4.example.of-a-bot-token",
+			Comment: "Turns Discord on. The Developer Portal gives the token on the page \"Bot\".",
+			Set:     config.Field(&s.Token, config.Hidden(config.Visible))},
 		{Name: "DISCORD_APPLICATION_ID", Example: "123456789012345678",
-			Set: config.Field(&s.ApplicationID, config.NumericID)},
+			Comment: "The application whose commands are registered. Unset: asked from Discord.",
+			Set:     config.Field(&s.ApplicationID, config.NumericID)},
 		{Name: "DISCORD_API_URL", Default: "https://discord.com", Example: "http://127.0.0.1:3000",
-			Set: config.Field(&s.APIURL, parseOrigin)},
+			Comment: "Scheme and host of the REST API. A proxy for it works too; the gateway's address is asked there.",
+			Set:     config.Field(&s.APIURL, parseOrigin)},
 		{Name: "DISCORD_PUBLIC_KEY", Example: "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+			Comment: "The application's public key, in hex. Set: interactions arrive by HTTP at /discord/interactions on " +
+				"HTTP_ADDR, and no gateway is opened. Unset: gateway, which needs no public address.",
 			Needs: []string{TokenSetting, "HTTP_ADDR"}, Set: config.Field(&s.PublicKey, parsePublicKey)},
 		{Name: "DISCORD_GUILD_ID", Example: "123456789012345678",
-			Set: config.Field(&s.GuildID, config.NumericID)},
+			Comment: "Registers the commands in this guild only, at once. For development. Unset: everywhere.",
+			Set:     config.Field(&s.GuildID, config.NumericID)},
 	}
 }
 

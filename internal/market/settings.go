@@ -28,16 +28,26 @@ type Settings struct {
 // PRICE_TOKEN_ID, PRICE_TOKEN_SLUG and TOKEN_SYMBOL that is given.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
-		{Name: "PRICE_API_URL", Default: "https://pro-api.coinmarketcap.com",
-			Set: config.Field(&s.URL, config.BaseURL)},
+		{Heading: "Token and its price", Name: "PRICE_API_URL", Default: "https://pro-api.coinmarketcap.com",
+			Comment: "Where the price provider is.",
+			Set:     config.Field(&s.URL, config.BaseURL)},
 		{Name: "PRICE_API_KEY", Secret: true, Example: "01234567-89ab-cdef-0123-456789abcdef",
-			Set: config.Field(&s.APIKey, config.Hidden(config.Visible))},
+			Comment: "Sent as X-CMC_PRO_API_KEY. Unset: none is sent.",
+			Set:     config.Field(&s.APIKey, config.Hidden(config.Visible))},
 		{Name: "PRICE_TOKEN_ID", Example: "1027",
+			Comment: "The token's number at the provider: the surest way to name it, as many coins share a symbol. Unset: " +
+				"PRICE_TOKEN_SLUG is asked for.",
 			Set: s.setToken("id", config.Matching(`[1-9][0-9]{0,11}`, "the provider's number of the token"))},
 		{Name: "PRICE_TOKEN_SLUG", Example: "ethereum",
-			Set: s.setToken("slug", config.Matching(`[A-Za-z0-9][A-Za-z0-9_.-]{0,99}`, "one name of letters, digits and -"))},
-		{Name: "TOKEN_SYMBOL", Required: true, Example: "ETH", Set: s.setSymbol},
-		{Name: "PRICE_TTL", Default: "30s", Set: config.Field(&s.TTL, config.Duration)},
+			Comment: "The token's name in the provider's web addresses. Unset: TOKEN_SYMBOL is asked for.",
+			Set:     s.setToken("slug", config.Matching(`[A-Za-z0-9][A-Za-z0-9_.-]{0,99}`, "one name of letters, digits and -"))},
+		{Name: "TOKEN_SYMBOL", Required: true, Example: "ETH",
+			Comment: "Shown after amounts.",
+			Set:     s.setSymbol},
+		{Name: "PRICE_TTL", Default: "30s",
+			Comment: "How long a price is fresh. Each refresh costs one credit at the provider; the free plan has 10,000 a " +
+				"month, which 5m fits.",
+			Set: config.Field(&s.TTL, config.Duration)},
 	}
 }
 

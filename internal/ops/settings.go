@@ -17,7 +17,9 @@ type Settings struct {
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
-		{Name: "HTTP_ADDR", Default: "127.0.0.1:8080", Example: "0.0.0.0:8080",
+		{Heading: "HTTP server", Name: "HTTP_ADDR", Default: "127.0.0.1:8080", Example: "0.0.0.0:8080",
+			Comment: "Where /healthz, /readyz, /metrics and webhooks are served; off: nowhere. In a container this must be " +
+				"0.0.0.0:8080 to be reached from outside.",
 			Set: config.Field(&s.Addr, parseAddr)},
 	}
 }

@@ -29,16 +29,25 @@ type Settings struct {
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
-		{Name: "PARTNER_BASE_URL", Required: true, Example: "https://partner.example.org",
-			Set: config.Field(&s.URL, config.BaseURL)},
+		{Heading: "Partner API", Name: "PARTNER_BASE_URL", Required: true, Example: "https://partner.example.org",
+			Comment: "Where the partner API is; /api/v1/partner/... is appended.",
+			Set:     config.Field(&s.URL, config.BaseURL)},
 		{Name: "PARTNER_APP_ID", Required: true, Example: "my-app-id",
-			Set: config.Field(&s.AppID, config.Visible)},
+			Comment: "The application ID that the partner gave you.",
+			Set:     config.Field(&s.AppID, config.Visible)},
 		{Name: "PARTNER_SECRET_KEY", Required: true, Secret: true, Example: "the-key-that-came-with-the-app-id",
-			Set: config.Field(&s.SecretKey, config.Hidden(config.Text))},
+			Comment: "The key that signs requests. It came with the application ID.",
+			Set:     config.Field(&s.SecretKey, config.Hidden(config.Text))},
 		{Name: "PARTNER_NOT_FOUND_CODES", Example: "10004,10005",
+			Comment: "Response codes of the existence check that mean \"no such user\", separated by commas. Every other code " +
+				"but 0 is an error and is answered \"could not be checked\".",
 			Set: config.Field(&s.NotFoundCodes, parseCodes)},
-		{Name: "EXISTS_TTL", Default: "60s", Set: config.Field(&s.ExistsTTL, config.Duration)},
-		{Name: "LOGINS_TTL", Default: "60s", Set: config.Field(&s.LoginsTTL, config.Duration)},
+		{Name: "EXISTS_TTL", Default: "60s",
+			Comment: "How long an existence check is fresh.",
+			Set:     config.Field(&s.ExistsTTL, config.Duration)},
+		{Name: "LOGINS_TTL", Default: "60s",
+			Comment: "How long a login history is fresh.",
+			Set:     config.Field(&s.LoginsTTL, config.Duration)},
 	}
 }
 

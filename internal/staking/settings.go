@@ -38,20 +38,33 @@ type Settings struct {
 func (s *Settings) Table() []config.Setting {
 	method := config.Matching(`[A-Za-z_$][A-Za-z0-9_$]{0,127}\(address\)`, "of the form name(address)")
 	return []config.Setting{
-		{Name: "EVM_RPC_URL", Required: true, Example: "https://rpc.example.org/v1/my-key",
+		{Heading: "Staking", Name: "EVM_RPC_URL", Required: true, Example: "https://rpc.example.org/v1/my-key",
+			Comment: "JSON-RPC endpoint of the chain with the pools: http or https. A key in it is kept out of logs and " +
+				"answers.",
 			Set: config.Field(&s.RPCURL, config.Hidden(parseRPCURL))},
 		{Name: "EVM_CHAIN_ID", Required: true, Example: "1",
-			Set: config.Field(&s.ChainID, parseChainID)},
+			Comment: "That chain's ID. An endpoint of another chain is refused.",
+			Set:     config.Field(&s.ChainID, parseChainID)},
 		{Name: "STAKING_POOLS", Required: true, Example: "0x52908400098527886E0F7030069857D2E4169EE7",
+			Comment: "The pools' addresses, separated by commas or white space; or @FILE, with one a line: the address and, if " +
+				"you like, a name. In the file, # at the start of a line or between white space begins a comment.",
 			Set: config.Field(&s.Pools, parsePools)},
 		{Name: "STAKING_METHOD", Default: "currentStake(address)",
-			Set: config.Field(&s.Method, method)},
+			Comment: "View method of a pool that answers one wallet's stake as a uint256.",
+			Set:     config.Field(&s.Method, method)},
 		{Name: "STAKING_PENDING_METHOD", Example: "pendingUnstakes(address)",
+			Comment: "View method of a pool that answers what one wallet is withdrawing, as (uint256 amount,uint256 block)[]. " +
+				"Unset: withdrawals are not shown.",
 			Set: config.Field(&s.PendingMethod, method)},
 		{Name: "MULTICALL_ADDRESS", Default: "0xcA11bde05977b3631167028862bE2a173976CA11", Example: config.Off,
-			Set: config.Field(&s.Multicall, parseMulticall)},
-		{Name: "TOKEN_DECIMALS", Default: "18", Set: config.Field(&s.Decimals, parseDecimals)},
-		{Name: "STAKE_TTL", Default: "60s", Set: config.Field(&s.TTL, config.Duration)},
+			Comment: "Multicall3 on that chain, which reads all pools in one call. off: a JSON-RPC batch instead.",
+			Set:     config.Field(&s.Multicall, parseMulticall)},
+		{Name: "TOKEN_DECIMALS", Default: "18",
+			Comment: "Decimals of staked amounts: how many digits of a whole number on the chain stand behind the point.",
+			Set:     config.Field(&s.Decimals, parseDecimals)},
+		{Name: "STAKE_TTL", Default: "60s",
+			Comment: "How long a wallet's stake is fresh.",
+			Set:     config.Field(&s.TTL, config.Duration)},
 	}
 }
 

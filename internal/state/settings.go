@@ -18,7 +18,9 @@ type Settings struct {
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
-		{Name: "REDIS_URL", Secret: true, Example: "redis://:password@redis.example.org:6379/0",
+		{Heading: "Several replicas", Name: "REDIS_URL", Secret: true, Example: "redis://:password@redis.example.org:6379/0",
+			Comment: "State that several replicas share: which updates are answered, rate limits, prices and supplies. " +
+				"redis:// or, with TLS, rediss://. Unset: all of it is in this process.",
 			Set: config.Field(&s.RedisURL, config.Hidden(parseRedisURL))},
 	}
 }

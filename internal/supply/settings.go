@@ -17,8 +17,11 @@ type Settings struct {
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
-		{Name: "SUPPLY_URL", Required: true, Example: "https://supply.example.org/token",
-			Set: config.Field(&s.URL, config.BaseURL)},
-		{Name: "SUPPLY_TTL", Default: "5m", Set: config.Field(&s.TTL, config.Duration)},
+		{Heading: "Supply", Name: "SUPPLY_URL", Required: true, Example: "https://supply.example.org/token",
+			Comment: "Where the supply host is; /total-supply and /circulating-supply are appended.",
+			Set:     config.Field(&s.URL, config.BaseURL)},
+		{Name: "SUPPLY_TTL", Default: "5m",
+			Comment: "How long supplies are fresh.",
+			Set:     config.Field(&s.TTL, config.Duration)},
 	}
 }

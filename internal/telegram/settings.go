@@ -31,17 +31,28 @@ const TokenSetting = "TELEGRAM_BOT_TOKEN"
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
-		{Name: TokenSetting, Secret: true, Example: "123456789:AAEexample-of-a-token_from-BotFather",
+		{Heading: "Telegram", Name: TokenSetting, Secret: true, Example: "123456789:AAEexample-of-a-token_from-BotFather",
+			Comment: "Turns Telegram on. @BotFather gives the token. At least one of TELEGRAM_BOT_TOKEN and DISCORD_BOT_TOKEN " +
+				"is needed.",
 			Set: config.Field(&s.Token, config.Hidden(config.Matching(`[0-9]+:[A-Za-z0-9_-]+`,
 				"a bot's number, a colon, and letters, digits, _ and -, as @BotFather gives it")))},
 		{Name: "TELEGRAM_API_URL", Default: "https://api.telegram.org", Example: "http://127.0.0.1:8081",
-			Set: config.Field(&s.APIURL, config.BaseURL)},
+			Comment: "The Bot API server. A self-hosted one works too.",
+			Set:     config.Field(&s.APIURL, config.BaseURL)},
 		{Name: "TELEGRAM_WEBHOOK_URL", Example: "https://bot.example.org/telegram",
+			Comment: "Public HTTPS URL at which Telegram delivers updates. Herald takes them on HTTP_ADDR at this URL's path; " +
+				"TLS is up to a proxy in front of it. Unset: long polling, which needs no public address.",
 			Needs: []string{TokenSetting, "TELEGRAM_WEBHOOK_SECRET", "HTTP_ADDR"}, Set: s.setWebhook},
 		// https://core.telegram.org/bots/api#setwebhook
 		{Name: "TELEGRAM_WEBHOOK_SECRET", Secret: true, Example: "a-long-random_text",
+			Comment: "Proves that a delivery comes from Telegram. Required with a webhook: 1 to 256 of A-Z a-z 0-9 _ -, for " +
+				"example from `openssl rand -hex 32`.",
 			Set: config.Field(&s.WebhookSecret, config.Hidden(config.Matching(`[A-Za-z0-9_-]{1,256}`, "1 to 256 of A-Z a-z 0-9 _ -")))},
-		{Name: "TELEGRAM_PACING", Default: "on", Set: config.Field(&s.Pacing, config.OnOff)},
+		{Name: "TELEGRAM_PACING", Default: "on",
+			Comment: "on: sends keep to Telegram's published rates (1 message a second a chat, 20 a minute a group, 30 a " +
+				"second in all), and what cannot be said in time is said once in few words. off: only Telegram's own " +
+				"refusals slow it down.",
+			Set: config.Field(&s.Pacing, config.OnOff)},
 	}
 }
 
