@@ -48,13 +48,13 @@ func checkAllWrong(t *testing.T, s *e2etest.Stage, name string, settings []strin
 	}
 	for _, p := range probed {
 		if p.Err == nil {
-			t.Errorf("%s: %s found nothing wrong", name, p.What)
+			t.Errorf("%s: %s found nothing wrong", name, p.Title)
 			continue
 		}
-		text := fmt.Sprintf("%v\n%+[1]v\n%#[1]v\n%s\n%s", p.Err, p.Detail, p.Wrong)
+		text := fmt.Sprintf("%v\n%+[1]v\n%#[1]v\n%s\n%s", p.Err, p.Detail, p.Advice)
 		for err := p.Err; err != nil; err = errors.Unwrap(err) {
 			text += fmt.Sprintf("\n%v %+[1]v", err)
 		}
-		s.Secrets().MustNotShow(t, name+": the error of "+p.What, text)
+		s.Secrets().MustNotShow(t, name+": the error of "+p.Title, text)
 	}
 }

@@ -5,34 +5,33 @@ import (
 	"sync"
 )
 
-// Probed is what one question of Check came to, before anything is struck out.
+// Probed is what one probe of Check came to, before anything is redacted.
 type Probed struct {
-	What   string
+	Title  string
 	Err    error
 	Detail string
-	Wrong  string // in the table's words
+	Advice string // in the table's words; empty without Err
 }
 
 // Probe asks what Check asks.
 func Probe(ctx context.Context, bot *Bot) ([]Probed, error) {
-	questions, err := questionsFor(bot.cfg, bot)
+	probes, err := bot.allProbes()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, bot.cfg.Limits.CommandTimeout)
 	defer cancel()
+	all := make([]Probed, len(probes))
 	var asking sync.WaitGroup
-	for _, q := range questions {
-		asking.Go(func() { q.detail, q.err = q.ask(ctx) })
+	for i, p := range probes {
+		asking.Go(func() {
+			detail, err := p.ask(ctx)
+			all[i] = Probed{Title: p.title, Err: err, Detail: detail}
+			if err != nil {
+				all[i].Advice = p.advice(detail, err)
+			}
+		})
 	}
 	asking.Wait()
-	var all []Probed
-	for _, q := range questions {
-		p := Probed{What: q.what, Err: q.err, Detail: q.detail}
-		if q.err != nil {
-			p.Wrong = q.wrong()
-		}
-		all = append(all, p)
-	}
 	return all, nil
 }
