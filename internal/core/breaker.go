@@ -70,7 +70,7 @@ func NewBreaker(c *Cache, service *Service, ttl time.Duration) *Breaker {
 // be the service's own count as its failures; with anyReason all of them do.
 func (b *Breaker) do(ctx context.Context, anyReason bool, call func(context.Context) error) error {
 	if b.calls.AcquirePermit(ctx) != nil {
-		return b.fail(Paused, errors.New("too many calls are under way"))
+		return b.service.Fail(Paused, errors.New("too many calls are under way"))
 	}
 	defer b.calls.ReleasePermit()
 	b.earnRetry()
@@ -95,7 +95,7 @@ func (b *Breaker) once(ctx context.Context, anyReason bool, call func(context.Co
 		return &Error{Service: b.service, Reason: Limited, RetryAfter: wait, Err: errors.New("asked to wait")}
 	}
 	if !b.circuit.TryAcquirePermit() {
-		return b.fail(Paused, errors.New("not called, it has just failed repeatedly"))
+		return b.service.Fail(Paused, errors.New("not called, it has just failed repeatedly"))
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.cache.CallTimeout)
 	defer cancel()
@@ -135,14 +135,10 @@ func (b *Breaker) typed(err error) *Error {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return b.fail(SlowAnswer, err)
+		return b.service.Fail(SlowAnswer, err)
 	default:
-		return b.fail(Malformed, err)
+		return b.service.Fail(Malformed, err)
 	}
-}
-
-func (b *Breaker) fail(reason Reason, err error) *Error {
-	return &Error{Service: b.service, Reason: reason, Err: err}
 }
 
 // wait is how much longer the service asked not to be called.

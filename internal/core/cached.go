@@ -89,7 +89,7 @@ func (q *Cached[K, V]) get(ctx context.Context, key K) (snapshot Snapshot[V], re
 			return answer.Val.(Snapshot[V]), "asked", nil
 		}
 	case <-ctx.Done():
-		err = &Error{Service: q.breaker.service, Reason: SlowAnswer, Err: ctx.Err()}
+		err = q.breaker.service.Fail(SlowAnswer, ctx.Err())
 	}
 	// What is kept is no older than TTL and, if shared, StaleFor.
 	if last, known := lookup[V](q.cache, id); known {

@@ -27,6 +27,11 @@ func (s *Service) SettingsFor(reason Reason) string {
 	return s.Settings[""]
 }
 
+// Fail is the error of a service that failed for reason.
+func (s *Service) Fail(reason Reason, err error) *Error {
+	return &Error{Service: s, Reason: reason, Err: err}
+}
+
 // Reason is why a service did not answer a question.
 type Reason string
 

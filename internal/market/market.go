@@ -9,7 +9,6 @@ package market
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -103,5 +102,5 @@ func (t token) parse(body []byte, now time.Time) (core.Quote, error) {
 }
 
 func malformed(err error) error {
-	return &core.Error{Service: Service, Reason: core.Malformed, Err: fmt.Errorf("quote: %w", err)}
+	return Service.Fail(core.Malformed, err).During("quote")
 }

@@ -3,6 +3,7 @@ package market_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -173,5 +174,12 @@ func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 			_, err := quote(ctx, market.Settings{URL: baseURL, APIKey: config.NewSecret(key), By: by, Token: token, Symbol: "HRD"}, timeout)
 			return err
 		}, key, slug, "quotes", "convert", by+"="+token)
+	}
+}
+
+func TestClientDoesNotPrintItsKey(t *testing.T) {
+	c := market.New(market.Settings{APIKey: config.NewSecret("k3y-k3y")}, core.NewCache(core.CacheConfig{}))
+	if text := fmt.Sprintf("%+v %#v", c, *c); strings.Contains(text, "k3y") {
+		t.Errorf("printed %s", text)
 	}
 }

@@ -46,7 +46,7 @@ func statusCode(answer any) (int, error) {
 // codeError words a code other than 0. Anything but the provider's own codes
 // repeats an HTTP status.
 func codeError(code int, now time.Time) *core.Error {
-	e := &core.Error{Service: Service, Reason: core.Rejected, Err: fmt.Errorf("quote: answered with error code %d", code)}
+	e := Service.Fail(core.Rejected, fmt.Errorf("quote: answered with error code %d", code))
 	now = now.UTC()
 	switch {
 	case code >= firstKeyCode && code <= lastKeyCode:

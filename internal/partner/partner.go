@@ -106,7 +106,7 @@ var (
 
 // fail makes an error of the endpoint.
 func (e endpoint) fail(reason core.Reason, err error) error {
-	return &core.Error{Service: Service, Reason: reason, Err: fmt.Errorf("%s: %w", e.name, err)}
+	return Service.Fail(reason, err).During(e.name)
 }
 
 func (e endpoint) malformed(problem string) error { return e.fail(core.Malformed, errors.New(problem)) }

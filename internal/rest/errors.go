@@ -15,11 +15,9 @@ import (
 // nil for success. 206 is no success: nobody asked for a part, and a part of a
 // number is another number.
 func StatusError(service *core.Service, resp *http.Response) *core.Error {
-	failure := &core.Error{Service: service, Err: fmt.Errorf("answered with status %d", resp.StatusCode)}
+	failure := service.Fail(core.Malformed, fmt.Errorf("answered with status %d", resp.StatusCode))
 	switch status := resp.StatusCode; {
-	case status == http.StatusPartialContent:
-		failure.Reason = core.Malformed
-	case status >= 200 && status < 300:
+	case status >= 200 && status < 300 && status != http.StatusPartialContent:
 		return nil
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		failure.Reason = core.Denied
@@ -33,8 +31,6 @@ func StatusError(service *core.Service, resp *http.Response) *core.Error {
 		failure.RetryAfter = transport.RetryAfter(resp.Header)
 	case status >= 400:
 		failure.Reason = core.Rejected
-	default:
-		failure.Reason = core.Malformed
 	}
 	return failure
 }
@@ -43,7 +39,7 @@ func StatusError(service *core.Service, resp *http.Response) *core.Error {
 // one, which err of a transport's client says.
 func CallError(service *core.Service, err error) *core.Error {
 	err = transport.Clean(err)
-	failure := &core.Error{Service: service, Reason: core.Unreachable, Err: err}
+	failure := service.Fail(core.Unreachable, err)
 	var timeout net.Error
 	switch {
 	case transport.NeverSent(err):

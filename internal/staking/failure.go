@@ -16,7 +16,7 @@ var (
 	errNotJSONRPC = malformed("the answer is not JSON-RPC")
 	errMismatch   = malformed("the answer is not to what was asked")
 	errNotBlock   = malformed("the block number is impossible")
-	errReverted   = &core.Error{Service: Service, Reason: core.Rejected, Err: errors.New("the pool reverted the call")}
+	errReverted   = Service.Fail(core.Rejected, errors.New("the pool reverted the call"))
 )
 
 // errUnfit means that a way of reading the pools does not work with this node,
@@ -24,12 +24,12 @@ var (
 var errUnfit = errors.New("this way of reading does not work here")
 
 func malformed(problem string) *core.Error {
-	return &core.Error{Service: Service, Reason: core.Malformed, Err: errors.New(problem)}
+	return Service.Fail(core.Malformed, errors.New(problem))
 }
 
 // codeError is a JSON-RPC error, without its text.
 func codeError(code int) *core.Error {
-	failed := &core.Error{Service: Service, Reason: core.Rejected, Err: fmt.Errorf("JSON-RPC error %d", code)}
+	failed := Service.Fail(core.Rejected, fmt.Errorf("JSON-RPC error %d", code))
 	switch code {
 	case -32005, // https://eips.ethereum.org/EIPS/eip-1474#error-codes
 		429: // https://www.alchemy.com/docs/reference/throughput

@@ -1,7 +1,9 @@
 package staking
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -155,5 +157,13 @@ func TestMulticallIsTheDeployedInterface(t *testing.T) {
 		if got := common.Bytes2Hex(multicall3.Methods[name].ID); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
+	}
+}
+
+func TestClientDoesNotPrintItsKey(t *testing.T) {
+	chain, pools := stakers()
+	c := newClient(t, newNode(t, chain), pools)
+	if text := fmt.Sprintf("%+v %#v", c, c); strings.Contains(text, "k3y") {
+		t.Errorf("printed %s", text)
 	}
 }

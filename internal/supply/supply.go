@@ -9,7 +9,6 @@ package supply
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/shopspring/decimal"
@@ -77,7 +76,7 @@ func (c *Client) supply(ctx context.Context, _ core.NoArgument) (core.Supply, er
 		return core.Supply{}, err
 	}
 	if s.Circulating.GreaterThan(s.Total) {
-		return core.Supply{}, malformed(errors.New("more tokens circulate than there are"))
+		return core.Supply{}, Service.Fail(core.Malformed, errors.New("more tokens circulate than there are"))
 	}
 	return s, nil
 }
@@ -89,13 +88,9 @@ func (c *Client) ask(ctx context.Context, f figure) (decimal.Decimal, error) {
 	}
 	amount, err := f.parse(resp.Body)
 	if err != nil {
-		return decimal.Decimal{}, malformed(fmt.Errorf("%s: %w", f.name, err))
+		return decimal.Decimal{}, Service.Fail(core.Malformed, err).During(f.name)
 	}
 	return amount, nil
-}
-
-func malformed(err error) error {
-	return &core.Error{Service: Service, Reason: core.Malformed, Err: err}
 }
 
 func (f figure) parse(body []byte) (decimal.Decimal, error) {
