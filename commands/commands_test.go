@@ -1,12 +1,9 @@
 package commands_test
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,56 +17,27 @@ import (
 
 var update = flag.Bool("update", false, "write the golden transcripts anew")
 
-func write(b *bytes.Buffer, line string, r chat.Reply) {
-	fmt.Fprintf(b, "> %s\n[%d] %s\n", line, r.Tone, r.Title)
-	if r.Text != "" {
-		fmt.Fprintln(b, r.Text)
-	}
-	for _, s := range r.Sections {
-		if s.Heading != "" {
-			fmt.Fprintf(b, "== %s\n", s.Heading)
-		}
-		for _, f := range s.Fields {
-			fmt.Fprintf(b, "%s | %s\n", f.Name, f.Value)
-		}
-	}
-	for _, n := range r.Notes {
-		fmt.Fprintf(b, "(%s)\n", n)
-	}
-	fmt.Fprintln(b)
-}
-
-// TestTranscripts has a golden file for each scene.
+// TestTranscripts has the answers as commands make them, before any platform
+// shows them.
 func TestTranscripts(t *testing.T) {
-	var scenes []string
-	transcripts := map[string]*bytes.Buffer{}
-	for _, c := range commandstest.Cases(t) {
-		if transcripts[c.Scene] == nil {
-			scenes = append(scenes, c.Scene)
-			transcripts[c.Scene] = &bytes.Buffer{}
+	commandstest.Transcripts(t, *update, func(c commandstest.Case) string {
+		lines := []string{fmt.Sprintf("[%d] %s", c.Reply.Tone, c.Reply.Title)}
+		if c.Reply.Text != "" {
+			lines = append(lines, c.Reply.Text)
 		}
-		write(transcripts[c.Scene], strings.ToValidUTF8(c.Line[:min(len(c.Line), 80)], ""), c.Reply)
-	}
-	for _, scene := range scenes {
-		got := transcripts[scene].String()
-		file := filepath.Join("testdata", strings.ReplaceAll(scene, " ", "_")+".golden")
-		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
+		for _, s := range c.Reply.Sections {
+			if s.Heading != "" {
+				lines = append(lines, "== "+s.Heading)
+			}
+			for _, f := range s.Fields {
+				lines = append(lines, f.Name+" | "+f.Value)
 			}
 		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+		for _, n := range c.Reply.Notes {
+			lines = append(lines, "("+n+")")
 		}
-		if got != string(want) {
-			t.Errorf("%s differs; run with -update and read the diff. Got:\n%s", file, got)
-		}
-	}
-	files, err := filepath.Glob("testdata/*.golden")
-	if err != nil || len(files) != len(scenes) {
-		t.Errorf("%d golden files for %d scenes, %v", len(files), len(scenes), err)
-	}
+		return strings.Join(lines, "\n")
+	})
 }
 
 func TestEveryPersonalAnswerIsPrivate(t *testing.T) {

@@ -57,7 +57,7 @@ func talk(t *testing.T, in string, handler chat.Handler, change func(*terminal.C
 
 var retelling = &chattest.Handler{Reply: retell}
 
-func TestTranscripts(t *testing.T) {
+func TestLinesAreAnsweredInOrder(t *testing.T) {
 	const (
 		first  = "\ntelegram 1 direct=true moderator=false\n\n"
 		second = "\ntelegram 2 direct=true moderator=false\n\n"

@@ -1,0 +1,15 @@
+package terminal
+
+import (
+	"flag"
+	"testing"
+
+	"herald/commands/commandstest"
+)
+
+var update = flag.Bool("update", false, "write the golden transcripts anew")
+
+// TestTranscripts has every answer of every command as the terminal shows it.
+func TestTranscripts(t *testing.T) {
+	commandstest.Transcripts(t, *update, func(c commandstest.Case) string { return render(c.Reply, c.Private) })
+}
