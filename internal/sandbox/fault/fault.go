@@ -53,7 +53,7 @@ func Answer(status int, contentType, body string) Fault {
 	}
 }
 
-// Late is a service that answers rightAnswer after a delay.
+// Late is a service that answers rightly after a delay.
 func Late(delay time.Duration) Fault {
 	return Fault{
 		Name:   "right after " + delay.String(),

@@ -83,7 +83,7 @@ func (s *Sandbox) Close() error {
 	return errors.Join(errs...)
 }
 
-// Service is a stand-in that answers rightAnswer or, with a Fault, fails. It may be
+// Service is a stand-in that answers rightly or, with a Fault, fails. It may be
 // used from many goroutines.
 type Service struct {
 	stand     *sandbox.Service
