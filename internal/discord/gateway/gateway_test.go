@@ -216,8 +216,8 @@ func TestALostConnectionIsReplaced(t *testing.T) {
 			if got := len(h.fake.Identifies()); got != tt.sessions || (h.count("resumed") == 1) != tt.resumed {
 				t.Errorf("identified %d times, resumed %d", got, h.count("resumed"))
 			}
-			if tt.resumed && h.fake.Calls(discordtest.GatewayBot) != 1 {
-				t.Errorf("asked for the gateway %d times", h.fake.Calls(discordtest.GatewayBot))
+			if h.count("disconnected") != 1 || h.fake.Calls(discordtest.GatewayBot) != tt.sessions {
+				t.Errorf("%d connections ended, asked for the gateway %d times", h.count("disconnected"), h.fake.Calls(discordtest.GatewayBot))
 			}
 		})
 	}
@@ -301,7 +301,7 @@ func TestASessionIsNotResumedAtAnUnsafeAddress(t *testing.T) {
 	h := connected(t, discordtest.Behaviour{ResumeURL: "http://127.0.0.1:1"})
 	h.fake.Do(discordtest.Action{Op: 7})
 	h.wait(t, "a new session", func() bool { return h.count("connected") == 2 && h.Alive() })
-	if n := h.fake.Resumes(); n != 0 {
-		t.Errorf("resumed %d times", n)
+	if n := h.count("disconnected"); n != 1 || len(h.logLines("cannot be resumed")) != 2 {
+		t.Errorf("%d connections ended; log:\n%s", n, h.logged())
 	}
 }
