@@ -234,9 +234,9 @@ func TestWhatIsAskedBetweenTwoConnectionsIsReplayedAtOnce(t *testing.T) {
 				pass(time.Minute)
 				h.fake.Do(action)
 				during := h.push(t)
-				pass(0)
+				pass(time.Second)
 				after := h.push(t)
-				pass(0)
+				pass(time.Second)
 				want := []taken{{before, false}, {during, true}, {after, false}}
 				if got := h.interactions(); !slices.Equal(got, want) {
 					t.Errorf("took %v, want %v", got, want)
