@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -304,4 +306,23 @@ func TestASessionIsNotResumedAtAnUnsafeAddress(t *testing.T) {
 	if n := h.count("disconnected"); n != 1 || len(h.logLines("cannot be resumed")) != 2 {
 		t.Errorf("%d connections ended; log:\n%s", n, h.logged())
 	}
+}
+
+func FuzzHandle(f *testing.F) {
+	f.Add([]byte(`{"op":0,"t":"READY","s":1,"d":{"session_id":"x","resume_gateway_url":"wss://gateway.example"}}`))
+	f.Add([]byte(`{"op":0,"t":"RESUMED","s":-1}`))
+	f.Add([]byte(`{"op":9,"d":"true"}`))
+	f.Add([]byte(`{"op":0,"t":"INTERACTION_CREATE","d":{"id":"1"}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		g := New(Config{Log: slog.New(slog.DiscardHandler), Count: func(string) {}})
+		c := &conn{Gateway: g, take: func(json.RawMessage, bool) {}}
+		var p packet
+		if json.Unmarshal(raw, &p) != nil || p.Op == opHeartbeat {
+			return
+		}
+		_ = c.handle(p)
+		if g.session != nil && !strings.HasPrefix(g.session.address, "wss://") {
+			t.Errorf("the session would be resumed at %q", g.session.address)
+		}
+	})
 }
