@@ -3,9 +3,9 @@
 //
 // Interactions arrive over the gateway (adapter.go) or, with a public key, by
 // HTTP (http.go). Either way one is parsed, handled, rendered and responded to,
-// in that order; parse and render are pure. REST calls go through discordgo,
-// whose rate limiter, error texts and log are kept out of the way (rest.go).
-// The gateway does not; package gateway says why.
+// in that order; parse and render are pure. REST calls go through discordgo, but
+// not through its rate limiter (rest.go). The gateway's connection does not;
+// package gateway says why.
 //
 // It must not import commands, core or another adapter.
 package discord
@@ -45,7 +45,7 @@ const (
 	maxInHand = 256
 	// maxRefusals bounds the answers "busy" that are on their way at once.
 	maxRefusals = 64
-	// dedupTime bounds the look at Dedup, which comes before the deferral.
+	// dedupTime bounds asking Dedup, which comes before the deferral.
 	dedupTime = time.Second
 )
 
@@ -53,8 +53,8 @@ const (
 type Config struct {
 	Settings
 	Dedup chat.Dedup
-	// CommandTimeout is the Handler's, below the 15 minutes in which an
-	// interaction can be answered.
+	// CommandTimeout is how long the Handler may take. It must be below the 15
+	// minutes for which an interaction can be answered.
 	CommandTimeout time.Duration
 	Log            *slog.Logger
 	// Count is called with one of these: interaction, duplicate, ignored,
@@ -90,7 +90,7 @@ type timings struct {
 // and do not repeat its value.
 func New(c Config) (*Adapter, error) {
 	if c.CommandTimeout >= tokenLife {
-		return nil, fmt.Errorf("COMMAND_TIMEOUT: is not below %v, for which Discord takes an answer", tokenLife)
+		return nil, fmt.Errorf("COMMAND_TIMEOUT: must be below %v, after which Discord takes no answer", tokenLife)
 	}
 	api, err := url.Parse(c.APIURL)
 	if err != nil {
@@ -153,6 +153,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 // pendingInteraction is an interaction that has not been answered yet.
 type pendingInteraction struct {
 	interaction
+	// arrived is when it did; for a replayed one, when it was created.
 	arrived time.Time
 	// byHTTP is true where the first response is the body of an HTTP response,
 	// which an edit can overtake.
@@ -161,7 +162,8 @@ type pendingInteraction struct {
 	flags discordgo.MessageFlags
 }
 
-// receive starts answering an interaction of the gateway. It does not block.
+// receive starts answering an interaction of the gateway. It does not block. The
+// age of one that is not replayed is not judged: this machine's clock may be off.
 func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) {
 	i, err := decode(data)
 	if err != nil {
@@ -219,7 +221,7 @@ func (a *Adapter) answer(work *chat.Work, id string, p pendingInteraction) error
 			return err
 		}
 	}
-	// A deferral whose fate is unknown may have landed: the edit shows it.
+	// If nobody can tell whether the deferral arrived, the edit will show it.
 	return a.edit(work, p, <-rendered)
 }
 

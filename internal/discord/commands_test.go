@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/bwmarrin/discordgo"
@@ -32,6 +33,48 @@ func TestCommandsAreWrittenOnlyWhenTheyDiffer(t *testing.T) {
 		if p := h.fake.Problems(); len(p) > 0 {
 			t.Errorf("refused: %q", p)
 		}
+	}
+}
+
+func TestEveryChangeOfACommandIsSeen(t *testing.T) {
+	for name, change := range map[string]func(*discordgo.ApplicationCommand){
+		"name":        func(c *discordgo.ApplicationCommand) { c.Name += "x" },
+		"type":        func(c *discordgo.ApplicationCommand) { c.Type++ },
+		"description": func(c *discordgo.ApplicationCommand) { c.Description += "x" },
+		"permissions": func(c *discordgo.ApplicationCommand) { c.DefaultMemberPermissions = new(int64) },
+		"contexts":    func(c *discordgo.ApplicationCommand) { c.Contexts = &[]discordgo.InteractionContextType{1} },
+		"no contexts": func(c *discordgo.ApplicationCommand) { c.Contexts = nil },
+		"no options":  func(c *discordgo.ApplicationCommand) { c.Options = nil },
+		"option":      func(c *discordgo.ApplicationCommand) { c.Options[1].Name += "x" },
+		"its type":    func(c *discordgo.ApplicationCommand) { c.Options[1].Type++ },
+		"its text":    func(c *discordgo.ApplicationCommand) { c.Options[1].Description += "x" },
+		"required":    func(c *discordgo.ApplicationCommand) { c.Options[1].Required = true },
+		"choices":     func(c *discordgo.ApplicationCommand) { c.Options[1].Choices = nil },
+		"choice":      func(c *discordgo.ApplicationCommand) { c.Options[1].Choices[0].Value = "x" },
+		"label":       func(c *discordgo.ApplicationCommand) { c.Options[1].Choices[0].Name = "x" },
+	} {
+		defined := func() []*discordgo.ApplicationCommand { return definitions((&chattest.Handler{}).Commands(), true) }
+		wanted, registered := defined(), defined()
+		slices.Reverse(registered)
+		for _, c := range registered {
+			// What Discord adds.
+			c.ID, c.Version, c.ApplicationID = "1", "2", "3"
+			slices.Reverse(*c.Contexts)
+		}
+		if !same(registered, wanted) {
+			t.Fatal("what Discord adds is seen as a change")
+		}
+		for _, c := range registered {
+			if c.Name == "exists" {
+				change(c)
+			}
+		}
+		if same(registered, wanted) || same(wanted, registered) {
+			t.Errorf("%s: no change is seen", name)
+		}
+	}
+	if same(nil, definitions((&chattest.Handler{}).Commands(), true)) {
+		t.Error("no command is seen as all")
 	}
 }
 

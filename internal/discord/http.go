@@ -18,8 +18,8 @@ import (
 const (
 	// maxBody bounds an interaction that arrives by HTTP, in bytes.
 	maxBody = 256 << 10
-	// maxAge bounds the age of a signature, past or future: a captured request
-	// is worth nothing later, and sooner its ID was seen.
+	// maxAge bounds the age of a signature, past or future. A request that was
+	// captured is refused later, and until then because its ID is known.
 	maxAge = 5 * time.Minute
 )
 
@@ -88,7 +88,7 @@ func recent(timestamp string) bool {
 }
 
 // respondByHTTP writes the answer to p if it is ready in time. Otherwise it
-// promises one, which an edit shows later.
+// writes a deferral, and the answer is an edit later.
 func (a *Adapter) respondByHTTP(w http.ResponseWriter, work *chat.Work, p pendingInteraction) {
 	rendered := make(chan *discordgo.MessageEmbed)
 	deferred := make(chan struct{})

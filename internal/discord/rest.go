@@ -28,7 +28,7 @@ const (
 )
 
 // newSession makes the Session that REST calls go through. It is never opened,
-// and has no token of its own, which it would keep in the open.
+// and does not know the token, which it would show when it is printed.
 func newSession(token config.Secret, api *url.URL) *discordgo.Session {
 	s, _ := discordgo.New("") // which never fails
 	// Below LogError: its log prints addresses, which hold tokens.
@@ -39,9 +39,10 @@ func newSession(token config.Secret, api *url.URL) *discordgo.Session {
 	return s
 }
 
-// origin sends every request to one origin, with the bot's token: discordgo
-// computes its addresses when it is loaded. It judges statuses itself, because
-// discordgo puts the response's body and the address into its errors.
+// origin sends every request to one origin, because discordgo fixes its
+// addresses when it is loaded, and adds the bot's token. It turns every status
+// but success into a refusal, because discordgo puts the response's body and the
+// address into its errors.
 type origin struct {
 	base         http.RoundTripper
 	scheme, host string
@@ -96,8 +97,9 @@ func newRefusal(resp *http.Response) *refusal {
 	return r
 }
 
-// call makes one REST call. result may be nil. Its error is a refusal, the
-// gateway's ErrToken, or a transport.Error.
+// call makes one REST call, with a body and a result that may be nil. Its error
+// is a refusal, gateway.ErrToken, or one that holds no URL and no text of the
+// server.
 func (a *Adapter) call(ctx context.Context, method, endpoint string, body, result any) error {
 	var sent []byte
 	if body != nil {
@@ -106,8 +108,9 @@ func (a *Adapter) call(ctx context.Context, method, endpoint string, body, resul
 			return fmt.Errorf("encode a call: %w", err)
 		}
 	}
-	// A bucket for this call alone: discordgo's limiter lets one call a bucket
-	// through at a time, sleeps without a context, and never forgets one.
+	// A bucket for this call alone: discordgo's limiter lets only one call of a
+	// bucket through at a time, sleeps whatever the context says, and keeps every
+	// bucket for ever.
 	bucket := new(discordgo.Bucket)
 	bucket.Lock()
 	answer, err := a.rest.RequestWithLockedBucket(method, endpoint, "application/json", sent, bucket, 0,

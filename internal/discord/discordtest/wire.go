@@ -6,7 +6,12 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 )
+
+// dialTime is how long it takes to connect, so that what happens between two
+// connections happens in this order.
+const dialTime = 50 * time.Millisecond
 
 // Wire is a network in memory, as a listener and the way to it, so that a bot
 // and its Discord can live in simulated time.
@@ -42,6 +47,7 @@ func (w *Wire) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1),
 
 // Dial connects to the listener, whatever the address.
 func (w *Wire) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	<-time.After(dialTime)
 	near, far := net.Pipe()
 	select {
 	case w.accepted <- far:

@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -216,8 +218,8 @@ func TestALostConnectionIsReplaced(t *testing.T) {
 			if got := len(h.fake.Identifies()); got != tt.sessions || (h.count("resumed") == 1) != tt.resumed {
 				t.Errorf("identified %d times, resumed %d", got, h.count("resumed"))
 			}
-			if tt.resumed && h.fake.Calls(discordtest.GatewayBot) != 1 {
-				t.Errorf("asked for the gateway %d times", h.fake.Calls(discordtest.GatewayBot))
+			if h.count("disconnected") != 1 || h.fake.Calls(discordtest.GatewayBot) != tt.sessions {
+				t.Errorf("%d connections ended, asked for the gateway %d times", h.count("disconnected"), h.fake.Calls(discordtest.GatewayBot))
 			}
 		})
 	}
@@ -234,9 +236,9 @@ func TestWhatIsAskedBetweenTwoConnectionsIsReplayedAtOnce(t *testing.T) {
 				pass(time.Minute)
 				h.fake.Do(action)
 				during := h.push(t)
-				pass(0)
+				pass(time.Second)
 				after := h.push(t)
-				pass(0)
+				pass(time.Second)
 				want := []taken{{before, false}, {during, true}, {after, false}}
 				if got := h.interactions(); !slices.Equal(got, want) {
 					t.Errorf("took %v, want %v", got, want)
@@ -301,7 +303,26 @@ func TestASessionIsNotResumedAtAnUnsafeAddress(t *testing.T) {
 	h := connected(t, discordtest.Behaviour{ResumeURL: "http://127.0.0.1:1"})
 	h.fake.Do(discordtest.Action{Op: 7})
 	h.wait(t, "a new session", func() bool { return h.count("connected") == 2 && h.Alive() })
-	if n := h.fake.Resumes(); n != 0 {
-		t.Errorf("resumed %d times", n)
+	if n := h.count("disconnected"); n != 1 || len(h.logLines("cannot be resumed")) != 2 {
+		t.Errorf("%d connections ended; log:\n%s", n, h.logged())
 	}
+}
+
+func FuzzHandle(f *testing.F) {
+	f.Add([]byte(`{"op":0,"t":"READY","s":1,"d":{"session_id":"x","resume_gateway_url":"wss://gateway.example"}}`))
+	f.Add([]byte(`{"op":0,"t":"RESUMED","s":-1}`))
+	f.Add([]byte(`{"op":9,"d":"true"}`))
+	f.Add([]byte(`{"op":0,"t":"INTERACTION_CREATE","d":{"id":"1"}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		g := New(Config{Log: slog.New(slog.DiscardHandler), Count: func(string) {}})
+		c := &conn{Gateway: g, take: func(json.RawMessage, bool) {}}
+		var p packet
+		if json.Unmarshal(raw, &p) != nil || p.Op == opHeartbeat {
+			return
+		}
+		_ = c.handle(p)
+		if g.session != nil && !strings.HasPrefix(g.session.address, "wss://") {
+			t.Errorf("the session would be resumed at %q", g.session.address)
+		}
+	})
 }

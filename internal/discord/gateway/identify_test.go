@@ -103,7 +103,7 @@ func TestIdentifiesStayRareForHours(t *testing.T) {
 					t.Errorf("not connected to a gateway that works again")
 				}
 				asked := h.push(t)
-				pass(0)
+				pass(time.Second)
 				if got := h.interactions(); len(got) != 1 || got[0] != (taken{asked, false}) {
 					t.Errorf("took %v", got)
 				}
@@ -173,7 +173,7 @@ func TestAHalfOpenConnectionIsReplaced(t *testing.T) {
 			t.Errorf("alive %v, connected %d times", h.Alive(), h.fake.Connects())
 		}
 		asked := h.push(t)
-		pass(0)
+		pass(time.Second)
 		if got := h.interactions(); len(got) != 1 || got[0].id != asked {
 			t.Errorf("took %v", got)
 		}
