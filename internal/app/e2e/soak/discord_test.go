@@ -108,14 +108,14 @@ func (s *discordSide) out(t time.Time) bool {
 // interrupt breaks the gateway's connection and waits for the next. Questions
 // go on for a moment, as people cannot know.
 func (s *discordSide) interrupt(ctx context.Context, how discordtest.Action) {
-	before := len(s.fake.Identifies())
+	before := s.fake.Connects()
 	s.mu.Lock()
 	s.outages = append(s.outages, outage{from: time.Now()})
 	s.mu.Unlock()
 	s.fake.Do(how)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
-	err := s.fake.Wait(ctx, func() bool { return len(s.fake.Identifies()) > before && s.fake.Connected() == 1 })
+	err := s.fake.Wait(ctx, func() bool { return s.fake.Connects() > before && s.fake.Connected() == 1 })
 	if err != nil {
 		s.tally.lose("the gateway: no new connection")
 	}
