@@ -77,11 +77,7 @@ func platforms(cfg *config.Config, bot *Bot) (endpoints, error) {
 
 func newTelegram(cfg *config.Config, bot *Bot) (*telegram.Adapter, error) {
 	return telegram.New(telegram.Config{
-		Token:          cfg.Telegram.Token.Reveal(),
-		APIURL:         cfg.Telegram.APIURL,
-		WebhookURL:     cfg.Telegram.WebhookURL,
-		WebhookSecret:  cfg.Telegram.WebhookSecret.Reveal(),
-		Pacing:         cfg.Telegram.Pacing,
+		Settings:       telegram.Settings(cfg.Telegram),
 		Dedup:          bot.state,
 		CommandTimeout: cfg.Limits.CommandTimeout,
 		Log:            bot.log,
