@@ -53,8 +53,9 @@ type Client struct {
 	token config.Secret
 	url   string
 	polls *http.Client
-	// bot holds the token. fmt shows no more than its address.
-	bot *bot.Bot
+	// bot is the library's client. That holds the token as plain text, which
+	// fmt would show: of a function it shows no more than the address.
+	bot func() *bot.Bot
 }
 
 // New makes a Client, and asks nothing. It fails if the library refuses the
@@ -76,48 +77,48 @@ func New(c Config) (*Client, error) {
 	if err != nil {
 		return nil, errors.New("the Bot API's client refuses the token")
 	}
-	return &Client{token: c.Token, url: c.URL, polls: polls, bot: b}, nil
+	return &Client{token: c.Token, url: c.URL, polls: polls, bot: func() *bot.Bot { return b }}, nil
 }
 
 // GetMe returns who the bot is.
 func (c *Client) GetMe(ctx context.Context) (*models.User, error) {
-	me, err := c.bot.GetMe(ctx)
+	me, err := c.bot().GetMe(ctx)
 	return me, classifyError("getMe", err)
 }
 
 // SendMessage sends one message.
 func (c *Client) SendMessage(ctx context.Context, params *bot.SendMessageParams) error {
-	_, err := c.bot.SendMessage(ctx, params)
+	_, err := c.bot().SendMessage(ctx, params)
 	return classifyError("sendMessage", err)
 }
 
 // SendChatAction shows "typing…" and its like in a chat.
 func (c *Client) SendChatAction(ctx context.Context, params *bot.SendChatActionParams) error {
-	_, err := c.bot.SendChatAction(ctx, params)
+	_, err := c.bot().SendChatAction(ctx, params)
 	return classifyError("sendChatAction", err)
 }
 
 // GetChatMember returns a user's standing in a chat.
 func (c *Client) GetChatMember(ctx context.Context, params *bot.GetChatMemberParams) (*models.ChatMember, error) {
-	member, err := c.bot.GetChatMember(ctx, params)
+	member, err := c.bot().GetChatMember(ctx, params)
 	return member, classifyError("getChatMember", err)
 }
 
 // SetMyCommands sets the bot's menu.
 func (c *Client) SetMyCommands(ctx context.Context, params *bot.SetMyCommandsParams) error {
-	_, err := c.bot.SetMyCommands(ctx, params)
+	_, err := c.bot().SetMyCommands(ctx, params)
 	return classifyError("setMyCommands", err)
 }
 
 // SetWebhook has updates delivered from now on.
 func (c *Client) SetWebhook(ctx context.Context, params *bot.SetWebhookParams) error {
-	_, err := c.bot.SetWebhook(ctx, params)
+	_, err := c.bot().SetWebhook(ctx, params)
 	return classifyError("setWebhook", err)
 }
 
 // DeleteWebhook ends deliveries and keeps the updates not delivered yet.
 func (c *Client) DeleteWebhook(ctx context.Context) error {
-	_, err := c.bot.DeleteWebhook(ctx, &bot.DeleteWebhookParams{})
+	_, err := c.bot().DeleteWebhook(ctx, &bot.DeleteWebhookParams{})
 	return classifyError("deleteWebhook", err)
 }
 

@@ -146,7 +146,10 @@ func TestNoErrorAndNoClientGivesTheTokenAway(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if text := fmt.Sprintf("%v %+v %#v", c, c, *c); strings.Contains(text, secret) {
+	}
+	c := newClient(t, "http://bot.invalid", nil)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
+		if text := fmt.Sprintf(verb, c) + fmt.Sprintf(verb, *c); strings.Contains(text, secret) {
 			t.Errorf("the client prints as %s", text)
 		}
 	}

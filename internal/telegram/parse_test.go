@@ -1,0 +1,189 @@
+package telegram
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"herald/internal/chat"
+	"herald/internal/chat/chattest"
+)
+
+var testCommands = (&chattest.Handler{}).Commands()
+
+var testMe = identity{ID: 99, Username: "OurBot"}
+
+// in makes a message of a group from JSON members, with a command of n units.
+func in(t *testing.T, kind string, n int, text string, members string) *message {
+	t.Helper()
+	raw, _ := json.Marshal(map[string]any{
+		"message_id": 7, "text": text, "from": map[string]any{"id": 5},
+		"chat":     map[string]any{"id": -100, "type": kind},
+		"entities": []entity{{Type: "bot_command", Offset: 0, Length: n}},
+	})
+	m := &message{}
+	if err := json.Unmarshal(raw, m); err != nil {
+		t.Fatal(err)
+	}
+	if members != "" {
+		if err := json.Unmarshal([]byte(members), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
+func TestParseKnowsWhoseCommandItIs(t *testing.T) {
+	tests := []struct {
+		name    string
+		kind    string
+		n       int
+		text    string
+		members string
+		want    string // the command, "" is not ours
+	}{
+		{"plain", "group", 6, "/price", "", "price"},
+		{"any case", "supergroup", 6, "/Price", "", "price"},
+		{"addressed to us", "group", 13, "/price@OurBot", "", "price"},
+		{"addressed to us in another case", "group", 13, "/PRICE@ourbot", "", "price"},
+		{"addressed to another bot", "group", 15, "/price@OtherBot", "", ""},
+		{"addressed to another bot in private", "private", 15, "/price@OtherBot", "", ""},
+		{"unknown in a group", "group", 4, "/foo", "", ""},
+		{"unknown addressed to us", "group", 11, "/foo@OurBot", "", "foo"},
+		{"unknown in private", "private", 4, "/foo", "", "foo"},
+		{"in a channel", "channel", 6, "/price", "", ""},
+		{"by a bot", "group", 6, "/price", `{"from":{"id":5,"is_bot":true}}`, ""},
+		{"forwarded", "group", 6, "/price", `{"forward_origin":{"type":"of a new kind"}}`, ""},
+		{"via another bot", "group", 6, "/price", `{"via_bot":{"id":1}}`, ""},
+		{"without an entity", "group", 6, "/price", `{"entities":[]}`, ""},
+		{"not at the beginning", "group", 6, "hi /price", `{"entities":[{"type":"bot_command","offset":3,"length":6}]}`, ""},
+		{"a forged length", "group", 600, "/price", "", ""},
+		{"a negative length", "group", -1, "/price", "", ""},
+		{"a length that overflows", "group", 9223372036854775807, "/price", "", ""},
+		{"an entity over no slash", "group", 5, "price", "", ""},
+		{"an entity and no text", "group", 6, "", "", ""},
+		{"nobody sent it", "group", 6, "/price", `{"from":null}`, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, ours := parse(in(t, tt.kind, tt.n, tt.text, tt.members), testMe, testCommands)
+			if ours != (tt.want != "") || c.request.Command != tt.want {
+				t.Errorf("got %q, %v; want %q", c.request.Command, ours, tt.want)
+			}
+		})
+	}
+}
+
+func TestParseFindsArgumentsAndPeople(t *testing.T) {
+	id := func(s string) *chat.User { return &chat.User{Platform: Platform, ID: s} }
+	tests := []struct {
+		name    string
+		text    string
+		members string
+		words   []string
+		target  *chat.User
+	}{
+		{"words", "/exists  a\n b", "", []string{"a", "b"}, nil},
+		{"a username stays a word", "/exists @ann", "", []string{"@ann"}, nil},
+		{"a mention without username", "/exists 😀 Ann B x",
+			`{"entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":11,"length":5,"user":{"id":8}}]}`,
+			[]string{"😀", "x"}, id("8")},
+		{"a forged mention", "/exists Ann",
+			`{"entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":9,"length":9223372036854775807,"user":{"id":8}}]}`,
+			[]string{"Ann"}, nil},
+		{"a mention inside the command", "/exists Ann",
+			`{"entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":2,"length":3,"user":{"id":8}}]}`,
+			[]string{"Ann"}, nil},
+		{"a reply", "/exists", `{"reply_to_message":{"message_id":3,"from":{"id":8}}}`, nil, id("8")},
+		{"a reply to us", "/exists", `{"reply_to_message":{"message_id":3,"from":{"id":99,"is_bot":true}}}`, nil, nil},
+		{"a reply to an anonymous administrator", "/exists",
+			`{"reply_to_message":{"message_id":3,"from":{"id":1087968824},"sender_chat":{"id":-100}}}`, nil, id("")},
+		{"a topic's first message", "/exists", `{"is_topic_message":true,"message_thread_id":3,"reply_to_message":{"message_id":3,"from":{"id":8}}}`, nil, nil},
+		{"a topic's service message", "/exists", `{"reply_to_message":{"message_id":3,"from":{"id":8},"forum_topic_created":{}}}`, nil, nil},
+		{"a reply within a topic", "/exists", `{"is_topic_message":true,"message_thread_id":3,"reply_to_message":{"message_id":4,"from":{"id":8}}}`, nil, id("8")},
+		{"a message of another chat", "/exists", `{"external_reply":{"origin":{"type":"user","sender_user":{"id":8}}}}`, nil, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, ours := parse(in(t, "group", 7, tt.text, tt.members), testMe, testCommands)
+			if !ours {
+				t.Fatal("not taken")
+			}
+			if want := chat.Typed(tt.words...); c.request.Args.Len() != want.Len() || want.Len() > 0 && !reflect.DeepEqual(c.request.Args, want) {
+				t.Errorf("arguments %+v, want %+v", c.request.Args, want)
+			}
+			if !reflect.DeepEqual(c.request.Target, tt.target) {
+				t.Errorf("target %v, want %v", c.request.Target, tt.target)
+			}
+		})
+	}
+}
+
+func TestParseKnowsSenderAndDestination(t *testing.T) {
+	tests := []struct {
+		name, members string
+		from          string
+		role          chat.Role
+		thread        int64
+	}{
+		{"a member", "", "5", chat.UnknownRole, 0},
+		{"an anonymous administrator", `{"from":{"id":1087968824,"is_bot":true},"sender_chat":{"id":-100}}`, "", chat.Moderator, 0},
+		{"somebody as their channel", `{"from":{"id":136817688,"is_bot":true},"sender_chat":{"id":-200}}`, "", chat.Member, 0},
+		{"in a topic", `{"is_topic_message":true,"message_thread_id":44}`, "5", chat.UnknownRole, 44},
+		{"in a thread of replies", `{"message_thread_id":44}`, "5", chat.UnknownRole, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, ours := parse(in(t, "supergroup", 6, "/price", tt.members), testMe, testCommands)
+			if !ours || c.request.From != (chat.User{Platform: Platform, ID: tt.from}) || c.request.Role != tt.role {
+				t.Errorf("got %+v, %v", c, ours)
+			}
+			if want := (destination{-100, true, tt.thread, 7}); c.asked != want {
+				t.Errorf("destination %+v, want %+v", c.asked, want)
+			}
+		})
+	}
+}
+
+func TestParseFollowsDeepLinks(t *testing.T) {
+	tests := []struct {
+		kind, text, want string
+		visibility       chat.Visibility
+	}{
+		{"private", "/start", "start", chat.Public},
+		{"private", "/start mylogins", "mylogins", chat.Private},
+		{"private", "/start exists", "exists", chat.Private},
+		{"private", "/start staked", "start", chat.Public},
+		{"private", "/start nonsense", "start", chat.Public},
+		{"group", "/start mylogins", "start", chat.Public},
+	}
+	for _, tt := range tests {
+		c, ours := parse(in(t, tt.kind, 6, tt.text, ""), testMe, testCommands)
+		if !ours || c.request.Command != tt.want || c.visibility != tt.visibility || c.request.Args.Len() != 0 {
+			t.Errorf("%s %q: got %+v", tt.kind, tt.text, c)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"update_id":1,"message":{"message_id":1,"chat":{"id":-1,"type":"group"},"from":{"id":2},"text":"/exists 😀 Ann","entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":11,"length":3,"user":{"id":3}}]}}`))
+	f.Add([]byte(`{"update_id":1,"message":{"text":"/a","chat":{"type":"private"},"from":{},"entities":[{"type":"bot_command","length":9}]}}`))
+	f.Add([]byte(`{"update_id":9223372036854775807,"message":[]}`))
+	f.Add([]byte(`{"update_id":1,"message":{"reply_to_message":{"reply_to_message":{}}}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		u, err := decode(raw)
+		if err != nil || u.Message == nil {
+			return
+		}
+		c, ours := parse(u.Message, testMe, testCommands)
+		if !ours {
+			return
+		}
+		if c.visibility != chat.Public && c.visibility != chat.Private {
+			t.Errorf("no visibility: %+v", c)
+		}
+		if u.Message.SenderChat != nil && c.request.From.ID != "" {
+			t.Errorf("an anonymous sender has an ID: %+v", c.request.From)
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package telegram
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/go-telegram/bot/models"
+
+	"herald/internal/chat"
+	"herald/internal/chat/chattest"
+)
+
+func TestRenderShowsEveryField(t *testing.T) {
+	reply, markers := chattest.FullReply()
+	got := render(reply).body
+	for _, m := range markers {
+		if !strings.Contains(got, m) {
+			t.Errorf("%s is not shown in:\n%s", m, got)
+		}
+	}
+}
+
+func TestRenderLaysOutAReply(t *testing.T) {
+	got := render(chat.Reply{
+		Tone: chat.Positive, Title: "Staked 𝔸", Text: "In one pool.",
+		Sections: []chat.Section{{Heading: "Pools", Fields: []chat.Field{{Name: "A", Value: "1"}, {Value: "only a value"}}}},
+		Notes:    []string{"One could not be asked."},
+	})
+	want := "✅ Staked 𝔸\nIn one pool.\n\nPools\nA: 1\nonly a value\n\nOne could not be asked."
+	if got.body != want {
+		t.Errorf("got\n%s\nwant\n%s", got.body, want)
+	}
+	styled := []string{"models.bold Staked 𝔸", "models.bold Pools", "models.italic One could not be asked."}
+	var spans []string
+	for _, e := range got.entities {
+		all := utf16.Encode([]rune(got.body))
+		spans = append(spans, fmt.Sprintf("models.%s %s", e.Type, string(utf16.Decode(all[e.Offset:e.Offset+e.Length]))))
+	}
+	if strings.Join(spans, "|") != strings.Join(styled, "|") {
+		t.Errorf("styled %q, want %q", spans, styled)
+	}
+}
+
+func TestRenderSignsTheTone(t *testing.T) {
+	for tone, sign := range map[chat.Tone]string{chat.Neutral: "x", chat.Positive: "✅ x", chat.Negative: "❌ x", chat.Warning: "⚠️ x"} {
+		for _, r := range []chat.Reply{{Tone: tone, Title: "x"}, {Tone: tone, Text: "x"}} {
+			if got := render(r).body; got != sign {
+				t.Errorf("tone %d: %q, want %q", tone, got, sign)
+			}
+		}
+	}
+}
+
+func TestRenderShortensTheLongestSection(t *testing.T) {
+	long := chat.Section{Heading: "Long"}
+	for i := range 400 {
+		long.Fields = append(long.Fields, chat.Field{Name: fmt.Sprint("pool ", i), Value: strings.Repeat("9", 20)})
+	}
+	short := chat.Section{Heading: "Short", Fields: []chat.Field{{Name: "kept", Value: "whole"}}}
+	got := render(chat.Reply{Title: "T", Sections: []chat.Section{long, short}, Notes: []string{"the note"}})
+	shown := strings.Count(got.body, "pool ")
+	if n := units(got.body); n > maxUnits || n < maxUnits-100 {
+		t.Errorf("%d units", n)
+	}
+	for _, want := range []string{fmt.Sprintf("… and %d more", 400-shown), "kept: whole", "the note"} {
+		if !strings.Contains(got.body, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+}
+
+func checkText(t *testing.T, got richText) {
+	t.Helper()
+	all := utf16.Encode([]rune(got.body))
+	if len(all) == 0 || len(all) > maxUnits || !utf8.ValidString(got.body) {
+		t.Fatalf("%d units, valid %v", len(all), utf8.ValidString(got.body))
+	}
+	if len(got.entities) > maxEntities {
+		t.Fatalf("%d entities", len(got.entities))
+	}
+	for _, e := range got.entities {
+		if e.Offset < 0 || e.Length <= 0 || e.Offset+e.Length > len(all) {
+			t.Fatalf("entity %d+%d of %d", e.Offset, e.Length, len(all))
+		}
+		for _, i := range []int{e.Offset, e.Offset + e.Length} {
+			if i < len(all) && all[i] >= 0xDC00 && all[i] <= 0xDFFF {
+				t.Fatalf("entity %d+%d parts a character", e.Offset, e.Length)
+			}
+		}
+		if e.Type != models.MessageEntityTypeBold && e.Type != models.MessageEntityTypeItalic {
+			t.Fatalf("entity of type %q", e.Type)
+		}
+	}
+}
+
+func FuzzRender(f *testing.F) {
+	f.Add("Title", "Text", "Name", "Value", "Note", uint16(3), uint16(2))
+	f.Add("", "", "", "", "", uint16(0), uint16(0))
+	f.Add("😀", strings.Repeat("😀", 5000), "\x00\xff", "v", "n", uint16(300), uint16(300))
+	f.Add(strings.Repeat("t", 5000), strings.Repeat("x", 5000), strings.Repeat("f", 5000), "v", strings.Repeat("n", 500), uint16(9), uint16(50))
+	// Thousands of fields of a megabyte each would only try the memory: what
+	// commands make of foreign text is bounded.
+	bounded := func(s string, most int) string { return s[:min(len(s), most)] }
+	f.Fuzz(func(t *testing.T, title, body, name, value, note string, sections, fields uint16) {
+		r := chat.Reply{Tone: chat.Warning, Title: bounded(title, 6000), Text: bounded(body, 6000)}
+		note = bounded(note, 600)
+		for range sections % 40 {
+			s := chat.Section{Heading: bounded(title, 600)}
+			for range fields % 40 {
+				s.Fields = append(s.Fields, chat.Field{Name: bounded(name, 600), Value: bounded(value, 600)})
+			}
+			r.Sections = append(r.Sections, s)
+			r.Notes = append(r.Notes, note)
+		}
+		checkText(t, render(r))
+	})
+}
