@@ -139,7 +139,7 @@ func (a *Adapter) Role(ctx context.Context, user chat.User, chatID string) (chat
 // session is one Run.
 type session struct {
 	*Adapter
-	me   identity
+	me   botapi.User
 	work *chat.Work
 	// fail ends the session with an error that no waiting can mend.
 	fail context.CancelCauseFunc
@@ -152,16 +152,11 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	defer a.ready.Store(false)
 	s := &session{Adapter: a, work: chat.NewWork(ctx, h, a.Log, a.Count), fail: fail}
 
-	s.repeat(ctx, "getMe", func() error {
-		me, err := a.api.GetMe(ctx)
-		if err == nil {
-			s.me = identity{me.ID, me.Username}
-		}
-		return err
-	})
+	// Where a repeated call fails, ctx has ended, and so does all that follows.
+	_ = s.repeat(ctx, func() (err error) { s.me, err = a.api.GetMe(ctx); return err }, nil)
 	var menu sync.WaitGroup
 	defer menu.Wait()
-	menu.Go(func() { s.repeat(ctx, "setMyCommands", func() error { return a.setMenu(ctx, h.Commands()) }) })
+	menu.Go(func() { _ = s.repeat(ctx, func() error { return a.setMenu(ctx, h.Commands()) }, nil) })
 
 	offsets := newOffsetTracker()
 	if a.WebhookURL == "" {
@@ -215,7 +210,7 @@ func (s *session) answerPrivately(c commandMessage, deadline time.Time) (settled
 		// room for it, nobody has to ask again.
 		s.logUndelivered(id, s.sendWithRetry(c.asked, answeredPrivately.text(), s.turnBefore(deadline)))
 		return true
-	case botapi.Unreachable(err):
+	case botapi.ErrorOf(err).Unreachable():
 		s.Count("private_unreachable")
 		return s.sendAnswer(id, c.asked, pressStart(s.me, c).text(), deadline)
 	}
@@ -242,19 +237,24 @@ func (a *Adapter) setMenu(ctx context.Context, commands chat.Commands) error {
 	return a.api.SetMyCommands(ctx, &bot.SetMyCommandsParams{Commands: menu})
 }
 
-// repeat makes a call until it succeeds, ctx is done or the token is refused.
-func (s *session) repeat(ctx context.Context, method string, call func() error) {
-	_ = retry.Policy{ // The error is logged, or the session's end.
+// repeat makes a call until it succeeds, and fails if ctx is done or the token
+// is refused. Any other failure is logged, and failed is called before the
+// wait; nil is not.
+func (s *session) repeat(ctx context.Context, call func() error, failed func(error)) error {
+	return retry.Policy{
 		Backoff: backoff,
 		Again: func(err error) (bool, time.Duration) {
-			return !s.tokenRefused(err), botapi.RetryAfter(err)
+			return !s.tokenRefused(err), botapi.ErrorOf(err).RetryAfter
 		},
 		Failed: func(err error, failures int, _ time.Duration) {
 			level := slog.LevelWarn
 			if failures > 1 {
 				level = slog.LevelDebug
 			}
-			s.Log.Log(ctx, level, "telegram: a call failed and will be repeated", "method", method, "err", err)
+			s.Log.Log(ctx, level, "telegram: a call failed and will be repeated", "err", err)
+			if failed != nil {
+				failed(err)
+			}
 		},
 	}.Do(ctx, func(context.Context) error { return call() })
 }
@@ -262,7 +262,7 @@ func (s *session) repeat(ctx context.Context, method string, call func() error) 
 // tokenRefused reports whether err says that the token is refused, and ends
 // the session if so.
 func (s *session) tokenRefused(err error) bool {
-	if botapi.KindOf(err) != botapi.Unauthorized {
+	if botapi.ErrorOf(err).Kind != botapi.Unauthorized {
 		return false
 	}
 	s.fail(errToken)

@@ -80,7 +80,7 @@ func TestATenMinuteOutageIsOutwaitedWithoutHurry(t *testing.T) {
 // A message that cannot reach the server is sent once it can.
 func TestAnOutageOfAnyLengthIsOutwaitedByAMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const length = 3 * deliveryLimit
+		const length = deliveryLimit + time.Minute
 		r := setUpInMemory(t, nil)
 		down := &transport.Error{Host: "telegram", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
 		r.carriedBy(&outage{Server: r.api, method: "sendMessage", until: time.Now().Add(length),

@@ -8,6 +8,7 @@ import (
 	"unicode/utf16"
 
 	"herald/internal/chat"
+	"herald/internal/telegram/botapi"
 )
 
 // update and the types below hold the fields of
@@ -73,12 +74,6 @@ type entity struct {
 	User   *tgUser `json:"user"`
 }
 
-// identity is who the bot is, as getMe says.
-type identity struct {
-	ID       int64
-	Username string
-}
-
 // destination is where a message goes.
 type destination struct {
 	chat    int64
@@ -102,7 +97,7 @@ type commandMessage struct {
 // parse finds the command that m begins with. It returns false for everything
 // that this bot has no answer to: other bots' commands, messages by bots,
 // forwards, and commands in groups that nobody here knows.
-func parse(m *message, me identity, commands chat.Commands) (c commandMessage, ours bool) {
+func parse(m *message, me botapi.User, commands chat.Commands) (c commandMessage, ours bool) {
 	if m.ForwardOrigin != nil || m.ViaBot != nil || !m.Chat.private() && !m.Chat.group() {
 		return commandMessage{}, false
 	}
@@ -219,7 +214,7 @@ func mention(units []uint16, from int, entities []entity) (*chat.User, string) {
 // repliedTo is the person whose message m answers. The message that opened a
 // topic is answered by everything in it and means nobody; so does this bot's
 // own message.
-func repliedTo(m *message, me identity) *chat.User {
+func repliedTo(m *message, me botapi.User) *chat.User {
 	r := m.ReplyTo
 	if r == nil || r.TopicCreated != nil || m.InTopic && r.ID == m.Thread {
 		return nil

@@ -7,11 +7,12 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
+	"herald/internal/telegram/botapi"
 )
 
 var testCommands = (&chattest.Handler{}).Commands()
 
-var testMe = identity{ID: 99, Username: "OurBot"}
+var testMe = botapi.User{ID: 99, Username: "OurBot"}
 
 // in makes a message of a group from JSON members, with a command of n units.
 func in(t *testing.T, kind string, n int, text string, members string) *message {

@@ -46,23 +46,32 @@ const commitTimeout = 900 * time.Millisecond
 // still answered, also on SIGTERM; only a process that is killed loses it.
 func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 	s.dropWebhook(ctx)
-	failures, lastUpdate := 0, time.Now()
-	// The first getUpdates after a failure is a short one, which shows at once
-	// that Telegram is there.
+	lastUpdate := time.Now()
+	// At first, and after a failure, a getUpdates is a short one: its answer
+	// shows at once that Telegram is there.
 	wait := time.Duration(0)
 	for ctx.Err() == nil {
 		offset, busy := offsets.offset()
 		if busy {
 			wait = 0
 		}
-		batch, err := s.api.GetUpdates(ctx, offset, batchSize, wait, allowedUpdates)
+		var batch []json.RawMessage
+		err := s.repeat(ctx, func() (err error) {
+			batch, err = s.api.GetUpdates(ctx, offset, batchSize, wait, allowedUpdates)
+			return err
+		}, func(err error) {
+			wait = 0
+			s.ready.Store(false)
+			s.Count("poll_failed")
+			if botapi.ErrorOf(err).Kind == botapi.Conflict {
+				s.dropWebhook(ctx)
+			}
+		})
 		if err != nil {
-			failures, wait = failures+1, 0
-			s.pollFailed(ctx, err, failures)
-			continue
+			return
 		}
 		s.connected()
-		failures, wait = 0, longPoll
+		wait = longPoll
 		if len(batch) == 0 {
 			if !busy && time.Since(lastUpdate) > idleReset {
 				offsets.forget()
@@ -137,28 +146,6 @@ func (s *session) dropWebhook(ctx context.Context) {
 	if err != nil && ctx.Err() == nil && !s.tokenRefused(err) {
 		s.Log.Warn("telegram: a webhook that may be set could not be deleted", "err", err)
 	}
-}
-
-// pollFailed waits before the next attempt, and says what to do once an outage.
-func (s *session) pollFailed(ctx context.Context, err error, failures int) {
-	if ctx.Err() != nil || s.tokenRefused(err) {
-		return
-	}
-	s.ready.Store(false)
-	s.Count("poll_failed")
-	conflict := botapi.KindOf(err) == botapi.Conflict
-	if conflict {
-		s.dropWebhook(ctx)
-	}
-	switch {
-	case failures > 1:
-		s.Log.Debug("telegram: polling still fails", "err", err)
-	case conflict:
-		s.Log.Warn("telegram: a webhook is set or another process uses this token: stop it, or give each its own token", "err", err)
-	default:
-		s.Log.Warn("telegram: polling fails and will be repeated", "err", err)
-	}
-	retry.Sleep(ctx, max(backoff.After(failures), botapi.RetryAfter(err)))
 }
 
 // commit acknowledges what was answered since the last getUpdates.

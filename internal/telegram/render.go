@@ -31,20 +31,20 @@ func render(r chat.Reply) richText {
 	r = r.Fit(maxUnits-units(sign), lineUnits)
 	var p page
 	if r.Title != "" {
-		p.line(sign, bold(r.Title))
+		p.line(sign, r.Title, models.MessageEntityTypeBold)
 		sign = ""
 	}
-	p.line(sign, span{s: r.Text})
+	p.line(sign, r.Text, "")
 	for _, s := range r.Sections {
 		p.gap()
-		p.line("", bold(s.Heading))
+		p.line("", s.Heading, models.MessageEntityTypeBold)
 		for _, f := range s.Fields {
-			p.line("", span{s: fieldLine(f)})
+			p.line("", fieldLine(f), "")
 		}
 	}
 	p.gap()
 	for _, n := range r.Notes {
-		p.line("", span{n, models.MessageEntityTypeItalic})
+		p.line("", n, models.MessageEntityTypeItalic)
 	}
 	return p.done()
 }
@@ -83,28 +83,21 @@ type page struct {
 	entities []models.MessageEntity
 }
 
-// span is a string with one style or none.
-type span struct {
-	s     string
-	style models.MessageEntityType
-}
-
-func bold(s string) span { return span{s, models.MessageEntityTypeBold} }
-
-// line writes one line, if there is anything to write on it.
-func (p *page) line(sign string, s span) {
-	if sign+s.s == "" {
+// line writes one line, if there is anything to write on it. The style is that
+// of s; empty is none.
+func (p *page) line(sign, s string, style models.MessageEntityType) {
+	if sign+s == "" {
 		return
 	}
 	if p.units > 0 {
-		p.write(strings.Repeat("\n", max(p.breaks, 1)))
+		p.write(strings.Repeat("\n", p.breaks))
 	}
 	p.breaks = 1
 	p.write(sign)
-	if s.style != "" && s.s != "" && len(p.entities) < maxEntities {
-		p.entities = append(p.entities, models.MessageEntity{Type: s.style, Offset: p.units, Length: units(s.s)})
+	if style != "" && s != "" && len(p.entities) < maxEntities {
+		p.entities = append(p.entities, models.MessageEntity{Type: style, Offset: p.units, Length: units(s)})
 	}
-	p.write(s.s)
+	p.write(s)
 }
 
 // gap leaves an empty line before the next line.

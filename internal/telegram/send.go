@@ -43,7 +43,7 @@ const (
 
 // pressStart invites an asker to whom the bot may not write yet. A request
 // without arguments travels along in the link.
-func pressStart(me identity, c commandMessage) notice {
+func pressStart(me botapi.User, c commandMessage) notice {
 	payload := "start"
 	if c.linkable {
 		payload = c.request.Command
@@ -95,18 +95,19 @@ func (s *session) sendWithRetry(to destination, t richText, turn awaitTurn) erro
 	giveUp := time.Now().Add(deliveryLimit)
 	attempts, moves := 0, 0
 	again := func(err error) (bool, time.Duration) {
-		wait := botapi.RetryAfter(err)
-		switch botapi.KindOf(err) {
+		e := botapi.ErrorOf(err)
+		switch e.Kind {
 		case botapi.NotSent:
-			return true, wait
+			return true, 0
 		case botapi.ServerError, botapi.TooManyRequests:
-			if time.Now().Add(wait).Before(giveUp) {
-				return true, wait
+			if time.Now().Add(e.RetryAfter).Before(giveUp) {
+				return true, e.RetryAfter
 			}
 			s.Count("send_given_up")
 		case botapi.Migrated:
 			moves++
-			return moves <= maxMoves, wait
+			to.chat = e.NewChat
+			return moves <= maxMoves, 0
 		}
 		return false, 0
 	}
@@ -121,10 +122,6 @@ func (s *session) sendWithRetry(to destination, t richText, turn awaitTurn) erro
 		err := s.send(ctx, to, t)
 		s.countSendError(err)
 		s.tokenRefused(err)
-		var e *botapi.Error
-		if errors.As(err, &e) && e.Kind == botapi.Migrated {
-			to.chat = e.NewChat
-		}
 		return err
 	})
 }
@@ -148,7 +145,7 @@ func (s *session) countSendError(err error) {
 	if err == nil {
 		return
 	}
-	switch botapi.KindOf(err) {
+	switch botapi.ErrorOf(err).Kind {
 	case botapi.TooManyRequests:
 		s.Count("rate_limited")
 	case botapi.OutcomeUnknown:

@@ -25,15 +25,15 @@ const maxDeliveries = 100
 func (s *session) receive(ctx context.Context) {
 	s.serving.Store(s)
 	defer s.serving.Store(nil)
-	s.repeat(ctx, "setWebhook", func() error {
+	err := s.repeat(ctx, func() error {
 		return s.api.SetWebhook(ctx, &bot.SetWebhookParams{
 			URL:            s.WebhookURL,
 			SecretToken:    s.WebhookSecret.Reveal(),
 			MaxConnections: maxDeliveries,
 			AllowedUpdates: allowedUpdates,
 		})
-	})
-	if ctx.Err() == nil {
+	}, nil)
+	if err == nil {
 		s.connected()
 	}
 	<-ctx.Done()

@@ -80,10 +80,19 @@ func New(c Config) (*Client, error) {
 	return &Client{token: c.Token, url: c.URL, polls: polls, bot: func() *bot.Bot { return b }}, nil
 }
 
+// User is a bot's account.
+type User struct {
+	ID       int64
+	Username string // without @
+}
+
 // GetMe returns who the bot is.
-func (c *Client) GetMe(ctx context.Context) (*models.User, error) {
+func (c *Client) GetMe(ctx context.Context) (User, error) {
 	me, err := c.bot().GetMe(ctx)
-	return me, classifyError("getMe", err)
+	if err != nil {
+		return User{}, classifyError("getMe", err)
+	}
+	return User{me.ID, me.Username}, nil
 }
 
 // SendMessage sends one message.

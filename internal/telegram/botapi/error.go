@@ -71,29 +71,19 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// KindOf is the kind of the *Error in err, and OutcomeUnknown without one.
-func KindOf(err error) Kind {
+// ErrorOf is the *Error in err. Without one it is of OutcomeUnknown.
+func ErrorOf(err error) *Error {
 	var e *Error
-	if errors.As(err, &e) {
-		return e.Kind
+	if !errors.As(err, &e) {
+		e = &Error{}
 	}
-	return OutcomeUnknown
+	return e
 }
 
-// RetryAfter is the least to wait before another attempt.
-func RetryAfter(err error) time.Duration {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.RetryAfter
-	}
-	return 0
-}
-
-// Unreachable reports whether err says that the bot may not write to a user:
-// they never started it, or blocked it.
-func Unreachable(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && (e.Kind == Forbidden || e.Kind == Refused && e.detail == noSuchChat)
+// Unreachable reports whether the bot may not write to a user: they never
+// started it, or blocked it.
+func (e *Error) Unreachable() bool {
+	return e.Kind == Forbidden || e.Kind == Refused && e.detail == noSuchChat
 }
 
 const noSuchChat = "no such chat"

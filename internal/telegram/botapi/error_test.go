@@ -66,10 +66,10 @@ func TestAFailedCallIsOfItsKind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := newClient(t, "http://bot.invalid", tt.answer).send(t.Context())
 			var got *Error
-			if !errors.As(err, &got) || got.Kind != tt.want.Kind || got.NewChat != tt.want.NewChat || RetryAfter(err) != tt.want.RetryAfter {
+			if !errors.As(err, &got) || got.Kind != tt.want.Kind || got.NewChat != tt.want.NewChat || ErrorOf(err).RetryAfter != tt.want.RetryAfter {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
-			if Unreachable(err) != tt.unreachable {
+			if ErrorOf(err).Unreachable() != tt.unreachable {
 				t.Errorf("unreachable: %v", err)
 			}
 			if !strings.HasPrefix(err.Error(), "sendMessage: ") || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "<") {
@@ -94,7 +94,7 @@ func TestAFailedPollIsOfItsKind(t *testing.T) {
 		"half an answer":  {answer{status: 200, body: `{"ok":true,"result":[{"upd`}, OutcomeUnknown, 0},
 	} {
 		batch, err := newClient(t, "http://bot.invalid", tt.answer).GetUpdates(t.Context(), 1, 100, 0, nil)
-		if batch != nil || KindOf(err) != tt.want || RetryAfter(err) != tt.wait {
+		if batch != nil || ErrorOf(err).Kind != tt.want || ErrorOf(err).RetryAfter != tt.wait {
 			t.Errorf("%s: %v, %v", name, batch, err)
 		}
 	}
@@ -164,7 +164,7 @@ func FuzzDecodeBatch(f *testing.F) {
 	f.Add([]byte(`<html></html>`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		_, err := decodeBatch("getUpdates", bytes.NewReader(raw))
-		if err != nil && KindOf(err) == NotSent {
+		if err != nil && ErrorOf(err).Kind == NotSent {
 			t.Errorf("an answer counts as never sent: %v", err)
 		}
 	})

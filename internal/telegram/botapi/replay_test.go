@@ -83,7 +83,7 @@ func TestAMessageLostOnAReusedConnectionIsNotRepeated(t *testing.T) {
 	c := newClient(t, "http://"+listener.Addr().String(), nil)
 	for i := range 20 {
 		err := c.send(t.Context())
-		if lost := i%2 == 1; lost != (err != nil) || lost && KindOf(err) != OutcomeUnknown {
+		if lost := i%2 == 1; lost != (err != nil) || lost && ErrorOf(err).Kind != OutcomeUnknown {
 			t.Errorf("message %d: %v", i, err)
 		}
 		if n := arrived.Load(); n != int64(i+1) {
@@ -117,7 +117,7 @@ func TestAConnectionClosedWhileIdleRepeatsNothing(t *testing.T) {
 		before := arrived.Load()
 		err := c.send(t.Context())
 		n := arrived.Load() - before
-		if n > 1 || err == nil && n != 1 || KindOf(err) == NotSent && n != 0 {
+		if n > 1 || err == nil && n != 1 || ErrorOf(err).Kind == NotSent && n != 0 {
 			t.Fatalf("%d messages arrived, %v", n, err)
 		}
 		out += n
@@ -216,7 +216,7 @@ func TestHTTP2RepeatsOnlyWhatTheServerNeverLookedAt(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			err = c.send(ctx)
-			if tt.out != (err == nil) || err != nil && KindOf(err) != OutcomeUnknown {
+			if tt.out != (err == nil) || err != nil && ErrorOf(err).Kind != OutcomeUnknown {
 				t.Errorf("%v", err)
 			}
 			if n := arrived.Load(); n != tt.arrives {
