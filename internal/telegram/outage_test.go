@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"herald/internal/chat"
 	"herald/internal/telegram/telegramtest"
 	"herald/internal/transport"
 )
@@ -91,6 +92,31 @@ func TestAnOutageOfAnyLengthIsOutwaitedByAMessage(t *testing.T) {
 		sent := r.api.WaitSent(1, length+2*time.Minute)
 		if len(sent) != 1 || time.Since(start) < length {
 			t.Errorf("%d messages after %v", len(sent), time.Since(start))
+		}
+	})
+}
+
+func TestAnAnswerThatIsNotOutAtTheEndIsForTheNextProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := setUpInMemory(t, nil)
+		down := &transport.Error{Host: "telegram", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
+		r.carriedBy(&outage{Server: r.api, method: "sendMessage", until: time.Now().Add(time.Hour),
+			trouble: func(*http.Request) (*http.Response, error) { return nil, down }})
+		r.askers(2)
+		stop := r.run()
+		r.waitFor("both in hand", func() bool { return len(r.handler.Requests()) == 2 })
+		start := time.Now()
+		if err := stop(); err != nil || time.Since(start) > chat.DrainTime {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		if pending := r.api.Pending(); len(pending) != 2 {
+			t.Fatalf("%d updates are queued, want both", len(pending))
+		}
+		next := r.again()
+		next.carriedBy(r.api)
+		next.run()
+		if answers := perChat(r.sent(2)); len(answers) != 2 || !r.api.WaitAcknowledged(soon) {
+			t.Errorf("answers by chat: %v", answers)
 		}
 	})
 }

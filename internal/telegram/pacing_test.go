@@ -1,16 +1,20 @@
 package telegram
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/config"
 	"herald/internal/telegram/telegramtest"
 )
 
@@ -227,6 +231,60 @@ func TestADrainShedsWhatWouldComeTooLate(t *testing.T) {
 		}
 		if pending := r.api.Pending(); len(pending) != 0 {
 			t.Errorf("%d updates are not acknowledged", len(pending))
+		}
+	})
+}
+
+// What has no turn in the total yet stays in Telegram's queue, so that a stop
+// loses nothing of it.
+func TestACrowdIsAnsweredOnceAcrossAStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const people = 400
+		r, _ := paced(t)
+		r.askers(people)
+		stop := r.run()
+		time.Sleep(4 * time.Second)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		first := r.api.Sent()
+		next := r.again()
+		next.carriedBy(r.api)
+		next.run()
+		sent := next.settled(time.Minute)
+		if n := len(perChat(sent)); n != people || len(sent) != people || len(first) < 80 || len(first) > 300 {
+			t.Errorf("%d messages to %d people, %d of them before the stop", len(sent), n, len(first))
+		}
+	})
+}
+
+func TestWhatTheTotalHoldsUpAtTheEndIsDeliveredAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const people = 300
+		r := setUpInMemory(t, func(c *Config) {
+			c.Pacing, c.WebhookURL, c.WebhookSecret, c.Dedup = true, "https://bot.example/hook", config.NewSecret(secret), &memory{}
+		})
+		stop := r.run()
+		r.waitFor("ready", r.adapter.Ready)
+		var refused atomic.Int64
+		var all sync.WaitGroup
+		for user := range int64(people) {
+			req := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(r.update(1+user)))
+			req.Header.Set("X-Telegram-Bot-Api-Secret-Token", secret)
+			all.Go(func() {
+				w := httptest.NewRecorder()
+				if r.adapter.ServeHTTP(w, req); w.Code == http.StatusServiceUnavailable {
+					refused.Add(1)
+				}
+			})
+		}
+		synctest.Wait()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		all.Wait()
+		if sent, refused := len(r.api.Sent()), int(refused.Load()); sent < 150 || refused < 100 || sent+refused != people {
+			t.Errorf("%d of %d are answered, %d are to be delivered again", sent, people, refused)
 		}
 	})
 }

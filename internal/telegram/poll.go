@@ -43,7 +43,8 @@ const commitTimeout = 900 * time.Millisecond
 // acknowledged, so that one that is not answered for long would hide all
 // others from the hundredth on. If such a batch has brought nothing new, what
 // is in hand at its head for longer than stuckAfter is acknowledged. It is
-// still answered, also on SIGTERM; only a process that is killed loses it.
+// still answered, also on SIGTERM. It is lost if the process is killed, or if
+// Telegram does not take the answer before the drain ends.
 func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 	s.dropWebhook(ctx)
 	lastUpdate := time.Now()
@@ -80,7 +81,8 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 		}
 		lastUpdate = time.Now()
 		taken := s.take(ctx, offsets, batch)
-		if taken == 0 && len(batch) >= batchSize {
+		// What only the rate of all chats holds up is best left to Telegram.
+		if taken == 0 && len(batch) >= batchSize && !s.pace.Saturated() {
 			offsets.acknowledgeStuck(time.Now().Add(-stuckAfter))
 		}
 		awaitNews(ctx, offsets, taken)

@@ -245,7 +245,9 @@ func TestPollingRemovesAWebhookAndKeepsWhatIsQueued(t *testing.T) {
 		t.Error("the webhook still stands")
 	}
 	r.api.SetWebhook("https://other.example/hook")
-	r.waitFor("the log to say what to do", func() bool { return strings.Contains(r.logs.String(), "a webhook is set for this token") })
+	r.waitFor("the log to name the cause", func() bool { return strings.Contains(r.logs.String(), "a webhook is set for this token") })
+	r.askers(1)
+	r.sent(4)
 }
 
 func TestStartsBeforeTelegramDoes(t *testing.T) {

@@ -98,7 +98,7 @@ var details = map[string]string{
 	"CHAT_WRITE_FORBIDDEN":     "the bot may not write there",
 	"bot was kicked":           "the bot was removed",
 	"bot was blocked":          "the bot was blocked",
-	"terminated by other":      "another process polls with this token",
+	"terminated by other":      "another process polls with this token: stop it, or give each its own",
 	"webhook is active":        "a webhook is set for this token",
 }
 

@@ -119,6 +119,9 @@ func (l *Limiter) WaitNotice(ctx context.Context, chat int64, group bool) error 
 	return err
 }
 
+// Saturated reports whether messages wait for the rate of all.
+func (l *Limiter) Saturated() bool { return l.total.Tokens() < 0 }
+
 // Drain ends, at once, the waiting of messages whose turn comes after end. It
 // is called once.
 func (l *Limiter) Drain(end time.Time) {
