@@ -152,7 +152,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	defer a.ready.Store(false)
 	s := &session{Adapter: a, work: chat.NewWork(ctx, h, a.Log, a.Count), fail: fail}
 
-	// Where a repeated call fails, ctx has ended, and so does all that follows.
+	// If it fails, ctx has ended, and poll and receive return at once.
 	_ = s.repeat(ctx, func() (err error) { s.me, err = a.api.GetMe(ctx); return err }, nil)
 	var menu sync.WaitGroup
 	defer menu.Wait()

@@ -145,13 +145,13 @@ func TestASteadyFlowInOneGroupKeepsTheMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := paced(t)
 		r.run()
-		for range 240 {
+		for range 150 {
 			r.flood(1)
 			time.Sleep(700 * time.Millisecond)
 		}
 		sent := r.settled(time.Minute)
 		keepsRates(t, sent)
-		if _, saidBusy := inChat(sent, group); saidBusy < 2 || saidBusy > 4 {
+		if _, saidBusy := inChat(sent, group); saidBusy < 1 || saidBusy > 2 {
 			t.Errorf("busy was said %d times", saidBusy)
 		}
 		if n := most(sent, time.Minute); n < 10 {
@@ -177,7 +177,8 @@ func TestAQuietChatIsNotStalledByAFloodedOne(t *testing.T) {
 func TestManyChatsKeepTheTotalRateAndAreAllAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := paced(t)
-		const people = 450 // longer than CommandTimeout takes
+		const people = 150 // They take longer than a command may.
+		r.adapter.CommandTimeout = 5 * time.Second
 		r.askers(people)
 		r.run()
 		sent := r.settled(2 * time.Minute)
@@ -239,11 +240,11 @@ func TestADrainShedsWhatWouldComeTooLate(t *testing.T) {
 // loses nothing of it.
 func TestACrowdIsAnsweredOnceAcrossAStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const people = 400
+		const people = 300
 		r, _ := paced(t)
 		r.askers(people)
 		stop := r.run()
-		time.Sleep(4 * time.Second)
+		time.Sleep(2500 * time.Millisecond)
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
@@ -252,7 +253,7 @@ func TestACrowdIsAnsweredOnceAcrossAStop(t *testing.T) {
 		next.carriedBy(r.api)
 		next.run()
 		sent := next.settled(time.Minute)
-		if n := len(perChat(sent)); n != people || len(sent) != people || len(first) < 80 || len(first) > 300 {
+		if n := len(perChat(sent)); n != people || len(sent) != people || len(first) < 50 || len(first) == people {
 			t.Errorf("%d messages to %d people, %d of them before the stop", len(sent), n, len(first))
 		}
 	})
