@@ -147,6 +147,7 @@ func TestAPanicIsCountedAndLoggedOnce(t *testing.T) {
 }
 
 func TestShowsTypingOnceAnAnswerTakesLong(t *testing.T) {
+	t.Parallel()
 	r := setUp(t, nil)
 	r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
 		if req.Command == "price" {

@@ -17,6 +17,7 @@ import (
 )
 
 func TestStoppedInTheMiddleEveryUpdateIsAnsweredOnce(t *testing.T) {
+	t.Parallel()
 	const n = 500
 	r := setUp(t, nil)
 	r.askers(n)
@@ -226,6 +227,7 @@ func TestPollingComesBackFromTrouble(t *testing.T) {
 }
 
 func TestReadyEndsWithTheConnection(t *testing.T) {
+	t.Parallel()
 	r := setUp(t, nil)
 	r.run()
 	r.waitFor("ready", r.adapter.Ready)
@@ -251,6 +253,7 @@ func TestPollingRemovesAWebhookAndKeepsWhatIsQueued(t *testing.T) {
 }
 
 func TestStartsBeforeTelegramDoes(t *testing.T) {
+	t.Parallel()
 	r := setUp(t, nil)
 	r.api.Fail("getMe", telegramtest.Page(502), telegramtest.ResetBefore())
 	r.api.Fail("deleteWebhook", telegramtest.Page(502))

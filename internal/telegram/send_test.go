@@ -56,6 +56,7 @@ func TestASendIsRepeatedOnlyWhenItIsCertainlyNotOut(t *testing.T) {
 }
 
 func TestA429IsWaitedOut(t *testing.T) {
+	t.Parallel()
 	r := setUp(t, nil)
 	r.api.Fail("sendMessage", telegramtest.TooMany(2*time.Second))
 	r.run()
