@@ -40,11 +40,7 @@ func (b *Bot) platforms() ([]platform, error) {
 	var on []platform
 	if s := b.cfg.Telegram; s.Token.IsSet() {
 		a, err := telegram.New(telegram.Config{
-			Token:          s.Token.Reveal(),
-			APIURL:         s.APIURL,
-			WebhookURL:     s.WebhookURL,
-			WebhookSecret:  s.WebhookSecret.Reveal(),
-			Pacing:         s.Pacing,
+			Settings:       s,
 			Dedup:          b.state,
 			CommandTimeout: b.cfg.Limits.CommandTimeout,
 			Log:            b.log,

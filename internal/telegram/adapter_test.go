@@ -3,136 +3,13 @@ package telegram
 import (
 	"bytes"
 	"context"
-	"log/slog"
+	"fmt"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
+	"herald/internal/config"
 	"herald/internal/telegram/telegramtest"
-)
-
-// soon bounds waits for what should happen at once.
-const soon = 10 * time.Second
-
-// rig is an adapter beside a fake of Telegram.
-type rig struct {
-	*testing.T
-	api     *telegramtest.Server
-	handler *chattest.Handler
-	adapter *Adapter
-	logs    *lockedBuffer
-	events  *tally
-}
-
-// setUp makes an adapter that has not been started.
-func setUp(t *testing.T, change func(*Config)) *rig {
-	t.Helper()
-	r := &rig{T: t, api: telegramtest.New(t), handler: &chattest.Handler{}, logs: &lockedBuffer{}, events: &tally{}}
-	c := Config{
-		Token: telegramtest.Token, APIURL: r.api.URL, Handler: r.handler, CommandTimeout: 20 * time.Second,
-		Log: slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Count: r.events.count,
-	}
-	if change != nil {
-		change(&c)
-	}
-	var err error
-	if r.adapter, err = New(c); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.noToken(r.logs.String()) })
-	return r
-}
-
-// noToken fails the test if text gives the token away.
-func (r *rig) noToken(text string) {
-	r.Helper()
-	_, secret, _ := strings.Cut(telegramtest.Token, ":")
-	if strings.Contains(text, secret) {
-		r.Errorf("the token stands in:\n%s", text)
-	}
-}
-
-// run starts the adapter; stop ends it and returns what Run returned.
-func (r *rig) run() (stop func() error) {
-	ctx, cancel := context.WithCancel(r.Context())
-	result := make(chan error, 1)
-	go func() { result <- r.adapter.Run(ctx) }()
-	stop = sync.OnceValue(func() error { cancel(); return <-result })
-	r.Cleanup(func() { _ = stop() })
-	return stop
-}
-
-func (r *rig) waitFor(what string, ok func() bool) {
-	r.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for over := time.After(soon); !ok(); {
-		select {
-		case <-tick.C:
-		case <-over:
-			r.Fatalf("it did not come to: %s; log:\n%s", what, r.logs)
-		}
-	}
-}
-
-// sent waits for n messages and fails the test if there are not just so many.
-func (r *rig) sent(n int) []telegramtest.Sent {
-	r.Helper()
-	got := r.api.WaitSent(n, soon)
-	if len(got) != n {
-		r.Fatalf("%d messages, want %d: %+v; log:\n%s", len(got), n, got, r.logs)
-	}
-	return got
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-type tally struct {
-	mu sync.Mutex
-	n  map[string]int
-}
-
-func (c *tally) count(event string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.n == nil {
-		c.n = map[string]int{}
-	}
-	c.n[event]++
-}
-
-func (c *tally) of(event string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.n[event]
-}
-
-// secretReply answers private commands with a word that nobody else may read.
-func secretReply(_ context.Context, req chat.Request) chat.Reply {
-	return chat.Reply{Title: req.Command, Text: "confidential"}
-}
-
-const (
-	ann   = 501
-	group = -1001
 )
 
 func TestAnswersInPlaceAsAReplyInTheTopic(t *testing.T) {
@@ -219,7 +96,7 @@ func TestPrivateAnswersStayWhereTheyWereAskedPrivately(t *testing.T) {
 	if got := r.sent(1)[0]; got.Chat != ann || !strings.Contains(got.Text, "confidential") {
 		t.Errorf("got %+v", got)
 	}
-	if req := r.handler.Requests()[0]; !req.Direct || req.Command != "mylogins" || req.Moderator != nil {
+	if req := r.handler.Requests()[0]; !req.Direct || req.Command != "mylogins" || req.Role != chat.Member {
 		t.Errorf("request %+v", req)
 	}
 }
@@ -227,11 +104,11 @@ func TestPrivateAnswersStayWhereTheyWereAskedPrivately(t *testing.T) {
 func TestAsksTelegramWhoModerates(t *testing.T) {
 	r := setUp(t, nil)
 	r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
-		ok, err := false, error(nil)
-		if req.Moderator != nil {
-			ok, err = req.Moderator(ctx)
+		role, err := req.Role, error(nil)
+		if role == chat.UnknownRole {
+			role, err = r.adapter.Role(ctx, req.From, req.Chat)
 		}
-		return chat.Reply{Title: map[bool]string{true: "yes", false: "no"}[ok && err == nil]}
+		return chat.Reply{Title: map[bool]string{true: "yes", false: "no"}[role == chat.Moderator && err == nil]}
 	}
 	r.api.Promote(group, 1, "creator")
 	r.api.Promote(group, 2, "administrator")
@@ -258,27 +135,19 @@ func TestAsksTelegramWhoModerates(t *testing.T) {
 	}
 }
 
-func TestAPanicStaysWithItsAsker(t *testing.T) {
+func TestAPanicIsCountedAndLoggedOnce(t *testing.T) {
 	r := setUp(t, nil)
-	r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
-		if req.Command == "price" {
-			panic("broken")
-		}
-		return chat.Reply{Title: "fine"}
-	}
+	r.handler.Reply = func(context.Context, chat.Request) chat.Reply { panic("broken") }
 	r.run()
-	r.api.Push(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/price"))
-	got := r.sent(1)[0]
-	r.api.Push(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/help"))
-	if !strings.Contains(got.Text, "Something went wrong. Reference ") || r.sent(2)[1].Text != "fine" {
-		t.Errorf("sent %+v", r.api.Sent())
-	}
-	if r.events.of("panic") != 1 || strings.Count(r.logs.String(), "a panic while") != 1 {
-		t.Errorf("log:\n%s", r.logs)
+	r.askers(1)
+	r.sent(1)
+	if !r.api.WaitAcknowledged(soon) || r.events.of("panic") != 1 || strings.Count(r.logs.String(), "panic while") != 1 {
+		t.Errorf("events %v; log:\n%s", r.events.n, r.logs)
 	}
 }
 
 func TestShowsTypingOnceAnAnswerTakesLong(t *testing.T) {
+	t.Parallel()
 	r := setUp(t, nil)
 	r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
 		if req.Command == "price" {
@@ -299,20 +168,27 @@ func TestShowsTypingOnceAnAnswerTakesLong(t *testing.T) {
 	}
 }
 
-func TestNewRefusesWhatCannotWork(t *testing.T) {
-	for name, change := range map[string]func(*Config){
-		"a token with a newline":   func(c *Config) { c.Token += "\n" },
-		"a token without a number": func(c *Config) { c.Token = "abc" },
-		"an address that is none":  func(c *Config) { c.APIURL = "telegram" },
-		"a webhook without secret": func(c *Config) { c.WebhookURL = "https://bot.example/t" },
-		"no handler":               func(c *Config) { c.Handler = nil },
-	} {
-		c := Config{Token: telegramtest.Token, Handler: &chattest.Handler{}, CommandTimeout: time.Second, Log: slog.New(slog.DiscardHandler)}
-		change(&c)
-		if _, err := New(c); err == nil {
-			t.Errorf("%s is taken", name)
-		} else if strings.Contains(err.Error(), "TEST-token") {
-			t.Errorf("%s: the error quotes the token: %v", name, err)
+func TestAnAdapterDoesNotPrintItsSecrets(t *testing.T) {
+	const secret = "wh00k-secret"
+	r := setUp(t, func(c *Config) { c.WebhookSecret = config.NewSecret(secret) })
+	s := &session{Adapter: r.adapter}
+	for _, v := range []any{r.adapter, r.adapter.Config, r.adapter.api, s, *s} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
+			text := fmt.Sprintf(verb, v)
+			r.noToken(text)
+			if strings.Contains(text, secret) {
+				t.Errorf("the webhook's secret stands in %s", text)
+			}
 		}
+	}
+}
+
+func TestConnectedIsLoggedOnceWithTheBotsName(t *testing.T) {
+	r := setUp(t, nil)
+	r.run()
+	r.askers(3)
+	r.sent(3)
+	if n := strings.Count(r.logs.String(), `msg="telegram: connected" name=@`+telegramtest.Username); n != 1 {
+		t.Errorf("logged %d times:\n%s", n, r.logs)
 	}
 }

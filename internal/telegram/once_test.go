@@ -19,7 +19,7 @@ func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
 	var all sync.WaitGroup
 	var bodies [][]byte
 	for i := range updates {
-		body := r.question(int64(10_000 + i))
+		body := r.update(int64(10_000 + i))
 		bodies = append(bodies, body)
 		for range times {
 			all.Go(func() {
@@ -46,8 +46,10 @@ func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
 	}
 }
 
-func TestWhatAFullWindowTurnedAwayIsAnsweredLater(t *testing.T) {
+func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
+	const most = 100
 	r, address := hooked(t)
+	r.adapter.inHand = make(chan struct{}, most)
 	release := make(chan struct{})
 	r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
 		<-release
@@ -56,16 +58,16 @@ func TestWhatAFullWindowTurnedAwayIsAnsweredLater(t *testing.T) {
 	r.run()
 	r.waitFor("ready", r.adapter.Ready)
 	var all sync.WaitGroup
-	for i := range windowSize {
-		body := r.question(int64(20_000 + i))
+	for i := range most {
+		body := r.update(int64(20_000 + i))
 		all.Go(func() {
 			if status, err := r.api.Deliver(r.Context(), address, body); err != nil || status != http.StatusOK {
 				t.Errorf("one of those in hand: %d, %v", status, err)
 			}
 		})
 	}
-	r.waitFor("a full window", func() bool { return len(r.handler.Requests()) == windowSize })
-	late := r.question(ann)
+	r.waitFor("as many in hand as may be", func() bool { return len(r.handler.Requests()) == most })
+	late := r.update(ann)
 	for range 3 {
 		if status := r.deliver(address, late); status != http.StatusServiceUnavailable {
 			t.Errorf("one too many: %d", status)
@@ -81,7 +83,7 @@ func TestWhatAFullWindowTurnedAwayIsAnsweredLater(t *testing.T) {
 			t.Errorf("delivered again: %d", status)
 		}
 	}
-	if n := perChat(r.sent(windowSize + 1))[ann]; n != 1 {
+	if n := perChat(r.sent(most + 1))[ann]; n != 1 {
 		t.Errorf("%d answers", n)
 	}
 }
@@ -108,7 +110,7 @@ func TestADeliveryIsNeverAnsweredTwice(t *testing.T) {
 			r.run()
 			r.waitFor("ready", r.adapter.Ready)
 			r.api.Fail("sendMessage", tt.faults...)
-			body, began := r.question(ann), time.Now()
+			body, began := r.update(ann), time.Now()
 			r.waitFor("200", func() bool { return r.deliver(address, body) == http.StatusOK })
 			if took := time.Since(began); took < tt.least {
 				t.Errorf("answered after %v", took)

@@ -1,57 +1,46 @@
 package telegram
 
 import (
-	"bytes"
-	"context"
 	"errors"
-	"fmt"
 	"io"
-	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"herald/internal/chat"
+	"herald/internal/telegram/telegramtest"
+	"herald/internal/transport"
 )
 
-// polled is the Bot API's getUpdates in memory: with trouble until a time, and
-// then with one update.
-type polled struct {
+// outage has one method of a Bot API in trouble until a time.
+type outage struct {
+	*telegramtest.Server
+	method  string
 	until   time.Time
 	trouble func(*http.Request) (*http.Response, error)
 	calls   atomic.Int64
 }
 
-func (p *polled) RoundTrip(req *http.Request) (*http.Response, error) {
-	p.calls.Add(1)
-	if time.Now().Before(p.until) {
-		return p.trouble(req)
-	}
-	asked, err := io.ReadAll(req.Body)
-	if err != nil {
-		return nil, err
-	}
-	if bytes.Contains(asked, []byte(`"offset":2`)) {
-		select {
-		case <-time.After(longPoll):
-			return answered(200, `{"ok":true,"result":[]}`), nil
-		case <-req.Context().Done():
-			return nil, req.Context().Err()
+func (o *outage) RoundTrip(req *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(req.URL.Path, "/"+o.method) {
+		o.calls.Add(1)
+		if time.Now().Before(o.until) {
+			return o.trouble(req)
 		}
 	}
-	var q queue
-	q.push(77, "private")
-	return answered(200, fmt.Sprintf(`{"ok":true,"result":[%s]}`, q[0])), nil
-}
-
-func answered(status int, body string) *http.Response {
-	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}
+	return o.Server.RoundTrip(req)
 }
 
 func TestATenMinuteOutageIsOutwaitedWithoutHurry(t *testing.T) {
 	answer := func(status int, body string) func(*http.Request) (*http.Response, error) {
-		return func(*http.Request) (*http.Response, error) { return answered(status, body), nil }
+		return func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
+		}
 	}
 	for name, trouble := range map[string]func(*http.Request) (*http.Response, error){
 		"a proxy's page":       answer(502, "<html></html>"),
@@ -65,35 +54,69 @@ func TestATenMinuteOutageIsOutwaitedWithoutHurry(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				const outage = 10 * time.Minute
-				s, api := paced(t)
-				logs, events := &lockedBuffer{}, &tally{}
-				s.Log, s.Count = slog.New(slog.NewTextHandler(logs, nil)), events.count
-				server := &polled{until: time.Now().Add(outage), trouble: trouble}
-				s.polls = &http.Client{Transport: server}
-				s.api = inMemory(t, api)
-				ctx, stop := context.WithCancel(t.Context())
-				ended := make(chan struct{})
-				go func() { s.poll(ctx); close(ended) }()
-				<-time.After(outage - time.Second)
+				const length = 10 * time.Minute
+				r := setUpInMemory(t, nil)
+				o := &outage{Server: r.api, method: "getUpdates", until: time.Now().Add(length), trouble: trouble}
+				r.carriedBy(o)
+				r.askers(1)
+				r.run()
+				time.Sleep(length - time.Second)
 				synctest.Wait()
-				if n := int(server.calls.Load()); n < 8 || n > 60 || events.of("poll_failed") < n-1 {
-					t.Errorf("%d calls, %d counted", n, events.of("poll_failed"))
+				if n := int(o.calls.Load()); n < 8 || n > 60 || r.events.of("poll_failed") < n-1 {
+					t.Errorf("%d calls, %d counted", n, r.events.of("poll_failed"))
 				}
-				if s.Ready() || strings.Count(logs.String(), "level=WARN") != 1 {
-					t.Errorf("ready %v; log:\n%s", s.Ready(), logs)
+				if r.adapter.Ready() || strings.Count(r.logs.String(), "level=WARN") != 1 {
+					t.Errorf("ready %v; log:\n%s", r.adapter.Ready(), r.logs)
 				}
-				<-time.After(maxBackoff + pollSlack + time.Minute)
+				time.Sleep(2 * time.Minute)
 				synctest.Wait()
-				if !s.Ready() {
-					t.Error("not ready after the outage")
-				}
-				stop()
-				<-ended
-				if took, _ := api.of("77"); len(took) != 1 {
-					t.Errorf("%d answers after the outage", len(took))
+				if !r.adapter.Ready() || len(r.api.Sent()) != 1 {
+					t.Errorf("ready %v, %d answers after the outage", r.adapter.Ready(), len(r.api.Sent()))
 				}
 			})
 		})
 	}
+}
+
+// A message that cannot reach the server is sent once it can.
+func TestAnOutageOfAnyLengthIsOutwaitedByAMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const length = deliveryLimit + time.Minute
+		r := setUpInMemory(t, nil)
+		down := &transport.Error{Host: "telegram", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
+		r.carriedBy(&outage{Server: r.api, method: "sendMessage", until: time.Now().Add(length),
+			trouble: func(*http.Request) (*http.Response, error) { return nil, down }})
+		r.askers(1)
+		r.run()
+		start := time.Now()
+		sent := r.api.WaitSent(1, length+2*time.Minute)
+		if len(sent) != 1 || time.Since(start) < length {
+			t.Errorf("%d messages after %v", len(sent), time.Since(start))
+		}
+	})
+}
+
+func TestAnAnswerThatIsNotOutAtTheEndIsForTheNextProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := setUpInMemory(t, nil)
+		down := &transport.Error{Host: "telegram", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
+		r.carriedBy(&outage{Server: r.api, method: "sendMessage", until: time.Now().Add(time.Hour),
+			trouble: func(*http.Request) (*http.Response, error) { return nil, down }})
+		r.askers(2)
+		stop := r.run()
+		r.waitFor("both in hand", func() bool { return len(r.handler.Requests()) == 2 })
+		start := time.Now()
+		if err := stop(); err != nil || time.Since(start) > chat.DrainTime {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		if pending := r.api.Pending(); len(pending) != 2 {
+			t.Fatalf("%d updates are queued, want both", len(pending))
+		}
+		next := r.again()
+		next.carriedBy(r.api)
+		next.run()
+		if answers := perChat(r.sent(2)); len(answers) != 2 || !r.api.WaitAcknowledged(soon) {
+			t.Errorf("answers by chat: %v", answers)
+		}
+	})
 }

@@ -1,12 +1,14 @@
 package telegram
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
 
 	"herald/internal/chat"
+	"herald/internal/telegram/botapi"
 )
 
 // update and the types below hold the fields of
@@ -17,13 +19,30 @@ type update struct {
 	Message *message `json:"message"`
 }
 
+// decode reads one update. Its ID is there even if the rest is not of the
+// expected form, so that it can be acknowledged.
+func decode(raw []byte) (update, error) {
+	var u update
+	err := json.Unmarshal(raw, &u)
+	if err == nil {
+		return u, nil
+	}
+	var head struct {
+		ID int64 `json:"update_id"`
+	}
+	if json.Unmarshal(raw, &head) != nil {
+		return update{}, err
+	}
+	return update{ID: head.ID}, err
+}
+
 type message struct {
 	ID            int64     `json:"message_id"`
 	Thread        int64     `json:"message_thread_id"`
 	InTopic       bool      `json:"is_topic_message"`
-	From          *person   `json:"from"`
-	SenderChat    *room     `json:"sender_chat"`
-	Chat          room      `json:"chat"`
+	From          *tgUser   `json:"from"`
+	SenderChat    *tgChat   `json:"sender_chat"`
+	Chat          tgChat    `json:"chat"`
 	ForwardOrigin *struct{} `json:"forward_origin"`
 	ViaBot        *struct{} `json:"via_bot"`
 	ReplyTo       *message  `json:"reply_to_message"`
@@ -32,19 +51,19 @@ type message struct {
 	Entities      []entity  `json:"entities"`
 }
 
-type person struct {
+type tgUser struct {
 	ID    int64 `json:"id"`
 	IsBot bool  `json:"is_bot"`
 }
 
-type room struct {
+type tgChat struct {
 	ID   int64  `json:"id"`
 	Type string `json:"type"`
 }
 
-func (r room) private() bool { return r.Type == "private" }
+func (c tgChat) private() bool { return c.Type == "private" }
 
-func (r room) group() bool { return r.Type == "group" || r.Type == "supergroup" }
+func (c tgChat) group() bool { return c.Type == "group" || c.Type == "supergroup" }
 
 // entity marks a span of a text, counted in UTF-16 units. Its bounds are the
 // sender's claim.
@@ -52,110 +71,111 @@ type entity struct {
 	Type   string  `json:"type"`
 	Offset int     `json:"offset"`
 	Length int     `json:"length"`
-	User   *person `json:"user"`
+	User   *tgUser `json:"user"`
 }
 
-// identity is who the bot is, as getMe says.
-type identity struct {
-	ID       int64
-	Username string
-}
-
-// place is where a message goes.
-type place struct {
+// destination is where a message goes.
+type destination struct {
 	chat    int64
 	group   bool
 	thread  int64 // 0 outside topics
 	replyTo int64 // 0 is no reply
 }
 
-// question is one command as parse found it.
-type question struct {
-	// request lacks ID and Moderator, which parse cannot make.
-	request    chat.Request
+// commandMessage is a message that holds a command for this bot.
+type commandMessage struct {
+	request    chat.Request // without an ID
 	visibility chat.Visibility
-	asked      place
-	// sender is 0 where the platform withholds who asked.
+	// asked is where the command stands.
+	asked destination
+	// sender is 0 if Telegram withholds who asked.
 	sender int64
-	// anonymousAdmin is an administrator who speaks as the group itself.
-	anonymousAdmin bool
 	// linkable is a request that a deep link can repeat.
 	linkable bool
 }
 
-// parse finds the command that m begins with. It answers false for everything
-// that is not for this bot to answer: other bots' commands, messages by bots,
-// forwards, and in groups commands that nobody here knows.
-func parse(m *message, me identity, commands map[string]chat.Command) (question, bool) {
+// parse finds the command that m begins with. It returns false for everything
+// that this bot has no answer to: other bots' commands, messages by bots,
+// forwards, and commands in groups that nobody here knows.
+func parse(m *message, me botapi.User, commands chat.Commands) (c commandMessage, ours bool) {
 	if m.ForwardOrigin != nil || m.ViaBot != nil || !m.Chat.private() && !m.Chat.group() {
-		return question{}, false
+		return commandMessage{}, false
 	}
 	if m.SenderChat == nil && (m.From == nil || m.From.IsBot) {
-		return question{}, false
+		return commandMessage{}, false
 	}
 	units := utf16.Encode([]rune(m.Text))
 	name, suffix, length := commandAt(units, m.Entities)
 	if name == "" || suffix != "" && !strings.EqualFold(suffix, me.Username) {
-		return question{}, false
+		return commandMessage{}, false
 	}
-	command, known := commands[name]
+	command, known := commands.Find(name)
 	if !known && suffix == "" && !m.Chat.private() {
-		return question{}, false
+		return commandMessage{}, false
 	}
-	q := question{asked: placeOf(m), visibility: chat.Public}
+	target, rest := mention(units, length, m.Entities)
+	if target == nil {
+		target = repliedTo(m, me)
+	}
+	c = commandMessage{asked: destinationOf(m), visibility: chat.Public}
 	if known {
-		q.visibility = command.Visibility
+		c.visibility = command.Visibility
 	}
 	if m.SenderChat == nil {
-		q.sender = m.From.ID
-	} else {
-		q.anonymousAdmin = m.SenderChat.ID == m.Chat.ID
+		c.sender = m.From.ID
 	}
-	mentioned, rest := mention(units, length, m.Entities)
-	q.request = chat.Request{
+	c.request = chat.Request{
 		Command: name,
 		Args:    chat.Typed(strings.Fields(rest)...),
-		From:    userOf(q.sender),
-		Target:  mentioned,
+		From:    userOf(c.sender),
+		Role:    roleOf(m),
+		Target:  target,
 		Chat:    strconv.FormatInt(m.Chat.ID, 10),
 		Direct:  m.Chat.private(),
 	}
-	if mentioned == nil {
-		q.request.Target = repliedTo(m, me)
-	}
 	if name == "start" {
-		q.followLink(commands, strings.Fields(rest))
+		c.followLink(commands, strings.Fields(rest))
 	}
-	q.linkable = known && hasEmptyForm(command) && q.request.Args.Len() == 0 && q.request.Target == nil
-	return q, true
+	c.linkable = hasBareForm(command) && c.request.Args.Len() == 0 && target == nil
+	return c, true
+}
+
+// roleOf is the sender's role as far as a message shows it. One who speaks as
+// the group itself is an anonymous administrator.
+func roleOf(m *message) chat.Role {
+	switch {
+	case m.SenderChat != nil && m.SenderChat.ID == m.Chat.ID:
+		return chat.Moderator
+	case m.SenderChat == nil && m.Chat.group():
+		return chat.UnknownRole
+	}
+	return chat.Member
 }
 
 // followLink reads what stands after /start: a deep link's payload, which
 // nobody typed. The name of a private command that needs no arguments is that
 // command; any other payload says nothing to this bot.
-func (q *question) followLink(commands map[string]chat.Command, words []string) {
-	q.request.Args = chat.Typed()
-	if !q.request.Direct || len(words) != 1 {
+func (c *commandMessage) followLink(commands chat.Commands, words []string) {
+	c.request.Args = chat.Typed()
+	if !c.request.Direct || len(words) != 1 {
 		return
 	}
-	linked, known := commands[words[0]]
-	if known && linked.Visibility == chat.Private && hasEmptyForm(linked) {
-		q.request.Command, q.visibility = linked.Name, linked.Visibility
+	linked, known := commands.Find(words[0])
+	if known && linked.Visibility == chat.Private && hasBareForm(linked) {
+		c.request.Command, c.visibility = linked.Name, linked.Visibility
 	}
 }
 
-func hasEmptyForm(c chat.Command) bool {
-	return slices.ContainsFunc(c.Forms, func(f chat.Form) bool { return len(f.Params) == 0 && !f.Moderators })
-}
+func hasBareForm(c chat.Command) bool { return slices.ContainsFunc(c.Forms, chat.Form.Bare) }
 
-func placeOf(m *message) place {
-	p := place{chat: m.Chat.ID, group: m.Chat.group(), replyTo: m.ID}
+func destinationOf(m *message) destination {
+	d := destination{chat: m.Chat.ID, group: m.Chat.group(), replyTo: m.ID}
 	// Outside of topics message_thread_id is a thread of replies, to which
 	// nothing can be sent.
 	if m.InTopic {
-		p.thread = m.Thread
+		d.thread = m.Thread
 	}
-	return p
+	return d
 }
 
 // commandAt is the bot command at the very beginning of a text, its name in
@@ -171,14 +191,14 @@ func commandAt(units []uint16, entities []entity) (name, suffix string, length i
 	return "", "", 0
 }
 
-// within tells whether e marks a span of units that is there.
+// within reports whether e marks a span of units that is there.
 func (e entity) within(units []uint16) bool {
 	return e.Offset >= 0 && e.Length > 0 && e.Offset <= len(units) && e.Length <= len(units)-e.Offset
 }
 
 // mention is the first person mentioned without a username after the command,
 // and the text after the command without that mention. A mention by username
-// stays a word: Telegram tells bots no ID for it.
+// stays a word: Telegram gives bots no ID for it.
 func mention(units []uint16, from int, entities []entity) (*chat.User, string) {
 	for _, e := range entities {
 		if e.Type != "text_mention" || e.User == nil || !e.within(units) || e.Offset < from {
@@ -194,7 +214,7 @@ func mention(units []uint16, from int, entities []entity) (*chat.User, string) {
 // repliedTo is the person whose message m answers. The message that opened a
 // topic is answered by everything in it and means nobody; so does this bot's
 // own message.
-func repliedTo(m *message, me identity) *chat.User {
+func repliedTo(m *message, me botapi.User) *chat.User {
 	r := m.ReplyTo
 	if r == nil || r.TopicCreated != nil || m.InTopic && r.ID == m.Thread {
 		return nil

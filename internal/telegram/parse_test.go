@@ -7,19 +7,12 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
+	"herald/internal/telegram/botapi"
 )
 
-var testCommands = func() map[string]chat.Command {
-	m := map[string]chat.Command{}
-	for _, c := range (&chattest.Handler{}).Commands() {
-		for _, name := range append([]string{c.Name}, c.Aliases...) {
-			m[name] = c
-		}
-	}
-	return m
-}()
+var testCommands = (&chattest.Handler{}).Commands()
 
-var testMe = identity{ID: 99, Username: "OurBot"}
+var testMe = botapi.User{ID: 99, Username: "OurBot"}
 
 // in makes a message of a group from JSON members, with a command of n units.
 func in(t *testing.T, kind string, n int, text string, members string) *message {
@@ -41,7 +34,7 @@ func in(t *testing.T, kind string, n int, text string, members string) *message 
 	return m
 }
 
-func TestParseTellsWhoseCommandItIs(t *testing.T) {
+func TestParseKnowsWhoseCommandItIs(t *testing.T) {
 	tests := []struct {
 		name    string
 		kind    string
@@ -74,9 +67,9 @@ func TestParseTellsWhoseCommandItIs(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			q, ours := parse(in(t, tt.kind, tt.n, tt.text, tt.members), testMe, testCommands)
-			if ours != (tt.want != "") || q.request.Command != tt.want {
-				t.Errorf("got %q, %v; want %q", q.request.Command, ours, tt.want)
+			c, ours := parse(in(t, tt.kind, tt.n, tt.text, tt.members), testMe, testCommands)
+			if ours != (tt.want != "") || c.request.Command != tt.want {
+				t.Errorf("got %q, %v; want %q", c.request.Command, ours, tt.want)
 			}
 		})
 	}
@@ -113,41 +106,41 @@ func TestParseFindsArgumentsAndPeople(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			q, ours := parse(in(t, "group", 7, tt.text, tt.members), testMe, testCommands)
+			c, ours := parse(in(t, "group", 7, tt.text, tt.members), testMe, testCommands)
 			if !ours {
 				t.Fatal("not taken")
 			}
-			if len(q.request.Words) != len(tt.words) || len(tt.words) > 0 && !reflect.DeepEqual(q.request.Words, tt.words) {
-				t.Errorf("words %q, want %q", q.request.Words, tt.words)
+			if want := chat.Typed(tt.words...); c.request.Args.Len() != want.Len() || want.Len() > 0 && !reflect.DeepEqual(c.request.Args, want) {
+				t.Errorf("arguments %+v, want %+v", c.request.Args, want)
 			}
-			if !reflect.DeepEqual(q.request.Target, tt.target) {
-				t.Errorf("target %v, want %v", q.request.Target, tt.target)
+			if !reflect.DeepEqual(c.request.Target, tt.target) {
+				t.Errorf("target %v, want %v", c.request.Target, tt.target)
 			}
 		})
 	}
 }
 
-func TestParseKnowsSenderAndPlace(t *testing.T) {
+func TestParseKnowsSenderAndDestination(t *testing.T) {
 	tests := []struct {
 		name, members string
 		from          string
-		admin         bool
+		role          chat.Role
 		thread        int64
 	}{
-		{"a member", "", "5", false, 0},
-		{"an anonymous administrator", `{"from":{"id":1087968824,"is_bot":true},"sender_chat":{"id":-100}}`, "", true, 0},
-		{"somebody as their channel", `{"from":{"id":136817688,"is_bot":true},"sender_chat":{"id":-200}}`, "", false, 0},
-		{"in a topic", `{"is_topic_message":true,"message_thread_id":44}`, "5", false, 44},
-		{"in a thread of replies", `{"message_thread_id":44}`, "5", false, 0},
+		{"a member", "", "5", chat.UnknownRole, 0},
+		{"an anonymous administrator", `{"from":{"id":1087968824,"is_bot":true},"sender_chat":{"id":-100}}`, "", chat.Moderator, 0},
+		{"somebody as their channel", `{"from":{"id":136817688,"is_bot":true},"sender_chat":{"id":-200}}`, "", chat.Member, 0},
+		{"in a topic", `{"is_topic_message":true,"message_thread_id":44}`, "5", chat.UnknownRole, 44},
+		{"in a thread of replies", `{"message_thread_id":44}`, "5", chat.UnknownRole, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			q, ours := parse(in(t, "supergroup", 6, "/price", tt.members), testMe, testCommands)
-			if !ours || q.request.From != (chat.User{Platform: Platform, ID: tt.from}) || q.anonymousAdmin != tt.admin {
-				t.Errorf("got %+v, %v", q, ours)
+			c, ours := parse(in(t, "supergroup", 6, "/price", tt.members), testMe, testCommands)
+			if !ours || c.request.From != (chat.User{Platform: Platform, ID: tt.from}) || c.request.Role != tt.role {
+				t.Errorf("got %+v, %v", c, ours)
 			}
-			if want := (place{-100, true, tt.thread, 7}); q.asked != want {
-				t.Errorf("place %+v, want %+v", q.asked, want)
+			if want := (destination{-100, true, tt.thread, 7}); c.asked != want {
+				t.Errorf("destination %+v, want %+v", c.asked, want)
 			}
 		})
 	}
@@ -166,9 +159,9 @@ func TestParseFollowsDeepLinks(t *testing.T) {
 		{"group", "/start mylogins", "start", chat.Public},
 	}
 	for _, tt := range tests {
-		q, ours := parse(in(t, tt.kind, 6, tt.text, ""), testMe, testCommands)
-		if !ours || q.request.Command != tt.want || q.visibility != tt.visibility || len(q.request.Words) != 0 {
-			t.Errorf("%s %q: got %+v", tt.kind, tt.text, q)
+		c, ours := parse(in(t, tt.kind, 6, tt.text, ""), testMe, testCommands)
+		if !ours || c.request.Command != tt.want || c.visibility != tt.visibility || c.request.Args.Len() != 0 {
+			t.Errorf("%s %q: got %+v", tt.kind, tt.text, c)
 		}
 	}
 }
@@ -183,15 +176,15 @@ func FuzzParse(f *testing.F) {
 		if err != nil || u.Message == nil {
 			return
 		}
-		q, ours := parse(u.Message, testMe, testCommands)
+		c, ours := parse(u.Message, testMe, testCommands)
 		if !ours {
 			return
 		}
-		if q.visibility != chat.Public && q.visibility != chat.Private {
-			t.Errorf("no visibility: %+v", q)
+		if c.visibility != chat.Public && c.visibility != chat.Private {
+			t.Errorf("no visibility: %+v", c)
 		}
-		if u.Message.SenderChat != nil && q.request.From.ID != "" {
-			t.Errorf("an anonymous sender has an ID: %+v", q.request.From)
+		if u.Message.SenderChat != nil && c.request.From.ID != "" {
+			t.Errorf("an anonymous sender has an ID: %+v", c.request.From)
 		}
 	})
 }

@@ -5,8 +5,17 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/go-telegram/bot"
+	"herald/internal/retry"
+	"herald/internal/telegram/botapi"
 )
+
+// longPoll is how long Telegram may take to answer a getUpdates if nothing
+// comes.
+const longPoll = 50 * time.Second
+
+// batchSize is the most that one getUpdates answers,
+// https://core.telegram.org/bots/api#getupdates.
+const batchSize = 100
 
 // How often Telegram is asked while something is in hand: the answer then
 // comes at once, since what is in hand is still in Telegram's queue.
@@ -15,105 +24,77 @@ const (
 	pollTick = 100 * time.Millisecond
 )
 
-// idleReset is after how long without an update the place in the queue is
-// forgotten: after a week Telegram numbers updates anew, from a random number
-// that may be lower, https://core.telegram.org/bots/api#update.
+// stuckAfter is how long an update may keep those behind a full batch from
+// being seen.
+const stuckAfter = time.Second
+
+// idleReset is after how long without an update the offset is forgotten: after
+// a week Telegram numbers updates anew, from a random number that may be lower,
+// https://core.telegram.org/bots/api#update.
 const idleReset = 3 * 24 * time.Hour
 
 // commitTimeout bounds the last getUpdates.
 const commitTimeout = 900 * time.Millisecond
 
-// poll takes updates until ctx is done, each answered by a goroutine of its
+// poll takes updates until ctx is done, each answered in a goroutine of its
 // own. An update is acknowledged once it and all before it are answered.
-func (s *session) poll(ctx context.Context) {
+//
+// There is one exception. Telegram shows the first 100 updates that are not
+// acknowledged, so that one that is not answered for long would hide all
+// others from the hundredth on. If such a batch has brought nothing new, what
+// is in hand at its head for longer than stuckAfter is acknowledged. It is
+// still answered, also on SIGTERM. It is lost if the process is killed, or if
+// Telegram does not take the answer before the drain ends.
+func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 	s.dropWebhook(ctx)
-	failures, lastUpdate := 0, time.Now()
-	// The first question after a failure is a short one: its answer tells that
-	// Telegram is there.
+	lastUpdate := time.Now()
+	// At first, and after a failure, a getUpdates is a short one: its answer
+	// shows at once that Telegram is there.
 	wait := time.Duration(0)
 	for ctx.Err() == nil {
-		offset, busy := s.window.offset()
+		offset, busy := offsets.offset()
 		if busy {
 			wait = 0
 		}
-		batch, err := s.updates(ctx, offset, windowSize, wait)
+		var batch []json.RawMessage
+		err := s.repeat(ctx, func() (err error) {
+			batch, err = s.api.GetUpdates(ctx, offset, batchSize, wait, allowedUpdates)
+			return err
+		}, func(err error) {
+			wait = 0
+			s.ready.Store(false)
+			s.Count("poll_failed")
+			if botapi.ErrorOf(err).Kind == botapi.Conflict {
+				s.dropWebhook(ctx)
+			}
+		})
 		if err != nil {
-			s.pollFailed(ctx, err, failures)
-			failures, wait = failures+1, 0
-			continue
+			return
 		}
-		if failures > 0 {
-			s.Log.Info("telegram: polling works again", "failures", failures)
-		}
-		s.ready.Store(true)
-		failures, wait = 0, s.longPoll
+		s.connected()
+		wait = longPoll
 		if len(batch) == 0 {
 			if !busy && time.Since(lastUpdate) > idleReset {
-				s.window.forget()
+				offsets.forget()
 			}
 			continue
 		}
 		lastUpdate = time.Now()
-		taken := s.take(offset, batch)
-		if taken == 0 && len(batch) >= windowSize {
-			s.window.shedWaiting()
+		taken := s.take(ctx, offsets, batch)
+		// What only the rate of all chats holds up is best left to Telegram.
+		if taken == 0 && len(batch) >= batchSize && !s.pace.Saturated() {
+			offsets.acknowledgeStuck(time.Now().Add(-stuckAfter))
 		}
-		s.awaitMove(ctx, taken)
+		awaitNews(ctx, offsets, taken)
 	}
 }
 
-// dropWebhook ends a webhook of before, beside which Telegram answers no poll.
-// A failure is left to the next 409.
-func (s *session) dropWebhook(ctx context.Context) {
-	_, err := s.api.DeleteWebhook(ctx, &bot.DeleteWebhookParams{})
-	if err := clarify("deleteWebhook", err); err != nil && ctx.Err() == nil && !s.fatal(err) {
-		s.Log.Warn("telegram: a webhook that may be set could not be deleted", "err", err)
-	}
-}
-
-// awaitMove waits until asking again may bring anything new: the earliest
-// update in hand is answered, or a moment is over. A batch that brought
-// nothing is not asked for again at once.
-func (s *session) awaitMove(ctx context.Context, taken int) {
-	if !pause(ctx, nil, pollGap) {
-		return
-	}
-	if taken == 0 {
-		pause(ctx, s.window.moved, pollTick)
-	}
-}
-
-// pollFailed waits before the next attempt and says what to do, once an outage.
-func (s *session) pollFailed(ctx context.Context, err error, failures int) {
-	if ctx.Err() != nil || s.fatal(err) {
-		return
-	}
-	s.ready.Store(false)
-	s.Count("poll_failed")
-	if kindOf(err) == conflict {
-		s.dropWebhook(ctx)
-	}
-	switch {
-	case failures > 0:
-		s.Log.Debug("telegram: polling still fails", "err", err)
-	case kindOf(err) == conflict:
-		s.Log.Warn("telegram: a webhook is set or another process uses this token: stop it, or give each its own token", "err", err)
-	default:
-		s.Log.Warn("telegram: polling fails and will be repeated", "err", err)
-	}
-	pause(ctx, nil, backoff(failures, err))
-}
-
-// take starts an answer to each update of a batch that is not known yet and
-// tells how many were new.
-func (s *session) take(offset int64, batch []json.RawMessage) (taken int) {
+// take starts an answer to each update of a batch that is not known yet, and
+// returns how many were new. It blocks while too many are in hand.
+func (s *session) take(ctx context.Context, offsets *offsetTracker, batch []json.RawMessage) (taken int) {
 	for _, raw := range batch {
 		u, err := decode(raw)
-		if u.ID < offset || u.ID == 0 {
-			continue
-		}
-		j := s.window.begin(u.ID)
-		if j == nil {
+		if u.ID == 0 || !offsets.begin(u.ID) {
 			continue
 		}
 		taken++
@@ -121,43 +102,63 @@ func (s *session) take(offset int64, batch []json.RawMessage) (taken int) {
 			s.Count("update_undecodable")
 		}
 		if u.Message == nil {
-			s.window.end(u.ID, true)
+			offsets.done(u.ID)
 			continue
 		}
-		go func() {
-			settled := s.handle(j, u.Message)
-			// While this process runs nobody else tries again.
-			s.window.end(u.ID, settled || s.sendsCtx.Err() == nil)
-		}()
+		select {
+		case s.inHand <- struct{}{}:
+		case <-ctx.Done():
+			return taken
+		}
+		s.work.Go(func(id string) {
+			defer func() { <-s.inHand }()
+			settled := true // An update that makes this program panic would do so again.
+			defer func() {
+				// While this process runs nobody else tries again.
+				if settled || s.work.Sends.Err() == nil {
+					offsets.done(u.ID)
+				}
+			}()
+			settled = s.answer(id, u.Message)
+		})
 	}
 	return taken
 }
 
-// decode reads one update. Its ID is there even when the rest is not of the
-// expected form, so that it can be acknowledged.
-func decode(raw []byte) (update, error) {
-	var head struct {
-		ID int64 `json:"update_id"`
+// awaitNews waits until asking again may bring anything new: the earliest
+// update in hand is answered, or a moment has passed. A batch that brought
+// nothing is not asked for again at once.
+func awaitNews(ctx context.Context, offsets *offsetTracker, taken int) {
+	if !retry.Sleep(ctx, pollGap) || taken > 0 {
+		return
 	}
-	if err := json.Unmarshal(raw, &head); err != nil {
-		return update{}, err
+	timer := time.NewTimer(pollTick)
+	defer timer.Stop()
+	select {
+	case <-offsets.moved:
+	case <-timer.C:
+	case <-ctx.Done():
 	}
-	u := update{}
-	if err := json.Unmarshal(raw, &u); err != nil {
-		return update{ID: head.ID}, err
-	}
-	return u, nil
 }
 
-// commit tells Telegram what was answered.
-func (s *session) commit() {
-	offset, _ := s.window.offset()
+// dropWebhook ends a webhook of before, beside which Telegram answers no poll.
+// After a failure the next 409 brings it back here.
+func (s *session) dropWebhook(ctx context.Context) {
+	err := s.api.DeleteWebhook(ctx)
+	if err != nil && ctx.Err() == nil && !s.tokenRefused(err) {
+		s.Log.Warn("telegram: a webhook that may be set could not be deleted", "err", err)
+	}
+}
+
+// commit acknowledges what was answered since the last getUpdates.
+func (s *session) commit(ctx context.Context, offsets *offsetTracker) {
+	offset, _ := offsets.offset()
 	if offset == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.sendsCtx), commitTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
-	if _, err := s.updates(ctx, offset, 1, 0); err != nil {
+	if _, err := s.api.GetUpdates(ctx, offset, 1, 0, allowedUpdates); err != nil {
 		s.Log.Warn("telegram: the last answers may be repeated at the next start", "err", err)
 	}
 }

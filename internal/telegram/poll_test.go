@@ -1,48 +1,23 @@
 package telegram
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"herald/internal/chat"
 	"herald/internal/telegram/telegramtest"
 )
 
-// askers pushes one command each of n people in their private chats.
-func (r *rig) askers(n int) {
-	for i := range n {
-		user := int64(10_000 + i)
-		r.api.Push(telegramtest.Text(telegramtest.Private(user), telegramtest.Person(user), "/price"))
-	}
-}
-
-// perChat counts the messages by chat.
-func perChat(sent []telegramtest.Sent) map[int64]int {
-	n := map[int64]int{}
-	for _, m := range sent {
-		n[m.Chat]++
-	}
-	return n
-}
-
-// again is an adapter that takes over at the same Telegram.
-func (r *rig) again() *rig {
-	next := *r
-	c := r.adapter.Config
-	var err error
-	if next.adapter, err = New(c); err != nil {
-		r.Fatal(err)
-	}
-	return &next
-}
-
 func TestStoppedInTheMiddleEveryUpdateIsAnsweredOnce(t *testing.T) {
+	t.Parallel()
 	const n = 500
 	r := setUp(t, nil)
 	r.askers(n)
@@ -66,30 +41,103 @@ func TestStoppedInTheMiddleEveryUpdateIsAnsweredOnce(t *testing.T) {
 	}
 }
 
-func TestKilledNothingIsLostAndNothingAcknowledgedUnanswered(t *testing.T) {
-	const n = 250
-	r := setUp(t, nil)
-	r.askers(n)
-	// One update hangs at the head, as the process dies with it in hand.
-	hung := make(chan struct{})
+// block makes the commands of some users hang until the test ends them, or the
+// drain does.
+func (r *rig) block(users ...string) (release func()) {
+	held := make(chan struct{})
 	r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
-		if req.From.ID == "10007" {
+		if slices.Contains(users, req.From.ID) {
 			select {
-			case <-hung:
+			case <-held:
 			case <-ctx.Done():
 			}
 		}
 		return chat.Reply{Title: "x"}
 	}
+	return sync.OnceFunc(func() { close(held) })
+}
+
+func TestNothingIsAcknowledgedUnanswered(t *testing.T) {
+	const n = 60
+	r := setUp(t, nil)
+	release := r.block("10007")
+	r.askers(n)
 	r.run()
-	r.waitFor("a full window behind the one that hangs", func() bool { return len(r.api.Sent()) >= windowSize+6 })
+	r.sent(n - 1)
+	r.api.WaitCalls("getUpdates", len(r.api.Offsets())+3, soon)
 	if pending := r.api.Pending(); len(pending) != n-7 {
 		t.Errorf("%d updates are still queued, want %d: those from the hanging one on", len(pending), n-7)
 	}
-	close(hung)
+	release()
 	if !r.api.WaitAcknowledged(soon) || len(r.api.Sent()) != n {
 		t.Errorf("%d answers to %d updates", len(r.api.Sent()), n)
 	}
+}
+
+// The others' latency is what it would be without the hung command, but for
+// those that stand behind the first 100.
+func TestOneHungCommandHidesNobodyElses(t *testing.T) {
+	const others = 300
+	synctest.Test(t, func(t *testing.T) {
+		r := setUpInMemory(t, nil)
+		r.block("10000")
+		stop, start := r.run(), time.Now()
+		r.askers(1 + others)
+		answers := perChat(r.sent(others))
+		if took := time.Since(start); len(answers) != others || answers[10_000] != 0 || took > stuckAfter+time.Second {
+			t.Errorf("%d of %d others are answered, after %v", len(answers), others, took)
+		}
+		if !r.api.WaitAcknowledged(soon) {
+			t.Error("what is answered is not acknowledged")
+		}
+		// A stop ends the hung one, and it is answered.
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if answers := perChat(r.api.Sent()); len(answers) != 1+others || answers[10_000] != 1 {
+			t.Errorf("%d of %d are answered after the stop", len(answers), 1+others)
+		}
+	})
+}
+
+// A service that hangs holds up its askers, and nobody who asks something else.
+func TestAFullBatchOfHungCommandsHidesNobodyElses(t *testing.T) {
+	const hung, others = 250, 50
+	synctest.Test(t, func(t *testing.T) {
+		r := setUpInMemory(t, nil)
+		var users []string
+		for i := range hung {
+			users = append(users, fmt.Sprint(10_000+i))
+		}
+		release := r.block(users...)
+		r.run()
+		start := time.Now()
+		r.askers(hung + others)
+		r.sent(others)
+		if took := time.Since(start); took > 3*stuckAfter+time.Second {
+			t.Errorf("the others are answered after %v", took)
+		}
+		release()
+		if answers := perChat(r.sent(hung + others)); len(answers) != hung+others {
+			t.Errorf("%d of %d are answered", len(answers), hung+others)
+		}
+	})
+}
+
+func TestWhatIsInHandIsBounded(t *testing.T) {
+	const most = 20
+	r := setUp(t, nil)
+	r.adapter.inHand = make(chan struct{}, most)
+	release := r.block("10000", "10001", "10002", "10003", "10004", "10005", "10006", "10007", "10008", "10009",
+		"10010", "10011", "10012", "10013", "10014", "10015", "10016", "10017", "10018", "10019")
+	r.askers(most + 5)
+	r.run()
+	r.waitFor("as many in hand as may be", func() bool { return len(r.handler.Requests()) == most })
+	if r.api.WaitSent(1, 100*time.Millisecond); len(r.handler.Requests()) != most {
+		t.Errorf("%d commands are in hand, want %d", len(r.handler.Requests()), most)
+	}
+	release()
+	r.sent(most + 5)
 }
 
 func TestASlowCommandIsPolledBesideWithoutHurry(t *testing.T) {
@@ -135,7 +183,7 @@ func TestARefusedTokenEndsRun(t *testing.T) {
 	r.waitFor("ready", r.adapter.Ready)
 	r.api.Revoke()
 	second := r.again()
-	err := second.adapter.Run(t.Context())
+	err := second.adapter.Run(t.Context(), r.handler)
 	if !errors.Is(err, errToken) || !strings.Contains(err.Error(), "TELEGRAM_BOT_TOKEN") {
 		t.Errorf("at start: %v", err)
 	}
@@ -151,7 +199,7 @@ func TestATokenRevokedWhileSendingEndsRun(t *testing.T) {
 		return chat.Reply{Title: "x"}
 	}
 	r.askers(1)
-	if err := r.adapter.Run(t.Context()); !errors.Is(err, errToken) {
+	if err := r.adapter.Run(t.Context(), r.handler); !errors.Is(err, errToken) {
 		t.Errorf("Run: %v", err)
 	}
 }
@@ -162,14 +210,12 @@ func TestPollingComesBackFromTrouble(t *testing.T) {
 		"a page with status 401": telegramtest.Page(http.StatusUnauthorized),
 		"a page with status 502": telegramtest.Page(http.StatusBadGateway),
 		"a broken connection":    telegramtest.ResetBefore(),
-		"a poll that hangs":      telegramtest.Hang(),
 		"another poller":         telegramtest.Status(http.StatusConflict),
 		"a 429":                  telegramtest.TooMany(time.Second),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := setUp(t, nil)
-			r.adapter.pollSlack = 300 * time.Millisecond
 			r.api.Fail("getUpdates", fault, fault)
 			r.askers(1)
 			r.run()
@@ -181,11 +227,12 @@ func TestPollingComesBackFromTrouble(t *testing.T) {
 }
 
 func TestReadyEndsWithTheConnection(t *testing.T) {
+	t.Parallel()
 	r := setUp(t, nil)
-	r.adapter.longPoll, r.adapter.pollSlack = time.Second, 200*time.Millisecond
 	r.run()
 	r.waitFor("ready", r.adapter.Ready)
 	r.api.Fail("getUpdates", telegramtest.Page(502), telegramtest.Page(502))
+	r.api.PushRaw(`"a_kind_of_tomorrow":{}`) // It ends the poll that waits.
 	r.waitFor("not ready", func() bool { return !r.adapter.Ready() })
 	r.waitFor("ready again", r.adapter.Ready)
 }
@@ -200,10 +247,13 @@ func TestPollingRemovesAWebhookAndKeepsWhatIsQueued(t *testing.T) {
 		t.Error("the webhook still stands")
 	}
 	r.api.SetWebhook("https://other.example/hook")
-	r.waitFor("the log to say what to do", func() bool { return strings.Contains(r.logs.String(), "a webhook is set for this token") })
+	r.waitFor("the log to name the cause", func() bool { return strings.Contains(r.logs.String(), "a webhook is set for this token") })
+	r.askers(1)
+	r.sent(4)
 }
 
 func TestStartsBeforeTelegramDoes(t *testing.T) {
+	t.Parallel()
 	r := setUp(t, nil)
 	r.api.Fail("getMe", telegramtest.Page(502), telegramtest.ResetBefore())
 	r.api.Fail("deleteWebhook", telegramtest.Page(502))
@@ -212,48 +262,4 @@ func TestStartsBeforeTelegramDoes(t *testing.T) {
 	r.run()
 	r.sent(1)
 	r.waitFor("the menu", func() bool { return len(r.api.Menu()) > 0 })
-}
-
-func TestWindowAcknowledgesOnlyWhatIsAnswered(t *testing.T) {
-	w := newWindow()
-	for id := int64(5); id < 9; id++ {
-		w.begin(id)
-	}
-	steps := []struct {
-		end  int64
-		want string
-	}{{6, "5 true"}, {8, "5 true"}, {5, "7 true"}, {7, "9 false"}}
-	for _, s := range steps {
-		w.end(s.end, true)
-		offset, busy := w.offset()
-		if got := fmt.Sprint(offset, busy); got != s.want {
-			t.Errorf("after %d: %s, want %s", s.end, got, s.want)
-		}
-	}
-	w.forget()
-	if offset, _ := w.offset(); offset != 0 {
-		t.Errorf("the place is still %d", offset)
-	}
-	if j := w.begin(3); j == nil {
-		t.Error("an update with a lower number is refused")
-	}
-	w.end(3, false)
-	if offset, busy := w.offset(); offset != 3 || !busy {
-		t.Errorf("an unanswered update is passed by: %d, %v", offset, busy)
-	}
-}
-
-func FuzzDecodeBatch(f *testing.F) {
-	f.Add([]byte(`{"ok":true,"result":[{"update_id":1},7,null]}`))
-	f.Add([]byte(`{"ok":false,"error_code":429,"parameters":{"retry_after":-1}}`))
-	f.Add([]byte(`<html></html>`))
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		batch, err := decodeBatch(bytes.NewReader(raw))
-		if err != nil && kindOf(err) == neverSent {
-			t.Errorf("an answer counts as never sent: %v", err)
-		}
-		for _, u := range batch {
-			_, _ = decode(u)
-		}
-	})
 }

@@ -72,7 +72,28 @@ func TestRenderShortensTheLongestSection(t *testing.T) {
 	}
 }
 
-func checkText(t *testing.T, got text) {
+// Whatever is just short enough to lose nothing fits, with all of its line
+// breaks.
+func TestRenderCountsEveryLineBreak(t *testing.T) {
+	whole := 0
+	for filler := range 1000 {
+		r := chat.Reply{Tone: chat.Warning, Title: "T", Text: strings.Repeat("x", filler)}
+		for range 130 {
+			r.Sections = append(r.Sections, chat.Section{Heading: "heading", Fields: []chat.Field{{Name: "name", Value: "a value"}, {Value: "12"}}})
+		}
+		r.Notes = []string{"the last note"}
+		got := render(r)
+		checkText(t, got)
+		if !strings.Contains(got.body, "more") {
+			whole = filler
+		}
+	}
+	if whole == 0 || whole == 999 {
+		t.Errorf("all fillers up to %d lose nothing, so that the limit was not met", whole)
+	}
+}
+
+func checkText(t *testing.T, got richText) {
 	t.Helper()
 	all := utf16.Encode([]rune(got.body))
 	if len(all) == 0 || len(all) > maxUnits || !utf8.ValidString(got.body) {

@@ -4,125 +4,130 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"log/slog"
 	"time"
 
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
 	"herald/internal/chat"
+	"herald/internal/retry"
+	"herald/internal/telegram/botapi"
+	"herald/internal/telegram/pace"
 )
 
 // deliveryLimit bounds how long a message is repeated that Telegram answers
 // with 429 or with trouble of its own.
 const deliveryLimit = 5 * time.Minute
 
-// errNotOut is a message that certainly was not sent and may be tried again
-// as if it had never been made.
-var errNotOut = errors.New("certainly not sent")
+// maxMoves is how often one message follows a group that becomes another.
+const maxMoves = 3
 
-const busyText = "I am busy in this chat. Please try again in a minute."
+// Telegram shows a chat action for 5 seconds,
+// https://core.telegram.org/bots/api#sendchataction.
+const (
+	typingAfter = 1500 * time.Millisecond
+	typingLasts = 4500 * time.Millisecond
+)
 
-// takeTurn waits until a message may go to a place and returns what to call
-// once its call has ended.
-type takeTurn func(to place) (ended func(), err error)
+// notice is a sentence fixed in this file. It is all that a group is ever told
+// about a private command: nothing here turns a chat.Reply into a notice.
+type notice string
 
-// deliver sends an answer. Errors are errShed, errNotOut, or an apiError that
-// no repetition can mend; nil is a message that Telegram has.
-func (s *session) deliver(j *job, to place, t text) error {
-	err := s.say(to, t, s.inTime(j))
-	if errors.Is(err, errShed) {
-		s.Count("send_shed")
-		s.sayBusy(to)
+func (n notice) text() richText { return richText{body: string(n)} }
+
+const (
+	answeredPrivately notice = "I have answered you privately."
+	stayedAnonymous   notice = "I can answer that only privately, and you are anonymous here. Please ask me in our private chat."
+)
+
+// pressStart invites an asker to whom the bot may not write yet. A request
+// without arguments travels along in the link.
+func pressStart(me botapi.User, c commandMessage) notice {
+	payload := "start"
+	if c.linkable {
+		payload = c.request.Command
+	}
+	return notice(fmt.Sprintf("I can answer that only privately, and may not write to you yet. "+
+		"Open https://t.me/%s?start=%s and press Start; if no answer comes there, ask again.", me.Username, payload))
+}
+
+var busy = render(chat.Busy())
+
+// sendAnswer sends an answer. It returns false if that certainly is not out,
+// and neither is the sentence that there is no room.
+func (s *session) sendAnswer(id string, to destination, t richText, deadline time.Time) (settled bool) {
+	return s.logUndelivered(id, s.sendOrSayBusy(to, t, deadline))
+}
+
+// sendOrSayBusy sends an answer, or tells the chat, once a minute, that there is
+// no room for it before deadline; the error is pace.ErrNoRoom then.
+func (s *session) sendOrSayBusy(to destination, t richText, deadline time.Time) error {
+	err := s.sendWithRetry(to, t, s.turnBefore(deadline))
+	if !errors.Is(err, pace.ErrNoRoom) {
+		return err
+	}
+	s.Count("send_shed")
+	to.replyTo = 0
+	if s.sendWithRetry(to, busy, s.turnOfNotice) == nil {
+		s.Count("busy_said")
 	}
 	return err
 }
 
-// inTime takes a turn that does not come later than the command's time.
-func (s *session) inTime(j *job) takeTurn {
-	deadline := j.arrived.Add(s.CommandTimeout)
-	return func(to place) (func(), error) {
-		j.wait(time.Now())
-		defer j.wait(time.Time{})
-		return s.pace.wait(s.sendsCtx, to, deadline, j.shed)
+// awaitTurn blocks until a message may go to a destination.
+type awaitTurn func(ctx context.Context, to destination) error
+
+func (s *session) turnBefore(deadline time.Time) awaitTurn {
+	return func(ctx context.Context, to destination) error {
+		return s.pace.Wait(ctx, to.chat, to.group, deadline)
 	}
 }
 
-// sayBusy tells a chat once a minute that there is no room.
-func (s *session) sayBusy(to place) {
-	to.replyTo = 0
-	err := s.say(to, text{body: busyText}, func(to place) (func(), error) {
-		return s.pace.claimNotice(s.sendsCtx, to)
-	})
-	if err == nil {
-		s.Count("busy_said")
-	}
+func (s *session) turnOfNotice(ctx context.Context, to destination) error {
+	return s.pace.WaitNotice(ctx, to.chat, to.group)
 }
 
-// say sends one message and repeats it for as long as it certainly is not out.
-func (s *session) say(to place, t text, turn takeTurn) error {
+// sendWithRetry sends one message, and again for as long as it certainly is not
+// out: that is decided here alone. It fails with an error of pace, or of the
+// drain, if nothing was sent, and with a *botapi.Error otherwise.
+func (s *session) sendWithRetry(to destination, t richText, turn awaitTurn) error {
 	giveUp := time.Now().Add(deliveryLimit)
-	for failures := 0; ; failures++ {
-		ended, err := turn(to)
-		if errors.Is(err, errShed) {
+	attempts, moves := 0, 0
+	again := func(err error) (bool, time.Duration) {
+		e := botapi.ErrorOf(err)
+		switch e.Kind {
+		case botapi.NotSent:
+			return true, 0
+		case botapi.ServerError, botapi.TooManyRequests:
+			if time.Now().Add(e.RetryAfter).Before(giveUp) {
+				return true, e.RetryAfter
+			}
+			s.Count("send_given_up")
+		case botapi.Migrated:
+			moves++
+			to.chat = e.NewChat
+			return moves <= maxMoves, 0
+		}
+		return false, 0
+	}
+	return retry.Policy{Backoff: backoff, Again: again}.Do(s.work.Sends, func(ctx context.Context) error {
+		if err := turn(ctx, to); err != nil {
 			return err
 		}
-		if err != nil || s.sendsCtx.Err() != nil {
-			if err == nil {
-				ended()
-			}
-			return errNotOut
+		turn = s.turnBefore(time.Time{})
+		if attempts++; attempts > 1 {
+			s.Count("send_repeated")
 		}
-		err = s.send(to, t)
-		ended()
-		wait := backoff(failures, err)
-		switch s.tell(err); kindOf(err) {
-		case migrated:
-			var e *apiError
-			if errors.As(err, &e) && failures < 3 {
-				to.chat, wait = e.newChat, 0
-				break
-			}
-			return err
-		case unauthorized:
-			s.fatal(err)
-			return fmt.Errorf("%w: %w", errNotOut, err)
-		case tooMany, unavailable:
-			if time.Now().Add(wait).After(giveUp) {
-				s.Count("send_given_up")
-				return fmt.Errorf("%w: %w", errNotOut, err)
-			}
-		case neverSent:
-		default:
-			return err
-		}
-		if !pause(s.sendsCtx, nil, wait) {
-			return errNotOut
-		}
-		s.Count("send_repeated")
-		turn = func(to place) (func(), error) {
-			return s.pace.wait(s.sendsCtx, to, time.Time{}, nil)
-		}
-	}
-}
-
-// tell counts what came of one call.
-func (s *session) tell(err error) {
-	if err == nil {
-		return
-	}
-	switch kindOf(err) {
-	case tooMany:
-		s.Count("rate_limited")
-	case unclear:
-		s.Count("send_unclear")
-	case refused, forbidden, conflict:
-		s.Count("send_refused")
-	}
+		err := s.send(ctx, to, t)
+		s.countSendError(err)
+		s.tokenRefused(err)
+		return err
+	})
 }
 
 // send makes one sendMessage call.
-func (s *session) send(to place, t text) error {
+func (s *session) send(ctx context.Context, to destination, t richText) error {
 	params := &bot.SendMessageParams{
 		ChatID:             to.chat,
 		MessageThreadID:    int(to.thread),
@@ -133,48 +138,61 @@ func (s *session) send(to place, t text) error {
 	if to.replyTo != 0 {
 		params.ReplyParameters = &models.ReplyParameters{MessageID: int(to.replyTo), AllowSendingWithoutReply: true}
 	}
-	_, err := s.api.SendMessage(s.sendsCtx, params)
-	return clarify("sendMessage", err)
+	return s.api.SendMessage(ctx, params)
 }
 
-// typing shows "typing…" in a chat once an answer takes long; the function it
-// returns ends that. It is shown as a courtesy: its failures change nothing.
-func (s *session) typing(to place) (stop func()) {
-	ctx, cancel := context.WithCancel(s.commandsCtx)
+func (s *session) countSendError(err error) {
+	if err == nil {
+		return
+	}
+	switch botapi.ErrorOf(err).Kind {
+	case botapi.TooManyRequests:
+		s.Count("rate_limited")
+	case botapi.OutcomeUnknown:
+		s.Count("send_unclear")
+	case botapi.Refused, botapi.Forbidden, botapi.Conflict:
+		s.Count("send_refused")
+	}
+}
+
+// logUndelivered logs an answer that is not out, or may not be, and returns
+// whether its update is done with all the same. A chat that is told that there
+// is no room is.
+func (s *session) logUndelivered(id string, err error) (settled bool) {
+	if err == nil || errors.Is(err, pace.ErrNoRoom) {
+		return true
+	}
+	s.Log.LogAttrs(s.work.Sends, slog.LevelWarn, "telegram: an answer was not delivered",
+		slog.String("id", id), slog.Any("err", err))
+	var e *botapi.Error
+	if !errors.As(err, &e) {
+		return false // The drain ended before it was sent.
+	}
+	switch e.Kind {
+	case botapi.NotSent, botapi.ServerError, botapi.TooManyRequests, botapi.Unauthorized:
+		return false
+	}
+	return true
+}
+
+// typing shows "typing…" in a chat once an answer takes long. The function it
+// returns ends that. It is a courtesy: its failures change nothing.
+func (s *session) typing(to destination) (stop func()) {
+	ctx, cancel := context.WithCancel(s.work.Commands)
 	done := make(chan struct{})
-	go func() {
+	timer := time.AfterFunc(typingAfter, func() {
 		defer close(done)
-		for wait := typingAfter; pause(ctx, nil, wait); wait = typingLasts {
-			_, err := s.api.SendChatAction(ctx, &bot.SendChatActionParams{
+		for ctx.Err() == nil {
+			_ = s.api.SendChatAction(ctx, &bot.SendChatActionParams{
 				ChatID: to.chat, MessageThreadID: int(to.thread), Action: models.ChatActionTyping,
 			})
-			if err := clarify("sendChatAction", err); err != nil && s.fatal(err) {
-				return
-			}
+			retry.Sleep(ctx, typingLasts)
 		}
-	}()
-	return func() { cancel(); <-done }
-}
-
-// Telegram shows a chat action for 5 seconds,
-// https://core.telegram.org/bots/api#sendchataction.
-const (
-	typingAfter = 1500 * time.Millisecond
-	typingLasts = 4500 * time.Millisecond
-)
-
-// Role asks Telegram whether a user administers a chat.
-func (a *Adapter) Role(ctx context.Context, user chat.User, chatID string) (chat.Role, error) {
-	id, err := strconv.ParseInt(user.ID, 10, 64)
-	if err != nil {
-		return chat.Member, nil
+	})
+	return func() {
+		cancel()
+		if !timer.Stop() {
+			<-done
+		}
 	}
-	member, err := a.api.GetChatMember(ctx, &bot.GetChatMemberParams{ChatID: chatID, UserID: id})
-	if err := clarify("getChatMember", err); err != nil {
-		return chat.Member, err
-	}
-	if member.Type == models.ChatMemberTypeOwner || member.Type == models.ChatMemberTypeAdministrator {
-		return chat.Moderator, nil
-	}
-	return chat.Member, nil
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -16,25 +17,30 @@ import (
 // maxUpdate bounds a delivery's body in bytes.
 const maxUpdate = 64 << 10
 
+// maxDeliveries is the most that Telegram makes at a time,
+// https://core.telegram.org/bots/api#setwebhook.
+const maxDeliveries = 100
+
 // receive has Telegram deliver updates to ServeHTTP until ctx is done.
 func (s *session) receive(ctx context.Context) {
 	s.serving.Store(s)
 	defer s.serving.Store(nil)
-	s.retry(ctx, "setWebhook", func() error {
-		_, err := s.api.SetWebhook(ctx, &bot.SetWebhookParams{
+	err := s.repeat(ctx, func() error {
+		return s.api.SetWebhook(ctx, &bot.SetWebhookParams{
 			URL:            s.WebhookURL,
-			SecretToken:    s.WebhookSecret,
-			MaxConnections: windowSize,
+			SecretToken:    s.WebhookSecret.Reveal(),
+			MaxConnections: maxDeliveries,
 			AllowedUpdates: allowedUpdates,
 		})
-		return clarify("setWebhook", err)
-	})
-	s.ready.Store(ctx.Err() == nil)
+	}, nil)
+	if err == nil {
+		s.connected()
+	}
 	<-ctx.Done()
 }
 
 // ServeHTTP takes one webhook delivery. It answers 200 only once the update's
-// answer is out, or when delivering it again would change nothing; 503 asks
+// answer is out, or if delivering it again would change nothing; 503 asks
 // Telegram to deliver it again.
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
@@ -42,7 +48,7 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	if a.WebhookSecret == "" || !same(r.Header.Get("X-Telegram-Bot-Api-Secret-Token"), a.WebhookSecret) {
+	if !a.WebhookSecret.IsSet() || !same(r.Header.Get("X-Telegram-Bot-Api-Secret-Token"), a.WebhookSecret.Reveal()) {
 		a.Count("webhook_unauthorized")
 		w.WriteHeader(http.StatusUnauthorized)
 		return
@@ -68,23 +74,28 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		return
 	}
-	w.WriteHeader(s.accept(r.Context(), u))
+	select {
+	case a.inHand <- struct{}{}:
+		defer func() { <-a.inHand }()
+	default:
+		a.Count("webhook_full")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	status := http.StatusOK // An update that makes this program panic would do so again.
+	// Telegram hanging up does not undo what is being answered.
+	ctx := context.WithoutCancel(r.Context())
+	if !s.work.Do(func(id string) { status = s.answerOnce(ctx, id, u) }) {
+		status = http.StatusServiceUnavailable
+	}
+	w.WriteHeader(status)
 }
 
-// accept answers one delivered update and returns the status for Telegram.
-func (s *session) accept(ctx context.Context, u update) int {
-	j := s.window.begin(u.ID)
-	if j == nil {
-		if s.window.full() {
-			s.Count("webhook_full")
-			s.window.shedWaiting()
-		}
-		return http.StatusServiceUnavailable
-	}
-	defer s.window.release(u.ID)
-	// Telegram hanging up does not undo what is being answered.
-	ctx = context.WithoutCancel(ctx)
-	key := s.dedupKey(u.ID)
+// answerOnce answers one delivered update, unless that has been done or is
+// being done, and returns the status for Telegram.
+func (s *session) answerOnce(ctx context.Context, id string, u update) (status int) {
+	// Several bots may share one store.
+	key := fmt.Sprintf("telegram:update:%d:%d", s.me.ID, u.ID)
 	switch s.Dedup.Begin(ctx, key) {
 	case chat.Answered:
 		s.Count("update_repeated")
@@ -93,15 +104,15 @@ func (s *session) accept(ctx context.Context, u update) int {
 		s.Count("update_repeated")
 		return http.StatusServiceUnavailable
 	}
-	settled := s.handle(j, u.Message)
-	s.Dedup.End(ctx, key, settled)
-	if !settled {
+	settled := true // Also after a panic, as in ServeHTTP.
+	defer func() { s.Dedup.End(ctx, key, settled) }()
+	if settled = s.answer(id, u.Message); !settled {
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK
 }
 
-// same compares in a time that tells nothing about either string.
+// same compares in constant time, whatever the lengths.
 func same(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/config"
 	"herald/internal/telegram/telegramtest"
 )
 
@@ -46,7 +47,7 @@ func (m *memory) End(_ context.Context, key string, answered bool) {
 // hooked is a rig whose adapter takes deliveries at address.
 func hooked(t *testing.T) (r *rig, address string) {
 	r = setUp(t, func(c *Config) {
-		c.WebhookURL, c.WebhookSecret, c.Dedup = "https://bot.example/hook", secret, &memory{}
+		c.WebhookURL, c.WebhookSecret, c.Dedup = "https://bot.example/hook", config.NewSecret(secret), &memory{}
 	})
 	server := httptest.NewServer(r.adapter)
 	t.Cleanup(server.Close)
@@ -62,13 +63,13 @@ func (r *rig) deliver(address string, body []byte) int {
 	return status
 }
 
-func (r *rig) question(user int64) []byte {
+func (r *rig) update(user int64) []byte {
 	return r.api.Update(telegramtest.Text(telegramtest.Private(user), telegramtest.Person(user), "/price"))
 }
 
 func TestWebhookAnswersADeliveryOnce(t *testing.T) {
 	r, address := hooked(t)
-	body := r.question(ann)
+	body := r.update(ann)
 	if status := r.deliver(address, body); status != http.StatusUnauthorized {
 		t.Errorf("without the secret: %d", status)
 	}
@@ -97,7 +98,7 @@ func TestWebhookTurnsAway(t *testing.T) {
 		r.adapter.ServeHTTP(w, req)
 		return w.Code
 	}
-	good := string(r.question(ann))
+	good := string(r.update(ann))
 	if got := ask("POST", secret, good); got != http.StatusServiceUnavailable {
 		t.Errorf("before Run: %d", got)
 	}
@@ -123,7 +124,7 @@ func TestWebhookTurnsAway(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if got := ask("POST", secret, string(r.question(ann))); got != http.StatusServiceUnavailable {
+	if got := ask("POST", secret, string(r.update(ann))); got != http.StatusServiceUnavailable {
 		t.Errorf("after Run: %d", got)
 	}
 	if n := len(r.api.Sent()); n != 1 {
@@ -136,7 +137,7 @@ func TestWebhookHasAFailedAnswerDeliveredAgain(t *testing.T) {
 	r.run()
 	r.waitFor("ready", r.adapter.Ready)
 	r.api.Fail("sendMessage", telegramtest.TooMany(time.Hour))
-	body := r.question(ann)
+	body := r.update(ann)
 	if status := r.deliver(address, body); status != http.StatusServiceUnavailable {
 		t.Errorf("an answer that is not out: %d", status)
 	}
@@ -144,7 +145,7 @@ func TestWebhookHasAFailedAnswerDeliveredAgain(t *testing.T) {
 		t.Errorf("delivered again: %d, %d answers", status, len(r.api.Sent()))
 	}
 	r.api.Fail("sendMessage", telegramtest.ResetAfter())
-	if status := r.deliver(address, r.question(ann)); status != http.StatusOK {
+	if status := r.deliver(address, r.update(ann)); status != http.StatusOK {
 		t.Errorf("an answer that may be out: %d", status)
 	}
 }
@@ -158,7 +159,7 @@ func TestWebhookAnswersWhileTheSameIsDeliveredAgain(t *testing.T) {
 	}
 	stop := r.run()
 	r.waitFor("ready", r.adapter.Ready)
-	body := r.question(ann)
+	body := r.update(ann)
 	// Telegram hangs up on the first delivery.
 	ctx, hangUp := context.WithCancel(t.Context())
 	gone := make(chan struct{})
@@ -177,27 +178,4 @@ func TestWebhookAnswersWhileTheSameIsDeliveredAgain(t *testing.T) {
 		t.Error(err)
 	}
 	r.sent(1)
-}
-
-func TestWebhookTurnsAwayWhatIsTooMuch(t *testing.T) {
-	r, address := hooked(t)
-	release := make(chan struct{})
-	r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
-		<-release
-		return chat.Reply{Title: "x"}
-	}
-	r.run()
-	r.waitFor("ready", r.adapter.Ready)
-	var all sync.WaitGroup
-	for i := range windowSize {
-		body := r.question(int64(20_000 + i))
-		all.Go(func() { _, _ = r.api.Deliver(context.Background(), address, body) })
-	}
-	r.waitFor("a full house", func() bool { return len(r.handler.Requests()) == windowSize })
-	if status := r.deliver(address, r.question(ann)); status != http.StatusServiceUnavailable {
-		t.Errorf("one more: %d", status)
-	}
-	close(release)
-	all.Wait()
-	r.sent(windowSize)
 }

@@ -47,7 +47,7 @@ func (s *Server) Fail(method string, faults ...Fault) {
 // Heal forgets the faults that are left of a method.
 func (s *Server) Heal(method string) { s.change(func() { delete(s.faults, method) }) }
 
-// Unclear tells whether a client cannot know if the call was carried out.
+// Unclear reports whether a client cannot know if the call was carried out.
 func (f Fault) Unclear() bool {
 	return f.hang || f.reset || f.status == http.StatusGatewayTimeout
 }

@@ -249,7 +249,7 @@ func (s *Server) sendMessage(params map[string]json.RawMessage) (result any, no 
 	return map[string]any{"message_id": m.ID, "date": m.At.Unix(), "chat": Chat{m.Chat, kind}, "text": m.Text}, nil
 }
 
-// spansFit tells whether every entity marks whole characters of the text.
+// spansFit reports whether every entity marks whole characters of the text.
 func spansFit(units []uint16, entities []Entity) bool {
 	inside := func(i int) bool {
 		return i > 0 && i < len(units) && utf16.IsSurrogate(rune(units[i])) && units[i] >= 0xDC00

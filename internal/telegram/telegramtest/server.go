@@ -107,22 +107,37 @@ type queued struct {
 // New starts a server that stops with the test. At its end the test fails for
 // every call that the Bot API's description does not allow.
 func New(t testing.TB) *Server {
+	s := newServer(t)
+	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.URL = s.http.URL
+	t.Cleanup(func() {
+		s.http.CloseClientConnections()
+		s.http.Close()
+	})
+	return s
+}
+
+// NewInMemory is New without a network, for tests in simulated time: the server
+// is reached by RoundTrip alone.
+func NewInMemory(t testing.TB) *Server {
+	s := newServer(t)
+	s.URL = "http://telegram.invalid"
+	return s
+}
+
+func newServer(t testing.TB) *Server {
 	s := &Server{
 		quit: make(chan struct{}), changed: make(chan struct{}),
 		nextUpdate: 1000, nextID: 1,
 		started: map[int64]bool{}, messages: map[[2]int64]bool{}, status: map[[2]int64]string{},
 		moved: map[int64]int64{}, closed: map[[2]int64]bool{}, faults: map[string][]Fault{},
 	}
-	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
-	s.URL = s.http.URL
 	t.Cleanup(func() {
-		close(s.quit)
-		s.http.CloseClientConnections()
-		s.http.Close()
 		for _, v := range s.Violations() {
 			t.Errorf("the Bot API does not allow: %s", v)
 		}
 	})
+	t.Cleanup(func() { close(s.quit) })
 	return s
 }
 
@@ -170,7 +185,7 @@ func (s *Server) WaitCalls(method string, n int, limit time.Duration) []Call {
 	return s.Calls(method)
 }
 
-// WaitAcknowledged waits until no update is queued and tells whether that came.
+// WaitAcknowledged waits until no update is queued and reports whether that came.
 func (s *Server) WaitAcknowledged(limit time.Duration) bool {
 	return s.until(limit, func() bool { return len(s.queue) == 0 })
 }

@@ -1,4 +1,4 @@
-package telegram
+package botapi
 
 import (
 	"bufio"
@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,28 +16,25 @@ import (
 
 	"github.com/go-telegram/bot"
 
-	"herald/internal/chat/chattest"
-	"herald/internal/telegram/telegramtest"
+	"herald/internal/config"
 )
 
 const sentJSON = `{"ok":true,"result":{"message_id":1,"date":1,"chat":{"id":5,"type":"private"},"text":"x"}}`
 
-// sender is a session that can send to a Bot API at this address. With https
-// it trusts what its own client trusts.
-func sender(t *testing.T, address string, own *http.Client) *session {
+const token = "123456789:TEST-token_0123456789abcdefghijklm"
+
+// newClient is a Client of a Bot API at this address; carried by rt, if any.
+func newClient(t *testing.T, address string, rt http.RoundTripper) *Client {
 	t.Helper()
-	a, err := New(Config{Token: telegramtest.Token, APIURL: address, Handler: &chattest.Handler{},
-		CommandTimeout: time.Second, Log: slog.New(slog.DiscardHandler)})
+	c, err := New(Config{Token: config.NewSecret(token), URL: address, MaxConns: 4, Transport: rt})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if own != nil {
-		a.api, err = bot.New(telegramtest.Token, bot.WithSkipGetMe(), bot.WithServerURL(address), bot.WithHTTPClient(time.Minute, client{own}))
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return &session{Adapter: a, sendsCtx: t.Context(), fail: func(error) {}}
+	return c
+}
+
+func (c *Client) send(ctx context.Context) error {
+	return c.SendMessage(ctx, &bot.SendMessageParams{ChatID: 5, Text: "x"})
 }
 
 // serveConns takes every connection of a listener.
@@ -84,10 +80,10 @@ func TestAMessageLostOnAReusedConnectionIsNotRepeated(t *testing.T) {
 			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(sentJSON), sentJSON)
 		}
 	})
-	s := sender(t, "http://"+listener.Addr().String(), nil)
+	c := newClient(t, "http://"+listener.Addr().String(), nil)
 	for i := range 20 {
-		err := s.send(place{chat: 5}, text{body: "x"})
-		if lost := i%2 == 1; lost != (err != nil) || lost && kindOf(err) != unclear {
+		err := c.send(t.Context())
+		if lost := i%2 == 1; lost != (err != nil) || lost && ErrorOf(err).Kind != OutcomeUnknown {
 			t.Errorf("message %d: %v", i, err)
 		}
 		if n := arrived.Load(); n != int64(i+1) {
@@ -115,13 +111,13 @@ func TestAConnectionClosedWhileIdleRepeatsNothing(t *testing.T) {
 		arrived.Add(1)
 		fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(sentJSON), sentJSON)
 	})
-	s := sender(t, "http://"+listener.Addr().String(), nil)
+	c := newClient(t, "http://"+listener.Addr().String(), nil)
 	out := int64(0)
 	for range 200 {
 		before := arrived.Load()
-		err := s.send(place{chat: 5}, text{body: "x"})
+		err := c.send(t.Context())
 		n := arrived.Load() - before
-		if n > 1 || err == nil && n != 1 || kindOf(err) == neverSent && n != 0 {
+		if n > 1 || err == nil && n != 1 || ErrorOf(err).Kind == NotSent && n != 0 {
 			t.Fatalf("%d messages arrived, %v", n, err)
 		}
 		out += n
@@ -185,7 +181,7 @@ func requests(c net.Conn, whole func(stream uint32) bool) {
 func TestHTTP2RepeatsOnlyWhatTheServerNeverLookedAt(t *testing.T) {
 	for name, tt := range map[string]struct {
 		// first meets the first transmission of the message, which may have
-		// been looked at; it tells whether the connection goes on.
+		// been looked at; it reports whether the connection goes on.
 		first   func(c net.Conn, stream uint32) bool
 		arrives int64
 		out     bool
@@ -216,12 +212,11 @@ func TestHTTP2RepeatsOnlyWhatTheServerNeverLookedAt(t *testing.T) {
 					return true
 				})
 			})
-			s := sender(t, "https://"+listener.Addr().String(), trusted.Client())
-			ctx, cancel := context.WithTimeout(t.Context(), soon)
+			c := newClient(t, "https://"+listener.Addr().String(), trusted.Client().Transport)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			s.sendsCtx = ctx
-			err = s.send(place{chat: 5}, text{body: "x"})
-			if tt.out != (err == nil) || err != nil && kindOf(err) != unclear {
+			err = c.send(ctx)
+			if tt.out != (err == nil) || err != nil && ErrorOf(err).Kind != OutcomeUnknown {
 				t.Errorf("%v", err)
 			}
 			if n := arrived.Load(); n != tt.arrives {

@@ -1,0 +1,277 @@
+// Package telegram joins Telegram's Bot API to a chat.Handler, by long polling
+// or by webhook. A command goes one way: poll.go or webhook.go takes its update,
+// parse.go finds the command, the Handler answers it, render.go makes a message
+// of that, and send.go sends it, at the pace of package pace. adapter.go is
+// this order.
+//
+// An update counts as answered only once its answer is out, so that a stop in
+// the middle loses nothing. The answer to a private command is only ever sent
+// to its asker's private chat; what a group is told about it is a fixed
+// sentence.
+//
+// A message is sent again only if it certainly was not sent: Telegram has no
+// key by which it would know a repetition. One that broke off while it was
+// being sent is counted and logged by its reference.
+//
+// The events that Config.Count is called with:
+//
+//	update_undecodable    an update that is not JSON of the expected form
+//	update_repeated       a webhook delivery whose update is answered or in hand
+//	webhook_unauthorized  a webhook call without the secret
+//	webhook_full          a webhook call turned away with 503
+//	poll_failed           a getUpdates call that failed
+//	rate_limited          a 429
+//	send_repeated         a message sent again that was certainly not out
+//	send_unclear          a message that may be out or not, and is not repeated
+//	send_refused          a message that Telegram will not take
+//	send_given_up         a message certainly not out when its time was over
+//	send_shed             an answer not said because the chat's rate is used up
+//	busy_said             the one message said instead
+//	private_unreachable   an asker to whom the bot may not write yet
+//	panic                 a panic while an update was handled
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
+	"herald/internal/chat"
+	"herald/internal/retry"
+	"herald/internal/telegram/botapi"
+	"herald/internal/telegram/pace"
+)
+
+// Platform is Telegram's name in requests, logs and settings.
+const Platform chat.Platform = "telegram"
+
+// maxInHand bounds the updates in hand.
+const maxInHand = 1000
+
+// lastTurn is how long into a drain a message may still wait for its turn.
+const lastTurn = chat.DrainTime - 2*time.Second
+
+// allowedUpdates are the kinds of update asked for: new messages alone, no
+// edits and no channel posts.
+var allowedUpdates = []string{"message"}
+
+var backoff = retry.Backoff{First: 500 * time.Millisecond, Most: 30 * time.Second}
+
+// errToken ends Run.
+var errToken = errors.New("telegram: the token was refused (401): set TELEGRAM_BOT_TOKEN to the one that @BotFather shows")
+
+// Config is what an Adapter works with.
+type Config struct {
+	Settings
+	// Dedup knows repeated deliveries; polling does without.
+	Dedup chat.Dedup
+	// CommandTimeout is how long after a command's arrival its answer may
+	// still wait for its turn under Pacing.
+	CommandTimeout time.Duration
+	Log            *slog.Logger
+	// Count is called with every event in the package comment.
+	Count func(event string)
+}
+
+// Adapter is Telegram as a chat.Adapter; it is the webhook's http.Handler too.
+type Adapter struct {
+	Config
+	api   *botapi.Client
+	pace  *pace.Limiter
+	ready atomic.Bool
+	// inHand holds a token for each update in hand.
+	inHand chan struct{}
+	// serving is the Run that takes webhook deliveries; nil takes none.
+	serving atomic.Pointer[session]
+}
+
+// New makes an Adapter, and asks Telegram nothing. It fails if the token is
+// not set.
+func New(c Config) (*Adapter, error) {
+	// An update may have two calls under way: "typing…" and its sender's role.
+	api, err := botapi.New(botapi.Config{Token: c.Token, URL: c.APIURL, MaxConns: 2 * maxInHand})
+	if err != nil {
+		return nil, fmt.Errorf("telegram: %w", err)
+	}
+	return &Adapter{Config: c, api: api, pace: pace.New(c.Pacing), inHand: make(chan struct{}, maxInHand)}, nil
+}
+
+// Platform implements chat.Adapter.
+func (a *Adapter) Platform() chat.Platform { return Platform }
+
+// Ready implements chat.Adapter: the last poll was answered, or the webhook is
+// set.
+func (a *Adapter) Ready() bool { return a.ready.Load() }
+
+// Check asks Telegram once who the bot is. The detail is its username.
+func (a *Adapter) Check(ctx context.Context) (detail string, err error) {
+	me, err := a.api.GetMe(ctx)
+	if err != nil {
+		return "", fmt.Errorf("telegram: %w", err)
+	}
+	return "@" + me.Username, nil
+}
+
+// Role asks Telegram whether a user administers a chat.
+func (a *Adapter) Role(ctx context.Context, user chat.User, chatID string) (chat.Role, error) {
+	id, err := strconv.ParseInt(user.ID, 10, 64)
+	if err != nil {
+		return chat.Member, nil
+	}
+	member, err := a.api.GetChatMember(ctx, &bot.GetChatMemberParams{ChatID: chatID, UserID: id})
+	if err != nil {
+		return chat.Member, err
+	}
+	if member.Type == models.ChatMemberTypeOwner || member.Type == models.ChatMemberTypeAdministrator {
+		return chat.Moderator, nil
+	}
+	return chat.Member, nil
+}
+
+// session is one Run.
+type session struct {
+	*Adapter
+	me   botapi.User
+	work *chat.Work
+	// fail ends the session with an error that no waiting can mend.
+	fail context.CancelCauseFunc
+}
+
+// Run implements chat.Adapter.
+func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	defer a.ready.Store(false)
+	s := &session{Adapter: a, work: chat.NewWork(ctx, h, a.Log, a.Count), fail: fail}
+
+	// If it fails, ctx has ended, and poll and receive return at once.
+	_ = s.repeat(ctx, func() (err error) { s.me, err = a.api.GetMe(ctx); return err }, nil)
+	var menu sync.WaitGroup
+	defer menu.Wait()
+	menu.Go(func() { _ = s.repeat(ctx, func() error { return a.setMenu(ctx, h.Commands()) }, nil) })
+
+	offsets := newOffsetTracker()
+	if a.WebhookURL == "" {
+		s.poll(ctx, offsets)
+	} else {
+		s.receive(ctx)
+	}
+	a.ready.Store(false)
+
+	a.pace.Drain(time.Now().Add(lastTurn))
+	if errors.Is(context.Cause(ctx), errToken) {
+		s.work.Abandon()
+		s.work.Drain()
+		return errToken
+	}
+	s.work.Drain()
+	if a.WebhookURL == "" {
+		s.commit(ctx, offsets)
+	}
+	return nil
+}
+
+// answer answers one message, from parse to send. It returns false if an
+// answer is due that certainly is not out, so that the update must not be
+// acknowledged.
+func (s *session) answer(id string, m *message) (settled bool) {
+	deadline := time.Now().Add(s.CommandTimeout)
+	c, ours := parse(m, s.me, s.work.Handler.Commands())
+	if !ours {
+		return true
+	}
+	c.request.ID = id
+	if c.visibility == chat.Private && c.asked.group {
+		return s.answerPrivately(c, deadline)
+	}
+	return s.sendAnswer(id, c.asked, s.handle(c.request, c.asked), deadline)
+}
+
+// answerPrivately answers in the asker's private chat a command that was asked
+// in a group, and then points there.
+func (s *session) answerPrivately(c commandMessage, deadline time.Time) (settled bool) {
+	id := c.request.ID
+	if c.sender == 0 {
+		return s.sendAnswer(id, c.asked, stayedAnonymous.text(), deadline)
+	}
+	private := destination{chat: c.sender}
+	err := s.sendOrSayBusy(private, s.handle(c.request, private), deadline)
+	switch {
+	case err == nil:
+		// The answer is out, whatever becomes of the pointer. If there is no
+		// room for it, nobody has to ask again.
+		s.logUndelivered(id, s.sendWithRetry(c.asked, answeredPrivately.text(), s.turnBefore(deadline)))
+		return true
+	case botapi.ErrorOf(err).Unreachable():
+		s.Count("private_unreachable")
+		return s.sendAnswer(id, c.asked, pressStart(s.me, c).text(), deadline)
+	}
+	return s.logUndelivered(id, err)
+}
+
+// handle has the request answered and renders the reply, with "typing…"
+// meanwhile where the answer will stand.
+func (s *session) handle(req chat.Request, to destination) (answer richText) {
+	stop := s.typing(to)
+	defer stop()
+	s.work.Answer(req, func(r chat.Reply) { answer = render(r) })
+	return answer
+}
+
+// setMenu lists every command that has a summary in Telegram's menu.
+func (a *Adapter) setMenu(ctx context.Context, commands chat.Commands) error {
+	var menu []models.BotCommand
+	for _, c := range commands {
+		if c.Summary != "" {
+			menu = append(menu, models.BotCommand{Command: c.Name, Description: c.Summary})
+		}
+	}
+	return a.api.SetMyCommands(ctx, &bot.SetMyCommandsParams{Commands: menu})
+}
+
+// repeat makes a call until it succeeds, and fails if ctx is done or the token
+// is refused. Any other failure is logged, and failed is called before the
+// wait; nil is not.
+func (s *session) repeat(ctx context.Context, call func() error, failed func(error)) error {
+	return retry.Policy{
+		Backoff: backoff,
+		Again: func(err error) (bool, time.Duration) {
+			return !s.tokenRefused(err), botapi.ErrorOf(err).RetryAfter
+		},
+		Failed: func(err error, failures int, _ time.Duration) {
+			level := slog.LevelWarn
+			if failures > 1 {
+				level = slog.LevelDebug
+			}
+			s.Log.Log(ctx, level, "telegram: a call failed and will be repeated", "err", err)
+			if failed != nil {
+				failed(err)
+			}
+		},
+	}.Do(ctx, func(context.Context) error { return call() })
+}
+
+// tokenRefused reports whether err says that the token is refused, and ends
+// the session if so.
+func (s *session) tokenRefused(err error) bool {
+	if botapi.ErrorOf(err).Kind != botapi.Unauthorized {
+		return false
+	}
+	s.fail(errToken)
+	return true
+}
+
+// connected marks the adapter as ready, and logs that once.
+func (s *session) connected() {
+	if !s.ready.Swap(true) {
+		s.Log.Info("telegram: connected", "name", "@"+s.me.Username)
+	}
+}

@@ -1,0 +1,190 @@
+// Package botapi makes calls to Telegram's Bot API and says what a failed call
+// means: whether it may have been carried out, and whether it may be repeated.
+// It knows nothing of commands.
+//
+// It wraps go-telegram/bot for its types and its calls, but never uses the
+// library's polling, which acknowledges updates before they are handled, or its
+// errors' texts, which quote the token and whatever the server said.
+package botapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
+	"herald/internal/config"
+	"herald/internal/transport"
+)
+
+// Bounds on calls.
+const (
+	callTimeout = 15 * time.Second
+	// pollSlack is how much longer than asked an answer to getUpdates may take.
+	pollSlack = 15 * time.Second
+	// maxAnswer and maxBatch bound answers in bytes; a batch is 100 updates.
+	maxAnswer = 1 << 20
+	maxBatch  = 16 << 20
+)
+
+// Config is what a Client works with.
+type Config struct {
+	Token config.Secret
+	// URL is the Bot API server, without a slash at its end.
+	URL string
+	// MaxConns bounds the connections to it. It should be no less than the
+	// calls made at a time: one that waits for a connection for too long fails
+	// with OutcomeUnknown.
+	MaxConns int
+	// Transport carries the calls, for tests; nil is the network.
+	Transport http.RoundTripper
+}
+
+// Client calls one Bot API server as one bot. Its methods may be called from
+// many goroutines. Each is the Bot API's method of the same name,
+// https://core.telegram.org/bots/api#available-methods, and fails with *Error.
+type Client struct {
+	token config.Secret
+	url   string
+	polls *http.Client
+	// bot is the library's client. That holds the token as plain text, which
+	// fmt would show: of a function it shows no more than the address.
+	bot func() *bot.Bot
+}
+
+// New makes a Client, and asks nothing. It fails if the library refuses the
+// token's form.
+func New(c Config) (*Client, error) {
+	calls := transport.New(transport.Options{Timeout: callTimeout, MaxBody: maxAnswer, MaxConns: c.MaxConns})
+	polls := transport.New(transport.Options{MaxBody: maxBatch, MaxConns: 2})
+	if c.Transport != nil {
+		calls.Transport, polls.Transport = c.Transport, c.Transport
+	}
+	b, err := bot.New(c.Token.Reveal(),
+		bot.WithSkipGetMe(),
+		bot.WithServerURL(c.URL),
+		bot.WithHTTPClient(callTimeout, bufferedClient{calls}),
+		// The library reports there what it cannot return, which may quote a
+		// URL with the token.
+		bot.WithErrorsHandler(func(error) {}),
+	)
+	if err != nil {
+		return nil, errors.New("the Bot API's client refuses the token")
+	}
+	return &Client{token: c.Token, url: c.URL, polls: polls, bot: func() *bot.Bot { return b }}, nil
+}
+
+// User is a bot's account.
+type User struct {
+	ID       int64
+	Username string // without @
+}
+
+// GetMe returns who the bot is.
+func (c *Client) GetMe(ctx context.Context) (User, error) {
+	me, err := c.bot().GetMe(ctx)
+	if err != nil {
+		return User{}, classifyError("getMe", err)
+	}
+	return User{me.ID, me.Username}, nil
+}
+
+// SendMessage sends one message.
+func (c *Client) SendMessage(ctx context.Context, params *bot.SendMessageParams) error {
+	_, err := c.bot().SendMessage(ctx, params)
+	return classifyError("sendMessage", err)
+}
+
+// SendChatAction shows "typing…" and its like in a chat.
+func (c *Client) SendChatAction(ctx context.Context, params *bot.SendChatActionParams) error {
+	_, err := c.bot().SendChatAction(ctx, params)
+	return classifyError("sendChatAction", err)
+}
+
+// GetChatMember returns a user's standing in a chat.
+func (c *Client) GetChatMember(ctx context.Context, params *bot.GetChatMemberParams) (*models.ChatMember, error) {
+	member, err := c.bot().GetChatMember(ctx, params)
+	return member, classifyError("getChatMember", err)
+}
+
+// SetMyCommands sets the bot's menu.
+func (c *Client) SetMyCommands(ctx context.Context, params *bot.SetMyCommandsParams) error {
+	_, err := c.bot().SetMyCommands(ctx, params)
+	return classifyError("setMyCommands", err)
+}
+
+// SetWebhook has updates delivered from now on.
+func (c *Client) SetWebhook(ctx context.Context, params *bot.SetWebhookParams) error {
+	_, err := c.bot().SetWebhook(ctx, params)
+	return classifyError("setWebhook", err)
+}
+
+// DeleteWebhook ends deliveries and keeps the updates not delivered yet.
+func (c *Client) DeleteWebhook(ctx context.Context) error {
+	_, err := c.bot().DeleteWebhook(ctx, &bot.DeleteWebhookParams{})
+	return classifyError("deleteWebhook", err)
+}
+
+// GetUpdates acknowledges all updates before offset and returns up to limit of
+// the others, waiting for the first for as long as wait. They are undecoded, so
+// that one of a kind that nobody here knows spoils no other.
+func (c *Client) GetUpdates(ctx context.Context, offset int64, limit int, wait time.Duration, kinds []string) ([]json.RawMessage, error) {
+	const method = "getUpdates"
+	ctx, cancel := context.WithTimeout(ctx, wait+pollSlack)
+	defer cancel()
+	body, err := json.Marshal(map[string]any{
+		"offset": offset, "limit": limit, "timeout": int(wait.Seconds()), "allowed_updates": kinds,
+	})
+	if err != nil {
+		return nil, &Error{Method: method, Kind: NotSent, detail: "the request cannot be made"}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+method, bytes.NewReader(body))
+	if err != nil {
+		return nil, &Error{Method: method, Kind: NotSent, detail: "the request cannot be made"}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := bufferedClient{c.polls}.Do(req)
+	if err != nil {
+		return nil, classifyError(method, err)
+	}
+	defer resp.Body.Close()
+	return decodeBatch(method, resp.Body)
+}
+
+func decodeBatch(method string, r io.Reader) ([]json.RawMessage, error) {
+	body, err := io.ReadAll(r)
+	if err != nil {
+		return nil, classifyError(method, err)
+	}
+	var answer struct {
+		OK          bool              `json:"ok"`
+		Result      []json.RawMessage `json:"result"`
+		Code        int               `json:"error_code"`
+		Description string            `json:"description"`
+		Parameters  struct {
+			RetryAfter int `json:"retry_after"`
+		} `json:"parameters"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, &Error{Method: method, detail: "the answer is not the Bot API's"}
+	}
+	if answer.OK {
+		return answer.Result, nil
+	}
+	e := &Error{Method: method, Kind: Refused, detail: detailOf(answer.Description)}
+	switch answer.Code {
+	case http.StatusUnauthorized:
+		e.Kind = Unauthorized
+	case http.StatusConflict:
+		e.Kind = Conflict
+	case http.StatusTooManyRequests:
+		e.Kind, e.RetryAfter = TooManyRequests, time.Duration(answer.Parameters.RetryAfter)*time.Second
+	}
+	return nil, e
+}

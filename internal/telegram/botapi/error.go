@@ -1,0 +1,155 @@
+package botapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-telegram/bot"
+
+	"herald/internal/transport"
+)
+
+// Kind is what a failed call means to its caller.
+type Kind int
+
+// The kinds. All but the first certainly had no effect.
+const (
+	// OutcomeUnknown is a call that may have been carried out.
+	OutcomeUnknown Kind = iota
+	// NotSent is one that did not reach the server.
+	NotSent
+	// ServerError is a server that says that it could not do it.
+	ServerError
+	TooManyRequests
+	// Unauthorized is a token that the server does not know.
+	Unauthorized
+	// Conflict is a webhook beside polling, or two who poll.
+	Conflict
+	// Forbidden is a chat in which the bot may not do that.
+	Forbidden
+	// Migrated is a group that has become a supergroup.
+	Migrated
+	// Refused is a call that would be refused again.
+	Refused
+)
+
+var kindText = map[Kind]string{
+	OutcomeUnknown:  "no clear answer",
+	NotSent:         "the server could not be reached",
+	ServerError:     "the server is in trouble",
+	TooManyRequests: "too many requests",
+	Unauthorized:    "the token was refused",
+	Conflict:        "conflict",
+	Forbidden:       "forbidden",
+	Migrated:        "the group has become a supergroup",
+	Refused:         "refused",
+}
+
+// Error is a failed call. Its text is this package's and transport's alone.
+type Error struct {
+	Method     string
+	Kind       Kind
+	RetryAfter time.Duration // of TooManyRequests: the least to wait; or 0
+	NewChat    int64         // of Migrated: the supergroup
+	detail     string
+	cause      error
+}
+
+func (e *Error) Error() string {
+	s := e.Method + ": " + kindText[e.Kind]
+	if e.detail != "" {
+		s += ": " + e.detail
+	}
+	if e.cause != nil {
+		s += ": " + e.cause.Error()
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.cause }
+
+// ErrorOf is the *Error in err. Without one it is of OutcomeUnknown.
+func ErrorOf(err error) *Error {
+	var e *Error
+	if !errors.As(err, &e) {
+		e = &Error{}
+	}
+	return e
+}
+
+// Unreachable reports whether the bot may not write to a user: they never
+// started it, or blocked it.
+func (e *Error) Unreachable() bool {
+	return e.Kind == Forbidden || e.Kind == Refused && e.detail == noSuchChat
+}
+
+const noSuchChat = "no such chat"
+
+// details are the refusals worth telling apart in a log, by a part of
+// Telegram's description.
+var details = map[string]string{
+	"TOPIC_CLOSED":             "the topic is closed",
+	"message thread not found": "the topic is gone",
+	"chat not found":           noSuchChat,
+	"not enough rights":        "the bot may not write there",
+	"CHAT_WRITE_FORBIDDEN":     "the bot may not write there",
+	"bot was kicked":           "the bot was removed",
+	"bot was blocked":          "the bot was blocked",
+	"terminated by other":      "another process polls with this token: stop it, or give each its own",
+	"webhook is active":        "a webhook is set for this token",
+}
+
+func detailOf(description string) string {
+	for part, detail := range details {
+		if strings.Contains(description, part) {
+			return detail
+		}
+	}
+	return ""
+}
+
+// classifyError turns an error of the library into an *Error.
+func classifyError(method string, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := &Error{Method: method, detail: detailOf(err.Error())}
+	var status *statusError
+	var limit *bot.TooManyRequestsError
+	var moved *bot.MigrateError
+	var lost *transport.Error
+	switch {
+	case errors.As(err, &status):
+		e.Kind, e.cause = ServerError, status
+		// A gateway that gave up waiting does not know. A server that says
+		// 500, 502 or 503, as while the Bot API restarts, did not do it.
+		if status.code == http.StatusGatewayTimeout {
+			e.Kind = OutcomeUnknown
+		}
+	case errors.As(err, &limit):
+		e.Kind, e.RetryAfter = TooManyRequests, time.Duration(limit.RetryAfter)*time.Second
+	case errors.As(err, &moved):
+		e.Kind, e.NewChat = Migrated, int64(moved.MigrateToChatID)
+	case errors.Is(err, bot.ErrorUnauthorized):
+		e.Kind = Unauthorized
+	case errors.Is(err, bot.ErrorConflict):
+		e.Kind = Conflict
+	case errors.Is(err, bot.ErrorForbidden):
+		e.Kind = Forbidden
+	case errors.Is(err, bot.ErrorBadRequest), errors.Is(err, bot.ErrorNotFound):
+		e.Kind = Refused
+	case errors.As(err, &lost):
+		e.cause = lost
+		if transport.NeverSent(lost) {
+			e.Kind = NotSent
+		}
+	case errors.Is(err, context.Canceled):
+		e.cause = context.Canceled
+	case errors.Is(err, context.DeadlineExceeded):
+		e.cause = context.DeadlineExceeded
+	}
+	return e
+}

@@ -1,0 +1,171 @@
+package botapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-telegram/bot"
+
+	"herald/internal/transport"
+)
+
+// answer is a RoundTripper with one answer to everything.
+type answer struct {
+	status int
+	body   string
+	err    error
+}
+
+func (a answer) RoundTrip(req *http.Request) (*http.Response, error) {
+	if a.err != nil {
+		return nil, a.err
+	}
+	return &http.Response{StatusCode: a.status, Body: io.NopCloser(strings.NewReader(a.body)), Request: req}, nil
+}
+
+func refusal(code int, description, parameters string) answer {
+	return answer{status: code, body: fmt.Sprintf(`{"ok":false,"error_code":%d,"description":%q,"parameters":{%s}}`, code, description, parameters)}
+}
+
+func TestAFailedCallIsOfItsKind(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	for name, tt := range map[string]struct {
+		answer      answer
+		want        Error
+		unreachable bool
+		says        string
+	}{
+		"refused connection":   {answer{err: &transport.Error{Host: "h", Err: refused}}, Error{Kind: NotSent}, false, "connection refused"},
+		"broken connection":    {answer{err: &transport.Error{Host: "h", Err: io.ErrUnexpectedEOF}}, Error{Kind: OutcomeUnknown}, false, "unexpected EOF"},
+		"time out":             {answer{err: &transport.Error{Host: "h", Err: context.DeadlineExceeded}}, Error{Kind: OutcomeUnknown}, false, "deadline"},
+		"500 of the API":       {refusal(500, "Internal Server Error", ""), Error{Kind: ServerError}, false, "status 500"},
+		"502 of a proxy":       {answer{status: 502, body: "<html>"}, Error{Kind: ServerError}, false, "status 502"},
+		"503 of a proxy":       {answer{status: 503, body: "<html>"}, Error{Kind: ServerError}, false, "status 503"},
+		"504 of a proxy":       {answer{status: 504, body: "<html>"}, Error{Kind: OutcomeUnknown}, false, "status 504"},
+		"200 with a page":      {answer{status: 200, body: "<html>"}, Error{Kind: OutcomeUnknown}, false, ""},
+		"429":                  {refusal(429, "Too Many Requests: retry after 7", `"retry_after":7`), Error{Kind: TooManyRequests, RetryAfter: 7 * time.Second}, false, ""},
+		"401":                  {refusal(401, "Unauthorized", ""), Error{Kind: Unauthorized}, false, "the token was refused"},
+		"409 of a webhook":     {refusal(409, "Conflict: can't use getUpdates method while webhook is active", ""), Error{Kind: Conflict}, false, "a webhook is set"},
+		"403":                  {refusal(403, "Forbidden: bot was blocked by the user", ""), Error{Kind: Forbidden}, true, "the bot was blocked"},
+		"an unknown chat":      {refusal(400, "Bad Request: chat not found", ""), Error{Kind: Refused}, true, "no such chat"},
+		"a closed topic":       {refusal(400, "Bad Request: TOPIC_CLOSED", ""), Error{Kind: Refused}, false, "the topic is closed"},
+		"a group that moved":   {refusal(400, "Bad Request: upgraded", `"migrate_to_chat_id":-1005`), Error{Kind: Migrated, NewChat: -1005}, false, ""},
+		"a method not there":   {refusal(404, "Not Found", ""), Error{Kind: Refused}, false, ""},
+		"an error of no kind":  {refusal(418, "what is this", ""), Error{Kind: OutcomeUnknown}, false, ""},
+		"foreign text, quoted": {refusal(400, "Bad Request: <b>x</b>", ""), Error{Kind: Refused}, false, "sendMessage: refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := newClient(t, "http://bot.invalid", tt.answer).send(t.Context())
+			var got *Error
+			if !errors.As(err, &got) || got.Kind != tt.want.Kind || got.NewChat != tt.want.NewChat || ErrorOf(err).RetryAfter != tt.want.RetryAfter {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+			if ErrorOf(err).Unreachable() != tt.unreachable {
+				t.Errorf("unreachable: %v", err)
+			}
+			if !strings.HasPrefix(err.Error(), "sendMessage: ") || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "<") {
+				t.Errorf("it says %q", err)
+			}
+		})
+	}
+}
+
+func TestAFailedPollIsOfItsKind(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer answer
+		want   Kind
+		wait   time.Duration
+	}{
+		"401":             {refusal(401, "Unauthorized", ""), Unauthorized, 0},
+		"409":             {refusal(409, "Conflict: terminated by other getUpdates request", ""), Conflict, 0},
+		"429":             {refusal(429, "Too Many Requests", `"retry_after":5`), TooManyRequests, 5 * time.Second},
+		"400":             {refusal(400, "Bad Request", ""), Refused, 0},
+		"502":             {answer{status: 502, body: "<html>"}, ServerError, 0},
+		"a page with 200": {answer{status: 200, body: "<html>"}, OutcomeUnknown, 0},
+		"half an answer":  {answer{status: 200, body: `{"ok":true,"result":[{"upd`}, OutcomeUnknown, 0},
+	} {
+		batch, err := newClient(t, "http://bot.invalid", tt.answer).GetUpdates(t.Context(), 1, 100, 0, nil)
+		if batch != nil || ErrorOf(err).Kind != tt.want || ErrorOf(err).RetryAfter != tt.wait {
+			t.Errorf("%s: %v, %v", name, batch, err)
+		}
+	}
+}
+
+func TestEveryMethodNamesItselfInItsErrors(t *testing.T) {
+	c := newClient(t, "http://bot.invalid", refusal(400, "Bad Request", ""))
+	ctx := t.Context()
+	_, getMe := c.GetMe(ctx)
+	_, getChatMember := c.GetChatMember(ctx, &bot.GetChatMemberParams{})
+	_, getUpdates := c.GetUpdates(ctx, 0, 1, 0, nil)
+	for method, err := range map[string]error{
+		"getMe": getMe, "getChatMember": getChatMember, "getUpdates": getUpdates,
+		"sendMessage":    c.SendMessage(ctx, &bot.SendMessageParams{}),
+		"sendChatAction": c.SendChatAction(ctx, &bot.SendChatActionParams{}),
+		"setMyCommands":  c.SetMyCommands(ctx, &bot.SetMyCommandsParams{}),
+		"setWebhook":     c.SetWebhook(ctx, &bot.SetWebhookParams{}),
+		"deleteWebhook":  c.DeleteWebhook(ctx),
+	} {
+		if err == nil || err.Error() != method+": refused" {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+}
+
+// Neither what a server or a proxy says nor the URL that was asked is repeated.
+func TestNoErrorAndNoClientGivesTheTokenAway(t *testing.T) {
+	_, secret, _ := strings.Cut(token, ":")
+	echo := "<html>no /bot" + token + "/getMe here</html>"
+	for name, tt := range map[string]struct {
+		url string
+		rt  http.RoundTripper
+	}{
+		"nothing listens there": {"http://127.0.0.1:1", nil},
+		"a prefix":              {"http://[::1]:1/prefix", nil},
+		"no URL":                {"http://127.0.0.1:%zz", nil},
+		"no scheme":             {"api.telegram.org", nil},
+		"a page with 200":       {"http://bot.invalid", answer{status: 200, body: echo}},
+		"a page with 404":       {"http://bot.invalid", answer{status: 404, body: echo}},
+		"a page with 500":       {"http://bot.invalid", answer{status: 500, body: echo}},
+		"a refusal":             {"http://bot.invalid", refusal(400, echo, "")},
+		"an error of no kind":   {"http://bot.invalid", refusal(418, echo, "")},
+	} {
+		c := newClient(t, tt.url, tt.rt)
+		_, getMe := c.GetMe(t.Context())
+		_, getUpdates := c.GetUpdates(t.Context(), 0, 1, 0, nil)
+		for _, err := range []error{getMe, getUpdates, c.send(t.Context())} {
+			if err == nil || strings.Contains(fmt.Sprintf("%+v %#v", err, err), secret) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	c := newClient(t, "http://bot.invalid", nil)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
+		if text := fmt.Sprintf(verb, c) + fmt.Sprintf(verb, *c); strings.Contains(text, secret) {
+			t.Errorf("the client prints as %s", text)
+		}
+	}
+	if _, err := New(Config{URL: "http://bot.invalid"}); err == nil {
+		t.Error("no token is taken for one")
+	}
+}
+
+func FuzzDecodeBatch(f *testing.F) {
+	f.Add([]byte(`{"ok":true,"result":[{"update_id":1},7,null]}`))
+	f.Add([]byte(`{"ok":false,"error_code":429,"parameters":{"retry_after":-1}}`))
+	f.Add([]byte(`<html></html>`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		_, err := decodeBatch("getUpdates", bytes.NewReader(raw))
+		if err != nil && ErrorOf(err).Kind == NotSent {
+			t.Errorf("an answer counts as never sent: %v", err)
+		}
+	})
+}
