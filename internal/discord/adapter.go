@@ -284,6 +284,8 @@ func (a *Adapter) recordOutcome(err error) bool {
 func (a *Adapter) Check(ctx context.Context) (detail string, err error) {
 	id, err := a.askApplicationID(ctx)
 	switch {
+	case errors.Is(err, gateway.ErrToken):
+		return "", gateway.ErrToken
 	case err != nil:
 		return "", err
 	case a.ApplicationID != "" && a.ApplicationID != id:

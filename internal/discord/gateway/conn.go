@@ -174,13 +174,11 @@ func (c *conn) handle(p packet) error {
 func (c *conn) dispatch(p packet) error {
 	switch p.Type {
 	case "READY":
-		if err := c.begin(p.Data); err != nil {
-			return err
-		}
+		c.keepSession(p.Data)
 		c.connected("connected")
 	case "RESUMED":
 		if c.session == nil {
-			return errors.New("the gateway resumed a session that there is not")
+			return errors.New("the gateway resumed a session that does not exist")
 		}
 		c.session.resumes = 0
 		c.connected("resumed")
@@ -196,22 +194,20 @@ func (c *conn) dispatch(p packet) error {
 	return nil
 }
 
-// begin keeps what READY told of the session, unless it cannot be resumed.
-func (c *conn) begin(ready json.RawMessage) error {
+// keepSession keeps what READY says of the session, if that is enough to resume
+// it.
+func (c *conn) keepSession(ready json.RawMessage) {
 	var told struct {
 		ID      string `json:"session_id"`
 		Address string `json:"resume_gateway_url"`
 	}
-	if json.Unmarshal(ready, &told) != nil {
-		return errors.New("the gateway's READY is malformed")
-	}
+	_ = json.Unmarshal(ready, &told) // what is malformed has no safe address
 	address, err := c.checkAddress(told.Address)
 	if err != nil {
 		c.Log.Warn("this session cannot be resumed", "err", err)
-		return nil
+		return
 	}
 	c.session = &session{id: told.ID, address: address}
-	return nil
 }
 
 func (c *conn) connected(event string) {
