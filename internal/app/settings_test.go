@@ -29,7 +29,7 @@ import (
 	"herald/internal/telegram"
 )
 
-// settings is the table of a Config that nobody reads.
+// settings is the table, which fills a Config that is not used.
 var settings = new(Config).table()
 
 // with is an environment with nothing but what must be set, changed by

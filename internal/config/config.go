@@ -26,7 +26,7 @@ type Setting struct {
 	Secret bool
 	// Needs names the settings without which a value of this one is useless.
 	Needs []string
-	// Example is a value of the right form that belongs to nobody; empty is the
+	// Example is a value of the right form, but not a real one; empty is the
 	// Default.
 	Example string
 	// Heading begins a group in config.example.env, Comment explains the
