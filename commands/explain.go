@@ -15,7 +15,7 @@ var reasonWords = map[core.Reason]string{
 	core.Denied:      "%s refuses my credentials. An operator has to look at my settings.",
 	core.Rejected:    "%s refused the question.",
 	core.Malformed:   "%s gave an answer that makes no sense.",
-	core.Paused:      "%s has just failed several times and is left alone for a moment. Try again in a minute.",
+	core.Paused:      "%s has failed several times in a row, so I am not asking it right now. Try again in a minute.",
 }
 
 // Explain words an error of a command for the person who asked: one sentence

@@ -55,7 +55,7 @@ func TestEveryCommandStandsInTheTable(t *testing.T) {
 	}
 }
 
-// makesCommand tells whether f returns one chat.Command.
+// makesCommand reports whether f returns one chat.Command.
 func makesCommand(f *ast.FuncDecl) bool {
 	if f.Recv != nil || f.Type.Results == nil || len(f.Type.Results.List) != 1 {
 		return false

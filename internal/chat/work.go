@@ -14,9 +14,9 @@ import (
 // after its context is done.
 const DrainTime = 10 * time.Second
 
-// How DrainTime is spent: commands still running are stopped early enough that
-// what they then have to say can be sent, and sends early enough that an
-// adapter can tell its platform what was answered.
+// How DrainTime is spent: commands still running are stopped early enough for
+// their answers to be sent, and sends early enough for an adapter to
+// acknowledge to its platform what was answered.
 const (
 	stopCommands = DrainTime - 3*time.Second
 	stopSends    = DrainTime - 1500*time.Millisecond

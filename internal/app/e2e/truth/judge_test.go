@@ -30,7 +30,7 @@ const (
 	denied      outcome = "refuses my credentials"
 	rejected    outcome = "refused the question"
 	nonsense    outcome = "gave an answer that makes no sense"
-	paused      outcome = "is left alone for a moment"
+	paused      outcome = "so I am not asking it right now"
 )
 
 // outcomes are those of the services that an answer speaks of.
