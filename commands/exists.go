@@ -15,8 +15,7 @@ func exists(accounts core.Source[core.Identity, core.Account]) chat.Command {
 	user := chat.Param{Name: "user", Summary: "Whom to ask about (moderators)", Example: "123456789", Kind: chat.Person}
 	platform := chat.Param{Name: "platform", Summary: "Where they have an account (moderators)", Example: "Telegram", Choices: core.Platforms()}
 	uid := chat.Param{Name: "uid", Summary: "Their user ID or wallet there (moderators)", Example: "123456789"}
-	// run looks up whomever the form names.
-	run := func(subject func(chat.Request) (core.Identity, error), whose func(core.Identity) string) func(context.Context, chat.Request) (chat.Reply, error) {
+	run := func(subject func(chat.Request) (core.Identity, error), whose func(core.Identity) string) chat.Run {
 		return func(ctx context.Context, req chat.Request) (chat.Reply, error) {
 			id, err := subject(req)
 			if err != nil {

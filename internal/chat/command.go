@@ -49,12 +49,14 @@ type Form struct {
 	Params []Param
 	// Moderators keeps the form to moderators of the chat and operators.
 	Moderators bool
-	// Run answers a request whose Args are bound to Params and whose sender
-	// may use the form. It must return when ctx is done. An InputError is told
-	// to the asker with the form's example; every other error is put into
-	// words by the Router's Explain.
-	Run func(ctx context.Context, req Request) (Reply, error)
+	Run        Run
 }
+
+// Run answers a request whose Args are bound to the Params of its Form and whose
+// sender may use it. It must return when ctx is done. An InputError is shown to
+// the asker with the form's example; the Router's Explain puts every other
+// error into words.
+type Run func(ctx context.Context, req Request) (Reply, error)
 
 // Bare reports whether the form is for everybody and takes no arguments.
 func (f Form) Bare() bool { return len(f.Params) == 0 && !f.Moderators }
