@@ -60,28 +60,37 @@ type conn struct {
 	interval time.Duration    // of heartbeats; 0 before Hello
 	beatDue  <-chan time.Time // nil before Hello
 	acked    bool             // the last heartbeat was
-	silence  *time.Timer      // until the other side must have said something
+	expired  <-chan time.Time // Hello or READY has not come in time; nil after both
 }
 
-// serve takes the connection from Hello to its end and returns why it ended.
+// serve takes the connection from Hello to its end and returns why it ended. A
+// peer that falls silent acknowledges no heartbeat either, and so is left within
+// two.
 func (c *conn) serve(ctx context.Context) error {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	defer c.leave(ctx)
 	reads := make(chan read)
 	go c.readAll(reading, reads)
-	c.silence = time.NewTimer(c.timings.handshake)
+	c.expired = time.After(c.timings.handshake)
 	for {
 		var err error
 		select {
 		case <-ctx.Done():
 			err = ctx.Err()
-		case <-c.silence.C:
-			err = errors.New("the gateway fell silent")
+		case <-c.expired:
+			err = errors.New("the gateway did not say Hello and READY in time")
 		case <-c.beatDue:
 			err = c.beat()
 		case r := <-reads:
-			err = c.receive(r)
+			switch {
+			case r.err != nil:
+				err = c.ended(r.err)
+			case c.interval == 0:
+				err = c.hello(r.packet)
+			default:
+				err = c.handle(r.packet)
+			}
 		}
 		if err != nil {
 			return err
@@ -130,25 +139,6 @@ func (c *conn) readAll(ctx context.Context, out chan<- read) {
 	}
 }
 
-// receive returns an error for what ends the connection.
-func (c *conn) receive(r read) error {
-	switch {
-	case r.err != nil:
-		return c.ended(r.err)
-	case c.interval == 0:
-		return c.hello(r.packet)
-	}
-	if err := c.handle(r.packet); err != nil {
-		return err
-	}
-	if !c.connectedAt.IsZero() {
-		patience := 2 * c.interval
-		c.silence.Reset(patience)
-		c.aliveUntil.Store(time.Now().Add(patience).UnixNano())
-	}
-	return nil
-}
-
 // hello starts the heartbeats and asks for the session.
 func (c *conn) hello(p packet) error {
 	var hello struct {
@@ -162,7 +152,7 @@ func (c *conn) hello(p packet) error {
 	// Discord asks for a random part of the interval before the first.
 	c.beatDue = time.After(rand.N(c.interval))
 	c.acked = true
-	c.silence.Reset(c.timings.handshake)
+	c.expired = time.After(c.timings.handshake)
 	return c.identifyOrResume()
 }
 
@@ -241,7 +231,9 @@ func (c *conn) keepSession(ready json.RawMessage) {
 }
 
 func (c *conn) connected(event string) {
+	c.expired = nil
 	c.connectedAt = time.Now()
+	c.alive.Store(true)
 	c.Count(event)
 	c.Log.Info("connected to the gateway", "resumed", event == "resumed")
 }

@@ -65,9 +65,7 @@ type Config struct {
 type Gateway struct {
 	Config
 	timings timings
-	// aliveUntil is the Unix time in nanoseconds up to which the connection
-	// counts as alive, 0 while there is none.
-	aliveUntil atomic.Int64
+	alive   atomic.Bool
 
 	// What follows is used by Run and what it calls.
 	session     *session                 // nil: there is none to resume
@@ -102,8 +100,8 @@ func New(c Config) *Gateway {
 }
 
 // Alive reports whether the gateway is connected: it said READY or RESUMED, and
-// then something within two heartbeats.
-func (g *Gateway) Alive() bool { return time.Now().UnixNano() < g.aliveUntil.Load() }
+// has acknowledged a heartbeat within two.
+func (g *Gateway) Alive() bool { return g.alive.Load() }
 
 // FatalError is a fault of the settings: no later connection will succeed.
 type FatalError struct{ Problem string }
@@ -136,7 +134,7 @@ func (g *Gateway) Run(ctx context.Context, take func(interaction json.RawMessage
 	for failures := 1; ; failures++ {
 		g.connectedAt = time.Time{}
 		err := g.connect(ctx, take)
-		g.aliveUntil.Store(0)
+		g.alive.Store(false)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -157,13 +155,13 @@ func (g *Gateway) Run(ctx context.Context, take func(interaction json.RawMessage
 
 // pause is how long to wait after so many failures in a row.
 func (g *Gateway) pause(failures int) time.Duration {
-	switch {
-	case g.session == nil:
-		return g.timings.backoff.After(failures)
-	case failures == 1:
+	if g.session != nil {
+		failures-- // the first attempt to resume is at once
+	}
+	if failures == 0 {
 		return 0
 	}
-	return g.timings.backoff.After(failures - 1)
+	return g.timings.backoff.After(failures)
 }
 
 // connect serves one connection and returns why it ended.
