@@ -82,32 +82,30 @@ func definitions(commands chat.Commands, global bool) []*discordgo.ApplicationCo
 			all = append(all, menu(c))
 		}
 	}
-	if global {
-		for _, c := range all {
-			contexts := []discordgo.InteractionContextType{discordgo.InteractionContextGuild}
-			if c.Type == discordgo.ChatApplicationCommand {
-				contexts = append(contexts, discordgo.InteractionContextBotDM)
-			}
-			c.Contexts = &contexts
+	for _, c := range all {
+		if global {
 			c.IntegrationTypes = &[]discordgo.ApplicationIntegrationType{discordgo.ApplicationIntegrationGuildInstall}
+		} else {
+			c.Contexts = nil
 		}
 	}
 	return all
 }
 
 func slash(c chat.Command, name string) *discordgo.ApplicationCommand {
-	definition := &discordgo.ApplicationCommand{Type: discordgo.ChatApplicationCommand, Name: name, Description: c.Summary}
+	definition := &discordgo.ApplicationCommand{
+		Type: discordgo.ChatApplicationCommand, Name: name, Description: c.Summary,
+		Contexts: &[]discordgo.InteractionContextType{discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM},
+	}
 	params, required := c.Params()
 	// Discord refuses an optional one before a required one.
-	var optional []*discordgo.ApplicationCommandOption
-	for _, p := range params {
-		if o := slashOption(p, required[p.Name]); o.Required {
-			definition.Options = append(definition.Options, o)
-		} else {
-			optional = append(optional, o)
+	for _, first := range []bool{true, false} {
+		for _, p := range params {
+			if required[p.Name] == first {
+				definition.Options = append(definition.Options, slashOption(p, first))
+			}
 		}
 	}
-	definition.Options = append(definition.Options, optional...)
 	return definition
 }
 
@@ -138,6 +136,7 @@ func menu(c chat.Command) *discordgo.ApplicationCommand {
 	moderators := int64(discordgo.PermissionModerateMembers)
 	return &discordgo.ApplicationCommand{
 		Type: discordgo.UserApplicationCommand, Name: menuLabel(c.Name), DefaultMemberPermissions: &moderators,
+		Contexts: &[]discordgo.InteractionContextType{discordgo.InteractionContextGuild},
 	}
 }
 

@@ -3,6 +3,7 @@ package discord
 import (
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -47,12 +48,4 @@ func special(s string, i int, r rune, number int) bool {
 
 // units is the length of s in UTF-16 units, the longest way in which a limit
 // of Discord's can be counted.
-func units(s string) int {
-	n := utf8.RuneCountInString(s)
-	for _, r := range s {
-		if r > 0xFFFF {
-			n++
-		}
-	}
-	return n
-}
+func units(s string) int { return len(utf16.Encode([]rune(s))) }

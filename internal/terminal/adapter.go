@@ -24,9 +24,6 @@ import (
 // Platform is the adapter's name.
 const Platform chat.Platform = "terminal"
 
-// chatName is the one chat there is.
-const chatName = "terminal"
-
 // Asker is somebody whom the person at the keyboard can be.
 type Asker struct {
 	// Name follows /as, in any case.
@@ -115,7 +112,7 @@ func (a *Adapter) serve(ctx context.Context, work *chat.Work, lines <-chan line)
 
 // answer writes the answer to one line, if it asks for anything.
 func (a *Adapter) answer(work *chat.Work, id string, l line) (err error) {
-	in := parse(l.text)
+	command, words := parse(l.text)
 	show := func(reply chat.Reply, private bool) {
 		reply.Notes = append(slices.Clone(reply.Notes), a.Note)
 		err = a.write(render(reply, private) + "\n\n")
@@ -124,22 +121,22 @@ func (a *Adapter) answer(work *chat.Work, id string, l line) (err error) {
 	case l.tooLong:
 		show(chat.Reply{Tone: chat.Warning, Title: "That line is too long",
 			Text: fmt.Sprintf("A command has up to %d bytes.", maxLine)}, false)
-	case in.kind == nothing:
-	case in.kind == talk:
+	case command == "" && len(words) == 0:
+	case command == "":
 		show(chat.Reply{Title: "Commands begin with a slash", Text: "Write /help for what I can do."}, false)
-	case in.kind == switchTo:
-		show(a.switchAsker(in.words), false)
+	case command == "as":
+		show(a.switchAsker(words), false)
 	default:
-		command, _ := work.Handler.Commands().Find(in.command)
+		known, _ := work.Handler.Commands().Find(command)
 		work.Answer(chat.Request{
 			ID:      id,
-			Command: in.command,
-			Args:    chat.Typed(in.words...),
+			Command: command,
+			Args:    chat.Typed(words...),
 			From:    a.asker.User,
 			Role:    a.asker.Role,
-			Chat:    chatName,
+			Chat:    string(Platform), // the one chat there is
 			Direct:  true,
-		}, func(reply chat.Reply) { show(reply, command.Visibility == chat.Private) })
+		}, func(reply chat.Reply) { show(reply, known.Visibility == chat.Private) })
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -35,41 +36,26 @@ func readLines(ctx context.Context, in io.Reader, out chan<- line) {
 	}
 }
 
-// readLine reads up to the next end of line or of the input. Of a line that is
-// too long it keeps nothing.
+// readLine reads up to the next end of line, LF or CRLF, or of the input.
 func readLine(in *bufio.Reader) line {
+	// A line that is too long is kept only so far that it stays too long
+	// without its end.
+	const kept = maxLine + len("\r\n") + 1
 	var text []byte
-	tooLong := false
 	for {
 		part, err := in.ReadSlice('\n')
-		if !tooLong {
-			text = append(text, part...)
-		}
-		// Two bytes more than the bound may end the line.
-		if len(text) > maxLine+2 {
-			text, tooLong = nil, true
-		}
+		text = append(text, part[:min(len(part), kept-len(text))]...)
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
-		case err != nil && (len(text) == 0 && !tooLong || !errors.Is(err, io.EOF)):
+		case err != nil && (len(text) == 0 || !errors.Is(err, io.EOF)):
 			return line{err: err}
 		}
-		text = trimEnd(text)
+		text = bytes.TrimSuffix(text, []byte("\n"))
+		text = bytes.TrimSuffix(text, []byte("\r"))
 		if len(text) > maxLine {
-			text, tooLong = nil, true
+			return line{tooLong: true}
 		}
-		return line{text: string(text), tooLong: tooLong}
+		return line{text: string(text)}
 	}
-}
-
-// trimEnd takes LF or CRLF off.
-func trimEnd(text []byte) []byte {
-	if n := len(text); n > 0 && text[n-1] == '\n' {
-		text = text[:n-1]
-	}
-	if n := len(text); n > 0 && text[n-1] == '\r' {
-		text = text[:n-1]
-	}
-	return text
 }

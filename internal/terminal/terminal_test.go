@@ -142,6 +142,7 @@ func TestLongLinesAreToldAndPassed(t *testing.T) {
 		"the longest":          {longest, false},
 		"the longest, Windows": {longest + "\r", false},
 		"a byte more":          {longest + "x", true},
+		"CR past the bound":    {longest + "\r\r\rx", true},
 		"blank and too long":   {strings.Repeat(" ", most+1), true},
 		"far more":             {strings.Repeat("/", 5*most), true},
 	} {

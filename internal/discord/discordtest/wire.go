@@ -3,6 +3,8 @@ package discordtest
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -76,7 +78,14 @@ type line struct {
 func (l *line) Read(p []byte) (int, error) {
 	for {
 		n, err := l.Conn.Read(p)
-		if err != nil || !l.wire.Dead.Load() {
+		switch {
+		case !l.wire.Dead.Load():
+			return n, err
+		case errors.Is(err, io.EOF):
+			// Not even the end of the other side's connection comes.
+			<-l.closed
+			return 0, net.ErrClosed
+		case err != nil:
 			return n, err
 		}
 	}

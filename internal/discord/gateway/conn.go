@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -54,74 +51,96 @@ type packet struct {
 	Type     string          `json:"t"`
 }
 
-// conn is one connection to the gateway, from Hello to its end.
+// conn is one connection to the gateway, from Hello to its end. Only serve's
+// goroutine uses it, but for reading.
 type conn struct {
 	*Gateway
 	ws       *websocket.Conn
 	take     func(interaction json.RawMessage, replayed bool)
-	interval time.Duration // of heartbeats
-	ready    bool          // READY or RESUMED has come
-	acked    atomic.Bool   // the last heartbeat was
-	sequence atomic.Int64  // of the newest dispatch, for heartbeats; 0 is none
-	writing  sync.Mutex
+	interval time.Duration    // of heartbeats; 0 before Hello
+	beatDue  <-chan time.Time // nil before Hello
+	acked    bool             // the last heartbeat was
+	expired  <-chan time.Time // Hello or READY has not come in time; nil after both
 }
 
-// serve takes the connection from Hello to its end and returns why it ended.
-// Every read has a deadline: a peer that falls silent is gone.
-func (c *conn) serve(running context.Context) error {
-	ctx, end := context.WithCancelCause(running)
-	defer end(nil)
-	leave := func() {
-		code := closeToResume
-		if running.Err() != nil {
-			code = websocket.CloseNormalClosure
-		}
-		_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(time.Second))
-		c.ws.Close()
-	}
-	defer leave()
-	defer context.AfterFunc(ctx, leave)()
-
-	c.ws.SetReadLimit(maxPacket)
-	c.extend(c.timings.handshake)
-	if err := c.hello(); err != nil {
-		return err
-	}
-	c.acked.Store(true)
-	if err := c.identifyOrResume(); err != nil {
-		return err
-	}
-	go c.beat(ctx, end)
-	c.extend(c.timings.handshake)
+// serve takes the connection from Hello to its end and returns why it ended. A
+// peer that falls silent acknowledges no heartbeat either, and so is left within
+// two.
+func (c *conn) serve(ctx context.Context) error {
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	defer c.leave(ctx)
+	reads := make(chan read)
+	go c.readAll(reading, reads)
+	c.expired = time.After(c.timings.handshake)
 	for {
-		p, err := c.read()
-		if err == nil {
-			err = c.handle(p)
-		}
-		if cause := context.Cause(ctx); cause != nil {
-			return cause
+		var err error
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-c.expired:
+			err = errors.New("the gateway did not say Hello and READY in time")
+		case <-c.beatDue:
+			err = c.beat()
+		case r := <-reads:
+			switch {
+			case r.err != nil:
+				err = c.ended(r.err)
+			case c.interval == 0:
+				err = c.hello(r.packet)
+			default:
+				err = c.handle(r.packet)
+			}
 		}
 		if err != nil {
 			return err
 		}
-		if c.ready {
-			c.aliveUntil.Store(c.extend(2 * c.interval).UnixNano())
+	}
+}
+
+// leave closes the connection, and ends the session too if ctx is done.
+func (c *conn) leave(ctx context.Context) {
+	code := closeToResume
+	if ctx.Err() != nil {
+		code = websocket.CloseNormalClosure
+	}
+	_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(time.Second))
+	c.ws.Close()
+}
+
+// read is a packet, or the error that ended the connection.
+type read struct {
+	packet
+	err error
+}
+
+// readAll sends every packet, then the error that ended the connection, until
+// ctx is done. What is not JSON is a packet with an opcode that means nothing.
+func (c *conn) readAll(ctx context.Context, out chan<- read) {
+	c.ws.SetReadLimit(maxPacket)
+	for {
+		var r read
+		_, raw, err := c.ws.ReadMessage()
+		switch {
+		case err != nil:
+			r.err = err
+		case json.Unmarshal(raw, &r.packet) != nil:
+			c.Count("malformed")
+			r.packet = packet{Op: -1}
+		}
+		select {
+		case out <- r:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
 		}
 	}
 }
 
-// extend gives the other side until then to say something.
-func (c *conn) extend(by time.Duration) (until time.Time) {
-	until = time.Now().Add(by)
-	_ = c.ws.SetReadDeadline(until)
-	return until
-}
-
-func (c *conn) hello() error {
-	p, err := c.read()
-	if err != nil {
-		return err
-	}
+// hello starts the heartbeats and asks for the session.
+func (c *conn) hello(p packet) error {
 	var hello struct {
 		Interval int64 `json:"heartbeat_interval"` // milliseconds
 	}
@@ -130,18 +149,22 @@ func (c *conn) hello() error {
 		return errors.New("the gateway did not begin with Hello")
 	}
 	c.interval = time.Duration(hello.Interval) * time.Millisecond
-	return nil
+	// Discord asks for a random part of the interval before the first.
+	c.beatDue = time.After(rand.N(c.interval))
+	c.acked = true
+	c.expired = time.After(c.timings.handshake)
+	return c.identifyOrResume()
 }
 
 // identifyOrResume begins a session, or goes on with the one there is. It asks
 // for no intents: interactions arrive without any.
 func (c *conn) identifyOrResume() error {
 	if s := c.session; s != nil {
-		c.sequence.Store(s.sequence)
-		return c.write(opResume, map[string]any{"token": c.Token.Reveal(), "session_id": s.id, "seq": s.sequence})
+		return c.write(opResume, map[string]any{"token": c.Token.Reveal(), "session_id": s.id, "seq": c.sequence})
 	}
-	c.identified = append(c.identified, time.Now())
-	c.identified = c.identified[max(0, len(c.identified)-maxIdentifies):]
+	c.sequence = 0
+	copy(c.identified[:], c.identified[1:])
+	c.identified[maxIdentifies-1] = time.Now()
 	c.Count("identified")
 	return c.write(opIdentify, map[string]any{
 		"token":      c.Token.Reveal(),
@@ -150,13 +173,13 @@ func (c *conn) identifyOrResume() error {
 	})
 }
 
-// handle returns an error for what ends the connection.
+// handle returns an error for a packet that ends the connection.
 func (c *conn) handle(p packet) error {
 	switch p.Op {
 	case opHeartbeat:
 		return c.heartbeat()
 	case opACK:
-		c.acked.Store(true)
+		c.acked = true
 	case opReconnect:
 		return errors.New("the gateway asked for a new connection")
 	case opInvalidSession:
@@ -183,13 +206,10 @@ func (c *conn) dispatch(p packet) error {
 		c.session.resumes = 0
 		c.connected("resumed")
 	case "INTERACTION_CREATE":
-		c.take(p.Data, !c.ready)
+		c.take(p.Data, c.connectedAt.IsZero())
 	}
 	if p.Sequence > 0 {
-		c.sequence.Store(p.Sequence)
-	}
-	if p.Sequence > 0 && c.session != nil {
-		c.session.sequence = p.Sequence
+		c.sequence = p.Sequence
 	}
 	return nil
 }
@@ -211,43 +231,31 @@ func (c *conn) keepSession(ready json.RawMessage) {
 }
 
 func (c *conn) connected(event string) {
-	c.ready = true
+	c.expired = nil
 	c.connectedAt = time.Now()
+	c.alive.Store(true)
 	c.Count(event)
 	c.Log.Info("connected to the gateway", "resumed", event == "resumed")
 }
 
-// beat sends a heartbeat every interval and ends the connection when one was
-// not acknowledged by the time of the next.
-func (c *conn) beat(ctx context.Context, end context.CancelCauseFunc) {
-	// Discord asks for a random part of the interval before the first.
-	for wait := rand.N(c.interval); ; wait = c.interval {
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return
-		}
-		if !c.acked.Swap(false) {
-			end(errors.New("the gateway did not acknowledge a heartbeat"))
-			return
-		}
-		if err := c.heartbeat(); err != nil {
-			end(err)
-			return
-		}
+// beat sends a heartbeat, unless the one before was not acknowledged.
+func (c *conn) beat() error {
+	if !c.acked {
+		return errors.New("the gateway did not acknowledge a heartbeat")
 	}
+	c.acked = false
+	c.beatDue = time.After(c.interval)
+	return c.heartbeat()
 }
 
 func (c *conn) heartbeat() error {
-	if sequence := c.sequence.Load(); sequence > 0 {
-		return c.write(opHeartbeat, sequence)
+	if c.sequence > 0 {
+		return c.write(opHeartbeat, c.sequence)
 	}
 	return c.write(opHeartbeat, nil)
 }
 
 func (c *conn) write(op int, data any) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
 	_ = c.ws.SetWriteDeadline(time.Now().Add(writeTime))
 	if err := c.ws.WriteJSON(map[string]any{"op": op, "d": data}); err != nil {
 		return fmt.Errorf("write to the gateway: %w", err)
@@ -255,36 +263,17 @@ func (c *conn) write(op int, data any) error {
 	return nil
 }
 
-// read returns the next packet; one that is not JSON is the zero packet with
-// an opcode that means nothing.
-func (c *conn) read() (packet, error) {
-	_, raw, err := c.ws.ReadMessage()
-	if err != nil {
-		return packet{}, c.ended(err)
-	}
-	var p packet
-	if json.Unmarshal(raw, &p) != nil {
-		c.Count("malformed")
-		return packet{Op: -1}, nil
-	}
-	return p, nil
-}
-
 // ended words the end of a connection without the text that the peer gave.
 func (c *conn) ended(err error) error {
-	var closed *websocket.CloseError
-	if errors.As(err, &closed) {
-		if err, ok := fatalCloses[closed.Code]; ok {
-			return err
-		}
-		if slices.Contains(sessionCloses, closed.Code) {
-			c.session = nil
-		}
-		return fmt.Errorf("the gateway closed the connection with code %d", closed.Code)
+	closed, ok := errors.AsType[*websocket.CloseError](err)
+	if !ok {
+		return fmt.Errorf("read from the gateway: %w", err)
 	}
-	var timeout net.Error
-	if errors.As(err, &timeout) && timeout.Timeout() {
-		return errors.New("the gateway fell silent")
+	if err, ok := fatalCloses[closed.Code]; ok {
+		return err
 	}
-	return fmt.Errorf("read from the gateway: %w", err)
+	if slices.Contains(sessionCloses, closed.Code) {
+		c.session = nil
+	}
+	return fmt.Errorf("the gateway closed the connection with code %d", closed.Code)
 }

@@ -65,23 +65,21 @@ type Config struct {
 type Gateway struct {
 	Config
 	timings timings
-	// aliveUntil is the Unix time in nanoseconds up to which the connection
-	// counts as alive, 0 while there is none.
-	aliveUntil atomic.Int64
+	alive   atomic.Bool
 
 	// What follows is used by Run and what it calls.
-	session     *session // nil: there is none to resume
-	connectedAt time.Time
-	identified  []time.Time // the newest identifies
+	session     *session                 // nil: there is none to resume
+	sequence    int64                    // of the newest dispatch of the session, 0 before one
+	connectedAt time.Time                // READY or RESUMED came; zero before
+	identified  [maxIdentifies]time.Time // the newest identifies, the newest last
 }
 
 // session is what Discord keeps of a lost connection, to replay what the bot
 // missed. https://discord.com/developers/docs/events/gateway#resuming
 type session struct {
-	id       string
-	address  string // where to resume
-	sequence int64  // of the newest dispatch
-	resumes  int    // in a row, that have not succeeded yet
+	id      string
+	address string // where to resume
+	resumes int    // in a row, that have not succeeded yet
 }
 
 // timings are the waits, shorter in tests.
@@ -102,8 +100,8 @@ func New(c Config) *Gateway {
 }
 
 // Alive reports whether the gateway is connected: it said READY or RESUMED, and
-// then something within two heartbeats.
-func (g *Gateway) Alive() bool { return time.Now().UnixNano() < g.aliveUntil.Load() }
+// has acknowledged a heartbeat within two.
+func (g *Gateway) Alive() bool { return g.alive.Load() }
 
 // FatalError is a fault of the settings: no later connection will succeed.
 type FatalError struct{ Problem string }
@@ -136,12 +134,11 @@ func (g *Gateway) Run(ctx context.Context, take func(interaction json.RawMessage
 	for failures := 1; ; failures++ {
 		g.connectedAt = time.Time{}
 		err := g.connect(ctx, take)
-		g.aliveUntil.Store(0)
-		var fatal *FatalError
-		switch {
-		case ctx.Err() != nil:
+		g.alive.Store(false)
+		if ctx.Err() != nil {
 			return nil
-		case errors.As(err, &fatal):
+		}
+		if fatal, ok := errors.AsType[*FatalError](err); ok {
 			return fatal
 		}
 		if !g.connectedAt.IsZero() && time.Since(g.connectedAt) >= g.timings.stable {
@@ -158,13 +155,13 @@ func (g *Gateway) Run(ctx context.Context, take func(interaction json.RawMessage
 
 // pause is how long to wait after so many failures in a row.
 func (g *Gateway) pause(failures int) time.Duration {
-	switch {
-	case g.session == nil:
-		return g.timings.backoff.After(failures)
-	case failures == 1:
+	if g.session != nil {
+		failures-- // the first attempt to resume is at once
+	}
+	if failures == 0 {
 		return 0
 	}
-	return g.timings.backoff.After(failures - 1)
+	return g.timings.backoff.After(failures)
 }
 
 // connect serves one connection and returns why it ended.
@@ -189,7 +186,7 @@ func (g *Gateway) address(ctx context.Context) (string, error) {
 		return g.session.address, nil
 	}
 	g.session = nil
-	if wait := g.identifyWait(); wait > 0 {
+	if wait := time.Until(g.identified[0].Add(identifyWindow)); wait > 0 {
 		g.Count("identify_held")
 		g.Log.Error("connected too often, waiting", "wait", wait)
 		if !retry.Sleep(ctx, wait) {
@@ -219,12 +216,4 @@ func (g *Gateway) checkAddress(told string) (string, error) {
 	}
 	address.RawQuery = url.Values{"v": {discordgo.APIVersion}, "encoding": {"json"}}.Encode()
 	return address.String(), nil
-}
-
-// identifyWait is how long the next identify has to wait.
-func (g *Gateway) identifyWait() time.Duration {
-	if len(g.identified) < maxIdentifies {
-		return 0
-	}
-	return time.Until(g.identified[len(g.identified)-maxIdentifies].Add(identifyWindow))
 }
