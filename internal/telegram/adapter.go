@@ -153,10 +153,10 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	s := &session{Adapter: a, work: chat.NewWork(ctx, h, a.Log, a.Count), fail: fail}
 
 	// If it fails, ctx has ended, and poll and receive return at once.
-	_ = s.repeat(ctx, func() (err error) { s.me, err = a.api.GetMe(ctx); return err }, nil)
+	_ = s.repeat(ctx, func() (err error) { s.me, err = a.api.GetMe(ctx); return err })
 	var menu sync.WaitGroup
 	defer menu.Wait()
-	menu.Go(func() { _ = s.repeat(ctx, func() error { return a.setMenu(ctx, h.Commands()) }, nil) })
+	menu.Go(func() { _ = s.repeat(ctx, func() error { return a.setMenu(ctx, h.Commands()) }) })
 
 	offsets := newOffsetTracker()
 	if a.WebhookURL == "" {
@@ -167,12 +167,10 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	a.ready.Store(false)
 
 	a.pace.Drain(time.Now().Add(lastTurn))
+	s.work.Drain()
 	if errors.Is(context.Cause(ctx), errToken) {
-		s.work.Abandon()
-		s.work.Drain()
 		return errToken
 	}
-	s.work.Drain()
 	if a.WebhookURL == "" {
 		s.commit(ctx, offsets)
 	}
@@ -189,39 +187,36 @@ func (s *session) answer(id string, m *message) (settled bool) {
 		return true
 	}
 	c.request.ID = id
-	if c.visibility == chat.Private && c.asked.group {
-		return s.answerPrivately(c, deadline)
+	if c.private && c.asked.group {
+		return s.logUndelivered(id, s.answerPrivately(c, deadline))
 	}
-	return s.sendAnswer(id, c.asked, s.handle(c.request, c.asked), deadline)
+	return s.logUndelivered(id, s.sendAnswer(c.asked, s.handle(c.request, c.asked), deadline))
 }
 
 // answerPrivately answers in the asker's private chat a command that was asked
 // in a group, and then points there.
-func (s *session) answerPrivately(c commandMessage, deadline time.Time) (settled bool) {
-	id := c.request.ID
+func (s *session) answerPrivately(c commandMessage, deadline time.Time) error {
 	if c.sender == 0 {
-		return s.sendAnswer(id, c.asked, stayedAnonymous.text(), deadline)
+		return s.sendAnswer(c.asked, stayedAnonymous.text(), deadline)
 	}
 	private := destination{chat: c.sender}
-	err := s.sendOrSayBusy(private, s.handle(c.request, private), deadline)
+	err := s.sendAnswer(private, s.handle(c.request, private), deadline)
 	switch {
 	case err == nil:
 		// The answer is out, whatever becomes of the pointer. If there is no
 		// room for it, nobody has to ask again.
-		s.logUndelivered(id, s.sendWithRetry(c.asked, answeredPrivately.text(), s.turnBefore(deadline)))
-		return true
+		s.logUndelivered(c.request.ID, s.sendInTurn(c.asked, answeredPrivately.text(), deadline))
 	case botapi.ErrorOf(err).Unreachable():
 		s.Count("private_unreachable")
-		return s.sendAnswer(id, c.asked, pressStart(s.me, c).text(), deadline)
+		return s.sendAnswer(c.asked, pressStart(s.me, c).text(), deadline)
 	}
-	return s.logUndelivered(id, err)
+	return err
 }
 
 // handle has the request answered and renders the reply, with "typing…"
 // meanwhile where the answer will stand.
 func (s *session) handle(req chat.Request, to destination) (answer richText) {
-	stop := s.typing(to)
-	defer stop()
+	defer s.typing(to)()
 	s.work.Answer(req, func(r chat.Reply) { answer = render(r) })
 	return answer
 }
@@ -238,9 +233,8 @@ func (a *Adapter) setMenu(ctx context.Context, commands chat.Commands) error {
 }
 
 // repeat makes a call until it succeeds, and fails if ctx is done or the token
-// is refused. Any other failure is logged, and failed is called before the
-// wait; nil is not.
-func (s *session) repeat(ctx context.Context, call func() error, failed func(error)) error {
+// is refused. Any other failure is logged.
+func (s *session) repeat(ctx context.Context, call func() error) error {
 	return retry.Policy{
 		Backoff: backoff,
 		Again: func(err error) (bool, time.Duration) {
@@ -252,21 +246,19 @@ func (s *session) repeat(ctx context.Context, call func() error, failed func(err
 				level = slog.LevelDebug
 			}
 			s.Log.Log(ctx, level, "telegram: a call failed and will be repeated", "err", err)
-			if failed != nil {
-				failed(err)
-			}
 		},
 	}.Do(ctx, func(context.Context) error { return call() })
 }
 
 // tokenRefused reports whether err says that the token is refused, and ends
-// the session if so.
+// the session if so, with what is in hand: nothing can be sent any more.
 func (s *session) tokenRefused(err error) bool {
-	if botapi.ErrorOf(err).Kind != botapi.Unauthorized {
-		return false
+	refused := botapi.ErrorOf(err).Kind == botapi.Unauthorized
+	if refused {
+		s.fail(errToken)
+		s.work.Abandon()
 	}
-	s.fail(errToken)
-	return true
+	return refused
 }
 
 // connected marks the adapter as ready, and logs that once.

@@ -84,8 +84,8 @@ type destination struct {
 
 // commandMessage is a message that holds a command for this bot.
 type commandMessage struct {
-	request    chat.Request // without an ID
-	visibility chat.Visibility
+	request chat.Request // without an ID
+	private bool         // what is answered is for the asker alone
 	// asked is where the command stands.
 	asked destination
 	// sender is 0 if Telegram withholds who asked.
@@ -117,10 +117,7 @@ func parse(m *message, me botapi.User, commands chat.Commands) (c commandMessage
 	if target == nil {
 		target = repliedTo(m, me)
 	}
-	c = commandMessage{asked: destinationOf(m), visibility: chat.Public}
-	if known {
-		c.visibility = command.Visibility
-	}
+	c = commandMessage{asked: destinationOf(m), private: command.Visibility == chat.Private}
 	if m.SenderChat == nil {
 		c.sender = m.From.ID
 	}
@@ -162,7 +159,7 @@ func (c *commandMessage) followLink(commands chat.Commands, words []string) {
 	}
 	linked, known := commands.Find(words[0])
 	if known && linked.Visibility == chat.Private && hasBareForm(linked) {
-		c.request.Command, c.visibility = linked.Name, linked.Visibility
+		c.request.Command, c.private = linked.Name, true
 	}
 }
 

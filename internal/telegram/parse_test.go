@@ -149,18 +149,18 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 func TestParseFollowsDeepLinks(t *testing.T) {
 	tests := []struct {
 		kind, text, want string
-		visibility       chat.Visibility
+		private          bool
 	}{
-		{"private", "/start", "start", chat.Public},
-		{"private", "/start mylogins", "mylogins", chat.Private},
-		{"private", "/start exists", "exists", chat.Private},
-		{"private", "/start staked", "start", chat.Public},
-		{"private", "/start nonsense", "start", chat.Public},
-		{"group", "/start mylogins", "start", chat.Public},
+		{"private", "/start", "start", false},
+		{"private", "/start mylogins", "mylogins", true},
+		{"private", "/start exists", "exists", true},
+		{"private", "/start staked", "start", false},
+		{"private", "/start nonsense", "start", false},
+		{"group", "/start mylogins", "start", false},
 	}
 	for _, tt := range tests {
 		c, ours := parse(in(t, tt.kind, 6, tt.text, ""), testMe, testCommands)
-		if !ours || c.request.Command != tt.want || c.visibility != tt.visibility || c.request.Args.Len() != 0 {
+		if !ours || c.request.Command != tt.want || c.private != tt.private || c.request.Args.Len() != 0 {
 			t.Errorf("%s %q: got %+v", tt.kind, tt.text, c)
 		}
 	}
@@ -180,8 +180,8 @@ func FuzzParse(f *testing.F) {
 		if !ours {
 			return
 		}
-		if c.visibility != chat.Public && c.visibility != chat.Private {
-			t.Errorf("no visibility: %+v", c)
+		if asked, _ := testCommands.Find(c.request.Command); c.private != (asked.Visibility == chat.Private) {
+			t.Errorf("not as private as its command: %+v", c)
 		}
 		if u.Message.SenderChat != nil && c.request.From.ID != "" {
 			t.Errorf("an anonymous sender has an ID: %+v", c.request.From)

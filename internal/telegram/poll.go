@@ -59,14 +59,11 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 		var batch []json.RawMessage
 		err := s.repeat(ctx, func() (err error) {
 			batch, err = s.api.GetUpdates(ctx, offset, batchSize, wait, allowedUpdates)
-			return err
-		}, func(err error) {
-			wait = 0
-			s.ready.Store(false)
-			s.Count("poll_failed")
-			if botapi.ErrorOf(err).Kind == botapi.Conflict {
-				s.dropWebhook(ctx)
+			if err != nil && ctx.Err() == nil {
+				wait = 0
+				s.pollFailed(ctx, err)
 			}
+			return err
 		})
 		if err != nil {
 			return
@@ -86,6 +83,14 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 			offsets.acknowledgeStuck(time.Now().Add(-stuckAfter))
 		}
 		awaitNews(ctx, offsets, taken)
+	}
+}
+
+func (s *session) pollFailed(ctx context.Context, err error) {
+	s.ready.Store(false)
+	s.Count("poll_failed")
+	if botapi.ErrorOf(err).Kind == botapi.Conflict {
+		s.dropWebhook(ctx)
 	}
 }
 
@@ -111,13 +116,13 @@ func (s *session) take(ctx context.Context, offsets *offsetTracker, batch []json
 			return taken
 		}
 		s.work.Go(func(id string) {
-			defer func() { <-s.inHand }()
 			settled := true // An update that makes this program panic would do so again.
 			defer func() {
 				// While this process runs nobody else tries again.
 				if settled || s.work.Sends.Err() == nil {
 					offsets.done(u.ID)
 				}
+				<-s.inHand
 			}()
 			settled = s.answer(id, u.Message)
 		})
@@ -132,11 +137,9 @@ func awaitNews(ctx context.Context, offsets *offsetTracker, taken int) {
 	if !retry.Sleep(ctx, pollGap) || taken > 0 {
 		return
 	}
-	timer := time.NewTimer(pollTick)
-	defer timer.Stop()
 	select {
 	case <-offsets.moved:
-	case <-timer.C:
+	case <-time.After(pollTick):
 	case <-ctx.Done():
 	}
 }

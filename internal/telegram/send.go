@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/go-telegram/bot"
@@ -54,69 +55,55 @@ func pressStart(me botapi.User, c commandMessage) notice {
 
 var busy = render(chat.Busy())
 
-// sendAnswer sends an answer. It returns false if that certainly is not out,
-// and neither is the sentence that there is no room.
-func (s *session) sendAnswer(id string, to destination, t richText, deadline time.Time) (settled bool) {
-	return s.logUndelivered(id, s.sendOrSayBusy(to, t, deadline))
-}
-
-// sendOrSayBusy sends an answer, or tells the chat, once a minute, that there is
-// no room for it before deadline; the error is pace.ErrNoRoom then.
-func (s *session) sendOrSayBusy(to destination, t richText, deadline time.Time) error {
-	err := s.sendWithRetry(to, t, s.turnBefore(deadline))
+// sendAnswer sends an answer, or tells the chat, once a minute, that there is no
+// room for it before deadline; the error is pace.ErrNoRoom then.
+func (s *session) sendAnswer(to destination, t richText, deadline time.Time) error {
+	err := s.sendInTurn(to, t, deadline)
 	if !errors.Is(err, pace.ErrNoRoom) {
 		return err
 	}
 	s.Count("send_shed")
 	to.replyTo = 0
-	if s.sendWithRetry(to, busy, s.turnOfNotice) == nil {
+	if s.pace.WaitNotice(s.work.Sends, to.chat, to.group) == nil && s.sendWithRetry(to, busy) == nil {
 		s.Count("busy_said")
 	}
 	return err
 }
 
-// awaitTurn blocks until a message may go to a destination.
-type awaitTurn func(ctx context.Context, to destination) error
-
-func (s *session) turnBefore(deadline time.Time) awaitTurn {
-	return func(ctx context.Context, to destination) error {
-		return s.pace.Wait(ctx, to.chat, to.group, deadline)
+// sendInTurn sends a message if its chat has a turn for it before deadline.
+func (s *session) sendInTurn(to destination, t richText, deadline time.Time) error {
+	if err := s.pace.Wait(s.work.Sends, to.chat, to.group, deadline); err != nil {
+		return err
 	}
+	return s.sendWithRetry(to, t)
 }
 
-func (s *session) turnOfNotice(ctx context.Context, to destination) error {
-	return s.pace.WaitNotice(ctx, to.chat, to.group)
-}
-
-// sendWithRetry sends one message, and again for as long as it certainly is not
-// out: that is decided here alone. It fails with an error of pace, or of the
-// drain, if nothing was sent, and with a *botapi.Error otherwise.
-func (s *session) sendWithRetry(to destination, t richText, turn awaitTurn) error {
+// sendWithRetry sends a message whose turn has come, and again for as long as
+// it certainly is not out. It fails with a *botapi.Error, or with an error of
+// pace if it certainly is not out.
+func (s *session) sendWithRetry(to destination, t richText) error {
 	giveUp := time.Now().Add(deliveryLimit)
 	attempts, moves := 0, 0
 	again := func(err error) (bool, time.Duration) {
 		e := botapi.ErrorOf(err)
-		switch e.Kind {
-		case botapi.NotSent:
-			return true, 0
-		case botapi.ServerError, botapi.TooManyRequests:
-			if time.Now().Add(e.RetryAfter).Before(giveUp) {
-				return true, e.RetryAfter
-			}
-			s.Count("send_given_up")
-		case botapi.Migrated:
+		switch {
+		case e.Kind == botapi.Migrated:
 			moves++
 			to.chat = e.NewChat
 			return moves <= maxMoves, 0
+		case !certainlyNotOut(err):
+			return false, 0
+		case e.Kind != botapi.NotSent && time.Now().Add(e.RetryAfter).After(giveUp):
+			s.Count("send_given_up")
+			return false, 0
 		}
-		return false, 0
+		return true, e.RetryAfter
 	}
 	return retry.Policy{Backoff: backoff, Again: again}.Do(s.work.Sends, func(ctx context.Context) error {
-		if err := turn(ctx, to); err != nil {
-			return err
-		}
-		turn = s.turnBefore(time.Time{})
 		if attempts++; attempts > 1 {
+			if err := s.pace.Wait(ctx, to.chat, to.group, time.Time{}); err != nil {
+				return err
+			}
 			s.Count("send_repeated")
 		}
 		err := s.send(ctx, to, t)
@@ -124,6 +111,17 @@ func (s *session) sendWithRetry(to destination, t richText, turn awaitTurn) erro
 		s.tokenRefused(err)
 		return err
 	})
+}
+
+// certainlyNotOut reports whether a message that failed with err did not go out
+// and may be taken later: it is sent again, and its update is not acknowledged
+// before it is out.
+func certainlyNotOut(err error) bool {
+	switch botapi.ErrorOf(err).Kind {
+	case botapi.NotSent, botapi.ServerError, botapi.TooManyRequests:
+		return true
+	}
+	return false
 }
 
 // send makes one sendMessage call.
@@ -164,35 +162,22 @@ func (s *session) logUndelivered(id string, err error) (settled bool) {
 	}
 	s.Log.LogAttrs(s.work.Sends, slog.LevelWarn, "telegram: an answer was not delivered",
 		slog.String("id", id), slog.Any("err", err))
-	var e *botapi.Error
-	if !errors.As(err, &e) {
-		return false // The drain ended before it was sent.
-	}
-	switch e.Kind {
-	case botapi.NotSent, botapi.ServerError, botapi.TooManyRequests, botapi.Unauthorized:
-		return false
-	}
-	return true
+	e, called := errors.AsType[*botapi.Error](err)
+	// Without a call, the drain ended first.
+	return called && !certainlyNotOut(err) && e.Kind != botapi.Unauthorized
 }
 
-// typing shows "typing…" in a chat once an answer takes long. The function it
-// returns ends that. It is a courtesy: its failures change nothing.
+// typing shows "typing…" in a chat once an answer takes long, until stop is
+// called. It is a courtesy: its failures change nothing.
 func (s *session) typing(to destination) (stop func()) {
 	ctx, cancel := context.WithCancel(s.work.Commands)
-	done := make(chan struct{})
-	timer := time.AfterFunc(typingAfter, func() {
-		defer close(done)
-		for ctx.Err() == nil {
+	var shown sync.WaitGroup
+	shown.Go(func() {
+		for wait := typingAfter; retry.Sleep(ctx, wait); wait = typingLasts {
 			_ = s.api.SendChatAction(ctx, &bot.SendChatActionParams{
 				ChatID: to.chat, MessageThreadID: int(to.thread), Action: models.ChatActionTyping,
 			})
-			retry.Sleep(ctx, typingLasts)
 		}
 	})
-	return func() {
-		cancel()
-		if !timer.Stop() {
-			<-done
-		}
-	}
+	return func() { cancel(); shown.Wait() }
 }

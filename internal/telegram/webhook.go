@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,7 +31,7 @@ func (s *session) receive(ctx context.Context) {
 			MaxConnections: maxDeliveries,
 			AllowedUpdates: allowedUpdates,
 		})
-	}, nil)
+	})
 	if err == nil {
 		s.connected()
 	}
@@ -58,9 +57,9 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxUpdate))
-	var tooLarge *http.MaxBytesError
-	if err != nil && !errors.As(err, &tooLarge) {
+	// What is longer is cut, and so does not decode.
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxUpdate))
+	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}

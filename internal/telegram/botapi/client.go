@@ -172,7 +172,7 @@ func decodeBatch(method string, r io.Reader) ([]json.RawMessage, error) {
 		} `json:"parameters"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return nil, &Error{Method: method, detail: "the answer is not the Bot API's"}
+		return nil, &Error{Method: method, Kind: OutcomeUnknown, detail: "the answer is not the Bot API's"}
 	}
 	if answer.OK {
 		return answer.Result, nil

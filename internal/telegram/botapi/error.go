@@ -12,41 +12,26 @@ import (
 	"herald/internal/transport"
 )
 
-// Kind is what a failed call means to its caller.
-type Kind int
+// Kind is what a failed call means to its caller, in words for a log.
+type Kind string
 
 // The kinds. All but the first certainly had no effect.
 const (
 	// OutcomeUnknown is a call that may have been carried out.
-	OutcomeUnknown Kind = iota
-	// NotSent is one that did not reach the server.
-	NotSent
+	OutcomeUnknown Kind = "no clear answer"
+	NotSent        Kind = "the server could not be reached"
 	// ServerError is a server that says that it could not do it.
-	ServerError
-	TooManyRequests
-	// Unauthorized is a token that the server does not know.
-	Unauthorized
+	ServerError     Kind = "the server is in trouble"
+	TooManyRequests Kind = "too many requests"
+	Unauthorized    Kind = "the token was refused"
 	// Conflict is a webhook beside polling, or two who poll.
-	Conflict
+	Conflict Kind = "conflict"
 	// Forbidden is a chat in which the bot may not do that.
-	Forbidden
-	// Migrated is a group that has become a supergroup.
-	Migrated
+	Forbidden Kind = "forbidden"
+	Migrated  Kind = "the group has become a supergroup"
 	// Refused is a call that would be refused again.
-	Refused
+	Refused Kind = "refused"
 )
-
-var kindText = map[Kind]string{
-	OutcomeUnknown:  "no clear answer",
-	NotSent:         "the server could not be reached",
-	ServerError:     "the server is in trouble",
-	TooManyRequests: "too many requests",
-	Unauthorized:    "the token was refused",
-	Conflict:        "conflict",
-	Forbidden:       "forbidden",
-	Migrated:        "the group has become a supergroup",
-	Refused:         "refused",
-}
 
 // Error is a failed call. Its text is this package's and transport's alone.
 type Error struct {
@@ -59,7 +44,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	s := e.Method + ": " + kindText[e.Kind]
+	s := e.Method + ": " + string(e.Kind)
 	if e.detail != "" {
 		s += ": " + e.detail
 	}
@@ -73,11 +58,10 @@ func (e *Error) Unwrap() error { return e.cause }
 
 // ErrorOf is the *Error in err. Without one it is of OutcomeUnknown.
 func ErrorOf(err error) *Error {
-	var e *Error
-	if !errors.As(err, &e) {
-		e = &Error{}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
 	}
-	return e
+	return &Error{Kind: OutcomeUnknown}
 }
 
 // Unreachable reports whether the bot may not write to a user: they never
@@ -116,7 +100,7 @@ func classifyError(method string, err error) error {
 	if err == nil {
 		return nil
 	}
-	e := &Error{Method: method, detail: detailOf(err.Error())}
+	e := &Error{Method: method, Kind: OutcomeUnknown, detail: detailOf(err.Error())}
 	var status *statusError
 	var limit *bot.TooManyRequestsError
 	var moved *bot.MigrateError

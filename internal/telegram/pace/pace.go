@@ -2,11 +2,9 @@
 // Telegram publishes: a few at once in a chat and then 1 a second, 20 in any
 // minute in a group, 30 in any second in all. It knows nothing else of Telegram.
 //
-// A message waits twice. First for a turn that its chat's rates alone give it
-// on arrival, so that one that would come too late is known at once. When its
-// turn has come, it is held to the same rates once more, by the messages that
-// really went, and last to the rate of all: what the latter held up would
-// otherwise leave its chat in one bunch.
+// The messages of a chat wait in a line. The first in it waits for the chat's
+// own rates, then for the rate of all, and goes; only then comes the next. So a
+// chat keeps its rates also after the rate of all has held it up.
 package pace
 
 import (
@@ -23,9 +21,9 @@ import (
 // https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this.
 //
 // A limiter with a burst of b and r a second lets b + 60r through in a minute.
-// For a group that is 18; the total may add one, and a notice is one more. For
-// all it is 25 in a second, which leaves room for messages that take longer to
-// arrive than those behind them.
+// For a group that is 18; the rate of all may add one, and a notice is one more.
+// For all it is 25 in a second, which leaves room for messages that take longer
+// to arrive than those behind them.
 const (
 	chatRate, chatBurst   = 1, 3
 	groupRate, groupBurst = 10. / 60, 8
@@ -33,7 +31,8 @@ const (
 	noticeGap             = time.Minute
 )
 
-// forgetAfter is longer than a chat's limiters take to be full again.
+// forgetAfter is no shorter than noticeGap, and longer than a chat's limiters
+// take to be full again.
 const forgetAfter = time.Minute
 
 // ErrNoRoom is the error of a message whose turn would come too late.
@@ -46,32 +45,20 @@ type Limiter struct {
 	total *rate.Limiter
 
 	mu       sync.Mutex
-	chats    map[int64]*chatPace
+	chats    map[int64]*line
 	swept    time.Time
 	draining chan struct{} // closed once drainEnd is set
 	drainEnd time.Time
 }
 
-// chatPace is one chat.
-type chatPace struct {
-	turns rates // by the turns given out
-	sends rates // by the messages that went
-	// next is held by the one message that is held to sends.
-	next    chan struct{}
-	waiting int
-	idle    time.Time // since when, if nothing is waiting
-	noticed time.Time // when the last notice went
-}
-
-// rates are the limiters of one chat.
-type rates struct{ chat, group *rate.Limiter }
-
-func newRates(group bool) rates {
-	r := rates{chat: rate.NewLimiter(chatRate, chatBurst), group: rate.NewLimiter(rate.Inf, 0)}
-	if group {
-		r.group = rate.NewLimiter(groupRate, groupBurst)
-	}
-	return r
+// line is the messages that wait in one chat.
+type line struct {
+	chat, group *rate.Limiter
+	// first is held by the first in the line until it goes.
+	first   chan struct{}
+	waiting int       // behind the first
+	used    time.Time // when the line last changed
+	noticed time.Time // when the last notice goes
 }
 
 // New makes a Limiter. One that is not on never lets a message wait.
@@ -79,7 +66,7 @@ func New(on bool) *Limiter {
 	return &Limiter{
 		off:      !on,
 		total:    rate.NewLimiter(totalRate, totalBurst),
-		chats:    map[int64]*chatPace{},
+		chats:    map[int64]*line{},
 		draining: make(chan struct{}),
 	}
 }
@@ -92,31 +79,37 @@ func (l *Limiter) Wait(ctx context.Context, chat int64, group bool, deadline tim
 	if l.off {
 		return ctx.Err()
 	}
-	c, turn, err := l.takeTurn(chat, group, deadline)
+	c, turn, err := l.join(chat, group, deadline)
 	if err != nil {
 		return err
 	}
-	defer l.leave(c)
-	if err := l.sleepUntil(ctx, turn); err != nil {
+	err = l.awaitFirst(ctx, c, turn)
+	l.advance(c)
+	if err != nil {
 		return err
 	}
-	return l.pass(ctx, c, c.sends.chat, c.sends.group)
+	defer func() { <-c.first }()
+	return waitAll(ctx, c.group, c.chat, l.total)
 }
 
 // WaitNotice is Wait for the message that tells a chat that there is no room.
-// It goes before those that wait, and returns ErrNoRoom at once if the chat
-// was told within a minute.
+// It goes before the line, and returns ErrNoRoom at once if the chat was told
+// within a minute.
 func (l *Limiter) WaitNotice(ctx context.Context, chat int64, group bool) error {
-	c, err := l.claimNotice(chat, group)
-	if err != nil {
-		return err
+	c, ok := l.claimNotice(chat, group)
+	if !ok {
+		return ErrNoRoom
 	}
-	defer l.leave(c)
-	err = l.pass(ctx, c, c.sends.chat)
-	l.mu.Lock()
-	c.noticed = time.Now()
-	l.mu.Unlock()
-	return err
+	return waitAll(ctx, c.chat, l.total)
+}
+
+func waitAll(ctx context.Context, limiters ...*rate.Limiter) error {
+	for _, limiter := range limiters {
+		if err := limiter.Wait(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Saturated reports whether messages wait for the rate of all.
@@ -131,47 +124,36 @@ func (l *Limiter) Drain(end time.Time) {
 	close(l.draining)
 }
 
-// takeTurn gives a message the chat's next turn. The caller leaves the chat
-// afterwards, unless there is an error.
-func (l *Limiter) takeTurn(chat int64, group bool, deadline time.Time) (c *chatPace, turn time.Time, err error) {
+// join puts a message at the end of its chat's line, and says when its turn
+// comes if the rate of all holds up none.
+func (l *Limiter) join(chat int64, group bool, deadline time.Time) (c *line, turn time.Time, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := time.Now()
-	c = l.find(chat, group, now)
-	byChat, byGroup := c.turns.chat.ReserveN(now, 1), c.turns.group.ReserveN(now, 1)
-	turn = now.Add(max(byChat.DelayFrom(now), byGroup.DelayFrom(now)))
+	c = l.find(chat, group)
+	c.waiting++
+	turn = time.Now().Add(max(delay(c.chat, c.waiting), delay(c.group, c.waiting)))
 	if isAfter(turn, deadline) || isAfter(turn, l.drainEnd) {
-		byChat.CancelAt(now)
-		byGroup.CancelAt(now)
+		c.waiting--
 		return nil, turn, ErrNoRoom
 	}
-	c.waiting++
 	return c, turn, nil
+}
+
+// delay is how long a limiter has the n-th of those that come now wait.
+func delay(l *rate.Limiter, n int) time.Duration {
+	missing := float64(n) - l.Tokens()
+	return time.Duration(missing / float64(l.Limit()) * float64(time.Second))
 }
 
 // isAfter reports whether turn is after end, where zero is no end.
 func isAfter(turn, end time.Time) bool { return !end.IsZero() && turn.After(end) }
 
-func (l *Limiter) claimNotice(chat int64, group bool) (*chatPace, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := time.Now()
-	c := l.find(chat, group, now)
-	if now.Sub(c.noticed) < noticeGap {
-		return nil, ErrNoRoom
-	}
-	c.noticed = now
-	c.waiting++
-	return c, nil
-}
-
-func (l *Limiter) sleepUntil(ctx context.Context, turn time.Time) error {
-	timer := time.NewTimer(time.Until(turn))
-	defer timer.Stop()
+// awaitFirst blocks until a message is the first in its line.
+func (l *Limiter) awaitFirst(ctx context.Context, c *line, turn time.Time) error {
 	for draining := l.draining; ; {
 		select {
-		case <-timer.C:
-			return ctx.Err()
+		case c.first <- struct{}{}:
+			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-draining:
@@ -183,44 +165,48 @@ func (l *Limiter) sleepUntil(ctx context.Context, turn time.Time) error {
 	}
 }
 
-// pass lets one message of the chat at a time through its limiters and the
-// total, in this order: the total's turn is the moment of sending.
-func (l *Limiter) pass(ctx context.Context, c *chatPace, limiters ...*rate.Limiter) error {
-	select {
-	case c.next <- struct{}{}:
-		defer func() { <-c.next }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	for _, limiter := range append(limiters, l.total) {
-		if err := limiter.Wait(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+// advance makes the line behind the first one message shorter.
+func (l *Limiter) advance(c *line) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.waiting--
+	c.used = time.Now()
 }
 
-// find returns the chat, with l.mu held.
-func (l *Limiter) find(chat int64, group bool, now time.Time) *chatPace {
+func (l *Limiter) claimNotice(chat int64, group bool) (c *line, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c = l.find(chat, group)
+	if time.Since(c.noticed) < noticeGap {
+		return nil, false
+	}
+	c.noticed = time.Now().Add(max(delay(c.chat, 1), delay(l.total, 1)))
+	return c, true
+}
+
+// find returns the chat's line, with l.mu held.
+func (l *Limiter) find(chat int64, group bool) *line {
+	now := time.Now()
 	if now.Sub(l.swept) > forgetAfter {
 		l.swept = now
 		for id, c := range l.chats {
-			if c.waiting == 0 && now.Sub(c.idle) > forgetAfter && now.Sub(c.noticed) > noticeGap {
+			if c.waiting+len(c.first) == 0 && now.Sub(c.used) > forgetAfter {
 				delete(l.chats, id)
 			}
 		}
 	}
 	c := l.chats[chat]
 	if c == nil {
-		c = &chatPace{turns: newRates(group), sends: newRates(group), next: make(chan struct{}, 1), idle: now}
+		c = &line{
+			chat:  rate.NewLimiter(chatRate, chatBurst),
+			group: rate.NewLimiter(rate.Inf, 0),
+			first: make(chan struct{}, 1),
+		}
+		if group {
+			c.group = rate.NewLimiter(groupRate, groupBurst)
+		}
 		l.chats[chat] = c
 	}
+	c.used = now
 	return c
-}
-
-func (l *Limiter) leave(c *chatPace) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	c.waiting--
-	c.idle = time.Now()
 }
