@@ -1,7 +1,6 @@
 package market
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -29,14 +28,7 @@ func statusCode(answer any) (int, error) {
 	if !ok {
 		return 0, errors.New("no status")
 	}
-	var text string
-	switch code := status["error_code"].(type) {
-	case json.Number:
-		text = code.String()
-	case string:
-		text = code
-	}
-	code, err := strconv.Atoi(text)
+	code, err := strconv.Atoi(rest.Text(status["error_code"]))
 	if err != nil {
 		return 0, errors.New("status without an error code")
 	}
