@@ -80,7 +80,7 @@ func (q *Cached[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 
 func (q *Cached[K, V]) get(ctx context.Context, key K) (snapshot Snapshot[V], result string, err error) {
 	id := fmt.Sprint(q.Name, " ", key)
-	if last, fresh := q.fresh(id); fresh {
+	if last, known := q.last(id); known && !last.Stale {
 		return last, "fresh", nil
 	}
 	call := q.cache.calls.DoChan(id, func() (any, error) {
@@ -96,31 +96,24 @@ func (q *Cached[K, V]) get(ctx context.Context, key K) (snapshot Snapshot[V], re
 	case <-ctx.Done():
 		err = q.breaker.service.Fail(SlowAnswer, ctx.Err())
 	}
-	if last, known := q.lookup(id); known {
-		last.Stale = time.Since(last.At) >= q.TTL
+	if last, known := q.last(id); known {
 		return last, "stale", nil
 	}
 	return Snapshot[V]{}, "failed", err
 }
 
-// lookup is the last answer, unless it is older than its lifetime.
-func (q *Cached[K, V]) lookup(id string) (Snapshot[V], bool) {
-	item, known := q.cache.items.Get(id)
-	if !known {
-		return Snapshot[V]{}, false
-	}
-	return item.(Snapshot[V]), true
-}
-
-func (q *Cached[K, V]) fresh(id string) (Snapshot[V], bool) {
-	last, known := q.lookup(id)
-	return last, known && time.Since(last.At) < q.TTL
+// last is the last answer, unless it is older than its lifetime.
+func (q *Cached[K, V]) last(id string) (Snapshot[V], bool) {
+	item, _ := q.cache.items.Get(id)
+	last, known := item.(Snapshot[V])
+	last.Stale = time.Since(last.At) >= q.TTL
+	return last, known
 }
 
 // refresh gets a fresh answer from another replica or from the service.
 func (q *Cached[K, V]) refresh(ctx context.Context, id string, key K) (Snapshot[V], error) {
 	// A call that ended since the asker looked has already answered.
-	if last, fresh := q.fresh(id); fresh {
+	if last, known := q.last(id); known && !last.Stale {
 		return last, nil
 	}
 	if s, age, ok := q.load(ctx, id); ok {
