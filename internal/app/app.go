@@ -106,10 +106,9 @@ func (b *Bot) Close() {
 
 // NewLogger logs to w, with every known secret redacted.
 func NewLogger(cfg *Config, w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: cfg.Log.Level}
-	var handler slog.Handler = slog.NewTextHandler(w, options)
+	options := &slog.HandlerOptions{Level: cfg.Log.Level, ReplaceAttr: redact.New(cfg.Secrets()).ReplaceAttr}
 	if cfg.Log.JSON {
-		handler = slog.NewJSONHandler(w, options)
+		return slog.New(slog.NewJSONHandler(w, options))
 	}
-	return slog.New(redact.New(cfg.Secrets()).Handler(handler))
+	return slog.New(slog.NewTextHandler(w, options))
 }

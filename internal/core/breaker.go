@@ -128,17 +128,16 @@ func safely(ctx context.Context, call func(context.Context) error) (err error) {
 
 // typed makes an *Error of whatever a call failed with.
 func (b *Breaker) typed(err error) *Error {
-	var known *Error
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.As(err, &known):
-		return known
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return b.service.Fail(SlowAnswer, err)
-	default:
-		return b.service.Fail(Malformed, err)
 	}
+	if known, ok := errors.AsType[*Error](err); ok {
+		return known
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return b.service.Fail(SlowAnswer, err)
+	}
+	return b.service.Fail(Malformed, err)
 }
 
 // wait is how much longer the service asked not to be called.

@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 	"time"
 
@@ -87,32 +86,4 @@ func (c *Cache) sweep() {
 	}
 	c.swept = time.Now()
 	c.items.DeleteExpired()
-}
-
-func lookup[V any](c *Cache, key string) (Snapshot[V], bool) {
-	s, known := c.items.Get(key)
-	if !known {
-		return Snapshot[V]{}, false
-	}
-	return s.(Snapshot[V]), true
-}
-
-func loadShared[V any](ctx context.Context, c *Cache, key string) (s Snapshot[V], ok bool) {
-	if c.Store == nil {
-		return s, false
-	}
-	b, ok := c.Store.Load(ctx, key)
-	if !ok || json.Unmarshal(b, &s) != nil || s.At.After(time.Now()) {
-		return Snapshot[V]{}, false
-	}
-	return s, true
-}
-
-func saveShared[V any](ctx context.Context, c *Cache, key string, s Snapshot[V], ttl time.Duration) {
-	if c.Store == nil {
-		return
-	}
-	if b, err := json.Marshal(s); err == nil {
-		c.Store.Save(ctx, key, b, ttl)
-	}
 }

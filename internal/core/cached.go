@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -51,15 +52,19 @@ type Cached[K, V any] struct {
 	Question[K, V]
 	breaker *Breaker
 	cache   *Cache
+	// lifetime is how long an answer is kept: its TTL and, if shared, StaleFor.
+	lifetime time.Duration
 }
 
 // NewCached makes a question to the service behind b. All are made before the
 // first is asked.
 func NewCached[K, V any](b *Breaker, q Question[K, V]) *Cached[K, V] {
+	lifetime := q.TTL
 	if q.Shared {
 		b.cache.reserved++
+		lifetime += b.cache.StaleFor
 	}
-	return &Cached[K, V]{Question: q, breaker: b, cache: b.cache}
+	return &Cached[K, V]{Question: q, breaker: b, cache: b.cache, lifetime: lifetime}
 }
 
 // Get implements Source. Simultaneous askers of one key share one call, which
@@ -75,7 +80,7 @@ func (q *Cached[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 
 func (q *Cached[K, V]) get(ctx context.Context, key K) (snapshot Snapshot[V], result string, err error) {
 	id := fmt.Sprint(q.Name, " ", key)
-	if last, fresh := q.fresh(id); fresh {
+	if last, known := q.last(id); known && !last.Stale {
 		return last, "fresh", nil
 	}
 	call := q.cache.calls.DoChan(id, func() (any, error) {
@@ -91,33 +96,30 @@ func (q *Cached[K, V]) get(ctx context.Context, key K) (snapshot Snapshot[V], re
 	case <-ctx.Done():
 		err = q.breaker.service.Fail(SlowAnswer, ctx.Err())
 	}
-	// What is kept is no older than TTL and, if shared, StaleFor.
-	if last, known := lookup[V](q.cache, id); known {
-		last.Stale = time.Since(last.At) >= q.TTL
+	if last, known := q.last(id); known {
 		return last, "stale", nil
 	}
 	return Snapshot[V]{}, "failed", err
 }
 
-func (q *Cached[K, V]) fresh(id string) (Snapshot[V], bool) {
-	last, known := lookup[V](q.cache, id)
-	return last, known && time.Since(last.At) < q.TTL
+// last is the last answer, unless it is older than its lifetime.
+func (q *Cached[K, V]) last(id string) (Snapshot[V], bool) {
+	item, _ := q.cache.items.Get(id)
+	last, known := item.(Snapshot[V])
+	last.Stale = time.Since(last.At) >= q.TTL
+	return last, known
 }
 
 // refresh gets a fresh answer from another replica or from the service.
 func (q *Cached[K, V]) refresh(ctx context.Context, id string, key K) (Snapshot[V], error) {
 	// A call that ended since the asker looked has already answered.
-	if last, fresh := q.fresh(id); fresh {
+	if last, known := q.last(id); known && !last.Stale {
 		return last, nil
 	}
-	lifetime := q.TTL
-	if q.Shared {
-		lifetime += q.cache.StaleFor
-		if s, ok := loadShared[V](ctx, q.cache, id); ok && time.Since(s.At) < lifetime {
-			q.cache.put(id, s, q.Shared, lifetime-time.Since(s.At))
-			if time.Since(s.At) < q.TTL {
-				return s, nil
-			}
+	if s, age, ok := q.load(ctx, id); ok {
+		q.cache.put(id, s, q.Shared, q.lifetime-age)
+		if age < q.TTL {
+			return s, nil
 		}
 	}
 	var value V
@@ -130,10 +132,31 @@ func (q *Cached[K, V]) refresh(ctx context.Context, id string, key K) (Snapshot[
 	}
 	s := Snapshot[V]{Value: value, At: time.Now()}
 	if q.Keep == nil || q.Keep(value) {
-		q.cache.put(id, s, q.Shared, lifetime)
-		if q.Shared {
-			saveShared(ctx, q.cache, id, s, lifetime)
-		}
+		q.cache.put(id, s, q.Shared, q.lifetime)
+		q.save(ctx, id, s)
 	}
 	return s, nil
+}
+
+// load is the answer that another replica got, and its age.
+func (q *Cached[K, V]) load(ctx context.Context, id string) (s Snapshot[V], age time.Duration, ok bool) {
+	if !q.Shared || q.cache.Store == nil {
+		return s, 0, false
+	}
+	b, ok := q.cache.Store.Load(ctx, id)
+	if !ok || json.Unmarshal(b, &s) != nil {
+		return s, 0, false
+	}
+	age = time.Since(s.At)
+	return s, age, age >= 0 && age < q.lifetime
+}
+
+// save hands an answer to the other replicas.
+func (q *Cached[K, V]) save(ctx context.Context, id string, s Snapshot[V]) {
+	if !q.Shared || q.cache.Store == nil {
+		return
+	}
+	if b, err := json.Marshal(s); err == nil {
+		q.cache.Store.Save(ctx, id, b, q.lifetime)
+	}
 }

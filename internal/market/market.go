@@ -79,18 +79,14 @@ func (c *Client) quote(ctx context.Context, _ core.NoArgument) (core.Quote, erro
 
 // parse reads a whole answer.
 func (t token) parse(body []byte, now time.Time) (core.Quote, error) {
-	answer, err := rest.Parse(body)
-	if err != nil {
+	answer, code, err := parseStatus(body)
+	switch {
+	case err != nil:
 		return core.Quote{}, malformed(err)
-	}
-	code, err := statusCode(answer)
-	if err != nil {
-		return core.Quote{}, malformed(err)
-	}
-	if code != 0 {
+	case code != 0:
 		return core.Quote{}, codeError(code, now)
 	}
-	entry, err := t.find(answer.(map[string]any)["data"])
+	entry, err := t.find(answer["data"])
 	if err != nil {
 		return core.Quote{}, malformed(err)
 	}

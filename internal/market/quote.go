@@ -1,7 +1,6 @@
 package market
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -69,13 +68,7 @@ func (t token) fits(entry map[string]any) bool {
 	}
 	switch t.by {
 	case "id":
-		switch id := entry["id"].(type) {
-		case json.Number:
-			return id.String() == t.value
-		case string:
-			return id == t.value
-		}
-		return false
+		return rest.Text(entry["id"]) == t.value
 	case "slug":
 		slug, there := entry["slug"]
 		text, _ := slug.(string)

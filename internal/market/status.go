@@ -1,7 +1,6 @@
 package market
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -22,25 +21,22 @@ const (
 	addressCode  = 1011 // limits this machine's address; no time is published
 )
 
-// statusCode reads status.error_code of a whole answer.
-func statusCode(answer any) (int, error) {
-	root, _ := answer.(map[string]any)
-	status, ok := root["status"].(map[string]any)
-	if !ok {
-		return 0, errors.New("no status")
-	}
-	var text string
-	switch code := status["error_code"].(type) {
-	case json.Number:
-		text = code.String()
-	case string:
-		text = code
-	}
-	code, err := strconv.Atoi(text)
+// parseStatus reads a whole answer and its status.error_code.
+func parseStatus(body []byte) (answer map[string]any, code int, err error) {
+	v, err := rest.Parse(body)
 	if err != nil {
-		return 0, errors.New("status without an error code")
+		return nil, 0, err
 	}
-	return code, nil
+	answer, _ = v.(map[string]any)
+	status, ok := answer["status"].(map[string]any)
+	if !ok {
+		return nil, 0, errors.New("no status")
+	}
+	code, err = strconv.Atoi(rest.Text(status["error_code"]))
+	if err != nil {
+		return nil, 0, errors.New("status without an error code")
+	}
+	return answer, code, nil
 }
 
 // codeError words a code other than 0. Anything but the provider's own codes
@@ -68,19 +64,15 @@ func codeError(code int, now time.Time) *core.Error {
 // refusal is the error of a call that failed: by the provider's own code if
 // its answer has one, else as it was. The longer of two times to wait counts.
 func refusal(resp *rest.Response, err error, now time.Time) error {
-	var plain *core.Error
-	if resp == nil || !errors.As(err, &plain) {
+	failure, ok := errors.AsType[*core.Error](err)
+	if resp == nil || !ok {
 		return err
 	}
-	answer, parseErr := rest.Parse(resp.Body)
-	if parseErr != nil {
-		return err
-	}
-	code, codeErr := statusCode(answer)
-	if codeErr != nil || code < firstKeyCode || code > addressCode {
+	_, code, statusErr := parseStatus(resp.Body)
+	if statusErr != nil || code < firstKeyCode || code > addressCode {
 		return err
 	}
 	e := codeError(code, now)
-	e.RetryAfter = max(e.RetryAfter, plain.RetryAfter)
+	e.RetryAfter = max(e.RetryAfter, failure.RetryAfter)
 	return e
 }

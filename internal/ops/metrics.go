@@ -66,14 +66,11 @@ func (m *Metrics) Events(part string) func(event string) {
 }
 
 // ClockSkew exports how far the partner's clock is ahead of ours, once known.
-func (m *Metrics) ClockSkew(skew func() (time.Duration, bool)) {
+func (m *Metrics) ClockSkew(skew func() time.Duration) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "herald_partner_clock_skew_seconds",
 		Help: "How far the partner API's clock is ahead of this machine's, by its Date header; 0 until measured.",
-	}, func() float64 {
-		d, _ := skew()
-		return d.Seconds()
-	}))
+	}, func() float64 { return skew().Seconds() }))
 }
 
 // RedisFallbacks exports how many decisions were made without Redis.

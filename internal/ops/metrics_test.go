@@ -23,7 +23,7 @@ func used() *Metrics {
 	m.Call(&core.Service{Name: "price"}, "limited", 200*time.Millisecond)
 	m.Lookup("stake", "cached")
 	m.Events("discord")("rate_limited")
-	m.ClockSkew(func() (time.Duration, bool) { return -90 * time.Second, true })
+	m.ClockSkew(func() time.Duration { return -90 * time.Second })
 	m.RedisFallbacks(func() uint64 { return 7 })
 	return m
 }
@@ -78,7 +78,7 @@ func TestNoMetricHasALabelForAPerson(t *testing.T) {
 
 func TestAnUnknownClockSkewIsZero(t *testing.T) {
 	m := NewMetrics()
-	m.ClockSkew(func() (time.Duration, bool) { return 0, false })
+	m.ClockSkew(func() time.Duration { return 0 })
 	s := serve(t, m, nil, nil)
 	if _, _, body := call(t, s, http.MethodGet, "/metrics"); !strings.Contains(body, "\nherald_partner_clock_skew_seconds 0\n") {
 		t.Errorf("the skew is not 0:\n%s", body)

@@ -2,7 +2,6 @@ package partner
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -16,33 +15,21 @@ import (
 
 // answer is what the service said.
 type answer struct {
-	// code is the service's own, if it refused with one.
-	code string
-	// refused is true if it refused: by a code, or the credentials.
-	refused bool
-	data    any
+	code string // the service's own, if it refused with one
+	data any
 }
 
-// open reads the answer to a call, or why there is none. A status of 401 or
-// 403 is a refusal whatever its body; that of another status says nothing
-// unless the service understood the request and rejected it.
+// open reads the answer to a call, or why there is none. The body of a status
+// other than success says nothing, unless the service understood the request
+// and rejected it with a code.
 func (e endpoint) open(resp *rest.Response, err error) (answer, error) {
 	if err == nil {
 		return e.parse(resp.Body)
 	}
-	var failure *core.Error
-	if !errors.As(err, &failure) {
-		return answer{}, err
-	}
-	switch failure.Reason {
-	case core.Denied:
-		return answer{refused: true}, err
-	case core.Rejected:
-		got, named := e.parse(resp.Body)
-		if got.refused {
-			err = named // it says which code, which an operator may have to list
+	if failure, ok := errors.AsType[*core.Error](err); ok && failure.Reason == core.Rejected {
+		if got, named := e.parse(resp.Body); got.code != "" {
+			return got, named
 		}
-		return answer{code: got.code, refused: got.refused}, err
 	}
 	return answer{}, err
 }
@@ -57,24 +44,15 @@ func (e endpoint) parse(body []byte) (answer, error) {
 	if !ok {
 		return answer{}, e.malformed("not an object")
 	}
-	var code string
-	switch v := object["code"].(type) {
-	case json.Number:
-		code = v.String()
-	case string:
+	switch code := rest.Text(object["code"]); {
+	case code == "", object["code"] == "0":
 		// A text can be the code of a refusal, but "0" is none that the
 		// service promises: it does not vouch for what comes with it.
-		if v != "0" {
-			code = v
-		}
-	}
-	switch code {
-	case "":
 		return answer{}, e.malformed("no code that is a number")
-	case "0":
-		return answer{data: object["data"]}, nil
+	case code != "0":
+		return answer{code: code}, e.fail(core.Rejected, refusal(code))
 	}
-	return answer{code: code, refused: true}, e.fail(core.Rejected, refusal(code))
+	return answer{data: object["data"]}, nil
 }
 
 // refusal names a code, for the operator who may have to list it, if it is a
@@ -147,14 +125,7 @@ func parseLogin(v any, now time.Time) (core.Login, error) {
 	if !named || !placed {
 		return core.Login{}, history.malformed("a login without the names of its dapp and platform")
 	}
-	var text string
-	switch v := record["login_time"].(type) {
-	case json.Number:
-		text = v.String()
-	case string:
-		text = v
-	}
-	seconds, err := strconv.ParseInt(text, 10, 64)
+	seconds, err := strconv.ParseInt(rest.Text(record["login_time"]), 10, 64)
 	at := time.Unix(seconds, 0).UTC()
 	if err != nil || at.Before(earliest) || at.After(now.Add(maxAhead)) {
 		return core.Login{}, history.malformed("a login without a possible time in Unix seconds")

@@ -1,7 +1,7 @@
 package partner
 
 import (
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,22 +11,15 @@ const tolerance = 2 * time.Second
 
 // clock is this machine's, and what is known of the service's.
 type clock struct {
-	now func() time.Time
-
-	mu    sync.Mutex
-	ahead time.Duration
-	known bool
+	now   func() time.Time
+	ahead atomic.Int64 // nanoseconds that the service's clock is ahead
 }
 
-func (c *clock) skew() (time.Duration, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ahead, c.known
-}
+func (c *clock) skew() time.Duration { return time.Duration(c.ahead.Load()) }
 
 // read is this machine's time, and what to add to it for the service's.
 func (c *clock) read() (now time.Time, correction time.Duration) {
-	if ahead, _ := c.skew(); ahead.Abs() > tolerance {
+	if ahead := c.skew(); ahead.Abs() > tolerance {
 		correction = ahead
 	}
 	return c.now(), correction
@@ -41,7 +34,7 @@ func (c *clock) wasOff(correction time.Duration) bool {
 
 // learn takes the Date of an answer to a request that was sent at the time
 // given and has just come. The service wrote it at some time in between, and
-// cut it to whole seconds.
+// cut it to whole seconds. What the round trip may account for is no skew.
 func (c *clock) learn(date, sent time.Time) {
 	if date.IsZero() {
 		return
@@ -49,15 +42,6 @@ func (c *clock) learn(date, sent time.Time) {
 	trip := c.now().Sub(sent)
 	ahead := date.Add(time.Second / 2).Sub(sent.Add(trip / 2))
 	doubt := max(trip/2, 0)
-	switch {
-	case ahead > doubt:
-		ahead -= doubt
-	case ahead < -doubt:
-		ahead += doubt
-	default:
-		ahead = 0
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ahead, c.known = ahead, true
+	ahead -= min(max(ahead, -doubt), doubt)
+	c.ahead.Store(int64(ahead))
 }

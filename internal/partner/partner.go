@@ -80,9 +80,7 @@ func New(s Settings, c *core.Cache) *Client {
 // Probe asks for an account, past the cache. It mentions a clock that is off.
 func (c *Client) Probe(ctx context.Context) (detail string, err error) {
 	_, err = c.account(ctx, core.Identity{Platform: "Telegram", UID: "1"})
-	ahead, _ := c.Skew()
-	ahead = ahead.Round(time.Second)
-	switch {
+	switch ahead := c.Skew().Round(time.Second); {
 	case ahead > tolerance:
 		detail = fmt.Sprintf("this machine's clock is %s behind the service's, which is allowed for", ahead)
 	case ahead < -tolerance:
@@ -92,9 +90,9 @@ func (c *Client) Probe(ctx context.Context) (detail string, err error) {
 }
 
 // Skew is how far the API's clock is ahead of this machine's, as the last
-// answer showed, to about a second; false before the first answer. What the
-// round trip may account for is not counted.
-func (c *Client) Skew() (time.Duration, bool) { return c.clock.skew() }
+// answer showed, to about a second; 0 before the first answer. What the round
+// trip may account for is not counted.
+func (c *Client) Skew() time.Duration { return c.clock.skew() }
 
 // endpoint is one of the API's two questions.
 type endpoint struct{ name, path string }
@@ -147,7 +145,9 @@ func (c *Client) ask(ctx context.Context, e endpoint, members map[string]string)
 	}
 	inner := canonical(members)
 	got, correction, err := c.attempt(ctx, e, address, inner)
-	if got.refused && c.clock.wasOff(correction) {
+	failure, _ := errors.AsType[*core.Error](err)
+	refused := got.code != "" || failure != nil && failure.Reason == core.Denied
+	if refused && c.clock.wasOff(correction) {
 		got, _, err = c.attempt(ctx, e, address, inner)
 	}
 	return got, err

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -14,12 +15,8 @@ import (
 // canonical writes members as the service does when it checks a signature: in
 // alphabetical order, without empty ones, without white space.
 func canonical(members map[string]string) string {
-	filled := map[string]string{}
-	for name, value := range members {
-		if value != "" {
-			filled[name] = value
-		}
-	}
+	filled := maps.Clone(members)
+	maps.DeleteFunc(filled, func(_, value string) bool { return value == "" })
 	return string(encode(filled))
 }
 

@@ -3,19 +3,19 @@
 // It is the last line of defence: code elsewhere must not put a secret into an
 // error or an attribute at all. It finds only what it is given and the tokens
 // of Discord's interactions, whose place in a URL is known.
-//
-// The handler is our own, because slog's ReplaceAttr sees one attribute at a
-// time and no group's name: it cannot bound a record as a whole.
 package redact
 
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Mark stands where a secret was.
@@ -24,6 +24,10 @@ const Mark = "[redacted]"
 // shortest is the least length of a secret that is looked for, in bytes:
 // shorter ones would hit ordinary words.
 const shortest = 6
+
+// longest bounds each text of a log record, in bytes as slog's handlers escape
+// it. How many attributes a record has is fixed in the code.
+const longest = 3 << 10
 
 // interactionToken is good for 15 minutes to whoever reads it:
 // https://docs.discord.com/developers/interactions/receiving-and-responding
@@ -54,6 +58,58 @@ func New(secrets []string) *Redactor {
 // String is s with every secret replaced by Mark.
 func (r *Redactor) String(s string) string {
 	return interactionToken.ReplaceAllString(r.known.Replace(s), "${1}"+Mark)
+}
+
+// ReplaceAttr is for slog.HandlerOptions. It replaces secrets in the message and
+// in every attribute, except in the names of groups, and cuts each text to 3 KiB
+// as it is written. A value that is no number, bool, time or duration becomes
+// the text that fmt makes of it.
+func (r *Redactor) ReplaceAttr(_ []string, a slog.Attr) slog.Attr {
+	if a.Equal(slog.Attr{}) {
+		return a
+	}
+	a.Key = r.logged(a.Key)
+	switch a.Value.Kind() {
+	case slog.KindString, slog.KindAny:
+		a.Value = slog.StringValue(r.logged(plain(a.Value.Any())))
+	}
+	return a
+}
+
+// plain is v as text. Bytes must not turn into a list of numbers, in which no
+// secret is found.
+func plain(v any) string {
+	switch v := v.(type) {
+	case []byte:
+		return string(v)
+	case json.RawMessage:
+		return string(v)
+	}
+	return fmt.Sprint(v)
+}
+
+// logged redacts before it cuts: half a secret would not be found.
+func (r *Redactor) logged(s string) string {
+	s = r.String(s)
+	left := longest
+	for at, char := range s {
+		if left -= written(char); left < 0 {
+			return s[:at] + "…"
+		}
+	}
+	return s
+}
+
+// written is how many bytes a character takes at most once it is escaped, as
+// \n, \u2028 or \U000e0001.
+func written(char rune) int {
+	switch {
+	case strings.ContainsRune("\"\\\n\t\r", char):
+		return 2
+	case char == utf8.RuneError, !strconv.IsPrint(char):
+		return 10
+	}
+	return utf8.RuneLen(char)
 }
 
 // spellings are the ways in which secret may stand in a text.

@@ -102,19 +102,22 @@ var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,
 // maxDigits bounds a number's text. 2^256 has 78 digits.
 const maxDigits = 100
 
+// Text is a string, or a number as it is written; "" if v is neither.
+func Text(v any) string {
+	switch v := v.(type) {
+	case json.Number:
+		return v.String()
+	case string:
+		return v
+	}
+	return ""
+}
+
 // Decimal reads a number, or a string that is one, exactly. Thousands
 // separators make it none: whether "1,234" has a fraction depends on who wrote
 // it.
 func Decimal(v any) (decimal.Decimal, bool) {
-	var text string
-	switch v := v.(type) {
-	case json.Number:
-		text = v.String()
-	case string:
-		text = strings.TrimSpace(v)
-	default:
-		return decimal.Decimal{}, false
-	}
+	text := strings.TrimSpace(Text(v))
 	if len(text) > maxDigits || !number.MatchString(text) {
 		return decimal.Decimal{}, false
 	}

@@ -9,9 +9,9 @@ import (
 // maxWithdrawals bounds the list of one wallet's withdrawals from one pool.
 const maxWithdrawals = 1024
 
-// maxTokensExponent: 10^30 tokens and more are no amount. No token counts as
-// many, and a pool that answers so answers something else than a stake.
-const maxTokensExponent = 30
+// maxTokens and more are no amount. No token counts as many, and a pool that
+// answers so answers something else than a stake.
+var maxTokens = decimal.New(1, 30)
 
 const word = 32 // bytes of a value in the ABI
 
@@ -27,54 +27,44 @@ type answer struct {
 	err  error
 }
 
-// unit turns base units into tokens.
-type unit struct {
-	decimals int32
-	limit    *big.Int // in base units; from it on amounts are impossible
-}
+// decoder reads an amount in base units.
+type decoder func(data []byte) (*big.Int, error)
 
-func newUnit(decimals int32) unit {
-	exponent := big.NewInt(maxTokensExponent + int64(decimals))
-	return unit{decimals: decimals, limit: new(big.Int).Exp(big.NewInt(10), exponent, nil)}
-}
-
-// tokens takes the two results of an answer's method.
-func (u unit) tokens(base *big.Int, err error) (decimal.Decimal, error) {
+// tokens is the amount in an answer.
+func (a answer) tokens(decode decoder, decimals int32) (decimal.Decimal, error) {
 	switch {
-	case err != nil:
+	case a.err != nil:
+		return decimal.Decimal{}, a.err
+	case len(a.data) == 0:
+		return decimal.Decimal{}, errNoData
+	}
+	base, err := decode(a.data)
+	if err != nil {
 		return decimal.Decimal{}, err
-	case base.Cmp(u.limit) >= 0:
+	}
+	amount := decimal.NewFromBigInt(base, -decimals)
+	if amount.GreaterThanOrEqual(maxTokens) {
 		return decimal.Decimal{}, errImpossible
 	}
-	return decimal.NewFromBigInt(base, -u.decimals), nil
+	return amount, nil
 }
 
-// uint256 reads data that is exactly one uint256.
-func (a answer) uint256() (*big.Int, error) {
-	switch {
-	case a.err != nil:
-		return nil, a.err
-	case len(a.data) == 0:
-		return nil, errNoData
-	case len(a.data) != word:
+// decodeUint256 reads data that is exactly one uint256.
+func decodeUint256(data []byte) (*big.Int, error) {
+	if len(data) != word {
 		return nil, errShape
 	}
-	return new(big.Int).SetBytes(a.data), nil
+	return new(big.Int).SetBytes(data), nil
 }
 
-// withdrawals sums the amounts of an encoded (uint256 amount,uint256 block)[]:
-// the offset of the list, which is 32, its length, and its elements. Anything
-// before, between or after them is refused.
-func (a answer) withdrawals() (*big.Int, error) {
-	switch {
-	case a.err != nil:
-		return nil, a.err
-	case len(a.data) == 0:
-		return nil, errNoData
-	case len(a.data) < 2*word || len(a.data) > (2+2*maxWithdrawals)*word:
+// decodeWithdrawals sums the amounts of an encoded (uint256 amount,uint256
+// block)[]: the offset of the list, which is 32, its length, and its elements.
+// Anything before, between or after them is refused.
+func decodeWithdrawals(data []byte) (*big.Int, error) {
+	if len(data) < 2*word || len(data) > (2+2*maxWithdrawals)*word {
 		return nil, errShape
 	}
-	offset, length, elements := a.data[:word], a.data[word:2*word], a.data[2*word:]
+	offset, length, elements := data[:word], data[word:2*word], data[2*word:]
 	count := len(elements) / (2 * word)
 	if !isWord(offset, word) || !isWord(length, count) || len(elements) != count*2*word {
 		return nil, errShape

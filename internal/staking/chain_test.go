@@ -21,12 +21,14 @@ func TestAnotherChainIsNeverAnAnswer(t *testing.T) {
 			way.node(n)
 			c := newClient(t, n, pools, way.config)
 			n.set(func() { n.chainID = 1 })
+			chain[multicallAddr] = chain.multicallOf(1)
 			_, err := c.Stakes.Ask(t.Context(), ann)
 			wantReason(t, err, core.Malformed)
 			if want := "the node is of chain 1, but chain 4242 is configured"; !strings.Contains(err.Error(), want) {
 				t.Errorf("operators read %q, want %q", err, want)
 			}
 			n.set(func() { n.chainID = testChain })
+			chain[multicallAddr] = chain.multicall
 			wantStaker(t, c) // a node put right is taken without a restart
 		})
 	}
@@ -41,11 +43,7 @@ func TestANodeSwappedForOneOfAnotherChainIsNoticed(t *testing.T) {
 			c := newClient(t, n, pools, way.config)
 			wantStaker(t, c)
 			n.set(func() { n.chainID = 1 })
-			chain[multicallAddr] = func(input []byte, block uint64) ([]byte, error) {
-				output, err := chain.multicall(input, block)
-				right, wrong := wordOf(testChain), wordOf(1)
-				return []byte(strings.Replace(string(output), string(right), string(wrong), 1)), err
-			}
+			chain[multicallAddr] = chain.multicallOf(1)
 			_, err := c.Stakes.Ask(t.Context(), ann)
 			wantReason(t, err, core.Malformed)
 		})

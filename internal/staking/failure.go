@@ -42,17 +42,15 @@ func codeError(code int) *core.Error {
 // around it, among others the URL. Its text is ours, or that of the network;
 // never the node's.
 func failure(err error) *core.Error {
-	var known *core.Error
-	var code rpc.Error
-	var broken *transport.Error
-	switch {
-	case errors.As(err, &known):
+	if known, ok := errors.AsType[*core.Error](err); ok {
 		return known
-	case errors.As(err, &code):
-		return codeError(code.ErrorCode())
-	case errors.As(err, &broken), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return rest.CallError(Service, err)
-	default: // what is left are results that go-ethereum could not decode
-		return errNotJSONRPC
 	}
+	if refusal, ok := errors.AsType[rpc.Error](err); ok {
+		return codeError(refusal.ErrorCode())
+	}
+	_, broken := errors.AsType[*transport.Error](err)
+	if broken || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return rest.CallError(Service, err)
+	}
+	return errNotJSONRPC // what is left are results that go-ethereum could not decode
 }

@@ -138,6 +138,7 @@ func TestANumberThatIsNullIsNoAnswer(t *testing.T) {
 	for _, method := range []string{"eth_chainId", "eth_blockNumber"} {
 		chain, pools := stakers()
 		n := newNode(t, chain)
+		n.rpc.SetBatchLimits(1, 1<<20)
 		n.around = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			body, _ := io.ReadAll(r.Body)
 			var call map[string]any

@@ -49,11 +49,9 @@ func (t strictTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Result json.RawMessage `json:"result,omitempty"`
-	Error  *messageError   `json:"error,omitempty"`
-}
-
-type messageError struct {
-	Code int `json:"code"`
+	Error  *struct {
+		Code int `json:"code"`
+	} `json:"error,omitempty"`
 }
 
 // parseMessages reads one message, or a batch.
@@ -81,8 +79,11 @@ func checkAnswer(question, answer []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !several && answers[0].Error != nil && (batch || isNull(answers[0].ID)) {
-		return nil, codeError(answers[0].Error.Code)
+	if !several {
+		id, failed := string(answers[0].ID), answers[0].Error
+		if failed != nil && (batch || id == "" || id == "null") {
+			return nil, codeError(failed.Code)
+		}
 	}
 	if batch != several {
 		return nil, errMismatch
@@ -104,5 +105,3 @@ func checkAnswer(question, answer []byte) ([]byte, error) {
 	}
 	return json.Marshal(answers[0])
 }
-
-func isNull(id json.RawMessage) bool { return len(id) == 0 || string(id) == "null" }

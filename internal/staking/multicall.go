@@ -51,10 +51,14 @@ type aggregateResult struct {
 // Multicall3, or the node does not let it do so much.
 func (c *Client) aggregate(ctx context.Context, calls []call) (reading, error) {
 	self := *c.multicall
-	input, err := packAggregate(append([]call{
-		{to: self, data: multicall3.Methods["getChainId"].ID},
-		{to: self, data: multicall3.Methods["getBlockNumber"].ID},
-	}, calls...))
+	packed := []aggregateCall{
+		{self, true, multicall3.Methods["getChainId"].ID},
+		{self, true, multicall3.Methods["getBlockNumber"].ID},
+	}
+	for _, call := range calls {
+		packed = append(packed, aggregateCall{call.to, true, call.data})
+	}
+	input, err := multicall3.Pack("aggregate3", packed)
 	if err != nil {
 		return reading{}, err
 	}
@@ -66,48 +70,35 @@ func (c *Client) aggregate(ctx context.Context, calls []call) (reading, error) {
 	case err != nil:
 		return reading{}, err
 	}
-	answers, err := unpackAggregate(output, len(calls)+2)
+	answers, err := unpackAggregate(output, len(packed))
 	if err != nil {
-		return reading{}, errUnfit
+		return reading{}, err
 	}
-	id, idErr := answers[0].uint256()
-	block, blockErr := answers[1].uint256()
+	id, idErr := decodeUint256(answers[0].data)
+	block, blockErr := decodeUint256(answers[1].data)
 	if idErr != nil || blockErr != nil {
 		return reading{}, errUnfit
 	}
-	if err := c.sameChain(id); err != nil {
-		return reading{}, err
-	}
-	if err := c.seenByContract.advance(block); err != nil {
+	if err := c.verify(id, block, &c.seenByContract); err != nil {
 		return reading{}, err
 	}
 	return reading{block: block.Uint64(), answers: answers[2:]}, nil
 }
 
-func packAggregate(calls []call) ([]byte, error) {
-	packed := make([]aggregateCall, len(calls))
-	for i, c := range calls {
-		packed[i] = aggregateCall{Target: c.to, AllowFailure: true, CallData: c.data}
-	}
-	return multicall3.Pack("aggregate3", packed)
-}
-
-// unpackAggregate reads the output of an aggregate3 of n calls.
+// unpackAggregate reads the output of an aggregate3 of n calls. It fails with
+// errUnfit if it is none.
 func unpackAggregate(output []byte, n int) ([]answer, error) {
 	var results []aggregateResult
-	if err := multicall3.UnpackIntoInterface(&results, "aggregate3", output); err != nil {
-		return nil, errShape
-	}
-	if len(results) != n {
-		return nil, errShape
+	if err := multicall3.UnpackIntoInterface(&results, "aggregate3", output); err != nil || len(results) != n {
+		return nil, errUnfit
 	}
 	answers := make([]answer, n)
 	for i, r := range results {
-		if !r.Success {
+		if r.Success {
+			answers[i].data = r.ReturnData
+		} else {
 			answers[i].err = errReverted
-			continue
 		}
-		answers[i].data = r.ReturnData
 	}
 	return answers, nil
 }

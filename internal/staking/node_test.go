@@ -1,6 +1,7 @@
 package staking
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -181,6 +182,14 @@ func (c contracts) multicall(input []byte, block uint64) ([]byte, error) {
 		results[i] = aggregateResult{Success: err == nil, ReturnData: output}
 	}
 	return method.Outputs.Pack(results)
+}
+
+// multicallOf is Multicall3 on these contracts, on a chain of that id.
+func (c contracts) multicallOf(id uint64) contract {
+	return func(input []byte, block uint64) ([]byte, error) {
+		output, err := c.multicall(input, block)
+		return bytes.Replace(output, wordOf(testChain), wordOf(id), 1), err
+	}
 }
 
 // pool answers its two methods with fixed bytes; nil reverts.

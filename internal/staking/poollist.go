@@ -14,22 +14,24 @@ import (
 	"herald/internal/core"
 )
 
+// poolEntry is a pool as it is written, and where.
+type poolEntry struct{ place, address, name string }
+
 // parsePools reads the addresses in value or, after an @, those in a file.
 func parsePools(value string) ([]core.Pool, error) {
-	path, isFile := strings.CutPrefix(value, "@")
-	if !isFile {
-		var list poolList
-		for i, address := range config.SplitList(value) {
-			list.add(fmt.Sprintf("entry %d", i+1), address, "")
+	if path, isFile := strings.CutPrefix(value, "@"); isFile {
+		const limit = 1 << 20
+		content, err := config.ReadFile(path, limit)
+		if err != nil {
+			return nil, fmt.Errorf("the file named after @ %w", err)
 		}
-		return list.done()
+		return parsePoolFile(content)
 	}
-	const limit = 1 << 20
-	content, err := config.ReadFile(path, limit)
-	if err != nil {
-		return nil, fmt.Errorf("the file named after @ %w", err)
+	var entries []poolEntry
+	for i, address := range config.SplitList(value) {
+		entries = append(entries, poolEntry{fmt.Sprintf("entry %d", i+1), address, ""})
 	}
-	return parsePoolFile(content)
+	return checkPools(entries)
 }
 
 // poolComment is a # at a line's start, or with white space on both sides, so
@@ -39,7 +41,7 @@ var poolComment = regexp.MustCompile(`^\s*#.*$|\s#(\s.*)?$`)
 // parsePoolFile reads a pool a line: its address and, after white space, its
 // name if it has one.
 func parsePoolFile(content string) ([]core.Pool, error) {
-	var list poolList
+	var entries []poolEntry
 	for i, line := range strings.Split(content, "\n") {
 		line = strings.TrimSpace(poolComment.ReplaceAllString(strings.TrimRight(line, "\r"), ""))
 		if line == "" {
@@ -49,44 +51,37 @@ func parsePoolFile(content string) ([]core.Pool, error) {
 		if end := strings.IndexFunc(line, unicode.IsSpace); end >= 0 {
 			address, name = line[:end], strings.TrimSpace(line[end:])
 		}
-		list.add(fmt.Sprintf("line %d", i+1), address, name)
+		entries = append(entries, poolEntry{fmt.Sprintf("line %d", i+1), address, name})
 	}
-	return list.done()
+	return checkPools(entries)
 }
 
-// poolList gathers pools and what is wrong with them.
-type poolList struct {
-	pools []core.Pool
-	wrong []error
-	seen  map[common.Address]string // the place in the list by address
-}
-
-func (l *poolList) add(place, address, name string) {
-	if l.seen == nil {
-		l.seen = map[common.Address]string{}
+// checkPools makes pools of the entries, and fails with all that is wrong.
+func checkPools(entries []poolEntry) ([]core.Pool, error) {
+	var pools []core.Pool
+	var wrong []error
+	places := map[common.Address]string{}
+	for _, e := range entries {
+		address, err := parseContract(e.address)
+		switch {
+		case err != nil:
+			wrong = append(wrong, fmt.Errorf("%s %w", e.place, err))
+		case places[address] != "":
+			wrong = append(wrong, fmt.Errorf("%s repeats the address of %s", e.place, places[address]))
+		case !validPoolName(e.name):
+			wrong = append(wrong, fmt.Errorf("%s has a name that is not at most %d visible characters", e.place, longestPoolName))
+		default:
+			places[address] = e.place
+			pools = append(pools, core.Pool{Address: address, Name: e.name})
+		}
 	}
-	parsed, err := parseContract(address)
 	switch {
-	case err != nil:
-		l.wrong = append(l.wrong, fmt.Errorf("%s %w", place, err))
-	case l.seen[parsed] != "":
-		l.wrong = append(l.wrong, fmt.Errorf("%s repeats the address of %s", place, l.seen[parsed]))
-	case !validPoolName(name):
-		l.wrong = append(l.wrong, fmt.Errorf("%s has a name that is not at most %d visible characters", place, longestPoolName))
-	default:
-		l.seen[parsed] = place
-		l.pools = append(l.pools, core.Pool{Address: parsed, Name: name})
-	}
-}
-
-func (l *poolList) done() ([]core.Pool, error) {
-	switch {
-	case len(l.wrong) > 0:
-		return nil, config.Join(l.wrong)
-	case len(l.pools) == 0:
+	case len(wrong) > 0:
+		return nil, config.Join(wrong)
+	case len(pools) == 0:
 		return nil, errors.New("names no pool")
 	}
-	return l.pools, nil
+	return pools, nil
 }
 
 const longestPoolName = 64

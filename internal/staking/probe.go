@@ -20,33 +20,30 @@ var anyWallet = common.Address{common.AddressLength - 1: 1}
 // every configured address, and for a stake. It fails also if a pool is no
 // contract, or does not answer the methods.
 func (c *Client) Probe(ctx context.Context) (detail string, err error) {
-	c.chainKnown.Store(false)
-	if err := c.verifyChain(ctx); err != nil {
+	var id hexutil.Big
+	err = c.rpc.CallContext(ctx, &id, "eth_chainId")
+	if err == nil {
+		err = c.sameChain(id.ToInt())
+	}
+	if err != nil {
 		return "", failure(err).During("check the chain")
 	}
-	at := make([]common.Address, len(c.pools))
-	for i, p := range c.pools {
-		at[i] = p.Address
-	}
-	if c.multicall != nil {
-		at = append(at, *c.multicall)
-	}
-	deployed, err := c.deployed(ctx, at)
-	if err != nil {
-		return "", failure(err).During("look for the contracts")
-	}
-	var codeless []core.Pool
-	for i, p := range c.pools {
-		if !deployed[i] {
-			codeless = append(codeless, p)
-		}
-	}
-	if len(codeless) > 0 {
+	codeless, err := c.codeless(ctx, c.pools)
+	switch {
+	case err != nil:
+		return "", err
+	case len(codeless) > 0:
 		return "", fmt.Errorf("no contract at %s", addresses(codeless))
 	}
 	detail = fmt.Sprintf("%d pools", len(c.pools))
-	if c.multicall != nil && !deployed[len(c.pools)] {
-		detail += "; no contract at MULTICALL_ADDRESS, they are read by batch"
+	if c.multicall != nil {
+		codeless, err := c.codeless(ctx, []core.Pool{{Address: *c.multicall}})
+		switch {
+		case err != nil:
+			return "", err
+		case len(codeless) > 0:
+			detail += "; no contract at MULTICALL_ADDRESS, they are read by batch"
+		}
 	}
 	stake, err := c.readStake(ctx, anyWallet)
 	switch {
@@ -60,23 +57,25 @@ func (c *Client) Probe(ctx context.Context) (detail string, err error) {
 	return detail, nil
 }
 
-// deployed reports of each address whether there is code. The calls go one by
-// one: the code of many pools may be larger than one answer is allowed to be.
-func (c *Client) deployed(ctx context.Context, at []common.Address) ([]bool, error) {
-	code := make([]hexutil.Bytes, len(at))
-	elems := make([]rpc.BatchElem, len(at))
-	for i, address := range at {
-		elems[i] = rpc.BatchElem{Method: "eth_getCode", Args: []any{address, "latest"}, Result: &code[i]}
+// codeless are the contracts without code. They are asked for one by one: the
+// code of many may be larger than one answer is allowed to be.
+func (c *Client) codeless(ctx context.Context, contracts []core.Pool) ([]core.Pool, error) {
+	code := make([]hexutil.Bytes, len(contracts))
+	elems := make([]rpc.BatchElem, len(contracts))
+	for i, contract := range contracts {
+		elems[i] = rpc.BatchElem{Method: "eth_getCode", Args: []any{contract.Address, "latest"}, Result: &code[i]}
 	}
 	c.sendEach(ctx, elems)
-	deployed := make([]bool, len(at))
+	var codeless []core.Pool
 	for i, e := range elems {
 		if e.Error != nil {
-			return nil, e.Error
+			return nil, failure(e.Error).During("look for the contracts")
 		}
-		deployed[i] = len(code[i]) > 0
+		if len(code[i]) == 0 {
+			codeless = append(codeless, contracts[i])
+		}
 	}
-	return deployed, nil
+	return codeless, nil
 }
 
 func addresses(pools []core.Pool) string {

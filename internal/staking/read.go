@@ -3,6 +3,8 @@ package staking
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/big"
 	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -49,9 +51,6 @@ func (c *Client) readPinned(ctx context.Context, calls []call) (reading, error) 
 	if err := c.rpc.CallContext(ctx, &block, "eth_blockNumber"); err != nil {
 		return reading{}, err
 	}
-	if err := c.seenByNode.advance(block.ToInt()); err != nil {
-		return reading{}, err
-	}
 	var id hexutil.Big
 	elems := []rpc.BatchElem{{Method: "eth_chainId", Result: &id}}
 	results := make([]hexutil.Bytes, len(calls))
@@ -68,7 +67,7 @@ func (c *Client) readPinned(ctx context.Context, calls []call) (reading, error) 
 	if err := elems[0].Error; err != nil {
 		return reading{}, err
 	}
-	if err := c.sameChain(id.ToInt()); err != nil {
+	if err := c.verify(id.ToInt(), block.ToInt(), &c.seenByNode); err != nil {
 		return reading{}, err
 	}
 	r := reading{block: block.ToInt().Uint64(), answers: make([]answer, len(calls))}
@@ -76,6 +75,21 @@ func (c *Client) readPinned(ctx context.Context, calls []call) (reading, error) 
 		r.answers[i] = answer{data: results[i], err: elems[i+1].Error}
 	}
 	return r, nil
+}
+
+// verify refuses answers of another chain, or of a block far behind seen.
+func (c *Client) verify(chainID, block *big.Int, seen *head) error {
+	if err := c.sameChain(chainID); err != nil {
+		return err
+	}
+	return seen.advance(block)
+}
+
+func (c *Client) sameChain(id *big.Int) error {
+	if id.Cmp(new(big.Int).SetUint64(c.chainID)) != 0 {
+		return malformed(fmt.Sprintf("the node is of chain %d, but chain %d is configured", id, c.chainID))
+	}
+	return nil
 }
 
 // sendAll sends the elements as one batch, or one by one where batches do not

@@ -12,15 +12,12 @@
 package staking
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"math/big"
 	"slices"
-	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/rpc"
 
@@ -58,8 +55,8 @@ type Client struct {
 	// could be read.
 	//
 	// Through Multicall3 it takes one HTTP round trip, by batch two, the first
-	// of which pins the block; the very first also asks for the chain's id.
-	// What turns out not to work is not tried again for 5 minutes.
+	// of which pins the block. What turns out not to work is not tried again
+	// for 5 minutes.
 	Stakes *core.Cached[common.Address, core.Stake]
 
 	rpc       *rpc.Client
@@ -68,10 +65,9 @@ type Client struct {
 	stake     []byte // selector of Method
 	pending   []byte // selector of PendingMethod; nil = not asked
 	multicall *common.Address
-	unit      unit
+	decimals  int32
 	parallel  int // calls at a time when pools are read one by one
 
-	chainKnown  atomic.Bool
 	noMulticall cooldown
 	noBatch     cooldown
 	// Two heads, because on some rollups contracts see the block number of the
@@ -94,7 +90,7 @@ func New(s Settings, c *core.Cache) (*Client, error) {
 		pools:     s.Pools,
 		stake:     selector(s.Method),
 		multicall: s.Multicall,
-		unit:      newUnit(s.Decimals),
+		decimals:  s.Decimals,
 		parallel:  core.MaxCalls,
 	}
 	if s.PendingMethod != "" {
@@ -111,38 +107,11 @@ func New(s Settings, c *core.Cache) (*Client, error) {
 func selector(method string) []byte { return crypto.Keccak256([]byte(method))[:4] }
 
 func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Stake, error) {
-	if err := c.verifyChain(ctx); err != nil {
-		return core.Stake{}, failure(err).During("check the chain")
-	}
 	r, err := c.read(ctx, c.calls(wallet))
 	if err != nil {
 		return core.Stake{}, failure(err).During("read the pools")
 	}
 	return c.stakeOf(r)
-}
-
-// verifyChain asks the node for its chain's id until it was right once; each
-// reading carries a check of its own besides.
-func (c *Client) verifyChain(ctx context.Context) error {
-	if c.chainKnown.Load() {
-		return nil
-	}
-	var id hexutil.Big
-	if err := c.rpc.CallContext(ctx, &id, "eth_chainId"); err != nil {
-		return err
-	}
-	if err := c.sameChain(id.ToInt()); err != nil {
-		return err
-	}
-	c.chainKnown.Store(true)
-	return nil
-}
-
-func (c *Client) sameChain(id *big.Int) error {
-	if id.Cmp(new(big.Int).SetUint64(c.chainID)) != 0 {
-		return malformed(fmt.Sprintf("the node is of chain %d, but chain %d is configured", id, c.chainID))
-	}
-	return nil
 }
 
 // calls are those that one wallet takes: the stake in each pool, then, if they
@@ -163,37 +132,31 @@ func (c *Client) calls(wallet common.Address) []call {
 }
 
 // stakeOf makes a Stake of the answers to calls.
-func (c *Client) stakeOf(r reading) (core.Stake, error) {
-	stake := core.Stake{Block: r.block}
-	var firstErr error
-	for i, pool := range c.pools {
-		amount, err := c.unit.tokens(r.answers[i].uint256())
-		if err != nil {
-			stake.Failed = append(stake.Failed, pool)
-			if firstErr == nil {
-				firstErr = err
-			}
-			continue
-		}
-		stake.Checked++
-		if amount.IsPositive() {
-			stake.Staked = append(stake.Staked, core.PoolAmount{Pool: pool, Amount: amount})
-		}
+func (c *Client) stakeOf(r reading) (stake core.Stake, err error) {
+	stake.Block = r.block
+	stake.Staked, stake.Failed, err = c.amounts(r.answers[:len(c.pools)], decodeUint256)
+	stake.Checked = len(c.pools) - len(stake.Failed)
+	if stake.Checked == 0 {
+		return core.Stake{}, failure(err).During("read any of the pools")
 	}
-	if stake.Checked == 0 && firstErr != nil {
-		return core.Stake{}, failure(firstErr).During("read any of the pools")
-	}
-	if c.pending == nil {
-		return stake, nil
-	}
-	for i, pool := range c.pools {
-		amount, err := c.unit.tokens(r.answers[len(c.pools)+i].withdrawals())
-		switch {
-		case err != nil:
-			stake.UnbondingFailed = append(stake.UnbondingFailed, pool)
-		case amount.IsPositive():
-			stake.Unbonding = append(stake.Unbonding, core.PoolAmount{Pool: pool, Amount: amount})
-		}
+	if c.pending != nil {
+		stake.Unbonding, stake.UnbondingFailed, _ = c.amounts(r.answers[len(c.pools):], decodeWithdrawals)
 	}
 	return stake, nil
+}
+
+// amounts are the pools with an amount above zero, and those that could not be
+// read, with the error of the first. There is one answer of each pool.
+func (c *Client) amounts(answers []answer, decode decoder) (found []core.PoolAmount, failed []core.Pool, firstErr error) {
+	for i, pool := range c.pools {
+		amount, err := answers[i].tokens(decode, c.decimals)
+		switch {
+		case err != nil:
+			failed = append(failed, pool)
+			firstErr = cmp.Or(firstErr, err)
+		case amount.IsPositive():
+			found = append(found, core.PoolAmount{Pool: pool, Amount: amount})
+		}
+	}
+	return found, failed, firstErr
 }

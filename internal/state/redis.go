@@ -190,20 +190,18 @@ func (r *Redis) End(ctx context.Context, key string, isAnswered bool) {
 // one to be had.
 func (r *Redis) Load(ctx context.Context, key string) ([]byte, bool) {
 	var value []byte
-	found := true
 	reached := r.ask(ctx, func(ctx context.Context) (err error) {
 		value, err = r.client.Get(ctx, r.key("answer", key)).Bytes()
 		if errors.Is(err, redis.Nil) {
-			found = false
 			return nil
 		}
 		return err
 	})
-	return value, reached && found
+	return value, reached && len(value) > 0
 }
 
 // Save keeps value for all replicas for ttl, of at least 1 ms, if Redis can be
-// reached. It must hold nothing personal.
+// reached. value must not be empty, and must hold nothing personal.
 func (r *Redis) Save(ctx context.Context, key string, value []byte, ttl time.Duration) {
 	r.ask(ctx, func(ctx context.Context) error {
 		return r.client.Set(ctx, r.key("answer", key), value, ttl).Err()

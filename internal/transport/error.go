@@ -53,8 +53,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // that net/http itself repeats on a broken connection (GET and HEAD, or with an
 // Idempotency-Key) it speaks of the last attempt.
 func NeverSent(err error) bool {
-	var dns *net.DNSError
-	if errors.As(err, &dns) {
+	if is[*net.DNSError](err) {
 		return true
 	}
 	for op := (*net.OpError)(nil); errors.As(err, &op); err = op.Err {
@@ -68,8 +67,8 @@ func NeverSent(err error) bool {
 // Clean takes the URL out of an error of net/http or net/url: http.Client puts
 // it around every error, with the token or key that it carries.
 func Clean(err error) error {
-	var wrapped *url.Error
-	if !errors.As(err, &wrapped) {
+	wrapped, ok := errors.AsType[*url.Error](err)
+	if !ok {
 		return err
 	}
 	if wrapped.Op == "parse" {
@@ -86,14 +85,21 @@ func bare(ctx context.Context, err error) error {
 		// Not err, which may be a cause with any text.
 		return ctx.Err()
 	}
-	if problem := tlsProblem(err); problem != nil {
-		return problem
-	}
 	var op *net.OpError
 	var dns *net.DNSError
 	var timeout net.Error
-	var corrupt flate.CorruptInputError
+	var expired x509.CertificateInvalidError
 	switch {
+	case errors.As(err, &expired) && expired.Reason == x509.Expired:
+		return errExpired
+	case is[x509.HostnameError](err):
+		return errWrongName
+	case is[x509.UnknownAuthorityError](err):
+		return errUntrusted
+	case is[*tls.CertificateVerificationError](err):
+		return errCertificate
+	case is[tls.RecordHeaderError](err):
+		return errNoTLS
 	case errors.As(err, &op):
 		return op
 	case errors.As(err, &dns):
@@ -104,30 +110,14 @@ func bare(ctx context.Context, err error) error {
 		return io.ErrUnexpectedEOF
 	case errors.Is(err, io.EOF):
 		return errNotDelivered
-	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &corrupt):
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), is[flate.CorruptInputError](err):
 		return ErrCorrupt
 	}
 	return errNotHTTP
 }
 
-// tlsProblem words why TLS failed, or is nil.
-func tlsProblem(err error) error {
-	var invalid x509.CertificateInvalidError
-	var name x509.HostnameError
-	var authority x509.UnknownAuthorityError
-	var certificate *tls.CertificateVerificationError
-	var record tls.RecordHeaderError
-	switch {
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return errExpired
-	case errors.As(err, &name):
-		return errWrongName
-	case errors.As(err, &authority):
-		return errUntrusted
-	case errors.As(err, &certificate):
-		return errCertificate
-	case errors.As(err, &record):
-		return errNoTLS
-	}
-	return nil
+// is reports whether err or one that it wraps is an E.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }

@@ -59,36 +59,27 @@ func (t *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body.Close()
 		return nil, &Error{Host: req.URL.Host, Err: ErrRedirect}
 	}
-	resp.Body = &limitedBody{body: resp.Body, left: t.maxBody, req: req}
+	resp.Body = body{http.MaxBytesReader(nil, resp.Body, t.maxBody), req}
 	return resp, nil
 }
 
 func (t *bounded) CloseIdleConnections() { t.base.CloseIdleConnections() }
 
-type limitedBody struct {
-	body io.ReadCloser
-	left int64
-	req  *http.Request
+// body is a response's body whose errors are *Error.
+type body struct {
+	io.ReadCloser
+	req *http.Request
 }
 
-func (b *limitedBody) Read(p []byte) (int, error) {
-	if b.left < 0 {
-		return 0, b.fail(ErrBodyTooLarge)
+func (b body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	switch {
+	case err == nil, errors.Is(err, io.EOF):
+		return n, err
+	case is[*http.MaxBytesError](err):
+		err = ErrBodyTooLarge
+	default:
+		err = bare(b.req.Context(), err)
 	}
-	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1]
-	}
-	n, err := b.body.Read(p)
-	b.left -= int64(n)
-	if b.left < 0 {
-		return n - 1, b.fail(ErrBodyTooLarge)
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = b.fail(bare(b.req.Context(), err))
-	}
-	return n, err
+	return n, &Error{Host: b.req.URL.Host, Err: err}
 }
-
-func (b *limitedBody) Close() error { return b.body.Close() }
-
-func (b *limitedBody) fail(err error) error { return &Error{Host: b.req.URL.Host, Err: err} }

@@ -1,0 +1,107 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+type valuer struct{ text string }
+
+func (v valuer) LogValue() slog.Value { return slog.GroupValue(slog.String("inner", v.text)) }
+
+type stringer struct{ text string }
+
+func (s *stringer) String() string { return s.text }
+
+func options(secrets ...string) *slog.HandlerOptions {
+	return &slog.HandlerOptions{ReplaceAttr: New(secrets).ReplaceAttr}
+}
+
+func TestLogHidesSecretsEverywhere(t *testing.T) {
+	const secret = "very-secret"
+	var out bytes.Buffer
+	for _, handler := range []slog.Handler{
+		slog.NewTextHandler(&out, options(secret)), slog.NewJSONHandler(&out, options(secret)),
+	} {
+		out.Reset()
+		log := slog.New(handler).With("with", secret).WithGroup("group").With("within", errors.New(secret))
+		log.Info("message "+secret,
+			"string", "a "+secret,
+			"error", fmt.Errorf("wrapped: %w", errors.New(secret)),
+			"stringer", &stringer{secret},
+			"struct", struct{ Field string }{secret},
+			"map", map[string]any{"k": []string{secret}},
+			"bytes", []byte(secret),
+			"raw", json.RawMessage(`"`+secret+`"`),
+			"valuer", valuer{secret},
+			slog.Group("nested", slog.Group("deeper", slog.Any("error", errors.New(secret)))),
+			secret, 1,
+		)
+		if strings.Contains(out.String(), secret) {
+			t.Errorf("the secret is in %s", out.String())
+		}
+		if got := strings.Count(out.String(), Mark); got != 13 {
+			t.Errorf("%d marks in %s", got, out.String())
+		}
+	}
+}
+
+func TestLogKeepsWhatIsNoText(t *testing.T) {
+	var out bytes.Buffer
+	log := slog.New(slog.NewJSONHandler(&out, options("very-secret")))
+	var nothing *stringer
+	log.Info("m", slog.Attr{}, "n", 1, "b", true, "nil", nil, "nothing", nothing)
+	var line map[string]any
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
+		t.Fatal(err)
+	}
+	if line["n"] != 1.0 || line["b"] != true || line["msg"] != "m" || line["level"] != "INFO" || line["nil"] != "<nil>" || len(line) != 7 {
+		t.Errorf("logged %s", out.String())
+	}
+}
+
+func TestLogBoundsText(t *testing.T) {
+	const secret = "very-secret"
+	var out bytes.Buffer
+	log := slog.New(slog.NewJSONHandler(&out, options(secret)))
+	log.Info("m", "long", strings.Repeat("é", 10000), "edge", strings.Repeat("x", longest-5)+secret)
+	var line struct{ Long, Edge string }
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
+		t.Fatal(err)
+	}
+	if len(line.Long) > longest+len("…") || len(line.Long) < longest-4 || !utf8.ValidString(line.Long) || !strings.HasSuffix(line.Long, "é…") {
+		t.Errorf("%d bytes are logged, ending in %q", len(line.Long), line.Long[len(line.Long)-8:])
+	}
+	if !strings.HasSuffix(line.Edge, "x[reda…") {
+		t.Errorf("logged …%s", line.Edge[len(line.Edge)-16:])
+	}
+}
+
+// FuzzLogIsBounded writes any text through both handlers.
+func FuzzLogIsBounded(f *testing.F) {
+	for _, text := range []string{"a", `"`, "\n", "\x00", "\xff", "\u2028", "é", "<", "😀", "\U000e0001", "\x7f", "\ufffd"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if text == "" {
+			return
+		}
+		text = strings.Repeat(text, longest/len(text)+1)
+		var out bytes.Buffer
+		slog.New(slog.NewTextHandler(&out, options())).Info("m", "text", text)
+		if out.Len() > longest+100 {
+			t.Errorf("as text, %d bytes are written", out.Len())
+		}
+		out.Reset()
+		slog.New(slog.NewJSONHandler(&out, options())).Info("m", "text", text)
+		if out.Len() > longest+100 {
+			t.Errorf("as JSON, %d bytes are written", out.Len())
+		}
+	})
+}
