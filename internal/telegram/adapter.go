@@ -149,7 +149,6 @@ type session struct {
 func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	defer a.ready.Store(false)
 	s := &session{Adapter: a, work: chat.NewWork(ctx, h, a.Log, a.Count), fail: fail}
 
 	// If it fails, ctx has ended, and poll and receive return at once.

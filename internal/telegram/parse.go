@@ -24,16 +24,10 @@ type update struct {
 func decode(raw []byte) (update, error) {
 	var u update
 	err := json.Unmarshal(raw, &u)
-	if err == nil {
-		return u, nil
+	if err != nil {
+		u.Message = nil // It may be there in part.
 	}
-	var head struct {
-		ID int64 `json:"update_id"`
-	}
-	if json.Unmarshal(raw, &head) != nil {
-		return update{}, err
-	}
-	return update{ID: head.ID}, err
+	return u, err
 }
 
 type message struct {

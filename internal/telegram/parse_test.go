@@ -166,6 +166,21 @@ func TestParseFollowsDeepLinks(t *testing.T) {
 	}
 }
 
+func TestAnUpdateOfAnotherFormKeepsItsNumberAlone(t *testing.T) {
+	for _, raw := range []string{
+		`{"update_id":5,"message":[]}`,
+		`{"message":{"message_id":"seven","text":"/price"},"update_id":5}`,
+		`{"update_id":5,"message":{"chat":7,"text":"/price"}}`,
+	} {
+		if u, err := decode([]byte(raw)); err == nil || u.ID != 5 || u.Message != nil {
+			t.Errorf("%s: got %+v, %v", raw, u, err)
+		}
+	}
+	if u, err := decode([]byte(`{"update_id":5,"mess`)); err == nil || u.ID != 0 {
+		t.Errorf("half an update: got %+v, %v", u, err)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"update_id":1,"message":{"message_id":1,"chat":{"id":-1,"type":"group"},"from":{"id":2},"text":"/exists 😀 Ann","entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":11,"length":3,"user":{"id":3}}]}}`))
 	f.Add([]byte(`{"update_id":1,"message":{"text":"/a","chat":{"type":"private"},"from":{},"entities":[{"type":"bot_command","length":9}]}}`))

@@ -67,13 +67,7 @@ func lineUnits(f chat.Field) int {
 }
 
 // units is a string's length as Telegram counts it.
-func units(s string) int {
-	n := 0
-	for _, r := range s {
-		n += utf16.RuneLen(r)
-	}
-	return n
-}
+func units(s string) int { return len(utf16.Encode([]rune(s))) }
 
 // page gathers lines and remembers how many units are written.
 type page struct {

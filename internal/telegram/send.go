@@ -17,12 +17,8 @@ import (
 	"herald/internal/telegram/pace"
 )
 
-// deliveryLimit bounds how long a message is repeated that Telegram answers
-// with 429 or with trouble of its own.
+// deliveryLimit bounds how long a message is repeated to which Telegram answers.
 const deliveryLimit = 5 * time.Minute
-
-// maxMoves is how often one message follows a group that becomes another.
-const maxMoves = 3
 
 // Telegram shows a chat action for 5 seconds,
 // https://core.telegram.org/bots/api#sendchataction.
@@ -70,7 +66,8 @@ func (s *session) sendAnswer(to destination, t richText, deadline time.Time) err
 	return err
 }
 
-// sendInTurn sends a message if its chat has a turn for it before deadline.
+// sendInTurn sends a message, or fails with pace.ErrNoRoom if its chat has no
+// turn for it before deadline.
 func (s *session) sendInTurn(to destination, t richText, deadline time.Time) error {
 	if err := s.pace.Wait(s.work.Sends, to.chat, to.group, deadline); err != nil {
 		return err
@@ -79,26 +76,23 @@ func (s *session) sendInTurn(to destination, t richText, deadline time.Time) err
 }
 
 // sendWithRetry sends a message whose turn has come, and again for as long as
-// it certainly is not out. It fails with a *botapi.Error, or with an error of
-// pace if it certainly is not out.
+// that is worth it. It fails with a *botapi.Error, or with an error of pace.
 func (s *session) sendWithRetry(to destination, t richText) error {
 	giveUp := time.Now().Add(deliveryLimit)
-	attempts, moves := 0, 0
 	again := func(err error) (bool, time.Duration) {
 		e := botapi.ErrorOf(err)
 		switch {
-		case e.Kind == botapi.Migrated:
-			moves++
-			to.chat = e.NewChat
-			return moves <= maxMoves, 0
-		case !certainlyNotOut(err):
+		case !worthRepeating(err):
 			return false, 0
 		case e.Kind != botapi.NotSent && time.Now().Add(e.RetryAfter).After(giveUp):
 			s.Count("send_given_up")
 			return false, 0
+		case e.Kind == botapi.Migrated:
+			to.chat = e.NewChat
 		}
 		return true, e.RetryAfter
 	}
+	attempts := 0
 	return retry.Policy{Backoff: backoff, Again: again}.Do(s.work.Sends, func(ctx context.Context) error {
 		if attempts++; attempts > 1 {
 			if err := s.pace.Wait(ctx, to.chat, to.group, time.Time{}); err != nil {
@@ -113,12 +107,12 @@ func (s *session) sendWithRetry(to destination, t richText) error {
 	})
 }
 
-// certainlyNotOut reports whether a message that failed with err did not go out
-// and may be taken later: it is sent again, and its update is not acknowledged
-// before it is out.
-func certainlyNotOut(err error) bool {
+// worthRepeating reports whether a message that failed with err certainly did
+// not go out and may be taken later. It is sent again then, and its update is
+// not acknowledged before it is out.
+func worthRepeating(err error) bool {
 	switch botapi.ErrorOf(err).Kind {
-	case botapi.NotSent, botapi.ServerError, botapi.TooManyRequests:
+	case botapi.NotSent, botapi.ServerError, botapi.TooManyRequests, botapi.Migrated:
 		return true
 	}
 	return false
@@ -164,7 +158,7 @@ func (s *session) logUndelivered(id string, err error) (settled bool) {
 		slog.String("id", id), slog.Any("err", err))
 	e, called := errors.AsType[*botapi.Error](err)
 	// Without a call, the drain ended first.
-	return called && !certainlyNotOut(err) && e.Kind != botapi.Unauthorized
+	return called && !worthRepeating(err) && e.Kind != botapi.Unauthorized
 }
 
 // typing shows "typing…" in a chat once an answer takes long, until stop is

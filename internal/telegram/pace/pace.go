@@ -2,9 +2,11 @@
 // Telegram publishes: a few at once in a chat and then 1 a second, 20 in any
 // minute in a group, 30 in any second in all. It knows nothing else of Telegram.
 //
-// The messages of a chat wait in a line. The first in it waits for the chat's
-// own rates, then for the rate of all, and goes; only then comes the next. So a
-// chat keeps its rates also after the rate of all has held it up.
+// A message waits twice. First for a turn that its chat's rates alone give it
+// on arrival, so that one that would come too late is known at once. When its
+// turn has come, it is held to the same rates once more, by the messages that
+// really went, and last to the rate of all: what the latter held up would
+// otherwise leave its chat in one bunch.
 package pace
 
 import (
@@ -21,9 +23,9 @@ import (
 // https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this.
 //
 // A limiter with a burst of b and r a second lets b + 60r through in a minute.
-// For a group that is 18; the rate of all may add one, and a notice is one more.
-// For all it is 25 in a second, which leaves room for messages that take longer
-// to arrive than those behind them.
+// For a group that is 18; the total may add one, and a notice is one more. For
+// all it is 25 in a second, which leaves room for messages that take longer to
+// arrive than those behind them.
 const (
 	chatRate, chatBurst   = 1, 3
 	groupRate, groupBurst = 10. / 60, 8
@@ -31,8 +33,7 @@ const (
 	noticeGap             = time.Minute
 )
 
-// forgetAfter is no shorter than noticeGap, and longer than a chat's limiters
-// take to be full again.
+// forgetAfter is longer than a chat's limiters take to be full again.
 const forgetAfter = time.Minute
 
 // ErrNoRoom is the error of a message whose turn would come too late.
@@ -45,20 +46,32 @@ type Limiter struct {
 	total *rate.Limiter
 
 	mu       sync.Mutex
-	chats    map[int64]*line
+	chats    map[int64]*chatPace
 	swept    time.Time
 	draining chan struct{} // closed once drainEnd is set
 	drainEnd time.Time
 }
 
-// line is the messages that wait in one chat.
-type line struct {
-	chat, group *rate.Limiter
-	// first is held by the first in the line until it goes.
-	first   chan struct{}
-	waiting int       // behind the first
-	used    time.Time // when the line last changed
-	noticed time.Time // when the last notice goes
+// chatPace is one chat.
+type chatPace struct {
+	turns rates // by the turns given out
+	sends rates // by the messages that went
+	// next is held by the one message that is held to sends.
+	next    chan struct{}
+	waiting int
+	idle    time.Time // since when, if nothing is waiting
+	noticed time.Time // when the last notice went
+}
+
+// rates are the limiters of one chat.
+type rates struct{ chat, group *rate.Limiter }
+
+func newRates(group bool) rates {
+	r := rates{chat: rate.NewLimiter(chatRate, chatBurst), group: rate.NewLimiter(rate.Inf, 0)}
+	if group {
+		r.group = rate.NewLimiter(groupRate, groupBurst)
+	}
+	return r
 }
 
 // New makes a Limiter. One that is not on never lets a message wait.
@@ -66,7 +79,7 @@ func New(on bool) *Limiter {
 	return &Limiter{
 		off:      !on,
 		total:    rate.NewLimiter(totalRate, totalBurst),
-		chats:    map[int64]*line{},
+		chats:    map[int64]*chatPace{},
 		draining: make(chan struct{}),
 	}
 }
@@ -79,37 +92,31 @@ func (l *Limiter) Wait(ctx context.Context, chat int64, group bool, deadline tim
 	if l.off {
 		return ctx.Err()
 	}
-	c, turn, err := l.join(chat, group, deadline)
+	c, turn, err := l.takeTurn(chat, group, deadline)
 	if err != nil {
 		return err
 	}
-	err = l.awaitFirst(ctx, c, turn)
-	l.advance(c)
-	if err != nil {
+	defer l.leave(c)
+	if err := l.sleepUntil(ctx, turn); err != nil {
 		return err
 	}
-	defer func() { <-c.first }()
-	return waitAll(ctx, c.group, c.chat, l.total)
+	return l.pass(ctx, c, c.sends.chat, c.sends.group)
 }
 
 // WaitNotice is Wait for the message that tells a chat that there is no room.
-// It goes before the line, and returns ErrNoRoom at once if the chat was told
-// within a minute.
+// It goes before those that wait, and returns ErrNoRoom at once if the chat
+// was told within a minute.
 func (l *Limiter) WaitNotice(ctx context.Context, chat int64, group bool) error {
-	c, ok := l.claimNotice(chat, group)
-	if !ok {
-		return ErrNoRoom
+	c, err := l.claimNotice(chat, group)
+	if err != nil {
+		return err
 	}
-	return waitAll(ctx, c.chat, l.total)
-}
-
-func waitAll(ctx context.Context, limiters ...*rate.Limiter) error {
-	for _, limiter := range limiters {
-		if err := limiter.Wait(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	defer l.leave(c)
+	err = l.pass(ctx, c, c.sends.chat)
+	l.mu.Lock()
+	c.noticed = time.Now()
+	l.mu.Unlock()
+	return err
 }
 
 // Saturated reports whether messages wait for the rate of all.
@@ -124,36 +131,47 @@ func (l *Limiter) Drain(end time.Time) {
 	close(l.draining)
 }
 
-// join puts a message at the end of its chat's line, and says when its turn
-// comes if the rate of all holds up none.
-func (l *Limiter) join(chat int64, group bool, deadline time.Time) (c *line, turn time.Time, err error) {
+// takeTurn gives a message the chat's next turn. The caller leaves the chat
+// afterwards, unless there is an error.
+func (l *Limiter) takeTurn(chat int64, group bool, deadline time.Time) (c *chatPace, turn time.Time, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c = l.find(chat, group)
-	c.waiting++
-	turn = time.Now().Add(max(delay(c.chat, c.waiting), delay(c.group, c.waiting)))
+	now := time.Now()
+	c = l.find(chat, group, now)
+	byChat, byGroup := c.turns.chat.ReserveN(now, 1), c.turns.group.ReserveN(now, 1)
+	turn = now.Add(max(byChat.DelayFrom(now), byGroup.DelayFrom(now)))
 	if isAfter(turn, deadline) || isAfter(turn, l.drainEnd) {
-		c.waiting--
+		byChat.CancelAt(now)
+		byGroup.CancelAt(now)
 		return nil, turn, ErrNoRoom
 	}
+	c.waiting++
 	return c, turn, nil
-}
-
-// delay is how long a limiter has the n-th of those that come now wait.
-func delay(l *rate.Limiter, n int) time.Duration {
-	missing := float64(n) - l.Tokens()
-	return time.Duration(missing / float64(l.Limit()) * float64(time.Second))
 }
 
 // isAfter reports whether turn is after end, where zero is no end.
 func isAfter(turn, end time.Time) bool { return !end.IsZero() && turn.After(end) }
 
-// awaitFirst blocks until a message is the first in its line.
-func (l *Limiter) awaitFirst(ctx context.Context, c *line, turn time.Time) error {
+func (l *Limiter) claimNotice(chat int64, group bool) (*chatPace, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	c := l.find(chat, group, now)
+	if now.Sub(c.noticed) < noticeGap {
+		return nil, ErrNoRoom
+	}
+	c.noticed = now
+	c.waiting++
+	return c, nil
+}
+
+func (l *Limiter) sleepUntil(ctx context.Context, turn time.Time) error {
+	timer := time.NewTimer(time.Until(turn))
+	defer timer.Stop()
 	for draining := l.draining; ; {
 		select {
-		case c.first <- struct{}{}:
-			return nil
+		case <-timer.C:
+			return ctx.Err()
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-draining:
@@ -165,48 +183,44 @@ func (l *Limiter) awaitFirst(ctx context.Context, c *line, turn time.Time) error
 	}
 }
 
-// advance makes the line behind the first one message shorter.
-func (l *Limiter) advance(c *line) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	c.waiting--
-	c.used = time.Now()
-}
-
-func (l *Limiter) claimNotice(chat int64, group bool) (c *line, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	c = l.find(chat, group)
-	if time.Since(c.noticed) < noticeGap {
-		return nil, false
+// pass lets one message of the chat at a time through its limiters and the
+// total, in this order: the total's turn is the moment of sending.
+func (l *Limiter) pass(ctx context.Context, c *chatPace, limiters ...*rate.Limiter) error {
+	select {
+	case c.next <- struct{}{}:
+		defer func() { <-c.next }()
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	c.noticed = time.Now().Add(max(delay(c.chat, 1), delay(l.total, 1)))
-	return c, true
+	for _, limiter := range append(limiters, l.total) {
+		if err := limiter.Wait(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// find returns the chat's line, with l.mu held.
-func (l *Limiter) find(chat int64, group bool) *line {
-	now := time.Now()
+// find returns the chat, with l.mu held.
+func (l *Limiter) find(chat int64, group bool, now time.Time) *chatPace {
 	if now.Sub(l.swept) > forgetAfter {
 		l.swept = now
 		for id, c := range l.chats {
-			if c.waiting+len(c.first) == 0 && now.Sub(c.used) > forgetAfter {
+			if c.waiting == 0 && now.Sub(c.idle) > forgetAfter && now.Sub(c.noticed) > noticeGap {
 				delete(l.chats, id)
 			}
 		}
 	}
 	c := l.chats[chat]
 	if c == nil {
-		c = &line{
-			chat:  rate.NewLimiter(chatRate, chatBurst),
-			group: rate.NewLimiter(rate.Inf, 0),
-			first: make(chan struct{}, 1),
-		}
-		if group {
-			c.group = rate.NewLimiter(groupRate, groupBurst)
-		}
+		c = &chatPace{turns: newRates(group), sends: newRates(group), next: make(chan struct{}, 1), idle: now}
 		l.chats[chat] = c
 	}
-	c.used = now
 	return c
+}
+
+func (l *Limiter) leave(c *chatPace) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.waiting--
+	c.idle = time.Now()
 }
