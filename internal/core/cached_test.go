@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -359,6 +360,24 @@ func TestReplicasShareWhatIsSharedAndNothingElse(t *testing.T) {
 		time.Sleep(time.Hour)
 		if q, err := replica(down).Quote(t.Context()); err == nil {
 			t.Errorf("past STALE_FOR a new replica got %+v", q)
+		}
+	})
+}
+
+func TestAnAnswerFromTheFutureIsNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := shelf{}
+		first := newSharing(store)
+		first.price(priced(7))
+		first.Quote(t.Context())
+		for key, saved := range store {
+			today, tomorrow := time.Now(), time.Now().AddDate(0, 0, 1)
+			store[key] = bytes.Replace(saved, []byte(today.Format(time.DateOnly)), []byte(tomorrow.Format(time.DateOnly)), 1)
+		}
+		second := newSharing(store)
+		second.price(priced(8))
+		if q, err := second.Quote(t.Context()); err != nil || q.Value.Price.IntPart() != 8 {
+			t.Errorf("got %+v, %v", q, err)
 		}
 	})
 }

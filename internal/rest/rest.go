@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"time"
 
@@ -66,9 +67,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	if err != nil {
 		return nil, CallError(c.service, err).During(r.Attempt)
 	}
-	if r.Header != nil {
-		req.Header = r.Header.Clone()
-	}
+	maps.Copy(req.Header, r.Header)
 	req.Header.Set("Accept", "application/json, text/plain")
 	req.Header.Set("User-Agent", "herald")
 	resp, err := c.http.Do(req)

@@ -42,10 +42,14 @@ func TestANodeSwappedForOneOfAnotherChainIsNoticed(t *testing.T) {
 			way.node(n)
 			c := newClient(t, n, pools, way.config)
 			wantStaker(t, c)
-			n.set(func() { n.chainID = 1 })
+			n.set(func() { n.chainID, n.block = 1, 1_000_000 })
 			chain[multicallAddr] = chain.multicallOf(1)
 			_, err := c.Stakes.Ask(t.Context(), ann)
 			wantReason(t, err, core.Malformed)
+			// The other chain's block does not count as seen.
+			n.set(func() { n.chainID, n.block = testChain, 1000 })
+			chain[multicallAddr] = chain.multicall
+			wantStaker(t, c)
 		})
 	}
 }

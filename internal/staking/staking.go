@@ -62,8 +62,7 @@ type Client struct {
 	rpc       *rpc.Client
 	chainID   uint64
 	pools     []core.Pool
-	stake     []byte // selector of Method
-	pending   []byte // selector of PendingMethod; nil = not asked
+	methods   [][]byte // selectors of Method and, if set, PendingMethod
 	multicall *common.Address
 	decimals  int32
 	parallel  int // calls at a time when pools are read one by one
@@ -88,13 +87,13 @@ func New(s Settings, c *core.Cache) (*Client, error) {
 		rpc:       client,
 		chainID:   s.ChainID,
 		pools:     s.Pools,
-		stake:     selector(s.Method),
+		methods:   [][]byte{selector(s.Method)},
 		multicall: s.Multicall,
 		decimals:  s.Decimals,
 		parallel:  core.MaxCalls,
 	}
 	if s.PendingMethod != "" {
-		p.pending = selector(s.PendingMethod)
+		p.methods = append(p.methods, selector(s.PendingMethod))
 	}
 	p.Stakes = core.NewCached(core.NewBreaker(c, Service, s.TTL), core.Question[common.Address, core.Stake]{
 		Name: "stake", TTL: s.TTL, Ask: p.readStake, Keep: core.Stake.Complete, Clone: core.Stake.Clone,
@@ -114,15 +113,12 @@ func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Sta
 	return c.stakeOf(r)
 }
 
-// calls are those that one wallet takes: the stake in each pool, then, if they
-// are asked for, the withdrawals from each.
+// calls are those that one wallet takes: the stake in each pool, then, with a
+// PendingMethod, the withdrawals from each.
 func (c *Client) calls(wallet common.Address) []call {
 	argument := common.LeftPadBytes(wallet[:], word)
 	var calls []call
-	for _, method := range [][]byte{c.stake, c.pending} {
-		if method == nil {
-			continue
-		}
+	for _, method := range c.methods {
 		data := slices.Concat(method, argument)
 		for _, p := range c.pools {
 			calls = append(calls, call{to: p.Address, data: data})
@@ -139,8 +135,8 @@ func (c *Client) stakeOf(r reading) (stake core.Stake, err error) {
 	if stake.Checked == 0 {
 		return core.Stake{}, failure(err).During("read any of the pools")
 	}
-	if c.pending != nil {
-		stake.Unbonding, stake.UnbondingFailed, _ = c.amounts(r.answers[len(c.pools):], decodeWithdrawals)
+	if withdrawals := r.answers[len(c.pools):]; len(withdrawals) > 0 {
+		stake.Unbonding, stake.UnbondingFailed, _ = c.amounts(withdrawals, decodeWithdrawals)
 	}
 	return stake, nil
 }
