@@ -21,9 +21,9 @@ const (
 	others   = 40
 	othersAt = 20 * time.Millisecond
 	// floodRate is how many commands a second one user gives.
-	floodRate = 1000
+	floodRate = 300
 	flooder   = 1
-	// floor is what two busy cores with the race detector need for 1,000
+	// floor is what two busy cores with the race detector need for so many
 	// commands a second; on idle ones without it the medians stay below a
 	// millisecond. To stand behind the flood would take seconds.
 	floor = 500 * time.Millisecond
