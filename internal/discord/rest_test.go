@@ -109,13 +109,8 @@ func TestARefusedTokenEndsRunAndCheck(t *testing.T) {
 	}
 }
 
-func TestSettingsThatDiscordCannotServeAreRefused(t *testing.T) {
-	for want, c := range map[string]Config{
-		"COMMAND_TIMEOUT: ": {CommandTimeout: tokenLife},
-		"DISCORD_API_URL: ": {Settings: Settings{APIURL: "https://exa mple\x7f"}},
-	} {
-		if _, err := New(c); err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "mple") {
-			t.Errorf("%s%v", want, err)
-		}
+func TestACommandTimeoutThatDiscordCannotServeIsRefused(t *testing.T) {
+	if _, err := New(Config{CommandTimeout: tokenLife}); err == nil || !strings.HasPrefix(err.Error(), "COMMAND_TIMEOUT: ") {
+		t.Error(err)
 	}
 }

@@ -15,7 +15,8 @@ type Settings struct {
 	Token config.Secret
 	// ApplicationID owns the commands; empty = asked from Discord.
 	ApplicationID string
-	// APIURL is the REST origin, as in https://discord.com.
+	// APIURL is the REST origin, without a slash at the end, as in
+	// https://discord.com.
 	APIURL string
 	// GuildID registers the commands in this guild alone; empty = global.
 	GuildID string
@@ -54,10 +55,11 @@ func parseOrigin(value string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if u, err := url.Parse(base); err != nil || u.Path != "" {
+	u, err := url.Parse(base)
+	if err != nil || u.Path != "" {
 		return "", errors.New("must be a scheme and a host without a path")
 	}
-	return base, nil
+	return u.Scheme + "://" + u.Host, nil
 }
 
 func parsePublicKey(value string) (ed25519.PublicKey, error) {

@@ -67,7 +67,7 @@ type Gateway struct {
 	timings timings
 	alive   atomic.Bool
 
-	// What follows is used by Run and what it calls.
+	// What follows is used by Run and what it calls, and outlives a connection.
 	session     *session                 // nil: there is none to resume
 	sequence    int64                    // of the newest dispatch of the session, 0 before one
 	connectedAt time.Time                // READY or RESUMED came; zero before
@@ -100,7 +100,7 @@ func New(c Config) *Gateway {
 }
 
 // Alive reports whether the gateway is connected: it said READY or RESUMED, and
-// has acknowledged a heartbeat within two.
+// acknowledges heartbeats.
 func (g *Gateway) Alive() bool { return g.alive.Load() }
 
 // FatalError is a fault of the settings: no later connection will succeed.
