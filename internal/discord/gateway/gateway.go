@@ -144,9 +144,9 @@ func (g *Gateway) Run(ctx context.Context, take func(interaction json.RawMessage
 		if !g.connectedAt.IsZero() && time.Since(g.connectedAt) >= g.timings.stable {
 			failures = 1
 		}
-		g.Count("disconnected")
 		pause := g.pause(failures)
 		g.Log.Warn("no connection to the gateway, trying again", "err", err, "pause", pause)
+		g.Count("disconnected")
 		if !retry.Sleep(ctx, pause) {
 			return nil
 		}
