@@ -101,7 +101,7 @@ func New(c Config) (*Adapter, error) {
 			call:       retry.Backoff{First: 200 * time.Millisecond, Most: 30 * time.Second},
 			register:   retry.Backoff{First: 2 * time.Second, Most: time.Minute},
 		},
-		rest:     newSession(c.Token, api),
+		rest:     newSession(c.Token, c.APIURL),
 		inHand:   semaphore.NewWeighted(maxInHand),
 		refusals: semaphore.NewWeighted(maxRefusals),
 	}

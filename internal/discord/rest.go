@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -29,12 +30,13 @@ const (
 
 // newSession makes the Session that REST calls go through. It is never opened,
 // and does not know the token, which it would show when it is printed.
-func newSession(token config.Secret, api *url.URL) *discordgo.Session {
+func newSession(token config.Secret, apiURL string) *discordgo.Session {
 	s, _ := discordgo.New("") // which never fails
 	// Below LogError: its log prints addresses, which hold tokens.
 	s.LogLevel = discordgo.LogError - 1
 	client := transport.New(transport.Options{Timeout: 10 * time.Second, MaxBody: 4 << 20, MaxConns: 128})
-	client.Transport = &origin{base: client.Transport, scheme: api.Scheme, host: api.Host, token: token}
+	scheme, host, _ := strings.Cut(apiURL, "://")
+	client.Transport = &origin{base: client.Transport, scheme: scheme, host: host, token: token}
 	s.Client = client
 	return s
 }
