@@ -217,7 +217,7 @@ func (a *Adapter) answer(work *chat.Work, id string, p pendingInteraction) error
 			return err
 		}
 	}
-	// If nobody can tell whether the deferral arrived, the edit will show it.
+	// Whether the deferral arrived may be unknown; the edit will show it.
 	return a.edit(work, p, <-rendered)
 }
 
