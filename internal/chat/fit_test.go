@@ -51,6 +51,13 @@ func TestAReplyThatFitsIsLeftAsItIs(t *testing.T) {
 	}
 }
 
+func TestAReplyThatJustFitsLosesNothing(t *testing.T) {
+	r := chat.Reply{Title: "t", Sections: []chat.Section{{Heading: "h", Fields: fields(70)}}}
+	if got := r.Fit(size(r), runes); !reflect.DeepEqual(got.Sections, r.Sections) {
+		t.Errorf("%d fields are left of 70", len(got.Sections[0].Fields))
+	}
+}
+
 func TestTheLongestSectionLosesFieldsAndSaysHowMany(t *testing.T) {
 	r := chat.Reply{Title: "t", Sections: []chat.Section{{Heading: "few", Fields: fields(3)}, {Heading: "many", Fields: fields(500)}}, Notes: []string{"kept"}}
 	got := r.Fit(1000, runes)

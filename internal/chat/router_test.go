@@ -28,6 +28,8 @@ func role(_ context.Context, user chat.User, where string) (chat.Role, error) {
 	switch {
 	case where == "down":
 		return chat.Member, errors.New("down")
+	case where == "in doubt":
+		return chat.UnknownRole, nil
 	case where == "where ann moderates" && user == ann:
 		return chat.Moderator, nil
 	}
@@ -110,6 +112,7 @@ func TestRouterBindsArgumentsAndHoldsRights(t *testing.T) {
 		"an operator needs no rights":     {chat.Request{From: operator, Args: chat.Typed("2")}, "user:"},
 		"the same ID elsewhere is nobody": {chat.Request{From: chat.User{Platform: "discord", ID: "9"}, Args: chat.Typed("2")}, "Only moderators"},
 		"a role that the platform knows":  {chat.Request{From: ann, Chat: "where ann moderates", Args: chat.Typed("2"), Role: chat.UnknownRole}, "user:"},
+		"a role that it does not know":    {chat.Request{From: ann, Chat: "in doubt", Args: chat.Typed("2"), Role: chat.UnknownRole}, "Only moderators"},
 		"a role that it denies":           {chat.Request{From: ann, Chat: "elsewhere", Args: chat.Typed("2"), Role: chat.UnknownRole}, "Only moderators"},
 		"a role that cannot be asked":     {chat.Request{From: ann, Chat: "down", Args: chat.Typed("2"), Role: chat.UnknownRole}, "whether you moderate this chat"},
 	} {
