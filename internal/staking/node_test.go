@@ -243,7 +243,7 @@ func deploy(pools ...contract) (contracts, []core.Pool) {
 	return chain, at
 }
 
-// emptyPools are n pools in which nobody has anything.
+// emptyPools are n pools without a stake.
 func emptyPools(n int) []contract {
 	return slices.Repeat([]contract{pool(wordOf(0), withdrawalsOf())}, n)
 }

@@ -261,7 +261,7 @@ func TestACrowdIsAnsweredOnceAcrossAStop(t *testing.T) {
 
 func TestWhatTheTotalHoldsUpAtTheEndIsDeliveredAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const people = 300
+		const people = 400
 		r := setUpInMemory(t, func(c *Config) {
 			c.Pacing, c.WebhookURL, c.WebhookSecret, c.Dedup = true, "https://bot.example/hook", config.NewSecret(secret), &memory{}
 		})

@@ -24,12 +24,11 @@ import (
 //
 // A limiter with a burst of b and r a second lets b + 60r through in a minute.
 // For a group that is 18; the total may add one, and a notice is one more. For
-// all it is 25 in a second, which leaves room for messages that take longer to
-// arrive than those behind them.
+// all it is 30 in a second.
 const (
 	chatRate, chatBurst   = 1, 3
 	groupRate, groupBurst = 10. / 60, 8
-	totalRate, totalBurst = 20, 5
+	totalRate, totalBurst = 25, 5
 	noticeGap             = time.Minute
 )
 

@@ -20,13 +20,7 @@ const (
 	// others ask one after the other, each in a private chat of their own.
 	others   = 40
 	othersAt = 20 * time.Millisecond
-	// floodRate is how many commands a second one user gives.
-	floodRate = 300
-	flooder   = 1
-	// floor is what two busy cores with the race detector need for so many
-	// commands a second; on idle ones without it the medians stay below a
-	// millisecond. To stand behind the flood would take seconds.
-	floor = 500 * time.Millisecond
+	flooder  = 1
 )
 
 // clockedAsker gives a command as a user. What it returns is how long the answer
