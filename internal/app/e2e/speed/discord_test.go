@@ -29,7 +29,7 @@ const (
 	// numberBits are those of an interaction's snowflake that hold its number.
 	numberBits = 22
 	// interactionConns is on how many connections interactions are posted.
-	interactionConns = 200
+	interactionConns = 100
 )
 
 // discord is Discord's REST API and either its gateway or the posts to an
@@ -88,8 +88,11 @@ func (d *discord) open(l *load) (err error) {
 	}
 	d.callers, err = dialCallers(d.address, interactionConns, len(l.asked), func(number int64, status int, body []byte, err error) {
 		d.keepFirst("application/json", body)
-		if err == nil && (status != http.StatusOK || !says(body)) {
-			err = fmt.Errorf("status %d, or the answer is another than to /price", status)
+		if err == nil && status != http.StatusOK {
+			err = fmt.Errorf("status %d", status)
+		}
+		if err == nil {
+			err = judge(body, true)
 		}
 		l.answer(number, err)
 	})
@@ -145,11 +148,8 @@ func (d *discord) callback(w http.ResponseWriter, r *http.Request) {
 	}
 	d.keepFirst("application/json", body)
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
-	var wrong error
-	if err != nil || !strings.HasSuffix(r.PathValue("token"), r.PathValue("id")) || !says(body) {
-		wrong = errors.New("the answer is another than to /price of its interaction")
-	}
-	d.load.Load().answer(id&(1<<numberBits-1), wrong)
+	own := err == nil && strings.HasSuffix(r.PathValue("token"), r.PathValue("id"))
+	d.load.Load().answer(id&(1<<numberBits-1), judge(body, own))
 	w.WriteHeader(http.StatusNoContent)
 }
 

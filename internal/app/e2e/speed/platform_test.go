@@ -4,6 +4,8 @@ package speed
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -75,8 +77,16 @@ func (s *server) keepFirst(contentType string, body []byte) {
 	}
 }
 
-// says reports whether an answer says the price.
-func says(body []byte) bool { return bytes.Contains(body, []byte(e2etest.Price)) }
+// judge returns an error unless an answer says the price where it was asked.
+func judge(body []byte, inPlace bool) error {
+	switch {
+	case !bytes.Contains(body, []byte(e2etest.Price)):
+		return fmt.Errorf("it is no answer to /price: %.300s", body)
+	case !inPlace:
+		return errors.New("it is answered elsewhere")
+	}
+	return nil
+}
 
 // numberOf finds a whole number by its name, in JSON and in multipart/form-data
 // alike; 0 if it is not there.

@@ -74,7 +74,7 @@ func (p *process) lastLog() string {
 	if err != nil {
 		return err.Error()
 	}
-	return string(text[max(0, len(text)-4000):])
+	return string(text[max(0, len(text)-1000):])
 }
 
 // cpu is the processor time that the process has taken.

@@ -102,7 +102,7 @@ var ways = []way{
 		func(address string) (platform, error) { return newTelegram(address, false) }},
 	{"Telegram webhook", deliversAtMost, goal{rate: 0.9, cpu: 1.2},
 		func(address string) (platform, error) { return newTelegram(address, true) }},
-	{"Discord gateway", 200, goal{rate: 0.9, cpu: 1.2},
+	{"Discord gateway", 100, goal{rate: 0.9, cpu: 1.2},
 		func(address string) (platform, error) { return newDiscord(address, false) }},
 	{"Discord HTTP", interactionConns, goal{rate: 0.85, cpu: 1.25},
 		func(address string) (platform, error) { return newDiscord(address, true) }},

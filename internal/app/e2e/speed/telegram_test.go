@@ -5,7 +5,6 @@ package speed
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -169,11 +168,7 @@ func (t *telegram) pending(offset int64, most int) (batch []byte) {
 // sendMessage takes an answer, which is a reply to its command.
 func (t *telegram) sendMessage(w http.ResponseWriter, body []byte) {
 	number, chat := numberOf(body, "message_id"), numberOf(body, "chat_id")
-	var wrong error
-	if chat != chatOf(number) || !says(body) {
-		wrong = errors.New("the answer is another than to /price in its chat")
-	}
-	t.load.Load().answer(number, wrong)
+	t.load.Load().answer(number, judge(body, chat == chatOf(number)))
 	fmt.Fprintf(w, `{"ok":true,"result":{"message_id":%d,"from":{"id":%d,"is_bot":true,"first_name":"Herald","username":%q},`+
 		`"chat":{"id":%d,"title":"A group of people","username":"group_of_people","type":"supergroup"},"date":%d,`+
 		`"reply_to_message":{"message_id":%d,"from":{"id":%d,"is_bot":false,"first_name":"Ann","last_name":"Example","username":"ann_example","language_code":"en"},`+
