@@ -16,6 +16,7 @@ package speed
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -34,9 +35,9 @@ import (
 )
 
 var (
-	rounds   = flag.Int("speed.rounds", 5, "how often each bot has its turn")
-	commands = flag.Int("speed.commands", 30_000, "commands in a turn at full speed")
-	paced    = flag.Duration("speed.paced", 5*time.Second, "how long a turn at 500 commands a second lasts")
+	rounds   = flag.Int("speed.rounds", 7, "how often each bot has its turn")
+	commands = flag.Int("speed.commands", 10_000, "commands in a turn at full speed")
+	paced    = flag.Duration("speed.paced", 3*time.Second, "how long a turn at 500 commands a second lasts")
 	profiles = flag.String("speed.profile", "", "folder for a CPU profile of each bot")
 )
 
@@ -144,9 +145,16 @@ func (w way) compare(t *testing.T, programs string) result {
 		for _, c := range contenders {
 			fast := c.turn(t, *commands, w.inFlight, 0)
 			slow := c.turn(t, max(1, int(paced.Seconds()*pace)), 0, time.Second/pace)
-			fast.median, fast.p99 = slow.median, slow.p99
-			c.figures = append(c.figures, fast)
-			t.Logf("%-8s %v", c.name, fast)
+			f := figures{
+				rate:     float64(*commands) / fast.took.Seconds(),
+				cpu:      fast.for1000(fast.cpu),
+				own:      fast.for1000(fast.own),
+				pacedCPU: slow.for1000(slow.cpu),
+				median:   slow.quantile(0.5),
+				p99:      slow.quantile(0.99),
+			}
+			c.figures = append(c.figures, f)
+			t.Logf("%-8s %v", c.name, f)
 		}
 	}
 	for _, c := range []*contender{herald, bare} {
@@ -220,8 +228,16 @@ func (w way) profile(t *testing.T, bot string) string {
 	return filepath.Join(folder, fmt.Sprintf("%s, %s.pprof", w.name, bot))
 }
 
+// turn is what one turn came to.
+type turn struct {
+	*load
+	took time.Duration
+	cpu  time.Duration // of the bot
+	own  time.Duration // CPU of this process
+}
+
 // turn asks the bot for n answers and measures them.
-func (c *contender) turn(t *testing.T, n, inFlight int, gap time.Duration) figures {
+func (c *contender) turn(t *testing.T, n, inFlight int, gap time.Duration) turn {
 	t.Helper()
 	l := newLoad(c.next, n, inFlight)
 	c.next += int64(n)
@@ -229,22 +245,27 @@ func (c *contender) turn(t *testing.T, n, inFlight int, gap time.Duration) figur
 		t.Fatal(err)
 	}
 	defer c.platform.done()
-	before, err := c.process.cpu()
-	if err != nil {
-		t.Fatal(err)
-	}
+	botBefore, ownBefore := c.cpu(t)
 	took, err := l.ask(gap, c.platform.ask)
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", c.name, err, c.process.lastLog())
 	}
-	after, err := c.process.cpu()
-	if err != nil {
+	botAfter, ownAfter := c.cpu(t)
+	return turn{l, took, botAfter - botBefore, ownAfter - ownBefore}
+}
+
+// cpu is the processor time taken so far by the bot and by this process.
+func (c *contender) cpu(t *testing.T) (bot, own time.Duration) {
+	t.Helper()
+	bot, botErr := c.process.cpu()
+	own, ownErr := ownCPU()
+	if err := errors.Join(botErr, ownErr); err != nil {
 		t.Fatal(err)
 	}
-	return figures{
-		rate:   float64(n) / took.Seconds(),
-		cpu:    (after - before) * 1000 / time.Duration(n),
-		median: l.quantile(0.5),
-		p99:    l.quantile(0.99),
-	}
+	return bot, own
+}
+
+// for1000 is the processor time for 1,000 commands.
+func (u turn) for1000(cpu time.Duration) time.Duration {
+	return cpu * 1000 / time.Duration(len(u.asked))
 }
