@@ -25,6 +25,7 @@ import (
 	"path/filepath"
 	"runtime/pprof"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ var (
 	rounds   = flag.Int("speed.rounds", 7, "how often each bot has its turn")
 	commands = flag.Int("speed.commands", 10_000, "commands in a turn at full speed")
 	paced    = flag.Duration("speed.paced", 3*time.Second, "how long a turn at 500 commands a second lasts")
-	profiles = flag.String("speed.profile", "", "folder for a CPU profile of each bot")
+	profiles = flag.String("speed.profile", "", "absolute path of a folder for a CPU profile of each bot")
 )
 
 const (
@@ -117,7 +118,14 @@ func TestSpeed(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) { results = append(results, w.compare(t, programs)) })
 	}
-	fmt.Print(table(results))
+	cfg, err := app.Load([]string{
+		"PARTNER_BASE_URL=http://127.0.0.1", "PARTNER_APP_ID=id", "PARTNER_SECRET_KEY=key", "TOKEN_SYMBOL=T", "SUPPLY_URL=http://127.0.0.1",
+		"EVM_RPC_URL=http://127.0.0.1", "EVM_CHAIN_ID=1", "STAKING_POOLS=0x52908400098527886E0F7030069857D2E4169EE7",
+	}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Print(table(results), cost(results, cfg))
 }
 
 func build(t *testing.T, folder, pkg string) {
@@ -218,14 +226,10 @@ func (w way) contender(t *testing.T, name, program string, settings []string) *c
 
 // profile is the file for a bot's profile.
 func (w way) profile(t *testing.T, bot string) string {
-	folder, err := filepath.Abs(*profiles)
-	if err == nil {
-		err = os.MkdirAll(folder, 0o755)
-	}
-	if err != nil {
+	if err := os.MkdirAll(*profiles, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(folder, fmt.Sprintf("%s, %s.pprof", w.name, bot))
+	return filepath.Join(*profiles, strings.ReplaceAll(w.name, " ", "-")+"-"+bot+".pprof")
 }
 
 // turn is what one turn came to.

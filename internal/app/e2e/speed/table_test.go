@@ -54,10 +54,11 @@ func medianOf(n int, value func(i int) float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-func rate(f figures) float64   { return f.rate }
-func cpu(f figures) float64    { return float64(f.cpu) }
-func median(f figures) float64 { return float64(f.median) }
-func p99(f figures) float64    { return float64(f.p99) }
+func rate(f figures) float64     { return f.rate }
+func cpu(f figures) float64      { return float64(f.cpu) }
+func pacedCPU(f figures) float64 { return float64(f.pacedCPU) }
+func median(f figures) float64   { return float64(f.median) }
+func p99(f figures) float64      { return float64(f.p99) }
 
 // table is all results in Markdown: Herald's figure, the library's, and their
 // ratio with its goal.
