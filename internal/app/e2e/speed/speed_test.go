@@ -114,6 +114,11 @@ func TestSpeed(t *testing.T) {
 	programs := t.TempDir()
 	build(t, programs, "herald/cmd/bot")
 	build(t, programs, "herald/internal/app/e2e/speed/bare")
+	if *profiles != "" {
+		if err := os.MkdirAll(*profiles, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var results []result
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) { results = append(results, w.compare(t, programs)) })
@@ -126,6 +131,9 @@ func TestSpeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	fmt.Print(table(results), cost(results, cfg))
+	if *profiles != "" {
+		fmt.Print(shares(t, results))
+	}
 }
 
 func build(t *testing.T, folder, pkg string) {
@@ -196,7 +204,7 @@ func (w way) herald(t *testing.T, program string) *contender {
 	settings := append(app.DemoSettings(world), "LOG_LEVEL=info", "PRICE_TTL=24h")
 	if *profiles != "" {
 		program = os.Args[0]
-		settings = append(settings, profileFile+"="+w.profile(t, "herald"))
+		settings = append(settings, profileFile+"="+w.profile("herald"))
 	}
 	return w.contender(t, "Herald", program, settings)
 }
@@ -209,7 +217,7 @@ func (w way) bare(t *testing.T, program string, herald *contender) *contender {
 	}
 	settings := []string{"ANSWER=" + answer}
 	if *profiles != "" {
-		settings = append(settings, "CPU_PROFILE="+w.profile(t, "bare"))
+		settings = append(settings, "CPU_PROFILE="+w.profile("bare"))
 	}
 	return w.contender(t, "library", program, settings)
 }
@@ -225,10 +233,7 @@ func (w way) contender(t *testing.T, name, program string, settings []string) *c
 }
 
 // profile is the file for a bot's profile.
-func (w way) profile(t *testing.T, bot string) string {
-	if err := os.MkdirAll(*profiles, 0o755); err != nil {
-		t.Fatal(err)
-	}
+func (w way) profile(bot string) string {
 	return filepath.Join(*profiles, strings.ReplaceAll(w.name, " ", "-")+"-"+bot+".pprof")
 }
 
