@@ -140,16 +140,23 @@ func interaction(number int64) []byte {
 		id, id, applicationID, channel, channel, user)
 }
 
-// callback takes the first response to an interaction of the gateway.
+// callback takes the first response to an interaction of the gateway, and
+// refuses another, which a bot may try when it has not heard about the first.
 func (d *discord) callback(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
 	}
 	d.keepFirst("application/json", body)
+	l := d.load.Load()
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
-	own := err == nil && strings.HasSuffix(r.PathValue("token"), r.PathValue("id"))
-	d.load.Load().answer(id&(1<<numberBits-1), judge(body, own))
+	number := id & (1<<numberBits - 1)
+	if l.isAnswered(number) {
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, `{"code":40060,"message":"Interaction has already been acknowledged."}`)
+		return
+	}
+	l.answer(number, judge(body, err == nil && strings.HasSuffix(r.PathValue("token"), r.PathValue("id"))))
 	w.WriteHeader(http.StatusNoContent)
 }
 

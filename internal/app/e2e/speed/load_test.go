@@ -92,6 +92,12 @@ func (l *load) answer(number int64, wrong error) {
 	}
 }
 
+// isAnswered reports whether a command was answered, in this load or before.
+func (l *load) isAnswered(number int64) bool {
+	i := number - l.first
+	return i < 0 || i < int64(len(l.took)) && l.took[i].Load() != 0
+}
+
 // fail keeps the first problem.
 func (l *load) fail(err error) {
 	text := err.Error()

@@ -38,6 +38,18 @@ func TestALoadFailsUnlessEveryCommandIsAnsweredRightlyAndOnce(t *testing.T) {
 	}
 }
 
+func TestACommandIsAnsweredOnceItsAnswerCame(t *testing.T) {
+	l := newLoad(10, 2, 0)
+	if _, err := l.ask(0, func(number int64) {
+		if l.isAnswered(number) || !l.isAnswered(9) {
+			t.Errorf("before the answer to command %d: %v; before the load: %v", number, l.isAnswered(number), l.isAnswered(9))
+		}
+		l.answer(number, nil)
+	}); err != nil || !l.isAnswered(10) || !l.isAnswered(11) || l.isAnswered(12) {
+		t.Errorf("%v; answered: 10 %v, 11 %v, 12 %v", err, l.isAnswered(10), l.isAnswered(11), l.isAnswered(12))
+	}
+}
+
 // drop answers every command but one.
 func drop(l *load, number, lost int64) {
 	if number != lost {
