@@ -39,7 +39,7 @@ type discord struct {
 	byHTTP     bool
 	public     ed25519.PublicKey
 	private    ed25519.PrivateKey
-	signed     map[int64][]byte // the posts of the open load
+	signed     map[int64][]byte // the posts of the load
 	writing    sync.Mutex
 	connection *websocket.Conn // that is READY, guarded by writing
 	sequence   int64           // guarded by writing
@@ -75,8 +75,8 @@ func (d *discord) settings() []string {
 // answer is the first response to an interaction.
 func (d *discord) answer() (string, error) { return string(d.first.Load().body), nil }
 
-// open signs all posts of l now, which takes longer than to make them.
-func (d *discord) open(l *load) (err error) {
+// begin signs all posts of l now, which takes longer than to make them.
+func (d *discord) begin(l *load) (err error) {
 	d.load.Store(l)
 	if !d.byHTTP {
 		return nil

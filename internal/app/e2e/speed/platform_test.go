@@ -22,13 +22,13 @@ type platform interface {
 	settings() []string
 	// answer is what the bot said first, as JSON that the bare bot can read.
 	answer() (string, error)
-	// open makes the platform ready to ask the commands of l and to take their
-	// answers. It is closed before another is opened.
-	open(l *load) error
+	// begin makes the platform ready to ask the commands of l and to take their
+	// answers. Another begins after end.
+	begin(l *load) error
 	// ask makes a command available to the bot. It does not wait for the answer.
 	ask(number int64)
-	// done ends what open began.
-	done()
+	// end ends what begin began.
+	end()
 	// close ends the platform.
 	close()
 }
@@ -40,7 +40,7 @@ type server struct {
 	http    http.Server
 	load    atomic.Pointer[load]
 	first   atomic.Pointer[firstAnswer]
-	callers *callers // while a load is open, on a platform that calls the bot
+	callers *callers // during a load, on a platform that calls the bot
 }
 
 // firstAnswer is the request that carried it.
@@ -63,7 +63,7 @@ func (s *server) listen(h http.Handler) error {
 
 func (s *server) close() { s.http.Close() }
 
-func (s *server) done() {
+func (s *server) end() {
 	if s.callers != nil {
 		s.callers.close()
 		s.callers = nil

@@ -15,18 +15,13 @@
 package speed
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
-	"runtime/pprof"
 	"slices"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -51,45 +46,6 @@ const (
 	users = 5000
 	chats = 1000
 )
-
-// profileFile is set where this test binary is the bot itself, with a profile.
-const profileFile = "HERALD_SPEED_PROFILE"
-
-func TestMain(m *testing.M) {
-	if file := os.Getenv(profileFile); file != "" {
-		if err := runProfiled(file); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// runProfiled is `bot run` with a CPU profile of its whole life.
-func runProfiled(name string) error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
-	cfg, err := app.LoadToServe(os.Environ(), "")
-	if err != nil {
-		return err
-	}
-	bot, err := app.New(cfg, app.NewLogger(cfg, os.Stderr))
-	if err != nil {
-		return err
-	}
-	defer bot.Close()
-	file, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if err := pprof.StartCPUProfile(file); err != nil {
-		return err
-	}
-	defer pprof.StopCPUProfile()
-	return bot.Run(ctx)
-}
 
 // way is one by which commands come in.
 type way struct {
@@ -123,14 +79,7 @@ func TestSpeed(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) { results = append(results, w.compare(t, programs)) })
 	}
-	cfg, err := app.Load([]string{
-		"PARTNER_BASE_URL=http://127.0.0.1", "PARTNER_APP_ID=id", "PARTNER_SECRET_KEY=key", "TOKEN_SYMBOL=T", "SUPPLY_URL=http://127.0.0.1",
-		"EVM_RPC_URL=http://127.0.0.1", "EVM_CHAIN_ID=1", "STAKING_POOLS=0x52908400098527886E0F7030069857D2E4169EE7",
-	}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Print(table(results), cost(results, cfg))
+	fmt.Print(table(results), machineCost(results), callCost(t))
 	if *profiles != "" {
 		fmt.Print(shares(t, results))
 	}
@@ -147,40 +96,25 @@ func build(t *testing.T, folder, pkg string) {
 // compare measures Herald and the bare library in turn.
 func (w way) compare(t *testing.T, programs string) result {
 	herald := w.herald(t, filepath.Join(programs, "bot"))
-	herald.turn(t, 1, 1, 0)
+	herald.turn(t, 1, 1, 0) // its answer is what the bare bot says
 	bare := w.bare(t, filepath.Join(programs, "bare"), herald)
-	r := result{way: w}
-	for _, c := range []*contender{herald, bare} {
+	contenders := []*contender{herald, bare}
+	for _, c := range contenders {
 		c.turn(t, warmUp, w.inFlight, 0)
 	}
-	for round := range *rounds {
-		contenders := []*contender{herald, bare}
-		if round%2 == 1 {
-			slices.Reverse(contenders)
-		}
+	for range *rounds {
 		for _, c := range contenders {
-			fast := c.turn(t, *commands, w.inFlight, 0)
-			slow := c.turn(t, max(1, int(paced.Seconds()*pace)), 0, time.Second/pace)
-			f := figures{
-				rate:     float64(*commands) / fast.took.Seconds(),
-				cpu:      fast.for1000(fast.cpu),
-				own:      fast.for1000(fast.own),
-				pacedCPU: slow.for1000(slow.cpu),
-				median:   slow.quantile(0.5),
-				p99:      slow.quantile(0.99),
-			}
-			c.figures = append(c.figures, f)
-			t.Logf("%-8s %v", c.name, f)
+			c.round(t, w.inFlight)
 		}
+		slices.Reverse(contenders)
 	}
-	for _, c := range []*contender{herald, bare} {
+	for _, c := range contenders {
 		var err error
 		if c.memory, err = c.process.peakMemory(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.herald, r.bare = *herald, *bare
-	return r
+	return result{w, *herald, *bare}
 }
 
 // contender is a bot, the platform that it is on, and what was measured.
@@ -232,9 +166,21 @@ func (w way) contender(t *testing.T, name, program string, settings []string) *c
 	return &contender{name: name, platform: p, process: start(t, program, address, append(settings, p.settings()...)...), next: 1}
 }
 
-// profile is the file for a bot's profile.
-func (w way) profile(bot string) string {
-	return filepath.Join(*profiles, strings.ReplaceAll(w.name, " ", "-")+"-"+bot+".pprof")
+// round is one turn at full speed and one at the fixed pace.
+func (c *contender) round(t *testing.T, inFlight int) {
+	t.Helper()
+	fast := c.turn(t, *commands, inFlight, 0)
+	slow := c.turn(t, max(1, int(paced.Seconds()*pace)), 0, time.Second/pace)
+	f := figures{
+		rate:     float64(*commands) / fast.took.Seconds(),
+		cpu:      fast.for1000(fast.cpu),
+		own:      fast.for1000(fast.own),
+		pacedCPU: slow.for1000(slow.cpu),
+		median:   slow.quantile(0.5),
+		p99:      slow.quantile(0.99),
+	}
+	c.figures = append(c.figures, f)
+	t.Logf("%-8s %v", c.name, f)
 }
 
 // turn is what one turn came to.
@@ -250,10 +196,10 @@ func (c *contender) turn(t *testing.T, n, inFlight int, gap time.Duration) turn 
 	t.Helper()
 	l := newLoad(c.next, n, inFlight)
 	c.next += int64(n)
-	if err := c.platform.open(l); err != nil {
+	if err := c.platform.begin(l); err != nil {
 		t.Fatal(err)
 	}
-	defer c.platform.done()
+	defer c.platform.end()
 	botBefore, ownBefore := c.cpu(t)
 	took, err := l.ask(gap, c.platform.ask)
 	if err != nil {

@@ -72,7 +72,7 @@ func (t *telegram) answer() (string, error) {
 	return fmt.Sprintf(`{"text":%s,"entities":%s}`, text, form.Value["entities"][0]), err
 }
 
-func (t *telegram) open(l *load) (err error) {
+func (t *telegram) begin(l *load) (err error) {
 	t.load.Store(l)
 	if t.webhook {
 		t.callers, err = dialCallers(t.address, deliversAtMost, len(l.asked), func(number int64, status int, _ []byte, err error) {

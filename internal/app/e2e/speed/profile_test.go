@@ -3,14 +3,65 @@
 package speed
 
 import (
+	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime/pprof"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+
+	"herald/internal/app"
 )
+
+// profileFile is set where this test binary is the bot itself, with a profile.
+const profileFile = "HERALD_SPEED_PROFILE"
+
+func TestMain(m *testing.M) {
+	if file := os.Getenv(profileFile); file != "" {
+		if err := runProfiled(file); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// runProfiled is `bot run` with a CPU profile of its whole life.
+func runProfiled(name string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	cfg, err := app.LoadToServe(os.Environ(), "")
+	if err != nil {
+		return err
+	}
+	bot, err := app.New(cfg, app.NewLogger(cfg, os.Stderr))
+	if err != nil {
+		return err
+	}
+	defer bot.Close()
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return err
+	}
+	defer pprof.StopCPUProfile()
+	return bot.Run(ctx)
+}
+
+// profile is the file for a bot's profile.
+func (w way) profile(bot string) string {
+	return filepath.Join(*profiles, strings.ReplaceAll(w.name, " ", "-")+"-"+bot+".pprof")
+}
 
 // parts are what a bot's CPU goes to, each with the functions in which, or
 // below which, it does. One may hold another.
