@@ -16,7 +16,7 @@ import (
 
 // full makes a world whose cache holds that many answers.
 func full(maxItems int) *world {
-	w := newBounded(maxItems, nil)
+	w := newWorldOf(core.CacheConfig{MaxItems: maxItems}, "USD")
 	w.stake = func(context.Context) (core.Stake, error) { return core.Stake{Checked: 21}, nil }
 	w.price(priced(7))
 	return w

@@ -39,7 +39,8 @@ type Client struct {
 func New(s Settings, c *core.Cache) *Client {
 	h := &Client{url: s.URL, rest: rest.New(Service, c.CallTimeout)}
 	h.Supply = core.NewCached(core.NewBreaker(c, Service, s.TTL), core.Question[core.NoArgument, core.Supply]{
-		Name: "supply", TTL: s.TTL, Shared: true, Ask: h.supply,
+		Name: "supply", TTL: s.TTL, Ask: h.supply,
+		Shared: &core.Shared[core.Supply]{Source: s.URL, Check: check},
 	})
 	return h
 }
@@ -75,10 +76,23 @@ func (c *Client) supply(ctx context.Context, _ core.NoArgument) (core.Supply, er
 	if err := both.Wait(); err != nil {
 		return core.Supply{}, err
 	}
-	if s.Circulating.GreaterThan(s.Total) {
-		return core.Supply{}, Service.Fail(core.Malformed, errors.New("more tokens circulate than there are"))
+	if err := check(s); err != nil {
+		return core.Supply{}, Service.Fail(core.Malformed, err)
 	}
 	return s, nil
+}
+
+// check fails if s cannot be true.
+func check(s core.Supply) error {
+	for _, amount := range []decimal.Decimal{s.Total, s.Circulating} {
+		if !rest.IsBounded(amount) || !amount.IsPositive() {
+			return errors.New("a supply that is not above zero")
+		}
+	}
+	if s.Circulating.GreaterThan(s.Total) {
+		return errors.New("more tokens circulate than there are")
+	}
+	return nil
 }
 
 func (c *Client) ask(ctx context.Context, f figure) (decimal.Decimal, error) {
