@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net/http"
@@ -118,4 +119,52 @@ func TestCallersDeadlineIsSlow(t *testing.T) {
 	if !errors.As(err, &failure) || failure.Reason != core.SlowAnswer || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
+}
+
+func TestAnswerIsCompleteIfItsEndIsAnnounced(t *testing.T) {
+	flushed := func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "98765")
+		w.(http.Flusher).Flush()
+	}
+	for name, c := range map[string]struct {
+		serve    http.HandlerFunc
+		http2    bool
+		complete bool
+	}{
+		"length":                   {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "98765") }, false, true},
+		"chunks":                   {flushed, false, true},
+		"HTTP/2, without a length": {flushed, true, true},
+		"end of the connection": {func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				panic(err)
+			}
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n98765")
+			conn.Close()
+		}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewUnstartedServer(c.serve)
+			defer server.Close()
+			if server.EnableHTTP2 = c.http2; c.http2 {
+				server.StartTLS()
+				trust(t, server)
+			} else {
+				server.Start()
+			}
+			resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{URL: server.URL})
+			if err != nil || resp.Complete != c.complete || string(resp.Body) != "98765" {
+				t.Errorf("got %+v, %v", resp, err)
+			}
+		})
+	}
+}
+
+// trust makes every client that is made from now on trust the server.
+func trust(t *testing.T, server *httptest.Server) {
+	original := http.DefaultTransport
+	t.Cleanup(func() { http.DefaultTransport = original })
+	changed := original.(*http.Transport).Clone()
+	changed.TLSClientConfig = &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+	http.DefaultTransport = changed
 }
