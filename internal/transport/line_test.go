@@ -51,7 +51,7 @@ func TestASilentHTTP2ConnectionCostsOneCallAndThenANewOneIsOpened(t *testing.T) 
 		n := newNetwork(t, func(http.ResponseWriter, *http.Request) {})
 		c := connected(t, n)
 		n.all()[0].silent.Store(true)
-		failed := 0
+		failed, longest := 0, time.Duration(0)
 		for range 40 {
 			start := time.Now()
 			err := post(c)
@@ -59,17 +59,15 @@ func TestASilentHTTP2ConnectionCostsOneCallAndThenANewOneIsOpened(t *testing.T) 
 				continue
 			}
 			failed++
-			// A call that is known to have failed before its time is up is
-			// made once more by who asked.
-			if took := time.Since(start); took >= callTimeout || errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("a call failed after %v: %v", took, err)
-			}
-			if transport.NeverSent(err) {
-				t.Errorf("%v is taken for never sent", err)
+			longest = max(longest, time.Since(start))
+			if errors.Is(err, context.DeadlineExceeded) || transport.NeverSent(err) {
+				t.Errorf("got %v", err)
 			}
 		}
-		if failed > 1 {
-			t.Errorf("%d of 40 calls failed", failed)
+		t.Logf("%d of 40 calls failed, after %v at most", failed, longest)
+		// Whoever asked makes a call once more that fails before its time is up.
+		if failed > 1 || longest >= callTimeout {
+			t.Error("more than one, or too late to make it again")
 		}
 	})
 }
