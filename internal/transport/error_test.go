@@ -2,9 +2,6 @@ package transport_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -12,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -23,6 +19,7 @@ import (
 	"time"
 
 	"herald/internal/transport"
+	"herald/internal/transport/transporttest"
 )
 
 const token = "t0ken"
@@ -127,7 +124,8 @@ func TestTLSErrorsTellWhatIsWrong(t *testing.T) {
 
 func tlsServer(t *testing.T, template *x509.Certificate) (string, *x509.CertPool) {
 	t.Helper()
-	certificate, pool := certify(t, template)
+	template.Subject = pkix.Name{CommonName: token}
+	certificate, pool := transporttest.Certify(t, template)
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
@@ -136,42 +134,10 @@ func tlsServer(t *testing.T, template *x509.Certificate) (string, *x509.CertPool
 	return server.URL, pool
 }
 
-// certify makes a certificate that signs itself, and the pool that trusts it.
-func certify(t *testing.T, template *x509.Certificate) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template.SerialNumber = big.NewInt(1)
-	template.Subject = pkix.Name{CommonName: token}
-	template.NotBefore = time.Now().Add(-time.Hour)
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signed, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(signed)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
-}
-
 // trusting makes a client that trusts the pool's certificates.
 func trusting(t *testing.T, pool *x509.CertPool) *http.Client {
-	changeDefault(t, func(d *http.Transport) { d.TLSClientConfig = &tls.Config{RootCAs: pool} })
+	transporttest.ChangeDefault(t, func(d *http.Transport) { d.TLSClientConfig = &tls.Config{RootCAs: pool} })
 	return client()
-}
-
-// changeDefault changes the default transport, which New copies, for one test.
-func changeDefault(t *testing.T, change func(*http.Transport)) {
-	original := http.DefaultTransport
-	t.Cleanup(func() { http.DefaultTransport = original })
-	changed := original.(*http.Transport).Clone()
-	change(changed)
-	http.DefaultTransport = changed
 }
 
 func TestNeverSentIsTrueOnlyWithProof(t *testing.T) {
