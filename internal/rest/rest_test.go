@@ -112,15 +112,16 @@ func TestOneCallIsOneAttempt(t *testing.T) {
 }
 
 func TestCallersDeadlineIsSlow(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-	defer server.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	_, err := rest.New(service, time.Minute).Do(ctx, rest.Request{URL: server.URL})
-	var failure *core.Error
-	if !errors.As(err, &failure) || failure.Reason != core.SlowAnswer || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		transporttest.NewNetwork(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := rest.New(service, time.Minute).Do(ctx, rest.Request{URL: transporttest.URL})
+		var failure *core.Error
+		if !errors.As(err, &failure) || failure.Reason != core.SlowAnswer || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	})
 }
 
 func TestAnswerIsCompleteIfItsEndIsAnnounced(t *testing.T) {

@@ -40,25 +40,26 @@ func failing(t *testing.T, c *http.Client, baseURL string) (clean, raw error) {
 }
 
 func TestCleanErrorsNameTheHostAlone(t *testing.T) {
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	for name, server := range map[string]*httptest.Server{
-		"refused":   gone,
-		"redirect":  httptest.NewServer(http.RedirectHandler("/elsewhere/"+token, http.StatusFound)),
-		"not HTTP":  httptest.NewServer(hijacked(token + "\r\n\r\n")),
-		"bad":       httptest.NewServer(hijacked("HTTP/1.1 " + token + "\r\n\r\n")),
-		"header":    httptest.NewServer(hijacked("HTTP/1.1 200 OK\r\n" + token + "\r\n\r\n")),
-		"length":    httptest.NewServer(hijacked("HTTP/1.1 200 OK\r\nContent-Length: " + token + "\r\n\r\n")),
-		"transfer":  httptest.NewServer(hijacked("HTTP/1.1 200 OK\r\nTransfer-Encoding: " + token + "\r\n\r\n")),
-		"chunk":     httptest.NewServer(hijacked("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + token + "\r\n")),
-		"closed":    httptest.NewServer(hijacked("")),
-		"truncated": httptest.NewServer(hijacked("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + token)),
+	urls := map[string]string{"refused": transporttest.RefusedURL}
+	for name, serve := range map[string]http.Handler{
+		"redirect":  http.RedirectHandler("/elsewhere/"+token, http.StatusFound),
+		"not HTTP":  hijacked(token + "\r\n\r\n"),
+		"bad":       hijacked("HTTP/1.1 " + token + "\r\n\r\n"),
+		"header":    hijacked("HTTP/1.1 200 OK\r\n" + token + "\r\n\r\n"),
+		"length":    hijacked("HTTP/1.1 200 OK\r\nContent-Length: " + token + "\r\n\r\n"),
+		"transfer":  hijacked("HTTP/1.1 200 OK\r\nTransfer-Encoding: " + token + "\r\n\r\n"),
+		"chunk":     hijacked("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + token + "\r\n"),
+		"closed":    hijacked(""),
+		"truncated": hijacked("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + token),
 	} {
-		err, _ := failing(t, client(), server.URL)
-		server.Close()
-		host := strings.TrimPrefix(server.URL, "http://")
-		var address *url.Error
-		if errors.As(err, &address) || strings.Contains(fmt.Sprintf("%v %+v", err, err), token) || !strings.Contains(err.Error(), host) {
+		server := httptest.NewServer(serve)
+		defer server.Close()
+		urls[name] = server.URL
+	}
+	for name, address := range urls {
+		err, _ := failing(t, client(), address)
+		var withURL *url.Error
+		if errors.As(err, &withURL) || strings.Contains(fmt.Sprintf("%v %+v", err, err), token) || !strings.Contains(err.Error(), strings.TrimPrefix(address, "http://")) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -141,9 +142,7 @@ func trusting(t *testing.T, pool *x509.CertPool) *http.Client {
 }
 
 func TestNeverSentIsTrueOnlyWithProof(t *testing.T) {
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	for _, address := range []string{gone.URL, "http://nowhere.invalid"} {
+	for _, address := range []string{transporttest.RefusedURL, "http://nowhere.invalid"} {
 		clean, raw := failing(t, client(), address)
 		if !transport.NeverSent(clean) || !transport.NeverSent(raw) || !transport.NeverSent(fmt.Errorf("asking: %w", raw)) {
 			t.Errorf("%s: %v is taken for sent", address, raw)

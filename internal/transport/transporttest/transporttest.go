@@ -23,6 +23,10 @@ import (
 // URL is where a Network's server is.
 const URL = "https://api.example/"
 
+// RefusedURL is where every connection is refused. No server is given a port as
+// low as that, as it may be one that a closed server has left.
+const RefusedURL = "http://127.0.0.1:1"
+
 // Network is a TLS server with HTTP/2 and the lines to it, in memory, so that it
 // runs in a synctest bubble.
 type Network struct {
