@@ -83,7 +83,7 @@ var (
 	successCodes = []string{"0", "200"}
 	goodStatuses = []string{"true", "1", "200", "ok", "success"}
 
-	goodMessage = regexp.MustCompile(`^(null|(ok|success)\b.*)?$`)
+	goodMessage = regexp.MustCompile(`^(null$|ok|success|$)`)
 	badMessage  = regexp.MustCompile(`not ?ok|error|fail`)
 )
 

@@ -49,6 +49,7 @@ func TestEveryFormOfANumberIsRead(t *testing.T) {
 		{`{"status":"1","message":"OK","result":"5"}`, `{"status":1,"message":"OK-Missing API key","result":"4"}`, "5", "4"},
 		{`{"status":200,"data":5}`, `{"status":"success","data":{"status":true,"value":4}}`, "5", "4"},
 		{`{"status":"OK","message":"","data":5}`, `{"message":null,"errors":false,"data":4}`, "5", "4"},
+		{`{"message":"Successfully read","data":5}`, `{"msg":"ok","data":4}`, "5", "4"},
 		{`{"jsonrpc":"2.0","id":1,"result":"5"}`, `{"error_code":0,"symbol":"HRD","decimals":18,"data":4}`, "5", "4"},
 		{`1e+21`, `123456789012345678901.123456789012345678`, "1000000000000000000000", "123456789012345678901.123456789012345678"},
 		{`5`, `5.000`, "5", "5"},
