@@ -99,7 +99,7 @@ func (c *Config) ownTable() []config.Setting {
 				"is failing. 0s: never.",
 			Set: config.Field(&c.Cache.StaleFor, config.DurationOrZero)},
 		{Name: "CACHE_MAX_ITEMS", Default: "100000",
-			Comment: "Bound on cached answers.",
+			Comment: "Bound on cached answers; when it is reached, the oldest make room.",
 			Set:     config.Field(&c.Cache.MaxItems, config.IntBetween(1, 100_000_000))},
 		{Name: "RATE_LIMIT_USER", Default: "20",
 			Comment: "Commands a minute of one user.",

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"container/list"
 	"context"
 	"sync"
 	"time"
@@ -26,7 +27,7 @@ type Observer interface {
 
 // CacheConfig is what a Cache works with. All but Store is required.
 type CacheConfig struct {
-	// MaxItems bounds the cached answers.
+	// MaxItems bounds the cached answers; it is above 0.
 	MaxItems int
 	// StaleFor is how long past its TTL a shared answer may stand in while its
 	// service fails.
@@ -43,7 +44,8 @@ type CacheConfig struct {
 const sweepEvery = time.Minute
 
 // Cache keeps the answers to every question, at most MaxItems of them, and
-// merges simultaneous questions.
+// merges simultaneous questions. When it is full the oldest answers make room;
+// shared ones last, so that many wallets cannot crowd out the price.
 //
 // Underneath is go-cache, which has no bound, loader or single flight of its
 // own. It is made without its janitor, which cannot be stopped; expired answers
@@ -52,38 +54,87 @@ type Cache struct {
 	CacheConfig
 	items *gocache.Cache
 	calls singleflight.Group
-	// reserved places are for shared answers, so that many wallets cannot
-	// crowd out the price.
-	reserved int
 
+	// mu is held by all that changes the keys of items.
 	mu    sync.Mutex
 	swept time.Time
+	// Every key of items is in one of these.
+	personal, shared *keysByAge
 }
 
 // NewCache makes an empty Cache.
-func NewCache(c CacheConfig) *Cache {
-	return &Cache{CacheConfig: c, items: gocache.New(gocache.NoExpiration, 0), swept: time.Now()}
+func NewCache(config CacheConfig) *Cache {
+	c := &Cache{
+		CacheConfig: config,
+		items:       gocache.New(gocache.NoExpiration, 0),
+		swept:       time.Now(),
+		personal:    newKeysByAge(),
+		shared:      newKeysByAge(),
+	}
+	c.items.OnEvicted(func(key string, _ any) {
+		c.personal.remove(key)
+		c.shared.remove(key)
+	})
+	return c
 }
 
-// put keeps a snapshot unless the cache is full.
+// put keeps a snapshot for ttl, or until it has to make room.
 func (c *Cache) put(key string, snapshot any, shared bool, ttl time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.sweep()
-	room := c.MaxItems
-	if !shared {
-		room -= c.reserved
+	c.items.Set(key, snapshot, ttl)
+	if shared {
+		c.shared.add(key)
+	} else {
+		c.personal.add(key)
 	}
-	if _, known := c.items.Get(key); !known && c.items.ItemCount() >= room {
+	if c.items.ItemCount() <= c.MaxItems {
 		return
 	}
-	c.items.Set(key, snapshot, ttl)
+	oldest, found := c.personal.oldest()
+	if !found {
+		oldest, _ = c.shared.oldest()
+	}
+	c.items.Delete(oldest)
 }
 
 func (c *Cache) sweep() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if time.Since(c.swept) < sweepEvery {
 		return
 	}
 	c.swept = time.Now()
 	c.items.DeleteExpired()
+}
+
+// keysByAge are keys in the order in which they were last added.
+type keysByAge struct {
+	order  *list.List // of string, the oldest first
+	places map[string]*list.Element
+}
+
+func newKeysByAge() *keysByAge {
+	return &keysByAge{list.New(), map[string]*list.Element{}}
+}
+
+// add makes key the newest.
+func (k *keysByAge) add(key string) {
+	k.remove(key)
+	k.places[key] = k.order.PushBack(key)
+}
+
+func (k *keysByAge) remove(key string) {
+	if place, known := k.places[key]; known {
+		k.order.Remove(place)
+		delete(k.places, key)
+	}
+}
+
+// oldest is the key that was added the longest ago, if there is any.
+func (k *keysByAge) oldest() (key string, found bool) {
+	front := k.order.Front()
+	if front == nil {
+		return "", false
+	}
+	return front.Value.(string), true
 }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,12 +33,12 @@ type Question[K, V any] struct {
 	Name string
 	// TTL is how long an answer is fresh.
 	TTL time.Duration
-	// Shared marks a question with one answer, which is the same for everybody
-	// and not personal. The answer may stand in for a failing service for
-	// StaleFor, is kept in the Store, and has a place even in a full cache.
-	// And every failure is the service's own, where an odd answer about one
-	// wallet or person must not pause the service for others.
-	Shared bool
+	// Shared is set for a question with one answer, which is the same for
+	// everybody and not personal. The answer may stand in for a failing service
+	// for StaleFor, is kept in the Store, and is the last to make room in a
+	// full cache. And every failure is the service's own, where an odd answer
+	// about one wallet or person must not pause the service for others.
+	Shared *Shared[V]
 	// Ask asks the service itself, once. It returns when ctx is done.
 	Ask func(ctx context.Context, key K) (V, error)
 	// Keep reports whether an answer is whole enough to be cached; nil is
@@ -46,6 +47,20 @@ type Question[K, V any] struct {
 	// Clone copies an answer that holds slices; nil copies by assignment.
 	Clone func(V) V
 }
+
+// Shared is what it takes to believe an answer in the Store, which other
+// replicas write to: of this version or another, with these settings or others.
+type Shared[V any] struct {
+	// Source names all that the answer depends on, such as the service's URL
+	// and the token. Only what was saved for the same Source is loaded.
+	Source string
+	// Check fails if an answer cannot be one of the service's.
+	Check func(V) error
+}
+
+// schema is the version of what is in the Store. It is raised when a saved
+// answer comes to mean something else.
+const schema = 1
 
 // Cached answers a question from its cache, else from the service.
 type Cached[K, V any] struct {
@@ -56,12 +71,10 @@ type Cached[K, V any] struct {
 	lifetime time.Duration
 }
 
-// NewCached makes a question to the service behind b. All are made before the
-// first is asked.
+// NewCached makes a question to the service behind b.
 func NewCached[K, V any](b *Breaker, q Question[K, V]) *Cached[K, V] {
 	lifetime := q.TTL
-	if q.Shared {
-		b.cache.reserved++
+	if q.Shared != nil {
 		lifetime += b.cache.StaleFor
 	}
 	return &Cached[K, V]{Question: q, breaker: b, cache: b.cache, lifetime: lifetime}
@@ -116,14 +129,15 @@ func (q *Cached[K, V]) refresh(ctx context.Context, id string, key K) (Snapshot[
 	if last, known := q.last(id); known && !last.Stale {
 		return last, nil
 	}
-	if s, age, ok := q.load(ctx, id); ok {
-		q.cache.put(id, s, q.Shared, q.lifetime-age)
+	if s, ok := q.load(ctx); ok {
+		age := time.Since(s.At)
+		q.cache.put(id, s, true, q.lifetime-age)
 		if age < q.TTL {
 			return s, nil
 		}
 	}
 	var value V
-	err := q.breaker.do(ctx, q.Shared, func(ctx context.Context) (err error) {
+	err := q.breaker.do(ctx, q.Shared != nil, func(ctx context.Context) (err error) {
 		value, err = q.Ask(ctx, key)
 		return err
 	})
@@ -132,31 +146,43 @@ func (q *Cached[K, V]) refresh(ctx context.Context, id string, key K) (Snapshot[
 	}
 	s := Snapshot[V]{Value: value, At: time.Now()}
 	if q.Keep == nil || q.Keep(value) {
-		q.cache.put(id, s, q.Shared, q.lifetime)
-		q.save(ctx, id, s)
+		q.cache.put(id, s, q.Shared != nil, q.lifetime)
+		q.save(ctx, s)
 	}
 	return s, nil
 }
 
-// load is the answer that another replica got, and its age.
-func (q *Cached[K, V]) load(ctx context.Context, id string) (s Snapshot[V], age time.Duration, ok bool) {
-	if !q.Shared || q.cache.Store == nil {
-		return s, 0, false
+// storeKey names the answer in the Store.
+func (q *Cached[K, V]) storeKey() string {
+	return fmt.Sprintf("%s %d %s", q.Name, schema, q.Shared.Source)
+}
+
+// load is the answer that another replica saved, if it is one that this one
+// could have saved and is not too old.
+func (q *Cached[K, V]) load(ctx context.Context) (s Snapshot[V], ok bool) {
+	if q.Shared == nil || q.cache.Store == nil {
+		return s, false
 	}
-	b, ok := q.cache.Store.Load(ctx, id)
-	if !ok || json.Unmarshal(b, &s) != nil {
-		return s, 0, false
+	saved, found := q.cache.Store.Load(ctx, q.storeKey())
+	if !found || json.Unmarshal(saved, &s) != nil {
+		return s, false
 	}
-	age = time.Since(s.At)
-	return s, age, age >= 0 && age < q.lifetime
+	age := time.Since(s.At)
+	if age < 0 || age >= q.lifetime || s.Stale || q.Shared.Check(s.Value) != nil {
+		return s, false
+	}
+	// A member that is missing, unknown or written otherwise is a sign of
+	// another version, and decodes to zero.
+	own, err := json.Marshal(s)
+	return s, err == nil && bytes.Equal(own, saved)
 }
 
 // save hands an answer to the other replicas.
-func (q *Cached[K, V]) save(ctx context.Context, id string, s Snapshot[V]) {
-	if !q.Shared || q.cache.Store == nil {
+func (q *Cached[K, V]) save(ctx context.Context, s Snapshot[V]) {
+	if q.Shared == nil || q.cache.Store == nil {
 		return
 	}
 	if b, err := json.Marshal(s); err == nil {
-		q.cache.Store.Save(ctx, id, b, q.lifetime)
+		q.cache.Store.Save(ctx, q.storeKey(), b, q.lifetime)
 	}
 }

@@ -1,7 +1,7 @@
 package core_test
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -24,6 +24,7 @@ var (
 // world is a price and wallets' stakes, as services answer that a test can
 // change.
 type world struct {
+	cache  *core.Cache
 	prices *core.Cached[core.NoArgument, core.Quote]
 	stakes *core.Cached[common.Address, core.Stake]
 
@@ -35,13 +36,23 @@ type world struct {
 
 func newWorld() *world { return newSharing(nil) }
 
-func newSharing(store core.Store) *world {
-	w := &world{}
-	c := core.NewCache(core.CacheConfig{
-		MaxItems: 4, StaleFor: time.Hour, CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, Store: store, Observer: silent{},
-	})
+func newSharing(store core.Store) *world { return newWorldOf(core.CacheConfig{Store: store}, "USD") }
+
+// newWorldOf completes a configuration. The price is of source.
+func newWorldOf(config core.CacheConfig, source string) *world {
+	config.MaxItems = cmp.Or(config.MaxItems, 100)
+	config.StaleFor, config.CallTimeout, config.Timeout = time.Hour, 5*time.Second, 20*time.Second
+	config.Observer = silent{}
+	c := core.NewCache(config)
+	w := &world{cache: c}
 	w.prices = core.NewCached(core.NewBreaker(c, market, 30*time.Second), core.Question[core.NoArgument, core.Quote]{
-		Name: "price", TTL: 30 * time.Second, Shared: true,
+		Name: "price", TTL: 30 * time.Second,
+		Shared: &core.Shared[core.Quote]{Source: source, Check: func(q core.Quote) error {
+			if e := q.Price.Exponent(); e < -100 || e > 100 || !q.Price.IsPositive() {
+				return errors.New("no price")
+			}
+			return nil
+		}},
 		Ask: func(ctx context.Context, _ core.NoArgument) (core.Quote, error) {
 			w.calls.Add(1)
 			w.mu.Lock()
@@ -255,24 +266,6 @@ func TestIncompleteStakeIsNotCached(t *testing.T) {
 	}
 }
 
-func TestCacheHoldsNoMoreThanItsBound(t *testing.T) {
-	w := staking(func(context.Context) (core.Stake, error) { return core.Stake{Checked: 21}, nil })
-	for range 2 {
-		for i := range byte(5) {
-			w.stakes.Get(t.Context(), common.Address{i})
-		}
-	}
-	if n := w.calls.Load(); n != 7 {
-		t.Errorf("%d calls for 5 wallets asked twice with room for 3, want 7", n)
-	}
-	w.price(priced(7))
-	w.Quote(t.Context())
-	w.Quote(t.Context())
-	if n := w.calls.Load(); n != 8 {
-		t.Error("a cache full of wallets has no place for the price")
-	}
-}
-
 func TestCallersOwnWhatTheyAreGiven(t *testing.T) {
 	w := staking(func(context.Context) (core.Stake, error) {
 		return core.Stake{Checked: 1, Staked: []core.PoolAmount{{Amount: decimal.NewFromInt(5)}}}, nil
@@ -321,63 +314,6 @@ func TestServiceThatAsksToWaitIsNotAskedAgainAtOnce(t *testing.T) {
 		var failed *core.Error
 		if !errors.As(err, &failed) || failed.Reason != core.Unreachable || time.Since(start) > 0 {
 			t.Errorf("after %v: %v, want at once why it failed", time.Since(start), err)
-		}
-	})
-}
-
-// shelf is a Store.
-type shelf map[string][]byte
-
-func (s shelf) Load(_ context.Context, key string) ([]byte, bool) { v, ok := s[key]; return v, ok }
-
-func (s shelf) Save(_ context.Context, key string, value []byte, _ time.Duration) { s[key] = value }
-
-func TestReplicasShareWhatIsSharedAndNothingElse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := shelf{}
-		replica := func(price func(context.Context) (core.Quote, error)) *world {
-			w := newSharing(store)
-			w.stake = func(context.Context) (core.Stake, error) { return core.Stake{Checked: 1}, nil }
-			w.price(price)
-			return w
-		}
-		one, two := replica(priced(7)), replica(priced(8))
-		for _, w := range []*world{one, two} {
-			q, err := w.Quote(t.Context())
-			if err != nil || q.Stale || q.Value.Price.IntPart() != 7 {
-				t.Errorf("got %+v, %v", q, err)
-			}
-			w.stakes.Get(t.Context(), common.Address{1})
-		}
-		if len(store) != 1 || one.calls.Load() != 2 || two.calls.Load() != 1 {
-			t.Errorf("%d answers are shared, after %d and %d calls", len(store), one.calls.Load(), two.calls.Load())
-		}
-		time.Sleep(31 * time.Second)
-		three := replica(down)
-		if q, err := three.Quote(t.Context()); err != nil || !q.Stale || q.Value.Price.IntPart() != 7 {
-			t.Errorf("a new replica whose service fails got %+v, %v", q, err)
-		}
-		time.Sleep(time.Hour)
-		if q, err := replica(down).Quote(t.Context()); err == nil {
-			t.Errorf("past STALE_FOR a new replica got %+v", q)
-		}
-	})
-}
-
-func TestAnAnswerFromTheFutureIsNotTaken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := shelf{}
-		first := newSharing(store)
-		first.price(priced(7))
-		first.Quote(t.Context())
-		for key, saved := range store {
-			today, tomorrow := time.Now(), time.Now().AddDate(0, 0, 1)
-			store[key] = bytes.Replace(saved, []byte(today.Format(time.DateOnly)), []byte(tomorrow.Format(time.DateOnly)), 1)
-		}
-		second := newSharing(store)
-		second.price(priced(8))
-		if q, err := second.Quote(t.Context()); err != nil || q.Value.Price.IntPart() != 8 {
-			t.Errorf("got %+v, %v", q, err)
 		}
 	})
 }

@@ -40,7 +40,7 @@ func FuzzParse(f *testing.F) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		q, err := token{"id", "42", "HRD"}.parse(body, now)
-		if err == nil && (!q.Price.IsPositive() || q.MarketCap.Decimal.IsNegative() || q.Volume24h.Decimal.IsNegative()) {
+		if err == nil && (!q.Price.IsPositive() || q.MarketCap.Valid && !q.MarketCap.Decimal.IsPositive() || q.Volume24h.Decimal.IsNegative()) {
 			t.Fatalf("%q is taken for %+v", body, q)
 		}
 	})

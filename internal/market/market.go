@@ -54,7 +54,11 @@ func New(s Settings, c *core.Cache) *Client {
 		rest:  rest.New(Service, c.CallTimeout),
 	}
 	m.Price = core.NewCached(core.NewBreaker(c, Service, s.TTL), core.Question[core.NoArgument, core.Quote]{
-		Name: "price", TTL: s.TTL, Shared: true, Ask: m.quote,
+		Name: "price", TTL: s.TTL, Ask: m.quote,
+		Shared: &core.Shared[core.Quote]{
+			Source: m.url + " " + s.Symbol,
+			Check:  func(q core.Quote) error { return check(q, time.Now()) },
+		},
 	})
 	return m
 }

@@ -167,6 +167,15 @@ func TestPriceAloneIsAQuote(t *testing.T) {
 	}
 }
 
+func TestAMarketCapOfZeroBesideAPriceIsNotKnown(t *testing.T) {
+	for _, zero := range []string{`0`, `0.0`, `-0`, `"0"`, `0e9`} {
+		got, err := ask(t, "id", "42", 200, ok(`{"42":{"id":42,"symbol":"HRD","quote":{"USD":{"price":1,"market_cap":`+zero+`,"volume_24h":0}}}}`))
+		if err != nil || got.MarketCap.Valid || !got.Volume24h.Valid {
+			t.Errorf("%s: got %+v, %v", zero, got, err)
+		}
+	}
+}
+
 func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	const key, id, slug = "k3y-k3y", "4242", "s3cret-slug"
 	for by, token := range map[string]string{"id": id, "slug": slug} {

@@ -95,37 +95,66 @@ func parseQuote(entry map[string]any, now time.Time) (core.Quote, error) {
 		return core.Quote{}, errors.New("no quote in USD")
 	}
 	var q core.Quote
-	q.Price, ok = rest.Decimal(usd["price"])
-	if !ok || !q.Price.IsPositive() || q.Price.GreaterThan(maxPrice) {
+	if q.Price, ok = rest.Decimal(usd["price"]); !ok {
 		return core.Quote{}, errors.New("no possible price")
 	}
-	for _, n := range []struct {
-		name     string
-		to       *decimal.NullDecimal
-		min, max decimal.Decimal
-	}{
-		{"percent_change_1h", &q.Change1h, minChange, maxChange},
-		{"percent_change_24h", &q.Change24h, minChange, maxChange},
-		{"percent_change_7d", &q.Change7d, minChange, maxChange},
-		{"market_cap", &q.MarketCap, decimal.Zero, maxMarket},
-		{"volume_24h", &q.Volume24h, decimal.Zero, maxMarket},
+	for name, to := range map[string]*decimal.NullDecimal{
+		"percent_change_1h":  &q.Change1h,
+		"percent_change_24h": &q.Change24h,
+		"percent_change_7d":  &q.Change7d,
+		"market_cap":         &q.MarketCap,
+		"volume_24h":         &q.Volume24h,
 	} {
-		if usd[n.name] == nil {
+		if usd[name] == nil {
 			continue
 		}
-		d, ok := rest.Decimal(usd[n.name])
-		if !ok || d.LessThan(n.min) || d.GreaterThan(n.max) {
-			return core.Quote{}, errors.New("an impossible " + n.name)
+		d, ok := rest.Decimal(usd[name])
+		if !ok {
+			return core.Quote{}, errors.New("an impossible " + name)
 		}
-		*n.to = decimal.NewNullDecimal(d)
+		*to = decimal.NewNullDecimal(d)
+	}
+	if q.MarketCap.Decimal.IsZero() {
+		// Beside a price that is how providers say that they do not know it.
+		q.MarketCap = decimal.NullDecimal{}
 	}
 	if usd["last_updated"] != nil {
 		text, _ := usd["last_updated"].(string)
 		updated, err := time.Parse(time.RFC3339, text)
-		if err != nil || updated.After(now.Add(maxAhead)) {
+		if err != nil {
 			return core.Quote{}, errors.New("an impossible last_updated")
 		}
 		q.LastUpdated = updated.UTC()
 	}
-	return q, nil
+	return q, check(q, now)
+}
+
+// check fails if q cannot be true.
+func check(q core.Quote, now time.Time) error {
+	if !rest.IsBounded(q.Price) || !q.Price.IsPositive() || q.Price.GreaterThan(maxPrice) {
+		return errors.New("no possible price")
+	}
+	for _, n := range []struct {
+		name     string
+		value    decimal.NullDecimal
+		min, max decimal.Decimal
+	}{
+		{"change over 1 h", q.Change1h, minChange, maxChange},
+		{"change over 24 h", q.Change24h, minChange, maxChange},
+		{"change over 7 d", q.Change7d, minChange, maxChange},
+		{"market cap", q.MarketCap, decimal.Zero, maxMarket},
+		{"volume", q.Volume24h, decimal.Zero, maxMarket},
+	} {
+		d := n.value.Decimal
+		if n.value.Valid && (!rest.IsBounded(d) || d.LessThan(n.min) || d.GreaterThan(n.max)) {
+			return errors.New("an impossible " + n.name)
+		}
+	}
+	switch {
+	case q.MarketCap.Valid && q.MarketCap.Decimal.IsZero():
+		return errors.New("a market cap of 0 beside a price")
+	case q.LastUpdated.After(now.Add(maxAhead)):
+		return errors.New("last updated in the future")
+	}
+	return nil
 }

@@ -1,36 +1,49 @@
 package partner
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 )
 
-// tolerance is the skew that is not corrected: well above what the resolution of
-// a Date header can feign.
+// tolerance is how far apart two times are taken for the same: well above what
+// the resolution of a Date header can feign.
 const tolerance = 2 * time.Second
 
-// clock is this machine's, and what is known of the service's.
+// clock is this machine's, and what is known of the service's. A Date may be
+// that of a proxy whose clock is off, so it is only a guess: a correction is
+// kept only once the service has accepted a timestamp made with it.
 type clock struct {
-	now   func() time.Time
-	ahead atomic.Int64 // nanoseconds that the service's clock is ahead
+	now        func() time.Time
+	ahead      atomic.Int64 // nanoseconds that the last Date was ahead of now
+	correction atomic.Int64 // nanoseconds to add to now
 }
 
+// skew is how far the service's clock is ahead, if it is the one that its
+// answers are dated by.
 func (c *clock) skew() time.Duration { return time.Duration(c.ahead.Load()) }
 
 // read is this machine's time, and what to add to it for the service's.
 func (c *clock) read() (now time.Time, correction time.Duration) {
-	if ahead := c.skew(); ahead.Abs() > tolerance {
-		correction = ahead
-	}
-	return c.now(), correction
+	return c.now(), time.Duration(c.correction.Load())
 }
 
-// wasOff reports whether a timestamp with that correction was wrong, by what is
-// known now.
-func (c *clock) wasOff(correction time.Duration) bool {
-	_, current := c.read()
-	return (current - correction).Abs() > tolerance
+// keep makes a correction the one that read returns.
+func (c *clock) keep(correction time.Duration) { c.correction.Store(int64(correction)) }
+
+// alternatives are the corrections that may be right if the one that was tried
+// is not.
+func (c *clock) alternatives(tried time.Duration) []time.Duration {
+	corrections := []time.Duration{tried}
+	for _, other := range []time.Duration{c.skew(), 0} {
+		if !slices.ContainsFunc(corrections, func(d time.Duration) bool { return same(d, other) }) {
+			corrections = append(corrections, other)
+		}
+	}
+	return corrections[1:]
 }
+
+func same(a, b time.Duration) bool { return (a - b).Abs() <= tolerance }
 
 // learn takes the Date of an answer to a request that was sent at the time
 // given and has just come. The service wrote it at some time in between, and

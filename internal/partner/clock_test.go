@@ -19,6 +19,7 @@ type strict struct {
 	refuse  func(http.ResponseWriter)
 	always  bool // refuses every timestamp
 	undated bool
+	dateOff time.Duration // how far a proxy's Date is ahead of the service's clock
 	slow    time.Duration // how long an answer takes, by both clocks
 
 	client time.Time
@@ -29,7 +30,7 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.calls++
 	mine := s.client.Add(s.ahead)
 	s.client = s.client.Add(s.slow)
-	w.Header().Set("Date", mine.UTC().Format(http.TimeFormat))
+	w.Header().Set("Date", mine.Add(s.dateOff).UTC().Format(http.TimeFormat))
 	if s.undated {
 		w.Header()["Date"] = nil
 	}
@@ -41,7 +42,7 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, `{"code":0,"data":{"did":"`+did+`"}}`)
 }
 
-func (s *strict) start(t *testing.T) *partner.Client {
+func (s *strict) start(t *testing.T, notFound ...string) *partner.Client {
 	t.Helper()
 	s.client = now.Add(300 * time.Millisecond)
 	if s.refuse == nil {
@@ -49,7 +50,7 @@ func (s *strict) start(t *testing.T) *partner.Client {
 	}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	c := newClient(partner.Settings{URL: server.URL}, time.Minute)
+	c := newClient(partner.Settings{URL: server.URL, NotFoundCodes: notFound}, time.Minute)
 	c.SetClock(func() time.Time { return s.client })
 	return c
 }
@@ -103,8 +104,64 @@ func TestRefusalThatStaysIsTold(t *testing.T) {
 	wantReason(t, err, core.Denied)
 	_, err = c.Accounts.Ask(t.Context(), ann)
 	wantReason(t, err, core.Denied)
-	if s.calls != 3 {
-		t.Errorf("%d calls for two questions, want 2 and 1", s.calls)
+	if s.calls != 4 {
+		t.Errorf("%d calls for two questions, want 2 each", s.calls)
+	}
+}
+
+// wantAnswers asks as often as that and wants an answer each time, from that
+// many calls in all.
+func wantAnswers(t *testing.T, s *strict, c *partner.Client, questions, calls int) {
+	t.Helper()
+	s.calls = 0
+	for i := range questions {
+		if got, err := c.Accounts.Ask(t.Context(), ann); err != nil || got.DID != did {
+			t.Errorf("question %d: %v, %v", i+1, got, err)
+		}
+	}
+	if s.calls > calls {
+		t.Errorf("%d calls for %d questions, want %d", s.calls, questions, calls)
+	}
+}
+
+func TestClockThatIsRightIsNotCorrectedByAProxysDate(t *testing.T) {
+	for _, off := range []time.Duration{3 * time.Second, 6 * time.Second, -6 * time.Second, time.Hour, -time.Hour, 1000 * time.Hour} {
+		s := &strict{dateOff: off}
+		wantAnswers(t, s, s.start(t), 5, 5)
+	}
+}
+
+func TestClockCorrectionIsDroppedOnceItIsRefused(t *testing.T) {
+	for dateOff, calls := range map[time.Duration]int{0: 6, time.Hour: 6, -time.Hour: 7, 2 * time.Hour: 7} {
+		s := &strict{ahead: time.Hour}
+		c := s.start(t)
+		wantAnswers(t, s, c, 5, 6)
+		s.client, s.ahead, s.dateOff = s.client.Add(time.Hour), 0, dateOff
+		wantAnswers(t, s, c, 5, calls)
+	}
+}
+
+func TestClockCorrectionThatIsAcceptedStaysWhateverADateSays(t *testing.T) {
+	s := &strict{ahead: -time.Hour}
+	c := s.start(t)
+	wantAnswers(t, s, c, 5, 6)
+	for _, s.dateOff = range []time.Duration{time.Hour, -24 * time.Hour, 0} {
+		wantAnswers(t, s, c, 5, 5)
+	}
+	s.undated = true
+	wantAnswers(t, s, c, 5, 5)
+}
+
+func TestRefusalThatIsAnAnswerIsNotRepeated(t *testing.T) {
+	s := &strict{dateOff: time.Hour, always: true, refuse: func(w http.ResponseWriter) { io.WriteString(w, `{"code":404}`) }}
+	c := s.start(t, "404")
+	for range 2 {
+		if got, err := c.Accounts.Ask(t.Context(), ann); err != nil || got.Registered() {
+			t.Errorf("got %v, %v", got, err)
+		}
+	}
+	if s.calls != 2 {
+		t.Errorf("%d calls for two questions", s.calls)
 	}
 }
 
@@ -155,5 +212,10 @@ func TestProbeMentionsAClockThatIsOff(t *testing.T) {
 		if err != nil || detail != want {
 			t.Errorf("%v ahead: got %q, %v", ahead, detail, err)
 		}
+	}
+	s := &strict{dateOff: -10 * time.Minute}
+	detail, err := s.start(t).Probe(t.Context())
+	if err != nil || detail != "its answers are dated -10m0s from this machine's clock" {
+		t.Errorf("a proxy's clock: got %q, %v", detail, err)
 	}
 }

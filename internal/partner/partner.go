@@ -35,9 +35,10 @@ var Service = &core.Service{
 
 // Client asks the API.
 //
-// It learns from every answer how far this machine's clock is off. Timestamps
-// are corrected if that is more than 2 seconds, and a call that was refused
-// while its timestamp was off by more is repeated once, at once.
+// A call that was refused, perhaps for its timestamp, is made again at once: with
+// the time by the refusal's Date, then with this machine's own, each unless a
+// time within 2 seconds of it was tried. By the one that is accepted later calls
+// are signed.
 type Client struct {
 	// Accounts are whether people are registered. Somebody is not if the API
 	// says success without a DID, or one of the NotFoundCodes; that code counts
@@ -80,18 +81,23 @@ func New(s Settings, c *core.Cache) *Client {
 // Probe asks for an account, past the cache. It mentions a clock that is off.
 func (c *Client) Probe(ctx context.Context) (detail string, err error) {
 	_, err = c.account(ctx, core.Identity{Platform: "Telegram", UID: "1"})
-	switch ahead := c.Skew().Round(time.Second); {
-	case ahead > tolerance:
+	ahead := c.Skew().Round(time.Second)
+	_, correction := c.clock.read()
+	switch {
+	case same(ahead, 0):
+	case !same(ahead, correction):
+		detail = fmt.Sprintf("its answers are dated %s from this machine's clock", ahead)
+	case ahead > 0:
 		detail = fmt.Sprintf("this machine's clock is %s behind the service's, which is allowed for", ahead)
-	case ahead < -tolerance:
+	default:
 		detail = fmt.Sprintf("this machine's clock is %s ahead of the service's, which is allowed for", -ahead)
 	}
 	return detail, err
 }
 
-// Skew is how far the API's clock is ahead of this machine's, as the last
-// answer showed, to about a second; 0 before the first answer. What the round
-// trip may account for is not counted.
+// Skew is how far the Date of the API's last answer was ahead of this machine's
+// clock, to about a second; 0 before the first answer. What the round trip may
+// account for is not counted.
 func (c *Client) Skew() time.Duration { return c.clock.skew() }
 
 // endpoint is one of the API's two questions.
@@ -136,26 +142,41 @@ func (c *Client) logins(ctx context.Context, of string) ([]core.Login, error) {
 }
 
 // ask sends a signed request and returns its answer. Both are there if the
-// service refused with a code of its own. A refusal that may be the clock's
-// fault, as the answer itself has just shown, is met with one more attempt.
+// service refused with a code of its own. A refusal may be the clock's fault, so
+// it is met with the other times that may be right.
 func (c *Client) ask(ctx context.Context, e endpoint, members map[string]string) (answer, error) {
 	address, err := url.Parse(c.base + e.path)
 	if err != nil {
 		return answer{}, e.fail(core.Unreachable, errors.New("the base URL is not valid"))
 	}
 	inner := canonical(members)
-	got, correction, err := c.attempt(ctx, e, address, inner)
-	failure, _ := errors.AsType[*core.Error](err)
-	refused := got.code != "" || failure != nil && failure.Reason == core.Denied
-	if refused && c.clock.wasOff(correction) {
-		got, _, err = c.attempt(ctx, e, address, inner)
+	_, correction := c.clock.read()
+	got, err := c.attempt(ctx, e, address, inner, correction)
+	if !c.refused(got, err) {
+		return got, err
+	}
+	for _, other := range c.clock.alternatives(correction) {
+		if got, err = c.attempt(ctx, e, address, inner, other); c.refused(got, err) {
+			continue
+		}
+		if err == nil || got.code != "" {
+			c.clock.keep(other)
+		}
+		return got, err
 	}
 	return got, err
 }
 
-// attempt makes one call, and returns by how much its timestamp was corrected.
-func (c *Client) attempt(ctx context.Context, e endpoint, address *url.URL, inner string) (answer, time.Duration, error) {
-	before, correction := c.clock.read()
+// refused reports whether the service may have refused a call for its
+// timestamp. A code that means "no such user" is an answer.
+func (c *Client) refused(got answer, err error) bool {
+	failure, _ := errors.AsType[*core.Error](err)
+	return got.code != "" && !slices.Contains(c.notFound, got.code) || failure != nil && failure.Reason == core.Denied
+}
+
+// attempt makes one call, signed for this machine's time with that correction.
+func (c *Client) attempt(ctx context.Context, e endpoint, address *url.URL, inner string, correction time.Duration) (answer, error) {
+	before := c.clock.now()
 	resp, err := c.rest.Do(ctx, rest.Request{
 		Attempt: e.name,
 		Method:  http.MethodPost,
@@ -166,6 +187,5 @@ func (c *Client) attempt(ctx context.Context, e endpoint, address *url.URL, inne
 	if resp != nil {
 		c.clock.learn(resp.Date, before)
 	}
-	got, err := e.open(resp, err)
-	return got, correction, err
+	return e.open(resp, err)
 }

@@ -124,3 +124,10 @@ func Decimal(v any) (decimal.Decimal, bool) {
 	d, err := decimal.NewFromString(text)
 	return d, err == nil
 }
+
+// IsBounded reports whether d has no more digits and no further exponent than
+// what Decimal reads, so that it may be compared and printed.
+func IsBounded(d decimal.Decimal) bool {
+	const most = 2 * maxDigits // 99 digits after the point, and E-99
+	return d.NumDigits() <= most && -most <= d.Exponent() && d.Exponent() <= most
+}

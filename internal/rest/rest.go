@@ -53,6 +53,10 @@ type Response struct {
 	// it did not say.
 	Date time.Time
 	Body []byte
+	// Complete is set if the transfer itself said where Body ends. Otherwise
+	// its end is that of the connection, which may have broken: then it is
+	// complete only if its grammar says so, and a bare number has none.
+	Complete bool
 }
 
 // Do sends r once and reads the whole answer. It blocks until then, until the
@@ -81,7 +85,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	}
 	body, err := io.ReadAll(resp.Body)
 	if err == nil {
-		answer.Body = body
+		answer.Body, answer.Complete = body, hasEnd(resp)
 	}
 	if refusal := StatusError(c.service, resp); refusal != nil {
 		return &answer, refusal.During(r.Attempt)
@@ -90,4 +94,10 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		return nil, CallError(c.service, err).During(r.Attempt)
 	}
 	return &answer, nil
+}
+
+// hasEnd reports whether the response announced the end of its body. Of one
+// that was compressed the length is not known, but compression has an end too.
+func hasEnd(resp *http.Response) bool {
+	return resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0 || resp.Uncompressed || resp.ProtoMajor >= 2
 }

@@ -2,16 +2,19 @@ package rest_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"herald/internal/core"
 	"herald/internal/rest"
 	"herald/internal/rest/resttest"
+	"herald/internal/transport/transporttest"
 )
 
 var service = &core.Service{Name: "any"}
@@ -109,13 +112,87 @@ func TestOneCallIsOneAttempt(t *testing.T) {
 }
 
 func TestCallersDeadlineIsSlow(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-	defer server.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	_, err := rest.New(service, time.Minute).Do(ctx, rest.Request{URL: server.URL})
-	var failure *core.Error
-	if !errors.As(err, &failure) || failure.Reason != core.SlowAnswer || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
+	synctest.Test(t, func(t *testing.T) {
+		transporttest.NewNetwork(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := rest.New(service, time.Minute).Do(ctx, rest.Request{URL: transporttest.URL})
+		var failure *core.Error
+		if !errors.As(err, &failure) || failure.Reason != core.SlowAnswer || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestAnswerIsCompleteIfItsEndIsAnnounced(t *testing.T) {
+	flushed := func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "98765")
+		w.(http.Flusher).Flush()
+	}
+	for name, c := range map[string]struct {
+		serve    http.HandlerFunc
+		http2    bool
+		complete bool
+	}{
+		"length":                   {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "98765") }, false, true},
+		"chunks":                   {flushed, false, true},
+		"HTTP/2, without a length": {flushed, true, true},
+		"end of the connection": {func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				panic(err)
+			}
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n98765")
+			conn.Close()
+		}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewUnstartedServer(c.serve)
+			defer server.Close()
+			if server.EnableHTTP2 = c.http2; c.http2 {
+				server.StartTLS()
+				transporttest.ChangeDefault(t, func(d *http.Transport) {
+					d.TLSClientConfig = &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+				})
+			} else {
+				server.Start()
+			}
+			resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{URL: server.URL})
+			if err != nil || resp.Complete != c.complete || string(resp.Body) != "98765" {
+				t.Errorf("got %+v, %v", resp, err)
+			}
+		})
 	}
 }
+
+// TestAnAnswerComesInSpiteOfASilentConnection asks as a command does.
+func TestAnAnswerComesInSpiteOfASilentConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := transporttest.NewNetwork(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "answer") })
+		cache := core.NewCache(core.CacheConfig{CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, MaxItems: 1, Observer: silent{}})
+		client := rest.New(service, cache.CallTimeout)
+		question := core.NewCached(core.NewBreaker(cache, service, time.Second), core.Question[int, string]{
+			Name: "question", TTL: time.Second,
+			Ask: func(ctx context.Context, _ int) (string, error) {
+				resp, err := client.Do(ctx, rest.Request{URL: transporttest.URL})
+				if err != nil {
+					return "", err
+				}
+				return string(resp.Body), nil
+			},
+		})
+		for i := range 2 {
+			start := time.Now()
+			if got, err := question.Get(t.Context(), i); err != nil || got.Value != "answer" || time.Since(start) > 5*time.Second {
+				t.Errorf("question %d: got %+v, %v after %v", i, got, err, time.Since(start))
+			}
+			n.Silence()
+		}
+		time.Sleep(5 * time.Second) // until the last connection is given up
+	})
+}
+
+type silent struct{}
+
+func (silent) Call(*core.Service, string, time.Duration) {}
+func (silent) Lookup(string, string)                     {}

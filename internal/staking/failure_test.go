@@ -177,11 +177,12 @@ func hang(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 func TestASlowNodeIsGivenUp(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
 			chain, pools := stakers()
 			n := newNode(t, chain)
 			way.node(n)
 			n.around = hang
-			c := newImpatient(t, n, pools, 30*time.Millisecond, way.config)
+			c := newImpatient(t, n, pools, time.Second, way.config)
 			_, err := c.Stakes.Ask(t.Context(), ann)
 			wantReason(t, err, core.SlowAnswer)
 		})

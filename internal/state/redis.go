@@ -186,18 +186,19 @@ func (r *Redis) End(ctx context.Context, key string, isAnswered bool) {
 	})
 }
 
+// maxAnswer bounds the bytes of a value that Load returns: an answer has a few
+// hundred.
+const maxAnswer = 16 << 10
+
 // Load is the value that some replica saved under key, and whether there is
-// one to be had.
+// one of at most 16 KiB to be had.
 func (r *Redis) Load(ctx context.Context, key string) ([]byte, bool) {
 	var value []byte
 	reached := r.ask(ctx, func(ctx context.Context) (err error) {
-		value, err = r.client.Get(ctx, r.key("answer", key)).Bytes()
-		if errors.Is(err, redis.Nil) {
-			return nil
-		}
+		value, err = r.client.GetRange(ctx, r.key("answer", key), 0, maxAnswer).Bytes()
 		return err
 	})
-	return value, reached && len(value) > 0
+	return value, reached && len(value) > 0 && len(value) <= maxAnswer
 }
 
 // Save keeps value for all replicas for ttl, of at least 1 ms, if Redis can be

@@ -165,6 +165,12 @@ func TestReplicasShareAnswers(t *testing.T) {
 	if _, found := two.Load(ctx, "price"); found {
 		t.Error("found what has expired")
 	}
+	for size, fits := range map[int]bool{maxAnswer: true, maxAnswer + 1: false, 100 * maxAnswer: false} {
+		one.Save(ctx, "large", make([]byte, size), time.Minute)
+		if value, found := two.Load(ctx, "large"); found != fits || fits && len(value) != size {
+			t.Errorf("of %d bytes %d are loaded, %v", size, len(value), found)
+		}
+	}
 	if n := one.Fallbacks() + two.Fallbacks(); n != 0 {
 		t.Errorf("%d calls were decided without Redis", n)
 	}

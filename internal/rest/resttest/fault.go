@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"herald/internal/core"
+	"herald/internal/transport/transporttest"
 )
 
 // echoed stands in all that the faulty services say. It must not come back in
@@ -97,11 +98,9 @@ func unreachable(t *testing.T) []addressed {
 	t.Cleanup(untrusted.Close)
 	plain := httptest.NewServer(answer(200, html))
 	t.Cleanup(plain.Close)
-	gone := httptest.NewServer(answer(200, html))
-	gone.Close()
 	fault := func(name string) Fault { return Fault{Name: name, Want: core.Unreachable} }
 	return []addressed{
-		{fault("connection refused"), gone.URL},
+		{fault("connection refused"), transporttest.RefusedURL},
 		{fault("unknown host"), "http://nowhere.invalid"},
 		{fault("untrusted certificate"), untrusted.URL},
 		{fault("no TLS"), strings.Replace(plain.URL, "http:", "https:", 1)},

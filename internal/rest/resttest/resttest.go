@@ -20,10 +20,10 @@ import (
 )
 
 // Time limits of the calls that Check makes: ample, but for the faults that
-// never answer.
+// never answer, where it is enough to connect in.
 const (
 	ample = time.Minute
-	short = 200 * time.Millisecond
+	short = time.Second
 )
 
 // Fault is a way in which a service fails to answer.

@@ -166,6 +166,16 @@ func halfABody(reset bool) func(exchange) {
 	}
 }
 
+// untilClosed begins an answer whose end is that of its connection.
+const untilClosed = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+
+// halfUntilClosed is half of the right answer, and then the end of the
+// connection.
+func halfUntilClosed(x exchange) {
+	body := x.rightAnswer().Body.Bytes()
+	x.breakOff(append([]byte(untilClosed), body[:len(body)/2]...), false)
+}
+
 // truncated is half of the right answer, announced as the whole.
 func truncated(x exchange) {
 	right := x.rightAnswer()

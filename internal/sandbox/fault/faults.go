@@ -22,7 +22,8 @@ func Of(t Target) []Fault {
 	case Price:
 		own = slices.Concat([]Fault{truncatedFault}, priceFaults())
 	case Supply:
-		// Half of a bare number is a number: no client could tell.
+		// Half of a bare number that claims to be whole is a number: no client
+		// could tell.
 		own = supplyFaults()
 	case Chain:
 		own = slices.Concat([]Fault{truncatedFault}, chainFaults())
@@ -41,6 +42,7 @@ func connectionFaults() []Fault {
 		{Name: "reset without an answer", serve: resetAtOnce},
 		{Name: "closed midway", serve: halfABody(false)},
 		{Name: "reset midway", serve: halfABody(true)},
+		{Name: "half an answer that ends with its connection", serve: halfUntilClosed},
 		{Name: "not HTTP", serve: notHTTP},
 		Hang(),
 		{Name: "a byte a second", serve: drip},

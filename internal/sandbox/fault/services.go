@@ -27,10 +27,21 @@ func clockOff(ahead time.Duration) func(exchange) {
 	})
 }
 
+// dateOff is the right answer, dated by a proxy whose clock is ahead by so much.
+func dateOff(ahead time.Duration) func(exchange) {
+	return func(x exchange) {
+		right := x.rightAnswer()
+		right.Header().Set("Date", time.Now().Add(ahead).UTC().Format(http.TimeFormat))
+		x.answer(right, right.Code, right.Body.Bytes())
+	}
+}
+
 func partnerFaults() []Fault {
 	faults := []Fault{
 		{Name: "clock an hour fast", Effect: Answerable, serve: clockOff(time.Hour)},
 		{Name: "clock ten minutes slow", Effect: Answerable, serve: clockOff(-10 * time.Minute)},
+		{Name: "a proxy's clock an hour fast", Effect: Answerable, serve: dateOff(time.Hour)},
+		{Name: "a proxy's clock a month slow", Effect: Answerable, serve: dateOff(-30 * 24 * time.Hour)},
 		{Name: "signature refused", serve: altered(func(p *sandbox.Partner) { p.SecretKey += "x" })},
 		{Name: "application refused", serve: altered(func(p *sandbox.Partner) { p.AppID += "x" })},
 		{Name: "code 0 as text", serve: replaced(`"code":0`, `"code":"0"`)},
@@ -112,7 +123,17 @@ func supplyFaults() []Fault {
 		both(Answerable, "results", `{"result":"%s"}`),
 		both(Answerable, "data", `{"data":%s}`),
 		both(Answerable, "data as text", "{\"data\":\"%s\"}\n"),
+		both(Answerable, "code 0", `{"code":0,"message":"success","data":"%s"}`),
+		both(Answerable, "status 1", `{"status":"1","message":"OK","result":"%s"}`),
+		both(Unanswerable, "code 500", `{"code":500,"data":"%s"}`),
+		both(Unanswerable, "not ok", `{"ok":false,"result":%s}`),
+		both(Unanswerable, "status 0", `{"status":0,"message":"NOTOK","result":"%s"}`),
+		both(Unanswerable, "no success", `{"success":false,"data":%s}`),
+		both(Unanswerable, "error beside data", `{"error":"upstream failed","data":%s}`),
 		both(Unanswerable, "negative", "-%s"),
+		{Name: "half a bare number that ends with its connection", serve: func(x exchange) {
+			x.breakOff([]byte(untilClosed+x.service.world.Supply.Total.String()[:4]), false)
+		}},
 		{Name: "circulating above total", serve: supplies(func(s core.Supply) (total, circulating string) {
 			return s.Circulating.String(), s.Total.String()
 		})},

@@ -96,8 +96,9 @@ func faultOf(s fault.Target) *rapid.Generator[named] {
 	return rapid.SampledFrom(all)
 }
 
-// slowOutcomes are the outcomes of a service without a fault on a loaded machine.
-var slowOutcomes = []outcome{right, stale, slow, paused}
+// slowOutcomes are the outcomes of a service without a fault on a loaded
+// machine, where even a connection may take longer than a call.
+var slowOutcomes = []outcome{right, stale, slow, unreachable, paused}
 
 // askSome puts some of the queries at once.
 func (tr *trial) askSome(t *rapid.T, which []int, failed map[fault.Target]bool) {

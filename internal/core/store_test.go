@@ -1,0 +1,169 @@
+package core_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
+
+	"herald/internal/core"
+)
+
+// shelf is a Store.
+type shelf map[string][]byte
+
+func (s shelf) Load(_ context.Context, key string) ([]byte, bool) { v, ok := s[key]; return v, ok }
+
+func (s shelf) Save(_ context.Context, key string, value []byte, _ time.Duration) { s[key] = value }
+
+func TestReplicasShareWhatIsSharedAndNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := shelf{}
+		replica := func(price func(context.Context) (core.Quote, error)) *world {
+			w := newSharing(store)
+			w.stake = func(context.Context) (core.Stake, error) { return core.Stake{Checked: 1}, nil }
+			w.price(price)
+			return w
+		}
+		one, two := replica(priced(7)), replica(priced(8))
+		for _, w := range []*world{one, two} {
+			q, err := w.Quote(t.Context())
+			if err != nil || q.Stale || q.Value.Price.IntPart() != 7 {
+				t.Errorf("got %+v, %v", q, err)
+			}
+			w.stakes.Get(t.Context(), common.Address{1})
+		}
+		if len(store) != 1 || one.calls.Load() != 2 || two.calls.Load() != 1 {
+			t.Errorf("%d answers are shared, after %d and %d calls", len(store), one.calls.Load(), two.calls.Load())
+		}
+		time.Sleep(31 * time.Second)
+		three := replica(down)
+		if q, err := three.Quote(t.Context()); err != nil || !q.Stale || q.Value.Price.IntPart() != 7 {
+			t.Errorf("a new replica whose service fails got %+v, %v", q, err)
+		}
+		time.Sleep(time.Hour)
+		if q, err := replica(down).Quote(t.Context()); err == nil {
+			t.Errorf("past STALE_FOR a new replica got %+v", q)
+		}
+	})
+}
+
+func TestAnAnswerOfAnotherSourceIsNotTaken(t *testing.T) {
+	store := shelf{}
+	for i, source := range []string{"https://a.example id=1", "https://a.example id=2", "https://b.example id=1", ""} {
+		w := newWorldOf(core.CacheConfig{Store: store}, source)
+		w.price(priced(int64(i) + 1))
+		if q, err := w.Quote(t.Context()); err != nil || q.Value.Price.IntPart() != int64(i)+1 {
+			t.Errorf("%q: got %+v, %v", source, q, err)
+		}
+	}
+}
+
+// notSaved are entries that no replica of this version has saved, by what is
+// wrong with them. %s is a time.
+var notSaved = map[string]string{
+	"nothing":             ``,
+	"no JSON":             "\x00\xff",
+	"null":                `null`,
+	"a number":            `7`,
+	"a list":              `[]`,
+	"an empty object":     `{}`,
+	"nothing but a time":  `{"At":"%s"}`,
+	"no time":             quoteAt("", `"Price":"9"`),
+	"a price alone":       `{"Value":{"Price":"9"},"At":"%s","Stale":false}`,
+	"no Stale":            strings.Replace(quoteAt("%s", `"Price":"9"`), `,"Stale":false`, "", 1),
+	"stale":               strings.Replace(quoteAt("%s", `"Price":"9"`), `"Stale":false`, `"Stale":true`, 1),
+	"another name":        quoteAt("%s", `"USD":"9"`),
+	"another case":        quoteAt("%s", `"price":"9"`),
+	"a member more":       quoteAt("%s", `"Price":"9","Currency":"EUR"`),
+	"a member twice":      quoteAt("%s", `"Price":"8","Price":"9"`),
+	"a price of null":     quoteAt("%s", `"Price":null`),
+	"a bare number":       quoteAt("%s", `"Price":9`),
+	"an empty price":      quoteAt("%s", `"Price":""`),
+	"a price of 0":        quoteAt("%s", `"Price":"0"`),
+	"a negative price":    quoteAt("%s", `"Price":"-9"`),
+	"a price in exponent": quoteAt("%s", `"Price":"9e0"`),
+	"an exponent bomb":    quoteAt("%s", `"Price":"9e999999999"`),
+	"a price of nothing":  quoteAt("%s", `"Price":"9e-999999999"`),
+	"a price of any type": quoteAt("%s", `"Price":{}`),
+	"text after it":       quoteAt("%s", `"Price":"9"`) + " ",
+	"cut off":             strings.TrimSuffix(quoteAt("%s", `"Price":"9"`), "}"),
+	"the year 0":          quoteAt("0001-01-01T00:00:00Z", `"Price":"9"`),
+	"the year 9999":       quoteAt("9999-12-31T23:59:59Z", `"Price":"9"`),
+}
+
+// quoteAt is a saved quote of that time, of which only the price is known.
+func quoteAt(at, price string) string {
+	return `{"Value":{` + price + `,"Change1h":null,"Change24h":null,"Change7d":null,"MarketCap":null,"Volume24h":null,` +
+		`"LastUpdated":"0001-01-01T00:00:00Z"},"At":"` + at + `","Stale":false}`
+}
+
+// loaded is what a new replica answers whose Store holds one entry, and whose
+// service says 7.
+func loaded(t *testing.T, entry string) core.Snapshot[core.Quote] {
+	t.Helper()
+	store := shelf{}
+	first := newSharing(store)
+	first.price(priced(1))
+	first.Quote(t.Context())
+	for key := range store {
+		store[key] = []byte(entry)
+	}
+	w := newSharing(store)
+	w.price(priced(7))
+	q, err := w.Quote(t.Context())
+	if err != nil {
+		t.Errorf("%s: %v", entry, err)
+	}
+	return q
+}
+
+func TestWhatNoReplicaHasSavedIsNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recently := time.Now().Add(-time.Second)
+		as := func(entry string, at time.Time) string {
+			return strings.Replace(entry, "%s", at.Format(time.RFC3339Nano), 1)
+		}
+		right := quoteAt("%s", `"Price":"9"`)
+		if q := loaded(t, as(right, recently)); q.Value.Price.IntPart() != 9 {
+			t.Fatalf("a right entry is not taken: got %+v", q)
+		}
+		for name, entry := range notSaved {
+			if q := loaded(t, as(entry, recently)); q.Stale || !q.Value.Price.Equal(decimal.NewFromInt(7)) {
+				t.Errorf("%s: got %+v", name, q)
+			}
+		}
+		for name, at := range map[string]time.Time{
+			"in a moment": time.Now().Add(time.Millisecond), "tomorrow": time.Now().AddDate(0, 0, 1),
+			"before the longest staleness": time.Now().Add(-61 * time.Minute), "last year": time.Now().AddDate(-1, 0, 0),
+		} {
+			if q := loaded(t, as(right, at)); q.Value.Price.IntPart() != 7 {
+				t.Errorf("from %s: got %+v", name, q)
+			}
+		}
+	})
+}
+
+// FuzzLoad wants a load to fail or to be what would be saved again.
+func FuzzLoad(f *testing.F) {
+	for _, entry := range notSaved {
+		f.Add(entry)
+	}
+	f.Add(quoteAt("%s", `"Price":"9"`))
+	f.Fuzz(func(t *testing.T, entry string) {
+		at := time.Now().Add(-time.Second)
+		entry = strings.Replace(entry, "%s", at.Format(time.RFC3339Nano), 1)
+		q := loaded(t, entry)
+		if q.At.After(time.Now()) || q.Stale || !q.Value.Price.IsPositive() {
+			t.Fatalf("%q is taken for %+v", entry, q)
+		}
+		if own, err := json.Marshal(q); q.Value.Price.IntPart() != 7 && (err != nil || string(own) != entry) {
+			t.Fatalf("%q is taken for %s", entry, own)
+		}
+	})
+}
