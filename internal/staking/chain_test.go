@@ -66,7 +66,7 @@ func TestALaggingNodeIsRefused(t *testing.T) {
 			wantStaker(t, c)
 			n.set(func() { n.block = 1000 - maxLag - 1 })
 			_, err := c.Stakes.Ask(t.Context(), ann)
-			wantReason(t, err, core.Malformed)
+			wantReason(t, err, core.Behind)
 			if !strings.Contains(err.Error(), "lags 33 blocks") {
 				t.Errorf("operators read %q", err)
 			}
@@ -81,11 +81,14 @@ func TestTheTwoCountsOfBlocksAreNotMixed(t *testing.T) {
 	chain, pools := stakers()
 	n := newNode(t, chain)
 	n.block = 300_000_000
-	contractsSee := func(input []byte, _ uint64) ([]byte, error) { return chain.multicall(input, 22_000_000) }
+	contractsSee := func(input []byte, at header) ([]byte, error) {
+		at.Number = 22_000_000
+		return chain.multicall(input, at)
+	}
 	chain[multicallAddr] = contractsSee
 	c := newClient(t, n, pools)
 	wantStaker(t, c)
-	chain[multicallAddr] = func([]byte, uint64) ([]byte, error) { return nil, revert{} }
+	chain[multicallAddr] = func([]byte, header) ([]byte, error) { return nil, revert{} }
 	wantStaker(t, c) // by batch
 	chain[multicallAddr] = contractsSee
 	c.noMulticall.until.Store(0)
