@@ -57,9 +57,7 @@ type node struct {
 	mu      sync.Mutex
 	chainID uint64
 	block   uint64
-	age     time.Duration // of every block
-	time    *hexutil.Big  // of every block, if it is oddTime
-	oddTime bool
+	time    func() *hexutil.Big // of every block, now
 	trips   int
 	tags    []string // the block of each eth_call
 	// around is given every request, to spoil its answer.
@@ -67,7 +65,7 @@ type node struct {
 }
 
 func newNode(t testing.TB, c chain) *node {
-	n := &node{chain: c, rpc: rpc.NewServer(), chainID: testChain, block: 1000, age: 12 * time.Second}
+	n := &node{chain: c, rpc: rpc.NewServer(), chainID: testChain, block: 1000, time: secondsAgo(12)}
 	if err := n.rpc.RegisterName("eth", n); err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +74,11 @@ func newNode(t testing.TB, c chain) *node {
 	t.Cleanup(n.rpc.Stop)
 	n.url = server.URL + secretPath + secretArgs
 	return n
+}
+
+// secondsAgo is the time of blocks that are so old; negative: in the future.
+func secondsAgo(n int64) func() *hexutil.Big {
+	return func() *hexutil.Big { return (*hexutil.Big)(big.NewInt(time.Now().Unix() - n)) }
 }
 
 func (n *node) serve(w http.ResponseWriter, r *http.Request) {
@@ -114,12 +117,9 @@ func (n *node) ChainId() hexutil.Uint64 {
 func (n *node) GetBlockByNumber(block rpc.BlockNumber, _ bool) header {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	at := header{Number: hexutil.Uint64(n.block), Timestamp: n.time}
+	at := header{Number: hexutil.Uint64(n.block), Timestamp: n.time()}
 	if block >= 0 {
 		at.Number = hexutil.Uint64(block)
-	}
-	if !n.oddTime {
-		at.Timestamp = (*hexutil.Big)(big.NewInt(time.Now().Add(-n.age).Unix()))
 	}
 	return at
 }

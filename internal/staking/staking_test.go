@@ -2,6 +2,7 @@ package staking
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -111,6 +112,46 @@ func TestNoPoolReadIsAnError(t *testing.T) {
 				wantReason(t, err, test.want)
 			})
 		}
+	}
+}
+
+func TestEachUnreadPoolIsToldOnceAReadingAndWhy(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			chain, pools := deploy(
+				pool(tokensOf(1), withdrawalsOf()),
+				pool(nil, nil),
+				pool(wordOf(0), nil),
+				nil,
+			)
+			n := newNode(t, chain)
+			way.node(n)
+			c := newClient(t, n, pools, way.config)
+			told := map[core.Pool]int{}
+			c.unread = func(p core.Pool) { told[p]++ }
+			for range 2 {
+				stake, err := c.Stakes.Ask(t.Context(), ann)
+				if err != nil {
+					t.Fatal(err)
+				}
+				unread := stake.Unread()
+				if want := []core.Pool{pools[1], pools[3], pools[2]}; !slices.Equal(poolsOf(unread), want) {
+					t.Errorf("unread %v, want %v", unread, want)
+				}
+				for i, want := range []core.Reason{core.Rejected, core.Malformed, core.Rejected} {
+					wantReason(t, unread[i].Err, want)
+				}
+			}
+			if want := map[core.Pool]int{pools[1]: 2, pools[2]: 2, pools[3]: 2}; !maps.Equal(told, want) {
+				t.Errorf("told %v, want %v", told, want)
+			}
+			// Nor is it silent where there is no answer at all.
+			clear(told)
+			chain[pools[0].Address], chain[pools[2].Address] = pool(nil, nil), pool(nil, nil)
+			if _, err := c.Stakes.Ask(t.Context(), ann); err == nil || len(told) != 4 {
+				t.Errorf("no pool read: %v, told %v", err, told)
+			}
+		})
 	}
 }
 
