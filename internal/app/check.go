@@ -98,7 +98,7 @@ func (b *Bot) allProbes() ([]probe, error) {
 	}
 	if b.redis != nil {
 		probes = append(probes, probe{"Redis", b.cfg.State.RedisURL.Reveal(), "REDIS_URL",
-			func(ctx context.Context) (string, error) { return "", b.redis.Ping(ctx) }})
+			func(ctx context.Context) (string, error) { return "", b.redis.Probe(ctx) }})
 	}
 	return probes, nil
 }
