@@ -8,29 +8,19 @@ import (
 	"herald/internal/sandbox/fault"
 )
 
-func chainFault(t *testing.T, name string) fault.Fault {
-	t.Helper()
-	all := fault.Of(fault.Chain)
-	i := slices.IndexFunc(all, func(f fault.Fault) bool { return f.Name == name })
-	if i < 0 {
-		t.Fatalf("the chain has no fault %q", name)
-	}
-	return all[i]
-}
-
 // TestASlowNodeIsWaitedForInEveryWay has two calls, one after the other, take
 // longer than UPSTREAM_TIMEOUT, which bounds each of them alone.
 func TestASlowNodeIsWaitedForInEveryWay(t *testing.T) {
 	t.Parallel()
 	const delay, limit = 4 * time.Second, "UPSTREAM_TIMEOUT=7s"
-	noBatch := chainFault(t, "batch answered by one error").After(delay)
+	noBatch := findFault(t, fault.Chain, "batch answered by one error").After(delay)
 	for name, test := range map[string]struct {
 		fault    fault.Fault
 		settings []string
 		requests int64
 	}{
 		"multicall":                    {fault.Late(delay), nil, 1},
-		"multicall, then batch":        {chainFault(t, "no multicall").After(delay), nil, 3},
+		"multicall, then batch":        {findFault(t, fault.Chain, "no multicall").After(delay), nil, 3},
 		"multicall, batch, one by one": {noBatch, nil, 3 + 43},
 		"batch":                        {fault.Late(delay), []string{"MULTICALL_ADDRESS=off"}, 2},
 		"batch, then one by one":       {noBatch, []string{"MULTICALL_ADDRESS=off"}, 2 + 43},
