@@ -88,16 +88,21 @@ func stakeReply(s core.Stake, wallet common.Address, token Token) chat.Reply {
 	if n := len(s.UnbondingFailed); n > 0 {
 		reply.Notes = append(reply.Notes, fmt.Sprintf("Withdrawals from %d of %d pools could not be read.", n, pools))
 	}
-	reply.Notes = append(reply.Notes, "Block "+blockNote(s)+".")
+	reply.Notes = append(reply.Notes, blockNote(s))
 	return reply
 }
 
+// slowClock is how far ahead of this machine's clock a block may be and count
+// as just made.
+const slowClock = time.Minute
+
+// blockNote is the block's number and, where it can be known, its age.
 func blockNote(s core.Stake) string {
-	number := grouped(strconv.FormatUint(s.Block, 10))
-	if s.BlockTime.IsZero() {
-		return number
+	note := "Block " + grouped(strconv.FormatUint(s.Block, 10))
+	if age := time.Since(s.BlockTime); !s.BlockTime.IsZero() && age >= -slowClock {
+		note += ", " + ago(age)
 	}
-	return number + ", " + ago(time.Since(s.BlockTime))
+	return note + "."
 }
 
 func poolFields(pools []core.PoolAmount, token Token) []chat.Field {

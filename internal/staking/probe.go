@@ -81,21 +81,21 @@ func (c *Client) probeMulticall(ctx context.Context, newest block) error {
 		return err
 	}
 	if len(codeless) > 0 {
-		return noMulticall(fmt.Sprintf("no contract at %s", c.multicall.Hex()))
+		return multicallError(fmt.Sprintf("no contract at %s", c.multicall.Hex()))
 	}
 	r, err := c.aggregate(ctx, nil)
 	switch {
 	case errors.Is(err, errUnfit):
-		return noMulticall(fmt.Sprintf("the contract at %s is no Multicall3", c.multicall.Hex()))
+		return multicallError(fmt.Sprintf("the contract at %s is no Multicall3", c.multicall.Hex()))
 	case err != nil:
 		return failure(err).During("ask Multicall3")
 	case c.sameChain(r.chainID) != nil, r.block.time().Sub(newest.time()).Abs() > sameTime:
-		return noMulticall(fmt.Sprintf("the contract at %s is no Multicall3: it is at odds with the node", c.multicall.Hex()))
+		return multicallError(fmt.Sprintf("the contract at %s is no Multicall3: it is at odds with the node", c.multicall.Hex()))
 	}
 	return nil
 }
 
-func noMulticall(problem string) error {
+func multicallError(problem string) error {
 	return &core.SettingError{Problem: problem, Settings: "MULTICALL_ADDRESS, where off reads the pools by JSON-RPC batch"}
 }
 

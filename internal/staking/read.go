@@ -33,8 +33,8 @@ type reading struct {
 	answers []answer
 }
 
-// read makes the calls in the best way that works, and fails unless their
-// block may be gone by.
+// read makes the calls in the best way that works, and fails if their block is
+// none to go by.
 func (c *Client) read(ctx context.Context, calls []call) (reading, error) {
 	if c.multicall != nil && !c.noMulticall.active() {
 		r, err := c.aggregate(ctx, calls)
