@@ -38,8 +38,7 @@ type Question[K, V any] struct {
 	// And every failure is the service's own, where an odd answer about one
 	// wallet or person must not pause the service for others.
 	Shared bool
-	// Ask asks the service itself, once. It returns when ctx is done, and
-	// bounds each call that it makes by the Cache's CallTimeout.
+	// Ask asks the service itself, once. It returns when ctx is done.
 	Ask func(ctx context.Context, key K) (V, error)
 	// Keep reports whether an answer is whole enough to be cached; nil is
 	// always.
