@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	miniserver "github.com/alicebob/miniredis/v2/server"
@@ -56,6 +57,21 @@ func TestProbeFailsWhereTheBotCouldNotWork(t *testing.T) {
 				t.Errorf("it left %v for longer than %v", keys, probeTTL)
 			}
 		})
+	}
+}
+
+func TestProbeFailsOnARedisThatIsAlwaysTooSlow(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	r, _ := replica(t, s.Addr())
+	s.Server().SetPreHook(func(_ *miniserver.Peer, command string, _ ...string) bool {
+		if slices.Contains([]string{"PING", "SET", "GET", "EVALSHA", "DEL"}, command) {
+			time.Sleep(callTimeout + time.Millisecond) // the delay of the fake
+		}
+		return false
+	})
+	if err := r.Probe(t.Context()); err == nil || err.Error() != "no call to redis took less than 300ms" {
+		t.Errorf("got %v", err)
 	}
 }
 
