@@ -4,15 +4,21 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/shopspring/decimal"
 
 	"herald/commands"
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/market"
+	"herald/internal/staking"
 )
 
 var update = flag.Bool("update", false, "write the golden transcripts anew")
@@ -85,4 +91,75 @@ func TestPriceKeepsItsDigits(t *testing.T) {
 			t.Errorf("%s is shown as %s, want %s", in, got, want)
 		}
 	}
+}
+
+func TestAnAnswerThatIsNotWholeSaysForTheLogWhatIsMissing(t *testing.T) {
+	unread := core.UnreadPool{
+		Pool: core.Pool{Address: common.HexToAddress("0x05"), Name: "Pool 05"},
+		Err:  staking.Service.Fail(core.Rejected, errors.New("the pool reverted the call")),
+	}
+	const line = `pool 0x0000000000000000000000000000000000000005 (Pool 05): chain: rejected: the pool reverted the call`
+	for name, test := range map[string]struct {
+		command string
+		change  func(*commandstest.World)
+		want    string // "" is a whole answer
+	}{
+		"whole":        {"staked", func(*commandstest.World) {}, ""},
+		"a staker's":   {"staked", func(w *commandstest.World) { w.Stake.Failed = []core.UnreadPool{unread} }, line},
+		"undetermined": {"staked", func(w *commandstest.World) { w.Stake.Staked, w.Stake.Failed = nil, []core.UnreadPool{unread} }, line},
+		"withdrawals":  {"staked", func(w *commandstest.World) { w.Stake.UnbondingFailed = []core.UnreadPool{unread} }, line},
+		"both, named once": {"staked", func(w *commandstest.World) {
+			w.Stake.Failed, w.Stake.UnbondingFailed = []core.UnreadPool{unread}, []core.UnreadPool{unread}
+		}, line},
+		"supply":                 {"supply", func(*commandstest.World) {}, ""},
+		"supply without a price": {"supply", func(w *commandstest.World) { w.PriceErr = market.Service.Fail(core.Limited, errors.New("status 429")) }, "price: limited: status 429"},
+		"supply at an old price": {"supply", func(w *commandstest.World) { w.Price.Stale = true }, ""},
+	} {
+		w := commandstest.Healthy()
+		test.change(w)
+		command, _ := w.Router(t).Commands().Find(test.command)
+		reply, err := command.Forms[0].Run(t.Context(), chat.Request{Args: chat.Named(map[string]string{"wallet": commandstest.Wallet})})
+		if reply.Title == "" {
+			t.Errorf("%s: no reply", name)
+		}
+		partial, ok := errors.AsType[*chat.PartialError](err)
+		switch {
+		case test.want == "" && err != nil, test.want != "" && !ok:
+			t.Errorf("%s: %v", name, err)
+		case ok && (partial.Err.Error() != test.want || strings.Contains(strings.ToLower(err.Error()), strings.ToLower(commandstest.Wallet[2:]))):
+			t.Errorf("%s: the log says %q, want %q", name, err, test.want)
+		}
+	}
+}
+
+// A cached stake grows old while it is shown.
+func TestAStakeShowsTheAgeOfItsBlockWhenItIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := commandstest.Healthy()
+		w.Stake.BlockTime = time.Now().Add(91 * time.Second) // this machine's clock is slow
+		for _, step := range []struct {
+			after time.Duration
+			want  string
+		}{
+			{30 * time.Second, ""},
+			{time.Second, "0 s ago"},
+			{60 * time.Second, "0 s ago"},
+			{59 * time.Second, "59 s ago"},
+			{time.Second, "1 min ago"},
+			{59*time.Minute - time.Second, "59 min ago"},
+			{time.Second, "1 h ago"},
+			{22 * time.Hour, "23 h ago"},
+			{time.Hour, "1 d ago"},
+		} {
+			time.Sleep(step.after)
+			notes := commandstest.Ask(t, w.Router(t), "/staked "+commandstest.Wallet).Notes
+			want := "Block 22,000,077."
+			if step.want != "" {
+				want = "Block 22,000,077, " + step.want + "."
+			}
+			if !slices.Contains(notes, want) {
+				t.Errorf("%q, want %q", notes, want)
+			}
+		}
+	})
 }

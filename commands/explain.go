@@ -15,6 +15,7 @@ var reasonWords = map[core.Reason]string{
 	core.Denied:      "%s refuses my credentials. An operator has to look at my settings.",
 	core.Rejected:    "%s refused the question.",
 	core.Malformed:   "%s gave an answer that makes no sense.",
+	core.Behind:      "%s is behind: what it knows is too old to go by. An operator has to look at it.",
 	core.Paused:      "%s has failed several times in a row, so I am not asking it right now. Try again in a minute.",
 }
 

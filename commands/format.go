@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -63,6 +64,21 @@ func grouped(s string) string {
 
 // moment is a time as every reader understands it, whatever their zone.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+
+// ago is a time that has passed, in whole units of which there is at least one.
+// A clock that is a little slow makes no time negative.
+func ago(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d >= day:
+		return fmt.Sprintf("%d d ago", d/day)
+	case d >= time.Hour:
+		return fmt.Sprintf("%d h ago", d/time.Hour)
+	case d >= time.Minute:
+		return fmt.Sprintf("%d min ago", d/time.Minute)
+	}
+	return fmt.Sprintf("%d s ago", max(0, d)/time.Second)
+}
 
 // markOld notes that an answer is the last good one of a service that fails.
 func markOld(r chat.Reply, service string, stale bool, at time.Time) chat.Reply {

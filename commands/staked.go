@@ -2,7 +2,11 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -32,9 +36,26 @@ func staked(stakes core.Source[common.Address, core.Stake], token Token) chat.Co
 			if err != nil {
 				return chat.Reply{}, err
 			}
-			return stakeReply(stake.Value, address, token), nil
+			reply := stakeReply(stake.Value, address, token)
+			if !stake.Value.Complete() {
+				return reply, &chat.PartialError{Err: unread(stake.Value.Unread())}
+			}
+			return reply, nil
 		}}},
 	}
+}
+
+// unread names pools, and why they could not be read, for the log.
+func unread(pools []core.UnreadPool) error {
+	var each []string
+	for _, p := range pools {
+		name := "pool " + p.Pool.Address.Hex()
+		if p.Pool.Name != "" {
+			name += " (" + p.Pool.Name + ")"
+		}
+		each = append(each, fmt.Sprintf("%s: %v", name, p.Err))
+	}
+	return errors.New(strings.Join(each, "; "))
 }
 
 func stakeReply(s core.Stake, wallet common.Address, token Token) chat.Reply {
@@ -67,10 +88,21 @@ func stakeReply(s core.Stake, wallet common.Address, token Token) chat.Reply {
 	if n := len(s.UnbondingFailed); n > 0 {
 		reply.Notes = append(reply.Notes, fmt.Sprintf("Withdrawals from %d of %d pools could not be read.", n, pools))
 	}
-	if s.Block > 0 {
-		reply.Notes = append(reply.Notes, fmt.Sprintf("As of block %d.", s.Block))
-	}
+	reply.Notes = append(reply.Notes, blockNote(s))
 	return reply
+}
+
+// slowClock is how far ahead of this machine's clock a block may be and count
+// as just made.
+const slowClock = time.Minute
+
+// blockNote is the block's number and, where it can be known, its age.
+func blockNote(s core.Stake) string {
+	note := "Block " + grouped(strconv.FormatUint(s.Block, 10))
+	if age := time.Since(s.BlockTime); !s.BlockTime.IsZero() && age >= -slowClock {
+		note += ", " + ago(age)
+	}
+	return note + "."
 }
 
 func poolFields(pools []core.PoolAmount, token Token) []chat.Field {

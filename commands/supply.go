@@ -28,7 +28,7 @@ func supply(supplies core.Source[core.NoArgument, core.Supply], prices core.Sour
 			reply := supplyReply(supply, token)
 			if quoteErr != nil {
 				reply.Notes = append(reply.Notes, "What it is worth could not be checked: "+Explain(quoteErr))
-				return reply, nil
+				return reply, &chat.PartialError{Err: quoteErr}
 			}
 			return addWorth(reply, supply.Value, quote), nil
 		}}},

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/ethereum/go-ethereum/common"
 
 	"herald/internal/chat"
 	"herald/internal/core"
@@ -48,14 +51,20 @@ type scene struct {
 
 // Reasons are all that a service can fail for.
 var Reasons = []core.Reason{
-	core.Unreachable, core.SlowAnswer, core.Limited, core.Denied, core.Rejected, core.Malformed, core.Paused,
+	core.Unreachable, core.SlowAnswer, core.Limited, core.Denied, core.Rejected, core.Malformed, core.Behind, core.Paused,
 }
 
 // Services are all that can fail.
 var Services = []*core.Service{partner.Service, market.Service, supply.Service, staking.Service}
 
-func failed(s *core.Service, r core.Reason) error {
-	return &core.Error{Service: s, Reason: r, Err: errors.New("inner")}
+func failed(s *core.Service, r core.Reason) *core.Error { return s.Fail(r, errors.New("inner")) }
+
+func unreadPools(n int) []core.UnreadPool {
+	unread := make([]core.UnreadPool, n)
+	for i := range unread {
+		unread[i] = core.UnreadPool{Pool: core.Pool{Address: common.Address{byte(i)}}, Err: failed(staking.Service, core.Rejected)}
+	}
+	return unread
 }
 
 var (
@@ -77,17 +86,17 @@ func scenes() []scene {
 		{name: "many", change: many, lines: []string{logins, staked}},
 		{name: "sparse", change: func(w *World) {
 			w.Price.Value = core.Quote{Price: number("64123.456")}
-			w.Stake = core.Stake{Checked: 21}
+			w.Stake = core.Stake{Block: 1_000_000, Checked: 21}
 		}, lines: []string{price, staked}},
 		{name: "old", change: func(w *World) { w.Price.Stale, w.Supply.Stale = true, true }, lines: []string{price, supplies}},
 		{name: "partly", change: func(w *World) {
 			w.PriceErr = failed(market.Service, core.Limited)
-			w.Stake.Failed, w.Stake.Checked = make([]core.Pool, 2), 19
+			w.Stake.Failed, w.Stake.Checked = unreadPools(2), 19
 			w.Stake.Unbonding = []core.PoolAmount{{Pool: core.Pool{Name: "Exit"}, Amount: number("3")}}
-			w.Stake.UnbondingFailed = make([]core.Pool, 1)
+			w.Stake.UnbondingFailed = unreadPools(1)
 		}, lines: []string{supplies, staked}},
 		{name: "undetermined", change: func(w *World) {
-			w.Stake = core.Stake{Checked: 20, Failed: make([]core.Pool, 1)}
+			w.Stake.Staked, w.Stake.Checked, w.Stake.Failed = nil, 20, unreadPools(1)
 		}, lines: []string{staked}},
 		{name: "half failing", change: func(w *World) { w.LoginsErr = failed(partner.Service, core.Unreachable) }, lines: []string{logins, exists}},
 		{name: "failing inside", change: func(w *World) {
@@ -128,8 +137,15 @@ func many(w *World) {
 	w.Stake.Checked = 60
 }
 
-// Cases are every command's every outcome, the same in every run.
-func Cases(t testing.TB) []Case {
+// Cases are every command's every outcome, the same in every run: in a bubble
+// time stands still.
+func Cases(t *testing.T) (all []Case) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { all = cases(t) })
+	return all
+}
+
+func cases(t *testing.T) []Case {
 	t.Helper()
 	var all []Case
 	for _, s := range scenes() {

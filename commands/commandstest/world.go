@@ -54,7 +54,7 @@ func Healthy() *World {
 			MarketCap: known("1234567.891"), Volume24h: known("999.5"), LastUpdated: Noon,
 		}},
 		Supply: core.Snapshot[core.Supply]{At: Noon, Value: core.Supply{Total: number("1000000000"), Circulating: number("98765432.100000000000000001")}},
-		Stake: core.Stake{Block: 77, Checked: 21, Staked: []core.PoolAmount{
+		Stake: core.Stake{Block: 22_000_077, BlockTime: time.Now().Add(-12 * time.Second), Checked: 21, Staked: []core.PoolAmount{
 			{Pool: core.Pool{Address: common.HexToAddress("0x01"), Name: "Genesis @all"}, Amount: number("1234567.000000000000000001")},
 			{Pool: core.Pool{Address: common.HexToAddress("0x02")}, Amount: number("0.5")},
 		}},

@@ -1,8 +1,13 @@
 package app_test
 
 import (
+	"slices"
+
+	"github.com/alicebob/miniredis/v2/server"
+
 	"herald/internal/app/e2e/e2etest"
 	"herald/internal/discord/discordtest"
+	"herald/internal/sandbox"
 	"herald/internal/sandbox/fault"
 	"herald/internal/telegram/telegramtest"
 )
@@ -81,7 +86,30 @@ func brokenChains() []broken {
 			wants: []string{"STAKING_PENDING_METHOD is not answered by 0x"}},
 		{name: "one pool that fails", row: pools,
 			cause: func(e *e2etest.Everything) { put(e, fault.Chain, "an empty pool reverts") },
-			wants: []string{"STAKING_METHOD is not answered by 0x"}},
+			wants: []string{"STAKING_METHOD is not answered by 0x", "21 pools with code"}},
+		{name: "node frozen", row: pools,
+			cause: func(e *e2etest.Everything) { put(e, fault.Chain, "frozen an hour ago") },
+			wants: []string{"is behind or frozen", "newest block 998", "s old", "MAX_BLOCK_AGE"}},
+		{name: "multicall without code", row: pools, settings: []string{"MULTICALL_ADDRESS=" + nobody},
+			wants: []string{"no contract at " + nobody, "look at MULTICALL_ADDRESS", "off"}},
+		{name: "multicall is a pool", row: pools, settings: []string{"MULTICALL_ADDRESS=" + sandbox.New().World.Pools[0].Address.Hex()},
+			wants: []string{"is no Multicall3", "look at MULTICALL_ADDRESS", "off"}},
+		{name: "multicall answers anything", row: pools,
+			cause: func(e *e2etest.Everything) { put(e, fault.Chain, "multicall answers no list") },
+			wants: []string{"is no Multicall3", "look at MULTICALL_ADDRESS", "off"}},
+	}
+}
+
+// refusing has Redis refuse these commands.
+func refusing(message string, commands ...string) func(*e2etest.Everything) {
+	return func(e *e2etest.Everything) {
+		e.Redis.Server().SetPreHook(func(c *server.Peer, command string, _ ...string) bool {
+			if !slices.Contains(commands, command) {
+				return false
+			}
+			c.WriteError(message)
+			return true
+		})
 	}
 }
 
@@ -104,5 +132,11 @@ func brokenPlatforms() []broken {
 			wants: []string{"no connection", "look at REDIS_URL"}},
 		{name: "redis password wrong", row: "Redis", cause: func(e *e2etest.Everything) { e.Redis.RequireAuth("another password") },
 			wants: []string{"WRONGPASS", "look at REDIS_URL"}},
+		{name: "redis is a replica that only reads", row: "Redis",
+			cause: refusing("READONLY You can't write against a read only replica.", "SET", "DEL"),
+			wants: []string{"write to redis", "READONLY", "look at REDIS_URL"}},
+		{name: "redis runs no scripts", row: "Redis",
+			cause: refusing("NOPERM this user has no permissions to run the command", "EVAL", "EVALSHA"),
+			wants: []string{"run a script", "NOPERM", "look at REDIS_URL"}},
 	}
 }

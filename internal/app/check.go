@@ -43,6 +43,7 @@ var problems = map[core.Reason]string{
 	core.Denied:      "refuses the credentials",
 	core.Rejected:    "refuses the question",
 	core.Malformed:   "answers something else than what was asked",
+	core.Behind:      "is behind or frozen",
 }
 
 // Check asks everything that is configured one question, all at once, and
@@ -97,7 +98,7 @@ func (b *Bot) allProbes() ([]probe, error) {
 	}
 	if b.redis != nil {
 		probes = append(probes, probe{"Redis", b.cfg.State.RedisURL.Reveal(), "REDIS_URL",
-			func(ctx context.Context) (string, error) { return "", b.redis.Ping(ctx) }})
+			func(ctx context.Context) (string, error) { return "", b.redis.Probe(ctx) }})
 	}
 	return probes, nil
 }
@@ -106,7 +107,11 @@ func (b *Bot) allProbes() ([]probe, error) {
 func (p probe) advice(detail string, err error) string {
 	text, settings := err.Error(), p.settings
 	var failed *core.Error
-	if errors.As(err, &failed) {
+	var wrong *core.SettingError
+	switch {
+	case errors.As(err, &wrong):
+		settings = wrong.Settings
+	case errors.As(err, &failed):
 		text = fmt.Sprintf("%s: %v", problems[failed.Reason], failed.Err)
 		settings = failed.Service.SettingsFor(failed.Reason)
 		if failed.Reason == core.SlowAnswer {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -58,11 +59,14 @@ func TestCheckOfSoundSettings(t *testing.T) {
 		}
 	}
 	for what, detail := range map[string]string{
-		"staking pools": "21 pools", "Telegram": "@" + telegramtest.Username, "Discord": e.Discord.ApplicationID,
+		"staking pools": "21 pools with code", "Telegram": "@" + telegramtest.Username, "Discord": e.Discord.ApplicationID,
 	} {
 		if !strings.Contains(rows[what], detail) {
 			t.Errorf("%s: %q does not tell %q", what, rows[what], detail)
 		}
+	}
+	if newest := regexp.MustCompile(`newest block 1000\d\d\d, \d+s old`); !newest.MatchString(rows["staking pools"]) {
+		t.Errorf("staking pools: %q does not tell the newest block and its age", rows["staking pools"])
 	}
 	if len(rows) != len(asked)+1 || !strings.HasPrefix(rows["WHAT"], "WHERE") {
 		t.Errorf("the table is %q", rows)

@@ -30,7 +30,7 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 	accounts := partner.New(b.cfg.Partner, c)
 	price := market.New(b.cfg.Market, c)
 	supplies := supply.New(b.cfg.Supply, c)
-	stakes, err := staking.New(b.cfg.Staking, c)
+	stakes, err := staking.New(b.cfg.Staking, c, b.metrics.PoolUnread)
 	if err != nil {
 		return commands.Sources{}, err
 	}

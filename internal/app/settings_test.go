@@ -79,7 +79,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 			Staking: staking.Settings{
 				RPCURL: config.NewSecret("https://rpc.example.org/v1/my-key"), ChainID: 1,
 				Pools:  []core.Pool{{Address: common.HexToAddress("0x52908400098527886E0F7030069857D2E4169EE7")}},
-				Method: "currentStake(address)", Multicall: &multicall, Decimals: 18, TTL: time.Minute,
+				Method: "currentStake(address)", Multicall: &multicall, MaxBlockAge: 10 * time.Minute, Decimals: 18, TTL: time.Minute,
 			},
 		},
 		Ops:    ops.Settings{Addr: "127.0.0.1:8080"},

@@ -54,9 +54,18 @@ type Form struct {
 
 // Run answers a request whose Args are bound to the Params of its Form and whose
 // sender may use it. It must return when ctx is done. An InputError is shown to
-// the asker with the form's example; the Router's Explain puts every other
-// error into words.
+// the asker with the form's example. Beside a PartialError the Reply is shown.
+// The Router's Explain puts every other error into words.
 type Run func(ctx context.Context, req Request) (Reply, error)
+
+// PartialError says that the Reply beside it is not the whole answer, which the
+// Reply itself tells the asker. Err is what went wrong, for the log: it holds
+// nothing personal.
+type PartialError struct{ Err error }
+
+func (e *PartialError) Error() string { return "not the whole answer: " + e.Err.Error() }
+
+func (e *PartialError) Unwrap() error { return e.Err }
 
 // Bare reports whether the form is for everybody and takes no arguments.
 func (f Form) Bare() bool { return len(f.Params) == 0 && !f.Moderators }

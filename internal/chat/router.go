@@ -20,6 +20,7 @@ type Outcome string
 // The outcomes.
 const (
 	OK          Outcome = "ok"
+	Partial     Outcome = "partial"   // a Reply beside a PartialError
 	Unknown     Outcome = "unknown"   // no such command
 	BadInput    Outcome = "bad_input" // the arguments are wrong
 	Forbidden   Outcome = "forbidden" // a moderators' form
@@ -136,7 +137,12 @@ func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome 
 			return moderatorsOnly(), Forbidden, nil
 		}
 	}
-	if reply, err = forms[0].Run(ctx, req); err != nil {
+	reply, err = forms[0].Run(ctx, req)
+	var partial *PartialError
+	switch {
+	case errors.As(err, &partial):
+		return reply, Partial, err
+	case err != nil:
 		return r.explain(req, command, forms, err)
 	}
 	return reply, OK, nil

@@ -152,6 +152,30 @@ func TestPanicOfACommandReachesItsAskerAsAReferenceAndTheLogAsALine(t *testing.T
 	}
 }
 
+func TestAnAnswerThatIsNotWholeIsShownCountedAsPartialAndLoggedOnce(t *testing.T) {
+	var log bytes.Buffer
+	var outcomes []chat.Outcome
+	r := newRouter(t, &log, func(c *chat.Config) {
+		c.Observe = func(_ chat.Platform, _ string, outcome chat.Outcome, _ time.Duration) {
+			outcomes = append(outcomes, outcome)
+		}
+		c.Commands[0].Forms[0].Run = func(context.Context, chat.Request) (chat.Reply, error) {
+			return chat.Reply{Title: "half"}, fmt.Errorf("wrapped: %w", &chat.PartialError{Err: errors.New("pool 5 is silent")})
+		}
+	})
+	if got := r.Handle(t.Context(), chat.Request{ID: "REF", Command: "exists", From: ann}); got.Title != "half" {
+		t.Errorf("the asker got %+v", got)
+	}
+	if len(outcomes) != 1 || outcomes[0] != chat.Partial {
+		t.Errorf("observed %v", outcomes)
+	}
+	line := log.String()
+	if strings.Count(line, "\n") != 1 || !strings.Contains(line, "level=WARN") || !strings.Contains(line, "outcome=partial") ||
+		!strings.Contains(line, "pool 5 is silent") {
+		t.Errorf("logged %s", line)
+	}
+}
+
 func TestCommandThatTakesTooLongIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRouter(t, new(bytes.Buffer), func(c *chat.Config) {

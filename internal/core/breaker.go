@@ -97,8 +97,6 @@ func (b *Breaker) once(ctx context.Context, anyReason bool, call func(context.Co
 	if !b.circuit.TryAcquirePermit() {
 		return b.service.Fail(Paused, errors.New("not called, it has just failed repeatedly"))
 	}
-	ctx, cancel := context.WithTimeout(ctx, b.cache.CallTimeout)
-	defer cancel()
 	start := time.Now()
 	err := b.typed(safely(ctx, call))
 	outcome := "ok"

@@ -60,9 +60,18 @@ type PoolAmount struct {
 	Amount decimal.Decimal // tokens, above zero
 }
 
+// UnreadPool is a pool that could not be read, and why.
+type UnreadPool struct {
+	Pool Pool
+	Err  *Error
+}
+
 // Stake is what one wallet has in the pools at one block.
 type Stake struct {
 	Block uint64
+	// BlockTime is the time of Block as the chain says; zero if what it says is
+	// no time, which is taken only where a block may be of any age.
+	BlockTime time.Time
 	// Staked are the pools with a stake, in the order of the setting.
 	Staked []PoolAmount
 	// Unbonding is what is being withdrawn; it is not staked.
@@ -70,9 +79,9 @@ type Stake struct {
 	// Checked counts the pools whose stake could be read.
 	Checked int
 	// Failed are the pools whose stake could not be read.
-	Failed []Pool
+	Failed []UnreadPool
 	// UnbondingFailed are the pools whose withdrawals could not be read.
-	UnbondingFailed []Pool
+	UnbondingFailed []UnreadPool
 }
 
 // Outcome is the answer to "does this wallet stake?".
@@ -111,6 +120,17 @@ func (s Stake) Total() decimal.Decimal {
 
 // Complete reports whether every pool could be read.
 func (s Stake) Complete() bool { return len(s.Failed) == 0 && len(s.UnbondingFailed) == 0 }
+
+// Unread are the pools of which anything could not be read, each once.
+func (s Stake) Unread() []UnreadPool {
+	unread := slices.Clone(s.Failed)
+	for _, p := range s.UnbondingFailed {
+		if !slices.ContainsFunc(s.Failed, func(f UnreadPool) bool { return f.Pool == p.Pool }) {
+			unread = append(unread, p)
+		}
+	}
+	return unread
+}
 
 // Clone is a copy that shares nothing with s.
 func (s Stake) Clone() Stake {

@@ -51,6 +51,9 @@ const (
 	// Malformed: what it sent is no answer: HTML, a wrong type, an impossible
 	// number.
 	Malformed Reason = "malformed"
+	// Behind: what it knows is too old to go by, as with a node that is frozen
+	// or still catching up.
+	Behind Reason = "behind"
 	// Paused: it was not called, because it has just failed repeatedly or too
 	// many calls to it are under way.
 	Paused Reason = "paused"
@@ -76,6 +79,16 @@ func (e *Error) During(attempt string) *Error {
 	failed.Err = fmt.Errorf("%s: %w", attempt, e.Err)
 	return &failed
 }
+
+// SettingError is how a probe fails that finds a setting to be wrong though
+// every service answers.
+type SettingError struct {
+	Problem string
+	// Settings are those to look at.
+	Settings string
+}
+
+func (e *SettingError) Error() string { return e.Problem }
 
 // InvalidError says what is wrong with something a person typed: a whole
 // sentence for that person, which never repeats what they typed.

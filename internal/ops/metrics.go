@@ -22,6 +22,7 @@ type Metrics struct {
 	calls    *prometheus.HistogramVec
 	lookups  *prometheus.CounterVec
 	events   *prometheus.CounterVec
+	unread   *prometheus.CounterVec
 }
 
 // NewMetrics makes an empty set, with the Go runtime's own figures.
@@ -41,8 +42,11 @@ func NewMetrics() *Metrics {
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "herald_adapter_events_total", Help: "What happened on a chat platform, as the adapter's package names it.",
 		}, []string{"platform", "event"}),
+		unread: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "herald_pools_unread_total", Help: "Readings of a stake in which a pool could not be read, or not wholly.",
+		}, []string{"pool"}),
 	}
-	m.registry.MustRegister(m.commands, m.calls, m.lookups, m.events,
+	m.registry.MustRegister(m.commands, m.calls, m.lookups, m.events, m.unread,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -64,6 +68,9 @@ func (m *Metrics) Lookup(question, result string) { m.lookups.WithLabelValues(qu
 func (m *Metrics) Events(part string) func(event string) {
 	return func(event string) { m.events.WithLabelValues(part, event).Inc() }
 }
+
+// PoolUnread counts a pool that could not be read.
+func (m *Metrics) PoolUnread(pool core.Pool) { m.unread.WithLabelValues(pool.Address.Hex()).Inc() }
 
 // ClockSkew exports how far the partner's clock is ahead of ours, once known.
 func (m *Metrics) ClockSkew(skew func() time.Duration) {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"herald/internal/chat"
 	"herald/internal/core"
 )
@@ -23,6 +25,7 @@ func used() *Metrics {
 	m.Call(&core.Service{Name: "price"}, "limited", 200*time.Millisecond)
 	m.Lookup("stake", "cached")
 	m.Events("discord")("rate_limited")
+	m.PoolUnread(core.Pool{Address: common.Address{19: 0xab}, Name: "Pool 05"})
 	m.ClockSkew(func() time.Duration { return -90 * time.Second })
 	m.RedisFallbacks(func() uint64 { return 7 })
 	return m
@@ -42,6 +45,7 @@ func TestMetricsAreInPrometheusText(t *testing.T) {
 		`herald_service_call_seconds_count{outcome="limited",service="price"} 1`,
 		`herald_lookups_total{question="stake",result="cached"} 1`,
 		`herald_adapter_events_total{event="rate_limited",platform="discord"} 1`,
+		`herald_pools_unread_total{pool="0x00000000000000000000000000000000000000AB"} 1`,
 		`herald_partner_clock_skew_seconds -90`,
 		`herald_redis_fallbacks_total 7`,
 		`# TYPE go_goroutines gauge`,
@@ -60,7 +64,7 @@ var label = regexp.MustCompile(`(\w+)="`)
 // TestNoMetricHasALabelForAPerson holds the labels to a list: each of these has
 // few values, and none is a person's, a chat's, a wallet's or an argument.
 func TestNoMetricHasALabelForAPerson(t *testing.T) {
-	allowed := []string{"platform", "command", "outcome", "service", "question", "result", "event", "le"}
+	allowed := []string{"platform", "command", "outcome", "service", "question", "result", "event", "pool", "le"}
 	s := serve(t, used(), nil, nil)
 	_, _, body := call(t, s, http.MethodGet, "/metrics")
 	lines := series.FindAllStringSubmatch(body, -1)

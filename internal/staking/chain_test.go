@@ -3,7 +3,6 @@ package staking
 import (
 	"errors"
 	"math/big"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -66,7 +65,7 @@ func TestALaggingNodeIsRefused(t *testing.T) {
 			wantStaker(t, c)
 			n.set(func() { n.block = 1000 - maxLag - 1 })
 			_, err := c.Stakes.Ask(t.Context(), ann)
-			wantReason(t, err, core.Malformed)
+			wantReason(t, err, core.Behind)
 			if !strings.Contains(err.Error(), "lags 33 blocks") {
 				t.Errorf("operators read %q", err)
 			}
@@ -81,11 +80,14 @@ func TestTheTwoCountsOfBlocksAreNotMixed(t *testing.T) {
 	chain, pools := stakers()
 	n := newNode(t, chain)
 	n.block = 300_000_000
-	contractsSee := func(input []byte, _ uint64) ([]byte, error) { return chain.multicall(input, 22_000_000) }
+	contractsSee := func(input []byte, at header) ([]byte, error) {
+		at.Number = 22_000_000
+		return chain.multicall(input, at)
+	}
 	chain[multicallAddr] = contractsSee
 	c := newClient(t, n, pools)
 	wantStaker(t, c)
-	chain[multicallAddr] = func([]byte, uint64) ([]byte, error) { return nil, revert{} }
+	chain[multicallAddr] = func([]byte, header) ([]byte, error) { return nil, revert{} }
 	wantStaker(t, c) // by batch
 	chain[multicallAddr] = contractsSee
 	c.noMulticall.until.Store(0)
@@ -157,58 +159,4 @@ func TestManyAskAtOnce(t *testing.T) {
 			group.Wait()
 		})
 	}
-}
-
-func TestProbeNamesWhatIsNotDeployed(t *testing.T) {
-	chain, pools := stakers()
-	n := newNode(t, chain)
-	n.rpc.SetBatchLimits(1, 1<<20)
-	c := newClient(t, n, pools)
-	if detail, err := c.Probe(t.Context()); err != nil || detail != "21 pools" {
-		t.Errorf("all deployed: got %q, %v", detail, err)
-	}
-	delete(chain, multicallAddr)
-	if detail, err := c.Probe(t.Context()); err != nil || detail != "21 pools; no contract at MULTICALL_ADDRESS, they are read by batch" {
-		t.Errorf("no Multicall3: got %q, %v", detail, err)
-	}
-	if detail, err := newClient(t, n, pools, withoutMulticall).Probe(t.Context()); err != nil || detail != "21 pools" {
-		t.Errorf("Multicall3 off: got %q, %v", detail, err)
-	}
-	delete(chain, pools[3].Address)
-	if _, err := c.Probe(t.Context()); err == nil || err.Error() != "no contract at "+pools[3].Address.Hex() {
-		t.Errorf("a pool not deployed: got %v", err)
-	}
-	n.set(func() { n.chainID = 1 })
-	_, err := c.Probe(t.Context())
-	wantReason(t, err, core.Malformed)
-}
-
-func TestProbeNamesThePoolsThatDoNotAnswerTheMethods(t *testing.T) {
-	for want, odd := range map[string]contract{
-		"STAKING_METHOD is not answered by ":         pool(nil, withdrawalsOf()),
-		"STAKING_PENDING_METHOD is not answered by ": pool(wordOf(0), nil),
-	} {
-		chain, pools := deploy(append(emptyPools(2), odd)...)
-		_, err := newClient(t, newNode(t, chain), pools).Probe(t.Context())
-		if err == nil || err.Error() != want+pools[2].Address.Hex() {
-			t.Errorf("got %v, want %s", err, want)
-		}
-	}
-}
-
-func TestProbeFailsIfAnAddressCannotBeLookedAt(t *testing.T) {
-	chain, pools := stakers()
-	n := newNode(t, chain)
-	n.around = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		n.mu.Lock()
-		late := n.trips > 5
-		n.mu.Unlock()
-		if late {
-			http.Error(w, "spoiled", http.StatusBadGateway)
-			return
-		}
-		next.ServeHTTP(w, r)
-	}
-	_, err := newClient(t, n, pools).Probe(t.Context())
-	wantReason(t, err, core.Unreachable)
 }

@@ -16,6 +16,7 @@ var (
 	errNotJSONRPC = malformed("the answer is not JSON-RPC")
 	errMismatch   = malformed("the answer is not to what was asked")
 	errNotBlock   = malformed("the block number is impossible")
+	errNotTime    = malformed("the block's time is impossible")
 	errReverted   = Service.Fail(core.Rejected, errors.New("the pool reverted the call"))
 )
 
@@ -25,6 +26,10 @@ var errUnfit = errors.New("this way of reading does not work here")
 
 func malformed(problem string) *core.Error {
 	return Service.Fail(core.Malformed, errors.New(problem))
+}
+
+func behind(problem string) *core.Error {
+	return Service.Fail(core.Behind, errors.New(problem))
 }
 
 // codeError is a JSON-RPC error, without its text.

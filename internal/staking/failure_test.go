@@ -135,7 +135,7 @@ func TestNonsenseForBatchesIsNeverAnAnswer(t *testing.T) {
 }
 
 func TestANumberThatIsNullIsNoAnswer(t *testing.T) {
-	for _, method := range []string{"eth_chainId", "eth_blockNumber"} {
+	for _, method := range []string{"eth_chainId", "eth_getBlockByNumber"} {
 		chain, pools := stakers()
 		n := newNode(t, chain)
 		n.rpc.SetBatchLimits(1, 1<<20)

@@ -47,7 +47,7 @@ func (h *head) advance(number *big.Int) error {
 	case block >= h.block || time.Since(h.at) > headFor:
 		h.block, h.at = block, time.Now()
 	case h.block-block > maxLag:
-		return malformed(fmt.Sprintf("the node lags %d blocks behind what was seen before", h.block-block))
+		return behind(fmt.Sprintf("the node lags %d blocks behind what was seen before", h.block-block))
 	}
 	return nil
 }

@@ -22,8 +22,9 @@ var multicall3 = parseABI(`[
 	 "outputs":[{"name":"returnData","type":"tuple[]","components":[
 		{"name":"success","type":"bool"},
 		{"name":"returnData","type":"bytes"}]}]},
+	{"type":"function","name":"getChainId","inputs":[],"outputs":[{"type":"uint256"}],"stateMutability":"view"},
 	{"type":"function","name":"getBlockNumber","inputs":[],"outputs":[{"type":"uint256"}],"stateMutability":"view"},
-	{"type":"function","name":"getChainId","inputs":[],"outputs":[{"type":"uint256"}],"stateMutability":"view"}
+	{"type":"function","name":"getCurrentBlockTimestamp","inputs":[],"outputs":[{"type":"uint256"}],"stateMutability":"view"}
 ]`)
 
 func parseABI(text string) abi.ABI {
@@ -45,15 +46,18 @@ type aggregateResult struct {
 	ReturnData []byte
 }
 
+// aboutBlock are the methods of Multicall3 that say where it is executed.
+var aboutBlock = []string{"getChainId", "getBlockNumber", "getCurrentBlockTimestamp"}
+
 // aggregate makes all calls in one eth_call, and with them asks the very
 // execution which chain and block it is on: behind a load balancer another
 // request may reach another node. It fails with errUnfit if there is no
 // Multicall3, or the node does not let it do so much.
 func (c *Client) aggregate(ctx context.Context, calls []call) (reading, error) {
 	self := *c.multicall
-	packed := []aggregateCall{
-		{self, true, multicall3.Methods["getChainId"].ID},
-		{self, true, multicall3.Methods["getBlockNumber"].ID},
+	var packed []aggregateCall
+	for _, method := range aboutBlock {
+		packed = append(packed, aggregateCall{self, true, multicall3.Methods[method].ID})
 	}
 	for _, call := range calls {
 		packed = append(packed, aggregateCall{call.to, true, call.data})
@@ -75,14 +79,12 @@ func (c *Client) aggregate(ctx context.Context, calls []call) (reading, error) {
 		return reading{}, err
 	}
 	id, idErr := decodeUint256(answers[0].data)
-	block, blockErr := decodeUint256(answers[1].data)
-	if idErr != nil || blockErr != nil {
+	number, numberErr := decodeUint256(answers[1].data)
+	timestamp, timeErr := decodeUint256(answers[2].data)
+	if idErr != nil || numberErr != nil || timeErr != nil {
 		return reading{}, errUnfit
 	}
-	if err := c.verify(id, block, &c.seenByContract); err != nil {
-		return reading{}, err
-	}
-	return reading{block: block.Uint64(), answers: answers[2:]}, nil
+	return reading{id, block{number, timestamp}, answers[len(aboutBlock):]}, nil
 }
 
 // unpackAggregate reads the output of an aggregate3 of n calls. It fails with

@@ -37,8 +37,14 @@ var (
 
 // chain is what a node runs calls on.
 type chain interface {
-	call(to common.Address, input []byte, block uint64) ([]byte, error)
+	call(to common.Address, input []byte, at header) ([]byte, error)
 	code(common.Address) []byte
+}
+
+// header is that of a block; a Timestamp of nil is left out.
+type header struct {
+	Number    hexutil.Uint64 `json:"number"`
+	Timestamp *hexutil.Big   `json:"timestamp,omitempty"`
 }
 
 // node is a JSON-RPC node on loopback, made of go-ethereum's own server. Its
@@ -51,6 +57,7 @@ type node struct {
 	mu      sync.Mutex
 	chainID uint64
 	block   uint64
+	time    func() *hexutil.Big // of every block, now
 	trips   int
 	tags    []string // the block of each eth_call
 	// around is given every request, to spoil its answer.
@@ -58,7 +65,7 @@ type node struct {
 }
 
 func newNode(t testing.TB, c chain) *node {
-	n := &node{chain: c, rpc: rpc.NewServer(), chainID: testChain, block: 1000}
+	n := &node{chain: c, rpc: rpc.NewServer(), chainID: testChain, block: 1000, time: secondsAgo(12)}
 	if err := n.rpc.RegisterName("eth", n); err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +74,11 @@ func newNode(t testing.TB, c chain) *node {
 	t.Cleanup(n.rpc.Stop)
 	n.url = server.URL + secretPath + secretArgs
 	return n
+}
+
+// secondsAgo is the time of blocks that are so old; negative: in the future.
+func secondsAgo(n int64) func() *hexutil.Big {
+	return func() *hexutil.Big { return (*hexutil.Big)(big.NewInt(time.Now().Unix() - n)) }
 }
 
 func (n *node) serve(w http.ResponseWriter, r *http.Request) {
@@ -102,10 +114,14 @@ func (n *node) ChainId() hexutil.Uint64 {
 	return hexutil.Uint64(n.chainID)
 }
 
-func (n *node) BlockNumber() hexutil.Uint64 {
+func (n *node) GetBlockByNumber(block rpc.BlockNumber, _ bool) header {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return hexutil.Uint64(n.block)
+	at := header{Number: hexutil.Uint64(n.block), Timestamp: n.time()}
+	if block >= 0 {
+		at.Number = hexutil.Uint64(block)
+	}
+	return at
 }
 
 type callParams struct {
@@ -114,14 +130,8 @@ type callParams struct {
 }
 
 func (n *node) Call(params callParams, block rpc.BlockNumber) (hexutil.Bytes, error) {
-	n.mu.Lock()
-	n.tags = append(n.tags, block.String())
-	at := n.block
-	n.mu.Unlock()
-	if block >= 0 {
-		at = uint64(block)
-	}
-	return n.chain.call(params.To, params.Data, at)
+	n.set(func() { n.tags = append(n.tags, block.String()) })
+	return n.chain.call(params.To, params.Data, n.GetBlockByNumber(block, false))
 }
 
 func (n *node) GetCode(address common.Address, _ rpc.BlockNumber) hexutil.Bytes {
@@ -134,14 +144,14 @@ type revert struct{ text string }
 func (r revert) Error() string  { return "execution reverted: " + r.text }
 func (r revert) ErrorCode() int { return 3 }
 
-type contract func(input []byte, block uint64) ([]byte, error)
+type contract func(input []byte, at header) ([]byte, error)
 
 // contracts is a chain without an EVM: contracts written in Go.
 type contracts map[common.Address]contract
 
-func (c contracts) call(to common.Address, input []byte, block uint64) ([]byte, error) {
-	if at, ok := c[to]; ok {
-		return at(input, block)
+func (c contracts) call(to common.Address, input []byte, at header) ([]byte, error) {
+	if run, ok := c[to]; ok {
+		return run(input, at)
 	}
 	return nil, nil
 }
@@ -154,7 +164,7 @@ func (c contracts) code(address common.Address) []byte {
 }
 
 // multicall is Multicall3 on these contracts.
-func (c contracts) multicall(input []byte, block uint64) ([]byte, error) {
+func (c contracts) multicall(input []byte, at header) ([]byte, error) {
 	method, err := multicall3.MethodById(input)
 	if err != nil {
 		return nil, revert{}
@@ -163,7 +173,12 @@ func (c contracts) multicall(input []byte, block uint64) ([]byte, error) {
 	case "getChainId":
 		return wordOf(testChain), nil
 	case "getBlockNumber":
-		return wordOf(block), nil
+		return wordOf(uint64(at.Number)), nil
+	case "getCurrentBlockTimestamp":
+		if at.Timestamp == nil {
+			return nil, revert{}
+		}
+		return common.LeftPadBytes(at.Timestamp.ToInt().Bytes(), word), nil
 	}
 	values, err := method.Inputs.Unpack(input[4:])
 	if err != nil {
@@ -175,7 +190,7 @@ func (c contracts) multicall(input []byte, block uint64) ([]byte, error) {
 	}
 	results := make([]aggregateResult, len(calls))
 	for i, call := range calls {
-		output, err := c.call(call.Target, call.CallData, block)
+		output, err := c.call(call.Target, call.CallData, at)
 		if err != nil && !call.AllowFailure {
 			return nil, err
 		}
@@ -186,8 +201,8 @@ func (c contracts) multicall(input []byte, block uint64) ([]byte, error) {
 
 // multicallOf is Multicall3 on these contracts, on a chain of that id.
 func (c contracts) multicallOf(id uint64) contract {
-	return func(input []byte, block uint64) ([]byte, error) {
-		output, err := c.multicall(input, block)
+	return func(input []byte, at header) ([]byte, error) {
+		output, err := c.multicall(input, at)
 		return bytes.Replace(output, wordOf(testChain), wordOf(id), 1), err
 	}
 }
@@ -198,7 +213,7 @@ func pool(stake, pending []byte) contract {
 	for method, output := range map[string][]byte{testMethod: stake, testPend: pending} {
 		selectors[string(selector(method))] = output
 	}
-	return func(input []byte, _ uint64) ([]byte, error) {
+	return func(input []byte, _ header) ([]byte, error) {
 		if output := selectors[string(input[:4])]; output != nil {
 			return output, nil
 		}
@@ -263,12 +278,13 @@ func newImpatient(t testing.TB, n *node, pools []core.Pool, timeout time.Duratio
 		Method:        testMethod,
 		PendingMethod: testPend,
 		Multicall:     &multicallAddr,
+		MaxBlockAge:   10 * time.Minute,
 		Decimals:      18,
 	}
 	for _, f := range change {
 		f(&s)
 	}
-	c, err := New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}))
+	c, err := New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}), func(core.Pool) {})
 	if err != nil {
 		t.Fatal(err)
 	}

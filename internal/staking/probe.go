@@ -2,8 +2,10 @@ package staking
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -16,45 +18,85 @@ import (
 // the zero address, which some contracts refuse.
 var anyWallet = common.Address{common.AddressLength - 1: 1}
 
-// Probe asks the node, past the cache, for its chain's id, for the code at
-// every configured address, and for a stake. It fails also if a pool is no
-// contract, or does not answer the methods.
+// sameTime is how far apart the times of two blocks may be that a node says are
+// its newest. Their numbers are not compared: see Client.seenByContract.
+const sameTime = 10 * time.Minute
+
+// Probe asks the node, past the cache, for its chain's id and its newest block,
+// for the code at every configured address, and for a stake. It fails also if
+// the block is too old, if a pool is no contract or does not answer the
+// methods, and if there is no Multicall3 where one is configured.
 func (c *Client) Probe(ctx context.Context) (detail string, err error) {
-	var id hexutil.Big
-	err = c.rpc.CallContext(ctx, &id, "eth_chainId")
-	if err == nil {
-		err = c.sameChain(id.ToInt())
-	}
+	newest, err := c.probeNode(ctx)
 	if err != nil {
 		return "", failure(err).During("check the chain")
 	}
+	detail = newest.String()
 	codeless, err := c.codeless(ctx, c.pools)
-	switch {
-	case err != nil:
-		return "", err
-	case len(codeless) > 0:
-		return "", fmt.Errorf("no contract at %s", addresses(codeless))
+	if err != nil {
+		return detail, err
 	}
-	detail = fmt.Sprintf("%d pools", len(c.pools))
+	detail += fmt.Sprintf("; %d pools with code", len(c.pools)-len(codeless))
+	if len(codeless) > 0 {
+		return detail, fmt.Errorf("no contract at %s", addresses(codeless))
+	}
 	if c.multicall != nil {
-		codeless, err := c.codeless(ctx, []core.Pool{{Address: *c.multicall}})
-		switch {
-		case err != nil:
-			return "", err
-		case len(codeless) > 0:
-			detail += "; no contract at MULTICALL_ADDRESS, they are read by batch"
+		if err := c.probeMulticall(ctx, newest); err != nil {
+			return detail, err
 		}
 	}
 	stake, err := c.readStake(ctx, anyWallet)
 	switch {
 	case err != nil:
-		return "", err
+		return detail, err
 	case len(stake.Failed) > 0:
-		return "", fmt.Errorf("STAKING_METHOD is not answered by %s", addresses(stake.Failed))
+		return detail, fmt.Errorf("STAKING_METHOD is not answered by %s", addresses(poolsOf(stake.Failed)))
 	case len(stake.UnbondingFailed) > 0:
-		return "", fmt.Errorf("STAKING_PENDING_METHOD is not answered by %s", addresses(stake.UnbondingFailed))
+		return detail, fmt.Errorf("STAKING_PENDING_METHOD is not answered by %s", addresses(poolsOf(stake.UnbondingFailed)))
 	}
 	return detail, nil
+}
+
+// probeNode is the node's newest block.
+func (c *Client) probeNode(ctx context.Context) (block, error) {
+	var id hexutil.Big
+	if err := c.rpc.CallContext(ctx, &id, "eth_chainId"); err != nil {
+		return block{}, err
+	}
+	if err := c.sameChain(id.ToInt()); err != nil {
+		return block{}, err
+	}
+	newest, err := c.newestBlock(ctx)
+	if err != nil {
+		return block{}, err
+	}
+	return newest, c.recent(newest)
+}
+
+// probeMulticall fails unless the contract at MULTICALL_ADDRESS aggregates
+// calls, and says of the chain and its newest block what the node says.
+func (c *Client) probeMulticall(ctx context.Context, newest block) error {
+	codeless, err := c.codeless(ctx, []core.Pool{{Address: *c.multicall}})
+	if err != nil {
+		return err
+	}
+	if len(codeless) > 0 {
+		return multicallError(fmt.Sprintf("no contract at %s", c.multicall.Hex()))
+	}
+	r, err := c.aggregate(ctx, nil)
+	switch {
+	case errors.Is(err, errUnfit):
+		return multicallError(fmt.Sprintf("the contract at %s is no Multicall3", c.multicall.Hex()))
+	case err != nil:
+		return failure(err).During("ask Multicall3")
+	case c.sameChain(r.chainID) != nil, r.block.time().Sub(newest.time()).Abs() > sameTime:
+		return multicallError(fmt.Sprintf("the contract at %s is no Multicall3: it is at odds with the node", c.multicall.Hex()))
+	}
+	return nil
+}
+
+func multicallError(problem string) error {
+	return &core.SettingError{Problem: problem, Settings: "MULTICALL_ADDRESS, where off reads the pools by JSON-RPC batch"}
 }
 
 // codeless are the contracts without code. They are asked for one by one: the
@@ -76,6 +118,14 @@ func (c *Client) codeless(ctx context.Context, contracts []core.Pool) ([]core.Po
 		}
 	}
 	return codeless, nil
+}
+
+func poolsOf(unread []core.UnreadPool) []core.Pool {
+	pools := make([]core.Pool, len(unread))
+	for i, p := range unread {
+		pools[i] = p.Pool
+	}
+	return pools
 }
 
 func addresses(pools []core.Pool) string {

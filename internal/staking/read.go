@@ -28,27 +28,55 @@ func (c call) params() map[string]any {
 
 // reading is the answers to calls, in their order, all of one block.
 type reading struct {
-	block   uint64
+	chainID *big.Int
+	block   block
 	answers []answer
 }
 
-// read makes the calls in the best way that works.
+// read makes the calls in the best way that works, and fails if their block is
+// none to go by.
 func (c *Client) read(ctx context.Context, calls []call) (reading, error) {
 	if c.multicall != nil && !c.noMulticall.active() {
 		r, err := c.aggregate(ctx, calls)
+		if err == nil {
+			err = c.verify(r, &c.seenByContract)
+		}
 		if !errors.Is(err, errUnfit) {
 			return r, err
 		}
 		c.noMulticall.start()
 	}
-	return c.readPinned(ctx, calls)
+	r, err := c.readPinned(ctx, calls)
+	if err == nil {
+		err = c.verify(r, &c.seenByNode)
+	}
+	return r, err
+}
+
+// verify refuses answers of another chain, of a block that is too old, or of
+// one far behind seen.
+func (c *Client) verify(r reading, seen *head) error {
+	if err := c.sameChain(r.chainID); err != nil {
+		return err
+	}
+	if err := c.recent(r.block); err != nil {
+		return err
+	}
+	return seen.advance(r.block.number)
+}
+
+func (c *Client) sameChain(id *big.Int) error {
+	if id.Cmp(new(big.Int).SetUint64(c.chainID)) != 0 {
+		return malformed(fmt.Sprintf("the node is of chain %d, but chain %d is configured", id, c.chainID))
+	}
+	return nil
 }
 
 // readPinned makes the calls as JSON-RPC calls of their own, with the chain's
 // id among them, all at the block that the node says is its newest.
 func (c *Client) readPinned(ctx context.Context, calls []call) (reading, error) {
-	var block hexutil.Big
-	if err := c.rpc.CallContext(ctx, &block, "eth_blockNumber"); err != nil {
+	newest, err := c.newestBlock(ctx)
+	if err != nil {
 		return reading{}, err
 	}
 	var id hexutil.Big
@@ -57,7 +85,7 @@ func (c *Client) readPinned(ctx context.Context, calls []call) (reading, error) 
 	for i, call := range calls {
 		elems = append(elems, rpc.BatchElem{
 			Method: "eth_call",
-			Args:   []any{call.params(), &block},
+			Args:   []any{call.params(), (*hexutil.Big)(newest.number)},
 			Result: &results[i],
 		})
 	}
@@ -67,29 +95,27 @@ func (c *Client) readPinned(ctx context.Context, calls []call) (reading, error) 
 	if err := elems[0].Error; err != nil {
 		return reading{}, err
 	}
-	if err := c.verify(id.ToInt(), block.ToInt(), &c.seenByNode); err != nil {
-		return reading{}, err
-	}
-	r := reading{block: block.ToInt().Uint64(), answers: make([]answer, len(calls))}
+	r := reading{chainID: id.ToInt(), block: newest, answers: make([]answer, len(calls))}
 	for i := range calls {
 		r.answers[i] = answer{data: results[i], err: elems[i+1].Error}
 	}
 	return r, nil
 }
 
-// verify refuses answers of another chain, or of a block far behind seen.
-func (c *Client) verify(chainID, block *big.Int, seen *head) error {
-	if err := c.sameChain(chainID); err != nil {
-		return err
+// newestBlock is the one that the node says is its newest. It asks for the
+// header, which has the block's time, in place of eth_blockNumber.
+func (c *Client) newestBlock(ctx context.Context) (block, error) {
+	var header struct {
+		Number    *hexutil.Big `json:"number"`
+		Timestamp *hexutil.Big `json:"timestamp"`
 	}
-	return seen.advance(block)
-}
-
-func (c *Client) sameChain(id *big.Int) error {
-	if id.Cmp(new(big.Int).SetUint64(c.chainID)) != 0 {
-		return malformed(fmt.Sprintf("the node is of chain %d, but chain %d is configured", id, c.chainID))
+	if err := c.rpc.CallContext(ctx, &header, "eth_getBlockByNumber", "latest", false); err != nil {
+		return block{}, err
 	}
-	return nil
+	if header.Number == nil {
+		return block{}, errNotBlock
+	}
+	return block{header.Number.ToInt(), (*big.Int)(header.Timestamp)}, nil
 }
 
 // sendAll sends the elements as one batch, or one by one where batches do not

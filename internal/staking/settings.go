@@ -30,6 +30,8 @@ type Settings struct {
 	Multicall *common.Address
 	// Decimals is how many of a stake's digits are behind the point, 0 to 77.
 	Decimals int32
+	// MaxBlockAge is how old the block of a stake may be; 0 is any age.
+	MaxBlockAge time.Duration
 	// TTL is how long a wallet's stake is fresh.
 	TTL time.Duration
 }
@@ -59,6 +61,10 @@ func (s *Settings) Table() []config.Setting {
 		{Name: "MULTICALL_ADDRESS", Default: "0xcA11bde05977b3631167028862bE2a173976CA11", Example: config.Off,
 			Comment: "Multicall3 on that chain, which reads all pools in one call. off: a JSON-RPC batch instead.",
 			Set:     config.Field(&s.Multicall, parseMulticall)},
+		{Name: "MAX_BLOCK_AGE", Default: "10m",
+			Comment: "How old the block of a stake may be before the node counts as frozen, and the answer is that it could not " +
+				"be checked. off: any age.",
+			Set: config.Field(&s.MaxBlockAge, parseBlockAge)},
 		{Name: "TOKEN_DECIMALS", Default: "18",
 			Comment: "Decimals of staked amounts: how many digits of a whole number on the chain stand behind the point.",
 			Set:     config.Field(&s.Decimals, parseDecimals)},
@@ -98,6 +104,17 @@ func parseMulticall(value string) (*common.Address, error) {
 		return nil, fmt.Errorf("%w, or must be off", err)
 	}
 	return &address, nil
+}
+
+func parseBlockAge(value string) (time.Duration, error) {
+	if value == config.Off {
+		return 0, nil
+	}
+	age, err := config.Duration(value)
+	if err != nil {
+		return 0, fmt.Errorf("%w, or must be off", err)
+	}
+	return age, nil
 }
 
 // parseContract reads the address of a contract.

@@ -1,6 +1,6 @@
 // Package staking reads what a wallet has in the staking pools, by JSON-RPC.
 //
-// One answer is of one block and of one chain, or there is none. In order of
+// One answer is of one recent block and of one chain, or there is none. In order of
 // preference the pools are read through Multicall3, in one JSON-RPC batch, or
 // one by one; the last two are pinned to a block number. A pool that could not
 // be read is named as such, and never counts as a stake of zero.
@@ -12,10 +12,10 @@
 package staking
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -38,6 +38,7 @@ var Service = &core.Service{
 		core.Denied:      "the key in EVM_RPC_URL",
 		core.Rejected:    "STAKING_METHOD and EVM_RPC_URL",
 		core.Malformed:   "EVM_CHAIN_ID and EVM_RPC_URL",
+		core.Behind:      "EVM_RPC_URL, MAX_BLOCK_AGE and this machine's clock",
 	},
 }
 
@@ -50,22 +51,26 @@ type Client struct {
 	// Stakes are what wallets have in all pools, at one block: the newest that
 	// the node knows. Through Multicall3 its number is the one that contracts
 	// see, which on some rollups is that of the chain below. It fails, among
-	// other reasons, if the node is of another chain, if it lags more than 32
-	// blocks behind what was seen in the last 10 minutes, or if no pool at all
-	// could be read.
+	// other reasons, if the node is of another chain, if the block is older than
+	// MaxBlockAge, if it lags more than 32 blocks behind what was seen in the
+	// last 10 minutes, or if no pool at all could be read.
 	//
 	// Through Multicall3 it takes one HTTP round trip, by batch two, the first
 	// of which pins the block. What turns out not to work is not tried again
 	// for 5 minutes.
 	Stakes *core.Cached[common.Address, core.Stake]
 
-	rpc       *rpc.Client
-	chainID   uint64
-	pools     []core.Pool
-	methods   [][]byte // selectors of Method and, if set, PendingMethod
-	multicall *common.Address
-	decimals  int32
-	parallel  int // calls at a time when pools are read one by one
+	rpc         *rpc.Client
+	chainID     uint64
+	pools       []core.Pool
+	methods     [][]byte // selectors of Method and, if set, PendingMethod
+	multicall   *common.Address
+	maxBlockAge time.Duration
+	decimals    int32
+	parallel    int // calls at a time when pools are read one by one
+
+	// unread is told of each pool of which something could not be read.
+	unread func(core.Pool)
 
 	noMulticall cooldown
 	noBatch     cooldown
@@ -75,8 +80,9 @@ type Client struct {
 	seenByNode     head
 }
 
-// New makes a Client. It asks nothing.
-func New(s Settings, c *core.Cache) (*Client, error) {
+// New makes a Client. It asks nothing. unread is called for each pool that
+// could not be read, or not wholly, each time; it must not block.
+func New(s Settings, c *core.Cache, unread func(core.Pool)) (*Client, error) {
 	httpClient := transport.New(transport.Options{Timeout: c.CallTimeout, MaxBody: maxBody, MaxConns: core.MaxCalls})
 	httpClient.Transport = strictTransport{httpClient.Transport}
 	client, err := rpc.DialOptions(context.Background(), s.RPCURL.Reveal(), rpc.WithHTTPClient(httpClient))
@@ -84,13 +90,15 @@ func New(s Settings, c *core.Cache) (*Client, error) {
 		return nil, errors.New("the endpoint of the chain cannot be used")
 	}
 	p := &Client{
-		rpc:       client,
-		chainID:   s.ChainID,
-		pools:     s.Pools,
-		methods:   [][]byte{selector(s.Method)},
-		multicall: s.Multicall,
-		decimals:  s.Decimals,
-		parallel:  core.MaxCalls,
+		rpc:         client,
+		chainID:     s.ChainID,
+		pools:       s.Pools,
+		methods:     [][]byte{selector(s.Method)},
+		multicall:   s.Multicall,
+		maxBlockAge: s.MaxBlockAge,
+		decimals:    s.Decimals,
+		parallel:    core.MaxCalls,
+		unread:      unread,
 	}
 	if s.PendingMethod != "" {
 		p.methods = append(p.methods, selector(s.PendingMethod))
@@ -110,7 +118,14 @@ func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Sta
 	if err != nil {
 		return core.Stake{}, failure(err).During("read the pools")
 	}
-	return c.stakeOf(r)
+	stake := c.stakeOf(r)
+	for _, p := range stake.Unread() {
+		c.unread(p.Pool)
+	}
+	if stake.Checked == 0 {
+		return core.Stake{}, stake.Failed[0].Err.During("read any of the pools")
+	}
+	return stake, nil
 }
 
 // calls are those that one wallet takes: the stake in each pool, then, with a
@@ -128,31 +143,27 @@ func (c *Client) calls(wallet common.Address) []call {
 }
 
 // stakeOf makes a Stake of the answers to calls.
-func (c *Client) stakeOf(r reading) (stake core.Stake, err error) {
-	stake.Block = r.block
-	stake.Staked, stake.Failed, err = c.amounts(r.answers[:len(c.pools)], decodeUint256)
+func (c *Client) stakeOf(r reading) (stake core.Stake) {
+	stake.Block, stake.BlockTime = r.block.number.Uint64(), r.block.time()
+	stake.Staked, stake.Failed = c.amounts(r.answers[:len(c.pools)], decodeUint256)
 	stake.Checked = len(c.pools) - len(stake.Failed)
-	if stake.Checked == 0 {
-		return core.Stake{}, failure(err).During("read any of the pools")
-	}
 	if withdrawals := r.answers[len(c.pools):]; len(withdrawals) > 0 {
-		stake.Unbonding, stake.UnbondingFailed, _ = c.amounts(withdrawals, decodeWithdrawals)
+		stake.Unbonding, stake.UnbondingFailed = c.amounts(withdrawals, decodeWithdrawals)
 	}
-	return stake, nil
+	return stake
 }
 
 // amounts are the pools with an amount above zero, and those that could not be
-// read, with the error of the first. There is one answer of each pool.
-func (c *Client) amounts(answers []answer, decode decoder) (found []core.PoolAmount, failed []core.Pool, firstErr error) {
+// read. There is one answer of each pool.
+func (c *Client) amounts(answers []answer, decode decoder) (found []core.PoolAmount, unread []core.UnreadPool) {
 	for i, pool := range c.pools {
 		amount, err := answers[i].tokens(decode, c.decimals)
 		switch {
 		case err != nil:
-			failed = append(failed, pool)
-			firstErr = cmp.Or(firstErr, err)
+			unread = append(unread, core.UnreadPool{Pool: pool, Err: failure(err)})
 		case amount.IsPositive():
 			found = append(found, core.PoolAmount{Pool: pool, Amount: amount})
 		}
 	}
-	return found, failed, firstErr
+	return found, unread
 }

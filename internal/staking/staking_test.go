@@ -2,6 +2,7 @@ package staking
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -39,10 +40,10 @@ func TestStakeTellsTheSameInEveryWay(t *testing.T) {
 			}
 			wantAmounts(t, "staked", stake.Staked, "pool 1: 1500", "pool 2: 0.000000000000000001")
 			wantAmounts(t, "unbonding", stake.Unbonding, "pool 1: 12", "pool 7: 3", "pool 8: 2")
-			if want := pools[3:]; !slices.Equal(stake.Failed, want) {
+			if want := pools[3:]; !slices.Equal(poolsOf(stake.Failed), want) {
 				t.Errorf("failed %v, want %v", stake.Failed, want)
 			}
-			if want := pools[3:7]; !slices.Equal(stake.UnbondingFailed, want) {
+			if want := pools[3:7]; !slices.Equal(poolsOf(stake.UnbondingFailed), want) {
 				t.Errorf("unbonding failed %v, want %v", stake.UnbondingFailed, want)
 			}
 			if got := stake.Total().String(); got != "1500.000000000000000001" {
@@ -114,6 +115,46 @@ func TestNoPoolReadIsAnError(t *testing.T) {
 	}
 }
 
+func TestEachUnreadPoolIsToldOnceAReadingAndWhy(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			chain, pools := deploy(
+				pool(tokensOf(1), withdrawalsOf()),
+				pool(nil, nil),
+				pool(wordOf(0), nil),
+				nil,
+			)
+			n := newNode(t, chain)
+			way.node(n)
+			c := newClient(t, n, pools, way.config)
+			told := map[core.Pool]int{}
+			c.unread = func(p core.Pool) { told[p]++ }
+			for range 2 {
+				stake, err := c.Stakes.Ask(t.Context(), ann)
+				if err != nil {
+					t.Fatal(err)
+				}
+				unread := stake.Unread()
+				if want := []core.Pool{pools[1], pools[3], pools[2]}; !slices.Equal(poolsOf(unread), want) {
+					t.Errorf("unread %v, want %v", unread, want)
+				}
+				for i, want := range []core.Reason{core.Rejected, core.Malformed, core.Rejected} {
+					wantReason(t, unread[i].Err, want)
+				}
+			}
+			if want := map[core.Pool]int{pools[1]: 2, pools[2]: 2, pools[3]: 2}; !maps.Equal(told, want) {
+				t.Errorf("told %v, want %v", told, want)
+			}
+			// Nor is it silent where there is no answer at all.
+			clear(told)
+			chain[pools[0].Address], chain[pools[2].Address] = pool(nil, nil), pool(nil, nil)
+			if _, err := c.Stakes.Ask(t.Context(), ann); err == nil || len(told) != 4 {
+				t.Errorf("no pool read: %v, told %v", err, told)
+			}
+		})
+	}
+}
+
 func TestWithdrawalsAreAskedOnlyIfConfigured(t *testing.T) {
 	chain, pools := deploy(pool(tokensOf(1), withdrawalsOf(9)))
 	n := newNode(t, chain)
@@ -153,7 +194,9 @@ func TestSelectorIsThatOfTheABI(t *testing.T) {
 // The selectors are those in the verified source of Multicall3 at its address
 // (https://etherscan.io/address/0xca11bde05977b3631167028862be2a173976ca11#code).
 func TestMulticallIsTheDeployedInterface(t *testing.T) {
-	for name, want := range map[string]string{"aggregate3": "82ad56cb", "getBlockNumber": "42cbb15c", "getChainId": "3408e470"} {
+	for name, want := range map[string]string{
+		"aggregate3": "82ad56cb", "getBlockNumber": "42cbb15c", "getChainId": "3408e470", "getCurrentBlockTimestamp": "0f28c97d",
+	} {
 		if got := common.Bytes2Hex(multicall3.Methods[name].ID); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}

@@ -76,13 +76,13 @@ func TestPinnedReadsAreAllOfTheToldBlock(t *testing.T) {
 func TestWithoutMulticallThereTheBatchIsUsed(t *testing.T) {
 	tests := map[string]contract{
 		"no code":                nil,
-		"reverts, as out of gas": func([]byte, uint64) ([]byte, error) { return nil, revert{} },
-		"another contract":       func([]byte, uint64) ([]byte, error) { return wordOf(1), nil },
-		"no results":             func([]byte, uint64) ([]byte, error) { return append(wordOf(word), wordOf(0)...), nil },
-		"its own methods fail": func(input []byte, block uint64) ([]byte, error) {
+		"reverts, as out of gas": func([]byte, header) ([]byte, error) { return nil, revert{} },
+		"another contract":       func([]byte, header) ([]byte, error) { return wordOf(1), nil },
+		"no results":             func([]byte, header) ([]byte, error) { return append(wordOf(word), wordOf(0)...), nil },
+		"its own methods fail": func(input []byte, at header) ([]byte, error) {
 			others, _ := deploy(emptyPools(21)...)
 			delete(others, multicallAddr)
-			return others.multicall(input, block)
+			return others.multicall(input, at)
 		},
 	}
 	for name, multicall := range tests {
@@ -192,7 +192,7 @@ func TestElementsThatFailInABatchAreFailedPools(t *testing.T) {
 		writeJSON(w, a)
 	})
 	stake, err := newClient(t, n, pools, withoutMulticall).Stakes.Ask(t.Context(), ann)
-	if err != nil || !slices.Equal(stake.Failed, pools[:5]) || stake.Checked != 16 {
+	if err != nil || !slices.Equal(poolsOf(stake.Failed), pools[:5]) || stake.Checked != 16 {
 		t.Errorf("got %v, checked %d, %v", stake.Failed, stake.Checked, err)
 	}
 }

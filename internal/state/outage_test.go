@@ -43,8 +43,8 @@ func TestAReplicaAloneDecidesByItself(t *testing.T) {
 			if r.Fallbacks() != 6 {
 				t.Errorf("%d calls were counted, want 6", r.Fallbacks())
 			}
-			if err := r.Ping(ctx); err == nil || err.Error() != "ping redis: "+test.reason {
-				t.Errorf("a ping fails with %v", err)
+			if err := r.Probe(ctx); err == nil || err.Error() != "ping redis: "+test.reason {
+				t.Errorf("a probe fails with %v", err)
 			}
 			if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, test.reason) || strings.Contains(got, password) {
 				t.Errorf("logged %s", got)
@@ -76,8 +76,8 @@ func TestWhatWasAnsweredDuringAnOutageStaysAnswered(t *testing.T) {
 	s.SetError("LOADING " + password)
 	r.Begin(ctx, "d")
 	s.SetError("")
-	if err := r.Ping(ctx); err != nil {
-		t.Errorf("a ping after the outage: %v", err)
+	if err := r.Probe(ctx); err != nil {
+		t.Errorf("a probe after the outage: %v", err)
 	}
 	got := log.String()
 	for text, want := range map[string]int{"redis does not answer": 2, "redis answers again": 1, "LOADING": 2, password: 0} {

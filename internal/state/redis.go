@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"regexp"
@@ -80,16 +79,6 @@ func (r *Redis) Close() error { return r.client.Close() }
 
 // Fallbacks counts the calls so far that were decided without Redis.
 func (r *Redis) Fallbacks() uint64 { return r.fallbacks.Load() }
-
-// Ping asks Redis whether it is there, whatever came of earlier calls, within
-// 300 ms. Its error says what is wrong and nothing of the URL or of what the
-// server wrote.
-func (r *Redis) Ping(ctx context.Context) error {
-	if err := r.client.Ping(ctx).Err(); err != nil {
-		return fmt.Errorf("ping redis: %s", reason(err))
-	}
-	return nil
-}
 
 // ask makes a call and reports whether Redis answered it. The call goes on when
 // ctx is cancelled: what a command did must be written down also when its

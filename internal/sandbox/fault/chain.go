@@ -78,11 +78,15 @@ func chainFaults() []Fault {
 			return all
 		})
 	}
+	frozen := time.Now().Add(-time.Hour)
 	const limited = `{"code":-32005,"message":"daily request count exceeded, request rate limited"}`
 	return []Fault{
 		{Name: "another chain", serve: altered(func(n *sandbox.Node) { n.ChainID = 1 })},
-		{Name: "lagging an hour", Effect: Answerable, serve: altered(func(n *sandbox.Node) {
+		{Name: "lagging an hour", serve: altered(func(n *sandbox.Node) {
 			n.Now = func() time.Time { return time.Now().Add(-time.Hour) }
+		})},
+		{Name: "frozen an hour ago", serve: altered(func(n *sandbox.Node) {
+			n.Now = func() time.Time { return frozen }
 		})},
 
 		onePool("an empty pool reverts", emptyPool, reverting("paused")),

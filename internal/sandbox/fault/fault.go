@@ -55,14 +55,20 @@ func Answer(status int, contentType, body string) Fault {
 
 // Late is a service that answers rightly after a delay.
 func Late(delay time.Duration) Fault {
-	return Fault{
-		Name:   "right after " + delay.String(),
-		Effect: Answerable,
-		serve: func(x exchange) {
-			x.wait(delay)
-			x.service.right.ServeHTTP(x.w, x.r)
-		},
+	right := Fault{Name: "right", Effect: Answerable, serve: func(x exchange) { x.service.right.ServeHTTP(x.w, x.r) }}
+	return right.After(delay)
+}
+
+// After is f with a delay before each answer. It fits no service whose port is
+// closed.
+func (f Fault) After(delay time.Duration) Fault {
+	f.Name += " after " + delay.String()
+	serve := f.serve
+	f.serve = func(x exchange) {
+		x.wait(delay)
+		serve(x)
 	}
+	return f
 }
 
 // Hang is a service that takes requests and never answers.

@@ -98,7 +98,7 @@ func TestFaultsHaveNamesOfTheirOwn(t *testing.T) {
 func TestFaultsSpoilAnswersAndEnd(t *testing.T) {
 	// What the questions of ask do not show.
 	unseen := map[string]bool{
-		"right after 50ms": true, "lagging an hour": true, "results": true,
+		"right after 50ms": true, "lagging an hour": true, "frozen an hour ago": true, "results": true,
 		"a proxy's clock an hour fast": true, "a proxy's clock a month slow": true,
 	}
 	for _, target := range fault.Targets {
@@ -254,6 +254,7 @@ func TestChainFaultsSpoilNoMoreThanTheySay(t *testing.T) {
 	}
 	for name, want := range map[string][2]int{
 		"lagging an hour":                  {23, 0},
+		"frozen an hour ago":               {23, 0},
 		"an empty pool reverts":            {23, 1},
 		"a pool with a stake without code": {23, 1},
 		"every pool reverts":               {23, 21},

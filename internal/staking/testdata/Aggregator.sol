@@ -29,6 +29,10 @@ contract Aggregator {
         return block.number;
     }
 
+    function getCurrentBlockTimestamp() external view returns (uint256) {
+        return block.timestamp;
+    }
+
     function getChainId() external view returns (uint256) {
         return block.chainid;
     }

@@ -51,7 +51,6 @@ func BenchmarkThousandColdPrices(b *testing.B) {
 
 func BenchmarkStakedOver21Pools(b *testing.B) {
 	bot, world := demoBot(b)
-	// The first answer also learns which chain the node is on.
 	mustAnswer(b, bot, e2etest.Request("staked", world.World.Idle.Hex()), "Not staked")
 	before := world.Chain.Requests()
 	wallet := world.World.Idle

@@ -36,7 +36,7 @@ var (
 	oldNote   = regexp.MustCompile(`^Old: the (price provider|supply host) cannot be asked now; this is from (.*)\.$`)
 	pools     = regexp.MustCompile(`^(\d+) of 21 pools could not be read\.$`)
 	exits     = regexp.MustCompile(`^Withdrawals from (\d+) of 21 pools could not be read\.$`)
-	blockLine = regexp.MustCompile(`^As of block \d+\.$`)
+	blockLine = regexp.MustCompile(`^Block [\d,]+, \d+ (s|min) ago\.$`)
 )
 
 // rightsUnknown is said of a platform that could not be asked for rights.

@@ -59,6 +59,8 @@ var particular = map[fault.Target]map[string]outcome{
 	fault.Chain: {
 		"every pool reverts":    rejected,
 		"200 with error -32005": limited,
+		"lagging an hour":       behind,
+		"frozen an hour ago":    behind,
 	},
 }
 
@@ -100,9 +102,6 @@ func (e expectation) reason() outcome {
 func (e expectation) outcome(q query) outcome {
 	last := e.service == fault.Price || e.service == fault.Supply
 	switch {
-	case e.fault.Name == "lagging an hour" && e.warm:
-		// Only one who has seen a later block can know.
-		return nonsense
 	case e.fault.Name == "batch answers without results":
 		// Single calls would tell. A node that is so much at odds with itself
 		// is not trusted with them.

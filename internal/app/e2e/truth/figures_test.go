@@ -67,6 +67,7 @@ type stakeNotes struct {
 	unread     int
 	unreadLeft int // pools whose withdrawals are unread
 	block      int
+	age        int  // of the block, in seconds
 	nothing    bool // found, in the pools that could be read
 }
 
@@ -77,7 +78,7 @@ func readStakeNotes(notes []string, pools int) (n stakeNotes, err error) {
 		case scan(note, "All %d pools were read.", &n.pools):
 		case scan(note, "%d of %d pools could not be read.", &n.unread, &of) && of == pools:
 		case scan(note, "Withdrawals from %d of %d pools could not be read.", &n.unreadLeft, &of) && of == pools:
-		case scan(note, "As of block %d.", &n.block):
+		case scan(strings.ReplaceAll(note, ",", ""), "Block %d %d s ago.", &n.block, &n.age):
 		case strings.HasPrefix(note, "No stake was found in the pools that could be read,"):
 			n.nothing = true
 		default:
@@ -85,7 +86,7 @@ func readStakeNotes(notes []string, pools int) (n stakeNotes, err error) {
 		}
 	}
 	// The sandbox's chain is a million blocks high when it starts.
-	return n, expect(n.block >= 990_000 && n.block < 1_010_000, "an impossible block")
+	return n, expect(n.block >= 990_000 && n.block < 1_010_000 && n.age < 60, "an impossible block")
 }
 
 // scan reads a note of exactly the given form.

@@ -30,13 +30,14 @@ const (
 	denied      outcome = "refuses my credentials"
 	rejected    outcome = "refused the question"
 	nonsense    outcome = "gave an answer that makes no sense"
+	behind      outcome = "is behind: what it knows is too old to go by"
 	paused      outcome = "so I am not asking it right now"
 )
 
 // outcomes are those of the services that an answer speaks of.
 type outcomes map[fault.Target]outcome
 
-var reasons = []outcome{unreachable, slow, limited, denied, rejected, nonsense, paused}
+var reasons = []outcome{unreachable, slow, limited, denied, rejected, nonsense, behind, paused}
 
 var called = map[fault.Target]string{
 	fault.Partner: "The registration service",

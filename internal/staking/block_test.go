@@ -1,0 +1,122 @@
+package staking
+
+import (
+	"math/big"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"herald/internal/core"
+)
+
+func anyAge(s *Settings) { s.MaxBlockAge = 0 }
+
+func TestTheAgeOfABlockIsJudgedToTheSecond(t *testing.T) {
+	const limit = 10 * time.Minute
+	synctest.Test(t, func(t *testing.T) {
+		ago := func(d time.Duration) *big.Int { return big.NewInt(time.Now().Add(-d).Unix()) }
+		for name, test := range map[string]struct {
+			timestamp *big.Int
+			want      core.Reason // "" is none
+		}{
+			"now":                {ago(0), ""},
+			"just young enough":  {ago(limit), ""},
+			"just too old":       {ago(limit + time.Second), core.Behind},
+			"of 1970":            {big.NewInt(1), core.Behind},
+			"a little ahead":     {ago(-maxAhead), ""},
+			"too far ahead":      {ago(-maxAhead - time.Second), core.Malformed},
+			"of the year 9999":   {big.NewInt(maxTimestamp), core.Malformed},
+			"past the year 9999": {big.NewInt(maxTimestamp + 1), core.Malformed},
+			"in nanoseconds":     {big.NewInt(time.Now().UnixNano()), core.Malformed},
+			"beyond 64 bits":     {new(big.Int).Add(new(big.Int).Lsh(big.NewInt(1), 64), ago(0)), core.Malformed},
+			"of all bits":        {new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1)), core.Malformed},
+			"zero":               {new(big.Int), core.Malformed},
+			"none":               {nil, core.Malformed},
+		} {
+			b := block{big.NewInt(7), test.timestamp}
+			err := (&Client{maxBlockAge: limit}).recent(b)
+			if test.want == "" && err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if test.want != "" {
+				wantReason(t, err, test.want)
+			}
+			if err := (&Client{}).recent(b); err != nil {
+				t.Errorf("%s: of any age, and %v", name, err)
+			}
+		}
+	})
+}
+
+func TestAFrozenNodeIsNeverAnAnswer(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			chain, pools := stakers()
+			n := newNode(t, chain)
+			way.node(n)
+			c := newClient(t, n, pools, way.config)
+			n.set(func() { n.time = secondsAgo(9 * 60) })
+			wantStaker(t, c)
+			// It claims to be far ahead, too.
+			n.set(func() { n.time, n.block = secondsAgo(10*60+1), 1_000_000 })
+			_, err := c.Stakes.Ask(t.Context(), ann)
+			wantReason(t, err, core.Behind)
+			if !strings.Contains(err.Error(), "newest block 1000000, 10m") {
+				t.Errorf("operators read %q", err)
+			}
+			n.set(func() { n.time, n.block = secondsAgo(-3600), 1_000_000 })
+			_, err = c.Stakes.Ask(t.Context(), ann)
+			wantReason(t, err, core.Malformed)
+			if !strings.Contains(err.Error(), "clock") {
+				t.Errorf("operators read %q", err)
+			}
+			// A node put right is taken, and its block is not behind the refused ones.
+			n.set(func() { n.time, n.block = secondsAgo(1), 1000 })
+			wantStaker(t, c)
+		})
+	}
+}
+
+func TestAStakeHasTheTimeOfItsBlock(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			chain, pools := stakers()
+			n := newNode(t, chain)
+			way.node(n)
+			at := time.Unix(1_700_000_000, 0)
+			n.time = func() *hexutil.Big { return (*hexutil.Big)(big.NewInt(at.Unix())) }
+			stake, err := newClient(t, n, pools, way.config, anyAge).Stakes.Ask(t.Context(), ann)
+			if err != nil || stake.Block != 1000 || !stake.BlockTime.Equal(at) {
+				t.Errorf("block %d of %v, %v", stake.Block, stake.BlockTime, err)
+			}
+		})
+	}
+}
+
+func TestABlockWithoutAPossibleTimeIsTakenOnlyIfItMayBeOfAnyAge(t *testing.T) {
+	for name, timestamp := range map[string]*hexutil.Big{
+		"none": nil,
+		"zero": new(hexutil.Big),
+		"huge": (*hexutil.Big)(new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))),
+	} {
+		for _, way := range ways {
+			t.Run(name+" by "+way.name, func(t *testing.T) {
+				chain, pools := stakers()
+				n := newNode(t, chain)
+				way.node(n)
+				n.time = func() *hexutil.Big { return timestamp }
+				_, err := newClient(t, n, pools, way.config).Stakes.Ask(t.Context(), ann)
+				wantReason(t, err, core.Malformed)
+
+				c := newClient(t, n, pools, way.config, anyAge)
+				wantStaker(t, c)
+				if stake, err := c.Stakes.Ask(t.Context(), ann); err != nil || !stake.BlockTime.IsZero() {
+					t.Errorf("the time is %v, %v", stake.BlockTime, err)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package state
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// probeTTL is how long what Probe writes may outlive it.
+	probeTTL = 10 * time.Second
+	// probeTimeout bounds one call of Probe. It is longer than callTimeout, so
+	// that a machine which is busy for a moment is not found wrong.
+	probeTimeout = 3 * time.Second
+)
+
+// Probe does with Redis what the bot does, whatever came of earlier calls: it
+// writes, reads and deletes keys of its own, and runs every script. So it fails
+// on a replica that only reads, and for a user who may not run scripts. It also
+// fails if every call takes longer than the bot waits for one. Its error says
+// what is wrong and nothing of the URL or of what the server wrote.
+func (r *Redis) Probe(ctx context.Context) error {
+	client := r.client.WithTimeout(probeTimeout)
+	id := rand.Text()
+	answer, update, limit := r.key("probe", "answer "+id), r.key("probe", "update "+id), r.key("probe", "limit "+id)
+	ttl := probeTTL.Milliseconds()
+	// Scripts of one key, so that the later ones find what the first wrote.
+	onUpdate := func(script *redis.Script) func() error {
+		return func() error { return script.Run(ctx, client, []string{update}, id, ttl).Err() }
+	}
+	const runScript = "run a script on redis"
+	fastest := probeTimeout
+	for _, step := range []struct {
+		attempt string
+		do      func() error
+	}{
+		{"ping redis", func() error { return client.Ping(ctx).Err() }},
+		{"write to redis", func() error { return client.Set(ctx, answer, id, probeTTL).Err() }},
+		{"read from redis", func() error { return client.Get(ctx, answer).Err() }},
+		{runScript, onUpdate(claimUpdate)},
+		{runScript, onUpdate(giveUp)},
+		{runScript, func() error { return allow.Run(ctx, client, []string{limit}, 1, ttl).Err() }},
+		{"delete from redis", func() error { return client.Del(ctx, answer, update, limit).Err() }},
+	} {
+		start := time.Now()
+		if err := step.do(); err != nil {
+			return fmt.Errorf("%s: %s", step.attempt, reason(err))
+		}
+		fastest = min(fastest, time.Since(start))
+	}
+	if fastest > callTimeout {
+		return fmt.Errorf("no call to redis took less than %v", callTimeout)
+	}
+	return nil
+}
