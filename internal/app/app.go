@@ -63,15 +63,17 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 		return nil, err
 	}
 	b.Router, err = chat.NewRouter(chat.Config{
-		Commands:  commands.All(sources, commands.Token{Symbol: cfg.Market.Symbol}),
-		Operators: slices.Clone(cfg.Operators),
-		Timeout:   cfg.Limits.CommandTimeout,
-		UserLimit: b.state.Limiter(cfg.Limits.UserPerMinute),
-		ChatLimit: b.state.Limiter(cfg.Limits.ChatPerMinute),
-		Explain:   commands.Explain,
-		Observe:   b.metrics.Command,
-		Log:       log,
-		Roles:     b.roles,
+		Commands:       commands.All(sources, commands.Token{Symbol: cfg.Market.Symbol}),
+		Operators:      slices.Clone(cfg.Rights.Operators),
+		ModeratorChats: slices.Clone(cfg.Rights.ModeratorChats),
+		Timeout:        cfg.Limits.CommandTimeout,
+		UserLimit:      b.state.Limiter(cfg.Limits.UserPerMinute),
+		ChatLimit:      b.state.Limiter(cfg.Limits.ChatPerMinute),
+		RefusalLimit:   b.state.Limiter(1),
+		Explain:        commands.Explain,
+		Observe:        b.metrics.Command,
+		Log:            log,
+		Roles:          b.roles,
 	})
 	if err != nil {
 		b.Close()
