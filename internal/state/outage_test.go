@@ -64,7 +64,7 @@ func TestWhatWasAnsweredDuringAnOutageStaysAnswered(t *testing.T) {
 	r.End(ctx, "b", true)
 
 	s.SetError("")
-	s.FastForward(2 * time.Minute) // past the claim that is left on the server
+	s.FastForward(2 * time.Hour) // past the claim that is left on the server
 	r.downUntil.Store(0)
 	expect(t, "the first", r.Begin(ctx, "a"), chat.Answered)
 	expect(t, "the second", r.Begin(ctx, "b"), chat.Answered)

@@ -36,12 +36,18 @@ func (b *logBuffer) String() string {
 	return b.out.String()
 }
 
-// replica makes one of several processes that share the server at addr.
+// replica makes one of several processes that share the server at addr. The time
+// of the server's claims is simulated, so that none is renewed by itself.
 func replica(t *testing.T, addr string) (*Redis, *logBuffer) {
+	t.Helper()
+	return replicaThatClaims(t, addr, time.Hour)
+}
+
+func replicaThatClaims(t *testing.T, addr string, claim time.Duration) (*Redis, *logBuffer) {
 	t.Helper()
 	var log logBuffer
 	r, err := NewRedis(Settings{RedisURL: config.NewSecret("redis://:" + password + "@" + addr + "/0")},
-		[]byte("shared by the replicas"), time.Minute, slog.New(slog.NewTextHandler(&log, nil)))
+		[]byte("shared by the replicas"), claim, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,22 +79,6 @@ func TestReplicasShareUpdates(t *testing.T) {
 	if n := one.Fallbacks() + two.Fallbacks(); n != 0 {
 		t.Errorf("%d calls were decided without Redis", n)
 	}
-}
-
-func TestDeadReplicasClaimLapses(t *testing.T) {
-	s := server(t)
-	ctx := t.Context()
-	dead, _ := replica(t, s.Addr())
-	two, _ := replica(t, s.Addr())
-	dead.Begin(ctx, "a")
-	s.FastForward(59 * time.Second)
-	expect(t, "before the claim lapses", two.Begin(ctx, "a"), chat.InHand)
-	s.FastForward(2 * time.Second)
-	expect(t, "after", two.Begin(ctx, "a"), chat.Fresh)
-	// It was slow, not dead, and gives up what is no longer its own.
-	dead.End(ctx, "a", false)
-	three, _ := replica(t, s.Addr())
-	expect(t, "what another took over", three.Begin(ctx, "a"), chat.InHand)
 }
 
 func TestAnsweredUpdatesAreForgottenAfterADay(t *testing.T) {
