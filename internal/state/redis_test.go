@@ -131,6 +131,18 @@ func TestReplicasShareLimits(t *testing.T) {
 	}
 }
 
+func TestNoLimitAsksNobody(t *testing.T) {
+	s := server(t)
+	r, _ := replica(t, s.Addr())
+	l := r.Limiter(0)
+	for range 1000 {
+		wantWait(t, l, "a", 0)
+	}
+	if keys := s.Keys(); len(keys) != 0 {
+		t.Errorf("the server has %v", keys)
+	}
+}
+
 // alternating asks two limiters in turn.
 type alternating struct{ next, other chat.Limiter }
 
