@@ -54,7 +54,7 @@ func TestALivingReplicasClaimsLastAsLongAsItsUpdatesAreInHand(t *testing.T) {
 
 func TestClaimsAreRenewedWithoutBeingAsked(t *testing.T) {
 	s := server(t)
-	one, _ := replicaThatClaims(t, s.Addr(), time.Second)
+	one, _ := replicaThatWaits(t, s.Addr(), timings{claim: time.Second, callTimeout: patient.callTimeout, downFor: downFor})
 	one.Begin(t.Context(), "a")
 	key := one.key("update", "a")
 	for range 3 {

@@ -43,8 +43,8 @@ type Redis struct {
 	client *redis.Client
 	memory *Memory
 	salt   []byte
-	claim  time.Duration
-	log    *slog.Logger
+	timings
+	log *slog.Logger
 	// owner marks the claims of this process.
 	owner string
 
@@ -59,6 +59,13 @@ type Redis struct {
 	fallbacks atomic.Uint64
 }
 
+// timings are the waits, others in tests.
+type timings struct {
+	claim       time.Duration // how long a claim lasts
+	callTimeout time.Duration
+	downFor     time.Duration
+}
+
 var _ chat.Dedup = (*Redis)(nil)
 
 // NewRedis makes a Redis, and connects on first use. salt is what every replica
@@ -66,11 +73,16 @@ var _ chat.Dedup = (*Redis)(nil)
 // of at least a second, is how long the updates of a dead process stay claimed.
 // NewRedis fails on a malformed URL, which the error does not repeat.
 func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*Redis, error) {
+	return newRedis(s, salt, timings{claim, callTimeout, downFor}, log)
+}
+
+func newRedis(s Settings, salt []byte, waits timings, log *slog.Logger) (*Redis, error) {
 	options, err := redis.ParseURL(s.RedisURL.Reveal())
 	if err != nil {
 		return nil, errors.New("the Redis URL is malformed")
 	}
-	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = callTimeout, callTimeout, callTimeout, callTimeout
+	options.DialTimeout, options.ReadTimeout = waits.callTimeout, waits.callTimeout
+	options.WriteTimeout, options.PoolTimeout = waits.callTimeout, waits.callTimeout
 	options.ContextTimeoutEnabled = true
 	options.MaxRetries = -1
 	options.DialerRetries = 1
@@ -80,8 +92,10 @@ func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*
 	// for the process.
 	redis.SetLogger(silent{})
 	ctx, stop := context.WithCancel(context.Background())
-	r := &Redis{client: redis.NewClient(options), memory: NewMemory(), salt: salt, claim: claim, log: log, owner: rand.Text(),
-		held: map[string]bool{}, stopRenewing: stop}
+	r := &Redis{
+		client: redis.NewClient(options), memory: NewMemory(), salt: salt, timings: waits, log: log,
+		owner: rand.Text(), held: map[string]bool{}, stopRenewing: stop,
+	}
 	r.renewing.Go(func() { r.renewUntil(ctx) })
 	return r, nil
 }
@@ -118,11 +132,11 @@ func (r *Redis) ask(ctx context.Context, call func(context.Context) error) bool 
 		r.fallbacks.Add(1)
 		return false
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.callTimeout)
 	defer cancel()
 	if err := call(ctx); err != nil {
 		r.fallbacks.Add(1)
-		r.downUntil.Store(time.Now().Add(downFor).UnixNano())
+		r.downUntil.Store(time.Now().Add(r.downFor).UnixNano())
 		if !r.down.Swap(true) {
 			r.log.WarnContext(ctx, "redis does not answer, this process decides alone", slog.String("reason", reason(err)))
 		}

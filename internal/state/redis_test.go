@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,18 +37,21 @@ func (b *logBuffer) String() string {
 	return b.out.String()
 }
 
-// replica makes one of several processes that share the server at addr. The time
-// of the server's claims is simulated, so that none is renewed by itself.
+// patient are the waits of a test on a busy machine. The server's time is
+// simulated, so that no claim is renewed by itself.
+var patient = timings{claim: time.Hour, callTimeout: 20 * time.Second, downFor: time.Hour}
+
+// replica makes one of several processes that share the server at addr.
 func replica(t *testing.T, addr string) (*Redis, *logBuffer) {
 	t.Helper()
-	return replicaThatClaims(t, addr, time.Hour)
+	return replicaThatWaits(t, addr, patient)
 }
 
-func replicaThatClaims(t *testing.T, addr string, claim time.Duration) (*Redis, *logBuffer) {
+func replicaThatWaits(t *testing.T, addr string, waits timings) (*Redis, *logBuffer) {
 	t.Helper()
 	var log logBuffer
-	r, err := NewRedis(Settings{RedisURL: config.NewSecret("redis://:" + password + "@" + addr + "/0")},
-		[]byte("shared by the replicas"), claim, slog.New(slog.NewTextHandler(&log, nil)))
+	r, err := newRedis(Settings{RedisURL: config.NewSecret("redis://:" + password + "@" + addr + "/0")},
+		[]byte("shared by the replicas"), waits, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,13 +194,14 @@ func TestMalformedURLIsNotRepeated(t *testing.T) {
 	}
 }
 
-// mute accepts connections and never answers.
-func mute(t *testing.T) string {
+// mute accepts connections and never answers. It counts them.
+func mute(t *testing.T) (addr string, connections *atomic.Int32) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	connections = new(atomic.Int32)
 	var open []net.Conn
 	done := make(chan struct{})
 	go func() {
@@ -206,6 +211,7 @@ func mute(t *testing.T) string {
 			if err != nil {
 				return
 			}
+			connections.Add(1)
 			open = append(open, conn)
 		}
 	}()
@@ -216,5 +222,5 @@ func mute(t *testing.T) string {
 			conn.Close()
 		}
 	})
-	return listener.Addr().String()
+	return listener.Addr().String(), connections
 }

@@ -1,11 +1,13 @@
 package bounds
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
 
 	"herald/internal/app/e2e/e2etest"
+	"herald/internal/discord/discordtest"
 	"herald/internal/telegram/telegramtest"
 )
 
@@ -32,5 +34,24 @@ func TestAFloodIsRefusedInOneMessage(t *testing.T) {
 				t.Errorf("%d messages, want one answer, one refusal, and the other's answer: %+v", len(sent), sent)
 			}
 		})
+	}
+}
+
+// TestEachInteractionOfAFloodIsAnswered is because Discord shows one without an
+// answer as failed.
+func TestEachInteractionOfAFloodIsAnswered(t *testing.T) {
+	fake := e2etest.Discord(t)
+	e2etest.ServeReady(t, e2etest.Sandbox(t), append(e2etest.Gateway(fake), "RATE_LIMIT_USER=1")...)
+	ctx, cancel := context.WithTimeout(t.Context(), e2etest.Patience)
+	defer cancel()
+	for i := range 20 {
+		pending, err := fake.Push(discordtest.Interaction{Command: "price", UserID: "1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := pending.Wait(ctx)
+		if refused := strings.Contains(answer.Text(), "Too many commands"); err != nil || refused != (i > 0) {
+			t.Errorf("interaction %d: %v %+v", i, err, answer)
+		}
 	}
 }
