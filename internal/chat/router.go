@@ -45,7 +45,7 @@ type Config struct {
 	Timeout   time.Duration
 	UserLimit Limiter
 	ChatLimit Limiter
-	// RefusalLimit allows how often one sender is told in one chat that there
+	// RefusalLimit bounds how often one sender is told in one chat that there
 	// were too many commands. What it refuses is answered as SaidBefore.
 	RefusalLimit Limiter
 	// Roles ask a platform for a user's role in a Community. Every platform
