@@ -49,9 +49,10 @@ func newServer(listener net.Listener, m *Metrics, adapters []chat.Adapter, log *
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { ready(w, adapters) })
 	mux.Handle("GET /metrics", m.handler())
+	crowd := newCrowd(listener)
 	s := &Server{
 		http: http.Server{
-			Handler:           mux,
+			Handler:           crowd.closing(mux),
 			ReadHeaderTimeout: readTimeout,
 			ReadTimeout:       readTimeout,
 			WriteTimeout:      writeTimeout,
@@ -60,10 +61,13 @@ func newServer(listener net.Listener, m *Metrics, adapters []chat.Adapter, log *
 			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		},
 		mux:         mux,
-		listener:    listener,
+		listener:    crowd,
 		connections: connections{most: maxConnections, open: map[net.Conn]*list.Element{}},
 	}
-	s.http.ConnState = s.connections.changed
+	s.http.ConnState = func(conn net.Conn, state http.ConnState) {
+		crowd.changed(conn, state)
+		s.connections.changed(conn, state)
+	}
 	return s
 }
 
