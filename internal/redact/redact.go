@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/url"
 	"regexp"
 	"slices"
@@ -36,7 +37,7 @@ var interactionToken = regexp.MustCompile(`(?i)((?:/|%2F)(?:interactions|webhook
 // Redactor replaces secrets in text. It may be used by many goroutines.
 type Redactor struct {
 	known *strings.Replacer
-	// least is the length of the shortest text that can hold a secret, in bytes.
+	// least is the length of the shortest known spelling, in bytes.
 	least int
 }
 
@@ -51,7 +52,7 @@ func New(secrets []string) *Redactor {
 	// A Replacer tries its strings in order, and one may begin another.
 	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
-	least := len("/webhooks/1/x")
+	least := math.MaxInt
 	for _, form := range forms {
 		pairs = append(pairs, form, Mark)
 		least = min(least, len(form))
@@ -61,10 +62,13 @@ func New(secrets []string) *Redactor {
 
 // String is s with every secret replaced by Mark.
 func (r *Redactor) String(s string) string {
-	if len(s) < r.least {
-		return s
+	if len(s) >= r.least {
+		s = r.known.Replace(s)
 	}
-	return interactionToken.ReplaceAllString(r.known.Replace(s), "${1}"+Mark)
+	if !strings.ContainsAny(s, "/%") {
+		return s // There is no URL in it.
+	}
+	return interactionToken.ReplaceAllString(s, "${1}"+Mark)
 }
 
 // ReplaceAttr is for slog.HandlerOptions. It replaces secrets in the message and
@@ -100,7 +104,7 @@ func plain(v any) string {
 // logged redacts before it cuts: half a secret would not be found.
 func (r *Redactor) logged(s string) string {
 	s = r.String(s)
-	if mostWritten*len(s) <= longest {
+	if len(s) <= longest/mostWritten {
 		return s
 	}
 	left := longest

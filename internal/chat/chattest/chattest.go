@@ -19,6 +19,7 @@ func FullReply() (chat.Reply, []string) {
 	var reply chat.Reply
 	var markers []string
 	fill(reflect.ValueOf(&reply).Elem(), &markers)
+	reply.SaidBefore = false // A platform may leave out what was.
 	return reply, markers
 }
 
@@ -40,7 +41,7 @@ func fill(v reflect.Value, markers *[]string) {
 	case reflect.Int:
 		v.SetInt(1)
 	case reflect.Bool:
-		// No text; and a reply that was SaidBefore may be left out.
+		v.SetBool(true)
 	default:
 		panic("chattest: a Reply now holds a " + v.Kind().String() + ", which FullReply cannot fill")
 	}
