@@ -152,13 +152,13 @@ func TestAKilledReplicaKeepsItsUpdatesForNoLongerThanACommand(t *testing.T) {
 	first.awaitReady()
 	second.awaitReady()
 	update := fake.Update(telegramtest.Text(telegramtest.Private(1), telegramtest.Person(1), "/price"))
-	go fake.Deliver(t.Context(), first.url+e2etest.WebhookPath, update) // it breaks off
+	go fake.Deliver(t.Context(), first.url()+e2etest.WebhookPath, update) // it breaks off
 	e2etest.Eventually(t, "the command is in hand", func() bool { return world.Price.Requests() > 0 })
 	first.kill()
 	world.Price.SetFault(fault.Fault{})
 
 	deliver := func() int {
-		status, err := fake.Deliver(t.Context(), second.url+e2etest.WebhookPath, update)
+		status, err := fake.Deliver(t.Context(), second.url()+e2etest.WebhookPath, update)
 		if err != nil {
 			t.Fatal(err)
 		}
