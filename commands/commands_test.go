@@ -58,7 +58,7 @@ func TestEveryPersonalAnswerIsPrivate(t *testing.T) {
 func TestNobodyStandsBehindAnAnonymousMessage(t *testing.T) {
 	reply := commandstest.Healthy().Router(t).Handle(t.Context(), chat.Request{
 		Command: "exists", From: chat.User{Platform: "telegram", ID: "1"}, Target: &chat.User{Platform: "telegram"},
-		Role: chat.Moderator,
+		Role: chat.Moderator, Community: commandstest.Community,
 	})
 	if !strings.Contains(reply.Text, "anonymously") {
 		t.Errorf("got %+v", reply)

@@ -15,7 +15,7 @@ import (
 
 // deliver is one delivery to the process; 0 is no answer.
 func (c *child) deliver(fake *telegramtest.Server, body []byte) (status int) {
-	status, _ = fake.Deliver(c.Context(), c.url+e2etest.WebhookPath, body)
+	status, _ = fake.Deliver(c.Context(), c.url()+e2etest.WebhookPath, body)
 	return status
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,7 +34,6 @@ type child struct {
 	*testing.T
 	cmd            *exec.Cmd
 	stdout, stderr *e2etest.Buffer
-	url            string // of its HTTP server
 	exited         chan struct{}
 }
 
@@ -64,17 +64,26 @@ func (c *child) start() {
 // spawn starts a bot that serves; it need not be ready yet.
 func spawn(t *testing.T, world *fault.Sandbox, settings ...string) *child {
 	t.Helper()
-	addr := e2etest.FreeAddr(t)
-	environ := append(e2etest.Settings(world, "HTTP_ADDR="+addr, "LOG_LEVEL=debug"), settings...)
+	environ := append(e2etest.Settings(world, "HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=debug"), settings...)
 	c := prepare(t, []string{"run"}, environ...)
-	c.url = "http://" + addr
 	c.start()
 	return c
 }
 
+var listens = regexp.MustCompile(`msg="http server listens" addr=(\S+)\n`)
+
+// url is that of its HTTP server, on a port that the process has chosen: one
+// chosen for it might be taken by then. It is empty while nothing listens.
+func (c *child) url() string {
+	if line := listens.FindStringSubmatch(c.stderr.String()); line != nil {
+		return "http://" + line[1]
+	}
+	return ""
+}
+
 // readyz is the status of /readyz, 0 while nothing listens.
 func (c *child) readyz() int {
-	resp, err := http.Get(c.url + "/readyz")
+	resp, err := http.Get(c.url() + "/readyz")
 	if err != nil {
 		return 0
 	}

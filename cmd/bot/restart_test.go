@@ -2,10 +2,14 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
 
 	"herald/internal/app/e2e/e2etest"
 	"herald/internal/discord/discordtest"
@@ -132,6 +136,43 @@ func TestStoppedWhileAServiceHangs(t *testing.T) {
 				t.Errorf("discord: %+v", answer)
 			}
 		})
+	}
+}
+
+// What a replica has in hand when it dies is answered by another once a command
+// could have taken no longer.
+func TestAKilledReplicaKeepsItsUpdatesForNoLongerThanACommand(t *testing.T) {
+	t.Parallel()
+	const commandTimeout = 30 * time.Second
+	world, fake, redis := e2etest.Sandbox(t), telegramtest.New(t), miniredis.RunT(t)
+	world.Price.SetFault(fault.Hang())
+	settings := append(e2etest.Webhook(fake), "REDIS_URL=redis://"+redis.Addr(),
+		"COMMAND_TIMEOUT="+commandTimeout.String(), "UPSTREAM_TIMEOUT="+commandTimeout.String())
+	first, second := spawn(t, world, settings...), spawn(t, world, settings...)
+	first.awaitReady()
+	second.awaitReady()
+	update := fake.Update(telegramtest.Text(telegramtest.Private(1), telegramtest.Person(1), "/price"))
+	go fake.Deliver(t.Context(), first.url()+e2etest.WebhookPath, update) // it breaks off
+	e2etest.Eventually(t, "the command is in hand", func() bool { return world.Price.Requests() > 0 })
+	first.kill()
+	world.Price.SetFault(fault.Fault{})
+
+	deliver := func() int {
+		status, err := fake.Deliver(t.Context(), second.url()+e2etest.WebhookPath, update)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status
+	}
+	if got := deliver(); got != http.StatusServiceUnavailable {
+		t.Errorf("just after the other's death: %d, want 503", got)
+	}
+	redis.FastForward(commandTimeout)
+	if got := deliver(); got != http.StatusOK {
+		t.Errorf("after a command's time: %d, want 200", got)
+	}
+	if sent := fake.Sent(); len(sent) != 1 || !strings.Contains(sent[0].Text, e2etest.Price) {
+		t.Errorf("sent %+v", sent)
 	}
 }
 

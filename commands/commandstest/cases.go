@@ -35,8 +35,9 @@ const Wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 
 // asker is a sender, by their Telegram ID; an empty one is anonymous.
 type asker struct {
-	id   string
-	role chat.Role
+	id        string
+	role      chat.Role
+	community string
 }
 
 // scene is some commands in one state of the world.
@@ -79,9 +80,10 @@ func scenes() []scene {
 		{name: "moderator", lines: []string{
 			"/exists 12345", "/exists 999", "/exists discord 5", "/exists EMAIL a@b.c", "/exists evm " + Wallet,
 		}},
-		{name: "forbidden", from: &asker{Ann, chat.Member}, lines: []string{"/exists 12345", "/exists discord 5"}},
-		{name: "strangers", from: &asker{Stranger, chat.Member}, lines: []string{logins, exists}},
-		{name: "anonymous", from: &asker{"", chat.Moderator}, lines: []string{logins, exists}},
+		{name: "forbidden", from: &asker{Ann, chat.Member, Community}, lines: []string{"/exists 12345", "/exists discord 5"}},
+		{name: "unlisted", from: &asker{Ann, chat.Moderator, "-1009876543210"}, lines: []string{"/exists 12345", exists}},
+		{name: "strangers", from: &asker{Stranger, chat.Member, Community}, lines: []string{logins, exists}},
+		{name: "anonymous", from: &asker{"", chat.Moderator, Community}, lines: []string{logins, exists}},
 		{name: "quiet", change: func(w *World) { w.Logins = nil }, lines: []string{logins}},
 		{name: "many", change: many, lines: []string{logins, staked}},
 		{name: "sparse", change: func(w *World) {
@@ -154,7 +156,7 @@ func cases(t *testing.T) []Case {
 			s.change(w)
 		}
 		if s.from == nil {
-			s.from = &asker{Ann, chat.Moderator}
+			s.from = &asker{Ann, chat.Moderator, Community}
 		}
 		r := w.limited(t, s.wait)
 		for _, line := range s.lines {
@@ -174,13 +176,13 @@ func cases(t *testing.T) []Case {
 // Ask types line as Ann, a moderator.
 func Ask(t testing.TB, r *chat.Router, line string) chat.Reply {
 	t.Helper()
-	return r.Handle(t.Context(), request(line, asker{Ann, chat.Moderator}))
+	return r.Handle(t.Context(), request(line, asker{Ann, chat.Moderator, Community}))
 }
 
 func request(line string, from asker) chat.Request {
 	words := strings.Fields(line)
 	return chat.Request{
 		ID: "REF", Command: strings.TrimPrefix(words[0], "/"), Args: chat.Typed(words[1:]...),
-		From: chat.User{Platform: "telegram", ID: from.id}, Role: from.role,
+		From: chat.User{Platform: "telegram", ID: from.id}, Community: from.community, Role: from.role,
 	}
 }

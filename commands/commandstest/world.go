@@ -38,10 +38,12 @@ type World struct {
 	StakesAsked int
 }
 
-// Ann is registered, and has logins. A stranger is not registered.
+// Ann is registered, and has logins. A stranger is not registered. Moderators
+// of the Community may ask about others.
 const (
-	Ann      = "1"
-	Stranger = "404"
+	Ann       = "1"
+	Stranger  = "404"
+	Community = "-1001234567890"
 )
 
 const annsDID = "did:x:ann"
@@ -116,9 +118,10 @@ func (w *World) Router(t testing.TB) *chat.Router { return w.limited(t, 0) }
 func (w *World) limited(t testing.TB, wait limit) *chat.Router {
 	t.Helper()
 	r, err := chat.NewRouter(chat.Config{
-		Commands:  commands.All(w.Sources(), commands.Token{Symbol: "TKN"}),
-		Timeout:   time.Minute,
-		UserLimit: wait, ChatLimit: wait,
+		Commands:       commands.All(w.Sources(), commands.Token{Symbol: "TKN"}),
+		ModeratorChats: []string{"telegram:" + Community},
+		Timeout:        time.Minute,
+		UserLimit:      wait, ChatLimit: wait, RefusalLimit: limit(0),
 		Explain: commands.Explain,
 		Log:     slog.New(slog.DiscardHandler),
 	})

@@ -19,11 +19,6 @@ import (
 	"herald/internal/state"
 )
 
-// deliveryTime is how long an answer may take from its command to the chat,
-// the command's own time apart; an update in hand for longer is taken to be
-// abandoned.
-const deliveryTime = 10 * time.Minute
-
 // Bot is a whole bot. It must be closed.
 type Bot struct {
 	cfg     *Config
@@ -63,15 +58,17 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 		return nil, err
 	}
 	b.Router, err = chat.NewRouter(chat.Config{
-		Commands:  commands.All(sources, commands.Token{Symbol: cfg.Market.Symbol}),
-		Operators: slices.Clone(cfg.Operators),
-		Timeout:   cfg.Limits.CommandTimeout,
-		UserLimit: b.state.Limiter(cfg.Limits.UserPerMinute),
-		ChatLimit: b.state.Limiter(cfg.Limits.ChatPerMinute),
-		Explain:   commands.Explain,
-		Observe:   b.metrics.Command,
-		Log:       log,
-		Roles:     b.roles,
+		Commands:       commands.All(sources, commands.Token{Symbol: cfg.Market.Symbol}),
+		Operators:      slices.Clone(cfg.Rights.Operators),
+		ModeratorChats: slices.Clone(cfg.Rights.ModeratorChats),
+		Timeout:        cfg.Limits.CommandTimeout,
+		UserLimit:      b.state.Limiter(cfg.Limits.UserPerMinute),
+		ChatLimit:      b.state.Limiter(cfg.Limits.ChatPerMinute),
+		RefusalLimit:   b.state.Limiter(1),
+		Explain:        commands.Explain,
+		Observe:        b.metrics.Command,
+		Log:            log,
+		Roles:          b.roles,
 	})
 	if err != nil {
 		b.Close()
@@ -82,11 +79,11 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 
 // openState sets the state. The Store is nil unless there is a Redis.
 func (b *Bot) openState() (core.Store, error) {
-	claim := b.cfg.Limits.CommandTimeout + deliveryTime
 	if !b.cfg.State.RedisURL.IsSet() {
-		b.state = state.NewMemory(claim)
+		b.state = state.NewMemory()
 		return nil, nil
 	}
+	claim := max(b.cfg.Limits.CommandTimeout, time.Second)
 	salt := sha256.Sum256([]byte("herald state " + b.cfg.Partner.SecretKey.Reveal()))
 	redis, err := state.NewRedis(b.cfg.State, salt[:], claim, b.log)
 	if err != nil {

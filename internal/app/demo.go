@@ -49,8 +49,9 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) (err error) 
 	return console.Run(ctx, bot.Router)
 }
 
-// DemoSettings are the settings with which a bot asks the stand-ins. The rate
-// limits are out of the way of one person at a keyboard, or a script.
+// DemoSettings are the settings with which a bot asks the stand-ins. No rate
+// limit is in the way of one person at a keyboard, or a script, and every
+// moderator may use the moderators' forms.
 func DemoSettings(s *sandbox.Sandbox) []string {
 	var pools []string
 	for _, pool := range s.World.Pools {
@@ -70,8 +71,9 @@ func DemoSettings(s *sandbox.Sandbox) []string {
 		"STAKING_METHOD=" + sandbox.StakingMethod,
 		"STAKING_PENDING_METHOD=" + sandbox.PendingMethod,
 		"TOKEN_SYMBOL=" + sandbox.Symbol,
-		"RATE_LIMIT_USER=10000",
-		"RATE_LIMIT_CHAT=10000",
+		"RATE_LIMIT_USER=0",
+		"RATE_LIMIT_CHAT=0",
+		"MODERATOR_CHATS=" + chat.EveryChat,
 		"LOG_LEVEL=error",
 	}
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -19,12 +20,12 @@ import (
 type Config struct {
 	Platforms
 	Services
-	State     state.Settings
-	Ops       ops.Settings
-	Cache     Cache
-	Limits    Limits
-	Operators []chat.User // may use moderators' forms everywhere
-	Log       Log
+	State  state.Settings
+	Ops    ops.Settings
+	Cache  Cache
+	Limits Limits
+	Rights Rights
+	Log    Log
 }
 
 // Cache is how long and how many answers are kept past their TTL.
@@ -35,12 +36,19 @@ type Cache struct {
 	MaxItems int // above 0
 }
 
-// Limits are time limits and commands a minute, all above zero.
+// Limits are time limits, above zero, and commands a minute, of which 0 is no
+// limit.
 type Limits struct {
 	UpstreamTimeout time.Duration // of one call to a service
 	CommandTimeout  time.Duration
 	UserPerMinute   int
 	ChatPerMinute   int
+}
+
+// Rights are who may use moderators' forms, as in chat.Config.
+type Rights struct {
+	Operators      []chat.User
+	ModeratorChats []string
 }
 
 // Log is how to log.
@@ -102,14 +110,21 @@ func (c *Config) ownTable() []config.Setting {
 			Comment: "Bound on cached answers; when it is reached, the oldest make room.",
 			Set:     config.Field(&c.Cache.MaxItems, config.IntBetween(1, 100_000_000))},
 		{Name: "RATE_LIMIT_USER", Default: "20",
-			Comment: "Commands a minute of one user.",
-			Set:     config.Field(&c.Limits.UserPerMinute, config.IntBetween(1, 10_000))},
+			Comment: "Commands a minute of one user. 0: no limit.",
+			Set:     config.Field(&c.Limits.UserPerMinute, config.IntBetween(0, 10_000))},
 		{Name: "RATE_LIMIT_CHAT", Default: "120",
-			Comment: "Commands a minute in one chat.",
-			Set:     config.Field(&c.Limits.ChatPerMinute, config.IntBetween(1, 10_000))},
+			Comment: "Commands a minute in one chat. 0: no limit.",
+			Set:     config.Field(&c.Limits.ChatPerMinute, config.IntBetween(0, 10_000))},
 		{Heading: "Rights", Name: "OPERATORS", Example: "telegram:123456789,discord:123456789012345678",
 			Comment: "Who may use the moderators' forms everywhere, separated by commas or white space.",
-			Set:     config.Field(&c.Operators, parseOperators)},
+			Set:     config.Field(&c.Rights.Operators, parseOperators)},
+		{Name: "MODERATOR_CHATS", Example: "telegram:-1001234567890,discord:123456789012345678",
+			Comment: "Whose moderators may use the moderators' forms in their own chat: Telegram groups by chat ID and Discord " +
+				"servers by server ID, separated by commas or white space; or * for every chat that the bot is in. Anybody can " +
+				"make a group, add the bot and be a moderator there, so with * anybody may ask about others. A moderator of " +
+				"another chat is told the entry to add. A Telegram group that becomes a supergroup gets a new ID, and needs a " +
+				"new entry. Unset: only OPERATORS may use those forms.",
+			Set: config.Field(&c.Rights.ModeratorChats, parseModeratorChats)},
 		{Heading: "Log", Name: "LOG_LEVEL", Default: "info", Example: "debug",
 			Comment: "debug, info, warn or error.",
 			Set:     config.Field(&c.Log.Level, config.OneOf([]string{"debug", "info", "warn", "error"}, levels))},
@@ -131,4 +146,25 @@ func parseOperators(value string) ([]chat.User, error) {
 		users = append(users, chat.User{Platform: platform, ID: id})
 	}
 	return users, nil
+}
+
+// moderatorChat reads one entry of MODERATOR_CHATS. The IDs of Telegram's groups
+// are negative.
+var moderatorChat = config.Matching(`telegram:-[1-9][0-9]{0,18}|discord:[1-9][0-9]{0,19}`,
+	"telegram:ID with the ID of a group, which is negative, or discord:ID with the ID of a server")
+
+func parseModeratorChats(value string) ([]string, error) {
+	entries := config.SplitList(value)
+	if slices.Contains(entries, chat.EveryChat) {
+		if len(entries) > 1 {
+			return nil, errors.New("must be * alone, or a list without it")
+		}
+		return entries, nil
+	}
+	for i, entry := range entries {
+		if _, err := moderatorChat(entry); err != nil {
+			return nil, fmt.Errorf("entry %d %w", i+1, err)
+		}
+	}
+	return entries, nil
 }

@@ -118,8 +118,11 @@ func TestLoadReadsEverySetting(t *testing.T) {
 	}
 	check("Config", reflect.ValueOf(*c))
 	wantOperators := []chat.User{{Platform: "telegram", ID: "123456789"}, {Platform: "discord", ID: "123456789012345678"}}
-	if !slices.Equal(c.Operators, wantOperators) {
-		t.Errorf("operators are %v", c.Operators)
+	if !slices.Equal(c.Rights.Operators, wantOperators) {
+		t.Errorf("operators are %v", c.Rights.Operators)
+	}
+	if want := []string{"telegram:-1001234567890", "discord:123456789012345678"}; !slices.Equal(c.Rights.ModeratorChats, want) {
+		t.Errorf("moderators' chats are %v", c.Rights.ModeratorChats)
 	}
 	if c.Telegram.WebhookPath != "/telegram" {
 		t.Errorf("the webhook's path is %q", c.Telegram.WebhookPath)
@@ -195,11 +198,21 @@ func TestSettingsRefuseOtherForms(t *testing.T) {
 	configtest.Refuses(t, settings, "UPSTREAM_TIMEOUT", "duration", "0s", canary)
 	configtest.Refuses(t, settings, "COMMAND_TIMEOUT", "duration", "0s", canary)
 	configtest.Refuses(t, settings, "CACHE_MAX_ITEMS", "whole number", "0", "-1", canary)
-	configtest.Refuses(t, settings, "RATE_LIMIT_USER", "whole number", "0", canary)
-	configtest.Refuses(t, settings, "RATE_LIMIT_CHAT", "whole number", "0", canary)
+	configtest.Refuses(t, settings, "RATE_LIMIT_USER", "whole number", "-1", canary)
+	configtest.Refuses(t, settings, "RATE_LIMIT_CHAT", "whole number", "-1", canary)
 	configtest.Refuses(t, settings, "OPERATORS", "entry", canary, "telegram:ann", "slack:1", "telegram:1,discord:")
+	configtest.Refuses(t, settings, "MODERATOR_CHATS", "entry", canary, "telegram:123", "telegram:-0", "discord:-1", "discord:0x1",
+		"telegram:-1001234567890,discord:", "slack:1", "telegram:@group", "-1001234567890")
+	configtest.Refuses(t, settings, "MODERATOR_CHATS", "* alone", "*,telegram:-1001234567890", "* *")
 	configtest.Refuses(t, settings, "LOG_LEVEL", "debug, info, warn, error", canary)
 	configtest.Refuses(t, settings, "LOG_FORMAT", "text, json", canary)
+}
+
+func TestZeroIsNoRateLimitAndAStarEveryChat(t *testing.T) {
+	c := mustLoad(t, with("RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0", "MODERATOR_CHATS=*"), "")
+	if c.Limits.UserPerMinute != 0 || c.Limits.ChatPerMinute != 0 || !slices.Equal(c.Rights.ModeratorChats, []string{chat.EveryChat}) {
+		t.Errorf("limits %+v, moderators' chats %v", c.Limits, c.Rights.ModeratorChats)
+	}
 }
 
 func TestContradictionsBetweenPackages(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 )
 
 // Platform names a chat platform in lower case, as in "telegram". It stands in
-// logs and metrics and in the setting OPERATORS.
+// logs and metrics and in the settings OPERATORS and MODERATOR_CHATS.
 type Platform string
 
 // User is a person on a chat platform. An empty ID is somebody whose identity
@@ -26,7 +26,7 @@ type User struct {
 	ID       string
 }
 
-// Role is a sender's standing in the chat where they asked.
+// Role is a sender's standing in the Community where they asked.
 type Role int
 
 // The roles. The zero value has no rights.
@@ -46,7 +46,11 @@ type Request struct {
 	Command string
 	Args    Args
 	From    User
-	// Role is the sender's in this chat.
+	// Community identifies what the sender may be a moderator of, on their
+	// platform: the group, or the server that the chat belongs to. It is empty
+	// where there is none, as in a private chat.
+	Community string
+	// Role is the sender's in the Community.
 	Role Role
 	// Target is the person replied to, mentioned or picked; nil is nobody. A
 	// Form with a Person is always run with a Target.
@@ -96,7 +100,8 @@ const (
 // implementation that cannot reach its store decides by what it knows itself.
 type Dedup interface {
 	Begin(ctx context.Context, key string) Delivery
-	// End closes what Begin called Fresh. With answered false the update may
+	// End closes what Begin called Fresh, and must be called, also after a
+	// panic: until then the update is in hand. With answered false the update may
 	// be delivered again and is then Fresh once more.
 	End(ctx context.Context, key string, answered bool)
 }

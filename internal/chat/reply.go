@@ -30,6 +30,10 @@ type Reply struct {
 	Sections []Section
 	// Notes are small print, a line each.
 	Notes []string
+	// SaidBefore is true for a refusal that its asker was told in this chat
+	// within the last minute. A platform on which every answer is a message of
+	// its own leaves it out.
+	SaidBefore bool
 }
 
 // Section is a list of fields under an optional heading.

@@ -30,19 +30,28 @@ const (
 	Panicked    Outcome = "panicked"
 )
 
-// Config is what a Router works with. All fields but Operators, Roles and
-// Observe are required.
+// EveryChat in Config.ModeratorChats is every Community that the bot is in.
+const EveryChat = "*"
+
+// Config is what a Router works with. All fields but Operators, ModeratorChats,
+// Roles and Observe are required.
 type Config struct {
 	Commands Commands
 	// Operators may use moderators' forms everywhere.
 	Operators []User
+	// ModeratorChats are the Communities whose moderators may use moderators'
+	// forms there, as in "telegram:-1001234567890". EveryChat stands for all.
+	ModeratorChats []string
 	// Timeout bounds one command.
 	Timeout   time.Duration
 	UserLimit Limiter
 	ChatLimit Limiter
-	// Roles ask a platform for a user's role in a chat. Every platform with
-	// Requests of UnknownRole has one; it may block until ctx is done.
-	Roles map[Platform]func(ctx context.Context, user User, chat string) (Role, error)
+	// RefusalLimit bounds how often one sender is told in one chat that there
+	// were too many commands. What it refuses is answered as SaidBefore.
+	RefusalLimit Limiter
+	// Roles ask a platform for a user's role in a Community. Every platform
+	// with Requests of UnknownRole has one; it may block until ctx is done.
+	Roles map[Platform]func(ctx context.Context, user User, community string) (Role, error)
 	// Explain words an error of a command for the asker. It never holds what
 	// the asker typed, an address or a secret.
 	Explain func(error) string
@@ -117,24 +126,26 @@ func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome 
 			reply, outcome, err = SomethingWentWrong(req.ID), Panicked, panics.Error(v)
 		}
 	}()
+	if wait := r.limited(ctx, req); wait > 0 {
+		return r.refuse(ctx, req, wait), RateLimited, nil
+	}
 	command, known := r.Commands().Find(req.Command)
 	if !known {
 		return unknownCommand(), Unknown, nil
-	}
-	if wait := r.limited(ctx, req); wait > 0 {
-		return tooManyCommands(wait), RateLimited, nil
 	}
 	forms, err := command.bind(&req)
 	if err != nil {
 		return r.explain(req, command, forms, err)
 	}
-	if forms[0].Moderators {
-		allowed, err := r.mayModerate(ctx, req)
-		if err != nil {
+	if forms[0].Moderators && !slices.Contains(r.Operators, req.From) {
+		role, err := r.role(ctx, req)
+		switch {
+		case err != nil:
 			return couldNotBeChecked(req.ID, roleUnknown), outcomeOf(err), err
-		}
-		if !allowed {
+		case role != Moderator:
 			return moderatorsOnly(), Forbidden, nil
+		case !r.listed(req):
+			return chatNotListed(communityEntry(req)), Forbidden, nil
 		}
 	}
 	reply, err = forms[0].Run(ctx, req)
@@ -169,20 +180,35 @@ func (r *Router) limited(ctx context.Context, req Request) time.Duration {
 	return r.ChatLimit.Allow(ctx, platform+" chat "+req.Chat)
 }
 
-// mayModerate reports whether the sender may use moderators' forms.
-func (r *Router) mayModerate(ctx context.Context, req Request) (bool, error) {
-	if slices.Contains(r.Operators, req.From) {
-		return true, nil
-	}
-	role := req.Role
-	if role == UnknownRole {
-		var err error
-		if role, err = r.Roles[req.From.Platform](ctx, req.From, req.Chat); err != nil {
-			return false, fmt.Errorf("ask for the sender's role: %w", err)
-		}
-	}
-	return role == Moderator, nil
+// refuse tells the sender how long to wait.
+func (r *Router) refuse(ctx context.Context, req Request, wait time.Duration) Reply {
+	reply := tooManyCommands(wait)
+	key := string(req.From.Platform) + " refusal " + req.From.ID + " " + req.Chat
+	reply.SaidBefore = r.RefusalLimit.Allow(ctx, key) > 0
+	return reply
 }
+
+// role is the sender's, asked from the platform if the request does not show
+// it.
+func (r *Router) role(ctx context.Context, req Request) (Role, error) {
+	if req.Role != UnknownRole {
+		return req.Role, nil
+	}
+	role, err := r.Roles[req.From.Platform](ctx, req.From, req.Community)
+	if err != nil {
+		return Member, fmt.Errorf("ask for the sender's role: %w", err)
+	}
+	return role, nil
+}
+
+// listed reports whether moderators of the request's Community may use
+// moderators' forms.
+func (r *Router) listed(req Request) bool {
+	return slices.Contains(r.ModeratorChats, EveryChat) || slices.Contains(r.ModeratorChats, communityEntry(req))
+}
+
+// communityEntry is the request's Community as ModeratorChats lists it.
+func communityEntry(req Request) string { return string(req.From.Platform) + ":" + req.Community }
 
 func outcomeOf(err error) Outcome {
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -62,10 +62,11 @@ func newRouter(t *testing.T, log *bytes.Buffer, change func(*chat.Config)) *chat
 				{Params: []chat.Param{place, uid}, Moderators: true, Run: run("uid")},
 			},
 		}},
-		Operators: []chat.User{{Platform: "telegram", ID: "9"}},
-		Roles:     map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){"telegram": role},
-		Timeout:   time.Second,
-		UserLimit: freely{}, ChatLimit: freely{},
+		Operators:      []chat.User{{Platform: "telegram", ID: "9"}},
+		ModeratorChats: []string{"telegram:listed", "telegram:where ann moderates", "telegram:in doubt", "telegram:down"},
+		Roles:          map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){"telegram": role},
+		Timeout:        time.Second,
+		UserLimit:      freely{}, ChatLimit: freely{}, RefusalLimit: freely{},
 		Explain: func(error) string { return "explained" },
 		Log:     slog.New(slog.NewTextHandler(log, nil)),
 	}
@@ -95,26 +96,26 @@ func TestRouterBindsArgumentsAndHoldsRights(t *testing.T) {
 		"a member may not ask of others":  {chat.Request{From: ann, Args: chat.Typed("2")}, "Only moderators"},
 		"nor by a reply":                  {chat.Request{From: ann, Target: &bob}, "Only moderators"},
 		"nor by named arguments":          {chat.Request{From: ann, Args: chat.Named(map[string]string{"platform": "EVM", "uid": "x"})}, "Only moderators"},
-		"a moderator may, by ID":          {chat.Request{From: ann, Args: chat.Typed("2"), Role: chat.Moderator}, `user: platform "" uid "" target 2`},
-		"a moderator may, by a reply":     {chat.Request{From: ann, Target: &bob, Role: chat.Moderator}, `user: platform "" uid "" target 2`},
-		"a picked user":                   {chat.Request{From: ann, Args: chat.Named(nil), Target: &bob, Role: chat.Moderator}, `user: platform "" uid "" target 2`},
-		"a named user":                    {chat.Request{From: ann, Args: chat.Named(map[string]string{"user": "2"}), Role: chat.Moderator}, `user: platform "" uid "" target 2`},
-		"choices in any case":             {chat.Request{From: ann, Args: chat.Typed("evm", "0x1"), Role: chat.Moderator}, `uid: platform "EVM" uid "0x1" target nobody`},
-		"unknown choice":                  {chat.Request{From: ann, Args: chat.Typed("moon", "0x1"), Role: chat.Moderator}, "must be one of: EVM, TON"},
-		"a reply does not hide arguments": {chat.Request{From: ann, Target: &bob, Args: chat.Typed("evm", "0x1"), Role: chat.Moderator}, `uid: platform "EVM" uid "0x1" target nobody`},
-		"a picked user and a platform": {chat.Request{From: ann, Args: chat.Named(map[string]string{"platform": "EVM", "uid": "1"}), Target: &bob, Role: chat.Moderator},
+		"a moderator may, by ID":          {chat.Request{From: ann, Args: chat.Typed("2"), Role: chat.Moderator, Community: "listed"}, `user: platform "" uid "" target 2`},
+		"a moderator may, by a reply":     {chat.Request{From: ann, Target: &bob, Role: chat.Moderator, Community: "listed"}, `user: platform "" uid "" target 2`},
+		"a picked user":                   {chat.Request{From: ann, Args: chat.Named(nil), Target: &bob, Role: chat.Moderator, Community: "listed"}, `user: platform "" uid "" target 2`},
+		"a named user":                    {chat.Request{From: ann, Args: chat.Named(map[string]string{"user": "2"}), Role: chat.Moderator, Community: "listed"}, `user: platform "" uid "" target 2`},
+		"choices in any case":             {chat.Request{From: ann, Args: chat.Typed("evm", "0x1"), Role: chat.Moderator, Community: "listed"}, `uid: platform "EVM" uid "0x1" target nobody`},
+		"unknown choice":                  {chat.Request{From: ann, Args: chat.Typed("moon", "0x1"), Role: chat.Moderator, Community: "listed"}, "must be one of: EVM, TON"},
+		"a reply does not hide arguments": {chat.Request{From: ann, Target: &bob, Args: chat.Typed("evm", "0x1"), Role: chat.Moderator, Community: "listed"}, `uid: platform "EVM" uid "0x1" target nobody`},
+		"a picked user and a platform": {chat.Request{From: ann, Args: chat.Named(map[string]string{"platform": "EVM", "uid": "1"}), Target: &bob, Role: chat.Moderator, Community: "listed"},
 			"do not fit together"},
-		"half of a form":                  {chat.Request{From: ann, Args: chat.Named(map[string]string{"platform": "EVM"}), Role: chat.Moderator}, "do not fit together"},
-		"two of another name":             {chat.Request{From: ann, Args: chat.Named(map[string]string{"platform": "EVM", "wallet": "1"}), Role: chat.Moderator}, "do not fit together"},
+		"half of a form":                  {chat.Request{From: ann, Args: chat.Named(map[string]string{"platform": "EVM"}), Role: chat.Moderator, Community: "listed"}, "do not fit together"},
+		"two of another name":             {chat.Request{From: ann, Args: chat.Named(map[string]string{"platform": "EVM", "wallet": "1"}), Role: chat.Moderator, Community: "listed"}, "do not fit together"},
 		"too many":                        {chat.Request{From: ann, Args: chat.Typed("1", "2", "3")}, "too much"},
 		"a reply to oneself is oneself":   {chat.Request{From: ann, Target: &ann}, "self:"},
 		"two who are anonymous differ":    {chat.Request{From: nobody, Target: &chat.User{Platform: "telegram"}}, "Only moderators"},
 		"an operator needs no rights":     {chat.Request{From: operator, Args: chat.Typed("2")}, "user:"},
 		"the same ID elsewhere is nobody": {chat.Request{From: chat.User{Platform: "discord", ID: "9"}, Args: chat.Typed("2")}, "Only moderators"},
-		"a role that the platform knows":  {chat.Request{From: ann, Chat: "where ann moderates", Args: chat.Typed("2"), Role: chat.UnknownRole}, "user:"},
-		"a role that it does not know":    {chat.Request{From: ann, Chat: "in doubt", Args: chat.Typed("2"), Role: chat.UnknownRole}, "Only moderators"},
-		"a role that it denies":           {chat.Request{From: ann, Chat: "elsewhere", Args: chat.Typed("2"), Role: chat.UnknownRole}, "Only moderators"},
-		"a role that cannot be asked":     {chat.Request{From: ann, Chat: "down", Args: chat.Typed("2"), Role: chat.UnknownRole}, "whether you moderate this chat"},
+		"a role that the platform knows":  {chat.Request{From: ann, Community: "where ann moderates", Args: chat.Typed("2"), Role: chat.UnknownRole}, "user:"},
+		"a role that it does not know":    {chat.Request{From: ann, Community: "in doubt", Args: chat.Typed("2"), Role: chat.UnknownRole}, "Only moderators"},
+		"a role that it denies":           {chat.Request{From: ann, Community: "elsewhere", Args: chat.Typed("2"), Role: chat.UnknownRole}, "Only moderators"},
+		"a role that cannot be asked":     {chat.Request{From: ann, Community: "down", Args: chat.Typed("2"), Role: chat.UnknownRole}, "whether you moderate this chat"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.req.Command = "exists"
@@ -126,9 +127,56 @@ func TestRouterBindsArgumentsAndHoldsRights(t *testing.T) {
 	}
 }
 
+// TestAModeratorMayAskAboutOthersWhereTheChatIsListed has a moderator by what the
+// request shows and by what the platform says.
+func TestAModeratorMayAskAboutOthersWhereTheChatIsListed(t *testing.T) {
+	const unlisted, mine = "-100777", "where ann moderates"
+	moderator := func(community string) chat.Request {
+		return chat.Request{From: ann, Community: community, Role: chat.Moderator}
+	}
+	for name, test := range map[string]struct {
+		listed []string
+		req    chat.Request
+		want   string
+	}{
+		"none listed":            {nil, moderator(unlisted), "Add telegram:-100777 to MODERATOR_CHATS"},
+		"another listed":         {[]string{"telegram:-1007777", "telegram:-10077"}, moderator(unlisted), "Add telegram:-100777 to MODERATOR_CHATS"},
+		"another platform's":     {[]string{"discord:-100777"}, moderator(unlisted), "Add telegram:-100777 to MODERATOR_CHATS"},
+		"listed":                 {[]string{"telegram:-1", "telegram:-100777"}, moderator(unlisted), "ran"},
+		"every chat":             {[]string{chat.EveryChat}, moderator(unlisted), "ran"},
+		"a role that was asked":  {nil, chat.Request{From: ann, Community: mine, Role: chat.UnknownRole}, "Add telegram:where ann moderates"},
+		"the same, listed":       {[]string{"telegram:" + mine}, chat.Request{From: ann, Community: mine, Role: chat.UnknownRole}, "ran"},
+		"the channel is no rank": {[]string{"telegram:-5"}, chat.Request{From: ann, Community: unlisted, Chat: "-5", Role: chat.Moderator}, "Add telegram:-100777"},
+		"a member of unlisted":   {nil, chat.Request{From: ann, Community: unlisted}, "Only moderators"},
+		"a member, every chat":   {[]string{chat.EveryChat}, chat.Request{From: ann, Community: unlisted}, "Only moderators"},
+		"asked, a member":        {nil, chat.Request{From: bob, Community: mine, Role: chat.UnknownRole}, "Only moderators"},
+		"asked, in doubt":        {nil, chat.Request{From: ann, Community: "in doubt", Role: chat.UnknownRole}, "Only moderators"},
+		"an operator":            {nil, chat.Request{From: operator, Community: unlisted}, "ran"},
+		"anonymous, listed":      {[]string{"telegram:-100777"}, chat.Request{From: nobody, Community: unlisted, Role: chat.Moderator}, "ran"},
+		"anonymous, unlisted":    {nil, chat.Request{From: nobody, Community: unlisted, Role: chat.Moderator}, "Add telegram:-100777"},
+		"one to one":             {nil, chat.Request{From: ann, Direct: true}, "Only moderators"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRouter(t, new(bytes.Buffer), func(c *chat.Config) { c.ModeratorChats = test.listed })
+			for _, ask := range []chat.Args{chat.Typed("2"), chat.Typed("EVM", "0x1")} {
+				req := test.req
+				req.Command, req.Args = "exists", ask
+				if got := fmt.Sprint(r.Handle(t.Context(), req)); !strings.Contains(got, test.want) {
+					t.Errorf("got %s, want %q", got, test.want)
+				}
+			}
+			req := test.req
+			req.Command = "exists"
+			if got := r.Handle(t.Context(), req); !strings.HasPrefix(got.Text, "self:") {
+				t.Errorf("about themself, the sender got %+v", got)
+			}
+		})
+	}
+}
+
 func TestBadInputIsAnsweredWithTheFormAndAnExample(t *testing.T) {
 	got := newRouter(t, new(bytes.Buffer), nil).Handle(t.Context(),
-		chat.Request{Command: "exists", From: ann, Args: chat.Typed("moon", "\x1b[31msecret"), Role: chat.Moderator})
+		chat.Request{Command: "exists", From: ann, Args: chat.Typed("moon", "\x1b[31msecret")})
 	all := fmt.Sprint(got)
 	if !strings.Contains(all, "/exists <platform> <uid>") || !strings.Contains(all, "/exists EVM 0xabc") {
 		t.Errorf("no usage or no example in %v", got)
@@ -202,19 +250,61 @@ func TestRateLimitsAreTold(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
+	unknown := newRouter(t, new(bytes.Buffer), func(c *chat.Config) { c.UserLimit = never{} })
+	if got := unknown.Handle(t.Context(), chat.Request{Command: "moon", From: ann}); got.Title != "Too many commands" {
+		t.Errorf("an unknown command passes the limit: %+v", got)
+	}
 	anonymous := newRouter(t, new(bytes.Buffer), func(c *chat.Config) { c.UserLimit = never{} })
 	if got := anonymous.Handle(t.Context(), chat.Request{Command: "exists", From: nobody}); got.Title != "ran" {
 		t.Errorf("anonymous senders share one user's limit: %+v", got)
 	}
 }
 
+// once lets each key pass once.
+type once map[string]bool
+
+func (o once) Allow(_ context.Context, key string) time.Duration {
+	if o[key] {
+		return time.Minute
+	}
+	o[key] = true
+	return 0
+}
+
+func TestARefusalThatWasSaidBeforeIsMarked(t *testing.T) {
+	r := newRouter(t, new(bytes.Buffer), func(c *chat.Config) { c.UserLimit, c.ChatLimit, c.RefusalLimit = never{}, never{}, once{} })
+	for i, test := range []struct {
+		from           chat.User
+		where, command string
+		before         bool
+	}{
+		{ann, "1", "exists", false},
+		{ann, "1", "exists", true},
+		{ann, "1", "moon", true},
+		{ann, "2", "exists", false},
+		{bob, "1", "exists", false},
+		{nobody, "1", "exists", false},
+		{nobody, "1", "exists", true},
+		{chat.User{Platform: "discord", ID: ann.ID}, "1", "exists", false},
+	} {
+		got := r.Handle(t.Context(), chat.Request{Command: test.command, From: test.from, Chat: test.where})
+		if got.Title != "Too many commands" || got.SaidBefore != test.before {
+			t.Errorf("%d: %+v, want SaidBefore %v", i, got, test.before)
+		}
+	}
+	free := newRouter(t, new(bytes.Buffer), func(c *chat.Config) { c.RefusalLimit = never{} })
+	if got := free.Handle(t.Context(), chat.Request{Command: "exists", From: ann}); got.SaidBefore {
+		t.Errorf("an answer is SaidBefore: %+v", got)
+	}
+}
+
 func TestLogLineNamesNeitherTheUserNorWhatTheyTyped(t *testing.T) {
 	var log bytes.Buffer
-	r := newRouter(t, &log, nil)
+	r := newRouter(t, &log, func(c *chat.Config) { c.ModeratorChats = []string{chat.EveryChat} })
 	r.Handle(t.Context(), chat.Request{ID: "REF", Command: "exists", From: chat.User{Platform: "telegram", ID: "4815162342"},
-		Args: chat.Typed("EVM", "0x108"), Chat: "231642", Role: chat.Moderator})
+		Args: chat.Typed("EVM", "0x108"), Chat: "231642", Community: "161718", Role: chat.Moderator})
 	r.Handle(t.Context(), chat.Request{Command: "typo-of-a-secret", From: ann})
-	for _, private := range []string{"4815162342", "0x108", "231642", "typo-of-a-secret"} {
+	for _, private := range []string{"4815162342", "0x108", "231642", "161718", "typo-of-a-secret"} {
 		if strings.Contains(log.String(), private) {
 			t.Errorf("%q is in the log: %s", private, log.String())
 		}

@@ -31,6 +31,16 @@ func moderatorsOnly() Reply {
 	return Reply{Tone: Warning, Title: "For moderators only", Text: "Only moderators of this chat may ask about others."}
 }
 
+// chatNotListed is the answer to a moderator of a chat that MODERATOR_CHATS does
+// not list. The entry is the one that would. It may be read elsewhere than in
+// that chat.
+func chatNotListed(entry string) Reply {
+	return Reply{Tone: Warning, Title: "Not allowed in that chat yet",
+		Text: "You moderate the chat that you asked in, but its moderators may not ask about others yet. " +
+			"Whoever runs this bot can allow it:",
+		Sections: []Section{{Fields: []Field{{Value: "Add " + entry + " to MODERATOR_CHATS"}}}}}
+}
+
 const roleUnknown = "I could not find out whether you moderate this chat. Try again in a minute."
 
 // couldNotBeChecked is in place of an answer, with the reason why there is

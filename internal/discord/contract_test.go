@@ -36,7 +36,7 @@ func newServer(t *testing.T, byHTTP bool) *server {
 		settings.PublicKey = fake.PublicKey
 	}
 	adapter, err := discord.New(discord.Config{
-		Settings: settings, Dedup: state.NewMemory(time.Minute), CommandTimeout: time.Minute,
+		Settings: settings, Dedup: state.NewMemory(), CommandTimeout: time.Minute,
 		Log: slog.New(slog.DiscardHandler), Count: func(string) {},
 	})
 	if err != nil {

@@ -93,11 +93,12 @@ func (i interaction) command() string {
 // parse makes the Request of an interaction that is forUs.
 func parse(i interaction, id string) chat.Request {
 	req := chat.Request{
-		ID:      id,
-		Command: i.command(),
-		From:    chat.User{Platform: Platform, ID: i.sender().ID},
-		Chat:    i.ChannelID,
-		Direct:  i.GuildID == "" && i.Context != discordgo.InteractionContextPrivateChannel,
+		ID:        id,
+		Command:   i.command(),
+		From:      chat.User{Platform: Platform, ID: i.sender().ID},
+		Community: i.GuildID,
+		Chat:      i.ChannelID,
+		Direct:    i.GuildID == "" && i.Context != discordgo.InteractionContextPrivateChannel,
 	}
 	if i.Data.Type == discordgo.UserApplicationCommand && i.Data.TargetID != "" {
 		req.Target = &chat.User{Platform: Platform, ID: i.Data.TargetID}

@@ -27,19 +27,19 @@ func TestParse(t *testing.T) {
 		want              chat.Request
 	}{
 		{"command in a guild", guild, `{"name":"price","type":1}`,
-			chat.Request{Command: "price", From: me, Chat: "8"}},
+			chat.Request{Command: "price", From: me, Community: "7", Chat: "8"}},
 		{"command in a private chat", inDM, `{"name":"price","type":1}`,
 			chat.Request{Command: "price", From: me, Chat: "9", Direct: true}},
 		{"group chat is not direct", `"channel_id":"9","context":2,"user":{"id":"5"}`, `{"name":"price","type":1}`,
 			chat.Request{Command: "price", From: me, Chat: "9"}},
 		{"string options by name", guild, `{"name":"exists","type":1,"options":[{"name":"platform","type":3,"value":" EVM "},{"name":"uid","type":3,"value":"0x1"}]}`,
-			chat.Request{Command: "exists", From: me, Chat: "8", Args: chat.Named(map[string]string{"platform": "EVM", "uid": "0x1"})}},
+			chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Args: chat.Named(map[string]string{"platform": "EVM", "uid": "0x1"})}},
 		{"user option", guild, `{"name":"exists","type":1,"options":[{"name":"user","type":6,"value":"6"}]}`,
-			chat.Request{Command: "exists", From: me, Chat: "8", Target: &chat.User{Platform: "discord", ID: "6"}}},
+			chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Target: &chat.User{Platform: "discord", ID: "6"}}},
 		{"context menu", guild, `{"name":"Exists","type":2,"target_id":"6"}`,
-			chat.Request{Command: "exists", From: me, Chat: "8", Target: &chat.User{Platform: "discord", ID: "6"}}},
+			chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Target: &chat.User{Platform: "discord", ID: "6"}}},
 		{"option of another kind", guild, `{"name":"price","type":1,"options":[{"name":"n","type":4,"value":3},{"name":"o","type":3,"value":{}}]}`,
-			chat.Request{Command: "price", From: me, Chat: "8"}},
+			chat.Request{Command: "price", From: me, Community: "7", Chat: "8"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -52,6 +52,24 @@ func TestLogHidesSecretsEverywhere(t *testing.T) {
 	}
 }
 
+// TestATextThatIsNothingButASecretIsHidden has the shortest texts in which each
+// spelling and an interaction's token can stand.
+func TestATextThatIsNothingButASecretIsHidden(t *testing.T) {
+	for _, secrets := range [][]string{{"s3cr<t"}, {"a-long-secret+of/many=bytes"}, {"a-long-secret+of/many=bytes", "s3cr<t"}, nil} {
+		r := New(secrets)
+		for _, secret := range secrets {
+			for _, text := range spellings(secret) {
+				if got := r.String(text); got != Mark {
+					t.Errorf("with %d secrets, %q becomes %q", len(secrets), text, got)
+				}
+			}
+		}
+		if got := r.String("/webhooks/1/t"); got != "/webhooks/1/"+Mark {
+			t.Errorf("with %d secrets, a token is shown: %q", len(secrets), got)
+		}
+	}
+}
+
 func TestLogKeepsWhatIsNoText(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(slog.NewJSONHandler(&out, options("very-secret")))
@@ -80,6 +98,19 @@ func TestLogBoundsText(t *testing.T) {
 	}
 	if !strings.HasSuffix(line.Edge, "x[reda…") {
 		t.Errorf("logged …%s", line.Edge[len(line.Edge)-16:])
+	}
+}
+
+// TestLogBoundsTextAsItIsEscaped has texts that are not too long before that.
+func TestLogBoundsTextAsItIsEscaped(t *testing.T) {
+	for _, char := range []string{"\n", "\x00", "\U000e0001"} {
+		for _, count := range []int{longest / mostWritten / len(char), longest / mostWritten, longest / len(char)} {
+			var out bytes.Buffer
+			slog.New(slog.NewTextHandler(&out, options())).Info("m", "text", strings.Repeat(char, count))
+			if out.Len() > longest+100 {
+				t.Errorf("%d times %q are written in %d bytes", count, char, out.Len())
+			}
+		}
 	}
 }
 

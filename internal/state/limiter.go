@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"math"
 	"sync"
 	"time"
 
@@ -30,11 +29,14 @@ type limiter struct {
 	swept   time.Time
 }
 
-// newLimiter makes a limiter; 0 events a minute are no limit.
+// unlimited allows everything.
+type unlimited struct{}
+
+// Allow implements chat.Limiter.
+func (unlimited) Allow(context.Context, string) time.Duration { return 0 }
+
+// newLimiter makes a limiter of perMinute events, at least 1.
 func newLimiter(perMinute int) *limiter {
-	if perMinute <= 0 {
-		perMinute = math.MaxInt32
-	}
 	return &limiter{perMinute: perMinute, most: mostKeys, buckets: map[string]*rate.Limiter{}, swept: time.Now()}
 }
 

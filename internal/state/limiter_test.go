@@ -19,7 +19,7 @@ func wantWait(t *testing.T, l chat.Limiter, key string, want time.Duration) {
 
 func TestMemoryAllowsTheLimitAtOnceAndAsManyAgainInAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := NewMemory(time.Minute).Limiter(3)
+		l := NewMemory().Limiter(3)
 		for range 3 {
 			wantWait(t, l, "a", 0)
 		}
@@ -42,7 +42,7 @@ func TestMemoryAllowsTheLimitAtOnceAndAsManyAgainInAMinute(t *testing.T) {
 func TestEveryLimitWorksWithManyEventsAtOneTime(t *testing.T) {
 	for _, perMinute := range []int{0, 1, 2, 120, 10_000, 1 << 30} {
 		synctest.Test(t, func(t *testing.T) {
-			l := NewMemory(time.Minute).Limiter(perMinute)
+			l := NewMemory().Limiter(perMinute)
 			allowed := 0
 			for range 20_000 {
 				if l.Allow(t.Context(), "a") == 0 {
@@ -61,7 +61,7 @@ func TestEveryLimitWorksWithManyEventsAtOneTime(t *testing.T) {
 }
 
 func TestMemoryLimitersAreApart(t *testing.T) {
-	m := NewMemory(time.Minute)
+	m := NewMemory()
 	users, chats := m.Limiter(1), m.Limiter(1)
 	users.Allow(t.Context(), "a")
 	if wait := chats.Allow(t.Context(), "a"); wait != 0 {

@@ -33,7 +33,6 @@ const (
 
 // Memory is the state of one process. It implements chat.Dedup.
 type Memory struct {
-	claim   time.Duration
 	most    int
 	updates *cache.Cache // chat.Delivery by key
 	room    sync.Mutex   // held while old updates are forgotten
@@ -41,19 +40,18 @@ type Memory struct {
 
 var _ chat.Dedup = (*Memory)(nil)
 
-// NewMemory makes an empty Memory. An update that is in hand for longer than
-// claim counts as abandoned, so claim must be longer than a command and the
-// delivery of its answer can take. Of more than 108,000 updates the oldest
-// answered ones are forgotten.
-func NewMemory(claim time.Duration) *Memory {
+// NewMemory makes an empty Memory. An update is in hand until its End, however
+// long that takes. Of more than 108,000 updates the oldest answered ones are
+// forgotten.
+func NewMemory() *Memory {
 	// No interval: go-cache's sweep cannot be stopped.
-	return &Memory{claim: claim, most: mostUpdates, updates: cache.New(cache.NoExpiration, 0)}
+	return &Memory{most: mostUpdates, updates: cache.New(cache.NoExpiration, 0)}
 }
 
 // Begin implements chat.Dedup.
 func (m *Memory) Begin(_ context.Context, key string) chat.Delivery {
 	for {
-		if m.updates.Add(key, chat.InHand, m.claim) == nil {
+		if m.updates.Add(key, chat.InHand, cache.NoExpiration) == nil {
 			m.makeRoom()
 			return chat.Fresh
 		}
@@ -104,4 +102,9 @@ func (m *Memory) makeRoom() {
 
 // Limiter makes a limiter of its own that allows perMinute events of a key at
 // once, and as many again in each minute; 0 is no limit.
-func (m *Memory) Limiter(perMinute int) chat.Limiter { return newLimiter(perMinute) }
+func (m *Memory) Limiter(perMinute int) chat.Limiter {
+	if perMinute == 0 {
+		return unlimited{}
+	}
+	return newLimiter(perMinute)
+}

@@ -21,7 +21,7 @@ func expect(t *testing.T, what string, got, want chat.Delivery) {
 func TestMemoryKnowsUpdates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
-		m := NewMemory(time.Minute)
+		m := NewMemory()
 		expect(t, "a new update", m.Begin(ctx, "a"), chat.Fresh)
 		expect(t, "a repeated one", m.Begin(ctx, "a"), chat.InHand)
 		expect(t, "another", m.Begin(ctx, "b"), chat.Fresh)
@@ -30,20 +30,16 @@ func TestMemoryKnowsUpdates(t *testing.T) {
 		expect(t, "an answered one", m.Begin(ctx, "a"), chat.Answered)
 		expect(t, "one given up", m.Begin(ctx, "b"), chat.Fresh)
 
-		time.Sleep(time.Minute - time.Millisecond)
-		expect(t, "one in hand for just under the claim", m.Begin(ctx, "b"), chat.InHand)
-		time.Sleep(2 * time.Millisecond)
-		expect(t, "an abandoned one", m.Begin(ctx, "b"), chat.Fresh)
-
-		time.Sleep(remembered - 2*time.Minute)
-		expect(t, "one answered 23 hours ago", m.Begin(ctx, "a"), chat.Answered)
+		time.Sleep(remembered - time.Minute)
+		expect(t, "one answered nearly a day ago", m.Begin(ctx, "a"), chat.Answered)
 		time.Sleep(2 * time.Minute)
 		expect(t, "one answered a day ago", m.Begin(ctx, "a"), chat.Fresh)
+		expect(t, "one in hand for more than a day", m.Begin(ctx, "b"), chat.InHand)
 	})
 }
 
 func TestMemoryGivesAnUpdateToOneOfMany(t *testing.T) {
-	m := NewMemory(time.Minute)
+	m := NewMemory()
 	var fresh atomic.Int32
 	var all sync.WaitGroup
 	for range 50 {
@@ -62,7 +58,7 @@ func TestMemoryGivesAnUpdateToOneOfMany(t *testing.T) {
 func TestMemoryForgetsTheOldestAnsweredFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
-		m := NewMemory(time.Hour)
+		m := NewMemory()
 		m.most = 11
 		m.Begin(ctx, "in hand")
 		for i := range 10 {
@@ -84,12 +80,14 @@ func TestMemoryForgetsTheOldestAnsweredFirst(t *testing.T) {
 func TestMemoryForgetsExpiredBeforeAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
-		m := NewMemory(time.Second)
+		m := NewMemory()
 		m.most = 2
-		m.Begin(ctx, "answered")
-		m.End(ctx, "answered", true)
-		m.Begin(ctx, "abandoned")
-		time.Sleep(2 * time.Second)
+		for _, key := range []string{"expired", "answered"} {
+			m.Begin(ctx, key)
+			m.End(ctx, key, true)
+			time.Sleep(time.Hour)
+		}
+		time.Sleep(remembered - 2*time.Hour)
 		m.Begin(ctx, "new")
 		expect(t, "the answered one", m.Begin(ctx, "answered"), chat.Answered)
 	})

@@ -41,6 +41,7 @@ func (r *Redis) Probe(ctx context.Context) error {
 		{"write to redis", func() error { return client.Set(ctx, answer, id, probeTTL).Err() }},
 		{"read from redis", func() error { return client.Get(ctx, answer).Err() }},
 		{runScript, onUpdate(claimUpdate)},
+		{runScript, onUpdate(renewClaims)},
 		{runScript, onUpdate(giveUp)},
 		{runScript, func() error { return allow.Run(ctx, client, []string{limit}, 1, ttl).Err() }},
 		{"delete from redis", func() error { return client.Del(ctx, answer, update, limit).Err() }},

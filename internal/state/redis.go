@@ -11,6 +11,7 @@ import (
 	"net"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,32 +34,54 @@ const (
 // the memory of this process, and so is every call of the following second:
 // limits then hold for each replica by itself, and an update that is delivered
 // to two replicas may be answered by both.
+//
+// An update in hand is claimed, and the claim is renewed for as long as the
+// update is in hand, however long its answer waits. What a dead process held is
+// free again once its claims have lapsed.
 type Redis struct {
 	client *redis.Client
 	memory *Memory
 	salt   []byte
-	claim  time.Duration
-	log    *slog.Logger
+	timings
+	log *slog.Logger
 	// owner marks the claims of this process.
-	owner     string
+	owner string
+
+	mu   sync.Mutex
+	held map[string]bool // the keys of the updates in hand here
+
+	stopRenewing context.CancelFunc
+	renewing     sync.WaitGroup
+
 	downUntil atomic.Int64 // Unix nanoseconds
 	down      atomic.Bool
 	fallbacks atomic.Uint64
 }
 
+// timings are the waits, others in tests.
+type timings struct {
+	claim       time.Duration // how long a claim lasts
+	callTimeout time.Duration
+	downFor     time.Duration
+}
+
 var _ chat.Dedup = (*Redis)(nil)
 
 // NewRedis makes a Redis, and connects on first use. salt is what every replica
-// of one deployment has and nobody else knows; keys are hashed with it. claim
-// is as for NewMemory; a dead replica's updates can be taken over after it.
-// NewRedis fails on a malformed URL, which the error does not repeat. Close
-// frees its connections.
+// of one deployment has and nobody else knows; keys are hashed with it. claim,
+// of at least a second, is how long the updates of a dead process stay claimed.
+// NewRedis fails on a malformed URL, which the error does not repeat.
 func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*Redis, error) {
+	return newRedis(s, salt, timings{claim, callTimeout, downFor}, log)
+}
+
+func newRedis(s Settings, salt []byte, waits timings, log *slog.Logger) (*Redis, error) {
 	options, err := redis.ParseURL(s.RedisURL.Reveal())
 	if err != nil {
 		return nil, errors.New("the Redis URL is malformed")
 	}
-	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = callTimeout, callTimeout, callTimeout, callTimeout
+	options.DialTimeout, options.ReadTimeout = waits.callTimeout, waits.callTimeout
+	options.WriteTimeout, options.PoolTimeout = waits.callTimeout, waits.callTimeout
 	options.ContextTimeoutEnabled = true
 	options.MaxRetries = -1
 	options.DialerRetries = 1
@@ -67,15 +90,25 @@ func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*
 	// The client would write to standard error by itself. It has one logger
 	// for the process.
 	redis.SetLogger(silent{})
-	return &Redis{client: redis.NewClient(options), memory: NewMemory(claim), salt: salt, claim: claim, log: log, owner: rand.Text()}, nil
+	ctx, stop := context.WithCancel(context.Background())
+	r := &Redis{
+		client: redis.NewClient(options), memory: NewMemory(), salt: salt, timings: waits, log: log,
+		owner: rand.Text(), held: map[string]bool{}, stopRenewing: stop,
+	}
+	r.renewing.Go(func() { r.renewUntil(ctx) })
+	return r, nil
 }
 
 type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// Close closes the connections.
-func (r *Redis) Close() error { return r.client.Close() }
+// Close stops renewing claims and closes the connections.
+func (r *Redis) Close() error {
+	r.stopRenewing()
+	r.renewing.Wait()
+	return r.client.Close()
+}
 
 // Fallbacks counts the calls so far that were decided without Redis.
 func (r *Redis) Fallbacks() uint64 { return r.fallbacks.Load() }
@@ -88,11 +121,11 @@ func (r *Redis) ask(ctx context.Context, call func(context.Context) error) bool 
 		r.fallbacks.Add(1)
 		return false
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.callTimeout)
 	defer cancel()
 	if err := call(ctx); err != nil {
 		r.fallbacks.Add(1)
-		r.downUntil.Store(time.Now().Add(downFor).UnixNano())
+		r.downUntil.Store(time.Now().Add(r.downFor).UnixNano())
 		if !r.down.Swap(true) {
 			r.log.WarnContext(ctx, "redis does not answer, this process decides alone", slog.String("reason", reason(err)))
 		}
@@ -127,52 +160,6 @@ func (r *Redis) key(kind, id string) string {
 	mac := hmac.New(sha256.New, r.salt)
 	mac.Write([]byte(kind + " " + id))
 	return "herald:" + kind + ":" + hex.EncodeToString(mac.Sum(nil)[:16])
-}
-
-// answered is the value of an answered update; of one in hand it is the owner.
-const answered = "answered"
-
-var (
-	claimUpdate = redis.NewScript(`
-if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return "" end
-return redis.call("GET", KEYS[1])`)
-	giveUp = redis.NewScript(`
-if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end
-return 0`)
-)
-
-// Begin implements chat.Dedup. What this process knows by itself counts first:
-// it may have answered while Redis was away.
-func (r *Redis) Begin(ctx context.Context, key string) chat.Delivery {
-	if known := r.memory.Begin(ctx, key); known != chat.Fresh {
-		return known
-	}
-	var holder string
-	reached := r.ask(ctx, func(ctx context.Context) (err error) {
-		holder, err = claimUpdate.Run(ctx, r.client, []string{r.key("update", key)}, r.owner, r.claim.Milliseconds()).Text()
-		return err
-	})
-	switch {
-	case !reached, holder == "":
-		return chat.Fresh
-	case holder == answered:
-		r.memory.End(ctx, key, true)
-		return chat.Answered
-	}
-	r.memory.End(ctx, key, false)
-	return chat.InHand
-}
-
-// End implements chat.Dedup.
-func (r *Redis) End(ctx context.Context, key string, isAnswered bool) {
-	r.memory.End(ctx, key, isAnswered)
-	r.ask(ctx, func(ctx context.Context) error {
-		if isAnswered {
-			return r.client.Set(ctx, r.key("update", key), answered, remembered).Err()
-		}
-		// Not if another process took it over meanwhile.
-		return giveUp.Run(ctx, r.client, []string{r.key("update", key)}, r.owner).Err()
-	})
 }
 
 // maxAnswer bounds the bytes of a value that Load returns: an answer has a few

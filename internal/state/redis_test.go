@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,12 +37,21 @@ func (b *logBuffer) String() string {
 	return b.out.String()
 }
 
+// patient are the waits of a test on a busy machine. The server's time is
+// simulated, so that no claim is renewed by itself.
+var patient = timings{claim: time.Hour, callTimeout: 20 * time.Second, downFor: time.Hour}
+
 // replica makes one of several processes that share the server at addr.
 func replica(t *testing.T, addr string) (*Redis, *logBuffer) {
 	t.Helper()
+	return replicaThatWaits(t, addr, patient)
+}
+
+func replicaThatWaits(t *testing.T, addr string, waits timings) (*Redis, *logBuffer) {
+	t.Helper()
 	var log logBuffer
-	r, err := NewRedis(Settings{RedisURL: config.NewSecret("redis://:" + password + "@" + addr + "/0")},
-		[]byte("shared by the replicas"), time.Minute, slog.New(slog.NewTextHandler(&log, nil)))
+	r, err := newRedis(Settings{RedisURL: config.NewSecret("redis://:" + password + "@" + addr + "/0")},
+		[]byte("shared by the replicas"), waits, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,22 +83,6 @@ func TestReplicasShareUpdates(t *testing.T) {
 	if n := one.Fallbacks() + two.Fallbacks(); n != 0 {
 		t.Errorf("%d calls were decided without Redis", n)
 	}
-}
-
-func TestDeadReplicasClaimLapses(t *testing.T) {
-	s := server(t)
-	ctx := t.Context()
-	dead, _ := replica(t, s.Addr())
-	two, _ := replica(t, s.Addr())
-	dead.Begin(ctx, "a")
-	s.FastForward(59 * time.Second)
-	expect(t, "before the claim lapses", two.Begin(ctx, "a"), chat.InHand)
-	s.FastForward(2 * time.Second)
-	expect(t, "after", two.Begin(ctx, "a"), chat.Fresh)
-	// It was slow, not dead, and gives up what is no longer its own.
-	dead.End(ctx, "a", false)
-	three, _ := replica(t, s.Addr())
-	expect(t, "what another took over", three.Begin(ctx, "a"), chat.InHand)
 }
 
 func TestAnsweredUpdatesAreForgottenAfterADay(t *testing.T) {
@@ -138,6 +132,18 @@ func TestReplicasShareLimits(t *testing.T) {
 	}
 	if n := one.Fallbacks() + two.Fallbacks(); n != 0 {
 		t.Errorf("%d calls were decided without Redis", n)
+	}
+}
+
+func TestNoLimitAsksNobody(t *testing.T) {
+	s := server(t)
+	r, _ := replica(t, s.Addr())
+	l := r.Limiter(0)
+	for range 1000 {
+		wantWait(t, l, "a", 0)
+	}
+	if keys := s.Keys(); len(keys) != 0 {
+		t.Errorf("the server has %v", keys)
 	}
 }
 
@@ -194,13 +200,14 @@ func TestMalformedURLIsNotRepeated(t *testing.T) {
 	}
 }
 
-// mute accepts connections and never answers.
-func mute(t *testing.T) string {
+// mute accepts connections and never answers. It counts them.
+func mute(t *testing.T) (addr string, connections *atomic.Int32) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	connections = new(atomic.Int32)
 	var open []net.Conn
 	done := make(chan struct{})
 	go func() {
@@ -210,6 +217,7 @@ func mute(t *testing.T) string {
 			if err != nil {
 				return
 			}
+			connections.Add(1)
 			open = append(open, conn)
 		}
 	}()
@@ -220,5 +228,5 @@ func mute(t *testing.T) string {
 			conn.Close()
 		}
 	})
-	return listener.Addr().String()
+	return listener.Addr().String(), connections
 }

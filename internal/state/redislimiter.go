@@ -28,11 +28,10 @@ return 0`)
 // in all replicas together; 0 is no limit. The window is counted in a script,
 // because x/time/rate keeps its state in the process.
 func (r *Redis) Limiter(perMinute int) chat.Limiter {
-	alone := newLimiter(perMinute)
-	if perMinute <= 0 {
-		return alone
+	if perMinute == 0 {
+		return unlimited{}
 	}
-	return &sharedLimiter{redis: r, perMinute: perMinute, alone: alone}
+	return &sharedLimiter{redis: r, perMinute: perMinute, alone: newLimiter(perMinute)}
 }
 
 type sharedLimiter struct {

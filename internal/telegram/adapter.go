@@ -189,7 +189,11 @@ func (s *session) answer(id string, m *message) (settled bool) {
 	if c.private && c.asked.group {
 		return s.logUndelivered(id, s.answerPrivately(c, deadline))
 	}
-	return s.logUndelivered(id, s.sendAnswer(c.asked, s.handle(c.request, c.asked), deadline))
+	reply, shown := s.handle(c.request, c.asked)
+	if reply.SaidBefore {
+		return true
+	}
+	return s.logUndelivered(id, s.sendAnswer(c.asked, shown, deadline))
 }
 
 // answerPrivately answers in the asker's private chat a command that was asked
@@ -199,7 +203,11 @@ func (s *session) answerPrivately(c commandMessage, deadline time.Time) error {
 		return s.sendAnswer(c.asked, stayedAnonymous.text(), deadline)
 	}
 	private := destination{chat: c.sender}
-	err := s.sendAnswer(private, s.handle(c.request, private), deadline)
+	reply, shown := s.handle(c.request, private)
+	if reply.SaidBefore {
+		return nil
+	}
+	err := s.sendAnswer(private, shown, deadline)
 	switch {
 	case err == nil:
 		// The answer is out, whatever becomes of the pointer. If there is no
@@ -214,10 +222,10 @@ func (s *session) answerPrivately(c commandMessage, deadline time.Time) error {
 
 // handle has the request answered and renders the reply, with "typing…"
 // meanwhile where the answer will stand.
-func (s *session) handle(req chat.Request, to destination) (answer richText) {
+func (s *session) handle(req chat.Request, to destination) (reply chat.Reply, shown richText) {
 	defer s.typing(to)()
-	s.work.Answer(req, func(r chat.Reply) { answer = render(r) })
-	return answer
+	s.work.Answer(req, func(r chat.Reply) { reply, shown = r, render(r) })
+	return reply, shown
 }
 
 // setMenu lists every command that has a summary in Telegram's menu.

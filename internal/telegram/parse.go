@@ -124,6 +124,9 @@ func parse(m *message, me botapi.User, commands chat.Commands) (c commandMessage
 		Chat:    strconv.FormatInt(m.Chat.ID, 10),
 		Direct:  m.Chat.private(),
 	}
+	if m.Chat.group() {
+		c.request.Community = c.request.Chat
+	}
 	if name == "start" {
 		c.followLink(commands, strings.Fields(rest))
 	}

@@ -136,13 +136,20 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c, ours := parse(in(t, "supergroup", 6, "/price", tt.members), testMe, testCommands)
-			if !ours || c.request.From != (chat.User{Platform: Platform, ID: tt.from}) || c.request.Role != tt.role {
+			if !ours || c.request.From != (chat.User{Platform: Platform, ID: tt.from}) || c.request.Role != tt.role || c.request.Community != "-100" {
 				t.Errorf("got %+v, %v", c, ours)
 			}
 			if want := (destination{-100, true, tt.thread, 7}); c.asked != want {
 				t.Errorf("destination %+v, want %+v", c.asked, want)
 			}
 		})
+	}
+}
+
+func TestNobodyModeratesAPrivateChat(t *testing.T) {
+	c, ours := parse(in(t, "private", 6, "/price", ""), testMe, testCommands)
+	if !ours || c.request.Community != "" || c.request.Role != chat.Member {
+		t.Errorf("got %+v, %v", c.request, ours)
 	}
 }
 

@@ -19,6 +19,7 @@ func FullReply() (chat.Reply, []string) {
 	var reply chat.Reply
 	var markers []string
 	fill(reflect.ValueOf(&reply).Elem(), &markers)
+	reply.SaidBefore = false // A platform may leave out what was.
 	return reply, markers
 }
 
@@ -39,6 +40,8 @@ func fill(v reflect.Value, markers *[]string) {
 		}
 	case reflect.Int:
 		v.SetInt(1)
+	case reflect.Bool:
+		v.SetBool(true)
 	default:
 		panic("chattest: a Reply now holds a " + v.Kind().String() + ", which FullReply cannot fill")
 	}

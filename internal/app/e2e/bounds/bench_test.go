@@ -3,7 +3,9 @@ package bounds
 import (
 	"context"
 	"encoding/binary"
+	"io"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -62,12 +64,21 @@ func BenchmarkStakedOver21Pools(b *testing.B) {
 	b.ReportMetric(float64(world.Chain.Requests()-before)/float64(b.N), "roundtrips/answer")
 }
 
+// BenchmarkCachedPrice is as in service, with a log and limits that are not
+// reached.
 func BenchmarkCachedPrice(b *testing.B) {
-	bot, _ := demoBot(b)
+	settings := e2etest.Settings(e2etest.Sandbox(b), "PRICE_TTL=1h", "RATE_LIMIT_USER=20", "RATE_LIMIT_CHAT=120", "LOG_LEVEL=info")
+	cfg, err := app.Load(settings, "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	bot := e2etest.New(b, settings, app.NewLogger(cfg, io.Discard))
 	req := e2etest.Request("price")
 	mustAnswer(b, bot, req, sandbox.Symbol+" price")
 	b.ReportAllocs()
-	for b.Loop() {
+	for n := 0; b.Loop(); n++ {
+		req.From.ID = strconv.Itoa(n)
+		req.Chat = req.From.ID
 		bot.Router.Handle(context.Background(), req)
 	}
 }

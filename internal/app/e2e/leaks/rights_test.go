@@ -1,0 +1,72 @@
+package leaks
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bwmarrin/discordgo"
+
+	"herald/internal/app/e2e/e2etest"
+	"herald/internal/discord/discordtest"
+	"herald/internal/telegram/telegramtest"
+)
+
+// TestWhoMakesAGroupMayNotAskAboutOthers has somebody who moderates two groups
+// and two servers, of which MODERATOR_CHATS lists one each.
+func TestWhoMakesAGroupMayNotAskAboutOthers(t *testing.T) {
+	const listedGroup, ownGroup, listedServer, ownServer = -1001, -1002, "41", "42"
+	world := e2etest.Sandbox(t)
+	telegram, discord := telegramtest.New(t), e2etest.Discord(t)
+	e2etest.ServeReady(t, world, slices.Concat(e2etest.Polling(telegram), e2etest.Gateway(discord),
+		[]string{"MODERATOR_CHATS=telegram:-1001, discord:41"})...)
+	const moderator, member = 11, 12
+	for _, user := range []int64{moderator, member} {
+		telegram.Start(user)
+	}
+	telegram.Promote(listedGroup, moderator, "administrator")
+	telegram.Promote(ownGroup, moderator, "creator")
+	about := world.World.Registered
+
+	const registered, notListed, membersOnly = "is registered with the service", "to MODERATOR_CHATS", "Only moderators of this chat"
+	for _, test := range []struct {
+		user, group int64
+		want        string
+	}{
+		{moderator, listedGroup, registered},
+		{moderator, ownGroup, "Add telegram:-1002 " + notListed},
+		{member, listedGroup, membersOnly},
+		{member, ownGroup, membersOnly},
+	} {
+		telegram.Take()
+		telegram.Push(telegramtest.Text(telegramtest.Group(test.group), telegramtest.Person(test.user), "/exists "+about.UID("Telegram")))
+		sent := telegram.WaitSent(2, e2etest.Patience) // the answer and the pointer to it
+		if len(sent) != 2 || sent[0].Chat != test.user || !strings.Contains(sent[0].Text, test.want) {
+			t.Errorf("Telegram user %d in %d: %+v, want %q", test.user, test.group, sent, test.want)
+		}
+	}
+	for _, test := range []struct {
+		permissions int64
+		server      string
+		want        string
+	}{
+		{discordgo.PermissionBanMembers, listedServer, registered},
+		{discordgo.PermissionAdministrator, ownServer, "Add discord:42 " + notListed},
+		{0, listedServer, membersOnly},
+		{0, ownServer, membersOnly},
+	} {
+		// The channel has the ID of the listed server, which must not count.
+		pending, err := discord.Push(discordtest.Interaction{Command: "exists", Options: map[string]string{"platform": "Discord", "uid": about.UID("Discord")},
+			UserID: "13", GuildID: test.server, ChannelID: listedServer, Permissions: test.permissions})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), e2etest.Patience)
+		answer, err := pending.Wait(ctx)
+		cancel()
+		if err != nil || !answer.Ephemeral || !strings.Contains(answer.Text(), test.want) {
+			t.Errorf("Discord, permissions %d in %s: %v %+v, want %q", test.permissions, test.server, err, answer, test.want)
+		}
+	}
+}

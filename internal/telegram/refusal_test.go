@@ -1,0 +1,37 @@
+package telegram
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"herald/internal/chat"
+	"herald/internal/telegram/telegramtest"
+)
+
+// TestARefusalThatWasSaidBeforeIsNoMessage has it in a group, publicly and
+// privately, where not even a pointer says that there was something, and in a
+// private chat.
+func TestARefusalThatWasSaidBeforeIsNoMessage(t *testing.T) {
+	r := setUp(t, nil)
+	r.api.Start(ann)
+	r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
+		return chat.Reply{Title: req.Command, SaidBefore: req.Command != "help"}
+	}
+	r.run()
+	for _, where := range []telegramtest.Chat{telegramtest.Group(group), telegramtest.Private(ann)} {
+		for _, command := range []string{"/price", "/mylogins", "/exists 5"} {
+			r.api.Push(telegramtest.Text(where, telegramtest.Person(ann), command))
+		}
+	}
+	r.api.Push(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/help"))
+	if !r.api.WaitAcknowledged(soon) {
+		t.Error("a refusal that was said before is not acknowledged")
+	}
+	if got := r.sent(1); !strings.Contains(got[0].Text, "help") {
+		t.Errorf("sent %+v", got)
+	}
+	if n := len(r.handler.Requests()); n != 7 {
+		t.Errorf("%d requests, want 7", n)
+	}
+}
