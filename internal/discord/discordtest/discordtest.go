@@ -54,7 +54,9 @@ type Server struct {
 	// PublicKey verifies what Post sends.
 	PublicKey  ed25519.PublicKey
 	privateKey ed25519.PrivateKey
-	http       *httptest.Server
+	// Client is what Post calls the bot with.
+	Client *http.Client
+	http   *httptest.Server
 
 	// dispatching keeps dispatches in the order of their sequence. It is taken
 	// before mu.
@@ -114,6 +116,7 @@ func NewOn(listener net.Listener) *Server {
 	}
 	s.http = &httptest.Server{Listener: listener, Config: &http.Server{Handler: s.routes()}}
 	s.http.Start()
+	s.Client = s.http.Client()
 	return s
 }
 

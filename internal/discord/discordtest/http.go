@@ -46,7 +46,7 @@ func (s *Server) PostRaw(ctx context.Context, address string, body []byte, at ti
 		return nil, err
 	}
 	r.Header = s.Sign(body, at)
-	return s.http.Client().Do(r)
+	return s.Client.Do(r)
 }
 
 // Sign makes the headers of a body that was sent at a time.

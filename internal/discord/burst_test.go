@@ -1,0 +1,115 @@
+package discord
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"herald/internal/chat"
+	"herald/internal/discord/discordtest"
+)
+
+// distance is how long Discord takes for a call, there and back.
+const distance = 50 * time.Millisecond
+
+// burst is many commands in one instant.
+type burst struct {
+	commands int
+	inHand   int  // how many are taken in hand
+	slow     bool // all wait for one call to a service, of 300 ms
+}
+
+var bursts = map[string]burst{
+	"1,000, cached":               {1000, maxInHand, false},
+	"300, waiting for one call":   {300, maxInHand, true},
+	"5,000, waiting for one call": {5000, maxInHand, true},
+	"3,000 where 1,000 fit":       {3000, 1000, true},
+}
+
+// prepare makes the handler and the bound those of b.
+func (b burst) prepare(h *harness) {
+	h.inHand = semaphore.NewWeighted(int64(b.inHand))
+	called := make(chan struct{})
+	var call sync.Once
+	h.handler.Reply = func(context.Context, chat.Request) chat.Reply {
+		if b.slow {
+			call.Do(func() { time.AfterFunc(300*time.Millisecond, func() { close(called) }) })
+			<-called
+		}
+		return chat.Reply{Title: "the price"}
+	}
+}
+
+// check demands that everybody is answered by the first response, and that only
+// those for whom there was no room are told "busy".
+func (b burst) check(t *testing.T, h *harness, pending []*discordtest.Pending) {
+	t.Helper()
+	right, busy := 0, 0
+	for _, p := range pending {
+		switch a := p.Answer(); {
+		case a.Callbacks+a.Edits > 1 || a.Deferred || a.First > firstResponse:
+		case strings.Contains(a.Text(), "the price"):
+			right++
+		case strings.Contains(a.Text(), "Busy") && a.Ephemeral:
+			busy++
+		}
+	}
+	if right < min(b.commands, b.inHand) || right+busy != b.commands {
+		t.Errorf("%d are answered and %d told to wait; counted %v", right, busy, h.counts.events)
+	}
+}
+
+// Time is simulated, so that this machine's speed does not count.
+func TestABurstOverTheGatewayIsAnswered(t *testing.T) {
+	for name, b := range bursts {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, func(t *testing.T, h *harness) {
+				b.prepare(h)
+				h.fake.Break(discordtest.Callback, discordtest.Fault{Latency: distance})
+				var pending []*discordtest.Pending
+				for range b.commands {
+					pending = append(pending, h.push(t, discordtest.Interaction{Command: "price"}))
+				}
+				pass(firstResponse)
+				b.check(t, h, pending)
+			})
+		})
+	}
+}
+
+func TestABurstByHTTPIsAnswered(t *testing.T) {
+	for name, b := range bursts {
+		t.Run(name, func(t *testing.T) {
+			simulateHTTP(t, func(t *testing.T, h *harness, address string) {
+				b.prepare(h)
+				pending := make([]*discordtest.Pending, b.commands)
+				var posts sync.WaitGroup
+				for i := range pending {
+					posts.Go(func() {
+						var status int
+						var err error
+						pending[i], status, err = h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price"})
+						if err != nil || status != http.StatusOK {
+							t.Errorf("status %d, %v", status, err)
+						}
+					})
+				}
+				if posts.Wait(); t.Failed() {
+					return
+				}
+				b.check(t, h, pending)
+			})
+		})
+	}
+}
+
+func TestAtLeast5000AreTakenInHand(t *testing.T) {
+	if maxInHand < 5000 {
+		t.Errorf("only %d are", maxInHand)
+	}
+}
