@@ -70,6 +70,7 @@ type Adapter struct {
 	Config
 	timings  timings
 	rest     *discordgo.Session
+	calls    *semaphore.Weighted
 	gateway  *gateway.Gateway
 	inHand   *semaphore.Weighted
 	refusals refusals
@@ -101,6 +102,7 @@ func New(c Config) (*Adapter, error) {
 			register:   retry.Backoff{First: 2 * time.Second, Most: time.Minute},
 		},
 		rest:   newSession(c.Token, c.APIURL),
+		calls:  semaphore.NewWeighted(maxCalls),
 		inHand: semaphore.NewWeighted(maxInHand),
 	}
 	a.gateway = gateway.New(gateway.Config{
@@ -146,7 +148,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 
 // pendingInteraction is an interaction that has not been answered yet.
 type pendingInteraction struct {
-	interaction
+	*interaction
 	// arrived is when it did; for a replayed one, when it was created.
 	arrived time.Time
 	// flags make the answer visible to everybody or to the asker alone.
@@ -177,7 +179,7 @@ func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) 
 	case a.inHand.TryAcquire(1):
 		begun := work.Go(func(id string) {
 			defer a.inHand.Release(1)
-			a.once(work, id, pendingInteraction{
+			a.once(work, id, &pendingInteraction{
 				interaction: i, arrived: arrived, flags: visibility(work.Handler, i),
 				respond: func(response *discordgo.InteractionResponse) error {
 					return a.callback(work, i.ID, i.Token, arrived, response)
@@ -196,7 +198,7 @@ func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) 
 // answer runs the command and gives the answer as the first response. If that
 // takes too long, a timer promises an answer meanwhile, and the answer replaces
 // the promise: Discord waits 3 seconds for the first response.
-func (a *Adapter) answer(work *chat.Work, id string, p pendingInteraction) error {
+func (a *Adapter) answer(work *chat.Work, id string, p *pendingInteraction) error {
 	promised := make(chan error, 1)
 	deferral := work.AfterFunc(time.Until(p.arrived.Add(a.timings.deferAfter)), id, func() {
 		defer close(promised)
@@ -218,7 +220,7 @@ func (a *Adapter) answer(work *chat.Work, id string, p pendingInteraction) error
 }
 
 // wanted reports whether i is a command to be answered.
-func (a *Adapter) wanted(i interaction) bool {
+func (a *Adapter) wanted(i *interaction) bool {
 	a.Count("interaction")
 	if !i.forUs() {
 		a.Count("ignored")
@@ -227,7 +229,7 @@ func (a *Adapter) wanted(i interaction) bool {
 }
 
 // visibility makes the answer of a private or unknown command ephemeral.
-func visibility(h chat.Handler, i interaction) discordgo.MessageFlags {
+func visibility(h chat.Handler, i *interaction) discordgo.MessageFlags {
 	if command, _ := h.Commands().Find(i.command()); command.Visibility == chat.Public {
 		return 0
 	}
@@ -236,7 +238,7 @@ func visibility(h chat.Handler, i interaction) discordgo.MessageFlags {
 
 // once answers p unless it was seen before, and remembers whether it is
 // answered. It reports whether p was new.
-func (a *Adapter) once(work *chat.Work, id string, p pendingInteraction) bool {
+func (a *Adapter) once(work *chat.Work, id string, p *pendingInteraction) bool {
 	key := "discord:interaction:" + p.ID
 	ctx, cancel := context.WithTimeout(work.Sends, dedupTime)
 	delivery := a.Dedup.Begin(ctx, key)

@@ -54,7 +54,7 @@ func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) erro
 		endpoint = discordgo.EndpointApplicationGuildCommands(id, a.GuildID)
 	}
 	var registered []*discordgo.ApplicationCommand
-	if err := a.call(ctx, http.MethodGet, endpoint, nil, &registered); err != nil {
+	if err := a.call(ctx, callTime, http.MethodGet, endpoint, nil, &registered); err != nil {
 		return fmt.Errorf("list the commands: %w", err)
 	}
 	wanted := definitions(commands, a.GuildID == "")
@@ -63,7 +63,7 @@ func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) erro
 		return nil
 	}
 	// Discord takes 200 new commands a day, so they are written only when needed.
-	if err := a.call(ctx, http.MethodPut, endpoint, wanted, nil); err != nil {
+	if err := a.call(ctx, callTime, http.MethodPut, endpoint, wanted, nil); err != nil {
 		return fmt.Errorf("write the commands: %w", err)
 	}
 	a.Count("commands_written")

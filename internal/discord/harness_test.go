@@ -171,7 +171,7 @@ func prepareSimulated(t *testing.T, change func(*harness, *Config)) *harness {
 	h.timings = production.timings
 	h.gateway.Dial = w.Dial
 	h.rest.Client.Transport.(*origin).base = &http.Transport{
-		DialContext: w.Dial, MaxConnsPerHost: maxConns, MaxIdleConnsPerHost: maxConns,
+		DialContext: w.Dial, MaxConnsPerHost: maxCalls, MaxIdleConnsPerHost: maxCalls,
 	}
 	h.ctx = t.Context()
 	return h

@@ -96,10 +96,10 @@ func recent(timestamp string) bool {
 
 // answerByHTTP answers i in the body of the response; what is deferred there is
 // edited later, before this returns.
-func (a *Adapter) answerByHTTP(w http.ResponseWriter, work *chat.Work, i interaction) {
+func (a *Adapter) answerByHTTP(w http.ResponseWriter, work *chat.Work, i *interaction) {
 	fresh := false
 	begun := work.Do(func(id string) {
-		fresh = a.once(work, id, pendingInteraction{
+		fresh = a.once(work, id, &pendingInteraction{
 			interaction: i, arrived: time.Now(), flags: visibility(work.Handler, i), byHTTP: true,
 			respond: func(response *discordgo.InteractionResponse) error { return writeResponse(w, response) },
 		})

@@ -8,8 +8,8 @@ import (
 )
 
 // maxRefused bounds the refusals that wait to be sent, at some 350 bytes each:
-// as many as maxConns connections carry in the 3 seconds for which Discord takes
-// one, at 50 ms a call.
+// as many as maxCalls at a time take 3 seconds for, after which Discord takes
+// none, at 25 ms a call.
 const maxRefused = 30_000
 
 // refused is an interaction of the gateway for which there is no room.
@@ -62,7 +62,7 @@ func (q *refusals) add(r refused) (taken, sender bool) {
 		return false, false
 	}
 	q.waiting = append(q.waiting, r)
-	sender = q.senders < maxConns
+	sender = q.senders < maxCalls
 	if sender {
 		q.senders++
 	}
