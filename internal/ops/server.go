@@ -38,9 +38,11 @@ func Listen(addr string, m *Metrics, adapters []chat.Adapter, log *slog.Logger) 
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { ready(w, adapters) })
 	mux.Handle("GET /metrics", m.handler())
+	crowd := newCrowd(listener)
 	return &Server{
 		http: http.Server{
-			Handler:           mux,
+			Handler:           crowd.closing(mux),
+			ConnState:         crowd.changed,
 			ReadHeaderTimeout: readTimeout,
 			ReadTimeout:       readTimeout,
 			IdleTimeout:       idleTimeout,
@@ -48,7 +50,7 @@ func Listen(addr string, m *Metrics, adapters []chat.Adapter, log *slog.Logger) 
 			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		},
 		mux:      mux,
-		listener: listener,
+		listener: crowd,
 	}, nil
 }
 
