@@ -44,6 +44,11 @@ const (
 	// maxInHand bounds the commands handled at once, by the memory that they
 	// take: docs/reliability.md has the figures.
 	maxInHand = 10_000
+	// crowded is how many commands of the gateway are handled before others wait,
+	// which then take a quarter of the memory, and patience is for how long each
+	// waits at most: most commands are answered sooner.
+	crowded  = 1000
+	patience = 1000 * time.Millisecond
 	// dedupTime bounds asking Dedup, which comes before the deferral.
 	dedupTime = time.Second
 )
@@ -73,6 +78,7 @@ type Adapter struct {
 	calls    *semaphore.Weighted
 	gateway  *gateway.Gateway
 	inHand   *semaphore.Weighted
+	places   *semaphore.Weighted
 	refusals refusals
 	// work is set while interactions are taken by HTTP.
 	work atomic.Pointer[chat.Work]
@@ -104,6 +110,7 @@ func New(c Config) (*Adapter, error) {
 		rest:   newSession(c.Token, c.APIURL),
 		calls:  semaphore.NewWeighted(maxCalls),
 		inHand: semaphore.NewWeighted(maxInHand),
+		places: semaphore.NewWeighted(crowded),
 	}
 	a.gateway = gateway.New(gateway.Config{
 		Token: c.Token, Ask: a.askGateway, Insecure: strings.HasPrefix(c.APIURL, "http://"), Log: c.Log, Count: c.Count,
@@ -179,6 +186,7 @@ func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) 
 	case a.inHand.TryAcquire(1):
 		begun := work.Go(func(id string) {
 			defer a.inHand.Release(1)
+			defer a.enter(work.Sends)()
 			a.once(work, id, &pendingInteraction{
 				interaction: i, arrived: arrived, flags: visibility(work.Handler, i),
 				respond: func(response *discordgo.InteractionResponse) error {
@@ -193,6 +201,19 @@ func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) 
 	default:
 		a.refuse(work, refused{i.ID, i.Token, arrived})
 	}
+}
+
+// enter waits for one of the places, but not for longer than patience. leave
+// gives it back.
+func (a *Adapter) enter(ctx context.Context) (leave func()) {
+	if !a.places.TryAcquire(1) {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		if a.places.Acquire(ctx, 1) != nil {
+			return func() {}
+		}
+	}
+	return func() { a.places.Release(1) }
 }
 
 // answer runs the command and gives the answer as the first response. If that
