@@ -18,8 +18,8 @@ const answerTime = 2 * time.Minute
 type load struct {
 	first int64
 	began time.Time
-	// asked and took are, by number, when a command was asked after began, and
-	// how long it took to be answered; in nanoseconds, 0 before.
+	// asked and took are, by number, when a command was asked, and how long it
+	// took to be answered; in nanoseconds, 0 before.
 	asked, took []atomic.Int64
 	// inFlight holds a token for each command asked and not answered, where
 	// their number is bounded.
@@ -55,7 +55,7 @@ func (l *load) ask(gap time.Duration, ask func(number int64)) (time.Duration, er
 				return 0, l.failure()
 			}
 		}
-		l.asked[i].Store(int64(time.Since(l.began)))
+		l.asked[i].Store(l.now())
 		ask(l.first + int64(i))
 	}
 	select {
@@ -67,6 +67,9 @@ func (l *load) ask(gap time.Duration, ask func(number int64)) (time.Duration, er
 	}
 }
 
+// now is the nanoseconds since just before the load began, and so never 0.
+func (l *load) now() int64 { return 1 + int64(time.Since(l.began)) }
+
 // answer takes the answer to a command, nil if it is the right one.
 func (l *load) answer(number int64, wrong error) {
 	i := number - l.first
@@ -77,7 +80,7 @@ func (l *load) answer(number int64, wrong error) {
 	if wrong != nil {
 		l.fail(fmt.Errorf("command %d: %w", number, wrong))
 	}
-	if !l.took[i].CompareAndSwap(0, max(1, int64(time.Since(l.began))-l.asked[i].Load())) {
+	if !l.took[i].CompareAndSwap(0, max(1, l.now()-l.asked[i].Load())) {
 		l.fail(fmt.Errorf("command %d was answered twice", number))
 		return
 	}

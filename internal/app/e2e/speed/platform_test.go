@@ -92,7 +92,7 @@ func judge(body []byte, inPlace bool) error {
 // alike; 0 if it is not there.
 func numberOf(body []byte, name string) int64 {
 	_, after, _ := bytes.Cut(body, []byte(`"`+name+`"`))
-	after = bytes.TrimLeft(after, ": \r\n")
+	after = bytes.TrimLeft(after, "\": \r\n")
 	end := 0
 	for end < len(after) && (after[end] == '-' || after[end] >= '0' && after[end] <= '9') {
 		end++

@@ -97,6 +97,13 @@ func (p *process) cpu() (time.Duration, error) {
 	return time.Duration(ticks) * clockTick, nil
 }
 
+// ownCPU is the processor time that this process has taken.
+func ownCPU() (time.Duration, error) {
+	var used syscall.Rusage
+	err := syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), err
+}
+
 // peakMemory is the most memory in bytes that the process ever had resident.
 func (p *process) peakMemory() (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))

@@ -16,6 +16,7 @@ package speed
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -24,6 +25,7 @@ import (
 	"path/filepath"
 	"runtime/pprof"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -34,10 +36,10 @@ import (
 )
 
 var (
-	rounds   = flag.Int("speed.rounds", 5, "how often each bot has its turn")
-	commands = flag.Int("speed.commands", 30_000, "commands in a turn at full speed")
-	paced    = flag.Duration("speed.paced", 5*time.Second, "how long a turn at 500 commands a second lasts")
-	profiles = flag.String("speed.profile", "", "folder for a CPU profile of each bot")
+	rounds   = flag.Int("speed.rounds", 7, "how often each bot has its turn")
+	commands = flag.Int("speed.commands", 10_000, "commands in a turn at full speed")
+	paced    = flag.Duration("speed.paced", 3*time.Second, "how long a turn at 500 commands a second lasts")
+	profiles = flag.String("speed.profile", "", "absolute path of a folder for a CPU profile of each bot")
 )
 
 const (
@@ -112,11 +114,26 @@ func TestSpeed(t *testing.T) {
 	programs := t.TempDir()
 	build(t, programs, "herald/cmd/bot")
 	build(t, programs, "herald/internal/app/e2e/speed/bare")
+	if *profiles != "" {
+		if err := os.MkdirAll(*profiles, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var results []result
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) { results = append(results, w.compare(t, programs)) })
 	}
-	fmt.Print(table(results))
+	cfg, err := app.Load([]string{
+		"PARTNER_BASE_URL=http://127.0.0.1", "PARTNER_APP_ID=id", "PARTNER_SECRET_KEY=key", "TOKEN_SYMBOL=T", "SUPPLY_URL=http://127.0.0.1",
+		"EVM_RPC_URL=http://127.0.0.1", "EVM_CHAIN_ID=1", "STAKING_POOLS=0x52908400098527886E0F7030069857D2E4169EE7",
+	}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Print(table(results), cost(results, cfg))
+	if *profiles != "" {
+		fmt.Print(shares(t, results))
+	}
 }
 
 func build(t *testing.T, folder, pkg string) {
@@ -144,9 +161,16 @@ func (w way) compare(t *testing.T, programs string) result {
 		for _, c := range contenders {
 			fast := c.turn(t, *commands, w.inFlight, 0)
 			slow := c.turn(t, max(1, int(paced.Seconds()*pace)), 0, time.Second/pace)
-			fast.median, fast.p99 = slow.median, slow.p99
-			c.figures = append(c.figures, fast)
-			t.Logf("%-8s %v", c.name, fast)
+			f := figures{
+				rate:     float64(*commands) / fast.took.Seconds(),
+				cpu:      fast.for1000(fast.cpu),
+				own:      fast.for1000(fast.own),
+				pacedCPU: slow.for1000(slow.cpu),
+				median:   slow.quantile(0.5),
+				p99:      slow.quantile(0.99),
+			}
+			c.figures = append(c.figures, f)
+			t.Logf("%-8s %v", c.name, f)
 		}
 	}
 	for _, c := range []*contender{herald, bare} {
@@ -180,7 +204,7 @@ func (w way) herald(t *testing.T, program string) *contender {
 	settings := append(app.DemoSettings(world), "LOG_LEVEL=info", "PRICE_TTL=24h")
 	if *profiles != "" {
 		program = os.Args[0]
-		settings = append(settings, profileFile+"="+w.profile(t, "herald"))
+		settings = append(settings, profileFile+"="+w.profile("herald"))
 	}
 	return w.contender(t, "Herald", program, settings)
 }
@@ -193,7 +217,7 @@ func (w way) bare(t *testing.T, program string, herald *contender) *contender {
 	}
 	settings := []string{"ANSWER=" + answer}
 	if *profiles != "" {
-		settings = append(settings, "CPU_PROFILE="+w.profile(t, "bare"))
+		settings = append(settings, "CPU_PROFILE="+w.profile("bare"))
 	}
 	return w.contender(t, "library", program, settings)
 }
@@ -209,19 +233,20 @@ func (w way) contender(t *testing.T, name, program string, settings []string) *c
 }
 
 // profile is the file for a bot's profile.
-func (w way) profile(t *testing.T, bot string) string {
-	folder, err := filepath.Abs(*profiles)
-	if err == nil {
-		err = os.MkdirAll(folder, 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(folder, fmt.Sprintf("%s, %s.pprof", w.name, bot))
+func (w way) profile(bot string) string {
+	return filepath.Join(*profiles, strings.ReplaceAll(w.name, " ", "-")+"-"+bot+".pprof")
+}
+
+// turn is what one turn came to.
+type turn struct {
+	*load
+	took time.Duration
+	cpu  time.Duration // of the bot
+	own  time.Duration // CPU of this process
 }
 
 // turn asks the bot for n answers and measures them.
-func (c *contender) turn(t *testing.T, n, inFlight int, gap time.Duration) figures {
+func (c *contender) turn(t *testing.T, n, inFlight int, gap time.Duration) turn {
 	t.Helper()
 	l := newLoad(c.next, n, inFlight)
 	c.next += int64(n)
@@ -229,22 +254,27 @@ func (c *contender) turn(t *testing.T, n, inFlight int, gap time.Duration) figur
 		t.Fatal(err)
 	}
 	defer c.platform.done()
-	before, err := c.process.cpu()
-	if err != nil {
-		t.Fatal(err)
-	}
+	botBefore, ownBefore := c.cpu(t)
 	took, err := l.ask(gap, c.platform.ask)
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", c.name, err, c.process.lastLog())
 	}
-	after, err := c.process.cpu()
-	if err != nil {
+	botAfter, ownAfter := c.cpu(t)
+	return turn{l, took, botAfter - botBefore, ownAfter - ownBefore}
+}
+
+// cpu is the processor time taken so far by the bot and by this process.
+func (c *contender) cpu(t *testing.T) (bot, own time.Duration) {
+	t.Helper()
+	bot, botErr := c.process.cpu()
+	own, ownErr := ownCPU()
+	if err := errors.Join(botErr, ownErr); err != nil {
 		t.Fatal(err)
 	}
-	return figures{
-		rate:   float64(n) / took.Seconds(),
-		cpu:    (after - before) * 1000 / time.Duration(n),
-		median: l.quantile(0.5),
-		p99:    l.quantile(0.99),
-	}
+	return bot, own
+}
+
+// for1000 is the processor time for 1,000 commands.
+func (u turn) for1000(cpu time.Duration) time.Duration {
+	return cpu * 1000 / time.Duration(len(u.asked))
 }

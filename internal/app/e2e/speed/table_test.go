@@ -9,16 +9,18 @@ import (
 	"time"
 )
 
-// figures are what one turn, or the median of all, came to.
+// figures are what one round came to for one bot.
 type figures struct {
 	rate        float64       // commands a second at full speed
-	cpu         time.Duration // for 1,000 commands at full speed
-	median, p99 time.Duration // at the fixed pace, from a command to its answer
+	cpu         time.Duration // of the bot for 1,000 commands at full speed
+	own         time.Duration // of the fakes, which share the processors with it
+	pacedCPU    time.Duration // of the bot for 1,000 commands at the fixed pace
+	median, p99 time.Duration // from a command to its answer at the fixed pace
 }
 
 func (f figures) String() string {
-	return fmt.Sprintf("%6.0f a second, CPU for 1,000 %4d ms; at %d a second median %v ms, p99 %v ms",
-		f.rate, f.cpu.Milliseconds(), pace, milliseconds(f.median), milliseconds(f.p99))
+	return fmt.Sprintf("%5.0f a second, CPU for 1,000 %d ms and %d ms of the fakes; at %d a second median %.2f ms, p99 %.2f ms, CPU for 1,000 %d ms",
+		f.rate, f.cpu.Milliseconds(), f.own.Milliseconds(), pace, milliseconds(f.median), milliseconds(f.p99), f.pacedCPU.Milliseconds())
 }
 
 // goal is what the ratios to the bare library should be: the rate at least, the
@@ -52,10 +54,11 @@ func medianOf(n int, value func(i int) float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-func rate(f figures) float64   { return f.rate }
-func cpu(f figures) float64    { return float64(f.cpu) }
-func median(f figures) float64 { return float64(f.median) }
-func p99(f figures) float64    { return float64(f.p99) }
+func rate(f figures) float64     { return f.rate }
+func cpu(f figures) float64      { return float64(f.cpu) }
+func pacedCPU(f figures) float64 { return float64(f.pacedCPU) }
+func median(f figures) float64   { return float64(f.median) }
+func p99(f figures) float64      { return float64(f.p99) }
 
 // table is all results in Markdown: Herald's figure, the library's, and their
 // ratio with its goal.
@@ -100,8 +103,6 @@ func verdict(sign string, goal float64, met bool) string {
 	}
 }
 
-func milliseconds(d time.Duration) string {
-	return fmt.Sprintf("%.2f", float64(d)/float64(time.Millisecond))
-}
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 func mebibytes(bytes int64) float64 { return float64(bytes) / (1 << 20) }
