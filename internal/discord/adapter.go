@@ -49,8 +49,6 @@ const (
 	// waits at most: most commands are answered sooner.
 	crowded  = 1000
 	patience = 1000 * time.Millisecond
-	// dedupTime bounds asking Dedup, which comes before the deferral.
-	dedupTime = time.Second
 )
 
 // Config is what an Adapter works with.
@@ -261,10 +259,7 @@ func visibility(h chat.Handler, i *interaction) discordgo.MessageFlags {
 // answered. It reports whether p was new.
 func (a *Adapter) once(work *chat.Work, id string, p *pendingInteraction) bool {
 	key := "discord:interaction:" + p.ID
-	ctx, cancel := context.WithTimeout(work.Sends, dedupTime)
-	delivery := a.Dedup.Begin(ctx, key)
-	cancel()
-	if delivery != chat.Fresh {
+	if a.Dedup.Begin(work.Sends, key) != chat.Fresh {
 		a.Count("duplicate")
 		return false
 	}

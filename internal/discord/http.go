@@ -73,6 +73,7 @@ func (a *Adapter) verified(w http.ResponseWriter, r *http.Request) (body []byte,
 		return nil, http.StatusUnauthorized
 	}
 	var signed bytes.Buffer
+	signed.Grow(int(min(max(r.ContentLength, 0), maxBody)) + len(timestamp) + bytes.MinRead)
 	signed.WriteString(timestamp)
 	_, err = signed.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
@@ -149,7 +150,7 @@ func TestNoTextBeginsAsMarkup(t *testing.T) {
 
 func checkLimits(t *testing.T, embed *discordgo.MessageEmbed) {
 	t.Helper()
-	if title, description := units(embed.Title), units(embed.Description); title > 256 || description > 4096 {
+	if title, description := len(utf16.Encode([]rune(embed.Title))), len(utf16.Encode([]rune(embed.Description))); title > 256 || description > 4096 {
 		t.Errorf("too long: %d + %d", title, description)
 	}
 }
