@@ -167,6 +167,11 @@ func FuzzRender(f *testing.F) {
 		for range min(max(sections, 0), 100) {
 			reply.Sections = append(reply.Sections, section)
 		}
+		for _, s := range []string{title, text, name, value, note} {
+			if s = strings.ToValidUTF8(s, ""); escapedUnits(s) != len(utf16.Encode([]rune(escape(s)))) {
+				t.Errorf("%q is measured as %d, and escaped as %q", s, escapedUnits(s), escape(s))
+			}
+		}
 		embed := render(reply)
 		checkLimits(t, embed)
 		if embed.Title+embed.Description == "" {
