@@ -41,8 +41,8 @@ const (
 )
 
 const (
-	// maxInHand bounds the commands handled at once, by the memory that they
-	// take: docs/reliability.md has the figures.
+	// maxInHand bounds the commands in hand, each of which takes some 20 KiB
+	// while it waits for a service.
 	maxInHand = 10_000
 	// crowded is how many commands of the gateway are handled before others wait,
 	// which then take a quarter of the memory, and patience is for how long each
