@@ -28,7 +28,7 @@ var bursts = map[string]burst{
 	"1,000, cached":               {1000, maxInHand, false},
 	"300, waiting for one call":   {300, maxInHand, true},
 	"5,000, waiting for one call": {5000, maxInHand, true},
-	"3,000 where 1,000 fit":       {3000, 1000, true},
+	"2,000 where 500 fit":         {2000, 500, true},
 }
 
 // prepare makes the handler and the bound those of b.
@@ -105,6 +105,61 @@ func TestABurstByHTTPIsAnswered(t *testing.T) {
 				b.check(t, h, pending)
 			})
 		})
+	}
+}
+
+func TestCommandsThatHangDelayOthersByPatienceAtMost(t *testing.T) {
+	simulate(t, func(t *testing.T, h *harness) {
+		h.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+			if req.Command == "exists" {
+				<-ctx.Done()
+			}
+			return chat.Reply{Title: req.Command}
+		}
+		for range 2 * crowded {
+			h.push(t, discordtest.Interaction{Command: "exists"})
+		}
+		// Some of those that hang still wait for a place themselves.
+		for range 3 {
+			p := h.push(t, discordtest.Interaction{Command: "price"})
+			pass(patience + 200*time.Millisecond)
+			if a := p.Answer(); a.Deferred || !strings.Contains(a.Text(), "price") {
+				t.Errorf("%+v", a)
+			}
+		}
+		if n := h.counts.of("deferred"); n != 2*crowded {
+			t.Errorf("%d of %d commands that hang are promised an answer", n, 2*crowded)
+		}
+	})
+}
+
+func TestRefusalsThatWaitAreBounded(t *testing.T) {
+	var q refusals
+	senders := 0
+	for n := range maxRefused + 1 {
+		taken, sender := q.add(refused{})
+		if taken != (n < maxRefused) {
+			t.Fatalf("the one after %d is taken: %v", n, taken)
+		}
+		if sender {
+			senders++
+		}
+	}
+	if senders != maxCalls {
+		t.Errorf("%d senders", senders)
+	}
+	for range maxRefused {
+		if _, ok := q.next(); !ok {
+			t.Fatal("one is lost")
+		}
+	}
+	for range senders {
+		if _, ok := q.next(); ok {
+			t.Fatal("one is sent twice")
+		}
+	}
+	if _, sender := q.add(refused{}); !sender {
+		t.Error("nobody sends what comes later")
 	}
 }
 
