@@ -44,11 +44,11 @@ const (
 	// maxInHand bounds the commands in hand, each of which takes some 20 KiB
 	// while it waits for a service.
 	maxInHand = 10_000
-	// crowded is how many commands of the gateway are handled before others wait,
-	// which then take a quarter of the memory, and patience is for how long each
-	// waits at most: most commands are answered sooner.
+	// crowded is how many commands of the gateway are handled at once before the
+	// next wait for one of them to end, which takes less memory. None waits for
+	// longer than patience.
 	crowded  = 1000
-	patience = 1000 * time.Millisecond
+	patience = time.Second
 )
 
 // Config is what an Adapter works with.
@@ -201,8 +201,8 @@ func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) 
 	}
 }
 
-// enter waits for one of the places, but not for longer than patience. leave
-// gives it back.
+// enter waits for a place among those that are handled at once, but not for
+// longer than patience. leave gives it back.
 func (a *Adapter) enter(ctx context.Context) (leave func()) {
 	if !a.places.TryAcquire(1) {
 		ctx, cancel := context.WithTimeout(ctx, patience)
@@ -219,14 +219,14 @@ func (a *Adapter) enter(ctx context.Context) (leave func()) {
 // the promise: Discord waits 3 seconds for the first response.
 func (a *Adapter) answer(work *chat.Work, id string, p *pendingInteraction) error {
 	promised := make(chan error, 1)
-	deferral := work.AfterFunc(time.Until(p.arrived.Add(a.timings.deferAfter)), id, func() {
+	timer := work.AfterFunc(time.Until(p.arrived.Add(a.timings.deferAfter)), id, func() {
 		defer close(promised)
 		a.Count("deferred")
 		promised <- p.respond(deferral(p.flags))
 	})
 	var embed *discordgo.MessageEmbed
 	work.Answer(parse(p.interaction, id), func(reply chat.Reply) { embed = render(reply) })
-	if deferral.Stop() {
+	if timer.Stop() {
 		return p.respond(message(embed, p.flags))
 	}
 	if err := <-promised; err != nil {

@@ -7,9 +7,9 @@ import (
 	"herald/internal/chat"
 )
 
-// maxRefused bounds the refusals that wait to be sent, at some 350 bytes each:
-// as many as maxCalls at a time take 3 seconds for, after which Discord takes
-// none, at 25 ms a call.
+// maxRefused bounds the refusals that wait to be sent, at some 350 bytes each. At
+// 25 ms a call, maxCalls at a time send so many in the 3 seconds for which Discord
+// takes them.
 const maxRefused = 30_000
 
 // refused is an interaction of the gateway for which there is no room.
@@ -25,8 +25,8 @@ type refusals struct {
 	senders int
 }
 
-// refuse tells the asker "busy". It does not block: there are as many senders as
-// there are connections, and each goes when nobody waits any more.
+// refuse tells the asker "busy". It does not block: senders do it, as many as
+// there may be calls, each of which ends when nobody waits any more.
 func (a *Adapter) refuse(work *chat.Work, r refused) {
 	taken, needed := a.refusals.add(r)
 	if !taken {
