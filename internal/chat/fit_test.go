@@ -118,3 +118,14 @@ func TestWhateverAReplyHoldsItFits(t *testing.T) {
 		}
 	})
 }
+
+func TestCleanMakesOneLineOfEveryString(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", " ": "", "plain text, as it is": "plain text, as it is", "~!": "~!", "a  b": "a b", " a": "a", "a ": "a",
+		"a\tb": "a b", "a\nb": "a b", "a\x00b": "ab", "a\x7fb": "ab", "a\u202eb": "ab", "é  é": "é é", "a\u00a0b": "a b", "\xff": "",
+	} {
+		if got := (chat.Reply{Title: in}).Clean().Title; got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}

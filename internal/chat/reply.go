@@ -72,6 +72,9 @@ const wordJoiner = "\u2060"
 
 // oneLine folds white space and drops what is not for the eye.
 func oneLine(s string) string {
+	if isPlain(s) {
+		return s
+	}
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -84,6 +87,19 @@ func oneLine(s string) string {
 		return r
 	}, s)
 	return strings.Join(strings.Fields(s), " ")
+}
+
+// isPlain reports whether s is one clean line already, as nearly every string of
+// a Reply is: printable ASCII with single spaces between words.
+func isPlain(s string) bool {
+	last := byte(' ')
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' || s[i] == ' ' && last == ' ' {
+			return false
+		}
+		last = s[i]
+	}
+	return s == "" || last != ' '
 }
 
 // defused breaks what every platform would make a mention or a link of.

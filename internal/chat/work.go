@@ -94,6 +94,15 @@ func (w *Work) Answer(req Request, render func(Reply)) {
 	render(w.Handler.Handle(w.Commands, req))
 }
 
+// AfterFunc calls do after d, in a goroutine of its own and while the caller
+// works on the update with this ID, unless the timer is stopped before.
+func (w *Work) AfterFunc(d time.Duration, id string, do func()) *time.Timer {
+	return time.AfterFunc(d, func() {
+		defer w.caught(id, func() {})
+		do()
+	})
+}
+
 // caught is deferred. It logs a panic once, and then calls instead.
 func (w *Work) caught(id string, instead func()) {
 	if v := recover(); v != nil {

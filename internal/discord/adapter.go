@@ -41,12 +41,14 @@ const (
 )
 
 const (
-	// maxInHand bounds the commands handled at once.
-	maxInHand = 256
-	// maxRefusals bounds the answers "busy" that are on their way at once.
-	maxRefusals = 64
-	// dedupTime bounds asking Dedup, which comes before the deferral.
-	dedupTime = time.Second
+	// maxInHand bounds the commands in hand, each of which takes some 20 KiB
+	// while it waits for a service.
+	maxInHand = 10_000
+	// crowded is how many commands of the gateway are handled at once before the
+	// next wait for one of them to end, which takes less memory. None waits for
+	// longer than patience.
+	crowded  = 1000
+	patience = time.Second
 )
 
 // Config is what an Adapter works with.
@@ -71,9 +73,11 @@ type Adapter struct {
 	Config
 	timings  timings
 	rest     *discordgo.Session
+	calls    *semaphore.Weighted
 	gateway  *gateway.Gateway
 	inHand   *semaphore.Weighted
-	refusals *semaphore.Weighted
+	places   *semaphore.Weighted
+	refusals refusals
 	// work is set while interactions are taken by HTTP.
 	work atomic.Pointer[chat.Work]
 }
@@ -101,9 +105,10 @@ func New(c Config) (*Adapter, error) {
 			call:       retry.Backoff{First: 200 * time.Millisecond, Most: 30 * time.Second},
 			register:   retry.Backoff{First: 2 * time.Second, Most: time.Minute},
 		},
-		rest:     newSession(c.Token, c.APIURL),
-		inHand:   semaphore.NewWeighted(maxInHand),
-		refusals: semaphore.NewWeighted(maxRefusals),
+		rest:   newSession(c.Token, c.APIURL),
+		calls:  semaphore.NewWeighted(maxCalls),
+		inHand: semaphore.NewWeighted(maxInHand),
+		places: semaphore.NewWeighted(crowded),
 	}
 	a.gateway = gateway.New(gateway.Config{
 		Token: c.Token, Ask: a.askGateway, Insecure: strings.HasPrefix(c.APIURL, "http://"), Log: c.Log, Count: c.Count,
@@ -148,14 +153,16 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 
 // pendingInteraction is an interaction that has not been answered yet.
 type pendingInteraction struct {
-	interaction
+	*interaction
 	// arrived is when it did; for a replayed one, when it was created.
 	arrived time.Time
+	// flags make the answer visible to everybody or to the asker alone.
+	flags discordgo.MessageFlags
+	// respond gives the first response.
+	respond func(*discordgo.InteractionResponse) error
 	// byHTTP is true where the first response is the body of an HTTP response,
 	// which an edit can overtake.
 	byHTTP bool
-	// flags make the answer visible to everybody or to the asker alone.
-	flags discordgo.MessageFlags
 }
 
 // receive starts answering an interaction of the gateway. It does not block. The
@@ -166,68 +173,73 @@ func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) 
 		a.Count("malformed")
 		return
 	}
-	p := pendingInteraction{interaction: i, arrived: time.Now(), flags: visibility(work.Handler, i)}
-	if created, err := discordgo.SnowflakeTimestamp(i.ID); replayed && err == nil && created.Before(p.arrived) {
-		p.arrived = created
+	arrived := time.Now()
+	if created, err := discordgo.SnowflakeTimestamp(i.ID); replayed && err == nil && created.Before(arrived) {
+		arrived = created
 	}
 	switch {
 	case !a.wanted(i):
-	case time.Since(p.arrived) >= firstResponse:
+	case time.Since(arrived) >= firstResponse:
 		a.Count("too_late")
 	case a.inHand.TryAcquire(1):
-		a.begin(work, a.inHand, func(id string) {
-			a.once(work, i, func() error { return a.answer(work, id, p) })
+		begun := work.Go(func(id string) {
+			defer a.inHand.Release(1)
+			defer a.enter(work.Sends)()
+			a.once(work, id, &pendingInteraction{
+				interaction: i, arrived: arrived, flags: visibility(work.Handler, i),
+				respond: func(response *discordgo.InteractionResponse) error {
+					return a.callback(work, i.ID, i.Token, arrived, response)
+				},
+			})
 		})
-	case a.refusals.TryAcquire(1):
-		a.Count("busy")
-		a.begin(work, a.refusals, func(string) { a.recordOutcome(a.callback(work, p, busy())) })
+		if !begun {
+			a.inHand.Release(1)
+			a.Count("dropped")
+		}
 	default:
-		a.Count("dropped")
+		a.refuse(work, refused{i.ID, i.Token, arrived})
 	}
 }
 
-// begin works on an interaction beside the caller, then releases its place in
-// bound. It reports false if nothing is taken any more.
-func (a *Adapter) begin(work *chat.Work, bound *semaphore.Weighted, do func(id string)) bool {
-	begun := work.Go(func(id string) {
-		defer bound.Release(1)
-		do(id)
+// enter waits for a place among those that are handled at once, but not for
+// longer than patience. leave gives it back.
+func (a *Adapter) enter(ctx context.Context) (leave func()) {
+	if !a.places.TryAcquire(1) {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		if a.places.Acquire(ctx, 1) != nil {
+			return func() {}
+		}
+	}
+	return func() { a.places.Release(1) }
+}
+
+// answer runs the command and gives the answer as the first response. If that
+// takes too long, a timer promises an answer meanwhile, and the answer replaces
+// the promise: Discord waits 3 seconds for the first response.
+func (a *Adapter) answer(work *chat.Work, id string, p *pendingInteraction) error {
+	promised := make(chan error, 1)
+	timer := work.AfterFunc(time.Until(p.arrived.Add(a.timings.deferAfter)), id, func() {
+		defer close(promised)
+		a.Count("deferred")
+		promised <- p.respond(deferral(p.flags))
 	})
-	if !begun {
-		a.Count("dropped")
-		bound.Release(1)
+	var embed *discordgo.MessageEmbed
+	work.Answer(parse(p.interaction, id), func(reply chat.Reply) { embed = render(reply) })
+	if timer.Stop() {
+		return p.respond(message(embed, p.flags))
 	}
-	return begun
-}
-
-// answer runs the command beside a timer: Discord waits 3 seconds for the first
-// response, and for the answer later if it was promised one.
-func (a *Adapter) answer(work *chat.Work, id string, p pendingInteraction) error {
-	req := parse(p.interaction, id)
-	rendered := make(chan *discordgo.MessageEmbed, 1)
-	go work.Answer(req, func(reply chat.Reply) { rendered <- render(reply) })
-	select {
-	case embed := <-rendered:
-		return a.callback(work, p, message(embed, p.flags))
-	case <-a.deferralTime(p):
-	}
-	a.Count("deferred")
-	if err := a.callback(work, p, deferral(p.flags)); err != nil {
+	if err := <-promised; err != nil {
 		if again, _ := retryable(err); !again {
 			return err
 		}
 	}
 	// Whether the deferral arrived may be unknown; the edit will show it.
-	return a.edit(work, p, <-rendered)
-}
-
-// deferralTime is when to promise an answer.
-func (a *Adapter) deferralTime(p pendingInteraction) <-chan time.Time {
-	return time.After(time.Until(p.arrived.Add(a.timings.deferAfter)))
+	return a.edit(work, p, embed)
 }
 
 // wanted reports whether i is a command to be answered.
-func (a *Adapter) wanted(i interaction) bool {
+func (a *Adapter) wanted(i *interaction) bool {
 	a.Count("interaction")
 	if !i.forUs() {
 		a.Count("ignored")
@@ -236,27 +248,25 @@ func (a *Adapter) wanted(i interaction) bool {
 }
 
 // visibility makes the answer of a private or unknown command ephemeral.
-func visibility(h chat.Handler, i interaction) discordgo.MessageFlags {
+func visibility(h chat.Handler, i *interaction) discordgo.MessageFlags {
 	if command, _ := h.Commands().Find(i.command()); command.Visibility == chat.Public {
 		return 0
 	}
 	return discordgo.MessageFlagsEphemeral
 }
 
-// once calls answer unless the interaction was seen before, and remembers
-// whether it is answered.
-func (a *Adapter) once(work *chat.Work, i interaction, answer func() error) {
-	key := "discord:interaction:" + i.ID
-	ctx, cancel := context.WithTimeout(work.Sends, dedupTime)
-	delivery := a.Dedup.Begin(ctx, key)
-	cancel()
-	if delivery != chat.Fresh {
+// once answers p unless it was seen before, and remembers whether it is
+// answered. It reports whether p was new.
+func (a *Adapter) once(work *chat.Work, id string, p *pendingInteraction) bool {
+	key := "discord:interaction:" + p.ID
+	if a.Dedup.Begin(work.Sends, key) != chat.Fresh {
 		a.Count("duplicate")
-		return
+		return false
 	}
 	answered := false
 	defer func() { a.Dedup.End(work.Sends, key, answered) }()
-	answered = a.recordOutcome(answer())
+	answered = a.recordOutcome(a.answer(work, id, p))
+	return true
 }
 
 // recordOutcome counts how an answer ended and reports whether it is out.

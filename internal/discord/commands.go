@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) erro
 		endpoint = discordgo.EndpointApplicationGuildCommands(id, a.GuildID)
 	}
 	var registered []*discordgo.ApplicationCommand
-	if err := a.call(ctx, http.MethodGet, endpoint, nil, &registered); err != nil {
+	if err := a.call(ctx, callTime, http.MethodGet, endpoint, nil, &registered); err != nil {
 		return fmt.Errorf("list the commands: %w", err)
 	}
 	wanted := definitions(commands, a.GuildID == "")
@@ -63,7 +64,7 @@ func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) erro
 		return nil
 	}
 	// Discord takes 200 new commands a day, so they are written only when needed.
-	if err := a.call(ctx, http.MethodPut, endpoint, wanted, nil); err != nil {
+	if err := a.call(ctx, callTime, http.MethodPut, endpoint, wanted, nil); err != nil {
 		return fmt.Errorf("write the commands: %w", err)
 	}
 	a.Count("commands_written")
@@ -158,10 +159,9 @@ func defined(commands []*discordgo.ApplicationCommand) map[string]discordgo.Appl
 	all := map[string]discordgo.ApplicationCommand{}
 	for _, c := range commands {
 		d := discordgo.ApplicationCommand{Description: c.Description, DefaultMemberPermissions: c.DefaultMemberPermissions}
-		// Discord names contexts for a guild's commands too, which cannot be set.
-		if c.Contexts != nil && c.GuildID == "" {
-			contexts := slices.Sorted(slices.Values(*c.Contexts))
-			d.Contexts = &contexts
+		// Discord names these for a guild's commands too, where they cannot be set.
+		if c.GuildID == "" {
+			d.Contexts, d.IntegrationTypes = sorted(c.Contexts), sorted(c.IntegrationTypes)
 		}
 		for _, o := range c.Options {
 			option := &discordgo.ApplicationCommandOption{Type: o.Type, Name: o.Name, Description: o.Description, Required: o.Required}
@@ -173,4 +173,13 @@ func defined(commands []*discordgo.ApplicationCommand) map[string]discordgo.Appl
 		all[fmt.Sprint(c.Type, c.Name)] = d
 	}
 	return all
+}
+
+// sorted is a list in ascending order, nil if there is none.
+func sorted[E cmp.Ordered](list *[]E) *[]E {
+	if list == nil {
+		return nil
+	}
+	ordered := slices.Sorted(slices.Values(*list))
+	return &ordered
 }

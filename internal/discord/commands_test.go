@@ -1,6 +1,8 @@
 package discord
 
 import (
+	"fmt"
+	"net/http"
 	"slices"
 	"testing"
 
@@ -44,14 +46,21 @@ func TestEveryChangeOfACommandIsSeen(t *testing.T) {
 		"permissions": func(c *discordgo.ApplicationCommand) { c.DefaultMemberPermissions = new(int64) },
 		"contexts":    func(c *discordgo.ApplicationCommand) { c.Contexts = &[]discordgo.InteractionContextType{1} },
 		"no contexts": func(c *discordgo.ApplicationCommand) { c.Contexts = nil },
-		"no options":  func(c *discordgo.ApplicationCommand) { c.Options = nil },
-		"option":      func(c *discordgo.ApplicationCommand) { c.Options[1].Name += "x" },
-		"its type":    func(c *discordgo.ApplicationCommand) { c.Options[1].Type++ },
-		"its text":    func(c *discordgo.ApplicationCommand) { c.Options[1].Description += "x" },
-		"required":    func(c *discordgo.ApplicationCommand) { c.Options[1].Required = true },
-		"choices":     func(c *discordgo.ApplicationCommand) { c.Options[1].Choices = nil },
-		"choice":      func(c *discordgo.ApplicationCommand) { c.Options[1].Choices[0].Value = "x" },
-		"label":       func(c *discordgo.ApplicationCommand) { c.Options[1].Choices[0].Name = "x" },
+		"installed for users too": func(c *discordgo.ApplicationCommand) {
+			c.IntegrationTypes = &[]discordgo.ApplicationIntegrationType{0, 1}
+		},
+		"installed for users": func(c *discordgo.ApplicationCommand) {
+			c.IntegrationTypes = &[]discordgo.ApplicationIntegrationType{1}
+		},
+		"installation not told": func(c *discordgo.ApplicationCommand) { c.IntegrationTypes = nil },
+		"no options":            func(c *discordgo.ApplicationCommand) { c.Options = nil },
+		"option":                func(c *discordgo.ApplicationCommand) { c.Options[1].Name += "x" },
+		"its type":              func(c *discordgo.ApplicationCommand) { c.Options[1].Type++ },
+		"its text":              func(c *discordgo.ApplicationCommand) { c.Options[1].Description += "x" },
+		"required":              func(c *discordgo.ApplicationCommand) { c.Options[1].Required = true },
+		"choices":               func(c *discordgo.ApplicationCommand) { c.Options[1].Choices = nil },
+		"choice":                func(c *discordgo.ApplicationCommand) { c.Options[1].Choices[0].Value = "x" },
+		"label":                 func(c *discordgo.ApplicationCommand) { c.Options[1].Choices[0].Name = "x" },
 	} {
 		defined := func() []*discordgo.ApplicationCommand { return definitions((&chattest.Handler{}).Commands(), true) }
 		wanted, registered := defined(), defined()
@@ -75,6 +84,38 @@ func TestEveryChangeOfACommandIsSeen(t *testing.T) {
 	}
 	if same(nil, definitions((&chattest.Handler{}).Commands(), true)) {
 		t.Error("no command is seen as all")
+	}
+}
+
+// An earlier version of a bot may have let its commands be installed for users,
+// or have left that to the application's own settings.
+func TestCommandsInstalledForUsersAreWrittenAgain(t *testing.T) {
+	for name, earlier := range map[string]*[]discordgo.ApplicationIntegrationType{
+		"guilds and users": {0, 1}, "users alone": {1}, "left to the application": nil,
+	} {
+		h := prepare(t, nil)
+		h.fake.InstallFor(0, 1)
+		commands := definitions(h.handler.Commands(), true)
+		for _, c := range commands {
+			c.IntegrationTypes = earlier
+		}
+		endpoint := discordgo.EndpointApplicationGlobalCommands(h.fake.ApplicationID)
+		if err := h.call(h.ctx, callTime, http.MethodPut, endpoint, commands, nil); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := h.registerOnce(h.ctx, h.handler.Commands()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := h.counts.of("commands_written"); n != 1 || h.counts.of("commands_current") != 1 {
+			t.Errorf("%s: written %d times", name, n)
+		}
+		for _, c := range h.fake.Commands("") {
+			if types := fmt.Sprint(c["integration_types"]); types != "[0]" {
+				t.Errorf("%s: %v is installed for %s", name, c["name"], types)
+			}
+		}
 	}
 }
 

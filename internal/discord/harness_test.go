@@ -131,24 +131,50 @@ func byHTTP(t *testing.T, change func(*harness, *Config), tune ...func(*Adapter)
 func simulate(t *testing.T, test func(*testing.T, *harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		// Simulated time begins in 2000, and snowflakes in 2015.
-		time.Sleep(20 * 365 * 24 * time.Hour)
-		w := discordtest.NewWire()
-		h := prepareOn(t, discordtest.NewOn(w), nil)
-		production, err := New(h.Config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		h.timings = production.timings
-		h.gateway.Dial = w.Dial
-		h.rest.Client.Transport.(*origin).base = &http.Transport{DialContext: w.Dial}
-		h.ctx = t.Context()
+		h := prepareSimulated(t, nil)
 		h.run(t)
 		if err := h.fake.WaitConnected(h.ctx); err != nil {
 			t.Fatal(err)
 		}
 		test(t, h)
 	})
+}
+
+// simulateHTTP is simulate with an Adapter that takes interactions by HTTP, on
+// a network in memory too, at the address.
+func simulateHTTP(t *testing.T, test func(t *testing.T, h *harness, address string)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		h := prepareSimulated(t, func(h *harness, c *Config) { c.PublicKey = h.fake.PublicKey })
+		w := discordtest.NewWire()
+		server := &httptest.Server{Listener: w, Config: &http.Server{Handler: h.Adapter}}
+		server.Start()
+		t.Cleanup(server.Close)
+		h.fake.Client = &http.Client{Transport: &http.Transport{DialContext: w.Dial}}
+		t.Cleanup(h.fake.Client.CloseIdleConnections)
+		h.run(t)
+		synctest.Wait()
+		test(t, h, server.URL)
+	})
+}
+
+func prepareSimulated(t *testing.T, change func(*harness, *Config)) *harness {
+	t.Helper()
+	// Simulated time begins in 2000, and snowflakes in 2015.
+	time.Sleep(20 * 365 * 24 * time.Hour)
+	w := discordtest.NewWire()
+	h := prepareOn(t, discordtest.NewOn(w), change)
+	production, err := New(h.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.timings = production.timings
+	h.gateway.Dial = w.Dial
+	h.rest.Client.Transport.(*origin).base = &http.Transport{
+		DialContext: w.Dial, MaxConnsPerHost: maxCalls, MaxIdleConnsPerHost: maxCalls,
+	}
+	h.ctx = t.Context()
+	return h
 }
 
 // pass lets simulated time pass.

@@ -1,11 +1,12 @@
 package discord
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -49,36 +50,43 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.Count("malformed")
 		w.WriteHeader(http.StatusBadRequest)
 	case i.Type == discordgo.InteractionPing:
-		writeResponse(w, &discordgo.InteractionResponse{Type: discordgo.InteractionResponsePong})
+		_ = writeResponse(w, &discordgo.InteractionResponse{Type: discordgo.InteractionResponsePong})
 	case !a.wanted(i):
 		w.WriteHeader(http.StatusBadRequest)
 	case !a.inHand.TryAcquire(1):
 		a.Count("busy")
-		writeResponse(w, busy())
+		_ = writeResponse(w, busy())
 	default:
-		p := pendingInteraction{interaction: i, arrived: time.Now(), byHTTP: true, flags: visibility(work.Handler, i)}
-		a.respondByHTTP(w, work, p)
+		defer a.inHand.Release(1)
+		a.answerByHTTP(w, work, i)
 	}
 }
 
 // verified reads the body of r if Discord signed it lately; otherwise it
-// returns the status to refuse it with.
+// returns the status to refuse it with. What has no signature at all is not
+// read.
 func (a *Adapter) verified(w http.ResponseWriter, r *http.Request) (body []byte, refused int) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	timestamp := r.Header.Get("X-Signature-Timestamp")
+	signature, err := hex.DecodeString(r.Header.Get("X-Signature-Ed25519"))
+	if err != nil || len(signature) != ed25519.SignatureSize || !recent(timestamp) {
+		a.Count("bad_signature")
+		return nil, http.StatusUnauthorized
+	}
+	var signed bytes.Buffer
+	signed.Grow(int(min(max(r.ContentLength, 0), maxBody)) + len(timestamp) + bytes.MinRead)
+	signed.WriteString(timestamp)
+	_, err = signed.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
 		return nil, http.StatusRequestEntityTooLarge
 	case err != nil:
 		return nil, http.StatusBadRequest
-	}
-	timestamp := r.Header.Get("X-Signature-Timestamp")
-	signature, err := hex.DecodeString(r.Header.Get("X-Signature-Ed25519"))
-	if err != nil || !ed25519.Verify(a.PublicKey, append([]byte(timestamp), body...), signature) || !recent(timestamp) {
+	case !ed25519.Verify(a.PublicKey, signed.Bytes(), signature):
 		a.Count("bad_signature")
 		return nil, http.StatusUnauthorized
 	}
-	return body, 0
+	return signed.Bytes()[len(timestamp):], 0
 }
 
 // recent reports whether a Unix time in seconds is at most maxAge away.
@@ -87,51 +95,39 @@ func recent(timestamp string) bool {
 	return err == nil && time.Since(time.Unix(seconds, 0)).Abs() <= maxAge
 }
 
-// respondByHTTP writes the answer to p if it is ready in time. Otherwise it
-// writes a deferral, and the answer is an edit later.
-func (a *Adapter) respondByHTTP(w http.ResponseWriter, work *chat.Work, p pendingInteraction) {
-	rendered := make(chan *discordgo.MessageEmbed)
-	deferred := make(chan struct{})
-	begun := a.begin(work, a.inHand, func(id string) {
-		defer close(rendered)
-		a.once(work, p.interaction, func() error {
-			var embed *discordgo.MessageEmbed
-			work.Answer(parse(p.interaction, id), func(reply chat.Reply) { embed = render(reply) })
-			select {
-			case rendered <- embed:
-				return nil
-			case <-deferred:
-				return a.edit(work, p, embed)
-			}
+// answerByHTTP answers i in the body of the response; what is deferred there is
+// edited later, before this returns.
+func (a *Adapter) answerByHTTP(w http.ResponseWriter, work *chat.Work, i *interaction) {
+	fresh := false
+	begun := work.Do(func(id string) {
+		fresh = a.once(work, id, &pendingInteraction{
+			interaction: i, arrived: time.Now(), flags: visibility(work.Handler, i), byHTTP: true,
+			respond: func(response *discordgo.InteractionResponse) error { return writeResponse(w, response) },
 		})
 	})
-	if !begun {
+	switch {
+	case !begun:
 		w.WriteHeader(http.StatusServiceUnavailable)
-		return
-	}
-	select {
-	case embed, fresh := <-rendered:
-		if !fresh {
-			w.WriteHeader(http.StatusConflict)
-			return
-		}
-		writeResponse(w, message(embed, p.flags))
-	case <-a.deferralTime(p):
-		a.Count("deferred")
-		writeResponse(w, deferral(p.flags))
-		close(deferred)
+	case !fresh:
+		w.WriteHeader(http.StatusConflict)
 	}
 }
 
-func writeResponse(w http.ResponseWriter, response *discordgo.InteractionResponse) {
+func writeResponse(w http.ResponseWriter, response *discordgo.InteractionResponse) error {
 	body, err := json.Marshal(response)
 	if err != nil {
-		w.WriteHeader(http.StatusInternalServerError)
-		return
+		return fmt.Errorf("encode a response: %w", err)
+	}
+	if response.Type == discordgo.InteractionResponseDeferredChannelMessageWithSource {
+		// The next request on this connection would wait until the answer is out.
+		w.Header().Set("Connection", "close")
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.Write(body)
 	// An edit may follow at once and must find this answered.
-	http.NewResponseController(w).Flush()
+	if err := http.NewResponseController(w).Flush(); err != nil {
+		return fmt.Errorf("write a response: %w", err)
+	}
+	return nil
 }

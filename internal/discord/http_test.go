@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -174,6 +175,61 @@ func TestHTTPRefusals(t *testing.T) {
 	if got := len(h.handler.Requests()); got != 0 {
 		t.Errorf("%d refused interactions were handled", got)
 	}
+}
+
+// unread is a body that must not be read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the body was read")
+	return 0, io.EOF
+}
+
+func TestHeadersAreLookedAtBeforeTheBodyIsRead(t *testing.T) {
+	h := prepare(t, func(h *harness, c *Config) { c.PublicKey = h.fake.PublicKey })
+	h.work.Store(chat.NewWork(t.Context(), h.handler, h.Log, h.Count))
+	now, signature := strconv.FormatInt(time.Now().Unix(), 10), strings.Repeat("0f", ed25519.SignatureSize)
+	for name, header := range map[string]struct{ signature, timestamp string }{
+		"none":                        {"", ""},
+		"no signature":                {"", now},
+		"no timestamp":                {signature, ""},
+		"signature that is no hex":    {strings.Repeat("zz", ed25519.SignatureSize), now},
+		"signature of 63 bytes":       {signature[2:], now},
+		"signature of 65 bytes":       {signature + "00", now},
+		"timestamp that is no number": {signature, now + "x"},
+		"timestamp with a fraction":   {signature, now + ".0"},
+		"timestamp in milliseconds":   {signature, now + "000"},
+		"timestamp of an hour ago":    {signature, strconv.FormatInt(time.Now().Add(-time.Hour).Unix(), 10)},
+		"timestamp of an hour ahead":  {signature, strconv.FormatInt(time.Now().Add(time.Hour).Unix(), 10)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := httptest.NewRequest(http.MethodPost, "/discord/interactions", unread{t})
+			r.Header.Set("X-Signature-Ed25519", header.signature)
+			r.Header.Set("X-Signature-Timestamp", header.timestamp)
+			w := httptest.NewRecorder()
+			before := h.counts.of("bad_signature")
+			h.ServeHTTP(w, r)
+			if w.Code != http.StatusUnauthorized || h.counts.of("bad_signature") != before+1 {
+				t.Errorf("status %d, counted %v", w.Code, h.counts.events)
+			}
+		})
+	}
+}
+
+// While an answer is awaited that was deferred, its connection is not used for
+// the next interaction, which would wait too.
+func TestADeferredAnswerKeepsNoOtherWaiting(t *testing.T) {
+	release := make(chan struct{})
+	h, address := byHTTP(t, func(h *harness, _ *Config) { h.until(release, "at last") })
+	h.fake.Client = &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
+	for range 3 {
+		p, status, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price"})
+		if err != nil || status != http.StatusOK || !p.Answer().Deferred {
+			t.Fatalf("status %d, %v", status, err)
+		}
+	}
+	close(release)
+	h.wait(t, "the answers", func() bool { return h.counts.of("answered") == 3 })
 }
 
 func TestNothingIsTakenBeforeAndAfterRun(t *testing.T) {

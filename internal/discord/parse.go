@@ -3,7 +3,6 @@ package discord
 import (
 	"encoding/json"
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -50,24 +49,29 @@ type option struct {
 	Value any                                    `json:"value"`
 }
 
-var snowflakeForm = regexp.MustCompile(`^[0-9]{1,20}$`)
-
 var errMalformed = errors.New("the interaction is malformed")
 
 // decode reads one interaction. Its error repeats nothing of it.
-func decode(raw []byte) (interaction, error) {
-	var i interaction
-	if json.Unmarshal(raw, &i) != nil {
-		return interaction{}, errMalformed
+func decode(raw []byte) (*interaction, error) {
+	i := &interaction{}
+	if json.Unmarshal(raw, i) != nil {
+		return nil, errMalformed
 	}
-	if i.Type != discordgo.InteractionPing && (!snowflakeForm.MatchString(i.ID) || i.Token == "") {
-		return interaction{}, errMalformed
+	if i.Type != discordgo.InteractionPing && (!isSnowflake(i.ID) || i.Token == "") {
+		return nil, errMalformed
 	}
 	return i, nil
 }
 
+// isSnowflake reports whether s has the form of an ID: a number of 64 bits.
+// https://discord.com/developers/docs/reference#snowflakes
+func isSnowflake(s string) bool {
+	_, err := strconv.ParseUint(s, 10, 64)
+	return err == nil
+}
+
 // sender is who asked, nil if nobody is named.
-func (i interaction) sender() *user {
+func (i *interaction) sender() *user {
 	if i.Member != nil {
 		return i.Member.User
 	}
@@ -75,7 +79,7 @@ func (i interaction) sender() *user {
 }
 
 // forUs reports whether a person used a command that can be answered.
-func (i interaction) forUs() bool {
+func (i *interaction) forUs() bool {
 	from := i.sender()
 	command := i.Data.Type == discordgo.ChatApplicationCommand || i.Data.Type == discordgo.UserApplicationCommand
 	return i.Type == discordgo.InteractionApplicationCommand && command && i.Data.Name != "" &&
@@ -83,7 +87,7 @@ func (i interaction) forUs() bool {
 }
 
 // command is the name of what was asked.
-func (i interaction) command() string {
+func (i *interaction) command() string {
 	if i.Data.Type == discordgo.UserApplicationCommand {
 		return menuCommand(i.Data.Name)
 	}
@@ -91,7 +95,7 @@ func (i interaction) command() string {
 }
 
 // parse makes the Request of an interaction that is forUs.
-func parse(i interaction, id string) chat.Request {
+func parse(i *interaction, id string) chat.Request {
 	req := chat.Request{
 		ID:        id,
 		Command:   i.command(),

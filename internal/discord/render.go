@@ -61,7 +61,7 @@ func fieldLine(f chat.Field) string {
 // measure is how much room a field, a heading or a note takes at most.
 func measure(f chat.Field) int {
 	const marksAndBreaks = len("**:** ") + len("\n\n")
-	return units(escape(f.Name)) + units(escape(f.Value)) + marksAndBreaks
+	return escapedUnits(f.Name) + escapedUnits(f.Value) + marksAndBreaks
 }
 
 // mentionNobody must be part of every message: without it text can ping.

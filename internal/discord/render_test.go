@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
@@ -149,7 +150,7 @@ func TestNoTextBeginsAsMarkup(t *testing.T) {
 
 func checkLimits(t *testing.T, embed *discordgo.MessageEmbed) {
 	t.Helper()
-	if title, description := units(embed.Title), units(embed.Description); title > 256 || description > 4096 {
+	if title, description := len(utf16.Encode([]rune(embed.Title))), len(utf16.Encode([]rune(embed.Description))); title > 256 || description > 4096 {
 		t.Errorf("too long: %d + %d", title, description)
 	}
 }
@@ -165,6 +166,11 @@ func FuzzRender(f *testing.F) {
 		reply := chat.Reply{Title: title, Text: text, Notes: []string{note, note}}
 		for range min(max(sections, 0), 100) {
 			reply.Sections = append(reply.Sections, section)
+		}
+		for _, s := range []string{title, text, name, value, note} {
+			if s = strings.ToValidUTF8(s, ""); escapedUnits(s) != len(utf16.Encode([]rune(escape(s)))) {
+				t.Errorf("%q is measured as %d, and escaped as %q", s, escapedUnits(s), escape(s))
+			}
 		}
 		embed := render(reply)
 		checkLimits(t, embed)

@@ -26,6 +26,11 @@ const (
 	// callbackTry bounds one try of the first response, so that a lost one
 	// leaves time for another.
 	callbackTry = 1500 * time.Millisecond
+	// callTime bounds one try of any other call.
+	callTime = 10 * time.Second
+	// maxCalls bounds the calls under way, and the connections to Discord. At 50
+	// ms a call, so many carry 5,000 first responses within a second.
+	maxCalls = 256
 )
 
 // newSession makes the Session that REST calls go through. It is never opened,
@@ -34,7 +39,7 @@ func newSession(token config.Secret, apiURL string) *discordgo.Session {
 	s, _ := discordgo.New("") // which never fails
 	// Below LogError: its log prints addresses, which hold tokens.
 	s.LogLevel = discordgo.LogError - 1
-	client := transport.New(transport.Options{Timeout: 10 * time.Second, MaxBody: 4 << 20, MaxConns: 128})
+	client := transport.New(transport.Options{MaxBody: 4 << 20, MaxConns: maxCalls})
 	scheme, host, _ := strings.Cut(apiURL, "://")
 	client.Transport = &origin{base: client.Transport, scheme: scheme, host: host, token: token}
 	s.Client = client
@@ -99,10 +104,18 @@ func newRefusal(resp *http.Response) *refusal {
 	return r
 }
 
-// call makes one REST call, with a body and a result that may be nil. Its error
-// is a refusal, gateway.ErrToken, or one that holds no URL and no text of the
-// server.
-func (a *Adapter) call(ctx context.Context, method, endpoint string, body, result any) error {
+// call makes one REST call, with a body and a result that may be nil. Once there
+// is room for it, it takes at most limit. Its error is a refusal,
+// gateway.ErrToken, or one that holds no URL and no text of the server.
+func (a *Adapter) call(ctx context.Context, limit time.Duration, method, endpoint string, body, result any) error {
+	// Beyond the bound a call waits here and not in the transport, where it would
+	// hold many times the memory.
+	if err := a.calls.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("wait for other calls: %w", err)
+	}
+	defer a.calls.Release(1)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	var sent []byte
 	if body != nil {
 		var err error
@@ -155,14 +168,13 @@ func (a *Adapter) retry(ctx context.Context, until time.Time, again func(error) 
 	}.Do(ctx, call)
 }
 
-// callback posts the first response. Repeating it is harmless: Discord refuses
-// a second one, which proves that the first has landed.
-func (a *Adapter) callback(work *chat.Work, p pendingInteraction, response *discordgo.InteractionResponse) error {
-	endpoint := discordgo.EndpointInteractionResponse(url.PathEscape(p.ID), url.PathEscape(p.Token))
-	err := a.retry(work.Sends, p.arrived.Add(a.timings.callback), retryable, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, callbackTry)
-		defer cancel()
-		err := a.call(ctx, http.MethodPost, endpoint, response, nil)
+// callback posts the first response to an interaction that arrived then.
+// Repeating it is harmless: Discord refuses a second one, which proves that the
+// first has landed.
+func (a *Adapter) callback(work *chat.Work, id, token string, arrived time.Time, response *discordgo.InteractionResponse) error {
+	endpoint := discordgo.EndpointInteractionResponse(url.PathEscape(id), url.PathEscape(token))
+	err := a.retry(work.Sends, arrived.Add(a.timings.callback), retryable, func(ctx context.Context) error {
+		err := a.call(ctx, callbackTry, http.MethodPost, endpoint, response, nil)
 		var r *refusal
 		if errors.As(err, &r) && r.Code == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged {
 			return nil
@@ -177,7 +189,7 @@ func (a *Adapter) callback(work *chat.Work, p pendingInteraction, response *disc
 
 // edit replaces the deferral by the answer, for as long as Discord would take
 // it. Repeating it changes nothing.
-func (a *Adapter) edit(work *chat.Work, p pendingInteraction, embed *discordgo.MessageEmbed) error {
+func (a *Adapter) edit(work *chat.Work, p *pendingInteraction, embed *discordgo.MessageEmbed) error {
 	endpoint := discordgo.EndpointWebhookMessage(url.PathEscape(p.ApplicationID), url.PathEscape(p.Token), "@original")
 	overtaken := time.Now().Add(overtaking)
 	again := func(err error) (bool, time.Duration) {
@@ -189,7 +201,7 @@ func (a *Adapter) edit(work *chat.Work, p pendingInteraction, embed *discordgo.M
 		return retryable(err)
 	}
 	err := a.retry(work.Sends, p.arrived.Add(tokenLife), again, func(ctx context.Context) error {
-		return a.call(ctx, http.MethodPatch, endpoint, edited(embed), nil)
+		return a.call(ctx, callTime, http.MethodPatch, endpoint, edited(embed), nil)
 	})
 	if err != nil {
 		return fmt.Errorf("edit an answer: %w", err)
@@ -198,7 +210,7 @@ func (a *Adapter) edit(work *chat.Work, p pendingInteraction, embed *discordgo.M
 }
 
 func (a *Adapter) askGateway(ctx context.Context) (told discordgo.GatewayBotResponse, err error) {
-	err = a.call(ctx, http.MethodGet, discordgo.EndpointGatewayBot, nil, &told)
+	err = a.call(ctx, callTime, http.MethodGet, discordgo.EndpointGatewayBot, nil, &told)
 	return told, err
 }
 
@@ -207,10 +219,10 @@ func (a *Adapter) askApplicationID(ctx context.Context) (string, error) {
 	var application struct {
 		ID string `json:"id"`
 	}
-	if err := a.call(ctx, http.MethodGet, discordgo.EndpointApplication("@me"), nil, &application); err != nil {
+	if err := a.call(ctx, callTime, http.MethodGet, discordgo.EndpointApplication("@me"), nil, &application); err != nil {
 		return "", fmt.Errorf("ask for the application: %w", err)
 	}
-	if !snowflakeForm.MatchString(application.ID) {
+	if !isSnowflake(application.ID) {
 		return "", errors.New("ask for the application: the answer has no ID")
 	}
 	return application.ID, nil

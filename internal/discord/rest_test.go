@@ -64,7 +64,7 @@ func TestARefusalHoldsNothingOfTheServer(t *testing.T) {
 			w.WriteHeader(status)
 			fmt.Fprint(w, body)
 		})
-		err := h.call(h.ctx, http.MethodGet, "https://discord.com/api/v9/webhooks/1/interactiontoken", nil, &struct{}{})
+		err := h.call(h.ctx, callTime, http.MethodGet, "https://discord.com/api/v9/webhooks/1/interactiontoken", nil, &struct{}{})
 		if err == nil || strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "interactiontoken") {
 			t.Errorf("status %d: %v", status, err)
 		}

@@ -29,6 +29,26 @@ func TestWhatIsAskedWhileTheConnectionIsLostIsAnswered(t *testing.T) {
 	}
 }
 
+// One failed attempt to resume leaves time for another.
+func TestWhatIsAskedIsAnsweredThoughTheFirstResumeFails(t *testing.T) {
+	for name, fails := range map[string]discordtest.Action{"a drop": {Drop: true}, "op 7": {Op: 7}, "close 4000": {Close: 4000}} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, func(t *testing.T, h *harness) {
+				pass(time.Minute)
+				h.fake.Behave(discordtest.Behaviour{InsteadOfHello: []discordtest.Action{fails}})
+				h.fake.Do(discordtest.Action{Drop: true})
+				p := h.push(t, discordtest.Interaction{Command: "price"})
+				pass(500 * time.Millisecond)
+				h.fake.Behave(discordtest.Behaviour{})
+				pass(2500 * time.Millisecond)
+				if a := p.Answer(); a.Callbacks != 1 || !strings.Contains(a.Text(), "price") || len(h.fake.Identifies()) != 1 {
+					t.Errorf("answered with %+v, identified %d times; counted %v", a, len(h.fake.Identifies()), h.counts.events)
+				}
+			})
+		})
+	}
+}
+
 // Discord refuses an answer after 3 s; one that is younger still has what is
 // left of them.
 func TestReplayedInteractionsAreAnsweredOnlyInTime(t *testing.T) {

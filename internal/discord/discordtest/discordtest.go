@@ -54,7 +54,9 @@ type Server struct {
 	// PublicKey verifies what Post sends.
 	PublicKey  ed25519.PublicKey
 	privateKey ed25519.PrivateKey
-	http       *httptest.Server
+	// Client is what Post calls the bot with.
+	Client *http.Client
+	http   *httptest.Server
 
 	// dispatching keeps dispatches in the order of their sequence. It is taken
 	// before mu.
@@ -68,6 +70,7 @@ type Server struct {
 	calls        map[Route]int
 	problems     []string
 	commands     map[string][]map[string]any // by guild, "" is global
+	installable  []any                       // for whom, where a command does not say
 	overwrites   int
 	interactions map[string]*Pending // by token
 	conns        map[*conn]bool
@@ -107,6 +110,7 @@ func NewOn(listener net.Listener) *Server {
 		broken:        map[Route]Fault{},
 		calls:         map[Route]int{},
 		commands:      map[string][]map[string]any{},
+		installable:   []any{0.0},
 		interactions:  map[string]*Pending{},
 		conns:         map[*conn]bool{},
 		behaviour:     Behaviour{Heartbeat: 41250 * time.Millisecond},
@@ -114,6 +118,7 @@ func NewOn(listener net.Listener) *Server {
 	}
 	s.http = &httptest.Server{Listener: listener, Config: &http.Server{Handler: s.routes()}}
 	s.http.Start()
+	s.Client = s.http.Client()
 	return s
 }
 
@@ -161,6 +166,18 @@ func (s *Server) Commands(guildID string) []map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]map[string]any(nil), s.commands[guildID]...)
+}
+
+// InstallFor sets for whom the application can be installed: guilds are 0, users
+// 1. It is that of commands that do not say so; without it, guilds.
+// https://discord.com/developers/docs/interactions/application-commands#application-command-object
+func (s *Server) InstallFor(types ...float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.installable = nil
+	for _, t := range types {
+		s.installable = append(s.installable, t)
+	}
 }
 
 // Overwrites counts the bulk overwrites of commands that took effect.

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -16,11 +17,7 @@ import (
 // for a bot that takes interactions by HTTP. A response with status 200 is
 // taken as the first response; another is returned as status alone.
 func (s *Server) Post(ctx context.Context, address string, i Interaction) (p *Pending, status int, err error) {
-	p, payload := s.create(i)
-	body, err := json.Marshal(payload)
-	if err != nil {
-		return nil, 0, err
-	}
+	p, body := s.Prepare(i)
 	resp, err := s.PostRaw(ctx, address, body, time.Now())
 	if err != nil {
 		return nil, 0, err
@@ -29,14 +26,37 @@ func (s *Server) Post(ctx context.Context, address string, i Interaction) (p *Pe
 	if resp.StatusCode != http.StatusOK {
 		return p, resp.StatusCode, nil
 	}
+	return p, resp.StatusCode, p.Responded(resp.Body)
+}
+
+// Prepare makes an interaction for the caller to post.
+func (s *Server) Prepare(i Interaction) (p *Pending, body []byte) {
+	p, payload := s.create(i)
+	body, err := json.Marshal(payload)
+	if err != nil {
+		panic(err)
+	}
+	return p, body
+}
+
+// Send begins the time that the bot has, for one that was prepared before.
+func (p *Pending) Send() {
+	p.server.mu.Lock()
+	defer p.server.mu.Unlock()
+	p.sent = time.Now()
+}
+
+// Responded takes the body with which the bot answered a post as its first
+// response.
+func (p *Pending) Responded(body io.Reader) error {
 	var response any
-	if err := json.NewDecoder(resp.Body).Decode(&response); err != nil {
-		return p, resp.StatusCode, fmt.Errorf("the first response: %w", err)
+	if err := json.NewDecoder(body).Decode(&response); err != nil {
+		return fmt.Errorf("the first response: %w", err)
 	}
-	if refused := s.respond(p, response); refused != nil {
-		return p, resp.StatusCode, fmt.Errorf("the first response: %s", refused.message)
+	if refused := p.server.respond(p, response); refused != nil {
+		return fmt.Errorf("the first response: %s", refused.message)
 	}
-	return p, resp.StatusCode, nil
+	return nil
 }
 
 // PostRaw signs body as of a time and posts it.
@@ -46,7 +66,7 @@ func (s *Server) PostRaw(ctx context.Context, address string, body []byte, at ti
 		return nil, err
 	}
 	r.Header = s.Sign(body, at)
-	return s.http.Client().Do(r)
+	return s.Client.Do(r)
 }
 
 // Sign makes the headers of a body that was sent at a time.

@@ -155,6 +155,9 @@ func (s *Server) putCommands(r *http.Request) (int, any, *failure) {
 		command := item.(map[string]any)
 		command["id"], command["version"], command["application_id"] = s.nextID(), s.nextID(), s.ApplicationID
 		command["nsfw"] = false
+		if command["integration_types"] == nil {
+			command["integration_types"] = s.installable
+		}
 		if guild != "" {
 			command["guild_id"] = guild
 		}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,6 +39,9 @@ const closeToResume = 4000
 const (
 	// maxPacket bounds one packet in bytes; READY lists up to 2,500 guilds.
 	maxPacket = 16 << 20
+	// mostKept bounds the buffer that is kept from one packet to the next, in
+	// bytes; an interaction has some 2,000.
+	mostKept = 64 << 10
 	// writeTime bounds one write to a peer that reads nothing.
 	writeTime = 10 * time.Second
 	// maxHeartbeat is longer than any interval that Discord asks for.
@@ -118,13 +122,14 @@ type read struct {
 // ctx is done. What is not JSON is a packet with an opcode that means nothing.
 func (c *conn) readAll(ctx context.Context, out chan<- read) {
 	c.ws.SetReadLimit(maxPacket)
+	var raw bytes.Buffer
 	for {
 		var r read
-		_, raw, err := c.ws.ReadMessage()
+		err := c.readMessage(&raw)
 		switch {
 		case err != nil:
 			r.err = err
-		case json.Unmarshal(raw, &r.packet) != nil:
+		case json.Unmarshal(raw.Bytes(), &r.packet) != nil:
 			c.Count("malformed")
 			r.packet = packet{Op: -1}
 		}
@@ -137,6 +142,19 @@ func (c *conn) readAll(ctx context.Context, out chan<- read) {
 			return
 		}
 	}
+}
+
+// readMessage reads the next message into raw, which it empties first.
+func (c *conn) readMessage(raw *bytes.Buffer) error {
+	_, message, err := c.ws.NextReader()
+	if err != nil {
+		return err
+	}
+	if raw.Reset(); raw.Cap() > mostKept {
+		*raw = bytes.Buffer{}
+	}
+	_, err = raw.ReadFrom(message)
+	return err
 }
 
 // hello starts the heartbeats and asks for the session.

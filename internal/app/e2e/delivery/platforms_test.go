@@ -163,6 +163,25 @@ func TestWithBothPlatformsDeadTheBotEnds(t *testing.T) {
 	b.stopped(map[string]string{"telegram": "TELEGRAM_BOT_TOKEN", "discord": "DISCORD_BOT_TOKEN"})
 }
 
+// A lost connection is resumed at once, and Discord then delivers what was asked
+// meanwhile.
+func TestWhatIsAskedWhileTheGatewayIsLostIsAnswered(t *testing.T) {
+	for name, lost := range map[string]discordtest.Action{"op 7": {Op: 7}, "a drop": {Drop: true}, "close 4000": {Close: 4000}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := startBoth(t, nil)
+			b.awaitReadyz(http.StatusOK, bothConnected)
+			b.discord.Do(lost)
+			b.askDiscord()
+			if n := len(b.discord.Identifies()); n != 1 || b.discord.Resumes() != 1 {
+				t.Errorf("identified %d times, resumed %d", n, b.discord.Resumes())
+			}
+			b.stopped(nil)
+			b.leavesInOrder()
+		})
+	}
+}
+
 // What a platform recovers from ends neither of them.
 func TestAnOutageOfOnePlatformPasses(t *testing.T) {
 	t.Parallel()
