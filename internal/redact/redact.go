@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/url"
 	"regexp"
 	"slices"
@@ -36,6 +37,8 @@ var interactionToken = regexp.MustCompile(`(?i)((?:/|%2F)(?:interactions|webhook
 // Redactor replaces secrets in text. It may be used by many goroutines.
 type Redactor struct {
 	known *strings.Replacer
+	// least is the length of the shortest known spelling, in bytes.
+	least int
 }
 
 // New makes a Redactor of secrets. Those of fewer than 6 bytes are ignored.
@@ -49,15 +52,23 @@ func New(secrets []string) *Redactor {
 	// A Replacer tries its strings in order, and one may begin another.
 	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
+	least := math.MaxInt
 	for _, form := range forms {
 		pairs = append(pairs, form, Mark)
+		least = min(least, len(form))
 	}
-	return &Redactor{known: strings.NewReplacer(pairs...)}
+	return &Redactor{known: strings.NewReplacer(pairs...), least: least}
 }
 
 // String is s with every secret replaced by Mark.
 func (r *Redactor) String(s string) string {
-	return interactionToken.ReplaceAllString(r.known.Replace(s), "${1}"+Mark)
+	if len(s) >= r.least {
+		s = r.known.Replace(s)
+	}
+	if !strings.ContainsAny(s, "/%") {
+		return s // There is no URL in it.
+	}
+	return interactionToken.ReplaceAllString(s, "${1}"+Mark)
 }
 
 // ReplaceAttr is for slog.HandlerOptions. It replaces secrets in the message and
@@ -70,7 +81,9 @@ func (r *Redactor) ReplaceAttr(_ []string, a slog.Attr) slog.Attr {
 	}
 	a.Key = r.logged(a.Key)
 	switch a.Value.Kind() {
-	case slog.KindString, slog.KindAny:
+	case slog.KindString:
+		a.Value = slog.StringValue(r.logged(a.Value.String()))
+	case slog.KindAny:
 		a.Value = slog.StringValue(r.logged(plain(a.Value.Any())))
 	}
 	return a
@@ -91,6 +104,9 @@ func plain(v any) string {
 // logged redacts before it cuts: half a secret would not be found.
 func (r *Redactor) logged(s string) string {
 	s = r.String(s)
+	if len(s) <= longest/mostWritten {
+		return s
+	}
 	left := longest
 	for at, char := range s {
 		if left -= written(char); left < 0 {
@@ -100,6 +116,9 @@ func (r *Redactor) logged(s string) string {
 	return s
 }
 
+// mostWritten bounds what written returns.
+const mostWritten = 10
+
 // written is how many bytes a character takes at most once it is escaped, as
 // \n, \u2028 or \U000e0001.
 func written(char rune) int {
@@ -107,7 +126,7 @@ func written(char rune) int {
 	case strings.ContainsRune("\"\\\n\t\r", char):
 		return 2
 	case char == utf8.RuneError, !strconv.IsPrint(char):
-		return 10
+		return mostWritten
 	}
 	return utf8.RuneLen(char)
 }
