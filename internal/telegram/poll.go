@@ -19,10 +19,11 @@ const longPoll = 50 * time.Second
 // https://core.telegram.org/bots/api#getupdates.
 const batchSize = 100
 
-// How long to wait between two polls. While something is in hand its poll is
-// answered at once, since what is in hand is still in Telegram's queue: the gap
-// begins with pollGap, or with fullGap after a batch behind which more is
-// waiting, and doubles up to maxGap for each poll that brings nothing new.
+// How long to wait between two polls while something is in hand. A poll is
+// answered at once then, since what is in hand is still in Telegram's queue. The
+// gap is pollGap, or fullGap after a batch behind which more is waiting, and
+// grows up to maxGap with the time since the last new update: by an eighth of it
+// an update may come late.
 const (
 	pollGap = 2 * time.Millisecond
 	fullGap = 10 * time.Millisecond
@@ -30,12 +31,12 @@ const (
 )
 
 // A long poll that is answered with nothing within earlyAnswer comes from a
-// server that does not wait. It is asked again after a pause of idleGap, which
-// doubles up to maxIdleGap.
+// server that does not wait. It is asked again after a pause of emptyGap, which
+// doubles up to maxEmptyGap.
 const (
 	earlyAnswer = 100 * time.Millisecond
-	idleGap     = 50 * time.Millisecond
-	maxIdleGap  = time.Second
+	emptyGap    = 50 * time.Millisecond
+	maxEmptyGap = time.Second
 )
 
 // idleReset is after how long without an update the offset is forgotten: after
@@ -61,9 +62,7 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 	// At first, and after a failure, a getUpdates is a short one: its answer
 	// shows at once that Telegram is there.
 	wait, limit := time.Duration(0), batchSize
-	// Polls in a row that brought nothing new: while something was in hand, and
-	// while nothing was and the answer came early.
-	fruitless, early := 0, 0
+	early := 0 // long polls in a row that were answered early with nothing
 	for ctx.Err() == nil {
 		offset, busy := offsets.offset()
 		if busy {
@@ -88,9 +87,8 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 		limit = min(2*limit, batchSize)
 		switch {
 		case taken > 0:
-			fruitless, early, lastUpdate = 0, 0, time.Now()
+			early, lastUpdate = 0, time.Now()
 		case busy:
-			fruitless++
 			// What only the rate of all chats holds up is best left to Telegram.
 			if full && !s.pace.Saturated() {
 				offsets.acknowledgeStuck()
@@ -98,15 +96,14 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 		case time.Since(lastUpdate) > idleReset:
 			offsets.forget()
 		case time.Since(asked) < earlyAnswer:
-			early++
-			// The first may be a short poll.
-			if early > 1 {
-				retry.Sleep(ctx, doubled(idleGap, early-2, maxIdleGap))
+			// The first is a short poll.
+			if early++; early > 1 {
+				retry.Sleep(ctx, min(emptyGap<<min(early-2, 10), maxEmptyGap))
 			}
 		default:
 			early = 0
 		}
-		awaitNews(ctx, offsets, len(batch), full, fruitless)
+		awaitNews(ctx, offsets, len(batch), full, time.Since(lastUpdate))
 	}
 }
 
@@ -180,25 +177,20 @@ func (s *session) take(ctx context.Context, offsets *offsetTracker, batch []json
 }
 
 // awaitNews waits until a poll may bring anything new: at once when nothing is
-// in hand, when half of a full batch is out of the way, or after a gap, which
-// grows with the number of fruitless polls in a row.
-func awaitNews(ctx context.Context, offsets *offsetTracker, batch int, full bool, fruitless int) {
+// in hand, when half of a full batch is out of the way, or after a gap, quiet
+// being the time since the last new update.
+func awaitNews(ctx context.Context, offsets *offsetTracker, batch int, full bool, quiet time.Duration) {
 	most, gap := 0, pollGap
 	if full {
 		most, gap = batch/2, fullGap
 	}
-	timer := time.NewTimer(doubled(gap, fruitless, maxGap))
+	timer := time.NewTimer(min(max(gap, quiet/8), maxGap))
 	defer timer.Stop()
 	select {
 	case <-offsets.whenPending(most):
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-}
-
-// doubled is d doubled so many times, and most at most.
-func doubled(d time.Duration, times int, most time.Duration) time.Duration {
-	return min(d<<min(times, 20), most)
 }
 
 // dropWebhook ends a webhook of before, beside which Telegram answers no poll.

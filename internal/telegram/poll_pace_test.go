@@ -61,16 +61,17 @@ func TestAnUpdateInHandDelaysNoOther(t *testing.T) {
 		r.run()
 		r.askers(1)
 		r.waitFor("the command in hand", func() bool { return len(r.handler.Requests()) == 1 })
-		// The first of them ends a long quiet.
-		delays := r.delays(20_000, 90, 1900*time.Microsecond)
-		if median, late := delays[45], delays[88]; median > 2*time.Millisecond || late > 4*time.Millisecond || delays[89] > maxGap {
-			t.Errorf("the median is %v, the last but one %v, the last %v", median, late, delays[89])
+		for _, every := range []time.Duration{1900 * time.Microsecond, 19 * time.Millisecond} {
+			delays := r.delays(int64(every), 40, every)
+			if median, late := delays[20], delays[39]; median > pollGap || late > 2*pollGap {
+				t.Errorf("one each %v: the median delay is %v, the longest %v", every, median, late)
+			}
 		}
 	})
 }
 
-// Each batch takes as long as one command, since the next one is asked for as
-// soon as half of it is answered.
+// Each batch takes about as long as one command, since the next one is asked
+// for as soon as half of it is answered.
 func TestFullBatchesFollowAtOnce(t *testing.T) {
 	for name, took := range map[string]time.Duration{"quick commands": 5 * time.Millisecond, "slow commands": 80 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +86,7 @@ func TestFullBatchesFollowAtOnce(t *testing.T) {
 				start := time.Now()
 				r.run()
 				r.sent(batches * batchSize)
-				if got, want := time.Since(start), batches*took; got > want+want/4 {
+				if got, want := time.Since(start), batches*took; got > want+want/2 {
 					t.Errorf("%v for %d batches, want about %v", got, batches, want)
 				}
 			})
