@@ -100,6 +100,33 @@ func TestOneHungCommandHidesNobodyElses(t *testing.T) {
 	})
 }
 
+// At Telegram's pace the rate of all chats, which no answer can hurry, fills the
+// window too.
+func TestOneHungCommandSlowsNobodyElsesAtTelegramsPace(t *testing.T) {
+	const others = 300
+	took := map[bool]time.Duration{}
+	for _, hung := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := setUpInMemory(t, func(c *Config) { c.Pacing = true })
+			if hung {
+				r.block("10000")
+			} else {
+				r.block()
+			}
+			r.run()
+			start := time.Now()
+			r.askers(1 + others)
+			if sent := r.api.WaitSent(others, time.Minute); len(sent) < others {
+				t.Errorf("%d of %d others are answered", len(sent), others)
+			}
+			took[hung] = time.Since(start)
+		})
+	}
+	if took[true] > took[false]+3*stalledAfter {
+		t.Errorf("the others are answered after %v, and after %v where nothing hangs", took[true], took[false])
+	}
+}
+
 // A service that hangs holds up its askers, and nobody who asks something else.
 func TestAFullBatchOfHungCommandsHidesNobodyElses(t *testing.T) {
 	const hung, others = 250, 50
