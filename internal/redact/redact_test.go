@@ -80,6 +80,7 @@ func TestStringHidesInteractionTokens(t *testing.T) {
 
 func FuzzString(f *testing.F) {
 	f.Add("secret", "before ", " after")
+	f.Add("secret", "", "")
 	f.Add("[redacted]", "", "")
 	f.Add("\xff\x00\xfe%2F\"\\<", "a", "b")
 	f.Fuzz(func(t *testing.T, secret, before, after string) {

@@ -16,6 +16,7 @@
 // The events that Config.Count is called with:
 //
 //	update_undecodable    an update that is not JSON of the expected form
+//	update_too_large      an update that is too large to be read and is skipped
 //	update_repeated       a webhook delivery whose update is answered or in hand
 //	webhook_unauthorized  a webhook call without the secret
 //	webhook_full          a webhook call turned away with 503
@@ -157,7 +158,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	defer menu.Wait()
 	menu.Go(func() { _ = s.repeat(ctx, func() error { return a.setMenu(ctx, h.Commands()) }) })
 
-	offsets := newOffsetTracker()
+	offsets := &offsetTracker{}
 	if a.WebhookURL == "" {
 		s.poll(ctx, offsets)
 	} else {

@@ -7,6 +7,14 @@ import (
 	"time"
 )
 
+// When an update counts as stuck: it has been in hand for stuckAfter, or
+// nothing has moved for stalledAfter although most of those behind it are
+// answered.
+const (
+	stuckAfter   = time.Second
+	stalledAfter = 100 * time.Millisecond
+)
+
 // offsetTracker is what polling knows of Telegram's queue. Telegram has one
 // number, the offset, before which all updates are acknowledged, while answers
 // come in any order.
@@ -17,8 +25,12 @@ type offsetTracker struct {
 	// pending are the updates taken from the offset on, in ascending order.
 	// The first of them is not answered.
 	pending []pendingUpdate
-	// moved gets a token when the first of pending is answered.
-	moved chan struct{}
+	// moved is when an update was last taken or answered.
+	moved time.Time
+	// reached is closed once no more than most are pending; nil if nobody
+	// waits for that.
+	reached chan struct{}
+	most    int
 }
 
 // pendingUpdate is an update that is not acknowledged.
@@ -28,8 +40,6 @@ type pendingUpdate struct {
 	answered bool
 }
 
-func newOffsetTracker() *offsetTracker { return &offsetTracker{moved: make(chan struct{}, 1)} }
-
 // begin takes an update. It returns false for one that is known.
 func (o *offsetTracker) begin(id int64) bool {
 	o.mu.Lock()
@@ -38,7 +48,8 @@ func (o *offsetTracker) begin(id int64) bool {
 	if known || id < o.next {
 		return false
 	}
-	o.pending = slices.Insert(o.pending, i, pendingUpdate{id: id, since: time.Now()})
+	o.moved = time.Now()
+	o.pending = slices.Insert(o.pending, i, pendingUpdate{id: id, since: o.moved})
 	return true
 }
 
@@ -50,22 +61,32 @@ func (o *offsetTracker) done(id int64) {
 	if !known {
 		return
 	}
+	o.moved = time.Now()
 	o.pending[i].answered = true
-	if i == 0 {
-		o.advance(time.Time{})
-		select {
-		case o.moved <- struct{}{}:
-		default:
-		}
-	}
+	o.advance(time.Time{})
 }
 
-// acknowledgeStuck moves the offset past the first updates that were taken
-// before a time, as if they were answered.
-func (o *offsetTracker) acknowledgeStuck(before time.Time) {
+// acknowledgeStuck moves the offset past the first updates that are stuck, as
+// if they were answered.
+func (o *offsetTracker) acknowledgeStuck() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	now := time.Now()
+	before := now.Add(-stuckAfter)
+	if now.Sub(o.moved) >= stalledAfter && o.mostAnswered() {
+		before = now
+	}
 	o.advance(before)
+}
+
+func (o *offsetTracker) mostAnswered() bool {
+	answered := 0
+	for _, p := range o.pending {
+		if p.answered {
+			answered++
+		}
+	}
+	return answered > len(o.pending)/2
 }
 
 // offset is the first update that is not answered, or the one after all that
@@ -77,6 +98,17 @@ func (o *offsetTracker) offset() (offset int64, busy bool) {
 		return o.pending[0].id, true
 	}
 	return o.next, false
+}
+
+// whenPending is closed as soon as no more than most updates are pending. It
+// ends an earlier call's waiting.
+func (o *offsetTracker) whenPending(most int) <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	reached := make(chan struct{})
+	o.reached, o.most = reached, most
+	o.signal()
+	return reached
 }
 
 // forget drops the offset, when nothing is pending.
@@ -96,5 +128,14 @@ func (o *offsetTracker) advance(stuckBefore time.Time) {
 	for len(o.pending) > 0 && (o.pending[0].answered || o.pending[0].since.Before(stuckBefore)) {
 		o.next = o.pending[0].id + 1
 		o.pending = o.pending[1:]
+	}
+	o.signal()
+}
+
+// signal closes reached if that has come.
+func (o *offsetTracker) signal() {
+	if o.reached != nil && len(o.pending) <= o.most {
+		close(o.reached)
+		o.reached = nil
 	}
 }

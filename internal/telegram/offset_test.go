@@ -18,7 +18,7 @@ func (o *offsetTracker) at(t *testing.T, when string, want string) {
 }
 
 func TestTheOffsetPassesOnlyWhatIsAnswered(t *testing.T) {
-	o := newOffsetTracker()
+	o := &offsetTracker{}
 	o.at(t, "at first", "0 false")
 	for _, id := range []int64{5, 7, 6, 8} {
 		if !o.begin(id) || o.begin(id) {
@@ -46,20 +46,21 @@ func TestTheOffsetPassesOnlyWhatIsAnswered(t *testing.T) {
 
 func TestWhatIsStuckIsPassedAndNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffsetTracker()
+		o := &offsetTracker{}
 		for id := int64(1); id <= 3; id++ {
 			o.begin(id)
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(stuckAfter)
 		for id := int64(4); id <= 6; id++ {
 			o.begin(id)
 		}
 		o.done(2)
 		o.done(4)
 		o.done(6)
-		o.acknowledgeStuck(time.Now().Add(-3 * time.Second))
-		o.at(t, "with nothing that old", "1 true")
-		o.acknowledgeStuck(time.Now().Add(-time.Second))
+		o.acknowledgeStuck()
+		o.at(t, "with nothing in hand for that long", "1 true")
+		time.Sleep(time.Millisecond)
+		o.acknowledgeStuck()
 		o.at(t, "past 1 and 3", "5 true")
 		o.done(1)
 		o.at(t, "when the stuck one is answered", "5 true")
@@ -71,20 +72,52 @@ func TestWhatIsStuckIsPassedAndNothingElse(t *testing.T) {
 	})
 }
 
-func TestTheOffsetsMoveIsSignalled(t *testing.T) {
-	o := newOffsetTracker()
-	o.begin(1)
-	o.begin(2)
-	o.done(2)
-	select {
-	case <-o.moved:
-		t.Error("signalled, with the first in hand")
-	default:
+func TestWhatHoldsUpAnsweredOnesIsPassedSooner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &offsetTracker{}
+		for id := int64(1); id <= 4; id++ {
+			o.begin(id)
+		}
+		o.done(2)
+		o.done(3)
+		time.Sleep(stalledAfter)
+		o.acknowledgeStuck()
+		o.at(t, "with half of them unanswered", "1 true")
+		o.done(4)
+		time.Sleep(stalledAfter - time.Millisecond)
+		o.acknowledgeStuck()
+		o.at(t, "while answers come", "1 true")
+		time.Sleep(time.Millisecond)
+		o.acknowledgeStuck()
+		o.at(t, "past 1", "5 false")
+	})
+}
+
+func TestFewPendingIsSignalled(t *testing.T) {
+	o := &offsetTracker{}
+	for id := int64(1); id <= 4; id++ {
+		o.begin(id)
 	}
-	o.done(1)
+	few := o.whenPending(2)
+	for _, step := range []struct {
+		done int64
+		want bool
+	}{{2, false}, {3, false}, {1, true}} {
+		o.done(step.done)
+		select {
+		case <-few:
+			if !step.want {
+				t.Errorf("signalled once %d is answered", step.done)
+			}
+		default:
+			if step.want {
+				t.Error("not signalled")
+			}
+		}
+	}
 	select {
-	case <-o.moved:
+	case <-o.whenPending(1):
 	default:
-		t.Error("not signalled")
+		t.Error("not signalled when it is so from the beginning")
 	}
 }

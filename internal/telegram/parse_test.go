@@ -210,3 +210,23 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestAnUpdatesIDIsReadWhereverItStands(t *testing.T) {
+	for raw, want := range map[string]int64{
+		`{"update_id":1234567890,"message":{}}`:                 1234567890,
+		`{"update_id":7}`:                                       7,
+		`{ "update_id" : 8, "message":{}}`:                      8,
+		`{"message":{"text":"\"update_id\":1"},"update_id":9}`:  9,
+		`{"update_id":10,"message":[]}`:                         10,
+		`{"update_id":"11","message":{}}`:                       0,
+		`{"update_id":1.5,"message":{}}`:                        0,
+		`{"update_id":99999999999999999999999999,"message":{}}`: 0,
+		`{"message":{}}`:                                        0,
+		`7`:                                                     0,
+		``:                                                      0,
+	} {
+		if got := updateID([]byte(raw)); got != want {
+			t.Errorf("%s: %d, want %d", raw, got, want)
+		}
+	}
+}

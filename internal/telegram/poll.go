@@ -3,6 +3,8 @@ package telegram
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
 	"herald/internal/retry"
@@ -17,16 +19,25 @@ const longPoll = 50 * time.Second
 // https://core.telegram.org/bots/api#getupdates.
 const batchSize = 100
 
-// How often Telegram is asked while something is in hand: the answer then
-// comes at once, since what is in hand is still in Telegram's queue.
+// How long to wait between two polls while something is in hand. A poll is
+// answered at once then, since what is in hand is still in Telegram's queue. The
+// gap is pollGap, or fullGap after a batch behind which more is waiting, and
+// grows up to maxGap with the time since the last new update: by an eighth of it
+// an update may come late.
 const (
-	pollGap  = 20 * time.Millisecond
-	pollTick = 100 * time.Millisecond
+	pollGap = 2 * time.Millisecond
+	fullGap = 10 * time.Millisecond
+	maxGap  = 100 * time.Millisecond
 )
 
-// stuckAfter is how long an update may keep those behind a full batch from
-// being seen.
-const stuckAfter = time.Second
+// A long poll that is answered with nothing within earlyAnswer comes from a
+// server that does not wait. It is asked again after a pause of emptyGap, which
+// doubles up to maxEmptyGap.
+const (
+	earlyAnswer = 100 * time.Millisecond
+	emptyGap    = 50 * time.Millisecond
+	maxEmptyGap = time.Second
+)
 
 // idleReset is after how long without an update the offset is forgotten: after
 // a week Telegram numbers updates anew, from a random number that may be lower,
@@ -42,26 +53,28 @@ const commitTimeout = 900 * time.Millisecond
 // There is one exception. Telegram shows the first 100 updates that are not
 // acknowledged, so that one that is not answered for long would hide all
 // others from the hundredth on. If such a batch has brought nothing new, what
-// is in hand at its head for longer than stuckAfter is acknowledged. It is
-// still answered, also on SIGTERM. It is lost if the process is killed, or if
-// Telegram does not take the answer before the drain ends.
+// is stuck at its head is acknowledged. It is still answered, also on SIGTERM.
+// It is lost if the process is killed, or if Telegram does not take the answer
+// before the drain ends.
 func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 	s.dropWebhook(ctx)
 	lastUpdate := time.Now()
 	// At first, and after a failure, a getUpdates is a short one: its answer
 	// shows at once that Telegram is there.
-	wait := time.Duration(0)
+	wait, limit := time.Duration(0), batchSize
+	early := 0 // long polls in a row that were answered early with nothing
 	for ctx.Err() == nil {
 		offset, busy := offsets.offset()
 		if busy {
 			wait = 0
 		}
+		var asked time.Time
 		var batch []json.RawMessage
 		err := s.repeat(ctx, func() (err error) {
-			batch, err = s.api.GetUpdates(ctx, offset, batchSize, wait, allowedUpdates)
-			if err != nil && ctx.Err() == nil {
+			asked = time.Now()
+			batch, limit, err = s.getUpdates(ctx, offset, limit, wait)
+			if err != nil {
 				wait = 0
-				s.pollFailed(ctx, err)
 			}
 			return err
 		})
@@ -70,19 +83,51 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 		}
 		s.connected()
 		wait = longPoll
-		if len(batch) == 0 {
-			if !busy && time.Since(lastUpdate) > idleReset {
-				offsets.forget()
+		taken, full := s.take(ctx, offsets, batch), len(batch) >= limit
+		limit = min(2*limit, batchSize)
+		switch {
+		case taken > 0:
+			early, lastUpdate = 0, time.Now()
+		case busy:
+			// What only the rate of all chats holds up is best left to Telegram.
+			if full && !s.pace.Saturated() {
+				offsets.acknowledgeStuck()
 			}
-			continue
+		case time.Since(lastUpdate) > idleReset:
+			offsets.forget()
+		case time.Since(asked) < earlyAnswer:
+			// The first is a short poll.
+			if early++; early > 1 {
+				retry.Sleep(ctx, min(emptyGap<<min(early-2, 10), maxEmptyGap))
+			}
+		default:
+			early = 0
 		}
-		lastUpdate = time.Now()
-		taken := s.take(ctx, offsets, batch)
-		// What only the rate of all chats holds up is best left to Telegram.
-		if taken == 0 && len(batch) >= batchSize && !s.pace.Saturated() {
-			offsets.acknowledgeStuck(time.Now().Add(-stuckAfter))
+		awaitNews(ctx, offsets, len(batch), full, time.Since(lastUpdate))
+	}
+}
+
+// getUpdates is one poll. An answer that cannot be read is asked for again at
+// once, with half as many updates, down to one; it returns the last limit. Of
+// one update that alone is too large only the ID is returned, so that it is
+// skipped. One that breaks off may be whole the next time, and is not.
+func (s *session) getUpdates(ctx context.Context, offset int64, limit int, wait time.Duration) ([]json.RawMessage, int, error) {
+	for {
+		batch, err := s.api.GetUpdates(ctx, offset, limit, wait, allowedUpdates)
+		if err == nil || ctx.Err() != nil {
+			return batch, limit, err
 		}
-		awaitNews(ctx, offsets, taken)
+		s.pollFailed(ctx, err)
+		unreadable, is := errors.AsType[*botapi.UnreadableError](err)
+		switch {
+		case !is || limit == 1 && unreadable.TooLarge == 0:
+			return nil, limit, err
+		case limit == 1:
+			s.Count("update_too_large")
+			s.Log.Warn("telegram: an update is too large to be read and is skipped")
+			return []json.RawMessage{fmt.Appendf(nil, `{"update_id":%d}`, unreadable.TooLarge)}, limit, nil
+		}
+		limit /= 2
 	}
 }
 
@@ -98,16 +143,17 @@ func (s *session) pollFailed(ctx context.Context, err error) {
 // returns how many were new. It blocks while too many are in hand.
 func (s *session) take(ctx context.Context, offsets *offsetTracker, batch []json.RawMessage) (taken int) {
 	for _, raw := range batch {
-		u, err := decode(raw)
-		if u.ID == 0 || !offsets.begin(u.ID) {
+		id := updateID(raw)
+		if id == 0 || !offsets.begin(id) {
 			continue
 		}
 		taken++
+		u, err := decode(raw)
 		if err != nil {
 			s.Count("update_undecodable")
 		}
 		if u.Message == nil {
-			offsets.done(u.ID)
+			offsets.done(id)
 			continue
 		}
 		select {
@@ -115,31 +161,34 @@ func (s *session) take(ctx context.Context, offsets *offsetTracker, batch []json
 		case <-ctx.Done():
 			return taken
 		}
-		s.work.Go(func(id string) {
+		s.work.Go(func(request string) {
 			settled := true // An update that makes this program panic would do so again.
 			defer func() {
 				// While this process runs nobody else tries again.
 				if settled || s.work.Sends.Err() == nil {
-					offsets.done(u.ID)
+					offsets.done(id)
 				}
 				<-s.inHand
 			}()
-			settled = s.answer(id, u.Message)
+			settled = s.answer(request, u.Message)
 		})
 	}
 	return taken
 }
 
-// awaitNews waits until asking again may bring anything new: the earliest
-// update in hand is answered, or a moment has passed. A batch that brought
-// nothing is not asked for again at once.
-func awaitNews(ctx context.Context, offsets *offsetTracker, taken int) {
-	if !retry.Sleep(ctx, pollGap) || taken > 0 {
-		return
+// awaitNews waits until a poll may bring anything new: at once when nothing is
+// in hand, when half of a full batch is out of the way, or after a gap, quiet
+// being the time since the last new update.
+func awaitNews(ctx context.Context, offsets *offsetTracker, batch int, full bool, quiet time.Duration) {
+	most, gap := 0, pollGap
+	if full {
+		most, gap = batch/2, fullGap
 	}
+	timer := time.NewTimer(min(max(gap, quiet/8), maxGap))
+	defer timer.Stop()
 	select {
-	case <-offsets.moved:
-	case <-time.After(pollTick):
+	case <-offsets.whenPending(most):
+	case <-timer.C:
 	case <-ctx.Done():
 	}
 }

@@ -13,8 +13,13 @@ import (
 	"herald/internal/chat"
 )
 
-// maxUpdate bounds a delivery's body in bytes.
-const maxUpdate = 64 << 10
+// maxUpdate bounds a delivery's body in bytes, and maxDiscarded what of a
+// longer one is read and dropped: who is still writing when the connection
+// closes may never see the answer.
+const (
+	maxUpdate    = 1 << 20
+	maxDiscarded = 64 << 20
+)
 
 // maxDeliveries is the most that Telegram makes at a time,
 // https://core.telegram.org/bots/api#setwebhook.
@@ -57,10 +62,15 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	// What is longer is cut, and so does not decode.
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxUpdate))
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxUpdate+1))
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	if len(body) > maxUpdate {
+		a.Count("update_too_large")
+		_, _ = io.CopyN(io.Discard, r.Body, maxDiscarded)
+		w.WriteHeader(http.StatusOK) // It would be delivered again for ever.
 		return
 	}
 	u, err := decode(body)

@@ -1,7 +1,9 @@
 package telegram
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -114,7 +116,7 @@ func TestWebhookTurnsAway(t *testing.T) {
 		{"no JSON", "POST", secret, "{", 200},
 		{"a message of another form", "POST", secret, `{"update_id":3,"message":[]}`, 200},
 		{"another kind of update", "POST", secret, `{"update_id":4,"poll":{}}`, 200},
-		{"a body without end", "POST", secret, `{"update_id":5,"x":"` + strings.Repeat("x", maxUpdate) + `"}`, 200},
+		{"more than can be read", "POST", secret, `{"update_id":5,"x":"` + strings.Repeat("x", maxUpdate) + `"}`, 200},
 		{"a good one", "POST", secret, good, 200},
 	} {
 		if got := ask(tt.method, tt.key, tt.body); got != tt.want {
@@ -129,6 +131,70 @@ func TestWebhookTurnsAway(t *testing.T) {
 	}
 	if n := len(r.api.Sent()); n != 1 {
 		t.Errorf("%d answers", n)
+	}
+}
+
+// spaced is the update with white space before it, of this size in bytes.
+func spaced(update []byte, size int) []byte {
+	return append(bytes.Repeat([]byte(" "), size-len(update)), update...)
+}
+
+func TestWebhookReadsAMebibyte(t *testing.T) {
+	r, address := hooked(t)
+	r.run()
+	r.waitFor("ready", r.adapter.Ready)
+	for i, tt := range []struct{ size, answers, tooLarge int }{
+		{65 << 10, 1, 0}, {maxUpdate, 2, 0}, {maxUpdate + 1, 2, 1}, {10 * maxUpdate, 2, 2},
+	} {
+		if status := r.deliver(address, spaced(r.update(ann), tt.size)); status != http.StatusOK {
+			t.Errorf("%d bytes: %d", tt.size, status)
+		}
+		if answers, tooLarge := len(r.api.Sent()), r.events.of("update_too_large"); answers != tt.answers || tooLarge != tt.tooLarge {
+			t.Errorf("delivery %d: %d answers, %d too large", i, answers, tooLarge)
+		}
+	}
+}
+
+// The reply carries the message that it replies to, with a user for each name
+// in it.
+func TestWebhookAnswersAReplyToAMessageFullOfMentions(t *testing.T) {
+	r, address := hooked(t)
+	r.run()
+	r.waitFor("ready", r.adapter.Ready)
+	var mentions []map[string]any
+	for i := range 600 {
+		user := telegramtest.Person(int64(20_000 + i))
+		user.FirstName = strings.Repeat("ü", 64)
+		mentions = append(mentions, map[string]any{"type": "text_mention", "offset": 4 * i, "length": 3, "user": user})
+	}
+	m := telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/price@"+telegramtest.Username)
+	m["reply_to_message"] = map[string]any{
+		"message_id": 5, "from": telegramtest.Person(ann + 1), "chat": telegramtest.Group(group),
+		"text": strings.Repeat("abc ", 600), "entities": mentions,
+	}
+	body := r.api.Update(m)
+	if status := r.deliver(address, body); status != http.StatusOK || len(body) < 64<<10 {
+		t.Errorf("%d bytes: %d", len(body), status)
+	}
+	r.sent(1)
+}
+
+// unread fails the test if it is read.
+type unread struct{ *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.Error("the body of a call without the secret is read")
+	return 0, io.EOF
+}
+
+func TestWebhookReadsNothingWithoutTheSecret(t *testing.T) {
+	r, _ := hooked(t)
+	r.run()
+	r.waitFor("ready", r.adapter.Ready)
+	w := httptest.NewRecorder()
+	r.adapter.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", unread{t}))
+	if w.Code != http.StatusUnauthorized {
+		t.Errorf("status %d", w.Code)
 	}
 }
 

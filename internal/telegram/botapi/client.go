@@ -8,11 +8,8 @@
 package botapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"time"
 
@@ -129,62 +126,4 @@ func (c *Client) SetWebhook(ctx context.Context, params *bot.SetWebhookParams) e
 func (c *Client) DeleteWebhook(ctx context.Context) error {
 	_, err := c.bot().DeleteWebhook(ctx, &bot.DeleteWebhookParams{})
 	return classifyError("deleteWebhook", err)
-}
-
-// GetUpdates acknowledges all updates before offset and returns up to limit of
-// the others, waiting for the first for as long as wait. They are undecoded, so
-// that one of a kind that nobody here knows spoils no other.
-func (c *Client) GetUpdates(ctx context.Context, offset int64, limit int, wait time.Duration, kinds []string) ([]json.RawMessage, error) {
-	const method = "getUpdates"
-	ctx, cancel := context.WithTimeout(ctx, wait+pollSlack)
-	defer cancel()
-	body, err := json.Marshal(map[string]any{
-		"offset": offset, "limit": limit, "timeout": int(wait.Seconds()), "allowed_updates": kinds,
-	})
-	if err != nil {
-		return nil, &Error{Method: method, Kind: NotSent, detail: "the request cannot be made"}
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+method, bytes.NewReader(body))
-	if err != nil {
-		return nil, &Error{Method: method, Kind: NotSent, detail: "the request cannot be made"}
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := bufferedClient{c.polls}.Do(req)
-	if err != nil {
-		return nil, classifyError(method, err)
-	}
-	defer resp.Body.Close()
-	return decodeBatch(method, resp.Body)
-}
-
-func decodeBatch(method string, r io.Reader) ([]json.RawMessage, error) {
-	body, err := io.ReadAll(r)
-	if err != nil {
-		return nil, classifyError(method, err)
-	}
-	var answer struct {
-		OK          bool              `json:"ok"`
-		Result      []json.RawMessage `json:"result"`
-		Code        int               `json:"error_code"`
-		Description string            `json:"description"`
-		Parameters  struct {
-			RetryAfter int `json:"retry_after"`
-		} `json:"parameters"`
-	}
-	if err := json.Unmarshal(body, &answer); err != nil {
-		return nil, &Error{Method: method, Kind: OutcomeUnknown, detail: "the answer is not the Bot API's"}
-	}
-	if answer.OK {
-		return answer.Result, nil
-	}
-	e := &Error{Method: method, Kind: Refused, detail: detailOf(answer.Description)}
-	switch answer.Code {
-	case http.StatusUnauthorized:
-		e.Kind = Unauthorized
-	case http.StatusConflict:
-		e.Kind = Conflict
-	case http.StatusTooManyRequests:
-		e.Kind, e.RetryAfter = TooManyRequests, time.Duration(answer.Parameters.RetryAfter)*time.Second
-	}
-	return nil, e
 }

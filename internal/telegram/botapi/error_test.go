@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"syscall"
 	"testing"
@@ -100,6 +101,32 @@ func TestAFailedPollIsOfItsKind(t *testing.T) {
 	}
 }
 
+func TestAnAnswerThatCannotBeReadIsToldApart(t *testing.T) {
+	large := `{"ok":true,"result":[{"update_id":7001,"poll":{"id":"\"update_id\":5` + strings.Repeat("x", maxBatch) + `"}}]}`
+	for name, tt := range map[string]struct {
+		body     string
+		declared int // Content-Length
+		want     *UnreadableError
+	}{
+		"too large":       {large, len(large), &UnreadableError{TooLarge: 7001}},
+		"closed too soon": {`{"ok":true,"result":[{"update_id":7001,`, 1000, &UnreadableError{}},
+		"half an answer":  {`{"ok":true,"result":[{"update_id":7001,`, 39, &UnreadableError{}},
+		"a page":          {`<html>`, 6, nil},
+		"nothing":         {``, 0, nil},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", fmt.Sprint(tt.declared))
+			_, _ = io.WriteString(w, tt.body)
+		}))
+		_, err := newClient(t, server.URL, nil).GetUpdates(t.Context(), 1, 100, 0, nil)
+		server.Close()
+		got, _ := errors.AsType[*UnreadableError](err)
+		if err == nil || (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want {
+			t.Errorf("%s: %v, %+v", name, err, got)
+		}
+	}
+}
+
 func TestEveryMethodNamesItselfInItsErrors(t *testing.T) {
 	c := newClient(t, "http://bot.invalid", refusal(400, "Bad Request", ""))
 	ctx := t.Context()
@@ -163,7 +190,7 @@ func FuzzDecodeBatch(f *testing.F) {
 	f.Add([]byte(`{"ok":false,"error_code":429,"parameters":{"retry_after":-1}}`))
 	f.Add([]byte(`<html></html>`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		_, err := decodeBatch("getUpdates", bytes.NewReader(raw))
+		_, err := decodeBatch(bytes.NewReader(raw))
 		if err != nil && ErrorOf(err).Kind == NotSent {
 			t.Errorf("an answer counts as never sent: %v", err)
 		}

@@ -1,0 +1,124 @@
+package botapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"time"
+
+	"herald/internal/transport"
+)
+
+const getUpdates = "getUpdates"
+
+// UnreadableError is in the error of a GetUpdates whose answer is too large or
+// broke off. One with fewer updates may be readable.
+type UnreadableError struct {
+	// TooLarge is the ID of the first update in an answer that is too large; 0
+	// if it broke off.
+	TooLarge int64
+}
+
+func (e *UnreadableError) Error() string {
+	if e.TooLarge != 0 {
+		return "the answer is too large"
+	}
+	return "the answer broke off"
+}
+
+// GetUpdates acknowledges all updates before offset and returns up to limit of
+// the others, waiting for the first for as long as wait. They are undecoded, so
+// that one of a kind that nobody here knows spoils no other.
+func (c *Client) GetUpdates(ctx context.Context, offset int64, limit int, wait time.Duration, kinds []string) ([]json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, wait+pollSlack)
+	defer cancel()
+	body, err := json.Marshal(map[string]any{
+		"offset": offset, "limit": limit, "timeout": int(wait.Seconds()), "allowed_updates": kinds,
+	})
+	if err != nil {
+		return nil, &Error{Method: getUpdates, Kind: NotSent, detail: "the request cannot be made"}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+getUpdates, bytes.NewReader(body))
+	if err != nil {
+		return nil, &Error{Method: getUpdates, Kind: NotSent, detail: "the request cannot be made"}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := bufferedClient{c.polls}.Do(req)
+	if err != nil {
+		return nil, classifyError(getUpdates, err)
+	}
+	defer resp.Body.Close()
+	return decodeBatch(resp.Body)
+}
+
+func decodeBatch(r io.Reader) ([]json.RawMessage, error) {
+	body, err := io.ReadAll(r)
+	if err != nil {
+		return nil, unreadable(body, err)
+	}
+	var answer struct {
+		OK          bool              `json:"ok"`
+		Result      []json.RawMessage `json:"result"`
+		Code        int               `json:"error_code"`
+		Description string            `json:"description"`
+		Parameters  struct {
+			RetryAfter int `json:"retry_after"`
+		} `json:"parameters"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, undecodable(body, err)
+	}
+	if answer.OK {
+		return answer.Result, nil
+	}
+	e := &Error{Method: getUpdates, Kind: Refused, detail: detailOf(answer.Description)}
+	switch answer.Code {
+	case http.StatusUnauthorized:
+		e.Kind = Unauthorized
+	case http.StatusConflict:
+		e.Kind = Conflict
+	case http.StatusTooManyRequests:
+		e.Kind, e.RetryAfter = TooManyRequests, time.Duration(answer.Parameters.RetryAfter)*time.Second
+	}
+	return nil, e
+}
+
+// unreadable is the error of an answer of which only body could be read.
+func unreadable(body []byte, err error) error {
+	switch {
+	case errors.Is(err, transport.ErrBodyTooLarge):
+		return &Error{Method: getUpdates, Kind: OutcomeUnknown, cause: &UnreadableError{TooLarge: firstID(body)}}
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return classifyError(getUpdates, err)
+	}
+	return &Error{Method: getUpdates, Kind: OutcomeUnknown, cause: &UnreadableError{}}
+}
+
+// undecodable is the error of an answer that is not JSON, or only begins so.
+func undecodable(body []byte, err error) error {
+	if syntax, is := errors.AsType[*json.SyntaxError](err); is && len(body) > 0 && syntax.Offset >= int64(len(body)) {
+		return &Error{Method: getUpdates, Kind: OutcomeUnknown, cause: &UnreadableError{}}
+	}
+	return &Error{Method: getUpdates, Kind: OutcomeUnknown, detail: "the answer is not the Bot API's"}
+}
+
+// idMember cannot occur in a JSON string, where its quotes would be escaped.
+var idMember = regexp.MustCompile(`"update_id"\s*:\s*([0-9]+)`)
+
+// firstID is the first update's ID in the beginning of an answer; 0 is none.
+func firstID(body []byte) int64 {
+	found := idMember.FindSubmatch(body)
+	if found == nil {
+		return 0
+	}
+	id, err := strconv.ParseInt(string(found[1]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}
