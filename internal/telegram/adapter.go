@@ -9,9 +9,15 @@
 // to its asker's private chat; what a group is told about it is a fixed
 // sentence.
 //
-// A message is sent again only if it certainly was not sent: Telegram has no
-// key by which it would know a repetition. One that broke off while it was
-// being sent is counted and logged by its reference.
+// Identical public answers that wait for their turn in one chat share one
+// message; shared.go says which.
+//
+// A message that certainly was not sent is sent again for as long as it takes,
+// or for minutes if Telegram refuses to take it. Where nobody can tell whether
+// it is out (Telegram has no key by which it would know a repetition) it is
+// sent again twice at most, seconds apart, counted each time, and then given up
+// and logged by its reference. A stop in between leaves its update
+// unacknowledged, so that the next process answers it.
 //
 // The events that Config.Count is called with:
 //
@@ -21,10 +27,11 @@
 //	webhook_full          a webhook call turned away with 503
 //	poll_failed           a getUpdates call that failed
 //	rate_limited          a 429
-//	send_repeated         a message sent again that was certainly not out
-//	send_unclear          a message that may be out or not, and is not repeated
+//	send_repeated         a message sent again
+//	send_unclear          a message that may be out or not, each time it is sent
 //	send_refused          a message that Telegram will not take
-//	send_given_up         a message certainly not out when its time was over
+//	send_given_up         a message not sent again, which may be out or not
+//	send_shared           an answer that went out in another asker's message
 //	send_shed             an answer not said because the chat's rate is used up
 //	busy_said             the one message said instead
 //	private_unreachable   an asker to whom the bot may not write yet
@@ -84,9 +91,11 @@ type Config struct {
 // Adapter is Telegram as a chat.Adapter; it is the webhook's http.Handler too.
 type Adapter struct {
 	Config
-	api   *botapi.Client
-	pace  *pace.Limiter
-	ready atomic.Bool
+	api  *botapi.Client
+	pace *pace.Limiter
+	// shared are the public answers that wait.
+	shared sharedAnswers
+	ready  atomic.Bool
 	// inHand holds a token for each update in hand.
 	inHand chan struct{}
 	// serving is the Run that takes webhook deliveries; nil takes none.
@@ -189,7 +198,11 @@ func (s *session) answer(id string, m *message) (settled bool) {
 	if c.private && c.asked.group {
 		return s.logUndelivered(id, s.answerPrivately(c, deadline))
 	}
-	return s.logUndelivered(id, s.sendAnswer(c.asked, s.handle(c.request, c.asked), deadline))
+	reply, shown := s.handle(c.request, c.asked)
+	if c.private || !s.Pacing {
+		return s.logUndelivered(id, s.sendAnswer(c.asked, shown, deadline))
+	}
+	return s.logUndelivered(id, s.sendShared(c, reply, shown, deadline))
 }
 
 // answerPrivately answers in the asker's private chat a command that was asked
@@ -199,12 +212,15 @@ func (s *session) answerPrivately(c commandMessage, deadline time.Time) error {
 		return s.sendAnswer(c.asked, stayedAnonymous.text(), deadline)
 	}
 	private := destination{chat: c.sender}
-	err := s.sendAnswer(private, s.handle(c.request, private), deadline)
+	_, shown := s.handle(c.request, private)
+	err := s.sendAnswer(private, shown, deadline)
 	switch {
 	case err == nil:
 		// The answer is out, whatever becomes of the pointer. If there is no
 		// room for it, nobody has to ask again.
-		s.logUndelivered(c.request.ID, s.sendInTurn(c.asked, answeredPrivately.text(), deadline))
+		if err := s.sendInTurn(c.asked, answeredPrivately.text(), deadline); !errors.Is(err, pace.ErrNoRoom) {
+			s.logUndelivered(c.request.ID, err)
+		}
 	case botapi.ErrorOf(err).Unreachable():
 		s.Count("private_unreachable")
 		return s.sendAnswer(c.asked, pressStart(s.me, c).text(), deadline)
@@ -214,10 +230,10 @@ func (s *session) answerPrivately(c commandMessage, deadline time.Time) error {
 
 // handle has the request answered and renders the reply, with "typing…"
 // meanwhile where the answer will stand.
-func (s *session) handle(req chat.Request, to destination) (answer richText) {
+func (s *session) handle(req chat.Request, to destination) (reply chat.Reply, shown richText) {
 	defer s.typing(to)()
-	s.work.Answer(req, func(r chat.Reply) { answer = render(r) })
-	return answer
+	s.work.Answer(req, func(r chat.Reply) { reply, shown = r, render(r) })
+	return reply, shown
 }
 
 // setMenu lists every command that has a summary in Telegram's menu.
