@@ -44,6 +44,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,6 +81,8 @@ type Config struct {
 	Settings
 	// Dedup knows repeated deliveries; polling does without.
 	Dedup chat.Dedup
+	// Turns keeps Pacing for all replicas together; nil where there are none.
+	Turns chat.Turns
 	// CommandTimeout is how long after a command's arrival its answer may
 	// still wait for its turn under Pacing.
 	CommandTimeout time.Duration
@@ -110,7 +113,11 @@ func New(c Config) (*Adapter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("telegram: %w", err)
 	}
-	return &Adapter{Config: c, api: api, pace: pace.New(c.Pacing), inHand: make(chan struct{}, maxInHand)}, nil
+	// The number before the colon is the bot's, and no secret.
+	number, _, _ := strings.Cut(c.Token.Reveal(), ":")
+	return &Adapter{
+		Config: c, api: api, pace: pace.New(c.Pacing, "telegram "+number, c.Turns), inHand: make(chan struct{}, maxInHand),
+	}, nil
 }
 
 // Platform implements chat.Adapter.
