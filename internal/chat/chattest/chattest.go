@@ -39,6 +39,8 @@ func fill(v reflect.Value, markers *[]string) {
 		}
 	case reflect.Int:
 		v.SetInt(1)
+	case reflect.Bool:
+		v.SetBool(true)
 	default:
 		panic("chattest: a Reply now holds a " + v.Kind().String() + ", which FullReply cannot fill")
 	}
