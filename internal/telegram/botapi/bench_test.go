@@ -10,7 +10,7 @@ import (
 // BenchmarkSendMessage compares the call of this package with the library's,
 // over a transport that answers at once.
 func BenchmarkSendMessage(b *testing.B) {
-	c := newClient(b, "http://bot.invalid", fixed{status: 200, body: sentJSON})
+	c := newClient(b, "http://bot.invalid", answer{status: 200, body: sentJSON})
 	params := &bot.SendMessageParams{
 		ChatID: int64(5), Text: "The price",
 		Entities:           []models.MessageEntity{{Type: models.MessageEntityTypeBold, Length: 9}},

@@ -95,8 +95,8 @@ func detailOf(description string) string {
 	return ""
 }
 
-// refusal is the error of an answer that is not OK.
-func refusal(method string, a answer) error {
+// apiError is the error of an answer that is not OK.
+func apiError(method string, a apiAnswer) error {
 	e := &Error{Method: method, Kind: OutcomeUnknown, detail: detailOf(a.Description)}
 	switch a.Code {
 	case http.StatusUnauthorized:

@@ -18,50 +18,50 @@ import (
 	"herald/internal/transport"
 )
 
-// fixed is a RoundTripper with one answer to everything.
-type fixed struct {
+// answer is a RoundTripper with one answer to everything.
+type answer struct {
 	status int
 	body   string
 	err    error
 }
 
-func (a fixed) RoundTrip(req *http.Request) (*http.Response, error) {
+func (a answer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if a.err != nil {
 		return nil, a.err
 	}
 	return &http.Response{StatusCode: a.status, Body: io.NopCloser(strings.NewReader(a.body)), Request: req}, nil
 }
 
-func refused(code int, description, parameters string) fixed {
-	return fixed{status: code, body: fmt.Sprintf(`{"ok":false,"error_code":%d,"description":%q,"parameters":{%s}}`, code, description, parameters)}
+func refusal(code int, description, parameters string) answer {
+	return answer{status: code, body: fmt.Sprintf(`{"ok":false,"error_code":%d,"description":%q,"parameters":{%s}}`, code, description, parameters)}
 }
 
 func TestAFailedCallIsOfItsKind(t *testing.T) {
-	noConnection := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 	for name, tt := range map[string]struct {
-		answer      fixed
+		answer      answer
 		want        Error
 		unreachable bool
 		says        string
 	}{
-		"refused connection":   {fixed{err: &transport.Error{Host: "h", Err: noConnection}}, Error{Kind: NotSent}, false, "connection refused"},
-		"broken connection":    {fixed{err: &transport.Error{Host: "h", Err: io.ErrUnexpectedEOF}}, Error{Kind: OutcomeUnknown}, false, "unexpected EOF"},
-		"time out":             {fixed{err: &transport.Error{Host: "h", Err: context.DeadlineExceeded}}, Error{Kind: OutcomeUnknown}, false, "deadline"},
-		"500 of the API":       {refused(500, "Internal Server Error", ""), Error{Kind: OutcomeUnknown}, false, "status 500"},
-		"502 of a proxy":       {fixed{status: 502, body: "<html>"}, Error{Kind: OutcomeUnknown}, false, "status 502"},
-		"503 of a proxy":       {fixed{status: 503, body: "<html>"}, Error{Kind: OutcomeUnknown}, false, "status 503"},
-		"504 of a proxy":       {fixed{status: 504, body: "<html>"}, Error{Kind: OutcomeUnknown}, false, "status 504"},
-		"200 with a page":      {fixed{status: 200, body: "<html>"}, Error{Kind: OutcomeUnknown}, false, ""},
-		"429":                  {refused(429, "Too Many Requests: retry after 7", `"retry_after":7`), Error{Kind: TooManyRequests, RetryAfter: 7 * time.Second}, false, ""},
-		"401":                  {refused(401, "Unauthorized", ""), Error{Kind: Unauthorized}, false, "the token was refused"},
-		"409 of a webhook":     {refused(409, "Conflict: can't use getUpdates method while webhook is active", ""), Error{Kind: Conflict}, false, "a webhook is set"},
-		"403":                  {refused(403, "Forbidden: bot was blocked by the user", ""), Error{Kind: Forbidden}, true, "the bot was blocked"},
-		"an unknown chat":      {refused(400, "Bad Request: chat not found", ""), Error{Kind: Refused}, true, "no such chat"},
-		"a closed topic":       {refused(400, "Bad Request: TOPIC_CLOSED", ""), Error{Kind: Refused}, false, "the topic is closed"},
-		"a group that moved":   {refused(400, "Bad Request: upgraded", `"migrate_to_chat_id":-1005`), Error{Kind: Migrated, NewChat: -1005}, false, ""},
-		"a method not there":   {refused(404, "Not Found", ""), Error{Kind: Refused}, false, ""},
-		"an error of no kind":  {refused(418, "what is this", ""), Error{Kind: OutcomeUnknown}, false, ""},
-		"foreign text, quoted": {refused(400, "Bad Request: <b>x</b>", ""), Error{Kind: Refused}, false, "sendMessage: refused"},
+		"refused connection":   {answer{err: &transport.Error{Host: "h", Err: refused}}, Error{Kind: NotSent}, false, "connection refused"},
+		"broken connection":    {answer{err: &transport.Error{Host: "h", Err: io.ErrUnexpectedEOF}}, Error{Kind: OutcomeUnknown}, false, "unexpected EOF"},
+		"time out":             {answer{err: &transport.Error{Host: "h", Err: context.DeadlineExceeded}}, Error{Kind: OutcomeUnknown}, false, "deadline"},
+		"500 of the API":       {refusal(500, "Internal Server Error", ""), Error{Kind: OutcomeUnknown}, false, "status 500"},
+		"502 of a proxy":       {answer{status: 502, body: "<html>"}, Error{Kind: OutcomeUnknown}, false, "status 502"},
+		"503 of a proxy":       {answer{status: 503, body: "<html>"}, Error{Kind: OutcomeUnknown}, false, "status 503"},
+		"504 of a proxy":       {answer{status: 504, body: "<html>"}, Error{Kind: OutcomeUnknown}, false, "status 504"},
+		"200 with a page":      {answer{status: 200, body: "<html>"}, Error{Kind: OutcomeUnknown}, false, ""},
+		"429":                  {refusal(429, "Too Many Requests: retry after 7", `"retry_after":7`), Error{Kind: TooManyRequests, RetryAfter: 7 * time.Second}, false, ""},
+		"401":                  {refusal(401, "Unauthorized", ""), Error{Kind: Unauthorized}, false, "the token was refused"},
+		"409 of a webhook":     {refusal(409, "Conflict: can't use getUpdates method while webhook is active", ""), Error{Kind: Conflict}, false, "a webhook is set"},
+		"403":                  {refusal(403, "Forbidden: bot was blocked by the user", ""), Error{Kind: Forbidden}, true, "the bot was blocked"},
+		"an unknown chat":      {refusal(400, "Bad Request: chat not found", ""), Error{Kind: Refused}, true, "no such chat"},
+		"a closed topic":       {refusal(400, "Bad Request: TOPIC_CLOSED", ""), Error{Kind: Refused}, false, "the topic is closed"},
+		"a group that moved":   {refusal(400, "Bad Request: upgraded", `"migrate_to_chat_id":-1005`), Error{Kind: Migrated, NewChat: -1005}, false, ""},
+		"a method not there":   {refusal(404, "Not Found", ""), Error{Kind: Refused}, false, ""},
+		"an error of no kind":  {refusal(418, "what is this", ""), Error{Kind: OutcomeUnknown}, false, ""},
+		"foreign text, quoted": {refusal(400, "Bad Request: <b>x</b>", ""), Error{Kind: Refused}, false, "sendMessage: refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := newClient(t, "http://bot.invalid", tt.answer).send(t.Context())
@@ -81,17 +81,17 @@ func TestAFailedCallIsOfItsKind(t *testing.T) {
 
 func TestAFailedPollIsOfItsKind(t *testing.T) {
 	for name, tt := range map[string]struct {
-		answer fixed
+		answer answer
 		want   Kind
 		wait   time.Duration
 	}{
-		"401":             {refused(401, "Unauthorized", ""), Unauthorized, 0},
-		"409":             {refused(409, "Conflict: terminated by other getUpdates request", ""), Conflict, 0},
-		"429":             {refused(429, "Too Many Requests", `"retry_after":5`), TooManyRequests, 5 * time.Second},
-		"400":             {refused(400, "Bad Request", ""), Refused, 0},
-		"502":             {fixed{status: 502, body: "<html>"}, OutcomeUnknown, 0},
-		"a page with 200": {fixed{status: 200, body: "<html>"}, OutcomeUnknown, 0},
-		"half an answer":  {fixed{status: 200, body: `{"ok":true,"result":[{"upd`}, OutcomeUnknown, 0},
+		"401":             {refusal(401, "Unauthorized", ""), Unauthorized, 0},
+		"409":             {refusal(409, "Conflict: terminated by other getUpdates request", ""), Conflict, 0},
+		"429":             {refusal(429, "Too Many Requests", `"retry_after":5`), TooManyRequests, 5 * time.Second},
+		"400":             {refusal(400, "Bad Request", ""), Refused, 0},
+		"502":             {answer{status: 502, body: "<html>"}, OutcomeUnknown, 0},
+		"a page with 200": {answer{status: 200, body: "<html>"}, OutcomeUnknown, 0},
+		"half an answer":  {answer{status: 200, body: `{"ok":true,"result":[{"upd`}, OutcomeUnknown, 0},
 	} {
 		batch, err := newClient(t, "http://bot.invalid", tt.answer).GetUpdates(t.Context(), 1, 100, 0, nil)
 		if batch != nil || ErrorOf(err).Kind != tt.want || ErrorOf(err).RetryAfter != tt.wait {
@@ -101,7 +101,7 @@ func TestAFailedPollIsOfItsKind(t *testing.T) {
 }
 
 func TestEveryMethodNamesItselfInItsErrors(t *testing.T) {
-	c := newClient(t, "http://bot.invalid", refused(400, "Bad Request", ""))
+	c := newClient(t, "http://bot.invalid", refusal(400, "Bad Request", ""))
 	ctx := t.Context()
 	_, getMe := c.GetMe(ctx)
 	_, getChatMember := c.GetChatMember(ctx, &bot.GetChatMemberParams{})
@@ -132,11 +132,11 @@ func TestNoErrorAndNoClientGivesTheTokenAway(t *testing.T) {
 		"a prefix":              {"http://[::1]:1/prefix", nil},
 		"no URL":                {"http://127.0.0.1:%zz", nil},
 		"no scheme":             {"api.telegram.org", nil},
-		"a page with 200":       {"http://bot.invalid", fixed{status: 200, body: echo}},
-		"a page with 404":       {"http://bot.invalid", fixed{status: 404, body: echo}},
-		"a page with 500":       {"http://bot.invalid", fixed{status: 500, body: echo}},
-		"a refusal":             {"http://bot.invalid", refused(400, echo, "")},
-		"an error of no kind":   {"http://bot.invalid", refused(418, echo, "")},
+		"a page with 200":       {"http://bot.invalid", answer{status: 200, body: echo}},
+		"a page with 404":       {"http://bot.invalid", answer{status: 404, body: echo}},
+		"a page with 500":       {"http://bot.invalid", answer{status: 500, body: echo}},
+		"a refusal":             {"http://bot.invalid", refusal(400, echo, "")},
+		"an error of no kind":   {"http://bot.invalid", refusal(418, echo, "")},
 	} {
 		c := newClient(t, tt.url, tt.rt)
 		_, getMe := c.GetMe(t.Context())
@@ -158,12 +158,15 @@ func TestNoErrorAndNoClientGivesTheTokenAway(t *testing.T) {
 	}
 }
 
-func FuzzDecodeAnswer(f *testing.F) {
+func FuzzDecodeBatch(f *testing.F) {
 	f.Add([]byte(`{"ok":true,"result":[{"update_id":1},7,null]}`))
 	f.Add([]byte(`{"ok":false,"error_code":429,"parameters":{"retry_after":-1}}`))
 	f.Add([]byte(`<html></html>`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		_, err := decodeAnswer("getUpdates", bytes.NewReader(raw))
+		_, err := decodeBatch("getUpdates", bytes.NewReader(raw))
+		if call := decodeAnswer("sendMessage", bytes.NewReader(raw)); call != nil && ErrorOf(call).Kind == NotSent {
+			t.Errorf("an answer counts as never sent: %v", call)
+		}
 		if err != nil && ErrorOf(err).Kind == NotSent {
 			t.Errorf("an answer counts as never sent: %v", err)
 		}

@@ -11,16 +11,25 @@ import (
 	"herald/internal/transport"
 )
 
-// call makes one call with its parameters as JSON, and returns the result. It
+// call makes one call with its parameters as JSON, and drops the result. It
 // fails with *Error.
-func (c *Client) call(ctx context.Context, client *http.Client, method string, params any) (result json.RawMessage, err error) {
+func (c *Client) call(ctx context.Context, method string, params any) error {
+	resp, err := c.post(ctx, c.calls, method, params)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	return decodeAnswer(method, resp.Body)
+}
+
+// post sends one call's parameters as JSON. It fails with *Error.
+func (c *Client) post(ctx context.Context, client *http.Client, method string, params any) (*http.Response, error) {
 	cannotBeMade := &Error{Method: method, Kind: NotSent, detail: "the request cannot be made"}
 	body, err := json.Marshal(params)
 	if err != nil {
 		return nil, cannotBeMade
 	}
-	// net/http can repeat a request with such a body of which nothing was
-	// written.
+	// net/http can repeat such a body if nothing of the request was written.
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+method, bytes.NewReader(body))
 	if err != nil {
 		return nil, cannotBeMade
@@ -30,40 +39,34 @@ func (c *Client) call(ctx context.Context, client *http.Client, method string, p
 	if err != nil {
 		return nil, classifyError(method, err)
 	}
-	defer resp.Body.Close()
-	return decodeAnswer(method, resp.Body)
+	return resp, nil
 }
 
-// answer is the form of every answer,
+// apiAnswer is the form of every answer but for the result,
 // https://core.telegram.org/bots/api#making-requests.
-type answer struct {
-	OK          bool            `json:"ok"`
-	Result      json.RawMessage `json:"result"`
-	Code        int             `json:"error_code"`
-	Description string          `json:"description"`
+type apiAnswer struct {
+	OK          bool   `json:"ok"`
+	Code        int    `json:"error_code"`
+	Description string `json:"description"`
 	Parameters  struct {
 		RetryAfter int   `json:"retry_after"`
 		MigratedTo int64 `json:"migrate_to_chat_id"`
 	} `json:"parameters"`
 }
 
-func decodeAnswer(method string, r io.Reader) (result json.RawMessage, err error) {
+func decodeAnswer(method string, r io.Reader) error {
 	body, err := io.ReadAll(r)
 	if err != nil {
-		return nil, classifyError(method, err)
+		return classifyError(method, err)
 	}
-	var a answer
-	switch err := json.Unmarshal(body, &a); {
-	case err != nil:
-		return nil, notTheAPIs(method)
-	case !a.OK:
-		return nil, refusal(method, a)
+	var a apiAnswer
+	if err := json.Unmarshal(body, &a); err != nil {
+		return &Error{Method: method, Kind: OutcomeUnknown, detail: "the answer is not the Bot API's"}
 	}
-	return a.Result, nil
-}
-
-func notTheAPIs(method string) error {
-	return &Error{Method: method, Kind: OutcomeUnknown, detail: "the answer is not the Bot API's"}
+	if !a.OK {
+		return apiError(method, a)
+	}
+	return nil
 }
 
 // do makes a request. A status of 500 or more is a *statusError.
