@@ -49,8 +49,9 @@ func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Host, e.Err) }
 func (e *Error) Unwrap() error { return e.Err }
 
 // NeverSent reports whether err proves that the request did not reach the
-// server, so that sending it again cannot do anything twice. For a request
-// that net/http itself repeats on a broken connection (GET and HEAD, or with an
+// server, so that sending it again cannot do anything twice: there was no
+// connection to send it on, whatever the reason. For a request that net/http
+// itself repeats on a broken connection (GET and HEAD, or with an
 // Idempotency-Key) it speaks of the last attempt.
 func NeverSent(err error) bool {
 	if is[*net.DNSError](err) {
@@ -62,6 +63,15 @@ func NeverSent(err error) bool {
 		}
 	}
 	return false
+}
+
+// notConnected is err of a request for which there was never a connection, as
+// NeverSent recognises it.
+func notConnected(err error) error {
+	if NeverSent(err) {
+		return err
+	}
+	return &net.OpError{Op: "dial", Net: "tcp", Err: err}
 }
 
 // Clean takes the URL out of an error of net/http or net/url: http.Client puts
