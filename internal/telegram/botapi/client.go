@@ -68,7 +68,7 @@ func New(c Config) (*Client, error) {
 	calls := transport.New(transport.Options{Timeout: callTimeout, MaxBody: maxAnswer, MaxConns: c.MaxConns})
 	polls := transport.New(transport.Options{MaxBody: maxBatch, MaxConns: 2})
 	if c.Transport != nil {
-		calls.Transport, polls.Transport = c.Transport, c.Transport
+		calls, polls = &http.Client{Timeout: callTimeout, Transport: c.Transport}, &http.Client{Transport: c.Transport}
 	}
 	b, err := bot.New(c.Token.Reveal(),
 		bot.WithSkipGetMe(),
