@@ -370,7 +370,10 @@ func TestADrainSendsWhatIsSharedAndForgetsIt(t *testing.T) {
 			t.Errorf("%d of %d askers are answered, %d updates are left", total, askers, len(r.api.Pending()))
 		}
 		time.Sleep(2 * sameAnswerGap)
-		if w := &r.adapter.shared; len(w.waiting)+len(w.next) != 0 {
+		w := &r.adapter.shared
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if len(w.waiting)+len(w.next) != 0 {
 			t.Errorf("%d answers wait and %d are remembered", len(w.waiting), len(w.next))
 		}
 	})

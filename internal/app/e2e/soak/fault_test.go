@@ -92,17 +92,16 @@ func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 	}
 	for wait(ctx, between(r, time.Second, 5*time.Second)) {
 		switch r.IntN(12) {
-		case 0:
+		case 0, 1:
 			for range 1 + r.IntN(6) {
 				s.telegram.fake.Fail("sendMessage", unclear())
 			}
-		case 1:
-			if r.IntN(4) == 0 {
-				s.telegram.fake.Fail("sendMessage", telegramtest.Hang())
-			}
 		case 2:
-			if r.IntN(8) == 0 {
+			switch r.IntN(8) {
+			case 0:
 				fail("getUpdates", telegramtest.Hang())
+			case 1, 2:
+				s.telegram.fake.Fail("sendMessage", telegramtest.Hang())
 			}
 		case 3, 4:
 			fail("getUpdates", telegramtest.TooMany(time.Second), unclear())
