@@ -2,9 +2,6 @@ package transport_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -12,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -23,6 +19,7 @@ import (
 	"time"
 
 	"herald/internal/transport"
+	"herald/internal/transport/transporttest"
 )
 
 const token = "t0ken"
@@ -43,25 +40,26 @@ func failing(t *testing.T, c *http.Client, baseURL string) (clean, raw error) {
 }
 
 func TestCleanErrorsNameTheHostAlone(t *testing.T) {
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	for name, server := range map[string]*httptest.Server{
-		"refused":   gone,
-		"redirect":  httptest.NewServer(http.RedirectHandler("/elsewhere/"+token, http.StatusFound)),
-		"not HTTP":  httptest.NewServer(hijacked(token + "\r\n\r\n")),
-		"bad":       httptest.NewServer(hijacked("HTTP/1.1 " + token + "\r\n\r\n")),
-		"header":    httptest.NewServer(hijacked("HTTP/1.1 200 OK\r\n" + token + "\r\n\r\n")),
-		"length":    httptest.NewServer(hijacked("HTTP/1.1 200 OK\r\nContent-Length: " + token + "\r\n\r\n")),
-		"transfer":  httptest.NewServer(hijacked("HTTP/1.1 200 OK\r\nTransfer-Encoding: " + token + "\r\n\r\n")),
-		"chunk":     httptest.NewServer(hijacked("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + token + "\r\n")),
-		"closed":    httptest.NewServer(hijacked("")),
-		"truncated": httptest.NewServer(hijacked("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + token)),
+	urls := map[string]string{"refused": transporttest.RefusedURL}
+	for name, serve := range map[string]http.Handler{
+		"redirect":  http.RedirectHandler("/elsewhere/"+token, http.StatusFound),
+		"not HTTP":  hijacked(token + "\r\n\r\n"),
+		"bad":       hijacked("HTTP/1.1 " + token + "\r\n\r\n"),
+		"header":    hijacked("HTTP/1.1 200 OK\r\n" + token + "\r\n\r\n"),
+		"length":    hijacked("HTTP/1.1 200 OK\r\nContent-Length: " + token + "\r\n\r\n"),
+		"transfer":  hijacked("HTTP/1.1 200 OK\r\nTransfer-Encoding: " + token + "\r\n\r\n"),
+		"chunk":     hijacked("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + token + "\r\n"),
+		"closed":    hijacked(""),
+		"truncated": hijacked("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + token),
 	} {
-		err, _ := failing(t, client(), server.URL)
-		server.Close()
-		host := strings.TrimPrefix(server.URL, "http://")
-		var address *url.Error
-		if errors.As(err, &address) || strings.Contains(fmt.Sprintf("%v %+v", err, err), token) || !strings.Contains(err.Error(), host) {
+		server := httptest.NewServer(serve)
+		defer server.Close()
+		urls[name] = server.URL
+	}
+	for name, address := range urls {
+		err, _ := failing(t, client(), address)
+		var withURL *url.Error
+		if errors.As(err, &withURL) || strings.Contains(fmt.Sprintf("%v %+v", err, err), token) || !strings.Contains(err.Error(), strings.TrimPrefix(address, "http://")) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -127,7 +125,8 @@ func TestTLSErrorsTellWhatIsWrong(t *testing.T) {
 
 func tlsServer(t *testing.T, template *x509.Certificate) (string, *x509.CertPool) {
 	t.Helper()
-	certificate, pool := certify(t, template)
+	template.Subject = pkix.Name{CommonName: token}
+	certificate, pool := transporttest.Certify(t, template)
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
@@ -136,48 +135,14 @@ func tlsServer(t *testing.T, template *x509.Certificate) (string, *x509.CertPool
 	return server.URL, pool
 }
 
-// certify makes a certificate that signs itself, and the pool that trusts it.
-func certify(t *testing.T, template *x509.Certificate) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template.SerialNumber = big.NewInt(1)
-	template.Subject = pkix.Name{CommonName: token}
-	template.NotBefore = time.Now().Add(-time.Hour)
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signed, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(signed)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
-}
-
 // trusting makes a client that trusts the pool's certificates.
 func trusting(t *testing.T, pool *x509.CertPool) *http.Client {
-	changeDefault(t, func(d *http.Transport) { d.TLSClientConfig = &tls.Config{RootCAs: pool} })
+	transporttest.ChangeDefault(t, func(d *http.Transport) { d.TLSClientConfig = &tls.Config{RootCAs: pool} })
 	return client()
 }
 
-// changeDefault changes the default transport, which New copies, for one test.
-func changeDefault(t *testing.T, change func(*http.Transport)) {
-	original := http.DefaultTransport
-	t.Cleanup(func() { http.DefaultTransport = original })
-	changed := original.(*http.Transport).Clone()
-	change(changed)
-	http.DefaultTransport = changed
-}
-
 func TestNeverSentIsTrueOnlyWithProof(t *testing.T) {
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	for _, address := range []string{gone.URL, "http://nowhere.invalid"} {
+	for _, address := range []string{transporttest.RefusedURL, "http://nowhere.invalid"} {
 		clean, raw := failing(t, client(), address)
 		if !transport.NeverSent(clean) || !transport.NeverSent(raw) || !transport.NeverSent(fmt.Errorf("asking: %w", raw)) {
 			t.Errorf("%s: %v is taken for sent", address, raw)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"herald/internal/transport"
+	"herald/internal/transport/transporttest"
 )
 
 // callTimeout is what one call to a service has by default.
@@ -20,7 +21,7 @@ const callTimeout = 5 * time.Second
 
 // post makes a call and returns what it failed with.
 func post(c *http.Client) error {
-	resp, err := c.Post("https://api.example/", "text/plain", strings.NewReader("body"))
+	resp, err := c.Post(transporttest.URL, "text/plain", strings.NewReader("body"))
 	if err != nil {
 		return err
 	}
@@ -33,25 +34,25 @@ func post(c *http.Client) error {
 }
 
 // connected makes a client with one connection in use.
-func connected(t *testing.T, n *network) *http.Client {
+func connected(t *testing.T, n *transporttest.Network) *http.Client {
 	t.Helper()
 	c := transport.New(transport.Options{Timeout: callTimeout, MaxBody: bound, MaxConns: 4})
 	t.Cleanup(c.CloseIdleConnections)
 	if err := post(c); err != nil {
 		t.Fatal(err)
 	}
-	if lines := n.all(); len(lines) != 1 {
-		t.Fatalf("%d connections, want 1", len(lines))
+	if lines := n.Lines(); lines != 1 {
+		t.Fatalf("%d connections, want 1", lines)
 	}
 	return c
 }
 
 func TestASilentHTTP2ConnectionCostsOneCallAndThenANewOneIsOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := newNetwork(t, func(http.ResponseWriter, *http.Request) {})
+		n := transporttest.NewNetwork(t, func(http.ResponseWriter, *http.Request) {})
 		c := connected(t, n)
-		n.all()[0].silent.Store(true)
-		failed := 0
+		n.Silence()
+		failed, longest := 0, time.Duration(0)
 		for range 40 {
 			start := time.Now()
 			err := post(c)
@@ -59,26 +60,24 @@ func TestASilentHTTP2ConnectionCostsOneCallAndThenANewOneIsOpened(t *testing.T) 
 				continue
 			}
 			failed++
-			// A call that is known to have failed before its time is up is
-			// made once more by who asked.
-			if took := time.Since(start); took >= callTimeout || errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("a call failed after %v: %v", took, err)
-			}
-			if transport.NeverSent(err) {
-				t.Errorf("%v is taken for never sent", err)
+			longest = max(longest, time.Since(start))
+			if errors.Is(err, context.DeadlineExceeded) || transport.NeverSent(err) {
+				t.Errorf("got %v", err)
 			}
 		}
-		if failed > 1 {
-			t.Errorf("%d of 40 calls failed", failed)
+		t.Logf("%d of 40 calls failed, after %v at most", failed, longest)
+		// Whoever asked makes a call once more that fails before its time is up.
+		if failed > 1 || longest >= callTimeout {
+			t.Error("more than one, or too late to make it again")
 		}
 	})
 }
 
 func TestCallsUnderWayOnAConnectionThatFallsSilentFailBeforeTheirTimeIsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := newNetwork(t, func(http.ResponseWriter, *http.Request) {})
+		n := transporttest.NewNetwork(t, func(http.ResponseWriter, *http.Request) {})
 		c := connected(t, n)
-		n.all()[0].silent.Store(true)
+		n.Silence()
 		start, results := time.Now(), make(chan error)
 		for range 40 {
 			go func() { results <- post(c) }()
@@ -101,9 +100,9 @@ func TestCallsUnderWayOnAConnectionThatFallsSilentFailBeforeTheirTimeIsUp(t *tes
 
 func TestAConnectionThatFellSilentWhileIdleCostsNoCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := newNetwork(t, func(http.ResponseWriter, *http.Request) {})
+		n := transporttest.NewNetwork(t, func(http.ResponseWriter, *http.Request) {})
 		c := connected(t, n)
-		n.all()[0].silent.Store(true)
+		n.Silence()
 		time.Sleep(callTimeout)
 		if err := post(c); err != nil {
 			t.Error(err)
@@ -114,7 +113,7 @@ func TestAConnectionThatFellSilentWhileIdleCostsNoCall(t *testing.T) {
 func TestASlowAnswerOnALivingConnectionIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slow atomic.Bool
-		n := newNetwork(t, func(_ http.ResponseWriter, r *http.Request) {
+		n := transporttest.NewNetwork(t, func(_ http.ResponseWriter, r *http.Request) {
 			if !slow.Load() {
 				return
 			}
@@ -157,7 +156,7 @@ func TestWhatDoesNotGetThroughIsNeverSentAndKnownInFiveSeconds(t *testing.T) {
 	} {
 		for _, limit := range []time.Duration{0, time.Minute, callTimeout, time.Second} {
 			synctest.Test(t, func(t *testing.T) {
-				changeDefault(t, func(d *http.Transport) { d.Proxy, d.DialContext = nil, dial })
+				transporttest.ChangeDefault(t, func(d *http.Transport) { d.Proxy, d.DialContext = nil, dial })
 				c := transport.New(transport.Options{Timeout: limit, MaxBody: bound, MaxConns: 1})
 				start := time.Now()
 				err := post(c)
@@ -175,18 +174,18 @@ func TestWhatDoesNotGetThroughIsNeverSentAndKnownInFiveSeconds(t *testing.T) {
 
 func TestACallThatGivesUpBeforeItHasAConnectionIsNeverSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := newNetwork(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-		changeDefault(t, func(d *http.Transport) { d.DialContext = blackhole })
+		n := transporttest.NewNetwork(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		transporttest.ChangeDefault(t, func(d *http.Transport) { d.DialContext = blackhole })
 		c := transport.New(transport.Options{MaxBody: bound, MaxConns: 1})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		req, _ := http.NewRequestWithContext(ctx, "POST", "https://api.example/", nil)
+		req, _ := http.NewRequestWithContext(ctx, "POST", transporttest.URL, nil)
 		if _, err := c.Do(req); !transport.NeverSent(err) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("its own context: got %v", err)
 		}
 		time.Sleep(5 * time.Second)
 
-		changeDefault(t, func(d *http.Transport) { d.DialContext = n.dial })
+		transporttest.ChangeDefault(t, func(d *http.Transport) { d.DialContext = n.Dial })
 		c = transport.New(transport.Options{Timeout: time.Second, MaxBody: bound, MaxConns: 1})
 		defer c.CloseIdleConnections()
 		if err := post(c); transport.NeverSent(err) || !errors.Is(err, context.DeadlineExceeded) {
