@@ -30,10 +30,10 @@ const (
 )
 
 // Redis is state shared between replicas, on Redis 5 or later. It implements
-// chat.Dedup and chat.Turns. A call that Redis does not answer within 300 ms is decided by
+// chat.Dedup. A call that Redis does not answer within 300 ms is decided by
 // the memory of this process, and so is every call of the following second:
-// limits and turns then hold for each replica by itself, and an update that is
-// delivered to two replicas may be answered by both.
+// limits then hold for each replica by itself, and an update that is delivered
+// to two replicas may be answered by both.
 type Redis struct {
 	client *redis.Client
 	memory *Memory
@@ -47,10 +47,7 @@ type Redis struct {
 	fallbacks atomic.Uint64
 }
 
-var (
-	_ chat.Dedup = (*Redis)(nil)
-	_ chat.Turns = (*Redis)(nil)
-)
+var _ chat.Dedup = (*Redis)(nil)
 
 // NewRedis makes a Redis, and connects on first use. salt is what every replica
 // of one deployment has and nobody else knows; keys are hashed with it. claim

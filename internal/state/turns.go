@@ -33,7 +33,10 @@ for i, key in ipairs(KEYS) do
 end
 return turn - now`)
 
-// Take implements chat.Turns.
+var _ chat.Turns = (*Redis)(nil)
+
+// Take implements chat.Turns. It is not known whose turn it is where Redis does
+// not answer, nor for the following second.
 func (r *Redis) Take(ctx context.Context, within time.Duration, rates ...chat.Rate) (wait time.Duration, known bool) {
 	keys, args := make([]string, len(rates)), []any{within.Microseconds()}
 	for i, rate := range rates {
