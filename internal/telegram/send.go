@@ -84,7 +84,7 @@ func (s *session) sendInTurn(to destination, t richText, deadline time.Time) err
 }
 
 // sendWithRetry sends a message whose turn has come, and again for as long as
-// that is worth it. It fails with a *botapi.Error, or with an error of pace.
+// that is worth it. It fails with a *botapi.Error, or at the end of the drain.
 func (s *session) sendWithRetry(to destination, t richText) error {
 	giveUp := time.Now().Add(deliveryLimit)
 	unclear := 0
@@ -112,8 +112,10 @@ func (s *session) sendWithRetry(to destination, t richText) error {
 	attempts := 0
 	return retry.Policy{Backoff: backoff, Again: again}.Do(s.work.Sends, func(ctx context.Context) error {
 		if attempts++; attempts > 1 {
-			if err := s.pace.Wait(ctx, to.chat, to.group, time.Time{}); err != nil {
-				return err
+			if s.pace.Wait(ctx, to.chat, to.group, time.Time{}) != nil {
+				// Its turn comes after the drain, in the next process.
+				<-ctx.Done()
+				return ctx.Err()
 			}
 			s.Count("send_repeated")
 		}

@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -125,6 +126,33 @@ func TestAStopLeavesAnUnclearAnswerToTheNextProcess(t *testing.T) {
 		next.run()
 		if r.sent(1); !r.api.WaitAcknowledged(soon) {
 			t.Error("the update is not acknowledged")
+		}
+	})
+}
+
+// A repetition whose turn comes after the drain is for the next process too.
+func TestAStopLeavesARepetitionWithoutATurnToTheNextProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := setUpInMemory(t, func(c *Config) { c.Pacing = true })
+		r.api.Fail("sendMessage", telegramtest.Page(502))
+		update, message := r.api.Push(asks(0, 0, "/price"))
+		stop := r.run()
+		r.waitFor("the call", func() bool { return len(r.api.Calls("sendMessage")) == 1 })
+		r.flood(11) // Their turns are all that there are for half a minute.
+		time.Sleep(3 * time.Second)
+		start := time.Now()
+		if err := stop(); err != nil || time.Since(start) > chat.DrainTime {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		if !slices.Contains(r.api.Pending(), update) {
+			t.Fatalf("the update is acknowledged; sent %+v", r.api.Sent())
+		}
+		next := r.again()
+		next.carriedBy(r.api)
+		next.run()
+		next.settled(5 * time.Minute)
+		if !slices.ContainsFunc(r.api.Sent(), func(m telegramtest.Sent) bool { return m.ReplyTo == message }) {
+			t.Errorf("it is never answered; sent %+v", r.api.Sent())
 		}
 	})
 }
