@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"herald/internal/chat"
 	"herald/internal/core"
@@ -54,8 +55,10 @@ func loginsReply(logins []core.Login) chat.Reply {
 	fields := make([]chat.Field, len(shown))
 	for i, l := range shown {
 		fields[i] = chat.Field{
-			Name:  chat.Foreign(l.Dapp, loginTextLength),
-			Value: chat.Foreign(l.Platform, loginTextLength) + ", " + moment(l.At),
+			Name:         chat.Foreign(l.Dapp, loginTextLength),
+			ForeignName:  true,
+			Value:        chat.Foreign(l.Platform, loginTextLength) + ", " + moment(l.At),
+			ForeignValue: !slices.Contains(core.Platforms(), l.Platform),
 		}
 	}
 	reply.Sections = []chat.Section{{Fields: fields}}

@@ -112,7 +112,7 @@ func poolFields(pools []core.PoolAmount, token Token) []chat.Field {
 		if name == "" {
 			name = p.Pool.Address.Hex()
 		}
-		fields[i] = chat.Field{Name: name, Value: amount(p.Amount, token)}
+		fields[i] = chat.Field{Name: name, ForeignName: true, Value: amount(p.Amount, token)}
 	}
 	return fields
 }

@@ -42,6 +42,7 @@ func (b *Bot) platforms() ([]platform, error) {
 		a, err := telegram.New(telegram.Config{
 			Settings:       s,
 			Dedup:          b.state,
+			Turns:          b.turns(),
 			CommandTimeout: b.cfg.Limits.CommandTimeout,
 			Log:            b.log,
 			Count:          b.metrics.Events(string(telegram.Platform)),
@@ -70,4 +71,12 @@ func (b *Bot) platforms() ([]platform, error) {
 		on = append(on, platform{a, "Discord", s.APIURL, "DISCORD_BOT_TOKEN and DISCORD_API_URL", path})
 	}
 	return on, nil
+}
+
+// turns is nil where there is no Redis to share them.
+func (b *Bot) turns() chat.Turns {
+	if b.redis == nil {
+		return nil
+	}
+	return b.redis
 }

@@ -43,7 +43,12 @@ type Section struct {
 }
 
 // Field is one line of a Section. Either part may be empty.
-type Field struct{ Name, Value string }
+type Field struct {
+	Name, Value string
+	// ForeignName and ForeignValue mark what a service or a user named, which a
+	// platform must not make a link of: Foreign cannot know all that it would.
+	ForeignName, ForeignValue bool
+}
 
 // Clean is the reply with every string fit to be shown: valid UTF-8, without
 // control characters or marks that turn the direction of writing. Fit begins
@@ -56,7 +61,8 @@ func (r Reply) Clean() Reply {
 	for i, s := range r.Sections {
 		clean.Sections[i] = Section{Heading: oneLine(s.Heading), Fields: make([]Field, len(s.Fields))}
 		for j, f := range s.Fields {
-			clean.Sections[i].Fields[j] = Field{Name: oneLine(f.Name), Value: oneLine(f.Value)}
+			f.Name, f.Value = oneLine(f.Name), oneLine(f.Value)
+			clean.Sections[i].Fields[j] = f
 		}
 	}
 	clean.Notes = make([]string, len(r.Notes))
@@ -107,8 +113,8 @@ var defused = strings.NewReplacer("@", "@"+wordJoiner, "://", ":"+wordJoiner+"//
 
 // Foreign makes text of a service or a user harmless in any platform: one
 // clean line of at most limit characters, without what platforms read as a
-// mention or a link; a renderer escapes the rest. Every such text passes
-// through it on its way into a Reply.
+// mention or a link with a scheme; a renderer escapes the rest. Every such text
+// passes through it on its way into a Reply.
 func Foreign(s string, limit int) string {
 	// A character has at most four bytes.
 	s = oneLine(s[:min(len(s), 8*limit)])

@@ -54,9 +54,9 @@ func couldNotBeChecked(reference, why string) Reply {
 func badInput(problem string, c Command, forms []Form) Reply {
 	var fields []Field
 	for _, f := range forms {
-		fields = append(fields, Field{"Write", c.Usage(f)})
+		fields = append(fields, Field{Name: "Write", Value: c.Usage(f)})
 		if len(f.Params) > 0 {
-			fields = append(fields, Field{"For example", c.Example(f)})
+			fields = append(fields, Field{Name: "For example", Value: c.Example(f)})
 		}
 	}
 	return Reply{Tone: Warning, Title: "That did not work", Text: problem, Sections: []Section{{Fields: fields}}}

@@ -1,6 +1,6 @@
 // Package state remembers what must outlive one command: which updates are
 // answered and how many commands somebody gave lately; and, where replicas
-// share a Redis, the last answers of services.
+// share a Redis, whose turn it is to send, and the last answers of services.
 //
 // Memory keeps it in this process, Redis shares it between replicas. Both are
 // bounded, and neither ever fails a command: what cannot be asked is decided

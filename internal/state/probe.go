@@ -25,7 +25,8 @@ const (
 func (r *Redis) Probe(ctx context.Context) error {
 	client := r.client.WithTimeout(probeTimeout)
 	id := rand.Text()
-	answer, update, limit := r.key("probe", "answer "+id), r.key("probe", "update "+id), r.key("probe", "limit "+id)
+	probeKey := func(kind string) string { return r.key("probe", kind+" "+id) }
+	answer, update, limit, turn := probeKey("answer"), probeKey("update"), probeKey("limit"), probeKey("turn")
 	ttl := probeTTL.Milliseconds()
 	// Scripts of one key, so that the later ones find what the first wrote.
 	onUpdate := func(script *redis.Script) func() error {
@@ -44,7 +45,8 @@ func (r *Redis) Probe(ctx context.Context) error {
 		{runScript, onUpdate(renewClaims)},
 		{runScript, onUpdate(giveUp)},
 		{runScript, func() error { return allow.Run(ctx, client, []string{limit}, 1, ttl).Err() }},
-		{"delete from redis", func() error { return client.Del(ctx, answer, update, limit).Err() }},
+		{runScript, func() error { return takeTurn.Run(ctx, client, []string{turn}, 0, probeTTL.Microseconds(), 1).Err() }},
+		{"delete from redis", func() error { return client.Del(ctx, answer, update, limit, turn).Err() }},
 	} {
 		start := time.Now()
 		if err := step.do(); err != nil {

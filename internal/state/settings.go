@@ -19,7 +19,8 @@ type Settings struct {
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Several replicas", Name: "REDIS_URL", Secret: true, Example: "redis://:password@redis.example.org:6379/0",
-			Comment: "State that several replicas share: which updates are answered, rate limits, prices and supplies. " +
+			Comment: "State that several replicas share: which updates are answered, rate limits, the pace of Telegram's " +
+				"messages, prices and supplies. " +
 				"redis:// or, with TLS, rediss://. Unset: all of it is in this process.",
 			Set: config.Field(&s.RedisURL, config.Hidden(parseRedisURL))},
 	}

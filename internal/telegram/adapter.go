@@ -9,9 +9,15 @@
 // to its asker's private chat; what a group is told about it is a fixed
 // sentence.
 //
-// A message is sent again only if it certainly was not sent: Telegram has no
-// key by which it would know a repetition. One that broke off while it was
-// being sent is counted and logged by its reference.
+// Identical public answers that wait for their turn in one chat share one
+// message; shared.go says which.
+//
+// A message that certainly was not sent is sent again for as long as it takes,
+// or for minutes if Telegram refuses to take it. Where nobody can tell whether
+// it is out (Telegram has no key by which it would know a repetition) it is
+// sent again twice at most, seconds apart, counted each time, and then given up
+// and logged by its reference. A stop in between leaves its update
+// unacknowledged, so that the next process answers it.
 //
 // The events that Config.Count is called with:
 //
@@ -22,10 +28,11 @@
 //	webhook_full          a webhook call turned away with 503
 //	poll_failed           a getUpdates call that failed
 //	rate_limited          a 429
-//	send_repeated         a message sent again that was certainly not out
-//	send_unclear          a message that may be out or not, and is not repeated
+//	send_repeated         a message sent again
+//	send_unclear          a message that may be out or not, each time it is sent
 //	send_refused          a message that Telegram will not take
-//	send_given_up         a message certainly not out when its time was over
+//	send_given_up         a message not sent again, which may be out or not
+//	send_shared           an answer that went out in another asker's message
 //	send_shed             an answer not said because the chat's rate is used up
 //	busy_said             the one message said instead
 //	private_unreachable   an asker to whom the bot may not write yet
@@ -38,6 +45,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -74,6 +82,8 @@ type Config struct {
 	Settings
 	// Dedup knows repeated deliveries; polling does without.
 	Dedup chat.Dedup
+	// Turns keeps Pacing for all replicas together; nil where there are none.
+	Turns chat.Turns
 	// CommandTimeout is how long after a command's arrival its answer may
 	// still wait for its turn under Pacing.
 	CommandTimeout time.Duration
@@ -85,9 +95,11 @@ type Config struct {
 // Adapter is Telegram as a chat.Adapter; it is the webhook's http.Handler too.
 type Adapter struct {
 	Config
-	api   *botapi.Client
-	pace  *pace.Limiter
-	ready atomic.Bool
+	api  *botapi.Client
+	pace *pace.Limiter
+	// shared are the public answers that wait.
+	shared sharedAnswers
+	ready  atomic.Bool
 	// inHand holds a token for each update in hand.
 	inHand chan struct{}
 	// serving is the Run that takes webhook deliveries; nil takes none.
@@ -102,7 +114,11 @@ func New(c Config) (*Adapter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("telegram: %w", err)
 	}
-	return &Adapter{Config: c, api: api, pace: pace.New(c.Pacing), inHand: make(chan struct{}, maxInHand)}, nil
+	// The number before the colon is the bot's, and no secret.
+	number, _, _ := strings.Cut(c.Token.Reveal(), ":")
+	return &Adapter{
+		Config: c, api: api, pace: pace.New(c.Pacing, "telegram "+number, c.Turns), inHand: make(chan struct{}, maxInHand),
+	}, nil
 }
 
 // Platform implements chat.Adapter.
@@ -194,7 +210,10 @@ func (s *session) answer(id string, m *message) (settled bool) {
 	if reply.SaidBefore {
 		return true
 	}
-	return s.logUndelivered(id, s.sendAnswer(c.asked, shown, deadline))
+	if c.private || !s.Pacing {
+		return s.logUndelivered(id, s.sendAnswer(c.asked, shown, deadline))
+	}
+	return s.logUndelivered(id, s.sendShared(c, reply, shown, deadline))
 }
 
 // answerPrivately answers in the asker's private chat a command that was asked
@@ -213,7 +232,9 @@ func (s *session) answerPrivately(c commandMessage, deadline time.Time) error {
 	case err == nil:
 		// The answer is out, whatever becomes of the pointer. If there is no
 		// room for it, nobody has to ask again.
-		s.logUndelivered(c.request.ID, s.sendInTurn(c.asked, answeredPrivately.text(), deadline))
+		if err := s.sendInTurn(c.asked, answeredPrivately.text(), deadline); !errors.Is(err, pace.ErrNoRoom) {
+			s.logUndelivered(c.request.ID, err)
+		}
 	case botapi.ErrorOf(err).Unreachable():
 		s.Count("private_unreachable")
 		return s.sendAnswer(c.asked, pressStart(s.me, c).text(), deadline)

@@ -89,8 +89,9 @@ func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
 }
 
 // Whatever becomes of its sendMessage, an update that is delivered again until
-// it is taken has at most one answer.
-func TestADeliveryIsNeverAnsweredTwice(t *testing.T) {
+// it is taken has one answer, and a second one only if nobody could tell that
+// the first was out.
+func TestADeliveryIsAnsweredOnceWhereThatCanBeTold(t *testing.T) {
 	for name, tt := range map[string]struct {
 		faults []telegramtest.Fault
 		sent   int
@@ -100,9 +101,9 @@ func TestADeliveryIsNeverAnsweredTwice(t *testing.T) {
 		"429 twice":              {[]telegramtest.Fault{telegramtest.TooMany(time.Second), telegramtest.TooMany(time.Second)}, 1, 2 * time.Second},
 		"429 for too long":       {[]telegramtest.Fault{telegramtest.TooMany(time.Hour)}, 1, 0},
 		"502":                    {[]telegramtest.Fault{telegramtest.Page(502)}, 1, 0},
-		"reset before it is out": {[]telegramtest.Fault{telegramtest.ResetBefore()}, 0, 0},
-		"reset once it is out":   {[]telegramtest.Fault{telegramtest.ResetAfter()}, 1, 0},
-		"502, then reset":        {[]telegramtest.Fault{telegramtest.Page(502), telegramtest.ResetAfter()}, 1, 0},
+		"reset before it is out": {[]telegramtest.Fault{telegramtest.ResetBefore()}, 1, 0},
+		"reset once it is out":   {[]telegramtest.Fault{telegramtest.ResetAfter()}, 2, 0},
+		"502 once it is out":     {[]telegramtest.Fault{telegramtest.Page(502).CarriedOut()}, 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,6 +2,8 @@ package telegram
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -22,8 +24,8 @@ import (
 // arrive, and its answer some time to come back.
 type wire struct {
 	*telegramtest.Server
-	// trouble is how many of 5 messages the server cannot take.
-	trouble int
+	// refuses is how many of 5 messages the server answers with 429.
+	refuses int
 
 	mu      sync.Mutex
 	refused []telegramtest.Sent // Telegram may count those too.
@@ -34,12 +36,12 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		return w.Server.RoundTrip(req)
 	}
 	time.Sleep(rand.N(150 * time.Millisecond))
-	if rand.N(5) < w.trouble {
+	if rand.N(5) < w.refuses {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		chat := int64(group)
-		w.refused = append(w.refused, telegramtest.Sent{Chat: chat, At: time.Now()})
-		return &http.Response{StatusCode: http.StatusBadGateway, Body: http.NoBody}, nil
+		w.refused = append(w.refused, telegramtest.Sent{Chat: group, At: time.Now()})
+		const answer = `{"ok":false,"error_code":429,"parameters":{"retry_after":1}}`
+		return &http.Response{StatusCode: http.StatusTooManyRequests, Body: io.NopCloser(strings.NewReader(answer))}, nil
 	}
 	resp, err := w.Server.RoundTrip(req)
 	time.Sleep(rand.N(150 * time.Millisecond))
@@ -55,10 +57,10 @@ func paced(t *testing.T) (*rig, *wire) {
 	return r, w
 }
 
-// flood pushes n commands, each of another person in the group.
+// flood pushes n commands, each another one of another person in the group.
 func (r *rig) flood(n int) {
 	for i := range n {
-		r.api.Push(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(int64(1+i)), "/price"))
+		r.api.Push(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(int64(1+i)), fmt.Sprint("/staked ", i)))
 	}
 }
 
@@ -145,8 +147,8 @@ func TestASteadyFlowInOneGroupKeepsTheMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := paced(t)
 		r.run()
-		for range 150 {
-			r.flood(1)
+		for i := range 150 {
+			r.api.Push(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(1), fmt.Sprint("/staked ", i)))
 			time.Sleep(700 * time.Millisecond)
 		}
 		sent := r.settled(time.Minute)
@@ -192,12 +194,12 @@ func TestManyChatsKeepTheTotalRateAndAreAllAnswered(t *testing.T) {
 	})
 }
 
-// One flooded group, many private chats, and a server in trouble now and then:
-// what is repeated counts too.
+// One flooded group, many private chats, and a server that refuses now and
+// then: what is repeated counts too.
 func TestAMixedCrowdKeepsEveryRateWithRepeatedSends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := paced(t)
-		w.trouble = 1
+		w.refuses = 1
 		r.askers(100)
 		r.flood(200)
 		r.run()

@@ -93,7 +93,9 @@ type destination struct {
 // commandMessage is a message that holds a command for this bot.
 type commandMessage struct {
 	request chat.Request // without an ID
-	private bool         // what is answered is for the asker alone
+	// typed is the command and its words, the same for all who typed the same.
+	typed   string
+	private bool // what is answered is for the asker alone
 	// asked is where the command stands.
 	asked destination
 	// sender is 0 if Telegram withholds who asked.
@@ -125,13 +127,18 @@ func parse(m *message, me botapi.User, commands chat.Commands) (c commandMessage
 	if target == nil {
 		target = repliedTo(m, me)
 	}
-	c = commandMessage{asked: destinationOf(m), private: command.Visibility == chat.Private}
+	words := strings.Fields(rest)
+	c = commandMessage{
+		typed:   strings.Join(append([]string{name}, words...), " "),
+		asked:   destinationOf(m),
+		private: command.Visibility == chat.Private,
+	}
 	if m.SenderChat == nil {
 		c.sender = m.From.ID
 	}
 	c.request = chat.Request{
 		Command: name,
-		Args:    chat.Typed(strings.Fields(rest)...),
+		Args:    chat.Typed(words...),
 		From:    userOf(c.sender),
 		Role:    roleOf(m),
 		Target:  target,
@@ -142,7 +149,7 @@ func parse(m *message, me botapi.User, commands chat.Commands) (c commandMessage
 		c.request.Community = c.request.Chat
 	}
 	if name == "start" {
-		c.followLink(commands, strings.Fields(rest))
+		c.followLink(commands, words)
 	}
 	c.linkable = hasBareForm(command) && c.request.Args.Len() == 0 && target == nil
 	return c, true

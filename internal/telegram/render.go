@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf16"
 
@@ -31,35 +32,53 @@ func render(r chat.Reply) richText {
 	r = r.Fit(maxUnits-units(sign), lineUnits)
 	var p page
 	if r.Title != "" {
-		p.line(sign, r.Title, models.MessageEntityTypeBold)
+		p.line(span{text: sign}, span{r.Title, models.MessageEntityTypeBold})
 		sign = ""
 	}
-	p.line(sign, r.Text, "")
+	p.line(span{text: sign}, span{text: r.Text})
 	for _, s := range r.Sections {
 		p.gap()
-		p.line("", s.Heading, models.MessageEntityTypeBold)
+		p.line(span{s.Heading, models.MessageEntityTypeBold})
 		for _, f := range s.Fields {
-			p.line("", fieldLine(f), "")
+			p.line(fieldSpans(f)...)
 		}
 	}
 	p.gap()
 	for _, n := range r.Notes {
-		p.line("", n, models.MessageEntityTypeItalic)
+		p.line(span{n, models.MessageEntityTypeItalic})
 	}
 	return p.done()
 }
 
-func fieldLine(f chat.Field) string {
-	if f.Name == "" || f.Value == "" {
-		return f.Name + f.Value
+// span is a part of a line; without a style it is plain.
+type span struct {
+	text  string
+	style models.MessageEntityType
+}
+
+// fieldSpans shows what is foreign as code: Telegram makes a link of anything
+// else that looks like a domain or a command.
+func fieldSpans(f chat.Field) []span {
+	name, value := span{text: f.Name}, span{text: f.Value}
+	if f.ForeignName {
+		name.style = models.MessageEntityTypeCode
 	}
-	return f.Name + ": " + f.Value
+	if f.ForeignValue {
+		value.style = models.MessageEntityTypeCode
+	}
+	if f.Name == "" || f.Value == "" {
+		return []span{name, value}
+	}
+	return []span{name, {text: ": "}, value}
 }
 
 // lineUnits is what a line takes with the line break before it, or with two if
 // it may begin a section or the notes.
 func lineUnits(f chat.Field) int {
-	n := units(fieldLine(f)) + 1
+	n := 1
+	for _, s := range fieldSpans(f) {
+		n += units(s.text)
+	}
 	if f.Name == "" {
 		n++
 	}
@@ -77,21 +96,32 @@ type page struct {
 	entities []models.MessageEntity
 }
 
-// line writes one line, if there is anything to write on it. The style is that
-// of s; empty is none.
-func (p *page) line(sign, s string, style models.MessageEntityType) {
-	if sign+s == "" {
+// line writes one line, if there is anything to write on it.
+func (p *page) line(spans ...span) {
+	if !slices.ContainsFunc(spans, func(s span) bool { return s.text != "" }) {
 		return
 	}
 	if p.units > 0 {
 		p.write(strings.Repeat("\n", p.breaks))
 	}
 	p.breaks = 1
-	p.write(sign)
-	if style != "" && s != "" && len(p.entities) < maxEntities {
-		p.entities = append(p.entities, models.MessageEntity{Type: style, Offset: p.units, Length: units(s)})
+	for _, s := range spans {
+		if s.style != "" && s.text != "" {
+			p.mark(s.style, units(s.text))
+		}
+		p.write(s.text)
 	}
-	p.write(s)
+}
+
+// mark styles what is written next. Where there are too many entities the look
+// suffers, but nothing foreign: the last entity goes on over it as code.
+func (p *page) mark(style models.MessageEntityType, length int) {
+	if len(p.entities) < maxEntities {
+		p.entities = append(p.entities, models.MessageEntity{Type: style, Offset: p.units, Length: length})
+	} else if style == models.MessageEntityTypeCode {
+		last := &p.entities[maxEntities-1]
+		last.Type, last.Length = style, p.units+length-last.Offset
+	}
 }
 
 // gap leaves an empty line before the next line.

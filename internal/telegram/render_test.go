@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -93,6 +94,38 @@ func TestRenderCountsEveryLineBreak(t *testing.T) {
 	}
 }
 
+// Whatever a service calls a dapp or a pool, Telegram makes no link of it:
+// every such name stands in a code entity, however many there are.
+func TestRenderShowsForeignNamesAsCode(t *testing.T) {
+	for _, fields := range []int{1, 40, 99, 100, 101, 200} {
+		r := chat.Reply{Title: "Title", Sections: []chat.Section{{Heading: "Heading"}, {Heading: "Own"}}, Notes: []string{"note"}}
+		for range fields {
+			r.Sections[0].Fields = append(r.Sections[0].Fields, chat.Field{Name: "t.me/x", ForeignName: true, Value: "own.org"})
+		}
+		r.Sections[1].Fields = []chat.Field{{Name: "own.org", Value: "evil.com", ForeignValue: true}, {Value: "/own"}}
+		got := render(r)
+		checkText(t, got)
+		all := utf16.Encode([]rune(got.body))
+		inCode := make([]bool, len(all))
+		for _, e := range got.entities {
+			for i := range e.Length {
+				inCode[e.Offset+i] = e.Type == models.MessageEntityTypeCode
+			}
+		}
+		for _, foreign := range []string{"t.me/x", "evil.com"} {
+			for i := range len(got.body) {
+				// All of it is ASCII, so that bytes are units.
+				if strings.HasPrefix(got.body[i:], foreign) && slices.Contains(inCode[i:i+len(foreign)], false) {
+					t.Fatalf("%d fields: %s at %d is not code in %+v", fields, foreign, i, got)
+				}
+			}
+		}
+		if own := strings.Index(got.body, "own.org"); fields < 90 && inCode[own] {
+			t.Errorf("%d fields: what is not foreign is code", fields)
+		}
+	}
+}
+
 func checkText(t *testing.T, got richText) {
 	t.Helper()
 	all := utf16.Encode([]rune(got.body))
@@ -111,7 +144,8 @@ func checkText(t *testing.T, got richText) {
 				t.Fatalf("entity %d+%d parts a character", e.Offset, e.Length)
 			}
 		}
-		if e.Type != models.MessageEntityTypeBold && e.Type != models.MessageEntityTypeItalic {
+		known := []models.MessageEntityType{models.MessageEntityTypeBold, models.MessageEntityTypeItalic, models.MessageEntityTypeCode}
+		if !slices.Contains(known, e.Type) {
 			t.Fatalf("entity of type %q", e.Type)
 		}
 	}
@@ -131,7 +165,9 @@ func FuzzRender(f *testing.F) {
 		for range sections % 40 {
 			s := chat.Section{Heading: bounded(title, 600)}
 			for range fields % 40 {
-				s.Fields = append(s.Fields, chat.Field{Name: bounded(name, 600), Value: bounded(value, 600)})
+				f := chat.Field{Name: bounded(name, 600), Value: bounded(value, 600)}
+				f.ForeignName, f.ForeignValue = fields%2 == 0, fields%3 == 0
+				s.Fields = append(s.Fields, f)
 			}
 			r.Sections = append(r.Sections, s)
 			r.Notes = append(r.Notes, note)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/go-telegram/bot"
@@ -17,8 +16,14 @@ import (
 	"herald/internal/telegram/pace"
 )
 
-// deliveryLimit bounds how long a message is repeated to which Telegram answers.
+// deliveryLimit bounds how long a message is repeated that Telegram answers
+// with a refusal to take it now.
 const deliveryLimit = 5 * time.Minute
+
+// unclearWaits are the waits before a message is sent again of which nobody can
+// tell whether it is out, and so bound how often that is: long enough for a
+// proxy to recover, short enough to be read as a repetition.
+var unclearWaits = [...]time.Duration{2 * time.Second, 5 * time.Second}
 
 // Telegram shows a chat action for 5 seconds,
 // https://core.telegram.org/bots/api#sendchataction.
@@ -51,19 +56,22 @@ func pressStart(me botapi.User, c commandMessage) notice {
 
 var busy = render(chat.Busy())
 
-// sendAnswer sends an answer, or tells the chat, once a minute, that there is no
-// room for it before deadline; the error is pace.ErrNoRoom then.
+// sendAnswer sends an answer, or tells the chat that there is no room for it
+// before deadline; the error is pace.ErrNoRoom then.
 func (s *session) sendAnswer(to destination, t richText, deadline time.Time) error {
 	err := s.sendInTurn(to, t, deadline)
-	if !errors.Is(err, pace.ErrNoRoom) {
-		return err
+	if errors.Is(err, pace.ErrNoRoom) {
+		s.sayBusy(to)
 	}
-	s.Count("send_shed")
+	return err
+}
+
+// sayBusy tells a chat, once a minute, that there is no room for an answer.
+func (s *session) sayBusy(to destination) {
 	to.replyTo = 0
 	if s.pace.WaitNotice(s.work.Sends, to.chat, to.group) == nil && s.sendWithRetry(to, busy) == nil {
 		s.Count("busy_said")
 	}
-	return err
 }
 
 // sendInTurn sends a message, or fails with pace.ErrNoRoom if its chat has no
@@ -76,13 +84,22 @@ func (s *session) sendInTurn(to destination, t richText, deadline time.Time) err
 }
 
 // sendWithRetry sends a message whose turn has come, and again for as long as
-// that is worth it. It fails with a *botapi.Error, or with an error of pace.
+// that is worth it. It fails with a *botapi.Error, or at the end of the drain.
 func (s *session) sendWithRetry(to destination, t richText) error {
 	giveUp := time.Now().Add(deliveryLimit)
+	unclear := 0
 	again := func(err error) (bool, time.Duration) {
-		e := botapi.ErrorOf(err)
+		e, called := errors.AsType[*botapi.Error](err)
 		switch {
-		case !worthRepeating(err):
+		case !called:
+			return false, 0
+		case e.Kind == botapi.OutcomeUnknown:
+			if unclear++; unclear > len(unclearWaits) {
+				s.Count("send_given_up")
+				return false, 0
+			}
+			return true, unclearWaits[unclear-1]
+		case !certainlyNotOut(e.Kind):
 			return false, 0
 		case e.Kind != botapi.NotSent && time.Now().Add(e.RetryAfter).After(giveUp):
 			s.Count("send_given_up")
@@ -95,8 +112,10 @@ func (s *session) sendWithRetry(to destination, t richText) error {
 	attempts := 0
 	return retry.Policy{Backoff: backoff, Again: again}.Do(s.work.Sends, func(ctx context.Context) error {
 		if attempts++; attempts > 1 {
-			if err := s.pace.Wait(ctx, to.chat, to.group, time.Time{}); err != nil {
-				return err
+			if s.pace.Wait(ctx, to.chat, to.group, time.Time{}) != nil {
+				// Its turn comes after the drain, in the next process.
+				<-ctx.Done()
+				return ctx.Err()
 			}
 			s.Count("send_repeated")
 		}
@@ -107,15 +126,10 @@ func (s *session) sendWithRetry(to destination, t richText) error {
 	})
 }
 
-// worthRepeating reports whether a message that failed with err certainly did
-// not go out and may be taken later. It is sent again then, and its update is
-// not acknowledged before it is out.
-func worthRepeating(err error) bool {
-	switch botapi.ErrorOf(err).Kind {
-	case botapi.NotSent, botapi.ServerError, botapi.TooManyRequests, botapi.Migrated:
-		return true
-	}
-	return false
+// certainlyNotOut reports whether a message that failed like this did not go
+// out, and may be taken later. Its update is not acknowledged before it is out.
+func certainlyNotOut(k botapi.Kind) bool {
+	return k == botapi.NotSent || k == botapi.TooManyRequests || k == botapi.Migrated
 }
 
 // send makes one sendMessage call.
@@ -151,27 +165,45 @@ func (s *session) countSendError(err error) {
 // whether its update is done with all the same. A chat that is told that there
 // is no room is.
 func (s *session) logUndelivered(id string, err error) (settled bool) {
-	if err == nil || errors.Is(err, pace.ErrNoRoom) {
+	if err == nil {
+		return true
+	}
+	if errors.Is(err, pace.ErrNoRoom) {
+		s.Count("send_shed")
 		return true
 	}
 	s.Log.LogAttrs(s.work.Sends, slog.LevelWarn, "telegram: an answer was not delivered",
 		slog.String("id", id), slog.Any("err", err))
 	e, called := errors.AsType[*botapi.Error](err)
-	// Without a call, the drain ended first.
-	return called && !worthRepeating(err) && e.Kind != botapi.Unauthorized
+	switch {
+	case !called:
+		return false // The drain ended first.
+	case e.Kind == botapi.OutcomeUnknown:
+		// What the drain cut short is repeated by whoever is given the update
+		// next: silence would be worse than one answer too many.
+		return s.work.Sends.Err() == nil
+	}
+	return !certainlyNotOut(e.Kind) && e.Kind != botapi.Unauthorized
 }
 
 // typing shows "typing…" in a chat once an answer takes long, until stop is
 // called. It is a courtesy: its failures change nothing.
 func (s *session) typing(to destination) (stop func()) {
 	ctx, cancel := context.WithCancel(s.work.Commands)
-	var shown sync.WaitGroup
-	shown.Go(func() {
-		for wait := typingAfter; retry.Sleep(ctx, wait); wait = typingLasts {
+	ended := make(chan struct{})
+	// Most answers are there before it begins, and cost no goroutine.
+	begin := time.AfterFunc(typingAfter, func() {
+		defer close(ended)
+		for more := true; more; more = retry.Sleep(ctx, typingLasts) {
 			_ = s.api.SendChatAction(ctx, &bot.SendChatActionParams{
 				ChatID: to.chat, MessageThreadID: int(to.thread), Action: models.ChatActionTyping,
 			})
 		}
 	})
-	return func() { cancel(); shown.Wait() }
+	return func() {
+		cancel()
+		if !begin.Stop() {
+			<-ended
+		}
+	}
 }

@@ -50,8 +50,8 @@ func (s *Settings) Table() []config.Setting {
 			Set: config.Field(&s.WebhookSecret, config.Hidden(config.Matching(`[A-Za-z0-9_-]{1,256}`, "1 to 256 of A-Z a-z 0-9 _ -")))},
 		{Name: "TELEGRAM_PACING", Default: "on",
 			Comment: "on: sends keep to Telegram's published rates (1 message a second a chat, 20 a minute a group, 30 a " +
-				"second in all), and what cannot be said in time is said once in few words. off: only Telegram's own " +
-				"refusals slow it down.",
+				"second in all), those who wait for the same answer share a message, and what cannot be said in time is " +
+				"said once in few words. off: only Telegram's own refusals slow it down.",
 			Set: config.Field(&s.Pacing, config.OnOff)},
 	}
 }

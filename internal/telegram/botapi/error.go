@@ -17,11 +17,11 @@ type Kind string
 
 // The kinds. All but the first certainly had no effect.
 const (
-	// OutcomeUnknown is a call that may have been carried out.
-	OutcomeUnknown Kind = "no clear answer"
-	NotSent        Kind = "the server could not be reached"
-	// ServerError is a server that says that it could not do it.
-	ServerError     Kind = "the server is in trouble"
+	// OutcomeUnknown is a call that may have been carried out: its connection
+	// broke, or it was answered with a status of 500 or more, which a proxy
+	// before the Bot API says without knowing.
+	OutcomeUnknown  Kind = "no clear answer"
+	NotSent         Kind = "the server could not be reached"
 	TooManyRequests Kind = "too many requests"
 	Unauthorized    Kind = "the token was refused"
 	// Conflict is a webhook beside polling, or two who poll.
@@ -95,7 +95,28 @@ func detailOf(description string) string {
 	return ""
 }
 
-// classifyError turns an error of the library into an *Error.
+// apiError is the error of an answer that is not OK.
+func apiError(method string, a apiAnswer) error {
+	e := &Error{Method: method, Kind: OutcomeUnknown, detail: detailOf(a.Description)}
+	switch a.Code {
+	case http.StatusUnauthorized:
+		e.Kind = Unauthorized
+	case http.StatusForbidden:
+		e.Kind = Forbidden
+	case http.StatusConflict:
+		e.Kind = Conflict
+	case http.StatusTooManyRequests:
+		e.Kind, e.RetryAfter = TooManyRequests, time.Duration(a.Parameters.RetryAfter)*time.Second
+	case http.StatusBadRequest, http.StatusNotFound:
+		e.Kind = Refused
+		if a.Parameters.MigratedTo != 0 {
+			e.Kind, e.NewChat = Migrated, a.Parameters.MigratedTo
+		}
+	}
+	return e
+}
+
+// classifyError turns an error of the library, or of a request, into an *Error.
 func classifyError(method string, err error) error {
 	if err == nil {
 		return nil
@@ -107,12 +128,7 @@ func classifyError(method string, err error) error {
 	var lost *transport.Error
 	switch {
 	case errors.As(err, &status):
-		e.Kind, e.cause = ServerError, status
-		// A gateway that gave up waiting does not know. A server that says
-		// 500, 502 or 503, as while the Bot API restarts, did not do it.
-		if status.code == http.StatusGatewayTimeout {
-			e.Kind = OutcomeUnknown
-		}
+		e.cause = status
 	case errors.As(err, &limit):
 		e.Kind, e.RetryAfter = TooManyRequests, time.Duration(limit.RetryAfter)*time.Second
 	case errors.As(err, &moved):

@@ -48,9 +48,9 @@ func TestAFailedCallIsOfItsKind(t *testing.T) {
 		"refused connection":   {answer{err: &transport.Error{Host: "h", Err: refused}}, Error{Kind: NotSent}, false, "connection refused"},
 		"broken connection":    {answer{err: &transport.Error{Host: "h", Err: io.ErrUnexpectedEOF}}, Error{Kind: OutcomeUnknown}, false, "unexpected EOF"},
 		"time out":             {answer{err: &transport.Error{Host: "h", Err: context.DeadlineExceeded}}, Error{Kind: OutcomeUnknown}, false, "deadline"},
-		"500 of the API":       {refusal(500, "Internal Server Error", ""), Error{Kind: ServerError}, false, "status 500"},
-		"502 of a proxy":       {answer{status: 502, body: "<html>"}, Error{Kind: ServerError}, false, "status 502"},
-		"503 of a proxy":       {answer{status: 503, body: "<html>"}, Error{Kind: ServerError}, false, "status 503"},
+		"500 of the API":       {refusal(500, "Internal Server Error", ""), Error{Kind: OutcomeUnknown}, false, "status 500"},
+		"502 of a proxy":       {answer{status: 502, body: "<html>"}, Error{Kind: OutcomeUnknown}, false, "status 502"},
+		"503 of a proxy":       {answer{status: 503, body: "<html>"}, Error{Kind: OutcomeUnknown}, false, "status 503"},
 		"504 of a proxy":       {answer{status: 504, body: "<html>"}, Error{Kind: OutcomeUnknown}, false, "status 504"},
 		"200 with a page":      {answer{status: 200, body: "<html>"}, Error{Kind: OutcomeUnknown}, false, ""},
 		"429":                  {refusal(429, "Too Many Requests: retry after 7", `"retry_after":7`), Error{Kind: TooManyRequests, RetryAfter: 7 * time.Second}, false, ""},
@@ -90,7 +90,7 @@ func TestAFailedPollIsOfItsKind(t *testing.T) {
 		"409":             {refusal(409, "Conflict: terminated by other getUpdates request", ""), Conflict, 0},
 		"429":             {refusal(429, "Too Many Requests", `"retry_after":5`), TooManyRequests, 5 * time.Second},
 		"400":             {refusal(400, "Bad Request", ""), Refused, 0},
-		"502":             {answer{status: 502, body: "<html>"}, ServerError, 0},
+		"502":             {answer{status: 502, body: "<html>"}, OutcomeUnknown, 0},
 		"a page with 200": {answer{status: 200, body: "<html>"}, OutcomeUnknown, 0},
 		"half an answer":  {answer{status: 200, body: `{"ok":true,"result":[{"upd`}, OutcomeUnknown, 0},
 	} {
@@ -192,6 +192,9 @@ func FuzzDecodeBatch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		_, err := decodeBatch(bytes.NewReader(raw))
 		if err != nil && ErrorOf(err).Kind == NotSent {
+			t.Errorf("an answer counts as never sent: %v", err)
+		}
+		if err := decodeAnswer("sendMessage", bytes.NewReader(raw)); err != nil && ErrorOf(err).Kind == NotSent {
 			t.Errorf("an answer counts as never sent: %v", err)
 		}
 	})

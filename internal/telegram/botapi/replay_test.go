@@ -24,7 +24,7 @@ const sentJSON = `{"ok":true,"result":{"message_id":1,"date":1,"chat":{"id":5,"t
 const token = "123456789:TEST-token_0123456789abcdefghijklm"
 
 // newClient is a Client of a Bot API at this address; carried by rt, if any.
-func newClient(t *testing.T, address string, rt http.RoundTripper) *Client {
+func newClient(t testing.TB, address string, rt http.RoundTripper) *Client {
 	t.Helper()
 	c, err := New(Config{Token: config.NewSecret(token), URL: address, MaxConns: 4, Transport: rt})
 	if err != nil {

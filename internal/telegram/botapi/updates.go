@@ -1,12 +1,10 @@
 package botapi
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
-	"net/http"
 	"regexp"
 	"strconv"
 	"time"
@@ -37,20 +35,11 @@ func (e *UnreadableError) Error() string {
 func (c *Client) GetUpdates(ctx context.Context, offset int64, limit int, wait time.Duration, kinds []string) ([]json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait+pollSlack)
 	defer cancel()
-	body, err := json.Marshal(map[string]any{
+	resp, err := c.post(ctx, c.polls, getUpdates, map[string]any{
 		"offset": offset, "limit": limit, "timeout": int(wait.Seconds()), "allowed_updates": kinds,
 	})
 	if err != nil {
-		return nil, &Error{Method: getUpdates, Kind: NotSent, detail: "the request cannot be made"}
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+getUpdates, bytes.NewReader(body))
-	if err != nil {
-		return nil, &Error{Method: getUpdates, Kind: NotSent, detail: "the request cannot be made"}
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := bufferedClient{c.polls}.Do(req)
-	if err != nil {
-		return nil, classifyError(getUpdates, err)
+		return nil, err
 	}
 	defer resp.Body.Close()
 	return decodeBatch(resp.Body)
@@ -62,13 +51,8 @@ func decodeBatch(r io.Reader) ([]json.RawMessage, error) {
 		return nil, unreadable(body, err)
 	}
 	var answer struct {
-		OK          bool              `json:"ok"`
-		Result      []json.RawMessage `json:"result"`
-		Code        int               `json:"error_code"`
-		Description string            `json:"description"`
-		Parameters  struct {
-			RetryAfter int `json:"retry_after"`
-		} `json:"parameters"`
+		apiAnswer
+		Result []json.RawMessage `json:"result"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return nil, undecodable(body, err)
@@ -76,16 +60,7 @@ func decodeBatch(r io.Reader) ([]json.RawMessage, error) {
 	if answer.OK {
 		return answer.Result, nil
 	}
-	e := &Error{Method: getUpdates, Kind: Refused, detail: detailOf(answer.Description)}
-	switch answer.Code {
-	case http.StatusUnauthorized:
-		e.Kind = Unauthorized
-	case http.StatusConflict:
-		e.Kind = Conflict
-	case http.StatusTooManyRequests:
-		e.Kind, e.RetryAfter = TooManyRequests, time.Duration(answer.Parameters.RetryAfter)*time.Second
-	}
-	return nil, e
+	return nil, apiError(getUpdates, answer.apiAnswer)
 }
 
 // unreadable is the error of an answer of which only body could be read.

@@ -7,42 +7,50 @@
 // turn has come, it is held to the same rates once more, by the messages that
 // really went, and last to the rate of all: what the latter held up would
 // otherwise leave its chat in one bunch.
+//
+// All of these rates are those of the replicas together, as far as chat.Turns
+// knows of the others' turns; otherwise each replica keeps them by itself.
 package pace
 
 import (
 	"context"
 	"errors"
+	"math"
+	"strconv"
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
+	"herald/internal/chat"
 )
 
 // Telegram's published rates are 1 message a second a chat, with short bursts
 // above it, 20 a minute a group and 30 a second in all,
 // https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this.
 //
-// A limiter with a burst of b and r a second lets b + 60r through in a minute.
-// For a group that is 18; the total may add one, and a notice is one more. For
-// all it is 30 in a second.
-const (
-	chatRate, chatBurst   = 1, 3
-	groupRate, groupBurst = 10. / 60, 8
-	totalRate, totalBurst = 25, 5
-	noticeGap             = time.Minute
+// A rate with a burst of b lets b more through in a minute than fit into it.
+// For a group that is 18; the total may add one, and a notice is one more: it
+// may go some seconds after its turn, so that its rate is below one a minute.
+// For all it is 30 in a second.
+var (
+	chatRate   = chat.Rate{Every: time.Second, Burst: 3}
+	groupRate  = chat.Rate{Every: 6 * time.Second, Burst: 8}
+	totalRate  = chat.Rate{Every: time.Second / 25, Burst: 5}
+	noticeRate = chat.Rate{Every: 66 * time.Second, Burst: 1}
 )
 
-// forgetAfter is longer than a chat's limiters take to be full again.
-const forgetAfter = time.Minute
+// forgetAfter is longer than all of a chat's rates take to be as new.
+const forgetAfter = 2 * time.Minute
 
 // ErrNoRoom is the error of a message whose turn would come too late.
 var ErrNoRoom = errors.New("its turn would come too late")
 
 // Limiter gives messages their turns. It remembers a chat for as long as
-// something waits there and a minute or two longer.
+// something waits there and some minutes longer.
 type Limiter struct {
-	off   bool
-	total *rate.Limiter
+	off    bool
+	bot    string
+	shared chat.Turns
+	total  *buckets
 
 	mu       sync.Mutex
 	chats    map[int64]*chatPace
@@ -53,73 +61,65 @@ type Limiter struct {
 
 // chatPace is one chat.
 type chatPace struct {
-	turns rates // by the turns given out
-	sends rates // by the messages that went
-	// next is held by the one message that is held to sends.
+	// turns are given out by the chat's and the group's rate.
+	turns *buckets
+	// sends are the messages that went, by each of these rates.
+	sendsOfChat, sendsOfGroup *buckets
+	notices                   *buckets
+	// next is held by the one message that is held to the rates of sends.
 	next    chan struct{}
 	waiting int
 	idle    time.Time // since when, if nothing is waiting
-	noticed time.Time // when the last notice went
 }
 
-// rates are the limiters of one chat.
-type rates struct{ chat, group *rate.Limiter }
-
-func newRates(group bool) rates {
-	r := rates{chat: rate.NewLimiter(chatRate, chatBurst), group: rate.NewLimiter(rate.Inf, 0)}
-	if group {
-		r.group = rate.NewLimiter(groupRate, groupBurst)
-	}
-	return r
-}
-
-// New makes a Limiter. One that is not on never lets a message wait.
-func New(on bool) *Limiter {
-	return &Limiter{
+// New makes a Limiter for the bot of this name. One that is not on never lets
+// a message wait. shared is nil for a bot without replicas.
+func New(on bool, bot string, shared chat.Turns) *Limiter {
+	l := &Limiter{
 		off:      !on,
-		total:    rate.NewLimiter(totalRate, totalBurst),
+		bot:      bot,
+		shared:   shared,
 		chats:    map[int64]*chatPace{},
 		draining: make(chan struct{}),
 	}
+	l.total = l.buckets("all", totalRate)
+	return l
 }
 
 // Wait blocks until a message may go to a chat; the caller sends it then. It
 // returns ErrNoRoom at once if the chat's rates give it a turn after deadline,
 // where zero is none. A message that only the rate of all holds up goes after
 // its deadline: to say instead that there is no room would take as long.
-func (l *Limiter) Wait(ctx context.Context, chat int64, group bool, deadline time.Time) error {
+func (l *Limiter) Wait(ctx context.Context, chatID int64, group bool, deadline time.Time) error {
 	if l.off {
 		return ctx.Err()
 	}
-	c, turn, err := l.takeTurn(chat, group, deadline)
-	if err != nil {
-		return err
-	}
+	c := l.enter(chatID, group)
 	defer l.leave(c)
-	if err := l.sleepUntil(ctx, turn); err != nil {
+	wait, taken := c.turns.take(ctx, l.longest(deadline))
+	if !taken {
+		return ErrNoRoom
+	}
+	if err := l.sleepUntil(ctx, time.Now().Add(wait)); err != nil {
 		return err
 	}
-	return l.pass(ctx, c, c.sends.chat, c.sends.group)
+	return l.pass(ctx, c, c.sendsOfChat, c.sendsOfGroup)
 }
 
 // WaitNotice is Wait for the message that tells a chat that there is no room.
 // It goes before those that wait, and returns ErrNoRoom at once if the chat
 // was told within a minute.
-func (l *Limiter) WaitNotice(ctx context.Context, chat int64, group bool) error {
-	c, err := l.claimNotice(chat, group)
-	if err != nil {
-		return err
-	}
+func (l *Limiter) WaitNotice(ctx context.Context, chatID int64, group bool) error {
+	c := l.enter(chatID, group)
 	defer l.leave(c)
-	err = l.pass(ctx, c, c.sends.chat)
-	l.mu.Lock()
-	c.noticed = time.Now()
-	l.mu.Unlock()
-	return err
+	if _, taken := c.notices.take(ctx, 0); !taken {
+		return ErrNoRoom
+	}
+	return l.pass(ctx, c, c.sendsOfChat)
 }
 
-// Saturated reports whether messages wait for the rate of all.
-func (l *Limiter) Saturated() bool { return l.total.Tokens() < 0 }
+// Saturated reports whether messages of this process wait for the rate of all.
+func (l *Limiter) Saturated() bool { return l.total.exhausted() }
 
 // Drain ends, at once, the waiting of messages whose turn comes after end. It
 // is called once.
@@ -130,38 +130,17 @@ func (l *Limiter) Drain(end time.Time) {
 	close(l.draining)
 }
 
-// takeTurn gives a message the chat's next turn. The caller leaves the chat
-// afterwards, unless there is an error.
-func (l *Limiter) takeTurn(chat int64, group bool, deadline time.Time) (c *chatPace, turn time.Time, err error) {
+// longest is how long a message may wait for its turn.
+func (l *Limiter) longest(deadline time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := time.Now()
-	c = l.find(chat, group, now)
-	byChat, byGroup := c.turns.chat.ReserveN(now, 1), c.turns.group.ReserveN(now, 1)
-	turn = now.Add(max(byChat.DelayFrom(now), byGroup.DelayFrom(now)))
-	if isAfter(turn, deadline) || isAfter(turn, l.drainEnd) {
-		byChat.CancelAt(now)
-		byGroup.CancelAt(now)
-		return nil, turn, ErrNoRoom
+	longest := time.Duration(math.MaxInt64)
+	for _, end := range []time.Time{deadline, l.drainEnd} {
+		if !end.IsZero() {
+			longest = min(longest, time.Until(end))
+		}
 	}
-	c.waiting++
-	return c, turn, nil
-}
-
-// isAfter reports whether turn is after end, where zero is no end.
-func isAfter(turn, end time.Time) bool { return !end.IsZero() && turn.After(end) }
-
-func (l *Limiter) claimNotice(chat int64, group bool) (*chatPace, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := time.Now()
-	c := l.find(chat, group, now)
-	if now.Sub(c.noticed) < noticeGap {
-		return nil, ErrNoRoom
-	}
-	c.noticed = now
-	c.waiting++
-	return c, nil
+	return longest
 }
 
 func (l *Limiter) sleepUntil(ctx context.Context, turn time.Time) error {
@@ -174,7 +153,7 @@ func (l *Limiter) sleepUntil(ctx context.Context, turn time.Time) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-draining:
-			if isAfter(turn, l.drainEnd) {
+			if turn.After(l.drainEnd) {
 				return ErrNoRoom
 			}
 			draining = nil
@@ -182,37 +161,56 @@ func (l *Limiter) sleepUntil(ctx context.Context, turn time.Time) error {
 	}
 }
 
-// pass lets one message of the chat at a time through its limiters and the
-// total, in this order: the total's turn is the moment of sending.
-func (l *Limiter) pass(ctx context.Context, c *chatPace, limiters ...*rate.Limiter) error {
+// pass lets one message of the chat at a time through these rates and that of
+// all, in this order: the turn of all is the moment of sending.
+func (l *Limiter) pass(ctx context.Context, c *chatPace, rates ...*buckets) error {
 	select {
 	case c.next <- struct{}{}:
 		defer func() { <-c.next }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	for _, limiter := range append(limiters, l.total) {
-		if err := limiter.Wait(ctx); err != nil {
+	for _, b := range append(rates, l.total) {
+		if err := b.wait(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// find returns the chat, with l.mu held.
-func (l *Limiter) find(chat int64, group bool, now time.Time) *chatPace {
+// enter returns the chat, in which something waits until leave.
+func (l *Limiter) enter(chatID int64, group bool) *chatPace {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
 	if now.Sub(l.swept) > forgetAfter {
 		l.swept = now
 		for id, c := range l.chats {
-			if c.waiting == 0 && now.Sub(c.idle) > forgetAfter && now.Sub(c.noticed) > noticeGap {
+			if c.waiting == 0 && now.Sub(c.idle) > forgetAfter {
 				delete(l.chats, id)
 			}
 		}
 	}
-	c := l.chats[chat]
+	c := l.chats[chatID]
 	if c == nil {
-		c = &chatPace{turns: newRates(group), sends: newRates(group), next: make(chan struct{}, 1), idle: now}
-		l.chats[chat] = c
+		c = l.newChat(strconv.FormatInt(chatID, 10), group)
+		l.chats[chatID] = c
+	}
+	c.waiting++
+	return c
+}
+
+func (l *Limiter) newChat(id string, group bool) *chatPace {
+	c := &chatPace{
+		turns:        l.buckets("turns "+id, chatRate),
+		sendsOfChat:  l.buckets("sends of chat "+id, chatRate),
+		sendsOfGroup: l.buckets("sends of group " + id),
+		notices:      l.buckets("notices "+id, noticeRate),
+		next:         make(chan struct{}, 1),
+	}
+	if group {
+		c.turns = l.buckets("turns "+id, chatRate, groupRate)
+		c.sendsOfGroup = l.buckets("sends of group "+id, groupRate)
 	}
 	return c
 }

@@ -37,7 +37,13 @@ func Hang() Fault { return Fault{hang: true} }
 func ResetBefore() Fault { return Fault{reset: true} }
 
 // ResetAfter breaks the connection once the call had its effect.
-func ResetAfter() Fault { return Fault{reset: true, carriedOut: true} }
+func ResetAfter() Fault { return ResetBefore().CarriedOut() }
+
+// CarriedOut is the fault raised once the call had its effect.
+func (f Fault) CarriedOut() Fault {
+	f.carriedOut = true
+	return f
+}
 
 // Fail makes the next calls of a method go wrong, one call a fault.
 func (s *Server) Fail(method string, faults ...Fault) {
@@ -49,7 +55,7 @@ func (s *Server) Heal(method string) { s.change(func() { delete(s.faults, method
 
 // Unclear reports whether a client cannot know if the call was carried out.
 func (f Fault) Unclear() bool {
-	return f.hang || f.reset || f.status == http.StatusGatewayTimeout
+	return f.hang || f.reset || f.status == http.StatusOK || f.status >= http.StatusInternalServerError
 }
 
 // nextFault takes the next fault of a method, under the lock.

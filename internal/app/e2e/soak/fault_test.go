@@ -72,12 +72,18 @@ func (s *soak) failService(ctx context.Context, name fault.Target, r *rand.Rand)
 
 // failTelegram makes calls of the Bot API fail.
 func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
-	unclear := []telegramtest.Fault{telegramtest.ResetBefore(), telegramtest.Page(504), telegramtest.Status(504)}
-	certain := []telegramtest.Fault{
-		telegramtest.TooMany(time.Second), telegramtest.Status(500), telegramtest.Status(503),
-		telegramtest.Page(502), telegramtest.Page(503),
+	faults := []telegramtest.Fault{
+		telegramtest.ResetBefore(), telegramtest.Status(500), telegramtest.Status(503), telegramtest.Status(504),
+		telegramtest.Page(502), telegramtest.Page(503), telegramtest.Page(504),
 	}
-	pick := func(from []telegramtest.Fault) telegramtest.Fault { return from[r.IntN(len(from))] }
+	// Half of the calls that are answered so are carried out.
+	unclear := func() telegramtest.Fault {
+		f := faults[r.IntN(len(faults))]
+		if r.IntN(2) == 0 {
+			return f.CarriedOut()
+		}
+		return f
+	}
 	// Faults must not queue up: an adapter that fails waits longer each time,
 	// and would meet them more slowly than they come.
 	fail := func(method string, faults ...telegramtest.Fault) {
@@ -86,23 +92,24 @@ func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 	}
 	for wait(ctx, between(r, time.Second, 5*time.Second)) {
 		switch r.IntN(12) {
-		case 0:
-			s.telegram.fake.Fail("sendMessage", pick(unclear))
-		case 1:
-			if r.IntN(4) == 0 {
-				s.telegram.fake.Fail("sendMessage", telegramtest.Hang())
+		case 0, 1:
+			for range 1 + r.IntN(6) {
+				s.telegram.fake.Fail("sendMessage", unclear())
 			}
 		case 2:
-			if r.IntN(8) == 0 {
+			switch r.IntN(8) {
+			case 0:
 				fail("getUpdates", telegramtest.Hang())
+			case 1, 2:
+				s.telegram.fake.Fail("sendMessage", telegramtest.Hang())
 			}
 		case 3, 4:
-			fail("getUpdates", pick(certain), pick(unclear))
+			fail("getUpdates", telegramtest.TooMany(time.Second), unclear())
 		case 5, 6:
-			fail("getChatMember", pick(certain), pick(unclear))
+			fail("getChatMember", telegramtest.TooMany(time.Second), unclear())
 		default:
 			for range 1 + r.IntN(5) {
-				s.telegram.fake.Fail("sendMessage", pick(certain))
+				s.telegram.fake.Fail("sendMessage", telegramtest.TooMany(time.Second))
 			}
 		}
 	}

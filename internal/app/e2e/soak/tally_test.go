@@ -22,10 +22,11 @@ type tally struct {
 	mu       sync.Mutex
 	asked    map[string]int // by platform
 	verdicts map[verdict]int
-	// doubled, lost and leaked must stay 0. unclear are answers whose sending
-	// broke off so that nobody may send them again.
-	doubled, lost, leaked, unclear int
-	found                          map[string][]string
+	// doubled, lost and leaked must stay 0. unclear are answers that are not
+	// there and that nobody may send again, repeated those that are there more
+	// than once: nobody could tell whether they were out.
+	doubled, lost, leaked, unclear, repeated int
+	found                                    map[string][]string
 }
 
 func newTally() *tally {
@@ -53,6 +54,7 @@ func (t *tally) double(what any) { t.count(&t.doubled, "doubled", what) }
 func (t *tally) lose(what any)   { t.count(&t.lost, "lost", what) }
 func (t *tally) leak(what any)   { t.count(&t.leaked, "leaked", what) }
 func (t *tally) unsure(what any) { t.count(&t.unclear, "unclear", what) }
+func (t *tally) repeat(what any) { t.count(&t.repeated, "repeated", what) }
 
 func (t *tally) count(n *int, kind string, what any) {
 	t.mu.Lock()
@@ -86,10 +88,10 @@ func (t *tally) String() string {
 		answers += n
 	}
 	return fmt.Sprintf("commands %d (telegram %d, discord %d)  answers %d: right %d, old %d, could not be checked %d, refused input %d\n"+
-		"wrong %d  lost %d  doubled %d  unclear %d  leaks %d",
+		"wrong %d  lost %d  doubled %d  repeated %d  unclear %d  leaks %d",
 		total, t.asked["Telegram"], t.asked["Discord"], answers,
 		t.verdicts[asItIs], t.verdicts[markedOld], t.verdicts[unchecked], t.verdicts[refused],
-		t.verdicts[untrue], t.lost, t.doubled, t.unclear, t.leaked)
+		t.verdicts[untrue], t.lost, t.doubled, t.repeated, t.unclear, t.leaked)
 }
 
 // details are the first of what was found of each kind.

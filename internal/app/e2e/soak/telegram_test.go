@@ -38,23 +38,72 @@ type telegramSide struct {
 	breaks  int                   // sends that may or may not have arrived
 }
 
-// message is a question in Telegram.
+// message is a question in Telegram. Aside from its answer there is a pointer to
+// one that was given elsewhere, or the answer to somebody who cannot be reached,
+// whose group is told so instead.
 type message struct {
 	*question
 	chat, user, id, update int64
-	answers, pointers      int
-	// answerBroke and pointerBroke are sends that broke off unclearly.
-	answerBroke, pointerBroke bool
-	ended                     time.Time
+	answer, aside          delivery
+	over, ended            time.Time
 }
+
+// mostUnclear is how often the adapter sends a message of which it cannot tell
+// whether it is out.
+const mostUnclear = 3
+
+// delivery is one message, as the fake saw it being sent.
+type delivery struct {
+	unclear  int  // sends of which the adapter cannot tell whether they are out
+	finished bool // it is not sent again
+	messages int  // how often it is there
+	text     string
+}
+
+// sending notes one call.
+func (d *delivery) sending(f telegramtest.Fault) {
+	switch {
+	case f.Unclear():
+		d.unclear++
+		d.finished = d.unclear == mostUnclear
+	case f == telegramtest.Fault{}:
+		d.finished = true
+	}
+}
+
+// arrived notes one message, and reports whether it may be there: once more
+// than clearly only for each unclear send, and the same each time.
+func (d *delivery) arrived(text string) (allowed bool) {
+	d.messages++
+	same := d.messages == 1 || d.text == text
+	d.text = text
+	return same && d.messages <= min(1+d.unclear, mostUnclear)
+}
+
+func (d *delivery) givenUp() bool { return d.unclear == mostUnclear }
+
+func (d *delivery) over() bool { return d.finished && (d.messages > 0 || d.givenUp()) }
 
 // elsewhere reports whether the answer comes in the asker's private chat.
 func (m *message) elsewhere() bool { return m.question.private && m.group && !m.asker.anonymous }
 
-// over reports whether nothing more is to come.
-func (m *message) over() bool {
-	pointed := !m.elsewhere() || m.asker.unreachable || m.pointers > 0 || m.pointerBroke
-	return m.answerBroke || m.answers > 0 && pointed
+// isOver reports whether nothing more is to come.
+func (m *message) isOver() bool {
+	switch {
+	case !m.elsewhere():
+		return m.answer.over()
+	case m.asker.unreachable:
+		return m.answer.over() || m.aside.givenUp()
+	}
+	return m.answer.over() && (m.answer.givenUp() || m.aside.over())
+}
+
+// delivery is that of a message to the group, or privately.
+func (m *message) delivery(toGroup bool) *delivery {
+	if m.elsewhere() && toGroup != m.asker.unreachable {
+		return &m.aside
+	}
+	return &m.answer
 }
 
 func newTelegramSide(fake *telegramtest.Server, from *generator, t *tally, l *leaks) *telegramSide {
@@ -152,15 +201,14 @@ func (s *telegramSide) collect() {
 	s.tidy()
 }
 
-// call notes a send that broke off, and markup that no send may ask for.
+// call notes how a message was sent, and markup that no send may ask for.
 func (s *telegramSide) call(c telegramtest.Call) {
 	if c.Params["parse_mode"] != nil {
 		s.tally.leak("a message is sent as markup")
 	}
-	if !c.Fault.Unclear() {
-		return
+	if c.Fault.Unclear() {
+		s.breaks++
 	}
-	s.breaks++
 	var chat int64
 	var reply struct {
 		ID int64 `json:"message_id"`
@@ -169,53 +217,48 @@ func (s *telegramSide) call(c telegramtest.Call) {
 	if raw := c.Params["reply_parameters"]; raw != nil {
 		_ = json.Unmarshal(raw, &reply)
 	}
-	m := s.open[[2]int64{chat, reply.ID}]
-	if reply.ID == 0 {
-		m = s.private[chat]
-	}
-	switch {
-	case m == nil:
+	m := s.asked(chat, reply.ID)
+	if m == nil {
 		s.tally.double(fmt.Sprintf("a message to %d that answers nothing", chat))
-	case m.elsewhere() && reply.ID != 0 && !m.asker.unreachable:
-		m.pointerBroke = true
-	default:
-		m.answerBroke = true
-		s.tally.unsure(m)
+		return
 	}
-	s.end(m)
+	m.delivery(chat < 0).sending(c.Fault)
+}
+
+// asked is the question that a message answers, if it is open.
+func (s *telegramSide) asked(chat, replyTo int64) *message {
+	if replyTo == 0 {
+		return s.private[chat]
+	}
+	return s.open[[2]int64{chat, replyTo}]
 }
 
 func (s *telegramSide) answer(sent telegramtest.Sent) {
-	m := s.open[[2]int64{sent.Chat, sent.ReplyTo}]
-	if sent.ReplyTo == 0 {
-		m = s.private[sent.Chat]
-	}
+	m := s.asked(sent.Chat, sent.ReplyTo)
 	if m == nil {
 		s.tally.double(fmt.Sprintf("a message to %d that answers nothing open: %q", sent.Chat, sent.Text))
 		return
 	}
 	for _, e := range sent.Entities {
-		if e.Type != "bold" && e.Type != "italic" {
+		if e.Type != "bold" && e.Type != "italic" && e.Type != "code" {
 			s.tally.leak("an answer has a " + e.Type)
 		}
 	}
 	public := sent.Chat < 0
+	d := m.delivery(public)
+	if !d.arrived(sent.Text) {
+		s.tally.double(m)
+		return
+	}
 	switch {
-	case public && m.elsewhere() && !m.asker.unreachable:
-		if sent.Text != pointer {
-			s.tally.leak(fmt.Sprintf("%v: the group is told %q", m, sent.Text))
-		}
-		if m.pointers++; m.pointers > 1 || m.pointerBroke {
-			s.tally.double(m)
-		}
+	case d == &m.aside && sent.Text != pointer:
+		s.tally.leak(fmt.Sprintf("%v: the group is told %q", m, sent.Text))
+	case d == &m.aside:
+	case d.messages > 1:
+		s.tally.repeat(m)
 	default:
-		if m.answers++; m.answers > 1 || m.answerBroke {
-			s.tally.double(m)
-			break
-		}
 		s.judge(m, sent, public)
 	}
-	s.end(m)
 }
 
 func (s *telegramSide) judge(m *message, sent telegramtest.Sent, public bool) {
@@ -231,36 +274,41 @@ func (s *telegramSide) judge(m *message, sent telegramtest.Sent, public bool) {
 	s.tally.answer(m.question, lines(sent.Text))
 }
 
-func (s *telegramSide) end(m *message) {
-	if m == nil || !m.over() || !m.ended.IsZero() {
-		return
-	}
-	m.ended = time.Now()
-	if s.private[m.user] == m {
-		delete(s.private, m.user)
-	}
-}
-
 // Within patienceLost an answer must be there, however Telegram failed
-// meanwhile; for afterwards, a second one would be noticed.
+// meanwhile. A message may be seen a moment after the call that sent it, within
+// lag; for afterwards, one too many would be noticed.
 const (
 	patienceLost = 3 * time.Minute
+	lag          = time.Second
 	afterwards   = 30 * time.Second
 )
 
 func (s *telegramSide) tidy() {
 	for key, m := range s.open {
-		switch {
-		case !m.ended.IsZero() && time.Since(m.ended) > afterwards:
-		case m.ended.IsZero() && time.Since(m.asked) > patienceLost:
-			s.tally.lose(fmt.Sprintf("%v: %d answers, %d pointers", m, m.answers, m.pointers))
-			m.answerBroke = true
-			s.end(m)
-		default:
-			continue
+		if m.over.IsZero() && m.isOver() {
+			m.over = time.Now()
 		}
-		delete(s.open, key)
-		s.fake.Delete(m.chat, m.id)
+		lost := m.over.IsZero() && time.Since(m.asked) > patienceLost
+		if lost {
+			s.tally.lose(fmt.Sprintf("%v: %+v, %+v", m, m.answer, m.aside))
+		}
+		if m.ended.IsZero() && (lost || !m.over.IsZero() && time.Since(m.over) > lag) {
+			s.end(m)
+		}
+		if !m.ended.IsZero() && time.Since(m.ended) > afterwards {
+			delete(s.open, key)
+			s.fake.Delete(m.chat, m.id)
+		}
+	}
+}
+
+func (s *telegramSide) end(m *message) {
+	m.ended = time.Now()
+	if m.answer.messages == 0 {
+		s.tally.unsure(m)
+	}
+	if s.private[m.user] == m {
+		delete(s.private, m.user)
 	}
 }
 
@@ -289,9 +337,9 @@ func (s *telegramSide) left() {
 	}
 	for _, m := range s.open {
 		switch {
-		case m.answers > 0 && queued[m.update]:
+		case m.answer.messages > 0 && m.answer.unclear == 0 && queued[m.update]:
 			s.tally.double(fmt.Sprintf("%v: answered and yet in the queue at the end", m))
-		case !m.over() && !queued[m.update]:
+		case !m.isOver() && !queued[m.update]:
 			s.tally.lose(fmt.Sprintf("%v: at the end", m))
 		}
 	}

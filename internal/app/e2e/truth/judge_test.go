@@ -91,7 +91,7 @@ func reason(text string, service fault.Target) (outcome, error) {
 func loginsOf(w sandbox.World) chat.Reply {
 	fields := make([]chat.Field, len(w.Logins))
 	for i, l := range w.Logins {
-		fields[i] = chat.Field{Name: l.Dapp, Value: l.Platform + ", " + minute(l.At)}
+		fields[i] = chat.Field{Name: l.Dapp, ForeignName: true, Value: l.Platform + ", " + minute(l.At)}
 	}
 	return chat.Reply{
 		Title:    "Your logins",

@@ -1,0 +1,85 @@
+package state
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+)
+
+func TestReplicasShareTurns(t *testing.T) {
+	s := server(t)
+	now := time.Unix(1_800_000_000, 0)
+	s.SetTime(now)
+	one, _ := replica(t, s.Addr())
+	two, _ := replica(t, s.Addr())
+	replicas := []*Redis{one, two}
+	fast := chat.Rate{Key: "fast", Every: time.Second, Burst: 3}
+	slow := chat.Rate{Key: "slow", Every: 6 * time.Second, Burst: 5}
+	take := func(within time.Duration, rates ...chat.Rate) time.Duration {
+		t.Helper()
+		replicas[0], replicas[1] = replicas[1], replicas[0]
+		wait, known := replicas[0].Take(t.Context(), within, rates...)
+		if !known {
+			t.Error("Redis is not asked")
+		}
+		return wait.Round(time.Millisecond)
+	}
+	var waits []time.Duration
+	for range 8 {
+		waits = append(waits, take(math.MaxInt64, fast, slow))
+	}
+	const second = time.Second
+	// Three at once, one a second, and one in six seconds once five are used.
+	if want := []time.Duration{0, 0, 0, second, 2 * second, 6 * second, 12 * second, 18 * second}; !slices.Equal(waits, want) {
+		t.Errorf("the waits are %v, want %v", waits, want)
+	}
+	for range 3 {
+		if wait := take(20*second, fast, slow); wait != 24*second {
+			t.Errorf("a turn that comes too late is in %v, want 24 s", wait)
+		}
+	}
+	if wait := take(-second, slow); wait < 0 {
+		t.Errorf("the wait is %v", wait)
+	}
+	if wait := take(math.MaxInt64, chat.Rate{Key: "another", Every: time.Second, Burst: 1}); wait != 0 {
+		t.Errorf("another key's turn is in %v", wait)
+	}
+	now = now.Add(10 * second)
+	s.SetTime(now)
+	s.FastForward(10 * second)
+	if wait := take(math.MaxInt64, fast, slow); wait != 14*second {
+		t.Errorf("ten seconds later the next turn is in %v, want 14 s", wait)
+	}
+	s.FastForward(time.Hour)
+	if keys := s.Keys(); len(keys) != 0 {
+		t.Errorf("an hour later the server still has %v", keys)
+	}
+}
+
+func TestTurnsNameNobodyInRedis(t *testing.T) {
+	s := server(t)
+	r, _ := replica(t, s.Addr())
+	r.Take(t.Context(), 0, chat.Rate{Key: "chat 987654321", Every: time.Second, Burst: 1})
+	if dump := s.Dump(); len(s.Keys()) != 1 || strings.Contains(dump, "98765") {
+		t.Errorf("the server has %s", dump)
+	}
+}
+
+func TestTurnsAreNotKnownWithoutRedis(t *testing.T) {
+	s := server(t)
+	r, _ := replica(t, s.Addr())
+	rate := chat.Rate{Key: "x", Every: time.Minute, Burst: 1}
+	s.SetError("LOADING")
+	if _, known := r.Take(t.Context(), math.MaxInt64, rate); known {
+		t.Error("a turn is known without Redis")
+	}
+	s.SetError("")
+	r.downUntil.Store(0)
+	if wait, known := r.Take(t.Context(), math.MaxInt64, rate); !known || wait != 0 {
+		t.Errorf("once it is back the wait is %v, known %v", wait, known)
+	}
+}

@@ -1,0 +1,91 @@
+package pace
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"herald/internal/chat"
+)
+
+// buckets give out turns that keep to some rates. Those of this process are in
+// alone; shared, if any, knows those of the other replicas too.
+type buckets struct {
+	rates  []chat.Rate
+	shared chat.Turns
+
+	mu    sync.Mutex // held while a turn of all of alone is taken
+	alone []*rate.Limiter
+}
+
+// buckets makes full ones. The name says whose turns they give out.
+func (l *Limiter) buckets(name string, rates ...chat.Rate) *buckets {
+	b := &buckets{rates: slices.Clone(rates), shared: l.shared}
+	for i, r := range rates {
+		b.rates[i].Key = fmt.Sprintf("%s %s %d", l.bot, name, i)
+		b.alone = append(b.alone, rate.NewLimiter(rate.Every(r.Every), r.Burst))
+	}
+	return b
+}
+
+// take takes the next turn, unless it comes later than within from now. It does
+// not wait for it.
+func (b *buckets) take(ctx context.Context, within time.Duration) (wait time.Duration, taken bool) {
+	if b.shared != nil {
+		if wait, known := b.shared.Take(ctx, within, b.rates...); known {
+			return wait, wait <= within
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	var turns []*rate.Reservation
+	for _, l := range b.alone {
+		turn := l.ReserveN(now, 1)
+		turns = append(turns, turn)
+		wait = max(wait, turn.DelayFrom(now))
+	}
+	if wait <= within {
+		return wait, true
+	}
+	for _, turn := range turns {
+		turn.CancelAt(now)
+	}
+	return wait, false
+}
+
+// wait takes the next turn, and waits for it. What this process alone may do is
+// kept to in any case, so that a loss of the shared turns changes as little as
+// it can.
+func (b *buckets) wait(ctx context.Context) error {
+	for _, l := range b.alone {
+		if err := l.Wait(ctx); err != nil {
+			return err
+		}
+	}
+	if b.shared == nil || len(b.rates) == 0 {
+		return ctx.Err()
+	}
+	wait, known := b.shared.Take(ctx, math.MaxInt64, b.rates...)
+	if !known || wait <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// exhausted reports whether somebody in this process waits for a turn.
+func (b *buckets) exhausted() bool {
+	return slices.ContainsFunc(b.alone, func(l *rate.Limiter) bool { return l.Tokens() < 0 })
+}
