@@ -11,6 +11,10 @@ import (
 	"herald/internal/core"
 )
 
+// defaultMulticall is where Multicall3 stands on most chains
+// (https://github.com/mds1/multicall3#multicall3-contract-addresses).
+const defaultMulticall = "0xcA11bde05977b3631167028862bE2a173976CA11"
+
 // multicall3 is the part of Multicall3 that is used
 // (https://github.com/mds1/multicall3).
 var multicall3 = parseABI(`[

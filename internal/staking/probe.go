@@ -25,7 +25,8 @@ const sameTime = 10 * time.Minute
 // Probe asks the node, past the cache, for its chain's id and its newest block,
 // for the code at every configured address, and for a stake. It fails also if
 // the block is too old, if a pool is no contract or does not answer the
-// methods, and if there is no Multicall3 where one is configured.
+// methods, and if there is no Multicall3 where one is configured. A chain
+// without the one that others have is no failure.
 func (c *Client) Probe(ctx context.Context) (detail string, err error) {
 	newest, err := c.probeNode(ctx)
 	if err != nil {
@@ -41,9 +42,11 @@ func (c *Client) Probe(ctx context.Context) (detail string, err error) {
 		return detail, fmt.Errorf("no contract at %s", addresses(codeless))
 	}
 	if c.multicall != nil {
-		if err := c.probeMulticall(ctx, newest); err != nil {
+		note, err := c.probeMulticall(ctx, newest)
+		if err != nil {
 			return detail, err
 		}
+		detail += note
 	}
 	stake, err := c.readStake(ctx, anyWallet)
 	switch {
@@ -74,25 +77,29 @@ func (c *Client) probeNode(ctx context.Context) (block, error) {
 }
 
 // probeMulticall fails unless the contract at MULTICALL_ADDRESS aggregates
-// calls, and says of the chain and its newest block what the node says.
-func (c *Client) probeMulticall(ctx context.Context, newest block) error {
+// calls, and says of the chain and its newest block what the node says. That
+// the address of the default has no contract is only worth a note: nobody may
+// have chosen it, and the pools are read without.
+func (c *Client) probeMulticall(ctx context.Context, newest block) (note string, err error) {
 	codeless, err := c.codeless(ctx, []core.Pool{{Address: *c.multicall}})
-	if err != nil {
-		return err
-	}
-	if len(codeless) > 0 {
-		return multicallError(fmt.Sprintf("no contract at %s", c.multicall.Hex()))
+	switch {
+	case err != nil:
+		return "", err
+	case len(codeless) > 0 && c.multicall.Hex() == defaultMulticall:
+		return "; this chain has no Multicall3, so they are read by JSON-RPC batch", nil
+	case len(codeless) > 0:
+		return "", multicallError(fmt.Sprintf("no contract at %s", c.multicall.Hex()))
 	}
 	r, err := c.aggregate(ctx, nil)
 	switch {
 	case errors.Is(err, errUnfit):
-		return multicallError(fmt.Sprintf("the contract at %s is no Multicall3", c.multicall.Hex()))
+		return "", multicallError(fmt.Sprintf("the contract at %s is no Multicall3", c.multicall.Hex()))
 	case err != nil:
-		return failure(err).During("ask Multicall3")
+		return "", failure(err).During("ask Multicall3")
 	case c.sameChain(r.chainID) != nil, r.block.time().Sub(newest.time()).Abs() > sameTime:
-		return multicallError(fmt.Sprintf("the contract at %s is no Multicall3: it is at odds with the node", c.multicall.Hex()))
+		return "", multicallError(fmt.Sprintf("the contract at %s is no Multicall3: it is at odds with the node", c.multicall.Hex()))
 	}
-	return nil
+	return "", nil
 }
 
 func multicallError(problem string) error {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"herald/internal/core"
 )
 
@@ -35,7 +37,6 @@ func TestProbeTellsThatMulticallIsNone(t *testing.T) {
 		return func([]byte, header) ([]byte, error) { return output, nil }
 	}
 	for name, other := range map[string]func(contracts) contract{
-		"no code":  func(contracts) contract { return nil },
 		"a pool":   func(contracts) contract { return emptyPools(1)[0] },
 		"reverts":  func(contracts) contract { return func([]byte, header) ([]byte, error) { return nil, revert{} } },
 		"nothing":  func(contracts) contract { return answers([]byte{}) },
@@ -67,9 +68,6 @@ func TestProbeTellsThatMulticallIsNone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			chain, pools := stakers()
 			chain[multicallAddr] = other(chain)
-			if chain[multicallAddr] == nil {
-				delete(chain, multicallAddr)
-			}
 			n := newNode(t, chain)
 			detail, err := newClient(t, n, pools, anyAge).Probe(t.Context())
 			wrong, ok := errors.AsType[*core.SettingError](err)
@@ -83,6 +81,22 @@ func TestProbeTellsThatMulticallIsNone(t *testing.T) {
 				t.Errorf("with MULTICALL_ADDRESS=off: %v", err)
 			}
 		})
+	}
+}
+
+func TestProbeFailsOnAMulticallWithoutCodeUnlessItIsTheDefault(t *testing.T) {
+	chain, pools := stakers()
+	delete(chain, multicallAddr)
+	n := newNode(t, chain)
+	detail, err := newClient(t, n, pools).Probe(t.Context())
+	if err != nil || !strings.HasSuffix(detail, "21 pools with code; this chain has no Multicall3, so they are read by JSON-RPC batch") {
+		t.Errorf("at the default address: %q, %v", detail, err)
+	}
+	elsewhere := common.HexToAddress("0x0000000000000000000000000000000000000abc")
+	_, err = newClient(t, n, pools, func(s *Settings) { s.Multicall = &elsewhere }).Probe(t.Context())
+	wrong, ok := errors.AsType[*core.SettingError](err)
+	if !ok || wrong.Problem != "no contract at "+elsewhere.Hex() || !strings.HasPrefix(wrong.Settings, "MULTICALL_ADDRESS") {
+		t.Errorf("at another address: %v", err)
 	}
 }
 

@@ -58,7 +58,7 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "View method of a pool that answers what one wallet is withdrawing, as (uint256 amount,uint256 block)[]. " +
 				"Unset: withdrawals are not shown.",
 			Set: config.Field(&s.PendingMethod, method)},
-		{Name: "MULTICALL_ADDRESS", Default: "0xcA11bde05977b3631167028862bE2a173976CA11", Example: config.Off,
+		{Name: "MULTICALL_ADDRESS", Default: defaultMulticall, Example: config.Off,
 			Comment: "Multicall3 on that chain, which reads all pools in one call. off: a JSON-RPC batch instead.",
 			Set:     config.Field(&s.Multicall, parseMulticall)},
 		{Name: "MAX_BLOCK_AGE", Default: "10m",

@@ -30,11 +30,12 @@ import (
 // A rate with a burst of b lets b more through in a minute than fit into it.
 // For a group that is 18; the total may add one, and a notice is one more: it
 // may go some seconds after its turn, so that its rate is below one a minute.
-// For all it is 30 in a second.
+// For all it is 28 in a second: two messages may be on their way for different
+// times, and so arrive closer to each other than they went.
 var (
 	chatRate   = chat.Rate{Every: time.Second, Burst: 3}
 	groupRate  = chat.Rate{Every: 6 * time.Second, Burst: 8}
-	totalRate  = chat.Rate{Every: time.Second / 25, Burst: 5}
+	totalRate  = chat.Rate{Every: time.Second / 25, Burst: 3}
 	noticeRate = chat.Rate{Every: 66 * time.Second, Burst: 1}
 )
 
