@@ -86,7 +86,7 @@ func (c *Client) Probe(ctx context.Context) (detail string, err error) {
 	switch {
 	case same(ahead, 0):
 	case !same(ahead, correction):
-		detail = fmt.Sprintf("its answers are dated %s from this machine's clock", ahead)
+		detail = fmt.Sprintf("the dates of its answers and this machine's clock are %s apart", ahead.Abs())
 	case ahead > 0:
 		detail = fmt.Sprintf("this machine's clock is %s behind the service's, which is allowed for", ahead)
 	default:
