@@ -61,13 +61,14 @@ var busy = render(chat.Busy())
 func (s *session) sendAnswer(to destination, t richText, deadline time.Time) error {
 	err := s.sendInTurn(to, t, deadline)
 	if errors.Is(err, pace.ErrNoRoom) {
-		s.sayBusy(to)
+		s.sendBusy(to)
 	}
 	return err
 }
 
-// sayBusy tells a chat, once a minute, that there is no room for an answer.
-func (s *session) sayBusy(to destination) {
+// sendBusy tells a chat, about once a minute at most, that there is no room for
+// an answer.
+func (s *session) sendBusy(to destination) {
 	to.replyTo = 0
 	if s.pace.WaitNotice(s.work.Sends, to.chat, to.group) == nil && s.sendWithRetry(to, busy) == nil {
 		s.Count("busy_said")
