@@ -65,8 +65,8 @@ func grouped(s string) string {
 // moment is a time as every reader understands it, whatever their zone.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// ago is a time that has passed, in whole units of which there is at least one.
-// A clock that is a little slow makes no time negative.
+// ago says how long ago something was, in the largest unit that fits into it.
+// What a slow clock puts in the future was 0 s ago.
 func ago(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {

@@ -47,15 +47,15 @@ func staked(stakes core.Source[common.Address, core.Stake], token Token) chat.Co
 
 // unread names pools, and why they could not be read, for the log.
 func unread(pools []core.UnreadPool) error {
-	var each []string
+	var reasons []string
 	for _, p := range pools {
 		name := "pool " + p.Pool.Address.Hex()
 		if p.Pool.Name != "" {
 			name += " (" + p.Pool.Name + ")"
 		}
-		each = append(each, fmt.Sprintf("%s: %v", name, p.Err))
+		reasons = append(reasons, fmt.Sprintf("%s: %v", name, p.Err))
 	}
-	return errors.New(strings.Join(each, "; "))
+	return errors.New(strings.Join(reasons, "; "))
 }
 
 func stakeReply(s core.Stake, wallet common.Address, token Token) chat.Reply {

@@ -100,9 +100,9 @@ const (
 // implementation that cannot reach its store decides by what it knows itself.
 type Dedup interface {
 	Begin(ctx context.Context, key string) Delivery
-	// End closes what Begin called Fresh, and must be called, also after a
-	// panic: until then the update is in hand. With answered false the update may
-	// be delivered again and is then Fresh once more.
+	// End closes what Begin called Fresh. It must be called, even after a
+	// panic: until then the update is in hand. With answered false the update
+	// may be delivered again and is then Fresh once more.
 	End(ctx context.Context, key string, answered bool)
 }
 

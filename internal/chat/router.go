@@ -47,7 +47,7 @@ type Config struct {
 	UserLimit Limiter
 	ChatLimit Limiter
 	// RefusalLimit bounds how often one sender is told in one chat that there
-	// were too many commands. What it refuses is answered as SaidBefore.
+	// were too many commands. A refusal beyond it is marked SaidBefore.
 	RefusalLimit Limiter
 	// Roles ask a platform for a user's role in a Community. Every platform
 	// with Requests of UnknownRole has one; it may block until ctx is done.

@@ -32,8 +32,7 @@ func moderatorsOnly() Reply {
 }
 
 // chatNotListed is the answer to a moderator of a chat that MODERATOR_CHATS does
-// not list. The entry is the one that would. It may be read elsewhere than in
-// that chat.
+// not list; entry would list it. The answer may be read in another chat.
 func chatNotListed(entry string) Reply {
 	return Reply{Tone: Warning, Title: "Not allowed in that chat yet",
 		Text: "You moderate the chat that you asked in, but its moderators may not ask about others yet. " +

@@ -33,7 +33,7 @@ type CacheConfig struct {
 	// service fails.
 	StaleFor time.Duration
 	// CallTimeout bounds one call to a service, Timeout all calls for one
-	// answer. The services' clients hold the first, since only they know how
+	// answer. The services' clients keep the first, since only they know how
 	// many calls a question takes.
 	CallTimeout, Timeout time.Duration
 	// Store is shared with other replicas; nil is none.

@@ -171,8 +171,8 @@ func (q *Cached[K, V]) load(ctx context.Context) (s Snapshot[V], ok bool) {
 	if age < 0 || age >= q.lifetime || s.Stale || q.Shared.Check(s.Value) != nil {
 		return s, false
 	}
-	// A member that is missing, unknown or written otherwise is a sign of
-	// another version, and decodes to zero.
+	// A member that is missing, unknown or written in another way is a sign of
+	// another version, and does not make decoding fail.
 	own, err := json.Marshal(s)
 	return s, err == nil && bytes.Equal(own, saved)
 }

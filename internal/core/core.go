@@ -69,8 +69,9 @@ type UnreadPool struct {
 // Stake is what one wallet has in the pools at one block.
 type Stake struct {
 	Block uint64
-	// BlockTime is the time of Block as the chain says; zero if what it says is
-	// no time, which is taken only where a block may be of any age.
+	// BlockTime is the time of Block as the chain gives it; zero if it gives
+	// none that is possible, which is accepted only where a block may be of any
+	// age.
 	BlockTime time.Time
 	// Staked are the pools with a stake, in the order of the setting.
 	Staked []PoolAmount

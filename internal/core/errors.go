@@ -80,8 +80,8 @@ func (e *Error) During(attempt string) *Error {
 	return &failed
 }
 
-// SettingError is how a probe fails that finds a setting to be wrong though
-// every service answers.
+// SettingError is the error of a probe that finds a setting wrong although the
+// service answers.
 type SettingError struct {
 	Problem string
 	// Settings are those to look at.

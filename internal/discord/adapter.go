@@ -44,11 +44,11 @@ const (
 	// maxInHand bounds the commands in hand, each of which takes some 20 KiB
 	// while it waits for a service.
 	maxInHand = 10_000
-	// crowded is how many commands of the gateway are handled at once before the
-	// next wait for one of them to end, which takes less memory. None waits for
-	// longer than patience.
-	crowded  = 1000
-	patience = time.Second
+	// maxAtOnce is how many commands of the gateway are handled at once before
+	// the next ones wait for one of them to end, which takes less memory. None
+	// waits for longer than placeTimeout.
+	maxAtOnce    = 1000
+	placeTimeout = time.Second
 )
 
 // Config is what an Adapter works with.
@@ -108,7 +108,7 @@ func New(c Config) (*Adapter, error) {
 		rest:   newSession(c.Token, c.APIURL),
 		calls:  semaphore.NewWeighted(maxCalls),
 		inHand: semaphore.NewWeighted(maxInHand),
-		places: semaphore.NewWeighted(crowded),
+		places: semaphore.NewWeighted(maxAtOnce),
 	}
 	a.gateway = gateway.New(gateway.Config{
 		Token: c.Token, Ask: a.askGateway, Insecure: strings.HasPrefix(c.APIURL, "http://"), Log: c.Log, Count: c.Count,
@@ -202,10 +202,10 @@ func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) 
 }
 
 // enter waits for a place among those that are handled at once, but not for
-// longer than patience. leave gives it back.
+// longer than placeTimeout. leave gives the place back, if there was one.
 func (a *Adapter) enter(ctx context.Context) (leave func()) {
 	if !a.places.TryAcquire(1) {
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, placeTimeout)
 		defer cancel()
 		if a.places.Acquire(ctx, 1) != nil {
 			return func() {}

@@ -122,19 +122,19 @@ func TestCommandsThatHangDelayOthersByPatienceAtMost(t *testing.T) {
 			}
 			return chat.Reply{Title: req.Command}
 		}
-		for range 2 * crowded {
+		for range 2 * maxAtOnce {
 			h.push(t, discordtest.Interaction{Command: "exists"})
 		}
 		// Some of those that hang still wait for a place themselves.
 		for range 3 {
 			p := h.push(t, discordtest.Interaction{Command: "price"})
-			pass(patience + 200*time.Millisecond)
+			pass(placeTimeout + 200*time.Millisecond)
 			if a := p.Answer(); a.Deferred || !strings.Contains(a.Text(), "price") {
 				t.Errorf("%+v", a)
 			}
 		}
-		if n := h.counts.of("deferred"); n != 2*crowded {
-			t.Errorf("%d of %d commands that hang are promised an answer", n, 2*crowded)
+		if n := h.counts.of("deferred"); n != 2*maxAtOnce {
+			t.Errorf("%d of %d commands that hang are promised an answer", n, 2*maxAtOnce)
 		}
 	})
 }

@@ -19,6 +19,9 @@ import (
 const (
 	// maxBody bounds an interaction that arrives by HTTP, in bytes.
 	maxBody = 256 << 10
+	// usualBody is what most interactions fit into, in bytes. No more memory is
+	// taken for a body before it is there: anybody can announce a long one.
+	usualBody = 4 << 10
 	// maxAge bounds the age of a signature, past or future. A request that was
 	// captured is refused later, and until then because its ID is known.
 	maxAge = 5 * time.Minute
@@ -63,8 +66,8 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // verified reads the body of r if Discord signed it lately; otherwise it
-// returns the status to refuse it with. What has no signature at all is not
-// read.
+// returns the status to refuse it with. The body is read only if the headers
+// have the form of a signature and the time of one.
 func (a *Adapter) verified(w http.ResponseWriter, r *http.Request) (body []byte, refused int) {
 	timestamp := r.Header.Get("X-Signature-Timestamp")
 	signature, err := hex.DecodeString(r.Header.Get("X-Signature-Ed25519"))
@@ -73,7 +76,7 @@ func (a *Adapter) verified(w http.ResponseWriter, r *http.Request) (body []byte,
 		return nil, http.StatusUnauthorized
 	}
 	var signed bytes.Buffer
-	signed.Grow(int(min(max(r.ContentLength, 0), maxBody)) + len(timestamp) + bytes.MinRead)
+	signed.Grow(int(min(max(r.ContentLength, 0), usualBody)) + len(timestamp) + bytes.MinRead)
 	signed.WriteString(timestamp)
 	_, err = signed.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError

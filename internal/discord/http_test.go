@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -213,6 +214,31 @@ func TestHeadersAreLookedAtBeforeTheBodyIsRead(t *testing.T) {
 				t.Errorf("status %d, counted %v", w.Code, h.counts.events)
 			}
 		})
+	}
+}
+
+// TestABodyTakesNoMemoryBeforeItIsThere has bodies announced that never come, as
+// anybody can who makes up a signature.
+func TestABodyTakesNoMemoryBeforeItIsThere(t *testing.T) {
+	h := prepare(t, func(h *harness, c *Config) { c.PublicKey = h.fake.PublicKey })
+	h.work.Store(chat.NewWork(t.Context(), h.handler, h.Log, h.Count))
+	const requests = 100
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range requests {
+		r := httptest.NewRequest(http.MethodPost, "/discord/interactions", http.NoBody)
+		r.ContentLength = maxBody
+		r.Header.Set("X-Signature-Ed25519", strings.Repeat("0f", ed25519.SignatureSize))
+		r.Header.Set("X-Signature-Timestamp", strconv.FormatInt(time.Now().Unix(), 10))
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != http.StatusUnauthorized {
+			t.Fatalf("status %d", w.Code)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / requests; each > maxBody/4 {
+		t.Errorf("each request took %d bytes", each)
 	}
 }
 

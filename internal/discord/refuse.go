@@ -8,8 +8,8 @@ import (
 )
 
 // maxRefused bounds the refusals that wait to be sent, at some 350 bytes each. At
-// 25 ms a call, maxCalls at a time send so many in the 3 seconds for which Discord
-// takes them.
+// 25 ms a call, maxCalls at a time send that many within the 3 seconds for which
+// Discord takes them.
 const maxRefused = 30_000
 
 // refused is an interaction of the gateway for which there is no room.
@@ -25,8 +25,8 @@ type refusals struct {
 	senders int
 }
 
-// refuse tells the asker "busy". It does not block: senders do it, as many as
-// there may be calls, each of which ends when nobody waits any more.
+// refuse tells the asker "busy". It does not block: up to maxCalls senders do
+// it, each of which ends when nobody is waiting.
 func (a *Adapter) refuse(work *chat.Work, r refused) {
 	taken, needed := a.refusals.add(r)
 	if !taken {
@@ -69,7 +69,7 @@ func (q *refusals) add(r refused) (taken, sender bool) {
 	return true, sender
 }
 
-// next takes the oldest; where there is none the calling sender is over.
+// next takes the oldest. If there is none, the calling sender counts as ended.
 func (q *refusals) next() (r refused, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

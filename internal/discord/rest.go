@@ -29,7 +29,7 @@ const (
 	// callTime bounds one try of any other call.
 	callTime = 10 * time.Second
 	// maxCalls bounds the calls under way, and the connections to Discord. At 50
-	// ms a call, so many carry 5,000 first responses within a second.
+	// ms a call, that many carry 5,000 first responses within a second.
 	maxCalls = 256
 )
 
@@ -168,9 +168,9 @@ func (a *Adapter) retry(ctx context.Context, until time.Time, again func(error) 
 	}.Do(ctx, call)
 }
 
-// callback posts the first response to an interaction that arrived then.
-// Repeating it is harmless: Discord refuses a second one, which proves that the
-// first has landed.
+// callback posts the first response to an interaction that arrived at the given
+// time. Repeating it is harmless: Discord refuses a second one, which proves that
+// the first has landed.
 func (a *Adapter) callback(work *chat.Work, id, token string, arrived time.Time, response *discordgo.InteractionResponse) error {
 	endpoint := discordgo.EndpointInteractionResponse(url.PathEscape(id), url.PathEscape(token))
 	err := a.retry(work.Sends, arrived.Add(a.timings.callback), retryable, func(ctx context.Context) error {

@@ -9,10 +9,10 @@ import (
 
 // connections bounds an HTTP server's open connections by its ConnState. Beyond
 // the bound, the connection that has sent no request for the longest time is
-// closed: those with a request in hand are served, and a new one, of which the
-// first request may ask for health, gets in whatever lies idle. To make new
-// ones wait instead, as golang.org/x/net/netutil does, would let idle ones keep
-// everybody out.
+// closed: those with a request in hand are served, and a new one, which may be
+// about to ask for health, gets in however many lie idle. To make new ones wait
+// instead, as golang.org/x/net/netutil does, would let idle ones keep everybody
+// out.
 type connections struct {
 	most int
 

@@ -9,10 +9,10 @@ import (
 
 const (
 	// crowded is how many connections may be busy before others wait. Each takes
-	// some 25 KiB; those that wait take none of this process.
+	// some 25 KiB; those that wait take no memory of this process.
 	crowded = 500
-	// crowdedPause is how long the next one waits at most, so that none is kept
-	// out by requests that hang.
+	// crowdedPause is how long the next one waits at most, so that requests that
+	// hang keep none out.
 	crowdedPause = 2 * time.Millisecond
 )
 
@@ -24,7 +24,7 @@ type crowd struct {
 
 	mu    sync.Mutex
 	busy  map[net.Conn]bool // new, or with a request in hand
-	freed chan struct{}     // holds one after any became free
+	freed chan struct{}     // gets a token when any is busy no more
 }
 
 func newCrowd(l net.Listener) *crowd {

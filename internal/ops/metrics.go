@@ -1,5 +1,6 @@
 // Package ops is what operators see of a running bot: metrics, and whether it
-// lives and is ready. Nothing in it names a user, a chat, a wallet or an
+// lives and is ready; and the HTTP server for that and for webhooks, which
+// bounds its connections. Nothing in it names a user, a chat, a wallet or an
 // argument.
 package ops
 
@@ -72,7 +73,7 @@ func (m *Metrics) Events(part string) func(event string) {
 // PoolUnread counts a pool that could not be read.
 func (m *Metrics) PoolUnread(pool core.Pool) { m.unread.WithLabelValues(pool.Address.Hex()).Inc() }
 
-// ClockSkew exports how far the partner's clock is ahead of ours, once known.
+// ClockSkew exports how far the partner's dates are ahead of this machine's clock.
 func (m *Metrics) ClockSkew(skew func() time.Duration) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "herald_partner_clock_skew_seconds",

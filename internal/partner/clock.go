@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// tolerance is how far apart two times are taken for the same: well above what
-// the resolution of a Date header can feign.
+// tolerance is how far apart two times may be and still count as the same: well
+// above what the resolution of a Date header can feign.
 const tolerance = 2 * time.Second
 
 // clock is this machine's, and what is known of the service's. A Date may be
@@ -19,8 +19,7 @@ type clock struct {
 	correction atomic.Int64 // nanoseconds to add to now
 }
 
-// skew is how far the service's clock is ahead, if it is the one that its
-// answers are dated by.
+// skew is how far the clock that dates the service's answers is ahead.
 func (c *clock) skew() time.Duration { return time.Duration(c.ahead.Load()) }
 
 // read is this machine's time, and what to add to it for the service's.

@@ -215,7 +215,7 @@ func TestProbeMentionsAClockThatIsOff(t *testing.T) {
 	}
 	s := &strict{dateOff: -10 * time.Minute}
 	detail, err := s.start(t).Probe(t.Context())
-	if err != nil || detail != "its answers are dated -10m0s from this machine's clock" {
+	if err != nil || detail != "the dates of its answers and this machine's clock are 10m0s apart" {
 		t.Errorf("a proxy's clock: got %q, %v", detail, err)
 	}
 }

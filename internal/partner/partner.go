@@ -37,8 +37,8 @@ var Service = &core.Service{
 //
 // A call that was refused, perhaps for its timestamp, is made again at once: with
 // the time by the refusal's Date, then with this machine's own, each unless a
-// time within 2 seconds of it was tried. By the one that is accepted later calls
-// are signed.
+// time within 2 seconds of it was tried. The one that is accepted is what later
+// calls are signed with.
 type Client struct {
 	// Accounts are whether people are registered. Somebody is not if the API
 	// says success without a DID, or one of the NotFoundCodes; that code counts
@@ -86,7 +86,7 @@ func (c *Client) Probe(ctx context.Context) (detail string, err error) {
 	switch {
 	case same(ahead, 0):
 	case !same(ahead, correction):
-		detail = fmt.Sprintf("its answers are dated %s from this machine's clock", ahead)
+		detail = fmt.Sprintf("the dates of its answers and this machine's clock are %s apart", ahead.Abs())
 	case ahead > 0:
 		detail = fmt.Sprintf("this machine's clock is %s behind the service's, which is allowed for", ahead)
 	default:
@@ -143,7 +143,7 @@ func (c *Client) logins(ctx context.Context, of string) ([]core.Login, error) {
 
 // ask sends a signed request and returns its answer. Both are there if the
 // service refused with a code of its own. A refusal may be the clock's fault, so
-// it is met with the other times that may be right.
+// the other times that may be right are tried.
 func (c *Client) ask(ctx context.Context, e endpoint, members map[string]string) (answer, error) {
 	address, err := url.Parse(c.base + e.path)
 	if err != nil {

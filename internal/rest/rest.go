@@ -54,8 +54,8 @@ type Response struct {
 	Date time.Time
 	Body []byte
 	// Complete is set if the transfer itself said where Body ends. Otherwise
-	// its end is that of the connection, which may have broken: then it is
-	// complete only if its grammar says so, and a bare number has none.
+	// Body ended with the connection, which may have broken. JSON in brackets or
+	// quotes shows by itself that it was not cut off; a bare number does not.
 	Complete bool
 }
 

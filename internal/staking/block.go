@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// block is a block as the node or Multicall3 tells of it, unchecked.
+// block is a block as the node or Multicall3 gives it, unchecked.
 type block struct {
 	number    *big.Int
-	timestamp *big.Int // Unix time, s; nil if it is not told
+	timestamp *big.Int // Unix time in seconds; nil if none is given
 }
 
 const (
@@ -22,7 +22,7 @@ const (
 	maxAhead = time.Minute
 )
 
-// time is zero if what is told is no time.
+// time is when the block was made; zero if what is given is no possible time.
 func (b block) time() time.Time {
 	if b.timestamp == nil || b.timestamp.Sign() <= 0 || b.timestamp.Cmp(big.NewInt(maxTimestamp)) > 0 {
 		return time.Time{}
@@ -30,7 +30,7 @@ func (b block) time() time.Time {
 	return time.Unix(b.timestamp.Int64(), 0)
 }
 
-// String is for operators.
+// String is the block and its age, for operators.
 func (b block) String() string {
 	at := b.time()
 	if at.IsZero() {
@@ -39,7 +39,8 @@ func (b block) String() string {
 	return fmt.Sprintf("newest block %d, %v old", b.number, max(0, time.Since(at)).Round(time.Second))
 }
 
-// recent fails if the block is too old to go by, or its age cannot be known.
+// recent fails if the block is older than MaxBlockAge, or its age cannot be
+// known.
 func (c *Client) recent(b block) error {
 	if c.maxBlockAge == 0 {
 		return nil

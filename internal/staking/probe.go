@@ -25,8 +25,8 @@ const sameTime = 10 * time.Minute
 // Probe asks the node, past the cache, for its chain's id and its newest block,
 // for the code at every configured address, and for a stake. It fails also if
 // the block is too old, if a pool is no contract or does not answer the
-// methods, and if there is no Multicall3 where one is configured. A chain
-// without the one that others have is no failure.
+// methods, and if there is no Multicall3 where one is configured. That there is
+// none at the default's address is no failure.
 func (c *Client) Probe(ctx context.Context) (detail string, err error) {
 	newest, err := c.probeNode(ctx)
 	if err != nil {
@@ -78,8 +78,8 @@ func (c *Client) probeNode(ctx context.Context) (block, error) {
 
 // probeMulticall fails unless the contract at MULTICALL_ADDRESS aggregates
 // calls, and says of the chain and its newest block what the node says. That
-// the address of the default has no contract is only worth a note: nobody may
-// have chosen it, and the pools are read without.
+// the default's address has no contract is only worth a note: perhaps nobody
+// chose it, and the pools are read without it.
 func (c *Client) probeMulticall(ctx context.Context, newest block) (note string, err error) {
 	codeless, err := c.codeless(ctx, []core.Pool{{Address: *c.multicall}})
 	switch {
@@ -97,13 +97,13 @@ func (c *Client) probeMulticall(ctx context.Context, newest block) (note string,
 	case err != nil:
 		return "", failure(err).During("ask Multicall3")
 	case c.sameChain(r.chainID) != nil, r.block.time().Sub(newest.time()).Abs() > sameTime:
-		return "", multicallError(fmt.Sprintf("the contract at %s is no Multicall3: it is at odds with the node", c.multicall.Hex()))
+		return "", multicallError(fmt.Sprintf("the contract at %s is no Multicall3: it contradicts the node", c.multicall.Hex()))
 	}
 	return "", nil
 }
 
 func multicallError(problem string) error {
-	return &core.SettingError{Problem: problem, Settings: "MULTICALL_ADDRESS, where off reads the pools by JSON-RPC batch"}
+	return &core.SettingError{Problem: problem, Settings: "MULTICALL_ADDRESS (off: the pools are read by JSON-RPC batch)"}
 }
 
 // codeless are the contracts without code. They are asked for one by one: the

@@ -33,8 +33,7 @@ type reading struct {
 	answers []answer
 }
 
-// read makes the calls in the best way that works, and fails if their block is
-// none to go by.
+// read makes the calls in the best way that works, and fails if verify does.
 func (c *Client) read(ctx context.Context, calls []call) (reading, error) {
 	if c.multicall != nil && !c.noMulticall.active() {
 		r, err := c.aggregate(ctx, calls)
@@ -103,7 +102,7 @@ func (c *Client) readPinned(ctx context.Context, calls []call) (reading, error) 
 }
 
 // newestBlock is the one that the node says is its newest. It asks for the
-// header, which has the block's time, in place of eth_blockNumber.
+// block's header rather than for eth_blockNumber, which has no time.
 func (c *Client) newestBlock(ctx context.Context) (block, error) {
 	var header struct {
 		Number    *hexutil.Big `json:"number"`

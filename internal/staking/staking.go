@@ -1,7 +1,7 @@
 // Package staking reads what a wallet has in the staking pools, by JSON-RPC.
 //
-// One answer is of one recent block and of one chain, or there is none. In order of
-// preference the pools are read through Multicall3, in one JSON-RPC batch, or
+// One answer is of one recent block and of one chain, or there is none. In order
+// of preference the pools are read through Multicall3, in one JSON-RPC batch, or
 // one by one; the last two are pinned to a block number. A pool that could not
 // be read is named as such, and never counts as a stake of zero.
 //

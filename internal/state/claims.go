@@ -15,8 +15,8 @@ import (
 // claim; a claim that is not renewed lapses, and the update is free again.
 const (
 	answered = "answered"
-	// givenUp is as good as nothing, but tells a renewal that comes too late
-	// from one whose claim has lapsed.
+	// givenUp leaves the update free. It is there so that a renewal on its way
+	// does not take the claim again, as it does with one that has lapsed.
 	givenUp = "given up"
 )
 

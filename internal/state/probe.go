@@ -55,7 +55,7 @@ func (r *Redis) Probe(ctx context.Context) error {
 		fastest = min(fastest, time.Since(start))
 	}
 	if fastest > callTimeout {
-		return fmt.Errorf("no call to redis took less than %v", callTimeout)
+		return fmt.Errorf("redis is too slow: no call took less than the %v that the bot waits", callTimeout)
 	}
 	return nil
 }

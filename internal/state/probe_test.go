@@ -70,7 +70,7 @@ func TestProbeFailsOnARedisThatIsAlwaysTooSlow(t *testing.T) {
 		}
 		return false
 	})
-	if err := r.Probe(t.Context()); err == nil || err.Error() != "no call to redis took less than 300ms" {
+	if err := r.Probe(t.Context()); err == nil || err.Error() != "redis is too slow: no call took less than the 300ms that the bot waits" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -58,7 +58,7 @@ type Redis struct {
 	fallbacks atomic.Uint64
 }
 
-// timings are the waits, others in tests.
+// timings are the waits, which tests change.
 type timings struct {
 	claim       time.Duration // how long a claim lasts
 	callTimeout time.Duration

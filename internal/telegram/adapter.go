@@ -31,7 +31,7 @@
 //	send_repeated         a message sent again
 //	send_unclear          a message that may be out or not, each time it is sent
 //	send_refused          a message that Telegram will not take
-//	send_given_up         a message not sent again, which may be out or not
+//	send_given_up         a message not sent again, though it may not be out
 //	send_shared           an answer that went out in another asker's message
 //	send_shed             an answer not said because the chat's rate is used up
 //	busy_said             the one message said instead

@@ -24,9 +24,10 @@ func TestAnswersInPlaceAsAReplyInTheTopic(t *testing.T) {
 	if !r.api.WaitAcknowledged(soon) {
 		t.Error("the update is not acknowledged")
 	}
-	menu := r.api.WaitCalls("setMyCommands", 1, soon)
-	if len(menu) != 1 || len(r.api.Menu()) != 5 {
-		t.Errorf("menu %+v", r.api.Menu())
+	// A call is noted before it has its effect.
+	r.waitFor("the menu", func() bool { return len(r.api.Menu()) > 0 })
+	if n := len(r.api.WaitCalls("setMyCommands", 1, soon)); n != 1 || len(r.api.Menu()) != 5 {
+		t.Errorf("%d calls, menu %+v", n, r.api.Menu())
 	}
 	if err := stop(); err != nil || r.adapter.Ready() {
 		t.Errorf("Run: %v, ready %v", err, r.adapter.Ready())

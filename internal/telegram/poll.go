@@ -21,9 +21,9 @@ const batchSize = 100
 
 // How long to wait between two polls while something is in hand. A poll is
 // answered at once then, since what is in hand is still in Telegram's queue. The
-// gap is pollGap, or fullGap after a batch behind which more is waiting, and
-// grows up to maxGap with the time since the last new update: by an eighth of it
-// an update may come late.
+// gap is pollGap, or fullGap after a full batch, behind which more may be
+// waiting. It grows to an eighth of the time since the last new update, up to
+// maxGap.
 const (
 	pollGap = 2 * time.Millisecond
 	fullGap = 10 * time.Millisecond

@@ -113,8 +113,8 @@ func (p *page) line(spans ...span) {
 	}
 }
 
-// mark styles what is written next. Where there are too many entities the look
-// suffers, but nothing foreign: the last entity goes on over it as code.
+// mark styles what is written next. Beyond maxEntities a style is left out, but
+// not that of foreign text: the last entity is extended over it as code.
 func (p *page) mark(style models.MessageEntityType, length int) {
 	if len(p.entities) < maxEntities {
 		p.entities = append(p.entities, models.MessageEntity{Type: style, Offset: p.units, Length: length})

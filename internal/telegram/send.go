@@ -16,13 +16,13 @@ import (
 	"herald/internal/telegram/pace"
 )
 
-// deliveryLimit bounds how long a message is repeated that Telegram answers
-// with a refusal to take it now.
+// deliveryLimit bounds how long a message is repeated that Telegram refuses to
+// take for now.
 const deliveryLimit = 5 * time.Minute
 
-// unclearWaits are the waits before a message is sent again of which nobody can
-// tell whether it is out, and so bound how often that is: long enough for a
-// proxy to recover, short enough to be read as a repetition.
+// unclearWaits are the waits before each repetition of a message that may
+// already be out, and so bound how many there are: long enough for a proxy to
+// recover, short enough to be read as a repetition.
 var unclearWaits = [...]time.Duration{2 * time.Second, 5 * time.Second}
 
 // Telegram shows a chat action for 5 seconds,
@@ -61,13 +61,14 @@ var busy = render(chat.Busy())
 func (s *session) sendAnswer(to destination, t richText, deadline time.Time) error {
 	err := s.sendInTurn(to, t, deadline)
 	if errors.Is(err, pace.ErrNoRoom) {
-		s.sayBusy(to)
+		s.sendBusy(to)
 	}
 	return err
 }
 
-// sayBusy tells a chat, once a minute, that there is no room for an answer.
-func (s *session) sayBusy(to destination) {
+// sendBusy tells a chat, about once a minute at most, that there is no room for
+// an answer.
+func (s *session) sendBusy(to destination) {
 	to.replyTo = 0
 	if s.pace.WaitNotice(s.work.Sends, to.chat, to.group) == nil && s.sendWithRetry(to, busy) == nil {
 		s.Count("busy_said")

@@ -67,7 +67,7 @@ func (s *session) sendShared(c commandMessage, reply chat.Reply, shown richText,
 	case a.err == nil:
 		a.err = s.sendWithRetry(c.asked, message)
 	case errors.Is(a.err, pace.ErrNoRoom):
-		s.sayBusy(c.asked)
+		s.sendBusy(c.asked)
 	}
 	return a.err
 }

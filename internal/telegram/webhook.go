@@ -13,9 +13,9 @@ import (
 	"herald/internal/chat"
 )
 
-// maxUpdate bounds a delivery's body in bytes, and maxDiscarded what of a
-// longer one is read and dropped: who is still writing when the connection
-// closes may never see the answer.
+// maxUpdate bounds a delivery's body in bytes, and maxDiscarded how much more of
+// a longer one is read and dropped: a client that is still writing when the
+// connection closes may never see the response.
 const (
 	maxUpdate    = 1 << 20
 	maxDiscarded = 64 << 20

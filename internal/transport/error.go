@@ -65,7 +65,7 @@ func NeverSent(err error) bool {
 	return false
 }
 
-// notConnected is err of a request for which there was never a connection, as
+// notConnected wraps the error of a request that never had a connection, so that
 // NeverSent recognises it.
 func notConnected(err error) error {
 	if NeverSent(err) {

@@ -33,8 +33,8 @@ const (
 	// below 8 KiB; net/http alone would take 10 MiB.
 	maxHeader = 256 << 10
 
-	// dialTimeout and tlsTimeout bound how long a connection may take to come
-	// about, 5 seconds in all. Linux repeats a lost SYN after 1 second.
+	// dialTimeout and tlsTimeout bound how long it may take to connect, 5
+	// seconds in all. Linux repeats a lost SYN after 1 second.
 	dialTimeout = 3 * time.Second
 	tlsTimeout  = 2 * time.Second
 
@@ -50,8 +50,8 @@ const (
 
 // New makes a client. What its Transport fails with is an *Error, which holds
 // no URL. http.Client itself wraps that in a *url.Error, which does: pass what
-// Do and its like return through Clean before it goes anywhere. A connection
-// that does not come about within 5 seconds fails the call.
+// Do and its like return through Clean before it goes anywhere. A call fails if
+// it cannot connect within 5 seconds.
 func New(o Options) *http.Client {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.MaxIdleConns = 0

@@ -18,8 +18,8 @@ type Kind string
 // The kinds. All but the first certainly had no effect.
 const (
 	// OutcomeUnknown is a call that may have been carried out: its connection
-	// broke, or it was answered with a status of 500 or more, which a proxy
-	// before the Bot API says without knowing.
+	// broke, or it was answered with a status of 500 or more, as a proxy in
+	// front of the Bot API does without knowing.
 	OutcomeUnknown  Kind = "no clear answer"
 	NotSent         Kind = "the server could not be reached"
 	TooManyRequests Kind = "too many requests"

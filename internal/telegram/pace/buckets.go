@@ -59,9 +59,9 @@ func (b *buckets) take(ctx context.Context, within time.Duration) (wait time.Dur
 	return wait, false
 }
 
-// wait takes the next turn, and waits for it. What this process alone may do is
-// kept to in any case, so that a loss of the shared turns changes as little as
-// it can.
+// wait takes the next turn, and waits for it. This process keeps to the rates by
+// itself in any case, so that losing the shared turns changes as little as
+// possible.
 func (b *buckets) wait(ctx context.Context) error {
 	for _, l := range b.alone {
 		if err := l.Wait(ctx); err != nil {

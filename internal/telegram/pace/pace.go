@@ -27,11 +27,11 @@ import (
 // above it, 20 a minute a group and 30 a second in all,
 // https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this.
 //
-// A rate with a burst of b lets b more through in a minute than fit into it.
-// For a group that is 18; the total may add one, and a notice is one more: it
-// may go some seconds after its turn, so that its rate is below one a minute.
-// For all it is 28 in a second: two messages may be on their way for different
-// times, and so arrive closer to each other than they went.
+// A rate with a burst of b lets through b messages more in a minute than its
+// interval fits into one. For a group that is 18; the rate of all may add one,
+// and a notice is one more: it may go some seconds after its turn, so that its
+// rate is below one a minute. For all it is 28 in a second, and not 30: one
+// message may take longer to arrive than the next.
 var (
 	chatRate   = chat.Rate{Every: time.Second, Burst: 3}
 	groupRate  = chat.Rate{Every: 6 * time.Second, Burst: 8}
@@ -39,7 +39,7 @@ var (
 	noticeRate = chat.Rate{Every: 66 * time.Second, Burst: 1}
 )
 
-// forgetAfter is longer than all of a chat's rates take to be as new.
+// forgetAfter is longer than any of a chat's buckets takes to be full again.
 const forgetAfter = 2 * time.Minute
 
 // ErrNoRoom is the error of a message whose turn would come too late.
@@ -62,12 +62,13 @@ type Limiter struct {
 
 // chatPace is one chat.
 type chatPace struct {
-	// turns are given out by the chat's and the group's rate.
+	// turns are given out on arrival, by the chat's and the group's rate.
 	turns *buckets
-	// sends are the messages that went, by each of these rates.
+	// sendsOfChat and sendsOfGroup hold the messages that really go to each of
+	// these rates.
 	sendsOfChat, sendsOfGroup *buckets
 	notices                   *buckets
-	// next is held by the one message that is held to the rates of sends.
+	// next is held by the one message that waits for sends.
 	next    chan struct{}
 	waiting int
 	idle    time.Time // since when, if nothing is waiting
@@ -109,7 +110,7 @@ func (l *Limiter) Wait(ctx context.Context, chatID int64, group bool, deadline t
 
 // WaitNotice is Wait for the message that tells a chat that there is no room.
 // It goes before those that wait, and returns ErrNoRoom at once if the chat
-// was told within a minute.
+// was told within the last 66 seconds.
 func (l *Limiter) WaitNotice(ctx context.Context, chatID int64, group bool) error {
 	c := l.enter(chatID, group)
 	defer l.leave(c)

@@ -72,9 +72,6 @@ func (d *discord) settings() []string {
 	return settings
 }
 
-// answer is the first response to an interaction.
-func (d *discord) answer() (string, error) { return string(d.first.Load().body), nil }
-
 // begin signs all posts of l now, which takes longer than to make them.
 func (d *discord) begin(l *load) (err error) {
 	d.load.Store(l)
@@ -87,7 +84,7 @@ func (d *discord) begin(l *load) (err error) {
 		d.signed[number] = d.post(number)
 	}
 	d.callers, err = dialCallers(d.address, interactionConns, len(l.asked), func(number int64, status int, body []byte, err error) {
-		d.keepFirst("application/json", body)
+		d.keepFirst(body)
 		if err == nil && status != http.StatusOK {
 			err = fmt.Errorf("status %d", status)
 		}
@@ -147,7 +144,7 @@ func (d *discord) callback(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	d.keepFirst("application/json", body)
+	d.keepFirst(body)
 	l := d.load.Load()
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	number := id & (1<<numberBits - 1)

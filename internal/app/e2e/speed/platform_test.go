@@ -21,7 +21,7 @@ type platform interface {
 	// settings lead a bot here, one that listens on HTTP_ADDR.
 	settings() []string
 	// answer is what the bot said first, as JSON that the bare bot can read.
-	answer() (string, error)
+	answer() string
 	// begin makes the platform ready to ask the commands of l and to take their
 	// answers. Another begins after end.
 	begin(l *load) error
@@ -39,14 +39,8 @@ type server struct {
 	url     string
 	http    http.Server
 	load    atomic.Pointer[load]
-	first   atomic.Pointer[firstAnswer]
-	callers *callers // during a load, on a platform that calls the bot
-}
-
-// firstAnswer is the request that carried it.
-type firstAnswer struct {
-	contentType string
-	body        []byte
+	first   atomic.Pointer[[]byte] // the request that carried the first answer
+	callers *callers               // during a load, on a platform that calls the bot
 }
 
 // listen serves h on a free port.
@@ -71,11 +65,13 @@ func (s *server) end() {
 }
 
 // keepFirst keeps the first answer.
-func (s *server) keepFirst(contentType string, body []byte) {
+func (s *server) keepFirst(body []byte) {
 	if s.first.Load() == nil {
-		s.first.CompareAndSwap(nil, &firstAnswer{contentType, body})
+		s.first.CompareAndSwap(nil, &body)
 	}
 }
+
+func (s *server) answer() string { return string(*s.first.Load()) }
 
 // judge returns an error unless an answer says the price where it was asked.
 func judge(body []byte, inPlace bool) error {

@@ -3,12 +3,8 @@
 package speed
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
-	"mime"
-	"mime/multipart"
 	"net/http"
 	"path"
 	"sync"
@@ -57,21 +53,6 @@ func (t *telegram) settings() []string {
 	return e2etest.Polling(fake)
 }
 
-// answer is the parameters of a sendMessage that are the same for all.
-func (t *telegram) answer() (string, error) {
-	first := t.first.Load()
-	kind, params, err := mime.ParseMediaType(first.contentType)
-	if err != nil || kind == "application/json" {
-		return string(first.body), err
-	}
-	form, err := multipart.NewReader(bytes.NewReader(first.body), params["boundary"]).ReadForm(1 << 20)
-	if err != nil {
-		return "", err
-	}
-	text, err := json.Marshal(form.Value["text"][0])
-	return fmt.Sprintf(`{"text":%s,"entities":%s}`, text, form.Value["entities"][0]), err
-}
-
 func (t *telegram) begin(l *load) (err error) {
 	t.load.Store(l)
 	if t.webhook {
@@ -117,7 +98,7 @@ func (t *telegram) serve(w http.ResponseWriter, r *http.Request) {
 	case "getUpdates":
 		t.getUpdates(w, r, body)
 	case "sendMessage":
-		t.keepFirst(r.Header.Get("Content-Type"), body)
+		t.keepFirst(body)
 		t.sendMessage(w, body)
 	case "getMe":
 		fmt.Fprintf(w, `{"ok":true,"result":{"id":%d,"is_bot":true,"first_name":"Herald","username":%q}}`, telegramtest.BotID, telegramtest.Username)
