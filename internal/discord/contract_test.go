@@ -50,7 +50,7 @@ func (s *server) harness(send func(context.Context, discordtest.Interaction) (*d
 	return chattest.Harness{
 		Adapter: s.adapter,
 		Ask: func(t *testing.T, command string, argument ...string) {
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			t.Cleanup(cancel)
 			s.waitReady(ctx, t)
 			i := discordtest.Interaction{Command: command, UserID: "5", GuildID: "7", ChannelID: "8"}
@@ -70,7 +70,7 @@ func (s *server) harness(send func(context.Context, discordtest.Interaction) (*d
 		},
 		Messages: func(t *testing.T, atLeast int) []chattest.Message {
 			t.Helper()
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 			defer cancel()
 			tick := time.NewTicker(time.Millisecond)
 			defer tick.Stop()

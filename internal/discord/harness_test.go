@@ -68,7 +68,7 @@ func prepareOn(t *testing.T, fake *discordtest.Server, change func(*harness, *Co
 	}
 	adapter.timings = quick
 	h.Adapter = adapter
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	h.ctx = ctx
 	return h

@@ -20,8 +20,12 @@ import (
 	"herald/internal/telegram/telegramtest"
 )
 
-// wire carries calls to a Bot API in memory. A message takes some time to
-// arrive, and its answer some time to come back.
+// wireTime is more than a message takes to arrive, and its answer to come back.
+// 30 messages go in a second and wireTime at most (a burst of 3, and then 25 a
+// second), so that no more than 30 arrive in any second.
+const wireTime = 80 * time.Millisecond
+
+// wire carries calls to a Bot API in memory, each way in a time below wireTime.
 type wire struct {
 	*telegramtest.Server
 	// refuses is how many of 5 messages the server answers with 429.
@@ -35,7 +39,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !strings.HasSuffix(req.URL.Path, "/sendMessage") {
 		return w.Server.RoundTrip(req)
 	}
-	time.Sleep(rand.N(150 * time.Millisecond))
+	time.Sleep(rand.N(wireTime))
 	if rand.N(5) < w.refuses {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -44,7 +48,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusTooManyRequests, Body: io.NopCloser(strings.NewReader(answer))}, nil
 	}
 	resp, err := w.Server.RoundTrip(req)
-	time.Sleep(rand.N(150 * time.Millisecond))
+	time.Sleep(rand.N(wireTime))
 	return resp, err
 }
 

@@ -171,16 +171,17 @@ func TestADrainGivesAnUnclearAnswerItsRepetitions(t *testing.T) {
 }
 
 func TestA429IsWaitedOut(t *testing.T) {
-	t.Parallel()
-	r := setUp(t, nil)
-	r.api.Fail("sendMessage", telegramtest.TooMany(2*time.Second))
-	r.run()
-	r.askers(1)
-	r.sent(1)
-	calls := r.api.Calls("sendMessage")
-	if gap := calls[1].At.Sub(calls[0].At); gap < 2*time.Second || gap > 4*time.Second {
-		t.Errorf("asked again after %v", gap)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r := setUpInMemory(t, nil)
+		r.api.Fail("sendMessage", telegramtest.TooMany(2*time.Second))
+		r.run()
+		r.askers(1)
+		r.sent(1)
+		calls := r.api.Calls("sendMessage")
+		if gap := calls[1].At.Sub(calls[0].At); gap < 2*time.Second || gap > 4*time.Second {
+			t.Errorf("asked again after %v", gap)
+		}
+	})
 }
 
 func TestAnswersFollowAGroupThatMoved(t *testing.T) {

@@ -47,9 +47,18 @@ func (w *Wire) Close() error {
 // Addr implements net.Listener.
 func (w *Wire) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// Dial connects to the listener, whatever the address.
+// Dial connects to the listener, whatever the address, until ctx is done or
+// the listener is closed. A client's dial can outlive the call that began it.
 func (w *Wire) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	<-time.After(dialTime)
+	connected := time.NewTimer(dialTime)
+	defer connected.Stop()
+	select {
+	case <-connected.C:
+	case <-w.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	near, far := net.Pipe()
 	select {
 	case w.accepted <- far:

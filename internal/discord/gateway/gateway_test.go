@@ -15,18 +15,23 @@ import (
 )
 
 func TestHeartbeatsKeepTheConnection(t *testing.T) {
-	h := connected(t, discordtest.Behaviour{Heartbeat: 300 * time.Millisecond})
-	h.wait(t, "heartbeats", func() bool { return h.fake.Heartbeats() == 4 })
-	if !h.Alive() || h.fake.Connects() != 1 {
-		t.Errorf("lost a healthy connection; log:\n%s", h.logged())
-	}
+	simulate(t, discordtest.Behaviour{Heartbeat: 300 * time.Millisecond}, func(t *testing.T, h *harness, _ *discordtest.Wire) {
+		pass(time.Minute)
+		if n := h.fake.Heartbeats(); !h.Alive() || h.fake.Connects() != 1 || n < 195 || n > 200 {
+			t.Errorf("connected %d times, %d heartbeats; log:\n%s", h.fake.Connects(), n, h.logged())
+		}
+	})
 }
 
 func TestAMissingACKEndsAConnectionThatStillTalks(t *testing.T) {
-	h := connected(t, discordtest.Behaviour{Heartbeat: 100 * time.Millisecond, NoACK: true})
-	h.wait(t, "disconnection for that reason", func() bool {
-		h.fake.Do(discordtest.Action{Op: opHeartbeat})
-		return len(h.logLines("did not acknowledge")) > 0
+	simulate(t, discordtest.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *harness, _ *discordtest.Wire) {
+		for range 25 {
+			pass(time.Second)
+			h.fake.Do(discordtest.Action{Op: opHeartbeat})
+		}
+		if n := len(h.logLines("did not acknowledge")); n == 0 {
+			t.Errorf("log:\n%s", h.logged())
+		}
 	})
 }
 
@@ -197,18 +202,19 @@ func TestALostConnectionIsReplaced(t *testing.T) {
 		"half open":             {discordtest.Action{Stall: true}, true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := connected(t, discordtest.Behaviour{Heartbeat: time.Second})
-			h.fake.Do(tt.action)
-			h.wait(t, "a new connection", func() bool { return h.fake.Connects() == 2 && h.fake.Connected() == 1 && h.Alive() })
-			asked := h.push(t)
-			h.wait(t, "an interaction", func() bool { return slices.Contains(h.interactions(), taken{asked, false}) })
-			if got := len(h.fake.Identifies()); got != tt.sessions || (h.count("resumed") == 1) != tt.resumed {
-				t.Errorf("identified %d times, resumed %d", got, h.count("resumed"))
-			}
-			if h.count("disconnected") != 1 || h.fake.Calls(discordtest.GatewayBot) != tt.sessions {
-				t.Errorf("%d connections ended, asked for the gateway %d times", h.count("disconnected"), h.fake.Calls(discordtest.GatewayBot))
-			}
+			simulate(t, discordtest.Behaviour{Heartbeat: time.Second}, func(t *testing.T, h *harness, _ *discordtest.Wire) {
+				h.wait(t, "a connection", h.Alive)
+				h.fake.Do(tt.action)
+				h.wait(t, "a new connection", func() bool { return h.fake.Connects() == 2 && h.fake.Connected() == 1 && h.Alive() })
+				asked := h.push(t)
+				h.wait(t, "an interaction", func() bool { return slices.Contains(h.interactions(), taken{asked, false}) })
+				if got := len(h.fake.Identifies()); got != tt.sessions || (h.count("resumed") == 1) != tt.resumed {
+					t.Errorf("identified %d times, resumed %d", got, h.count("resumed"))
+				}
+				if h.count("disconnected") != 1 || h.fake.Calls(discordtest.GatewayBot) != tt.sessions {
+					t.Errorf("%d connections ended, asked for the gateway %d times", h.count("disconnected"), h.fake.Calls(discordtest.GatewayBot))
+				}
+			})
 		})
 	}
 }
@@ -240,13 +246,15 @@ func TestWhatIsAskedBetweenTwoConnectionsIsReplayedAtOnce(t *testing.T) {
 }
 
 func TestASessionThatDiscordForgotIsFollowedByAnother(t *testing.T) {
-	h := connected(t, discordtest.Behaviour{})
-	h.fake.ForgetSession()
-	h.fake.Do(discordtest.Action{Drop: true})
-	h.wait(t, "a new session", func() bool { return h.count("connected") == 2 && h.Alive() })
-	if len(h.fake.Identifies()) != 2 || h.count("resumed") != 0 {
-		t.Errorf("identified %d times, resumed %d", len(h.fake.Identifies()), h.count("resumed"))
-	}
+	simulate(t, discordtest.Behaviour{}, func(t *testing.T, h *harness, _ *discordtest.Wire) {
+		h.wait(t, "a connection", h.Alive)
+		h.fake.ForgetSession()
+		h.fake.Do(discordtest.Action{Drop: true})
+		h.wait(t, "a new session", func() bool { return h.count("connected") == 2 && h.Alive() })
+		if len(h.fake.Identifies()) != 2 || h.count("resumed") != 0 {
+			t.Errorf("identified %d times, resumed %d", len(h.fake.Identifies()), h.count("resumed"))
+		}
+	})
 }
 
 // A gateway that answers no RESUME must not keep the bot away.
@@ -256,15 +264,17 @@ func TestASessionThatCannotBeResumedIsGivenUp(t *testing.T) {
 		"always op 7":     {InsteadOfResumed: []discordtest.Action{{Op: 7}}},
 		"always op 9":     {InsteadOfResumed: []discordtest.Action{{Op: 9, Resumable: true}}},
 		"always a close":  {InsteadOfResumed: []discordtest.Action{{Close: 4000}}},
-		"nobody is there": {ResumeURL: "ws://127.0.0.1:1"},
+		"nobody is there": {ResumeURL: "ws://" + nobody},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := connected(t, b)
-			h.fake.Do(discordtest.Action{Drop: true})
-			h.wait(t, "a new session", func() bool { return h.count("connected") == 2 && h.Alive() })
-			if n := h.count("disconnected"); n != 1+maxResumes {
-				t.Errorf("%d connections failed", n)
-			}
+			simulate(t, b, func(t *testing.T, h *harness, _ *discordtest.Wire) {
+				h.wait(t, "a connection", h.Alive)
+				h.fake.Do(discordtest.Action{Drop: true})
+				h.wait(t, "a new session", func() bool { return h.count("connected") == 2 && h.Alive() })
+				if n := h.count("disconnected"); n != 1+maxResumes {
+					t.Errorf("%d connections failed", n)
+				}
+			})
 		})
 	}
 }
@@ -288,12 +298,14 @@ func TestASessionThatBreaksAtOnceIsResumedWithoutHaste(t *testing.T) {
 }
 
 func TestASessionIsNotResumedAtAnUnsafeAddress(t *testing.T) {
-	h := connected(t, discordtest.Behaviour{ResumeURL: "http://127.0.0.1:1"})
-	h.fake.Do(discordtest.Action{Op: 7})
-	h.wait(t, "a new session", func() bool { return h.count("connected") == 2 && h.Alive() })
-	if n := h.count("disconnected"); n != 1 || len(h.logLines("cannot be resumed")) != 2 {
-		t.Errorf("%d connections ended; log:\n%s", n, h.logged())
-	}
+	simulate(t, discordtest.Behaviour{ResumeURL: "http://" + nobody}, func(t *testing.T, h *harness, _ *discordtest.Wire) {
+		h.wait(t, "a connection", h.Alive)
+		h.fake.Do(discordtest.Action{Op: 7})
+		h.wait(t, "a new session", func() bool { return h.count("connected") == 2 && h.Alive() })
+		if n := h.count("disconnected"); n != 1 || len(h.logLines("cannot be resumed")) != 2 {
+			t.Errorf("%d connections ended; log:\n%s", n, h.logged())
+		}
+	})
 }
 
 func FuzzHandle(f *testing.F) {

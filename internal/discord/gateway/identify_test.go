@@ -21,18 +21,15 @@ func TestIdentifiesAreBoundedUnderEveryFault(t *testing.T) {
 		"close 4009":         {AfterReady: []discordtest.Action{{Close: 4009}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := prepare(t, discordtest.New())
-			h.timings.handshake = 50 * time.Millisecond
-			h.fake.Behave(b)
-			h.run(t)
-			h.wait(t, "hold", func() bool { return h.count("identify_held") > 0 })
-			if got := len(h.fake.Identifies()); got != maxIdentifies {
-				t.Errorf("identified %d times", got)
-			}
-			if h.Alive() {
-				t.Error("alive without a connection")
-			}
+			simulate(t, b, func(t *testing.T, h *harness, _ *discordtest.Wire) {
+				h.wait(t, "hold", func() bool { return h.count("identify_held") > 0 })
+				if got := len(h.fake.Identifies()); got != maxIdentifies {
+					t.Errorf("identified %d times", got)
+				}
+				if h.Alive() {
+					t.Error("alive without a connection")
+				}
+			}, func(h *harness) { h.timings = timings{quick.backoff, time.Second, quick.stable} })
 		})
 	}
 }
