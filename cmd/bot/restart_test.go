@@ -146,8 +146,8 @@ func TestAKilledReplicaKeepsItsUpdatesForNoLongerThanACommand(t *testing.T) {
 	const commandTimeout = 30 * time.Second
 	world, fake, redis := e2etest.Sandbox(t), telegramtest.New(t), miniredis.RunT(t)
 	world.Price.SetFault(fault.Hang())
-	settings := append(e2etest.Webhook(fake), "REDIS_URL=redis://"+redis.Addr(),
-		"COMMAND_TIMEOUT="+commandTimeout.String(), "UPSTREAM_TIMEOUT="+commandTimeout.String())
+	settings := slices.Concat(e2etest.Webhook(fake), e2etest.OnRedis(redis),
+		[]string{"COMMAND_TIMEOUT=" + commandTimeout.String(), "UPSTREAM_TIMEOUT=" + commandTimeout.String()})
 	first, second := spawn(t, world, settings...), spawn(t, world, settings...)
 	first.awaitReady()
 	second.awaitReady()
