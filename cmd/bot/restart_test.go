@@ -38,16 +38,20 @@ func answersByChat(fake *telegramtest.Server) map[int64]int {
 }
 
 // twoLives answers a crowd by a process that is ended in the middle, and by
-// the one that comes after it.
-func twoLives(t *testing.T, end func(*child)) (fake *telegramtest.Server, twice int) {
+// the one that comes after it. Telegram holds what is sent from a third on until
+// the end has come.
+func twoLives(t *testing.T, end func(first *child, release func())) (fake *telegramtest.Server, twice int) {
 	t.Helper()
 	const n = 500
 	world := e2etest.Sandbox(t)
 	fake = telegramtest.New(t)
 	crowd(fake, n)
+	held := make(chan struct{})
+	fake.Fail("sendMessage", make([]telegramtest.Fault, n/3)...)
+	fake.Fail("sendMessage", slices.Repeat([]telegramtest.Fault{telegramtest.Held(held)}, n)...)
 	first := spawn(t, world, e2etest.Polling(fake)...)
 	fake.WaitSent(n/3, e2etest.Patience)
-	end(first)
+	end(first, func() { close(held) })
 	if len(fake.Sent()) >= n {
 		t.Fatal("the end came too late to be in the middle")
 	}
@@ -77,7 +81,12 @@ func TestStoppedInTheMiddleEachIsAnsweredOnce(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
-			_, twice := twoLives(t, func(c *child) { c.signal(s); c.leaves(exitOK) })
+			_, twice := twoLives(t, func(c *child, release func()) {
+				c.signal(s)
+				e2etest.Eventually(t, "the process drains", func() bool { return c.readyz() == http.StatusServiceUnavailable })
+				release()
+				c.leaves(exitOK)
+			})
 			if twice != 0 {
 				t.Errorf("%d people have two answers", twice)
 			}
@@ -87,7 +96,7 @@ func TestStoppedInTheMiddleEachIsAnsweredOnce(t *testing.T) {
 
 func TestKilledInTheMiddleNothingIsLost(t *testing.T) {
 	t.Parallel()
-	fake, twice := twoLives(t, (*child).kill)
+	fake, twice := twoLives(t, func(c *child, release func()) { c.kill(); release() })
 	if twice > batch {
 		t.Errorf("%d people have two answers, more than one batch", twice)
 	}
