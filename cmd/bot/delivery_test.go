@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,7 +28,7 @@ func TestDeliveriesAreAnsweredOnceAcrossAStop(t *testing.T) {
 	world := e2etest.Sandbox(t)
 	world.Price.SetFault(fault.Hang())
 	fake := telegramtest.New(t)
-	settings := append(e2etest.Webhook(fake), "UPSTREAM_TIMEOUT=2s", "REDIS_URL=redis://"+miniredis.RunT(t).Addr())
+	settings := slices.Concat(e2etest.Webhook(fake), e2etest.OnRedis(miniredis.RunT(t)), []string{"UPSTREAM_TIMEOUT=2s"})
 	first := spawn(t, world, settings...)
 	first.awaitReady()
 

@@ -37,17 +37,24 @@ func answersByChat(fake *telegramtest.Server) map[int64]int {
 	return n
 }
 
+// crowdSize is how many ask the processes of twoLives.
+const crowdSize = 500
+
 // twoLives answers a crowd by a process that is ended in the middle, and by
-// the one that comes after it.
-func twoLives(t *testing.T, end func(*child)) (fake *telegramtest.Server, twice int) {
+// the one that comes after it. Telegram takes so many messages, and holds what
+// is sent after them until it is released.
+func twoLives(t *testing.T, taken int, end func(first *child, release func())) (fake *telegramtest.Server, twice int) {
 	t.Helper()
-	const n = 500
+	const n = crowdSize
 	world := e2etest.Sandbox(t)
 	fake = telegramtest.New(t)
 	crowd(fake, n)
+	held := make(chan struct{})
+	fake.Fail("sendMessage", make([]telegramtest.Fault, taken)...)
+	fake.Fail("sendMessage", slices.Repeat([]telegramtest.Fault{telegramtest.Held(held)}, n-taken)...)
 	first := spawn(t, world, e2etest.Polling(fake)...)
-	fake.WaitSent(n/3, e2etest.Patience)
-	end(first)
+	fake.WaitSent(taken, e2etest.Patience)
+	end(first, func() { close(held) })
 	if len(fake.Sent()) >= n {
 		t.Fatal("the end came too late to be in the middle")
 	}
@@ -77,7 +84,12 @@ func TestStoppedInTheMiddleEachIsAnsweredOnce(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
-			_, twice := twoLives(t, func(c *child) { c.signal(s); c.leaves(exitOK) })
+			_, twice := twoLives(t, crowdSize/3, func(c *child, release func()) {
+				c.signal(s)
+				e2etest.Eventually(t, "the process drains", func() bool { return c.readyz() == http.StatusServiceUnavailable })
+				release()
+				c.leaves(exitOK)
+			})
 			if twice != 0 {
 				t.Errorf("%d people have two answers", twice)
 			}
@@ -87,7 +99,9 @@ func TestStoppedInTheMiddleEachIsAnsweredOnce(t *testing.T) {
 
 func TestKilledInTheMiddleNothingIsLost(t *testing.T) {
 	t.Parallel()
-	fake, twice := twoLives(t, (*child).kill)
+	// Fewer than a batch are held: the stuck head of a full one is acknowledged
+	// after a while, and lost to SIGKILL.
+	fake, twice := twoLives(t, crowdSize-batch/2, func(c *child, release func()) { c.kill(); release() })
 	if twice > batch {
 		t.Errorf("%d people have two answers, more than one batch", twice)
 	}
@@ -146,8 +160,8 @@ func TestAKilledReplicaKeepsItsUpdatesForNoLongerThanACommand(t *testing.T) {
 	const commandTimeout = 30 * time.Second
 	world, fake, redis := e2etest.Sandbox(t), telegramtest.New(t), miniredis.RunT(t)
 	world.Price.SetFault(fault.Hang())
-	settings := append(e2etest.Webhook(fake), "REDIS_URL=redis://"+redis.Addr(),
-		"COMMAND_TIMEOUT="+commandTimeout.String(), "UPSTREAM_TIMEOUT="+commandTimeout.String())
+	settings := slices.Concat(e2etest.Webhook(fake), e2etest.OnRedis(redis),
+		[]string{"COMMAND_TIMEOUT=" + commandTimeout.String(), "UPSTREAM_TIMEOUT=" + commandTimeout.String()})
 	first, second := spawn(t, world, settings...), spawn(t, world, settings...)
 	first.awaitReady()
 	second.awaitReady()

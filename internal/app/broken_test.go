@@ -56,7 +56,7 @@ func brokenServices() []broken {
 			wants: []string{"entries of other tokens only", "PRICE_TOKEN_ID", "TOKEN_SYMBOL"}},
 		{name: "price plan used up", row: price, cause: func(e *e2etest.Everything) { put(e, fault.Price, "200 with error code 1009") },
 			wants: []string{"wants to be asked less", "1009", "PRICE_TTL"}},
-		{name: "price silent", row: price, settings: []string{"UPSTREAM_TIMEOUT=1s"},
+		{name: "price silent", row: price,
 			cause: func(e *e2etest.Everything) { e.World.Price.SetFault(fault.Hang()) },
 			wants: []string{"does not answer in time", "PRICE_API_URL and UPSTREAM_TIMEOUT"}},
 		{name: "supply closed", row: supply, cause: refuse(fault.Supply),

@@ -24,6 +24,16 @@ func refusing(s *miniredis.Miniredis, message string, commands ...string) {
 	})
 }
 
+// late has s answer the commands later than the bot waits for one.
+func late(s *miniredis.Miniredis, commands ...string) {
+	s.Server().SetPreHook(func(_ *miniserver.Peer, command string, _ ...string) bool {
+		if slices.Contains(commands, command) {
+			time.Sleep(callTimeout + time.Millisecond) // the delay of the fake
+		}
+		return false
+	})
+}
+
 func TestProbeFailsWhereTheBotCouldNotWork(t *testing.T) {
 	for name, test := range map[string]struct {
 		message  string
@@ -63,13 +73,8 @@ func TestProbeFailsWhereTheBotCouldNotWork(t *testing.T) {
 func TestProbeFailsOnARedisThatIsAlwaysTooSlow(t *testing.T) {
 	t.Parallel()
 	s := server(t)
-	r, _ := replica(t, s.Addr())
-	s.Server().SetPreHook(func(_ *miniserver.Peer, command string, _ ...string) bool {
-		if slices.Contains([]string{"PING", "SET", "GET", "EVALSHA", "DEL"}, command) {
-			time.Sleep(callTimeout + time.Millisecond) // the delay of the fake
-		}
-		return false
-	})
+	r, _ := replicaThatWaits(t, s.Addr(), timings{claim: time.Hour, callTimeout: callTimeout, downFor: downFor})
+	late(s, "PING", "SET", "GET", "EVALSHA", "DEL")
 	if err := r.Probe(t.Context()); err == nil || err.Error() != "redis is too slow: no call took less than the 300ms that the bot waits" {
 		t.Errorf("got %v", err)
 	}

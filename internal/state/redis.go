@@ -22,18 +22,19 @@ import (
 )
 
 const (
-	// callTimeout bounds one call to Redis: a command makes a handful of them
-	// and has seconds in all.
+	// callTimeout bounds one call to Redis unless the URL says otherwise: a
+	// command makes a handful of them and has seconds in all.
 	callTimeout = 300 * time.Millisecond
 	// downFor is how long Redis is not asked after a call that failed.
 	downFor = time.Second
 )
 
 // Redis is state shared between replicas, on Redis 5 or later. It implements
-// chat.Dedup. A call that Redis does not answer within 300 ms is decided by
-// the memory of this process, and so is every call of the following second:
-// limits then hold for each replica by itself, and an update that is delivered
-// to two replicas may be answered by both.
+// chat.Dedup. A call that Redis does not answer within 300 ms, or within the
+// read_timeout of its URL, is decided by the memory of this process, and so is
+// every call of the following second: limits then hold for each replica by
+// itself, and an update that is delivered to two replicas may be answered by
+// both.
 //
 // An update in hand is claimed, and the claim is renewed for as long as the
 // update is in hand, however long its answer waits. What a dead process held is
@@ -80,8 +81,13 @@ func newRedis(s Settings, salt []byte, waits timings, log *slog.Logger) (*Redis,
 	if err != nil {
 		return nil, errors.New("the Redis URL is malformed")
 	}
-	options.DialTimeout, options.ReadTimeout = waits.callTimeout, waits.callTimeout
-	options.WriteTimeout, options.PoolTimeout = waits.callTimeout, waits.callTimeout
+	if options.ReadTimeout > 0 {
+		waits.callTimeout = options.ReadTimeout
+	}
+	// Every call has a deadline of its own; these are for one that allows more.
+	longest := max(waits.callTimeout, probeTimeout)
+	options.DialTimeout, options.ReadTimeout = longest, longest
+	options.WriteTimeout, options.PoolTimeout = longest, longest
 	options.ContextTimeoutEnabled = true
 	options.MaxRetries = -1
 	options.DialerRetries = 1

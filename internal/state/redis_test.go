@@ -182,6 +182,22 @@ func TestReplicasShareAnswers(t *testing.T) {
 	}
 }
 
+func TestTheURLMayAllowACallMoreTime(t *testing.T) {
+	s := miniredis.RunT(t)
+	late(s, "EVALSHA", "GETRANGE")
+	url := config.NewSecret("redis://" + s.Addr() + "?read_timeout=20s")
+	r, err := NewRedis(Settings{RedisURL: url}, nil, time.Minute, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	r.Begin(t.Context(), "a")
+	r.Load(t.Context(), "price")
+	if err := r.Probe(t.Context()); err != nil || r.Fallbacks() != 0 {
+		t.Errorf("%d calls were decided without Redis, and a probe fails with %v", r.Fallbacks(), err)
+	}
+}
+
 func TestRedisHoldsNoIDs(t *testing.T) {
 	s := server(t)
 	r, _ := replica(t, s.Addr())

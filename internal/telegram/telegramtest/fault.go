@@ -13,6 +13,8 @@ type Fault struct {
 	retryAfter int
 	hang       bool
 	reset      bool
+	// held is waited for before the call is carried out.
+	held <-chan struct{}
 	// carriedOut faults come after the call had its effect.
 	carriedOut bool
 }
@@ -32,6 +34,10 @@ func TooMany(wait time.Duration) Fault {
 
 // Hang answers nothing until the client goes away.
 func Hang() Fault { return Fault{hang: true} }
+
+// Held carries the call out, but not before release is closed, and not at all if
+// the client goes away before.
+func Held(release <-chan struct{}) Fault { return Fault{held: release} }
 
 // ResetBefore breaks the connection and has no effect.
 func ResetBefore() Fault { return Fault{reset: true} }

@@ -66,6 +66,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		refuse(w, refusal{code: code, text: err.Error()})
 		return
 	}
+	if fault.held != nil {
+		select {
+		case <-fault.held:
+			fault = Fault{}
+		case <-r.Context().Done():
+			return
+		case <-s.quit:
+			return
+		}
+	}
 	if fault != (Fault{}) && !fault.carriedOut {
 		s.raise(fault, w, r)
 		return

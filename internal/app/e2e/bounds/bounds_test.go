@@ -15,7 +15,7 @@ import (
 
 func TestManyWalletsAndUsersStayWithinBounds(t *testing.T) {
 	world := e2etest.Sandbox(t)
-	b := e2etest.New(t, e2etest.Settings(world, "CACHE_MAX_ITEMS=100"), slog.New(slog.DiscardHandler))
+	b := e2etest.New(t, e2etest.Settings(world, "CACHE_MAX_ITEMS=100", "STAKE_TTL=1h"), slog.New(slog.DiscardHandler))
 	ask := func(n int) {
 		wallet := world.World.Idle
 		binary.BigEndian.PutUint64(wallet[12:], uint64(n))

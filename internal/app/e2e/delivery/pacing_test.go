@@ -2,9 +2,9 @@ package delivery
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,51 +17,43 @@ import (
 	"herald/internal/telegram/telegramtest"
 )
 
-// most is the largest number of messages within any span of a length.
-func most(sent []telegramtest.Sent, length time.Duration) (best int) {
-	for i := range sent {
-		n := 0
-		for _, m := range sent[i:] {
-			if m.At.Sub(sent[i].At) < length {
-				n++
-			}
-		}
-		best = max(best, n)
-	}
-	return best
-}
-
 // burst is how many messages a chat may get at once, before it gets one a
 // second.
 const burst = 3
 
-// ownQuestion is a command in the group that nobody else asks.
-func ownQuestion(i int) telegramtest.Message {
-	return telegramtest.Text(telegramtest.Group(e2etest.GroupID), telegramtest.Person(int64(1+i)), fmt.Sprintf("/staked 0x%040d", i))
+// ownQuestion is a command that nobody else gives. Its answer, that it names no
+// wallet, asks no service, which a busy machine might take too long for.
+func ownQuestion(chat telegramtest.Chat, i int) telegramtest.Message {
+	return telegramtest.Text(chat, telegramtest.Person(int64(1+i)), fmt.Sprint("/staked ", i))
 }
 
+// ownAnswer is in the answer to it.
+const ownAnswer = "40 hexadecimal digits"
+
 // keepsTheSecond fails the test where a chat gets more than a burst and then
-// one message a second. A busy machine delays some messages and not those after
-// them.
-func keepsTheSecond(t *testing.T, sent []telegramtest.Sent) {
+// one message a second, counted from when the first was asked for: a busy
+// machine may delay a message and not those after it, but hastens none. Any
+// second, and any minute, is looked at in simulated time, beside the adapter.
+func keepsTheSecond(t *testing.T, sent []telegramtest.Sent, began time.Time) {
 	t.Helper()
-	const jitter = 500 * time.Millisecond
-	for seconds := range 5 {
-		if n := most(sent, time.Duration(seconds+1)*time.Second-jitter); n > burst+seconds {
-			t.Errorf("%d messages in %d s", n, seconds+1)
+	for i, m := range sent {
+		// A millisecond may be lost to rounding.
+		after, earliest := m.At.Sub(began), time.Duration(i+1-burst)*time.Second-time.Millisecond
+		if after < earliest {
+			t.Errorf("message %d went out after %v, want at least %v", i+1, after, earliest)
 		}
 	}
 }
 
-// The limits of a minute are tested in simulated time beside the adapter; here
-// all of it runs, for as long as a short COMMAND_TIMEOUT lets an answer wait.
+// Here all of it runs, for as long as a short COMMAND_TIMEOUT lets an answer
+// wait.
 func TestABurstInOneGroupKeepsTelegramsRates(t *testing.T) {
 	t.Parallel()
 	world := e2etest.Sandbox(t)
 	fake := telegramtest.New(t)
 	const commands = 200
 	for i := range commands {
-		fake.Push(ownQuestion(i))
+		fake.Push(ownQuestion(telegramtest.Group(e2etest.GroupID), i))
 	}
 	began := time.Now()
 	bot := e2etest.ServeReady(t, world, append(e2etest.Polling(fake), "TELEGRAM_PACING=on", "COMMAND_TIMEOUT=4s")...)
@@ -74,14 +66,15 @@ func TestABurstInOneGroupKeepsTelegramsRates(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent := fake.Sent()
-	keepsTheSecond(t, sent)
-	if n := most(sent, time.Minute); n > 20 {
-		t.Errorf("%d messages in a minute", n)
+	keepsTheSecond(t, sent, began)
+	took := time.Since(began)
+	if took < time.Minute && len(sent) > 20 {
+		t.Errorf("%d messages in %v", len(sent), took)
 	}
 	answers, busy := 0, 0
 	for _, m := range sent {
 		switch {
-		case strings.Contains(m.Text, "Not staked"):
+		case strings.Contains(m.Text, ownAnswer):
 			answers++
 		case strings.Contains(strings.ToLower(m.Text), "busy"):
 			busy++
@@ -89,8 +82,7 @@ func TestABurstInOneGroupKeepsTelegramsRates(t *testing.T) {
 			t.Errorf("sent %+v", m)
 		}
 	}
-	took := time.Since(began)
-	if busy != 1 || answers < 2 || took > 15*time.Second {
+	if busy != 1 || answers < 2 || took > time.Minute {
 		t.Errorf("%d answers, %d times busy, in %v", answers, busy, took)
 	}
 	if calls := len(fake.Calls("sendMessage")); calls != len(sent) {
@@ -130,6 +122,7 @@ func TestAHundredWhoAskTheSameAreServedByThreeMessages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fake := telegramtest.New(t)
+			began := time.Now()
 			bot := serve(t, fake)
 			if !fake.WaitAcknowledged(e2etest.Patience) {
 				t.Fatalf("%d updates are left", len(fake.Pending()))
@@ -153,7 +146,7 @@ func TestAHundredWhoAskTheSameAreServedByThreeMessages(t *testing.T) {
 				}
 			}
 			// A busy machine takes longer, and another message for each second.
-			if took := sent[len(sent)-1].At.Sub(sent[0].At); served != askers || len(sent) > 2+int(took.Seconds()) {
+			if took := sent[len(sent)-1].At.Sub(began); served != askers || len(sent) > burst+int(took.Seconds()) {
 				t.Errorf("%d messages serve %d of %d, in %v", len(sent), served, askers, took)
 			}
 		})
@@ -171,45 +164,16 @@ func deliver(t *testing.T, fake *telegramtest.Server, bot *e2etest.Bot, m telegr
 // of each, the fourth waits for its second.
 func TestReplicasOnOneRedisKeepAChatsRateTogether(t *testing.T) {
 	t.Parallel()
-	redis := miniredis.RunT(t)
 	world := e2etest.Sandbox(t)
 	fake := telegramtest.New(t)
-	settings := append(e2etest.Webhook(fake), "TELEGRAM_PACING=on", "REDIS_URL=redis://"+redis.Addr())
+	settings := slices.Concat(e2etest.Webhook(fake), e2etest.OnRedis(miniredis.RunT(t)), []string{"TELEGRAM_PACING=on"})
 	replicas := []*e2etest.Bot{e2etest.ServeReady(t, world, settings...), e2etest.ServeReady(t, world, settings...)}
-	alone := func() int { return fallbacks(t, replicas[0]) + fallbacks(t, replicas[1]) }
-	for person := int64(1); ; person++ {
-		before := alone()
-		for i := range 4 {
-			text := fmt.Sprintf("/staked 0x%040d", i)
-			deliver(t, fake, replicas[i%2], telegramtest.Text(telegramtest.Private(person), telegramtest.Person(person), text))
-		}
-		// Where Redis was too slow for a busy machine, they decided alone.
-		if alone() > before && person < 100 {
-			continue
-		}
-		sent := fake.Sent()
-		if took := sent[len(sent)-1].At.Sub(sent[len(sent)-4].At); took < 800*time.Millisecond {
-			t.Errorf("four messages took %v", took)
-		}
-		return
+	began := time.Now()
+	for i := range 4 {
+		deliver(t, fake, replicas[i%2], ownQuestion(telegramtest.Private(1), i))
+	}
+	keepsTheSecond(t, fake.Sent(), began)
+	if sent := fake.Sent(); len(sent) != 4 {
+		t.Errorf("sent %+v", sent)
 	}
 }
-
-// fallbacks counts what a bot decided without Redis.
-func fallbacks(t *testing.T, bot *e2etest.Bot) int {
-	t.Helper()
-	resp, err := http.Get(bot.URL + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	found := fallbacksLine.FindSubmatch(text)
-	if err != nil || found == nil {
-		t.Fatalf("no fallbacks in the metrics, %v", err)
-	}
-	n, _ := strconv.Atoi(string(found[1]))
-	return n
-}
-
-var fallbacksLine = regexp.MustCompile(`(?m)^herald_redis_fallbacks_total (\d+)$`)

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,7 +20,7 @@ func TestReplicasShareWhatIsAnsweredAskedAndCounted(t *testing.T) {
 	redis := miniredis.RunT(t)
 	world := e2etest.Sandbox(t)
 	fake := telegramtest.New(t)
-	settings := append(e2etest.Webhook(fake), "REDIS_URL=redis://"+redis.Addr(), "RATE_LIMIT_USER=3")
+	settings := slices.Concat(e2etest.Webhook(fake), e2etest.OnRedis(redis), []string{"RATE_LIMIT_USER=3"})
 	replicas := []string{e2etest.ServeReady(t, world, settings...).URL, e2etest.ServeReady(t, world, settings...).URL}
 
 	user := e2etest.TelegramID(world.World.Registered)

@@ -80,7 +80,7 @@ func New(t T, settings []string, log *slog.Logger) *app.Bot {
 
 // Bot is a bot that serves.
 type Bot struct {
-	// URL is its HTTP server's.
+	// URL is its HTTP server's, empty if it ended before it listened.
 	URL string
 
 	log   any // told when it does not leave in good order
@@ -90,8 +90,8 @@ type Bot struct {
 	asked bool  // for err
 }
 
-// Serve runs a bot with these settings, and HTTP_ADDR on a free port, until the
-// test ends; it need not be ready yet. It logs to log. The test fails if it
+// Serve runs a bot with these settings, and HTTP_ADDR on a port of its choice,
+// until the test ends; it listens but need not be ready yet. It logs to log. The test fails if it
 // cannot serve or does not leave in good order, unless Leave is asked about
 // that.
 func Serve(t testing.TB, settings []string, log io.Writer) *Bot {
@@ -118,17 +118,17 @@ func ServeBare(t testing.TB, settings []string, log *slog.Logger) *Bot {
 
 func serve(t testing.TB, settings []string, logger func(*app.Config) *slog.Logger) *Bot {
 	t.Helper()
-	addr := FreeAddr(t)
-	cfg, err := app.LoadToServe(append(settings[:len(settings):len(settings)], "HTTP_ADDR="+addr), "")
+	cfg, err := app.LoadToServe(append(settings[:len(settings):len(settings)], "HTTP_ADDR=127.0.0.1:0"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	bot, err := app.New(cfg, logger(cfg))
+	listens := make(chan string, 1)
+	bot, err := app.New(cfg, slog.New(listening{logger(cfg).Handler(), listens}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	b := &Bot{URL: "http://" + addr, stop: stop, ended: make(chan struct{})}
+	b := &Bot{stop: stop, ended: make(chan struct{})}
 	go func() {
 		defer close(b.ended)
 		defer bot.Close()
@@ -141,7 +141,31 @@ func serve(t testing.TB, settings []string, logger func(*app.Config) *slog.Logge
 			t.Errorf("the bot did not leave in good order: %v\n%v", b.err, b.log)
 		}
 	})
+	select {
+	case addr := <-listens:
+		b.URL = "http://" + addr
+	case <-b.ended:
+	}
 	return b
+}
+
+// listening passes on the address that the log says the HTTP server listens on,
+// whatever level is logged.
+type listening struct {
+	slog.Handler
+	addr chan<- string
+}
+
+func (l listening) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l listening) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == "http server listens" {
+		r.Attrs(func(a slog.Attr) bool { l.addr <- a.Value.String(); return true })
+	}
+	if !l.Handler.Enabled(ctx, r.Level) {
+		return nil
+	}
+	return l.Handler.Handle(ctx, r)
 }
 
 // Stop tells the bot to leave, as SIGTERM does.
@@ -174,7 +198,8 @@ func (b *Bot) AwaitReady(t testing.TB) {
 	})
 }
 
-// FreeAddr is an address of 127.0.0.1 on which nothing listens.
+// FreeAddr is an address of 127.0.0.1 on which nothing listens as yet. Another
+// process may take it, so it is for programs that cannot choose a port.
 func FreeAddr(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -47,6 +47,15 @@ func Interactions(fake *discordtest.Server) []string {
 	return append(Gateway(fake), "DISCORD_PUBLIC_KEY="+hex.EncodeToString(fake.PublicKey))
 }
 
+// redisPatience has the bot wait for Redis as long as a busy machine may need.
+// Past the 300 ms of its own it would decide alone.
+var redisPatience = "?read_timeout=" + Patience.String()
+
+// OnRedis are the settings of a bot that shares its state there.
+func OnRedis(redis *miniredis.Miniredis) []string {
+	return []string{"REDIS_URL=redis://" + redis.Addr() + redisPatience}
+}
+
 // Discord starts a fake until the test ends.
 func Discord(t testing.TB) *discordtest.Server {
 	fake := discordtest.New()
@@ -96,7 +105,7 @@ func NewEverything(t *testing.T) *Everything {
 	e.Redis.RequireAuth(redisPassword)
 	e.Settings = append(Settings(e.World,
 		"EVM_RPC_URL="+e.World.Chain.URL()+"/v1/"+rpcKey,
-		"REDIS_URL=redis://:"+redisPassword+"@"+e.Redis.Addr()),
+		"REDIS_URL=redis://:"+redisPassword+"@"+e.Redis.Addr()+redisPatience),
 		append(Polling(e.Telegram), Gateway(e.Discord)...)...)
 	e.Secrets = Secrets{
 		"partner's key": e.World.SecretKey, "price key": e.World.PriceKey, "Telegram token": telegramtest.Token,

@@ -95,6 +95,9 @@ func (s *Stage) Secrets() Secrets {
 	}
 }
 
+// Nowhere is an address that refuses connections: its port is reserved.
+const Nowhere = "127.0.0.1:1"
+
 // Unreachable are settings with which nothing can be reached, by the reason.
 func (s *Stage) Unreachable(t *testing.T) map[string][]string {
 	t.Helper()
@@ -108,7 +111,7 @@ func (s *Stage) Unreachable(t *testing.T) map[string][]string {
 	all := map[string][]string{}
 	for name, origin := range map[string]string{
 		"unknown host":      "http://nowhere.invalid",
-		"refused":           "http://" + FreeAddr(t),
+		"refused":           "http://" + Nowhere,
 		"unknown authority": secured.URL,
 		"no TLS":            strings.Replace(plain.URL, "http:", "https:", 1),
 	} {

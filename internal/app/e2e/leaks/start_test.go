@@ -39,7 +39,7 @@ func TestARefusedTokenIsNotShown(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 			fmt.Fprintf(w, `{"ok":false,"error_code":401,"description":%s,"message":%[1]s,"code":0}`, text)
 		}})
-		s.serve(t, s.Settings(e2etest.FreeAddr(t)), redacted, true)
+		s.serve(t, s.Settings(e2etest.Nowhere), redacted, true)
 		err := s.bot.Leave()
 		if err == nil {
 			t.Error("the bot left in good order")

@@ -39,7 +39,6 @@ func TestTwoBotsOnOneRedisDoNotMixUpTheirTokens(t *testing.T) {
 		io.WriteString(w, "75")
 	}))
 	defer elsewhere.Close()
-	shared := "REDIS_URL=redis://" + redis.Addr()
 	for _, bot := range []struct {
 		name     string
 		settings []string
@@ -53,7 +52,7 @@ func TestTwoBotsOnOneRedisDoNotMixUpTheirTokens(t *testing.T) {
 		{"another token elsewhere", []string{"PRICE_API_URL=" + elsewhere.URL, "TOKEN_SYMBOL=OTHR", "PRICE_TOKEN_ID=78"}, "", ""},
 		{"the first bot again", nil, e2etest.Price, ""},
 	} {
-		b := e2etest.New(t, e2etest.Settings(world, append(bot.settings, shared)...), e2etest.BareLog(false, io.Discard))
+		b := e2etest.New(t, e2etest.Settings(world, append(bot.settings, e2etest.OnRedis(redis)...)...), e2etest.BareLog(false, io.Discard))
 		got := say(t, b, world, "price")
 		if bot.price == "" && strings.Contains(got, "$") || !strings.Contains(got, bot.price) {
 			t.Errorf("%s: /price is answered with %s, want %q", bot.name, got, bot.price)
@@ -99,7 +98,7 @@ func supply(total, circulating string) string {
 func TestForeignEntriesInRedisAreNotAnswers(t *testing.T) {
 	redis := miniredis.RunT(t)
 	world := e2etest.Sandbox(t)
-	settings := e2etest.Settings(world, "REDIS_URL=redis://"+redis.Addr())
+	settings := e2etest.Settings(world, e2etest.OnRedis(redis)...)
 	fresh := func() *app.Bot { return e2etest.New(t, settings, e2etest.BareLog(false, io.Discard)) }
 	right := map[string]string{}
 	var keys []string
