@@ -92,7 +92,10 @@ func (q *Cached[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 }
 
 func (q *Cached[K, V]) get(ctx context.Context, key K) (snapshot Snapshot[V], result string, err error) {
-	id := fmt.Sprint(q.Name, " ", key)
+	id := q.Name
+	if _, none := any(key).(NoArgument); !none {
+		id = fmt.Sprint(q.Name, " ", key)
+	}
 	if last, known := q.last(id); known && !last.Stale {
 		return last, "fresh", nil
 	}
