@@ -35,8 +35,9 @@ func amount(d decimal.Decimal, token Token) string { return grouped(d.String()) 
 
 // change is a change in per cent, with its sign.
 func change(d decimal.Decimal) string {
+	d = d.Round(2)
 	s := grouped(d.StringFixed(2)) + " %"
-	if d.Round(2).IsPositive() {
+	if d.IsPositive() {
 		return "+" + s
 	}
 	return s

@@ -38,9 +38,13 @@ func (r Reply) Fit(limit int, measure func(Field) int) Reply {
 		cut(&s.Heading, limit/lineShare)
 		sizes[i] = line(s.Heading)
 		for j := range s.Fields {
-			cut(&s.Fields[j].Name, limit/lineShare)
-			cut(&s.Fields[j].Value, limit/lineShare)
-			sizes[i] += measure(s.Fields[j])
+			size := measure(s.Fields[j])
+			if size > limit/lineShare {
+				cut(&s.Fields[j].Name, limit/lineShare)
+				cut(&s.Fields[j].Value, limit/lineShare)
+				size = measure(s.Fields[j])
+			}
+			sizes[i] += size
 		}
 		total += sizes[i]
 	}

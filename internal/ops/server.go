@@ -92,21 +92,25 @@ func (s *Server) Addr() string { return s.listener.Addr().String() }
 // it likes before it responds.
 func (s *Server) Handle(path string, h http.Handler) {
 	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-		held := &heldResponse{ResponseWriter: w}
+		held := &heldResponse{ResponseWriter: w, arrived: time.Now()}
 		h.ServeHTTP(held, r)
 		held.begin() // An empty response is written after this.
 	})
 }
 
-// heldResponse has its client read it within writeTimeout from when it begins.
+// heldResponse has its client read it within writeTimeout from when it begins,
+// where the server counts from the request.
 type heldResponse struct {
 	http.ResponseWriter
-	begun bool
+	arrived time.Time
+	begun   bool
 }
 
 func (h *heldResponse) begin() {
-	if !h.begun {
-		h.begun = true
+	begun := h.begun
+	h.begun = true
+	// At once, the server's own deadline is as good.
+	if !begun && time.Since(h.arrived) > time.Second {
 		_ = http.NewResponseController(h.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout))
 	}
 }
