@@ -33,7 +33,7 @@ const (
 )
 
 // spareHeap lets the heap grow by as many bytes before it is collected.
-const spareHeap = 16 << 20
+const spareHeap = 8 << 20
 
 // version and commit are set by the linker.
 var version, commit = "dev", ""
