@@ -13,7 +13,7 @@
 // message; shared.go says which.
 //
 // A message that certainly was not sent is sent again for as long as it takes,
-// or for minutes if Telegram refuses to take it. Where nobody can tell whether
+// or for minutes if Telegram refuses to take it. If it is unclear whether
 // it is out (Telegram has no key by which it would know a repetition) it is
 // sent again twice at most, seconds apart, counted each time, and then given up
 // and logged by its reference. A stop in between leaves its update

@@ -89,7 +89,7 @@ func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
 }
 
 // Whatever becomes of its sendMessage, an update that is delivered again until
-// it is taken has one answer, and a second one only if nobody could tell that
+// it is taken has one answer, and a second one only if it was unclear whether
 // the first was out.
 func TestADeliveryIsAnsweredOnceWhereThatCanBeTold(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -13,8 +13,8 @@ import (
 	"herald/internal/telegram/telegramtest"
 )
 
-// Where nobody can tell whether a message is out it is sent again, twice at
-// most; where it certainly is not, until it is.
+// A message that may be out is sent again twice at most; one that certainly is
+// not, until it is.
 func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
 	unclear := map[string]telegramtest.Fault{
 		"500":        telegramtest.Status(500),

@@ -210,6 +210,21 @@ func FreeAddr(t testing.TB) string {
 	return l.Addr().String()
 }
 
+// Metrics is what /metrics answers at a bot's HTTP_ADDR, given as a URL.
+func Metrics(t testing.TB, base string) string {
+	t.Helper()
+	resp, err := http.Get(base + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
 // Eventually waits until done is true, and ends the test if it does not come
 // true within Patience.
 func Eventually(t testing.TB, what string, done func() bool) {

@@ -5,8 +5,6 @@ package leaks
 import (
 	"encoding/hex"
 	"fmt"
-	"io"
-	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -144,15 +142,6 @@ func (s *stage) mustBeClean(t *testing.T) {
 // metrics are the names and labels of /metrics.
 func metrics(t *testing.T, base string) string {
 	t.Helper()
-	resp, err := http.Get(base + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
 	// The values are floats, in whose digits any number can be found.
-	return regexp.MustCompile(`(?m) \S+$`).ReplaceAllString(string(body), "")
+	return regexp.MustCompile(`(?m) \S+$`).ReplaceAllString(e2etest.Metrics(t, base), "")
 }

@@ -22,9 +22,9 @@ type tally struct {
 	mu       sync.Mutex
 	asked    map[string]int // by platform
 	verdicts map[verdict]int
-	// doubled, lost and leaked must stay 0. unclear are answers that are not
-	// there and that nobody may send again, repeated those that are there more
-	// than once: nobody could tell whether they were out.
+	// doubled, lost and leaked must stay 0. unclear are answers that never
+	// arrived and may not be sent again, repeated those that arrived more than
+	// once because it was unclear whether they had.
 	doubled, lost, leaked, unclear, repeated int
 	found                                    map[string][]string
 }

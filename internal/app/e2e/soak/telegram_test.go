@@ -54,7 +54,7 @@ const mostUnclear = 3
 
 // delivery is one message, as the fake saw it being sent.
 type delivery struct {
-	unclear  int  // sends of which the adapter cannot tell whether they are out
+	unclear  int  // sends that may or may not have arrived, as the adapter sees it
 	finished bool // it is not sent again
 	messages int  // how often it is there
 	text     string

@@ -47,6 +47,7 @@ func (l *load) ask(gap time.Duration, ask func(number int64)) (time.Duration, er
 	l.began = time.Now()
 	lost := time.After(answerTime)
 	for i := range l.asked {
+		// The sleep sets the rate of asking; no event is waited for.
 		time.Sleep(time.Until(l.began.Add(time.Duration(i) * gap)))
 		if l.inFlight != nil {
 			select {

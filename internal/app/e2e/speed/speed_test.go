@@ -127,8 +127,8 @@ type contender struct {
 	memory   int64 // resident in bytes at most
 }
 
-// herald starts the built bot with default settings, but that it does not pace
-// itself, and that it counts commands for rate limits which nobody reaches.
+// herald starts the built bot with default settings, except that pacing is off
+// and the rate limits, though counted, are too high to be reached.
 func (w way) herald(t *testing.T, program string) *contender {
 	world, err := sandbox.Start()
 	if err != nil {

@@ -2,8 +2,6 @@ package truth
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -64,7 +62,7 @@ func TestWhatIsNotWholeLeavesATrace(t *testing.T) {
 			if test.unread != "" {
 				series = append(series, fmt.Sprintf(`herald_pools_unread_total{pool=%q} 1`, test.unread))
 			}
-			metrics := strings.Split(scrape(t, bot.URL), "\n")
+			metrics := strings.Split(e2etest.Metrics(t, bot.URL), "\n")
 			for _, want := range series {
 				if !slices.Contains(metrics, want) {
 					t.Errorf("/metrics lacks %s", want)
@@ -82,18 +80,4 @@ func findFault(t *testing.T, service fault.Target, name string) fault.Fault {
 		t.Fatalf("the %s service has no fault %q", service, name)
 	}
 	return all[i]
-}
-
-func scrape(t *testing.T, url string) string {
-	t.Helper()
-	resp, err := http.Get(url + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
 }
