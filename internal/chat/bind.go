@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -41,7 +40,7 @@ func (c Command) bind(req *Request) ([]Form, error) {
 			return []Form{f}, f.checkChoices(req.Args.byName)
 		}
 	}
-	return c.Forms, &InputError{c.mismatch(req.Args.Len())}
+	return c.Forms, c.mismatch(req.Args.Len())
 }
 
 // bind is req with its arguments named, and its Target found among them, if f
@@ -80,21 +79,24 @@ func (f Form) bind(req Request) (bound Request, ok bool) {
 	return req, true
 }
 
-// mismatch words why no form fits so many arguments.
-func (c Command) mismatch(given int) string {
+// errMissing is the error of bind where something was left out.
+var errMissing = &InputError{Problem: Say("input.missing")}
+
+// mismatch says why no form fits so many arguments.
+func (c Command) mismatch(given int) error {
 	longest, shortest := 0, len(c.Forms[0].Params)
 	for _, f := range c.Forms {
 		longest, shortest = max(longest, len(f.Params)), min(shortest, len(f.Params))
 	}
 	switch {
 	case longest == 0:
-		return "This command takes no arguments."
+		return &InputError{Problem: Say("input.none")}
 	case given < shortest:
-		return "Something is missing after the command."
+		return errMissing
 	case given > longest:
-		return "There is too much after the command."
+		return &InputError{Problem: Say("input.too_much")}
 	default:
-		return "The arguments do not fit together."
+		return &InputError{Problem: Say("input.mismatch")}
 	}
 }
 
@@ -106,7 +108,8 @@ func (f Form) checkChoices(values map[string]string) error {
 		}
 		i := slices.IndexFunc(p.Choices, func(choice string) bool { return strings.EqualFold(choice, values[p.Name]) })
 		if i < 0 {
-			return &InputError{fmt.Sprintf("The %s must be one of: %s.", p.Name, strings.Join(p.Choices, ", "))}
+			return &InputError{Problem: SayWith("input.choices",
+				Values{"param": Plain(p.Name), "choices": Plain(strings.Join(p.Choices, ", "))})}
 		}
 		values[p.Name] = p.Choices[i]
 	}

@@ -1,13 +1,13 @@
 // Package chat is the vocabulary between chat platforms and commands: what was
 // asked (Request), what can be asked (Command), what is answered (Reply), who
 // carries it (Adapter) and the one way between them (Router). What every
-// adapter does stands here once: Commands.Find, Work, Reply.Fit, and the words
-// for what goes wrong around a command.
+// adapter does stands here once: Commands.Find, Work, the state of buttons, and
+// the answers to what goes wrong around a command.
 //
-// It imports the standard library, and panics, which imports nothing else. It
-// knows no platform and no service, so that a command is a function from
-// Request to Reply that never learns where it was asked, and an adapter never
-// learns what a command does.
+// It imports the standard library, the decimals that every layer counts in, and
+// panics, which imports nothing else. It knows no platform, no service and no
+// language, so that a command is a function from Request to Reply that never
+// learns where it was asked, and an adapter never learns what a command does.
 package chat
 
 import (
@@ -55,10 +55,20 @@ type Request struct {
 	// Target is the person replied to, mentioned or picked; nil is nobody. A
 	// Form with a Person is always run with a Target.
 	Target *User
-	// Chat identifies the chat on its platform.
-	Chat string
+	// Chat identifies the chat on its platform, and ChatTitle is what its
+	// members call it; that may be empty.
+	Chat      string
+	ChatTitle string
 	// Direct is true where only the sender and the bot read along.
 	Direct bool
+	// Whispers is true where the platform can show an answer in this chat to
+	// its asker alone.
+	Whispers bool
+	// Locale is the sender's, as the platform gives it: "pt-BR". It may be empty.
+	Locale string
+	// MayModerate is set by the Router: the sender may use moderators' forms here
+	// by all that is known without asking the platform.
+	MayModerate bool
 }
 
 // Handler answers requests. Router is the one of the product.
@@ -68,6 +78,9 @@ type Handler interface {
 	// Handle answers one request. It returns within the command's time limit,
 	// never panics, and may be called from many goroutines.
 	Handle(ctx context.Context, req Request) Reply
+	// Language is that of an answer to req that everybody in the chat can read
+	// or, if private, the asker alone.
+	Language(req Request, private bool) Language
 }
 
 // Adapter joins one chat platform to a Handler.

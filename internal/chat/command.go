@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // Visibility says who may read a command's answer. Its zero value is refused,
@@ -35,9 +34,12 @@ const (
 // Param is one parameter of a Form.
 type Param struct {
 	Name    string // [a-z][a-z0-9_]{0,31}
-	Summary string // at most 100 characters
+	Summary Text   // at most 100 characters in every language
 	Example string
 	Kind    Kind
+	// Question asks for the argument where it was left out, if a form takes it
+	// alone; without a Key it is not asked for.
+	Question Text
 	// Choices are the only values, where there are few; matched in any case.
 	Choices []string
 }
@@ -49,7 +51,9 @@ type Form struct {
 	Params []Param
 	// Moderators keeps the form to moderators of the chat and operators.
 	Moderators bool
-	Run        Run
+	// Unlisted forms are asked by buttons; no menu and no help shows them.
+	Unlisted bool
+	Run      Run
 }
 
 // Run answers a request whose Args are bound to the Params of its Form and whose
@@ -74,9 +78,12 @@ func (f Form) Bare() bool { return len(f.Params) == 0 && !f.Moderators }
 type Command struct {
 	Name    string // [a-z][a-z0-9_]{0,31}
 	Aliases []string
-	Summary string // at most 100 characters
+	Summary Text // at most 100 characters in every language
+	// PersonMenu names the command in the menu of a person, on platforms that
+	// have one; it is asked about them. Without a Key it is not there.
+	PersonMenu Text
 	// Forms are the ways of writing it, told apart by how many arguments
-	// there are. A command without parameters has one Form without Params.
+	// there are; the first that fits is meant. A command without parameters has one Form without Params.
 	Forms      []Form
 	Visibility Visibility
 }
@@ -110,11 +117,16 @@ func (c Command) line(f Form, word func(Param) string) string {
 	return strings.Join(words, " ")
 }
 
-// Params are the parameters of all forms, each once, and whether every form
-// has it.
+// Params are the parameters of all listed forms, each once, and whether every
+// such form has it.
 func (c Command) Params() (params []Param, required map[string]bool) {
 	count := map[string]int{}
+	listed := 0
 	for _, f := range c.Forms {
+		if f.Unlisted {
+			continue
+		}
+		listed++
 		for _, p := range f.Params {
 			if count[p.Name] == 0 {
 				params = append(params, p)
@@ -124,7 +136,7 @@ func (c Command) Params() (params []Param, required map[string]bool) {
 	}
 	required = map[string]bool{}
 	for name, n := range count {
-		required[name] = n == len(c.Forms)
+		required[name] = n == listed
 	}
 	return params, required
 }
@@ -147,7 +159,7 @@ func (c Command) check() error {
 			return fmt.Errorf("command %q: the form %s has no Run", c.Name, c.Usage(f))
 		}
 	}
-	summaries := []string{c.Summary}
+	summaries := []Text{c.Summary}
 	params, _ := c.Params()
 	for _, p := range params {
 		if !namePattern.MatchString(p.Name) {
@@ -156,15 +168,21 @@ func (c Command) check() error {
 		summaries = append(summaries, p.Summary)
 	}
 	for _, s := range summaries {
-		if n := utf8.RuneCountInString(s); n == 0 || n > 100 {
-			return fmt.Errorf("command %q: a summary of %d characters, not 1 to 100: %q", c.Name, n, s)
+		if s.Key == "" {
+			return fmt.Errorf("command %q: a summary is missing", c.Name)
 		}
 	}
 	return nil
 }
 
-// InputError says what is wrong with what a person typed. Problem is a whole
-// sentence and never repeats the input.
-type InputError struct{ Problem string }
+// InputError says what is wrong with what a person typed. It never repeats the
+// input.
+type InputError struct {
+	// Title names the problem in a few words; without a Key it is "Check what
+	// you typed".
+	Title Text
+	// Problem is a whole sentence or two.
+	Problem Text
+}
 
-func (e *InputError) Error() string { return "input: " + e.Problem }
+func (e *InputError) Error() string { return "input: " + e.Problem.Key }

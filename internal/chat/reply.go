@@ -1,10 +1,6 @@
 package chat
 
-import (
-	"strings"
-	"unicode"
-	"unicode/utf8"
-)
+import "time"
 
 // Tone is the drift of a Reply, for its colour or sign.
 type Tone int
@@ -20,16 +16,33 @@ const (
 	Warning
 )
 
-// Reply is an answer, free of its platform. All of it is plain text: a
-// renderer escapes whatever its platform would take for markup, and has Fit
-// shorten what its platform has no room for.
+// Reply is an answer, free of its platform and of its language. Package words
+// prints it as a card, which an adapter's renderer shows.
 type Reply struct {
+	// Language is set by the Router.
+	Language Language
 	Tone     Tone
-	Title    string
-	Text     string
+	Title    Text
+	Text     Text
 	Sections []Section
 	// Notes are small print, a line each.
-	Notes []string
+	Notes []Text
+	// Image is shown above or below the text; nil is none.
+	Image *Image
+	// Actions are buttons, in the order in which they are shown.
+	Actions []Action
+	// Ask has the asker write what is missing; nil asks for nothing.
+	Ask *Ask
+	// AsOf is when what it shows was learned; zero where that means nothing. A
+	// refresh that finds the same shows no change.
+	AsOf time.Time
+	// FreshUntil is until when the same question has the same answer; zero is
+	// not at all.
+	FreshUntil time.Time
+	// ToAsker is true for what concerns nobody but the asker: what is wrong with
+	// the input, a refusal, a limit. It is shown to them alone where the
+	// platform can.
+	ToAsker bool
 	// SaidBefore is true for a refusal that its asker was told in this chat
 	// within the last minute. A platform on which every answer is a message of
 	// its own leaves it out.
@@ -38,88 +51,31 @@ type Reply struct {
 
 // Section is a list of fields under an optional heading.
 type Section struct {
-	Heading string
+	Heading Text
 	Fields  []Field
 }
 
-// Field is one line of a Section. Either part may be empty.
-type Field struct {
-	Name, Value string
-	// ForeignName and ForeignValue mark what a service or a user named, which a
-	// platform must not make a link of: Foreign cannot know all that it would.
-	ForeignName, ForeignValue bool
+// Field is one line of a Section. Name may be a Text or what a service named;
+// either part may be nil.
+type Field struct{ Name, Value Value }
+
+// Image is a picture.
+type Image struct {
+	// Name is the file's, as in "price-7d.png".
+	Name string
+	PNG  []byte
+	// Alt says what is to be seen, for those who do not see it.
+	Alt Text
 }
 
-// Clean is the reply with every string fit to be shown: valid UTF-8, without
-// control characters or marks that turn the direction of writing. Fit begins
-// with it, and so does a renderer without a limit.
-func (r Reply) Clean() Reply {
-	clean := r
-	clean.Title = oneLine(r.Title)
-	clean.Text = oneLine(r.Text)
-	clean.Sections = make([]Section, len(r.Sections))
-	for i, s := range r.Sections {
-		clean.Sections[i] = Section{Heading: oneLine(s.Heading), Fields: make([]Field, len(s.Fields))}
-		for j, f := range s.Fields {
-			f.Name, f.Value = oneLine(f.Name), oneLine(f.Value)
-			clean.Sections[i].Fields[j] = f
-		}
-	}
-	clean.Notes = make([]string, len(r.Notes))
-	for i, n := range r.Notes {
-		clean.Notes[i] = oneLine(n)
-	}
-	return clean
-}
-
-// wordJoiner is invisible and forbids a break; it ends what a platform would
-// read as a mention or a link.
-const wordJoiner = "\u2060"
-
-// oneLine folds white space and drops what is not for the eye.
-func oneLine(s string) string {
-	if isPlain(s) {
-		return s
-	}
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case string(r) == wordJoiner:
-			return r
-		case r == utf8.RuneError, !unicode.IsGraphic(r):
-			return -1
-		}
-		return r
-	}, s)
-	return strings.Join(strings.Fields(s), " ")
-}
-
-// isPlain reports whether s is one clean line already, as nearly every string of
-// a Reply is: printable ASCII with single spaces between words.
-func isPlain(s string) bool {
-	last := byte(' ')
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' || s[i] == ' ' && last == ' ' {
-			return false
-		}
-		last = s[i]
-	}
-	return s == "" || last != ' '
-}
-
-// defused breaks what every platform would make a mention or a link of.
-var defused = strings.NewReplacer("@", "@"+wordJoiner, "://", ":"+wordJoiner+"//")
-
-// Foreign makes text of a service or a user harmless in any platform: one
-// clean line of at most limit characters, without what platforms read as a
-// mention or a link with a scheme; a renderer escapes the rest. Every such text
-// passes through it on its way into a Reply.
-func Foreign(s string, limit int) string {
-	// A character has at most four bytes.
-	s = oneLine(s[:min(len(s), 8*limit)])
-	if runes := []rune(s); len(runes) > limit {
-		s = string(runes[:limit-1]) + "…"
-	}
-	return defused.Replace(s)
+// Ask is a question for the last argument of a command. What is written next is
+// that argument, and the command is asked with it.
+type Ask struct {
+	Command string
+	// Param is the argument's name.
+	Param string
+	// Question is shown where it is to be written, as in "Which wallet?".
+	Question Text
+	// Example is of the form expected.
+	Example string
 }

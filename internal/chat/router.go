@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"herald/internal/panics"
@@ -52,9 +53,11 @@ type Config struct {
 	// Roles ask a platform for a user's role in a Community. Every platform
 	// with Requests of UnknownRole has one; it may block until ctx is done.
 	Roles map[Platform]func(ctx context.Context, user User, community string) (Role, error)
+	// Language is that of public answers.
+	Language Language
 	// Explain words an error of a command for the asker. It never holds what
 	// the asker typed, an address or a secret.
-	Explain func(error) string
+	Explain func(error) Text
 	// Observe is called for every command that ended.
 	Observe func(platform Platform, command string, outcome Outcome, took time.Duration)
 	Log     *slog.Logger
@@ -87,18 +90,29 @@ func NewRouter(c Config) (*Router, error) {
 // Commands is the table as given.
 func (r *Router) Commands() Commands { return r.Config.Commands }
 
+// Language implements Handler: a private answer is in the asker's language if the
+// bot speaks it, any other in that of the Config.
+func (r *Router) Language(req Request, private bool) Language {
+	if own, spoken := LanguageOf(req.Locale); spoken && (private || req.Direct) {
+		return own
+	}
+	return r.Config.Language
+}
+
 // Handle implements Handler.
 func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
 
-	reply, outcome, err := r.answer(ctx, req)
+	reply, outcome, about, err := r.answer(ctx, req)
 
 	name := req.Command
-	if _, known := r.Commands().Find(name); !known {
+	command, known := r.Commands().Find(name)
+	if !known {
 		name = "unknown"
 	}
+	reply.Language = r.Language(req, command.Visibility == Private || reply.ToAsker && req.Whispers)
 	took := time.Since(start)
 	attrs := []slog.Attr{
 		slog.String("id", req.ID),
@@ -107,6 +121,10 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 		slog.String("user", r.pseudonym(req.From)),
 		slog.String("outcome", string(outcome)),
 		slog.Duration("took", took),
+	}
+	if about != nil {
+		where := User{req.From.Platform, req.Chat}
+		attrs = append(attrs, slog.String("about", r.pseudonym(*about)), slog.String("chat", r.pseudonym(where)))
 	}
 	level := slog.LevelInfo
 	if err != nil {
@@ -120,52 +138,75 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	return reply
 }
 
-func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome Outcome, err error) {
+// answer is the reply and how the command ended. about is whom a moderator asked
+// about, nil if that was nobody else.
+func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome Outcome, about *User, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			reply, outcome, err = SomethingWentWrong(req.ID), Panicked, panics.Error(v)
 		}
 	}()
 	if wait := r.limited(ctx, req); wait > 0 {
-		return r.refuse(ctx, req, wait), RateLimited, nil
+		return r.refuse(ctx, req, wait), RateLimited, nil, nil
 	}
 	command, known := r.Commands().Find(req.Command)
 	if !known {
-		return unknownCommand(), Unknown, nil
+		return unknownCommand(), Unknown, nil, nil
 	}
+	operator := slices.Contains(r.Operators, req.From)
+	req.MayModerate = operator || req.Role == Moderator && r.listed(req)
 	forms, err := command.bind(&req)
 	if err != nil {
-		return r.explain(req, command, forms, err)
+		reply, outcome, err = r.explain(req, command, forms, err)
+		return reply, outcome, nil, err
 	}
-	if forms[0].Moderators && !slices.Contains(r.Operators, req.From) {
+	if forms[0].Moderators {
+		about = subject(req)
+	}
+	if forms[0].Moderators && !operator {
 		role, err := r.role(ctx, req)
 		switch {
 		case err != nil:
-			return couldNotBeChecked(req.ID, roleUnknown), outcomeOf(err), err
+			return couldNotBeChecked(req.ID, Say("role.unknown")), outcomeOf(err), about, err
 		case role != Moderator:
-			return moderatorsOnly(), Forbidden, nil
+			return moderatorsOnly(), Forbidden, about, nil
 		case !r.listed(req):
-			return chatNotListed(communityEntry(req)), Forbidden, nil
+			return chatNotListed(communityEntry(req)), Forbidden, about, nil
 		}
 	}
 	reply, err = forms[0].Run(ctx, req)
 	var partial *PartialError
 	switch {
 	case errors.As(err, &partial):
-		return reply, Partial, err
+		return reply, Partial, about, err
 	case err != nil:
-		return r.explain(req, command, forms, err)
+		reply, outcome, err = r.explain(req, command, forms, err)
+		return reply, outcome, about, err
 	}
-	return reply, OK, nil
+	return reply, OK, about, nil
+}
+
+// subject is whom a moderator asks about: the Target, else the account that the
+// arguments name.
+func subject(req Request) *User {
+	if req.Target != nil {
+		return req.Target
+	}
+	return &User{Platform: Platform(strings.ToLower(req.Args.Value("platform"))), ID: req.Args.Value("uid")}
 }
 
 // explain puts an error into words for the asker.
 func (r *Router) explain(req Request, c Command, forms []Form, err error) (Reply, Outcome, error) {
 	var input *InputError
-	if errors.As(err, &input) {
-		return badInput(input.Problem, c, forms), BadInput, nil
+	switch {
+	case !errors.As(err, &input):
+		return couldNotBeChecked(req.ID, r.Explain(err)), outcomeOf(err), err
+	case input == errMissing:
+		if reply := missing(c, forms); reply != nil {
+			return *reply, BadInput, nil
+		}
 	}
-	return couldNotBeChecked(req.ID, r.Explain(err)), outcomeOf(err), err
+	return badInput(input, c, forms), BadInput, nil
 }
 
 // limited is how long the sender has to wait, by their own limit or the chat's.

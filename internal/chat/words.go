@@ -1,62 +1,98 @@
 package chat
 
 import (
-	"fmt"
+	"math"
 	"time"
 )
 
-// What people read when a command does not come to its answer.
+// What people read when a command does not come to its answer. The messages
+// stand in package words.
 
 // SomethingWentWrong is the answer to a command at which this program failed.
 // The reference is the Request's ID, which stands in the log.
 func SomethingWentWrong(reference string) Reply {
-	return Reply{Tone: Warning, Title: "Something went wrong", Text: "Reference " + reference + "."}
+	return Reply{Tone: Warning, ToAsker: true, Title: Say("wrong.title"), Text: referenceText(reference)}
 }
 
 // Busy is the answer to a command for which there is no room.
 func Busy() Reply {
-	return Reply{Tone: Warning, Title: "Busy", Text: "I have too many commands to answer right now. Please try again in a minute."}
+	return Reply{Tone: Warning, ToAsker: true, Title: Say("busy.title"), Text: Say("busy.text")}
+}
+
+// OldButton is the answer to a press on a button of another version.
+func OldButton() Reply {
+	return Reply{Tone: Warning, ToAsker: true, Title: Say("button.old.title"), Text: Say("button.old.text")}
 }
 
 func unknownCommand() Reply {
-	return Reply{Tone: Warning, Title: "Unknown command", Text: "See /help for what I can do."}
+	return Reply{Tone: Warning, ToAsker: true, Title: Say("unknown.title"), Text: Say("unknown.text")}
 }
 
 func tooManyCommands(wait time.Duration) Reply {
-	text := fmt.Sprintf("Try again in %d s.", int(wait.Seconds())+1)
-	return Reply{Tone: Warning, Title: "Too many commands", Text: text}
+	seconds := Count(math.Ceil(wait.Seconds()))
+	return Reply{Tone: Warning, ToAsker: true, Title: Say("limit.title"), Text: SayWith("limit.text", Values{"n": seconds})}
 }
 
 func moderatorsOnly() Reply {
-	return Reply{Tone: Warning, Title: "For moderators only", Text: "Only moderators of this chat may ask about others."}
+	return Reply{Tone: Warning, ToAsker: true, Title: Say("forbidden.title"), Text: Say("forbidden.text")}
 }
 
 // chatNotListed is the answer to a moderator of a chat that MODERATOR_CHATS does
 // not list; entry would list it. The answer may be read in another chat.
 func chatNotListed(entry string) Reply {
-	return Reply{Tone: Warning, Title: "Not allowed in that chat yet",
-		Text: "You moderate the chat that you asked in, but its moderators may not ask about others yet. " +
-			"Whoever runs this bot can allow it:",
-		Sections: []Section{{Fields: []Field{{Value: "Add " + entry + " to MODERATOR_CHATS"}}}}}
+	return Reply{Tone: Warning, ToAsker: true, Title: Say("unlisted.title"), Text: Say("unlisted.text"),
+		Sections: []Section{{Fields: []Field{{Value: SayWith("unlisted.entry", Values{"entry": Code(entry)})}}}}}
 }
-
-const roleUnknown = "I could not find out whether you moderate this chat. Try again in a minute."
 
 // couldNotBeChecked is in place of an answer, with the reason why there is
 // none.
-func couldNotBeChecked(reference, why string) Reply {
-	return Reply{Tone: Warning, Title: "Could not be checked", Text: why, Notes: []string{"Reference " + reference}}
+func couldNotBeChecked(reference string, why Text) Reply {
+	return Reply{Tone: Warning, Title: Say("unchecked.title"), Text: why, Notes: []Text{referenceText(reference)}}
+}
+
+func referenceText(reference string) Text {
+	return SayWith("reference", Values{"reference": Plain(reference)})
 }
 
 // badInput says what is wrong with the arguments, and shows the forms that the
-// asker may have meant.
-func badInput(problem string, c Command, forms []Form) Reply {
+// asker may have meant. If one argument alone makes it right, it asks for that.
+func badInput(problem *InputError, c Command, forms []Form) Reply {
+	reply := Reply{Tone: Warning, ToAsker: true, Title: problem.Title, Text: problem.Problem}
+	if reply.Title.Key == "" {
+		reply.Title = Say("input.title")
+	}
 	var fields []Field
 	for _, f := range forms {
-		fields = append(fields, Field{Name: "Write", Value: c.Usage(f)})
+		if f.Unlisted {
+			continue
+		}
+		fields = append(fields, Field{Name: Say("input.write"), Value: Code(c.Usage(f))})
 		if len(f.Params) > 0 {
-			fields = append(fields, Field{Name: "For example", Value: c.Example(f)})
+			fields = append(fields, Field{Name: Say("input.example"), Value: Code(c.Example(f))})
 		}
 	}
-	return Reply{Tone: Warning, Title: "That did not work", Text: problem, Sections: []Section{{Fields: fields}}}
+	reply.Sections = []Section{{Fields: fields}}
+	reply.Ask = c.ask(forms)
+	return reply
+}
+
+// missing asks for what was left out, where a question can. It is nil elsewhere.
+func missing(c Command, forms []Form) *Reply {
+	ask := c.ask(forms)
+	if ask == nil {
+		return nil
+	}
+	return &Reply{ToAsker: true, Title: ask.Question, Text: SayWith("ask.text", Values{"example": Code(ask.Example)}), Ask: ask}
+}
+
+// ask is the question for the argument of the first form that takes one alone,
+// if that can be asked for.
+func (c Command) ask(forms []Form) *Ask {
+	for _, f := range forms {
+		if len(f.Params) == 1 && f.Params[0].Question.Key != "" {
+			p := f.Params[0]
+			return &Ask{Command: c.Name, Param: p.Name, Question: p.Question, Example: p.Example}
+		}
+	}
+	return nil
 }

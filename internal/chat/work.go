@@ -104,7 +104,11 @@ func (w *Work) do(work func(id string)) {
 // Answer handles req and gives the reply to render. If either panics, render
 // gets SomethingWentWrong.
 func (w *Work) Answer(req Request, render func(Reply)) {
-	defer w.caught(req.ID, func() { render(SomethingWentWrong(req.ID)) })
+	defer w.caught(req.ID, func() {
+		wrong := SomethingWentWrong(req.ID)
+		wrong.Language = w.Handler.Language(req, false)
+		render(wrong)
+	})
 	render(w.Handler.Handle(w.Commands, req))
 }
 

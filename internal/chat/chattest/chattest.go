@@ -8,13 +8,15 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"time"
 
 	"herald/internal/chat"
 )
 
-// FullReply is a Reply in which every string, found by reflection, is a marker
-// of its own, and the list of those markers. A renderer that shows them all
-// has forgotten no field.
+// FullReply is a Reply in which every text and value, found by reflection, is a
+// marker of its own, and the list of those markers. A renderer that shows them
+// all has forgotten no field. It has buttons of each kind, and no picture, beside
+// which a platform may show less.
 func FullReply() (chat.Reply, []string) {
 	var reply chat.Reply
 	var markers []string
@@ -24,11 +26,26 @@ func FullReply() (chat.Reply, []string) {
 }
 
 func fill(v reflect.Value, markers *[]string) {
-	switch v.Kind() {
-	case reflect.String:
+	mark := func() string {
 		marker := fmt.Sprintf("marker%dq", len(*markers))
 		*markers = append(*markers, marker)
-		v.SetString(marker)
+		return marker
+	}
+	switch v.Interface().(type) {
+	case chat.Text:
+		// The catalogue does not know it, so that it is shown itself.
+		v.Set(reflect.ValueOf(chat.Say(mark())))
+		return
+	case []chat.Action:
+		v.Set(reflect.ValueOf([]chat.Action{
+			{Label: chat.Say(mark()), Command: "price", Edit: true},
+			{Label: chat.Say(mark()), URL: "https://example.org/"},
+		}))
+		return
+	case chat.Language, time.Time, *chat.Image, *chat.Ask:
+		return
+	}
+	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			fill(v.Field(i), markers)
@@ -38,6 +55,8 @@ func fill(v reflect.Value, markers *[]string) {
 		for i := range v.Len() {
 			fill(v.Index(i), markers)
 		}
+	case reflect.Interface:
+		v.Set(reflect.ValueOf(chat.Plain(mark())))
 	case reflect.Int:
 		v.SetInt(1)
 	case reflect.Bool:
@@ -61,22 +80,22 @@ type Handler struct {
 // "exists <user>", "exists <platform> <uid>".
 func (h *Handler) Commands() chat.Commands {
 	run := func(context.Context, chat.Request) (chat.Reply, error) { return chat.Reply{}, nil }
-	user := chat.Param{Name: "user", Summary: "Whom to ask about", Example: "123456789", Kind: chat.Person}
-	platform := chat.Param{Name: "platform", Summary: "Where they have the account", Example: "Telegram", Choices: []string{"Telegram", "Discord", "EVM"}}
-	uid := chat.Param{Name: "uid", Summary: "Their ID there", Example: "123456789"}
-	wallet := chat.Param{Name: "wallet", Summary: "The wallet's address", Example: "0x52908400098527886E0F7030069857D2E4169EE7"}
+	user := chat.Param{Name: "user", Summary: chat.Say("Whom to ask about"), Example: "123456789", Kind: chat.Person}
+	platform := chat.Param{Name: "platform", Summary: chat.Say("Where they have the account"), Example: "Telegram", Choices: []string{"Telegram", "Discord", "EVM"}}
+	uid := chat.Param{Name: "uid", Summary: chat.Say("Their ID there"), Example: "123456789"}
+	wallet := chat.Param{Name: "wallet", Summary: chat.Say("The wallet's address"), Question: chat.Say("Which wallet?"), Example: "0x52908400098527886E0F7030069857D2E4169EE7"}
 	bare := []chat.Form{{Run: run}}
 	return chat.Commands{
-		{Name: "price", Summary: "The price", Visibility: chat.Public, Forms: bare},
-		{Name: "staked", Summary: "Whether a wallet stakes", Visibility: chat.Public,
+		{Name: "price", Summary: chat.Say("The price"), Visibility: chat.Public, Forms: bare},
+		{Name: "staked", Summary: chat.Say("Whether a wallet stakes"), Visibility: chat.Public,
 			Forms: []chat.Form{{Params: []chat.Param{wallet}, Run: run}}},
-		{Name: "mylogins", Summary: "Your logins", Visibility: chat.Private, Forms: bare},
-		{Name: "exists", Summary: "Whether you are registered", Visibility: chat.Private, Forms: []chat.Form{
+		{Name: "mylogins", Summary: chat.Say("Your logins"), Visibility: chat.Private, Forms: bare},
+		{Name: "exists", Summary: chat.Say("Whether you are registered"), Visibility: chat.Private, Forms: []chat.Form{
 			{Run: run},
 			{Params: []chat.Param{user}, Moderators: true, Run: run},
 			{Params: []chat.Param{platform, uid}, Moderators: true, Run: run},
 		}},
-		{Name: "help", Aliases: []string{"start"}, Summary: "What I can do", Visibility: chat.Public, Forms: bare},
+		{Name: "help", Aliases: []string{"start"}, Summary: chat.Say("What I can do"), Visibility: chat.Public, Forms: bare},
 	}
 }
 
@@ -86,10 +105,13 @@ func (h *Handler) Handle(ctx context.Context, req chat.Request) chat.Reply {
 	h.requests = append(h.requests, req)
 	h.mu.Unlock()
 	if h.Reply == nil {
-		return chat.Reply{Title: req.Command}
+		return chat.Reply{Title: chat.Say(req.Command)}
 	}
 	return h.Reply(ctx, req)
 }
+
+// Language implements chat.Handler: English.
+func (h *Handler) Language(chat.Request, bool) chat.Language { return chat.English }
 
 // Requests are those handled so far.
 func (h *Handler) Requests() []chat.Request {

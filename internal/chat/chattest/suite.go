@@ -32,6 +32,10 @@ type Harness struct {
 	Messages func(t *testing.T, atLeast int) []Message
 	// Faults are what the platform found wrong with the adapter's calls.
 	Faults func() []string
+	// Press presses the button with this label under the newest message, as the
+	// asker or as another who can see it. It does not wait for what comes of it.
+	// It is nil where there are no buttons.
+	Press func(t *testing.T, label string, other bool)
 	// Args are what the adapter makes of the argument of "staked".
 	Args func(wallet string) chat.Args
 }
@@ -47,6 +51,7 @@ func TestAdapter(t *testing.T, open func(t *testing.T) Harness) {
 		"a reply of any length is shortened and shown": limits,
 		"a panic stays with its asker":                 panics,
 		"what is in hand is finished at the end":       drain,
+		"a press is a request of whoever presses":      presses,
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t)
@@ -126,7 +131,7 @@ func requests(t *testing.T, h Harness) {
 func oneAnswerEach(t *testing.T, h Harness) {
 	const requests = 12
 	handler := &Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
-		return chat.Reply{Title: "answer to " + req.ID}
+		return chat.Reply{Title: chat.Say("answer to " + req.ID)}
 	}}
 	stop := h.run(t, handler)
 	for range requests {
@@ -152,7 +157,7 @@ func privacy(t *testing.T, h Harness) {
 	const secret = "nobodyelsesbusiness"
 	handler := &Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
 		reply, _ := FullReply()
-		reply.Title, reply.Text, reply.Notes = secret, secret, []string{secret}
+		reply.Title, reply.Text, reply.Notes = chat.Say(secret), chat.Say(secret), []chat.Text{chat.Say(secret)}
 		return reply
 	}}
 	h.run(t, handler)
@@ -191,19 +196,24 @@ func longReplies() []chat.Reply {
 	long := strings.Repeat("long @here <b>**_ 😀 ", 2000)
 	var many []chat.Field
 	for i := range 3000 {
-		many = append(many, chat.Field{Name: fmt.Sprintf("name %d", i), Value: "value_*[`"})
+		many = append(many, chat.Field{Name: chat.Plain(fmt.Sprintf("name %d", i)), Value: chat.Foreign("value_*[`")})
 	}
 	var headings []chat.Section
 	for i := range 2000 {
-		headings = append(headings, chat.Section{Heading: fmt.Sprintf("heading %d", i), Fields: many[:2]})
+		headings = append(headings, chat.Section{Heading: chat.Say(fmt.Sprintf("heading %d", i)), Fields: many[:2]})
+	}
+	kept := chat.Say("kept")
+	var notes []chat.Text
+	for range 18 {
+		notes = append(notes, chat.Say(long))
 	}
 	return []chat.Reply{
-		{Title: "kept", Text: long},
-		{Title: "kept", Notes: []string{long, long, long, long, long, long, long, long, long, long, long, long, long, long, long, long, long, long}},
-		{Title: "kept", Sections: []chat.Section{{Heading: "many", Fields: many}, {Heading: "few", Fields: many[:2]}}},
-		{Title: "kept", Sections: headings},
-		{Title: "kept", Sections: []chat.Section{{Heading: long, Fields: []chat.Field{{Name: long, Value: long}}}}},
-		{Title: "kept " + long, Text: long, Sections: headings, Notes: []string{long}},
+		{Title: kept, Text: chat.Say(long)},
+		{Title: kept, Notes: notes},
+		{Title: kept, Sections: []chat.Section{{Heading: chat.Say("many"), Fields: many}, {Heading: chat.Say("few"), Fields: many[:2]}}},
+		{Title: kept, Sections: headings},
+		{Title: kept, Sections: []chat.Section{{Heading: chat.Say(long), Fields: []chat.Field{{Name: chat.Plain(long), Value: chat.Foreign(long)}}}}},
+		{Title: chat.Say("kept " + long), Text: chat.Say(long), Sections: headings, Notes: notes[:1]},
 	}
 }
 
@@ -225,7 +235,7 @@ func panics(t *testing.T, h Harness) {
 		if req.Command == "help" {
 			panic(secret)
 		}
-		return chat.Reply{Title: req.Command}
+		return chat.Reply{Title: chat.Say(req.Command)}
 	}})
 	h.Ask(t, "help")
 	text := h.Messages(t, 1)[0].Text
@@ -243,7 +253,7 @@ func drain(t *testing.T, h Harness) {
 	stop := h.run(t, &Handler{Reply: func(context.Context, chat.Request) chat.Reply {
 		close(begun)
 		<-finish
-		return chat.Reply{Title: "finished"}
+		return chat.Reply{Title: chat.Say("finished")}
 	}})
 	h.Ask(t, "price")
 	<-begun
@@ -260,5 +270,50 @@ func drain(t *testing.T, h Harness) {
 	}
 	if messages := h.Messages(t, 1); len(messages) != 1 || !strings.Contains(messages[0].Text, "finished") {
 		t.Errorf("the command in hand is answered with %+v", messages)
+	}
+}
+
+func presses(t *testing.T, h Harness) {
+	if h.Press == nil {
+		t.Skip("the platform has no buttons")
+	}
+	const refresh = "refreshbutton"
+	start := time.Now()
+	var asked atomic.Int64
+	handler := &Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
+		n := asked.Add(1)
+		return chat.Reply{
+			Title:   chat.Say(fmt.Sprintf("answer %d", n)),
+			AsOf:    start.Add(time.Duration(n) * time.Minute),
+			Actions: []chat.Action{{Label: chat.Say(refresh), Command: "price", Edit: true}},
+		}
+	}}
+	h.run(t, handler)
+	h.Ask(t, "price")
+	h.Messages(t, 1)
+	for n, other := range []bool{false, true} {
+		h.Press(t, refresh, other)
+		want := fmt.Sprintf("answer %d", n+2)
+		for deadline := time.Now().Add(10 * time.Second); ; {
+			messages := h.Messages(t, 1)
+			if strings.Contains(messages[0].Text, want) {
+				if len(messages) != 1 {
+					t.Errorf("a press that edits left %d messages", len(messages))
+				}
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("after the press %+v, want %q in place", messages, want)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		requests := handler.Requests()
+		asked, pressed := requests[0], requests[len(requests)-1]
+		if pressed.Command != "price" || pressed.Chat != asked.Chat || pressed.Community != asked.Community {
+			t.Errorf("asked %+v, and the press became %+v", asked, pressed)
+		}
+		if pressed.From.ID == "" || (pressed.From == asked.From) == other {
+			t.Errorf("asked as %+v, and pressed as %+v", asked.From, pressed.From)
+		}
 	}
 }

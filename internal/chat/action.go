@@ -1,0 +1,88 @@
+package chat
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Action is a button under a Reply. Exactly one of Command, URL and Copy is set.
+type Action struct {
+	Label Text
+	// Command and Args are asked when the button is pressed, by whoever presses
+	// it: a press is a Request like any other.
+	Command string
+	Args    []string
+	// Edit has the answer to Command replace the message that holds the button.
+	Edit bool
+	// URL is opened.
+	URL string
+	// Copy is put on the clipboard, where the platform can.
+	Copy string
+}
+
+// MaxState is the most bytes that the state of a button may have, by Telegram's
+// limit, the lowest: https://core.telegram.org/bots/api#inlinekeyboardbutton
+const MaxState = 64
+
+// stateVersion begins every state. It is raised when states come to mean
+// something else, so that buttons of an older version are known as such.
+const stateVersion = "1"
+
+// State is what a platform keeps beside the button and hands back when it is
+// pressed: "1 e tbmm2o staked 0x…", in which e stands for Edit and the time is
+// asOf. It is personal to nobody. It fails if the state would be too long or if
+// an argument is empty or has a space in it.
+func (a Action) State(asOf time.Time) (state string, ok bool) {
+	kind := "n"
+	if a.Edit {
+		kind = "e"
+	}
+	at := "0"
+	if !asOf.IsZero() {
+		at = strconv.FormatInt(asOf.Unix(), 36)
+	}
+	words := append([]string{stateVersion, kind, at, a.Command}, a.Args...)
+	state = strings.Join(words, " ")
+	return state, len(state) <= MaxState && len(strings.Fields(state)) == len(words)
+}
+
+// Press is a button that was pressed, as its state tells.
+type Press struct {
+	Command string
+	Args    []string
+	Edit    bool
+	// AsOf is the Reply's that held the button; zero where it had none.
+	AsOf time.Time
+}
+
+// ErrOldButton is the error of ParseState for a state of another version.
+var ErrOldButton = errors.New("the button is of another version")
+
+var errNoState = errors.New("that is not the state of a button")
+
+// ParseState reads the state of a button. Anybody can forge one, so what it says
+// is checked as if it had been typed.
+func ParseState(state string) (Press, error) {
+	words := strings.Split(state, " ")
+	if _, err := strconv.ParseUint(words[0], 10, 32); err != nil || len(state) > MaxState || !utf8.ValidString(state) {
+		return Press{}, errNoState
+	}
+	if words[0] != stateVersion {
+		return Press{}, ErrOldButton
+	}
+	if len(words) < 4 || words[1] != "e" && words[1] != "n" {
+		return Press{}, errNoState
+	}
+	at, err := strconv.ParseInt(words[2], 36, 64)
+	if err != nil || at < 0 {
+		return Press{}, errNoState
+	}
+	p := Press{Command: words[3], Args: words[4:], Edit: words[1] == "e"}
+	if at > 0 {
+		p.AsOf = time.Unix(at, 0)
+	}
+	return p, nil
+}

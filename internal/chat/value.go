@@ -1,0 +1,90 @@
+package chat
+
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+)
+
+// Value is what a field or a sentence shows. It holds no words and no format:
+// package words prints it in a language, and an adapter shows that in its
+// platform's way.
+type Value interface{ value() }
+
+// Text is a message of the catalogue in package words. Its zero value is no
+// text.
+type Text struct {
+	// Key names the message, as in "price.title".
+	Key string
+	// Args stand for the message's placeholders. A Count among them named n
+	// chooses the plural form.
+	Args Values
+}
+
+// Values are the arguments of a Text by the names of their placeholders.
+type Values map[string]Value
+
+// Say is a message without arguments.
+func Say(key string) Text { return Text{Key: key} }
+
+// SayWith is a message with arguments.
+func SayWith(key string, args Values) Text { return Text{Key: key, Args: args} }
+
+type (
+	// Plain is the same in every language and harmless: a symbol, a number of
+	// ours, a name from a setting.
+	Plain string
+	// Code is to be copied letter by letter: a command, an address, a setting.
+	Code string
+	// Count is a whole number.
+	Count int
+	// Price is what one token costs in USD, to four significant digits.
+	Price struct{ decimal.Decimal }
+	// Money is a sum in USD; a large one is shown short.
+	Money struct{ decimal.Decimal }
+	// Amount is a number of tokens; a large one is shown short and a long one
+	// truncated, with its exact value in the same message.
+	Amount struct {
+		decimal.Decimal
+		Symbol string
+	}
+	// Change is a change in per cent.
+	Change struct{ decimal.Decimal }
+	// Share is a part of a whole in per cent, from 0 to 100.
+	Share struct{ decimal.Decimal }
+	// Moment is a point in time, shown by how long ago it was.
+	Moment struct{ time.Time }
+	// Address is a wallet or a contract. It is shown short, whole in the same
+	// message, and linked to URL unless that is empty.
+	Address struct{ Hex, URL string }
+	// Block is a block of the chain. At is zero where its time is not known.
+	Block struct {
+		Number uint64
+		At     time.Time
+	}
+	// Mention is a user of the platform on which the answer is read, named so
+	// that nobody is notified.
+	Mention struct{ User }
+	// Channel is a chat of the platform on which the answer is read. Title is
+	// what its members call it; it may be empty.
+	Channel struct {
+		ID    string
+		Title Foreign
+	}
+)
+
+func (Text) value()    {}
+func (Plain) value()   {}
+func (Code) value()    {}
+func (Count) value()   {}
+func (Price) value()   {}
+func (Money) value()   {}
+func (Amount) value()  {}
+func (Change) value()  {}
+func (Share) value()   {}
+func (Moment) value()  {}
+func (Address) value() {}
+func (Block) value()   {}
+func (Mention) value() {}
+func (Channel) value() {}
+func (Foreign) value() {}

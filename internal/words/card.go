@@ -1,0 +1,112 @@
+package words
+
+import (
+	"strings"
+	"time"
+
+	"herald/internal/chat"
+)
+
+// Card is a Reply in its language, to be shown by an adapter. All of it is text:
+// a renderer escapes what its platform would take for markup.
+type Card struct {
+	Language chat.Language
+	Tone     chat.Tone
+	Title    Line
+	Text     Line
+	Sections []Section
+	// Details are the exact values of what is shown short above, small or folded
+	// away.
+	Details []Field
+	// Notes are small print, a line each.
+	Notes []Line
+	// Image is nil if there is none.
+	Image   *Image
+	Buttons []Button
+	// Ask is nil if nothing is asked.
+	Ask *Ask
+}
+
+// Section is a list of fields under an optional heading.
+type Section struct {
+	Heading Line
+	Fields  []Field
+}
+
+// Field is one line of a Section. Either part may be empty.
+type Field struct{ Name, Value Line }
+
+// Line is text in parts that are shown in different ways.
+type Line []Span
+
+// Style is how a Span is shown.
+type Style int
+
+// The styles.
+const (
+	// Plain is as it stands.
+	Plain Style = iota
+	// Code is to be copied letter by letter; nothing in it is a link.
+	Code
+	// Foreign is what a service or a user named; nothing in it is a link.
+	Foreign
+)
+
+// Span is a part of a Line.
+type Span struct {
+	// Text is what is shown where nothing below can be.
+	Text  string
+	Style Style
+	// URL is where the text leads.
+	URL string
+	// At is the time that Text tells by how long ago it was; UTC is the same as
+	// a date. A platform that shows times itself shows this one; it is zero
+	// otherwise.
+	At  time.Time
+	UTC string
+	// Person and Channel are mentioned, and nobody is notified; nil otherwise.
+	Person  *chat.User
+	Channel *chat.Channel
+}
+
+// Image is a picture with its alternative text.
+type Image struct {
+	Name, Alt string
+	PNG       []byte
+}
+
+// Button has exactly one of State, URL and Copy.
+type Button struct {
+	Label string
+	// State comes back when the button is pressed, for chat.ParseState.
+	State     string
+	URL, Copy string
+}
+
+// Ask is a question for the last argument of Command.
+type Ask struct {
+	Command, Param    string
+	Question, Example string
+}
+
+// String is the line as plain text.
+func (l Line) String() string {
+	if len(l) == 1 {
+		return l[0].Text
+	}
+	var b strings.Builder
+	for _, s := range l {
+		b.WriteString(s.Text)
+	}
+	return b.String()
+}
+
+// Empty reports whether there is nothing to show.
+func (l Line) Empty() bool {
+	for _, s := range l {
+		if s.Text != "" {
+			return false
+		}
+	}
+	return true
+}

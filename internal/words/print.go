@@ -1,0 +1,187 @@
+package words
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"herald/internal/chat"
+)
+
+// Print says a reply in its language.
+func Print(r chat.Reply) Card {
+	p := newPrinter(r.Language)
+	c := Card{Language: r.Language, Tone: r.Tone, Title: p.text(r.Title), Text: p.text(r.Text)}
+	c.Sections = make([]Section, len(r.Sections))
+	for i, s := range r.Sections {
+		heading := p.text(s.Heading)
+		fields := make([]Field, len(s.Fields))
+		for j, f := range s.Fields {
+			fields[j] = p.field(heading, f)
+		}
+		c.Sections[i] = Section{heading, fields}
+	}
+	for _, n := range r.Notes {
+		c.Notes = append(c.Notes, p.text(n))
+	}
+	c.Details = p.details
+	if r.Image != nil {
+		c.Image = &Image{Name: r.Image.Name, Alt: p.text(r.Image.Alt).String(), PNG: r.Image.PNG}
+	}
+	for _, a := range r.Actions {
+		b := Button{Label: p.text(a.Label).String(), URL: a.URL, Copy: a.Copy}
+		fits := true
+		if a.Command != "" {
+			b.State, fits = a.State(r.AsOf)
+		}
+		if fits {
+			c.Buttons = append(c.Buttons, b)
+		}
+	}
+	if r.Ask != nil {
+		c.Ask = &Ask{r.Ask.Command, r.Ask.Param, p.text(r.Ask.Question).String(), r.Ask.Example}
+	}
+	return c
+}
+
+// printer prints values in one language.
+type printer struct {
+	*catalogue
+	// details gathers the exact values of what was shown short.
+	details []Field
+	// name is what the value being printed is called, for its detail.
+	name Line
+}
+
+func newPrinter(l chat.Language) *printer { return &printer{catalogue: catalogueOf(l)} }
+
+// field prints a field that stands under heading.
+func (p *printer) field(heading Line, f chat.Field) Field {
+	name := p.value(f.Name)
+	p.name = name
+	if !heading.Empty() && !name.Empty() {
+		p.name = slices.Concat(heading, Line{{Text: " · "}}, name)
+	}
+	printed := Field{name, p.value(f.Value)}
+	p.name = nil
+	return printed
+}
+
+// text prints a message with its arguments; a missing one is left out.
+func (p *printer) text(t chat.Text) Line {
+	if t.Key == "" {
+		return nil
+	}
+	parts := p.message(t)
+	line := make(Line, 0, len(parts))
+	for _, part := range parts {
+		if part.arg == "" {
+			line = append(line, Span{Text: part.words})
+			continue
+		}
+		line = append(line, p.value(t.Args[part.arg])...)
+	}
+	return line
+}
+
+func (p *printer) value(v chat.Value) Line {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case chat.Text:
+		return p.text(v)
+	case chat.Plain:
+		return Line{{Text: chat.OneLine(string(v))}}
+	case chat.Code:
+		return Line{{Text: chat.OneLine(string(v)), Style: Code}}
+	case chat.Foreign:
+		return Line{{Text: chat.OneLine(string(v)), Style: Foreign}}
+	case chat.Count:
+		return Line{{Text: p.count(int64(v))}}
+	case chat.Price:
+		shown, tiny := p.numbers.price(v.Decimal)
+		return p.short(shown, p.numbers.dollars(p.numbers.exact(v.Decimal)), tiny)
+	case chat.Money:
+		shown, exact := p.numbers.money(v.Decimal), p.numbers.dollars(p.numbers.localize(v.Decimal.Truncate(shortDecimals).StringFixed(shortDecimals)))
+		return p.short(shown, exact, shown != exact)
+	case chat.Amount:
+		shown, exact, symbol := p.numbers.amount(v.Decimal), p.numbers.exact(v.Decimal), nbsp+chat.OneLine(v.Symbol)
+		return p.short(shown+symbol, exact+symbol, shown != exact)
+	case chat.Change:
+		return Line{{Text: p.numbers.change(v.Decimal)}}
+	case chat.Share:
+		return Line{{Text: p.numbers.share(v.Decimal)}}
+	case chat.Moment:
+		return Line{p.moment(v.Time)}
+	case chat.Address:
+		whole := chat.OneLine(v.Hex)
+		p.detail(Line{{Text: whole, Style: Code}})
+		return Line{{Text: shortHex(whole), URL: v.URL}}
+	case chat.Block:
+		return p.block(v)
+	case chat.Mention:
+		return Line{{Text: chat.OneLine(v.ID), Style: Foreign, Person: &v.User}}
+	case chat.Channel:
+		title := chat.OneLine(string(v.Title))
+		if title == "" {
+			title = chat.OneLine(v.ID)
+		}
+		return Line{{Text: title, Style: Foreign, Channel: &v}}
+	}
+	panic("words: a value of an unknown type")
+}
+
+// short shows a number, and keeps its exact value as a detail if that says more.
+func (p *printer) short(shown, exact string, more bool) Line {
+	if more {
+		p.detail(Line{{Text: exact}})
+	}
+	return Line{{Text: shown}}
+}
+
+func (p *printer) detail(value Line) { p.details = append(p.details, Field{p.name, value}) }
+
+func (p *printer) count(n int64) string { return p.numbers.localize(strconv.FormatInt(n, 10)) }
+
+// slowClock is how far ahead of this machine's clock a moment may be and count
+// as now.
+const slowClock = time.Minute
+
+// moment is a time by how long ago it was, in the largest unit that fits into
+// it; what is in the future is shown as a date.
+func (p *printer) moment(t time.Time) Span {
+	s := Span{At: t, UTC: t.UTC().Format(p.numbers.moment)}
+	age := time.Since(t)
+	if age < -slowClock {
+		s.Text = s.UTC
+		return s
+	}
+	const day = 24 * time.Hour
+	key, n := "ago.seconds", max(0, age)/time.Second
+	switch {
+	case age >= day:
+		key, n = "ago.days", age/day
+	case age >= time.Hour:
+		key, n = "ago.hours", age/time.Hour
+	case age >= time.Minute:
+		key, n = "ago.minutes", age/time.Minute
+	}
+	s.Text = p.text(chat.SayWith(key, chat.Values{pluralArg: chat.Count(n)})).String()
+	return s
+}
+
+func (p *printer) block(b chat.Block) Line {
+	number := chat.Plain(p.numbers.localize(strconv.FormatUint(b.Number, 10)))
+	if b.At.IsZero() {
+		return p.text(chat.SayWith("block", chat.Values{"number": number}))
+	}
+	return p.text(chat.SayWith("block.aged", chat.Values{"number": number, "age": chat.Moment{Time: b.At}}))
+}
+
+// shortHex is an address as people recognise it: its first and last digits.
+func shortHex(s string) string {
+	if len(s) != len("0x")+40 {
+		return s
+	}
+	return s[:6] + "…" + s[len(s)-4:]
+}
