@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -44,9 +45,12 @@ func (a Action) State(asOf time.Time) (state string, ok bool) {
 	if asOf.Unix() > 0 {
 		at = strconv.FormatInt(asOf.Unix(), 36)
 	}
-	words := append([]string{stateVersion, kind, at, a.Command}, a.Args...)
-	state = strings.Join(words, " ")
-	return state, len(state) <= MaxState && len(strings.Fields(state)) == len(words)
+	state, ok = stateVersion+" "+kind+" "+at, true
+	for _, word := range append([]string{a.Command}, a.Args...) {
+		state += " " + word
+		ok = ok && word != "" && !strings.ContainsFunc(word, unicode.IsSpace)
+	}
+	return state, ok && len(state) <= MaxState
 }
 
 // Press is a button that was pressed, as its state tells.
