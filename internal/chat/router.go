@@ -201,7 +201,8 @@ func (r *Router) explain(req Request, c Command, forms []Form, err error) (Reply
 	switch {
 	case !errors.As(err, &input):
 		return couldNotBeChecked(req.ID, r.Explain(err)), outcomeOf(err), err
-	case input == errMissing:
+	// Who answers the question no longer points at anybody.
+	case input == errMissing && req.Target == nil:
 		if reply := missing(c, forms); reply != nil {
 			return *reply, BadInput, nil
 		}
