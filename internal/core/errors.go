@@ -58,6 +58,11 @@ const (
 	Paused Reason = "paused"
 )
 
+// Reasons are all of them.
+func Reasons() []Reason {
+	return []Reason{Unreachable, SlowAnswer, Limited, Denied, Rejected, Malformed, Behind, Paused}
+}
+
 // Error is how every service fails. Err says what was attempted and never holds
 // a URL's path or query, a secret, personal data, or text of the service.
 type Error struct {
