@@ -3,9 +3,13 @@
 package commandstest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"image"
+	"image/color"
+	"image/png"
 	"log/slog"
 	"testing"
 	"time"
@@ -36,6 +40,11 @@ type World struct {
 	// Logins are those of Ann alone.
 	Logins    []core.Login
 	LoginsErr error
+
+	// Chart is the price over any period. Charted counts how often it was drawn.
+	Chart    core.Chart
+	ChartErr error
+	Charted  int
 
 	Look commands.Look
 
@@ -86,6 +95,9 @@ func Healthy() *World {
 			{Dapp: "Swap **x**", Platform: "EVM", At: Noon},
 			{Dapp: "Game\nnight", Platform: "Telegram", At: Noon.Add(-time.Hour)},
 		},
+		Chart: core.Chart{
+			PNG: picture, First: number("0.0120"), Last: number("0.0123456789"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1,
+		},
 		Look: commands.Look{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
 	}
 }
@@ -93,6 +105,17 @@ func Healthy() *World {
 func number(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 
 func known(s string) decimal.NullDecimal { return decimal.NewNullDecimal(number(s)) }
+
+// picture is a PNG of one white pixel.
+var picture = func() []byte {
+	white := image.NewGray(image.Rect(0, 0, 1, 1))
+	white.SetGray(0, 0, color.Gray{Y: 255})
+	var b bytes.Buffer
+	if err := png.Encode(&b, white); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}()
 
 // ask is a core.Source.
 type ask[K, V any] func(K) (core.Snapshot[V], error)
@@ -121,7 +144,18 @@ func (w *World) Sources() commands.Sources {
 			}
 			return core.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
 		}),
+		Charts: chart(func() (core.Chart, error) {
+			w.Charted++
+			return w.Chart, w.ChartErr
+		}),
 	}
+}
+
+// chart is a commands.Charts.
+type chart func() (core.Chart, error)
+
+func (f chart) Chart(context.Context, core.Quote, time.Duration, chat.Language) (core.Chart, error) {
+	return f()
 }
 
 // limit makes everybody wait as long as it is.
