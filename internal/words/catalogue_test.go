@@ -104,7 +104,6 @@ func TestEveryLanguageHasEveryMessage(t *testing.T) {
 					t.Errorf("%s.json: %s is %q", l, key, text)
 				}
 				got, want := placeholders(text), placeholders(original)
-				// "1 pool" may be written without its number where no other number has the form.
 				if !slices.Equal(got, want) || strings.ContainsAny(placeholder.ReplaceAllString(text, ""), "{}") {
 					t.Errorf("%s.json: %s %s has the placeholders %v, want %v", l, key, form, got, want)
 				}
@@ -255,7 +254,7 @@ func TestMessagesHaveRoomWhereTheyAreShown(t *testing.T) {
 			for prefix, limit := range limits {
 				for _, text := range forms {
 					length := utf8.RuneCountInString(placeholder.ReplaceAllString(text, "")) + symbol*len(placeholder.FindAllString(text, -1))
-					if strings.HasPrefix(key, prefix) && !strings.HasSuffix(key, ".text") && length > limit {
+					if strings.HasPrefix(key, prefix) && !strings.HasPrefix(key, "button.old.") && length > limit {
 						t.Errorf("%s.json: %s has %d characters, at most %d: %q", l, key, length, limit, text)
 					}
 				}

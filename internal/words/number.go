@@ -50,7 +50,7 @@ var numbersOf = map[chat.Language]numbers{
 		around{"", nbsp + "%"}, around{"", nbsp + "$"}, "02.01.2006 15:04 UTC"},
 	chat.Turkish: {",", ".", 4, []unit{{12, nbsp + "Tn"}, {9, nbsp + "Mr"}, {6, nbsp + "Mn"}},
 		around{"%", ""}, around{"$", ""}, "02.01.2006 15:04 UTC"},
-	chat.Vietnamese: {",", ".", 4, []unit{{12, nbsp + "nghìn tỷ"}, {9, nbsp + "tỷ"}, {6, nbsp + "triệu"}},
+	chat.Vietnamese: {",", ".", 4, []unit{{12, nbsp + "nghìn" + nbsp + "tỷ"}, {9, nbsp + "tỷ"}, {6, nbsp + "triệu"}},
 		around{"", "%"}, around{"", nbsp + "$"}, "15:04 02/01/2006 UTC"},
 }
 
