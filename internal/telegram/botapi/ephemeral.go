@@ -57,6 +57,11 @@ func (c *Client) sendEphemeral(ctx context.Context, to EphemeralMessage, content
 	if err != nil {
 		return EphemeralMessage{}, err
 	}
+	if m.ID > 0 && m.EphemeralID == 0 {
+		// Another server than that of the message, an older one, took it.
+		_ = c.DeleteMessage(ctx, to.chat, m.ID)
+		return EphemeralMessage{}, &Error{Method: method, Kind: Refused, detail: "the server made it public, and it is deleted"}
+	}
 	answer, _ := NewEphemeralMessage(to.chat, to.user, m.EphemeralID)
 	return answer, nil
 }

@@ -16,8 +16,8 @@ const (
 	Code                 EntityType = "code"
 	TextLink             EntityType = "text_link"
 	ExpandableBlockquote EntityType = "expandable_blockquote"
-	// DateTime is shown in the reader's time zone. A server before Bot API 9.5
-	// refuses it.
+	// DateTime is shown in the reader's time zone. A server that does not know
+	// it refuses the message.
 	DateTime EntityType = "date_time"
 )
 
