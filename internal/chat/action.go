@@ -17,6 +17,9 @@ type Action struct {
 	Args    []string
 	// Edit has the answer to Command replace the message that holds the button.
 	Edit bool
+	// Refresh asks for what the Reply shows once more: if its AsOf is still the
+	// same, there is nothing to replace.
+	Refresh bool
 	// URL is opened.
 	URL string
 	// Copy is put on the clipboard, where the platform can.
@@ -54,7 +57,8 @@ type Press struct {
 	Command string
 	Args    []string
 	Edit    bool
-	// AsOf is the Reply's that held the button; zero where it had none.
+	// AsOf is the Reply's that held the button, if it was one to Refresh; zero
+	// otherwise.
 	AsOf time.Time
 }
 
