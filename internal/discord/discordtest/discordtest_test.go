@@ -18,6 +18,7 @@ func do(t *testing.T, s *Server, method, path, token, body string) (status, code
 		t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bot "+token)
+	r.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
