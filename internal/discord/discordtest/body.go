@@ -54,8 +54,13 @@ func readParts(r *http.Request) (body any, files map[string]Attachment, err erro
 			return nil, nil, fmt.Errorf("multipart: %w", err)
 		case len(content) > maxUpload:
 			return nil, nil, errors.New("multipart: a file is too large")
-		case part.FormName() == "payload_json" && json.Unmarshal(content, &body) == nil:
-		case isFile && part.FileName() != "" && len(content) > 0:
+		case part.FormName() == "payload_json":
+			if json.Unmarshal(content, &body) != nil {
+				return nil, nil, errors.New("multipart: payload_json is not JSON")
+			}
+		case isFile && (part.FileName() == "" || len(content) == 0):
+			return nil, nil, errors.New("multipart: a file has no name or content")
+		case isFile:
 			files[number] = Attachment{Name: part.FileName(), ContentType: part.Header.Get("Content-Type"), Bytes: content}
 		default:
 			return nil, nil, fmt.Errorf("multipart: %q is neither payload_json nor a file", part.FormName())

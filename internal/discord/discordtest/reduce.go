@@ -33,8 +33,7 @@ var roots = []string{
 // unused are members that no adapter here sends.
 var unused = []string{
 	"poll", "author", "thumbnail", "provider", "video", "handler", "tts", "username", "avatar_url", "thread_name",
-	"applied_tags", "sku_id", "duration_secs", "waveform", "is_spoiler", "is_remix", "placeholder", "placeholder_version",
-	"is_animated",
+	"applied_tags", "sku_id", "duration_secs", "waveform", "is_spoiler", "is_remix", "placeholder_version", "is_animated",
 }
 
 // unusedChoices are the kinds of components, of options and of choices that no

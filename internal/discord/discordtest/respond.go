@@ -172,7 +172,7 @@ func (p *Pending) change(message string, sent map[string]any, files map[string]A
 func (p *Pending) show(m Message, sent map[string]any, files map[string]Attachment, id *string) *failure {
 	changed, err := m.changed(sent, files, p.server.nextID)
 	if err != nil {
-		return p.server.note(err)
+		return p.server.note(fmt.Errorf("message: %w", err))
 	}
 	*id = m.ID
 	p.keep(*changed)
@@ -194,11 +194,11 @@ func (p *Pending) finish() {
 // webhook reads what is sent to an interaction that had its first response.
 func (s *Server) webhook(r *http.Request, name, schema string) (sent map[string]any, files map[string]Attachment, refused *failure) {
 	body, files, err := readBody(r)
-	if err == nil {
-		err = spec[schema].check(name, body)
-	}
 	if err != nil {
 		return nil, nil, s.problem(fmt.Errorf("%s: %w", name, err))
+	}
+	if err := spec[schema].check(name, body); err != nil {
+		return nil, nil, s.problem(err)
 	}
 	sent = body.(map[string]any)
 	if err := checkSent(sent); err != nil {
