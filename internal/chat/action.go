@@ -2,6 +2,7 @@ package chat
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,11 +50,21 @@ func (a Action) State(asOf time.Time) (state string, ok bool) {
 	return state, len(state) <= MaxState && len(strings.Fields(state)) == len(words)
 }
 
+// State is that of a button which asks the question rather than the command:
+// "1 a 0 staked wallet". It fails as an Action's does.
+func (a Ask) State() (state string, ok bool) {
+	state = strings.Join([]string{stateVersion, "a", "0", a.Command, a.Param}, " ")
+	return state, len(state) <= MaxState && len(strings.Fields(state)) == 5
+}
+
 // Press is a button that was pressed, as its state tells.
 type Press struct {
 	Command string
 	Args    []string
 	Edit    bool
+	// Asks is the parameter whose argument is asked for; if it is empty, the
+	// command is asked.
+	Asks string
 	// AsOf is the Reply's that held the button; zero where it had none.
 	AsOf time.Time
 }
@@ -73,7 +84,7 @@ func ParseState(state string) (Press, error) {
 	if words[0] != stateVersion {
 		return Press{}, ErrOldButton
 	}
-	if len(words) < 4 || words[1] != "e" && words[1] != "n" {
+	if len(words) < 4 || !slices.Contains([]string{"e", "n", "a"}, words[1]) {
 		return Press{}, errNoState
 	}
 	at, err := strconv.ParseInt(words[2], 36, 64)
@@ -81,6 +92,12 @@ func ParseState(state string) (Press, error) {
 		return Press{}, errNoState
 	}
 	p := Press{Command: words[3], Args: words[4:], Edit: words[1] == "e"}
+	if words[1] == "a" {
+		if len(p.Args) != 1 || p.Args[0] == "" {
+			return Press{}, errNoState
+		}
+		p.Asks, p.Args = p.Args[0], nil
+	}
 	if at > 0 {
 		p.AsOf = time.Unix(at, 0)
 	}
