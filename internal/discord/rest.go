@@ -111,7 +111,10 @@ func newRefusal(resp *http.Response) *refusal {
 }
 
 // upload is a PNG that is sent with a message. An embed shows it as the image
-// attachment://name.
+// attachment://name. It goes with a call and never with the body of an HTTP
+// response, where Discord takes no more than some 150 kB: an interaction that
+// came by HTTP is deferred there, and the edit brings the file.
+// https://github.com/discord/discord-api-docs/issues/5250
 type upload struct {
 	name        string // of letters, digits, dots and dashes, ending in .png
 	description string // for those who cannot see it, at most 1,024 characters
