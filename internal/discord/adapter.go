@@ -16,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -61,9 +60,9 @@ type Config struct {
 	Log            *slog.Logger
 	// Count is called with one of these: interaction, duplicate, ignored,
 	// malformed, too_late, busy, dropped, panic; deferred, answered,
-	// answer_expired, answer_failed, rate_limited, retried; identified,
-	// identify_held, connected, resumed, disconnected; bad_signature;
-	// commands_written, commands_current. It must not block.
+	// answer_expired, answer_failed, picture_failed, rate_limited, retried;
+	// identified, identify_held, connected, resumed, disconnected;
+	// bad_signature; commands_written, commands_current. It must not block.
 	Count func(event string)
 }
 

@@ -1,14 +1,11 @@
 package discord
 
 import (
-	"errors"
-	"net/http"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 
 	"herald/internal/chat"
-	"herald/internal/discord/gateway"
 )
 
 // pendingInteraction is an interaction that has not been answered yet.
@@ -133,12 +130,11 @@ func upToDate(l chat.Language) chat.Reply {
 
 // recordOutcome counts how an answer ended and reports whether it is out.
 func (a *Adapter) recordOutcome(err error) bool {
-	var r *refusal
 	switch {
 	case err == nil:
 		a.Count("answered")
 		return true
-	case errors.As(err, &r) && (r.Status == http.StatusNotFound || r.Code == discordgo.ErrCodeInvalidWebhookTokenProvided):
+	case expired(err):
 		a.Count("answer_expired")
 		a.Log.Warn("an answer came too late", "err", err)
 	default:
