@@ -18,6 +18,9 @@ type Action struct {
 	Args    []string
 	// Edit has the answer to Command replace the message that holds the button.
 	Edit bool
+	// Refresh asks for what the Reply shows once more: if its AsOf is still the
+	// same, there is nothing to replace.
+	Refresh bool
 	// URL is opened.
 	URL string
 	// Copy is put on the clipboard, where the platform can.
@@ -65,7 +68,8 @@ type Press struct {
 	// Asks is the parameter whose argument is asked for; if it is empty, the
 	// command is asked.
 	Asks string
-	// AsOf is the Reply's that held the button; zero where it had none.
+	// AsOf is the Reply's that held the button, if it was one to Refresh; zero
+	// otherwise.
 	AsOf time.Time
 }
 

@@ -32,7 +32,11 @@ func Print(r chat.Reply) Card {
 		b := Button{Label: p.text(a.Label).String(), URL: a.URL, Copy: a.Copy}
 		fits := true
 		if a.Command != "" {
-			b.State, fits = a.State(r.AsOf)
+			var asOf time.Time
+			if a.Refresh {
+				asOf = r.AsOf
+			}
+			b.State, fits = a.State(asOf)
 		}
 		if fits {
 			c.Buttons = append(c.Buttons, b)
