@@ -45,7 +45,7 @@ func (a Action) State(asOf time.Time) (state string, ok bool) {
 		kind = "e"
 	}
 	at := "0"
-	if !asOf.IsZero() {
+	if asOf.Unix() > 0 {
 		at = strconv.FormatInt(asOf.Unix(), 36)
 	}
 	words := append([]string{stateVersion, kind, at, a.Command}, a.Args...)
@@ -81,8 +81,11 @@ var errNoState = errors.New("that is not the state of a button")
 // ParseState reads the state of a button. Anybody can forge one, so what it says
 // is checked as if it had been typed.
 func ParseState(state string) (Press, error) {
-	words := strings.Split(state, " ")
-	if _, err := strconv.ParseUint(words[0], 10, 32); err != nil || len(state) > MaxState || !utf8.ValidString(state) {
+	words := strings.Fields(state)
+	if len(state) > MaxState || !utf8.ValidString(state) || strings.Join(words, " ") != state || state == "" {
+		return Press{}, errNoState
+	}
+	if _, err := strconv.ParseUint(words[0], 10, 32); err != nil {
 		return Press{}, errNoState
 	}
 	if words[0] != stateVersion {
