@@ -1,7 +1,8 @@
 // Package discordtest is a Discord on loopback: its REST routes and gateway as
-// far as an adapter of slash commands uses them. It refuses what Discord
-// refuses, on the limits of Discord's own description of its API (spec.json),
-// and breaks in the ways it is told to.
+// far as an adapter of commands, buttons and modals uses them. It refuses what
+// Discord refuses, on the limits of Discord's own description of its API
+// (spec.json) and of its documentation (check.go, commands.go), breaks in the
+// ways it is told to, and shows what of the answers is seen, and by whom.
 //
 // It knows no adapter and nothing of this program: what holds here should hold
 // against Discord.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bwmarrin/discordgo"
 )
 
 // The interactions that there are.
@@ -190,6 +192,13 @@ func TestWhatAMessageMayShow(t *testing.T) {
 	}
 	if fmt.Sprint(a.Buttons) != fmt.Sprint(want) || a.Ephemeral || a.SeenBy != "" || a.Type != 4 {
 		t.Errorf("%+v", a)
+	}
+	embedded := Message{Content: "a", Embeds: []*discordgo.MessageEmbed{{
+		Title: "b", Description: "c", URL: "d", Fields: []*discordgo.MessageEmbedField{{Name: "e", Value: "f"}},
+		Footer: &discordgo.MessageEmbedFooter{Text: "g", IconURL: "h"}, Image: &discordgo.MessageEmbedImage{URL: "i"},
+	}}, Buttons: [][]Button{{{Label: "j", CustomID: "k"}, {URL: "l"}}}, Attachments: []Attachment{{Name: "m", Description: "n"}}}
+	if all := strings.Fields(embedded.Everything()); strings.Join(slices.Sorted(slices.Values(all)), "") != "abcdefghijklmn" {
+		t.Errorf("everything is %q", all)
 	}
 	if b, ok := a.Button("There"); !ok || b.URL != "https://a.example/b" {
 		t.Errorf("found %+v, %v", b, ok)
