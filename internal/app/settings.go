@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/discord"
@@ -31,8 +32,7 @@ type Config struct {
 
 // Answers are what answers say beside what was asked.
 type Answers struct {
-	// ServiceName is what people call the service they are registered with;
-	// empty is "the service", in the language of the answer.
+	// ServiceName is what people call the service they are registered with.
 	ServiceName string
 	// ExplorerURL is the block explorer's, without a slash at its end; empty is
 	// none.
@@ -111,12 +111,12 @@ func (a *Answers) table() []config.Setting {
 		languages = append(languages, string(l))
 	}
 	return []config.Setting{
-		{Heading: "Answers", Name: "SERVICE_NAME", Example: "Example Passport",
-			Comment: "What people call the service they are registered with, as in \"registered with Example Passport\". Unset: " +
-				"\"the service\", in the language of the answer.",
+		{Heading: "Answers", Name: "SERVICE_NAME", Default: commands.DefaultServiceName, Example: "Example Passport",
+			Comment: "What people call the service they are registered with, as in \"registered with Example Passport\". The " +
+				"default is said in the language of the answer.",
 			Set: config.Field(&a.ServiceName, parseServiceName)},
 		{Name: "EXPLORER_URL", Example: "https://etherscan.io",
-			Comment: "Block explorer; wallets link to EXPLORER_URL/address/0x… Unset: no links.",
+			Comment: "Block explorer; wallets link to EXPLORER_URL/address/0x... Unset: no links.",
 			Set:     config.Field(&a.ExplorerURL, parseExplorerURL)},
 		{Name: "CHAT_LANGUAGE", Default: string(chat.English), Example: string(chat.Spanish),
 			Comment: "Language of answers that everybody in a chat can read: " + strings.Join(languages, ", ") + ". What one person " +
@@ -140,10 +140,11 @@ func parseExplorerURL(value string) (string, error) {
 	if _, err := config.Visible(value); err != nil {
 		return "", err
 	}
-	if len(value) > most {
+	base, err := config.BaseURL(value)
+	if err == nil && len(base) > most {
 		return "", fmt.Errorf("must have at most %d characters", most)
 	}
-	return config.BaseURL(value)
+	return base, err
 }
 
 // ownTable declares the settings that belong to no other package.

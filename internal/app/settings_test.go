@@ -82,7 +82,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 				Method: "currentStake(address)", Multicall: &multicall, MaxBlockAge: 10 * time.Minute, Decimals: 18, TTL: time.Minute,
 			},
 		},
-		Answers: Answers{Language: chat.English},
+		Answers: Answers{ServiceName: "the service", Language: chat.English},
 		Ops:     ops.Settings{Addr: "127.0.0.1:8080"},
 		Cache:   Cache{StaleFor: time.Hour, MaxItems: 100000},
 		Limits:  Limits{UpstreamTimeout: 5 * time.Second, CommandTimeout: 20 * time.Second, UserPerMinute: 20, ChatPerMinute: 120},
