@@ -64,6 +64,13 @@ func (a Ask) State() (state string, ok bool) {
 	return state, len(state) <= MaxState && len(strings.Fields(state)) == 5
 }
 
+// State is that of a button which asks the question rather than the command:
+// "1 a 0 staked wallet". It fails as an Action's does.
+func (a Ask) State() (state string, ok bool) {
+	state = strings.Join([]string{stateVersion, "a", "0", a.Command, a.Param}, " ")
+	return state, len(state) <= MaxState && len(strings.Fields(state)) == 5
+}
+
 // Press is a button that was pressed, as its state tells.
 type Press struct {
 	Command string
