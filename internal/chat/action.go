@@ -64,13 +64,6 @@ func (a Ask) State() (state string, ok bool) {
 	return state, len(state) <= MaxState && len(strings.Fields(state)) == 5
 }
 
-// State is that of a button which asks the question rather than the command:
-// "1 a 0 staked wallet". It fails as an Action's does.
-func (a Ask) State() (state string, ok bool) {
-	state = strings.Join([]string{stateVersion, "a", "0", a.Command, a.Param}, " ")
-	return state, len(state) <= MaxState && len(strings.Fields(state)) == 5
-}
-
 // Press is a button that was pressed, as its state tells.
 type Press struct {
 	Command string
@@ -111,7 +104,7 @@ func ParseState(state string) (Press, error) {
 	}
 	p := Press{Command: words[3], Args: words[4:], Edit: words[1] == "e"}
 	if words[1] == "a" {
-		if len(p.Args) != 1 || p.Args[0] == "" {
+		if len(p.Args) != 1 {
 			return Press{}, errNoState
 		}
 		p.Asks, p.Args = p.Args[0], nil
