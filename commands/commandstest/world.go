@@ -11,6 +11,7 @@ import (
 	"image/color"
 	"image/png"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,15 +42,19 @@ type World struct {
 	Logins    []core.Login
 	LoginsErr error
 
-	// Chart is the price over any period. Charted counts how often it was drawn.
+	// Chart is the price over any period.
 	Chart    core.Chart
 	ChartErr error
-	Charted  int
 
 	Look commands.Look
 
-	// StakesAsked counts the questions about stakes.
-	StakesAsked int
+	// StakesAsked counts the questions about stakes, and AccountsAsked those about
+	// each account.
+	StakesAsked   int
+	AccountsAsked map[core.Identity]int
+
+	// mu guards the counts.
+	mu sync.Mutex
 }
 
 // Ann and Bob are registered with a wallet each, and Ann has logins. A stranger is
@@ -98,7 +103,8 @@ func Healthy() *World {
 		Chart: core.Chart{
 			PNG: picture, First: number("0.0120"), Last: number("0.0123456789"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1,
 		},
-		Look: commands.Look{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
+		AccountsAsked: map[core.Identity]int{},
+		Look:          commands.Look{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
 	}
 }
 
@@ -132,10 +138,15 @@ func (w *World) Sources() commands.Sources {
 			return w.Supply, w.SupplyErr
 		}),
 		Stakes: ask[common.Address, core.Stake](func(common.Address) (core.Snapshot[core.Stake], error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
 			w.StakesAsked++
 			return core.Snapshot[core.Stake]{Value: w.Stake, At: Noon}, w.StakeErr
 		}),
 		Accounts: ask[core.Identity, core.Account](func(id core.Identity) (core.Snapshot[core.Account], error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.AccountsAsked[id]++
 			return core.Snapshot[core.Account]{Value: w.Accounts[id], At: Noon}, cmp.Or(w.AccountsErr, w.AccountErrs[id.Platform])
 		}),
 		Logins: ask[string, []core.Login](func(did string) (core.Snapshot[[]core.Login], error) {
@@ -145,7 +156,6 @@ func (w *World) Sources() commands.Sources {
 			return core.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
 		}),
 		Charts: chart(func() (core.Chart, error) {
-			w.Charted++
 			return w.Chart, w.ChartErr
 		}),
 	}
