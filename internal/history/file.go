@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -179,8 +180,11 @@ func read(tx *bbolt.Tx, source string) (points []Point, others map[string]time.T
 		return nil, nil, err
 	}
 	others = map[string]time.Time{}
-	if b := tx.Bucket(bucket); b != nil {
-		err = b.ForEach(func(key, value []byte) error {
+	err = tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
+		if b == nil || !bytes.Equal(name, bucket) {
+			return fmt.Errorf("%w: something else is in it", errDamaged)
+		}
+		return b.ForEach(func(key, value []byte) error {
 			decoded, err := decode(value)
 			switch {
 			case string(key) == source:
@@ -192,30 +196,32 @@ func read(tx *bbolt.Tx, source string) (points []Point, others map[string]time.T
 			}
 			return err
 		})
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	return points, others, nil
+	})
+	return points, others, err
 }
 
-// checkPages fails if a page reaches beyond the end of the file, where bbolt
-// would follow it. bbolt's own check does follow it, and runs in a goroutine in
-// which a page that cannot be read ends the process.
+// checkPages fails if a page reaches beyond the end of the file, or one beyond
+// it is said to be free: bbolt would follow both. Its own check follows them
+// too, in a goroutine in which a page that cannot be read ends the process.
 func checkPages(tx *bbolt.Tx) error {
 	end := int(tx.Size()) / tx.DB().Info().PageSize
+	free := 0
 	for id := 0; id < end; {
 		page, err := tx.Page(id)
 		if err != nil {
 			return fmt.Errorf("look at a page: %w", err)
 		}
 		id++
-		if page.Type != "free" {
-			id += page.OverflowCount
+		if page.Type == "free" {
+			free++
+			continue
 		}
-		if id > end {
+		if id += page.OverflowCount; id > end {
 			return fmt.Errorf("%w: a page reaches beyond the end", errDamaged)
 		}
+	}
+	if said := tx.DB().Stats().FreePageN; free != said {
+		return fmt.Errorf("%w: %d pages are free, not %d", errDamaged, free, said)
 	}
 	return nil
 }

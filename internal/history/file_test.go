@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -161,24 +162,28 @@ func TestDamageAnywhereEndsNothing(t *testing.T) {
 	h.Close()
 	good := content(t, first)
 	const page = 4096
-	dir := t.TempDir()
 	for i := range good {
 		// All of what says how a page is made, and a little of the rest.
-		if at := i % page; at >= 96 && at%61 != 0 {
+		if at := i % page; at >= 40 && at != 1000 {
 			continue
 		}
 		for _, flip := range []byte{0x01, 0xff} {
 			damaged := bytes.Clone(good)
 			damaged[i] ^= flip
-			replace(t, dir, damaged)
-			f := newFile(dir, nil)
+			replace(t, first, damaged)
+			f := newFile(first, slog.New(slog.DiscardHandler))
 			got, err := f.openOnce(source)
-			if err == nil {
-				f.close()
+			if err != nil {
+				continue
 			}
-			if err == nil && len(got) > 0 && !samePoints(got, points[:min(len(got), len(points))]) {
-				t.Fatalf("byte %d changed by %#x: other points came back", i, flip)
+			if !samePoints(got, points[:min(len(got), len(points))]) {
+				t.Errorf("byte %d changed by %#x: other points came back", i, flip)
 			}
+			// Lists of free pages are believed when something is written.
+			if err := f.save(source, points); err != nil {
+				t.Errorf("byte %d changed by %#x: %v", i, flip, err)
+			}
+			f.close()
 		}
 	}
 }

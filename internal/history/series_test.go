@@ -8,21 +8,25 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fill adds points up to the end, one in so long.
-func fill(s *series, end time.Time, length, step time.Duration) {
-	for at := end.Add(-length); !at.After(end); at = at.Add(step) {
-		s.add(point(at, "1"))
+// full is a series of that length, of which every 5 minutes were seen.
+func full(length time.Duration) series {
+	var s series
+	end := time.Date(2026, 11, 21, 15, 47, 12, 0, time.UTC)
+	for at := end.Add(-length); !at.After(end); at = at.Add(5 * time.Minute) {
+		s = append(s, point(at, "1"))
 	}
+	return thinned(s)
 }
 
 func TestPointsAreBoundedInNumberAndAge(t *testing.T) {
 	var s series
-	end := time.Date(2026, 11, 21, 15, 47, 12, 0, time.UTC)
+	at := time.Date(2026, 1, 1, 0, 0, 12, 0, time.UTC)
 	for _, often := range []struct{ length, step time.Duration }{
-		{200 * 24 * time.Hour, 10 * time.Minute}, {48 * time.Hour, 30 * time.Second}, {time.Hour, time.Second},
+		{200 * 24 * time.Hour, 2 * time.Hour}, {9 * 24 * time.Hour, 10 * time.Minute}, {26 * time.Hour, time.Minute}, {time.Hour, time.Second},
 	} {
-		end = end.Add(often.length)
-		fill(&s, end, often.length, often.step)
+		for end := at.Add(often.length); at.Before(end); at = at.Add(often.step) {
+			s.add(point(at, "1"))
+		}
 		if len(s) > mostPoints {
 			t.Errorf("%d points, more than %d", len(s), mostPoints)
 		}
@@ -33,18 +37,15 @@ func TestPointsAreBoundedInNumberAndAge(t *testing.T) {
 }
 
 func TestBoundIsReachedAndNotPassed(t *testing.T) {
-	var s series
-	end := time.Date(2026, 11, 21, 15, 47, 12, 0, time.UTC)
-	fill(&s, end, 100*24*time.Hour, 5*time.Minute)
+	s := full(100 * 24 * time.Hour)
 	if len(s) > mostPoints || len(s) < mostPoints-3 {
 		t.Errorf("%d points of a full history, want about %d", len(s), mostPoints)
 	}
 }
 
 func TestEveryPeriodHasPointsForAPicture(t *testing.T) {
-	var s series
-	end := time.Date(2026, 11, 21, 15, 47, 12, 0, time.UTC)
-	fill(&s, end, 91*24*time.Hour, 5*time.Minute)
+	s := full(91 * 24 * time.Hour)
+	end := s[len(s)-1].At
 	for period, least := range map[time.Duration]int{24 * time.Hour: 288, 7 * 24 * time.Hour: 586, 30 * 24 * time.Hour: 898} {
 		points := s.since(end.Add(-period))
 		if len(points) < least {
