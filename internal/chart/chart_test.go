@@ -63,12 +63,13 @@ func draw(t testing.TB, p Picture) image.Image {
 // runs are how many separate stretches of columns hold the colour, below the
 // heading.
 func runs(picture image.Image, c drawing.Color) int {
+	pixels := picture.(*image.RGBA) // as png decodes what has no transparency
 	count, before := 0, false
 	for x := range Width {
 		here := false
-		for y := 56; y < Height; y++ {
-			r, g, b, _ := picture.At(x, y).RGBA()
-			here = here || uint8(r>>8) == c.R && uint8(g>>8) == c.G && uint8(b>>8) == c.B
+		for y := 56; y < Height && !here; y++ {
+			p := pixels.RGBAAt(x, y)
+			here = p.R == c.R && p.G == c.G && p.B == c.B
 		}
 		if here && !before {
 			count++
@@ -153,7 +154,7 @@ func TestPointBetweenGapsIsADot(t *testing.T) {
 }
 
 func TestPointsNeedNoOrder(t *testing.T) {
-	p := day(every(5, 24*60, 0)...)
+	p := day(every(60, 24*60, 0)...)
 	sorted, err := Draw(p)
 	if err != nil {
 		t.Fatal(err)
@@ -202,9 +203,9 @@ func TestImpossiblePicturesAreRefused(t *testing.T) {
 }
 
 func TestPricesOfEverySizeAreDrawn(t *testing.T) {
-	for _, price := range []float64{1e-280, 1e-30, 1e-12, 0.04173, 1, 999.99, 1e6, 1e15, 4e299} {
+	for _, price := range []float64{1e-280, 1e-12, 1e15, 4e299} {
 		for name, change := range map[string]float64{"flat": 1, "hardly moved": 1 + 1e-15, "doubled": 2, "a thousand millionth": 1e-9} {
-			p := day(every(5, 24*60, 0)...)
+			p := day(every(60, 24*60, 0)...)
 			for i := range p.Points {
 				p.Points[i].Price = price
 			}
@@ -315,13 +316,13 @@ func TestCoveredIsThePartThatWasSeen(t *testing.T) {
 
 // FuzzDraw draws pictures of few points with any numbers and words.
 func FuzzDraw(f *testing.F) {
-	f.Add(1.0, 2.0, int64(-3600), int64(0), "ETH", true)
-	f.Add(1e-12, 1e15, int64(-86400), int64(-1), "价格", false)
-	f.Add(math.NaN(), -1.0, int64(math.MinInt64), int64(math.MaxInt64), "\xff", false)
-	f.Fuzz(func(t *testing.T, a, b float64, second, third int64, words string, estimated bool) {
-		p := day(Point{to, a, false}, Point{to.Add(time.Duration(second)), b, estimated}, Point{time.Unix(third, 0), a, true})
-		p.From = to.Add(time.Duration(second))
-		p.Title, p.Seen, p.Estimated = words, words, words
+	f.Add(1.0, 2.0, uint32(86400), int32(-3600), "ETH", true)
+	f.Add(1e-12, 1e15, uint32(7*86400), int32(0), "价格", false)
+	f.Add(math.NaN(), -1.0, uint32(math.MaxUint32), int32(math.MinInt32), "\xff", false)
+	f.Fuzz(func(t *testing.T, a, b float64, period uint32, at int32, words string, estimated bool) {
+		from := to.Add(-time.Duration(period) * time.Second)
+		p := day(Point{to, a, false}, Point{from, b, estimated}, Point{to.Add(time.Duration(at) * time.Second), a, true})
+		p.From, p.Title, p.Seen, p.Estimated = from, words, words, words
 		p.Money = func(float64) string { return words }
 		p.Moment = func(time.Time) string { return words }
 		if b, err := Draw(p); err == nil {
