@@ -173,9 +173,6 @@ func (f *file) openError(err error) error {
 // read returns the points of the source, and the others with the times of their
 // newest points. It fails if anything in the file is damaged.
 func read(tx *bbolt.Tx, source string) (points []Point, others map[string]time.Time, err error) {
-	if info, err := os.Stat(tx.DB().Path()); err != nil || info.Size() < tx.Size() {
-		return nil, nil, fmt.Errorf("%w: shorter than it says", errDamaged)
-	}
 	if err := checkPages(tx); err != nil {
 		return nil, nil, err
 	}
