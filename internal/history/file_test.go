@@ -149,6 +149,33 @@ func TestDamagedFileIsSetAsideAndToldOnce(t *testing.T) {
 	}
 }
 
+func TestDatabaseOfSomethingElseIsSetAside(t *testing.T) {
+	dir := t.TempDir()
+	db, err := bbolt.Open(filepath.Join(dir, fileName), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Update(func(tx *bbolt.Tx) error {
+		b, err := tx.CreateBucket([]byte("sessions"))
+		if err != nil {
+			return err
+		}
+		value, err := encode([]byte(source), []Point{point(time.Now(), "1")})
+		if err != nil {
+			return err
+		}
+		return b.Put([]byte(source), value)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	h, l := open(t, dir, source)
+	h.Close()
+	if len(setAside(t, dir)) != 1 || len(l.lines()) != 1 {
+		t.Errorf("log %v", l.lines())
+	}
+}
+
 // TestDamageAnywhereEndsNothing damages the file in one place after another:
 // either all points come back, or it is found.
 func TestDamageAnywhereEndsNothing(t *testing.T) {
