@@ -50,6 +50,10 @@ func couldNotBeChecked(reference string, why Text) Reply {
 	return Reply{Tone: Warning, Title: Say("unchecked.title"), Text: why, Notes: []Text{referenceText(reference)}}
 }
 
+// Unanswered reports whether r says why there is no answer. A platform must not
+// put it in place of an answer that others see.
+func (r Reply) Unanswered() bool { return r.ToAsker || r.Title.Key == "unchecked.title" }
+
 func referenceText(reference string) Text {
 	return SayWith("reference", Values{"reference": Plain(reference)})
 }

@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-telegram/bot"
-
 	"herald/internal/config"
 )
 
@@ -34,7 +32,8 @@ func newClient(t testing.TB, address string, rt http.RoundTripper) *Client {
 }
 
 func (c *Client) send(ctx context.Context) error {
-	return c.SendMessage(ctx, &bot.SendMessageParams{ChatID: 5, Text: "x"})
+	_, err := c.SendMessage(ctx, Destination{Chat: 5}, Content{Text: "x"})
+	return err
 }
 
 // serveConns takes every connection of a listener.

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode/utf16"
 )
 
 // refusal is an answer with ok false.
@@ -48,7 +47,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		refuse(w, refusal{code: http.StatusUnauthorized, text: "Unauthorized"})
 		return
 	}
-	params, err := read(r, method)
+	params, files, err := read(r, method)
 	var fault Fault
 	s.change(func() {
 		if err == nil {
@@ -80,7 +79,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.raise(fault, w, r)
 		return
 	}
-	result, no := s.call(r, method, params)
+	result, no := s.call(r, method, params, files)
 	switch {
 	case fault.carriedOut:
 		s.raise(fault, w, r)
@@ -99,14 +98,24 @@ func arg[T any](params map[string]json.RawMessage, name string) (value T) {
 	return value
 }
 
-func (s *Server) call(r *http.Request, method string, params map[string]json.RawMessage) (result any, no *refusal) {
+func (s *Server) call(r *http.Request, method string, params map[string]json.RawMessage, files map[string][]byte) (result any, no *refusal) {
 	switch method {
 	case "getMe":
 		return map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username}, nil
 	case "getUpdates":
 		return s.getUpdates(r, params)
-	case "sendMessage":
-		return s.sendMessage(params)
+	case "sendMessage", "sendPhoto":
+		return s.send(method, params, files)
+	case "editMessageText", "editMessageMedia", "editMessageCaption", "editMessageReplyMarkup":
+		return s.edit(method, params, files)
+	case "deleteMessage":
+		return s.deleteMessage(params)
+	case "deleteEphemeralMessage":
+		return s.deleteEphemeralMessage(params)
+	case "answerCallbackQuery":
+		return s.answerCallbackQuery(params)
+	case "answerInlineQuery":
+		return s.answerInlineQuery(params)
 	case "sendChatAction":
 		chat := arg[int64](params, "chat_id")
 		s.mu.Lock()
@@ -115,10 +124,17 @@ func (s *Server) call(r *http.Request, method string, params map[string]json.Raw
 	case "getChatMember":
 		return s.getChatMember(params), nil
 	case "setMyCommands":
-		s.change(func() { s.menu = arg[[]Command](params, "commands") })
-		return true, nil
+		return s.setMyCommands(params)
 	case "getMyCommands":
-		return s.Menu(), nil
+		return s.getMyCommands(params)
+	case "setMyDescription":
+		return s.describe(method, "description", maxDescription, params)
+	case "getMyDescription":
+		return map[string]string{"description": s.Description(arg[string](params, "language_code"))}, nil
+	case "setMyShortDescription":
+		return s.describe(method, "short_description", maxShortDescription, params)
+	case "getMyShortDescription":
+		return map[string]string{"short_description": s.ShortDescription(arg[string](params, "language_code"))}, nil
 	case "setWebhook":
 		hook := Webhook{arg[string](params, "url"), arg[string](params, "secret_token"),
 			arg[int](params, "max_connections"), arg[[]string](params, "allowed_updates")}
@@ -207,67 +223,4 @@ func (s *Server) reachable(chat int64) *refusal {
 		return &refusal{code: http.StatusForbidden, text: "Forbidden: bot can't initiate conversation with a user"}
 	}
 	return nil
-}
-
-// maxUnits is the longest text in UTF-16 units.
-const maxUnits = 4096
-
-func (s *Server) sendMessage(params map[string]json.RawMessage) (result any, no *refusal) {
-	m := Sent{
-		Chat:     arg[int64](params, "chat_id"),
-		Thread:   arg[int64](params, "message_thread_id"),
-		Text:     arg[string](params, "text"),
-		Entities: arg[[]Entity](params, "entities"),
-		At:       time.Now(),
-	}
-	reply := arg[struct {
-		ID      int64 `json:"message_id"`
-		Without bool  `json:"allow_sending_without_reply"`
-	}](params, "reply_parameters")
-	s.change(func() {
-		switch units := utf16.Encode([]rune(m.Text)); {
-		case strings.TrimSpace(m.Text) == "":
-			no = bad("message text is empty")
-		case len(units) > maxUnits:
-			no = bad("message is too long")
-		case !spansFit(units, m.Entities):
-			no = bad("entity bounds are wrong")
-		case s.closed[[2]int64{m.Chat, m.Thread}]:
-			no = bad("TOPIC_CLOSED")
-		case s.reachable(m.Chat) != nil:
-			no = s.reachable(m.Chat)
-		case reply.ID != 0 && s.messages[[2]int64{m.Chat, reply.ID}]:
-			m.ReplyTo = reply.ID
-		case reply.ID != 0 && !reply.Without:
-			no = bad("message to be replied not found")
-		}
-		if no != nil {
-			return
-		}
-		m.ID = s.nextID
-		s.nextID++
-		s.messages[[2]int64{m.Chat, m.ID}] = true
-		s.sent = append(s.sent, m)
-	})
-	if no != nil {
-		return nil, no
-	}
-	kind := "supergroup"
-	if m.Chat > 0 {
-		kind = "private"
-	}
-	return map[string]any{"message_id": m.ID, "date": m.At.Unix(), "chat": Chat{m.Chat, kind}, "text": m.Text}, nil
-}
-
-// spansFit reports whether every entity marks whole characters of the text.
-func spansFit(units []uint16, entities []Entity) bool {
-	inside := func(i int) bool {
-		return i > 0 && i < len(units) && utf16.IsSurrogate(rune(units[i])) && units[i] >= 0xDC00
-	}
-	for _, e := range entities {
-		if e.Offset < 0 || e.Length <= 0 || e.Offset+e.Length > len(units) || inside(e.Offset) || inside(e.Offset+e.Length) {
-			return false
-		}
-	}
-	return len(entities) <= 100
 }
