@@ -44,7 +44,7 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 		pointer  string
 	}{
 		{"to one who started the bot", true,
-			telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/mylogins"), 1, 1, string(answeredPrivately)},
+			telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/mylogins"), 1, 1, said(answeredPrivately)},
 		{"to one who did not", false,
 			telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/mylogins"), 1, 0, "https://t.me/herald_bot?start=mylogins"},
 		{"with arguments, to one who did not", false,
@@ -53,7 +53,7 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 			m := telegramtest.Text(telegramtest.Group(group), telegramtest.User{ID: 1087968824, IsBot: true}, "/exists 77")
 			m["sender_chat"] = telegramtest.Group(group)
 			return m
-		}(), 0, 0, string(stayedAnonymous)},
+		}(), 0, 0, said(stayedAnonymous)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestAsksTelegramWhoModerates(t *testing.T) {
 		if role == chat.UnknownRole {
 			role, err = r.adapter.Role(ctx, req.From, req.Chat)
 		}
-		return chat.Reply{Title: map[bool]string{true: "yes", false: "no"}[role == chat.Moderator && err == nil]}
+		return chat.Reply{Title: chat.Say(map[bool]string{true: "yes", false: "no"}[role == chat.Moderator && err == nil])}
 	}
 	r.api.Promote(group, 1, "creator")
 	r.api.Promote(group, 2, "administrator")
@@ -154,7 +154,7 @@ func TestShowsTypingOnceAnAnswerTakesLong(t *testing.T) {
 		if req.Command == "price" {
 			r.api.WaitCalls("sendChatAction", 1, soon)
 		}
-		return chat.Reply{Title: req.Command}
+		return chat.Reply{Title: chat.Say(req.Command)}
 	}
 	r.run()
 	r.api.Push(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/help"))

@@ -15,6 +15,7 @@ import (
 	"herald/internal/config"
 	"herald/internal/telegram/botapi"
 	"herald/internal/telegram/telegramtest"
+	"herald/internal/words"
 )
 
 // soon bounds waits for what should happen at once.
@@ -167,7 +168,7 @@ func (c *tally) of(event string) int {
 
 // secretReply answers private commands with a word that nobody else may read.
 func secretReply(_ context.Context, req chat.Request) chat.Reply {
-	return chat.Reply{Title: req.Command, Text: "confidential"}
+	return chat.Reply{Title: chat.Say(req.Command), Text: chat.Say("confidential")}
 }
 
 const (
@@ -191,3 +192,6 @@ func perChat(sent []telegramtest.Sent) map[int64]int {
 	}
 	return n
 }
+
+// said is a notice in English.
+func said(n notice) string { return words.Say(chat.English, chat.Say(string(n))) }
