@@ -3,8 +3,10 @@ package telegram
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -195,3 +197,47 @@ func perChat(sent []telegramtest.Sent) map[int64]int {
 
 // said is a notice in English.
 func said(n notice) string { return words.Say(chat.English, chat.Say(string(n))) }
+
+// press queues a press of the button with this label under the newest message
+// that has one, and returns the callback's ID.
+func (r *rig) press(user int64, label string) (callbackID string) {
+	r.Helper()
+	for _, m := range slices.Backward(r.api.Sent()) {
+		if data := dataOf(m, label); data != "" && !m.Deleted {
+			return r.api.Press(user, chatOf(m), m.ID, data)
+		}
+	}
+	r.Fatalf("no button %q in %+v", label, r.api.Sent())
+	return ""
+}
+
+// dataOf is what the button with this label carries; "" is no such button.
+func dataOf(m telegramtest.Sent, label string) string {
+	for _, row := range m.Markup.Rows {
+		for _, b := range row {
+			if b.Text == label {
+				return b.Data
+			}
+		}
+	}
+	return ""
+}
+
+func chatOf(m telegramtest.Sent) telegramtest.Chat {
+	if m.Chat > 0 {
+		return telegramtest.Private(m.Chat)
+	}
+	return telegramtest.Group(m.Chat)
+}
+
+// told waits until n presses were answered and returns the answers, each of a
+// press of its own.
+func (r *rig) told(n int) []telegramtest.Notice {
+	r.Helper()
+	r.waitFor(fmt.Sprint(n, " answers to presses"), func() bool { return len(r.api.Notices()) >= n })
+	all := r.api.Notices()
+	if calls := r.api.Calls("answerCallbackQuery"); len(all) != n || len(calls) != n {
+		r.Fatalf("%d calls answered %d presses, want %d: %+v", len(calls), len(all), n, all)
+	}
+	return all
+}
