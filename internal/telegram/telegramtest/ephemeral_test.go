@@ -63,10 +63,15 @@ func TestAPressReplacesAnEphemeralMessageForItsReader(t *testing.T) {
 		}
 		refused(t, "for somebody else", replace(callback, bob), "can't be sent")
 		refused(t, "of no press", replace("999", ann), "can't be sent")
+		refused(t, "of a press in another group", replace(s.Press(ann, Group(-1002), 5, "x"), ann), "can't be sent")
+		late := s.Press(ann, Group(group), 5, "x")
+		time.Sleep(ephemeralLimit)
 		taken(t, "a replacement", replace(callback, ann))
 		if m := s.Sent(); len(m) != 2 || !m[0].Deleted || m[1].Deleted || m[1].Reader != ann {
 			t.Errorf("sent: %+v", m)
 		}
+		time.Sleep(time.Millisecond)
+		refused(t, "too late", replace(late, ann), "can't be sent")
 		if s.PressEphemeral(Group(group), id, "x") != "" {
 			t.Error("a user's own message was pressed")
 		}

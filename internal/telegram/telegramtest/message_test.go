@@ -34,7 +34,8 @@ func TestAnEditChangesWhatIsThereAndNothingElse(t *testing.T) {
 	refused(t, "somebody else's", edit(theirs, `"text":"new"`), "message can't be edited")
 	refused(t, "too long", edit(id, `"text":`+quote(strings.Repeat("x", 4097))), "message is too long")
 	refused(t, "a button of no action", edit(id, `"text":"new",`+keyboard(`"style":"primary"`)), "one action")
-	refused(t, "a caption", s.do(t, "editMessageCaption", fmt.Sprintf(`{"chat_id":-1001,"message_id":%d,"caption":"x"}`, id)), "no caption")
+	refused(t, "a forced reply", s.do(t, "editMessageText", fmt.Sprintf(`{"chat_id":-1001,"message_id":%d,"text":"x","reply_markup":{"force_reply":true}}`, id)), "")
+	s.ExpectViolations()
 	if m := s.Sent()[0]; m.Text != "old" || m.Edits != 0 {
 		t.Errorf("a refused edit changed the message: %+v", m)
 	}

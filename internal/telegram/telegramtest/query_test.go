@@ -188,6 +188,27 @@ func TestCachedInlineResultsAreSeenByAnybody(t *testing.T) {
 	}
 }
 
+// A kind that was not asked for never arrives, by polling or by webhook.
+func TestOnlyTheKindsAskedForAreDelivered(t *testing.T) {
+	s := NewInMemory(t)
+	mixed := func() {
+		s.Press(ann, Group(group), 7, "x")
+		s.Inline(ann, "x", "")
+		s.PushRaw(`"novelty":{}`)
+	}
+	mixed()
+	poll := s.do(t, "getUpdates", `{"allowed_updates":["message","inline_query"]}`)
+	if got := string(poll.Result); strings.Contains(got, "callback_query") || !strings.Contains(got, "inline_query") || !strings.Contains(got, "novelty") {
+		t.Errorf("polled %s", got)
+	}
+	s.Dequeue()
+	taken(t, "a webhook", s.do(t, "setWebhook", `{"url":"https://bot.invalid","allowed_updates":["callback_query"]}`))
+	mixed()
+	if got := s.Dequeue(); len(got) != 2 || !strings.Contains(string(got[0]), "callback_query") || !strings.Contains(string(got[1]), "novelty") {
+		t.Errorf("delivered %s", got)
+	}
+}
+
 func TestAReplyCarriesTheMessageThatForcedIt(t *testing.T) {
 	s := NewInMemory(t)
 	s.do(t, "sendMessage", `{"chat_id":-1001,"text":"Which wallet?","reply_markup":{"force_reply":true}}`)
