@@ -1,0 +1,102 @@
+package telegram
+
+import (
+	"flag"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"herald/commands/commandstest"
+	"herald/internal/core"
+	"herald/internal/telegram/botapi"
+)
+
+var updateGolden = flag.Bool("update", false, "write the golden transcripts anew")
+
+// TestTranscripts has every answer of every command as Telegram shows it, in
+// every language, with *bold*, _italic_, `code`, <a date>, [a link](where it
+// leads), ⟪what is folded away⟫ and [a button: what it does].
+func TestTranscripts(t *testing.T) {
+	commandstest.Transcripts(t, *updateGolden, func(c commandstest.Case) string {
+		message := shown(c.Reply, c.Private || c.Direct)
+		checkText(t, message)
+		text := marked(message)
+		if c.Private && !c.Direct {
+			text = "(in the private chat)\n" + text
+		}
+		return text
+	})
+}
+
+// Telegram makes a link of what looks like a domain, but not in code.
+func TestNoNameFromAServiceBecomesALink(t *testing.T) {
+	w := commandstest.Healthy()
+	w.Logins = []core.Login{{Dapp: "t.me/x", Platform: "evil.com", At: commandstest.Noon}, {Dapp: "evil.com", Platform: "EVM", At: commandstest.Noon}}
+	w.Stake.Staked[0].Pool.Name = "evil.com"
+	w.Stake.Unbonding = []core.PoolAmount{{Pool: core.Pool{Name: "t.me/x"}, Amount: w.Stake.Staked[0].Amount}}
+	for _, line := range []string{"/mylogins", "/staked " + commandstest.Wallet} {
+		text := marked(shown(commandstest.Ask(t, w.Router(t), line), false))
+		plain := regexp.MustCompile("`[^`]*`").ReplaceAllString(text, "")
+		if strings.Contains(plain, "evil.com") || strings.Contains(plain, "t.me") || !strings.Contains(text, "evil.com") {
+			t.Errorf("%s becomes a link in:\n%s", line, text)
+		}
+	}
+}
+
+// marked is a message as text that shows its entities, its buttons and what else
+// it has.
+func marked(m richText) string {
+	opening, closing := map[int]string{}, map[int]string{}
+	// What holds another begins before it and ends behind it.
+	entities := slices.SortedStableFunc(slices.Values(m.Entities), func(a, b botapi.Entity) int { return b.Length - a.Length })
+	for _, e := range entities {
+		before, after := "", ""
+		switch e.Type {
+		case botapi.Bold:
+			before, after = "*", "*"
+		case botapi.Italic:
+			before, after = "_", "_"
+		case botapi.Code:
+			before, after = "`", "`"
+		case botapi.DateTime:
+			before, after = "<", ">"
+		case botapi.ExpandableBlockquote:
+			before, after = "⟪", "⟫"
+		case botapi.TextLink:
+			before, after = "[", "]("+e.URL+")"
+		case botapi.TextMention:
+			before, after = "[", fmt.Sprintf("](user %d)", e.User.ID)
+		}
+		opening[e.Offset] += before
+		closing[e.Offset+e.Length] = after + closing[e.Offset+e.Length]
+	}
+	var b strings.Builder
+	units := utf16.Encode([]rune(m.Text))
+	from := 0
+	for i := range len(units) + 1 {
+		if opening[i] == "" && closing[i] == "" {
+			continue
+		}
+		b.WriteString(string(utf16.Decode(units[from:i])) + closing[i] + opening[i])
+		from = i
+	}
+	b.WriteString(string(utf16.Decode(units[from:])))
+	if m.picture != nil {
+		b.WriteString("\n(picture)")
+	}
+	switch markup := m.Markup.(type) {
+	case botapi.ForceReply:
+		b.WriteString("\n(reply: " + markup.Placeholder + ")")
+	case botapi.Keyboard:
+		for _, row := range markup.Rows {
+			b.WriteByte('\n')
+			for _, button := range row {
+				fmt.Fprintf(&b, "[%s: %s] ", button.Text, button.Data+button.URL+string(button.Copy))
+			}
+		}
+	}
+	return strings.ReplaceAll(strings.TrimSpace(b.String()), hidden, "·")
+}
