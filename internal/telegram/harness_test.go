@@ -89,6 +89,13 @@ func (r *rig) again() *rig {
 	return &next
 }
 
+// againInMemory is again without a network.
+func (r *rig) againInMemory() *rig {
+	next := r.again()
+	next.carriedBy(r.api)
+	return next
+}
+
 // noToken fails the test if text holds the token.
 func (r *rig) noToken(text string) {
 	r.Helper()
@@ -99,10 +106,13 @@ func (r *rig) noToken(text string) {
 }
 
 // run starts the adapter; stop ends it and returns what Run returned.
-func (r *rig) run() (stop func() error) {
+func (r *rig) run() (stop func() error) { return r.serve(r.handler) }
+
+// serve is run with another handler.
+func (r *rig) serve(h chat.Handler) (stop func() error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	result := make(chan error, 1)
-	go func() { result <- r.adapter.Run(ctx, r.handler) }()
+	go func() { result <- r.adapter.Run(ctx, h) }()
 	stop = sync.OnceValue(func() error { cancel(); return <-result })
 	r.Cleanup(func() { _ = stop() })
 	return stop
