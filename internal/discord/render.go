@@ -38,8 +38,7 @@ type message struct {
 	files []upload
 }
 
-// embed is as much of Discord's as is sent, and as is read of a message that is
-// shown.
+// embed is as much of Discord's as is sent.
 type embed struct {
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
