@@ -8,6 +8,7 @@
 package commands
 
 import (
+	"context"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -24,6 +25,14 @@ type Sources struct {
 	Accounts core.Source[core.Identity, core.Account]
 	// Logins are those of a DID, newest first.
 	Logins core.Source[string, []core.Login]
+	Charts Charts
+}
+
+// Charts draw the price over time.
+type Charts interface {
+	// Chart draws the period that ends with the quote, with words in a language.
+	// It returns when ctx is done. With an error there is no picture.
+	Chart(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language) (core.Chart, error)
 }
 
 // Look is what answers call things, and where they link to.
@@ -44,7 +53,7 @@ const DefaultServiceName = "the service"
 // All is the table of commands, in the order of menus and of /help.
 func All(from Sources, look Look) chat.Commands {
 	all := chat.Commands{
-		price(from.Price, look),
+		price(from.Price, from.Charts, look),
 		supply(from.Supply, from.Price, look),
 		staked(from.Stakes, look),
 		myLogins(from.Accounts, from.Logins, look),

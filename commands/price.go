@@ -2,6 +2,8 @@ package commands
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -9,19 +11,92 @@ import (
 	"herald/internal/core"
 )
 
-func price(prices core.Source[core.NoArgument, core.Quote], look Look) chat.Command {
+// period is a length of time of which the price can be shown as a picture.
+type period struct {
+	name   string // as it is typed
+	label  chat.Text
+	length time.Duration
+}
+
+var periods = []period{
+	{"24h", chat.Say("price.24h"), 24 * time.Hour},
+	{"7d", chat.Say("price.7d"), 7 * 24 * time.Hour},
+	{"30d", chat.Say("price.30d"), 30 * 24 * time.Hour},
+}
+
+func price(prices core.Source[core.NoArgument, core.Quote], charts Charts, look Look) chat.Command {
+	param := chat.Param{Name: "period", Summary: chat.Say("param.period"), Example: periods[1].name, Check: chat.Say("check.period")}
+	for _, p := range periods {
+		param.Choices = append(param.Choices, p.name)
+	}
 	return chat.Command{
 		Name:       "price",
 		Summary:    chat.SayWith("command.price", look.symbol()),
 		Visibility: chat.Public,
-		Forms: []chat.Form{{Run: func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
-			quote, err := prices.Get(ctx, core.NoArgument{})
-			if err != nil {
-				return chat.Reply{}, err
-			}
-			return priceReply(quote, look), nil
-		}}},
+		Forms: []chat.Form{
+			{Run: func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
+				quote, err := prices.Get(ctx, core.NoArgument{})
+				if err != nil {
+					return chat.Reply{}, err
+				}
+				reply := priceReply(quote, look)
+				reply.Actions = append([]chat.Action{refresh("price")}, otherPeriods("")...)
+				return reply, nil
+			}},
+			{Params: []chat.Param{param}, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
+				quote, err := prices.Get(ctx, core.NoArgument{})
+				if err != nil {
+					return chat.Reply{}, err
+				}
+				shown := periods[slices.IndexFunc(periods, func(p period) bool { return p.name == req.Args.Value(param.Name) })]
+				reply := priceReply(quote, look)
+				reply.Actions = append([]chat.Action{refresh("price", shown.name)}, otherPeriods(shown.name)...)
+				chart, err := charts.Chart(ctx, quote.Value, shown.length, req.Language)
+				if err != nil {
+					reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
+					reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
+					return reply, &chat.PartialError{Err: err}
+				}
+				return withChart(reply, chart, shown, look), nil
+			}},
+		},
 	}
+}
+
+// otherPeriods are buttons to pictures of other periods than the one shown.
+func otherPeriods(shown string) []chat.Action {
+	var actions []chat.Action
+	for _, p := range periods {
+		if p.name != shown {
+			actions = append(actions, chat.Action{Label: p.label, Command: "price", Args: []string{p.name}, Edit: true})
+		}
+	}
+	return actions
+}
+
+// wellSeen is the part of a period from which on a chart needs no explanation.
+const wellSeen = 0.9
+
+// withChart adds a chart, or says that there is none.
+func withChart(reply chat.Reply, c core.Chart, shown period, look Look) chat.Reply {
+	if c.PNG == nil {
+		reply.Notes = append(reply.Notes, chat.SayWith("chart.none", chat.Values{"period": shown.label}))
+		return reply
+	}
+	change := c.Last.Sub(c.First).Mul(decimal.NewFromInt(100)).DivRound(c.First, 2)
+	reply.Image = &chat.Image{
+		Name: "price-" + shown.name + ".png",
+		PNG:  c.PNG,
+		Alt: chat.SayWith("chart.alt", chat.Values{
+			"symbol": chat.Plain(look.Symbol), "period": shown.label, "change": chat.Change{Decimal: change},
+			"first": chat.Price{Decimal: c.First}, "last": chat.Price{Decimal: c.Last},
+			"lowest": chat.Price{Decimal: c.Lowest}, "highest": chat.Price{Decimal: c.Highest},
+		}),
+	}
+	if c.Seen < wellSeen {
+		reply.Notes = append(reply.Notes, chat.SayWith("chart.sparse", chat.Values{"period": shown.label}))
+	}
+	return reply
 }
 
 func priceReply(quote core.Snapshot[core.Quote], look Look) chat.Reply {
@@ -46,7 +121,6 @@ func priceReply(quote core.Snapshot[core.Quote], look Look) chat.Reply {
 	reply := chat.Reply{
 		Title:    chat.SayWith("price.title", look.symbol()),
 		Sections: []chat.Section{{Fields: fields}},
-		Actions:  []chat.Action{refresh("price")},
 	}
 	if !q.LastUpdated.IsZero() {
 		reply.Notes = append(reply.Notes, chat.SayWith("price.updated", chat.Values{"when": chat.Moment{Time: q.LastUpdated}}))

@@ -28,7 +28,7 @@ func supply(supplies core.Source[core.NoArgument, core.Supply], prices core.Sour
 			}
 			reply := supplyReply(supply, look)
 			if quoteErr != nil {
-				reply.FreshUntil = time.Time{}
+				reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
 				reply.Notes = append(reply.Notes, chat.SayWith("supply.unpriced", chat.Values{"why": Explain(quoteErr)}))
 				return reply, &chat.PartialError{Err: quoteErr}
 			}

@@ -64,19 +64,20 @@ func unreadPools(n int) []core.UnreadPool {
 
 var (
 	price, supplies, staked = "/price", "/supply", "/staked " + Wallet
+	week                    = "/price 7d"
 	logins, exists, verify  = "/mylogins", "/exists", "/verify " + AnnsWallet
 	existsBob, verifyBob    = "/exists " + Bob, "/verify " + Bob + " " + BobsWallet
 	// asking are the commands that ask a service, and everything is each command
 	// once.
-	asking     = []string{price, supplies, staked, logins, exists, verify, existsBob, verifyBob}
+	asking     = []string{price, week, supplies, staked, logins, exists, verify, existsBob, verifyBob}
 	everything = append(asking[:len(asking):len(asking)], "/help")
 )
 
 func scenes() []scene {
 	stranger := &asker{Stranger, chat.Member, Community}
 	all := []scene{
-		{name: "healthy", lines: append(asking[:6:6], "/help", "/start")},
-		{name: "in private", from: &asker{Ann, chat.Member, ""}, lines: append(asking[:6:6], "/help")},
+		{name: "healthy", lines: append(asking[:7:7], "/help", "/start")},
+		{name: "in private", from: &asker{Ann, chat.Member, ""}, lines: append(asking[:7:7], "/help")},
 		{name: "moderator", lines: []string{
 			existsBob, "/exists 999", "/exists discord 5", "/exists EMAIL a@b.c", "/exists evm " + Wallet,
 			verifyBob, "/verify " + Bob + " " + AnnsWallet, "/verify " + Bob + " " + Wallet, "/verify 999 " + BobsWallet,
@@ -99,7 +100,11 @@ func scenes() []scene {
 			w.Price.Value = core.Quote{Price: number("0.00000001234567")}
 			w.Stake.Staked = []core.PoolAmount{{Pool: core.Pool{Name: "Dust"}, Amount: number("0.000000000000000001")}}
 		}, lines: []string{price, supplies, staked}},
-		{name: "old", change: func(w *World) { w.Price.Stale, w.Supply.Stale = true, true }, lines: []string{price, supplies}},
+		{name: "old", change: func(w *World) { w.Price.Stale, w.Supply.Stale = true, true }, lines: []string{price, week, supplies}},
+		{name: "charts", lines: []string{"/price 24h", "/price 7D", "/price 30d"}},
+		{name: "sparse charts", change: func(w *World) { w.Chart.Seen = 0.2 }, lines: []string{week}},
+		{name: "no charts", change: func(w *World) { w.Chart = core.Chart{} }, lines: []string{week}},
+		{name: "failing charts", change: func(w *World) { w.ChartErr = errors.New("inner") }, lines: []string{week}},
 		{name: "partly", change: func(w *World) {
 			w.PriceErr = failed(market.Service, core.Limited)
 			w.Stake.Failed, w.Stake.Checked = unreadPools(2), 19
@@ -192,7 +197,7 @@ func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 			Private: command.Visibility == chat.Private, Direct: req.Direct,
 		})
 	}
-	if s.name == "badly typed" && w.StakesAsked > 0 {
+	if s.name == "badly typed" && w.StakesAsked+len(w.AccountsAsked) > 0 {
 		t.Error("a service was asked about bad input")
 	}
 }

@@ -3,10 +3,15 @@
 package commandstest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"image"
+	"image/color"
+	"image/png"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,14 +38,24 @@ type World struct {
 	AccountsErr error
 	// AccountErrs are those of single platforms.
 	AccountErrs map[string]error
-	// Logins are those of Ann alone.
-	Logins    []core.Login
-	LoginsErr error
+	// Logins are those of Ann alone, unless they are AnybodysLogins.
+	Logins         []core.Login
+	AnybodysLogins bool
+	LoginsErr      error
+
+	// Chart is the price over any period.
+	Chart    core.Chart
+	ChartErr error
 
 	Look commands.Look
 
-	// StakesAsked counts the questions about stakes.
-	StakesAsked int
+	// StakesAsked counts the questions about stakes, and AccountsAsked those about
+	// each account.
+	StakesAsked   int
+	AccountsAsked map[core.Identity]int
+
+	// mu guards the counts.
+	mu sync.Mutex
 }
 
 // Ann and Bob are registered with a wallet each, and Ann has logins. A stranger is
@@ -86,13 +101,28 @@ func Healthy() *World {
 			{Dapp: "Swap **x**", Platform: "EVM", At: Noon},
 			{Dapp: "Game\nnight", Platform: "Telegram", At: Noon.Add(-time.Hour)},
 		},
-		Look: commands.Look{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
+		Chart: core.Chart{
+			PNG: picture, First: number("0.0120"), Last: number("0.0123456789"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1,
+		},
+		AccountsAsked: map[core.Identity]int{},
+		Look:          commands.Look{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
 	}
 }
 
 func number(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 
 func known(s string) decimal.NullDecimal { return decimal.NewNullDecimal(number(s)) }
+
+// picture is a PNG of one white pixel.
+var picture = func() []byte {
+	white := image.NewGray(image.Rect(0, 0, 1, 1))
+	white.SetGray(0, 0, color.Gray{Y: 255})
+	var b bytes.Buffer
+	if err := png.Encode(&b, white); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}()
 
 // ask is a core.Source.
 type ask[K, V any] func(K) (core.Snapshot[V], error)
@@ -109,19 +139,34 @@ func (w *World) Sources() commands.Sources {
 			return w.Supply, w.SupplyErr
 		}),
 		Stakes: ask[common.Address, core.Stake](func(common.Address) (core.Snapshot[core.Stake], error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
 			w.StakesAsked++
 			return core.Snapshot[core.Stake]{Value: w.Stake, At: Noon}, w.StakeErr
 		}),
 		Accounts: ask[core.Identity, core.Account](func(id core.Identity) (core.Snapshot[core.Account], error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.AccountsAsked[id]++
 			return core.Snapshot[core.Account]{Value: w.Accounts[id], At: Noon}, cmp.Or(w.AccountsErr, w.AccountErrs[id.Platform])
 		}),
 		Logins: ask[string, []core.Login](func(did string) (core.Snapshot[[]core.Login], error) {
-			if did != annsDID {
+			if did != annsDID && !w.AnybodysLogins {
 				return core.Snapshot[[]core.Login]{}, errors.New("asked for somebody else")
 			}
 			return core.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
 		}),
+		Charts: chart(func() (core.Chart, error) {
+			return w.Chart, w.ChartErr
+		}),
 	}
+}
+
+// chart is a commands.Charts.
+type chart func() (core.Chart, error)
+
+func (f chart) Chart(context.Context, core.Quote, time.Duration, chat.Language) (core.Chart, error) {
+	return f()
 }
 
 // limit makes everybody wait as long as it is.

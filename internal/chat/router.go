@@ -153,6 +153,7 @@ func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome 
 	if !known {
 		return unknownCommand(), Unknown, nil, nil
 	}
+	req.Language = r.Language(req, command.Visibility == Private)
 	operator := slices.Contains(r.Operators, req.From)
 	req.MayModerate = operator || req.Role == Moderator && r.listed(req)
 	forms, err := command.bind(&req)

@@ -98,7 +98,7 @@ func catalogueOf(l chat.Language) *catalogue {
 	return catalogues[chat.English]
 }
 
-// Say is a text as one plain string, as for menus and alternative texts.
-func Say(l chat.Language, t chat.Text) string {
-	return newPrinter(l).text(t).String()
+// Say is a value as one plain string, as for menus and alternative texts.
+func Say(l chat.Language, v chat.Value) string {
+	return newPrinter(l).value(v).String()
 }
