@@ -238,10 +238,7 @@ func TestTheAdapterSpeaksTheLanguageOfTheAsker(t *testing.T) {
 	h.handler.Reply = func(context.Context, chat.Request) chat.Reply {
 		return chat.Reply{Title: chat.Say("price"), AsOf: start, Actions: []chat.Action{refresh}}
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- h.Run(ctx, speaking{h.handler}) }()
-	defer func() { stop(); <-ended }()
+	h.serve(t, speaking{h.handler})
 	h.wait(t, "a connection", h.Ready)
 	said := map[string][]string{}
 	for _, locale := range []string{"en-US", "ru", "zh-CN", "xx"} {
