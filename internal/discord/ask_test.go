@@ -198,7 +198,6 @@ func TestChoicesAreNotPromisedWhereThereIsNoRoom(t *testing.T) {
 	h.unrefused(t)
 }
 
-
 // A user may bring the bot along anywhere, and is a member there at most.
 func TestWhoBringsTheBotAlongIsAMember(t *testing.T) {
 	h := connected(t, nil, patient)

@@ -127,12 +127,12 @@ func sluggish(h *harness, reply func(chat.Request) chat.Reply) {
 // What concerns the one who pressed alone never takes the place of an answer.
 func TestWhatMayNotReplaceAnAnswerIsToldTheAskerAlone(t *testing.T) {
 	for name, second := range map[string]chat.Reply{
-		"nothing new":           {Title: chat.Say("the same"), AsOf: start},
-		"a limit":               {Title: chat.Say("Too many commands"), ToAsker: true, Tone: chat.Warning},
-		"no answer":             {Title: chat.Say("unchecked.title"), Tone: chat.Warning},
-		"nothing new, slowly":   {Title: chat.Say("the same"), AsOf: start.Add(time.Second - 1)},
-		"a limit, slowly":       {Title: chat.Say("Too many commands"), ToAsker: true},
-		"no answer, slowly":     {Title: chat.Say("unchecked.title"), Tone: chat.Warning, AsOf: start},
+		"nothing new":            {Title: chat.Say("the same"), AsOf: start},
+		"a limit":                {Title: chat.Say("Too many commands"), ToAsker: true, Tone: chat.Warning},
+		"no answer":              {Title: chat.Say("unchecked.title"), Tone: chat.Warning},
+		"nothing new, slowly":    {Title: chat.Say("the same"), AsOf: start.Add(time.Second - 1)},
+		"a limit, slowly":        {Title: chat.Say("Too many commands"), ToAsker: true},
+		"no answer, slowly":      {Title: chat.Say("unchecked.title"), Tone: chat.Warning, AsOf: start},
 		"a limit with a picture": {Title: chat.Say("Too many commands"), ToAsker: true, Image: &curve},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,7 @@
 package discord
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/bwmarrin/discordgo"
@@ -160,7 +160,7 @@ func line(l words.Line) string {
 func markup(s words.Span) (marked string, ok bool) {
 	switch {
 	case !s.At.IsZero():
-		return fmt.Sprintf("<t:%d:R>", s.At.Unix()), true
+		return "<t:" + strconv.FormatInt(s.At.Unix(), 10) + ":R>", true
 	case s.Person != nil && s.Person.Platform == Platform && isSnowflake(s.Person.ID):
 		return "<@" + s.Person.ID + ">", true
 	case s.Channel != nil && isSnowflake(s.Channel.ID):
