@@ -148,7 +148,7 @@ func TestAPictureGivesWayToTheNextAnswer(t *testing.T) {
 
 // What waits for other calls holds the picture that all share, and no copy.
 func TestPicturesThatWaitTakeNoMemory(t *testing.T) {
-	const waiting, mib = 200, 1 << 20
+	const waiting, mib = 40, 1 << 20
 	simulate(t, func(t *testing.T, h *harness) {
 		if err := h.calls.Acquire(h.ctx, maxCalls); err != nil {
 			t.Fatal(err)
