@@ -58,6 +58,9 @@ func catalogue(t *testing.T, l chat.Language) map[string]entry {
 
 var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
 
+// linked is what platforms make a mention or a link of.
+var linked = regexp.MustCompile(`@[\p{L}\d]|://|[\p{L}\d]\.\p{L}`)
+
 // placeholders are those of a text, sorted, each once.
 func placeholders(text string) []string {
 	found := placeholder.FindAllString(text, -1)
@@ -106,6 +109,9 @@ func TestEveryLanguageHasEveryMessage(t *testing.T) {
 				got, want := placeholders(text), placeholders(original)
 				if !slices.Equal(got, want) || strings.ContainsAny(placeholder.ReplaceAllString(text, ""), "{}") {
 					t.Errorf("%s.json: %s %s has the placeholders %v, want %v", l, key, form, got, want)
+				}
+				if linked.MatchString(text) {
+					t.Errorf("%s.json: a platform makes a link of a part of %s: %q", l, key, text)
 				}
 				if (strings.HasSuffix(text, ".") || strings.HasSuffix(text, "。")) != strings.HasSuffix(original, ".") {
 					t.Errorf("%s.json: %s ends like %q, and in English like %q", l, key, text, original)
