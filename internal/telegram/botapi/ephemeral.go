@@ -58,9 +58,9 @@ func (c *Client) sendEphemeral(ctx context.Context, to EphemeralMessage, content
 		return EphemeralMessage{}, err
 	}
 	if m.ID > 0 && m.EphemeralID == 0 {
-		// Another server than that of the message, an older one, took it.
+		// An older server than that of the message took it.
 		_ = c.DeleteMessage(ctx, to.chat, m.ID)
-		return EphemeralMessage{}, &Error{Method: method, Kind: Refused, detail: "the server made it public, and it is deleted"}
+		return EphemeralMessage{}, &Error{Method: method, Kind: Refused, detail: "the server took it as public"}
 	}
 	answer, _ := NewEphemeralMessage(to.chat, to.user, m.EphemeralID)
 	return answer, nil

@@ -80,6 +80,15 @@ func TestAFailedCallIsOfItsKind(t *testing.T) {
 	}
 }
 
+// To send it again would be to say it twice.
+func TestACallThatWasCarriedOutSucceedsWhateverItReturns(t *testing.T) {
+	for _, result := range []string{`true`, `{}`, `null`, `{"message_id":"7"}`} {
+		if err := newClient(t, "http://bot.invalid", answer{status: 200, body: `{"ok":true,"result":` + result + `}`}).send(t.Context()); err != nil {
+			t.Errorf("%s: %v", result, err)
+		}
+	}
+}
+
 func TestAFailedPollIsOfItsKind(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer answer

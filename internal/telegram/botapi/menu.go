@@ -36,7 +36,7 @@ func (c *Client) SetMyCommands(ctx context.Context, m Menu, commands []MenuComma
 	_, err := call[unread](ctx, c, "setMyCommands", &struct {
 		Menu
 		Commands []MenuCommand `json:"commands"`
-	}{m, commands})
+	}{m, append([]MenuCommand{}, commands...)}) // none are [], not null
 	return err
 }
 

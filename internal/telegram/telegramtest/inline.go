@@ -167,12 +167,8 @@ func (s *Server) checkResults(results []InlineResult) *refusal {
 			return bad("WEB_PAGE_URL_INVALID")
 		}
 		ids[r.ID] = true
-		markup, no := readMarkup(r.Markup)
-		if no != nil {
+		if _, no := readMarkup(r.Markup); no != nil {
 			return no
-		}
-		if markup.ForceReply {
-			return bad("inline keyboard expected")
 		}
 		if no := s.checkText(r.Content.Text, r.Content.Entities); no != nil {
 			return no

@@ -97,11 +97,6 @@ func (s *Server) readContent(m *Sent, method string, params map[string]json.RawM
 		}
 		m.Text, m.Entities = media.Caption, media.Entities
 		return s.readPhoto(m, media.Media, files)
-	case "editMessageCaption":
-		m.Text, m.Entities = arg[string](params, "caption"), arg[[]Entity](params, "caption_entities")
-		return s.checkCaption(m.Text, m.Entities)
-	case "editMessageReplyMarkup":
-		return nil
 	}
 	m.Text, m.Entities = arg[string](params, "text"), arg[[]Entity](params, "entities")
 	return s.checkText(m.Text, m.Entities)
@@ -161,8 +156,6 @@ func (s *Server) edit(method string, params map[string]json.RawMessage, files ma
 			no = bad("a new file can't be uploaded to an inline message")
 		case method == "editMessageText" && m.Photo != nil:
 			no = bad("there is no text in the message to edit")
-		case method == "editMessageCaption" && m.Photo == nil:
-			no = bad("there is no caption in the message to edit")
 		}
 		if no != nil {
 			return
@@ -171,17 +164,14 @@ func (s *Server) edit(method string, params map[string]json.RawMessage, files ma
 		if no = s.readContent(&after, method, params, files); no != nil {
 			return
 		}
-		switch {
-		case after.Markup.ForceReply:
-			no = bad("inline keyboard expected")
-		case after.Text == m.Text && bytes.Equal(after.Photo, m.Photo) && same(after.Entities, m.Entities) && reflect.DeepEqual(after.Markup, m.Markup):
+		if after.Text == m.Text && bytes.Equal(after.Photo, m.Photo) && same(after.Entities, m.Entities) && reflect.DeepEqual(after.Markup, m.Markup) {
 			no = bad("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
-		default:
-			after.Edits++
-			*m = after
-			s.show(method, m)
-			result = m.update()
+			return
 		}
+		after.Edits++
+		*m = after
+		s.show(method, m)
+		result = m.update()
 	})
 	if no == nil && inline != "" {
 		result = true

@@ -3,6 +3,7 @@ package telegramtest
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -106,7 +107,7 @@ func (s *Server) call(r *http.Request, method string, params map[string]json.Raw
 		return s.getUpdates(r, params)
 	case "sendMessage", "sendPhoto":
 		return s.send(method, params, files)
-	case "editMessageText", "editMessageMedia", "editMessageCaption", "editMessageReplyMarkup":
+	case "editMessageText", "editMessageMedia":
 		return s.edit(method, params, files)
 	case "deleteMessage":
 		return s.deleteMessage(params)
@@ -161,7 +162,7 @@ func (s *Server) call(r *http.Request, method string, params map[string]json.Raw
 // queued, waiting for something as long as it is told to. A later getUpdates
 // ends an earlier one.
 func (s *Server) getUpdates(r *http.Request, params map[string]json.RawMessage) (any, *refusal) {
-	offset, limit := arg[int64](params, "offset"), arg[int](params, "limit")
+	offset, limit, kinds := arg[int64](params, "offset"), arg[int](params, "limit"), arg[[]string](params, "allowed_updates")
 	if limit <= 0 || limit > 100 {
 		limit = 100
 	}
@@ -170,6 +171,9 @@ func (s *Server) getUpdates(r *http.Request, params map[string]json.RawMessage) 
 		s.poller++
 		mine = s.poller
 		s.offsets = append(s.offsets, offset)
+		if kinds != nil {
+			s.allowed = kinds
+		}
 		for offset > 0 && len(s.queue) > 0 && s.queue[0].id < offset && s.webhook.URL == "" {
 			s.queue = s.queue[1:]
 		}
@@ -179,6 +183,7 @@ func (s *Server) getUpdates(r *http.Request, params map[string]json.RawMessage) 
 		s.mu.Lock()
 		hook, other, changed := s.webhook.URL != "", s.poller != mine, s.changed
 		batch := []json.RawMessage{}
+		s.queue = slices.DeleteFunc(s.queue, func(q queued) bool { return !allows(s.allowed, q.kind) })
 		for _, q := range s.queue[:min(limit, len(s.queue))] {
 			batch = append(batch, q.raw)
 		}
@@ -201,6 +206,12 @@ func (s *Server) getUpdates(r *http.Request, params map[string]json.RawMessage) 
 			return batch, nil
 		}
 	}
+}
+
+// allows reports whether updates of a kind were asked for. No list is the usual
+// kinds, and "" is a kind that Telegram may add.
+func allows(allowed []string, kind string) bool {
+	return kind == "" || len(allowed) == 0 || slices.Contains(allowed, kind)
 }
 
 func (s *Server) getChatMember(params map[string]json.RawMessage) any {

@@ -63,6 +63,7 @@ type Server struct {
 	nextUpdate int64
 	nextID     int64
 	poller     int64
+	allowed    []string // kinds, as the last getUpdates that named some said
 	calls      []Call
 	sent       []*Sent
 	seen       []Seen
@@ -94,8 +95,9 @@ type Server struct {
 }
 
 type queued struct {
-	id  int64
-	raw json.RawMessage
+	id   int64
+	kind string // the member beside the ID; "" of PushRaw
+	raw  json.RawMessage
 }
 
 // New starts a server that stops with the test. At its end the test fails for

@@ -110,7 +110,7 @@ func (s *Server) update(kind string, member any) queued {
 	if err != nil {
 		panic("telegramtest: an update that is not JSON: " + err.Error())
 	}
-	return queued{id, raw}
+	return queued{id, kind, raw}
 }
 
 // PushRaw queues the members of an update other than its ID, as they are:
@@ -119,7 +119,7 @@ func (s *Server) PushRaw(members string) (updateID int64) {
 	s.change(func() {
 		updateID = s.nextUpdate
 		s.nextUpdate++
-		s.queue = append(s.queue, queued{updateID, json.RawMessage(fmt.Sprintf(`{"update_id":%d,%s}`, updateID, members))})
+		s.queue = append(s.queue, queued{id: updateID, raw: json.RawMessage(fmt.Sprintf(`{"update_id":%d,%s}`, updateID, members))})
 	})
 	return updateID
 }
@@ -134,11 +134,14 @@ func (s *Server) Update(m Message) (body []byte) {
 }
 
 // Dequeue takes the updates that are queued out of the queue, as bodies for a
-// webhook: a press is queued, taken out and delivered.
+// webhook: a press is queued, taken out and delivered. Kinds that setWebhook did
+// not ask for are lost.
 func (s *Server) Dequeue() (bodies [][]byte) {
 	s.change(func() {
 		for _, q := range s.queue {
-			bodies = append(bodies, q.raw)
+			if allows(s.webhook.AllowedUpdates, q.kind) {
+				bodies = append(bodies, q.raw)
+			}
 		}
 		s.queue = nil
 	})
