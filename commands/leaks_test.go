@@ -71,13 +71,13 @@ var askers = []string{annID, bobID, "300000003", ""}
 func drawnWorld(rt *rapid.T) *commandstest.World {
 	w := commandstest.Healthy()
 	did := func(name string) core.Account {
-		return core.Account{DID: rapid.SampledFrom([]string{"", secretDID + "1", secretDID + "2"}).Draw(rt, name)}
+		return core.Account{DID: rapid.SampledFrom([]string{"", secretDID + "1", secretDID + "1", secretDID + "2"}).Draw(rt, name)}
 	}
 	w.Accounts = map[core.Identity]core.Account{}
 	for _, id := range []core.Identity{{Platform: "Telegram", UID: annID}, {Platform: "Telegram", UID: bobID}, ownerOf(commandstest.Wallet), ownerOf(commandstest.AnnsWallet)} {
 		w.Accounts[id] = did(id.Platform + id.UID)
 	}
-	w.Logins = make([]core.Login, rapid.SampledFrom([]int{0, 1, 10, 35}).Draw(rt, "logins"))
+	w.Logins = make([]core.Login, rapid.SampledFrom([]int{0, 1, 35, 35}).Draw(rt, "logins"))
 	for i := range w.Logins {
 		w.Logins[i] = core.Login{Dapp: secretLogin, Platform: secretLogin, At: time.Now()}
 	}
@@ -86,7 +86,7 @@ func drawnWorld(rt *rapid.T) *commandstest.World {
 		service := rapid.SampledFrom(commandstest.Services).Draw(rt, name+" service")
 		reason := rapid.SampledFrom(core.Reasons()).Draw(rt, name+" reason")
 		return rapid.SampledFrom([]error{
-			nil, nil, service.Fail(reason, errors.New(secretError+secretDID)), context.DeadlineExceeded, errors.New(secretError + secretLogin),
+			nil, nil, nil, nil, nil, nil, service.Fail(reason, errors.New(secretError+secretDID)), context.DeadlineExceeded, errors.New(secretError + secretLogin),
 		}).Draw(rt, name)
 	}
 	w.PriceErr, w.SupplyErr, w.StakeErr, w.ChartErr = fail("price"), fail("supply"), fail("stake"), fail("chart")
@@ -108,19 +108,23 @@ func drawnWorld(rt *rapid.T) *commandstest.World {
 func ownerOf(address string) core.Identity { return core.IdentityOf(common.HexToAddress(address)) }
 
 func drawnRequest(rt *rapid.T) chat.Request {
-	args := rapid.SliceOfN(rapid.SampledFrom([]string{
-		bobID, commandstest.Wallet, commandstest.AnnsWallet, "7d", "Telegram", "2", "0", "@bob", "bob.eth", secretLogin,
-	}), 0, 3).Draw(rt, "arguments")
+	line := strings.Fields(rapid.OneOf(rapid.SampledFrom([]string{
+		"price", "price 7d", "supply", "staked " + commandstest.Wallet, "mylogins", "mylogins", "mylogins 2", "exists", "exists " + bobID,
+		"exists Telegram " + bobID, "exists EVM " + commandstest.Wallet, "verify " + commandstest.Wallet, "verify " + bobID + " " + commandstest.AnnsWallet, "help", "moon",
+	}), rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{
+		"price", "supply", "staked", "mylogins", "exists", "verify", "help",
+		bobID, commandstest.Wallet, "7d", "Telegram", "2", "0", "@bob", "bob.eth", secretLogin,
+	}), 1, 4), func(words []string) string { return strings.Join(words, " ") })).Draw(rt, "line"))
 	req := chat.Request{
 		ID:      "REF",
-		Command: rapid.SampledFrom([]string{"price", "supply", "staked", "mylogins", "exists", "verify", "help", "moon"}).Draw(rt, "command"),
-		Args:    chat.Typed(args...),
+		Command: line[0],
+		Args:    chat.Typed(line[1:]...),
 		From:    chat.User{Platform: "telegram", ID: rapid.SampledFrom(askers).Draw(rt, "asker")},
 		Role:    rapid.SampledFrom([]chat.Role{chat.Member, chat.Moderator}).Draw(rt, "role"),
 		Chat:    commandstest.Community, Community: commandstest.Community, ChatTitle: "Token talk",
 		Direct: rapid.Bool().Draw(rt, "direct"),
 	}
-	if rapid.Bool().Draw(rt, "a reply to Bob") {
+	if rapid.IntRange(0, 3).Draw(rt, "a reply to Bob") == 3 {
 		req.Target = &chat.User{Platform: "telegram", ID: bobID}
 	}
 	return req

@@ -43,9 +43,11 @@ type World struct {
 	AnybodysLogins bool
 	LoginsErr      error
 
-	// Chart is the price over any period.
-	Chart    core.Chart
-	ChartErr error
+	// Chart is the price over any period, and ChartedIn the languages in which it
+	// was drawn.
+	Chart     core.Chart
+	ChartErr  error
+	ChartedIn []chat.Language
 
 	Look commands.Look
 
@@ -156,17 +158,18 @@ func (w *World) Sources() commands.Sources {
 			}
 			return core.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
 		}),
-		Charts: chart(func() (core.Chart, error) {
+		Charts: chart(func(l chat.Language) (core.Chart, error) {
+			w.ChartedIn = append(w.ChartedIn, l)
 			return w.Chart, w.ChartErr
 		}),
 	}
 }
 
 // chart is a commands.Charts.
-type chart func() (core.Chart, error)
+type chart func(chat.Language) (core.Chart, error)
 
-func (f chart) Chart(context.Context, core.Quote, time.Duration, chat.Language) (core.Chart, error) {
-	return f()
+func (f chart) Chart(_ context.Context, _ core.Quote, _ time.Duration, l chat.Language) (core.Chart, error) {
+	return f(l)
 }
 
 // limit makes everybody wait as long as it is.

@@ -14,6 +14,7 @@ import (
 	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/history"
 	"herald/internal/ops"
 	"herald/internal/redact"
 	"herald/internal/state"
@@ -28,7 +29,8 @@ type Bot struct {
 		chat.Dedup
 		Limiter(perMinute int) chat.Limiter
 	}
-	redis *state.Redis // nil without one
+	redis  *state.Redis     // nil without one
+	quotes *history.History // the quotes seen, nil until opened
 	// probes are the services' in Check.
 	probes []probe
 	// Router answers requests from every platform.
@@ -58,13 +60,14 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 		return nil, err
 	}
 	b.Router, err = chat.NewRouter(chat.Config{
-		Commands:       commands.All(sources, commands.Token{Symbol: cfg.Market.Symbol}),
+		Commands:       commands.All(sources, commands.Look{Symbol: cfg.Market.Symbol, ServiceName: cfg.Answers.ServiceName, ExplorerURL: cfg.Answers.ExplorerURL}),
 		Operators:      slices.Clone(cfg.Rights.Operators),
 		ModeratorChats: slices.Clone(cfg.Rights.ModeratorChats),
 		Timeout:        cfg.Limits.CommandTimeout,
 		UserLimit:      b.state.Limiter(cfg.Limits.UserPerMinute),
 		ChatLimit:      b.state.Limiter(cfg.Limits.ChatPerMinute),
 		RefusalLimit:   b.state.Limiter(1),
+		Language:       cfg.Answers.Language,
 		Explain:        commands.Explain,
 		Observe:        b.metrics.Command,
 		Log:            log,
@@ -96,6 +99,9 @@ func (b *Bot) openState() (core.Store, error) {
 
 // Close frees what New made.
 func (b *Bot) Close() {
+	if b.quotes != nil {
+		b.quotes.Close()
+	}
 	if b.redis != nil {
 		_ = b.redis.Close()
 	}

@@ -43,7 +43,7 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) (err error) 
 			{Name: "moderator", User: telegramUser(world.World.Newcomer), Role: chat.Moderator},
 		},
 		Prompt: isTerminal(in),
-		Note:   "Simulated: the services behind this answer are stand-ins.",
+		Note:   chat.Say("terminal.simulated"),
 		Log:    bot.log,
 	})
 	return console.Run(ctx, bot.Router)
@@ -80,8 +80,8 @@ func DemoSettings(s *sandbox.Sandbox) []string {
 
 func demoGreeting(s *sandbox.Sandbox) string {
 	return fmt.Sprintf(`This is Herald with simulated services: nothing here is real. Try
-  /price, /supply, /mylogins, /exists, /help
-  /staked %s   a wallet that stakes
+  /price, /price 7d, /supply, /mylogins, /exists, /help
+  /staked %s   a wallet that stakes; /verify says whether it is yours
   /staked %s   one that does not
   /exists %s   about somebody else, once you are a moderator
 You are asking as "registered". To ask as another: /as unregistered, /as moderator, /as registered

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -48,9 +49,12 @@ func (a Action) State(asOf time.Time) (state string, ok bool) {
 	if asOf.Unix() > 0 {
 		at = strconv.FormatInt(asOf.Unix(), 36)
 	}
-	words := append([]string{stateVersion, kind, at, a.Command}, a.Args...)
-	state = strings.Join(words, " ")
-	return state, len(state) <= MaxState && len(strings.Fields(state)) == len(words)
+	state, ok = stateVersion+" "+kind+" "+at, true
+	for _, word := range append([]string{a.Command}, a.Args...) {
+		state += " " + word
+		ok = ok && word != "" && !strings.ContainsFunc(word, unicode.IsSpace)
+	}
+	return state, ok && len(state) <= MaxState
 }
 
 // State is that of a button which asks the question rather than the command:
@@ -100,7 +104,7 @@ func ParseState(state string) (Press, error) {
 	}
 	p := Press{Command: words[3], Args: words[4:], Edit: words[1] == "e"}
 	if words[1] == "a" {
-		if len(p.Args) != 1 || p.Args[0] == "" {
+		if len(p.Args) != 1 {
 			return Press{}, errNoState
 		}
 		p.Asks, p.Args = p.Args[0], nil

@@ -41,6 +41,21 @@ func TestTheStateOfAButtonComesBackAsItWasMade(t *testing.T) {
 	}
 }
 
+func TestTheStateOfAQuestionComesBackAsItWasMade(t *testing.T) {
+	state, ok := chat.Ask{Command: "staked", Param: "wallet", Question: chat.Say("Which wallet?")}.State()
+	if state != "1 a 0 staked wallet" || !ok {
+		t.Errorf("the state is %q, %v", state, ok)
+	}
+	if press, err := chat.ParseState(state); err != nil || !reflect.DeepEqual(press, chat.Press{Command: "staked", Asks: "wallet"}) {
+		t.Errorf("came back as %+v, %v", press, err)
+	}
+	for _, ask := range []chat.Ask{{Command: "staked"}, {Param: "wallet"}, {Command: "staked", Param: "the wallet"}, {Command: strings.Repeat("x", 60), Param: "wallet"}} {
+		if state, ok := ask.State(); ok {
+			t.Errorf("%+v: got %q", ask, state)
+		}
+	}
+}
+
 func TestAStateThatNoPlatformCouldKeepIsRefused(t *testing.T) {
 	for name, action := range map[string]chat.Action{
 		"65 bytes":             {Command: "x", Args: []string{strings.Repeat("y", 52)}},
@@ -69,7 +84,7 @@ func TestAButtonOfAnotherVersionIsKnownAsSuch(t *testing.T) {
 
 func TestAForgedStateIsNone(t *testing.T) {
 	for _, state := range []string{
-		"", " ", "1", "1 e", "1 e 0", "1 x 0 price", "1 e -1 price", "1 e ? price", "1 e zzzzzzzzzzzzzzzzz price", "e 1 0 price",
+		"", " ", "1", "1 e", "1 e 0", "1 x 0 price", "1 e -1 price", "1 a 0 staked", "1 a 0 staked wallet 2", "1 e ? price", "1 e zzzzzzzzzzzzzzzzz price", "e 1 0 price",
 		"-1 e 0 price", "+1 e 0 price", "4294967296 e 0 price", "1  e 0 price", "1 e 0 price ", " 1 e 0 price", "1 e 0 price\n7d",
 		"1 e 0 price\u00a07d", "1 e 0 \xff", "1 e 0 " + strings.Repeat("p", 60),
 	} {
@@ -84,6 +99,7 @@ func TestAForgedStateIsNone(t *testing.T) {
 func FuzzState(f *testing.F) {
 	f.Add("1 e tlpwu8 staked 0x52908400098527886E0F7030069857D2E4169EE7")
 	f.Add("1 n 0 price 7d")
+	f.Add("1 a 0 staked wallet")
 	f.Add("2 e 0 price")
 	f.Add("1 e 1y2p0ij32e8e7 \u00a0\xff ")
 	f.Fuzz(func(t *testing.T, in string) {
@@ -95,6 +111,10 @@ func FuzzState(f *testing.F) {
 			return
 		}
 		state, ok := chat.Action{Command: press.Command, Args: press.Args, Edit: press.Edit}.State(press.AsOf)
+		if press.Asks != "" {
+			press.AsOf = time.Time{} // A question is of no time.
+			state, ok = chat.Ask{Command: press.Command, Param: press.Asks}.State()
+		}
 		if !ok || len(state) > chat.MaxState {
 			t.Fatalf("%q became %+v, whose state is %q, %v", in, press, state, ok)
 		}

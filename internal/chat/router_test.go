@@ -41,7 +41,7 @@ func role(_ context.Context, user chat.User, where string) (chat.Role, error) {
 func newRouter(t *testing.T, log *bytes.Buffer, change func(*chat.Config)) *chat.Router {
 	t.Helper()
 	person := chat.Param{Name: "user", Summary: chat.Say("who"), Example: "123", Kind: chat.Person}
-	place := chat.Param{Name: "platform", Summary: chat.Say("where"), Example: "EVM", Choices: []string{"EVM", "TON"}}
+	place := chat.Param{Name: "platform", Summary: chat.Say("where"), Example: "EVM", Choices: []string{"EVM", "TON"}, Check: chat.Say("Check the platform")}
 	uid := chat.Param{Name: "uid", Summary: chat.Say("id"), Example: "0xabc"}
 	run := func(form string) func(context.Context, chat.Request) (chat.Reply, error) {
 		return func(_ context.Context, req chat.Request) (chat.Reply, error) {
@@ -133,6 +133,9 @@ func TestBadInputIsAnsweredWithTheFormAndAnExample(t *testing.T) {
 	all := fmt.Sprint(got)
 	if !strings.Contains(all, "/exists <platform> <uid>") || !strings.Contains(all, "/exists EVM 0xabc") {
 		t.Errorf("no usage or no example in %v", got)
+	}
+	if got.Title.Key != "Check the platform" || !got.ToAsker {
+		t.Errorf("headed %q, to the asker alone: %v", got.Title.Key, got.ToAsker)
 	}
 	if strings.Contains(all, "secret") || strings.Contains(all, "moon") {
 		t.Errorf("the input is repeated in %v", got)
@@ -303,6 +306,46 @@ func TestWhatWasLeftOutIsAskedFor(t *testing.T) {
 	}
 	if got := ask("exists", "1", "2", "3"); got.Ask != nil || got.Title.Key != "input.title" {
 		t.Errorf("where there is no question, got %+v", got)
+	}
+}
+
+func TestWhoRepliedToAPersonIsNotAskedForMore(t *testing.T) {
+	r := newRouter(t, new(bytes.Buffer), func(c *chat.Config) {
+		c.Commands = append(c.Commands, wallets(func(context.Context, chat.Request) (chat.Reply, error) { return chat.Reply{}, nil }))
+	})
+	if got := r.Handle(t.Context(), chat.Request{Command: "verify", From: operator, Target: &bob}); got.Ask != nil || got.Title.Key != "input.title" {
+		t.Errorf("got %+v, which asks for %+v", got, got.Ask)
+	}
+}
+
+func TestARefusalIsToldFromAnAnswer(t *testing.T) {
+	ask := func(change func(*chat.Config)) chat.Reply {
+		return newRouter(t, new(bytes.Buffer), change).Handle(t.Context(), chat.Request{Command: "exists", From: ann})
+	}
+	fail := func(err error) func(*chat.Config) {
+		return func(c *chat.Config) {
+			c.Commands[0].Forms[0].Run = func(context.Context, chat.Request) (chat.Reply, error) {
+				return chat.Reply{Title: chat.Say("half")}, err
+			}
+		}
+	}
+	for name, test := range map[string]struct {
+		reply      chat.Reply
+		unanswered bool
+	}{
+		"an answer":       {ask(nil), false},
+		"a partial one":   {ask(fail(&chat.PartialError{Err: errors.New("silent")})), false},
+		"wrong input":     {ask(fail(&chat.InputError{Problem: chat.Say("wrong")})), true},
+		"an error":        {ask(fail(errors.New("down"))), true},
+		"too many":        {ask(func(c *chat.Config) { c.UserLimit = never{} }), true},
+		"a panic":         {chat.SomethingWentWrong("REF"), true},
+		"no room":         {chat.Busy(), true},
+		"an old button":   {chat.OldButton(), true},
+		"a reply by hand": {chat.Reply{Tone: chat.Warning, Title: chat.Say("Can't say")}, false},
+	} {
+		if got := test.reply.Unanswered(); got != test.unanswered {
+			t.Errorf("%s: unanswered %v: %+v", name, got, test.reply)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package words
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"herald/internal/chat"
@@ -28,6 +29,7 @@ func Print(r chat.Reply) Card {
 	if r.Image != nil {
 		c.Image = &Image{Name: r.Image.Name, Alt: p.text(r.Image.Alt).String(), PNG: r.Image.PNG}
 	}
+	c.Buttons = make([]Button, 0, len(r.Actions))
 	for _, a := range r.Actions {
 		b := Button{Label: p.text(a.Label).String(), URL: a.URL, Copy: a.Copy}
 		fits := true
@@ -76,9 +78,13 @@ func (p *printer) text(t chat.Text) Line {
 	if t.Key == "" {
 		return nil
 	}
-	parts := p.message(t)
-	line := make(Line, 0, len(parts))
-	for _, part := range parts {
+	n, _ := t.Args[pluralArg].(chat.Count)
+	sentence := p.sentence(t.Key, int(n))
+	if sentence.line != nil {
+		return sentence.line
+	}
+	line := make(Line, 0, len(sentence.parts))
+	for _, part := range sentence.parts {
 		if part.arg == "" {
 			line = append(line, Span{Text: part.words})
 			continue
@@ -101,16 +107,15 @@ func (p *printer) value(v chat.Value) Line {
 	case chat.Foreign:
 		return Line{{Text: chat.OneLine(string(v)), Style: Foreign}}
 	case chat.Count:
-		return Line{{Text: p.count(int64(v))}}
+		return Line{{Text: p.count(int(v))}}
 	case chat.Price:
-		shown, tiny := p.numbers.price(v.Decimal)
-		return p.short(shown, p.numbers.dollars(p.numbers.exact(v.Decimal)), tiny)
+		return p.short(p.numbers.price(v.Decimal))
 	case chat.Money:
-		shown, exact := p.numbers.money(v.Decimal), p.numbers.dollars(p.numbers.localize(v.Decimal.Truncate(shortDecimals).StringFixed(shortDecimals)))
-		return p.short(shown, exact, shown != exact)
+		return p.short(p.numbers.money(v.Decimal))
 	case chat.Amount:
-		shown, exact, symbol := p.numbers.amount(v.Decimal), p.numbers.exact(v.Decimal), nbsp+chat.OneLine(v.Symbol)
-		return p.short(shown+symbol, exact+symbol, shown != exact)
+		shown, exact := p.numbers.amount(v.Decimal)
+		symbol := nbsp + chat.OneLine(v.Symbol)
+		return p.short(shown+symbol, exact+symbol)
 	case chat.Change:
 		return Line{{Text: p.numbers.change(v.Decimal)}}
 	case chat.Share:
@@ -136,8 +141,8 @@ func (p *printer) value(v chat.Value) Line {
 }
 
 // short shows a number, and keeps its exact value as a detail if that says more.
-func (p *printer) short(shown, exact string, more bool) Line {
-	if more {
+func (p *printer) short(shown, exact string) Line {
+	if shown != exact {
 		p.detail(Line{{Text: exact}})
 	}
 	return Line{{Text: shown}}
@@ -145,7 +150,7 @@ func (p *printer) short(shown, exact string, more bool) Line {
 
 func (p *printer) detail(value Line) { p.details = append(p.details, Field{p.name, value}) }
 
-func (p *printer) count(n int64) string { return p.numbers.localize(strconv.FormatInt(n, 10)) }
+func (p *printer) count(n int) string { return p.numbers.localize(strconv.Itoa(n)) }
 
 // slowClock is how far ahead of this machine's clock a moment may be and count
 // as now.
@@ -161,8 +166,11 @@ func (p *printer) moment(t time.Time) Span {
 		return s
 	}
 	const day = 24 * time.Hour
-	key, n := "ago.seconds", max(0, age)/time.Second
+	key, n := "ago.seconds", age/time.Second
 	switch {
+	case age < time.Second:
+		s.Text = p.text(chat.Say("ago.now")).String()
+		return s
 	case age >= day:
 		key, n = "ago.days", age/day
 	case age >= time.Hour:
@@ -170,8 +178,21 @@ func (p *printer) moment(t time.Time) Span {
 	case age >= time.Minute:
 		key, n = "ago.minutes", age/time.Minute
 	}
-	s.Text = p.text(chat.SayWith(key, chat.Values{pluralArg: chat.Count(n)})).String()
+	s.Text = p.counted(key, int(n))
 	return s
+}
+
+// counted is a message whose only argument is a number, as a string.
+func (p *printer) counted(key string, n int) string {
+	var b strings.Builder
+	for _, part := range p.sentence(key, n).parts {
+		if part.arg == "" {
+			b.WriteString(part.words)
+		} else {
+			b.WriteString(p.count(n))
+		}
+	}
+	return b.String()
 }
 
 func (p *printer) block(b chat.Block) Line {
