@@ -250,9 +250,11 @@ func (s *session) deliver(c commandMessage, reply chat.Reply, shown richText, de
 	return s.sendShared(c, reply, shown, deadline)
 }
 
-// answerPrivately answers in the asker's private chat a command that was asked
-// in a group, and then tells them so there by point.
+// answerPrivately answers a command that was asked in a group: there, if it
+// arrived as ephemeral, or else in the asker's private chat, of which they are
+// told by point.
 func (s *session) answerPrivately(c commandMessage, deadline time.Time, point func(notice) error) error {
+	arrived := time.Now()
 	if c.sender == 0 {
 		return point(stayedAnonymous)
 	}
@@ -261,7 +263,12 @@ func (s *session) answerPrivately(c commandMessage, deadline time.Time, point fu
 	if reply.SaidBefore {
 		return nil
 	}
-	err := s.sendAnswer(private, shown, deadline)
+	unclear, err := s.answerEphemerally(c, reply, arrived.Add(ephemeralLasts))
+	if err == nil {
+		return nil
+	}
+	private.unclear = unclear
+	err = s.sendAnswer(private, shown, deadline)
 	switch {
 	case err == nil:
 		s.uninvite(c.sender)
