@@ -104,7 +104,7 @@ func ParseState(state string) (Press, error) {
 	}
 	p := Press{Command: words[3], Args: words[4:], Edit: words[1] == "e"}
 	if words[1] == "a" {
-		if len(p.Args) != 1 || p.Args[0] == "" {
+		if len(p.Args) != 1 {
 			return Press{}, errNoState
 		}
 		p.Asks, p.Args = p.Args[0], nil

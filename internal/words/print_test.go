@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -40,11 +41,15 @@ var ann = chat.User{Platform: "telegram", ID: "4815162342"}
 // TestEveryKindOfValueIsPrinted finds the kinds in the source of package chat.
 func TestEveryKindOfValueIsPrinted(t *testing.T) {
 	kinds := map[string]bool{}
-	packages, err := parser.ParseDir(token.NewFileSet(), "../chat", nil, 0)
+	sources, err := filepath.Glob("../chat/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range packages["chat"].Files {
+	for _, source := range sources {
+		file, err := parser.ParseFile(token.NewFileSet(), source, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, d := range file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "value" && f.Recv != nil {
 				kinds[fmt.Sprint(f.Recv.List[0].Type)] = true
@@ -87,6 +92,16 @@ func TestEveryFieldOfAReplyIsPrinted(t *testing.T) {
 	}
 	press, link, copied := card.Buttons[0], card.Buttons[1], card.Buttons[2]
 	if press.State != "1 e 0 price" || link.URL != "https://example.org/" || copied.Copy != wallet || link.State+copied.State != "" {
+		t.Errorf("the buttons are %+v", card.Buttons)
+	}
+}
+
+func TestAButtonThatRefreshesKnowsWhatItIsUnder(t *testing.T) {
+	card := words.Print(chat.Reply{AsOf: time.Unix(36, 0), Actions: []chat.Action{
+		{Label: chat.Say("refresh"), Command: "price", Edit: true, Refresh: true},
+		{Label: chat.Say("another"), Command: "price", Args: []string{"7d"}, Edit: true},
+	}})
+	if card.Buttons[0].State != "1 e 10 price" || card.Buttons[1].State != "1 e 0 price 7d" {
 		t.Errorf("the buttons are %+v", card.Buttons)
 	}
 }
