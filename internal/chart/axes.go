@@ -34,8 +34,7 @@ func priceAxis(points []Point) priceScale {
 		lowest, highest = middle-span/2, middle+span/2
 	}
 	step := niceStep((highest - lowest) / 4)
-	axis := priceScale{unit: unit, step: step, bottom: int(math.Floor(lowest / step)), top: int(math.Ceil(highest / step))}
-	return axis
+	return priceScale{unit: unit, step: step, bottom: int(math.Floor(lowest / step)), top: int(math.Ceil(highest / step))}
 }
 
 // niceStep is the least of 1, 2 and 5 times a power of ten that is not below
@@ -72,7 +71,7 @@ func (p Picture) timeTicks() []chart.Tick {
 	)
 	period := p.To.Sub(p.From)
 	step := period / 6
-	for _, round := range []time.Duration{time.Hour, 4 * time.Hour, day, 5 * day, 15 * day} {
+	for _, round := range []time.Duration{10 * time.Minute, time.Hour, 4 * time.Hour, day, 5 * day, 15 * day} {
 		if period/round <= most {
 			step = round
 			break

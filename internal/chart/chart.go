@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/wcharczuk/go-chart/v2"
 	"github.com/wcharczuk/go-chart/v2/drawing"
@@ -31,8 +33,8 @@ const (
 	// joinedWithin is the part of the period beyond which nobody can say what
 	// was between two points.
 	joinedWithin = 12
-	// mostLabel and mostTitle bound the texts in a picture, in runes.
-	mostLabel, mostTitle = 16, 60
+	// The texts in a picture are bounded, in runes.
+	mostLabel, mostTitle, mostLegend = 16, 60, 40
 )
 
 // Picture is what a picture shows. A text that the font cannot draw, or for
@@ -72,19 +74,15 @@ func Draw(p Picture) ([]byte, error) {
 		return nil, err
 	}
 	axis := priceAxis(points)
-	font, err := chart.GetDefaultFont()
-	if err != nil {
-		return nil, fmt.Errorf("load the font: %w", err)
-	}
 	picture := chart.Chart{
-		Width: Width, Height: Height, Font: font,
+		Width: Width, Height: Height,
 		Background: chart.Style{FillColor: background, StrokeColor: background,
 			Padding: chart.Box{Top: 56, Left: 24, Right: 12, Bottom: 12}},
 		Canvas:   chart.Style{FillColor: background, StrokeColor: background},
 		XAxis:    chart.XAxis{Ticks: p.timeTicks(), Style: axisStyle, GridMajorStyle: gridStyle, GridMinorStyle: gridStyle},
 		YAxis:    chart.YAxis{Ticks: p.priceTicks(axis), Style: axisStyle, GridMajorStyle: gridStyle, GridMinorStyle: gridStyle},
 		Series:   series(points, p.To.Sub(p.From)/joinedWithin, axis.unit),
-		Elements: []chart.Renderable{p.heading},
+		Elements: []chart.Renderable{func(r chart.Renderer, _ chart.Box, font chart.Style) { p.heading(r, font, points) }},
 	}
 	var png bytes.Buffer
 	if err := picture.Render(chart.PNG, &png); err != nil {
@@ -141,7 +139,7 @@ func CanDraw(text string) bool {
 		return false
 	}
 	for _, r := range text {
-		if font.Index(r) == 0 {
+		if r == utf8.RuneError || !unicode.IsPrint(r) || font.Index(r) == 0 {
 			return false
 		}
 	}
@@ -212,11 +210,12 @@ func series(points []Point, within time.Duration, unit float64) []chart.Series {
 	return lines
 }
 
-// heading draws the title, and below it what the kinds of line mean.
-func (p Picture) heading(r chart.Renderer, _ chart.Box, defaults chart.Style) {
+// heading draws the title, and below it what those kinds of points mean that
+// are in the picture.
+func (p Picture) heading(r chart.Renderer, font chart.Style, points []Point) {
 	const left, titleLine, legendLine, sample = 24, 24, 46, 32
 	text := func(words string, x, y int, size float64) (right int) {
-		style := chart.Style{Font: defaults.Font, FontColor: textColor, FontSize: size}
+		style := chart.Style{FontColor: textColor, FontSize: size}.InheritFrom(font)
 		chart.Draw.Text(r, words, x, y, style)
 		return x + chart.Draw.MeasureText(r, words, style).Width()
 	}
@@ -225,16 +224,28 @@ func (p Picture) heading(r chart.Renderer, _ chart.Box, defaults chart.Style) {
 	}
 	x := left
 	for _, kind := range []struct {
-		words string
-		style chart.Style
-	}{{p.Seen, seenStyle}, {p.Estimated, estimateStyle}} {
-		if kind.words == "" || !fits(kind.words, mostTitle) {
+		words     string
+		estimated bool
+		line      chart.Style
+		marks     []chart.Style
+	}{
+		{p.Seen, false, seenStyle, nil},
+		{p.Estimated, true, estimateStyle, []chart.Style{ringStyle, ringInnerStyle}},
+	} {
+		none := !slices.ContainsFunc(points, func(p Point) bool { return p.Estimated == kind.estimated })
+		if none || kind.words == "" || !fits(kind.words, mostLegend) {
 			continue
 		}
-		kind.style.GetStrokeOptions().WriteToRenderer(r)
-		r.MoveTo(x, legendLine-4)
-		r.LineTo(x+sample, legendLine-4)
+		middle := legendLine - 4
+		kind.line.GetStrokeOptions().WriteToRenderer(r)
+		r.MoveTo(x, middle)
+		r.LineTo(x+sample, middle)
 		r.Stroke()
+		for _, mark := range kind.marks {
+			mark.GetDotOptions().WriteDrawingOptionsToRenderer(r)
+			r.Circle(mark.DotWidth, x+sample/2, middle)
+			r.FillStroke()
+		}
 		x = text(kind.words, x+sample+8, legendLine, 10) + 24
 	}
 }

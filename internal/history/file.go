@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -64,11 +66,11 @@ func newFile(dir string, log *slog.Logger) *file {
 // makeDir makes the folder unless it exists.
 func makeDir(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("DATA_DIR: cannot make the folder: %w", withoutPath(err))
+		return fmt.Errorf("DATA_DIR: cannot make the folder: %w", reason(err))
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return fmt.Errorf("DATA_DIR: cannot use the folder: %w", withoutPath(err))
+		return fmt.Errorf("DATA_DIR: cannot use the folder: %w", reason(err))
 	}
 	if !info.IsDir() {
 		return errors.New("DATA_DIR: is not a folder")
@@ -76,12 +78,20 @@ func makeDir(dir string) error {
 	return nil
 }
 
-func withoutPath(err error) error {
+// reason is err without the path, in place of which a secret may have been
+// given.
+func reason(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return path.Err
 	}
 	return err
+}
+
+// withoutPath is err with the file's name for its path. bbolt puts paths into
+// text.
+func (f *file) withoutPath(err error) error {
+	return errors.New(strings.ReplaceAll(err.Error(), f.path, fileName))
 }
 
 func (f *file) isOpen() bool { return f.db != nil }
@@ -90,17 +100,28 @@ func (f *file) isOpen() bool { return f.db != nil }
 // set aside for a new one.
 func (f *file) open(source string) ([]Point, error) {
 	points, err := f.openOnce(source)
-	if !errors.Is(err, errDamaged) || f.renewed {
-		return points, err
+	if errors.Is(err, errDamaged) {
+		if err := f.setAside(err); err != nil {
+			return nil, err
+		}
+		return f.openOnce(source)
+	}
+	return points, err
+}
+
+// setAside renames the file and logs the damage. It fails if it did that before.
+func (f *file) setAside(damage error) error {
+	if f.renewed {
+		return damage
 	}
 	aside := f.path + ".damaged-" + time.Now().UTC().Format("20060102T150405Z")
 	if err := os.Rename(f.path, aside); err != nil {
-		return nil, fmt.Errorf("set the damaged file aside: %w", withoutPath(err))
+		return fmt.Errorf("set the damaged file aside: %w", f.withoutPath(err))
 	}
 	f.renewed = true
 	f.log.Warn("the file of quotes is damaged; it is set aside and a new one begun",
-		"file", fileName, "set_aside", filepath.Base(aside), "err", err)
-	return f.openOnce(source)
+		"file", fileName, "set_aside", filepath.Base(aside), "err", damage)
+	return nil
 }
 
 func (f *file) openOnce(source string) (points []Point, err error) {
@@ -112,7 +133,7 @@ func (f *file) openOnce(source string) (points []Point, err error) {
 		}
 		db, err := bbolt.Open(f.path, 0o600, &bbolt.Options{Timeout: lockWait, OpenFile: f.openHandle})
 		if err != nil {
-			return openError(err)
+			return f.openError(err)
 		}
 		f.db = db
 		var others map[string]time.Time
@@ -138,13 +159,13 @@ func (f *file) openHandle(path string, flag int, mode os.FileMode) (_ *os.File, 
 }
 
 // openError tells a file that is no database from one that cannot be had.
-func openError(err error) error {
+func (f *file) openError(err error) error {
 	var errno syscall.Errno
 	switch {
 	case errors.Is(err, bbolterrors.ErrTimeout):
 		return errLocked
 	case errors.As(err, &errno):
-		return fmt.Errorf("open the file: %w", withoutPath(err))
+		return fmt.Errorf("open the file: %w", f.withoutPath(err))
 	}
 	return fmt.Errorf("%w: %w", errDamaged, err)
 }
@@ -155,9 +176,15 @@ func read(tx *bbolt.Tx, source string) (points []Point, others map[string]time.T
 	if info, err := os.Stat(tx.DB().Path()); err != nil || info.Size() < tx.Size() {
 		return nil, nil, fmt.Errorf("%w: shorter than it says", errDamaged)
 	}
+	if err := checkPages(tx); err != nil {
+		return nil, nil, err
+	}
 	others = map[string]time.Time{}
-	if b := tx.Bucket(bucket); b != nil {
-		err = b.ForEach(func(key, value []byte) error {
+	err = tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
+		if b == nil || !bytes.Equal(name, bucket) {
+			return fmt.Errorf("%w: something else is in it", errDamaged)
+		}
+		return b.ForEach(func(key, value []byte) error {
 			decoded, err := decode(value)
 			switch {
 			case string(key) == source:
@@ -169,16 +196,34 @@ func read(tx *bbolt.Tx, source string) (points []Point, others map[string]time.T
 			}
 			return err
 		})
+	})
+	return points, others, err
+}
+
+// checkPages fails if a page reaches beyond the end of the file, or one beyond
+// it is said to be free: bbolt would follow both. Its own check follows them
+// too, in a goroutine in which a page that cannot be read ends the process.
+func checkPages(tx *bbolt.Tx) error {
+	end := int(tx.Size()) / tx.DB().Info().PageSize
+	free := 0
+	for id := 0; id < end; {
+		page, err := tx.Page(id)
 		if err != nil {
-			return nil, nil, err
+			return fmt.Errorf("look at a page: %w", err)
+		}
+		id++
+		if page.Type == "free" {
+			free++
+			continue
+		}
+		if id += page.OverflowCount; id > end {
+			return fmt.Errorf("%w: a page reaches beyond the end", errDamaged)
 		}
 	}
-	// Only now, when every page was read here: the check runs in a goroutine of
-	// bbolt's own, in which a page that cannot be read would end the process.
-	for damage := range tx.Check() {
-		err = fmt.Errorf("%w: %w", errDamaged, damage)
+	if said := tx.DB().Stats().FreePageN; free != said {
+		return fmt.Errorf("%w: %d pages are free, not %d", errDamaged, free, said)
 	}
-	return points, others, err
+	return nil
 }
 
 // outdated are the sources that have no point of the last 90 days, and all but
@@ -193,8 +238,23 @@ func outdated(others map[string]time.Time) []string {
 	return sources[min(old, mostOthers):]
 }
 
-// save replaces the points of the source and deletes what is outdated.
+// save replaces the points of the source and deletes what is outdated. Damage
+// that shows only now is answered by a new file.
 func (f *file) save(source string, points []Point) error {
+	err := f.saveOnce(source, points)
+	if !errors.Is(err, errDamaged) {
+		return err
+	}
+	if err := f.setAside(err); err != nil {
+		return err
+	}
+	if _, err := f.openOnce(source); err != nil {
+		return err
+	}
+	return f.saveOnce(source, points)
+}
+
+func (f *file) saveOnce(source string, points []Point) error {
 	return f.guarded(func() error {
 		value, err := encode(points)
 		if err != nil {
@@ -213,7 +273,7 @@ func (f *file) save(source string, points []Point) error {
 			return b.Put([]byte(source), value)
 		})
 		if err != nil {
-			return fmt.Errorf("write the points: %w", withoutPath(err))
+			return fmt.Errorf("write the points: %w", f.withoutPath(err))
 		}
 		f.outdated = nil
 		return nil
@@ -240,15 +300,17 @@ func (f *file) close() {
 		return
 	}
 	if err := f.db.Close(); err != nil {
-		f.log.Warn("cannot close the file of quotes", "file", fileName, "err", withoutPath(err))
+		f.log.Warn("cannot close the file of quotes", "file", fileName, "err", f.withoutPath(err))
 	}
 	f.db, f.handle = nil, nil
 }
 
-// abandon lets go of the file without db, which may hold its own locks. The
-// memory into which it mapped the file stays mapped.
+// abandon lets go of the file without db, which may wait for locks of its own.
+// The memory into which it mapped the file stays mapped, and would keep the
+// file locked.
 func (f *file) abandon() {
 	if f.handle != nil {
+		_ = syscall.Flock(int(f.handle.Fd()), syscall.LOCK_UN)
 		f.handle.Close()
 	}
 	f.db, f.handle = nil, nil

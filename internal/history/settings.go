@@ -1,11 +1,6 @@
 package history
 
-import (
-	"errors"
-	"strings"
-
-	"herald/internal/config"
-)
+import "herald/internal/config"
 
 // Settings are what an operator chooses.
 type Settings struct {
@@ -20,15 +15,6 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "Folder for what must outlive the process: the quotes seen, for charts. It is made if only its last part is " +
 				"missing. One process uses it at a time; a second one keeps its quotes in memory until the first has ended. " +
 				"Unset: in memory.",
-			Set: config.Field(&s.Dir, parseDir)},
+			Set: config.Field(&s.Dir, config.Text)},
 	}
-}
-
-// parseDir accepts what can be a path. Whether the folder can be used shows when
-// it is.
-func parseDir(value string) (string, error) {
-	if strings.ContainsRune(value, 0) || strings.TrimSpace(value) == "" {
-		return "", errors.New("must be the path of a folder")
-	}
-	return value, nil
 }
