@@ -186,9 +186,9 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 
 	// If it fails, ctx has ended, and poll and receive return at once.
 	_ = s.repeat(ctx, func() (err error) { s.me, err = a.api.GetMe(ctx); return err })
-	var menu sync.WaitGroup
-	defer menu.Wait()
-	menu.Go(func() { _ = s.repeat(ctx, func() error { return a.setMenu(ctx, h) }) })
+	var introduced sync.WaitGroup
+	defer introduced.Wait()
+	introduced.Go(func() { s.introduce(ctx) })
 
 	offsets := &offsetTracker{}
 	if a.WebhookURL == "" {
@@ -295,16 +295,6 @@ func (s *session) render(r chat.Reply, to destination) richText {
 		shown, _ = shown.withoutTimes()
 	}
 	return shown
-}
-
-// setMenu lists every command in Telegram's menu.
-func (a *Adapter) setMenu(ctx context.Context, h chat.Handler) error {
-	language := h.Language(chat.Request{}, false)
-	var menu []botapi.MenuCommand
-	for _, c := range h.Commands() {
-		menu = append(menu, botapi.MenuCommand{Command: c.Name, Description: words.Say(language, c.Summary)})
-	}
-	return a.api.SetMyCommands(ctx, botapi.Menu{Scope: botapi.Everybody}, menu)
 }
 
 // repeat makes a call until it succeeds, and fails if ctx is done or the token
