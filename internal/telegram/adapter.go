@@ -252,13 +252,13 @@ func (s *session) handle(req chat.Request, to destination) (reply chat.Reply, sh
 
 // setMenu lists every command that has a summary in Telegram's menu.
 func (a *Adapter) setMenu(ctx context.Context, commands chat.Commands) error {
-	var menu []models.BotCommand
+	var menu []botapi.MenuCommand
 	for _, c := range commands {
 		if c.Summary != "" {
-			menu = append(menu, models.BotCommand{Command: c.Name, Description: c.Summary})
+			menu = append(menu, botapi.MenuCommand{Command: c.Name, Description: c.Summary})
 		}
 	}
-	return a.api.SetMyCommands(ctx, &bot.SetMyCommandsParams{Commands: menu})
+	return a.api.SetMyCommands(ctx, botapi.Menu{Scope: botapi.Everybody}, menu)
 }
 
 // repeat makes a call until it succeeds, and fails if ctx is done or the token

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"github.com/go-telegram/bot/models"
-
 	"herald/internal/chat"
+	"herald/internal/telegram/botapi"
 )
 
 // Telegram's bounds on one message, https://core.telegram.org/bots/api#sendmessage
@@ -23,7 +22,7 @@ var signs = map[chat.Tone]string{chat.Positive: "✅ ", chat.Negative: "❌ ", c
 // so that nothing in it has to be escaped.
 type richText struct {
 	body     string
-	entities []models.MessageEntity
+	entities []botapi.Entity
 }
 
 // render shows r, shortened to Telegram's bounds.
@@ -32,20 +31,20 @@ func render(r chat.Reply) richText {
 	r = r.Fit(maxUnits-units(sign), lineUnits)
 	var p page
 	if r.Title != "" {
-		p.line(span{text: sign}, span{r.Title, models.MessageEntityTypeBold})
+		p.line(span{text: sign}, span{r.Title, botapi.Bold})
 		sign = ""
 	}
 	p.line(span{text: sign}, span{text: r.Text})
 	for _, s := range r.Sections {
 		p.gap()
-		p.line(span{s.Heading, models.MessageEntityTypeBold})
+		p.line(span{s.Heading, botapi.Bold})
 		for _, f := range s.Fields {
 			p.line(fieldSpans(f)...)
 		}
 	}
 	p.gap()
 	for _, n := range r.Notes {
-		p.line(span{n, models.MessageEntityTypeItalic})
+		p.line(span{n, botapi.Italic})
 	}
 	return p.done()
 }
@@ -53,7 +52,7 @@ func render(r chat.Reply) richText {
 // span is a part of a line; without a style it is plain.
 type span struct {
 	text  string
-	style models.MessageEntityType
+	style botapi.EntityType
 }
 
 // fieldSpans shows what is foreign as code: Telegram makes a link of anything
@@ -61,10 +60,10 @@ type span struct {
 func fieldSpans(f chat.Field) []span {
 	name, value := span{text: f.Name}, span{text: f.Value}
 	if f.ForeignName {
-		name.style = models.MessageEntityTypeCode
+		name.style = botapi.Code
 	}
 	if f.ForeignValue {
-		value.style = models.MessageEntityTypeCode
+		value.style = botapi.Code
 	}
 	if f.Name == "" || f.Value == "" {
 		return []span{name, value}
@@ -93,7 +92,7 @@ type page struct {
 	b        strings.Builder
 	units    int
 	breaks   int // line breaks owed before the next line
-	entities []models.MessageEntity
+	entities []botapi.Entity
 }
 
 // line writes one line, if there is anything to write on it.
@@ -115,10 +114,10 @@ func (p *page) line(spans ...span) {
 
 // mark styles what is written next. Beyond maxEntities a style is left out, but
 // not that of foreign text: the last entity is extended over it as code.
-func (p *page) mark(style models.MessageEntityType, length int) {
+func (p *page) mark(style botapi.EntityType, length int) {
 	if len(p.entities) < maxEntities {
-		p.entities = append(p.entities, models.MessageEntity{Type: style, Offset: p.units, Length: length})
-	} else if style == models.MessageEntityTypeCode {
+		p.entities = append(p.entities, botapi.Entity{Type: style, Offset: p.units, Length: length})
+	} else if style == botapi.Code {
 		last := &p.entities[maxEntities-1]
 		last.Type, last.Length = style, p.units+length-last.Offset
 	}

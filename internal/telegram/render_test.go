@@ -8,10 +8,9 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/go-telegram/bot/models"
-
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
+	"herald/internal/telegram/botapi"
 )
 
 func TestRenderShowsEveryField(t *testing.T) {
@@ -34,11 +33,11 @@ func TestRenderLaysOutAReply(t *testing.T) {
 	if got.body != want {
 		t.Errorf("got\n%s\nwant\n%s", got.body, want)
 	}
-	styled := []string{"models.bold Staked 𝔸", "models.bold Pools", "models.italic One could not be asked."}
+	styled := []string{"bold Staked 𝔸", "bold Pools", "italic One could not be asked."}
 	var spans []string
 	for _, e := range got.entities {
 		all := utf16.Encode([]rune(got.body))
-		spans = append(spans, fmt.Sprintf("models.%s %s", e.Type, string(utf16.Decode(all[e.Offset:e.Offset+e.Length]))))
+		spans = append(spans, fmt.Sprintf("%s %s", e.Type, string(utf16.Decode(all[e.Offset:e.Offset+e.Length]))))
 	}
 	if strings.Join(spans, "|") != strings.Join(styled, "|") {
 		t.Errorf("styled %q, want %q", spans, styled)
@@ -109,7 +108,7 @@ func TestRenderShowsForeignNamesAsCode(t *testing.T) {
 		inCode := make([]bool, len(all))
 		for _, e := range got.entities {
 			for i := range e.Length {
-				inCode[e.Offset+i] = e.Type == models.MessageEntityTypeCode
+				inCode[e.Offset+i] = e.Type == botapi.Code
 			}
 		}
 		for _, foreign := range []string{"t.me/x", "evil.com"} {
@@ -144,7 +143,7 @@ func checkText(t *testing.T, got richText) {
 				t.Fatalf("entity %d+%d parts a character", e.Offset, e.Length)
 			}
 		}
-		known := []models.MessageEntityType{models.MessageEntityTypeBold, models.MessageEntityTypeItalic, models.MessageEntityTypeCode}
+		known := []botapi.EntityType{botapi.Bold, botapi.Italic, botapi.Code}
 		if !slices.Contains(known, e.Type) {
 			t.Fatalf("entity of type %q", e.Type)
 		}

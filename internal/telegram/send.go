@@ -135,17 +135,10 @@ func certainlyNotOut(k botapi.Kind) bool {
 
 // send makes one sendMessage call.
 func (s *session) send(ctx context.Context, to destination, t richText) error {
-	params := &bot.SendMessageParams{
-		ChatID:             to.chat,
-		MessageThreadID:    int(to.thread),
-		Text:               t.body,
-		Entities:           t.entities,
-		LinkPreviewOptions: &models.LinkPreviewOptions{IsDisabled: bot.True()},
-	}
-	if to.replyTo != 0 {
-		params.ReplyParameters = &models.ReplyParameters{MessageID: int(to.replyTo), AllowSendingWithoutReply: true}
-	}
-	return s.api.SendMessage(ctx, params)
+	_, err := s.api.SendMessage(ctx,
+		botapi.Destination{Chat: to.chat, Thread: to.thread, ReplyTo: to.replyTo},
+		botapi.Content{Text: t.body, Entities: t.entities})
+	return err
 }
 
 func (s *session) countSendError(err error) {

@@ -8,10 +8,9 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"github.com/go-telegram/bot/models"
-
 	"herald/commands/commandstest"
 	"herald/internal/core"
+	"herald/internal/telegram/botapi"
 )
 
 var updateGolden = flag.Bool("update", false, "write the golden transcripts anew")
@@ -46,8 +45,8 @@ func TestNoNameFromAServiceBecomesALink(t *testing.T) {
 func marked(t richText) string {
 	units := utf16.Encode([]rune(t.body))
 	for _, e := range slices.Backward(t.entities) {
-		mark := map[models.MessageEntityType]uint16{
-			models.MessageEntityTypeBold: '*', models.MessageEntityTypeItalic: '_', models.MessageEntityTypeCode: '`',
+		mark := map[botapi.EntityType]uint16{
+			botapi.Bold: '*', botapi.Italic: '_', botapi.Code: '`',
 		}[e.Type]
 		units = slices.Insert(units, e.Offset+e.Length, mark)
 		units = slices.Insert(units, e.Offset, mark)

@@ -2,13 +2,14 @@
 // means: whether it may have been carried out, and whether it may be repeated.
 // It knows nothing of commands.
 //
-// It wraps go-telegram/bot for its types and its calls, but never uses the
-// library's polling, which acknowledges updates before they are handled, or its
-// errors' texts, which quote the token and whatever the server said. The two
-// calls that every command needs, GetUpdates and SendMessage, go out as JSON
-// instead: the library builds a multipart form through a pipe and a goroutine
-// for each call, which takes four times as long
-// (go test -run '^$' -bench SendMessage ./internal/telegram/botapi).
+// What the bot polls, sends and edits goes out by calls of this package, with
+// types of its own: go-telegram/bot knows no date_time entity and nothing
+// ephemeral, and builds each call as a multipart form through a pipe and a
+// goroutine, which takes four times as long as JSON
+// (go test -run '^$' -bench SendMessage ./internal/telegram/botapi). The library
+// makes the few other calls. Never used are its polling, which acknowledges
+// updates before they are handled, and its errors' texts, which quote the token
+// and whatever the server said.
 package botapi
 
 import (
@@ -96,11 +97,6 @@ func (c *Client) GetMe(ctx context.Context) (User, error) {
 	return User{me.ID, me.Username}, nil
 }
 
-// SendMessage sends one message.
-func (c *Client) SendMessage(ctx context.Context, params *bot.SendMessageParams) error {
-	return c.call(ctx, "sendMessage", params)
-}
-
 // SendChatAction shows "typing…" and its like in a chat.
 func (c *Client) SendChatAction(ctx context.Context, params *bot.SendChatActionParams) error {
 	_, err := c.bot().SendChatAction(ctx, params)
@@ -111,12 +107,6 @@ func (c *Client) SendChatAction(ctx context.Context, params *bot.SendChatActionP
 func (c *Client) GetChatMember(ctx context.Context, params *bot.GetChatMemberParams) (*models.ChatMember, error) {
 	member, err := c.bot().GetChatMember(ctx, params)
 	return member, classifyError("getChatMember", err)
-}
-
-// SetMyCommands sets the bot's menu.
-func (c *Client) SetMyCommands(ctx context.Context, params *bot.SetMyCommandsParams) error {
-	_, err := c.bot().SetMyCommands(ctx, params)
-	return classifyError("setMyCommands", err)
 }
 
 // SetWebhook has updates delivered from now on.

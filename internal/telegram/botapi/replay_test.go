@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-telegram/bot"
-
 	"herald/internal/config"
 )
 
@@ -34,7 +32,8 @@ func newClient(t testing.TB, address string, rt http.RoundTripper) *Client {
 }
 
 func (c *Client) send(ctx context.Context) error {
-	return c.SendMessage(ctx, &bot.SendMessageParams{ChatID: 5, Text: "x"})
+	_, err := c.SendMessage(ctx, Destination{Chat: 5}, Content{Text: "x"})
+	return err
 }
 
 // serveConns takes every connection of a listener.
@@ -180,7 +179,7 @@ func requests(c net.Conn, whole func(stream uint32) bool) {
 
 func TestHTTP2RepeatsOnlyWhatTheServerNeverLookedAt(t *testing.T) {
 	for name, tt := range map[string]struct {
-		// first meets the first transmission of the message, which may have
+		// first meets the first transmission of the call, which may have
 		// been looked at; it reports whether the connection goes on.
 		first   func(c net.Conn, stream uint32) bool
 		arrives int64
@@ -192,36 +191,44 @@ func TestHTTP2RepeatsOnlyWhatTheServerNeverLookedAt(t *testing.T) {
 		"reset":                          {func(c net.Conn, s uint32) bool { resetStream(c, s, codeInternal); return true }, 1, false},
 		"ended":                          {func(net.Conn, uint32) bool { return false }, 1, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			trusted := httptest.NewUnstartedServer(http.NotFoundHandler())
-			trusted.EnableHTTP2 = true
-			trusted.StartTLS()
-			t.Cleanup(trusted.Close)
-			listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: trusted.TLS.Certificates, NextProtos: []string{"h2"}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var arrived atomic.Int64
-			serveConns(t, listener, func(c net.Conn) {
-				requests(c, func(stream uint32) bool {
-					if arrived.Add(1) == 1 {
-						return tt.first(c, stream)
-					}
-					writeFrame(c, frameHEADERS, flagEndHeaders, stream, 0x88) // :status 200
-					writeFrame(c, frameDATA, flagEndStream, stream, []byte(sentJSON)...)
-					return true
+		for what, call := range map[string]func(context.Context, *Client) error{
+			"message": func(ctx context.Context, c *Client) error { return c.send(ctx) },
+			"picture": func(ctx context.Context, c *Client) error {
+				_, err := c.SendPhoto(ctx, Destination{Chat: 5}, picture(40), Content{Text: "x"})
+				return err
+			},
+		} {
+			t.Run(what+"/"+name, func(t *testing.T) {
+				trusted := httptest.NewUnstartedServer(http.NotFoundHandler())
+				trusted.EnableHTTP2 = true
+				trusted.StartTLS()
+				t.Cleanup(trusted.Close)
+				listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: trusted.TLS.Certificates, NextProtos: []string{"h2"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var arrived atomic.Int64
+				serveConns(t, listener, func(c net.Conn) {
+					requests(c, func(stream uint32) bool {
+						if arrived.Add(1) == 1 {
+							return tt.first(c, stream)
+						}
+						writeFrame(c, frameHEADERS, flagEndHeaders, stream, 0x88) // :status 200
+						writeFrame(c, frameDATA, flagEndStream, stream, []byte(sentJSON)...)
+						return true
+					})
 				})
+				c := newClient(t, "https://"+listener.Addr().String(), trusted.Client().Transport)
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				err = call(ctx, c)
+				if tt.out != (err == nil) || err != nil && ErrorOf(err).Kind != OutcomeUnknown {
+					t.Errorf("%v", err)
+				}
+				if n := arrived.Load(); n != tt.arrives {
+					t.Errorf("it was transmitted %d times, want %d", n, tt.arrives)
+				}
 			})
-			c := newClient(t, "https://"+listener.Addr().String(), trusted.Client().Transport)
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
-			err = c.send(ctx)
-			if tt.out != (err == nil) || err != nil && ErrorOf(err).Kind != OutcomeUnknown {
-				t.Errorf("%v", err)
-			}
-			if n := arrived.Load(); n != tt.arrives {
-				t.Errorf("it was transmitted %d times, want %d", n, tt.arrives)
-			}
-		})
+		}
 	}
 }

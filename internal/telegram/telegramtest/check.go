@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
+	"mime/multipart"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,42 +22,81 @@ type field struct {
 	Required bool     `json:"required"`
 }
 
-var botAPI = func() (d struct {
+// botDescription is the Bot API's form.
+type botDescription struct {
 	Methods map[string]map[string]field `json:"methods"`
 	Types   map[string]map[string]field `json:"types"`
-}) {
+	// Variants are the types of which one may stand for a type.
+	Variants map[string][]string `json:"variants"`
+}
+
+var botAPI = func() (d botDescription) {
 	if err := json.Unmarshal(description, &d); err != nil {
 		panic("telegramtest: botapi.json: " + err.Error())
 	}
+	newer(&d)
 	return d
 }()
 
+// maxForm bounds what is kept of a form; Telegram takes 10 MB of a picture.
+const maxForm = 16 << 20
+
+// attached begins the value of a parameter that names an uploaded file.
+const attached = "attach://"
+
 // read takes the parameters of a call, in any of the four ways that the Bot
-// API reads them, each as JSON, and checks them against its description.
-func read(r *http.Request, method string) (map[string]json.RawMessage, error) {
+// API reads them, each as JSON, and checks them against its description. An
+// uploaded file is the value "attach://" and its name.
+func read(r *http.Request, method string) (params map[string]json.RawMessage, files map[string][]byte, err error) {
 	known, ok := botAPI.Methods[method]
 	if !ok {
-		return nil, fmt.Errorf("no method %q", method)
+		return nil, nil, fmt.Errorf("no method %q", method)
 	}
-	params := map[string]json.RawMessage{}
+	params = map[string]json.RawMessage{}
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if kind == "application/json" {
 		if err := json.NewDecoder(r.Body).Decode(&params); err != nil {
-			return nil, fmt.Errorf("%s: the body is not JSON", method)
+			return nil, nil, fmt.Errorf("%s: the body is not JSON", method)
 		}
 	} else {
 		// A body is optional; without one only the query counts.
-		if err := r.ParseMultipartForm(1 << 20); err != nil && !errors.Is(err, http.ErrNotMultipart) && r.ContentLength > 0 && len(known) > 0 {
-			return nil, fmt.Errorf("%s: the form cannot be read: %w", method, err)
+		if err := r.ParseMultipartForm(maxForm); err != nil && !errors.Is(err, http.ErrNotMultipart) && r.ContentLength > 0 && len(known) > 0 {
+			return nil, nil, fmt.Errorf("%s: the form cannot be read: %w", method, err)
 		}
 		for name, values := range r.Form {
 			params[name] = formValue(known[name], values[0])
 		}
+		if files, err = uploads(r.MultipartForm); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", method, err)
+		}
+	}
+	for name := range files {
+		if _, parameter := known[name]; parameter && params[name] == nil {
+			params[name], _ = json.Marshal(attached + name)
+		}
 	}
 	if err := check(known, params); err != nil {
-		return nil, fmt.Errorf("%s: %w", method, err)
+		return nil, nil, fmt.Errorf("%s: %w", method, err)
 	}
-	return params, nil
+	return params, files, nil
+}
+
+func uploads(form *multipart.Form) (map[string][]byte, error) {
+	if form == nil {
+		return nil, nil
+	}
+	files := map[string][]byte{}
+	for name, parts := range form.File {
+		f, err := parts[0].Open()
+		if err != nil {
+			return nil, fmt.Errorf("open the file %q: %w", name, err)
+		}
+		defer f.Close()
+		if files[name], err = io.ReadAll(f); err != nil {
+			return nil, fmt.Errorf("read the file %q: %w", name, err)
+		}
+	}
+	return files, nil
 }
 
 // formValue is a form's text as JSON of the type that the parameter has.
@@ -129,6 +170,9 @@ func fits(t string, value json.RawMessage) error {
 			return fmt.Errorf("not a string")
 		}
 		return nil
+	}
+	if variants := botAPI.Variants[t]; variants != nil {
+		return fitsAny(variants, value)
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(value, &object) != nil || object == nil {

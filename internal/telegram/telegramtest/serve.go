@@ -3,9 +3,9 @@ package telegramtest
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
-	"unicode/utf16"
 )
 
 // refusal is an answer with ok false.
@@ -48,7 +48,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		refuse(w, refusal{code: http.StatusUnauthorized, text: "Unauthorized"})
 		return
 	}
-	params, err := read(r, method)
+	params, files, err := read(r, method)
 	var fault Fault
 	s.change(func() {
 		if err == nil {
@@ -80,7 +80,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.raise(fault, w, r)
 		return
 	}
-	result, no := s.call(r, method, params)
+	result, no := s.call(r, method, params, files)
 	switch {
 	case fault.carriedOut:
 		s.raise(fault, w, r)
@@ -99,14 +99,24 @@ func arg[T any](params map[string]json.RawMessage, name string) (value T) {
 	return value
 }
 
-func (s *Server) call(r *http.Request, method string, params map[string]json.RawMessage) (result any, no *refusal) {
+func (s *Server) call(r *http.Request, method string, params map[string]json.RawMessage, files map[string][]byte) (result any, no *refusal) {
 	switch method {
 	case "getMe":
 		return map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username}, nil
 	case "getUpdates":
 		return s.getUpdates(r, params)
-	case "sendMessage":
-		return s.sendMessage(params)
+	case "sendMessage", "sendPhoto":
+		return s.send(method, params, files)
+	case "editMessageText", "editMessageMedia":
+		return s.edit(method, params, files)
+	case "deleteMessage":
+		return s.deleteMessage(params)
+	case "deleteEphemeralMessage":
+		return s.deleteEphemeralMessage(params)
+	case "answerCallbackQuery":
+		return s.answerCallbackQuery(params)
+	case "answerInlineQuery":
+		return s.answerInlineQuery(params)
 	case "sendChatAction":
 		chat := arg[int64](params, "chat_id")
 		s.mu.Lock()
@@ -115,10 +125,17 @@ func (s *Server) call(r *http.Request, method string, params map[string]json.Raw
 	case "getChatMember":
 		return s.getChatMember(params), nil
 	case "setMyCommands":
-		s.change(func() { s.menu = arg[[]Command](params, "commands") })
-		return true, nil
+		return s.setMyCommands(params)
 	case "getMyCommands":
-		return s.Menu(), nil
+		return s.getMyCommands(params)
+	case "setMyDescription":
+		return s.describe(method, "description", maxDescription, params)
+	case "getMyDescription":
+		return map[string]string{"description": s.Description(arg[string](params, "language_code"))}, nil
+	case "setMyShortDescription":
+		return s.describe(method, "short_description", maxShortDescription, params)
+	case "getMyShortDescription":
+		return map[string]string{"short_description": s.ShortDescription(arg[string](params, "language_code"))}, nil
 	case "setWebhook":
 		hook := Webhook{arg[string](params, "url"), arg[string](params, "secret_token"),
 			arg[int](params, "max_connections"), arg[[]string](params, "allowed_updates")}
@@ -145,7 +162,7 @@ func (s *Server) call(r *http.Request, method string, params map[string]json.Raw
 // queued, waiting for something as long as it is told to. A later getUpdates
 // ends an earlier one.
 func (s *Server) getUpdates(r *http.Request, params map[string]json.RawMessage) (any, *refusal) {
-	offset, limit := arg[int64](params, "offset"), arg[int](params, "limit")
+	offset, limit, kinds := arg[int64](params, "offset"), arg[int](params, "limit"), arg[[]string](params, "allowed_updates")
 	if limit <= 0 || limit > 100 {
 		limit = 100
 	}
@@ -154,6 +171,9 @@ func (s *Server) getUpdates(r *http.Request, params map[string]json.RawMessage) 
 		s.poller++
 		mine = s.poller
 		s.offsets = append(s.offsets, offset)
+		if kinds != nil {
+			s.allowed = kinds
+		}
 		for offset > 0 && len(s.queue) > 0 && s.queue[0].id < offset && s.webhook.URL == "" {
 			s.queue = s.queue[1:]
 		}
@@ -163,6 +183,7 @@ func (s *Server) getUpdates(r *http.Request, params map[string]json.RawMessage) 
 		s.mu.Lock()
 		hook, other, changed := s.webhook.URL != "", s.poller != mine, s.changed
 		batch := []json.RawMessage{}
+		s.queue = slices.DeleteFunc(s.queue, func(q queued) bool { return !allows(s.allowed, q.kind) })
 		for _, q := range s.queue[:min(limit, len(s.queue))] {
 			batch = append(batch, q.raw)
 		}
@@ -187,6 +208,12 @@ func (s *Server) getUpdates(r *http.Request, params map[string]json.RawMessage) 
 	}
 }
 
+// allows reports whether updates of a kind were asked for. No list is the usual
+// kinds, and "" is a kind that Telegram may add.
+func allows(allowed []string, kind string) bool {
+	return kind == "" || len(allowed) == 0 || slices.Contains(allowed, kind)
+}
+
 func (s *Server) getChatMember(params map[string]json.RawMessage) any {
 	chat, user := arg[int64](params, "chat_id"), arg[int64](params, "user_id")
 	s.mu.Lock()
@@ -207,67 +234,4 @@ func (s *Server) reachable(chat int64) *refusal {
 		return &refusal{code: http.StatusForbidden, text: "Forbidden: bot can't initiate conversation with a user"}
 	}
 	return nil
-}
-
-// maxUnits is the longest text in UTF-16 units.
-const maxUnits = 4096
-
-func (s *Server) sendMessage(params map[string]json.RawMessage) (result any, no *refusal) {
-	m := Sent{
-		Chat:     arg[int64](params, "chat_id"),
-		Thread:   arg[int64](params, "message_thread_id"),
-		Text:     arg[string](params, "text"),
-		Entities: arg[[]Entity](params, "entities"),
-		At:       time.Now(),
-	}
-	reply := arg[struct {
-		ID      int64 `json:"message_id"`
-		Without bool  `json:"allow_sending_without_reply"`
-	}](params, "reply_parameters")
-	s.change(func() {
-		switch units := utf16.Encode([]rune(m.Text)); {
-		case strings.TrimSpace(m.Text) == "":
-			no = bad("message text is empty")
-		case len(units) > maxUnits:
-			no = bad("message is too long")
-		case !spansFit(units, m.Entities):
-			no = bad("entity bounds are wrong")
-		case s.closed[[2]int64{m.Chat, m.Thread}]:
-			no = bad("TOPIC_CLOSED")
-		case s.reachable(m.Chat) != nil:
-			no = s.reachable(m.Chat)
-		case reply.ID != 0 && s.messages[[2]int64{m.Chat, reply.ID}]:
-			m.ReplyTo = reply.ID
-		case reply.ID != 0 && !reply.Without:
-			no = bad("message to be replied not found")
-		}
-		if no != nil {
-			return
-		}
-		m.ID = s.nextID
-		s.nextID++
-		s.messages[[2]int64{m.Chat, m.ID}] = true
-		s.sent = append(s.sent, m)
-	})
-	if no != nil {
-		return nil, no
-	}
-	kind := "supergroup"
-	if m.Chat > 0 {
-		kind = "private"
-	}
-	return map[string]any{"message_id": m.ID, "date": m.At.Unix(), "chat": Chat{m.Chat, kind}, "text": m.Text}, nil
-}
-
-// spansFit reports whether every entity marks whole characters of the text.
-func spansFit(units []uint16, entities []Entity) bool {
-	inside := func(i int) bool {
-		return i > 0 && i < len(units) && utf16.IsSurrogate(rune(units[i])) && units[i] >= 0xDC00
-	}
-	for _, e := range entities {
-		if e.Offset < 0 || e.Length <= 0 || e.Offset+e.Length > len(units) || inside(e.Offset) || inside(e.Offset+e.Length) {
-			return false
-		}
-	}
-	return len(entities) <= 100
 }

@@ -1,7 +1,8 @@
 // Package telegramtest is a Bot API server for tests. It refuses what
 // Telegram refuses, and any call that does not fit the Bot API's own
-// description (botapi.json, reduced to methods, parameters, types and which
-// are required, from https://core.telegram.org/bots/api).
+// description (botapi.json, version 10.1 reduced to methods, parameters, types
+// and which are required, from https://core.telegram.org/bots/api, and what
+// newer.go adds). MakeOlder makes it a server of an older version.
 //
 // It keeps Telegram's promises and no more: an update stays queued until a
 // getUpdates with a higher offset, nobody is written to who has not started
@@ -10,6 +11,7 @@ package telegramtest
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -32,34 +34,11 @@ const (
 type Call struct {
 	Method string
 	At     time.Time
-	// Params holds each parameter as JSON.
+	// Params holds each parameter as JSON, and that of an uploaded file as the
+	// string "attach://" and its name.
 	Params map[string]json.RawMessage
 	// Fault is what went wrong with it by Fail.
 	Fault Fault
-}
-
-// Entity is a span of a sent text, in UTF-16 units.
-type Entity struct {
-	Type   string `json:"type"`
-	Offset int    `json:"offset"`
-	Length int    `json:"length"`
-}
-
-// Sent is one message that the server took.
-type Sent struct {
-	ID       int64
-	Chat     int64
-	Thread   int64
-	ReplyTo  int64
-	Text     string
-	Entities []Entity
-	At       time.Time
-}
-
-// Command is an entry of the bot's menu.
-type Command struct {
-	Command     string `json:"command"`
-	Description string `json:"description"`
 }
 
 // Webhook is what setWebhook last said; an empty URL is none.
@@ -84,24 +63,41 @@ type Server struct {
 	nextUpdate int64
 	nextID     int64
 	poller     int64
+	allowed    []string // kinds, as the last getUpdates that named some said
 	calls      []Call
-	sent       []Sent
+	sent       []*Sent
+	seen       []Seen
 	violations []string
 	offsets    []int64
 	started    map[int64]bool
-	messages   map[[2]int64]bool
+	own        map[[2]int64]*Sent // the bot's messages, by chat and ID
+	others     map[[2]int64]bool  // everybody else's
 	status     map[[2]int64]string
 	moved      map[int64]int64
 	closed     map[[2]int64]bool
 	revoked    bool
 	faults     map[string][]Fault
-	menu       []Command
 	webhook    Webhook
+	older      Older
+
+	menus        map[MenuKey][]Command
+	descriptions map[[2]string]string // by kind and language
+
+	nextEphemeral int64
+	ephemerals    map[[2]int64]ephemeral // by chat and ID
+
+	nextQuery     int64 // the last ID of a press or an inline query
+	presses       map[string]*press
+	notices       []Notice
+	queries       map[string]*inlineQuery
+	inlineAnswers []InlineAnswer
+	inline        map[string]*Sent // sent by inline mode
 }
 
 type queued struct {
-	id  int64
-	raw json.RawMessage
+	id   int64
+	kind string // the member beside the ID; "" of PushRaw
+	raw  json.RawMessage
 }
 
 // New starts a server that stops with the test. At its end the test fails for
@@ -128,9 +124,11 @@ func NewInMemory(t testing.TB) *Server {
 func newServer(t testing.TB) *Server {
 	s := &Server{
 		quit: make(chan struct{}), changed: make(chan struct{}),
-		nextUpdate: 1000, nextID: 1,
-		started: map[int64]bool{}, messages: map[[2]int64]bool{}, status: map[[2]int64]string{},
+		nextUpdate: 1000, nextID: 1, nextEphemeral: 1,
+		started: map[int64]bool{}, own: map[[2]int64]*Sent{}, others: map[[2]int64]bool{}, status: map[[2]int64]string{},
 		moved: map[int64]int64{}, closed: map[[2]int64]bool{}, faults: map[string][]Fault{},
+		menus: map[MenuKey][]Command{}, descriptions: map[[2]string]string{}, ephemerals: map[[2]int64]ephemeral{},
+		presses: map[string]*press{}, queries: map[string]*inlineQuery{}, inline: map[string]*Sent{},
 	}
 	t.Cleanup(func() {
 		for _, v := range s.Violations() {
@@ -190,24 +188,38 @@ func (s *Server) WaitAcknowledged(limit time.Duration) bool {
 	return s.until(limit, func() bool { return len(s.queue) == 0 })
 }
 
-// Sent are the messages taken so far, in order.
+// Sent are the messages taken so far, in order, as they stand: edited ones say
+// what they said last, and deleted ones are among them.
 func (s *Server) Sent() []Sent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.sent)
+	return s.messages()
+}
+
+func (s *Server) messages() []Sent {
+	var all []Sent
+	for _, m := range s.sent {
+		all = append(all, *m)
+	}
+	return all
 }
 
 // Take returns the messages and calls so far and forgets them, with the
-// offsets, so that a long run needs no more memory than a short one. Nothing
-// can reply to a message that was taken.
+// offsets, what was seen and the presses and queries that are answered, so that
+// a long run needs no more memory than a short one. Nothing can reply to a
+// message that was taken, or edit it.
 func (s *Server) Take() ([]Sent, []Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sent, calls := s.sent, s.calls
+	sent, calls := s.messages(), s.calls
 	for _, m := range sent {
-		delete(s.messages, [2]int64{m.Chat, m.ID})
+		delete(s.own, [2]int64{m.Chat, m.ID})
+		delete(s.ephemerals, [2]int64{m.Chat, m.Ephemeral})
 	}
+	maps.DeleteFunc(s.presses, func(_ string, p *press) bool { return p.answered })
+	maps.DeleteFunc(s.queries, func(_ string, q *inlineQuery) bool { return q.answered })
 	s.sent, s.calls, s.offsets = nil, nil, nil
+	s.seen, s.notices, s.inlineAnswers = nil, nil, nil
 	return sent, calls
 }
 
@@ -246,22 +258,12 @@ func (s *Server) Pending() []int64 {
 	return ids
 }
 
-// Menu is what setMyCommands last said.
-func (s *Server) Menu() []Command {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.menu)
-}
-
 // Webhook is what setWebhook last said.
 func (s *Server) Webhook() Webhook {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.webhook
 }
-
-// SetWebhook sets a webhook as another process would.
-func (s *Server) SetWebhook(url string) { s.change(func() { s.webhook = Webhook{URL: url} }) }
 
 // Violations are the calls that the Bot API's description does not allow, and
 // ExpectViolations forgets them for a test that wants them.
@@ -276,32 +278,4 @@ func (s *Server) ExpectViolations() []string {
 	found := s.Violations()
 	s.change(func() { s.violations = nil })
 	return found
-}
-
-// Start lets the bot write to a user, as pressing Start does.
-func (s *Server) Start(user int64) { s.change(func() { s.started[user] = true }) }
-
-// Block takes that back.
-func (s *Server) Block(user int64) { s.change(func() { delete(s.started, user) }) }
-
-// Revoke makes the server answer 401 to every call.
-func (s *Server) Revoke() { s.change(func() { s.revoked = true }) }
-
-// Promote sets a user's status in a chat: "creator", "administrator",
-// "member", "left" and so on. It is "member" until then.
-func (s *Server) Promote(chat, user int64, status string) {
-	s.change(func() { s.status[[2]int64{chat, user}] = status })
-}
-
-// Migrate turns a group into a supergroup with another ID.
-func (s *Server) Migrate(from, to int64) { s.change(func() { s.moved[from] = to }) }
-
-// CloseTopic makes a topic refuse messages.
-func (s *Server) CloseTopic(chat, thread int64) {
-	s.change(func() { s.closed[[2]int64{chat, thread}] = true })
-}
-
-// Delete removes a message, so that nothing can reply to it.
-func (s *Server) Delete(chat, id int64) {
-	s.change(func() { delete(s.messages, [2]int64{chat, id}) })
 }

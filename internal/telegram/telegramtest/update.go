@@ -45,7 +45,7 @@ func Text(chat Chat, from User, text string) Message {
 	for _, word := range strings.SplitAfter(text, " ") {
 		bare := strings.TrimSpace(word)
 		if len(bare) > 1 && bare[0] == '/' {
-			entities = append(entities, Entity{"bot_command", offset, len(utf16.Encode([]rune(bare)))})
+			entities = append(entities, Entity{Type: "bot_command", Offset: offset, Length: len(utf16.Encode([]rune(bare)))})
 		}
 		offset += len(utf16.Encode([]rune(word)))
 	}
@@ -61,37 +61,56 @@ func (m Message) In(thread int64) Message {
 	return m
 }
 
+// ReplyingTo makes the message a reply to one of the bot's, as an app does that
+// was forced to.
+func (m Message) ReplyingTo(sent Sent) Message {
+	m["reply_to_message"] = sent.update()
+	return m
+}
+
 // Push queues a message for polling and returns the IDs of its update and its
 // message. Somebody who writes privately has started the bot.
 func (s *Server) Push(m Message) (updateID, messageID int64) {
-	s.change(func() {
-		updateID, messageID = s.number(m)
-		raw, err := json.Marshal(map[string]any{"update_id": updateID, "message": m})
-		if err != nil {
-			panic("telegramtest: a message that is not JSON: " + err.Error())
-		}
-		s.queue = append(s.queue, queued{updateID, raw})
-	})
-	return updateID, messageID
+	s.change(func() { updateID = s.pushMessage(m) })
+	return updateID, m["message_id"].(int64)
 }
 
-// number gives m the next IDs, under the lock, unless it has its own.
-func (s *Server) number(m Message) (updateID, messageID int64) {
+// pushMessage is Push under the lock.
+func (s *Server) pushMessage(m Message) (updateID int64) {
+	s.number(m)
+	return s.push("message", m)
+}
+
+// number gives m the next ID, under the lock, unless it has its own.
+func (s *Server) number(m Message) {
 	chat, _ := m["chat"].(Chat)
-	if given, ok := m["message_id"].(int64); ok {
-		messageID = given
-	} else {
+	messageID, given := m["message_id"].(int64)
+	if !given {
 		messageID = s.nextID
 		s.nextID++
 		m["message_id"] = messageID
 	}
-	s.messages[[2]int64{chat.ID, messageID}] = true
+	s.others[[2]int64{chat.ID, messageID}] = true
 	if chat.Type == "private" {
 		s.started[chat.ID] = true
 	}
-	updateID = s.nextUpdate
+}
+
+// push queues an update of a kind, under the lock.
+func (s *Server) push(kind string, member any) (updateID int64) {
+	q := s.update(kind, member)
+	s.queue = append(s.queue, q)
+	return q.id
+}
+
+func (s *Server) update(kind string, member any) queued {
+	id := s.nextUpdate
 	s.nextUpdate++
-	return updateID, messageID
+	raw, err := json.Marshal(map[string]any{"update_id": id, kind: member})
+	if err != nil {
+		panic("telegramtest: an update that is not JSON: " + err.Error())
+	}
+	return queued{id, kind, raw}
 }
 
 // PushRaw queues the members of an update other than its ID, as they are:
@@ -100,7 +119,7 @@ func (s *Server) PushRaw(members string) (updateID int64) {
 	s.change(func() {
 		updateID = s.nextUpdate
 		s.nextUpdate++
-		s.queue = append(s.queue, queued{updateID, json.RawMessage(fmt.Sprintf(`{"update_id":%d,%s}`, updateID, members))})
+		s.queue = append(s.queue, queued{id: updateID, raw: json.RawMessage(fmt.Sprintf(`{"update_id":%d,%s}`, updateID, members))})
 	})
 	return updateID
 }
@@ -108,13 +127,25 @@ func (s *Server) PushRaw(members string) (updateID int64) {
 // Update is a message as a webhook's body, which can be delivered repeatedly.
 func (s *Server) Update(m Message) (body []byte) {
 	s.change(func() {
-		updateID, _ := s.number(m)
-		var err error
-		if body, err = json.Marshal(map[string]any{"update_id": updateID, "message": m}); err != nil {
-			panic("telegramtest: a message that is not JSON: " + err.Error())
-		}
+		s.number(m)
+		body = s.update("message", m).raw
 	})
 	return body
+}
+
+// Dequeue takes the updates that are queued out of the queue, as bodies for a
+// webhook: a press is queued, taken out and delivered. Kinds that setWebhook did
+// not ask for are lost.
+func (s *Server) Dequeue() (bodies [][]byte) {
+	s.change(func() {
+		for _, q := range s.queue {
+			if allows(s.webhook.AllowedUpdates, q.kind) {
+				bodies = append(bodies, q.raw)
+			}
+		}
+		s.queue = nil
+	})
+	return bodies
 }
 
 // Deliver posts a body to a webhook with the secret that setWebhook named, and

@@ -1,0 +1,87 @@
+package botapi
+
+import "context"
+
+// MenuCommand is one line of a menu.
+type MenuCommand struct {
+	Command     string `json:"command"`     // 1 to 32 of a-z0-9_
+	Description string `json:"description"` // 1 to 256 characters
+	// Ephemeral has the command arrive in groups as an ephemeral message
+	// (ephemeral.go). A server before Bot API 10.2 refuses or ignores it.
+	Ephemeral bool `json:"is_ephemeral,omitempty"`
+}
+
+// Scope is who sees a menu, https://core.telegram.org/bots/api#botcommandscope.
+type Scope struct {
+	Type string `json:"type"`
+	Chat int64  `json:"chat_id,omitempty"` // of the types that name a chat
+}
+
+// The scopes that name no chat.
+var (
+	Everybody      = Scope{Type: "default"}
+	PrivateChats   = Scope{Type: "all_private_chats"}
+	Groups         = Scope{Type: "all_group_chats"}
+	Administrators = Scope{Type: "all_chat_administrators"}
+)
+
+// Menu says whose a list of commands is.
+type Menu struct {
+	Scope    Scope  `json:"scope"`
+	Language string `json:"language_code,omitempty"` // two letters; "" is any other
+}
+
+// SetMyCommands sets one of the bot's menus.
+func (c *Client) SetMyCommands(ctx context.Context, m Menu, commands []MenuCommand) error {
+	_, err := call[unread](ctx, c, "setMyCommands", &struct {
+		Menu
+		Commands []MenuCommand `json:"commands"`
+	}{m, append([]MenuCommand{}, commands...)}) // none are [], not null
+	return err
+}
+
+// GetMyCommands returns one of the bot's menus. A command that was set as
+// Ephemeral and is not one here met a server that ignores it.
+func (c *Client) GetMyCommands(ctx context.Context, m Menu) ([]MenuCommand, error) {
+	return call[[]MenuCommand](ctx, c, "getMyCommands", m)
+}
+
+type language struct {
+	Code string `json:"language_code,omitempty"`
+}
+
+// SetMyDescription sets what stands in the empty private chat with the bot for
+// readers of a language, "" for those of any other; at most 512 characters.
+func (c *Client) SetMyDescription(ctx context.Context, lang, text string) error {
+	_, err := call[unread](ctx, c, "setMyDescription", &struct {
+		language
+		Text string `json:"description"`
+	}{language{lang}, text})
+	return err
+}
+
+// GetMyDescription returns what SetMyDescription set.
+func (c *Client) GetMyDescription(ctx context.Context, lang string) (string, error) {
+	d, err := call[struct {
+		Text string `json:"description"`
+	}](ctx, c, "getMyDescription", language{lang})
+	return d.Text, err
+}
+
+// SetMyShortDescription sets what stands on the bot's profile; at most 120
+// characters.
+func (c *Client) SetMyShortDescription(ctx context.Context, lang, text string) error {
+	_, err := call[unread](ctx, c, "setMyShortDescription", &struct {
+		language
+		Text string `json:"short_description"`
+	}{language{lang}, text})
+	return err
+}
+
+// GetMyShortDescription returns what SetMyShortDescription set.
+func (c *Client) GetMyShortDescription(ctx context.Context, lang string) (string, error) {
+	d, err := call[struct {
+		Text string `json:"short_description"`
+	}](ctx, c, "getMyShortDescription", language{lang})
+	return d.Text, err
+}

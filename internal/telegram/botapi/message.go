@@ -1,0 +1,212 @@
+package botapi
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// EntityType is a way to show a span of a text.
+type EntityType string
+
+// The entity types that the bot sends,
+// https://core.telegram.org/bots/api#messageentity.
+const (
+	Bold                 EntityType = "bold"
+	Italic               EntityType = "italic"
+	Code                 EntityType = "code"
+	TextLink             EntityType = "text_link"
+	ExpandableBlockquote EntityType = "expandable_blockquote"
+	// DateTime is shown in the reader's time zone. A server that does not know
+	// it refuses the message.
+	DateTime EntityType = "date_time"
+)
+
+// Entity is a span of a text and the way to show it.
+type Entity struct {
+	Type EntityType `json:"type"`
+	// Offset and Length are in UTF-16 units.
+	Offset int `json:"offset"`
+	Length int `json:"length"`
+	// URL is where a TextLink leads.
+	URL string `json:"url,omitempty"`
+	// UnixTime, in seconds, and TimeFormat are a DateTime's,
+	// https://core.telegram.org/bots/api#date-time-entity-formatting.
+	UnixTime   int64  `json:"unix_time,omitempty"`
+	TimeFormat string `json:"date_time_format,omitempty"`
+}
+
+// Markup is what stands below a message: a Keyboard or a ForceReply.
+type Markup interface{ markup() }
+
+// Keyboard is rows of buttons.
+type Keyboard struct {
+	Rows [][]Button `json:"inline_keyboard"`
+}
+
+// Button is a button of a Keyboard. One of its fields other than Text and Style
+// must be set.
+type Button struct {
+	Text string `json:"text"`
+	// Style is "primary", "success", "danger", or "" for the usual one.
+	Style string `json:"style,omitempty"`
+	// Data comes back when the button is pressed; 1 to 64 bytes.
+	Data string `json:"callback_data,omitempty"`
+	URL  string `json:"url,omitempty"`
+	// Copy goes to the clipboard; 1 to 256 characters.
+	Copy CopyText `json:"copy_text,omitempty"`
+	// SwitchInline is an inline query to be asked in a chat of the presser's
+	// choice, and SwitchInlineHere in this one. It may be empty.
+	SwitchInline     *string `json:"switch_inline_query,omitempty"`
+	SwitchInlineHere *string `json:"switch_inline_query_current_chat,omitempty"`
+}
+
+// CopyText is a text for the clipboard.
+type CopyText string
+
+// MarshalJSON implements json.Marshaler.
+func (t CopyText) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Text string `json:"text"`
+	}{string(t)})
+}
+
+// ForceReply opens the reply box of those who see the message.
+type ForceReply struct {
+	// Placeholder stands in the empty box; at most 64 characters.
+	Placeholder string
+	// Selective means the sender of the message that is replied to alone.
+	Selective bool
+}
+
+// MarshalJSON implements json.Marshaler.
+func (f ForceReply) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		ForceReply  bool   `json:"force_reply"`
+		Placeholder string `json:"input_field_placeholder,omitempty"`
+		Selective   bool   `json:"selective,omitempty"`
+	}{true, f.Placeholder, f.Selective})
+}
+
+func (Keyboard) markup()   {}
+func (ForceReply) markup() {}
+
+// Content is what a message says: its text, or the caption of its picture.
+type Content struct {
+	// Text is 1 to 4,096 UTF-16 units, a caption 0 to 1,024.
+	Text     string   `json:"text"`
+	Entities []Entity `json:"entities,omitempty"` // at most 100
+	// Markup may be nil. An edit takes a Keyboard alone, and without one
+	// removes what was there.
+	Markup Markup `json:"reply_markup,omitempty"`
+}
+
+// Destination is where a message goes.
+type Destination struct {
+	Chat   int64 `json:"chat_id"`
+	Thread int64 `json:"message_thread_id,omitempty"` // the topic; 0 is none
+	// ReplyTo is the message that is replied to, if it is still there; 0 is none.
+	ReplyTo int64 `json:"-"`
+	// Silent rings no bell.
+	Silent bool `json:"disable_notification,omitempty"`
+}
+
+type replyParameters struct {
+	MessageID    int64 `json:"message_id,omitempty"`
+	EphemeralID  int64 `json:"ephemeral_message_id,omitempty"`
+	AllowWithout bool  `json:"allow_sending_without_reply,omitempty"`
+}
+
+func (d Destination) reply() replyParameters {
+	return replyParameters{MessageID: d.ReplyTo, AllowWithout: d.ReplyTo != 0}
+}
+
+type linkPreview struct {
+	Disabled bool `json:"is_disabled"`
+}
+
+var noPreview = linkPreview{Disabled: true}
+
+// sent is what is read of a message that a call returns.
+type sent struct {
+	ID          int64 `json:"message_id"`
+	EphemeralID int64 `json:"ephemeral_message_id"`
+}
+
+// SendMessage sends one message, without a preview of the links in it, and
+// returns its ID.
+func (c *Client) SendMessage(ctx context.Context, to Destination, content Content) (id int64, err error) {
+	m, err := call[sent](ctx, c, "sendMessage", &struct {
+		Destination
+		Content
+		Preview linkPreview     `json:"link_preview_options"`
+		Reply   replyParameters `json:"reply_parameters,omitzero"`
+	}{to, content, noPreview, to.reply()})
+	return m.ID, err
+}
+
+// pictureName is the part of a form that holds a picture.
+const pictureName = "photo"
+
+// SendPhoto uploads a PNG and sends it, and returns the message's ID.
+func (c *Client) SendPhoto(ctx context.Context, to Destination, png []byte, caption Content) (id int64, err error) {
+	m, err := upload[sent](ctx, c, "sendPhoto", png, &struct {
+		Destination
+		Caption  string          `json:"caption,omitempty"`
+		Entities []Entity        `json:"caption_entities,omitempty"`
+		Markup   Markup          `json:"reply_markup,omitempty"`
+		Reply    replyParameters `json:"reply_parameters,omitzero"`
+	}{to, caption.Text, caption.Entities, caption.Markup, to.reply()})
+	return m.ID, err
+}
+
+// MessageRef is a message of the bot's own: one in a chat, or one that somebody
+// sent by inline mode.
+type MessageRef struct {
+	Chat      int64  `json:"chat_id,omitempty"`
+	MessageID int64  `json:"message_id,omitempty"`
+	Inline    string `json:"inline_message_id,omitempty"` // instead of the others
+}
+
+// EditMessageText replaces what a message says. It succeeds if that is what it
+// says already.
+func (c *Client) EditMessageText(ctx context.Context, m MessageRef, content Content) error {
+	_, err := call[unread](ctx, c, "editMessageText", &struct {
+		MessageRef
+		Content
+		Preview linkPreview `json:"link_preview_options"`
+	}{m, content, noPreview})
+	return unlessUnchanged(err)
+}
+
+// EditMessageMedia replaces a message's picture by an uploaded PNG, and its
+// caption. An inline message cannot be given an upload.
+func (c *Client) EditMessageMedia(ctx context.Context, m MessageRef, png []byte, caption Content) error {
+	type media struct {
+		Type     string   `json:"type"`
+		Media    string   `json:"media"`
+		Caption  string   `json:"caption,omitempty"`
+		Entities []Entity `json:"caption_entities,omitempty"`
+	}
+	_, err := upload[unread](ctx, c, "editMessageMedia", png, &struct {
+		MessageRef
+		Media  media  `json:"media"`
+		Markup Markup `json:"reply_markup,omitempty"`
+	}{m, media{"photo", "attach://" + pictureName, caption.Text, caption.Entities}, caption.Markup})
+	return unlessUnchanged(err)
+}
+
+// unlessUnchanged is the error of an edit, nil if it only said that the message
+// is so already.
+func unlessUnchanged(err error) error {
+	if ErrorOf(err).detail == notModified {
+		return nil
+	}
+	return err
+}
+
+// DeleteMessage deletes a message: within 48 hours one of the bot's own, or in a
+// private chat; elsewhere with the right to delete.
+func (c *Client) DeleteMessage(ctx context.Context, chat, id int64) error {
+	_, err := call[unread](ctx, c, "deleteMessage", MessageRef{Chat: chat, MessageID: id})
+	return err
+}

@@ -1,0 +1,84 @@
+package botapi
+
+import (
+	"context"
+	"time"
+)
+
+// CallbackAnswer ends the wait of whoever pressed a button.
+type CallbackAnswer struct {
+	ID string `json:"callback_query_id"`
+	// Text is shown to the presser alone, for a moment, or as an Alert until
+	// they close it; at most 200 characters, and "" is nothing.
+	Text  string `json:"text,omitempty"`
+	Alert bool   `json:"show_alert,omitempty"`
+	// URL is opened; t.me/<the bot>?start=… alone is allowed.
+	URL string `json:"url,omitempty"`
+	// CacheTime is how many seconds an app may answer the same press by itself.
+	CacheTime int `json:"cache_time,omitempty"`
+}
+
+// AnswerCallbackQuery answers the press of a button. Each takes one answer, and
+// none once it is old.
+func (c *Client) AnswerCallbackQuery(ctx context.Context, a CallbackAnswer) error {
+	_, err := call[unread](ctx, c, "answerCallbackQuery", a)
+	return err
+}
+
+// Article is one result of an inline query.
+type Article struct {
+	ID          string // 1 to 64 bytes, unlike the others'
+	Title       string
+	Description string
+	Content     Content // what the asker sends by choosing it
+}
+
+// InlineButton stands above the results and opens the private chat with the bot.
+type InlineButton struct {
+	Text string `json:"text"`
+	// Start is the parameter of the /start it sends; 1 to 64 of A-Za-z0-9_-.
+	Start string `json:"start_parameter"`
+}
+
+// InlineAnswer is what an inline query found.
+type InlineAnswer struct {
+	ID      string
+	Results []Article // at most 50
+	// Cache is how long Telegram may give the same answer to the same query, of
+	// anybody unless Personal. It counts in whole seconds.
+	Cache    time.Duration
+	Personal bool
+	Button   *InlineButton // nil is none
+}
+
+// AnswerInlineQuery answers an inline query.
+func (c *Client) AnswerInlineQuery(ctx context.Context, a InlineAnswer) error {
+	type content struct {
+		Text     string      `json:"message_text"`
+		Entities []Entity    `json:"entities,omitempty"`
+		Preview  linkPreview `json:"link_preview_options"`
+	}
+	type article struct {
+		Type        string  `json:"type"`
+		ID          string  `json:"id"`
+		Title       string  `json:"title"`
+		Description string  `json:"description,omitempty"`
+		Content     content `json:"input_message_content"`
+		Markup      Markup  `json:"reply_markup,omitempty"`
+	}
+	results := make([]article, 0, len(a.Results))
+	for _, r := range a.Results {
+		results = append(results, article{
+			"article", r.ID, r.Title, r.Description,
+			content{r.Content.Text, r.Content.Entities, noPreview}, r.Content.Markup,
+		})
+	}
+	_, err := call[unread](ctx, c, "answerInlineQuery", &struct {
+		ID       string        `json:"inline_query_id"`
+		Results  []article     `json:"results"`
+		Cache    int           `json:"cache_time"`
+		Personal bool          `json:"is_personal,omitempty"`
+		Button   *InlineButton `json:"button,omitempty"`
+	}{a.ID, results, int(a.Cache.Seconds()), a.Personal, a.Button})
+	return err
+}

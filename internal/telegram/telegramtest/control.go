@@ -1,0 +1,32 @@
+package telegramtest
+
+// SetWebhook sets a webhook as another process would.
+func (s *Server) SetWebhook(url string) { s.change(func() { s.webhook = Webhook{URL: url} }) }
+
+// Start lets the bot write to a user, as pressing Start does.
+func (s *Server) Start(user int64) { s.change(func() { s.started[user] = true }) }
+
+// Block takes that back.
+func (s *Server) Block(user int64) { s.change(func() { delete(s.started, user) }) }
+
+// Revoke makes the server answer 401 to every call.
+func (s *Server) Revoke() { s.change(func() { s.revoked = true }) }
+
+// Promote sets a user's status in a chat: "creator", "administrator",
+// "member", "left" and so on. It is "member" until then.
+func (s *Server) Promote(chat, user int64, status string) {
+	s.change(func() { s.status[[2]int64{chat, user}] = status })
+}
+
+// Migrate turns a group into a supergroup with another ID.
+func (s *Server) Migrate(from, to int64) { s.change(func() { s.moved[from] = to }) }
+
+// CloseTopic makes a topic refuse messages.
+func (s *Server) CloseTopic(chat, thread int64) {
+	s.change(func() { s.closed[[2]int64{chat, thread}] = true })
+}
+
+// Delete removes a message, so that nothing can reply to it.
+func (s *Server) Delete(chat, id int64) {
+	s.change(func() { s.remove([2]int64{chat, id}) })
+}
