@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +23,7 @@ import (
 )
 
 const (
-	// overtaking is how long an edit may come before what it edits.
+	// overtaking is how long a call may come before the first response it needs.
 	overtaking = 5 * time.Second
 	// callbackTry bounds one try of the first response, so that a lost one
 	// leaves time for another.
@@ -32,6 +34,10 @@ const (
 	// ms a call, that many carry 5,000 first responses within a second.
 	maxCalls = 256
 )
+
+// unclearWaits are the waits before each repetition of a message that may be out
+// or not, and would be there twice.
+var unclearWaits = [...]time.Duration{2 * time.Second, 5 * time.Second}
 
 // newSession makes the Session that REST calls go through. It is never opened,
 // and does not know the token, which it would show when it is printed.
@@ -104,10 +110,73 @@ func newRefusal(resp *http.Response) *refusal {
 	return r
 }
 
+// upload is a PNG that is sent with a message. An embed shows it as the image
+// attachment://name. It goes with a call and never with the body of an HTTP
+// response, where Discord takes no more than some 150 kB: an interaction that
+// came by HTTP is deferred there, and the edit brings the file.
+// https://github.com/discord/discord-api-docs/issues/5250
+type upload struct {
+	name        string // of letters, digits, dots and dashes, ending in .png
+	description string // for those who cannot see it, at most 1,024 characters
+	png         []byte
+}
+
+// attachment is what a message says of a file: of one that is sent with it, ID is
+// the place among the files. discordgo's type has no description.
+// https://discord.com/developers/docs/reference#uploading-files
+type attachment struct {
+	ID          string `json:"id"`
+	Filename    string `json:"filename"`
+	Description string `json:"description"`
+}
+
+// attachments describe files as the only ones of a message. Without them a
+// repeated call would attach its files a second time.
+func attachments(files []upload) []attachment {
+	all := []attachment{}
+	for n, f := range files {
+		all = append(all, attachment{strconv.Itoa(n), f.name, f.description})
+	}
+	return all
+}
+
+// attached is response with files as its only ones. Where it updates a message,
+// this takes away those that the message had.
+func attached(response *discordgo.InteractionResponse, files []upload) any {
+	if len(files) == 0 && response.Type != discordgo.InteractionResponseUpdateMessage {
+		return response
+	}
+	type data struct {
+		*discordgo.InteractionResponseData
+		Attachments []attachment `json:"attachments"`
+	}
+	return struct {
+		Type discordgo.InteractionResponseType `json:"type"`
+		Data data                              `json:"data"`
+	}{response.Type, data{response.Data, attachments(files)}}
+}
+
+// encode makes the body of a call: JSON, which is one part of several if there
+// are files.
+func encode(body any, files []upload) (contentType string, sent []byte, err error) {
+	switch {
+	case body == nil:
+		return "", nil, nil
+	case len(files) == 0:
+		sent, err = json.Marshal(body)
+		return "application/json", sent, err
+	}
+	var parts []*discordgo.File
+	for _, f := range files {
+		parts = append(parts, &discordgo.File{Name: f.name, ContentType: "image/png", Reader: bytes.NewReader(f.png)})
+	}
+	return discordgo.MultipartBodyWithJSON(body, parts)
+}
+
 // call makes one REST call, with a body and a result that may be nil. Once there
 // is room for it, it takes at most limit. Its error is a refusal,
 // gateway.ErrToken, or one that holds no URL and no text of the server.
-func (a *Adapter) call(ctx context.Context, limit time.Duration, method, endpoint string, body, result any) error {
+func (a *Adapter) call(ctx context.Context, limit time.Duration, method, endpoint string, body, result any, files ...upload) error {
 	// Beyond the bound a call waits here and not in the transport, where it would
 	// hold many times the memory.
 	if err := a.calls.Acquire(ctx, 1); err != nil {
@@ -116,19 +185,18 @@ func (a *Adapter) call(ctx context.Context, limit time.Duration, method, endpoin
 	defer a.calls.Release(1)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var sent []byte
-	if body != nil {
-		var err error
-		if sent, err = json.Marshal(body); err != nil {
-			return fmt.Errorf("encode a call: %w", err)
-		}
+	// Here and not before the wait, so that no more than maxCalls copies of files
+	// are held at a time.
+	contentType, sent, err := encode(body, files)
+	if err != nil {
+		return fmt.Errorf("encode a call: %w", err)
 	}
 	// A bucket for this call alone: discordgo's limiter lets only one call of a
 	// bucket through at a time, sleeps whatever the context says, and keeps every
 	// bucket for ever.
 	bucket := new(discordgo.Bucket)
 	bucket.Lock()
-	answer, err := a.rest.RequestWithLockedBucket(method, endpoint, "application/json", sent, bucket, 0,
+	answer, err := a.rest.RequestWithLockedBucket(method, endpoint, contentType, sent, bucket, 0,
 		discordgo.WithContext(ctx), discordgo.WithRetryOnRatelimit(false), discordgo.WithRestRetries(0))
 	var r *refusal
 	switch {
@@ -169,12 +237,13 @@ func (a *Adapter) retry(ctx context.Context, until time.Time, again func(error) 
 }
 
 // callback posts the first response to an interaction that arrived at the given
-// time. Repeating it is harmless: Discord refuses a second one, which proves that
-// the first has landed.
-func (a *Adapter) callback(work *chat.Work, id, token string, arrived time.Time, response *discordgo.InteractionResponse) error {
+// time, with files that it shows. Repeating it is harmless: Discord refuses a
+// second one, which proves that the first has landed.
+func (a *Adapter) callback(work *chat.Work, id, token string, arrived time.Time, response *discordgo.InteractionResponse, files ...upload) error {
 	endpoint := discordgo.EndpointInteractionResponse(url.PathEscape(id), url.PathEscape(token))
+	body := attached(response, files)
 	err := a.retry(work.Sends, arrived.Add(a.timings.callback), retryable, func(ctx context.Context) error {
-		err := a.call(ctx, callbackTry, http.MethodPost, endpoint, response, nil)
+		err := a.call(ctx, callbackTry, http.MethodPost, endpoint, body, nil, files...)
 		var r *refusal
 		if errors.As(err, &r) && r.Code == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged {
 			return nil
@@ -187,26 +256,71 @@ func (a *Adapter) callback(work *chat.Work, id, token string, arrived time.Time,
 	return nil
 }
 
-// edit replaces the deferral by the answer, for as long as Discord would take
-// it. Repeating it changes nothing.
+// edit replaces the deferral by the answer.
 func (a *Adapter) edit(work *chat.Work, p *pendingInteraction, embed *discordgo.MessageEmbed) error {
+	return a.editOriginal(work, p, edited(embed))
+}
+
+// editOriginal makes message, with files, of what the first response has shown,
+// promised or come from: the answer's own message, or for a component that was
+// deferred or updated, the one that holds it. Files that it had go. It tries for
+// as long as Discord would take it; repeating it changes nothing.
+func (a *Adapter) editOriginal(work *chat.Work, p *pendingInteraction, message *discordgo.WebhookEdit, files ...upload) error {
 	endpoint := discordgo.EndpointWebhookMessage(url.PathEscape(p.ApplicationID), url.PathEscape(p.Token), "@original")
-	overtaken := time.Now().Add(overtaking)
-	again := func(err error) (bool, time.Duration) {
-		var r *refusal
-		if p.byHTTP && errors.As(err, &r) && r.Status == http.StatusNotFound {
-			// The deferral may still be on its way to Discord.
-			return time.Now().Before(overtaken), 0
-		}
-		return retryable(err)
-	}
-	err := a.retry(work.Sends, p.arrived.Add(tokenLife), again, func(ctx context.Context) error {
-		return a.call(ctx, callTime, http.MethodPatch, endpoint, edited(embed), nil)
+	body := struct {
+		*discordgo.WebhookEdit
+		Attachments []attachment `json:"attachments"`
+	}{message, attachments(files)}
+	err := a.retry(work.Sends, p.arrived.Add(tokenLife), p.afterFirst(retryable), func(ctx context.Context) error {
+		return a.call(ctx, callTime, http.MethodPatch, endpoint, body, nil, files...)
 	})
 	if err != nil {
 		return fmt.Errorf("edit an answer: %w", err)
 	}
 	return nil
+}
+
+// tellAsker shows message to the asker alone, beside what the first response has
+// shown. It must not follow a deferral of a new message: Discord would take it
+// for that one, and show it to whoever the deferral was for. Where nobody can
+// tell whether it is out it is said again, twice at most and seconds apart.
+// https://discord.com/developers/docs/interactions/receiving-and-responding#create-followup-message
+func (a *Adapter) tellAsker(work *chat.Work, p *pendingInteraction, message discordgo.WebhookParams) error {
+	endpoint := discordgo.EndpointWebhookToken(url.PathEscape(p.ApplicationID), url.PathEscape(p.Token))
+	message.Flags |= discordgo.MessageFlagsEphemeral
+	unclear := 0
+	again := p.afterFirst(func(err error) (bool, time.Duration) {
+		again, atLeast := retryable(err)
+		var r *refusal
+		limited := errors.As(err, &r) && r.Status == http.StatusTooManyRequests
+		if !again || limited || transport.NeverSent(err) {
+			return again, atLeast
+		}
+		if unclear++; unclear > len(unclearWaits) {
+			return false, 0
+		}
+		return true, max(atLeast, unclearWaits[unclear-1])
+	})
+	err := a.retry(work.Sends, p.arrived.Add(tokenLife), again, func(ctx context.Context) error {
+		return a.call(ctx, callTime, http.MethodPost, endpoint, message, nil)
+	})
+	if err != nil {
+		return fmt.Errorf("tell the asker: %w", err)
+	}
+	return nil
+}
+
+// afterFirst is again for calls that need the first response, beginning now: one
+// that is the body of an HTTP response may still be on its way to Discord.
+func (p *pendingInteraction) afterFirst(again func(error) (bool, time.Duration)) func(error) (bool, time.Duration) {
+	overtaken := time.Now().Add(overtaking)
+	return func(err error) (bool, time.Duration) {
+		var r *refusal
+		if p.byHTTP && errors.As(err, &r) && r.Status == http.StatusNotFound {
+			return time.Now().Before(overtaken), 0
+		}
+		return again(err)
+	}
 }
 
 func (a *Adapter) askGateway(ctx context.Context) (told discordgo.GatewayBotResponse, err error) {

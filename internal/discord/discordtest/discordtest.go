@@ -1,13 +1,15 @@
 // Package discordtest is a Discord on loopback: its REST routes and gateway as
-// far as an adapter of slash commands uses them. It refuses what Discord
-// refuses, on the limits of Discord's own description of its API (spec.json),
-// and breaks in the ways it is told to.
+// far as an adapter of commands, buttons and modals uses them. It refuses what
+// Discord refuses, on the limits of Discord's own description of its API
+// (spec.json) and of its documentation (check.go, commands.go), breaks in the
+// ways it is told to, and shows what of the answers is seen, and by whom.
 //
 // It knows no adapter and nothing of this program: what holds here should hold
 // against Discord.
 package discordtest
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"crypto/rand"
 	"fmt"
@@ -29,6 +31,7 @@ const (
 	PutCommands  Route = "put_commands"  // PUT …/commands
 	Callback     Route = "callback"      // POST /interactions/…/callback
 	Edit         Route = "edit"          // PATCH /webhooks/…/messages/@original
+	FollowUp     Route = "followup"      // POST /webhooks/…
 )
 
 // Fault is what happens to one call instead of, or beside, its answer.
@@ -41,6 +44,8 @@ type Fault struct {
 	// is a proxy's HTML page.
 	Code       int
 	RetryAfter time.Duration
+	// Landed tells that a call that Status refuses takes effect all the same.
+	Landed bool
 	// Drop closes the connection before the call is looked at.
 	Drop bool
 	// DropAnswer closes it after the call took effect.
@@ -73,6 +78,7 @@ type Server struct {
 	installable  []any                       // for whom, where a command does not say
 	overwrites   int
 	interactions map[string]*Pending // by token
+	messages     map[string]*Message // by ID
 	conns        map[*conn]bool
 	behaviour    Behaviour
 	session      *session // that can be resumed
@@ -112,6 +118,7 @@ func NewOn(listener net.Listener) *Server {
 		commands:      map[string][]map[string]any{},
 		installable:   []any{0.0},
 		interactions:  map[string]*Pending{},
+		messages:      map[string]*Message{},
 		conns:         map[*conn]bool{},
 		behaviour:     Behaviour{Heartbeat: 41250 * time.Millisecond},
 		remaining:     1000,
@@ -205,11 +212,17 @@ func (s *Server) notify() {
 const epoch = 1420070400000 * time.Millisecond
 
 // nextID makes a snowflake. The caller holds mu.
-func (s *Server) nextID() string {
+func (s *Server) nextID() string { return s.idAt(time.Now()) }
+
+// idAt makes a snowflake of another time. The caller holds mu.
+func (s *Server) idAt(created time.Time) string {
 	s.ids++
-	age := max(0, time.Now().UnixMilli()-epoch.Milliseconds())
+	age := max(0, created.UnixMilli()-epoch.Milliseconds())
 	return fmt.Sprint(uint64(age)<<22 | s.ids&(1<<22-1))
 }
+
+// compareIDs orders snowflakes, and so what they stand for by age.
+func compareIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 // fault takes the next one of route.
 func (s *Server) fault(route Route) Fault {
@@ -229,6 +242,11 @@ func (s *Server) fault(route Route) Fault {
 func (s *Server) problem(err error) *failure {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.note(err)
+}
+
+// note is problem for a caller that holds mu.
+func (s *Server) note(err error) *failure {
 	s.problems = append(s.problems, err.Error())
 	return &failure{http.StatusBadRequest, 50035, err.Error()}
 }

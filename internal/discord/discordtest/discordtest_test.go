@@ -18,6 +18,7 @@ func do(t *testing.T, s *Server, method, path, token, body string) (status, code
 		t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bot "+token)
+	r.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -95,21 +96,54 @@ func TestCommandsThatDiscordRefuses(t *testing.T) {
 	s := New()
 	defer s.Close()
 	path := "/applications/" + s.ApplicationID + "/commands"
+	long := strings.Repeat("d", 101)
+	option := func(more string) string {
+		return `[{"name":"x","description":"d","options":[{"type":3,"name":"a","description":"d",` + more + `}]}]`
+	}
+	described := func(more string) string { return `[{"name":"x","description":"d",` + more + `}]` }
 	for name, body := range map[string]string{
-		"no list":             `{}`,
-		"no name":             `[{"description":"d"}]`,
-		"upper case":          `[{"name":"X","description":"d"}]`,
-		"no description":      `[{"name":"x"}]`,
-		"description is long": `[{"name":"x","description":"` + strings.Repeat("d", 101) + `"}]`,
-		"same name twice":     `[{"name":"x","type":1,"description":"d"},{"name":"x","type":1,"description":"d"}]`,
-		"menu described":      `[{"name":"X","type":2,"description":"d"}]`,
-		"optional first":      `[{"name":"x","description":"d","options":[{"type":3,"name":"a","description":"d"},{"type":3,"name":"b","description":"d","required":true}]}]`,
-		"option undescribed":  `[{"name":"x","description":"d","options":[{"type":3,"name":"a"}]}]`,
-		"no contexts":         `[{"name":"x","description":"d","contexts":[]}]`,
+		"no list":                        `{}`,
+		"no name":                        `[{"description":"d"}]`,
+		"upper case":                     `[{"name":"X","description":"d"}]`,
+		"no description":                 `[{"name":"x"}]`,
+		"description is long":            `[{"name":"x","description":"` + strings.Repeat("d", 101) + `"}]`,
+		"same name twice":                `[{"name":"x","type":1,"description":"d"},{"name":"x","type":1,"description":"d"}]`,
+		"menu described":                 `[{"name":"X","type":2,"description":"d"}]`,
+		"optional first":                 `[{"name":"x","description":"d","options":[{"type":3,"name":"a","description":"d"},{"type":3,"name":"b","description":"d","required":true}]}]`,
+		"option undescribed":             `[{"name":"x","description":"d","options":[{"type":3,"name":"a"}]}]`,
+		"no contexts":                    `[{"name":"x","description":"d","contexts":[]}]`,
+		"context twice":                  described(`"contexts":[0,0]`),
+		"unknown context":                described(`"contexts":[3]`),
+		"for nobody":                     described(`"integration_types":[]`),
+		"for others":                     described(`"integration_types":[2]`),
+		"unknown language":               described(`"description_localizations":{"es":"d"}`),
+		"no description in a language":   described(`"description_localizations":{"vi":""}`),
+		"long description in a language": described(`"description_localizations":{"ru":"` + long + `"}`),
+		"upper case in a language":       described(`"name_localizations":{"tr":"Fiyat"}`),
+		"space in a language":            described(`"name_localizations":{"vi":"giá cả"}`),
+		"long name in a language":        described(`"name_localizations":{"vi":"` + long[:33] + `"}`),
+		"menu described in a language":   `[{"name":"X","type":2,"description_localizations":{"ru":"d"}}]`,
+		"menu in an unknown language":    `[{"name":"X","type":2,"name_localizations":{"xx":"d"}}]`,
+		"option described in no words":   option(`"description_localizations":{"zh-CN":""}`),
+		"option in an unknown language":  option(`"name_localizations":{"zh":"a"}`),
+		"option in upper case":           option(`"name_localizations":{"ru":"Имя"}`),
+		"choices and autocomplete":       option(`"autocomplete":true,"choices":[{"name":"x","value":"x"}]`),
+		"26 choices":                     option(`"choices":[` + strings.Repeat(`{"name":"x","value":"x"},`, 25) + `{"name":"x","value":"x"}]`),
+		"choice in an unknown language":  option(`"choices":[{"name":"x","value":"x","name_localizations":{"xx":"d"}}]`),
+		"long name of a choice":          option(`"choices":[{"name":"` + long + `","value":"x"}]`),
 	} {
 		if status, code := do(t, s, "PUT", path, s.Token, body); status != 400 || code != 50035 {
 			t.Errorf("%s: status %d, code %d", name, status, code)
 		}
+	}
+	if status, _ := do(t, s, "PUT", path, s.Token, `[{"name":"x","description":"d","integration_types":[0,1],"contexts":[0,1,2],
+		"name_localizations":{"ru":"цена","zh-CN":"价格","tr":"fiyat","vi":"giá","es-ES":"precio","es-419":"precio"},"description_localizations":{"ru":"Цена"},
+		"options":[{"type":3,"name":"a","description":"d","autocomplete":true,"name_localizations":{"ru":"имя"}}]},
+		{"name":"Check registration","type":2,"name_localizations":{"ru":"Проверить Регистрацию"},"default_member_permissions":"8"}]`); status != 200 {
+		t.Errorf("a list in six languages: status %d, %q", status, s.Problems())
+	}
+	if got := s.Commands(""); len(got) != 2 || got[0]["description_localizations"].(map[string]any)["ru"] != "Цена" {
+		t.Errorf("registered %v", got)
 	}
 	if status, _ := do(t, s, "GET", path, "wrong", ""); status != 401 {
 		t.Errorf("a wrong token got %d", status)
@@ -117,7 +151,7 @@ func TestCommandsThatDiscordRefuses(t *testing.T) {
 	if status, _ := do(t, s, "GET", "/applications/1/commands", s.Token, ""); status != 403 {
 		t.Errorf("another application got %d", status)
 	}
-	if s.Overwrites() != 0 {
+	if s.Overwrites() != 1 {
 		t.Error("a refused list took effect")
 	}
 }

@@ -47,13 +47,14 @@ func (p *Pending) Send() {
 }
 
 // Responded takes the body with which the bot answered a post as its first
-// response.
+// response. It is JSON: above 150 kB Discord does not take files there.
+// https://github.com/discord/discord-api-docs/issues/5250
 func (p *Pending) Responded(body io.Reader) error {
 	var response any
 	if err := json.NewDecoder(body).Decode(&response); err != nil {
 		return fmt.Errorf("the first response: %w", err)
 	}
-	if refused := p.server.respond(p, response); refused != nil {
+	if refused := p.server.respond(p, response, nil); refused != nil {
 		return fmt.Errorf("the first response: %s", refused.message)
 	}
 	return nil

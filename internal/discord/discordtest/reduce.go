@@ -1,7 +1,7 @@
 //go:build ignore
 
 // Reduce writes spec.json: of Discord's OpenAPI description, given as the
-// first argument, the limits of the payloads that an adapter sends.
+// first argument, the schemas of the payloads that an adapter sends, by name.
 //
 //	go run reduce.go openapi.json > spec.json
 package main
@@ -10,29 +10,45 @@ import (
 	"encoding/json"
 	"log"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 )
 
 type object = map[string]any
 
-// bodies are the routes whose payloads are checked, and the schema of each.
-var bodies = map[string]string{
-	"callback": "CreateMessageInteractionCallbackRequest",
-	"edit":     "IncomingWebhookUpdateRequestPartial",
-	"command":  "ApplicationCommandUpdateRequest",
+// roots are the schemas of the payloads that are checked; what they refer to is
+// taken along. AvailableLocalesEnum is what localizations are keyed by.
+var roots = []string{
+	"CreateMessageInteractionCallbackRequest",
+	"UpdateMessageInteractionCallbackRequest",
+	"ApplicationCommandAutocompleteCallbackRequest",
+	"ModalInteractionCallbackRequest",
+	"IncomingWebhookRequestPartial",
+	"IncomingWebhookUpdateRequestPartial",
+	"ApplicationCommandUpdateRequest",
+	"AvailableLocalesEnum",
 }
 
 // unused are members that no adapter here sends.
 var unused = []string{
-	"components", "attachments", "poll", "author", "image", "thumbnail", "provider", "video",
-	"handler", "name_localizations", "description_localizations",
+	"poll", "author", "thumbnail", "provider", "video", "handler", "tts", "username", "avatar_url", "thread_name",
+	"applied_tags", "sku_id", "duration_secs", "waveform", "is_spoiler", "is_remix", "placeholder_version", "is_animated",
 }
 
-// facts are the keywords that are copied as they are.
-var facts = []string{"type", "enum", "minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "required"}
+// unusedChoices are the kinds of components, of options and of choices that no
+// adapter here sends.
+var unusedChoices = regexp.MustCompile(`^(Container|File|MediaGallery|Section|Separator|TextDisplay|Checkbox|RadioGroup)` +
+	`|Select|(Attachment|Boolean|Channel|Integer|Mentionable|Number|Role|Subcommand|SubcommandGroup)Option$|Callback(Integer|Number)Data$`)
 
-var schemas object
+// facts are the keywords that are copied as they are.
+var facts = []string{
+	"type", "enum", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "maxProperties",
+	"minimum", "maximum", "required",
+}
+
+// schemas are Discord's own; reduced are those that are written.
+var schemas, reduced = object{}, object{}
 
 func main() {
 	log.SetFlags(0)
@@ -47,20 +63,29 @@ func main() {
 		log.Fatal(err)
 	}
 	schemas = document.Components.Schemas
-	out := object{}
-	for route, name := range bodies {
-		out[route] = reduce(schemas[name].(object))
+	for _, name := range roots {
+		keep(name)
 	}
 	encoder := json.NewEncoder(os.Stdout)
 	encoder.SetIndent("", " ")
-	if err := encoder.Encode(out); err != nil {
+	if err := encoder.Encode(reduced); err != nil {
 		log.Fatal(err)
+	}
+}
+
+// keep reduces the schema of a name, once.
+func keep(name string) {
+	if reduced[name] == nil {
+		reduced[name] = true // so that one that refers to itself ends
+		reduced[name] = reduce(schemas[name].(object))
 	}
 }
 
 func reduce(schema object) object {
 	if ref, ok := schema["$ref"].(string); ok {
-		return reduce(schemas[ref[strings.LastIndex(ref, "/")+1:]].(object))
+		name := refName(ref)
+		keep(name)
+		return object{"ref": name}
 	}
 	out := object{}
 	for _, fact := range facts {
@@ -77,17 +102,23 @@ func reduce(schema object) object {
 		}
 		out["properties"] = kept
 	}
-	if items, ok := schema["items"].(object); ok {
-		out["items"] = reduce(items)
+	for _, nested := range []string{"items", "additionalProperties"} {
+		if inner, ok := schema[nested].(object); ok {
+			out[nested] = reduce(inner)
+		}
 	}
-	if choices, ok := schema["oneOf"].([]any); ok {
-		alternatives(out, choices)
+	for _, union := range []string{"oneOf", "anyOf"} {
+		if choices, ok := schema[union].([]any); ok {
+			alternatives(out, choices)
+		}
 	}
 	return out
 }
 
-// alternatives reduces oneOf: constants to an enum, a schema or null to a
-// schema that takes null, several schemas to those that are used.
+func refName(ref string) string { return ref[strings.LastIndex(ref, "/")+1:] }
+
+// alternatives reduces a union: constants to an enum, schemas to those of them
+// that are used.
 func alternatives(out object, choices []any) {
 	var constants, kept []any
 	for _, c := range choices {
@@ -96,8 +127,7 @@ func alternatives(out object, choices []any) {
 		switch {
 		case choice["const"] != nil:
 			constants = append(constants, choice["const"])
-		case strings.HasPrefix(ref, "#/components/schemas/ApplicationCommand") && strings.HasSuffix(ref, "Option") &&
-			!strings.HasSuffix(ref, "CommandStringOption") && !strings.HasSuffix(ref, "CommandUserOption"):
+		case unusedChoices.MatchString(refName(ref)):
 		default:
 			kept = append(kept, reduce(choice))
 		}

@@ -39,6 +39,7 @@ func (s *Server) routes() http.Handler {
 		handle("PUT /applications/{app}/guilds/{guild}/commands", PutCommands, s.bot(s.putCommands))
 		handle("POST /interactions/{id}/{token}/callback", Callback, s.callback)
 		handle("PATCH /webhooks/{app}/{token}/messages/@original", Edit, s.edit)
+		handle("POST /webhooks/{app}/{token}", FollowUp, s.followUp)
 	}
 	mux.HandleFunc("/gateway", s.serveGateway)
 	mux.HandleFunc(resumePath, s.serveGateway)
@@ -62,6 +63,9 @@ func (s *Server) serve(route Route, h handler) http.HandlerFunc {
 			panic(http.ErrAbortHandler)
 		}
 		if fault.Status != 0 {
+			if fault.Landed {
+				h(r)
+			}
 			writeFailure(w, &failure{fault.Status, fault.Code, "scripted"}, fault.RetryAfter)
 			return
 		}
