@@ -1,0 +1,20 @@
+package history
+
+import "herald/internal/config"
+
+// Settings are what an operator chooses.
+type Settings struct {
+	// Dir is the folder of the file; empty: memory alone.
+	Dir string
+}
+
+// Table declares the settings that fill s.
+func (s *Settings) Table() []config.Setting {
+	return []config.Setting{
+		{Heading: "Files", Name: "DATA_DIR", Example: "/var/lib/herald",
+			Comment: "Folder for what must outlive the process: the quotes seen, for charts. It is made if only its last part is " +
+				"missing. One process uses it at a time; a second one keeps its quotes in memory until the first has ended. " +
+				"Unset: in memory.",
+			Set: config.Field(&s.Dir, config.Text)},
+	}
+}

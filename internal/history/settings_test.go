@@ -1,0 +1,47 @@
+package history
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"herald/internal/config/configtest"
+)
+
+func TestFolderIsASetting(t *testing.T) {
+	for value, want := range map[string]string{"": "", "/var/lib/herald": "/var/lib/herald"} {
+		var s Settings
+		configtest.Fill(t, s.Table(), "DATA_DIR="+value)
+		if s.Dir != want {
+			t.Errorf("%q: folder %q", value, s.Dir)
+		}
+	}
+}
+
+func TestFolderIsMadeForItsOwnerAlone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	for range 2 {
+		h, _ := open(t, dir, source)
+		h.Close()
+	}
+	for path, want := range map[string]os.FileMode{dir: 0o700 | os.ModeDir, filepath.Join(dir, fileName): 0o600} {
+		if info, err := os.Stat(path); err != nil || info.Mode() != want {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+	}
+}
+
+func TestFolderThatCannotBeIsAnErrorThatNamesItsSetting(t *testing.T) {
+	file := filepath.Join(t.TempDir(), configtest.Canary)
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{file, filepath.Join(file, "below"), filepath.Join(file+"missing", "below"), configtest.Canary + "\x00"} {
+		_, err := Open(dir, source, slog.New(slog.DiscardHandler))
+		if err == nil || !strings.HasPrefix(err.Error(), "DATA_DIR: ") || strings.Contains(err.Error(), configtest.Canary) {
+			t.Errorf("%v", err)
+		}
+	}
+}
