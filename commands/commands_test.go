@@ -1,17 +1,15 @@
 package commands_test
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/shopspring/decimal"
 
 	"herald/commands"
 	"herald/commands/commandstest"
@@ -19,76 +17,111 @@ import (
 	"herald/internal/core"
 	"herald/internal/market"
 	"herald/internal/staking"
+	"herald/internal/words"
 )
 
 var update = flag.Bool("update", false, "write the golden transcripts anew")
 
-// TestTranscripts has the answers as commands make them, before any platform
-// shows them.
+// TestTranscripts has the answers as cards, before any platform shows them.
 func TestTranscripts(t *testing.T) {
 	commandstest.Transcripts(t, *update, func(c commandstest.Case) string {
-		lines := []string{fmt.Sprintf("[%d] %s", c.Reply.Tone, c.Reply.Title)}
-		if c.Reply.Text != "" {
-			lines = append(lines, c.Reply.Text)
-		}
-		for _, s := range c.Reply.Sections {
-			if s.Heading != "" {
-				lines = append(lines, "== "+s.Heading)
-			}
-			for _, f := range s.Fields {
-				lines = append(lines, f.Name+" | "+f.Value)
-			}
-		}
-		for _, n := range c.Reply.Notes {
-			lines = append(lines, "("+n+")")
-		}
-		return strings.Join(lines, "\n")
+		return shown(words.Print(c.Reply))
 	})
 }
 
-func TestEveryPersonalAnswerIsPrivate(t *testing.T) {
-	for _, c := range commandstest.Cases(t) {
-		personal := strings.HasPrefix(c.Line, "/mylogins") || strings.HasPrefix(c.Line, "/exists")
-		if c.Private != personal {
-			t.Errorf("%s, %s: private is %t", c.Scene, c.Line, c.Private)
+// shown is all of a card.
+func shown(c words.Card) string {
+	lines := []string{fmt.Sprintf("[%d] %s", c.Tone, c.Title)}
+	add := func(format string, line words.Line) {
+		if !line.Empty() {
+			lines = append(lines, fmt.Sprintf(format, marked(line)))
 		}
 	}
+	add("%s", c.Text)
+	for _, s := range c.Sections {
+		add("== %s", s.Heading)
+		for _, f := range s.Fields {
+			lines = append(lines, marked(f.Name)+" | "+marked(f.Value))
+		}
+	}
+	for _, f := range c.Details {
+		lines = append(lines, "… "+marked(f.Name)+" | "+marked(f.Value))
+	}
+	for _, n := range c.Notes {
+		add("(%s)", n)
+	}
+	if c.Image != nil {
+		lines = append(lines, fmt.Sprintf("picture %s: %s", c.Image.Name, c.Image.Alt))
+	}
+	for _, b := range c.Buttons {
+		lines = append(lines, fmt.Sprintf("[ %s ] %s", b.Label, b.State+b.URL+b.Copy))
+	}
+	if c.Ask != nil {
+		lines = append(lines, fmt.Sprintf("asks for %s of /%s: %s", c.Ask.Param, c.Ask.Command, c.Ask.Question))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// marked is a line with marks around what is not plain text.
+func marked(l words.Line) string {
+	var b strings.Builder
+	for _, s := range l {
+		switch {
+		case s.URL != "":
+			fmt.Fprintf(&b, "[%s](%s)", s.Text, s.URL)
+		case s.Person != nil:
+			fmt.Fprintf(&b, "<person %s>", s.Person.ID)
+		case s.Channel != nil:
+			fmt.Fprintf(&b, "<chat %s>", s.Text)
+		case s.Style == words.Code:
+			fmt.Fprintf(&b, "`%s`", s.Text)
+		case s.Style == words.Foreign:
+			fmt.Fprintf(&b, "«%s»", s.Text)
+		default:
+			b.WriteString(s.Text)
+		}
+	}
+	return b.String()
+}
+
+// texts are every text of a reply, in English.
+func texts(r chat.Reply) string { return shown(words.Print(r)) }
+
+func TestEveryPersonalAnswerIsPrivate(t *testing.T) {
+	commandstest.Cases(t, chat.English, func(c commandstest.Case) {
+		name, _, _ := strings.Cut(c.Line, " ")
+		if personal := slices.Contains([]string{"/mylogins", "/exists", "/verify"}, name); c.Private != personal {
+			t.Errorf("%s, %s: private is %t", c.Scene, c.Line, c.Private)
+		}
+	})
 }
 
 func TestNobodyStandsBehindAnAnonymousMessage(t *testing.T) {
-	reply := commandstest.Healthy().Router(t).Handle(t.Context(), chat.Request{
-		Command: "exists", From: chat.User{Platform: "telegram", ID: "1"}, Target: &chat.User{Platform: "telegram"},
-		Role: chat.Moderator, Community: commandstest.Community,
-	})
-	if !strings.Contains(reply.Text, "anonymously") {
-		t.Errorf("got %+v", reply)
+	for command, args := range map[string]chat.Args{"exists": {}, "verify": chat.Typed(commandstest.Wallet)} {
+		reply := commandstest.Healthy().Router(t).Handle(t.Context(), chat.Request{
+			Command: command, Args: args, From: chat.User{Platform: "telegram", ID: "1"}, Target: &chat.User{Platform: "telegram"},
+			Role: chat.Moderator, Community: commandstest.Community,
+		})
+		if reply.Text.Key != "anonymous.them" {
+			t.Errorf("/%s: got %+v", command, reply)
+		}
 	}
 }
 
 func TestEveryFailureOfEveryServiceHasWordsWithoutItsDetail(t *testing.T) {
-	for _, service := range commandstest.Services {
-		for _, reason := range commandstest.Reasons {
-			got := commands.Explain(fmt.Errorf("outer: %w", &core.Error{Service: service, Reason: reason, Err: errors.New("secret detail")}))
-			if !strings.HasPrefix(got, "The ") || strings.ContainsAny(got, "%!") || strings.Contains(got, "detail") {
-				t.Errorf("%s %s: %q", service.Name, reason, got)
+	for _, l := range chat.Languages() {
+		for _, service := range commandstest.Services {
+			for _, reason := range core.Reasons() {
+				got := words.Say(l, commands.Explain(fmt.Errorf("outer: %w", &core.Error{Service: service, Reason: reason, Err: errors.New("secret detail")})))
+				if got == "" || strings.Contains(got, "reason.") || strings.Contains(got, "service.") || strings.ContainsAny(got, "{}%") || strings.Contains(got, "detail") {
+					t.Errorf("%s: %s %s: %q", l, service.Name, reason, got)
+				}
 			}
 		}
-	}
-	if got := commands.Explain(errors.New("secret detail")); strings.Contains(got, "detail") {
-		t.Errorf("an unknown error is shown: %q", got)
-	}
-}
-
-func TestPriceKeepsItsDigits(t *testing.T) {
-	for in, want := range map[string]string{
-		"0.5": "$0.500000", "1": "$1.0000", "12.34567": "$12.3457", "999.99999": "$1,000.0000", "1234.5": "$1,234.50",
-		"0.000000001234567": "$0.00000000123457", "123456789012345678": "$123,456,789,012,345,678.00", "1e-20": "$0.0000000000000000000100000",
-	} {
-		w := commandstest.Healthy()
-		w.Price.Value = core.Quote{Price: decimal.RequireFromString(in)}
-		got := commandstest.Ask(t, w.Router(t), "/price").Sections[0].Fields[0].Value
-		if got != want {
-			t.Errorf("%s is shown as %s, want %s", in, got, want)
+		for _, err := range []error{errors.New("secret detail"), fmt.Errorf("secret detail: %w", context.DeadlineExceeded)} {
+			if got := words.Say(l, commands.Explain(err)); got == "" || strings.Contains(got, "detail") || strings.Contains(got, "reason.") {
+				t.Errorf("%s: an unknown error is shown: %q", l, got)
+			}
 		}
 	}
 }
@@ -119,7 +152,7 @@ func TestAnAnswerThatIsNotWholeSaysForTheLogWhatIsMissing(t *testing.T) {
 		test.change(w)
 		command, _ := w.Router(t).Commands().Find(test.command)
 		reply, err := command.Forms[0].Run(t.Context(), chat.Request{Args: chat.Named(map[string]string{"wallet": commandstest.Wallet})})
-		if reply.Title == "" {
+		if reply.Title.Key == "" {
 			t.Errorf("%s: no reply", name)
 		}
 		partial, ok := errors.AsType[*chat.PartialError](err)
@@ -130,36 +163,4 @@ func TestAnAnswerThatIsNotWholeSaysForTheLogWhatIsMissing(t *testing.T) {
 			t.Errorf("%s: the log says %q, want %q", name, err, test.want)
 		}
 	}
-}
-
-// A cached stake grows old while it is shown.
-func TestAStakeShowsTheAgeOfItsBlockWhenItIsShown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := commandstest.Healthy()
-		w.Stake.BlockTime = time.Now().Add(91 * time.Second) // this machine's clock is slow
-		for _, step := range []struct {
-			after time.Duration
-			want  string
-		}{
-			{30 * time.Second, ""},
-			{time.Second, "0 s ago"},
-			{60 * time.Second, "0 s ago"},
-			{59 * time.Second, "59 s ago"},
-			{time.Second, "1 min ago"},
-			{59*time.Minute - time.Second, "59 min ago"},
-			{time.Second, "1 h ago"},
-			{22 * time.Hour, "23 h ago"},
-			{time.Hour, "1 d ago"},
-		} {
-			time.Sleep(step.after)
-			notes := commandstest.Ask(t, w.Router(t), "/staked "+commandstest.Wallet).Notes
-			want := "Block 22,000,077."
-			if step.want != "" {
-				want = "Block 22,000,077, " + step.want + "."
-			}
-			if !slices.Contains(notes, want) {
-				t.Errorf("%q, want %q", notes, want)
-			}
-		}
-	})
 }

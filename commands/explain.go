@@ -3,35 +3,41 @@ package commands
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strings"
 
+	"herald/internal/chat"
 	"herald/internal/core"
 )
-
-var reasonWords = map[core.Reason]string{
-	core.Unreachable: "%s cannot be reached. Try again in a minute.",
-	core.SlowAnswer:  "%s did not answer in time. Try again in a minute.",
-	core.Limited:     "%s is being asked too often. Try again in a minute.",
-	core.Denied:      "%s refuses my credentials. An operator has to look at my settings.",
-	core.Rejected:    "%s refused the question.",
-	core.Malformed:   "%s gave an answer that makes no sense.",
-	core.Behind:      "%s is behind: what it knows is too old to go by. An operator has to look at it.",
-	core.Paused:      "%s has failed several times in a row, so I am not asking it right now. Try again in a minute.",
-}
 
 // Explain words an error of a command for the person who asked: one sentence
 // or two, without anything that they typed and without any detail of the
 // error itself.
-func Explain(err error) string {
+func Explain(err error) chat.Text {
 	var failed *core.Error
 	switch {
 	case errors.As(err, &failed):
-		return upperFirst(fmt.Sprintf(reasonWords[failed.Reason], failed.Service.Phrase))
+		return chat.SayWith("reason."+string(failed.Reason), chat.Values{"service": serviceText(failed.Service.Name)})
 	case errors.Is(err, context.DeadlineExceeded):
-		return "That took too long. Try again in a minute."
+		return chat.Say("reason.timeout")
 	default:
-		return "Something went wrong on my side."
+		return chat.Say("reason.internal")
 	}
 }
 
-func upperFirst(s string) string { return string(s[0]-'a'+'A') + s[1:] }
+// serviceText is what members call a core.Service, by its name.
+func serviceText(name string) chat.Text { return chat.Say("service." + name) }
+
+// invalid turns what core finds wrong with an argument into an error that the
+// asker gets with the command's example.
+func invalid(p chat.Param, err error) error {
+	var flawed *core.InvalidError
+	if !errors.As(err, &flawed) {
+		return err
+	}
+	return &chat.InputError{Title: p.Check, Problem: chat.SayWith("invalid."+string(flawed.Flaw), chat.Values{
+		"platform":  chat.Plain(flawed.Platform),
+		"example":   chat.Code(flawed.Example),
+		"n":         chat.Count(flawed.Length),
+		"platforms": chat.Plain(strings.Join(core.Platforms(), ", ")),
+	})}
+}

@@ -2,68 +2,103 @@ package commands
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strconv"
 
 	"herald/internal/chat"
 	"herald/internal/core"
 )
 
 const (
-	// loginsShown bounds the logins of one answer; the newest are shown.
-	loginsShown = 30
+	// loginsOnPage bounds the logins of one answer.
+	loginsOnPage = 10
 	// loginTextLength bounds a dapp's and a platform's name in characters.
 	loginTextLength = 60
 )
 
-func myLogins(accounts core.Source[core.Identity, core.Account], logins core.Source[string, []core.Login]) chat.Command {
+func myLogins(accounts core.Source[core.Identity, core.Account], logins core.Source[string, []core.Login], look Look) chat.Command {
+	page := chat.Param{Name: "page", Check: chat.Say("check.page")}
+	run := func(ctx context.Context, req chat.Request, page int) (chat.Reply, error) {
+		self, err := sender(req)
+		if err != nil {
+			return chat.Reply{}, err
+		}
+		account, err := accounts.Get(ctx, self)
+		if err != nil {
+			return chat.Reply{}, err
+		}
+		if !account.Value.Registered() {
+			return chat.Reply{Tone: chat.Negative, Title: chat.Say("exists.no"),
+				Text: chat.SayWith("logins.unregistered", chat.Values{"platform": chat.Plain(self.Platform), "service": look.service()})}, nil
+		}
+		history, err := logins.Get(ctx, account.Value.DID)
+		if err != nil {
+			return chat.Reply{}, err
+		}
+		return loginsReply(history.Value, page), nil
+	}
 	return chat.Command{
 		Name:       "mylogins",
-		Summary:    "Your logins of the past 30 days, for your eyes only",
+		Summary:    chat.Say("command.mylogins"),
 		Visibility: chat.Private,
-		Forms: []chat.Form{{Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-			self, err := sender(req)
-			if err != nil {
-				return chat.Reply{}, err
-			}
-			account, err := accounts.Get(ctx, self)
-			if err != nil {
-				return chat.Reply{}, err
-			}
-			if !account.Value.Registered() {
-				return chat.Reply{Tone: chat.Negative, Title: "Not registered",
-					Text: "Your " + self.Platform + " account is not registered with the service, so there are no logins to show."}, nil
-			}
-			history, err := logins.Get(ctx, account.Value.DID)
-			if err != nil {
-				return chat.Reply{}, err
-			}
-			return loginsReply(history.Value), nil
-		}}},
+		Forms: []chat.Form{
+			{Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) { return run(ctx, req, 1) }},
+			{Params: []chat.Param{page}, Unlisted: true, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
+				n, err := strconv.Atoi(req.Args.Value(page.Name))
+				if err != nil || n < 1 {
+					return chat.Reply{}, &chat.InputError{Title: page.Check, Problem: chat.Say("logins.no_page")}
+				}
+				return run(ctx, req, n)
+			}},
+		},
 	}
 }
 
-func loginsReply(logins []core.Login) chat.Reply {
+// loginsReply shows one page, the last one if there are fewer.
+func loginsReply(logins []core.Login, page int) chat.Reply {
 	if len(logins) == 0 {
-		return chat.Reply{Title: "No logins", Text: "You are registered and have not logged in to any dapp in the past 30 days."}
+		return chat.Reply{Title: chat.Say("logins.none"), Text: chat.Say("logins.none_text")}
 	}
+	pages := (len(logins) + loginsOnPage - 1) / loginsOnPage
+	page = min(page, pages)
+	first := (page - 1) * loginsOnPage
+	shown := logins[first:min(first+loginsOnPage, len(logins))]
+
 	reply := chat.Reply{
-		Title: "Your logins",
-		Text:  fmt.Sprintf("%d in the past 30 days, newest first.", len(logins)),
+		Title: chat.Say("logins.title"),
+		Text:  chat.SayWith("logins.count", chat.Values{"n": chat.Count(len(logins))}),
 	}
-	shown := logins[:min(len(logins), loginsShown)]
 	fields := make([]chat.Field, len(shown))
 	for i, l := range shown {
 		fields[i] = chat.Field{
-			Name:         chat.Foreign(l.Dapp, loginTextLength),
-			ForeignName:  true,
-			Value:        chat.Foreign(l.Platform, loginTextLength) + ", " + moment(l.At),
-			ForeignValue: !slices.Contains(core.Platforms(), l.Platform),
+			Name: chat.NewForeign(l.Dapp, loginTextLength),
+			Value: chat.SayWith("logins.login", chat.Values{
+				"platform": loginPlatform(l.Platform), "when": chat.Moment{Time: l.At},
+			}),
 		}
 	}
 	reply.Sections = []chat.Section{{Fields: fields}}
-	if more := len(logins) - len(shown); more > 0 {
-		reply.Notes = []string{fmt.Sprintf("%d older ones are not shown.", more)}
+	if pages == 1 {
+		return reply
 	}
+	reply.Notes = []chat.Text{chat.SayWith("logins.page", chat.Values{"page": chat.Count(page), "pages": chat.Count(pages)})}
+	turn := func(label string, to int) {
+		if to >= 1 && to <= pages {
+			reply.Actions = append(reply.Actions, chat.Action{
+				Label: chat.Say(label), Command: "mylogins", Args: []string{strconv.Itoa(to)}, Edit: true,
+			})
+		}
+	}
+	turn("button.newer", page-1)
+	turn("button.older", page+1)
 	return reply
+}
+
+// loginPlatform is a platform as the service named it: one of its own, or
+// anything else.
+func loginPlatform(name string) chat.Value {
+	if slices.Contains(core.Platforms(), name) {
+		return chat.Plain(name)
+	}
+	return chat.NewForeign(name, loginTextLength)
 }

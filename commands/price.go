@@ -2,43 +2,128 @@ package commands
 
 import (
 	"context"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
 
 	"herald/internal/chat"
 	"herald/internal/core"
 )
 
-func price(prices core.Source[core.NoArgument, core.Quote], token Token) chat.Command {
+// period is a length of time of which the price can be shown as a picture.
+type period struct {
+	name   string // as it is typed
+	label  chat.Text
+	length time.Duration
+}
+
+var periods = []period{
+	{"24h", chat.Say("price.24h"), 24 * time.Hour},
+	{"7d", chat.Say("price.7d"), 7 * 24 * time.Hour},
+	{"30d", chat.Say("price.30d"), 30 * 24 * time.Hour},
+}
+
+func price(prices core.Source[core.NoArgument, core.Quote], charts Charts, look Look) chat.Command {
+	param := chat.Param{Name: "period", Summary: chat.Say("param.period"), Example: periods[1].name, Check: chat.Say("check.period")}
+	for _, p := range periods {
+		param.Choices = append(param.Choices, p.name)
+	}
 	return chat.Command{
 		Name:       "price",
-		Summary:    "Price of " + token.Symbol + " in USD",
+		Summary:    chat.SayWith("command.price", look.symbol()),
 		Visibility: chat.Public,
-		Forms: []chat.Form{{Run: func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
-			quote, err := prices.Get(ctx, core.NoArgument{})
-			if err != nil {
-				return chat.Reply{}, err
-			}
-			return priceReply(quote, token), nil
-		}}},
+		Forms: []chat.Form{
+			{Run: func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
+				quote, err := prices.Get(ctx, core.NoArgument{})
+				if err != nil {
+					return chat.Reply{}, err
+				}
+				reply := priceReply(quote, look)
+				reply.Actions = append([]chat.Action{refresh("price")}, otherPeriods("")...)
+				return reply, nil
+			}},
+			{Params: []chat.Param{param}, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
+				quote, err := prices.Get(ctx, core.NoArgument{})
+				if err != nil {
+					return chat.Reply{}, err
+				}
+				shown := periods[slices.IndexFunc(periods, func(p period) bool { return p.name == req.Args.Value(param.Name) })]
+				reply := priceReply(quote, look)
+				reply.Actions = append([]chat.Action{refresh("price", shown.name)}, otherPeriods(shown.name)...)
+				chart, err := charts.Chart(ctx, quote.Value, shown.length, req.Language)
+				if err != nil {
+					reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
+					reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
+					return reply, &chat.PartialError{Err: err}
+				}
+				return withChart(reply, chart, shown, look), nil
+			}},
+		},
 	}
 }
 
-func priceReply(quote core.Snapshot[core.Quote], token Token) chat.Reply {
-	q := quote.Value
-	fields := []chat.Field{{Name: "Price", Value: usd(q.Price)}}
-	add := func(name, value string, known bool) {
-		if known {
-			fields = append(fields, chat.Field{Name: name, Value: value})
+// otherPeriods are buttons to pictures of other periods than the one shown.
+func otherPeriods(shown string) []chat.Action {
+	var actions []chat.Action
+	for _, p := range periods {
+		if p.name != shown {
+			actions = append(actions, chat.Action{Label: p.label, Command: "price", Args: []string{p.name}, Edit: true})
 		}
 	}
-	add("1 h", change(q.Change1h.Decimal), q.Change1h.Valid)
-	add("24 h", change(q.Change24h.Decimal), q.Change24h.Valid)
-	add("7 d", change(q.Change7d.Decimal), q.Change7d.Valid)
-	add("Market cap", money(q.MarketCap.Decimal), q.MarketCap.Valid)
-	add("24 h volume", money(q.Volume24h.Decimal), q.Volume24h.Valid)
+	return actions
+}
 
-	reply := chat.Reply{Title: token.Symbol + " price", Sections: []chat.Section{{Fields: fields}}}
-	if !q.LastUpdated.IsZero() {
-		reply.Notes = append(reply.Notes, "Last updated by the provider: "+moment(q.LastUpdated))
+// wellSeen is the part of a period from which on a chart needs no explanation.
+const wellSeen = 0.9
+
+// withChart adds a chart, or says that there is none.
+func withChart(reply chat.Reply, c core.Chart, shown period, look Look) chat.Reply {
+	if c.PNG == nil {
+		reply.Notes = append(reply.Notes, chat.SayWith("chart.none", chat.Values{"period": shown.label}))
+		return reply
 	}
-	return markOld(reply, "price provider", quote.Stale, quote.At)
+	change := c.Last.Sub(c.First).Mul(decimal.NewFromInt(100)).DivRound(c.First, 2)
+	reply.Image = &chat.Image{
+		Name: "price-" + shown.name + ".png",
+		PNG:  c.PNG,
+		Alt: chat.SayWith("chart.alt", chat.Values{
+			"symbol": chat.Plain(look.Symbol), "period": shown.label, "change": chat.Change{Decimal: change},
+			"first": chat.Price{Decimal: c.First}, "last": chat.Price{Decimal: c.Last},
+			"lowest": chat.Price{Decimal: c.Lowest}, "highest": chat.Price{Decimal: c.Highest},
+		}),
+	}
+	if c.Seen < wellSeen {
+		reply.Notes = append(reply.Notes, chat.SayWith("chart.sparse", chat.Values{"period": shown.label}))
+	}
+	return reply
+}
+
+func priceReply(quote core.Snapshot[core.Quote], look Look) chat.Reply {
+	q := quote.Value
+	fields := []chat.Field{{Name: chat.Say("price.price"), Value: chat.Price{Decimal: q.Price}}}
+	change := func(name string, percent decimal.NullDecimal) {
+		if percent.Valid {
+			fields = append(fields, chat.Field{Name: chat.Say(name), Value: chat.Change{Decimal: percent.Decimal}})
+		}
+	}
+	change("price.1h", q.Change1h)
+	change("price.24h", q.Change24h)
+	change("price.7d", q.Change7d)
+	sum := func(name string, usd decimal.NullDecimal) {
+		if usd.Valid {
+			fields = append(fields, chat.Field{Name: chat.Say(name), Value: chat.Money{Decimal: usd.Decimal}})
+		}
+	}
+	sum("price.cap", q.MarketCap)
+	sum("price.volume", q.Volume24h)
+
+	reply := chat.Reply{
+		Title:    chat.SayWith("price.title", look.symbol()),
+		Sections: []chat.Section{{Fields: fields}},
+	}
+	if !q.LastUpdated.IsZero() {
+		reply.Notes = append(reply.Notes, chat.SayWith("price.updated", chat.Values{"when": chat.Moment{Time: q.LastUpdated}}))
+	}
+	return dated(reply, quote, "price")
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -17,32 +15,40 @@ import (
 // poolNameLength bounds the name of a pool in characters.
 const poolNameLength = 40
 
-func staked(stakes core.Source[common.Address, core.Stake], token Token) chat.Command {
-	wallet := chat.Param{
-		Name:    "wallet",
-		Summary: "The wallet's address: 0x and 40 hexadecimal digits",
-		Example: "0x52908400098527886E0F7030069857D2E4169EE7",
-	}
+// walletParam is a wallet on the chain with the pools.
+var walletParam = chat.Param{
+	Name:     "wallet",
+	Summary:  chat.Say("param.wallet"),
+	Example:  "0x52908400098527886E0F7030069857D2E4169EE7",
+	Question: chat.Say("ask.wallet"),
+	Check:    chat.Say("check.wallet"),
+}
+
+func staked(stakes core.Source[common.Address, core.Stake], look Look) chat.Command {
 	return chat.Command{
 		Name:       "staked",
-		Summary:    "Whether a wallet stakes " + token.Symbol + ", and where",
+		Summary:    chat.SayWith("command.staked", look.symbol()),
 		Visibility: chat.Public,
-		Forms: []chat.Form{{Params: []chat.Param{wallet}, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-			address, err := core.ParseWallet(req.Args.Value("wallet"))
+		Forms: []chat.Form{{Params: []chat.Param{walletParam}, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
+			wallet, err := core.ParseWallet(req.Args.Value(walletParam.Name))
 			if err != nil {
-				return chat.Reply{}, asInput(err)
+				return chat.Reply{}, invalid(walletParam, err)
 			}
-			stake, err := stakes.Get(ctx, address)
+			stake, err := stakes.Get(ctx, wallet)
 			if err != nil {
 				return chat.Reply{}, err
 			}
-			reply := stakeReply(stake.Value, address, token)
-			if !stake.Value.Complete() {
-				return reply, &chat.PartialError{Err: unread(stake.Value.Unread())}
-			}
-			return reply, nil
+			return stakedReply(stake, wallet, look), partly(stake.Value)
 		}}},
 	}
+}
+
+// partly is the PartialError of a stake for which not every pool could be read.
+func partly(s core.Stake) error {
+	if s.Complete() {
+		return nil
+	}
+	return &chat.PartialError{Err: unread(s.Unread())}
 }
 
 // unread names pools, and why they could not be read, for the log.
@@ -58,61 +64,74 @@ func unread(pools []core.UnreadPool) error {
 	return errors.New(strings.Join(reasons, "; "))
 }
 
-func stakeReply(s core.Stake, wallet common.Address, token Token) chat.Reply {
-	reply := chat.Reply{Text: "Wallet " + wallet.Hex()}
-	pools := s.Checked + len(s.Failed)
+func stakedReply(snapshot core.Snapshot[core.Stake], wallet common.Address, look Look) chat.Reply {
+	s := snapshot.Value
+	reply := chat.Reply{
+		Sections: []chat.Section{{Fields: []chat.Field{{Name: chat.Say("stake.wallet"), Value: look.address(wallet)}}}},
+		Notes:    stakeNotes(s),
+		Actions:  []chat.Action{refresh("staked", wallet.Hex()), {Label: chat.Say("button.copy_wallet"), Copy: wallet.Hex()}},
+	}
+	if url := look.explorer(wallet); url != "" {
+		reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("button.explorer"), URL: url})
+	}
 	switch s.Outcome() {
 	case core.Staker:
-		reply.Tone, reply.Title = chat.Positive, "Staked"
-		total := chat.Field{Name: "Total", Value: amount(s.Total(), token)}
-		if len(s.Failed) > 0 {
-			total.Name = "At least"
-		}
-		reply.Sections = append(reply.Sections,
-			chat.Section{Fields: []chat.Field{total}},
-			chat.Section{Heading: "Pools", Fields: poolFields(s.Staked, token)})
+		reply.Tone, reply.Title = chat.Positive, chat.Say("stake.yes")
 	case core.NotStaker:
-		reply.Tone, reply.Title = chat.Negative, "Not staked"
-		reply.Notes = append(reply.Notes, fmt.Sprintf("All %d pools were read.", pools))
+		reply.Tone, reply.Title = chat.Negative, chat.Say("stake.no")
 	case core.Undetermined:
-		reply.Tone, reply.Title = chat.Warning, "Could not be checked"
-		reply.Notes = append(reply.Notes, "No stake was found in the pools that could be read, which does not mean that there is none.")
+		reply.Tone, reply.Title, reply.Text = chat.Warning, chat.Say("unchecked.title"), undetermined(s)
+	}
+	reply.Sections = append(reply.Sections, stakeSections(s, look)...)
+	return dated(reply, snapshot, "chain")
+}
+
+// undetermined says why nobody can say whether there is a stake.
+func undetermined(s core.Stake) chat.Text {
+	return chat.SayWith("stake.undetermined", chat.Values{"failed": chat.Count(len(s.Failed)), "n": pools(s)})
+}
+
+// stakeSections are what is staked and what is being withdrawn.
+func stakeSections(s core.Stake, look Look) []chat.Section {
+	var sections []chat.Section
+	if len(s.Staked) > 0 {
+		label := "stake.total"
+		if len(s.Failed) > 0 {
+			label = "stake.at_least"
+		}
+		total := chat.Field{Name: chat.Say(label), Value: chat.Amount{Decimal: s.Total(), Symbol: look.Symbol}}
+		sections = append(sections,
+			chat.Section{Fields: []chat.Field{total}},
+			chat.Section{Heading: chat.Say("stake.pools"), Fields: poolFields(s.Staked, look)})
 	}
 	if len(s.Unbonding) > 0 {
-		reply.Sections = append(reply.Sections,
-			chat.Section{Heading: "Being withdrawn, not staked", Fields: poolFields(s.Unbonding, token)})
+		sections = append(sections, chat.Section{Heading: chat.Say("stake.unstaking"), Fields: poolFields(s.Unbonding, look)})
 	}
-	if n := len(s.Failed); n > 0 {
-		reply.Notes = append(reply.Notes, fmt.Sprintf("%d of %d pools could not be read.", n, pools))
-	}
-	if n := len(s.UnbondingFailed); n > 0 {
-		reply.Notes = append(reply.Notes, fmt.Sprintf("Withdrawals from %d of %d pools could not be read.", n, pools))
-	}
-	reply.Notes = append(reply.Notes, blockNote(s))
-	return reply
+	return sections
 }
 
-// slowClock is how far ahead of this machine's clock a block may be and count
-// as just made.
-const slowClock = time.Minute
-
-// blockNote is the block's number and, where it can be known, its age.
-func blockNote(s core.Stake) string {
-	note := "Block " + grouped(strconv.FormatUint(s.Block, 10))
-	if age := time.Since(s.BlockTime); !s.BlockTime.IsZero() && age >= -slowClock {
-		note += ", " + ago(age)
+// stakeNotes say how much was read, and at which block.
+func stakeNotes(s core.Stake) []chat.Text {
+	notes := []chat.Text{chat.SayWith("stake.checked", chat.Values{
+		"checked": chat.Count(s.Checked), "n": pools(s), "block": chat.Block{Number: s.Block, At: s.BlockTime},
+	})}
+	if failed := len(s.UnbondingFailed); failed > 0 {
+		notes = append(notes, chat.SayWith("stake.unstaking_unread", chat.Values{"failed": chat.Count(failed), "n": pools(s)}))
 	}
-	return note + "."
+	return notes
 }
 
-func poolFields(pools []core.PoolAmount, token Token) []chat.Field {
+// pools counts those that were asked.
+func pools(s core.Stake) chat.Count { return chat.Count(s.Checked + len(s.Failed)) }
+
+func poolFields(pools []core.PoolAmount, look Look) []chat.Field {
 	fields := make([]chat.Field, len(pools))
 	for i, p := range pools {
-		name := chat.Foreign(p.Pool.Name, poolNameLength)
-		if name == "" {
-			name = p.Pool.Address.Hex()
+		var name chat.Value = chat.NewForeign(p.Pool.Name, poolNameLength)
+		if name == chat.Foreign("") {
+			name = look.address(p.Pool.Address)
 		}
-		fields[i] = chat.Field{Name: name, ForeignName: true, Value: amount(p.Amount, token)}
+		fields[i] = chat.Field{Name: name, Value: look.amount(p)}
 	}
 	return fields
 }

@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -10,10 +11,10 @@ import (
 	"herald/internal/core"
 )
 
-func supply(supplies core.Source[core.NoArgument, core.Supply], prices core.Source[core.NoArgument, core.Quote], token Token) chat.Command {
+func supply(supplies core.Source[core.NoArgument, core.Supply], prices core.Source[core.NoArgument, core.Quote], look Look) chat.Command {
 	return chat.Command{
 		Name:       "supply",
-		Summary:    "Total and circulating supply of " + token.Symbol,
+		Summary:    chat.SayWith("command.supply", look.symbol()),
 		Visibility: chat.Public,
 		Forms: []chat.Form{{Run: func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
 			var quote core.Snapshot[core.Quote]
@@ -25,39 +26,57 @@ func supply(supplies core.Source[core.NoArgument, core.Supply], prices core.Sour
 			if err != nil {
 				return chat.Reply{}, err
 			}
-			reply := supplyReply(supply, token)
+			reply := supplyReply(supply, look)
 			if quoteErr != nil {
-				reply.Notes = append(reply.Notes, "What it is worth could not be checked: "+Explain(quoteErr))
+				reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
+				reply.Notes = append(reply.Notes, chat.SayWith("supply.unpriced", chat.Values{"why": Explain(quoteErr)}))
 				return reply, &chat.PartialError{Err: quoteErr}
 			}
-			return addWorth(reply, supply.Value, quote), nil
+			return addWorth(reply, supply, quote), nil
 		}}},
 	}
 }
 
-func supplyReply(supply core.Snapshot[core.Supply], token Token) chat.Reply {
+func supplyReply(supply core.Snapshot[core.Supply], look Look) chat.Reply {
 	s := supply.Value
 	share := s.Circulating.Mul(decimal.NewFromInt(100)).DivRound(s.Total, 2)
 	reply := chat.Reply{
-		Title: token.Symbol + " supply",
+		Title: chat.SayWith("supply.title", look.symbol()),
 		Sections: []chat.Section{{Fields: []chat.Field{
-			{Name: "Total", Value: amount(s.Total, token)},
-			{Name: "Circulating", Value: amount(s.Circulating, token)},
-			{Name: "Share circulating", Value: share.StringFixed(2) + " %"},
+			{Name: chat.Say("supply.total"), Value: chat.Amount{Decimal: s.Total, Symbol: look.Symbol}},
+			{Name: chat.Say("supply.circulating"), Value: chat.Amount{Decimal: s.Circulating, Symbol: look.Symbol}},
+			{Name: chat.Say("supply.share"), Value: chat.Share{Decimal: share}},
 		}}},
+		Actions: []chat.Action{refresh("supply")},
 	}
-	return markOld(reply, "supply host", supply.Stale, supply.At)
+	if !supply.Stale {
+		reply.Notes = []chat.Text{checked(supply.At)}
+	}
+	return dated(reply, supply, "supply")
 }
 
 // addWorth adds what the supplies are worth at the quoted price.
-func addWorth(reply chat.Reply, s core.Supply, quote core.Snapshot[core.Quote]) chat.Reply {
+func addWorth(reply chat.Reply, supply core.Snapshot[core.Supply], quote core.Snapshot[core.Quote]) chat.Reply {
 	at := quote.Value.Price
 	reply.Sections = append(reply.Sections, chat.Section{
-		Heading: "At " + usd(at) + " each",
+		Heading: chat.SayWith("supply.worth", chat.Values{"price": chat.Price{Decimal: at}}),
 		Fields: []chat.Field{
-			{Name: "Total", Value: money(s.Total.Mul(at))},
-			{Name: "Circulating", Value: money(s.Circulating.Mul(at))},
+			{Name: chat.Say("supply.total"), Value: chat.Money{Decimal: supply.Value.Total.Mul(at)}},
+			{Name: chat.Say("supply.circulating"), Value: chat.Money{Decimal: supply.Value.Circulating.Mul(at)}},
 		},
 	})
-	return markOld(reply, "price provider", quote.Stale, quote.At)
+	reply = dated(reply, quote, "price")
+	reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
+	if supply.Stale || quote.Stale {
+		return reply
+	}
+	// It changes when either does.
+	reply.AsOf, reply.FreshUntil = supply.At, supply.FreshUntil
+	if quote.At.After(supply.At) {
+		reply.AsOf = quote.At
+	}
+	if quote.FreshUntil.Before(supply.FreshUntil) {
+		reply.FreshUntil = quote.FreshUntil
+	}
+	return reply
 }

@@ -28,16 +28,15 @@ type Case struct {
 	Reply chat.Reply
 	// Private answers reach the asker alone.
 	Private bool
+	// Direct is true where only the asker and the bot read along.
+	Direct bool
 }
-
-// Wallet is whose stake is asked for.
-const Wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 
 // asker is a sender, by their Telegram ID; an empty one is anonymous.
 type asker struct {
 	id        string
 	role      chat.Role
-	community string
+	community string // "" is the private chat with the bot
 }
 
 // scene is some commands in one state of the world.
@@ -48,11 +47,6 @@ type scene struct {
 	from  *asker
 	wait  limit
 	lines []string
-}
-
-// Reasons are all that a service can fail for.
-var Reasons = []core.Reason{
-	core.Unreachable, core.SlowAnswer, core.Limited, core.Denied, core.Rejected, core.Malformed, core.Behind, core.Paused,
 }
 
 // Services are all that can fail.
@@ -69,57 +63,89 @@ func unreadPools(n int) []core.UnreadPool {
 }
 
 var (
-	price, supplies, staked, logins, exists = "/price", "/supply", "/staked " + Wallet, "/mylogins", "/exists"
-	// everything is each command once.
-	everything = []string{price, supplies, staked, logins, exists, "/exists 12345", "/help"}
+	price, supplies, staked = "/price", "/supply", "/staked " + Wallet
+	week                    = "/price 7d"
+	logins, exists, verify  = "/mylogins", "/exists", "/verify " + AnnsWallet
+	existsBob, verifyBob    = "/exists " + Bob, "/verify " + Bob + " " + BobsWallet
+	// asking are the commands that ask a service, and everything is each command
+	// once.
+	asking     = []string{price, week, supplies, staked, logins, exists, verify, existsBob, verifyBob}
+	everything = append(asking[:len(asking):len(asking)], "/help")
 )
 
 func scenes() []scene {
+	stranger := &asker{Stranger, chat.Member, Community}
 	all := []scene{
-		{name: "healthy", lines: append(everything[:5:5], "/help", "/start")},
+		{name: "healthy", lines: append(asking[:7:7], "/help", "/start")},
+		{name: "in private", from: &asker{Ann, chat.Member, ""}, lines: append(asking[:7:7], "/help")},
 		{name: "moderator", lines: []string{
-			"/exists 12345", "/exists 999", "/exists discord 5", "/exists EMAIL a@b.c", "/exists evm " + Wallet,
+			existsBob, "/exists 999", "/exists discord 5", "/exists EMAIL a@b.c", "/exists evm " + Wallet,
+			verifyBob, "/verify " + Bob + " " + AnnsWallet, "/verify " + Bob + " " + Wallet, "/verify 999 " + BobsWallet,
 		}},
-		{name: "forbidden", from: &asker{Ann, chat.Member, Community}, lines: []string{"/exists 12345", "/exists discord 5"}},
-		{name: "unlisted", from: &asker{Ann, chat.Moderator, "-1009876543210"}, lines: []string{"/exists 12345", exists}},
-		{name: "strangers", from: &asker{Stranger, chat.Member, Community}, lines: []string{logins, exists}},
-		{name: "anonymous", from: &asker{"", chat.Moderator, Community}, lines: []string{logins, exists}},
+		{name: "forbidden", from: &asker{Ann, chat.Member, Community}, lines: []string{existsBob, "/exists discord 5", verifyBob}},
+		{name: "unlisted", from: &asker{Ann, chat.Moderator, "-1009876543210"}, lines: []string{existsBob, exists}},
+		{name: "strangers", from: stranger, lines: []string{logins, exists, verify}},
+		{name: "anonymous", from: &asker{"", chat.Moderator, Community}, lines: []string{logins, exists, verify}},
+		{name: "others", lines: []string{"/verify " + BobsWallet, "/verify " + Wallet}},
+		{name: "named service", change: func(w *World) { w.Look.ServiceName, w.Look.ExplorerURL = "CARV *ID*", "" }, lines: []string{
+			staked, exists, verify, existsBob,
+		}},
 		{name: "quiet", change: func(w *World) { w.Logins = nil }, lines: []string{logins}},
-		{name: "many", change: many, lines: []string{logins, staked}},
+		{name: "many", change: many, lines: []string{logins, "/mylogins 2", "/mylogins 50", "/mylogins 51", staked}},
 		{name: "sparse", change: func(w *World) {
 			w.Price.Value = core.Quote{Price: number("64123.456")}
 			w.Stake = core.Stake{Block: 1_000_000, Checked: 21}
-		}, lines: []string{price, staked}},
-		{name: "old", change: func(w *World) { w.Price.Stale, w.Supply.Stale = true, true }, lines: []string{price, supplies}},
+		}, lines: []string{price, staked, verify}},
+		{name: "tiny", change: func(w *World) {
+			w.Price.Value = core.Quote{Price: number("0.00000001234567")}
+			w.Stake.Staked = []core.PoolAmount{{Pool: core.Pool{Name: "Dust"}, Amount: number("0.000000000000000001")}}
+		}, lines: []string{price, supplies, staked}},
+		{name: "old", change: func(w *World) { w.Price.Stale, w.Supply.Stale = true, true }, lines: []string{price, week, supplies}},
+		{name: "charts", lines: []string{"/price 24h", "/price 7D", "/price 30d"}},
+		{name: "sparse charts", change: func(w *World) { w.Chart.Seen = 0.2 }, lines: []string{week}},
+		{name: "no charts", change: func(w *World) { w.Chart = core.Chart{} }, lines: []string{week}},
+		{name: "failing charts", change: func(w *World) { w.ChartErr = errors.New("inner") }, lines: []string{week}},
 		{name: "partly", change: func(w *World) {
 			w.PriceErr = failed(market.Service, core.Limited)
 			w.Stake.Failed, w.Stake.Checked = unreadPools(2), 19
 			w.Stake.Unbonding = []core.PoolAmount{{Pool: core.Pool{Name: "Exit"}, Amount: number("3")}}
 			w.Stake.UnbondingFailed = unreadPools(1)
-		}, lines: []string{supplies, staked}},
+		}, lines: []string{supplies, staked, verify}},
 		{name: "undetermined", change: func(w *World) {
 			w.Stake.Staked, w.Stake.Checked, w.Stake.Failed = nil, 20, unreadPools(1)
-		}, lines: []string{staked}},
-		{name: "half failing", change: func(w *World) { w.LoginsErr = failed(partner.Service, core.Unreachable) }, lines: []string{logins, exists}},
+		}, lines: []string{staked, verify}},
+		{name: "half failing", change: func(w *World) {
+			w.LoginsErr = failed(partner.Service, core.Unreachable)
+			w.StakeErr = failed(staking.Service, core.SlowAnswer)
+		}, lines: []string{logins, exists, verify}},
+		{name: "wallets failing", change: func(w *World) {
+			w.AccountErrs = map[string]error{"EVM": failed(partner.Service, core.Unreachable)}
+		}, lines: []string{verify, "/verify 999 " + BobsWallet}},
+		{name: "accounts failing", change: func(w *World) {
+			w.AccountErrs = map[string]error{"Telegram": failed(partner.Service, core.Unreachable)}
+		}, lines: []string{verifyBob, "/verify " + Wallet}},
 		{name: "failing inside", change: func(w *World) {
 			w.PriceErr, w.SupplyErr, w.StakeErr, w.AccountsErr = errors.New("inner"), context.DeadlineExceeded, context.DeadlineExceeded, errors.New("inner")
-		}, lines: everything[:5]},
+		}, lines: asking},
 		{name: "limited", wait: limit(7 * time.Second), lines: everything},
 		{name: "unknown", lines: []string{"/moon"}},
 		{name: "badly typed", lines: []string{
 			"/staked", "/staked a b", "/staked vitalik.eth", "/staked 0x1234", "/staked 52908400098527886E0F7030069857D2E4169EE7",
 			"/staked 0x52908400098527886E0F7030069857D2E4169Ee7", "/staked 0x52908400098527886E0F7030069857D2E4169EG7",
 			"/staked " + strings.Repeat("9", 4000), "/staked \u202e0x52908400098527886e0f7030069857d2e4169ee7",
-			"/price now", "/exists @somebody", "/exists moon 1", "/exists Telegram ann", "/exists BTC 0x1", "/exists EVM 0x1", "/exists a b c",
+			"/price now", "/exists @somebody", "/exists ann", "/exists moon 1", "/exists Telegram ann", "/exists BTC 0x1", "/exists EVM 0x1",
+			"/exists TRON 1", "/exists TON 1", "/exists SOL 1", "/exists Email \u00e4", "/exists a b c",
+			"/verify", "/verify ann.eth", "/verify 12345 0x1", "/verify @somebody " + Wallet, "/verify a b c",
+			"/mylogins 0", "/mylogins -1", "/mylogins two", "/mylogins 99999999999999999999", "/mylogins 1 2", "/help me",
 		}},
 	}
-	for _, reason := range Reasons {
+	for _, reason := range core.Reasons() {
 		all = append(all, scene{name: "failing " + string(reason), change: func(w *World) {
 			w.PriceErr = failed(market.Service, reason)
 			w.SupplyErr = failed(supply.Service, reason)
 			w.StakeErr = failed(staking.Service, reason)
 			w.AccountsErr = failed(partner.Service, reason)
-		}, lines: everything[:6]})
+		}, lines: asking})
 	}
 	return all
 }
@@ -139,38 +165,41 @@ func many(w *World) {
 	w.Stake.Checked = 60
 }
 
-// Cases are every command's every outcome, the same in every run: in a bubble
-// time stands still.
-func Cases(t *testing.T) (all []Case) {
+// Cases shows see every command's every outcome in a language, the same in every
+// run: see is called in a bubble in which time stands still, for answers tell how
+// long ago something was.
+func Cases(t *testing.T, l chat.Language, see func(Case)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { all = cases(t) })
-	return all
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(Noon.Add(2 * time.Minute)))
+		for _, s := range scenes() {
+			s.play(t, l, see)
+		}
+	})
 }
 
-func cases(t *testing.T) []Case {
+func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 	t.Helper()
-	var all []Case
-	for _, s := range scenes() {
-		w := Healthy()
-		if s.change != nil {
-			s.change(w)
-		}
-		if s.from == nil {
-			s.from = &asker{Ann, chat.Moderator, Community}
-		}
-		r := w.limited(t, s.wait)
-		for _, line := range s.lines {
-			req := request(line, *s.from)
-			command, _ := r.Commands().Find(req.Command)
-			all = append(all, Case{
-				Scene: s.name, Line: line, Reply: r.Handle(t.Context(), req), Private: command.Visibility == chat.Private,
-			})
-		}
-		if s.name == "badly typed" && w.StakesAsked > 0 {
-			t.Error("a service was asked about bad input")
-		}
+	w := Healthy()
+	if s.change != nil {
+		s.change(w)
 	}
-	return all
+	if s.from == nil {
+		s.from = &asker{Ann, chat.Moderator, Community}
+	}
+	r := w.router(t, s.wait, l)
+	for _, line := range s.lines {
+		req := request(line, *s.from)
+		req.Locale = string(l)
+		command, _ := r.Commands().Find(req.Command)
+		see(Case{
+			Scene: s.name, Line: line, Reply: r.Handle(t.Context(), req),
+			Private: command.Visibility == chat.Private, Direct: req.Direct,
+		})
+	}
+	if s.name == "badly typed" && w.StakesAsked > 0 {
+		t.Error("a service was asked about bad input")
+	}
 }
 
 // Ask types line as Ann, a moderator.
@@ -181,8 +210,13 @@ func Ask(t testing.TB, r *chat.Router, line string) chat.Reply {
 
 func request(line string, from asker) chat.Request {
 	words := strings.Fields(line)
-	return chat.Request{
+	req := chat.Request{
 		ID: "REF", Command: strings.TrimPrefix(words[0], "/"), Args: chat.Typed(words[1:]...),
 		From: chat.User{Platform: "telegram", ID: from.id}, Community: from.community, Role: from.role,
+		Chat: from.id, Direct: from.community == "",
 	}
+	if !req.Direct {
+		req.Chat, req.ChatTitle = from.community, "Token *talk*"
+	}
+	return req
 }

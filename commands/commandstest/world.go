@@ -3,8 +3,13 @@
 package commandstest
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"image"
+	"image/color"
+	"image/png"
 	"log/slog"
 	"testing"
 	"time"
@@ -17,7 +22,7 @@ import (
 	"herald/internal/core"
 )
 
-// Noon is when services answered.
+// Noon is when services answered. In a bubble of Cases it is two minutes later.
 var Noon = time.Date(2026, 6, 30, 12, 0, 0, 0, time.UTC)
 
 // World is what the services answer.
@@ -30,23 +35,41 @@ type World struct {
 	StakeErr    error
 	Accounts    map[core.Identity]core.Account
 	AccountsErr error
+	// AccountErrs are those of single platforms.
+	AccountErrs map[string]error
 	// Logins are those of Ann alone.
 	Logins    []core.Login
 	LoginsErr error
+
+	// Chart is the price over any period. Charted counts how often it was drawn.
+	Chart    core.Chart
+	ChartErr error
+	Charted  int
+
+	Look commands.Look
 
 	// StakesAsked counts the questions about stakes.
 	StakesAsked int
 }
 
-// Ann is registered, and has logins. A stranger is not registered. Moderators
-// of the Community may ask about others.
+// Ann and Bob are registered with a wallet each, and Ann has logins. A stranger is
+// not registered, nor is Wallet. Moderators of the Community may ask about others.
 const (
-	Ann       = "1"
-	Stranger  = "404"
-	Community = "-1001234567890"
+	Ann        = "1"
+	Bob        = "12345"
+	Stranger   = "404"
+	Wallet     = "0x52908400098527886E0F7030069857D2E4169EE7"
+	AnnsWallet = "0x00000000000000000000000000000000000a0001"
+	BobsWallet = "0x00000000000000000000000000000000000b0002"
+	Community  = "-1001234567890"
 )
 
-const annsDID = "did:x:ann"
+const (
+	annsDID = "did:x:ann"
+	bobsDID = "did:x:bob"
+)
+
+func wallet(address string) core.Identity { return core.IdentityOf(common.HexToAddress(address)) }
 
 // Healthy is a World in which every service answers.
 func Healthy() *World {
@@ -61,21 +84,38 @@ func Healthy() *World {
 			{Pool: core.Pool{Address: common.HexToAddress("0x02")}, Amount: number("0.5")},
 		}},
 		Accounts: map[core.Identity]core.Account{
-			{Platform: "Telegram", UID: Ann}:     {DID: annsDID},
-			{Platform: "Discord", UID: "5"}:      {DID: "did:x:eve"},
-			{Platform: "Email", UID: "a@b.c"}:    {DID: "did:x:mail"},
-			{Platform: "Telegram", UID: "12345"}: {DID: "did:x:bob"},
+			{Platform: "Telegram", UID: Ann}:  {DID: annsDID},
+			{Platform: "Discord", UID: "5"}:   {DID: "did:x:eve"},
+			{Platform: "Email", UID: "a@b.c"}: {DID: "did:x:mail"},
+			{Platform: "Telegram", UID: Bob}:  {DID: bobsDID},
+			wallet(AnnsWallet):                {DID: annsDID},
+			wallet(BobsWallet):                {DID: bobsDID},
 		},
 		Logins: []core.Login{
 			{Dapp: "Swap **x**", Platform: "EVM", At: Noon},
 			{Dapp: "Game\nnight", Platform: "Telegram", At: Noon.Add(-time.Hour)},
 		},
+		Chart: core.Chart{
+			PNG: picture, First: number("0.0120"), Last: number("0.0123456789"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1,
+		},
+		Look: commands.Look{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
 	}
 }
 
 func number(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 
 func known(s string) decimal.NullDecimal { return decimal.NewNullDecimal(number(s)) }
+
+// picture is a PNG of one white pixel.
+var picture = func() []byte {
+	white := image.NewGray(image.Rect(0, 0, 1, 1))
+	white.SetGray(0, 0, color.Gray{Y: 255})
+	var b bytes.Buffer
+	if err := png.Encode(&b, white); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}()
 
 // ask is a core.Source.
 type ask[K, V any] func(K) (core.Snapshot[V], error)
@@ -96,7 +136,7 @@ func (w *World) Sources() commands.Sources {
 			return core.Snapshot[core.Stake]{Value: w.Stake, At: Noon}, w.StakeErr
 		}),
 		Accounts: ask[core.Identity, core.Account](func(id core.Identity) (core.Snapshot[core.Account], error) {
-			return core.Snapshot[core.Account]{Value: w.Accounts[id], At: Noon}, w.AccountsErr
+			return core.Snapshot[core.Account]{Value: w.Accounts[id], At: Noon}, cmp.Or(w.AccountsErr, w.AccountErrs[id.Platform])
 		}),
 		Logins: ask[string, []core.Login](func(did string) (core.Snapshot[[]core.Login], error) {
 			if did != annsDID {
@@ -104,7 +144,18 @@ func (w *World) Sources() commands.Sources {
 			}
 			return core.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
 		}),
+		Charts: chart(func() (core.Chart, error) {
+			w.Charted++
+			return w.Chart, w.ChartErr
+		}),
 	}
+}
+
+// chart is a commands.Charts.
+type chart func() (core.Chart, error)
+
+func (f chart) Chart(context.Context, core.Quote, time.Duration, chat.Language) (core.Chart, error) {
+	return f()
 }
 
 // limit makes everybody wait as long as it is.
@@ -113,17 +164,18 @@ type limit time.Duration
 func (l limit) Allow(context.Context, string) time.Duration { return time.Duration(l) }
 
 // Router answers requests from w's services.
-func (w *World) Router(t testing.TB) *chat.Router { return w.limited(t, 0) }
+func (w *World) Router(t testing.TB) *chat.Router { return w.router(t, 0, chat.English) }
 
-func (w *World) limited(t testing.TB, wait limit) *chat.Router {
+func (w *World) router(t testing.TB, wait limit, l chat.Language) *chat.Router {
 	t.Helper()
 	r, err := chat.NewRouter(chat.Config{
-		Commands:       commands.All(w.Sources(), commands.Token{Symbol: "TKN"}),
+		Commands:       commands.All(w.Sources(), w.Look),
 		ModeratorChats: []string{"telegram:" + Community},
 		Timeout:        time.Minute,
 		UserLimit:      wait, ChatLimit: wait, RefusalLimit: limit(0),
-		Explain: commands.Explain,
-		Log:     slog.New(slog.DiscardHandler),
+		Language: l,
+		Explain:  commands.Explain,
+		Log:      slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

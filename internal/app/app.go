@@ -58,13 +58,14 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 		return nil, err
 	}
 	b.Router, err = chat.NewRouter(chat.Config{
-		Commands:       commands.All(sources, commands.Token{Symbol: cfg.Market.Symbol}),
+		Commands:       commands.All(sources, commands.Look{Symbol: cfg.Market.Symbol, ServiceName: cfg.Answers.ServiceName, ExplorerURL: cfg.Answers.ExplorerURL}),
 		Operators:      slices.Clone(cfg.Rights.Operators),
 		ModeratorChats: slices.Clone(cfg.Rights.ModeratorChats),
 		Timeout:        cfg.Limits.CommandTimeout,
 		UserLimit:      b.state.Limiter(cfg.Limits.UserPerMinute),
 		ChatLimit:      b.state.Limiter(cfg.Limits.ChatPerMinute),
 		RefusalLimit:   b.state.Limiter(1),
+		Language:       cfg.Answers.Language,
 		Explain:        commands.Explain,
 		Observe:        b.metrics.Command,
 		Log:            log,

@@ -43,7 +43,7 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) (err error) 
 			{Name: "moderator", User: telegramUser(world.World.Newcomer), Role: chat.Moderator},
 		},
 		Prompt: isTerminal(in),
-		Note:   "Simulated: the services behind this answer are stand-ins.",
+		Note:   chat.Say("terminal.simulated"),
 		Log:    bot.log,
 	})
 	return console.Run(ctx, bot.Router)

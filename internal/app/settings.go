@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/discord"
@@ -20,12 +21,24 @@ import (
 type Config struct {
 	Platforms
 	Services
-	State  state.Settings
-	Ops    ops.Settings
-	Cache  Cache
-	Limits Limits
-	Rights Rights
-	Log    Log
+	Answers Answers
+	State   state.Settings
+	Ops     ops.Settings
+	Cache   Cache
+	Limits  Limits
+	Rights  Rights
+	Log     Log
+}
+
+// Answers are what answers say beside what was asked.
+type Answers struct {
+	// ServiceName is what people call the service they are registered with.
+	ServiceName string
+	// ExplorerURL is the block explorer's, without a slash at its end; empty is
+	// none.
+	ExplorerURL string
+	// Language is that of public answers.
+	Language chat.Language
 }
 
 // Cache is how long and how many answers are kept past their TTL.
@@ -89,7 +102,49 @@ func (c *Config) Secrets() []string { return config.Secrets(*c) }
 
 // table declares every setting, in the order of config.example.env.
 func (c *Config) table() []config.Setting {
-	return slices.Concat(c.Platforms.table(), c.Services.table(), c.State.Table(), c.Ops.Table(), c.ownTable())
+	return slices.Concat(c.Platforms.table(), c.Services.table(), c.Answers.table(), c.State.Table(), c.Ops.Table(), c.ownTable())
+}
+
+func (a *Answers) table() []config.Setting {
+	var languages []string
+	for _, l := range chat.Languages() {
+		languages = append(languages, string(l))
+	}
+	return []config.Setting{
+		{Heading: "Answers", Name: "SERVICE_NAME", Default: commands.DefaultServiceName, Example: "Example Passport",
+			Comment: "What people call the service they are registered with, as in \"registered with Example Passport\". The " +
+				"default is said in the language of the answer.",
+			Set: config.Field(&a.ServiceName, parseServiceName)},
+		{Name: "EXPLORER_URL", Example: "https://etherscan.io",
+			Comment: "Block explorer; wallets link to EXPLORER_URL/address/0x... Unset: no links.",
+			Set:     config.Field(&a.ExplorerURL, parseExplorerURL)},
+		{Name: "CHAT_LANGUAGE", Default: string(chat.English), Example: string(chat.Spanish),
+			Comment: "Language of answers that everybody in a chat can read: " + strings.Join(languages, ", ") + ". What one person " +
+				"alone reads is in their own language, if it is one of these.",
+			Set: config.Field(&a.Language, config.OneOf(languages, chat.Languages()))},
+	}
+}
+
+func parseServiceName(value string) (string, error) {
+	const most = 40
+	if string(chat.NewForeign(value, most)) != value {
+		return "", fmt.Errorf("must be one line of at most %d visible characters, without @ and ://", most)
+	}
+	return value, nil
+}
+
+func parseExplorerURL(value string) (string, error) {
+	// With the path of a wallet it must fit into a button:
+	// https://docs.discord.com/developers/components/reference#button
+	const most = 512 - len("/address/0x") - 40
+	if _, err := config.Visible(value); err != nil {
+		return "", err
+	}
+	base, err := config.BaseURL(value)
+	if err == nil && len(base) > most {
+		return "", fmt.Errorf("must have at most %d characters", most)
+	}
+	return base, err
 }
 
 // ownTable declares the settings that belong to no other package.

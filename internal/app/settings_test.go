@@ -82,10 +82,11 @@ func TestLoadFillsInDefaults(t *testing.T) {
 				Method: "currentStake(address)", Multicall: &multicall, MaxBlockAge: 10 * time.Minute, Decimals: 18, TTL: time.Minute,
 			},
 		},
-		Ops:    ops.Settings{Addr: "127.0.0.1:8080"},
-		Cache:  Cache{StaleFor: time.Hour, MaxItems: 100000},
-		Limits: Limits{UpstreamTimeout: 5 * time.Second, CommandTimeout: 20 * time.Second, UserPerMinute: 20, ChatPerMinute: 120},
-		Log:    Log{Level: slog.LevelInfo},
+		Answers: Answers{ServiceName: "the service", Language: chat.English},
+		Ops:     ops.Settings{Addr: "127.0.0.1:8080"},
+		Cache:   Cache{StaleFor: time.Hour, MaxItems: 100000},
+		Limits:  Limits{UpstreamTimeout: 5 * time.Second, CommandTimeout: 20 * time.Second, UserPerMinute: 20, ChatPerMinute: 120},
+		Log:     Log{Level: slog.LevelInfo},
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
@@ -194,6 +195,13 @@ func TestServingNeedsAPlatform(t *testing.T) {
 
 func TestSettingsRefuseOtherForms(t *testing.T) {
 	const canary = configtest.Canary
+	configtest.Refuses(t, settings, "SERVICE_NAME", "one line", strings.Repeat("x", 41), "two\nlines", "two  spaces", "@everyone",
+		"https://example.org", "a\u202eb", "\xff")
+	configtest.Refuses(t, settings, "EXPLORER_URL", "URL", canary, "ftp://example.org", "etherscan.io", "javascript://x/%0aalert(1)", "https://")
+	configtest.Refuses(t, settings, "EXPLORER_URL", "query", "https://example.org/?a=", "https://example.org/#address", "https://me@example.org")
+	configtest.Refuses(t, settings, "EXPLORER_URL", "visible", "https://example.org/\u202e", "https://example.org/a b")
+	configtest.Refuses(t, settings, "EXPLORER_URL", "461", "https://example.org/"+strings.Repeat("x", 442))
+	configtest.Refuses(t, settings, "CHAT_LANGUAGE", "en, es, zh, ru, tr, vi", canary, "EN", "es-419", "de")
 	configtest.Refuses(t, settings, "STALE_FOR", "duration", "-1s")
 	configtest.Refuses(t, settings, "UPSTREAM_TIMEOUT", "duration", "0s", canary)
 	configtest.Refuses(t, settings, "COMMAND_TIMEOUT", "duration", "0s", canary)
@@ -206,6 +214,17 @@ func TestSettingsRefuseOtherForms(t *testing.T) {
 	configtest.Refuses(t, settings, "MODERATOR_CHATS", "* alone", "*,telegram:-1001234567890", "* *")
 	configtest.Refuses(t, settings, "LOG_LEVEL", "debug, info, warn, error", canary)
 	configtest.Refuses(t, settings, "LOG_FORMAT", "text, json", canary)
+}
+
+func TestWhatAnswersSayBesideWhatWasAsked(t *testing.T) {
+	explorer := "https://explorer.example.org/" + strings.Repeat("x", 461-len("https://explorer.example.org/"))
+	name := strings.Repeat("é", 40)
+	for _, l := range chat.Languages() {
+		c := mustLoad(t, with("SERVICE_NAME="+name, "EXPLORER_URL="+explorer+"/", "CHAT_LANGUAGE="+string(l)), "")
+		if want := (Answers{name, explorer, l}); c.Answers != want {
+			t.Errorf("got %+v, want %+v", c.Answers, want)
+		}
+	}
 }
 
 func TestZeroIsNoRateLimitAndAStarEveryChat(t *testing.T) {

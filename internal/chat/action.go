@@ -2,9 +2,11 @@ package chat
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -17,6 +19,9 @@ type Action struct {
 	Args    []string
 	// Edit has the answer to Command replace the message that holds the button.
 	Edit bool
+	// Refresh asks for what the Reply shows once more: if its AsOf is still the
+	// same, there is nothing to replace.
+	Refresh bool
 	// URL is opened.
 	URL string
 	// Copy is put on the clipboard, where the platform can.
@@ -41,12 +46,22 @@ func (a Action) State(asOf time.Time) (state string, ok bool) {
 		kind = "e"
 	}
 	at := "0"
-	if !asOf.IsZero() {
+	if asOf.Unix() > 0 {
 		at = strconv.FormatInt(asOf.Unix(), 36)
 	}
-	words := append([]string{stateVersion, kind, at, a.Command}, a.Args...)
-	state = strings.Join(words, " ")
-	return state, len(state) <= MaxState && len(strings.Fields(state)) == len(words)
+	state, ok = stateVersion+" "+kind+" "+at, true
+	for _, word := range append([]string{a.Command}, a.Args...) {
+		state += " " + word
+		ok = ok && word != "" && !strings.ContainsFunc(word, unicode.IsSpace)
+	}
+	return state, ok && len(state) <= MaxState
+}
+
+// State is that of a button which asks the question rather than the command:
+// "1 a 0 staked wallet". It fails as an Action's does.
+func (a Ask) State() (state string, ok bool) {
+	state = strings.Join([]string{stateVersion, "a", "0", a.Command, a.Param}, " ")
+	return state, len(state) <= MaxState && len(strings.Fields(state)) == 5
 }
 
 // Press is a button that was pressed, as its state tells.
@@ -54,7 +69,11 @@ type Press struct {
 	Command string
 	Args    []string
 	Edit    bool
-	// AsOf is the Reply's that held the button; zero where it had none.
+	// Asks is the parameter whose argument is asked for; if it is empty, the
+	// command is asked.
+	Asks string
+	// AsOf is the Reply's that held the button, if it was one to Refresh; zero
+	// otherwise.
 	AsOf time.Time
 }
 
@@ -66,14 +85,17 @@ var errNoState = errors.New("that is not the state of a button")
 // ParseState reads the state of a button. Anybody can forge one, so what it says
 // is checked as if it had been typed.
 func ParseState(state string) (Press, error) {
-	words := strings.Split(state, " ")
-	if _, err := strconv.ParseUint(words[0], 10, 32); err != nil || len(state) > MaxState || !utf8.ValidString(state) {
+	words := strings.Fields(state)
+	if len(state) > MaxState || !utf8.ValidString(state) || strings.Join(words, " ") != state || state == "" {
+		return Press{}, errNoState
+	}
+	if _, err := strconv.ParseUint(words[0], 10, 32); err != nil {
 		return Press{}, errNoState
 	}
 	if words[0] != stateVersion {
 		return Press{}, ErrOldButton
 	}
-	if len(words) < 4 || words[1] != "e" && words[1] != "n" {
+	if len(words) < 4 || !slices.Contains([]string{"e", "n", "a"}, words[1]) {
 		return Press{}, errNoState
 	}
 	at, err := strconv.ParseInt(words[2], 36, 64)
@@ -81,6 +103,12 @@ func ParseState(state string) (Press, error) {
 		return Press{}, errNoState
 	}
 	p := Press{Command: words[3], Args: words[4:], Edit: words[1] == "e"}
+	if words[1] == "a" {
+		if len(p.Args) != 1 {
+			return Press{}, errNoState
+		}
+		p.Asks, p.Args = p.Args[0], nil
+	}
 	if at > 0 {
 		p.AsOf = time.Unix(at, 0)
 	}

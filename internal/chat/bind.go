@@ -108,7 +108,7 @@ func (f Form) checkChoices(values map[string]string) error {
 		}
 		i := slices.IndexFunc(p.Choices, func(choice string) bool { return strings.EqualFold(choice, values[p.Name]) })
 		if i < 0 {
-			return &InputError{Problem: SayWith("input.choices",
+			return &InputError{Title: p.Check, Problem: SayWith("input.choices",
 				Values{"param": Plain(p.Name), "choices": Plain(strings.Join(p.Choices, ", "))})}
 		}
 		values[p.Name] = p.Choices[i]

@@ -66,6 +66,8 @@ type Request struct {
 	Whispers bool
 	// Locale is the sender's, as the platform gives it: "pt-BR". It may be empty.
 	Locale string
+	// Language is set by the Router: that of the answer, for what a picture says.
+	Language Language
 	// MayModerate is set by the Router: the sender may use moderators' forms here
 	// by all that is known without asking the platform.
 	MayModerate bool

@@ -40,6 +40,9 @@ type Param struct {
 	// Question asks for the argument where it was left out, if a form takes it
 	// alone; without a Key it is not asked for.
 	Question Text
+	// Check heads the answer to a value that is none, as in "Check the wallet
+	// address"; without a Key it is "Check what you typed".
+	Check Text
 	// Choices are the only values, where there are few; matched in any case.
 	Choices []string
 }

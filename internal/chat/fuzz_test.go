@@ -23,7 +23,7 @@ func FuzzArguments(f *testing.F) {
 		r := newRouter(t, new(bytes.Buffer), nil)
 		words := strings.Fields(rest)
 		reply := r.Handle(t.Context(), chat.Request{ID: "REF", Command: command, Args: chat.Typed(words...), From: ann})
-		if reply.Title == "ran" && len(words) > 0 {
+		if reply.Title.Key == "ran" && len(words) > 0 {
 			t.Fatalf("/%s %q ran for a member: %+v", command, rest, reply)
 		}
 		if said := fmt.Sprint(reply); len(rest) > 40 && strings.Contains(said, rest) {
@@ -42,7 +42,7 @@ func FuzzForeign(f *testing.F) {
 		if limit < 1 || limit > 4096 {
 			return
 		}
-		out := chat.Foreign(in, limit)
+		out := string(chat.NewForeign(in, limit))
 		visible := strings.ReplaceAll(out, "\u2060", "")
 		if !utf8.ValidString(out) || utf8.RuneCountInString(visible) > limit {
 			t.Fatalf("%q became %q", in, out)

@@ -153,6 +153,7 @@ func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome 
 	if !known {
 		return unknownCommand(), Unknown, nil, nil
 	}
+	req.Language = r.Language(req, command.Visibility == Private)
 	operator := slices.Contains(r.Operators, req.From)
 	req.MayModerate = operator || req.Role == Moderator && r.listed(req)
 	forms, err := command.bind(&req)
@@ -198,15 +199,17 @@ func subject(req Request) *User {
 // explain puts an error into words for the asker.
 func (r *Router) explain(req Request, c Command, forms []Form, err error) (Reply, Outcome, error) {
 	var input *InputError
-	switch {
-	case !errors.As(err, &input):
+	if !errors.As(err, &input) {
 		return couldNotBeChecked(req.ID, r.Explain(err)), outcomeOf(err), err
-	case input == errMissing:
-		if reply := missing(c, forms); reply != nil {
-			return *reply, BadInput, nil
-		}
 	}
-	return badInput(input, c, forms), BadInput, nil
+	reply := badInput(input, c, forms)
+	if req.Target != nil {
+		// Whoever answered the question would no longer point at anybody.
+		reply.Ask = nil
+	} else if input == errMissing && reply.Ask != nil {
+		reply = missing(*reply.Ask)
+	}
+	return reply, BadInput, nil
 }
 
 // limited is how long the sender has to wait, by their own limit or the chat's.

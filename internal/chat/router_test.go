@@ -40,22 +40,22 @@ func role(_ context.Context, user chat.User, where string) (chat.Role, error) {
 // bound, and to whatever else a test adds.
 func newRouter(t *testing.T, log *bytes.Buffer, change func(*chat.Config)) *chat.Router {
 	t.Helper()
-	person := chat.Param{Name: "user", Summary: "who", Example: "123", Kind: chat.Person}
-	place := chat.Param{Name: "platform", Summary: "where", Example: "EVM", Choices: []string{"EVM", "TON"}}
-	uid := chat.Param{Name: "uid", Summary: "id", Example: "0xabc"}
+	person := chat.Param{Name: "user", Summary: chat.Say("who"), Example: "123", Kind: chat.Person}
+	place := chat.Param{Name: "platform", Summary: chat.Say("where"), Example: "EVM", Choices: []string{"EVM", "TON"}, Check: chat.Say("Check the platform")}
+	uid := chat.Param{Name: "uid", Summary: chat.Say("id"), Example: "0xabc"}
 	run := func(form string) func(context.Context, chat.Request) (chat.Reply, error) {
 		return func(_ context.Context, req chat.Request) (chat.Reply, error) {
 			target := "nobody"
 			if req.Target != nil {
 				target = req.Target.ID
 			}
-			return chat.Reply{Title: "ran", Text: fmt.Sprintf("%s: platform %q uid %q target %s",
-				form, req.Args.Value("platform"), req.Args.Value("uid"), target)}, nil
+			return chat.Reply{Title: chat.Say("ran"), Text: chat.Say(fmt.Sprintf("%s: platform %q uid %q target %s",
+				form, req.Args.Value("platform"), req.Args.Value("uid"), target))}, nil
 		}
 	}
 	c := chat.Config{
 		Commands: chat.Commands{{
-			Name: "exists", Summary: "exists", Visibility: chat.Private,
+			Name: "exists", Summary: chat.Say("exists"), Visibility: chat.Private,
 			Forms: []chat.Form{
 				{Run: run("self")},
 				{Params: []chat.Param{person}, Moderators: true, Run: run("user")},
@@ -67,7 +67,7 @@ func newRouter(t *testing.T, log *bytes.Buffer, change func(*chat.Config)) *chat
 		Roles:          map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){"telegram": role},
 		Timeout:        time.Second,
 		UserLimit:      freely{}, ChatLimit: freely{}, RefusalLimit: freely{},
-		Explain: func(error) string { return "explained" },
+		Explain: func(error) chat.Text { return chat.Say("explained") },
 		Log:     slog.New(slog.NewTextHandler(log, nil)),
 	}
 	if change != nil {
@@ -93,82 +93,35 @@ func TestRouterBindsArgumentsAndHoldsRights(t *testing.T) {
 		want string
 	}{
 		"self":                            {chat.Request{From: ann}, `self: platform "" uid "" target nobody`},
-		"a member may not ask of others":  {chat.Request{From: ann, Args: chat.Typed("2")}, "Only moderators"},
-		"nor by a reply":                  {chat.Request{From: ann, Target: &bob}, "Only moderators"},
-		"nor by named arguments":          {chat.Request{From: ann, Args: chat.Named(map[string]string{"platform": "EVM", "uid": "x"})}, "Only moderators"},
+		"a member may not ask of others":  {chat.Request{From: ann, Args: chat.Typed("2")}, "forbidden.text"},
+		"nor by a reply":                  {chat.Request{From: ann, Target: &bob}, "forbidden.text"},
+		"nor by named arguments":          {chat.Request{From: ann, Args: chat.Named(map[string]string{"platform": "EVM", "uid": "x"})}, "forbidden.text"},
 		"a moderator may, by ID":          {chat.Request{From: ann, Args: chat.Typed("2"), Role: chat.Moderator, Community: "listed"}, `user: platform "" uid "" target 2`},
 		"a moderator may, by a reply":     {chat.Request{From: ann, Target: &bob, Role: chat.Moderator, Community: "listed"}, `user: platform "" uid "" target 2`},
 		"a picked user":                   {chat.Request{From: ann, Args: chat.Named(nil), Target: &bob, Role: chat.Moderator, Community: "listed"}, `user: platform "" uid "" target 2`},
 		"a named user":                    {chat.Request{From: ann, Args: chat.Named(map[string]string{"user": "2"}), Role: chat.Moderator, Community: "listed"}, `user: platform "" uid "" target 2`},
 		"choices in any case":             {chat.Request{From: ann, Args: chat.Typed("evm", "0x1"), Role: chat.Moderator, Community: "listed"}, `uid: platform "EVM" uid "0x1" target nobody`},
-		"unknown choice":                  {chat.Request{From: ann, Args: chat.Typed("moon", "0x1"), Role: chat.Moderator, Community: "listed"}, "must be one of: EVM, TON"},
+		"unknown choice":                  {chat.Request{From: ann, Args: chat.Typed("moon", "0x1"), Role: chat.Moderator, Community: "listed"}, "input.choices map[choices:EVM, TON param:platform]"},
 		"a reply does not hide arguments": {chat.Request{From: ann, Target: &bob, Args: chat.Typed("evm", "0x1"), Role: chat.Moderator, Community: "listed"}, `uid: platform "EVM" uid "0x1" target nobody`},
 		"a picked user and a platform": {chat.Request{From: ann, Args: chat.Named(map[string]string{"platform": "EVM", "uid": "1"}), Target: &bob, Role: chat.Moderator, Community: "listed"},
-			"do not fit together"},
-		"half of a form":                  {chat.Request{From: ann, Args: chat.Named(map[string]string{"platform": "EVM"}), Role: chat.Moderator, Community: "listed"}, "do not fit together"},
-		"two of another name":             {chat.Request{From: ann, Args: chat.Named(map[string]string{"platform": "EVM", "wallet": "1"}), Role: chat.Moderator, Community: "listed"}, "do not fit together"},
-		"too many":                        {chat.Request{From: ann, Args: chat.Typed("1", "2", "3")}, "too much"},
+			"input.mismatch"},
+		"half of a form":                  {chat.Request{From: ann, Args: chat.Named(map[string]string{"platform": "EVM"}), Role: chat.Moderator, Community: "listed"}, "input.mismatch"},
+		"two of another name":             {chat.Request{From: ann, Args: chat.Named(map[string]string{"platform": "EVM", "wallet": "1"}), Role: chat.Moderator, Community: "listed"}, "input.mismatch"},
+		"too many":                        {chat.Request{From: ann, Args: chat.Typed("1", "2", "3")}, "input.too_much"},
 		"a reply to oneself is oneself":   {chat.Request{From: ann, Target: &ann}, "self:"},
-		"two who are anonymous differ":    {chat.Request{From: nobody, Target: &chat.User{Platform: "telegram"}}, "Only moderators"},
+		"two who are anonymous differ":    {chat.Request{From: nobody, Target: &chat.User{Platform: "telegram"}}, "forbidden.text"},
 		"an operator needs no rights":     {chat.Request{From: operator, Args: chat.Typed("2")}, "user:"},
-		"the same ID elsewhere is nobody": {chat.Request{From: chat.User{Platform: "discord", ID: "9"}, Args: chat.Typed("2")}, "Only moderators"},
+		"the same ID elsewhere is nobody": {chat.Request{From: chat.User{Platform: "discord", ID: "9"}, Args: chat.Typed("2")}, "forbidden.text"},
 		"a role that the platform knows":  {chat.Request{From: ann, Community: "where ann moderates", Args: chat.Typed("2"), Role: chat.UnknownRole}, "user:"},
-		"a role that it does not know":    {chat.Request{From: ann, Community: "in doubt", Args: chat.Typed("2"), Role: chat.UnknownRole}, "Only moderators"},
-		"a role that it denies":           {chat.Request{From: ann, Community: "elsewhere", Args: chat.Typed("2"), Role: chat.UnknownRole}, "Only moderators"},
-		"a role that cannot be asked":     {chat.Request{From: ann, Community: "down", Args: chat.Typed("2"), Role: chat.UnknownRole}, "whether you moderate this chat"},
+		"a role that it does not know":    {chat.Request{From: ann, Community: "in doubt", Args: chat.Typed("2"), Role: chat.UnknownRole}, "forbidden.text"},
+		"a role that it denies":           {chat.Request{From: ann, Community: "elsewhere", Args: chat.Typed("2"), Role: chat.UnknownRole}, "forbidden.text"},
+		"a role that cannot be asked":     {chat.Request{From: ann, Community: "down", Args: chat.Typed("2"), Role: chat.UnknownRole}, "role.unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.req.Command = "exists"
 			got := newRouter(t, new(bytes.Buffer), nil).Handle(t.Context(), test.req)
-			if !strings.Contains(got.Text, test.want) {
+			if !strings.Contains(fmt.Sprint(got), test.want) {
 				t.Errorf("got %+v, want %q", got, test.want)
-			}
-		})
-	}
-}
-
-// TestAModeratorMayAskAboutOthersWhereTheChatIsListed has a moderator by what the
-// request shows and by what the platform says.
-func TestAModeratorMayAskAboutOthersWhereTheChatIsListed(t *testing.T) {
-	const unlisted, mine = "-100777", "where ann moderates"
-	moderator := func(community string) chat.Request {
-		return chat.Request{From: ann, Community: community, Role: chat.Moderator}
-	}
-	for name, test := range map[string]struct {
-		listed []string
-		req    chat.Request
-		want   string
-	}{
-		"none listed":            {nil, moderator(unlisted), "Add telegram:-100777 to MODERATOR_CHATS"},
-		"another listed":         {[]string{"telegram:-1007777", "telegram:-10077"}, moderator(unlisted), "Add telegram:-100777 to MODERATOR_CHATS"},
-		"another platform's":     {[]string{"discord:-100777"}, moderator(unlisted), "Add telegram:-100777 to MODERATOR_CHATS"},
-		"listed":                 {[]string{"telegram:-1", "telegram:-100777"}, moderator(unlisted), "ran"},
-		"every chat":             {[]string{chat.EveryChat}, moderator(unlisted), "ran"},
-		"a role that was asked":  {nil, chat.Request{From: ann, Community: mine, Role: chat.UnknownRole}, "Add telegram:where ann moderates"},
-		"the same, listed":       {[]string{"telegram:" + mine}, chat.Request{From: ann, Community: mine, Role: chat.UnknownRole}, "ran"},
-		"the channel is no rank": {[]string{"telegram:-5"}, chat.Request{From: ann, Community: unlisted, Chat: "-5", Role: chat.Moderator}, "Add telegram:-100777"},
-		"a member of unlisted":   {nil, chat.Request{From: ann, Community: unlisted}, "Only moderators"},
-		"a member, every chat":   {[]string{chat.EveryChat}, chat.Request{From: ann, Community: unlisted}, "Only moderators"},
-		"asked, a member":        {nil, chat.Request{From: bob, Community: mine, Role: chat.UnknownRole}, "Only moderators"},
-		"asked, in doubt":        {nil, chat.Request{From: ann, Community: "in doubt", Role: chat.UnknownRole}, "Only moderators"},
-		"an operator":            {nil, chat.Request{From: operator, Community: unlisted}, "ran"},
-		"anonymous, listed":      {[]string{"telegram:-100777"}, chat.Request{From: nobody, Community: unlisted, Role: chat.Moderator}, "ran"},
-		"anonymous, unlisted":    {nil, chat.Request{From: nobody, Community: unlisted, Role: chat.Moderator}, "Add telegram:-100777"},
-		"one to one":             {nil, chat.Request{From: ann, Direct: true}, "Only moderators"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRouter(t, new(bytes.Buffer), func(c *chat.Config) { c.ModeratorChats = test.listed })
-			for _, ask := range []chat.Args{chat.Typed("2"), chat.Typed("EVM", "0x1")} {
-				req := test.req
-				req.Command, req.Args = "exists", ask
-				if got := fmt.Sprint(r.Handle(t.Context(), req)); !strings.Contains(got, test.want) {
-					t.Errorf("got %s, want %q", got, test.want)
-				}
-			}
-			req := test.req
-			req.Command = "exists"
-			if got := r.Handle(t.Context(), req); !strings.HasPrefix(got.Text, "self:") {
-				t.Errorf("about themself, the sender got %+v", got)
 			}
 		})
 	}
@@ -181,6 +134,9 @@ func TestBadInputIsAnsweredWithTheFormAndAnExample(t *testing.T) {
 	if !strings.Contains(all, "/exists <platform> <uid>") || !strings.Contains(all, "/exists EVM 0xabc") {
 		t.Errorf("no usage or no example in %v", got)
 	}
+	if got.Title.Key != "Check the platform" || !got.ToAsker {
+		t.Errorf("headed %q, to the asker alone: %v", got.Title.Key, got.ToAsker)
+	}
 	if strings.Contains(all, "secret") || strings.Contains(all, "moon") {
 		t.Errorf("the input is repeated in %v", got)
 	}
@@ -192,7 +148,7 @@ func TestPanicOfACommandReachesItsAskerAsAReferenceAndTheLogAsALine(t *testing.T
 		c.Commands[0].Forms[0].Run = func(context.Context, chat.Request) (chat.Reply, error) { panic("boom") }
 	})
 	got := r.Handle(t.Context(), chat.Request{ID: "REF", Command: "exists", From: ann})
-	if !strings.Contains(got.Text, "REF") || strings.Contains(fmt.Sprint(got), "boom") {
+	if !strings.Contains(fmt.Sprint(got.Text), "REF") || strings.Contains(fmt.Sprint(got), "boom") {
 		t.Errorf("the asker got %+v", got)
 	}
 	if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "router_test.go") {
@@ -208,10 +164,10 @@ func TestAnAnswerThatIsNotWholeIsShownCountedAsPartialAndLoggedOnce(t *testing.T
 			outcomes = append(outcomes, outcome)
 		}
 		c.Commands[0].Forms[0].Run = func(context.Context, chat.Request) (chat.Reply, error) {
-			return chat.Reply{Title: "half"}, fmt.Errorf("wrapped: %w", &chat.PartialError{Err: errors.New("pool 5 is silent")})
+			return chat.Reply{Title: chat.Say("half")}, fmt.Errorf("wrapped: %w", &chat.PartialError{Err: errors.New("pool 5 is silent")})
 		}
 	})
-	if got := r.Handle(t.Context(), chat.Request{ID: "REF", Command: "exists", From: ann}); got.Title != "half" {
+	if got := r.Handle(t.Context(), chat.Request{ID: "REF", Command: "exists", From: ann}); got.Title.Key != "half" {
 		t.Errorf("the asker got %+v", got)
 	}
 	if len(outcomes) != 1 || outcomes[0] != chat.Partial {
@@ -234,7 +190,7 @@ func TestCommandThatTakesTooLongIsEnded(t *testing.T) {
 		})
 		start := time.Now()
 		got := r.Handle(t.Context(), chat.Request{Command: "exists", From: ann})
-		if took := time.Since(start); took != time.Second || got.Title != "Could not be checked" {
+		if took := time.Since(start); took != time.Second || got.Title.Key != "unchecked.title" {
 			t.Errorf("%+v after %v", got, took)
 		}
 	})
@@ -246,16 +202,16 @@ func TestRateLimitsAreTold(t *testing.T) {
 		"chat": func(c *chat.Config) { c.ChatLimit = never{} },
 	} {
 		got := newRouter(t, new(bytes.Buffer), change).Handle(t.Context(), chat.Request{Command: "exists", From: ann})
-		if got.Title != "Too many commands" || !strings.Contains(got.Text, "2 s") {
+		if got.Title.Key != "limit.title" || got.Text.Args["n"] != chat.Count(2) || !got.ToAsker {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	unknown := newRouter(t, new(bytes.Buffer), func(c *chat.Config) { c.UserLimit = never{} })
-	if got := unknown.Handle(t.Context(), chat.Request{Command: "moon", From: ann}); got.Title != "Too many commands" {
+	if got := unknown.Handle(t.Context(), chat.Request{Command: "moon", From: ann}); got.Title.Key != "limit.title" {
 		t.Errorf("an unknown command passes the limit: %+v", got)
 	}
 	anonymous := newRouter(t, new(bytes.Buffer), func(c *chat.Config) { c.UserLimit = never{} })
-	if got := anonymous.Handle(t.Context(), chat.Request{Command: "exists", From: nobody}); got.Title != "ran" {
+	if got := anonymous.Handle(t.Context(), chat.Request{Command: "exists", From: nobody}); got.Title.Key != "ran" {
 		t.Errorf("anonymous senders share one user's limit: %+v", got)
 	}
 }
@@ -288,7 +244,7 @@ func TestARefusalThatWasSaidBeforeIsMarked(t *testing.T) {
 		{chat.User{Platform: "discord", ID: ann.ID}, "1", "exists", false},
 	} {
 		got := r.Handle(t.Context(), chat.Request{Command: test.command, From: test.from, Chat: test.where})
-		if got.Title != "Too many commands" || got.SaidBefore != test.before {
+		if got.Title.Key != "limit.title" || got.SaidBefore != test.before {
 			t.Errorf("%d: %+v, want SaidBefore %v", i, got, test.before)
 		}
 	}
@@ -314,14 +270,113 @@ func TestLogLineNamesNeitherTheUserNorWhatTheyTyped(t *testing.T) {
 	}
 }
 
+// wallets is a command that takes a wallet, alone or after a person, and has a
+// form for buttons alone.
+func wallets(run chat.Run) chat.Command {
+	wallet := chat.Param{Name: "wallet", Summary: chat.Say("wallet"), Example: "0x1", Question: chat.Say("Which wallet?")}
+	person := chat.Param{Name: "user", Summary: chat.Say("user"), Example: "123", Kind: chat.Person}
+	page := chat.Param{Name: "page", Summary: chat.Say("page"), Example: "2"}
+	return chat.Command{Name: "verify", Summary: chat.Say("verify"), Visibility: chat.Private, Forms: []chat.Form{
+		{Params: []chat.Param{wallet}, Run: run},
+		{Params: []chat.Param{person, wallet}, Moderators: true, Run: run},
+		{Params: []chat.Param{person, wallet, page}, Unlisted: true, Run: run},
+	}}
+}
+
+func TestWhatWasLeftOutIsAskedFor(t *testing.T) {
+	input := &chat.InputError{Title: chat.Say("Check the wallet address"), Problem: chat.Say("It is too short.")}
+	r := newRouter(t, new(bytes.Buffer), func(c *chat.Config) {
+		c.Commands = append(c.Commands, wallets(func(context.Context, chat.Request) (chat.Reply, error) { return chat.Reply{}, input }))
+	})
+	ask := func(command string, args ...string) chat.Reply {
+		return r.Handle(t.Context(), chat.Request{Command: command, From: operator, Args: chat.Typed(args...)})
+	}
+	want := chat.Ask{Command: "verify", Param: "wallet", Question: chat.Say("Which wallet?"), Example: "0x1"}
+	isAsked := func(a *chat.Ask) bool { return a != nil && reflect.DeepEqual(*a, want) }
+
+	got := ask("verify")
+	if !isAsked(got.Ask) || got.Title.Key != "Which wallet?" || got.Tone != chat.Neutral || !got.ToAsker || !strings.Contains(fmt.Sprint(got), "0x1") {
+		t.Errorf("with nothing, got %+v, which asks for %+v", got, got.Ask)
+	}
+	if got := ask("verify", "0x"); !isAsked(got.Ask) || got.Title.Key != "Check the wallet address" || got.Text.Key != "It is too short." || !got.ToAsker {
+		t.Errorf("with a wrong wallet, got %+v, which asks for %+v", got, got.Ask)
+	}
+	if got := ask("verify", "2", "0x"); got.Ask != nil {
+		t.Errorf("one argument would not make two right: %+v", got.Ask)
+	}
+	if got := ask("exists", "1", "2", "3"); got.Ask != nil || got.Title.Key != "input.title" {
+		t.Errorf("where there is no question, got %+v", got)
+	}
+}
+
+func TestWhoRepliedToAPersonIsNotAskedForMore(t *testing.T) {
+	r := newRouter(t, new(bytes.Buffer), func(c *chat.Config) {
+		c.Commands = append(c.Commands, wallets(func(context.Context, chat.Request) (chat.Reply, error) { return chat.Reply{}, nil }))
+	})
+	if got := r.Handle(t.Context(), chat.Request{Command: "verify", From: operator, Target: &bob}); got.Ask != nil || got.Title.Key != "input.title" {
+		t.Errorf("got %+v, which asks for %+v", got, got.Ask)
+	}
+}
+
+func TestARefusalIsToldFromAnAnswer(t *testing.T) {
+	ask := func(change func(*chat.Config)) chat.Reply {
+		return newRouter(t, new(bytes.Buffer), change).Handle(t.Context(), chat.Request{Command: "exists", From: ann})
+	}
+	fail := func(err error) func(*chat.Config) {
+		return func(c *chat.Config) {
+			c.Commands[0].Forms[0].Run = func(context.Context, chat.Request) (chat.Reply, error) {
+				return chat.Reply{Title: chat.Say("half")}, err
+			}
+		}
+	}
+	for name, test := range map[string]struct {
+		reply      chat.Reply
+		unanswered bool
+	}{
+		"an answer":       {ask(nil), false},
+		"a partial one":   {ask(fail(&chat.PartialError{Err: errors.New("silent")})), false},
+		"wrong input":     {ask(fail(&chat.InputError{Problem: chat.Say("wrong")})), true},
+		"an error":        {ask(fail(errors.New("down"))), true},
+		"too many":        {ask(func(c *chat.Config) { c.UserLimit = never{} }), true},
+		"a panic":         {chat.SomethingWentWrong("REF"), true},
+		"no room":         {chat.Busy(), true},
+		"an old button":   {chat.OldButton(), true},
+		"a reply by hand": {chat.Reply{Tone: chat.Warning, Title: chat.Say("Can't say")}, false},
+	} {
+		if got := test.reply.Unanswered(); got != test.unanswered {
+			t.Errorf("%s: unanswered %v: %+v", name, got, test.reply)
+		}
+	}
+}
+
+func TestAFormForButtonsIsAskedAndNotShown(t *testing.T) {
+	ran := func(context.Context, chat.Request) (chat.Reply, error) {
+		return chat.Reply{Title: chat.Say("ran")}, nil
+	}
+	command := wallets(ran)
+	r := newRouter(t, new(bytes.Buffer), func(c *chat.Config) { c.Commands = append(c.Commands, command) })
+	ask := func(args ...string) chat.Reply {
+		return r.Handle(t.Context(), chat.Request{Command: "verify", From: ann, Args: chat.Typed(args...)})
+	}
+	if got := ask("2", "0x1", "3"); got.Title.Key != "ran" {
+		t.Errorf("asked by a button, got %+v", got)
+	}
+	if got := fmt.Sprint(ask("1", "2", "3", "4")); strings.Contains(got, "page") || !strings.Contains(got, "/verify <user> <wallet>") {
+		t.Errorf("what may be typed is told as %s", got)
+	}
+	params, required := command.Params()
+	if len(params) != 2 || !required["wallet"] || required["user"] {
+		t.Errorf("the listed parameters are %v, of which required: %v", params, required)
+	}
+}
+
 func TestTableWithAMistakeIsRefused(t *testing.T) {
 	run := func(context.Context, chat.Request) (chat.Reply, error) { return chat.Reply{}, nil }
-	good := chat.Command{Name: "a", Summary: "s", Visibility: chat.Public, Forms: []chat.Form{{Run: run}}}
+	good := chat.Command{Name: "a", Summary: chat.Say("s"), Visibility: chat.Public, Forms: []chat.Form{{Run: run}}}
 	for name, change := range map[string]func(*chat.Command){
 		"no visibility":      func(c *chat.Command) { c.Visibility = 0 },
 		"a name in capitals": func(c *chat.Command) { c.Name = "Price" },
-		"no summary":         func(c *chat.Command) { c.Summary = "" },
-		"a long summary":     func(c *chat.Command) { c.Summary = strings.Repeat("x", 101) },
+		"no summary":         func(c *chat.Command) { c.Summary = chat.Text{} },
 		"no form":            func(c *chat.Command) { c.Forms = nil },
 		"no function":        func(c *chat.Command) { c.Forms = []chat.Form{{}} },
 		"an alias taken":     func(c *chat.Command) { c.Aliases = []string{"b"} },
@@ -332,35 +387,5 @@ func TestTableWithAMistakeIsRefused(t *testing.T) {
 		if _, err := chat.NewRouter(chat.Config{Commands: chat.Commands{other, bad}}); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
-	}
-}
-
-func TestForeignTextIsOneHarmlessLine(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain name":            "plain name",
-		"@everyone":             "@\u2060everyone",
-		"https://evil.example":  "https:\u2060//evil.example",
-		"a\nb\tc":               "a b c",
-		"\u202egnp.exe\x1b[0m":  "gnp.exe[0m",
-		"bad \xff utf8":         "bad utf8",
-		"**b** <i>&amp; [x](y)": "**b** <i>&amp; [x](y)",
-		"":                      "",
-	} {
-		if got := chat.Foreign(in, 40); got != want {
-			t.Errorf("%q became %q, want %q", in, got, want)
-		}
-	}
-	if got := chat.Foreign(strings.Repeat("é", 5000), 20); len([]rune(got)) != 20 || !strings.HasSuffix(got, "…") {
-		t.Errorf("5000 characters became %q, want 20 and an ellipsis", got)
-	}
-}
-
-func TestCleanReachesEveryStringOfAReply(t *testing.T) {
-	dirty := chat.Reply{Tone: chat.Warning, Title: "t\x00", Text: "t\u202e",
-		Sections: []chat.Section{{Heading: "h\n", Fields: []chat.Field{{Name: "n\r", Value: "v\x1b"}}}}, Notes: []string{"n\u2066"}}
-	want := chat.Reply{Tone: chat.Warning, Title: "t", Text: "t",
-		Sections: []chat.Section{{Heading: "h", Fields: []chat.Field{{Name: "n", Value: "v"}}}}, Notes: []string{"n"}}
-	if got := dirty.Clean(); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v", got)
 	}
 }

@@ -50,6 +50,10 @@ func couldNotBeChecked(reference string, why Text) Reply {
 	return Reply{Tone: Warning, Title: Say("unchecked.title"), Text: why, Notes: []Text{referenceText(reference)}}
 }
 
+// Unanswered reports whether r says why there is no answer. A platform must not
+// put it in place of an answer that others see.
+func (r Reply) Unanswered() bool { return r.ToAsker || r.Title.Key == "unchecked.title" }
+
 func referenceText(reference string) Text {
 	return SayWith("reference", Values{"reference": Plain(reference)})
 }
@@ -76,13 +80,9 @@ func badInput(problem *InputError, c Command, forms []Form) Reply {
 	return reply
 }
 
-// missing asks for what was left out, where a question can. It is nil elsewhere.
-func missing(c Command, forms []Form) *Reply {
-	ask := c.ask(forms)
-	if ask == nil {
-		return nil
-	}
-	return &Reply{ToAsker: true, Title: ask.Question, Text: SayWith("ask.text", Values{"example": Code(ask.Example)}), Ask: ask}
+// missing asks for what was left out.
+func missing(ask Ask) Reply {
+	return Reply{ToAsker: true, Title: ask.Question, Text: SayWith("ask.text", Values{"example": Code(ask.Example)}), Ask: &ask}
 }
 
 // ask is the question for the argument of the first form that takes one alone,

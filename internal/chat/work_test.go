@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -40,18 +41,18 @@ func TestAPanicStaysWithItsUpdateAndShowsNoForeignValue(t *testing.T) {
 func TestAPanicOfTheHandlerOrTheRendererIsAnsweredWithTheReference(t *testing.T) {
 	for name, handler := range map[string]*chattest.Handler{
 		"handler":  {Reply: func(context.Context, chat.Request) chat.Reply { panic("boom") }},
-		"renderer": {Reply: func(context.Context, chat.Request) chat.Reply { return chat.Reply{Title: "break it"} }},
+		"renderer": {Reply: func(context.Context, chat.Request) chat.Reply { return chat.Reply{Title: chat.Say("break it")} }},
 	} {
 		var log bytes.Buffer
 		w := newWork(&log, handler)
 		var shown []string
 		w.Do(func(id string) {
 			w.Answer(chat.Request{ID: id}, func(r chat.Reply) {
-				if r.Title == "break it" {
+				if r.Title.Key == "break it" {
 					panic("boom")
 				}
-				shown = append(shown, r.Text)
-				if !strings.Contains(log.String(), id) || !strings.Contains(r.Text, id) {
+				shown = append(shown, r.Text.Key)
+				if !strings.Contains(log.String(), id) || !strings.Contains(fmt.Sprint(r.Text), id) {
 					t.Errorf("%s: no reference %s in %+v or in %s", name, id, r, log.String())
 				}
 			})

@@ -14,6 +14,9 @@ type Snapshot[V any] struct {
 	At    time.Time
 	// Stale marks an answer past its TTL, shown because its service fails.
 	Stale bool
+	// FreshUntil is until when the same question has this answer; zero is not at
+	// all, as for a Stale one.
+	FreshUntil time.Time `json:"-"`
 }
 
 // Source answers one kind of question. Cached is the one of the product. Get
@@ -88,6 +91,9 @@ func (q *Cached[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	if q.Clone != nil {
 		snapshot.Value = q.Clone(snapshot.Value)
 	}
+	if err == nil && !snapshot.Stale && q.kept(snapshot.Value) {
+		snapshot.FreshUntil = snapshot.At.Add(q.TTL)
+	}
 	return snapshot, err
 }
 
@@ -148,12 +154,15 @@ func (q *Cached[K, V]) refresh(ctx context.Context, id string, key K) (Snapshot[
 		return Snapshot[V]{}, err
 	}
 	s := Snapshot[V]{Value: value, At: time.Now()}
-	if q.Keep == nil || q.Keep(value) {
+	if q.kept(value) {
 		q.cache.put(id, s, q.Shared != nil, q.lifetime)
 		q.save(ctx, s)
 	}
 	return s, nil
 }
+
+// kept reports whether an answer is cached.
+func (q *Cached[K, V]) kept(value V) bool { return q.Keep == nil || q.Keep(value) }
 
 // storeKey names the answer in the Store.
 func (q *Cached[K, V]) storeKey() string {

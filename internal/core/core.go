@@ -26,6 +26,18 @@ type Quote struct {
 	LastUpdated time.Time // as the provider says; zero if it does not
 }
 
+// Chart is the price over a period.
+type Chart struct {
+	// PNG is the picture; nil where too few prices are known to draw one.
+	PNG []byte
+	// First and Last are the prices at its ends, Lowest and Highest those
+	// between.
+	First, Last, Lowest, Highest decimal.Decimal
+	// Seen is the part of the period, from 0 to 1, for which prices were seen
+	// rather than worked out.
+	Seen float64
+}
+
 // Supply counts tokens. Total is above zero, Circulating between zero and it.
 type Supply struct {
 	Total       decimal.Decimal

@@ -8,12 +8,11 @@ import (
 // Service describes one of the services that Herald asks. Each is declared
 // once, in its own package.
 type Service struct {
-	// Name stands in logs and metrics: "price".
+	// Name stands in logs and metrics, as in "price". Members read the message
+	// "service." and Name of package words.
 	Name string
 	// Title stands in the table of `bot check`: "price provider".
 	Title string
-	// Phrase stands in sentences to members: "the price provider".
-	Phrase string
 	// Settings are those that an operator should look at when the service
 	// fails for a reason; "" is every reason that is not listed.
 	Settings map[Reason]string
@@ -59,6 +58,11 @@ const (
 	Paused Reason = "paused"
 )
 
+// Reasons are all of them.
+func Reasons() []Reason {
+	return []Reason{Unreachable, SlowAnswer, Limited, Denied, Rejected, Malformed, Behind, Paused}
+}
+
 // Error is how every service fails. Err says what was attempted and never holds
 // a URL's path or query, a secret, personal data, or text of the service.
 type Error struct {
@@ -90,12 +94,50 @@ type SettingError struct {
 
 func (e *SettingError) Error() string { return e.Problem }
 
-// InvalidError says what is wrong with something a person typed: a whole
-// sentence for that person, which never repeats what they typed.
-type InvalidError struct{ Problem string }
+// InvalidError says what is wrong with something a person typed, without
+// repeating it. Fields that mean nothing for a Flaw are empty.
+type InvalidError struct {
+	Flaw Flaw
+	// Platform is the one whose IDs have another form, and Example one of them.
+	Platform, Example string
+	// Length is how many characters were typed.
+	Length int
+}
 
-func (e *InvalidError) Error() string { return "invalid: " + e.Problem }
+func (e *InvalidError) Error() string { return "invalid: " + string(e.Flaw) }
 
-func invalidf(format string, args ...any) error {
-	return &InvalidError{fmt.Sprintf(format, args...)}
+// Flaw is what is wrong with something a person typed. Members read the message
+// "invalid." and Flaw of package words.
+type Flaw string
+
+// The flaws of a platform's name and of a wallet.
+const (
+	UnknownPlatform Flaw = "platform"
+	// HiddenCharacters: some that no address has, perhaps invisible ones.
+	HiddenCharacters Flaw = "wallet.hidden"
+	// NameForAddress: a name such as those of ENS.
+	NameForAddress Flaw = "wallet.name"
+	NoPrefix       Flaw = "wallet.prefix"
+	WrongLength    Flaw = "wallet.length"
+	WrongDigits    Flaw = "wallet.digits"
+	WrongChecksum  Flaw = "wallet.checksum"
+)
+
+// The flaws of an ID, by the form that it should have.
+const (
+	NotNumeric Flaw = "uid.numeric"
+	NotEVM     Flaw = "uid.evm"
+	NotBTC     Flaw = "uid.btc"
+	NotTRON    Flaw = "uid.tron"
+	NotTON     Flaw = "uid.ton"
+	NotSOL     Flaw = "uid.sol"
+	NotEmail   Flaw = "uid.email"
+)
+
+// Flaws are all of them.
+func Flaws() []Flaw {
+	return []Flaw{
+		UnknownPlatform, HiddenCharacters, NameForAddress, NoPrefix, WrongLength, WrongDigits, WrongChecksum,
+		NotNumeric, NotEVM, NotBTC, NotTRON, NotTON, NotSOL, NotEmail,
+	}
 }

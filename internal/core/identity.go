@@ -7,6 +7,9 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
+// evm is the platform of wallets on the chain with the pools.
+const evm = "EVM"
+
 // Identity is a person as the partner's service knows them: one of Platforms
 // and their ID there.
 type Identity struct {
@@ -15,9 +18,10 @@ type Identity struct {
 }
 
 type platformRule struct {
-	name    string
-	uid     *regexp.Regexp
-	form    string
+	name string
+	uid  *regexp.Regexp
+	// flaw is that of an ID that uid does not match, as example does.
+	flaw    Flaw
 	example string
 }
 
@@ -36,25 +40,24 @@ var (
 )
 
 const (
-	numericForm  = "a user ID there is a number of up to 20 digits"
 	numericLike  = "123456789"
 	walletSample = "0x52908400098527886E0F7030069857D2E4169EE7"
 )
 
 var platformRules = []platformRule{
-	{"Telegram", numericUID, numericForm, numericLike},
-	{"Twitter", numericUID, numericForm, numericLike},
-	{"Discord", numericUID, numericForm, numericLike},
-	{"GitHub", numericUID, numericForm, numericLike},
-	{"YouTube", numericUID, numericForm, numericLike},
-	{"Facebook", numericUID, numericForm, numericLike},
-	{"LinkedIn", numericUID, numericForm, numericLike},
-	{"EVM", evmAddress, "an address there is 0x and 40 hexadecimal digits", walletSample},
-	{"BTC", btcAddress, "an address there begins with 1, 3 or bc1", "1BoatSLRHtKNngkdXEeobR76b53LETtpyT"},
-	{"TRON", tronAddress, "an address there is T and 33 letters and digits", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"},
-	{"TON", tonAddress, "an address there has 48 letters and digits", "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs"},
-	{"SOL", solAddress, "an address there has 32 to 44 letters and digits", "So11111111111111111111111111111111111111112"},
-	{"Email", emailUID, "a user ID there has no spaces and up to 254 characters", "ann@example.org"},
+	{"Telegram", numericUID, NotNumeric, numericLike},
+	{"Twitter", numericUID, NotNumeric, numericLike},
+	{"Discord", numericUID, NotNumeric, numericLike},
+	{"GitHub", numericUID, NotNumeric, numericLike},
+	{"YouTube", numericUID, NotNumeric, numericLike},
+	{"Facebook", numericUID, NotNumeric, numericLike},
+	{"LinkedIn", numericUID, NotNumeric, numericLike},
+	{evm, evmAddress, NotEVM, walletSample},
+	{"BTC", btcAddress, NotBTC, "1BoatSLRHtKNngkdXEeobR76b53LETtpyT"},
+	{"TRON", tronAddress, NotTRON, "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"},
+	{"TON", tonAddress, NotTON, "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs"},
+	{"SOL", solAddress, NotSOL, "So11111111111111111111111111111111111111112"},
+	{"Email", emailUID, NotEmail, "ann@example.org"},
 }
 
 // Platforms are the names that the partner's service knows, as it spells them.
@@ -74,37 +77,42 @@ func NewIdentity(platform, uid string) (Identity, error) {
 			continue
 		}
 		if !r.uid.MatchString(uid) {
-			return Identity{}, invalidf("That is not an ID on %s: %s, as in %s.", r.name, r.form, r.example)
+			return Identity{}, &InvalidError{Flaw: r.flaw, Platform: r.name, Example: r.example}
 		}
-		if r.name == "EVM" {
+		if r.name == evm {
 			if _, err := ParseWallet(uid); err != nil {
 				return Identity{}, err
 			}
 		}
 		return Identity{Platform: r.name, UID: uid}, nil
 	}
-	return Identity{}, invalidf("The platform must be one of: %s.", strings.Join(Platforms(), ", "))
+	return Identity{}, &InvalidError{Flaw: UnknownPlatform}
 }
+
+// IdentityOf is the owner of a wallet.
+func IdentityOf(wallet common.Address) Identity { return Identity{Platform: evm, UID: wallet.Hex()} }
 
 // ParseWallet reads an EVM address: 0x and 40 hexadecimal digits which, in
 // mixed case, must carry the EIP-55 checksum
 // (https://eips.ethereum.org/EIPS/eip-55). It fails with an
 // *InvalidError.
 func ParseWallet(s string) (common.Address, error) {
-	const form = "A wallet is 0x and 40 hexadecimal digits, 42 characters in all."
+	flaw := Flaw("")
 	switch digits, prefixed := strings.CutPrefix(s, "0x"); {
 	case strings.ContainsFunc(s, func(r rune) bool { return r < '!' || r > '~' }):
-		return common.Address{}, invalidf("That has characters in it that no address has, perhaps ones that cannot be seen. %s", form)
+		flaw = HiddenCharacters
 	case strings.Contains(s, "."):
-		return common.Address{}, invalidf("Names are not looked up, only addresses. %s", form)
+		flaw = NameForAddress
 	case !prefixed:
-		return common.Address{}, invalidf("That does not begin with 0x. %s", form)
+		flaw = NoPrefix
 	case len(digits) != 40:
-		return common.Address{}, invalidf("That has %d characters. %s", len(s), form)
+		flaw = WrongLength
 	case !evmAddress.MatchString(s):
-		return common.Address{}, invalidf("That has other characters than 0 to 9 and a to f. %s", form)
+		flaw = WrongDigits
 	case strings.ToLower(digits) != digits && strings.ToUpper(digits) != digits && common.HexToAddress(s).Hex() != s:
-		return common.Address{}, invalidf("The checksum of that address does not match: a character is mistyped. Copy it again, or write it all in lower case.")
+		flaw = WrongChecksum
+	default:
+		return common.HexToAddress(s), nil
 	}
-	return common.HexToAddress(s), nil
+	return common.Address{}, &InvalidError{Flaw: flaw, Length: len(s)}
 }

@@ -16,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -61,9 +60,9 @@ type Config struct {
 	Log            *slog.Logger
 	// Count is called with one of these: interaction, duplicate, ignored,
 	// malformed, too_late, busy, dropped, panic; deferred, answered,
-	// answer_expired, answer_failed, rate_limited, retried; identified,
-	// identify_held, connected, resumed, disconnected; bad_signature;
-	// commands_written, commands_current. It must not block.
+	// answer_expired, answer_failed, picture_failed, rate_limited, retried;
+	// identified, identify_held, connected, resumed, disconnected;
+	// bad_signature; commands_written, commands_current. It must not block.
 	Count func(event string)
 }
 
@@ -151,20 +150,6 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	return err
 }
 
-// pendingInteraction is an interaction that has not been answered yet.
-type pendingInteraction struct {
-	*interaction
-	// arrived is when it did; for a replayed one, when it was created.
-	arrived time.Time
-	// flags make the answer visible to everybody or to the asker alone.
-	flags discordgo.MessageFlags
-	// respond gives the first response.
-	respond func(*discordgo.InteractionResponse) error
-	// byHTTP is true where the first response is the body of an HTTP response,
-	// which an edit can overtake.
-	byHTTP bool
-}
-
 // receive starts answering an interaction of the gateway. It does not block. The
 // age of one that is not replayed is not judged: this machine's clock may be off.
 func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) {
@@ -185,19 +170,19 @@ func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) 
 		begun := work.Go(func(id string) {
 			defer a.inHand.Release(1)
 			defer a.enter(work.Sends)()
-			a.once(work, id, &pendingInteraction{
-				interaction: i, arrived: arrived, flags: visibility(work.Handler, i),
-				respond: func(response *discordgo.InteractionResponse) error {
-					return a.callback(work, i.ID, i.Token, arrived, response)
-				},
+			a.take(work, id, &pendingInteraction{
+				interaction: i, arrived: arrived,
+				respond: func(r response) error { return a.callback(work, i.ID, i.Token, arrived, r) },
 			})
 		})
 		if !begun {
 			a.inHand.Release(1)
 			a.Count("dropped")
 		}
+	case i.typing():
+		a.Count("dropped")
 	default:
-		a.refuse(work, refused{i.ID, i.Token, arrived})
+		a.refuse(work, refused{i.ID, i.Token, arrived, work.Handler.Language(chat.Request{Locale: i.Locale}, true)})
 	}
 }
 
@@ -214,76 +199,13 @@ func (a *Adapter) enter(ctx context.Context) (leave func()) {
 	return func() { a.places.Release(1) }
 }
 
-// answer runs the command and gives the answer as the first response. If that
-// takes too long, a timer promises an answer meanwhile, and the answer replaces
-// the promise: Discord waits 3 seconds for the first response.
-func (a *Adapter) answer(work *chat.Work, id string, p *pendingInteraction) error {
-	promised := make(chan error, 1)
-	timer := work.AfterFunc(time.Until(p.arrived.Add(a.timings.deferAfter)), id, func() {
-		defer close(promised)
-		a.Count("deferred")
-		promised <- p.respond(deferral(p.flags))
-	})
-	var embed *discordgo.MessageEmbed
-	work.Answer(parse(p.interaction, id), func(reply chat.Reply) { embed = render(reply) })
-	if timer.Stop() {
-		return p.respond(message(embed, p.flags))
-	}
-	if err := <-promised; err != nil {
-		if again, _ := retryable(err); !again {
-			return err
-		}
-	}
-	// Whether the deferral arrived may be unknown; the edit will show it.
-	return a.edit(work, p, embed)
-}
-
-// wanted reports whether i is a command to be answered.
+// wanted reports whether i is to be answered.
 func (a *Adapter) wanted(i *interaction) bool {
 	a.Count("interaction")
 	if !i.forUs() {
 		a.Count("ignored")
 	}
 	return i.forUs()
-}
-
-// visibility makes the answer of a private or unknown command ephemeral.
-func visibility(h chat.Handler, i *interaction) discordgo.MessageFlags {
-	if command, _ := h.Commands().Find(i.command()); command.Visibility == chat.Public {
-		return 0
-	}
-	return discordgo.MessageFlagsEphemeral
-}
-
-// once answers p unless it was seen before, and remembers whether it is
-// answered. It reports whether p was new.
-func (a *Adapter) once(work *chat.Work, id string, p *pendingInteraction) bool {
-	key := "discord:interaction:" + p.ID
-	if a.Dedup.Begin(work.Sends, key) != chat.Fresh {
-		a.Count("duplicate")
-		return false
-	}
-	answered := false
-	defer func() { a.Dedup.End(work.Sends, key, answered) }()
-	answered = a.recordOutcome(a.answer(work, id, p))
-	return true
-}
-
-// recordOutcome counts how an answer ended and reports whether it is out.
-func (a *Adapter) recordOutcome(err error) bool {
-	var r *refusal
-	switch {
-	case err == nil:
-		a.Count("answered")
-		return true
-	case errors.As(err, &r) && (r.Status == http.StatusNotFound || r.Code == discordgo.ErrCodeInvalidWebhookTokenProvided):
-		a.Count("answer_expired")
-		a.Log.Warn("an answer came too late", "err", err)
-	default:
-		a.Count("answer_failed")
-		a.Log.Error("an answer was not delivered", "err", err)
-	}
-	return false
 }
 
 // Check asks Discord whose the token is, for `bot check`.

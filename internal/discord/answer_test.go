@@ -164,7 +164,7 @@ func TestPanicReachesItsAskerAlone(t *testing.T) {
 			if req.Command == "price" {
 				panic("boom " + h.fake.Token)
 			}
-			return chat.Reply{Title: req.Command}
+			return chat.Reply{Title: chat.Say(req.Command)}
 		}
 	})
 	a := h.answer(t, discordtest.Interaction{Command: "price"})

@@ -43,7 +43,7 @@ func (b burst) prepare(h *harness) {
 			call.Do(func() { time.AfterFunc(300*time.Millisecond, func() { close(called) }) })
 			<-called
 		}
-		return chat.Reply{Title: "the price"}
+		return chat.Reply{Title: chat.Say("the price")}
 	}
 }
 
@@ -120,7 +120,7 @@ func TestCommandsThatHangDelayOthersByPatienceAtMost(t *testing.T) {
 			if req.Command == "exists" {
 				<-ctx.Done()
 			}
-			return chat.Reply{Title: req.Command}
+			return chat.Reply{Title: chat.Say(req.Command)}
 		}
 		for range 2 * maxAtOnce {
 			h.push(t, discordtest.Interaction{Command: "exists"})

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -16,11 +15,8 @@ import (
 	"herald/internal/chat"
 	"herald/internal/discord/gateway"
 	"herald/internal/retry"
+	"herald/internal/words"
 )
-
-// maxChoices is what Discord takes; a longer list is left to the Router.
-// https://discord.com/developers/docs/interactions/application-commands
-const maxChoices = 25
 
 // register brings Discord's list of commands in line, trying until it is. It
 // returns an error only when the token is refused.
@@ -55,7 +51,7 @@ func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) erro
 		endpoint = discordgo.EndpointApplicationGuildCommands(id, a.GuildID)
 	}
 	var registered []*discordgo.ApplicationCommand
-	if err := a.call(ctx, callTime, http.MethodGet, endpoint, nil, &registered); err != nil {
+	if err := a.call(ctx, callTime, http.MethodGet, endpoint+"?with_localizations=true", nil, &registered); err != nil {
 		return fmt.Errorf("list the commands: %w", err)
 	}
 	wanted := definitions(commands, a.GuildID == "")
@@ -71,32 +67,36 @@ func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) erro
 	return nil
 }
 
-// definitions are the commands as Discord wants them. Where they may be used
-// can be said of global ones only: a guild's are used in the guild.
+// definitions are the commands as Discord wants them, without their aliases,
+// which are another platform's. Where they may be used, and who may bring the bot
+// there, can be said of global ones only: a guild's are used in the guild.
 func definitions(commands chat.Commands, global bool) []*discordgo.ApplicationCommand {
 	var all []*discordgo.ApplicationCommand
 	for _, c := range commands {
-		for _, name := range append([]string{c.Name}, c.Aliases...) {
-			all = append(all, slash(c, name))
-		}
-		if hasMenu(c) {
+		all = append(all, slash(c))
+		if c.PersonMenu.Key != "" {
 			all = append(all, menu(c))
 		}
 	}
 	for _, c := range all {
-		if global {
-			c.IntegrationTypes = &[]discordgo.ApplicationIntegrationType{discordgo.ApplicationIntegrationGuildInstall}
-		} else {
-			c.Contexts = nil
+		if !global {
+			c.Contexts, c.IntegrationTypes = nil, nil
 		}
 	}
 	return all
 }
 
-func slash(c chat.Command, name string) *discordgo.ApplicationCommand {
+func slash(c chat.Command) *discordgo.ApplicationCommand {
+	summaries := localized(c.Summary)
 	definition := &discordgo.ApplicationCommand{
-		Type: discordgo.ChatApplicationCommand, Name: name, Description: c.Summary,
-		Contexts: &[]discordgo.InteractionContextType{discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM},
+		Type: discordgo.ChatApplicationCommand, Name: c.Name,
+		Description: words.Say(chat.English, c.Summary), DescriptionLocalizations: &summaries,
+		Contexts: &[]discordgo.InteractionContextType{
+			discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM, discordgo.InteractionContextPrivateChannel,
+		},
+		IntegrationTypes: &[]discordgo.ApplicationIntegrationType{
+			discordgo.ApplicationIntegrationGuildInstall, discordgo.ApplicationIntegrationUserInstall,
+		},
 	}
 	params, required := c.Params()
 	// Discord refuses an optional one before a required one.
@@ -112,42 +112,64 @@ func slash(c chat.Command, name string) *discordgo.ApplicationCommand {
 
 func slashOption(p chat.Param, required bool) *discordgo.ApplicationCommandOption {
 	o := &discordgo.ApplicationCommandOption{
-		Type: discordgo.ApplicationCommandOptionString, Name: p.Name, Description: p.Summary, Required: required,
+		Type: discordgo.ApplicationCommandOptionString, Name: p.Name,
+		Description: words.Say(chat.English, p.Summary), DescriptionLocalizations: localized(p.Summary),
+		Required: required, Autocomplete: len(p.Choices) > 0,
 	}
 	if p.Kind == chat.Person {
 		o.Type = discordgo.ApplicationCommandOptionUser
 	}
-	if len(p.Choices) <= maxChoices {
-		for _, c := range p.Choices {
-			o.Choices = append(o.Choices, &discordgo.ApplicationCommandOptionChoice{Name: c, Value: c})
-		}
-	}
 	return o
 }
 
-// hasMenu reports whether a command can be asked by picking a person: moderators
-// have a form of it that takes one person and nothing else.
-func hasMenu(c chat.Command) bool {
-	return slices.ContainsFunc(c.Forms, func(f chat.Form) bool {
-		return f.Moderators && len(f.Params) == 1 && f.Params[0].Kind == chat.Person
-	})
-}
-
+// menu lets a person be picked for a command. It is moderators' alone, who are
+// such only where the bot is a member.
 func menu(c chat.Command) *discordgo.ApplicationCommand {
 	moderators := int64(discordgo.PermissionModerateMembers)
+	names := localized(c.PersonMenu)
 	return &discordgo.ApplicationCommand{
-		Type: discordgo.UserApplicationCommand, Name: menuLabel(c.Name), DefaultMemberPermissions: &moderators,
-		Contexts: &[]discordgo.InteractionContextType{discordgo.InteractionContextGuild},
+		Type: discordgo.UserApplicationCommand, Name: menuLabel(c), NameLocalizations: &names,
+		DefaultMemberPermissions: &moderators,
+		Contexts:                 &[]discordgo.InteractionContextType{discordgo.InteractionContextGuild},
+		IntegrationTypes:         &[]discordgo.ApplicationIntegrationType{discordgo.ApplicationIntegrationGuildInstall},
 	}
 }
 
-// menuLabel is a command's name as menus write it: "Exists" for exists.
-func menuLabel(name string) string {
-	return strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "_", " ")
+// menuLabel is the label by which Discord knows a command in the menu of a person,
+// in whatever language it is shown.
+func menuLabel(c chat.Command) string { return words.Say(chat.English, c.PersonMenu) }
+
+// menuCommand undoes menuLabel. A label that is not known stays as it is.
+func menuCommand(commands chat.Commands, label string) string {
+	for _, c := range commands {
+		if c.PersonMenu.Key != "" && menuLabel(c) == label {
+			return c.Name
+		}
+	}
+	return label
 }
 
-// menuCommand undoes menuLabel.
-func menuCommand(label string) string { return strings.ReplaceAll(strings.ToLower(label), " ", "_") }
+// localesOf are Discord's locales in which a language is shown. Any other shows
+// English, and traditional Chinese too: the bot's is simplified.
+// https://discord.com/developers/docs/reference#locales
+var localesOf = map[chat.Language][]discordgo.Locale{
+	chat.Spanish:    {discordgo.SpanishES, discordgo.SpanishLATAM},
+	chat.Chinese:    {discordgo.ChineseCN},
+	chat.Russian:    {discordgo.Russian},
+	chat.Turkish:    {discordgo.Turkish},
+	chat.Vietnamese: {discordgo.Vietnamese},
+}
+
+// localized is a text in every locale but those that show English.
+func localized(t chat.Text) map[discordgo.Locale]string {
+	all := map[discordgo.Locale]string{}
+	for language, locales := range localesOf {
+		for _, l := range locales {
+			all[l] = words.Say(language, t)
+		}
+	}
+	return all
+}
 
 // same compares what we define and passes over what Discord adds.
 func same(registered, wanted []*discordgo.ApplicationCommand) bool {
@@ -158,13 +180,19 @@ func same(registered, wanted []*discordgo.ApplicationCommand) bool {
 func defined(commands []*discordgo.ApplicationCommand) map[string]discordgo.ApplicationCommand {
 	all := map[string]discordgo.ApplicationCommand{}
 	for _, c := range commands {
-		d := discordgo.ApplicationCommand{Description: c.Description, DefaultMemberPermissions: c.DefaultMemberPermissions}
+		d := discordgo.ApplicationCommand{
+			Description: c.Description, DefaultMemberPermissions: c.DefaultMemberPermissions,
+			NameLocalizations: someOf(c.NameLocalizations), DescriptionLocalizations: someOf(c.DescriptionLocalizations),
+		}
 		// Discord names these for a guild's commands too, where they cannot be set.
 		if c.GuildID == "" {
 			d.Contexts, d.IntegrationTypes = sorted(c.Contexts), sorted(c.IntegrationTypes)
 		}
 		for _, o := range c.Options {
-			option := &discordgo.ApplicationCommandOption{Type: o.Type, Name: o.Name, Description: o.Description, Required: o.Required}
+			option := &discordgo.ApplicationCommandOption{
+				Type: o.Type, Name: o.Name, Description: o.Description, Required: o.Required, Autocomplete: o.Autocomplete,
+				DescriptionLocalizations: o.DescriptionLocalizations,
+			}
 			for _, choice := range o.Choices {
 				option.Choices = append(option.Choices, &discordgo.ApplicationCommandOptionChoice{Name: choice.Name, Value: choice.Value})
 			}
@@ -173,6 +201,14 @@ func defined(commands []*discordgo.ApplicationCommand) map[string]discordgo.Appl
 		all[fmt.Sprint(c.Type, c.Name)] = d
 	}
 	return all
+}
+
+// someOf is a map, nil if there is nothing in it.
+func someOf(m *map[discordgo.Locale]string) *map[discordgo.Locale]string {
+	if m == nil || len(*m) == 0 {
+		return nil
+	}
+	return m
 }
 
 // sorted is a list in ascending order, nil if there is none.

@@ -28,7 +28,7 @@ func TestCommandsAreWrittenOnlyWhenTheyDiffer(t *testing.T) {
 			t.Errorf("guild %q: the same commands were written again", guild)
 		}
 		renamed := h.handler.Commands()
-		renamed[0].Summary += "!"
+		renamed[0].Summary.Key += "!"
 		if err := h.registerOnce(h.ctx, renamed); err != nil || h.fake.Overwrites() != 2 {
 			t.Errorf("guild %q: a changed command was not written: %v", guild, err)
 		}

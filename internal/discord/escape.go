@@ -24,15 +24,12 @@ func escape(s string) string {
 	return b.String()
 }
 
-// escapedUnits is the length of escape(s) in UTF-16 units, the longest way in
-// which a limit of Discord's can be counted.
-func escapedUnits(s string) int {
+// units is the length of s in UTF-16 units, the longest way in which a limit of
+// Discord's can be counted.
+func units(s string) int {
 	n := 0
 	for _, r := range s {
 		n += utf16.RuneLen(r)
-	}
-	for range special(s) {
-		n++
 	}
 	return n
 }

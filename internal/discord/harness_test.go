@@ -221,9 +221,9 @@ func (h *harness) until(release <-chan struct{}, title string) {
 	h.handler.Reply = func(ctx context.Context, _ chat.Request) chat.Reply {
 		select {
 		case <-release:
-			return chat.Reply{Title: title}
+			return chat.Reply{Title: chat.Say(title)}
 		case <-ctx.Done():
-			return chat.Reply{Title: "stopped"}
+			return chat.Reply{Title: chat.Say("stopped")}
 		}
 	}
 }

@@ -53,12 +53,14 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.Count("malformed")
 		w.WriteHeader(http.StatusBadRequest)
 	case i.Type == discordgo.InteractionPing:
-		_ = writeResponse(w, &discordgo.InteractionResponse{Type: discordgo.InteractionResponsePong})
+		_ = writeResponse(w, response{Type: discordgo.InteractionResponsePong})
 	case !a.wanted(i):
 		w.WriteHeader(http.StatusBadRequest)
+	case i.typing():
+		_ = writeResponse(w, choicesFor(i, work.Handler.Commands()))
 	case !a.inHand.TryAcquire(1):
 		a.Count("busy")
-		_ = writeResponse(w, busy())
+		_ = writeResponse(w, busy(work.Handler.Language(chat.Request{Locale: i.Locale}, true)))
 	default:
 		defer a.inHand.Release(1)
 		a.answerByHTTP(w, work, i)
@@ -103,9 +105,9 @@ func recent(timestamp string) bool {
 func (a *Adapter) answerByHTTP(w http.ResponseWriter, work *chat.Work, i *interaction) {
 	fresh := false
 	begun := work.Do(func(id string) {
-		fresh = a.once(work, id, &pendingInteraction{
-			interaction: i, arrived: time.Now(), flags: visibility(work.Handler, i), byHTTP: true,
-			respond: func(response *discordgo.InteractionResponse) error { return writeResponse(w, response) },
+		fresh = a.take(work, id, &pendingInteraction{
+			interaction: i, arrived: time.Now(), byHTTP: true,
+			respond: func(r response) error { return writeResponse(w, r) },
 		})
 	})
 	switch {
@@ -116,12 +118,12 @@ func (a *Adapter) answerByHTTP(w http.ResponseWriter, work *chat.Work, i *intera
 	}
 }
 
-func writeResponse(w http.ResponseWriter, response *discordgo.InteractionResponse) error {
-	body, err := json.Marshal(response)
+func writeResponse(w http.ResponseWriter, r response) error {
+	body, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("encode a response: %w", err)
 	}
-	if response.Type == discordgo.InteractionResponseDeferredChannelMessageWithSource {
+	if r.Type == discordgo.InteractionResponseDeferredChannelMessageWithSource || r.Type == discordgo.InteractionResponseDeferredMessageUpdate {
 		// The next request on this connection would wait until the answer is out.
 		w.Header().Set("Connection", "close")
 	}

@@ -35,7 +35,7 @@ func TestAnswersThatComeTooLateAreCountedAndLogged(t *testing.T) {
 			simulate(t, func(t *testing.T, h *harness) {
 				h.handler.Reply = func(context.Context, chat.Request) chat.Reply {
 					<-time.After(tt.slow)
-					return chat.Reply{Title: "price"}
+					return chat.Reply{Title: chat.Say("price")}
 				}
 				if h.fake.Script(tt.route, slices.Repeat([]discordtest.Fault{tt.fault}, tt.calls)...); tt.calls == 0 {
 					h.fake.Break(tt.route, tt.fault)

@@ -21,9 +21,12 @@ type interaction struct {
 	GuildID       string                           `json:"guild_id"`
 	ChannelID     string                           `json:"channel_id"`
 	Context       discordgo.InteractionContextType `json:"context"`
+	Locale        string                           `json:"locale"`
 	Member        *member                          `json:"member"` // in guilds
 	User          *user                            `json:"user"`   // elsewhere
-	Data          commandData                      `json:"data"`
+	Installed     installations                    `json:"authorizing_integration_owners"`
+	Message       *shown                           `json:"message"` // that holds the button pressed
+	Data          data                             `json:"data"`
 }
 
 type member struct {
@@ -36,17 +39,45 @@ type user struct {
 	Bot bool   `json:"bot"`
 }
 
-type commandData struct {
+// installations say whom the bot is there for.
+// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-authorizing-integration-owners-object
+type installations struct {
+	// Guild is the guild that the bot is a member of; it is empty where a user
+	// brought the bot into a guild, of which they may be anything.
+	Guild string `json:"0"`
+}
+
+// shown is a message as it is.
+type shown struct {
+	Flags  discordgo.MessageFlags `json:"flags"`
+	Embeds []embed                `json:"embeds"`
+}
+
+// data is that of a command, a button or a modal.
+type data struct {
 	Name     string                           `json:"name"`
 	Type     discordgo.ApplicationCommandType `json:"type"`
 	TargetID string                           `json:"target_id"`
 	Options  []option                         `json:"options"`
+
+	CustomID      string                  `json:"custom_id"`
+	ComponentType discordgo.ComponentType `json:"component_type"`
+	Components    []struct {
+		Component input `json:"component"`
+	} `json:"components"`
 }
 
 type option struct {
-	Name  string                                 `json:"name"`
-	Type  discordgo.ApplicationCommandOptionType `json:"type"`
-	Value any                                    `json:"value"`
+	Name    string                                 `json:"name"`
+	Type    discordgo.ApplicationCommandOptionType `json:"type"`
+	Value   any                                    `json:"value"`
+	Focused bool                                   `json:"focused"`
+}
+
+// input is what was written into a modal.
+type input struct {
+	CustomID string `json:"custom_id"`
+	Value    string `json:"value"`
 }
 
 var errMalformed = errors.New("the interaction is malformed")
@@ -78,34 +109,73 @@ func (i *interaction) sender() *user {
 	return i.User
 }
 
-// forUs reports whether a person used a command that can be answered.
+// typing reports whether a person is writing an argument, for which they are
+// offered choices.
+func (i *interaction) typing() bool {
+	return i.Type == discordgo.InteractionApplicationCommandAutocomplete
+}
+
+// forUs reports whether a person did something that can be answered.
 func (i *interaction) forUs() bool {
 	from := i.sender()
-	command := i.Data.Type == discordgo.ChatApplicationCommand || i.Data.Type == discordgo.UserApplicationCommand
-	return i.Type == discordgo.InteractionApplicationCommand && command && i.Data.Name != "" &&
-		from != nil && from.ID != "" && !from.Bot
+	if from == nil || from.ID == "" || from.Bot {
+		return false
+	}
+	switch i.Type {
+	case discordgo.InteractionApplicationCommand:
+		return i.Data.Name != "" && (i.Data.Type == discordgo.ChatApplicationCommand || i.Data.Type == discordgo.UserApplicationCommand)
+	case discordgo.InteractionApplicationCommandAutocomplete:
+		return i.Data.Name != "" && i.Data.Type == discordgo.ChatApplicationCommand
+	case discordgo.InteractionMessageComponent:
+		return i.Data.ComponentType == discordgo.ButtonComponent
+	case discordgo.InteractionModalSubmit:
+		return true
+	default:
+		return false
+	}
 }
 
-// command is the name of what was asked.
-func (i *interaction) command() string {
+// parse makes the Request of an interaction that is forUs and no autocompletion.
+// press is what the state of a button or a modal says; it is zero for a command.
+// It fails if they were not made by this version.
+func parse(i *interaction, id string, commands chat.Commands) (req chat.Request, press chat.Press, err error) {
+	req = chat.Request{
+		ID:       id,
+		From:     chat.User{Platform: Platform, ID: i.sender().ID},
+		Chat:     i.ChannelID,
+		Direct:   i.GuildID == "" && i.Context == discordgo.InteractionContextBotDM,
+		Whispers: true,
+		Locale:   i.Locale,
+	}
+	if i.GuildID != "" && i.Installed.Guild == i.GuildID {
+		req.Community = i.GuildID
+		if i.Member != nil && moderates(i.Member.Permissions) {
+			req.Role = chat.Moderator
+		}
+	}
+	if i.Type == discordgo.InteractionApplicationCommand {
+		i.command(&req, commands)
+		return req, chat.Press{}, nil
+	}
+	press, err = chat.ParseState(i.Data.CustomID)
+	req.Command, req.Args = press.Command, chat.Typed(press.Args...)
+	if err == nil && i.Type == discordgo.InteractionModalSubmit {
+		if len(i.Data.Components) != 1 || press.Asks == "" || i.Data.Components[0].Component.CustomID != press.Asks {
+			return req, press, errMalformed
+		}
+		req.Args = chat.Named(map[string]string{press.Asks: strings.TrimSpace(i.Data.Components[0].Component.Value)})
+	}
+	return req, press, err
+}
+
+// command adds to req what a command asks.
+func (i *interaction) command(req *chat.Request, commands chat.Commands) {
+	req.Command = i.Data.Name
 	if i.Data.Type == discordgo.UserApplicationCommand {
-		return menuCommand(i.Data.Name)
-	}
-	return i.Data.Name
-}
-
-// parse makes the Request of an interaction that is forUs.
-func parse(i *interaction, id string) chat.Request {
-	req := chat.Request{
-		ID:        id,
-		Command:   i.command(),
-		From:      chat.User{Platform: Platform, ID: i.sender().ID},
-		Community: i.GuildID,
-		Chat:      i.ChannelID,
-		Direct:    i.GuildID == "" && i.Context != discordgo.InteractionContextPrivateChannel,
-	}
-	if i.Data.Type == discordgo.UserApplicationCommand && i.Data.TargetID != "" {
-		req.Target = &chat.User{Platform: Platform, ID: i.Data.TargetID}
+		req.Command = menuCommand(commands, i.Data.Name)
+		if i.Data.TargetID != "" {
+			req.Target = &chat.User{Platform: Platform, ID: i.Data.TargetID}
+		}
 	}
 	named := map[string]string{}
 	for _, o := range i.Data.Options {
@@ -119,10 +189,6 @@ func parse(i *interaction, id string) chat.Request {
 		}
 	}
 	req.Args = chat.Named(named)
-	if i.GuildID != "" && i.Member != nil && moderates(i.Member.Permissions) {
-		req.Role = chat.Moderator
-	}
-	return req
 }
 
 // moderating are the permissions of which any one makes a moderator.

@@ -7,7 +7,7 @@ import (
 	"herald/internal/chat"
 )
 
-// maxRefused bounds the refusals that wait to be sent, at some 350 bytes each. At
+// maxRefused bounds the refusals that wait to be sent, at some 370 bytes each. At
 // 25 ms a call, maxCalls at a time send that many within the 3 seconds for which
 // Discord takes them.
 const maxRefused = 30_000
@@ -16,6 +16,7 @@ const maxRefused = 30_000
 type refused struct {
 	id, token string
 	arrived   time.Time
+	language  chat.Language // of its asker
 }
 
 // refusals are those that wait to be told "busy", the oldest first.
@@ -49,7 +50,7 @@ func (a *Adapter) sendRefusals(work *chat.Work) {
 			a.Count("too_late")
 			continue
 		}
-		a.recordOutcome(a.callback(work, r.id, r.token, r.arrived, busy()))
+		a.recordOutcome(a.callback(work, r.id, r.token, r.arrived, busy(r.language)))
 	}
 }
 

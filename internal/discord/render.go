@@ -1,17 +1,23 @@
 package discord
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/bwmarrin/discordgo"
 
 	"herald/internal/chat"
+	"herald/internal/words"
 )
 
 // maxDescription is what the description of an embed holds, in UTF-16 units; its
 // title holds a sixteenth of that, which is the most that Fit leaves of one.
 // https://discord.com/developers/docs/resources/message#embed-object-embed-limits
 const maxDescription = 4096
+
+// maxAlt is what the alternative text of a picture holds, in characters.
+// https://discord.com/developers/docs/resources/message#attachment-object
+const maxAlt = 1024
 
 var colours = map[chat.Tone]int{
 	chat.Neutral:  0x5865F2,
@@ -20,77 +26,160 @@ var colours = map[chat.Tone]int{
 	chat.Warning:  0xFEE75C,
 }
 
-// render makes the embed of a reply.
-func render(reply chat.Reply) *discordgo.MessageEmbed {
-	r := reply.Fit(maxDescription, measure)
-	embed := &discordgo.MessageEmbed{Color: colours[r.Tone], Title: escape(r.Title), Description: description(r)}
-	if embed.Title == "" && embed.Description == "" {
-		embed.Title = "…" // an empty embed is refused
-	}
-	return embed
+// message is what is sent of one. In an edit, what it holds takes the place of
+// all that was there: buttons and files that are not in it go.
+type message struct {
+	Embeds          []embed                `json:"embeds"`
+	Components      []component            `json:"components"`
+	Attachments     []attachment           `json:"attachments"`
+	AllowedMentions mentions               `json:"allowed_mentions"`
+	Flags           discordgo.MessageFlags `json:"flags,omitempty"`
+
+	files []upload
 }
 
-// description is all of a reply but its title.
-func description(r chat.Reply) string {
-	lines := []string{escape(r.Text)}
-	for _, s := range r.Sections {
-		lines = append(lines, "")
-		if s.Heading != "" {
-			lines = append(lines, "**"+escape(s.Heading)+"**")
+// embed is as much of Discord's as is sent, and as is read of a message that is
+// shown.
+type embed struct {
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	Color       int    `json:"color,omitempty"`
+	Image       *image `json:"image,omitempty"`
+}
+
+type image struct {
+	URL string `json:"url"`
+}
+
+// mentions are those that notify somebody: none. They must be part of every
+// message: without them text can ping.
+type mentions struct {
+	Parse [0]string `json:"parse"`
+}
+
+// render makes the message of a reply.
+func render(reply chat.Reply) message {
+	card := words.Print(reply)
+	card.Title = words.Line{{Text: card.Title.String()}} // no title has links or times
+	card = card.Fit(maxDescription, measure)
+	e := embed{Color: colours[card.Tone], Title: line(card.Title), Description: description(card)}
+	if e.Title == "" && e.Description == "" {
+		e.Title = "…" // an empty embed is refused
+	}
+	m := message{Components: rows(buttons(card, reply.Ask)), Attachments: []attachment{}}
+	if card.Image != nil {
+		e.Image = &image{"attachment://" + card.Image.Name}
+		m.files = []upload{{card.Image.Name, cut(card.Image.Alt, maxAlt), card.Image.PNG}}
+		m.Attachments = attachments(m.files)
+	}
+	m.Embeds = []embed{e}
+	return m
+}
+
+// withoutPicture is m as text alone.
+func (m message) withoutPicture() message {
+	text := m.Embeds[0]
+	text.Image = nil
+	m.Embeds, m.Attachments, m.files = []embed{text}, []attachment{}, nil
+	return m
+}
+
+// description is all of a card's text but its title.
+func description(card words.Card) string {
+	var b strings.Builder
+	b.Grow(1024)
+	write := func(parts ...string) {
+		b.WriteByte('\n')
+		for _, p := range parts {
+			b.WriteString(p)
+		}
+	}
+	write(line(card.Text))
+	for _, s := range card.Sections {
+		write()
+		if !s.Heading.Empty() {
+			write("**", line(s.Heading), "**")
 		}
 		for _, f := range s.Fields {
-			lines = append(lines, fieldLine(f))
+			switch name, value := line(f.Name), line(f.Value); {
+			case name == "" || value == "":
+				write(name, value)
+			default:
+				write("**", name, ":** ", value)
+			}
 		}
 	}
-	for _, note := range r.Notes {
-		if note != "" {
-			lines = append(lines, "-# "+escape(note))
+	for _, f := range card.Details {
+		switch name, value := line(f.Name), line(f.Value); {
+		case name == "" || value == "":
+			write("-# ", name, value)
+		default:
+			write("-# ", name, ": ", value)
 		}
 	}
-	return strings.TrimSpace(strings.Join(lines, "\n"))
-}
-
-func fieldLine(f chat.Field) string {
-	name, value := escape(f.Name), escape(f.Value)
-	if name == "" || value == "" {
-		return name + value
+	for _, note := range card.Notes {
+		if !note.Empty() {
+			write("-# ", line(note))
+		}
 	}
-	return "**" + name + ":** " + value
+	return strings.TrimSpace(b.String())
 }
 
 // measure is how much room a field, a heading or a note takes at most.
-func measure(f chat.Field) int {
+func measure(f words.Field) int {
 	const marksAndBreaks = len("**:** ") + len("\n\n")
-	return escapedUnits(f.Name) + escapedUnits(f.Value) + marksAndBreaks
+	return units(line(f.Name)) + units(line(f.Value)) + marksAndBreaks
 }
 
-// mentionNobody must be part of every message: without it text can ping.
-var mentionNobody = &discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}}
+// line is a line in Discord's markup.
+func line(l words.Line) string {
+	if len(l) == 1 {
+		if marked, ok := markup(l[0]); ok {
+			return marked
+		}
+		return escape(l[0].Text)
+	}
+	var b strings.Builder
+	text := "" // what is there of plain text that goes on
+	for _, s := range l {
+		marked, ok := markup(s)
+		if !ok {
+			// What neighbours make together may mean something that neither does.
+			text += s.Text
+			continue
+		}
+		b.WriteString(escape(text))
+		b.WriteString(marked)
+		text = ""
+	}
+	b.WriteString(escape(text))
+	return b.String()
+}
 
-// message is a whole answer as the first response to an interaction.
-func message(embed *discordgo.MessageEmbed, flags discordgo.MessageFlags) *discordgo.InteractionResponse {
-	return &discordgo.InteractionResponse{
-		Type: discordgo.InteractionResponseChannelMessageWithSource,
-		Data: &discordgo.InteractionResponseData{
-			Embeds: []*discordgo.MessageEmbed{embed}, AllowedMentions: mentionNobody, Flags: flags,
-		},
+// markup is a span that Discord shows in another way than its text, if it does.
+// https://discord.com/developers/docs/reference#message-formatting
+func markup(s words.Span) (marked string, ok bool) {
+	switch {
+	case !s.At.IsZero():
+		return fmt.Sprintf("<t:%d:R>", s.At.Unix()), true
+	case s.Person != nil && s.Person.Platform == Platform && isSnowflake(s.Person.ID):
+		return "<@" + s.Person.ID + ">", true
+	case s.Channel != nil && isSnowflake(s.Channel.ID):
+		return "<#" + s.Channel.ID + ">", true
+	case s.Text == "":
+		return "", false
+	case s.URL != "":
+		return "[" + escape(s.Text) + "](" + linkable.Replace(s.URL) + ")", true
+	case s.Style == words.Code:
+		return "`" + inCode.Replace(s.Text) + "`", true
+	default:
+		return "", false
 	}
 }
 
-// busy is the first response to a command for which there is no room.
-func busy() *discordgo.InteractionResponse {
-	return message(render(chat.Busy()), discordgo.MessageFlagsEphemeral)
-}
-
-// deferral promises an answer. Its flags decide who will see that answer.
-func deferral(flags discordgo.MessageFlags) *discordgo.InteractionResponse {
-	return &discordgo.InteractionResponse{
-		Type: discordgo.InteractionResponseDeferredChannelMessageWithSource,
-		Data: &discordgo.InteractionResponseData{AllowedMentions: mentionNobody, Flags: flags},
-	}
-}
-
-// edited is the answer that a deferral promised.
-func edited(embed *discordgo.MessageEmbed) *discordgo.WebhookEdit {
-	return &discordgo.WebhookEdit{Embeds: &[]*discordgo.MessageEmbed{embed}, AllowedMentions: mentionNobody}
-}
+var (
+	// linkable keeps what would end a link's address out of it.
+	linkable = strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "<", "%3C", ">", "%3E", `\`, "%5C")
+	// inCode keeps code from ending early: within it nothing can be escaped.
+	inCode = strings.NewReplacer("`", "ˋ")
+)

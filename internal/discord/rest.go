@@ -30,6 +30,9 @@ const (
 	callbackTry = 1500 * time.Millisecond
 	// callTime bounds one try of any other call.
 	callTime = 10 * time.Second
+	// pictureTime is for how long a picture is tried before the answer goes
+	// without.
+	pictureTime = 30 * time.Second
 	// maxCalls bounds the calls under way, and the connections to Discord. At 50
 	// ms a call, that many carry 5,000 first responses within a second.
 	maxCalls = 256
@@ -140,22 +143,6 @@ func attachments(files []upload) []attachment {
 	return all
 }
 
-// attached is response with files as its only ones. Where it updates a message,
-// this takes away those that the message had.
-func attached(response *discordgo.InteractionResponse, files []upload) any {
-	if len(files) == 0 && response.Type != discordgo.InteractionResponseUpdateMessage {
-		return response
-	}
-	type data struct {
-		*discordgo.InteractionResponseData
-		Attachments []attachment `json:"attachments"`
-	}
-	return struct {
-		Type discordgo.InteractionResponseType `json:"type"`
-		Data data                              `json:"data"`
-	}{response.Type, data{response.Data, attachments(files)}}
-}
-
 // encode makes the body of a call: JSON, which is one part of several if there
 // are files.
 func encode(body any, files []upload) (contentType string, sent []byte, err error) {
@@ -237,13 +224,12 @@ func (a *Adapter) retry(ctx context.Context, until time.Time, again func(error) 
 }
 
 // callback posts the first response to an interaction that arrived at the given
-// time, with files that it shows. Repeating it is harmless: Discord refuses a
-// second one, which proves that the first has landed.
-func (a *Adapter) callback(work *chat.Work, id, token string, arrived time.Time, response *discordgo.InteractionResponse, files ...upload) error {
+// time. Repeating it is harmless: Discord refuses a second one, which proves that
+// the first has landed.
+func (a *Adapter) callback(work *chat.Work, id, token string, arrived time.Time, r response) error {
 	endpoint := discordgo.EndpointInteractionResponse(url.PathEscape(id), url.PathEscape(token))
-	body := attached(response, files)
 	err := a.retry(work.Sends, arrived.Add(a.timings.callback), retryable, func(ctx context.Context) error {
-		err := a.call(ctx, callbackTry, http.MethodPost, endpoint, body, nil, files...)
+		err := a.call(ctx, callbackTry, http.MethodPost, endpoint, r, nil)
 		var r *refusal
 		if errors.As(err, &r) && r.Code == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged {
 			return nil
@@ -256,23 +242,28 @@ func (a *Adapter) callback(work *chat.Work, id, token string, arrived time.Time,
 	return nil
 }
 
-// edit replaces the deferral by the answer.
-func (a *Adapter) edit(work *chat.Work, p *pendingInteraction, embed *discordgo.MessageEmbed) error {
-	return a.editOriginal(work, p, edited(embed))
+// edit makes m of what the first response has promised: the answer's own message
+// or, for a button, the one that holds it. It tries for as long as Discord would
+// take it, and without the picture if that cannot be sent.
+func (a *Adapter) edit(work *chat.Work, p *pendingInteraction, m message) error {
+	until := p.arrived.Add(tokenLife)
+	if len(m.files) > 0 {
+		err := a.editUntil(work, p, m, time.Now().Add(pictureTime))
+		if err == nil || expired(err) {
+			return err
+		}
+		a.Count("picture_failed")
+		m = m.withoutPicture()
+	}
+	return a.editUntil(work, p, m, until)
 }
 
-// editOriginal makes message, with files, of what the first response has shown,
-// promised or come from: the answer's own message, or for a component that was
-// deferred or updated, the one that holds it. Files that it had go. It tries for
-// as long as Discord would take it; repeating it changes nothing.
-func (a *Adapter) editOriginal(work *chat.Work, p *pendingInteraction, message *discordgo.WebhookEdit, files ...upload) error {
+// editUntil tries to edit until a time. Repeating it changes nothing: the files
+// of m take the place of those that the message had.
+func (a *Adapter) editUntil(work *chat.Work, p *pendingInteraction, m message, until time.Time) error {
 	endpoint := discordgo.EndpointWebhookMessage(url.PathEscape(p.ApplicationID), url.PathEscape(p.Token), "@original")
-	body := struct {
-		*discordgo.WebhookEdit
-		Attachments []attachment `json:"attachments"`
-	}{message, attachments(files)}
-	err := a.retry(work.Sends, p.arrived.Add(tokenLife), p.afterFirst(retryable), func(ctx context.Context) error {
-		return a.call(ctx, callTime, http.MethodPatch, endpoint, body, nil, files...)
+	err := a.retry(work.Sends, until, p.afterFirst(retryable), func(ctx context.Context) error {
+		return a.call(ctx, callTime, http.MethodPatch, endpoint, m, nil, m.files...)
 	})
 	if err != nil {
 		return fmt.Errorf("edit an answer: %w", err)
@@ -280,14 +271,21 @@ func (a *Adapter) editOriginal(work *chat.Work, p *pendingInteraction, message *
 	return nil
 }
 
-// tellAsker shows message to the asker alone, beside what the first response has
+// expired reports whether err says that Discord takes no answer to an interaction
+// any more.
+func expired(err error) bool {
+	var r *refusal
+	return errors.As(err, &r) && (r.Status == http.StatusNotFound || r.Code == discordgo.ErrCodeInvalidWebhookTokenProvided)
+}
+
+// tellAsker shows m to the asker alone, beside what the first response has
 // shown. It must not follow a deferral of a new message: Discord would take it
 // for that one, and show it to whoever the deferral was for. Where nobody can
 // tell whether it is out it is said again, twice at most and seconds apart.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#create-followup-message
-func (a *Adapter) tellAsker(work *chat.Work, p *pendingInteraction, message discordgo.WebhookParams) error {
+func (a *Adapter) tellAsker(work *chat.Work, p *pendingInteraction, m message) error {
 	endpoint := discordgo.EndpointWebhookToken(url.PathEscape(p.ApplicationID), url.PathEscape(p.Token))
-	message.Flags |= discordgo.MessageFlagsEphemeral
+	m.Flags = discordgo.MessageFlagsEphemeral
 	unclear := 0
 	again := p.afterFirst(func(err error) (bool, time.Duration) {
 		again, atLeast := retryable(err)
@@ -302,7 +300,7 @@ func (a *Adapter) tellAsker(work *chat.Work, p *pendingInteraction, message disc
 		return true, max(atLeast, unclearWaits[unclear-1])
 	})
 	err := a.retry(work.Sends, p.arrived.Add(tokenLife), again, func(ctx context.Context) error {
-		return a.call(ctx, callTime, http.MethodPost, endpoint, message, nil)
+		return a.call(ctx, callTime, http.MethodPost, endpoint, m, nil, m.files...)
 	})
 	if err != nil {
 		return fmt.Errorf("tell the asker: %w", err)

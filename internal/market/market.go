@@ -20,9 +20,8 @@ import (
 
 // Service is the price provider.
 var Service = &core.Service{
-	Name:   "price",
-	Title:  "price provider",
-	Phrase: "the price provider",
+	Name:  "price",
+	Title: "price provider",
 	Settings: map[core.Reason]string{
 		"":             "PRICE_API_URL",
 		core.Denied:    "PRICE_API_KEY",

@@ -22,9 +22,8 @@ import (
 
 // Service is the partner API.
 var Service = &core.Service{
-	Name:   "partner",
-	Title:  "partner API",
-	Phrase: "the registration service",
+	Name:  "partner",
+	Title: "partner API",
 	Settings: map[core.Reason]string{
 		"":          "PARTNER_BASE_URL",
 		core.Denied: "PARTNER_APP_ID and PARTNER_SECRET_KEY",

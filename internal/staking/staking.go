@@ -27,9 +27,8 @@ import (
 
 // Service is the chain with the pools.
 var Service = &core.Service{
-	Name:   "chain",
-	Title:  "staking pools",
-	Phrase: "the chain's node",
+	Name:  "chain",
+	Title: "staking pools",
 	Settings: map[core.Reason]string{
 		"":               "STAKING_POOLS and EVM_RPC_URL",
 		core.Unreachable: "EVM_RPC_URL",

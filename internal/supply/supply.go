@@ -22,7 +22,6 @@ import (
 var Service = &core.Service{
 	Name:     "supply",
 	Title:    "supply host",
-	Phrase:   "the supply host",
 	Settings: map[core.Reason]string{"": "SUPPLY_URL"},
 }
 

@@ -2,12 +2,18 @@
 // or by webhook. A command goes one way: poll.go or webhook.go takes its update,
 // parse.go finds the command, the Handler answers it, render.go makes a message
 // of that, and send.go sends it, at the pace of package pace. adapter.go is
-// this order.
+// this order. The press of a button (press.go) joins it as a command like any
+// other, and its answer may replace the message with the button (edit.go).
+//
+// Nothing is kept of a message that was sent. What a button asks stands in the
+// button, and the command that a question for an argument belongs to stands in
+// the question (ask.go), so that both are understood after a restart, and both
+// are checked like what is typed.
 //
 // An update counts as answered only once its answer is out, so that a stop in
 // the middle loses nothing. The answer to a private command is only ever sent
 // to its asker's private chat; what a group is told about it is a fixed
-// sentence.
+// sentence (notice.go). What concerns a presser alone is shown to them alone.
 //
 // Identical public answers that wait for their turn in one chat share one
 // message; shared.go says which.
@@ -17,7 +23,9 @@
 // it is out (Telegram has no key by which it would know a repetition) it is
 // sent again twice at most, seconds apart, counted each time, and then given up
 // and logged by its reference. A stop in between leaves its update
-// unacknowledged, so that the next process answers it.
+// unacknowledged, so that the next process answers it. One that is refused with
+// a picture is sent as text, and one with dates that the reader's app would
+// format, with plain dates.
 //
 // The events that Config.Count is called with:
 //
@@ -28,7 +36,7 @@
 //	webhook_full          a webhook call turned away with 503
 //	poll_failed           a getUpdates call that failed
 //	rate_limited          a 429
-//	send_repeated         a message sent again
+//	send_repeated         a message or an edit sent again
 //	send_unclear          a message that may be out or not, each time it is sent
 //	send_refused          a message that Telegram will not take
 //	send_given_up         a message not sent again, though it may not be out
@@ -36,6 +44,7 @@
 //	send_shed             an answer not said because the chat's rate is used up
 //	busy_said             the one message said instead
 //	private_unreachable   an asker to whom the bot may not write yet
+//	press_unanswered      a press whose spinner could not be ended
 //	panic                 a panic while an update was handled
 package telegram
 
@@ -57,6 +66,7 @@ import (
 	"herald/internal/retry"
 	"herald/internal/telegram/botapi"
 	"herald/internal/telegram/pace"
+	"herald/internal/words"
 )
 
 // Platform is Telegram's name in requests, logs and settings.
@@ -68,9 +78,9 @@ const maxInHand = 1000
 // lastTurn is how long into a drain a message may still wait for its turn.
 const lastTurn = chat.DrainTime - 2*time.Second
 
-// allowedUpdates are the kinds of update asked for: new messages alone, no
-// edits and no channel posts.
-var allowedUpdates = []string{"message"}
+// allowedUpdates are the kinds of update asked for: new messages and presses of
+// buttons, no edits and no channel posts.
+var allowedUpdates = []string{"message", "callback_query"}
 
 var backoff = retry.Backoff{First: 500 * time.Millisecond, Most: 30 * time.Second}
 
@@ -97,9 +107,15 @@ type Adapter struct {
 	Config
 	api  *botapi.Client
 	pace *pace.Limiter
-	// shared are the public answers that wait.
+	// shared are the public answers that wait, and edits those that replace a
+	// message.
 	shared sharedAnswers
-	ready  atomic.Bool
+	edits  pendingEdits
+	// invitations are the messages by which people were asked to start the bot.
+	invitations invitations
+	// plainTimes is set once the server has refused a date_time.
+	plainTimes atomic.Bool
+	ready      atomic.Bool
 	// inHand holds a token for each update in hand.
 	inHand chan struct{}
 	// serving is the Run that takes webhook deliveries; nil takes none.
@@ -172,7 +188,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	_ = s.repeat(ctx, func() (err error) { s.me, err = a.api.GetMe(ctx); return err })
 	var menu sync.WaitGroup
 	defer menu.Wait()
-	menu.Go(func() { _ = s.repeat(ctx, func() error { return a.setMenu(ctx, h.Commands()) }) })
+	menu.Go(func() { _ = s.repeat(ctx, func() error { return a.setMenu(ctx, h) }) })
 
 	offsets := &offsetTracker{}
 	if a.WebhookURL == "" {
@@ -193,36 +209,54 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	return nil
 }
 
-// answer answers one message, from parse to send. It returns false if an
-// answer is due that certainly is not out, so that the update must not be
-// acknowledged.
-func (s *session) answer(id string, m *message) (settled bool) {
+// answer answers one update. It returns false if an answer is due that certainly
+// is not out, so that the update must not be acknowledged.
+func (s *session) answer(id string, u update) (settled bool) {
+	if u.Press != nil {
+		return s.answerPress(id, u.Press)
+	}
+	return s.answerMessage(id, u.Message)
+}
+
+// answerMessage answers one message, from parse to send.
+func (s *session) answerMessage(id string, m *message) (settled bool) {
 	deadline := time.Now().Add(s.CommandTimeout)
 	c, ours := parse(m, s.me, s.work.Handler.Commands())
 	if !ours {
 		return true
 	}
 	c.request.ID = id
+	c.asked.language = s.work.Handler.Language(c.request, false)
 	if c.private && c.asked.group {
-		return s.logUndelivered(id, s.answerPrivately(c, deadline))
+		point := func(n notice) error { return s.point(c, n, deadline) }
+		return s.logUndelivered(id, s.answerPrivately(c, deadline, point))
 	}
 	reply, shown := s.handle(c.request, c.asked)
 	if reply.SaidBefore {
 		return true
 	}
-	if c.private || !s.Pacing {
-		return s.logUndelivered(id, s.sendAnswer(c.asked, shown, deadline))
+	err := s.deliver(c, reply, shown, deadline)
+	if err == nil && c.request.Direct {
+		s.uninvite(c.sender)
 	}
-	return s.logUndelivered(id, s.sendShared(c, reply, shown, deadline))
+	return s.logUndelivered(id, err)
+}
+
+// deliver sends an answer to where it was asked for.
+func (s *session) deliver(c commandMessage, reply chat.Reply, shown richText, deadline time.Time) error {
+	if c.private || !s.Pacing {
+		return s.sendAnswer(c.asked, shown, deadline)
+	}
+	return s.sendShared(c, reply, shown, deadline)
 }
 
 // answerPrivately answers in the asker's private chat a command that was asked
-// in a group, and then points there.
-func (s *session) answerPrivately(c commandMessage, deadline time.Time) error {
+// in a group, and then tells them so there by point.
+func (s *session) answerPrivately(c commandMessage, deadline time.Time, point func(notice) error) error {
 	if c.sender == 0 {
-		return s.sendAnswer(c.asked, stayedAnonymous.text(), deadline)
+		return point(stayedAnonymous)
 	}
-	private := destination{chat: c.sender}
+	private := destination{chat: c.sender, language: s.work.Handler.Language(c.request, true)}
 	reply, shown := s.handle(c.request, private)
 	if reply.SaidBefore {
 		return nil
@@ -230,14 +264,11 @@ func (s *session) answerPrivately(c commandMessage, deadline time.Time) error {
 	err := s.sendAnswer(private, shown, deadline)
 	switch {
 	case err == nil:
-		// The answer is out, whatever becomes of the pointer. If there is no
-		// room for it, nobody has to ask again.
-		if err := s.sendInTurn(c.asked, answeredPrivately.text(), deadline); !errors.Is(err, pace.ErrNoRoom) {
-			s.logUndelivered(c.request.ID, err)
-		}
+		s.uninvite(c.sender)
+		return point(answeredPrivately)
 	case botapi.ErrorOf(err).Unreachable():
 		s.Count("private_unreachable")
-		return s.sendAnswer(c.asked, pressStart(s.me, c).text(), deadline)
+		return point(pressStart)
 	}
 	return err
 }
@@ -246,17 +277,25 @@ func (s *session) answerPrivately(c commandMessage, deadline time.Time) error {
 // meanwhile where the answer will stand.
 func (s *session) handle(req chat.Request, to destination) (reply chat.Reply, shown richText) {
 	defer s.typing(to)()
-	s.work.Answer(req, func(r chat.Reply) { reply, shown = r, render(r) })
+	s.work.Answer(req, func(r chat.Reply) { reply, shown = r, s.render(r, to) })
 	return reply, shown
 }
 
-// setMenu lists every command that has a summary in Telegram's menu.
-func (a *Adapter) setMenu(ctx context.Context, commands chat.Commands) error {
+// render shows a reply as it will stand there.
+func (s *session) render(r chat.Reply, to destination) richText {
+	shown := render(words.Print(r), s.me.Username, !to.group)
+	if s.plainTimes.Load() {
+		shown, _ = shown.withoutTimes()
+	}
+	return shown
+}
+
+// setMenu lists every command in Telegram's menu.
+func (a *Adapter) setMenu(ctx context.Context, h chat.Handler) error {
+	language := h.Language(chat.Request{}, false)
 	var menu []botapi.MenuCommand
-	for _, c := range commands {
-		if c.Summary != "" {
-			menu = append(menu, botapi.MenuCommand{Command: c.Name, Description: c.Summary})
-		}
+	for _, c := range h.Commands() {
+		menu = append(menu, botapi.MenuCommand{Command: c.Name, Description: words.Say(language, c.Summary)})
 	}
 	return a.api.SetMyCommands(ctx, botapi.Menu{Scope: botapi.Everybody}, menu)
 }

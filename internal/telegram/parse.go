@@ -1,9 +1,6 @@
 package telegram
 
 import (
-	"bytes"
-	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -12,85 +9,19 @@ import (
 	"herald/internal/telegram/botapi"
 )
 
-// update and the types below hold the fields of
-// https://core.telegram.org/bots/api#update that are read here and no more, so
-// that a kind of message that is newer than this program still decodes.
-type update struct {
-	ID      int64    `json:"update_id"`
-	Message *message `json:"message"`
-}
-
-// decode reads one update. Its ID is there even if the rest is not of the
-// expected form, so that it can be acknowledged.
-func decode(raw []byte) (update, error) {
-	var u update
-	err := json.Unmarshal(raw, &u)
-	if err != nil {
-		u.Message = nil // It may be there in part.
-	}
-	return u, err
-}
-
-// updateID reads an update's ID alone; 0 is none. Telegram writes it first, in
-// which case the rest is not looked at.
-func updateID(raw []byte) int64 {
-	if rest, first := bytes.CutPrefix(raw, []byte(`{"update_id":`)); first {
-		digits, _, _ := bytes.Cut(rest[:min(len(rest), 20)], []byte(","))
-		if id, err := strconv.ParseInt(string(digits), 10, 64); err == nil {
-			return id
-		}
-	}
-	u, _ := decode(raw)
-	return u.ID
-}
-
-type message struct {
-	ID            int64     `json:"message_id"`
-	Thread        int64     `json:"message_thread_id"`
-	InTopic       bool      `json:"is_topic_message"`
-	From          *tgUser   `json:"from"`
-	SenderChat    *tgChat   `json:"sender_chat"`
-	Chat          tgChat    `json:"chat"`
-	ForwardOrigin *struct{} `json:"forward_origin"`
-	ViaBot        *struct{} `json:"via_bot"`
-	ReplyTo       *message  `json:"reply_to_message"`
-	TopicCreated  *struct{} `json:"forum_topic_created"`
-	Text          string    `json:"text"`
-	Entities      []entity  `json:"entities"`
-}
-
-type tgUser struct {
-	ID    int64 `json:"id"`
-	IsBot bool  `json:"is_bot"`
-}
-
-type tgChat struct {
-	ID   int64  `json:"id"`
-	Type string `json:"type"`
-}
-
-func (c tgChat) private() bool { return c.Type == "private" }
-
-func (c tgChat) group() bool { return c.Type == "group" || c.Type == "supergroup" }
-
-// entity marks a span of a text, counted in UTF-16 units. Its bounds are the
-// sender's claim.
-type entity struct {
-	Type   string  `json:"type"`
-	Offset int     `json:"offset"`
-	Length int     `json:"length"`
-	User   *tgUser `json:"user"`
-}
-
 // destination is where a message goes.
 type destination struct {
 	chat    int64
 	group   bool
 	thread  int64 // 0 outside topics
 	replyTo int64 // 0 is no reply
+	edits   int64 // the message that is replaced; 0 is a new one
+	// language is that of what everybody there can read.
+	language chat.Language
 }
 
-// commandMessage is a message that holds a command for this bot.
+// commandMessage is a command for this bot: typed, written in reply to a
+// question of the bot's, or asked by a button.
 type commandMessage struct {
 	request chat.Request // without an ID
 	// typed is the command and its words, the same for all who typed the same.
@@ -104,9 +35,10 @@ type commandMessage struct {
 	linkable bool
 }
 
-// parse finds the command that m begins with. It returns false for everything
-// that this bot has no answer to: other bots' commands, messages by bots,
-// forwards, and commands in groups that nobody here knows.
+// parse finds the command that m begins with, or for which it is the argument
+// that the bot asked for. It returns false for everything that this bot has no
+// answer to: other bots' commands, messages by bots, forwards, and commands in
+// groups that nobody here knows.
 func parse(m *message, me botapi.User, commands chat.Commands) (c commandMessage, ours bool) {
 	if m.ForwardOrigin != nil || m.ViaBot != nil || !m.Chat.private() && !m.Chat.group() {
 		return commandMessage{}, false
@@ -116,11 +48,14 @@ func parse(m *message, me botapi.User, commands chat.Commands) (c commandMessage
 	}
 	units := utf16.Encode([]rune(m.Text))
 	name, suffix, length := commandAt(units, m.Entities)
+	if name == "" && len(units) > 0 {
+		name = askedFor(m.ReplyTo, me)
+	}
 	if name == "" || suffix != "" && !strings.EqualFold(suffix, me.Username) {
 		return commandMessage{}, false
 	}
 	command, known := commands.Find(name)
-	if !known && suffix == "" && !m.Chat.private() {
+	if !known && !m.Chat.private() {
 		return commandMessage{}, false
 	}
 	target, rest := mention(units, length, m.Entities)
@@ -129,30 +64,42 @@ func parse(m *message, me botapi.User, commands chat.Commands) (c commandMessage
 	}
 	words := strings.Fields(rest)
 	c = commandMessage{
-		typed:   strings.Join(append([]string{name}, words...), " "),
+		typed:   typed(name, words),
 		asked:   destinationOf(m),
 		private: command.Visibility == chat.Private,
 	}
+	var locale string
 	if m.SenderChat == nil {
-		c.sender = m.From.ID
+		c.sender, locale = m.From.ID, m.From.Language
 	}
-	c.request = chat.Request{
-		Command: name,
-		Args:    chat.Typed(words...),
-		From:    userOf(c.sender),
-		Role:    roleOf(m),
-		Target:  target,
-		Chat:    strconv.FormatInt(m.Chat.ID, 10),
-		Direct:  m.Chat.private(),
-	}
-	if m.Chat.group() {
-		c.request.Community = c.request.Chat
-	}
+	c.request = requestIn(m.Chat, c.sender, locale)
+	c.request.Command, c.request.Args = name, chat.Typed(words...)
+	c.request.Role, c.request.Target = roleOf(m), target
 	if name == "start" {
 		c.followLink(commands, words)
 	}
-	c.linkable = hasBareForm(command) && c.request.Args.Len() == 0 && target == nil
+	c.linkable = c.private && c.request.Args.Len() == 0 && target == nil
 	return c, true
+}
+
+// typed is a command with its words.
+func typed(name string, words []string) string {
+	return strings.Join(append([]string{name}, words...), " ")
+}
+
+// requestIn is a request without what is asked; a sender of 0 is withheld.
+func requestIn(where tgChat, sender int64, locale string) chat.Request {
+	req := chat.Request{
+		From:      userOf(sender),
+		Chat:      strconv.FormatInt(where.ID, 10),
+		ChatTitle: where.Title,
+		Direct:    where.private(),
+		Locale:    locale,
+	}
+	if where.group() {
+		req.Community = req.Chat
+	}
+	return req
 }
 
 // roleOf is the sender's role as far as a message shows it. One who speaks as
@@ -168,20 +115,17 @@ func roleOf(m *message) chat.Role {
 }
 
 // followLink reads what stands after /start: a deep link's payload, which
-// nobody typed. The name of a private command that needs no arguments is that
-// command; any other payload says nothing to this bot.
+// nobody typed. The name of a private command is that command without
+// arguments; any other payload says nothing to this bot.
 func (c *commandMessage) followLink(commands chat.Commands, words []string) {
 	c.request.Args = chat.Typed()
 	if !c.request.Direct || len(words) != 1 {
 		return
 	}
-	linked, known := commands.Find(words[0])
-	if known && linked.Visibility == chat.Private && hasBareForm(linked) {
+	if linked, known := commands.Find(words[0]); known && linked.Visibility == chat.Private {
 		c.request.Command, c.private = linked.Name, true
 	}
 }
-
-func hasBareForm(c chat.Command) bool { return slices.ContainsFunc(c.Forms, chat.Form.Bare) }
 
 func destinationOf(m *message) destination {
 	d := destination{chat: m.Chat.ID, group: m.Chat.group(), replyTo: m.ID}
@@ -204,11 +148,6 @@ func commandAt(units []uint16, entities []entity) (name, suffix string, length i
 		return strings.ToLower(name), suffix, e.Length
 	}
 	return "", "", 0
-}
-
-// within reports whether e marks a span of units that is there.
-func (e entity) within(units []uint16) bool {
-	return e.Offset >= 0 && e.Length > 0 && e.Offset <= len(units) && e.Length <= len(units)-e.Offset
 }
 
 // mention is the first person mentioned without a username after the command,

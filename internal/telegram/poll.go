@@ -152,7 +152,7 @@ func (s *session) take(ctx context.Context, offsets *offsetTracker, batch []json
 		if err != nil {
 			s.Count("update_undecodable")
 		}
-		if u.Message == nil {
+		if !u.answerable() {
 			offsets.done(id)
 			continue
 		}
@@ -170,7 +170,7 @@ func (s *session) take(ctx context.Context, offsets *offsetTracker, batch []json
 				}
 				<-s.inHand
 			}()
-			settled = s.answer(request, u.Message)
+			settled = s.answer(request, u)
 		})
 	}
 	return taken

@@ -3,7 +3,6 @@ package telegram
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -32,34 +31,10 @@ const (
 	typingLasts = 4500 * time.Millisecond
 )
 
-// notice is a sentence fixed in this file. It is all that a group is ever told
-// about a private command: nothing here turns a chat.Reply into a notice.
-type notice string
-
-func (n notice) text() richText { return richText{body: string(n)} }
-
-const (
-	answeredPrivately notice = "I have answered you privately."
-	stayedAnonymous   notice = "I can answer that only privately, and you are anonymous here. Please ask me in our private chat."
-)
-
-// pressStart invites an asker to whom the bot may not write yet. A request
-// without arguments travels along in the link.
-func pressStart(me botapi.User, c commandMessage) notice {
-	payload := "start"
-	if c.linkable {
-		payload = c.request.Command
-	}
-	return notice(fmt.Sprintf("I can answer that only privately, and may not write to you yet. "+
-		"Open https://t.me/%s?start=%s and press Start; if no answer comes there, ask again.", me.Username, payload))
-}
-
-var busy = render(chat.Busy())
-
 // sendAnswer sends an answer, or tells the chat that there is no room for it
 // before deadline; the error is pace.ErrNoRoom then.
 func (s *session) sendAnswer(to destination, t richText, deadline time.Time) error {
-	err := s.sendInTurn(to, t, deadline)
+	_, err := s.sendInTurn(to, t, deadline)
 	if errors.Is(err, pace.ErrNoRoom) {
 		s.sendBusy(to)
 	}
@@ -70,30 +45,46 @@ func (s *session) sendAnswer(to destination, t richText, deadline time.Time) err
 // an answer.
 func (s *session) sendBusy(to destination) {
 	to.replyTo = 0
-	if s.pace.WaitNotice(s.work.Sends, to.chat, to.group) == nil && s.sendWithRetry(to, busy) == nil {
+	if s.pace.WaitNotice(s.work.Sends, to.chat, to.group) != nil {
+		return
+	}
+	busy := chat.Busy()
+	busy.Language = to.language
+	if _, err := s.sendWithRetry(to, s.render(busy, to)); err == nil {
 		s.Count("busy_said")
 	}
 }
 
-// sendInTurn sends a message, or fails with pace.ErrNoRoom if its chat has no
-// turn for it before deadline.
-func (s *session) sendInTurn(to destination, t richText, deadline time.Time) error {
+// sendInTurn sends a message and returns its ID, or fails with pace.ErrNoRoom if
+// its chat has no turn for it before deadline.
+func (s *session) sendInTurn(to destination, t richText, deadline time.Time) (id int64, err error) {
 	if err := s.pace.Wait(s.work.Sends, to.chat, to.group, deadline); err != nil {
-		return err
+		return 0, err
 	}
 	return s.sendWithRetry(to, t)
 }
 
 // sendWithRetry sends a message whose turn has come, and again for as long as
 // that is worth it. It fails with a *botapi.Error, or at the end of the drain.
-func (s *session) sendWithRetry(to destination, t richText) error {
+func (s *session) sendWithRetry(to destination, t richText) (id int64, err error) {
 	giveUp := time.Now().Add(deliveryLimit)
 	unclear := 0
+	timesRefused := false
 	again := func(err error) (bool, time.Duration) {
 		e, called := errors.AsType[*botapi.Error](err)
 		switch {
 		case !called:
 			return false, 0
+		case e.Kind == botapi.Refused:
+			// An older server, or a picture that it does not take.
+			if t, timesRefused = t.withoutTimes(); timesRefused {
+				return true, 0
+			}
+			dropped := t.picture != nil && to.edits == 0
+			if dropped {
+				t.picture = nil
+			}
+			return dropped, 0
 		case e.Kind == botapi.OutcomeUnknown:
 			if unclear++; unclear > len(unclearWaits) {
 				s.Count("send_given_up")
@@ -111,7 +102,7 @@ func (s *session) sendWithRetry(to destination, t richText) error {
 		return true, e.RetryAfter
 	}
 	attempts := 0
-	return retry.Policy{Backoff: backoff, Again: again}.Do(s.work.Sends, func(ctx context.Context) error {
+	err = retry.Policy{Backoff: backoff, Again: again}.Do(s.work.Sends, func(ctx context.Context) (err error) {
 		if attempts++; attempts > 1 {
 			if s.pace.Wait(ctx, to.chat, to.group, time.Time{}) != nil {
 				// Its turn comes after the drain, in the next process.
@@ -120,11 +111,15 @@ func (s *session) sendWithRetry(to destination, t richText) error {
 			}
 			s.Count("send_repeated")
 		}
-		err := s.send(ctx, to, t)
+		id, err = s.send(ctx, to, t)
 		s.countSendError(err)
 		s.tokenRefused(err)
 		return err
 	})
+	if err == nil && timesRefused {
+		s.plainTimes.Store(true)
+	}
+	return id, err
 }
 
 // certainlyNotOut reports whether a message that failed like this did not go
@@ -133,12 +128,20 @@ func certainlyNotOut(k botapi.Kind) bool {
 	return k == botapi.NotSent || k == botapi.TooManyRequests || k == botapi.Migrated
 }
 
-// send makes one sendMessage call.
-func (s *session) send(ctx context.Context, to destination, t richText) error {
-	_, err := s.api.SendMessage(ctx,
-		botapi.Destination{Chat: to.chat, Thread: to.thread, ReplyTo: to.replyTo},
-		botapi.Content{Text: t.body, Entities: t.entities})
-	return err
+// send makes the one call that shows a message, and returns the message's ID.
+// Nobody's telephone rings in a group.
+func (s *session) send(ctx context.Context, to destination, t richText) (id int64, err error) {
+	there := botapi.Destination{Chat: to.chat, Thread: to.thread, ReplyTo: to.replyTo, Silent: to.group}
+	edited := botapi.MessageRef{Chat: to.chat, MessageID: to.edits}
+	switch {
+	case to.edits != 0 && t.picture != nil:
+		return to.edits, s.api.EditMessageMedia(ctx, edited, t.picture, t.Content)
+	case to.edits != 0:
+		return to.edits, s.api.EditMessageText(ctx, edited, t.Content)
+	case t.picture != nil:
+		return s.api.SendPhoto(ctx, there, t.picture, t.Content)
+	}
+	return s.api.SendMessage(ctx, there, t.Content)
 }
 
 func (s *session) countSendError(err error) {

@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -23,7 +22,7 @@ type answerKey struct {
 	chat, thread int64
 	typed        string
 	tone         chat.Tone
-	title        string
+	title        string // its key
 }
 
 // sharedAnswers are the public answers that wait for their turn, for those with
@@ -50,7 +49,7 @@ type sharedAnswer struct {
 // gets the same answer joins it. The message replies to the first asker, shows
 // the newest answer, and says for how many it is.
 func (s *session) sendShared(c commandMessage, reply chat.Reply, shown richText, deadline time.Time) error {
-	key := answerKey{c.asked.chat, c.asked.thread, c.typed, reply.Tone, reply.Title}
+	key := answerKey{c.asked.chat, c.asked.thread, c.typed, reply.Tone, reply.Title.Key}
 	a, first, gap := s.shared.join(key, reply, shown)
 	if !first {
 		<-a.done
@@ -62,10 +61,14 @@ func (s *session) sendShared(c commandMessage, reply chat.Reply, shown richText,
 	defer close(a.done)
 	retry.Sleep(s.work.Sends, gap) // If that ends early, so does Wait.
 	a.err = s.pace.Wait(s.work.Sends, c.asked.chat, c.asked.group, deadline)
-	message := s.shared.close(key, a.err == nil)
+	shared := s.shared.close(key, a.err == nil)
 	switch {
 	case a.err == nil:
-		a.err = s.sendWithRetry(c.asked, message)
+		message := a.shown
+		if shared {
+			message = s.render(a.reply, c.asked)
+		}
+		_, a.err = s.sendWithRetry(c.asked, message)
 	case errors.Is(a.err, pace.ErrNoRoom):
 		s.sendBusy(c.asked)
 	}
@@ -90,9 +93,9 @@ func (w *sharedAnswers) join(key answerKey, reply chat.Reply, shown richText) (a
 	return a, first, time.Until(w.next[key])
 }
 
-// close lets nobody join any more, and returns the message, which goes now or
-// never.
-func (w *sharedAnswers) close(key answerKey, goes bool) richText {
+// close lets nobody join any more, and reports whether somebody did, which the
+// reply then says. Its message goes now or never.
+func (w *sharedAnswers) close(key answerKey, goes bool) (shared bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	a := w.waiting[key]
@@ -101,11 +104,11 @@ func (w *sharedAnswers) close(key answerKey, goes bool) richText {
 		w.next[key] = time.Now().Add(sameAnswerGap)
 		time.AfterFunc(sameAnswerGap, func() { w.forget(key) })
 	}
-	if a.askers == 1 {
-		return a.shown
+	if a.askers > 1 {
+		note := chat.SayWith("telegram.shared", chat.Values{"n": chat.Count(a.askers)})
+		a.reply.Notes = append(slices.Clip(a.reply.Notes), note)
 	}
-	a.reply.Notes = append(slices.Clip(a.reply.Notes), fmt.Sprintf("This answers %d requests.", a.askers))
-	return render(a.reply)
+	return a.askers > 1
 }
 
 func (w *sharedAnswers) forget(key answerKey) {

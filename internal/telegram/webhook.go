@@ -77,7 +77,7 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		a.Count("update_undecodable")
 	}
-	if u.Message == nil || u.ID == 0 {
+	if !u.answerable() || u.ID == 0 {
 		// There is nothing to answer, and anything but 200 would have it
 		// delivered again for ever.
 		w.WriteHeader(http.StatusOK)
@@ -115,7 +115,7 @@ func (s *session) answerOnce(ctx context.Context, id string, u update) (status i
 	}
 	settled := true // Also after a panic, as in ServeHTTP.
 	defer func() { s.Dedup.End(ctx, key, settled) }()
-	if settled = s.answer(id, u.Message); !settled {
+	if settled = s.answer(id, u); !settled {
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK

@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 
 	"herald/internal/chat"
+	"herald/internal/words"
 )
 
 // Platform is the adapter's name.
@@ -42,7 +43,7 @@ type Config struct {
 	Prompt bool
 	// Note, if any, is small print under every answer, also under those that
 	// the adapter itself gives.
-	Note string
+	Note chat.Text
 	Log  *slog.Logger
 }
 
@@ -112,33 +113,43 @@ func (a *Adapter) serve(ctx context.Context, work *chat.Work, lines <-chan line)
 
 // answer writes the answer to one line, if it asks for anything.
 func (a *Adapter) answer(work *chat.Work, id string, l line) (err error) {
-	command, words := parse(l.text)
+	command, arguments := parse(l.text)
+	asked := chat.Request{
+		ID:      id,
+		Command: command,
+		Args:    chat.Typed(arguments...),
+		From:    a.asker.User,
+		Role:    a.asker.Role,
+		Chat:    string(Platform), // the one chat there is
+		Direct:  true,
+	}
 	show := func(reply chat.Reply, private bool) {
 		reply.Notes = append(slices.Clone(reply.Notes), a.Note)
-		err = a.write(render(reply, private) + "\n\n")
+		err = a.write(render(words.Print(reply), private) + "\n\n")
+	}
+	// notice shows what the adapter itself has to say.
+	notice := func(reply chat.Reply) {
+		reply.Language = work.Handler.Language(asked, true)
+		show(reply, false)
 	}
 	switch {
 	case l.tooLong:
-		show(chat.Reply{Tone: chat.Warning, Title: "That line is too long",
-			Text: fmt.Sprintf("A command has up to %d bytes.", maxLine)}, false)
-	case command == "" && len(words) == 0:
+		notice(tooLong())
+	case command == "" && len(arguments) == 0:
 	case command == "":
-		show(chat.Reply{Title: "Commands begin with a slash", Text: "Write /help for what I can do."}, false)
+		notice(chat.Reply{Title: chat.Say("terminal.slash.title"), Text: chat.Say("terminal.slash.text")})
 	case command == "as":
-		show(a.switchAsker(words), false)
+		notice(a.switchAsker(arguments))
 	default:
 		known, _ := work.Handler.Commands().Find(command)
-		work.Answer(chat.Request{
-			ID:      id,
-			Command: command,
-			Args:    chat.Typed(words...),
-			From:    a.asker.User,
-			Role:    a.asker.Role,
-			Chat:    string(Platform), // the one chat there is
-			Direct:  true,
-		}, func(reply chat.Reply) { show(reply, known.Visibility == chat.Private) })
+		work.Answer(asked, func(reply chat.Reply) { show(reply, known.Visibility == chat.Private) })
 	}
 	return err
+}
+
+func tooLong() chat.Reply {
+	return chat.Reply{Tone: chat.Warning, Title: chat.Say("terminal.too_long.title"),
+		Text: chat.SayWith("terminal.too_long.text", chat.Values{"n": chat.Count(maxLine)})}
 }
 
 // prompt writes what is meant for a person at a keyboard.
@@ -157,14 +168,15 @@ func (a *Adapter) write(text string) error {
 }
 
 // switchAsker answers /as.
-func (a *Adapter) switchAsker(words []string) chat.Reply {
+func (a *Adapter) switchAsker(arguments []string) chat.Reply {
 	names := make([]string, len(a.Askers))
 	for i, asker := range a.Askers {
 		names[i] = "/as " + asker.Name
-		if len(words) == 1 && strings.EqualFold(words[0], asker.Name) {
+		if len(arguments) == 1 && strings.EqualFold(arguments[0], asker.Name) {
 			a.asker = asker
-			return chat.Reply{Title: "You are now " + asker.Name}
+			return chat.Reply{Title: chat.SayWith("terminal.as", chat.Values{"name": chat.Plain(asker.Name)})}
 		}
 	}
-	return chat.Reply{Tone: chat.Warning, Title: "Nobody by that name", Text: "Write one of: " + strings.Join(names, ", ") + "."}
+	return chat.Reply{Tone: chat.Warning, Title: chat.Say("terminal.nobody.title"),
+		Text: chat.SayWith("terminal.nobody.text", chat.Values{"choices": chat.Code(strings.Join(names, ", "))})}
 }

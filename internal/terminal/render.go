@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"herald/internal/chat"
+	"herald/internal/words"
 )
 
 // maxNameWidth bounds the column of field names: one long name must not push
@@ -17,46 +18,73 @@ var signs = map[chat.Tone]string{
 	chat.Warning:  "[!] ",
 }
 
-// render is the reply as lines of plain text, without an empty line and
-// without one at its end. Nothing in it controls a terminal.
-func render(reply chat.Reply, private bool) string {
-	reply = reply.Clean()
+// render is the card as lines of plain text, without an empty line and without
+// one at its end. Nothing in it controls a terminal. Of a picture there is its
+// alternative text; of a button, what to type instead of pressing it.
+func render(card words.Card, private bool) string {
+	say := func(key string) string { return words.Say(card.Language, chat.Say(key)) }
 	var lines []string
 	add := func(indent, text string) {
-		// A word joiner ends mentions and links, of which there are none
-		// here, and would stay in what is copied.
-		text = strings.TrimSpace(strings.ReplaceAll(text, "\u2060", ""))
-		if text != "" {
+		if text = strings.TrimSpace(text); text != "" {
 			lines = append(lines, indent+text)
 		}
 	}
-	add("", reply.Title)
-	add("", reply.Text)
-	for _, section := range reply.Sections {
-		add("", section.Heading)
-		column := nameColumn(section.Fields)
-		for _, field := range section.Fields {
-			add("  ", pad(field.Name, column)+field.Value)
+	list := func(heading string, fields []words.Field) {
+		add("", heading)
+		column := nameColumn(fields)
+		for _, f := range fields {
+			add("  ", pad(clean(f.Name.String()), column)+clean(f.Value.String()))
 		}
 	}
-	for _, note := range reply.Notes {
-		add("", note)
+	add("", clean(card.Title.String()))
+	add("", clean(card.Text.String()))
+	if card.Image != nil {
+		add("", clean(card.Image.Alt))
+	}
+	for _, section := range card.Sections {
+		list(clean(section.Heading.String()), section.Fields)
+	}
+	if len(card.Details) > 0 {
+		list(say("terminal.exactly"), card.Details)
+	}
+	add("", clean(buttons(card.Buttons)))
+	for _, note := range card.Notes {
+		add("", clean(note.String()))
 	}
 	if len(lines) == 0 {
-		lines = []string{"(nothing to say)"}
+		lines = []string{say("terminal.nothing")}
 	}
-	lines[0] = signs[reply.Tone] + lines[0]
+	lines[0] = signs[card.Tone] + lines[0]
 	if private {
-		lines = append([]string{"(only you see this)"}, lines...)
+		lines = append([]string{say("terminal.private")}, lines...)
 	}
 	return strings.Join(lines, "\n")
 }
 
+// clean is text as one line. A word joiner ends mentions and links, of which there
+// are none here, and would stay in what is copied.
+func clean(text string) string { return strings.ReplaceAll(chat.OneLine(text), "\u2060", "") }
+
+// buttons is one line of what to type or open instead of pressing each. What a
+// button would copy stands in the card, from which it can be copied as well.
+func buttons(all []words.Button) string {
+	var instead []string
+	for _, b := range all {
+		switch press, err := chat.ParseState(b.State); {
+		case b.URL != "":
+			instead = append(instead, "["+b.Label+"] "+b.URL)
+		case err == nil:
+			instead = append(instead, "["+b.Label+"] "+strings.Join(append([]string{"/" + press.Command}, press.Args...), " "))
+		}
+	}
+	return strings.Join(instead, " · ")
+}
+
 // nameColumn is the width of the names of fields, with the gap after them.
-func nameColumn(fields []chat.Field) int {
+func nameColumn(fields []words.Field) int {
 	widest := 0
 	for _, field := range fields {
-		if w := width(field.Name); w > widest && w <= maxNameWidth {
+		if w := width(clean(field.Name.String())); w > widest && w <= maxNameWidth {
 			widest = w
 		}
 	}
@@ -78,7 +106,7 @@ func width(s string) int {
 	cells := 0
 	for _, r := range s {
 		switch {
-		case r == '\u2060' || unicode.In(r, unicode.Mn, unicode.Me):
+		case unicode.In(r, unicode.Mn, unicode.Me):
 		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul),
 			r >= 0xFF01 && r <= 0xFF60, r >= 0x1F300 && r <= 0x1FAFF:
 			cells += 2

@@ -3,16 +3,21 @@ package terminal
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/shopspring/decimal"
+
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
+	"herald/internal/words"
 )
 
 func TestRenderShowsEveryPart(t *testing.T) {
 	reply, markers := chattest.FullReply()
-	text := render(reply, false)
+	text := render(words.Print(reply), false)
 	for _, marker := range markers {
 		if !strings.Contains(text, marker) {
 			t.Errorf("%s is missing in\n%s", marker, text)
@@ -20,46 +25,99 @@ func TestRenderShowsEveryPart(t *testing.T) {
 	}
 }
 
+func fields(namesAndValues ...string) []chat.Field {
+	var all []chat.Field
+	for i := 0; i < len(namesAndValues); i += 2 {
+		all = append(all, chat.Field{Name: chat.Plain(namesAndValues[i]), Value: chat.Plain(namesAndValues[i+1])})
+	}
+	return all
+}
+
+func sections(all ...[]chat.Field) []chat.Section {
+	sections := make([]chat.Section, len(all))
+	for i := range all {
+		sections[i].Fields = all[i]
+	}
+	return sections
+}
+
 func TestRender(t *testing.T) {
+	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 	for name, tt := range map[string]struct {
 		reply   chat.Reply
 		private bool
 		want    string
 	}{
-		"nothing": {chat.Reply{}, false, "(nothing to say)"},
+		"nothing":                     {chat.Reply{}, false, "(nothing to say)"},
+		"nothing in another language": {chat.Reply{Language: chat.Spanish}, false, words.Say(chat.Spanish, chat.Say("terminal.nothing"))},
 		"all parts": {chat.Reply{
-			Tone: chat.Positive, Title: "Staked", Text: "This wallet stakes.",
+			Tone: chat.Positive, Title: chat.Say("Staked"), Text: chat.Say("This wallet stakes."),
 			Sections: []chat.Section{
-				{Heading: "Pools", Fields: []chat.Field{{Name: "Pool 03", Value: "1"}, {Name: "Big", Value: "22"}}},
-				{Fields: []chat.Field{{Name: "Total", Value: "23"}}},
+				{Heading: chat.Say("Pools"), Fields: fields("Pool 03", "1", "Big", "22")},
+				{Fields: fields("Total", "23")},
 			},
-			Notes: []string{"Block 7", "Simulated"},
+			Notes: []chat.Text{chat.Say("Block 7"), chat.Say("Simulated")},
 		}, false, "[+] Staked\nThis wallet stakes.\nPools\n  Pool 03  1\n  Big      22\n  Total  23\nBlock 7\nSimulated"},
-		"private":    {chat.Reply{Tone: chat.Negative, Title: "Not registered"}, true, "(only you see this)\n[-] Not registered"},
-		"text alone": {chat.Reply{Tone: chat.Warning, Text: "Could not be checked."}, false, "[!] Could not be checked."},
-		"half fields": {chat.Reply{Sections: []chat.Section{{Fields: []chat.Field{{Value: "value"}, {Name: "name"}, {}}}}}, false,
-			"  value\n  name"},
-		"wide names": {chat.Reply{Sections: []chat.Section{{Fields: []chat.Field{{Name: "代币", Value: "1"}, {Name: "abcd", Value: "2"}, {Name: "e\u0301", Value: "3"}}}}}, false,
+		"private":     {chat.Reply{Tone: chat.Negative, Title: chat.Say("Not registered")}, true, "(only you see this)\n[-] Not registered"},
+		"text alone":  {chat.Reply{Tone: chat.Warning, Text: chat.Say("Could not be checked.")}, false, "[!] Could not be checked."},
+		"half fields": {chat.Reply{Sections: sections(fields("", "value", "name", "", "", ""))}, false, "  value\n  name"},
+		"wide names": {chat.Reply{Sections: sections(fields("代币", "1", "abcd", "2", "e\u0301", "3"))}, false,
 			"  代币  1\n  abcd  2\n  e\u0301     3"},
-		"a long name": {chat.Reply{Sections: []chat.Section{{Fields: []chat.Field{{Name: strings.Repeat("n", 30), Value: "1"}, {Name: "a", Value: "2"}}}}}, false,
+		"a long name": {chat.Reply{Sections: sections(fields(strings.Repeat("n", 30), "1", "a", "2"))}, false,
 			"  " + strings.Repeat("n", 30) + "  1\n  a  2"},
-		"escape sequences": {chat.Reply{Title: "\x1b[31mred\x1b]0;title\a\u009b2J", Notes: []string{"a\r\n\nb\u202ec"}}, false, "[31mred]0;title2J\na bc"},
-		"word joiners":     {chat.Reply{Title: "a.\u2060b@\u2060c", Text: "\u2060"}, false, "a.b@c"},
+		"escape sequences": {chat.Reply{Title: chat.Say("\x1b[31mred\x1b]0;title\a\u009b2J"), Notes: []chat.Text{chat.Say("a\r\n\nb\u202ec")}}, false,
+			"[31mred]0;title2J\na bc"},
+		"word joiners": {chat.Reply{Title: chat.Say("a.\u2060b@\u2060c"), Text: chat.Say("\u2060"), Sections: sections(fields("\u2060", "a"))}, false,
+			"a.b@c\n  a"},
+		"a picture": {chat.Reply{Title: chat.Say("Price"), Text: chat.Say("text"), Image: &chat.Image{PNG: []byte("\x89PNG"), Alt: chat.Say("A line")}}, false,
+			"Price\ntext\nA line"},
+		"what is shown short": {chat.Reply{
+			Sections: []chat.Section{{Heading: chat.Say("Stake"), Fields: []chat.Field{
+				{Name: chat.Say("Wallet"), Value: chat.Address{Hex: wallet, URL: "https://explorer.example/"}},
+				{Name: chat.Say("Total"), Value: chat.Amount{Decimal: decimal.RequireFromString("1012345.000000000000000001"), Symbol: "TKN"}},
+			}}},
+			Notes: []chat.Text{chat.Say("note")},
+		}, false, "Stake\n  Wallet  0x5290…9EE7\n  Total   1,012,345 TKN\nExactly\n" +
+			"  Stake · Wallet  " + wallet + "\n  Stake · Total   1,012,345.000000000000000001 TKN\nnote"},
+		"a question": {chat.Reply{Title: chat.Say("Which wallet?"), Ask: &chat.Ask{Command: "staked", Param: "wallet", Question: chat.Say("Which wallet?")}}, false,
+			"Which wallet?"},
+		"buttons": {chat.Reply{Title: chat.Say("Stake"), Actions: []chat.Action{
+			{Label: chat.Say("Refresh"), Command: "staked", Args: []string{wallet}, Edit: true},
+			{Label: chat.Say("Price"), Command: "price"},
+			{Label: chat.Say("Copy"), Copy: wallet},
+			{Label: chat.Say("Explorer"), URL: "https://explorer.example/"},
+		}}, false, "Stake\n[Refresh] /staked " + wallet + " · [Price] /price · [Explorer] https://explorer.example/"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := render(tt.reply, tt.private); got != tt.want {
+			if got := render(words.Print(tt.reply), tt.private); strings.ReplaceAll(got, "\u00a0", " ") != tt.want {
 				t.Errorf("got\n%q, want\n%q", got, tt.want)
 			}
 		})
 	}
 }
 
+func TestTimesAreToldByHowLongAgoTheyWere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at := chat.Moment{Time: time.Now()}
+		time.Sleep(2*time.Minute + 59*time.Second)
+		got := render(words.Print(chat.Reply{Notes: []chat.Text{chat.SayWith("reference", chat.Values{"reference": at})}}), false)
+		if got != "Reference 2 min ago" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
 func FuzzRenderIsPlainText(f *testing.F) {
 	f.Add("Title", "text", "heading", "name", "value", "note", true)
 	f.Add("\x1b[2J", "\u2028", "\u2060", "\xff", "\u0085", "\n\n", false)
 	f.Fuzz(func(t *testing.T, title, text, heading, name, value, note string, private bool) {
-		got := render(chat.Reply{Title: title, Text: text, Notes: []string{note},
-			Sections: []chat.Section{{Heading: heading, Fields: []chat.Field{{Name: name, Value: value}, {Name: value}}}}}, private)
+		got := render(words.Print(chat.Reply{Title: chat.Say(title), Text: chat.Say(text), Notes: []chat.Text{chat.Say(note)},
+			Sections: []chat.Section{{Heading: chat.Say(heading), Fields: []chat.Field{
+				{Name: chat.Plain(name), Value: chat.Foreign(value)}, {Name: chat.Code(value)}, {Value: chat.Amount{Symbol: value}},
+				{Name: chat.Say(name), Value: chat.Address{Hex: value, URL: name}}}}},
+			Image:   &chat.Image{Alt: chat.Say(note)},
+			Actions: []chat.Action{{Label: chat.Say(title), URL: value}, {Label: chat.Say(title), Command: name, Args: []string{value}}},
+		}), private)
 		if !utf8.ValidString(got) {
 			t.Errorf("not UTF-8: %q", got)
 		}
@@ -79,11 +137,11 @@ func FuzzParse(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		command, words := parse(line)
+		command, arguments := parse(line)
 		if strings.ContainsAny(command, "@ \n") {
 			t.Errorf("command %q", command)
 		}
-		for _, word := range append([]string{command}, words...) {
+		for _, word := range append([]string{command}, arguments...) {
 			if !utf8.ValidString(word) {
 				t.Errorf("%q is not UTF-8", word)
 			}
@@ -102,7 +160,7 @@ func FuzzAdapterAnswersEveryLine(f *testing.F) {
 		}
 		lines := 0
 		for line := range strings.Lines(in) {
-			if command, words := parse(line); command != "" || len(words) > 0 {
+			if command, arguments := parse(line); command != "" || len(arguments) > 0 {
 				lines++
 			}
 		}

@@ -31,9 +31,9 @@ var askers = []terminal.Asker{
 // retell answers with all that a request says.
 func retell(_ context.Context, req chat.Request) chat.Reply {
 	return chat.Reply{
-		Title: req.Command,
-		Text:  fmt.Sprint(req.Args),
-		Notes: []string{fmt.Sprintf("%s %s direct=%t moderator=%t", req.From.Platform, req.From.ID, req.Direct, req.Role == chat.Moderator)},
+		Title: chat.Say(req.Command),
+		Text:  chat.Say(fmt.Sprint(req.Args)),
+		Notes: []chat.Text{chat.Say(fmt.Sprintf("%s %s direct=%t moderator=%t", req.From.Platform, req.From.ID, req.Direct, req.Role == chat.Moderator))},
 	}
 }
 
@@ -63,7 +63,7 @@ func TestLinesAreAnsweredInOrder(t *testing.T) {
 		second = "\ntelegram 2 direct=true moderator=false\n\n"
 		third  = "\ndiscord 3 direct=true moderator=true\n\n"
 		hint   = "Commands begin with a slash\nWrite /help for what I can do.\n\n"
-		nobody = "[!] Nobody by that name\nWrite one of: /as registered, /as unregistered, /as moderator.\n\n"
+		nobody = "[!] Nobody by that name\nWrite one of: /as registered, /as unregistered, /as moderator\n\n"
 		secret = "(only you see this)\n"
 	)
 	for name, tt := range map[string]struct{ in, want string }{
@@ -112,7 +112,7 @@ func TestAliasesArePrivateToo(t *testing.T) {
 
 func TestEveryAnswerCarriesTheNote(t *testing.T) {
 	in := "/price\n/as moderator\n/as root\nhello\n/mylogins\n" + strings.Repeat("x", 1<<20+1) + "\n"
-	out := talk(t, in, retelling, func(c *terminal.Config) { c.Note = "Simulated." })
+	out := talk(t, in, retelling, func(c *terminal.Config) { c.Note = chat.Say("Simulated.") })
 	answers := strings.Split(strings.TrimSuffix(out, "\n\n"), "\n\n")
 	if len(answers) != 6 {
 		t.Fatalf("%d answers to 6 lines: %q", len(answers), out)
@@ -121,6 +121,23 @@ func TestEveryAnswerCarriesTheNote(t *testing.T) {
 		if !strings.HasSuffix(answer, "\nSimulated.") {
 			t.Errorf("no note in %q", answer)
 		}
+	}
+}
+
+// spanish is a handler whose asker reads Spanish.
+type spanish struct{ chattest.Handler }
+
+func (*spanish) Language(req chat.Request, private bool) chat.Language {
+	if req.Direct && private {
+		return chat.Spanish
+	}
+	return chat.English
+}
+
+func TestTheAdaptersOwnWordsAreInTheAskersLanguage(t *testing.T) {
+	out := talk(t, strings.Repeat("x", 1<<20+1)+"\n", &spanish{}, nil)
+	if !strings.Contains(out, "1.048.576") { // with commas in English
+		t.Errorf("got %q", out)
 	}
 }
 
@@ -194,7 +211,7 @@ func TestCommandInHandIsFinished(t *testing.T) {
 					case <-time.After(tt.needs):
 					case <-ctx.Done():
 					}
-					return chat.Reply{Title: "done"}
+					return chat.Reply{Title: chat.Say("done")}
 				}}
 				var out strings.Builder
 				ctx, cancel := context.WithCancel(t.Context())

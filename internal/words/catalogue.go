@@ -1,7 +1,7 @@
 // Package words says a chat.Reply in a language: it prints the typed values of a
 // Reply as a Card, whose lines an adapter shows in its platform's way. The
 // messages stand in locales, a file for each language; plural forms are the
-// library's business, numbers and dates number.go's.
+// libraries' business, numbers and dates number.go's.
 //
 // It knows no platform. What is common to how platforms show a Card, such as
 // what is left out of a long one, is done here (fit.go).
@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/nicksnyder/go-i18n/v2/i18n"
-	"github.com/nicksnyder/go-i18n/v2/i18n/template"
+	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
 
 	"herald/internal/chat"
@@ -26,41 +26,62 @@ const pluralArg = "n"
 
 // catalogue is the messages of one language.
 type catalogue struct {
-	numbers numbers
-	// fixed are the messages without plural forms, ready to be printed.
-	fixed map[string][]part
-	// plural chooses the form of the others.
-	plural *i18n.Localizer
+	numbers  numbers
+	tag      language.Tag
+	messages map[string]message
 }
 
-// part of a message is words or, if arg is set, the place of an argument.
+// message has a sentence for every plural form that differs from the others;
+// plural.Other is always there.
+type message map[plural.Form]sentence
+
+// sentence is a message cut at its placeholders.
+type sentence struct {
+	parts []part
+	// line is the whole of a sentence without placeholders. It is shared by all
+	// cards.
+	line Line
+}
+
+// part is words or, if arg is set, the place of an argument.
 type part struct{ words, arg string }
 
 var catalogues = func() map[chat.Language]*catalogue {
-	bundle := i18n.NewBundle(language.English)
 	all := map[chat.Language]*catalogue{}
 	for _, l := range chat.Languages() {
-		c := &catalogue{numbers: numbersOf[l], fixed: map[string][]part{}}
-		file, err := bundle.LoadMessageFileFS(locales, "locales/"+string(l)+".json")
+		c := &catalogue{numbers: numbersOf[l], tag: language.MustParse(string(l)), messages: map[string]message{}}
+		path := "locales/" + string(l) + ".json"
+		content, err := locales.ReadFile(path)
 		if err != nil {
 			panic("words: " + err.Error())
 		}
-		for _, m := range file.Messages {
-			if m.Zero+m.One+m.Two+m.Few+m.Many == "" {
-				c.fixed[m.ID] = split(m.Other)
-			}
+		file, err := i18n.ParseMessageFileBytes(content, path, nil)
+		if err != nil {
+			panic("words: " + path + ": " + err.Error())
 		}
-		c.plural = i18n.NewLocalizer(bundle, string(l))
+		for _, m := range file.Messages {
+			c.messages[m.ID] = newMessage(m)
+		}
 		all[l] = c
 	}
 	return all
 }()
 
+func newMessage(m *i18n.Message) message {
+	all := message{plural.Other: split(m.Other)}
+	for form, text := range map[plural.Form]string{plural.Zero: m.Zero, plural.One: m.One, plural.Two: m.Two, plural.Few: m.Few, plural.Many: m.Many} {
+		if text != "" {
+			all[form] = split(text)
+		}
+	}
+	return all
+}
+
 // split cuts a message at its placeholders, as in "{n} of {pools} pools".
-func split(message string) []part {
+func split(text string) sentence {
 	var parts []part
-	for message != "" {
-		before, rest, found := strings.Cut(message, "{")
+	for text != "" {
+		before, rest, found := strings.Cut(text, "{")
 		if before != "" {
 			parts = append(parts, part{words: before})
 		}
@@ -68,27 +89,32 @@ func split(message string) []part {
 			break
 		}
 		var arg string
-		arg, message, _ = strings.Cut(rest, "}")
+		arg, text, _ = strings.Cut(rest, "}")
 		parts = append(parts, part{arg: arg})
 	}
-	return parts
+	if len(parts) == 1 && parts[0].arg == "" {
+		return sentence{line: Line{{Text: parts[0].words}}}
+	}
+	return sentence{parts: parts}
 }
 
-// message is the parts of a text, in English where the language lacks it, and
-// the key itself where both do.
-func (c *catalogue) message(t chat.Text) []part {
-	if parts, ok := c.fixed[t.Key]; ok {
-		return parts
+// sentence is that of a text, in English where the language lacks it, and the key
+// itself where both do.
+func (c *catalogue) sentence(t chat.Text) sentence {
+	m, known := c.messages[t.Key]
+	if !known {
+		if english := catalogues[chat.English]; c != english {
+			return english.sentence(t)
+		}
+		return sentence{line: Line{{Text: t.Key}}}
 	}
-	config := i18n.LocalizeConfig{MessageID: t.Key, TemplateParser: template.IdentityParser{}}
-	if n, counts := t.Args[pluralArg].(chat.Count); counts {
-		config.PluralCount = int(n)
+	if len(m) > 1 {
+		n, _ := t.Args[pluralArg].(chat.Count)
+		if s, ok := m[plural.Cardinal.MatchPlural(c.tag, int(n), 0, 0, 0, 0)]; ok {
+			return s
+		}
 	}
-	// With an error there may still be a message, in English.
-	if message, _ := c.plural.Localize(&config); message != "" {
-		return split(message)
-	}
-	return []part{{words: t.Key}}
+	return m[plural.Other]
 }
 
 func catalogueOf(l chat.Language) *catalogue {
@@ -98,7 +124,7 @@ func catalogueOf(l chat.Language) *catalogue {
 	return catalogues[chat.English]
 }
 
-// Say is a text as one plain string, as for menus and alternative texts.
-func Say(l chat.Language, t chat.Text) string {
-	return newPrinter(l).text(t).String()
+// Say is a value as one plain string, as for menus and alternative texts.
+func Say(l chat.Language, v chat.Value) string {
+	return newPrinter(l).value(v).String()
 }

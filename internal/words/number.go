@@ -9,7 +9,9 @@ import (
 	"herald/internal/chat"
 )
 
-// numbers is how a language writes numbers, by the Unicode CLDR:
+// numbers is how a language writes numbers, by the Unicode CLDR; Vietnamese has
+// its long names of large numbers, since the short ones of thousand millions and
+// of English trillions are the same letter:
 // https://www.unicode.org/cldr/charts/latest/summary/root.html
 type numbers struct {
 	point, group string
@@ -17,43 +19,48 @@ type numbers struct {
 	// be kept apart.
 	grouped int
 	// units are short names of large numbers, the largest first.
-	units []unit
-	// percent and usd hold their number at {}.
-	percent, usd string
+	units        []unit
+	percent, usd around
 	// moment is a layout of package time, in UTC.
 	moment string
 }
 
+// unit is a power of ten with its name.
 type unit struct {
-	power int32 // of ten
+	power int
 	name  string
 }
+
+// around is what stands before and after a number.
+type around struct{ before, after string }
+
+func (a around) a(number string) string { return a.before + number + a.after }
 
 // nbsp keeps a number and its unit on one line.
 const nbsp = "\u00a0"
 
 var numbersOf = map[chat.Language]numbers{
 	chat.English: {".", ",", 4, []unit{{12, "T"}, {9, "B"}, {6, "M"}},
-		"{}%", "${}", "2006-01-02 15:04 UTC"},
+		around{"", "%"}, around{"$", ""}, "2006-01-02 15:04 UTC"},
 	chat.Spanish: {",", ".", 5, []unit{{12, nbsp + "B"}, {6, nbsp + "M"}},
-		"{}" + nbsp + "%", "{}" + nbsp + "$", "2/1/2006 15:04 UTC"},
+		around{"", nbsp + "%"}, around{"", nbsp + "$"}, "2/1/2006 15:04 UTC"},
 	chat.Chinese: {".", ",", 4, []unit{{12, "万亿"}, {8, "亿"}, {4, "万"}},
-		"{}%", "${}", "2006年1月2日 15:04 UTC"},
-	chat.Russian: {",", nbsp, 5, []unit{{12, nbsp + "трлн"}, {9, nbsp + "млрд"}, {6, nbsp + "млн"}},
-		"{}" + nbsp + "%", "{}" + nbsp + "$", "02.01.2006 15:04 UTC"},
+		around{"", "%"}, around{"$", ""}, "2006年1月2日 15:04 UTC"},
+	chat.Russian: {",", nbsp, 4, []unit{{12, nbsp + "трлн"}, {9, nbsp + "млрд"}, {6, nbsp + "млн"}},
+		around{"", nbsp + "%"}, around{"", nbsp + "$"}, "02.01.2006 15:04 UTC"},
 	chat.Turkish: {",", ".", 4, []unit{{12, nbsp + "Tn"}, {9, nbsp + "Mr"}, {6, nbsp + "Mn"}},
-		"%{}", "${}", "02.01.2006 15:04 UTC"},
-	chat.Vietnamese: {",", ".", 4, []unit{{9, nbsp + "T"}, {6, nbsp + "Tr"}},
-		"{}%", "{}" + nbsp + "US$", "02/01/2006 15:04 UTC"},
+		around{"%", ""}, around{"$", ""}, "02.01.2006 15:04 UTC"},
+	chat.Vietnamese: {",", ".", 4, []unit{{12, nbsp + "nghìn" + nbsp + "tỷ"}, {9, nbsp + "tỷ"}, {6, nbsp + "triệu"}},
+		around{"", "%"}, around{"", nbsp + "$"}, "15:04 02/01/2006 UTC"},
 }
 
 const (
 	// amountDecimals of an amount are shown, the rest truncated.
 	amountDecimals = 4
-	// shortDecimals of a number with a unit are shown.
-	shortDecimals = 2
-	// shortAmount and shortMoney are the powers of ten from which on amounts and
-	// sums are shown with a unit.
+	// cents are the decimals of a sum, and those of a number with a unit.
+	cents = 2
+	// shortAmount and shortMoney are how many digits before the point are shown
+	// at most; a larger number gets a unit.
 	shortAmount = 7
 	shortMoney  = 6
 	// priceDigits of a price are significant.
@@ -63,19 +70,10 @@ const (
 	tinyZeros = 4
 )
 
-// exact is d with all of its digits.
-func (n numbers) exact(d decimal.Decimal) string { return n.localize(d.String()) }
-
-// localize brings plain digits, as in "-1234.5", into the language's form.
-func (n numbers) localize(s string) string {
-	sign := ""
-	if strings.HasPrefix(s, "-") {
-		sign, s = "-", s[1:]
-	}
-	whole, fraction, _ := strings.Cut(s, ".")
+// join writes a number whose digits before and after the point are these.
+func (n numbers) join(whole, fraction string) string {
 	var b strings.Builder
-	b.Grow(len(s) + len(s)/2)
-	b.WriteString(sign)
+	b.Grow(len(whole) + len(whole)/3*len(n.group) + len(n.point) + len(fraction))
 	for i := range len(whole) {
 		if i > 0 && len(whole) >= n.grouped && (len(whole)-i)%3 == 0 {
 			b.WriteString(n.group)
@@ -89,66 +87,95 @@ func (n numbers) localize(s string) string {
 	return b.String()
 }
 
-// amount is d shown short: with a unit, or with few decimals. What is too small
-// for those is "< 0.0001".
-func (n numbers) amount(d decimal.Decimal) string {
-	return n.short(d, shortAmount, amountDecimals, func(s string) string { return s })
+// localize brings a plain number, as in "-1234.5", into the language's form.
+func (n numbers) localize(s string) string {
+	if digits, negative := strings.CutPrefix(s, "-"); negative {
+		return "-" + n.localize(digits)
+	}
+	whole, fraction, _ := strings.Cut(s, ".")
+	return n.join(whole, fraction)
 }
 
-// money is a sum of USD shown short: with a unit, or in cents.
-func (n numbers) money(d decimal.Decimal) string {
-	s := n.short(d, shortMoney, shortDecimals, n.dollars)
-	return s
+// amount is d in short, with a unit or with few decimals, and with all of its
+// digits. What is too small for the decimals is "< 0.0001". What is short is
+// never more than d.
+func (n numbers) amount(d decimal.Decimal) (short, exact string) {
+	if d.IsNegative() {
+		short, exact = n.amount(d.Neg())
+		return "-" + short, "-" + exact
+	}
+	whole, fraction, _ := strings.Cut(d.String(), ".")
+	exact = n.join(whole, fraction)
+	switch {
+	case len(whole) > shortAmount:
+		return n.withUnit(whole), exact
+	case len(fraction) <= amountDecimals:
+		return exact, exact
+	}
+	fraction = strings.TrimRight(fraction[:amountDecimals], "0")
+	if whole+fraction == "0" {
+		return "< " + n.localize("0.0001"), exact
+	}
+	return n.join(whole, fraction), exact
 }
 
-func (n numbers) dollars(s string) string { return strings.Replace(n.usd, "{}", s, 1) }
+// money is a sum of USD in short, with a unit or in cents, and in full: in cents,
+// or with all of its digits if it is less than one. What is short is never more
+// than d.
+func (n numbers) money(d decimal.Decimal) (short, exact string) {
+	if d.IsNegative() {
+		short, exact = n.money(d.Neg())
+		return "-" + short, "-" + exact
+	}
+	whole, fraction, _ := strings.Cut(d.String(), ".")
+	inCents := (fraction + "00")[:cents]
+	if whole == "0" && inCents == "00" && fraction != "" {
+		return "< " + n.usd.a(n.localize("0.01")), n.usd.a(n.join(whole, fraction))
+	}
+	exact = n.usd.a(n.join(whole, inCents))
+	if len(whole) > shortMoney {
+		return n.usd.a(n.withUnit(whole)), exact
+	}
+	return exact, exact
+}
 
-// short is never more than d: digits are truncated.
-func (n numbers) short(d decimal.Decimal, from, decimals int32, wrap func(string) string) string {
-	if power := magnitude(d); power >= from {
-		for _, u := range n.units {
-			if power >= u.power {
-				return wrap(n.localize(d.Shift(-u.power).Truncate(shortDecimals).String()) + u.name)
-			}
+// withUnit is a large number with its unit and at most two decimals.
+func (n numbers) withUnit(whole string) string {
+	for _, u := range n.units {
+		if point := len(whole) - u.power; point > 0 {
+			return n.join(whole[:point], strings.TrimRight(whole[point:][:cents], "0")) + u.name
 		}
 	}
-	shown := d.Truncate(decimals)
-	if shown.IsZero() && d.IsPositive() {
-		return "< " + wrap(n.localize(decimal.New(1, -decimals).String()))
-	}
-	if decimals == shortDecimals {
-		return wrap(n.localize(shown.StringFixed(shortDecimals)))
-	}
-	return wrap(n.localize(shown.String()))
-}
-
-// magnitude is the power of ten of d's first digit; 0 has none and gets -1.
-func magnitude(d decimal.Decimal) int32 {
-	if d.IsZero() {
-		return -1
-	}
-	return int32(d.NumDigits()) + d.Exponent() - 1
+	return n.join(whole, "")
 }
 
 // price is d to four significant digits, and in cents at least. The zeros of a
-// tiny one are counted in subscript, as in "$0.0₇1235", and tiny is true.
-func (n numbers) price(d decimal.Decimal) (shown string, tiny bool) {
-	first := magnitude(d)
-	if d.IsZero() || first >= priceDigits-1 {
-		return n.dollars(n.localize(d.StringFixed(shortDecimals))), false
+// tiny one are counted in subscript, as in "$0.0₇1235"; exact then has all of its
+// digits, and is the same as short otherwise.
+func (n numbers) price(d decimal.Decimal) (short, exact string) {
+	if d.IsNegative() {
+		short, exact = n.price(d.Neg())
+		return "-" + short, "-" + exact
 	}
-	d = d.Round(max(priceDigits-1-first, shortDecimals))
-	// Rounding may have made another digit.
-	zeros := -magnitude(d) - 1
-	if zeros >= tinyZeros {
-		digits := strings.TrimRight(d.Coefficient().String(), "0")
-		return n.dollars("0" + n.point + "0" + subscript(int(zeros)) + digits), true
+	whole, fraction, _ := strings.Cut(d.Round(priceDecimals(d)).String(), ".")
+	digits := strings.TrimLeft(fraction, "0")
+	if zeros := len(fraction) - len(digits); whole == "0" && digits != "" && zeros >= tinyZeros {
+		return n.usd.a("0" + n.point + "0" + subscript(zeros) + digits), n.usd.a(n.localize(d.String()))
 	}
-	s := d.String()
-	if whole, fraction, _ := strings.Cut(s, "."); len(fraction) < shortDecimals {
-		s = whole + "." + (fraction + "00")[:shortDecimals]
+	if len(fraction) < cents {
+		fraction = (fraction + "00")[:cents]
 	}
-	return n.dollars(n.localize(s)), false
+	short = n.usd.a(n.join(whole, fraction))
+	return short, short
+}
+
+// priceDecimals is how many decimals of a price are shown.
+func priceDecimals(d decimal.Decimal) int32 {
+	if d.IsZero() {
+		return cents
+	}
+	first := int32(d.NumDigits()) + d.Exponent() - 1 // the power of ten of the first digit
+	return max(priceDigits-1-first, cents)
 }
 
 // subscript writes a number in small digits.
@@ -160,25 +187,21 @@ func subscript(n int) string {
 // shows by colour alone.
 func (n numbers) change(d decimal.Decimal) string {
 	d = d.Round(2)
-	shown := n.localize(d.StringFixed(2))
+	shown := n.percent.a(n.localize(d.Abs().StringFixed(2)))
 	switch d.Sign() {
 	case 1:
-		return "▲ " + n.percentage("+"+shown)
+		return "▲ +" + shown
 	case -1:
-		return "▼ " + n.percentage(shown)
+		return "▼ -" + shown
 	}
-	return n.percentage(shown)
+	return shown
 }
 
 // barCells is the length of the bar of a share.
 const barCells = 10
 
-// share is a part of a whole with a bar.
+// share is a part of a whole, from 0 to 100 per cent, with a bar.
 func (n numbers) share(d decimal.Decimal) string {
-	filled := int(d.Shift(-1).Round(0).IntPart())
-	filled = min(max(filled, 0), barCells)
-	bar := strings.Repeat("▰", filled) + strings.Repeat("▱", barCells-filled)
-	return bar + " " + n.percentage(n.localize(d.StringFixed(2)))
+	filled := min(max(int(d.Shift(-1).Round(0).IntPart()), 0), barCells)
+	return strings.Repeat("▰", filled) + strings.Repeat("▱", barCells-filled) + " " + n.percent.a(n.localize(d.StringFixed(2)))
 }
-
-func (n numbers) percentage(s string) string { return strings.Replace(n.percent, "{}", s, 1) }

@@ -28,11 +28,16 @@ func Print(r chat.Reply) Card {
 	if r.Image != nil {
 		c.Image = &Image{Name: r.Image.Name, Alt: p.text(r.Image.Alt).String(), PNG: r.Image.PNG}
 	}
+	c.Buttons = make([]Button, 0, len(r.Actions))
 	for _, a := range r.Actions {
 		b := Button{Label: p.text(a.Label).String(), URL: a.URL, Copy: a.Copy}
 		fits := true
 		if a.Command != "" {
-			b.State, fits = a.State(r.AsOf)
+			var asOf time.Time
+			if a.Refresh {
+				asOf = r.AsOf
+			}
+			b.State, fits = a.State(asOf)
 		}
 		if fits {
 			c.Buttons = append(c.Buttons, b)
@@ -72,9 +77,12 @@ func (p *printer) text(t chat.Text) Line {
 	if t.Key == "" {
 		return nil
 	}
-	parts := p.message(t)
-	line := make(Line, 0, len(parts))
-	for _, part := range parts {
+	sentence := p.sentence(t)
+	if sentence.line != nil {
+		return sentence.line
+	}
+	line := make(Line, 0, len(sentence.parts))
+	for _, part := range sentence.parts {
 		if part.arg == "" {
 			line = append(line, Span{Text: part.words})
 			continue
@@ -99,14 +107,13 @@ func (p *printer) value(v chat.Value) Line {
 	case chat.Count:
 		return Line{{Text: p.count(int64(v))}}
 	case chat.Price:
-		shown, tiny := p.numbers.price(v.Decimal)
-		return p.short(shown, p.numbers.dollars(p.numbers.exact(v.Decimal)), tiny)
+		return p.short(p.numbers.price(v.Decimal))
 	case chat.Money:
-		shown, exact := p.numbers.money(v.Decimal), p.numbers.dollars(p.numbers.localize(v.Decimal.Truncate(shortDecimals).StringFixed(shortDecimals)))
-		return p.short(shown, exact, shown != exact)
+		return p.short(p.numbers.money(v.Decimal))
 	case chat.Amount:
-		shown, exact, symbol := p.numbers.amount(v.Decimal), p.numbers.exact(v.Decimal), nbsp+chat.OneLine(v.Symbol)
-		return p.short(shown+symbol, exact+symbol, shown != exact)
+		shown, exact := p.numbers.amount(v.Decimal)
+		symbol := nbsp + chat.OneLine(v.Symbol)
+		return p.short(shown+symbol, exact+symbol)
 	case chat.Change:
 		return Line{{Text: p.numbers.change(v.Decimal)}}
 	case chat.Share:
@@ -132,8 +139,8 @@ func (p *printer) value(v chat.Value) Line {
 }
 
 // short shows a number, and keeps its exact value as a detail if that says more.
-func (p *printer) short(shown, exact string, more bool) Line {
-	if more {
+func (p *printer) short(shown, exact string) Line {
+	if shown != exact {
 		p.detail(Line{{Text: exact}})
 	}
 	return Line{{Text: shown}}
@@ -157,8 +164,11 @@ func (p *printer) moment(t time.Time) Span {
 		return s
 	}
 	const day = 24 * time.Hour
-	key, n := "ago.seconds", max(0, age)/time.Second
+	key, n := "ago.seconds", age/time.Second
 	switch {
+	case age < time.Second:
+		s.Text = p.text(chat.Say("ago.now")).String()
+		return s
 	case age >= day:
 		key, n = "ago.days", age/day
 	case age >= time.Hour:

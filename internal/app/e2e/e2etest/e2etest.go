@@ -10,19 +10,48 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"herald/internal/app"
+	"herald/internal/chat"
 	"herald/internal/sandbox/fault"
+	"herald/internal/words"
 )
 
 // Patience is how long an answer may take on a busy machine.
 const Patience = 20 * time.Second
 
-// Price begins the sandbox's price, as every answer to /price shows it.
-const Price = "$0.0417264"
+// Price is the sandbox's price, as every answer to /price shows it.
+const Price = "$0.04173"
+
+// Plain is a text of an answer without what a reader does not see in it.
+func Plain(text string) string {
+	return strings.NewReplacer("\u00a0", " ", "\u2060", "").Replace(text)
+}
+
+// Read is what a reply says, a line for each of its parts, with the exact values
+// of what is shown short.
+func Read(r chat.Reply) string {
+	card := words.Print(r)
+	lines := []string{card.Title.String(), card.Text.String()}
+	list := func(fields []words.Field) {
+		for _, f := range fields {
+			lines = append(lines, f.Name.String()+": "+f.Value.String())
+		}
+	}
+	for _, s := range card.Sections {
+		lines = append(lines, s.Heading.String())
+		list(s.Fields)
+	}
+	list(card.Details)
+	for _, n := range card.Notes {
+		lines = append(lines, n.String())
+	}
+	return Plain(strings.Join(lines, "\n"))
+}
 
 // T is what *testing.T, *testing.B and *rapid.T have in common.
 type T interface {

@@ -63,7 +63,7 @@ func (noLimit) Allow(context.Context, string) time.Duration { return 0 }
 
 // panicking is a command that fails as no command should, with all it knows.
 func panicking(value any) chat.Command {
-	return chat.Command{Name: "panic", Summary: "Fails.", Visibility: chat.Public, Forms: []chat.Form{{
+	return chat.Command{Name: "panic", Summary: chat.Say("Fails."), Visibility: chat.Public, Forms: []chat.Form{{
 		Run: func(context.Context, chat.Request) (chat.Reply, error) { panic(value) },
 	}}}
 }
@@ -78,7 +78,7 @@ func TestAPanicShowsNeitherItsValueNorMuch(t *testing.T) {
 			log := &e2etest.Buffer{}
 			router, err := chat.NewRouter(chat.Config{
 				Commands: []chat.Command{panicking(value)}, Timeout: e2etest.Patience, UserLimit: noLimit{}, ChatLimit: noLimit{},
-				Explain: func(error) string { return "" }, Log: e2etest.BareLog(asJSON, log),
+				Explain: func(error) chat.Text { return chat.Text{} }, Log: e2etest.BareLog(asJSON, log),
 			})
 			if err != nil {
 				t.Fatal(err)

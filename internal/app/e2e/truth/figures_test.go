@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/shopspring/decimal"
 
 	"herald/internal/chat"
@@ -14,131 +15,170 @@ import (
 	"herald/internal/sandbox/fault"
 )
 
-// figure is a field that shows a number.
-type figure struct {
-	name          string
-	before, after string
-	truth         decimal.Decimal
-}
+// tokens is an amount, of which every digit counts. That the exact value of one
+// that is shown short can be read as well is tested in package words.
+func tokens(d decimal.Decimal) chat.Amount { return chat.Amount{Decimal: d, Symbol: sandbox.Symbol} }
 
-// check compares a field with the figure: tokens exactly, everything else as
-// far as its decimals go, which must show four significant digits if it is the
-// price.
-func (f figure) check(field chat.Field) error {
-	shown, err := f.read(field)
-	switch {
-	case err != nil:
-		return err
-	case !shown.Equal(f.truth.Round(-shown.Exponent())):
-		return fmt.Errorf("wrong: %s is %s and shown as %s", f.name, f.truth, shown)
-	case f.after == " HRLD" && !shown.Equal(f.truth):
-		return fmt.Errorf("wrong: %s is %s exactly and shown as %s", f.name, f.truth, shown)
-	case !f.truth.IsZero() && shown.NumDigits() < min(4, f.truth.NumDigits()) && f.after == "":
-		return fmt.Errorf("wrong: %s is shown with %d digits", f.name, shown.NumDigits())
-	}
-	return nil
-}
-
-func (f figure) read(field chat.Field) (decimal.Decimal, error) {
-	number, before := strings.CutPrefix(field.Value, f.before)
-	number, after := strings.CutSuffix(number, f.after)
-	shown, err := decimal.NewFromString(strings.ReplaceAll(number, ",", ""))
-	if field.Name != f.name || !before || !after || err != nil || strings.ContainsAny(number, "eE") {
-		return decimal.Decimal{}, fmt.Errorf("wrong: %s: %s is not %s", field.Name, field.Value, f.name)
-	}
-	return shown, nil
-}
-
-// inOrder compares fields with the figures that must stand there.
-func inOrder(fields []chat.Field, figures []figure) error {
-	if len(fields) != len(figures) {
-		return fmt.Errorf("wrong: %d figures of %d", len(fields), len(figures))
+// sameFields compares fields with those that must stand there, in order.
+func sameFields(got, want []chat.Field) error {
+	if len(got) != len(want) {
+		return fmt.Errorf("wrong: %d fields of %d", len(got), len(want))
 	}
 	var errs []error
-	for i, f := range figures {
-		errs = append(errs, f.check(fields[i]))
+	for i := range want {
+		errs = append(errs, sameField(got[i], want[i]))
 	}
 	return errors.Join(errs...)
 }
 
+func sameField(got, want chat.Field) error {
+	g, w := spelled(got), spelled(want)
+	return expect(g == w, g+", which is "+w)
+}
+
+// spelled is a field with its types and all digits.
+func spelled(f chat.Field) string {
+	text := fmt.Sprintf("%v: %T %v", f.Name, f.Value, f.Value)
+	if amount, ok := f.Value.(chat.Amount); ok {
+		text += " " + amount.Symbol
+	}
+	return text
+}
+
 // stakeNotes is what the notes below a stake tell.
 type stakeNotes struct {
-	pools      int // as far as all were read
-	unread     int
-	unreadLeft int // pools whose withdrawals are unread
-	block      int
-	age        int  // of the block, in seconds
-	nothing    bool // found, in the pools that could be read
+	checked, pools int
+	unreadLeft     int // pools whose withdrawals are unread
+	block          chat.Block
+	rest           []chat.Text
 }
 
-func readStakeNotes(notes []string, pools int) (n stakeNotes, err error) {
+func readStakeNotes(notes []chat.Text) (n stakeNotes, err error) {
+	count := func(note chat.Text, arg string) int {
+		c, _ := note.Args[arg].(chat.Count)
+		return int(c)
+	}
 	for _, note := range notes {
-		var of int
-		switch {
-		case scan(note, "All %d pools were read.", &n.pools):
-		case scan(note, "%d of %d pools could not be read.", &n.unread, &of) && of == pools:
-		case scan(note, "Withdrawals from %d of %d pools could not be read.", &n.unreadLeft, &of) && of == pools:
-		case scan(strings.ReplaceAll(note, ",", ""), "Block %d %d s ago.", &n.block, &n.age):
-		case strings.HasPrefix(note, "No stake was found in the pools that could be read,"):
-			n.nothing = true
+		switch note.Key {
+		case "stake.checked":
+			n.checked, n.pools = count(note, "checked"), count(note, "n")
+			n.block, _ = note.Args["block"].(chat.Block)
+		case "stake.unstaking_unread":
+			n.unreadLeft = count(note, "failed")
+			err = errors.Join(err, expect(n.unreadLeft > 0 && count(note, "n") == n.pools, "an impossible count"))
 		default:
-			return n, fmt.Errorf("wrong: %q", note)
+			n.rest = append(n.rest, note)
 		}
 	}
-	// The sandbox's chain is a million blocks high when it starts.
-	return n, expect(n.block >= 990_000 && n.block < 1_010_000 && n.age < 60, "an impossible block")
+	return n, err
 }
 
-// scan reads a note of exactly the given form.
-func scan(note, format string, numbers ...any) bool {
-	_, err := fmt.Sscanf(note, format, numbers...)
-	return err == nil
-}
-
-func judgeStake(w sandbox.World, q query, r chat.Reply) (outcomes, error) {
-	notes, err := readStakeNotes(r.Notes, len(w.Pools))
-	if err != nil {
-		return nil, err
+// judgeStake returns what the sections and notes say of a wallet's stake.
+func judgeStake(w sandbox.World, wallet common.Address, sections []chat.Section, notes stakeNotes) (found bool, o outcome, err error) {
+	var staked, left []core.PoolAmount
+	if wallet == w.Staker {
+		staked, left = w.Staked, w.Unbonding
 	}
-	wallet, staked, left := w.Idle, []core.PoolAmount(nil), []core.PoolAmount(nil)
-	if q.words[0] == w.Staker.Hex() {
-		wallet, staked, left = w.Staker, w.Staked, w.Unbonding
+	shown := map[string][]chat.Field{}
+	for _, s := range sections {
+		shown[s.Heading.Key] = append(shown[s.Heading.Key], s.Fields...)
 	}
-	sections := map[string][]chat.Field{}
-	for _, s := range r.Sections {
-		sections[s.Heading] = s.Fields
-	}
-	found, errStaked := amounts(sections["Pools"], staked, notes.unread)
-	_, errLeft := amounts(sections["Being withdrawn, not staked"], left, notes.unreadLeft)
-	delete(sections, "Being withdrawn, not staked")
+	unread := notes.pools - notes.checked
+	sum, errStaked := amounts(shown["stake.pools"], staked, unread)
+	_, errLeft := amounts(shown["stake.unstaking"], left, notes.unreadLeft)
 	err = errors.Join(errStaked, errLeft,
-		expect(r.Text == "Wallet "+wallet.Hex(), "another wallet"),
-		expect(notes.nothing == (r.Title == "Could not be checked"), "nothing found and not said so"))
+		// The sandbox's chain is a million blocks high when it starts.
+		expect(notes.block.Number >= 990_000 && notes.block.Number < 1_010_000, "an impossible block"),
+		expect(time.Since(notes.block.At).Abs() < time.Minute, "a block of another time"),
+		expect(notes.pools == len(w.Pools) && unread >= 0, "another number of pools"))
 
-	whole := notes.unread == 0 && notes.unreadLeft == 0
-	switch {
-	case r.Title == "Staked" && r.Tone == chat.Positive && len(staked) > 0:
-		total := figure{"Total", "", " HRLD", found}
-		if notes.unread > 0 {
-			total.name = "At least"
+	found = len(shown["stake.pools"]) > 0
+	var total []chat.Field
+	if found {
+		name := "stake.total"
+		if unread > 0 {
+			name = "stake.at_least"
 		}
-		err = errors.Join(err, inOrder(sections[""], []figure{total}), expect(len(sections) == 2, "another section"))
-		if whole {
-			return outcomes{fault.Chain: right}, err
-		}
-		return outcomes{fault.Chain: partial}, err
-	case r.Title == "Not staked" && r.Tone == chat.Negative && len(staked) == 0:
-		err = errors.Join(err,
-			expect(notes.unread == 0 && notes.pools == len(w.Pools) && len(sections) == 0, "a no without all pools"))
-		if whole {
-			return outcomes{fault.Chain: right}, err
-		}
-		return outcomes{fault.Chain: partial}, err
-	case r.Title == "Could not be checked" && r.Tone == chat.Warning:
-		return outcomes{fault.Chain: undecided}, errors.Join(err,
-			expect(notes.unread > 0 && len(sections) == 0, "an answer and an excuse at once"))
+		total = []chat.Field{{Name: chat.Say(name), Value: tokens(sum)}}
 	}
-	return nil, errors.Join(err, errors.New("wrong: "+r.Title))
+	err = errors.Join(err, sameFields(shown[""], total))
+	switch {
+	case unread == 0 && notes.unreadLeft == 0:
+		return found, right, err
+	case found || unread == 0:
+		return found, partial, err
+	}
+	return found, undecided, err
+}
+
+func judgeStaked(w sandbox.World, q query, r chat.Reply) (outcomes, error) {
+	notes, err := readStakeNotes(r.Notes)
+	if err != nil || len(r.Sections) == 0 || len(notes.rest) > 0 {
+		return nil, errors.Join(err, errors.New("wrong: no stake, or another note"))
+	}
+	wallet := common.HexToAddress(q.words[0])
+	found, o, err := judgeStake(w, wallet, r.Sections[1:], notes)
+	err = errors.Join(err, sameFields(r.Sections[0].Fields, []chat.Field{walletField(wallet)}))
+	switch {
+	case o == undecided:
+		err = errors.Join(err, expect(r.Title.Key == "unchecked.title" && r.Tone == chat.Warning, "a verdict without all pools"), undetermined(r.Text, notes))
+	case found:
+		err = errors.Join(err, expect(r.Title.Key == "stake.yes" && r.Tone == chat.Positive, "no yes"))
+	default:
+		err = errors.Join(err, expect(r.Title.Key == "stake.no" && r.Tone == chat.Negative, "no no"))
+	}
+	return outcomes{fault.Chain: o}, err
+}
+
+func walletField(wallet common.Address) chat.Field {
+	return chat.Field{Name: chat.Say("stake.wallet"), Value: chat.Address{Hex: wallet.Hex()}}
+}
+
+func undetermined(text chat.Text, notes stakeNotes) error {
+	return same(text, chat.SayWith("stake.undetermined", chat.Values{"failed": chat.Count(notes.pools - notes.checked), "n": chat.Count(notes.pools)}))
+}
+
+// judgeVerify judges whose the wallet is and what it stakes, each by itself.
+func judgeVerify(w sandbox.World, q query, r chat.Reply) (outcomes, error) {
+	got := outcomes{fault.Partner: right}
+	var err error
+	verdict := shown{tone: r.Tone, title: r.Title, text: r.Text}
+	switch {
+	case r.Title.Key == "verify.unknown" && r.Tone == chat.Warning:
+		got[fault.Partner], err = reason(r.Text, fault.Partner)
+	case q.from.ID == w.Registered.UID("Telegram"):
+		err = same(verdict, shown{tone: chat.Positive, title: chat.Say("verify.you.yes"), text: ofService("verify.you.same")})
+	default:
+		err = same(verdict, shown{tone: chat.Negative, title: chat.Say("verify.you.no"), text: ofService("verify.you.another")})
+	}
+	wallet := common.HexToAddress(q.words[0])
+	if len(r.Sections) < 2 || len(r.Sections[1].Fields) != 1 {
+		return nil, errors.Join(err, errors.New("wrong: no stake"))
+	}
+	err = errors.Join(err, sameFields(r.Sections[0].Fields, []chat.Field{walletField(wallet)}))
+	stake, _ := r.Sections[1].Fields[0].Value.(chat.Text)
+	if stake.Key == "verify.stake_unchecked" {
+		why, _ := stake.Args["why"].(chat.Text)
+		var errWhy error
+		got[fault.Chain], errWhy = reason(why, fault.Chain)
+		return got, errors.Join(err, errWhy, expect(len(r.Sections) == 2, "an answer and an excuse at once"))
+	}
+	notes, errNotes := readStakeNotes(r.Notes)
+	found, o, errStake := judgeStake(w, wallet, r.Sections[2:], notes)
+	got[fault.Chain] = o
+	switch {
+	case o == undecided:
+		errStake = errors.Join(errStake, undetermined(stake, notes))
+	case found:
+		errStake = errors.Join(errStake, expect(stake.Key == "stake.yes", "no yes"))
+	default:
+		errStake = errors.Join(errStake, expect(stake.Key == "stake.no", "no no"))
+	}
+	return got, errors.Join(err, errNotes, errStake)
+}
+
+func ofService(key string) chat.Text {
+	return chat.SayWith(key, chat.Values{"service": chat.Say("exists.service")})
 }
 
 // amounts compares the pools shown with the true ones, of which as many may be
@@ -148,10 +188,10 @@ func amounts(fields []chat.Field, truth []core.PoolAmount, unread int) (decimal.
 	rest := slices.Clone(truth)
 	for _, field := range fields {
 		i := slices.IndexFunc(rest, func(p core.PoolAmount) bool {
-			return figure{p.Pool.Name, "", " HRLD", p.Amount}.check(field) == nil
+			return sameField(field, chat.Field{Name: chat.Foreign(p.Pool.Name), Value: tokens(p.Amount)}) == nil
 		})
 		if i < 0 {
-			return sum, fmt.Errorf("wrong: %s: %s", field.Name, field.Value)
+			return sum, fmt.Errorf("wrong: %s", spelled(field))
 		}
 		sum = sum.Add(rest[i].Amount)
 		rest = rest[i+1:]

@@ -3,7 +3,8 @@ package truth
 import (
 	"errors"
 	"fmt"
-	"strings"
+	"reflect"
+	"slices"
 	"time"
 
 	"herald/internal/chat"
@@ -23,15 +24,15 @@ const (
 	// undecided is of a wallet in whose readable pools nothing was found.
 	undecided outcome = "cannot be told from the pools that could be read"
 
-	// The others could not be checked, for the reason in the user's words.
-	unreachable outcome = "cannot be reached"
-	slow        outcome = "did not answer in time"
-	limited     outcome = "is being asked too often"
-	denied      outcome = "refuses my credentials"
-	rejected    outcome = "refused the question"
-	nonsense    outcome = "gave an answer that makes no sense"
-	behind      outcome = "is behind: what it knows is too old to go by"
-	paused      outcome = "so I am not asking it right now"
+	// The others could not be checked, for the reason of this message.
+	unreachable outcome = "reason.unreachable"
+	slow        outcome = "reason.slow"
+	limited     outcome = "reason.limited"
+	denied      outcome = "reason.denied"
+	rejected    outcome = "reason.rejected"
+	nonsense    outcome = "reason.malformed"
+	behind      outcome = "reason.behind"
+	paused      outcome = "reason.paused"
 )
 
 // outcomes are those of the services that an answer speaks of.
@@ -39,19 +40,20 @@ type outcomes map[fault.Target]outcome
 
 var reasons = []outcome{unreachable, slow, limited, denied, rejected, nonsense, behind, paused}
 
-var called = map[fault.Target]string{
-	fault.Partner: "The registration service",
-	fault.Price:   "The price provider",
-	fault.Supply:  "The supply host",
-	fault.Chain:   "The chain's node",
+// called are the messages that name the services.
+var called = map[fault.Target]chat.Text{
+	fault.Partner: chat.Say("service.partner"),
+	fault.Price:   chat.Say("service.price"),
+	fault.Supply:  chat.Say("service.supply"),
+	fault.Chain:   chat.Say("service.chain"),
 }
 
 // judge returns what an answer, asked for at the given time, says. It fails if
 // the answer is not honest: neither the whole truth, nor told to be old, nor
 // a "could not be checked" of a service that the question needs.
 func judge(w sandbox.World, q query, r chat.Reply, asked time.Time) (outcomes, error) {
-	if r.Title == "Could not be checked" && q.command != "staked" || strings.HasPrefix(r.Text, called[fault.Chain]) {
-		if r.Title != "Could not be checked" || r.Tone != chat.Warning || len(r.Sections) > 0 {
+	if r.Title.Key == "unchecked.title" && r.Text.Key != "stake.undetermined" {
+		if r.Tone != chat.Warning || len(r.Sections) > 0 {
 			return nil, errors.New("an answer and an excuse at once")
 		}
 		why, err := reason(r.Text, q.uses[0])
@@ -63,74 +65,93 @@ func judge(w sandbox.World, q query, r chat.Reply, asked time.Time) (outcomes, e
 	case "supply":
 		return judgeSupply(w, r, asked)
 	case "staked":
-		return judgeStake(w, q, r)
+		return judgeStaked(w, q, r)
+	case "verify":
+		return judgeVerify(w, q, r)
 	}
-	return outcomes{fault.Partner: right}, sameReply(r, map[string]chat.Reply{
-		"mylogins":                  loginsOf(w),
-		"mylogins of a newcomer":    {Title: "No logins", Text: "You are registered and have not logged in to any dapp in the past 30 days."},
-		"exists of a registered":    {Tone: chat.Positive, Title: "Registered", Text: "Your Telegram account is registered with the service."},
-		"exists of an unregistered": {Tone: chat.Negative, Title: "Not registered", Text: "Your Telegram account is not registered with the service."},
-	}[q.name])
+	return outcomes{fault.Partner: right}, errors.Join(
+		same(shown{r.Tone, r.Title, r.Text, r.Sections}, partnerAnswers(w)[q.name]),
+		onlyChecked(r.Notes, asked))
 }
 
-// reason finds the one reason that a text gives for a service's silence.
-func reason(text string, service fault.Target) (outcome, error) {
-	rest, ours := strings.CutPrefix(text, called[service]+" ")
-	var found []outcome
-	for _, why := range reasons {
-		if strings.Contains(rest, string(why)) {
-			found = append(found, why)
-		}
+// reason is the outcome that a text gives for a service.
+func reason(text chat.Text, service fault.Target) (outcome, error) {
+	if o := outcome(text.Key); slices.Contains(reasons, o) && reflect.DeepEqual(text.Args["service"], called[service]) {
+		return o, nil
 	}
-	if !ours || len(found) != 1 {
-		return "", fmt.Errorf("no reason of the %s service", service)
-	}
-	return found[0], nil
+	return "", fmt.Errorf("no reason of the %s service: %+v", service, text)
 }
 
-func loginsOf(w sandbox.World) chat.Reply {
-	fields := make([]chat.Field, len(w.Logins))
-	for i, l := range w.Logins {
-		fields[i] = chat.Field{Name: l.Dapp, ForeignName: true, Value: l.Platform + ", " + minute(l.At)}
+// shown is what an answer says, but for its notes.
+type shown struct {
+	tone        chat.Tone
+	title, text chat.Text
+	sections    []chat.Section
+}
+
+// partnerAnswers are the answers that say all that the partner's service knows,
+// by the names of their queries.
+func partnerAnswers(w sandbox.World) map[string]shown {
+	yours := func(verdict string) chat.Text {
+		return chat.SayWith(verdict, chat.Values{"platform": chat.Plain("Telegram"), "service": chat.Say("exists.service")})
 	}
-	return chat.Reply{
-		Title:    "Your logins",
-		Text:     fmt.Sprintf("%d in the past 30 days, newest first.", len(w.Logins)),
-		Sections: []chat.Section{{Fields: fields}},
+	var logins []chat.Field
+	for _, l := range w.Logins {
+		logins = append(logins, chat.Field{Name: chat.NewForeign(l.Dapp, 60), Value: chat.SayWith("logins.login",
+			chat.Values{"platform": chat.Plain(l.Platform), "when": chat.Moment{Time: l.At}})})
+	}
+	return map[string]shown{
+		"mylogins": {title: chat.Say("logins.title"), text: chat.SayWith("logins.count", chat.Values{"n": chat.Count(len(logins))}),
+			sections: []chat.Section{{Fields: logins}}},
+		"mylogins of a newcomer":    {title: chat.Say("logins.none"), text: chat.Say("logins.none_text")},
+		"exists of a registered":    {tone: chat.Positive, title: chat.Say("exists.yes"), text: yours("exists.you.yes")},
+		"exists of an unregistered": {tone: chat.Negative, title: chat.Say("exists.no"), text: yours("exists.you.no")},
 	}
 }
 
-// sameReply compares all that is shown.
-func sameReply(got, want chat.Reply) error {
+// same compares all that is shown.
+func same(got, want any) error {
 	if g, w := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); g != w {
-		return fmt.Errorf("wrong: the truth is %s", w)
+		return fmt.Errorf("wrong: %s, and the truth is %s", g, w)
 	}
 	return nil
 }
 
-func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+// onlyChecked expects no note but the one that says when this was learned, which
+// is at most a minute before it was asked for, since no trial lasts longer.
+func onlyChecked(notes []chat.Text, asked time.Time) error {
+	for _, note := range notes {
+		if err := expect(note.Key == "checked" && recent(note.Args["when"], asked), "another note"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recent reports whether v is a moment in the minute before an answer that was
+// asked for at the given time, or since.
+func recent(v chat.Value, asked time.Time) bool {
+	at, ok := v.(chat.Moment)
+	return ok && at.After(asked.Add(-time.Minute)) && !at.After(time.Now())
+}
 
 // splitNotes sorts a reply's notes into those that mark a service's part old,
-// and the rest. What is old was seen at most a minute before it was asked for,
-// since no trial lasts longer.
-func splitNotes(r chat.Reply, asked time.Time) (marked map[fault.Target]bool, rest []string, err error) {
+// and the rest.
+func splitNotes(r chat.Reply, asked time.Time) (marked map[fault.Target]bool, rest []chat.Text, err error) {
 	marked = map[fault.Target]bool{}
 	for _, note := range r.Notes {
-		if !strings.HasPrefix(note, "Old: ") {
+		if note.Key != "old" {
 			rest = append(rest, note)
 			continue
 		}
 		known := false
 		for service, name := range called {
-			for _, at := range []time.Time{asked, asked.Add(-time.Minute)} {
-				says := fmt.Sprintf("Old: %s cannot be asked now; this is from %s.", strings.ToLower(name[:1])+name[1:], minute(at))
-				if note == says {
-					known, marked[service] = true, true
-				}
+			if reflect.DeepEqual(note.Args["service"], name) && recent(note.Args["when"], asked) {
+				known, marked[service] = true, true
 			}
 		}
 		if !known {
-			return nil, nil, fmt.Errorf("the mark %q is of no service or of another time", note)
+			return nil, nil, fmt.Errorf("the mark %+v is of no service or of another time", note)
 		}
 	}
 	if want := len(marked) > 0; (r.Tone == chat.Warning) != want {
@@ -153,20 +174,21 @@ func judgePrice(w sandbox.World, r chat.Reply, asked time.Time) (outcomes, error
 		return nil, err
 	}
 	quote := w.Quote
+	updated := []chat.Text{chat.SayWith("price.updated", chat.Values{"when": chat.Moment{Time: quote.LastUpdated}})}
 	err = errors.Join(
-		expect(r.Title == "HRLD price" && len(r.Sections) == 1 && r.Text == "", "no price"),
-		expect(fmt.Sprint(notes) == fmt.Sprint([]string{"Last updated by the provider: " + minute(quote.LastUpdated)}), "another time"),
+		expect(r.Title.Key == "price.title" && len(r.Sections) == 1 && r.Text.Key == "", "no price"),
+		same(notes, updated),
 	)
 	if err != nil {
 		return nil, err
 	}
-	return outcomes{fault.Price: part(marked[fault.Price])}, inOrder(r.Sections[0].Fields, []figure{
-		{"Price", "$", "", quote.Price},
-		{"1 h", "", " %", quote.Change1h.Decimal},
-		{"24 h", "", " %", quote.Change24h.Decimal},
-		{"7 d", "", " %", quote.Change7d.Decimal},
-		{"Market cap", "$", "", quote.MarketCap.Decimal},
-		{"24 h volume", "$", "", quote.Volume24h.Decimal},
+	return outcomes{fault.Price: part(marked[fault.Price])}, sameFields(r.Sections[0].Fields, []chat.Field{
+		{Name: chat.Say("price.price"), Value: chat.Price{Decimal: quote.Price}},
+		{Name: chat.Say("price.1h"), Value: chat.Change{Decimal: quote.Change1h.Decimal}},
+		{Name: chat.Say("price.24h"), Value: chat.Change{Decimal: quote.Change24h.Decimal}},
+		{Name: chat.Say("price.7d"), Value: chat.Change{Decimal: quote.Change7d.Decimal}},
+		{Name: chat.Say("price.cap"), Value: chat.Money{Decimal: quote.MarketCap.Decimal}},
+		{Name: chat.Say("price.volume"), Value: chat.Money{Decimal: quote.Volume24h.Decimal}},
 	})
 }
 
@@ -175,28 +197,34 @@ func judgeSupply(w sandbox.World, r chat.Reply, asked time.Time) (outcomes, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := expect(r.Title == "HRLD supply" && r.Text == "" && len(r.Sections) > 0, "no supply"); err != nil {
+	if err := expect(r.Title.Key == "supply.title" && r.Text.Key == "" && len(r.Sections) > 0, "no supply"); err != nil {
 		return nil, err
 	}
 	got := outcomes{fault.Supply: part(marked[fault.Supply]), fault.Price: part(marked[fault.Price])}
 	total, circulating := w.Supply.Total, w.Supply.Circulating
-	err = inOrder(r.Sections[0].Fields, []figure{
-		{"Total", "", " HRLD", total},
-		{"Circulating", "", " HRLD", circulating},
-		{"Share circulating", "", " %", circulating.Shift(2).Div(total)},
+	err = sameFields(r.Sections[0].Fields, []chat.Field{
+		{Name: chat.Say("supply.total"), Value: tokens(total)},
+		{Name: chat.Say("supply.circulating"), Value: tokens(circulating)},
+		{Name: chat.Say("supply.share"), Value: chat.Share{Decimal: circulating.Shift(2).DivRound(total, 2)}},
 	})
 	if len(r.Sections) == 1 {
-		why, missing := strings.CutPrefix(strings.Join(notes, "; "), "What it is worth could not be checked: ")
-		got[fault.Price], _ = reason(why, fault.Price)
-		return got, errors.Join(err, expect(missing && got[fault.Price] != "", "the worth is missing and nothing is said"))
+		i := slices.IndexFunc(notes, func(n chat.Text) bool { return n.Key == "supply.unpriced" })
+		if i < 0 {
+			return nil, errors.New("wrong: the worth is missing and nothing is said")
+		}
+		why, _ := notes[i].Args["why"].(chat.Text)
+		var errWhy error
+		got[fault.Price], errWhy = reason(why, fault.Price)
+		return got, errors.Join(err, errWhy, onlyChecked(slices.Delete(notes, i, i+1), asked))
 	}
-	each := strings.TrimSuffix(strings.TrimPrefix(r.Sections[1].Heading, "At "), " each")
+	price := w.Quote.Price
 	return got, errors.Join(err,
-		expect(len(r.Sections) == 2 && len(notes) == 0, "more than there is"),
-		figure{"At", "$", "", w.Quote.Price}.check(chat.Field{Name: "At", Value: each}),
-		inOrder(r.Sections[1].Fields, []figure{
-			{"Total", "$", "", total.Mul(w.Quote.Price)},
-			{"Circulating", "$", "", circulating.Mul(w.Quote.Price)},
+		expect(len(r.Sections) == 2, "more than there is"),
+		onlyChecked(notes, asked),
+		same(r.Sections[1].Heading, chat.SayWith("supply.worth", chat.Values{"price": chat.Price{Decimal: price}})),
+		sameFields(r.Sections[1].Fields, []chat.Field{
+			{Name: chat.Say("supply.total"), Value: chat.Money{Decimal: total.Mul(price)}},
+			{Name: chat.Say("supply.circulating"), Value: chat.Money{Decimal: circulating.Mul(price)}},
 		}))
 }
 

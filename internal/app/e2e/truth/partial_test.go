@@ -26,11 +26,11 @@ func TestWhatIsNotWholeLeavesATrace(t *testing.T) {
 		answer, log   string
 		unread        string // pool
 	}{
-		"a staker": {fault.Chain, "a pool with a stake reverts", "staked", w.Staker.Hex(), "1 of 21 pools could not be read.",
+		"a staker": {fault.Chain, "a pool with a stake reverts", "staked", w.Staker.Hex(), "Checked 20 of 21 pools",
 			"pool " + staked.Address.Hex() + " (" + staked.Name + "): chain: rejected: ", staked.Address.Hex()},
-		"an idle wallet": {fault.Chain, "an empty pool without code", "staked", w.Idle.Hex(), "Could not be checked",
+		"an idle wallet": {fault.Chain, "an empty pool without code", "staked", w.Idle.Hex(), "1 of 21 pools didn't respond",
 			"pool " + empty.Address.Hex() + " (" + empty.Name + "): chain: malformed: ", empty.Address.Hex()},
-		"a supply": {fault.Price, "401 text/html", "supply", "", "What it is worth could not be checked", "price: denied: ", ""},
+		"a supply": {fault.Price, "401 text/html", "supply", "", "Couldn't check what it's worth", "price: denied: ", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -18,12 +18,15 @@ import (
 	"herald/internal/sandbox/fault"
 )
 
-// say is what the bot answers to a command without arguments.
+// say is what the bot answers to a command without arguments, but for its notes,
+// which tell how old it is.
 func say(t *testing.T, bot *app.Bot, world *fault.Sandbox, command string) string {
 	t.Helper()
-	return fmt.Sprintf("%+v", bot.Router.Handle(t.Context(), chat.Request{
+	reply := bot.Router.Handle(t.Context(), chat.Request{
 		ID: "store", Command: command, From: e2etest.TelegramUser(world.World.Registered), Chat: "1", Direct: true,
-	}))
+	})
+	reply.Notes = nil
+	return e2etest.Read(reply)
 }
 
 // TestTwoBotsOnOneRedisDoNotMixUpTheirTokens runs bots of one partner on one
@@ -48,7 +51,7 @@ func TestTwoBotsOnOneRedisDoNotMixUpTheirTokens(t *testing.T) {
 		{"the first bot", nil, e2etest.Price, world.World.Supply.Total.StringFixed(0)[:2]},
 		{"another token there", []string{"PRICE_TOKEN_ID=77"}, "", ""},
 		{"another symbol there", []string{"TOKEN_SYMBOL=OTHR"}, "", ""},
-		{"other services", []string{"PRICE_API_URL=" + elsewhere.URL, "PRICE_TOKEN_ID=77", "TOKEN_SYMBOL=OTHR", "SUPPLY_URL=" + elsewhere.URL}, "$7.500", "75"},
+		{"other services", []string{"PRICE_API_URL=" + elsewhere.URL, "PRICE_TOKEN_ID=77", "TOKEN_SYMBOL=OTHR", "SUPPLY_URL=" + elsewhere.URL}, "$7.50", "75"},
 		{"another token elsewhere", []string{"PRICE_API_URL=" + elsewhere.URL, "TOKEN_SYMBOL=OTHR", "PRICE_TOKEN_ID=78"}, "", ""},
 		{"the first bot again", nil, e2etest.Price, ""},
 	} {

@@ -37,24 +37,31 @@ type query struct {
 	words   []string
 	from    chat.User
 	// uses are the services that the answer needs. Without the first there is
-	// none; without another one something is left out.
-	uses []fault.Target
+	// none, unless their parts stand apart; without another one something is left
+	// out.
+	uses  []fault.Target
+	apart bool
+	// staker is whether the wallet asked about stakes.
+	staker bool
 }
 
 // queries are those of every command to which the world has an answer of
 // its own. Their order is that of the answers in a trial's judges.
 func queries(w sandbox.World) []query {
 	registered, newcomer := e2etest.TelegramUser(w.Registered), e2etest.TelegramUser(w.Newcomer)
-	partner, chain := []fault.Target{fault.Partner}, []fault.Target{fault.Chain}
+	partner, chain, both := []fault.Target{fault.Partner}, []fault.Target{fault.Chain}, []fault.Target{fault.Partner, fault.Chain}
+	staker := []string{w.Staker.Hex()}
 	return []query{
-		{"price", "price", nil, registered, []fault.Target{fault.Price}},
-		{"supply", "supply", nil, registered, []fault.Target{fault.Supply, fault.Price}},
-		{"staked of a staker", "staked", []string{w.Staker.Hex()}, newcomer, chain},
-		{"staked of an idle wallet", "staked", []string{w.Idle.Hex()}, newcomer, chain},
-		{"mylogins", "mylogins", nil, registered, partner},
-		{"mylogins of a newcomer", "mylogins", nil, newcomer, partner},
-		{"exists of a registered", "exists", nil, registered, partner},
-		{"exists of an unregistered", "exists", nil, e2etest.TelegramUser(w.Unregistered), partner},
+		{name: "price", command: "price", from: registered, uses: []fault.Target{fault.Price}},
+		{name: "supply", command: "supply", from: registered, uses: []fault.Target{fault.Supply, fault.Price}},
+		{name: "staked of a staker", command: "staked", words: staker, from: newcomer, uses: chain, staker: true},
+		{name: "staked of an idle wallet", command: "staked", words: []string{w.Idle.Hex()}, from: newcomer, uses: chain},
+		{name: "mylogins", command: "mylogins", from: registered, uses: partner},
+		{name: "mylogins of a newcomer", command: "mylogins", from: newcomer, uses: partner},
+		{name: "exists of a registered", command: "exists", from: registered, uses: partner},
+		{name: "exists of an unregistered", command: "exists", from: e2etest.TelegramUser(w.Unregistered), uses: partner},
+		{name: "verify of one's own wallet", command: "verify", words: staker, from: registered, uses: both, apart: true, staker: true},
+		{name: "verify of another's wallet", command: "verify", words: staker, from: newcomer, uses: both, apart: true, staker: true},
 	}
 }
 

@@ -1,0 +1,120 @@
+package commands
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"herald/internal/chat"
+	"herald/internal/core"
+)
+
+func verify(accounts core.Source[core.Identity, core.Account], stakes core.Source[common.Address, core.Stake], look Look) chat.Command {
+	answer := func(ctx context.Context, req chat.Request, id core.Identity, who string, person []chat.Field) (chat.Reply, error) {
+		wallet, err := core.ParseWallet(req.Args.Value(walletParam.Name))
+		if err != nil {
+			return chat.Reply{}, invalid(walletParam, err)
+		}
+		c := walletCheck{wallet: wallet, look: look}
+		var asked sync.WaitGroup
+		asked.Go(func() { c.account, c.accountErr = accounts.Get(ctx, id) })
+		asked.Go(func() { c.owner, c.ownerErr = accounts.Get(ctx, core.IdentityOf(wallet)) })
+		asked.Go(func() { c.stake, c.stakeErr = stakes.Get(ctx, wallet) })
+		asked.Wait()
+		return c.reply(who, person)
+	}
+	return chat.Command{
+		Name:       "verify",
+		Summary:    chat.Say("command.verify"),
+		Visibility: chat.Private,
+		Forms: []chat.Form{
+			// First, so that a reply to somebody's message with a wallet is about them.
+			{Params: []chat.Param{personParam, walletParam}, Moderators: true, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
+				id, err := target(req)
+				if err != nil {
+					return chat.Reply{}, err
+				}
+				return answer(ctx, req, id, "verify.they", personFields(id, req))
+			}},
+			{Params: []chat.Param{walletParam}, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
+				id, err := sender(req)
+				if err != nil {
+					return chat.Reply{}, err
+				}
+				return answer(ctx, req, id, "verify.you", nil)
+			}},
+		},
+	}
+}
+
+// walletCheck is what is known of an account and a wallet.
+type walletCheck struct {
+	wallet common.Address
+	look   Look
+
+	account, owner       core.Snapshot[core.Account]
+	accountErr, ownerErr error
+	stake                core.Snapshot[core.Stake]
+	stakeErr             error
+}
+
+// reply is what is known, with a PartialError if that is not all. It fails if
+// nothing is. who is "verify.you" or "verify.they".
+func (c *walletCheck) reply(who string, person []chat.Field) (chat.Reply, error) {
+	reply, unknown := c.ownership(who)
+	if unknown != nil && c.stakeErr != nil {
+		return chat.Reply{}, errors.Join(unknown, c.stakeErr)
+	}
+	wallet := chat.Field{Name: chat.Say("stake.wallet"), Value: c.look.address(c.wallet)}
+	reply.Sections = []chat.Section{{Fields: append(person, wallet)}}
+
+	stake := chat.Field{Name: chat.Say("verify.stake")}
+	if c.stakeErr != nil {
+		stake.Value = chat.SayWith("verify.stake_unchecked", chat.Values{"why": Explain(c.stakeErr)})
+		reply.Sections = append(reply.Sections, chat.Section{Fields: []chat.Field{stake}})
+		return reply, &chat.PartialError{Err: c.stakeErr}
+	}
+	s := c.stake.Value
+	switch s.Outcome() {
+	case core.Staker:
+		stake.Value = chat.Say("stake.yes")
+	case core.NotStaker:
+		stake.Value = chat.Say("stake.no")
+	case core.Undetermined:
+		stake.Value = undetermined(s)
+	}
+	reply.Sections = append(reply.Sections, chat.Section{Fields: []chat.Field{stake}})
+	reply.Sections = append(reply.Sections, stakeSections(s, c.look)...)
+	reply.Notes = append(reply.Notes, stakeNotes(s)...)
+	if unknown != nil {
+		return reply, &chat.PartialError{Err: errors.Join(unknown, partly(s))}
+	}
+	return reply, partly(s)
+}
+
+// ownership says whether the wallet is registered for the account's person. An
+// error beside the reply means that nobody can say.
+func (c *walletCheck) ownership(who string) (chat.Reply, error) {
+	no := func(why string) (chat.Reply, error) {
+		return chat.Reply{Tone: chat.Negative, Title: chat.Say(who + ".no"), Text: c.say(why)}, nil
+	}
+	switch failed := cmp.Or(c.accountErr, c.ownerErr); {
+	case c.accountErr == nil && !c.account.Value.Registered():
+		return no(who + ".unregistered")
+	case c.ownerErr == nil && !c.owner.Value.Registered():
+		return no("verify.wallet_unregistered")
+	case failed != nil:
+		return chat.Reply{Tone: chat.Warning, Title: chat.Say("verify.unknown"), Text: Explain(failed)}, failed
+	case c.account.Value.DID != c.owner.Value.DID:
+		return no(who + ".another")
+	}
+	return chat.Reply{Tone: chat.Positive, Title: chat.Say(who + ".yes"), Text: c.say(who + ".same"),
+		Notes: []chat.Text{checked(c.account.At)}}, nil
+}
+
+func (c *walletCheck) say(key string) chat.Text {
+	return chat.SayWith(key, chat.Values{"service": c.look.service()})
+}

@@ -1,0 +1,122 @@
+// Package pricechart draws the price of a period, from the quotes that the bot
+// saw and what the newest of them implies, with words and numbers in a language.
+//
+// It joins package history, which remembers, words, which says, and chart, which
+// draws; none of those knows another.
+package pricechart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"herald/internal/chart"
+	"herald/internal/chat"
+	"herald/internal/core"
+	"herald/internal/history"
+	"herald/internal/words"
+)
+
+// Charts draw one token's price. Safe for concurrent use.
+type Charts struct {
+	history *history.History
+	painter *chart.Painter
+	symbol  string
+}
+
+// New makes the Charts of the token whose quotes h remembers.
+func New(h *history.History, symbol string) *Charts {
+	return &Charts{history: h, painter: chart.NewPainter(), symbol: symbol}
+}
+
+// drawTime bounds the drawing with the wait for its turn. An answer in text must
+// still be in time.
+const drawTime = 3 * time.Second
+
+// Chart draws the period that ends with the quote. Without two prices in it, the
+// Chart has no picture. It takes at most 3 seconds.
+func (c *Charts) Chart(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language) (core.Chart, error) {
+	ctx, cancel := context.WithTimeout(ctx, drawTime)
+	defer cancel()
+	to := endOf(quote)
+	from := to.Add(-period)
+	points := history.Joined(c.history.Since(from), quote, from, to)
+	picture := c.picture(points, from, to, l)
+	png, err := c.painter.Draw(ctx, picture)
+	switch {
+	case errors.Is(err, chart.ErrTooFewPoints):
+		return core.Chart{}, nil
+	case err != nil:
+		return core.Chart{}, fmt.Errorf("draw the chart: %w", err)
+	}
+	drawn := core.Chart{
+		PNG: png, Seen: picture.Covered(),
+		First: points[0].Price, Last: points[len(points)-1].Price, Lowest: points[0].Price, Highest: points[0].Price,
+	}
+	for _, p := range points {
+		drawn.Lowest, drawn.Highest = decimal.Min(drawn.Lowest, p.Price), decimal.Max(drawn.Highest, p.Price)
+	}
+	return drawn, nil
+}
+
+// endOf is the quote's time in whole seconds, as points have it: what its changes
+// imply for the very beginning of the period must not fall before it.
+func endOf(quote core.Quote) time.Time {
+	now := time.Now()
+	if quote.LastUpdated.IsZero() || quote.LastUpdated.After(now) {
+		return now.Truncate(time.Second)
+	}
+	return quote.LastUpdated.Truncate(time.Second)
+}
+
+// day is the length up to which the axis tells hours, above it days.
+const day = 24 * time.Hour
+
+func (c *Charts) picture(points []history.Point, from, to time.Time, l chat.Language) chart.Picture {
+	layout := dayLayouts[l]
+	if to.Sub(from) <= day {
+		layout = "15:04"
+	}
+	p := chart.Picture{
+		Language:  string(l),
+		Title:     words.Say(l, chat.SayWith("chart.title", chat.Values{"symbol": chat.Plain(c.symbol)})),
+		Seen:      words.Say(l, chat.Say("chart.seen")),
+		Estimated: words.Say(l, chat.Say("chart.estimated")),
+		From:      from,
+		To:        to,
+		Money:     func(usd float64) string { return words.Say(l, chat.Price{Decimal: decimal.NewFromFloat(usd)}) },
+		Moment:    func(t time.Time) string { return t.UTC().Format(layout) },
+	}
+	for _, point := range points {
+		p.Points = append(p.Points, chart.Point{At: point.At, Price: point.Price.InexactFloat64(), Estimated: point.Estimated})
+	}
+	return p
+}
+
+// dayLayouts are a day and a month as numbers, by the Unicode CLDR:
+// https://www.unicode.org/cldr/charts/latest/summary/root.html
+var dayLayouts = map[chat.Language]string{
+	chat.English: "Jan 2", chat.Spanish: "2/1", chat.Chinese: "1/2", chat.Russian: "02.01", chat.Turkish: "02.01", chat.Vietnamese: "02/01",
+}
+
+// Recorded is a source of prices whose fresh answers h remembers.
+func Recorded(prices core.Source[core.NoArgument, core.Quote], h *history.History) core.Source[core.NoArgument, core.Quote] {
+	return recorded{prices, h}
+}
+
+type recorded struct {
+	prices  core.Source[core.NoArgument, core.Quote]
+	history *history.History
+}
+
+// Get implements core.Source.
+func (r recorded) Get(ctx context.Context, none core.NoArgument) (core.Snapshot[core.Quote], error) {
+	quote, err := r.prices.Get(ctx, none)
+	if err == nil && !quote.Stale {
+		r.history.Add(quote.Value)
+	}
+	return quote, err
+}

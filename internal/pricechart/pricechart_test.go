@@ -1,0 +1,126 @@
+package pricechart_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"image/png"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"herald/internal/chat"
+	"herald/internal/core"
+	"herald/internal/history"
+	"herald/internal/pricechart"
+)
+
+const day = 24 * time.Hour
+
+func opened(t *testing.T) *history.History {
+	t.Helper()
+	h, err := history.Open("", "test", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func number(s string) decimal.Decimal { return decimal.RequireFromString(s) }
+
+func quoted(price string, at time.Time) core.Quote { return core.Quote{Price: number(price), LastUpdated: at} }
+
+func TestAChartShowsWhatWasSeenOfItsPeriodInEveryLanguage(t *testing.T) {
+	now := time.Now()
+	h := opened(t)
+	h.Add(quoted("9", now.Add(-3*day))) // before the period
+	for i := range 48 {
+		h.Add(quoted("2", now.Add(-day+time.Duration(i)*30*time.Minute+time.Minute)))
+	}
+	h.Add(quoted("1.5", now.Add(-12*time.Hour)))
+	h.Add(quoted("4", now.Add(-6*time.Hour)))
+	for _, l := range chat.Languages() {
+		c, err := pricechart.New(h, "TKN").Chart(t.Context(), quoted("3", now), day, l)
+		if err != nil {
+			t.Fatal(l, err)
+		}
+		if _, err := png.Decode(bytes.NewReader(c.PNG)); err != nil {
+			t.Errorf("%s: no picture: %v", l, err)
+		}
+		if !c.First.Equal(number("2")) || !c.Last.Equal(number("3")) || !c.Lowest.Equal(number("1.5")) || !c.Highest.Equal(number("4")) {
+			t.Errorf("%s: from %s to %s, lowest %s, highest %s", l, c.First, c.Last, c.Lowest, c.Highest)
+		}
+		if c.Seen < 0.9 || c.Seen > 1 {
+			t.Errorf("%s: %g of the period was seen", l, c.Seen)
+		}
+	}
+}
+
+func TestWithoutTwoPricesThereIsNoPicture(t *testing.T) {
+	for name, quote := range map[string]core.Quote{"one price": quoted("3", time.Now()), "no time": {Price: number("3")}} {
+		c, err := pricechart.New(opened(t), "TKN").Chart(t.Context(), quote, day, chat.English)
+		if err != nil || c.PNG != nil {
+			t.Errorf("%s: %d bytes, %v", name, len(c.PNG), err)
+		}
+	}
+}
+
+func TestWhatTheQuoteImpliesForTheBeginningOfThePeriodIsInIt(t *testing.T) {
+	for change, period := range map[string]time.Duration{"24h": day, "7d": 7 * day} {
+		quote := quoted("3", time.Now().Add(-90*time.Second))
+		if doubled := decimal.NewNullDecimal(number("100")); change == "24h" {
+			quote.Change24h = doubled
+		} else {
+			quote.Change7d = doubled
+		}
+		c, err := pricechart.New(opened(t), "TKN").Chart(t.Context(), quote, period, chat.English)
+		if err != nil || c.PNG == nil || !c.First.Equal(number("1.5")) || c.Seen > 0 {
+			t.Errorf("%s: %d bytes, first %s, %g seen, %v", change, len(c.PNG), c.First, c.Seen, err)
+		}
+	}
+}
+
+func TestWhoGivesUpGetsNoPicture(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	h := opened(t)
+	h.Add(quoted("2", time.Now().Add(-time.Hour)))
+	if c, err := pricechart.New(h, "TKN").Chart(ctx, quoted("3", time.Now()), day, chat.English); err == nil && c.PNG == nil {
+		t.Error("neither a picture nor an error")
+	}
+}
+
+// answers is a core.Source.
+type answers func() (core.Snapshot[core.Quote], error)
+
+func (f answers) Get(context.Context, core.NoArgument) (core.Snapshot[core.Quote], error) { return f() }
+
+func TestEveryFreshQuoteIsRecordedAndNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var next core.Snapshot[core.Quote]
+		var failure error
+		h := opened(t)
+		source := pricechart.Recorded(answers(func() (core.Snapshot[core.Quote], error) { return next, failure }), h)
+		at := func(price string, stale bool, err error) {
+			time.Sleep(10 * time.Minute)
+			next, failure = core.Snapshot[core.Quote]{Value: quoted(price, time.Now()), Stale: stale}, err
+			if got, gotErr := source.Get(t.Context(), core.NoArgument{}); !got.Value.Price.Equal(number(price)) || !errors.Is(gotErr, err) {
+				t.Errorf("%s became %s, %v", price, got.Value.Price, gotErr)
+			}
+		}
+		at("1", false, nil)
+		at("2", true, nil)
+		at("3", false, errors.New("down"))
+		at("4", false, nil)
+		var seen []string
+		for _, p := range h.Since(time.Time{}) {
+			seen = append(seen, p.Price.String())
+		}
+		if len(seen) != 2 || seen[0] != "1" || seen[1] != "4" {
+			t.Errorf("recorded %q", seen)
+		}
+	})
+}

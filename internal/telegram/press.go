@@ -1,0 +1,210 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"herald/internal/chat"
+	"herald/internal/retry"
+	"herald/internal/telegram/botapi"
+	"herald/internal/telegram/pace"
+	"herald/internal/words"
+)
+
+// Whoever presses a button waits, with a spinner on it, until the press is
+// answered. Telegram publishes no limit for that; pressLasts is below where
+// answers are refused.
+const (
+	pressLasts = 10 * time.Second
+	// spinnerLasts is how long the spinner turns while an answer waits for its
+	// turn or is sent.
+	spinnerLasts = 2 * time.Second
+)
+
+// maxAlert is in characters, https://core.telegram.org/bots/api#answercallbackquery.
+const maxAlert = 200
+
+// press is a button pressed, as a command.
+type press struct {
+	commandMessage
+	chat.Press
+	// message holds the button; without a Date it is not shown to the bot.
+	message *message
+}
+
+// errNoMessage is of a press on what is no message in a chat with the bot.
+var errNoMessage = errors.New("the button is below no message of a chat")
+
+// parsePress reads the state of the button. Anybody can press with any state.
+func parsePress(q *callbackQuery, commands chat.Commands) (press, error) {
+	state, err := chat.ParseState(q.Data)
+	if err != nil {
+		return press{}, err
+	}
+	m := q.Message
+	if m == nil || !m.Chat.private() && !m.Chat.group() {
+		return press{}, errNoMessage
+	}
+	command, _ := commands.Find(state.Command)
+	c := commandMessage{
+		request: requestIn(m.Chat, q.From.ID, q.From.Language),
+		typed:   typed(state.Command, state.Args),
+		private: command.Visibility == chat.Private,
+		asked:   destinationOf(m),
+		sender:  q.From.ID,
+	}
+	c.request.Command, c.request.Args = state.Command, chat.Typed(state.Args...)
+	c.request.Whispers = true
+	if m.Chat.group() {
+		c.request.Role = chat.UnknownRole
+	}
+	c.linkable = c.private && len(state.Args) == 0
+	return press{c, state, m}, nil
+}
+
+// answerPress answers one press: in the message with the button, by another
+// message, or to the presser alone. Like answer, it returns false if the update
+// must not be acknowledged.
+func (s *session) answerPress(id string, q *callbackQuery) (settled bool) {
+	deadline := time.Now().Add(s.CommandTimeout)
+	tell := s.tellOnce(q.ID)
+	defer tell(botapi.CallbackAnswer{})
+	own := s.work.Handler.Language(chat.Request{Locale: q.From.Language}, true)
+	tooOld := chat.OldButton()
+	tooOld.Language = own
+	p, err := parsePress(q, s.work.Handler.Commands())
+	if err != nil {
+		tell(alert(tooOld))
+		return true
+	}
+	p.request.ID = id
+	p.asked.language = s.work.Handler.Language(p.request, false)
+	if p.private && p.asked.group {
+		return s.logUndelivered(id, s.answerPrivately(p.commandMessage, deadline, func(n notice) error {
+			if n == pressStart {
+				tell(botapi.CallbackAnswer{URL: s.startLink(p.commandMessage)})
+			} else {
+				tell(botapi.CallbackAnswer{Text: words.Say(own, chat.Say(string(n)))})
+			}
+			return nil
+		}))
+	}
+	var reply chat.Reply
+	var shown richText
+	s.work.Answer(p.request, func(r chat.Reply) { reply, shown = r, s.render(r, p.asked) })
+	switch {
+	case reply.SaidBefore:
+		return true
+	case reply.Ask != nil && p.request.Direct:
+		// It is sent: an alert has no place to write.
+	case failed(reply):
+		tell(alert(reply))
+		return true
+	case p.upToDate(reply, shown):
+		tell(botapi.CallbackAnswer{Text: words.Say(own, chat.Say("telegram.current"))})
+		return true
+	}
+	defer s.work.AfterFunc(spinnerLasts, id, func() { tell(botapi.CallbackAnswer{}) }).Stop()
+	if !p.editable(reply, shown) {
+		return s.logUndelivered(id, s.deliver(p.commandMessage, reply, shown, deadline))
+	}
+	p.asked.edits = p.message.ID
+	err = s.editInTurn(p.commandMessage, edit{p.typed, reply.AsOf, shown}, deadline)
+	switch {
+	case errors.Is(err, pace.ErrNoRoom):
+		busy := chat.Busy()
+		busy.Language = own
+		tell(alert(busy))
+	case err != nil && botapi.ErrorOf(err).Kind == botapi.Refused:
+		tell(alert(tooOld))
+	}
+	return s.logUndelivered(id, err)
+}
+
+// failed reports whether r is for the presser alone, in whose place others may
+// see an answer.
+func failed(r chat.Reply) bool { return r.ToAsker || r.Title.Key == "unchecked.title" }
+
+// shows is what the message with the button says.
+func (p press) shows() string { return p.message.Text + p.message.Caption }
+
+// upToDate reports whether an edit would change nothing: what the message shows
+// is as new. That may be said of several requests, where it is shared, or be the
+// answer to another command.
+func (p press) upToDate(r chat.Reply, shown richText) bool {
+	if !p.Edit || r.AsOf.IsZero() || p.AsOf.IsZero() {
+		return false
+	}
+	switch age := p.AsOf.Unix() - r.AsOf.Unix(); {
+	case age == 0:
+		return strings.HasPrefix(p.shows(), shown.Text)
+	case age > 0:
+		was, _, _ := strings.Cut(p.shows(), "\n")
+		is, _, _ := strings.Cut(shown.Text, "\n")
+		return was == is
+	}
+	return false
+}
+
+// editable reports whether the answer can take the place of the message. A
+// message with a picture always keeps one, and a text never gets one; neither
+// can ask for a reply.
+func (p press) editable(r chat.Reply, shown richText) bool {
+	hasPicture := p.message.Photo != nil
+	return p.Edit && p.message.Date != 0 && hasPicture == (shown.picture != nil) && r.Ask == nil
+}
+
+// alert shows r to the presser alone until they close it: whole lines, as many as
+// there is room for.
+func alert(r chat.Reply) botapi.CallbackAnswer {
+	c := words.Print(r)
+	lines := []words.Line{c.Title, c.Text}
+	for _, section := range c.Sections {
+		lines = append(lines, section.Heading)
+		for _, f := range section.Fields {
+			lines = append(lines, fieldLine(f))
+		}
+	}
+	text := signs[c.Tone]
+	for i, l := range append(lines, c.Notes...) {
+		line := l.String()
+		if line == "" {
+			continue
+		}
+		if i > 0 {
+			line = "\n" + line
+		}
+		if utf8.RuneCountInString(text+line) <= maxAlert {
+			text += line
+		}
+	}
+	return botapi.CallbackAnswer{Text: cut(text, maxAlert), Alert: true}
+}
+
+// tellOnce ends the wait of a presser, when it is called first. It is repeated
+// only if it certainly was not taken.
+func (s *session) tellOnce(query string) func(botapi.CallbackAnswer) {
+	var once sync.Once
+	return func(a botapi.CallbackAnswer) {
+		once.Do(func() {
+			a.ID = query
+			err := retry.Policy{
+				Backoff: backoff,
+				Until:   time.Now().Add(pressLasts),
+				Again: func(err error) (bool, time.Duration) {
+					e := botapi.ErrorOf(err)
+					return certainlyNotOut(e.Kind), e.RetryAfter
+				},
+			}.Do(s.work.Sends, func(ctx context.Context) error { return s.api.AnswerCallbackQuery(ctx, a) })
+			if err != nil && !s.tokenRefused(err) {
+				s.Count("press_unanswered")
+				s.Log.LogAttrs(s.work.Sends, slog.LevelDebug, "telegram: a press was not answered", slog.Any("err", err))
+			}
+		})
+	}
+}

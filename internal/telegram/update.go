@@ -1,0 +1,101 @@
+package telegram
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+)
+
+// update and the types below hold the fields of
+// https://core.telegram.org/bots/api#update that are read here and no more, so
+// that a kind of message that is newer than this program still decodes.
+type update struct {
+	ID      int64          `json:"update_id"`
+	Message *message       `json:"message"`
+	Press   *callbackQuery `json:"callback_query"`
+}
+
+// answerable reports whether there is something in it to answer.
+func (u update) answerable() bool { return u.Message != nil || u.Press != nil }
+
+// decode reads one update. Its ID is there even if the rest is not of the
+// expected form, so that it can be acknowledged.
+func decode(raw []byte) (update, error) {
+	var u update
+	err := json.Unmarshal(raw, &u)
+	if err != nil {
+		u = update{ID: u.ID} // The rest may be there in part.
+	}
+	return u, err
+}
+
+// updateID reads an update's ID alone; 0 is none. Telegram writes it first, in
+// which case the rest is not looked at.
+func updateID(raw []byte) int64 {
+	if rest, first := bytes.CutPrefix(raw, []byte(`{"update_id":`)); first {
+		digits, _, _ := bytes.Cut(rest[:min(len(rest), 20)], []byte(","))
+		if id, err := strconv.ParseInt(string(digits), 10, 64); err == nil {
+			return id
+		}
+	}
+	u, _ := decode(raw)
+	return u.ID
+}
+
+type message struct {
+	ID            int64           `json:"message_id"`
+	Date          int64           `json:"date"`
+	Thread        int64           `json:"message_thread_id"`
+	InTopic       bool            `json:"is_topic_message"`
+	From          *tgUser         `json:"from"`
+	SenderChat    *tgChat         `json:"sender_chat"`
+	Chat          tgChat          `json:"chat"`
+	ForwardOrigin *struct{}       `json:"forward_origin"`
+	ViaBot        *struct{}       `json:"via_bot"`
+	ReplyTo       *message        `json:"reply_to_message"`
+	TopicCreated  *struct{}       `json:"forum_topic_created"`
+	Text          string          `json:"text"`
+	Entities      []entity        `json:"entities"`
+	Photo         json.RawMessage `json:"photo"`
+	Caption       string          `json:"caption"`
+}
+
+// callbackQuery is the press of a button. Its message is of the bot's own; one
+// that is too old to be shown to the bot has no Date.
+type callbackQuery struct {
+	ID      string   `json:"id"`
+	From    tgUser   `json:"from"`
+	Message *message `json:"message"`
+	Data    string   `json:"data"`
+}
+
+type tgUser struct {
+	ID       int64  `json:"id"`
+	IsBot    bool   `json:"is_bot"`
+	Language string `json:"language_code"`
+}
+
+type tgChat struct {
+	ID    int64  `json:"id"`
+	Type  string `json:"type"`
+	Title string `json:"title"`
+}
+
+func (c tgChat) private() bool { return c.Type == "private" }
+
+func (c tgChat) group() bool { return c.Type == "group" || c.Type == "supergroup" }
+
+// entity marks a span of a text, counted in UTF-16 units. Its bounds are the
+// sender's claim.
+type entity struct {
+	Type   string  `json:"type"`
+	Offset int     `json:"offset"`
+	Length int     `json:"length"`
+	URL    string  `json:"url"`
+	User   *tgUser `json:"user"`
+}
+
+// within reports whether e marks a span of units that is there.
+func (e entity) within(units []uint16) bool {
+	return e.Offset >= 0 && e.Length > 0 && e.Offset <= len(units) && e.Length <= len(units)-e.Offset
+}

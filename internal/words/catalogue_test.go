@@ -1,0 +1,281 @@
+package words_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/text/feature/plural"
+	"golang.org/x/text/language"
+
+	"herald/internal/chat"
+	"herald/internal/words"
+)
+
+// entry is a message as it stands in a file: its text by the plural form, which
+// is "" for one without.
+type entry map[string]string
+
+// catalogue is a language's file.
+func catalogue(t *testing.T, l chat.Language) map[string]entry {
+	t.Helper()
+	content, err := os.ReadFile("locales/" + string(l) + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(content, &raw); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]entry{}
+	for key, message := range raw {
+		var text string
+		var forms entry
+		if json.Unmarshal(message, &text) == nil {
+			forms = entry{"": text}
+		} else if err := json.Unmarshal(message, &forms); err != nil {
+			t.Fatalf("%s: %s: %v", l, key, err)
+		}
+		all[key] = forms
+	}
+	if lines := strings.Count(string(content), "\n  \""); lines != len(all) {
+		t.Errorf("%s.json has %d lines with a key, and %d keys: one stands there twice", l, lines, len(all))
+	}
+	return all
+}
+
+var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
+
+// placeholders are those of a text, sorted, each once.
+func placeholders(text string) []string {
+	found := placeholder.FindAllString(text, -1)
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// pluralForms are those that whole numbers have in a language, by the CLDR.
+func pluralForms(l chat.Language) []string {
+	names := map[plural.Form]string{plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few", plural.Many: "many", plural.Other: "other"}
+	found := map[string]bool{"other": true}
+	for n := range 200 {
+		found[names[plural.Cardinal.MatchPlural(language.MustParse(string(l)), n, 0, 0, 0, 0)]] = true
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+func TestEveryLanguageHasEveryMessage(t *testing.T) {
+	english := catalogue(t, chat.English)
+	for _, l := range chat.Languages() {
+		messages := catalogue(t, l)
+		for key := range messages {
+			if english[key] == nil {
+				t.Errorf("%s.json has %s, which is not in English", l, key)
+			}
+		}
+		for key, inEnglish := range english {
+			forms := messages[key]
+			if forms == nil {
+				t.Errorf("%s.json lacks %s", l, key)
+				continue
+			}
+			_, plain := inEnglish[""]
+			want := []string{""}
+			if !plain {
+				want = pluralForms(l)
+			}
+			if got := slices.Sorted(maps.Keys(forms)); !slices.Equal(got, want) {
+				t.Errorf("%s.json: %s has the plural forms %q, want %q", l, key, got, want)
+			}
+			original := inEnglish[""] + inEnglish["other"]
+			for form, text := range forms {
+				if strings.TrimSpace(text) != text || text == "" || chat.OneLine(strings.ReplaceAll(text, "\u00a0", "-")) != strings.ReplaceAll(text, "\u00a0", "-") {
+					t.Errorf("%s.json: %s is %q", l, key, text)
+				}
+				got, want := placeholders(text), placeholders(original)
+				if !slices.Equal(got, want) || strings.ContainsAny(placeholder.ReplaceAllString(text, ""), "{}") {
+					t.Errorf("%s.json: %s %s has the placeholders %v, want %v", l, key, form, got, want)
+				}
+				if (strings.HasSuffix(text, ".") || strings.HasSuffix(text, "。")) != strings.HasSuffix(original, ".") {
+					t.Errorf("%s.json: %s ends like %q, and in English like %q", l, key, text, original)
+				}
+			}
+		}
+	}
+}
+
+func TestNoLanguageIsEnglish(t *testing.T) {
+	english := catalogue(t, chat.English)
+	for _, l := range chat.Languages()[1:] {
+		same := 0
+		for key, forms := range catalogue(t, l) {
+			for form, text := range forms {
+				if text == english[key][form] && strings.Count(text, " ") > 2 {
+					t.Errorf("%s.json: %s is %q, as in English", l, key, text)
+				}
+				if text == english[key][form] {
+					same++
+				}
+			}
+		}
+		if same > len(english)/8 {
+			t.Errorf("%s.json: %d messages are as in English", l, same)
+		}
+	}
+}
+
+// sourceStrings are the string constants in the program's own code, without its
+// tests and what serves those, by the file in which one stands. said are those
+// that are keys for certain, as the argument of chat.Say and chat.SayWith.
+func sourceStrings(t *testing.T) (all, said map[string]string) {
+	t.Helper()
+	const root = "../.."
+	all, said = map[string]string{}, map[string]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (strings.HasPrefix(name, ".") || strings.HasSuffix(name, "test") || name == "testdata" || name == "e2e"):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BasicLit:
+				if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING {
+					all[text] = path
+				}
+			case *ast.CallExpr:
+				f := fmt.Sprint(n.Fun)
+				if s, ok := n.Fun.(*ast.SelectorExpr); ok {
+					f = fmt.Sprint(s.X, ".", s.Sel)
+				}
+				says := f == "chat.Say" || f == "chat.SayWith" || strings.HasPrefix(path, root+"/internal/chat/") && (f == "Say" || f == "SayWith")
+				if !says || len(n.Args) == 0 {
+					break
+				}
+				if literal, ok := n.Args[0].(*ast.BasicLit); ok {
+					text, _ := strconv.Unquote(literal.Value)
+					said[text] = path
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all, said
+}
+
+// keyLike is a string that looks like a key of the catalogue.
+var keyLike = regexp.MustCompile(`^[a-z_]+(\.[a-z0-9_]+)+$`)
+
+func TestEveryMessageThatTheCodeNamesIsThereAndEveryOtherIsGone(t *testing.T) {
+	all, said := sourceStrings(t)
+	english := catalogue(t, chat.English)
+	if len(said) < 20 {
+		t.Fatalf("only %d messages are found in the code", len(said))
+	}
+	for key, path := range said {
+		if english[key] == nil {
+			t.Errorf("%s says %q, which is not in en.json", path, key)
+		}
+	}
+	// A key may be made of two parts, as "exists.you" and ".yes", "reason." and "slow".
+	var first, second []string
+	for s := range all {
+		if strings.HasPrefix(s, ".") {
+			second = append(second, s)
+		}
+		if strings.HasSuffix(s, ".") {
+			first = append(first, s)
+		}
+	}
+	made := func(key string) bool {
+		for _, s := range second {
+			if before, ok := strings.CutSuffix(key, s); ok && all[before] != "" {
+				return true
+			}
+		}
+		for _, s := range first {
+			if after, ok := strings.CutPrefix(key, s); ok && all[after] != "" {
+				return true
+			}
+		}
+		return false
+	}
+	sections := map[string]bool{}
+	for key := range english {
+		if all[key] == "" && !made(key) {
+			t.Errorf("no code says %s", key)
+		}
+		section, _, _ := strings.Cut(key, ".")
+		sections[section] = true
+	}
+	// Keys that stand in tables and constants.
+	for s, path := range all {
+		section, _, _ := strings.Cut(s, ".")
+		begins := slices.ContainsFunc(slices.Collect(maps.Keys(english)), func(key string) bool { return strings.HasPrefix(key, s+".") })
+		if keyLike.MatchString(s) && sections[section] && english[s] == nil && !begins {
+			t.Errorf("%s has %q, which looks like a message and is not in en.json", path, s)
+		}
+	}
+}
+
+// TestMessagesHaveRoomWhereTheyAreShown by the platforms' limits:
+// https://discord.com/developers/docs/interactions/application-commands#application-command-object
+// https://discord.com/developers/docs/components/reference#button
+// https://core.telegram.org/bots/api#answercallbackquery
+// A symbol and a number of usual length are counted in.
+func TestMessagesHaveRoomWhereTheyAreShown(t *testing.T) {
+	const symbol = 16
+	limits := map[string]int{"command.": 100, "param.": 100, "button.": 24, "ask.": 45, "exists.menu": 32, "telegram.toast": 200}
+	for _, l := range chat.Languages() {
+		for key, forms := range catalogue(t, l) {
+			for prefix, limit := range limits {
+				for _, text := range forms {
+					length := utf8.RuneCountInString(placeholder.ReplaceAllString(text, "")) + symbol*len(placeholder.FindAllString(text, -1))
+					if strings.HasPrefix(key, prefix) && !strings.HasPrefix(key, "button.old.") && length > limit {
+						t.Errorf("%s.json: %s has %d characters, at most %d: %q", l, key, length, limit, text)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestEveryMessageIsPrintedInEveryLanguage(t *testing.T) {
+	for key, forms := range catalogue(t, chat.English) {
+		args := chat.Values{}
+		for _, text := range forms {
+			for _, name := range placeholders(text) {
+				args[strings.Trim(name, "{}")] = chat.Count(3)
+			}
+		}
+		for _, l := range chat.Languages() {
+			got := words.Say(l, chat.SayWith(key, args))
+			if got == "" || got == key || strings.ContainsAny(got, "{}") || strings.Count(got, "3") < len(args) {
+				t.Errorf("%s: %s is said as %q", l, key, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package words_test
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"golang.org/x/text/number"
+	"pgregory.net/rapid"
+
+	"herald/internal/chat"
+	"herald/internal/words"
+)
+
+func dec(s string) decimal.Decimal { return decimal.RequireFromString(s) }
+
+// shown is how a value is printed in a field, with the exact value beside it or "".
+func shown(l chat.Language, v chat.Value) (text, exact string) {
+	card := words.Print(chat.Reply{Language: l, Sections: []chat.Section{{Fields: []chat.Field{{Value: v}}}}})
+	for _, d := range card.Details {
+		exact += d.Value.String()
+	}
+	return card.Sections[0].Fields[0].Value.String(), exact
+}
+
+// spaced makes the spaces that do not break the line visible as such.
+func spaced(s string) string { return strings.ReplaceAll(s, "\u00a0", "~") }
+
+func TestNumbersAreShownShortWithTheirExactValueBesideThem(t *testing.T) {
+	price := func(s string) chat.Value { return chat.Price{Decimal: dec(s)} }
+	money := func(s string) chat.Value { return chat.Money{Decimal: dec(s)} }
+	amount := func(s string) chat.Value { return chat.Amount{Decimal: dec(s), Symbol: "HRLD"} }
+	change := func(s string) chat.Value { return chat.Change{Decimal: dec(s)} }
+	share := func(s string) chat.Value { return chat.Share{Decimal: dec(s)} }
+	tiny30 := "0.000000000000000000000000000001"
+	for _, test := range []struct {
+		value       chat.Value
+		text, exact string
+	}{
+		{price("0.0417312"), "$0.04173", ""},
+		{price("1"), "$1.00", ""},
+		{price("1.5"), "$1.50", ""},
+		{price("1.23456"), "$1.235", ""},
+		{price("12.3456"), "$12.35", ""},
+		{price("999.99"), "$999.99", ""},
+		{price("999.994"), "$999.99", ""},
+		{price("999.995"), "$1,000.00", ""},
+		{price("67123.456"), "$67,123.46", ""},
+		{price("0.1"), "$0.10", ""},
+		{price("0.99996"), "$1.00", ""},
+		{price("0.0001234567"), "$0.0001235", ""},
+		{price("0.00009999999"), "$0.0001", ""},
+		{price("0.00001234567"), "$0.0₄1235", "$0.00001234567"},
+		{price("0.00000001234567"), "$0.0₇1235", "$0.00000001234567"},
+		{price("0.00000001"), "$0.0₇1", "$0.00000001"},
+		{price(tiny30), "$0.0₂₉1", "$" + tiny30},
+		{price("1e30"), "$1,000,000,000,000,000,000,000,000,000,000.00", ""},
+		{price("0"), "$0.00", ""},
+		{price("-0.0417312"), "-$0.04173", ""},
+		{money("25554321.99"), "$25.55M", "$25,554,321.99"},
+		{money("999999.999"), "$999,999.99", ""},
+		{money("1000000"), "$1M", "$1,000,000.00"},
+		{money("1999999999.5"), "$1.99B", "$1,999,999,999.50"},
+		{money("1000000000000000"), "$1,000T", "$1,000,000,000,000,000.00"},
+		{money("12.3"), "$12.30", ""},
+		{money("0.019"), "$0.01", ""},
+		{money("0.0099"), "< $0.01", "$0.0099"},
+		{money("0"), "$0.00", ""},
+		{money("-0"), "$0.00", ""},
+		{money("-25554321.99"), "-$25.55M", "-$25,554,321.99"},
+		{amount("987654321.123456789"), "987.65M~HRLD", "987,654,321.123456789~HRLD"},
+		{amount("1012345.67890"), "1,012,345.6789~HRLD", ""},
+		{amount("1012345.67899"), "1,012,345.6789~HRLD", "1,012,345.67899~HRLD"},
+		{amount("9999999.99999"), "9,999,999.9999~HRLD", "9,999,999.99999~HRLD"},
+		{amount("10000000"), "10M~HRLD", "10,000,000~HRLD"},
+		{amount("1.99999"), "1.9999~HRLD", "1.99999~HRLD"},
+		{amount("1.00001"), "1~HRLD", "1.00001~HRLD"},
+		{amount("0.0001"), "0.0001~HRLD", ""},
+		{amount("0.000099999"), "< 0.0001~HRLD", "0.000099999~HRLD"},
+		{amount(tiny30), "< 0.0001~HRLD", tiny30 + "~HRLD"},
+		{amount("1e30"), "1,000,000,000,000,000,000T~HRLD", "1,000,000,000,000,000,000,000,000,000,000~HRLD"},
+		{amount("0"), "0~HRLD", ""},
+		{amount("0.000"), "0~HRLD", ""},
+		{change("3.456"), "▲ +3.46%", ""},
+		{change("-3.2"), "▼ -3.20%", ""},
+		{change("0"), "0.00%", ""},
+		{change("-0.001"), "0.00%", ""},
+		{change("1234.5"), "▲ +1,234.50%", ""},
+		{share("0"), "▱▱▱▱▱▱▱▱▱▱ 0.00%", ""},
+		{share("45.678"), "▰▰▰▰▰▱▱▱▱▱ 45.68%", ""},
+		{share("100"), "▰▰▰▰▰▰▰▰▰▰ 100.00%", ""},
+		{share("250"), "▰▰▰▰▰▰▰▰▰▰ 250.00%", ""},
+		{share("-250"), "▱▱▱▱▱▱▱▱▱▱ -250.00%", ""},
+		{chat.Count(1234567), "1,234,567", ""},
+		{chat.Count(-1234), "-1,234", ""},
+		{chat.Block{Number: 18446744073709551615}, "Block 18,446,744,073,709,551,615", ""},
+	} {
+		text, exact := shown(chat.English, test.value)
+		if text, exact = spaced(text), spaced(exact); text != test.text || exact != test.exact {
+			t.Errorf("%T %v: %q with %q, want %q with %q", test.value, test.value, text, exact, test.text, test.exact)
+		}
+	}
+}
+
+// notation is how a language writes numbers, taken from another place than the
+// code's: Intl.NumberFormat of Node.js 20 (CLDR 44), with currencyDisplay
+// narrowSymbol, notation compact and, for Vietnamese, compactDisplay long.
+type notation struct {
+	point, group string
+	units        map[string]int32
+	examples     [6]string
+}
+
+var notations = map[chat.Language]notation{
+	chat.English: {".", ",", map[string]int32{"M": 6, "B": 9, "T": 12},
+		[...]string{"$1,234.50", "$25.55M", "$1.5B", "1,234.5~X", "▲ +12.75%", "▼ -3.20%"}},
+	chat.Spanish: {",", ".", map[string]int32{"~M": 6, "~B": 12},
+		[...]string{"1234,50~$", "25,55~M~$", "1500~M~$", "1234,5~X", "▲ +12,75~%", "▼ -3,20~%"}},
+	chat.Chinese: {".", ",", map[string]int32{"万": 4, "亿": 8, "万亿": 12},
+		[...]string{"$1,234.50", "$2,555.43万", "$15亿", "1,234.5~X", "▲ +12.75%", "▼ -3.20%"}},
+	chat.Russian: {",", "~", map[string]int32{"~млн": 6, "~млрд": 9, "~трлн": 12},
+		[...]string{"1~234,50~$", "25,55~млн~$", "1,5~млрд~$", "1~234,5~X", "▲ +12,75~%", "▼ -3,20~%"}},
+	chat.Turkish: {",", ".", map[string]int32{"~Mn": 6, "~Mr": 9, "~Tn": 12},
+		[...]string{"$1.234,50", "$25,55~Mn", "$1,5~Mr", "1.234,5~X", "▲ +%12,75", "▼ -%3,20"}},
+	chat.Vietnamese: {",", ".", map[string]int32{"~triệu": 6, "~tỷ": 9, "~nghìn~tỷ": 12},
+		[...]string{"1.234,50~$", "25,55~triệu~$", "1,5~tỷ~$", "1.234,5~X", "▲ +12,75%", "▼ -3,20%"}},
+}
+
+func TestEveryLanguageWritesNumbersItsOwnWay(t *testing.T) {
+	values := []chat.Value{chat.Money{Decimal: dec("1234.5")}, chat.Money{Decimal: dec("25554321.5")}, chat.Money{Decimal: dec("1500000000")},
+		chat.Amount{Decimal: dec("1234.5"), Symbol: "X"}, chat.Change{Decimal: dec("12.75")}, chat.Change{Decimal: dec("-3.2")}}
+	for _, l := range chat.Languages() {
+		for i, v := range values {
+			if text, _ := shown(l, v); spaced(text) != notations[l].examples[i] {
+				t.Errorf("%s: %v is %q, want %q", l, v, spaced(text), notations[l].examples[i])
+			}
+		}
+		cldr := message.NewPrinter(language.MustParse(string(l))).Sprint(number.Decimal(1234567.5))
+		if text, _ := shown(l, chat.Amount{Decimal: dec("1234567.5")}); strings.TrimRight(text, "\u00a0") != cldr {
+			t.Errorf("%s: 1234567.5 is %q, and in x/text's CLDR %q", l, text, cldr)
+		}
+	}
+}
+
+// parse reads a number as l writes it.
+func (n notation) parse(t *rapid.T, s string) decimal.Decimal {
+	s = strings.NewReplacer("~$", "", "$", "", "~X", "").Replace(spaced(s))
+	unit := ""
+	for name := range n.units {
+		if strings.HasSuffix(s, name) && len(name) > len(unit) {
+			unit = name
+		}
+	}
+	s = strings.TrimSuffix(s, unit)
+	s = strings.ReplaceAll(s, n.group, "")
+	s = strings.Replace(s, n.point, ".", 1)
+	s = counted.ReplaceAllStringFunc(s, func(zeros string) string {
+		n, _ := strconv.Atoi(strings.Map(func(r rune) rune { return r - '₀' + '0' }, zeros[1:]))
+		return strings.Repeat("0", n)
+	})
+	d, err := decimal.NewFromString(s)
+	if err != nil {
+		t.Fatalf("%q is no number: %v", s, err)
+	}
+	return d.Shift(n.units[unit])
+}
+
+// counted is a zero and how often it stands there, as in "0₇".
+var counted = regexp.MustCompile(`0[₀-₉]+`)
+
+// decimals are from nothing to far more than there is of anything.
+var decimals = rapid.Custom(func(t *rapid.T) decimal.Decimal {
+	digits := rapid.StringMatching(`[1-9][0-9]{0,25}`).Draw(t, "digits")
+	return dec(digits).Shift(rapid.Int32Range(-30, 8).Draw(t, "shift"))
+})
+
+// TestWhateverAnAmountIs: what is shown of it is not more than it and nearly as
+// much, and its exact value can be read beside it.
+func TestWhateverAnAmountIs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d, l := decimals.Draw(t, "amount"), rapid.SampledFrom(chat.Languages()).Draw(t, "language")
+		n := notations[l]
+		check := func(v chat.Value, want, resolution decimal.Decimal) {
+			text, exact := shown(l, v)
+			if strings.HasPrefix(text, "< ") {
+				limit := n.parse(t, text[2:])
+				if !d.LessThan(limit) || !limit.Equal(resolution) || !n.parse(t, exact).Equal(d) {
+					t.Fatalf("%s: %v is shown as %q with %q", l, d, text, exact)
+				}
+				return
+			}
+			short := n.parse(t, text)
+			// With a unit there are three digits at least.
+			missing := decimal.Max(resolution, d.Shift(-2))
+			if short.GreaterThan(d) || d.Sub(short).GreaterThanOrEqual(missing) || short.IsZero() {
+				t.Fatalf("%s: %v is shown as %q", l, d, text)
+			}
+			if exact == "" {
+				exact = text
+			}
+			if got := n.parse(t, exact); !got.Equal(want) {
+				t.Fatalf("%s: %v is shown as %q with %q, want %v", l, d, text, exact, want)
+			}
+		}
+		check(chat.Amount{Decimal: d, Symbol: "X"}, d, dec("0.0001"))
+		check(chat.Money{Decimal: d}, d.Truncate(2), dec("0.01"))
+	})
+}
+
+// TestWhateverAPriceIs: it has four significant digits, and no exponent.
+func TestWhateverAPriceIs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d, l := decimals.Draw(t, "price"), rapid.SampledFrom(chat.Languages()).Draw(t, "language")
+		text, exact := shown(l, chat.Price{Decimal: d})
+		if short := notations[l].parse(t, text); short.Sub(d).Abs().GreaterThan(d.Mul(dec("0.0005"))) {
+			t.Fatalf("%s: %v is shown as %q", l, d, text)
+		}
+		if counted := strings.ContainsAny(text, "₀₁₂₃₄₅₆₇₈₉"); counted != (exact != "") {
+			t.Fatalf("%s: %v is shown as %q with %q", l, d, text, exact)
+		}
+		if exact != "" && !notations[l].parse(t, exact).Equal(d) {
+			t.Fatalf("%s: %v is in full %q", l, d, exact)
+		}
+	})
+}
