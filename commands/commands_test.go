@@ -3,7 +3,6 @@ package commands_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,73 +18,6 @@ import (
 	"herald/internal/staking"
 	"herald/internal/words"
 )
-
-var update = flag.Bool("update", false, "write the golden transcripts anew")
-
-// TestTranscripts has the answers as cards, before any platform shows them.
-func TestTranscripts(t *testing.T) {
-	commandstest.Transcripts(t, *update, func(c commandstest.Case) string {
-		return shown(words.Print(c.Reply))
-	})
-}
-
-// shown is all of a card.
-func shown(c words.Card) string {
-	lines := []string{fmt.Sprintf("[%d] %s", c.Tone, c.Title)}
-	add := func(format string, line words.Line) {
-		if !line.Empty() {
-			lines = append(lines, fmt.Sprintf(format, marked(line)))
-		}
-	}
-	add("%s", c.Text)
-	for _, s := range c.Sections {
-		add("== %s", s.Heading)
-		for _, f := range s.Fields {
-			lines = append(lines, marked(f.Name)+" | "+marked(f.Value))
-		}
-	}
-	for _, f := range c.Details {
-		lines = append(lines, "… "+marked(f.Name)+" | "+marked(f.Value))
-	}
-	for _, n := range c.Notes {
-		add("(%s)", n)
-	}
-	if c.Image != nil {
-		lines = append(lines, fmt.Sprintf("picture %s: %s", c.Image.Name, c.Image.Alt))
-	}
-	for _, b := range c.Buttons {
-		lines = append(lines, fmt.Sprintf("[ %s ] %s", b.Label, b.State+b.URL+b.Copy))
-	}
-	if c.Ask != nil {
-		lines = append(lines, fmt.Sprintf("asks for %s of /%s: %s", c.Ask.Param, c.Ask.Command, c.Ask.Question))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// marked is a line with marks around what is not plain text.
-func marked(l words.Line) string {
-	var b strings.Builder
-	for _, s := range l {
-		switch {
-		case s.URL != "":
-			fmt.Fprintf(&b, "[%s](%s)", s.Text, s.URL)
-		case s.Person != nil:
-			fmt.Fprintf(&b, "<person %s>", s.Person.ID)
-		case s.Channel != nil:
-			fmt.Fprintf(&b, "<chat %s>", s.Text)
-		case s.Style == words.Code:
-			fmt.Fprintf(&b, "`%s`", s.Text)
-		case s.Style == words.Foreign:
-			fmt.Fprintf(&b, "«%s»", s.Text)
-		default:
-			b.WriteString(s.Text)
-		}
-	}
-	return b.String()
-}
-
-// texts are every text of a reply, in English.
-func texts(r chat.Reply) string { return shown(words.Print(r)) }
 
 func TestEveryPersonalAnswerIsPrivate(t *testing.T) {
 	commandstest.Cases(t, chat.English, func(c commandstest.Case) {

@@ -14,17 +14,20 @@ func exists(accounts core.Source[core.Identity, core.Account], look Look) chat.C
 		id, err := core.NewIdentity(req.Args.Value(platform.Name), req.Args.Value(uid.Name))
 		return id, invalid(uid, err)
 	}
-	answer := func(ctx context.Context, id core.Identity, who string, person []chat.Field) (chat.Reply, error) {
+	answer := func(ctx context.Context, id core.Identity, yes, no string, person []chat.Field) (chat.Reply, error) {
 		account, err := accounts.Get(ctx, id)
 		if err != nil {
 			return chat.Reply{}, err
 		}
-		reply := chat.Reply{Tone: chat.Negative, Title: chat.Say("exists.no"), Notes: []chat.Text{checked(account.At)}}
-		verdict := ".no"
+		tone, title, text := chat.Negative, "exists.no", no
 		if account.Value.Registered() {
-			reply.Tone, reply.Title, verdict = chat.Positive, chat.Say("exists.yes"), ".yes"
+			tone, title, text = chat.Positive, "exists.yes", yes
 		}
-		reply.Text = chat.SayWith(who+verdict, chat.Values{"platform": chat.Plain(id.Platform), "service": look.service()})
+		reply := chat.Reply{
+			Tone: tone, Title: chat.Say(title),
+			Text:  chat.SayWith(text, chat.Values{"platform": chat.Plain(id.Platform), "service": look.service()}),
+			Notes: []chat.Text{checked(account.At)},
+		}
 		if len(person) > 0 {
 			reply.Sections = []chat.Section{{Fields: person}}
 		}
@@ -35,7 +38,7 @@ func exists(accounts core.Source[core.Identity, core.Account], look Look) chat.C
 		if err != nil {
 			return chat.Reply{}, err
 		}
-		return answer(ctx, id, "exists.you", nil)
+		return answer(ctx, id, "exists.you.yes", "exists.you.no", nil)
 	}
 	other := func(whom func(chat.Request) (core.Identity, error)) chat.Run {
 		return func(ctx context.Context, req chat.Request) (chat.Reply, error) {
@@ -43,7 +46,7 @@ func exists(accounts core.Source[core.Identity, core.Account], look Look) chat.C
 			if err != nil {
 				return chat.Reply{}, err
 			}
-			return answer(ctx, id, "exists.they", personFields(id, req))
+			return answer(ctx, id, "exists.they.yes", "exists.they.no", personFields(id, req))
 		}
 	}
 	return chat.Command{

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -13,7 +14,7 @@ import (
 )
 
 func verify(accounts core.Source[core.Identity, core.Account], stakes core.Source[common.Address, core.Stake], look Look) chat.Command {
-	answer := func(ctx context.Context, req chat.Request, id core.Identity, who string, person []chat.Field) (chat.Reply, error) {
+	answer := func(ctx context.Context, req chat.Request, id core.Identity, say ownershipTexts, person []chat.Field) (chat.Reply, error) {
 		wallet, err := core.ParseWallet(req.Args.Value(walletParam.Name))
 		if err != nil {
 			return chat.Reply{}, invalid(walletParam, err)
@@ -24,7 +25,7 @@ func verify(accounts core.Source[core.Identity, core.Account], stakes core.Sourc
 		asked.Go(func() { c.owner, c.ownerErr = accounts.Get(ctx, core.IdentityOf(wallet)) })
 		asked.Go(func() { c.stake, c.stakeErr = stakes.Get(ctx, wallet) })
 		asked.Wait()
-		return c.reply(who, person)
+		return c.reply(say, person)
 	}
 	return chat.Command{
 		Name:       "verify",
@@ -37,18 +38,32 @@ func verify(accounts core.Source[core.Identity, core.Account], stakes core.Sourc
 				if err != nil {
 					return chat.Reply{}, err
 				}
-				return answer(ctx, req, id, "verify.they", personFields(id, req))
+				return answer(ctx, req, id, theirs, personFields(id, req))
 			}},
 			{Params: []chat.Param{walletParam}, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
 				id, err := sender(req)
 				if err != nil {
 					return chat.Reply{}, err
 				}
-				return answer(ctx, req, id, "verify.you", nil)
+				return answer(ctx, req, id, yours, nil)
 			}},
 		},
 	}
 }
+
+// ownershipTexts are the keys of what is said of whose a wallet is.
+type ownershipTexts struct{ yes, no, same, another, unregistered string }
+
+var (
+	yours = ownershipTexts{
+		yes: "verify.you.yes", no: "verify.you.no",
+		same: "verify.you.same", another: "verify.you.another", unregistered: "verify.you.unregistered",
+	}
+	theirs = ownershipTexts{
+		yes: "verify.they.yes", no: "verify.they.no",
+		same: "verify.they.same", another: "verify.they.another", unregistered: "verify.they.unregistered",
+	}
+)
 
 // walletCheck is what is known of an account and a wallet.
 type walletCheck struct {
@@ -62,9 +77,9 @@ type walletCheck struct {
 }
 
 // reply is what is known, with a PartialError if that is not all. It fails if
-// nothing is. who is "verify.you" or "verify.they".
-func (c *walletCheck) reply(who string, person []chat.Field) (chat.Reply, error) {
-	reply, unknown := c.ownership(who)
+// nothing is.
+func (c *walletCheck) reply(say ownershipTexts, person []chat.Field) (chat.Reply, error) {
+	reply, unknown := c.ownership(say)
 	if unknown != nil && c.stakeErr != nil {
 		return chat.Reply{}, errors.Join(unknown, c.stakeErr)
 	}
@@ -97,24 +112,26 @@ func (c *walletCheck) reply(who string, person []chat.Field) (chat.Reply, error)
 
 // ownership says whether the wallet is registered for the account's person. An
 // error beside the reply means that nobody can say.
-func (c *walletCheck) ownership(who string) (chat.Reply, error) {
-	no := func(why string) (chat.Reply, error) {
-		return chat.Reply{Tone: chat.Negative, Title: chat.Say(who + ".no"), Text: c.say(why)}, nil
+func (c *walletCheck) ownership(say ownershipTexts) (chat.Reply, error) {
+	verdict := func(tone chat.Tone, title, why string, at time.Time) (chat.Reply, error) {
+		return chat.Reply{
+			Tone: tone, Title: chat.Say(title), Text: chat.SayWith(why, chat.Values{"service": c.look.service()}),
+			Notes: []chat.Text{checked(at)},
+		}, nil
+	}
+	older := c.account.At
+	if c.owner.At.Before(older) {
+		older = c.owner.At
 	}
 	switch failed := cmp.Or(c.accountErr, c.ownerErr); {
 	case c.accountErr == nil && !c.account.Value.Registered():
-		return no(who + ".unregistered")
+		return verdict(chat.Negative, say.no, say.unregistered, c.account.At)
 	case c.ownerErr == nil && !c.owner.Value.Registered():
-		return no("verify.wallet_unregistered")
+		return verdict(chat.Negative, say.no, "verify.wallet_unregistered", c.owner.At)
 	case failed != nil:
 		return chat.Reply{Tone: chat.Warning, Title: chat.Say("verify.unknown"), Text: Explain(failed)}, failed
 	case c.account.Value.DID != c.owner.Value.DID:
-		return no(who + ".another")
+		return verdict(chat.Negative, say.no, say.another, older)
 	}
-	return chat.Reply{Tone: chat.Positive, Title: chat.Say(who + ".yes"), Text: c.say(who + ".same"),
-		Notes: []chat.Text{checked(c.account.At)}}, nil
-}
-
-func (c *walletCheck) say(key string) chat.Text {
-	return chat.SayWith(key, chat.Values{"service": c.look.service()})
+	return verdict(chat.Positive, say.yes, say.same, older)
 }

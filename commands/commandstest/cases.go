@@ -197,7 +197,7 @@ func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 			Private: command.Visibility == chat.Private, Direct: req.Direct,
 		})
 	}
-	if s.name == "badly typed" && w.StakesAsked > 0 {
+	if s.name == "badly typed" && w.StakesAsked+len(w.AccountsAsked) > 0 {
 		t.Error("a service was asked about bad input")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"image/color"
 	"image/png"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,19 +38,26 @@ type World struct {
 	AccountsErr error
 	// AccountErrs are those of single platforms.
 	AccountErrs map[string]error
-	// Logins are those of Ann alone.
-	Logins    []core.Login
-	LoginsErr error
+	// Logins are those of Ann alone, unless they are AnybodysLogins.
+	Logins         []core.Login
+	AnybodysLogins bool
+	LoginsErr      error
 
-	// Chart is the price over any period. Charted counts how often it was drawn.
-	Chart    core.Chart
-	ChartErr error
-	Charted  int
+	// Chart is the price over any period, and ChartedIn the languages in which it
+	// was drawn.
+	Chart     core.Chart
+	ChartErr  error
+	ChartedIn []chat.Language
 
 	Look commands.Look
 
-	// StakesAsked counts the questions about stakes.
-	StakesAsked int
+	// StakesAsked counts the questions about stakes, and AccountsAsked those about
+	// each account.
+	StakesAsked   int
+	AccountsAsked map[core.Identity]int
+
+	// mu guards the counts.
+	mu sync.Mutex
 }
 
 // Ann and Bob are registered with a wallet each, and Ann has logins. A stranger is
@@ -98,7 +106,8 @@ func Healthy() *World {
 		Chart: core.Chart{
 			PNG: picture, First: number("0.0120"), Last: number("0.0123456789"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1,
 		},
-		Look: commands.Look{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
+		AccountsAsked: map[core.Identity]int{},
+		Look:          commands.Look{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
 	}
 }
 
@@ -132,30 +141,35 @@ func (w *World) Sources() commands.Sources {
 			return w.Supply, w.SupplyErr
 		}),
 		Stakes: ask[common.Address, core.Stake](func(common.Address) (core.Snapshot[core.Stake], error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
 			w.StakesAsked++
 			return core.Snapshot[core.Stake]{Value: w.Stake, At: Noon}, w.StakeErr
 		}),
 		Accounts: ask[core.Identity, core.Account](func(id core.Identity) (core.Snapshot[core.Account], error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.AccountsAsked[id]++
 			return core.Snapshot[core.Account]{Value: w.Accounts[id], At: Noon}, cmp.Or(w.AccountsErr, w.AccountErrs[id.Platform])
 		}),
 		Logins: ask[string, []core.Login](func(did string) (core.Snapshot[[]core.Login], error) {
-			if did != annsDID {
+			if did != annsDID && !w.AnybodysLogins {
 				return core.Snapshot[[]core.Login]{}, errors.New("asked for somebody else")
 			}
 			return core.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
 		}),
-		Charts: chart(func() (core.Chart, error) {
-			w.Charted++
+		Charts: chart(func(l chat.Language) (core.Chart, error) {
+			w.ChartedIn = append(w.ChartedIn, l)
 			return w.Chart, w.ChartErr
 		}),
 	}
 }
 
 // chart is a commands.Charts.
-type chart func() (core.Chart, error)
+type chart func(chat.Language) (core.Chart, error)
 
-func (f chart) Chart(context.Context, core.Quote, time.Duration, chat.Language) (core.Chart, error) {
-	return f()
+func (f chart) Chart(_ context.Context, _ core.Quote, _ time.Duration, l chat.Language) (core.Chart, error) {
+	return f(l)
 }
 
 // limit makes everybody wait as long as it is.

@@ -255,6 +255,35 @@ func TestRetriesStayWithinTenPerCentOfTheCommands(t *testing.T) {
 	})
 }
 
+func TestAnAnswerSaysForHowLongItIsFresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := quoting(priced(7))
+		asked := time.Now()
+		for range 2 { // from the service, then from memory
+			if q, err := w.Quote(t.Context()); err != nil || !q.FreshUntil.Equal(asked.Add(30*time.Second)) {
+				t.Errorf("fresh until %v, want %v", q.FreshUntil, asked.Add(30*time.Second))
+			}
+			time.Sleep(10 * time.Second)
+		}
+		w.price(down)
+		time.Sleep(30 * time.Second)
+		if q, _ := w.Quote(t.Context()); !q.Stale || !q.FreshUntil.IsZero() {
+			t.Errorf("an old answer is fresh until %v", q.FreshUntil)
+		}
+
+		w.stake = func(context.Context) (core.Stake, error) {
+			return core.Stake{Checked: 20, Failed: []core.UnreadPool{{}}}, nil
+		}
+		if s, err := w.stakes.Get(t.Context(), common.Address{1}); err != nil || !s.FreshUntil.IsZero() {
+			t.Errorf("what is not kept is fresh until %v, %v", s.FreshUntil, err)
+		}
+		w.stake = func(context.Context) (core.Stake, error) { return core.Stake{}, errors.New("down") }
+		if s, err := w.stakes.Get(t.Context(), common.Address{2}); err == nil || !s.FreshUntil.IsZero() {
+			t.Errorf("no answer is fresh until %v", s.FreshUntil)
+		}
+	})
+}
+
 func TestIncompleteStakeIsNotCached(t *testing.T) {
 	w := staking(func(context.Context) (core.Stake, error) {
 		return core.Stake{Checked: 20, Failed: []core.UnreadPool{{}}}, nil

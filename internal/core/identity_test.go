@@ -47,6 +47,63 @@ func TestIdentityOfAnotherFormIsRefused(t *testing.T) {
 	}
 }
 
+// TestEveryFlawIsNamed has one input or more for each.
+func TestEveryFlawIsNamed(t *testing.T) {
+	named := map[core.Flaw]bool{}
+	for _, test := range []struct {
+		platform, uid string
+		want          core.InvalidError
+	}{
+		{"Moon", "1", core.InvalidError{Flaw: core.UnknownPlatform}},
+		{"github", "ann", core.InvalidError{Flaw: core.NotNumeric, Platform: "GitHub", Example: "123456789"}},
+		{"evm", "0x1", core.InvalidError{Flaw: core.NotEVM, Platform: "EVM", Example: "0x52908400098527886E0F7030069857D2E4169EE7"}},
+		{"EVM", "0x52908400098527886E0F7030069857D2E4169Ee7", core.InvalidError{Flaw: core.WrongChecksum, Length: 42}},
+		{"BTC", "1", core.InvalidError{Flaw: core.NotBTC, Platform: "BTC", Example: "1BoatSLRHtKNngkdXEeobR76b53LETtpyT"}},
+		{"TRON", "1", core.InvalidError{Flaw: core.NotTRON, Platform: "TRON", Example: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"}},
+		{"TON", "1", core.InvalidError{Flaw: core.NotTON, Platform: "TON", Example: "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs"}},
+		{"SOL", "1", core.InvalidError{Flaw: core.NotSOL, Platform: "SOL", Example: "So11111111111111111111111111111111111111112"}},
+		{"Email", "a b", core.InvalidError{Flaw: core.NotEmail, Platform: "Email", Example: "ann@example.org"}},
+		{"", "0x\u200b52908400098527886E0F7030069857D2E4169EE7", core.InvalidError{Flaw: core.HiddenCharacters, Length: 45}},
+		{"", "vitalik.eth", core.InvalidError{Flaw: core.NameForAddress, Length: 11}},
+		{"", "0X52908400098527886E0F7030069857D2E4169EE7", core.InvalidError{Flaw: core.NoPrefix, Length: 42}},
+		{"", "0x1234", core.InvalidError{Flaw: core.WrongLength, Length: 6}},
+		{"", "0x52908400098527886E0F7030069857D2E4169EG7", core.InvalidError{Flaw: core.WrongDigits, Length: 42}},
+		{"", "0x52908400098527886E0F7030069857D2E4169Ee7", core.InvalidError{Flaw: core.WrongChecksum, Length: 42}},
+	} {
+		_, err := core.NewIdentity(test.platform, test.uid)
+		if test.platform == "" {
+			_, err = core.ParseWallet(test.uid)
+		}
+		invalid, ok := errors.AsType[*core.InvalidError](err)
+		if !ok || *invalid != test.want {
+			t.Errorf("%q on %q: %+v, want %+v", test.uid, test.platform, err, test.want)
+			continue
+		}
+		named[invalid.Flaw] = true
+		if invalid.Example != "" {
+			if _, err := core.NewIdentity(invalid.Platform, invalid.Example); err != nil {
+				t.Errorf("the example of %s is refused: %v", invalid.Platform, err)
+			}
+		}
+	}
+	for _, flaw := range core.Flaws() {
+		if !named[flaw] {
+			t.Errorf("nothing has the flaw %s", flaw)
+		}
+	}
+	if len(named) != len(core.Flaws()) {
+		t.Errorf("%d flaws were found, Flaws lists %d", len(named), len(core.Flaws()))
+	}
+}
+
+func TestAWalletsIdentityIsSpelledWithItsChecksum(t *testing.T) {
+	const address = "0x52908400098527886E0F7030069857D2E4169EE7"
+	got := core.IdentityOf(common.HexToAddress(strings.ToLower(address)))
+	if want, _ := core.NewIdentity("evm", address); got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // FuzzIdentity: what is accepted is what was typed, and what is refused does
 // not come back.
 func FuzzIdentity(f *testing.F) {

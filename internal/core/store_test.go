@@ -33,7 +33,7 @@ func TestReplicasShareWhatIsSharedAndNothingElse(t *testing.T) {
 		one, two := replica(priced(7)), replica(priced(8))
 		for _, w := range []*world{one, two} {
 			q, err := w.Quote(t.Context())
-			if err != nil || q.Stale || q.Value.Price.IntPart() != 7 {
+			if err != nil || q.Stale || q.Value.Price.IntPart() != 7 || !q.FreshUntil.Equal(time.Now().Add(30*time.Second)) {
 				t.Errorf("got %+v, %v", q, err)
 			}
 			w.stakes.Get(t.Context(), common.Address{1})

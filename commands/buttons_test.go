@@ -1,0 +1,141 @@
+package commands_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/commands/commandstest"
+	"herald/internal/chat"
+	"herald/internal/core"
+	"herald/internal/words"
+)
+
+// buttons are the labels and the states of a reply's buttons that ask a command.
+func buttons(t *testing.T, r chat.Reply) map[string]string {
+	t.Helper()
+	card := words.Print(r)
+	if len(card.Buttons) != len(r.Actions) {
+		t.Errorf("%s: %d buttons of %d are shown: a state is too long", r.Title.Key, len(card.Buttons), len(r.Actions))
+	}
+	states := map[string]string{}
+	for _, b := range card.Buttons {
+		if b.State != "" {
+			states[b.Label] = b.State
+		}
+	}
+	return states
+}
+
+// press asks what a button asks.
+func press(t *testing.T, r *chat.Router, state string) (chat.Reply, chat.Press) {
+	t.Helper()
+	p, err := chat.ParseState(state)
+	if err != nil || !p.Edit {
+		t.Fatalf("%q: %+v, %v", state, p, err)
+	}
+	return commandstest.Ask(t, r, strings.Join(append([]string{"/" + p.Command}, p.Args...), " ")), p
+}
+
+func TestEveryAnswerHasItsButtons(t *testing.T) {
+	r := commandstest.Healthy().Router(t)
+	for line, want := range map[string][]string{
+		"/price":                               {"24 h", "30 d", "7 d", "Refresh"},
+		"/price 24h":                           {"30 d", "7 d", "Refresh"},
+		"/price 30d":                           {"24 h", "7 d", "Refresh"},
+		"/supply":                              {"Refresh"},
+		"/staked " + commandstest.Wallet:       {"Refresh"},
+		"/mylogins":                            nil,
+		"/exists":                              nil,
+		"/exists 12345":                        nil,
+		"/verify " + commandstest.Wallet:       nil,
+		"/verify 12345 " + commandstest.Wallet: nil,
+		"/help":                                nil,
+	} {
+		var got []string
+		for label := range buttons(t, commandstest.Ask(t, r, line)) {
+			got = append(got, label)
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestRefreshAsksTheSameAgainAndOnlyItsStateHoldsATime(t *testing.T) {
+	r := commandstest.Healthy().Router(t)
+	for _, line := range []string{"/price", "/price 7d", "/supply", "/staked " + commandstest.Wallet} {
+		first := commandstest.Ask(t, r, line)
+		for label, state := range buttons(t, first) {
+			again, p := press(t, r, state)
+			if label != "Refresh" {
+				if !p.AsOf.IsZero() || again.Image == nil {
+					t.Errorf("%s, %s: as of %v, picture %v", line, label, p.AsOf, again.Image != nil)
+				}
+				continue
+			}
+			if p.AsOf.Unix() != first.AsOf.Unix() || !again.AsOf.Equal(first.AsOf) {
+				t.Errorf("%s: as of %v, asked again %v, in the state %v", line, first.AsOf, again.AsOf, p.AsOf)
+			}
+			if texts(again) != texts(first) {
+				t.Errorf("%s: Refresh answers\n%s\nnot\n%s", line, texts(again), texts(first))
+			}
+		}
+	}
+}
+
+// texts are all of a reply, in English.
+func texts(r chat.Reply) string { return shown(words.Print(r)) }
+
+func TestAnAnswerIsAsFreshAsTheOldestOfWhatItShows(t *testing.T) {
+	noon := commandstest.Noon
+	fresh := func(w *commandstest.World) {
+		w.Price.At, w.Price.FreshUntil = noon.Add(time.Minute), noon.Add(90*time.Second)
+		w.Supply.At, w.Supply.FreshUntil = noon, noon.Add(5*time.Minute)
+	}
+	for name, test := range map[string]struct {
+		line             string
+		change           func(*commandstest.World)
+		asOf, freshUntil time.Time
+	}{
+		"price":             {"/price", func(*commandstest.World) {}, noon.Add(time.Minute), noon.Add(90 * time.Second)},
+		"a picture":         {"/price 7d", func(*commandstest.World) {}, noon.Add(time.Minute), noon.Add(90 * time.Second)},
+		"a failing picture": {"/price 7d", func(w *commandstest.World) { w.ChartErr = failure }, time.Time{}, time.Time{}},
+		"an old price":      {"/price", func(w *commandstest.World) { w.Price.Stale = true }, time.Time{}, time.Time{}},
+		"supply":            {"/supply", func(*commandstest.World) {}, noon.Add(time.Minute), noon.Add(90 * time.Second)},
+		"a newer supply": {"/supply", func(w *commandstest.World) {
+			w.Supply.At, w.Supply.FreshUntil = noon.Add(80*time.Second), noon.Add(85*time.Second)
+		}, noon.Add(80 * time.Second), noon.Add(85 * time.Second)},
+		"supply without a price":     {"/supply", func(w *commandstest.World) { w.PriceErr = failure }, time.Time{}, time.Time{}},
+		"supply at an old price":     {"/supply", func(w *commandstest.World) { w.Price.Stale = true }, time.Time{}, time.Time{}},
+		"an old supply":              {"/supply", func(w *commandstest.World) { w.Supply.Stale = true }, time.Time{}, time.Time{}},
+		"a stake":                    {"/staked " + commandstest.Wallet, func(*commandstest.World) {}, noon, time.Time{}},
+		"whoever is asked about":     {"/exists", func(*commandstest.World) {}, time.Time{}, time.Time{}},
+		"logins":                     {"/mylogins", func(*commandstest.World) {}, time.Time{}, time.Time{}},
+		"what could not be answered": {"/price", func(w *commandstest.World) { w.PriceErr = failure }, time.Time{}, time.Time{}},
+	} {
+		w := commandstest.Healthy()
+		fresh(w)
+		test.change(w)
+		reply := commandstest.Ask(t, w.Router(t), test.line)
+		if !reply.AsOf.Equal(test.asOf) || !reply.FreshUntil.Equal(test.freshUntil) {
+			t.Errorf("%s: as of %v, fresh until %v; want %v and %v", name, reply.AsOf, reply.FreshUntil, test.asOf, test.freshUntil)
+		}
+	}
+}
+
+// failure is a service's.
+var failure = commandstest.Services[0].Fail(core.Unreachable, errInner)
+
+func TestTheExplorerIsLinkedWhereThereIsOne(t *testing.T) {
+	w := commandstest.Healthy()
+	const address = "https://explorer.example/address/" + commandstest.Wallet
+	if reply := commandstest.Ask(t, w.Router(t), "/staked "+commandstest.Wallet); !slices.ContainsFunc(reply.Actions, func(a chat.Action) bool { return a.URL == address }) {
+		t.Errorf("no button to the explorer: %+v", reply.Actions)
+	}
+	w.Look.ExplorerURL = ""
+	if got := texts(commandstest.Ask(t, w.Router(t), "/staked "+commandstest.Wallet)); strings.Contains(got, "http") || strings.Contains(got, "Explorer") {
+		t.Errorf("a link to nowhere: %s", got)
+	}
+}

@@ -1,0 +1,4 @@
+package commands
+
+// Invalid is what is said of a flaw.
+var Invalid = flawText

@@ -1,0 +1,189 @@
+package commands_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"pgregory.net/rapid"
+
+	"herald/commands/commandstest"
+	"herald/internal/chat"
+	"herald/internal/core"
+	"herald/internal/words"
+)
+
+// What nobody but its owner may read, and what nobody may read at all.
+const (
+	secretDID   = "did:secret:"
+	secretLogin = "SecretDapp"
+	secretError = "SecretDetail"
+)
+
+// TestNothingPrivateIsInAPublicAnswer asks everything of every kind of world.
+// What a public answer or its buttons hold, anybody may read; and the buttons of
+// a private one say nothing of whom it is about.
+func TestNothingPrivateIsInAPublicAnswer(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := drawnWorld(rt)
+		r := w.Router(t)
+		req := drawnRequest(rt)
+		for range 3 { // an answer, and what two of its buttons answer
+			reply := r.Handle(t.Context(), req)
+			command, _ := r.Commands().Find(req.Command)
+			reply.Language = rapid.SampledFrom(chat.Languages()).Draw(rt, "language")
+			card := words.Print(reply)
+			if said := everything(t, reply) + shown(card); command.Visibility == chat.Private {
+				refuse(rt, req, said, secretDID, secretError)
+				for _, b := range card.Buttons {
+					refuse(rt, req, b.State+b.URL+b.Copy, annID, bobID, "0x", secretLogin)
+				}
+			} else {
+				refuse(rt, req, said, secretDID, secretError, secretLogin, annID, bobID)
+				for _, key := range keysOf(reflect.ValueOf(reply)) {
+					for _, private := range []string{"exists.", "verify.", "logins.", "person"} {
+						if strings.HasPrefix(key, private) {
+							rt.Errorf("%+v: the public answer says %s", req, key)
+						}
+					}
+				}
+			}
+			press, ok := drawnPress(rt, card)
+			if !ok {
+				return
+			}
+			req.Command, req.Args = press.Command, chat.Typed(press.Args...)
+			req.From.ID = rapid.SampledFrom(askers).Draw(rt, "presser")
+		}
+	})
+}
+
+const annID, bobID = "100000001", "200000002"
+
+var askers = []string{annID, bobID, "300000003", ""}
+
+// drawnWorld has secrets in all that services say, and services that fail.
+func drawnWorld(rt *rapid.T) *commandstest.World {
+	w := commandstest.Healthy()
+	did := func(name string) core.Account {
+		return core.Account{DID: rapid.SampledFrom([]string{"", secretDID + "1", secretDID + "1", secretDID + "2"}).Draw(rt, name)}
+	}
+	w.Accounts = map[core.Identity]core.Account{}
+	for _, id := range []core.Identity{{Platform: "Telegram", UID: annID}, {Platform: "Telegram", UID: bobID}, ownerOf(commandstest.Wallet), ownerOf(commandstest.AnnsWallet)} {
+		w.Accounts[id] = did(id.Platform + id.UID)
+	}
+	w.Logins = make([]core.Login, rapid.SampledFrom([]int{0, 1, 35, 35}).Draw(rt, "logins"))
+	for i := range w.Logins {
+		w.Logins[i] = core.Login{Dapp: secretLogin, Platform: secretLogin, At: time.Now()}
+	}
+	w.AnybodysLogins = true
+	fail := func(name string) error {
+		service := rapid.SampledFrom(commandstest.Services).Draw(rt, name+" service")
+		reason := rapid.SampledFrom(core.Reasons()).Draw(rt, name+" reason")
+		return rapid.SampledFrom([]error{
+			nil, nil, nil, nil, nil, nil, service.Fail(reason, errors.New(secretError+secretDID)), context.DeadlineExceeded, errors.New(secretError + secretLogin),
+		}).Draw(rt, name)
+	}
+	w.PriceErr, w.SupplyErr, w.StakeErr, w.ChartErr = fail("price"), fail("supply"), fail("stake"), fail("chart")
+	w.AccountsErr, w.LoginsErr = fail("accounts"), fail("logins")
+	w.AccountErrs = map[string]error{"EVM": fail("wallets")}
+	w.Price.Stale, w.Supply.Stale = rapid.Bool().Draw(rt, "old price"), rapid.Bool().Draw(rt, "old supply")
+	if rapid.Bool().Draw(rt, "no stake") {
+		w.Stake.Staked = nil
+	}
+	if rapid.Bool().Draw(rt, "unread pool") {
+		w.Stake.Failed = unreadPool()
+	}
+	if rapid.Bool().Draw(rt, "no picture") {
+		w.Chart = core.Chart{}
+	}
+	return w
+}
+
+func ownerOf(address string) core.Identity { return core.IdentityOf(common.HexToAddress(address)) }
+
+func drawnRequest(rt *rapid.T) chat.Request {
+	line := strings.Fields(rapid.OneOf(rapid.SampledFrom([]string{
+		"price", "price 7d", "supply", "staked " + commandstest.Wallet, "mylogins", "mylogins", "mylogins 2", "exists", "exists " + bobID,
+		"exists Telegram " + bobID, "exists EVM " + commandstest.Wallet, "verify " + commandstest.Wallet, "verify " + bobID + " " + commandstest.AnnsWallet, "help", "moon",
+	}), rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{
+		"price", "supply", "staked", "mylogins", "exists", "verify", "help",
+		bobID, commandstest.Wallet, "7d", "Telegram", "2", "0", "@bob", "bob.eth", secretLogin,
+	}), 1, 4), func(words []string) string { return strings.Join(words, " ") })).Draw(rt, "line"))
+	req := chat.Request{
+		ID:      "REF",
+		Command: line[0],
+		Args:    chat.Typed(line[1:]...),
+		From:    chat.User{Platform: "telegram", ID: rapid.SampledFrom(askers).Draw(rt, "asker")},
+		Role:    rapid.SampledFrom([]chat.Role{chat.Member, chat.Moderator}).Draw(rt, "role"),
+		Chat:    commandstest.Community, Community: commandstest.Community, ChatTitle: "Token talk",
+		Direct: rapid.Bool().Draw(rt, "direct"),
+	}
+	if rapid.IntRange(0, 3).Draw(rt, "a reply to Bob") == 3 {
+		req.Target = &chat.User{Platform: "telegram", ID: bobID}
+	}
+	return req
+}
+
+// drawnPress is one of the card's buttons.
+func drawnPress(rt *rapid.T, c words.Card) (p chat.Press, ok bool) {
+	if len(c.Buttons) == 0 {
+		return p, false
+	}
+	p, err := chat.ParseState(rapid.SampledFrom(c.Buttons).Draw(rt, "button").State)
+	return p, err == nil
+}
+
+// everything is all that a reply holds, whether it is shown or not.
+func everything(t *testing.T, r chat.Reply) string {
+	t.Helper()
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func refuse(rt *rapid.T, req chat.Request, said string, secrets ...string) {
+	for _, secret := range secrets {
+		if strings.Contains(said, secret) {
+			rt.Errorf("%+v: %s is in %s", req, secret, said)
+		}
+	}
+}
+
+// keysOf are the keys of every chat.Text in v.
+func keysOf(v reflect.Value) (keys []string) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			keys = keysOf(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			keys = append(keys, keysOf(v.Index(i))...)
+		}
+	case reflect.Map:
+		for i := v.MapRange(); i.Next(); {
+			keys = append(keys, keysOf(i.Value())...)
+		}
+	case reflect.Struct:
+		if text, ok := v.Interface().(chat.Text); ok {
+			keys = append(keys, text.Key)
+		}
+		if _, ok := v.Interface().(time.Time); ok {
+			return keys
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				keys = append(keys, keysOf(v.Field(i))...)
+			}
+		}
+	}
+	return keys
+}
