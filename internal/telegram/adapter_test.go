@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -42,18 +43,19 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 		requests int
 		private  int
 		pointer  string
+		opens    string
 	}{
 		{"to one who started the bot", true,
-			telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/mylogins"), 1, 1, string(answeredPrivately)},
+			telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/mylogins"), 1, 1, said(answeredPrivately), "https://t.me/herald_bot"},
 		{"to one who did not", false,
-			telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/mylogins"), 1, 0, "https://t.me/herald_bot?start=mylogins"},
+			telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/mylogins"), 1, 0, said(pressStart), "https://t.me/herald_bot?start=mylogins"},
 		{"with arguments, to one who did not", false,
-			telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/exists 77"), 1, 0, "https://t.me/herald_bot?start=start"},
+			telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/exists 77"), 1, 0, said(pressStart), "https://t.me/herald_bot?start=start"},
 		{"to an anonymous administrator", true, func() telegramtest.Message {
 			m := telegramtest.Text(telegramtest.Group(group), telegramtest.User{ID: 1087968824, IsBot: true}, "/exists 77")
 			m["sender_chat"] = telegramtest.Group(group)
 			return m
-		}(), 0, 0, string(stayedAnonymous)},
+		}(), 0, 0, said(stayedAnonymous), "https://t.me/herald_bot"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -74,7 +76,8 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 				}
 			}
 			pointer := got[tt.private]
-			if pointer.Chat != group || !strings.Contains(pointer.Text, tt.pointer) {
+			open := telegramtest.Button{Text: "Open private chat", URL: tt.opens}
+			if pointer.Chat != group || pointer.Text != tt.pointer || !reflect.DeepEqual(pointer.Markup.Rows, [][]telegramtest.Button{{open}}) {
 				t.Errorf("pointer %+v", pointer)
 			}
 			for _, call := range r.api.Calls("sendMessage") {
@@ -109,7 +112,7 @@ func TestAsksTelegramWhoModerates(t *testing.T) {
 		if role == chat.UnknownRole {
 			role, err = r.adapter.Role(ctx, req.From, req.Chat)
 		}
-		return chat.Reply{Title: map[bool]string{true: "yes", false: "no"}[role == chat.Moderator && err == nil]}
+		return chat.Reply{Title: chat.Say(map[bool]string{true: "yes", false: "no"}[role == chat.Moderator && err == nil])}
 	}
 	r.api.Promote(group, 1, "creator")
 	r.api.Promote(group, 2, "administrator")
@@ -154,7 +157,7 @@ func TestShowsTypingOnceAnAnswerTakesLong(t *testing.T) {
 		if req.Command == "price" {
 			r.api.WaitCalls("sendChatAction", 1, soon)
 		}
-		return chat.Reply{Title: req.Command}
+		return chat.Reply{Title: chat.Say(req.Command)}
 	}
 	r.run()
 	r.api.Push(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/help"))

@@ -12,24 +12,41 @@ import (
 	"herald/internal/telegram/telegramtest"
 )
 
-// harness is r for the suite; give hands an update to the adapter.
-func (r *rig) harness(give func(telegramtest.Message)) chattest.Harness {
+// harness is r for the suite; give hands the update that is queued to the
+// adapter.
+func (r *rig) harness(give func()) chattest.Harness {
 	r.api.Start(ann)
 	return chattest.Harness{
 		Adapter: r.adapter,
 		Ask: func(_ *testing.T, command string, argument ...string) {
 			text := strings.Join(append([]string{"/" + command}, argument...), " ")
-			give(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), text))
+			r.api.Push(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), text))
+			give()
 		},
 		Messages: func(t *testing.T, atLeast int) (all []chattest.Message) {
 			t.Helper()
 			for _, m := range r.api.WaitSent(atLeast, soon) {
-				all = append(all, chattest.Message{Text: m.Text, Private: m.Chat == ann})
+				text := m.Text
+				for _, row := range m.Markup.Rows {
+					for _, b := range row {
+						text += " [" + b.Text + "]"
+					}
+				}
+				all = append(all, chattest.Message{Text: text, Private: m.Chat == ann})
 			}
 			if len(all) < atLeast {
 				t.Fatalf("%d messages, want %d: %+v; log:\n%s", len(all), atLeast, all, r.logs)
 			}
 			return all
+		},
+		Press: func(t *testing.T, label string, other bool) {
+			t.Helper()
+			who := int64(ann)
+			if other {
+				who++
+			}
+			r.press(who, label)
+			give()
 		},
 		Faults: r.api.Violations,
 		Args:   func(wallet string) chat.Args { return chat.Typed(wallet) },
@@ -38,8 +55,7 @@ func (r *rig) harness(give func(telegramtest.Message)) chattest.Harness {
 
 func TestAdapterKeepsTheContractByPolling(t *testing.T) {
 	chattest.TestAdapter(t, func(t *testing.T) chattest.Harness {
-		r := setUp(t, nil)
-		return r.harness(func(m telegramtest.Message) { r.api.Push(m) })
+		return setUp(t, nil).harness(func() {})
 	})
 }
 
@@ -48,14 +64,15 @@ func TestAdapterKeepsTheContractByWebhook(t *testing.T) {
 		r, address := hooked(t)
 		var deliveries sync.WaitGroup
 		t.Cleanup(deliveries.Wait)
-		return r.harness(func(m telegramtest.Message) {
+		return r.harness(func() {
 			r.waitFor("ready", r.adapter.Ready)
-			body := r.api.Update(m)
-			deliveries.Go(func() {
-				if status, err := r.api.Deliver(context.Background(), address, body); err != nil || status != http.StatusOK {
-					t.Errorf("status %d, %v", status, err)
-				}
-			})
+			for _, body := range r.api.Dequeue() {
+				deliveries.Go(func() {
+					if status, err := r.api.Deliver(context.Background(), address, body); err != nil || status != http.StatusOK {
+						t.Errorf("status %d, %v", status, err)
+					}
+				})
+			}
 		})
 	})
 }

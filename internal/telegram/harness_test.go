@@ -3,8 +3,10 @@ package telegram
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"herald/internal/config"
 	"herald/internal/telegram/botapi"
 	"herald/internal/telegram/telegramtest"
+	"herald/internal/words"
 )
 
 // soon bounds waits for what should happen at once.
@@ -86,6 +89,13 @@ func (r *rig) again() *rig {
 	return &next
 }
 
+// againInMemory is again without a network.
+func (r *rig) againInMemory() *rig {
+	next := r.again()
+	next.carriedBy(r.api)
+	return next
+}
+
 // noToken fails the test if text holds the token.
 func (r *rig) noToken(text string) {
 	r.Helper()
@@ -96,10 +106,13 @@ func (r *rig) noToken(text string) {
 }
 
 // run starts the adapter; stop ends it and returns what Run returned.
-func (r *rig) run() (stop func() error) {
+func (r *rig) run() (stop func() error) { return r.serve(r.handler) }
+
+// serve is run with another handler.
+func (r *rig) serve(h chat.Handler) (stop func() error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	result := make(chan error, 1)
-	go func() { result <- r.adapter.Run(ctx, r.handler) }()
+	go func() { result <- r.adapter.Run(ctx, h) }()
 	stop = sync.OnceValue(func() error { cancel(); return <-result })
 	r.Cleanup(func() { _ = stop() })
 	return stop
@@ -167,7 +180,7 @@ func (c *tally) of(event string) int {
 
 // secretReply answers private commands with a word that nobody else may read.
 func secretReply(_ context.Context, req chat.Request) chat.Reply {
-	return chat.Reply{Title: req.Command, Text: "confidential"}
+	return chat.Reply{Title: chat.Say(req.Command), Text: chat.Say("confidential")}
 }
 
 const (
@@ -190,4 +203,51 @@ func perChat(sent []telegramtest.Sent) map[int64]int {
 		n[m.Chat]++
 	}
 	return n
+}
+
+// said is a notice in English.
+func said(n notice) string { return words.Say(chat.English, chat.Say(string(n))) }
+
+// press queues a press of the button with this label under the newest message
+// that has one, and returns the callback's ID.
+func (r *rig) press(user int64, label string) (callbackID string) {
+	r.Helper()
+	for _, m := range slices.Backward(r.api.Sent()) {
+		if data := dataOf(m, label); data != "" && !m.Deleted {
+			return r.api.Press(user, chatOf(m), m.ID, data)
+		}
+	}
+	r.Fatalf("no button %q in %+v", label, r.api.Sent())
+	return ""
+}
+
+// dataOf is what the button with this label carries; "" is no such button.
+func dataOf(m telegramtest.Sent, label string) string {
+	for _, row := range m.Markup.Rows {
+		for _, b := range row {
+			if b.Text == label {
+				return b.Data
+			}
+		}
+	}
+	return ""
+}
+
+func chatOf(m telegramtest.Sent) telegramtest.Chat {
+	if m.Chat > 0 {
+		return telegramtest.Private(m.Chat)
+	}
+	return telegramtest.Group(m.Chat)
+}
+
+// told waits until n presses were answered and returns the answers, each of a
+// press of its own.
+func (r *rig) told(n int) []telegramtest.Notice {
+	r.Helper()
+	r.waitFor(fmt.Sprint(n, " answers to presses"), func() bool { return len(r.api.Notices()) >= n })
+	all := r.api.Notices()
+	if calls := r.api.Calls("answerCallbackQuery"); len(all) != n || len(calls) != n {
+		r.Fatalf("%d calls answered %d presses, want %d: %+v", len(calls), len(all), n, all)
+	}
+	return all
 }

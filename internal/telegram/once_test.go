@@ -53,7 +53,7 @@ func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
 	release := make(chan struct{})
 	r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
 		<-release
-		return chat.Reply{Title: "x"}
+		return chat.Reply{Title: chat.Say("x")}
 	}
 	r.run()
 	r.waitFor("ready", r.adapter.Ready)

@@ -18,6 +18,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/telegram/telegramtest"
+	"herald/internal/words"
 )
 
 // wireTime is more than a message takes to arrive, and its answer to come back.
@@ -95,11 +96,11 @@ func most(sent []telegramtest.Sent, length time.Duration) (best int) {
 }
 
 // inChat are the messages in one chat, and how many of them say busy.
-func inChat(sent []telegramtest.Sent, chat int64) (there []telegramtest.Sent, saidBusy int) {
+func inChat(sent []telegramtest.Sent, id int64) (there []telegramtest.Sent, saidBusy int) {
 	for _, m := range sent {
-		if m.Chat == chat {
+		if m.Chat == id {
 			there = append(there, m)
-			if m.Text == busy.body {
+			if strings.Contains(m.Text, words.Say(chat.English, chat.Busy().Text)) {
 				saidBusy++
 			}
 		}

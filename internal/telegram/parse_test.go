@@ -50,7 +50,7 @@ func TestParseKnowsWhoseCommandItIs(t *testing.T) {
 		{"addressed to another bot", "group", 15, "/price@OtherBot", "", ""},
 		{"addressed to another bot in private", "private", 15, "/price@OtherBot", "", ""},
 		{"unknown in a group", "group", 4, "/foo", "", ""},
-		{"unknown addressed to us", "group", 11, "/foo@OurBot", "", "foo"},
+		{"unknown addressed to us", "group", 11, "/foo@OurBot", "", ""},
 		{"unknown in private", "private", 4, "/foo", "", "foo"},
 		{"in a channel", "channel", 6, "/price", "", ""},
 		{"by a bot", "group", 6, "/price", `{"from":{"id":5,"is_bot":true}}`, ""},
@@ -139,7 +139,7 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 			if !ours || c.request.From != (chat.User{Platform: Platform, ID: tt.from}) || c.request.Role != tt.role || c.request.Community != "-100" {
 				t.Errorf("got %+v, %v", c, ours)
 			}
-			if want := (destination{-100, true, tt.thread, 7}); c.asked != want {
+			if want := (destination{chat: -100, group: true, thread: tt.thread, replyTo: 7}); c.asked != want {
 				t.Errorf("destination %+v, want %+v", c.asked, want)
 			}
 		})

@@ -80,7 +80,7 @@ func TestFullBatchesFollowAtOnce(t *testing.T) {
 				r := setUpInMemory(t, nil)
 				r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
 					time.Sleep(took)
-					return chat.Reply{Title: "x"}
+					return chat.Reply{Title: chat.Say("x")}
 				}
 				r.askers(batches * batchSize)
 				start := time.Now()

@@ -52,7 +52,7 @@ func (r *rig) block(users ...string) (release func()) {
 			case <-ctx.Done():
 			}
 		}
-		return chat.Reply{Title: "x"}
+		return chat.Reply{Title: chat.Say("x")}
 	}
 	return sync.OnceFunc(func() { close(held) })
 }
@@ -216,7 +216,7 @@ func TestATokenRevokedWhileSendingEndsRun(t *testing.T) {
 	r := setUp(t, nil)
 	r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
 		r.api.Revoke()
-		return chat.Reply{Title: "x"}
+		return chat.Reply{Title: chat.Say("x")}
 	}
 	r.askers(1)
 	if err := r.adapter.Run(t.Context(), r.handler); !errors.Is(err, errToken) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -102,10 +101,10 @@ func (s *session) answerPress(id string, q *callbackQuery) (settled bool) {
 		return true
 	case reply.Ask != nil && p.request.Direct:
 		// It is sent: an alert has no place to write.
-	case failed(reply):
+	case reply.Unanswered():
 		tell(alert(reply))
 		return true
-	case p.upToDate(reply, shown):
+	case p.upToDate(reply):
 		tell(botapi.CallbackAnswer{Text: words.Say(own, chat.Say("telegram.current"))})
 		return true
 	}
@@ -126,29 +125,9 @@ func (s *session) answerPress(id string, q *callbackQuery) (settled bool) {
 	return s.logUndelivered(id, err)
 }
 
-// failed reports whether r is for the presser alone, in whose place others may
-// see an answer.
-func failed(r chat.Reply) bool { return r.ToAsker || r.Title.Key == "unchecked.title" }
-
-// shows is what the message with the button says.
-func (p press) shows() string { return p.message.Text + p.message.Caption }
-
-// upToDate reports whether an edit would change nothing: what the message shows
-// is as new. That may be said of several requests, where it is shared, or be the
-// answer to another command.
-func (p press) upToDate(r chat.Reply, shown richText) bool {
-	if !p.Edit || r.AsOf.IsZero() || p.AsOf.IsZero() {
-		return false
-	}
-	switch age := p.AsOf.Unix() - r.AsOf.Unix(); {
-	case age == 0:
-		return strings.HasPrefix(p.shows(), shown.Text)
-	case age > 0:
-		was, _, _ := strings.Cut(p.shows(), "\n")
-		is, _, _ := strings.Cut(shown.Text, "\n")
-		return was == is
-	}
-	return false
+// upToDate reports whether an edit would bring nothing new, or something older.
+func (p press) upToDate(r chat.Reply) bool {
+	return p.Edit && !r.AsOf.IsZero() && r.AsOf.Unix() <= p.AsOf.Unix()
 }
 
 // editable reports whether the answer can take the place of the message. A

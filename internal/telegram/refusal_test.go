@@ -16,7 +16,7 @@ func TestARefusalThatWasSaidBeforeIsNoMessage(t *testing.T) {
 	r := setUp(t, nil)
 	r.api.Start(ann)
 	r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
-		return chat.Reply{Title: req.Command, SaidBefore: req.Command != "help"}
+		return chat.Reply{Title: chat.Say(req.Command), SaidBefore: req.Command != "help"}
 	}
 	r.run()
 	for _, where := range []telegramtest.Chat{telegramtest.Group(group), telegramtest.Private(ann)} {

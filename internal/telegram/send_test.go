@@ -198,7 +198,7 @@ func TestAnswersStandWhenTheQuestionIsGone(t *testing.T) {
 	r := setUp(t, nil)
 	r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
 		r.api.Delete(group, 900)
-		return chat.Reply{Title: "x"}
+		return chat.Reply{Title: chat.Say("x")}
 	}
 	r.run()
 	m := telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/price")

@@ -138,7 +138,7 @@ func TestOnlyTheSameAnswerInTheSamePlaceIsShared(t *testing.T) {
 				r, ask := way(t)
 				r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
 					// It names the request but for what its title says.
-					return chat.Reply{Title: req.Command, Text: fmt.Sprint(req.Args)}
+					return chat.Reply{Title: chat.Say(req.Command), Text: chat.Say(fmt.Sprint(req.Args))}
 				}
 				r.run()
 				type place struct {
@@ -192,9 +192,9 @@ func TestARefusalNeverStandsForAnAnswer(t *testing.T) {
 		r, ask := byWebhook(t)
 		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
 			if id, _ := strconv.Atoi(req.From.ID); id > each {
-				return chat.Reply{Tone: chat.Warning, Title: "Too many commands"}
+				return chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands")}
 			}
-			return chat.Reply{Title: "Price"}
+			return chat.Reply{Title: chat.Say("Price")}
 		}
 		r.run()
 		var messages []telegramtest.Message
@@ -221,7 +221,7 @@ func TestASharedMessageShowsTheNewestAnswerToTheFirstAsker(t *testing.T) {
 		asked := 0
 		r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
 			asked++ // One at a time, as they are asked below.
-			return chat.Reply{Title: "Price", Text: fmt.Sprintf("Answer %d.", asked), Notes: make([]string, 0, 5)}
+			return chat.Reply{Title: chat.Say("Price"), Text: chat.Say(fmt.Sprintf("Answer %d.", asked)), Notes: make([]chat.Text, 0, 5)}
 		}
 		r.run()
 		var ids []int64
@@ -267,7 +267,7 @@ func TestPrivateAnswersAreNeverShared(t *testing.T) {
 					t.Errorf("the group got %d pointers", answers[group])
 				}
 				for _, m := range r.api.Sent() {
-					if answered(m) != 1 || m.Chat == group && m.Text != string(answeredPrivately) {
+					if answered(m) != 1 || m.Chat == group && m.Text != said(answeredPrivately) {
 						t.Errorf("sent %+v", m)
 					}
 				}

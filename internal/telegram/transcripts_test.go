@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"flag"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,15 +16,18 @@ import (
 
 var updateGolden = flag.Bool("update", false, "write the golden transcripts anew")
 
-// TestTranscripts has every answer of every command as Telegram shows it, with
-// *bold*, _italic_ and `code` where an entity says so.
+// TestTranscripts has every answer of every command as Telegram shows it, in
+// every language, with *bold*, _italic_, `code`, <a date>, [a link](where it
+// leads), ⟪what is folded away⟫ and [a button: what it does].
 func TestTranscripts(t *testing.T) {
 	commandstest.Transcripts(t, *updateGolden, func(c commandstest.Case) string {
-		shown := marked(render(c.Reply))
-		if c.Private {
-			shown = "(in the private chat)\n" + shown
+		message := shown(c.Reply, c.Private || c.Direct)
+		checkText(t, message)
+		text := marked(message)
+		if c.Private && !c.Direct {
+			text = "(in the private chat)\n" + text
 		}
-		return shown
+		return text
 	})
 }
 
@@ -34,22 +38,65 @@ func TestNoNameFromAServiceBecomesALink(t *testing.T) {
 	w.Stake.Staked[0].Pool.Name = "evil.com"
 	w.Stake.Unbonding = []core.PoolAmount{{Pool: core.Pool{Name: "t.me/x"}, Amount: w.Stake.Staked[0].Amount}}
 	for _, line := range []string{"/mylogins", "/staked " + commandstest.Wallet} {
-		shown := marked(render(commandstest.Ask(t, w.Router(t), line)))
-		plain := regexp.MustCompile("`[^`]*`").ReplaceAllString(shown, "")
-		if strings.Contains(plain, "evil.com") || strings.Contains(plain, "t.me") || !strings.Contains(shown, "evil.com") {
-			t.Errorf("%s becomes a link in:\n%s", line, shown)
+		text := marked(shown(commandstest.Ask(t, w.Router(t), line), false))
+		plain := regexp.MustCompile("`[^`]*`").ReplaceAllString(text, "")
+		if strings.Contains(plain, "evil.com") || strings.Contains(plain, "t.me") || !strings.Contains(text, "evil.com") {
+			t.Errorf("%s becomes a link in:\n%s", line, text)
 		}
 	}
 }
 
-func marked(t richText) string {
-	units := utf16.Encode([]rune(t.body))
-	for _, e := range slices.Backward(t.entities) {
-		mark := map[botapi.EntityType]uint16{
-			botapi.Bold: '*', botapi.Italic: '_', botapi.Code: '`',
-		}[e.Type]
-		units = slices.Insert(units, e.Offset+e.Length, mark)
-		units = slices.Insert(units, e.Offset, mark)
+// marked is a message as text that shows its entities, its buttons and what else
+// it has.
+func marked(m richText) string {
+	opening, closing := map[int]string{}, map[int]string{}
+	// What holds another begins before it and ends behind it.
+	entities := slices.SortedStableFunc(slices.Values(m.Entities), func(a, b botapi.Entity) int { return b.Length - a.Length })
+	for _, e := range entities {
+		before, after := "", ""
+		switch e.Type {
+		case botapi.Bold:
+			before, after = "*", "*"
+		case botapi.Italic:
+			before, after = "_", "_"
+		case botapi.Code:
+			before, after = "`", "`"
+		case botapi.DateTime:
+			before, after = "<", ">"
+		case botapi.ExpandableBlockquote:
+			before, after = "⟪", "⟫"
+		case botapi.TextLink:
+			before, after = "[", "]("+e.URL+")"
+		case botapi.TextMention:
+			before, after = "[", fmt.Sprintf("](user %d)", e.User.ID)
+		}
+		opening[e.Offset] += before
+		closing[e.Offset+e.Length] = after + closing[e.Offset+e.Length]
 	}
-	return strings.TrimSpace(string(utf16.Decode(units)))
+	var b strings.Builder
+	units := utf16.Encode([]rune(m.Text))
+	from := 0
+	for i := range len(units) + 1 {
+		if opening[i] == "" && closing[i] == "" {
+			continue
+		}
+		b.WriteString(string(utf16.Decode(units[from:i])) + closing[i] + opening[i])
+		from = i
+	}
+	b.WriteString(string(utf16.Decode(units[from:])))
+	if m.picture != nil {
+		b.WriteString("\n(picture)")
+	}
+	switch markup := m.Markup.(type) {
+	case botapi.ForceReply:
+		b.WriteString("\n(reply: " + markup.Placeholder + ")")
+	case botapi.Keyboard:
+		for _, row := range markup.Rows {
+			b.WriteByte('\n')
+			for _, button := range row {
+				fmt.Fprintf(&b, "[%s: %s] ", button.Text, button.Data+button.URL+string(button.Copy))
+			}
+		}
+	}
+	return strings.ReplaceAll(strings.TrimSpace(b.String()), hidden, "·")
 }

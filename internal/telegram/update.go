@@ -57,7 +57,6 @@ type message struct {
 	Text          string          `json:"text"`
 	Entities      []entity        `json:"entities"`
 	Photo         json.RawMessage `json:"photo"`
-	Caption       string          `json:"caption"`
 }
 
 // callbackQuery is the press of a button. Its message is of the bot's own; one
