@@ -98,19 +98,18 @@ func split(text string) sentence {
 	return sentence{parts: parts}
 }
 
-// sentence is that of a text, in English where the language lacks it, and the key
-// itself where both do.
-func (c *catalogue) sentence(t chat.Text) sentence {
-	m, known := c.messages[t.Key]
+// sentence is that of a key and, if it has plural forms, of a number: in English
+// where the language lacks it, and the key itself where both do.
+func (c *catalogue) sentence(key string, n int) sentence {
+	m, known := c.messages[key]
 	if !known {
 		if english := catalogues[chat.English]; c != english {
-			return english.sentence(t)
+			return english.sentence(key, n)
 		}
-		return sentence{line: Line{{Text: t.Key}}}
+		return sentence{line: Line{{Text: key}}}
 	}
 	if len(m) > 1 {
-		n, _ := t.Args[pluralArg].(chat.Count)
-		if s, ok := m[plural.Cardinal.MatchPlural(c.tag, int(n), 0, 0, 0, 0)]; ok {
+		if s, differs := m[plural.Cardinal.MatchPlural(c.tag, n, 0, 0, 0, 0)]; differs {
 			return s
 		}
 	}

@@ -186,15 +186,15 @@ func subscript(n int) string {
 // change is a change in per cent with a sign and an arrow, so that it never
 // shows by colour alone.
 func (n numbers) change(d decimal.Decimal) string {
-	d = d.Round(2)
-	shown := n.percent.a(n.localize(d.Abs().StringFixed(2)))
-	switch d.Sign() {
-	case 1:
-		return "▲ +" + shown
-	case -1:
+	digits, negative := strings.CutPrefix(d.StringFixed(2), "-")
+	shown := n.percent.a(n.localize(digits))
+	switch {
+	case negative:
 		return "▼ -" + shown
+	case digits == "0.00":
+		return shown
 	}
-	return shown
+	return "▲ +" + shown
 }
 
 // barCells is the length of the bar of a share.

@@ -3,6 +3,7 @@ package words
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"herald/internal/chat"
@@ -77,7 +78,8 @@ func (p *printer) text(t chat.Text) Line {
 	if t.Key == "" {
 		return nil
 	}
-	sentence := p.sentence(t)
+	n, _ := t.Args[pluralArg].(chat.Count)
+	sentence := p.sentence(t.Key, int(n))
 	if sentence.line != nil {
 		return sentence.line
 	}
@@ -105,7 +107,7 @@ func (p *printer) value(v chat.Value) Line {
 	case chat.Foreign:
 		return Line{{Text: chat.OneLine(string(v)), Style: Foreign}}
 	case chat.Count:
-		return Line{{Text: p.count(int64(v))}}
+		return Line{{Text: p.count(int(v))}}
 	case chat.Price:
 		return p.short(p.numbers.price(v.Decimal))
 	case chat.Money:
@@ -148,7 +150,7 @@ func (p *printer) short(shown, exact string) Line {
 
 func (p *printer) detail(value Line) { p.details = append(p.details, Field{p.name, value}) }
 
-func (p *printer) count(n int64) string { return p.numbers.localize(strconv.FormatInt(n, 10)) }
+func (p *printer) count(n int) string { return p.numbers.localize(strconv.Itoa(n)) }
 
 // slowClock is how far ahead of this machine's clock a moment may be and count
 // as now.
@@ -176,8 +178,21 @@ func (p *printer) moment(t time.Time) Span {
 	case age >= time.Minute:
 		key, n = "ago.minutes", age/time.Minute
 	}
-	s.Text = p.text(chat.SayWith(key, chat.Values{pluralArg: chat.Count(n)})).String()
+	s.Text = p.counted(key, int(n))
 	return s
+}
+
+// counted is a message whose only argument is a number, as a string.
+func (p *printer) counted(key string, n int) string {
+	var b strings.Builder
+	for _, part := range p.sentence(key, n).parts {
+		if part.arg == "" {
+			b.WriteString(part.words)
+		} else {
+			b.WriteString(p.count(n))
+		}
+	}
+	return b.String()
 }
 
 func (p *printer) block(b chat.Block) Line {
