@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
 
 	"herald/internal/chat"
 	"herald/internal/core"
@@ -66,8 +67,8 @@ func All(from Sources, look Look) chat.Commands {
 // symbol is the token's, for a message.
 func (l Look) symbol() chat.Values { return chat.Values{"symbol": chat.Plain(l.Symbol)} }
 
-func (l Look) amount(p core.PoolAmount) chat.Amount {
-	return chat.Amount{Decimal: p.Amount, Symbol: l.Symbol}
+func (l Look) amount(tokens decimal.Decimal) chat.Amount {
+	return chat.Amount{Decimal: tokens, Symbol: l.Symbol}
 }
 
 func (l Look) service() chat.Value {
@@ -100,14 +101,11 @@ func checked(at time.Time) chat.Text {
 	return chat.SayWith("checked", chat.Values{"when": chat.Moment{Time: at}})
 }
 
-// dated is r with when s was learned and for how long it is fresh, where service
-// said s. The last good answer of a service that fails is marked as old.
-func dated[V any](r chat.Reply, s core.Snapshot[V], service string) chat.Reply {
+// markOld says that s is the last good answer of a service that fails, if it is.
+func markOld[V any](r chat.Reply, s core.Snapshot[V], service string) chat.Reply {
 	if s.Stale {
 		r.Tone = chat.Warning
 		r.Notes = append(r.Notes, chat.SayWith("old", chat.Values{"service": serviceText(service), "when": chat.Moment{Time: s.At}}))
-		return r
 	}
-	r.AsOf, r.FreshUntil = s.At, s.FreshUntil
 	return r
 }

@@ -71,7 +71,7 @@ func loginsReply(logins []core.Login, page int) chat.Reply {
 	fields := make([]chat.Field, len(shown))
 	for i, l := range shown {
 		fields[i] = chat.Field{
-			Name: chat.NewForeign(l.Dapp, loginTextLength),
+			Name: loginText(l.Dapp),
 			Value: chat.SayWith("logins.login", chat.Values{
 				"platform": loginPlatform(l.Platform), "when": chat.Moment{Time: l.At},
 			}),
@@ -100,5 +100,12 @@ func loginPlatform(name string) chat.Value {
 	if slices.Contains(core.Platforms(), name) {
 		return chat.Plain(name)
 	}
-	return chat.NewForeign(name, loginTextLength)
+	return loginText(name)
+}
+
+func loginText(name string) chat.Value {
+	if shown := chat.NewForeign(name, loginTextLength); shown != "" {
+		return shown
+	}
+	return chat.Say("logins.unnamed")
 }

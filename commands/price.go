@@ -125,5 +125,8 @@ func priceReply(quote core.Snapshot[core.Quote], look Look) chat.Reply {
 	if !q.LastUpdated.IsZero() {
 		reply.Notes = append(reply.Notes, chat.SayWith("price.updated", chat.Values{"when": chat.Moment{Time: q.LastUpdated}}))
 	}
-	return dated(reply, quote, "price")
+	if !quote.Stale {
+		reply.AsOf, reply.FreshUntil = quote.At, quote.FreshUntil
+	}
+	return markOld(reply, quote, "price")
 }

@@ -67,9 +67,11 @@ func unread(pools []core.UnreadPool) error {
 func stakedReply(snapshot core.Snapshot[core.Stake], wallet common.Address, look Look) chat.Reply {
 	s := snapshot.Value
 	reply := chat.Reply{
-		Sections: []chat.Section{{Fields: []chat.Field{{Name: chat.Say("stake.wallet"), Value: look.address(wallet)}}}},
-		Notes:    stakeNotes(s),
-		Actions:  []chat.Action{refresh("staked", wallet.Hex()), {Label: chat.Say("button.copy_wallet"), Copy: wallet.Hex()}},
+		Sections:   []chat.Section{{Fields: []chat.Field{{Name: chat.Say("stake.wallet"), Value: look.address(wallet)}}}},
+		Notes:      stakeNotes(s),
+		AsOf:       snapshot.At,
+		FreshUntil: snapshot.FreshUntil,
+		Actions:    []chat.Action{refresh("staked", wallet.Hex()), {Label: chat.Say("button.copy_wallet"), Copy: wallet.Hex()}},
 	}
 	if url := look.explorer(wallet); url != "" {
 		reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("button.explorer"), URL: url})
@@ -83,7 +85,7 @@ func stakedReply(snapshot core.Snapshot[core.Stake], wallet common.Address, look
 		reply.Tone, reply.Title, reply.Text = chat.Warning, chat.Say("unchecked.title"), undetermined(s)
 	}
 	reply.Sections = append(reply.Sections, stakeSections(s, look)...)
-	return dated(reply, snapshot, "chain")
+	return reply
 }
 
 // undetermined says why nobody can say whether there is a stake.
@@ -99,7 +101,7 @@ func stakeSections(s core.Stake, look Look) []chat.Section {
 		if len(s.Failed) > 0 {
 			label = "stake.at_least"
 		}
-		total := chat.Field{Name: chat.Say(label), Value: chat.Amount{Decimal: s.Total(), Symbol: look.Symbol}}
+		total := chat.Field{Name: chat.Say(label), Value: look.amount(s.Total())}
 		sections = append(sections,
 			chat.Section{Fields: []chat.Field{total}},
 			chat.Section{Heading: chat.Say("stake.pools"), Fields: poolFields(s.Staked, look)})
@@ -131,7 +133,7 @@ func poolFields(pools []core.PoolAmount, look Look) []chat.Field {
 		if name == chat.Foreign("") {
 			name = look.address(p.Pool.Address)
 		}
-		fields[i] = chat.Field{Name: name, Value: look.amount(p)}
+		fields[i] = chat.Field{Name: name, Value: look.amount(p.Amount)}
 	}
 	return fields
 }

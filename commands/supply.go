@@ -3,7 +3,6 @@ package commands
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -28,11 +27,10 @@ func supply(supplies core.Source[core.NoArgument, core.Supply], prices core.Sour
 			}
 			reply := supplyReply(supply, look)
 			if quoteErr != nil {
-				reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
 				reply.Notes = append(reply.Notes, chat.SayWith("supply.unpriced", chat.Values{"why": Explain(quoteErr)}))
 				return reply, &chat.PartialError{Err: quoteErr}
 			}
-			return addWorth(reply, supply, quote), nil
+			return withWorth(reply, supply, quote), nil
 		}}},
 	}
 }
@@ -43,8 +41,8 @@ func supplyReply(supply core.Snapshot[core.Supply], look Look) chat.Reply {
 	reply := chat.Reply{
 		Title: chat.SayWith("supply.title", look.symbol()),
 		Sections: []chat.Section{{Fields: []chat.Field{
-			{Name: chat.Say("supply.total"), Value: chat.Amount{Decimal: s.Total, Symbol: look.Symbol}},
-			{Name: chat.Say("supply.circulating"), Value: chat.Amount{Decimal: s.Circulating, Symbol: look.Symbol}},
+			{Name: chat.Say("supply.total"), Value: look.amount(s.Total)},
+			{Name: chat.Say("supply.circulating"), Value: look.amount(s.Circulating)},
 			{Name: chat.Say("supply.share"), Value: chat.Share{Decimal: share}},
 		}}},
 		Actions: []chat.Action{refresh("supply")},
@@ -52,11 +50,11 @@ func supplyReply(supply core.Snapshot[core.Supply], look Look) chat.Reply {
 	if !supply.Stale {
 		reply.Notes = []chat.Text{checked(supply.At)}
 	}
-	return dated(reply, supply, "supply")
+	return markOld(reply, supply, "supply")
 }
 
-// addWorth adds what the supplies are worth at the quoted price.
-func addWorth(reply chat.Reply, supply core.Snapshot[core.Supply], quote core.Snapshot[core.Quote]) chat.Reply {
+// withWorth adds what the supplies are worth at the quoted price.
+func withWorth(reply chat.Reply, supply core.Snapshot[core.Supply], quote core.Snapshot[core.Quote]) chat.Reply {
 	at := quote.Value.Price
 	reply.Sections = append(reply.Sections, chat.Section{
 		Heading: chat.SayWith("supply.worth", chat.Values{"price": chat.Price{Decimal: at}}),
@@ -65,12 +63,11 @@ func addWorth(reply chat.Reply, supply core.Snapshot[core.Supply], quote core.Sn
 			{Name: chat.Say("supply.circulating"), Value: chat.Money{Decimal: supply.Value.Circulating.Mul(at)}},
 		},
 	})
-	reply = dated(reply, quote, "price")
-	reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
+	reply = markOld(reply, quote, "price")
 	if supply.Stale || quote.Stale {
 		return reply
 	}
-	// It changes when either does.
+	// It has changed when either has, and is fresh while both are.
 	reply.AsOf, reply.FreshUntil = supply.At, supply.FreshUntil
 	if quote.At.After(supply.At) {
 		reply.AsOf = quote.At

@@ -37,6 +37,7 @@ type asker struct {
 	id        string
 	role      chat.Role
 	community string // "" is the private chat with the bot
+	title     string // of the chat
 }
 
 // scene is some commands in one state of the world.
@@ -74,23 +75,24 @@ var (
 )
 
 func scenes() []scene {
-	stranger := &asker{Stranger, chat.Member, Community}
+	stranger := &asker{Stranger, chat.Member, Community, talk}
 	all := []scene{
 		{name: "healthy", lines: append(asking[:7:7], "/help", "/start")},
-		{name: "in private", from: &asker{Ann, chat.Member, ""}, lines: append(asking[:7:7], "/help")},
+		{name: "in private", from: &asker{id: Ann}, lines: append(asking[:7:7], "/help")},
 		{name: "moderator", lines: []string{
 			existsBob, "/exists 999", "/exists discord 5", "/exists EMAIL a@b.c", "/exists evm " + Wallet,
 			verifyBob, "/verify " + Bob + " " + AnnsWallet, "/verify " + Bob + " " + Wallet, "/verify 999 " + BobsWallet,
 		}},
-		{name: "forbidden", from: &asker{Ann, chat.Member, Community}, lines: []string{existsBob, "/exists discord 5", verifyBob}},
-		{name: "unlisted", from: &asker{Ann, chat.Moderator, "-1009876543210"}, lines: []string{existsBob, exists}},
+		{name: "forbidden", from: &asker{Ann, chat.Member, Community, talk}, lines: []string{existsBob, "/exists discord 5", verifyBob}},
+		{name: "unlisted", from: &asker{Ann, chat.Moderator, "-1009876543210", talk}, lines: []string{existsBob, exists}},
 		{name: "strangers", from: stranger, lines: []string{logins, exists, verify}},
-		{name: "anonymous", from: &asker{"", chat.Moderator, Community}, lines: []string{logins, exists, verify}},
+		{name: "anonymous", from: &asker{"", chat.Moderator, Community, talk}, lines: []string{logins, exists, verify}},
 		{name: "others", lines: []string{"/verify " + BobsWallet, "/verify " + Wallet}},
 		{name: "named service", change: func(w *World) { w.Look.ServiceName, w.Look.ExplorerURL = "CARV *ID*", "" }, lines: []string{
 			staked, exists, verify, existsBob,
 		}},
 		{name: "quiet", change: func(w *World) { w.Logins = nil }, lines: []string{logins}},
+		{name: "hostile", from: &asker{Ann, chat.Moderator, Community, strings.Join(Hostile, " ")}, change: hostile, lines: []string{staked, logins, existsBob}},
 		{name: "many", change: many, lines: []string{logins, "/mylogins 2", "/mylogins 50", "/mylogins 51", staked}},
 		{name: "sparse", change: func(w *World) {
 			w.Price.Value = core.Quote{Price: number("64123.456")}
@@ -150,6 +152,23 @@ func scenes() []scene {
 	return all
 }
 
+const talk = "Token *talk*"
+
+// Hostile are names that want to be more than names.
+var Hostile = []string{
+	"**bold** _it_ `code` <b>", "@everyone <@1> <@&2> tg://user?id=1", "evil.example https://evil.example [x](http://evil.example) t.me/evil",
+	"\u202egnp.exe", "zero\u200bwidth\u2060", "line\nbreak\r\n# head", "\xff\xfe broken", strings.Repeat("long ", 2000), "\u200b",
+}
+
+func hostile(w *World) {
+	w.Logins, w.Stake.Staked = nil, nil
+	for _, name := range Hostile {
+		w.Logins = append(w.Logins, core.Login{Dapp: name, Platform: name, At: Noon})
+		w.Stake.Staked = append(w.Stake.Staked, core.PoolAmount{Pool: core.Pool{Address: common.Address{9}, Name: name}, Amount: number("1")})
+	}
+	w.Logins = append(w.Logins, core.Login{Dapp: "Tomorrow", Platform: "EVM", At: Noon.AddDate(0, 0, 1)})
+}
+
 // many is more than one answer has room for.
 func many(w *World) {
 	w.Logins, w.Stake.Staked = nil, nil
@@ -185,7 +204,7 @@ func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 		s.change(w)
 	}
 	if s.from == nil {
-		s.from = &asker{Ann, chat.Moderator, Community}
+		s.from = &asker{Ann, chat.Moderator, Community, talk}
 	}
 	r := w.router(t, s.wait, l)
 	for _, line := range s.lines {
@@ -205,7 +224,7 @@ func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 // Ask types line as Ann, a moderator.
 func Ask(t testing.TB, r *chat.Router, line string) chat.Reply {
 	t.Helper()
-	return r.Handle(t.Context(), request(line, asker{Ann, chat.Moderator, Community}))
+	return r.Handle(t.Context(), request(line, asker{Ann, chat.Moderator, Community, talk}))
 }
 
 func request(line string, from asker) chat.Request {
@@ -216,7 +235,7 @@ func request(line string, from asker) chat.Request {
 		Chat: from.id, Direct: from.community == "",
 	}
 	if !req.Direct {
-		req.Chat, req.ChatTitle = from.community, "Token *talk*"
+		req.Chat, req.ChatTitle = from.community, from.title
 	}
 	return req
 }
