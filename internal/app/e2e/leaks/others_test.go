@@ -251,7 +251,7 @@ func verdicts(t *testing.T) []string {
 			}
 			for _, form := range forms {
 				text := strings.ToLower(plain(form.(string)))
-				if !privateKeys.MatchString(key) {
+				if !privateKeys.MatchString(key) || key == "exists.menu" || key == "exists.service" {
 					others.WriteString(text + "\n")
 					continue
 				}
