@@ -251,3 +251,6 @@ func (r *rig) told(n int) []telegramtest.Notice {
 	}
 	return all
 }
+
+// messageRef is some message in the group.
+func messageRef(id int64) botapi.MessageRef { return botapi.MessageRef{Chat: group, MessageID: id} }

@@ -146,6 +146,17 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 	}
 }
 
+func TestParseKnowsTheLanguageAndTheChat(t *testing.T) {
+	c, ours := parse(in(t, "supergroup", 6, "/price", `{"from":{"id":5,"language_code":"pt-br"},"chat":{"id":-100,"type":"supergroup","title":"The *talk*"}}`), testMe, testCommands)
+	if !ours || c.request.Locale != "pt-br" || c.request.ChatTitle != "The *talk*" || c.request.Whispers {
+		t.Errorf("got %+v, %v", c.request, ours)
+	}
+	c, ours = parse(in(t, "supergroup", 6, "/price", `{"from":{"id":5,"language_code":"pt-br"},"sender_chat":{"id":-100}}`), testMe, testCommands)
+	if !ours || c.request.Locale != "" {
+		t.Errorf("an anonymous sender has the language %q", c.request.Locale)
+	}
+}
+
 func TestNobodyModeratesAPrivateChat(t *testing.T) {
 	c, ours := parse(in(t, "private", 6, "/price", ""), testMe, testCommands)
 	if !ours || c.request.Community != "" || c.request.Role != chat.Member {
@@ -162,6 +173,7 @@ func TestParseFollowsDeepLinks(t *testing.T) {
 		{"private", "/start mylogins", "mylogins", true},
 		{"private", "/start exists", "exists", true},
 		{"private", "/start staked", "start", false},
+		{"private", "/start ask-exists", "start", false},
 		{"private", "/start nonsense", "start", false},
 		{"group", "/start mylogins", "start", false},
 	}
@@ -178,8 +190,9 @@ func TestAnUpdateOfAnotherFormKeepsItsNumberAlone(t *testing.T) {
 		`{"update_id":5,"message":[]}`,
 		`{"message":{"message_id":"seven","text":"/price"},"update_id":5}`,
 		`{"update_id":5,"message":{"chat":7,"text":"/price"}}`,
+		`{"update_id":5,"callback_query":{"id":"1","data":7}}`,
 	} {
-		if u, err := decode([]byte(raw)); err == nil || u.ID != 5 || u.Message != nil {
+		if u, err := decode([]byte(raw)); err == nil || u.ID != 5 || u.answerable() {
 			t.Errorf("%s: got %+v, %v", raw, u, err)
 		}
 	}
@@ -192,10 +205,22 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"update_id":1,"message":{"message_id":1,"chat":{"id":-1,"type":"group"},"from":{"id":2},"text":"/exists 😀 Ann","entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":11,"length":3,"user":{"id":3}}]}}`))
 	f.Add([]byte(`{"update_id":1,"message":{"text":"/a","chat":{"type":"private"},"from":{},"entities":[{"type":"bot_command","length":9}]}}`))
 	f.Add([]byte(`{"update_id":9223372036854775807,"message":[]}`))
+	f.Add([]byte(`{"update_id":1,"callback_query":{"id":"1","from":{"id":2},"data":"1 e 0 mylogins 2","message":{"message_id":1,"date":0,"chat":{"id":-1,"type":"group"}}}}`))
+	f.Add([]byte(`{"update_id":1,"callback_query":{"data":"1 n zz price"}}`))
+	f.Add([]byte(`{"update_id":1,"message":{"message_id":2,"chat":{"id":-1,"type":"group"},"from":{"id":2},"text":"0x1","reply_to_message":{"from":{"id":99},"entities":[{"type":"text_link","length":1,"url":"https://t.me/OurBot?start=ask-staked"}]}}}`))
 	f.Add([]byte(`{"update_id":1,"message":{"reply_to_message":{"reply_to_message":{}}}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		u, err := decode(raw)
-		if err != nil || u.Message == nil {
+		if err != nil {
+			return
+		}
+		if u.Press != nil {
+			p, err := parsePress(u.Press, testCommands)
+			if asked, _ := testCommands.Find(p.request.Command); err == nil && p.private != (asked.Visibility == chat.Private) {
+				t.Errorf("not as private as its command: %+v", p)
+			}
+		}
+		if u.Message == nil {
 			return
 		}
 		c, ours := parse(u.Message, testMe, testCommands)

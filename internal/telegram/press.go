@@ -150,19 +150,20 @@ func alert(r chat.Reply) botapi.CallbackAnswer {
 		}
 	}
 	text := signs[c.Tone]
-	for i, l := range append(lines, c.Notes...) {
+	room := maxAlert - utf8.RuneCountInString(text)
+	separator := ""
+	for _, l := range append(lines, c.Notes...) {
 		line := l.String()
-		if line == "" {
-			continue
+		if separator == "" {
+			line = cut(line, room) // Something must be said.
 		}
-		if i > 0 {
-			line = "\n" + line
-		}
-		if utf8.RuneCountInString(text+line) <= maxAlert {
-			text += line
+		if size := utf8.RuneCountInString(separator + line); line != "" && size <= room {
+			text += separator + line
+			room -= size
+			separator = "\n"
 		}
 	}
-	return botapi.CallbackAnswer{Text: cut(text, maxAlert), Alert: true}
+	return botapi.CallbackAnswer{Text: text, Alert: true}
 }
 
 // tellOnce ends the wait of a presser, when it is called first. It is repeated
