@@ -135,13 +135,11 @@ func TestNoLanguageIsEnglish(t *testing.T) {
 	}
 }
 
-// sourceStrings are the string constants in the program's own code, without its
-// tests and what serves those, by the file in which one stands. said are those
-// that are keys for certain, as the argument of chat.Say and chat.SayWith.
-func sourceStrings(t *testing.T) (all, said map[string]string) {
+// inspectSource visits every node of the program's own code, without its tests
+// and what serves those.
+func inspectSource(t *testing.T, visit func(path string, n ast.Node)) {
 	t.Helper()
 	const root = "../.."
-	all, said = map[string]string{}, map[string]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		name := d.Name()
 		switch {
@@ -157,25 +155,7 @@ func sourceStrings(t *testing.T) (all, said map[string]string) {
 			return err
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.BasicLit:
-				if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING {
-					all[text] = path
-				}
-			case *ast.CallExpr:
-				f := fmt.Sprint(n.Fun)
-				if s, ok := n.Fun.(*ast.SelectorExpr); ok {
-					f = fmt.Sprint(s.X, ".", s.Sel)
-				}
-				says := f == "chat.Say" || f == "chat.SayWith" || strings.HasPrefix(path, root+"/internal/chat/") && (f == "Say" || f == "SayWith")
-				if !says || len(n.Args) == 0 {
-					break
-				}
-				if literal, ok := n.Args[0].(*ast.BasicLit); ok {
-					text, _ := strconv.Unquote(literal.Value)
-					said[text] = path
-				}
-			}
+			visit(strings.TrimPrefix(path, root+"/"), n)
 			return true
 		})
 		return nil
@@ -183,7 +163,75 @@ func sourceStrings(t *testing.T) (all, said map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// constant is the text of a string literal, or "".
+func constant(e ast.Expr) string {
+	literal, ok := e.(*ast.BasicLit)
+	if !ok || literal.Kind != token.STRING {
+		return ""
+	}
+	text, _ := strconv.Unquote(literal.Value)
+	return text
+}
+
+// sourceStrings are the string constants in the code, with a file in which each
+// stands. said are those that are keys for certain, as the argument of chat.Say
+// and chat.SayWith.
+func sourceStrings(t *testing.T) (all, said map[string]string) {
+	t.Helper()
+	all, said = map[string]string{}, map[string]string{}
+	inspectSource(t, func(path string, n ast.Node) {
+		switch n := n.(type) {
+		case *ast.BasicLit:
+			if text := constant(n); text != "" {
+				all[text] = path
+			}
+		case *ast.CallExpr:
+			f := fmt.Sprint(n.Fun)
+			if s, ok := n.Fun.(*ast.SelectorExpr); ok {
+				f = fmt.Sprint(s.X, ".", s.Sel)
+			}
+			says := f == "chat.Say" || f == "chat.SayWith" || strings.HasPrefix(path, "internal/chat/") && (f == "Say" || f == "SayWith")
+			if says && len(n.Args) > 0 && constant(n.Args[0]) != "" {
+				said[constant(n.Args[0])] = path
+			}
+		}
+	})
 	return all, said
+}
+
+// TestEveryReasonFlawAndServiceIsSaid: commands make keys of the constants of
+// these types and of the services' names.
+func TestEveryReasonFlawAndServiceIsSaid(t *testing.T) {
+	prefixes := map[string]string{"Reason": "reason.", "Flaw": "invalid.", "Service": "service."}
+	found := map[string]int{}
+	english := catalogue(t, chat.English)
+	says := func(path, kind, text string) {
+		found[kind]++
+		if key := prefixes[kind] + text; english[key] == nil {
+			t.Errorf("%s has the %s %q, and en.json lacks %s", path, kind, text, key)
+		}
+	}
+	inspectSource(t, func(path string, n ast.Node) {
+		switch n := n.(type) {
+		case *ast.ValueSpec:
+			if kind := fmt.Sprint(n.Type); strings.HasPrefix(path, "internal/core/") && prefixes[kind] != "" && len(n.Values) == 1 {
+				says(path, kind, constant(n.Values[0]))
+			}
+		case *ast.CompositeLit:
+			if s, ok := n.Type.(*ast.SelectorExpr); ok && fmt.Sprint(s.X, ".", s.Sel) == "core.Service" {
+				for _, field := range n.Elts {
+					if pair := field.(*ast.KeyValueExpr); fmt.Sprint(pair.Key) == "Name" {
+						says(path, "Service", constant(pair.Value))
+					}
+				}
+			}
+		}
+	})
+	if found["Reason"] < 8 || found["Flaw"] < 14 || found["Service"] < 4 {
+		t.Errorf("found only %v", found)
+	}
 }
 
 // keyLike is a string that looks like a key of the catalogue.

@@ -120,8 +120,12 @@ func TestSectionsAndNotesWithoutRoomAreCounted(t *testing.T) {
 func TestOneLongStringIsCutAndCrowdsOutNothing(t *testing.T) {
 	long := line(strings.Repeat("é", 5000))
 	styled := words.Line{{Text: "é"}, {Text: strings.Repeat("é", 5000), Style: words.Foreign}, {Text: "gone"}}
-	got := words.Card{Title: long, Text: styled, Sections: []words.Section{{Heading: long, Fields: []words.Field{{Name: long, Value: long}}}},
-		Notes: []words.Line{long}}.Fit(1000, runes)
+	c := words.Card{Title: long, Text: styled, Sections: []words.Section{{Heading: long, Fields: []words.Field{{Name: long, Value: long}}}},
+		Notes: []words.Line{long}}
+	got := c.Fit(1000, runes)
+	if !reflect.DeepEqual(c.Notes, []words.Line{long}) || !reflect.DeepEqual(c.Sections[0].Fields[0].Value, long) {
+		t.Error("the card itself was changed")
+	}
 	if size(got) > 1000 {
 		t.Fatalf("size %d", size(got))
 	}

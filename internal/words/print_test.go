@@ -96,6 +96,16 @@ func TestEveryFieldOfAReplyIsPrinted(t *testing.T) {
 	}
 }
 
+func TestAButtonThatRefreshesKnowsWhatItIsUnder(t *testing.T) {
+	card := words.Print(chat.Reply{AsOf: time.Unix(36, 0), Actions: []chat.Action{
+		{Label: chat.Say("refresh"), Command: "price", Edit: true, Refresh: true},
+		{Label: chat.Say("another"), Command: "price", Args: []string{"7d"}, Edit: true},
+	}})
+	if card.Buttons[0].State != "1 e 10 price" || card.Buttons[1].State != "1 e 0 price 7d" {
+		t.Errorf("the buttons are %+v", card.Buttons)
+	}
+}
+
 func TestAButtonWhoseStateIsTooLongIsLeftOut(t *testing.T) {
 	card := words.Print(chat.Reply{Actions: []chat.Action{
 		{Label: chat.Say("long"), Command: "price", Args: []string{strings.Repeat("x", 60)}},
