@@ -5,7 +5,6 @@ package soak
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,11 +16,13 @@ import (
 
 // What a group is told about a private command.
 const (
-	pointer   = "I have answered you privately."
-	anonymity = "I can answer that only privately, and you are anonymous here. Please ask me in our private chat."
+	pointer    = "I have answered you privately."
+	anonymity  = "I can answer that only privately, and you are anonymous here. Please ask me in our private chat."
+	pressStart = "I can only answer that privately, and I can't write to you yet. Open our private chat and press Start. If no answer comes, ask again there."
 )
 
-var pressStart = regexp.MustCompile(`^I can answer that only privately, and may not write to you yet\. Open https://t\.me/herald_bot\?start=(start|mylogins|exists) and press Start; if no answer comes there, ask again\.$`)
+// marks are the entities that an answer may have.
+var marks = []string{"bold", "italic", "code", "expandable_blockquote", "date_time", "text_mention"}
 
 // telegramSide asks in Telegram and finds each answer's question: by the
 // message it replies to or, for a private answer to a group's question, by the
@@ -240,7 +241,7 @@ func (s *telegramSide) answer(sent telegramtest.Sent) {
 		return
 	}
 	for _, e := range sent.Entities {
-		if e.Type != "bold" && e.Type != "italic" && e.Type != "code" {
+		if !slices.Contains(marks, e.Type) {
 			s.tally.leak("an answer has a " + e.Type)
 		}
 	}
@@ -263,7 +264,7 @@ func (s *telegramSide) answer(sent telegramtest.Sent) {
 
 func (s *telegramSide) judge(m *message, sent telegramtest.Sent, public bool) {
 	if public && m.question.private {
-		notice := m.asker.anonymous && sent.Text == anonymity || m.asker.unreachable && pressStart.MatchString(sent.Text)
+		notice := m.asker.anonymous && sent.Text == anonymity || m.asker.unreachable && sent.Text == pressStart
 		if !notice {
 			s.tally.leak(fmt.Sprintf("%v: the group is told %q", m, sent.Text))
 		}
