@@ -23,13 +23,13 @@ import (
 // Charts draw one token's price. Safe for concurrent use.
 type Charts struct {
 	history *history.History
-	painter *chart.Painter
+	draw    func(context.Context, chart.Picture) ([]byte, error)
 	symbol  string
 }
 
 // New makes the Charts of the token whose quotes h remembers.
 func New(h *history.History, symbol string) *Charts {
-	return &Charts{history: h, painter: chart.NewPainter(), symbol: symbol}
+	return &Charts{history: h, draw: chart.NewPainter().Draw, symbol: symbol}
 }
 
 // drawTime bounds the drawing with the wait for its turn. An answer in text must
@@ -45,7 +45,7 @@ func (c *Charts) Chart(ctx context.Context, quote core.Quote, period time.Durati
 	from := to.Add(-period)
 	points := history.Joined(c.history.Since(from), quote, from, to)
 	picture := c.picture(points, from, to, l)
-	png, err := c.painter.Draw(ctx, picture)
+	png, err := c.draw(ctx, picture)
 	switch {
 	case errors.Is(err, chart.ErrTooFewPoints):
 		return core.Chart{}, nil
@@ -82,9 +82,9 @@ func (c *Charts) picture(points []history.Point, from, to time.Time, l chat.Lang
 	}
 	p := chart.Picture{
 		Language:  string(l),
-		Title:     words.Say(l, chat.SayWith("chart.title", chat.Values{"symbol": chat.Plain(c.symbol)})),
-		Seen:      words.Say(l, chat.Say("chart.seen")),
-		Estimated: words.Say(l, chat.Say("chart.estimated")),
+		Title:     drawable(l, chat.SayWith("chart.title", chat.Values{"symbol": chat.Plain(c.symbol)})),
+		Seen:      drawable(l, chat.Say("chart.seen")),
+		Estimated: drawable(l, chat.Say("chart.estimated")),
 		From:      from,
 		To:        to,
 		Money:     func(usd float64) string { return words.Say(l, chat.Price{Decimal: decimal.NewFromFloat(usd)}) },
@@ -94,6 +94,15 @@ func (c *Charts) picture(points []history.Point, from, to time.Time, l chat.Lang
 		p.Points = append(p.Points, chart.Point{At: point.At, Price: point.Price.InexactFloat64(), Estimated: point.Estimated})
 	}
 	return p
+}
+
+// drawable says a text in English where the pictures' font lacks the letters of
+// its language.
+func drawable(l chat.Language, t chat.Text) string {
+	if said := words.Say(l, t); chart.CanDraw(said) {
+		return said
+	}
+	return words.Say(chat.English, t)
 }
 
 // dayLayouts are a day and a month as numbers, by the Unicode CLDR:

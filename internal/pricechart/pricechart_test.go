@@ -12,10 +12,12 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"herald/internal/chart"
 	"herald/internal/chat"
 	"herald/internal/core"
 	"herald/internal/history"
 	"herald/internal/pricechart"
+	"herald/internal/words"
 )
 
 const day = 24 * time.Hour
@@ -31,9 +33,11 @@ func opened(t *testing.T) *history.History {
 
 func number(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 
-func quoted(price string, at time.Time) core.Quote { return core.Quote{Price: number(price), LastUpdated: at} }
+func quoted(price string, at time.Time) core.Quote {
+	return core.Quote{Price: number(price), LastUpdated: at}
+}
 
-func TestAChartShowsWhatWasSeenOfItsPeriodInEveryLanguage(t *testing.T) {
+func TestAChartShowsWhatWasSeenOfItsPeriod(t *testing.T) {
 	now := time.Now()
 	h := opened(t)
 	h.Add(quoted("9", now.Add(-3*day))) // before the period
@@ -42,7 +46,7 @@ func TestAChartShowsWhatWasSeenOfItsPeriodInEveryLanguage(t *testing.T) {
 	}
 	h.Add(quoted("1.5", now.Add(-12*time.Hour)))
 	h.Add(quoted("4", now.Add(-6*time.Hour)))
-	for _, l := range chat.Languages() {
+	for _, l := range []chat.Language{chat.English, chat.Chinese} {
 		c, err := pricechart.New(h, "TKN").Chart(t.Context(), quoted("3", now), day, l)
 		if err != nil {
 			t.Fatal(l, err)
@@ -83,13 +87,59 @@ func TestWhatTheQuoteImpliesForTheBeginningOfThePeriodIsInIt(t *testing.T) {
 	}
 }
 
-func TestWhoGivesUpGetsNoPicture(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	h := opened(t)
-	h.Add(quoted("2", time.Now().Add(-time.Hour)))
-	if c, err := pricechart.New(h, "TKN").Chart(ctx, quoted("3", time.Now()), day, chat.English); err == nil && c.PNG == nil {
-		t.Error("neither a picture nor an error")
+func TestABusyPainterIsWaitedForThreeSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		charts := pricechart.New(opened(t), "TKN")
+		charts.DrawBy(func(ctx context.Context, _ chart.Picture) ([]byte, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		start := time.Now()
+		c, err := charts.Chart(t.Context(), quoted("3", time.Now()), day, chat.English)
+		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || c.PNG != nil || took != 3*time.Second {
+			t.Errorf("%d bytes, %v after %v", len(c.PNG), err, took)
+		}
+	})
+}
+
+func TestAPictureIsLabelledInItsLanguage(t *testing.T) {
+	at := time.Date(2026, 11, 20, 15, 30, 0, 0, time.UTC)
+	for _, test := range []struct {
+		language chat.Language
+		period   time.Duration
+		moment   string
+	}{
+		{chat.English, day, "15:30"},
+		{chat.English, 7 * day, "Nov 20"},
+		{chat.Spanish, 30 * day, "20/11"},
+		{chat.Chinese, 7 * day, "11/20"},
+		{chat.Russian, 7 * day, "20.11"},
+		{chat.Turkish, 7 * day, "20.11"},
+		{chat.Vietnamese, 7 * day, "20/11"},
+	} {
+		say := func(v chat.Value) string { return words.Say(test.language, v) }
+		charts := pricechart.New(opened(t), "TKN")
+		charts.DrawBy(func(_ context.Context, p chart.Picture) ([]byte, error) {
+			if got, want := p.Money(1234.5), say(chat.Price{Decimal: number("1234.5")}); got != want {
+				t.Errorf("%s: the price is %q, want %q", test.language, got, want)
+			}
+			if got := p.Moment(at); got != test.moment {
+				t.Errorf("%s: the moment is %q, want %q", test.language, got, test.moment)
+			}
+			if test.language == chat.Chinese { // its letters are not in the font
+				say = func(v chat.Value) string { return words.Say(chat.English, v) }
+			}
+			title := say(chat.SayWith("chart.title", chat.Values{"symbol": chat.Plain("TKN")}))
+			if p.Language != string(test.language) || p.Title != title || p.Seen != say(chat.Say("chart.seen")) || p.Estimated != say(chat.Say("chart.estimated")) {
+				t.Errorf("%s: %q, %q, %q, %q", test.language, p.Language, p.Title, p.Seen, p.Estimated)
+			}
+			return nil, chart.ErrTooFewPoints
+		})
+		quote := quoted("3", time.Now())
+		quote.Change24h = decimal.NewNullDecimal(number("1"))
+		if c, err := charts.Chart(t.Context(), quote, test.period, test.language); err != nil || c.PNG != nil {
+			t.Errorf("%s: %d bytes, %v", test.language, len(c.PNG), err)
+		}
 	}
 }
 
