@@ -63,6 +63,9 @@ func parsePress(q *callbackQuery, commands chat.Commands) (press, error) {
 		c.request.Role = chat.UnknownRole
 	}
 	c.linkable = c.private && len(state.Args) == 0
+	c.ephemeral = ephemeralOf(m, q.From.ID)
+	c.ephemeral.callback, c.ephemeral.replaced = q.ID, state.Edit
+	c.private = c.private || c.ephemeral.arrived()
 	return press{c, state, m}, nil
 }
 

@@ -43,7 +43,8 @@ func updateID(raw []byte) int64 {
 }
 
 type message struct {
-	ID            int64           `json:"message_id"`
+	ID            int64           `json:"message_id"` // 0 of an ephemeral one
+	EphemeralID   int64           `json:"ephemeral_message_id"`
 	Date          int64           `json:"date"`
 	Thread        int64           `json:"message_thread_id"`
 	InTopic       bool            `json:"is_topic_message"`
