@@ -59,13 +59,14 @@ var cards = map[string]struct {
 	discordtest.Interaction
 	private bool
 }{
-	"price":            {Interaction: discordtest.Interaction{Command: "price"}},
-	"price of a week":  {Interaction: discordtest.Interaction{Command: "price", Options: map[string]string{"period": "7d"}}},
-	"supply":           {Interaction: discordtest.Interaction{Command: "supply"}},
-	"staked":           {Interaction: discordtest.Interaction{Command: "staked", Options: map[string]string{"wallet": commandstest.Wallet}}},
-	"logins":           {Interaction: discordtest.Interaction{Command: "mylogins"}, private: true},
-	"second page":      {Interaction: discordtest.Interaction{Command: "mylogins"}, private: true},
-	"a wallet mistold": {Interaction: discordtest.Interaction{Command: "staked", Options: map[string]string{"wallet": "0x1"}}, private: true},
+	"price":              {Interaction: discordtest.Interaction{Command: "price"}},
+	"price of a week":    {Interaction: discordtest.Interaction{Command: "price", Options: map[string]string{"period": "7d"}}},
+	"supply":             {Interaction: discordtest.Interaction{Command: "supply"}},
+	"staked":             {Interaction: discordtest.Interaction{Command: "staked", Options: map[string]string{"wallet": commandstest.Wallet}}},
+	"logins":             {Interaction: discordtest.Interaction{Command: "mylogins"}, private: true},
+	"second page":        {Interaction: discordtest.Interaction{Command: "mylogins"}, private: true},
+	"own wallet mistold": {Interaction: discordtest.Interaction{Command: "verify", Options: map[string]string{"wallet": "0x1"}}, private: true},
+	"a wallet mistold":   {Interaction: discordtest.Interaction{Command: "staked", Options: map[string]string{"wallet": "0x1"}}, private: true},
 }
 
 // cardHarness is an adapter that answers from a world.
@@ -144,6 +145,7 @@ func (h *cardHarness) press(t *testing.T, p *discordtest.Pending, label string, 
 // Each button of each card is pressed by its asker, by another, by both at once
 // and after a restart.
 func TestEachButtonOfEachCardIsPressed(t *testing.T) {
+	pressed := map[string]bool{}
 	for _, byHTTP := range []bool{false, true} {
 		for name, card := range cards {
 			t.Run(fmt.Sprintf("%s, by HTTP %v", name, byHTTP), func(t *testing.T) {
@@ -163,6 +165,7 @@ func TestEachButtonOfEachCardIsPressed(t *testing.T) {
 					for _, b := range row {
 						if b.CustomID != "" {
 							labels = append(labels, b.Label)
+							pressed[kindOf(b.CustomID)] = true
 						}
 					}
 				}
@@ -191,6 +194,22 @@ func TestEachButtonOfEachCardIsPressed(t *testing.T) {
 			})
 		}
 	}
+	commandstest.Cases(t, chat.English, func(c commandstest.Case) {
+		for _, row := range render(c.Reply).Components {
+			for _, b := range row.Components {
+				if b.CustomID != "" && !pressed[kindOf(b.CustomID)] {
+					t.Errorf("%s has a button %q that is never pressed", c.Line, b.CustomID)
+				}
+			}
+		}
+	})
+}
+
+// kindOf is what a button's state has in common with those of the same button
+// under other answers.
+func kindOf(state string) string {
+	words := strings.Fields(state)
+	return fmt.Sprint(words[1], words[3], len(words))
 }
 
 // checkPressed demands that a press has edited the message of p, or told or asked
