@@ -50,10 +50,11 @@ func exists(accounts core.Source[core.Identity, core.Account], look Look) chat.C
 		}
 	}
 	return chat.Command{
-		Name:       "exists",
-		Summary:    chat.Say("command.exists"),
-		PersonMenu: chat.Say("exists.menu"),
-		Visibility: chat.Private,
+		Name:             "exists",
+		Summary:          chat.Say("command.exists"),
+		ModeratorSummary: chat.Say("command.exists.moderators"),
+		PersonMenu:       chat.Say("exists.menu"),
+		Visibility:       chat.Private,
 		Forms: []chat.Form{
 			{Run: own},
 			{Params: []chat.Param{personParam}, Moderators: true, Run: other(target)},

@@ -28,9 +28,10 @@ func verify(accounts core.Source[core.Identity, core.Account], stakes core.Sourc
 		return c.reply(say, person)
 	}
 	return chat.Command{
-		Name:       "verify",
-		Summary:    chat.Say("command.verify"),
-		Visibility: chat.Private,
+		Name:             "verify",
+		Summary:          chat.Say("command.verify"),
+		ModeratorSummary: chat.Say("command.verify.moderators"),
+		Visibility:       chat.Private,
 		Forms: []chat.Form{
 			// First, so that a reply to somebody's message with a wallet is about them.
 			{Params: []chat.Param{personParam, walletParam}, Moderators: true, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {

@@ -82,6 +82,9 @@ type Command struct {
 	Name    string // [a-z][a-z0-9_]{0,31}
 	Aliases []string
 	Summary Text // at most 100 characters in every language
+	// ModeratorSummary is the Summary for moderators, who have forms of their
+	// own; without a Key it is the same.
+	ModeratorSummary Text
 	// PersonMenu names the command in the menu of a person, on platforms that
 	// have one; it is asked about them. Without a Key it is not there.
 	PersonMenu Text

@@ -45,6 +45,7 @@
 //	busy_said             the one message said instead
 //	private_unreachable   an asker to whom the bot may not write yet
 //	press_unanswered      a press whose spinner could not be ended
+//	inline_unanswered     an inline query that could not be answered
 //	panic                 a panic while an update was handled
 package telegram
 
@@ -78,9 +79,9 @@ const maxInHand = 1000
 // lastTurn is how long into a drain a message may still wait for its turn.
 const lastTurn = chat.DrainTime - 2*time.Second
 
-// allowedUpdates are the kinds of update asked for: new messages and presses of
-// buttons, no edits and no channel posts.
-var allowedUpdates = []string{"message", "callback_query"}
+// allowedUpdates are the kinds of update asked for: new messages, presses of
+// buttons and inline queries, no edits and no channel posts.
+var allowedUpdates = []string{"message", "callback_query", "inline_query"}
 
 var backoff = retry.Backoff{First: 500 * time.Millisecond, Most: 30 * time.Second}
 
@@ -186,9 +187,9 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 
 	// If it fails, ctx has ended, and poll and receive return at once.
 	_ = s.repeat(ctx, func() (err error) { s.me, err = a.api.GetMe(ctx); return err })
-	var menu sync.WaitGroup
-	defer menu.Wait()
-	menu.Go(func() { _ = s.repeat(ctx, func() error { return a.setMenu(ctx, h) }) })
+	var introduced sync.WaitGroup
+	defer introduced.Wait()
+	introduced.Go(func() { s.introduce(ctx) })
 
 	offsets := &offsetTracker{}
 	if a.WebhookURL == "" {
@@ -212,8 +213,12 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 // answer answers one update. It returns false if an answer is due that certainly
 // is not out, so that the update must not be acknowledged.
 func (s *session) answer(id string, u update) (settled bool) {
-	if u.Press != nil {
+	switch {
+	case u.Press != nil:
 		return s.answerPress(id, u.Press)
+	case u.Inline != nil:
+		s.answerInline(id, u.Inline)
+		return true
 	}
 	return s.answerMessage(id, u.Message)
 }
@@ -250,9 +255,11 @@ func (s *session) deliver(c commandMessage, reply chat.Reply, shown richText, de
 	return s.sendShared(c, reply, shown, deadline)
 }
 
-// answerPrivately answers in the asker's private chat a command that was asked
-// in a group, and then tells them so there by point.
+// answerPrivately answers a command that was asked in a group: there, if it
+// arrived as ephemeral, or else in the asker's private chat, of which they are
+// told by point.
 func (s *session) answerPrivately(c commandMessage, deadline time.Time, point func(notice) error) error {
+	arrived := time.Now()
 	if c.sender == 0 {
 		return point(stayedAnonymous)
 	}
@@ -261,7 +268,12 @@ func (s *session) answerPrivately(c commandMessage, deadline time.Time, point fu
 	if reply.SaidBefore {
 		return nil
 	}
-	err := s.sendAnswer(private, shown, deadline)
+	unclear, err := s.answerEphemerally(c, reply, arrived.Add(ephemeralLasts))
+	if err == nil {
+		return nil
+	}
+	private.unclear = unclear
+	err = s.sendAnswer(private, shown, deadline)
 	switch {
 	case err == nil:
 		s.uninvite(c.sender)
@@ -288,16 +300,6 @@ func (s *session) render(r chat.Reply, to destination) richText {
 		shown, _ = shown.withoutTimes()
 	}
 	return shown
-}
-
-// setMenu lists every command in Telegram's menu.
-func (a *Adapter) setMenu(ctx context.Context, h chat.Handler) error {
-	language := h.Language(chat.Request{}, false)
-	var menu []botapi.MenuCommand
-	for _, c := range h.Commands() {
-		menu = append(menu, botapi.MenuCommand{Command: c.Name, Description: words.Say(language, c.Summary)})
-	}
-	return a.api.SetMyCommands(ctx, botapi.Menu{Scope: botapi.Everybody}, menu)
 }
 
 // repeat makes a call until it succeeds, and fails if ctx is done or the token

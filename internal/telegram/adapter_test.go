@@ -27,8 +27,8 @@ func TestAnswersInPlaceAsAReplyInTheTopic(t *testing.T) {
 	}
 	// A call is noted before it has its effect.
 	r.waitFor("the menu", func() bool { return len(r.api.Menu()) > 0 })
-	if n := len(r.api.WaitCalls("setMyCommands", 1, soon)); n != 1 || len(r.api.Menu()) != 5 {
-		t.Errorf("%d calls, menu %+v", n, r.api.Menu())
+	if len(r.api.Menu()) != 5 {
+		t.Errorf("menu %+v", r.api.Menu())
 	}
 	if err := stop(); err != nil || r.adapter.Ready() {
 		t.Errorf("Run: %v, ready %v", err, r.adapter.Ready())

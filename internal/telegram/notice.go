@@ -48,10 +48,19 @@ func (s *session) startLink(c commandMessage) string {
 	return deepLink(s.me.Username, payload)
 }
 
-// point sends a notice to where a private command was asked. It goes again once
-// it has served: answeredPrivately after a while, pressStart when an answer has
-// reached the asker.
+// point sends a notice to where a private command was asked, for its asker alone
+// if that can be; whoever else did not see the command is not told that it is
+// answered. The notice goes again once it has served: answeredPrivately after a
+// while, pressStart when an answer has reached the asker.
 func (s *session) point(c commandMessage, n notice, deadline time.Time) error {
+	if c.ephemeral.arrived() {
+		if n == answeredPrivately {
+			return nil
+		}
+		if _, err := s.sendEphemerally(c, s.notice(n, c), time.Now().Add(ephemeralLasts)); err == nil {
+			return nil
+		}
+	}
 	id, err := s.sendInTurn(c.asked, s.notice(n, c), deadline)
 	ref := botapi.MessageRef{Chat: c.asked.chat, MessageID: id}
 	noRoom := errors.Is(err, pace.ErrNoRoom)

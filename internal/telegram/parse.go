@@ -16,6 +16,7 @@ type destination struct {
 	thread  int64 // 0 outside topics
 	replyTo int64 // 0 is no reply
 	edits   int64 // the message that is replaced; 0 is a new one
+	unclear int   // how many times what is sent there may be out already
 	// language is that of what everybody there can read.
 	language chat.Language
 }
@@ -27,6 +28,8 @@ type commandMessage struct {
 	// typed is the command and its words, the same for all who typed the same.
 	typed   string
 	private bool // what is answered is for the asker alone
+	// ephemeral is how they may be answered in the group.
+	ephemeral ephemeral
 	// asked is where the command stands.
 	asked destination
 	// sender is 0 if Telegram withholds who asked.
@@ -79,6 +82,11 @@ func parse(m *message, me botapi.User, commands chat.Commands) (c commandMessage
 		c.followLink(commands, words)
 	}
 	c.linkable = c.private && c.request.Args.Len() == 0 && target == nil
+	if m.From != nil {
+		c.ephemeral = ephemeralOf(m, m.From.ID)
+	}
+	c.private = c.private || c.ephemeral.arrived()
+	c.request.Whispers = c.ephemeral.arrived()
 	return c, true
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -63,6 +64,9 @@ func parsePress(q *callbackQuery, commands chat.Commands) (press, error) {
 		c.request.Role = chat.UnknownRole
 	}
 	c.linkable = c.private && len(state.Args) == 0
+	c.ephemeral = ephemeralOf(m, q.From.ID)
+	c.ephemeral.callback, c.ephemeral.replaced = q.ID, state.Edit
+	c.private = c.private || c.ephemeral.arrived()
 	return press{c, state, m}, nil
 }
 
@@ -146,7 +150,8 @@ func alert(r chat.Reply) botapi.CallbackAnswer {
 	for _, section := range c.Sections {
 		lines = append(lines, section.Heading)
 		for _, f := range section.Fields {
-			lines = append(lines, fieldLine(f))
+			parts := fieldLine(f)
+			lines = append(lines, slices.Concat(parts[:]...))
 		}
 	}
 	text := signs[c.Tone]

@@ -68,7 +68,7 @@ func (s *session) sendInTurn(to destination, t richText, deadline time.Time) (id
 // that is worth it. It fails with a *botapi.Error, or at the end of the drain.
 func (s *session) sendWithRetry(to destination, t richText) (id int64, err error) {
 	giveUp := time.Now().Add(deliveryLimit)
-	unclear := 0
+	unclear := to.unclear
 	timesRefused := false
 	again := func(err error) (bool, time.Duration) {
 		e, called := errors.AsType[*botapi.Error](err)

@@ -13,10 +13,11 @@ type update struct {
 	ID      int64          `json:"update_id"`
 	Message *message       `json:"message"`
 	Press   *callbackQuery `json:"callback_query"`
+	Inline  *inlineQuery   `json:"inline_query"`
 }
 
 // answerable reports whether there is something in it to answer.
-func (u update) answerable() bool { return u.Message != nil || u.Press != nil }
+func (u update) answerable() bool { return u.Message != nil || u.Press != nil || u.Inline != nil }
 
 // decode reads one update. Its ID is there even if the rest is not of the
 // expected form, so that it can be acknowledged.
@@ -43,7 +44,8 @@ func updateID(raw []byte) int64 {
 }
 
 type message struct {
-	ID            int64           `json:"message_id"`
+	ID            int64           `json:"message_id"` // 0 of an ephemeral one
+	EphemeralID   int64           `json:"ephemeral_message_id"`
 	Date          int64           `json:"date"`
 	Thread        int64           `json:"message_thread_id"`
 	InTopic       bool            `json:"is_topic_message"`
@@ -66,6 +68,13 @@ type callbackQuery struct {
 	From    tgUser   `json:"from"`
 	Message *message `json:"message"`
 	Data    string   `json:"data"`
+}
+
+// inlineQuery is what somebody writes behind the bot's name, in whatever chat.
+type inlineQuery struct {
+	ID    string `json:"id"`
+	From  tgUser `json:"from"`
+	Query string `json:"query"` // at most 256 characters
 }
 
 type tgUser struct {

@@ -243,21 +243,23 @@ func ephemeralCommand(t *testing.T, s *telegramtest.Server) EphemeralMessage {
 
 func TestAnEphemeralMessageIsAnsweredForItsSenderAlone(t *testing.T) {
 	c, s := beside(t)
-	answer, err := c.SendEphemeral(t.Context(), ephemeralCommand(t, s), full)
+	answer, err := c.SendEphemeral(t.Context(), ephemeralCommand(t, s), "", full)
 	if err != nil {
 		t.Fatal(err)
 	}
 	shown(t, s.Sent()[0])
 	press := s.PressEphemeral(telegramtest.Group(group), s.Sent()[0].Ephemeral, "1:logins:2")
-	second, err := c.ReplaceEphemeral(t.Context(), answer, press, Content{Text: "page 2"})
+	second, err := c.SendEphemeral(t.Context(), answer, press, Content{Text: "page 2"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := s.Sent(); len(m) != 2 || !m[0].Deleted || m[1].Deleted || m[1].Text != "page 2" {
+	if m := s.Sent(); len(m) != 2 || m[0].Deleted || m[1].Text != "page 2" || m[1].Reader != ann {
 		t.Errorf("sent %+v", m)
 	}
-	if err := c.DeleteEphemeral(t.Context(), second); err != nil || !s.Sent()[1].Deleted {
-		t.Errorf("deleted: %v", err)
+	for i, m := range []EphemeralMessage{answer, second} {
+		if err := c.DeleteEphemeral(t.Context(), m); err != nil || !s.Sent()[i].Deleted {
+			t.Errorf("deleted: %v", err)
+		}
 	}
 	if others := s.SeenByOthers(ann); len(others) != 0 {
 		t.Errorf("others saw %+v", others)
@@ -278,9 +280,9 @@ func TestNothingEphemeralGoesOutUnasked(t *testing.T) {
 		if ok {
 			t.Errorf("%s counts as ephemeral", name)
 		}
-		_, send := c.SendEphemeral(t.Context(), m, full)
-		_, replace := c.ReplaceEphemeral(t.Context(), m, "1", full)
-		for _, err := range []error{send, replace, c.DeleteEphemeral(t.Context(), m)} {
+		_, send := c.SendEphemeral(t.Context(), m, "", full)
+		_, press := c.SendEphemeral(t.Context(), m, "1", full)
+		for _, err := range []error{send, press, c.DeleteEphemeral(t.Context(), m)} {
 			if ErrorOf(err).Kind != NotSent || len(s.Seen()) != 0 {
 				t.Errorf("%s: %v; people saw %+v", name, err, s.Seen())
 			}
@@ -292,7 +294,7 @@ func TestAnEphemeralAnswerThatBecamePublicIsDeleted(t *testing.T) {
 	c, s := beside(t)
 	m := ephemeralCommand(t, s)
 	s.MakeOlder(telegramtest.Older{Ephemeral: true})
-	answer, err := c.SendEphemeral(t.Context(), m, full)
+	answer, err := c.SendEphemeral(t.Context(), m, "", full)
 	if ErrorOf(err).Kind != Refused || answer != (EphemeralMessage{}) {
 		t.Errorf("got %+v, %v", answer, err)
 	}

@@ -24,25 +24,22 @@ func NewEphemeralMessage(chat, user, ephemeralID int64) (m EphemeralMessage, ok 
 	return EphemeralMessage{chat, user, ephemeralID}, true
 }
 
-// SendEphemeral answers an ephemeral message, for its sender's eyes alone, and
-// returns the answer. Telegram takes it within 15 seconds of the message.
-func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content Content) (EphemeralMessage, error) {
-	return c.sendEphemeral(ctx, to, content, replyParameters{EphemeralID: to.id}, ephemeral{Receiver: to.user})
-}
-
-// ReplaceEphemeral puts a message in the place of the ephemeral one whose button
-// was pressed, and returns it. Telegram takes it within 15 seconds of the press.
-func (c *Client) ReplaceEphemeral(ctx context.Context, pressed EphemeralMessage, callbackID string, content Content) (EphemeralMessage, error) {
-	return c.sendEphemeral(ctx, pressed, content, replyParameters{}, ephemeral{pressed.user, callbackID, true})
-}
-
-type ephemeral struct {
-	Receiver   int64  `json:"receiver_user_id"`
-	CallbackID string `json:"callback_query_id,omitempty"`
-	Replace    bool   `json:"replace_callback_query_message,omitempty"`
-}
-
-func (c *Client) sendEphemeral(ctx context.Context, to EphemeralMessage, content Content, reply replyParameters, e ephemeral) (EphemeralMessage, error) {
+// SendEphemeral answers an ephemeral message, or the press with this callbackID
+// of a button of one, for its user's eyes alone, and returns the answer. Telegram
+// takes it within 15 seconds. A message whose button was pressed stays: it cannot
+// be replaced like one that everybody sees
+// (https://docs.aiogram.dev/en/v3.31.0/api/types/ephemeral_message_parameters.html),
+// and an edit of it may have 1,024 characters only
+// (https://github.com/tdlib/telegram-bot-api/issues/881).
+func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, callbackID string, content Content) (EphemeralMessage, error) {
+	type ephemeral struct {
+		Receiver   int64  `json:"receiver_user_id"`
+		CallbackID string `json:"callback_query_id,omitempty"`
+	}
+	reply := replyParameters{EphemeralID: to.id}
+	if callbackID != "" {
+		reply = replyParameters{}
+	}
 	const method = "sendMessage"
 	if to == (EphemeralMessage{}) {
 		return to, cannotBeMade(method)
@@ -53,7 +50,7 @@ func (c *Client) sendEphemeral(ctx context.Context, to EphemeralMessage, content
 		Preview   linkPreview     `json:"link_preview_options"`
 		Reply     replyParameters `json:"reply_parameters,omitzero"`
 		Ephemeral ephemeral       `json:"ephemeral_message_parameters"`
-	}{to.chat, content, noPreview, reply, e})
+	}{to.chat, content, noPreview, reply, ephemeral{to.user, callbackID}})
 	if err != nil {
 		return EphemeralMessage{}, err
 	}

@@ -52,10 +52,10 @@ func (s *Server) receive(m *Sent, params map[string]json.RawMessage) *refusal {
 		return bad("ephemeral messages can be sent only in groups and supergroups")
 	case answers.ID != nil:
 		return bad("an ephemeral message can't reply to another kind of message")
+	case p != nil && p.ephemeral != 0 && to.Replace:
+		// https://docs.aiogram.dev/en/v3.31.0/api/types/ephemeral_message_parameters.html
+		return bad("an ephemeral message can't be replaced, it must be edited")
 	case p != nil && p.user == to.Receiver && p.chat == m.Chat && time.Since(p.at) <= ephemeralLimit:
-		if to.Replace {
-			s.removeEphemeral([2]int64{m.Chat, p.ephemeral})
-		}
 	case to.CallbackID != "" || to.Replace || asked.at.IsZero() || asked.user != to.Receiver || time.Since(asked.at) > ephemeralLimit:
 		return bad("the ephemeral message can't be sent: no message or press of that user to answer")
 	}

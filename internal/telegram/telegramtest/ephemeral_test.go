@@ -48,30 +48,31 @@ func TestAnEphemeralAnswerNeedsItsMessage(t *testing.T) {
 	})
 }
 
-func TestAPressReplacesAnEphemeralMessageForItsReader(t *testing.T) {
+func TestAPressOnAnEphemeralMessageIsAnsweredForItsReader(t *testing.T) {
 	simulated(t, func(t *testing.T, s *Server) {
 		_, id := s.PushEphemeral(Text(Group(group), Person(ann), "/logins"))
 		taken(t, "an answer", s.ephemeralAnswer(t, group, ann, id))
 		s.Dequeue()
-		replace := func(callback string, receiver int64) answer {
+		send := func(callback string, receiver int64, replace bool) answer {
 			return s.do(t, "sendMessage", fmt.Sprintf(`{"chat_id":-1001,"text":"page 2","ephemeral_message_parameters":`+
-				`{"receiver_user_id":%d,"callback_query_id":%q,"replace_callback_query_message":true}}`, receiver, callback))
+				`{"receiver_user_id":%d,"callback_query_id":%q,"replace_callback_query_message":%t}}`, receiver, callback, replace))
 		}
 		callback := s.PressEphemeral(Group(group), s.Sent()[0].Ephemeral, "1:logins:2")
 		if q := s.next(t).CallbackQuery; q.From.ID != ann || q.Message.ID != 0 || q.Message.EphemeralID != s.Sent()[0].Ephemeral {
 			t.Errorf("the press is %+v", q)
 		}
-		refused(t, "for somebody else", replace(callback, bob), "can't be sent")
-		refused(t, "of no press", replace("999", ann), "can't be sent")
-		refused(t, "of a press in another group", replace(s.Press(ann, Group(-1002), 5, "x"), ann), "can't be sent")
+		refused(t, "for somebody else", send(callback, bob, false), "can't be sent")
+		refused(t, "of no press", send("999", ann, false), "can't be sent")
+		refused(t, "of a press in another group", send(s.Press(ann, Group(-1002), 5, "x"), ann, false), "can't be sent")
+		refused(t, "in place of an ephemeral message", send(callback, ann, true), "must be edited")
 		late := s.Press(ann, Group(group), 5, "x")
 		time.Sleep(ephemeralLimit)
-		taken(t, "a replacement", replace(callback, ann))
-		if m := s.Sent(); len(m) != 2 || !m[0].Deleted || m[1].Deleted || m[1].Reader != ann {
+		taken(t, "an answer", send(callback, ann, false))
+		if m := s.Sent(); len(m) != 2 || m[0].Deleted || m[1].Reader != ann {
 			t.Errorf("sent: %+v", m)
 		}
 		time.Sleep(time.Millisecond)
-		refused(t, "too late", replace(late, ann), "can't be sent")
+		refused(t, "too late", send(late, ann, true), "can't be sent")
 		if s.PressEphemeral(Group(group), id, "x") != "" {
 			t.Error("a user's own message was pressed")
 		}

@@ -163,9 +163,12 @@ func (s *discordSide) collect() {
 	}
 }
 
-// discordMarks are the times, mentions that notify nobody, and code that the bot
-// itself writes.
-var discordMarks = regexp.MustCompile("<t:[0-9]+:R>|<[@#][0-9]+>|`[^`]*`")
+// discordMarks are the times and the mentions, which notify nobody, that the bot
+// itself writes. In discordCode nothing is markup.
+var (
+	discordMarks = regexp.MustCompile(`<t:[0-9]+:R>|<[@#][0-9]+>`)
+	discordCode  = regexp.MustCompile("`[^`\n]*`")
+)
 
 // discordUnescaped is what Discord would take for markup or a mention beside
 // those.
@@ -179,11 +182,13 @@ func (s *discordSide) judge(u *pendingQuestion, a discordtest.Answer) {
 	for _, e := range a.Embeds {
 		look += e.Title + "\n" + e.Description + "\n"
 	}
-	if discordUnescaped.MatchString(discordMarks.ReplaceAllString(strings.ReplaceAll(look, `\\`, ""), "")) {
+	look = discordMarks.ReplaceAllString(discordCode.ReplaceAllString(strings.ReplaceAll(look, `\\`, ""), ""), "")
+	if discordUnescaped.MatchString(look) {
 		s.tally.leak(fmt.Sprintf("%v: markup in %q", u, look))
 	}
 	text := plain(a)
-	s.leaks.answer(discordMarks.ReplaceAllString(text, ""), !a.Ephemeral)
+	s.leaks.answer(text, !a.Ephemeral)
+	s.leaks.pings(discordMarks.ReplaceAllString(discordCode.ReplaceAllString(text, ""), ""))
 	if strings.HasPrefix(strings.TrimSpace(text), "Busy\n") {
 		text = "Too many commands\nTry again in 1 second."
 	}

@@ -178,7 +178,7 @@ func (s *soak) fail(ctx context.Context, seed uint64) {
 // lines are those of an answer without its look. Times are to the minute, as the
 // text of Telegram's have them.
 func lines(text string) []string {
-	for _, mark := range []string{"✅ ", "❌ ", "⚠️ "} {
+	for _, mark := range []string{"\u200b", "✅ ", "❌ ", "⚠️ "} { // the first holds a question's command
 		text = strings.TrimPrefix(text, mark)
 	}
 	var all []string

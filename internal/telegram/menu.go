@@ -1,0 +1,129 @@
+package telegram
+
+import (
+	"context"
+	"slices"
+
+	"herald/internal/chat"
+	"herald/internal/telegram/botapi"
+	"herald/internal/words"
+)
+
+// introduction is what Telegram shows of the bot before anybody writes to it: its
+// menus of commands and its descriptions, in every language. What is there already
+// is not set again, since Telegram bounds how often that may be done.
+type introduction struct {
+	*session
+	// ephemeral is whether private commands are marked as ephemeral; not on a
+	// server that refuses or ignores that, of which known is set once it is known.
+	ephemeral, known bool
+}
+
+// introduce sets what differs. It repeats what fails until ctx is done; what is
+// refused is left as it is.
+func (s *session) introduce(ctx context.Context) {
+	in := introduction{session: s, ephemeral: true}
+	for _, scope := range []botapi.Scope{botapi.Everybody, botapi.Administrators} {
+		for _, r := range s.readers() {
+			menu := menuOf(s.work.Handler.Commands(), scope == botapi.Administrators, r.language)
+			in.persist(ctx, func() error { return in.setMenu(ctx, botapi.Menu{Scope: scope, Language: r.code}, menu) })
+		}
+	}
+	type description struct {
+		key string
+		get func(ctx context.Context, code string) (string, error)
+		set func(ctx context.Context, code, text string) error
+	}
+	for _, d := range []description{
+		{"telegram.description", s.api.GetMyDescription, s.api.SetMyDescription},
+		{"telegram.short_description", s.api.GetMyShortDescription, s.api.SetMyShortDescription},
+	} {
+		for _, r := range s.readers() {
+			text := words.Say(r.language, chat.Say(d.key))
+			in.persist(ctx, func() error {
+				is, err := d.get(ctx, r.code)
+				if err != nil || is == text {
+					return err
+				}
+				return d.set(ctx, r.code, text)
+			})
+		}
+	}
+}
+
+// reader is somebody whose app is in a language.
+type reader struct {
+	code     string // "" is any other than those of all languages
+	language chat.Language
+}
+
+func (s *session) readers() []reader {
+	all := []reader{{"", s.work.Handler.Language(chat.Request{}, false)}}
+	for _, l := range chat.Languages() {
+		all = append(all, reader{string(l), l})
+	}
+	return all
+}
+
+// menuOf lists the commands that everybody may use, or that moderators may.
+func menuOf(all chat.Commands, moderators bool, l chat.Language) []botapi.MenuCommand {
+	var menu []botapi.MenuCommand
+	for _, c := range all {
+		summary := c.Summary
+		if moderators && c.ModeratorSummary.Key != "" {
+			summary = c.ModeratorSummary
+		}
+		if moderators || slices.ContainsFunc(c.Forms, func(f chat.Form) bool { return !f.Moderators }) {
+			menu = append(menu, botapi.MenuCommand{
+				Command: c.Name, Description: words.Say(l, summary), Ephemeral: c.Visibility == chat.Private,
+			})
+		}
+	}
+	return menu
+}
+
+// setMenu sets one menu.
+func (in *introduction) setMenu(ctx context.Context, m botapi.Menu, commands []botapi.MenuCommand) error {
+	if !in.ephemeral {
+		commands = withoutEphemeral(commands)
+	}
+	is, err := in.api.GetMyCommands(ctx, m)
+	if err != nil || slices.Equal(is, commands) {
+		return err
+	}
+	err = in.api.SetMyCommands(ctx, m, commands)
+	if in.known {
+		return err
+	}
+	if err == nil {
+		is, err = in.api.GetMyCommands(ctx, m)
+		in.known = err == nil
+		in.ephemeral = err != nil || !slices.Equal(is, withoutEphemeral(commands))
+		return err
+	}
+	if botapi.ErrorOf(err).Kind != botapi.Refused {
+		return err
+	}
+	in.known, in.ephemeral = true, false
+	return in.setMenu(ctx, m, commands)
+}
+
+func withoutEphemeral(commands []botapi.MenuCommand) []botapi.MenuCommand {
+	commands = slices.Clone(commands)
+	for i := range commands {
+		commands[i].Ephemeral = false
+	}
+	return commands
+}
+
+// persist makes calls until they succeed or are refused.
+func (in *introduction) persist(ctx context.Context, calls func() error) {
+	_ = in.repeat(ctx, func() error {
+		err := calls()
+		if botapi.ErrorOf(err).Kind == botapi.Refused {
+			in.Log.Warn("telegram: the server refuses a part of the bot's menus or descriptions", "err", err)
+			return nil
+		}
+		return err
+	})
+}
