@@ -18,10 +18,10 @@ func TestDemoAnswersWhatIsPiped(t *testing.T) {
 	}
 	c.start()
 	staker, idle := c.greeted()
-	commands := []string{"/price", "/supply", "/staked " + staker, "/staked " + idle, "/staked 0x12", "/mylogins",
+	commands := []string{"/price", "/supply", "/staked " + staker, "/staked " + idle, "/staked 0x12", "/mylogins", "/verify " + staker,
 		"/as unregistered", "/mylogins", "/exists", "/help", "/nonsense", "hello"}
-	wants := []string{e2etest.Price, "987,654,321.12", "1,012,345.67", "Not staked", "40 hexadecimal", "Harbor Swap",
-		"unregistered", "not registered", "not registered", "/staked <wallet>", "Unknown command", "begin with a slash"}
+	wants := []string{e2etest.Price, "987,654,321.12", "1,012,345.67", "Not staked", "40 hexadecimal", "Harbor Swap", "This wallet is yours",
+		"unregistered", "Not registered", "Not registered", "/staked <wallet>", "Unknown command", "begin with a slash"}
 	if _, err := io.WriteString(in, strings.Join(commands, "\n")+"\n"); err != nil {
 		t.Fatal(err)
 	}

@@ -75,12 +75,18 @@ func TestTheProgramHoldsNothingOfTheTests(t *testing.T) {
 	}
 }
 
-// TestNothingIsWrittenToDisk reads all code of ours that gets into the program,
-// whose root file system may be read-only. It does not read the modules that
-// the program is built on.
-func TestNothingIsWrittenToDisk(t *testing.T) {
+// mayWrite is the one package that writes to disk, below DATA_DIR.
+const mayWrite = "herald/internal/history"
+
+// TestNothingElseIsWrittenToDisk reads all code of ours that gets into the
+// program, whose root file system may be read-only. It does not read the modules
+// that the program is built on.
+func TestNothingElseIsWrittenToDisk(t *testing.T) {
 	seen := 0
 	for path, dir := range shipped(t) {
+		if path == mayWrite {
+			continue
+		}
 		names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

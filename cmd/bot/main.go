@@ -122,6 +122,7 @@ func command(ctx context.Context, name, envFile string, p process) error {
 		if err != nil {
 			return err
 		}
+		cfg.History.Dir = "" // which the bot that runs may have open
 		bot, err := app.New(cfg, slog.New(slog.DiscardHandler))
 		if err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/history"
 	"herald/internal/ops"
 	"herald/internal/redact"
 	"herald/internal/state"
@@ -28,7 +29,8 @@ type Bot struct {
 		chat.Dedup
 		Limiter(perMinute int) chat.Limiter
 	}
-	redis *state.Redis // nil without one
+	redis  *state.Redis     // nil without one
+	quotes *history.History // the quotes seen, nil until opened
 	// probes are the services' in Check.
 	probes []probe
 	// Router answers requests from every platform.
@@ -97,6 +99,9 @@ func (b *Bot) openState() (core.Store, error) {
 
 // Close frees what New made.
 func (b *Bot) Close() {
+	if b.quotes != nil {
+		b.quotes.Close()
+	}
 	if b.redis != nil {
 		_ = b.redis.Close()
 	}

@@ -80,8 +80,8 @@ func DemoSettings(s *sandbox.Sandbox) []string {
 
 func demoGreeting(s *sandbox.Sandbox) string {
 	return fmt.Sprintf(`This is Herald with simulated services: nothing here is real. Try
-  /price, /supply, /mylogins, /exists, /help
-  /staked %s   a wallet that stakes
+  /price, /price 7d, /supply, /mylogins, /exists, /help
+  /staked %s   a wallet that stakes; /verify says whether it is yours
   /staked %s   one that does not
   /exists %s   about somebody else, once you are a moderator
 You are asking as "registered". To ask as another: /as unregistered, /as moderator, /as registered

@@ -1,13 +1,18 @@
 package app
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
+	"strings"
 
 	"herald/commands"
 	"herald/internal/config"
 	"herald/internal/core"
+	"herald/internal/history"
 	"herald/internal/market"
 	"herald/internal/partner"
+	"herald/internal/pricechart"
 	"herald/internal/staking"
 	"herald/internal/supply"
 )
@@ -25,12 +30,16 @@ func (s *Services) table() []config.Setting {
 }
 
 // connect makes the services' clients, for commands to ask and for Check to
-// probe. It contacts nothing.
+// probe, and opens the file of quotes. It contacts nothing.
 func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 	accounts := partner.New(b.cfg.Partner, c)
 	price := market.New(b.cfg.Market, c)
 	supplies := supply.New(b.cfg.Supply, c)
 	stakes, err := staking.New(b.cfg.Staking, c, b.metrics.PoolUnread)
+	if err != nil {
+		return commands.Sources{}, err
+	}
+	b.quotes, err = history.Open(b.cfg.History.Dir, tokenID(b.cfg.Market), b.log)
 	if err != nil {
 		return commands.Sources{}, err
 	}
@@ -42,10 +51,18 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 		serviceProbe(staking.Service, b.cfg.Staking.RPCURL.Reveal(), stakes.Probe),
 	}
 	return commands.Sources{
-		Price:    price.Price,
+		Price:    pricechart.Recorded(price.Price, b.quotes),
 		Supply:   supplies.Supply,
 		Stakes:   stakes.Stakes,
 		Accounts: accounts.Accounts,
 		Logins:   accounts.Logins,
+		Charts:   pricechart.New(b.quotes, b.cfg.Market.Symbol),
 	}, nil
+}
+
+// tokenID tells the token from any other, at any provider, without showing the
+// provider's URL, which may hold a key.
+func tokenID(m market.Settings) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{m.URL, m.By, m.Token, m.Symbol}, " ")))
+	return hex.EncodeToString(sum[:])
 }

@@ -154,7 +154,6 @@ var (
 	gridColor     = drawing.Color{R: 221, G: 226, B: 233, A: 255}
 	seenColor     = drawing.Color{R: 29, G: 78, B: 216, A: 255}
 	estimateColor = drawing.Color{R: 154, G: 69, B: 6, A: 255}
-	allColors     = []drawing.Color{textColor, seenColor, estimateColor}
 
 	axisStyle      = chart.Style{FontColor: textColor, FontSize: 10, StrokeColor: textColor, StrokeWidth: 1}
 	gridStyle      = chart.Style{StrokeColor: gridColor, StrokeWidth: 1}

@@ -194,7 +194,7 @@ func TestImpossiblePicturesAreRefused(t *testing.T) {
 		t.Error("more points than allowed are drawn")
 	}
 	for _, from := range []time.Time{to, to.Add(time.Hour), to.Add(-59 * time.Second), to.Add(-1)} {
-		p := day(seen(5, 1), seen(0, 1))
+		p := day(Point{At: to.Add(-time.Second), Price: 1}, seen(0, 1))
 		p.From = from
 		if _, err := Draw(p); err == nil || p.Covered() != 0 {
 			t.Errorf("a period from %v to %v is drawn", from, to)

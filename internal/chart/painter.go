@@ -14,7 +14,7 @@ import (
 
 const (
 	// atATime is how many pictures are drawn at once: each keeps a processor
-	// busy for some 20 ms.
+	// busy for tens of milliseconds.
 	atATime = 2
 	// drawLimit bounds a drawing with its wait for a turn, when nobody waits for
 	// it any longer.

@@ -1,11 +1,19 @@
 // Package discord is the adapter for Discord: it turns interactions into
-// requests and replies into embeds.
+// requests and replies into messages.
 //
 // Interactions arrive over the gateway (adapter.go) or, with a public key, by
-// HTTP (http.go). Either way one is parsed, handled, rendered and responded to,
-// in that order; parse and render are pure. REST calls go through discordgo, but
-// not through its rate limiter (rest.go). The gateway's connection does not;
-// package gateway says why.
+// HTTP (http.go). Either way one is parsed, handled, rendered and responded to
+// (answer.go), in that order; parse and render are pure. A command, a button and
+// a modal are requests alike. A button that asks a question opens a modal, and
+// choices are offered while an argument is written, both without a request.
+//
+// Who sees an answer is decided by the command before it runs, and never by a
+// button, which anybody can forge. A picture is sent by an edit of what was
+// promised, so that the first response, which must come within 3 seconds, does
+// not depend on an upload, and an answer does not depend on its picture.
+//
+// REST calls go through discordgo, but not through its rate limiter (rest.go).
+// The gateway's connection does not; package gateway says why.
 //
 // It must not import commands, core or another adapter.
 package discord

@@ -26,6 +26,13 @@ type place struct {
 	replaces bool
 	// private is true for a new message that the asker alone is to see.
 	private bool
+	// asOf is that of the answer to be refreshed; zero if none is.
+	asOf time.Time
+}
+
+// unchanged reports whether reply is what is there already.
+func (to place) unchanged(reply chat.Reply) bool {
+	return to.replaces && !to.asOf.IsZero() && reply.AsOf.Unix() == to.asOf.Unix()
 }
 
 // placeOf decides by the command whether others may see its answer: a button can
@@ -34,7 +41,7 @@ type place struct {
 func (p *pendingInteraction) placeOf(command chat.Command, press chat.Press) place {
 	private := command.Visibility != chat.Public
 	seen := p.Message != nil && p.Message.Flags&discordgo.MessageFlagsEphemeral == 0
-	return place{replaces: press.Edit && p.Message != nil && !(private && seen), private: private}
+	return place{replaces: press.Edit && p.Message != nil && !(private && seen), private: private, asOf: press.AsOf}
 }
 
 // take answers p unless it was seen before, and remembers whether it is
@@ -95,10 +102,11 @@ func (a *Adapter) answer(work *chat.Work, p *pendingInteraction, req chat.Reques
 	var m message
 	var alone bool // nobody but the asker is to see m
 	work.Answer(req, func(reply chat.Reply) {
-		m, alone = render(reply), reply.ToAsker || to.replaces && reply.Unanswered()
-		if to.replaces && !alone && p.Message.shows(m) {
-			m, alone = render(upToDate(work.Handler.Language(req, true))), true
+		alone = reply.ToAsker || to.replaces && reply.Unanswered()
+		if !alone && to.unchanged(reply) {
+			reply, alone = upToDate(work.Handler.Language(req, true)), true
 		}
+		m = render(reply)
 	})
 	var err error
 	switch inTime := timer.Stop(); {

@@ -248,7 +248,7 @@ func TestStoppingLeavesNoGoroutine(t *testing.T) {
 
 func TestContextMenuAsksAboutThePersonPicked(t *testing.T) {
 	h := connected(t, nil)
-	a := h.answer(t, discordtest.Interaction{Command: "Exists", Target: "6", GuildID: "7"})
+	a := h.answer(t, discordtest.Interaction{Command: "Check registration", Target: "6", GuildID: "7"})
 	req := h.handler.Requests()[0]
 	if !a.Ephemeral || req.Command != "exists" || req.Target == nil || req.Target.ID != "6" {
 		t.Errorf("%+v asked as %+v", a, req)

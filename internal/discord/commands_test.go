@@ -11,6 +11,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	"herald/internal/discord/discordtest"
+	"herald/internal/words"
 )
 
 func TestCommandsAreWrittenOnlyWhenTheyDiffer(t *testing.T) {
@@ -18,7 +19,7 @@ func TestCommandsAreWrittenOnlyWhenTheyDiffer(t *testing.T) {
 		change := func(_ *harness, c *Config) { c.GuildID = guild }
 		h := connected(t, change)
 		h.wait(t, "commands", func() bool { return h.counts.of("commands_written") == 1 })
-		if got := len(h.fake.Commands(guild)); got != 7 {
+		if got := len(h.fake.Commands(guild)); got != 6 {
 			t.Errorf("guild %q: %d commands", guild, got)
 		}
 		if err := h.registerOnce(h.ctx, h.handler.Commands()); err != nil {
@@ -46,8 +47,8 @@ func TestEveryChangeOfACommandIsSeen(t *testing.T) {
 		"permissions": func(c *discordgo.ApplicationCommand) { c.DefaultMemberPermissions = new(int64) },
 		"contexts":    func(c *discordgo.ApplicationCommand) { c.Contexts = &[]discordgo.InteractionContextType{1} },
 		"no contexts": func(c *discordgo.ApplicationCommand) { c.Contexts = nil },
-		"installed for users too": func(c *discordgo.ApplicationCommand) {
-			c.IntegrationTypes = &[]discordgo.ApplicationIntegrationType{0, 1}
+		"installed for guilds": func(c *discordgo.ApplicationCommand) {
+			c.IntegrationTypes = &[]discordgo.ApplicationIntegrationType{0}
 		},
 		"installed for users": func(c *discordgo.ApplicationCommand) {
 			c.IntegrationTypes = &[]discordgo.ApplicationIntegrationType{1}
@@ -57,10 +58,19 @@ func TestEveryChangeOfACommandIsSeen(t *testing.T) {
 		"option":                func(c *discordgo.ApplicationCommand) { c.Options[1].Name += "x" },
 		"its type":              func(c *discordgo.ApplicationCommand) { c.Options[1].Type++ },
 		"its text":              func(c *discordgo.ApplicationCommand) { c.Options[1].Description += "x" },
+		"its translation":       func(c *discordgo.ApplicationCommand) { c.Options[1].DescriptionLocalizations["ru"] = "x" },
+		"its translations":      func(c *discordgo.ApplicationCommand) { c.Options[1].DescriptionLocalizations = nil },
 		"required":              func(c *discordgo.ApplicationCommand) { c.Options[1].Required = true },
-		"choices":               func(c *discordgo.ApplicationCommand) { c.Options[1].Choices = nil },
-		"choice":                func(c *discordgo.ApplicationCommand) { c.Options[1].Choices[0].Value = "x" },
-		"label":                 func(c *discordgo.ApplicationCommand) { c.Options[1].Choices[0].Name = "x" },
+		"no autocompletion":     func(c *discordgo.ApplicationCommand) { c.Options[1].Autocomplete = false },
+		"choices": func(c *discordgo.ApplicationCommand) {
+			c.Options[1].Choices = []*discordgo.ApplicationCommandOptionChoice{{Name: "EVM", Value: "EVM"}}
+		},
+		"translation":     func(c *discordgo.ApplicationCommand) { (*c.DescriptionLocalizations)["tr"] = "x" },
+		"one less":        func(c *discordgo.ApplicationCommand) { delete(*c.DescriptionLocalizations, "es-419") },
+		"no translations": func(c *discordgo.ApplicationCommand) { c.DescriptionLocalizations = nil },
+		"translated name": func(c *discordgo.ApplicationCommand) {
+			c.NameLocalizations = &map[discordgo.Locale]string{"vi": "x"}
+		},
 	} {
 		defined := func() []*discordgo.ApplicationCommand { return definitions((&chattest.Handler{}).Commands(), true) }
 		wanted, registered := defined(), defined()
@@ -69,6 +79,10 @@ func TestEveryChangeOfACommandIsSeen(t *testing.T) {
 			// What Discord adds.
 			c.ID, c.Version, c.ApplicationID = "1", "2", "3"
 			slices.Reverse(*c.Contexts)
+			slices.Reverse(*c.IntegrationTypes)
+			if c.NameLocalizations == nil {
+				c.NameLocalizations = &map[discordgo.Locale]string{}
+			}
 		}
 		if !same(registered, wanted) {
 			t.Fatal("what Discord adds is seen as a change")
@@ -87,14 +101,14 @@ func TestEveryChangeOfACommandIsSeen(t *testing.T) {
 	}
 }
 
-// An earlier version of a bot may have let its commands be installed for users,
-// or have left that to the application's own settings.
-func TestCommandsInstalledForUsersAreWrittenAgain(t *testing.T) {
+// An earlier version of a bot may have let its commands be installed for guilds
+// alone, or have left that to the application's own settings.
+func TestCommandsInstalledInAnotherWayAreWrittenAgain(t *testing.T) {
 	for name, earlier := range map[string]*[]discordgo.ApplicationIntegrationType{
-		"guilds and users": {0, 1}, "users alone": {1}, "left to the application": nil,
+		"guilds alone": {0}, "users alone": {1}, "left to the application": nil,
 	} {
 		h := prepare(t, nil)
-		h.fake.InstallFor(0, 1)
+		h.fake.InstallFor(0)
 		commands := definitions(h.handler.Commands(), true)
 		for _, c := range commands {
 			c.IntegrationTypes = earlier
@@ -112,7 +126,11 @@ func TestCommandsInstalledForUsersAreWrittenAgain(t *testing.T) {
 			t.Errorf("%s: written %d times", name, n)
 		}
 		for _, c := range h.fake.Commands("") {
-			if types := fmt.Sprint(c["integration_types"]); types != "[0]" {
+			want := "[0 1]"
+			if c["type"] == float64(discordgo.UserApplicationCommand) {
+				want = "[0]" // where the permission that it needs means something
+			}
+			if types := fmt.Sprint(c["integration_types"]); types != want {
 				t.Errorf("%s: %v is installed for %s", name, c["name"], types)
 			}
 		}
@@ -135,50 +153,65 @@ func TestDefinitions(t *testing.T) {
 	all := map[string]*discordgo.ApplicationCommand{}
 	for _, c := range definitions((&chattest.Handler{}).Commands(), true) {
 		all[c.Name] = c
-		if len(*c.IntegrationTypes) != 1 || (*c.IntegrationTypes)[0] != discordgo.ApplicationIntegrationGuildInstall {
-			t.Errorf("%s: installed by %v", c.Name, *c.IntegrationTypes)
-		}
 	}
-	for _, name := range []string{"price", "staked", "mylogins", "exists", "help", "start"} {
-		if c := all[name]; c == nil || c.Description == "" || len(*c.Contexts) != 2 {
+	for _, name := range []string{"price", "staked", "mylogins", "exists", "help"} {
+		if c := all[name]; c == nil || c.Description == "" || len(*c.Contexts) != 3 || len(*c.IntegrationTypes) != 2 || c.DefaultMemberPermissions != nil {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
-	menu := all["Exists"]
+	if len(all) != 6 {
+		t.Errorf("%d commands", len(all)) // "start" is Telegram's
+	}
+	menu := all["Check registration"]
 	if menu == nil || menu.Type != discordgo.UserApplicationCommand || menu.Description != "" || len(*menu.Contexts) != 1 ||
-		*menu.DefaultMemberPermissions != discordgo.PermissionModerateMembers {
+		len(*menu.IntegrationTypes) != 1 || *menu.DefaultMemberPermissions != discordgo.PermissionModerateMembers {
 		t.Errorf("menu: %+v", menu)
 	}
-	if o := all["staked"].Options; len(o) != 1 || !o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionString {
+	if o := all["staked"].Options; len(o) != 1 || !o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionString || o[0].Autocomplete {
 		t.Errorf("staked: %+v", o)
 	}
 	o := all["exists"].Options
-	if len(o) != 3 || o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionUser || len(o[1].Choices) != 3 {
+	if len(o) != 3 || o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionUser || !o[1].Autocomplete || o[2].Autocomplete || o[1].Choices != nil {
 		t.Errorf("exists: %+v", o)
 	}
 }
 
+// Each language of the bot is one of Discord's at least, and its text is there.
+func TestDescriptionsAndMenusAreInEveryLanguage(t *testing.T) {
+	c := chat.Command{Name: "x", Summary: chat.Say("busy.title"), PersonMenu: chat.Say("busy.title"),
+		Forms: []chat.Form{{Params: []chat.Param{{Name: "p", Summary: chat.Say("busy.text")}}}}}
+	defined := definitions(chat.Commands{c}, true)
+	option := defined[0].Options[0]
+	for _, l := range chat.Languages() {
+		title, text := words.Say(l, c.Summary), words.Say(l, chat.Say("busy.text"))
+		if l == chat.English {
+			if defined[0].Description != title || defined[1].Name != title || option.Description != text {
+				t.Errorf("in English: %+v %+v %+v", defined[0], defined[1], option)
+			}
+			continue
+		}
+		if len(localesOf[l]) == 0 {
+			t.Errorf("%s is none of Discord's", l)
+		}
+		for _, locale := range localesOf[l] {
+			if own, spoken := chat.LanguageOf(string(locale)); !spoken || own != l {
+				t.Errorf("%s is shown to those who read %s", l, locale)
+			}
+			if (*defined[0].DescriptionLocalizations)[locale] != title || (*defined[1].NameLocalizations)[locale] != title ||
+				option.DescriptionLocalizations[locale] != text {
+				t.Errorf("%s is missing", locale)
+			}
+		}
+	}
+}
+
 func TestRequiredOptionsComeFirst(t *testing.T) {
-	late := chat.Param{Name: "late", Summary: "s"}
-	early := chat.Param{Name: "early", Summary: "s"}
-	c := chat.Command{Name: "x", Summary: "s", Forms: []chat.Form{{Params: []chat.Param{late, early}}, {Params: []chat.Param{early}}}}
-	o := slash(c, c.Name).Options
+	late := chat.Param{Name: "late", Summary: chat.Say("s")}
+	early := chat.Param{Name: "early", Summary: chat.Say("s")}
+	c := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{late, early}}, {Params: []chat.Param{early}}}}
+	o := slash(c).Options
 	if o[0].Name != "early" || !o[0].Required || o[1].Required {
 		t.Errorf("%+v %+v", o[0], o[1])
-	}
-}
-
-func TestMoreChoicesThanDiscordTakesAreLeftToTheRouter(t *testing.T) {
-	if o := slashOption(chat.Param{Name: "x", Choices: make([]string, 26)}, false); o.Choices != nil {
-		t.Errorf("%d choices", len(o.Choices))
-	}
-}
-
-func TestMenuLabelsLeadBack(t *testing.T) {
-	for _, name := range []string{"exists", "check_user", "x2_y"} {
-		if got := menuCommand(menuLabel(name)); got != name {
-			t.Errorf("%s leads to %s", name, got)
-		}
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"sync"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,10 +21,6 @@ import (
 type server struct {
 	*discordtest.Server
 	adapter *discord.Adapter
-
-	mu      sync.Mutex
-	pending []*discordtest.Pending
-	shown   []chattest.Message
 }
 
 // newServer makes an adapter that does not run yet. byHTTP chooses the way in.
@@ -50,23 +46,20 @@ func (s *server) harness(send func(context.Context, discordtest.Interaction) (*d
 	return chattest.Harness{
 		Adapter: s.adapter,
 		Ask: func(t *testing.T, command string, argument ...string) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			t.Cleanup(cancel)
-			s.waitReady(ctx, t)
-			i := discordtest.Interaction{Command: command, UserID: "5", GuildID: "7", ChannelID: "8"}
+			i := discordtest.Interaction{Command: command}
 			if len(argument) > 0 {
 				i.Options = map[string]string{"wallet": argument[0]}
 			}
-			go func() {
-				p, err := send(ctx, i)
-				if err != nil {
-					t.Errorf("ask %s: %v", command, err)
+			s.act(t, i, "5", send)
+		},
+		Press: func(t *testing.T, label string, other bool) {
+			for _, m := range slices.Backward(s.Server.Messages()) {
+				if b, ok := m.Button(label); ok {
+					s.act(t, discordtest.Interaction{Button: b.CustomID, On: &m}, map[bool]string{false: "5", true: "6"}[other], send)
 					return
 				}
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				s.pending = append(s.pending, p)
-			}()
+			}
+			t.Fatalf("no button %q in %+v", label, s.Server.Messages())
 		},
 		Messages: func(t *testing.T, atLeast int) []chattest.Message {
 			t.Helper()
@@ -90,6 +83,20 @@ func (s *server) harness(send func(context.Context, discordtest.Interaction) (*d
 	}
 }
 
+// act has a user of the guild do something once the adapter is ready.
+func (s *server) act(t *testing.T, i discordtest.Interaction, user string, send func(context.Context, discordtest.Interaction) (*discordtest.Pending, error)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	s.waitReady(ctx, t)
+	i.UserID, i.GuildID, i.ChannelID = user, "7", "8"
+	go func() {
+		if _, err := send(ctx, i); err != nil {
+			t.Errorf("%+v: %v", i, err)
+		}
+	}()
+}
+
 func (s *server) waitReady(ctx context.Context, t *testing.T) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -103,20 +110,15 @@ func (s *server) waitReady(ctx context.Context, t *testing.T) {
 	}
 }
 
-// messages are the whole answers, in the order in which they came.
+// messages are those that are shown, without the ones that are only promised.
 func (s *server) messages() []chattest.Message {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var waiting []*discordtest.Pending
-	for _, p := range s.pending {
-		if a := p.Answer(); a.Final > 0 {
-			s.shown = append(s.shown, chattest.Message{Text: a.Text(), Private: a.Ephemeral})
-		} else {
-			waiting = append(waiting, p)
+	var all []chattest.Message
+	for _, m := range s.Server.Messages() {
+		if len(m.Embeds) > 0 {
+			all = append(all, chattest.Message{Text: m.Text() + "\n" + m.Everything(), Private: m.Ephemeral})
 		}
 	}
-	s.pending = waiting
-	return append([]chattest.Message(nil), s.shown...)
+	return all
 }
 
 func TestTheAdapterKeepsTheContractOverTheGateway(t *testing.T) {

@@ -51,7 +51,7 @@ func special(s string) iter.Seq[int] {
 			case '-', '+', '#':
 				escaped = i == 0
 			case '.', ')':
-				escaped = i > 0 && i == number
+				escaped = i > 0 && i == number && strings.HasPrefix(s[i+1:], " ")
 			case ':':
 				next, _ := utf8.DecodeRuneInString(s[i+1:])
 				last, _ := utf8.DecodeLastRuneInString(s[:i])

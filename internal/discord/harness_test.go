@@ -77,11 +77,17 @@ func prepareOn(t *testing.T, fake *discordtest.Server, change func(*harness, *Co
 // run starts the Adapter and stops it at the end of the test.
 func (h *harness) run(t *testing.T) {
 	t.Helper()
+	h.serve(t, h.handler)
+}
+
+// serve is run with another handler.
+func (h *harness) serve(t *testing.T, handler chat.Handler) {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop = stop
 	done := make(chan struct{})
 	go func() {
-		h.ended <- h.Run(ctx, h.handler)
+		h.ended <- h.Run(ctx, handler)
 		close(done)
 	}()
 	t.Cleanup(func() {

@@ -49,8 +49,7 @@ type installations struct {
 
 // shown is a message as it is.
 type shown struct {
-	Flags  discordgo.MessageFlags `json:"flags"`
-	Embeds []embed                `json:"embeds"`
+	Flags discordgo.MessageFlags `json:"flags"`
 }
 
 // data is that of a command, a button or a modal.

@@ -3,43 +3,75 @@ package discord
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/bwmarrin/discordgo"
 
 	"herald/internal/chat"
+	"herald/internal/chat/chattest"
 )
 
 const (
-	inGuild = `"guild_id":"7","channel_id":"8","context":0,"member":{"user":{"id":"5"},"permissions":"%d"}`
+	inGuild = `"guild_id":"7","channel_id":"8","context":0,"authorizing_integration_owners":{"0":"7"},"member":{"user":{"id":"5"},"permissions":"%d"}`
 	inDM    = `"channel_id":"9","context":1,"user":{"id":"5"}`
 )
 
 func document(where, data string) []byte {
-	return fmt.Appendf(nil, `{"id":"1","application_id":"2","type":2,"token":"t",%s,"data":%s}`, where, data)
+	kind := 2
+	switch {
+	case strings.Contains(data, "component_type"):
+		kind = 3
+	case strings.Contains(data, "custom_id"):
+		kind = 5
+	}
+	return fmt.Appendf(nil, `{"id":"1","application_id":"2","type":%d,"token":"t",%s,"data":%s}`, kind, where, data)
 }
 
 func TestParse(t *testing.T) {
-	me := chat.User{Platform: "discord", ID: "5"}
+	me, other := chat.User{Platform: "discord", ID: "5"}, &chat.User{Platform: "discord", ID: "6"}
 	guild := fmt.Sprintf(inGuild, 0)
+	named := func(pairs ...string) chat.Args {
+		values := map[string]string{}
+		for i := 0; i < len(pairs); i += 2 {
+			values[pairs[i]] = pairs[i+1]
+		}
+		return chat.Named(values)
+	}
 	tests := []struct {
 		name, where, data string
 		want              chat.Request
 	}{
 		{"command in a guild", guild, `{"name":"price","type":1}`,
-			chat.Request{Command: "price", From: me, Community: "7", Chat: "8"}},
+			chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named()}},
 		{"command in a private chat", inDM, `{"name":"price","type":1}`,
-			chat.Request{Command: "price", From: me, Chat: "9", Direct: true}},
+			chat.Request{Command: "price", From: me, Chat: "9", Direct: true, Args: named()}},
+		{"command of a user's bot in a private chat with it", `"channel_id":"9","context":1,"authorizing_integration_owners":{"1":"5"},"user":{"id":"5"}`, `{"name":"price","type":1}`,
+			chat.Request{Command: "price", From: me, Chat: "9", Direct: true, Args: named()}},
 		{"group chat is not direct", `"channel_id":"9","context":2,"user":{"id":"5"}`, `{"name":"price","type":1}`,
-			chat.Request{Command: "price", From: me, Chat: "9"}},
+			chat.Request{Command: "price", From: me, Chat: "9", Args: named()}},
+		{"what does not say where is not direct", `"channel_id":"9","user":{"id":"5"}`, `{"name":"price","type":1}`,
+			chat.Request{Command: "price", From: me, Chat: "9", Args: named()}},
+		{"guild of others than the bot's", strings.Replace(fmt.Sprintf(inGuild, 8), `{"0":"7"}`, `{"1":"5"}`, 1), `{"name":"price","type":1}`,
+			chat.Request{Command: "price", From: me, Chat: "8", Args: named()}},
+		{"the language of the asker", guild + `,"locale":"es-419","guild_locale":"tr"`, `{"name":"price","type":1}`,
+			chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named(), Locale: "es-419"}},
 		{"string options by name", guild, `{"name":"exists","type":1,"options":[{"name":"platform","type":3,"value":" EVM "},{"name":"uid","type":3,"value":"0x1"}]}`,
-			chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Args: chat.Named(map[string]string{"platform": "EVM", "uid": "0x1"})}},
+			chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Args: named("platform", "EVM", "uid", "0x1")}},
 		{"user option", guild, `{"name":"exists","type":1,"options":[{"name":"user","type":6,"value":"6"}]}`,
-			chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Target: &chat.User{Platform: "discord", ID: "6"}}},
-		{"context menu", guild, `{"name":"Exists","type":2,"target_id":"6"}`,
-			chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Target: &chat.User{Platform: "discord", ID: "6"}}},
+			chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Args: named(), Target: other}},
+		{"context menu", guild, `{"name":"Check registration","type":2,"target_id":"6"}`,
+			chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Args: named(), Target: other}},
+		{"context menu of nobody", guild, `{"name":"Check registration","type":2}`,
+			chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Args: named()}},
+		{"context menu that is unknown", guild, `{"name":"Greet","type":2,"target_id":"6"}`,
+			chat.Request{Command: "Greet", From: me, Community: "7", Chat: "8", Args: named(), Target: other}},
 		{"option of another kind", guild, `{"name":"price","type":1,"options":[{"name":"n","type":4,"value":3},{"name":"o","type":3,"value":{}}]}`,
-			chat.Request{Command: "price", From: me, Community: "7", Chat: "8"}},
+			chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named()}},
+		{"button", guild + `,"message":{"flags":0}`, `{"component_type":2,"custom_id":"1 e 0 staked 0x1"}`,
+			chat.Request{Command: "staked", From: me, Community: "7", Chat: "8", Args: chat.Typed("0x1")}},
+		{"modal", guild, `{"custom_id":"1 a 0 staked wallet","components":[{"type":18,"component":{"type":4,"custom_id":"wallet","value":" 0x1\n"}}]}`,
+			chat.Request{Command: "staked", From: me, Community: "7", Chat: "8", Args: named("wallet", "0x1")}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -48,14 +80,33 @@ func TestParse(t *testing.T) {
 				t.Fatalf("not for us: %v", err)
 			}
 			want := test.want
-			want.ID = "reference"
-			if want.Args.Len() == 0 {
-				want.Args = chat.Named(map[string]string{})
-			}
-			if got := parse(i, "reference"); !reflect.DeepEqual(got, want) {
-				t.Errorf("got %+v, target %v", got, got.Target)
+			want.ID, want.Whispers = "reference", true
+			got, _, err := parse(i, "reference", (&chattest.Handler{}).Commands())
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("got %+v, target %v, %v", got, got.Target, err)
 			}
 		})
+	}
+}
+
+// Anybody can make a client send any state.
+func TestStatesThatThisVersionDidNotMakeAreRefused(t *testing.T) {
+	for _, data := range []string{
+		`"component_type":2,"custom_id":"2 e 0 price"`, `"component_type":2,"custom_id":""`, `"component_type":2`,
+		`"component_type":2,"custom_id":"refresh"`, `"component_type":2,"custom_id":"1 x 0 price"`, `"component_type":2,"custom_id":"1 e 0"`,
+		`"component_type":2,"custom_id":"1 e 0 staked 0x5290840009852788600000000000000000000000000000000000000000000"`,
+		`"custom_id":"1 e 0 price","components":[{"component":{"custom_id":"","value":"x"}}]`,
+		`"custom_id":"1 a 0 staked wallet","components":[]`, `"custom_id":"1 a 0 staked wallet"`,
+		`"custom_id":"1 a 0 staked wallet","components":[{"component":{"custom_id":"uid","value":"x"}}]`,
+		`"custom_id":"1 a 0 staked wallet","components":[{"component":{"custom_id":"wallet","value":"x"}},{"component":{"custom_id":"wallet","value":"y"}}]`,
+	} {
+		i, err := decode(document(inDM, "{"+data+"}"))
+		if err != nil || !i.forUs() {
+			t.Fatalf("%s is passed over: %v", data, err)
+		}
+		if req, press, err := parse(i, "", (&chattest.Handler{}).Commands()); err == nil {
+			t.Errorf("%s is taken as %+v, %+v", data, req, press)
+		}
 	}
 }
 
@@ -64,7 +115,10 @@ func TestParsePassesOverWhatIsNotForUs(t *testing.T) {
 		"from a bot":    `{"id":"1","type":2,"token":"t","user":{"id":"5","bot":true},"data":{"name":"price","type":1}}`,
 		"from nobody":   `{"id":"1","type":2,"token":"t","data":{"name":"price","type":1}}`,
 		"member only":   `{"id":"1","type":2,"token":"t","member":{},"data":{"name":"price","type":1}}`,
-		"component":     `{"id":"1","type":3,"token":"t","user":{"id":"5"},"data":{"custom_id":"x","component_type":2}}`,
+		"select menu":   `{"id":"1","type":3,"token":"t","user":{"id":"5"},"data":{"custom_id":"x","component_type":3}}`,
+		"bot's button":  `{"id":"1","type":3,"token":"t","user":{"id":"5","bot":true},"data":{"custom_id":"x","component_type":2}}`,
+		"bot's modal":   `{"id":"1","type":5,"token":"t","user":{"id":"5","bot":true},"data":{"custom_id":"x"}}`,
+		"no choices":    `{"id":"1","type":4,"token":"t","user":{"id":"5"},"data":{"name":"x","type":3}}`,
 		"message menu":  `{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":3}}`,
 		"no name":       `{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"type":1}}`,
 		"ping":          `{"id":"1","type":1,"token":"t"}`,
@@ -99,8 +153,8 @@ func TestModeratorsAreToldByTheirPermissions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := parse(i, "").Role == chat.Moderator; got != want {
-			t.Errorf("permissions %b: %v", permissions, got)
+		if req, _, _ := parse(i, "", nil); (req.Role == chat.Moderator) != want {
+			t.Errorf("permissions %b: %v", permissions, req.Role)
 		}
 	}
 	for _, malformed := range []string{"", "-1", "all", "99999999999999999999999999"} {
@@ -110,16 +164,44 @@ func TestModeratorsAreToldByTheirPermissions(t *testing.T) {
 	}
 }
 
+// Whoever brings the bot into a guild of their own can be anything there.
+func TestNobodyModeratesWhereTheBotIsNoMember(t *testing.T) {
+	for owners, want := range map[string]bool{
+		`{"0":"7"}`: true, `{"0":"7","1":"5"}`: true,
+		`{"1":"5"}`: false, `{"1":"7"}`: false, `{"0":"0"}`: false, `{"0":"77"}`: false, `{"0":""}`: false, `{}`: false, `null`: false,
+	} {
+		where := strings.Replace(fmt.Sprintf(inGuild, discordgo.PermissionAdministrator), `{"0":"7"}`, owners, 1)
+		for _, data := range []string{`{"name":"exists","type":1}`, `{"component_type":2,"custom_id":"1 n 0 exists 6"}`} {
+			i, err := decode(document(where, data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req, _, err := parse(i, "", (&chattest.Handler{}).Commands())
+			if moderates := req.Role == chat.Moderator; err != nil || moderates != want || (req.Community == "7") != want {
+				t.Errorf("installed for %s: %+v, %v", owners, req, err)
+			}
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add(document(fmt.Sprintf(inGuild, 8), `{"name":"exists","type":1,"options":[{"name":"user","type":6,"value":"6"}]}`))
 	f.Add(document(inDM, `{"name":"Exists","type":2,"target_id":"6"}`))
+	f.Add(document(inDM, `{"component_type":2,"custom_id":"1 e tlpwu8 staked 0x1"}`))
+	f.Add(document(inDM, `{"custom_id":"1 a 0 staked wallet","components":[{"component":{"custom_id":"wallet","value":"x"}}]}`))
 	f.Add([]byte(`{"id":"1","type":2,"token":"t","member":{"user":null},"data":{"options":[null]}}`))
+	f.Add([]byte(`{"id":"1","type":4,"token":"t","user":{"id":"5"},"data":{"name":"exists","type":1,"options":[{"name":"platform","focused":true,"value":"e"}]}}`))
+	commands := (&chattest.Handler{}).Commands()
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		i, err := decode(raw)
 		if err != nil || !i.forUs() {
 			return
 		}
-		if req := parse(i, "reference"); req.ID != "reference" || req.From.ID == "" || req.Command == "" {
+		if i.typing() {
+			choicesFor(i, commands)
+			return
+		}
+		if req, _, err := parse(i, "reference", commands); err == nil && (req.ID != "reference" || req.From.ID == "" || req.Command == "") {
 			t.Errorf("half a request: %+v", req)
 		}
 	})

@@ -1,7 +1,7 @@
 package discord
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/bwmarrin/discordgo"
@@ -38,8 +38,7 @@ type message struct {
 	files []upload
 }
 
-// embed is as much of Discord's as is sent, and as is read of a message that is
-// shown.
+// embed is as much of Discord's as is sent.
 type embed struct {
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
@@ -161,7 +160,7 @@ func line(l words.Line) string {
 func markup(s words.Span) (marked string, ok bool) {
 	switch {
 	case !s.At.IsZero():
-		return fmt.Sprintf("<t:%d:R>", s.At.Unix()), true
+		return "<t:" + strconv.FormatInt(s.At.Unix(), 10) + ":R>", true
 	case s.Person != nil && s.Person.Platform == Platform && isSnowflake(s.Person.ID):
 		return "<@" + s.Person.ID + ">", true
 	case s.Channel != nil && isSnowflake(s.Channel.ID):

@@ -100,7 +100,7 @@ func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
 		"a moment":                    {chat.Moment{Time: at}, "<t:1700000000:R>"},
 		"code":                        {chat.Code("/staked <wallet>"), "`/staked <wallet>`"},
 		"code with its own end":       {chat.Code("a`b``*c*"), "`aˋbˋˋ*c*`"},
-		"foreign text":                {chat.Foreign("[a](https://evil.example) `x` <@5> @everyone"), `\[a\](https\://evil.example) \`+"`x\\`"+` \<\@5\> \@everyone`},
+		"foreign text":                {chat.Foreign("[a](https://evil.example) `x` <@5> @everyone"), `\[a\](https\://evil.example) \` + "`x\\`" + ` \<\@5\> \@everyone`},
 		"an address with a link":      {chat.Address{Hex: wallet, URL: "https://scan.example/address/" + wallet}, "[0x5290…9EE7](https://scan.example/address/" + wallet + ")\n-# n: `" + wallet + "`"},
 		"an address without one":      {chat.Address{Hex: wallet}, "0x5290…9EE7\n-# n: `" + wallet + "`"},
 		"a link that would end early": {chat.Address{Hex: "x", URL: `https://scan.example/(a) b\`}, "[x](https://scan.example/%28a%29%20b%5C)\n-# n: `x`"},

@@ -1,8 +1,6 @@
 package discord
 
 import (
-	"strings"
-
 	"github.com/bwmarrin/discordgo"
 
 	"herald/internal/chat"
@@ -44,23 +42,4 @@ func deferral(to place) response {
 		promise.Flags = discordgo.MessageFlagsEphemeral
 	}
 	return response{discordgo.InteractionResponseDeferredChannelMessageWithSource, promise}
-}
-
-// shows reports whether s is m already.
-func (s *shown) shows(m message) bool {
-	if len(s.Embeds) != 1 {
-		return false
-	}
-	is, wanted := s.Embeds[0], m.Embeds[0]
-	return is.Title == wanted.Title && is.Description == wanted.Description && is.picture() == wanted.picture()
-}
-
-// picture is the name of the file that an embed shows. Discord gives it as an
-// address with that name at the end.
-func (e embed) picture() string {
-	if e.Image == nil {
-		return ""
-	}
-	address, _, _ := strings.Cut(e.Image.URL, "?")
-	return address[strings.LastIndexByte(address, '/')+1:]
 }

@@ -2,6 +2,7 @@ package discord
 
 import (
 	"bytes"
+	"context"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -13,12 +14,13 @@ import (
 	"herald/internal/discord/discordtest"
 )
 
-var curve = upload{name: "price.png", description: "The price rose.", png: bytes.Repeat([]byte("\x89PNG"), 10_000)}
+var curve = chat.Image{Name: "price.png", Alt: chat.Say("The price rose."), PNG: bytes.Repeat([]byte("\x89PNG"), 10_000)}
 
 // withCurve shows curve.
-func withCurve() *discordgo.MessageEmbed {
-	return &discordgo.MessageEmbed{Title: "Price", Image: &discordgo.MessageEmbedImage{URL: "attachment://" + curve.name}}
-}
+func withCurve() message { return render(chat.Reply{Title: chat.Say("Price"), Image: &curve}) }
+
+// text shows a title alone.
+func text(title string) message { return render(chat.Reply{Title: chat.Say(title)}) }
 
 // kept is an interaction that only the test answers, and what the fake has of it.
 func (h *harness) kept(t *testing.T, i discordtest.Interaction) (*chat.Work, *pendingInteraction, *discordtest.Pending) {
@@ -33,17 +35,17 @@ func (h *harness) kept(t *testing.T, i discordtest.Interaction) (*chat.Work, *pe
 }
 
 // first gives the first response to p.
-func (h *harness) first(t *testing.T, work *chat.Work, p *pendingInteraction, response *discordgo.InteractionResponse, files ...upload) {
+func (h *harness) first(t *testing.T, work *chat.Work, p *pendingInteraction, r response) {
 	t.Helper()
-	if err := h.callback(work, p.ID, p.Token, p.arrived, response, files...); err != nil {
+	if err := h.callback(work, p.ID, p.Token, p.arrived, r); err != nil {
 		t.Fatalf("%v; refused: %q", err, h.fake.Problems())
 	}
 }
 
 // showsCurve reports whether a message has curve once and nothing else attached.
 func showsCurve(m discordtest.Message) bool {
-	return len(m.Attachments) == 1 && m.Attachments[0].Name == curve.name && m.Attachments[0].Description == curve.description &&
-		m.Attachments[0].ContentType == "image/png" && bytes.Equal(m.Attachments[0].Bytes, curve.png) && m.Text() == "\nPrice\n"
+	return len(m.Attachments) == 1 && m.Attachments[0].Name == curve.Name && m.Attachments[0].Description == curve.Alt.Key &&
+		m.Attachments[0].ContentType == "image/png" && bytes.Equal(m.Attachments[0].Bytes, curve.PNG) && m.Text() == "\nPrice\n"
 }
 
 // However often a picture is sent, it is there once.
@@ -56,39 +58,60 @@ func TestAPictureArrivesOnceWhateverFails(t *testing.T) {
 		"connection lost, but carried out": {{DropAnswer: true}},
 		"limited":                          {{Status: 429, RetryAfter: 100 * time.Millisecond}},
 	} {
-		for way, route := range map[string]discordtest.Route{"first response": discordtest.Callback, "edit": discordtest.Edit} {
-			t.Run(way+"/"+name, func(t *testing.T) {
-				simulate(t, func(t *testing.T, h *harness) {
-					work, p, fake := h.kept(t, discordtest.Interaction{Command: "price"})
-					h.fake.Script(route, faults...)
-					var err error
-					if way == "edit" {
-						h.first(t, work, p, deferral(0))
-						err = h.editOriginal(work, p, edited(withCurve()), curve)
-					} else {
-						err = h.callback(work, p.ID, p.Token, p.arrived, message(withCurve(), 0), curve)
-					}
-					if err != nil || !showsCurve(fake.Answer().Message) || len(h.fake.Messages()) != 1 {
-						t.Errorf("%v; refused: %q; shown: %+v", err, h.fake.Problems(), h.fake.Messages())
-					}
-					if got := h.fake.Calls(route); got != len(faults)+1 {
-						t.Errorf("%d calls", got)
-					}
-				})
+		t.Run(name, func(t *testing.T) {
+			simulate(t, func(t *testing.T, h *harness) {
+				work, p, fake := h.kept(t, discordtest.Interaction{Command: "price"})
+				h.first(t, work, p, deferral(place{}))
+				h.fake.Script(discordtest.Edit, faults...)
+				err := h.edit(work, p, withCurve())
+				if err != nil || !showsCurve(fake.Answer().Message) || len(h.fake.Messages()) != 1 {
+					t.Errorf("%v; refused: %q; shown: %+v", err, h.fake.Problems(), h.fake.Messages())
+				}
+				if got := h.fake.Calls(discordtest.Edit); got != len(faults)+1 {
+					t.Errorf("%d calls", got)
+				}
 			})
-		}
+		})
+	}
+}
+
+// An answer does not depend on its picture.
+func TestAnAnswerWhosePictureCannotBeSentIsText(t *testing.T) {
+	for name, test := range map[string]struct {
+		fault discordtest.Fault
+		until time.Duration // how long it lasts; 0 is for one call
+	}{
+		"too large":            {discordtest.Fault{Status: 413, Code: 40005}, 0},
+		"no such permission":   {discordtest.Fault{Status: 403, Code: 50013}, 0},
+		"malformed":            {discordtest.Fault{Status: 400, Code: 50035}, 0},
+		"nobody takes uploads": {discordtest.Fault{Status: 503}, pictureTime},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, func(t *testing.T, h *harness) {
+				h.handler.Reply = func(context.Context, chat.Request) chat.Reply {
+					return chat.Reply{Title: chat.Say("Price"), Image: &curve}
+				}
+				if h.fake.Script(discordtest.Edit, test.fault); test.until > 0 {
+					h.fake.Break(discordtest.Edit, test.fault)
+				}
+				p := h.push(t, discordtest.Interaction{Command: "price"})
+				pass(test.until)
+				h.fake.Break(discordtest.Edit, discordtest.Fault{})
+				pass(time.Minute)
+				if a := p.Answer(); a.Text() != "\nPrice\n" || len(a.Attachments) != 0 || !a.Deferred || h.counts.of("answered") != 1 || h.counts.of("picture_failed") != 1 {
+					t.Errorf("%+v; counted %v", a, h.counts.events)
+				}
+			})
+		})
 	}
 }
 
 func TestAPictureGivesWayToTheNextAnswer(t *testing.T) {
 	simulate(t, func(t *testing.T, h *harness) {
-		text := &discordgo.MessageEmbed{Title: "Price"}
 		work, p, fake := h.kept(t, discordtest.Interaction{Command: "price"})
-		h.first(t, work, p, message(withCurve(), 0), curve)
-		press := func(response *discordgo.InteractionResponse, files ...upload) *pendingInteraction {
-			work, p, _ := h.kept(t, fake.Press("5", "1:price"))
-			h.first(t, work, p, response, files...)
-			return p
+		h.first(t, work, p, deferral(place{}))
+		if err := h.edit(work, p, withCurve()); err != nil {
+			t.Fatal(err)
 		}
 		attached := func(what string, want int) {
 			t.Helper()
@@ -96,22 +119,27 @@ func TestAPictureGivesWayToTheNextAnswer(t *testing.T) {
 				t.Errorf("%s: %d attachments", what, len(now))
 			}
 		}
-		update := func(embed *discordgo.MessageEmbed) *discordgo.InteractionResponse {
-			response := message(embed, 0)
-			response.Type = discordgo.InteractionResponseUpdateMessage
-			return response
+		press := func(r response) *pendingInteraction {
+			work, p, _ := h.kept(t, fake.Press("5", "1:price"))
+			h.first(t, work, p, r)
+			return p
 		}
-		press(update(withCurve()), curve)
+		promised := func(m message) {
+			p := press(deferral(place{replaces: true}))
+			attached("a promise", 1)
+			if err := h.edit(work, p, m); err != nil {
+				t.Error(err)
+			}
+		}
+		promised(withCurve())
 		attached("another picture", 1)
-		press(update(text))
-		attached("an update without one", 0)
-		press(update(withCurve()), curve)
-		p = press(&discordgo.InteractionResponse{Type: discordgo.InteractionResponseDeferredMessageUpdate})
-		attached("a promise", 1)
-		if err := h.editOriginal(work, p, edited(text)); err != nil {
+		promised(text("Price"))
+		attached("an edit without one", 0)
+		if err := h.edit(work, p, withCurve()); err != nil {
 			t.Error(err)
 		}
-		attached("an edit without one", 0)
+		press(response{discordgo.InteractionResponseUpdateMessage, text("Price")})
+		attached("an update without one", 0)
 		if refused := h.fake.Problems(); len(refused) > 0 {
 			t.Errorf("refused: %q", refused)
 		}
@@ -120,17 +148,18 @@ func TestAPictureGivesWayToTheNextAnswer(t *testing.T) {
 
 // What waits for other calls holds the picture that all share, and no copy.
 func TestPicturesThatWaitTakeNoMemory(t *testing.T) {
-	const waiting, mib = 200, 1 << 20
+	const waiting, mib = 40, 1 << 20
 	simulate(t, func(t *testing.T, h *harness) {
 		if err := h.calls.Acquire(h.ctx, maxCalls); err != nil {
 			t.Fatal(err)
 		}
-		large := upload{name: curve.name, png: make([]byte, mib)}
+		large := withCurve()
+		large.files[0].png = make([]byte, mib)
 		work, p, _ := h.kept(t, discordtest.Interaction{Command: "price"})
 		before := heap()
 		ended := make(chan error, waiting)
 		for range waiting {
-			go func() { ended <- h.editOriginal(work, p, edited(withCurve()), large) }()
+			go func() { ended <- h.edit(work, p, large) }()
 		}
 		synctest.Wait()
 		if grown := heap() - before; grown > waiting*mib/4 {
@@ -174,12 +203,12 @@ func TestTheAskerIsToldAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, func(t *testing.T, h *harness) {
 				work, p, asked := h.kept(t, discordtest.Interaction{Command: "price", GuildID: "7"})
-				h.first(t, work, p, message(&discordgo.MessageEmbed{Title: "Price"}, 0))
+				h.first(t, work, p, newMessage(text("Price"), false))
 				work, p, fake := h.kept(t, asked.Press("5", "1:price"))
-				h.first(t, work, p, &discordgo.InteractionResponse{Type: discordgo.InteractionResponseDeferredMessageUpdate})
+				h.first(t, work, p, deferral(place{replaces: true}))
 				h.fake.Script(discordtest.FollowUp, test.faults...)
 				began := time.Now()
-				err := h.tellAsker(work, p, discordgo.WebhookParams{Content: "Too fast", AllowedMentions: mentionNobody})
+				err := h.tellAsker(work, p, text("Too fast"))
 				a := fake.Answer()
 				if (err != nil) != test.undelivered || len(a.Followups) != test.shown || h.fake.Calls(discordtest.FollowUp) != test.calls ||
 					time.Since(began) < test.atLeast {
@@ -208,10 +237,10 @@ func TestATellingThatOvertakesTheFirstResponseIsRepeated(t *testing.T) {
 			p.byHTTP = byHTTP
 			ended := make(chan error, 1)
 			go func() {
-				ended <- h.tellAsker(work, p, discordgo.WebhookParams{Content: "x", AllowedMentions: mentionNobody})
+				ended <- h.tellAsker(work, p, text("x"))
 			}()
 			pass(time.Second)
-			h.first(t, work, p, message(&discordgo.MessageEmbed{Title: "first"}, 0))
+			h.first(t, work, p, newMessage(text("first"), false))
 			if err := <-ended; (err == nil) != byHTTP || len(fake.Answer().Followups) != map[bool]int{true: 1}[byHTTP] {
 				t.Errorf("by HTTP %v: %v, shown %+v", byHTTP, err, fake.Answer().Followups)
 			}

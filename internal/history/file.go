@@ -173,19 +173,18 @@ func (f *file) openError(err error) error {
 // read returns the points of the source, and the others with the times of their
 // newest points. It fails if anything in the file is damaged.
 func read(tx *bbolt.Tx, source string) (points []Point, others map[string]time.Time, err error) {
-	if info, err := os.Stat(tx.DB().Path()); err != nil || info.Size() < tx.Size() {
-		return nil, nil, fmt.Errorf("%w: shorter than it says", errDamaged)
-	}
 	if err := checkPages(tx); err != nil {
 		return nil, nil, err
 	}
+	empty := tx.ID() > 1 // Every transaction but bbolt's own first two leaves a value.
 	others = map[string]time.Time{}
 	err = tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
 		if b == nil || !bytes.Equal(name, bucket) {
 			return fmt.Errorf("%w: something else is in it", errDamaged)
 		}
 		return b.ForEach(func(key, value []byte) error {
-			decoded, err := decode(value)
+			empty = false
+			decoded, err := decode(key, value)
 			switch {
 			case string(key) == source:
 				points = decoded
@@ -197,6 +196,9 @@ func read(tx *bbolt.Tx, source string) (points []Point, others map[string]time.T
 			return err
 		})
 	})
+	if empty && err == nil {
+		err = fmt.Errorf("%w: nothing is in it", errDamaged)
+	}
 	return points, others, err
 }
 
@@ -256,7 +258,7 @@ func (f *file) save(source string, points []Point) error {
 
 func (f *file) saveOnce(source string, points []Point) error {
 	return f.guarded(func() error {
-		value, err := encode(points)
+		value, err := encode([]byte(source), points)
 		if err != nil {
 			return err
 		}
@@ -322,10 +324,14 @@ type storedPoint struct {
 	Price decimal.Decimal `json:"p"`
 }
 
-// checksum is CRC-32C: damage by accident, not by an attacker.
-func checksum(text []byte) uint32 { return crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)) }
+// checksum is CRC-32C: damage by accident, not by an attacker. A value under
+// another source's name is damage too.
+func checksum(source, text []byte) uint32 {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	return crc32.Update(crc32.Checksum(source, table), table, text)
+}
 
-func encode(points []Point) ([]byte, error) {
+func encode(source []byte, points []Point) ([]byte, error) {
 	stored := make([]storedPoint, len(points))
 	for i, p := range points {
 		stored[i] = storedPoint{p.At.Unix(), p.Price}
@@ -334,11 +340,11 @@ func encode(points []Point) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the points: %w", err)
 	}
-	return append(binary.BigEndian.AppendUint32(nil, checksum(text)), text...), nil
+	return append(binary.BigEndian.AppendUint32(nil, checksum(source, text)), text...), nil
 }
 
-func decode(value []byte) ([]Point, error) {
-	if len(value) < 4 || binary.BigEndian.Uint32(value) != checksum(value[4:]) {
+func decode(source, value []byte) ([]Point, error) {
+	if len(value) < 4 || binary.BigEndian.Uint32(value) != checksum(source, value[4:]) {
 		return nil, fmt.Errorf("%w: wrong checksum", errDamaged)
 	}
 	var stored []storedPoint

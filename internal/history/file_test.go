@@ -117,6 +117,7 @@ func TestDamagedFileIsSetAsideAndToldOnce(t *testing.T) {
 		"half":            used[:len(used)/2],
 		"a page short":    used[:(len(used)-1)/4096*4096],
 		"meta pages only": good[:8192],
+		"another price":   bytes.Replace(good, []byte("0.041731234"), []byte("0.941731234"), -1),
 		"wrong magic":     append(noise(make([]byte, 8192)), good[8192:]...),
 		"noise after":     append(bytes.Clone(good[:8192]), noise(make([]byte, len(good)-8192))...),
 	} {
@@ -148,18 +149,47 @@ func TestDamagedFileIsSetAsideAndToldOnce(t *testing.T) {
 	}
 }
 
-// TestDamageAnywhereEndsNothing damages the file in one place after another.
-// bbolt's second meta page may bring back what was stored before; a wrong price
-// never comes.
+func TestDatabaseOfSomethingElseIsSetAside(t *testing.T) {
+	dir := t.TempDir()
+	db, err := bbolt.Open(filepath.Join(dir, fileName), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Update(func(tx *bbolt.Tx) error {
+		b, err := tx.CreateBucket([]byte("sessions"))
+		if err != nil {
+			return err
+		}
+		value, err := encode([]byte(source), []Point{point(time.Now(), "1")})
+		if err != nil {
+			return err
+		}
+		return b.Put([]byte(source), value)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	h, l := open(t, dir, source)
+	h.Close()
+	if len(setAside(t, dir)) != 1 || len(l.lines()) != 1 {
+		t.Errorf("log %v", l.lines())
+	}
+}
+
+// TestDamageAnywhereEndsNothing damages the file in one place after another:
+// either all points come back, or it is found.
 func TestDamageAnywhereEndsNothing(t *testing.T) {
 	_, points := stored(t)
 	points = points[:40] // A small file, so that many bytes can be tried.
 	first := t.TempDir()
-	h, _ := open(t, first, source)
-	for _, p := range points {
-		h.Add(quote(p.At, p.Price.String()))
+	// Twice, so that both of bbolt's meta pages lead to all points.
+	for range 2 {
+		h, _ := open(t, first, source)
+		for _, p := range points {
+			h.Add(quote(p.At, p.Price.String()))
+		}
+		h.Close()
 	}
-	h.Close()
 	good := content(t, first)
 	const page = 4096
 	for i := range good {
@@ -181,7 +211,7 @@ func TestDamageAnywhereEndsNothing(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			if !samePoints(got, points[:min(len(got), len(points))]) {
+			if !samePoints(got, points) {
 				t.Errorf("byte %d changed by %#x: other points came back", i, flip)
 			}
 			// Lists of free pages are believed when something is written.

@@ -24,8 +24,7 @@ type World struct {
 	Logins []core.Login
 
 	// Staker stakes in several pools and withdraws from some; Idle does
-	// neither. Both exist on the chain alone but Staker is also an account of
-	// Registered.
+	// neither. Staker is an account of Registered and Idle one of Newcomer.
 	Staker common.Address
 	Idle   common.Address
 	Pools  []core.Pool
@@ -97,6 +96,7 @@ func newWorld(now time.Time) World {
 	w.Newcomer = Person{DID: "did:herald:08e6d4417ac3", Accounts: []core.Identity{
 		{Platform: "Telegram", UID: "7000000002"},
 		{Platform: "Discord", UID: "700000000000000002"},
+		{Platform: "EVM", UID: w.Idle.Hex()},
 	}}
 	w.Unregistered = Person{Accounts: []core.Identity{
 		{Platform: "Telegram", UID: "7000000003"},

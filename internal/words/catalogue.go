@@ -1,7 +1,11 @@
 // Package words says a chat.Reply in a language: it prints the typed values of a
 // Reply as a Card, whose lines an adapter shows in its platform's way. The
-// messages stand in locales, a file for each language; plural forms are the
-// libraries' business, numbers and dates number.go's.
+// messages stand in locales, a file for each language; which plural form a number
+// takes is the library's business, and how it is written number.go's.
+//
+// A language is a file in locales, a row in number.go and a line of
+// chat.Languages; tests name what is missing. A message is a line in every file;
+// tests name those that no code says.
 //
 // It knows no platform. What is common to how platforms show a Card, such as
 // what is left out of a long one, is done here (fit.go).

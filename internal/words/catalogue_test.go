@@ -58,6 +58,9 @@ func catalogue(t *testing.T, l chat.Language) map[string]entry {
 
 var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
 
+// linked is what platforms make a mention or a link of.
+var linked = regexp.MustCompile(`@[\p{L}\d]|://|[\p{L}\d]\.\p{L}`)
+
 // placeholders are those of a text, sorted, each once.
 func placeholders(text string) []string {
 	found := placeholder.FindAllString(text, -1)
@@ -106,6 +109,9 @@ func TestEveryLanguageHasEveryMessage(t *testing.T) {
 				got, want := placeholders(text), placeholders(original)
 				if !slices.Equal(got, want) || strings.ContainsAny(placeholder.ReplaceAllString(text, ""), "{}") {
 					t.Errorf("%s.json: %s %s has the placeholders %v, want %v", l, key, form, got, want)
+				}
+				if linked.MatchString(text) {
+					t.Errorf("%s.json: a platform makes a link of a part of %s: %q", l, key, text)
 				}
 				if (strings.HasSuffix(text, ".") || strings.HasSuffix(text, "。")) != strings.HasSuffix(original, ".") {
 					t.Errorf("%s.json: %s ends like %q, and in English like %q", l, key, text, original)
@@ -289,24 +295,48 @@ func TestEveryMessageThatTheCodeNamesIsThereAndEveryOtherIsGone(t *testing.T) {
 	}
 }
 
-// TestMessagesHaveRoomWhereTheyAreShown by the platforms' limits:
+// TestMessagesHaveRoomWhereTheyAreShown by the platforms' limits, the lowest
+// where both show one: 100 characters of a description, 32 of an entry of a
+// menu, 45 of a question above a modal, 200 of what a press is told. A button has
+// room for more than reads well on a telephone.
 // https://discord.com/developers/docs/interactions/application-commands#application-command-object
-// https://discord.com/developers/docs/components/reference#button
+// https://discord.com/developers/docs/interactions/receiving-and-responding#modal
 // https://core.telegram.org/bots/api#answercallbackquery
-// A symbol and a number of usual length are counted in.
 func TestMessagesHaveRoomWhereTheyAreShown(t *testing.T) {
+	// symbol is the length of an argument.
 	const symbol = 16
-	limits := map[string]int{"command.": 100, "param.": 100, "button.": 24, "ask.": 45, "exists.menu": 32, "telegram.toast": 200}
-	for _, l := range chat.Languages() {
-		for key, forms := range catalogue(t, l) {
-			for prefix, limit := range limits {
+	const description, menu, question, toast, button = 100, 32, 45, 200, 24
+	limits := map[string]int{
+		"command.": description, "param.": description, "exists.menu": menu, "ask.wallet": question,
+		"button.refresh": button, "button.copy_wallet": button, "button.explorer": button, "button.newer": button, "button.older": button,
+		"price.24h": button, "price.7d": button, "price.30d": button, "telegram.open": button,
+		"telegram.current": toast, "telegram.answered": toast, "telegram.anonymous": toast, "telegram.press_start": toast,
+		"button.old.": toast / 2, "busy.": toast / 2, "discord.current": toast,
+	}
+	for prefix, limit := range limits {
+		seen := false
+		for _, l := range chat.Languages() {
+			for key, forms := range catalogue(t, l) {
+				if !strings.HasPrefix(key, prefix) {
+					continue
+				}
+				seen = true
 				for _, text := range forms {
 					length := utf8.RuneCountInString(placeholder.ReplaceAllString(text, "")) + symbol*len(placeholder.FindAllString(text, -1))
-					if strings.HasPrefix(key, prefix) && !strings.HasPrefix(key, "button.old.") && length > limit {
+					if length > limit {
 						t.Errorf("%s.json: %s has %d characters, at most %d: %q", l, key, length, limit, text)
 					}
 				}
 			}
+		}
+		if !seen {
+			t.Errorf("there is no message %s", prefix)
+		}
+	}
+	for key := range catalogue(t, chat.English) {
+		kept := strings.HasPrefix(key, "ask.") && key != "ask.text" || strings.HasPrefix(key, "button.") && !strings.HasPrefix(key, "button.old.")
+		if kept && limits[key] == 0 {
+			t.Errorf("%s has no limit in this test", key)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"herald/internal/chat"
 )
@@ -205,7 +206,7 @@ func (p *printer) block(b chat.Block) Line {
 
 // shortHex is an address as people recognise it: its first and last digits.
 func shortHex(s string) string {
-	if len(s) != len("0x")+40 {
+	if len(s) != len("0x")+40 || utf8.RuneCountInString(s) != len(s) {
 		return s
 	}
 	return s[:6] + "…" + s[len(s)-4:]

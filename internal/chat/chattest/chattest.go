@@ -90,7 +90,7 @@ func (h *Handler) Commands() chat.Commands {
 		{Name: "staked", Summary: chat.Say("Whether a wallet stakes"), Visibility: chat.Public,
 			Forms: []chat.Form{{Params: []chat.Param{wallet}, Run: run}}},
 		{Name: "mylogins", Summary: chat.Say("Your logins"), Visibility: chat.Private, Forms: bare},
-		{Name: "exists", Summary: chat.Say("Whether you are registered"), Visibility: chat.Private, Forms: []chat.Form{
+		{Name: "exists", Summary: chat.Say("Whether you are registered"), PersonMenu: chat.Say("Check registration"), Visibility: chat.Private, Forms: []chat.Form{
 			{Run: run},
 			{Params: []chat.Param{user}, Moderators: true, Run: run},
 			{Params: []chat.Param{platform, uid}, Moderators: true, Run: run},

@@ -134,10 +134,21 @@ func (s *Server) gatewayBot(*http.Request) (int, any, *failure) {
 	}, nil
 }
 
+// listCommands names the commands, with what they are called in other languages
+// only if that is asked for.
+// https://discord.com/developers/docs/interactions/application-commands#get-global-application-commands
 func (s *Server) listCommands(r *http.Request) (int, any, *failure) {
-	commands := s.Commands(r.PathValue("guild"))
-	if commands == nil {
-		commands = []map[string]any{}
+	commands := []map[string]any{}
+	_ = convert(s.Commands(r.PathValue("guild")), &commands) // which were decoded from JSON
+	if r.URL.Query().Get("with_localizations") != "true" {
+		for _, c := range commands {
+			options, _ := c["options"].([]any)
+			for _, o := range options {
+				delete(o.(map[string]any), "description_localizations")
+			}
+			delete(c, "name_localizations")
+			delete(c, "description_localizations")
+		}
 	}
 	return http.StatusOK, commands, nil
 }

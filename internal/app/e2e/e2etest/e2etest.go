@@ -27,9 +27,10 @@ const Patience = 20 * time.Second
 // Price is the sandbox's price, as every answer to /price shows it.
 const Price = "$0.04173"
 
-// Plain is a text of an answer without what a reader does not see in it.
+// Plain is a text of an answer as people read it, without the marks that hide in
+// it.
 func Plain(text string) string {
-	return strings.NewReplacer("\u00a0", " ", "\u2060", "").Replace(text)
+	return strings.NewReplacer("\u00a0", " ", "\u2060", "", "**", "", "`", "", `\`, "").Replace(text)
 }
 
 // Read is what a reply says, a line for each of its parts, with the exact values
