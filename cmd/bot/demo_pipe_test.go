@@ -11,7 +11,7 @@ import (
 
 func TestDemoAnswersWhatIsPiped(t *testing.T) {
 	t.Parallel()
-	c := prepare(t, []string{"demo"}, "PARTNER_BASE_URL=not even a URL", "HTTP_ADDR=nowhere", "TELEGRAM_BOT_TOKEN=x")
+	c := prepare(t, []string{"demo"}, "PARTNER_BASE_URL=not even a URL", "HTTP_ADDR=nowhere", "TELEGRAM_BOT_TOKEN=x", "DATA_DIR=/no/such/folder")
 	in, err := c.cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -128,6 +128,18 @@ func TestAnEnvFileIsReadAndTheEnvironmentWins(t *testing.T) {
 	}
 }
 
+// The bot that runs may have the file of quotes open.
+func TestCheckLeavesDataDirAlone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	code, stdout, stderr := runBot(t, "check", append(app.DemoSettings(startStandIns(t)), "DATA_DIR="+dir)...)
+	if code != exitOK {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is there: %v", err)
+	}
+}
+
 func TestRunFailsIfItsAddressIsTaken(t *testing.T) {
 	world := startStandIns(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

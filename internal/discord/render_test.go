@@ -122,8 +122,8 @@ func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
 
 // A title has neither links nor times.
 func TestATitleIsTextAlone(t *testing.T) {
-	title := chat.SayWith("block.aged", chat.Values{"number": chat.Address{Hex: "*", URL: "https://x.example"}, "age": chat.Moment{Time: time.Now()}})
-	if got := embedOf(chat.Reply{Title: title}).Title; got != `Block \*, 0 s ago` {
+	title := chat.SayWith("block.aged", chat.Values{"number": chat.Address{Hex: "*", URL: "https://x.example"}, "age": chat.Moment{Time: time.Now().Add(-150 * time.Minute)}})
+	if got := embedOf(chat.Reply{Title: title}).Title; got != `Block \*, 2 h ago` {
 		t.Errorf("%q", got)
 	}
 }

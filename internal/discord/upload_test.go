@@ -106,6 +106,18 @@ func TestAnAnswerWhosePictureCannotBeSentIsText(t *testing.T) {
 	}
 }
 
+// What Discord takes no answer to gets none without the picture either.
+func TestAnExpiredAnswerIsNotTriedWithoutItsPicture(t *testing.T) {
+	simulate(t, func(t *testing.T, h *harness) {
+		work, p, fake := h.kept(t, discordtest.Interaction{Command: "price"})
+		h.first(t, work, p, deferral(place{}))
+		fake.Expire()
+		if err := h.edit(work, p, withCurve()); !expired(err) || h.fake.Calls(discordtest.Edit) != 1 {
+			t.Errorf("%v after %d calls", err, h.fake.Calls(discordtest.Edit))
+		}
+	})
+}
+
 func TestAPictureGivesWayToTheNextAnswer(t *testing.T) {
 	simulate(t, func(t *testing.T, h *harness) {
 		work, p, fake := h.kept(t, discordtest.Interaction{Command: "price"})

@@ -68,8 +68,8 @@ func (s *discordSide) ask() {
 		i.Permissions = manageGuild
 	}
 	switch {
-	case q.target != "" && s.generate.IntN(2) == 0:
-		i.Command, i.Target = "Exists", q.target
+	case q.target != "" && q.command == "exists" && s.generate.IntN(2) == 0:
+		i.Command, i.Target = "Check registration", q.target
 	case q.target != "":
 		i.Users = map[string]string{"user": q.target}
 	}
@@ -163,7 +163,15 @@ func (s *discordSide) collect() {
 	}
 }
 
-// discordUnescaped is what Discord would take for markup or a mention.
+// discordMarks are the times and the mentions, which notify nobody, that the bot
+// itself writes. In discordCode nothing is markup.
+var (
+	discordMarks = regexp.MustCompile(`<t:[0-9]+:R>|<[@#][0-9]+>`)
+	discordCode  = regexp.MustCompile("`[^`\n]*`")
+)
+
+// discordUnescaped is what Discord would take for markup or a mention beside
+// those.
 var discordUnescaped = regexp.MustCompile("(^|[^\\\\])[<@`|~_\\[]")
 
 func (s *discordSide) judge(u *pendingQuestion, a discordtest.Answer) {
@@ -174,13 +182,15 @@ func (s *discordSide) judge(u *pendingQuestion, a discordtest.Answer) {
 	for _, e := range a.Embeds {
 		look += e.Title + "\n" + e.Description + "\n"
 	}
-	if discordUnescaped.MatchString(strings.ReplaceAll(look, `\\`, "")) {
+	look = discordMarks.ReplaceAllString(discordCode.ReplaceAllString(strings.ReplaceAll(look, `\\`, ""), ""), "")
+	if discordUnescaped.MatchString(look) {
 		s.tally.leak(fmt.Sprintf("%v: markup in %q", u, look))
 	}
 	text := plain(a)
 	s.leaks.answer(text, !a.Ephemeral)
+	s.leaks.pings(discordMarks.ReplaceAllString(discordCode.ReplaceAllString(text, ""), ""))
 	if strings.HasPrefix(strings.TrimSpace(text), "Busy\n") {
-		text = "Too many commands\nTry again in 1 s."
+		text = "Too many commands\nTry again in 1 second."
 	}
 	s.tally.answer(u.question, lines(text))
 }

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"herald/internal/app/e2e/e2etest"
 	"herald/internal/discord/discordtest"
 	"herald/internal/sandbox/fault"
 	"herald/internal/telegram/telegramtest"
@@ -172,13 +175,18 @@ func (s *soak) fail(ctx context.Context, seed uint64) {
 	loops.Wait()
 }
 
-// lines are those of an answer without its look.
+// lines are those of an answer without its look. Times are to the minute, as the
+// text of Telegram's have them.
 func lines(text string) []string {
-	for _, mark := range []string{"✅ ", "❌ ", "⚠️ "} {
+	for _, mark := range []string{"\u200b", "✅ ", "❌ ", "⚠️ "} { // the first holds a question's command
 		text = strings.TrimPrefix(text, mark)
 	}
 	var all []string
-	for line := range strings.Lines(strings.ReplaceAll(text, "\u2060", "")) {
+	text = discordTime.ReplaceAllStringFunc(text, func(mark string) string {
+		seconds, _ := strconv.ParseInt(discordTime.FindStringSubmatch(mark)[1], 10, 64)
+		return toTheMinute(time.Unix(seconds, 0))
+	})
+	for line := range strings.Lines(e2etest.Plain(text)) {
 		if line = strings.TrimSpace(line); line != "" {
 			all = append(all, line)
 		}
@@ -188,3 +196,6 @@ func lines(text string) []string {
 	}
 	return all
 }
+
+// discordTime is a time that Discord shows in its reader's way.
+var discordTime = regexp.MustCompile(`<t:(\d+):R>`)

@@ -14,6 +14,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/shopspring/decimal"
 
+	"herald/internal/app/e2e/e2etest"
 	"herald/internal/core"
 	"herald/internal/sandbox"
 )
@@ -30,17 +31,19 @@ const (
 )
 
 var (
-	cause     = regexp.MustCompile(`^The (registration service|price provider|supply host|chain's node) [a-z].*\.$|^That took too long\. Try again in a minute\.$`)
+	cause = regexp.MustCompile(`^((The (registration service|price provider|supply host|chain's node) [a-z].*|The bot isn't set up correctly)\. ?` +
+		`.*|That took too long\. Try again in a minute\.)$`)
 	reference = regexp.MustCompile(`^Reference [A-Z2-7]{10}$`)
-	tryAgain  = regexp.MustCompile(`^Try again in \d+ s\.$`)
-	oldNote   = regexp.MustCompile(`^Old: the (price provider|supply host) cannot be asked now; this is from (.*)\.$`)
-	pools     = regexp.MustCompile(`^(\d+) of 21 pools could not be read\.$`)
-	exits     = regexp.MustCompile(`^Withdrawals from (\d+) of 21 pools could not be read\.$`)
-	blockLine = regexp.MustCompile(`^Block [\d,]+, \d+ (s|min) ago\.$`)
+	tryAgain  = regexp.MustCompile(`^Try again in \d+ seconds?\.$`)
+	oldNote   = regexp.MustCompile(`^This is old, from (.*)\. The (price provider|supply host) can't be asked right now\.$`)
+	checkedAt = regexp.MustCompile(`^Checked (\d{4}-.*)$`)
+	checkedOf = regexp.MustCompile(`^Checked (\d+) of 21 pools · Block [\d,]+, (.*)$`)
+	exits     = regexp.MustCompile(`^Couldn't check unstaking in (\d+) of 21 pools\.$`)
+	unsaid    = regexp.MustCompile(`^Can't say yet: (\d+) of 21 pools didn't respond\.$`)
 )
 
 // rightsUnknown is said of a platform that could not be asked for rights.
-const rightsUnknown = "I could not find out whether you moderate this chat. Try again in a minute."
+const rightsUnknown = "I couldn't find out whether you moderate this chat. Try again in a minute."
 
 var errAnswer = errors.New("that is not the answer")
 
@@ -50,7 +53,7 @@ func (q *question) judge(lines []string) (verdict, error) {
 	switch {
 	case title == "Too many commands" && len(rest) == 1 && tryAgain.MatchString(rest[0]):
 		return refused, nil
-	case slices.Contains([]string{titleInput, titleForbidden, titleUnknown}, title):
+	case slices.Contains(titles, title):
 		if !slices.Contains(q.refusals, title) {
 			return untrue, errors.New("refused without cause")
 		}
@@ -70,38 +73,48 @@ func (q *question) judge(lines []string) (verdict, error) {
 type truth struct {
 	World      sandbox.World
 	registered map[core.Identity]bool
+	owners     map[common.Address]core.Identity // of wallets, by an account of theirs
 	price      []string
-	supply     []string
-	worth      []string
+	// What is shown short stands exactly below all of it.
+	supply, supplyExactly []string
+	worth, worthExactly   []string
 }
 
 func newTruth(w sandbox.World) truth {
-	t := truth{World: w, registered: map[core.Identity]bool{}}
-	for _, id := range slices.Concat(w.Registered.Accounts, w.Newcomer.Accounts) {
-		t.registered[id] = true
+	t := truth{World: w, registered: map[core.Identity]bool{}, owners: map[common.Address]core.Identity{}}
+	for _, p := range []sandbox.Person{w.Registered, w.Newcomer} {
+		for _, id := range p.Accounts {
+			t.registered[id] = true
+		}
+		t.owners[common.HexToAddress(p.UID("EVM"))] = p.Accounts[0]
 	}
 	q, s := w.Quote, w.Supply
-	each := "$" + q.Price.StringFixed(7) // six digits of 0.04…
+	each := "$" + q.Price.StringFixed(5) // four digits of 0.04…
 	t.price = []string{
 		sandbox.Symbol + " price", "Price: " + each,
-		"1 h: " + q.Change1h.Decimal.StringFixed(2) + " %",
-		"24 h: +" + q.Change24h.Decimal.StringFixed(2) + " %",
-		"7 d: " + q.Change7d.Decimal.StringFixed(2) + " %",
+		"1 h: ▼ " + q.Change1h.Decimal.StringFixed(2) + "%",
+		"24 h: ▲ +" + q.Change24h.Decimal.StringFixed(2) + "%",
+		"7 d: ▼ " + q.Change7d.Decimal.StringFixed(2) + "%",
+		"Market cap: $" + millions(q.MarketCap.Decimal), "24 h volume: $" + millions(q.Volume24h.Decimal),
 		"Market cap: " + dollars(q.MarketCap.Decimal), "24 h volume: " + dollars(q.Volume24h.Decimal),
-		"Last updated by the provider: " + toTheMinute(q.LastUpdated),
+		"Updated " + toTheMinute(q.LastUpdated),
 	}
 	share := s.Circulating.Mul(decimal.NewFromInt(100)).DivRound(s.Total, 2)
 	t.supply = []string{
-		sandbox.Symbol + " supply", "Total: " + tokens(s.Total), "Circulating: " + tokens(s.Circulating),
-		"Share circulating: " + share.StringFixed(2) + " %",
+		sandbox.Symbol + " supply", "Total: " + millions(s.Total) + " " + sandbox.Symbol, "Circulating: " + millions(s.Circulating) + " " + sandbox.Symbol,
+		"Share circulating: ▰▰▰▰▰▰▱▱▱▱ " + share.StringFixed(2) + "%",
 	}
-	t.worth = []string{
-		"At " + each + " each", "Total: " + dollars(s.Total.Mul(q.Price)), "Circulating: " + dollars(s.Circulating.Mul(q.Price)),
-	}
+	t.supplyExactly = []string{"Total: " + tokens(s.Total), "Circulating: " + tokens(s.Circulating)}
+	total, circulating, at := s.Total.Mul(q.Price), s.Circulating.Mul(q.Price), "At "+each+" each"
+	t.worth = []string{at, "Total: $" + millions(total), "Circulating: $" + millions(circulating)}
+	t.worthExactly = []string{at + " · Total: " + dollars(total), at + " · Circulating: " + dollars(circulating)}
 	return t
 }
 
-func dollars(d decimal.Decimal) string { return "$" + thousands(d.StringFixed(2)) }
+// millions and dollars are never more than d.
+func millions(d decimal.Decimal) string { return d.Shift(-6).Truncate(2).String() + "M" }
+
+func dollars(d decimal.Decimal) string { return "$" + thousands(d.Truncate(2).StringFixed(2)) }
 
 func tokens(d decimal.Decimal) string { return thousands(d.String()) + " " + sandbox.Symbol }
 
@@ -120,20 +133,21 @@ const minuteForm = "2006-01-02 15:04 MST"
 
 func toTheMinute(t time.Time) string { return t.UTC().Format(minuteForm) }
 
-// withoutMarks takes the marks of old answers off, whose times must be
-// possible.
+// withoutMarks takes off when the answer was learned and the marks of old
+// answers, whose times must be possible.
 func withoutMarks(lines []string) (rest []string, v verdict, err error) {
 	v = asItIs
 	for _, line := range lines {
-		mark := oldNote.FindStringSubmatch(line)
-		if mark == nil {
+		mark, most := oldNote.FindStringSubmatch(line), soakTTL+soakStaleFor+2*time.Minute
+		if mark != nil {
+			v = markedOld
+		} else if mark = checkedAt.FindStringSubmatch(line); mark == nil {
 			rest = append(rest, line)
 			continue
 		}
-		v = markedOld
-		at, err := time.Parse(minuteForm, mark[2])
-		if age := time.Since(at); err != nil || age < 0 || age > soakTTL+soakStaleFor+2*time.Minute {
-			return nil, untrue, fmt.Errorf("an answer from %s cannot stand in", mark[2])
+		at, err := time.Parse(minuteForm, mark[1])
+		if age := time.Since(at); err != nil || age < 0 || age > most {
+			return nil, untrue, fmt.Errorf("an answer cannot be from %s", mark[1])
 		}
 	}
 	return rest, v, nil
@@ -160,27 +174,99 @@ func (t truth) checkSupply(lines []string) (verdict, error) {
 		return untrue, err
 	}
 	last := len(rest) - 1
-	if why, unpriced := strings.CutPrefix(rest[last], "What it is worth could not be checked: "); unpriced {
+	if why, unpriced := strings.CutPrefix(rest[last], "Couldn't check what it's worth. "); unpriced {
 		if !cause.MatchString(why) {
 			return untrue, errAnswer
 		}
-		return exactly(rest[:last], t.supply, v)
+		return exactly(rest[:last], slices.Concat(t.supply, t.supplyExactly), v)
 	}
-	return exactly(rest, slices.Concat(t.supply, t.worth), v)
+	return exactly(rest, slices.Concat(t.supply, t.worth, t.supplyExactly, t.worthExactly), v)
 }
 
 func checkHelp(lines []string) (verdict, error) {
-	if lines[0] != "What I can do" || !slices.Contains(lines, "/staked <wallet>: Whether a wallet stakes HRLD, and where") {
+	whole := slices.Contains(lines, "/staked <wallet>: Whether a wallet stakes HRLD, and where")
+	short := slices.Contains(lines, "/staked: Whether a wallet stakes HRLD, and where")
+	if lines[0] != "What I can do" || whole == short || !slices.Contains(lines, "I never ask you to connect a wallet.") {
 		return untrue, errAnswer
 	}
 	return asItIs, nil
 }
 
-func (t truth) checkExists(whose string, id core.Identity, lines []string) (verdict, error) {
-	if t.registered[id] {
-		return exactly(lines, []string{"Registered", whose + " is registered with the service."}, asItIs)
+// aboutPerson takes off the lines that say about whom a moderator was answered,
+// of which the one with the ID must be there, and where they asked.
+func aboutPerson(id core.Identity, lines []string) (rest []string, err error) {
+	named := false
+	for _, line := range lines {
+		switch {
+		case line == id.Platform+" ID: "+e2etest.Plain(id.UID):
+			named = true
+		case line == "Person: "+id.UID || line == "Person: <@"+id.UID+">", strings.HasPrefix(line, "Asked in: "):
+		default:
+			rest = append(rest, line)
+		}
 	}
-	return exactly(lines, []string{"Not registered", whose + " is not registered with the service."}, asItIs)
+	if !named {
+		return nil, errors.New("the answer does not say about whom it is")
+	}
+	return rest, nil
+}
+
+func (t truth) checkExists(whose string, id core.Identity, lines []string) (verdict, error) {
+	rest, v, err := withoutMarks(lines)
+	if err == nil && whose == "This" {
+		rest, err = aboutPerson(id, rest)
+	}
+	if err != nil {
+		return untrue, err
+	}
+	if t.registered[id] {
+		return exactly(rest, []string{"Registered", whose + " " + id.Platform + " account is registered with the service."}, v)
+	}
+	return exactly(rest, []string{"Not registered", whose + " " + id.Platform + " account isn't registered with the service."}, v)
+}
+
+// checkVerify judges whose the wallet is, "yours" or "theirs" or nobody's, and
+// then what it stakes.
+func (t truth) checkVerify(whose string, id core.Identity, wallet common.Address, lines []string) (verdict, error) {
+	rest, _, err := withoutMarks(lines)
+	if err == nil && whose == "theirs" {
+		rest, err = aboutPerson(id, rest)
+	}
+	if err != nil || len(rest) < 4 {
+		return untrue, errors.Join(err, errAnswer)
+	}
+	owner, owned := t.owners[wallet]
+	var people []core.Identity
+	for _, p := range []sandbox.Person{t.World.Registered, t.World.Newcomer} {
+		if slices.Contains(p.Accounts, owner) {
+			people = p.Accounts
+		}
+	}
+	v := asItIs
+	switch title := rest[0]; {
+	case title == "Couldn't check whose wallet this is" && cause.MatchString(rest[1]):
+		v = unchecked
+	case title == "This wallet is "+whose && owned && slices.Contains(people, id):
+	case title == "This wallet isn't "+whose && !(owned && slices.Contains(people, id)):
+	default:
+		return untrue, errAnswer
+	}
+	i := slices.IndexFunc(rest, func(line string) bool { return strings.HasPrefix(line, "Stake: ") })
+	if i < 0 {
+		return untrue, errAnswer
+	}
+	title, _ := strings.CutPrefix(rest[i], "Stake: ")
+	if why, failed := strings.CutPrefix(title, "Could not be checked. "); failed {
+		if !cause.MatchString(why) {
+			return untrue, errAnswer
+		}
+		return unchecked, nil
+	}
+	staked, err := t.checkStake(wallet, slices.Concat([]string{title}, rest[2:i], rest[i+1:]))
+	if staked == untrue || staked == unchecked {
+		return staked, err
+	}
+	return v, nil
 }
 
 func (t truth) checkLogins(platform, uid string, lines []string) (verdict, error) {
@@ -192,49 +278,68 @@ func (t truth) checkLogins(platform, uid string, lines []string) (verdict, error
 		}
 		return exactly(lines, want, asItIs)
 	case t.World.Newcomer.UID(platform):
-		return exactly(lines, []string{"No logins", "You are registered and have not logged in to any dapp in the past 30 days."}, asItIs)
+		return exactly(lines, []string{"No logins", "You're registered and haven't logged in to any dapp in the past 30 days."}, asItIs)
 	}
 	return exactly(lines, []string{"Not registered",
-		"Your " + platform + " account is not registered with the service, so there are no logins to show."}, asItIs)
+		"Your " + platform + " account isn't registered with the service, so there are no logins to show."}, asItIs)
 }
 
-// stakeAnswer is an answer to /staked, read back.
+// stakeAnswer is an answer to /staked, read back. Pools are known by the short
+// form of their addresses, and their amounts by the exact value.
 type stakeAnswer struct {
 	title, total    string
-	whole, allRead  bool
+	whole           bool
 	staked, leaving map[string]string
 	failed, unknown int // pools, and pools whose withdrawals
 }
 
+// short is an address as answers show it.
+func short(a common.Address) string { return a.Hex()[:6] + "…" + a.Hex()[38:] }
+
+const unstaking = "Unstaking (not counted)"
+
 func readStake(wallet common.Address, lines []string) (a stakeAnswer, err error) {
-	if len(lines) < 2 || lines[1] != "Wallet "+wallet.Hex() {
+	if len(lines) == 0 || !slices.Contains(lines, "Wallet: "+short(wallet)) || !slices.Contains(lines, "Wallet: "+wallet.Hex()) {
 		return a, errors.New("the answer is about another wallet")
 	}
-	a = stakeAnswer{title: lines[0], staked: map[string]string{}, leaving: map[string]string{}}
+	a = stakeAnswer{title: lines[0], staked: map[string]string{}, leaving: map[string]string{}, failed: -1}
 	var list map[string]string
-	for _, line := range lines[2:] {
+	for _, line := range lines {
 		name, value, _ := strings.Cut(line, ": ")
+		checked := checkedOf.FindStringSubmatch(line)
 		switch {
-		case name == "Total" || name == "At least":
+		case line == a.title, name == "Wallet", common.IsHexAddress(line):
+		case unsaid.MatchString(line):
+			a.title = "Can't say yet"
+		case name == "Total" || name == "At least": // shown short, and then exactly
 			a.total, a.whole = value, name == "Total"
 		case line == "Pools":
 			list = a.staked
-		case line == "Being withdrawn, not staked":
+		case line == unstaking:
 			list = a.leaving
-		case line == "All 21 pools were read.":
-			a.allRead = true
-		case pools.MatchString(line):
-			a.failed, _ = strconv.Atoi(pools.FindStringSubmatch(line)[1])
+		case checked != nil:
+			n, _ := strconv.Atoi(checked[1])
+			at, err := time.Parse(minuteForm, checked[2])
+			if age := time.Since(at); err != nil || age.Abs() > 5*time.Minute {
+				return a, errors.New("an impossible block")
+			}
+			a.failed = 21 - n
 		case exits.MatchString(line):
 			a.unknown, _ = strconv.Atoi(exits.FindStringSubmatch(line)[1])
-		case blockLine.MatchString(line), strings.HasPrefix(line, "No stake was found in the pools that could be read"):
-		case list != nil && common.IsHexAddress(name):
+		case strings.HasPrefix(name, "Pools · "):
+			a.staked[strings.TrimPrefix(name, "Pools · ")] = value
+		case strings.HasPrefix(name, unstaking+" · "):
+			a.leaving[strings.TrimPrefix(name, unstaking+" · ")] = value
+		case list != nil && strings.HasPrefix(name, "0x") && len([]rune(name)) == 11:
 			list[name] = value
 		default:
-			return a, errAnswer
+			return a, fmt.Errorf("that is not the answer: %q", line)
 		}
 	}
-	return a, nil
+	if a.failed < 0 {
+		err = errors.New("the answer does not say how many pools were checked")
+	}
+	return a, err
 }
 
 // sameAmounts compares what is shown with what is there. It returns how many
@@ -242,7 +347,7 @@ func readStake(wallet common.Address, lines []string) (a stakeAnswer, err error)
 func sameAmounts(shown map[string]string, there []core.PoolAmount) (missing int, sum decimal.Decimal, err error) {
 	found := 0
 	for _, p := range there {
-		switch shown[p.Pool.Address.Hex()] {
+		switch shown[short(p.Pool.Address)] {
 		case "":
 			missing++
 		case tokens(p.Amount):
@@ -275,9 +380,9 @@ func (t truth) checkStake(wallet common.Address, lines []string) (verdict, error
 		return untrue, err
 	case missing > a.failed || hidden > a.failed+a.unknown:
 		return untrue, errors.New("pools are missing without a word")
-	case a.title == "Could not be checked" && a.failed > 0 && len(a.staked) == 0 && a.total == "":
+	case a.title == "Can't say yet" && a.failed > 0 && len(a.staked) == 0 && a.total == "":
 		return unchecked, nil
-	case len(staked) == 0 && a.title == "Not staked" && a.failed == 0 && a.allRead && a.total == "":
+	case len(staked) == 0 && a.title == "Not staked" && a.failed == 0 && a.total == "":
 		return asItIs, nil
 	case len(staked) > 0 && a.title == "Staked" && len(a.staked) > 0 && a.total == tokens(sum) && a.whole == (a.failed == 0):
 		return asItIs, nil

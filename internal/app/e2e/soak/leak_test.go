@@ -79,6 +79,11 @@ func (l *leaks) answer(text string, public bool) {
 	if public {
 		l.find("a public answer", text, l.logins)
 	}
+}
+
+// pings looks at what was said, without what is in code, where nothing is a
+// mention or a link.
+func (l *leaks) pings(text string) {
 	if ping.MatchString(text) {
 		l.tally.leak("an answer pings or links: " + text)
 	}

@@ -59,10 +59,18 @@ func (q *question) String() string {
 }
 
 const (
-	titleInput     = "That did not work"
+	titleWallet    = "Check the wallet address"
+	titleAsk       = "Which wallet?"
+	titlePeriod    = "Check the period"
+	titlePlatform  = "Check the platform"
+	titleID        = "Check the ID"
+	titleTooMuch   = "Check what you typed"
 	titleForbidden = "For moderators only"
 	titleUnknown   = "Unknown command"
 )
+
+// titles are all of refusals.
+var titles = []string{titleWallet, titleAsk, titlePeriod, titlePlatform, titleID, titleTooMuch, titleForbidden, titleUnknown}
 
 // askers are those of one platform: the three of the sandbox, and others who
 // are registered nowhere.
@@ -111,7 +119,7 @@ func (s *generator) next() *question {
 	}{
 		{15, s.askPrice}, {15, s.askSupply}, {30, s.askStake}, {8, s.askBadStake}, {12, s.askLogins},
 		{8, s.askSelf}, {8, s.askPerson}, {10, s.askAccount}, {5, s.askBadAccount}, {3, s.askHelp},
-		{3, s.askUnknown}, {3, s.askTooMuch},
+		{3, s.askUnknown}, {3, s.askWrongly}, {8, s.askVerify}, {4, s.askVerifyPerson},
 	}
 	total := 0
 	for _, k := range kinds {
@@ -168,18 +176,28 @@ func (s *generator) askBadStake(q *question) {
 		strings.Repeat("9", 3000), "<@1>@everyone" + badWord, "0x" + strings.Repeat("𝟘", 40), "\x00" + badWord,
 	}
 	q.command, q.words, q.names = "staked", []string{bad[s.IntN(len(bad))]}, []string{"wallet"}
-	q.refusals = []string{titleInput}
+	q.refusals = []string{titleWallet}
 }
 
-func (s *generator) askTooMuch(q *question) {
-	q.command, q.words, q.names, q.refusals = "price", []string{badWord}, []string{"when"}, []string{titleInput}
-	if s.IntN(2) == 0 {
-		q.command, q.words, q.names = "staked", nil, nil
+// askWrongly leaves out what is needed, or gives too much of it or another.
+func (s *generator) askWrongly(q *question) {
+	switch s.IntN(3) {
+	case 0:
+		q.command, q.refusals = "staked", []string{titleAsk}
+	case 1:
+		q.command, q.words, q.names, q.refusals = "price", []string{badWord}, []string{"period"}, []string{titlePeriod}
+	case 2:
+		q.command, q.words, q.names, q.refusals = "supply", []string{badWord}, []string{"when"}, []string{titleTooMuch}
 	}
 }
 
+// askUnknown asks in private on Telegram: in a group the command may be another
+// bot's, and there is no answer.
 func (s *generator) askUnknown(q *question) {
 	q.command, q.private, q.refusals = badWord, s.platform == "Discord", []string{titleUnknown}
+	if s.platform == "Telegram" {
+		q.group, q.asker = false, s.askers[0]
+	}
 }
 
 func (s *generator) askLogins(q *question) {
@@ -188,22 +206,47 @@ func (s *generator) askLogins(q *question) {
 }
 
 func (s *generator) askSelf(q *question) {
-	self := core.Identity{Platform: s.platform, UID: q.asker.uid}
-	s.exists(q, "Your "+s.platform+" account", self)
+	s.exists(q, "Your", core.Identity{Platform: s.platform, UID: q.asker.uid})
 }
 
+// exists asks about "Your" account or "This" one.
 func (s *generator) exists(q *question, whose string, id core.Identity) {
 	q.command, q.private, q.services = "exists", true, true
 	q.check = func(lines []string) (verdict, error) { return s.checkExists(whose, id, lines) }
 }
 
-// askPerson asks about another by reply, by pick or by ID.
-func (s *generator) askPerson(q *question) {
+// askVerify asks whether a wallet is one's own.
+func (s *generator) askVerify(q *question) {
+	s.verify(q, "yours", core.Identity{Platform: s.platform, UID: q.asker.uid})
+}
+
+func (s *generator) verify(q *question, whose string, id core.Identity) {
+	wallet := []common.Address{s.World.Staker, s.World.Idle, common.BigToAddress(common.Big1)}[s.IntN(3)]
+	q.command, q.private, q.services = "verify", true, true
+	q.words, q.names = []string{wallet.Hex()}, []string{"wallet"}
+	q.check = func(lines []string) (verdict, error) { return s.checkVerify(whose, id, wallet, lines) }
+}
+
+// askVerifyPerson asks about another by reply or by pick.
+func (s *generator) askVerifyPerson(q *question) {
+	q.target = s.another(q)
+	s.verify(q, "theirs", core.Identity{Platform: s.platform, UID: q.target})
+	s.asModerator(q)
+}
+
+// another is somebody but the asker.
+func (s *generator) another(q *question) string {
 	uid := q.asker.uid
 	for uid == q.asker.uid || uid == "" {
 		uid = s.askers[s.IntN(len(s.askers))].uid
 	}
-	s.exists(q, "The "+s.platform+" account "+uid, core.Identity{Platform: s.platform, UID: uid})
+	return uid
+}
+
+// askPerson asks about another by reply, by pick or by ID.
+func (s *generator) askPerson(q *question) {
+	uid := s.another(q)
+	s.exists(q, "This", core.Identity{Platform: s.platform, UID: uid})
 	if q.target = uid; s.platform == "Telegram" && s.IntN(2) == 0 {
 		q.target, q.words = "", []string{uid}
 	}
@@ -223,7 +266,7 @@ func (s *generator) askAccount(q *question) {
 	if s.IntN(2) == 0 {
 		platform = strings.ToLower(platform)
 	}
-	s.exists(q, "The "+id.Platform+" account "+id.UID, id)
+	s.exists(q, "This", id)
 	q.words, q.names = []string{platform, id.UID}, []string{"platform", "uid"}
 	s.asModerator(q)
 }
@@ -233,7 +276,10 @@ func (s *generator) askBadAccount(q *question) {
 	q.command, q.private = "exists", true
 	q.words, q.names = bad[s.IntN(len(bad))], []string{"platform", "uid"}
 	// Rights may be asked for first, or the input looked at.
-	q.refusals = []string{titleInput}
+	q.refusals = []string{titleID}
+	if q.words[0] == "moon" {
+		q.refusals = []string{titlePlatform}
+	}
 	if !s.moderates(q) {
 		q.refusals = append(q.refusals, titleForbidden)
 	}

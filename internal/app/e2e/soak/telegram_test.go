@@ -5,23 +5,25 @@ package soak
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf16"
 
 	"herald/internal/telegram/telegramtest"
 )
 
 // What a group is told about a private command.
 const (
-	pointer   = "I have answered you privately."
-	anonymity = "I can answer that only privately, and you are anonymous here. Please ask me in our private chat."
+	pointer    = "I have answered you privately."
+	anonymity  = "I can answer that only privately, and you are anonymous here. Please ask me in our private chat."
+	pressStart = "I can only answer that privately, and I can't write to you yet. Open our private chat and press Start. If no answer comes, ask again there."
 )
 
-var pressStart = regexp.MustCompile(`^I can answer that only privately, and may not write to you yet\. Open https://t\.me/herald_bot\?start=(start|mylogins|exists) and press Start; if no answer comes there, ask again\.$`)
+// marks are the entities that an answer may have.
+var marks = []string{"bold", "italic", "code", "expandable_blockquote", "date_time", "text_mention"}
 
 // telegramSide asks in Telegram and finds each answer's question: by the
 // message it replies to or, for a private answer to a group's question, by the
@@ -240,8 +242,9 @@ func (s *telegramSide) answer(sent telegramtest.Sent) {
 		return
 	}
 	for _, e := range sent.Entities {
-		if e.Type != "bold" && e.Type != "italic" && e.Type != "code" {
-			s.tally.leak("an answer has a " + e.Type)
+		// A question holds its command in a link of the bot's own.
+		if !slices.Contains(marks, e.Type) && !(e.Type == "text_link" && strings.HasPrefix(e.URL, "https://t.me/"+telegramtest.Username+"?")) {
+			s.tally.leak("an answer has a " + e.Type + " " + e.URL)
 		}
 	}
 	public := sent.Chat < 0
@@ -263,7 +266,7 @@ func (s *telegramSide) answer(sent telegramtest.Sent) {
 
 func (s *telegramSide) judge(m *message, sent telegramtest.Sent, public bool) {
 	if public && m.question.private {
-		notice := m.asker.anonymous && sent.Text == anonymity || m.asker.unreachable && pressStart.MatchString(sent.Text)
+		notice := m.asker.anonymous && sent.Text == anonymity || m.asker.unreachable && sent.Text == pressStart
 		if !notice {
 			s.tally.leak(fmt.Sprintf("%v: the group is told %q", m, sent.Text))
 		}
@@ -271,7 +274,21 @@ func (s *telegramSide) judge(m *message, sent telegramtest.Sent, public bool) {
 		return
 	}
 	s.leaks.answer(sent.Text, public)
+	s.leaks.pings(withoutCode(sent))
 	s.tally.answer(m.question, lines(sent.Text))
+}
+
+// withoutCode is a message's text without what is in code.
+func withoutCode(sent telegramtest.Sent) string {
+	units := utf16.Encode([]rune(sent.Text))
+	for _, e := range sent.Entities {
+		if e.Type == "code" {
+			for i := range e.Length {
+				units[e.Offset+i] = ' '
+			}
+		}
+	}
+	return string(utf16.Decode(units))
 }
 
 // Within patienceLost an answer must be there, however Telegram failed
