@@ -24,7 +24,7 @@ type interaction struct {
 	Locale        string                           `json:"locale"`
 	Member        *member                          `json:"member"` // in guilds
 	User          *user                            `json:"user"`   // elsewhere
-	Installed     installations                    `json:"authorizing_integration_owners"`
+	Installed     *installations                   `json:"authorizing_integration_owners"`
 	Message       *shown                           `json:"message"` // that holds the button pressed
 	Data          data                             `json:"data"`
 }
@@ -39,7 +39,8 @@ type user struct {
 	Bot bool   `json:"bot"`
 }
 
-// installations say whom the bot is there for.
+// installations say whom the bot is there for. An interaction without them is of
+// an older form, in which only a guild could have the bot.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-authorizing-integration-owners-object
 type installations struct {
 	// Guild is the guild that the bot is a member of; it is empty where a user
@@ -142,11 +143,11 @@ func parse(i *interaction, id string, commands chat.Commands) (req chat.Request,
 		ID:       id,
 		From:     chat.User{Platform: Platform, ID: i.sender().ID},
 		Chat:     i.ChannelID,
-		Direct:   i.GuildID == "" && i.Context == discordgo.InteractionContextBotDM,
+		Direct:   i.GuildID == "" && i.Context != discordgo.InteractionContextPrivateChannel,
 		Whispers: true,
 		Locale:   i.Locale,
 	}
-	if i.GuildID != "" && i.Installed.Guild == i.GuildID {
+	if i.GuildID != "" && (i.Installed == nil || i.Installed.Guild == i.GuildID) {
 		req.Community = i.GuildID
 		if i.Member != nil && moderates(i.Member.Permissions) {
 			req.Role = chat.Moderator

@@ -50,8 +50,10 @@ func TestParse(t *testing.T) {
 			chat.Request{Command: "price", From: me, Chat: "9", Direct: true, Args: named()}},
 		{"group chat is not direct", `"channel_id":"9","context":2,"user":{"id":"5"}`, `{"name":"price","type":1}`,
 			chat.Request{Command: "price", From: me, Chat: "9", Args: named()}},
-		{"what does not say where is not direct", `"channel_id":"9","user":{"id":"5"}`, `{"name":"price","type":1}`,
-			chat.Request{Command: "price", From: me, Chat: "9", Args: named()}},
+		{"private chat that does not say what it is, as before contexts", `"channel_id":"9","user":{"id":"5"}`, `{"name":"price","type":1}`,
+			chat.Request{Command: "price", From: me, Chat: "9", Direct: true, Args: named()}},
+		{"guild that does not say who brought the bot, as before there were two ways", `"guild_id":"7","channel_id":"8","member":{"user":{"id":"5"}}`, `{"name":"price","type":1}`,
+			chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named()}},
 		{"guild of others than the bot's", strings.Replace(fmt.Sprintf(inGuild, 8), `{"0":"7"}`, `{"1":"5"}`, 1), `{"name":"price","type":1}`,
 			chat.Request{Command: "price", From: me, Chat: "8", Args: named()}},
 		{"the language of the asker", guild + `,"locale":"es-419","guild_locale":"tr"`, `{"name":"price","type":1}`,
@@ -168,7 +170,8 @@ func TestModeratorsAreToldByTheirPermissions(t *testing.T) {
 func TestNobodyModeratesWhereTheBotIsNoMember(t *testing.T) {
 	for owners, want := range map[string]bool{
 		`{"0":"7"}`: true, `{"0":"7","1":"5"}`: true,
-		`{"1":"5"}`: false, `{"1":"7"}`: false, `{"0":"0"}`: false, `{"0":"77"}`: false, `{"0":""}`: false, `{}`: false, `null`: false,
+		`{"1":"5"}`: false, `{"1":"7"}`: false, `{"0":"0"}`: false, `{"0":"77"}`: false, `{"0":""}`: false, `{}`: false,
+		`null`: true, // as before a user could bring a bot along
 	} {
 		where := strings.Replace(fmt.Sprintf(inGuild, discordgo.PermissionAdministrator), `{"0":"7"}`, owners, 1)
 		for _, data := range []string{`{"name":"exists","type":1}`, `{"component_type":2,"custom_id":"1 n 0 exists 6"}`} {
