@@ -45,6 +45,7 @@
 //	busy_said             the one message said instead
 //	private_unreachable   an asker to whom the bot may not write yet
 //	press_unanswered      a press whose spinner could not be ended
+//	inline_unanswered     an inline query that could not be answered
 //	panic                 a panic while an update was handled
 package telegram
 
@@ -78,9 +79,9 @@ const maxInHand = 1000
 // lastTurn is how long into a drain a message may still wait for its turn.
 const lastTurn = chat.DrainTime - 2*time.Second
 
-// allowedUpdates are the kinds of update asked for: new messages and presses of
-// buttons, no edits and no channel posts.
-var allowedUpdates = []string{"message", "callback_query"}
+// allowedUpdates are the kinds of update asked for: new messages, presses of
+// buttons and inline queries, no edits and no channel posts.
+var allowedUpdates = []string{"message", "callback_query", "inline_query"}
 
 var backoff = retry.Backoff{First: 500 * time.Millisecond, Most: 30 * time.Second}
 
@@ -212,8 +213,12 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 // answer answers one update. It returns false if an answer is due that certainly
 // is not out, so that the update must not be acknowledged.
 func (s *session) answer(id string, u update) (settled bool) {
-	if u.Press != nil {
+	switch {
+	case u.Press != nil:
 		return s.answerPress(id, u.Press)
+	case u.Inline != nil:
+		s.answerInline(id, u.Inline)
+		return true
 	}
 	return s.answerMessage(id, u.Message)
 }

@@ -142,7 +142,7 @@ func TestAServerBeforeEphemeralMessagesIsNeverSentOne(t *testing.T) {
 }
 
 // Refusals and questions reach the asker alone, too, whatever they asked.
-func TestWhatEverAnEphemeralCommandIsAnsweredWithIsEphemeral(t *testing.T) {
+func TestWhateverAnEphemeralCommandIsAnsweredWithIsEphemeral(t *testing.T) {
 	for name, reply := range map[string]chat.Reply{
 		"a limit":         {Tone: chat.Warning, ToAsker: true, Title: chat.Say("confidential")},
 		"a panic":         chat.SomethingWentWrong("confidential"),

@@ -209,6 +209,14 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"update_id":1,"callback_query":{"data":"1 n zz price"}}`))
 	f.Add([]byte(`{"update_id":1,"message":{"message_id":2,"chat":{"id":-1,"type":"group"},"from":{"id":2},"text":"0x1","reply_to_message":{"from":{"id":99},"entities":[{"type":"text_link","length":1,"url":"https://t.me/OurBot?start=ask-staked"}]}}}`))
 	f.Add([]byte(`{"update_id":1,"message":{"reply_to_message":{"reply_to_message":{}}}}`))
+	f.Add([]byte(`{"update_id":1,"message":{"message_id":0,"ephemeral_message_id":7,"chat":{"id":-1,"type":"group"},"from":{"id":2},"text":"/price","entities":[{"type":"bot_command","length":6}]}}`))
+	f.Add([]byte(`{"update_id":1,"callback_query":{"id":"1","from":{"id":2},"data":"1 e 0 mylogins 2","message":{"message_id":0,"ephemeral_message_id":8,"date":1,"chat":{"id":-1,"type":"group"}}}}`))
+	f.Add([]byte(`{"update_id":1,"inline_query":{"id":"1","from":{"id":2},"query":"staked 0x52908400098527886E0F7030069857D2E4169EE7","offset":""}}`))
+	// private is whether the answer to a command is for its asker alone.
+	private := func(c commandMessage) bool {
+		asked, _ := testCommands.Find(c.request.Command)
+		return asked.Visibility == chat.Private || c.ephemeral.arrived()
+	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		u, err := decode(raw)
 		if err != nil {
@@ -216,8 +224,18 @@ func FuzzParse(f *testing.F) {
 		}
 		if u.Press != nil {
 			p, err := parsePress(u.Press, testCommands)
-			if asked, _ := testCommands.Find(p.request.Command); err == nil && p.private != (asked.Visibility == chat.Private) {
+			if err == nil && p.private != private(p.commandMessage) {
 				t.Errorf("not as private as its command: %+v", p)
+			}
+			if p.ephemeral.arrived() && u.Press.Message.EphemeralID <= 0 {
+				t.Errorf("ephemeral out of nothing: %+v", p)
+			}
+		}
+		if u.Inline != nil {
+			for _, req := range parseInline(u.Inline.Query, testCommands) {
+				if asked, known := testCommands.Find(req.Command); !known || asked.Visibility != chat.Public {
+					t.Errorf("an inline query asks %+v", req)
+				}
 			}
 		}
 		if u.Message == nil {
@@ -227,8 +245,11 @@ func FuzzParse(f *testing.F) {
 		if !ours {
 			return
 		}
-		if asked, _ := testCommands.Find(c.request.Command); c.private != (asked.Visibility == chat.Private) {
+		if c.private != private(c) {
 			t.Errorf("not as private as its command: %+v", c)
+		}
+		if c.ephemeral.arrived() && u.Message.EphemeralID <= 0 {
+			t.Errorf("ephemeral out of nothing: %+v", c)
 		}
 		if u.Message.SenderChat != nil && c.request.From.ID != "" {
 			t.Errorf("an anonymous sender has an ID: %+v", c.request.From)

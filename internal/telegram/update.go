@@ -13,10 +13,11 @@ type update struct {
 	ID      int64          `json:"update_id"`
 	Message *message       `json:"message"`
 	Press   *callbackQuery `json:"callback_query"`
+	Inline  *inlineQuery   `json:"inline_query"`
 }
 
 // answerable reports whether there is something in it to answer.
-func (u update) answerable() bool { return u.Message != nil || u.Press != nil }
+func (u update) answerable() bool { return u.Message != nil || u.Press != nil || u.Inline != nil }
 
 // decode reads one update. Its ID is there even if the rest is not of the
 // expected form, so that it can be acknowledged.
@@ -67,6 +68,13 @@ type callbackQuery struct {
 	From    tgUser   `json:"from"`
 	Message *message `json:"message"`
 	Data    string   `json:"data"`
+}
+
+// inlineQuery is what somebody writes behind the bot's name, in whatever chat.
+type inlineQuery struct {
+	ID    string `json:"id"`
+	From  tgUser `json:"from"`
+	Query string `json:"query"` // at most 256 characters
 }
 
 type tgUser struct {
