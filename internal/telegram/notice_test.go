@@ -1,13 +1,16 @@
 package telegram
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/chat/chattest"
 	"herald/internal/telegram/telegramtest"
+	"herald/internal/words"
 )
 
 // atGroup are the messages that stand in the group.
@@ -129,4 +132,46 @@ func TestNothingOfAPrivateReplyIsInANotice(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
+}
+
+// bilingual answers in Russian in private and in Spanish elsewhere.
+type bilingual struct{ *chattest.Handler }
+
+func (bilingual) Language(req chat.Request, private bool) chat.Language {
+	if private || req.Direct {
+		return chat.Russian
+	}
+	return chat.Spanish
+}
+
+func TestAGroupIsToldInItsLanguageAndAPersonInTheirs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := setUpInMemory(t, func(c *Config) { c.Pacing = true })
+		r.handler.Reply = secretReply
+		r.api.Start(ann)
+		r.serve(bilingual{r.handler})
+		r.api.Push(writes(telegramtest.Group(group), ann, "/mylogins"))
+		pointer := r.sent(2)[1]
+		if want := words.Say(chat.Spanish, chat.Say("telegram.answered")); pointer.Text != want || want == said(answeredPrivately) {
+			t.Errorf("the group is told %q, want %q", pointer.Text, want)
+		}
+		if label, want := pointer.Markup.Rows[0][0].Text, words.Say(chat.Spanish, chat.Say("telegram.open")); label != want {
+			t.Errorf("the button says %q, want %q", label, want)
+		}
+		for data, key := range map[string]string{"0": "button.old.title", "1 e 0 mylogins": "telegram.answered"} {
+			r.api.Press(ann, telegramtest.Group(group), pointer.ID, data)
+			synctest.Wait()
+			r.waitFor("the notice", func() bool { return len(r.api.Calls("answerCallbackQuery")) > 0 && len(r.api.Pending()) == 0 })
+			notices := r.api.Notices()
+			if got, want := notices[len(notices)-1].Text, words.Say(chat.Russian, chat.Say(key)); !strings.Contains(got, want) {
+				t.Errorf("the presser is told %q, want %q", got, want)
+			}
+		}
+		r.flood(60)
+		r.settled(time.Minute)
+		busy := words.Say(chat.Spanish, chat.Busy().Title)
+		if !slices.ContainsFunc(r.api.Sent(), func(m telegramtest.Sent) bool { return strings.Contains(m.Text, busy) }) {
+			t.Errorf("no message says %q", busy)
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -149,7 +150,8 @@ func alert(r chat.Reply) botapi.CallbackAnswer {
 	for _, section := range c.Sections {
 		lines = append(lines, section.Heading)
 		for _, f := range section.Fields {
-			lines = append(lines, fieldLine(f))
+			parts := fieldLine(f)
+			lines = append(lines, slices.Concat(parts[:]...))
 		}
 	}
 	text := signs[c.Tone]

@@ -67,13 +67,13 @@ func layOut(c words.Card, bot string, private bool) *page {
 		p.gap()
 		p.line(botapi.Bold, s.Heading)
 		for _, f := range s.Fields {
-			p.line("", fieldLine(f))
+			p.field(f)
 		}
 	}
 	p.gap()
 	from := p.units + p.breaks
 	for _, f := range c.Details {
-		p.line("", fieldLine(f))
+		p.field(f)
 	}
 	p.mark(botapi.Entity{Type: botapi.ExpandableBlockquote, Offset: from})
 	for _, n := range c.Notes {
@@ -82,19 +82,24 @@ func layOut(c words.Card, bot string, private bool) *page {
 	return p
 }
 
-func fieldLine(f words.Field) words.Line {
+var colon = words.Line{{Text: ": "}}
+
+// fieldLine is what stands in the line of a field, in parts.
+func fieldLine(f words.Field) [3]words.Line {
 	if f.Name.Empty() || f.Value.Empty() {
-		return slices.Concat(f.Name, f.Value)
+		return [3]words.Line{f.Name, f.Value}
 	}
-	return slices.Concat(f.Name, words.Line{{Text: ": "}}, f.Value)
+	return [3]words.Line{f.Name, colon, f.Value}
 }
 
 // lineUnits is what a line takes with the line break before it, or with two if
 // it may begin a section or the notes.
 func lineUnits(f words.Field) int {
 	n := 1
-	for _, s := range fieldLine(f) {
-		n += units(shownText(s))
+	for _, part := range fieldLine(f) {
+		for _, s := range part {
+			n += units(shownText(s))
+		}
 	}
 	if f.Name.Empty() {
 		n++
@@ -130,10 +135,15 @@ type page struct {
 	entities []botapi.Entity
 }
 
+func (p *page) field(f words.Field) {
+	parts := fieldLine(f)
+	p.line("", parts[:]...)
+}
+
 // line writes one line, if there is anything to write on it. The style is for
 // all of it but code, with which no other style goes together.
-func (p *page) line(style botapi.EntityType, l words.Line) {
-	if l.Empty() {
+func (p *page) line(style botapi.EntityType, parts ...words.Line) {
+	if !slices.ContainsFunc(parts, func(l words.Line) bool { return !l.Empty() }) {
 		return
 	}
 	p.write(strings.Repeat("\n", p.breaks))
@@ -141,16 +151,18 @@ func (p *page) line(style botapi.EntityType, l words.Line) {
 	p.write(p.sign)
 	p.sign = ""
 	styled := botapi.Entity{Type: style, Offset: p.units}
-	for _, s := range l {
-		e := p.entityOf(s)
-		e.Offset = p.units
-		if e.Type == botapi.Code {
-			p.mark(styled)
-		}
-		p.write(shownText(s))
-		p.mark(e)
-		if e.Type == botapi.Code {
-			styled.Offset = p.units
+	for _, l := range parts {
+		for _, s := range l {
+			e := p.entityOf(s)
+			e.Offset = p.units
+			if e.Type == botapi.Code {
+				p.mark(styled)
+			}
+			p.write(shownText(s))
+			p.mark(e)
+			if e.Type == botapi.Code {
+				styled.Offset = p.units
+			}
 		}
 	}
 	p.mark(styled)

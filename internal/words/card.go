@@ -36,7 +36,8 @@ type Section struct {
 // Field is one line of a Section. Either part may be empty.
 type Field struct{ Name, Value Line }
 
-// Line is text in parts that are shown in different ways.
+// Line is text in parts that are shown in different ways. Cards share lines, so
+// one is never changed in place.
 type Line []Span
 
 // Style is how a Span is shown.
