@@ -111,6 +111,7 @@ func (a *Adapter) answer(work *chat.Work, p *pendingInteraction, req chat.Reques
 	var err error
 	switch inTime := timer.Stop(); {
 	case inTime && len(m.files) > 0:
+		to.private = to.private || alone
 		err = promise()
 	case inTime && to.replaces && !alone:
 		return p.respond(response{Type: discordgo.InteractionResponseUpdateMessage, Data: m})

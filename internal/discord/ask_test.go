@@ -110,6 +110,12 @@ func TestRefusalsOfPublicCommandsReachTheAskerAlone(t *testing.T) {
 	if a := h.asked(t, "price").Answer(); !a.Ephemeral || a.SeenBy != "5" || a.Type != showMessage {
 		t.Errorf("%+v", a)
 	}
+	h.handler.Reply = func(context.Context, chat.Request) chat.Reply {
+		return chat.Reply{Title: chat.Say("Too many commands"), ToAsker: true, Image: &curve}
+	}
+	if a := h.asked(t, "price").Answer(); !a.Ephemeral || a.SeenBy != "5" || len(a.Attachments) != 1 {
+		t.Errorf("with a picture: %+v", a)
+	}
 	slow := connected(t, nil)
 	sluggish(slow, refusal)
 	if a := slow.asked(t, "price").Answer(); a.Ephemeral || a.Edits != 1 || !strings.Contains(a.Text(), "Too many") {

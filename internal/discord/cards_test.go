@@ -2,6 +2,8 @@ package discord
 
 import (
 	"context"
+	"fmt"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -57,99 +59,157 @@ var cards = map[string]struct {
 	discordtest.Interaction
 	private bool
 }{
-	"price":            {Interaction: discordtest.Interaction{Command: "price"}},
-	"price of a week":  {Interaction: discordtest.Interaction{Command: "price", Options: map[string]string{"period": "7d"}}},
-	"supply":           {Interaction: discordtest.Interaction{Command: "supply"}},
-	"staked":           {Interaction: discordtest.Interaction{Command: "staked", Options: map[string]string{"wallet": commandstest.Wallet}}},
-	"logins":           {Interaction: discordtest.Interaction{Command: "mylogins"}, private: true},
-	"second page":      {Interaction: discordtest.Interaction{Command: "mylogins"}, private: true},
-	"a wallet mistold": {Interaction: discordtest.Interaction{Command: "staked", Options: map[string]string{"wallet": "0x1"}}, private: true},
+	"price":              {Interaction: discordtest.Interaction{Command: "price"}},
+	"price of a week":    {Interaction: discordtest.Interaction{Command: "price", Options: map[string]string{"period": "7d"}}},
+	"supply":             {Interaction: discordtest.Interaction{Command: "supply"}},
+	"staked":             {Interaction: discordtest.Interaction{Command: "staked", Options: map[string]string{"wallet": commandstest.Wallet}}},
+	"logins":             {Interaction: discordtest.Interaction{Command: "mylogins"}, private: true},
+	"second page":        {Interaction: discordtest.Interaction{Command: "mylogins"}, private: true},
+	"own wallet mistold": {Interaction: discordtest.Interaction{Command: "verify", Options: map[string]string{"wallet": "0x1"}}, private: true},
+	"a wallet mistold":   {Interaction: discordtest.Interaction{Command: "staked", Options: map[string]string{"wallet": "0x1"}}, private: true},
 }
 
-// runWorld runs an adapter in front of a fake that answers from a world.
-func runWorld(t *testing.T, fake *discordtest.Server) (h *harness, w *world) {
+// cardHarness is an adapter that answers from a world.
+type cardHarness struct {
+	*harness
+	*world
+	send func(discordtest.Interaction) *discordtest.Pending
+}
+
+func newCardHarness(t *testing.T, fake *discordtest.Server, byHTTP bool) *cardHarness {
 	t.Helper()
-	h, w = prepareOn(t, fake, nil), newWorld(t)
+	h := &cardHarness{world: newWorld(t)}
+	if h.harness = prepareOn(t, fake, nil); byHTTP {
+		h.PublicKey = fake.PublicKey
+	}
 	patient(h.Adapter)
-	h.serve(t, w)
-	h.wait(t, "a connection", h.Ready)
-	return h, w
+	h.serve(t, h.world)
+	h.wait(t, "Ready", h.Ready)
+	h.send = func(i discordtest.Interaction) *discordtest.Pending { return h.push(t, i) }
+	if !byHTTP {
+		return h
+	}
+	endpoint := httptest.NewServer(h.Adapter)
+	t.Cleanup(endpoint.Close)
+	h.send = func(i discordtest.Interaction) *discordtest.Pending {
+		p, body := fake.Prepare(i)
+		go func() {
+			resp, err := fake.PostRaw(h.ctx, endpoint.URL, body, time.Now())
+			if err != nil {
+				return // the answer is missed then
+			}
+			defer resp.Body.Close()
+			_ = p.Responded(resp.Body) // which the fake notes
+		}()
+		return p
+	}
+	return h
+}
+
+// answerTo is the whole answer to i.
+func (h *cardHarness) answerTo(t *testing.T, i discordtest.Interaction) *discordtest.Pending {
+	t.Helper()
+	p := h.send(i)
+	if _, err := p.Wait(h.ctx); err != nil {
+		t.Fatalf("%v; refused: %q", err, h.fake.Problems())
+	}
+	return p
+}
+
+// press has users press the button with a label under p at once.
+func (h *cardHarness) press(t *testing.T, p *discordtest.Pending, label string, users ...string) {
+	t.Helper()
+	b, ok := p.Answer().Button(label)
+	if !ok {
+		t.Fatalf("no button %q under %+v", label, p.Answer())
+	}
+	var all []*discordtest.Pending
+	for _, user := range users {
+		all = append(all, h.send(p.Press(user, b.CustomID)))
+	}
+	for n, pressed := range all {
+		a, err := pressed.Wait(h.ctx)
+		if err != nil {
+			t.Fatalf("%s: %v; refused: %q", label, err, h.fake.Problems())
+		}
+		checkPressed(t, label, p, pressed, a, users[n])
+	}
+	if len(users) > 1 || all[0].Answer().Modal != nil {
+		return
+	}
+	if req := h.last(); req.From.ID != users[0] || req.Community != "7" || req.Chat != "8" {
+		t.Errorf("%s: asked as %+v", label, req)
+	}
 }
 
 // Each button of each card is pressed by its asker, by another, by both at once
 // and after a restart.
 func TestEachButtonOfEachCardIsPressed(t *testing.T) {
-	for name, card := range cards {
-		t.Run(name, func(t *testing.T) {
-			h, w := runWorld(t, discordtest.New())
-			show := func() *discordtest.Pending {
-				i := card.Interaction
-				i.UserID, i.GuildID, i.ChannelID = asker, "7", "8"
-				p := h.push(t, i)
-				if _, err := p.Wait(h.ctx); err != nil {
-					t.Fatalf("%v; refused: %q", err, h.fake.Problems())
-				}
-				if name == "second page" {
-					h.pressed(t, p, asker, "Older")
-				}
-				return p
-			}
-			press := func(what string, p *discordtest.Pending, label string, users ...string) {
-				t.Helper()
-				b, ok := p.Answer().Button(label)
-				if !ok {
-					t.Fatalf("%s: no button %q", what, label)
-				}
-				var all []*discordtest.Pending
-				for _, user := range users {
-					all = append(all, h.push(t, p.Press(user, b.CustomID)))
-				}
-				for n, pressed := range all {
-					a, err := pressed.Wait(h.ctx)
-					if err != nil {
-						t.Fatalf("%s: %s: %v; refused: %q", what, label, err, h.fake.Problems())
+	pressed := map[string]bool{}
+	for _, byHTTP := range []bool{false, true} {
+		for name, card := range cards {
+			t.Run(fmt.Sprintf("%s, by HTTP %v", name, byHTTP), func(t *testing.T) {
+				h := newCardHarness(t, discordtest.New(), byHTTP)
+				show := func() *discordtest.Pending {
+					i := card.Interaction
+					i.UserID, i.GuildID, i.ChannelID = asker, "7", "8"
+					p := h.answerTo(t, i)
+					if name == "second page" {
+						h.press(t, p, "Older", asker)
 					}
-					checkPressed(t, what+": "+label, p, pressed, a, users[n])
+					return p
 				}
-				if len(users) == 1 && len(all[0].Shown()) > 0 {
-					if req := w.last(); req.From.ID != users[0] || req.Community != "7" || req.Chat != "8" {
-						t.Errorf("%s: %s: asked as %+v", what, label, req)
+				var labels []string
+				first := show().Answer()
+				for _, row := range first.Buttons {
+					for _, b := range row {
+						if b.CustomID != "" {
+							labels = append(labels, b.Label)
+							pressed[kindOf(b.CustomID)] = true
+						}
 					}
 				}
-			}
-			first := show()
-			var labels []string
-			for _, row := range first.Answer().Buttons {
-				for _, b := range row {
-					if b.CustomID != "" {
-						labels = append(labels, b.Label)
+				if len(labels) == 0 || first.Ephemeral != card.private {
+					t.Fatalf("%+v", first)
+				}
+				for _, label := range labels {
+					h.press(t, show(), label, asker)
+					h.press(t, show(), label, asker, asker)
+					if !card.private {
+						h.press(t, show(), label, "66")
+						h.press(t, show(), label, asker, "66")
+					}
+					p := show()
+					h.stop()
+					<-h.ended
+					h = newCardHarness(t, h.fake, byHTTP)
+					h.press(t, p, label, asker)
+				}
+				for _, m := range h.fake.Messages() {
+					if !m.Ephemeral && strings.Contains(m.Everything(), "secretdapp") || m.Ephemeral && m.SeenBy != asker && m.SeenBy != "66" {
+						t.Errorf("others see %+v", m)
 					}
 				}
-			}
-			if len(labels) == 0 || first.Answer().Ephemeral != card.private {
-				t.Fatalf("%+v", first.Answer())
-			}
-			for _, label := range labels {
-				press("by its asker", show(), label, asker)
-				if !card.private {
-					press("by another", show(), label, "66")
-					press("by two at once", show(), label, asker, "66")
-				}
-				press("twice at once", show(), label, asker, asker)
-				p := show()
-				h.stop()
-				<-h.ended
-				h, w = runWorld(t, h.fake)
-				press("after a restart", p, label, asker)
-			}
-			for _, m := range h.fake.Messages() {
-				if !m.Ephemeral && strings.Contains(m.Everything(), "secretdapp") || m.Ephemeral && m.SeenBy != asker && m.SeenBy != "66" {
-					t.Errorf("others see %+v", m)
-				}
-			}
-			h.unrefused(t)
-		})
+				h.unrefused(t)
+			})
+		}
 	}
+	commandstest.Cases(t, chat.English, func(c commandstest.Case) {
+		for _, row := range render(c.Reply).Components {
+			for _, b := range row.Components {
+				if b.CustomID != "" && !pressed[kindOf(b.CustomID)] {
+					t.Errorf("%s has a button %q that is never pressed", c.Line, b.CustomID)
+				}
+			}
+		}
+	})
+}
+
+// kindOf is what a button's state has in common with those of the same button
+// under other answers.
+func kindOf(state string) string {
+	words := strings.Fields(state)
+	return fmt.Sprint(words[1], words[3], len(words))
 }
 
 // checkPressed demands that a press has edited the message of p, or told or asked
@@ -174,13 +234,10 @@ func checkPressed(t *testing.T, what string, p, pressed *discordtest.Pending, a 
 
 // A picture takes the place of another or of none.
 func TestPeriodsOfThePriceSwapThePicture(t *testing.T) {
-	h, _ := runWorld(t, discordtest.New())
-	p := h.push(t, discordtest.Interaction{Command: "price", UserID: asker, GuildID: "7"})
-	if _, err := p.Wait(h.ctx); err != nil {
-		t.Fatal(err)
-	}
+	h := newCardHarness(t, discordtest.New(), false)
+	p := h.answerTo(t, discordtest.Interaction{Command: "price", UserID: asker, GuildID: "7", ChannelID: "8"})
 	for _, label := range []string{"24 h", "7 d", "30 d", "24 h"} {
-		h.pressed(t, p, "66", label)
+		h.press(t, p, label, "66")
 		name := "price-" + strings.ReplaceAll(label, " ", "") + ".png"
 		m := p.Answer().Message
 		if len(m.Attachments) != 1 || m.Attachments[0].Name != name || !strings.HasPrefix(m.Attachments[0].Description, "Price of TKN over") {

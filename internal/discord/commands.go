@@ -67,6 +67,13 @@ func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) erro
 	return nil
 }
 
+// How long what describes a command may be: a token's symbol in it can be long.
+// https://discord.com/developers/docs/interactions/application-commands#application-command-object
+const (
+	maxSummary   = 100
+	maxMenuLabel = 32
+)
+
 // definitions are the commands as Discord wants them, without their aliases,
 // which are another platform's. Where they may be used, and who may bring the bot
 // there, can be said of global ones only: a guild's are used in the guild.
@@ -87,10 +94,10 @@ func definitions(commands chat.Commands, global bool) []*discordgo.ApplicationCo
 }
 
 func slash(c chat.Command) *discordgo.ApplicationCommand {
-	summaries := localized(c.Summary)
+	summaries := localized(c.Summary, maxSummary)
 	definition := &discordgo.ApplicationCommand{
 		Type: discordgo.ChatApplicationCommand, Name: c.Name,
-		Description: words.Say(chat.English, c.Summary), DescriptionLocalizations: &summaries,
+		Description: cut(words.Say(chat.English, c.Summary), maxSummary), DescriptionLocalizations: &summaries,
 		Contexts: &[]discordgo.InteractionContextType{
 			discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM, discordgo.InteractionContextPrivateChannel,
 		},
@@ -113,7 +120,7 @@ func slash(c chat.Command) *discordgo.ApplicationCommand {
 func slashOption(p chat.Param, required bool) *discordgo.ApplicationCommandOption {
 	o := &discordgo.ApplicationCommandOption{
 		Type: discordgo.ApplicationCommandOptionString, Name: p.Name,
-		Description: words.Say(chat.English, p.Summary), DescriptionLocalizations: localized(p.Summary),
+		Description: cut(words.Say(chat.English, p.Summary), maxSummary), DescriptionLocalizations: localized(p.Summary, maxSummary),
 		Required: required, Autocomplete: len(p.Choices) > 0,
 	}
 	if p.Kind == chat.Person {
@@ -126,7 +133,7 @@ func slashOption(p chat.Param, required bool) *discordgo.ApplicationCommandOptio
 // such only where the bot is a member.
 func menu(c chat.Command) *discordgo.ApplicationCommand {
 	moderators := int64(discordgo.PermissionModerateMembers)
-	names := localized(c.PersonMenu)
+	names := localized(c.PersonMenu, maxMenuLabel)
 	return &discordgo.ApplicationCommand{
 		Type: discordgo.UserApplicationCommand, Name: menuLabel(c), NameLocalizations: &names,
 		DefaultMemberPermissions: &moderators,
@@ -137,7 +144,9 @@ func menu(c chat.Command) *discordgo.ApplicationCommand {
 
 // menuLabel is the label by which Discord knows a command in the menu of a person,
 // in whatever language it is shown.
-func menuLabel(c chat.Command) string { return words.Say(chat.English, c.PersonMenu) }
+func menuLabel(c chat.Command) string {
+	return cut(words.Say(chat.English, c.PersonMenu), maxMenuLabel)
+}
 
 // menuCommand undoes menuLabel. A label that is not known stays as it is.
 func menuCommand(commands chat.Commands, label string) string {
@@ -160,12 +169,13 @@ var localesOf = map[chat.Language][]discordgo.Locale{
 	chat.Vietnamese: {discordgo.Vietnamese},
 }
 
-// localized is a text in every locale but those that show English.
-func localized(t chat.Text) map[discordgo.Locale]string {
+// localized is a text, of so many characters at most, in every locale but those
+// that show English.
+func localized(t chat.Text, most int) map[discordgo.Locale]string {
 	all := map[discordgo.Locale]string{}
 	for language, locales := range localesOf {
 		for _, l := range locales {
-			all[l] = words.Say(language, t)
+			all[l] = cut(words.Say(language, t), most)
 		}
 	}
 	return all

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/bwmarrin/discordgo"
@@ -203,6 +204,17 @@ func TestDescriptionsAndMenusAreInEveryLanguage(t *testing.T) {
 			}
 		}
 	}
+}
+
+// One text that is too long would keep all commands from being registered.
+func TestDescriptionsOfAnyLengthAreRegistered(t *testing.T) {
+	h := prepare(t, nil)
+	long := chat.SayWith("command.supply", chat.Values{"symbol": chat.Plain(strings.Repeat("SYM", 60))})
+	commands := chat.Commands{{Name: "x", Summary: long, PersonMenu: long, Forms: []chat.Form{{Params: []chat.Param{{Name: "p", Summary: long}}}}}}
+	if err := h.registerOnce(h.ctx, commands); err != nil {
+		t.Error(err)
+	}
+	h.unrefused(t)
 }
 
 func TestRequiredOptionsComeFirst(t *testing.T) {

@@ -57,7 +57,7 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !a.wanted(i):
 		w.WriteHeader(http.StatusBadRequest)
 	case i.typing():
-		_ = writeResponse(w, choicesFor(i, work.Handler.Commands()))
+		a.recordOutcome(writeResponse(w, choicesFor(i, work.Handler.Commands())))
 	case !a.inHand.TryAcquire(1):
 		a.Count("busy")
 		_ = writeResponse(w, busy(work.Handler.Language(chat.Request{Locale: i.Locale}, true)))
