@@ -38,6 +38,8 @@ func target(req chat.Request) (core.Identity, error) {
 	}
 	return id, &chat.InputError{Title: personParam.Check, Problem: chat.SayWith(problem, chat.Values{
 		"platform": chat.Plain(displayName(req.Target.Platform)), "command": chat.Code("/" + req.Command),
+		// As code, or a platform would make a mention of it.
+		"handles": chat.Code("@usernames"),
 	})}
 }
 

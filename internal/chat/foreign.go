@@ -16,7 +16,7 @@ type Foreign string
 // way into a Reply.
 func NewForeign(s string, limit int) Foreign {
 	// A character has at most four bytes.
-	s = OneLine(s[:min(len(s), 8*limit)])
+	s = OneLine(strings.ReplaceAll(s[:min(len(s), 8*limit)], wordJoiner, ""))
 	if runes := []rune(s); len(runes) > limit {
 		s = string(runes[:limit-1]) + "…"
 	}

@@ -15,6 +15,8 @@ func TestForeignTextIsOneHarmlessLine(t *testing.T) {
 		"a\nb\tc":               "a b c",
 		"\u202egnp.exe\x1b[0m":  "gnp.exe[0m",
 		"bad \xff utf8":         "bad utf8",
+		"\u2060a\u2060b\u200b":  "ab",
+		" \u2060 \u200b":        "",
 		"**b** <i>&amp; [x](y)": "**b** <i>&amp; [x](y)",
 		"":                      "",
 	} {

@@ -297,20 +297,24 @@ func TestEveryMessageThatTheCodeNamesIsThereAndEveryOtherIsGone(t *testing.T) {
 
 // TestMessagesHaveRoomWhereTheyAreShown by the platforms' limits, the lowest
 // where both show one: 100 characters of a description, 32 of an entry of a
-// menu, 45 of a question above a modal, 200 of what a press is told. A button has
-// room for more than reads well on a telephone.
+// menu, 45 of a question above a modal, 200 of what a press is told, 512 and 120
+// of what a bot is about. A button has room for more than reads well on a
+// telephone.
 // https://discord.com/developers/docs/interactions/application-commands#application-command-object
 // https://discord.com/developers/docs/interactions/receiving-and-responding#modal
 // https://core.telegram.org/bots/api#answercallbackquery
+// https://core.telegram.org/bots/api#setmydescription
 func TestMessagesHaveRoomWhereTheyAreShown(t *testing.T) {
 	// symbol is the length of an argument.
 	const symbol = 16
 	const description, menu, question, toast, button = 100, 32, 45, 200, 24
+	const about, shortAbout = 512, 120
 	limits := map[string]int{
 		"command.": description, "param.": description, "exists.menu": menu, "ask.wallet": question,
 		"button.refresh": button, "button.copy_wallet": button, "button.explorer": button, "button.newer": button, "button.older": button,
 		"price.24h": button, "price.7d": button, "price.30d": button, "telegram.open": button,
 		"telegram.current": toast, "telegram.answered": toast, "telegram.anonymous": toast, "telegram.press_start": toast,
+		"telegram.description": about, "telegram.short_description": shortAbout,
 		"button.old.": toast / 2, "busy.": toast / 2, "discord.current": toast,
 	}
 	for prefix, limit := range limits {
