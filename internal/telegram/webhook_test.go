@@ -79,7 +79,7 @@ func TestWebhookAnswersADeliveryOnce(t *testing.T) {
 	r.run()
 	r.waitFor("ready", r.adapter.Ready)
 	hook := r.api.Webhook()
-	if hook.URL != "https://bot.example/hook" || hook.Secret != secret || !slices.Equal(hook.AllowedUpdates, []string{"message", "callback_query"}) {
+	if hook.URL != "https://bot.example/hook" || hook.Secret != secret || !slices.Equal(hook.AllowedUpdates, allowedUpdates) {
 		t.Errorf("webhook %+v", hook)
 	}
 	for i := range 3 {
