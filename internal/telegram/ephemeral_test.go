@@ -246,3 +246,66 @@ func TestAPressBelowAnEphemeralAnswerIsAnsweredLikeIt(t *testing.T) {
 		})
 	}
 }
+
+// Whatever the server knows, whatever goes wrong and whether the bot may write to
+// the asker: others see nothing of what private commands and buttons answer.
+func TestNothingPrivateIsSeenByOthersOnAnyServer(t *testing.T) {
+	refused, unclear := telegramtest.Status(400), telegramtest.Page(502).CarriedOut()
+	for server, older := range map[string]telegramtest.Older{
+		"new":      {DateTime: true},
+		"ignoring": {Ephemeral: true},
+		"refusing": {Ephemeral: true, EphemeralMenu: true},
+	} {
+		for trouble, faults := range map[string][]telegramtest.Fault{
+			"none":      nil,
+			"refusals":  {refused, refused, refused, refused, refused, refused},
+			"unclear":   {unclear, unclear, unclear, unclear, unclear, unclear},
+			"too many":  {telegramtest.TooMany(20 * time.Second), telegramtest.TooMany(20 * time.Second)},
+			"forbidden": {telegramtest.Status(403), telegramtest.Status(403), telegramtest.Status(403)},
+		} {
+			for _, started := range []bool{true, false} {
+				synctest.Test(t, func(t *testing.T) {
+					r := setUpInMemory(t, func(c *Config) { c.Pacing = true })
+					r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
+						reply := chat.Reply{
+							Title: chat.Say(req.Command), Notes: []chat.Text{chat.SayWith("checked", chat.Values{"when": chat.Moment{Time: time.Now()}})},
+							Actions: []chat.Action{{Label: chat.Say("Older"), Command: "mylogins", Args: []string{"2"}, Edit: true}},
+						}
+						if req.Command != "price" {
+							reply.Text = chat.Say("confidential")
+						}
+						if req.Command == "exists" {
+							reply.Ask = &chat.Ask{Command: "exists", Param: "user", Question: chat.Say("confidential")}
+						}
+						return reply
+					}
+					r.api.MakeOlder(older)
+					r.run()
+					// A public answer with a button that asks a private command.
+					r.api.Push(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/price"))
+					shown := r.sent(1)[0]
+					if started {
+						r.api.Start(ann)
+					}
+					r.api.Fail("sendMessage", faults...)
+					for _, line := range []string{"/mylogins", "/exists", "/exists 5", "/mylogins 2"} {
+						r.api.PushEphemeral(whispered(line))
+						r.api.Push(whispered(line))
+					}
+					r.api.Press(ann, telegramtest.Group(group), shown.ID, dataOf(shown, "Older"))
+					time.Sleep(time.Minute)
+					for _, m := range r.api.Sent() {
+						if m.Ephemeral != 0 {
+							r.api.PressEphemeral(telegramtest.Group(group), m.Ephemeral, dataOf(m, "Older"))
+						}
+					}
+					time.Sleep(time.Minute)
+					r.hides("confidential")
+					if n := len(r.handler.Requests()); n < 10 {
+						t.Errorf("%s, %s, %v: %d requests", server, trouble, started, n)
+					}
+				})
+			}
+		}
+	}
+}
