@@ -275,6 +275,7 @@ func (s *session) answerPrivately(c commandMessage, deadline time.Time, point fu
 	}
 	unclear, err := s.answerEphemerally(c, reply, arrived.Add(ephemeralLasts))
 	if err == nil {
+		s.uninvite(c.sender)
 		return nil
 	}
 	private.unclear = unclear

@@ -54,15 +54,17 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 		stranger        bool                 // who has not started the bot
 		here, privately int
 		public          notice
+		older           telegramtest.Older
 	}{
 		"at once":                             {here: 1},
 		"slowly":                              {takes: 14 * time.Second, here: 1},
 		"too late":                            {takes: 16 * time.Second, privately: 1},
 		"after a restart":                     {queued: 16 * time.Second, privately: 1},
-		"refused":                             {faults: []telegramtest.Fault{telegramtest.Status(400)}, privately: 1},
+		"refused":                             {faults: []telegramtest.Fault{telegramtest.Status(400), telegramtest.Status(400)}, privately: 1},
 		"forbidden":                           {faults: []telegramtest.Fault{telegramtest.Status(403)}, privately: 1},
 		"certainly not out":                   {faults: []telegramtest.Fault{telegramtest.TooMany(3 * time.Second)}, here: 1},
 		"certainly not out for long":          {faults: []telegramtest.Fault{telegramtest.TooMany(time.Minute)}, privately: 1},
+		"without dates":                       {older: telegramtest.Older{DateTime: true}, here: 1},
 		"perhaps out":                         {faults: []telegramtest.Fault{unclear}, here: 1},
 		"out without knowing":                 {faults: []telegramtest.Fault{unclear.CarriedOut()}, here: 2},
 		"perhaps out twice":                   {faults: []telegramtest.Fault{unclear, unclear}, privately: 1},
@@ -70,15 +72,18 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 		"no answer":                           {faults: []telegramtest.Fault{telegramtest.Hang()}, privately: 1},
 		"to a stranger":                       {stranger: true, here: 1},
 		"to a stranger whose answer is late":  {stranger: true, takes: 16 * time.Second, public: pressStart},
-		"to a stranger, the first one denied": {stranger: true, faults: []telegramtest.Fault{telegramtest.Status(400)}, here: 1},
+		"to a stranger, the first one denied": {stranger: true, faults: []telegramtest.Fault{telegramtest.Status(400), telegramtest.Status(400)}, here: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := setUpInMemory(t, func(c *Config) { c.Pacing = true })
 				r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
 					time.Sleep(tt.takes)
-					return secretReply(ctx, req)
+					reply := secretReply(ctx, req)
+					reply.Notes = []chat.Text{chat.SayWith("checked", chat.Values{"when": chat.Moment{Time: time.Now()}})}
+					return reply
 				}
+				r.api.MakeOlder(tt.older)
 				if !tt.stranger {
 					r.api.Start(ann)
 				}
@@ -139,6 +144,24 @@ func TestAServerBeforeEphemeralMessagesIsNeverSentOne(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Who is answered in the group need not start the bot any more.
+func TestAnEphemeralAnswerTakesTheInvitationBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := setUpInMemory(t, nil)
+		r.handler.Reply = secretReply
+		r.api.Push(whispered("/mylogins"))
+		r.run()
+		if m := r.sent(1)[0]; m.Text != said(pressStart) || m.Deleted {
+			t.Fatalf("a stranger is told %+v", m)
+		}
+		r.api.PushEphemeral(whispered("/mylogins"))
+		time.Sleep(time.Minute)
+		if m := r.api.Sent(); len(m) != 2 || !m[0].Deleted || m[1].Ephemeral == 0 {
+			t.Errorf("sent %+v", m)
+		}
+	})
 }
 
 // Refusals and questions reach the asker alone, too, whatever they asked.
