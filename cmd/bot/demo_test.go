@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // What differs from run to run: how long ago something was, and the block that
 // the chain has come to.
 var (
-	moment    = regexp.MustCompile(`\d+ (s|min|h|day|days) ago`)
+	moment    = regexp.MustCompile(`\d+ (s|min|h|day|days) ago|just now`)
 	blockNote = regexp.MustCompile(`Block [\d,]*\d`)
 )
 

@@ -63,8 +63,27 @@ type data struct {
 	CustomID      string                  `json:"custom_id"`
 	ComponentType discordgo.ComponentType `json:"component_type"`
 	Components    []struct {
-		Component input `json:"component"`
+		Component  input   `json:"component"`  // of a label
+		Components []input `json:"components"` // of a row, the older form
 	} `json:"components"`
+}
+
+// chatCommand reports whether d was written as a command. Before there were
+// menus, it did not say so.
+func (d data) chatCommand() bool {
+	return d.Type == discordgo.ChatApplicationCommand || d.Type == 0
+}
+
+// answerTo is what was written into a modal that asks for one argument alone.
+func (d data) answerTo(asks string) (text string, ok bool) {
+	if len(d.Components) != 1 || asks == "" {
+		return "", false
+	}
+	in := d.Components[0].Component
+	if row := d.Components[0].Components; len(row) == 1 {
+		in = row[0]
+	}
+	return strings.TrimSpace(in.Value), in.CustomID == asks
 }
 
 type option struct {
@@ -123,9 +142,9 @@ func (i *interaction) forUs() bool {
 	}
 	switch i.Type {
 	case discordgo.InteractionApplicationCommand:
-		return i.Data.Name != "" && (i.Data.Type == discordgo.ChatApplicationCommand || i.Data.Type == discordgo.UserApplicationCommand)
+		return i.Data.Name != "" && (i.Data.chatCommand() || i.Data.Type == discordgo.UserApplicationCommand)
 	case discordgo.InteractionApplicationCommandAutocomplete:
-		return i.Data.Name != "" && i.Data.Type == discordgo.ChatApplicationCommand
+		return i.Data.Name != "" && i.Data.chatCommand()
 	case discordgo.InteractionMessageComponent:
 		return i.Data.ComponentType == discordgo.ButtonComponent
 	case discordgo.InteractionModalSubmit:
@@ -160,10 +179,11 @@ func parse(i *interaction, id string, commands chat.Commands) (req chat.Request,
 	press, err = chat.ParseState(i.Data.CustomID)
 	req.Command, req.Args = press.Command, chat.Typed(press.Args...)
 	if err == nil && i.Type == discordgo.InteractionModalSubmit {
-		if len(i.Data.Components) != 1 || press.Asks == "" || i.Data.Components[0].Component.CustomID != press.Asks {
+		written, ok := i.Data.answerTo(press.Asks)
+		if !ok {
 			return req, press, errMalformed
 		}
-		req.Args = chat.Named(map[string]string{press.Asks: strings.TrimSpace(i.Data.Components[0].Component.Value)})
+		req.Args = chat.Named(map[string]string{press.Asks: written})
 	}
 	return req, press, err
 }
