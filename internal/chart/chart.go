@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -73,6 +74,9 @@ func Draw(p Picture) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := loadFont(); err != nil {
+		return nil, fmt.Errorf("load the font: %w", err)
+	}
 	axis := priceAxis(points)
 	picture := chart.Chart{
 		Width: Width, Height: Height,
@@ -132,9 +136,13 @@ func (p Picture) inPeriod() ([]Point, error) {
 	return points, nil
 }
 
+// loadFont must come before anything of the library that needs the font: the
+// library checks without its lock whether it has loaded it.
+var loadFont = sync.OnceValues(chart.GetDefaultFont)
+
 // CanDraw reports whether the font of the pictures has all of the text.
 func CanDraw(text string) bool {
-	font, err := chart.GetDefaultFont()
+	font, err := loadFont()
 	if err != nil {
 		return false
 	}

@@ -60,6 +60,7 @@ func TestAStateThatNoPlatformCouldKeepIsRefused(t *testing.T) {
 	for name, action := range map[string]chat.Action{
 		"65 bytes":             {Command: "x", Args: []string{strings.Repeat("y", 52)}},
 		"an empty argument":    {Command: "price", Args: []string{""}},
+		"an empty one before":  {Command: "price", Args: []string{"", "7d"}},
 		"an argument of two":   {Command: "price", Args: []string{"7 d"}},
 		"a line break":         {Command: "price", Args: []string{"7\nd"}},
 		"no command":           {},

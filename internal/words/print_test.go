@@ -156,12 +156,12 @@ func TestExactValuesAreNamedAfterWhatTheyBelongTo(t *testing.T) {
 		{Fields: []chat.Field{{Name: chat.Say("Total"), Value: big}, {Value: big}, {Name: chat.Say("Small"), Value: chat.Count(1)}}},
 		{Heading: chat.Say("Unstaking"), Fields: []chat.Field{{Name: chat.NewForeign("Pool 1", 40), Value: big}}},
 		{Fields: []chat.Field{{Name: chat.Say("Wallet"), Value: chat.Address{Hex: wallet}}}},
-	}})
+	}, Notes: []chat.Text{chat.SayWith("unlisted.entry", chat.Values{"entry": big})}})
 	var got []string
 	for _, d := range card.Details {
 		got = append(got, spaced(d.Name.String()+": "+d.Value.String()))
 	}
-	want := []string{": 123,456,789.5~X", "Total: 123,456,789.5~X", ": 123,456,789.5~X", "Unstaking · Pool 1: 123,456,789.5~X", "Wallet: " + wallet}
+	want := []string{": 123,456,789.5~X", "Total: 123,456,789.5~X", ": 123,456,789.5~X", "Unstaking · Pool 1: 123,456,789.5~X", "Wallet: " + wallet, ": 123,456,789.5~X"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the details are %q, want %q", got, want)
 	}
