@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/config"
 	"herald/internal/history"
 	"herald/internal/sandbox"
 )
@@ -73,13 +75,9 @@ func TestTokensAreToldApartWithoutTheirURL(t *testing.T) {
 	}
 }
 
-func TestAFolderThatCannotBeMadeIsToldAtTheStart(t *testing.T) {
-	cfg := mustLoad(t, with("DATA_DIR="+filepath.Join(t.TempDir(), "no", "parent")), "")
-	bot, err := New(cfg, slog.New(slog.DiscardHandler))
-	if err == nil {
-		bot.Close()
-	}
-	if err == nil || !strings.HasPrefix(err.Error(), "DATA_DIR: ") {
+func TestAFolderThatCannotBeMadeIsToldWithTheOtherMistakes(t *testing.T) {
+	_, err := Load(with("CHAT_LANGUAGE=xx", "DATA_DIR="+filepath.Join(t.TempDir(), "no", "parent")), "")
+	if mistakes, ok := errors.AsType[config.Mistakes](err); !ok || len(mistakes) != 2 || !strings.Contains(err.Error(), "DATA_DIR: ") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -45,16 +45,15 @@ func (a Action) State(asOf time.Time) (state string, ok bool) {
 	if a.Edit {
 		kind = "e"
 	}
-	at := "0"
-	if asOf.Unix() > 0 {
-		at = strconv.FormatInt(asOf.Unix(), 36)
-	}
-	state, ok = stateVersion+" "+kind+" "+at, true
+	b := make([]byte, 0, MaxState)
+	b = append(b, stateVersion+" "+kind+" "...)
+	b = strconv.AppendInt(b, max(asOf.Unix(), 0), 36)
+	ok = true
 	for _, word := range append([]string{a.Command}, a.Args...) {
-		state += " " + word
+		b = append(append(b, ' '), word...)
 		ok = ok && word != "" && !strings.ContainsFunc(word, unicode.IsSpace)
 	}
-	return state, ok && len(state) <= MaxState
+	return string(b), ok && len(b) <= MaxState
 }
 
 // State is that of a button which asks the question rather than the command:

@@ -37,6 +37,7 @@ var (
 	solAddress = regexp.MustCompile(`^[1-9A-HJ-NP-Za-km-z]{32,44}$`)
 	emailUID   = regexp.MustCompile(`^[!-~]{1,254}$`)
 	evmAddress = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
+	ensName    = regexp.MustCompile(`^[^./]+(\.[^./]+)+$`)
 )
 
 const (
@@ -101,7 +102,7 @@ func ParseWallet(s string) (common.Address, error) {
 	switch digits, prefixed := strings.CutPrefix(s, "0x"); {
 	case strings.ContainsFunc(s, func(r rune) bool { return r < '!' || r > '~' }):
 		flaw = HiddenCharacters
-	case strings.Contains(s, "."):
+	case ensName.MatchString(s):
 		flaw = NameForAddress
 	case !prefixed:
 		flaw = NoPrefix

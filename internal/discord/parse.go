@@ -24,7 +24,7 @@ type interaction struct {
 	Locale        string                           `json:"locale"`
 	Member        *member                          `json:"member"` // in guilds
 	User          *user                            `json:"user"`   // elsewhere
-	Installed     installations                    `json:"authorizing_integration_owners"`
+	Installed     *installations                   `json:"authorizing_integration_owners"`
 	Message       *shown                           `json:"message"` // that holds the button pressed
 	Data          data                             `json:"data"`
 }
@@ -39,7 +39,8 @@ type user struct {
 	Bot bool   `json:"bot"`
 }
 
-// installations say whom the bot is there for.
+// installations say whom the bot is there for. An interaction without them is of
+// an older form, in which only a guild could have the bot.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-authorizing-integration-owners-object
 type installations struct {
 	// Guild is the guild that the bot is a member of; it is empty where a user
@@ -62,8 +63,27 @@ type data struct {
 	CustomID      string                  `json:"custom_id"`
 	ComponentType discordgo.ComponentType `json:"component_type"`
 	Components    []struct {
-		Component input `json:"component"`
+		Component  input   `json:"component"`  // of a label
+		Components []input `json:"components"` // of a row, the older form
 	} `json:"components"`
+}
+
+// chatCommand reports whether d was written as a command. Before there were
+// menus, it did not say so.
+func (d data) chatCommand() bool {
+	return d.Type == discordgo.ChatApplicationCommand || d.Type == 0
+}
+
+// answerTo is what was written into a modal that asks for one argument alone.
+func (d data) answerTo(asks string) (text string, ok bool) {
+	if len(d.Components) != 1 || asks == "" {
+		return "", false
+	}
+	in := d.Components[0].Component
+	if row := d.Components[0].Components; len(row) == 1 {
+		in = row[0]
+	}
+	return strings.TrimSpace(in.Value), in.CustomID == asks
 }
 
 type option struct {
@@ -122,9 +142,9 @@ func (i *interaction) forUs() bool {
 	}
 	switch i.Type {
 	case discordgo.InteractionApplicationCommand:
-		return i.Data.Name != "" && (i.Data.Type == discordgo.ChatApplicationCommand || i.Data.Type == discordgo.UserApplicationCommand)
+		return i.Data.Name != "" && (i.Data.chatCommand() || i.Data.Type == discordgo.UserApplicationCommand)
 	case discordgo.InteractionApplicationCommandAutocomplete:
-		return i.Data.Name != "" && i.Data.Type == discordgo.ChatApplicationCommand
+		return i.Data.Name != "" && i.Data.chatCommand()
 	case discordgo.InteractionMessageComponent:
 		return i.Data.ComponentType == discordgo.ButtonComponent
 	case discordgo.InteractionModalSubmit:
@@ -142,11 +162,11 @@ func parse(i *interaction, id string, commands chat.Commands) (req chat.Request,
 		ID:       id,
 		From:     chat.User{Platform: Platform, ID: i.sender().ID},
 		Chat:     i.ChannelID,
-		Direct:   i.GuildID == "" && i.Context == discordgo.InteractionContextBotDM,
+		Direct:   i.GuildID == "" && i.Context != discordgo.InteractionContextPrivateChannel,
 		Whispers: true,
 		Locale:   i.Locale,
 	}
-	if i.GuildID != "" && i.Installed.Guild == i.GuildID {
+	if i.GuildID != "" && (i.Installed == nil || i.Installed.Guild == i.GuildID) {
 		req.Community = i.GuildID
 		if i.Member != nil && moderates(i.Member.Permissions) {
 			req.Role = chat.Moderator
@@ -159,10 +179,11 @@ func parse(i *interaction, id string, commands chat.Commands) (req chat.Request,
 	press, err = chat.ParseState(i.Data.CustomID)
 	req.Command, req.Args = press.Command, chat.Typed(press.Args...)
 	if err == nil && i.Type == discordgo.InteractionModalSubmit {
-		if len(i.Data.Components) != 1 || press.Asks == "" || i.Data.Components[0].Component.CustomID != press.Asks {
+		written, ok := i.Data.answerTo(press.Asks)
+		if !ok {
 			return req, press, errMalformed
 		}
-		req.Args = chat.Named(map[string]string{press.Asks: strings.TrimSpace(i.Data.Components[0].Component.Value)})
+		req.Args = chat.Named(map[string]string{press.Asks: written})
 	}
 	return req, press, err
 }

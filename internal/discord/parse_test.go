@@ -50,8 +50,10 @@ func TestParse(t *testing.T) {
 			chat.Request{Command: "price", From: me, Chat: "9", Direct: true, Args: named()}},
 		{"group chat is not direct", `"channel_id":"9","context":2,"user":{"id":"5"}`, `{"name":"price","type":1}`,
 			chat.Request{Command: "price", From: me, Chat: "9", Args: named()}},
-		{"what does not say where is not direct", `"channel_id":"9","user":{"id":"5"}`, `{"name":"price","type":1}`,
-			chat.Request{Command: "price", From: me, Chat: "9", Args: named()}},
+		{"private chat that does not say what it is, as before contexts", `"channel_id":"9","user":{"id":"5"}`, `{"name":"price","type":1}`,
+			chat.Request{Command: "price", From: me, Chat: "9", Direct: true, Args: named()}},
+		{"guild that does not say who brought the bot, as before there were two ways", `"guild_id":"7","channel_id":"8","member":{"user":{"id":"5"}}`, `{"name":"price"}`,
+			chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named()}},
 		{"guild of others than the bot's", strings.Replace(fmt.Sprintf(inGuild, 8), `{"0":"7"}`, `{"1":"5"}`, 1), `{"name":"price","type":1}`,
 			chat.Request{Command: "price", From: me, Chat: "8", Args: named()}},
 		{"the language of the asker", guild + `,"locale":"es-419","guild_locale":"tr"`, `{"name":"price","type":1}`,
@@ -71,6 +73,8 @@ func TestParse(t *testing.T) {
 		{"button", guild + `,"message":{"flags":0}`, `{"component_type":2,"custom_id":"1 e 0 staked 0x1"}`,
 			chat.Request{Command: "staked", From: me, Community: "7", Chat: "8", Args: chat.Typed("0x1")}},
 		{"modal", guild, `{"custom_id":"1 a 0 staked wallet","components":[{"type":18,"component":{"type":4,"custom_id":"wallet","value":" 0x1\n"}}]}`,
+			chat.Request{Command: "staked", From: me, Community: "7", Chat: "8", Args: named("wallet", "0x1")}},
+		{"modal of the older form", guild, `{"custom_id":"1 a 0 staked wallet","components":[{"type":1,"components":[{"type":4,"custom_id":"wallet","value":"0x1"}]}]}`,
 			chat.Request{Command: "staked", From: me, Community: "7", Chat: "8", Args: named("wallet", "0x1")}},
 	}
 	for _, test := range tests {
@@ -99,6 +103,8 @@ func TestStatesThatThisVersionDidNotMakeAreRefused(t *testing.T) {
 		`"custom_id":"1 a 0 staked wallet","components":[]`, `"custom_id":"1 a 0 staked wallet"`,
 		`"custom_id":"1 a 0 staked wallet","components":[{"component":{"custom_id":"uid","value":"x"}}]`,
 		`"custom_id":"1 a 0 staked wallet","components":[{"component":{"custom_id":"wallet","value":"x"}},{"component":{"custom_id":"wallet","value":"y"}}]`,
+		`"custom_id":"1 a 0 staked wallet","components":[{"components":[{"custom_id":"uid","value":"x"}]}]`,
+		`"custom_id":"1 a 0 staked wallet","components":[{"components":[{"custom_id":"wallet","value":"x"},{"custom_id":"wallet","value":"y"}]}]`,
 	} {
 		i, err := decode(document(inDM, "{"+data+"}"))
 		if err != nil || !i.forUs() {
@@ -168,7 +174,8 @@ func TestModeratorsAreToldByTheirPermissions(t *testing.T) {
 func TestNobodyModeratesWhereTheBotIsNoMember(t *testing.T) {
 	for owners, want := range map[string]bool{
 		`{"0":"7"}`: true, `{"0":"7","1":"5"}`: true,
-		`{"1":"5"}`: false, `{"1":"7"}`: false, `{"0":"0"}`: false, `{"0":"77"}`: false, `{"0":""}`: false, `{}`: false, `null`: false,
+		`{"1":"5"}`: false, `{"1":"7"}`: false, `{"0":"0"}`: false, `{"0":"77"}`: false, `{"0":""}`: false, `{}`: false,
+		`null`: true, // as before a user could bring a bot along
 	} {
 		where := strings.Replace(fmt.Sprintf(inGuild, discordgo.PermissionAdministrator), `{"0":"7"}`, owners, 1)
 		for _, data := range []string{`{"name":"exists","type":1}`, `{"component_type":2,"custom_id":"1 n 0 exists 6"}`} {

@@ -1,6 +1,13 @@
 package history
 
-import "herald/internal/config"
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"herald/internal/config"
+)
 
 // Settings are what an operator chooses.
 type Settings struct {
@@ -15,6 +22,19 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "Folder for what must outlive the process: the quotes seen, for charts. It is made if only its last part is " +
 				"missing. One process uses it at a time; a second one keeps its quotes in memory until the first has ended. " +
 				"Unset: in memory.",
-			Set: config.Field(&s.Dir, config.Text)},
+			Set: config.Field(&s.Dir, folder)},
 	}
+}
+
+// folder accepts a folder that exists, or one in a folder that does. It makes
+// none.
+func folder(dir string) (string, error) {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		info, err = os.Stat(filepath.Dir(filepath.Clean(dir)))
+	}
+	if err != nil || !info.IsDir() {
+		return "", errors.New("must be a folder that exists, or one in a folder that does")
+	}
+	return dir, nil
 }

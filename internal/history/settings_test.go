@@ -11,13 +11,24 @@ import (
 )
 
 func TestFolderIsASetting(t *testing.T) {
-	for value, want := range map[string]string{"": "", "/var/lib/herald": "/var/lib/herald"} {
+	exists := t.TempDir()
+	for _, dir := range []string{"", exists, filepath.Join(exists, "made"), filepath.Join(exists, "made") + "/", ".", "made"} {
 		var s Settings
-		configtest.Fill(t, s.Table(), "DATA_DIR="+value)
-		if s.Dir != want {
-			t.Errorf("%q: folder %q", value, s.Dir)
+		configtest.Fill(t, s.Table(), "DATA_DIR="+dir)
+		if s.Dir != dir {
+			t.Errorf("%q: folder %q", dir, s.Dir)
 		}
 	}
+}
+
+func TestFolderThatCannotBeIsAMistake(t *testing.T) {
+	file := filepath.Join(t.TempDir(), configtest.Canary)
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var s Settings
+	configtest.Refuses(t, s.Table(), "DATA_DIR", "must be a folder",
+		file, filepath.Join(file, "below"), filepath.Join(file+"missing", "below"))
 }
 
 func TestFolderIsMadeForItsOwnerAlone(t *testing.T) {

@@ -3,7 +3,10 @@
 // parse.go finds the command, the Handler answers it, render.go makes a message
 // of that, and send.go sends it, at the pace of package pace. adapter.go is
 // this order. The press of a button (press.go) joins it as a command like any
-// other, and its answer may replace the message with the button (edit.go).
+// other, and its answer may replace the message with the button (edit.go). So
+// does an inline query, whose results are answers that the asker may send
+// (inline.go). What people read before they ask anything is set at the start
+// (menu.go).
 //
 // Nothing is kept of a message that was sent. What a button asks stands in the
 // button, and the command that a question for an argument belongs to stands in
@@ -11,9 +14,11 @@
 // are checked like what is typed.
 //
 // An update counts as answered only once its answer is out, so that a stop in
-// the middle loses nothing. The answer to a private command is only ever sent
-// to its asker's private chat; what a group is told about it is a fixed
-// sentence (notice.go). What concerns a presser alone is shown to them alone.
+// the middle loses nothing; an inline query counts as answered once its time is
+// over. The answer to a private command is only ever sent to its asker's private
+// chat, or in a group for their eyes alone if the command arrived like that
+// (ephemeral.go); what a group is told about it is a fixed sentence (notice.go).
+// What concerns a presser alone is shown to them alone.
 //
 // Identical public answers that wait for their turn in one chat share one
 // message; shared.go says which.
@@ -270,6 +275,7 @@ func (s *session) answerPrivately(c commandMessage, deadline time.Time, point fu
 	}
 	unclear, err := s.answerEphemerally(c, reply, arrived.Add(ephemeralLasts))
 	if err == nil {
+		s.uninvite(c.sender)
 		return nil
 	}
 	private.unclear = unclear

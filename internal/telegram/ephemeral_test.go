@@ -54,15 +54,17 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 		stranger        bool                 // who has not started the bot
 		here, privately int
 		public          notice
+		older           telegramtest.Older
 	}{
 		"at once":                             {here: 1},
 		"slowly":                              {takes: 14 * time.Second, here: 1},
 		"too late":                            {takes: 16 * time.Second, privately: 1},
 		"after a restart":                     {queued: 16 * time.Second, privately: 1},
-		"refused":                             {faults: []telegramtest.Fault{telegramtest.Status(400)}, privately: 1},
+		"refused":                             {faults: []telegramtest.Fault{telegramtest.Status(400), telegramtest.Status(400)}, privately: 1},
 		"forbidden":                           {faults: []telegramtest.Fault{telegramtest.Status(403)}, privately: 1},
 		"certainly not out":                   {faults: []telegramtest.Fault{telegramtest.TooMany(3 * time.Second)}, here: 1},
 		"certainly not out for long":          {faults: []telegramtest.Fault{telegramtest.TooMany(time.Minute)}, privately: 1},
+		"without dates":                       {older: telegramtest.Older{DateTime: true}, here: 1},
 		"perhaps out":                         {faults: []telegramtest.Fault{unclear}, here: 1},
 		"out without knowing":                 {faults: []telegramtest.Fault{unclear.CarriedOut()}, here: 2},
 		"perhaps out twice":                   {faults: []telegramtest.Fault{unclear, unclear}, privately: 1},
@@ -70,15 +72,18 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 		"no answer":                           {faults: []telegramtest.Fault{telegramtest.Hang()}, privately: 1},
 		"to a stranger":                       {stranger: true, here: 1},
 		"to a stranger whose answer is late":  {stranger: true, takes: 16 * time.Second, public: pressStart},
-		"to a stranger, the first one denied": {stranger: true, faults: []telegramtest.Fault{telegramtest.Status(400)}, here: 1},
+		"to a stranger, the first one denied": {stranger: true, faults: []telegramtest.Fault{telegramtest.Status(400), telegramtest.Status(400)}, here: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := setUpInMemory(t, func(c *Config) { c.Pacing = true })
 				r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
 					time.Sleep(tt.takes)
-					return secretReply(ctx, req)
+					reply := secretReply(ctx, req)
+					reply.Notes = []chat.Text{chat.SayWith("checked", chat.Values{"when": chat.Moment{Time: time.Now()}})}
+					return reply
 				}
+				r.api.MakeOlder(tt.older)
 				if !tt.stranger {
 					r.api.Start(ann)
 				}
@@ -139,6 +144,24 @@ func TestAServerBeforeEphemeralMessagesIsNeverSentOne(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Who is answered in the group need not start the bot any more.
+func TestAnEphemeralAnswerTakesTheInvitationBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := setUpInMemory(t, nil)
+		r.handler.Reply = secretReply
+		r.api.Push(whispered("/mylogins"))
+		r.run()
+		if m := r.sent(1)[0]; m.Text != said(pressStart) || m.Deleted {
+			t.Fatalf("a stranger is told %+v", m)
+		}
+		r.api.PushEphemeral(whispered("/mylogins"))
+		time.Sleep(time.Minute)
+		if m := r.api.Sent(); len(m) != 2 || !m[0].Deleted || m[1].Ephemeral == 0 {
+			t.Errorf("sent %+v", m)
+		}
+	})
 }
 
 // Refusals and questions reach the asker alone, too, whatever they asked.
@@ -244,5 +267,68 @@ func TestAPressBelowAnEphemeralAnswerIsAnsweredLikeIt(t *testing.T) {
 				r.hides("confidential")
 			})
 		})
+	}
+}
+
+// Whatever the server knows, whatever goes wrong and whether the bot may write to
+// the asker: others see nothing of what private commands and buttons answer.
+func TestNothingPrivateIsSeenByOthersOnAnyServer(t *testing.T) {
+	refused, unclear := telegramtest.Status(400), telegramtest.Page(502).CarriedOut()
+	for server, older := range map[string]telegramtest.Older{
+		"new":      {DateTime: true},
+		"ignoring": {Ephemeral: true},
+		"refusing": {Ephemeral: true, EphemeralMenu: true},
+	} {
+		for trouble, faults := range map[string][]telegramtest.Fault{
+			"none":      nil,
+			"refusals":  {refused, refused, refused, refused, refused, refused},
+			"unclear":   {unclear, unclear, unclear, unclear, unclear, unclear},
+			"too many":  {telegramtest.TooMany(20 * time.Second), telegramtest.TooMany(20 * time.Second)},
+			"forbidden": {telegramtest.Status(403), telegramtest.Status(403), telegramtest.Status(403)},
+		} {
+			for _, started := range []bool{true, false} {
+				synctest.Test(t, func(t *testing.T) {
+					r := setUpInMemory(t, func(c *Config) { c.Pacing = true })
+					r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
+						reply := chat.Reply{
+							Title: chat.Say(req.Command), Notes: []chat.Text{chat.SayWith("checked", chat.Values{"when": chat.Moment{Time: time.Now()}})},
+							Actions: []chat.Action{{Label: chat.Say("Older"), Command: "mylogins", Args: []string{"2"}, Edit: true}},
+						}
+						if req.Command != "price" {
+							reply.Text = chat.Say("confidential")
+						}
+						if req.Command == "exists" {
+							reply.Ask = &chat.Ask{Command: "exists", Param: "user", Question: chat.Say("confidential")}
+						}
+						return reply
+					}
+					r.api.MakeOlder(older)
+					r.run()
+					// A public answer with a button that asks a private command.
+					r.api.Push(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/price"))
+					shown := r.sent(1)[0]
+					if started {
+						r.api.Start(ann)
+					}
+					r.api.Fail("sendMessage", faults...)
+					for _, line := range []string{"/mylogins", "/exists", "/exists 5", "/mylogins 2"} {
+						r.api.PushEphemeral(whispered(line))
+						r.api.Push(whispered(line))
+					}
+					r.api.Press(ann, telegramtest.Group(group), shown.ID, dataOf(shown, "Older"))
+					time.Sleep(time.Minute)
+					for _, m := range r.api.Sent() {
+						if m.Ephemeral != 0 {
+							r.api.PressEphemeral(telegramtest.Group(group), m.Ephemeral, dataOf(m, "Older"))
+						}
+					}
+					time.Sleep(time.Minute)
+					r.hides("confidential")
+					if n := len(r.handler.Requests()); n < 10 {
+						t.Errorf("%s, %s, %v: %d requests", server, trouble, started, n)
+					}
+				})
+			}
+		}
 	}
 }

@@ -33,14 +33,14 @@ const maxDescription = 150
 // letter that is typed, so that an argument counts only once it is as long as its
 // example.
 func parseInline(query string, commands chat.Commands) (found []chat.Request) {
-	typed := strings.Fields(query)
+	written := strings.Fields(query)
 	for _, c := range commands {
 		// What introduces the bot says nothing in another chat.
 		if c.Visibility != chat.Public || slices.Contains(c.Aliases, "start") {
 			continue
 		}
 		for _, f := range c.Forms {
-			if args, meant := inlineArgs(c, f, typed); meant {
+			if args, meant := inlineArgs(c, f, written); meant {
 				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed(args...)})
 			}
 		}
@@ -49,22 +49,22 @@ func parseInline(query string, commands chat.Commands) (found []chat.Request) {
 }
 
 // inlineArgs are the arguments of one form, if the words mean it.
-func inlineArgs(c chat.Command, f chat.Form, typed []string) (args []string, meant bool) {
+func inlineArgs(c chat.Command, f chat.Form, written []string) (args []string, meant bool) {
 	name := ""
-	if len(typed) > 0 {
-		name = strings.ToLower(strings.TrimPrefix(typed[0], "/"))
+	if len(written) > 0 {
+		name = strings.ToLower(strings.TrimPrefix(written[0], "/"))
 	}
 	switch {
 	case f.Moderators || f.Unlisted:
 		return nil, false
 	case f.Bare():
-		return nil, len(typed) < 2 && strings.HasPrefix(c.Name, name)
+		return nil, len(written) < 2 && strings.HasPrefix(c.Name, name)
 	case len(f.Params) > 1 || f.Params[0].Question.Key == "":
 		return nil, false
 	case name == c.Name:
-		typed = typed[1:]
+		written = written[1:]
 	}
-	return typed, len(typed) == 1 && len(typed[0]) == len(f.Params[0].Example)
+	return written, len(written) == 1 && len(written[0]) == len(f.Params[0].Example)
 }
 
 // answerInline answers one inline query with what was found, or with a button that

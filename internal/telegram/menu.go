@@ -14,9 +14,11 @@ import (
 // is not set again, since Telegram bounds how often that may be done.
 type introduction struct {
 	*session
-	// ephemeral is whether private commands are marked as ephemeral; not on a
-	// server that refuses or ignores that, of which known is set once it is known.
-	ephemeral, known bool
+	// ephemeral has private commands marked as ephemeral, unless the server is
+	// known to refuse or to ignore the mark.
+	ephemeral bool
+	// known is set once a menu has shown what the server does with the mark.
+	known bool
 }
 
 // introduce sets what differs. It repeats what fails until ctx is done; what is
@@ -65,7 +67,7 @@ func (s *session) readers() []reader {
 	return all
 }
 
-// menuOf lists the commands that everybody may use, or that moderators may.
+// menuOf lists the commands that everybody may use, or those that moderators may.
 func menuOf(all chat.Commands, moderators bool, l chat.Language) []botapi.MenuCommand {
 	var menu []botapi.MenuCommand
 	for _, c := range all {
@@ -82,7 +84,8 @@ func menuOf(all chat.Commands, moderators bool, l chat.Language) []botapi.MenuCo
 	return menu
 }
 
-// setMenu sets one menu.
+// setMenu sets one menu, unless it is so already. The first one that it sets is
+// looked at again, since a server that ignores the mark says nothing.
 func (in *introduction) setMenu(ctx context.Context, m botapi.Menu, commands []botapi.MenuCommand) error {
 	if !in.ephemeral {
 		commands = withoutEphemeral(commands)

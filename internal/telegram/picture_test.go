@@ -49,7 +49,11 @@ func TestAPictureIsSentOrItsTextIs(t *testing.T) {
 		"429":                {photo: []telegramtest.Fault{telegramtest.TooMany(time.Second)}, pictures: 1},
 		"unclear":            {photo: []telegramtest.Fault{unclear}, pictures: 1},
 		"unclear and out":    {photo: []telegramtest.Fault{unclear.CarriedOut()}, pictures: 2},
-		"unclear to the end": {photo: []telegramtest.Fault{unclear, unclear, unclear}},
+		"unclear twice":      {photo: []telegramtest.Fault{unclear, unclear}, messages: 1},
+		"unclear to the end": {photo: []telegramtest.Fault{unclear, unclear}, text: []telegramtest.Fault{unclear}},
+		"not allowed there":  {photo: []telegramtest.Fault{telegramtest.Status(403)}, messages: 1},
+		"too large":          {photo: []telegramtest.Fault{telegramtest.Status(413), telegramtest.Status(413)}, messages: 1},
+		"nothing allowed":    {photo: []telegramtest.Fault{telegramtest.Status(403)}, text: []telegramtest.Fault{telegramtest.Status(403)}},
 		"refused as a text":  {photo: []telegramtest.Fault{telegramtest.Status(400), telegramtest.Status(400)}, text: []telegramtest.Fault{telegramtest.Status(400)}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -70,6 +70,13 @@ func (s *session) sendWithRetry(to destination, t richText) (id int64, err error
 	giveUp := time.Now().Add(deliveryLimit)
 	unclear := to.unclear
 	timesRefused := false
+	dropPicture := func() (dropped bool) {
+		dropped = t.picture != nil && to.edits == 0
+		if dropped {
+			t.picture = nil
+		}
+		return dropped
+	}
 	again := func(err error) (bool, time.Duration) {
 		e, called := errors.AsType[*botapi.Error](err)
 		switch {
@@ -80,15 +87,18 @@ func (s *session) sendWithRetry(to destination, t richText) (id int64, err error
 			if t, timesRefused = t.withoutTimes(); timesRefused {
 				return true, 0
 			}
-			dropped := t.picture != nil && to.edits == 0
-			if dropped {
-				t.picture = nil
-			}
-			return dropped, 0
+			return dropPicture(), 0
+		case e.Kind == botapi.Forbidden:
+			// A chat may allow texts alone.
+			return dropPicture(), 0
 		case e.Kind == botapi.OutcomeUnknown:
 			if unclear++; unclear > len(unclearWaits) {
 				s.Count("send_given_up")
 				return false, 0
+			}
+			if unclear == len(unclearWaits) {
+				// It may be the picture that the server cannot take.
+				dropPicture()
 			}
 			return true, unclearWaits[unclear-1]
 		case !certainlyNotOut(e.Kind):

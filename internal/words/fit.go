@@ -1,6 +1,7 @@
 package words
 
 import (
+	"container/heap"
 	"slices"
 	"sort"
 
@@ -80,10 +81,18 @@ func (f *fitting) drop() {
 	f.limit -= 2 * counted
 	dropped := make([]int, len(f.sections))
 	var fields, notes int
+	longest := &bySize{fitting: f}
+	for i, s := range f.sections {
+		if len(s.Fields) > 0 {
+			longest.Push(i)
+		}
+	}
+	heap.Init(longest)
 	for f.total > f.limit {
 		last := len(f.sections) - 1
-		switch i := f.longest(); {
-		case i >= 0:
+		switch {
+		case longest.Len() > 0:
+			i := longest.open[0]
 			s := &f.sections[i]
 			freed := f.measure(s.Fields[len(s.Fields)-1])
 			if dropped[i] == 0 {
@@ -93,6 +102,11 @@ func (f *fitting) drop() {
 			dropped[i]++
 			f.sizes[i] -= freed
 			f.total -= freed
+			if len(s.Fields) == 0 {
+				heap.Pop(longest)
+			} else {
+				heap.Fix(longest, 0)
+			}
 		case last >= 0:
 			fields += dropped[last]
 			f.total -= f.sizes[last]
@@ -123,15 +137,29 @@ func (f *fitting) more(n int) Line {
 	return newPrinter(f.language).text(chat.SayWith("more", chat.Values{pluralArg: chat.Count(n)}))
 }
 
-// longest is the section of the greatest size that has a field to lose, or -1.
-func (f *fitting) longest() int {
-	best := -1
-	for i, s := range f.sections {
-		if len(s.Fields) > 0 && (best < 0 || f.sizes[i] > f.sizes[best]) {
-			best = i
-		}
-	}
-	return best
+// bySize is a heap of the sections that have a field to lose: the longest first,
+// and of equals the first.
+type bySize struct {
+	*fitting
+	open []int
+}
+
+func (h *bySize) Len() int { return len(h.open) }
+
+func (h *bySize) Less(a, b int) bool {
+	i, j := h.open[a], h.open[b]
+	return h.sizes[i] > h.sizes[j] || h.sizes[i] == h.sizes[j] && i < j
+}
+
+func (h *bySize) Swap(a, b int) { h.open[a], h.open[b] = h.open[b], h.open[a] }
+
+func (h *bySize) Push(i any) { h.open = append(h.open, i.(int)) }
+
+func (h *bySize) Pop() any {
+	last := len(h.open) - 1
+	i := h.open[last]
+	h.open = h.open[:last]
+	return i
 }
 
 // cutTo is as much of l as measures at most so much, with an ellipsis if
@@ -144,7 +172,9 @@ func cutTo(l Line, most int, measure func(Line) int) Line {
 		if measure(append(slices.Clone(l[:i+1]), Span{Text: "…"})) <= most {
 			continue
 		}
+		// No character measures nothing.
 		runes := []rune(l[i].Text)
+		runes = runes[:min(len(runes), most)]
 		kept := func(n int) Line {
 			last := l[i]
 			last.Text = string(runes[:n]) + "…"

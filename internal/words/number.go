@@ -34,7 +34,13 @@ type unit struct {
 // around is what stands before and after a number.
 type around struct{ before, after string }
 
-func (a around) a(number string) string { return a.before + number + a.after }
+// bare is a number by itself.
+var bare around
+
+// withUnit and withSign are a with something next to the number or before all.
+func (a around) withUnit(name string) around { return around{a.before, name + a.after} }
+
+func (a around) withSign(sign string) around { return around{sign + a.before, a.after} }
 
 // nbsp keeps a number and its unit on one line.
 const nbsp = "\u00a0"
@@ -71,9 +77,10 @@ const (
 )
 
 // join writes a number whose digits before and after the point are these.
-func (n numbers) join(whole, fraction string) string {
+func (n numbers) join(whole, fraction string, in around) string {
 	var b strings.Builder
-	b.Grow(len(whole) + len(whole)/3*len(n.group) + len(n.point) + len(fraction))
+	b.Grow(len(in.before) + len(whole) + len(whole)/3*len(n.group) + len(n.point) + len(fraction) + len(in.after))
+	b.WriteString(in.before)
 	for i := range len(whole) {
 		if i > 0 && len(whole) >= n.grouped && (len(whole)-i)%3 == 0 {
 			b.WriteString(n.group)
@@ -84,39 +91,39 @@ func (n numbers) join(whole, fraction string) string {
 		b.WriteString(n.point)
 		b.WriteString(fraction)
 	}
+	b.WriteString(in.after)
 	return b.String()
 }
 
 // localize brings a plain number, as in "-1234.5", into the language's form.
-func (n numbers) localize(s string) string {
+func (n numbers) localize(s string, in around) string {
 	if digits, negative := strings.CutPrefix(s, "-"); negative {
-		return "-" + n.localize(digits)
+		return n.localize(digits, in.withSign("-"))
 	}
 	whole, fraction, _ := strings.Cut(s, ".")
-	return n.join(whole, fraction)
+	return n.join(whole, fraction, in)
 }
 
 // amount is d in short, with a unit or with few decimals, and with all of its
 // digits. What is too small for the decimals is "< 0.0001". What is short is
 // never more than d.
-func (n numbers) amount(d decimal.Decimal) (short, exact string) {
+func (n numbers) amount(d decimal.Decimal, in around) (short, exact string) {
 	if d.IsNegative() {
-		short, exact = n.amount(d.Neg())
-		return "-" + short, "-" + exact
+		return n.amount(d.Neg(), in.withSign("-"))
 	}
 	whole, fraction, _ := strings.Cut(d.String(), ".")
-	exact = n.join(whole, fraction)
+	exact = n.join(whole, fraction, in)
 	switch {
 	case len(whole) > shortAmount:
-		return n.withUnit(whole), exact
+		return n.large(whole, in), exact
 	case len(fraction) <= amountDecimals:
 		return exact, exact
 	}
 	fraction = strings.TrimRight(fraction[:amountDecimals], "0")
 	if whole+fraction == "0" {
-		return "< " + n.localize("0.0001"), exact
+		return n.localize("0.0001", in.withSign("< ")), exact
 	}
-	return n.join(whole, fraction), exact
+	return n.join(whole, fraction, in), exact
 }
 
 // money is a sum of USD in short, with a unit or in cents, and in full: in cents,
@@ -130,23 +137,23 @@ func (n numbers) money(d decimal.Decimal) (short, exact string) {
 	whole, fraction, _ := strings.Cut(d.String(), ".")
 	inCents := (fraction + "00")[:cents]
 	if whole == "0" && inCents == "00" && fraction != "" {
-		return "< " + n.usd.a(n.localize("0.01")), n.usd.a(n.join(whole, fraction))
+		return n.localize("0.01", n.usd.withSign("< ")), n.join(whole, fraction, n.usd)
 	}
-	exact = n.usd.a(n.join(whole, inCents))
+	exact = n.join(whole, inCents, n.usd)
 	if len(whole) > shortMoney {
-		return n.usd.a(n.withUnit(whole)), exact
+		return n.large(whole, n.usd), exact
 	}
 	return exact, exact
 }
 
-// withUnit is a large number with its unit and at most two decimals.
-func (n numbers) withUnit(whole string) string {
+// large is a large number with its unit and at most two decimals.
+func (n numbers) large(whole string, in around) string {
 	for _, u := range n.units {
 		if point := len(whole) - u.power; point > 0 {
-			return n.join(whole[:point], strings.TrimRight(whole[point:][:cents], "0")) + u.name
+			return n.join(whole[:point], strings.TrimRight(whole[point:][:cents], "0"), in.withUnit(u.name))
 		}
 	}
-	return n.join(whole, "")
+	return n.join(whole, "", in)
 }
 
 // price is d to four significant digits, and in cents at least. The zeros of a
@@ -160,12 +167,12 @@ func (n numbers) price(d decimal.Decimal) (short, exact string) {
 	whole, fraction, _ := strings.Cut(d.Round(priceDecimals(d)).String(), ".")
 	digits := strings.TrimLeft(fraction, "0")
 	if zeros := len(fraction) - len(digits); whole == "0" && digits != "" && zeros >= tinyZeros {
-		return n.usd.a("0" + n.point + "0" + subscript(zeros) + digits), n.usd.a(n.localize(d.String()))
+		return n.join("0", "0"+subscript(zeros)+digits, n.usd), n.localize(d.String(), n.usd)
 	}
 	if len(fraction) < cents {
 		fraction = (fraction + "00")[:cents]
 	}
-	short = n.usd.a(n.join(whole, fraction))
+	short = n.join(whole, fraction, n.usd)
 	return short, short
 }
 
@@ -187,14 +194,14 @@ func subscript(n int) string {
 // shows by colour alone.
 func (n numbers) change(d decimal.Decimal) string {
 	digits, negative := strings.CutPrefix(d.StringFixed(2), "-")
-	shown := n.percent.a(n.localize(digits))
+	in := n.percent
 	switch {
 	case negative:
-		return "▼ -" + shown
-	case digits == "0.00":
-		return shown
+		in = in.withSign("▼ -")
+	case digits != "0.00":
+		in = in.withSign("▲ +")
 	}
-	return "▲ +" + shown
+	return n.localize(digits, in)
 }
 
 // barCells is the length of the bar of a share.
@@ -203,5 +210,5 @@ const barCells = 10
 // share is a part of a whole, from 0 to 100 per cent, with a bar.
 func (n numbers) share(d decimal.Decimal) string {
 	filled := min(max(int(d.Shift(-1).Round(0).IntPart()), 0), barCells)
-	return strings.Repeat("▰", filled) + strings.Repeat("▱", barCells-filled) + " " + n.percent.a(n.localize(d.StringFixed(2)))
+	return strings.Repeat("▰", filled) + strings.Repeat("▱", barCells-filled) + " " + n.localize(d.StringFixed(2), n.percent)
 }

@@ -56,8 +56,9 @@ type printer struct {
 	*catalogue
 	// details gathers the exact values of what was shown short.
 	details []Field
-	// name is what the value being printed is called, for its detail.
-	name Line
+	// heading and name are what the value being printed is called, for its
+	// detail.
+	heading, name Line
 }
 
 func newPrinter(l chat.Language) *printer { return &printer{catalogue: catalogueOf(l)} }
@@ -65,12 +66,9 @@ func newPrinter(l chat.Language) *printer { return &printer{catalogue: catalogue
 // field prints a field that stands under heading.
 func (p *printer) field(heading Line, f chat.Field) Field {
 	name := p.value(f.Name)
-	p.name = name
-	if !heading.Empty() && !name.Empty() {
-		p.name = slices.Concat(heading, Line{{Text: " · "}}, name)
-	}
+	p.heading, p.name = heading, name
 	printed := Field{name, p.value(f.Value)}
-	p.name = nil
+	p.heading, p.name = nil, nil
 	return printed
 }
 
@@ -114,9 +112,7 @@ func (p *printer) value(v chat.Value) Line {
 	case chat.Money:
 		return p.short(p.numbers.money(v.Decimal))
 	case chat.Amount:
-		shown, exact := p.numbers.amount(v.Decimal)
-		symbol := nbsp + chat.OneLine(v.Symbol)
-		return p.short(shown+symbol, exact+symbol)
+		return p.short(p.numbers.amount(v.Decimal, around{after: nbsp + chat.OneLine(v.Symbol)}))
 	case chat.Change:
 		return Line{{Text: p.numbers.change(v.Decimal)}}
 	case chat.Share:
@@ -149,9 +145,15 @@ func (p *printer) short(shown, exact string) Line {
 	return Line{{Text: shown}}
 }
 
-func (p *printer) detail(value Line) { p.details = append(p.details, Field{p.name, value}) }
+func (p *printer) detail(value Line) {
+	name := p.name
+	if !p.heading.Empty() && !name.Empty() {
+		name = slices.Concat(p.heading, Line{{Text: " · "}}, name)
+	}
+	p.details = append(p.details, Field{name, value})
+}
 
-func (p *printer) count(n int) string { return p.numbers.localize(strconv.Itoa(n)) }
+func (p *printer) count(n int) string { return p.numbers.localize(strconv.Itoa(n), bare) }
 
 // slowClock is how far ahead of this machine's clock a moment may be and count
 // as now.
@@ -197,7 +199,7 @@ func (p *printer) counted(key string, n int) string {
 }
 
 func (p *printer) block(b chat.Block) Line {
-	number := chat.Plain(p.numbers.localize(strconv.FormatUint(b.Number, 10)))
+	number := chat.Plain(p.numbers.localize(strconv.FormatUint(b.Number, 10), bare))
 	if b.At.IsZero() {
 		return p.text(chat.SayWith("block", chat.Values{"number": number}))
 	}

@@ -114,7 +114,7 @@ func apiError(method string, a apiAnswer) error {
 		e.Kind = Conflict
 	case http.StatusTooManyRequests:
 		e.Kind, e.RetryAfter = TooManyRequests, time.Duration(a.Parameters.RetryAfter)*time.Second
-	case http.StatusBadRequest, http.StatusNotFound:
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusRequestEntityTooLarge:
 		e.Kind = Refused
 		if a.Parameters.MigratedTo != 0 {
 			e.Kind, e.NewChat = Migrated, a.Parameters.MigratedTo
