@@ -17,8 +17,8 @@ import (
 // startDiscord opens the gateway, or takes interactions on mux if there is a
 // public key.
 func startDiscord(ctx context.Context, mux *http.ServeMux) error {
-	var answer discordgo.InteractionResponse
-	if err := json.Unmarshal([]byte(os.Getenv("ANSWER")), &answer); err != nil {
+	answer, err := readAnswer([]byte(os.Getenv("ANSWER")))
+	if err != nil {
 		return err
 	}
 	if key := os.Getenv("DISCORD_PUBLIC_KEY"); key != "" {
@@ -67,4 +67,24 @@ func respond(w http.ResponseWriter, r *http.Request, public ed25519.PublicKey, a
 	if err := json.NewEncoder(w).Encode(answer); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
+}
+
+// readAnswer reads a first response with an embed and buttons. The library's own
+// type for one can be written, and not read.
+func readAnswer(raw []byte) (answer discordgo.InteractionResponse, err error) {
+	var sent struct {
+		Type discordgo.InteractionResponseType `json:"type"`
+		Data struct {
+			Embeds          []*discordgo.MessageEmbed         `json:"embeds"`
+			AllowedMentions *discordgo.MessageAllowedMentions `json:"allowed_mentions"`
+			Rows            []discordgo.ActionsRow            `json:"components"`
+		} `json:"data"`
+	}
+	err = json.Unmarshal(raw, &sent)
+	answer.Type = sent.Type
+	answer.Data = &discordgo.InteractionResponseData{Embeds: sent.Data.Embeds, AllowedMentions: sent.Data.AllowedMentions}
+	for _, row := range sent.Data.Rows {
+		answer.Data.Components = append(answer.Data.Components, row)
+	}
+	return answer, err
 }
