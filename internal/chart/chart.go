@@ -31,8 +31,8 @@ const (
 	// mostPoints bounds the time that a picture takes. There is room for some
 	// 700 side by side.
 	mostPoints = 10_000
-	// joinedWithin is the part of the period beyond which nobody can say what
-	// was between two points.
+	// Two points further apart than this part of the period are not joined: the
+	// price between them is not known.
 	joinedWithin = 12
 	// The texts in a picture are bounded, in runes.
 	mostLabel, mostTitle, mostLegend = 16, 60, 40

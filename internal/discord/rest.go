@@ -280,8 +280,8 @@ func expired(err error) bool {
 
 // tellAsker shows m to the asker alone, beside what the first response has
 // shown. It must not follow a deferral of a new message: Discord would take it
-// for that one, and show it to whoever the deferral was for. Where nobody can
-// tell whether it is out it is said again, twice at most and seconds apart.
+// for that one, and show it to whoever the deferral was for. If it is
+// unclear whether it is out, it is sent again, twice at most and seconds apart.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#create-followup-message
 func (a *Adapter) tellAsker(work *chat.Work, p *pendingInteraction, m message) error {
 	endpoint := discordgo.EndpointWebhookToken(url.PathEscape(p.ApplicationID), url.PathEscape(p.Token))
