@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -77,12 +78,14 @@ func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 	}
 }
 
-// startBinary runs the bot until the test ends, and waits until it is ready.
+var listens = regexp.MustCompile(`msg="http server listens" addr=(\S+)\n`)
+
+// startBinary runs the bot until the test ends, on a port that it chooses, and
+// waits until it is ready.
 func startBinary(t *testing.T, binary string, settings []string) (bot *exec.Cmd, url string) {
 	t.Helper()
-	addr := e2etest.FreeAddr(t)
 	bot = exec.Command(binary, "run")
-	bot.Env = append(settings, "HTTP_ADDR="+addr)
+	bot.Env = append(settings, "HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=info")
 	log := &e2etest.Buffer{}
 	bot.Stderr = log
 	if err := bot.Start(); err != nil {
@@ -96,14 +99,19 @@ func startBinary(t *testing.T, binary string, settings []string) (bot *exec.Cmd,
 		}
 	})
 	e2etest.Eventually(t, "the bot is ready", func() bool {
-		resp, err := http.Get("http://" + addr + "/readyz")
+		line := listens.FindStringSubmatch(log.String())
+		if line == nil {
+			return false
+		}
+		url = "http://" + line[1]
+		resp, err := http.Get(url + "/readyz")
 		if err != nil {
 			return false
 		}
 		resp.Body.Close()
 		return resp.StatusCode == http.StatusOK
 	})
-	return bot, "http://" + addr + e2etest.InteractionsPath
+	return bot, url + e2etest.InteractionsPath
 }
 
 // residentMost is the most memory that the process has had resident, in KiB.
