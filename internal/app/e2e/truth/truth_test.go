@@ -26,7 +26,7 @@ const failuresToPause = 5
 
 // shortTimeout is for faults without an end. What has one gets all the time
 // that a loaded machine may need.
-const shortTimeout = "UPSTREAM_TIMEOUT=3s"
+const shortTimeout = "UPSTREAM_TIMEOUT=5s"
 
 // TestTruth crosses every command with every fault of every service. Each
 // answer must be the one that expectations name for it, and no other.
