@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -44,7 +45,7 @@ func TestAPictureIsSentOrItsTextIs(t *testing.T) {
 		messages    int
 	}{
 		"taken":              {pictures: 1},
-		"refused":            {photo: []telegramtest.Fault{telegramtest.Status(400), telegramtest.Status(400)}, messages: 1},
+		"refused":            {photo: slices.Repeat([]telegramtest.Fault{telegramtest.Status(400)}, 3), messages: 1},
 		"refused for dates":  {older: telegramtest.Older{DateTime: true}, pictures: 1},
 		"429":                {photo: []telegramtest.Fault{telegramtest.TooMany(time.Second)}, pictures: 1},
 		"unclear":            {photo: []telegramtest.Fault{unclear}, pictures: 1},
@@ -52,9 +53,9 @@ func TestAPictureIsSentOrItsTextIs(t *testing.T) {
 		"unclear twice":      {photo: []telegramtest.Fault{unclear, unclear}, messages: 1},
 		"unclear to the end": {photo: []telegramtest.Fault{unclear, unclear}, text: []telegramtest.Fault{unclear}},
 		"not allowed there":  {photo: []telegramtest.Fault{telegramtest.Status(403)}, messages: 1},
-		"too large":          {photo: []telegramtest.Fault{telegramtest.Status(413), telegramtest.Status(413)}, messages: 1},
+		"too large":          {photo: slices.Repeat([]telegramtest.Fault{telegramtest.Status(413)}, 3), messages: 1},
 		"nothing allowed":    {photo: []telegramtest.Fault{telegramtest.Status(403)}, text: []telegramtest.Fault{telegramtest.Status(403)}},
-		"refused as a text":  {photo: []telegramtest.Fault{telegramtest.Status(400), telegramtest.Status(400)}, text: []telegramtest.Fault{telegramtest.Status(400)}},
+		"refused as a text":  {photo: slices.Repeat([]telegramtest.Fault{telegramtest.Status(400)}, 3), text: slices.Repeat([]telegramtest.Fault{telegramtest.Status(400)}, 3)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -113,14 +114,17 @@ func TestAPictureIsShared(t *testing.T) {
 	})
 }
 
-// A picture is replaced by a picture, a text by a text, and neither by the other.
-func TestAnEditKeepsTheKindOfTheMessage(t *testing.T) {
+// A picture takes the place of a text or of a picture. A text cannot take the
+// place of a picture and stands below it, and so does the picture where the
+// server is too old for the edit.
+func TestAnEditMayTurnATextIntoAPicture(t *testing.T) {
 	text := chat.Reply{Title: chat.Say("text")}
 	for _, before := range []string{"text", "picture"} {
-		for _, after := range []string{"text", "picture"} {
+		for _, after := range []string{"text", "picture", "picture, refused"} {
 			t.Run(before+" to "+after, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					kinds := map[string]chat.Reply{"text": text, "picture": pictured(t, 200)}
+					kinds := map[string]chat.Reply{"text": text, "picture": pictured(t, 200), "picture, refused": pictured(t, 200)}
+					older := telegramtest.Older{TextToMedia: after == "picture, refused"}
 					r := card(t, nil, kinds[after])
 					if before == "picture" {
 						r = setUpInMemory(t, nil)
@@ -137,15 +141,18 @@ func TestAnEditKeepsTheKindOfTheMessage(t *testing.T) {
 						r.api.Push(writes(telegramtest.Group(group), ann, "/price"))
 						r.sent(1)
 					}
+					r.api.MakeOlder(older)
 					r.press(ann, "Refresh")
-					r.told(1)
+					if told := r.told(1)[0]; told.Text != "" {
+						t.Errorf("told %+v", told)
+					}
 					r.api.WaitAcknowledged(soon)
-					sent, want := r.api.Sent(), 2
-					if before == after {
-						want = 1
+					sent, want := r.api.Sent(), 1
+					if before == "picture" && after == "text" || before == "text" && older.TextToMedia {
+						want = 2
 					}
 					last := sent[len(sent)-1]
-					if len(sent) != want || (last.Photo != nil) != (after == "picture") || last.Photo != nil && !bytes.Equal(last.Photo, kinds[after].Image.PNG) {
+					if len(sent) != want || sent[0].Edits != 2-want || (last.Photo != nil) != (after != "text") || last.Photo != nil && !bytes.Equal(last.Photo, kinds[after].Image.PNG) {
 						t.Errorf("%d messages, edited %d times", len(sent), sent[0].Edits)
 					}
 				})
