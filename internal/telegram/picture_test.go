@@ -161,6 +161,29 @@ func TestAnEditMayTurnATextIntoAPicture(t *testing.T) {
 	}
 }
 
+// A text that another press has turned into a picture meanwhile is answered below.
+func TestATextForWhatHasBecomeAPictureStandsBelowIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := card(t, nil, pictured(t, 100), refreshed("late", 5))
+		data := dataOf(r.one(), "Refresh")
+		release := make(chan struct{})
+		r.api.Fail("editMessageMedia", telegramtest.Held(release))
+		for range 2 {
+			r.api.Press(ann, telegramtest.Group(group), r.one().ID, data)
+			synctest.Wait()
+		}
+		close(release)
+		for _, told := range r.told(2) {
+			if told.Text != "" {
+				t.Errorf("told %+v", told)
+			}
+		}
+		if sent := r.sent(2); sent[0].Photo == nil || sent[0].Edits != 1 || sent[1].Text != "late" || !r.api.WaitAcknowledged(soon) {
+			t.Errorf("sent %+v", sent)
+		}
+	})
+}
+
 // A server that knows no date_time refuses one message of this process, which is
 // sent with dates as text; the next ones are.
 func TestAServerThatRefusesDatesIsRemembered(t *testing.T) {
