@@ -80,6 +80,9 @@ func TestAPictureIsSentOrItsTextIs(t *testing.T) {
 					if !strings.HasPrefix(m.Text, "Price\n\nIt went up.\n") {
 						t.Errorf("it says %q", m.Text)
 					}
+					if !slices.Contains(typesOf(m.Entities), "bold") {
+						t.Errorf("it has only %q, though it was the picture that was refused", typesOf(m.Entities))
+					}
 				}
 				if pictures != tt.pictures || messages != tt.messages {
 					t.Errorf("%d pictures and %d messages, want %d and %d", pictures, messages, tt.pictures, tt.messages)
