@@ -28,9 +28,8 @@
 // it is out (Telegram has no key by which it would know a repetition) it is
 // sent again twice at most, seconds apart, counted each time, and then given up
 // and logged by its reference. A stop in between leaves its update
-// unacknowledged, so that the next process answers it. One that is refused with
-// a picture is sent as text, and one with dates that the reader's app would
-// format, with plain dates.
+// unacknowledged, so that the next process answers it. One that is refused is
+// sent with plainer looks (looks.go), and one with a picture as text at last.
 //
 // The events that Config.Count is called with:
 //
@@ -119,9 +118,9 @@ type Adapter struct {
 	edits  pendingEdits
 	// invitations are the messages by which people were asked to start the bot.
 	invitations invitations
-	// plainTimes is set once the server has refused a date_time.
-	plainTimes atomic.Bool
-	ready      atomic.Bool
+	// looks are those with which messages are rendered.
+	looks atomic.Int32
+	ready atomic.Bool
 	// inHand holds a token for each update in hand.
 	inHand chan struct{}
 	// serving is the Run that takes webhook deliveries; nil takes none.
@@ -239,7 +238,7 @@ func (s *session) answerMessage(id string, m *message) (settled bool) {
 	c.asked.language = s.work.Handler.Language(c.request, false)
 	if c.private && c.asked.group {
 		point := func(n notice) error { return s.point(c, n, deadline) }
-		return s.logUndelivered(id, s.answerPrivately(c, deadline, point))
+		return s.logUndelivered(id, s.answerPrivately(c, deadline, point, func(chat.Reply) {}))
 	}
 	reply, shown := s.handle(c.request, c.asked)
 	if reply.SaidBefore {
@@ -262,8 +261,8 @@ func (s *session) deliver(c commandMessage, reply chat.Reply, shown richText, de
 
 // answerPrivately answers a command that was asked in a group: there, if it
 // arrived as ephemeral, or else in the asker's private chat, of which they are
-// told by point.
-func (s *session) answerPrivately(c commandMessage, deadline time.Time, point func(notice) error) error {
+// told by point. A refusal that was said before is for again alone.
+func (s *session) answerPrivately(c commandMessage, deadline time.Time, point func(notice) error, again func(chat.Reply)) error {
 	arrived := time.Now()
 	if c.sender == 0 {
 		return point(stayedAnonymous)
@@ -271,6 +270,7 @@ func (s *session) answerPrivately(c commandMessage, deadline time.Time, point fu
 	private := destination{chat: c.sender, language: s.work.Handler.Language(c.request, true)}
 	reply, shown := s.handle(c.request, private)
 	if reply.SaidBefore {
+		again(reply)
 		return nil
 	}
 	unclear, err := s.answerEphemerally(c, reply, arrived.Add(ephemeralLasts))
@@ -302,9 +302,7 @@ func (s *session) handle(req chat.Request, to destination) (reply chat.Reply, sh
 // render shows a reply as it will stand there.
 func (s *session) render(r chat.Reply, to destination) richText {
 	shown := render(words.Print(r), s.me.Username, !to.group)
-	if s.plainTimes.Load() {
-		shown, _ = shown.withoutTimes()
-	}
+	shown.Content = looks(s.looks.Load()).of(shown.Content)
 	return shown
 }
 

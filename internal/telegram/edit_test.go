@@ -153,7 +153,7 @@ func TestASpinnerDoesNotTurnUntilASlowEditIsOut(t *testing.T) {
 func TestARefusedEditIsToldThePresser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := card(t, nil)
-		r.api.Fail("editMessageText", telegramtest.Status(400))
+		r.api.Fail("editMessageText", telegramtest.NoRights())
 		r.press(ann, "Refresh")
 		if got := r.told(1)[0]; !strings.Contains(got.Text, "This button is too old") || !r.api.WaitAcknowledged(soon) {
 			t.Errorf("told %+v", got)

@@ -65,15 +65,14 @@ func (s *session) withoutAsk(r chat.Reply) chat.Reply {
 func (s *session) sendEphemerally(c commandMessage, t richText, until time.Time) (unclear int, err error) {
 	ctx, cancel := context.WithDeadline(s.work.Sends, until)
 	defer cancel()
-	timesRefused := false
+	taken := fullLooks
 	again := func(err error) (bool, time.Duration) {
 		e, called := errors.AsType[*botapi.Error](err)
 		switch {
 		case !called || e.Kind == botapi.Migrated:
 			return false, 0
 		case e.Kind == botapi.Refused:
-			t, timesRefused = t.withoutTimes()
-			return timesRefused, 0
+			return taken.plainer(e, &t.Content), 0
 		case e.Kind == botapi.OutcomeUnknown:
 			unclear++
 			return unclear == 1, unclearWaits[0]
@@ -93,8 +92,8 @@ func (s *session) sendEphemerally(c commandMessage, t richText, until time.Time)
 		s.tokenRefused(err)
 		return err
 	})
-	if err == nil && timesRefused {
-		s.plainTimes.Store(true)
+	if err == nil {
+		s.remember(taken)
 	}
 	return unclear, err
 }

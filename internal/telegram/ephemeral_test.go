@@ -60,7 +60,7 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 		"slowly":                              {takes: 14 * time.Second, here: 1},
 		"too late":                            {takes: 16 * time.Second, privately: 1},
 		"after a restart":                     {queued: 16 * time.Second, privately: 1},
-		"refused":                             {faults: []telegramtest.Fault{telegramtest.Status(400), telegramtest.Status(400)}, privately: 1},
+		"refused":                             {faults: []telegramtest.Fault{telegramtest.NoRights()}, privately: 1},
 		"forbidden":                           {faults: []telegramtest.Fault{telegramtest.Status(403)}, privately: 1},
 		"certainly not out":                   {faults: []telegramtest.Fault{telegramtest.TooMany(3 * time.Second)}, here: 1},
 		"certainly not out for long":          {faults: []telegramtest.Fault{telegramtest.TooMany(time.Minute)}, privately: 1},
@@ -72,7 +72,7 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 		"no answer":                           {faults: []telegramtest.Fault{telegramtest.Hang()}, privately: 1},
 		"to a stranger":                       {stranger: true, here: 1},
 		"to a stranger whose answer is late":  {stranger: true, takes: 16 * time.Second, public: pressStart},
-		"to a stranger, the first one denied": {stranger: true, faults: []telegramtest.Fault{telegramtest.Status(400), telegramtest.Status(400)}, here: 1},
+		"to a stranger, the first one denied": {stranger: true, faults: []telegramtest.Fault{telegramtest.NoRights()}, here: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -251,7 +251,7 @@ func TestAPressBelowAnEphemeralAnswerIsAnsweredLikeIt(t *testing.T) {
 				r.run()
 				first := r.sent(1)[0]
 				if tt.refused {
-					r.api.Fail("sendMessage", telegramtest.Status(400))
+					r.api.Fail("sendMessage", telegramtest.NoRights())
 				}
 				if r.api.PressEphemeral(telegramtest.Group(group), first.Ephemeral, dataOf(first, "Older")) == "" {
 					t.Fatal("the answer is not ephemeral")

@@ -127,26 +127,25 @@ func (s *session) inlineHint() string {
 
 // sendInline answers a query. It is repeated only if it certainly was not taken.
 func (s *session) sendInline(answer botapi.InlineAnswer, until time.Time) {
-	timesRefused := false
+	taken := fullLooks
+	var contents []*botapi.Content
+	for i := range answer.Results {
+		contents = append(contents, &answer.Results[i].Content)
+	}
 	again := func(err error) (bool, time.Duration) {
 		e := botapi.ErrorOf(err)
 		if e.Kind != botapi.Refused {
 			return certainlyNotOut(e.Kind), e.RetryAfter
 		}
-		timesRefused = false
-		for i, a := range answer.Results {
-			plain, changed := richText{Content: a.Content}.withoutTimes()
-			answer.Results[i].Content, timesRefused = plain.Content, timesRefused || changed
-		}
-		return timesRefused, 0
+		return taken.plainer(e, contents...), 0
 	}
 	err := retry.Policy{Backoff: backoff, Until: until, Again: again}.Do(s.work.Sends, func(ctx context.Context) error {
 		return s.api.AnswerInlineQuery(ctx, answer)
 	})
 	switch {
-	case err == nil && timesRefused:
-		s.plainTimes.Store(true)
-	case err != nil && !s.tokenRefused(err):
+	case err == nil:
+		s.remember(taken)
+	case !s.tokenRefused(err):
 		s.Count("inline_unanswered")
 		s.Log.LogAttrs(s.work.Sends, slog.LevelDebug, "telegram: an inline query was not answered", slog.Any("err", err))
 	}

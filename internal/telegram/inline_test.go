@@ -214,7 +214,7 @@ func TestAnInlineQueryIsAnsweredOnceOrNotAtAll(t *testing.T) {
 		"a short 429": {fault: telegramtest.TooMany(2 * time.Second), calls: 2},
 		"a long 429":  {fault: telegramtest.TooMany(time.Minute), calls: 1, unanswered: 1},
 		"a 502":       {fault: telegramtest.Page(502), calls: 1, unanswered: 1},
-		"a 400":       {fault: telegramtest.Status(400), calls: 1, unanswered: 1},
+		"a 400":       {fault: telegramtest.NoRights(), calls: 1, unanswered: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -44,7 +45,7 @@ func TestAPictureIsSentOrItsTextIs(t *testing.T) {
 		messages    int
 	}{
 		"taken":              {pictures: 1},
-		"refused":            {photo: []telegramtest.Fault{telegramtest.Status(400), telegramtest.Status(400)}, messages: 1},
+		"refused":            {photo: slices.Repeat([]telegramtest.Fault{telegramtest.Status(400)}, 3), messages: 1},
 		"refused for dates":  {older: telegramtest.Older{DateTime: true}, pictures: 1},
 		"429":                {photo: []telegramtest.Fault{telegramtest.TooMany(time.Second)}, pictures: 1},
 		"unclear":            {photo: []telegramtest.Fault{unclear}, pictures: 1},
@@ -52,9 +53,9 @@ func TestAPictureIsSentOrItsTextIs(t *testing.T) {
 		"unclear twice":      {photo: []telegramtest.Fault{unclear, unclear}, messages: 1},
 		"unclear to the end": {photo: []telegramtest.Fault{unclear, unclear}, text: []telegramtest.Fault{unclear}},
 		"not allowed there":  {photo: []telegramtest.Fault{telegramtest.Status(403)}, messages: 1},
-		"too large":          {photo: []telegramtest.Fault{telegramtest.Status(413), telegramtest.Status(413)}, messages: 1},
+		"too large":          {photo: slices.Repeat([]telegramtest.Fault{telegramtest.Status(413)}, 3), messages: 1},
 		"nothing allowed":    {photo: []telegramtest.Fault{telegramtest.Status(403)}, text: []telegramtest.Fault{telegramtest.Status(403)}},
-		"refused as a text":  {photo: []telegramtest.Fault{telegramtest.Status(400), telegramtest.Status(400)}, text: []telegramtest.Fault{telegramtest.Status(400)}},
+		"refused as a text":  {photo: slices.Repeat([]telegramtest.Fault{telegramtest.Status(400)}, 3), text: slices.Repeat([]telegramtest.Fault{telegramtest.Status(400)}, 3)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -78,6 +79,9 @@ func TestAPictureIsSentOrItsTextIs(t *testing.T) {
 					}
 					if !strings.HasPrefix(m.Text, "Price\n\nIt went up.\n") {
 						t.Errorf("it says %q", m.Text)
+					}
+					if !slices.Contains(typesOf(m.Entities), "bold") {
+						t.Errorf("it has only %q, though it was the picture that was refused", typesOf(m.Entities))
 					}
 				}
 				if pictures != tt.pictures || messages != tt.messages {
@@ -113,14 +117,17 @@ func TestAPictureIsShared(t *testing.T) {
 	})
 }
 
-// A picture is replaced by a picture, a text by a text, and neither by the other.
-func TestAnEditKeepsTheKindOfTheMessage(t *testing.T) {
+// A picture takes the place of a text or of a picture. A text cannot take the
+// place of a picture and stands below it, and so does the picture where the
+// server is too old for the edit.
+func TestAnEditMayTurnATextIntoAPicture(t *testing.T) {
 	text := chat.Reply{Title: chat.Say("text")}
 	for _, before := range []string{"text", "picture"} {
-		for _, after := range []string{"text", "picture"} {
+		for _, after := range []string{"text", "picture", "picture, refused"} {
 			t.Run(before+" to "+after, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					kinds := map[string]chat.Reply{"text": text, "picture": pictured(t, 200)}
+					kinds := map[string]chat.Reply{"text": text, "picture": pictured(t, 200), "picture, refused": pictured(t, 200)}
+					older := telegramtest.Older{TextToMedia: after == "picture, refused"}
 					r := card(t, nil, kinds[after])
 					if before == "picture" {
 						r = setUpInMemory(t, nil)
@@ -137,21 +144,47 @@ func TestAnEditKeepsTheKindOfTheMessage(t *testing.T) {
 						r.api.Push(writes(telegramtest.Group(group), ann, "/price"))
 						r.sent(1)
 					}
+					r.api.MakeOlder(older)
 					r.press(ann, "Refresh")
-					r.told(1)
+					if told := r.told(1)[0]; told.Text != "" {
+						t.Errorf("told %+v", told)
+					}
 					r.api.WaitAcknowledged(soon)
-					sent, want := r.api.Sent(), 2
-					if before == after {
-						want = 1
+					sent, want := r.api.Sent(), 1
+					if before == "picture" && after == "text" || before == "text" && older.TextToMedia {
+						want = 2
 					}
 					last := sent[len(sent)-1]
-					if len(sent) != want || (last.Photo != nil) != (after == "picture") || last.Photo != nil && !bytes.Equal(last.Photo, kinds[after].Image.PNG) {
+					if len(sent) != want || sent[0].Edits != 2-want || (last.Photo != nil) != (after != "text") || last.Photo != nil && !bytes.Equal(last.Photo, kinds[after].Image.PNG) {
 						t.Errorf("%d messages, edited %d times", len(sent), sent[0].Edits)
 					}
 				})
 			})
 		}
 	}
+}
+
+// A text that another press has turned into a picture meanwhile is answered below.
+func TestATextForWhatHasBecomeAPictureStandsBelowIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := card(t, nil, pictured(t, 100), refreshed("late", 5))
+		data := dataOf(r.one(), "Refresh")
+		release := make(chan struct{})
+		r.api.Fail("editMessageMedia", telegramtest.Held(release))
+		for range 2 {
+			r.api.Press(ann, telegramtest.Group(group), r.one().ID, data)
+			synctest.Wait()
+		}
+		close(release)
+		for _, told := range r.told(2) {
+			if told.Text != "" {
+				t.Errorf("told %+v", told)
+			}
+		}
+		if sent := r.sent(2); sent[0].Photo == nil || sent[0].Edits != 1 || sent[1].Text != "late" || !r.api.WaitAcknowledged(soon) {
+			t.Errorf("sent %+v", sent)
+		}
+	})
 }
 
 // A server that knows no date_time refuses one message of this process, which is

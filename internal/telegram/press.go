@@ -95,13 +95,14 @@ func (s *session) answerPress(id string, q *callbackQuery) (settled bool) {
 				tell(botapi.CallbackAnswer{Text: words.Say(own, chat.Say(string(n)))})
 			}
 			return nil
-		}))
+		}, func(r chat.Reply) { tell(toast(r)) }))
 	}
 	var reply chat.Reply
 	var shown richText
 	s.work.Answer(p.request, func(r chat.Reply) { reply, shown = r, s.render(r, p.asked) })
 	switch {
 	case reply.SaidBefore:
+		tell(toast(reply))
 		return true
 	case reply.Ask != nil && p.request.Direct:
 		// It is sent: an alert has no place to write.
@@ -116,9 +117,12 @@ func (s *session) answerPress(id string, q *callbackQuery) (settled bool) {
 	if !p.editable(reply, shown) {
 		return s.logUndelivered(id, s.deliver(p.commandMessage, reply, shown, deadline))
 	}
-	p.asked.edits = p.message.ID
-	err = s.editInTurn(p.commandMessage, edit{p.typed, reply.AsOf, shown}, deadline)
+	edited := p.commandMessage
+	edited.asked.edits = p.message.ID
+	err = s.editInTurn(edited, edit{p.typed, reply.AsOf, shown}, deadline)
 	switch {
+	case err != nil && p.ofAnotherKind(shown, botapi.ErrorOf(err)):
+		err = s.deliver(p.commandMessage, reply, shown, deadline)
 	case errors.Is(err, pace.ErrNoRoom):
 		busy := chat.Busy()
 		busy.Language = own
@@ -135,11 +139,26 @@ func (p press) upToDate(r chat.Reply) bool {
 }
 
 // editable reports whether the answer can take the place of the message. A
-// message with a picture always keeps one, and a text never gets one; neither
-// can ask for a reply.
+// message with a picture always keeps one, and an edited one cannot ask for a
+// reply.
 func (p press) editable(r chat.Reply, shown richText) bool {
-	hasPicture := p.message.Photo != nil
-	return p.Edit && p.message.Date != 0 && hasPicture == (shown.picture != nil) && r.Ask == nil
+	losesPicture := p.message.Photo != nil && shown.picture == nil
+	return p.Edit && p.message.Date != 0 && !losesPicture && r.Ask == nil
+}
+
+// ofAnotherKind reports whether the edit is refused because it would have turned
+// a text into a picture, or because another press has done that meanwhile.
+func (p press) ofAnotherKind(shown richText, err *botapi.Error) bool {
+	refused := err.Kind == botapi.Refused || err.Kind == botapi.Forbidden
+	getsPicture := p.message.Photo == nil && shown.picture != nil
+	return refused && getsPicture || err.NoText()
+}
+
+// toast shows r to the presser alone for a moment.
+func toast(r chat.Reply) botapi.CallbackAnswer {
+	a := alert(r)
+	a.Alert = false
+	return a
 }
 
 // alert shows r to the presser alone until they close it: whole lines, as many as

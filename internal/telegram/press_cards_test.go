@@ -170,7 +170,7 @@ func pressOne(t *testing.T, where telegramtest.Chat, line string, number int, re
 		if silent != 0 || now.Edits != 0 || len(after) != len(before) {
 			t.Errorf("it is as it was, and %d were not told so; the message is edited %d times", silent, now.Edits)
 		}
-	case isPicture == becomesPicture:
+	case becomesPicture || !isPicture:
 		if len(after) != len(before) || now.Edits < 1 && want.Text != card.Text || now.Text != want.Text || !bytes.Equal(now.Photo, want.picture) || len(now.Markup.Rows) == 0 {
 			t.Errorf("edited %d times to %q, want %q", now.Edits, now.Text, want.Text)
 		}

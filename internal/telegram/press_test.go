@@ -74,7 +74,7 @@ func TestAFailureIsForThePresserAndLeavesTheAnswer(t *testing.T) {
 		"could not be checked": {chat.Reply{Tone: chat.Warning, Title: chat.Say("unchecked.title"), Text: chat.Say("Down."), Notes: []chat.Text{chat.Say("Reference R")}},
 			"⚠️ Could not be checked\nDown.\nReference R", true},
 		"a refusal":       {chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), ToAsker: true}, "⚠️ Too many commands", true},
-		"said before":     {chat.Reply{Title: chat.Say("Too many commands"), ToAsker: true, SaidBefore: true}, "", false},
+		"said before":     {chat.Reply{Title: chat.Say("Too many commands"), ToAsker: true, SaidBefore: true}, "Too many commands", false},
 		"as new":          {refreshed("the same", 1), "Already up to date", false},
 		"older":           {refreshed("older", 0), "Already up to date", false},
 		"a question":      {chat.Reply{Title: chat.Say("Which wallet?"), ToAsker: true, Ask: &chat.Ask{Command: "staked"}}, "Which wallet?", true},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"herald/internal/chat"
 	"herald/internal/telegram/telegramtest"
@@ -33,5 +34,24 @@ func TestARefusalThatWasSaidBeforeIsNoMessage(t *testing.T) {
 	}
 	if n := len(r.handler.Requests()); n != 7 {
 		t.Errorf("%d requests, want 7", n)
+	}
+}
+
+// A press is answered even by a refusal that was said before, which the presser
+// alone sees, whether what they asked is public or private.
+func TestAPressWhoseRefusalWasSaidBeforeIsToldThePresser(t *testing.T) {
+	for _, data := range []string{"1 e 0 price", "1 n 0 price", "1 e 0 mylogins"} {
+		synctest.Test(t, func(t *testing.T) {
+			r := card(t, nil, chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), ToAsker: true, SaidBefore: true})
+			m := r.one()
+			r.api.Start(ann)
+			r.api.Press(ann, chatOf(m), m.ID, data)
+			if got := r.told(1)[0]; got.Text != "⚠️ Too many commands" || got.Alert || got.User != ann {
+				t.Errorf("%s: told %+v", data, got)
+			}
+			if m := r.one(); m.Edits != 0 || !r.api.WaitAcknowledged(soon) {
+				t.Errorf("%s: the message is %+v", data, m)
+			}
+		})
 	}
 }

@@ -248,14 +248,3 @@ func keyboard(buttons []words.Button) botapi.Markup {
 	}
 	return botapi.Keyboard{Rows: rows}
 }
-
-// withoutTimes is t for a server that refuses date_time, and whether that is any
-// different.
-func (t richText) withoutTimes() (plain richText, changed bool) {
-	is := func(e botapi.Entity) bool { return e.Type == botapi.DateTime }
-	if !slices.ContainsFunc(t.Entities, is) {
-		return t, false
-	}
-	t.Entities = slices.DeleteFunc(slices.Clone(t.Entities), is)
-	return t, true
-}

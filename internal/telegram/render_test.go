@@ -88,9 +88,6 @@ func TestRenderLaysOutAReply(t *testing.T) {
 	if found := spansOf(got); !slices.Equal(found, spans) {
 		t.Errorf("styled\n%q\nwant\n%q", found, spans)
 	}
-	if plain, changed := got.withoutTimes(); !changed || plain.Text != got.Text || len(plain.Entities) != len(got.Entities)-1 {
-		t.Errorf("without times it is %q", spansOf(plain))
-	}
 }
 
 func TestRenderSignsTheTone(t *testing.T) {

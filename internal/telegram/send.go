@@ -69,11 +69,12 @@ func (s *session) sendInTurn(to destination, t richText, deadline time.Time) (id
 func (s *session) sendWithRetry(to destination, t richText) (id int64, err error) {
 	giveUp := time.Now().Add(deliveryLimit)
 	unclear := to.unclear
-	timesRefused := false
+	full, taken := t.Content, fullLooks
 	dropPicture := func() (dropped bool) {
 		dropped = t.picture != nil && to.edits == 0
 		if dropped {
-			t.picture = nil
+			// It was not the looks.
+			t, taken = richText{Content: full}, fullLooks
 		}
 		return dropped
 	}
@@ -83,11 +84,7 @@ func (s *session) sendWithRetry(to destination, t richText) (id int64, err error
 		case !called:
 			return false, 0
 		case e.Kind == botapi.Refused:
-			// An older server, or a picture that it does not take.
-			if t, timesRefused = t.withoutTimes(); timesRefused {
-				return true, 0
-			}
-			return dropPicture(), 0
+			return taken.plainer(e, &t.Content) || dropPicture(), 0
 		case e.Kind == botapi.Forbidden:
 			// A chat may allow texts alone.
 			return dropPicture(), 0
@@ -126,8 +123,8 @@ func (s *session) sendWithRetry(to destination, t richText) (id int64, err error
 		s.tokenRefused(err)
 		return err
 	})
-	if err == nil && timesRefused {
-		s.plainTimes.Store(true)
+	if err == nil {
+		s.remember(taken)
 	}
 	return id, err
 }

@@ -27,7 +27,7 @@ func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
 		"429, 1 s":   telegramtest.TooMany(time.Second),
 		"429, 2 min": telegramtest.TooMany(2 * time.Minute),
 		"429, 1 h":   telegramtest.TooMany(time.Hour),
-		"400":        telegramtest.Status(400),
+		"400":        telegramtest.NoRights(),
 		"403":        telegramtest.Status(403),
 	}
 	list := func(names ...string) (faults []telegramtest.Fault) {
@@ -222,7 +222,7 @@ func TestAClosedTopicIsGivenUp(t *testing.T) {
 func TestAFailedPrivateAnswerSaysNothingInTheGroup(t *testing.T) {
 	reset, page := telegramtest.ResetBefore(), telegramtest.Page(504)
 	for name, faults := range map[string][]telegramtest.Fault{
-		"refused": {telegramtest.Status(400)}, "reset": {reset, reset, reset}, "unclear": {page, page, page},
+		"refused": {telegramtest.NoRights()}, "reset": {reset, reset, reset}, "unclear": {page, page, page},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -299,7 +299,7 @@ func TestWhatBecomesOfASharedMessageIsThatOfAllWhoWaitForIt(t *testing.T) {
 		faults     []telegramtest.Fault
 		sent, lost int
 	}{
-		"refused":       {[]telegramtest.Fault{{}, telegramtest.Status(400)}, 1, askers - 1},
+		"refused":       {[]telegramtest.Fault{{}, telegramtest.NoRights()}, 1, askers - 1},
 		"429":           {[]telegramtest.Fault{{}, telegramtest.TooMany(3 * time.Second)}, 2, 0},
 		"unclear once":  {[]telegramtest.Fault{{}, telegramtest.Page(502)}, 2, 0},
 		"unclear to it": {[]telegramtest.Fault{{}, telegramtest.Page(502), telegramtest.Page(502), telegramtest.Page(502)}, 1, askers - 1},

@@ -70,9 +70,18 @@ func (e *Error) Unreachable() bool {
 	return e.Kind == Forbidden || e.Kind == Refused && e.detail == noSuchChat
 }
 
+// Unexplained reports whether the call was refused for a reason not told apart
+// here, such as a markup or a button that the server does not take.
+func (e *Error) Unexplained() bool { return e.Kind == Refused && e.detail == "" }
+
+// NoText reports whether the text of a message was to be edited that has a
+// picture instead.
+func (e *Error) NoText() bool { return e.detail == noText }
+
 const (
 	noSuchChat  = "no such chat"
 	notModified = "the message is so already"
+	noText      = "the message has no text"
 )
 
 // details are the refusals worth telling apart in a log, by a part of
@@ -88,6 +97,8 @@ var details = map[string]string{
 	"terminated by other":         "another process polls with this token: stop it, or give each its own",
 	"webhook is active":           "a webhook is set for this token",
 	"message is not modified":     notModified,
+	"there is no text in the":     noText,
+	"there is no media in the":    "the message has no picture",
 	"message to edit not found":   "the message is gone",
 	"message to delete not found": "the message is gone",
 	"query is too old":            "the query is too old",

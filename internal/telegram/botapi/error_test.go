@@ -208,3 +208,23 @@ func FuzzDecodeBatch(f *testing.F) {
 		}
 	})
 }
+
+func TestARefusalIsExplainedOrMayBeForTheLooks(t *testing.T) {
+	for description, tt := range map[string]struct {
+		code                int
+		unexplained, noText bool
+	}{
+		"Bad Request: BUTTON_URL_INVALID":                       {400, true, false},
+		"Bad Request: can't parse entities: Unsupported type":   {400, true, false},
+		"Bad Request: TOPIC_CLOSED":                             {400, false, false},
+		"Bad Request: there is no text in the message to edit":  {400, false, true},
+		"Bad Request: there is no media in the message to edit": {400, false, false},
+		"Forbidden: bot is not a member":                        {403, false, false},
+		"Internal Server Error: can't parse entities":           {500, false, false},
+	} {
+		e := ErrorOf(newClient(t, "http://bot.invalid", refusal(tt.code, description, "")).send(t.Context()))
+		if e.Unexplained() != tt.unexplained || e.NoText() != tt.noText {
+			t.Errorf("%s: unexplained %v, no text %v", description, e.Unexplained(), e.NoText())
+		}
+	}
+}

@@ -189,8 +189,8 @@ func (c *Client) EditMessageText(ctx context.Context, m MessageRef, content Cont
 	return unlessUnchanged(err)
 }
 
-// EditMessageMedia replaces a message's picture by an uploaded PNG, and its
-// caption. An inline message cannot be given an upload.
+// EditMessageMedia replaces a message's text, or its picture and caption, by an
+// uploaded PNG and its caption. An inline message cannot be given an upload.
 func (c *Client) EditMessageMedia(ctx context.Context, m MessageRef, png []byte, caption Content) error {
 	type media struct {
 		Type     string   `json:"type"`

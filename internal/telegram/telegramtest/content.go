@@ -93,7 +93,7 @@ func (s *Server) checkEntities(units []uint16, entities []Entity) *refusal {
 	}
 	for _, e := range entities {
 		switch {
-		case !entityTypes.MatchString(e.Type), e.Type == "date_time" && s.older.DateTime:
+		case !entityTypes.MatchString(e.Type), e.Type == "date_time" && s.older.DateTime, e.Type == "expandable_blockquote" && s.older.Quote:
 			return bad("can't parse entities: unsupported entity type")
 		case e.Type == "text_link" && !isURL(e.URL):
 			return bad("can't parse entities: the URL is wrong")
@@ -119,9 +119,11 @@ func spansFit(units []uint16, entities []Entity) bool {
 	return len(entities) <= maxEntities
 }
 
+// isURL reports whether Telegram takes an address. A host of one word, such as
+// localhost, it does not.
 func isURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "tg" || (u.Scheme == "https" || u.Scheme == "http") && u.Host != "")
+	return err == nil && (u.Scheme == "tg" || (u.Scheme == "https" || u.Scheme == "http") && strings.Contains(u.Host, "."))
 }
 
 // actions are the members of a button of which it has exactly one.

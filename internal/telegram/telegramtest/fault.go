@@ -20,8 +20,15 @@ type Fault struct {
 }
 
 // Status answers with the Bot API's own form of an error and has no effect.
-func Status(code int) Fault {
-	return Fault{status: code, body: fmt.Sprintf(`{"ok":false,"error_code":%d,"description":%q}`, code, http.StatusText(code))}
+func Status(code int) Fault { return described(code, http.StatusText(code)) }
+
+// NoRights is a refusal that says nothing against what was to be sent.
+func NoRights() Fault {
+	return described(http.StatusBadRequest, "Bad Request: not enough rights to send text messages to the chat")
+}
+
+func described(code int, description string) Fault {
+	return Fault{status: code, body: fmt.Sprintf(`{"ok":false,"error_code":%d,"description":%q}`, code, description)}
 }
 
 // Page answers with a proxy's page, which repeats the path that was asked for.

@@ -156,6 +156,8 @@ func (s *Server) edit(method string, params map[string]json.RawMessage, files ma
 			no = bad("a new file can't be uploaded to an inline message")
 		case method == "editMessageText" && m.Photo != nil:
 			no = bad("there is no text in the message to edit")
+		case method == "editMessageMedia" && m.Photo == nil && s.older.TextToMedia:
+			no = bad("there is no media in the message to edit")
 		}
 		if no != nil {
 			return

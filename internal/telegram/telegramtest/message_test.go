@@ -106,6 +106,31 @@ func TestAServerBeforeDateTimeRefusesIt(t *testing.T) {
 	refused(t, "an older server", s.do(t, "sendMessage", params), "unsupported entity type")
 }
 
+func TestAnOlderServerRefusesFoldedQuotes(t *testing.T) {
+	s := NewInMemory(t)
+	const params = `{"chat_id":-1001,"text":"x","entities":[{"type":"expandable_blockquote","offset":0,"length":1}]}`
+	taken(t, "a newer server", s.do(t, "sendMessage", params))
+	s.MakeOlder(Older{Quote: true})
+	refused(t, "an older server", s.do(t, "sendMessage", params), "unsupported entity type")
+}
+
+func TestATextBecomesAPictureButNotOnAnOlderServer(t *testing.T) {
+	s := NewInMemory(t)
+	id := s.do(t, "sendMessage", `{"chat_id":-1001,"text":"x"}`).sentID(t)
+	edit := func() answer {
+		return s.upload(t, "editMessageMedia", map[string]string{
+			"chat_id": "-1001", "message_id": fmt.Sprint(id), "media": `{"type":"photo","media":"attach://photo"}`,
+		}, "photo", picture(800, 400))
+	}
+	s.MakeOlder(Older{TextToMedia: true})
+	refused(t, "an older server", edit(), "there is no media in the message to edit")
+	s.MakeOlder(Older{})
+	taken(t, "a newer server", edit())
+	if m := s.Sent(); len(m) != 1 || m[0].Photo == nil || m[0].Text != "" {
+		t.Errorf("the message is %+v", m)
+	}
+}
+
 func TestMenusAreKeptByScopeAndLanguage(t *testing.T) {
 	s := NewInMemory(t)
 	taken(t, "everybody's", s.do(t, "setMyCommands", `{"commands":[{"command":"price","description":"Price"}]}`))

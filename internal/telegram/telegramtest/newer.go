@@ -33,8 +33,11 @@ type Older struct {
 	Ephemeral bool
 	// EphemeralMenu: a menu with an ephemeral command is refused.
 	EphemeralMenu bool
-	// DateTime: a text with such an entity is refused.
-	DateTime bool
+	// DateTime and Quote: a text with a date_time or an expandable_blockquote is
+	// refused.
+	DateTime, Quote bool
+	// TextToMedia: a text cannot be edited into a picture.
+	TextToMedia bool
 }
 
 // MakeOlder takes from the server what it should lack.

@@ -33,6 +33,7 @@ func TestMessagesAreTakenUpToTheirBounds(t *testing.T) {
 		"date without its time":       {entities(`{"type":"date_time","offset":0,"length":5}`), "the date is wrong"},
 		"time in another type":        {entities(`{"type":"bold","offset":0,"length":5,"unix_time":5}`), "a member of another type"},
 		"link to nowhere":             {entities(`{"type":"text_link","offset":0,"length":5,"url":"javascript:x"}`), "the URL is wrong"},
+		"button to this machine":      {message("x", keyboard(`"url":"http://localhost:8080"`)), "BUTTON_URL_INVALID"},
 		"64 bytes of data":            {message("x", keyboard(`"callback_data":`+quote(strings.Repeat("é", 32)))), ""},
 		"65 bytes of data":            {message("x", keyboard(`"callback_data":`+quote(strings.Repeat("é", 32)+"x"))), "BUTTON_DATA_INVALID"},
 		"no data":                     {message("x", keyboard(`"callback_data":""`)), "BUTTON_DATA_INVALID"},
