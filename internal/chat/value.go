@@ -63,8 +63,11 @@ type (
 		At     time.Time
 	}
 	// Mention is a user of the platform on which the answer is read, named so
-	// that nobody is notified.
-	Mention struct{ User }
+	// that nobody is notified. Name is what they call themself; it may be empty.
+	Mention struct {
+		User
+		Name Foreign
+	}
 	// Channel is a chat of the platform on which the answer is read. Title is
 	// what its members call it; it may be empty.
 	Channel struct {

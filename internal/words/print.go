@@ -1,6 +1,7 @@
 package words
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,15 +127,16 @@ func (p *printer) value(v chat.Value) Line {
 	case chat.Block:
 		return p.block(v)
 	case chat.Mention:
-		return Line{{Text: chat.OneLine(v.ID), Style: Foreign, Person: &v.User}}
+		return Line{{Text: nameOr(v.Name, v.ID), Style: Foreign, Person: &v.User}}
 	case chat.Channel:
-		title := chat.OneLine(string(v.Title))
-		if title == "" {
-			title = chat.OneLine(v.ID)
-		}
-		return Line{{Text: title, Style: Foreign, Channel: &v}}
+		return Line{{Text: nameOr(v.Title, v.ID), Style: Foreign, Channel: &v}}
 	}
 	panic("words: a value of an unknown type")
+}
+
+// nameOr is what something is called, or its ID.
+func nameOr(name chat.Foreign, id string) string {
+	return cmp.Or(chat.OneLine(string(name)), chat.OneLine(id))
 }
 
 // short shows a number, and keeps its exact value as a detail if that says more.

@@ -138,6 +138,7 @@ func TestValuesTellHowTheyAreToBeShown(t *testing.T) {
 		{chat.Address{Hex: wallet, URL: url}, words.Span{Text: "0x5290…9EE7", URL: url}},
 		{chat.Address{Hex: "not an address"}, words.Span{Text: "not an address"}},
 		{chat.Mention{User: ann}, words.Span{Text: ann.ID, Style: words.Foreign, Person: &ann}},
+		{chat.Mention{User: ann, Name: "Ann A."}, words.Span{Text: "Ann A.", Style: words.Foreign, Person: &ann}},
 		{chat.Channel{ID: "-100", Title: title}, words.Span{Text: "Holders", Style: words.Foreign, Channel: &chat.Channel{ID: "-100", Title: title}}},
 		{chat.Channel{ID: "-100"}, words.Span{Text: "-100", Style: words.Foreign, Channel: &chat.Channel{ID: "-100"}}},
 	} {
