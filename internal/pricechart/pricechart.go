@@ -87,7 +87,7 @@ func (c *Charts) picture(points []history.Point, from, to time.Time, l chat.Lang
 		Estimated: drawable(l, chat.Say("chart.estimated")),
 		From:      from,
 		To:        to,
-		Money:     func(usd float64) string { return words.Say(l, chat.Price{Decimal: decimal.NewFromFloat(usd)}) },
+		Money:     func(usd float64) string { return words.AxisPrice(l, decimal.NewFromFloat(usd)) },
 		Moment:    func(t time.Time) string { return t.UTC().Format(layout) },
 	}
 	for _, point := range points {

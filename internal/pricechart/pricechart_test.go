@@ -123,6 +123,9 @@ func TestAPictureIsLabelledInItsLanguage(t *testing.T) {
 			if got, want := p.Money(1234.5), say(chat.Price{Decimal: number("1234.5")}); got != want {
 				t.Errorf("%s: the price is %q, want %q", test.language, got, want)
 			}
+			if got, want := p.Money(0.5), words.AxisPrice(test.language, number("0.5")); got != want {
+				t.Errorf("%s: the price is %q, want %q", test.language, got, want)
+			}
 			if got := p.Moment(at); got != test.moment {
 				t.Errorf("%s: the moment is %q, want %q", test.language, got, test.moment)
 			}
