@@ -7,8 +7,12 @@ import (
 	"herald/internal/core"
 )
 
-// chatTitleLength bounds the title of a chat in characters.
-const chatTitleLength = 60
+// chatTitleLength and personNameLength bound what users call a chat and
+// themselves, in characters.
+const (
+	chatTitleLength  = 60
+	personNameLength = 64
+)
 
 // personParam is somebody on the chat platform where the command is asked.
 var personParam = chat.Param{
@@ -57,7 +61,10 @@ func displayName(p chat.Platform) string {
 func personFields(id core.Identity, req chat.Request) []chat.Field {
 	var fields []chat.Field
 	if strings.EqualFold(id.Platform, string(req.From.Platform)) {
-		fields = append(fields, chat.Field{Name: chat.Say("person"), Value: chat.Mention{User: chat.User{Platform: req.From.Platform, ID: id.UID}}})
+		fields = append(fields, chat.Field{Name: chat.Say("person"), Value: chat.Mention{
+			User: chat.User{Platform: req.From.Platform, ID: id.UID},
+			Name: chat.NewForeign(req.TargetName, personNameLength),
+		}})
 	}
 	fields = append(fields, chat.Field{
 		Name: chat.SayWith("person.id", chat.Values{"platform": chat.Plain(id.Platform)}), Value: chat.Code(id.UID),

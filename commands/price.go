@@ -77,6 +77,10 @@ func otherPeriods(shown string) []chat.Action {
 // wellSeen is the part of a period from which on a chart needs no explanation.
 const wellSeen = 0.9
 
+// lateStart is the part of a period, one in so many, that may lie before the first
+// price of what is called the change over the period.
+const lateStart = 12
+
 // withChart adds a chart, or says that there is none.
 func withChart(reply chat.Reply, c core.Chart, shown period, look Look) chat.Reply {
 	if c.PNG == nil {
@@ -84,15 +88,15 @@ func withChart(reply chat.Reply, c core.Chart, shown period, look Look) chat.Rep
 		return reply
 	}
 	change := c.Last.Sub(c.First).Mul(decimal.NewFromInt(100)).DivRound(c.First, 2)
-	reply.Image = &chat.Image{
-		Name: "price-" + shown.name + ".png",
-		PNG:  c.PNG,
-		Alt: chat.SayWith("chart.alt", chat.Values{
-			"symbol": chat.Plain(look.Symbol), "period": shown.label, "change": chat.Change{Decimal: change},
-			"first": chat.Price{Decimal: c.First}, "last": chat.Price{Decimal: c.Last},
-			"lowest": chat.Price{Decimal: c.Lowest}, "highest": chat.Price{Decimal: c.Highest},
-		}),
+	alt := chat.SayWith("chart.alt", chat.Values{
+		"symbol": chat.Plain(look.Symbol), "period": shown.label, "change": chat.Change{Decimal: change},
+		"first": chat.Price{Decimal: c.First}, "last": chat.Price{Decimal: c.Last},
+		"lowest": chat.Price{Decimal: c.Lowest}, "highest": chat.Price{Decimal: c.Highest},
+	})
+	if c.Since.Sub(c.From) > shown.length/lateStart {
+		alt.Key, alt.Args["since"] = "chart.alt_since", chat.Date{Time: c.Since}
 	}
+	reply.Image = &chat.Image{Name: "price-" + shown.name + ".png", PNG: c.PNG, Alt: alt}
 	if c.Seen < wellSeen {
 		reply.Notes = append(reply.Notes, chat.SayWith("chart.sparse", chat.Values{"period": shown.label}))
 	}

@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/words"
 )
 
 func TestAPictureIsInTheLanguageOfItsAnswer(t *testing.T) {
@@ -22,6 +24,29 @@ func TestAPictureIsInTheLanguageOfItsAnswer(t *testing.T) {
 	}
 	if want := []chat.Language{chat.Russian, chat.Turkish}; !slices.Equal(w.ChartedIn, want) {
 		t.Errorf("drawn in %q, want %q", w.ChartedIn, want)
+	}
+}
+
+func TestAPictureDoesNotClaimTheTimeBeforeItsFirstPrice(t *testing.T) {
+	from := time.Date(2026, 10, 22, 9, 30, 0, 0, time.UTC)
+	since := map[chat.Language]string{
+		chat.English: "since 2026-11-14 09:30 UTC", chat.Spanish: "desde el 14/11/2026 09:30 UTC", chat.Chinese: "自2026年11月14日 09:30 UTC",
+		chat.Russian: "с 14.11.2026 09:30 UTC", chat.Turkish: "14.11.2026 09:30 UTC", chat.Vietnamese: "từ 09:30 14/11/2026 UTC",
+	}
+	for _, l := range chat.Languages() {
+		for known, whole := range map[time.Time]bool{from: true, from.Add(60 * time.Hour): true, from.Add(61 * time.Hour): false, from.Add(23 * 24 * time.Hour): false} {
+			w := commandstest.Healthy()
+			w.Chart.From, w.Chart.Since = from, known
+			r := w.Router(t)
+			r.Config.Language = l
+			alt := words.Print(commandstest.Ask(t, r, "/price 30d")).Image.Alt
+			if period := words.Say(l, chat.Say("price.30d")); strings.Contains(alt, period) != whole {
+				t.Errorf("%s, known since %v: %q", l, known, alt)
+			}
+			if known.Sub(from) == 23*24*time.Hour && !strings.Contains(alt, since[l]) {
+				t.Errorf("%q does not say %q", alt, since[l])
+			}
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -90,7 +91,16 @@ func stakedReply(snapshot core.Snapshot[core.Stake], wallet common.Address, look
 
 // undetermined says why nobody can say whether there is a stake.
 func undetermined(s core.Stake) chat.Text {
-	return chat.SayWith("stake.undetermined", chat.Values{"failed": chat.Count(len(s.Failed)), "n": pools(s)})
+	key := "stake.undetermined"
+	if slices.ContainsFunc(s.Failed, answeredNonsense) {
+		key = "stake.undetermined_unread"
+	}
+	return chat.SayWith(key, chat.Values{"failed": chat.Count(len(s.Failed)), "n": pools(s)})
+}
+
+// answeredNonsense reports whether a pool did respond, but with no stake.
+func answeredNonsense(p core.UnreadPool) bool {
+	return p.Err.Reason == core.Malformed
 }
 
 // stakeSections are what is staked and what is being withdrawn.

@@ -206,6 +206,20 @@ func TestAModeratorIsToldWhomAndWhereTheyAskedAbout(t *testing.T) {
 			t.Errorf("%s: %+v", line, got)
 		}
 	}
+	// Nobody knows the name of an ID that was typed.
+	req := chat.Request{
+		Args: chat.Typed(), From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Role: chat.Moderator,
+		Chat: commandstest.Community, Community: commandstest.Community,
+		Target: &bob.User, TargetName: "Bob\n@all " + strings.Repeat("b", 100),
+	}
+	named := chat.Mention{User: bob.User, Name: chat.NewForeign(req.TargetName, 64)}
+	for command, args := range map[string]chat.Args{"exists": chat.Typed(), "verify": chat.Typed(commandstest.BobsWallet)} {
+		req.Command, req.Args = command, args
+		person := r.Handle(t.Context(), req).Sections[0].Fields[0].Value
+		if person != chat.Value(named) || len([]rune(strings.ReplaceAll(string(named.Name), "\u2060", ""))) != 64 {
+			t.Errorf("%s: the person is %+v, want %+v", command, person, named)
+		}
+	}
 	// A Discord user cannot be mentioned in Telegram.
 	for _, v := range values("/exists discord 5") {
 		if _, mentioned := v.(chat.Mention); mentioned {

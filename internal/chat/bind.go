@@ -32,7 +32,7 @@ func (c Command) bind(req *Request) ([]Form, error) {
 	params, _ := c.Params()
 	takesPerson := slices.ContainsFunc(params, func(p Param) bool { return p.Kind == Person })
 	if !takesPerson || req.Target != nil && *req.Target == req.From && req.From.ID != "" {
-		req.Target = nil
+		req.Target, req.TargetName = nil, ""
 	}
 	for _, f := range c.Forms {
 		if bound, ok := f.bind(*req); ok {
@@ -67,13 +67,13 @@ func (f Form) bind(req Request) (bound Request, ok bool) {
 		case !given:
 			return req, false
 		case p.Kind == Person:
-			req.Target = &User{Platform: req.From.Platform, ID: value}
+			req.Target, req.TargetName = &User{Platform: req.From.Platform, ID: value}, ""
 		default:
 			values[p.Name] = value
 		}
 	}
 	if targetUnused {
-		req.Target = nil
+		req.Target, req.TargetName = nil, ""
 	}
 	req.Args = Named(values)
 	return req, true

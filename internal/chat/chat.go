@@ -55,6 +55,10 @@ type Request struct {
 	// Target is the person replied to, mentioned or picked; nil is nobody. A
 	// Form with a Person is always run with a Target.
 	Target *User
+	// TargetName is what the Target calls themself, as the platform tells it
+	// beside them: a user's text, to be shown through NewForeign and not logged.
+	// It may be empty, and anybody may have the same.
+	TargetName string
 	// Chat identifies the chat on its platform, and ChatTitle is what its
 	// members call it; that may be empty.
 	Chat      string

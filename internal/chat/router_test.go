@@ -318,6 +318,39 @@ func TestWhoRepliedToAPersonIsNotAskedForMore(t *testing.T) {
 	}
 }
 
+func TestANameStaysWithThePersonItIsOf(t *testing.T) {
+	var log bytes.Buffer
+	var named string
+	r := newRouter(t, &log, func(c *chat.Config) {
+		for i := range c.Commands[0].Forms {
+			c.Commands[0].Forms[i].Run = func(_ context.Context, req chat.Request) (chat.Reply, error) {
+				named = req.TargetName
+				return chat.Reply{}, errors.New("down")
+			}
+		}
+	})
+	for name, test := range map[string]struct {
+		target *chat.User
+		args   chat.Args
+		want   string
+	}{
+		"replied to":                  {&bob, chat.Typed(), "Bobby"},
+		"the sender themself":         {&operator, chat.Typed(), ""},
+		"an account that was typed":   {&bob, chat.Typed("EVM", "0x1"), ""},
+		"an ID that was typed":        {nil, chat.Typed("2"), ""},
+		"an ID typed beside a person": {&bob, chat.Typed("2"), "none ran"},
+	} {
+		named = "none ran"
+		r.Handle(t.Context(), chat.Request{Command: "exists", Args: test.args, From: operator, Target: test.target, TargetName: "Bobby"})
+		if named != test.want {
+			t.Errorf("%s: the name is %q, want %q", name, named, test.want)
+		}
+	}
+	if log.Len() == 0 || strings.Contains(log.String(), "Bobby") {
+		t.Errorf("the log: %s", log.String())
+	}
+}
+
 func TestARefusalIsToldFromAnAnswer(t *testing.T) {
 	ask := func(change func(*chat.Config)) chat.Reply {
 		return newRouter(t, new(bytes.Buffer), change).Handle(t.Context(), chat.Request{Command: "exists", From: ann})

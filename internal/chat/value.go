@@ -54,6 +54,8 @@ type (
 	Share struct{ decimal.Decimal }
 	// Moment is a point in time, shown by how long ago it was.
 	Moment struct{ time.Time }
+	// Date is a point in time, shown as a date and a time of day in UTC.
+	Date struct{ time.Time }
 	// Address is a wallet or a contract. It is shown short, whole in the same
 	// message, and linked to URL unless that is empty.
 	Address struct{ Hex, URL string }
@@ -63,8 +65,11 @@ type (
 		At     time.Time
 	}
 	// Mention is a user of the platform on which the answer is read, named so
-	// that nobody is notified.
-	Mention struct{ User }
+	// that nobody is notified. Name is what they call themself; it may be empty.
+	Mention struct {
+		User
+		Name Foreign
+	}
 	// Channel is a chat of the platform on which the answer is read. Title is
 	// what its members call it; it may be empty.
 	Channel struct {
@@ -83,6 +88,7 @@ func (Amount) value()  {}
 func (Change) value()  {}
 func (Share) value()   {}
 func (Moment) value()  {}
+func (Date) value()    {}
 func (Address) value() {}
 func (Block) value()   {}
 func (Mention) value() {}

@@ -30,8 +30,11 @@ type Quote struct {
 type Chart struct {
 	// PNG is the picture; nil where too few prices are known to draw one.
 	PNG []byte
-	// First and Last are the prices at its ends, Lowest and Highest those
-	// between.
+	// From is the beginning of the period, and Since that of what is known of it:
+	// the time of First.
+	From, Since time.Time
+	// First and Last are the first price known and the last, Lowest and Highest
+	// those between.
 	First, Last, Lowest, Highest decimal.Decimal
 	// Seen is the part of the period, from 0 to 1, for which prices were seen
 	// rather than worked out.

@@ -53,7 +53,7 @@ func (c *Charts) Chart(ctx context.Context, quote core.Quote, period time.Durati
 		return core.Chart{}, fmt.Errorf("draw the chart: %w", err)
 	}
 	drawn := core.Chart{
-		PNG: png, Seen: picture.Covered(),
+		PNG: png, From: from, Since: points[0].At, Seen: picture.Covered(),
 		First: points[0].Price, Last: points[len(points)-1].Price, Lowest: points[0].Price, Highest: points[0].Price,
 	}
 	for _, p := range points {
@@ -87,7 +87,7 @@ func (c *Charts) picture(points []history.Point, from, to time.Time, l chat.Lang
 		Estimated: drawable(l, chat.Say("chart.estimated")),
 		From:      from,
 		To:        to,
-		Money:     func(usd float64) string { return words.Say(l, chat.Price{Decimal: decimal.NewFromFloat(usd)}) },
+		Money:     func(usd float64) string { return words.AxisPrice(l, decimal.NewFromFloat(usd)) },
 		Moment:    func(t time.Time) string { return t.UTC().Format(layout) },
 	}
 	for _, point := range points {

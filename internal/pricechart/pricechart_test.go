@@ -87,6 +87,18 @@ func TestWhatTheQuoteImpliesForTheBeginningOfThePeriodIsInIt(t *testing.T) {
 	}
 }
 
+func TestAChartTellsSinceWhenItKnowsThePrice(t *testing.T) {
+	now := time.Now().Truncate(time.Second)
+	quote := quoted("3", now)
+	quote.Change7d = decimal.NewNullDecimal(number("100"))
+	for period, since := range map[time.Duration]time.Time{7 * day: now.Add(-7 * day), 30 * day: now.Add(-7 * day)} {
+		c, err := pricechart.New(opened(t), "TKN").Chart(t.Context(), quote, period, chat.English)
+		if err != nil || !c.From.Equal(now.Add(-period)) || !c.Since.Equal(since) {
+			t.Errorf("%v: from %v, since %v, %v", period, c.From, c.Since, err)
+		}
+	}
+}
+
 func TestABusyPainterIsWaitedForThreeSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		charts := pricechart.New(opened(t), "TKN")
@@ -121,6 +133,9 @@ func TestAPictureIsLabelledInItsLanguage(t *testing.T) {
 		charts := pricechart.New(opened(t), "TKN")
 		charts.DrawBy(func(_ context.Context, p chart.Picture) ([]byte, error) {
 			if got, want := p.Money(1234.5), say(chat.Price{Decimal: number("1234.5")}); got != want {
+				t.Errorf("%s: the price is %q, want %q", test.language, got, want)
+			}
+			if got, want := p.Money(0.5), words.AxisPrice(test.language, number("0.5")); got != want {
 				t.Errorf("%s: the price is %q, want %q", test.language, got, want)
 			}
 			if got := p.Moment(at); got != test.moment {

@@ -77,7 +77,11 @@ func parse(m *message, me botapi.User, commands chat.Commands) (c commandMessage
 	}
 	c.request = requestIn(m.Chat, c.sender, locale)
 	c.request.Command, c.request.Args = name, chat.Typed(words...)
-	c.request.Role, c.request.Target = roleOf(m), target
+	c.request.Role = roleOf(m)
+	if target != nil {
+		user := userOf(target.ID)
+		c.request.Target, c.request.TargetName = &user, target.name()
+	}
 	if name == "start" {
 		c.followLink(commands, words)
 	}
@@ -161,34 +165,32 @@ func commandAt(units []uint16, entities []entity) (name, suffix string, length i
 // mention is the first person mentioned without a username after the command,
 // and the text after the command without that mention. A mention by username
 // stays a word: Telegram gives bots no ID for it.
-func mention(units []uint16, from int, entities []entity) (*chat.User, string) {
+func mention(units []uint16, from int, entities []entity) (*tgUser, string) {
 	for _, e := range entities {
 		if e.Type != "text_mention" || e.User == nil || !e.within(units) || e.Offset < from {
 			continue
 		}
 		before, after := units[from:e.Offset], units[e.Offset+e.Length:]
-		user := userOf(e.User.ID)
-		return &user, string(utf16.Decode(before)) + " " + string(utf16.Decode(after))
+		return e.User, string(utf16.Decode(before)) + " " + string(utf16.Decode(after))
 	}
 	return nil, string(utf16.Decode(units[from:]))
 }
 
 // repliedTo is the person whose message m answers. The message that opened a
 // topic is answered by everything in it and means nobody; so does this bot's
-// own message.
-func repliedTo(m *message, me botapi.User) *chat.User {
+// own message. Who spoke as a chat has no ID.
+func repliedTo(m *message, me botapi.User) *tgUser {
 	r := m.ReplyTo
 	if r == nil || r.TopicCreated != nil || m.InTopic && r.ID == m.Thread {
 		return nil
 	}
 	if r.SenderChat != nil || r.From == nil {
-		return &chat.User{Platform: Platform}
+		return &tgUser{}
 	}
 	if r.From.ID == me.ID {
 		return nil
 	}
-	user := userOf(r.From.ID)
-	return &user
+	return r.From
 }
 
 // userOf names a person; 0 is one whose identity is withheld.

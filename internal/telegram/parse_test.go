@@ -83,26 +83,32 @@ func TestParseFindsArgumentsAndPeople(t *testing.T) {
 		members string
 		words   []string
 		target  *chat.User
+		named   string
 	}{
-		{"words", "/exists  a\n b", "", []string{"a", "b"}, nil},
-		{"a username stays a word", "/exists @ann", "", []string{"@ann"}, nil},
+		{"words", "/exists  a\n b", "", []string{"a", "b"}, nil, ""},
+		{"a username stays a word", "/exists @ann", "", []string{"@ann"}, nil, ""},
 		{"a mention without username", "/exists 😀 Ann B x",
 			`{"entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":11,"length":5,"user":{"id":8}}]}`,
-			[]string{"😀", "x"}, id("8")},
+			[]string{"😀", "x"}, id("8"), ""},
 		{"a forged mention", "/exists Ann",
 			`{"entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":9,"length":9223372036854775807,"user":{"id":8}}]}`,
-			[]string{"Ann"}, nil},
+			[]string{"Ann"}, nil, ""},
 		{"a mention inside the command", "/exists Ann",
 			`{"entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":2,"length":3,"user":{"id":8}}]}`,
-			[]string{"Ann"}, nil},
-		{"a reply", "/exists", `{"reply_to_message":{"message_id":3,"from":{"id":8}}}`, nil, id("8")},
-		{"a reply to us", "/exists", `{"reply_to_message":{"message_id":3,"from":{"id":99,"is_bot":true}}}`, nil, nil},
+			[]string{"Ann"}, nil, ""},
+		{"a reply", "/exists", `{"reply_to_message":{"message_id":3,"from":{"id":8}}}`, nil, id("8"), ""},
+		{"a reply to somebody with a name", "/exists", `{"reply_to_message":{"message_id":3,"from":{"id":8,"first_name":"Bob","last_name":"B."}}}`, nil, id("8"), "Bob B."},
+		{"a reply to somebody with one name", "/exists", `{"reply_to_message":{"message_id":3,"from":{"id":8,"first_name":"Bob"}}}`, nil, id("8"), "Bob"},
+		{"a mention of somebody with a name", "/exists 😀 Ann B x",
+			`{"entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":11,"length":5,"user":{"id":8,"first_name":"Ann","last_name":"B"}}]}`,
+			[]string{"😀", "x"}, id("8"), "Ann B"},
+		{"a reply to us", "/exists", `{"reply_to_message":{"message_id":3,"from":{"id":99,"is_bot":true,"first_name":"Herald"}}}`, nil, nil, ""},
 		{"a reply to an anonymous administrator", "/exists",
-			`{"reply_to_message":{"message_id":3,"from":{"id":1087968824},"sender_chat":{"id":-100}}}`, nil, id("")},
-		{"a topic's first message", "/exists", `{"is_topic_message":true,"message_thread_id":3,"reply_to_message":{"message_id":3,"from":{"id":8}}}`, nil, nil},
-		{"a topic's service message", "/exists", `{"reply_to_message":{"message_id":3,"from":{"id":8},"forum_topic_created":{}}}`, nil, nil},
-		{"a reply within a topic", "/exists", `{"is_topic_message":true,"message_thread_id":3,"reply_to_message":{"message_id":4,"from":{"id":8}}}`, nil, id("8")},
-		{"a message of another chat", "/exists", `{"external_reply":{"origin":{"type":"user","sender_user":{"id":8}}}}`, nil, nil},
+			`{"reply_to_message":{"message_id":3,"from":{"id":1087968824,"first_name":"Group"},"sender_chat":{"id":-100}}}`, nil, id(""), ""},
+		{"a topic's first message", "/exists", `{"is_topic_message":true,"message_thread_id":3,"reply_to_message":{"message_id":3,"from":{"id":8}}}`, nil, nil, ""},
+		{"a topic's service message", "/exists", `{"reply_to_message":{"message_id":3,"from":{"id":8},"forum_topic_created":{}}}`, nil, nil, ""},
+		{"a reply within a topic", "/exists", `{"is_topic_message":true,"message_thread_id":3,"reply_to_message":{"message_id":4,"from":{"id":8}}}`, nil, id("8"), ""},
+		{"a message of another chat", "/exists", `{"external_reply":{"origin":{"type":"user","sender_user":{"id":8}}}}`, nil, nil, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -115,6 +121,9 @@ func TestParseFindsArgumentsAndPeople(t *testing.T) {
 			}
 			if !reflect.DeepEqual(c.request.Target, tt.target) {
 				t.Errorf("target %v, want %v", c.request.Target, tt.target)
+			}
+			if c.request.TargetName != tt.named {
+				t.Errorf("their name is %q, want %q", c.request.TargetName, tt.named)
 			}
 		})
 	}

@@ -172,9 +172,9 @@ func (p *page) line(style botapi.EntityType, parts ...words.Line) {
 // is code: Telegram makes a link of anything else that looks like a domain or a
 // command.
 func (p *page) entityOf(s words.Span) botapi.Entity {
-	if s.Person != nil && p.private && s.Person.Platform == Platform {
+	if s.Person != nil && p.private && s.Person.Platform == Platform && !strings.ContainsAny(s.Text, linking) {
 		if id, err := strconv.ParseInt(s.Person.ID, 10, 64); err == nil && id > 0 {
-			return botapi.Entity{Type: botapi.TextMention, User: &botapi.Mentioned{ID: id, Name: s.Person.ID}}
+			return botapi.Entity{Type: botapi.TextMention, User: &botapi.Mentioned{ID: id, Name: s.Text}}
 		}
 	}
 	switch {
@@ -187,6 +187,11 @@ func (p *page) entityOf(s words.Span) botapi.Entity {
 	}
 	return botapi.Entity{}
 }
+
+// linking are the characters without which Telegram makes no link of a text. A
+// mention protects nobody from that: Telegram may drop one of a person whom the bot
+// has never met, and shows the text as it stands.
+const linking = "./:@#$+"
 
 // relative is a time told by how long ago it is,
 // https://core.telegram.org/bots/api#date-time-entity-formatting.

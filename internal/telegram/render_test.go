@@ -103,15 +103,24 @@ func TestRenderSignsTheTone(t *testing.T) {
 func TestRenderNamesAPersonOnlyWhereNobodyIsNotified(t *testing.T) {
 	for name, tt := range map[string]struct {
 		person  chat.User
+		name    chat.Foreign
 		private bool
 		want    string
 	}{
-		"in private":            {chat.User{Platform: Platform, ID: "77"}, true, "text_mention 77 -> 77"},
-		"in a group":            {chat.User{Platform: Platform, ID: "77"}, false, "code 77"},
-		"of another platform":   {chat.User{Platform: "discord", ID: "77"}, true, "code 77"},
-		"whose ID is no number": {chat.User{Platform: Platform, ID: "t.me"}, true, "code t.me"},
+		"in private":                    {chat.User{Platform: Platform, ID: "77"}, "", true, "text_mention 77 -> 77"},
+		"in a group":                    {chat.User{Platform: Platform, ID: "77"}, "", false, "code 77"},
+		"of another platform":           {chat.User{Platform: "discord", ID: "77"}, "", true, "code 77"},
+		"whose ID is no number":         {chat.User{Platform: Platform, ID: "t.me"}, "", true, "code t.me"},
+		"with a name":                   {chat.User{Platform: Platform, ID: "77"}, "Bob <b>*B* 😀", true, "text_mention Bob <b>*B* 😀 -> 77"},
+		"with a name in a group":        {chat.User{Platform: Platform, ID: "77"}, "Bob", false, "code Bob"},
+		"with a name that is a link":    {chat.User{Platform: Platform, ID: "77"}, "evil.com", true, "code evil.com"},
+		"with a name that is a command": {chat.User{Platform: Platform, ID: "77"}, "/start", true, "code /start"},
+		"with a name that is a hashtag": {chat.User{Platform: Platform, ID: "77"}, "#free", true, "code #free"},
+		"with a name that is a ticker":  {chat.User{Platform: Platform, ID: "77"}, "$TKN", true, "code $TKN"},
+		"with a name that is a phone":   {chat.User{Platform: Platform, ID: "77"}, "+15550100", true, "code +15550100"},
+		"with a name that is a handle":  {chat.User{Platform: Platform, ID: "77"}, chat.NewForeign("@durov", 64), true, "code @\u2060durov"},
 	} {
-		got := spansOf(shown(chat.Reply{Sections: says(chat.Mention{User: tt.person})}, tt.private))
+		got := spansOf(shown(chat.Reply{Sections: says(chat.Mention{User: tt.person, Name: tt.name})}, tt.private))
 		if !slices.Equal(got, []string{tt.want}) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 )
 
 // update and the types below hold the fields of
@@ -78,10 +79,15 @@ type inlineQuery struct {
 }
 
 type tgUser struct {
-	ID       int64  `json:"id"`
-	IsBot    bool   `json:"is_bot"`
-	Language string `json:"language_code"`
+	ID        int64  `json:"id"`
+	IsBot     bool   `json:"is_bot"`
+	FirstName string `json:"first_name"`
+	LastName  string `json:"last_name"`
+	Language  string `json:"language_code"`
 }
+
+// name is what users call themselves.
+func (u tgUser) name() string { return strings.TrimSpace(u.FirstName + " " + u.LastName) }
 
 type tgChat struct {
 	ID    int64  `json:"id"`

@@ -19,6 +19,8 @@ import (
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
 
+	"github.com/shopspring/decimal"
+
 	"herald/internal/chat"
 )
 
@@ -130,4 +132,10 @@ func catalogueOf(l chat.Language) *catalogue {
 // Say is a value as one plain string, as for menus and alternative texts.
 func Say(l chat.Language, v chat.Value) string {
 	return newPrinter(l).value(v).String()
+}
+
+// AxisPrice is a price in USD as the axis of a chart tells it: rounded like any
+// other, without zeros at the end but for cents.
+func AxisPrice(l chat.Language, usd decimal.Decimal) string {
+	return catalogueOf(l).numbers.axisPrice(usd)
 }

@@ -156,24 +156,50 @@ func (n numbers) large(whole string, in around) string {
 	return n.join(whole, "", in)
 }
 
-// price is d to four significant digits, and in cents at least. The zeros of a
-// tiny one are counted in subscript, as in "$0.0₇1235"; exact then has all of its
-// digits, and is the same as short otherwise.
+// price is d to four significant digits, and in cents at least; the zeros at the
+// end are kept if it is less than one. The zeros of a tiny one are counted in
+// subscript, as in "$0.0₇1235"; exact then has all of its digits, and is the same
+// as short otherwise.
 func (n numbers) price(d decimal.Decimal) (short, exact string) {
 	if d.IsNegative() {
 		short, exact = n.price(d.Neg())
 		return "-" + short, "-" + exact
 	}
-	whole, fraction, _ := strings.Cut(d.Round(priceDecimals(d)).String(), ".")
-	digits := strings.TrimLeft(fraction, "0")
-	if zeros := len(fraction) - len(digits); whole == "0" && digits != "" && zeros >= tinyZeros {
-		return n.join("0", "0"+subscript(zeros)+digits, n.usd), n.localize(d.String(), n.usd)
+	rounded := d.Round(priceDecimals(d))
+	digits := rounded.String()
+	if rounded.LessThan(one) {
+		digits = rounded.StringFixed(priceDecimals(rounded))
+	}
+	short, tiny := n.dollars(digits)
+	if tiny {
+		return short, n.localize(d.String(), n.usd)
+	}
+	return short, short
+}
+
+// axisPrice is a price without zeros at the end.
+func (n numbers) axisPrice(d decimal.Decimal) string {
+	if d.IsNegative() {
+		return "-" + n.axisPrice(d.Neg())
+	}
+	short, _ := n.dollars(d.Round(priceDecimals(d)).String())
+	return short
+}
+
+var one = decimal.NewFromInt(1)
+
+// dollars writes a price of these digits, in cents at least. The zeros of a tiny
+// one are counted.
+func (n numbers) dollars(digits string) (s string, tiny bool) {
+	whole, fraction, _ := strings.Cut(digits, ".")
+	significant := strings.TrimLeft(fraction, "0")
+	if zeros := len(fraction) - len(significant); whole == "0" && significant != "" && zeros >= tinyZeros {
+		return n.join("0", "0"+subscript(zeros)+significant, n.usd), true
 	}
 	if len(fraction) < cents {
 		fraction = (fraction + "00")[:cents]
 	}
-	short = n.join(whole, fraction, n.usd)
-	return short, short
+	return n.join(whole, fraction, n.usd), false
 }
 
 // priceDecimals is how many decimals of a price are shown.

@@ -50,14 +50,18 @@ func TestNumbersAreShownShortWithTheirExactValueBesideThem(t *testing.T) {
 		{price("999.994"), "$999.99", ""},
 		{price("999.995"), "$1,000.00", ""},
 		{price("67123.456"), "$67,123.46", ""},
-		{price("0.1"), "$0.10", ""},
+		{price("0.1"), "$0.1000", ""},
+		{price("0.5"), "$0.5000", ""},
+		{price("0.041"), "$0.04100", ""},
+		{price("0.99994"), "$0.9999", ""},
 		{price("0.99996"), "$1.00", ""},
 		{price("0.0001234567"), "$0.0001235", ""},
-		{price("0.00009999999"), "$0.0001", ""},
+		{price("0.00009999999"), "$0.0001000", ""},
+		{price("0.00099999"), "$0.001000", ""},
 		{price("0.00001234567"), "$0.0₄1235", "$0.00001234567"},
 		{price("0.00000001234567"), "$0.0₇1235", "$0.00000001234567"},
-		{price("0.00000001"), "$0.0₇1", "$0.00000001"},
-		{price(tiny30), "$0.0₂₉1", "$" + tiny30},
+		{price("0.00000001"), "$0.0₇1000", "$0.00000001"},
+		{price(tiny30), "$0.0₂₉1000", "$" + tiny30},
 		{price("1e30"), "$1,000,000,000,000,000,000,000,000,000,000.00", ""},
 		{price("0"), "$0.00", ""},
 		{price("-0.0417312"), "-$0.04173", ""},
@@ -211,6 +215,27 @@ func TestWhateverAnAmountIs(t *testing.T) {
 	})
 }
 
+// digit drops what is no digit.
+func digit(r rune) rune {
+	if r < '0' || r > '9' {
+		return -1
+	}
+	return r
+}
+
+func TestALabelOfAnAxisIsShort(t *testing.T) {
+	for price, want := range map[string]string{
+		"0.5": "$0.50", "0.04": "$0.04", "0.0415": "$0.0415", "0.00002": "$0.0₄2", "0": "$0.00", "1.25": "$1.25", "1234.5": "$1,234.50", "-0.5": "-$0.50",
+	} {
+		if got := words.AxisPrice(chat.English, dec(price)); got != want {
+			t.Errorf("%s is labelled %q, want %q", price, got, want)
+		}
+	}
+	if got := words.AxisPrice(chat.Russian, dec("0.5")); got != "0,50\u00a0$" {
+		t.Errorf("in Russian: %q", got)
+	}
+}
+
 // TestWhateverAPriceIs: it has four significant digits, and no exponent.
 func TestWhateverAPriceIs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -218,6 +243,9 @@ func TestWhateverAPriceIs(t *testing.T) {
 		text, exact := shown(l, chat.Price{Decimal: d})
 		if short := notations[l].parse(t, text); short.Sub(d).Abs().GreaterThan(d.Mul(dec("0.0005"))) {
 			t.Fatalf("%s: %v is shown as %q", l, d, text)
+		}
+		if significant := strings.TrimLeft(strings.Map(digit, text), "0"); d.LessThan(dec("0.9999")) && d.IsPositive() && len(significant) != 4 {
+			t.Fatalf("%s: %v is shown as %q, in %d significant digits", l, d, text, len(significant))
 		}
 		if counted := strings.ContainsAny(text, "₀₁₂₃₄₅₆₇₈₉"); counted != (exact != "") {
 			t.Fatalf("%s: %v is shown as %q with %q", l, d, text, exact)

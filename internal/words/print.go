@@ -1,6 +1,7 @@
 package words
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,6 +120,8 @@ func (p *printer) value(v chat.Value) Line {
 		return Line{{Text: p.numbers.share(v.Decimal)}}
 	case chat.Moment:
 		return Line{p.moment(v.Time)}
+	case chat.Date:
+		return Line{{Text: p.date(v.Time)}}
 	case chat.Address:
 		whole := chat.OneLine(v.Hex)
 		p.detail(Line{{Text: whole, Style: Code}})
@@ -126,15 +129,16 @@ func (p *printer) value(v chat.Value) Line {
 	case chat.Block:
 		return p.block(v)
 	case chat.Mention:
-		return Line{{Text: chat.OneLine(v.ID), Style: Foreign, Person: &v.User}}
+		return Line{{Text: nameOr(v.Name, v.ID), Style: Foreign, Person: &v.User}}
 	case chat.Channel:
-		title := chat.OneLine(string(v.Title))
-		if title == "" {
-			title = chat.OneLine(v.ID)
-		}
-		return Line{{Text: title, Style: Foreign, Channel: &v}}
+		return Line{{Text: nameOr(v.Title, v.ID), Style: Foreign, Channel: &v}}
 	}
 	panic("words: a value of an unknown type")
+}
+
+// nameOr is what something is called, or its ID.
+func nameOr(name chat.Foreign, id string) string {
+	return cmp.Or(chat.OneLine(string(name)), chat.OneLine(id))
 }
 
 // short shows a number, and keeps its exact value as a detail if that says more.
@@ -155,6 +159,8 @@ func (p *printer) detail(value Line) {
 
 func (p *printer) count(n int) string { return p.numbers.localize(strconv.Itoa(n), bare) }
 
+func (p *printer) date(t time.Time) string { return t.UTC().Format(p.numbers.moment) }
+
 // slowClock is how far ahead of this machine's clock a moment may be and count
 // as now.
 const slowClock = time.Minute
@@ -162,7 +168,7 @@ const slowClock = time.Minute
 // moment is a time by how long ago it was, in the largest unit that fits into
 // it; what is in the future is shown as a date.
 func (p *printer) moment(t time.Time) Span {
-	s := Span{At: t, UTC: t.UTC().Format(p.numbers.moment)}
+	s := Span{At: t, UTC: p.date(t)}
 	age := time.Since(t)
 	if age < -slowClock {
 		s.Text = s.UTC

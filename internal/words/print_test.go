@@ -29,7 +29,7 @@ func everyKind() []chat.Value {
 		chat.SayWith("limit.text", chat.Values{"n": chat.Count(5)}),
 		chat.Plain("plain"), chat.Code("/price"), chat.Count(3), chat.NewForeign("somebody's", 40),
 		chat.Price{Decimal: dec("0.5")}, chat.Money{Decimal: dec("12345678")}, chat.Amount{Decimal: dec("1"), Symbol: "HRLD"},
-		chat.Change{Decimal: dec("-1")}, chat.Share{Decimal: dec("40")}, chat.Moment{Time: time.Now()},
+		chat.Change{Decimal: dec("-1")}, chat.Share{Decimal: dec("40")}, chat.Moment{Time: time.Now()}, chat.Date{Time: time.Now()},
 		chat.Address{Hex: wallet, URL: "https://explorer.example/address/" + wallet},
 		chat.Block{Number: 1_000_000, At: time.Now()},
 		chat.Mention{User: ann}, chat.Channel{ID: "-100", Title: "Holders"},
@@ -138,12 +138,16 @@ func TestValuesTellHowTheyAreToBeShown(t *testing.T) {
 		{chat.Address{Hex: wallet, URL: url}, words.Span{Text: "0x5290…9EE7", URL: url}},
 		{chat.Address{Hex: "not an address"}, words.Span{Text: "not an address"}},
 		{chat.Mention{User: ann}, words.Span{Text: ann.ID, Style: words.Foreign, Person: &ann}},
+		{chat.Mention{User: ann, Name: "Ann A."}, words.Span{Text: "Ann A.", Style: words.Foreign, Person: &ann}},
 		{chat.Channel{ID: "-100", Title: title}, words.Span{Text: "Holders", Style: words.Foreign, Channel: &chat.Channel{ID: "-100", Title: title}}},
 		{chat.Channel{ID: "-100"}, words.Span{Text: "-100", Style: words.Foreign, Channel: &chat.Channel{ID: "-100"}}},
 	} {
 		if got := span(test.value); !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%#v is %+v, want %+v", test.value, got, test.want)
 		}
+	}
+	if got := span(chat.Date{Time: at}); !reflect.DeepEqual(got, words.Span{Text: "2026-09-21 14:13 UTC"}) {
+		t.Errorf("a date is %+v", got)
 	}
 	if got := span(chat.Moment{Time: at}); !got.At.Equal(at) || got.UTC != "2026-09-21 14:13 UTC" {
 		t.Errorf("a moment is %+v", got)

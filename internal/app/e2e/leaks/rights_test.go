@@ -2,6 +2,7 @@ package leaks
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,30 @@ import (
 	"herald/internal/discord/discordtest"
 	"herald/internal/telegram/telegramtest"
 )
+
+// TestANameIsShownToTheModeratorAlone has a moderator reply to somebody's message.
+func TestANameIsShownToTheModeratorAlone(t *testing.T) {
+	const group, moderator, name, family = -1001, 11, "Wilhelmina", "Featherstone"
+	world, telegram := e2etest.Sandbox(t), telegramtest.New(t)
+	var log e2etest.Buffer
+	e2etest.ServeBare(t, e2etest.Settings(world, append(e2etest.Polling(telegram), "MODERATOR_CHATS=*")...), e2etest.BareLog(false, &log))
+	telegram.Start(moderator)
+	telegram.Promote(group, moderator, "administrator")
+	m := telegramtest.Text(telegramtest.Group(group), telegramtest.Person(moderator), "/exists")
+	m["reply_to_message"] = map[string]any{"message_id": 5, "chat": telegramtest.Group(group), "text": "hi", "from": map[string]any{
+		"id": e2etest.TelegramID(world.World.Registered), "first_name": name, "last_name": family,
+	}}
+	telegram.Push(m)
+	sent := telegram.WaitSent(2, e2etest.Patience) // the answer and the pointer to it
+	if len(sent) != 2 || sent[0].Chat != moderator || !strings.Contains(sent[0].Text, name+" "+family) {
+		t.Fatalf("%+v", sent)
+	}
+	for what, text := range map[string]string{"the group reads": fmt.Sprintf("%+v", sent[1]), "the log says": log.String()} {
+		if strings.Contains(text, name) || strings.Contains(text, family) {
+			t.Errorf("%s %s", what, text)
+		}
+	}
+}
 
 // TestWhoMakesAGroupMayNotAskAboutOthers has somebody who moderates two groups
 // and two servers, of which MODERATOR_CHATS lists one each.

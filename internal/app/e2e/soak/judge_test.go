@@ -39,7 +39,7 @@ var (
 	checkedAt = regexp.MustCompile(`^Checked (\d{4}-.*)$`)
 	checkedOf = regexp.MustCompile(`^Checked (\d+) of 21 pools · Block [\d,]+, (.*)$`)
 	exits     = regexp.MustCompile(`^Couldn't check unstaking in (\d+) of 21 pools\.$`)
-	unsaid    = regexp.MustCompile(`^Can't say yet: (\d+) of 21 pools didn't respond\.$`)
+	unsaid    = regexp.MustCompile(`^Can't say yet: (\d+) of 21 pools (?:didn't respond|couldn't be read)\.$`)
 )
 
 // rightsUnknown is said of a platform that could not be asked for rights.

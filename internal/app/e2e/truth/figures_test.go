@@ -135,7 +135,11 @@ func walletField(wallet common.Address) chat.Field {
 }
 
 func undetermined(text chat.Text, notes stakeNotes) error {
-	return same(text, chat.SayWith("stake.undetermined", chat.Values{"failed": chat.Count(notes.pools - notes.checked), "n": chat.Count(notes.pools)}))
+	key := "stake.undetermined"
+	if text.Key == "stake.undetermined_unread" {
+		key = text.Key
+	}
+	return same(text, chat.SayWith(key, chat.Values{"failed": chat.Count(notes.pools - notes.checked), "n": chat.Count(notes.pools)}))
 }
 
 // judgeVerify judges whose the wallet is and what it stakes, each by itself.

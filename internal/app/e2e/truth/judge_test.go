@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"herald/internal/chat"
@@ -52,7 +53,7 @@ var called = map[fault.Target]chat.Text{
 // the answer is not honest: neither the whole truth, nor told to be old, nor
 // a "could not be checked" of a service that the question needs.
 func judge(w sandbox.World, q query, r chat.Reply, asked time.Time) (outcomes, error) {
-	if r.Title.Key == "unchecked.title" && r.Text.Key != "stake.undetermined" {
+	if r.Title.Key == "unchecked.title" && !strings.HasPrefix(r.Text.Key, "stake.undetermined") {
 		if r.Tone != chat.Warning || len(r.Sections) > 0 {
 			return nil, errors.New("an answer and an excuse at once")
 		}

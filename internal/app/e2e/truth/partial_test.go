@@ -28,7 +28,7 @@ func TestWhatIsNotWholeLeavesATrace(t *testing.T) {
 	}{
 		"a staker": {fault.Chain, "a pool with a stake reverts", "staked", w.Staker.Hex(), "Checked 20 of 21 pools",
 			"pool " + staked.Address.Hex() + " (" + staked.Name + "): chain: rejected: ", staked.Address.Hex()},
-		"an idle wallet": {fault.Chain, "an empty pool without code", "staked", w.Idle.Hex(), "1 of 21 pools didn't respond",
+		"an idle wallet": {fault.Chain, "an empty pool without code", "staked", w.Idle.Hex(), "1 of 21 pools couldn't be read",
 			"pool " + empty.Address.Hex() + " (" + empty.Name + "): chain: malformed: ", empty.Address.Hex()},
 		"a supply": {fault.Price, "401 text/html", "supply", "", "Couldn't check what it's worth", "price: denied: ", ""},
 	} {
