@@ -29,6 +29,8 @@ func price(prices core.Source[core.NoArgument, core.Quote], charts Charts, look 
 	for _, p := range periods {
 		param.Choices = append(param.Choices, p.name)
 	}
+	title := chat.SayWith("price.title", look.symbol())
+	actions := slices.Clip(append([]chat.Action{refresh("price")}, otherPeriods("")...)) // of every reply without a picture
 	return chat.Command{
 		Name:       "price",
 		Summary:    chat.SayWith("command.price", look.symbol()),
@@ -39,8 +41,8 @@ func price(prices core.Source[core.NoArgument, core.Quote], charts Charts, look 
 				if err != nil {
 					return chat.Reply{}, err
 				}
-				reply := priceReply(quote, look)
-				reply.Actions = append([]chat.Action{refresh("price")}, otherPeriods("")...)
+				reply := priceReply(quote, title)
+				reply.Actions = actions
 				return reply, nil
 			}},
 			{Params: []chat.Param{param}, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
@@ -49,7 +51,7 @@ func price(prices core.Source[core.NoArgument, core.Quote], charts Charts, look 
 					return chat.Reply{}, err
 				}
 				shown := periods[slices.IndexFunc(periods, func(p period) bool { return p.name == req.Args.Value(param.Name) })]
-				reply := priceReply(quote, look)
+				reply := priceReply(quote, title)
 				reply.Actions = append([]chat.Action{refresh("price", shown.name)}, otherPeriods(shown.name)...)
 				chart, err := charts.Chart(ctx, quote.Value, shown.length, req.Language)
 				if err != nil {
@@ -103,9 +105,10 @@ func withChart(reply chat.Reply, c core.Chart, shown period, look Look) chat.Rep
 	return reply
 }
 
-func priceReply(quote core.Snapshot[core.Quote], look Look) chat.Reply {
+func priceReply(quote core.Snapshot[core.Quote], title chat.Text) chat.Reply {
 	q := quote.Value
-	fields := []chat.Field{{Name: chat.Say("price.price"), Value: chat.Price{Decimal: q.Price}}}
+	fields := make([]chat.Field, 0, 6)
+	fields = append(fields, chat.Field{Name: chat.Say("price.price"), Value: chat.Price{Decimal: q.Price}})
 	change := func(name string, percent decimal.NullDecimal) {
 		if percent.Valid {
 			fields = append(fields, chat.Field{Name: chat.Say(name), Value: chat.Change{Decimal: percent.Decimal}})
@@ -123,7 +126,7 @@ func priceReply(quote core.Snapshot[core.Quote], look Look) chat.Reply {
 	sum("price.volume", q.Volume24h)
 
 	reply := chat.Reply{
-		Title:    chat.SayWith("price.title", look.symbol()),
+		Title:    title,
 		Sections: []chat.Section{{Fields: fields}},
 	}
 	if !q.LastUpdated.IsZero() {

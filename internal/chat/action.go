@@ -49,9 +49,13 @@ func (a Action) State(asOf time.Time) (state string, ok bool) {
 	b = append(b, stateVersion+" "+kind+" "...)
 	b = strconv.AppendInt(b, max(asOf.Unix(), 0), 36)
 	ok = true
-	for _, word := range append([]string{a.Command}, a.Args...) {
+	add := func(word string) {
 		b = append(append(b, ' '), word...)
 		ok = ok && word != "" && !strings.ContainsFunc(word, unicode.IsSpace)
+	}
+	add(a.Command)
+	for _, arg := range a.Args {
+		add(arg)
 	}
 	return string(b), ok && len(b) <= MaxState
 }

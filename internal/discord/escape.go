@@ -40,7 +40,6 @@ func units(s string) int {
 // https://support.discord.com/hc/en-us/articles/210298617
 func special(s string) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		number := len(s) - len(strings.TrimLeft(s, "0123456789")) // where a number ends that begins s
 		for i := range len(s) {
 			var escaped bool
 			switch s[i] {
@@ -51,7 +50,7 @@ func special(s string) iter.Seq[int] {
 			case '-', '+', '#':
 				escaped = i == 0
 			case '.', ')':
-				escaped = i > 0 && i == number && strings.HasPrefix(s[i+1:], " ")
+				escaped = i > 0 && strings.HasPrefix(s[i+1:], " ") && strings.Trim(s[:i], "0123456789") == ""
 			case ':':
 				next, _ := utf8.DecodeRuneInString(s[i+1:])
 				last, _ := utf8.DecodeLastRuneInString(s[:i])

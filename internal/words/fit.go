@@ -26,26 +26,29 @@ const (
 // behind the others.
 func (c Card) Fit(limit int, measure func(Field) int) Card {
 	line := func(l Line) int { return measure(Field{Value: l}) }
-	c.Title = cutTo(c.Title, limit/lineShare, line)
-	c.Text = cutTo(c.Text, limit/textShare, line)
-	total := line(c.Title) + line(c.Text)
+	total := 0
+	cut := func(l Line, most int) Line {
+		l, size := cutTo(l, most, line)
+		total += size
+		return l
+	}
+	c.Title = cut(c.Title, limit/lineShare)
+	c.Text = cut(c.Text, limit/textShare)
 	c.Notes = slices.Clone(c.Notes)
 	for i := range c.Notes {
-		c.Notes[i] = cutTo(c.Notes[i], limit/lineShare, line)
-		total += line(c.Notes[i])
+		c.Notes[i] = cut(c.Notes[i], limit/lineShare)
 	}
 	sections := append(slices.Clone(c.Sections), Section{Fields: c.Details})
 	sizes := make([]int, len(sections))
 	for i := range sections {
 		s := &sections[i]
-		s.Heading = cutTo(s.Heading, limit/lineShare, line)
+		s.Heading, sizes[i] = cutTo(s.Heading, limit/lineShare, line)
 		s.Fields = slices.Clone(s.Fields)
-		sizes[i] = line(s.Heading)
 		for j := range s.Fields {
 			size := measure(s.Fields[j])
 			if size > limit/lineShare {
-				s.Fields[j].Name = cutTo(s.Fields[j].Name, limit/lineShare/2, line)
-				s.Fields[j].Value = cutTo(s.Fields[j].Value, limit/lineShare/2, line)
+				s.Fields[j].Name, _ = cutTo(s.Fields[j].Name, limit/lineShare/2, line)
+				s.Fields[j].Value, _ = cutTo(s.Fields[j].Value, limit/lineShare/2, line)
 				size = measure(s.Fields[j])
 			}
 			sizes[i] += size
@@ -163,10 +166,10 @@ func (h *bySize) Pop() any {
 }
 
 // cutTo is as much of l as measures at most so much, with an ellipsis if
-// something is missing.
-func cutTo(l Line, most int, measure func(Line) int) Line {
-	if measure(l) <= most {
-		return l
+// something is missing, and what it measures.
+func cutTo(l Line, most int, measure func(Line) int) (cut Line, size int) {
+	if size = measure(l); size <= most {
+		return l, size
 	}
 	for i := range l {
 		if measure(append(slices.Clone(l[:i+1]), Span{Text: "…"})) <= most {
@@ -180,7 +183,8 @@ func cutTo(l Line, most int, measure func(Line) int) Line {
 			last.Text = string(runes[:n]) + "…"
 			return append(slices.Clone(l[:i]), last)
 		}
-		return kept(sort.Search(len(runes), func(n int) bool { return measure(kept(n+1)) > most }))
+		l = kept(sort.Search(len(runes), func(n int) bool { return measure(kept(n+1)) > most }))
+		break
 	}
-	return l
+	return l, measure(l)
 }
