@@ -201,7 +201,7 @@ func aboutPerson(id core.Identity, lines []string) (rest []string, err error) {
 	named := false
 	uid := e2etest.Plain(id.UID)
 	// Discord has no way to show a backtick in code.
-	inCode := strings.ReplaceAll(uid, "`", "ˋ")
+	inCode := e2etest.Plain(strings.ReplaceAll(id.UID, "`", "ˋ"))
 	for _, line := range lines {
 		switch {
 		case line == id.Platform+" ID: "+uid || line == id.Platform+" ID: "+inCode:
