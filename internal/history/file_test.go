@@ -180,20 +180,28 @@ func TestDamageAnywhereEndsNothing(t *testing.T) {
 	_, points := stored(t)
 	points = points[:40] // A small file, so that many bytes can be tried.
 	first := t.TempDir()
+	writer := newFile(first, slog.New(slog.DiscardHandler))
+	if _, err := writer.openOnce(source); err != nil {
+		t.Fatal(err)
+	}
 	// Twice, so that both of bbolt's meta pages lead to all points.
 	for range 2 {
-		h, _ := open(t, first, source)
-		for _, p := range points {
-			h.Add(quote(p.At, p.Price.String()))
+		if err := writer.save(source, points); err != nil {
+			t.Fatal(err)
 		}
-		h.Close()
 	}
+	writer.close()
 	good := content(t, first)
 	const page = 4096
 	for i := range good {
 		// All of what says how a page is made, and a little of the rest.
 		at := i % page
 		if at >= 40 && at != 1000 {
+			continue
+		}
+		// The high bytes of where an entry is lead out of the file, to whatever this
+		// process has mapped there.
+		if element := at - 16; element >= 0 && element < 32 && element%16 >= 6 && element%16 < 8 {
 			continue
 		}
 		flips := []byte{0xff}
