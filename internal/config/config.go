@@ -38,6 +38,9 @@ type Setting struct {
 	Set func(value string) error
 }
 
+// example is a value of the right form.
+func (s Setting) example() string { return cmp.Or(s.Example, s.Default) }
+
 // Off is the value that turns off a setting with a default.
 const Off = "off"
 
@@ -52,32 +55,33 @@ func (m Mistakes) Error() string { return strings.Join(m, "\n") }
 
 // Given are values as they were given, by name. An empty value counts as none.
 type Given struct {
-	environment map[string]string
-	file        map[string]string
+	environment map[string]value
+	file        map[string]fileValue
 }
 
 // Collect gathers the values in environ, which has the form of os.Environ, and
 // in the file envFile unless that is empty. The environment wins. The Mistakes
-// are those in the file.
-func Collect(environ []string, envFile string) (Given, Mistakes) {
+// are about lines of the file. The error, if it cannot be read, says what to do
+// about it.
+func Collect(environ []string, envFile string) (Given, Mistakes, error) {
 	given := Given{environment: parseEnviron(environ)}
 	if envFile == "" {
-		return given, nil
+		return given, nil, nil
 	}
-	var err error
-	given.file, err = readEnvFile(envFile)
+	var wrong, err error
+	given.file, wrong, err = readEnvFile(envFile)
 	var mistakes Mistakes
-	for _, e := range splitJoined(err) {
-		mistakes = append(mistakes, fmt.Sprintf("--env-file: %v; for example LOG_LEVEL=info", e))
+	for _, e := range splitJoined(wrong) {
+		mistakes = append(mistakes, fmt.Sprintf("--env-file: %v", e))
 	}
-	return given, mistakes
+	return given, mistakes, err
 }
 
 // Has reports whether a value is given for the setting called name, whatever
 // its form.
 func (g Given) Has(name string) bool {
-	for _, source := range []map[string]string{g.environment, g.file} {
-		if source[name] != "" || source[name+fileSuffix] != "" {
+	for _, name := range []string{name, name + fileSuffix} {
+		if g.environment[name].isSet() || g.file[name].isSet() {
 			return true
 		}
 	}
@@ -98,50 +102,75 @@ func (g Given) Fill(table []Setting) Mistakes {
 	}
 	var mistakes Mistakes
 	for _, s := range table {
-		for _, err := range splitJoined(g.fill(s, strings.Join(neededBy[s.Name], " and "))) {
-			mistakes = append(mistakes, fmt.Sprintf("%s: %v; for example %[1]s=%[3]s", s.Name, err, cmp.Or(s.Example, s.Default)))
+		for _, err := range splitJoined(g.fill(s, listed(neededBy[s.Name]))) {
+			mistakes = append(mistakes, fmt.Sprintf("%s: %v; for example %[1]s=%[3]s", s.Name, err, s.example()))
 		}
 	}
 	return mistakes
 }
 
-// fill sets s. neededBy names the given settings that need it.
-func (g Given) fill(s Setting, neededBy string) error {
-	value, err := g.value(s)
-	if err != nil {
-		return err
+// listed is "A, B and C".
+func listed(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
 	}
-	if value == "" {
-		value = s.Default
-	}
-	switch {
-	case value == "" && s.Required:
-		return errors.New("is required and not set")
-	case value == "" && neededBy != "":
-		return fmt.Errorf("is needed by %s and not set", neededBy)
-	case value == Off && neededBy != "":
-		return fmt.Errorf("is off, but needed by %s", neededBy)
-	case value == "":
-		return nil
-	}
-	return s.Set(value)
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// value returns what is given for s; empty if nothing is.
-func (g Given) value(s Setting) (string, error) {
-	for _, source := range []map[string]string{g.environment, g.file} {
-		value, path := source[s.Name], ""
+// fill sets s. neededBy names the given settings that need it.
+func (g Given) fill(s Setting, neededBy string) error {
+	v := g.value(s)
+	if !v.isSet() {
+		v.text, v.whole = s.Default, s.Default
+	}
+	switch {
+	case v.err != nil:
+		return v.err
+	case v.text == "" && s.Required:
+		return errors.New("is required and not set")
+	case v.text == "" && neededBy != "":
+		return fmt.Errorf("is needed by %s and not set", neededBy)
+	case v.text == Off && neededBy != "":
+		return fmt.Errorf("is off, but needed by %s", neededBy)
+	case v.text == "":
+		return nil
+	case v.text != v.whole && s.Set(v.whole) == nil: // it could be either
+		return errors.New("has a # after white space; put the value in quotes if that is a part of it, or take the comment out")
+	}
+	err := s.Set(v.text)
+	where := odd(v.text)
+	if err == nil || where == "" {
+		return err
+	}
+	wrong := splitJoined(err)
+	for i := range wrong {
+		wrong[i] = fmt.Errorf("%w; the value has %s", wrong[i], where)
+	}
+	return errors.Join(wrong...)
+}
+
+// value returns what is given for s; one that is not set if nothing is.
+func (g Given) value(s Setting) value {
+	for _, source := range []func(name string) value{
+		func(name string) value { return g.environment[name] },
+		func(name string) value { return g.file[name].value },
+	} {
+		v, path := source(s.Name), value{}
 		if s.Secret {
-			path = source[s.Name+fileSuffix]
+			path = source(s.Name + fileSuffix)
 		}
 		switch {
-		case value != "" && path != "":
-			return "", fmt.Errorf("is set and so is %s%s; only one of them may be", s.Name, fileSuffix)
-		case value != "":
-			return value, nil
-		case path != "":
-			return readSecretFile(s.Name+fileSuffix, path)
+		case v.isSet() && path.isSet():
+			return value{err: fmt.Errorf("is set and so is %s%s; only one of them may be", s.Name, fileSuffix)}
+		case v.isSet():
+			return v
+		case path.err != nil:
+			return value{err: fmt.Errorf("is to be read from a file, but %s%s %w", s.Name, fileSuffix, path.err)}
+		case path.isSet():
+			text, err := readSecretFile(s.Name+fileSuffix, path.text)
+			return value{text, text, err}
 		}
 	}
-	return "", nil
+	return value{}
 }

@@ -35,14 +35,20 @@ func (s *sample) table() []Setting {
 
 func readSample(envFile string, environ ...string) (sample, Mistakes) {
 	var s sample
-	given, mistakes := Collect(environ, envFile)
+	given, mistakes, err := Collect(environ, envFile)
+	if err != nil {
+		return s, Mistakes{err.Error()}
+	}
 	return s, append(mistakes, given.Fill(s.table())...)
 }
 
 func mustRead(t *testing.T, envFile string, environ ...string) sample {
 	t.Helper()
 	var s sample
-	given, mistakes := Collect(environ, envFile)
+	given, mistakes, err := Collect(environ, envFile)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if mistakes = append(mistakes, given.Fill(s.table())...); len(mistakes) > 0 {
 		t.Fatal(mistakes)
 	}

@@ -3,84 +3,80 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"regexp"
 	"strings"
+	"syscall"
 )
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// parseEnviron reads NAME=value strings and drops those without a value.
-func parseEnviron(environ []string) map[string]string {
-	vars := map[string]string{}
+// parseEnviron reads NAME=value strings, of which the last with a name counts,
+// and drops those without a value.
+func parseEnviron(environ []string) map[string]value {
+	vars := map[string]value{}
 	for _, line := range environ {
-		name, value, _ := strings.Cut(line, "=")
-		if value = strings.TrimSpace(value); value != "" {
-			vars[name] = value
+		name, raw, _ := strings.Cut(line, "=")
+		if v := readValue(raw); v.isSet() {
+			vars[name] = v
 		}
 	}
 	return vars
 }
 
-func readEnvFile(path string) (map[string]string, error) {
-	const limit = 1 << 20
-	content, err := ReadFile(path, limit)
-	if err != nil {
-		return nil, fmt.Errorf("the file %w", err)
-	}
-	return parseEnvFile(content)
+// fileValue is a value in an env file.
+type fileValue struct {
+	value
+	line int // from 1
 }
 
-// parseEnvFile reads lines of KEY=value; the last of a repeated key counts. A
-// line may begin with "export ". A value may stand in single or double quotes,
-// which are removed and end the value; nothing is expanded. Blank lines and
-// lines that begin with # are skipped, and so is a # after white space behind a
-// value. Errors name wrong lines by their number.
-func parseEnvFile(content string) (map[string]string, error) {
-	vars := map[string]string{}
+// readEnvFile fails if the file cannot be read, with what to do about it; wrong
+// is about lines of it.
+func readEnvFile(path string) (vars map[string]fileValue, wrong, err error) {
+	const limit = 1 << 20
+	content, err := ReadFile(path, limit)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, errors.New("there is no such file. Make one with `cp config.example.env herald.env`, fill it in, " +
+			"and give it as --env-file herald.env")
+	case errors.Is(err, syscall.EISDIR):
+		return nil, nil, errors.New("this is a folder. Give a file in it, for example --env-file herald.env")
+	case errors.Is(err, fs.ErrPermission):
+		return nil, nil, errors.New("the user that runs Herald may not read the file. Let them, for example with `chown`, " +
+			"or run Herald as the file's owner")
+	case err != nil:
+		return nil, nil, fmt.Errorf("the file %w", err)
+	}
+	vars, wrong = parseEnvFile(content)
+	return vars, wrong, nil
+}
+
+// parseEnvFile reads lines of KEY=value, as value describes; a line may begin
+// with "export ". Blank lines and lines that begin with # are skipped. A key may
+// have one value beside empty ones. Errors name wrong lines by their number.
+func parseEnvFile(content string) (map[string]fileValue, error) {
+	vars := map[string]fileValue{}
 	var wrong []error
 	for i, line := range strings.Split(content, "\n") {
-		line = strings.TrimSpace(line)
+		line = trim(line)
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		name, value, err := parseEnvLine(line)
+		name, raw, found := strings.Cut(line, "=")
+		if rest, exported := strings.CutPrefix(name, "export"); exported && strings.TrimLeft(rest, " \t") != rest {
+			name = rest
+		}
+		name = trim(name)
+		v := fileValue{readValue(raw), i + 1}
+		earlier := vars[name]
 		switch {
-		case err != nil:
-			wrong = append(wrong, fmt.Errorf("line %d %w", i+1, err))
-		case value == "":
-			delete(vars, name)
-		default:
-			vars[name] = value
+		case !found || !variableName.MatchString(name):
+			wrong = append(wrong, fmt.Errorf("line %d is not of the form KEY=value; for example LOG_LEVEL=info", v.line))
+		case earlier.isSet() && v.text != earlier.text:
+			wrong = append(wrong, fmt.Errorf("line %d gives %s another value than line %d; keep one of them", v.line, shown(name), earlier.line))
+		case !earlier.isSet():
+			vars[name] = v
 		}
 	}
 	return vars, Join(wrong)
-}
-
-func parseEnvLine(line string) (name, value string, err error) {
-	name, value, found := strings.Cut(line, "=")
-	if rest, exported := strings.CutPrefix(name, "export"); exported && strings.TrimLeft(rest, " \t") != rest {
-		name = strings.TrimSpace(rest)
-	}
-	name = strings.TrimSpace(name)
-	if !found || !variableName.MatchString(name) {
-		return "", "", errors.New("is not of the form KEY=value")
-	}
-	value, err = unquote(value)
-	return name, value, err
-}
-
-// trailingComment is not a # at the very start of a value or within it.
-var trailingComment = regexp.MustCompile(`\s#.*$`)
-
-// unquote removes quotes, and the white space and comment around a value.
-func unquote(raw string) (string, error) {
-	value := strings.TrimSpace(raw)
-	if value == "" || value[0] != '"' && value[0] != '\'' {
-		return strings.TrimSpace(trailingComment.ReplaceAllString(raw, "")), nil
-	}
-	inside, after, closed := strings.Cut(value[1:], value[:1])
-	if !closed || trailingComment.ReplaceAllString(after, "") != "" {
-		return "", errors.New("has a quoted value that does not end with the line")
-	}
-	return strings.TrimSpace(inside), nil
 }

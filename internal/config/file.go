@@ -6,9 +6,10 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 )
 
-// ReadFile reads a file of at most limit bytes, without the byte order mark
+// ReadFile reads a UTF-8 file of at most limit bytes, without the byte order mark
 // that some editors begin it with. Its errors continue a sentence that begins
 // with the file, and do not name it: a secret may have been given in place of
 // a path.
@@ -24,6 +25,9 @@ func ReadFile(path string, limit int64) (string, error) {
 	}
 	if int64(len(content)) > limit {
 		return "", fmt.Errorf("is larger than %d bytes", limit)
+	}
+	if !utf8.Valid(content) {
+		return "", errors.New("is not UTF-8 text; save it as that")
 	}
 	return strings.TrimPrefix(string(content), "\ufeff"), nil
 }
@@ -42,9 +46,9 @@ func readSecretFile(name, path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the file named by %s %w", name, err)
 	}
-	value := strings.TrimSpace(content)
-	if value == "" {
+	text := trim(content)
+	if text == "" {
 		return "", fmt.Errorf("the file named by %s is empty", name)
 	}
-	return value, nil
+	return text, nil
 }

@@ -35,8 +35,14 @@ func Hidden(read func(string) (string, error)) func(string) (Secret, error) {
 	}
 }
 
-// Text accepts any value.
-func Text(value string) (string, error) { return value, nil }
+// Text accepts any line but one with a character that looks like another, or
+// like nothing: it was copied from a page, and the service would not know it.
+func Text(value string) (string, error) {
+	if odd(value) != "" || strings.ContainsFunc(value, unicode.IsControl) {
+		return "", errors.New("must be one line of text as it is typed on a keyboard")
+	}
+	return value, nil
+}
 
 // Matching accepts text that matches form as a whole. The description says what
 // form means, after "must be".
@@ -103,7 +109,7 @@ func durationFrom(least time.Duration, value string) (time.Duration, error) {
 // URL reads an absolute URL that has one of the schemes.
 func URL(value string, schemes ...string) (*url.URL, error) {
 	u, err := url.Parse(value)
-	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Hostname() == "" || strings.ContainsFunc(value, unicode.IsSpace) {
+	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Hostname() == "" || strings.ContainsFunc(value, unicode.IsSpace) || odd(value) != "" {
 		return nil, fmt.Errorf("must be a URL with %s:// and a host", strings.Join(schemes, ":// or "))
 	}
 	if port := u.Port(); port != "" && !ValidPort(port) {

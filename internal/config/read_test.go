@@ -21,13 +21,14 @@ func TestReadersAcceptOneFormAndNeverRepeatAValue(t *testing.T) {
 	}{
 		{"Matching", accepts(Matching(`a|b`, "a or b")), []string{"a", "b"}, []string{"", "ab", canary}},
 		{"Visible", accepts(Visible), []string{"a", "!~"}, []string{canary + " b", canary + "é", "\x7f"}},
+		{"Text", accepts(Text), []string{"a b", "é'\"#"}, []string{canary + "\u00a0b", "“" + canary + "”", canary + "\u2060", "# a key\n" + canary}},
 		{"NumericID", accepts(NumericID), []string{"1", "12345678901234567890"}, []string{canary, "0", "-1", "012", "123456789012345678901"}},
 		{"OnOff", accepts(OnOff), []string{"on", "off"}, []string{canary, "ON", "true"}},
 		{"IntBetween", accepts(IntBetween(0, 77)), []string{"0", "77"}, []string{canary, "-1", "78", "1.5", "0x1"}},
 		{"Duration", accepts(Duration), []string{"1ms", "8760h"}, []string{"30", canary, "0s", "-1s", "9000h", "999us"}},
 		{"DurationOrZero", accepts(DurationOrZero), []string{"0s", "8760h"}, []string{"-1s", "9000h", canary}},
 		{"BaseURL", accepts(BaseURL), []string{"http://h", "https://h:1/a/b/"}, []string{canary, "ftp://" + canary, "https://", "//host",
-			"https://ho st", "https://u:" + canary + "@host", "https://host?" + canary, "https://host#" + canary, "https://h:99999"}},
+			"https://ho st", "https://u:" + canary + "@host", "https://host?" + canary, "https://host#" + canary, "https://h:99999", "https://h/" + canary + "\u200b/a"}},
 	} {
 		for _, value := range test.right {
 			if err := test.read(value); err != nil {

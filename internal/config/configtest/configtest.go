@@ -28,7 +28,7 @@ func Environ(table []config.Setting, changes ...string) []string {
 
 // Try fills the table from Environ.
 func Try(table []config.Setting, changes ...string) config.Mistakes {
-	given, _ := config.Collect(Environ(table, changes...), "")
+	given, _, _ := config.Collect(Environ(table, changes...), "")
 	return given.Fill(table)
 }
 
@@ -41,11 +41,17 @@ func Fill(t *testing.T, table []config.Setting, changes ...string) {
 }
 
 // Refuses tests that each of the values is a mistake of the setting called name,
-// and that the mistake contains told.
+// and that the mistake contains told. What settings of the table need is set.
 func Refuses(t *testing.T, table []config.Setting, name, told string, values ...string) {
 	t.Helper()
+	var needed []string
+	for _, s := range table {
+		if s.Name != name && slices.ContainsFunc(table, func(other config.Setting) bool { return slices.Contains(other.Needs, s.Name) }) {
+			needed = append(needed, s.Name+"="+cmp.Or(s.Example, s.Default))
+		}
+	}
 	for _, value := range values {
-		OneMistake(t, table, Try(table, name+"="+value), name, told)
+		OneMistake(t, table, Try(table, append(needed, name+"="+value)...), name, told)
 	}
 }
 

@@ -1,0 +1,123 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// unknown is what Unknown finds, with a table of a few settings.
+func unknown(t *testing.T, envFile string, environ ...string) Mistakes {
+	t.Helper()
+	given, mistakes, err := Collect(environ, envFile)
+	if err != nil || len(mistakes) > 0 {
+		t.Fatal(err, mistakes)
+	}
+	return given.Unknown([]Setting{
+		{Name: "PRICE_TOKEN_ID", Example: "1027"}, {Name: "PRICE_TOKEN_SLUG", Example: "ethereum"},
+		{Name: "TELEGRAM_BOT_TOKEN", Secret: true, Example: "1:a"}, {Name: "DISCORD_BOT_TOKEN", Secret: true, Example: "a"},
+		{Name: "REDIS_URL", Secret: true, Example: "redis://h"}, {Name: "EVM_RPC_URL", Example: "https://h"},
+		{Name: "HTTP_ADDR", Default: "127.0.0.1:8080"}, {Name: "LOG_LEVEL", Default: "info"}, {Name: "SUPPLY_URL", Example: "https://h"},
+		{Name: "SERVICE_NAME", Example: "a name"}, {Name: "DATA_DIR", Example: "/data"}, {Name: "OPERATORS", Example: "telegram:1"},
+	})
+}
+
+func TestANameInAnEnvFileThatIsNoSettingIsAMistake(t *testing.T) {
+	const elsewhere = "; take it out, or look up its right name in config.example.env, such as LOG_LEVEL=info"
+	token := "a123456789_" + canary
+	for name, want := range map[string]string{
+		"PRICE_TOKN_ID":           "PRICE_TOKN_ID: is not a setting (line 2 of the env file); did you mean PRICE_TOKEN_ID? For example PRICE_TOKEN_ID=1027",
+		"PRICE_TOEKN_SLUG":        "PRICE_TOEKN_SLUG: is not a setting (line 2 of the env file); did you mean PRICE_TOKEN_SLUG? For example PRICE_TOKEN_SLUG=ethereum",
+		"DISCORD_TOKEN":           "DISCORD_TOKEN: is not a setting (line 2 of the env file); did you mean DISCORD_BOT_TOKEN? For example DISCORD_BOT_TOKEN=a",
+		"TELEGRAM_BOT_TOKEN_FIEL": "TELEGRAM_BOT_TOKEN_FIEL: is not a setting (line 2 of the env file); did you mean TELEGRAM_BOT_TOKEN_FILE? For example TELEGRAM_BOT_TOKEN_FILE=/run/secrets/telegram_bot_token",
+		"LOG_LEVEL_FILE":          "LOG_LEVEL_FILE: is not a setting (line 2 of the env file), as only secrets can be given by a file; for example LOG_LEVEL=info",
+		"log_level":               "log_level: is not a setting (line 2 of the env file); did you mean LOG_LEVEL? For example LOG_LEVEL=info",
+		"TZ":                      "TZ: is not a setting (line 2 of the env file)" + elsewhere,
+		"HTTPS_PROXY":             "HTTPS_PROXY: is not a setting (line 2 of the env file)" + elsewhere,
+		token:                     "a name not shown here: is not a setting (line 2 of the env file)" + elsewhere,
+		strings.Repeat("X", 61):   "a name not shown here: is not a setting (line 2 of the env file)" + elsewhere,
+	} {
+		for _, line := range []string{name + "=x", name + "="} {
+			if got := unknown(t, write(t, "TELEGRAM_BOT_TOKEN_FILE=/a\n"+line)); !slices.Equal(got, Mistakes{want}) {
+				t.Errorf("%s: got\n%v\nwant\n%s", line, got, want)
+			}
+		}
+	}
+}
+
+func TestNamesThatAreNoSettingsComeInTheOrderOfTheirLines(t *testing.T) {
+	var lines []string
+	for _, letter := range "LKJIHGFEDCBA" {
+		lines = append(lines, string(letter)+"=1")
+	}
+	got := unknown(t, write(t, strings.Join(lines, "\n")))
+	if len(got) != 11 || !strings.HasPrefix(got[0], "L: ") || !strings.HasPrefix(got[9], "C: ") || got[10] != "2 more are wrong" {
+		t.Errorf("got\n%v", got)
+	}
+}
+
+func TestANameInTheEnvironmentThatIsAllButASettingsIsAMistake(t *testing.T) {
+	for name, meant := range map[string]string{
+		"PRICE_TOKN_ID": "PRICE_TOKEN_ID", "PRICE_TOEKN_ID": "PRICE_TOKEN_ID", "TELEGRAM_BOT_TOKE": "TELEGRAM_BOT_TOKEN",
+		"TELEGRAM_BOTTOKEN_FILE": "TELEGRAM_BOT_TOKEN_FILE", "SUPPLY_URI": "SUPPLY_URL", "PRICE_TKN_ID": "PRICE_TOKEN_ID",
+	} {
+		got := unknown(t, "", name+"=x", "PATH=/bin")
+		if len(got) != 1 || !strings.HasPrefix(got[0], name+": is not a setting (in the environment); did you mean "+meant+"? ") {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if got := unknown(t, "", "LOG_LEVEL_FILE=/a"); len(got) != 1 || !strings.Contains(got[0], "only secrets can be given by a file") {
+		t.Errorf("LOG_LEVEL_FILE: %v", got)
+	}
+}
+
+// What is common to see in a process environment: of a shell, a desktop, CI,
+// Kubernetes, systemd, container hosts, language runtimes and other bots.
+func TestNamesOfOthersInTheEnvironmentAreLeftAlone(t *testing.T) {
+	environ := []string{"EVM_RPC_URL=https://h"}
+	for _, name := range strings.Fields(`
+		PATH HOME USER SHELL TERM LANG LC_ALL LOGNAME PWD OLDPWD SHLVL TMPDIR HOSTNAME EDITOR MAIL DISPLAY COLORTERM NO_COLOR LS_COLORS
+		SSH_AUTH_SOCK SSH_CLIENT SSH_CONNECTION SSH_TTY XDG_DATA_DIRS XDG_DATA_HOME XDG_RUNTIME_DIR XDG_CONFIG_DIRS DBUS_SESSION_BUS_ADDRESS
+		HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy HTTP_HOST HTTP_PORT HTTPS_ADDR SSL_CERT_FILE SSL_CERT_DIR
+		KUBERNETES_PORT KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT KUBERNETES_SERVICE_PORT_HTTPS KUBERNETES_PORT_443_TCP_ADDR
+		REDIS_PORT REDIS_HOST REDIS_SERVICE_HOST REDIS_SERVICE_PORT REDIS_PORT_6379_TCP REDIS_PORT_6379_TCP_ADDR REDIS_PORT_6379_TCP_PROTO
+		REDIS_PASSWORD REDIS_TLS_URL REDIS_URI REDISCLOUD_URL SUPPLY_PORT SUPPLY_SERVICE_HOST EVM_RPC_PORT EVM_RPC_SERVICE_PORT
+		POD_NAME POD_IP POD_NAMESPACE NODE_NAME SERVICE_HOST SERVICE_PORT OTEL_SERVICE_NAME K_SERVICE K_REVISION DYNO PORT HOST
+		INVOCATION_ID JOURNAL_STREAM NOTIFY_SOCKET WATCHDOG_USEC CREDENTIALS_DIRECTORY STATE_DIRECTORY LISTEN_FDS MAINPID SYSTEMD_EXEC_PID
+		CI GITHUB_TOKEN GITHUB_ACTIONS GITHUB_RUN_ID RUNNER_TEMP GITLAB_CI DOCKER_HOST COMPOSE_PROJECT_NAME container
+		GOPATH GOROOT GOFLAGS GOMAXPROCS GOMEMLIMIT GODEBUG GORACE JAVA_HOME NODE_ENV PYTHONPATH VIRTUAL_ENV RUST_LOG
+		LOGLEVEL LOG_FILE LOG_DIR LOG_PATH DATABASE_URL DATADIR DATA_PATH PGDATA DEBUG ENV ENVIRONMENT TZ
+		BOT_TOKEN TELEGRAM_TOKEN TELEGRAM_CHAT_ID DISCORD_TOKEN DISCORD_CLIENT_ID DISCORD_WEBHOOK_URL SLACK_BOT_TOKEN
+		ETH_RPC_URL ETHERSCAN_API_KEY INFURA_API_KEY ALCHEMY_API_KEY CMC_API_KEY COINMARKETCAP_API_KEY OPERATOR OPERATOR_NAME`) {
+		environ = append(environ, name+"=x")
+	}
+	if got := unknown(t, "", environ...); len(got) > 0 {
+		t.Errorf("got\n%v", got)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	commands := []string{"run", "demo", "check", "version", "help"}
+	for word, want := range map[string]string{
+		"chek": "check", "chcek": "check", "checks": "check", "rnu": "run", "rum": "run", "verison": "version", "halp": "help",
+		"check": "check", "": "", "x": "", "serve": "", "status": "", "rxx": "", "halo": "",
+	} {
+		if got := Nearest(word, commands); got != want {
+			t.Errorf("%q is near %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestDistanceCountsSlips(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0}, {"abc", "abd", 1}, {"abc", "ab", 1}, {"abc", "xabc", 1},
+		{"abc", "acb", 1}, {"abcd", "badc", 2}, {"kitten", "sitting", 3},
+	} {
+		if got := distance(test.a, test.b); got != test.want {
+			t.Errorf("from %q to %q it is %d, want %d", test.a, test.b, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestAValueIsReadAsEnvFilesWriteIt(t *testing.T) {
+	for raw, want := range map[string]string{
+		"":                        "",
+		"  b c\t":                 "b c",
+		"b\r":                     "b",
+		`"b"`:                     "b",
+		`'b'`:                     "b",
+		` "b" `:                   "b",
+		`""`:                      "",
+		`"b # c" # d`:             "b # c",
+		`'b' # d`:                 "b",
+		`'$A\n'`:                  `$A\n`,
+		`'"b"'`:                   `"b"`,
+		`"it's"`:                  "it's",
+		`b"c"`:                    `b"c"`,
+		"b # c":                   "b",
+		"b\t#c":                   "b",
+		"b#c":                     "b#c",
+		"#b":                      "#b",
+		"#":                       "",
+		"# b":                     "",
+		" #b":                     "",
+		"\u00a0b\u200b\ufeff":     "b",
+		"\u201cb\u201d":           "\u201cb\u201d",
+		"a # one\nb # two":        "a # one\nb",
+		"\u2060\"b\"\u00a0# note": "b",
+	} {
+		if got := readValue(raw); got.err != nil || got.text != want || got.isSet() != (want != "") {
+			t.Errorf("%q is read as %q, %v; want %q", raw, got.text, got.err, want)
+		}
+	}
+}
+
+func TestAValueInDoubtIsAMistake(t *testing.T) {
+	for raw, want := range map[string]string{
+		`"` + canary:                 "begins with a quote that does not end it",
+		`'` + canary + `" # c`:       "begins with a quote that does not end it",
+		`"` + canary + `" b`:         "begins with a quote that does not end it",
+		`"` + canary + `"b"`:         "begins with a quote that does not end it",
+		`"` + canary + `\"b"`:        "begins with a quote that does not end it",
+		`"` + canary + `\n"`:         "has a backslash in double quotes",
+		canary + " # b":              "has a # after white space",
+		canary + "\u200bb":           "must be one line of text as it is typed on a keyboard; the value has an invisible character (U+200B) at character 7",
+		canary + "\u00a0b":           "must be one line of text as it is typed on a keyboard; the value has an unusual space (U+00A0) at character 7",
+		"\u201c" + canary + "\u201d": "must be one line of text as it is typed on a keyboard; the value has a typographic quote (U+201C) at character 1",
+		"\u201e" + canary:            "must be one line of text as it is typed on a keyboard; the value has a typographic quote (U+201E) at character 1",
+		canary + "\u2013\u2014":      "must be one line of text as it is typed on a keyboard; the value has a typographic dash (U+2013) at character 7",
+	} {
+		for _, from := range []string{"the environment", "a file"} {
+			var mistakes Mistakes
+			if from == "a file" {
+				_, mistakes = readSample(write(t, "KEY="+raw), "NAME=x")
+			} else {
+				_, mistakes = readSample("", "NAME=x", "KEY="+raw)
+			}
+			if len(mistakes) != 1 || !strings.HasPrefix(mistakes[0], "KEY: "+want) || !strings.HasSuffix(mistakes[0], "; for example KEY=a-key") {
+				t.Errorf("%q in %s is told as %v; want %q", raw, from, mistakes, want)
+			}
+			if strings.Contains(mistakes.Error(), canary) {
+				t.Errorf("a value is repeated: %v", mistakes)
+			}
+		}
+	}
+}
+
+// A # that the setting would not take as part of its value is a comment beyond
+// doubt.
+func TestACommentIsRemovedWhereTheSettingCannotHoldIt(t *testing.T) {
+	s := mustRead(t, write(t, "PAUSE='1s' # a second\n"), "NAME=x # y", "MODE=\"on\"# z")
+	if s.Name != "x" || !s.Mode || s.Pause.Seconds() != 1 {
+		t.Errorf("read %+v", s)
+	}
+}
+
+func TestASecretMayHoldWhatElsewhereIsRemoved(t *testing.T) {
+	for given, want := range map[string]string{
+		`KEY='a # b'`:                          "a # b",
+		`KEY='"a"'`:                            `"a"`,
+		`KEY="'a' # b"`:                        "'a' # b",
+		"KEY_FILE=" + write(t, "\"a\" # b\n"):  `"a" # b`,
+		"KEY_FILE='" + write(t, "#") + "' # c": "#",
+	} {
+		if got := mustRead(t, "", "NAME=x", given).Key.Reveal(); got != want {
+			t.Errorf("%s is read as %q, want %q", given, got, want)
+		}
+	}
+}
