@@ -1,0 +1,139 @@
+// Package disk keeps values in files of DATA_DIR, so that they outlive the process:
+// the last answers of services, and the credits that are left.
+//
+// What cannot be written is only logged, and what cannot be read is not there: it
+// is a copy, which nothing depends on. Values hold nothing personal.
+package disk
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Store is a folder with a file a value. Several processes may use one. It is
+// safe for concurrent use.
+type Store struct {
+	dir     string
+	log     *slog.Logger
+	failing atomic.Bool
+}
+
+// keptFile is what a file holds.
+type keptFile struct {
+	Until time.Time
+	Value []byte
+}
+
+const (
+	// keptSuffix ends the names of the files.
+	keptSuffix = ".kept.json"
+	// unfinished matches the names of those that are being written, which takes
+	// less than writeTime.
+	unfinished = "kept-*.tmp"
+	writeTime  = time.Hour
+)
+
+// New makes a Store in a folder, which need not exist until the first Save.
+func New(dir string, log *slog.Logger) *Store { return &Store{dir: dir, log: log} }
+
+// Load is the value saved under key, unless it is outdated.
+func (s *Store) Load(_ context.Context, key string) ([]byte, bool) {
+	kept, err := readKept(s.path(key))
+	if err != nil {
+		return nil, false
+	}
+	return kept.Value, true
+}
+
+// readKept reads a file that is not outdated.
+func readKept(path string) (kept keptFile, err error) {
+	content, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(content, &kept)
+	}
+	if err == nil && !time.Now().Before(kept.Until) {
+		err = errors.New("outdated")
+	}
+	return kept, err
+}
+
+// Save keeps value for ttl. A process that dies meanwhile leaves the value from
+// before.
+func (s *Store) Save(ctx context.Context, key string, value []byte, ttl time.Duration) {
+	err := s.write(s.path(key), keptFile{time.Now().Add(ttl), value})
+	switch {
+	case err == nil:
+		s.failing.Store(false)
+	case !s.failing.Swap(true):
+		s.log.WarnContext(ctx, "cannot write to DATA_DIR; prices and credits are forgotten at the next start", "err", err)
+	}
+}
+
+func (s *Store) write(path string, kept keptFile) error {
+	content, err := json.Marshal(kept)
+	if err != nil {
+		return fmt.Errorf("encode a value: %w", err)
+	}
+	temporary, err := os.CreateTemp(s.dir, unfinished)
+	if err != nil {
+		return fmt.Errorf("make a file: %w", withoutPath(err))
+	}
+	_, err = temporary.Write(content)
+	if err = errors.Join(err, temporary.Close()); err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(temporary.Name())
+		return fmt.Errorf("write a file: %w", withoutPath(err))
+	}
+	return nil
+}
+
+// withoutPath is err without the path, in place of which a secret may have been
+// given.
+func withoutPath(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err
+	}
+	if link, ok := errors.AsType[*os.LinkError](err); ok {
+		return link.Err
+	}
+	return err
+}
+
+// path is the file of key.
+func (s *Store) path(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+keptSuffix)
+}
+
+// Sweep deletes what is outdated, as after a change of settings, and what a
+// process that died was writing.
+func (s *Store) Sweep() {
+	entries, _ := os.ReadDir(s.dir)
+	for _, e := range entries {
+		path := filepath.Join(s.dir, e.Name())
+		outdated := false
+		if strings.HasSuffix(path, keptSuffix) {
+			_, err := readKept(path)
+			outdated = err != nil
+		} else if ours, _ := filepath.Match(unfinished, e.Name()); ours {
+			info, err := e.Info()
+			outdated = err == nil && time.Since(info.ModTime()) > writeTime
+		}
+		if outdated {
+			_ = os.Remove(path)
+		}
+	}
+}
