@@ -22,8 +22,12 @@ const (
 	failuresToPause = 5
 	// maxPause is how long a service's circuit stays open at most.
 	maxPause = 5 * time.Second
-	// maxRetryAfter caps how long a service may ask to wait.
+	// maxRetryAfter caps how long a service may ask to wait, unless its limit is
+	// used up. It also caps the pauses after failures of a service with a Budget.
 	maxRetryAfter = 5 * time.Minute
+	// firstPause follows the first failure of a service with a Budget. Each
+	// further one doubles it.
+	firstPause = time.Second
 	// retryShare of the calls may be made once more.
 	retryShare = 0.1
 	// maxSavedRetries bounds what a long quiet time saves up.
@@ -32,9 +36,19 @@ const (
 	retryDelay = 300 * time.Millisecond
 )
 
+// Budget bounds the calls to a service that counts each. Safe for concurrent
+// use.
+type Budget interface {
+	// Take takes the credit for one call. If there is none, it takes nothing and
+	// returns after how long to try again, which is above zero.
+	Take(ctx context.Context) (wait time.Duration)
+}
+
 // Breaker stands before one service: it bounds the calls under way, stops
 // calling a service that fails, obeys its Retry-After, and makes a failed call
-// once more within a budget.
+// once more if few have failed. With a Budget, every call takes a credit,
+// whatever comes of it, and after each failure the service is not called for
+// longer than before, up to its TTL: so it costs no more than one that is well.
 //
 // The bulkhead and the circuit are failsafe-go's, the retry is not. Its budget
 // bounds the retries under way, not their share of all calls; it is consulted
@@ -42,11 +56,16 @@ const (
 type Breaker struct {
 	service *Service
 	cache   *Cache
+	budget  Budget // nil: calls are not counted
+	ttl     time.Duration
 	calls   bulkhead.Bulkhead[any]
 	circuit circuitbreaker.CircuitBreaker[any]
+	record  callRecord
 
 	mu          sync.Mutex
 	pausedUntil time.Time
+	pausedFor   Reason
+	failures    int // in a row
 	retries     float64
 }
 
@@ -54,9 +73,17 @@ type Breaker struct {
 // shortest TTL: pauses are no longer, so that a service that has come back is
 // asked again within one.
 func NewBreaker(c *Cache, service *Service, ttl time.Duration) *Breaker {
-	return &Breaker{
+	return NewMeteredBreaker(c, service, ttl, nil)
+}
+
+// NewMeteredBreaker is NewBreaker for a service whose calls budget bounds; nil is
+// no bound.
+func NewMeteredBreaker(c *Cache, service *Service, ttl time.Duration, budget Budget) *Breaker {
+	b := &Breaker{
 		service: service,
 		cache:   c,
+		budget:  budget,
+		ttl:     ttl,
 		calls:   bulkhead.New[any](MaxCalls),
 		circuit: circuitbreaker.NewBuilder[any]().
 			WithFailureThreshold(failuresToPause).
@@ -64,6 +91,10 @@ func NewBreaker(c *Cache, service *Service, ttl time.Duration) *Breaker {
 			Build(),
 		retries: 1,
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.breakers = append(c.breakers, b)
+	return b
 }
 
 // do makes call, at most twice. It fails with an *Error. Reasons that can only
@@ -73,42 +104,38 @@ func (b *Breaker) do(ctx context.Context, anyReason bool, call func(context.Cont
 		return b.service.Fail(Paused, errors.New("too many calls are under way"))
 	}
 	defer b.calls.ReleasePermit()
-	b.earnRetry()
-	err := b.once(ctx, anyReason, call)
-	if err == nil {
-		return nil
-	}
-	if err.Reason != Unreachable || err.RetryAfter > 0 || !b.spendRetry() || !retry.Sleep(ctx, rand.N(retryDelay)) {
+	if err := b.permit(ctx); err != nil {
 		return err
 	}
-	switch again := b.once(ctx, anyReason, call); {
-	case again == nil:
-		return nil
-	case again.Reason != Paused:
-		return again
+	b.earnRetry()
+	err := b.once(ctx, anyReason, call)
+	if err != nil && err.Reason == Unreachable && err.RetryAfter == 0 && b.spendRetry() &&
+		retry.Sleep(ctx, rand.N(retryDelay)) && b.permit(ctx) == nil {
+		err = b.once(ctx, anyReason, call)
 	}
+	if err == nil {
+		b.recovered()
+		return nil
+	}
+	b.backOff(err.Reason)
 	return err
 }
 
+// once makes call, for which there is a permit.
 func (b *Breaker) once(ctx context.Context, anyReason bool, call func(context.Context) error) *Error {
-	if wait := b.wait(); wait > 0 {
-		return &Error{Service: b.service, Reason: Limited, RetryAfter: wait, Err: errors.New("asked to wait")}
-	}
-	if !b.circuit.TryAcquirePermit() {
-		return b.service.Fail(Paused, errors.New("not called, it has just failed repeatedly"))
-	}
 	start := time.Now()
 	err := b.typed(safely(ctx, call))
 	outcome := "ok"
 	if err != nil {
 		outcome = string(err.Reason)
-		b.pause(err.RetryAfter)
+		b.pause(err.Reason, err.RetryAfter)
 	}
 	if err != nil && (anyReason || err.Reason == Unreachable || err.Reason == SlowAnswer || err.Reason == Limited) {
 		b.circuit.RecordFailure()
 	} else {
 		b.circuit.RecordSuccess()
 	}
+	b.record.note(err, anyReason)
 	b.cache.Observer.Call(b.service, outcome, time.Since(start))
 	return err
 }
@@ -138,20 +165,61 @@ func (b *Breaker) typed(err error) *Error {
 	return b.service.Fail(Malformed, err)
 }
 
-// wait is how much longer the service asked not to be called.
-func (b *Breaker) wait() time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return time.Until(b.pausedUntil)
+// permit returns why the service is not called now; nil if it is, for which the
+// credit is then taken.
+func (b *Breaker) permit(ctx context.Context) *Error {
+	if wait, reason := b.paused(); wait > 0 {
+		return &Error{Service: b.service, Reason: reason, RetryAfter: wait, Err: errors.New("not called, it is too early")}
+	}
+	if b.budget != nil {
+		if wait := b.budget.Take(ctx); wait > 0 {
+			b.pause(NoCredit, wait)
+			return &Error{Service: b.service, Reason: NoCredit, RetryAfter: wait, Err: errors.New("not called, no credit is left for now")}
+		}
+	}
+	if !b.circuit.TryAcquirePermit() {
+		return b.service.Fail(Paused, errors.New("not called, it has just failed repeatedly"))
+	}
+	return nil
 }
 
-func (b *Breaker) pause(retryAfter time.Duration) {
-	if retryAfter <= 0 {
-		return
+// paused is for how much longer the service is not called, and why.
+func (b *Breaker) paused() (time.Duration, Reason) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return time.Until(b.pausedUntil), b.pausedFor
+}
+
+// pause leaves the service alone for a time, or for as long as it is already
+// left alone. Only what is used up or has no credit lasts longer than
+// maxRetryAfter.
+func (b *Breaker) pause(reason Reason, wait time.Duration) {
+	if reason != UsedUp && reason != NoCredit {
+		wait = min(wait, maxRetryAfter)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.pausedUntil = time.Now().Add(min(retryAfter, maxRetryAfter))
+	if until := time.Now().Add(wait); wait > 0 && until.After(b.pausedUntil) {
+		b.pausedUntil, b.pausedFor = until, reason
+	}
+}
+
+// backOff pauses a service with a Budget that has failed.
+func (b *Breaker) backOff(reason Reason) {
+	if b.budget == nil {
+		return
+	}
+	b.mu.Lock()
+	b.failures++
+	wait := min(firstPause<<min(b.failures-1, 20), b.ttl, maxRetryAfter)
+	b.mu.Unlock()
+	b.pause(reason, wait)
+}
+
+func (b *Breaker) recovered() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failures = 0
 }
 
 func (b *Breaker) earnRetry() {

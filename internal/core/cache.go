@@ -21,8 +21,9 @@ type Store interface {
 type Observer interface {
 	// Call is one call to a service; outcome is "ok" or a Reason.
 	Call(service *Service, outcome string, took time.Duration)
-	// Lookup is one question; result is "fresh", "asked", "stale" or "failed".
-	Lookup(question, result string)
+	// Lookup is one question; result is "fresh", "asked", "stale" or "failed". The
+	// answer is age old; if it failed there is none, and age means nothing.
+	Lookup(question, result string, age time.Duration)
 }
 
 // CacheConfig is what a Cache works with. All but Store is required.
@@ -55,19 +56,26 @@ type Cache struct {
 	CacheConfig
 	items *gocache.Cache
 	calls singleflight.Group
+	// running is done once the Cache is closed.
+	running context.Context
+	stop    context.CancelFunc
 
-	// mu is held by all that changes the keys of items.
+	// mu is held by all that changes the keys of items, and for what follows.
 	mu    sync.Mutex
 	swept time.Time
 	// Every key of items is in one of these.
 	personal, shared *keysByAge
+	breakers         []*Breaker // of every service
 }
 
-// NewCache makes an empty Cache.
+// NewCache makes an empty Cache. It is closed when nobody asks any more.
 func NewCache(config CacheConfig) *Cache {
+	running, stop := context.WithCancel(context.Background())
 	c := &Cache{
 		CacheConfig: config,
 		items:       gocache.New(gocache.NoExpiration, 0),
+		running:     running,
+		stop:        stop,
 		swept:       time.Now(),
 		personal:    newKeysByAge(),
 		shared:      newKeysByAge(),
@@ -78,6 +86,9 @@ func NewCache(config CacheConfig) *Cache {
 	})
 	return c
 }
+
+// Close ends the calls under way.
+func (c *Cache) Close() { c.stop() }
 
 // put keeps a snapshot for ttl, or until it has to make room.
 func (c *Cache) put(key string, snapshot any, shared bool, ttl time.Duration) {

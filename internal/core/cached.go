@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 )
 
 // Snapshot is an answer of a service and when it was given.
@@ -14,8 +16,8 @@ type Snapshot[V any] struct {
 	At    time.Time
 	// Stale marks an answer past its TTL, shown because its service fails.
 	Stale bool
-	// FreshUntil is until when the same question has this answer; zero is not at
-	// all, as for a Stale one.
+	// FreshUntil is until when the same question has this answer, unless it is
+	// refreshed before; zero is not at all, as for a Stale one.
 	FreshUntil time.Time `json:"-"`
 }
 
@@ -26,7 +28,9 @@ type Source[K, V any] interface {
 	Get(ctx context.Context, key K) (Snapshot[V], error)
 }
 
-// NoArgument is the key of a question that takes none.
+// NoArgument is the key of a question that takes none. Every failure to answer it
+// is the service's own, where an odd answer about one wallet or person must not
+// pause the service for others.
 type NoArgument struct{}
 
 // Question is one kind of question to one service. Keys of different answers
@@ -37,10 +41,9 @@ type Question[K, V any] struct {
 	// TTL is how long an answer is fresh.
 	TTL time.Duration
 	// Shared is set for a question with one answer, which is the same for
-	// everybody and not personal. The answer may stand in for a failing service
-	// for StaleFor, is kept in the Store, and is the last to make room in a
-	// full cache. And every failure is the service's own, where an odd answer
-	// about one wallet or person must not pause the service for others.
+	// everybody and not personal. It is refreshed shortly before it expires, while
+	// people ask. The answer may stand in for a failing service for StaleFor, is
+	// kept in the Store, and is the last to make room in a full cache.
 	Shared *Shared[V]
 	// Ask asks the service itself, once. It returns when ctx is done.
 	Ask func(ctx context.Context, key K) (V, error)
@@ -65,80 +68,143 @@ type Shared[V any] struct {
 // answer comes to mean something else.
 const schema = 1
 
+// longestHold is how long an answer may have to last for want of a credit: a
+// Budget has at least one a month.
+const longestHold = 31 * 24 * time.Hour
+
 // Cached answers a question from its cache, else from the service.
 type Cached[K, V any] struct {
 	Question[K, V]
 	breaker *Breaker
 	cache   *Cache
-	// lifetime is how long an answer is kept: its TTL and, if shared, StaleFor.
+	renewal renewal // of a shared answer
+	// lifetime is how long an answer is kept: its TTL and, if shared, for as long
+	// as it may have to last or stand in.
 	lifetime time.Duration
 }
 
 // NewCached makes a question to the service behind b.
 func NewCached[K, V any](b *Breaker, q Question[K, V]) *Cached[K, V] {
-	lifetime := q.TTL
-	if q.Shared != nil {
-		lifetime += b.cache.StaleFor
+	c := &Cached[K, V]{Question: q, breaker: b, cache: b.cache, lifetime: q.TTL}
+	if q.Shared == nil {
+		return c
 	}
-	return &Cached[K, V]{Question: q, breaker: b, cache: b.cache, lifetime: lifetime}
+	c.renewal.ttl, c.renewal.callTimeout = q.TTL, b.cache.CallTimeout
+	c.lifetime += b.cache.StaleFor
+	if b.budget != nil {
+		c.lifetime += longestHold
+	}
+	return c
 }
 
 // Get implements Source. Simultaneous askers of one key share one call, which
 // does not end with the asker that began it.
 func (q *Cached[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	snapshot, result, err := q.get(ctx, key)
-	q.cache.Observer.Lookup(q.Name, result)
+	q.cache.Observer.Lookup(q.Name, result, time.Since(snapshot.At))
 	if q.Clone != nil {
 		snapshot.Value = q.Clone(snapshot.Value)
 	}
 	if err == nil && !snapshot.Stale && q.kept(snapshot.Value) {
-		snapshot.FreshUntil = snapshot.At.Add(q.TTL)
+		snapshot.FreshUntil = q.expires(snapshot.At)
 	}
 	return snapshot, err
 }
 
 func (q *Cached[K, V]) get(ctx context.Context, key K) (snapshot Snapshot[V], result string, err error) {
-	id := q.Name
-	if _, none := any(key).(NoArgument); !none {
-		id = fmt.Sprint(q.Name, " ", key)
+	id := q.id(key)
+	last, known := q.last(id)
+	if known {
+		fresh, due := q.look(last.At)
+		if due {
+			q.refresh(id, key, last.At)
+		}
+		if fresh {
+			return last, "fresh", nil
+		}
 	}
-	if last, known := q.last(id); known && !last.Stale {
-		return last, "fresh", nil
-	}
-	call := q.cache.calls.DoChan(id, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.cache.Timeout)
-		defer cancel()
-		return q.refresh(ctx, id, key)
-	})
 	select {
-	case answer := <-call:
+	case answer := <-q.refresh(id, key, last.At):
 		if err = answer.Err; err == nil {
 			return answer.Val.(Snapshot[V]), "asked", nil
 		}
 	case <-ctx.Done():
 		err = q.breaker.service.Fail(SlowAnswer, ctx.Err())
 	}
-	if last, known := q.last(id); known {
+	last, known = q.last(id)
+	switch left := time.Until(q.expires(last.At)); {
+	case known && left > 0:
+		return last, "fresh", nil
+	case known && q.Shared != nil && left > -q.cache.StaleFor:
+		last.Stale = true
 		return last, "stale", nil
 	}
 	return Snapshot[V]{}, "failed", err
+}
+
+// Last is the last answer to a question, however old, if there is one. The
+// service is not asked.
+func (q *Cached[K, V]) Last(key K) (Snapshot[V], bool) {
+	last, known := q.last(q.id(key))
+	if q.Clone != nil {
+		last.Value = q.Clone(last.Value)
+	}
+	return last, known
+}
+
+func (q *Cached[K, V]) id(key K) string {
+	if _, none := any(key).(NoArgument); none {
+		return q.Name
+	}
+	return fmt.Sprint(q.Name, " ", key)
 }
 
 // last is the last answer, unless it is older than its lifetime.
 func (q *Cached[K, V]) last(id string) (Snapshot[V], bool) {
 	item, _ := q.cache.items.Get(id)
 	last, known := item.(Snapshot[V])
-	last.Stale = time.Since(last.At) >= q.TTL
 	return last, known
 }
 
-// refresh gets a fresh answer from another replica or from the service.
-func (q *Cached[K, V]) refresh(ctx context.Context, id string, key K) (Snapshot[V], error) {
+// look reports whether the answer of a time can be given at once, and whether it
+// is due to be refreshed by whoever looks.
+func (q *Cached[K, V]) look(at time.Time) (fresh, due bool) {
+	if q.Shared == nil {
+		return time.Since(at) < q.TTL, false
+	}
+	return q.renewal.look(at)
+}
+
+// expires is until when the answer of a time is fresh.
+func (q *Cached[K, V]) expires(at time.Time) time.Time {
+	if q.Shared == nil {
+		return at.Add(q.TTL)
+	}
+	return q.renewal.expires(at)
+}
+
+// refresh begins a call for a newer answer than the one of a time, unless one is
+// under way. It does not block.
+func (q *Cached[K, V]) refresh(id string, key K, than time.Time) <-chan singleflight.Result {
+	return q.cache.calls.DoChan(id, func() (any, error) {
+		ctx, cancel := context.WithTimeout(q.cache.running, q.cache.Timeout)
+		defer cancel()
+		s, err := q.newer(ctx, id, key, than)
+		if q.Shared != nil {
+			q.renewal.ended(err)
+		}
+		return s, err
+	})
+}
+
+// newer gets an answer newer than the one of a time, from another replica or
+// from the service.
+func (q *Cached[K, V]) newer(ctx context.Context, id string, key K, than time.Time) (Snapshot[V], error) {
 	// A call that ended since the asker looked has already answered.
-	if last, known := q.last(id); known && !last.Stale {
+	if last, known := q.last(id); known && last.At.After(than) && time.Since(last.At) < q.TTL {
 		return last, nil
 	}
-	if s, ok := q.load(ctx); ok {
+	if s, ok := q.load(ctx); ok && s.At.After(than) {
 		age := time.Since(s.At)
 		q.cache.put(id, s, true, q.lifetime-age)
 		if age < q.TTL {
@@ -146,7 +212,8 @@ func (q *Cached[K, V]) refresh(ctx context.Context, id string, key K) (Snapshot[
 		}
 	}
 	var value V
-	err := q.breaker.do(ctx, q.Shared != nil, func(ctx context.Context) (err error) {
+	_, noArgument := any(key).(NoArgument)
+	err := q.breaker.do(ctx, noArgument, func(ctx context.Context) (err error) {
 		value, err = q.Ask(ctx, key)
 		return err
 	})

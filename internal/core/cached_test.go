@@ -96,7 +96,7 @@ func staking(answer func(context.Context) (core.Stake, error)) *world {
 type silent struct{}
 
 func (silent) Call(*core.Service, string, time.Duration) {}
-func (silent) Lookup(string, string)                     {}
+func (silent) Lookup(string, string, time.Duration)      {}
 
 func priced(n int64) func(context.Context) (core.Quote, error) {
 	return func(context.Context) (core.Quote, error) { return core.Quote{Price: decimal.NewFromInt(n)}, nil }

@@ -42,6 +42,12 @@ const (
 	SlowAnswer Reason = "slow"
 	// Limited: the service asks for fewer calls (429 and the like).
 	Limited Reason = "limited"
+	// UsedUp: it answers no more calls until the limit of a day or a month is
+	// reset.
+	UsedUp Reason = "used_up"
+	// NoCredit: it was not called, because the calls that it allows are spread
+	// over the month and the next one is not due yet.
+	NoCredit Reason = "no_credit"
 	// Denied: it refuses the credentials or the signature. Only an operator
 	// can fix it.
 	Denied Reason = "denied"
@@ -60,7 +66,7 @@ const (
 
 // Reasons are all of them.
 func Reasons() []Reason {
-	return []Reason{Unreachable, SlowAnswer, Limited, Denied, Rejected, Malformed, Behind, Paused}
+	return []Reason{Unreachable, SlowAnswer, Limited, UsedUp, NoCredit, Denied, Rejected, Malformed, Behind, Paused}
 }
 
 // Error is how every service fails. Err says what was attempted and never holds
@@ -68,7 +74,8 @@ func Reasons() []Reason {
 type Error struct {
 	Service *Service
 	Reason  Reason
-	// RetryAfter is how long the service asked to wait; 0 if it did not say.
+	// RetryAfter is how long the service asked to wait, or how long it is not
+	// called; 0 if that is not known.
 	RetryAfter time.Duration
 	Err        error
 }
@@ -83,16 +90,6 @@ func (e *Error) During(attempt string) *Error {
 	failed.Err = fmt.Errorf("%s: %w", attempt, e.Err)
 	return &failed
 }
-
-// SettingError is the error of a probe that finds a setting wrong although the
-// service answers.
-type SettingError struct {
-	Problem string
-	// Settings are those to look at.
-	Settings string
-}
-
-func (e *SettingError) Error() string { return e.Problem }
 
 // InvalidError says what is wrong with something a person typed, without
 // repeating it. Fields that mean nothing for a Flaw are empty.

@@ -1,0 +1,81 @@
+package core
+
+import (
+	"sync"
+	"time"
+)
+
+// Health is how a service has fared so far, as its Breaker saw it.
+type Health struct {
+	Service *Service
+	// Asked is when a call to it last ended, and Answered when one last brought
+	// an answer; zero is never.
+	Asked, Answered time.Time
+	// FailingSince is when the first call failed that no answer has followed;
+	// zero is none. Reason is that of the last such call.
+	FailingSince time.Time
+	Reason       Reason
+	// Circuit is "closed", "open" or "half-open". While it is open the service is
+	// not called.
+	Circuit string
+	// PausedFor is how much longer the service is not called because of how it
+	// answered; 0 if it is called.
+	PausedFor time.Duration
+}
+
+// callRecord is what a Breaker remembers of its calls.
+type callRecord struct {
+	mu                            sync.Mutex
+	asked, answered, failingSince time.Time
+	reason                        Reason
+}
+
+// note takes down a call that has just ended. A failure that may be about one
+// wallet or person alone, and not the service's own, changes nothing.
+func (r *callRecord) note(err *Error, anyReason bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = time.Now()
+	switch {
+	case err == nil:
+		r.answered, r.failingSince, r.reason = r.asked, time.Time{}, ""
+	case !anyReason && (err.Reason == Rejected || err.Reason == Malformed):
+	default:
+		r.reason = err.Reason
+		if r.failingSince.IsZero() {
+			r.failingSince = r.asked
+		}
+	}
+}
+
+// Health is how the service has fared so far. It calls nothing.
+func (b *Breaker) Health() Health {
+	pause, reason := b.paused()
+	if reason == NoCredit {
+		pause = 0
+	}
+	b.record.mu.Lock()
+	defer b.record.mu.Unlock()
+	return Health{
+		Service: b.service,
+		Asked:   b.record.asked, Answered: b.record.answered, FailingSince: b.record.failingSince, Reason: b.record.reason,
+		Circuit:   b.circuit.State().String(),
+		PausedFor: max(pause, 0),
+	}
+}
+
+// Health is that of every service, in the order in which their Breakers were
+// made.
+func (c *Cache) Health() []Health {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make([]Health, len(c.breakers))
+	for i, b := range c.breakers {
+		all[i] = b.Health()
+	}
+	return all
+}
+
+// Items counts the answers that are kept, expired ones included until they are
+// swept.
+func (c *Cache) Items() int { return c.items.ItemCount() }

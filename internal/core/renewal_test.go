@@ -1,0 +1,342 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
+
+	"herald/internal/core"
+)
+
+// purse is a Budget that gets a credit after every, and holds one.
+type purse struct {
+	mu    sync.Mutex
+	every time.Duration
+	next  time.Time
+	taken int
+}
+
+func (p *purse) Take(context.Context) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if wait := time.Until(p.next); wait > 0 {
+		return wait
+	}
+	p.next = time.Now().Add(p.every)
+	p.taken++
+	return 0
+}
+
+func (p *purse) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.taken
+}
+
+// pricing is a world of one price with a TTL and perhaps a Budget.
+func pricing(t *testing.T, ttl time.Duration, budget core.Budget, answer func(context.Context) (core.Quote, error)) *world {
+	t.Helper()
+	w := newWorld()
+	t.Cleanup(w.cache.Close)
+	w.price(answer)
+	ask := w.prices.Ask
+	w.prices = core.NewCached(core.NewMeteredBreaker(w.cache, market, ttl, budget), core.Question[core.NoArgument, core.Quote]{
+		Name: "price", TTL: ttl, Shared: &core.Shared[core.Quote]{}, Ask: ask,
+	})
+	return w
+}
+
+// after answers a price as late as that.
+func after(d time.Duration) func(context.Context) (core.Quote, error) {
+	return func(ctx context.Context) (core.Quote, error) {
+		select {
+		case <-time.After(d):
+			return core.Quote{Price: decimal.NewFromInt(7)}, nil
+		case <-ctx.Done():
+			return core.Quote{}, ctx.Err()
+		}
+	}
+}
+
+// apart is the time between two askers of a crowd.
+const apart = time.Second / 50
+
+// crowd has 50 askers a second for so long, and returns once each has been
+// answered. It passes on one answer at a time.
+func (w *world) crowd(t *testing.T, lasts time.Duration, each func(core.Snapshot[core.Quote], time.Duration, error)) {
+	t.Helper()
+	var askers sync.WaitGroup
+	var one sync.Mutex
+	for range int(lasts / apart) {
+		askers.Go(func() {
+			start := time.Now()
+			q, err := w.Quote(t.Context())
+			waited := time.Since(start)
+			one.Lock()
+			defer one.Unlock()
+			each(q, waited, err)
+		})
+		time.Sleep(apart)
+	}
+	askers.Wait()
+}
+
+func TestNobodyAfterTheFirstWaitsWhilePeopleAsk(t *testing.T) {
+	for _, ttl := range []time.Duration{time.Second, 30 * time.Second, 5 * time.Minute} {
+		for _, takes := range []time.Duration{0, 800 * time.Millisecond, 3 * time.Second, 4900 * time.Millisecond} {
+			t.Run(fmt.Sprintf("TTL %v, service of %v", ttl, takes), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := pricing(t, ttl, nil, after(takes))
+					w.Quote(t.Context())
+					const lasts = 5 * time.Minute
+					lead := min(5*time.Second, ttl/3)
+					oldest := max(ttl, ttl-lead+takes+apart)
+					w.crowd(t, lasts, func(q core.Snapshot[core.Quote], waited time.Duration, err error) {
+						if age := time.Since(q.At); err != nil || q.Stale || waited > 0 || age > oldest {
+							t.Errorf("waited %v for %v, %v old", waited, err, age)
+						}
+					})
+					// One more is under way at the end, and the first was not early.
+					most := int64(lasts/(ttl-lead+takes)) + 2
+					if n := w.calls.Load(); n > most || n < int64(lasts/oldest) {
+						t.Errorf("%d calls, want at most %d", n, most)
+					}
+					time.Sleep(10 * time.Second)
+					before := w.calls.Load()
+					time.Sleep(time.Hour)
+					if n := w.calls.Load(); n != before {
+						t.Errorf("%d calls while nobody asked", n-before)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestAPersonalAnswerIsNotRefreshedBeforeItExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := staking(func(context.Context) (core.Stake, error) { return core.Stake{Checked: 1}, nil })
+		for range 59 {
+			w.stakes.Get(t.Context(), common.Address{1})
+			time.Sleep(time.Second)
+		}
+		if n := w.calls.Load(); n != 1 {
+			t.Errorf("%d calls within the TTL", n)
+		}
+	})
+}
+
+func TestAnEarlyRefreshThatFailsChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := quoting(priced(7))
+		first, _ := w.Quote(t.Context())
+		w.price(func(context.Context) (core.Quote, error) {
+			return core.Quote{}, &core.Error{Service: market, Reason: core.Rejected, Err: errors.New("no")}
+		})
+		time.Sleep(20 * time.Second)
+		w.crowd(t, 10*time.Second, func(q core.Snapshot[core.Quote], waited time.Duration, err error) {
+			if err != nil || q.Stale || waited > 0 || !q.At.Equal(first.At) || !q.FreshUntil.Equal(first.At.Add(30*time.Second)) {
+				t.Errorf("after %v: %+v, %v", waited, q, err)
+			}
+		})
+		if n := w.calls.Load(); n != 2 {
+			t.Errorf("%d calls for one answer, want 2", n)
+		}
+		if q, err := w.Quote(t.Context()); err != nil || !q.Stale || w.calls.Load() != 3 {
+			t.Errorf("once it is over: %+v, %v, %d calls", q, err, w.calls.Load())
+		}
+		w.price(priced(8))
+		if q, err := w.Quote(t.Context()); err != nil || q.Stale || q.Value.Price.IntPart() != 8 {
+			t.Errorf("once the service is well: %+v, %v", q, err)
+		}
+	})
+}
+
+func TestARefreshThatHangsIsWaitedForOnlyAsLongAsACallMayTake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := pricing(t, 3*time.Second, nil, priced(7))
+		w.Quote(t.Context())
+		w.price(hung)
+		start := time.Now()
+		fresh := time.Duration(0)
+		w.crowd(t, 60*time.Second, func(q core.Snapshot[core.Quote], _ time.Duration, err error) {
+			if err == nil && !q.Stale {
+				fresh = max(fresh, time.Since(start))
+			}
+		})
+		// It is due at 2 s, and a call takes at most 5.
+		if fresh > 7*time.Second || fresh < 6*time.Second {
+			t.Errorf("not marked as old for %v", fresh)
+		}
+	})
+}
+
+func TestAClosedCacheAbandonsItsCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := quoting(priced(7))
+		w.Quote(t.Context())
+		w.price(hung)
+		time.Sleep(26 * time.Second)
+		w.Quote(t.Context())
+		synctest.Wait()
+		start := time.Now()
+		w.cache.Close()
+		synctest.Wait()
+		if _, err := w.Quote(t.Context()); err != nil || time.Since(start) > 0 {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		if n := w.calls.Load(); n != 2 {
+			t.Errorf("%d calls", n)
+		}
+	}) // which fails if a call is still under way
+}
+
+func TestWithoutACreditTheLastPriceStaysForAsLongAsItTakes(t *testing.T) {
+	for _, every := range []time.Duration{5 * time.Minute, 8 * time.Hour} {
+		t.Run(every.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &purse{every: every}
+				w := pricing(t, 30*time.Second, p, after(800*time.Millisecond))
+				w.Quote(t.Context())
+				lasts := 3 * every
+				for range int(lasts / (2 * time.Second)) {
+					start := time.Now()
+					q, err := w.Quote(t.Context())
+					if age := time.Since(q.At); err != nil || q.Stale || time.Since(start) > 0 || age > every+time.Second ||
+						!q.FreshUntil.After(start) && age < every-time.Second {
+						t.Fatalf("after %v: %v, %v old, fresh until %v", time.Since(start), err, age, q.FreshUntil)
+					}
+					time.Sleep(2 * time.Second)
+				}
+				if n := p.count(); n != 3 {
+					t.Errorf("%d credits in %v", n, lasts)
+				}
+				// Somebody who comes later waits for what there is a credit for.
+				time.Sleep(every)
+				if q, err := w.Quote(t.Context()); err != nil || time.Since(q.At) > 0 {
+					t.Errorf("later: %v old, %v", time.Since(q.At), err)
+				}
+			})
+		})
+	}
+}
+
+func TestWithoutACreditNorAPriceThatIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &purse{every: time.Hour}
+		p.Take(t.Context())
+		w := pricing(t, 30*time.Second, p, priced(7))
+		for range 50 {
+			start := time.Now()
+			if _, err := w.Quote(t.Context()); reasonOf(err) != core.NoCredit || time.Since(start) > 0 {
+				t.Fatalf("%v after %v", err, time.Since(start))
+			}
+			time.Sleep(time.Minute)
+		}
+		time.Sleep(11 * time.Minute)
+		if _, err := w.Quote(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestAFailureIsNotMadeUpForByALackOfCredits has a service fail before each
+// further call has to wait for a credit.
+func TestAFailureIsNotMadeUpForByALackOfCredits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &purse{every: 10 * time.Minute}
+		w := pricing(t, 30*time.Second, p, priced(7))
+		w.Quote(t.Context())
+		start := time.Now()
+		w.price(down)
+		for time.Since(start) < 3*time.Hour {
+			q, err := w.Quote(t.Context())
+			age := time.Since(start)
+			// It was good until the credit came with which the service failed.
+			switch good := 10 * time.Minute; {
+			case age < good && (err != nil || q.Stale),
+				age > good+10*time.Second && age < good+time.Hour && (err != nil || !q.Stale),
+				age > good+time.Hour && err == nil:
+				t.Fatalf("at an age of %v: stale %t, %v", age, q.Stale, err)
+			}
+			time.Sleep(7 * time.Second)
+		}
+		if n := p.count(); n > 19 {
+			t.Errorf("%d credits in 3 h", n)
+		}
+		w.price(priced(8))
+		time.Sleep(10 * time.Minute)
+		if q, err := w.Quote(t.Context()); err != nil || q.Stale {
+			t.Errorf("once it is well: %+v, %v", q, err)
+		}
+	})
+}
+
+func TestAFailingServiceCostsNoMoreCreditsThanOneThatIsWell(t *testing.T) {
+	for name, fails := range map[string]func(context.Context) (core.Quote, error){
+		"down": down,
+		"hung": hung,
+		"refuses": func(context.Context) (core.Quote, error) {
+			return core.Quote{}, &core.Error{Service: market, Reason: core.Denied, Err: errors.New("401")}
+		},
+		"nonsense": func(context.Context) (core.Quote, error) { return core.Quote{}, errors.New("?") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &purse{}
+				w := pricing(t, 30*time.Second, p, fails)
+				w.crowd(t, 30*time.Minute, func(core.Snapshot[core.Quote], time.Duration, error) {})
+				// 60 TTLs, five shorter pauses before, and some repetitions.
+				if n := p.count(); n > 60+5+10 {
+					t.Errorf("%d credits in half an hour", n)
+				}
+				w.price(priced(7))
+				time.Sleep(30 * time.Second)
+				if _, err := w.Quote(t.Context()); err != nil {
+					t.Errorf("once it is well: %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestALimitThatIsUsedUpIsWaitedForInFull(t *testing.T) {
+	for reason, want := range map[core.Reason]time.Duration{
+		core.UsedUp:  20 * 24 * time.Hour,
+		core.Limited: 5 * time.Minute, // a header may say anything
+	} {
+		t.Run(string(reason), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := quoting(priced(7))
+				w.Quote(t.Context())
+				time.Sleep(30 * time.Second)
+				w.price(func(context.Context) (core.Quote, error) {
+					return core.Quote{}, &core.Error{Service: market, Reason: reason, RetryAfter: 20 * 24 * time.Hour, Err: errors.New("1010")}
+				})
+				start := time.Now()
+				if q, err := w.Quote(t.Context()); err != nil || !q.Stale {
+					t.Errorf("at first: %+v, %v", q, err)
+				}
+				w.price(priced(8))
+				for w.calls.Load() == 2 {
+					time.Sleep(time.Minute)
+					q, err := w.Quote(t.Context())
+					if waited := time.Since(start); w.calls.Load() == 2 && waited > time.Hour && reasonOf(err) != reason ||
+						waited < time.Hour && err != nil {
+						t.Fatalf("after %v: %+v, %v", waited, q, err)
+					}
+				}
+				if waited := time.Since(start); waited < want || waited > want+time.Minute {
+					t.Errorf("asked again after %v, want %v", waited, want)
+				}
+			})
+		})
+	}
+}
