@@ -87,6 +87,30 @@ func stored(t testing.TB) (dir string, points []Point) {
 	return dir, all(h)
 }
 
+// manyPoints are those of three days, the newest at a time.
+func manyPoints(newest time.Time) (points []Point) {
+	for m := 3 * 24 * 60; m >= 0; m -= 10 {
+		points = append(points, point(newest.Add(-time.Duration(m)*time.Minute), "0.041731234"))
+	}
+	return points
+}
+
+// saved makes a file of points by so many transactions, each of which writes
+// them all.
+func saved(t testing.TB, dir, source string, points []Point, transactions int) {
+	t.Helper()
+	f := newFile(dir, slog.New(slog.DiscardHandler))
+	if _, err := f.openOnce(source); err != nil {
+		t.Fatal(err)
+	}
+	for range transactions {
+		if err := f.save(source, points); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.close()
+}
+
 // setAside are the names of the files that were set aside.
 func setAside(t testing.TB, dir string) []string {
 	t.Helper()

@@ -19,7 +19,8 @@ type Settings struct {
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Files", Name: "DATA_DIR", Example: "/var/lib/herald",
-			Comment: "Folder for what must outlive the process: the quotes seen, for charts. It is made if only its last part is " +
+			Comment: "Folder for what must outlive the process: the quotes seen, for charts, and, without REDIS_URL, " +
+				"the last price and supply and the price provider's credits. It is made if only its last part is " +
 				"missing. One process uses it at a time; a second one keeps its quotes in memory until the first has ended. " +
 				"Unset: in memory.",
 			Set: config.Field(&s.Dir, folder)},

@@ -1,11 +1,14 @@
 package market
 
 import (
+	"fmt"
 	"testing"
 	"time"
+
+	"herald/internal/core"
 )
 
-func TestDayAndMonthLimitsLastUntilTheirReset(t *testing.T) {
+func TestDayAndMonthLimitsLastUntilTheirResetByTheProvidersClock(t *testing.T) {
 	for _, c := range []struct {
 		code int
 		now  string
@@ -17,15 +20,41 @@ func TestDayAndMonthLimitsLastUntilTheirReset(t *testing.T) {
 		{1010, "2026-11-30T23:00:00Z", time.Hour},
 		{1010, "2026-12-31T23:59:59Z", time.Second},
 		{1010, "2027-02-01T00:00:00Z", 28 * 24 * time.Hour},
-		{1011, "2026-11-20T12:00:00Z", 0},
+		{1010, "2028-02-01T00:00:00Z", 29 * 24 * time.Hour},
+		{1010, "2026-12-01T00:00:00Z", 31 * 24 * time.Hour},
 	} {
 		now, err := time.Parse(time.RFC3339, c.now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := codeError(c.code, now).RetryAfter; got != c.want {
-			t.Errorf("%d at %s: retry after %v, want %v", c.code, c.now, got, c.want)
+		if got := (status{code: c.code}).err(now, 0); got.RetryAfter != c.want || got.Reason != core.UsedUp {
+			t.Errorf("%d at %s by this machine's clock: %s, retry after %v, want %v", c.code, c.now, got.Reason, got.RetryAfter, c.want)
 		}
+		_, told, err := parseStatus(fmt.Appendf(nil, `{"status":{"timestamp":%q,"error_code":%d}}`, c.now, c.code))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := told.err(now.AddDate(1, 5, 11), 0); got.RetryAfter != c.want {
+			t.Errorf("%d at %s by the provider's clock: retry after %v, want %v", c.code, c.now, got.RetryAfter, c.want)
+		}
+	}
+}
+
+func TestALimitOfTheAddressIsWaitedForLongerEachTime(t *testing.T) {
+	c := &Client{}
+	for _, want := range []time.Duration{1, 2, 4, 8} {
+		if got := c.limited(status{code: 1011}); got.RetryAfter != want*time.Minute || got.Reason != core.Limited {
+			t.Errorf("%s, retry after %v, want %v", got.Reason, got.RetryAfter, want*time.Minute)
+		}
+	}
+	for range 1000 {
+		if got := c.limited(status{code: 1011}); got.RetryAfter <= 8*time.Minute {
+			t.Fatalf("retry after %v", got.RetryAfter)
+		}
+	}
+	c.limited(status{code: 1008})
+	if got := c.limited(status{code: 1011}); got.RetryAfter != time.Minute {
+		t.Errorf("after another answer, retry after %v", got.RetryAfter)
 	}
 }
 
@@ -39,7 +68,12 @@ func FuzzParse(f *testing.F) {
 	}
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		q, err := token{"id", "42", "HRD"}.parse(body, now)
+		answer, told, err := parseStatus(body)
+		if err != nil || told.code != 0 {
+			return
+		}
+		found, err := token{"id", "42", "HRD"}.parse(answer["data"], now)
+		q := found.Quote
 		if err == nil && (!q.Price.IsPositive() || q.MarketCap.Valid && !q.MarketCap.Decimal.IsPositive() || q.Volume24h.Decimal.IsNegative()) {
 			t.Fatalf("%q is taken for %+v", body, q)
 		}

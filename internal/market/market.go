@@ -11,6 +11,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"herald/internal/config"
@@ -25,7 +26,9 @@ var Service = &core.Service{
 	Settings: map[core.Reason]string{
 		"":             "PRICE_API_URL",
 		core.Denied:    "PRICE_API_KEY",
-		core.Limited:   "PRICE_API_KEY, whose plan may be used up, and PRICE_TTL",
+		core.Limited:   "PRICE_API_KEY and PRICE_TTL",
+		core.UsedUp:    "PRICE_API_KEY, whose plan is used up, and PRICE_MONTHLY_CREDITS",
+		core.NoCredit:  "PRICE_MONTHLY_CREDITS",
 		core.Rejected:  "PRICE_TOKEN_ID, PRICE_TOKEN_SLUG, TOKEN_SYMBOL and PRICE_API_URL",
 		core.Malformed: "PRICE_TOKEN_ID, PRICE_TOKEN_SLUG, TOKEN_SYMBOL and PRICE_API_URL",
 	},
@@ -41,10 +44,14 @@ type Client struct {
 	key   config.Secret
 	token token
 	rest  *rest.Client
+	// addressLimits counts how often in a row the provider limited this machine's
+	// address.
+	addressLimits atomic.Int32
 }
 
-// New makes a client. It asks nothing.
-func New(s Settings, c *core.Cache) *Client {
+// New makes a client. It asks nothing. budget bounds its calls, those of Probe
+// apart; nil is no bound.
+func New(s Settings, c *core.Cache, budget core.Budget) *Client {
 	query := url.Values{s.By: {s.Token}, "convert": {"USD"}}
 	m := &Client{
 		url:   s.URL + "/v1/cryptocurrency/quotes/latest?" + query.Encode(),
@@ -52,7 +59,7 @@ func New(s Settings, c *core.Cache) *Client {
 		token: token{s.By, s.Token, s.Symbol},
 		rest:  rest.New(Service, c.CallTimeout),
 	}
-	m.Price = core.NewCached(core.NewBreaker(c, Service, s.TTL), core.Question[core.NoArgument, core.Quote]{
+	m.Price = core.NewCached(core.NewMeteredBreaker(c, Service, s.TTL, budget), core.Question[core.NoArgument, core.Quote]{
 		Name: "price", TTL: s.TTL, Ask: m.quote,
 		Shared: &core.Shared[core.Quote]{
 			Source: m.url + " " + s.Symbol,
@@ -62,42 +69,54 @@ func New(s Settings, c *core.Cache) *Client {
 	return m
 }
 
-// Probe asks for the quote, past the cache.
-func (c *Client) Probe(ctx context.Context) (detail string, err error) {
-	_, err = c.quote(ctx, core.NoArgument{})
-	return "", err
+// Listing is a token as the provider lists it. The texts are the provider's own
+// and not made harmless; an empty one was not given.
+type Listing struct {
+	ID, Name, Symbol string
+	Quote            core.Quote
 }
 
+// Probe asks for the quote, past the cache.
+func (c *Client) Probe(ctx context.Context) (Listing, error) { return c.listing(ctx) }
+
 func (c *Client) quote(ctx context.Context, _ core.NoArgument) (core.Quote, error) {
+	found, err := c.listing(ctx)
+	return found.Quote, err
+}
+
+func (c *Client) listing(ctx context.Context) (Listing, error) {
 	header := http.Header{}
 	if c.key.IsSet() {
 		header.Set("X-CMC_PRO_API_KEY", c.key.Reveal())
 	}
 	resp, err := c.rest.Do(ctx, rest.Request{Attempt: "quote", Method: http.MethodGet, URL: c.url, Header: header})
 	if err != nil {
-		return core.Quote{}, refusal(resp, err, time.Now())
+		return Listing{}, c.refused(resp, err)
 	}
-	return c.token.parse(resp.Body, time.Now())
-}
-
-// parse reads a whole answer.
-func (t token) parse(body []byte, now time.Time) (core.Quote, error) {
-	answer, code, err := parseStatus(body)
+	answer, status, err := parseStatus(resp.Body)
 	switch {
 	case err != nil:
-		return core.Quote{}, malformed(err)
-	case code != 0:
-		return core.Quote{}, codeError(code, now)
+		return Listing{}, malformed(err)
+	case status.code != 0:
+		return Listing{}, c.limited(status)
 	}
-	entry, err := t.find(answer["data"])
+	c.addressLimits.Store(0)
+	return c.token.parse(answer["data"], time.Now())
+}
+
+// parse reads the data of an answer.
+func (t token) parse(data any, now time.Time) (Listing, error) {
+	entry, err := t.find(data)
 	if err != nil {
-		return core.Quote{}, malformed(err)
+		return Listing{}, malformed(err)
 	}
 	quote, err := parseQuote(entry, now)
 	if err != nil {
-		return core.Quote{}, malformed(err)
+		return Listing{}, malformed(err)
 	}
-	return quote, nil
+	name, _ := entry["name"].(string)
+	symbol, _ := entry["symbol"].(string)
+	return Listing{ID: rest.Text(entry["id"]), Name: name, Symbol: symbol, Quote: quote}, nil
 }
 
 func malformed(err error) error {

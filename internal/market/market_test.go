@@ -35,7 +35,7 @@ func ok(data string) string {
 
 // quote asks past the cache.
 func quote(ctx context.Context, s market.Settings, timeout time.Duration) (core.Quote, error) {
-	return market.New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout})).Price.Ask(ctx, core.NoArgument{})
+	return market.New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}), nil).Price.Ask(ctx, core.NoArgument{})
 }
 
 func ask(t *testing.T, by, token string, status int, body string) (core.Quote, error) {
@@ -187,8 +187,8 @@ func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 }
 
 func TestClientDoesNotPrintItsKey(t *testing.T) {
-	c := market.New(market.Settings{APIKey: config.NewSecret("k3y-k3y")}, core.NewCache(core.CacheConfig{}))
-	if text := fmt.Sprintf("%+v %#v", c, *c); strings.Contains(text, "k3y") {
+	c := market.New(market.Settings{APIKey: config.NewSecret("k3y-k3y")}, core.NewCache(core.CacheConfig{}), nil)
+	if text := fmt.Sprintf("%+v %#v", c, c); strings.Contains(text, "k3y") {
 		t.Errorf("printed %s", text)
 	}
 }

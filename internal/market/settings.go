@@ -20,6 +20,8 @@ type Settings struct {
 	Token string
 	// Symbol is the token's, as it is shown; a quote of another is refused.
 	Symbol string
+	// MonthlyCredits are the calls that the plan allows; 0 is no bound.
+	MonthlyCredits int
 	// TTL is how long a quote is fresh.
 	TTL time.Duration
 }
@@ -45,9 +47,16 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "Shown after amounts.",
 			Set:     s.setSymbol},
 		{Name: "PRICE_TTL", Default: "30s",
-			Comment: "How long a price is fresh. Each refresh costs one credit at the provider; the free plan has 10,000 a " +
-				"month, which 5m fits.",
+			Comment: "How long a price is fresh, if PRICE_MONTHLY_CREDITS allows. While people ask, it is refreshed shortly " +
+				"before; while nobody does, not at all.",
 			Set: config.Field(&s.TTL, config.Duration)},
+		{Name: "PRICE_MONTHLY_CREDITS", Default: "10000", Example: "110000",
+			Comment: "Calls that the provider's plan allows in a month; each takes one credit, also one that fails. They are spread " +
+				"over the month: a price then stays for longer than PRICE_TTL, and answers say how old it is. Of 10000, one " +
+				"comes back every 5 minutes, and a quiet day saves up 300. Replicas with REDIS_URL share them. With DATA_DIR, a " +
+				"restart goes on with what is left. With neither, each start may use 100 more of 10000; a quarter of the plan " +
+				"is kept back for that, and one comes back every 6 minutes. 0: no bound.",
+			Set: config.Field(&s.MonthlyCredits, config.IntBetween(0, 100_000_000))},
 	}
 }
 

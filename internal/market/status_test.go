@@ -15,7 +15,7 @@ import (
 func TestErrorCodeDecidesAtAnyStatus(t *testing.T) {
 	for code, want := range map[string]core.Reason{
 		"1001": core.Denied, `"1001"`: core.Denied, "1002": core.Denied, "1005": core.Denied, "1007": core.Denied,
-		"1008": core.Limited, `"1008"`: core.Limited, "1009": core.Limited, "1010": core.Limited, "1011": core.Limited,
+		"1008": core.Limited, `"1008"`: core.Limited, `"1010"`: core.UsedUp, "1009": core.UsedUp, "1010": core.UsedUp, "1011": core.Limited,
 	} {
 		for _, status := range []int{200, 400, 401, 402, 403, 429, 500} {
 			t.Run(fmt.Sprintf("%s at %d", code, status), func(t *testing.T) {

@@ -15,6 +15,7 @@ const tolerance = 2 * time.Second
 // kept only once the service has accepted a timestamp made with it.
 type clock struct {
 	now        func() time.Time
+	dated      atomic.Bool  // an answer had a Date
 	ahead      atomic.Int64 // nanoseconds that the last Date was ahead of now
 	correction atomic.Int64 // nanoseconds to add to now
 }
@@ -56,4 +57,5 @@ func (c *clock) learn(date, sent time.Time) {
 	doubt := max(trip/2, 0)
 	ahead -= min(max(ahead, -doubt), doubt)
 	c.ahead.Store(int64(ahead))
+	c.dated.Store(true)
 }

@@ -9,7 +9,6 @@ package partner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -48,6 +47,9 @@ type Client struct {
 	// without a list, null included, is no answer: only an empty list says
 	// that there are none.
 	Logins *core.Cached[string, []core.Login]
+	// Registration asks for the account that Probe asks for, and forgets the
+	// answer. That it was answered is kept for a minute at most.
+	Registration *core.Cached[core.NoArgument, struct{}]
 
 	base     string
 	appID    string
@@ -74,24 +76,43 @@ func New(s Settings, c *core.Cache) *Client {
 	p.Logins = core.NewCached(breaker, core.Question[string, []core.Login]{
 		Name: "logins", TTL: s.LoginsTTL, Ask: p.logins, Clone: slices.Clone[[]core.Login],
 	})
+	p.Registration = core.NewCached(breaker, core.Question[core.NoArgument, struct{}]{
+		Name: "registration", TTL: min(s.ExistsTTL, registrationTTL),
+		Ask: func(ctx context.Context, _ core.NoArgument) (struct{}, error) {
+			_, err := p.account(ctx, anybody)
+			return struct{}{}, err
+		},
+	})
 	return p
 }
 
-// Probe asks for an account, past the cache. It mentions a clock that is off.
-func (c *Client) Probe(ctx context.Context) (detail string, err error) {
-	_, err = c.account(ctx, core.Identity{Platform: "Telegram", UID: "1"})
-	ahead := c.Skew().Round(time.Second)
-	_, correction := c.clock.read()
-	switch {
-	case same(ahead, 0):
-	case !same(ahead, correction):
-		detail = fmt.Sprintf("the dates of its answers and this machine's clock are %s apart", ahead.Abs())
-	case ahead > 0:
-		detail = fmt.Sprintf("this machine's clock is %s behind the service's, which is allowed for", ahead)
-	default:
-		detail = fmt.Sprintf("this machine's clock is %s ahead of the service's, which is allowed for", -ahead)
+// registrationTTL is how long it is known that Registration was answered.
+const registrationTTL = time.Minute
+
+// anybody is whom Probe and Registration ask for; the answer does not matter.
+var anybody = core.Identity{Platform: "Telegram", UID: "1"}
+
+// Clocks is what Probe has learned of the service's clock.
+type Clocks struct {
+	// Known is whether an answer was dated. Then Ahead is how far its date was
+	// ahead of this machine's clock; 0 is less than two seconds.
+	Known bool
+	Ahead time.Duration
+	// Allowed is whether the service accepts what is signed with its own time,
+	// and the client does so.
+	Allowed bool
+}
+
+// Probe asks for an account, past the cache. Without an error the service has
+// accepted the signature.
+func (c *Client) Probe(ctx context.Context) (Clocks, error) {
+	_, err := c.account(ctx, anybody)
+	found := Clocks{Known: c.clock.dated.Load()}
+	if ahead := c.Skew(); !same(ahead, 0) {
+		_, correction := c.clock.read()
+		found.Ahead, found.Allowed = ahead, same(ahead, correction)
 	}
-	return detail, err
+	return found, err
 }
 
 // Skew is how far the Date of the API's last answer was ahead of this machine's

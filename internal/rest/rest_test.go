@@ -195,4 +195,4 @@ func TestAnAnswerComesInSpiteOfASilentConnection(t *testing.T) {
 type silent struct{}
 
 func (silent) Call(*core.Service, string, time.Duration) {}
-func (silent) Lookup(string, string)                     {}
+func (silent) Lookup(string, string, time.Duration)      {}

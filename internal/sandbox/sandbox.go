@@ -4,8 +4,9 @@
 // demo` and the tests run every line that production runs.
 //
 // What they answer is fixed and told in World, so that an answer of the bot can
-// be compared with the truth. They never fail: package fault, which is for
-// tests alone, puts a Handler of its own before theirs. The package asks
+// be compared with the truth. They fail only when they are told to, in the few
+// ways of faults.go; package fault, which is for tests alone, puts a Handler of
+// its own in the place of theirs. The package asks
 // nothing itself and knows none of Herald's clients: what it checks, such as
 // signatures, it works out on its own. The chain runs no EVM, which would
 // triple the binary: its contracts are Go functions behind the ABI.
@@ -65,10 +66,11 @@ func New() *Sandbox {
 		SecretKey: rand.Text(),
 		PriceKey:  rand.Text(),
 	}
-	s.Partner = &Service{Handler: newPartner(s.World, s.AppID, s.SecretKey)}
-	s.Price = &Service{Handler: market{s.World.Quote, s.PriceKey}}
-	s.Supply = &Service{Handler: supplyHost{s.World.Supply}}
-	s.Chain = &Service{Handler: newNode(s.World, now)}
+	price, node := market{s.World.Quote, s.PriceKey}, newNode(s.World, now)
+	s.Partner = &Service{Name: "partner", Handler: newPartner(s.World, s.AppID, s.SecretKey), faults: commonFaults()}
+	s.Price = &Service{Name: "price", Handler: price, faults: price.faults()}
+	s.Supply = &Service{Name: "supply", Handler: supplyHost{s.World.Supply}, faults: commonFaults()}
+	s.Chain = &Service{Name: "chain", Handler: node, faults: node.faults(s.World)}
 	return s
 }
 
@@ -76,7 +78,7 @@ func New() *Sandbox {
 // caller closes what it returns.
 func Start() (*Sandbox, error) {
 	s := New()
-	for _, service := range s.services() {
+	for _, service := range s.Services() {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("start the sandbox: %w", err), s.Close())
@@ -86,14 +88,15 @@ func Start() (*Sandbox, error) {
 	return s, nil
 }
 
-func (s *Sandbox) services() []*Service {
+// Services are the four stand-ins.
+func (s *Sandbox) Services() []*Service {
 	return []*Service{s.Partner, s.Price, s.Supply, s.Chain}
 }
 
 // Close breaks every connection and frees the ports. Calls under way end.
 func (s *Sandbox) Close() error {
 	var errs []error
-	for _, service := range s.services() {
+	for _, service := range s.Services() {
 		errs = append(errs, service.Close())
 	}
 	return errors.Join(errs...)

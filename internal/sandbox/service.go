@@ -4,17 +4,24 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
 // maxRequest bounds what a stand-in reads of a request, in bytes.
 const maxRequest = 1 << 20
 
-// Service is one stand-in: an HTTP server that answers rightly.
+// Service is one stand-in: an HTTP server that answers rightly, unless it is told
+// to Fail.
 type Service struct {
+	// Name says what the bot asks it for, in a word.
+	Name string
 	// Handler is what answers. A test that wants other answers puts its own in
 	// this place before Serve.
 	Handler http.Handler
+
+	faults map[Fault]http.Handler
+	fault  atomic.Pointer[Fault]
 
 	url    string
 	server *http.Server
@@ -27,7 +34,7 @@ func (s *Service) URL() string { return s.url }
 // Serve answers on l until Close, in a goroutine of its own. The service owns l.
 func (s *Service) Serve(l net.Listener) {
 	server := &http.Server{
-		Handler:           http.MaxBytesHandler(s.Handler, maxRequest),
+		Handler:           http.MaxBytesHandler(http.HandlerFunc(s.answer), maxRequest),
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 	served := make(chan struct{})

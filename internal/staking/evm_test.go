@@ -197,8 +197,8 @@ func TestEVMRoundTripsOfOneStakeOver21Pools(t *testing.T) {
 	if got := n.tripsOf(func() { wantStaker(t, c) }); got != 1 {
 		t.Errorf("%d round trips, want 1", got)
 	}
-	if detail, err := c.Probe(t.Context()); err != nil || !strings.HasSuffix(detail, "; 21 pools with code") {
-		t.Errorf("probe: %q, %v", detail, err)
+	if found, err := c.Probe(t.Context()); err != nil || found.Deployed != 21 || found.Multicall != MulticallWorks {
+		t.Errorf("probe: %+v, %v", found, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 	"time"
 
@@ -11,99 +12,130 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
 
+	"herald/internal/config"
 	"herald/internal/core"
 )
 
-// anyWallet is whose stake is asked for; the answer does not matter. It is not
-// the zero address, which some contracts refuse.
+// anyWallet is whose stake Probe and Pools ask for; the answer does not matter.
+// It is not the zero address, which some contracts refuse.
 var anyWallet = common.Address{common.AddressLength - 1: 1}
 
 // sameTime is how far apart the times of two blocks may be that a node says are
 // its newest. Their numbers are not compared: see Client.seenByContract.
 const sameTime = 10 * time.Minute
 
+// Found is what Probe has learned, also when it fails.
+type Found struct {
+	// ChainID is the node's; nil if it did not say.
+	ChainID *big.Int
+	// Block is its newest block, nil if it did not say, and BlockTime that
+	// block's time, zero if it gives none that is possible.
+	Block     *big.Int
+	BlockTime time.Time
+	// Deployed counts the pools with code, and Missing are those without;
+	// neither if that was not asked.
+	Deployed int
+	Missing  []core.Pool
+	// Multicall is what became of Multicall3.
+	Multicall Multicall
+}
+
+// Multicall is what Probe knows of Multicall3.
+type Multicall int
+
+// The zero value is that it was not asked for.
+const (
+	MulticallUnasked Multicall = iota
+	MulticallWorks
+	// MulticallMissing: there is none at the default's address.
+	MulticallMissing
+	// MulticallOff: the settings say not to use it.
+	MulticallOff
+)
+
 // Probe asks the node, past the cache, for its chain's id and its newest block,
 // for the code at every configured address, and for a stake. It fails also if
 // the block is too old, if a pool is no contract or does not answer the
 // methods, and if there is no Multicall3 where one is configured. That there is
 // none at the default's address is no failure.
-func (c *Client) Probe(ctx context.Context) (detail string, err error) {
-	newest, err := c.probeNode(ctx)
+func (c *Client) Probe(ctx context.Context) (found Found, err error) {
+	newest, err := c.probeNode(ctx, &found)
 	if err != nil {
-		return "", failure(err).During("check the chain")
+		return found, failure(err).During("check the chain")
 	}
-	detail = newest.String()
-	codeless, err := c.codeless(ctx, c.pools)
+	missing, err := c.codeless(ctx, c.pools)
 	if err != nil {
-		return detail, err
+		return found, err
 	}
-	detail += fmt.Sprintf("; %d pools with code", len(c.pools)-len(codeless))
-	if len(codeless) > 0 {
-		return detail, fmt.Errorf("no contract at %s", addresses(codeless))
+	found.Deployed, found.Missing = len(c.pools)-len(missing), missing
+	if len(missing) > 0 {
+		return found, fmt.Errorf("no contract at %s", addresses(missing))
 	}
-	if c.multicall != nil {
-		note, err := c.probeMulticall(ctx, newest)
-		if err != nil {
-			return detail, err
-		}
-		detail += note
+	if found.Multicall, err = c.probeMulticall(ctx, newest); err != nil {
+		return found, err
 	}
 	stake, err := c.readStake(ctx, anyWallet)
 	switch {
 	case err != nil:
-		return detail, err
+		return found, err
 	case len(stake.Failed) > 0:
-		return detail, fmt.Errorf("STAKING_METHOD is not answered by %s", addresses(poolsOf(stake.Failed)))
+		return found, fmt.Errorf("STAKING_METHOD is not answered by %s", addresses(poolsOf(stake.Failed)))
 	case len(stake.UnbondingFailed) > 0:
-		return detail, fmt.Errorf("STAKING_PENDING_METHOD is not answered by %s", addresses(poolsOf(stake.UnbondingFailed)))
+		return found, fmt.Errorf("STAKING_PENDING_METHOD is not answered by %s", addresses(poolsOf(stake.UnbondingFailed)))
 	}
-	return detail, nil
+	return found, nil
 }
 
-// probeNode is the node's newest block.
-func (c *Client) probeNode(ctx context.Context) (block, error) {
+// probeNode returns the node's newest block, and fails if the node is of another
+// chain or that block is too old.
+func (c *Client) probeNode(ctx context.Context, found *Found) (block, error) {
 	var id hexutil.Big
 	if err := c.rpc.CallContext(ctx, &id, "eth_chainId"); err != nil {
 		return block{}, err
 	}
-	if err := c.sameChain(id.ToInt()); err != nil {
+	found.ChainID = id.ToInt()
+	if err := c.sameChain(found.ChainID); err != nil {
 		return block{}, err
 	}
 	newest, err := c.newestBlock(ctx)
 	if err != nil {
 		return block{}, err
 	}
+	found.Block, found.BlockTime = newest.number, newest.time()
 	return newest, c.recent(newest)
 }
 
 // probeMulticall fails unless the contract at MULTICALL_ADDRESS aggregates
 // calls, and says of the chain and its newest block what the node says. That
-// the default's address has no contract is only worth a note: perhaps nobody
-// chose it, and the pools are read without it.
-func (c *Client) probeMulticall(ctx context.Context, newest block) (note string, err error) {
-	codeless, err := c.codeless(ctx, []core.Pool{{Address: *c.multicall}})
+// the default's address has no contract is no failure: perhaps nobody chose it,
+// and the pools are read without it.
+func (c *Client) probeMulticall(ctx context.Context, newest block) (Multicall, error) {
+	if c.multicall == nil {
+		return MulticallOff, nil
+	}
+	missing, err := c.codeless(ctx, []core.Pool{{Address: *c.multicall}})
 	switch {
 	case err != nil:
-		return "", err
-	case len(codeless) > 0 && c.multicall.Hex() == defaultMulticall:
-		return "; this chain has no Multicall3, so they are read by JSON-RPC batch", nil
-	case len(codeless) > 0:
-		return "", multicallError(fmt.Sprintf("no contract at %s", c.multicall.Hex()))
+		return MulticallUnasked, err
+	case len(missing) > 0 && c.multicall.Hex() == defaultMulticall:
+		return MulticallMissing, nil
+	case len(missing) > 0:
+		return MulticallUnasked, multicallError(fmt.Sprintf("no contract at %s", c.multicall.Hex()))
 	}
 	r, err := c.aggregate(ctx, nil)
 	switch {
 	case errors.Is(err, errUnfit):
-		return "", multicallError(fmt.Sprintf("the contract at %s is no Multicall3", c.multicall.Hex()))
+		return MulticallUnasked, multicallError(fmt.Sprintf("the contract at %s is no Multicall3", c.multicall.Hex()))
 	case err != nil:
-		return "", failure(err).During("ask Multicall3")
+		return MulticallUnasked, failure(err).During("ask Multicall3")
 	case c.sameChain(r.chainID) != nil, r.block.time().Sub(newest.time()).Abs() > sameTime:
-		return "", multicallError(fmt.Sprintf("the contract at %s is no Multicall3: it contradicts the node", c.multicall.Hex()))
+		return MulticallUnasked, multicallError(fmt.Sprintf("the contract at %s is no Multicall3: it contradicts the node", c.multicall.Hex()))
 	}
-	return "", nil
+	return MulticallWorks, nil
 }
 
 func multicallError(problem string) error {
-	return &core.SettingError{Problem: problem, Settings: "MULTICALL_ADDRESS (off: the pools are read by JSON-RPC batch)"}
+	return &config.WrongError{Problem: problem, Settings: "MULTICALL_ADDRESS (off: the pools are read by JSON-RPC batch)"}
 }
 
 // codeless are the contracts without code. They are asked for one by one: the

@@ -3,13 +3,20 @@ package staking
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"herald/internal/config"
 	"herald/internal/core"
 )
+
+func isChain(f Found, id uint64) bool { return f.ChainID != nil && f.ChainID.Uint64() == id }
+
+func isBlock(f Found, number uint64) bool { return f.Block != nil && f.Block.Uint64() == number }
 
 func TestProbeNamesWhatIsNotDeployed(t *testing.T) {
 	chain, pools := stakers()
@@ -17,19 +24,22 @@ func TestProbeNamesWhatIsNotDeployed(t *testing.T) {
 	n.rpc.SetBatchLimits(1, 1<<20)
 	c := newClient(t, n, pools)
 	for name, c := range map[string]*Client{"through Multicall3": c, "without": newClient(t, n, pools, withoutMulticall)} {
-		detail, err := c.Probe(t.Context())
-		if err != nil || !strings.HasPrefix(detail, "newest block 1000, ") || !strings.HasSuffix(detail, "s old; 21 pools with code") {
-			t.Errorf("%s: got %q, %v", name, detail, err)
+		found, err := c.Probe(t.Context())
+		if err != nil || !isChain(found, testChain) || !isBlock(found, 1000) || time.Since(found.BlockTime) > time.Minute || found.Deployed != 21 || found.Missing != nil {
+			t.Errorf("%s: got %+v, %v", name, found, err)
 		}
 	}
 	delete(chain, pools[3].Address)
-	detail, err := c.Probe(t.Context())
-	if err == nil || err.Error() != "no contract at "+pools[3].Address.Hex() || !strings.Contains(detail, "20 pools with code") {
-		t.Errorf("a pool not deployed: got %q, %v", detail, err)
+	found, err := c.Probe(t.Context())
+	if err == nil || err.Error() != "no contract at "+pools[3].Address.Hex() || found.Deployed != 20 || !slices.Equal(found.Missing, pools[3:4]) {
+		t.Errorf("a pool not deployed: got %+v, %v", found, err)
 	}
 	n.set(func() { n.chainID = 1 })
-	_, err = c.Probe(t.Context())
+	found, err = c.Probe(t.Context())
 	wantReason(t, err, core.Malformed)
+	if !isChain(found, 1) || found.Block != nil {
+		t.Errorf("of another chain: got %+v", found)
+	}
 }
 
 func TestProbeTellsThatMulticallIsNone(t *testing.T) {
@@ -69,16 +79,16 @@ func TestProbeTellsThatMulticallIsNone(t *testing.T) {
 			chain, pools := stakers()
 			chain[multicallAddr] = other(chain)
 			n := newNode(t, chain)
-			detail, err := newClient(t, n, pools, anyAge).Probe(t.Context())
-			wrong, ok := errors.AsType[*core.SettingError](err)
+			found, err := newClient(t, n, pools, anyAge).Probe(t.Context())
+			wrong, ok := errors.AsType[*config.WrongError](err)
 			if !ok || !strings.Contains(wrong.Problem, multicallAddr.Hex()) || !strings.HasPrefix(wrong.Settings, "MULTICALL_ADDRESS") {
 				t.Errorf("got %v", err)
 			}
-			if !strings.Contains(detail, "21 pools with code") {
-				t.Errorf("the detail is %q", detail)
+			if found.Deployed != 21 || found.Multicall != MulticallUnasked {
+				t.Errorf("found %+v", found)
 			}
-			if _, err := newClient(t, n, pools, anyAge, withoutMulticall).Probe(t.Context()); err != nil {
-				t.Errorf("with MULTICALL_ADDRESS=off: %v", err)
+			if found, err := newClient(t, n, pools, anyAge, withoutMulticall).Probe(t.Context()); err != nil || found.Multicall != MulticallOff {
+				t.Errorf("with MULTICALL_ADDRESS=off: %+v, %v", found, err)
 			}
 		})
 	}
@@ -88,13 +98,13 @@ func TestProbeFailsOnAMulticallWithoutCodeUnlessItIsTheDefault(t *testing.T) {
 	chain, pools := stakers()
 	delete(chain, multicallAddr)
 	n := newNode(t, chain)
-	detail, err := newClient(t, n, pools).Probe(t.Context())
-	if err != nil || !strings.HasSuffix(detail, "21 pools with code; this chain has no Multicall3, so they are read by JSON-RPC batch") {
-		t.Errorf("at the default address: %q, %v", detail, err)
+	found, err := newClient(t, n, pools).Probe(t.Context())
+	if err != nil || found.Deployed != 21 || found.Multicall != MulticallMissing {
+		t.Errorf("at the default address: %+v, %v", found, err)
 	}
 	elsewhere := common.HexToAddress("0x0000000000000000000000000000000000000abc")
 	_, err = newClient(t, n, pools, func(s *Settings) { s.Multicall = &elsewhere }).Probe(t.Context())
-	wrong, ok := errors.AsType[*core.SettingError](err)
+	wrong, ok := errors.AsType[*config.WrongError](err)
 	if !ok || wrong.Problem != "no contract at "+elsewhere.Hex() || !strings.HasPrefix(wrong.Settings, "MULTICALL_ADDRESS") {
 		t.Errorf("at another address: %v", err)
 	}
@@ -109,8 +119,8 @@ func TestProbeTakesAMulticallThatMayNotDoSoMuch(t *testing.T) {
 		}
 		return chain.multicall(input, at)
 	}
-	if _, err := newClient(t, newNode(t, chain), pools).Probe(t.Context()); err != nil {
-		t.Error(err)
+	if found, err := newClient(t, newNode(t, chain), pools).Probe(t.Context()); err != nil || found.Multicall != MulticallWorks {
+		t.Errorf("%+v, %v", found, err)
 	}
 }
 
@@ -126,9 +136,9 @@ func TestProbeFailsOnAFrozenNode(t *testing.T) {
 			if !strings.Contains(err.Error(), "newest block 1000, 1h0m") {
 				t.Errorf("operators read %q", err)
 			}
-			detail, err := newClient(t, n, pools, way.config, anyAge).Probe(t.Context())
-			if err != nil || !strings.Contains(detail, "newest block 1000, 1h0m") {
-				t.Errorf("of any age: %q, %v", detail, err)
+			found, err := newClient(t, n, pools, way.config, anyAge).Probe(t.Context())
+			if age := time.Since(found.BlockTime); err != nil || !isBlock(found, 1000) || age < time.Hour || age > 61*time.Minute {
+				t.Errorf("of any age: %+v, %v", found, err)
 			}
 		})
 	}

@@ -49,7 +49,8 @@ func (s *Settings) Table() []config.Setting {
 			Set:     config.Field(&s.ChainID, parseChainID)},
 		{Name: "STAKING_POOLS", Required: true, Example: "0x52908400098527886E0F7030069857D2E4169EE7",
 			Comment: "The pools' addresses, separated by commas or white space; or @FILE, with one a line: the address and, if " +
-				"you like, a name. In the file, # at the start of a line or between white space begins a comment.",
+				"you like, a name. In the file, # at the start of a line or between white space begins a comment. A relative " +
+				"path starts at the folder in which Herald is started.",
 			Set: config.Field(&s.Pools, parsePools)},
 		{Name: "STAKING_METHOD", Default: "currentStake(address)",
 			Comment: "View method of a pool that answers one wallet's stake as a uint256.",

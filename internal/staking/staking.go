@@ -45,6 +45,10 @@ var Service = &core.Service{
 // 500 bytes of hexadecimal, and 128 more for each withdrawal.
 const maxBody = 1 << 20
 
+// poolsTTL is how long an answer of Pools is kept, so that whoever asks for it
+// over and over costs the node four readings a minute at most.
+const poolsTTL = 15 * time.Second
+
 // Client reads the pools.
 type Client struct {
 	// Stakes are what wallets have in all pools, at one block: the newest that
@@ -58,6 +62,10 @@ type Client struct {
 	// of which pins the block. What turns out not to work is not tried again
 	// for 5 minutes.
 	Stakes *core.Cached[common.Address, core.Stake]
+	// Pools are the pools as read for a wallet that means nothing: by the same
+	// way as Stakes, and failing like it. An answer is kept for 15 s at most, also
+	// one that is not whole.
+	Pools *core.Cached[core.NoArgument, core.Stake]
 
 	rpc         *rpc.Client
 	chainID     uint64
@@ -102,8 +110,13 @@ func New(s Settings, c *core.Cache, unread func(core.Pool)) (*Client, error) {
 	if s.PendingMethod != "" {
 		p.methods = append(p.methods, selector(s.PendingMethod))
 	}
-	p.Stakes = core.NewCached(core.NewBreaker(c, Service, s.TTL), core.Question[common.Address, core.Stake]{
+	breaker := core.NewBreaker(c, Service, s.TTL)
+	p.Stakes = core.NewCached(breaker, core.Question[common.Address, core.Stake]{
 		Name: "stake", TTL: s.TTL, Ask: p.readStake, Keep: core.Stake.Complete, Clone: core.Stake.Clone,
+	})
+	p.Pools = core.NewCached(breaker, core.Question[core.NoArgument, core.Stake]{
+		Name: "pools", TTL: min(s.TTL, poolsTTL), Clone: core.Stake.Clone,
+		Ask: func(ctx context.Context, _ core.NoArgument) (core.Stake, error) { return p.readStake(ctx, anyWallet) },
 	})
 	return p, nil
 }

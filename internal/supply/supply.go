@@ -44,23 +44,26 @@ func New(s Settings, c *core.Cache) *Client {
 	return h
 }
 
-// Probe asks for the supply, past the cache.
-func (c *Client) Probe(ctx context.Context) (detail string, err error) {
-	_, err = c.supply(ctx, core.NoArgument{})
-	return "", err
-}
-
-// supply asks for both figures at once.
-func (c *Client) supply(ctx context.Context, _ core.NoArgument) (core.Supply, error) {
+// Probe asks for the supply, past the cache. When it fails it returns the figures
+// that came nevertheless, and zero for those that did not.
+func (c *Client) Probe(ctx context.Context) (core.Supply, error) {
 	var s core.Supply
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() (err error) { s.Total, err = c.ask(ctx, total); return })
 	both.Go(func() (err error) { s.Circulating, err = c.ask(ctx, circulating); return })
-	if err := both.Wait(); err != nil {
-		return core.Supply{}, err
+	err := both.Wait()
+	if err == nil {
+		if impossible := check(s); impossible != nil {
+			err = Service.Fail(core.Malformed, impossible)
+		}
 	}
-	if err := check(s); err != nil {
-		return core.Supply{}, Service.Fail(core.Malformed, err)
+	return s, err
+}
+
+func (c *Client) supply(ctx context.Context, _ core.NoArgument) (core.Supply, error) {
+	s, err := c.Probe(ctx)
+	if err != nil {
+		return core.Supply{}, err
 	}
 	return s, nil
 }

@@ -91,7 +91,7 @@ func priceFaults() []Fault {
 	for _, price := range []string{"null", "0", "-0.04", `"NaN"`, "NaN", "1e400", "1e999999999", "{}", `"a lot"`} {
 		faults = append(faults, Fault{Name: "price " + price, serve: replaced(`"price":[^,]*`, `"price":`+price)})
 	}
-	for _, code := range []string{"1001", "1008", "1009", `"1001"`, "null"} {
+	for _, code := range []string{"1001", "1008", "1009", "1010", "1011", `"1001"`, "null"} {
 		faults = append(faults, Fault{Name: "200 with error code " + code, serve: replaced(`"error_code":0`, `"error_code":`+code)})
 	}
 	for _, data := range []string{"null", "[]", "{}", `"x"`} {
