@@ -29,19 +29,25 @@ return ""`)
 	giveUp = redis.NewScript(`
 if redis.call("GET", KEYS[1]) == ARGV[1] then redis.call("SET", KEYS[1], "` + givenUp + `", "PX", ARGV[2]) end
 return 0`)
-	// renewClaims takes a claim that has lapsed again, unless somebody else
-	// did: Redis may have been away for longer than a claim lasts.
-	renewClaims = redis.NewScript(`
+	// setClaims sets what Redis holds of updates to ARGV[2], unless it is of
+	// another process: a claim that has lapsed may have been taken by it, as
+	// Redis may have been away for longer than a claim lasts.
+	setClaims = redis.NewScript(`
 for _, key in ipairs(KEYS) do
 	local holder = redis.call("GET", key)
-	if not holder or holder == ARGV[1] then redis.call("SET", key, ARGV[1], "PX", ARGV[2]) end
+	if not holder or holder == ARGV[1] then redis.call("SET", key, ARGV[2], "PX", ARGV[3]) end
 end
 return 0`)
 )
 
-// mostRenewed bounds the claims renewed in one call, which keeps Redis busy for
-// about a millisecond.
-const mostRenewed = 1000
+const (
+	// mostRenewed bounds the claims renewed in one call, which keeps Redis busy
+	// for about a millisecond.
+	mostRenewed = 1000
+	// mostUntold bounds the answered updates, at some 100 bytes each, of which
+	// Redis is told once it is back.
+	mostUntold = 10_000
+)
 
 // Begin implements chat.Dedup. What this process knows by itself counts first:
 // it may have answered while Redis was away.
@@ -76,38 +82,46 @@ func (r *Redis) End(ctx context.Context, key string, isAnswered bool) {
 	delete(r.held, shared)
 	r.mu.Unlock()
 	r.memory.End(ctx, key, isAnswered)
-	r.ask(ctx, func(ctx context.Context) error {
+	told := r.ask(ctx, func(ctx context.Context) error {
 		if isAnswered {
 			return r.client.Set(ctx, shared, answered, remembered).Err()
 		}
 		// Not if another process took it over meanwhile.
 		return giveUp.Run(ctx, r.client, []string{shared}, r.owner, r.claim.Milliseconds()).Err()
 	})
+	if told || !isAnswered {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.answered) < mostUntold {
+		r.answered[shared] = true
+	}
 }
 
-// renewUntil renews the claims of this process until ctx is done, three times
-// in the time that a claim lasts.
-func (r *Redis) renewUntil(ctx context.Context) {
-	tick := time.NewTicker(r.claim / 3)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			r.renew(ctx)
+// renew makes the claims of this process last as long as new ones, and tells
+// Redis what was answered while it was away.
+func (r *Redis) renew(ctx context.Context) {
+	r.set(ctx, r.held, r.owner, r.claim)
+	for _, told := range r.set(ctx, r.answered, answered, remembered) {
+		r.mu.Lock()
+		delete(r.answered, told)
+		r.mu.Unlock()
+	}
+}
+
+// set has Redis hold value for ttl under these keys, and returns those for which
+// that was done.
+func (r *Redis) set(ctx context.Context, keys map[string]bool, value string, ttl time.Duration) (done []string) {
+	r.mu.Lock()
+	all := slices.Collect(maps.Keys(keys))
+	r.mu.Unlock()
+	for some := range slices.Chunk(all, mostRenewed) {
+		if r.ask(ctx, func(ctx context.Context) error {
+			return setClaims.Run(ctx, r.client, some, r.owner, value, ttl.Milliseconds()).Err()
+		}) {
+			done = append(done, some...)
 		}
 	}
-}
-
-// renew makes the claims of this process last as long as new ones.
-func (r *Redis) renew(ctx context.Context) {
-	r.mu.Lock()
-	held := slices.Collect(maps.Keys(r.held))
-	r.mu.Unlock()
-	for keys := range slices.Chunk(held, mostRenewed) {
-		r.ask(ctx, func(ctx context.Context) error {
-			return renewClaims.Run(ctx, r.client, keys, r.owner, r.claim.Milliseconds()).Err()
-		})
-	}
+	return done
 }

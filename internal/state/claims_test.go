@@ -54,18 +54,12 @@ func TestALivingReplicasClaimsLastAsLongAsItsUpdatesAreInHand(t *testing.T) {
 
 func TestClaimsAreRenewedWithoutBeingAsked(t *testing.T) {
 	s := server(t)
-	one, _ := replicaThatWaits(t, s.Addr(), timings{claim: time.Second, callTimeout: patient.callTimeout, downFor: downFor})
+	one, _ := replicaWithClaims(t, time.Second, s.Addr())
 	one.Begin(t.Context(), "a")
 	key := one.key("update", "a")
 	for range 3 {
 		s.FastForward(600 * time.Millisecond)
-		for limit := time.After(20 * time.Second); s.TTL(key) < 900*time.Millisecond; {
-			select {
-			case <-time.After(10 * time.Millisecond):
-			case <-limit:
-				t.Fatalf("the claim lasts %v more and is not renewed", s.TTL(key))
-			}
-		}
+		eventually(t, "the claim is renewed", func() bool { return s.TTL(key) >= 900*time.Millisecond })
 	}
 }
 
@@ -80,13 +74,12 @@ func TestAClaimOutlivesAnOutage(t *testing.T) {
 	expect(t, "a new update", one.Begin(ctx, "taken over"), chat.Fresh)
 	s.SetError("LOADING")
 	expect(t, "one that comes meanwhile", one.Begin(ctx, "meanwhile"), chat.Fresh)
-	one.renew(ctx)
 	s.FastForward(2 * time.Hour)
 	s.SetError("")
 	expect(t, "one taken over as its claim lapsed", two.Begin(ctx, "taken over"), chat.Fresh)
 
-	one.downUntil.Store(0)
-	one.renew(ctx)
+	meanwhile := one.key("update", "meanwhile")
+	eventually(t, "claims are renewed", func() bool { return s.Exists(meanwhile) })
 	expect(t, "the one from before, elsewhere", two.Begin(ctx, "before"), chat.InHand)
 	expect(t, "the one that came meanwhile, elsewhere", two.Begin(ctx, "meanwhile"), chat.InHand)
 	two.End(ctx, "taken over", false)

@@ -15,18 +15,15 @@ func TestAReplicaAloneDecidesByItself(t *testing.T) {
 	closed := server(t)
 	nobody := closed.Addr()
 	closed.Close()
-	silent, connections := mute(t)
-	for _, test := range []struct {
-		what, addr, reason string
-		callTimeout        time.Duration
-	}{
-		{"nobody listens", nobody, "no connection", patient.callTimeout},
-		{"nobody answers", silent, "no answer in time", callTimeout},
-		{"the password is wrong", refused.Addr(), "refused with WRONGPASS", patient.callTimeout},
+	for _, test := range []struct{ what, addr, options, reason string }{
+		{"nobody listens", nobody, patient, "no connection"},
+		{"nobody answers", mute(t), impatient, "no answer in time"},
+		{"the password is wrong", refused.Addr(), patient, "refused with WRONGPASS"},
 	} {
 		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
 			ctx := t.Context()
-			r, log := replicaThatWaits(t, test.addr, timings{claim: time.Hour, callTimeout: test.callTimeout, downFor: time.Hour})
+			r, log := replica(t, test.addr, test.options)
 			limiter := r.Limiter(1)
 			expect(t, "a new update", r.Begin(ctx, "a"), chat.Fresh)
 			expect(t, "a repeated one", r.Begin(ctx, "a"), chat.InHand)
@@ -39,16 +36,13 @@ func TestAReplicaAloneDecidesByItself(t *testing.T) {
 			if _, found := r.Load(ctx, "price"); found {
 				t.Error("loaded from nowhere")
 			}
-			// One call waits; those that follow do not.
-			if n := connections.Load(); test.addr == silent && n != 1 {
-				t.Errorf("it was tried %d times", n)
-			}
 			if r.Fallbacks() != 6 {
 				t.Errorf("%d calls were counted, want 6", r.Fallbacks())
 			}
-			if err := r.Probe(ctx); err == nil || err.Error() != "ping redis: "+test.reason {
+			if _, err := r.Probe(ctx); err == nil || err.Error() != "ping redis: "+test.reason {
 				t.Errorf("a probe fails with %v", err)
 			}
+			eventually(t, "the outage is logged", func() bool { return log.String() != "" })
 			if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, test.reason) || strings.Contains(got, password) {
 				t.Errorf("logged %s", got)
 			}
@@ -66,28 +60,50 @@ func TestWhatWasAnsweredDuringAnOutageStaysAnswered(t *testing.T) {
 	expect(t, "one that came meanwhile", r.Begin(ctx, "b"), chat.Fresh)
 	r.End(ctx, "b", true)
 
-	s.SetError("")
+	eventually(t, "the outage is logged", func() bool { return log.String() != "" })
 	s.FastForward(2 * time.Hour) // past the claim that is left on the server
-	r.downUntil.Store(0)
+	s.SetError("")
+	awaitBack(t, r)
 	expect(t, "the first", r.Begin(ctx, "a"), chat.Answered)
-	expect(t, "the second", r.Begin(ctx, "b"), chat.Answered)
 	expect(t, "a third", r.Begin(ctx, "c"), chat.Fresh)
 	if !s.Exists(r.key("update", "c")) {
 		t.Error("the server is not asked again")
 	}
-
-	s.SetError("LOADING " + password)
-	r.Begin(ctx, "d")
-	s.SetError("")
-	if err := r.Probe(ctx); err != nil {
-		t.Errorf("a probe after the outage: %v", err)
+	two, _ := replica(t, s.Addr())
+	for _, key := range []string{"a", "b"} {
+		eventually(t, "Redis is told of "+key, func() bool {
+			held, err := s.Get(r.key("update", key))
+			return err == nil && held == answered
+		})
+		expect(t, key+" at another replica", two.Begin(ctx, key), chat.Answered)
 	}
+	eventually(t, "the end is logged", func() bool { return strings.Count(log.String(), "\n") == 2 })
 	got := log.String()
-	for text, want := range map[string]int{"redis does not answer": 2, "redis answers again": 1, "LOADING": 2, password: 0} {
+	for text, want := range map[string]int{"redis does not answer": 1, "redis answers again": 1, "LOADING": 1, password: 0} {
 		if n := strings.Count(got, text); n != want {
 			t.Errorf("%q is logged %d times, want %d: %s", text, n, want, got)
 		}
 	}
+	eventually(t, "nothing is left to be told", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.answered) == 0
+	})
+}
+
+// A limit that is used up stays so when Redis is lost.
+func TestLosingRedisGivesNobodyMore(t *testing.T) {
+	s := server(t)
+	r, _ := replica(t, s.Addr())
+	l := r.Limiter(3)
+	for range 3 {
+		wantWait(t, l, "a", 0)
+	}
+	s.SetError("LOADING")
+	if wait := l.Allow(t.Context(), "a"); wait == 0 {
+		t.Error("without Redis a fourth is allowed")
+	}
+	wantWait(t, l, "b", 0)
 }
 
 func TestACancelledCommandIsStillWrittenDown(t *testing.T) {

@@ -56,7 +56,7 @@ func TestProbeFailsWhereTheBotCouldNotWork(t *testing.T) {
 			r, _ := replica(t, s.Addr())
 			refusing(s, test.message, test.commands...)
 			got := ""
-			if err := r.Probe(t.Context()); err != nil {
+			if _, err := r.Probe(t.Context()); err != nil {
 				got = err.Error()
 			}
 			if got != test.want {
@@ -73,9 +73,9 @@ func TestProbeFailsWhereTheBotCouldNotWork(t *testing.T) {
 func TestProbeFailsOnARedisThatIsAlwaysTooSlow(t *testing.T) {
 	t.Parallel()
 	s := server(t)
-	r, _ := replicaThatWaits(t, s.Addr(), timings{claim: time.Hour, callTimeout: callTimeout, downFor: downFor})
+	r, _ := replica(t, s.Addr(), impatient)
 	late(s, "PING", "SET", "GET", "EVALSHA", "DEL")
-	if err := r.Probe(t.Context()); err == nil || err.Error() != "redis is too slow: no call took less than the 300ms that the bot waits" {
+	if _, err := r.Probe(t.Context()); err == nil || err.Error() != "redis is too slow: every call took more than 2.5ms" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -83,8 +83,45 @@ func TestProbeFailsOnARedisThatIsAlwaysTooSlow(t *testing.T) {
 func TestProbeLeavesNothingBehind(t *testing.T) {
 	s := server(t)
 	r, _ := replica(t, s.Addr())
-	if err := r.Probe(t.Context()); err != nil || len(s.Keys()) > 0 {
+	if _, err := r.Probe(t.Context()); err != nil || len(s.Keys()) > 0 {
 		t.Errorf("%v, left %v", err, s.Keys())
+	}
+}
+
+func TestProbeTellsTheVersionUnlessTheServerSaysNone(t *testing.T) {
+	says := func(version string) func(*miniserver.Peer) {
+		return func(p *miniserver.Peer) {
+			p.WriteMapLen(2)
+			for _, text := range []string{"server", "redis", "version", version} {
+				p.WriteBulk(text)
+			}
+		}
+	}
+	for name, test := range map[string]struct {
+		answer func(*miniserver.Peer)
+		want   string
+	}{
+		"a version":     {says("7.2.4"), "7.2.4"},
+		"refused":       {func(p *miniserver.Peer) { p.WriteError("NOPERM " + password) }, ""},
+		"no map":        {func(p *miniserver.Peer) { p.WriteBulk("7.2.4") }, ""},
+		"anything else": {says(password), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := server(t)
+			r, _ := replica(t, s.Addr())
+			s.Server().SetPreHook(func(p *miniserver.Peer, command string, args ...string) bool {
+				// With arguments it opens the connection.
+				if command != "HELLO" || len(args) > 0 {
+					return false
+				}
+				test.answer(p)
+				return true
+			})
+			found, err := r.Probe(t.Context())
+			if err != nil || found.Version != test.want || found.Fastest <= 0 {
+				t.Errorf("got %+v, %v, want version %q", found, err, test.want)
+			}
+		})
 	}
 }
 
@@ -102,7 +139,7 @@ func TestProbeRunsEveryScript(t *testing.T) {
 		}
 		return false
 	})
-	if err := r.Probe(t.Context()); err != nil {
+	if _, err := r.Probe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob("*.go")

@@ -21,20 +21,12 @@ import (
 	"herald/internal/chat"
 )
 
-const (
-	// callTimeout bounds one call to Redis unless the URL says otherwise: a
-	// command makes a handful of them and has seconds in all.
-	callTimeout = 300 * time.Millisecond
-	// downFor is how long Redis is not asked after a call that failed.
-	downFor = time.Second
-)
-
 // Redis is state shared between replicas, on Redis 5 or later. It implements
-// chat.Dedup. A call that Redis does not answer within 300 ms, or within the
-// read_timeout of its URL, is decided by the memory of this process, and so is
-// every call of the following second: limits then hold for each replica by
-// itself, and an update that is delivered to two replicas may be answered by
-// both.
+// chat.Dedup. A call that Redis does not answer within 10 ms, or within the
+// read_timeout of its URL, is decided by the memory of this process. So are all
+// others until Redis has answered quickly again, for which a goroutine of its
+// own looks: limits then hold for each replica by itself, and an update that is
+// delivered to two replicas may be answered by both.
 //
 // An update in hand is claimed, and the claim is renewed for as long as the
 // update is in hand, however long its answer waits. What a dead process held is
@@ -43,27 +35,20 @@ type Redis struct {
 	client *redis.Client
 	memory *Memory
 	salt   []byte
-	timings
-	log *slog.Logger
-	// owner marks the claims of this process.
-	owner string
+	// owner marks the claims of this process, each of which lasts for claim.
+	owner   string
+	claim   time.Duration
+	breaker *breaker
 
-	mu   sync.Mutex
-	held map[string]bool // the keys of the updates in hand here
+	mu sync.Mutex
+	// held are the keys of the updates in hand here, and answered those that
+	// Redis could not be told of.
+	held, answered map[string]bool
 
-	stopRenewing context.CancelFunc
-	renewing     sync.WaitGroup
+	stopTending context.CancelFunc
+	tending     sync.WaitGroup
 
-	downUntil atomic.Int64 // Unix nanoseconds
-	down      atomic.Bool
 	fallbacks atomic.Uint64
-}
-
-// timings are the waits, which tests change.
-type timings struct {
-	claim       time.Duration // how long a claim lasts
-	callTimeout time.Duration
-	downFor     time.Duration
 }
 
 var _ chat.Dedup = (*Redis)(nil)
@@ -73,19 +58,16 @@ var _ chat.Dedup = (*Redis)(nil)
 // of at least a second, is how long the updates of a dead process stay claimed.
 // NewRedis fails on a malformed URL, which the error does not repeat.
 func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*Redis, error) {
-	return newRedis(s, salt, timings{claim, callTimeout, downFor}, log)
-}
-
-func newRedis(s Settings, salt []byte, waits timings, log *slog.Logger) (*Redis, error) {
 	options, err := redis.ParseURL(s.RedisURL.Reveal())
 	if err != nil {
 		return nil, errors.New("the Redis URL is malformed")
 	}
+	timeout := callTimeout
 	if options.ReadTimeout > 0 {
-		waits.callTimeout = options.ReadTimeout
+		timeout = options.ReadTimeout
 	}
 	// Every call has a deadline of its own; these are for one that allows more.
-	longest := max(waits.callTimeout, probeTimeout)
+	longest := max(timeout, probeTimeout)
 	options.DialTimeout, options.ReadTimeout = longest, longest
 	options.WriteTimeout, options.PoolTimeout = longest, longest
 	options.ContextTimeoutEnabled = true
@@ -98,10 +80,11 @@ func newRedis(s Settings, salt []byte, waits timings, log *slog.Logger) (*Redis,
 	redis.SetLogger(silent{})
 	ctx, stop := context.WithCancel(context.Background())
 	r := &Redis{
-		client: redis.NewClient(options), memory: NewMemory(), salt: salt, timings: waits, log: log,
-		owner: rand.Text(), held: map[string]bool{}, stopRenewing: stop,
+		client: redis.NewClient(options), memory: NewMemory(), salt: salt, owner: rand.Text(), claim: claim,
+		held: map[string]bool{}, answered: map[string]bool{}, stopTending: stop,
 	}
-	r.renewing.Go(func() { r.renewUntil(ctx) })
+	r.breaker = newBreaker(timeout, r.write, log)
+	r.tending.Go(func() { r.tendUntil(ctx) })
 	return r, nil
 }
 
@@ -111,36 +94,60 @@ func (silent) Printf(context.Context, string, ...any) {}
 
 // Close stops renewing claims and closes the connections.
 func (r *Redis) Close() error {
-	r.stopRenewing()
-	r.renewing.Wait()
+	r.stopTending()
+	r.tending.Wait()
 	return r.client.Close()
 }
 
 // Fallbacks counts the calls so far that were decided without Redis.
 func (r *Redis) Fallbacks() uint64 { return r.fallbacks.Load() }
 
+// Up reports whether Redis is asked: it answers, and soon enough.
+func (r *Redis) Up() bool { return !r.breaker.open.Load() }
+
+// tendUntil looks after the connection and the claims until ctx is done.
+func (r *Redis) tendUntil(ctx context.Context) {
+	tick := time.NewTicker(r.claim / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			r.renew(ctx)
+		case err := <-r.breaker.opened:
+			if r.breaker.awaitClosed(ctx, err) {
+				r.renew(ctx)
+			}
+		}
+	}
+}
+
+// write does what calls do, so that it fails where they would: it writes, by a
+// script, a key that lapses.
+func (r *Redis) write(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, max(r.breaker.timeout, probeCallTimeout))
+	defer cancel()
+	return setClaims.Run(ctx, r.client, []string{r.key("probe", r.owner)}, r.owner, r.owner, probeTTL.Milliseconds()).Err()
+}
+
 // ask makes a call and reports whether Redis answered it. The call goes on when
 // ctx is cancelled: what a command did must be written down also when its
 // time is up.
 func (r *Redis) ask(ctx context.Context, call func(context.Context) error) bool {
-	if time.Now().UnixNano() < r.downUntil.Load() {
+	if r.breaker.open.Load() {
 		r.fallbacks.Add(1)
 		return false
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.callTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.breaker.timeout)
 	defer cancel()
-	if err := call(ctx); err != nil {
+	start := time.Now()
+	err := call(ctx)
+	r.breaker.record(time.Since(start), err)
+	if err != nil {
 		r.fallbacks.Add(1)
-		r.downUntil.Store(time.Now().Add(r.downFor).UnixNano())
-		if !r.down.Swap(true) {
-			r.log.WarnContext(ctx, "redis does not answer, this process decides alone", slog.String("reason", reason(err)))
-		}
-		return false
 	}
-	if r.down.Swap(false) {
-		r.log.InfoContext(ctx, "redis answers again")
-	}
-	return true
+	return err == nil
 }
 
 var errorCode = regexp.MustCompile(`^[A-Z]{2,20}$`)

@@ -7,7 +7,6 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,26 +36,58 @@ func (b *logBuffer) String() string {
 	return b.out.String()
 }
 
-// patient are the waits of a test on a busy machine. The server's time is
-// simulated, so that no claim is renewed by itself.
-var patient = timings{claim: time.Hour, callTimeout: 20 * time.Second, downFor: time.Hour}
+// patient has the bot wait for Redis as long as a busy machine may need.
+const patient = "?read_timeout=20s"
 
-// replica makes one of several processes that share the server at addr.
-func replica(t *testing.T, addr string) (*Redis, *logBuffer) {
+// claimTime is how long claims last. The server's time is simulated, so that no
+// claim is renewed by itself.
+const claimTime = time.Hour
+
+// replica makes one of several processes that share the server at addr, which
+// options of the URL may follow.
+func replica(t *testing.T, addr string, options ...string) (*Redis, *logBuffer) {
 	t.Helper()
-	return replicaThatWaits(t, addr, patient)
+	return replicaWithClaims(t, claimTime, addr, options...)
 }
 
-func replicaThatWaits(t *testing.T, addr string, waits timings) (*Redis, *logBuffer) {
+func replicaWithClaims(t *testing.T, claim time.Duration, addr string, options ...string) (*Redis, *logBuffer) {
 	t.Helper()
 	var log logBuffer
-	r, err := newRedis(Settings{RedisURL: config.NewSecret("redis://:" + password + "@" + addr + "/0")},
-		[]byte("shared by the replicas"), waits, slog.New(slog.NewTextHandler(&log, nil)))
+	url := "redis://:" + password + "@" + addr + "/0" + patient
+	if len(options) > 0 {
+		url = strings.Replace(url, patient, options[0], 1)
+	}
+	r, err := NewRedis(Settings{RedisURL: config.NewSecret(url)}, []byte("shared by the replicas"), claim,
+		slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.Close() })
 	return r, &log
+}
+
+// impatient is the URL's end for a bot that waits no longer than it does by
+// itself.
+const impatient = ""
+
+// eventually waits until done is true.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for limit := time.After(20 * time.Second); !done(); {
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+// awaitBack waits until Redis is asked again.
+func awaitBack(t *testing.T, r *Redis) {
+	t.Helper()
+	eventually(t, "Redis is asked again", func() bool { return !r.breaker.open.Load() })
 }
 
 func server(t *testing.T) *miniredis.Miniredis {
@@ -193,7 +224,7 @@ func TestTheURLMayAllowACallMoreTime(t *testing.T) {
 	t.Cleanup(func() { r.Close() })
 	r.Begin(t.Context(), "a")
 	r.Load(t.Context(), "price")
-	if err := r.Probe(t.Context()); err != nil || r.Fallbacks() != 0 {
+	if _, err := r.Probe(t.Context()); err != nil || r.Fallbacks() != 0 {
 		t.Errorf("%d calls were decided without Redis, and a probe fails with %v", r.Fallbacks(), err)
 	}
 }
@@ -216,14 +247,13 @@ func TestMalformedURLIsNotRepeated(t *testing.T) {
 	}
 }
 
-// mute accepts connections and never answers. It counts them.
-func mute(t *testing.T) (addr string, connections *atomic.Int32) {
+// mute accepts connections and never answers.
+func mute(t *testing.T) (addr string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	connections = new(atomic.Int32)
 	var open []net.Conn
 	done := make(chan struct{})
 	go func() {
@@ -233,7 +263,6 @@ func mute(t *testing.T) (addr string, connections *atomic.Int32) {
 			if err != nil {
 				return
 			}
-			connections.Add(1)
 			open = append(open, conn)
 		}
 	}()
@@ -244,5 +273,5 @@ func mute(t *testing.T) (addr string, connections *atomic.Int32) {
 			conn.Close()
 		}
 	})
-	return listener.Addr().String(), connections
+	return listener.Addr().String()
 }

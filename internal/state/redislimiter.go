@@ -37,7 +37,8 @@ func (r *Redis) Limiter(perMinute int) chat.Limiter {
 type sharedLimiter struct {
 	redis     *Redis
 	perMinute int
-	// alone decides while Redis cannot be asked.
+	// alone decides while Redis cannot be asked. It takes note of what Redis
+	// allows, so that losing Redis gives nobody as much again.
 	alone *limiter
 }
 
@@ -51,6 +52,9 @@ func (l *sharedLimiter) Allow(ctx context.Context, key string) time.Duration {
 	})
 	if !reached {
 		return l.alone.Allow(ctx, key)
+	}
+	if wait == 0 {
+		l.alone.Allow(ctx, key)
 	}
 	return time.Duration(wait) * time.Millisecond
 }

@@ -35,8 +35,8 @@ return turn - now`)
 
 var _ chat.Turns = (*Redis)(nil)
 
-// Take implements chat.Turns. It is not known whose turn it is where Redis does
-// not answer, nor for the following second.
+// Take implements chat.Turns. It is not known whose turn it is while Redis does
+// not answer.
 func (r *Redis) Take(ctx context.Context, within time.Duration, rates ...chat.Rate) (wait time.Duration, known bool) {
 	keys, args := make([]string, len(rates)), []any{within.Microseconds()}
 	for i, rate := range rates {

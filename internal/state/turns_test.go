@@ -78,7 +78,7 @@ func TestTurnsAreNotKnownWithoutRedis(t *testing.T) {
 		t.Error("a turn is known without Redis")
 	}
 	s.SetError("")
-	r.downUntil.Store(0)
+	awaitBack(t, r)
 	if wait, known := r.Take(t.Context(), math.MaxInt64, rate); !known || wait != 0 {
 		t.Errorf("once it is back the wait is %v, known %v", wait, known)
 	}
