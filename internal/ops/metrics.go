@@ -22,6 +22,7 @@ type Metrics struct {
 	commands *prometheus.HistogramVec
 	calls    *prometheus.HistogramVec
 	lookups  *prometheus.CounterVec
+	ages     *prometheus.GaugeVec
 	events   *prometheus.CounterVec
 	unread   *prometheus.CounterVec
 }
@@ -40,14 +41,17 @@ func NewMetrics() *Metrics {
 		lookups: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "herald_lookups_total", Help: "Questions of commands and where their answers came from.",
 		}, []string{"question", "result"}),
+		ages: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "herald_answer_age_seconds", Help: "How old the answer to a question was when it was last used.",
+		}, []string{"question"}),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "herald_adapter_events_total", Help: "What happened on a chat platform, as the adapter's package names it.",
+			Name: "herald_adapter_events_total", Help: "What happened on a chat platform. docs/metrics.md lists the events.",
 		}, []string{"platform", "event"}),
 		unread: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "herald_pools_unread_total", Help: "Readings of a stake in which a pool could not be read, or not wholly.",
 		}, []string{"pool"}),
 	}
-	m.registry.MustRegister(m.commands, m.calls, m.lookups, m.events, m.unread,
+	m.registry.MustRegister(m.commands, m.calls, m.lookups, m.ages, m.events, m.unread,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -63,7 +67,12 @@ func (m *Metrics) Call(service *core.Service, outcome string, took time.Duration
 }
 
 // Lookup implements core.Observer.
-func (m *Metrics) Lookup(question, result string) { m.lookups.WithLabelValues(question, result).Inc() }
+func (m *Metrics) Lookup(question, result string, age time.Duration) {
+	m.lookups.WithLabelValues(question, result).Inc()
+	if result != "failed" {
+		m.ages.WithLabelValues(question).Set(age.Seconds())
+	}
+}
 
 // Events counts what an adapter or a store names.
 func (m *Metrics) Events(part string) func(event string) {
@@ -72,22 +81,6 @@ func (m *Metrics) Events(part string) func(event string) {
 
 // PoolUnread counts a pool that could not be read.
 func (m *Metrics) PoolUnread(pool core.Pool) { m.unread.WithLabelValues(pool.Address.Hex()).Inc() }
-
-// ClockSkew exports how far the partner's dates are ahead of this machine's clock.
-func (m *Metrics) ClockSkew(skew func() time.Duration) {
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "herald_partner_clock_skew_seconds",
-		Help: "How far the partner API's clock is ahead of this machine's, by its Date header; 0 until measured.",
-	}, func() float64 { return skew().Seconds() }))
-}
-
-// RedisFallbacks exports how many decisions were made without Redis.
-func (m *Metrics) RedisFallbacks(count func() uint64) {
-	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "herald_redis_fallbacks_total",
-		Help: "Decisions that this process made alone because Redis did not answer.",
-	}, func() float64 { return float64(count()) }))
-}
 
 func (m *Metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})

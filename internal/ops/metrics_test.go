@@ -4,6 +4,7 @@ import (
 	"mime"
 	"net/http"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -23,11 +24,23 @@ func used() *Metrics {
 	m.Command("telegram", "staked", chat.OK, 40*time.Millisecond)
 	m.Command("telegram", "staked", chat.OK, 2*time.Second)
 	m.Call(&core.Service{Name: "price"}, "limited", 200*time.Millisecond)
-	m.Lookup("stake", "cached")
+	m.Lookup("stake", "stale", 90*time.Second)
+	m.Lookup("stake", "failed", 0)
 	m.Events("discord")("rate_limited")
 	m.PoolUnread(core.Pool{Address: common.Address{19: 0xab}, Name: "Pool 05"})
 	m.ClockSkew(func() time.Duration { return -90 * time.Second })
-	m.RedisFallbacks(func() uint64 { return 7 })
+	m.Redis(func() bool { return false }, func() uint64 { return 7 })
+	m.Build("1.2.3", "abc")
+	m.Credits(func() uint64 { return 12 }, func() (int, bool) { return 3, true })
+	m.Cache(func() int { return 5 }, 100)
+	m.GatewayHeartbeat(func() time.Duration { return 45 * time.Millisecond })
+	m.Platforms([]Platform{&platform{name: "telegram"}})
+	m.Services(func() []core.Health {
+		return []core.Health{
+			{Service: &core.Service{Name: "price"}, FailingSince: time.Now().Add(-time.Hour), Circuit: "open", PausedFor: 30 * time.Second},
+			{Service: &core.Service{Name: "chain"}, Circuit: "closed"},
+		}
+	})
 	return m
 }
 
@@ -43,7 +56,25 @@ func TestMetricsAreInPrometheusText(t *testing.T) {
 		`herald_command_seconds_count{command="staked",outcome="ok",platform="telegram"} 2`,
 		`herald_command_seconds_bucket{command="staked",outcome="ok",platform="telegram",le="0.1"} 1`,
 		`herald_service_call_seconds_count{outcome="limited",service="price"} 1`,
-		`herald_lookups_total{question="stake",result="cached"} 1`,
+		`herald_lookups_total{question="stake",result="stale"} 1`,
+		`herald_lookups_total{question="stake",result="failed"} 1`,
+		`herald_answer_age_seconds{question="stake"} 90`,
+		`herald_service_up{service="price"} 0`,
+		`herald_service_up{service="chain"} 1`,
+		`herald_service_failing_seconds{service="chain"} 0`,
+		`herald_service_paused_seconds{service="price"} 30`,
+		`herald_service_circuit_state{service="price",state="open"} 1`,
+		`herald_service_circuit_state{service="price",state="closed"} 0`,
+		`herald_service_circuit_state{service="chain",state="closed"} 1`,
+		`herald_price_credits_spent_total 12`,
+		`herald_price_credits_available 3`,
+		`herald_cache_items 5`,
+		`herald_cache_max_items 100`,
+		`herald_platform_connected{platform="telegram"} 0`,
+		`herald_updates_in_hand{platform="telegram"} 3`,
+		`herald_gateway_heartbeat_seconds 0.045`,
+		`herald_redis_up 0`,
+		`herald_build_info{commit="abc",go_version="` + runtime.Version() + `",version="1.2.3"} 1`,
 		`herald_adapter_events_total{event="rate_limited",platform="discord"} 1`,
 		`herald_pools_unread_total{pool="0x00000000000000000000000000000000000000AB"} 1`,
 		`herald_partner_clock_skew_seconds -90`,
@@ -64,7 +95,7 @@ var label = regexp.MustCompile(`(\w+)="`)
 // TestNoMetricHasALabelForAPerson holds the labels to a list: each of these has
 // few values, and none is a person's, a chat's, a wallet's or an argument.
 func TestNoMetricHasALabelForAPerson(t *testing.T) {
-	allowed := []string{"platform", "command", "outcome", "service", "question", "result", "event", "pool", "le"}
+	allowed := []string{"platform", "command", "outcome", "service", "question", "result", "event", "pool", "le", "state", "version", "commit", "go_version"}
 	s := serve(t, used(), nil, nil)
 	_, _, body := call(t, s, http.MethodGet, "/metrics")
 	lines := series.FindAllStringSubmatch(body, -1)
@@ -77,6 +108,15 @@ func TestNoMetricHasALabelForAPerson(t *testing.T) {
 				t.Errorf("%s has the label %s", line[0], name[1])
 			}
 		}
+	}
+}
+
+func TestCreditsThatReplicasShareAreNotANumber(t *testing.T) {
+	m := NewMetrics()
+	m.Credits(func() uint64 { return 0 }, func() (int, bool) { return 1, false })
+	s := serve(t, m, nil, nil)
+	if _, _, body := call(t, s, http.MethodGet, "/metrics"); !strings.Contains(body, "\nherald_price_credits_available NaN\n") {
+		t.Errorf("the credits are known:\n%s", body)
 	}
 }
 

@@ -24,6 +24,7 @@ type platform struct {
 
 func (p *platform) Platform() chat.Platform { return p.name }
 func (p *platform) Ready() bool             { return p.ready.Load() }
+func (p *platform) InHand() int             { return 3 }
 
 // serve runs a server until the test ends, and demands that Serve then ends
 // without an error.
