@@ -27,6 +27,19 @@ type Sources struct {
 	// Logins are those of a DID, newest first.
 	Logins core.Source[string, []core.Login]
 	Charts Charts
+	Status Status
+}
+
+// Status is what /status asks.
+type Status struct {
+	// Health is how each service has fared so far, in the order in which they are
+	// shown. It asks nothing.
+	Health func() []core.Health
+	// Pools reads the pools for a wallet that means nothing.
+	Pools core.Source[core.NoArgument, core.Stake]
+	// Registration asks whether somebody is registered, and keeps the answer to
+	// itself.
+	Registration core.Source[core.NoArgument, struct{}]
 }
 
 // Charts draw the price over time.
@@ -60,6 +73,7 @@ func All(from Sources, look Look) chat.Commands {
 		myLogins(from.Accounts, from.Logins, look),
 		exists(from.Accounts, look),
 		verify(from.Accounts, from.Stakes, look),
+		status(from),
 	}
 	return append(all, help(all))
 }

@@ -13,6 +13,7 @@ func help(others chat.Commands) chat.Command {
 		Aliases:    []string{"start"},
 		Summary:    chat.Say("command.help"),
 		Visibility: chat.Public,
+		AboutBot:   true,
 	}
 	run := func(_ context.Context, req chat.Request) (chat.Reply, error) {
 		all := append(others[:len(others):len(others)], self)

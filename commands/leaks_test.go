@@ -110,9 +110,9 @@ func ownerOf(address string) core.Identity { return core.IdentityOf(common.HexTo
 func drawnRequest(rt *rapid.T) chat.Request {
 	line := strings.Fields(rapid.OneOf(rapid.SampledFrom([]string{
 		"price", "price 7d", "supply", "staked " + commandstest.Wallet, "mylogins", "mylogins", "mylogins 2", "exists", "exists " + bobID,
-		"exists Telegram " + bobID, "exists EVM " + commandstest.Wallet, "verify " + commandstest.Wallet, "verify " + bobID + " " + commandstest.AnnsWallet, "help", "moon",
+		"exists Telegram " + bobID, "exists EVM " + commandstest.Wallet, "verify " + commandstest.Wallet, "verify " + bobID + " " + commandstest.AnnsWallet, "status", "help", "moon",
 	}), rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{
-		"price", "supply", "staked", "mylogins", "exists", "verify", "help",
+		"price", "supply", "staked", "mylogins", "exists", "verify", "status", "help",
 		bobID, commandstest.Wallet, "7d", "Telegram", "2", "0", "@bob", "bob.eth", secretLogin,
 	}), 1, 4), func(words []string) string { return strings.Join(words, " ") })).Draw(rt, "line"))
 	req := chat.Request{

@@ -129,8 +129,11 @@ func priceReply(quote core.Snapshot[core.Quote], title chat.Text) chat.Reply {
 		Title:    title,
 		Sections: []chat.Section{{Fields: fields}},
 	}
-	if !q.LastUpdated.IsZero() {
+	switch {
+	case !q.LastUpdated.IsZero():
 		reply.Notes = append(reply.Notes, chat.SayWith("price.updated", chat.Values{"when": chat.Moment{Time: q.LastUpdated}}))
+	case !quote.Stale:
+		reply.Notes = append(reply.Notes, checked(quote.At))
 	}
 	if !quote.Stale {
 		reply.AsOf, reply.FreshUntil = quote.At, quote.FreshUntil

@@ -125,13 +125,16 @@ func stakeSections(s core.Stake, look Look) []chat.Section {
 // stakeNotes say how much was read, and at which block.
 func stakeNotes(s core.Stake) []chat.Text {
 	notes := []chat.Text{chat.SayWith("stake.checked", chat.Values{
-		"checked": chat.Count(s.Checked), "n": pools(s), "block": chat.Block{Number: s.Block, At: s.BlockTime},
+		"checked": chat.Count(s.Checked), "n": pools(s), "block": newest(s),
 	})}
 	if failed := len(s.UnbondingFailed); failed > 0 {
 		notes = append(notes, chat.SayWith("stake.unstaking_unread", chat.Values{"failed": chat.Count(failed), "n": pools(s)}))
 	}
 	return notes
 }
+
+// newest is the block that was read.
+func newest(s core.Stake) chat.Block { return chat.Block{Number: s.Block, At: s.BlockTime} }
 
 // pools counts those that were asked.
 func pools(s core.Stake) chat.Count { return chat.Count(s.Checked + len(s.Failed)) }

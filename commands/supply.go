@@ -53,7 +53,8 @@ func supplyReply(supply core.Snapshot[core.Supply], look Look) chat.Reply {
 	return markOld(reply, supply, "supply")
 }
 
-// withWorth adds what the supplies are worth at the quoted price.
+// withWorth adds what the supplies are worth at the quoted price. What is said to
+// be checked at a time is no older: neither the supplies nor the price.
 func withWorth(reply chat.Reply, supply core.Snapshot[core.Supply], quote core.Snapshot[core.Quote]) chat.Reply {
 	at := quote.Value.Price
 	reply.Sections = append(reply.Sections, chat.Section{
@@ -66,6 +67,9 @@ func withWorth(reply chat.Reply, supply core.Snapshot[core.Supply], quote core.S
 	reply = markOld(reply, quote, "price")
 	if supply.Stale || quote.Stale {
 		return reply
+	}
+	if quote.At.Before(supply.At) {
+		reply.Notes = []chat.Text{checked(quote.At)}
 	}
 	// It has changed when either has, and is fresh while both are.
 	reply.AsOf, reply.FreshUntil = supply.At, supply.FreshUntil

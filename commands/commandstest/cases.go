@@ -68,17 +68,18 @@ var (
 	week                    = "/price 7d"
 	logins, exists, verify  = "/mylogins", "/exists", "/verify " + AnnsWallet
 	existsBob, verifyBob    = "/exists " + Bob, "/verify " + Bob + " " + BobsWallet
+	status                  = "/status"
 	// asking are the commands that ask a service, and everything is each command
 	// once.
-	asking     = []string{price, week, supplies, staked, logins, exists, verify, existsBob, verifyBob}
+	asking     = []string{price, week, supplies, staked, logins, exists, verify, status, existsBob, verifyBob}
 	everything = append(asking[:len(asking):len(asking)], "/help")
 )
 
 func scenes() []scene {
 	stranger := &asker{Stranger, chat.Member, Community, talk}
 	all := []scene{
-		{name: "healthy", lines: append(asking[:7:7], "/help", "/start")},
-		{name: "in private", from: &asker{id: Ann}, lines: append(asking[:7:7], "/help")},
+		{name: "healthy", lines: append(asking[:8:8], "/help", "/start")},
+		{name: "in private", from: &asker{id: Ann}, lines: append(asking[:8:8], "/help")},
 		{name: "moderator", lines: []string{
 			existsBob, "/exists 999", "/exists discord 5", "/exists EMAIL a@b.c", "/exists evm " + Wallet,
 			verifyBob, "/verify " + Bob + " " + AnnsWallet, "/verify " + Bob + " " + Wallet, "/verify 999 " + BobsWallet,
@@ -112,7 +113,11 @@ func scenes() []scene {
 			w.Stake.Failed, w.Stake.Checked = unreadPools(2), 19
 			w.Stake.Unbonding = []core.PoolAmount{{Pool: core.Pool{Name: "Exit"}, Amount: number("3")}}
 			w.Stake.UnbondingFailed = unreadPools(1)
-		}, lines: []string{supplies, staked, verify}},
+		}, lines: []string{supplies, staked, verify, status}},
+		{name: "never asked", change: func(w *World) { w.Asked = time.Time{} }, lines: []string{status}},
+		{name: "never answered", change: func(w *World) {
+			w.Asked, w.PriceErr, w.Supply.Stale = time.Time{}, failed(market.Service, core.Limited), true
+		}, lines: []string{status}},
 		{name: "undetermined", change: func(w *World) {
 			w.Stake.Staked, w.Stake.Checked, w.Stake.Failed = nil, 20, unreadPools(1)
 		}, lines: []string{staked, verify}},

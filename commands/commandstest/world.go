@@ -21,6 +21,10 @@ import (
 	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/market"
+	"herald/internal/partner"
+	"herald/internal/staking"
+	"herald/internal/supply"
 )
 
 // Noon is when services answered. In a bubble of Cases it is two minutes later.
@@ -50,6 +54,9 @@ type World struct {
 	ChartedIn []chat.Language
 
 	Look commands.Look
+
+	// Asked is when the price and the supply were last asked for; zero is never.
+	Asked time.Time
 
 	// StakesAsked counts the questions about stakes, and AccountsAsked those about
 	// each account.
@@ -106,6 +113,7 @@ func Healthy() *World {
 		Chart: core.Chart{
 			PNG: picture, First: number("0.0120"), Last: number("0.0123456789"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1,
 		},
+		Asked:         Noon,
 		AccountsAsked: map[core.Identity]int{},
 		Look:          commands.Look{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
 	}
@@ -162,7 +170,34 @@ func (w *World) Sources() commands.Sources {
 			w.ChartedIn = append(w.ChartedIn, l)
 			return w.Chart, w.ChartErr
 		}),
+		Status: commands.Status{
+			Health: w.health,
+			Pools: ask[core.NoArgument, core.Stake](func(core.NoArgument) (core.Snapshot[core.Stake], error) {
+				return core.Snapshot[core.Stake]{Value: w.Stake, At: Noon}, w.StakeErr
+			}),
+			Registration: ask[core.NoArgument, struct{}](func(core.NoArgument) (core.Snapshot[struct{}], error) {
+				return core.Snapshot[struct{}]{At: Noon}, w.AccountsErr
+			}),
+		},
 	}
+}
+
+// health is that of the services: what fails as a service does has failed for 18
+// minutes.
+func (w *World) health() []core.Health {
+	healths := []core.Health{
+		{Service: market.Service, Asked: w.Asked}, {Service: supply.Service, Asked: w.Asked},
+		{Service: staking.Service, Asked: Noon}, {Service: partner.Service, Asked: Noon},
+	}
+	for i, err := range []error{w.PriceErr, w.SupplyErr, w.StakeErr, w.AccountsErr} {
+		h := &healths[i]
+		h.Answered = h.Asked
+		failed, ok := errors.AsType[*core.Error](err)
+		if called := ok && failed.Reason != core.Paused && failed.Reason != core.NoCredit; called && !h.Asked.IsZero() {
+			h.Answered, h.FailingSince, h.Reason = time.Time{}, Noon.Add(-18*time.Minute), failed.Reason
+		}
+	}
+	return healths
 }
 
 // chart is a commands.Charts.

@@ -92,6 +92,9 @@ type Command struct {
 	// there are; the first that fits is meant. A command without parameters has one Form without Params.
 	Forms      []Form
 	Visibility Visibility
+	// AboutBot marks an answer about the bot itself, which says nothing in a chat
+	// that the bot is no member of and is not offered there.
+	AboutBot bool
 }
 
 // Commands is a table of commands.

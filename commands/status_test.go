@@ -1,0 +1,129 @@
+package commands_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"herald/commands"
+	"herald/commands/commandstest"
+	"herald/internal/chat"
+	"herald/internal/core"
+)
+
+// statusOf runs /status with these sources.
+func statusOf(t *testing.T, from commands.Sources) (chat.Reply, error) {
+	t.Helper()
+	command, _ := commands.All(from, commands.Look{Symbol: "TKN"}).Find("status")
+	return command.Forms[0].Run(t.Context(), chat.Request{})
+}
+
+func TestStatusOfOneFailingServiceLeavesTheOthers(t *testing.T) {
+	for failing, fail := range map[string]func(*commandstest.World, error){
+		"price":   func(w *commandstest.World, err error) { w.PriceErr = err },
+		"supply":  func(w *commandstest.World, err error) { w.SupplyErr = err },
+		"chain":   func(w *commandstest.World, err error) { w.StakeErr = err },
+		"partner": func(w *commandstest.World, err error) { w.AccountsErr = err },
+	} {
+		for _, reason := range core.Reasons() {
+			if reason == core.Paused || reason == core.NoCredit {
+				continue // There was no call: its Health is as before.
+			}
+			w := commandstest.Healthy()
+			for _, service := range commandstest.Services {
+				if service.Name == failing {
+					fail(w, service.Fail(reason, errors.New("inner")))
+				}
+			}
+			reply, err := statusOf(t, w.Sources())
+			if _, partial := errors.AsType[*chat.PartialError](err); !partial || reply.Tone != chat.Warning || reply.Title.Key != "status.some" {
+				t.Errorf("%s, %s: %+v, %v", failing, reason, reply, err)
+			}
+			if len(reply.Notes) != 1 || reply.Notes[0].Key != "reason."+string(reason) {
+				t.Errorf("%s, %s: the notes are %+v", failing, reason, reply.Notes)
+			}
+			for _, f := range reply.Sections[0].Fields {
+				name, said := f.Name.(chat.Text).Key, f.Value.(chat.Text)
+				if isIt := name == "status."+failing; isIt != (said.Key == "status.failing") {
+					t.Errorf("%s, %s: %s is said to be %s", failing, reason, name, said.Key)
+				} else if isIt && said.Args["since"] != (chat.Moment{Time: commandstest.Noon.Add(-18 * time.Minute)}) {
+					t.Errorf("%s, %s: it fails since %v", failing, reason, said.Args["since"])
+				}
+			}
+		}
+	}
+}
+
+// counted counts the questions to a source.
+type counted[V any] struct {
+	core.Source[core.NoArgument, V]
+	asked *int
+}
+
+func (c counted[V]) Get(ctx context.Context, key core.NoArgument) (core.Snapshot[V], error) {
+	*c.asked++
+	return c.Source.Get(ctx, key)
+}
+
+func TestStatusHasAPriceAskedForOnlyIfNobodyEverDidOrItFailedAWhileAgo(t *testing.T) {
+	for name, test := range map[string]struct {
+		asked   time.Time
+		failing bool
+		calls   int
+	}{
+		"never asked":        {time.Time{}, false, 1},
+		"asked a month ago":  {commandstest.Noon.AddDate(0, -1, 0), false, 0},
+		"failed a while ago": {time.Now().Add(-time.Minute), true, 1},
+		"failed just now":    {time.Now(), true, 0},
+	} {
+		w := commandstest.Healthy()
+		w.Asked = test.asked
+		if test.failing {
+			for _, service := range commandstest.Services {
+				switch service.Name {
+				case "price":
+					w.PriceErr = service.Fail(core.Unreachable, errors.New("inner"))
+				case "supply":
+					w.SupplyErr = service.Fail(core.Unreachable, errors.New("inner"))
+				}
+			}
+		}
+		var prices, supplies int
+		from := w.Sources()
+		from.Price = counted[core.Quote]{from.Price, &prices}
+		from.Supply = counted[core.Supply]{from.Supply, &supplies}
+		if _, _ = statusOf(t, from); prices != test.calls || supplies != test.calls {
+			t.Errorf("%s: asked for the price %d times and for the supply %d times, want %d", name, prices, supplies, test.calls)
+		}
+	}
+}
+
+// A service that has failed for another command may have answered /status shortly
+// before.
+func TestStatusBelievesTheLastCallRatherThanAFreshAnswer(t *testing.T) {
+	for i, service := range commandstest.Services {
+		from := commandstest.Healthy().Sources()
+		health := from.Status.Health
+		from.Status.Health = func() []core.Health {
+			all := health()
+			h := &all[i]
+			h.Asked, h.FailingSince, h.Reason = time.Now(), time.Now(), core.Unreachable
+			return all
+		}
+		reply, err := statusOf(t, from)
+		if err == nil || reply.Tone != chat.Warning || reply.Sections[0].Fields[i].Value.(chat.Text).Key != "status.failing" {
+			t.Errorf("%s: %+v, %v", service.Name, reply, err)
+		}
+	}
+}
+
+// TestStatusKnowsEveryService names the service for which /status has no line.
+func TestStatusKnowsEveryService(t *testing.T) {
+	w := commandstest.Healthy()
+	w.Asked = time.Time{}
+	reply, err := statusOf(t, w.Sources())
+	if err != nil || len(reply.Sections[0].Fields) != len(commandstest.Services) {
+		t.Errorf("%+v, %v", reply, err)
+	}
+}
