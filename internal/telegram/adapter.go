@@ -43,6 +43,8 @@
 //	send_repeated         a message or an edit sent again
 //	send_unclear          a message that may be out or not, each time it is sent
 //	send_refused          a message that Telegram will not take
+//	answered              an answer that is out
+//	answer_failed         one that is not out, or may not be
 //	send_given_up         a message not sent again, though it may not be out
 //	send_shared           an answer that went out in another asker's message
 //	send_shed             an answer not said because the chat's rate is used up
@@ -105,6 +107,8 @@ type Config struct {
 	Log            *slog.Logger
 	// Count is called with every event in the package comment.
 	Count func(event string)
+	// Connected is called with the bot's name whenever Ready comes true.
+	Connected func(name string)
 }
 
 // Adapter is Telegram as a chat.Adapter; it is the webhook's http.Handler too.
@@ -149,14 +153,8 @@ func (a *Adapter) Platform() chat.Platform { return Platform }
 // set.
 func (a *Adapter) Ready() bool { return a.ready.Load() }
 
-// Check asks Telegram once who the bot is. The detail is its username.
-func (a *Adapter) Check(ctx context.Context) (detail string, err error) {
-	me, err := a.api.GetMe(ctx)
-	if err != nil {
-		return "", fmt.Errorf("telegram: %w", err)
-	}
-	return "@" + me.Username, nil
-}
+// InHand counts the updates that are being answered.
+func (a *Adapter) InHand() int { return len(a.inHand) }
 
 // Role asks Telegram whether a user administers a chat.
 func (a *Adapter) Role(ctx context.Context, user chat.User, chatID string) (chat.Role, error) {
@@ -238,7 +236,7 @@ func (s *session) answerMessage(id string, m *message) (settled bool) {
 	c.asked.language = s.work.Handler.Language(c.request, false)
 	if c.private && c.asked.group {
 		point := func(n notice) error { return s.point(c, n, deadline) }
-		return s.logUndelivered(id, s.answerPrivately(c, deadline, point, func(chat.Reply) {}))
+		return s.recordOutcome(id, s.answerPrivately(c, deadline, point, func(chat.Reply) {}))
 	}
 	reply, shown := s.handle(c.request, c.asked)
 	if reply.SaidBefore {
@@ -248,7 +246,7 @@ func (s *session) answerMessage(id string, m *message) (settled bool) {
 	if err == nil && c.request.Direct {
 		s.uninvite(c.sender)
 	}
-	return s.logUndelivered(id, err)
+	return s.recordOutcome(id, err)
 }
 
 // deliver sends an answer to where it was asked for.
@@ -335,9 +333,9 @@ func (s *session) tokenRefused(err error) bool {
 	return refused
 }
 
-// connected marks the adapter as ready, and logs that once.
+// connected marks the adapter as ready, and tells of it once.
 func (s *session) connected() {
 	if !s.ready.Swap(true) {
-		s.Log.Info("telegram: connected", "name", "@"+s.me.Username)
+		s.Connected("@" + s.me.Username)
 	}
 }

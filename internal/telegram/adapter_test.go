@@ -187,12 +187,15 @@ func TestAnAdapterDoesNotPrintItsSecrets(t *testing.T) {
 	}
 }
 
-func TestConnectedIsLoggedOnceWithTheBotsName(t *testing.T) {
+func TestConnectedIsToldOnceWithTheBotsNameAndAgainAfterAnOutage(t *testing.T) {
+	const told = "connected as @" + telegramtest.Username
 	r := setUp(t, nil)
 	r.run()
 	r.askers(3)
 	r.sent(3)
-	if n := strings.Count(r.logs.String(), `msg="telegram: connected" name=@`+telegramtest.Username); n != 1 {
-		t.Errorf("logged %d times:\n%s", n, r.logs)
+	if n := r.events.of(told); n != 1 {
+		t.Errorf("told %d times", n)
 	}
+	r.api.Fail("getUpdates", telegramtest.Page(502))
+	r.waitFor("connected again", func() bool { return r.events.of(told) == 2 })
 }

@@ -47,6 +47,7 @@ func setUpBeside(t *testing.T, api *telegramtest.Server, change func(*Config)) *
 		CommandTimeout: 20 * time.Second,
 		Log:            slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Count:          r.events.count,
+		Connected:      func(name string) { r.events.count("connected as " + name) },
 	}
 	if change != nil {
 		change(&c)

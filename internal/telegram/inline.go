@@ -35,8 +35,7 @@ const maxDescription = 150
 func parseInline(query string, commands chat.Commands) (found []chat.Request) {
 	written := strings.Fields(query)
 	for _, c := range commands {
-		// What introduces the bot says nothing in another chat.
-		if c.Visibility != chat.Public || slices.Contains(c.Aliases, "start") {
+		if c.Visibility != chat.Public || c.AboutBot {
 			continue
 		}
 		for _, f := range c.Forms {

@@ -45,6 +45,7 @@ func TestAnInlineQueryMeansPublicCommandsAlone(t *testing.T) {
 		"price 7d":           nil,
 		"pricey":             nil,
 		"help":               nil,
+		"status":             nil,
 		"start":              nil,
 		"mylogins":           nil,
 		"mylogins 2":         nil,

@@ -67,6 +67,9 @@ func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
 		})
 	}
 	r.waitFor("as many in hand as may be", func() bool { return len(r.handler.Requests()) == most })
+	if n := r.adapter.InHand(); n != most {
+		t.Errorf("%d in hand, want %d", n, most)
+	}
 	late := r.update(ann)
 	for range 3 {
 		if status := r.deliver(address, late); status != http.StatusServiceUnavailable {

@@ -88,7 +88,7 @@ func (s *session) answerPress(id string, q *callbackQuery) (settled bool) {
 	p.request.ID = id
 	p.asked.language = s.work.Handler.Language(p.request, false)
 	if p.private && p.asked.group {
-		return s.logUndelivered(id, s.answerPrivately(p.commandMessage, deadline, func(n notice) error {
+		return s.recordOutcome(id, s.answerPrivately(p.commandMessage, deadline, func(n notice) error {
 			if n == pressStart {
 				tell(botapi.CallbackAnswer{URL: s.startLink(p.commandMessage)})
 			} else {
@@ -115,7 +115,7 @@ func (s *session) answerPress(id string, q *callbackQuery) (settled bool) {
 	}
 	defer s.work.AfterFunc(spinnerLasts, id, func() { tell(botapi.CallbackAnswer{}) }).Stop()
 	if !p.editable(reply, shown) {
-		return s.logUndelivered(id, s.deliver(p.commandMessage, reply, shown, deadline))
+		return s.recordOutcome(id, s.deliver(p.commandMessage, reply, shown, deadline))
 	}
 	edited := p.commandMessage
 	edited.asked.edits = p.message.ID
@@ -130,7 +130,7 @@ func (s *session) answerPress(id string, q *callbackQuery) (settled bool) {
 	case err != nil && botapi.ErrorOf(err).Kind == botapi.Refused:
 		tell(alert(tooOld))
 	}
-	return s.logUndelivered(id, err)
+	return s.recordOutcome(id, err)
 }
 
 // upToDate reports whether an edit would bring nothing new, or something older.

@@ -165,19 +165,20 @@ func (s *session) countSendError(err error) {
 	}
 }
 
-// logUndelivered logs an answer that is not out, or may not be, and returns
-// whether its update is done with all the same. A chat that is told that there
+// recordOutcome counts what became of an answer, logs one that is not out or may
+// not be, and returns whether its update is done with all the same. A chat that is told that there
 // is no room is.
-func (s *session) logUndelivered(id string, err error) (settled bool) {
+func (s *session) recordOutcome(id string, err error) (settled bool) {
 	if err == nil {
+		s.Count("answered")
 		return true
 	}
 	if errors.Is(err, pace.ErrNoRoom) {
 		s.Count("send_shed")
 		return true
 	}
-	s.Log.LogAttrs(s.work.Sends, slog.LevelWarn, "telegram: an answer was not delivered",
-		slog.String("id", id), slog.Any("err", err))
+	s.Count("answer_failed")
+	s.logUndelivered(id, err)
 	e, called := errors.AsType[*botapi.Error](err)
 	switch {
 	case !called:
@@ -188,6 +189,11 @@ func (s *session) logUndelivered(id string, err error) (settled bool) {
 		return s.work.Sends.Err() == nil
 	}
 	return !certainlyNotOut(e.Kind) && e.Kind != botapi.Unauthorized
+}
+
+func (s *session) logUndelivered(id string, err error) {
+	s.Log.LogAttrs(s.work.Sends, slog.LevelWarn, "telegram: an answer was not delivered",
+		slog.String("id", id), slog.Any("err", err))
 }
 
 // typing shows "typing…" in a chat once an answer takes long, until stop is

@@ -95,8 +95,13 @@ func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
 					t.Errorf("%+v: call %d came %v after the one before", tt.faults, i+2, gap)
 				}
 			}
-			if failed := tt.calls == len(tt.faults); failed != strings.Contains(r.logs.String(), "was not delivered") {
-				t.Errorf("%+v: log:\n%s", tt.faults, r.logs)
+			outcome, failed := "answered", tt.calls == len(tt.faults)
+			if failed {
+				outcome = "answer_failed"
+			}
+			if failed != strings.Contains(r.logs.String(), "was not delivered") || r.events.of(outcome) != 1 ||
+				r.events.of("answered")+r.events.of("answer_failed") != 1 {
+				t.Errorf("%+v: want %s once, events %v, log:\n%s", tt.faults, outcome, r.events.n, r.logs)
 			}
 		})
 	}
@@ -147,8 +152,8 @@ func TestAStopLeavesARepetitionWithoutATurnToTheNextProcess(t *testing.T) {
 		if !slices.Contains(r.api.Pending(), update) {
 			t.Fatalf("the update is acknowledged; sent %+v", r.api.Sent())
 		}
-		// With it, which of twelve is answered last, or not at all, is left to chance.
-		r.adapter.Pacing = false
+		// For all twelve there is a turn then, in whatever order they take theirs.
+		r.adapter.CommandTimeout = 4 * time.Minute
 		next := r.again()
 		next.carriedBy(r.api)
 		next.run()

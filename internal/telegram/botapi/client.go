@@ -86,6 +86,8 @@ func New(c Config) (*Client, error) {
 type User struct {
 	ID       int64
 	Username string // without @
+	// JoinsGroups is whether it can be added to groups.
+	JoinsGroups bool
 }
 
 // GetMe returns who the bot is.
@@ -94,7 +96,13 @@ func (c *Client) GetMe(ctx context.Context) (User, error) {
 	if err != nil {
 		return User{}, classifyError("getMe", err)
 	}
-	return User{me.ID, me.Username}, nil
+	return User{me.ID, me.Username, me.CanJoinGroups}, nil
+}
+
+// GetWebhookInfo returns where updates are delivered to, and how that goes.
+func (c *Client) GetWebhookInfo(ctx context.Context) (*models.WebhookInfo, error) {
+	info, err := c.bot().GetWebhookInfo(ctx)
+	return info, classifyError("getWebhookInfo", err)
 }
 
 // SendChatAction shows "typing…" and its like in a chat.

@@ -228,3 +228,18 @@ func TestARefusalIsExplainedOrMayBeForTheLooks(t *testing.T) {
 		}
 	}
 }
+
+// A server that reads no chunks would take their end for another request.
+func TestACallWithoutParametersSaysThatItsBodyIsEmpty(t *testing.T) {
+	var length int64
+	var encoding []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		length, encoding = r.ContentLength, r.TransferEncoding
+		_, _ = io.WriteString(w, `{"ok":true,"result":{"id":1,"is_bot":true,"first_name":"a","username":"a_bot"}}`)
+	}))
+	defer server.Close()
+	c := newClient(t, server.URL, http.DefaultTransport)
+	if _, err := c.GetMe(t.Context()); err != nil || length != 0 || encoding != nil {
+		t.Errorf("%v; a body of %d bytes, encoded %v", err, length, encoding)
+	}
+}

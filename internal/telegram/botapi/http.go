@@ -169,7 +169,12 @@ func (c bufferedClient) Do(req *http.Request) (*http.Response, error) {
 		}
 		req = req.Clone(req.Context())
 		req.ContentLength = int64(len(body))
-		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		req.GetBody = func() (io.ReadCloser, error) {
+			if len(body) == 0 { // net/http takes any other empty body for one of unknown length.
+				return http.NoBody, nil
+			}
+			return io.NopCloser(bytes.NewReader(body)), nil
+		}
 		req.Body, _ = req.GetBody()
 	}
 	return do(c.http, req)

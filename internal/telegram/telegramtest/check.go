@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 //go:embed botapi.json
@@ -30,13 +31,14 @@ type botDescription struct {
 	Variants map[string][]string `json:"variants"`
 }
 
-var botAPI = func() (d botDescription) {
+// botAPI is read when it is first asked for: a bot that runs has no use for it.
+var botAPI = sync.OnceValue(func() (d botDescription) {
 	if err := json.Unmarshal(description, &d); err != nil {
 		panic("telegramtest: botapi.json: " + err.Error())
 	}
 	newer(&d)
 	return d
-}()
+})
 
 // maxForm bounds what is kept of a form; Telegram takes 10 MB of a picture.
 const maxForm = 16 << 20
@@ -48,7 +50,7 @@ const attached = "attach://"
 // API reads them, each as JSON, and checks them against its description. An
 // uploaded file is the value "attach://" and its name.
 func read(r *http.Request, method string) (params map[string]json.RawMessage, files map[string][]byte, err error) {
-	known, ok := botAPI.Methods[method]
+	known, ok := botAPI().Methods[method]
 	if !ok {
 		return nil, nil, fmt.Errorf("no method %q", method)
 	}
@@ -171,14 +173,14 @@ func fits(t string, value json.RawMessage) error {
 		}
 		return nil
 	}
-	if variants := botAPI.Variants[t]; variants != nil {
+	if variants := botAPI().Variants[t]; variants != nil {
 		return fitsAny(variants, value)
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(value, &object) != nil || object == nil {
 		return fmt.Errorf("not an object of type %s", t)
 	}
-	if members := botAPI.Types[t]; len(members) > 0 {
+	if members := botAPI().Types[t]; len(members) > 0 {
 		return check(members, object)
 	}
 	return nil

@@ -1,7 +1,17 @@
 package telegramtest
 
+import "time"
+
 // SetWebhook sets a webhook as another process would.
 func (s *Server) SetWebhook(url string) { s.change(func() { s.webhook = Webhook{URL: url} }) }
+
+// FailDelivery has getWebhookInfo tell that a delivery has just failed.
+func (s *Server) FailDelivery(why string) {
+	s.change(func() { s.webhook.FailedAt, s.webhook.Failure = time.Now(), why })
+}
+
+// BanFromGroups is /setjoingroups: the bot cannot be added to groups.
+func (s *Server) BanFromGroups() { s.change(func() { s.groupless = true }) }
 
 // Start lets the bot write to a user, as pressing Start does.
 func (s *Server) Start(user int64) { s.change(func() { s.started[user] = true }) }
@@ -11,6 +21,18 @@ func (s *Server) Block(user int64) { s.change(func() { delete(s.started, user) }
 
 // Revoke makes the server answer 401 to every call.
 func (s *Server) Revoke() { s.change(func() { s.revoked = true }) }
+
+// Meet has a user appear like this where they press a button or ask an inline
+// query. Until then they are Person.
+func (s *Server) Meet(u User) { s.change(func() { s.people[u.ID] = u }) }
+
+// person is a user as they appear, under the lock.
+func (s *Server) person(id int64) User {
+	if u, met := s.people[id]; met {
+		return u
+	}
+	return Person(id)
+}
 
 // Promote sets a user's status in a chat: "creator", "administrator",
 // "member", "left" and so on. It is "member" until then.

@@ -31,6 +31,7 @@ func (s *Server) PushEphemeral(m Message) (updateID, ephemeralID int64) {
 		s.nextEphemeral++
 		s.ephemerals[[2]int64{chat.ID, ephemeralID}] = ephemeral{user: user.ID, at: time.Now()}
 		m["message_id"], m["ephemeral_message_id"] = 0, ephemeralID
+		s.watch(Event{Said: m})
 		updateID = s.push("message", m)
 	})
 	return updateID, ephemeralID
@@ -82,8 +83,6 @@ func (s *Server) deleteEphemeralMessage(params map[string]json.RawMessage) (resu
 }
 
 func (s *Server) removeEphemeral(key [2]int64) {
-	if m := s.ephemerals[key].sent; m != nil {
-		m.Deleted = true
-	}
+	s.markDeleted(s.ephemerals[key].sent)
 	delete(s.ephemerals, key)
 }

@@ -60,6 +60,19 @@ func (s *Server) InlineAnswers() []InlineAnswer {
 	return slices.Clone(s.inlineAnswers)
 }
 
+// WaitInline waits for the answer to an inline query; it is false when limit is
+// over.
+func (s *Server) WaitInline(queryID string, limit time.Duration) (a InlineAnswer, answered bool) {
+	s.until(limit, func() bool {
+		i := slices.IndexFunc(s.inlineAnswers, func(a InlineAnswer) bool { return a.QueryID == queryID })
+		if answered = i >= 0; answered {
+			a = s.inlineAnswers[i]
+		}
+		return answered
+	})
+	return a, answered
+}
+
 // Inline queues an inline query of at most 256 characters and returns its ID.
 // The offset is "" or one of the bot's.
 func (s *Server) Inline(user int64, query, offset string) (queryID string) {
@@ -71,7 +84,7 @@ func (s *Server) Inline(user int64, query, offset string) (queryID string) {
 		queryID = fmt.Sprint(s.nextQuery)
 		s.queries[queryID] = &inlineQuery{user: user, at: time.Now()}
 		s.push("inline_query", map[string]any{
-			"id": queryID, "from": Person(user), "query": query, "offset": offset, "chat_type": "supergroup",
+			"id": queryID, "from": s.person(user), "query": query, "offset": offset, "chat_type": "supergroup",
 		})
 	})
 	return queryID
@@ -89,8 +102,8 @@ func (s *Server) Choose(queryID, resultID string, chat Chat) (Sent, bool) {
 				continue
 			}
 			m := &Sent{
-				Chat: chat.ID, Inline: fmt.Sprintf("inline-%s-%s", queryID, resultID), At: time.Now(),
-				Text: r.Content.Text, Entities: r.Content.Entities,
+				Chat: chat.ID, Sender: a.User, Inline: fmt.Sprintf("inline-%s-%s", queryID, resultID), At: time.Now(),
+				Text: r.Content.Text, Entities: r.Content.Entities, query: queryID,
 			}
 			m.Markup, _ = readMarkup(r.Markup) // the answer was checked
 			s.inline[m.Inline] = m

@@ -49,6 +49,31 @@ func (s *Server) MenuOf(key MenuKey) []Command {
 	return slices.Clone(s.menus[key])
 }
 
+// MenuFor is what a user's app lists in a chat: the first menu that is set, of
+// the narrowest scope and in their language before none. Nothing is set for a
+// single chat or member here.
+// https://core.telegram.org/bots/api#determining-list-of-commands
+func (s *Server) MenuFor(chat Chat, user int64, language string) []Command {
+	scopes := []string{"all_private_chats", "default"}
+	if chat.Type != "private" {
+		scopes = []string{"all_group_chats", "default"}
+		s.mu.Lock()
+		status := s.status[[2]int64{chat.ID, user}]
+		s.mu.Unlock()
+		if status == "administrator" || status == "creator" {
+			scopes = append([]string{"all_chat_administrators"}, scopes...)
+		}
+	}
+	for _, scope := range scopes {
+		for _, l := range []string{language, ""} {
+			if menu := s.MenuOf(MenuKey{Scope: scope, Language: l}); len(menu) > 0 {
+				return menu
+			}
+		}
+	}
+	return nil
+}
+
 // Description and ShortDescription are what the bot last said about itself in
 // a language.
 func (s *Server) Description(language string) string {
@@ -117,6 +142,7 @@ func (s *Server) setMyCommands(params map[string]json.RawMessage) (result any, n
 			texts = append(texts, c.Command, c.Description)
 		}
 		s.menus[key] = menu
+		s.watch(Event{Menus: true})
 		s.seen = append(s.seen, Seen{Method: "setMyCommands", Chat: key.Chat, Text: strings.Join(texts, "\n")})
 	})
 	return true, no

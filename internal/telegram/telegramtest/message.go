@@ -18,6 +18,8 @@ type Sent struct {
 	// Ephemeral and Inline are what such a message has instead of an ID.
 	Ephemeral int64
 	Inline    string
+	// Sender is who sent an inline message; 0 is the bot.
+	Sender int64
 	// Reader is the one user who can read it; 0 is everybody in the chat.
 	Reader   int64
 	Text     string // or its picture's caption
@@ -28,6 +30,8 @@ type Sent struct {
 	At       time.Time
 	Edits    int
 	Deleted  bool
+
+	query string // the inline query that it is a result of
 }
 
 // reply is what reply_parameters say.
@@ -71,7 +75,7 @@ func (s *Server) send(method string, params map[string]json.RawMessage, files ma
 		}
 		s.sent = append(s.sent, m)
 		s.show(method, m)
-		result = m.update()
+		result = m.Message()
 	})
 	return result, no
 }
@@ -173,7 +177,7 @@ func (s *Server) edit(method string, params map[string]json.RawMessage, files ma
 		after.Edits++
 		*m = after
 		s.show(method, m)
-		result = m.update()
+		result = m.Message()
 	})
 	if no == nil && inline != "" {
 		result = true
@@ -206,21 +210,28 @@ func (s *Server) deleteMessage(params map[string]json.RawMessage) (result any, n
 
 // remove takes a message out of its chat, under the lock.
 func (s *Server) remove(key [2]int64) {
-	if m := s.own[key]; m != nil {
-		m.Deleted = true
-	}
+	s.markDeleted(s.own[key])
 	delete(s.own, key)
 	delete(s.others, key)
 }
 
-// update is the message as Telegram shows it to the bot.
-func (m *Sent) update() Message {
+// markDeleted is for a message of the bot's, or nil, under the lock.
+func (s *Server) markDeleted(m *Sent) {
+	if m != nil {
+		m.Deleted = true
+		now := *m
+		s.watch(Event{Message: &now})
+	}
+}
+
+// Message is the message as Telegram shows it to the bot.
+func (m *Sent) Message() Message {
 	kind := "supergroup"
 	if m.Chat > 0 {
 		kind = "private"
 	}
 	u := Message{
-		"message_id": m.ID, "date": m.At.Unix(), "chat": Chat{m.Chat, kind},
+		"message_id": m.ID, "date": m.At.Unix(), "chat": Chat{ID: m.Chat, Type: kind},
 		"from": map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username},
 	}
 	if m.Thread != 0 {
@@ -231,6 +242,9 @@ func (m *Sent) update() Message {
 	}
 	if m.Edits > 0 {
 		u["edit_date"] = m.At.Unix()
+	}
+	if m.Sender != 0 {
+		u["from"], u["via_bot"] = Person(m.Sender), u["from"]
 	}
 	if len(m.Markup.Rows) > 0 {
 		u["reply_markup"] = m.Markup

@@ -49,7 +49,7 @@ func (s *Server) Press(user int64, chat Chat, messageID int64, data string) (cal
 	s.change(func() {
 		message := Message{"chat": chat, "message_id": messageID, "date": 0}
 		if m := s.own[[2]int64{chat.ID, messageID}]; m != nil {
-			message = m.update()
+			message = m.Message()
 		}
 		callbackID = s.press(press{user: user, chat: chat.ID}, data, "message", message)
 	})
@@ -70,7 +70,7 @@ func (s *Server) PressOld(user int64, chat Chat, messageID int64, data string) (
 func (s *Server) PressEphemeral(chat Chat, ephemeralID int64, data string) (callbackID string) {
 	s.change(func() {
 		if m := s.ephemerals[[2]int64{chat.ID, ephemeralID}].sent; m != nil {
-			callbackID = s.press(press{user: m.Reader, chat: chat.ID, ephemeral: ephemeralID}, data, "message", m.update())
+			callbackID = s.press(press{user: m.Reader, chat: chat.ID, ephemeral: ephemeralID}, data, "message", m.Message())
 		}
 	})
 	return callbackID
@@ -92,7 +92,7 @@ func (s *Server) press(p press, data, member string, pressed any) (callbackID st
 	callbackID = fmt.Sprint(s.nextQuery)
 	s.presses[callbackID] = &p
 	s.push("callback_query", map[string]any{
-		"id": callbackID, "from": Person(p.user), "chat_instance": fmt.Sprint(p.chat), "data": data, member: pressed,
+		"id": callbackID, "from": s.person(p.user), "chat_instance": fmt.Sprint(p.chat), "data": data, member: pressed,
 	})
 	return callbackID
 }
@@ -118,6 +118,7 @@ func (s *Server) answerCallbackQuery(params map[string]json.RawMessage) (result 
 			p.answered = true
 			n.User = p.user
 			s.notices = append(s.notices, n)
+			s.watch(Event{Notice: &n, Chat: p.chat})
 			s.seen = append(s.seen, Seen{Method: "answerCallbackQuery", Chat: p.chat, Reader: p.user, Text: n.Text + "\n" + n.URL})
 		}
 	})

@@ -31,5 +31,7 @@ func (s *Server) SeenByOthers(user int64) []Seen {
 
 // show notes a message as it stands, under the lock.
 func (s *Server) show(method string, m *Sent) {
+	now := *m
+	s.watch(Event{Message: &now})
 	s.seen = append(s.seen, Seen{method, m.Chat, m.Reader, said(m.Text, m.Entities, m.Markup), m.Photo})
 }

@@ -60,7 +60,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	})
 	if err != nil {
 		code := http.StatusBadRequest
-		if botAPI.Methods[method] == nil {
+		if botAPI().Methods[method] == nil {
 			code = http.StatusNotFound
 		}
 		refuse(w, refusal{code: code, text: err.Error()})
@@ -102,7 +102,9 @@ func arg[T any](params map[string]json.RawMessage, name string) (value T) {
 func (s *Server) call(r *http.Request, method string, params map[string]json.RawMessage, files map[string][]byte) (result any, no *refusal) {
 	switch method {
 	case "getMe":
-		return map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username}, nil
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username, "can_join_groups": !s.groupless}, nil
 	case "getUpdates":
 		return s.getUpdates(r, params)
 	case "sendMessage", "sendPhoto":
@@ -121,7 +123,11 @@ func (s *Server) call(r *http.Request, method string, params map[string]json.Raw
 		chat := arg[int64](params, "chat_id")
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return true, s.reachable(chat)
+		if no := s.reachable(chat); no != nil {
+			return nil, no
+		}
+		s.watch(Event{Typing: true, Chat: chat})
+		return true, nil
 	case "getChatMember":
 		return s.getChatMember(params), nil
 	case "setMyCommands":
@@ -137,8 +143,8 @@ func (s *Server) call(r *http.Request, method string, params map[string]json.Raw
 	case "getMyShortDescription":
 		return map[string]string{"short_description": s.ShortDescription(arg[string](params, "language_code"))}, nil
 	case "setWebhook":
-		hook := Webhook{arg[string](params, "url"), arg[string](params, "secret_token"),
-			arg[int](params, "max_connections"), arg[[]string](params, "allowed_updates")}
+		hook := Webhook{URL: arg[string](params, "url"), Secret: arg[string](params, "secret_token"),
+			MaxConnections: arg[int](params, "max_connections"), AllowedUpdates: arg[[]string](params, "allowed_updates")}
 		if !strings.HasPrefix(hook.URL, "https://") && hook.URL != "" {
 			return nil, bad("bad webhook: An HTTPS URL must be provided for webhook")
 		}
@@ -153,7 +159,12 @@ func (s *Server) call(r *http.Request, method string, params map[string]json.Raw
 		})
 		return true, nil
 	case "getWebhookInfo":
-		return map[string]any{"url": s.Webhook().URL, "has_custom_certificate": false, "pending_update_count": len(s.Pending())}, nil
+		hook := s.Webhook()
+		info := map[string]any{"url": hook.URL, "has_custom_certificate": false, "pending_update_count": len(s.Pending())}
+		if !hook.FailedAt.IsZero() {
+			info["last_error_date"], info["last_error_message"] = hook.FailedAt.Unix(), hook.Failure
+		}
+		return info, nil
 	}
 	return nil, bad("this fake does not serve " + method)
 }
@@ -222,7 +233,7 @@ func (s *Server) getChatMember(params map[string]json.RawMessage) any {
 	if status == "" {
 		status = "member"
 	}
-	return map[string]any{"status": status, "user": Person(user)}
+	return map[string]any{"status": status, "user": s.person(user)}
 }
 
 // reachable tells why nothing can be written to a chat, under the lock.

@@ -1,8 +1,13 @@
-// Package telegramtest is a Bot API server for tests. It refuses what
-// Telegram refuses, and any call that does not fit the Bot API's own
-// description (botapi.json, version 10.1 reduced to methods, parameters, types
-// and which are required, from https://core.telegram.org/bots/api, and what
-// newer.go adds). MakeOlder makes it a server of an older version.
+// Package telegramtest is a Bot API server for tests and for the demo in the
+// browser. It refuses what Telegram refuses, and any call that does not fit the
+// Bot API's own description (botapi.json, version 10.1 reduced to methods,
+// parameters, types and which are required, from
+// https://core.telegram.org/bots/api, and what newer.go adds). MakeOlder makes
+// it a server of an older version.
+//
+// A test starts it with New and asks it afterwards; the demo starts it with
+// Start, watches what it shows (Watch), and has it forget (Remember). It imports no
+// package testing, which would be linked into the program.
 //
 // It keeps Telegram's promises and no more: an update stays queued until a
 // getUpdates with a higher offset, nobody is written to who has not started
@@ -10,14 +15,15 @@
 package telegramtest
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
@@ -47,6 +53,10 @@ type Webhook struct {
 	Secret         string   `json:"secret_token"`
 	MaxConnections int      `json:"max_connections"`
 	AllowedUpdates []string `json:"allowed_updates"`
+	// FailedAt is when the last delivery failed, zero if none did, and Failure
+	// what getWebhookInfo says of that.
+	FailedAt time.Time `json:"-"`
+	Failure  string    `json:"-"`
 }
 
 // Server is the fake. Its methods may be called from many goroutines.
@@ -54,7 +64,7 @@ type Server struct {
 	// URL is the Bot API server to configure.
 	URL string
 
-	http *httptest.Server
+	http *http.Server // nil in memory
 	quit chan struct{}
 
 	mu         sync.Mutex
@@ -76,6 +86,7 @@ type Server struct {
 	moved      map[int64]int64
 	closed     map[[2]int64]bool
 	revoked    bool
+	groupless  bool // by BanFromGroups
 	faults     map[string][]Fault
 	webhook    Webhook
 	older      Older
@@ -92,6 +103,10 @@ type Server struct {
 	queries       map[string]*inlineQuery
 	inlineAnswers []InlineAnswer
 	inline        map[string]*Sent // sent by inline mode
+
+	people map[int64]User // how they appear in updates
+	watch  func(Event)
+	most   int // of each thing that is remembered; 0 is all
 }
 
 type queued struct {
@@ -100,43 +115,74 @@ type queued struct {
 	raw  json.RawMessage
 }
 
+// TB is as much of testing.TB as is needed.
+type TB interface {
+	Cleanup(func())
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+}
+
 // New starts a server that stops with the test. At its end the test fails for
 // every call that the Bot API's description does not allow.
-func New(t testing.TB) *Server {
-	s := newServer(t)
-	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
-	s.URL = s.http.URL
-	t.Cleanup(func() {
-		s.http.CloseClientConnections()
-		s.http.Close()
-	})
+func New(t TB) *Server {
+	s, err := Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.judge(t)
 	return s
 }
 
 // NewInMemory is New without a network, for tests in simulated time: the server
 // is reached by RoundTrip alone.
-func NewInMemory(t testing.TB) *Server {
-	s := newServer(t)
+func NewInMemory(t TB) *Server {
+	s := newServer()
 	s.URL = "http://telegram.invalid"
+	s.judge(t)
 	return s
 }
 
-func newServer(t testing.TB) *Server {
-	s := &Server{
+// judge has the server stop and be judged at the end of the test.
+func (s *Server) judge(t TB) {
+	t.Cleanup(func() {
+		for _, v := range s.Violations() {
+			t.Errorf("the Bot API does not allow: %s", v)
+		}
+	})
+	t.Cleanup(s.Close)
+}
+
+// Start starts a server on a free port of 127.0.0.1. Close ends it.
+func Start() (*Server, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start the Bot API's stand-in: %w", err)
+	}
+	s := newServer()
+	s.URL = "http://" + l.Addr().String()
+	s.http = &http.Server{Handler: http.HandlerFunc(s.serve)}
+	go func() { _ = s.http.Serve(l) }()
+	return s, nil
+}
+
+// Close ends the server and every call that waits. It is called once.
+func (s *Server) Close() {
+	close(s.quit)
+	if s.http != nil {
+		_ = s.http.Close()
+	}
+}
+
+func newServer() *Server {
+	return &Server{
 		quit: make(chan struct{}), changed: make(chan struct{}),
 		nextUpdate: 1000, nextID: 1, nextEphemeral: 1,
 		started: map[int64]bool{}, own: map[[2]int64]*Sent{}, others: map[[2]int64]bool{}, status: map[[2]int64]string{},
 		moved: map[int64]int64{}, closed: map[[2]int64]bool{}, faults: map[string][]Fault{},
 		menus: map[MenuKey][]Command{}, descriptions: map[[2]string]string{}, ephemerals: map[[2]int64]ephemeral{},
 		presses: map[string]*press{}, queries: map[string]*inlineQuery{}, inline: map[string]*Sent{},
+		people: map[int64]User{}, watch: func(Event) {},
 	}
-	t.Cleanup(func() {
-		for _, v := range s.Violations() {
-			t.Errorf("the Bot API does not allow: %s", v)
-		}
-	})
-	t.Cleanup(func() { close(s.quit) })
-	return s
 }
 
 // change applies f and wakes everybody who waits for something.
@@ -144,6 +190,7 @@ func (s *Server) change(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()
+	s.forget()
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
@@ -165,6 +212,23 @@ func (s *Server) until(limit time.Duration, ok func() bool) bool {
 			return false
 		case <-s.quit:
 			return false
+		}
+	}
+}
+
+// Wait returns once done is true, which it asks at every change here.
+func (s *Server) Wait(ctx context.Context, done func() bool) error {
+	for {
+		s.mu.Lock()
+		changed := s.changed
+		s.mu.Unlock()
+		if done() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }

@@ -15,19 +15,23 @@ type User struct {
 	ID        int64  `json:"id"`
 	IsBot     bool   `json:"is_bot"`
 	FirstName string `json:"first_name"`
+	// Language is that of the person's app; it may be empty.
+	Language string `json:"language_code,omitempty"`
 }
 
 // Chat is where a message stands: "private", "group", "supergroup", "channel".
 type Chat struct {
 	ID   int64  `json:"id"`
 	Type string `json:"type"`
+	// Title is what a group calls itself; it may be empty.
+	Title string `json:"title,omitempty"`
 }
 
 // Private is the private chat of a user with the bot.
-func Private(user int64) Chat { return Chat{user, "private"} }
+func Private(user int64) Chat { return Chat{ID: user, Type: "private"} }
 
 // Group is a supergroup.
-func Group(id int64) Chat { return Chat{id, "supergroup"} }
+func Group(id int64) Chat { return Chat{ID: id, Type: "supergroup"} }
 
 // Person is a user who is not a bot.
 func Person(id int64) User { return User{ID: id, FirstName: "Somebody"} }
@@ -64,7 +68,7 @@ func (m Message) In(thread int64) Message {
 // ReplyingTo makes the message a reply to one of the bot's, as an app does that
 // was forced to.
 func (m Message) ReplyingTo(sent Sent) Message {
-	m["reply_to_message"] = sent.update()
+	m["reply_to_message"] = sent.Message()
 	return m
 }
 
@@ -78,6 +82,7 @@ func (s *Server) Push(m Message) (updateID, messageID int64) {
 // pushMessage is Push under the lock.
 func (s *Server) pushMessage(m Message) (updateID int64) {
 	s.number(m)
+	s.watch(Event{Said: m})
 	return s.push("message", m)
 }
 

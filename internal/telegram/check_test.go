@@ -1,0 +1,69 @@
+package telegram
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"herald/internal/config"
+	"herald/internal/telegram/telegramtest"
+)
+
+func TestCheckTellsWhoTheBotIsAndWhereItsUpdatesGo(t *testing.T) {
+	const ours = "https://bot.example/hooks/telegram"
+	const secret = "in-the-path-of-another"
+	webhook := func(c *Config) {
+		c.WebhookURL, c.WebhookPath, c.WebhookSecret = ours, "/hooks/telegram", config.NewSecret("s")
+	}
+	for name, test := range map[string]struct {
+		change func(*Config)
+		set    func(*telegramtest.Server)
+		want   []string
+	}{
+		"polling": {nil, func(*telegramtest.Server) {}, []string{"@herald_bot, by long polling"}},
+		"polling beside a webhook": {nil, func(s *telegramtest.Server) { s.SetWebhook("https://other.example/" + secret) }, []string{
+			"@herald_bot, by long polling",
+			"a webhook is set, to other.example, which `bot run` deletes: is another program using this bot?",
+		}},
+		"no groups": {nil, (*telegramtest.Server).BanFromGroups, []string{
+			"@herald_bot, by long polling",
+			"it cannot be added to groups: send /setjoingroups to @BotFather",
+		}},
+		"webhook":         {webhook, func(s *telegramtest.Server) { s.SetWebhook(ours) }, []string{"@herald_bot, by webhook"}},
+		"webhook not set": {webhook, func(*telegramtest.Server) {}, []string{"@herald_bot, by webhook", "no webhook is set yet: `bot run` sets it"}},
+		"webhook elsewhere": {webhook, func(s *telegramtest.Server) { s.SetWebhook("https://other.example/" + secret) }, []string{
+			"@herald_bot, by webhook",
+			"the webhook is set to another address, at other.example: `bot run` replaces it",
+		}},
+		"webhook that fails": {webhook, func(s *telegramtest.Server) {
+			s.SetWebhook(ours)
+			s.PushRaw(`"message":{}`)
+			s.FailDelivery("Wrong response from the webhook:\n502 Bad Gateway \x1b[31m")
+		}, []string{
+			"@herald_bot, by webhook",
+			"updates that wait: 1",
+			"a delivery failed just now: Wrong response from the webhook: 502 Bad Gateway [31m",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := setUp(t, test.change)
+			test.set(r.api)
+			learned, err := r.adapter.Check(t.Context())
+			for i, l := range learned {
+				// A second may have passed.
+				learned[i] = strings.Replace(l, "1 s ago", "just now", 1)
+			}
+			if err != nil || !slices.Equal(learned, test.want) {
+				t.Errorf("got %q, %v, want %q", learned, err, test.want)
+			}
+		})
+	}
+}
+
+func TestCheckFailsOnAnAnswerThatNamesNoBot(t *testing.T) {
+	r := setUp(t, nil)
+	r.api.Fail("getMe", telegramtest.Empty())
+	if learned, err := r.adapter.Check(t.Context()); err == nil || learned != nil {
+		t.Errorf("got %q, %v", learned, err)
+	}
+}
