@@ -21,7 +21,6 @@ package discord
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -58,6 +57,9 @@ const (
 	placeTimeout = time.Second
 )
 
+// statusEvery is how often the bot's status is brought up to date.
+const statusEvery = time.Minute
+
 // Config is what an Adapter works with.
 type Config struct {
 	Settings
@@ -72,6 +74,13 @@ type Config struct {
 	// identified, identify_held, connected, resumed, disconnected;
 	// bad_signature; commands_written, commands_current. It must not block.
 	Count func(event string)
+	// Connected is called with the bot's name: whenever the gateway connects or,
+	// if interactions arrive by HTTP, once Discord has said whose the token is.
+	Connected func(name string)
+	// Status is asked every minute for the text under the bot's name in member
+	// lists, of at most 128 characters; empty takes it away. It returns when ctx
+	// is done. nil shows none. It needs the gateway.
+	Status func(ctx context.Context) string
 }
 
 // Adapter joins Discord to a Handler. It implements chat.Adapter, and
@@ -82,7 +91,7 @@ type Adapter struct {
 	rest     *discordgo.Session
 	calls    *semaphore.Weighted
 	gateway  *gateway.Gateway
-	inHand   *semaphore.Weighted
+	inHand   chan struct{} // holds a token for each command in hand
 	places   *semaphore.Weighted
 	refusals refusals
 	// work is set while interactions are taken by HTTP.
@@ -114,11 +123,11 @@ func New(c Config) (*Adapter, error) {
 		},
 		rest:   newSession(c.Token, c.APIURL),
 		calls:  semaphore.NewWeighted(maxCalls),
-		inHand: semaphore.NewWeighted(maxInHand),
+		inHand: make(chan struct{}, maxInHand),
 		places: semaphore.NewWeighted(maxAtOnce),
 	}
 	a.gateway = gateway.New(gateway.Config{
-		Token: c.Token, Ask: a.askGateway, Insecure: strings.HasPrefix(c.APIURL, "http://"), Log: c.Log, Count: c.Count,
+		Token: c.Token, Ask: a.askGateway, Insecure: strings.HasPrefix(c.APIURL, "http://"), Log: c.Log, Count: c.Count, Connected: a.connected,
 	})
 	return a, nil
 }
@@ -135,6 +144,13 @@ func (a *Adapter) Ready() bool {
 	return a.gateway.Alive()
 }
 
+// InHand counts the commands that are being answered.
+func (a *Adapter) InHand() int { return len(a.inHand) }
+
+// HeartbeatLatency is how long the gateway took to acknowledge the last
+// heartbeat; 0 before the first, and without a gateway.
+func (a *Adapter) HeartbeatLatency() time.Duration { return a.gateway.Latency() }
+
 // Run implements chat.Adapter. Commands are registered beside the service, so
 // that a failure there does not keep interactions waiting.
 func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
@@ -147,6 +163,9 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 		group.Go(func() error {
 			return a.gateway.Run(running, func(data json.RawMessage, replayed bool) { a.receive(work, data, replayed) })
 		})
+		if a.Status != nil {
+			group.Go(func() error { return a.showStatus(running) })
+		}
 	}
 	<-running.Done()
 	a.work.Store(nil)
@@ -156,6 +175,20 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	}
 	a.rest.Client.CloseIdleConnections()
 	return err
+}
+
+// showStatus keeps the status up to date until ctx is done.
+func (a *Adapter) showStatus(ctx context.Context) error {
+	tick := time.NewTicker(statusEvery)
+	defer tick.Stop()
+	for {
+		a.gateway.Show(a.Status(ctx))
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // receive starts answering an interaction of the gateway. It does not block. The
@@ -174,9 +207,9 @@ func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) 
 	case !a.wanted(i):
 	case time.Since(arrived) >= firstResponse:
 		a.Count("too_late")
-	case a.inHand.TryAcquire(1):
+	case a.hold():
 		begun := work.Go(func(id string) {
-			defer a.inHand.Release(1)
+			defer a.release()
 			defer a.enter(work.Sends)()
 			a.take(work, id, &pendingInteraction{
 				interaction: i, arrived: arrived,
@@ -184,7 +217,7 @@ func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) 
 			})
 		})
 		if !begun {
-			a.inHand.Release(1)
+			a.release()
 			a.Count("dropped")
 		}
 	case i.typing():
@@ -193,6 +226,18 @@ func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) 
 		a.refuse(work, refused{i.ID, i.Token, arrived, work.Handler.Language(chat.Request{Locale: i.Locale}, true)})
 	}
 }
+
+// hold takes room for a command in hand, if there is any; release gives it back.
+func (a *Adapter) hold() bool {
+	select {
+	case a.inHand <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (a *Adapter) release() { <-a.inHand }
 
 // enter waits for a place among those that are handled at once, but not for
 // longer than placeTimeout. leave gives the place back, if there was one.
@@ -207,6 +252,9 @@ func (a *Adapter) enter(ctx context.Context) (leave func()) {
 	return func() { a.places.Release(1) }
 }
 
+// connected tells of a connection by the bot's name, which is text of Discord.
+func (a *Adapter) connected(name string) { a.Connected(string(chat.NewForeign(name, longestName))) }
+
 // wanted reports whether i is to be answered.
 func (a *Adapter) wanted(i *interaction) bool {
 	a.Count("interaction")
@@ -214,18 +262,4 @@ func (a *Adapter) wanted(i *interaction) bool {
 		a.Count("ignored")
 	}
 	return i.forUs()
-}
-
-// Check asks Discord whose the token is, for `bot check`.
-func (a *Adapter) Check(ctx context.Context) (detail string, err error) {
-	id, err := a.askApplicationID(ctx)
-	switch {
-	case errors.Is(err, gateway.ErrToken):
-		return "", gateway.ErrToken
-	case err != nil:
-		return "", err
-	case a.ApplicationID != "" && a.ApplicationID != id:
-		return "", errors.New("DISCORD_APPLICATION_ID: the token belongs to another application")
-	}
-	return "application " + id, nil
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-	"golang.org/x/sync/semaphore"
 
 	"herald/internal/chat"
 	"herald/internal/discord/discordtest"
@@ -186,9 +185,12 @@ func TestPanicReachesItsAskerAlone(t *testing.T) {
 func TestMoreThanTheBoundAreToldToWait(t *testing.T) {
 	release := make(chan struct{})
 	h := connected(t, func(h *harness, _ *Config) { h.until(release, "done") },
-		func(a *Adapter) { a.inHand = semaphore.NewWeighted(1) })
+		func(a *Adapter) { a.inHand = make(chan struct{}, 1) })
 	p := h.push(t, discordtest.Interaction{Command: "price"})
 	h.wait(t, "request", func() bool { return len(h.handler.Requests()) == 1 })
+	if n := h.InHand(); n != 1 {
+		t.Errorf("%d in hand, want 1", n)
+	}
 	a := h.answer(t, discordtest.Interaction{Command: "price", GuildID: "7"})
 	if !a.Ephemeral || !strings.Contains(a.Text(), "Busy") {
 		t.Errorf("%+v", a)
@@ -197,6 +199,7 @@ func TestMoreThanTheBoundAreToldToWait(t *testing.T) {
 	if _, err := p.Wait(h.ctx); err != nil {
 		t.Error(err)
 	}
+	h.wait(t, "nothing in hand", func() bool { return h.InHand() == 0 })
 }
 
 func TestStoppingFinishesWhatIsInHand(t *testing.T) {

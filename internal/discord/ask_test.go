@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sync/semaphore"
-
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	"herald/internal/discord/discordtest"
@@ -192,7 +190,7 @@ func TestNoMoreChoicesAreOfferedThanDiscordTakes(t *testing.T) {
 // Where there is no room, choices are what can be done without.
 func TestChoicesAreNotPromisedWhereThereIsNoRoom(t *testing.T) {
 	release := make(chan struct{})
-	h := connected(t, func(h *harness, _ *Config) { h.until(release, "done") }, func(a *Adapter) { a.inHand = semaphore.NewWeighted(1) })
+	h := connected(t, func(h *harness, _ *Config) { h.until(release, "done") }, func(a *Adapter) { a.inHand = make(chan struct{}, 1) })
 	p := h.push(t, discordtest.Interaction{Command: "price"})
 	h.wait(t, "request", func() bool { return len(h.handler.Requests()) == 1 })
 	typing := h.push(t, discordtest.Interaction{Command: "exists", Options: map[string]string{"platform": "d"}, Focused: "platform"})

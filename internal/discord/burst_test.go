@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"herald/internal/chat"
 	"herald/internal/discord/discordtest"
 )
@@ -34,7 +32,7 @@ var bursts = map[string]burst{
 // prepare makes the handler and the bound those of b.
 func (b burst) prepare(h *harness) {
 	if b.inHand > 0 {
-		h.inHand = semaphore.NewWeighted(int64(b.inHand))
+		h.inHand = make(chan struct{}, b.inHand)
 	}
 	called := make(chan struct{})
 	var call sync.Once

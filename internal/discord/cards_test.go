@@ -62,6 +62,7 @@ var cards = map[string]struct {
 	"price":              {Interaction: discordtest.Interaction{Command: "price"}},
 	"price of a week":    {Interaction: discordtest.Interaction{Command: "price", Options: map[string]string{"period": "7d"}}},
 	"supply":             {Interaction: discordtest.Interaction{Command: "supply"}},
+	"status":             {Interaction: discordtest.Interaction{Command: "status"}},
 	"staked":             {Interaction: discordtest.Interaction{Command: "staked", Options: map[string]string{"wallet": commandstest.Wallet}}},
 	"logins":             {Interaction: discordtest.Interaction{Command: "mylogins"}, private: true},
 	"second page":        {Interaction: discordtest.Interaction{Command: "mylogins"}, private: true},

@@ -21,6 +21,7 @@ import (
 // register brings Discord's list of commands in line, trying until it is. It
 // returns an error only when the token is refused.
 func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
+	var ours application // once Discord has said so
 	err := retry.Policy{
 		Backoff: a.timings.register,
 		// A permission may be granted later.
@@ -31,21 +32,25 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 		Failed: func(err error, _ int, wait time.Duration) {
 			a.Log.Warn("registering commands failed, trying again", "err", err, "pause", wait)
 		},
-	}.Do(ctx, func(ctx context.Context) error { return a.registerOnce(ctx, commands) })
+	}.Do(ctx, func(ctx context.Context) (err error) {
+		if ours.ID == "" {
+			if ours, err = a.askApplication(ctx); err != nil {
+				return err
+			}
+			if a.PublicKey != nil {
+				a.connected(ours.name())
+			}
+		}
+		return a.registerOnce(ctx, cmp.Or(a.ApplicationID, ours.ID), commands)
+	})
 	if errors.Is(err, gateway.ErrToken) {
 		return gateway.ErrToken
 	}
 	return nil
 }
 
-func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) error {
-	id := a.ApplicationID
-	if id == "" {
-		var err error
-		if id, err = a.askApplicationID(ctx); err != nil {
-			return err
-		}
-	}
+// registerOnce does so once, for the application with that ID.
+func (a *Adapter) registerOnce(ctx context.Context, id string, commands chat.Commands) error {
 	endpoint := discordgo.EndpointApplicationGlobalCommands(id)
 	if a.GuildID != "" {
 		endpoint = discordgo.EndpointApplicationGuildCommands(id, a.GuildID)

@@ -23,7 +23,7 @@ func TestCommandsAreWrittenOnlyWhenTheyDiffer(t *testing.T) {
 		if got := len(h.fake.Commands(guild)); got != 6 {
 			t.Errorf("guild %q: %d commands", guild, got)
 		}
-		if err := h.registerOnce(h.ctx, h.handler.Commands()); err != nil {
+		if err := h.registerOnce(h.ctx, h.fake.ApplicationID, h.handler.Commands()); err != nil {
 			t.Fatal(err)
 		}
 		if h.fake.Overwrites() != 1 || h.counts.of("commands_current") != 1 {
@@ -31,7 +31,7 @@ func TestCommandsAreWrittenOnlyWhenTheyDiffer(t *testing.T) {
 		}
 		renamed := h.handler.Commands()
 		renamed[0].Summary.Key += "!"
-		if err := h.registerOnce(h.ctx, renamed); err != nil || h.fake.Overwrites() != 2 {
+		if err := h.registerOnce(h.ctx, h.fake.ApplicationID, renamed); err != nil || h.fake.Overwrites() != 2 {
 			t.Errorf("guild %q: a changed command was not written: %v", guild, err)
 		}
 		if p := h.fake.Problems(); len(p) > 0 {
@@ -119,7 +119,7 @@ func TestCommandsInstalledInAnotherWayAreWrittenAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if err := h.registerOnce(h.ctx, h.handler.Commands()); err != nil {
+			if err := h.registerOnce(h.ctx, h.fake.ApplicationID, h.handler.Commands()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -211,7 +211,7 @@ func TestDescriptionsOfAnyLengthAreRegistered(t *testing.T) {
 	h := prepare(t, nil)
 	long := chat.SayWith("command.supply", chat.Values{"symbol": chat.Plain(strings.Repeat("SYM", 60))})
 	commands := chat.Commands{{Name: "x", Summary: long, PersonMenu: long, Forms: []chat.Form{{Params: []chat.Param{{Name: "p", Summary: long}}}}}}
-	if err := h.registerOnce(h.ctx, commands); err != nil {
+	if err := h.registerOnce(h.ctx, h.fake.ApplicationID, commands); err != nil {
 		t.Error(err)
 	}
 	h.unrefused(t)
@@ -224,20 +224,5 @@ func TestRequiredOptionsComeFirst(t *testing.T) {
 	o := slash(c).Options
 	if o[0].Name != "early" || !o[0].Required || o[1].Required {
 		t.Errorf("%+v %+v", o[0], o[1])
-	}
-}
-
-func TestCheckNamesTheApplication(t *testing.T) {
-	h := prepare(t, nil)
-	if detail, err := h.Check(h.ctx); err != nil || detail != "application "+h.fake.ApplicationID {
-		t.Errorf("%q, %v", detail, err)
-	}
-	h = prepare(t, func(_ *harness, c *Config) { c.ApplicationID = "42" })
-	if _, err := h.Check(h.ctx); err == nil {
-		t.Error("another application's ID passed")
-	}
-	h.fake.Break(discordtest.Application, discordtest.Fault{Status: 503})
-	if _, err := h.Check(h.ctx); err == nil {
-		t.Error("a refusal passed")
 	}
 }

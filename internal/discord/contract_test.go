@@ -33,7 +33,7 @@ func newServer(t *testing.T, byHTTP bool) *server {
 	}
 	adapter, err := discord.New(discord.Config{
 		Settings: settings, Dedup: state.NewMemory(), CommandTimeout: time.Minute,
-		Log: slog.New(slog.DiscardHandler), Count: func(string) {},
+		Log: slog.New(slog.DiscardHandler), Count: func(string) {}, Connected: func(string) {},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -58,6 +58,7 @@ func prepareOn(t *testing.T, fake *discordtest.Server, change func(*harness, *Co
 		CommandTimeout: 10 * time.Second,
 		Log:            slog.New(slog.NewTextHandler(h.logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Count:          h.counts.add,
+		Connected:      func(name string) { h.counts.add("as " + name) },
 	}
 	if change != nil {
 		change(h, &c)

@@ -58,11 +58,11 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 	case i.typing():
 		a.recordOutcome(writeResponse(w, choicesFor(i, work.Handler.Commands())))
-	case !a.inHand.TryAcquire(1):
+	case !a.hold():
 		a.Count("busy")
 		_ = writeResponse(w, busy(work.Handler.Language(chat.Request{Locale: i.Locale}, true)))
 	default:
-		defer a.inHand.Release(1)
+		defer a.release()
 		a.answerByHTTP(w, work, i)
 	}
 }

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	"herald/internal/discord/discordtest"
@@ -53,10 +51,13 @@ func TestSlowInteractionByHTTPIsDeferredThenEdited(t *testing.T) {
 func TestMoreThanTheBoundByHTTPAreToldToWait(t *testing.T) {
 	release := make(chan struct{})
 	h, address := byHTTP(t, func(h *harness, _ *Config) { h.until(release, "done") },
-		func(a *Adapter) { a.inHand = semaphore.NewWeighted(1) })
+		func(a *Adapter) { a.inHand = make(chan struct{}, 1) })
 	first, _, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price"})
 	if err != nil || !first.Answer().Deferred {
 		t.Fatalf("%+v, %v", first.Answer(), err)
+	}
+	if n := h.InHand(); n != 1 {
+		t.Errorf("%d in hand, want 1", n)
 	}
 	second, status, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price", GuildID: "7"})
 	if a := second.Answer(); err != nil || status != http.StatusOK || !a.Ephemeral || !strings.Contains(a.Text(), "Busy") {

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"herald/internal/chat"
 	"herald/internal/discord/discordtest"
 )
@@ -379,7 +377,7 @@ func TestSlowPressesByHTTP(t *testing.T) {
 
 func TestPressesBeyondTheBoundAreToldToWait(t *testing.T) {
 	release := make(chan struct{})
-	h := connected(t, nil, func(a *Adapter) { a.inHand = semaphore.NewWeighted(1) })
+	h := connected(t, nil, func(a *Adapter) { a.inHand = make(chan struct{}, 1) })
 	h.until(release, "done")
 	first := h.push(t, discordtest.Interaction{Command: "price"})
 	h.wait(t, "request", func() bool { return len(h.handler.Requests()) == 1 })

@@ -2,6 +2,7 @@ package discord
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -326,16 +327,30 @@ func (a *Adapter) askGateway(ctx context.Context) (told discordgo.GatewayBotResp
 	return told, err
 }
 
-// askApplicationID asks Discord which application the token belongs to.
-func (a *Adapter) askApplicationID(ctx context.Context) (string, error) {
-	var application struct {
-		ID string `json:"id"`
+// application is what Discord says of the one that the token belongs to.
+// https://discord.com/developers/docs/resources/application#application-object
+type application struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Bot  struct {
+		Username string `json:"username"`
+	} `json:"bot"`
+	VerifyKey string `json:"verify_key"`
+	// Endpoint is where all interactions go by HTTP; empty is the gateway.
+	Endpoint string `json:"interactions_endpoint_url"`
+}
+
+// name is what people see the bot called.
+func (a application) name() string { return cmp.Or(a.Bot.Username, a.Name) }
+
+// askApplication asks Discord which application the token belongs to.
+func (a *Adapter) askApplication(ctx context.Context) (application, error) {
+	var told application
+	if err := a.call(ctx, callTime, http.MethodGet, discordgo.EndpointApplication("@me"), nil, &told); err != nil {
+		return application{}, fmt.Errorf("ask for the application: %w", err)
 	}
-	if err := a.call(ctx, callTime, http.MethodGet, discordgo.EndpointApplication("@me"), nil, &application); err != nil {
-		return "", fmt.Errorf("ask for the application: %w", err)
+	if !isSnowflake(told.ID) {
+		return application{}, errors.New("ask for the application: the answer has no ID")
 	}
-	if !isSnowflake(application.ID) {
-		return "", errors.New("ask for the application: the answer has no ID")
-	}
-	return application.ID, nil
+	return told, nil
 }

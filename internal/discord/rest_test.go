@@ -40,8 +40,8 @@ func TestRateLimitHeadersOfASuccessDoNothing(t *testing.T) {
 			})
 			began := time.Now()
 			for range 3 {
-				if id, err := h.askApplicationID(h.ctx); id != "42" || err != nil {
-					t.Fatalf("%q, %v", id, err)
+				if app, err := h.askApplication(h.ctx); app.ID != "42" || err != nil {
+					t.Fatalf("%+v, %v", app, err)
 				}
 			}
 			if took := time.Since(began); took > 5*time.Second {
@@ -81,7 +81,7 @@ func TestARefusalHoldsNothingOfTheServer(t *testing.T) {
 func TestTheTokenIsSentAndNotPrinted(t *testing.T) {
 	var sent string
 	h := respond(t, func(_ http.ResponseWriter, r *http.Request) { sent = r.Header.Get("Authorization") })
-	_, _ = h.askApplicationID(h.ctx)
+	_, _ = h.askApplication(h.ctx)
 	if sent != "Bot "+h.fake.Token {
 		t.Errorf("sent %q", sent)
 	}

@@ -22,6 +22,8 @@ type Settings struct {
 	GuildID string
 	// PublicKey verifies interactions that arrive by HTTP; nil = gateway.
 	PublicKey ed25519.PublicKey
+	// Presence shows the price under the bot's name in member lists.
+	Presence bool
 }
 
 // TokenSetting turns Discord on.
@@ -35,7 +37,7 @@ func (s *Settings) Table() []config.Setting {
 			Set:     config.Field(&s.Token, config.Hidden(config.Visible))},
 		{Name: "DISCORD_APPLICATION_ID", Example: "123456789012345678",
 			Comment: "The application whose commands are registered. Unset: asked from Discord.",
-			Set:     config.Field(&s.ApplicationID, config.NumericID)},
+			Needs:   []string{TokenSetting}, Set: config.Field(&s.ApplicationID, config.NumericID)},
 		{Name: "DISCORD_API_URL", Default: "https://discord.com", Example: "http://127.0.0.1:3000",
 			Comment: "Scheme and host of the REST API. A proxy for it works too; the gateway's address is asked there.",
 			Set:     config.Field(&s.APIURL, parseOrigin)},
@@ -43,10 +45,26 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "The application's public key, in hex. Set: interactions arrive by HTTP at /discord/interactions on " +
 				"HTTP_ADDR, and no gateway is opened. Unset: gateway, which needs no public address.",
 			Needs: []string{TokenSetting, "HTTP_ADDR"}, Set: config.Field(&s.PublicKey, parsePublicKey)},
+		{Name: "DISCORD_PRESENCE", Default: config.Off,
+			Comment: "price: the price and its change over 24 hours stand under the bot's name in the member list, while they are " +
+				"at most STALE_FOR past PRICE_TTL. They are those that commands have learned; when nobody asks, at most a third " +
+				"of PRICE_MONTHLY_CREDITS is spent on them. Needs the gateway, so DISCORD_PUBLIC_KEY must not be set. off: none.",
+			Set: config.Field(&s.Presence, s.parsePresence)},
 		{Name: "DISCORD_GUILD_ID", Example: "123456789012345678",
 			Comment: "Registers the commands in this guild only, at once. For development. Unset: everywhere.",
-			Set:     config.Field(&s.GuildID, config.NumericID)},
+			Needs:   []string{TokenSetting}, Set: config.Field(&s.GuildID, config.NumericID)},
 	}
+}
+
+func (s *Settings) parsePresence(value string) (bool, error) {
+	price, err := config.OneOf([]string{"price", config.Off}, []bool{true, false})(value)
+	switch {
+	case price && !s.Token.IsSet():
+		return false, errors.New("is price, but " + TokenSetting + " is not set")
+	case price && s.PublicKey != nil:
+		return false, errors.New("is price, which needs the gateway, but DISCORD_PUBLIC_KEY turns that off; unset one of the two")
+	}
+	return price, err
 }
 
 // parseOrigin reads a URL of which only scheme and host count.

@@ -22,10 +22,42 @@ func TestSettingsRefuseOtherForms(t *testing.T) {
 	}
 }
 
-func TestAPublicKeyNeedsAToken(t *testing.T) {
+func TestWhatOnlyDiscordUsesNeedsAToken(t *testing.T) {
 	table := new(discord.Settings).Table()
-	mistakes := configtest.Try(table, "DISCORD_PUBLIC_KEY=d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a")
-	configtest.OneMistake(t, table, mistakes, "DISCORD_BOT_TOKEN", "is needed by DISCORD_PUBLIC_KEY and not set")
+	for _, s := range table {
+		if s.Name == "DISCORD_BOT_TOKEN" || s.Default != "" {
+			continue
+		}
+		configtest.OneMistake(t, table, configtest.Try(table, s.Name+"="+s.Example), "DISCORD_BOT_TOKEN", "is needed by "+s.Name+" and not set")
+	}
+}
+
+func TestAPresenceNeedsTheGateway(t *testing.T) {
+	const token, key = "DISCORD_BOT_TOKEN=a", "DISCORD_PUBLIC_KEY=d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+	for name, test := range map[string]struct {
+		given []string
+		want  string // of a mistake
+		on    bool
+	}{
+		"price":         {[]string{token, "DISCORD_PRESENCE=price"}, "", true},
+		"off":           {[]string{token, key, "DISCORD_PRESENCE=off"}, "", false},
+		"unset":         {[]string{token}, "", false},
+		"by HTTP":       {[]string{token, key, "DISCORD_PRESENCE=price"}, "DISCORD_PUBLIC_KEY turns that off", false},
+		"no Discord":    {[]string{"DISCORD_PRESENCE=price"}, "DISCORD_BOT_TOKEN is not set", false},
+		"another value": {[]string{token, "DISCORD_PRESENCE=on"}, "must be one of price, off", false},
+	} {
+		s := new(discord.Settings)
+		table := s.Table()
+		mistakes := configtest.Try(table, test.given...)
+		if test.want != "" {
+			configtest.OneMistake(t, table, mistakes, "DISCORD_PRESENCE", test.want)
+		} else if len(mistakes) > 0 {
+			t.Errorf("%s: %v", name, mistakes)
+		}
+		if s.Presence != test.on {
+			t.Errorf("%s: it is on: %t", name, s.Presence)
+		}
+	}
 }
 
 func TestTheOriginHasOneForm(t *testing.T) {

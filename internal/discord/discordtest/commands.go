@@ -5,16 +5,20 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // slashName is the form of a slash command's and an option's name, in every
 // language; letters that have a lower case are in it.
 // https://discord.com/developers/docs/interactions/application-commands#application-command-object-application-command-naming
-var slashName = regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
+// It takes a megabyte, which a bot that runs has no use for.
+var slashName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
+})
 
 func isSlashName(name any) bool {
 	text, _ := name.(string)
-	return slashName.MatchString(text) && strings.ToLower(text) == text
+	return slashName().MatchString(text) && strings.ToLower(text) == text
 }
 
 // checkCommands holds the rules for commands that the schema does not.
@@ -22,7 +26,7 @@ func checkCommands(commands []any) error {
 	seen := map[string]bool{}
 	for n, item := range commands {
 		path := fmt.Sprintf("commands[%d]", n)
-		if err := spec["ApplicationCommandUpdateRequest"].check(path, item); err != nil {
+		if err := spec()["ApplicationCommandUpdateRequest"].check(path, item); err != nil {
 			return err
 		}
 		command := item.(map[string]any)
@@ -95,7 +99,7 @@ func checkLocales(path string, object map[string]any, typed bool) error {
 	for _, member := range []string{"name_localizations", "description_localizations"} {
 		localized, _ := object[member].(map[string]any)
 		for locale, text := range localized {
-			if !slices.Contains(spec["AvailableLocalesEnum"].Enum, any(locale)) {
+			if !slices.Contains(spec()["AvailableLocalesEnum"].Enum, any(locale)) {
 				return fmt.Errorf("%s.%s: %q is none of Discord's locales", path, member, locale)
 			}
 			if typed && member == "name_localizations" && !isSlashName(text) {

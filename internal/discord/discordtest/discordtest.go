@@ -1,8 +1,13 @@
-// Package discordtest is a Discord on loopback: its REST routes and gateway as
-// far as an adapter of commands, buttons and modals uses them. It refuses what
+// Package discordtest is a Discord on loopback, for tests and for the demo in the
+// browser: its REST routes and gateway as far as an adapter of commands, buttons
+// and modals uses them. It refuses what
 // Discord refuses, on the limits of Discord's own description of its API
 // (spec.json) and of its documentation (check.go, commands.go), breaks in the
 // ways it is told to, and shows what of the answers is seen, and by whom.
+//
+// A test asks it afterwards; the demo watches what it shows (Watch), and has it
+// forget (Remember). It imports no package testing, which would be linked into the
+// program.
 //
 // It knows no adapter and nothing of this program: what holds here should hold
 // against Discord.
@@ -15,7 +20,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"time"
 )
@@ -61,7 +65,9 @@ type Server struct {
 	privateKey ed25519.PrivateKey
 	// Client is what Post calls the bot with.
 	Client *http.Client
-	http   *httptest.Server
+	url    string
+	http   *http.Server
+	served chan struct{} // closed at its end
 
 	// dispatching keeps dispatches in the order of their sequence. It is taken
 	// before mu.
@@ -72,6 +78,7 @@ type Server struct {
 	ids          uint64        // made so far
 	faults       map[Route][]Fault
 	broken       map[Route]Fault
+	endpoint     string // by EnterEndpoint
 	calls        map[Route]int
 	problems     []string
 	commands     map[string][]map[string]any // by guild, "" is global
@@ -85,18 +92,33 @@ type Server struct {
 	resumes      int
 	connects     int
 	identifies   []time.Time
+	presences    []time.Time
 	heartbeats   int
 	remaining    int
 	resetAfter   time.Duration
+	watch        func(Shown)
+	most         int // interactions that are remembered; 0 is all
 }
 
-// New starts a Discord with one bot on loopback. Close ends it.
+// BotName is what the bot is called.
+const BotName = "Herald"
+
+// New is Start for a test, which has no use for the error.
 func New() *Server {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	s, err := Start()
 	if err != nil {
 		panic(err)
 	}
-	return NewOn(listener)
+	return s
+}
+
+// Start starts a Discord with one bot on a free port of 127.0.0.1. Close ends it.
+func Start() (*Server, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start Discord's stand-in: %w", err)
+	}
+	return NewOn(listener), nil
 }
 
 // NewOn is New on a listener of the caller's, which Close closes: one in
@@ -122,21 +144,28 @@ func NewOn(listener net.Listener) *Server {
 		conns:         map[*conn]bool{},
 		behaviour:     Behaviour{Heartbeat: 41250 * time.Millisecond},
 		remaining:     1000,
+		watch:         func(Shown) {},
+		url:           "http://" + listener.Addr().String(),
+		served:        make(chan struct{}),
+		Client:        &http.Client{Transport: &http.Transport{}},
 	}
-	s.http = &httptest.Server{Listener: listener, Config: &http.Server{Handler: s.routes()}}
-	s.http.Start()
-	s.Client = s.http.Client()
+	s.http = &http.Server{Handler: s.routes()}
+	go func() {
+		defer close(s.served)
+		_ = s.http.Serve(listener)
+	}()
 	return s
 }
 
 // URL is the REST origin, for DISCORD_API_URL.
-func (s *Server) URL() string { return s.http.URL }
+func (s *Server) URL() string { return s.url }
 
 // Close ends every connection and the server.
 func (s *Server) Close() {
 	s.each(func(c *conn) { c.ws.NetConn().Close() })
-	s.http.CloseClientConnections()
-	s.http.Close()
+	_ = s.http.Close()
+	<-s.served
+	s.Client.CloseIdleConnections()
 }
 
 // Script puts faults on the next calls of route, one each.

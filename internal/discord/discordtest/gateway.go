@@ -209,6 +209,8 @@ func (s *Server) read(c *conn) error {
 		}
 	case 2:
 		s.identify(c, p.Data)
+	case 3:
+		s.updatePresence(c, p.Data)
 	case 6:
 		s.resume(c, p.Data)
 	default:

@@ -127,6 +127,18 @@ func (s *Server) Keep(i Interaction) (p *Pending, deliver func() error) {
 	return p, func() error { return s.deliver(payload) }
 }
 
+// Pending is the interaction of an ID, nil if there is none.
+func (s *Server) Pending(id string) *Pending {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.interactions {
+		if p.ID == id {
+			return p
+		}
+	}
+	return nil
+}
+
 // Press is the press of a button of the answer's message, as it is now, by a
 // user. That the message has a button of that custom ID is not asked.
 func (p *Pending) Press(userID, customID string) Interaction {
@@ -243,6 +255,7 @@ func (s *Server) create(i Interaction) (*Pending, map[string]any) {
 	if p == nil {
 		p = &Pending{ID: i.ID, Token: i.Token, server: s, interaction: i, sent: time.Now()}
 		s.interactions[i.Token] = p
+		s.forget()
 	}
 	return p, s.payload(i)
 }
@@ -268,7 +281,7 @@ func (s *Server) payload(i Interaction) map[string]any {
 		"attachment_size_limit": maxUpload, "data": i.data(), "authorizing_integration_owners": i.owners(),
 	}
 	if i.On != nil {
-		payload["message"] = i.On.payload(s.ApplicationID, i.ChannelID)
+		payload["message"] = i.On.Payload(s.ApplicationID, i.ChannelID)
 	}
 	if i.GuildID == "" {
 		payload["user"], payload["context"] = user, int(discordgo.InteractionContextBotDM)

@@ -208,8 +208,8 @@ func buttons(components any) [][]Button {
 	return all
 }
 
-// payload is the message as Discord puts it into an interaction.
-func (m Message) payload(applicationID, channelID string) map[string]any {
+// Payload is the message as Discord sends it: JSON, to be encoded.
+func (m Message) Payload(applicationID, channelID string) map[string]any {
 	rows := []any{}
 	for _, row := range m.Buttons {
 		shown := []any{}

@@ -86,7 +86,7 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *fai
 	if !known {
 		return s.problem(fmt.Errorf("callback.type: is none that is known here"))
 	}
-	if err := spec[schema].check("callback", body); err != nil {
+	if err := spec()[schema].check("callback", body); err != nil {
 		return s.problem(err)
 	}
 	if !p.interaction.allows(kind) {
@@ -126,6 +126,7 @@ func (p *Pending) take(kind int, data map[string]any, files map[string]Attachmen
 			return p.server.note(fmt.Errorf("callback: %w", err))
 		}
 		p.answer.Modal = modal
+		p.server.watch(Shown{Interaction: p.interaction, Modal: data})
 	case giveChoices:
 		_ = convert(data["choices"], &p.answer.Choices) // its form was checked
 	case promise:
@@ -183,6 +184,8 @@ func (p *Pending) show(m Message, sent map[string]any, files map[string]Attachme
 func (p *Pending) keep(m Message) {
 	p.server.messages[m.ID] = &m
 	p.shown = append(p.shown, m)
+	p.server.forget()
+	p.server.watch(Shown{Interaction: p.interaction, Message: &m, Loading: p.loading && m.ID == p.original})
 }
 
 // finish notes that the whole answer is here. The caller holds Server.mu.
@@ -197,7 +200,7 @@ func (s *Server) webhook(r *http.Request, name, schema string) (sent map[string]
 	if err != nil {
 		return nil, nil, s.problem(fmt.Errorf("%s: %w", name, err))
 	}
-	if err := spec[schema].check(name, body); err != nil {
+	if err := spec()[schema].check(name, body); err != nil {
 		return nil, nil, s.problem(err)
 	}
 	sent = body.(map[string]any)

@@ -1,6 +1,7 @@
 package discordtest
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -119,14 +120,31 @@ func (s *Server) bot(h handler) handler {
 }
 
 func (s *Server) application(*http.Request) (int, any, *failure) {
-	return http.StatusOK, map[string]any{"id": s.ApplicationID, "name": "fake"}, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var endpoint any
+	if s.endpoint != "" {
+		endpoint = s.endpoint
+	}
+	return http.StatusOK, map[string]any{
+		"id": s.ApplicationID, "name": "Herald for tests", "bot": map[string]any{"id": s.ApplicationID, "username": BotName},
+		"verify_key": hex.EncodeToString(s.PublicKey), "interactions_endpoint_url": endpoint,
+	}, nil
+}
+
+// EnterEndpoint enters an interactions endpoint URL, as in the Developer Portal.
+// It changes what the application says of itself and nothing else.
+func (s *Server) EnterEndpoint(url string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endpoint = url
 }
 
 func (s *Server) gatewayBot(*http.Request) (int, any, *failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return http.StatusOK, map[string]any{
-		"url":    "ws" + strings.TrimPrefix(s.http.URL, "http") + "/gateway",
+		"url":    "ws" + strings.TrimPrefix(s.url, "http") + "/gateway",
 		"shards": 1,
 		"session_start_limit": map[string]any{
 			"total": 1000, "remaining": s.remaining, "reset_after": s.resetAfter.Milliseconds(), "max_concurrency": 1,

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 	"unicode/utf16"
 )
 
@@ -15,13 +16,14 @@ import (
 //go:embed spec.json
 var specJSON []byte
 
-var spec = func() map[string]*schema {
+// spec is read when it is first asked for: a bot that runs has no use for it.
+var spec = sync.OnceValue(func() map[string]*schema {
 	var s map[string]*schema
 	if err := json.Unmarshal(specJSON, &s); err != nil {
 		panic(err)
 	}
 	return s
-}()
+})
 
 // schema is the part of JSON Schema that spec.json uses.
 type schema struct {
@@ -71,7 +73,7 @@ func (s *schema) check(path string, v any) error {
 // resolved is what s refers to, if it does.
 func (s *schema) resolved() *schema {
 	if s.Ref != "" {
-		return spec[s.Ref]
+		return spec()[s.Ref]
 	}
 	return s
 }

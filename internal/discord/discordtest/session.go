@@ -12,6 +12,7 @@ type session struct {
 	sequence   int
 	dispatches []packet // the newest
 	conn       *conn    // that is READY, nil between two connections
+	status     string   // of the bot
 }
 
 // maxReplay is how many dispatches of a session can be replayed.
@@ -93,11 +94,11 @@ func (s *Server) ready(c *conn) {
 	s.connects++
 	address := c.behaviour.ResumeURL
 	if address == "" {
-		address = "ws" + strings.TrimPrefix(s.http.URL, "http") + resumePath
+		address = "ws" + strings.TrimPrefix(s.url, "http") + resumePath
 	}
 	p := s.session.add("READY", map[string]any{
 		"v": 9, "session_id": s.session.id, "resume_gateway_url": address, "guilds": []any{},
-		"user": map[string]any{"id": s.ApplicationID, "bot": true}, "application": map[string]any{"id": s.ApplicationID},
+		"user": map[string]any{"id": s.ApplicationID, "username": BotName, "bot": true}, "application": map[string]any{"id": s.ApplicationID},
 	})
 	s.notify()
 	s.mu.Unlock()

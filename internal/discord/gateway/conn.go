@@ -21,6 +21,7 @@ const (
 	opDispatch       = 0
 	opHeartbeat      = 1
 	opIdentify       = 2
+	opPresence       = 3
 	opResume         = 6
 	opReconnect      = 7
 	opInvalidSession = 9
@@ -64,7 +65,9 @@ type conn struct {
 	interval time.Duration    // of heartbeats; 0 before Hello
 	beatDue  <-chan time.Time // nil before Hello
 	acked    bool             // the last heartbeat was
+	beatAt   time.Time        // when the last heartbeat was sent
 	expired  <-chan time.Time // Hello or READY has not come in time; nil after both
+	shown    *string          // the status that was sent; nil before one
 }
 
 // serve takes the connection from Hello to its end and returns why it ended. A
@@ -86,6 +89,8 @@ func (c *conn) serve(ctx context.Context) error {
 			err = errors.New("the gateway did not say Hello and READY in time")
 		case <-c.beatDue:
 			err = c.beat()
+		case <-c.changed:
+			err = c.show()
 		case r := <-reads:
 			switch {
 			case r.err != nil:
@@ -198,6 +203,7 @@ func (c *conn) handle(p packet) error {
 		return c.heartbeat()
 	case opACK:
 		c.acked = true
+		c.latency.Store(int64(time.Since(c.beatAt)))
 	case opReconnect:
 		return errors.New("the gateway asked for a new connection")
 	case opInvalidSession:
@@ -213,33 +219,37 @@ func (c *conn) handle(p packet) error {
 }
 
 func (c *conn) dispatch(p packet) error {
+	if p.Sequence > 0 {
+		c.sequence = p.Sequence
+	}
 	switch p.Type {
 	case "READY":
 		c.keepSession(p.Data)
-		c.connected("connected")
+		return c.connected("connected")
 	case "RESUMED":
 		if c.session == nil {
 			return errors.New("the gateway resumed a session that does not exist")
 		}
 		c.session.resumes = 0
-		c.connected("resumed")
+		return c.connected("resumed")
 	case "INTERACTION_CREATE":
 		c.take(p.Data, c.connectedAt.IsZero())
-	}
-	if p.Sequence > 0 {
-		c.sequence = p.Sequence
 	}
 	return nil
 }
 
-// keepSession keeps what READY says of the session, if that is enough to resume
-// it.
+// keepSession keeps what READY says of the bot, and of the session if that is
+// enough to resume it.
 func (c *conn) keepSession(ready json.RawMessage) {
 	var told struct {
 		ID      string `json:"session_id"`
 		Address string `json:"resume_gateway_url"`
+		User    struct {
+			Name string `json:"username"`
+		} `json:"user"`
 	}
 	_ = json.Unmarshal(ready, &told) // what is malformed has no safe address
+	c.name = told.User.Name
 	address, err := c.checkAddress(told.Address)
 	if err != nil {
 		c.Log.Warn("this session cannot be resumed", "err", err)
@@ -248,12 +258,31 @@ func (c *conn) keepSession(ready json.RawMessage) {
 	c.session = &session{id: told.ID, address: address}
 }
 
-func (c *conn) connected(event string) {
+func (c *conn) connected(event string) error {
 	c.expired = nil
 	c.connectedAt = time.Now()
 	c.alive.Store(true)
 	c.Count(event)
-	c.Log.Info("connected to the gateway", "resumed", event == "resumed")
+	c.Connected(c.name)
+	return c.show()
+}
+
+// show sends the status, unless it was sent on this connection, once that stands.
+// A session that is resumed may still have another.
+// https://discord.com/developers/docs/events/gateway-events#update-presence
+func (c *conn) show() error {
+	text := c.status.Load()
+	if c.connectedAt.IsZero() || text == nil || c.shown != nil && *c.shown == *text {
+		return nil
+	}
+	c.shown = text
+	activities := []any{}
+	if *text != "" {
+		// A custom status shows its state, and not its name, which must be there.
+		// discordgo's type would send a time in a form that Discord has not.
+		activities = append(activities, map[string]any{"name": "Custom Status", "type": discordgo.ActivityTypeCustom, "state": *text})
+	}
+	return c.write(opPresence, map[string]any{"since": nil, "activities": activities, "status": discordgo.StatusOnline, "afk": false})
 }
 
 // beat sends a heartbeat, unless the one before was not acknowledged.
@@ -267,6 +296,7 @@ func (c *conn) beat() error {
 }
 
 func (c *conn) heartbeat() error {
+	c.beatAt = time.Now()
 	if c.sequence > 0 {
 		return c.write(opHeartbeat, c.sequence)
 	}

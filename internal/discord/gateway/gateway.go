@@ -1,6 +1,7 @@
 // Package gateway keeps one connection to Discord's gateway, for the
 // interactions of slash commands: Hello, heartbeats, identify, resume, back-off
-// and close codes. It knows nothing of what is in an interaction.
+// and close codes; and for the bot's status. It knows nothing of what is in an
+// interaction.
 //
 // It uses discordgo's types but not its Session, which locks up for ever when
 // Discord asks for a reconnect before READY, identifies again by itself as
@@ -59,6 +60,9 @@ type Config struct {
 	// Count is called with one of these: identified, connected, resumed,
 	// disconnected, identify_held, malformed. It must not block.
 	Count func(event string)
+	// Connected is called with the bot's name at every READY and RESUMED. It must
+	// not block.
+	Connected func(name string)
 }
 
 // Gateway is the bot's side of the connection.
@@ -66,8 +70,13 @@ type Gateway struct {
 	Config
 	timings timings
 	alive   atomic.Bool
+	// status is shown in the member list; changed wakes the connection to send it.
+	status  atomic.Pointer[string]
+	changed chan struct{}
+	latency atomic.Int64 // nanoseconds
 
 	// What follows is used by Run and what it calls, and outlives a connection.
+	name        string                   // the bot's, by the last READY
 	session     *session                 // nil: there is none to resume
 	sequence    int64                    // of the newest dispatch of the session, 0 before one
 	connectedAt time.Time                // READY or RESUMED came; zero before
@@ -91,7 +100,7 @@ type timings struct {
 
 // New makes a Gateway that has not connected to anything.
 func New(c Config) *Gateway {
-	return &Gateway{Config: c, timings: timings{
+	return &Gateway{Config: c, changed: make(chan struct{}, 1), timings: timings{
 		// Discord asks for 1 to 5 seconds before another identify.
 		backoff:   retry.Backoff{First: 2 * time.Second, Most: time.Minute},
 		handshake: 20 * time.Second,
@@ -102,6 +111,22 @@ func New(c Config) *Gateway {
 // Alive reports whether the gateway is connected: it said READY or RESUMED, and
 // acknowledges heartbeats.
 func (g *Gateway) Alive() bool { return g.alive.Load() }
+
+// Show puts a text of at most 128 characters under the bot's name in member
+// lists, in every session from now on; empty takes it away. It does not block.
+// Discord takes at most 5 changes in 20 seconds: callers leave a few seconds
+// between two.
+func (g *Gateway) Show(text string) {
+	g.status.Store(&text)
+	select {
+	case g.changed <- struct{}{}:
+	default: // The connection is yet to look, and will find it.
+	}
+}
+
+// Latency is how long the last acknowledged heartbeat took to be; 0 before the
+// first.
+func (g *Gateway) Latency() time.Duration { return time.Duration(g.latency.Load()) }
 
 // FatalError is a fault of the settings: no later connection will succeed.
 type FatalError struct{ Problem string }

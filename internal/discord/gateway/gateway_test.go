@@ -23,6 +23,26 @@ func TestHeartbeatsKeepTheConnection(t *testing.T) {
 	})
 }
 
+func TestLatencyIsThatOfTheLastAcknowledgedHeartbeat(t *testing.T) {
+	simulate(t, discordtest.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *harness, _ *discordtest.Wire) {
+		if d := h.Latency(); d != 0 {
+			t.Errorf("%v before any heartbeat", d)
+		}
+		const step = 10 * time.Millisecond
+		for _, late := range []time.Duration{2 * time.Second, 300 * time.Millisecond} {
+			for n := h.fake.Heartbeats(); h.fake.Heartbeats() == n; {
+				pass(step)
+			}
+			pass(late)
+			h.fake.Do(discordtest.Action{Op: opACK})
+			pass(step)
+			if d := h.Latency(); d < late || d > late+step {
+				t.Errorf("%v for a heartbeat acknowledged after %v", d, late)
+			}
+		}
+	})
+}
+
 func TestAMissingACKEndsAConnectionThatStillTalks(t *testing.T) {
 	simulate(t, discordtest.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *harness, _ *discordtest.Wire) {
 		for range 25 {
@@ -314,7 +334,7 @@ func FuzzHandle(f *testing.F) {
 	f.Add([]byte(`{"op":9,"d":"true"}`))
 	f.Add([]byte(`{"op":0,"t":"INTERACTION_CREATE","d":{"id":"1"}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		g := New(Config{Log: slog.New(slog.DiscardHandler), Count: func(string) {}})
+		g := New(Config{Log: slog.New(slog.DiscardHandler), Count: func(string) {}, Connected: func(string) {}})
 		c := &conn{Gateway: g, take: func(json.RawMessage, bool) {}}
 		var p packet
 		if json.Unmarshal(raw, &p) != nil || p.Op == opHeartbeat {

@@ -60,7 +60,7 @@ func prepare(t *testing.T, fake *discordtest.Server) *harness {
 	h := &harness{fake: fake, ended: make(chan error, 1), events: map[string]int{}}
 	h.Gateway = New(Config{
 		Token: config.NewSecret(fake.Token), Ask: h.ask, Insecure: true,
-		Log: slog.New(slog.NewTextHandler(h, nil)), Count: h.add,
+		Log: slog.New(slog.NewTextHandler(h, nil)), Count: h.add, Connected: func(name string) { h.add("as " + name) },
 	})
 	h.timings = quick
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
