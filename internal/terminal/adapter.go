@@ -1,11 +1,13 @@
 // Package terminal is the chat adapter of `bot demo`: commands are typed, or
-// piped, one a line, and each answer is written as plain text followed by one
-// empty line.
+// piped, one a line, and each answer is written as text followed by one empty
+// line.
 //
 // It stands in for a private chat in which the person at the keyboard chooses
 // whom to be, so it must never serve real accounts: whoever types is believed.
-// It writes no colours and no escape sequences, so that a pipe reads what a
-// person does.
+// At a terminal, lines are edited and titles have the colour of their tone. A
+// pipe reads the same words without any escape sequence. Those of a terminal are
+// written by this package and package term alone: none in what a service or a
+// person says gets through.
 package terminal
 
 import (
@@ -14,9 +16,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
+	"os"
+	"os/signal"
 	"strings"
 	"sync/atomic"
+	"syscall"
 
 	"herald/internal/chat"
 	"herald/internal/words"
@@ -33,7 +37,7 @@ type Asker struct {
 	Role chat.Role
 }
 
-// Config is what an Adapter works with. All but Prompt and Note are required.
+// Config is what an Adapter works with. In, Out, Askers and Log are required.
 type Config struct {
 	In  io.Reader
 	Out io.Writer
@@ -41,9 +45,14 @@ type Config struct {
 	Askers []Asker
 	// Prompt shows where to type. It is for people, not for pipes.
 	Prompt bool
-	// Note, if any, is small print under every answer, also under those that
+	// Edit has lines edited, with a history. In and Out must then be one
+	// terminal, as an *os.File each, and Prompt is on.
+	Edit bool
+	// Colour shows titles in the colour of their tone.
+	Colour bool
+	// Mark, if any, ends the first line of every answer, also of those that
 	// the adapter itself gives.
-	Note chat.Text
+	Mark chat.Text
 	Log  *slog.Logger
 }
 
@@ -52,6 +61,8 @@ type Adapter struct {
 	Config
 	asker Asker
 	ready atomic.Bool
+	// prompted is whether the cursor stands behind a prompt.
+	prompted bool
 }
 
 // New makes an adapter that has read nothing yet.
@@ -63,37 +74,60 @@ func (a *Adapter) Platform() chat.Platform { return Platform }
 // Ready reports whether Run is taking commands.
 func (a *Adapter) Ready() bool { return a.ready.Load() }
 
+const prompt = "> "
+
 // Run answers the lines of In in order, one at a time, and returns nil at its
-// end or when ctx is done. It fails when In or Out does.
+// end, when told to leave or when ctx is done. It fails when In or Out does.
 func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	a.ready.Store(true)
 	defer a.ready.Store(false)
-	reading, stop := context.WithCancel(ctx)
-	defer stop()
-	lines := make(chan line)
-	go readLines(reading, a.In, lines)
+	shown := ""
+	if a.Prompt {
+		shown = prompt
+	}
+	in := lineReader(newPlainLines(a.In, a.Out, shown))
+	if a.Edit {
+		e := newEditor(a.In, a.Out, prompt, ttyFile{a.In.(*os.File), a.Out.(*os.File)},
+			func(text string) []string { return a.complete(h.Commands(), text) })
+		defer e.watch()()
+		in = e
+		// Unless caught, these end the program with the terminal in raw mode.
+		caught, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT)
+		defer stop()
+		ctx = caught
+	}
+	defer in.close()
 	work := chat.NewWork(ctx, h, a.Log, func(string) {})
-	err := a.serve(ctx, work, lines)
+	err := a.serve(ctx, work, in)
+	in.close()
+	if a.prompted {
+		_ = a.write("\n") // for the shell's prompt, if there still is a terminal
+	}
 	work.Drain()
-	return errors.Join(err, a.prompt("\n"))
+	return err
 }
 
-func (a *Adapter) serve(ctx context.Context, work *chat.Work, lines <-chan line) error {
+func (a *Adapter) serve(ctx context.Context, work *chat.Work, in lineReader) error {
 	for {
-		if err := a.prompt("> "); err != nil {
-			return err
-		}
+		// A read cannot be interrupted: one that blocks outlives ctx.
+		read := make(chan line, 1)
+		go func() { read <- in.readLine() }()
+		a.prompted = a.Prompt
 		var next line
 		select {
 		case <-ctx.Done():
 			return nil
-		case next = <-lines:
+		case next = <-read:
 		}
 		switch {
 		case errors.Is(next.err, io.EOF):
 			return nil
 		case next.err != nil:
 			return fmt.Errorf("read a command: %w", next.err)
+		}
+		a.prompted = false
+		if leaves(next.text) {
+			return nil
 		}
 		written := make(chan error, 1)
 		work.Go(func(id string) {
@@ -124,8 +158,7 @@ func (a *Adapter) answer(work *chat.Work, id string, l line) (err error) {
 		Direct:  true,
 	}
 	show := func(reply chat.Reply, private bool) {
-		reply.Notes = append(slices.Clone(reply.Notes), a.Note)
-		err = a.write(render(words.Print(reply), private) + "\n\n")
+		err = a.write(render(words.Print(reply), private, look{mark: a.Mark, colour: a.Colour}) + "\n\n")
 	}
 	// notice shows what the adapter itself has to say.
 	notice := func(reply chat.Reply) {
@@ -150,14 +183,6 @@ func (a *Adapter) answer(work *chat.Work, id string, l line) (err error) {
 func tooLong() chat.Reply {
 	return chat.Reply{Tone: chat.Warning, Title: chat.Say("terminal.too_long.title"),
 		Text: chat.SayWith("terminal.too_long.text", chat.Values{"n": chat.Count(maxLine)})}
-}
-
-// prompt writes what is meant for a person at a keyboard.
-func (a *Adapter) prompt(text string) error {
-	if !a.Prompt {
-		return nil
-	}
-	return a.write(text)
 }
 
 func (a *Adapter) write(text string) error {

@@ -3,7 +3,6 @@ package terminal
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"io"
 )
@@ -18,32 +17,40 @@ type line struct {
 	err     error
 }
 
-// readLines sends every line of in, then the error that ended it, until ctx is
-// done. It is a goroutine of its own because a read of standard input cannot be
-// interrupted: one that blocks outlives ctx.
-func readLines(ctx context.Context, in io.Reader, out chan<- line) {
-	buffered := bufio.NewReaderSize(in, 64<<10)
-	for {
-		next := readLine(buffered)
-		select {
-		case out <- next:
-		case <-ctx.Done():
-			return
-		}
-		if next.err != nil {
-			return
-		}
-	}
+// lineReader reads lines, one at a time.
+type lineReader interface {
+	// readLine blocks until the line is there, and nothing interrupts it.
+	readLine() line
+	// close leaves the terminal as it was found, also while a line is read. It
+	// may be called more than once.
+	close()
+}
+
+// plainLines are the lines of a pipe, or of a terminal that cannot do more.
+type plainLines struct {
+	in *bufio.Reader
+	// prompt shows where to type; out is not written to if it is empty.
+	prompt string
+	out    io.Writer
+}
+
+func newPlainLines(in io.Reader, out io.Writer, prompt string) *plainLines {
+	return &plainLines{in: bufio.NewReaderSize(in, 64<<10), prompt: prompt, out: out}
 }
 
 // readLine reads up to the next end of line, LF or CRLF, or of the input.
-func readLine(in *bufio.Reader) line {
+func (p *plainLines) readLine() line {
+	if p.prompt != "" {
+		if _, err := io.WriteString(p.out, p.prompt); err != nil {
+			return line{err: err}
+		}
+	}
 	// A line that is too long is kept only so far that it stays too long
 	// without its end.
 	const kept = maxLine + len("\r\n") + 1
 	var text []byte
 	for {
-		part, err := in.ReadSlice('\n')
+		part, err := p.in.ReadSlice('\n')
 		text = append(text, part[:min(len(part), kept-len(text))]...)
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
@@ -59,3 +66,5 @@ func readLine(in *bufio.Reader) line {
 		return line{text: string(text)}
 	}
 }
+
+func (*plainLines) close() {}

@@ -1,6 +1,9 @@
 package terminal
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // parse reads one line, which may hold any bytes, as a command and the words
 // after it. A command's name may carry the bot's, as in /price@herald, and is
@@ -17,4 +20,13 @@ func parse(line string) (command string, words []string) {
 		return "", words
 	}
 	return name, words[1:]
+}
+
+// leaving are the lines that end the chat.
+var leaving = []string{"exit", "quit"}
+
+// leaves reports whether line is one of leaving, in any case, with a slash or
+// without.
+func leaves(line string) bool {
+	return slices.Contains(leaving, strings.TrimPrefix(strings.ToLower(strings.TrimSpace(line)), "/"))
 }

@@ -18,10 +18,38 @@ var signs = map[chat.Tone]string{
 	chat.Warning:  "[!] ",
 }
 
-// render is the card as lines of plain text, without an empty line and without
-// one at its end. Nothing in it controls a terminal. Of a picture there is its
-// alternative text; of a button, what to type instead of pressing it.
-func render(card words.Card, private bool) string {
+// look is how cards look besides what they say.
+type look struct {
+	// mark, if any, ends the first line.
+	mark chat.Text
+	// colour shows the tone of the title, and dims small print.
+	colour bool
+}
+
+// The codes of "select graphic rendition" that are used, by ECMA-48, 8.3.117:
+// https://ecma-international.org/publications-and-standards/standards/ecma-48/
+const (
+	dim    = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)
+
+var colours = map[chat.Tone]string{chat.Positive: green, chat.Negative: red, chat.Warning: yellow}
+
+// paint is text in a colour; without one, or without colours, as it is.
+func (l look) paint(colour, text string) string {
+	if !l.colour || colour == "" || text == "" {
+		return text
+	}
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}
+
+// render is the card as lines of text, without an empty line and without one at
+// its end. Nothing in it controls a terminal but the colours of look. Of a
+// picture there is its alternative text; of a button, what to type instead of
+// pressing it.
+func render(card words.Card, private bool, look look) string {
 	say := func(key string) string { return words.Say(card.Language, chat.Say(key)) }
 	var lines []string
 	add := func(indent, text string) {
@@ -47,16 +75,19 @@ func render(card words.Card, private bool) string {
 	if len(card.Details) > 0 {
 		list(say("terminal.exactly"), card.Details)
 	}
-	add("", clean(buttons(card.Buttons)))
+	add("", look.paint(dim, clean(buttons(card.Buttons))))
 	for _, note := range card.Notes {
-		add("", clean(note.String()))
+		add("", look.paint(dim, clean(note.String())))
 	}
 	if len(lines) == 0 {
 		lines = []string{say("terminal.nothing")}
 	}
-	lines[0] = signs[card.Tone] + lines[0]
+	lines[0] = look.paint(colours[card.Tone], signs[card.Tone]+lines[0])
+	if mark := clean(words.Say(card.Language, look.mark)); mark != "" {
+		lines[0] += " " + look.paint(dim, mark)
+	}
 	if private {
-		lines = append([]string{say("terminal.private")}, lines...)
+		lines = append([]string{look.paint(dim, say("terminal.private"))}, lines...)
 	}
 	return strings.Join(lines, "\n")
 }

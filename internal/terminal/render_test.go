@@ -17,7 +17,7 @@ import (
 
 func TestRenderShowsEveryPart(t *testing.T) {
 	reply, markers := chattest.FullReply()
-	text := render(words.Print(reply), false)
+	text := render(words.Print(reply), false, look{})
 	for _, marker := range markers {
 		if !strings.Contains(text, marker) {
 			t.Errorf("%s is missing in\n%s", marker, text)
@@ -89,10 +89,36 @@ func TestRender(t *testing.T) {
 		}}, false, "Stake\n[Refresh] /staked " + wallet + " · [Price] /price · [Explorer] https://explorer.example/"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := render(words.Print(tt.reply), tt.private); strings.ReplaceAll(got, "\u00a0", " ") != tt.want {
+			if got := render(words.Print(tt.reply), tt.private, look{}); strings.ReplaceAll(got, "\u00a0", " ") != tt.want {
 				t.Errorf("got\n%q, want\n%q", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestTonesHaveColoursAtATerminal(t *testing.T) {
+	notes := []chat.Text{chat.Say("Block 7")}
+	for name, tt := range map[string]struct {
+		reply   chat.Reply
+		private bool
+		want    string
+	}{
+		"positive": {chat.Reply{Tone: chat.Positive, Title: chat.Say("Staked"), Notes: notes}, false,
+			"\x1b[32m[+] Staked\x1b[0m \x1b[2m(simulated)\x1b[0m\n\x1b[2mBlock 7\x1b[0m"},
+		"negative, private": {chat.Reply{Tone: chat.Negative, Title: chat.Say("No")}, true,
+			"\x1b[2m(only you see this)\x1b[0m\n\x1b[31m[-] No\x1b[0m \x1b[2m(simulated)\x1b[0m"},
+		"warning": {chat.Reply{Tone: chat.Warning, Title: chat.Say("Late"), Text: chat.Say("text")}, false,
+			"\x1b[33m[!] Late\x1b[0m \x1b[2m(simulated)\x1b[0m\ntext"},
+		"none": {chat.Reply{Title: chat.Say("Price"), Sections: sections(fields("a", "1")),
+			Actions: []chat.Action{{Label: chat.Say("Price"), Command: "price"}}}, false,
+			"Price \x1b[2m(simulated)\x1b[0m\n  a  1\n\x1b[2m[Price] /price\x1b[0m"},
+		"what somebody else wrote": {chat.Reply{Tone: chat.Positive, Title: chat.Say("\x1b[31mred\u009b0m"), Notes: []chat.Text{chat.Say("\x1b]0;a\a")}}, false,
+			"\x1b[32m[+] [31mred0m\x1b[0m \x1b[2m(simulated)\x1b[0m\n\x1b[2m]0;a\x1b[0m"},
+	} {
+		got := render(words.Print(tt.reply), tt.private, look{mark: chat.Say("terminal.simulated"), colour: true})
+		if got != tt.want {
+			t.Errorf("%s: got\n%q, want\n%q", name, got, tt.want)
+		}
 	}
 }
 
@@ -100,7 +126,7 @@ func TestTimesAreToldByHowLongAgoTheyWere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := chat.Moment{Time: time.Now()}
 		time.Sleep(2*time.Minute + 59*time.Second)
-		got := render(words.Print(chat.Reply{Notes: []chat.Text{chat.SayWith("reference", chat.Values{"reference": at})}}), false)
+		got := render(words.Print(chat.Reply{Notes: []chat.Text{chat.SayWith("reference", chat.Values{"reference": at})}}), false, look{})
 		if got != "Reference 2 min ago" {
 			t.Errorf("got %q", got)
 		}
@@ -117,7 +143,7 @@ func FuzzRenderIsPlainText(f *testing.F) {
 				{Name: chat.Say(name), Value: chat.Address{Hex: value, URL: name}}}}},
 			Image:   &chat.Image{Alt: chat.Say(note)},
 			Actions: []chat.Action{{Label: chat.Say(title), URL: value}, {Label: chat.Say(title), Command: name, Args: []string{value}}},
-		}), private)
+		}), private, look{mark: chat.Say(note)})
 		if !utf8.ValidString(got) {
 			t.Errorf("not UTF-8: %q", got)
 		}
@@ -152,6 +178,7 @@ func FuzzParse(f *testing.F) {
 func FuzzAdapterAnswersEveryLine(f *testing.F) {
 	f.Add("/price\r\n\n/as nobody\nhello\n/mylogins")
 	f.Add("\x00\n\xff\n/\n")
+	f.Add("/help\n Exit\n/help")
 	f.Fuzz(func(t *testing.T, in string) {
 		var out strings.Builder
 		a := New(Config{In: strings.NewReader(in), Out: &out, Askers: []Asker{{Name: "ann"}}})
@@ -160,6 +187,9 @@ func FuzzAdapterAnswersEveryLine(f *testing.F) {
 		}
 		lines := 0
 		for line := range strings.Lines(in) {
+			if leaves(line) {
+				break
+			}
 			if command, arguments := parse(line); command != "" || len(arguments) > 0 {
 				lines++
 			}

@@ -110,16 +110,30 @@ func TestAliasesArePrivateToo(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerCarriesTheNote(t *testing.T) {
+func TestEveryAnswerCarriesTheMark(t *testing.T) {
 	in := "/price\n/as moderator\n/as root\nhello\n/mylogins\n" + strings.Repeat("x", 1<<20+1) + "\n"
-	out := talk(t, in, retelling, func(c *terminal.Config) { c.Note = chat.Say("Simulated.") })
+	out := talk(t, in, retelling, func(c *terminal.Config) { c.Mark = chat.Say("(a play)") })
 	answers := strings.Split(strings.TrimSuffix(out, "\n\n"), "\n\n")
 	if len(answers) != 6 {
 		t.Fatalf("%d answers to 6 lines: %q", len(answers), out)
 	}
 	for _, answer := range answers {
-		if !strings.HasSuffix(answer, "\nSimulated.") {
-			t.Errorf("no note in %q", answer)
+		first, _, _ := strings.Cut(strings.TrimPrefix(answer, "(only you see this)\n"), "\n")
+		if !strings.HasSuffix(first, " (a play)") || strings.Count(answer, "(a play)") != 1 {
+			t.Errorf("the mark is not at the end of the first line of %q", answer)
+		}
+	}
+}
+
+func TestExitAndQuitLeave(t *testing.T) {
+	for _, line := range []string{"exit", "quit", "/exit", " QUIT\t"} {
+		if got := talk(t, "/price\n"+line+"\n/help\n", &chattest.Handler{}, nil); got != "price\n\n" {
+			t.Errorf("%q: got %q", line, got)
+		}
+	}
+	for _, line := range []string{"/exit now", "/exists", "please quit"} {
+		if got := talk(t, line+"\n/help\n", &chattest.Handler{}, nil); !strings.HasSuffix(got, "help\n\n") {
+			t.Errorf("%q leaves: got %q", line, got)
 		}
 	}
 }
