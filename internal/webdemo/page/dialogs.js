@@ -1,0 +1,48 @@
+// What opens over the page and is closed again: alerts, modals and short notes.
+import { element } from "./dom.js";
+
+/** A short note that goes by itself. */
+export function toast(text) {
+	const note = document.getElementById("toast");
+	note.textContent = text;
+	clearTimeout(toast.timer);
+	toast.timer = setTimeout(() => { note.textContent = ""; }, 8000);
+}
+
+/** Telegram's alert after a press. */
+export function alertDialog(text) {
+	const dialog = opened("telegram", "Telegram says");
+	dialog.append(element("p", { className: "text" }, text),
+		element("form", { method: "dialog", className: "row" }, element("button", { className: "button", autofocus: true }, "OK")));
+	dialog.showModal();
+}
+
+/** Discord's modal. submit is called with the values of its inputs by their custom IDs. */
+export function modalDialog(modal, submit) {
+	const dialog = opened("discord", modal.title);
+	const form = element("form", { method: "dialog" }, ...modal.components.map(labelled),
+		element("div", { className: "row" },
+			element("button", { type: "button", className: "button secondary", value: "cancel" }, "Cancel"),
+			element("button", { className: "button primary" }, "Submit")));
+	form.querySelector("[value=cancel]").addEventListener("click", () => dialog.close());
+	form.addEventListener("submit", () => submit(Object.fromEntries(new FormData(form))));
+	dialog.append(form);
+	dialog.showModal();
+}
+
+// A text input in its label, https://discord.com/developers/docs/components/reference#text-input
+function labelled({ label, component: input }) {
+	return element("label", {}, label, element("input", {
+		name: input.custom_id, placeholder: input.placeholder ?? "", value: input.value ?? "", required: input.required ?? true,
+		minLength: input.min_length ?? 0, maxLength: input.max_length ?? 4000,
+	}));
+}
+
+/** An empty dialog with a heading, which leaves the page once it is closed. */
+function opened(side, heading) {
+	const title = element("h2", { id: `dialog-${side}` }, heading);
+	const dialog = element("dialog", { className: side, "aria-labelledby": title.id }, title);
+	dialog.addEventListener("close", () => dialog.remove());
+	document.body.append(dialog);
+	return dialog;
+}

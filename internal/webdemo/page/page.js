@@ -1,0 +1,264 @@
+// The page: events of the program become messages, and what is done with them
+// goes back to it.
+import { Chat } from "./chat.js";
+import { Composer } from "./composer.js";
+import { alertDialog, modalDialog, toast } from "./dialogs.js";
+import { discordMessage } from "./discord.js";
+import { element } from "./dom.js";
+import { get, listen, post } from "./server.js";
+import { telegramMessage } from "./telegram.js";
+import { tellTimesIn } from "./times.js";
+
+const $ = (id) => document.getElementById(id);
+
+const state = await get("/state");
+const reader = { as: state.askers[0].name, chat: state.chats[0], language: state.languages[0] };
+let menu = { telegram: [], discord: [] };
+let typing; // the timer that ends it
+let live = false; // and not what was there before this page
+
+/** "member" as it stands at the beginning of a line: "Member". */
+const titled = (word) => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** The name of a person by their name or ID in the state. What is neither stays. */
+function nameOf(id) {
+	const asker = state.askers.find((one) => one.name === id || Object.values(one.id).includes(id));
+	return asker ? titled(asker.name) : id;
+}
+
+/** Fills a group of radio buttons, of which chosen is told. */
+function choice(id, values, chosen) {
+	$(id).append(...values.map((value, n) => {
+		const input = element("input", { type: "radio", name: id, value, checked: n === 0 });
+		input.addEventListener("change", () => chosen(value));
+		return element("label", {}, input, titled(value));
+	}));
+}
+
+function select(id, value) {
+	$(id).querySelector(`[value="${value}"]`).click();
+}
+
+/** Looks as somebody else, somewhere else or in another language. */
+async function look(changes) {
+	Object.assign(reader, changes);
+	composer.reply(null);
+	$("chat").querySelector(`[value="${reader.chat}"]`).parentElement.classList.remove("new");
+	telegram.showTo(reader);
+	discord.showTo(reader);
+	tellTimesIn(reader.language);
+	await refreshMenu();
+}
+
+async function refreshMenu() {
+	const query = String(new URLSearchParams(reader));
+	const answered = await get("/menu?" + query);
+	if (query !== String(new URLSearchParams(reader))) return; // somebody else looks already
+	menu = answered;
+	showTelegramPlace(false);
+	$("discord").querySelector(".place").replaceChildren(...(reader.chat === "group" ? [element("span", {}, "# general"), ...members()] : [alone()]));
+	composer.refresh();
+}
+
+const alone = () => `Herald and ${titled(reader.as)}`;
+
+/** Says who is in the chat on Telegram, or that the bot is typing there. */
+function showTelegramPlace(typing) {
+	const people = state.askers.map(({ name }) => titled(name)).join(", ");
+	$("telegram").querySelector(".place").textContent = typing ? "Herald is typing…" : reader.chat === "group" ? people : alone();
+}
+
+/** The people in the channel, each with what can be done with them. */
+function members() {
+	const entries = menu.discord.filter((command) => command.type === 2);
+	if (entries.length === 0) return [];
+	return state.askers.map(({ name }) => element("details", { className: "member", name: "member", "aria-label": titled(name) },
+		element("summary", {}, titled(name)),
+		...entries.map((entry) => {
+			const button = element("button", { type: "button", className: "button" }, entry.name_localized);
+			button.addEventListener("click", () => {
+				button.closest("details").open = false;
+				send({ side: "discord", kind: "pick", text: entry.name, target: name });
+			});
+			return button;
+		})));
+}
+
+/** Does something as the reader. It gives the result, or null where that failed. */
+async function send(act) {
+	try {
+		const result = await post("/act", { ...reader, oldApp: $("old-app").checked, ...act });
+		if (result?.hint) toast(`Discord: ${result.hint}`);
+		return result;
+	} catch (err) {
+		toast(err.message);
+		return null;
+	}
+}
+
+const botLink = `https://t.me/${state.botName}`;
+
+/** What the messages of either side can have done. */
+const act = {
+	nameOf,
+	opensBot: (url) => url === botLink || url.startsWith(botLink + "?"),
+	/** Opens the private chat with the bot by a link, as Telegram does. */
+	open(url) {
+		select("chat", "private");
+		const start = new URL(url).searchParams.get("start");
+		if (start !== null) send({ side: "telegram", kind: "say", text: `/start ${start}`.trim(), chat: "private" });
+	},
+	copy(text) {
+		navigator.clipboard.writeText(text).then(() => toast("Copied"), () => toast("The browser does not allow copying"));
+	},
+	reply(event) {
+		const said = event.message.text ?? event.message.caption ?? "";
+		composer.reply(event, `To ${event.from === "bot" ? "Herald" : nameOf(event.from)} on Telegram: ${said.trim()}`,
+			event.message.reply_markup?.input_field_placeholder);
+	},
+};
+
+const telegram = new Chat($("telegram"), (event) => telegramMessage(event, {
+	...act, find: (id) => telegram.find(id),
+	press: (event, button) => send({ side: "telegram", kind: "press", message: event.id, button, chat: event.chat }),
+}));
+const discord = new Chat($("discord"), (event) => discordMessage(event, {
+	...act, press: (event, button) => send({ side: "discord", kind: "press", message: event.id, button, chat: event.chat }),
+}));
+const chats = { telegram, discord };
+
+const composer = new Composer(suggestions, (text, replyTo) => {
+	if (replyTo) send({ side: "telegram", kind: "say", text, replyTo: replyTo.id });
+	else send({ side: "both", kind: "say", text });
+});
+
+/** What could be written next in place of the last word of a text. */
+async function suggestions(text) {
+	const last = text.match(/\S*$/)[0];
+	if (/^\/\w*$/.test(text)) {
+		return commands().filter(({ value }) => value.startsWith(text));
+	}
+	const inline = text.match(new RegExp(`^@${state.botName} (.*)$`));
+	if (inline) return inlineResults(inline[1]);
+	if (last.startsWith("@")) {
+		return [...state.askers.map(({ name }) => ({ value: "@" + name, note: "" })), { value: "@" + state.botName, note: "Telegram: a card to send" }]
+			.filter(({ value }) => value.startsWith(last));
+	}
+	if (!text.startsWith("/")) return [];
+	const result = await send({ side: "discord", kind: "complete", text });
+	return (result?.choices ?? []).map(({ name, value }) => ({ value, note: name === value ? "" : name }));
+}
+
+/** The commands of both menus. */
+function commands() {
+	const found = new Map(menu.telegram.map(({ command, description }) => ["/" + command, description]));
+	for (const command of menu.discord.filter(({ type }) => (type ?? 1) === 1)) {
+		found.set("/" + command.name, command.description_localized);
+	}
+	return [...found].map(([value, note]) => ({ value, note }));
+}
+
+async function inlineResults(query) {
+	const result = await send({ side: "telegram", kind: "complete", text: query });
+	return (result?.choices ?? []).map(({ id, title, description }) => ({
+		value: title, note: description ?? "",
+		take: () => send({ side: "telegram", kind: "choose", message: result.query, button: id }),
+	}));
+}
+
+/** What each kind of event does. */
+const happens = {
+	reset() {
+		telegram.clear();
+		discord.clear();
+	},
+	live() {
+		live = true;
+	},
+	gone: (event) => chats[event.side].remove(event.id),
+	alert({ message, for: asker }) {
+		if (asker !== reader.as) return;
+		if (message.url) act.open(message.url);
+		if (message.show_alert) alertDialog(message.text);
+		else if (message.text) toast(message.text);
+	},
+	modal(event) {
+		if (event.for !== reader.as) return;
+		modalDialog(event.message, (values) => send({ side: "discord", kind: "submit", message: event.id, values, chat: event.chat }));
+	},
+	typing(event) {
+		if (event.chat !== reader.chat || event.for && event.for !== reader.as) return;
+		showTelegramPlace(true);
+		clearTimeout(typing);
+		typing = setTimeout(() => showTelegramPlace(false), 5000);
+	},
+	menu: refreshMenu,
+	async fault() {
+		showServices(await get("/state"));
+	},
+	message: show,
+	asked: show,
+	thinking: show,
+	failed: show,
+};
+
+function show(event) {
+	chats[event.side].put(event);
+	if (event.side === "telegram") showTelegramPlace(false);
+	if (!live || event.from !== "bot" || event.for && event.for !== reader.as) return;
+	if (event.chat !== reader.chat) $("chat").querySelector(`[value="${event.chat}"]`).parentElement.classList.add("new");
+	else if (event.message?.reply_markup?.force_reply) act.reply(event);
+}
+
+function showServices({ services }) {
+	for (const { name, fault } of services) {
+		const picked = $(`fault-${name}`);
+		picked.value = fault;
+		picked.classList.toggle("on", fault !== "");
+	}
+}
+
+choice("as", state.askers.map(({ name }) => name), (as) => look({ as }));
+choice("chat", state.chats, (chat) => look({ chat }));
+
+const languageNames = new Intl.DisplayNames(["en"], { type: "language" });
+$("language").append(...state.languages.map((value) => element("option", { value }, languageNames.of(value))));
+$("language").addEventListener("change", (event) => look({ language: event.target.value }));
+
+$("services").append(...state.services.map(({ name, faults }) => {
+	const picked = element("select", { id: `fault-${name}` }, element("option", { value: "" }, "works"),
+		...faults.filter((fault) => fault !== "").map((fault) => element("option", { value: fault }, fault)));
+	picked.addEventListener("change", async () => showServices(await post("/fault", { service: name, fault: picked.value })));
+	return element("label", {}, titled(name), picked);
+}));
+showServices(state);
+
+$("examples").append(...state.examples.map(({ text, note }) => {
+	const short = text.replace(/(0x\w{4})\w+(\w{4})/, "$1…$2");
+	const button = element("button", { type: "button", title: text }, short, " ", element("span", {}, note));
+	button.addEventListener("click", () => send({ side: "both", kind: "say", text }));
+	return button;
+}));
+
+$("reset").addEventListener("click", () => post("/reset", {}));
+
+$("theme").value = localStorage.getItem("theme") ?? "";
+const dress = () => { document.documentElement.dataset.theme = $("theme").value; };
+$("theme").addEventListener("change", () => {
+	localStorage.setItem("theme", $("theme").value);
+	dress();
+});
+dress();
+
+// On a narrow screen the chats need the room.
+const wide = matchMedia("(min-width: 761px)");
+const unfold = () => { $("more").open = wide.matches; };
+wide.addEventListener("change", unfold);
+unfold();
+
+$("text").dataset.placeholder = $("text").placeholder;
+await look({});
+listen((event) => happens[event.kind]?.(event), (lost) => {
+	live = false;
+	if (lost) toast("The demo does not answer. Is it still running?");
+});

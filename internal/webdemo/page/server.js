@@ -1,0 +1,27 @@
+// The program behind this page: what it shows comes as events, and what is done
+// here goes to it. Its protocol is that of package webdemo.
+
+/** Calls onEvent with each event, and onLost while the program is not there. */
+export function listen(onEvent, onLost) {
+	const source = new EventSource("/events");
+	source.addEventListener("message", (m) => onEvent(JSON.parse(m.data)));
+	source.addEventListener("open", () => onLost(false));
+	source.addEventListener("error", () => onLost(true));
+}
+
+/** Asks for something. It throws an Error with what was wrong. */
+export function get(path) {
+	return answer(fetch(path));
+}
+
+/** Sends something and gives what it is answered by. It throws an Error with what was wrong. */
+export function post(path, body) {
+	return answer(fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }));
+}
+
+async function answer(call) {
+	const response = await call;
+	const text = await response.text();
+	if (!response.ok) throw new Error(text.trim() || response.statusText);
+	return text === "" ? null : JSON.parse(text);
+}

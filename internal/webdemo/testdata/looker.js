@@ -1,0 +1,87 @@
+// How the browser's tests look at the page. What is hidden from the one who asks
+// is not there for them.
+
+/** The messages that are shown on a side, the oldest first. */
+const messages = (side) => [...document.querySelectorAll(`#${side} article`)].filter((one) => !one.hidden);
+
+/** The ID of the last of them that is from who asks. The oldest go in time, so that counting would not do. */
+const asked = (side) => messages(side).findLast((one) => one.dataset.from === asker())?.dataset.id;
+
+const asker = () => document.querySelector("[name=as]:checked").value;
+const place = () => document.querySelector("[name=chat]:checked").value;
+
+/** What the bot says on a side since something was last asked there; null while that is to come. */
+function answer(side) {
+	const all = messages(side);
+	const since = all.slice(all.findLastIndex((one) => one.dataset.from !== "bot") + 1);
+	if (since.length === 0 || since.some((one) => one.querySelector(".thinking"))) return null;
+	return since.map((one) => one.innerText).join("\n");
+}
+
+const pressed = new Set();
+
+/**
+ * Marks a button on a side of which none was pressed before that says and does
+ * the same, and gives what it says; "" if there is none.
+ */
+function unpressed(side) {
+	document.querySelector("[data-next]")?.removeAttribute("data-next");
+	for (const button of messages(side).flatMap((one) => [...one.querySelectorAll("button.button")])) {
+		// The third word is the time of the answer that holds the button.
+		const kind = [asker(), place(), side, button.textContent, button.dataset.press?.replace(/^(\S+ \S+ )\S+ /, "$1")].join();
+		if (pressed.has(kind)) continue;
+		pressed.add(kind);
+		button.setAttribute("data-next", "");
+		return button.textContent;
+	}
+	return "";
+}
+
+/** All that can change when something is done, times apart that go on by themselves. */
+function looks() {
+	const page = document.body.cloneNode(true);
+	for (const time of page.querySelectorAll("time")) time.replaceChildren();
+	page.querySelector("[data-next]")?.removeAttribute("data-next");
+	return page.querySelector("main").innerHTML + page.querySelector("#toast").textContent +
+		page.querySelectorAll("dialog").length + page.querySelector("#replying").textContent;
+}
+
+/** What is wider than there is room for. */
+const tooWide = () => [document.documentElement, ...document.querySelectorAll("section, .log, article, dialog, header, footer")]
+	.filter((one) => one.scrollWidth > one.clientWidth && one.clientWidth > 0)
+	.map((one) => `${one.tagName}.${one.className}: ${one.scrollWidth} in ${one.clientWidth}`);
+
+/** Texts of less contrast with what is behind them than WCAG 2 AA asks for, https://www.w3.org/TR/WCAG22/#contrast-minimum. */
+function faint() {
+	const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+	const luminance = (colours) => {
+		canvas.clearRect(0, 0, 1, 1);
+		for (const colour of colours) {
+			canvas.fillStyle = colour;
+			canvas.fillRect(0, 0, 1, 1);
+		}
+		const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((c) => c / 255).map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+		return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+	};
+	const found = new Set();
+	const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+	while (walker.nextNode()) {
+		const parent = walker.currentNode.parentElement;
+		if (!walker.currentNode.data.trim() || !parent.checkVisibility() || parent.closest(".unseen, noscript, :disabled")) continue;
+		const behind = ["Canvas"];
+		for (let one = parent; one; one = one.parentElement) behind.splice(1, 0, getComputedStyle(one).backgroundColor);
+		const [front, back] = [luminance([...behind, getComputedStyle(parent).color]), luminance(behind)];
+		const contrast = (Math.max(front, back) + 0.05) / (Math.min(front, back) + 0.05);
+		if (contrast < 4.5) found.add(`${parent.tagName}.${parent.className}: ${contrast.toFixed(2)}`);
+	}
+	return [...found];
+}
+
+/** Whether a font draws emoji in colour. */
+function hasEmoji() {
+	const canvas = new OffscreenCanvas(20, 20).getContext("2d");
+	canvas.font = "16px sans-serif";
+	canvas.fillText("✅", 0, 16);
+	const { data } = canvas.getImageData(0, 0, 20, 20);
+	return data.some((_, n) => n % 4 === 0 && data[n] !== data[n + 1]);
+}
