@@ -14,10 +14,13 @@ import (
 	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/credits"
+	"herald/internal/disk"
 	"herald/internal/history"
 	"herald/internal/ops"
 	"herald/internal/redact"
 	"herald/internal/state"
+	"herald/internal/ticker"
 )
 
 // Bot is a whole bot. It must be closed.
@@ -29,32 +32,41 @@ type Bot struct {
 		chat.Dedup
 		Limiter(perMinute int) chat.Limiter
 	}
-	redis  *state.Redis     // nil without one
-	quotes *history.History // the quotes seen, nil until opened
+	redis   *state.Redis     // nil without one
+	disk    *disk.Store      // nil without DATA_DIR
+	cache   *core.Cache      // of all that is asked
+	credits *credits.Budget  // of the price provider; nil without a bound
+	ticker  *ticker.Ticker   // of Discord's status; nil without one
+	quotes  *history.History // the quotes seen, nil until opened
 	// probes are the services' in Check.
 	probes []probe
 	// Router answers requests from every platform.
 	Router *chat.Router
+	// arrivals are told by adapters that they have connected.
+	arrivals *arrivals
 	// roles ask a platform for a user's role; filled as adapters are made.
 	roles map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error)
 }
 
 // New wires the way from Request to Reply. It contacts nothing.
 func New(cfg *Config, log *slog.Logger) (*Bot, error) {
-	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(),
+	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(), arrivals: newArrivals(log),
 		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}
 	store, err := b.openState()
 	if err != nil {
 		return nil, err
 	}
-	sources, err := b.connect(core.NewCache(core.CacheConfig{
+	b.cache = core.NewCache(core.CacheConfig{
 		MaxItems:    cfg.Cache.MaxItems,
 		StaleFor:    cfg.Cache.StaleFor,
 		CallTimeout: cfg.Limits.UpstreamTimeout,
 		Timeout:     cfg.Limits.CommandTimeout,
 		Store:       store,
 		Observer:    b.metrics,
-	}))
+	})
+	b.metrics.Cache(b.cache.Items, cfg.Cache.MaxItems)
+	b.metrics.Services(b.cache.Health)
+	sources, err := b.connect(b.cache)
 	if err != nil {
 		b.Close()
 		return nil, err
@@ -80,10 +92,21 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 	return b, nil
 }
 
-// openState sets the state. The Store is nil unless there is a Redis.
+// ExportBuild has /metrics say what is running. It is called once at most.
+func (b *Bot) ExportBuild(version, commit string) { b.metrics.Build(version, commit) }
+
+// openState sets the state. The Store is Redis, else the files of DATA_DIR, else
+// nil.
 func (b *Bot) openState() (core.Store, error) {
+	if dir := b.cfg.History.Dir; dir != "" {
+		b.disk = disk.New(dir, b.log)
+		b.disk.Sweep()
+	}
 	if !b.cfg.State.RedisURL.IsSet() {
 		b.state = state.NewMemory()
+		if b.disk != nil {
+			return b.disk, nil
+		}
 		return nil, nil
 	}
 	claim := max(b.cfg.Limits.CommandTimeout, time.Second)
@@ -92,13 +115,16 @@ func (b *Bot) openState() (core.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.metrics.RedisFallbacks(redis.Fallbacks)
+	b.metrics.Redis(redis.Up, redis.Fallbacks)
 	b.state, b.redis = redis, redis
 	return redis, nil
 }
 
 // Close frees what New made.
 func (b *Bot) Close() {
+	if b.cache != nil {
+		b.cache.Close()
+	}
 	if b.quotes != nil {
 		b.quotes.Close()
 	}

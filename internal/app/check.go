@@ -5,33 +5,35 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 	"sync"
-	"text/tabwriter"
 	"time"
 
+	"herald/internal/config"
 	"herald/internal/core"
+	"herald/internal/discord"
 	"herald/internal/redact"
+	"herald/internal/telegram"
 )
 
-// ErrCheckFailed means that the table names a service that is not as it should
+// ErrCheckFailed means that the table names something that is not as it should
 // be.
-var ErrCheckFailed = errors.New("not every service is as it should be")
+var ErrCheckFailed = errors.New("not everything is as it should be")
 
 // probe is one harmless question to something that the bot depends on.
 type probe struct {
 	title string
-	// url is where; only its host is shown.
+	// url is where; only its host is shown. Empty is nowhere.
 	url string
 	// settings are those to look at when ask fails with an error that does not
-	// name a service.
+	// name a service or settings.
 	settings string
-	// ask returns what is worth knowing, also when it fails.
-	ask func(context.Context) (detail string, err error)
+	// ask returns what is worth knowing, a short sentence each, also when it
+	// fails.
+	ask func(context.Context) (learned []string, err error)
 }
 
-func serviceProbe(s *core.Service, url string, ask func(context.Context) (string, error)) probe {
+func serviceProbe(s *core.Service, url string, ask func(context.Context) ([]string, error)) probe {
 	return probe{title: s.Title, url: url, settings: s.SettingsFor(""), ask: ask}
 }
 
@@ -40,14 +42,23 @@ var problems = map[core.Reason]string{
 	core.Unreachable: "cannot be reached or is down",
 	core.SlowAnswer:  "does not answer in time",
 	core.Limited:     "wants to be asked less",
+	core.UsedUp:      "answers no more: the plan's limit is used up",
 	core.Denied:      "refuses the credentials",
 	core.Rejected:    "refuses the question",
-	core.Malformed:   "answers something else than what was asked",
+	core.Malformed:   "answers something other than what was asked",
 	core.Behind:      "is behind or frozen",
 }
 
+// noPlatform stands for the platforms where none is on.
+var noPlatform = probe{title: "platform", ask: func(context.Context) ([]string, error) {
+	return nil, &config.WrongError{Problem: "no platform is on: set " +
+		telegram.TokenSetting + " (from @BotFather, https://t.me/BotFather) or " +
+		discord.TokenSetting + " (from https://discord.com/developers/applications)"}
+}}
+
 // Check asks everything that is configured one question, all at once, and
-// writes a table to w. It fails with ErrCheckFailed if an answer is wrong.
+// writes a table to w, in colour if that is a terminal. It fails with
+// ErrCheckFailed if an answer is wrong or no platform is on.
 func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 	probes, err := b.allProbes()
 	if err != nil {
@@ -56,31 +67,29 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, b.cfg.Limits.CommandTimeout)
 	defer cancel()
 	hidden := redact.New(b.cfg.Secrets())
-	rows, failed := make([]string, len(probes)), make([]bool, len(probes))
+	rows := make([]checkRow, len(probes))
 	var asking sync.WaitGroup
 	for i, p := range probes {
 		asking.Go(func() {
 			start := time.Now()
-			detail, err := p.ask(ctx)
-			took := time.Since(start).Round(time.Millisecond)
-			result := "ok"
-			if failed[i] = err != nil; failed[i] {
-				result, detail = "WRONG", p.advice(detail, err)
+			learned, err := p.ask(ctx)
+			row := checkRow{what: p.title, where: config.Host(p.url), took: time.Since(start)}
+			for _, sentence := range learned {
+				row.learned = append(row.learned, hidden.String(sentence))
 			}
-			rows[i] = fmt.Sprintf("%s\t%s\t%s\t%s\t%s", p.title, host(p.url), result, took, hidden.String(detail))
+			if err != nil {
+				for _, sentence := range p.advice(err) {
+					row.wrong = append(row.wrong, hidden.String(sentence))
+				}
+			}
+			rows[i] = row
 		})
 	}
 	asking.Wait()
-
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "WHAT\tWHERE\tRESULT\tTOOK\tDETAIL")
-	for _, row := range rows {
-		fmt.Fprintln(table, row)
-	}
-	if err := table.Flush(); err != nil {
+	if err := writeChecked(w, rows, wantsColour(w)); err != nil {
 		return err
 	}
-	if slices.Contains(failed, true) {
+	if slices.ContainsFunc(rows, checkRow.failed) {
 		return ErrCheckFailed
 	}
 	return nil
@@ -96,18 +105,23 @@ func (b *Bot) allProbes() ([]probe, error) {
 	for _, p := range platforms {
 		probes = append(probes, probe{p.title, p.apiURL, p.settings, p.adapter.Check})
 	}
+	if len(platforms) == 0 {
+		probes = append(probes, noPlatform)
+	}
 	if b.redis != nil {
-		probes = append(probes, probe{"Redis", b.cfg.State.RedisURL.Reveal(), "REDIS_URL",
-			func(ctx context.Context) (string, error) { return "", b.redis.Probe(ctx) }})
+		probes = append(probes, probe{"Redis", b.cfg.State.RedisURL.Reveal(), "REDIS_URL", func(ctx context.Context) ([]string, error) {
+			server, err := b.redis.Probe(ctx)
+			return aboutRedis(server), err
+		}})
 	}
 	return probes, nil
 }
 
 // advice says how the probe failed, and which settings to look at.
-func (p probe) advice(detail string, err error) string {
+func (p probe) advice(err error) []string {
 	text, settings := err.Error(), p.settings
 	var failed *core.Error
-	var wrong *core.SettingError
+	var wrong *config.WrongError
 	switch {
 	case errors.As(err, &wrong):
 		settings = wrong.Settings
@@ -118,18 +132,8 @@ func (p probe) advice(detail string, err error) string {
 			settings += " and UPSTREAM_TIMEOUT"
 		}
 	}
-	text += "; look at " + settings
-	if detail != "" {
-		text += "; " + detail
+	if settings == "" {
+		return []string{text}
 	}
-	return text
-}
-
-// host is all of a URL that may be shown.
-func host(rawURL string) string {
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		return ""
-	}
-	return u.Host
+	return []string{text, "look at " + settings}
 }

@@ -29,10 +29,15 @@ func check(t *testing.T, e *e2etest.Everything, settings ...string) (ok bool, ro
 	}
 	e.Secrets.MustNotShow(t, "the table", table.String())
 	rows = map[string]string{}
+	what := ""
 	for line := range strings.Lines(table.String()) {
-		if what, rest, found := strings.Cut(line, "  "); found {
-			rows[what] = strings.TrimSpace(rest)
+		if line == "\n" {
+			break // what follows is the summary
 		}
+		if line[0] != ' ' {
+			what, line, _ = strings.Cut(line, "  ")
+		}
+		rows[what] = strings.Join(append(strings.Fields(rows[what]), strings.Fields(line)...), " ")
 	}
 	return err == nil, rows
 }
@@ -58,16 +63,6 @@ func TestCheckOfSoundSettings(t *testing.T) {
 			t.Errorf("%s: %q, want ok", what, rows[what])
 		}
 	}
-	for what, detail := range map[string]string{
-		"staking pools": "21 pools with code", "Telegram": "@" + telegramtest.Username, "Discord": e.Discord.ApplicationID,
-	} {
-		if !strings.Contains(rows[what], detail) {
-			t.Errorf("%s: %q does not tell %q", what, rows[what], detail)
-		}
-	}
-	if newest := regexp.MustCompile(`newest block 1000\d\d\d, \d+s old`); !newest.MatchString(rows["staking pools"]) {
-		t.Errorf("staking pools: %q does not tell the newest block and its age", rows["staking pools"])
-	}
 	if len(rows) != len(asked)+1 || !strings.HasPrefix(rows["WHAT"], "WHERE") {
 		t.Errorf("the table is %q", rows)
 	}
@@ -75,9 +70,9 @@ func TestCheckOfSoundSettings(t *testing.T) {
 
 func TestCheckAsksOnlyWhatIsConfigured(t *testing.T) {
 	e := e2etest.NewEverything(t)
-	e.Settings = e2etest.Settings(e.World)
+	e.Settings = e2etest.Settings(e.World, e2etest.Polling(e.Telegram)...)
 	ok, rows := check(t, e)
-	if !ok || len(rows) != 5 {
+	if !ok || len(rows) != 6 {
 		t.Errorf("ok %v, rows %q", ok, rows)
 	}
 }
@@ -124,8 +119,8 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 
 func TestCheckTellsOfAClockThatIsOff(t *testing.T) {
 	for name, want := range map[string]string{
-		"clock an hour fast":     `clock is (59m[0-5]\ds|1h0m\d+s) behind`,
-		"clock ten minutes slow": `clock is (9m[0-5]\ds|10m\d+s) ahead`,
+		"clock an hour fast":     `clock is (59|60|61) min behind`,
+		"clock ten minutes slow": `clock is (9|10|11) min ahead`,
 	} {
 		e := e2etest.NewEverything(t)
 		put(e, fault.Partner, name)

@@ -51,7 +51,7 @@ func checkAllWrong(t *testing.T, s *e2etest.Stage, name string, settings []strin
 			t.Errorf("%s: %s found nothing wrong", name, p.Title)
 			continue
 		}
-		text := fmt.Sprintf("%v\n%+[1]v\n%#[1]v\n%s\n%s", p.Err, p.Detail, p.Advice)
+		text := fmt.Sprintf("%v\n%+[1]v\n%#[1]v\n%s\n%s", p.Err, p.Learned, p.Advice)
 		for err := p.Err; err != nil; err = errors.Unwrap(err) {
 			text += fmt.Sprintf("\n%v %+[1]v", err)
 		}

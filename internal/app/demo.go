@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+
+	"golang.org/x/term"
 
 	"herald/internal/chat"
 	"herald/internal/sandbox"
@@ -21,13 +24,7 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, world.Close()) }()
-	cfg, err := Load(DemoSettings(world), "")
-	if err != nil {
-		return err
-	}
-	// STAKING_POOLS names pools only in a file.
-	cfg.Staking.Pools = world.World.Pools
-	bot, err := New(cfg, NewLogger(cfg, stderr))
+	bot, err := newDemo(world, DemoSettings(world), stderr)
 	if err != nil {
 		return err
 	}
@@ -42,15 +39,28 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) (err error) 
 			{Name: "unregistered", User: telegramUser(world.World.Unregistered)},
 			{Name: "moderator", User: telegramUser(world.World.Newcomer), Role: chat.Moderator},
 		},
-		Prompt: isTerminal(in),
-		Note:   chat.Say("terminal.simulated"),
+		Prompt: isTerminal(in) && isTerminal(out),
+		Edit:   isTerminal(in) && isTerminal(out) && !isDumb(),
+		Colour: wantsColour(out),
+		Mark:   chat.Say("terminal.simulated"),
 		Log:    bot.log,
 	})
 	return console.Run(ctx, bot.Router)
 }
 
+// newDemo makes the bot that asks the stand-ins.
+func newDemo(world *sandbox.Sandbox, settings []string, stderr io.Writer) (*Bot, error) {
+	cfg, err := Load(settings, "")
+	if err != nil {
+		return nil, err
+	}
+	// STAKING_POOLS names pools only in a file.
+	cfg.Staking.Pools = world.World.Pools
+	return New(cfg, NewLogger(cfg, stderr))
+}
+
 // DemoSettings are the settings with which a bot asks the stand-ins. No rate
-// limit is in the way of one person at a keyboard, or a script, and every
+// limit or budget is in the way of one person at a keyboard, or a script, and every
 // moderator may use the moderators' forms.
 func DemoSettings(s *sandbox.Sandbox) []string {
 	var pools []string
@@ -64,6 +74,7 @@ func DemoSettings(s *sandbox.Sandbox) []string {
 		"PRICE_API_URL=" + s.Price.URL(),
 		"PRICE_API_KEY=" + s.PriceKey,
 		"PRICE_TOKEN_ID=" + sandbox.TokenID,
+		"PRICE_MONTHLY_CREDITS=0",
 		"SUPPLY_URL=" + s.Supply.URL(),
 		"EVM_RPC_URL=" + s.Chain.URL(),
 		fmt.Sprintf("EVM_CHAIN_ID=%d", sandbox.ChainID),
@@ -80,11 +91,12 @@ func DemoSettings(s *sandbox.Sandbox) []string {
 
 func demoGreeting(s *sandbox.Sandbox) string {
 	return fmt.Sprintf(`This is Herald with simulated services: nothing here is real. Try
-  /price, /price 7d, /supply, /mylogins, /exists, /help
+  /price, /price 7d, /supply, /mylogins, /exists, /status, /help
   /staked %s   a wallet that stakes; /verify says whether it is yours
   /staked %s   one that does not
   /exists %s   about somebody else, once you are a moderator
 You are asking as "registered". To ask as another: /as unregistered, /as moderator, /as registered
+To leave: exit, quit or Ctrl-D
 
 `, s.World.Staker.Hex(), s.World.Idle.Hex(), s.World.Registered.UID("Telegram"))
 }
@@ -93,14 +105,19 @@ func telegramUser(p sandbox.Person) chat.User {
 	return chat.User{Platform: "telegram", ID: p.UID("Telegram")}
 }
 
-// isTerminal reports whether somebody may type into r. The null device is a
-// character device too.
-func isTerminal(r io.Reader) bool {
-	f, ok := r.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	null, nullErr := os.Stat(os.DevNull)
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && (nullErr != nil || !os.SameFile(info, null))
+// isTerminal reports whether file is a terminal, at which somebody types or
+// reads.
+func isTerminal(file any) bool {
+	f, ok := file.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// isDumb reports whether the terminal knows no escape sequences, or nobody knows
+// which: https://man7.org/linux/man-pages/man7/term.7.html
+func isDumb() bool { return slices.Contains([]string{"", "dumb"}, os.Getenv("TERM")) }
+
+// wantsColour reports whether w is a terminal whose user does not forbid
+// colours: https://no-color.org
+func wantsColour(w io.Writer) bool {
+	return isTerminal(w) && !isDumb() && os.Getenv("NO_COLOR") == ""
 }

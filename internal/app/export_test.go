@@ -2,15 +2,19 @@ package app
 
 import (
 	"context"
+	"strings"
 	"sync"
 )
 
+// Update is the flag that has tests write what they compare with.
+var Update = update
+
 // Probed is what one probe of Check came to, before anything is redacted.
 type Probed struct {
-	Title  string
-	Err    error
-	Detail string
-	Advice string // in the table's words; empty without Err
+	Title   string
+	Err     error
+	Learned []string
+	Advice  string // in the table's words; empty without Err
 }
 
 // Probe asks what Check asks.
@@ -25,10 +29,10 @@ func Probe(ctx context.Context, bot *Bot) ([]Probed, error) {
 	var asking sync.WaitGroup
 	for i, p := range probes {
 		asking.Go(func() {
-			detail, err := p.ask(ctx)
-			all[i] = Probed{Title: p.title, Err: err, Detail: detail}
+			learned, err := p.ask(ctx)
+			all[i] = Probed{Title: p.title, Err: err, Learned: learned}
 			if err != nil {
-				all[i].Advice = p.advice(detail, err)
+				all[i].Advice = strings.Join(p.advice(err), "\n")
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"time"
 
 	"herald/internal/chat"
 	"herald/internal/config"
@@ -26,13 +27,17 @@ type platform struct {
 	adapter interface {
 		chat.Adapter
 		http.Handler
-		Check(context.Context) (detail string, err error)
+		InHand() int
+		Check(context.Context) (learned []string, err error)
 	}
 	title, apiURL string
 	// settings are those to look at when Check fails.
 	settings string
 	// path is where the adapter is called by HTTP; empty is nowhere.
 	path string
+	// heartbeat is how long the platform took to acknowledge one; nil where there
+	// are none.
+	heartbeat func() time.Duration
 }
 
 // platforms makes an adapter for each platform whose token is set.
@@ -46,12 +51,13 @@ func (b *Bot) platforms() ([]platform, error) {
 			CommandTimeout: b.cfg.Limits.CommandTimeout,
 			Log:            b.log,
 			Count:          b.metrics.Events(string(telegram.Platform)),
+			Connected:      b.arrivals.of(telegram.Platform),
 		})
 		if err != nil {
 			return nil, err
 		}
 		b.roles[telegram.Platform] = a.Role
-		on = append(on, platform{a, "Telegram", s.APIURL, "TELEGRAM_BOT_TOKEN and TELEGRAM_API_URL", s.WebhookPath})
+		on = append(on, platform{a, "Telegram", s.APIURL, "TELEGRAM_BOT_TOKEN and TELEGRAM_API_URL", s.WebhookPath, nil})
 	}
 	if s := b.cfg.Discord; s.Token.IsSet() {
 		a, err := discord.New(discord.Config{
@@ -60,17 +66,27 @@ func (b *Bot) platforms() ([]platform, error) {
 			CommandTimeout: b.cfg.Limits.CommandTimeout,
 			Log:            b.log,
 			Count:          b.metrics.Events(string(discord.Platform)),
+			Connected:      b.arrivals.of(discord.Platform),
+			Status:         b.status(),
 		})
 		if err != nil {
 			return nil, err
 		}
-		path := ""
+		p := platform{a, "Discord", s.APIURL, "DISCORD_BOT_TOKEN and DISCORD_API_URL", "", a.HeartbeatLatency}
 		if s.PublicKey != nil {
-			path = "/discord/interactions"
+			p.path, p.heartbeat = "/discord/interactions", nil
 		}
-		on = append(on, platform{a, "Discord", s.APIURL, "DISCORD_BOT_TOKEN and DISCORD_API_URL", path})
+		on = append(on, p)
 	}
 	return on, nil
+}
+
+// status is nil where Discord shows none.
+func (b *Bot) status() func(context.Context) string {
+	if b.ticker == nil {
+		return nil
+	}
+	return b.ticker.Text
 }
 
 // turns is nil where there is no Redis to share them.

@@ -6,10 +6,16 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"herald/internal/chat"
 	"herald/internal/ops"
 )
+
+// refusing is how long, from when the bot is told to stop, a server that platforms
+// call goes on at least. It answers 503 then: a proxy before several replicas turns
+// to another one, where a connection that breaks would be the end of its request.
+const refusing = time.Second
 
 // Run serves every platform whose token is set until ctx is done.
 func (b *Bot) Run(ctx context.Context) error {
@@ -17,18 +23,25 @@ func (b *Bot) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var adapters []chat.Adapter
+	on := adapters(platforms)
+	var exported []ops.Platform
 	for _, p := range platforms {
-		adapters = append(adapters, p.adapter)
+		exported = append(exported, p.adapter)
+		if p.heartbeat != nil {
+			b.metrics.GatewayHeartbeat(p.heartbeat)
+		}
 	}
+	b.metrics.Platforms(exported)
+	called := false
 	if b.cfg.Ops.Addr != "" {
-		server, err := ops.Listen(b.cfg.Ops.Addr, b.metrics, adapters, b.log)
+		server, err := ops.Listen(b.cfg.Ops.Addr, b.metrics, on, b.log)
 		if err != nil {
 			return err
 		}
 		for _, p := range platforms {
 			if p.path != "" {
 				server.Handle(p.path, p.adapter)
+				called = true
 			}
 		}
 		go func() {
@@ -40,7 +53,20 @@ func (b *Bot) Run(ctx context.Context) error {
 		defer server.Close()
 		b.log.Info("http server listens", "addr", server.Addr())
 	}
-	return serve(ctx, b.Router, adapters, b.log)
+	refused := make(chan struct{})
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(refusing, func() { close(refused) }) })()
+	err = serve(ctx, b.Router, on, b.log)
+	if called && ctx.Err() != nil {
+		<-refused
+	}
+	return err
+}
+
+func adapters(platforms []platform) (all []chat.Adapter) {
+	for _, p := range platforms {
+		all = append(all, p.adapter)
+	}
+	return all
 }
 
 // serve runs the adapters until ctx is done and each has drained. When one

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
@@ -9,12 +10,14 @@ import (
 	"herald/commands"
 	"herald/internal/config"
 	"herald/internal/core"
+	"herald/internal/credits"
 	"herald/internal/history"
 	"herald/internal/market"
 	"herald/internal/partner"
 	"herald/internal/pricechart"
 	"herald/internal/staking"
 	"herald/internal/supply"
+	"herald/internal/ticker"
 )
 
 // Services are the settings of the services that the bot asks.
@@ -32,32 +35,73 @@ func (s *Services) table() []config.Setting {
 // connect makes the services' clients, for commands to ask and for Check to
 // probe, and opens the file of quotes. It contacts nothing.
 func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
-	accounts := partner.New(b.cfg.Partner, c)
-	price := market.New(b.cfg.Market, c)
+	price := market.New(b.cfg.Market, c, b.priceBudget())
 	supplies := supply.New(b.cfg.Supply, c)
 	stakes, err := staking.New(b.cfg.Staking, c, b.metrics.PoolUnread)
 	if err != nil {
 		return commands.Sources{}, err
 	}
+	accounts := partner.New(b.cfg.Partner, c)
 	b.quotes, err = history.Open(b.cfg.History.Dir, tokenID(b.cfg.Market), b.log)
 	if err != nil {
 		return commands.Sources{}, err
 	}
 	b.metrics.ClockSkew(accounts.Skew)
 	b.probes = []probe{
-		serviceProbe(partner.Service, b.cfg.Partner.URL, accounts.Probe),
-		serviceProbe(market.Service, b.cfg.Market.URL, price.Probe),
-		serviceProbe(supply.Service, b.cfg.Supply.URL, supplies.Probe),
-		serviceProbe(staking.Service, b.cfg.Staking.RPCURL.Reveal(), stakes.Probe),
+		serviceProbe(partner.Service, b.cfg.Partner.URL, func(ctx context.Context) ([]string, error) {
+			found, err := accounts.Probe(ctx)
+			return aboutPartner(found, err == nil), err
+		}),
+		serviceProbe(market.Service, b.cfg.Market.URL, func(ctx context.Context) ([]string, error) {
+			found, err := price.Probe(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return aboutQuote(found), nil
+		}),
+		serviceProbe(supply.Service, b.cfg.Supply.URL, func(ctx context.Context) ([]string, error) {
+			found, err := supplies.Probe(ctx)
+			return aboutSupply(found, b.cfg.Market.Symbol), err
+		}),
+		serviceProbe(staking.Service, b.cfg.Staking.RPCURL.Reveal(), func(ctx context.Context) ([]string, error) {
+			found, err := stakes.Probe(ctx)
+			return aboutPools(found), err
+		}),
+	}
+	recorded := pricechart.Recorded(price.Price, b.quotes)
+	if b.cfg.Discord.Presence {
+		c := ticker.Config{
+			Symbol: b.cfg.Market.Symbol, Language: b.cfg.Answers.Language, Last: price.Price.Last, Price: recorded,
+			Oldest: b.cfg.Market.TTL + b.cfg.Cache.StaleFor,
+		}
+		if b.credits != nil {
+			c.Credit = b.credits.Every()
+		}
+		b.ticker = ticker.New(c)
 	}
 	return commands.Sources{
-		Price:    pricechart.Recorded(price.Price, b.quotes),
+		Price:    recorded,
 		Supply:   supplies.Supply,
 		Stakes:   stakes.Stakes,
 		Accounts: accounts.Accounts,
 		Logins:   accounts.Logins,
 		Charts:   pricechart.New(b.quotes, b.cfg.Market.Symbol),
+		Status:   commands.Status{Health: c.Health, Pools: stakes.Pools, Registration: accounts.Registration},
 	}, nil
+}
+
+// priceBudget is nil where calls to the price provider are not bounded.
+func (b *Bot) priceBudget() core.Budget {
+	if b.cfg.Market.MonthlyCredits == 0 {
+		return nil
+	}
+	config := credits.Config{PerMonth: b.cfg.Market.MonthlyCredits, Plan: b.cfg.Market.URL, Turns: b.turns()}
+	if b.disk != nil {
+		config.Store = b.disk
+	}
+	b.credits = credits.New(config)
+	b.metrics.Credits(b.credits.Taken, b.credits.Left)
+	return b.credits
 }
 
 // tokenID tells the token from any other, at any provider, without showing the

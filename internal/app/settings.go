@@ -74,7 +74,8 @@ type Log struct {
 
 // Load reads the settings from environ, in the form of os.Environ, and from the
 // file envFile unless that is empty; environ wins. It does not demand a
-// platform's token. It fails with config.Mistakes.
+// platform's token. It fails with config.Mistakes, and before them a line on how
+// many there are and what to do.
 func Load(environ []string, envFile string) (*Config, error) {
 	return load(environ, envFile, false)
 }
@@ -85,18 +86,43 @@ func LoadToServe(environ []string, envFile string) (*Config, error) {
 }
 
 func load(environ []string, envFile string, serve bool) (*Config, error) {
-	given, mistakes := config.Collect(environ, envFile)
-	if serve && !given.Has(telegram.TokenSetting) && !given.Has(discord.TokenSetting) {
-		mistakes = append(mistakes, fmt.Sprintf("%s, %s: neither is set, so there is no platform to serve; "+
-			"set one, for example %[1]s=123456789:AAEexample-of-a-token_from-BotFather, "+
-			"or try `bot demo`, which needs no settings", telegram.TokenSetting, discord.TokenSetting))
+	given, mistakes, err := config.Collect(environ, envFile)
+	if err != nil {
+		return nil, config.Mistakes{fmt.Sprintf("--env-file: %v", err)}
 	}
 	c := &Config{}
-	mistakes = append(mistakes, given.Fill(c.table())...)
+	table := c.table()
+	mistakes = append(mistakes, given.Unknown(table)...)
+	if serve && !given.Has(telegram.TokenSetting) && !given.Has(discord.TokenSetting) {
+		mistakes = append(mistakes, fmt.Sprintf("%s, %s: neither is set, so there is no platform to serve; "+
+			"for example %[1]s=123456789:AAEexample-of-a-token_from-BotFather", telegram.TokenSetting, discord.TokenSetting))
+	}
+	mistakes = append(mistakes, given.Fill(table)...)
 	if len(mistakes) > 0 {
-		return nil, mistakes
+		return nil, fmt.Errorf("%s\n%w", firstLine(given, table, len(mistakes), envFile), mistakes)
 	}
 	return c, nil
+}
+
+// firstLine says how many mistakes follow and what to do about them.
+func firstLine(given config.Given, table []config.Setting, mistakes int, envFile string) string {
+	begun := slices.ContainsFunc(table, func(s config.Setting) bool {
+		return (s.Required || s.Name == telegram.TokenSetting || s.Name == discord.TokenSetting) && given.Has(s.Name)
+	})
+	things, them, where := "things in the settings are", "them", envFile+" or the environment"
+	if mistakes == 1 {
+		things, them = "thing in the settings is", "it"
+	}
+	switch {
+	case !begun && envFile == "":
+		return fmt.Sprintf("Herald answers slash commands in Telegram groups and Discord servers, and is not set up yet: %d %s wrong "+
+			"or missing. Copy config.example.env to herald.env, fill it in, and add --env-file herald.env to the command; "+
+			"or try `bot demo`, which needs no settings.", mistakes, things)
+	case envFile == "":
+		where = "the environment, or in a file given with --env-file"
+	}
+	return fmt.Sprintf("%d %s wrong or missing. Correct %s in %s (config.example.env explains each), or try `bot demo`, which needs none.",
+		mistakes, things, them, where)
 }
 
 // Secrets returns the values that must never be shown.
@@ -154,7 +180,7 @@ func (c *Config) ownTable() []config.Setting {
 	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
 	return []config.Setting{
 		{Heading: "Limits", Name: "UPSTREAM_TIMEOUT", Default: "5s",
-			Comment: "One call to a service, retries apart.",
+			Comment: "One call to a service, retries apart. No call lasts longer than COMMAND_TIMEOUT.",
 			Set:     config.Field(&c.Limits.UpstreamTimeout, config.Duration)},
 		{Name: "COMMAND_TIMEOUT", Default: "20s",
 			Comment: "One command, from its arrival to its answer.",

@@ -11,9 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -37,10 +34,7 @@ const mostMemory = 120 << 10
 // its own. That each of 5,000 is answered in time holds in simulated time, in
 // internal/discord, whatever this machine has to do besides.
 func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
-	binary := filepath.Join(t.TempDir(), "bot")
-	if out, err := exec.Command("go", "build", "-o", binary, "herald/cmd/bot").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	binary := e2etest.BuildBot(t)
 	for name, way := range map[string]struct {
 		settings func(*discordtest.Server) []string
 		// ask posts or pushes all of a burst.
@@ -52,7 +46,8 @@ func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 		for _, price := range []string{"cached", "one call of 300 ms"} {
 			t.Run(name+", "+price, func(t *testing.T) {
 				world, fake := e2etest.Sandbox(t), e2etest.Discord(t)
-				bot, url := startBinary(t, binary, append(e2etest.Settings(world, "PRICE_TTL=1h"), way.settings(fake)...))
+				bot := e2etest.StartProcess(t, binary, append(e2etest.Settings(world, "PRICE_TTL=1h"), way.settings(fake)...)...)
+				url := bot.URL + e2etest.InteractionsPath
 				if price == "cached" {
 					askOnce(t, fake, url, name)
 				} else {
@@ -78,46 +73,10 @@ func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 	}
 }
 
-var listens = regexp.MustCompile(`msg="http server listens" addr=(\S+)\n`)
-
-// startBinary runs the bot until the test ends, on a port that it chooses, and
-// waits until it is ready.
-func startBinary(t *testing.T, binary string, settings []string) (bot *exec.Cmd, url string) {
-	t.Helper()
-	bot = exec.Command(binary, "run")
-	bot.Env = append(settings, "HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=info")
-	log := &e2etest.Buffer{}
-	bot.Stderr = log
-	if err := bot.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = bot.Process.Kill()
-		_ = bot.Wait()
-		if t.Failed() {
-			t.Logf("log:\n%.2000s", log)
-		}
-	})
-	e2etest.Eventually(t, "the bot is ready", func() bool {
-		line := listens.FindStringSubmatch(log.String())
-		if line == nil {
-			return false
-		}
-		url = "http://" + line[1]
-		resp, err := http.Get(url + "/readyz")
-		if err != nil {
-			return false
-		}
-		resp.Body.Close()
-		return resp.StatusCode == http.StatusOK
-	})
-	return bot, url + e2etest.InteractionsPath
-}
-
 // residentMost is the most memory that the process has had resident, in KiB.
-func residentMost(t *testing.T, bot *exec.Cmd) (kib int) {
+func residentMost(t *testing.T, bot *e2etest.Process) (kib int) {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", bot.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", bot.PID()))
 	if err != nil {
 		t.Fatal(err)
 	}

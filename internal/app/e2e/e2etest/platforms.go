@@ -103,7 +103,7 @@ func NewEverything(t *testing.T) *Everything {
 	)
 	e := &Everything{World: Sandbox(t), Telegram: telegramtest.New(t), Discord: Discord(t), Redis: miniredis.RunT(t)}
 	e.Redis.RequireAuth(redisPassword)
-	e.Settings = append(Settings(e.World,
+	e.Settings = append(Settings(e.World, "PRICE_MONTHLY_CREDITS=10000",
 		"EVM_RPC_URL="+e.World.Chain.URL()+"/v1/"+rpcKey,
 		"REDIS_URL=redis://:"+redisPassword+"@"+e.Redis.Addr()+redisPatience),
 		append(Polling(e.Telegram), Gateway(e.Discord)...)...)

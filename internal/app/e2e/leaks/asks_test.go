@@ -22,13 +22,13 @@ func (s *stage) cutServices(t *testing.T, f *fault.Echo) {
 	}
 	wallet := s.World.World.Staker.Hex()
 	before := len(s.Telegram.Sent())
-	for _, text := range []string{"/price", "/supply", "/staked " + wallet, "/mylogins", "/exists", "/exists " + typed} {
+	for _, text := range []string{"/price", "/supply", "/staked " + wallet, "/status", "/mylogins", "/exists", "/exists " + typed} {
 		s.tell(t, text)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), e2etest.Patience)
 	defer cancel()
 	for _, i := range []discordtest.Interaction{
-		{Command: "price"}, {Command: "supply"}, {Command: "mylogins"}, {Command: "exists"},
+		{Command: "price"}, {Command: "supply"}, {Command: "status"}, {Command: "mylogins"}, {Command: "exists"},
 		{Command: "staked", Options: map[string]string{"wallet": wallet}},
 		{Command: "staked", Options: map[string]string{"wallet": typed}},
 	} {
@@ -39,7 +39,7 @@ func (s *stage) cutServices(t *testing.T, f *fault.Echo) {
 		fmt.Fprintf(&s.answers, "%+v\n%s\n", got, got.Text())
 	}
 	// Each private one has a pointer in the group.
-	const messages = 3 + 2*3
+	const messages = 4 + 2*3
 	if sent := s.Telegram.WaitSent(before+messages, e2etest.Patience); len(sent) < before+messages {
 		t.Errorf("%s: %d messages in Telegram, want %d", f.Name, len(sent)-before, messages)
 	}

@@ -143,7 +143,7 @@ func (s *crowd) lines() [][]string {
 	w := s.world.World
 	idle, registered := w.Idle.Hex(), w.Registered.UID("Telegram")
 	return [][]string{
-		{"staked", idle}, {"price"}, {"price", "7d"}, {"supply"}, {"help"}, {"start"}, {"moon"},
+		{"staked", idle}, {"price"}, {"price", "7d"}, {"supply"}, {"status"}, {"help"}, {"start"}, {"moon"},
 		{"staked"}, {"staked", "0x12"}, {"mylogins"}, {"mylogins"}, {"mylogins", "2"}, {"mylogins", "x"},
 		{"exists"}, {"exists", registered}, {"exists", "telegram", registered}, {"exists", "EVM", wallet(w)}, {"exists", "x"},
 		{"verify"}, {"verify", wallet(w)}, {"verify", idle}, {"verify", registered, wallet(w)}, {"verify", "0x12"},

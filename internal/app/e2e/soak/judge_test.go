@@ -206,7 +206,8 @@ func aboutPerson(id core.Identity, lines []string) (rest []string, err error) {
 		switch {
 		case line == id.Platform+" ID: "+uid || line == id.Platform+" ID: "+inCode:
 			named = true
-		case slices.Contains([]string{"Person: " + id.UID, "Person: <@" + id.UID + ">", "Person: " + fakeName}, line), strings.HasPrefix(line, "Asked in: "):
+		case id.Platform == "Telegram" && (line == "Person: "+id.UID || line == "Person: "+fakeName):
+		case id.Platform == "Discord" && line == "Person: <@"+id.UID+">", strings.HasPrefix(line, "Asked in: "):
 		default:
 			rest = append(rest, line)
 		}

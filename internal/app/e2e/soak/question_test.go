@@ -119,7 +119,7 @@ func (s *generator) next() *question {
 	}{
 		{15, s.askPrice}, {15, s.askSupply}, {30, s.askStake}, {8, s.askBadStake}, {12, s.askLogins},
 		{8, s.askSelf}, {8, s.askPerson}, {10, s.askAccount}, {5, s.askBadAccount}, {3, s.askHelp},
-		{3, s.askUnknown}, {3, s.askWrongly}, {8, s.askVerify}, {4, s.askVerifyPerson},
+		{3, s.askStatus}, {3, s.askUnknown}, {3, s.askWrongly}, {8, s.askVerify}, {4, s.askVerifyPerson},
 	}
 	total := 0
 	for _, k := range kinds {
@@ -144,6 +144,10 @@ func (s *generator) askSupply(q *question) {
 }
 
 func (s *generator) askHelp(q *question) { q.command, q.check = "help", checkHelp }
+
+func (s *generator) askStatus(q *question) {
+	q.command, q.services, q.check = "status", true, checkStatus
+}
 
 func (s *generator) askStake(q *question) {
 	wallet := s.World.Staker

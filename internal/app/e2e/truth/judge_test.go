@@ -29,6 +29,7 @@ const (
 	unreachable outcome = "reason.unreachable"
 	slow        outcome = "reason.slow"
 	limited     outcome = "reason.limited"
+	usedUp      outcome = "reason.used_up"
 	denied      outcome = "reason.denied"
 	rejected    outcome = "reason.rejected"
 	nonsense    outcome = "reason.malformed"
@@ -39,7 +40,7 @@ const (
 // outcomes are those of the services that an answer speaks of.
 type outcomes map[fault.Target]outcome
 
-var reasons = []outcome{unreachable, slow, limited, denied, rejected, nonsense, behind, paused}
+var reasons = []outcome{unreachable, slow, limited, usedUp, denied, rejected, nonsense, behind, paused}
 
 // called are the messages that name the services.
 var called = map[fault.Target]chat.Text{
@@ -69,6 +70,8 @@ func judge(w sandbox.World, q query, r chat.Reply, asked time.Time) (outcomes, e
 		return judgeStaked(w, q, r)
 	case "verify":
 		return judgeVerify(w, q, r)
+	case "status":
+		return judgeStatus(w, r, asked)
 	}
 	return outcomes{fault.Partner: right}, errors.Join(
 		same(shown{r.Tone, r.Title, r.Text, r.Sections}, partnerAnswers(w)[q.name]),

@@ -50,6 +50,7 @@ type query struct {
 func queries(w sandbox.World) []query {
 	registered, newcomer := e2etest.TelegramUser(w.Registered), e2etest.TelegramUser(w.Newcomer)
 	partner, chain, both := []fault.Target{fault.Partner}, []fault.Target{fault.Chain}, []fault.Target{fault.Partner, fault.Chain}
+	every := []fault.Target{fault.Price, fault.Supply, fault.Chain, fault.Partner}
 	staker := []string{w.Staker.Hex()}
 	return []query{
 		{name: "price", command: "price", from: registered, uses: []fault.Target{fault.Price}},
@@ -62,10 +63,18 @@ func queries(w sandbox.World) []query {
 		{name: "exists of an unregistered", command: "exists", from: e2etest.TelegramUser(w.Unregistered), uses: partner},
 		{name: "verify of one's own wallet", command: "verify", words: staker, from: registered, uses: both, apart: true, staker: true},
 		{name: "verify of another's wallet", command: "verify", words: staker, from: newcomer, uses: both, apart: true, staker: true},
+		// The last, since of the price it says how those before it fared.
+		{name: "status", command: "status", from: newcomer, uses: every, apart: true, staker: true},
 	}
 }
 
 func (q query) needs(service fault.Target) bool { return slices.Contains(q.uses, service) }
+
+// tells reports whether the answer only tells how earlier calls to the service
+// went.
+func (q query) tells(service fault.Target) bool {
+	return q.command == "status" && (service == fault.Price || service == fault.Supply)
+}
 
 // calls is how often the service is asked, with nothing cached and no retries.
 func (q query) calls(service fault.Target) int {

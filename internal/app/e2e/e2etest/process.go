@@ -1,0 +1,96 @@
+package e2etest
+
+import (
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"syscall"
+	"testing"
+)
+
+// BuildBot builds the program and returns its path, which lasts until the test
+// ends.
+func BuildBot(t testing.TB) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "bot")
+	if out, err := exec.Command("go", "build", "-o", binary, "herald/cmd/bot").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return binary
+}
+
+// Process is the built bot, serving in a process of its own.
+type Process struct {
+	// URL is that of its HTTP server, on a port that it chose.
+	URL string
+	Log *Buffer
+
+	t      testing.TB
+	cmd    *exec.Cmd
+	exited chan struct{}
+}
+
+var listens = regexp.MustCompile(`msg="http server listens" addr=(\S+)\n`)
+
+// StartProcess runs the program with nothing but these settings until the test
+// ends, and waits until it is ready. It logs at level info.
+func StartProcess(t testing.TB, binary string, settings ...string) *Process {
+	t.Helper()
+	p := &Process{Log: &Buffer{}, t: t, cmd: exec.Command(binary, "run"), exited: make(chan struct{})}
+	p.cmd.Env = append(settings[:len(settings):len(settings)], "HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=info")
+	p.cmd.Stderr = p.Log
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = p.cmd.Wait() // its state tells
+		close(p.exited)
+	}()
+	t.Cleanup(func() {
+		p.Kill()
+		if t.Failed() {
+			t.Logf("log of process %d:\n%.2000s", p.PID(), p.Log)
+		}
+	})
+	Eventually(t, "the process is ready", func() bool {
+		select {
+		case <-p.exited:
+			t.Fatalf("it ended before it was ready:\n%s", p.Log)
+		default:
+		}
+		if line := listens.FindStringSubmatch(p.Log.String()); line != nil {
+			p.URL = "http://" + line[1]
+		}
+		resp, err := http.Get(p.URL + "/readyz")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+	return p
+}
+
+// PID is the ID of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Kill ends the process as a machine that fails does, and returns once it is
+// gone.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill() // it may be gone
+	<-p.exited
+}
+
+// Leave tells the process to leave, and waits until it has. The test fails
+// unless that is in good order.
+func (p *Process) Leave() {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		p.t.Error(err)
+	}
+	<-p.exited
+	if state := p.cmd.ProcessState; !state.Success() {
+		p.t.Errorf("it left with %v:\n%s", state, p.Log)
+	}
+}

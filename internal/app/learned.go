@@ -1,0 +1,127 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"herald/internal/chat"
+	"herald/internal/core"
+	"herald/internal/market"
+	"herald/internal/partner"
+	"herald/internal/staking"
+	"herald/internal/state"
+	"herald/internal/words"
+)
+
+// The functions below say what a probe has learned, a short sentence each, for
+// the table of Check. What is not known is left out.
+
+// say is a value as members read it in English, without the spaces that forbid a
+// break.
+func say(v chat.Value) string { return strings.ReplaceAll(words.Say(chat.English, v), "\u00a0", " ") }
+
+func aboutPartner(found partner.Clocks, accepted bool) (learned []string) {
+	if accepted {
+		learned = append(learned, "the signature is accepted")
+	}
+	switch {
+	case !found.Known:
+	case found.Ahead == 0:
+		learned = append(learned, "its clock and this machine's agree")
+	case !found.Allowed:
+		learned = append(learned, fmt.Sprintf("the dates of its answers and this machine's clock are %s apart", span(found.Ahead.Abs())))
+	case found.Ahead > 0:
+		learned = append(learned, fmt.Sprintf("this machine's clock is %s behind the service's, which is allowed for", span(found.Ahead)))
+	default:
+		learned = append(learned, fmt.Sprintf("this machine's clock is %s ahead of the service's, which is allowed for", span(-found.Ahead)))
+	}
+	return learned
+}
+
+// span is d in whole seconds, minutes or hours, whichever gives two digits or so.
+func span(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	}
+	return fmt.Sprintf("%.0f h", d.Hours())
+}
+
+// longestListed bounds what the price provider calls the token, in characters.
+const longestListed = 40
+
+func aboutQuote(found market.Listing) (learned []string) {
+	price := say(chat.Price{Decimal: found.Quote.Price})
+	if at := found.Quote.LastUpdated; !at.IsZero() {
+		price += ", " + say(chat.Moment{Time: at})
+	}
+	learned = append(learned, fmt.Sprintf("%s, id %s, %s", plain(found.Symbol), plain(found.ID), price))
+	if found.Name != "" {
+		learned = append(learned, "the provider calls it "+plain(found.Name))
+	}
+	return learned
+}
+
+// plain is text of a service.
+func plain(text string) string { return string(chat.NewForeign(text, longestListed)) }
+
+func aboutSupply(found core.Supply, symbol string) (learned []string) {
+	if found.Total.IsPositive() {
+		learned = append(learned, say(chat.Amount{Decimal: found.Total, Symbol: symbol})+" in total")
+	}
+	if !found.Circulating.IsPositive() {
+		return learned
+	}
+	circulating := say(chat.Amount{Decimal: found.Circulating, Symbol: symbol}) + " circulate"
+	if found.Total.IsPositive() {
+		share := found.Circulating.Mul(decimal.NewFromInt(100)).DivRound(found.Total, 2)
+		circulating += ", " + share.StringFixed(2) + "%"
+	}
+	return append(learned, circulating)
+}
+
+func aboutPools(found staking.Found) (learned []string) {
+	if found.ChainID != nil {
+		learned = append(learned, fmt.Sprintf("chain %d", found.ChainID))
+	}
+	if found.Block != nil {
+		newest := "newest block " + found.Block.String()
+		if found.Block.IsInt64() {
+			newest = "newest block " + say(chat.Count(found.Block.Int64()))
+		}
+		if !found.BlockTime.IsZero() {
+			newest += ", " + say(chat.Moment{Time: found.BlockTime})
+		}
+		learned = append(learned, newest)
+	}
+	switch with, without := say(chat.Count(found.Deployed)), len(found.Missing); {
+	case without > 0:
+		learned = append(learned, fmt.Sprintf("pools with code: %s, without: %s", with, say(chat.Count(without))))
+	case found.Deployed > 0:
+		learned = append(learned, fmt.Sprintf("pools with code: %s, without: none", with))
+	}
+	switch found.Multicall {
+	case staking.MulticallWorks:
+		learned = append(learned, "Multicall3 reads them in one call")
+	case staking.MulticallMissing:
+		learned = append(learned, "this chain has no Multicall3, so they are read by JSON-RPC batch")
+	case staking.MulticallOff:
+		learned = append(learned, "Multicall3 is off, so they are read by JSON-RPC batch")
+	}
+	return learned
+}
+
+func aboutRedis(found state.Server) (learned []string) {
+	if found.Version != "" {
+		learned = append(learned, "version "+found.Version)
+	}
+	if found.Fastest > 0 {
+		learned = append(learned, fmt.Sprintf("fastest call: %.1f ms", float64(found.Fastest.Microseconds())/1000))
+	}
+	return learned
+}
