@@ -34,7 +34,7 @@ func TestDemoAnswersWhatIsPiped(t *testing.T) {
 		t.Fatalf("%d answers to %d commands:\n%s", len(answers), len(commands), out)
 	}
 	for i, answer := range answers {
-		if !strings.Contains(answer, wants[i]) || !strings.Contains(answer, "Simulated") {
+		if !strings.Contains(answer, wants[i]) || !strings.Contains(answer, " (simulated)") {
 			t.Errorf("%s: want %q in\n%s", commands[i], wants[i], answer)
 		}
 	}

@@ -46,7 +46,7 @@ func TestDemoTranscript(t *testing.T) {
 	transcript.WriteString(stderr)
 	for i, line := range lines {
 		fmt.Fprintf(&transcript, "> %s\n%s", line, answers[i])
-		if !strings.Contains(answers[i], "Simulated") {
+		if !strings.Contains(answers[i], " (simulated)\n") {
 			t.Errorf("the answer to %s is not marked as simulated", line)
 		}
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"net"
+	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -29,68 +31,178 @@ func wiretap(t *testing.T) (url string, connections *atomic.Int64) {
 	return "http://" + listener.Addr().String(), connections
 }
 
-// Mistakes are all told at once and before anything is contacted, and none of
-// them repeats a secret.
-func TestMistakenSettingsEndTheProcess(t *testing.T) {
-	url, connections := wiretap(t)
-	host := strings.TrimPrefix(url, "http://")
-	good := []string{
-		"PARTNER_BASE_URL=" + url, "PARTNER_APP_ID=app", "PARTNER_SECRET_KEY=key-0123456789",
+const poolA, poolB = "0x52908400098527886E0F7030069857D2E4169EE7", "0x8617E340B3D01FA5F11F306F4090FD50E238070D"
+
+// secret is in every value that is wrong, and may not be repeated.
+const secret = "hidden9876543210"
+
+// goodSettings are without mistakes.
+func goodSettings(url string) []string {
+	return []string{
+		"PARTNER_BASE_URL=" + url, "PARTNER_APP_ID=app", "PARTNER_SECRET_KEY=key-" + secret,
 		"PRICE_API_URL=" + url, "SUPPLY_URL=" + url, "EVM_RPC_URL=" + url, "EVM_CHAIN_ID=1",
-		"STAKING_POOLS=0x52908400098527886E0F7030069857D2E4169EE7", "TOKEN_SYMBOL=HRLD", "REDIS_URL=redis://" + host,
-		"TELEGRAM_API_URL=" + url, "DISCORD_API_URL=" + url, "HTTP_ADDR=off",
+		"STAKING_POOLS=" + poolA, "TOKEN_SYMBOL=HRLD", "REDIS_URL=redis://" + strings.TrimPrefix(url, "http://"),
+		"TELEGRAM_BOT_TOKEN=1:a", "TELEGRAM_API_URL=" + url, "DISCORD_API_URL=" + url, "HTTP_ADDR=127.0.0.1:0",
 	}
-	for _, tt := range []struct {
-		name    string
-		args    []string
-		environ []string
-		told    []string // a line of standard error begins with each, and there is no other
-	}{
-		{"neither token", []string{"run"}, good, []string{"TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN: "}},
-		{"nothing at all", nil, nil, []string{"TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN: ", "PARTNER_BASE_URL: ", "PARTNER_APP_ID: ",
-			"PARTNER_SECRET_KEY: ", "SUPPLY_URL: ", "EVM_RPC_URL: ", "EVM_CHAIN_ID: ", "STAKING_POOLS: ", "TOKEN_SYMBOL: "}},
-		{"many at once", nil, append(good, "TELEGRAM_BOT_TOKEN=my token-0123456789", "DISCORD_BOT_TOKEN=s3cret-0123456789",
-			"TELEGRAM_WEBHOOK_URL=http://plain.example", "DISCORD_PUBLIC_KEY=abc", "COMMAND_TIMEOUT=soon",
-			"STAKING_POOLS=0x52908400098527886e0F7030069857D2E4169EE7", "OPERATORS=ann", "LOG_LEVEL=loud"),
-			[]string{"TELEGRAM_BOT_TOKEN: ", "TELEGRAM_WEBHOOK_URL: ", "TELEGRAM_WEBHOOK_SECRET: ", "DISCORD_PUBLIC_KEY: ",
-				"STAKING_POOLS: ", "COMMAND_TIMEOUT: ", "OPERATORS: ", "HTTP_ADDR: ", "LOG_LEVEL: "}},
-		{"a secret's file that is not there", nil, append(good, "DISCORD_BOT_TOKEN_FILE=/nowhere/0123456789"), []string{"DISCORD_BOT_TOKEN: "}},
-		{"a file of settings that is not there", []string{"--env-file", "/nowhere/0123456789"}, append(good, "DISCORD_BOT_TOKEN=x"),
-			[]string{"--env-file: "}},
-		{"check, with a mistake", []string{"check"}, append(good, "EVM_CHAIN_ID=one"), []string{"EVM_CHAIN_ID: "}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := prepare(t, tt.args, tt.environ...)
-			c.start()
-			c.leaves(exitMistaken)
-			lines := strings.Split(strings.TrimSpace(c.stderr.String()), "\n")
-			for _, want := range tt.told {
-				if n := c.lines(want); n == 0 {
-					t.Errorf("%q is not told:\n%s", want, c.stderr)
+}
+
+// mistakenSettings are runs of the program that end with what is wrong in the
+// settings.
+var mistakenSettings = []struct {
+	what string
+	args string // `run` with --env-file herald.env, if file is not empty
+	// file is herald.env, and environ the process environment. The good settings
+	// are there too, unless bare is set.
+	file    string
+	environ []string
+	bare    bool
+}{
+	{what: "nothing is set", args: "run", bare: true},
+	{what: "nothing is set, and no platform is needed", args: "check", bare: true},
+	{what: "nothing is set but what the image sets", bare: true, environ: []string{"HTTP_ADDR=0.0.0.0:8080", "PATH=/bin"}},
+	{what: "nothing is set, and one name is mistyped", bare: true, environ: []string{"TELEGRAM_BOT_TOKN=1:" + secret}},
+	{what: "a copy of the example that nobody has filled in", bare: true, file: "PARTNER_BASE_URL=\nTOKEN_SYMBOL=\n# nothing else\n"},
+	{what: "no platform", environ: []string{"TELEGRAM_BOT_TOKEN="}},
+	{what: "one is missing", environ: []string{"EVM_CHAIN_ID="}},
+	{what: "check, with a mistake", args: "check", environ: []string{"EVM_CHAIN_ID=one"}},
+
+	{what: "there is no file", args: "run --env-file nowhere-" + secret, bare: true},
+	{what: "a folder", args: "check --env-file ."},
+	{what: "a file in UTF-16", file: "\xff\xfeA\x00=\x001\x00"},
+	{what: "lines of another form", file: "LOG_LEVEL: debug\n" + secret + "\n\n# fine\nLOG LEVEL=debug\n"},
+	{what: "a file of rubbish", file: strings.Repeat(secret+"\n", 1000)},
+
+	{what: "a mistyped name", file: "# the token\nPRICE_TOKN_ID=" + secret},
+	{what: "two letters that changed places", file: "PRICE_TOEKN_ID=" + secret},
+	{what: "a shorter name", file: "DISCORD_TOKEN=" + secret},
+	{what: "a name in lower case", file: "log_level=debug"},
+	{what: "a name of something else", file: "TZ=Europe/Berlin\nexport HTTPS_PROXY=http://" + secret},
+	{what: "a token in place of a name", file: "MTIz" + secret + "Abc=\nTok" + secret + "=x"},
+	{what: "a mistyped name of a secret's file", file: "REDIS_URL_FIEL=/" + secret},
+	{what: "a file for what is no secret", file: "LOG_LEVEL_FILE=/" + secret},
+	{what: "mistyped names in the environment, as docker run --env-file puts them there",
+		environ: []string{"PRICE_TOKN_ID=" + secret, "MODERATOR_CHAT=" + secret, "LOG_FORMAT_FILE=/" + secret, "REDIS_SERVICE_HOST=10.0.0.1", "PATH=/bin"}},
+	{what: "two values for one setting", file: "LOG_LEVEL=info\nPRICE_TTL=1m\nLOG_LEVEL='info'\nPRICE_TTL=2m\n"},
+	{what: "a value, and then none", file: "LOG_LEVEL=info\nLOG_LEVEL=\n"},
+
+	{what: "what is around a value is understood, in the file", bare: true,
+		file: "\ufeffexport PARTNER_BASE_URL = \"https://p.example\" # the partner\r\nPARTNER_APP_ID='app'\r\nPARTNER_SECRET_KEY=\u00a0key\u200b\r\n" +
+			"SUPPLY_URL=https://s.example # supply\r\nTOKEN_SYMBOL=\"HRLD\"#\r\nEVM_CHAIN_ID=1 # one\r\n"},
+	{what: "what is around a value is understood, in the environment", bare: true, environ: []string{
+		`PARTNER_BASE_URL="https://p.example" # the partner`, "PARTNER_APP_ID='app'\r", "PARTNER_SECRET_KEY=\u00a0key\u200b",
+		"SUPPLY_URL=https://s.example # supply", `TOKEN_SYMBOL="HRLD"`, "EVM_CHAIN_ID=1 # one", "EVM_RPC_URL=# still to come"}},
+	{what: "quotes that do not match", file: `LOG_LEVEL="debug`, environ: []string{`PARTNER_SECRET_KEY="` + secret + `'`}},
+	{what: "something behind the quotes", file: `LOG_LEVEL="debug" info`},
+	{what: "a backslash in double quotes", environ: []string{`PARTNER_SECRET_KEY="` + secret + `\n"`}},
+	{what: "a # that may be a part of it", file: "SERVICE_NAME=Team # One", environ: []string{"PARTNER_SECRET_KEY=" + secret + " # x"}},
+	{what: "typographic quotes", file: "PRICE_TTL=“30s”", environ: []string{"PARTNER_SECRET_KEY=“" + secret + "”"}},
+	{what: "characters that nobody sees", environ: []string{"EVM_RPC_URL=https://c.example/\u200b" + secret,
+		"TELEGRAM_BOT_TOKEN=1:" + secret + "\u00a0a", "PARTNER_SECRET_KEY=" + secret + "\u00ada"}},
+	{what: "a typographic dash", file: "OPERATORS=telegram:–" + secret},
+
+	{what: "a secret twice", environ: []string{"PRICE_API_KEY=" + secret, "PRICE_API_KEY_FILE=/" + secret}},
+	{what: "a secret's file that is not there", environ: []string{"TELEGRAM_BOT_TOKEN=", "TELEGRAM_BOT_TOKEN_FILE=/nowhere/" + secret}},
+	{what: "a secret's file that is a folder", environ: []string{"PRICE_API_KEY_FILE=."}},
+	{what: "a secret's file that is empty", environ: []string{"PRICE_API_KEY_FILE=empty"}},
+	{what: "a secret's file whose name has no end", environ: []string{`PRICE_API_KEY_FILE="` + secret}},
+
+	{what: "a webhook without its secret", environ: []string{"TELEGRAM_WEBHOOK_URL=https://b.example/t"}},
+	{what: "a webhook without Telegram", environ: []string{"TELEGRAM_BOT_TOKEN=", "DISCORD_BOT_TOKEN=" + secret,
+		"TELEGRAM_WEBHOOK_URL=https://b.example/t", "TELEGRAM_WEBHOOK_SECRET=" + secret}},
+	{what: "webhooks without an HTTP server", environ: []string{"TELEGRAM_WEBHOOK_URL=https://b.example/t", "TELEGRAM_WEBHOOK_SECRET=" + secret,
+		"DISCORD_BOT_TOKEN=" + secret, "DISCORD_PUBLIC_KEY=" + strings.Repeat("ab", 32), "HTTP_ADDR=off"}},
+	{what: "what only Discord uses, without Discord", environ: []string{"DISCORD_APPLICATION_ID=1", "DISCORD_GUILD_ID=2",
+		"DISCORD_PUBLIC_KEY=" + strings.Repeat("ab", 32)}},
+	{what: "a webhook at a path that is taken", environ: []string{"TELEGRAM_WEBHOOK_URL=https://b.example/metrics", "TELEGRAM_WEBHOOK_SECRET=a"}},
+	{what: "pools that are wrong", environ: []string{"STAKING_POOLS=" + poolA + "," + poolB + " " + strings.ToLower(poolA) + ", 0x" + secret +
+		",0x" + strings.Repeat("0", 40) + "," + strings.Replace(poolB, "B3D", "b3D", 1)}},
+	{what: "pools that are wrong, in a file", environ: []string{"STAKING_POOLS=@pools"}},
+	{what: "a file of pools that is not there", environ: []string{"STAKING_POOLS=@nowhere-" + secret}},
+	{what: "moderators of every chat, and of one", environ: []string{"MODERATOR_CHATS=*,telegram:-1"}},
+	{what: "an operator by name", environ: []string{"OPERATORS=discord:ann, telegram:1"}},
+	{what: "many at once, from both", file: "PRICE_TOKN_ID=1\nCOMMAND_TIMEOUT=soon\nwhat is this\n",
+		environ: []string{"TELEGRAM_BOT_TOKEN=my token-" + secret, "TELEGRAM_WEBHOOK_URL=http://plain.example", "DISCORD_PUBLIC_KEY=abc",
+			"HTTP_ADDR=off", "STAKING_POOLS=" + strings.Replace(poolB, "B3D", "b3D", 1), "LOG_LEVEL=loud"}},
+}
+
+// Each mistake in the settings, with all that is printed about it. Mistakes are
+// told at once, before anything is contacted, and repeat no value.
+func TestMistakenSettings(t *testing.T) {
+	url, connections := wiretap(t)
+	var all strings.Builder
+	for _, tt := range mistakenSettings {
+		t.Run(tt.what, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			args := tt.args
+			if tt.file != "" {
+				args = "run --env-file herald.env"
+			}
+			for name, content := range map[string]string{
+				"herald.env": tt.file, "empty": " \n",
+				"pools": "# ours\n" + poolA + " Pool #1\n0x" + secret + " Pool 2\n" + poolA + " # again\n" + poolB + " " + strings.Repeat("n", 65) + "\n",
+			} {
+				if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+					t.Fatal(err)
 				}
 			}
-			if len(lines) != len(tt.told) || c.stdout.String() != "" {
-				t.Errorf("%d lines, want %d; standard output %q:\n%s", len(lines), len(tt.told), c.stdout, c.stderr)
+			environ := tt.environ
+			for _, good := range goodSettings(url) {
+				name, _, _ := strings.Cut(good, "=")
+				replaced := slices.ContainsFunc(tt.environ, func(s string) bool { return strings.HasPrefix(s, name+"=") })
+				if !tt.bare && !replaced {
+					environ = append(environ, good)
+				}
 			}
-			if strings.Contains(c.stderr.String(), "0123456789") {
-				t.Errorf("a value is repeated:\n%s", c.stderr)
+			seen := transcribe(t, strings.Fields(args), environ...)
+			if _, printed, _ := strings.Cut(seen, "\n"); strings.Contains(printed, secret) {
+				t.Errorf("a value is repeated:\n%s", printed)
 			}
-			if tt.name == "neither token" && !strings.Contains(c.stderr.String(), "bot demo") {
-				t.Errorf("nothing points to the demo:\n%s", c.stderr)
+			if !strings.HasSuffix(seen, "exit 2\n\n") {
+				t.Errorf("it is no mistake:\n%s", seen)
 			}
+			all.WriteString("# " + tt.what + "\n" + seen)
 		})
 	}
+	golden(t, "testdata/mistakes.golden", all.String())
 	if n := connections.Load(); n != 0 {
 		t.Errorf("%d connections were made", n)
 	}
 }
 
-func TestMistakenCommandLinesEndTheProcess(t *testing.T) {
-	for _, args := range [][]string{{"serve"}, {"run", "now"}, {"--verbose"}, {"--env-file"}} {
+// A value of the wrong form, given to every setting there is.
+func TestMistakenForms(t *testing.T) {
+	environ := []string{"TELEGRAM_BOT_TOKEN=" + secret}
+	for _, name := range matches(`(?m)^#?([A-Z_]+)=`, read(t, "config.example.env")) {
+		environ = append(environ, name+"="+secret+" is\nwrong")
+	}
+	seen := transcribe(t, nil, environ...)
+	if strings.Contains(seen, secret) {
+		t.Errorf("a value is repeated:\n%s", seen)
+	}
+	golden(t, "testdata/forms.golden", seen)
+}
+
+func TestAnEnvFileThatMayNotBeRead(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may read every file")
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("herald.env", nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	want := "$ bot run --env-file herald.env\n! --env-file: the user that runs Herald may not read the file. " +
+		"Let them, for example with `chown`, or run Herald as the file's owner\nexit 2\n\n"
+	if seen := transcribe(t, []string{"run", "--env-file", "herald.env"}); seen != want {
+		t.Errorf("got\n%s", seen)
+	}
+}
+
+func TestMistakesEndTheProcess(t *testing.T) {
+	for _, args := range [][]string{{"run"}, {"chek"}, {"check", "--env-file", "/nowhere"}} {
 		c := prepare(t, args)
 		c.start()
 		c.leaves(exitMistaken)
-		if c.lines("bot: ") != 1 || c.lines("--env-file FILE") != 1 || c.stdout.String() != "" {
+		if c.stderr.String() == "" || c.stdout.String() != "" {
 			t.Errorf("%v: standard output %q, standard error:\n%s", args, c.stdout, c.stderr)
 		}
 	}

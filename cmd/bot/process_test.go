@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -122,14 +121,4 @@ func (c *child) leaves(code int) {
 func (c *child) kill() {
 	_ = c.cmd.Process.Kill() // it may be gone
 	<-c.exited
-}
-
-// lines counts the lines of standard error with a text.
-func (c *child) lines(with string) (n int) {
-	for line := range strings.Lines(c.stderr.String()) {
-		if strings.Contains(line, with) {
-			n++
-		}
-	}
-	return n
 }
