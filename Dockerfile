@@ -6,25 +6,31 @@
 #   docker run --read-only --cap-drop=ALL --env-file herald.env -p 127.0.0.1:8080:8080 herald
 #
 # There is no HEALTHCHECK, as there is no shell to run one. Let the orchestrator
-# ask by HTTP on port 8080: /healthz for liveness, /readyz for readiness.
+# ask by HTTP on port 8080: /healthz for liveness, /readyz for readiness. For
+# DATA_DIR there is /data: a volume that is mounted there can be written to.
 
-FROM golang:1.26.8-bookworm AS build
+# Compiled on the builder's own platform, for whichever is asked.
+FROM --platform=$BUILDPLATFORM golang:1.26.8-bookworm AS build
 WORKDIR /src
 
 COPY go.mod go.sum ./
 RUN go mod download
 
 COPY . .
+ARG TARGETOS TARGETARCH
+ENV GOOS=$TARGETOS GOARCH=$TARGETARCH
 ARG VERSION=dev
 ARG COMMIT=
 RUN CGO_ENABLED=0 go build -trimpath \
         -ldflags "-s -w -X main.version=${VERSION} -X main.commit=${COMMIT}" \
         -o /bot ./cmd/bot
+RUN mkdir /data
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /usr/local/go/lib/time/zoneinfo.zip /zoneinfo.zip
 COPY --from=build /bot /bot
+COPY --from=build --chown=65532:65532 /data /data
 
 # The default of 127.0.0.1:8080 could not be reached from outside the container.
 ENV HTTP_ADDR=0.0.0.0:8080 ZONEINFO=/zoneinfo.zip
