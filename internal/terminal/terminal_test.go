@@ -82,9 +82,9 @@ func TestLinesAreAnsweredInOrder(t *testing.T) {
 		"two in order":           {"/price\n\n/help\n", "price\n{false [] map[]}" + first + "help\n{false [] map[]}" + first},
 		"small talk":             {"hello\n", hint},
 		"a slash alone":          {"/\n/ price\n/@herald\n", hint + hint + hint},
-		"another asker":          {"/as unregistered\n/price\n", "You are now unregistered\n\nprice\n{false [] map[]}" + second},
-		"a moderator":            {"/AS Moderator\n/price\n", "You are now moderator\n\nprice\n{false [] map[]}" + third},
-		"there and back":         {"/as moderator\n/as registered\n/price\n", "You are now moderator\n\nYou are now registered\n\nprice\n{false [] map[]}" + first},
+		"another asker":          {"/as unregistered\n/price\n", "Now asking as unregistered\n\nprice\n{false [] map[]}" + second},
+		"a moderator":            {"/AS Moderator\n/price\n", "Now asking as moderator\n\nprice\n{false [] map[]}" + third},
+		"there and back":         {"/as moderator\n/as registered\n/price\n", "Now asking as moderator\n\nNow asking as registered\n\nprice\n{false [] map[]}" + first},
 		"nobody":                 {"/as\n/as root\n/as moderator now\n/price\n", nobody + nobody + nobody + "price\n{false [] map[]}" + first},
 		"bytes that are no text": {"/price \xff\xfe \x00\n", "price\n{false [ ] map[]}" + first},
 	} {
