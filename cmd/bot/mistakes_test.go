@@ -61,6 +61,7 @@ var mistakenSettings = []struct {
 	{what: "nothing is set, and no platform is needed", args: "check", bare: true},
 	{what: "nothing is set but what the image sets", bare: true, environ: []string{"HTTP_ADDR=0.0.0.0:8080", "PATH=/bin"}},
 	{what: "nothing is set, and one name is mistyped", bare: true, environ: []string{"TELEGRAM_BOT_TOKN=1:" + secret}},
+	{what: "no platform, and a token in the environment under another name", environ: []string{"TELEGRAM_BOT_TOKEN=", "TELEGRAM_TOKEN=1:" + secret}},
 	{what: "a copy of the example that nobody has filled in", bare: true, file: "PARTNER_BASE_URL=\nTOKEN_SYMBOL=\n# nothing else\n"},
 	{what: "no platform", environ: []string{"TELEGRAM_BOT_TOKEN="}},
 	{what: "one is missing", environ: []string{"EVM_CHAIN_ID="}},

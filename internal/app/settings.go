@@ -92,8 +92,12 @@ func load(environ []string, envFile string, serve bool) (*Config, error) {
 	}
 	c := &Config{}
 	table := c.table()
-	mistakes = append(mistakes, given.Unknown(table)...)
+	var missing []string
 	if serve && !given.Has(telegram.TokenSetting) && !given.Has(discord.TokenSetting) {
+		missing = []string{telegram.TokenSetting, discord.TokenSetting}
+	}
+	mistakes = append(mistakes, given.Unknown(table, missing...)...)
+	if len(missing) > 0 {
 		mistakes = append(mistakes, fmt.Sprintf("%s, %s: neither is set, so there is no platform to serve; "+
 			"for example %[1]s=123456789:AAEexample-of-a-token_from-BotFather", telegram.TokenSetting, discord.TokenSetting))
 	}

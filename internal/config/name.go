@@ -12,8 +12,8 @@ import (
 // Unknown finds names that are given and are not a setting of the table. In the
 // env file each is a mistake. The process environment has names for others, so
 // there only one counts that is a slip or two from a setting's, if that is not
-// given itself.
-func (g Given) Unknown(table []Setting) Mistakes {
+// given itself; or the nearest with the same first word, if that is missing.
+func (g Given) Unknown(table []Setting, missing ...string) Mistakes {
 	n := namesOf(table)
 	var wrong []error
 	inFile := slices.SortedFunc(maps.Keys(g.file), func(a, b string) int { return cmp.Compare(g.file[a].line, g.file[b].line) })
@@ -24,7 +24,9 @@ func (g Given) Unknown(table []Setting) Mistakes {
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.environment)) {
 		meant := n.nearest(name)
-		mistaken := n.settingOfFile(name) != "" || mistyped(name, meant) && !g.Has(strings.TrimSuffix(meant, fileSuffix))
+		setting := strings.TrimSuffix(meant, fileSuffix)
+		mistaken := n.settingOfFile(name) != "" || mistyped(name, meant) && !g.Has(setting) ||
+			slices.Contains(missing, setting) && firstWord(name) == firstWord(meant)
 		if n.examples[name] == "" && mistaken {
 			wrong = append(wrong, n.unknown(name, "in the environment", meant))
 		}
@@ -44,6 +46,11 @@ const furthest = 2
 func mistyped(name, setting string) bool {
 	const shortest = 10
 	return min(len(name), len(setting)) >= shortest && distance(strings.ToUpper(name), setting) <= furthest
+}
+
+func firstWord(name string) string {
+	word, _, _ := strings.Cut(strings.ToUpper(name), "_")
+	return word
 }
 
 // names are those that may be given.

@@ -9,6 +9,12 @@ import (
 // unknown is what Unknown finds, with a table of a few settings.
 func unknown(t *testing.T, envFile string, environ ...string) Mistakes {
 	t.Helper()
+	return unknownWithout(t, envFile, nil, environ...)
+}
+
+// unknownWithout is unknown where some settings are missing.
+func unknownWithout(t *testing.T, envFile string, missing []string, environ ...string) Mistakes {
+	t.Helper()
 	given, mistakes, err := Collect(environ, envFile)
 	if err != nil || len(mistakes) > 0 {
 		t.Fatal(err, mistakes)
@@ -19,7 +25,7 @@ func unknown(t *testing.T, envFile string, environ ...string) Mistakes {
 		{Name: "REDIS_URL", Secret: true, Example: "redis://h"}, {Name: "EVM_RPC_URL", Example: "https://h"},
 		{Name: "HTTP_ADDR", Default: "127.0.0.1:8080"}, {Name: "LOG_LEVEL", Default: "info"}, {Name: "SUPPLY_URL", Example: "https://h"},
 		{Name: "SERVICE_NAME", Example: "a name"}, {Name: "DATA_DIR", Example: "/data"}, {Name: "OPERATORS", Example: "telegram:1"},
-	})
+	}, missing...)
 }
 
 func TestANameInAnEnvFileThatIsNoSettingIsAMistake(t *testing.T) {
@@ -93,6 +99,20 @@ func TestNamesOfOthersInTheEnvironmentAreLeftAlone(t *testing.T) {
 	}
 	if got := unknown(t, "", environ...); len(got) > 0 {
 		t.Errorf("got\n%v", got)
+	}
+}
+
+func TestWithoutAPlatformANameThatMayMeanItsTokenIsAMistake(t *testing.T) {
+	missing := []string{"TELEGRAM_BOT_TOKEN", "DISCORD_BOT_TOKEN"}
+	for name, meant := range map[string]string{
+		"TELEGRAM_TOKEN": "TELEGRAM_BOT_TOKEN", "DISCORD_TOKEN": "DISCORD_BOT_TOKEN", "telegram_token": "TELEGRAM_BOT_TOKEN",
+		"TELEGRAM_TOKEN_FILE": "TELEGRAM_BOT_TOKEN_FILE",
+		"SLACK_BOT_TOKEN":     "", "TELEGRAM_CHAT_ID": "", "DISCORD_CLIENT_ID": "", "BOT_TOKEN": "", "DISCORD": "", "ETH_RPC_URL": "",
+	} {
+		got := unknownWithout(t, "", missing, name+"=x")
+		if found := len(got) == 1 && strings.Contains(got[0], "did you mean "+meant+"? "); found != (meant != "") || len(got) > 1 {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 
