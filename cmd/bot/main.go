@@ -71,6 +71,8 @@ func start(ctx context.Context, args []string, p process) int {
 	case errors.As(err, new(usageError)):
 		fmt.Fprintf(p.stderr, "bot: %v\nRun `bot help` for what there is.\n", err)
 		return exitMistaken
+	case errors.Is(err, app.ErrCheckFailed):
+		return exitFailed // its table says what failed
 	default:
 		fmt.Fprintf(p.stderr, "bot: %v\n", err)
 		return exitFailed

@@ -64,7 +64,7 @@ func brokenServices() []broken {
 		{name: "supply zero", row: supply, cause: answers(fault.Supply, 200, "text/plain", "0"),
 			wants: []string{"not above zero", "look at SUPPLY_URL"}},
 		{name: "supply below what circulates", row: supply, cause: func(e *e2etest.Everything) { put(e, fault.Supply, "circulating above total") },
-			wants: []string{"more tokens circulate than there are", "in total", "circulate,", "look at SUPPLY_URL"}},
+			wants: []string{"more tokens circulate than there are", "in total", "circulate", "look at SUPPLY_URL"}},
 	}
 }
 

@@ -78,7 +78,7 @@ func aboutSupply(found core.Supply, symbol string) (learned []string) {
 		return learned
 	}
 	circulating := say(chat.Amount{Decimal: found.Circulating, Symbol: symbol}) + " circulate"
-	if found.Total.IsPositive() {
+	if found.Total.IsPositive() && !found.Circulating.GreaterThan(found.Total) {
 		share := found.Circulating.Mul(decimal.NewFromInt(100)).DivRound(found.Total, 2)
 		circulating += ", " + share.StringFixed(2) + "%"
 	}

@@ -26,7 +26,7 @@ var Service = &core.Service{
 	Settings: map[core.Reason]string{
 		"":             "PRICE_API_URL",
 		core.Denied:    "PRICE_API_KEY",
-		core.Limited:   "PRICE_API_KEY and PRICE_TTL",
+		core.Limited:   "PRICE_TTL and the plan of PRICE_API_KEY",
 		core.UsedUp:    "PRICE_API_KEY, whose plan is used up, and PRICE_MONTHLY_CREDITS",
 		core.NoCredit:  "PRICE_MONTHLY_CREDITS",
 		core.Rejected:  "PRICE_TOKEN_ID, PRICE_TOKEN_SLUG, TOKEN_SYMBOL and PRICE_API_URL",

@@ -9,6 +9,6 @@ import (
 
 func TestSettingsRefuseOtherForms(t *testing.T) {
 	table := new(supply.Settings).Table()
-	configtest.Refuses(t, table, "SUPPLY_URL", "", "", "host/"+configtest.Canary)
+	configtest.Refuses(t, table, "SUPPLY_URL", "", "", "host/"+configtest.Canary, "https://host/total-supply", "https://host/v1/circulating-supply/")
 	configtest.Refuses(t, table, "SUPPLY_TTL", "duration", "0s")
 }
