@@ -1,10 +1,12 @@
 package discordtest
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -54,6 +56,11 @@ func (s *Server) routes() http.Handler {
 // serve puts faults around h.
 func (s *Server) serve(route Route, h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil { // It broke off, and so never came.
+			panic(http.ErrAbortHandler)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		fault := s.fault(route)
 		select {
 		case <-time.After(fault.Latency):
@@ -70,12 +77,12 @@ func (s *Server) serve(route Route, h handler) http.HandlerFunc {
 			writeFailure(w, &failure{fault.Status, fault.Code, "scripted"}, fault.RetryAfter)
 			return
 		}
-		status, body, err := h(r)
+		status, answer, refused := h(r)
 		if fault.DropAnswer {
 			panic(http.ErrAbortHandler)
 		}
-		if err != nil {
-			writeFailure(w, err, 0)
+		if refused != nil {
+			writeFailure(w, refused, 0)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -83,8 +90,8 @@ func (s *Server) serve(route Route, h handler) http.HandlerFunc {
 		w.Header().Set("X-RateLimit-Remaining", "0")
 		w.Header().Set("X-RateLimit-Reset-After", "5.000")
 		w.WriteHeader(status)
-		if body != nil {
-			json.NewEncoder(w).Encode(body)
+		if answer != nil {
+			json.NewEncoder(w).Encode(answer)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package telegramtest
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -40,6 +42,11 @@ func bad(text string) *refusal {
 
 // serve answers one call.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil { // It broke off, and so never came.
+		panic(http.ErrAbortHandler)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	token, method, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/bot"), "/")
 	s.mu.Lock()
 	revoked := s.revoked
