@@ -24,11 +24,10 @@ type editor struct {
 	out      io.Writer
 	tty      tty
 	complete func(text string) []string
+	keys     keys
 
 	// wide is whether a character was typed that may take two cells.
 	wide bool
-	// sequence is how many bytes of a key sequence were read that has not ended.
-	sequence int
 	// failed ends the reading.
 	failed error
 
@@ -144,16 +143,6 @@ func (e *editor) repaint() {
 	_, _ = e.line.Write(nil)
 }
 
-// keys are in the form that package term knows: terminals differ in what they
-// send for the same key. https://invisible-island.net/xterm/ctlseqs/ctlseqs.html
-var keys = strings.NewReplacer(
-	"\x1bOA", "\x1b[A", "\x1bOB", "\x1b[B", "\x1bOC", "\x1b[C", "\x1bOD", "\x1b[D",
-	"\x1bOH", "\x1b[H", "\x1b[1~", "\x1b[H", "\x1b[7~", "\x1b[H",
-	"\x1bOF", "\x1b[F", "\x1b[4~", "\x1b[F", "\x1b[8~", "\x1b[F",
-	"\x1b[1;5C", "\x1b[1;3C", "\x1bf", "\x1b[1;3C",
-	"\x1b[1;5D", "\x1b[1;3D", "\x1bb", "\x1b[1;3D",
-)
-
 // Read gives what was typed to package term. It is called between two keys.
 func (e *editor) Read(p []byte) (int, error) {
 	if e.failed != nil {
@@ -163,40 +152,11 @@ func (e *editor) Read(p []byte) (int, error) {
 		// Package term counts a cell a character, so it has erased too little.
 		e.repaint()
 	}
-	// keys makes two bytes six at most, and endSequences adds one to them.
-	n, err := e.in.Read(p[:len(p)/4])
+	n, err := e.in.Read(p[:len(p)/6])
 	if width, height := e.tty.size(); width > 0 {
 		_ = e.line.SetSize(width, height) // it fails only as the next write does
 	}
-	return copy(p, e.endSequences(keys.Replace(string(p[:n])))), err
-}
-
-// maxSequence is more than any key sends, in bytes, and leaves room in the 256
-// that package term reads at once.
-const maxSequence = 64
-
-// endSequences ends a key sequence before a control character and before the
-// next sequence: package term would take everything up to the next letter for a
-// part of it, be it Enter after Escape. Of a sequence that is too long it leaves
-// out the middle, since package term waits for its end with no room to read it.
-func (e *editor) endSequences(typed string) []byte {
-	ended := make([]byte, 0, 2*len(typed))
-	for _, b := range []byte(typed) {
-		final := b|' ' >= 'a' && b|' ' <= 'z' || b == '~'
-		switch {
-		case e.sequence > 0 && b < ' ':
-			ended, e.sequence = append(ended, '~'), 0
-		case final:
-			e.sequence = 0
-		case e.sequence == maxSequence:
-			continue
-		}
-		if b == '\x1b' || e.sequence > 0 {
-			e.sequence++
-		}
-		ended = append(ended, b)
-	}
-	return ended
+	return copy(p, e.keys.decode(p[:n])), err
 }
 
 // Write shows what package term draws.

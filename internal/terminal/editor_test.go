@@ -101,53 +101,59 @@ func TestKeys(t *testing.T) {
 		keys string
 		want []string
 	}{
-		"a line":                       {"/price\r", []string{"/price"}},
-		"several lines pasted":         {"/price\n/help\r\n/supply\r", []string{"/price", "/help", "/supply"}},
-		"a long paste":                 {strings.Repeat("/help\r", 200), slices.Repeat([]string{"/help"}, 200)},
-		"arrows":                       {"ac" + left + "b" + right + "d\r", []string{"abcd"}},
-		"backspace and delete":         {"abcx\x7f" + left + left + "\x1b[3~\r", []string{"ac"}},
-		"history":                      {"one\rtwo\r" + up + up + "\r" + up + up + down + "\r", []string{"one", "two", "one", "one"}},
-		"history without blank lines":  {"one\rtwo\rtwo\r\r \r" + up + up + "\r", []string{"one", "two", "two", "", " ", "one"}},
-		"back from history":            {"one\rtw" + up + down + "o\r", []string{"one", "two"}},
-		"Home and End":                 {"b\x1b[Ha\x1b[Fc\r", []string{"abc"}},
-		"Home and End, as screen has":  {"b\x1b[1~a\x1b[4~c\r", []string{"abc"}},
-		"Home and End, application":    {"b\x1bOHa\x1bOFc\r", []string{"abc"}},
-		"Ctrl-A and Ctrl-E":            {"b\x01a\x05c\r", []string{"abc"}},
-		"Ctrl-K":                       {"abc" + left + left + "\x0b\r", []string{"a"}},
-		"Ctrl-U":                       {"abc" + left + "\x15\r", []string{"c"}},
-		"Ctrl-W":                       {"/staked 0x12\x17x\r", []string{"/staked x"}},
-		"words":                        {"a b\x1b[1;5D\x1b[1;5Dx\x1b[1;5Cy\x1bbz\x1bf!\r", []string{"xa zyb!"}},
-		"many words at once":           {"ab" + strings.Repeat("\x1bb", 120) + "x\r", []string{"xab"}},
-		"Ctrl-D in a line":             {"ab" + left + "\x04\r", []string{"a"}},
-		"Ctrl-D alone":                 {"one\r\x04two\r", []string{"one"}},
-		"Ctrl-C":                       {"one\rtwo\x03three\r", []string{"one"}},
-		"Tab":                          {"/pr\t7\t\r", []string{"/price 7d "}},
-		"Tab to what is common":        {"/exists t\tr\t1\r", []string{"/exists TRON 1"}},
-		"Tab, nothing to add":          {"/exists T\t\tELE\t\r", []string{"/exists Telegram "}},
-		"Tab in the middle":            {"/p 7d\x1b[H" + right + right + "\t\r", []string{"/price 7d"}},
-		"Tab with nothing known":       {"hello\t\r", []string{"hello"}},
-		"wide characters":              {"/price 代币" + left + "x\x7f\r", []string{"/price 代币"}},
-		"wide characters erased":       {"代币😀\x7f\x7f\r", []string{"代"}},
-		"keys of no use":               {"a\x1b[5~\x1b[15~\x1b[24~b\r", []string{"ab"}},
-		"Escape, then Enter":           {"a\x1b\rb\r", []string{"a", "b"}},
-		"Escape, then an arrow":        {"ac\x1b" + left + "b\r", []string{"abc"}},
-		"Escape, then Ctrl-C":          {"a\r\x1b\x03b\r", []string{"a"}},
-		"Escape, then a Tab":           {"/pr\x1b\t\r", []string{"/price "}},
-		"a sequence without an end":    {"a\x1b[" + strings.Repeat("1;", 1000) + "\rb\r", []string{"a", "b"}},
-		"a sequence as long as can be": {"a\x1b[" + strings.Repeat("1;", 1000) + "Hb\r", []string{"ab"}},
+		"a line":                      {"/price\r", []string{"/price"}},
+		"several lines pasted":        {"/price\n/help\r\n/supply\r", []string{"/price", "/help", "/supply"}},
+		"a long paste":                {strings.Repeat("/help\r", 200), slices.Repeat([]string{"/help"}, 200)},
+		"arrows":                      {"ac" + left + "b" + right + "d\r", []string{"abcd"}},
+		"backspace and delete":        {"abcx\x7f" + left + left + "\x1b[3~\r", []string{"ac"}},
+		"history":                     {"one\rtwo\r" + up + up + "\r" + up + up + down + "\r", []string{"one", "two", "one", "one"}},
+		"history without blank lines": {"one\rtwo\rtwo\r\r \r" + up + up + "\r", []string{"one", "two", "two", "", " ", "one"}},
+		"back from history":           {"one\rtw" + up + down + "o\r", []string{"one", "two"}},
+		"Home and End":                {"b\x1b[Ha\x1b[Fc\r", []string{"abc"}},
+		"Home and End, as screen has": {"b\x1b[1~a\x1b[4~c\r", []string{"abc"}},
+		"Home and End, application":   {"b\x1bOHa\x1bOFc\r", []string{"abc"}},
+		"Ctrl-A and Ctrl-E":           {"b\x01a\x05c\r", []string{"abc"}},
+		"Ctrl-K":                      {"abc" + left + left + "\x0b\r", []string{"a"}},
+		"Ctrl-U":                      {"abc" + left + "\x15\r", []string{"c"}},
+		"Ctrl-W":                      {"/staked 0x12\x17x\r", []string{"/staked x"}},
+		"words":                       {"a b\x1b[1;5D\x1b[1;5Dx\x1b[1;5Cy\x1bbz\x1bf!\r", []string{"xa zyb!"}},
+		"many words at once":          {"ab" + strings.Repeat("\x1bb", 120) + "x\r", []string{"xab"}},
+		"Ctrl-D in a line":            {"ab" + left + "\x04\r", []string{"a"}},
+		"Ctrl-D alone":                {"one\r\x04two\r", []string{"one"}},
+		"Ctrl-C":                      {"one\rtwo\x03three\r", []string{"one"}},
+		"Tab":                         {"/pr\t7\t\r", []string{"/price 7d "}},
+		"Tab to what is common":       {"/exists t\tr\t1\r", []string{"/exists TRON 1"}},
+		"Tab, nothing to add":         {"/exists T\t\tELE\t\r", []string{"/exists Telegram "}},
+		"Tab in the middle":           {"/p 7d\x1b[H" + right + right + "\t\r", []string{"/price 7d"}},
+		"Tab with nothing known":      {"hello\t\r", []string{"hello"}},
+		"wide characters":             {"/price 代币" + left + "x\x7f\r", []string{"/price 代币"}},
+		"wide characters erased":      {"代币😀\x7f\x7f\r", []string{"代"}},
+		"keys of no use":              {"a\x1b[5~\x1b[15~\x1b[24~b\r", []string{"ab"}},
+		"F1 to F4":                    {"a\x1bOP\x1b[[A\x1bO2Pb\r", []string{"ab"}},
+		"Escape, then Enter":          {"a\x1b\rb\r", []string{"a", "b"}},
+		"Escape, then an arrow":       {"ac\x1b" + left + "b\r", []string{"abc"}},
+		"Escape, then Ctrl-C":         {"a\r\x1b\x03b\r", []string{"a"}},
+		"Escape, then a Tab":          {"/pr\x1b\t\r", []string{"/price "}},
+		"Escape, then a character":    {"a\x1b代b\r", []string{"a代b"}},
+		"Alt and Backspace":           {"/staked 0x12\x1b\x7fx\r", []string{"/staked x"}},
+		"a sequence without an end":   {"a\x1b[" + strings.Repeat("1;", 1000) + "\rb\r", []string{"a", "b"}},
+		"a sequence of 2000 bytes":    {"a\x1b[" + strings.Repeat("1;", 1000) + "Hb\r", []string{"ab"}},
+		"a window's title":            {"a\x1b]0;title\x07b\x1b]0;title\x1b\\c\r", []string{"abc"}},
+		"a bracketed paste":           {"\x1b[200~/price\r/help\x1b[201~\rx\r", []string{"/price", "/help", "x"}},
+		"a paste that does not end":   {"\x1b[200~a\x03", nil},
+		"Latin-1":                     {"M\xfcller\r\xe4\r\xe4\xe4代\r", []string{"M?ller", "?", "??代"}},
+		"half a character":            {"\xe4\xbbx\xe4\xbb\r\xe4\xbb\x1b[Dy\r", []string{"?x?", "y?"}},
+		"replacement characters":      {"\ufffd\ufffd\ufffd\r\x04", []string{"???"}},
+		"bytes, then Ctrl-C":          {"a\r" + string(slices.Repeat([]byte{0x80, 0xff, 0xc3}, 500)) + "\x03b\r", []string{"a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, _ := edited(t, strings.NewReader(tt.keys), &fakeTTY{width: 80}); !slices.Equal(got, tt.want) {
-				t.Errorf("got %q, want %q", got, tt.want)
+			// At once, and as slowly as can be.
+			for _, in := range []io.Reader{strings.NewReader(tt.keys), oneByOne{strings.NewReader(tt.keys)}} {
+				if got, _ := edited(t, in, &fakeTTY{width: 80}); !slices.Equal(got, tt.want) {
+					t.Errorf("got %q, want %q", got, tt.want)
+				}
 			}
 		})
-	}
-}
-
-func TestTypedSlowlyItIsTheSame(t *testing.T) {
-	got, _ := edited(t, oneByOne{strings.NewReader("/pr\t7\x7f\x7f代币\r\x1b[A\r\x04")}, &fakeTTY{width: 80})
-	if want := []string{"/price代币", "/price代币"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
