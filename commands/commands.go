@@ -119,7 +119,7 @@ func checked(at time.Time) chat.Text {
 func markOld[V any](r chat.Reply, s core.Snapshot[V], service string) chat.Reply {
 	if s.Stale {
 		r.Tone = chat.Warning
-		r.Notes = append(r.Notes, chat.SayWith("old", chat.Values{"service": serviceText(service), "when": chat.Moment{Time: s.At}}))
+		r.Notes = append(r.Notes, chat.SayWith("old."+service, chat.Values{"service": serviceText(service), "when": chat.Moment{Time: s.At}}))
 	}
 	return r
 }

@@ -52,8 +52,9 @@ func verify(accounts core.Source[core.Identity, core.Account], stakes core.Sourc
 	}
 }
 
-// ownershipTexts are the keys of what is said of whose a wallet is.
-type ownershipTexts struct{ yes, no, same, another, unregistered string }
+// ownershipTexts are the keys of what is said of whose a wallet is. Without nobody,
+// an asker does not learn whether somebody else registered it.
+type ownershipTexts struct{ yes, no, same, another, unregistered, nobody string }
 
 var (
 	yours = ownershipTexts{
@@ -63,6 +64,7 @@ var (
 	theirs = ownershipTexts{
 		yes: "verify.they.yes", no: "verify.they.no",
 		same: "verify.they.same", another: "verify.they.another", unregistered: "verify.they.unregistered",
+		nobody: "verify.they.nobody",
 	}
 )
 
@@ -127,8 +129,8 @@ func (c *walletCheck) ownership(say ownershipTexts) (chat.Reply, error) {
 	switch failed := cmp.Or(c.accountErr, c.ownerErr); {
 	case c.accountErr == nil && !c.account.Value.Registered():
 		return verdict(chat.Negative, say.no, say.unregistered, c.account.At)
-	case c.ownerErr == nil && !c.owner.Value.Registered():
-		return verdict(chat.Negative, say.no, "verify.wallet_unregistered", c.owner.At)
+	case c.ownerErr == nil && !c.owner.Value.Registered() && say.nobody != "":
+		return verdict(chat.Negative, say.no, say.nobody, c.owner.At)
 	case failed != nil:
 		return chat.Reply{Tone: chat.Warning, Title: chat.Say("verify.unknown"), Text: Explain(failed)}, failed
 	case c.account.Value.DID != c.owner.Value.DID:

@@ -55,7 +55,7 @@ func TestVerifyHasThreeAnswersInBothParts(t *testing.T) {
 	}
 	owns := func(account, wallet string) (verdict string, tone chat.Tone) {
 		switch {
-		case account == "unregistered" || wallet == "unregistered":
+		case account == "unregistered":
 			return "verify.you.no", chat.Negative
 		case account == "failing" || wallet == "failing":
 			return "verify.unknown", chat.Warning
@@ -108,6 +108,27 @@ func TestVerifyHasThreeAnswersInBothParts(t *testing.T) {
 					t.Errorf("%s: a DID or a button in %s", name, texts(reply))
 				}
 			}
+		}
+	}
+}
+
+// Whether somebody else registered a wallet is for moderators to know.
+func TestAMemberDoesNotLearnWhetherAnothersWalletIsRegistered(t *testing.T) {
+	down := map[string]error{"Telegram": partner.Service.Fail(core.Unreachable, errInner)}
+	for name, accountErrs := range map[string]map[string]error{"all is well": nil, "the account cannot be checked": down} {
+		var said []string
+		for _, owner := range []string{"", "did:x:2"} {
+			w := commandstest.Healthy()
+			w.Accounts[wallet], w.AccountErrs = core.Account{DID: owner}, accountErrs
+			command, _ := w.Router(t).Commands().Find("verify")
+			reply, _ := command.Forms[1].Run(t.Context(), chat.Request{
+				From: chat.User{Platform: "telegram", ID: commandstest.Ann},
+				Args: chat.Named(map[string]string{"wallet": commandstest.Wallet}),
+			})
+			said = append(said, texts(reply))
+		}
+		if said[0] != said[1] {
+			t.Errorf("%s: of a wallet that nobody registered %s, of another's %s", name, said[0], said[1])
 		}
 	}
 }

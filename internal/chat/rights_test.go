@@ -37,7 +37,7 @@ func TestAModeratorMayAskAboutOthersWhereTheChatIsListed(t *testing.T) {
 		"an operator":            {nil, chat.Request{From: operator, Community: unlisted}, "ran"},
 		"anonymous, listed":      {[]string{"telegram:-100777"}, chat.Request{From: nobody, Community: unlisted, Role: chat.Moderator}, "ran"},
 		"anonymous, unlisted":    {nil, chat.Request{From: nobody, Community: unlisted, Role: chat.Moderator}, "unlisted.entry map[entry:telegram:-100777"},
-		"one to one":             {nil, chat.Request{From: ann, Direct: true}, "forbidden.text"},
+		"one to one":             {nil, chat.Request{From: ann, Direct: true}, "forbidden.direct"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRouter(t, new(bytes.Buffer), func(c *chat.Config) { c.ModeratorChats = test.listed })

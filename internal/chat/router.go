@@ -170,7 +170,7 @@ func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome 
 		case err != nil:
 			return couldNotBeChecked(req.ID, Say("role.unknown")), outcomeOf(err), about, err
 		case role != Moderator:
-			return moderatorsOnly(), Forbidden, about, nil
+			return moderatorsOnly(req.Direct), Forbidden, about, nil
 		case !r.listed(req):
 			return chatNotListed(communityEntry(req)), Forbidden, about, nil
 		}

@@ -33,8 +33,14 @@ func tooManyCommands(wait time.Duration) Reply {
 	return Reply{Tone: Warning, ToAsker: true, Title: Say("limit.title"), Text: SayWith("limit.text", Values{"n": seconds})}
 }
 
-func moderatorsOnly() Reply {
-	return Reply{Tone: Warning, ToAsker: true, Title: Say("forbidden.title"), Text: Say("forbidden.text")}
+// moderatorsOnly is the answer to who is no moderator of the chat, such as the
+// private one, which has none.
+func moderatorsOnly(direct bool) Reply {
+	text := Say("forbidden.text")
+	if direct {
+		text = Say("forbidden.direct")
+	}
+	return Reply{Tone: Warning, ToAsker: true, Title: Say("forbidden.title"), Text: text}
 }
 
 // chatNotListed is the answer to a moderator of a chat that MODERATOR_CHATS does

@@ -88,7 +88,7 @@ func TestAFaultIsSaidAndMended(t *testing.T) {
 	}
 	lines := map[string]string{"partner": "/exists", "price": "/price", "supply": "/supply", "chain": "/staked " + c.wallet(1)}
 	well := map[string]string{"partner": "is registered", "price": "$0.0417", "supply": "Circulating", "chain": "Not staked"}
-	wrong := map[string]string{"partner": "Could not be checked", "price": "This is old", "supply": "This is old", "chain": "Could not be checked"}
+	wrong := map[string]string{"partner": "Could not be checked", "price": "This price is old", "supply": "This supply is old", "chain": "Could not be checked"}
 	for _, service := range c.state().Services {
 		until(service.Name+" to be well", lines[service.Name], well[service.Name])
 		for _, fault := range service.Faults {

@@ -35,7 +35,7 @@ var (
 		`.*|That took too long\. Try again in a minute\.)$`)
 	reference = regexp.MustCompile(`^Reference [A-Z2-7]{10}$`)
 	tryAgain  = regexp.MustCompile(`^Try again in \d+ seconds?\.$`)
-	oldNote   = regexp.MustCompile(`^This is old, from (.*)\. The (price provider|supply host) can't be asked right now\.$`)
+	oldNote   = regexp.MustCompile(`^This (?:price|supply) is old, from (.*)\. The (price provider|supply host) can't be asked right now\.$`)
 	checkedAt = regexp.MustCompile(`^Checked (\d{4}-.*)$`)
 	checkedOf = regexp.MustCompile(`^Checked (\d+) of 21 pools · Block [\d,]+, (.*)$`)
 	exits     = regexp.MustCompile(`^Couldn't check unstaking in (\d+) of 21 pools\.$`)

@@ -144,14 +144,15 @@ func recent(v chat.Value, asked time.Time) bool {
 func splitNotes(r chat.Reply, asked time.Time) (marked map[fault.Target]bool, rest []chat.Text, err error) {
 	marked = map[fault.Target]bool{}
 	for _, note := range r.Notes {
-		if note.Key != "old" {
+		service, old := strings.CutPrefix(note.Key, "old.")
+		if !old {
 			rest = append(rest, note)
 			continue
 		}
 		known := false
-		for service, name := range called {
-			if reflect.DeepEqual(note.Args["service"], name) && recent(note.Args["when"], asked) {
-				known, marked[service] = true, true
+		for target, name := range called {
+			if string(target) == service && reflect.DeepEqual(note.Args["service"], name) && recent(note.Args["when"], asked) {
+				known, marked[target] = true, true
 			}
 		}
 		if !known {
