@@ -92,10 +92,12 @@ func DemoSettings(s *sandbox.Sandbox) []string {
 func demoGreeting(s *sandbox.Sandbox) string {
 	return fmt.Sprintf(`This is Herald with simulated services: nothing here is real. Try
   /price, /price 7d, /supply, /mylogins, /exists, /status, /help
-  /staked %s   a wallet that stakes; /verify says whether it is yours
+  /staked %s   a wallet that stakes
   /staked %s   one that does not
+  /verify and a wallet   whether it is yours
   /exists %s   about somebody else, once you are a moderator
-You are asking as "registered". To ask as another: /as unregistered, /as moderator, /as registered
+You are asking as "registered".
+To ask as another: /as unregistered, /as moderator, /as registered
 To leave: exit, quit or Ctrl-D
 
 `, s.World.Staker.Hex(), s.World.Idle.Hex(), s.World.Registered.UID("Telegram"))
