@@ -15,7 +15,7 @@ const state = await get("/state");
 const reader = { as: state.askers[0].name, chat: state.chats[0], language: state.languages[0] };
 let menu = { telegram: [], discord: [] };
 let typing; // the timer that ends it
-let live = false; // and not what was there before this page
+let begun = false; // to tell what was not there before this page
 
 /** "member" as it stands at the beginning of a line: "Member". */
 const titled = (word) => word.charAt(0).toUpperCase() + word.slice(1);
@@ -169,11 +169,15 @@ async function inlineResults(query) {
 /** What each kind of event does. */
 const happens = {
 	reset() {
-		telegram.clear();
-		discord.clear();
+		telegram.retell();
+		discord.retell();
 	},
 	live() {
-		live = true;
+		begun = true;
+		telegram.retold();
+		discord.retold();
+		happens.fault();
+		refreshMenu();
 	},
 	gone: (event) => chats[event.side].remove(event.id),
 	alert({ message, for: asker }) {
@@ -203,9 +207,9 @@ const happens = {
 };
 
 function show(event) {
-	chats[event.side].put(event);
+	const changed = chats[event.side].put(event);
 	if (event.side === "telegram") showTelegramPlace(false);
-	if (!live || event.from !== "bot" || event.for && event.for !== reader.as) return;
+	if (!changed || !begun || event.from !== "bot" || event.for && event.for !== reader.as) return;
 	if (event.chat !== reader.chat) $("chat").querySelector(`[value="${event.chat}"]`).parentElement.classList.add("new");
 	else if (event.message?.reply_markup?.force_reply) act.reply(event);
 }
@@ -258,7 +262,4 @@ unfold();
 
 $("text").dataset.placeholder = $("text").placeholder;
 await look({});
-listen((event) => happens[event.kind]?.(event), (lost) => {
-	live = false;
-	if (lost) toast("The demo does not answer. Is it still running?");
-});
+listen((event) => happens[event.kind]?.(event), () => toast("The demo does not answer. Is it still running?"));

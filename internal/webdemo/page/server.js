@@ -1,12 +1,21 @@
 // The program behind this page: what it shows comes as events, and what is done
 // here goes to it. Its protocol is that of package webdemo.
 
-/** Calls onEvent with each event, and onLost while the program is not there. */
+/**
+ * Calls onEvent with each event, and onLost while the program is not there. A tab
+ * that is hidden leaves its connection to others: a browser has six for all of them.
+ */
 export function listen(onEvent, onLost) {
-	const source = new EventSource("/events");
-	source.addEventListener("message", (m) => onEvent(JSON.parse(m.data)));
-	source.addEventListener("open", () => onLost(false));
-	source.addEventListener("error", () => onLost(true));
+	let source;
+	const follow = () => {
+		source?.close();
+		if (document.hidden) return;
+		source = new EventSource("/events");
+		source.addEventListener("message", (m) => onEvent(JSON.parse(m.data)));
+		source.addEventListener("error", onLost);
+	};
+	document.addEventListener("visibilitychange", follow);
+	follow();
 }
 
 /** Asks for something. It throws an Error with what was wrong. */
