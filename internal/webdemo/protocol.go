@@ -168,7 +168,8 @@ type Result struct {
 	// of a button it is the ID of the alert that ends it on Telegram, and of the
 	// modal that it may open on Discord.
 	Asked map[string]string `json:"asked,omitempty"`
-	// Hint is why Discord's app does not send what was typed there.
+	// Hint is why Discord's app does not send what was typed there. It names no side:
+	// who shows it does.
 	Hint string `json:"hint,omitempty"`
 	// Choices are those of "complete". On Discord each has a name and a value,
 	// which takes the place of the last word of Text; on Telegram each is an
