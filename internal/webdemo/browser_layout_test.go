@@ -27,3 +27,19 @@ func TestANoteCoversNothingToPress(t *testing.T) {
 		})
 	}
 }
+
+func TestASmallScreenHasRoomForTheChatAboveTheInput(t *testing.T) {
+	for _, screen := range screens {
+		t.Run(fmt.Sprintf("%dx%d", screen.width, screen.height), func(t *testing.T) {
+			p := open(t, screen.width, screen.height)
+			p.ask("/price")
+			if !eval[bool](p, `document.getElementById("text").getBoundingClientRect().bottom <= innerHeight`) {
+				t.Error("the input is below what is seen")
+			}
+			share := eval[float64](p, `(({ top, bottom }) => (bottom - Math.max(top, 0)) / innerHeight)(document.querySelector("#telegram .log").getBoundingClientRect())`)
+			if share < 0.4 {
+				t.Errorf("the chat has %.0f %% of the height", 100*share)
+			}
+		})
+	}
+}
