@@ -2,6 +2,7 @@ package webdemo_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -10,10 +11,11 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// tab opens another tab in the page's window, in front of it, that shows it too.
-func (p *page) tab() *page {
+// tab opens another tab that shows the page too: in front of it, or in a window
+// beside it.
+func (p *page) tab(newWindow bool) *page {
 	p.t.Helper()
-	ctx, closeTab := chromedp.NewContext(p.ctx, chromedp.WithNewWindow(false))
+	ctx, closeTab := chromedp.NewContext(p.ctx, chromedp.WithNewWindow(newWindow))
 	p.t.Cleanup(closeTab)
 	other := &page{t: p.t, ctx: ctx, url: p.url}
 	other.do("open a tab", chromedp.EmulateViewport(1400, 900))
@@ -36,7 +38,7 @@ func TestMoreTabsThanABrowserHasConnectionsAllWork(t *testing.T) {
 	p := open(t, 1400, 900)
 	last := p
 	for range 7 {
-		last = last.tab()
+		last = last.tab(false)
 	}
 	last.ask("/price")
 	p.front()
@@ -48,7 +50,7 @@ func TestATabThatIsShownAgainHasWhatItMissedAndKeepsItsPlace(t *testing.T) {
 	p.ask("/price")
 	p.ask("/help")
 	p.run(`document.querySelector("#discord [data-press]").focus(); button = document.activeElement`)
-	other := p.tab()
+	other := p.tab(false)
 	other.ask("/supply")
 	other.choose("fault-price", "down")
 	other.until("the switch", `document.querySelector("#fault-price.on")`)
@@ -66,4 +68,13 @@ func TestATabThatIsShownAgainHasWhatItMissedAndKeepsItsPlace(t *testing.T) {
 	want = eval[string](other, ids)
 	p.front()
 	p.until("the cleared chats", ids+` === `+"`"+want+"`")
+}
+
+func TestAPageThatIsOneTooManySaysSo(t *testing.T) {
+	p := open(t, 1400, 900)
+	for range 15 {
+		(&client{T: t, url: strings.TrimSuffix(p.url, "/")}).listen()
+	}
+	other := p.tab(true)
+	other.until("the note", `document.getElementById("toast").textContent.startsWith("This page is open in too many windows.")`)
 }
