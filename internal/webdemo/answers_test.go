@@ -281,8 +281,8 @@ func TestDiscordsAppDoesNotSendWhatItCannot(t *testing.T) {
 	c := connect(t)
 	for text, hint := range map[string]string{
 		"/staked":                 "needs its option",
-		"/start":                  "lists no command /start",
-		"/":                       "lists no command /",
+		"/start":                  "There is no command /start here.",
+		"/":                       "There is no command / here.",
 		"/supply now":             "no option left",
 		"/exists @nobody":         "must be somebody here",
 		"/exists user:7000000003": "must be somebody here",

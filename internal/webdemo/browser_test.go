@@ -26,11 +26,14 @@ var looker string
 
 // page is the demo in a tab of a browser.
 type page struct {
-	t     *testing.T
-	ctx   context.Context
-	url   string
-	mu    sync.Mutex
-	wrong []string // what the browser complained about
+	t   *testing.T
+	ctx context.Context
+	url string
+	// endDemo stops the demo behind the page, and ended tells that this was done.
+	endDemo func()
+	ended   bool
+	mu      sync.Mutex
+	wrong   []string // what the browser complained about
 }
 
 // open starts the demo, and a browser that shows it in a window of so many
@@ -76,7 +79,7 @@ func open(t *testing.T, width, height int64) *page {
 			p.mu.Unlock()
 		}
 	}()
-	p.url = startDemo(t)
+	p.url, p.endDemo = startDemo(t)
 	p.load()
 	t.Cleanup(func() {
 		// A line of its own is the last that the console has.
@@ -85,6 +88,9 @@ func open(t *testing.T, width, height int64) *page {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, m := range p.wrong {
+			if p.ended && strings.Contains(m, "net::ERR_") {
+				continue
+			}
 			t.Errorf("the browser complains: %s", m)
 		}
 		for _, other := range eval[[]string](p, `performance.getEntriesByType("resource").map((one) => one.name).filter((one) => !one.startsWith(location.origin + "/"))`) {

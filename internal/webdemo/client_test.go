@@ -34,7 +34,8 @@ type client struct {
 // connect is a client of a new demo.
 func connect(t *testing.T) *client {
 	t.Helper()
-	c := &client{T: t, url: strings.TrimSuffix(startDemo(t), "/")}
+	url, _ := startDemo(t)
+	c := &client{T: t, url: strings.TrimSuffix(url, "/")}
 	c.listen()
 	return c
 }

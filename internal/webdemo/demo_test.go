@@ -11,9 +11,9 @@ import (
 	"herald/internal/app"
 )
 
-// startDemo runs `bot demo --web` until the test ends, and gives the address of
-// its page.
-func startDemo(t *testing.T) string {
+// startDemo runs `bot demo --web` until it is told to stop or the test ends, and
+// gives the address of its page.
+func startDemo(t *testing.T) (url string, stop func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	printed, out := io.Pipe()
@@ -33,9 +33,9 @@ func startDemo(t *testing.T) string {
 	for lines.Scan() {
 		if url := regexp.MustCompile(`http://\S+`).FindString(lines.Text()); url != "" {
 			go func() { _, _ = io.Copy(io.Discard, printed) }()
-			return url
+			return url, stop
 		}
 	}
 	t.Fatal("the demo prints no address")
-	return ""
+	return "", stop
 }

@@ -92,6 +92,7 @@ func (f *feed) reset() {
 	defer f.mu.Unlock()
 	f.shown = nil
 	f.tell(Event{Kind: KindReset})
+	f.tell(Event{Kind: KindLive})
 }
 
 // reveal lets everybody in the chat see what one alone saw so far.

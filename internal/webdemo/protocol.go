@@ -36,7 +36,8 @@ const Bot = "bot"
 
 // Event is something that is seen on one side. The stream of events begins with
 // "reset", then has each event again that still holds, then "live", and then
-// what happens. A client that reconnects so shows what one that was there shows.
+// what happens. A client that reconnects so shows what one that was there shows,
+// and may keep what it is told again unchanged.
 type Event struct {
 	// Kind is one of the kinds below.
 	Kind string `json:"kind"`
@@ -61,7 +62,7 @@ type Event struct {
 // The kinds of events. Those marked (once) are told when they happen and not
 // again to a client that comes later.
 const (
-	// KindReset empties both sides.
+	// KindReset empties both sides, of all that is not told again until "live".
 	KindReset = "reset"
 	// KindLive ends what is told again.
 	KindLive = "live"
@@ -167,7 +168,8 @@ type Result struct {
 	// of a button it is the ID of the alert that ends it on Telegram, and of the
 	// modal that it may open on Discord.
 	Asked map[string]string `json:"asked,omitempty"`
-	// Hint is why Discord's app does not send what was typed there.
+	// Hint is why Discord's app does not send what was typed there. It names no side:
+	// who shows it does.
 	Hint string `json:"hint,omitempty"`
 	// Choices are those of "complete". On Discord each has a name and a value,
 	// which takes the place of the last word of Text; on Telegram each is an

@@ -84,7 +84,7 @@ func read(line string, commands []slashCommand, all people) (l typedLine, hint s
 		return c.Type == discordgo.ChatApplicationCommand && c.Name == name
 	})
 	if i < 0 {
-		return l, "Discord lists no command /" + name + " here."
+		return l, "There is no command /" + name + " here."
 	}
 	l = typedLine{command: commands[i], texts: map[string]string{}, users: map[string]string{}, more: strings.HasSuffix(line, " ")}
 	for _, word := range words[1:] {
@@ -168,7 +168,7 @@ func pick(label, target string, commands []slashCommand, all people) (l typedLin
 	})
 	a, known := all.named(target)
 	if i < 0 || !known {
-		return l, "Discord lists nothing of that name in the menu of a person here."
+		return l, "There is no such entry in the menu of a person here."
 	}
 	return typedLine{command: commands[i], target: a.discordID}, ""
 }

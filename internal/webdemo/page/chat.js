@@ -6,6 +6,7 @@ export class Chat {
 	#log;
 	#draw;
 	#shown = new Map(); // event and element by ID, in order
+	#untold = new Set(); // IDs of what may no longer hold
 	#reader;
 
 	constructor(section, draw) {
@@ -13,9 +14,14 @@ export class Chat {
 		this.#draw = draw;
 	}
 
-	/** Shows an event, in place of the one with its ID if there is one. */
+	/**
+	 * Shows an event, in place of the one with its ID if there is one. It gives
+	 * whether that changed anything.
+	 */
 	put(event) {
+		this.#untold.delete(event.id);
 		const before = this.#shown.get(event.id);
+		if (before && JSON.stringify(before.event) === JSON.stringify(event)) return false;
 		const focused = before?.drawn.contains(document.activeElement) ? document.activeElement.textContent : null;
 		const drawn = this.#draw(event);
 		drawn.dataset.id = event.id;
@@ -26,10 +32,11 @@ export class Chat {
 			before.drawn.replaceWith(drawn);
 			const buttons = [...drawn.querySelectorAll("button.button")];
 			if (focused !== null) (buttons.find((one) => one.textContent === focused) ?? buttons[0] ?? this.#log).focus();
-			return;
+			return true;
 		}
 		this.#log.firstElementChild.append(drawn);
 		if (!drawn.hidden) this.#toEnd();
+		return true;
 	}
 
 	find(id) {
@@ -41,9 +48,13 @@ export class Chat {
 		this.#shown.delete(id);
 	}
 
-	clear() {
-		this.#shown.clear();
-		this.#log.firstElementChild.replaceChildren();
+	/** Begins to be told again all that holds. What that leaves out goes at the end. */
+	retell() {
+		this.#untold = new Set(this.#shown.keys());
+	}
+
+	retold() {
+		this.#untold.forEach((id) => this.remove(id));
 	}
 
 	/** Shows what a reader sees: as is who they are, chat where they look. */

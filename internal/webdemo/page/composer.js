@@ -6,6 +6,7 @@ import { element } from "./dom.js";
  * A composer. suggest(text) promises what could come in place of the last word, a
  * list of {value, note, take}: with take, that is called and all of the text goes.
  * send(text, replyTo) is called with what was written, and the event that it replies to.
+ * Where take or send promises null, it failed, and the text comes back.
  */
 export class Composer {
 	#input = document.getElementById("text");
@@ -60,14 +61,23 @@ export class Composer {
 		if (text === this.text && document.activeElement === this.#input) this.#show(suggestions);
 	}
 
-	#submit() {
+	async #submit() {
 		const text = this.text.trim();
 		if (text === "") return;
-		const replyTo = this.#replyTo;
-		this.#input.value = "";
+		const reply = [this.#replyTo, this.#replying.firstElementChild.textContent, this.#input.placeholder];
 		this.#show([]);
-		if (replyTo) this.reply(null);
-		this.#send(text, replyTo);
+		if (reply[0]) this.reply(null);
+		const failed = await this.#spend(() => this.#send(text, reply[0]));
+		if (failed && reply[0]) this.reply(...reply);
+	}
+
+	/** Empties the input for what is done with its text, and reports whether that failed and the text is back. */
+	async #spend(does) {
+		const text = this.text;
+		this.#input.value = "";
+		if (await does() || this.text !== "") return false;
+		this.#input.value = text;
+		return true;
 	}
 
 	#show(suggestions) {
@@ -132,7 +142,6 @@ export class Composer {
 			this.write(this.text.replace(/\S*$/, "") + value + " ");
 			return;
 		}
-		this.#input.value = "";
-		take();
+		this.#spend(take);
 	}
 }

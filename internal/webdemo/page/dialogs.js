@@ -4,7 +4,7 @@ import { element } from "./dom.js";
 /** A short note that goes by itself. */
 export function toast(text) {
 	const note = document.getElementById("toast");
-	note.textContent = text;
+	if (note.textContent !== text) note.textContent = text; // which is read out once
 	clearTimeout(toast.timer);
 	toast.timer = setTimeout(() => { note.textContent = ""; }, 8000);
 }
@@ -17,7 +17,10 @@ export function alertDialog(text) {
 	dialog.showModal();
 }
 
-/** Discord's modal. submit is called with the values of its inputs by their custom IDs. */
+/**
+ * Discord's modal, which stays open until it is sent. submit is called with the
+ * values of its inputs by their custom IDs, and promises null if that failed.
+ */
 export function modalDialog(modal, submit) {
 	const dialog = opened("discord", modal.title);
 	const form = element("form", { method: "dialog" }, ...modal.components.map(labelled),
@@ -25,7 +28,10 @@ export function modalDialog(modal, submit) {
 			element("button", { type: "button", className: "button secondary", value: "cancel" }, "Cancel"),
 			element("button", { className: "button primary" }, "Submit")));
 	form.querySelector("[value=cancel]").addEventListener("click", () => dialog.close());
-	form.addEventListener("submit", () => submit(Object.fromEntries(new FormData(form))));
+	form.addEventListener("submit", async (event) => {
+		event.preventDefault();
+		if (await submit(Object.fromEntries(new FormData(form)))) dialog.close();
+	});
 	dialog.append(form);
 	dialog.showModal();
 }

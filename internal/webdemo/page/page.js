@@ -13,9 +13,10 @@ const $ = (id) => document.getElementById(id);
 
 const state = await get("/state");
 const reader = { as: state.askers[0].name, chat: state.chats[0], language: state.languages[0] };
-let menu = { telegram: [], discord: [] };
+const noMenu = { telegram: [], discord: [] };
+let menu = noMenu;
 let typing; // the timer that ends it
-let live = false; // and not what was there before this page
+let begun = false; // to tell what was not there before this page
 
 /** "member" as it stands at the beginning of a line: "Member". */
 const titled = (word) => word.charAt(0).toUpperCase() + word.slice(1);
@@ -52,7 +53,7 @@ async function look(changes) {
 
 async function refreshMenu() {
 	const query = String(new URLSearchParams(reader));
-	const answered = await get("/menu?" + query);
+	const answered = await tried(get("/menu?" + query)) ?? noMenu;
 	if (query !== String(new URLSearchParams(reader))) return; // somebody else looks already
 	menu = answered;
 	showTelegramPlace(false);
@@ -84,16 +85,21 @@ function members() {
 		})));
 }
 
-/** Does something as the reader. It gives the result, or null where that failed. */
-async function send(act) {
+/** What a call to the server gives, or null where it failed, which is said. */
+async function tried(call) {
 	try {
-		const result = await post("/act", { ...reader, oldApp: $("old-app").checked, ...act });
-		if (result?.hint) toast(`Discord: ${result.hint}`);
-		return result;
+		return await call;
 	} catch (err) {
 		toast(err.message);
 		return null;
 	}
+}
+
+/** Does something as the reader. It gives the result, or null where that failed. */
+async function send(act) {
+	const result = await tried(post("/act", { ...reader, oldApp: $("old-app").checked, ...act }));
+	if (result?.hint) toast(`Discord: ${result.hint}`);
+	return result;
 }
 
 const botLink = `https://t.me/${state.botName}`;
@@ -128,8 +134,8 @@ const discord = new Chat($("discord"), (event) => discordMessage(event, {
 const chats = { telegram, discord };
 
 const composer = new Composer(suggestions, (text, replyTo) => {
-	if (replyTo) send({ side: "telegram", kind: "say", text, replyTo: replyTo.id });
-	else send({ side: "both", kind: "say", text });
+	if (replyTo) return send({ side: "telegram", kind: "say", text, replyTo: replyTo.id });
+	return send({ side: "both", kind: "say", text });
 });
 
 /** What could be written next in place of the last word of a text. */
@@ -169,11 +175,15 @@ async function inlineResults(query) {
 /** What each kind of event does. */
 const happens = {
 	reset() {
-		telegram.clear();
-		discord.clear();
+		telegram.retell();
+		discord.retell();
 	},
 	live() {
-		live = true;
+		begun = true;
+		telegram.retold();
+		discord.retold();
+		happens.fault();
+		refreshMenu();
 	},
 	gone: (event) => chats[event.side].remove(event.id),
 	alert({ message, for: asker }) {
@@ -194,7 +204,7 @@ const happens = {
 	},
 	menu: refreshMenu,
 	async fault() {
-		showServices(await get("/state"));
+		showServices(await tried(get("/state")));
 	},
 	message: show,
 	asked: show,
@@ -203,15 +213,17 @@ const happens = {
 };
 
 function show(event) {
-	chats[event.side].put(event);
+	const changed = chats[event.side].put(event);
 	if (event.side === "telegram") showTelegramPlace(false);
-	if (!live || event.from !== "bot" || event.for && event.for !== reader.as) return;
+	if (!changed || !begun || event.from !== "bot" || event.for && event.for !== reader.as) return;
 	if (event.chat !== reader.chat) $("chat").querySelector(`[value="${event.chat}"]`).parentElement.classList.add("new");
 	else if (event.message?.reply_markup?.force_reply) act.reply(event);
 }
 
-function showServices({ services }) {
-	for (const { name, fault } of services) {
+/** Shows which services fail by a new state, or without one as it was. */
+function showServices(now) {
+	if (now) state.services = now.services;
+	for (const { name, fault } of state.services) {
 		const picked = $(`fault-${name}`);
 		picked.value = fault;
 		picked.classList.toggle("on", fault !== "");
@@ -228,10 +240,10 @@ $("language").addEventListener("change", (event) => look({ language: event.targe
 $("services").append(...state.services.map(({ name, faults }) => {
 	const picked = element("select", { id: `fault-${name}` }, element("option", { value: "" }, "works"),
 		...faults.filter((fault) => fault !== "").map((fault) => element("option", { value: fault }, fault)));
-	picked.addEventListener("change", async () => showServices(await post("/fault", { service: name, fault: picked.value })));
+	picked.addEventListener("change", async () => showServices(await tried(post("/fault", { service: name, fault: picked.value }))));
 	return element("label", {}, titled(name), picked);
 }));
-showServices(state);
+showServices(null);
 
 $("examples").append(...state.examples.map(({ text, note }) => {
 	const short = text.replace(/(0x\w{4})\w+(\w{4})/, "$1…$2");
@@ -240,7 +252,7 @@ $("examples").append(...state.examples.map(({ text, note }) => {
 	return button;
 }));
 
-$("reset").addEventListener("click", () => post("/reset", {}));
+$("reset").addEventListener("click", () => tried(post("/reset", {})));
 
 $("theme").value = localStorage.getItem("theme") ?? "";
 const dress = () => { document.documentElement.dataset.theme = $("theme").value; };
@@ -258,7 +270,4 @@ unfold();
 
 $("text").dataset.placeholder = $("text").placeholder;
 await look({});
-listen((event) => happens[event.kind]?.(event), (lost) => {
-	live = false;
-	if (lost) toast("The demo does not answer. Is it still running?");
-});
+listen((event) => happens[event.kind]?.(event), toast);

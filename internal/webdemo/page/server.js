@@ -1,12 +1,26 @@
 // The program behind this page: what it shows comes as events, and what is done
 // here goes to it. Its protocol is that of package webdemo.
 
-/** Calls onEvent with each event, and onLost while the program is not there. */
-export function listen(onEvent, onLost) {
-	const source = new EventSource("/events");
-	source.addEventListener("message", (m) => onEvent(JSON.parse(m.data)));
-	source.addEventListener("open", () => onLost(false));
-	source.addEventListener("error", () => onLost(true));
+// Each start has an address of its own, so that reloading the page would not do.
+const stopped = "The demo has stopped. Start it again with “bot demo --web” and open the address that it prints.";
+const refused = "This page is open in too many windows. Close one of them, then reload this one.";
+
+/**
+ * Calls onEvent with each event, and say with what is wrong while none can come,
+ * or "" when they come again. A tab that is hidden leaves its connection to others: a browser has six for all of them.
+ */
+export function listen(onEvent, say) {
+	let source;
+	const follow = () => {
+		source?.close();
+		if (document.hidden) return;
+		source = new EventSource("/events");
+		source.addEventListener("message", (m) => onEvent(JSON.parse(m.data)));
+		source.addEventListener("open", () => say(""));
+		source.addEventListener("error", () => say(source.readyState === EventSource.CLOSED ? refused : stopped));
+	};
+	document.addEventListener("visibilitychange", follow);
+	follow();
 }
 
 /** Asks for something. It throws an Error with what was wrong. */
@@ -20,8 +34,13 @@ export function post(path, body) {
 }
 
 async function answer(call) {
-	const response = await call;
-	const text = await response.text();
+	let response, text;
+	try {
+		response = await call;
+		text = await response.text();
+	} catch {
+		throw new Error(stopped);
+	}
 	if (!response.ok) throw new Error(text.trim() || response.statusText);
 	return text === "" ? null : JSON.parse(text);
 }

@@ -85,3 +85,12 @@ function hasEmoji() {
 	const { data } = canvas.getImageData(0, 0, 20, 20);
 	return data.some((_, n) => n % 4 === 0 && data[n] !== data[n + 1]);
 }
+
+/** What can be pressed beside the chats and lies below the note. */
+function covered() {
+	const note = document.getElementById("toast").getBoundingClientRect();
+	return [...document.querySelectorAll("button, select, input, summary, a")].filter((one) => one.checkVisibility() && !one.closest(".log")).filter((one) => {
+		const { left, right, top, bottom } = one.getBoundingClientRect();
+		return left < note.right && right > note.left && top < note.bottom && bottom > note.top;
+	}).map((one) => one.outerHTML);
+}
