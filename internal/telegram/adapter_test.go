@@ -197,5 +197,6 @@ func TestConnectedIsToldOnceWithTheBotsNameAndAgainAfterAnOutage(t *testing.T) {
 		t.Errorf("told %d times", n)
 	}
 	r.api.Fail("getUpdates", telegramtest.Page(502))
+	r.askers(1) // ends a poll under way, which began before it could fail
 	r.waitFor("connected again", func() bool { return r.events.of(told) == 2 })
 }
