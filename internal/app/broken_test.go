@@ -53,7 +53,7 @@ func brokenServices() []broken {
 		{name: "price key wrong", row: price, settings: []string{"PRICE_API_KEY=another-price-key"},
 			wants: []string{"refuses the credentials", "look at PRICE_API_KEY"}},
 		{name: "price of another symbol", row: price, settings: []string{"TOKEN_SYMBOL=OTHR"},
-			wants: []string{"entries of other tokens only", "PRICE_TOKEN_ID", "TOKEN_SYMBOL"}},
+			wants: []string{"the token has another symbol there than TOKEN_SYMBOL", "look at TOKEN_SYMBOL and PRICE_TOKEN_ID"}},
 		{name: "price plan used up", row: price, cause: func(e *e2etest.Everything) { put(e, fault.Price, "200 with error code 1009") },
 			wants: []string{"limit is used up", "1009", "PRICE_MONTHLY_CREDITS"}},
 		{name: "price silent", row: price,
