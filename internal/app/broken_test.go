@@ -1,7 +1,9 @@
 package app_test
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
 
@@ -31,6 +33,13 @@ func answers(target fault.Target, status int, contentType, body string) func(*e2
 	return func(e *e2etest.Everything) { e.World.At(target).SetFault(fault.Answer(status, contentType, body)) }
 }
 
+// quoted is a price that the provider last updated so long after now.
+func quoted(after time.Duration) func(*e2etest.Everything) {
+	return answers(fault.Price, 200, "application/json", fmt.Sprintf(
+		`{"status":{"error_code":0},"data":{%q:{"id":%[1]s,"symbol":%q,"quote":{"USD":{"price":1.5,"last_updated":%q}}}}}`,
+		sandbox.TokenID, sandbox.Symbol, time.Now().Add(after).UTC().Format(time.RFC3339)))
+}
+
 const noSuchUser = `{"code":10004,"data":null,"message":"no such user"}`
 
 func brokenServices() []broken {
@@ -54,6 +63,12 @@ func brokenServices() []broken {
 			wants: []string{"refuses the credentials", "look at PRICE_API_KEY"}},
 		{name: "price of another symbol", row: price, settings: []string{"TOKEN_SYMBOL=OTHR"},
 			wants: []string{"the token has another symbol there than TOKEN_SYMBOL", "look at TOKEN_SYMBOL and PRICE_TOKEN_ID"}},
+		{name: "price long out of date", row: price, cause: quoted(-3 * 24 * time.Hour),
+			wants: []string{"the provider last updated this price 3 days ago", "$1.50", "look at PRICE_TOKEN_ID, PRICE_TOKEN_SLUG and TOKEN_SYMBOL"}},
+		{name: "price of in an hour", row: price, cause: quoted(time.Hour),
+			wants: []string{"the provider dates this price 60 min after this machine's time", "$1.50", "look at this machine's clock"}},
+		{name: "price of in two days", row: price, cause: quoted(48 * time.Hour),
+			wants: []string{"last updated in the future", "look at this machine's clock"}},
 		{name: "price plan used up", row: price, cause: func(e *e2etest.Everything) { put(e, fault.Price, "200 with error code 1009") },
 			wants: []string{"limit is used up", "1009", "PRICE_MONTHLY_CREDITS"}},
 		{name: "price silent", row: price,

@@ -165,7 +165,7 @@ func check(q core.Quote, now time.Time) error {
 	case q.MarketCap.Valid && q.MarketCap.Decimal.IsZero():
 		return errors.New("a market cap of 0 beside a price")
 	case q.LastUpdated.After(now.Add(maxAhead)):
-		return errors.New("last updated in the future")
+		return &config.WrongError{Problem: "last updated in the future", Settings: "this machine's clock"}
 	}
 	return nil
 }
