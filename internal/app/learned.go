@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -40,6 +41,17 @@ func aboutPartner(found partner.Clocks, accepted bool) (learned []string) {
 		learned = append(learned, fmt.Sprintf("this machine's clock is %s ahead of the service's, which is allowed for", span(-found.Ahead)))
 	}
 	return learned
+}
+
+// clockFirst has err advise to look at the clock before the settings if the API
+// refuses what is signed by it, and its own is another.
+func clockFirst(found partner.Clocks, err error) error {
+	failed, ok := errors.AsType[*core.Error](err)
+	if !ok || found.Ahead == 0 || found.Allowed || failed.Reason != core.Denied && failed.Reason != core.Rejected {
+		return err
+	}
+	return errors.Join(err, &config.WrongError{
+		Settings: "this machine's clock first, then at " + failed.Service.SettingsFor(failed.Reason)})
 }
 
 // span is d in whole seconds, minutes or hours, whichever gives two digits or so.
