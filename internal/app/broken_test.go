@@ -141,6 +141,8 @@ func brokenPlatforms() []broken {
 	return []broken{
 		{name: "telegram token wrong", row: "Telegram", settings: []string{"TELEGRAM_BOT_TOKEN=1:another-bot-token"},
 			wants: []string{"the token was refused", "look at TELEGRAM_BOT_TOKEN"}},
+		{name: "telegram token of a wrong form", row: "Telegram", cause: func(e *e2etest.Everything) { e.Telegram.Fail("getMe", telegramtest.Status(404)) },
+			wants: []string{"the token is not known there", "look at TELEGRAM_BOT_TOKEN"}},
 		{name: "telegram down", row: "Telegram", cause: func(e *e2etest.Everything) { e.Telegram.Fail("getMe", telegramtest.Page(502)) },
 			wants: []string{"502", "TELEGRAM_API_URL"}},
 		{name: "telegram elsewhere", row: "Telegram", settings: []string{"TELEGRAM_API_URL=http://127.0.0.1:1"},

@@ -80,6 +80,14 @@ func TestAFailedCallIsOfItsKind(t *testing.T) {
 	}
 }
 
+// Telegram says 404 where the token's form is wrong, and every server has getMe.
+func TestAServerWithoutGetMeDoesNotKnowTheToken(t *testing.T) {
+	_, err := newClient(t, "http://bot.invalid", refusal(404, "Not Found", "")).GetMe(t.Context())
+	if want := "getMe: refused: the token is not known there"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 // To send it again would be to say it twice.
 func TestACallThatWasCarriedOutSucceedsWhateverItReturns(t *testing.T) {
 	for _, result := range []string{`true`, `{}`, `null`, `{"message_id":"7"}`} {
