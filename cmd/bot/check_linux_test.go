@@ -37,3 +37,12 @@ func TestCheckIsInColourAtATerminalUnlessThatIsForbidden(t *testing.T) {
 		})
 	}
 }
+
+// So systemd does not start it again.
+func TestAFolderThatCannotBeMadeIsAMistake(t *testing.T) {
+	url, connections := wiretap(t)
+	code, _, stderr := runBot(t, "run", append(goodSettings(url), "DATA_DIR=/proc/"+secret)...)
+	if code != exitMistaken || !strings.HasPrefix(stderr, "DATA_DIR: cannot make the folder") || strings.Contains(stderr, secret) || connections.Load() != 0 {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}

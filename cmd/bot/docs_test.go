@@ -115,9 +115,10 @@ func TestDependenciesAreCountedRightly(t *testing.T) {
 	}
 }
 
-// TestDocumentsNameWhatThereIs looks up every file, setting and command that
-// a document names.
+// TestDocumentsNameWhatThereIs looks up every file, setting, command and test
+// that a document names.
 func TestDocumentsNameWhatThereIs(t *testing.T) {
+	tests := namedTests(t, "go test ./...")
 	settings := matches(`(?m)^#?([A-Z_]+)=`, read(t, "config.example.env"))
 	for name, text := range documents(t) {
 		for _, path := range matches(`(?:^|[\s(\x60])((?:cmd|commands|internal|docs|deploy|examples|\.ci)/[\w./-]+)`, text) {
@@ -133,6 +134,11 @@ func TestDocumentsNameWhatThereIs(t *testing.T) {
 		for _, setting := range matches("`([A-Z]+(?:_[A-Z]+)+)`", text) {
 			if !slices.Contains(settings, strings.TrimSuffix(setting, "_FILE")) && setting != "NAME_FILE" {
 				t.Errorf("%s names the setting %s, which config.example.env does not list", name, setting)
+			}
+		}
+		for _, test := range matches("`(Test[A-Z]\\w*)`", text) {
+			if !slices.Contains(tests, test) {
+				t.Errorf("%s names the test %s, which does not exist", name, test)
 			}
 		}
 		for _, command := range matches("`bot ([a-z]+)", text) {

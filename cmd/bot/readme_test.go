@@ -190,7 +190,7 @@ func TestReadmeShowsWhatTheDemoAnswers(t *testing.T) {
 	steady := func(text string) string {
 		return blockNote.ReplaceAllString(moment.ReplaceAllString(text, "N s ago"), "Block N")
 	}
-	answers := steady(strings.ReplaceAll(read(t, "cmd/bot/testdata/demo.golden"), " (simulated)", ""))
+	answers := steady(read(t, "cmd/bot/testdata/demo.golden"))
 	_, below, _ := strings.Cut(read(t, "README.md"), "\n```\n")
 	transcript, _, _ := strings.Cut(below, "\n```\n")
 	for line := range strings.SplitSeq(steady(transcript), "\n") {

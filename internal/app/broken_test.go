@@ -1,7 +1,9 @@
 package app_test
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
 
@@ -31,6 +33,13 @@ func answers(target fault.Target, status int, contentType, body string) func(*e2
 	return func(e *e2etest.Everything) { e.World.At(target).SetFault(fault.Answer(status, contentType, body)) }
 }
 
+// quoted is a price that the provider last updated so long after now.
+func quoted(after time.Duration) func(*e2etest.Everything) {
+	return answers(fault.Price, 200, "application/json", fmt.Sprintf(
+		`{"status":{"error_code":0},"data":{%q:{"id":%[1]s,"symbol":%q,"quote":{"USD":{"price":1.5,"last_updated":%q}}}}}`,
+		sandbox.TokenID, sandbox.Symbol, time.Now().Add(after).UTC().Format(time.RFC3339)))
+}
+
 const noSuchUser = `{"code":10004,"data":null,"message":"no such user"}`
 
 func brokenServices() []broken {
@@ -44,6 +53,9 @@ func brokenServices() []broken {
 			wants: []string{"code 10004", `PARTNER_NOT_FOUND_CODES if it means "no such user"`}},
 		{name: "partner answers a code with 400", row: partner, cause: answers(fault.Partner, 400, "application/json", noSuchUser),
 			wants: []string{"code 10004", "PARTNER_NOT_FOUND_CODES"}},
+		{name: "partner refuses, and its clock is another", row: partner, settings: []string{"PARTNER_SECRET_KEY=another-secret-key"},
+			cause: func(e *e2etest.Everything) { put(e, fault.Partner, "clock an hour fast") },
+			wants: []string{"refuses the credentials", "clock are 60 min apart", "look at this machine's clock first, then at PARTNER_APP_ID and PARTNER_SECRET_KEY"}},
 		{name: "partner path wrong", row: partner, cause: answers(fault.Partner, 404, "text/html", "<html>not here</html>"),
 			wants: []string{"status 404", "look at PARTNER_BASE_URL"}},
 		{name: "partner is a web site", row: partner, cause: answers(fault.Partner, 200, "text/html", "<html>welcome</html>"),
@@ -53,14 +65,26 @@ func brokenServices() []broken {
 		{name: "price key wrong", row: price, settings: []string{"PRICE_API_KEY=another-price-key"},
 			wants: []string{"refuses the credentials", "look at PRICE_API_KEY"}},
 		{name: "price of another symbol", row: price, settings: []string{"TOKEN_SYMBOL=OTHR"},
-			wants: []string{"entries of other tokens only", "PRICE_TOKEN_ID", "TOKEN_SYMBOL"}},
+			wants: []string{"the token has another symbol there than TOKEN_SYMBOL", "look at TOKEN_SYMBOL and PRICE_TOKEN_ID"}},
+		{name: "price long out of date", row: price, cause: quoted(-3 * 24 * time.Hour),
+			wants: []string{"the provider last updated this price 3 days ago", "$1.50", "look at PRICE_TOKEN_ID, PRICE_TOKEN_SLUG and TOKEN_SYMBOL"}},
+		{name: "price of in an hour", row: price, cause: quoted(time.Hour),
+			wants: []string{"the provider dates this price 60 min after this machine's time", "$1.50", "look at this machine's clock"}},
+		{name: "price of in two days", row: price, cause: quoted(48 * time.Hour),
+			wants: []string{"last updated in the future", "look at this machine's clock"}},
 		{name: "price plan used up", row: price, cause: func(e *e2etest.Everything) { put(e, fault.Price, "200 with error code 1009") },
 			wants: []string{"limit is used up", "1009", "PRICE_MONTHLY_CREDITS"}},
 		{name: "price silent", row: price,
 			cause: func(e *e2etest.Everything) { e.World.Price.SetFault(fault.Hang()) },
-			wants: []string{"does not answer in time", "PRICE_API_URL and UPSTREAM_TIMEOUT"}},
+			wants: []string{"does not answer in time", "the time ran out", "PRICE_API_URL and UPSTREAM_TIMEOUT"}},
 		{name: "supply closed", row: supply, cause: refuse(fault.Supply),
 			wants: []string{"cannot be reached", "look at SUPPLY_URL"}},
+		{name: "supply closed midway", row: supply, cause: func(e *e2etest.Everything) { put(e, fault.Supply, "closed midway") },
+			wants: []string{"the answer broke off", "look at SUPPLY_URL"}},
+		{name: "supply in words", row: supply, cause: answers(fault.Supply, 200, "text/plain", "Error calculating total supply"),
+			wants: []string{"neither a plain number nor JSON", "look at SUPPLY_URL"}},
+		{name: "supply with separators", row: supply, cause: answers(fault.Supply, 200, "text/plain", "1,234,567"),
+			wants: []string{"neither a plain number nor JSON", "look at SUPPLY_URL"}},
 		{name: "supply zero", row: supply, cause: answers(fault.Supply, 200, "text/plain", "0"),
 			wants: []string{"not above zero", "look at SUPPLY_URL"}},
 		{name: "supply below what circulates", row: supply, cause: func(e *e2etest.Everything) { put(e, fault.Supply, "circulating above total") },
@@ -119,6 +143,8 @@ func brokenPlatforms() []broken {
 	return []broken{
 		{name: "telegram token wrong", row: "Telegram", settings: []string{"TELEGRAM_BOT_TOKEN=1:another-bot-token"},
 			wants: []string{"the token was refused", "look at TELEGRAM_BOT_TOKEN"}},
+		{name: "telegram token of a wrong form", row: "Telegram", cause: func(e *e2etest.Everything) { e.Telegram.Fail("getMe", telegramtest.Status(404)) },
+			wants: []string{"the token is not known there", "look at TELEGRAM_BOT_TOKEN"}},
 		{name: "telegram down", row: "Telegram", cause: func(e *e2etest.Everything) { e.Telegram.Fail("getMe", telegramtest.Page(502)) },
 			wants: []string{"502", "TELEGRAM_API_URL"}},
 		{name: "telegram elsewhere", row: "Telegram", settings: []string{"TELEGRAM_API_URL=http://127.0.0.1:1"},

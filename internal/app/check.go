@@ -122,15 +122,15 @@ func (p probe) advice(err error) []string {
 	text, settings := err.Error(), p.settings
 	var failed *core.Error
 	var wrong *config.WrongError
-	switch {
-	case errors.As(err, &wrong):
-		settings = wrong.Settings
-	case errors.As(err, &failed):
+	if errors.As(err, &failed) {
 		text = fmt.Sprintf("%s: %v", problems[failed.Reason], failed.Err)
 		settings = failed.Service.SettingsFor(failed.Reason)
 		if failed.Reason == core.SlowAnswer {
 			settings += " and UPSTREAM_TIMEOUT"
 		}
+	}
+	if errors.As(err, &wrong) {
+		settings = wrong.Settings
 	}
 	if settings == "" {
 		return []string{text}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -93,4 +94,19 @@ func TestWhatProbesLearnedInWords(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, test.got, test.want)
 		}
 	}
+}
+
+func TestAnAgeOfAQuoteThatIsWrong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for age, wrong := range map[time.Duration]bool{
+			0: false, 24 * time.Hour: false, 24*time.Hour + 1: true, -5 * time.Minute: false, -5*time.Minute - 1: true,
+		} {
+			if err := wrongAge(time.Now().Add(-age)); (err != nil) != wrong {
+				t.Errorf("%v: %v", age, err)
+			}
+		}
+		if err := wrongAge(time.Time{}); err != nil {
+			t.Errorf("not dated: %v", err)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/chat"
+	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/market"
 	"herald/internal/partner"
@@ -41,6 +43,17 @@ func aboutPartner(found partner.Clocks, accepted bool) (learned []string) {
 	return learned
 }
 
+// clockFirst has err advise to look at the clock before the settings if the API
+// refuses what is signed by it, and its own is another.
+func clockFirst(found partner.Clocks, err error) error {
+	failed, ok := errors.AsType[*core.Error](err)
+	if !ok || found.Ahead == 0 || found.Allowed || failed.Reason != core.Denied && failed.Reason != core.Rejected {
+		return err
+	}
+	return errors.Join(err, &config.WrongError{
+		Settings: "this machine's clock first, then at " + failed.Service.SettingsFor(failed.Reason)})
+}
+
 // span is d in whole seconds, minutes or hours, whichever gives two digits or so.
 func span(d time.Duration) string {
 	switch {
@@ -65,6 +78,34 @@ func aboutQuote(found market.Listing) (learned []string) {
 		learned = append(learned, "the provider calls it "+plain(found.Name))
 	}
 	return learned
+}
+
+const (
+	// oldestQuote is far above the minutes that providers take, also for a token
+	// that is hardly traded.
+	oldestQuote = 24 * time.Hour
+	// quoteAhead is more than a clock that is set over the network is ever off.
+	quoteAhead = 5 * time.Minute
+)
+
+// wrongAge is what is wrong with when a quote was last updated, which is the zero
+// time where the provider does not say.
+func wrongAge(updated time.Time) error {
+	switch age := time.Since(updated); {
+	case updated.IsZero():
+		return nil
+	case age > oldestQuote:
+		return &config.WrongError{
+			Problem:  "the provider last updated this price " + say(chat.Moment{Time: updated}),
+			Settings: "PRICE_TOKEN_ID, PRICE_TOKEN_SLUG and TOKEN_SYMBOL",
+		}
+	case age < -quoteAhead:
+		return &config.WrongError{
+			Problem:  fmt.Sprintf("the provider dates this price %s after this machine's time", span(-age)),
+			Settings: "this machine's clock",
+		}
+	}
+	return nil
 }
 
 // plain is text of a service.

@@ -50,14 +50,14 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 	b.probes = []probe{
 		serviceProbe(partner.Service, b.cfg.Partner.URL, func(ctx context.Context) ([]string, error) {
 			found, err := accounts.Probe(ctx)
-			return aboutPartner(found, err == nil), err
+			return aboutPartner(found, err == nil), clockFirst(found, err)
 		}),
 		serviceProbe(market.Service, b.cfg.Market.URL, func(ctx context.Context) ([]string, error) {
 			found, err := price.Probe(ctx)
 			if err != nil {
 				return nil, err
 			}
-			return aboutQuote(found), nil
+			return aboutQuote(found), wrongAge(found.Quote.LastUpdated)
 		}),
 		serviceProbe(supply.Service, b.cfg.Supply.URL, func(ctx context.Context) ([]string, error) {
 			found, err := supplies.Probe(ctx)

@@ -66,14 +66,14 @@ func newFile(dir string, log *slog.Logger) *file {
 // makeDir makes the folder unless it exists.
 func makeDir(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("DATA_DIR: cannot make the folder: %w", reason(err))
+		return fmt.Errorf("cannot make the folder: %w", reason(err))
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return fmt.Errorf("DATA_DIR: cannot use the folder: %w", reason(err))
+		return fmt.Errorf("cannot use the folder: %w", reason(err))
 	}
 	if !info.IsDir() {
-		return errors.New("DATA_DIR: is not a folder")
+		return errors.New("is not a folder")
 	}
 	return nil
 }

@@ -9,10 +9,12 @@ package history
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
+	"herald/internal/config"
 	"herald/internal/core"
 )
 
@@ -38,8 +40,8 @@ type History struct {
 // Open makes the History of the token that source names; quotes of another
 // source are never among its own. source is not empty and not personal. If dir
 // is not empty, the quotes are also kept in a file in it. Open makes the folder
-// if its parent exists, and fails if there then is none; what else is wrong with
-// it is logged, and costs only the file. It waits at most a second for another
+// if its parent exists, and fails with config.Mistakes if there then is none; what
+// else is wrong with it is logged, and costs only the file. It waits at most a second for another
 // process to let go of the file, and takes it over later if that does by then.
 func Open(dir, source string, log *slog.Logger) (*History, error) {
 	h := &History{log: log, source: source}
@@ -47,7 +49,7 @@ func Open(dir, source string, log *slog.Logger) (*History, error) {
 		return h, nil
 	}
 	if err := makeDir(dir); err != nil {
-		return nil, err
+		return nil, config.Mistakes{fmt.Sprintf("DATA_DIR: %v; for example DATA_DIR=%s", err, exampleDir)}
 	}
 	h.file = newFile(dir, log)
 	h.changed, h.closing, h.closed = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})

@@ -15,10 +15,12 @@ type Settings struct {
 	Dir string
 }
 
+const exampleDir = "/var/lib/herald"
+
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
-		{Heading: "Files", Name: "DATA_DIR", Example: "/var/lib/herald",
+		{Heading: "Files", Name: "DATA_DIR", Example: exampleDir,
 			Comment: "Folder for what must outlive the process: the quotes seen, for charts, and, without REDIS_URL, " +
 				"the last price and supply and the price provider's credits. It is made if only its last part is " +
 				"missing. One process uses it at a time; a second one keeps its quotes in memory until the first has ended. " +

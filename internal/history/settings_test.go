@@ -1,12 +1,13 @@
 package history
 
 import (
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"herald/internal/config"
 	"herald/internal/config/configtest"
 )
 
@@ -44,15 +45,15 @@ func TestFolderIsMadeForItsOwnerAlone(t *testing.T) {
 	}
 }
 
-func TestFolderThatCannotBeIsAnErrorThatNamesItsSetting(t *testing.T) {
+func TestFolderThatCannotBeMadeIsAMistake(t *testing.T) {
 	file := filepath.Join(t.TempDir(), configtest.Canary)
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{file, filepath.Join(file, "below"), filepath.Join(file+"missing", "below"), configtest.Canary + "\x00"} {
 		_, err := Open(dir, source, slog.New(slog.DiscardHandler))
-		if err == nil || !strings.HasPrefix(err.Error(), "DATA_DIR: ") || strings.Contains(err.Error(), configtest.Canary) {
-			t.Errorf("%v", err)
-		}
+		mistakes, _ := errors.AsType[config.Mistakes](err)
+		var s Settings
+		configtest.OneMistake(t, s.Table(), mistakes, "DATA_DIR", "folder")
 	}
 }

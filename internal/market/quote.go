@@ -7,6 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/rest"
 )
@@ -19,13 +20,16 @@ type token struct{ by, value, symbol string }
 // that fits leaves open which is meant, and is an error.
 func (t token) find(data any) (map[string]any, error) {
 	var found map[string]any
+	renamed := false
 	entries := flatten(data)
 	for _, v := range entries {
 		entry, ok := v.(map[string]any)
 		switch {
 		case !ok:
 			return nil, errors.New("an entry that is not an object")
-		case !t.fits(entry):
+		case !t.isNamedBy(entry):
+		case !t.hasSymbol(entry):
+			renamed = true
 		case found != nil:
 			return nil, errors.New("several entries fit: ask by ID")
 		default:
@@ -35,6 +39,11 @@ func (t token) find(data any) (map[string]any, error) {
 	switch {
 	case len(entries) == 0:
 		return nil, errors.New("no entry: the provider may not know the token")
+	case found == nil && renamed:
+		return nil, &config.WrongError{
+			Problem:  "the token has another symbol there than TOKEN_SYMBOL",
+			Settings: "TOKEN_SYMBOL and PRICE_TOKEN_" + strings.ToUpper(t.by),
+		}
 	case found == nil:
 		return nil, errors.New("entries of other tokens only")
 	}
@@ -58,14 +67,9 @@ func flatten(data any) []any {
 	return entries
 }
 
-// fits reports whether the entry is the token. The symbol must always be its
-// own, and the ID too if that was asked for; a slug only where there is one,
-// since an entry need not repeat it.
-func (t token) fits(entry map[string]any) bool {
-	symbol, _ := entry["symbol"].(string)
-	if !strings.EqualFold(symbol, t.symbol) {
-		return false
-	}
+// isNamedBy reports whether the entry has what was asked for; a slug only where
+// there is one, since an entry need not repeat it.
+func (t token) isNamedBy(entry map[string]any) bool {
 	switch t.by {
 	case "id":
 		return rest.Text(entry["id"]) == t.value
@@ -74,7 +78,14 @@ func (t token) fits(entry map[string]any) bool {
 		text, _ := slug.(string)
 		return !there || strings.EqualFold(text, t.value)
 	}
-	return true
+	return t.hasSymbol(entry)
+}
+
+// hasSymbol must hold, too: a coin of another symbol is never shown, whatever its
+// ID.
+func (t token) hasSymbol(entry map[string]any) bool {
+	symbol, _ := entry["symbol"].(string)
+	return strings.EqualFold(symbol, t.symbol)
 }
 
 // Bounds on what can be true. The largest market there is has some 10^14 USD.
@@ -154,7 +165,7 @@ func check(q core.Quote, now time.Time) error {
 	case q.MarketCap.Valid && q.MarketCap.Decimal.IsZero():
 		return errors.New("a market cap of 0 beside a price")
 	case q.LastUpdated.After(now.Add(maxAhead)):
-		return errors.New("last updated in the future")
+		return &config.WrongError{Problem: "last updated in the future", Settings: "this machine's clock"}
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "The token's name in the provider's web addresses. Unset: TOKEN_SYMBOL is asked for.",
 			Set:     s.setToken("slug", config.Matching(`[A-Za-z0-9][A-Za-z0-9_.-]{0,99}`, "one name of letters, digits and -"))},
 		{Name: "TOKEN_SYMBOL", Required: true, Example: "ETH",
-			Comment: "Shown after amounts.",
+			Comment: "Shown after amounts. A price of another symbol is refused.",
 			Set:     s.setSymbol},
 		{Name: "PRICE_TTL", Default: "30s",
 			Comment: "How long a price is fresh, if PRICE_MONTHLY_CREDITS allows. While people ask, it is refreshed shortly " +

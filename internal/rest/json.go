@@ -14,9 +14,11 @@ import (
 // most six levels.
 const maxDepth = 32
 
+// ErrNotJSON is what Parse fails with for text of another form.
+var ErrNotJSON = errors.New("not JSON, or not one JSON value")
+
 var (
 	errHTML      = errors.New("HTML or XML instead of JSON")
-	errJSON      = errors.New("not JSON, or not one JSON value")
 	errDuplicate = errors.New("JSON with two members of one name")
 	errDepth     = errors.New("JSON nested too deep")
 )
@@ -31,7 +33,7 @@ func Parse(body []byte) (any, error) {
 		return nil, errHTML
 	}
 	if !json.Valid(body) {
-		return nil, errJSON
+		return nil, ErrNotJSON
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -41,7 +43,7 @@ func Parse(body []byte) (any, error) {
 func value(d *json.Decoder, depth int) (any, error) {
 	token, err := d.Token()
 	if err != nil {
-		return nil, errJSON
+		return nil, ErrNotJSON
 	}
 	delim, compound := token.(json.Delim)
 	if !compound {
@@ -60,7 +62,7 @@ func value(d *json.Decoder, depth int) (any, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); err != nil {
-		return nil, errJSON
+		return nil, ErrNotJSON
 	}
 	return v, nil
 }
@@ -71,7 +73,7 @@ func object(d *json.Decoder, depth int) (map[string]any, error) {
 		token, err := d.Token()
 		name, ok := token.(string)
 		if err != nil || !ok {
-			return nil, errJSON
+			return nil, ErrNotJSON
 		}
 		if _, twice := members[name]; twice {
 			return nil, errDuplicate

@@ -33,6 +33,9 @@ var (
 // unnoticed.
 func (f figure) parse(body []byte, complete bool) (decimal.Decimal, error) {
 	v, err := rest.Parse(body)
+	if errors.Is(err, rest.ErrNotJSON) {
+		err = errors.New("neither a plain number nor JSON")
+	}
 	if err != nil {
 		return decimal.Decimal{}, err
 	}

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-telegram/bot/models"
 
 	"herald/internal/chat"
 	"herald/internal/config"
+	"herald/internal/telegram/botapi"
 	"herald/internal/words"
 )
 
@@ -25,7 +28,7 @@ func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
 	me, err := a.api.GetMe(ctx)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("telegram: %w", err)
+		return nil, checkError(err)
 	case me.Username == "":
 		return nil, errors.New("telegram: getMe: the answer names no bot")
 	}
@@ -34,17 +37,33 @@ func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
 		way = "webhook"
 	}
 	learned = []string{fmt.Sprintf("@%s, by %s", chat.NewForeign(me.Username, longestReason), way)}
+	number, _, _ := strings.Cut(a.Token.Reveal(), ":")
+	if number != strconv.FormatInt(me.ID, 10) {
+		return learned, &config.WrongError{
+			Problem:  "the token is one bot's, and the server answers as another",
+			Settings: TokenSetting + " and TELEGRAM_API_URL"}
+	}
 	if !me.JoinsGroups {
 		learned = append(learned, "it cannot be added to groups: send /setjoingroups to @BotFather")
 	}
 	info, err := a.api.GetWebhookInfo(ctx)
 	if err != nil {
-		return learned, fmt.Errorf("telegram: %w", err)
+		return learned, checkError(err)
 	}
 	if a.WebhookURL == "" {
 		return append(learned, aboutPolling(info)...), nil
 	}
 	return append(learned, a.aboutWebhook(info)...), nil
+}
+
+// checkError is err as that of Check. Of a conflict it says itself what to do.
+func checkError(err error) error {
+	kind := botapi.ErrorOf(err).Kind
+	err = fmt.Errorf("telegram: %w", err)
+	if kind == botapi.Conflict {
+		return &config.WrongError{Problem: err.Error()}
+	}
+	return err
 }
 
 // aboutPolling warns of a webhook, beside which nothing can be polled.

@@ -1,6 +1,8 @@
 package telegram
 
 import (
+	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -65,5 +67,26 @@ func TestCheckFailsOnAnAnswerThatNamesNoBot(t *testing.T) {
 	r.api.Fail("getMe", telegramtest.Empty())
 	if learned, err := r.adapter.Check(t.Context()); err == nil || learned != nil {
 		t.Errorf("got %q, %v", learned, err)
+	}
+}
+
+func TestCheckFailsOnATokenOfAnotherBot(t *testing.T) {
+	r := setUp(t, nil)
+	r.adapter.Token = config.NewSecret("987654321:x")
+	learned, err := r.adapter.Check(t.Context())
+	wrong, is := errors.AsType[*config.WrongError](err)
+	if !is || wrong.Problem != "the token is one bot's, and the server answers as another" || len(learned) != 1 {
+		t.Errorf("got %q, %v", learned, err)
+	}
+}
+
+// What to do is to stop the other process, and not to look at a setting.
+func TestCheckNamesNoSettingBesideAnotherPoller(t *testing.T) {
+	r := setUp(t, nil)
+	r.api.Fail("getMe", telegramtest.Status(http.StatusConflict))
+	_, err := r.adapter.Check(t.Context())
+	wrong, is := errors.AsType[*config.WrongError](err)
+	if !is || wrong.Problem != "telegram: getMe: conflict" || wrong.Settings != "" {
+		t.Errorf("got %v", err)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/url"
+	"strings"
 )
 
 // ErrBodyTooLarge is what reading a body past MaxBody fails with.
@@ -44,7 +44,13 @@ type Error struct {
 	Err  error
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Host, e.Err) }
+// inWords says what Go's own texts mean here.
+var inWords = strings.NewReplacer(
+	context.DeadlineExceeded.Error(), "the time ran out",
+	io.ErrUnexpectedEOF.Error(), "the answer broke off",
+)
+
+func (e *Error) Error() string { return e.Host + ": " + inWords.Replace(e.Err.Error()) }
 
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -65,6 +65,19 @@ func TestCleanErrorsNameTheHostAlone(t *testing.T) {
 	}
 }
 
+func TestWhatGoSaysIsToldInWords(t *testing.T) {
+	for want, cause := range map[string]error{
+		"h: the time ran out":           context.DeadlineExceeded,
+		"h: dial tcp: the time ran out": &net.OpError{Op: "dial", Net: "tcp", Err: context.DeadlineExceeded},
+		"h: the answer broke off":       io.ErrUnexpectedEOF,
+	} {
+		err := &transport.Error{Host: "h", Err: cause}
+		if err.Error() != want || !errors.Is(err, cause) {
+			t.Errorf("got %q, want %q", err, want)
+		}
+	}
+}
+
 func hijacked(answer string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)

@@ -93,7 +93,11 @@ type User struct {
 // GetMe returns who the bot is.
 func (c *Client) GetMe(ctx context.Context) (User, error) {
 	me, err := c.bot().GetMe(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, bot.ErrorNotFound):
+		// Every server has the method: it is the token that is not found.
+		return User{}, &Error{Method: "getMe", Kind: Refused, detail: "the token is not known there"}
+	case err != nil:
 		return User{}, classifyError("getMe", err)
 	}
 	return User{me.ID, me.Username, me.CanJoinGroups}, nil

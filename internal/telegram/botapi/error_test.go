@@ -46,8 +46,8 @@ func TestAFailedCallIsOfItsKind(t *testing.T) {
 		says        string
 	}{
 		"refused connection":   {answer{err: &transport.Error{Host: "h", Err: refused}}, Error{Kind: NotSent}, false, "connection refused"},
-		"broken connection":    {answer{err: &transport.Error{Host: "h", Err: io.ErrUnexpectedEOF}}, Error{Kind: OutcomeUnknown}, false, "unexpected EOF"},
-		"time out":             {answer{err: &transport.Error{Host: "h", Err: context.DeadlineExceeded}}, Error{Kind: OutcomeUnknown}, false, "deadline"},
+		"broken connection":    {answer{err: &transport.Error{Host: "h", Err: io.ErrUnexpectedEOF}}, Error{Kind: OutcomeUnknown}, false, "the answer broke off"},
+		"time out":             {answer{err: &transport.Error{Host: "h", Err: context.DeadlineExceeded}}, Error{Kind: OutcomeUnknown}, false, "the time ran out"},
 		"500 of the API":       {refusal(500, "Internal Server Error", ""), Error{Kind: OutcomeUnknown}, false, "status 500"},
 		"502 of a proxy":       {answer{status: 502, body: "<html>"}, Error{Kind: OutcomeUnknown}, false, "status 502"},
 		"503 of a proxy":       {answer{status: 503, body: "<html>"}, Error{Kind: OutcomeUnknown}, false, "status 503"},
@@ -77,6 +77,14 @@ func TestAFailedCallIsOfItsKind(t *testing.T) {
 				t.Errorf("it says %q", err)
 			}
 		})
+	}
+}
+
+// Telegram says 404 where the token's form is wrong, and every server has getMe.
+func TestAServerWithoutGetMeDoesNotKnowTheToken(t *testing.T) {
+	_, err := newClient(t, "http://bot.invalid", refusal(404, "Not Found", "")).GetMe(t.Context())
+	if want := "getMe: refused: the token is not known there"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
