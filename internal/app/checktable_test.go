@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -96,17 +97,18 @@ func TestWhatProbesLearnedInWords(t *testing.T) {
 	}
 }
 
-func TestAnAgeOfAQuoteThatIsWrong(t *testing.T) {
+func TestAnAgeOfAQuoteThatIsDoubtful(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for age, wrong := range map[time.Duration]bool{
-			0: false, 24 * time.Hour: false, 24*time.Hour + 1: true, -5 * time.Minute: false, -5*time.Minute - 1: true,
+		for age, want := range map[time.Duration]string{
+			0: "", 24 * time.Hour: "", 24*time.Hour + 1: "is it the token", -5 * time.Minute: "", -5*time.Minute - 1: "clock",
 		} {
-			if err := wrongAge(time.Now().Add(-age)); (err != nil) != wrong {
-				t.Errorf("%v: %v", age, err)
+			said := fmt.Sprint(aboutQuote(market.Listing{Quote: core.Quote{LastUpdated: time.Now().Add(-age)}}))
+			if doubtful := strings.Contains(said, "that price"); doubtful != (want != "") || !strings.Contains(said, want) {
+				t.Errorf("%v: %s", age, said)
 			}
 		}
-		if err := wrongAge(time.Time{}); err != nil {
-			t.Errorf("not dated: %v", err)
+		if said := fmt.Sprint(aboutQuote(market.Listing{})); strings.Contains(said, "that price") {
+			t.Errorf("not dated: %s", said)
 		}
 	})
 }

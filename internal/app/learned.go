@@ -69,13 +69,16 @@ func span(d time.Duration) string {
 const longestListed = 40
 
 func aboutQuote(found market.Listing) (learned []string) {
-	price := say(chat.Price{Decimal: found.Quote.Price})
+	price, doubt := say(chat.Price{Decimal: found.Quote.Price}), ""
 	if at := found.Quote.LastUpdated; !at.IsZero() {
-		price += ", " + say(chat.Moment{Time: at})
+		price, doubt = price+", "+say(chat.Moment{Time: at}), doubtfulAge(at)
 	}
 	learned = append(learned, fmt.Sprintf("%s, id %s, %s", plain(found.Symbol), plain(found.ID), price))
 	if found.Name != "" {
 		learned = append(learned, "the provider calls it "+plain(found.Name))
+	}
+	if doubt != "" {
+		learned = append(learned, doubt)
 	}
 	return learned
 }
@@ -88,24 +91,16 @@ const (
 	quoteAhead = 5 * time.Minute
 )
 
-// wrongAge is what is wrong with when a quote was last updated, which is the zero
-// time where the provider does not say.
-func wrongAge(updated time.Time) error {
+// doubtfulAge is what to look at because of when a quote was last updated; empty
+// is nothing. The price is shown all the same, with that time.
+func doubtfulAge(updated time.Time) string {
 	switch age := time.Since(updated); {
-	case updated.IsZero():
-		return nil
 	case age > oldestQuote:
-		return &config.WrongError{
-			Problem:  "the provider last updated this price " + say(chat.Moment{Time: updated}),
-			Settings: "PRICE_TOKEN_ID, PRICE_TOKEN_SLUG and TOKEN_SYMBOL",
-		}
+		return "that price is old: is it the token that you mean?"
 	case age < -quoteAhead:
-		return &config.WrongError{
-			Problem:  fmt.Sprintf("the provider dates this price %s after this machine's time", span(-age)),
-			Settings: "this machine's clock",
-		}
+		return "that price is dated ahead of this machine's clock: is the clock right?"
 	}
-	return nil
+	return ""
 }
 
 // plain is text of a service.

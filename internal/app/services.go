@@ -57,7 +57,7 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 			if err != nil {
 				return nil, err
 			}
-			return aboutQuote(found), wrongAge(found.Quote.LastUpdated)
+			return aboutQuote(found), nil
 		}),
 		serviceProbe(supply.Service, b.cfg.Supply.URL, func(ctx context.Context) ([]string, error) {
 			found, err := supplies.Probe(ctx)

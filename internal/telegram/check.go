@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/go-telegram/bot/models"
@@ -37,12 +35,6 @@ func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
 		way = "webhook"
 	}
 	learned = []string{fmt.Sprintf("@%s, by %s", chat.NewForeign(me.Username, longestReason), way)}
-	number, _, _ := strings.Cut(a.Token.Reveal(), ":")
-	if number != strconv.FormatInt(me.ID, 10) {
-		return learned, &config.WrongError{
-			Problem:  "the token is one bot's, and the server answers as another",
-			Settings: TokenSetting + " and TELEGRAM_API_URL"}
-	}
 	if !me.JoinsGroups {
 		learned = append(learned, "it cannot be added to groups: send /setjoingroups to @BotFather")
 	}

@@ -70,16 +70,6 @@ func TestCheckFailsOnAnAnswerThatNamesNoBot(t *testing.T) {
 	}
 }
 
-func TestCheckFailsOnATokenOfAnotherBot(t *testing.T) {
-	r := setUp(t, nil)
-	r.adapter.Token = config.NewSecret("987654321:x")
-	learned, err := r.adapter.Check(t.Context())
-	wrong, is := errors.AsType[*config.WrongError](err)
-	if !is || wrong.Problem != "the token is one bot's, and the server answers as another" || len(learned) != 1 {
-		t.Errorf("got %q, %v", learned, err)
-	}
-}
-
 // What to do is to stop the other process, and not to look at a setting.
 func TestCheckNamesNoSettingBesideAnotherPoller(t *testing.T) {
 	r := setUp(t, nil)
