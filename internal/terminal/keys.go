@@ -86,7 +86,7 @@ func (k *keys) sequence(b byte) string {
 	case (kind == '[' || kind == 'O') && !final:
 		return ""
 	}
-	sequence := string(k.begun)
+	key := sequences[string(k.begun)]
 	k.begun = nil
-	return sequences[sequence]
+	return key
 }
