@@ -41,8 +41,9 @@ type History struct {
 // source are never among its own. source is not empty and not personal. If dir
 // is not empty, the quotes are also kept in a file in it. Open makes the folder
 // if its parent exists, and fails with config.Mistakes if there then is none; what
-// else is wrong with it is logged, and costs only the file. It waits at most a second for another
-// process to let go of the file, and takes it over later if that does by then.
+// else is wrong with it is logged, and costs only the file. It waits at most a
+// second for another process to let go of the file, and takes it over later if
+// that does by then.
 func Open(dir, source string, log *slog.Logger) (*History, error) {
 	h := &History{log: log, source: source}
 	if dir == "" {
