@@ -3,6 +3,7 @@ package commands_test
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,37 @@ func TestTranscripts(t *testing.T) {
 	commandstest.Transcripts(t, *update, func(c commandstest.Case) string {
 		return shown(words.Print(c.Reply))
 	})
+}
+
+// TestLanguages has the words of every answer in every language.
+func TestLanguages(t *testing.T) {
+	commandstest.Languages(t, *update, func(c commandstest.Case) string {
+		return said(words.Print(c.Reply))
+	})
+}
+
+// said is what a card says, as plain text.
+func said(c words.Card) string {
+	lines := []string{c.Title.String(), c.Text.String()}
+	for _, s := range c.Sections {
+		lines = append(lines, s.Heading.String())
+		for _, f := range s.Fields {
+			lines = append(lines, f.Name.String()+"  "+f.Value.String())
+		}
+	}
+	for _, n := range c.Notes {
+		lines = append(lines, n.String())
+	}
+	if c.Image != nil {
+		lines = append(lines, c.Image.Alt)
+	}
+	for _, b := range c.Buttons {
+		lines = append(lines, "[ "+b.Label+" ]")
+	}
+	if c.Ask != nil {
+		lines = append(lines, c.Ask.Question)
+	}
+	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return l == "" }), "\n")
 }
 
 // shown is all of a card.

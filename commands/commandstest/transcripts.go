@@ -11,25 +11,48 @@ import (
 	"herald/internal/chat"
 )
 
-// Transcripts compares every Case in every language, as show writes its answer,
-// with a golden file for each language and scene in testdata. With update it
-// writes the files instead.
+// Transcripts compares every Case in English, as show writes its answer, with a
+// golden file for each scene in testdata. With update it writes the files instead.
 func Transcripts(t *testing.T, update bool, show func(Case) string) {
 	t.Helper()
-	for _, l := range chat.Languages() {
-		transcripts := map[string]*bytes.Buffer{}
-		Cases(t, l, func(c Case) {
-			if transcripts[c.Scene] == nil {
-				transcripts[c.Scene] = &bytes.Buffer{}
-			}
-			line := strings.ToValidUTF8(c.Line[:min(len(c.Line), 80)], "")
-			fmt.Fprintf(transcripts[c.Scene], "> %s\n%s\n\n", line, show(c))
-		})
-		compare(t, filepath.Join("testdata", string(l)), transcripts, update)
-	}
+	scenes := map[string]*bytes.Buffer{}
+	Cases(t, chat.English, func(c Case) {
+		if scenes[c.Scene] == nil {
+			scenes[c.Scene] = &bytes.Buffer{}
+		}
+		write(scenes[c.Scene], c, show)
+	})
+	compare(t, filepath.Join("testdata", "scenes"), scenes, update)
 }
 
-// compare compares transcripts with the files of their names in dir.
+// Languages compares every Case in every language, as show writes its answer,
+// with one golden file for each language in testdata. With update it writes the
+// files instead.
+func Languages(t *testing.T, update bool, show func(Case) string) {
+	t.Helper()
+	languages := map[string]*bytes.Buffer{}
+	for _, l := range chat.Languages() {
+		all := &bytes.Buffer{}
+		languages[string(l)] = all
+		scene := ""
+		Cases(t, l, func(c Case) {
+			if c.Scene != scene {
+				scene = c.Scene
+				fmt.Fprintf(all, "# %s\n\n", scene)
+			}
+			write(all, c, show)
+		})
+	}
+	compare(t, filepath.Join("testdata", "languages"), languages, update)
+}
+
+func write(to *bytes.Buffer, c Case, show func(Case) string) {
+	line := strings.ToValidUTF8(c.Line[:min(len(c.Line), 80)], "")
+	fmt.Fprintf(to, "> %s\n%s\n\n", line, show(c))
+}
+
+// compare compares transcripts with the files of their names in dir, which holds
+// no others.
 func compare(t *testing.T, dir string, transcripts map[string]*bytes.Buffer, update bool) {
 	t.Helper()
 	if update {
@@ -57,6 +80,6 @@ func compare(t *testing.T, dir string, transcripts map[string]*bytes.Buffer, upd
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.golden"))
 	if err != nil || len(files) != len(transcripts) {
-		t.Errorf("%s: %d golden files for %d scenes, %v", dir, len(files), len(transcripts), err)
+		t.Errorf("%s: %d golden files for %d transcripts, %v", dir, len(files), len(transcripts), err)
 	}
 }

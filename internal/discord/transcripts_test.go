@@ -11,8 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden transcripts anew")
 
-// TestTranscripts has every answer of every command as Discord shows it, in every
-// language.
+// TestTranscripts has every answer of every command as Discord shows it.
 func TestTranscripts(t *testing.T) {
 	commandstest.Transcripts(t, *update, func(c commandstest.Case) string {
 		return transcript(render(c.Reply), c.Private || c.Reply.ToAsker)

@@ -16,8 +16,7 @@ import (
 
 var updateGolden = flag.Bool("update", false, "write the golden transcripts anew")
 
-// TestTranscripts has every answer of every command as Telegram shows it, in
-// every language, with *bold*, _italic_, `code`, <a date>, [a link](where it
+// TestTranscripts has every answer of every command as Telegram shows it, with *bold*, _italic_, `code`, <a date>, [a link](where it
 // leads), ⟪what is folded away⟫ and [a button: what it does].
 func TestTranscripts(t *testing.T) {
 	commandstest.Transcripts(t, *updateGolden, func(c commandstest.Case) string {
