@@ -1,37 +1,18 @@
 package app
 
 import (
-	"bytes"
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"herald/internal/chat"
+	"herald/internal/redact/logtest"
 	"herald/internal/sandbox"
 )
 
 // longestLine bounds a line of the log in bytes, whatever is in it.
 const longestLine = 10 << 10
-
-// lockedBuffer is a log that can be read while it is written.
-type lockedBuffer struct {
-	mu      sync.Mutex
-	written bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.written.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.written.String()
-}
 
 func TestNoLogLineIsLong(t *testing.T) {
 	world, err := sandbox.Start()
@@ -45,7 +26,7 @@ func TestNoLogLineIsLong(t *testing.T) {
 			"not printed": "\u2028", "others": "é", "HTML": "<", "emoji": "😀",
 		} {
 			cfg := mustLoad(t, append(DemoSettings(world), "LOG_LEVEL=debug", "LOG_FORMAT="+format), "")
-			out := &lockedBuffer{}
+			out := &logtest.Buffer{}
 			log := NewLogger(cfg, out)
 			b, err := New(cfg, log)
 			if err != nil {

@@ -171,10 +171,10 @@ func TestPanicReachesItsAskerAlone(t *testing.T) {
 	if !strings.Contains(a.Text(), "Something went wrong") || !strings.Contains(a.Text(), id) {
 		t.Errorf("the asker reads %q", a.Text())
 	}
-	if h.logged.lines("level=ERROR") != 1 || h.logged.lines("answer_test.go") != 1 || h.logged.lines(id) != 1 {
+	if h.logged.Lines("level=ERROR") != 1 || h.logged.Lines("answer_test.go") != 1 || h.logged.Lines(id) != 1 {
 		t.Errorf("log:\n%s", h.logged)
 	}
-	if h.logged.lines(h.fake.Token) != 0 {
+	if h.logged.Lines(h.fake.Token) != 0 {
 		t.Error("the token is in the log")
 	}
 	if a := h.answer(t, discordtest.Interaction{Command: "staked"}); !strings.Contains(a.Text(), "staked") {

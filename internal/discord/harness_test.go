@@ -1,12 +1,10 @@
 package discord
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,6 +14,7 @@ import (
 	"herald/internal/chat/chattest"
 	"herald/internal/config"
 	"herald/internal/discord/discordtest"
+	"herald/internal/redact/logtest"
 	"herald/internal/retry"
 )
 
@@ -24,7 +23,7 @@ type harness struct {
 	*Adapter
 	fake    *discordtest.Server
 	handler *chattest.Handler
-	logged  *lockedBuffer
+	logged  *logtest.Buffer
 	counts  *counts
 	ended   chan error
 	stop    context.CancelFunc
@@ -49,7 +48,7 @@ func prepareOn(t *testing.T, fake *discordtest.Server, change func(*harness, *Co
 	t.Helper()
 	h := &harness{
 		fake: fake, handler: &chattest.Handler{},
-		logged: &lockedBuffer{}, counts: &counts{events: map[string]int{}}, ended: make(chan error, 1),
+		logged: &logtest.Buffer{}, counts: &counts{events: map[string]int{}}, ended: make(chan error, 1),
 	}
 	t.Cleanup(h.fake.Close)
 	c := Config{
@@ -233,33 +232,6 @@ func (h *harness) until(release <-chan struct{}, title string) {
 			return chat.Reply{Title: chat.Say("stopped")}
 		}
 	}
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-func (l *lockedBuffer) lines(with string) int {
-	n := 0
-	for line := range strings.Lines(l.String()) {
-		if strings.Contains(line, with) {
-			n++
-		}
-	}
-	return n
 }
 
 type counts struct {

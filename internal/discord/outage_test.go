@@ -45,7 +45,7 @@ func TestAnswersThatComeTooLateAreCountedAndLogged(t *testing.T) {
 				if h.counts.of(tt.event) != 1 || h.counts.of("answered") != 0 {
 					t.Errorf("counted %v", h.counts.events)
 				}
-				if n := h.logged.lines("an answer"); n != 1 {
+				if n := h.logged.Lines("an answer"); n != 1 {
 					t.Errorf("%d lines tell of it:\n%s", n, h.logged)
 				}
 				h.fake.Break(tt.route, discordtest.Fault{})

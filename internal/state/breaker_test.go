@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"herald/internal/redact/logtest"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
@@ -139,7 +140,7 @@ func TestASlowRedisIsAskedAgainOnceItIsQuick(t *testing.T) {
 		for _, latency := range []time.Duration{2 * callTimeout, 50 * time.Millisecond, time.Hour} {
 			t.Run(fmt.Sprint(outage, " of ", latency), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					var log logBuffer
+					var log logtest.Buffer
 					r := newSlowRedis(slog.New(slog.NewTextHandler(&log, nil)))
 					start := time.Now()
 					r.latency = func() time.Duration {

@@ -1,12 +1,10 @@
 package state
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,27 +12,10 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/config"
+	"herald/internal/redact/logtest"
 )
 
 const password = "hunter2-hunter2"
-
-// logBuffer is safe to read while it is written to.
-type logBuffer struct {
-	mu  sync.Mutex
-	out bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.out.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.out.String()
-}
 
 // patient has the bot wait for Redis as long as a busy machine may need.
 const patient = "?read_timeout=20s"
@@ -45,14 +26,14 @@ const claimTime = time.Hour
 
 // replica makes one of several processes that share the server at addr, which
 // options of the URL may follow.
-func replica(t *testing.T, addr string, options ...string) (*Redis, *logBuffer) {
+func replica(t *testing.T, addr string, options ...string) (*Redis, *logtest.Buffer) {
 	t.Helper()
 	return replicaWithClaims(t, claimTime, addr, options...)
 }
 
-func replicaWithClaims(t *testing.T, claim time.Duration, addr string, options ...string) (*Redis, *logBuffer) {
+func replicaWithClaims(t *testing.T, claim time.Duration, addr string, options ...string) (*Redis, *logtest.Buffer) {
 	t.Helper()
-	var log logBuffer
+	var log logtest.Buffer
 	url := "redis://:" + password + "@" + addr + "/0" + patient
 	if len(options) > 0 {
 		url = strings.Replace(url, patient, options[0], 1)

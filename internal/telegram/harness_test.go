@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -15,6 +14,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	"herald/internal/config"
+	"herald/internal/redact/logtest"
 	"herald/internal/telegram/botapi"
 	"herald/internal/telegram/telegramtest"
 	"herald/internal/words"
@@ -29,7 +29,7 @@ type rig struct {
 	api     *telegramtest.Server
 	handler *chattest.Handler
 	adapter *Adapter
-	logs    *lockedBuffer
+	logs    *logtest.Buffer
 	events  *tally
 }
 
@@ -41,7 +41,7 @@ func setUp(t *testing.T, change func(*Config)) *rig {
 
 func setUpBeside(t *testing.T, api *telegramtest.Server, change func(*Config)) *rig {
 	t.Helper()
-	r := &rig{T: t, api: api, handler: &chattest.Handler{}, logs: &lockedBuffer{}, events: &tally{}}
+	r := &rig{T: t, api: api, handler: &chattest.Handler{}, logs: &logtest.Buffer{}, events: &tally{}}
 	c := Config{
 		Settings:       Settings{Token: config.NewSecret(telegramtest.Token), APIURL: r.api.URL},
 		CommandTimeout: 20 * time.Second,
@@ -140,23 +140,6 @@ func (r *rig) sent(n int) []telegramtest.Sent {
 		r.Fatalf("%d messages, want %d: %+v; log:\n%s", len(got), n, got, r.logs)
 	}
 	return got
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 type tally struct {
