@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -33,8 +34,8 @@ func (s *Services) table() []config.Setting {
 }
 
 // connect makes the services' clients, for commands to ask and for Check to
-// probe, and opens the file of quotes. It contacts nothing.
-func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
+// probe, and the history of quotes, which is kept in store. It contacts nothing.
+func (b *Bot) connect(c *core.Cache, store core.Store) (commands.Sources, error) {
 	price := market.New(b.cfg.Market, c, b.priceBudget())
 	supplies := supply.New(b.cfg.Supply, c)
 	stakes, err := staking.New(b.cfg.Staking, c, b.metrics.PoolUnread)
@@ -42,10 +43,11 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 		return commands.Sources{}, err
 	}
 	accounts := partner.New(b.cfg.Partner, c)
-	b.quotes, err = history.Open(b.cfg.History.Dir, tokenID(b.cfg.Market), b.log)
-	if err != nil {
-		return commands.Sources{}, err
+	quotes := history.Config{Source: tokenID(b.cfg.Market), Store: store, Log: b.log}
+	if dir := b.cfg.Disk.Dir; dir != "" {
+		quotes.OldFile = filepath.Join(dir, "quotes.db")
 	}
+	b.quotes = history.New(quotes)
 	b.metrics.ClockSkew(accounts.Skew)
 	b.probes = []probe{
 		serviceProbe(partner.Service, b.cfg.Partner.URL, func(ctx context.Context) ([]string, error) {
