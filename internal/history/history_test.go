@@ -194,11 +194,12 @@ func TestTheFileOfAnEarlierVersionIsTakenOverOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)))
 		store, log := new(shared), new(logtest.Buffer)
-		config := Config{Source: "TKN", Store: store, OldFile: filepath.Join("testdata", "quotes.db"), Log: slog.New(slog.NewTextHandler(log, nil))}
+		config := Config{Source: "TKN", Store: store, Log: slog.New(slog.NewTextHandler(log, nil))}
+		config.OldFile = filepath.Join("testdata", "quotes.db")
 		if n := len(New(config).Since(time.Time{})); n != 60 || store.saves != 1 {
 			t.Errorf("%d points, saved %d times", n, store.saves)
 		}
-		config.OldFile = filepath.Join(t.TempDir()) // No file: to read it would be logged.
+		config.OldFile = t.TempDir() // No file: to read it would be logged.
 		if n := len(New(config).Since(time.Time{})); n != 60 || log.String() != "" {
 			t.Errorf("%d points, logged %s", n, log)
 		}

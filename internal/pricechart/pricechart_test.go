@@ -59,38 +59,30 @@ func TestAChartShowsWhatWasSeenOfItsPeriod(t *testing.T) {
 	}
 }
 
-func TestWithoutTwoPricesThereIsNoPicture(t *testing.T) {
-	for name, quote := range map[string]core.Quote{"one price": quoted("3", time.Now()), "no time": {Price: number("3")}} {
-		c, err := pricechart.New(newHistory(), "TKN").Chart(t.Context(), quote, day, chat.English)
-		if err != nil || c.PNG != nil {
-			t.Errorf("%s: %d bytes, %v", name, len(c.PNG), err)
-		}
-	}
-}
-
-func TestWhatTheQuoteImpliesForTheBeginningOfThePeriodIsInIt(t *testing.T) {
-	for change, period := range map[string]time.Duration{"24h": day, "7d": 7 * day} {
-		quote := quoted("3", time.Now().Add(-90*time.Second))
-		if doubled := decimal.NewNullDecimal(number("100")); change == "24h" {
-			quote.Change24h = doubled
-		} else {
-			quote.Change7d = doubled
-		}
-		c, err := pricechart.New(newHistory(), "TKN").Chart(t.Context(), quote, period, chat.English)
-		if err != nil || c.PNG == nil || !c.First.Equal(number("1.5")) || c.Seen > 0 {
-			t.Errorf("%s: %d bytes, first %s, %g seen, %v", change, len(c.PNG), c.First, c.Seen, err)
-		}
-	}
-}
-
-func TestAChartTellsSinceWhenItKnowsThePrice(t *testing.T) {
+func TestAChartBeginsWithWhatTheQuoteImplies(t *testing.T) {
 	now := time.Now().Truncate(time.Second)
-	quote := quoted("3", now)
-	quote.Change7d = decimal.NewNullDecimal(number("100"))
-	for period, since := range map[time.Duration]time.Time{7 * day: now.Add(-7 * day), 30 * day: now.Add(-7 * day)} {
-		c, err := pricechart.New(newHistory(), "TKN").Chart(t.Context(), quote, period, chat.English)
-		if err != nil || !c.From.Equal(now.Add(-period)) || !c.Since.Equal(since) {
-			t.Errorf("%v: from %v, since %v, %v", period, c.From, c.Since, err)
+	quote, timeless := quoted("3", now), quoted("3", time.Time{})
+	doubled := decimal.NewNullDecimal(number("100"))
+	overADay, overAWeek := quote, quote
+	overADay.Change24h, overAWeek.Change7d = doubled, doubled
+	for name, test := range map[string]struct {
+		quote  core.Quote
+		period time.Duration
+		since  time.Time // zero: no picture
+	}{
+		"one price":             {quote, day, time.Time{}},
+		"no time":               {timeless, day, time.Time{}},
+		"a day":                 {overADay, day, now.Add(-day)},
+		"a week":                {overAWeek, 7 * day, now.Add(-7 * day)},
+		"the last of its weeks": {overAWeek, 30 * day, now.Add(-7 * day)},
+	} {
+		c, err := pricechart.New(newHistory(), "TKN").Chart(t.Context(), test.quote, test.period, chat.English)
+		drawn := c.PNG != nil
+		if err != nil || drawn == test.since.IsZero() || !c.Since.Equal(test.since) {
+			t.Errorf("%s: drawn %v, since %v, %v", name, drawn, c.Since, err)
+		}
+		if drawn && (!c.From.Equal(now.Add(-test.period)) || !c.First.Equal(number("1.5")) || c.Seen > 0) {
+			t.Errorf("%s: from %v, first %s, %g seen", name, c.From, c.First, c.Seen)
 		}
 	}
 }
