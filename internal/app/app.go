@@ -66,7 +66,7 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 	})
 	b.metrics.Cache(b.cache.Items, cfg.Cache.MaxItems)
 	b.metrics.Services(b.cache.Health)
-	sources, err := b.connect(b.cache, store)
+	sources, err := b.connect(b.cache)
 	if err != nil {
 		b.Close()
 		return nil, err

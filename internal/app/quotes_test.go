@@ -11,6 +11,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/config"
+	"herald/internal/core"
 	"herald/internal/disk"
 	"herald/internal/history"
 	"herald/internal/redact/logtest"
@@ -48,7 +49,7 @@ func TestQuotesSeenOutliveTheBot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := history.New(history.Config{Source: tokenID(cfg.Market), Store: store})
+	seen := history.New(history.Config{Source: tokenID(cfg.Market), Stores: []core.Store{store}})
 	points := seen.Since(time.Time{})
 	if len(points) != 1 || !points[0].Price.Equal(world.World.Quote.Price) || !points[0].At.Equal(world.World.Quote.LastUpdated) {
 		t.Errorf("kept %+v, want %+v", points, world.World.Quote)

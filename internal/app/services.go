@@ -34,8 +34,8 @@ func (s *Services) table() []config.Setting {
 }
 
 // connect makes the services' clients, for commands to ask and for Check to
-// probe, and the history of quotes, which is kept in store. It contacts nothing.
-func (b *Bot) connect(c *core.Cache, store core.Store) (commands.Sources, error) {
+// probe, and the history of quotes. It contacts nothing.
+func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 	price := market.New(b.cfg.Market, c, b.priceBudget())
 	supplies := supply.New(b.cfg.Supply, c)
 	stakes, err := staking.New(b.cfg.Staking, c, b.metrics.PoolUnread)
@@ -43,9 +43,13 @@ func (b *Bot) connect(c *core.Cache, store core.Store) (commands.Sources, error)
 		return commands.Sources{}, err
 	}
 	accounts := partner.New(b.cfg.Partner, c)
-	quotes := history.Config{Source: tokenID(b.cfg.Market), Store: store, Log: b.log}
-	if dir := b.cfg.Disk.Dir; dir != "" {
-		quotes.OldFile = filepath.Join(dir, "quotes.db")
+	quotes := history.Config{Source: tokenID(b.cfg.Market), Log: b.log}
+	if b.redis != nil {
+		quotes.Stores = append(quotes.Stores, b.redis)
+	}
+	if b.disk != nil {
+		quotes.Stores = append(quotes.Stores, b.disk)
+		quotes.OldFile = filepath.Join(b.cfg.Disk.Dir, "quotes.db")
 	}
 	b.quotes = history.New(quotes)
 	b.metrics.ClockSkew(accounts.Skew)

@@ -289,3 +289,13 @@ func FuzzDraw(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkDraw(b *testing.B) {
+	p := day(every(5, 24*60, 0)...)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Draw(p); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

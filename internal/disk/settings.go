@@ -21,9 +21,9 @@ const exampleDir = "/var/lib/herald"
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Files", Name: "DATA_DIR", Example: exampleDir,
-			Comment: "Folder for what must outlive the process where no REDIS_URL is set: the quotes seen, for charts, " +
-				"the last price and supply, and the price provider's credits. It is made if only its last part is missing. " +
-				"Unset: in memory.",
+			Comment: "Folder for what must outlive the process: the quotes seen, for charts, and, without REDIS_URL, " +
+				"the last price and supply and the price provider's credits. It is made if only its last part is " +
+				"missing. Unset: in memory.",
 			Set: config.Field(&s.Dir, folder)},
 	}
 }

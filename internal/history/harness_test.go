@@ -46,10 +46,9 @@ func (s *shared) Save(_ context.Context, key string, value []byte, ttl time.Dura
 	s.saves++
 }
 
-// open makes a History that stays until the test ends; store may be nil.
-func open(store core.Store, source string) (*History, *logtest.Buffer) {
+func open(source string, stores ...core.Store) (*History, *logtest.Buffer) {
 	var log logtest.Buffer
-	return New(Config{Source: source, Store: store, Log: slog.New(slog.NewTextHandler(&log, nil))}), &log
+	return New(Config{Source: source, Stores: stores, Log: slog.New(slog.NewTextHandler(&log, nil))}), &log
 }
 
 func quote(at time.Time, price string) core.Quote {

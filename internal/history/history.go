@@ -1,10 +1,10 @@
 // Package history remembers the quotes that the bot saw, for charts: those of
 // the last 90 days, the finer the younger they are.
 //
-// Memory holds all of them and answers. A core.Store, where there is one, has a
-// copy, which outlives the process and which replicas share: it is loaded and
-// merged with memory before it is saved. So a store that is slow or gone costs the
-// copy, not the answer.
+// Memory holds all of them and answers. Each core.Store has a copy, which outlives
+// the process and which replicas may share: it is loaded and merged with memory
+// before it is saved. So a store that is slow or gone costs the copy, not the
+// answer.
 package history
 
 import (
@@ -34,10 +34,10 @@ type Config struct {
 	// Source names the token at its provider. Quotes of another source are never
 	// among its own. It is not empty and not personal.
 	Source string
-	// Store keeps the quotes; nil: memory alone.
-	Store core.Store
+	// Stores keep the quotes; none: memory alone.
+	Stores []core.Store
 	// OldFile is where earlier versions kept them. It is read, and never changed,
-	// while the Store has none; empty is nowhere.
+	// while a Store has none; empty is nowhere.
 	OldFile string
 	Log     *slog.Logger
 }
@@ -50,11 +50,11 @@ type History struct {
 	mu   sync.Mutex
 	seen series
 
-	syncing chan struct{} // holds a token while the Store is asked
+	syncing chan struct{} // holds a token while the Stores are asked
 	saving  sync.WaitGroup
 }
 
-// New makes a History. The Store is first asked when the History is.
+// New makes a History. The Stores are first asked when the History is.
 func New(config Config) *History { return &History{config: config, syncing: make(chan struct{}, 1)} }
 
 // Add remembers the quote unless it has no time, no price, is older than 90
@@ -99,10 +99,10 @@ func (h *History) Close() {
 	h.saving.Wait()
 }
 
-// sync brings memory and the Store up to date with each other. What takes longer
+// sync brings memory and the Stores up to date with each other. What takes longer
 // than maxWait goes on in the background.
 func (h *History) sync() {
-	if h.config.Store == nil {
+	if len(h.config.Stores) == 0 {
 		return
 	}
 	done := make(chan struct{})
@@ -120,25 +120,37 @@ func (h *History) sync() {
 	}
 }
 
-// exchange merges into memory what is stored under key, and saves what the Store
+// exchange merges into memory what is stored under key, and saves what each Store
 // lacks.
 func (h *History) exchange(ctx context.Context, key string) {
-	stored, found := h.config.Store.Load(ctx, key)
-	points, err := decode(stored)
-	if !found {
-		points, err = readOld(h.config.OldFile, h.config.Source)
+	stored, complete := make([][]byte, len(h.config.Stores)), true
+	for i, store := range h.config.Stores {
+		value, found := store.Load(ctx, key)
+		h.takeOver(decode(value))
+		stored[i], complete = value, complete && found
+	}
+	if !complete {
+		h.takeOver(readOld(h.config.OldFile, h.config.Source))
 		h.config.OldFile = ""
 	}
+	h.mu.Lock()
+	merged := encode(h.seen)
+	h.mu.Unlock()
+	for i, store := range h.config.Stores {
+		if merged != nil && !bytes.Equal(merged, stored[i]) {
+			store.Save(ctx, key, merged, Kept)
+		}
+	}
+}
+
+// takeOver merges into memory what was kept, unless that could not be read.
+func (h *History) takeOver(points []Point, err error) {
 	if err != nil {
 		h.config.Log.Warn("the quotes that were kept cannot be read", "err", err)
 	}
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.seen.merge(points)
-	merged := encode(h.seen)
-	h.mu.Unlock()
-	if merged != nil && !bytes.Equal(merged, stored) {
-		h.config.Store.Save(ctx, key, merged, Kept)
-	}
 }
 
 // storedPoint is the form in which a Point is kept.

@@ -12,11 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"herald/internal/core"
 	"herald/internal/redact/logtest"
 )
 
 func TestQuotesComeBackByTime(t *testing.T) {
-	h, _ := open(nil, source)
+	h, _ := open(source)
 	now := time.Now()
 	ago := func(minutes int) time.Time { return now.Add(-time.Duration(minutes) * time.Minute) }
 	h.Add(quote(ago(20), "2"))
@@ -39,7 +40,7 @@ func TestQuotesComeBackByTime(t *testing.T) {
 }
 
 func TestQuotesThatCannotBeAreRefused(t *testing.T) {
-	h, _ := open(nil, source)
+	h, _ := open(source)
 	now := time.Now()
 	h.Add(quote(time.Time{}, "1"))
 	h.Add(quote(now, "0"))
@@ -55,16 +56,16 @@ func TestQuotesThatCannotBeAreRefused(t *testing.T) {
 func TestReplicasAndRestartsShareTheQuotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(shared)
-		one, _ := open(store, source)
-		two, _ := open(store, source)
-		other, _ := open(store, "another")
+		one, _ := open(source, store)
+		two, _ := open(source, store)
+		other, _ := open("another", store)
 		for i, h := range []*History{one, two, one, other, two} {
 			h.Add(quote(time.Now(), string('1'+rune(i))))
 			time.Sleep(10 * time.Minute)
 		}
 		wantPrices(t, "the one that added last", two, "1 2 3 5")
 		wantPrices(t, "another source", other, "4")
-		again, log := open(store, source)
+		again, log := open(source, store)
 		wantPrices(t, "a new process", again, "1 2 3 5")
 		if store.ttl != Kept || log.String() != "" {
 			t.Errorf("kept for %v; logged %s", store.ttl, log)
@@ -79,15 +80,32 @@ func TestReplicasAndRestartsShareTheQuotes(t *testing.T) {
 	})
 }
 
+func TestEachStoreGetsWhatTheOthersHave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one, two := new(shared), new(shared)
+		for i, store := range []*shared{one, two} {
+			h, _ := open(source, store)
+			h.Add(quote(time.Now(), string('1'+rune(i))))
+			time.Sleep(10 * time.Minute)
+		}
+		both, _ := open(source, one, two)
+		wantPrices(t, "of both", both, "1 2")
+		for _, store := range []*shared{one, two} {
+			h, _ := open(source, store)
+			wantPrices(t, "of each", h, "1 2")
+		}
+	})
+}
+
 // TestAStoreThatIsAwayCostsTheCopyAlone has it lose what it had as well.
 func TestAStoreThatIsAwayCostsTheCopyAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(shared)
-		h, _ := open(store, source)
+		h, _ := open(source, store)
 		h.Add(quote(time.Now(), "1"))
 		store.values = nil
 		h.Close()
-		again, _ := open(store, source)
+		again, _ := open(source, store)
 		wantPrices(t, "after Close", again, "1")
 	})
 }
@@ -95,7 +113,7 @@ func TestAStoreThatIsAwayCostsTheCopyAlone(t *testing.T) {
 func TestNobodyWaitsForASlowStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &shared{delay: time.Minute}
-		h, _ := open(store, source)
+		h, _ := open(source, store)
 		start := time.Now()
 		h.Add(quote(start, "1"))
 		wantPrices(t, "meanwhile", h, "1")
@@ -121,7 +139,7 @@ func TestAWrongClockDeletesNothing(t *testing.T) {
 			if off > 0 {
 				time.Sleep(off)
 			}
-			wrong, _ := open(store, source)
+			wrong, _ := open(source, store)
 			wrong.Add(quote(right, "3")) // the provider's time
 			if off < 0 {
 				wrong.Add(quote(time.Now(), "4"))
@@ -129,7 +147,7 @@ func TestAWrongClockDeletesNothing(t *testing.T) {
 				time.Sleep(-off)
 			}
 			wrong.Close()
-			h, _ := open(store, source)
+			h, _ := open(source, store)
 			wantPrices(t, "with the clock set right", h, "1 2")
 		})
 	}
@@ -137,7 +155,7 @@ func TestAWrongClockDeletesNothing(t *testing.T) {
 
 func TestWhatIsStoredIsCheckedAndDamageToldOnce(t *testing.T) {
 	for _, damaged := range []string{"{", `{"t":1}`, `[{"t":1,"p":"0"}]`, `[{"t":1,"p":"-1"}]`, `[{"t":1}]`, `[{"t":"x"}]`, "\x00"} {
-		h, log := open(&shared{values: map[string]string{"quotes " + source: damaged}}, source)
+		h, log := open(source, &shared{values: map[string]string{"quotes " + source: damaged}})
 		h.Add(quote(time.Now(), "1"))
 		h.Close()
 		wantPrices(t, damaged, h, "1")
@@ -194,7 +212,7 @@ func TestTheFileOfAnEarlierVersionIsTakenOverOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)))
 		store, log := new(shared), new(logtest.Buffer)
-		config := Config{Source: "TKN", Store: store, Log: slog.New(slog.NewTextHandler(log, nil))}
+		config := Config{Source: "TKN", Stores: []core.Store{store}, Log: slog.New(slog.NewTextHandler(log, nil))}
 		config.OldFile = filepath.Join("testdata", "quotes.db")
 		if n := len(New(config).Since(time.Time{})); n != 60 || store.saves != 1 {
 			t.Errorf("%d points, saved %d times", n, store.saves)
@@ -215,7 +233,7 @@ func TestTheFileOfAnEarlierVersionIsTakenOverOnce(t *testing.T) {
 
 func TestHistoryIsUsedByManyAtOnce(t *testing.T) {
 	store := new(shared)
-	h, log := open(store, source)
+	h, log := open(source, store)
 	now := time.Now()
 	var users sync.WaitGroup
 	for u := range 4 {
@@ -228,7 +246,7 @@ func TestHistoryIsUsedByManyAtOnce(t *testing.T) {
 	}
 	users.Wait()
 	h.Close()
-	again, _ := open(store, source)
+	again, _ := open(source, store)
 	if n := len(again.Since(time.Time{})); n != 200 || log.String() != "" {
 		t.Errorf("%d points of 200, logged %s", n, log)
 	}
