@@ -110,7 +110,7 @@ func check(ctx context.Context, p process, o options) error {
 	if err != nil {
 		return err
 	}
-	cfg.History.Dir = "" // which the bot that runs may have open
+	cfg.Disk.Dir = "" // which the bot that runs uses
 	bot, err := app.New(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ type Bot struct {
 	cache   *core.Cache      // of all that is asked
 	credits *credits.Budget  // of the price provider; nil without a bound
 	ticker  *ticker.Ticker   // of Discord's status; nil without one
-	quotes  *history.History // the quotes seen, nil until opened
+	quotes  *history.History // the quotes seen, nil until made
 	// probes are the services' in Check.
 	probes []probe
 	// Router answers requests from every platform.
@@ -98,9 +98,11 @@ func (b *Bot) ExportBuild(version, commit string) { b.metrics.Build(version, com
 // openState sets the state. The Store is Redis, else the files of DATA_DIR, else
 // nil.
 func (b *Bot) openState() (core.Store, error) {
-	if dir := b.cfg.History.Dir; dir != "" {
-		b.disk = disk.New(dir, b.log)
-		b.disk.Sweep()
+	if dir := b.cfg.Disk.Dir; dir != "" {
+		var err error
+		if b.disk, err = disk.New(dir, b.log); err != nil {
+			return nil, err
+		}
 	}
 	if !b.cfg.State.RedisURL.IsSet() {
 		b.state = state.NewMemory()

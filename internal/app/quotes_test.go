@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,7 +11,10 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/config"
+	"herald/internal/core"
+	"herald/internal/disk"
 	"herald/internal/history"
+	"herald/internal/redact/logtest"
 	"herald/internal/sandbox"
 )
 
@@ -41,14 +45,32 @@ func TestQuotesSeenOutliveTheBot(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	cfg, _ := asked(t, world, chat.Request{Command: "price", Direct: true}, "DATA_DIR="+dir)
 
-	seen, err := history.Open(dir, tokenID(cfg.Market), slog.New(slog.DiscardHandler))
+	store, err := disk.New(dir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer seen.Close()
+	seen := history.New(history.Config{Source: tokenID(cfg.Market), Stores: []core.Store{store}})
 	points := seen.Since(time.Time{})
 	if len(points) != 1 || !points[0].Price.Equal(world.World.Quote.Price) || !points[0].At.Equal(world.World.Quote.LastUpdated) {
 		t.Errorf("kept %+v, want %+v", points, world.World.Quote)
+	}
+}
+
+func TestTheQuotesOfAnEarlierVersionAreLookedFor(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "quotes.db"), []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log logtest.Buffer
+	cfg := mustLoad(t, append(DemoSettings(startSandbox(t)), "DATA_DIR="+dir), "")
+	bot, err := New(cfg, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bot.Close()
+	bot.Router.Handle(t.Context(), chat.Request{Command: "price", Direct: true})
+	if strings.Count(log.String(), "the quotes that were kept cannot be read") != 1 {
+		t.Errorf("logged %s", &log)
 	}
 }
 

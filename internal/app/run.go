@@ -53,6 +53,9 @@ func (b *Bot) Run(ctx context.Context) error {
 		defer server.Close()
 		b.log.Info("http server listens", "addr", server.Addr())
 	}
+	if b.redis != nil {
+		b.redis.Connect(ctx)
+	}
 	refused := make(chan struct{})
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(refusing, func() { close(refused) }) })()
 	err = serve(ctx, b.Router, on, b.log)

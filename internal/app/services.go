@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -33,7 +34,7 @@ func (s *Services) table() []config.Setting {
 }
 
 // connect makes the services' clients, for commands to ask and for Check to
-// probe, and opens the file of quotes. It contacts nothing.
+// probe, and the history of quotes. It contacts nothing.
 func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 	price := market.New(b.cfg.Market, c, b.priceBudget())
 	supplies := supply.New(b.cfg.Supply, c)
@@ -42,10 +43,15 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 		return commands.Sources{}, err
 	}
 	accounts := partner.New(b.cfg.Partner, c)
-	b.quotes, err = history.Open(b.cfg.History.Dir, tokenID(b.cfg.Market), b.log)
-	if err != nil {
-		return commands.Sources{}, err
+	quotes := history.Config{Source: tokenID(b.cfg.Market), Log: b.log}
+	if b.redis != nil {
+		quotes.Stores = append(quotes.Stores, b.redis)
 	}
+	if b.disk != nil {
+		quotes.Stores = append(quotes.Stores, b.disk)
+		quotes.OldFile = filepath.Join(b.cfg.Disk.Dir, "quotes.db")
+	}
+	b.quotes = history.New(quotes)
 	b.metrics.ClockSkew(accounts.Skew)
 	b.probes = []probe{
 		serviceProbe(partner.Service, b.cfg.Partner.URL, func(ctx context.Context) ([]string, error) {

@@ -12,7 +12,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/discord"
-	"herald/internal/history"
+	"herald/internal/disk"
 	"herald/internal/ops"
 	"herald/internal/state"
 	"herald/internal/telegram"
@@ -23,7 +23,7 @@ type Config struct {
 	Platforms
 	Services
 	Answers Answers
-	History history.Settings
+	Disk    disk.Settings
 	State   state.Settings
 	Ops     ops.Settings
 	Cache   Cache
@@ -134,7 +134,7 @@ func (c *Config) Secrets() []string { return config.Secrets(*c) }
 
 // table declares every setting, in the order of config.example.env.
 func (c *Config) table() []config.Setting {
-	return slices.Concat(c.Platforms.table(), c.Services.table(), c.Answers.table(), c.History.Table(), c.State.Table(), c.Ops.Table(), c.ownTable())
+	return slices.Concat(c.Platforms.table(), c.Services.table(), c.Answers.table(), c.Disk.Table(), c.State.Table(), c.Ops.Table(), c.ownTable())
 }
 
 func (a *Answers) table() []config.Setting {

@@ -42,10 +42,7 @@ const (
 // which there is no room, is left out, or replaced by digits where it labels an
 // axis: whether one can be drawn, CanDraw reports.
 type Picture struct {
-	// Language names what the words are in. It stands in no picture: pictures of
-	// one language are remembered for another's askers.
-	Language string
-	Title    string
+	Title string
 	// Seen and Estimated explain the two kinds of line.
 	Seen, Estimated string
 	// From and To bound the period. Points outside it are not drawn.

@@ -1,5 +1,5 @@
 // Package disk keeps values in files of DATA_DIR, so that they outlive the process:
-// the last answers of services, and the credits that are left.
+// the quotes seen, the last answers of services, and the credits that are left.
 //
 // What cannot be written is only logged, and what cannot be read is not there: it
 // is a copy, which nothing depends on. Values hold nothing personal.
@@ -19,6 +19,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"herald/internal/config"
 )
 
 // Store is a folder with a file a value. Several processes may use one. It is
@@ -44,8 +46,21 @@ const (
 	writeTime  = time.Hour
 )
 
-// New makes a Store in a folder, which need not exist until the first Save.
-func New(dir string, log *slog.Logger) *Store { return &Store{dir: dir, log: log} }
+// New makes a Store in a folder, which it makes if its parent exists, and deletes
+// what is outdated there. It fails with config.Mistakes if there then is no such
+// folder; whether it can be written to shows at the first Save.
+func New(dir string, log *slog.Logger) (*Store, error) {
+	err := os.Mkdir(dir, 0o700)
+	if info, statErr := os.Stat(dir); statErr == nil && info.IsDir() {
+		s := &Store{dir: dir, log: log}
+		s.sweep()
+		return s, nil
+	}
+	if errors.Is(err, fs.ErrExist) {
+		err = errors.New("it is no folder")
+	}
+	return nil, config.Mistakes{fmt.Sprintf("DATA_DIR: cannot make the folder: %v; for example DATA_DIR=%s", withoutPath(err), exampleDir)}
+}
 
 // Load is the value saved under key, unless it is outdated.
 func (s *Store) Load(_ context.Context, key string) ([]byte, bool) {
@@ -76,7 +91,7 @@ func (s *Store) Save(ctx context.Context, key string, value []byte, ttl time.Dur
 	case err == nil:
 		s.failing.Store(false)
 	case !s.failing.Swap(true):
-		s.log.WarnContext(ctx, "cannot write to DATA_DIR; prices and credits are forgotten at the next start", "err", err)
+		s.log.WarnContext(ctx, "cannot write to DATA_DIR; quotes, prices and credits are forgotten at the next start", "err", err)
 	}
 }
 
@@ -118,9 +133,9 @@ func (s *Store) path(key string) string {
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+keptSuffix)
 }
 
-// Sweep deletes what is outdated, as after a change of settings, and what a
+// sweep deletes what is outdated, as after a change of settings, and what a
 // process that died was writing.
-func (s *Store) Sweep() {
+func (s *Store) sweep() {
 	entries, _ := os.ReadDir(s.dir)
 	for _, e := range entries {
 		path := filepath.Join(s.dir, e.Name())

@@ -3,20 +3,28 @@ package disk
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"herald/internal/config"
+	"herald/internal/config/configtest"
 )
 
 func newStore(t *testing.T, dir string) (*Store, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
-	return New(dir, slog.New(slog.NewTextHandler(&log, nil))), &log
+	s, err := New(dir, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, &log
 }
 
 func expectKept(t *testing.T, f *Store, key, want string) {
@@ -61,7 +69,7 @@ func TestFilesNameNothingOfTheirKeys(t *testing.T) {
 }
 
 func TestADamagedFileIsNotThere(t *testing.T) {
-	for _, content := range []string{"", "{", "null", "7", `{"Until":"soon"}`, `{"Value":"MQ=="}`, `{"Until":"9999-01-01T00:00:00Z","Value":"?"}`, "\x00"} {
+	for _, content := range []string{"", "{", "null", `{"Until":"soon"}`, `{"Value":"MQ=="}`, `{"Until":"9999-01-01T00:00:00Z","Value":"?"}`} {
 		f, _ := newStore(t, t.TempDir())
 		if err := os.WriteFile(f.path("a"), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -75,6 +83,9 @@ func TestADamagedFileIsNotThere(t *testing.T) {
 func TestAFolderThatCannotBeWrittenIsLoggedOnceWithoutItsPath(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "s3cret")
 	f, log := newStore(t, dir)
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
 	for range 3 {
 		f.Save(t.Context(), "a", []byte("1"), time.Hour)
 	}
@@ -87,15 +98,6 @@ func TestAFolderThatCannotBeWrittenIsLoggedOnceWithoutItsPath(t *testing.T) {
 	}
 	f.Save(t.Context(), "a", []byte("1"), time.Hour)
 	expectKept(t, f, "a", "1")
-	// A folder stands where the file should.
-	if err := os.MkdirAll(filepath.Join(f.path("b"), "x"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	f.Save(t.Context(), "b", []byte("1"), time.Hour)
-	expectKept(t, f, "b", "")
-	if got := log.String(); strings.Count(got, "\n") != 2 || strings.Contains(got, "s3cret") {
-		t.Errorf("logged %s", got)
-	}
 	if left, _ := filepath.Glob(filepath.Join(dir, unfinished)); len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
@@ -106,35 +108,56 @@ func TestASweepDeletesWhatIsOutdatedAndNothingElse(t *testing.T) {
 	f, _ := newStore(t, dir)
 	f.Save(t.Context(), "good", []byte("1"), time.Hour)
 	f.Save(t.Context(), "outdated", []byte("1"), -time.Second)
-	kept := map[string]bool{filepath.Base(f.path("good")): true}
-	write := func(name string, age time.Duration, stays bool) {
+	want := []string{filepath.Base(f.path("good"))}
+	for name, test := range map[string]struct {
+		age   time.Duration
+		stays bool
+	}{
+		"kept-1.tmp": {0, true}, "kept-2.tmp": {2 * time.Hour, false}, "damaged" + keptSuffix: {0, false},
+		"quotes.db": {1000 * time.Hour, true}, "another.json": {1000 * time.Hour, true},
+	} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte("?"), 0o600); err != nil {
+		if err := errors.Join(os.WriteFile(path, []byte("?"), 0o600), os.Chtimes(path, time.Time{}, time.Now().Add(-test.age))); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
-			t.Fatal(err)
-		}
-		if stays {
-			kept[name] = true
+		if test.stays {
+			want = append(want, name)
 		}
 	}
-	write("kept-1.tmp", 0, true)
-	write("kept-2.tmp", 2*time.Hour, false)
-	write("quotes.db", 1000*time.Hour, true)
-	write("another.json", 1000*time.Hour, true)
-	write("damaged"+keptSuffix, 0, false)
-	f.Sweep()
+	newStore(t, dir)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	left := map[string]bool{}
+	var left []string
 	for _, e := range entries {
-		left[e.Name()] = true
+		left = append(left, e.Name())
 	}
-	if fmt.Sprint(left) != fmt.Sprint(kept) {
-		t.Errorf("left %v, want %v", left, kept)
+	if slices.Sort(want); !slices.Equal(left, want) {
+		t.Errorf("left %v, want %v", left, want)
 	}
-	New(filepath.Join(dir, "nowhere"), slog.New(slog.DiscardHandler)).Sweep()
+}
+
+func TestFolderIsMadeForItsOwnerAlone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	for range 2 {
+		newStore(t, dir)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode() != 0o700|os.ModeDir {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+func TestFolderThatCannotBeIsAMistake(t *testing.T) {
+	file := filepath.Join(t.TempDir(), configtest.Canary)
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dirs := []string{file, filepath.Join(file, "below"), filepath.Join(file+"missing", "below")}
+	configtest.Refuses(t, new(Settings).Table(), "DATA_DIR", "must be a folder", dirs...)
+	for _, dir := range append(dirs, configtest.Canary+"\x00") {
+		_, err := New(dir, slog.New(slog.DiscardHandler))
+		mistakes, _ := errors.AsType[config.Mistakes](err)
+		configtest.OneMistake(t, new(Settings).Table(), mistakes, "DATA_DIR", "folder")
+	}
 }

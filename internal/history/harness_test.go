@@ -1,10 +1,8 @@
 package history
 
 import (
-	"bytes"
+	"context"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,47 +12,43 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
+	"herald/internal/redact/logtest"
 )
 
 const source = "https://prices.example.org id 1027"
 
-// logs are the lines of a log.
-type logs struct {
-	mu   sync.Mutex
-	text bytes.Buffer
+// shared is a core.Store in memory, which takes its time.
+type shared struct {
+	delay time.Duration
+
+	mu     sync.Mutex
+	values map[string]string
+	ttl    time.Duration
+	saves  int
 }
 
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
+func (s *shared) Load(_ context.Context, key string) ([]byte, bool) {
+	time.Sleep(s.delay) // simulated time
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, found := s.values[key]
+	return []byte(value), found
 }
 
-func (l *logs) lines() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.FieldsFunc(l.text.String(), func(r rune) bool { return r == '\n' })
-}
-
-// count is the number of lines that contain the text.
-func (l *logs) count(text string) int {
-	n := 0
-	for _, line := range l.lines() {
-		if strings.Contains(line, text) {
-			n++
-		}
+func (s *shared) Save(_ context.Context, key string, value []byte, ttl time.Duration) {
+	time.Sleep(s.delay) // simulated time
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.values == nil {
+		s.values = map[string]string{}
 	}
-	return n
+	s.values[key], s.ttl = string(value), ttl
+	s.saves++
 }
 
-func open(t testing.TB, dir, source string) (*History, *logs) {
-	t.Helper()
-	l := new(logs)
-	h, err := Open(dir, source, slog.New(slog.NewTextHandler(l, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h, l
+func open(source string, stores ...core.Store) (*History, *logtest.Buffer) {
+	var log logtest.Buffer
+	return New(Config{Source: source, Stores: stores, Log: slog.New(slog.NewTextHandler(&log, nil))}), &log
 }
 
 func quote(at time.Time, price string) core.Quote {
@@ -72,67 +66,18 @@ func samePoints(a, b []Point) bool {
 	})
 }
 
-func all(h *History) []Point { return h.Since(time.Time{}) }
-
-// stored makes a folder whose file holds many points, and returns them.
-func stored(t testing.TB) (dir string, points []Point) {
-	t.Helper()
-	dir = t.TempDir()
-	h, _ := open(t, dir, source)
-	now := time.Now()
-	for m := 3 * 24 * 60; m > 0; m -= 5 {
-		h.Add(quote(now.Add(-time.Duration(m)*time.Minute), "0.041731234"))
+// prices are those of all points shown.
+func prices(h *History) string {
+	var all []string
+	for _, p := range h.Since(time.Time{}) {
+		all = append(all, p.Price.String())
 	}
-	h.Close()
-	return dir, all(h)
+	return strings.Join(all, " ")
 }
 
-// manyPoints are those of three days, the newest at a time.
-func manyPoints(newest time.Time) (points []Point) {
-	for m := 3 * 24 * 60; m >= 0; m -= 10 {
-		points = append(points, point(newest.Add(-time.Duration(m)*time.Minute), "0.041731234"))
-	}
-	return points
-}
-
-// saved makes a file of points by so many transactions, each of which writes
-// them all.
-func saved(t testing.TB, dir, source string, points []Point, transactions int) {
+func wantPrices(t *testing.T, what string, h *History, want string) {
 	t.Helper()
-	f := newFile(dir, slog.New(slog.DiscardHandler))
-	if _, err := f.openOnce(source); err != nil {
-		t.Fatal(err)
-	}
-	for range transactions {
-		if err := f.save(source, points); err != nil {
-			t.Fatal(err)
-		}
-	}
-	f.close()
-}
-
-// setAside are the names of the files that were set aside.
-func setAside(t testing.TB, dir string) []string {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, "quotes.db.damaged-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return names
-}
-
-func content(t testing.TB, dir string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, fileName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func replace(t testing.TB, dir string, content []byte) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, fileName), content, 0o600); err != nil {
-		t.Fatal(err)
+	if got := prices(h); got != want {
+		t.Errorf("%s: the prices are %q, want %q", what, got, want)
 	}
 }

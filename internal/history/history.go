@@ -1,149 +1,188 @@
 // Package history remembers the quotes that the bot saw, for charts: those of
 // the last 90 days, the finer the younger they are.
 //
-// Memory holds all of them and answers; the file, where there is one, is a copy
-// that outlives the process and is read only when it is opened. So a damaged
-// file, a full disk or a folder that cannot be written costs the copy, not the
+// Memory holds all of them and answers. Each core.Store has a copy, which outlives
+// the process and which replicas may share: it is loaded and merged with memory
+// before it is saved. So a store that is slow or gone costs the copy, not the
 // answer.
 package history
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
-	"herald/internal/config"
+	"github.com/shopspring/decimal"
+
 	"herald/internal/core"
 )
 
-// maxAhead is how far a quote's time may be ahead of this machine's clock.
-const maxAhead = time.Minute
+const (
+	// maxAhead is how far a quote's time may be ahead of this machine's clock.
+	maxAhead = time.Minute
+	// maxWait is how long somebody waits for the store.
+	maxWait = 100 * time.Millisecond
+)
+
+// Config is where the quotes of one token are kept.
+type Config struct {
+	// Source names the token at its provider. Quotes of another source are never
+	// among its own. It is not empty and not personal.
+	Source string
+	// Stores keep the quotes; none: memory alone.
+	Stores []core.Store
+	// OldFile is where earlier versions kept them. It is read, and never changed,
+	// while a Store has none; empty is nowhere.
+	OldFile string
+	Log     *slog.Logger
+}
 
 // History is the quotes seen of one token. It is safe for concurrent use.
 type History struct {
-	log    *slog.Logger
-	source string
+	config Config
+	first  sync.Once // has the stored quotes loaded
 
 	mu   sync.Mutex
 	seen series
 
-	// Of the writer:
-	file    *file // nil: memory alone
-	failing bool
-	changed chan struct{}
-	closing chan struct{}
-	closed  chan struct{}
+	syncing chan struct{} // holds a token while the Stores are asked
+	saving  sync.WaitGroup
 }
 
-// Open makes the History of the token that source names; quotes of another
-// source are never among its own. source is not empty and not personal. If dir
-// is not empty, the quotes are also kept in a file in it. Open makes the folder
-// if its parent exists, and fails with config.Mistakes if there then is none; what
-// else is wrong with it is logged, and costs only the file. It waits at most a
-// second for another process to let go of the file, and takes it over later if
-// that does by then.
-func Open(dir, source string, log *slog.Logger) (*History, error) {
-	h := &History{log: log, source: source}
-	if dir == "" {
-		return h, nil
-	}
-	if err := makeDir(dir); err != nil {
-		return nil, config.Mistakes{fmt.Sprintf("DATA_DIR: %v; for example DATA_DIR=%s", err, exampleDir)}
-	}
-	h.file = newFile(dir, log)
-	h.changed, h.closing, h.closed = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
-	h.save()
-	go h.write()
-	return h, nil
-}
+// New makes a History. The Stores are first asked when the History is.
+func New(config Config) *History { return &History{config: config, syncing: make(chan struct{}, 1)} }
 
 // Add remembers the quote unless it has no time, no price, is older than 90
-// days, or its time is more than a minute ahead. It does not block: the file
-// follows.
+// days, or its time is more than a minute ahead. A quote that is kept is saved,
+// for which Add waits 100 ms at most.
 func (h *History) Add(q core.Quote) {
 	p := Point{At: q.LastUpdated.UTC().Truncate(time.Second), Price: q.Price}
-	if !plausible(p) {
+	if now := time.Now(); !p.Price.IsPositive() || !p.At.After(now.Add(-Kept)) || ahead(p, now) {
 		return
 	}
 	h.mu.Lock()
 	kept := h.seen.add(p)
 	h.mu.Unlock()
-	if !kept || h.file == nil {
-		return
-	}
-	select {
-	case h.changed <- struct{}{}:
-	default: // The writer is yet to look, and will find it.
+	if kept {
+		h.first.Do(func() {}) // What is stored is loaded now in any case.
+		h.sync()
 	}
 }
 
-func plausible(p Point) bool {
-	now := time.Now()
-	return p.Price.IsPositive() && !p.At.After(now.Add(maxAhead)) && p.At.After(now.Add(-Kept))
-}
+// ahead reports whether the time cannot be, by this machine's clock. That may be
+// wrong itself, so such a point is not shown, but not deleted either.
+func ahead(p Point, now time.Time) bool { return p.At.After(now.Add(maxAhead)) }
 
-// Since returns the points from t on, oldest first. They are the caller's own.
+// Since returns the points from t on, oldest first, without those whose time
+// cannot be. They are the caller's own.
 func (h *History) Since(t time.Time) []Point {
+	h.first.Do(h.sync)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.seen.since(t)
+	now := time.Now()
+	return slices.DeleteFunc(h.seen.since(t), func(p Point) bool { return ahead(p, now) })
 }
 
-// Close writes what the file does not hold yet and closes it. It is called once,
-// after the last Add.
+// Close saves what is not saved yet. It is called once, after the last Add.
 func (h *History) Close() {
-	if h.file == nil {
+	h.mu.Lock()
+	empty := len(h.seen) == 0
+	h.mu.Unlock()
+	if !empty {
+		h.sync()
+	}
+	h.saving.Wait()
+}
+
+// sync brings memory and the Stores up to date with each other. What takes longer
+// than maxWait goes on in the background.
+func (h *History) sync() {
+	if len(h.config.Stores) == 0 {
 		return
 	}
-	close(h.closing)
-	<-h.closed
+	done := make(chan struct{})
+	h.saving.Go(func() {
+		defer close(done)
+		h.syncing <- struct{}{}
+		defer func() { <-h.syncing }()
+		h.exchange(context.Background(), "quotes "+h.config.Source)
+	})
+	limit := time.NewTimer(maxWait)
+	defer limit.Stop()
+	select {
+	case <-done:
+	case <-limit.C:
+	}
 }
 
-// write saves after each change, until Close.
-func (h *History) write() {
-	defer close(h.closed)
-	for {
-		select {
-		case <-h.changed:
-			h.save()
-		case <-h.closing:
-			h.save()
-			h.file.close()
-			return
+// exchange merges into memory what is stored under key, and saves what each Store
+// lacks.
+func (h *History) exchange(ctx context.Context, key string) {
+	stored, complete := make([][]byte, len(h.config.Stores)), true
+	for i, store := range h.config.Stores {
+		value, found := store.Load(ctx, key)
+		h.takeOver(decode(value))
+		stored[i], complete = value, complete && found
+	}
+	if !complete {
+		h.takeOver(readOld(h.config.OldFile, h.config.Source))
+		h.config.OldFile = ""
+	}
+	h.mu.Lock()
+	merged := encode(h.seen)
+	h.mu.Unlock()
+	for i, store := range h.config.Stores {
+		if merged != nil && !bytes.Equal(merged, stored[i]) {
+			store.Save(ctx, key, merged, Kept)
 		}
 	}
 }
 
-// save brings the file up to date, and logs when that begins to fail and when it
-// works again.
-func (h *History) save() {
-	err := h.trySave()
-	switch {
-	case err != nil && !h.failing && errors.Is(err, errLocked):
-		h.log.Warn("another process has the file of quotes; they are kept in memory until it lets go", "file", fileName)
-	case err != nil && !h.failing:
-		h.log.Warn("cannot write the file of quotes; they are kept in memory", "file", fileName, "err", err)
-	case err == nil && h.failing:
-		h.log.Info("the file of quotes is written again", "file", fileName)
+// takeOver merges into memory what was kept, unless that could not be read.
+func (h *History) takeOver(points []Point, err error) {
+	if err != nil {
+		h.config.Log.Warn("the quotes that were kept cannot be read", "err", err)
 	}
-	h.failing = err != nil
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.seen.merge(points)
 }
 
-func (h *History) trySave() error {
-	if !h.file.isOpen() {
-		stored, err := h.file.open(h.source)
-		if err != nil {
-			return err
-		}
-		h.mu.Lock()
-		for _, p := range stored {
-			if plausible(p) {
-				h.seen.add(p)
-			}
-		}
-		h.mu.Unlock()
+// storedPoint is the form in which a Point is kept.
+type storedPoint struct {
+	At    int64           `json:"t"` // Unix seconds
+	Price decimal.Decimal `json:"p"`
+}
+
+// encode returns nil if there are no points.
+func encode(points []Point) []byte {
+	var stored []storedPoint
+	for _, p := range points {
+		stored = append(stored, storedPoint{p.At.Unix(), p.Price})
 	}
-	return h.file.save(h.source, h.Since(time.Time{}))
+	if len(stored) == 0 {
+		return nil
+	}
+	text, _ := json.Marshal(stored) // which fails for no such list
+	return text
+}
+
+func decode(text []byte) ([]Point, error) {
+	var stored []storedPoint
+	if len(text) > 0 && json.Unmarshal(text, &stored) != nil {
+		return nil, errors.New("not a list of points")
+	}
+	points := make([]Point, len(stored))
+	for i, p := range stored {
+		if !p.Price.IsPositive() {
+			return nil, errors.New("a price that is not above zero")
+		}
+		points[i] = Point{At: time.Unix(p.At, 0).UTC(), Price: p.Price}
+	}
+	return points, nil
 }

@@ -38,13 +38,20 @@ type series []Point
 // add inserts p and reports whether it was kept. Of the points in one step of
 // their tier, the first is kept.
 func (s *series) add(p Point) bool {
-	i, known := s.find(p.At)
-	if known {
+	if _, known := s.find(p.At); known {
 		return false
 	}
-	*s = thinned(slices.Insert(*s, i, p))
+	s.merge([]Point{p})
 	_, kept := s.find(p.At)
 	return kept
+}
+
+// merge adds the points of times that s lacks, as far as the tiers keep them.
+func (s *series) merge(points []Point) {
+	all := append(slices.Clone(*s), points...)
+	byTime := func(a, b Point) int { return a.At.Compare(b.At) }
+	slices.SortStableFunc(all, byTime)
+	*s = thinned(slices.CompactFunc(all, func(a, b Point) bool { return byTime(a, b) == 0 }))
 }
 
 // since returns a copy of the points from t on.

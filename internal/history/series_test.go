@@ -19,27 +19,15 @@ func full(length time.Duration) series {
 }
 
 func TestPointsAreBoundedInNumberAndAge(t *testing.T) {
-	var s series
-	at := time.Date(2026, 1, 1, 0, 0, 12, 0, time.UTC)
-	for _, often := range []struct{ length, step time.Duration }{
-		{200 * 24 * time.Hour, 2 * time.Hour}, {9 * 24 * time.Hour, 10 * time.Minute}, {26 * time.Hour, time.Minute}, {time.Hour, time.Second},
-	} {
-		for end := at.Add(often.length); at.Before(end); at = at.Add(often.step) {
-			s.add(point(at, "1"))
-		}
-		if len(s) > mostPoints {
-			t.Errorf("%d points, more than %d", len(s), mostPoints)
-		}
-		if age := s[len(s)-1].At.Sub(s[0].At); age > Kept {
-			t.Errorf("the oldest point is %v old", age)
-		}
-	}
-}
-
-func TestBoundIsReachedAndNotPassed(t *testing.T) {
 	s := full(100 * 24 * time.Hour)
 	if len(s) > mostPoints || len(s) < mostPoints-3 {
 		t.Errorf("%d points of a full history, want about %d", len(s), mostPoints)
+	}
+	if age := s[len(s)-1].At.Sub(s[0].At); age > Kept {
+		t.Errorf("the oldest point is %v old", age)
+	}
+	if stored := len(encode(s)); stored > 64<<10 {
+		t.Errorf("%d bytes are stored", stored)
 	}
 }
 

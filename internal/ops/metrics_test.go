@@ -119,12 +119,3 @@ func TestCreditsThatReplicasShareAreNotANumber(t *testing.T) {
 		t.Errorf("the credits are known:\n%s", body)
 	}
 }
-
-func TestAnUnknownClockSkewIsZero(t *testing.T) {
-	m := NewMetrics()
-	m.ClockSkew(func() time.Duration { return 0 })
-	s := serve(t, m, nil, nil)
-	if _, _, body := call(t, s, http.MethodGet, "/metrics"); !strings.Contains(body, "\nherald_partner_clock_skew_seconds 0\n") {
-		t.Errorf("the skew is not 0:\n%s", body)
-	}
-}

@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -10,29 +9,30 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"herald/internal/chat"
 )
 
 // Bounds of the HTTP server.
 const (
 	readTimeout = 10 * time.Second // of a request, its body included
-	// writeTimeout is how long a client may take to read a response, from when
-	// it begins: webhooks hold their request until the answer is out.
-	writeTimeout  = 10 * time.Second
+	// writeTimeout bounds a response, from when its request was read. Webhooks
+	// hold theirs until the answer is out, which pacing may delay by minutes.
+	writeTimeout  = 5 * time.Minute
 	idleTimeout   = 2 * time.Minute
 	maxHeaderSize = 16 << 10
 	// maxConnections has room for a burst of 5,000 interactions of Discord's.
-	// Each takes some 15 KiB while nothing is asked.
+	// Further ones wait in the listener's queue.
 	maxConnections = 8000
 )
 
 // Server answers /healthz, /readyz and /metrics, and lends its address to the
 // platforms that call in by HTTP.
 type Server struct {
-	http        http.Server
-	mux         *http.ServeMux
-	listener    net.Listener
-	connections connections
+	http     http.Server
+	mux      *http.ServeMux
+	listener net.Listener
 }
 
 // Listen opens addr, a host and port.
@@ -49,10 +49,9 @@ func newServer(listener net.Listener, m *Metrics, adapters []chat.Adapter, log *
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { ready(w, adapters) })
 	mux.Handle("GET /metrics", m.handler())
-	crowd := newCrowd(listener)
-	s := &Server{
+	return &Server{
 		http: http.Server{
-			Handler:           crowd.closing(mux),
+			Handler:           mux,
 			ReadHeaderTimeout: readTimeout,
 			ReadTimeout:       readTimeout,
 			WriteTimeout:      writeTimeout,
@@ -60,15 +59,9 @@ func newServer(listener net.Listener, m *Metrics, adapters []chat.Adapter, log *
 			MaxHeaderBytes:    maxHeaderSize,
 			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		},
-		mux:         mux,
-		listener:    crowd,
-		connections: connections{most: maxConnections, open: map[net.Conn]*list.Element{}},
+		mux:      mux,
+		listener: netutil.LimitListener(listener, maxConnections),
 	}
-	s.http.ConnState = func(conn net.Conn, state http.ConnState) {
-		crowd.changed(conn, state)
-		s.connections.changed(conn, state)
-	}
-	return s
 }
 
 // ready lists which platforms are connected; 503 unless all are.
@@ -88,47 +81,9 @@ func ready(w http.ResponseWriter, adapters []chat.Adapter) {
 // Addr is the address that is open.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Handle adds a path before Serve. Its handler may hold a request for as long as
-// it likes before it responds.
-func (s *Server) Handle(path string, h http.Handler) {
-	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-		held := &heldResponse{ResponseWriter: w, arrived: time.Now()}
-		h.ServeHTTP(held, r)
-		held.begin() // An empty response is written after this.
-	})
-}
-
-// heldResponse has its client read it within writeTimeout from when it begins,
-// where the server counts from the request.
-type heldResponse struct {
-	http.ResponseWriter
-	arrived time.Time
-	begun   bool
-}
-
-func (h *heldResponse) begin() {
-	begun := h.begun
-	h.begun = true
-	// At once, the server's own deadline is as good.
-	if !begun && time.Since(h.arrived) > time.Second {
-		_ = http.NewResponseController(h.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout))
-	}
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (h *heldResponse) WriteHeader(status int) {
-	h.begin()
-	h.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements http.ResponseWriter.
-func (h *heldResponse) Write(body []byte) (int, error) {
-	h.begin()
-	return h.ResponseWriter.Write(body)
-}
-
-// Unwrap is for http.ResponseController.
-func (h *heldResponse) Unwrap() http.ResponseWriter { return h.ResponseWriter }
+// Handle adds a path before Serve. Its handler may hold a request for 5 minutes
+// before it responds.
+func (s *Server) Handle(path string, h http.Handler) { s.mux.Handle(path, h) }
 
 // Serve answers until Close.
 func (s *Server) Serve() error {

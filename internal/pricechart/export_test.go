@@ -1,10 +1,6 @@
 package pricechart
 
-import (
-	"context"
-
-	"herald/internal/chart"
-)
+import "herald/internal/chart"
 
 // DrawBy has pictures drawn by another.
-func (c *Charts) DrawBy(draw func(context.Context, chart.Picture) ([]byte, error)) { c.draw = draw }
+func (c *Charts) DrawBy(draw func(chart.Picture) ([]byte, error)) { c.draw = draw }

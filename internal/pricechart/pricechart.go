@@ -22,30 +22,80 @@ import (
 
 // Charts draw one token's price. Safe for concurrent use.
 type Charts struct {
-	history *history.History
-	draw    func(context.Context, chart.Picture) ([]byte, error)
-	symbol  string
+	history  *history.History
+	pictures *core.Cached[subject, core.Chart]
+	draw     func(chart.Picture) ([]byte, error)
+	turns    chan struct{}
+	symbol   string
 }
+
+// subject is what a chart shows. Language is part of it, so that a picture is
+// never served to readers of another language.
+type subject struct {
+	Quote    core.Quote
+	Period   time.Duration
+	Language chat.Language
+}
+
+const (
+	// drawTime bounds the drawing with the wait for its turn. An answer in text
+	// must still be in time.
+	drawTime = 3 * time.Second
+	// atATime is how many pictures are drawn at once: each keeps a processor
+	// busy for tens of milliseconds.
+	atATime = 2
+	// The charts kept, at some 30 KiB each. The quote is part of what is asked,
+	// so that a newer one has a new picture.
+	keptCharts = 32
+	keptFor    = time.Minute
+)
+
+// drawing is described as a service is. Its cache is its own, so that it stands
+// neither in /status nor in the metrics of services.
+var drawing = &core.Service{Name: "charts", Title: "charts"}
+
+// unobserved implements core.Observer.
+type unobserved struct{}
+
+func (unobserved) Call(*core.Service, string, time.Duration) {}
+func (unobserved) Lookup(string, string, time.Duration)      {}
 
 // New makes the Charts of the token whose quotes h remembers.
 func New(h *history.History, symbol string) *Charts {
-	return &Charts{history: h, draw: chart.NewPainter().Draw, symbol: symbol}
+	c := &Charts{history: h, draw: chart.Draw, turns: make(chan struct{}, atATime), symbol: symbol}
+	cache := core.NewCache(core.CacheConfig{MaxItems: keptCharts, CallTimeout: drawTime, Timeout: drawTime, Observer: unobserved{}})
+	c.pictures = core.NewCached(core.NewBreaker(cache, drawing, keptFor), core.Question[subject, core.Chart]{
+		Name: "chart",
+		TTL:  keptFor,
+		Ask:  c.drawOnce,
+		Keep: func(drawn core.Chart) bool { return drawn.PNG != nil },
+	})
+	return c
 }
 
-// drawTime bounds the drawing with the wait for its turn. An answer in text must
-// still be in time.
-const drawTime = 3 * time.Second
-
-// Chart draws the period that ends with the quote. Without two prices in it, the
-// Chart has no picture. It takes at most 3 seconds.
+// Chart draws the period that ends with the quote, once for all who ask for it.
+// Without two prices in it, the Chart has no picture. It takes at most 3 seconds.
+// The picture is not the caller's to change.
 func (c *Charts) Chart(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language) (core.Chart, error) {
 	ctx, cancel := context.WithTimeout(ctx, drawTime)
 	defer cancel()
-	to := endOf(quote)
-	from := to.Add(-period)
-	points := history.Joined(c.history.Since(from), quote, from, to)
-	picture := c.picture(points, from, to, l)
-	png, err := c.draw(ctx, picture)
+	drawn, err := c.pictures.Get(ctx, subject{quote, period, l})
+	return drawn.Value, err
+}
+
+// drawOnce draws a chart when it is its turn.
+func (c *Charts) drawOnce(ctx context.Context, s subject) (core.Chart, error) {
+	select {
+	case c.turns <- struct{}{}:
+		defer func() { <-c.turns }()
+	case <-ctx.Done():
+		return core.Chart{}, fmt.Errorf("wait for a turn to draw: %w", ctx.Err())
+	}
+	to := endOf(s.Quote)
+	from := to.Add(-s.Period)
+	points := history.Joined(c.history.Since(from), s.Quote, from, to)
+	picture := c.picture(points, from, to, s.Language)
+	png, err := c.draw(picture)
 	switch {
 	case errors.Is(err, chart.ErrTooFewPoints):
 		return core.Chart{}, nil
@@ -81,7 +131,6 @@ func (c *Charts) picture(points []history.Point, from, to time.Time, l chat.Lang
 		layout = "15:04"
 	}
 	p := chart.Picture{
-		Language:  string(l),
 		Title:     drawable(l, chat.SayWith("chart.title", chat.Values{"symbol": chat.Plain(c.symbol)})),
 		Seen:      drawable(l, chat.Say("chart.seen")),
 		Estimated: drawable(l, chat.Say("chart.estimated")),

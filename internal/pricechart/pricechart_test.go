@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"image/png"
-	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,14 +25,7 @@ import (
 
 const day = 24 * time.Hour
 
-func opened(t *testing.T) *history.History {
-	t.Helper()
-	h, err := history.Open("", "test", slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
-}
+func newHistory() *history.History { return history.New(history.Config{Source: "test"}) }
 
 func number(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 
@@ -39,7 +35,7 @@ func quoted(price string, at time.Time) core.Quote {
 
 func TestAChartShowsWhatWasSeenOfItsPeriod(t *testing.T) {
 	now := time.Now()
-	h := opened(t)
+	h := newHistory()
 	h.Add(quoted("9", now.Add(-3*day))) // before the period
 	for i := range 48 {
 		h.Add(quoted("2", now.Add(-day+time.Duration(i)*30*time.Minute+time.Minute)))
@@ -63,54 +59,142 @@ func TestAChartShowsWhatWasSeenOfItsPeriod(t *testing.T) {
 	}
 }
 
-func TestWithoutTwoPricesThereIsNoPicture(t *testing.T) {
-	for name, quote := range map[string]core.Quote{"one price": quoted("3", time.Now()), "no time": {Price: number("3")}} {
-		c, err := pricechart.New(opened(t), "TKN").Chart(t.Context(), quote, day, chat.English)
-		if err != nil || c.PNG != nil {
-			t.Errorf("%s: %d bytes, %v", name, len(c.PNG), err)
-		}
-	}
-}
-
-func TestWhatTheQuoteImpliesForTheBeginningOfThePeriodIsInIt(t *testing.T) {
-	for change, period := range map[string]time.Duration{"24h": day, "7d": 7 * day} {
-		quote := quoted("3", time.Now().Add(-90*time.Second))
-		if doubled := decimal.NewNullDecimal(number("100")); change == "24h" {
-			quote.Change24h = doubled
-		} else {
-			quote.Change7d = doubled
-		}
-		c, err := pricechart.New(opened(t), "TKN").Chart(t.Context(), quote, period, chat.English)
-		if err != nil || c.PNG == nil || !c.First.Equal(number("1.5")) || c.Seen > 0 {
-			t.Errorf("%s: %d bytes, first %s, %g seen, %v", change, len(c.PNG), c.First, c.Seen, err)
-		}
-	}
-}
-
-func TestAChartTellsSinceWhenItKnowsThePrice(t *testing.T) {
+func TestAChartBeginsWithWhatTheQuoteImplies(t *testing.T) {
 	now := time.Now().Truncate(time.Second)
-	quote := quoted("3", now)
-	quote.Change7d = decimal.NewNullDecimal(number("100"))
-	for period, since := range map[time.Duration]time.Time{7 * day: now.Add(-7 * day), 30 * day: now.Add(-7 * day)} {
-		c, err := pricechart.New(opened(t), "TKN").Chart(t.Context(), quote, period, chat.English)
-		if err != nil || !c.From.Equal(now.Add(-period)) || !c.Since.Equal(since) {
-			t.Errorf("%v: from %v, since %v, %v", period, c.From, c.Since, err)
+	quote, timeless := quoted("3", now), quoted("3", time.Time{})
+	doubled := decimal.NewNullDecimal(number("100"))
+	overADay, overAWeek := quote, quote
+	overADay.Change24h, overAWeek.Change7d = doubled, doubled
+	for name, test := range map[string]struct {
+		quote  core.Quote
+		period time.Duration
+		since  time.Time // zero: no picture
+	}{
+		"one price":             {quote, day, time.Time{}},
+		"no time":               {timeless, day, time.Time{}},
+		"a day":                 {overADay, day, now.Add(-day)},
+		"a week":                {overAWeek, 7 * day, now.Add(-7 * day)},
+		"the last of its weeks": {overAWeek, 30 * day, now.Add(-7 * day)},
+	} {
+		c, err := pricechart.New(newHistory(), "TKN").Chart(t.Context(), test.quote, test.period, chat.English)
+		drawn := c.PNG != nil
+		if err != nil || drawn == test.since.IsZero() || !c.Since.Equal(test.since) {
+			t.Errorf("%s: drawn %v, since %v, %v", name, drawn, c.Since, err)
+		}
+		if drawn && (!c.From.Equal(now.Add(-test.period)) || !c.First.Equal(number("1.5")) || c.Seen > 0) {
+			t.Errorf("%s: from %v, first %s, %g seen", name, c.From, c.First, c.Seen)
 		}
 	}
+}
+
+// drawnBy makes charts of any quote by draw, and returns how to ask for one.
+func drawnBy(draw func(chart.Picture) ([]byte, error)) func(context.Context, core.Quote, time.Duration, chat.Language) (string, error) {
+	h := newHistory()
+	h.Add(quoted("1", time.Now().Add(-time.Hour)))
+	charts := pricechart.New(h, "TKN")
+	charts.DrawBy(draw)
+	return func(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language) (string, error) {
+		c, err := charts.Chart(ctx, quote, period, l)
+		return string(c.PNG), err
+	}
+}
+
+func TestAChartIsDrawnOnceForAllWhoAskForTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		drawn := 0
+		ask := drawnBy(func(chart.Picture) ([]byte, error) {
+			time.Sleep(time.Second)
+			drawn++
+			return fmt.Append(nil, drawn), nil
+		})
+		quote := quoted("3", time.Now())
+		var askers sync.WaitGroup
+		for range 100 {
+			askers.Go(func() {
+				if png, err := ask(t.Context(), quote, day, chat.English); err != nil || png != "1" {
+					t.Errorf("%q, %v", png, err)
+				}
+			})
+		}
+		askers.Wait()
+		newer := quoted("3", time.Now())
+		for i, other := range []func() (string, error){
+			func() (string, error) { return ask(t.Context(), quote, day, chat.English) },
+			func() (string, error) { return ask(t.Context(), quote, day, chat.Chinese) },
+			func() (string, error) { return ask(t.Context(), quote, 7*day, chat.English) },
+			func() (string, error) { return ask(t.Context(), newer, day, chat.English) },
+			func() (string, error) { time.Sleep(time.Minute); return ask(t.Context(), newer, day, chat.English) },
+		} {
+			if png, err := other(); err != nil || png != fmt.Sprint(i+1) {
+				t.Errorf("question %d is answered with picture %q, %v", i, png, err)
+			}
+		}
+	})
+}
+
+func TestTwoChartsAreDrawnAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now, most atomic.Int64
+		ask := drawnBy(func(chart.Picture) ([]byte, error) {
+			most.Store(max(most.Load(), now.Add(1)))
+			time.Sleep(time.Second)
+			now.Add(-1)
+			return []byte("png"), nil
+		})
+		start := time.Now()
+		var askers sync.WaitGroup
+		for n := range 6 {
+			askers.Go(func() {
+				_, _ = ask(t.Context(), quoted(fmt.Sprint(n+1), start), day, chat.English)
+			})
+		}
+		askers.Wait()
+		if took := time.Since(start); most.Load() != 2 || took != 3*time.Second {
+			t.Errorf("%d at a time, in %v", most.Load(), took)
+		}
+	})
+}
+
+func TestADrawingThatFailsIsNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		drawn := 0
+		ask := drawnBy(func(chart.Picture) ([]byte, error) {
+			switch drawn++; drawn {
+			case 1:
+				panic("a secret")
+			case 2:
+				return nil, errors.New("no font")
+			case 3:
+				return nil, chart.ErrTooFewPoints
+			}
+			return []byte("png"), nil
+		})
+		quote := quoted("3", time.Now())
+		for n := range 2 {
+			if png, err := ask(t.Context(), quote, day, chat.English); err == nil || strings.Contains(err.Error(), "a secret") || png != "" {
+				t.Errorf("drawing %d: %q, %v", n, png, err)
+			}
+		}
+		for _, want := range []string{"", "png"} {
+			if png, err := ask(t.Context(), quote, day, chat.English); err != nil || png != want {
+				t.Errorf("got %q, %v, want %q", png, err, want)
+			}
+		}
+	})
 }
 
 func TestABusyPainterIsWaitedForThreeSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		charts := pricechart.New(opened(t), "TKN")
-		charts.DrawBy(func(ctx context.Context, _ chart.Picture) ([]byte, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
+		ask := drawnBy(func(chart.Picture) ([]byte, error) {
+			time.Sleep(time.Minute)
+			return nil, nil
 		})
 		start := time.Now()
-		c, err := charts.Chart(t.Context(), quoted("3", time.Now()), day, chat.English)
-		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || c.PNG != nil || took != 3*time.Second {
-			t.Errorf("%d bytes, %v after %v", len(c.PNG), err, took)
+		png, err := ask(t.Context(), quoted("3", start), day, chat.English)
+		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || png != "" || took != 3*time.Second {
+			t.Errorf("%q, %v after %v", png, err, took)
 		}
+		time.Sleep(time.Minute)
 	})
 }
 
@@ -130,8 +214,8 @@ func TestAPictureIsLabelledInItsLanguage(t *testing.T) {
 		{chat.Vietnamese, 7 * day, "20/11"},
 	} {
 		say := func(v chat.Value) string { return words.Say(test.language, v) }
-		charts := pricechart.New(opened(t), "TKN")
-		charts.DrawBy(func(_ context.Context, p chart.Picture) ([]byte, error) {
+		charts := pricechart.New(newHistory(), "TKN")
+		charts.DrawBy(func(p chart.Picture) ([]byte, error) {
 			if got, want := p.Money(1234.5), say(chat.Price{Decimal: number("1234.5")}); got != want {
 				t.Errorf("%s: the price is %q, want %q", test.language, got, want)
 			}
@@ -145,8 +229,8 @@ func TestAPictureIsLabelledInItsLanguage(t *testing.T) {
 				say = func(v chat.Value) string { return words.Say(chat.English, v) }
 			}
 			title := say(chat.SayWith("chart.title", chat.Values{"symbol": chat.Plain("TKN")}))
-			if p.Language != string(test.language) || p.Title != title || p.Seen != say(chat.Say("chart.seen")) || p.Estimated != say(chat.Say("chart.estimated")) {
-				t.Errorf("%s: %q, %q, %q, %q", test.language, p.Language, p.Title, p.Seen, p.Estimated)
+			if p.Title != title || p.Seen != say(chat.Say("chart.seen")) || p.Estimated != say(chat.Say("chart.estimated")) {
+				t.Errorf("%s: %q, %q, %q", test.language, p.Title, p.Seen, p.Estimated)
 			}
 			return nil, chart.ErrTooFewPoints
 		})
@@ -167,7 +251,7 @@ func TestEveryFreshQuoteIsRecordedAndNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var next core.Snapshot[core.Quote]
 		var failure error
-		h := opened(t)
+		h := newHistory()
 		source := pricechart.Recorded(answers(func() (core.Snapshot[core.Quote], error) { return next, failure }), h)
 		at := func(price string, stale bool, err error) {
 			time.Sleep(10 * time.Minute)

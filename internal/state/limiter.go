@@ -2,10 +2,14 @@ package state
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"golang.org/x/time/rate"
+
+	"herald/internal/chat"
 )
 
 const (
@@ -17,16 +21,14 @@ const (
 // limiter gives each key a token bucket: perMinute events at once, and as many
 // again in a minute. It implements chat.Limiter.
 //
-// A key whose bucket is full is forgotten, which changes nothing for it. When
-// there are mostKeys others, one of them is forgotten for each new one, and may
-// exceed its limit.
+// A key that rests for a minute has a full bucket, so that it can be forgotten.
+// When there are mostKeys others it may be forgotten earlier, and exceed its
+// limit.
 type limiter struct {
 	perMinute int
-	most      int
 
 	mu      sync.Mutex
-	buckets map[string]*rate.Limiter
-	swept   time.Time
+	buckets *recent[*rate.Limiter]
 }
 
 // unlimited allows everything.
@@ -37,7 +39,7 @@ func (unlimited) Allow(context.Context, string) time.Duration { return 0 }
 
 // newLimiter makes a limiter of perMinute events, at least 1.
 func newLimiter(perMinute int) *limiter {
-	return &limiter{perMinute: perMinute, most: mostKeys, buckets: map[string]*rate.Limiter{}, swept: time.Now()}
+	return &limiter{perMinute: perMinute, buckets: newRecent[*rate.Limiter](window, mostKeys)}
 }
 
 // Allow implements chat.Limiter.
@@ -45,13 +47,11 @@ func (l *limiter) Allow(_ context.Context, key string) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	l.sweep(now)
-	bucket, known := l.buckets[key]
+	bucket, known := l.buckets.get(key)
 	if !known {
-		l.makeRoom()
 		bucket = rate.NewLimiter(rate.Limit(float64(l.perMinute)/window.Seconds()), l.perMinute)
-		l.buckets[key] = bucket
 	}
+	l.buckets.set(key, bucket)
 	event := bucket.ReserveN(now, 1)
 	wait := event.DelayFrom(now)
 	if wait > 0 {
@@ -60,29 +60,51 @@ func (l *limiter) Allow(_ context.Context, key string) time.Duration {
 	return wait
 }
 
-// sweep forgets full buckets, once a minute and, while there is no room, once a
-// second: to do so for every key of a flood would be dear.
-func (l *limiter) sweep(now time.Time) {
-	every := window
-	if len(l.buckets) >= l.most {
-		every = time.Second
+// allow keeps a list of the times, newest first, of the last ARGV[1] allowed
+// events, in milliseconds of the server's clock, which all replicas share. It
+// answers the milliseconds to wait.
+var allow = redis.NewScript(`
+local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local clock = redis.call("TIME")
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local oldest = redis.call("LINDEX", KEYS[1], limit - 1)
+if oldest and now - oldest < window then return window - (now - oldest) end
+redis.call("LPUSH", KEYS[1], string.format("%.0f", now))
+redis.call("LTRIM", KEYS[1], 0, limit - 1)
+redis.call("PEXPIRE", KEYS[1], window)
+return 0`)
+
+// Limiter makes a limiter that allows perMinute events of a key in any minute,
+// in all replicas together; 0 is no limit. The window is counted in a script,
+// because x/time/rate keeps its state in the process.
+func (r *Redis) Limiter(perMinute int) chat.Limiter {
+	if perMinute == 0 {
+		return unlimited{}
 	}
-	if now.Sub(l.swept) < every {
-		return
-	}
-	l.swept = now
-	for key, bucket := range l.buckets {
-		if bucket.TokensAt(now) >= float64(l.perMinute) {
-			delete(l.buckets, key)
-		}
-	}
+	return &sharedLimiter{redis: r, perMinute: perMinute, alone: newLimiter(perMinute)}
 }
 
-func (l *limiter) makeRoom() {
-	for key := range l.buckets {
-		if len(l.buckets) < l.most {
-			return
-		}
-		delete(l.buckets, key)
+type sharedLimiter struct {
+	redis     *Redis
+	perMinute int
+	// alone decides while Redis cannot be asked. It takes note of what Redis
+	// allows, so that losing Redis gives nobody as much again.
+	alone *limiter
+}
+
+// Allow implements chat.Limiter.
+func (l *sharedLimiter) Allow(ctx context.Context, key string) time.Duration {
+	var wait int64
+	id := fmt.Sprintf("%d %s", l.perMinute, key)
+	reached := l.redis.ask(ctx, func(ctx context.Context) (err error) {
+		wait, err = allow.Run(ctx, l.redis.client, []string{l.redis.key("limit", id)}, l.perMinute, window.Milliseconds()).Int64()
+		return err
+	})
+	if !reached {
+		return l.alone.Allow(ctx, key)
 	}
+	if wait == 0 {
+		l.alone.Allow(ctx, key)
+	}
+	return time.Duration(wait) * time.Millisecond
 }

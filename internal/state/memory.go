@@ -8,13 +8,9 @@
 package state
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"sync"
 	"time"
-
-	"github.com/patrickmn/go-cache"
 
 	"herald/internal/chat"
 )
@@ -33,70 +29,42 @@ const (
 
 // Memory is the state of one process. It implements chat.Dedup.
 type Memory struct {
-	most    int
-	updates *cache.Cache // chat.Delivery by key
-	room    sync.Mutex   // held while old updates are forgotten
+	mu sync.Mutex
+	// inHand is bounded by what adapters take on.
+	inHand   map[string]bool
+	answered *recent[struct{}]
 }
 
 var _ chat.Dedup = (*Memory)(nil)
 
 // NewMemory makes an empty Memory. An update is in hand until its End, however
-// long that takes. Of more than 108,000 updates the oldest answered ones are
-// forgotten.
+// long that takes. An answered one is known for a day or two; of more than
+// 108,000 the oldest are forgotten.
 func NewMemory() *Memory {
-	// No interval: go-cache's sweep cannot be stopped.
-	return &Memory{most: mostUpdates, updates: cache.New(cache.NoExpiration, 0)}
+	return &Memory{inHand: map[string]bool{}, answered: newRecent[struct{}](remembered, mostUpdates)}
 }
 
 // Begin implements chat.Dedup.
 func (m *Memory) Begin(_ context.Context, key string) chat.Delivery {
-	for {
-		if m.updates.Add(key, chat.InHand, cache.NoExpiration) == nil {
-			m.makeRoom()
-			return chat.Fresh
-		}
-		// Between the two calls it may have been given up.
-		if delivery, known := m.updates.Get(key); known {
-			return delivery.(chat.Delivery)
-		}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, answered := m.answered.get(key); answered {
+		return chat.Answered
 	}
+	if m.inHand[key] {
+		return chat.InHand
+	}
+	m.inHand[key] = true
+	return chat.Fresh
 }
 
 // End implements chat.Dedup.
 func (m *Memory) End(_ context.Context, key string, answered bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.inHand, key)
 	if answered {
-		m.updates.Set(key, chat.Answered, remembered)
-	} else {
-		m.updates.Delete(key)
-	}
-}
-
-// makeRoom forgets the older half of the answered updates beyond the bound:
-// newer ones are likelier to be delivered again, and half at a time
-// makes the cost of sorting small. Those in hand stay; their number is bounded
-// by what adapters take on.
-func (m *Memory) makeRoom() {
-	m.room.Lock()
-	defer m.room.Unlock()
-	if m.updates.ItemCount() <= m.most {
-		return
-	}
-	m.updates.DeleteExpired()
-	if m.updates.ItemCount() <= m.most {
-		return
-	}
-	items := m.updates.Items()
-	var old []string
-	for key, item := range items {
-		if item.Object == chat.Answered {
-			old = append(old, key)
-		}
-	}
-	slices.SortFunc(old, func(a, b string) int {
-		return cmp.Compare(items[a].Expiration, items[b].Expiration)
-	})
-	for _, key := range old[:(len(old)+1)/2] {
-		m.updates.Delete(key)
+		m.answered.set(key, struct{}{})
 	}
 }
 

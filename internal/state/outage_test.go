@@ -2,12 +2,136 @@ package state
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+	"github.com/failsafe-go/failsafe-go/circuitbreaker"
+
 	"herald/internal/chat"
+	"herald/internal/redact/logtest"
 )
+
+// offline is a Redis for calls that the test makes up.
+func offline() (*Redis, *logtest.Buffer) {
+	var log logtest.Buffer
+	return &Redis{
+		log: slog.New(slog.NewTextHandler(&log, nil)), timeout: callTimeout, back: make(chan struct{}, 1),
+		circuit: circuitbreaker.NewBuilder[any]().WithDelay(retryPause).Build(),
+	}, &log
+}
+
+// after is a call that is answered after a time.
+func after(latency time.Duration) func(context.Context) error {
+	return func(ctx context.Context) error {
+		select {
+		case <-time.After(latency):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func TestASlowRedisCostsACommandOneCall(t *testing.T) {
+	for latency, want := range map[time.Duration]time.Duration{
+		0: 0, time.Millisecond: 14 * time.Millisecond, callTimeout + 1: callTimeout, time.Hour: callTimeout,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r, _ := offline()
+			start := time.Now()
+			for range 14 {
+				r.ask(t.Context(), after(latency))
+			}
+			if took := time.Since(start); took != want || r.Up() != (latency <= callTimeout) {
+				t.Errorf("calls of %v cost %v, up %v", latency, took, r.Up())
+			}
+			if n := r.Fallbacks(); n != 0 && r.Up() || n != 14 && !r.Up() {
+				t.Errorf("calls of %v: %d were decided alone", latency, n)
+			}
+		})
+	}
+}
+
+func TestAnOutageOfMoreThanASecondIsLoggedOnceAtBothEnds(t *testing.T) {
+	for outage, lines := range map[time.Duration]int{10 * time.Millisecond: 0, 400 * time.Millisecond: 0, 2 * time.Second: 2, time.Hour: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			r, log := offline()
+			start := time.Now()
+			for asked := 0; asked == 0 || !r.Up(); asked++ {
+				r.ask(t.Context(), func(context.Context) error {
+					if time.Since(start) < outage {
+						return errors.New("LOADING " + password)
+					}
+					return nil
+				})
+				time.Sleep(50 * time.Millisecond)
+			}
+			if took := time.Since(start); took > outage+retryPause+100*time.Millisecond {
+				t.Errorf("after an outage of %v, Redis is asked again after %v", outage, took)
+			}
+			time.Sleep(2 * loggedAfter)
+			got := log.String()
+			if strings.Count(got, "\n") != lines || strings.Count(got, "redis answers again") != lines/2 || strings.Contains(got, password) {
+				t.Errorf("an outage of %v is logged as %q, want %d lines", outage, got, lines)
+			}
+			select {
+			case <-r.back:
+			default:
+				t.Error("the claims are not renewed")
+			}
+		})
+	}
+}
+
+func TestALateAnswerDoesNotEndAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, log := offline()
+		go r.ask(t.Context(), after(5*time.Millisecond))
+		synctest.Wait()
+		r.ask(t.Context(), func(context.Context) error { return errors.New("gone") })
+		time.Sleep(2 * loggedAfter)
+		if r.Up() || strings.Count(log.String(), "\n") != 1 {
+			t.Errorf("up %v, logged %s", r.Up(), log)
+		}
+	})
+}
+
+// TestAHandshakeIsNoPartOfACall has connecting take longer than a call may.
+func TestAHandshakeIsNoPartOfACall(t *testing.T) {
+	t.Parallel()
+	certified := httptest.NewTLSServer(nil)
+	certified.Close()
+	settings := &tls.Config{Certificates: certified.TLS.Certificates}
+	settings.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		time.Sleep(300 * time.Millisecond) // the delay of the fake
+		return nil, nil
+	}
+	s := miniredis.NewMiniRedis()
+	if err := s.StartTLS(settings); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	r := newReplica(t, claimTime, "rediss://"+s.Addr()+"?skip_verify=true&read_timeout=200ms")
+	r.Connect(t.Context())
+	var commands sync.WaitGroup
+	for i := range connections {
+		commands.Go(func() { r.Begin(t.Context(), fmt.Sprint(i)) })
+	}
+	commands.Wait()
+	if n := r.Fallbacks(); n != 0 || len(s.Keys()) != connections {
+		t.Errorf("%d were decided alone, %d claims", n, len(s.Keys()))
+	}
+}
 
 func TestAReplicaAloneDecidesByItself(t *testing.T) {
 	refused := server(t)
@@ -17,13 +141,14 @@ func TestAReplicaAloneDecidesByItself(t *testing.T) {
 	closed.Close()
 	for _, test := range []struct{ what, addr, options, reason string }{
 		{"nobody listens", nobody, patient, "no connection"},
-		{"nobody answers", mute(t), impatient, "no answer in time"},
+		{"nobody answers", mute(t), "", "no answer in time"},
 		{"the password is wrong", refused.Addr(), patient, "refused with WRONGPASS"},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
-			ctx := t.Context()
-			r, log := replica(t, test.addr, test.options)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			r := newReplica(t, claimTime, "redis://:"+password+"@"+test.addr+test.options)
 			limiter := r.Limiter(1)
 			expect(t, "a new update", r.Begin(ctx, "a"), chat.Fresh)
 			expect(t, "a repeated one", r.Begin(ctx, "a"), chat.InHand)
@@ -36,53 +161,40 @@ func TestAReplicaAloneDecidesByItself(t *testing.T) {
 			if _, found := r.Load(ctx, "price"); found {
 				t.Error("loaded from nowhere")
 			}
-			if r.Fallbacks() != 6 {
-				t.Errorf("%d calls were counted, want 6", r.Fallbacks())
+			if _, known := r.Take(ctx, math.MaxInt64, chat.Rate{Key: "x", Every: time.Minute, Burst: 1}); known {
+				t.Error("a turn is known without Redis")
+			}
+			if r.Fallbacks() != 7 {
+				t.Errorf("%d calls were counted, want 7", r.Fallbacks())
 			}
 			if _, err := r.Probe(ctx); err == nil || err.Error() != "ping redis: "+test.reason {
 				t.Errorf("a probe fails with %v", err)
-			}
-			eventually(t, "the outage is logged", func() bool { return log.String() != "" })
-			if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, test.reason) || strings.Contains(got, password) {
-				t.Errorf("logged %s", got)
 			}
 		})
 	}
 }
 
 func TestWhatWasAnsweredDuringAnOutageStaysAnswered(t *testing.T) {
+	t.Parallel()
 	s := server(t)
 	ctx := t.Context()
-	r, log := replica(t, s.Addr())
+	r := replica(t, s)
 	expect(t, "a new update", r.Begin(ctx, "a"), chat.Fresh)
-	s.SetError("LOADING " + password)
+	s.SetError("LOADING")
 	r.End(ctx, "a", true)
 	expect(t, "one that came meanwhile", r.Begin(ctx, "b"), chat.Fresh)
 	r.End(ctx, "b", true)
-
-	eventually(t, "the outage is logged", func() bool { return log.String() != "" })
 	s.FastForward(2 * time.Hour) // past the claim that is left on the server
 	s.SetError("")
-	awaitBack(t, r)
+	eventually(t, "Redis is asked again", r.Up)
 	expect(t, "the first", r.Begin(ctx, "a"), chat.Answered)
-	expect(t, "a third", r.Begin(ctx, "c"), chat.Fresh)
-	if !s.Exists(r.key("update", "c")) {
-		t.Error("the server is not asked again")
-	}
-	two, _ := replica(t, s.Addr())
+	two := replica(t, s)
 	for _, key := range []string{"a", "b"} {
 		eventually(t, "Redis is told of "+key, func() bool {
 			held, err := s.Get(r.key("update", key))
 			return err == nil && held == answered
 		})
 		expect(t, key+" at another replica", two.Begin(ctx, key), chat.Answered)
-	}
-	eventually(t, "the end is logged", func() bool { return strings.Count(log.String(), "\n") == 2 })
-	got := log.String()
-	for text, want := range map[string]int{"redis does not answer": 1, "redis answers again": 1, "LOADING": 1, password: 0} {
-		if n := strings.Count(got, text); n != want {
-			t.Errorf("%q is logged %d times, want %d: %s", text, n, want, got)
-		}
 	}
 	eventually(t, "nothing is left to be told", func() bool {
 		r.mu.Lock()
@@ -94,8 +206,7 @@ func TestWhatWasAnsweredDuringAnOutageStaysAnswered(t *testing.T) {
 // A limit that is used up stays so when Redis is lost.
 func TestLosingRedisGivesNobodyMore(t *testing.T) {
 	s := server(t)
-	r, _ := replica(t, s.Addr())
-	l := r.Limiter(3)
+	l := replica(t, s).Limiter(3)
 	for range 3 {
 		wantWait(t, l, "a", 0)
 	}
@@ -108,8 +219,7 @@ func TestLosingRedisGivesNobodyMore(t *testing.T) {
 
 func TestACancelledCommandIsStillWrittenDown(t *testing.T) {
 	s := server(t)
-	one, _ := replica(t, s.Addr())
-	two, _ := replica(t, s.Addr())
+	one, two := replica(t, s), replica(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	one.Begin(ctx, "a")
 	cancel()

@@ -6,17 +6,10 @@ import (
 	"fmt"
 	"regexp"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
-const (
-	// probeTTL is how long what Probe writes may outlive it.
-	probeTTL = 10 * time.Second
-	// probeTimeout bounds one call of Probe, unless a call of the bot may take
-	// longer still. A machine which is busy for a moment is not found wrong.
-	probeTimeout = 3 * time.Second
-)
+// probeTTL is how long what Probe writes may outlive it.
+const probeTTL = 10 * time.Second
 
 // Server is what Probe has learned of the server.
 type Server struct {
@@ -29,32 +22,29 @@ type Server struct {
 // Probe does with Redis what the bot does, whatever came of earlier calls: it
 // writes, reads and deletes keys of its own, and runs every script. So it fails
 // on a replica that only reads, and for a user who may not run scripts. It also
-// fails if every call takes longer than calls may take on average. Its error says
-// what is wrong and nothing of the URL or of what the server wrote.
+// fails if every call takes longer than a call may. Its error says what is wrong
+// and nothing of the URL or of what the server wrote.
 func (r *Redis) Probe(ctx context.Context) (Server, error) {
-	id := rand.Text()
-	probeKey := func(kind string) string { return r.key("probe", kind+" "+id) }
-	answer, update, limit, turn := probeKey("answer"), probeKey("update"), probeKey("limit"), probeKey("turn")
-	ttl := probeTTL.Milliseconds()
-	// Scripts of one key, so that the later ones find what the first wrote.
-	onUpdate := func(script *redis.Script) func() error {
-		return func() error { return script.Run(ctx, r.client, []string{update}, id, ttl).Err() }
-	}
+	id, ttl := rand.Text(), probeTTL.Milliseconds()
+	key := func(kind string) []string { return []string{r.key("probe", kind+" "+id)} }
+	answer, update, limit, turn := key("answer"), key("update"), key("limit"), key("turn")
 	const runScript = "run a script on redis"
-	fastest := probeTimeout
+	// No call of the client takes longer than connectTimeout.
+	fastest := max(connectTimeout, r.timeout)
 	for _, step := range []struct {
 		attempt string
 		do      func() error
 	}{
 		{"ping redis", func() error { return r.client.Ping(ctx).Err() }},
-		{"write to redis", func() error { return r.client.Set(ctx, answer, id, probeTTL).Err() }},
-		{"read from redis", func() error { return r.client.Get(ctx, answer).Err() }},
-		{runScript, onUpdate(claimUpdate)},
-		{runScript, func() error { return setClaims.Run(ctx, r.client, []string{update}, id, id, ttl).Err() }},
-		{runScript, onUpdate(giveUp)},
-		{runScript, func() error { return allow.Run(ctx, r.client, []string{limit}, 1, ttl).Err() }},
-		{runScript, func() error { return takeTurn.Run(ctx, r.client, []string{turn}, 0, probeTTL.Microseconds(), 1).Err() }},
-		{"delete from redis", func() error { return r.client.Del(ctx, answer, update, limit, turn).Err() }},
+		{"write to redis", func() error { return r.client.Set(ctx, answer[0], id, probeTTL).Err() }},
+		{"read from redis", func() error { return r.client.Get(ctx, answer[0]).Err() }},
+		// Scripts of one key, so that the later ones find what the first wrote.
+		{runScript, func() error { return claimUpdate.Run(ctx, r.client, update, id, ttl).Err() }},
+		{runScript, func() error { return setClaims.Run(ctx, r.client, update, id, id, ttl).Err() }},
+		{runScript, func() error { return giveUp.Run(ctx, r.client, update, id, ttl).Err() }},
+		{runScript, func() error { return allow.Run(ctx, r.client, limit, 1, ttl).Err() }},
+		{runScript, func() error { return takeTurn.Run(ctx, r.client, turn, 0, probeTTL.Microseconds(), 1).Err() }},
+		{"delete from redis", func() error { return r.client.Del(ctx, answer[0], update[0], limit[0], turn[0]).Err() }},
 	} {
 		start := time.Now()
 		if err := step.do(); err != nil {
@@ -62,8 +52,8 @@ func (r *Redis) Probe(ctx context.Context) (Server, error) {
 		}
 		fastest = min(fastest, time.Since(start))
 	}
-	if slow := r.breaker.tooSlow(); fastest > slow {
-		return Server{}, fmt.Errorf("redis is too slow: every call took more than %v", slow)
+	if fastest > r.timeout {
+		return Server{}, fmt.Errorf("redis is too slow: every call took more than %v", r.timeout)
 	}
 	return Server{r.version(ctx), fastest}, nil
 }
@@ -73,11 +63,11 @@ var plainVersion = regexp.MustCompile(`^[0-9]+(\.[0-9]+){0,3}$`)
 // version asks what servers from Redis 6 on know. Nothing depends on it, so that
 // a refusal is no failure.
 func (r *Redis) version(ctx context.Context) string {
-	hello, err := r.client.Do(ctx, "HELLO").Result()
-	if members, ok := hello.(map[any]any); ok && err == nil {
-		if version, _ := members["version"].(string); plainVersion.MatchString(version) {
-			return version
-		}
+	hello, _ := r.client.Do(ctx, "HELLO").Result()
+	members, _ := hello.(map[any]any)
+	version, _ := members["version"].(string)
+	if !plainVersion.MatchString(version) {
+		return ""
 	}
-	return ""
+	return version
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -8,13 +9,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
-	"net"
-	"regexp"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
@@ -22,11 +21,11 @@ import (
 )
 
 // Redis is state shared between replicas, on Redis 5 or later. It implements
-// chat.Dedup. A call that Redis does not answer within 10 ms, or within the
-// read_timeout of its URL, is decided by the memory of this process. So are all
-// others until Redis has answered quickly again, for which a goroutine of its
-// own looks: limits then hold for each replica by itself, and an update that is
-// delivered to two replicas may be answered by both.
+// chat.Dedup and core.Store. A call that fails, or that Redis does not answer
+// within 10 ms or the read_timeout of its URL, is decided by the memory of this
+// process, and so are all others until Redis answers again: limits then hold for
+// each replica by itself, and an update that is delivered to two replicas may be
+// answered by both.
 //
 // An update in hand is claimed, and the claim is renewed for as long as the
 // update is in hand, however long its answer waits. What a dead process held is
@@ -34,40 +33,49 @@ import (
 type Redis struct {
 	client *redis.Client
 	memory *Memory
+	log    *slog.Logger
 	salt   []byte
 	// owner marks the claims of this process, each of which lasts for claim.
 	owner   string
 	claim   time.Duration
-	breaker *breaker
+	timeout time.Duration // of a call
+	circuit circuitbreaker.CircuitBreaker[any]
 
 	mu sync.Mutex
 	// held are the keys of the updates in hand here, and answered those that
 	// Redis could not be told of.
 	held, answered map[string]bool
+	// outage logs the outage that there is; nil while Redis answers.
+	outage *time.Timer
 
-	stopTending context.CancelFunc
-	tending     sync.WaitGroup
+	back        chan struct{} // gets a token when an outage has ended
+	stop        context.CancelFunc
+	maintaining sync.WaitGroup
 
 	fallbacks atomic.Uint64
 }
 
 var _ chat.Dedup = (*Redis)(nil)
 
-// NewRedis makes a Redis, and connects on first use. salt is what every replica
-// of one deployment has and nobody else knows; keys are hashed with it. claim,
-// of at least a second, is how long the updates of a dead process stay claimed.
-// NewRedis fails on a malformed URL, which the error does not repeat.
+// connections is how many are made unless the URL says otherwise. All of them
+// are kept.
+const connections = 20
+
+// NewRedis makes a Redis. It contacts nothing before Connect or the first call.
+// salt is what every replica of one deployment has and nobody else knows; keys
+// are hashed with it. claim, of at least a second, is how long the updates of a
+// dead process stay claimed. NewRedis fails on a malformed URL, which the error
+// does not repeat.
 func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*Redis, error) {
 	options, err := redis.ParseURL(s.RedisURL.Reveal())
 	if err != nil {
 		return nil, errors.New("the Redis URL is malformed")
 	}
-	timeout := callTimeout
-	if options.ReadTimeout > 0 {
-		timeout = options.ReadTimeout
-	}
+	timeout := cmp.Or(max(options.ReadTimeout, 0), callTimeout)
+	options.PoolSize = cmp.Or(options.PoolSize, connections)
+	options.ConnMaxIdleTime = -1
 	// Every call has a deadline of its own; these are for one that allows more.
-	longest := max(timeout, probeTimeout)
+	longest := max(timeout, connectTimeout)
 	options.DialTimeout, options.ReadTimeout = longest, longest
 	options.WriteTimeout, options.PoolTimeout = longest, longest
 	options.ContextTimeoutEnabled = true
@@ -80,11 +88,12 @@ func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*
 	redis.SetLogger(silent{})
 	ctx, stop := context.WithCancel(context.Background())
 	r := &Redis{
-		client: redis.NewClient(options), memory: NewMemory(), salt: salt, owner: rand.Text(), claim: claim,
-		held: map[string]bool{}, answered: map[string]bool{}, stopTending: stop,
+		client: redis.NewClient(options), memory: NewMemory(), log: log, salt: salt,
+		owner: rand.Text(), claim: claim, timeout: timeout,
+		circuit: circuitbreaker.NewBuilder[any]().WithDelay(retryPause).Build(),
+		held:    map[string]bool{}, answered: map[string]bool{}, back: make(chan struct{}, 1), stop: stop,
 	}
-	r.breaker = newBreaker(timeout, r.write, log)
-	r.tending.Go(func() { r.tendUntil(ctx) })
+	r.maintaining.Go(func() { r.maintain(ctx) })
 	return r, nil
 }
 
@@ -94,79 +103,22 @@ func (silent) Printf(context.Context, string, ...any) {}
 
 // Close stops renewing claims and closes the connections.
 func (r *Redis) Close() error {
-	r.stopTending()
-	r.tending.Wait()
-	return r.client.Close()
+	r.stop()
+	err := r.client.Close()
+	r.maintaining.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.outage != nil {
+		r.outage.Stop()
+	}
+	return err
 }
 
 // Fallbacks counts the calls so far that were decided without Redis.
 func (r *Redis) Fallbacks() uint64 { return r.fallbacks.Load() }
 
-// Up reports whether Redis is asked: it answers, and soon enough.
-func (r *Redis) Up() bool { return !r.breaker.open.Load() }
-
-// tendUntil looks after the connection and the claims until ctx is done.
-func (r *Redis) tendUntil(ctx context.Context) {
-	tick := time.NewTicker(r.claim / 3)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			r.renew(ctx)
-		case err := <-r.breaker.opened:
-			if r.breaker.awaitClosed(ctx, err) {
-				r.renew(ctx)
-			}
-		}
-	}
-}
-
-// write does what calls do, so that it fails where they would: it writes, by a
-// script, a key that lapses.
-func (r *Redis) write(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, max(r.breaker.timeout, probeCallTimeout))
-	defer cancel()
-	return setClaims.Run(ctx, r.client, []string{r.key("probe", r.owner)}, r.owner, r.owner, probeTTL.Milliseconds()).Err()
-}
-
-// ask makes a call and reports whether Redis answered it. The call goes on when
-// ctx is cancelled: what a command did must be written down also when its
-// time is up.
-func (r *Redis) ask(ctx context.Context, call func(context.Context) error) bool {
-	if r.breaker.open.Load() {
-		r.fallbacks.Add(1)
-		return false
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.breaker.timeout)
-	defer cancel()
-	start := time.Now()
-	err := call(ctx)
-	r.breaker.record(time.Since(start), err)
-	if err != nil {
-		r.fallbacks.Add(1)
-	}
-	return err == nil
-}
-
-var errorCode = regexp.MustCompile(`^[A-Z]{2,20}$`)
-
-// reason words err without the server's text, of which it keeps the code.
-func reason(err error) string {
-	var reply redis.Error
-	var timeout net.Error
-	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return "no answer in time"
-	case errors.As(err, &reply):
-		if code, _, _ := strings.Cut(reply.Error(), " "); errorCode.MatchString(code) {
-			return "refused with " + code
-		}
-		return "refused"
-	}
-	return "no connection"
-}
+// Up reports whether Redis is asked: the last call was answered in time.
+func (r *Redis) Up() bool { return r.circuit.IsClosed() }
 
 // key hides what is personal in id.
 func (r *Redis) key(kind, id string) string {
@@ -175,19 +127,20 @@ func (r *Redis) key(kind, id string) string {
 	return "herald:" + kind + ":" + hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// maxAnswer bounds the bytes of a value that Load returns: an answer has a few
-// hundred.
-const maxAnswer = 16 << 10
+// maxValue bounds the bytes of a value that Load returns. The largest is the
+// history of quotes: 1,621 points of some 40 bytes, or 80 where prices have many
+// digits.
+const maxValue = 256 << 10
 
-// Load is the value that some replica saved under key, and whether there is
-// one of at most 16 KiB to be had.
+// Load returns the value that some replica saved under key, and whether there is
+// one of at most 256 KiB to be had.
 func (r *Redis) Load(ctx context.Context, key string) ([]byte, bool) {
 	var value []byte
 	reached := r.ask(ctx, func(ctx context.Context) (err error) {
-		value, err = r.client.GetRange(ctx, r.key("answer", key), 0, maxAnswer).Bytes()
+		value, err = r.client.GetRange(ctx, r.key("answer", key), 0, maxValue).Bytes()
 		return err
 	})
-	return value, reached && len(value) > 0 && len(value) <= maxAnswer
+	return value, reached && len(value) > 0 && len(value) <= maxValue
 }
 
 // Save keeps value for all replicas for ttl, of at least 1 ms, if Redis can be

@@ -20,8 +20,10 @@ func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Several replicas", Name: "REDIS_URL", Secret: true, Example: "redis://:password@redis.example.org:6379/0",
 			Comment: "State that several replicas share: which updates are answered, rate limits, the pace of Telegram's " +
-				"messages, prices and supplies. " +
-				"redis:// or, with TLS, rediss://. A call may take 10 ms, and 2.5 ms on average; beyond that, this process decides alone until Redis is quick again. ?read_timeout=100ms at its end allows 100 ms, and 25 ms on average. Unset: all of it is in this process.",
+				"messages, prices, supplies, " +
+				"credits and the quotes seen. redis:// or, with TLS, rediss://. " +
+				"A call may take 10 ms; after one that takes longer, this process decides alone until Redis answers in time. " +
+				"?read_timeout=100ms at its end allows 100 ms. Unset: all of it is in this process.",
 			Set: config.Field(&s.RedisURL, config.Hidden(parseRedisURL))},
 	}
 }

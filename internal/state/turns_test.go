@@ -3,7 +3,6 @@ package state
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,8 +13,7 @@ func TestReplicasShareTurns(t *testing.T) {
 	s := server(t)
 	now := time.Unix(1_800_000_000, 0)
 	s.SetTime(now)
-	one, _ := replica(t, s.Addr())
-	two, _ := replica(t, s.Addr())
+	one, two := replica(t, s), replica(t, s)
 	replicas := []*Redis{one, two}
 	fast := chat.Rate{Key: "fast", Every: time.Second, Burst: 3}
 	slow := chat.Rate{Key: "slow", Every: 6 * time.Second, Burst: 5}
@@ -57,29 +55,5 @@ func TestReplicasShareTurns(t *testing.T) {
 	s.FastForward(time.Hour)
 	if keys := s.Keys(); len(keys) != 0 {
 		t.Errorf("an hour later the server still has %v", keys)
-	}
-}
-
-func TestTurnsNameNobodyInRedis(t *testing.T) {
-	s := server(t)
-	r, _ := replica(t, s.Addr())
-	r.Take(t.Context(), 0, chat.Rate{Key: "chat 987654321", Every: time.Second, Burst: 1})
-	if dump := s.Dump(); len(s.Keys()) != 1 || strings.Contains(dump, "98765") {
-		t.Errorf("the server has %s", dump)
-	}
-}
-
-func TestTurnsAreNotKnownWithoutRedis(t *testing.T) {
-	s := server(t)
-	r, _ := replica(t, s.Addr())
-	rate := chat.Rate{Key: "x", Every: time.Minute, Burst: 1}
-	s.SetError("LOADING")
-	if _, known := r.Take(t.Context(), math.MaxInt64, rate); known {
-		t.Error("a turn is known without Redis")
-	}
-	s.SetError("")
-	awaitBack(t, r)
-	if wait, known := r.Take(t.Context(), math.MaxInt64, rate); !known || wait != 0 {
-		t.Errorf("once it is back the wait is %v, known %v", wait, known)
 	}
 }

@@ -1,4 +1,4 @@
-package history
+package disk
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 
 // Settings are what an operator chooses.
 type Settings struct {
-	// Dir is the folder of the file; empty: memory alone.
+	// Dir is the folder of the files; empty: memory alone.
 	Dir string
 }
 
@@ -23,8 +23,7 @@ func (s *Settings) Table() []config.Setting {
 		{Heading: "Files", Name: "DATA_DIR", Example: exampleDir,
 			Comment: "Folder for what must outlive the process: the quotes seen, for charts, and, without REDIS_URL, " +
 				"the last price and supply and the price provider's credits. It is made if only its last part is " +
-				"missing. One process uses it at a time; a second one keeps its quotes in memory until the first has ended. " +
-				"Unset: in memory.",
+				"missing. Unset: in memory.",
 			Set: config.Field(&s.Dir, folder)},
 	}
 }
