@@ -191,42 +191,33 @@ func TestWhatThereIsNoRoomForIsDroppedAndCounted(t *testing.T) {
 	})
 }
 
-func TestStoppingAnswersWhatIsInFlight(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *harness) {
-		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
-		p := h.send(t, command("price"))
-		pass(firstResponse)
-		h.stop()
-		pass(time.Second)
-		if h.Ready() {
-			t.Error("ready")
-		}
-		if err := <-h.ended; err != nil || h.fake.Connected() != 0 {
-			t.Errorf("Run: %v; %d connections to the gateway", err, h.fake.Connected())
-		}
-		if a := p.Answer(); a.Edits != 1 || !strings.Contains(a.Text(), "done") {
-			t.Errorf("%+v", a)
-		}
-	})
-}
-
-func TestStoppingAbandonsWhatTakesTooLong(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *harness) {
-		h.handler.Reply = func(ctx context.Context, _ chat.Request) chat.Reply {
-			<-ctx.Done()
-			return chat.Reply{Title: chat.Say("stopped")}
-		}
-		p := h.send(t, command("price"))
-		pass(firstResponse)
-		h.stop()
-		began := time.Now()
-		if err := <-h.ended; err != nil || time.Since(began) >= chat.DrainTime {
-			t.Errorf("Run returned after %v: %v", time.Since(began), err)
-		}
-		if a := p.Answer(); !strings.Contains(a.Text(), "stopped") {
-			t.Errorf("the asker reads %q", a.Text())
-		}
-	})
+func TestStoppingAnswersWhatIsInFlightAndStopsWhatTakesTooLong(t *testing.T) {
+	for said, slow := range map[string]time.Duration{"done": 5 * time.Second, "stopped": time.Hour} {
+		eachWay(t, func(t *testing.T, h *harness) {
+			h.handler.Reply = func(ctx context.Context, _ chat.Request) chat.Reply {
+				select {
+				case <-time.After(slow):
+					return chat.Reply{Title: chat.Say("done")}
+				case <-ctx.Done():
+					return chat.Reply{Title: chat.Say("stopped")}
+				}
+			}
+			p := h.send(t, command("price"))
+			pass(firstResponse)
+			h.stop()
+			began := time.Now()
+			pass(time.Second)
+			if h.Ready() {
+				t.Error("ready")
+			}
+			if err := <-h.ended; err != nil || time.Since(began) >= chat.DrainTime || h.fake.Connected() != 0 {
+				t.Errorf("Run returned after %v: %v; %d connections to the gateway", time.Since(began), err, h.fake.Connected())
+			}
+			if a := p.Answer(); a.Edits != 1 || !strings.Contains(a.Text(), said) {
+				t.Errorf("%+v", a)
+			}
+		})
+	}
 }
 
 // What the adapter says itself is in the language of whom it is said to.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"herald/internal/config"
 	"herald/internal/discord/discordtest"
@@ -57,16 +56,4 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestConnectedIsToldOnceWithTheBotsName(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *harness) {
-		pass(time.Minute)
-		if h.count("commands_written") != 1 || h.count("as Herald") != 1 {
-			t.Errorf("counted %v", h.events)
-		}
-	}, func(h *harness, _ *Config) {
-		// The application is known before the commands are.
-		h.fake.Script(discordtest.ListCommands, discordtest.Fault{Status: 503})
-	})
 }

@@ -97,8 +97,6 @@ func TestParse(t *testing.T) {
 func TestStatesThatThisVersionDidNotMakeAreRefused(t *testing.T) {
 	for _, data := range []string{
 		`"component_type":2,"custom_id":"2 e 0 price"`, `"component_type":2,"custom_id":""`, `"component_type":2`,
-		`"component_type":2,"custom_id":"refresh"`, `"component_type":2,"custom_id":"1 x 0 price"`, `"component_type":2,"custom_id":"1 e 0"`,
-		`"component_type":2,"custom_id":"1 e 0 staked 0x5290840009852788600000000000000000000000000000000000000000000"`,
 		`"custom_id":"1 e 0 price","components":[{"component":{"custom_id":"","value":"x"}}]`,
 		`"custom_id":"1 a 0 staked wallet","components":[]`, `"custom_id":"1 a 0 staked wallet"`,
 		`"custom_id":"1 a 0 staked wallet","components":[{"component":{"custom_id":"uid","value":"x"}}]`,
@@ -123,9 +121,6 @@ func TestParsePassesOverWhatIsNotForUs(t *testing.T) {
 		"member only":   `{"id":"1","type":2,"token":"t","member":{},"data":{"name":"price","type":1}}`,
 		"select menu":   `{"id":"1","type":3,"token":"t","user":{"id":"5"},"data":{"custom_id":"x","component_type":3}}`,
 		"bot's button":  `{"id":"1","type":3,"token":"t","user":{"id":"5","bot":true},"data":{"custom_id":"x","component_type":2}}`,
-		"bot's modal":   `{"id":"1","type":5,"token":"t","user":{"id":"5","bot":true},"data":{"custom_id":"x"}}`,
-		"no choices":    `{"id":"1","type":4,"token":"t","user":{"id":"5"},"data":{"name":"x","type":3}}`,
-		"message menu":  `{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":3}}`,
 		"no name":       `{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"type":1}}`,
 		"ping":          `{"id":"1","type":1,"token":"t"}`,
 		"without data":  `{"id":"1","type":2,"token":"t","user":{"id":"5"}}`,
