@@ -17,19 +17,6 @@ import (
 	"herald/internal/discord/discordtest"
 )
 
-func TestPingIsAnsweredWithPong(t *testing.T) {
-	simulate(t, byHTTP, func(t *testing.T, h *harness) {
-		resp, err := h.fake.PostRaw(t.Context(), h.address, []byte(`{"id":"1","type":1,"token":"t"}`), time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		if body, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusOK || string(body) != `{"type":1}` {
-			t.Errorf("%d %s", resp.StatusCode, body)
-		}
-	})
-}
-
 // watched is a body that notes whether it was read.
 type watched struct {
 	io.Reader
@@ -116,25 +103,27 @@ func TestADeferredAnswerKeepsNoOtherWaiting(t *testing.T) {
 	})
 }
 
-func TestNothingIsTakenBeforeAndAfterRun(t *testing.T) {
+func TestInteractionsAreTakenWhileItRuns(t *testing.T) {
 	h := newHarness(t, discordtest.New(), byHTTP)
-	post := func(method string, want int) {
+	ping := []byte(`{"id":"1","type":1,"token":"t"}`)
+	post := func(method string, want int, answer string) {
 		t.Helper()
-		w := httptest.NewRecorder()
-		if h.ServeHTTP(w, httptest.NewRequest(method, "/discord/interactions", nil)); w.Code != want {
-			t.Errorf("status %d, want %d", w.Code, want)
+		r, w := httptest.NewRequest(method, "/discord/interactions", bytes.NewReader(ping)), httptest.NewRecorder()
+		r.Header = h.fake.Sign(ping, time.Now())
+		if h.ServeHTTP(w, r); w.Code != want || w.Body.String() != answer {
+			t.Errorf("status %d, want %d; %s", w.Code, want, w.Body)
 		}
 	}
-	post(http.MethodPost, http.StatusServiceUnavailable)
+	post(http.MethodPost, http.StatusServiceUnavailable, "")
 	h.run(t)
 	h.waitUntil(t, h.Ready)
-	post(http.MethodPost, http.StatusUnauthorized)
-	post(http.MethodGet, http.StatusMethodNotAllowed)
+	post(http.MethodPost, http.StatusOK, `{"type":1}`)
+	post(http.MethodGet, http.StatusMethodNotAllowed, "")
 	h.stop()
 	if err := <-h.ended; err != nil {
 		t.Error(err)
 	}
-	post(http.MethodPost, http.StatusServiceUnavailable)
+	post(http.MethodPost, http.StatusServiceUnavailable, "")
 }
 
 func FuzzServeHTTP(f *testing.F) {

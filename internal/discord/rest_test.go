@@ -37,14 +37,10 @@ func TestRateLimitHeadersOfASuccessDoNothing(t *testing.T) {
 			w.WriteHeader(http.StatusAccepted)
 			fmt.Fprint(w, `{"id":"42"}`)
 		})
-		began := time.Now()
 		for range 3 {
 			if app, err := h.askApplication(t.Context()); app.ID != "42" || err != nil {
 				t.Fatalf("%v: %+v, %v", headers, app, err)
 			}
-		}
-		if took := time.Since(began); took > time.Minute {
-			t.Errorf("three calls took %v", took)
 		}
 	}
 }

@@ -9,31 +9,6 @@ import (
 	"herald/internal/discord/discordtest"
 )
 
-// One failed attempt to resume leaves time for another.
-func TestWhatIsAskedWhileTheConnectionIsLostIsAnswered(t *testing.T) {
-	for name, hello := range map[string][]discordtest.Action{
-		"resumed at once": nil, "a drop": {{Drop: true}}, "op 7": {{Op: 7}}, "close 4000": {{Close: 4000}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			simulate(t, overGateway, func(t *testing.T, h *harness) {
-				pass(time.Minute)
-				h.fake.Behave(discordtest.Behaviour{InsteadOfHello: hello})
-				h.fake.Do(discordtest.Action{Drop: true})
-				p := h.send(t, command("price"))
-				pass(500 * time.Millisecond)
-				if a := p.Answer(); hello == nil && (a.Callbacks != 1 || a.Final > 200*time.Millisecond) {
-					t.Errorf("answered after %v: %+v", a.Final, a)
-				}
-				h.fake.Behave(discordtest.Behaviour{})
-				pass(2500 * time.Millisecond)
-				if a := p.Answer(); a.Callbacks != 1 || !strings.Contains(a.Text(), "price") || len(h.fake.Identifies()) != 1 {
-					t.Errorf("answered with %+v, identified %d times; counted %v", a, len(h.fake.Identifies()), h.events)
-				}
-			})
-		})
-	}
-}
-
 // Discord refuses an answer after 3 s; one that is younger still has what is
 // left of them.
 func TestReplayedInteractionsAreAnsweredOnlyInTime(t *testing.T) {

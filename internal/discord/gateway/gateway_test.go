@@ -182,21 +182,33 @@ func TestALostConnectionIsReplaced(t *testing.T) {
 	}
 }
 
+// Discord takes an answer for 3 seconds: one failed attempt leaves time for another.
 func TestWhatIsAskedBetweenTwoConnectionsIsReplayedAtOnce(t *testing.T) {
-	for name, action := range map[string]discordtest.Action{
-		"op 7": {Op: 7}, "a drop": {Drop: true}, "close 4000": {Close: 4000}, "op 9": {Op: 9, Resumable: true},
+	for name, tt := range map[string]struct {
+		lost  discordtest.Action
+		hello []discordtest.Action // of the first attempt to resume
+	}{
+		"op 7": {discordtest.Action{Op: 7}, nil}, "op 9": {discordtest.Action{Op: 9, Resumable: true}, nil},
+		"a drop": {discordtest.Action{Drop: true}, nil}, "close 4000": {discordtest.Action{Close: 4000}, nil},
+		"a drop, twice":     {discordtest.Action{Drop: true}, []discordtest.Action{{Drop: true}}},
+		"a drop, then op 7": {discordtest.Action{Drop: true}, []discordtest.Action{{Op: 7}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, discordtest.Behaviour{}, func(t *testing.T, h *harness) {
 				before := h.push(t)
 				pass(time.Minute)
-				h.fake.Do(action)
+				h.fake.Behave(discordtest.Behaviour{InsteadOfHello: tt.hello})
+				h.fake.Do(tt.lost)
 				during := h.push(t)
-				pass(time.Second)
-				after := h.push(t)
-				pass(time.Second)
-				if want := []taken{{before, false}, {during, true}, {after, false}}; !slices.Equal(h.taken, want) {
-					t.Errorf("took %v, want %v", h.taken, want)
+				pass(200 * time.Millisecond)
+				if n := len(h.taken); tt.hello == nil && n != 2 {
+					t.Errorf("took %d", n)
+				}
+				h.fake.Behave(discordtest.Behaviour{})
+				pass(2500 * time.Millisecond)
+				h.takes(t)
+				if want := []taken{{before, false}, {during, true}}; !slices.Equal(h.taken[:2], want) {
+					t.Errorf("took %v, want %v first", h.taken, want)
 				}
 				if h.fake.Resumes() != 1 || len(h.fake.Identifies()) != 1 {
 					t.Errorf("resumed %d times, identified %d", h.fake.Resumes(), len(h.fake.Identifies()))
