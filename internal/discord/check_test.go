@@ -14,7 +14,9 @@ import (
 func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 	const name = "Herald, application 1100000000000000001"
 	const endpoint = "https://bot.example/secret-path/discord/interactions"
-	nowhere := "it has no interactions endpoint URL yet: while the bot runs, enter https://<your host>/discord/interactions in the Developer Portal"
+	nowhere := "it has no interactions endpoint URL yet: while the bot runs, enter " +
+		"https://<your host>/discord/interactions in the Developer Portal"
+	noID := func(_ *harness, c *Config) { c.ApplicationID = "" }
 	for about, tt := range map[string]struct {
 		way      way
 		change   change
@@ -24,7 +26,7 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 		setting  string
 	}{
 		"gateway":       {overGateway, nil, "", []string{name, "interactions come over the gateway"}, "", ""},
-		"asked for ID":  {overGateway, func(_ *harness, c *Config) { c.ApplicationID = "" }, "", []string{name, "interactions come over the gateway"}, "", ""},
+		"asked for ID":  {overGateway, noID, "", []string{name, "interactions come over the gateway"}, "", ""},
 		"HTTP":          {byHTTP, nil, endpoint, []string{name, "interactions come by HTTP, to bot.example"}, "", ""},
 		"HTTP, nowhere": {byHTTP, nil, "", []string{name, nowhere}, "", ""},
 		"another application": {overGateway, func(_ *harness, c *Config) { c.ApplicationID = "42" }, "",
@@ -47,7 +49,8 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 			case tt.problem == "" && err != nil:
 				t.Error(err)
 			case tt.problem == "":
-			case !is || !strings.Contains(wrong.Problem, tt.problem) || !strings.Contains(wrong.Settings, tt.setting) || strings.Contains(wrong.Problem, "secret"):
+			case !is || !strings.Contains(wrong.Problem, tt.problem) || !strings.Contains(wrong.Settings, tt.setting),
+				strings.Contains(wrong.Problem, "secret"):
 				t.Errorf("got %v", err)
 			}
 			h.fake.Break(discordtest.Application, discordtest.Fault{Status: 503})

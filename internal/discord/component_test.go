@@ -34,8 +34,8 @@ func TestAnyButtonsAreShownAsDiscordTakesThem(t *testing.T) {
 				labels = append(labels, b.Label)
 			}
 		}
-		if len(labels) != 25 || !strings.HasPrefix(labels[0], "Which wallet?") || !strings.HasSuffix(labels[0], "…") || labels[1] != "Explorer" ||
-			labels[2] != "Refresh" || !strings.HasSuffix(labels[3], "😀…") || labels[4] != "Page 0" {
+		if len(labels) != 25 || !strings.HasPrefix(labels[0], "Which wallet?") || !strings.HasSuffix(labels[0], "…") ||
+			labels[1] != "Explorer" || labels[2] != "Refresh" || !strings.HasSuffix(labels[3], "😀…") || labels[4] != "Page 0" {
 			t.Errorf("%q", labels)
 		}
 	})

@@ -121,7 +121,6 @@ func TestParsePassesOverWhatIsNotForUs(t *testing.T) {
 		"no name":       `{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"type":1}}`,
 		"ping":          `{"id":"1","type":1,"token":"t"}`,
 		"without data":  `{"id":"1","type":2,"token":"t","user":{"id":"5"}}`,
-		"unknown type":  `{"id":"1","type":99,"token":"t","user":{"id":"5"}}`,
 		"without token": `{"id":"1","type":2,"user":{"id":"5"},"data":{"name":"price","type":1}}`,
 		"forged ID":     `{"id":"../1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`,
 		"no JSON":       `{"id":`,

@@ -54,7 +54,6 @@ var faults = map[string]struct {
 	"malformed":       {discordtest.Fault{Status: 400, Code: 50035}, false},
 	"another's token": {discordtest.Fault{Status: 401}, false},
 	"an expired one":  {discordtest.Fault{Status: 401, Code: 50027}, false},
-	"forbidden":       {discordtest.Fault{Status: 403, Code: 50001}, false},
 	"unknown":         {discordtest.Fault{Status: 404, Code: 10062}, false},
 	"a redirect":      {discordtest.Fault{Status: 302}, false},
 	"limited":         {discordtest.Fault{Status: 429, RetryAfter: 1500 * time.Millisecond}, true},

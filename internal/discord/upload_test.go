@@ -26,11 +26,9 @@ func TestAPictureArrivesOnceOrTheAnswerIsText(t *testing.T) {
 		text   bool
 	}{
 		"nothing fails":                    {nil, 0, false},
-		"server error":                     {[]discordtest.Fault{{Status: 502}, {Status: 503}}, 0, false},
 		"server error, but carried out":    {[]discordtest.Fault{{Status: 502, Landed: true}}, 0, false},
 		"connection lost, but carried out": {[]discordtest.Fault{{DropAnswer: true}}, 0, false},
 		"too large":                        {[]discordtest.Fault{{Status: 413, Code: 40005}}, 0, true},
-		"no such permission":               {[]discordtest.Fault{{Status: 403, Code: 50013}}, 0, true},
 		"malformed":                        {[]discordtest.Fault{{Status: 400, Code: 50035}}, 0, true},
 		"nobody takes uploads":             {[]discordtest.Fault{{Status: 503}}, pictureTime, true},
 	} {
@@ -45,7 +43,8 @@ func TestAPictureArrivesOnceOrTheAnswerIsText(t *testing.T) {
 				h.fake.Break(discordtest.Edit, discordtest.Fault{})
 				pass(time.Minute)
 				a := p.Answer()
-				if a.Text() != "\nPrice\n" || showsCurve(a.Message) == tt.text || tt.text && len(a.Attachments) != 0 || len(h.fake.Messages()) != 1 {
+				if a.Text() != "\nPrice\n" || len(h.fake.Messages()) != 1 ||
+					showsCurve(a.Message) == tt.text || tt.text && len(a.Attachments) != 0 {
 					t.Errorf("shown: %+v", h.fake.Messages())
 				}
 				if !a.Deferred || h.count("answered") != 1 || (h.count("picture_failed") == 1) != tt.text {
