@@ -20,17 +20,12 @@ func TestIdentifiesStayRareForHours(t *testing.T) {
 		"no Hello":            {discordtest.Behaviour{InsteadOfHello: nothing}, 0, 0},
 		"op 7 for Hello":      {discordtest.Behaviour{InsteadOfHello: do(discordtest.Action{Op: 7})}, 0, 0},
 		"op 9 for Hello":      {discordtest.Behaviour{InsteadOfHello: do(discordtest.Action{Op: 9})}, 0, 0},
-		"close for Hello":     {discordtest.Behaviour{InsteadOfHello: do(discordtest.Action{Close: 4000})}, 0, 0},
 		"op 7 for READY":      {discordtest.Behaviour{InsteadOfReady: do(discordtest.Action{Op: 7})}, 60, 90},
 		"op 9 for READY":      {discordtest.Behaviour{InsteadOfReady: do(discordtest.Action{Op: 9})}, 60, 90},
 		"op 11 for READY":     {discordtest.Behaviour{InsteadOfReady: do(discordtest.Action{Op: 11}, discordtest.Action{Close: 4000})}, 60, 90},
 		"nothing for READY":   {discordtest.Behaviour{InsteadOfReady: do(discordtest.Action{Stall: true})}, 60, 90},
-		"op 7 after READY":    {discordtest.Behaviour{AfterReady: do(discordtest.Action{Op: 7})}, 1, 1},
-		"op 9 after READY":    {discordtest.Behaviour{AfterReady: do(discordtest.Action{Op: 9})}, 60, 90},
-		"close after READY":   {discordtest.Behaviour{AfterReady: do(discordtest.Action{Close: 1000})}, 1, 1},
 		"silence after READY": {discordtest.Behaviour{AfterReady: do(discordtest.Action{Stall: true})}, 1, 1},
 		"no RESUMED":          {discordtest.Behaviour{AfterReady: do(discordtest.Action{Drop: true}), InsteadOfResumed: nothing}, 15, 90},
-		"no ACK":              {discordtest.Behaviour{NoACK: true}, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, tt.behaviour, func(t *testing.T, h *harness) {
