@@ -33,7 +33,6 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/discord/gateway"
-	"herald/internal/retry"
 )
 
 // Platform is Discord's name in logs, metrics and OPERATORS.
@@ -47,15 +46,15 @@ const (
 )
 
 const (
-	// maxInHand bounds the commands in hand, each of which takes some 20 KiB
-	// while it waits for a service.
-	maxInHand = 10_000
-	// maxAtOnce is how many commands of the gateway are handled at once before
-	// the next ones wait for one of them to end, which takes less memory. None
-	// waits for longer than placeTimeout.
-	maxAtOnce    = 1000
-	placeTimeout = time.Second
+	// deferAfter is how long after its arrival an interaction is deferred.
+	deferAfter = 2 * time.Second
+	// callbackFor is how long after the arrival the first response is tried.
+	callbackFor = 4 * time.Second
 )
+
+// maxInHand bounds the interactions in flight, each of which takes some 20 KiB
+// while it waits for a service. Beyond it they are dropped and counted.
+const maxInHand = 10_000
 
 // statusEvery is how often the bot's status is brought up to date.
 const statusEvery = time.Minute
@@ -69,10 +68,10 @@ type Config struct {
 	CommandTimeout time.Duration
 	Log            *slog.Logger
 	// Count is called with one of these: interaction, duplicate, ignored,
-	// malformed, too_late, busy, dropped, panic; deferred, answered,
-	// answer_expired, answer_failed, picture_failed, rate_limited, retried;
-	// identified, identify_held, connected, resumed, disconnected;
-	// bad_signature; commands_written, commands_current. It must not block.
+	// malformed, too_late, dropped, panic; deferred, answered, answer_expired,
+	// answer_failed, picture_failed, rate_limited, retried; identified,
+	// identify_held, connected, resumed, disconnected; bad_signature;
+	// commands_written, commands_current. It must not block.
 	Count func(event string)
 	// Connected is called with the bot's name: whenever the gateway connects or,
 	// if interactions arrive by HTTP, once Discord has said whose the token is.
@@ -87,23 +86,12 @@ type Config struct {
 // http.Handler for interactions that arrive by HTTP.
 type Adapter struct {
 	Config
-	timings  timings
-	rest     *discordgo.Session
-	calls    *semaphore.Weighted
-	gateway  *gateway.Gateway
-	inHand   chan struct{} // holds a token for each command in hand
-	places   *semaphore.Weighted
-	refusals refusals
+	rest    *discordgo.Session
+	calls   *semaphore.Weighted
+	gateway *gateway.Gateway
+	inHand  chan struct{} // holds a token for each interaction in flight
 	// work is set while interactions are taken by HTTP.
 	work atomic.Pointer[chat.Work]
-}
-
-// timings are the waits, shorter in tests.
-type timings struct {
-	deferAfter time.Duration // from arrival to the deferral
-	callback   time.Duration // from arrival to giving up on the first response
-	call       retry.Backoff // between two tries of a REST call
-	register   retry.Backoff // between two tries to register the commands
 }
 
 // New makes an adapter that has contacted nobody. Its error names the setting
@@ -115,16 +103,9 @@ func New(c Config) (*Adapter, error) {
 	c.Log = c.Log.With("platform", Platform)
 	a := &Adapter{
 		Config: c,
-		timings: timings{
-			deferAfter: 2 * time.Second,
-			callback:   4 * time.Second,
-			call:       retry.Backoff{First: 200 * time.Millisecond, Most: 30 * time.Second},
-			register:   retry.Backoff{First: 2 * time.Second, Most: time.Minute},
-		},
 		rest:   newSession(c.Token, c.APIURL),
 		calls:  semaphore.NewWeighted(maxCalls),
 		inHand: make(chan struct{}, maxInHand),
-		places: semaphore.NewWeighted(maxAtOnce),
 	}
 	a.gateway = gateway.New(gateway.Config{
 		Token: c.Token, Ask: a.askGateway, Insecure: strings.HasPrefix(c.APIURL, "http://"), Log: c.Log, Count: c.Count, Connected: a.connected,
@@ -144,7 +125,7 @@ func (a *Adapter) Ready() bool {
 	return a.gateway.Alive()
 }
 
-// InHand counts the commands that are being answered.
+// InHand counts the interactions in flight.
 func (a *Adapter) InHand() int { return len(a.inHand) }
 
 // HeartbeatLatency is how long the gateway took to acknowledge the last
@@ -207,49 +188,35 @@ func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) 
 	case !a.wanted(i):
 	case time.Since(arrived) >= firstResponse:
 		a.Count("too_late")
-	case a.hold():
-		begun := work.Go(func(id string) {
-			defer a.release()
-			defer a.enter(work.Sends)()
+	default:
+		a.start(work.Go, func(id string) {
 			a.take(work, id, &pendingInteraction{
 				interaction: i, arrived: arrived,
 				respond: func(r response) error { return a.callback(work, i.ID, i.Token, arrived, r) },
 			})
 		})
-		if !begun {
-			a.release()
-			a.Count("dropped")
-		}
-	case i.typing():
-		a.Count("dropped")
-	default:
-		a.refuse(work, refused{i.ID, i.Token, arrived, work.Handler.Language(chat.Request{Locale: i.Locale}, true)})
 	}
 }
 
-// hold takes room for a command in hand, if there is any; release gives it back.
-func (a *Adapter) hold() bool {
+// start works on an interaction by begin, which is Do or Go of a chat.Work. It
+// reports false, and counts the interaction as dropped, where there is no room or
+// nothing is taken any more.
+func (a *Adapter) start(begin func(func(id string)) bool, handle func(id string)) bool {
 	select {
 	case a.inHand <- struct{}{}:
-		return true
 	default:
+		a.Count("dropped")
 		return false
 	}
-}
-
-func (a *Adapter) release() { <-a.inHand }
-
-// enter waits for a place among those that are handled at once, but not for
-// longer than placeTimeout. leave gives the place back, if there was one.
-func (a *Adapter) enter(ctx context.Context) (leave func()) {
-	if !a.places.TryAcquire(1) {
-		ctx, cancel := context.WithTimeout(ctx, placeTimeout)
-		defer cancel()
-		if a.places.Acquire(ctx, 1) != nil {
-			return func() {}
-		}
+	begun := begin(func(id string) {
+		defer func() { <-a.inHand }()
+		handle(id)
+	})
+	if !begun {
+		<-a.inHand
+		a.Count("dropped")
 	}
-	return func() { a.places.Release(1) }
+	return begun
 }
 
 // connected tells of a connection by the bot's name, which is text of Discord.

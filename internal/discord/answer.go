@@ -95,7 +95,7 @@ func (a *Adapter) answer(work *chat.Work, p *pendingInteraction, req chat.Reques
 		return p.respond(deferral(to))
 	}
 	promised := make(chan error, 1)
-	timer := work.AfterFunc(time.Until(p.arrived.Add(a.timings.deferAfter)), req.ID, func() {
+	timer := work.AfterFunc(time.Until(p.arrived.Add(deferAfter)), req.ID, func() {
 		defer close(promised)
 		promised <- promise()
 	})
@@ -110,7 +110,7 @@ func (a *Adapter) answer(work *chat.Work, p *pendingInteraction, req chat.Reques
 	})
 	var err error
 	switch inTime := timer.Stop(); {
-	case inTime && len(m.files) > 0:
+	case inTime && m.picture != nil:
 		to.private = to.private || alone
 		err = promise()
 	case inTime && to.replaces && !alone:

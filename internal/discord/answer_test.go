@@ -3,282 +3,239 @@ package discord
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"herald/internal/chat"
 	"herald/internal/discord/discordtest"
 )
 
-func TestFastCommandIsAnsweredAtOnce(t *testing.T) {
-	h := connected(t, nil, patient)
-	for command, ephemeral := range map[string]bool{"price": false, "start": false, "mylogins": true, "nonsense": true} {
-		a := h.answer(t, discordtest.Interaction{Command: command, GuildID: "7"})
-		if a.Deferred || a.Ephemeral != ephemeral || a.Callbacks != 1 || a.Edits != 0 || a.Text() == "" {
-			t.Errorf("%s: %+v", command, a)
+// early is what an edit gets that reaches Discord before the first response,
+// where that is the body of an HTTP response.
+var early = discordtest.Fault{Status: 404, Code: 10015}
+
+func TestAFastCommandIsAnsweredByItsFirstResponse(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *harness) {
+		for name, ephemeral := range map[string]bool{"price": false, "start": false, "mylogins": true, "nonsense": true} {
+			a := h.ask(t, command(name)).Answer()
+			if a.Deferred || a.Ephemeral != ephemeral || a.Callbacks != 1 || a.Edits != 0 || !strings.Contains(a.Text(), name) {
+				t.Errorf("%s: %+v", name, a)
+			}
 		}
-	}
-	if p := h.fake.Problems(); len(p) > 0 {
-		t.Errorf("refused: %q", p)
-	}
+		if n := h.fake.Calls(discordtest.Callback) + h.fake.Calls(discordtest.GatewayBot); h.way == byHTTP && n != 0 {
+			t.Errorf("%d calls beside the body of the response", n)
+		}
+	})
 }
 
-func TestSlowCommandIsDeferredThenEdited(t *testing.T) {
-	for command, ephemeral := range map[string]bool{"price": false, "mylogins": true} {
-		release := make(chan struct{})
-		h := connected(t, func(h *harness, _ *Config) { h.until(release, "at last") })
-		p := h.push(t, discordtest.Interaction{Command: command})
-		a, err := p.First(h.ctx)
-		if err != nil || !a.Deferred || a.Ephemeral != ephemeral || a.Edits != 0 {
-			t.Fatalf("%s: first %+v, %v", command, a, err)
+func TestASlowCommandIsPromisedThenEdited(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *harness) {
+		h.reply(5*time.Second, chat.Reply{Title: chat.Say("at last")})
+		for name, ephemeral := range map[string]bool{"price": false, "mylogins": true} {
+			if h.way == byHTTP {
+				h.fake.Script(discordtest.Edit, early, early)
+			}
+			p := h.send(t, command(name))
+			pass(firstResponse)
+			if a := p.Answer(); !a.Deferred || a.Ephemeral != ephemeral || a.Edits != 0 {
+				t.Errorf("%s: first %+v", name, a)
+			}
+			pass(5 * time.Second)
+			if a := p.Answer(); a.Edits != 1 || a.Ephemeral != ephemeral || !strings.Contains(a.Text(), "at last") {
+				t.Errorf("%s: final %+v", name, a)
+			}
 		}
-		close(release)
-		if a, err = p.Wait(h.ctx); err != nil || a.Edits != 1 || !strings.Contains(a.Text(), "at last") {
-			t.Errorf("%s: final %+v, %v", command, a, err)
-		}
-	}
+	})
 }
 
 // One after the other they would take a second each.
 func TestEditsDoNotWaitForEachOther(t *testing.T) {
-	const askers = 50
-	release := make(chan struct{})
-	h := connected(t, func(h *harness, _ *Config) { h.until(release, "done") })
-	var pending []*discordtest.Pending
-	for range askers {
-		pending = append(pending, h.push(t, discordtest.Interaction{Command: "price"}))
-	}
-	for _, p := range pending {
-		if _, err := p.First(h.ctx); err != nil {
-			t.Fatal(err)
+	simulate(t, overGateway, func(t *testing.T, h *harness) {
+		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
+		h.fake.Break(discordtest.Edit, discordtest.Fault{Latency: time.Second})
+		for range 50 {
+			h.send(t, command("price"))
 		}
-	}
-	h.fake.Break(discordtest.Edit, discordtest.Fault{Latency: time.Second})
-	began := time.Now()
-	close(release)
-	for _, p := range pending {
-		if _, err := p.Wait(h.ctx); err != nil {
-			t.Fatal(err)
+		pass(7 * time.Second)
+		if n := h.count("answered"); n != 50 {
+			t.Errorf("%d are answered", n)
 		}
-	}
-	if took := time.Since(began); took > askers*time.Second/2 {
-		t.Errorf("%d edits took %v", askers, took)
-	}
+	})
 }
 
-func TestFaultsOfTheFirstResponse(t *testing.T) {
+func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
+	limited := discordtest.Fault{Status: 429, RetryAfter: 900 * time.Millisecond}
 	for name, faults := range map[string][]discordtest.Fault{
 		"connection lost before":  {{Drop: true}, {Drop: true}},
 		"landed, but answer lost": {{DropAnswer: true}},
 		"server error":            {{Status: 502}, {Status: 503}},
-		"limited":                 {{Status: 429, RetryAfter: 50 * time.Millisecond}},
+		"limited":                 {limited},
+	} {
+		for route, slow := range map[discordtest.Route]time.Duration{discordtest.Callback: 0, discordtest.Edit: 5 * time.Second} {
+			t.Run(name+", "+string(route), func(t *testing.T) {
+				simulate(t, overGateway, func(t *testing.T, h *harness) {
+					h.reply(slow, chat.Reply{Title: chat.Say("the price")})
+					h.fake.Script(route, faults...)
+					p := h.send(t, command("price"))
+					pass(30 * time.Second)
+					a := p.Answer()
+					if !strings.Contains(a.Text(), "the price") || h.count("answered") != 1 || h.fake.Calls(route) != len(faults)+1 {
+						t.Errorf("%+v; counted %v", a, h.events)
+					}
+					if name == "limited" && a.Final < slow+limited.RetryAfter {
+						t.Errorf("tried again after %v", a.Final)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Discord takes a first response for 3 seconds and the rest for 15 minutes.
+func TestAnswersThatComeTooLateAreCountedAndLogged(t *testing.T) {
+	const always = 0
+	for name, tt := range map[string]struct {
+		reply chat.Reply
+		slow  time.Duration
+		route discordtest.Route
+		fault discordtest.Fault
+		lasts int // calls
+		event string
+		calls int // demanded; 0 is any number
+	}{
+		"two tries lost before one that comes too late": {chat.Reply{}, 0, discordtest.Callback,
+			discordtest.Fault{Latency: 1400 * time.Millisecond, Drop: true}, 2, "answer_expired", 3},
+		"a deferral that never lands": {chat.Reply{}, 5 * time.Second, discordtest.Callback,
+			discordtest.Fault{Status: http.StatusNotFound, Code: 10062}, always, "answer_expired", 1},
+		"a first response refused until it is late": {chat.Reply{}, 0, discordtest.Callback,
+			discordtest.Fault{Status: http.StatusServiceUnavailable}, always, "answer_failed", 0},
+		"edits refused for 15 minutes": {chat.Reply{}, 5 * time.Second, discordtest.Edit,
+			discordtest.Fault{Status: http.StatusBadGateway}, always, "answer_failed", 0},
+		"a limit longer than the token lives": {chat.Reply{}, 5 * time.Second, discordtest.Edit,
+			discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute}, always, "answer_failed", 1},
+		"an edit with a token that expired": {chat.Reply{}, 5 * time.Second, discordtest.Edit,
+			discordtest.Fault{Status: http.StatusUnauthorized, Code: 50027}, always, "answer_expired", 1},
+		"a picture with a token that expired": {chat.Reply{Image: &curve}, 0, discordtest.Edit,
+			discordtest.Fault{Status: http.StatusNotFound, Code: 10015}, always, "answer_expired", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := connected(t, nil, patient)
-			h.fake.Script(discordtest.Callback, faults...)
-			a := h.answer(t, discordtest.Interaction{Command: "price"})
-			h.wait(t, "answered", func() bool { return h.counts.of("answered") == 1 })
-			if !strings.Contains(a.Text(), "price") || a.Edits != 0 {
+			simulate(t, overGateway, func(t *testing.T, h *harness) {
+				h.reply(tt.slow, tt.reply)
+				if h.fake.Script(tt.route, slices.Repeat([]discordtest.Fault{tt.fault}, tt.lasts)...); tt.lasts == always {
+					h.fake.Break(tt.route, tt.fault)
+				}
+				p := h.send(t, command("price"))
+				pass(20 * time.Minute)
+				if h.count(tt.event) != 1 || h.count("answered") != 0 || tt.calls > 0 && h.fake.Calls(tt.route) != tt.calls {
+					t.Errorf("counted %v, %d calls", h.events, h.fake.Calls(tt.route))
+				}
+				if n := h.logged.Lines("an answer"); n != 1 {
+					t.Errorf("%d lines tell of it:\n%s", n, h.logged)
+				}
+				if d := h.Dedup.Begin(t.Context(), "discord:interaction:"+p.ID); d != chat.Fresh {
+					t.Errorf("delivered again it would be passed over: %v", d)
+				}
+				h.fake.Break(tt.route, discordtest.Fault{})
+				h.ask(t, command("price"))
+			})
+		})
+	}
+}
+
+func TestAnInteractionThatIsDeliveredAgainIsAnsweredOnce(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *harness) {
+		shown := h.ask(t, command("price"))
+		for n, i := range []discordtest.Interaction{command("price"), shown.Press("5", "1 e 0 price")} {
+			i.ID, i.Token = []string{"1234567", "1234568"}[n], []string{"again", "and again"}[n]
+			h.ask(t, i)
+			h.fake.Do(discordtest.Action{Op: 7})
+			pass(2 * time.Minute)
+			h.send(t, i)
+			pass(time.Second)
+			if h.count("duplicate") != n+1 || len(h.handler.Requests()) != n+2 || h.way == byHTTP && h.count("status 409") != n+1 {
+				t.Errorf("handled %d times, counted %v", len(h.handler.Requests()), h.events)
+			}
+			// By whichever way, and by a replica that shares what is known.
+			if d := h.Dedup.Begin(t.Context(), "discord:interaction:"+i.ID); d != chat.Answered {
+				t.Errorf("known as %v", d)
+			}
+		}
+	})
+}
+
+func TestWhatThereIsNoRoomForIsDroppedAndCounted(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *harness) {
+		h.inHand = make(chan struct{}, 1)
+		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
+		first := h.send(t, command("price"))
+		pass(time.Second)
+		typing := command("exists")
+		typing.Options, typing.Focused = map[string]string{"platform": "d"}, "platform"
+		for n, i := range []discordtest.Interaction{command("price"), {Button: "1 e 0 price", On: &discordtest.Message{Content: "x"}}, typing} {
+			p := h.send(t, i)
+			pass(100 * time.Millisecond)
+			if p.Answer().Callbacks != 0 || h.count("dropped") != n+1 || h.way == byHTTP && h.count("status 503") != n+1 {
+				t.Errorf("%+v; counted %v", p.Answer(), h.events)
+			}
+		}
+		if n := h.InHand(); n != 1 {
+			t.Errorf("%d in flight, want 1", n)
+		}
+		pass(10 * time.Second)
+		if a := first.Answer(); a.Edits != 1 || h.InHand() != 0 {
+			t.Errorf("%+v, %d in flight", a, h.InHand())
+		}
+		h.ask(t, command("price"))
+	})
+}
+
+func TestStoppingAnswersWhatIsInFlightAndStopsWhatTakesTooLong(t *testing.T) {
+	for said, slow := range map[string]time.Duration{"done": 5 * time.Second, "stopped": time.Hour} {
+		eachWay(t, func(t *testing.T, h *harness) {
+			h.handler.Reply = func(ctx context.Context, _ chat.Request) chat.Reply {
+				select {
+				case <-time.After(slow):
+					return chat.Reply{Title: chat.Say("done")}
+				case <-ctx.Done():
+					return chat.Reply{Title: chat.Say("stopped")}
+				}
+			}
+			p := h.send(t, command("price"))
+			pass(firstResponse)
+			h.stop()
+			began := time.Now()
+			pass(time.Second)
+			if h.Ready() {
+				t.Error("ready")
+			}
+			if err := <-h.ended; err != nil || time.Since(began) >= chat.DrainTime || h.fake.Connected() != 0 {
+				t.Errorf("Run returned after %v: %v; %d connections to the gateway", time.Since(began), err, h.fake.Connected())
+			}
+			if a := p.Answer(); a.Edits != 1 || !strings.Contains(a.Text(), said) {
 				t.Errorf("%+v", a)
 			}
 		})
 	}
 }
 
-func TestFaultsOfTheEdit(t *testing.T) {
-	for name, faults := range map[string][]discordtest.Fault{
-		"connection lost": {{Drop: true}, {DropAnswer: true}},
-		"server error":    {{Status: 500}, {Status: 502}, {Status: 504}},
-		"limited":         {{Status: 429, Code: 20028, RetryAfter: 50 * time.Millisecond}, {Status: 429, RetryAfter: 20 * time.Millisecond}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			release := make(chan struct{})
-			h := connected(t, func(h *harness, _ *Config) { h.until(release, "done") })
-			h.fake.Script(discordtest.Edit, faults...)
-			p := h.push(t, discordtest.Interaction{Command: "price"})
-			if _, err := p.First(h.ctx); err != nil {
-				t.Fatal(err)
+// What the adapter says itself is in the language of whom it is said to.
+func TestTheAdapterSpeaksTheLanguageOfTheAsker(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *harness) {
+		h.reply(0, chat.Reply{Title: chat.Say("price"), AsOf: start, Actions: []chat.Action{refresh}})
+		for locale, l := range map[string]chat.Language{"en-US": chat.English, "xx": chat.English, "ru": chat.Russian, "zh-CN": chat.Chinese} {
+			i := command("price")
+			i.Locale = locale
+			p := h.ask(t, i)
+			b, _ := p.Answer().Button("Refresh")
+			old := chat.OldButton()
+			old.Language = l
+			for state, said := range map[string]chat.Reply{b.CustomID: upToDate(l), "0 old": old} {
+				if a := h.ask(t, p.Press("5", state)).Answer(); len(a.Embeds) != 1 || a.Embeds[0].Title != render(said).Embeds[0].Title {
+					t.Errorf("%s: %q", locale, a.Text())
+				}
 			}
-			close(release)
-			if _, err := p.Wait(h.ctx); err != nil {
-				t.Fatal(err)
-			}
-			h.wait(t, "answered", func() bool { return h.counts.of("answered") == 1 })
-			if got := h.fake.Calls(discordtest.Edit); got != len(faults)+1 {
-				t.Errorf("%d edits", got)
-			}
-		})
-	}
-}
-
-func TestLimitIsWaitedOutAsTold(t *testing.T) {
-	h := connected(t, nil, patient)
-	h.fake.Script(discordtest.Callback, discordtest.Fault{Status: 429, RetryAfter: 200 * time.Millisecond})
-	if a := h.answer(t, discordtest.Interaction{Command: "price"}); a.First < 200*time.Millisecond {
-		t.Errorf("tried again after %v", a.First)
-	}
-}
-
-func TestExpiredTokenIsCountedAndForgotten(t *testing.T) {
-	release := make(chan struct{})
-	h := connected(t, func(h *harness, _ *Config) { h.until(release, "late") })
-	p := h.push(t, discordtest.Interaction{Command: "price"})
-	if _, err := p.First(h.ctx); err != nil {
-		t.Fatal(err)
-	}
-	p.Expire()
-	close(release)
-	h.wait(t, "expiry", func() bool { return h.counts.of("answer_expired") == 1 })
-	if got := h.fake.Calls(discordtest.Edit); got != 1 {
-		t.Errorf("%d edits of an expired answer", got)
-	}
-	for _, code := range []int{10062, 10015} {
-		h.fake.Script(discordtest.Callback, discordtest.Fault{Status: http.StatusNotFound, Code: code})
-		h.push(t, discordtest.Interaction{Command: "price"})
-	}
-	h.wait(t, "expiries", func() bool { return h.counts.of("answer_expired") == 3 })
-	h.answer(t, discordtest.Interaction{Command: "price"})
-}
-
-func TestRepeatedInteractionIsAnsweredOnce(t *testing.T) {
-	h := connected(t, nil)
-	i := discordtest.Interaction{Command: "price", ID: "1234567", Token: "again"}
-	h.answer(t, i)
-	h.push(t, i)
-	h.wait(t, "duplicate", func() bool { return h.counts.of("duplicate") == 1 })
-	if got := h.fake.Calls(discordtest.Callback); got != 1 {
-		t.Errorf("answered %d times", got)
-	}
-	if got := len(h.handler.Requests()); got != 1 {
-		t.Errorf("handled %d times", got)
-	}
-}
-
-func TestPanicReachesItsAskerAlone(t *testing.T) {
-	h := connected(t, func(h *harness, _ *Config) {
-		h.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
-			if req.Command == "price" {
-				panic("boom " + h.fake.Token)
-			}
-			return chat.Reply{Title: chat.Say(req.Command)}
 		}
 	})
-	a := h.answer(t, discordtest.Interaction{Command: "price"})
-	id := h.handler.Requests()[0].ID
-	if !strings.Contains(a.Text(), "Something went wrong") || !strings.Contains(a.Text(), id) {
-		t.Errorf("the asker reads %q", a.Text())
-	}
-	if h.logged.Lines("level=ERROR") != 1 || h.logged.Lines("answer_test.go") != 1 || h.logged.Lines(id) != 1 {
-		t.Errorf("log:\n%s", h.logged)
-	}
-	if h.logged.Lines(h.fake.Token) != 0 {
-		t.Error("the token is in the log")
-	}
-	if a := h.answer(t, discordtest.Interaction{Command: "staked"}); !strings.Contains(a.Text(), "staked") {
-		t.Errorf("the next asker reads %q", a.Text())
-	}
-}
-
-func TestMoreThanTheBoundAreToldToWait(t *testing.T) {
-	release := make(chan struct{})
-	h := connected(t, func(h *harness, _ *Config) { h.until(release, "done") },
-		func(a *Adapter) { a.inHand = make(chan struct{}, 1) })
-	p := h.push(t, discordtest.Interaction{Command: "price"})
-	h.wait(t, "request", func() bool { return len(h.handler.Requests()) == 1 })
-	if n := h.InHand(); n != 1 {
-		t.Errorf("%d in hand, want 1", n)
-	}
-	a := h.answer(t, discordtest.Interaction{Command: "price", GuildID: "7"})
-	if !a.Ephemeral || !strings.Contains(a.Text(), "Busy") {
-		t.Errorf("%+v", a)
-	}
-	close(release)
-	if _, err := p.Wait(h.ctx); err != nil {
-		t.Error(err)
-	}
-	h.wait(t, "nothing in hand", func() bool { return h.InHand() == 0 })
-}
-
-func TestStoppingFinishesWhatIsInHand(t *testing.T) {
-	release := make(chan struct{})
-	h := connected(t, func(h *harness, _ *Config) { h.until(release, "done") })
-	p := h.push(t, discordtest.Interaction{Command: "price"})
-	if _, err := p.First(h.ctx); err != nil {
-		t.Fatal(err)
-	}
-	h.stop()
-	h.wait(t, "unreadiness", func() bool { return !h.Ready() })
-	close(release)
-	if _, err := p.Wait(h.ctx); err != nil {
-		t.Error("the command in hand was dropped")
-	}
-	if err := <-h.ended; err != nil {
-		t.Errorf("Run: %v", err)
-	}
-	if h.fake.Connected() != 0 {
-		t.Error("the gateway is still connected")
-	}
-}
-
-func TestStoppingTellsSlowHandlersToStop(t *testing.T) {
-	simulate(t, func(t *testing.T, h *harness) {
-		h.until(nil, "never")
-		p := h.push(t, discordtest.Interaction{Command: "price"})
-		pass(3 * time.Second)
-		h.stop()
-		began := time.Now()
-		if err := <-h.ended; err != nil || time.Since(began) >= chat.DrainTime {
-			t.Errorf("Run returned after %v: %v", time.Since(began), err)
-		}
-		if a := p.Answer(); !strings.Contains(a.Text(), "stopped") {
-			t.Errorf("the asker reads %q", a.Text())
-		}
-	})
-}
-
-func TestStoppingLeavesNoGoroutine(t *testing.T) {
-	before := goleak.IgnoreCurrent()
-	h := connected(t, nil)
-	h.answer(t, discordtest.Interaction{Command: "price"})
-	h.stop()
-	<-h.ended
-	h.fake.Close()
-	goleak.VerifyNone(t, before)
-}
-
-func TestContextMenuAsksAboutThePersonPicked(t *testing.T) {
-	h := connected(t, nil)
-	a := h.answer(t, discordtest.Interaction{Command: "Check registration", Target: "6", GuildID: "7"})
-	req := h.handler.Requests()[0]
-	if !a.Ephemeral || req.Command != "exists" || req.Target == nil || req.Target.ID != "6" {
-		t.Errorf("%+v asked as %+v", a, req)
-	}
-}
-
-func TestNoTokenIsEverLogged(t *testing.T) {
-	h := connected(t, nil, func(a *Adapter) { a.timings.callback = 50 * time.Millisecond })
-	var tokens []string
-	for n, fault := range []discordtest.Fault{
-		{Status: 404, Code: 10062}, {Status: 400, Code: 50035}, {Status: 401}, {Status: 403, Code: 50001},
-		{Status: 500}, {Status: 502}, {Status: 429, RetryAfter: time.Minute}, {Drop: true}, {Status: 302},
-	} {
-		h.fake.Break(discordtest.Callback, fault)
-		h.fake.Break(discordtest.Edit, fault)
-		p := h.push(t, discordtest.Interaction{Command: "price"})
-		tokens = append(tokens, p.Token)
-		h.wait(t, "outcome", func() bool {
-			return h.counts.of("answer_failed")+h.counts.of("answer_expired") == n+1
-		})
-	}
-	h.fake.Do(discordtest.Action{Op: 7})
-	h.wait(t, "disconnection", func() bool { return h.counts.of("disconnected") > 0 })
-	log := h.logged.String()
-	for _, secret := range append(tokens, h.fake.Token, "/interactions/", "/webhooks/", "<html>") {
-		if strings.Contains(log, secret) {
-			t.Errorf("%q is in the log:\n%s", secret, log)
-		}
-	}
 }

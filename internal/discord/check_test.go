@@ -11,74 +11,52 @@ import (
 	"herald/internal/discord/discordtest"
 )
 
-const (
-	checkedName = "Herald, application 1100000000000000001"
-	endpoint    = "https://bot.example/secret-path/discord/interactions"
-)
-
 func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
-	byHTTP := func(h *harness, c *Config) { c.PublicKey = h.fake.PublicKey }
-	for name, test := range map[string]struct {
-		change   func(*harness, *Config)
+	const name = "Herald, application 1100000000000000001"
+	const endpoint = "https://bot.example/secret-path/discord/interactions"
+	nowhere := "it has no interactions endpoint URL yet: while the bot runs, enter " +
+		"https://<your host>/discord/interactions in the Developer Portal"
+	noID := func(_ *harness, c *Config) { c.ApplicationID = "" }
+	for about, tt := range map[string]struct {
+		way      way
+		change   change
 		endpoint string
-		want     []string
+		learned  []string
+		problem  string // what is wrong, and with which setting
+		setting  string
 	}{
-		"gateway":       {nil, "", []string{checkedName, "interactions come over the gateway"}},
-		"asked for ID":  {func(_ *harness, c *Config) { c.ApplicationID = "" }, "", []string{checkedName, "interactions come over the gateway"}},
-		"HTTP":          {byHTTP, endpoint, []string{checkedName, "interactions come by HTTP, to bot.example"}},
-		"HTTP, nowhere": {byHTTP, "", []string{checkedName, "it has no interactions endpoint URL yet: while the bot runs, enter https://<your host>/discord/interactions in the Developer Portal"}},
+		"gateway":       {overGateway, nil, "", []string{name, "interactions come over the gateway"}, "", ""},
+		"asked for ID":  {overGateway, noID, "", []string{name, "interactions come over the gateway"}, "", ""},
+		"HTTP":          {byHTTP, nil, endpoint, []string{name, "interactions come by HTTP, to bot.example"}, "", ""},
+		"HTTP, nowhere": {byHTTP, nil, "", []string{name, nowhere}, "", ""},
+		"another application": {overGateway, func(_ *harness, c *Config) { c.ApplicationID = "42" }, "",
+			[]string{name}, "belongs to this application", "DISCORD_APPLICATION_ID"},
+		"another key": {byHTTP, func(_ *harness, c *Config) { c.PublicKey = make(ed25519.PublicKey, ed25519.PublicKeySize) }, endpoint,
+			[]string{name}, "another public key", "DISCORD_PUBLIC_KEY"},
+		"gateway beside HTTP": {overGateway, nil, endpoint,
+			[]string{name}, "interactions endpoint URL, at bot.example, so nothing comes", "DISCORD_PUBLIC_KEY"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			h := prepare(t, test.change)
-			h.fake.EnterEndpoint(test.endpoint)
-			if learned, err := h.Check(h.ctx); err != nil || !slices.Equal(learned, test.want) {
-				t.Errorf("got %q, %v, want %q", learned, err, test.want)
+		t.Run(about, func(t *testing.T) {
+			changes := slices.DeleteFunc([]change{tt.change}, func(c change) bool { return c == nil })
+			h := newHarness(t, discordtest.New(), tt.way, changes...)
+			h.fake.EnterEndpoint(tt.endpoint)
+			learned, err := h.Check(t.Context())
+			if !slices.Equal(learned, tt.learned) {
+				t.Errorf("learned %q, want %q", learned, tt.learned)
 			}
-		})
-	}
-}
-
-func TestCheckFailsWhereNoInteractionWouldCome(t *testing.T) {
-	for name, test := range map[string]struct {
-		change         func(*harness, *Config)
-		endpoint       string
-		wants, setting string
-	}{
-		"another application": {func(_ *harness, c *Config) { c.ApplicationID = "42" }, "", "belongs to this application", "DISCORD_APPLICATION_ID"},
-		"another key":         {func(_ *harness, c *Config) { c.PublicKey = make(ed25519.PublicKey, ed25519.PublicKeySize) }, endpoint, "another public key", "DISCORD_PUBLIC_KEY"},
-		"gateway beside HTTP": {nil, endpoint, "interactions endpoint URL, at bot.example, so nothing comes", "DISCORD_PUBLIC_KEY"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := prepare(t, test.change)
-			h.fake.EnterEndpoint(test.endpoint)
-			learned, err := h.Check(h.ctx)
 			wrong, is := errors.AsType[*config.WrongError](err)
-			if !is || !strings.Contains(wrong.Problem, test.wants) || !strings.Contains(wrong.Settings, test.setting) || strings.Contains(wrong.Problem, "secret") {
+			switch {
+			case tt.problem == "" && err != nil:
+				t.Error(err)
+			case tt.problem == "":
+			case !is || !strings.Contains(wrong.Problem, tt.problem) || !strings.Contains(wrong.Settings, tt.setting),
+				strings.Contains(wrong.Problem, "secret"):
 				t.Errorf("got %v", err)
 			}
-			if len(learned) == 0 || learned[0] != checkedName {
-				t.Errorf("learned %q", learned)
+			h.fake.Break(discordtest.Application, discordtest.Fault{Status: 503})
+			if _, err := h.Check(t.Context()); err == nil {
+				t.Error("a refusal passed")
 			}
 		})
-	}
-	h := prepare(t, nil)
-	h.fake.Break(discordtest.Application, discordtest.Fault{Status: 503})
-	if _, err := h.Check(h.ctx); err == nil {
-		t.Error("a refusal passed")
-	}
-}
-
-func TestConnectedIsToldWithTheBotsName(t *testing.T) {
-	for _, byHTTP := range []bool{false, true} {
-		h := prepare(t, func(h *harness, c *Config) {
-			if byHTTP {
-				c.PublicKey = h.fake.PublicKey
-			}
-		})
-		// Asked again, it is still told once.
-		h.fake.Script(discordtest.ListCommands, discordtest.Fault{Status: 503})
-		h.run(t)
-		h.wait(t, "the commands are registered", func() bool { return h.counts.of("commands_written") == 1 })
-		h.wait(t, "it is told", func() bool { return h.counts.of("as Herald") == 1 })
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -17,64 +18,51 @@ import (
 
 func TestCommandsAreWrittenOnlyWhenTheyDiffer(t *testing.T) {
 	for _, guild := range []string{"", "777"} {
-		change := func(_ *harness, c *Config) { c.GuildID = guild }
-		h := connected(t, change)
-		h.wait(t, "commands", func() bool { return h.counts.of("commands_written") == 1 })
-		if got := len(h.fake.Commands(guild)); got != 6 {
-			t.Errorf("guild %q: %d commands", guild, got)
-		}
-		if err := h.registerOnce(h.ctx, h.fake.ApplicationID, h.handler.Commands()); err != nil {
-			t.Fatal(err)
-		}
-		if h.fake.Overwrites() != 1 || h.counts.of("commands_current") != 1 {
-			t.Errorf("guild %q: the same commands were written again", guild)
-		}
-		renamed := h.handler.Commands()
-		renamed[0].Summary.Key += "!"
-		if err := h.registerOnce(h.ctx, h.fake.ApplicationID, renamed); err != nil || h.fake.Overwrites() != 2 {
-			t.Errorf("guild %q: a changed command was not written: %v", guild, err)
-		}
-		if p := h.fake.Problems(); len(p) > 0 {
-			t.Errorf("refused: %q", p)
-		}
+		simulate(t, overGateway, func(t *testing.T, h *harness) {
+			if got := len(h.fake.Commands(guild)); got != 6 {
+				t.Errorf("guild %q: %d commands", guild, got)
+			}
+			if err := h.registerOnce(t.Context(), h.fake.ApplicationID, h.handler.Commands()); err != nil {
+				t.Fatal(err)
+			}
+			if h.fake.Overwrites() != 1 || h.count("commands_current") != 1 {
+				t.Errorf("guild %q: the same commands were written again", guild)
+			}
+			// One text that is too long would keep all commands from being registered.
+			long := chat.SayWith("command.supply", chat.Values{"symbol": chat.Plain(strings.Repeat("SYM", 60))})
+			forms := []chat.Form{{Params: []chat.Param{{Name: "p", Summary: long}}}}
+			others := chat.Commands{{Name: "x", Summary: long, PersonMenu: long, Forms: forms}}
+			if err := h.registerOnce(t.Context(), h.fake.ApplicationID, others); err != nil || h.fake.Overwrites() != 2 {
+				t.Errorf("guild %q: changed commands were not written: %v", guild, err)
+			}
+		}, func(_ *harness, c *Config) { c.GuildID = guild })
 	}
 }
 
+// What of a command is changed in Discord, by an earlier version or by hand.
 func TestEveryChangeOfACommandIsSeen(t *testing.T) {
+	type types = []discordgo.ApplicationIntegrationType
 	for name, change := range map[string]func(*discordgo.ApplicationCommand){
-		"name":        func(c *discordgo.ApplicationCommand) { c.Name += "x" },
-		"type":        func(c *discordgo.ApplicationCommand) { c.Type++ },
-		"description": func(c *discordgo.ApplicationCommand) { c.Description += "x" },
-		"permissions": func(c *discordgo.ApplicationCommand) { c.DefaultMemberPermissions = new(int64) },
-		"contexts":    func(c *discordgo.ApplicationCommand) { c.Contexts = &[]discordgo.InteractionContextType{1} },
-		"no contexts": func(c *discordgo.ApplicationCommand) { c.Contexts = nil },
-		"installed for guilds": func(c *discordgo.ApplicationCommand) {
-			c.IntegrationTypes = &[]discordgo.ApplicationIntegrationType{0}
-		},
-		"installed for users": func(c *discordgo.ApplicationCommand) {
-			c.IntegrationTypes = &[]discordgo.ApplicationIntegrationType{1}
-		},
-		"installation not told": func(c *discordgo.ApplicationCommand) { c.IntegrationTypes = nil },
-		"no options":            func(c *discordgo.ApplicationCommand) { c.Options = nil },
-		"option":                func(c *discordgo.ApplicationCommand) { c.Options[1].Name += "x" },
-		"its type":              func(c *discordgo.ApplicationCommand) { c.Options[1].Type++ },
-		"its text":              func(c *discordgo.ApplicationCommand) { c.Options[1].Description += "x" },
-		"its translation":       func(c *discordgo.ApplicationCommand) { c.Options[1].DescriptionLocalizations["ru"] = "x" },
-		"its translations":      func(c *discordgo.ApplicationCommand) { c.Options[1].DescriptionLocalizations = nil },
-		"required":              func(c *discordgo.ApplicationCommand) { c.Options[1].Required = true },
-		"no autocompletion":     func(c *discordgo.ApplicationCommand) { c.Options[1].Autocomplete = false },
-		"choices": func(c *discordgo.ApplicationCommand) {
+		"name":                   func(c *discordgo.ApplicationCommand) { c.Name += "x" },
+		"type":                   func(c *discordgo.ApplicationCommand) { c.Type++ },
+		"permissions":            func(c *discordgo.ApplicationCommand) { c.DefaultMemberPermissions = new(int64) },
+		"no contexts":            func(c *discordgo.ApplicationCommand) { c.Contexts = nil },
+		"installed for users":    func(c *discordgo.ApplicationCommand) { c.IntegrationTypes = &types{1} },
+		"installation not told":  func(c *discordgo.ApplicationCommand) { c.IntegrationTypes = nil },
+		"an option":              func(c *discordgo.ApplicationCommand) { c.Options[1].Name += "x" },
+		"an option's language":   func(c *discordgo.ApplicationCommand) { c.Options[1].DescriptionLocalizations["ru"] = "x" },
+		"an option is required":  func(c *discordgo.ApplicationCommand) { c.Options[1].Required = true },
+		"an option's completion": func(c *discordgo.ApplicationCommand) { c.Options[1].Autocomplete = false },
+		"an option's choices": func(c *discordgo.ApplicationCommand) {
 			c.Options[1].Choices = []*discordgo.ApplicationCommandOptionChoice{{Name: "EVM", Value: "EVM"}}
 		},
-		"translation":     func(c *discordgo.ApplicationCommand) { (*c.DescriptionLocalizations)["tr"] = "x" },
-		"one less":        func(c *discordgo.ApplicationCommand) { delete(*c.DescriptionLocalizations, "es-419") },
-		"no translations": func(c *discordgo.ApplicationCommand) { c.DescriptionLocalizations = nil },
-		"translated name": func(c *discordgo.ApplicationCommand) {
+		"a language":      func(c *discordgo.ApplicationCommand) { (*c.DescriptionLocalizations)["tr"] = "x" },
+		"a language less": func(c *discordgo.ApplicationCommand) { delete(*c.DescriptionLocalizations, "es-419") },
+		"a language's name": func(c *discordgo.ApplicationCommand) {
 			c.NameLocalizations = &map[discordgo.Locale]string{"vi": "x"}
 		},
 	} {
-		defined := func() []*discordgo.ApplicationCommand { return definitions((&chattest.Handler{}).Commands(), true) }
-		wanted, registered := defined(), defined()
+		wanted, registered := definitions((&chattest.Handler{}).Commands(), true), definitions((&chattest.Handler{}).Commands(), true)
 		slices.Reverse(registered)
 		for _, c := range registered {
 			// What Discord adds.
@@ -88,71 +76,34 @@ func TestEveryChangeOfACommandIsSeen(t *testing.T) {
 		if !same(registered, wanted) {
 			t.Fatal("what Discord adds is seen as a change")
 		}
-		for _, c := range registered {
-			if c.Name == "exists" {
-				change(c)
-			}
-		}
+		change(registered[slices.IndexFunc(registered, func(c *discordgo.ApplicationCommand) bool { return c.Name == "exists" })])
 		if same(registered, wanted) || same(wanted, registered) {
 			t.Errorf("%s: no change is seen", name)
-		}
-	}
-	if same(nil, definitions((&chattest.Handler{}).Commands(), true)) {
-		t.Error("no command is seen as all")
-	}
-}
-
-// An earlier version of a bot may have let its commands be installed for guilds
-// alone, or have left that to the application's own settings.
-func TestCommandsInstalledInAnotherWayAreWrittenAgain(t *testing.T) {
-	for name, earlier := range map[string]*[]discordgo.ApplicationIntegrationType{
-		"guilds alone": {0}, "users alone": {1}, "left to the application": nil,
-	} {
-		h := prepare(t, nil)
-		h.fake.InstallFor(0)
-		commands := definitions(h.handler.Commands(), true)
-		for _, c := range commands {
-			c.IntegrationTypes = earlier
-		}
-		endpoint := discordgo.EndpointApplicationGlobalCommands(h.fake.ApplicationID)
-		if err := h.call(h.ctx, callTime, http.MethodPut, endpoint, commands, nil); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 {
-			if err := h.registerOnce(h.ctx, h.fake.ApplicationID, h.handler.Commands()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if n := h.counts.of("commands_written"); n != 1 || h.counts.of("commands_current") != 1 {
-			t.Errorf("%s: written %d times", name, n)
-		}
-		for _, c := range h.fake.Commands("") {
-			want := "[0 1]"
-			if c["type"] == float64(discordgo.UserApplicationCommand) {
-				want = "[0]" // where the permission that it needs means something
-			}
-			if types := fmt.Sprint(c["integration_types"]); types != want {
-				t.Errorf("%s: %v is installed for %s", name, c["name"], types)
-			}
 		}
 	}
 }
 
 func TestRegistrationFailingDoesNotHoldTheService(t *testing.T) {
-	h := prepare(t, func(_ *harness, c *Config) { c.ApplicationID = "" })
-	h.fake.Break(discordtest.Application, discordtest.Fault{Status: 500})
-	h.fake.Script(discordtest.ListCommands, discordtest.Fault{Status: 403, Code: 50001})
-	h.fake.Script(discordtest.PutCommands, discordtest.Fault{Status: 429, RetryAfter: 1})
-	h.run(t)
-	h.wait(t, "a connection", h.Ready)
-	h.answer(t, discordtest.Interaction{Command: "price"})
-	h.fake.Break(discordtest.Application, discordtest.Fault{})
-	h.wait(t, "commands", func() bool { return h.counts.of("commands_written") == 1 })
+	eachWay(t, func(t *testing.T, h *harness) {
+		h.ask(t, command("price"))
+		h.fake.Break(discordtest.Application, discordtest.Fault{})
+		pass(5 * time.Minute)
+		if h.count("commands_written") != 1 || h.count("as Herald") != 1 {
+			t.Errorf("counted %v", h.events)
+		}
+	}, func(h *harness, c *Config) {
+		c.ApplicationID = ""
+		h.fake.Break(discordtest.Application, discordtest.Fault{Status: http.StatusInternalServerError})
+		h.fake.Script(discordtest.ListCommands, discordtest.Fault{Status: 403, Code: 50001})
+		h.fake.Script(discordtest.PutCommands, discordtest.Fault{Status: 429, RetryAfter: time.Second})
+	})
 }
 
 func TestDefinitions(t *testing.T) {
+	late, early := chat.Param{Name: "late", Summary: chat.Say("s")}, chat.Param{Name: "early", Summary: chat.Say("s")}
+	mixed := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{late, early}}, {Params: []chat.Param{early}}}}
 	all := map[string]*discordgo.ApplicationCommand{}
-	for _, c := range definitions((&chattest.Handler{}).Commands(), true) {
+	for _, c := range definitions(append((&chattest.Handler{}).Commands(), mixed), true) {
 		all[c.Name] = c
 	}
 	for _, name := range []string{"price", "staked", "mylogins", "exists", "help"} {
@@ -160,12 +111,13 @@ func TestDefinitions(t *testing.T) {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
-	if len(all) != 6 {
+	if len(all) != 7 {
 		t.Errorf("%d commands", len(all)) // "start" is Telegram's
 	}
+	// A menu is for the moderators of a guild that the bot is a member of.
 	menu := all["Check registration"]
-	if menu == nil || menu.Type != discordgo.UserApplicationCommand || menu.Description != "" || len(*menu.Contexts) != 1 ||
-		len(*menu.IntegrationTypes) != 1 || *menu.DefaultMemberPermissions != discordgo.PermissionModerateMembers {
+	if menu == nil || menu.Type != discordgo.UserApplicationCommand || menu.Description != "" || fmt.Sprint(*menu.Contexts) != "[0]" ||
+		fmt.Sprint(*menu.IntegrationTypes) != "[0]" || *menu.DefaultMemberPermissions != discordgo.PermissionModerateMembers {
 		t.Errorf("menu: %+v", menu)
 	}
 	if o := all["staked"].Options; len(o) != 1 || !o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionString || o[0].Autocomplete {
@@ -174,6 +126,9 @@ func TestDefinitions(t *testing.T) {
 	o := all["exists"].Options
 	if len(o) != 3 || o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionUser || !o[1].Autocomplete || o[2].Autocomplete || o[1].Choices != nil {
 		t.Errorf("exists: %+v", o)
+	}
+	if o := all["x"].Options; o[0].Name != "early" || !o[0].Required || o[1].Required {
+		t.Errorf("required ones come first: %+v %+v", o[0], o[1])
 	}
 }
 
@@ -185,13 +140,10 @@ func TestDescriptionsAndMenusAreInEveryLanguage(t *testing.T) {
 	option := defined[0].Options[0]
 	for _, l := range chat.Languages() {
 		title, text := words.Say(l, c.Summary), words.Say(l, chat.Say("busy.text"))
-		if l == chat.English {
-			if defined[0].Description != title || defined[1].Name != title || option.Description != text {
-				t.Errorf("in English: %+v %+v %+v", defined[0], defined[1], option)
-			}
-			continue
+		if l == chat.English && (defined[0].Description != title || defined[1].Name != title || option.Description != text) {
+			t.Errorf("in English: %+v %+v %+v", defined[0], defined[1], option)
 		}
-		if len(localesOf[l]) == 0 {
+		if l != chat.English && len(localesOf[l]) == 0 {
 			t.Errorf("%s is none of Discord's", l)
 		}
 		for _, locale := range localesOf[l] {
@@ -203,26 +155,5 @@ func TestDescriptionsAndMenusAreInEveryLanguage(t *testing.T) {
 				t.Errorf("%s is missing", locale)
 			}
 		}
-	}
-}
-
-// One text that is too long would keep all commands from being registered.
-func TestDescriptionsOfAnyLengthAreRegistered(t *testing.T) {
-	h := prepare(t, nil)
-	long := chat.SayWith("command.supply", chat.Values{"symbol": chat.Plain(strings.Repeat("SYM", 60))})
-	commands := chat.Commands{{Name: "x", Summary: long, PersonMenu: long, Forms: []chat.Form{{Params: []chat.Param{{Name: "p", Summary: long}}}}}}
-	if err := h.registerOnce(h.ctx, h.fake.ApplicationID, commands); err != nil {
-		t.Error(err)
-	}
-	h.unrefused(t)
-}
-
-func TestRequiredOptionsComeFirst(t *testing.T) {
-	late := chat.Param{Name: "late", Summary: chat.Say("s")}
-	early := chat.Param{Name: "early", Summary: chat.Say("s")}
-	c := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{late, early}}, {Params: []chat.Param{early}}}}
-	o := slash(c).Options
-	if o[0].Name != "early" || !o[0].Required || o[1].Required {
-		t.Errorf("%+v %+v", o[0], o[1])
 	}
 }

@@ -1,119 +1,70 @@
-package discord_test
+package discord
 
 import (
 	"context"
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
+	"net"
 	"slices"
 	"testing"
 	"time"
 
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
-	"herald/internal/config"
-	"herald/internal/discord"
 	"herald/internal/discord/discordtest"
-	"herald/internal/state"
 )
 
-// server is a guild's channel in a fake Discord, in which one person asks.
-type server struct {
-	*discordtest.Server
-	adapter *discord.Adapter
+func TestTheAdapterKeepsTheContract(t *testing.T) {
+	for _, w := range []way{overGateway, byHTTP} {
+		t.Run(string(w), func(t *testing.T) {
+			chattest.TestAdapter(t, func(t *testing.T) chattest.Harness {
+				h := newHarness(t, discordtest.New(), w)
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				h.listen(t, l)
+				return h.suite()
+			})
+		})
+	}
 }
 
-// newServer makes an adapter that does not run yet. byHTTP chooses the way in.
-func newServer(t *testing.T, byHTTP bool) *server {
-	fake := discordtest.New()
-	t.Cleanup(fake.Close)
-	settings := discord.Settings{Token: config.NewSecret(fake.Token), ApplicationID: fake.ApplicationID, APIURL: fake.URL()}
-	if byHTTP {
-		settings.PublicKey = fake.PublicKey
-	}
-	adapter, err := discord.New(discord.Config{
-		Settings: settings, Dedup: state.NewMemory(), CommandTimeout: time.Minute,
-		Log: slog.New(slog.DiscardHandler), Count: func(string) {}, Connected: func(string) {},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &server{Server: fake, adapter: adapter}
-}
-
-// harness is s for the suite, with a way to send an interaction.
-func (s *server) harness(send func(context.Context, discordtest.Interaction) (*discordtest.Pending, error)) chattest.Harness {
+// suite is h for the suite: user 5 asks, and user 6 is another.
+func (h *harness) suite() chattest.Harness {
 	return chattest.Harness{
-		Adapter: s.adapter,
-		Ask: func(t *testing.T, command string, argument ...string) {
-			i := discordtest.Interaction{Command: command}
+		Adapter: h.Adapter,
+		Ask: func(t *testing.T, name string, argument ...string) {
+			i := command(name)
 			if len(argument) > 0 {
 				i.Options = map[string]string{"wallet": argument[0]}
 			}
-			s.act(t, i, "5", send)
+			h.waitUntil(t, h.Ready)
+			h.send(t, i)
 		},
 		Press: func(t *testing.T, label string, other bool) {
-			for _, m := range slices.Backward(s.Server.Messages()) {
+			for _, m := range slices.Backward(h.fake.Messages()) {
 				if b, ok := m.Button(label); ok {
-					s.act(t, discordtest.Interaction{Button: b.CustomID, On: &m}, map[bool]string{false: "5", true: "6"}[other], send)
+					i := command("")
+					i.Button, i.On, i.UserID = b.CustomID, &m, map[bool]string{false: "5", true: "6"}[other]
+					h.send(t, i)
 					return
 				}
 			}
-			t.Fatalf("no button %q in %+v", label, s.Server.Messages())
+			t.Fatalf("no button %q in %+v", label, h.fake.Messages())
 		},
 		Messages: func(t *testing.T, atLeast int) []chattest.Message {
 			t.Helper()
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
-			defer cancel()
-			tick := time.NewTicker(time.Millisecond)
-			defer tick.Stop()
-			for {
-				if all := s.messages(); len(all) >= atLeast {
-					return all
-				}
-				select {
-				case <-tick.C:
-				case <-ctx.Done():
-					t.Fatalf("not %d messages in time: %+v", atLeast, s.messages())
-				}
-			}
+			h.waitUntil(t, func() bool { return len(h.shown()) >= atLeast })
+			return h.shown()
 		},
-		Faults: s.Problems,
+		Faults: h.fake.Problems,
 		Args:   func(wallet string) chat.Args { return chat.Named(map[string]string{"wallet": wallet}) },
 	}
 }
 
-// act has a user of the guild do something once the adapter is ready.
-func (s *server) act(t *testing.T, i discordtest.Interaction, user string, send func(context.Context, discordtest.Interaction) (*discordtest.Pending, error)) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	s.waitReady(ctx, t)
-	i.UserID, i.GuildID, i.ChannelID = user, "7", "8"
-	go func() {
-		if _, err := send(ctx, i); err != nil {
-			t.Errorf("%+v: %v", i, err)
-		}
-	}()
-}
-
-func (s *server) waitReady(ctx context.Context, t *testing.T) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !s.adapter.Ready() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatal("not ready in time")
-		}
-	}
-}
-
-// messages are those that are shown, without the ones that are only promised.
-func (s *server) messages() []chattest.Message {
+// shown are the messages, without the ones that are only promised.
+func (h *harness) shown() []chattest.Message {
 	var all []chattest.Message
-	for _, m := range s.Server.Messages() {
+	for _, m := range h.fake.Messages() {
 		if len(m.Embeds) > 0 {
 			all = append(all, chattest.Message{Text: m.Text() + "\n" + m.Everything(), Private: m.Ephemeral})
 		}
@@ -121,21 +72,18 @@ func (s *server) messages() []chattest.Message {
 	return all
 }
 
-func TestTheAdapterKeepsTheContractOverTheGateway(t *testing.T) {
-	chattest.TestAdapter(t, func(t *testing.T) chattest.Harness {
-		s := newServer(t, false)
-		return s.harness(func(_ context.Context, i discordtest.Interaction) (*discordtest.Pending, error) { return s.Push(i) })
-	})
-}
-
-func TestTheAdapterKeepsTheContractByHTTP(t *testing.T) {
-	chattest.TestAdapter(t, func(t *testing.T) chattest.Harness {
-		s := newServer(t, true)
-		endpoint := httptest.NewServer(http.Handler(s.adapter))
-		t.Cleanup(endpoint.Close)
-		return s.harness(func(ctx context.Context, i discordtest.Interaction) (*discordtest.Pending, error) {
-			p, _, err := s.Post(ctx, endpoint.URL, i)
-			return p, err
-		})
-	})
+// waitUntil waits in real time.
+func (h *harness) waitUntil(t *testing.T, done func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("not in time: %+v", h.fake.Messages())
+		}
+	}
 }

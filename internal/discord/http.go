@@ -1,13 +1,14 @@
 package discord
 
 import (
-	"bytes"
 	"crypto/ed25519"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,17 +20,14 @@ import (
 const (
 	// maxBody bounds an interaction that arrives by HTTP, in bytes.
 	maxBody = 256 << 10
-	// usualBody is what most interactions fit into, in bytes. No more memory is
-	// taken for a body before it is there: anybody can announce a long one.
-	usualBody = 4 << 10
 	// maxAge bounds the age of a signature, past or future. A request that was
 	// captured is refused later, and until then because its ID is known.
 	maxAge = 5 * time.Minute
 )
 
 // ServeHTTP takes interactions at /discord/interactions: 405 for another
-// method than POST, 503 while Run does not take any, 413 and 401 before
-// anything is parsed, 409 for an interaction seen before.
+// method than POST, 503 while Run does not take any and where there is no room,
+// 413 and 401 before anything is parsed, 409 for an interaction seen before.
 // https://discord.com/developers/docs/interactions/overview#setting-up-an-endpoint
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	work := a.work.Load()
@@ -56,13 +54,7 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = writeResponse(w, response{Type: discordgo.InteractionResponsePong})
 	case !a.wanted(i):
 		w.WriteHeader(http.StatusBadRequest)
-	case i.typing():
-		a.recordOutcome(writeResponse(w, choicesFor(i, work.Handler.Commands())))
-	case !a.hold():
-		a.Count("busy")
-		_ = writeResponse(w, busy(work.Handler.Language(chat.Request{Locale: i.Locale}, true)))
 	default:
-		defer a.release()
 		a.answerByHTTP(w, work, i)
 	}
 }
@@ -77,21 +69,18 @@ func (a *Adapter) verified(w http.ResponseWriter, r *http.Request) (body []byte,
 		a.Count("bad_signature")
 		return nil, http.StatusUnauthorized
 	}
-	var signed bytes.Buffer
-	signed.Grow(int(min(max(r.ContentLength, 0), usualBody)) + len(timestamp) + bytes.MinRead)
-	signed.WriteString(timestamp)
-	_, err = signed.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
 		return nil, http.StatusRequestEntityTooLarge
 	case err != nil:
 		return nil, http.StatusBadRequest
-	case !ed25519.Verify(a.PublicKey, signed.Bytes(), signature):
+	case !ed25519.Verify(a.PublicKey, slices.Concat([]byte(timestamp), body), signature):
 		a.Count("bad_signature")
 		return nil, http.StatusUnauthorized
 	}
-	return signed.Bytes()[len(timestamp):], 0
+	return body, 0
 }
 
 // recent reports whether a Unix time in seconds is at most maxAge away.
@@ -104,7 +93,7 @@ func recent(timestamp string) bool {
 // edited later, before this returns.
 func (a *Adapter) answerByHTTP(w http.ResponseWriter, work *chat.Work, i *interaction) {
 	fresh := false
-	begun := work.Do(func(id string) {
+	begun := a.start(work.Do, func(id string) {
 		fresh = a.take(work, id, &pendingInteraction{
 			interaction: i, arrived: time.Now(), byHTTP: true,
 			respond: func(r response) error { return writeResponse(w, r) },

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,267 +17,111 @@ import (
 	"herald/internal/discord/discordtest"
 )
 
-func TestInteractionByHTTPIsAnsweredInTheBody(t *testing.T) {
-	h, address := byHTTP(t, nil)
-	p, status, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "mylogins"})
-	if err != nil || status != http.StatusOK {
-		t.Fatalf("status %d, %v", status, err)
-	}
-	if a := p.Answer(); a.Deferred || !a.Ephemeral || !strings.Contains(a.Text(), "mylogins") {
-		t.Errorf("%+v", a)
-	}
-	h.wait(t, "answered", func() bool { return h.counts.of("answered") == 1 })
-	if h.fake.Calls(discordtest.Callback)+h.fake.Calls(discordtest.GatewayBot) != 0 {
-		t.Error("something else than the body was used")
-	}
+// watched is a body that notes whether it was read.
+type watched struct {
+	io.Reader
+	read bool
 }
 
-func TestSlowInteractionByHTTPIsDeferredThenEdited(t *testing.T) {
-	release := make(chan struct{})
-	h, address := byHTTP(t, func(h *harness, _ *Config) { h.until(release, "at last") })
-	// The edit can reach Discord before the body that it edits.
-	h.fake.Script(discordtest.Edit, discordtest.Fault{Status: 404, Code: 10015}, discordtest.Fault{Status: 404, Code: 10015})
-	p, status, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price"})
-	if err != nil || status != http.StatusOK || !p.Answer().Deferred {
-		t.Fatalf("status %d, %v, %+v", status, err, p.Answer())
-	}
-	close(release)
-	if a, err := p.Wait(h.ctx); err != nil || !strings.Contains(a.Text(), "at last") {
-		t.Errorf("%+v, %v", a, err)
-	}
+func (w *watched) Read(p []byte) (int, error) {
+	w.read = true
+	return w.Reader.Read(p)
 }
 
-func TestMoreThanTheBoundByHTTPAreToldToWait(t *testing.T) {
-	release := make(chan struct{})
-	h, address := byHTTP(t, func(h *harness, _ *Config) { h.until(release, "done") },
-		func(a *Adapter) { a.inHand = make(chan struct{}, 1) })
-	first, _, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price"})
-	if err != nil || !first.Answer().Deferred {
-		t.Fatalf("%+v, %v", first.Answer(), err)
-	}
-	if n := h.InHand(); n != 1 {
-		t.Errorf("%d in hand, want 1", n)
-	}
-	second, status, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price", GuildID: "7"})
-	if a := second.Answer(); err != nil || status != http.StatusOK || !a.Ephemeral || !strings.Contains(a.Text(), "Busy") {
-		t.Errorf("status %d, %v, %+v", status, err, a)
-	}
-	close(release)
-	if _, err := first.Wait(h.ctx); err != nil {
-		t.Error(err)
-	}
-	h.wait(t, "the end of the first", func() bool { return h.counts.of("answered") == 1 })
-	third, _, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price"})
-	if a := third.Answer(); err != nil || !strings.Contains(a.Text(), "done") {
-		t.Errorf("%v, %+v", err, a)
-	}
-}
-
-// The edit of a deferred answer is in hand, though its HTTP request is over.
-func TestStoppingFinishesWhatWasDeferredByHTTP(t *testing.T) {
-	release := make(chan struct{})
-	h, address := byHTTP(t, func(h *harness, _ *Config) { h.until(release, "done") })
-	p, _, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price"})
-	if err != nil || !p.Answer().Deferred {
-		t.Fatalf("%+v, %v", p.Answer(), err)
-	}
-	h.stop()
-	h.wait(t, "unreadiness", func() bool { return !h.Ready() })
-	close(release)
-	if err := <-h.ended; err != nil {
-		t.Errorf("Run: %v", err)
-	}
-	if a := p.Answer(); !strings.Contains(a.Text(), "done") {
-		t.Errorf("%+v", a)
-	}
-}
-
-func TestReplayedInteractionIsNotAnsweredAgain(t *testing.T) {
-	h, address := byHTTP(t, nil)
-	i := discordtest.Interaction{Command: "price", ID: "1234567", Token: "again"}
-	for n, want := range []int{http.StatusOK, http.StatusConflict} {
-		_, status, err := h.fake.Post(h.ctx, address, i)
-		if err != nil || status != want {
-			t.Errorf("delivery %d: status %d, %v", n, status, err)
-		}
-		h.wait(t, "an end", func() bool { return h.counts.of("answered") == 1 })
-	}
-	if got := len(h.handler.Requests()); got != 1 {
-		t.Errorf("handled %d times", got)
-	}
-}
-
-func TestPingIsAnsweredWithPong(t *testing.T) {
-	h, address := byHTTP(t, nil)
-	resp, err := h.fake.PostRaw(h.ctx, address, []byte(`{"id":"1","type":1,"token":"t"}`), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if body, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusOK || string(body) != `{"type":1}` {
-		t.Errorf("%d %s", resp.StatusCode, body)
-	}
-}
-
-func TestHTTPRefusals(t *testing.T) {
-	h, address := byHTTP(t, nil)
-	command := []byte(`{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`)
-	now := time.Now()
-	signed := func(body []byte, at time.Time) http.Header { return h.fake.Sign(body, at) }
-	without := func(name string) http.Header {
-		header := signed(command, now)
-		header.Del(name)
-		return header
-	}
-	other := func(name, value string) http.Header {
-		header := signed(command, now)
-		header.Set(name, value)
-		return header
-	}
-	big := append([]byte(`{"id":"`), bytes.Repeat([]byte("1"), maxBody)...)
-	tests := []struct {
-		name, method string
-		body         []byte
-		header       http.Header
-		want         int
-	}{
-		{"another method", http.MethodGet, nil, nil, http.StatusMethodNotAllowed},
-		{"no signature", http.MethodPost, command, without("X-Signature-Ed25519"), http.StatusUnauthorized},
-		{"no timestamp", http.MethodPost, command, without("X-Signature-Timestamp"), http.StatusUnauthorized},
-		{"signature of another body", http.MethodPost, command, signed([]byte("{}"), now), http.StatusUnauthorized},
-		{"signature too short", http.MethodPost, command, other("X-Signature-Ed25519", "00ff"), http.StatusUnauthorized},
-		{"signature no hex", http.MethodPost, command, other("X-Signature-Ed25519", "zz"), http.StatusUnauthorized},
-		{"timestamp changed", http.MethodPost, command, other("X-Signature-Timestamp", "1"), http.StatusUnauthorized},
-		{"old", http.MethodPost, command, signed(command, now.Add(-6*time.Minute)), http.StatusUnauthorized},
-		{"from the future", http.MethodPost, command, signed(command, now.Add(6*time.Minute)), http.StatusUnauthorized},
-		{"ten years old", http.MethodPost, command, signed(command, now.AddDate(-10, 0, 0)), http.StatusUnauthorized},
-		{"too large", http.MethodPost, big, signed(big, now), http.StatusRequestEntityTooLarge},
-		{"no JSON", http.MethodPost, []byte("{"), signed([]byte("{"), now), http.StatusBadRequest},
-		{"nothing we made", http.MethodPost, []byte(`{"id":"1","type":3,"token":"t"}`),
-			signed([]byte(`{"id":"1","type":3,"token":"t"}`), now), http.StatusBadRequest},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			r, err := http.NewRequestWithContext(h.ctx, test.method, address, bytes.NewReader(test.body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Header = test.header
-			resp, err := http.DefaultClient.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			resp.Body.Close()
-			if resp.StatusCode != test.want {
-				t.Errorf("status %d, want %d", resp.StatusCode, test.want)
-			}
-		})
-	}
-	if got := len(h.handler.Requests()); got != 0 {
-		t.Errorf("%d refused interactions were handled", got)
-	}
-}
-
-// unread is a body that must not be read.
-type unread struct{ t *testing.T }
-
-func (u unread) Read([]byte) (int, error) {
-	u.t.Error("the body was read")
-	return 0, io.EOF
-}
-
-func TestHeadersAreLookedAtBeforeTheBodyIsRead(t *testing.T) {
-	h := prepare(t, func(h *harness, c *Config) { c.PublicKey = h.fake.PublicKey })
+func TestWhatDiscordDidNotSignLatelyIsRefused(t *testing.T) {
+	h := newHarness(t, discordtest.New(), byHTTP)
 	h.work.Store(chat.NewWork(t.Context(), h.handler, h.Log, h.Count))
-	now, signature := strconv.FormatInt(time.Now().Unix(), 10), strings.Repeat("0f", ed25519.SignatureSize)
-	for name, header := range map[string]struct{ signature, timestamp string }{
-		"none":                        {"", ""},
-		"no signature":                {"", now},
-		"no timestamp":                {signature, ""},
-		"signature that is no hex":    {strings.Repeat("zz", ed25519.SignatureSize), now},
-		"signature of 63 bytes":       {signature[2:], now},
-		"signature of 65 bytes":       {signature + "00", now},
-		"timestamp that is no number": {signature, now + "x"},
-		"timestamp with a fraction":   {signature, now + ".0"},
-		"timestamp in milliseconds":   {signature, now + "000"},
-		"timestamp of an hour ago":    {signature, strconv.FormatInt(time.Now().Add(-time.Hour).Unix(), 10)},
-		"timestamp of an hour ahead":  {signature, strconv.FormatInt(time.Now().Add(time.Hour).Unix(), 10)},
+	command := []byte(`{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`)
+	big := append([]byte(`{"id":"`), bytes.Repeat([]byte("1"), maxBody)...)
+	at := time.Now()
+	signature, now := h.fake.Sign(command, at).Get("X-Signature-Ed25519"), strconv.FormatInt(at.Unix(), 10)
+	const read, unread = true, false
+	for name, tt := range map[string]struct {
+		body      []byte
+		signature string // empty is right for the body
+		timestamp string
+		want      int
+		read      bool
+	}{
+		"no signature":                {command, " ", now, 401, unread},
+		"no timestamp":                {command, signature, "", 401, unread},
+		"signature that is no hex":    {command, strings.Repeat("zz", ed25519.SignatureSize), now, 401, unread},
+		"signature of 63 bytes":       {command, signature[2:], now, 401, unread},
+		"timestamp that is no number": {command, signature, now + "x", 401, unread},
+		"six minutes old":             {command, "", strconv.FormatInt(at.Add(-6*time.Minute).Unix(), 10), 401, unread},
+		"six minutes ahead":           {command, "", strconv.FormatInt(at.Add(6*time.Minute).Unix(), 10), 401, unread},
+		"signature of another body":   {[]byte("{}"), signature, now, 401, read},
+		"signature of another time":   {command, signature, strconv.FormatInt(at.Unix()-1, 10), 401, read},
+		"too large":                   {big, "", now, 413, read},
+		"no JSON":                     {[]byte("{"), "", now, 400, read},
+		"nothing we made":             {[]byte(`{"id":"1","type":3,"token":"t"}`), "", now, 400, read},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := httptest.NewRequest(http.MethodPost, "/discord/interactions", unread{t})
-			r.Header.Set("X-Signature-Ed25519", header.signature)
-			r.Header.Set("X-Signature-Timestamp", header.timestamp)
+			body := &watched{Reader: bytes.NewReader(tt.body)}
+			r := httptest.NewRequest(http.MethodPost, "/discord/interactions", body)
+			if tt.signature == "" {
+				seconds, err := strconv.ParseInt(tt.timestamp, 10, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tt.signature = h.fake.Sign(tt.body, time.Unix(seconds, 0)).Get("X-Signature-Ed25519")
+			}
+			r.Header.Set("X-Signature-Ed25519", tt.signature)
+			r.Header.Set("X-Signature-Timestamp", tt.timestamp)
 			w := httptest.NewRecorder()
-			before := h.counts.of("bad_signature")
+			before := h.count("bad_signature")
 			h.ServeHTTP(w, r)
-			if w.Code != http.StatusUnauthorized || h.counts.of("bad_signature") != before+1 {
-				t.Errorf("status %d, counted %v", w.Code, h.counts.events)
+			if w.Code != tt.want || body.read != tt.read || (h.count("bad_signature") > before) != (tt.want == 401) {
+				t.Errorf("status %d, read %v, counted %v", w.Code, body.read, h.events)
 			}
 		})
 	}
-}
-
-// TestABodyTakesNoMemoryBeforeItIsThere has bodies announced that never come, as
-// anybody can who makes up a signature.
-func TestABodyTakesNoMemoryBeforeItIsThere(t *testing.T) {
-	h := prepare(t, func(h *harness, c *Config) { c.PublicKey = h.fake.PublicKey })
-	h.work.Store(chat.NewWork(t.Context(), h.handler, h.Log, h.Count))
-	const requests = 100
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for range requests {
-		r := httptest.NewRequest(http.MethodPost, "/discord/interactions", http.NoBody)
-		r.ContentLength = maxBody
-		r.Header.Set("X-Signature-Ed25519", strings.Repeat("0f", ed25519.SignatureSize))
-		r.Header.Set("X-Signature-Timestamp", strconv.FormatInt(time.Now().Unix(), 10))
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		if w.Code != http.StatusUnauthorized {
-			t.Fatalf("status %d", w.Code)
-		}
-	}
-	runtime.ReadMemStats(&after)
-	if each := (after.TotalAlloc - before.TotalAlloc) / requests; each > maxBody/4 {
-		t.Errorf("each request took %d bytes", each)
+	if n := len(h.handler.Requests()); n != 0 {
+		t.Errorf("%d of them were handled", n)
 	}
 }
 
 // While an answer is awaited that was deferred, its connection is not used for
 // the next interaction, which would wait too.
 func TestADeferredAnswerKeepsNoOtherWaiting(t *testing.T) {
-	release := make(chan struct{})
-	h, address := byHTTP(t, func(h *harness, _ *Config) { h.until(release, "at last") })
-	h.fake.Client = &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
-	for range 3 {
-		p, status, err := h.fake.Post(h.ctx, address, discordtest.Interaction{Command: "price"})
-		if err != nil || status != http.StatusOK || !p.Answer().Deferred {
-			t.Fatalf("status %d, %v", status, err)
+	simulate(t, byHTTP, func(t *testing.T, h *harness) {
+		h.fake.Client.Transport.(*http.Transport).MaxConnsPerHost = 1
+		h.reply(time.Minute, chat.Reply{Title: chat.Say("at last")})
+		for range 3 {
+			p := h.send(t, command("price"))
+			pass(firstResponse)
+			if !p.Answer().Deferred {
+				t.Error("nothing was promised")
+			}
 		}
-	}
-	close(release)
-	h.wait(t, "the answers", func() bool { return h.counts.of("answered") == 3 })
+		pass(time.Minute)
+		if h.count("answered") != 3 {
+			t.Errorf("counted %v", h.events)
+		}
+	})
 }
 
-func TestNothingIsTakenBeforeAndAfterRun(t *testing.T) {
-	h := prepare(t, func(h *harness, c *Config) { c.PublicKey = h.fake.PublicKey })
-	server := httptest.NewServer(h.Adapter)
-	defer server.Close()
-	post := func(want int) {
+func TestInteractionsAreTakenWhileItRuns(t *testing.T) {
+	h := newHarness(t, discordtest.New(), byHTTP)
+	ping := []byte(`{"id":"1","type":1,"token":"t"}`)
+	post := func(method string, want int, answer string) {
 		t.Helper()
-		_, status, err := h.fake.Post(h.ctx, server.URL, discordtest.Interaction{Command: "price"})
-		if err != nil || status != want {
-			t.Errorf("status %d, want %d; %v", status, want, err)
+		r, w := httptest.NewRequest(method, "/discord/interactions", bytes.NewReader(ping)), httptest.NewRecorder()
+		r.Header = h.fake.Sign(ping, time.Now())
+		if h.ServeHTTP(w, r); w.Code != want || w.Body.String() != answer {
+			t.Errorf("status %d, want %d; %s", w.Code, want, w.Body)
 		}
 	}
-	post(http.StatusServiceUnavailable)
+	post(http.MethodPost, http.StatusServiceUnavailable, "")
 	h.run(t)
-	h.wait(t, "Ready", h.Ready)
-	post(http.StatusOK)
+	h.waitUntil(t, h.Ready)
+	post(http.MethodPost, http.StatusOK, `{"type":1}`)
+	post(http.MethodGet, http.StatusMethodNotAllowed, "")
 	h.stop()
 	if err := <-h.ended; err != nil {
 		t.Error(err)
 	}
-	post(http.StatusServiceUnavailable)
+	post(http.MethodPost, http.StatusServiceUnavailable, "")
 }
 
 func FuzzServeHTTP(f *testing.F) {

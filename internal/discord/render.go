@@ -35,7 +35,12 @@ type message struct {
 	AllowedMentions mentions               `json:"allowed_mentions"`
 	Flags           discordgo.MessageFlags `json:"flags,omitempty"`
 
-	files []upload
+	// picture is a PNG, described by Attachments, or nil. It goes with a call and
+	// never with the body of an HTTP response, where Discord takes no more than
+	// some 150 kB: an interaction that came by HTTP is deferred there, and the
+	// edit brings the picture.
+	// https://github.com/discord/discord-api-docs/issues/5250
+	picture []byte
 }
 
 // embed is as much of Discord's as is sent.
@@ -44,6 +49,16 @@ type embed struct {
 	Description string `json:"description,omitempty"`
 	Color       int    `json:"color,omitempty"`
 	Image       *image `json:"image,omitempty"`
+}
+
+// attachment is what a message says of a file: ID is the place among those that
+// are sent with it. What a message had and its attachments leave out goes, so
+// that a repeated call attaches no file twice. discordgo's type has no description.
+// https://discord.com/developers/docs/reference#uploading-files
+type attachment struct {
+	ID          string `json:"id"`
+	Filename    string `json:"filename"`    // of letters, digits, dots and dashes
+	Description string `json:"description"` // for those who cannot see it
 }
 
 type image struct {
@@ -68,8 +83,8 @@ func render(reply chat.Reply) message {
 	m := message{Components: rows(buttons(card, reply.Ask)), Attachments: []attachment{}}
 	if card.Image != nil {
 		e.Image = &image{"attachment://" + card.Image.Name}
-		m.files = []upload{{card.Image.Name, cut(card.Image.Alt, maxAlt), card.Image.PNG}}
-		m.Attachments = attachments(m.files)
+		m.picture = card.Image.PNG
+		m.Attachments = []attachment{{"0", card.Image.Name, cut(card.Image.Alt, maxAlt)}}
 	}
 	m.Embeds = []embed{e}
 	return m
@@ -79,14 +94,13 @@ func render(reply chat.Reply) message {
 func (m message) withoutPicture() message {
 	text := m.Embeds[0]
 	text.Image = nil
-	m.Embeds, m.Attachments, m.files = []embed{text}, []attachment{}, nil
+	m.Embeds, m.Attachments, m.picture = []embed{text}, []attachment{}, nil
 	return m
 }
 
 // description is all of a card's text but its title.
 func description(card words.Card) string {
 	var b strings.Builder
-	b.Grow(1024)
 	write := func(parts ...string) {
 		b.WriteByte('\n')
 		for _, p := range parts {
@@ -100,21 +114,11 @@ func description(card words.Card) string {
 			write("**", line(s.Heading), "**")
 		}
 		for _, f := range s.Fields {
-			switch name, value := line(f.Name), line(f.Value); {
-			case name == "" || value == "":
-				write(name, value)
-			default:
-				write("**", name, ":** ", value)
-			}
+			write(named("**", f, ":** "))
 		}
 	}
 	for _, f := range card.Details {
-		switch name, value := line(f.Name), line(f.Value); {
-		case name == "" || value == "":
-			write("-# ", name, value)
-		default:
-			write("-# ", name, ": ", value)
-		}
+		write("-# ", named("", f, ": "))
 	}
 	for _, note := range card.Notes {
 		if !note.Empty() {
@@ -122,6 +126,16 @@ func description(card words.Card) string {
 		}
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// named is a field with marks around its name, or without them the half that it
+// has.
+func named(before string, f words.Field, after string) string {
+	name, value := line(f.Name), line(f.Value)
+	if name == "" || value == "" {
+		return name + value
+	}
+	return before + name + after + value
 }
 
 // measure is how much room a field, a heading or a note takes at most.
@@ -132,12 +146,6 @@ func measure(f words.Field) int {
 
 // line is a line in Discord's markup.
 func line(l words.Line) string {
-	if len(l) == 1 {
-		if marked, ok := markup(l[0]); ok {
-			return marked
-		}
-		return escape(l[0].Text)
-	}
 	var b strings.Builder
 	text := "" // what is there of plain text that goes on
 	for _, s := range l {

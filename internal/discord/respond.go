@@ -1,10 +1,6 @@
 package discord
 
-import (
-	"github.com/bwmarrin/discordgo"
-
-	"herald/internal/chat"
-)
+import "github.com/bwmarrin/discordgo"
 
 // response is the first response to an interaction.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object
@@ -19,13 +15,6 @@ func newMessage(m message, private bool) response {
 		m.Flags = discordgo.MessageFlagsEphemeral
 	}
 	return response{discordgo.InteractionResponseChannelMessageWithSource, m}
-}
-
-// busy is told who asks when there is no room.
-func busy(l chat.Language) response {
-	reply := chat.Busy()
-	reply.Language = l
-	return newMessage(render(reply), true)
 }
 
 // deferral promises an answer. For a new message, its flags decide who will see

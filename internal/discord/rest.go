@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -114,57 +113,23 @@ func newRefusal(resp *http.Response) *refusal {
 	return r
 }
 
-// upload is a PNG that is sent with a message. An embed shows it as the image
-// attachment://name. It goes with a call and never with the body of an HTTP
-// response, where Discord takes no more than some 150 kB: an interaction that
-// came by HTTP is deferred there, and the edit brings the file.
-// https://github.com/discord/discord-api-docs/issues/5250
-type upload struct {
-	name        string // of letters, digits, dots and dashes, ending in .png
-	description string // for those who cannot see it, at most 1,024 characters
-	png         []byte
-}
-
-// attachment is what a message says of a file: of one that is sent with it, ID is
-// the place among the files. discordgo's type has no description.
-// https://discord.com/developers/docs/reference#uploading-files
-type attachment struct {
-	ID          string `json:"id"`
-	Filename    string `json:"filename"`
-	Description string `json:"description"`
-}
-
-// attachments describe files as the only ones of a message. Without them a
-// repeated call would attach its files a second time.
-func attachments(files []upload) []attachment {
-	all := []attachment{}
-	for n, f := range files {
-		all = append(all, attachment{strconv.Itoa(n), f.name, f.description})
-	}
-	return all
-}
-
-// encode makes the body of a call: JSON, which is one part of several if there
-// are files.
-func encode(body any, files []upload) (contentType string, sent []byte, err error) {
-	switch {
-	case body == nil:
+// encode makes the body of a call: JSON, and the picture of a message beside it.
+func encode(body any) (contentType string, sent []byte, err error) {
+	if body == nil {
 		return "", nil, nil
-	case len(files) == 0:
-		sent, err = json.Marshal(body)
-		return "application/json", sent, err
 	}
-	var parts []*discordgo.File
-	for _, f := range files {
-		parts = append(parts, &discordgo.File{Name: f.name, ContentType: "image/png", Reader: bytes.NewReader(f.png)})
+	if m, ok := body.(message); ok && m.picture != nil {
+		picture := &discordgo.File{Name: m.Attachments[0].Filename, ContentType: "image/png", Reader: bytes.NewReader(m.picture)}
+		return discordgo.MultipartBodyWithJSON(m, []*discordgo.File{picture})
 	}
-	return discordgo.MultipartBodyWithJSON(body, parts)
+	sent, err = json.Marshal(body)
+	return "application/json", sent, err
 }
 
 // call makes one REST call, with a body and a result that may be nil. Once there
 // is room for it, it takes at most limit. Its error is a refusal,
 // gateway.ErrToken, or one that holds no URL and no text of the server.
-func (a *Adapter) call(ctx context.Context, limit time.Duration, method, endpoint string, body, result any, files ...upload) error {
+func (a *Adapter) call(ctx context.Context, limit time.Duration, method, endpoint string, body, result any) error {
 	// Beyond the bound a call waits here and not in the transport, where it would
 	// hold many times the memory.
 	if err := a.calls.Acquire(ctx, 1); err != nil {
@@ -173,9 +138,9 @@ func (a *Adapter) call(ctx context.Context, limit time.Duration, method, endpoin
 	defer a.calls.Release(1)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	// Here and not before the wait, so that no more than maxCalls copies of files
+	// Here and not before the wait, so that no more than maxCalls copies of pictures
 	// are held at a time.
-	contentType, sent, err := encode(body, files)
+	contentType, sent, err := encode(body)
 	if err != nil {
 		return fmt.Errorf("encode a call: %w", err)
 	}
@@ -219,7 +184,7 @@ func (a *Adapter) retry(ctx context.Context, until time.Time, again func(error) 
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	return retry.Policy{
-		Backoff: a.timings.call, Until: until, Again: again,
+		Backoff: retry.Backoff{First: 200 * time.Millisecond, Most: 30 * time.Second}, Until: until, Again: again,
 		Failed: func(error, int, time.Duration) { a.Count("retried") },
 	}.Do(ctx, call)
 }
@@ -229,7 +194,7 @@ func (a *Adapter) retry(ctx context.Context, until time.Time, again func(error) 
 // the first has landed.
 func (a *Adapter) callback(work *chat.Work, id, token string, arrived time.Time, r response) error {
 	endpoint := discordgo.EndpointInteractionResponse(url.PathEscape(id), url.PathEscape(token))
-	err := a.retry(work.Sends, arrived.Add(a.timings.callback), retryable, func(ctx context.Context) error {
+	err := a.retry(work.Sends, arrived.Add(callbackFor), retryable, func(ctx context.Context) error {
 		err := a.call(ctx, callbackTry, http.MethodPost, endpoint, r, nil)
 		var r *refusal
 		if errors.As(err, &r) && r.Code == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged {
@@ -247,8 +212,7 @@ func (a *Adapter) callback(work *chat.Work, id, token string, arrived time.Time,
 // or, for a button, the one that holds it. It tries for as long as Discord would
 // take it, and without the picture if that cannot be sent.
 func (a *Adapter) edit(work *chat.Work, p *pendingInteraction, m message) error {
-	until := p.arrived.Add(tokenLife)
-	if len(m.files) > 0 {
+	if m.picture != nil {
 		err := a.editUntil(work, p, m, time.Now().Add(pictureTime))
 		if err == nil || expired(err) {
 			return err
@@ -256,15 +220,15 @@ func (a *Adapter) edit(work *chat.Work, p *pendingInteraction, m message) error 
 		a.Count("picture_failed")
 		m = m.withoutPicture()
 	}
-	return a.editUntil(work, p, m, until)
+	return a.editUntil(work, p, m, p.arrived.Add(tokenLife))
 }
 
-// editUntil tries to edit until a time. Repeating it changes nothing: the files
-// of m take the place of those that the message had.
+// editUntil tries to edit until a time. Repeating it changes nothing: the picture
+// of m takes the place of what the message had.
 func (a *Adapter) editUntil(work *chat.Work, p *pendingInteraction, m message, until time.Time) error {
 	endpoint := discordgo.EndpointWebhookMessage(url.PathEscape(p.ApplicationID), url.PathEscape(p.Token), "@original")
 	err := a.retry(work.Sends, until, p.afterFirst(retryable), func(ctx context.Context) error {
-		return a.call(ctx, callTime, http.MethodPatch, endpoint, m, nil, m.files...)
+		return a.call(ctx, callTime, http.MethodPatch, endpoint, m, nil)
 	})
 	if err != nil {
 		return fmt.Errorf("edit an answer: %w", err)
@@ -301,7 +265,7 @@ func (a *Adapter) tellAsker(work *chat.Work, p *pendingInteraction, m message) e
 		return true, max(atLeast, unclearWaits[unclear-1])
 	})
 	err := a.retry(work.Sends, p.arrived.Add(tokenLife), again, func(ctx context.Context) error {
-		return a.call(ctx, callTime, http.MethodPost, endpoint, m, nil, m.files...)
+		return a.call(ctx, callTime, http.MethodPost, endpoint, m, nil)
 	})
 	if err != nil {
 		return fmt.Errorf("tell the asker: %w", err)

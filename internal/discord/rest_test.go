@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -8,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"herald/internal/chat"
+	"herald/internal/discord/discordtest"
 	"herald/internal/discord/gateway"
 )
 
@@ -16,72 +19,92 @@ func respond(t *testing.T, answer http.HandlerFunc) *harness {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
-	return prepare(t, func(_ *harness, c *Config) { c.APIURL = server.URL })
+	return newHarness(t, discordtest.New(), overGateway, func(_ *harness, c *Config) { c.APIURL = server.URL })
 }
 
 // discordgo's limiter would fail on the first two of these, and sleep on the
 // next call after the third.
 func TestRateLimitHeadersOfASuccessDoNothing(t *testing.T) {
-	for name, headers := range map[string]map[string]string{
-		"global":         {"X-RateLimit-Global": "true", "X-RateLimit-Reset-After": "3600"},
-		"malformed":      {"X-RateLimit-Reset-After": "soon", "X-RateLimit-Remaining": "few"},
-		"nothing left":   {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": "3600"},
-		"another status": {"Status": "202"},
+	for _, headers := range []map[string]string{
+		{"X-RateLimit-Global": "true", "X-RateLimit-Reset-After": "3600"},
+		{"X-RateLimit-Reset-After": "soon", "X-RateLimit-Remaining": "few"},
+		{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": "3600"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			h := respond(t, func(w http.ResponseWriter, r *http.Request) {
-				for name, value := range headers {
-					w.Header().Set(name, value)
-				}
-				if headers["Status"] != "" {
-					w.WriteHeader(http.StatusAccepted)
-				}
-				fmt.Fprint(w, `{"id":"42"}`)
-			})
-			began := time.Now()
-			for range 3 {
-				if app, err := h.askApplication(h.ctx); app.ID != "42" || err != nil {
-					t.Fatalf("%+v, %v", app, err)
-				}
+		h := respond(t, func(w http.ResponseWriter, r *http.Request) {
+			for name, value := range headers {
+				w.Header().Set(name, value)
 			}
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("three calls took %v", took)
-			}
+			w.WriteHeader(http.StatusAccepted)
+			fmt.Fprint(w, `{"id":"42"}`)
 		})
+		for range 3 {
+			if app, err := h.askApplication(t.Context()); app.ID != "42" || err != nil {
+				t.Fatalf("%v: %+v, %v", headers, app, err)
+			}
+		}
 	}
 }
 
-func TestARefusalHoldsNothingOfTheServer(t *testing.T) {
-	const secret = "textoftheserver"
-	for status, body := range map[int]string{
-		400: `{"code":50035,"message":"` + secret + `"}`, 401: secret, 403: "<html>" + secret, 429: `{"message":"` + secret + `","retry_after":1.5}`,
-		302: secret, 500: secret, 502: `"` + secret + `"`, 200: secret,
-	} {
-		h := respond(t, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Location", "https://"+secret+".example")
-			w.Header().Set("Retry-After", "1.5")
-			w.Header().Set("X-RateLimit-Reset-After", secret)
-			w.WriteHeader(status)
-			fmt.Fprint(w, body)
+// faults are what Discord or the way there may do, and whether another try may
+// succeed.
+var faults = map[string]struct {
+	fault discordtest.Fault
+	again bool
+}{
+	"malformed":       {discordtest.Fault{Status: 400, Code: 50035}, false},
+	"another's token": {discordtest.Fault{Status: 401}, false},
+	"an expired one":  {discordtest.Fault{Status: 401, Code: 50027}, false},
+	"unknown":         {discordtest.Fault{Status: 404, Code: 10062}, false},
+	"a redirect":      {discordtest.Fault{Status: 302}, false},
+	"limited":         {discordtest.Fault{Status: 429, RetryAfter: 1500 * time.Millisecond}, true},
+	"a proxy's page":  {discordtest.Fault{Status: 502}, true},
+	"a drop":          {discordtest.Fault{Drop: true}, true},
+	"a lost answer":   {discordtest.Fault{DropAnswer: true}, true},
+}
+
+func TestNoFaultShowsATokenOrATextOfTheServer(t *testing.T) {
+	for name, tt := range faults {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, overGateway, func(t *testing.T, h *harness) {
+				shown := h.ask(t, command("price"))
+				for _, route := range []discordtest.Route{discordtest.Callback, discordtest.Edit, discordtest.FollowUp} {
+					h.fake.Break(route, tt.fault)
+				}
+				fast := h.send(t, command("price"))
+				pass(time.Second)
+				h.reply(5*time.Second, chat.Reply{Title: chat.Say("limit"), ToAsker: true})
+				press := h.send(t, shown.Press("5", "1 e 0 price"))
+				endpoint := "https://discord.com/api/v9/webhooks/1/interactiontoken"
+				err := h.call(t.Context(), callTime, http.MethodPost, endpoint, message{}, nil)
+				if again, atLeast := retryable(err); again != tt.again || atLeast != tt.fault.RetryAfter {
+					t.Errorf("again %v, after %v: %v", again, atLeast, err)
+				}
+				if errors.Is(err, gateway.ErrToken) != (name == "another's token") {
+					t.Error(err)
+				}
+				pass(20 * time.Minute)
+				if n := h.count("answer_failed") + h.count("answer_expired"); n == 0 && name != "a lost answer" {
+					t.Errorf("counted %v", h.events)
+				}
+				h.fake.Do(discordtest.Action{Op: 7})
+				pass(time.Second)
+				said := fmt.Sprint(err, "\n", h.logged)
+				for _, secret := range []string{
+					fast.Token, press.Token, shown.Token, "interactiontoken", h.fake.Token, "/interactions/", "/webhooks/", "scripted", "html",
+				} {
+					if strings.Contains(said, secret) {
+						t.Errorf("%q is in:\n%s", secret, said)
+					}
+				}
+			})
 		})
-		err := h.call(h.ctx, callTime, http.MethodGet, "https://discord.com/api/v9/webhooks/1/interactiontoken", nil, &struct{}{})
-		if err == nil || strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "interactiontoken") {
-			t.Errorf("status %d: %v", status, err)
-		}
-		if again, atLeast := retryable(err); again != (status == 429 || status >= 500 || status == 200 || status == 302) ||
-			status == 429 && atLeast != 1500*time.Millisecond {
-			t.Errorf("status %d: again %v, after %v", status, again, atLeast)
-		}
-		if (err == gateway.ErrToken) != (status == 401) {
-			t.Errorf("status %d: %v", status, err)
-		}
 	}
 }
 
 func TestTheTokenIsSentAndNotPrinted(t *testing.T) {
 	var sent string
 	h := respond(t, func(_ http.ResponseWriter, r *http.Request) { sent = r.Header.Get("Authorization") })
-	_, _ = h.askApplication(h.ctx)
+	_, _ = h.askApplication(t.Context())
 	if sent != "Bot "+h.fake.Token {
 		t.Errorf("sent %q", sent)
 	}
@@ -95,15 +118,15 @@ func TestTheTokenIsSentAndNotPrinted(t *testing.T) {
 }
 
 func TestARefusedTokenEndsRunAndCheck(t *testing.T) {
-	for _, byHTTP := range []bool{false, true} {
+	for _, w := range []way{overGateway, byHTTP} {
 		h := respond(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
-		if byHTTP {
+		if w == byHTTP {
 			h.PublicKey = h.fake.PublicKey
 		}
-		if err := h.Run(h.ctx, h.handler); err != gateway.ErrToken {
+		if err := h.Run(t.Context(), h.handler); err != gateway.ErrToken {
 			t.Errorf("Run: %v", err)
 		}
-		if _, err := h.Check(h.ctx); err != gateway.ErrToken {
+		if _, err := h.Check(t.Context()); err != gateway.ErrToken {
 			t.Errorf("Check: %v", err)
 		}
 	}

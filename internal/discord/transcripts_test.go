@@ -26,8 +26,8 @@ func transcript(m message, private bool) string {
 	}
 	embed := m.Embeds[0]
 	fmt.Fprintf(&b, "#%06x %s\n%s", embed.Color, embed.Title, embed.Description)
-	for _, file := range m.files {
-		fmt.Fprintf(&b, "\n%s: %s", file.name, file.description)
+	for _, picture := range m.Attachments {
+		fmt.Fprintf(&b, "\n%s: %s", picture.Filename, picture.Description)
 	}
 	for _, row := range m.Components {
 		b.WriteString("\n")

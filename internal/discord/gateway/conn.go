@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,9 +39,6 @@ const closeToResume = 4000
 const (
 	// maxPacket bounds one packet in bytes; READY lists up to 2,500 guilds.
 	maxPacket = 16 << 20
-	// mostKept bounds the buffer that is kept from one packet to the next, in
-	// bytes; an interaction has some 2,000.
-	mostKept = 64 << 10
 	// writeTime bounds one write to a peer that reads nothing.
 	writeTime = 10 * time.Second
 	// maxHeartbeat is longer than any interval that Discord asks for.
@@ -79,7 +75,7 @@ func (c *conn) serve(ctx context.Context) error {
 	defer c.leave(ctx)
 	reads := make(chan read)
 	go c.readAll(reading, reads)
-	c.expired = time.After(c.timings.handshake)
+	c.expired = time.After(handshakeTime)
 	for {
 		var err error
 		select {
@@ -127,14 +123,13 @@ type read struct {
 // ctx is done. What is not JSON is a packet with an opcode that means nothing.
 func (c *conn) readAll(ctx context.Context, out chan<- read) {
 	c.ws.SetReadLimit(maxPacket)
-	var raw bytes.Buffer
 	for {
 		var r read
-		err := c.readMessage(&raw)
+		_, raw, err := c.ws.ReadMessage()
 		switch {
 		case err != nil:
 			r.err = err
-		case json.Unmarshal(raw.Bytes(), &r.packet) != nil:
+		case json.Unmarshal(raw, &r.packet) != nil:
 			c.Count("malformed")
 			r.packet = packet{Op: -1}
 		}
@@ -147,19 +142,6 @@ func (c *conn) readAll(ctx context.Context, out chan<- read) {
 			return
 		}
 	}
-}
-
-// readMessage reads the next message into raw, which it empties first.
-func (c *conn) readMessage(raw *bytes.Buffer) error {
-	_, message, err := c.ws.NextReader()
-	if err != nil {
-		return err
-	}
-	if raw.Reset(); raw.Cap() > mostKept {
-		*raw = bytes.Buffer{}
-	}
-	_, err = raw.ReadFrom(message)
-	return err
 }
 
 // hello starts the heartbeats and asks for the session.
@@ -175,7 +157,7 @@ func (c *conn) hello(p packet) error {
 	// Discord asks for a random part of the interval before the first.
 	c.beatDue = time.After(rand.N(c.interval))
 	c.acked = true
-	c.expired = time.After(c.timings.handshake)
+	c.expired = time.After(handshakeTime)
 	return c.identifyOrResume()
 }
 

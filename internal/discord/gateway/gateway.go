@@ -40,6 +40,13 @@ const (
 	identifyWindow = 15 * time.Minute
 )
 
+const (
+	// handshakeTime bounds the wait for the websocket, for Hello, and for READY.
+	handshakeTime = 20 * time.Second
+	// stableAfter is how long a connection lasts that was no failure.
+	stableAfter = time.Minute
+)
+
 // maxResumes is how often in a row resuming one session is tried. What it would
 // replay after that is too old to be answered.
 const maxResumes = 3
@@ -68,8 +75,7 @@ type Config struct {
 // Gateway is the bot's side of the connection.
 type Gateway struct {
 	Config
-	timings timings
-	alive   atomic.Bool
+	alive atomic.Bool
 	// status is shown in the member list; changed wakes the connection to send it.
 	status  atomic.Pointer[string]
 	changed chan struct{}
@@ -91,21 +97,9 @@ type session struct {
 	resumes int    // in a row, that have not succeeded yet
 }
 
-// timings are the waits, shorter in tests.
-type timings struct {
-	backoff   retry.Backoff // between two connections
-	handshake time.Duration // for the websocket, for Hello, and for READY
-	stable    time.Duration // a connection that lasted for this long was no failure
-}
-
 // New makes a Gateway that has not connected to anything.
 func New(c Config) *Gateway {
-	return &Gateway{Config: c, changed: make(chan struct{}, 1), timings: timings{
-		// Discord asks for 1 to 5 seconds before another identify.
-		backoff:   retry.Backoff{First: 2 * time.Second, Most: time.Minute},
-		handshake: 20 * time.Second,
-		stable:    time.Minute,
-	}}
+	return &Gateway{Config: c, changed: make(chan struct{}, 1)}
 }
 
 // Alive reports whether the gateway is connected: it said READY or RESUMED, and
@@ -166,7 +160,7 @@ func (g *Gateway) Run(ctx context.Context, take func(interaction json.RawMessage
 		if fatal, ok := errors.AsType[*FatalError](err); ok {
 			return fatal
 		}
-		if !g.connectedAt.IsZero() && time.Since(g.connectedAt) >= g.timings.stable {
+		if !g.connectedAt.IsZero() && time.Since(g.connectedAt) >= stableAfter {
 			failures = 1
 		}
 		pause := g.pause(failures)
@@ -186,7 +180,8 @@ func (g *Gateway) pause(failures int) time.Duration {
 	if failures == 0 {
 		return 0
 	}
-	return g.timings.backoff.After(failures)
+	// Discord asks for 1 to 5 seconds before another identify.
+	return retry.Backoff{First: 2 * time.Second, Most: time.Minute}.After(failures)
 }
 
 // connect serves one connection and returns why it ended.
@@ -195,7 +190,7 @@ func (g *Gateway) connect(ctx context.Context, take func(json.RawMessage, bool))
 	if err != nil {
 		return err
 	}
-	dialer := websocket.Dialer{NetDialContext: g.Dial, Proxy: http.ProxyFromEnvironment, HandshakeTimeout: g.timings.handshake}
+	dialer := websocket.Dialer{NetDialContext: g.Dial, Proxy: http.ProxyFromEnvironment, HandshakeTimeout: handshakeTime}
 	ws, _, err := dialer.DialContext(ctx, address, nil)
 	if err != nil {
 		return fmt.Errorf("connect to the gateway: %w", transport.Clean(err))

@@ -15,19 +15,16 @@ import (
 )
 
 func TestHeartbeatsKeepTheConnection(t *testing.T) {
-	simulate(t, discordtest.Behaviour{Heartbeat: 300 * time.Millisecond}, func(t *testing.T, h *harness, _ *discordtest.Wire) {
+	simulate(t, discordtest.Behaviour{Heartbeat: 300 * time.Millisecond}, func(t *testing.T, h *harness) {
 		pass(time.Minute)
-		if n := h.fake.Heartbeats(); !h.Alive() || h.fake.Connects() != 1 || n < 195 || n > 200 {
-			t.Errorf("connected %d times, %d heartbeats; log:\n%s", h.fake.Connects(), n, h.logged())
+		if n := h.fake.Heartbeats(); !h.Alive() || h.fake.Connects() != 1 || n < 195 || n > 205 {
+			t.Errorf("connected %d times, %d heartbeats; log:\n%s", h.fake.Connects(), n, h.logged)
 		}
 	})
 }
 
 func TestLatencyIsThatOfTheLastAcknowledgedHeartbeat(t *testing.T) {
-	simulate(t, discordtest.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *harness, _ *discordtest.Wire) {
-		if d := h.Latency(); d != 0 {
-			t.Errorf("%v before any heartbeat", d)
-		}
+	simulate(t, discordtest.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *harness) {
 		const step = 10 * time.Millisecond
 		for _, late := range []time.Duration{2 * time.Second, 300 * time.Millisecond} {
 			for n := h.fake.Heartbeats(); h.fake.Heartbeats() == n; {
@@ -44,123 +41,95 @@ func TestLatencyIsThatOfTheLastAcknowledgedHeartbeat(t *testing.T) {
 }
 
 func TestAMissingACKEndsAConnectionThatStillTalks(t *testing.T) {
-	simulate(t, discordtest.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *harness, _ *discordtest.Wire) {
+	simulate(t, discordtest.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *harness) {
 		for range 25 {
 			pass(time.Second)
 			h.fake.Do(discordtest.Action{Op: opHeartbeat})
 		}
-		if n := len(h.logLines("did not acknowledge")); n == 0 {
-			t.Errorf("log:\n%s", h.logged())
+		if h.logged.Lines("did not acknowledge") == 0 {
+			t.Errorf("log:\n%s", h.logged)
 		}
 	})
 }
 
 func TestBackOffDoublesUpToItsCap(t *testing.T) {
-	simulate(t, discordtest.Behaviour{InsteadOfHello: []discordtest.Action{{Op: 7}}}, func(t *testing.T, h *harness, _ *discordtest.Wire) {
+	simulate(t, discordtest.Behaviour{InsteadOfHello: []discordtest.Action{{Op: 7}}}, func(t *testing.T, h *harness) {
 		pass(10 * time.Minute)
-		var pauses []time.Duration
-		for _, line := range h.logLines("pause=") {
-			_, text, _ := strings.Cut(strings.TrimSpace(line), "pause=")
-			pause, err := time.ParseDuration(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pauses = append(pauses, pause)
-		}
+		_, log, _ := strings.Cut(h.logged.String(), "pause=")
+		pauses := strings.Split(log, "pause=")
 		for i, most := range []time.Duration{2, 4, 8, 16, 32, 60, 60, 60} {
-			if most *= time.Second; pauses[i] < most/2 || pauses[i] > most {
-				t.Errorf("pause %d is %v, not between half of %v and that", i, pauses[i], most)
+			text, _, _ := strings.Cut(pauses[i], "\n")
+			pause, err := time.ParseDuration(text)
+			if most *= time.Second; err != nil || pause < most/2 || pause > most {
+				t.Errorf("pause %d is %q, not between half of %v and that", i, text, most)
 			}
 		}
 	})
 }
 
-func TestSpentSessionsAreWaitedFor(t *testing.T) {
-	h := prepare(t, discordtest.New())
-	h.fake.Limit(0, time.Hour)
-	h.run(t)
-	h.wait(t, "hold", func() bool { return h.count("identify_held") == 1 })
-	if got := len(h.fake.Identifies()); got != 0 {
-		t.Errorf("identified %d times", got)
-	}
-	if len(h.logLines("wait=1h0m0s")) != 1 {
-		t.Errorf("log:\n%s", h.logged())
-	}
-}
-
-func TestFatalClosesEndRun(t *testing.T) {
+func TestFatalClosesAndARefusedTokenEndRun(t *testing.T) {
 	for code, setting := range map[int]string{
 		4004: "DISCORD_BOT_TOKEN", 4010: "DISCORD_BOT_TOKEN", 4011: "DISCORD_PUBLIC_KEY",
 		4012: "DISCORD_API_URL", 4013: "DISCORD_API_URL", 4014: "DISCORD_BOT_TOKEN",
+		0: "DISCORD_BOT_TOKEN", // refused before there is a connection
 	} {
-		h := prepare(t, discordtest.New())
-		h.fake.Behave(discordtest.Behaviour{InsteadOfReady: []discordtest.Action{{Close: code}}})
-		err := h.Run(h.ctx, h.take)
-		if err == nil || !strings.HasPrefix(err.Error(), setting+": ") || strings.Contains(err.Error(), "\n") {
-			t.Errorf("close %d: %v", code, err)
-		}
-		if got := len(h.fake.Identifies()); got != 1 {
-			t.Errorf("close %d: identified %d times", code, got)
-		}
-	}
-}
-
-func TestARefusedTokenEndsRun(t *testing.T) {
-	h := prepare(t, discordtest.New())
-	h.Token = config.NewSecret("wrong")
-	if err := h.Run(h.ctx, h.take); err != ErrToken {
-		t.Errorf("Run: %v", err)
-	}
-	if got := len(h.fake.Identifies()); got != 0 {
-		t.Errorf("identified %d times", got)
-	}
-}
-
-func TestStoppingEndsEveryWait(t *testing.T) {
-	for name, b := range map[string]discordtest.Behaviour{
-		"no Hello": {InsteadOfHello: []discordtest.Action{}},
-		"no READY": {InsteadOfReady: []discordtest.Action{{Stall: true}}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := prepare(t, discordtest.New())
-			h.timings.handshake = time.Hour
-			h.fake.Behave(b)
-			ctx, cancel := context.WithCancel(h.ctx)
-			ended := make(chan error, 1)
-			go func() { ended <- h.Run(ctx, h.take) }()
-			h.wait(t, "a call", func() bool { return h.fake.Calls(discordtest.GatewayBot) > 0 })
-			cancel()
-			select {
-			case err := <-ended:
-				if err != nil {
-					t.Error(err)
-				}
-			case <-h.ctx.Done():
-				t.Error("Run did not end")
+		simulate(t, discordtest.Behaviour{InsteadOfReady: []discordtest.Action{{Close: code}}}, func(t *testing.T, h *harness) {
+			pass(time.Hour)
+			err := <-h.ended
+			if err == nil || !strings.HasPrefix(err.Error(), setting+": ") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("close %d: %v", code, err)
+			}
+			if n := len(h.fake.Identifies()); n != min(code, 1) {
+				t.Errorf("close %d: identified %d times", code, n)
+			}
+		}, func(h *harness) {
+			if code == 0 {
+				h.Token = config.NewSecret("wrong")
 			}
 		})
 	}
 }
 
-// A bot that leaves for good ends its session, so that nobody sees it online.
-func TestStoppingEndsTheSession(t *testing.T) {
-	h := connected(t, discordtest.Behaviour{})
-	h.stop()
-	if err := <-h.ended; err != nil {
-		t.Errorf("Run: %v", err)
-	}
-	h.wait(t, "the end of the session", func() bool {
-		_, err := h.fake.Push(discordtest.Interaction{Command: "price"})
-		return err != nil
-	})
-	if h.Alive() {
-		t.Error("alive after Run")
+func TestStoppingEndsEveryWait(t *testing.T) {
+	for name, b := range map[string]discordtest.Behaviour{
+		"connected": {},
+		"no Hello":  {InsteadOfHello: []discordtest.Action{}},
+		"no READY":  {InsteadOfReady: []discordtest.Action{{Stall: true}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, b, func(t *testing.T, h *harness) {
+				h.stop()
+				pass(time.Second)
+				if err := <-h.ended; err != nil || h.Alive() {
+					t.Errorf("Run: %v; alive %v", err, h.Alive())
+				}
+			})
+		})
 	}
 }
 
-func TestAliveNeedsAConnection(t *testing.T) {
-	if New(Config{}).Alive() {
-		t.Error("alive without a connection")
+// A bot that leaves for good ends its session, so that nobody sees it online. One
+// that will be back keeps it.
+func TestOnlyStoppingEndsTheSession(t *testing.T) {
+	h := newHarness(t, discordtest.New())
+	h.run(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	await := func(done func() bool) {
+		if err := h.fake.Wait(ctx, done); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await(func() bool { return h.fake.Connects() == 1 })
+	h.fake.Do(discordtest.Action{Op: opReconnect})
+	await(func() bool { return h.fake.Connects() == 2 })
+	if h.fake.Resumes() != 1 {
+		t.Error("a session that would go on was ended")
+	}
+	h.stop()
+	await(func() bool { return h.fake.Connected() == 0 })
+	if _, err := h.fake.Push(discordtest.Interaction{Command: "price"}); err == nil {
+		t.Error("the session goes on")
 	}
 }
 
@@ -181,81 +150,71 @@ func TestTheGatewayMustBeAsSafeAsREST(t *testing.T) {
 	}
 }
 
-// What no Discord sends must not end the process.
-func TestNonsenseIsSurvived(t *testing.T) {
-	h := prepare(t, discordtest.New())
-	for _, p := range []packet{
-		{Op: opDispatch, Type: "RESUMED", Sequence: 1}, {Op: opDispatch, Type: "READY", Data: []byte(`[]`)},
-		{Op: opDispatch, Type: "READY"}, {Op: opInvalidSession}, {Op: 99}, {Op: -1}, {Op: opDispatch, Sequence: -5},
-	} {
-		_ = (&conn{Gateway: h.Gateway, take: h.take}).handle(p)
-		if h.session != nil {
-			t.Errorf("%+v began a session", p)
-		}
-	}
-}
-
-func TestTheTokenIsNotPrinted(t *testing.T) {
-	h := prepare(t, discordtest.New())
-	text := fmt.Sprintf("%v %+v %#v %v %+v", h.Gateway, h.Gateway, h.Gateway, h.Config, &conn{Gateway: h.Gateway})
-	if strings.Contains(text, h.fake.Token) {
-		t.Errorf("the token is in %q", text)
-	}
-}
-
 func TestALostConnectionIsReplaced(t *testing.T) {
 	for name, tt := range map[string]struct {
 		action   discordtest.Action
+		forget   bool // Discord has no session left
 		resumed  bool
 		sessions int
 	}{
-		"op 7":                  {discordtest.Action{Op: 7}, true, 1},
-		"op 9, resumable":       {discordtest.Action{Op: 9, Resumable: true}, true, 1},
-		"op 9, not resumable":   {discordtest.Action{Op: 9}, false, 2},
-		"a drop":                {discordtest.Action{Drop: true}, true, 1},
-		"close 1000":            {discordtest.Action{Close: 1000}, true, 1},
-		"close 1001":            {discordtest.Action{Close: 1001}, true, 1},
-		"close 4000":            {discordtest.Action{Close: 4000}, true, 1},
-		"close 4007":            {discordtest.Action{Close: 4007}, false, 2},
-		"close 4009":            {discordtest.Action{Close: 4009}, false, 2},
-		"a close that is no 42": {discordtest.Action{Close: 3042}, true, 1},
-		"half open":             {discordtest.Action{Stall: true}, true, 1},
+		"op 7":                  {discordtest.Action{Op: 7}, false, true, 1},
+		"op 9, resumable":       {discordtest.Action{Op: 9, Resumable: true}, false, true, 1},
+		"op 9, not resumable":   {discordtest.Action{Op: 9}, false, false, 2},
+		"a drop":                {discordtest.Action{Drop: true}, false, true, 1},
+		"a forgotten session":   {discordtest.Action{Drop: true}, true, false, 2},
+		"close 1000":            {discordtest.Action{Close: 1000}, false, true, 1},
+		"close 1001":            {discordtest.Action{Close: 1001}, false, true, 1},
+		"close 4007":            {discordtest.Action{Close: 4007}, false, false, 2},
+		"close 4009":            {discordtest.Action{Close: 4009}, false, false, 2},
+		"a close that is no 42": {discordtest.Action{Close: 3042}, false, true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			simulate(t, discordtest.Behaviour{Heartbeat: time.Second}, func(t *testing.T, h *harness, _ *discordtest.Wire) {
-				h.wait(t, "a connection", h.Alive)
-				h.fake.Do(tt.action)
-				h.wait(t, "a new connection", func() bool { return h.fake.Connects() == 2 && h.fake.Connected() == 1 && h.Alive() })
-				asked := h.push(t)
-				h.wait(t, "an interaction", func() bool { return slices.Contains(h.interactions(), taken{asked, false}) })
-				if got := len(h.fake.Identifies()); got != tt.sessions || (h.count("resumed") == 1) != tt.resumed {
-					t.Errorf("identified %d times, resumed %d", got, h.count("resumed"))
+			simulate(t, discordtest.Behaviour{Heartbeat: time.Second}, func(t *testing.T, h *harness) {
+				if tt.forget {
+					h.fake.ForgetSession()
 				}
-				if h.count("disconnected") != 1 || h.fake.Calls(discordtest.GatewayBot) != tt.sessions {
-					t.Errorf("%d connections ended, asked for the gateway %d times", h.count("disconnected"), h.fake.Calls(discordtest.GatewayBot))
+				h.fake.Do(tt.action)
+				pass(10 * time.Second)
+				if h.fake.Connects() != 2 || h.fake.Connected() != 1 || !h.Alive() {
+					t.Errorf("connected %d times; log:\n%s", h.fake.Connects(), h.logged)
+				}
+				h.takes(t)
+				identified, asked := len(h.fake.Identifies()), h.fake.Calls(discordtest.GatewayBot)
+				if identified != tt.sessions || asked != tt.sessions || (h.count("resumed") == 1) != tt.resumed {
+					t.Errorf("identified %d times, asked for the gateway %d times, counted %v", identified, asked, h.events)
 				}
 			})
 		})
 	}
 }
 
+// Discord takes an answer for 3 seconds: one failed attempt leaves time for another.
 func TestWhatIsAskedBetweenTwoConnectionsIsReplayedAtOnce(t *testing.T) {
-	for name, action := range map[string]discordtest.Action{
-		"op 7": {Op: 7}, "a drop": {Drop: true}, "close 4000": {Close: 4000}, "op 9": {Op: 9, Resumable: true},
+	for name, tt := range map[string]struct {
+		lost  discordtest.Action
+		hello []discordtest.Action // of the first attempt to resume
+	}{
+		"op 7": {discordtest.Action{Op: 7}, nil}, "op 9": {discordtest.Action{Op: 9, Resumable: true}, nil},
+		"a drop": {discordtest.Action{Drop: true}, nil}, "close 4000": {discordtest.Action{Close: 4000}, nil},
+		"a drop, twice":     {discordtest.Action{Drop: true}, []discordtest.Action{{Drop: true}}},
+		"a drop, then op 7": {discordtest.Action{Drop: true}, []discordtest.Action{{Op: 7}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			simulate(t, discordtest.Behaviour{}, func(t *testing.T, h *harness, _ *discordtest.Wire) {
-				pass(time.Second)
+			simulate(t, discordtest.Behaviour{}, func(t *testing.T, h *harness) {
 				before := h.push(t)
 				pass(time.Minute)
-				h.fake.Do(action)
+				h.fake.Behave(discordtest.Behaviour{InsteadOfHello: tt.hello})
+				h.fake.Do(tt.lost)
 				during := h.push(t)
-				pass(time.Second)
-				after := h.push(t)
-				pass(time.Second)
-				want := []taken{{before, false}, {during, true}, {after, false}}
-				if got := h.interactions(); !slices.Equal(got, want) {
-					t.Errorf("took %v, want %v", got, want)
+				pass(200 * time.Millisecond)
+				if n := len(h.taken); tt.hello == nil && n != 2 {
+					t.Errorf("took %d", n)
+				}
+				h.fake.Behave(discordtest.Behaviour{})
+				pass(2500 * time.Millisecond)
+				h.takes(t)
+				if want := []taken{{before, false}, {during, true}}; !slices.Equal(h.taken[:2], want) {
+					t.Errorf("took %v, want %v first", h.taken, want)
 				}
 				if h.fake.Resumes() != 1 || len(h.fake.Identifies()) != 1 {
 					t.Errorf("resumed %d times, identified %d", h.fake.Resumes(), len(h.fake.Identifies()))
@@ -265,34 +224,29 @@ func TestWhatIsAskedBetweenTwoConnectionsIsReplayedAtOnce(t *testing.T) {
 	}
 }
 
-func TestASessionThatDiscordForgotIsFollowedByAnother(t *testing.T) {
-	simulate(t, discordtest.Behaviour{}, func(t *testing.T, h *harness, _ *discordtest.Wire) {
-		h.wait(t, "a connection", h.Alive)
-		h.fake.ForgetSession()
-		h.fake.Do(discordtest.Action{Drop: true})
-		h.wait(t, "a new session", func() bool { return h.count("connected") == 2 && h.Alive() })
-		if len(h.fake.Identifies()) != 2 || h.count("resumed") != 0 {
-			t.Errorf("identified %d times, resumed %d", len(h.fake.Identifies()), h.count("resumed"))
-		}
-	})
-}
-
-// A gateway that answers no RESUME must not keep the bot away.
+// A gateway that answers no RESUME must not keep the bot away, and the token goes
+// to no address without TLS.
 func TestASessionThatCannotBeResumedIsGivenUp(t *testing.T) {
-	for name, b := range map[string]discordtest.Behaviour{
-		"silence":         {InsteadOfResumed: []discordtest.Action{}},
-		"always op 7":     {InsteadOfResumed: []discordtest.Action{{Op: 7}}},
-		"always op 9":     {InsteadOfResumed: []discordtest.Action{{Op: 9, Resumable: true}}},
-		"always a close":  {InsteadOfResumed: []discordtest.Action{{Close: 4000}}},
-		"nobody is there": {ResumeURL: "ws://" + nobody},
+	for name, tt := range map[string]struct {
+		behaviour discordtest.Behaviour
+		tries     int
+	}{
+		"silence":           {discordtest.Behaviour{InsteadOfResumed: []discordtest.Action{}}, maxResumes},
+		"always op 7":       {discordtest.Behaviour{InsteadOfResumed: []discordtest.Action{{Op: 7}}}, maxResumes},
+		"always op 9":       {discordtest.Behaviour{InsteadOfResumed: []discordtest.Action{{Op: 9, Resumable: true}}}, maxResumes},
+		"always a close":    {discordtest.Behaviour{InsteadOfResumed: []discordtest.Action{{Close: 4000}}}, maxResumes},
+		"nobody is there":   {discordtest.Behaviour{ResumeURL: "ws://" + nobody}, maxResumes},
+		"an unsafe address": {discordtest.Behaviour{ResumeURL: "http://" + nobody}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			simulate(t, b, func(t *testing.T, h *harness, _ *discordtest.Wire) {
-				h.wait(t, "a connection", h.Alive)
+			simulate(t, tt.behaviour, func(t *testing.T, h *harness) {
 				h.fake.Do(discordtest.Action{Drop: true})
-				h.wait(t, "a new session", func() bool { return h.count("connected") == 2 && h.Alive() })
-				if n := h.count("disconnected"); n != 1+maxResumes {
-					t.Errorf("%d connections failed", n)
+				pass(3 * time.Minute)
+				if !h.Alive() || h.count("connected") != 2 || h.count("disconnected") != 1+tt.tries {
+					t.Errorf("counted %v", h.events)
+				}
+				if n := h.logged.Lines("cannot be resumed"); (n > 0) != (tt.tries == 0) {
+					t.Errorf("log:\n%s", h.logged)
 				}
 			})
 		})
@@ -300,39 +254,52 @@ func TestASessionThatCannotBeResumedIsGivenUp(t *testing.T) {
 }
 
 func TestASessionThatBreaksAtOnceIsResumedWithoutHaste(t *testing.T) {
-	for name, action := range map[string]discordtest.Action{"close": {Close: 4000}, "op 7": {Op: 7}, "drop": {Drop: true}} {
-		t.Run(name, func(t *testing.T) {
-			b := discordtest.Behaviour{AfterReady: []discordtest.Action{action}}
-			simulate(t, b, func(t *testing.T, h *harness, _ *discordtest.Wire) {
+	for _, action := range []discordtest.Action{{Close: 4000}, {Op: 7}, {Drop: true}} {
+		t.Run(fmt.Sprintf("%+v", action), func(t *testing.T) {
+			simulate(t, discordtest.Behaviour{AfterReady: []discordtest.Action{action}}, func(t *testing.T, h *harness) {
 				pass(10 * time.Minute)
 				// At once, and then with pauses that double up to a minute.
-				if n := h.fake.Connects(); n < 10 || n > 30 {
-					t.Errorf("connected %d times in ten minutes", n)
-				}
-				if n := len(h.fake.Identifies()); n != 1 {
-					t.Errorf("identified %d times", n)
+				if n := h.fake.Connects(); n < 10 || n > 30 || len(h.fake.Identifies()) != 1 {
+					t.Errorf("connected %d times in ten minutes, identified %d times", n, len(h.fake.Identifies()))
 				}
 			})
 		})
 	}
 }
 
-func TestASessionIsNotResumedAtAnUnsafeAddress(t *testing.T) {
-	simulate(t, discordtest.Behaviour{ResumeURL: "http://" + nobody}, func(t *testing.T, h *harness, _ *discordtest.Wire) {
-		h.wait(t, "a connection", h.Alive)
-		h.fake.Do(discordtest.Action{Op: 7})
-		h.wait(t, "a new session", func() bool { return h.count("connected") == 2 && h.Alive() })
-		if n := h.count("disconnected"); n != 1 || len(h.logLines("cannot be resumed")) != 2 {
-			t.Errorf("%d connections ended; log:\n%s", n, h.logged())
+// A connection whose other end is gone without a word is known to be dead
+// after two heartbeats, and nothing hangs on it.
+func TestAHalfOpenConnectionIsReplaced(t *testing.T) {
+	simulate(t, discordtest.Behaviour{Heartbeat: 40 * time.Second}, func(t *testing.T, h *harness) {
+		pass(5 * time.Minute)
+		if !h.Alive() || h.fake.Connects() != 1 {
+			t.Fatalf("alive %v, connected %d times", h.Alive(), h.fake.Connects())
 		}
+		h.wire.Dead.Store(true)
+		pass(81 * time.Second)
+		if h.Alive() {
+			t.Error("still alive after two heartbeats of silence")
+		}
+		pass(10 * time.Minute)
+		h.wire.Dead.Store(false)
+		pass(2 * time.Minute)
+		if !h.Alive() || h.fake.Connects() != 2 {
+			t.Errorf("alive %v, connected %d times", h.Alive(), h.fake.Connects())
+		}
+		h.takes(t)
 	})
 }
 
+// FuzzHandle demands that what no Discord sends neither ends the process nor has
+// the token sent to an address without TLS.
 func FuzzHandle(f *testing.F) {
-	f.Add([]byte(`{"op":0,"t":"READY","s":1,"d":{"session_id":"x","resume_gateway_url":"wss://gateway.example"}}`))
-	f.Add([]byte(`{"op":0,"t":"RESUMED","s":-1}`))
-	f.Add([]byte(`{"op":9,"d":"true"}`))
-	f.Add([]byte(`{"op":0,"t":"INTERACTION_CREATE","d":{"id":"1"}}`))
+	for _, packet := range []string{
+		`{"op":0,"t":"READY","s":1,"d":{"session_id":"x","resume_gateway_url":"wss://gateway.example"}}`,
+		`{"op":0,"t":"READY","d":[]}`, `{"op":0,"t":"READY"}`, `{"op":0,"t":"RESUMED","s":1}`, `{"op":0,"t":"RESUMED","s":-1}`,
+		`{"op":0,"s":-5}`, `{"op":9}`, `{"op":9,"d":"true"}`, `{"op":99}`, `{"op":-1}`, `{"op":0,"t":"INTERACTION_CREATE","d":{"id":"1"}}`,
+	} {
+		f.Add([]byte(packet))
+	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		g := New(Config{Log: slog.New(slog.DiscardHandler), Count: func(string) {}, Connected: func(string) {}})
 		c := &conn{Gateway: g, take: func(json.RawMessage, bool) {}}

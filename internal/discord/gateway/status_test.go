@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -9,7 +8,7 @@ import (
 )
 
 func TestAStatusIsShownInEverySession(t *testing.T) {
-	simulate(t, discordtest.Behaviour{}, func(t *testing.T, h *harness, _ *discordtest.Wire) {
+	simulate(t, discordtest.Behaviour{}, func(t *testing.T, h *harness) {
 		expect := func(when, want string, sent int) {
 			t.Helper()
 			pass(time.Minute)
@@ -17,9 +16,7 @@ func TestAStatusIsShownInEverySession(t *testing.T) {
 				t.Errorf("%s: the status is %q and was sent %d times, want %q and %d", when, got, len(h.fake.Presences()), want, sent)
 			}
 		}
-		expect("before there is one", "", 0)
-		h.Show("TKN $1")
-		expect("once it is set", "TKN $1", 1)
+		expect("set before there is a session", "TKN $1", 1)
 		h.Show("TKN $1")
 		expect("set to the same", "TKN $1", 1)
 		h.Show("TKN $2")
@@ -40,28 +37,5 @@ func TestAStatusIsShownInEverySession(t *testing.T) {
 		if problems := h.fake.Problems(); len(problems) > 0 {
 			t.Error(problems)
 		}
-	}, func(h *harness) { h.timings.stable = time.Second })
-}
-
-func TestAStatusThatIsSetEarlyIsShownOnceThereIsASession(t *testing.T) {
-	simulate(t, discordtest.Behaviour{}, func(t *testing.T, h *harness, _ *discordtest.Wire) {
-		pass(time.Second)
-		if got := h.fake.Status(); got != "TKN $1" || len(h.fake.Presences()) != 1 || h.fake.Connects() != 1 {
-			t.Errorf("the status is %q, log:\n%s", got, h.logged())
-		}
 	}, func(h *harness) { h.Show("TKN $1") })
-}
-
-// TestTheFakeRefusesAPresenceThatComesTooOften sets more than Discord takes.
-func TestTheFakeRefusesAPresenceThatComesTooOften(t *testing.T) {
-	simulate(t, discordtest.Behaviour{}, func(t *testing.T, h *harness, _ *discordtest.Wire) {
-		pass(time.Second)
-		for i := range 6 {
-			h.Show(fmt.Sprint(i))
-			pass(time.Second)
-		}
-		if len(h.fake.Problems()) == 0 {
-			t.Error("six changes in six seconds are taken")
-		}
-	})
 }
