@@ -2,7 +2,6 @@ package partner_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -85,12 +84,5 @@ func TestSignatureDoesNotReachTheError(t *testing.T) {
 	wantReason(t, err, core.Rejected)
 	if sign == "" || strings.Contains(err.Error(), sign) {
 		t.Errorf("sign is %q, the error %v", sign, err)
-	}
-}
-
-func TestClientDoesNotPrintItsKey(t *testing.T) {
-	c := newClient(partner.Settings{SecretKey: config.NewSecret("topsecret")}, time.Minute)
-	if text := fmt.Sprintf("%+v %#v", c, c); strings.Contains(text, "topsecret") {
-		t.Errorf("printed %s", text)
 	}
 }
