@@ -3,7 +3,6 @@ package core_test
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -40,53 +39,6 @@ func (w *world) askStakes(t *testing.T, first, last int) int {
 	return int(w.calls.Load() - before)
 }
 
-func TestAFullCacheForgetsTheOldestAndNothingElse(t *testing.T) {
-	for _, bound := range []int{1, 2, 3, 10, 1000} {
-		t.Run(fmt.Sprint(bound), func(t *testing.T) {
-			w := full(bound)
-			asked := 3*bound + 1
-			if n := w.askStakes(t, 0, asked); n != asked {
-				t.Errorf("%d calls for %d wallets", n, asked)
-			}
-			if n := w.askStakes(t, asked-bound, asked); n != 0 {
-				t.Errorf("%d of the newest %d were forgotten", n, bound)
-			}
-			if n := w.askStakes(t, asked-bound-1, asked-bound); n != 1 {
-				t.Error("one more than the bound is kept")
-			}
-			if n := w.cache.Items(); n != bound {
-				t.Errorf("%d answers are kept", n)
-			}
-		})
-	}
-}
-
-func TestManyWalletsDoNotCrowdOutThePrice(t *testing.T) {
-	for _, bound := range []int{2, 3, 100} {
-		w := full(bound)
-		w.askStakes(t, 0, bound)
-		w.Quote(t.Context())
-		w.askStakes(t, bound, 3*bound)
-		before := w.calls.Load()
-		if _, err := w.Quote(t.Context()); err != nil || w.calls.Load() != before {
-			t.Errorf("with room for %d, the price was asked again: %v", bound, err)
-		}
-		if n := w.askStakes(t, 2*bound+1, 3*bound); n != 0 || w.cache.Items() != bound {
-			t.Errorf("with room for %d, %d of the newest wallets were forgotten and %d answers are kept", bound, n, w.cache.Items())
-		}
-	}
-}
-
-func TestARoomForOneHoldsThePriceToo(t *testing.T) {
-	w := full(1)
-	w.askStakes(t, 0, 2)
-	w.Quote(t.Context())
-	w.Quote(t.Context())
-	if calls := w.calls.Load(); calls != 3 || w.cache.Items() != 1 {
-		t.Errorf("%d calls, %d answers are kept", calls, w.cache.Items())
-	}
-}
-
 func TestAnAnswerThatIsAskedAgainIsAsYoungAsANewOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := full(3)
@@ -118,40 +70,52 @@ func TestExpiredAnswersLeaveTheCache(t *testing.T) {
 	})
 }
 
-func TestTheBoundHoldsForManyAtOnce(t *testing.T) {
-	for _, bound := range []int{1, 7, 200} {
+func TestAFullCacheForgetsTheOldestAndNothingElse(t *testing.T) {
+	for _, bound := range []int{1, 2, 3, 100} {
 		w := full(bound)
-		var askers sync.WaitGroup
-		for asker := range 8 {
-			askers.Go(func() {
-				for i := range 500 {
-					w.stakes.Get(t.Context(), wallet(asker*300+i)) // some are asked by two
-					w.Quote(t.Context())
-				}
-			})
+		asked := 3*bound + 1
+		if n := w.askStakes(t, 0, asked); n != asked {
+			t.Errorf("%d calls for %d wallets", n, asked)
 		}
-		askers.Wait()
-		if n := w.cache.Items(); n > bound {
-			t.Errorf("%d answers are kept, bound %d", n, bound)
+		if n := w.askStakes(t, asked-bound, asked); n != 0 || w.cache.Items() != bound {
+			t.Errorf("%d of the newest %d were forgotten, %d answers are kept", n, bound, w.cache.Items())
 		}
-		w.askStakes(t, 10_000, 10_000+bound-1)
-		if n := w.askStakes(t, 10_000, 10_000+bound-1); n != 0 {
-			t.Errorf("with room for %d, %d of the newest were forgotten", bound, n)
+		if n := w.askStakes(t, asked-bound-1, asked-bound); n != 1 {
+			t.Error("one more than the bound is kept")
 		}
 	}
 }
 
-// BenchmarkFullCache keeps an answer of one more wallet in a full cache.
-func BenchmarkFullCache(b *testing.B) {
-	for _, bound := range []int{100, 100_000} {
-		b.Run(fmt.Sprint(bound), func(b *testing.B) {
-			w := full(bound)
-			for i := range bound {
-				w.stakes.Get(b.Context(), wallet(i))
-			}
-			for i := 0; b.Loop(); i++ {
-				w.stakes.Get(b.Context(), wallet(bound+i))
+func TestManyWalletsDoNotCrowdOutThePrice(t *testing.T) {
+	for _, bound := range []int{1, 2, 100} {
+		w := full(bound)
+		w.askStakes(t, 0, bound)
+		w.Quote(t.Context())
+		w.askStakes(t, bound, 3*bound)
+		before := w.calls.Load()
+		if _, err := w.Quote(t.Context()); err != nil || w.calls.Load() != before {
+			t.Errorf("with room for %d, the price was asked again: %v", bound, err)
+		}
+		if n := w.askStakes(t, 2*bound+1, 3*bound); n != 0 || w.cache.Items() != bound {
+			t.Errorf("with room for %d, %d of the newest wallets were forgotten and %d answers are kept", bound, n, w.cache.Items())
+		}
+	}
+}
+
+func TestTheBoundHoldsForManyAtOnce(t *testing.T) {
+	const bound = 7
+	w := full(bound)
+	var askers sync.WaitGroup
+	for asker := range 8 {
+		askers.Go(func() {
+			for i := range 100 {
+				w.stakes.Get(t.Context(), wallet(asker*60+i)) // some are asked by two
+				w.Quote(t.Context())
 			}
 		})
+	}
+	askers.Wait()
+	if n := w.cache.Items(); n > bound {
+		t.Errorf("%d answers are kept, bound %d", n, bound)
 	}
 }
