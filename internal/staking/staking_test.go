@@ -1,10 +1,8 @@
 package staking
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -200,13 +198,5 @@ func TestMulticallIsTheDeployedInterface(t *testing.T) {
 		if got := common.Bytes2Hex(multicall3.Methods[name].ID); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
-	}
-}
-
-func TestClientDoesNotPrintItsKey(t *testing.T) {
-	chain, pools := stakers()
-	c := newClient(t, newNode(t, chain), pools)
-	if text := fmt.Sprintf("%+v %#v", c, c); strings.Contains(text, "k3y") {
-		t.Errorf("printed %s", text)
 	}
 }
