@@ -41,6 +41,11 @@ func TestReplicasShareWhatIsSharedAndNothingElse(t *testing.T) {
 		if len(store) != 1 || one.calls.Load() != 2 || two.calls.Load() != 1 {
 			t.Errorf("%d answers are shared, after %d and %d calls", len(store), one.calls.Load(), two.calls.Load())
 		}
+		other := newWorldOf(core.CacheConfig{Store: store}, "EUR")
+		other.price(priced(9))
+		if q, err := other.Quote(t.Context()); err != nil || q.Value.Price.IntPart() != 9 {
+			t.Errorf("a replica with another source got %+v, %v", q, err)
+		}
 		time.Sleep(31 * time.Second)
 		three := replica(down)
 		if q, err := three.Quote(t.Context()); err != nil || !q.Stale || q.Value.Price.IntPart() != 7 {
@@ -51,17 +56,6 @@ func TestReplicasShareWhatIsSharedAndNothingElse(t *testing.T) {
 			t.Errorf("past STALE_FOR a new replica got %+v", q)
 		}
 	})
-}
-
-func TestAnAnswerOfAnotherSourceIsNotTaken(t *testing.T) {
-	store := shelf{}
-	for i, source := range []string{"https://a.example id=1", "https://a.example id=2", "https://b.example id=1", ""} {
-		w := newWorldOf(core.CacheConfig{Store: store}, source)
-		w.price(priced(int64(i) + 1))
-		if q, err := w.Quote(t.Context()); err != nil || q.Value.Price.IntPart() != int64(i)+1 {
-			t.Errorf("%q: got %+v, %v", source, q, err)
-		}
-	}
 }
 
 // notSaved are entries that no replica of this version has saved, by what is

@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httptrace"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -100,33 +100,32 @@ func TestConnectionsAreReusedUpToTheirBound(t *testing.T) {
 	// would, and with more it would see more.
 	var opened, waiting atomic.Int32
 	together := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		if waiting.Add(1)%4 == 0 {
-			for range 3 {
-				together <- struct{}{}
-			}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		if waiting.Add(1)%4 != 0 {
+			<-together
 			return
 		}
-		<-together
+		for range 3 {
+			together <- struct{}{}
+		}
 	}))
-	defer server.Close()
-	trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
-		if !i.Reused {
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
 			opened.Add(1)
 		}
-	}}
+	}
+	server.Start()
+	defer server.Close()
 	c := client()
 	for _, calls := range []int{4, 16} { // the second meet idle connections
 		var group sync.WaitGroup
 		for range calls {
 			group.Go(func() {
-				req, _ := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), "GET", server.URL, nil)
-				resp, err := c.Do(req)
-				if err != nil {
+				if resp, err := c.Get(server.URL); err != nil {
 					t.Error(err)
-					return
+				} else {
+					resp.Body.Close()
 				}
-				resp.Body.Close()
 			})
 		}
 		group.Wait()
