@@ -70,9 +70,9 @@ type Breaker struct {
 	health      Health
 }
 
-// NewBreaker makes a Breaker for a service's questions, of which ttl is the
-// shortest TTL: pauses are no longer, so that a service that has come back is
-// asked again within one.
+// NewBreaker makes a Breaker for a service's questions. ttl is the shortest of
+// their TTLs: pauses are no longer, so that a service that has come back is asked
+// again within one.
 func NewBreaker(c *Cache, service *Service, ttl time.Duration) *Breaker {
 	return NewMeteredBreaker(c, service, ttl, nil)
 }

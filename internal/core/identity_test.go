@@ -14,11 +14,12 @@ const address = "0x52908400098527886E0F7030069857D2E4169EE7"
 
 func TestIdentityTakesEveryPlatformsIDs(t *testing.T) {
 	for want, uids := range map[string][]string{
-		"Telegram": {"1234567890"}, "Twitter": {"1"}, "Discord": {"123456789012345678"}, "GitHub": {"7"}, "YouTube": {"7"}, "Facebook": {"7"},
-		"LinkedIn": {"7"}, "EVM": {address, strings.ToLower(address), "0x" + strings.ToUpper(address[2:])},
+		"Telegram": {"1234567890"}, "Twitter": {"1"}, "Discord": {"123456789012345678"}, "GitHub": {"7"}, "YouTube": {"7"},
+		"Facebook": {"7"}, "LinkedIn": {"7"}, "EVM": {address, strings.ToLower(address), "0x" + strings.ToUpper(address[2:])},
 		"BTC":  {"1BoatSLRHtKNngkdXEeobR76b53LETtpyT", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"},
-		"TRON": {"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"}, "TON": {"EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs", "-1:" + strings.Repeat("a", 64)},
-		"SOL": {"So11111111111111111111111111111111111111112"}, "Email": {"ann@example.org", "4711"},
+		"TRON": {"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"},
+		"TON":  {"EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs", "-1:" + strings.Repeat("a", 64)},
+		"SOL":  {"So11111111111111111111111111111111111111112"}, "Email": {"ann@example.org", "4711"},
 	} {
 		for _, uid := range uids {
 			for _, platform := range []string{want, strings.ToLower(want), strings.ToUpper(want)} {

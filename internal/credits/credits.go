@@ -40,8 +40,8 @@ const (
 	// many: for a first price also where the provider fails at first.
 	startCredits = 10
 	// awayShare is what each replica may spend while Redis is away, one credit at a
-	// time; less than one is none. Ten replicas spend half of what share leaves; the
-	// other half is for those that start meanwhile, with one credit each.
+	// time; where that is less than one a month it spends none. Ten replicas take
+	// half of what share leaves, and those that start meanwhile one credit each.
 	awayShare = 0.0025
 	// recheck is how soon to ask again where replicas share a bucket: another may
 	// have learned meanwhile what the credit was for.

@@ -98,15 +98,16 @@ func TestImpossibleNumbersAreMalformed(t *testing.T) {
 
 func TestQuoteIsExact(t *testing.T) {
 	number := func(s string) decimal.NullDecimal { return decimal.NewNullDecimal(decimal.RequireFromString(s)) }
+	bare := func(usd string) string { return `{"id":42,"symbol":"HRD","quote":{"USD":{` + usd + `}}}` }
 	for entry, want := range map[string]core.Quote{
 		entry: {
 			Price: decimal.RequireFromString("0.00001234567890123456789"), Change1h: number("-1.5"), Change24h: number("2e1"),
 			MarketCap: number("123456789012.5"), Volume24h: number("0"), LastUpdated: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
 		},
-		`{"id":42,"symbol":"HRD","quote":{"USD":{"price":"1.50"}}}`:                           {Price: decimal.RequireFromString("1.50")},
-		`{"id":42,"symbol":"HRD","quote":{"USD":{"price":1,"market_cap":0}}}`:                 {Price: decimal.RequireFromString("1")},
-		`{"id":42,"symbol":"HRD","quote":{"USD":{"price":1,"market_cap":"0.0"}}}`:             {Price: decimal.RequireFromString("1")},
-		`{"id":42,"symbol":"HRD","quote":{"USD":{"price":1,"market_cap":-0,"volume_24h":0}}}`: {Price: decimal.RequireFromString("1"), Volume24h: number("0")},
+		bare(`"price":"1.50"`):                           {Price: decimal.RequireFromString("1.50")},
+		bare(`"price":1,"market_cap":0`):                 {Price: decimal.RequireFromString("1")},
+		bare(`"price":1,"market_cap":"0.0"`):             {Price: decimal.RequireFromString("1")},
+		bare(`"price":1,"market_cap":-0,"volume_24h":0`): {Price: decimal.RequireFromString("1"), Volume24h: number("0")},
 	} {
 		got, err := ask(t, "id", "42", 200, ok(`{"42":`+entry+`}`))
 		if err != nil || !reflect.DeepEqual(got, want) {

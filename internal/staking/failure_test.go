@@ -59,20 +59,6 @@ func TestNonsenseIsNeverAnAnswer(t *testing.T) {
 	}
 }
 
-// A node whose batches alone are nonsense.
-func TestNonsenseForBatchesIsNeverAnAnswer(t *testing.T) {
-	for body, want := range spoilers {
-		n, c, _ := withoutMulticallOn(t)
-		n.around = onBatches(func(w http.ResponseWriter, _ []map[string]any) { writeRaw(w, []byte(body)) })
-		stake, err := c.Stakes.Ask(t.Context(), ann)
-		if err == nil {
-			wantAmounts(t, "staked", stake.Staked, "pool 20: 3") // asked one by one
-		} else {
-			wantReason(t, err, want)
-		}
-	}
-}
-
 func TestANumberThatIsNullIsNoAnswer(t *testing.T) {
 	for _, method := range []string{"eth_chainId", "eth_getBlockByNumber"} {
 		n, c, _ := withoutMulticallOn(t)

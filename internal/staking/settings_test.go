@@ -28,7 +28,8 @@ func TestMulticallAndTheAgeOfABlockCanBeTurnedOff(t *testing.T) {
 	}{{"", 10 * time.Minute}, {config.Off, 0}} {
 		var s Settings
 		configtest.Fill(t, s.Table(), "MULTICALL_ADDRESS="+test.value, "MAX_BLOCK_AGE="+test.value)
-		if s.MaxBlockAge != test.want || (s.Multicall == nil) != (test.value == config.Off) || s.Multicall != nil && s.Multicall.Hex() != defaultMulticall {
+		isOff := test.value == config.Off
+		if s.MaxBlockAge != test.want || (s.Multicall == nil) != isOff || !isOff && s.Multicall.Hex() != defaultMulticall {
 			t.Errorf("%q: %v, %v", test.value, s.Multicall, s.MaxBlockAge)
 		}
 	}

@@ -137,8 +137,8 @@ func TestDecimalsAreExactAndWithdrawalsAskedForOnlyIfConfigured(t *testing.T) {
 	}
 }
 
-// The selectors are those of EIP-20 (https://eips.ethereum.org/EIPS/eip-20), and
-// in the verified source of Multicall3 at its address
+// The selectors come from EIP-20 (https://eips.ethereum.org/EIPS/eip-20), and from
+// the verified source of Multicall3 at its address
 // (https://etherscan.io/address/0xca11bde05977b3631167028862be2a173976ca11#code).
 func TestSelectorsAreThoseOfTheDeployedContracts(t *testing.T) {
 	got := map[string]string{"balanceOf": common.Bytes2Hex(selector("balanceOf(address)"))}
