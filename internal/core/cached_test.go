@@ -116,54 +116,6 @@ func reasonOf(err error) core.Reason {
 	return ""
 }
 
-func TestSimultaneousAskersShareOneCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := quoting(func(context.Context) (core.Quote, error) {
-			time.Sleep(time.Second)
-			return core.Quote{Price: decimal.NewFromInt(7)}, nil
-		})
-		var askers sync.WaitGroup
-		for range 1000 {
-			askers.Go(func() {
-				if q, err := w.Quote(t.Context()); err != nil || q.Value.Price.IntPart() != 7 {
-					t.Errorf("got %v, %v", q, err)
-				}
-			})
-		}
-		askers.Wait()
-		if n := w.calls.Load(); n != 1 {
-			t.Errorf("%d calls, want 1", n)
-		}
-	})
-}
-
-func TestCallGoesOnWhenItsFirstAskerGivesUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := quoting(func(ctx context.Context) (core.Quote, error) {
-			select {
-			case <-time.After(3 * time.Second):
-				return core.Quote{Price: decimal.NewFromInt(7)}, nil
-			case <-ctx.Done():
-				return core.Quote{}, ctx.Err()
-			}
-		})
-		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		go func() {
-			if _, err := w.Quote(impatient); reasonOf(err) != core.SlowAnswer {
-				t.Errorf("the impatient asker got %v", err)
-			}
-		}()
-		synctest.Wait()
-		if _, err := w.Quote(t.Context()); err != nil {
-			t.Errorf("the patient asker got %v", err)
-		}
-		if n := w.calls.Load(); n != 1 {
-			t.Errorf("%d calls, want 1", n)
-		}
-	})
-}
-
 func TestLastGoodPriceStandsInMarkedWhileTheSourceFailsAndNotLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := quoting(priced(7))
@@ -381,4 +333,30 @@ func TestAServiceIsNotCalledForAsLongAsItAsksForUpToACap(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestSimultaneousAskersShareOneCallThatOutlivesTheFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := quoting(after(3 * time.Second))
+		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var askers sync.WaitGroup
+		askers.Go(func() {
+			if _, err := w.Quote(impatient); reasonOf(err) != core.SlowAnswer {
+				t.Errorf("the impatient asker got %v", err)
+			}
+		})
+		synctest.Wait()
+		for range 1000 {
+			askers.Go(func() {
+				if q, err := w.Quote(t.Context()); err != nil || q.Value.Price.IntPart() != 7 {
+					t.Errorf("got %v, %v", q, err)
+				}
+			})
+		}
+		askers.Wait()
+		if n := w.calls.Load(); n != 1 {
+			t.Errorf("%d calls, want 1", n)
+		}
+	})
 }

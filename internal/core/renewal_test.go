@@ -263,3 +263,16 @@ func TestAFailingServiceCostsHardlyMoreCreditsThanOneThatIsWell(t *testing.T) {
 		})
 	}
 }
+
+func TestAPersonalAnswerIsNotRefreshedBeforeItExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := staking(func(context.Context) (core.Stake, error) { return core.Stake{Checked: 1}, nil })
+		for second := range 61 {
+			w.stakes.Get(t.Context(), wallet(1))
+			if n := w.calls.Load(); n != int64(1+second/60) {
+				t.Fatalf("%d calls after %d seconds of a TTL of 60", n, second)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
