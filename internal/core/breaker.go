@@ -28,10 +28,6 @@ const (
 	// firstPause follows the first failure of a service with a Budget. Each
 	// further one doubles it.
 	firstPause = time.Second
-	// retryShare of the calls may be made once more.
-	retryShare = 0.1
-	// maxSavedRetries bounds what a long quiet time saves up.
-	maxSavedRetries = 10
 	// retryDelay is the longest wait before a call is made once more.
 	retryDelay = 300 * time.Millisecond
 )
@@ -45,14 +41,20 @@ type Budget interface {
 }
 
 // Breaker stands before one service: it bounds the calls under way, stops
-// calling a service that fails, obeys its Retry-After, and makes a failed call
-// once more if few have failed. With a Budget, every call takes a credit,
-// whatever comes of it, and after each failure the service is not called for
-// longer than before, up to its TTL: so it costs no more than one that is well.
+// calling a service that fails, and obeys its Retry-After.
 //
-// The bulkhead and the circuit are failsafe-go's, the retry is not. Its budget
-// bounds the retries under way, not their share of all calls; it is consulted
-// only after the wait, and then its own error takes the place of the service's.
+// A call to a service that was Unreachable is made once more after a moment, if
+// there is time and the circuit is closed. So a service that fails now and then
+// is called twice as often at most, and one that is down no more often than its
+// circuit lets it be tried.
+//
+// With a Budget, every call takes a credit, whatever comes of it. After each
+// failure the service is not called for longer than before, up to its TTL, and of
+// several failures in a row only the first is followed by a second call: so a
+// service that fails costs hardly more than one that is well.
+//
+// The bulkhead and the circuit are failsafe-go's. Its retry policy is not used:
+// it would put its own error in the place of the service's.
 type Breaker struct {
 	service *Service
 	cache   *Cache
@@ -60,18 +62,17 @@ type Breaker struct {
 	ttl     time.Duration
 	calls   bulkhead.Bulkhead[any]
 	circuit circuitbreaker.CircuitBreaker[any]
-	record  callRecord
 
 	mu          sync.Mutex
 	pausedUntil time.Time
 	pausedFor   Reason
 	failures    int // in a row
-	retries     float64
+	health      Health
 }
 
-// NewBreaker makes a Breaker for a service's questions, of which ttl is the
-// shortest TTL: pauses are no longer, so that a service that has come back is
-// asked again within one.
+// NewBreaker makes a Breaker for a service's questions. ttl is the shortest of
+// their TTLs: pauses are no longer, so that a service that has come back is asked
+// again within one.
 func NewBreaker(c *Cache, service *Service, ttl time.Duration) *Breaker {
 	return NewMeteredBreaker(c, service, ttl, nil)
 }
@@ -89,7 +90,7 @@ func NewMeteredBreaker(c *Cache, service *Service, ttl time.Duration, budget Bud
 			WithFailureThreshold(failuresToPause).
 			WithDelay(min(ttl, maxPause)).
 			Build(),
-		retries: 1,
+		health: Health{Service: service},
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +100,7 @@ func NewMeteredBreaker(c *Cache, service *Service, ttl time.Duration, budget Bud
 
 // do makes call, at most twice. It fails with an *Error. Reasons that can only
 // be the service's own count as its failures; with anyReason all of them do.
-func (b *Breaker) do(ctx context.Context, anyReason bool, call func(context.Context) error) error {
+func (b *Breaker) do(ctx context.Context, anyReason bool, call func(context.Context) error) *Error {
 	if b.calls.AcquirePermit(ctx) != nil {
 		return b.service.Fail(Paused, errors.New("too many calls are under way"))
 	}
@@ -107,17 +108,11 @@ func (b *Breaker) do(ctx context.Context, anyReason bool, call func(context.Cont
 	if err := b.permit(ctx); err != nil {
 		return err
 	}
-	b.earnRetry()
 	err := b.once(ctx, anyReason, call)
-	if err != nil && err.Reason == Unreachable && err.RetryAfter == 0 && b.spendRetry() &&
-		retry.Sleep(ctx, rand.N(retryDelay)) && b.permit(ctx) == nil {
+	if b.mayRepeat(err) && retry.Sleep(ctx, rand.N(retryDelay)) && b.permit(ctx) == nil {
 		err = b.once(ctx, anyReason, call)
 	}
-	if err == nil {
-		b.recovered()
-		return nil
-	}
-	b.backOff(err.Reason)
+	b.settle(err)
 	return err
 }
 
@@ -135,7 +130,7 @@ func (b *Breaker) once(ctx context.Context, anyReason bool, call func(context.Co
 	} else {
 		b.circuit.RecordSuccess()
 	}
-	b.record.note(err, anyReason)
+	b.note(err, anyReason)
 	b.cache.Observer.Call(b.service, outcome, time.Since(start))
 	return err
 }
@@ -204,36 +199,24 @@ func (b *Breaker) pause(reason Reason, wait time.Duration) {
 	}
 }
 
-// backOff pauses a service with a Budget that has failed.
-func (b *Breaker) backOff(reason Reason) {
-	if b.budget == nil {
-		return
-	}
+// mayRepeat reports whether the call that failed with err is worth another.
+func (b *Breaker) mayRepeat(err *Error) bool {
 	b.mu.Lock()
+	defer b.mu.Unlock()
+	return err != nil && err.Reason == Unreachable && err.RetryAfter == 0 && (b.budget == nil || b.failures == 0)
+}
+
+// settle takes what came of a question. A service with a Budget that failed is
+// paused.
+func (b *Breaker) settle(err *Error) {
+	b.mu.Lock()
+	wait := min(firstPause<<min(b.failures, 20), b.ttl, maxRetryAfter)
 	b.failures++
-	wait := min(firstPause<<min(b.failures-1, 20), b.ttl, maxRetryAfter)
-	b.mu.Unlock()
-	b.pause(reason, wait)
-}
-
-func (b *Breaker) recovered() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.failures = 0
-}
-
-func (b *Breaker) earnRetry() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.retries = min(b.retries+retryShare, maxSavedRetries)
-}
-
-func (b *Breaker) spendRetry() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.retries < 1 {
-		return false
+	if err == nil {
+		b.failures = 0
 	}
-	b.retries--
-	return true
+	b.mu.Unlock()
+	if err != nil && b.budget != nil {
+		b.pause(err.Reason, wait)
+	}
 }

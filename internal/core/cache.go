@@ -94,7 +94,10 @@ func (c *Cache) Close() { c.stop() }
 func (c *Cache) put(key string, snapshot any, shared bool, ttl time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.sweep()
+	if time.Since(c.swept) >= sweepEvery {
+		c.swept = time.Now()
+		c.items.DeleteExpired()
+	}
 	c.items.Set(key, snapshot, ttl)
 	if shared {
 		c.shared.add(key)
@@ -104,19 +107,11 @@ func (c *Cache) put(key string, snapshot any, shared bool, ttl time.Duration) {
 	if c.items.ItemCount() <= c.MaxItems {
 		return
 	}
-	oldest, found := c.personal.oldest()
-	if !found {
-		oldest, _ = c.shared.oldest()
+	oldest := c.personal.order.Front()
+	if oldest == nil {
+		oldest = c.shared.order.Front()
 	}
-	c.items.Delete(oldest)
-}
-
-func (c *Cache) sweep() {
-	if time.Since(c.swept) < sweepEvery {
-		return
-	}
-	c.swept = time.Now()
-	c.items.DeleteExpired()
+	c.items.Delete(oldest.Value.(string))
 }
 
 // keysByAge are keys in the order in which they were last added.
@@ -140,13 +135,4 @@ func (k *keysByAge) remove(key string) {
 		k.order.Remove(place)
 		delete(k.places, key)
 	}
-}
-
-// oldest is the key that was added the longest ago, if there is any.
-func (k *keysByAge) oldest() (key string, found bool) {
-	front := k.order.Front()
-	if front == nil {
-		return "", false
-	}
-	return front.Value.(string), true
 }

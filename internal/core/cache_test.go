@@ -3,7 +3,6 @@ package core_test
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -40,29 +39,45 @@ func (w *world) askStakes(t *testing.T, first, last int) int {
 	return int(w.calls.Load() - before)
 }
 
+func TestExpiredAnswersLeaveTheCacheAndAreYoungWhenAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := full(3)
+		w.askStakes(t, 0, 1)
+		time.Sleep(45 * time.Second)
+		w.askStakes(t, 1, 3)
+		// The first has expired, and the next sweep is to come.
+		time.Sleep(16 * time.Second)
+		w.askStakes(t, 0, 1)
+		w.askStakes(t, 3, 4)
+		if n := w.askStakes(t, 0, 1) + w.askStakes(t, 2, 4); n != 0 {
+			t.Errorf("%d of the newest three were forgotten", n)
+		}
+		time.Sleep(2 * time.Minute)
+		w.askStakes(t, 100, 101)
+		if n := w.cache.Items(); n != 1 {
+			t.Errorf("%d answers are kept", n)
+		}
+	})
+}
+
 func TestAFullCacheForgetsTheOldestAndNothingElse(t *testing.T) {
-	for _, bound := range []int{1, 2, 3, 10, 1000} {
-		t.Run(fmt.Sprint(bound), func(t *testing.T) {
-			w := full(bound)
-			asked := 3*bound + 1
-			if n := w.askStakes(t, 0, asked); n != asked {
-				t.Errorf("%d calls for %d wallets", n, asked)
-			}
-			if n := w.askStakes(t, asked-bound, asked); n != 0 {
-				t.Errorf("%d of the newest %d were forgotten", n, bound)
-			}
-			if n := w.askStakes(t, asked-bound-1, asked-bound); n != 1 {
-				t.Error("one more than the bound is kept")
-			}
-			if n := w.cache.Items(); n != bound {
-				t.Errorf("%d answers are kept", n)
-			}
-		})
+	for _, bound := range []int{1, 2, 3, 100} {
+		w := full(bound)
+		asked := 3*bound + 1
+		if n := w.askStakes(t, 0, asked); n != asked {
+			t.Errorf("%d calls for %d wallets", n, asked)
+		}
+		if n := w.askStakes(t, asked-bound, asked); n != 0 || w.cache.Items() != bound {
+			t.Errorf("%d of the newest %d were forgotten, %d answers are kept", n, bound, w.cache.Items())
+		}
+		if n := w.askStakes(t, asked-bound-1, asked-bound); n != 1 {
+			t.Error("one more than the bound is kept")
+		}
 	}
 }
 
 func TestManyWalletsDoNotCrowdOutThePrice(t *testing.T) {
-	for _, bound := range []int{2, 3, 100} {
+	for _, bound := range []int{1, 2, 100} {
 		w := full(bound)
 		w.askStakes(t, 0, bound)
 		w.Quote(t.Context())
@@ -77,81 +92,20 @@ func TestManyWalletsDoNotCrowdOutThePrice(t *testing.T) {
 	}
 }
 
-func TestARoomForOneHoldsThePriceToo(t *testing.T) {
-	w := full(1)
-	w.askStakes(t, 0, 2)
-	w.Quote(t.Context())
-	w.Quote(t.Context())
-	if calls := w.calls.Load(); calls != 3 || w.cache.Items() != 1 {
-		t.Errorf("%d calls, %d answers are kept", calls, w.cache.Items())
-	}
-}
-
-func TestAnAnswerThatIsAskedAgainIsAsYoungAsANewOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := full(3)
-		w.askStakes(t, 0, 1)
-		time.Sleep(45 * time.Second)
-		w.askStakes(t, 1, 3)
-		// The first has expired, and the next sweep is to come.
-		time.Sleep(16 * time.Second)
-		w.askStakes(t, 0, 1)
-		w.askStakes(t, 3, 4)
-		if n := w.askStakes(t, 0, 1) + w.askStakes(t, 2, 4); n != 0 {
-			t.Errorf("%d of the newest three were forgotten", n)
-		}
-	})
-}
-
-func TestExpiredAnswersLeaveTheCache(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := full(100)
-		w.askStakes(t, 0, 100)
-		time.Sleep(2 * time.Minute)
-		w.askStakes(t, 100, 101)
-		if n := w.cache.Items(); n != 1 {
-			t.Errorf("%d answers are kept", n)
-		}
-		if n := w.askStakes(t, 100, 200) + w.askStakes(t, 100, 200); n != 99 {
-			t.Errorf("%d calls for 99 new wallets asked twice", n)
-		}
-	})
-}
-
 func TestTheBoundHoldsForManyAtOnce(t *testing.T) {
-	for _, bound := range []int{1, 7, 200} {
-		w := full(bound)
-		var askers sync.WaitGroup
-		for asker := range 8 {
-			askers.Go(func() {
-				for i := range 500 {
-					w.stakes.Get(t.Context(), wallet(asker*300+i)) // some are asked by two
-					w.Quote(t.Context())
-				}
-			})
-		}
-		askers.Wait()
-		if n := w.cache.Items(); n > bound {
-			t.Errorf("%d answers are kept, bound %d", n, bound)
-		}
-		w.askStakes(t, 10_000, 10_000+bound-1)
-		if n := w.askStakes(t, 10_000, 10_000+bound-1); n != 0 {
-			t.Errorf("with room for %d, %d of the newest were forgotten", bound, n)
-		}
-	}
-}
-
-// BenchmarkFullCache keeps an answer of one more wallet in a full cache.
-func BenchmarkFullCache(b *testing.B) {
-	for _, bound := range []int{100, 100_000} {
-		b.Run(fmt.Sprint(bound), func(b *testing.B) {
-			w := full(bound)
-			for i := range bound {
-				w.stakes.Get(b.Context(), wallet(i))
-			}
-			for i := 0; b.Loop(); i++ {
-				w.stakes.Get(b.Context(), wallet(bound+i))
+	const bound = 7
+	w := full(bound)
+	var askers sync.WaitGroup
+	for asker := range 8 {
+		askers.Go(func() {
+			for i := range 100 {
+				w.stakes.Get(t.Context(), wallet(asker*60+i)) // some are asked by two
+				w.Quote(t.Context())
 			}
 		})
+	}
+	askers.Wait()
+	if n := w.cache.Items(); n > bound {
+		t.Errorf("%d answers are kept, bound %d", n, bound)
 	}
 }

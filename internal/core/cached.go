@@ -77,7 +77,7 @@ type Cached[K, V any] struct {
 	Question[K, V]
 	breaker *Breaker
 	cache   *Cache
-	renewal renewal // of a shared answer
+	renewal renewal
 	// lifetime is how long an answer is kept: its TTL and, if shared, for as long
 	// as it may have to last or stand in.
 	lifetime time.Duration
@@ -86,10 +86,12 @@ type Cached[K, V any] struct {
 // NewCached makes a question to the service behind b.
 func NewCached[K, V any](b *Breaker, q Question[K, V]) *Cached[K, V] {
 	c := &Cached[K, V]{Question: q, breaker: b, cache: b.cache, lifetime: q.TTL}
+	c.renewal.ttl = q.TTL
 	if q.Shared == nil {
 		return c
 	}
-	c.renewal.ttl, c.renewal.callTimeout = q.TTL, b.cache.CallTimeout
+	c.renewal.lead = min(b.cache.CallTimeout, q.TTL/3)
+	c.renewal.callTimeout = b.cache.CallTimeout
 	c.lifetime += b.cache.StaleFor
 	if b.budget != nil {
 		c.lifetime += longestHold
@@ -106,7 +108,7 @@ func (q *Cached[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 		snapshot.Value = q.Clone(snapshot.Value)
 	}
 	if err == nil && !snapshot.Stale && q.kept(snapshot.Value) {
-		snapshot.FreshUntil = q.expires(snapshot.At)
+		snapshot.FreshUntil = q.renewal.expires(snapshot.At)
 	}
 	return snapshot, err
 }
@@ -115,7 +117,7 @@ func (q *Cached[K, V]) get(ctx context.Context, key K) (snapshot Snapshot[V], re
 	id := q.id(key)
 	last, known := q.last(id)
 	if known {
-		fresh, due := q.look(last.At)
+		fresh, due := q.renewal.look(last.At)
 		if due {
 			q.refresh(id, key, last.At)
 		}
@@ -132,7 +134,7 @@ func (q *Cached[K, V]) get(ctx context.Context, key K) (snapshot Snapshot[V], re
 		err = q.breaker.service.Fail(SlowAnswer, ctx.Err())
 	}
 	last, known = q.last(id)
-	switch left := time.Until(q.expires(last.At)); {
+	switch left := time.Until(q.renewal.expires(last.At)); {
 	case known && left > 0:
 		return last, "fresh", nil
 	case known && q.Shared != nil && left > -q.cache.StaleFor:
@@ -164,23 +166,6 @@ func (q *Cached[K, V]) last(id string) (Snapshot[V], bool) {
 	item, _ := q.cache.items.Get(id)
 	last, known := item.(Snapshot[V])
 	return last, known
-}
-
-// look reports whether the answer of a time can be given at once, and whether it
-// is due to be refreshed by whoever looks.
-func (q *Cached[K, V]) look(at time.Time) (fresh, due bool) {
-	if q.Shared == nil {
-		return time.Since(at) < q.TTL, false
-	}
-	return q.renewal.look(at)
-}
-
-// expires is until when the answer of a time is fresh.
-func (q *Cached[K, V]) expires(at time.Time) time.Time {
-	if q.Shared == nil {
-		return at.Add(q.TTL)
-	}
-	return q.renewal.expires(at)
 }
 
 // refresh begins a call for a newer answer than the one of a time, unless one is

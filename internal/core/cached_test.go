@@ -102,9 +102,7 @@ func priced(n int64) func(context.Context) (core.Quote, error) {
 	return func(context.Context) (core.Quote, error) { return core.Quote{Price: decimal.NewFromInt(n)}, nil }
 }
 
-func down(context.Context) (core.Quote, error) {
-	return core.Quote{}, &core.Error{Service: market, Reason: core.Unreachable, Err: errors.New("down")}
-}
+var down = failing(core.Unreachable)
 
 func hung(ctx context.Context) (core.Quote, error) {
 	<-ctx.Done()
@@ -112,59 +110,10 @@ func hung(ctx context.Context) (core.Quote, error) {
 }
 
 func reasonOf(err error) core.Reason {
-	var e *core.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*core.Error](err); ok {
 		return e.Reason
 	}
 	return ""
-}
-
-func TestSimultaneousAskersShareOneCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := quoting(func(context.Context) (core.Quote, error) {
-			time.Sleep(time.Second)
-			return core.Quote{Price: decimal.NewFromInt(7)}, nil
-		})
-		var askers sync.WaitGroup
-		for range 1000 {
-			askers.Go(func() {
-				if q, err := w.Quote(t.Context()); err != nil || q.Value.Price.IntPart() != 7 {
-					t.Errorf("got %v, %v", q, err)
-				}
-			})
-		}
-		askers.Wait()
-		if n := w.calls.Load(); n != 1 {
-			t.Errorf("%d calls, want 1", n)
-		}
-	})
-}
-
-func TestCallGoesOnWhenItsFirstAskerGivesUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := quoting(func(ctx context.Context) (core.Quote, error) {
-			select {
-			case <-time.After(3 * time.Second):
-				return core.Quote{Price: decimal.NewFromInt(7)}, nil
-			case <-ctx.Done():
-				return core.Quote{}, ctx.Err()
-			}
-		})
-		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		go func() {
-			if _, err := w.Quote(impatient); reasonOf(err) != core.SlowAnswer {
-				t.Errorf("the impatient asker got %v", err)
-			}
-		}()
-		synctest.Wait()
-		if _, err := w.Quote(t.Context()); err != nil {
-			t.Errorf("the patient asker got %v", err)
-		}
-		if n := w.calls.Load(); n != 1 {
-			t.Errorf("%d calls, want 1", n)
-		}
-	})
 }
 
 func TestLastGoodPriceStandsInMarkedWhileTheSourceFailsAndNotLonger(t *testing.T) {
@@ -190,20 +139,14 @@ func TestLastGoodPriceStandsInMarkedWhileTheSourceFailsAndNotLonger(t *testing.T
 	})
 }
 
-func TestHungSourceIsGivenUpAfterTheTimeOfAnAnswer(t *testing.T) {
+func TestADeadOrHungServiceIsNotAskedForEveryCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := quoting(hung)
 		start := time.Now()
-		_, err := w.Quote(t.Context())
-		if reasonOf(err) != core.SlowAnswer || time.Since(start) != 20*time.Second {
-			t.Errorf("%v after %v", err, time.Since(start))
+		if _, err := w.Quote(t.Context()); reasonOf(err) != core.SlowAnswer || time.Since(start) != 20*time.Second {
+			t.Errorf("hung: %v after %v", err, time.Since(start))
 		}
-	})
-}
-
-func TestDeadServiceIsNotAskedForEveryCommand(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := quoting(down)
+		w = quoting(down)
 		for range 1000 {
 			if _, err := w.Quote(t.Context()); err == nil {
 				t.Fatal("a dead service gave a price")
@@ -212,45 +155,6 @@ func TestDeadServiceIsNotAskedForEveryCommand(t *testing.T) {
 		}
 		if n := w.calls.Load(); n > 20 {
 			t.Errorf("%d calls in 10 s, want at most 20", n)
-		}
-	})
-}
-
-func TestRetryAfterIsObeyedUpToACap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := quoting(func(context.Context) (core.Quote, error) {
-			return core.Quote{}, &core.Error{Service: market, Reason: core.Limited, RetryAfter: 24 * time.Hour, Err: errors.New("429")}
-		})
-		for range 299 {
-			w.Quote(t.Context())
-			time.Sleep(time.Second)
-		}
-		if n := w.calls.Load(); n != 1 {
-			t.Errorf("%d calls within five minutes, want 1", n)
-		}
-		w.price(priced(7))
-		time.Sleep(2 * time.Second)
-		if _, err := w.Quote(t.Context()); err != nil {
-			t.Errorf("after the cap: %v", err)
-		}
-	})
-}
-
-func TestRetriesStayWithinTenPerCentOfTheCommands(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var n atomic.Int64
-		w := staking(func(context.Context) (core.Stake, error) {
-			if n.Add(1)%3 == 0 {
-				return core.Stake{}, &core.Error{Service: chain, Reason: core.Unreachable, Err: errors.New("flaky")}
-			}
-			return core.Stake{Checked: 1}, nil
-		})
-		const commands = 600
-		for i := range commands {
-			w.stakes.Get(t.Context(), common.BigToAddress(decimal.NewFromInt(int64(i)).BigInt()))
-		}
-		if calls := w.calls.Load(); calls <= commands || calls > commands*11/10+1 {
-			t.Errorf("%d calls for %d commands", calls, commands)
 		}
 	})
 }
@@ -274,25 +178,20 @@ func TestAnAnswerSaysForHowLongItIsFresh(t *testing.T) {
 		w.stake = func(context.Context) (core.Stake, error) {
 			return core.Stake{Checked: 20, Failed: []core.UnreadPool{{}}}, nil
 		}
-		if s, err := w.stakes.Get(t.Context(), common.Address{1}); err != nil || !s.FreshUntil.IsZero() {
-			t.Errorf("what is not kept is fresh until %v, %v", s.FreshUntil, err)
+		before := w.calls.Load()
+		for range 2 {
+			if s, err := w.stakes.Get(t.Context(), common.Address{1}); err != nil || !s.FreshUntil.IsZero() {
+				t.Errorf("what is not kept is fresh until %v, %v", s.FreshUntil, err)
+			}
+		}
+		if n := w.calls.Load() - before; n != 2 {
+			t.Errorf("a stake of which a pool is missing is kept: %d calls for 2 questions", n)
 		}
 		w.stake = func(context.Context) (core.Stake, error) { return core.Stake{}, errors.New("down") }
 		if s, err := w.stakes.Get(t.Context(), common.Address{2}); err == nil || !s.FreshUntil.IsZero() {
 			t.Errorf("no answer is fresh until %v", s.FreshUntil)
 		}
 	})
-}
-
-func TestIncompleteStakeIsNotCached(t *testing.T) {
-	w := staking(func(context.Context) (core.Stake, error) {
-		return core.Stake{Checked: 20, Failed: []core.UnreadPool{{}}}, nil
-	})
-	w.stakes.Get(t.Context(), common.Address{1})
-	w.stakes.Get(t.Context(), common.Address{1})
-	if n := w.calls.Load(); n != 2 {
-		t.Errorf("%d calls, want 2", n)
-	}
 }
 
 func TestCallersOwnWhatTheyAreGiven(t *testing.T) {
@@ -333,20 +232,6 @@ func TestStakeOutcome(t *testing.T) {
 	}
 }
 
-func TestServiceThatAsksToWaitIsNotAskedAgainAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := quoting(func(context.Context) (core.Quote, error) {
-			return core.Quote{}, &core.Error{Service: market, Reason: core.Unreachable, RetryAfter: 5 * time.Second, Err: errors.New("503")}
-		})
-		start := time.Now()
-		_, err := w.Quote(t.Context())
-		var failed *core.Error
-		if !errors.As(err, &failed) || failed.Reason != core.Unreachable || time.Since(start) > 0 {
-			t.Errorf("after %v: %v, want at once why it failed", time.Since(start), err)
-		}
-	})
-}
-
 func TestAServiceNamesTheSettingsForEachReason(t *testing.T) {
 	s := &core.Service{Settings: map[core.Reason]string{"": "URL", core.Denied: "KEY"}}
 	for reason, want := range map[core.Reason]string{core.Denied: "KEY", core.Limited: "URL"} {
@@ -360,7 +245,7 @@ func TestOddAnswersPauseAServiceOnlyIfTheyCannotBeAboutTheAsker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.stake = func(context.Context) (core.Stake, error) {
-			return core.Stake{}, &core.Error{Service: chain, Reason: core.Rejected, Err: errors.New("odd")}
+			return core.Stake{}, chain.Fail(core.Rejected, errors.New("odd"))
 		}
 		for i := range byte(20) {
 			w.stakes.Get(t.Context(), common.Address{i})
@@ -368,14 +253,12 @@ func TestOddAnswersPauseAServiceOnlyIfTheyCannotBeAboutTheAsker(t *testing.T) {
 		if n := w.calls.Swap(0); n != 20 {
 			t.Errorf("%d calls for 20 wallets", n)
 		}
-		w.price(func(context.Context) (core.Quote, error) {
-			return core.Quote{}, &core.Error{Service: market, Reason: core.Malformed, Err: errors.New("odd")}
-		})
+		w.price(failing(core.Malformed))
 		var err error
 		for range 20 {
 			_, err = w.Quote(t.Context())
 		}
-		if n := w.calls.Load(); n != 5 || reasonOf(err) != core.Paused {
+		if n := w.calls.Load(); n != 5 || reasonOf(err) != core.Paused || w.healthOf(t, market).Circuit != "open" {
 			t.Errorf("%d calls for 20 prices, at last %v; want 5", n, err)
 		}
 	})
@@ -396,5 +279,84 @@ func TestCallsUnderWayAreBounded(t *testing.T) {
 			t.Errorf("%d calls are under way, want %d", n, core.MaxCalls)
 		}
 		askers.Wait()
+	})
+}
+
+func TestOnlyACallThatWasUnreachableIsMadeOnceMore(t *testing.T) {
+	for name, c := range map[string]struct {
+		err   *core.Error
+		calls int64
+	}{
+		"unreachable":        {chain.Fail(core.Unreachable, errors.New("502")), 2},
+		"asked to wait":      {&core.Error{Service: chain, Reason: core.Unreachable, RetryAfter: time.Second, Err: errors.New("503")}, 1},
+		"slow":               {chain.Fail(core.SlowAnswer, errors.New("slow")), 1},
+		"limited":            {chain.Fail(core.Limited, errors.New("429")), 1},
+		"an answer, no such": {chain.Fail(core.Rejected, errors.New("400")), 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			w.stake = func(context.Context) (core.Stake, error) {
+				if w.calls.Load()%2 == 0 {
+					return core.Stake{Checked: 1}, nil
+				}
+				return core.Stake{}, c.err
+			}
+			start := time.Now()
+			_, err := w.stakes.Get(t.Context(), common.Address{1})
+			most := time.Duration(c.calls-1) * 300 * time.Millisecond
+			if took := time.Since(start); w.calls.Load() != c.calls || (err == nil) != (c.calls == 2) || took > most {
+				t.Errorf("%s: %v after %d calls and %v", name, err, w.calls.Load(), took)
+			}
+		})
+	}
+}
+
+func TestAServiceIsNotCalledForAsLongAsItAsksForUpToACap(t *testing.T) {
+	const asked = 20 * 24 * time.Hour
+	for reason, want := range map[core.Reason]time.Duration{core.UsedUp: asked, core.Limited: 5 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			w := quoting(func(context.Context) (core.Quote, error) {
+				return core.Quote{}, &core.Error{Service: market, Reason: reason, RetryAfter: asked, Err: errors.New("429")}
+			})
+			w.Quote(t.Context())
+			if h := w.healthOf(t, market); h.PausedFor != want {
+				t.Errorf("%s: paused for %v", reason, h.PausedFor)
+			}
+			w.price(priced(7))
+			time.Sleep(want - time.Second)
+			if _, err := w.Quote(t.Context()); reasonOf(err) != reason || w.calls.Load() != 1 {
+				t.Errorf("%s, before the wait is over: %v", reason, err)
+			}
+			time.Sleep(2 * time.Second)
+			if _, err := w.Quote(t.Context()); err != nil || w.healthOf(t, market).PausedFor != 0 {
+				t.Errorf("%s, after it: %v", reason, err)
+			}
+		})
+	}
+}
+
+func TestSimultaneousAskersShareOneCallThatOutlivesTheFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := quoting(after(3 * time.Second))
+		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var askers sync.WaitGroup
+		askers.Go(func() {
+			if _, err := w.Quote(impatient); reasonOf(err) != core.SlowAnswer {
+				t.Errorf("the impatient asker got %v", err)
+			}
+		})
+		synctest.Wait()
+		for range 1000 {
+			askers.Go(func() {
+				if q, err := w.Quote(t.Context()); err != nil || q.Value.Price.IntPart() != 7 {
+					t.Errorf("got %v, %v", q, err)
+				}
+			})
+		}
+		askers.Wait()
+		if n := w.calls.Load(); n != 1 {
+			t.Errorf("%d calls, want 1", n)
+		}
 	})
 }

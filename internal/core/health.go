@@ -1,9 +1,6 @@
 package core
 
-import (
-	"sync"
-	"time"
-)
+import "time"
 
 // Health is how a service has fared so far, as its Breaker saw it.
 type Health struct {
@@ -23,45 +20,35 @@ type Health struct {
 	PausedFor time.Duration
 }
 
-// callRecord is what a Breaker remembers of its calls.
-type callRecord struct {
-	mu                            sync.Mutex
-	asked, answered, failingSince time.Time
-	reason                        Reason
-}
-
 // note takes down a call that has just ended. A failure that may be about one
 // wallet or person alone, and not the service's own, changes nothing.
-func (r *callRecord) note(err *Error, anyReason bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.asked = time.Now()
+func (b *Breaker) note(err *Error, anyReason bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h := &b.health
+	h.Asked = time.Now()
 	switch {
 	case err == nil:
-		r.answered, r.failingSince, r.reason = r.asked, time.Time{}, ""
+		h.Answered, h.FailingSince, h.Reason = h.Asked, time.Time{}, ""
 	case !anyReason && (err.Reason == Rejected || err.Reason == Malformed):
 	default:
-		r.reason = err.Reason
-		if r.failingSince.IsZero() {
-			r.failingSince = r.asked
+		h.Reason = err.Reason
+		if h.FailingSince.IsZero() {
+			h.FailingSince = h.Asked
 		}
 	}
 }
 
 // Health is how the service has fared so far. It calls nothing.
 func (b *Breaker) Health() Health {
-	pause, reason := b.paused()
-	if reason == NoCredit {
-		pause = 0
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h := b.health
+	h.Circuit = b.circuit.State().String()
+	if b.pausedFor != NoCredit {
+		h.PausedFor = max(time.Until(b.pausedUntil), 0)
 	}
-	b.record.mu.Lock()
-	defer b.record.mu.Unlock()
-	return Health{
-		Service: b.service,
-		Asked:   b.record.asked, Answered: b.record.answered, FailingSince: b.record.failingSince, Reason: b.record.reason,
-		Circuit:   b.circuit.State().String(),
-		PausedFor: max(pause, 0),
-	}
+	return h
 }
 
 // Health is that of every service, in the order in which their Breakers were

@@ -22,44 +22,6 @@ func (w *world) healthOf(t *testing.T, service *core.Service) core.Health {
 	return core.Health{}
 }
 
-func TestAServiceFailsFromItsFirstFailureToItsNextAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := quoting(priced(1))
-		if h := w.healthOf(t, market); h != (core.Health{Service: market, Circuit: "closed"}) {
-			t.Errorf("before any call: %+v", h)
-		}
-		ask := func() time.Time {
-			t.Helper()
-			time.Sleep(time.Minute)
-			_, _ = w.Quote(t.Context())
-			return time.Now()
-		}
-		first := ask()
-		if h := w.healthOf(t, market); !h.Asked.Equal(first) || !h.Answered.Equal(first) || !h.FailingSince.IsZero() {
-			t.Errorf("after an answer at %v: %+v", first, h)
-		}
-		failing := func(reason core.Reason) {
-			w.price(func(context.Context) (core.Quote, error) { return core.Quote{}, market.Fail(reason, errors.New("no")) })
-		}
-		failing(core.Denied)
-		began := ask()
-		failing(core.Malformed)
-		last := ask()
-		h := w.healthOf(t, market)
-		if !h.FailingSince.Equal(began) || h.Reason != core.Malformed || !h.Asked.Equal(last) || !h.Answered.Equal(first) {
-			t.Errorf("failing from %v to %v: %+v", began, last, h)
-		}
-		w.price(priced(2))
-		again := ask()
-		if h := w.healthOf(t, market); !h.FailingSince.IsZero() || h.Reason != "" || !h.Answered.Equal(again) {
-			t.Errorf("after it answered again at %v: %+v", again, h)
-		}
-		if h := w.healthOf(t, chain); !h.Asked.IsZero() {
-			t.Errorf("another service: %+v", h)
-		}
-	})
-}
-
 func TestAnOddAnswerAboutOneWalletIsNoFailureOfTheService(t *testing.T) {
 	for _, reason := range core.Reasons() {
 		synctest.Test(t, func(t *testing.T) {
@@ -73,26 +35,40 @@ func TestAnOddAnswerAboutOneWalletIsNoFailureOfTheService(t *testing.T) {
 	}
 }
 
-func TestHealthShowsWhyAServiceIsNotCalled(t *testing.T) {
+func TestAServiceFailsFromItsFirstFailureToItsNextAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := quoting(func(context.Context) (core.Quote, error) {
-			return core.Quote{}, &core.Error{Service: market, Reason: core.Limited, RetryAfter: time.Minute, Err: errors.New("no")}
-		})
-		_, _ = w.Quote(t.Context())
-		time.Sleep(20 * time.Second)
-		if h := w.healthOf(t, market); h.PausedFor != 40*time.Second || h.Circuit != "closed" {
-			t.Errorf("asked to wait: %+v", h)
-		}
-		time.Sleep(time.Minute)
-		if h := w.healthOf(t, market); h.PausedFor != 0 {
-			t.Errorf("after the wait: %+v", h)
-		}
-		w.price(down)
-		for range 5 {
+		w := quoting(priced(1))
+		var first, began, last, again time.Time
+		for _, step := range []struct {
+			answer func(context.Context) (core.Quote, error)
+			at     *time.Time
+			want   func() core.Health
+		}{
+			{priced(1), &first, func() core.Health { return core.Health{Asked: first, Answered: first} }},
+			{failing(core.Denied), &began, func() core.Health {
+				return core.Health{Asked: began, Answered: first, FailingSince: began, Reason: core.Denied}
+			}},
+			{failing(core.Malformed), &last, func() core.Health {
+				return core.Health{Asked: last, Answered: first, FailingSince: began, Reason: core.Malformed}
+			}},
+			{priced(2), &again, func() core.Health { return core.Health{Asked: again, Answered: again} }},
+		} {
+			time.Sleep(time.Minute)
+			w.price(step.answer)
 			_, _ = w.Quote(t.Context())
+			*step.at = time.Now()
+			want := step.want()
+			want.Service, want.Circuit = market, "closed"
+			if h := w.healthOf(t, market); h != want {
+				t.Errorf("got  %+v\nwant %+v", h, want)
+			}
 		}
-		if h := w.healthOf(t, market); h.Circuit != "open" {
-			t.Errorf("after five failures: %+v", h)
+		if h := w.healthOf(t, chain); h != (core.Health{Service: chain, Circuit: "closed"}) {
+			t.Errorf("another service: %+v", h)
 		}
 	})
+}
+
+func failing(reason core.Reason) func(context.Context) (core.Quote, error) {
+	return func(context.Context) (core.Quote, error) { return core.Quote{}, market.Fail(reason, errors.New("no")) }
 }

@@ -6,13 +6,16 @@ import (
 	"time"
 )
 
-// renewal is when a shared answer is refreshed: shortly before it expires, by
-// the first who asks then. So nobody waits for the service while people ask, and
-// it is not called while nobody does.
-//
-// Where there is no credit for a call, the answer expires when there is one.
+// renewal decides when an answer is refreshed. A shared one is refreshed shortly
+// before it expires, by the first who asks then: so nobody waits for the service
+// while people ask, and it is not called while nobody does. Where there is no
+// credit for a call, the answer expires when there is one.
 type renewal struct {
-	ttl, callTimeout time.Duration
+	ttl time.Duration
+	// lead is how long before its TTL ends an answer is refreshed: as long as one
+	// call may take, unless that is much of a short TTL. lead and callTimeout are 0
+	// for an answer that is not shared.
+	lead, callTimeout time.Duration
 
 	mu sync.Mutex
 	// begunFor is the time of the answer that is, or was, refreshed early, which
@@ -25,10 +28,6 @@ type renewal struct {
 	failing bool
 }
 
-// lead is how long before its TTL ends an answer is refreshed: as long as one
-// call may take, unless that is much of a short TTL.
-func (r *renewal) lead() time.Duration { return min(r.callTimeout, r.ttl/3) }
-
 // look reports whether the answer of a time can be given at once, and whether
 // the caller is to begin its refresh. An answer that is refreshed in time can be
 // given until that call must have ended, which is later than its TTL if that is
@@ -37,7 +36,7 @@ func (r *renewal) look(at time.Time) (fresh, begin bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	due := later(at.Add(r.ttl-r.lead()), r.heldUntil)
+	due := later(at.Add(r.ttl-r.lead), r.heldUntil)
 	fresh = now.Before(r.expiry(at))
 	inTime := !r.failing && now.Before(due.Add(r.callTimeout))
 	if begin = !now.Before(due) && (fresh || inTime) && !r.begunFor.Equal(at); begin {

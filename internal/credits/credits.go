@@ -7,10 +7,9 @@
 // allows, so no month is overspent, whatever day a plan's month begins on, and
 // none ends without credits.
 //
-// Replicas share one bucket in Redis. While Redis is away each has a small one of
-// its own, out of credits kept back for that. A bucket of a process is kept in a
-// Store, where there is one. Without either, each start of the process has a few
-// credits at once, out of those kept back for twenty starts a month.
+// Replicas share one bucket in Redis; a process alone keeps its own in a Store.
+// Without either, every start has a new bucket, and more of the plan is left
+// unspent for that.
 package credits
 
 import (
@@ -29,24 +28,21 @@ const (
 	// month is the longest there is.
 	month = 31 * 24 * time.Hour
 
-	// What is spent of a plan: the rest is for `bot check`, and a clock that
-	// runs fast.
+	// share of a plan is spent. The rest is for `bot check`, for a clock that runs
+	// fast, and for what replicas spend while Redis is away.
 	share = 0.95
-	// The same where replicas share a bucket, and for each of them while they
-	// cannot: with ten replicas that is share in all.
-	sharedShare  = 0.85
-	replicaShare = 0.01
-
-	// The same for a process without a Store, whose credits come back sooner than
-	// they should with each start.
-	forgetfulShare = 0.75
-
-	// burstShare of the credits can be saved up.
+	// unkeptShare is spent where the bucket is not kept, and each start may take
+	// startCredits more: of 10,000, that is enough for 250 starts a month.
+	unkeptShare = 0.75
+	// burstShare of what is spent can be saved up.
 	burstShare = 0.03
-	// startShare of the plan is there when the bucket of a process is new, but
-	// leastAtStart at least: a first price, and one more.
-	startShare   = 0.01
-	leastAtStart = 2
+	// startCredits are there when the bucket of a process is new, if it can hold so
+	// many: for a first price also where the provider fails at first.
+	startCredits = 10
+	// awayShare is what each replica may spend while Redis is away, one credit at a
+	// time; where that is less than one a month it spends none. Ten replicas take
+	// half of what share leaves, and those that start meanwhile one credit each.
+	awayShare = 0.0025
 	// recheck is how soon to ask again where replicas share a bucket: another may
 	// have learned meanwhile what the credit was for.
 	recheck = 5 * time.Second
@@ -60,15 +56,16 @@ type Config struct {
 	Plan string
 	// Turns is shared between replicas; nil is one process alone.
 	Turns chat.Turns
-	// Store keeps the bucket of this process when it ends; nil is not at all.
+	// Store keeps the bucket of a process alone; nil is not at all.
 	Store core.Store
 }
 
 // Budget is the calls that may be made. It implements core.Budget.
 type Budget struct {
 	Config
-	shared, own bucket
-	taken       atomic.Uint64
+	spread chat.Rate // the plan, over the month
+	own    chat.Rate // of this process: spread, or what it may take while Redis is away
+	taken  atomic.Uint64
 
 	mu   sync.Mutex
 	full time.Time // when own will be full again
@@ -79,59 +76,48 @@ var _ core.Budget = (*Budget)(nil)
 
 // New makes a Budget. It does no I/O.
 func New(c Config) *Budget {
-	b := &Budget{Config: c, own: newBucket(float64(c.PerMonth) * share)}
-	if c.Store == nil {
-		b.own = newBucket(float64(c.PerMonth) * forgetfulShare)
-	}
-	atStart := max(leastAtStart, int(float64(c.PerMonth)*startShare))
-	b.full = time.Now().Add(b.own.every * time.Duration(max(0, b.own.burst-atStart)))
+	plan := float64(c.PerMonth)
+	key := "credits " + c.Plan
 	if c.Turns != nil {
-		b.shared = newBucket(float64(c.PerMonth) * sharedShare)
-		b.own = bucket{burst: 1, every: perMonth(math.Floor(float64(c.PerMonth) * replicaShare))}
-		b.full = time.Time{}
+		c.Store = nil
+		return &Budget{Config: c, spread: spread(key, plan*share), own: chat.Rate{Every: perMonth(plan * awayShare), Burst: 1}}
 	}
-	return b
+	own := spread(key, plan*share)
+	if c.Store == nil {
+		own = spread(key, plan*unkeptShare)
+	}
+	missing := max(0, own.Burst-startCredits)
+	return &Budget{Config: c, spread: own, own: own, full: time.Now().Add(own.Every * time.Duration(missing))}
 }
 
-// bucket holds at most burst credits, and gets one back after every.
-type bucket struct {
-	burst int
-	every time.Duration // 0 is never
-}
-
-// newBucket spreads so many credits. In any month they are not exceeded, unless
-// they are less than one: that one is spent.
-func newBucket(credits float64) bucket {
+// spread is the rate of so many credits a month. In any month they are not
+// exceeded, unless they are less than one: that one is spent.
+func spread(key string, credits float64) chat.Rate {
 	burst := max(1, int(credits*burstShare))
-	return bucket{burst, perMonth(max(1, credits-float64(burst)))}
+	return chat.Rate{Key: key, Every: perMonth(max(1, credits-float64(burst))), Burst: burst}
 }
 
-// perMonth is the time between two of so many credits a month; 0 for none.
+// perMonth is the time between two of so many credits a month.
 func perMonth(credits float64) time.Duration {
-	if credits == 0 {
-		return 0
-	}
 	return time.Duration(math.Ceil(float64(month) / credits))
 }
 
 // Every is how long it takes for a credit to come back.
-func (b *Budget) Every() time.Duration {
-	if b.Turns != nil {
-		return b.shared.every
-	}
-	return b.own.every
-}
+func (b *Budget) Every() time.Duration { return b.spread.Every }
 
 // Taken counts the credits that this process has taken.
 func (b *Budget) Taken() uint64 { return b.taken.Load() }
 
-// Left is how many credits could be taken at once. It is not known of those that
-// replicas share.
+// Left is how many credits could be taken at once. It is not known where
+// replicas share them.
 func (b *Budget) Left() (left int, known bool) {
+	if b.Turns != nil {
+		return 0, false
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	missing := math.Ceil(float64(time.Until(b.full)) / float64(b.own.every))
-	return b.own.burst - int(max(0, missing)), b.Turns == nil
+	missing := math.Ceil(float64(time.Until(b.full)) / float64(b.own.Every))
+	return b.own.Burst - int(max(0, missing)), true
 }
 
 // Take implements core.Budget. Where replicas share the credits, the wait is
@@ -139,7 +125,7 @@ func (b *Budget) Left() (left int, known bool) {
 func (b *Budget) Take(ctx context.Context) (wait time.Duration) {
 	known := false
 	if b.Turns != nil {
-		wait, known = b.Turns.Take(ctx, 0, chat.Rate{Key: b.key(), Every: b.shared.every, Burst: b.shared.burst})
+		wait, known = b.Turns.Take(ctx, 0, b.spread)
 	}
 	if !known {
 		wait = b.takeOwn(ctx)
@@ -156,30 +142,29 @@ func (b *Budget) Take(ctx context.Context) (wait time.Duration) {
 
 // takeOwn takes a credit of this process.
 func (b *Budget) takeOwn(ctx context.Context) (wait time.Duration) {
-	if b.own.every == 0 {
+	if b.own.Every > month {
 		return recheck
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := time.Now()
 	b.load(ctx)
+	now := time.Now()
 	// No bucket is emptier than empty: a clock may have been set back.
-	if empty := now.Add(b.own.every * time.Duration(b.own.burst)); b.full.After(empty) {
+	empty := now.Add(b.own.Every * time.Duration(b.own.Burst))
+	if b.full.After(empty) {
 		b.full = empty
 		b.save(ctx)
 	}
-	if turn := b.full.Add(-b.own.every * time.Duration(b.own.burst-1)); turn.After(now) {
-		return turn.Sub(now)
+	if wait := b.full.Add(b.own.Every).Sub(empty); wait > 0 {
+		return wait
 	}
 	if b.full.Before(now) {
 		b.full = now
 	}
-	b.full = b.full.Add(b.own.every)
+	b.full = b.full.Add(b.own.Every)
 	b.save(ctx)
 	return 0
 }
-
-func (b *Budget) key() string { return "credits " + b.Plan }
 
 // load brings full up to what the Store has: each process that uses it takes from
 // the same bucket. The caller holds mu.
@@ -187,7 +172,7 @@ func (b *Budget) load(ctx context.Context) {
 	if b.Store == nil {
 		return
 	}
-	text, found := b.Store.Load(ctx, b.key())
+	text, found := b.Store.Load(ctx, b.spread.Key)
 	nanos, err := strconv.ParseInt(string(text), 10, 64)
 	if stored := time.Unix(0, nanos); found && err == nil && (!b.kept || stored.After(b.full)) {
 		b.full = stored
@@ -197,6 +182,6 @@ func (b *Budget) load(ctx context.Context) {
 
 func (b *Budget) save(ctx context.Context) {
 	if b.Store != nil {
-		b.Store.Save(ctx, b.key(), strconv.AppendInt(nil, b.full.UnixNano(), 10), month)
+		b.Store.Save(ctx, b.spread.Key, strconv.AppendInt(nil, b.full.UnixNano(), 10), month)
 	}
 }

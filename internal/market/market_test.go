@@ -77,69 +77,6 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-func TestQuoteIsExact(t *testing.T) {
-	got, err := ask(t, "id", "42", 200, ok(`{"42":`+entry+`}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	number := func(s string) decimal.NullDecimal { return decimal.NewNullDecimal(decimal.RequireFromString(s)) }
-	want := core.Quote{
-		Price:       decimal.RequireFromString("0.00001234567890123456789"),
-		Change1h:    number("-1.5"),
-		Change24h:   number("2e1"),
-		MarketCap:   number("123456789012.5"),
-		Volume24h:   number("0"),
-		LastUpdated: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
-}
-
-func TestEntryIsFoundInEveryForm(t *testing.T) {
-	for _, c := range []struct{ by, token, data string }{
-		{"id", "42", `{"42":` + entry + `}`},
-		{"id", "42", `{"HRD":` + entry + `}`},
-		{"id", "42", `{"42":[` + entry + `]}`},
-		{"id", "42", `[` + entry + `]`},
-		{"id", "42", `{"HRD":[` + other + `,` + entry + `,` + foreign + `]}`},
-		{"id", "42", `[` + other + `,` + foreign + `,` + entry + `]`},
-		{"id", "42", `{"42":{"id":"42","symbol":"hrd","quote":{"USD":{` + usd + `}}}}`},
-		{"slug", "herald", `{"42":` + entry + `}`},
-		{"slug", "Herald", `[` + other + `,` + entry + `]`},
-		{"slug", "herald", `{"42":{"id":42,"symbol":"HRD","quote":{"USD":{` + usd + `}}}}`},
-		{"symbol", "HRD", `{"HRD":` + entry + `}`},
-		{"symbol", "HRD", `{"HRD":[` + foreign + `,` + entry + `]}`},
-	} {
-		got, err := ask(t, c.by, c.token, 200, ok(c.data))
-		if err != nil || got.Price.String() != "0.00001234567890123456789" {
-			t.Errorf("by %s in %s: got %v, %v", c.by, c.data, got.Price, err)
-		}
-	}
-}
-
-func TestWhatIsNotTheTokensQuoteIsMalformed(t *testing.T) {
-	for _, c := range []struct{ by, token, data string }{
-		{"id", "42", `[]`}, {"id", "42", `{}`}, {"id", "42", `null`}, {"id", "42", `5`}, {"id", "42", `"text"`},
-		{"id", "42", `{"42":null}`}, {"id", "42", `{"42":[]}`}, {"id", "42", `[null]`}, {"id", "42", `[[` + entry + `]]`},
-		{"id", "42", `{"42":` + foreign + `}`},
-		{"id", "42", `{"42":` + other + `}`},
-		{"id", "42", `{"42":{"symbol":"HRD","quote":{"USD":{"price":1}}}}`},
-		{"id", "44", `{"44":` + foreign + `}`},
-		{"slug", "herald", `{"43":` + other + `}`},
-		{"slug", "herald", `{"43":{"id":43,"symbol":"HRD","slug":null,"quote":{"USD":{"price":1}}}}`},
-		{"symbol", "HRD", `{"HRD":` + foreign + `}`},
-		{"symbol", "HRD", `{"HRD":[` + entry + `,` + other + `]}`},
-		{"symbol", "HRD", `[` + other + `,{"id":45,"symbol":"HRD","quote":{"USD":{"price":null}}}]`},
-	} {
-		got, err := ask(t, c.by, c.token, 200, ok(c.data))
-		wantReason(t, err, core.Malformed)
-		if err == nil {
-			t.Errorf("by %s in %s: got %v", c.by, c.data, got)
-		}
-	}
-}
-
 func TestImpossibleNumbersAreMalformed(t *testing.T) {
 	for _, quote := range []string{
 		`null`, `{}`, `[]`, `{"EUR":{"price":1}}`, `{"usd":{"price":1}}`, `{"USD":null}`, `{"USD":{}}`, `{"USD":[]}`,
@@ -159,36 +96,68 @@ func TestImpossibleNumbersAreMalformed(t *testing.T) {
 	}
 }
 
-func TestPriceAloneIsAQuote(t *testing.T) {
-	got, err := ask(t, "id", "42", 200, ok(`{"42":{"id":42,"symbol":"HRD","quote":{"USD":{"price":"1.50"}}}}`))
-	want := core.Quote{Price: decimal.RequireFromString("1.50")}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, %v", got, err)
+func TestQuoteIsExact(t *testing.T) {
+	number := func(s string) decimal.NullDecimal { return decimal.NewNullDecimal(decimal.RequireFromString(s)) }
+	bare := func(usd string) string { return `{"id":42,"symbol":"HRD","quote":{"USD":{` + usd + `}}}` }
+	for entry, want := range map[string]core.Quote{
+		entry: {
+			Price: decimal.RequireFromString("0.00001234567890123456789"), Change1h: number("-1.5"), Change24h: number("2e1"),
+			MarketCap: number("123456789012.5"), Volume24h: number("0"), LastUpdated: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
+		},
+		bare(`"price":"1.50"`):                           {Price: decimal.RequireFromString("1.50")},
+		bare(`"price":1,"market_cap":0`):                 {Price: decimal.RequireFromString("1")},
+		bare(`"price":1,"market_cap":"0.0"`):             {Price: decimal.RequireFromString("1")},
+		bare(`"price":1,"market_cap":-0,"volume_24h":0`): {Price: decimal.RequireFromString("1"), Volume24h: number("0")},
+	} {
+		got, err := ask(t, "id", "42", 200, ok(`{"42":`+entry+`}`))
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v\ngot  %+v\nwant %+v", entry, err, got, want)
+		}
 	}
 }
 
-func TestAMarketCapOfZeroBesideAPriceIsNotKnown(t *testing.T) {
-	for _, zero := range []string{`0`, `0.0`, `-0`, `"0"`, `0e9`} {
-		got, err := ask(t, "id", "42", 200, ok(`{"42":{"id":42,"symbol":"HRD","quote":{"USD":{"price":1,"market_cap":`+zero+`,"volume_24h":0}}}}`))
-		if err != nil || got.MarketCap.Valid || !got.Volume24h.Valid {
-			t.Errorf("%s: got %+v, %v", zero, got, err)
+func TestOnlyTheTokensEntryIsTaken(t *testing.T) {
+	bare := `{"id":"42","symbol":"hrd","quote":{"USD":{` + usd + `}}}`
+	for by, entries := range map[string]map[string]bool{
+		"id": {
+			`{"42":` + entry + `}`: true, `{"HRD":` + entry + `}`: true, `{"42":[` + entry + `]}`: true, `[` + entry + `]`: true,
+			`{"HRD":[` + other + `,` + entry + `,` + foreign + `]}`: true, `{"42":` + bare + `}`: true,
+			`[]`: false, `{}`: false, `null`: false, `5`: false, `"text"`: false, `{"42":null}`: false, `{"42":[]}`: false, `[null]`: false,
+			`[[` + entry + `]]`: false, `{"42":` + foreign + `}`: false, `{"42":` + other + `}`: false,
+			`{"42":{"symbol":"HRD","quote":{"USD":{"price":1}}}}`: false, `{"42":{"id":42,"symbol":"XYZ","quote":{"USD":{"price":1}}}}`: false,
+		},
+		"slug": {
+			`{"42":` + entry + `}`: true, `[` + other + `,` + entry + `]`: true, `{"42":` + bare + `}`: true,
+			`{"43":` + other + `}`: false, `{"43":{"id":43,"symbol":"HRD","slug":null,"quote":{"USD":{"price":1}}}}`: false,
+		},
+		"symbol": {
+			`{"HRD":` + entry + `}`: true, `{"HRD":[` + foreign + `,` + entry + `]}`: true,
+			`{"HRD":` + foreign + `}`: false, `{"HRD":[` + entry + `,` + other + `]}`: false,
+			`[` + other + `,{"id":45,"symbol":"HRD","quote":{"USD":{"price":null}}}]`: false,
+		},
+	} {
+		token := map[string]string{"id": "42", "slug": "Herald", "symbol": "HRD"}[by]
+		for data, taken := range entries {
+			got, err := ask(t, by, token, 200, ok(data))
+			if taken && (err != nil || got.Price.String() != "0.00001234567890123456789") {
+				t.Errorf("by %s in %s: got %v, %v", by, data, got.Price, err)
+			}
+			if !taken {
+				wantReason(t, err, core.Malformed)
+			}
 		}
 	}
 }
 
 func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
-	const key, id, slug = "k3y-k3y", "4242", "s3cret-slug"
-	for by, token := range map[string]string{"id": id, "slug": slug} {
-		resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
-			_, err := quote(ctx, market.Settings{URL: baseURL, APIKey: config.NewSecret(key), By: by, Token: token, Symbol: "HRD"}, timeout)
-			return err
-		}, key, slug, "quotes", "convert", by+"="+token)
-	}
-}
-
-func TestClientDoesNotPrintItsKey(t *testing.T) {
-	c := market.New(market.Settings{APIKey: config.NewSecret("k3y-k3y")}, core.NewCache(core.CacheConfig{}), nil)
-	if text := fmt.Sprintf("%+v %#v", c, c); strings.Contains(text, "k3y") {
-		t.Errorf("printed %s", text)
-	}
+	const key, slug = "k3y-k3y", "s3cret-slug"
+	resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
+		s := market.Settings{URL: baseURL, APIKey: config.NewSecret(key), By: "slug", Token: slug, Symbol: "HRD"}
+		c := market.New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}), nil)
+		if text := fmt.Sprintf("%+v %#v", c, c); strings.Contains(text, key) {
+			t.Errorf("the client prints its key: %s", text)
+		}
+		_, err := c.Price.Ask(ctx, core.NoArgument{})
+		return err
+	}, key, slug, "quotes", "convert", "slug=")
 }

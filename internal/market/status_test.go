@@ -1,7 +1,6 @@
 package market_test
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,48 +10,6 @@ import (
 	"herald/internal/core"
 	"herald/internal/market"
 )
-
-func TestErrorCodeDecidesAtAnyStatus(t *testing.T) {
-	for code, want := range map[string]core.Reason{
-		"1001": core.Denied, `"1001"`: core.Denied, "1002": core.Denied, "1005": core.Denied, "1007": core.Denied,
-		"1008": core.Limited, `"1008"`: core.Limited, `"1010"`: core.UsedUp, "1009": core.UsedUp, "1010": core.UsedUp, "1011": core.Limited,
-	} {
-		for _, status := range []int{200, 400, 401, 402, 403, 429, 500} {
-			t.Run(fmt.Sprintf("%s at %d", code, status), func(t *testing.T) {
-				_, err := ask(t, "id", "42", status, `{"status":{"error_code":`+code+`},"data":{"42":`+entry+`}}`)
-				wantReason(t, err, want)
-			})
-		}
-	}
-}
-
-func TestOtherCodesLeaveTheStatusItsMeaning(t *testing.T) {
-	for _, c := range []struct {
-		status int
-		body   string
-		want   core.Reason
-	}{
-		{200, `{"status":{"error_code":400}}`, core.Rejected},
-		{400, `{"status":{"error_code":400}}`, core.Rejected},
-		{400, `{"status":{"error_code":0},"data":{"42":` + entry + `}}`, core.Rejected},
-		{500, `{"status":{"error_code":500}}`, core.Unreachable},
-		{429, `{"status":{}}`, core.Limited},
-		{200, `{"data":{"42":` + entry + `}}`, core.Malformed},
-		{200, `{"status":null,"data":{"42":` + entry + `}}`, core.Malformed},
-		{200, `{"status":{"error_code":null},"data":{"42":` + entry + `}}`, core.Malformed},
-		{200, `{"status":{"error_code":"none"},"data":{"42":` + entry + `}}`, core.Malformed},
-		{200, `[]`, core.Malformed},
-	} {
-		_, err := ask(t, "id", "42", c.status, c.body)
-		wantReason(t, err, c.want)
-	}
-}
-
-func TestTextZeroIsNoError(t *testing.T) {
-	if _, err := ask(t, "id", "42", 200, `{"status":{"error_code":"0"},"data":{"42":`+entry+`}}`); err != nil {
-		t.Error(err)
-	}
-}
 
 func TestMinuteLimitWaitsAMinuteOrAsLongAsIsAsked(t *testing.T) {
 	for header, want := range map[string]time.Duration{"": time.Minute, "5": time.Minute, "300": 5 * time.Minute} {
@@ -65,6 +22,37 @@ func TestMinuteLimitWaitsAMinuteOrAsLongAsIsAsked(t *testing.T) {
 		server.Close()
 		if got := wantReason(t, err, core.Limited); got != want {
 			t.Errorf("asked for %q: retry after %v, want %v", header, got, want)
+		}
+	}
+}
+
+func TestErrorCodeDecidesAtAnyStatus(t *testing.T) {
+	for code, want := range map[string]core.Reason{
+		"1001": core.Denied, `"1001"`: core.Denied, "1002": core.Denied, "1007": core.Denied, "1008": core.Limited,
+		"1009": core.UsedUp, `"1010"`: core.UsedUp, "1011": core.Limited,
+	} {
+		for _, status := range []int{200, 400, 401, 402, 429, 500} {
+			_, err := ask(t, "id", "42", status, `{"status":{"error_code":`+code+`},"data":{"42":`+entry+`}}`)
+			wantReason(t, err, want)
+		}
+	}
+	for _, c := range []struct {
+		status int
+		body   string
+		want   core.Reason // "" is a quote
+	}{
+		{200, `{"status":{"error_code":"0"},"data":{"42":` + entry + `}}`, ""},
+		{200, `{"status":{"error_code":400}}`, core.Rejected},
+		{400, `{"status":{"error_code":0},"data":{"42":` + entry + `}}`, core.Rejected},
+		{500, `{"status":{"error_code":500}}`, core.Unreachable},
+		{429, `{"status":{}}`, core.Limited},
+		{200, `{"data":{"42":` + entry + `}}`, core.Malformed},
+		{200, `{"status":{"error_code":null},"data":{"42":` + entry + `}}`, core.Malformed},
+		{200, `{"status":{"error_code":"none"},"data":{"42":` + entry + `}}`, core.Malformed},
+		{200, `[]`, core.Malformed},
+	} {
+		if _, err := ask(t, "id", "42", c.status, c.body); c.want != "" || err != nil {
+			wantReason(t, err, c.want)
 		}
 	}
 }

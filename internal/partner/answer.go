@@ -67,20 +67,17 @@ func refusal(code string) error {
 // did is the form of a DID: its method and an identifier of printable ASCII.
 var did = regexp.MustCompile(`^did:[A-Za-z0-9]+:[!-~]{1,255}$`)
 
+// parseAccount reads who somebody is. An object with members, but without a DID
+// among them, is an answer of another form.
 func parseAccount(data any) (core.Account, error) {
-	if data == nil {
+	user, isObject := data.(map[string]any)
+	id, named := user["did"]
+	text, _ := id.(string)
+	switch {
+	case data == nil, isObject && len(user) == 0, named && (id == nil || id == ""):
 		return core.Account{}, nil
-	}
-	user, ok := data.(map[string]any)
-	if !ok {
-		return core.Account{}, existence.malformed("data is not an object")
-	}
-	if user["did"] == nil || user["did"] == "" {
-		return core.Account{}, nil
-	}
-	text, _ := user["did"].(string)
-	if !did.MatchString(text) {
-		return core.Account{}, existence.malformed("a DID of another form than did:<method>:<identifier>")
+	case !did.MatchString(text):
+		return core.Account{}, existence.malformed("no DID of the form did:<method>:<identifier>")
 	}
 	return core.Account{DID: text}, nil
 }

@@ -1,7 +1,6 @@
 package partner
 
 import (
-	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -11,8 +10,8 @@ import (
 const tolerance = 2 * time.Second
 
 // clock is this machine's, and what is known of the service's. A Date may be
-// that of a proxy whose clock is off, so it is only a guess: a correction is
-// kept only once the service has accepted a timestamp made with it.
+// a proxy's whose clock is off, so it is only a guess: a correction is kept only
+// once the service has accepted a timestamp made with it.
 type clock struct {
 	now        func() time.Time
 	dated      atomic.Bool  // an answer had a Date
@@ -20,28 +19,11 @@ type clock struct {
 	correction atomic.Int64 // nanoseconds to add to now
 }
 
+// corrected is what to add to now for the service's time.
+func (c *clock) corrected() time.Duration { return time.Duration(c.correction.Load()) }
+
 // skew is how far the clock that dates the service's answers is ahead.
 func (c *clock) skew() time.Duration { return time.Duration(c.ahead.Load()) }
-
-// read is this machine's time, and what to add to it for the service's.
-func (c *clock) read() (now time.Time, correction time.Duration) {
-	return c.now(), time.Duration(c.correction.Load())
-}
-
-// keep makes a correction the one that read returns.
-func (c *clock) keep(correction time.Duration) { c.correction.Store(int64(correction)) }
-
-// alternatives are the corrections that may be right if the one that was tried
-// is not.
-func (c *clock) alternatives(tried time.Duration) []time.Duration {
-	corrections := []time.Duration{tried}
-	for _, other := range []time.Duration{c.skew(), 0} {
-		if !slices.ContainsFunc(corrections, func(d time.Duration) bool { return same(d, other) }) {
-			corrections = append(corrections, other)
-		}
-	}
-	return corrections[1:]
-}
 
 func same(a, b time.Duration) bool { return (a - b).Abs() <= tolerance }
 

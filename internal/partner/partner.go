@@ -14,7 +14,6 @@ import (
 	"slices"
 	"time"
 
-	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/rest"
 )
@@ -33,10 +32,10 @@ var Service = &core.Service{
 
 // Client asks the API.
 //
-// A call that was refused, perhaps for its timestamp, is made again at once: with
-// the time by the refusal's Date, then with this machine's own, each unless a
-// time within 2 seconds of it was tried. The one that is accepted is what later
-// calls are signed with.
+// Calls are signed with this machine's time. One that was refused, perhaps for
+// its timestamp, is made once more at once with the time by the refusal's Date,
+// if that is more than 2 seconds away. If that time is accepted, later calls are
+// signed with it, until one of them is refused for good.
 type Client struct {
 	// Accounts are whether people are registered. Somebody is not if the API
 	// says success without a DID, or one of the NotFoundCodes; that code counts
@@ -51,24 +50,14 @@ type Client struct {
 	// answer. That it was answered is kept for a minute at most.
 	Registration *core.Cached[core.NoArgument, struct{}]
 
-	base     string
-	appID    string
-	secret   config.Secret
-	notFound []string
+	settings Settings
 	clock    clock
 	rest     *rest.Client
 }
 
 // New makes a client. It asks nothing.
 func New(s Settings, c *core.Cache) *Client {
-	p := &Client{
-		base:     s.URL,
-		appID:    s.AppID,
-		secret:   s.SecretKey,
-		notFound: s.NotFoundCodes,
-		clock:    clock{now: time.Now},
-		rest:     rest.New(Service, c.CallTimeout),
-	}
+	p := &Client{settings: s, clock: clock{now: time.Now}, rest: rest.New(Service, c.CallTimeout)}
 	breaker := core.NewBreaker(c, Service, min(s.ExistsTTL, s.LoginsTTL))
 	p.Accounts = core.NewCached(breaker, core.Question[core.Identity, core.Account]{
 		Name: "account", TTL: s.ExistsTTL, Ask: p.account,
@@ -109,8 +98,7 @@ func (c *Client) Probe(ctx context.Context) (Clocks, error) {
 	_, err := c.account(ctx, anybody)
 	found := Clocks{Known: c.clock.dated.Load()}
 	if ahead := c.Skew(); !same(ahead, 0) {
-		_, correction := c.clock.read()
-		found.Ahead, found.Allowed = ahead, same(ahead, correction)
+		found.Ahead, found.Allowed = ahead, same(ahead, c.clock.corrected())
 	}
 	return found, err
 }
@@ -141,7 +129,7 @@ func (c *Client) account(ctx context.Context, id core.Identity) (core.Account, e
 	}
 	got, err := c.ask(ctx, existence, map[string]string{"platform": id.Platform, "platform_uid": id.UID})
 	switch {
-	case got.code != "" && slices.Contains(c.notFound, got.code):
+	case got.code != "" && slices.Contains(c.settings.NotFoundCodes, got.code):
 		return core.Account{}, nil
 	case err != nil:
 		return core.Account{}, err
@@ -157,32 +145,29 @@ func (c *Client) logins(ctx context.Context, of string) ([]core.Login, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, correction := c.clock.read()
-	return parseLogins(got.data, now.Add(correction))
+	return parseLogins(got.data, c.clock.now().Add(c.clock.corrected()))
 }
 
 // ask sends a signed request and returns its answer. Both are there if the
 // service refused with a code of its own. A refusal may be the clock's fault, so
-// the other times that may be right are tried.
+// the call is made once more with the time by the refusal's Date.
 func (c *Client) ask(ctx context.Context, e endpoint, members map[string]string) (answer, error) {
-	address, err := url.Parse(c.base + e.path)
+	address, err := url.Parse(c.settings.URL + e.path)
 	if err != nil {
 		return answer{}, e.fail(core.Unreachable, errors.New("the base URL is not valid"))
 	}
 	inner := canonical(members)
-	_, correction := c.clock.read()
+	correction := c.clock.corrected()
 	got, err := c.attempt(ctx, e, address, inner, correction)
-	if !c.refused(got, err) {
-		return got, err
+	if byDate := c.clock.skew(); c.refused(got, err) && !same(byDate, correction) {
+		correction = byDate
+		got, err = c.attempt(ctx, e, address, inner, correction)
 	}
-	for _, other := range c.clock.alternatives(correction) {
-		if got, err = c.attempt(ctx, e, address, inner, other); c.refused(got, err) {
-			continue
-		}
-		if err == nil || got.code != "" {
-			c.clock.keep(other)
-		}
-		return got, err
+	switch {
+	case c.refused(got, err):
+		c.clock.correction.Store(0)
+	case err == nil || got.code != "":
+		c.clock.correction.Store(int64(correction))
 	}
 	return got, err
 }
@@ -191,7 +176,7 @@ func (c *Client) ask(ctx context.Context, e endpoint, members map[string]string)
 // timestamp. A code that means "no such user" is an answer.
 func (c *Client) refused(got answer, err error) bool {
 	failure, _ := errors.AsType[*core.Error](err)
-	return got.code != "" && !slices.Contains(c.notFound, got.code) || failure != nil && failure.Reason == core.Denied
+	return got.code != "" && !slices.Contains(c.settings.NotFoundCodes, got.code) || failure != nil && failure.Reason == core.Denied
 }
 
 // attempt makes one call, signed for this machine's time with that correction.
@@ -202,7 +187,7 @@ func (c *Client) attempt(ctx context.Context, e endpoint, address *url.URL, inne
 		Method:  http.MethodPost,
 		URL:     address.String(),
 		Header:  c.sign(before.Add(correction), address.EscapedPath(), inner),
-		Body:    encode(map[string]string{"requestBody": inner}),
+		Body:    []byte(canonical(map[string]string{"requestBody": inner})),
 	})
 	if resp != nil {
 		c.clock.learn(resp.Date, before)

@@ -2,7 +2,6 @@ package rest_test
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
 	"net/http"
@@ -40,20 +39,27 @@ func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	}, secret, path, query)
 }
 
+// serve starts a server until the test ends.
+func serve(t *testing.T, handler http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
 func TestAnswerCarriesDateAndBody(t *testing.T) {
 	var got *http.Request
 	var body []byte
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		got = r
 		body, _ = io.ReadAll(r.Body)
 		w.Header().Set("Date", "Fri, 20 Nov 2026 12:00:00 GMT")
 		w.WriteHeader(201)
 		io.WriteString(w, "answer")
-	}))
-	defer server.Close()
+	})
 	header := http.Header{"X-Key": {"k"}}
 	resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{
-		Attempt: "quote", Method: http.MethodPost, URL: server.URL, Header: header, Body: []byte("question"),
+		Attempt: "quote", Method: http.MethodPost, URL: url, Header: header, Body: []byte("question"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -61,108 +67,59 @@ func TestAnswerCarriesDateAndBody(t *testing.T) {
 	if want := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC); !resp.Date.Equal(want) || string(resp.Body) != "answer" {
 		t.Errorf("got %v, %q", resp.Date, resp.Body)
 	}
-	if got.Header.Get("X-Key") != "k" || string(body) != "question" {
-		t.Errorf("the service got %v, %q", got.Header, body)
-	}
-	if len(header) != 1 {
-		t.Errorf("the caller's header was changed: %v", header)
+	if got.Header.Get("X-Key") != "k" || string(body) != "question" || len(header) != 1 {
+		t.Errorf("the service got %v, %q; the caller's header is %v", got.Header, body, header)
 	}
 }
 
-func TestRefusalKeepsItsBody(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(404)
-		io.WriteString(w, `{"code":7}`)
-	}))
-	defer server.Close()
-	resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{URL: server.URL})
-	var failure *core.Error
-	if !errors.As(err, &failure) || failure.Service != service || failure.Reason != core.Rejected {
-		t.Errorf("got %v", err)
-	}
-	if resp == nil || string(resp.Body) != `{"code":7}` {
-		t.Errorf("got %+v", resp)
-	}
-}
-
-func TestRefusalWithABodyPastTheBoundHasNone(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(429)
-		w.Write(make([]byte, rest.MaxBody+1))
-	}))
-	defer server.Close()
-	resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{URL: server.URL})
-	var failure *core.Error
-	if !errors.As(err, &failure) || failure.Reason != core.Limited || resp == nil || resp.Body != nil {
-		t.Errorf("got %v, %+v", err, resp)
-	}
-}
-
-func TestOneCallIsOneAttempt(t *testing.T) {
-	calls := make(chan struct{}, 10)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		calls <- struct{}{}
-		w.WriteHeader(503)
-	}))
-	defer server.Close()
-	rest.New(service, time.Minute).Do(t.Context(), rest.Request{URL: server.URL})
-	if len(calls) != 1 {
-		t.Errorf("%d requests were sent", len(calls))
-	}
-}
-
-func TestCallersDeadlineIsSlow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		transporttest.NewNetwork(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := rest.New(service, time.Minute).Do(ctx, rest.Request{URL: transporttest.URL})
-		var failure *core.Error
-		if !errors.As(err, &failure) || failure.Reason != core.SlowAnswer || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
+func TestRefusalKeepsItsBodyAndIsNotRepeated(t *testing.T) {
+	for status, c := range map[int]struct {
+		want core.Reason
+		body []byte
+		kept bool
+	}{
+		404: {core.Rejected, []byte(`{"code":7}`), true},
+		429: {core.Limited, make([]byte, rest.MaxBody+1), false},
+		503: {core.Unreachable, []byte("down"), true},
+	} {
+		calls := 0
+		url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			calls++
+			w.WriteHeader(status)
+			w.Write(c.body)
+		})
+		resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{URL: url})
+		failure, ok := errors.AsType[*core.Error](err)
+		if !ok || failure.Service != service || failure.Reason != c.want || calls != 1 {
+			t.Errorf("%d: got %v after %d calls", status, err, calls)
 		}
-	})
+		if resp == nil || (resp.Body != nil) != c.kept || c.kept && string(resp.Body) != string(c.body) {
+			t.Errorf("%d: got %+v", status, resp)
+		}
+	}
 }
 
 func TestAnswerIsCompleteIfItsEndIsAnnounced(t *testing.T) {
-	flushed := func(w http.ResponseWriter, _ *http.Request) {
+	want := func(url string, complete bool) {
+		t.Helper()
+		resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{URL: url})
+		if err != nil || resp.Complete != complete || string(resp.Body) != "98765" {
+			t.Errorf("got %+v, %v", resp, err)
+		}
+	}
+	want(serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		io.WriteString(conn, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n98765")
+		conn.Close()
+	}), false)
+	transporttest.NewNetwork(t, func(w http.ResponseWriter, _ *http.Request) { // speaks HTTP/2
 		io.WriteString(w, "98765")
 		w.(http.Flusher).Flush()
-	}
-	for name, c := range map[string]struct {
-		serve    http.HandlerFunc
-		http2    bool
-		complete bool
-	}{
-		"length":                   {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "98765") }, false, true},
-		"chunks":                   {flushed, false, true},
-		"HTTP/2, without a length": {flushed, true, true},
-		"end of the connection": {func(w http.ResponseWriter, _ *http.Request) {
-			conn, _, err := w.(http.Hijacker).Hijack()
-			if err != nil {
-				panic(err)
-			}
-			io.WriteString(conn, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n98765")
-			conn.Close()
-		}, false, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := httptest.NewUnstartedServer(c.serve)
-			defer server.Close()
-			if server.EnableHTTP2 = c.http2; c.http2 {
-				server.StartTLS()
-				transporttest.ChangeDefault(t, func(d *http.Transport) {
-					d.TLSClientConfig = &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
-				})
-			} else {
-				server.Start()
-			}
-			resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{URL: server.URL})
-			if err != nil || resp.Complete != c.complete || string(resp.Body) != "98765" {
-				t.Errorf("got %+v, %v", resp, err)
-			}
-		})
-	}
+	})
+	want(transporttest.URL, true)
 }
 
 // TestAnAnswerComesInSpiteOfASilentConnection asks as a command does.

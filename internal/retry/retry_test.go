@@ -10,13 +10,9 @@ import (
 	"herald/internal/retry"
 )
 
-var errPassing = errors.New("passing")
-
-func passing(error) (bool, time.Duration) { return true, 0 }
-
 func TestTheWaitGrowsToItsMostAndIsNeverTheSame(t *testing.T) {
 	b := retry.Backoff{First: time.Second, Most: 30 * time.Second}
-	for failures, most := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 6: 30 * time.Second, 1000: 30 * time.Second} {
+	for failures, most := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 6: 30 * time.Second, 1000: 30 * time.Second} {
 		seen := map[time.Duration]bool{}
 		for range 100 {
 			d := b.After(failures)
@@ -31,67 +27,49 @@ func TestTheWaitGrowsToItsMostAndIsNeverTheSame(t *testing.T) {
 	}
 }
 
-func TestAnAttemptIsRepeatedUntilItSucceeds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var attempts, told int
-		policy := retry.Policy{Backoff: retry.Backoff{First: time.Second, Most: time.Minute}, Again: passing,
-			Failed: func(err error, failures int, wait time.Duration) {
-				if told++; err != errPassing || failures != told || wait <= 0 {
-					t.Errorf("told %v, %d, %v", err, failures, wait)
-				}
-			}}
-		err := policy.Do(t.Context(), func(context.Context) error {
-			if attempts++; attempts < 4 {
-				return errPassing
+func TestAnAttemptIsRepeatedWhileItMayAndThereIsTime(t *testing.T) {
+	passing := errors.New("passing")
+	for name, c := range map[string]struct {
+		succeedsAt int // 0 is never
+		final      bool
+		asks       time.Duration
+		until, end time.Duration // 0 is none
+		attempts   int
+		took       time.Duration // at least, and less than a second more
+	}{
+		"until it succeeds":           {succeedsAt: 4, asks: 7 * time.Second, attempts: 4, took: 21 * time.Second},
+		"what cannot succeed":         {final: true, attempts: 1},
+		"until it is too late":        {asks: 6 * time.Second, until: 10 * time.Second, attempts: 2, took: 6 * time.Second},
+		"until the context has ended": {asks: time.Hour, end: time.Minute, attempts: 1, took: time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, start, attempts, told := t.Context(), time.Now(), 0, 0
+			policy := retry.Policy{
+				Backoff: retry.Backoff{First: time.Millisecond, Most: time.Millisecond},
+				Again:   func(error) (bool, time.Duration) { return !c.final, c.asks },
+				Failed:  func(_ error, failures int, wait time.Duration) { told = failures },
 			}
-			return nil
+			if c.until > 0 {
+				policy.Until = start.Add(c.until)
+			}
+			if c.end > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, c.end)
+				defer cancel()
+			}
+			err := policy.Do(ctx, func(context.Context) error {
+				if attempts++; attempts == c.succeedsAt {
+					return nil
+				}
+				return passing
+			})
+			took := time.Since(start)
+			if (err == nil) != (c.succeedsAt > 0) || attempts != c.attempts || took < c.took || took > c.took+time.Second {
+				t.Errorf("%s: %v after %d attempts and %v", name, err, attempts, took)
+			}
+			if told < c.attempts-1 {
+				t.Errorf("%s: %d failures were told", name, told)
+			}
 		})
-		if err != nil || attempts != 4 || told != 3 {
-			t.Errorf("%v after %d attempts, of which %d told", err, attempts, told)
-		}
-	})
-}
-
-func TestAWaitIsNeverShorterThanAskedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var times []time.Time
-		policy := retry.Policy{Backoff: retry.Backoff{First: time.Millisecond, Most: time.Second},
-			Again: func(error) (bool, time.Duration) { return len(times) < 2, 7 * time.Second }}
-		_ = policy.Do(t.Context(), func(context.Context) error { times = append(times, time.Now()); return errPassing })
-		if len(times) != 2 || times[1].Sub(times[0]) != 7*time.Second {
-			t.Errorf("attempts at %v", times)
-		}
-	})
-}
-
-func TestNoAttemptBeginsTooLate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		attempts, start := 0, time.Now()
-		policy := retry.Policy{Backoff: retry.Backoff{First: time.Second, Most: time.Second}, Until: start.Add(10 * time.Second),
-			Again: func(error) (bool, time.Duration) { return true, 6 * time.Second }}
-		err := policy.Do(t.Context(), func(context.Context) error { attempts++; return errPassing })
-		if err != errPassing || attempts != 2 || time.Since(start) != 6*time.Second {
-			t.Errorf("%v after %d attempts and %v", err, attempts, time.Since(start))
-		}
-	})
-}
-
-func TestTheEndOfTheContextEndsTheWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		start := time.Now()
-		policy := retry.Policy{Backoff: retry.Backoff{First: time.Hour, Most: time.Hour}, Again: passing}
-		if err := policy.Do(ctx, func(context.Context) error { return errPassing }); err != errPassing || time.Since(start) != time.Minute {
-			t.Errorf("%v after %v", err, time.Since(start))
-		}
-	})
-}
-
-func TestWhatCannotSucceedIsNotRepeated(t *testing.T) {
-	attempts := 0
-	policy := retry.Policy{Backoff: retry.Backoff{First: time.Hour, Most: time.Hour}, Again: func(error) (bool, time.Duration) { return false, 0 }}
-	if err := policy.Do(t.Context(), func(context.Context) error { attempts++; return errPassing }); err != errPassing || attempts != 1 {
-		t.Errorf("%v after %d attempts", err, attempts)
 	}
 }

@@ -52,71 +52,40 @@ func TestTheAgeOfABlockIsJudgedToTheSecond(t *testing.T) {
 }
 
 func TestAFrozenNodeIsNeverAnAnswer(t *testing.T) {
-	for _, way := range ways {
-		t.Run(way.name, func(t *testing.T) {
-			chain, pools := stakers()
-			n := newNode(t, chain)
-			way.node(n)
-			c := newClient(t, n, pools, way.config)
-			n.set(func() { n.time = secondsAgo(9 * 60) })
-			wantStaker(t, c)
-			// It claims to be far ahead, too.
-			n.set(func() { n.time, n.block = secondsAgo(10*60+1), 1_000_000 })
-			_, err := c.Stakes.Ask(t.Context(), ann)
-			wantReason(t, err, core.Behind)
-			if !strings.Contains(err.Error(), "newest block 1000000, 10m") {
-				t.Errorf("operators read %q", err)
-			}
-			n.set(func() { n.time, n.block = secondsAgo(-3600), 1_000_000 })
-			_, err = c.Stakes.Ask(t.Context(), ann)
-			wantReason(t, err, core.Malformed)
-			if !strings.Contains(err.Error(), "clock") {
-				t.Errorf("operators read %q", err)
-			}
-			// A node put right is taken, and its block is not behind the refused ones.
-			n.set(func() { n.time, n.block = secondsAgo(1), 1000 })
-			wantStaker(t, c)
-		})
-	}
-}
-
-func TestAStakeHasTheTimeOfItsBlock(t *testing.T) {
-	for _, way := range ways {
-		t.Run(way.name, func(t *testing.T) {
-			chain, pools := stakers()
-			n := newNode(t, chain)
-			way.node(n)
-			at := time.Unix(1_700_000_000, 0)
-			n.time = func() *hexutil.Big { return (*hexutil.Big)(big.NewInt(at.Unix())) }
-			stake, err := newClient(t, n, pools, way.config, anyAge).Stakes.Ask(t.Context(), ann)
-			if err != nil || stake.Block != 1000 || !stake.BlockTime.Equal(at) {
-				t.Errorf("block %d of %v, %v", stake.Block, stake.BlockTime, err)
-			}
-		})
-	}
-}
-
-func TestABlockWithoutAPossibleTimeIsTakenOnlyIfItMayBeOfAnyAge(t *testing.T) {
-	for name, timestamp := range map[string]*hexutil.Big{
-		"none": nil,
-		"zero": new(hexutil.Big),
-		"huge": (*hexutil.Big)(new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))),
-	} {
-		for _, way := range ways {
-			t.Run(name+" by "+way.name, func(t *testing.T) {
-				chain, pools := stakers()
-				n := newNode(t, chain)
-				way.node(n)
-				n.time = func() *hexutil.Big { return timestamp }
-				_, err := newClient(t, n, pools, way.config).Stakes.Ask(t.Context(), ann)
-				wantReason(t, err, core.Malformed)
-
-				c := newClient(t, n, pools, way.config, anyAge)
-				wantStaker(t, c)
-				if stake, err := c.Stakes.Ask(t.Context(), ann); err != nil || !stake.BlockTime.IsZero() {
-					t.Errorf("the time is %v, %v", stake.BlockTime, err)
-				}
-			})
+	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
+		at := time.Now().Add(-9 * time.Minute).Truncate(time.Second)
+		n.set(func() { n.time = func() *hexutil.Big { return (*hexutil.Big)(big.NewInt(at.Unix())) } })
+		if stake, err := c.Stakes.Ask(t.Context(), ann); err != nil || stake.Block != 1000 || !stake.BlockTime.Equal(at) {
+			t.Errorf("block %d of %v, %v", stake.Block, stake.BlockTime, err)
 		}
-	}
+		// It claims to be far ahead, too.
+		n.set(func() { n.time, n.block = secondsAgo(10*60+1), 1_000_000 })
+		_, err := c.Stakes.Ask(t.Context(), ann)
+		wantReason(t, err, core.Behind)
+		if !strings.Contains(err.Error(), "newest block 1000000, 10m") {
+			t.Errorf("operators read %q", err)
+		}
+		n.set(func() { n.time = secondsAgo(-3600) })
+		_, err = c.Stakes.Ask(t.Context(), ann)
+		wantReason(t, err, core.Malformed)
+		if !strings.Contains(err.Error(), "clock") {
+			t.Errorf("operators read %q", err)
+		}
+		n.set(func() { n.time = func() *hexutil.Big { return nil } })
+		_, err = c.Stakes.Ask(t.Context(), ann)
+		wantReason(t, err, core.Malformed)
+		// A node put right is taken, and its block is not behind the refused ones.
+		n.set(func() { n.time, n.block = secondsAgo(1), 1000 })
+		wantStaker(t, c)
+	})
+}
+
+func TestABlockOfAnyAgeNeedsNoTime(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
+		n.time = func() *hexutil.Big { return nil }
+		wantStaker(t, c)
+		if stake, err := c.Stakes.Ask(t.Context(), ann); err != nil || !stake.BlockTime.IsZero() {
+			t.Errorf("the time is %v, %v", stake.BlockTime, err)
+		}
+	}, anyAge)
 }

@@ -185,23 +185,6 @@ func TestEVMStakeMovesOnWithTheChain(t *testing.T) {
 	}
 }
 
-func TestEVMRoundTripsOfOneStakeOver21Pools(t *testing.T) {
-	chain := newEVM(t)
-	pools := chain.deployAll(slices.Repeat([]string{"StakingPool"}, 21)...)
-	chain.transact(900, pools[20], ether(3), "stake")
-	chain.transact(900, pools[20], ether(4), "stake")
-	chain.transact(901, pools[20], nil, "unstake", ether(4))
-	n := newNode(t, chain)
-	c := newClient(t, n, pools)
-	wantStaker(t, c)
-	if got := n.tripsOf(func() { wantStaker(t, c) }); got != 1 {
-		t.Errorf("%d round trips, want 1", got)
-	}
-	if found, err := c.Probe(t.Context()); err != nil || found.Deployed != 21 || found.Multicall != MulticallWorks {
-		t.Errorf("probe: %+v, %v", found, err)
-	}
-}
-
 // A node that allows a call less gas than 21 pools take together.
 func TestEVMAggregateOutOfGasFallsBackToTheBatch(t *testing.T) {
 	chain := newEVM(t)
@@ -235,18 +218,5 @@ func TestEVMBurningPoolDoesNotHideTheOthers(t *testing.T) {
 				t.Errorf("failed %v, withdrawals failed %v", stake.Failed, stake.UnbondingFailed)
 			}
 		})
-	}
-}
-
-func TestEVMOfAnotherChainIsNoticedInTheAggregate(t *testing.T) {
-	chain := newEVM(t)
-	pools := chain.deployAll("StakingPool")
-	n := newNode(t, chain)
-	n.chainID = 7
-	c := newClient(t, n, pools, func(s *Settings) { s.ChainID = 7 })
-	_, err := c.Stakes.Ask(t.Context(), ann)
-	wantReason(t, err, core.Malformed)
-	if err != nil && !strings.Contains(err.Error(), "of chain 4242, but chain 7") {
-		t.Errorf("operators read %q", err)
 	}
 }

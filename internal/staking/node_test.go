@@ -265,12 +265,6 @@ func emptyPools(n int) []contract {
 
 func newClient(t testing.TB, n *node, pools []core.Pool, change ...func(*Settings)) *Client {
 	t.Helper()
-	return newImpatient(t, n, pools, 10*time.Second, change...)
-}
-
-// newImpatient makes a Client whose calls take at most timeout.
-func newImpatient(t testing.TB, n *node, pools []core.Pool, timeout time.Duration, change ...func(*Settings)) *Client {
-	t.Helper()
 	s := Settings{
 		RPCURL:        config.NewSecret(n.url),
 		ChainID:       testChain,
@@ -284,7 +278,7 @@ func newImpatient(t testing.TB, n *node, pools []core.Pool, timeout time.Duratio
 	for _, f := range change {
 		f(&s)
 	}
-	c, err := New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}), func(core.Pool) {})
+	c, err := New(s, core.NewCache(core.CacheConfig{CallTimeout: 10 * time.Second}), func(core.Pool) {})
 	if err != nil {
 		t.Fatal(err)
 	}

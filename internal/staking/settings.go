@@ -61,11 +61,11 @@ func (s *Settings) Table() []config.Setting {
 			Set: config.Field(&s.PendingMethod, method)},
 		{Name: "MULTICALL_ADDRESS", Default: defaultMulticall, Example: config.Off,
 			Comment: "Multicall3 on that chain, which reads all pools in one call. off: a JSON-RPC batch instead.",
-			Set:     config.Field(&s.Multicall, parseMulticall)},
+			Set:     config.Field(&s.Multicall, orOff(parseMulticall))},
 		{Name: "MAX_BLOCK_AGE", Default: "10m",
 			Comment: "How old the block of a stake may be before the node counts as frozen, and the answer is that it could not " +
 				"be checked. off: any age.",
-			Set: config.Field(&s.MaxBlockAge, parseBlockAge)},
+			Set: config.Field(&s.MaxBlockAge, orOff(config.Duration))},
 		{Name: "TOKEN_DECIMALS", Default: "18",
 			Comment: "Decimals of staked amounts: how many digits of a whole number on the chain stand behind the point.",
 			Set:     config.Field(&s.Decimals, parseDecimals)},
@@ -97,25 +97,21 @@ func parseDecimals(value string) (int32, error) {
 }
 
 func parseMulticall(value string) (*common.Address, error) {
-	if value == config.Off {
-		return nil, nil
-	}
 	address, err := parseContract(value)
-	if err != nil {
-		return nil, fmt.Errorf("%w, or must be off", err)
-	}
-	return &address, nil
+	return &address, err
 }
 
-func parseBlockAge(value string) (time.Duration, error) {
-	if value == config.Off {
-		return 0, nil
+// orOff reads a value, or config.Off as the zero value.
+func orOff[T any](read func(string) (T, error)) func(string) (T, error) {
+	return func(value string) (v T, err error) {
+		if value == config.Off {
+			return v, nil
+		}
+		if v, err = read(value); err != nil {
+			err = fmt.Errorf("%w, or must be off", err)
+		}
+		return v, err
 	}
-	age, err := config.Duration(value)
-	if err != nil {
-		return 0, fmt.Errorf("%w, or must be off", err)
-	}
-	return age, nil
 }
 
 // parseContract reads the address of a contract.

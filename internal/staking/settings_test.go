@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"herald/internal/config"
 	"herald/internal/config/configtest"
 )
@@ -23,24 +21,16 @@ func TestSettingsRefuseOtherForms(t *testing.T) {
 	configtest.Refuses(t, table, "STAKE_TTL", "duration", "0s", configtest.Canary)
 }
 
-func TestMulticallIsKnownUnlessTurnedOff(t *testing.T) {
-	var s Settings
-	configtest.Fill(t, s.Table())
-	if s.Multicall == nil || *s.Multicall != common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11") {
-		t.Errorf("by default it is %v", s.Multicall)
-	}
-	configtest.Fill(t, s.Table(), "MULTICALL_ADDRESS=off")
-	if s.Multicall != nil {
-		t.Errorf("turned off it is %v", s.Multicall)
-	}
-}
-
-func TestABlockMayBeTenMinutesOldUnlessSaidOtherwise(t *testing.T) {
-	var s Settings
-	for value, want := range map[string]time.Duration{"": 10 * time.Minute, "45s": 45 * time.Second, config.Off: 0} {
-		configtest.Fill(t, s.Table(), "MAX_BLOCK_AGE="+value)
-		if s.MaxBlockAge != want {
-			t.Errorf("%q: %v, want %v", value, s.MaxBlockAge, want)
+func TestMulticallAndTheAgeOfABlockCanBeTurnedOff(t *testing.T) {
+	for _, test := range []struct {
+		value string
+		want  time.Duration
+	}{{"", 10 * time.Minute}, {config.Off, 0}} {
+		var s Settings
+		configtest.Fill(t, s.Table(), "MULTICALL_ADDRESS="+test.value, "MAX_BLOCK_AGE="+test.value)
+		isOff := test.value == config.Off
+		if s.MaxBlockAge != test.want || (s.Multicall == nil) != isOff || !isOff && s.Multicall.Hex() != defaultMulticall {
+			t.Errorf("%q: %v, %v", test.value, s.Multicall, s.MaxBlockAge)
 		}
 	}
 }

@@ -1,10 +1,8 @@
 package staking
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -64,106 +62,6 @@ func wantAmounts(t *testing.T, what string, got []core.PoolAmount, want ...strin
 	}
 }
 
-func TestOutcomeDependsOnUnreadPools(t *testing.T) {
-	empty, broken := pool(wordOf(0), nil), pool(nil, nil)
-	tests := []struct {
-		name  string
-		pools []contract
-		want  core.Outcome
-	}{
-		{"nothing anywhere", []contract{empty, empty}, core.NotStaker},
-		{"nothing, and a pool unread", []contract{empty, broken}, core.Undetermined},
-		{"a stake, and a pool unread", []contract{broken, pool(tokensOf(2), nil)}, core.Staker},
-	}
-	for _, test := range tests {
-		for _, way := range ways {
-			t.Run(test.name+" by "+way.name, func(t *testing.T) {
-				chain, pools := deploy(test.pools...)
-				n := newNode(t, chain)
-				way.node(n)
-				stake, err := newClient(t, n, pools, way.config).Stakes.Ask(t.Context(), ann)
-				if err != nil || stake.Outcome() != test.want {
-					t.Errorf("got %v, %v, want %v", stake.Outcome(), err, test.want)
-				}
-				if len(stake.Unbonding) > 0 || len(stake.UnbondingFailed) != len(pools) {
-					t.Errorf("unbonding %v, failed %v", stake.Unbonding, stake.UnbondingFailed)
-				}
-			})
-		}
-	}
-}
-
-func TestNoPoolReadIsAnError(t *testing.T) {
-	tests := []struct {
-		name  string
-		pools []contract
-		want  core.Reason
-	}{
-		{"all revert", []contract{pool(nil, nil), pool(nil, withdrawalsOf(1))}, core.Rejected},
-		{"no code", []contract{nil, nil}, core.Malformed},
-	}
-	for _, test := range tests {
-		for _, way := range ways {
-			t.Run(test.name+" by "+way.name, func(t *testing.T) {
-				chain, pools := deploy(test.pools...)
-				n := newNode(t, chain)
-				way.node(n)
-				_, err := newClient(t, n, pools, way.config).Stakes.Ask(t.Context(), ann)
-				wantReason(t, err, test.want)
-			})
-		}
-	}
-}
-
-func TestEachUnreadPoolIsToldOnceAReadingAndWhy(t *testing.T) {
-	for _, way := range ways {
-		t.Run(way.name, func(t *testing.T) {
-			chain, pools := deploy(
-				pool(tokensOf(1), withdrawalsOf()),
-				pool(nil, nil),
-				pool(wordOf(0), nil),
-				nil,
-			)
-			n := newNode(t, chain)
-			way.node(n)
-			c := newClient(t, n, pools, way.config)
-			told := map[core.Pool]int{}
-			c.unread = func(p core.Pool) { told[p]++ }
-			for range 2 {
-				stake, err := c.Stakes.Ask(t.Context(), ann)
-				if err != nil {
-					t.Fatal(err)
-				}
-				unread := stake.Unread()
-				if want := []core.Pool{pools[1], pools[3], pools[2]}; !slices.Equal(poolsOf(unread), want) {
-					t.Errorf("unread %v, want %v", unread, want)
-				}
-				for i, want := range []core.Reason{core.Rejected, core.Malformed, core.Rejected} {
-					wantReason(t, unread[i].Err, want)
-				}
-			}
-			if want := map[core.Pool]int{pools[1]: 2, pools[2]: 2, pools[3]: 2}; !maps.Equal(told, want) {
-				t.Errorf("told %v, want %v", told, want)
-			}
-			// Nor is it silent where there is no answer at all.
-			clear(told)
-			chain[pools[0].Address], chain[pools[2].Address] = pool(nil, nil), pool(nil, nil)
-			if _, err := c.Stakes.Ask(t.Context(), ann); err == nil || len(told) != 4 {
-				t.Errorf("no pool read: %v, told %v", err, told)
-			}
-		})
-	}
-}
-
-func TestWithdrawalsAreAskedOnlyIfConfigured(t *testing.T) {
-	chain, pools := deploy(pool(tokensOf(1), withdrawalsOf(9)))
-	n := newNode(t, chain)
-	stake, err := newClient(t, n, pools, func(s *Settings) { s.PendingMethod = "" }).Stakes.Ask(t.Context(), ann)
-	if err != nil || len(stake.Unbonding) != 0 || len(stake.UnbondingFailed) != 0 || len(stake.Staked) != 1 {
-		t.Errorf("got %+v, %v", stake, err)
-	}
-}
-
 func TestWithdrawalsAreBounded(t *testing.T) {
 	for count, ok := range map[int]bool{maxWithdrawals: true, maxWithdrawals + 1: false} {
 		sum, err := decodeWithdrawals(withdrawalsOf(make([]int64, count)...))
@@ -173,40 +71,85 @@ func TestWithdrawalsAreBounded(t *testing.T) {
 	}
 }
 
-func TestDecimalsAreExact(t *testing.T) {
-	for decimals, want := range map[int32]string{0: "12345", 2: "123.45", 18: "0.000000000000012345"} {
-		chain, pools := deploy(pool(wordOf(12345), withdrawalsOf()))
-		c := newClient(t, newNode(t, chain), pools, func(s *Settings) { s.Decimals = decimals })
-		stake, err := c.Stakes.Ask(t.Context(), ann)
-		if err != nil || stake.Total().String() != want {
-			t.Errorf("%d decimals: got %v, %v, want %s", decimals, stake.Total(), err, want)
-		}
-	}
-}
-
-func TestSelectorIsThatOfTheABI(t *testing.T) {
-	// https://eips.ethereum.org/EIPS/eip-20 has this method.
-	if id := selector("balanceOf(address)"); common.Bytes2Hex(id) != "70a08231" {
-		t.Errorf("got %x", id)
-	}
-}
-
-// The selectors are those in the verified source of Multicall3 at its address
-// (https://etherscan.io/address/0xca11bde05977b3631167028862be2a173976ca11#code).
-func TestMulticallIsTheDeployedInterface(t *testing.T) {
-	for name, want := range map[string]string{
-		"aggregate3": "82ad56cb", "getBlockNumber": "42cbb15c", "getChainId": "3408e470", "getCurrentBlockTimestamp": "0f28c97d",
+func TestOutcomeDependsOnUnreadPools(t *testing.T) {
+	empty, broken := pool(wordOf(0), nil), pool(nil, nil)
+	for name, test := range map[string]struct {
+		pools  []contract
+		want   core.Outcome
+		failed core.Reason // "" is an answer
+	}{
+		"nothing anywhere":           {[]contract{empty, empty}, core.NotStaker, ""},
+		"nothing, and a pool unread": {[]contract{empty, broken}, core.Undetermined, ""},
+		"a stake, and a pool unread": {[]contract{broken, pool(tokensOf(2), nil)}, core.Staker, ""},
+		"all revert":                 {[]contract{broken, pool(nil, withdrawalsOf(1))}, core.Undetermined, core.Rejected},
+		"no code, an empty answer":   {[]contract{nil, nil}, core.Undetermined, core.Malformed},
 	} {
-		if got := common.Bytes2Hex(multicall3.Methods[name].ID); got != want {
-			t.Errorf("%s is %s, want %s", name, got, want)
+		for _, way := range ways {
+			chain, pools := deploy(test.pools...)
+			n := newNode(t, chain)
+			way.node(n)
+			stake, err := newClient(t, n, pools, way.config).Stakes.Ask(t.Context(), ann)
+			if test.failed != "" {
+				wantReason(t, err, test.failed)
+				continue
+			}
+			if err != nil || stake.Outcome() != test.want || len(stake.Unbonding) > 0 || len(stake.UnbondingFailed) != len(pools) {
+				t.Errorf("%s by %s: got %+v, %v, want %v", name, way.name, stake, err, test.want)
+			}
 		}
 	}
 }
 
-func TestClientDoesNotPrintItsKey(t *testing.T) {
-	chain, pools := stakers()
+func TestEachUnreadPoolIsToldOnceAReadingAndWhy(t *testing.T) {
+	chain, pools := deploy(pool(tokensOf(1), withdrawalsOf()), pool(nil, nil), pool(wordOf(0), nil), nil)
 	c := newClient(t, newNode(t, chain), pools)
-	if text := fmt.Sprintf("%+v %#v", c, c); strings.Contains(text, "k3y") {
-		t.Errorf("printed %s", text)
+	told := map[core.Pool]int{}
+	c.unread = func(p core.Pool) { told[p]++ }
+	for range 2 {
+		stake, err := c.Stakes.Ask(t.Context(), ann)
+		unread := stake.Unread()
+		if want := []core.Pool{pools[1], pools[3], pools[2]}; err != nil || !slices.Equal(poolsOf(unread), want) {
+			t.Fatalf("unread %v, %v, want %v", unread, err, want)
+		}
+		for i, want := range []core.Reason{core.Rejected, core.Malformed, core.Rejected} {
+			wantReason(t, unread[i].Err, want)
+		}
+	}
+	if want := map[core.Pool]int{pools[1]: 2, pools[2]: 2, pools[3]: 2}; !maps.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
+	}
+	// Nor is it silent where there is no answer at all.
+	clear(told)
+	chain[pools[0].Address], chain[pools[2].Address] = pool(nil, nil), pool(nil, nil)
+	if _, err := c.Stakes.Ask(t.Context(), ann); err == nil || len(told) != 4 {
+		t.Errorf("no pool read: %v, told %v", err, told)
+	}
+}
+
+func TestDecimalsAreExactAndWithdrawalsAskedForOnlyIfConfigured(t *testing.T) {
+	for decimals, want := range map[int32]string{0: "12345", 2: "123.45", 18: "0.000000000000012345"} {
+		chain, pools := deploy(pool(wordOf(12345), withdrawalsOf(9)))
+		c := newClient(t, newNode(t, chain), pools, func(s *Settings) { s.Decimals, s.PendingMethod = decimals, "" })
+		stake, err := c.Stakes.Ask(t.Context(), ann)
+		if err != nil || stake.Total().String() != want || len(stake.Unbonding) != 0 || len(stake.UnbondingFailed) != 0 {
+			t.Errorf("%d decimals: got %+v, %v, want %s", decimals, stake, err, want)
+		}
+	}
+}
+
+// The selectors come from EIP-20 (https://eips.ethereum.org/EIPS/eip-20), and from
+// the verified source of Multicall3 at its address
+// (https://etherscan.io/address/0xca11bde05977b3631167028862be2a173976ca11#code).
+func TestSelectorsAreThoseOfTheDeployedContracts(t *testing.T) {
+	got := map[string]string{"balanceOf": common.Bytes2Hex(selector("balanceOf(address)"))}
+	for name, method := range multicall3.Methods {
+		got[name] = common.Bytes2Hex(method.ID)
+	}
+	want := map[string]string{
+		"balanceOf": "70a08231", "aggregate3": "82ad56cb", "getBlockNumber": "42cbb15c", "getChainId": "3408e470",
+		"getCurrentBlockTimestamp": "0f28c97d",
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -1,9 +1,9 @@
 // Package supply asks the supply host how many tokens there are.
 //
-// The host answers in several forms, and says 0 or an error's text with status
-// 200 when its own source failed. So an answer counts only if it is one number
-// above zero, found where it can mean nothing else; everything else is an
-// error. Thousands separators are not read, since "1,234" may have a fraction.
+// The host answers in a few forms, and says 0 or an error's text with status 200
+// when its own source failed. So an answer counts only if it is one number above
+// zero, in one of the forms that are known; everything else could not be read.
+// Thousands separators are refused, since "1,234" may have a fraction.
 package supply
 
 import (
@@ -51,13 +51,13 @@ func (c *Client) Probe(ctx context.Context) (core.Supply, error) {
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() (err error) { s.Total, err = c.ask(ctx, total); return })
 	both.Go(func() (err error) { s.Circulating, err = c.ask(ctx, circulating); return })
-	err := both.Wait()
-	if err == nil {
-		if impossible := check(s); impossible != nil {
-			err = Service.Fail(core.Malformed, impossible)
-		}
+	if err := both.Wait(); err != nil {
+		return s, err
 	}
-	return s, err
+	if err := check(s); err != nil {
+		return s, Service.Fail(core.Malformed, err)
+	}
+	return s, nil
 }
 
 func (c *Client) supply(ctx context.Context, _ core.NoArgument) (core.Supply, error) {
@@ -93,7 +93,7 @@ func (c *Client) ask(ctx context.Context, f figure) (decimal.Decimal, error) {
 	if err != nil {
 		return decimal.Decimal{}, err
 	}
-	amount, err := f.parse(resp.Body, resp.Complete)
+	amount, err := parseFigure(resp.Body, resp.Complete)
 	if err != nil {
 		return decimal.Decimal{}, Service.Fail(core.Malformed, err).During(f.name)
 	}

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,90 +46,43 @@ func connected(t *testing.T, n *transporttest.Network) *http.Client {
 	return c
 }
 
-func TestASilentHTTP2ConnectionCostsOneCallAndThenANewOneIsOpened(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := transporttest.NewNetwork(t, func(http.ResponseWriter, *http.Request) {})
-		c := connected(t, n)
-		n.Silence()
-		failed, longest := 0, time.Duration(0)
-		for range 40 {
-			start := time.Now()
-			err := post(c)
-			if err == nil {
-				continue
+func TestASilentHTTP2ConnectionIsGivenUpBeforeACallsTimeIsUp(t *testing.T) {
+	for name, idle := range map[string]time.Duration{"in use": 0, "idle": callTimeout} {
+		synctest.Test(t, func(t *testing.T) {
+			n := transporttest.NewNetwork(t, func(http.ResponseWriter, *http.Request) {})
+			c := connected(t, n)
+			n.Silence()
+			time.Sleep(idle)
+			start, results := time.Now(), make(chan error)
+			for round := range 2 {
+				for range 40 {
+					go func() { results <- post(c) }()
+				}
+				for range 40 {
+					err, fails := <-results, idle == 0 && round == 0
+					if (err != nil) != fails || errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("%s, round %d: got %v after %v", name, round, err, time.Since(start))
+					}
+				}
 			}
-			failed++
-			longest = max(longest, time.Since(start))
-			if errors.Is(err, context.DeadlineExceeded) || transport.NeverSent(err) {
-				t.Errorf("got %v", err)
-			}
-		}
-		t.Logf("%d of 40 calls failed, after %v at most", failed, longest)
-		// Whoever asked makes a call once more that fails before its time is up.
-		if failed > 1 || longest >= callTimeout {
-			t.Error("more than one, or too late to make it again")
-		}
-	})
-}
-
-func TestCallsUnderWayOnAConnectionThatFallsSilentFailBeforeTheirTimeIsUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := transporttest.NewNetwork(t, func(http.ResponseWriter, *http.Request) {})
-		c := connected(t, n)
-		n.Silence()
-		start, results := time.Now(), make(chan error)
-		for range 40 {
-			go func() { results <- post(c) }()
-		}
-		for range 40 {
-			if err := <-results; err == nil || errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("got %v after %v", err, time.Since(start))
-			}
-		}
-		for range 40 {
-			go func() { results <- post(c) }()
-		}
-		for range 40 {
-			if err := <-results; err != nil {
-				t.Errorf("made once more: %v", err)
-			}
-		}
-	})
-}
-
-func TestAConnectionThatFellSilentWhileIdleCostsNoCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := transporttest.NewNetwork(t, func(http.ResponseWriter, *http.Request) {})
-		c := connected(t, n)
-		n.Silence()
-		time.Sleep(callTimeout)
-		if err := post(c); err != nil {
-			t.Error(err)
-		}
-	})
+		})
+	}
 }
 
 func TestASlowAnswerOnALivingConnectionIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var slow atomic.Bool
-		n := transporttest.NewNetwork(t, func(_ http.ResponseWriter, r *http.Request) {
-			if !slow.Load() {
-				return
-			}
+		transporttest.NewNetwork(t, func(_ http.ResponseWriter, r *http.Request) {
 			select {
 			case <-time.After(time.Minute):
 			case <-r.Context().Done():
 			}
 		})
-		c := connected(t, n)
-		slow.Store(true)
-		poll := transport.New(transport.Options{MaxBody: bound, MaxConns: 1})
-		defer poll.CloseIdleConnections()
-		if err := post(poll); err != nil {
-			t.Errorf("without a time limit of its own: %v", err)
-		}
-		if err := post(c); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("with one: %v", err)
+		for limit, want := range map[time.Duration]error{0: nil, callTimeout: context.DeadlineExceeded} {
+			c := transport.New(transport.Options{Timeout: limit, MaxBody: bound, MaxConns: 1})
+			if err := post(c); !errors.Is(err, want) || transport.NeverSent(err) {
+				t.Errorf("with a limit of %v: %v", limit, err)
+			}
+			c.CloseIdleConnections()
 		}
 	})
 }
@@ -174,22 +126,14 @@ func TestWhatDoesNotGetThroughIsNeverSentAndKnownInFiveSeconds(t *testing.T) {
 
 func TestACallThatGivesUpBeforeItHasAConnectionIsNeverSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := transporttest.NewNetwork(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-		transporttest.ChangeDefault(t, func(d *http.Transport) { d.DialContext = blackhole })
+		transporttest.ChangeDefault(t, func(d *http.Transport) { d.Proxy, d.DialContext = nil, blackhole })
 		c := transport.New(transport.Options{MaxBody: bound, MaxConns: 1})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		req, _ := http.NewRequestWithContext(ctx, "POST", transporttest.URL, nil)
 		if _, err := c.Do(req); !transport.NeverSent(err) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("its own context: got %v", err)
+			t.Errorf("got %v", err)
 		}
-		time.Sleep(5 * time.Second)
-
-		transporttest.ChangeDefault(t, func(d *http.Transport) { d.DialContext = n.Dial })
-		c = transport.New(transport.Options{Timeout: time.Second, MaxBody: bound, MaxConns: 1})
-		defer c.CloseIdleConnections()
-		if err := post(c); transport.NeverSent(err) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("once the server has it: got %v", err)
-		}
+		time.Sleep(5 * time.Second) // a dial goes on without its call
 	})
 }
