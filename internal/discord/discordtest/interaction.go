@@ -2,6 +2,7 @@ package discordtest
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -191,9 +192,7 @@ func (p *Pending) Answer() Answer {
 // Shown is every state of every message that the answer has had, the oldest
 // first.
 func (p *Pending) Shown() []Message {
-	p.server.mu.Lock()
-	defer p.server.mu.Unlock()
-	return append([]Message(nil), p.shown...)
+	return locked(p.server, func() []Message { return slices.Clone(p.shown) })
 }
 
 // First waits for the first response.
@@ -213,11 +212,7 @@ func (p *Pending) Wait(ctx context.Context) (Answer, error) {
 }
 
 // Expire makes the interaction's token worthless.
-func (p *Pending) Expire() {
-	p.server.mu.Lock()
-	defer p.server.mu.Unlock()
-	p.expired = true
-}
+func (p *Pending) Expire() { p.server.set(func() { p.expired = true }) }
 
 // Forget drops the interaction and its messages, so that a long run needs no
 // more memory than a short one; its token is unknown from then on.

@@ -39,9 +39,7 @@ func (s *Server) Status() string {
 
 // Presences are the times at which the presence was set.
 func (s *Server) Presences() []time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.presences)
+	return locked(s, func() []time.Time { return slices.Clone(s.presences) })
 }
 
 // updatePresence takes op 3.

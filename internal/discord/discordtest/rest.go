@@ -141,11 +141,7 @@ func (s *Server) application(*http.Request) (int, any, *failure) {
 
 // EnterEndpoint enters an interactions endpoint URL, as in the Developer Portal.
 // It changes what the application says of itself and nothing else.
-func (s *Server) EnterEndpoint(url string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.endpoint = url
-}
+func (s *Server) EnterEndpoint(url string) { s.set(func() { s.endpoint = url }) }
 
 func (s *Server) gatewayBot(*http.Request) (int, any, *failure) {
 	s.mu.Lock()

@@ -11,8 +11,10 @@ import (
 	"unicode/utf16"
 )
 
-//go:generate sh -c "go run reduce.go $DISCORD_OPENAPI > spec.json"
-
+// specJSON is the schemas of the payloads that an adapter sends, reduced from
+// Discord's OpenAPI description, https://github.com/discord/discord-api-spec: types,
+// bounds, enums, and which members are required.
+//
 //go:embed spec.json
 var specJSON []byte
 
