@@ -55,9 +55,7 @@ type inlineQuery struct {
 
 // InlineAnswers are the answers to inline queries so far, in order.
 func (s *Server) InlineAnswers() []InlineAnswer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.inlineAnswers)
+	return locked(s, func() []InlineAnswer { return slices.Clone(s.inlineAnswers) })
 }
 
 // WaitInline waits for the answer to an inline query; it is false when limit is

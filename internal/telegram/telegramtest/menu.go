@@ -86,9 +86,7 @@ func (s *Server) ShortDescription(language string) string {
 }
 
 func (s *Server) descriptionOf(kind, language string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.descriptions[[2]string{kind, language}]
+	return locked(s, func() string { return s.descriptions[[2]string{kind, language}] })
 }
 
 // chatScopes need a chat_id, and the last of them a user besides.
