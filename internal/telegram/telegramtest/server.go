@@ -205,22 +205,9 @@ func (s *Server) change(f func()) {
 // until waits until ok, asked under the lock, answers true, and returns false
 // if that did not happen within limit.
 func (s *Server) until(limit time.Duration, ok func() bool) bool {
-	deadline := time.After(limit)
-	for {
-		s.mu.Lock()
-		done, changed := ok(), s.changed
-		s.mu.Unlock()
-		if done {
-			return true
-		}
-		select {
-		case <-changed:
-		case <-deadline:
-			return false
-		case <-s.quit:
-			return false
-		}
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return s.Wait(ctx, func() bool { return locked(s, ok) }) == nil
 }
 
 // Wait returns once done is true, which it asks at every change here.
