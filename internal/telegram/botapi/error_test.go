@@ -128,7 +128,9 @@ func TestAnAnswerThatCannotBeReadIsToldApart(t *testing.T) {
 func TestNoErrorAndNoClientGivesTheTokenAway(t *testing.T) {
 	_, secret, _ := strings.Cut(token, ":")
 	echo := "<html>no /bot" + token + "/getMe here</html>"
-	redirect := http.RedirectHandler("https://other.invalid/bot"+token, http.StatusFound)
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect is followed") }))
+	defer elsewhere.Close()
+	redirect := http.RedirectHandler(elsewhere.URL+"/bot"+token, http.StatusTemporaryRedirect)
 	hangUp := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	half := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")
