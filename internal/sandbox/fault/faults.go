@@ -263,12 +263,8 @@ func supplyFaults() []Fault {
 		both(Answerable, "results", `{"result":"%s"}`),
 		both(Answerable, "data", `{"data":%s}`),
 		both(Answerable, "data as text", "{\"data\":\"%s\"}\n"),
-		both(Answerable, "code 0", `{"code":0,"message":"success","data":"%s"}`),
-		both(Answerable, "status 1", `{"status":"1","message":"OK","result":"%s"}`),
 		both(Unanswerable, "code 500", `{"code":500,"data":"%s"}`),
-		both(Unanswerable, "not ok", `{"ok":false,"result":%s}`),
 		both(Unanswerable, "status 0", `{"status":0,"message":"NOTOK","result":"%s"}`),
-		both(Unanswerable, "no success", `{"success":false,"data":%s}`),
 		both(Unanswerable, "error beside data", `{"error":"upstream failed","data":%s}`),
 		both(Unanswerable, "negative", "-%s"),
 		{Name: "half a bare number that ends with its connection", serve: func(x exchange) {
