@@ -25,8 +25,6 @@ const (
 	group = -1001
 )
 
-var here = ""
-
 // full is content of everything that the bot can say, and its members as JSON.
 var (
 	full = Content{
@@ -39,7 +37,7 @@ var (
 		},
 		Markup: Keyboard{Rows: [][]Button{
 			{{Text: "Refresh", Data: "1:price", Style: "primary"}, {Text: "Explorer", URL: "https://example.com/x"}},
-			{{Text: "Copy", Copy: "0x1"}, {Text: "Here", SwitchInlineHere: &here}, {Text: "There", SwitchInline: &here}},
+			{{Text: "Copy", Copy: "0x1"}},
 		}},
 	}
 	entities = `[{"type":"bold","offset":0,"length":5},` +
@@ -47,8 +45,7 @@ var (
 		`{"type":"text_link","offset":11,"length":4,"url":"https://example.com/"},` +
 		`{"type":"text_mention","offset":17,"length":4,"user":{"id":501,"is_bot":false,"first_name":"Ann"}}]`
 	keyboard = `{"inline_keyboard":[[{"text":"Refresh","style":"primary","callback_data":"1:price"},` +
-		`{"text":"Explorer","url":"https://example.com/x"}],[{"text":"Copy","copy_text":{"text":"0x1"}},` +
-		`{"text":"Here","switch_inline_query_current_chat":""},{"text":"There","switch_inline_query":""}]]}`
+		`{"text":"Explorer","url":"https://example.com/x"}],[{"text":"Copy","copy_text":{"text":"0x1"}}]]}`
 	noLinks = `"link_preview_options":{"is_disabled":true}`
 	message = `"text":"Price now, docs, more","entities":` + entities + `,"reply_markup":` + keyboard + `,` + noLinks
 	caption = `"caption":"Price now, docs, more","caption_entities":` + entities
@@ -76,7 +73,7 @@ func everyCall() map[string]wireCall {
 	whereTo := `"chat_id":-1001,"message_thread_id":7,"disable_notification":true,` +
 		`"reply_parameters":{"message_id":9,"allow_sending_without_reply":true},`
 	private, _ := NewEphemeralMessage(group, ann, 5)
-	menu, menuJSON := Menu{Scope: Groups, Language: "es"}, `"scope":{"type":"all_group_chats"},"language_code":"es"`
+	menu, menuJSON := Menu{Scope: Administrators, Language: "es"}, `"scope":{"type":"all_chat_administrators"},"language_code":"es"`
 	article := Article{ID: "price", Title: "Price", Description: "$1", Content: full}
 	return map[string]wireCall{
 		"getMe":          {func(x ctx, c *Client) error { _, err := c.GetMe(x); return err }, `{}`},
@@ -213,7 +210,7 @@ func TestACallReturnsWhatTheServerAnswers(t *testing.T) {
 		t.Errorf("the bot is %+v", me)
 	}
 	commands := []MenuCommand{{"price", "Price", false}, {"logins", "Logins", true}}
-	menu := Menu{Scope: Groups}
+	menu := Menu{Scope: Administrators}
 	_, _, _ = c.SetMyCommands(ctx, menu, commands), c.SetMyDescription(ctx, "", "Hello"), c.SetMyShortDescription(ctx, "es", "Hola")
 	got, _ := c.GetMyCommands(ctx, menu)
 	long, _ := c.GetMyDescription(ctx, "")

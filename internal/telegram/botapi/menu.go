@@ -14,14 +14,11 @@ type MenuCommand struct {
 // Scope is who sees a menu, https://core.telegram.org/bots/api#botcommandscope.
 type Scope struct {
 	Type string `json:"type"`
-	Chat int64  `json:"chat_id,omitempty"` // of the types that name a chat
 }
 
-// The scopes that name no chat.
+// The scopes that the bot has menus for.
 var (
 	Everybody      = Scope{Type: "default"}
-	PrivateChats   = Scope{Type: "all_private_chats"}
-	Groups         = Scope{Type: "all_group_chats"}
 	Administrators = Scope{Type: "all_chat_administrators"}
 )
 

@@ -65,10 +65,6 @@ type Button struct {
 	URL  string `json:"url,omitempty"`
 	// Copy goes to the clipboard; 1 to 256 characters.
 	Copy CopyText `json:"copy_text,omitempty"`
-	// SwitchInline is an inline query to be asked in a chat of the presser's
-	// choice, and SwitchInlineHere in this one. It may be empty.
-	SwitchInline     *string `json:"switch_inline_query,omitempty"`
-	SwitchInlineHere *string `json:"switch_inline_query_current_chat,omitempty"`
 }
 
 // CopyText is a text for the clipboard.
