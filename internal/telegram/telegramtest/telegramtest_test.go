@@ -204,7 +204,6 @@ func TestRefusesWhatTelegramRefuses(t *testing.T) {
 		{"setMyCommands", commands("Price", long(1)), nil, "BOT_COMMAND_INVALID"},
 		{"setMyCommands", commands("a", long(257)), nil, "BOT_COMMAND_DESCRIPTION_INVALID"},
 		{"setMyCommands", `{"commands":[],"scope":{"type":"friends"}}`, nil, "unsupported type"},
-		{"setMyCommands", `{"commands":[],"scope":{"type":"chat"}}`, nil, "chat_id"},
 		{"setMyCommands", `{"commands":[],"language_code":"eng"}`, nil, "language code"},
 		{"setMyDescription", `{"description":` + long(513) + `}`, nil, "too long"},
 		{"setMyShortDescription", `{"short_description":` + long(121) + `}`, nil, "too long"},
