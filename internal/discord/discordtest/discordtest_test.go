@@ -51,7 +51,7 @@ func (s *Server) ask(t *testing.T, method, path, body string, files ...string) (
 		_ = w.Close()
 		contentType = w.FormDataContentType()
 	}
-	r := httptest.NewRequestWithContext(t.Context(), method, "/api/v10"+path, content)
+	r := httptest.NewRequestWithContext(t.Context(), method, "/api/v9"+path, content)
 	r.Header.Set("Authorization", "Bot "+s.Token)
 	r.Header.Set("Content-Type", contentType)
 	w := httptest.NewRecorder()
@@ -361,7 +361,7 @@ func TestCommandsThatDiscordRefuses(t *testing.T) {
 	right := s.Token
 	s.Token = "wrong"
 	defer func() { s.Token = right }()
-	r := httptest.NewRequest("GET", "/api/v10"+path, nil)
+	r := httptest.NewRequest("GET", "/api/v9"+path, nil)
 	r.Header.Set("Authorization", "Bot "+right)
 	w := httptest.NewRecorder()
 	s.routes().ServeHTTP(w, r)
@@ -475,7 +475,7 @@ func TestASessionIsResumedAsDiscordDoes(t *testing.T) {
 func TestACallThatBreaksOffNeverCame(t *testing.T) {
 	s := started(t)
 	body := io.MultiReader(strings.NewReader(`[{"name":`), iotest.ErrReader(errors.New("broken off")))
-	r := httptest.NewRequest("PUT", "/api/v10/applications/"+s.ApplicationID+"/commands", body)
+	r := httptest.NewRequest("PUT", "/api/v9/applications/"+s.ApplicationID+"/commands", body)
 	r.Header.Set("Authorization", "Bot "+s.Token)
 	defer func() {
 		if recover() != http.ErrAbortHandler || len(s.Problems()) > 0 {
