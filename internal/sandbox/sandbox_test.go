@@ -75,7 +75,8 @@ func TestAServiceFailsWhenItIsTold(t *testing.T) {
 		return fmt.Sprintf("%d %.20s", resp.StatusCode, body)
 	}
 	for fault, want := range map[Fault]string{
-		Down: "503 Service Unavailable\n", Nonsense: "200 <html><title>Welcome", Slow: "nothing", Limit: `429 {"status":{"timestam`, Well: `200 {"status":{"timestam`,
+		Down: "503 Service Unavailable\n", Nonsense: "200 <html><title>Welcome", Slow: "nothing",
+		Limit: `429 {"status":{"timestam`, Well: `200 {"status":{"timestam`,
 	} {
 		if err := s.Price.Fail(fault); err != nil || get() != want {
 			t.Errorf("%q: %s, %v", fault, get(), err)
@@ -297,7 +298,8 @@ func TestTheChainIsBehind(t *testing.T) {
 	if err := s.Chain.Fail(Behind); err != nil {
 		t.Fatal(err)
 	}
-	_, body := ask(http.HandlerFunc(s.Chain.answer), "POST", "/", nil, `{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["latest",false]}`)
+	_, body := ask(http.HandlerFunc(s.Chain.answer), "POST", "/", nil,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["latest",false]}`)
 	var block struct {
 		Result struct{ Timestamp hexutil.Uint64 }
 	}

@@ -23,7 +23,8 @@ const quiet = `"allowed_mentions":{"parse":[]}`
 // The interactions that there are.
 var (
 	used    = Interaction{Command: "x", UserID: "5", GuildID: "7", ChannelID: "8"}
-	pressed = Interaction{Button: "1:x", UserID: "5", GuildID: "7", On: &Message{Content: "old", Buttons: [][]Button{{{Label: "Again", CustomID: "1:x", Style: 1}}}}}
+	pressed = Interaction{Button: "1:x", UserID: "5", GuildID: "7", On: &old}
+	old     = Message{Content: "old", Buttons: [][]Button{{{Label: "Again", CustomID: "1:x", Style: 1}}}}
 	typing  = Interaction{Command: "x", Focused: "o", Options: map[string]string{"o": "Tel"}}
 	sent    = Interaction{Modal: &Modal{CustomID: "1:x", Inputs: []Input{{CustomID: "wallet", Value: "0x"}}}}
 )

@@ -120,11 +120,13 @@ func everyCall() map[string]wireCall {
 			return c.SetMyCommands(x, menu, []MenuCommand{{"price", "Precio", false}, {"logins", "Accesos", true}})
 		}, `{` + menuJSON + `,"commands":[{"command":"price","description":"Precio"},` +
 			`{"command":"logins","description":"Accesos","is_ephemeral":true}]}`},
-		"getMyCommands":         {func(x ctx, c *Client) error { _, err := c.GetMyCommands(x, menu); return err }, `{` + menuJSON + `}`},
-		"setMyDescription":      {func(x ctx, c *Client) error { return c.SetMyDescription(x, "", "a") }, `{"description":"a"}`},
-		"getMyDescription":      {func(x ctx, c *Client) error { _, err := c.GetMyDescription(x, ""); return err }, `{}`},
-		"setMyShortDescription": {func(x ctx, c *Client) error { return c.SetMyShortDescription(x, "es", "a") }, `{"language_code":"es","short_description":"a"}`},
-		"getMyShortDescription": {func(x ctx, c *Client) error { _, err := c.GetMyShortDescription(x, "es"); return err }, `{"language_code":"es"}`},
+		"getMyCommands":    {func(x ctx, c *Client) error { _, err := c.GetMyCommands(x, menu); return err }, `{` + menuJSON + `}`},
+		"setMyDescription": {func(x ctx, c *Client) error { return c.SetMyDescription(x, "", "a") }, `{"description":"a"}`},
+		"getMyDescription": {func(x ctx, c *Client) error { _, err := c.GetMyDescription(x, ""); return err }, `{}`},
+		"setMyShortDescription": {func(x ctx, c *Client) error { return c.SetMyShortDescription(x, "es", "a") },
+			`{"language_code":"es","short_description":"a"}`},
+		"getMyShortDescription": {func(x ctx, c *Client) error { _, err := c.GetMyShortDescription(x, "es"); return err },
+			`{"language_code":"es"}`},
 	}
 }
 
