@@ -83,7 +83,6 @@ type Server struct {
 	calls        map[Route]int
 	problems     []string
 	commands     map[string][]map[string]any // by guild, "" is global
-	installable  []any                       // for whom, where a command does not say
 	overwrites   int
 	interactions map[string]*Pending // by token
 	messages     map[string]*Message // by ID
@@ -139,7 +138,6 @@ func NewOn(listener net.Listener) *Server {
 		broken:        map[Route]Fault{},
 		calls:         map[Route]int{},
 		commands:      map[string][]map[string]any{},
-		installable:   []any{0.0},
 		interactions:  map[string]*Pending{},
 		messages:      map[string]*Message{},
 		conns:         map[*conn]bool{},
@@ -205,18 +203,6 @@ func (s *Server) Problems() []string {
 // Commands are those registered in a guild, or globally with "", as sent.
 func (s *Server) Commands(guildID string) []map[string]any {
 	return locked(s, func() []map[string]any { return slices.Clone(s.commands[guildID]) })
-}
-
-// InstallFor sets for whom the application can be installed: guilds are 0, users
-// 1. It is that of commands that do not say so; without it, guilds.
-// https://discord.com/developers/docs/interactions/application-commands#application-command-object
-func (s *Server) InstallFor(types ...float64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.installable = nil
-	for _, t := range types {
-		s.installable = append(s.installable, t)
-	}
 }
 
 // Overwrites counts the bulk overwrites of commands that took effect.

@@ -190,7 +190,7 @@ func (s *Server) putCommands(r *http.Request) (int, any, *failure) {
 		command["id"], command["version"], command["application_id"] = s.nextID(), s.nextID(), s.ApplicationID
 		command["nsfw"] = false
 		if command["integration_types"] == nil {
-			command["integration_types"] = s.installable
+			command["integration_types"] = []any{0.0} // guilds
 		}
 		if guild != "" {
 			command["guild_id"] = guild

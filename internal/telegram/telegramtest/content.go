@@ -34,13 +34,11 @@ type Markup struct {
 
 // Button is a button of a Markup.
 type Button struct {
-	Text             string    `json:"text"`
-	Style            string    `json:"style,omitempty"`
-	Data             string    `json:"callback_data,omitempty"`
-	URL              string    `json:"url,omitempty"`
-	Copy             *CopyText `json:"copy_text,omitempty"`
-	SwitchInline     *string   `json:"switch_inline_query,omitempty"`
-	SwitchInlineHere *string   `json:"switch_inline_query_current_chat,omitempty"`
+	Text  string    `json:"text"`
+	Style string    `json:"style,omitempty"`
+	Data  string    `json:"callback_data,omitempty"`
+	URL   string    `json:"url,omitempty"`
+	Copy  *CopyText `json:"copy_text,omitempty"`
 }
 
 // CopyText is what a button copies.

@@ -112,16 +112,6 @@ func (s *Server) Choose(queryID, resultID string, chat Chat) (Sent, bool) {
 	return Sent{}, false
 }
 
-// InlineMessage is a message that Choose returned, as it stands.
-func (s *Server) InlineMessage(inlineID string) Sent {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if m := s.inline[inlineID]; m != nil {
-		return *m
-	}
-	return Sent{}
-}
-
 func (s *Server) answerInlineQuery(params map[string]json.RawMessage) (result any, no *refusal) {
 	button := arg[struct {
 		Text  string `json:"text"`

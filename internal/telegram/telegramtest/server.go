@@ -313,15 +313,7 @@ func (s *Server) Webhook() Webhook {
 	return locked(s, func() Webhook { return s.webhook })
 }
 
-// Violations are the calls that the Bot API's description does not allow, and
-// ExpectViolations forgets them for a test that wants them.
+// Violations are the calls that the Bot API's description does not allow.
 func (s *Server) Violations() []string {
 	return locked(s, func() []string { return slices.Clone(s.violations) })
-}
-
-// ExpectViolations returns the violations so far and forgets them.
-func (s *Server) ExpectViolations() []string {
-	found := s.Violations()
-	s.change(func() { s.violations = nil })
-	return found
 }

@@ -291,9 +291,10 @@ func TestCallsThatTheBotAPIDoesNotDescribeAreViolations(t *testing.T) {
 		{"editMessageMedia", `{"media":{"type":"photo"}}`},
 		{"sendRocket", `{}`},
 	} {
-		if s.ask(t, call.method, call.params, nil) == "" || len(s.ExpectViolations()) != 1 {
+		if s.ask(t, call.method, call.params, nil) == "" || len(s.Violations()) != 1 {
 			t.Errorf("taken: %+v", call)
 		}
+		s.violations = nil
 	}
 	body := io.MultiReader(strings.NewReader(`{"chat_id":`), iotest.ErrReader(errors.New("broken off")))
 	defer func() {
