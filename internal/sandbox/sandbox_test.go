@@ -1,78 +1,312 @@
-package sandbox_test
+package sandbox
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
 	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
-	"herald/internal/sandbox"
-	"herald/internal/sandbox/sandboxtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func start(t *testing.T) *sandbox.Sandbox {
-	t.Helper()
-	s, err := sandbox.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+// ask makes one request, in memory.
+func ask(h http.Handler, method, path string, header http.Header, body string) (status int, answer string) {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header = header
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
 }
 
 func TestWorldIsPossible(t *testing.T) {
-	w := start(t).World
-	if len(w.Pools) != 21 {
-		t.Errorf("%d pools, want 21", len(w.Pools))
-	}
-	if !w.Supply.Circulating.LessThan(w.Supply.Total) {
-		t.Error("more tokens circulate than exist")
-	}
+	w := New().World
 	for i, login := range w.Logins {
-		if age := time.Since(login.At); age < 0 || age > 30*24*time.Hour {
-			t.Errorf("login %d is %v old, outside of the past 30 days", i, age)
-		}
-		if i > 0 && login.At.After(w.Logins[i-1].At) {
-			t.Errorf("login %d is newer than the one before it", i)
+		age := time.Since(login.At)
+		if age < 0 || age > 30*24*time.Hour || i > 0 && login.At.After(w.Logins[i-1].At) {
+			t.Errorf("login %d is %v old, or newer than the one before it", i, age)
 		}
 	}
-	for _, person := range []sandbox.Person{w.Registered, w.Newcomer, w.Unregistered} {
+	for _, person := range []Person{w.Registered, w.Newcomer, w.Unregistered} {
 		for _, account := range person.Accounts {
 			if _, err := core.NewIdentity(account.Platform, account.UID); err != nil {
 				t.Errorf("%s account: %v", account.Platform, err)
 			}
 		}
-		if person.UID("Telegram") == "" || person.UID("Discord") == "" {
-			t.Error("a person lacks an account on a chat platform")
+	}
+	past := w.Past()
+	if !slices.IsSortedFunc(past, func(a, b core.Quote) int { return a.LastUpdated.Compare(b.LastUpdated) }) {
+		t.Error("the quotes of the past are not in order")
+	}
+	day := slices.IndexFunc(past, func(q core.Quote) bool { return q.LastUpdated.Equal(w.Quote.LastUpdated.Add(-24 * time.Hour)) })
+	change := w.Quote.Price.Div(past[day].Price).Sub(decimal.NewFromInt(1)).Shift(2)
+	if change.Sub(w.Quote.Change24h.Decimal).Abs().GreaterThan(decimal.RequireFromString("0.001")) {
+		t.Errorf("in a day it changed by %s %%", change)
+	}
+}
+
+func TestAServiceFailsWhenItIsTold(t *testing.T) {
+	s, err := Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	client := http.Client{Timeout: 100 * time.Millisecond, Transport: &http.Transport{DisableKeepAlives: true}}
+	get := func() string {
+		resp, err := client.Get(s.Price.URL() + "/v1/cryptocurrency/quotes/latest?id=" + TokenID)
+		if err != nil {
+			return "nothing"
+		}
+		defer resp.Body.Close()
+		body, _ := io.ReadAll(resp.Body)
+		return fmt.Sprintf("%d %.20s", resp.StatusCode, body)
+	}
+	for fault, want := range map[Fault]string{
+		Down: "503 Service Unavailable\n", Nonsense: "200 <html><title>Welcome", Slow: "nothing",
+		Limit: `429 {"status":{"timestam`, Well: `200 {"status":{"timestam`,
+	} {
+		if err := s.Price.Fail(fault); err != nil || get() != want {
+			t.Errorf("%q: %s, %v", fault, get(), err)
+		}
+	}
+	if s.Supply.Fail(Behind) == nil || s.Supply.Fault() != Well {
+		t.Error("the supply host has a fault of the chain's")
+	}
+}
+
+func TestPriceAnswersWhatIsAskedRightly(t *testing.T) {
+	s := New()
+	for _, tt := range []struct {
+		path, key, query string
+		status           int
+		answers          string
+	}{
+		{"/v1/cryptocurrency/quotes/latest", s.PriceKey, "convert=USD&id=" + TokenID, 200, `"data":{"` + TokenID + `":{"id":`},
+		{"/v1/cryptocurrency/quotes/latest", "", "slug=" + TokenSlug, 200, `"data":{"` + TokenID + `":{"id":`},
+		{"/v1/cryptocurrency/quotes/latest", "", "symbol=" + Symbol, 200, `"data":{"` + Symbol + `":{"id":`},
+		{"/v1/cryptocurrency/quotes/latest", "guessed", "id=" + TokenID, 401, `"error_code":1001`},
+		{"/v9/quotes", "", "id=" + TokenID, 404, "404"},
+		{"/v1/cryptocurrency/quotes/latest", "", "id=1", 400, `"error_code":400`},
+		{"/v1/cryptocurrency/quotes/latest", "", "convert=USD", 400, `"error_code":400`},
+		{"/v1/cryptocurrency/quotes/latest", "", "id=" + TokenID + "&symbol=" + Symbol, 400, `"error_code":400`},
+		{"/v1/cryptocurrency/quotes/latest", "", "id=" + TokenID + "&convert=EUR", 400, `"error_code":400`},
+	} {
+		header := http.Header{}
+		if tt.key != "" {
+			header.Set("X-CMC_PRO_API_KEY", tt.key)
+		}
+		status, body := ask(s.Price.Handler, "GET", tt.path+"?"+tt.query, header, "")
+		if status != tt.status || !json.Valid([]byte(body)) || !strings.Contains(body, tt.answers) {
+			t.Errorf("%s?%s: got %d %s, want %d", tt.path, tt.query, status, body, tt.status)
 		}
 	}
 }
 
-func TestSecretsDifferFromStartToStart(t *testing.T) {
-	a, b := start(t), start(t)
-	if a.SecretKey == b.SecretKey || a.PriceKey == b.PriceKey {
-		t.Error("two sandboxes share a secret")
+// partnerCall is a call of the partner API.
+type partnerCall struct {
+	path, app, secret, timestamp, kind string
+	signed, sent                       string // what the signature covers, and what is sent
+}
+
+func (c partnerCall) make(s *Sandbox) (status int, answer string) {
+	mac := hmac.New(sha256.New, []byte(c.secret))
+	mac.Write([]byte(c.timestamp + "POST" + c.path + c.signed))
+	body, _ := json.Marshal(map[string]string{"requestBody": c.sent})
+	return ask(s.Partner.Handler, "POST", c.path, http.Header{
+		"Content-Type": {c.kind}, "Appid": {c.app}, "Timestamp": {c.timestamp},
+		"Sign": {base64.StdEncoding.EncodeToString(mac.Sum(nil))},
+	}, string(body))
+}
+
+const (
+	existsPath = "/api/v1/partner/user/exists"
+	loginsPath = "/api/v1/partner/user/dapps/login/log"
+)
+
+func millis(ago time.Duration) string {
+	return strconv.FormatInt(time.Now().Add(-ago).UnixMilli(), 10)
+}
+
+// rightCall is a call that is as it should be.
+func (s *Sandbox) rightCall(path, inner string) partnerCall {
+	return partnerCall{path: path, app: s.AppID, secret: s.SecretKey, timestamp: millis(0), kind: "application/json", signed: inner, sent: inner}
+}
+
+func TestPartnerHoldsCallersToTheSignature(t *testing.T) {
+	s := New()
+	const inner, shuffled = `{"platform":"Telegram","platform_uid":"7000000001"}`, `{"platform_uid":"7000000001", "platform":"Telegram"}`
+	for name, tt := range map[string]struct {
+		spoil  func(*partnerCall)
+		status int
+	}{
+		"as it should be":        {func(*partnerCall) {}, 200},
+		"half a minute early":    {func(c *partnerCall) { c.timestamp = millis(30 * time.Second) }, 200},
+		"sent in another order":  {func(c *partnerCall) { c.sent = shuffled }, 200},
+		"sent with empty parts":  {func(c *partnerCall) { c.sent = inner[:len(inner)-1] + `,"a":"","b":null}` }, 200},
+		"markup, not escaped":    {func(c *partnerCall) { c.sent = `{"platform":"Email","platform_uid":"a&b<c>"}`; c.signed = c.sent }, 200},
+		"signed in other order":  {func(c *partnerCall) { c.sent, c.signed = shuffled, shuffled }, 401},
+		"signed with empty part": {func(c *partnerCall) { c.sent = `{"a":"",` + inner[1:]; c.signed = c.sent }, 401},
+		"another secret":         {func(c *partnerCall) { c.secret = "guessed" }, 401},
+		"another application":    {func(c *partnerCall) { c.app = "other" }, 401},
+		"another path signed":    {func(c *partnerCall) { c.signed = loginsPath + inner }, 401},
+		"two minutes early":      {func(c *partnerCall) { c.timestamp = millis(2 * time.Minute) }, 401},
+		"two minutes late":       {func(c *partnerCall) { c.timestamp = millis(-2 * time.Minute) }, 401},
+		"timestamp in seconds":   {func(c *partnerCall) { c.timestamp = c.timestamp[:10] }, 401},
+		"another content type":   {func(c *partnerCall) { c.kind = "text/plain" }, 415},
+		"no JSON inside":         {func(c *partnerCall) { c.sent = "Telegram" }, 400},
+		"another endpoint":       {func(c *partnerCall) { c.path = "/api/v1/partner/user" }, 404},
+	} {
+		call := s.rightCall(existsPath, inner)
+		tt.spoil(&call)
+		if status, body := call.make(s); status != tt.status || !json.Valid([]byte(body)) {
+			t.Errorf("%s: got %d %s, want %d", name, status, body, tt.status)
+		}
 	}
 }
 
-func TestCloseFreesThePort(t *testing.T) {
-	s, err := sandbox.Start()
+func TestPartnerKnowsWhoExistsAndTheirLogins(t *testing.T) {
+	s := New()
+	for _, tt := range []struct{ path, inner, answers string }{
+		{existsPath, `{"platform":"Telegram","platform_uid":"7000000001"}`, `{"code":0,"data":{"did":"` + s.World.Registered.DID},
+		{existsPath, `{"platform":"EVM","platform_uid":"` + s.World.Idle.Hex() + `"}`, `{"code":0,"data":{"did":"` + s.World.Newcomer.DID},
+		{existsPath, `{"platform":"Telegram","platform_uid":"7000000003"}`, `{"code":0,"data":null`},
+		{existsPath, `{"platform":"Discord","platform_uid":"7000000001"}`, `{"code":0,"data":null`},
+		{loginsPath, `{"did":"` + s.World.Registered.DID + `"}`, `{"code":0,"data":[{"dapp_name":"Orchard"`}, // the oldest first
+		{loginsPath, `{"did":"` + s.World.Newcomer.DID + `"}`, `{"code":0,"data":[]`},
+		{loginsPath, `{"did":"did:herald:nobody"}`, `{"code":40400`},
+	} {
+		if status, body := s.rightCall(tt.path, tt.inner).make(s); status != 200 || !strings.HasPrefix(body, tt.answers) {
+			t.Errorf("%s: got %d %s, want %s", tt.inner, status, body, tt.answers)
+		}
+	}
+}
+
+// rpc makes a call of the chain and returns its answer.
+func (s *Sandbox) rpc(method, params string) string {
+	_, body := ask(s.Chain.Handler, "POST", "/", nil, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":[%s]}`, method, params))
+	return body
+}
+
+func TestChainRefusesWhatIsNoCall(t *testing.T) {
+	s := New()
+	for body, want := range map[string]string{
+		`{`:   `"code":-32700,`,
+		`[]`:  `"code":-32600,`,
+		`[1]`: `"code":-32600,`,
+		`{"jsonrpc":"1.0","id":1,"method":"eth_chainId"}`:                                              `"code":-32600,`,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_sign"}`:                                                 `"code":-32601,`,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_call"}`:                                                 `"code":-32602,`,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_getCode","params":["0x12"]}`:                            `"code":-32602,`,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":[7]}`:                        `"code":-32602,`,
+		`[{"jsonrpc":"2.0","method":"eth_chainId"},{"jsonrpc":"2.0","id":"a","method":"eth_chainId"}]`: `[{"jsonrpc":"2.0","id":"a","result":"0x67932"}]`,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["0xffffffff",false]}`:       `"result":null`,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_getCode","params":["` + s.World.Idle.Hex() + `"]}`:      `"result":"0x"`,
+	} {
+		if _, got := ask(s.Chain.Handler, "POST", "/", nil, body); !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, want %s", body, got, want)
+		}
+	}
+	if status, got := ask(s.Chain.Handler, "POST", "/", nil, `{"jsonrpc":"2.0","method":"eth_chainId"}`); status != 200 || got != "" {
+		t.Errorf("a notification is answered: %s", got)
+	}
+}
+
+// stakes are what Multicall3 finds in all pools, and a call of no method.
+func (s *Sandbox) stakes(t *testing.T, method string) (answers []multicallResult) {
+	t.Helper()
+	data, err := poolABI.Pack(method, s.World.Staker)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
+	calls := []multicallCall{{Target: s.World.Pools[0].Address, AllowFailure: true, CallData: []byte{1, 2, 3, 4}}}
+	for _, pool := range s.World.Pools {
+		calls = append(calls, multicallCall{pool.Address, true, data})
+	}
+	input, err := multicallABI.Pack("aggregate3", calls)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sandboxtest.Send(t.Context(), http.MethodGet, s.Supply.URL()+"/total-supply", nil, ""); err == nil {
-		t.Error("the supply host still answers")
+	body := s.rpc("eth_call", fmt.Sprintf(`{"to":%q,"input":%q},"latest"`, MulticallAddress, hexutil.Encode(input)))
+	var answer struct{ Result hexutil.Bytes }
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		t.Fatal(err)
+	}
+	if err := multicallABI.UnpackIntoInterface(&answers, "aggregate3", answer.Result); err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	if len(answers) != len(calls) || answers[0].Success {
+		t.Fatalf("%d answers, the first %v", len(answers), answers[0].Success)
+	}
+	return answers[1:]
+}
+
+func TestPoolsHoldWhatTheWorldSays(t *testing.T) {
+	s := New()
+	amounts := func(list []core.PoolAmount) map[common.Address]string {
+		all := map[common.Address]string{}
+		for _, a := range list {
+			all[a.Pool.Address] = baseUnits(a.Amount).String()
+		}
+		return all
+	}
+	staked, pending := amounts(s.World.Staked), amounts(s.World.Unbonding)
+	stakes, withdrawals := s.stakes(t, "currentStake"), s.stakes(t, "pendingWithdrawals")
+	for i, pool := range s.World.Pools {
+		want := staked[pool.Address]
+		if want == "" {
+			want = "0"
+		}
+		if got := new(big.Int).SetBytes(stakes[i].ReturnData); !stakes[i].Success || got.String() != want {
+			t.Errorf("%s holds %v, want %s", pool.Name, got, want)
+		}
+		var entries []withdrawal
+		if err := poolABI.UnpackIntoInterface(&entries, "pendingWithdrawals", withdrawals[i].ReturnData); err != nil {
+			t.Fatal(err)
+		}
+		sum := new(big.Int)
+		for _, entry := range entries {
+			sum.Add(sum, entry.Amount)
+		}
+		if want := pending[pool.Address]; sum.String() != want && (want != "" || sum.Sign() != 0) {
+			t.Errorf("%v is withdrawn from %s, want %s", sum, pool.Name, want)
+		}
+	}
+	if err := s.Chain.Fail(OnePool); err != nil {
+		t.Fatal(err)
+	}
+	s.Chain.Handler = http.HandlerFunc(s.Chain.answer)
+	if stakes := s.stakes(t, "currentStake"); stakes[0].Success || !stakes[1].Success {
+		t.Error("the fault of one pool is not that")
+	}
+}
+
+func TestTheChainIsBehind(t *testing.T) {
+	s := New()
+	if err := s.Chain.Fail(Behind); err != nil {
+		t.Fatal(err)
+	}
+	_, body := ask(http.HandlerFunc(s.Chain.answer), "POST", "/", nil,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["latest",false]}`)
+	var block struct {
+		Result struct{ Timestamp hexutil.Uint64 }
+	}
+	if err := json.Unmarshal([]byte(body), &block); err != nil {
+		t.Fatal(err)
+	}
+	if age := time.Since(time.Unix(int64(block.Result.Timestamp), 0)).Round(time.Minute); age != time.Hour {
+		t.Errorf("the newest block is %v old", age)
 	}
 }

@@ -69,13 +69,12 @@ func checkOptions(path string, options []any) error {
 	for n, o := range options {
 		option := o.(map[string]any)
 		path := fmt.Sprintf("%s.options[%d]", path, n)
-		choices, _ := option["choices"].([]any)
 		switch required := option["required"] == true; {
 		case !isSlashName(option["name"]), seen[option["name"]]:
 			return fmt.Errorf("%s.name: is taken or has a wrong form", path)
 		case required && optional:
 			return fmt.Errorf("%s: required options come first", path)
-		case len(choices) > 0 && option["autocomplete"] == true:
+		case option["choices"] != nil && option["autocomplete"] == true:
 			return fmt.Errorf("%s: has choices and autocomplete", path)
 		case !required:
 			optional = true
@@ -83,11 +82,6 @@ func checkOptions(path string, options []any) error {
 		seen[option["name"]] = true
 		if err := checkLocales(path, option, true); err != nil {
 			return err
-		}
-		for m, choice := range choices {
-			if err := checkLocales(fmt.Sprintf("%s.choices[%d]", path, m), choice.(map[string]any), false); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -82,7 +83,6 @@ type Server struct {
 	calls        map[Route]int
 	problems     []string
 	commands     map[string][]map[string]any // by guild, "" is global
-	installable  []any                       // for whom, where a command does not say
 	overwrites   int
 	interactions map[string]*Pending // by token
 	messages     map[string]*Message // by ID
@@ -138,7 +138,6 @@ func NewOn(listener net.Listener) *Server {
 		broken:        map[Route]Fault{},
 		calls:         map[Route]int{},
 		commands:      map[string][]map[string]any{},
-		installable:   []any{0.0},
 		interactions:  map[string]*Pending{},
 		messages:      map[string]*Message{},
 		conns:         map[*conn]bool{},
@@ -168,59 +167,47 @@ func (s *Server) Close() {
 	s.Client.CloseIdleConnections()
 }
 
-// Script puts faults on the next calls of route, one each.
-func (s *Server) Script(route Route, faults ...Fault) {
+// locked is what f returns under the lock.
+func locked[T any](s *Server, f func() T) T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults[route] = append(s.faults[route], faults...)
+	return f()
+}
+
+// set calls f under the lock.
+func (s *Server) set(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// Script puts faults on the next calls of route, one each.
+func (s *Server) Script(route Route, faults ...Fault) {
+	s.set(func() { s.faults[route] = append(s.faults[route], faults...) })
 }
 
 // Break puts fault on every call of route that has no scripted one; the zero
 // Fault mends it.
-func (s *Server) Break(route Route, fault Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.broken[route] = fault
-}
+func (s *Server) Break(route Route, fault Fault) { s.set(func() { s.broken[route] = fault }) }
 
 // Calls counts the calls of route, refused ones too.
 func (s *Server) Calls(route Route) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.calls[route]
+	return locked(s, func() int { return s.calls[route] })
 }
 
 // Problems are the refusals of payloads, which only a faulty adapter gets.
 func (s *Server) Problems() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.problems...)
+	return locked(s, func() []string { return slices.Clone(s.problems) })
 }
 
 // Commands are those registered in a guild, or globally with "", as sent.
 func (s *Server) Commands(guildID string) []map[string]any {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]map[string]any(nil), s.commands[guildID]...)
-}
-
-// InstallFor sets for whom the application can be installed: guilds are 0, users
-// 1. It is that of commands that do not say so; without it, guilds.
-// https://discord.com/developers/docs/interactions/application-commands#application-command-object
-func (s *Server) InstallFor(types ...float64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.installable = nil
-	for _, t := range types {
-		s.installable = append(s.installable, t)
-	}
+	return locked(s, func() []map[string]any { return slices.Clone(s.commands[guildID]) })
 }
 
 // Overwrites counts the bulk overwrites of commands that took effect.
 func (s *Server) Overwrites() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.overwrites
+	return locked(s, func() int { return s.overwrites })
 }
 
 // Changed is closed at the next change of anything that can be asked here.
@@ -269,9 +256,7 @@ func (s *Server) fault(route Route) Fault {
 
 // problem notes a payload that is refused.
 func (s *Server) problem(err error) *failure {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.note(err)
+	return locked(s, func() *failure { return s.note(err) })
 }
 
 // note is problem for a caller that holds mu.

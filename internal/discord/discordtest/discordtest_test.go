@@ -1,200 +1,388 @@
 package discordtest
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/gorilla/websocket"
 )
 
-// do makes one REST call and returns its status and Discord's code.
-func do(t *testing.T, s *Server, method, path, token, body string) (status, code int) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, s.URL()+"/api/v10"+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bot "+token)
-	r.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var told struct{ Code int }
-	json.NewDecoder(resp.Body).Decode(&told)
-	return resp.StatusCode, told.Code
+const quiet = `"allowed_mentions":{"parse":[]}`
+
+// The interactions that there are.
+var (
+	used    = Interaction{Command: "x", UserID: "5", GuildID: "7", ChannelID: "8"}
+	pressed = Interaction{Button: "1:x", UserID: "5", GuildID: "7", On: &old}
+	old     = Message{Content: "old", Buttons: [][]Button{{{Label: "Again", CustomID: "1:x", Style: 1}}}}
+	typing  = Interaction{Command: "x", Focused: "o", Options: map[string]string{"o": "Tel"}}
+	sent    = Interaction{Modal: &Modal{CustomID: "1:x", Inputs: []Input{{CustomID: "wallet", Value: "0x"}}}}
+)
+
+// started is a server until the test ends.
+func started(t *testing.T) *Server {
+	s := New()
+	t.Cleanup(s.Close)
+	return s
 }
 
-const quiet = `"allowed_mentions":{"parse":[]}`
+// ask makes one REST call, of several parts if there are files, and returns its
+// status and Discord's code.
+func (s *Server) ask(t *testing.T, method, path, body string, files ...string) (status, code int) {
+	t.Helper()
+	content, contentType := bytes.NewBufferString(body), "application/json"
+	if len(files) > 0 {
+		content = &bytes.Buffer{}
+		w := multipart.NewWriter(content)
+		_ = w.WriteField("payload_json", body) // a buffer takes everything
+		for n, name := range files {
+			part, _ := w.CreateFormFile(fmt.Sprintf("files[%d]", n), name)
+			_, _ = part.Write([]byte("PNG"))
+		}
+		_ = w.Close()
+		contentType = w.FormDataContentType()
+	}
+	r := httptest.NewRequestWithContext(t.Context(), method, "/api/v9"+path, content)
+	r.Header.Set("Authorization", "Bot "+s.Token)
+	r.Header.Set("Content-Type", contentType)
+	w := httptest.NewRecorder()
+	s.routes().ServeHTTP(w, r)
+	var told struct{ Code int }
+	_ = json.NewDecoder(w.Body).Decode(&told) // a success has no code
+	return w.Code, told.Code
+}
+
+// first makes the first response to p.
+func (p *Pending) first(t *testing.T, body string, files ...string) (status, code int) {
+	t.Helper()
+	return p.server.ask(t, "POST", "/interactions/"+p.ID+"/"+p.Token+"/callback", body, files...)
+}
+
+// hook is where p takes what follows its first response.
+func (p *Pending) hook() string { return "/webhooks/" + p.server.ApplicationID + "/" + p.Token }
+
+func (p *Pending) edit(t *testing.T, body string, files ...string) (status, code int) {
+	t.Helper()
+	return p.server.ask(t, "PATCH", p.hook()+"/messages/@original", body, files...)
+}
+
+// says is a first response of a message with these members.
+func says(members string) string { return `{"type":4,"data":{"content":"x",` + members + quiet + `}}` }
+
+// shows is a first response of rows of buttons.
+func shows(rows string) string { return says(`"components":[` + rows + `],`) }
+
+func row(buttons ...string) string {
+	return `{"type":1,"components":[` + strings.Join(buttons, ",") + `]}`
+}
+
+func button(id string) string {
+	return fmt.Sprintf(`{"type":2,"style":1,"label":"x","custom_id":%q}`, id)
+}
+
+func choices(n int, name string) string {
+	choice := fmt.Sprintf(`{"name":%q,"value":"1"}`, name)
+	return `{"type":8,"data":{"choices":[` + strings.TrimSuffix(strings.Repeat(choice+",", n), ",") + `]}}`
+}
+
+func modal(title, components string) string {
+	return fmt.Sprintf(`{"type":9,"data":{"custom_id":"1:x","title":%q,"components":[%s]}}`, title, components)
+}
+
+// labelled is an input in a label.
+func labelled(id, more string) string {
+	return fmt.Sprintf(`{"type":18,"label":"Wallet","component":{"type":4,"custom_id":%q,"style":1%s}}`, id, more)
+}
 
 func TestFirstResponsesThatDiscordRefuses(t *testing.T) {
 	long := strings.Repeat("x", 4097)
-	for name, body := range map[string]string{
-		"no type":              `{"data":{"content":"x",` + quiet + `}}`,
-		"type of a modal":      `{"type":9,"data":{"content":"x",` + quiet + `}}`,
-		"no allowed_mentions":  `{"type":4,"data":{"content":"x"}}`,
-		"mentions allowed":     `{"type":4,"data":{"content":"x","allowed_mentions":{"parse":["users"]}}}`,
-		"empty":                `{"type":4,"data":{` + quiet + `}}`,
-		"empty embed":          `{"type":4,"data":{"embeds":[{"color":1}],` + quiet + `}}`,
-		"title too long":       `{"type":4,"data":{"embeds":[{"title":"` + long[:257] + `"}],` + quiet + `}}`,
-		"description too long": `{"type":4,"data":{"embeds":[{"description":"` + long + `"}],` + quiet + `}}`,
-		"field without value":  `{"type":4,"data":{"embeds":[{"fields":[{"name":"x"}]}],` + quiet + `}}`,
-		"more than 6000":       `{"type":4,"data":{"embeds":[{"description":"` + long[:4000] + `","footer":{"text":"` + long[:2001] + `"}}],` + quiet + `}}`,
-		"content too long":     `{"type":4,"data":{"content":"` + long[:2001] + `",` + quiet + `}}`,
-		"colour out of range":  `{"type":4,"data":{"embeds":[{"title":"x","color":16777216}],` + quiet + `}}`,
-		"title no string":      `{"type":4,"data":{"embeds":[{"title":5}],` + quiet + `}}`,
+	embed := func(members string) string { return says(`"embeds":[{` + members + `}],`) }
+	b := func(members string) string { return shows(row(`{"type":2,` + members + `}`)) }
+	six := func(make func(string) string) (all []string) {
+		for n := range 6 {
+			all = append(all, make(fmt.Sprint(n)))
+		}
+		return all
+	}
+	s := started(t)
+	for _, tt := range []struct {
+		interaction Interaction
+		body, why   string
+	}{
+		{used, `{"data":{"content":"x",` + quiet + `}}`, "type"},
+		{used, `{"type":4,"data":{"content":"x"}}`, "allowed_mentions"},
+		{used, `{"type":4,"data":{"content":"x","allowed_mentions":{"parse":["users"]}}}`, "allowed_mentions"},
+		{used, `{"type":4,"data":{` + quiet + `}}`, "is empty"},
+		{used, `{"type":4,"data":{"content":"` + long[:2001] + `",` + quiet + `}}`, "content: length"},
+		{used, embed(`"color":1`), "one is empty"},
+		{used, embed(`"title":"` + long[:257] + `"`), "title: length"},
+		{used, embed(`"title":5`), "is a float64"},
+		{used, embed(`"title":"x","color":16777216`), "color"},
+		{used, embed(`"fields":[{"name":"x"}]`), "value: is required"},
+		{used, embed(`"description":"` + long[:4000] + `","footer":{"text":"` + long[:2001] + `"}`), "6001 characters"},
+		{used, embed(`"title":"x","image":{"url":"attachment://a.png"}`), "no image of that name"},
+		{used, embed(`"title":"x","image":{"url":"file:///a.png"}`), "no address"},
+		{used, says(`"attachments":[{"id":"0"}],`), "names neither an upload"},
+		{used, says(`"flags":32768,`), "second version"},
+		{used, shows(row()), "components: items: 0"},
+		{used, shows(row(six(button)...)), "components: items: 6"},
+		{used, shows(strings.Join(six(func(id string) string { return row(button(id)) }), ",")), "6 rows"},
+		{used, shows(button("a")), "no kind"},
+		{used, shows(row(button("a")) + "," + row(button("a"))), "custom_id: is there twice"},
+		{used, shows(row(button(long[:101]))), "custom_id: length"},
+		{used, b(`"style":1,"label":"x"`), "any other button a custom_id"},
+		{used, b(`"label":"x","custom_id":"a"`), "style: is required"},
+		{used, b(`"style":1,"custom_id":"a","label":"` + long[:81] + `"`), "label: length"},
+		{used, b(`"style":1,"custom_id":"a","label":""`), "neither label nor emoji"},
+		{used, b(`"style":5,"label":"x","url":"https://a.example","custom_id":"a"`), "none has both"},
+		{used, b(`"style":5,"label":"x","url":"tg://resolve"`), "no address"},
+		{used, b(`"style":5,"label":"x","url":"https://a.example/` + long[:513] + `"`), "url: length"},
+		{pressed, `{"type":7,"data":{"content":"",` + quiet + `}}`, "is empty"},
+		{pressed, `{"type":7,"data":{"content":"x"}}`, "allowed_mentions"},
+		{typing, choices(26, "x"), "choices: items: 26"},
+		{typing, choices(1, long[:101]), "name: length"},
+		{used, modal(long[:46], labelled("a", "")), "title: length"},
+		{used, modal("x", ""), "components: items: 0"},
+		{used, modal("x", strings.Join(six(func(id string) string { return labelled(id, "") }), ",")), "6 inputs"},
+		{used, modal("x", labelled("a", "")+","+labelled("a", "")), "custom_id: is there twice"},
+		{used, modal("x", labelled("a", `,"label":"x"`)), "and not the input's too"},
+		{used, modal("x", labelled("a", `,"placeholder":"`+long[:101]+`"`)), "placeholder: length"},
+		{used, modal("x", row(button("a"))), "none of [4]"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := New()
-			defer s.Close()
-			p, _ := s.create(Interaction{Command: "x"})
-			status, code := do(t, s, "POST", "/interactions/"+p.ID+"/"+p.Token+"/callback", "", body)
-			if status != http.StatusBadRequest || code != 50035 || len(s.Problems()) != 1 {
-				t.Errorf("status %d, code %d, problems %q", status, code, s.Problems())
-			}
-		})
+		s.problems = nil
+		p, _ := s.create(tt.interaction)
+		status, code := p.first(t, tt.body)
+		if status != 400 || code != 50035 || len(s.Problems()) != 1 || !strings.Contains(s.Problems()[0], tt.why) {
+			t.Errorf("%.200s: status %d, code %d, problems %q, want %s", tt.body, status, code, s.Problems(), tt.why)
+		}
+		if a := p.Answer(); a.First > 0 || a.Callbacks > 0 || a.Modal != nil || a.Content == "x" {
+			t.Errorf("%.200s took effect: %+v", tt.body, a)
+		}
 	}
 }
 
-func TestInteractionTokensServeOnce(t *testing.T) {
-	s := New()
-	defer s.Close()
-	p, _ := s.create(Interaction{Command: "x"})
-	callback, edit := "/interactions/"+p.ID+"/"+p.Token+"/callback", "/webhooks/"+s.ApplicationID+"/"+p.Token+"/messages/@original"
-	deferral, message := `{"type":5,"data":{"flags":64,`+quiet+`}}`, `{"content":"x",`+quiet+`}`
-	steps := []struct {
-		name, method, path, body string
-		status, code             int
-		before                   func()
-	}{
-		{"edit before the first response", "PATCH", edit, message, 404, 10015, nil},
-		{"another token", "POST", "/interactions/" + p.ID + "/other/callback", deferral, 404, 10062, nil},
-		{"deferral", "POST", callback, deferral, 204, 0, nil},
-		{"second response", "POST", callback, deferral, 400, 40060, nil},
-		{"edit", "PATCH", edit, message, 200, 0, nil},
-		{"expired edit", "PATCH", edit, message, 401, 50027, p.Expire},
-		{"expired response", "POST", callback, deferral, 404, 10062, nil},
+func TestResponsesThatDoNotFitTheInteraction(t *testing.T) {
+	s, onMessage := started(t), sent
+	onMessage.On = pressed.On
+	all := map[string]string{
+		"show": says(""), "deferral": `{"type":5,"data":{` + quiet + `}}`, "later": `{"type":6}`,
+		"change": `{"type":7,"data":{"content":"x",` + quiet + `}}`, "choices": choices(1, "x"), "modal": modal("x", labelled("a", "")),
 	}
-	for _, step := range steps {
+	for takes, interaction := range map[string]Interaction{
+		"show deferral modal":              used,
+		"show deferral change later modal": pressed,
+		"choices":                          typing,
+		"show deferral":                    sent,
+		"show deferral change later":       onMessage,
+	} {
+		for response, body := range all {
+			p, _ := s.create(interaction)
+			status, _ := p.first(t, body)
+			if want := slices.Contains(strings.Fields(takes), response); want != (status == 204) {
+				t.Errorf("what takes %s answered by %s: status %d", takes, response, status)
+			}
+		}
+	}
+}
+
+func TestInteractionTokensServeOnceAndForATime(t *testing.T) {
+	s := started(t)
+	deferral, message := `{"type":5,"data":{"flags":64,`+quiet+`}}`, `{"content":"x",`+quiet+`}`
+	p, _ := s.create(used)
+	aged := func(age time.Duration) func() { return func() { p.sent = time.Now().Add(-age) } }
+	for _, step := range []struct {
+		name         string
+		call         func(*testing.T, string, ...string) (int, int)
+		body         string
+		status, code int
+		before       func()
+	}{
+		{"edit before the first response", p.edit, message, 404, 10015, nil},
+		{"late response", p.first, deferral, 404, 10062, aged(firstResponse + time.Second)},
+		{"deferral", p.first, deferral, 204, 0, aged(0)},
+		{"second response", p.first, deferral, 400, 40060, nil},
+		{"edit", p.edit, message, 200, 0, nil},
+		{"late edit", p.edit, message, 401, 50027, aged(tokenLife + time.Second)},
+	} {
 		if step.before != nil {
 			step.before()
 		}
-		if status, code := do(t, s, step.method, step.path, "", step.body); status != step.status || code != step.code {
+		if status, code := step.call(t, step.body); status != step.status || code != step.code {
 			t.Errorf("%s: status %d, code %d", step.name, status, code)
 		}
 	}
-	if a := p.Answer(); !a.Deferred || !a.Ephemeral || a.Edits != 1 || a.Content != "x" {
+	if a := p.Answer(); !a.Deferred || !a.Ephemeral || a.SeenBy != "5" || a.Edits != 1 || a.Content != "x" {
 		t.Errorf("%+v", a)
+	}
+	for body, interaction := range map[string]Interaction{modal("x", labelled("a", "")): used, choices(1, "x"): typing} {
+		p, _ := s.create(interaction)
+		p.first(t, body)
+		if status, code := p.edit(t, message); status != 404 || code != 10015 {
+			t.Errorf("an edit of what is no message: status %d, code %d", status, code)
+		}
+	}
+}
+
+func TestWhoSeesAnAnswerIsFixedByItsPromise(t *testing.T) {
+	flags := map[bool]string{false: "0", true: "64"}
+	for _, promised := range []bool{false, true} {
+		s := started(t)
+		p, _ := s.create(used)
+		p.first(t, `{"type":5,"data":{"flags":`+flags[promised]+`,`+quiet+`}}`)
+		say := `{"content":"x","flags":` + flags[!promised] + `,` + quiet + `}`
+		s.ask(t, "POST", p.hook(), say)
+		if a := p.Answer(); a.Ephemeral != promised || a.Content != "x" || len(a.Followups) != 0 || a.Edited != 0 {
+			t.Errorf("straight after a promise: %+v, %q", a, s.Problems())
+		}
+		p.edit(t, say)
+		s.ask(t, "POST", p.hook(), say)
+		if a := p.Answer(); a.Ephemeral != promised || a.Edited != 1 || len(a.Followups) != 1 || a.Followups[0].Ephemeral == promised {
+			t.Errorf("later: %+v, %q", a, s.Problems())
+		}
+	}
+}
+
+// A press changes the message for all who see it, and only by what is sent; an
+// ephemeral answer to it is a message of its own.
+func TestAPressChangesItsMessage(t *testing.T) {
+	s := started(t)
+	first, _ := s.create(used)
+	first.first(t, shows(row(button("a"))))
+	change, _ := s.create(first.Press("6", "a"))
+	change.first(t, `{"type":7,"data":{"content":"new",`+quiet+`}}`)
+	if m := first.Answer().Message; m.Content != "new" || len(m.Buttons) != 1 || m.Edited != 1 || len(s.Messages()) != 1 {
+		t.Errorf("%+v, %q", m, s.Problems())
+	}
+	alone, _ := s.create(first.Press("6", "a"))
+	alone.first(t, `{"type":4,"data":{"content":"only you","flags":64,`+quiet+`}}`)
+	if a := alone.Answer(); !a.Ephemeral || a.SeenBy != "6" || first.Answer().Content != "new" {
+		t.Errorf("%+v, %q", a, s.Problems())
+	}
+	if alone.Responded(strings.NewReader(choices(1, "x"))) == nil || alone.Responded(strings.NewReader("--b\r\n")) == nil {
+		t.Error("the body of a response by HTTP is not checked")
+	}
+}
+
+func TestUploadsThatDiscordRefuses(t *testing.T) {
+	const embed = `"embeds":[{"image":{"url":"attachment://a.png"}}],` + quiet
+	for _, tt := range []struct{ body, file, why string }{
+		{`{"content":`, "a.png", "is not JSON"},
+		{`{"content":"x",` + quiet + `}`, "", "no name or content"},
+		{`{"attachments":[{"id":"0"},{"id":"0"}],` + embed + `}`, "a.png", "or one twice"},
+		{`{"attachments":[{"id":"1"}],` + embed + `}`, "a.png", "names neither"},
+		{`{"attachments":[{"id":"0","description":"` + strings.Repeat("d", 1025) + `"}],` + embed + `}`, "a.png", "description: length"},
+		{`{"attachments":[{"id":"0","filename":"b.png"}],` + embed + `}`, "a.png", "no image of that name"},
+		{strings.ReplaceAll(`{`+embed+`}`, "a.png", "a.txt"), "a.txt", "no image of that name"},
+	} {
+		s := started(t)
+		p, _ := s.create(used)
+		p.first(t, `{"type":5,"data":{`+quiet+`}}`)
+		status, _ := p.edit(t, tt.body, tt.file)
+		if status != 400 || !strings.Contains(fmt.Sprint(s.Problems()), tt.why) || len(p.Answer().Attachments) > 0 {
+			t.Errorf("%.200s: status %d, problems %q, want %s", tt.body, status, s.Problems(), tt.why)
+		}
+	}
+}
+
+// Files that are not listed are added to those of the message; a list says
+// which stay.
+func TestFilesStayUnlessAListLeavesThemOut(t *testing.T) {
+	s := started(t)
+	p, _ := s.create(used)
+	p.first(t, says(`"attachments":[{"id":"0","description":"a curve"}],"embeds":[{"image":{"url":"attachment://a.png"}}],`), "a.png")
+	first := p.Answer().Attachments
+	if len(first) != 1 || first[0].Name != "a.png" || first[0].Description != "a curve" || string(first[0].Bytes) != "PNG" {
+		t.Fatalf("%+v, %q", first, s.Problems())
+	}
+	for _, step := range []struct {
+		what, attachments string
+		files             []string
+		want              int
+	}{
+		{"no list, a file", "", []string{"a.png"}, 2},
+		{"the first one stays", `"attachments":[{"id":"` + first[0].ID + `"}],`, nil, 1},
+		{"the new one alone", `"attachments":[{"id":"0"}],`, []string{"a.png"}, 1},
+		{"none stays", `"attachments":[],"embeds":[],`, nil, 0},
+	} {
+		p.edit(t, `{`+step.attachments+quiet+`}`, step.files...)
+		if now := p.Answer().Attachments; len(now) != step.want {
+			t.Errorf("%s: %+v, %q", step.what, now, s.Problems())
+		}
 	}
 }
 
 func TestCommandsThatDiscordRefuses(t *testing.T) {
-	s := New()
-	defer s.Close()
+	s, long := started(t), strings.Repeat("d", 101)
 	path := "/applications/" + s.ApplicationID + "/commands"
-	long := strings.Repeat("d", 101)
-	option := func(more string) string {
-		return `[{"name":"x","description":"d","options":[{"type":3,"name":"a","description":"d",` + more + `}]}]`
+	option := func(members string) string {
+		return `[{"name":"x","description":"d","options":[{"type":3,"name":"a",` + members + `}]}]`
 	}
-	described := func(more string) string { return `[{"name":"x","description":"d",` + more + `}]` }
-	for name, body := range map[string]string{
-		"no list":                        `{}`,
-		"no name":                        `[{"description":"d"}]`,
-		"upper case":                     `[{"name":"X","description":"d"}]`,
-		"no description":                 `[{"name":"x"}]`,
-		"description is long":            `[{"name":"x","description":"` + strings.Repeat("d", 101) + `"}]`,
-		"same name twice":                `[{"name":"x","type":1,"description":"d"},{"name":"x","type":1,"description":"d"}]`,
-		"menu described":                 `[{"name":"X","type":2,"description":"d"}]`,
-		"optional first":                 `[{"name":"x","description":"d","options":[{"type":3,"name":"a","description":"d"},{"type":3,"name":"b","description":"d","required":true}]}]`,
-		"option undescribed":             `[{"name":"x","description":"d","options":[{"type":3,"name":"a"}]}]`,
-		"no contexts":                    `[{"name":"x","description":"d","contexts":[]}]`,
-		"context twice":                  described(`"contexts":[0,0]`),
-		"unknown context":                described(`"contexts":[3]`),
-		"for nobody":                     described(`"integration_types":[]`),
-		"for others":                     described(`"integration_types":[2]`),
-		"unknown language":               described(`"description_localizations":{"es":"d"}`),
-		"no description in a language":   described(`"description_localizations":{"vi":""}`),
-		"long description in a language": described(`"description_localizations":{"ru":"` + long + `"}`),
-		"upper case in a language":       described(`"name_localizations":{"tr":"Fiyat"}`),
-		"space in a language":            described(`"name_localizations":{"vi":"giá cả"}`),
-		"long name in a language":        described(`"name_localizations":{"vi":"` + long[:33] + `"}`),
-		"menu described in a language":   `[{"name":"X","type":2,"description_localizations":{"ru":"d"}}]`,
-		"menu in an unknown language":    `[{"name":"X","type":2,"name_localizations":{"xx":"d"}}]`,
-		"option described in no words":   option(`"description_localizations":{"zh-CN":""}`),
-		"option in an unknown language":  option(`"name_localizations":{"zh":"a"}`),
-		"option in upper case":           option(`"name_localizations":{"ru":"Имя"}`),
-		"choices and autocomplete":       option(`"autocomplete":true,"choices":[{"name":"x","value":"x"}]`),
-		"26 choices":                     option(`"choices":[` + strings.Repeat(`{"name":"x","value":"x"},`, 25) + `{"name":"x","value":"x"}]`),
-		"choice in an unknown language":  option(`"choices":[{"name":"x","value":"x","name_localizations":{"xx":"d"}}]`),
-		"long name of a choice":          option(`"choices":[{"name":"` + long + `","value":"x"}]`),
+	described := func(members string) string { return `[{"name":"x","description":"d",` + members + `}]` }
+	for _, body := range []string{
+		`{}`, `[{"description":"d"}]`, `[{"name":"X","description":"d"}]`, `[{"name":"x"}]`, `[{"name":"x","description":"` + long + `"}]`,
+		`[{"name":"x","type":1,"description":"d"},{"name":"x","type":1,"description":"d"}]`,
+		`[{"name":"X","type":2,"description":"d"}]`,
+		`[{"name":"X","type":2,"name_localizations":{"xx":"d"}}]`,
+		described(`"contexts":[]`), described(`"contexts":[0,0]`), described(`"contexts":[3]`), described(`"integration_types":[]`),
+		described(`"description_localizations":{"es":"d"}`), described(`"description_localizations":{"vi":""}`),
+		described(`"name_localizations":{"tr":"Fiyat"}`), described(`"name_localizations":{"vi":"giá cả"}`),
+		described(`"options":[{"type":3,"name":"a","description":"d"},{"type":3,"name":"b","description":"d","required":true}]`),
+		option(`"required":true`), option(`"description":"d","name_localizations":{"ru":"Имя"}`),
+		option(`"description":"d","autocomplete":true,"choices":[{"name":"x","value":"x"}]`),
+		option(`"description":"d","choices":[` + strings.Repeat(`{"name":"x","value":"x"},`, 25) + `{"name":"x","value":"x"}]`),
+		option(`"description":"d","choices":[{"name":"` + long + `","value":"x"}]`),
 	} {
-		if status, code := do(t, s, "PUT", path, s.Token, body); status != 400 || code != 50035 {
-			t.Errorf("%s: status %d, code %d", name, status, code)
+		if status, code := s.ask(t, "PUT", path, body); status != 400 || code != 50035 {
+			t.Errorf("%s: status %d, code %d", body, status, code)
 		}
 	}
-	if status, _ := do(t, s, "PUT", path, s.Token, `[{"name":"x","description":"d","integration_types":[0,1],"contexts":[0,1,2],
-		"name_localizations":{"ru":"цена","zh-CN":"价格","tr":"fiyat","vi":"giá","es-ES":"precio","es-419":"precio"},"description_localizations":{"ru":"Цена"},
-		"options":[{"type":3,"name":"a","description":"d","autocomplete":true,"name_localizations":{"ru":"имя"}}]},
-		{"name":"Check registration","type":2,"name_localizations":{"ru":"Проверить Регистрацию"},"default_member_permissions":"8"}]`); status != 200 {
-		t.Errorf("a list in six languages: status %d, %q", status, s.Problems())
-	}
-	if got := s.Commands(""); len(got) != 2 || got[0]["description_localizations"].(map[string]any)["ru"] != "Цена" {
-		t.Errorf("registered %v", got)
-	}
-	if status, _ := do(t, s, "GET", path, "wrong", ""); status != 401 {
-		t.Errorf("a wrong token got %d", status)
-	}
-	if status, _ := do(t, s, "GET", "/applications/1/commands", s.Token, ""); status != 403 {
-		t.Errorf("another application got %d", status)
-	}
-	if s.Overwrites() != 1 {
+	if s.Overwrites() != 0 {
 		t.Error("a refused list took effect")
 	}
-}
-
-func TestIdentifiesThatDiscordRefuses(t *testing.T) {
-	for name, test := range map[string]struct {
-		packet string
-		want   int
-	}{
-		"wrong token":        {`{"op":2,"d":{"token":"wrong","intents":0,"properties":{}}}`, 4004},
-		"no intents":         {`{"op":2,"d":{"token":"TOKEN","properties":{}}}`, 4002},
-		"privileged intents": {`{"op":2,"d":{"token":"TOKEN","intents":32768,"properties":{}}}`, 4014},
-		"unknown opcode":     {`{"op":42}`, 4001},
-		"resume, token":      {`{"op":6,"d":{"token":"wrong","session_id":"x","seq":1}}`, 4004},
-		"resume, no seq":     {`{"op":6,"d":{"token":"TOKEN","session_id":"x"}}`, 4002},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := New()
-			defer s.Close()
-			ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(s.URL(), "http")+"/gateway", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer ws.Close()
-			ws.SetReadDeadline(time.Now().Add(10 * time.Second))
-			ws.WriteMessage(websocket.TextMessage, []byte(strings.ReplaceAll(test.packet, "TOKEN", s.Token)))
-			for err == nil {
-				_, _, err = ws.ReadMessage()
-			}
-			if !websocket.IsCloseError(err, test.want) {
-				t.Errorf("ended with %v", err)
-			}
-		})
+	if status, _ := s.ask(t, "PUT", path, `[{"name":"x","description":"d","integration_types":[0,1],"contexts":[0,1,2],
+		"name_localizations":{"ru":"цена","zh-CN":"价格"},"options":[{"type":3,"name":"a","description":"d","autocomplete":true}]},
+		{"name":"Check registration","type":2,"name_localizations":{"ru":"Проверить Регистрацию"}}]`); status != 200 {
+		t.Errorf("a list that is right: status %d, %q", status, s.Problems())
+	}
+	if status, _ := s.ask(t, "GET", "/applications/1/commands", ""); status != 403 {
+		t.Errorf("another application got %d", status)
+	}
+	right := s.Token
+	s.Token = "wrong"
+	defer func() { s.Token = right }()
+	r := httptest.NewRequest("GET", "/api/v9"+path, nil)
+	r.Header.Set("Authorization", "Bot "+right)
+	w := httptest.NewRecorder()
+	s.routes().ServeHTTP(w, r)
+	if w.Code != 401 {
+		t.Errorf("a wrong token got %d", w.Code)
 	}
 }
 
-// client is one connection to the gateway of s, after Hello.
-type client struct {
-	*testing.T
-	ws *websocket.Conn
+func TestPresencesThatDiscordRefuses(t *testing.T) {
+	right := `{"since":null,"activities":[{"name":"Custom Status","type":4,"state":"TKN $1"}],"status":"online","afk":false}`
+	for was, is := range map[string]string{
+		"x": "x", "TKN $1": strings.Repeat("é", 129), `,"afk":false`: "", "online": "busy", "Custom Status": "",
+		`"type":4`: `"type":6`, `"TKN $1"`: `""`, `"state"`: `"emoji":{},"state"`,
+	} {
+		if _, err := readPresence([]byte(strings.Replace(right, was, is, 1))); (err == nil) != (was == is) {
+			t.Errorf("%s for %s: %v", is, was, err)
+		}
+	}
 }
 
-func dial(t *testing.T, s *Server, path string) client {
+// dial connects to the gateway and reads its Hello.
+func (s *Server) dial(t *testing.T, path, packet string) *websocket.Conn {
 	t.Helper()
 	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(s.URL(), "http")+path, nil)
 	if err != nil {
@@ -202,76 +390,110 @@ func dial(t *testing.T, s *Server, path string) client {
 	}
 	t.Cleanup(func() { ws.Close() })
 	ws.SetReadDeadline(time.Now().Add(10 * time.Second))
-	c := client{t, ws}
-	c.next()
-	return c
+	if op, _, _ := next(t, ws); op != 10 {
+		t.Fatalf("began with op %d", op)
+	}
+	ws.WriteMessage(websocket.TextMessage, []byte(strings.ReplaceAll(packet, "TOKEN", s.Token)))
+	return ws
 }
 
-func (c client) send(text string) { c.ws.WriteMessage(websocket.TextMessage, []byte(text)) }
-
 // next is the next packet's opcode, type and data.
-func (c client) next() (op int, kind string, data any) {
-	c.Helper()
+func next(t *testing.T, ws *websocket.Conn) (op int, kind string, data any) {
+	t.Helper()
 	var p packet
-	if err := c.ws.ReadJSON(&p); err != nil {
-		c.Fatal(err)
+	if err := ws.ReadJSON(&p); err != nil {
+		t.Fatal(err)
 	}
 	return p.Op, p.Type, p.Data
 }
 
-func TestASessionIsResumedAsDiscordDoes(t *testing.T) {
-	s := New()
-	defer s.Close()
-	identify := func() (c client, resume string) {
-		c = dial(t, s, "/gateway")
-		c.send(`{"op":2,"d":{"token":"` + s.Token + `","intents":0,"properties":{}}}`)
-		_, _, ready := c.next()
-		return c, `{"op":6,"d":{"token":"` + s.Token + `","session_id":"` + ready.(map[string]any)["session_id"].(string) + `","seq":1}}`
+func TestIdentifiesThatDiscordRefuses(t *testing.T) {
+	s := started(t)
+	for packet, want := range map[string]int{
+		`{"op":2,"d":{"token":"wrong","intents":0,"properties":{}}}`:     4004,
+		`{"op":2,"d":{"token":"TOKEN","properties":{}}}`:                 4002,
+		`{"op":2,"d":{"token":"TOKEN","intents":32768,"properties":{}}}`: 4014,
+		`{"op":42}`: 4001,
+		`{"op":6,"d":{"token":"wrong","session_id":"x","seq":1}}`: 4004,
+		`{"op":6,"d":{"token":"TOKEN","session_id":"x"}}`:         4002,
+	} {
+		if _, _, err := s.dial(t, "/gateway", packet).ReadMessage(); !websocket.IsCloseError(err, want) {
+			t.Errorf("%s ended with %v", packet, err)
+		}
 	}
-	leave := func(c client, code int) {
-		c.ws.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""))
-		c.ws.Close()
+}
+
+func TestASessionIsResumedAsDiscordDoes(t *testing.T) {
+	s := started(t)
+	identify := func() (ws *websocket.Conn, resume string) {
+		ws = s.dial(t, "/gateway", `{"op":2,"d":{"token":"TOKEN","intents":0,"properties":{}}}`)
+		_, _, ready := next(t, ws)
+		return ws, `{"op":6,"d":{"token":"TOKEN","session_id":"` + ready.(map[string]any)["session_id"].(string) + `","seq":1}}`
+	}
+	leave := func(ws *websocket.Conn, code int) {
+		ws.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""))
+		ws.Close()
 		if err := s.Wait(t.Context(), func() bool { return s.Connected() == 0 }); err != nil {
 			t.Fatal(err)
 		}
 	}
-
-	c, resume := identify()
-	leave(c, 4000)
+	ws, resume := identify()
+	leave(ws, 4000)
 	for range 2 {
 		if _, err := s.Push(Interaction{Command: "x"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c = dial(t, s, resumePath)
-	c.send(resume)
+	ws = s.dial(t, resumePath, resume)
 	for _, want := range []string{"INTERACTION_CREATE", "INTERACTION_CREATE", "RESUMED"} {
-		if _, kind, _ := c.next(); kind != want {
+		if _, kind, _ := next(t, ws); kind != want {
 			t.Errorf("got %s, want %s", kind, want)
 		}
 	}
-	if s.Resumes() != 1 || s.Connects() != 2 {
-		t.Errorf("resumed %d times, connected %d", s.Resumes(), s.Connects())
-	}
-
+	leave(ws, 4000)
 	refused := func(why, path string) {
 		t.Helper()
-		c := dial(t, s, path)
-		c.send(resume)
-		if op, _, data := c.next(); op != 9 || data != false {
+		if op, _, data := next(t, s.dial(t, path, resume)); op != 9 || data != false {
 			t.Errorf("%s: resumed with op %d", why, op)
 		}
 	}
-	leave(c, 4000)
 	refused("at the address where sessions begin", "/gateway")
-	c, resume = identify()
-	leave(c, 1000)
+	ws, resume = identify()
+	leave(ws, 1000)
 	refused("after 1000", resumePath)
 	if _, err := s.Push(Interaction{Command: "x"}); err == nil {
 		t.Error("pushed without a session")
 	}
-	c, resume = identify()
+	ws, resume = identify()
 	s.ForgetSession()
-	leave(c, 4000)
+	leave(ws, 4000)
 	refused("after too long", resumePath)
+}
+
+// A bot that stops may break off a call, which Discord then never sees whole.
+func TestACallThatBreaksOffNeverCame(t *testing.T) {
+	s := started(t)
+	body := io.MultiReader(strings.NewReader(`[{"name":`), iotest.ErrReader(errors.New("broken off")))
+	r := httptest.NewRequest("PUT", "/api/v9/applications/"+s.ApplicationID+"/commands", body)
+	r.Header.Set("Authorization", "Bot "+s.Token)
+	defer func() {
+		if recover() != http.ErrAbortHandler || len(s.Problems()) > 0 {
+			t.Errorf("it is answered: %q", s.Problems())
+		}
+	}()
+	s.routes().ServeHTTP(httptest.NewRecorder(), r)
+}
+
+func TestAServerThatForgetsKeepsTheLast(t *testing.T) {
+	s := started(t)
+	s.Remember(10)
+	var ids []string
+	for range 30 {
+		p, _ := s.create(used)
+		p.first(t, says(""))
+		ids = append(ids, p.ID)
+	}
+	if len(s.interactions) != 10 || len(s.Messages()) != 10 || s.Pending(ids[19]) != nil || s.Pending(ids[20]) == nil {
+		t.Errorf("%d interactions and %d messages are kept", len(s.interactions), len(s.Messages()))
+	}
 }

@@ -3,7 +3,9 @@ package discordtest
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,43 +84,34 @@ func (s *Server) Do(action Action) { s.each(func(c *conn) { s.do(c, action) }) }
 
 // Limit sets what is left of the day's sessions and when there are more.
 func (s *Server) Limit(remaining int, resetAfter time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.remaining, s.resetAfter = remaining, resetAfter
+	s.set(func() { s.remaining, s.resetAfter = remaining, resetAfter })
 }
 
 // Identifies are the times of every IDENTIFY so far.
 func (s *Server) Identifies() []time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]time.Time(nil), s.identifies...)
+	return locked(s, func() []time.Time { return slices.Clone(s.identifies) })
 }
 
 // Connects counts how often a connection became READY or RESUMED.
 func (s *Server) Connects() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.connects
+	return locked(s, func() int { return s.connects })
 }
 
 // Heartbeats counts the heartbeats of all connections.
 func (s *Server) Heartbeats() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.heartbeats
+	return locked(s, func() int { return s.heartbeats })
 }
 
 // Connected counts the connections that are READY.
 func (s *Server) Connected() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := 0
-	for c := range s.conns {
-		if c.session != nil {
-			n++
+	return locked(s, func() (n int) {
+		for c := range s.conns {
+			if c.session != nil {
+				n++
+			}
 		}
-	}
-	return n
+		return n
+	})
 }
 
 // WaitConnected returns once a bot is READY.
@@ -142,13 +135,7 @@ func (s *Server) Wait(ctx context.Context, done func() bool) error {
 }
 
 func (s *Server) each(do func(*conn)) {
-	s.mu.Lock()
-	var conns []*conn
-	for c := range s.conns {
-		conns = append(conns, c)
-	}
-	s.mu.Unlock()
-	for _, c := range conns {
+	for _, c := range locked(s, func() []*conn { return slices.Collect(maps.Keys(s.conns)) }) {
 		do(c)
 	}
 }

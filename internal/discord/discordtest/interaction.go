@@ -2,6 +2,7 @@ package discordtest
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -41,8 +42,6 @@ type Interaction struct {
 	// UserInstalled tells that the bot is there because the user has it, and is
 	// not a member of the guild.
 	UserInstalled bool
-	// PrivateChannel is a chat of the user with other people, without a guild.
-	PrivateChannel bool
 	// ID and Token repeat an earlier interaction.
 	ID, Token string
 }
@@ -98,7 +97,6 @@ type Pending struct {
 	interaction Interaction
 	sent        time.Time
 	// The following are guarded by Server.mu.
-	expired   bool
 	loading   bool   // a new message is promised
 	done      bool   // the whole answer is here
 	answer    Answer // so far, without its messages
@@ -165,7 +163,7 @@ func (p *Pending) next(userID string, i Interaction) Interaction {
 	was, message := p.interaction, p.Answer().Message
 	i.On, i.UserID = &message, userID
 	i.GuildID, i.ChannelID, i.GuildLocale = was.GuildID, was.ChannelID, was.GuildLocale
-	i.UserInstalled, i.PrivateChannel = was.UserInstalled, was.PrivateChannel
+	i.UserInstalled = was.UserInstalled
 	if userID == was.UserID {
 		i.Permissions, i.Locale = was.Permissions, was.Locale
 	}
@@ -191,9 +189,7 @@ func (p *Pending) Answer() Answer {
 // Shown is every state of every message that the answer has had, the oldest
 // first.
 func (p *Pending) Shown() []Message {
-	p.server.mu.Lock()
-	defer p.server.mu.Unlock()
-	return append([]Message(nil), p.shown...)
+	return locked(p.server, func() []Message { return slices.Clone(p.shown) })
 }
 
 // First waits for the first response.
@@ -210,13 +206,6 @@ func (p *Pending) Wait(ctx context.Context) (Answer, error) {
 		return p.done
 	})
 	return p.Answer(), err
-}
-
-// Expire makes the interaction's token worthless.
-func (p *Pending) Expire() {
-	p.server.mu.Lock()
-	defer p.server.mu.Unlock()
-	p.expired = true
 }
 
 // Forget drops the interaction and its messages, so that a long run needs no
@@ -285,9 +274,6 @@ func (s *Server) payload(i Interaction) map[string]any {
 	}
 	if i.GuildID == "" {
 		payload["user"], payload["context"] = user, int(discordgo.InteractionContextBotDM)
-		if i.PrivateChannel {
-			payload["context"] = int(discordgo.InteractionContextPrivateChannel)
-		}
 		return payload
 	}
 	payload["guild_id"], payload["guild_locale"], payload["context"] = i.GuildID, i.GuildLocale, int(discordgo.InteractionContextGuild)
@@ -303,7 +289,7 @@ func (s *Server) payload(i Interaction) map[string]any {
 // https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-authorizing-integration-owners-object
 func (i Interaction) owners() map[string]any {
 	switch {
-	case i.UserInstalled || i.PrivateChannel:
+	case i.UserInstalled:
 		return map[string]any{"1": i.UserID}
 	case i.GuildID == "":
 		return map[string]any{"0": "0"}

@@ -70,43 +70,21 @@ func (m Message) Text() string {
 	return strings.ReplaceAll(text, `\`, "")
 }
 
-// Everything is all that is in the message for those who see it, as it was sent:
-// its text with the markup, its buttons with what they carry, and its files'
-// names and descriptions.
+// Everything is all that is in the message for those who see it, as JSON: its
+// text with the markup, its embeds, its buttons with what they carry, and its
+// files' names and descriptions.
 func (m Message) Everything() string {
-	parts := []string{m.Content}
-	for _, e := range m.Embeds {
-		raw, _ := json.Marshal(e) // which decoded from JSON
-		var members any
-		_ = json.Unmarshal(raw, &members)
-		parts = append(parts, texts(members)...)
+	files := slices.Clone(m.Attachments)
+	for i := range files {
+		files[i].Bytes = nil
 	}
-	for _, row := range m.Buttons {
-		for _, b := range row {
-			parts = append(parts, b.Label, b.CustomID, b.URL)
-		}
+	var all strings.Builder
+	encoder := json.NewEncoder(&all)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode([]any{m.Content, m.Embeds, m.Buttons, files}); err != nil {
+		panic(err)
 	}
-	for _, a := range m.Attachments {
-		parts = append(parts, a.Name, a.Description)
-	}
-	return strings.Join(parts, "\n")
-}
-
-// texts are the strings in decoded JSON, in no order.
-func texts(v any) (all []string) {
-	switch v := v.(type) {
-	case string:
-		return []string{v}
-	case []any:
-		for _, item := range v {
-			all = append(all, texts(item)...)
-		}
-	case map[string]any:
-		for _, item := range v {
-			all = append(all, texts(item)...)
-		}
-	}
-	return all
+	return all.String()
 }
 
 // Button is the button with a label.

@@ -1,5 +1,7 @@
 package discordtest
 
+import "errors"
+
 // Modal is a window with questions, which the user sees who was asked.
 type Modal struct {
 	CustomID string
@@ -16,10 +18,6 @@ type Input struct {
 	Value                string
 	Required             bool
 	MinLength, MaxLength int
-	// InLabel tells that it stands in a label component rather than in an action
-	// row; its value comes back in the same form.
-	// https://discord.com/developers/docs/components/reference#label
-	InLabel bool
 }
 
 // shownModal is the modal in data, whose form the schema has checked.
@@ -37,9 +35,8 @@ func shownModal(data map[string]any) (*Modal, error) {
 		CustomID   string `json:"custom_id"`
 		Title      string
 		Components []struct {
-			Label      string
-			Component  *input  // of a label
-			Components []input // of a row
+			Label     string
+			Component *input
 		}
 	}
 	if err := convert(data, &sent); err != nil {
@@ -47,22 +44,17 @@ func shownModal(data map[string]any) (*Modal, error) {
 	}
 	m := &Modal{CustomID: sent.CustomID, Title: sent.Title}
 	for _, c := range sent.Components {
-		if c.Component != nil {
-			c.Components = []input{*c.Component}
-			// The label is the component's around it, and not the input's too.
-			if c.Components[0].Label == "" {
-				c.Components[0].Label = c.Label
-			} else {
-				c.Components[0].Label = ""
-			}
+		i := c.Component
+		switch {
+		case i == nil:
+			return nil, errors.New("components: an input stands in a label here")
+		case i.Label != "":
+			return nil, errors.New("components: the label is the component's around the input, and not the input's too")
 		}
-		for _, i := range c.Components {
-			m.Inputs = append(m.Inputs, Input{
-				CustomID: i.CustomID, Label: i.Label, Placeholder: i.Placeholder, Value: i.Value,
-				Required:  i.Required == nil || *i.Required,
-				MinLength: i.MinLength, MaxLength: i.MaxLength, InLabel: c.Component != nil,
-			})
-		}
+		m.Inputs = append(m.Inputs, Input{
+			CustomID: i.CustomID, Label: c.Label, Placeholder: i.Placeholder, Value: i.Value,
+			Required: i.Required == nil || *i.Required, MinLength: i.MinLength, MaxLength: i.MaxLength,
+		})
 	}
 	return m, checkModal(m)
 }
@@ -72,11 +64,7 @@ func (m Modal) submitted() map[string]any {
 	components := []any{}
 	for n, i := range m.Inputs {
 		input := map[string]any{"type": 4, "id": n + 1, "custom_id": i.CustomID, "value": i.Value}
-		if i.InLabel {
-			components = append(components, map[string]any{"type": 18, "id": 100 + n, "component": input})
-		} else {
-			components = append(components, map[string]any{"type": 1, "id": 100 + n, "components": []any{input}})
-		}
+		components = append(components, map[string]any{"type": 18, "id": 100 + n, "component": input})
 	}
 	return map[string]any{"custom_id": m.CustomID, "components": components}
 }

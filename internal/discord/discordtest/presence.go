@@ -1,6 +1,7 @@
 package discordtest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,12 +19,19 @@ const (
 	customActivity = 4
 )
 
-// presence is a bot's own, as op 3 sets it.
+// presence is a bot's own, as op 3 sets it. A bot may set no other members.
 type presence struct {
-	Since      *int             `json:"since"`
-	Activities []map[string]any `json:"activities"`
-	Status     string           `json:"status"`
-	AFK        *bool            `json:"afk"`
+	Since      *int       `json:"since"`
+	Activities []activity `json:"activities"`
+	Status     string     `json:"status"`
+	AFK        *bool      `json:"afk"`
+}
+
+type activity struct {
+	Name  string `json:"name"`
+	State string `json:"state"`
+	URL   string `json:"url"`
+	Type  *int   `json:"type"`
 }
 
 // Status is the custom status that members see of the bot in the session there
@@ -39,18 +47,12 @@ func (s *Server) Status() string {
 
 // Presences are the times at which the presence was set.
 func (s *Server) Presences() []time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.presences)
+	return locked(s, func() []time.Time { return slices.Clone(s.presences) })
 }
 
 // updatePresence takes op 3.
 func (s *Server) updatePresence(c *conn, data []byte) {
-	var p presence
-	err := json.Unmarshal(data, &p)
-	if err == nil {
-		err = checkPresence(p)
-	}
+	p, err := readPresence(data)
 	s.mu.Lock()
 	now := time.Now()
 	s.presences = append(s.presences, now)
@@ -83,42 +85,31 @@ func (s *Server) updatePresence(c *conn, data []byte) {
 // text is the custom status.
 func (p presence) text() string {
 	for _, a := range p.Activities {
-		if a["type"] == float64(customActivity) {
-			text, _ := a["state"].(string)
-			return text
+		if *a.Type == customActivity {
+			return a.State
 		}
 	}
 	return ""
 }
 
-func checkPresence(p presence) error {
+func readPresence(data []byte) (p presence, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&p); err != nil {
+		return p, err
+	}
 	if p.Activities == nil || p.AFK == nil || !slices.Contains([]string{"online", "dnd", "idle", "invisible", "offline"}, p.Status) {
-		return errors.New("needs activities, afk and a status that there is")
+		return p, errors.New("needs activities, afk and a status that there is")
 	}
 	for _, a := range p.Activities {
-		kind, isNumber := a["type"].(float64)
-		name, _ := a["name"].(string)
-		state, _ := a["state"].(string)
 		switch {
-		case !isNumber || kind != float64(int(kind)) || kind < 0 || kind > 5:
-			return errors.New("an activity needs a type from 0 to 5")
-		case name == "":
-			return errors.New("an activity needs a name")
-		case kind == customActivity && state == "":
-			return errors.New("a custom status needs a state")
-		}
-		for member, value := range a {
-			text, isText := value.(string)
-			switch {
-			// A bot may set no others.
-			case !slices.Contains([]string{"name", "state", "type", "url"}, member):
-				return fmt.Errorf("an activity of a bot has no %s", member)
-			case member != "type" && !isText:
-				return fmt.Errorf("%s is no text", member)
-			case len(utf16.Encode([]rune(text))) > maxStatus:
-				return fmt.Errorf("%s is too long", member)
-			}
+		case a.Type == nil || *a.Type < 0 || *a.Type > 5:
+			return p, errors.New("an activity needs a type from 0 to 5")
+		case a.Name == "" || *a.Type == customActivity && a.State == "":
+			return p, errors.New("an activity needs a name, and a custom status a state")
+		case len(utf16.Encode([]rune(a.Name))) > maxStatus, len(utf16.Encode([]rune(a.State))) > maxStatus:
+			return p, errors.New("an activity is too long")
 		}
 	}
-	return nil
+	return p, nil
 }

@@ -65,7 +65,7 @@ func hasMessage(response int) bool {
 func (s *Server) callback(r *http.Request) (int, any, *failure) {
 	s.mu.Lock()
 	p := s.interactions[r.PathValue("token")]
-	late := p == nil || p.ID != r.PathValue("id") || p.expired || time.Since(p.sent) > firstResponse
+	late := p == nil || p.ID != r.PathValue("id") || time.Since(p.sent) > firstResponse
 	s.mu.Unlock()
 	if late {
 		return 0, nil, errUnknownInteraction
@@ -217,7 +217,7 @@ func (s *Server) answered(r *http.Request) (*Pending, *failure) {
 	switch {
 	case r.PathValue("app") != s.ApplicationID, p == nil, p.original == "":
 		return nil, errUnknownWebhook
-	case p.expired, time.Since(p.sent) > tokenLife:
+	case time.Since(p.sent) > tokenLife:
 		return nil, errExpiredToken
 	}
 	return p, nil

@@ -29,21 +29,19 @@ var errUnauthorized = &failure{http.StatusUnauthorized, 0, "401: Unauthorized"}
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	for _, version := range []string{"/api/v9", "/api/v10"} {
-		handle := func(pattern string, route Route, h handler) {
-			method, path, _ := strings.Cut(pattern, " ")
-			mux.HandleFunc(method+" "+version+path, s.serve(route, h))
-		}
-		handle("GET /applications/@me", Application, s.bot(s.application))
-		handle("GET /gateway/bot", GatewayBot, s.bot(s.gatewayBot))
-		handle("GET /applications/{app}/commands", ListCommands, s.bot(s.listCommands))
-		handle("PUT /applications/{app}/commands", PutCommands, s.bot(s.putCommands))
-		handle("GET /applications/{app}/guilds/{guild}/commands", ListCommands, s.bot(s.listCommands))
-		handle("PUT /applications/{app}/guilds/{guild}/commands", PutCommands, s.bot(s.putCommands))
-		handle("POST /interactions/{id}/{token}/callback", Callback, s.callback)
-		handle("PATCH /webhooks/{app}/{token}/messages/@original", Edit, s.edit)
-		handle("POST /webhooks/{app}/{token}", FollowUp, s.followUp)
+	handle := func(pattern string, route Route, h handler) {
+		method, path, _ := strings.Cut(pattern, " ")
+		mux.HandleFunc(method+" /api/v9"+path, s.serve(route, h))
 	}
+	handle("GET /applications/@me", Application, s.bot(s.application))
+	handle("GET /gateway/bot", GatewayBot, s.bot(s.gatewayBot))
+	handle("GET /applications/{app}/commands", ListCommands, s.bot(s.listCommands))
+	handle("PUT /applications/{app}/commands", PutCommands, s.bot(s.putCommands))
+	handle("GET /applications/{app}/guilds/{guild}/commands", ListCommands, s.bot(s.listCommands))
+	handle("PUT /applications/{app}/guilds/{guild}/commands", PutCommands, s.bot(s.putCommands))
+	handle("POST /interactions/{id}/{token}/callback", Callback, s.callback)
+	handle("PATCH /webhooks/{app}/{token}/messages/@original", Edit, s.edit)
+	handle("POST /webhooks/{app}/{token}", FollowUp, s.followUp)
 	mux.HandleFunc("/gateway", s.serveGateway)
 	mux.HandleFunc(resumePath, s.serveGateway)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -141,11 +139,7 @@ func (s *Server) application(*http.Request) (int, any, *failure) {
 
 // EnterEndpoint enters an interactions endpoint URL, as in the Developer Portal.
 // It changes what the application says of itself and nothing else.
-func (s *Server) EnterEndpoint(url string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.endpoint = url
-}
+func (s *Server) EnterEndpoint(url string) { s.set(func() { s.endpoint = url }) }
 
 func (s *Server) gatewayBot(*http.Request) (int, any, *failure) {
 	s.mu.Lock()
@@ -196,7 +190,7 @@ func (s *Server) putCommands(r *http.Request) (int, any, *failure) {
 		command["id"], command["version"], command["application_id"] = s.nextID(), s.nextID(), s.ApplicationID
 		command["nsfw"] = false
 		if command["integration_types"] == nil {
-			command["integration_types"] = s.installable
+			command["integration_types"] = []any{0.0} // guilds
 		}
 		if guild != "" {
 			command["guild_id"] = guild

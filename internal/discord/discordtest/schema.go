@@ -11,8 +11,10 @@ import (
 	"unicode/utf16"
 )
 
-//go:generate sh -c "go run reduce.go $DISCORD_OPENAPI > spec.json"
-
+// specJSON is the schemas of the payloads that an adapter sends, reduced from
+// Discord's OpenAPI description, https://github.com/discord/discord-api-spec: types,
+// bounds, enums, and which members are required.
+//
 //go:embed spec.json
 var specJSON []byte
 
@@ -30,12 +32,12 @@ type schema struct {
 	Ref                  string // the name of another one, which holds instead
 	Type                 any    // a name or a list of names
 	Enum                 []any
-	MinLength            *int
-	MaxLength            *int
-	MinItems             *int
-	MaxItems             *int
+	MinLength            *float64
+	MaxLength            *float64
+	MinItems             *float64
+	MaxItems             *float64
 	UniqueItems          bool
-	MaxProperties        *int
+	MaxProperties        *float64
 	Minimum              *float64
 	Maximum              *float64
 	Required             []string
@@ -59,7 +61,7 @@ func (s *schema) check(path string, v any) error {
 	}
 	switch v := v.(type) {
 	case string:
-		return within(path+": length", float64(len(utf16.Encode([]rune(v)))), bound(s.MinLength), bound(s.MaxLength))
+		return within(path+": length", float64(len(utf16.Encode([]rune(v)))), s.MinLength, s.MaxLength)
 	case float64:
 		return within(path, v, s.Minimum, s.Maximum)
 	case []any:
@@ -104,17 +106,14 @@ func (s *schema) meant(v any) bool {
 }
 
 func (s *schema) checkList(path string, list []any) error {
-	if err := within(path+": items", float64(len(list)), bound(s.MinItems), bound(s.MaxItems)); err != nil {
+	if err := within(path+": items", float64(len(list)), s.MinItems, s.MaxItems); err != nil {
 		return err
 	}
 	for i, item := range list {
 		if s.UniqueItems && slices.Contains(list[:i], item) {
 			return fmt.Errorf("%s[%d]: is there twice", path, i)
 		}
-		if s.Items == nil {
-			continue
-		}
-		if err := s.Items.check(path+"["+strconv.Itoa(i)+"]", item); err != nil {
+		if err := s.Items.check(fmt.Sprintf("%s[%d]", path, i), item); err != nil {
 			return err
 		}
 	}
@@ -134,26 +133,23 @@ func (s *schema) checkObject(path string, object map[string]any) error {
 			}
 		}
 	}
-	if s.AdditionalProperties == nil {
-		return nil
-	}
 	for name, v := range object {
+		if s.AdditionalProperties == nil {
+			break
+		}
 		if err := s.AdditionalProperties.check(path+"."+name, v); err != nil {
 			return err
 		}
 	}
-	return within(path+": members", float64(len(object)), nil, bound(s.MaxProperties))
+	return within(path+": members", float64(len(object)), nil, s.MaxProperties)
 }
 
 func (s *schema) typed(v any) bool {
-	names, _ := s.Type.([]any)
-	if name, ok := s.Type.(string); ok {
-		names = []any{name}
+	names, isList := s.Type.([]any)
+	if !isList {
+		names = []any{s.Type}
 	}
-	if len(names) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(names, func(name any) bool {
+	return s.Type == nil || slices.ContainsFunc(names, func(name any) bool {
 		switch v := v.(type) {
 		case nil:
 			return name == "null"
@@ -171,14 +167,6 @@ func (s *schema) typed(v any) bool {
 			return name == "object"
 		}
 	})
-}
-
-func bound(n *int) *float64 {
-	if n == nil {
-		return nil
-	}
-	f := float64(*n)
-	return &f
 }
 
 func within(what string, n float64, low, high *float64) error {

@@ -20,17 +20,11 @@ const maxReplay = 1000
 
 // Resumes counts the RESUMEs that succeeded.
 func (s *Server) Resumes() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.resumes
+	return locked(s, func() int { return s.resumes })
 }
 
 // ForgetSession makes the next RESUME fail, as when the bot was away too long.
-func (s *Server) ForgetSession() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.session = nil
-}
+func (s *Server) ForgetSession() { s.set(func() { s.session = nil }) }
 
 // resume goes on with the session there is, from where the bot has it.
 func (s *Server) resume(c *conn, data []byte) {

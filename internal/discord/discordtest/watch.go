@@ -23,11 +23,7 @@ func (s *Server) Watch(f func(Shown)) {
 
 // Remember has the server keep the last n interactions and messages and no more,
 // so that it can run for long. What is forgotten cannot be answered or changed.
-func (s *Server) Remember(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.most = n
-}
+func (s *Server) Remember(n int) { s.set(func() { s.most = n }) }
 
 // forget keeps to most. The caller holds mu.
 func (s *Server) forget() {

@@ -23,54 +23,45 @@ const echoed = "echo-of-the-service"
 
 const html = "<!doctype html><title>" + echoed + "</title>"
 
-// Faults are the faults of a service that can be reached.
-func Faults() []Fault {
-	return append(brokenAnswers(), refusals()...)
-}
-
-func brokenAnswers() []Fault {
-	return []Fault{
-		{Name: "html", Want: core.Malformed, Serve: answer(200, html)},
-		{Name: "empty", Want: core.Malformed, Serve: answer(200, "")},
-		{Name: "no content", Want: core.Malformed, Serve: answer(204, "")},
-		{Name: "partial content", Want: core.Malformed, Serve: answer(206, "5")},
-		{Name: "text", Want: core.Malformed, Serve: answer(200, echoed)},
-		{Name: "trailing garbage", Want: core.Malformed, Serve: answer(200, `{"code":0} `+echoed)},
-		{Name: "duplicate member", Want: core.Malformed, Serve: answer(200, `{"`+echoed+`":0,"`+echoed+`":1}`)},
-		{Name: "deep nesting", Want: core.Malformed, Serve: answer(200, strings.Repeat("[", 500_000)+strings.Repeat("]", 500_000))},
-		{Name: "gigabyte", Want: core.Malformed, Serve: gigabyte},
-		{Name: "gzip bomb", Want: core.Malformed, Serve: zipped(bomb())},
-		{Name: "corrupt gzip", Want: core.Malformed, Serve: zipped([]byte(echoed))},
-		{Name: "truncated", Want: core.Unreachable, Serve: raw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n5")},
-		{Name: "truncated chunk", Want: core.Unreachable, Serve: raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n5\r\n")},
-		{Name: "redirect without location", Want: core.Malformed, Serve: answer(302, html)},
-		{Name: "not HTTP", Want: core.Unreachable, Serve: raw(echoed + "\r\n\r\n")},
-		{Name: "closed", Want: core.Unreachable, Serve: raw("")},
-		{Name: "reset", Want: core.Unreachable, Serve: reset("")},
-		{Name: "reset in the body", Want: core.Unreachable, Serve: reset("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n5")},
-		{Name: "header without end", Want: core.Unreachable, Serve: endlessHeader},
-		{Name: "silent", Want: core.SlowAnswer, Serve: hang},
-		{Name: "silent in the body", Want: core.SlowAnswer, Serve: func(w http.ResponseWriter, r *http.Request) {
+// faults are those of a service, which is started for each that can be reached.
+func faults(t *testing.T) []fault {
+	all := []fault{
+		{name: "html", want: core.Malformed, serve: answer(200, html)},
+		{name: "empty", want: core.Malformed, serve: answer(200, "")},
+		{name: "no content", want: core.Malformed, serve: answer(204, "")},
+		{name: "partial content", want: core.Malformed, serve: answer(206, "5")},
+		{name: "text", want: core.Malformed, serve: answer(200, echoed)},
+		{name: "trailing garbage", want: core.Malformed, serve: answer(200, `{"code":0} `+echoed)},
+		{name: "duplicate member", want: core.Malformed, serve: answer(200, `{"`+echoed+`":0,"`+echoed+`":1}`)},
+		{name: "deep nesting", want: core.Malformed, serve: answer(200, strings.Repeat("[", 500_000)+strings.Repeat("]", 500_000))},
+		{name: "gigabyte", want: core.Malformed, serve: gigabyte},
+		{name: "gzip bomb", want: core.Malformed, serve: zipped(bomb())},
+		{name: "corrupt gzip", want: core.Malformed, serve: zipped([]byte(echoed))},
+		{name: "redirect without location", want: core.Malformed, serve: answer(302, html)},
+		{name: "truncated", want: core.Unreachable, serve: broken("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n5", false)},
+		{name: "truncated chunk", want: core.Unreachable, serve: broken("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n5\r\n", false)},
+		{name: "not HTTP", want: core.Unreachable, serve: broken(echoed+"\r\n\r\n", false)},
+		{name: "closed", want: core.Unreachable, serve: broken("", false)},
+		{name: "reset", want: core.Unreachable, serve: broken("", true)},
+		{name: "reset in the body", want: core.Unreachable, serve: broken("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n5", true)},
+		{name: "header without end", want: core.Unreachable, serve: endlessHeader},
+		{name: "silent", want: core.SlowAnswer, serve: hang},
+		{name: "silent in the body", want: core.SlowAnswer, serve: func(w http.ResponseWriter, r *http.Request) {
 			io.WriteString(w, "5")
 			w.(http.Flusher).Flush()
 			hang(w, r)
 		}},
-	}
-}
-
-func refusals() []Fault {
-	faults := []Fault{
-		{Name: "429 with seconds", Want: core.Limited, RetryAfter: 7 * time.Second, Serve: retryAfter(429, "7")},
-		{Name: "429 with a date", Want: core.Limited, RetryAfter: 90 * time.Second, Serve: func(w http.ResponseWriter, _ *http.Request) {
+		{name: "429 with seconds", want: core.Limited, retryAfter: 7 * time.Second, serve: retryAfter(429, "7")},
+		{name: "429 with a date", want: core.Limited, retryAfter: 90 * time.Second, serve: func(w http.ResponseWriter, r *http.Request) {
 			date := time.Now().Add(-time.Hour).UTC()
 			w.Header().Set("Date", date.Format(http.TimeFormat))
-			w.Header().Set("Retry-After", date.Add(90*time.Second).Format(http.TimeFormat))
-			w.WriteHeader(429)
+			retryAfter(429, date.Add(90*time.Second).Format(http.TimeFormat))(w, r)
 		}},
-		{Name: "429 with a past date", Want: core.Limited, Serve: retryAfter(429, "Fri, 01 Jan 2010 00:00:00 GMT")},
-		{Name: "429 with an age", Want: core.Limited, RetryAfter: 31 * 24 * time.Hour, Serve: retryAfter(429, "18446744073709551615")},
-		{Name: "429 with nonsense", Want: core.Limited, Serve: retryAfter(429, echoed)},
-		{Name: "503 with seconds", Want: core.Unreachable, RetryAfter: 3 * time.Second, Serve: retryAfter(503, "3")},
+		{name: "429 with a past date", want: core.Limited, serve: retryAfter(429, "Fri, 01 Jan 2010 00:00:00 GMT")},
+		{name: "429 with an age", want: core.Limited, retryAfter: 31 * 24 * time.Hour, serve: retryAfter(429, "18446744073709551615")},
+		{name: "429 with nonsense", want: core.Limited, serve: retryAfter(429, echoed)},
+		{name: "503 with seconds", want: core.Unreachable, retryAfter: 3 * time.Second, serve: retryAfter(503, "3")},
+		{name: "429 with html", want: core.Limited, serve: answer(429, html)},
 	}
 	for status, want := range map[int]core.Reason{
 		400: core.Rejected, 401: core.Denied, 402: core.Limited, 403: core.Denied,
@@ -78,34 +69,21 @@ func refusals() []Fault {
 		429: core.Limited, 500: core.Unreachable, 502: core.Unreachable,
 		503: core.Unreachable, 504: core.Unreachable, 530: core.Unreachable,
 	} {
-		faults = append(faults,
-			Fault{Name: fmt.Sprint(status), Want: want, Serve: answer(status, `{"message":"`+echoed+`"}`)},
-			Fault{Name: fmt.Sprintf("%d with html", status), Want: want, Serve: answer(status, html)})
+		all = append(all, fault{name: fmt.Sprint(status), want: want, serve: answer(status, `{"message":"`+echoed+`"}`)})
 	}
-	return faults
-}
-
-type addressed struct {
-	Fault
-	url string
-}
-
-// unreachable are the faults of a service that cannot be spoken to.
-func unreachable(t *testing.T) []addressed {
 	untrusted := httptest.NewUnstartedServer(answer(200, html))
 	untrusted.Config.ErrorLog = discard
 	untrusted.StartTLS()
 	t.Cleanup(untrusted.Close)
 	plain := httptest.NewServer(answer(200, html))
 	t.Cleanup(plain.Close)
-	fault := func(name string) Fault { return Fault{Name: name, Want: core.Unreachable} }
-	return []addressed{
-		{fault("connection refused"), transporttest.RefusedURL},
-		{fault("unknown host"), "http://nowhere.invalid"},
-		{fault("untrusted certificate"), untrusted.URL},
-		{fault("no TLS"), strings.Replace(plain.URL, "http:", "https:", 1)},
-		{fault("not a URL"), "http://" + echoed + ":port"},
-	}
+	return append(all,
+		fault{name: "connection refused", want: core.Unreachable, url: transporttest.RefusedURL},
+		fault{name: "unknown host", want: core.Unreachable, url: "http://nowhere.invalid"},
+		fault{name: "untrusted certificate", want: core.Unreachable, url: untrusted.URL},
+		fault{name: "no TLS", want: core.Unreachable, url: strings.Replace(plain.URL, "http:", "https:", 1)},
+		fault{name: "not a URL", want: core.Unreachable, url: "http://" + echoed + ":port"},
+	)
 }
 
 func answer(status int, body string) http.HandlerFunc {
@@ -160,30 +138,21 @@ func zipped(body []byte) http.HandlerFunc {
 func endlessHeader(w http.ResponseWriter, r *http.Request) {
 	conn := hijack(w, r)
 	defer conn.Close()
-	io.WriteString(conn, "HTTP/1.1 200 OK\r\n")
-	for {
-		if _, err := io.WriteString(conn, "X-Text: "+strings.Repeat(echoed, 100)+"\r\n"); err != nil {
-			return
+	_, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\n")
+	for err == nil {
+		_, err = io.WriteString(conn, "X-Text: "+strings.Repeat(echoed, 100)+"\r\n")
+	}
+}
+
+// broken says text instead of a response and ends the connection, or resets it:
+// the client has read the text by then or has not; it has not read an end.
+func broken(text string, reset bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		conn := hijack(w, r)
+		io.WriteString(conn, text)
+		if reset {
+			conn.(*net.TCPConn).SetLinger(0)
 		}
-	}
-}
-
-// raw says text instead of a response and closes the connection.
-func raw(text string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		conn := hijack(w, r)
-		io.WriteString(conn, text)
-		conn.Close()
-	}
-}
-
-// reset says text and breaks the connection off. The client has read the text
-// by then or has not; it has not read an end.
-func reset(text string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		conn := hijack(w, r)
-		io.WriteString(conn, text)
-		conn.(*net.TCPConn).SetLinger(0)
 		conn.Close()
 	}
 }

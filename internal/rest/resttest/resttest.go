@@ -23,16 +23,16 @@ import (
 // never answer, where it is enough to connect in.
 const (
 	ample = time.Minute
-	short = time.Second
+	short = 500 * time.Millisecond
 )
 
-// Fault is a way in which a service fails to answer.
-type Fault struct {
-	Name       string
-	Want       core.Reason
-	RetryAfter time.Duration
-	// Serve answers with the fault.
-	Serve http.HandlerFunc
+// fault is a way in which a service fails to answer.
+type fault struct {
+	name       string
+	want       core.Reason
+	retryAfter time.Duration
+	serve      http.HandlerFunc
+	url        string // of one that cannot be spoken to, in place of serve
 }
 
 // discard takes what net/http's servers say of their broken connections.
@@ -48,39 +48,35 @@ type Client func(ctx context.Context, baseURL string, timeout time.Duration) err
 func Check(t *testing.T, ask Client, secrets ...string) {
 	t.Helper()
 	secrets = append(slices.Clip(secrets), echoed, "://", "?")
-	for _, f := range Faults() {
-		t.Run(f.Name, func(t *testing.T) {
+	for _, f := range faults(t) {
+		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			server := httptest.NewUnstartedServer(f.Serve)
-			server.Config.ErrorLog = discard
-			server.Start()
-			defer server.Close()
+			if f.serve != nil {
+				server := httptest.NewUnstartedServer(f.serve)
+				server.Config.ErrorLog = discard
+				server.Start()
+				defer server.Close()
+				f.url = server.URL
+			}
 			timeout := ample
-			if f.Want == core.SlowAnswer {
+			if f.want == core.SlowAnswer {
 				timeout = short
 			}
-			checkError(t, ask(t.Context(), server.URL, timeout), f, secrets)
-		})
-	}
-	for _, f := range unreachable(t) {
-		t.Run(f.Name, func(t *testing.T) {
-			t.Parallel()
-			checkError(t, ask(t.Context(), f.url, ample), f.Fault, secrets)
+			checkError(t, ask(t.Context(), f.url, timeout), f, secrets)
 		})
 	}
 	t.Run("redirect to another host", func(t *testing.T) { checkRedirect(t, ask, secrets) })
 	t.Run("cancelled halfway", func(t *testing.T) { checkCancel(t, ask) })
 }
 
-func checkError(t *testing.T, err error, f Fault, secrets []string) {
+func checkError(t *testing.T, err error, f fault, secrets []string) {
 	t.Helper()
 	var failure *core.Error
 	if !errors.As(err, &failure) {
 		t.Fatalf("got %v, want a *core.Error", err)
 	}
-	if failure.Reason != f.Want || failure.RetryAfter != f.RetryAfter {
-		t.Errorf("got %s, retry after %v (%v); want %s, %v",
-			failure.Reason, failure.RetryAfter, err, f.Want, f.RetryAfter)
+	if failure.Reason != f.want || failure.RetryAfter != f.retryAfter {
+		t.Errorf("got %s, retry after %v (%v); want %s, %v", failure.Reason, failure.RetryAfter, err, f.want, f.retryAfter)
 	}
 	NoLeak(t, err, secrets...)
 }
@@ -111,7 +107,7 @@ func checkRedirect(t *testing.T, ask Client, secrets []string) {
 	defer other.Close()
 	server := httptest.NewServer(http.RedirectHandler(other.URL+"/"+echoed, http.StatusTemporaryRedirect))
 	defer server.Close()
-	checkError(t, ask(t.Context(), server.URL, ample), Fault{Want: core.Malformed}, secrets)
+	checkError(t, ask(t.Context(), server.URL, ample), fault{want: core.Malformed}, secrets)
 }
 
 func checkCancel(t *testing.T, ask Client) {

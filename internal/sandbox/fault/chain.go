@@ -15,33 +15,19 @@ import (
 	"herald/internal/sandbox"
 )
 
-// contracts are those that stand at other addresses than they should, nil for
-// none at all.
-type contracts map[common.Address]sandbox.Contract
-
-// in is the node with these contracts.
-func (c contracts) in(n sandbox.Node) sandbox.Node {
+// place puts a contract at an address, nil for none at all.
+func place(n *sandbox.Node, at common.Address, c sandbox.Contract) {
 	n.Contracts = maps.Clone(n.Contracts)
-	for at, other := range c {
-		if n.Contracts[at] = other; other == nil {
-			delete(n.Contracts, at)
-		}
+	if n.Contracts[at] = c; c == nil {
+		delete(n.Contracts, at)
 	}
+}
+
+// withoutMulticall is the chain that is asked by batches.
+func (x exchange) withoutMulticall() sandbox.Node {
+	n := x.service.right.(sandbox.Node)
+	place(&n, sandbox.MulticallAddress, nil)
 	return n
-}
-
-var noMulticall = contracts{sandbox.MulticallAddress: nil}
-
-// rearranged is the chain with other contracts at some addresses.
-func rearranged(others func(sandbox.World) contracts) func(exchange) {
-	return func(x exchange) {
-		others(x.service.world).in(x.service.right.(sandbox.Node)).ServeHTTP(x.w, x.r)
-	}
-}
-
-// instead is the chain with another Multicall3.
-func instead(multicall sandbox.Contract) func(exchange) {
-	return rearranged(func(sandbox.World) contracts { return contracts{sandbox.MulticallAddress: multicall} })
 }
 
 // emptyPool is one without a stake of anybody, stakedPool one with a stake.
@@ -65,29 +51,41 @@ func answeringBytes(output []byte) sandbox.Contract {
 }
 
 func chainFaults() []Fault {
+	node := func(alter func(*sandbox.Node)) func(exchange) {
+		return altered(func(n *sandbox.Node, _ sandbox.World) { alter(n) })
+	}
 	onePool := func(name string, pool func(sandbox.World) common.Address, other sandbox.Contract) Fault {
 		return Fault{Name: name, Effect: OnePoolUnread,
-			serve: rearranged(func(w sandbox.World) contracts { return contracts{pool(w): other} })}
+			serve: altered(func(n *sandbox.Node, w sandbox.World) { place(n, pool(w), other) })}
 	}
 	everyPool := func(other sandbox.Contract) func(exchange) {
-		return rearranged(func(w sandbox.World) contracts {
-			all := contracts{}
+		return altered(func(n *sandbox.Node, w sandbox.World) {
 			for _, pool := range w.Pools {
-				all[pool.Address] = other
+				place(n, pool.Address, other)
 			}
-			return all
 		})
 	}
-	frozen := time.Now().Add(-time.Hour)
+	multicall := func(name string, other sandbox.Contract) Fault {
+		return Fault{Name: name, Effect: Answerable, serve: node(func(n *sandbox.Node) { place(n, sandbox.MulticallAddress, other) })}
+	}
+	batch := func(name string, edit func([]rpcAnswer) []rpcAnswer) Fault {
+		return Fault{Name: "batch " + name, Effect: Answerable, serve: editedBatch(edit)}
+	}
+	answers := func(name string, edit func(*rpcAnswer)) Fault {
+		return Fault{Name: "200 with " + name, serve: editedAnswers(edit)}
+	}
+	result := func(text string) func(*rpcAnswer) {
+		return func(a *rpcAnswer) { a.Result = json.RawMessage(text) }
+	}
+	another := json.RawMessage("987654321")
 	const limited = `{"code":-32005,"message":"daily request count exceeded, request rate limited"}`
+	frozen := time.Now().Add(-time.Hour)
 	return []Fault{
-		{Name: "another chain", serve: altered(func(n *sandbox.Node) { n.ChainID = 1 })},
-		{Name: "lagging an hour", serve: altered(func(n *sandbox.Node) {
+		{Name: "another chain", serve: node(func(n *sandbox.Node) { n.ChainID = 1 })},
+		{Name: "lagging an hour", serve: node(func(n *sandbox.Node) {
 			n.Now = func() time.Time { return time.Now().Add(-time.Hour) }
 		})},
-		{Name: "frozen an hour ago", serve: altered(func(n *sandbox.Node) {
-			n.Now = func() time.Time { return frozen }
-		})},
+		{Name: "frozen an hour ago", serve: node(func(n *sandbox.Node) { n.Now = func() time.Time { return frozen } })},
 
 		onePool("an empty pool reverts", emptyPool, reverting("paused")),
 		onePool("a pool with a stake reverts", stakedPool, reverting("")),
@@ -98,11 +96,11 @@ func chainFaults() []Fault {
 		{Name: "every pool reverts", serve: everyPool(reverting("paused"))},
 		{Name: "every pool without code", serve: everyPool(nil)},
 
-		{Name: "no multicall", Effect: Answerable, serve: instead(nil)},
-		{Name: "multicall reverts", Effect: Answerable, serve: instead(reverting(""))},
-		{Name: "multicall answers no list", Effect: Answerable, serve: instead(answeringBytes(make([]byte, 32)))},
-		{Name: "multicall answers too few", Effect: Answerable, serve: altered(func(n *sandbox.Node) {
-			*n = contracts{sandbox.MulticallAddress: shortened(n.Contracts[sandbox.MulticallAddress])}.in(*n)
+		multicall("no multicall", nil),
+		multicall("multicall reverts", reverting("")),
+		multicall("multicall answers no list", answeringBytes(make([]byte, 32))),
+		{Name: "multicall answers too few", Effect: Answerable, serve: node(func(n *sandbox.Node) {
+			place(n, sandbox.MulticallAddress, shortened(n.Contracts[sandbox.MulticallAddress]))
 		})},
 
 		{Name: "batch answered by one error", Effect: Answerable, serve: func(x exchange) {
@@ -110,32 +108,30 @@ func chainFaults() []Fault {
 				answerJSON(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not supported"}}`)(x)
 				return
 			}
-			noMulticall.in(x.service.right.(sandbox.Node)).ServeHTTP(x.w, x.r)
+			x.withoutMulticall().ServeHTTP(x.w, x.r)
 		}},
-		{Name: "batch lacks an answer", Effect: Answerable,
-			serve: editedBatch(func(a []rpcAnswer) []rpcAnswer { return a[1:] })},
-		{Name: "batch doubles an answer", Effect: Answerable,
-			serve: editedBatch(func(a []rpcAnswer) []rpcAnswer { return append(a, a[0]) })},
-		{Name: "batch answers what was not asked", Effect: Answerable, serve: editedBatch(func(a []rpcAnswer) []rpcAnswer {
-			a[0].ID = json.RawMessage("987654321")
+		batch("lacks an answer", func(a []rpcAnswer) []rpcAnswer { return a[1:] }),
+		batch("doubles an answer", func(a []rpcAnswer) []rpcAnswer { return append(a, a[0]) }),
+		batch("answers what was not asked", func(a []rpcAnswer) []rpcAnswer {
+			a[0].ID = another
 			return a
-		})},
-		{Name: "batch answers backwards", Effect: Answerable, serve: editedBatch(func(a []rpcAnswer) []rpcAnswer {
+		}),
+		batch("answers backwards", func(a []rpcAnswer) []rpcAnswer {
 			slices.Reverse(a)
 			return a
-		})},
-		{Name: "batch answers without results", Effect: Answerable, serve: editedBatch(func(a []rpcAnswer) []rpcAnswer {
+		}),
+		batch("answers without results", func(a []rpcAnswer) []rpcAnswer {
 			for i := range a {
 				a[i].Result = json.RawMessage("null")
 			}
 			return a
-		})},
+		}),
 
-		{Name: "200 with error -32005", serve: editedAnswers(func(a *rpcAnswer) { a.Result, a.Error = nil, json.RawMessage(limited) })},
-		{Name: "200 with result null", serve: editedAnswers(func(a *rpcAnswer) { a.Result = json.RawMessage("null") })},
-		{Name: "200 with result 0x", serve: editedAnswers(func(a *rpcAnswer) { a.Result = json.RawMessage(`"0x"`) })},
-		{Name: "200 with a result that is no hex", serve: editedAnswers(func(a *rpcAnswer) { a.Result = json.RawMessage(`"0xzz"`) })},
-		{Name: "200 with another's id", serve: editedAnswers(func(a *rpcAnswer) { a.ID = json.RawMessage("987654321") })},
+		answers("error -32005", func(a *rpcAnswer) { a.Result, a.Error = nil, json.RawMessage(limited) }),
+		answers("result null", result("null")),
+		answers("result 0x", result(`"0x"`)),
+		answers("a result that is no hex", result(`"0xzz"`)),
+		answers("another's id", func(a *rpcAnswer) { a.ID = another }),
 	}
 }
 
@@ -151,7 +147,7 @@ type rpcAnswer struct {
 // edited.
 func editedBatch(edit func([]rpcAnswer) []rpcAnswer) func(exchange) {
 	return func(x exchange) {
-		right := x.answerOf(noMulticall.in(x.service.right.(sandbox.Node)))
+		right := x.answerOf(x.withoutMulticall())
 		body := right.Body.Bytes()
 		var answers []rpcAnswer
 		if json.Unmarshal(body, &answers) == nil && len(answers) > 1 {
@@ -191,6 +187,7 @@ func mustJSON(v any) []byte {
 // shortened is Multicall3 that forgets the last of its results. They stand in
 // a list: an offset, then the length, then offsets from there on.
 func shortened(multicall sandbox.Contract) sandbox.Contract {
+	aggregate3 := crypto.Keccak256([]byte("aggregate3((address,bool,bytes)[])"))[:4]
 	return func(n sandbox.Node, block uint64, input []byte) ([]byte, error) {
 		output, err := multicall(n, block, input)
 		if err != nil || !bytes.HasPrefix(input, aggregate3) {
@@ -202,6 +199,3 @@ func shortened(multicall sandbox.Contract) sandbox.Contract {
 		return output, nil
 	}
 }
-
-// aggregate3 begins a call of Multicall3's method of that name.
-var aggregate3 = crypto.Keccak256([]byte("aggregate3((address,bool,bytes)[])"))[:4]

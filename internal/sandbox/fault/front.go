@@ -2,8 +2,10 @@ package fault
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -11,18 +13,115 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
+
+// Echo answers a request in place of any server. What it says repeats the whole
+// request, credentials included, wherever there is room for text: that is how
+// secrets get into logs.
+type Echo struct {
+	Name  string
+	Serve func(w http.ResponseWriter, r *http.Request, echo string)
+}
+
+// Echoes are what a server can do to a call. elsewhere is where redirects lead.
+func Echoes(elsewhere string) []Echo {
+	broken := func(name, format string) Echo {
+		return Echo{name, func(w http.ResponseWriter, _ *http.Request, echo string) {
+			raw := fmt.Sprintf(format, oneLine(echo))
+			exchange{w: w}.breakOff([]byte(raw), raw == "")
+		}}
+	}
+	says := func(status int, kind, format string) Echo {
+		return Echo{fmt.Sprint(status, " ", kind), func(w http.ResponseWriter, _ *http.Request, echo string) {
+			quoted := string(mustJSON(echo))
+			answering(status, kind, strings.ReplaceAll(format, "ECHO", quoted[1:len(quoted)-1]))(exchange{w: w})
+		}}
+	}
+	redirects := func(status int) Echo {
+		return Echo{fmt.Sprint("redirect ", status), func(w http.ResponseWriter, r *http.Request, _ string) {
+			exchange{w: w, r: r}.redirect(elsewhere, status)
+		}}
+	}
+	// Every service finds its own error in it.
+	const errors = `{"ok":false,"error_code":400,"description":"ECHO","code":40001,"message":"ECHO",` +
+		`"status":{"error_code":1001,"error_message":"ECHO"},"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"ECHO","data":"ECHO"}}`
+	return []Echo{
+		broken("reset before the answer", "%.0s"),
+		broken("reset within the answer", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99999\r\n\r\n{\"code\":\"%s"),
+		broken("a status line", "HTTP/1.1 %s\r\n\r\n"),
+		broken("a header", "HTTP/1.1 200 OK\r\nbad header %s\r\n\r\n"),
+		broken("a length", "HTTP/1.1 200 OK\r\nContent-Length: %s\r\n\r\n"),
+		broken("a chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\n"),
+		broken("not HTTP", "%s\r\n"),
+		{"more than the answer", func(w http.ResponseWriter, _ *http.Request, echo string) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				_, _ = fmt.Fprintf(conn, "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}%s", echo)
+				// Until the client has enough, which a reader of the head alone never has.
+				_ = conn.SetReadDeadline(time.Now().Add(time.Second))
+				_, _ = io.Copy(io.Discard, conn)
+				conn.Close()
+			}
+		}},
+		{"no answer", func(_ http.ResponseWriter, r *http.Request, _ string) {
+			<-r.Context().Done()
+			panic(http.ErrAbortHandler)
+		}},
+		redirects(http.StatusFound), redirects(http.StatusTemporaryRedirect),
+		says(http.StatusOK, "application/json", errors),
+		says(http.StatusOK, "text/html", "<html><title>ECHO</title></html>"),
+		says(http.StatusOK, "application/json", `"ECHO"`),
+		says(http.StatusForbidden, "application/json", errors),
+		says(http.StatusNotFound, "text/plain", "cannot do ECHO"),
+		says(http.StatusConflict, "application/json", strings.Replace(errors, "400", "409", 1)),
+		says(http.StatusTooManyRequests, "application/json", errors),
+		says(http.StatusBadGateway, "text/html", "<html><title>ECHO</title></html>"),
+		{"oversized", func(w http.ResponseWriter, r *http.Request, echo string) {
+			// More than anybody reads: Telegram's batches may have 16 MiB.
+			exchange{w: w}.endless([]byte(strings.Repeat(echo, 1+(1<<20)/len(echo))))
+		}},
+	}
+}
+
+func oneLine(s string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(s) }
+
+// EchoingRedis listens until the test ends and refuses every command with what
+// it was sent.
+func EchoingRedis(t testing.TB) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	refuse := func(conn net.Conn) {
+		defer conn.Close()
+		buffer := make([]byte, 4096)
+		for {
+			n, err := conn.Read(buffer)
+			if err != nil {
+				return
+			}
+			_, _ = fmt.Fprintf(conn, "-ERR %s\r\n", oneLine(string(buffer[:n])))
+		}
+	}
+	go func() {
+		for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
+			go refuse(conn)
+		}
+	}()
+	return l.Addr().String()
+}
 
 // Front stands before any server and lets everything through until it is armed.
 type Front struct {
 	*httptest.Server
 	mu   sync.Mutex
 	echo *Echo
-	// only is the one call that the fault meets; "" is all.
-	only string
-	// met are the calls that the fault has met.
-	met map[string]bool
-	// lasts is done when the fault ends.
+	only string          // the one call that the echo meets; "" is all
+	met  map[string]bool // the calls that the echo has met
+	// lasts is done when the echo ends.
 	lasts context.Context
 	end   context.CancelFunc
 }
@@ -47,19 +146,16 @@ func NewFront(t testing.TB, behind string) *Front {
 	}
 	f := &Front{end: func() {}}
 	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		armed, lasts := f.meets(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
-		if armed == nil {
+		echo, lasts := f.meets(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
+		if echo == nil {
 			through.ServeHTTP(w, r)
 			return
 		}
-		dump, err := httputil.DumpRequest(r, true)
-		if err != nil {
-			dump = []byte(err.Error())
-		}
+		repeated := dump(r)
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		defer context.AfterFunc(lasts, cancel)()
-		armed.Serve(w, r.WithContext(ctx), "http://"+r.Host+r.URL.RequestURI()+"\n"+string(dump))
+		echo.Serve(w, r.WithContext(ctx), repeated)
 	}))
 	f.Config.ErrorLog = log.New(io.Discard, "", 0)
 	f.Start()
@@ -80,7 +176,7 @@ func (f *Front) Arm(with *Echo, only string) {
 	f.lasts, f.end = context.WithCancel(context.Background())
 }
 
-// meets is the fault that meets a call, which is the last part of its path.
+// meets is the echo that meets a call, which is the last part of its path.
 func (f *Front) meets(call string) (with *Echo, lasts context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -2,14 +2,10 @@
 // means: whether it may have been carried out, and whether it may be repeated.
 // It knows nothing of commands.
 //
-// What the bot polls, sends and edits goes out by calls of this package, with
-// types of its own: go-telegram/bot knows no date_time entity and nothing
-// ephemeral, and builds each call as a multipart form through a pipe and a
-// goroutine, which takes four times as long as JSON
-// (go test -run '^$' -bench SendMessage ./internal/telegram/botapi). The library
-// makes the few other calls. Never used are its polling, which acknowledges
-// updates before they are handled, and its errors' texts, which quote the token
-// and whatever the server said.
+// Of go-telegram/bot it uses types alone. The library knows no date_time entity
+// and nothing ephemeral, acknowledges updates before they are handled, builds each
+// call as a multipart form through a pipe and a goroutine, which takes four times
+// as long as JSON, and its errors quote the token and whatever the server said.
 package botapi
 
 import (
@@ -55,31 +51,19 @@ type Client struct {
 	token        config.Secret
 	url          string
 	calls, polls *http.Client
-	// bot is the library's client. That holds the token as plain text, which
-	// fmt would show: of a function it shows no more than the address.
-	bot func() *bot.Bot
 }
 
-// New makes a Client, and asks nothing. It fails if the library refuses the
-// token's form.
+// New makes a Client, and asks nothing. It fails without a token.
 func New(c Config) (*Client, error) {
+	if !c.Token.IsSet() {
+		return nil, errors.New("there is no token for the Bot API")
+	}
 	calls := transport.New(transport.Options{Timeout: callTimeout, MaxBody: maxAnswer, MaxConns: c.MaxConns})
 	polls := transport.New(transport.Options{MaxBody: maxBatch, MaxConns: 2})
 	if c.Transport != nil {
 		calls, polls = &http.Client{Timeout: callTimeout, Transport: c.Transport}, &http.Client{Transport: c.Transport}
 	}
-	b, err := bot.New(c.Token.Reveal(),
-		bot.WithSkipGetMe(),
-		bot.WithServerURL(c.URL),
-		bot.WithHTTPClient(callTimeout, bufferedClient{calls}),
-		// The library reports there what it cannot return, which may quote a
-		// URL with the token.
-		bot.WithErrorsHandler(func(error) {}),
-	)
-	if err != nil {
-		return nil, errors.New("the Bot API's client refuses the token")
-	}
-	return &Client{token: c.Token, url: c.URL, calls: calls, polls: polls, bot: func() *bot.Bot { return b }}, nil
+	return &Client{token: c.Token, url: c.URL, calls: calls, polls: polls}, nil
 }
 
 // User is a bot's account.
@@ -92,43 +76,37 @@ type User struct {
 
 // GetMe returns who the bot is.
 func (c *Client) GetMe(ctx context.Context) (User, error) {
-	me, err := c.bot().GetMe(ctx)
-	switch {
-	case errors.Is(err, bot.ErrorNotFound):
-		// Every server has the method: it is the token that is not found.
+	me, err := call[models.User](ctx, c, "getMe", noParameters{})
+	if err != nil && ErrorOf(err).Kind == Refused {
+		// Every server has the method: it is the token that is not known.
 		return User{}, &Error{Method: "getMe", Kind: Refused, detail: "the token is not known there"}
-	case err != nil:
-		return User{}, classifyError("getMe", err)
 	}
-	return User{me.ID, me.Username, me.CanJoinGroups}, nil
+	return User{me.ID, me.Username, me.CanJoinGroups}, err
 }
 
 // GetWebhookInfo returns where updates are delivered to, and how that goes.
 func (c *Client) GetWebhookInfo(ctx context.Context) (*models.WebhookInfo, error) {
-	info, err := c.bot().GetWebhookInfo(ctx)
-	return info, classifyError("getWebhookInfo", err)
+	info, err := call[models.WebhookInfo](ctx, c, "getWebhookInfo", noParameters{})
+	return &info, err
 }
 
 // SendChatAction shows "typing…" and its like in a chat.
 func (c *Client) SendChatAction(ctx context.Context, params *bot.SendChatActionParams) error {
-	_, err := c.bot().SendChatAction(ctx, params)
-	return classifyError("sendChatAction", err)
+	return do(ctx, c, "sendChatAction", params)
 }
 
 // GetChatMember returns a user's standing in a chat.
 func (c *Client) GetChatMember(ctx context.Context, params *bot.GetChatMemberParams) (*models.ChatMember, error) {
-	member, err := c.bot().GetChatMember(ctx, params)
-	return member, classifyError("getChatMember", err)
+	member, err := call[models.ChatMember](ctx, c, "getChatMember", params)
+	return &member, err
 }
 
 // SetWebhook has updates delivered from now on.
 func (c *Client) SetWebhook(ctx context.Context, params *bot.SetWebhookParams) error {
-	_, err := c.bot().SetWebhook(ctx, params)
-	return classifyError("setWebhook", err)
+	return do(ctx, c, "setWebhook", params)
 }
 
 // DeleteWebhook ends deliveries and keeps the updates not delivered yet.
 func (c *Client) DeleteWebhook(ctx context.Context) error {
-	_, err := c.bot().DeleteWebhook(ctx, &bot.DeleteWebhookParams{})
-	return classifyError("deleteWebhook", err)
+	return do(ctx, c, "deleteWebhook", noParameters{})
 }

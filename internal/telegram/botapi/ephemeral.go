@@ -69,10 +69,9 @@ func (c *Client) DeleteEphemeral(ctx context.Context, m EphemeralMessage) error 
 	if m == (EphemeralMessage{}) {
 		return cannotBeMade(method)
 	}
-	_, err := call[unread](ctx, c, method, &struct {
+	return do(ctx, c, method, &struct {
 		Chat     int64 `json:"chat_id"`
 		Receiver int64 `json:"receiver_user_id"`
 		ID       int64 `json:"ephemeral_message_id"`
 	}{m.chat, m.user, m.id})
-	return err
 }

@@ -1,15 +1,10 @@
 package botapi
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/go-telegram/bot"
-
-	"herald/internal/transport"
 )
 
 // Kind is what a failed call means to its caller, in words for a log.
@@ -130,44 +125,6 @@ func apiError(method string, a apiAnswer) error {
 		if a.Parameters.MigratedTo != 0 {
 			e.Kind, e.NewChat = Migrated, a.Parameters.MigratedTo
 		}
-	}
-	return e
-}
-
-// classifyError turns an error of the library, or of a request, into an *Error.
-func classifyError(method string, err error) error {
-	if err == nil {
-		return nil
-	}
-	e := &Error{Method: method, Kind: OutcomeUnknown, detail: detailOf(err.Error())}
-	var status *statusError
-	var limit *bot.TooManyRequestsError
-	var moved *bot.MigrateError
-	var lost *transport.Error
-	switch {
-	case errors.As(err, &status):
-		e.cause = status
-	case errors.As(err, &limit):
-		e.Kind, e.RetryAfter = TooManyRequests, time.Duration(limit.RetryAfter)*time.Second
-	case errors.As(err, &moved):
-		e.Kind, e.NewChat = Migrated, int64(moved.MigrateToChatID)
-	case errors.Is(err, bot.ErrorUnauthorized):
-		e.Kind = Unauthorized
-	case errors.Is(err, bot.ErrorConflict):
-		e.Kind = Conflict
-	case errors.Is(err, bot.ErrorForbidden):
-		e.Kind = Forbidden
-	case errors.Is(err, bot.ErrorBadRequest), errors.Is(err, bot.ErrorNotFound):
-		e.Kind = Refused
-	case errors.As(err, &lost):
-		e.cause = lost
-		if transport.NeverSent(lost) {
-			e.Kind = NotSent
-		}
-	case errors.Is(err, context.Canceled):
-		e.cause = context.Canceled
-	case errors.Is(err, context.DeadlineExceeded):
-		e.cause = context.DeadlineExceeded
 	}
 	return e
 }

@@ -14,14 +14,11 @@ type MenuCommand struct {
 // Scope is who sees a menu, https://core.telegram.org/bots/api#botcommandscope.
 type Scope struct {
 	Type string `json:"type"`
-	Chat int64  `json:"chat_id,omitempty"` // of the types that name a chat
 }
 
-// The scopes that name no chat.
+// The scopes that the bot has menus for.
 var (
 	Everybody      = Scope{Type: "default"}
-	PrivateChats   = Scope{Type: "all_private_chats"}
-	Groups         = Scope{Type: "all_group_chats"}
 	Administrators = Scope{Type: "all_chat_administrators"}
 )
 
@@ -33,11 +30,10 @@ type Menu struct {
 
 // SetMyCommands sets one of the bot's menus.
 func (c *Client) SetMyCommands(ctx context.Context, m Menu, commands []MenuCommand) error {
-	_, err := call[unread](ctx, c, "setMyCommands", &struct {
+	return do(ctx, c, "setMyCommands", &struct {
 		Menu
 		Commands []MenuCommand `json:"commands"`
 	}{m, append([]MenuCommand{}, commands...)}) // none are [], not null
-	return err
 }
 
 // GetMyCommands returns one of the bot's menus. A command that was set as
@@ -46,42 +42,34 @@ func (c *Client) GetMyCommands(ctx context.Context, m Menu) ([]MenuCommand, erro
 	return call[[]MenuCommand](ctx, c, "getMyCommands", m)
 }
 
-type language struct {
-	Code string `json:"language_code,omitempty"`
+// profile is what the bot says about itself to readers of a language, "" being
+// any other.
+type profile struct {
+	Language         string `json:"language_code,omitempty"`
+	Description      string `json:"description,omitempty"`
+	ShortDescription string `json:"short_description,omitempty"`
 }
 
 // SetMyDescription sets what stands in the empty private chat with the bot for
-// readers of a language, "" for those of any other; at most 512 characters.
+// readers of a language, "" being any other; at most 512 characters.
 func (c *Client) SetMyDescription(ctx context.Context, lang, text string) error {
-	_, err := call[unread](ctx, c, "setMyDescription", &struct {
-		language
-		Text string `json:"description"`
-	}{language{lang}, text})
-	return err
+	return do(ctx, c, "setMyDescription", profile{Language: lang, Description: text})
 }
 
 // GetMyDescription returns what SetMyDescription set.
 func (c *Client) GetMyDescription(ctx context.Context, lang string) (string, error) {
-	d, err := call[struct {
-		Text string `json:"description"`
-	}](ctx, c, "getMyDescription", language{lang})
-	return d.Text, err
+	p, err := call[profile](ctx, c, "getMyDescription", profile{Language: lang})
+	return p.Description, err
 }
 
 // SetMyShortDescription sets what stands on the bot's profile; at most 120
 // characters.
 func (c *Client) SetMyShortDescription(ctx context.Context, lang, text string) error {
-	_, err := call[unread](ctx, c, "setMyShortDescription", &struct {
-		language
-		Text string `json:"short_description"`
-	}{language{lang}, text})
-	return err
+	return do(ctx, c, "setMyShortDescription", profile{Language: lang, ShortDescription: text})
 }
 
 // GetMyShortDescription returns what SetMyShortDescription set.
 func (c *Client) GetMyShortDescription(ctx context.Context, lang string) (string, error) {
-	d, err := call[struct {
-		Text string `json:"short_description"`
-	}](ctx, c, "getMyShortDescription", language{lang})
-	return d.Text, err
+	p, err := call[profile](ctx, c, "getMyShortDescription", profile{Language: lang})
+	return p.ShortDescription, err
 }

@@ -65,10 +65,6 @@ type Button struct {
 	URL  string `json:"url,omitempty"`
 	// Copy goes to the clipboard; 1 to 256 characters.
 	Copy CopyText `json:"copy_text,omitempty"`
-	// SwitchInline is an inline query to be asked in a chat of the presser's
-	// choice, and SwitchInlineHere in this one. It may be empty.
-	SwitchInline     *string `json:"switch_inline_query,omitempty"`
-	SwitchInlineHere *string `json:"switch_inline_query_current_chat,omitempty"`
 }
 
 // CopyText is a text for the clipboard.
@@ -137,12 +133,6 @@ type linkPreview struct {
 
 var noPreview = linkPreview{Disabled: true}
 
-// sent is what is read of a message that a call returns.
-type sent struct {
-	ID          int64 `json:"message_id"`
-	EphemeralID int64 `json:"ephemeral_message_id"`
-}
-
 // SendMessage sends one message, without a preview of the links in it, and
 // returns its ID.
 func (c *Client) SendMessage(ctx context.Context, to Destination, content Content) (id int64, err error) {
@@ -160,13 +150,13 @@ const pictureName = "photo"
 
 // SendPhoto uploads a PNG and sends it, and returns the message's ID.
 func (c *Client) SendPhoto(ctx context.Context, to Destination, png []byte, caption Content) (id int64, err error) {
-	m, err := upload[sent](ctx, c, "sendPhoto", png, &struct {
+	m, err := call[sent](ctx, c, "sendPhoto", upload{&struct {
 		Destination
 		Caption  string          `json:"caption,omitempty"`
 		Entities []Entity        `json:"caption_entities,omitempty"`
 		Markup   Markup          `json:"reply_markup,omitempty"`
 		Reply    replyParameters `json:"reply_parameters,omitzero"`
-	}{to, caption.Text, caption.Entities, caption.Markup, to.reply()})
+	}{to, caption.Text, caption.Entities, caption.Markup, to.reply()}, png})
 	return m.ID, err
 }
 
@@ -181,7 +171,7 @@ type MessageRef struct {
 // EditMessageText replaces what a message says. It succeeds if that is what it
 // says already.
 func (c *Client) EditMessageText(ctx context.Context, m MessageRef, content Content) error {
-	_, err := call[unread](ctx, c, "editMessageText", &struct {
+	err := do(ctx, c, "editMessageText", &struct {
 		MessageRef
 		Content
 		Preview linkPreview `json:"link_preview_options"`
@@ -198,11 +188,11 @@ func (c *Client) EditMessageMedia(ctx context.Context, m MessageRef, png []byte,
 		Caption  string   `json:"caption,omitempty"`
 		Entities []Entity `json:"caption_entities,omitempty"`
 	}
-	_, err := upload[unread](ctx, c, "editMessageMedia", png, &struct {
+	err := do(ctx, c, "editMessageMedia", upload{&struct {
 		MessageRef
 		Media  media  `json:"media"`
 		Markup Markup `json:"reply_markup,omitempty"`
-	}{m, media{"photo", "attach://" + pictureName, caption.Text, caption.Entities}, caption.Markup})
+	}{m, media{"photo", "attach://" + pictureName, caption.Text, caption.Entities}, caption.Markup}, png})
 	return unlessUnchanged(err)
 }
 
@@ -218,6 +208,5 @@ func unlessUnchanged(err error) error {
 // DeleteMessage deletes a message: within 48 hours one of the bot's own, or in a
 // private chat; elsewhere with the right to delete.
 func (c *Client) DeleteMessage(ctx context.Context, chat, id int64) error {
-	_, err := call[unread](ctx, c, "deleteMessage", MessageRef{Chat: chat, MessageID: id})
-	return err
+	return do(ctx, c, "deleteMessage", MessageRef{Chat: chat, MessageID: id})
 }

@@ -21,8 +21,7 @@ type CallbackAnswer struct {
 // AnswerCallbackQuery answers the press of a button. Each takes one answer, and
 // none once it is old.
 func (c *Client) AnswerCallbackQuery(ctx context.Context, a CallbackAnswer) error {
-	_, err := call[unread](ctx, c, "answerCallbackQuery", a)
-	return err
+	return do(ctx, c, "answerCallbackQuery", a)
 }
 
 // Article is one result of an inline query.
@@ -73,12 +72,11 @@ func (c *Client) AnswerInlineQuery(ctx context.Context, a InlineAnswer) error {
 			content{r.Content.Text, r.Content.Entities, noPreview}, r.Content.Markup,
 		})
 	}
-	_, err := call[unread](ctx, c, "answerInlineQuery", &struct {
+	return do(ctx, c, "answerInlineQuery", &struct {
 		ID       string        `json:"inline_query_id"`
 		Results  []article     `json:"results"`
 		Cache    int           `json:"cache_time"`
 		Personal bool          `json:"is_personal,omitempty"`
 		Button   *InlineButton `json:"button,omitempty"`
 	}{a.ID, results, int(a.Cache.Seconds()), a.Personal, a.Button})
-	return err
 }

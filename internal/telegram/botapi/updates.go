@@ -47,39 +47,26 @@ func (c *Client) GetUpdates(ctx context.Context, offset int64, limit int, wait t
 
 func decodeBatch(r io.Reader) ([]json.RawMessage, error) {
 	body, err := io.ReadAll(r)
-	if err != nil {
-		return nil, unreadable(body, err)
-	}
-	var answer struct {
-		apiAnswer
-		Result []json.RawMessage `json:"result"`
-	}
-	if err := json.Unmarshal(body, &answer); err != nil {
-		return nil, undecodable(body, err)
-	}
-	if answer.OK {
-		return answer.Result, nil
-	}
-	return nil, apiError(getUpdates, answer.apiAnswer)
-}
-
-// unreadable is the error of an answer of which only body could be read.
-func unreadable(body []byte, err error) error {
 	switch {
 	case errors.Is(err, transport.ErrBodyTooLarge):
-		return &Error{Method: getUpdates, Kind: OutcomeUnknown, cause: &UnreadableError{TooLarge: firstID(body)}}
+		return nil, &Error{Method: getUpdates, Kind: OutcomeUnknown, cause: &UnreadableError{TooLarge: firstID(body)}}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return classifyError(getUpdates, err)
+		return nil, lost(getUpdates, err)
+	case err != nil:
+		return nil, &Error{Method: getUpdates, Kind: OutcomeUnknown, cause: &UnreadableError{}}
 	}
-	return &Error{Method: getUpdates, Kind: OutcomeUnknown, cause: &UnreadableError{}}
+	batch, err := decode[[]json.RawMessage](getUpdates, body)
+	if err != nil && brokeOff(body) {
+		err = &Error{Method: getUpdates, Kind: OutcomeUnknown, cause: &UnreadableError{}}
+	}
+	return batch, err
 }
 
-// undecodable is the error of an answer that is not JSON, or only begins so.
-func undecodable(body []byte, err error) error {
-	if syntax, is := errors.AsType[*json.SyntaxError](err); is && len(body) > 0 && syntax.Offset >= int64(len(body)) {
-		return &Error{Method: getUpdates, Kind: OutcomeUnknown, cause: &UnreadableError{}}
-	}
-	return &Error{Method: getUpdates, Kind: OutcomeUnknown, detail: "the answer is not the Bot API's"}
+// brokeOff reports whether a body begins as JSON and ends too early.
+func brokeOff(body []byte) bool {
+	var whole json.RawMessage
+	syntax, is := errors.AsType[*json.SyntaxError](json.Unmarshal(body, &whole))
+	return is && len(body) > 0 && syntax.Offset >= int64(len(body))
 }
 
 // idMember cannot occur in a JSON string, where its quotes would be escaped.

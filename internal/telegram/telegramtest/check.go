@@ -68,8 +68,11 @@ func read(r *http.Request, method string) (params map[string]json.RawMessage, fi
 		for name, values := range r.Form {
 			params[name] = formValue(known[name], values[0])
 		}
-		if files, err = uploads(r.MultipartForm); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", method, err)
+		files = map[string][]byte{}
+		for name, parts := range fileParts(r.MultipartForm) {
+			if files[name], err = content(parts[0]); err != nil {
+				return nil, nil, fmt.Errorf("%s: read the file %q: %w", method, name, err)
+			}
 		}
 	}
 	for name := range files {
@@ -83,22 +86,20 @@ func read(r *http.Request, method string) (params map[string]json.RawMessage, fi
 	return params, files, nil
 }
 
-func uploads(form *multipart.Form) (map[string][]byte, error) {
+func fileParts(form *multipart.Form) map[string][]*multipart.FileHeader {
 	if form == nil {
-		return nil, nil
+		return nil
 	}
-	files := map[string][]byte{}
-	for name, parts := range form.File {
-		f, err := parts[0].Open()
-		if err != nil {
-			return nil, fmt.Errorf("open the file %q: %w", name, err)
-		}
-		defer f.Close()
-		if files[name], err = io.ReadAll(f); err != nil {
-			return nil, fmt.Errorf("read the file %q: %w", name, err)
-		}
+	return form.File
+}
+
+func content(part *multipart.FileHeader) ([]byte, error) {
+	f, err := part.Open()
+	if err != nil {
+		return nil, err
 	}
-	return files, nil
+	defer f.Close()
+	return io.ReadAll(f)
 }
 
 // formValue is a form's text as JSON of the type that the parameter has.

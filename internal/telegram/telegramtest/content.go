@@ -34,13 +34,11 @@ type Markup struct {
 
 // Button is a button of a Markup.
 type Button struct {
-	Text             string    `json:"text"`
-	Style            string    `json:"style,omitempty"`
-	Data             string    `json:"callback_data,omitempty"`
-	URL              string    `json:"url,omitempty"`
-	Copy             *CopyText `json:"copy_text,omitempty"`
-	SwitchInline     *string   `json:"switch_inline_query,omitempty"`
-	SwitchInlineHere *string   `json:"switch_inline_query_current_chat,omitempty"`
+	Text  string    `json:"text"`
+	Style string    `json:"style,omitempty"`
+	Data  string    `json:"callback_data,omitempty"`
+	URL   string    `json:"url,omitempty"`
+	Copy  *CopyText `json:"copy_text,omitempty"`
 }
 
 // CopyText is what a button copies.
@@ -197,26 +195,14 @@ func checkPhoto(photo []byte) *refusal {
 	return nil
 }
 
-// said is all that a text, its links and what stands below it say.
+// said is all that a text, its links and what stands below it say: the text, and
+// the rest as JSON.
 func said(text string, entities []Entity, m Markup) string {
-	all := []string{text}
-	for _, e := range entities {
-		if e.URL != "" {
-			all = append(all, e.URL)
-		}
+	all := bytes.NewBufferString(text + "\n")
+	encoder := json.NewEncoder(all)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode([]any{entities, m}); err != nil {
+		panic(err)
 	}
-	for _, row := range m.Rows {
-		for _, b := range row {
-			all = append(all, b.Text, b.Data, b.URL)
-			if b.Copy != nil {
-				all = append(all, b.Copy.Text)
-			}
-			for _, query := range []*string{b.SwitchInline, b.SwitchInlineHere} {
-				if query != nil {
-					all = append(all, *query)
-				}
-			}
-		}
-	}
-	return strings.Join(append(all, m.Placeholder), "\n")
+	return all.String()
 }

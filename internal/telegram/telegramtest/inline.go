@@ -55,9 +55,7 @@ type inlineQuery struct {
 
 // InlineAnswers are the answers to inline queries so far, in order.
 func (s *Server) InlineAnswers() []InlineAnswer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.inlineAnswers)
+	return locked(s, func() []InlineAnswer { return slices.Clone(s.inlineAnswers) })
 }
 
 // WaitInline waits for the answer to an inline query; it is false when limit is
@@ -112,16 +110,6 @@ func (s *Server) Choose(queryID, resultID string, chat Chat) (Sent, bool) {
 		}
 	}
 	return Sent{}, false
-}
-
-// InlineMessage is a message that Choose returned, as it stands.
-func (s *Server) InlineMessage(inlineID string) Sent {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if m := s.inline[inlineID]; m != nil {
-		return *m
-	}
-	return Sent{}
 }
 
 func (s *Server) answerInlineQuery(params map[string]json.RawMessage) (result any, no *refusal) {

@@ -18,7 +18,6 @@ type Command struct {
 // MenuKey says whose a menu is. An empty Scope is "default".
 type MenuKey struct {
 	Scope    string
-	Chat     int64
 	Language string
 }
 
@@ -44,9 +43,7 @@ func (s *Server) MenuOf(key MenuKey) []Command {
 	if key.Scope == "" {
 		key.Scope = "default"
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.menus[key])
+	return locked(s, func() []Command { return slices.Clone(s.menus[key]) })
 }
 
 // MenuFor is what a user's app lists in a chat: the first menu that is set, of
@@ -57,9 +54,7 @@ func (s *Server) MenuFor(chat Chat, user int64, language string) []Command {
 	scopes := []string{"all_private_chats", "default"}
 	if chat.Type != "private" {
 		scopes = []string{"all_group_chats", "default"}
-		s.mu.Lock()
-		status := s.status[[2]int64{chat.ID, user}]
-		s.mu.Unlock()
+		status := locked(s, func() string { return s.status[[2]int64{chat.ID, user}] })
 		if status == "administrator" || status == "creator" {
 			scopes = append([]string{"all_chat_administrators"}, scopes...)
 		}
@@ -86,28 +81,22 @@ func (s *Server) ShortDescription(language string) string {
 }
 
 func (s *Server) descriptionOf(kind, language string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.descriptions[[2]string{kind, language}]
+	return locked(s, func() string { return s.descriptions[[2]string{kind, language}] })
 }
 
-// chatScopes need a chat_id, and the last of them a user besides.
-var chatScopes = []string{"chat", "chat_administrators", "chat_member"}
+// menuScopes are the scopes that this fake takes: none of a single chat.
+var menuScopes = []string{"default", "all_private_chats", "all_group_chats", "all_chat_administrators"}
 
 func menuKey(params map[string]json.RawMessage) (MenuKey, *refusal) {
 	scope := arg[struct {
 		Type string `json:"type"`
-		Chat int64  `json:"chat_id"`
 	}](params, "scope")
-	key := MenuKey{scope.Type, scope.Chat, arg[string](params, "language_code")}
-	named := slices.Contains(chatScopes, scope.Type)
-	switch {
-	case params["scope"] == nil:
+	key := MenuKey{scope.Type, arg[string](params, "language_code")}
+	if params["scope"] == nil {
 		key.Scope = "default"
-	case !named && !slices.Contains([]string{"default", "all_private_chats", "all_group_chats", "all_chat_administrators"}, scope.Type):
+	}
+	if !slices.Contains(menuScopes, key.Scope) {
 		return key, bad("can't parse BotCommandScope: unsupported type specified")
-	case named != (scope.Chat != 0):
-		return key, bad("can't parse BotCommandScope: chat_id")
 	}
 	if !languageCode.MatchString(key.Language) {
 		return key, bad("invalid language code specified")
@@ -143,7 +132,7 @@ func (s *Server) setMyCommands(params map[string]json.RawMessage) (result any, n
 		}
 		s.menus[key] = menu
 		s.watch(Event{Menus: true})
-		s.seen = append(s.seen, Seen{Method: "setMyCommands", Chat: key.Chat, Text: strings.Join(texts, "\n")})
+		s.seen = append(s.seen, Seen{Method: "setMyCommands", Text: strings.Join(texts, "\n")})
 	})
 	return true, no
 }

@@ -37,9 +37,7 @@ type Notice struct {
 
 // Notices are the answers to presses so far, in order, silent ones too.
 func (s *Server) Notices() []Notice {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.notices)
+	return locked(s, func() []Notice { return slices.Clone(s.notices) })
 }
 
 // Press queues the press of a button below a message, by anybody, and returns

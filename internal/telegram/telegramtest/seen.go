@@ -19,9 +19,7 @@ type Seen struct {
 
 // Seen is all that was shown so far, in order.
 func (s *Server) Seen() []Seen {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.seen)
+	return locked(s, func() []Seen { return slices.Clone(s.seen) })
 }
 
 // SeenByOthers is what was shown to anybody but this user.

@@ -185,6 +185,13 @@ func newServer() *Server {
 	}
 }
 
+// locked is what f returns under the lock.
+func locked[T any](s *Server, f func() T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return f()
+}
+
 // change applies f and wakes everybody who waits for something.
 func (s *Server) change(f func()) {
 	s.mu.Lock()
@@ -198,30 +205,15 @@ func (s *Server) change(f func()) {
 // until waits until ok, asked under the lock, answers true, and returns false
 // if that did not happen within limit.
 func (s *Server) until(limit time.Duration, ok func() bool) bool {
-	deadline := time.After(limit)
-	for {
-		s.mu.Lock()
-		done, changed := ok(), s.changed
-		s.mu.Unlock()
-		if done {
-			return true
-		}
-		select {
-		case <-changed:
-		case <-deadline:
-			return false
-		case <-s.quit:
-			return false
-		}
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return s.Wait(ctx, func() bool { return locked(s, ok) }) == nil
 }
 
 // Wait returns once done is true, which it asks at every change here.
 func (s *Server) Wait(ctx context.Context, done func() bool) error {
 	for {
-		s.mu.Lock()
-		changed := s.changed
-		s.mu.Unlock()
+		changed := locked(s, func() <-chan struct{} { return s.changed })
 		if done() {
 			return nil
 		}
@@ -255,9 +247,7 @@ func (s *Server) WaitAcknowledged(limit time.Duration) bool {
 // Sent are the messages taken so far, in order, as they stand: edited ones say
 // what they said last, and deleted ones are among them.
 func (s *Server) Sent() []Sent {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.messages()
+	return locked(s, func() []Sent { return s.messages() })
 }
 
 func (s *Server) messages() []Sent {
@@ -289,9 +279,7 @@ func (s *Server) Take() ([]Sent, []Call) {
 
 // Calls are the calls of one method so far, in order.
 func (s *Server) Calls(method string) []Call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.callsOf(method)
+	return locked(s, func() []Call { return s.callsOf(method) })
 }
 
 func (s *Server) callsOf(method string) []Call {
@@ -306,9 +294,7 @@ func (s *Server) callsOf(method string) []Call {
 
 // Offsets are the offsets of every getUpdates so far; 0 is none given.
 func (s *Server) Offsets() []int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.offsets)
+	return locked(s, func() []int64 { return slices.Clone(s.offsets) })
 }
 
 // Pending are the IDs of the updates that are not acknowledged.
@@ -324,22 +310,10 @@ func (s *Server) Pending() []int64 {
 
 // Webhook is what setWebhook last said.
 func (s *Server) Webhook() Webhook {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.webhook
+	return locked(s, func() Webhook { return s.webhook })
 }
 
-// Violations are the calls that the Bot API's description does not allow, and
-// ExpectViolations forgets them for a test that wants them.
+// Violations are the calls that the Bot API's description does not allow.
 func (s *Server) Violations() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.violations)
-}
-
-// ExpectViolations returns the violations so far and forgets them.
-func (s *Server) ExpectViolations() []string {
-	found := s.Violations()
-	s.change(func() { s.violations = nil })
-	return found
+	return locked(s, func() []string { return slices.Clone(s.violations) })
 }
