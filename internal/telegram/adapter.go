@@ -57,7 +57,6 @@ package telegram
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -163,7 +162,7 @@ func (a *Adapter) Role(ctx context.Context, user chat.User, chatID string) (chat
 	if err != nil {
 		return chat.Member, nil
 	}
-	member, err := a.api.GetChatMember(ctx, &bot.GetChatMemberParams{ChatID: json.Number(chatID), UserID: id})
+	member, err := a.api.GetChatMember(ctx, &bot.GetChatMemberParams{ChatID: chatID, UserID: id})
 	if err != nil {
 		return chat.Member, err
 	}

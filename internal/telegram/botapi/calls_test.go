@@ -62,7 +62,8 @@ func picture() []byte {
 
 type wireCall struct {
 	do func(context.Context, *Client) error
-	// body is what goes out; of an upload, its fields as an object.
+	// body is what goes out; of a form, its fields as an object and the number of
+	// files in each.
 	body string
 }
 
@@ -100,11 +101,11 @@ func everyCall() map[string]wireCall {
 		"sendPhoto": {func(x ctx, c *Client) error {
 			_, err := c.SendPhoto(x, to, picture(), full)
 			return err
-		}, `{` + whereTo + caption + `,"reply_markup":` + keyboard + `}`},
+		}, `{` + whereTo + caption + `,"reply_markup":` + keyboard + `,"photo":1}`},
 		"editMessageText": {func(x ctx, c *Client) error { return c.EditMessageText(x, ref, full) },
 			`{"chat_id":-1001,"message_id":5,` + message + `}`},
 		"editMessageMedia": {func(x ctx, c *Client) error { return c.EditMessageMedia(x, ref, picture(), full) },
-			`{"chat_id":-1001,"message_id":5,"media":{"type":"photo","media":"attach://photo",` + caption + `},"reply_markup":` + keyboard + `}`},
+			`{"chat_id":-1001,"message_id":5,"media":{"type":"photo","media":"attach://photo",` + caption + `},"reply_markup":` + keyboard + `,"photo":1}`},
 		"deleteMessage": {func(x ctx, c *Client) error { return c.DeleteMessage(x, group, 5) }, `{"chat_id":-1001,"message_id":5}`},
 		"deleteEphemeralMessage": {func(x ctx, c *Client) error { return c.DeleteEphemeral(x, private) },
 			`{"chat_id":-1001,"receiver_user_id":501,"ephemeral_message_id":5}`},
@@ -154,6 +155,10 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // fields are the parameters in a body.
 func fields(t *testing.T, contentType string, body []byte) (all map[string]any) {
+	all = map[string]any{}
+	if len(body) == 0 {
+		return all
+	}
 	kind, params, _ := mime.ParseMediaType(contentType)
 	if kind == "application/json" {
 		if err := json.Unmarshal(body, &all); err != nil {
@@ -162,10 +167,12 @@ func fields(t *testing.T, contentType string, body []byte) (all map[string]any) 
 		return all
 	}
 	form, err := multipart.NewReader(bytes.NewReader(body), params["boundary"]).ReadForm(1 << 20)
-	if err != nil || len(form.File[pictureName]) != 1 {
-		t.Fatalf("%v, %d pictures", err, len(form.File))
+	if err != nil {
+		t.Fatal(err)
 	}
-	all = map[string]any{}
+	for name, files := range form.File {
+		all[name] = float64(len(files))
+	}
 	for name, values := range form.Value {
 		var value any
 		if json.Unmarshal([]byte(values[0]), &value) != nil {

@@ -2,16 +2,21 @@
 // means: whether it may have been carried out, and whether it may be repeated.
 // It knows nothing of commands.
 //
-// Of go-telegram/bot it uses types alone. The library knows no date_time entity
-// and nothing ephemeral, acknowledges updates before they are handled, builds each
-// call as a multipart form through a pipe and a goroutine, which takes four times
-// as long as JSON, and its errors quote the token and whatever the server said.
+// What the bot polls, sends and edits goes out by calls of this package, with
+// types of its own: go-telegram/bot knows no date_time entity and nothing
+// ephemeral, and acknowledges updates before they are handled. The library makes
+// the other calls, over this package's HTTP and with its errors: the library's own
+// quote the token and whatever the server said.
 package botapi
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
+	"path"
 	"time"
 
 	"github.com/go-telegram/bot"
@@ -51,19 +56,33 @@ type Client struct {
 	token        config.Secret
 	url          string
 	calls, polls *http.Client
+	// bot is the library's client. That holds the token as plain text, which
+	// fmt would show: of a function it shows no more than the address.
+	bot func() *bot.Bot
 }
 
-// New makes a Client, and asks nothing. It fails without a token.
+// New makes a Client, and asks nothing. It fails if the library refuses the
+// token's form.
 func New(c Config) (*Client, error) {
-	if !c.Token.IsSet() {
-		return nil, errors.New("there is no token for the Bot API")
-	}
 	calls := transport.New(transport.Options{Timeout: callTimeout, MaxBody: maxAnswer, MaxConns: c.MaxConns})
 	polls := transport.New(transport.Options{MaxBody: maxBatch, MaxConns: 2})
 	if c.Transport != nil {
 		calls, polls = &http.Client{Timeout: callTimeout, Transport: c.Transport}, &http.Client{Transport: c.Transport}
 	}
-	return &Client{token: c.Token, url: c.URL, calls: calls, polls: polls}, nil
+	client := &Client{token: c.Token, url: c.URL, calls: calls, polls: polls}
+	library, err := bot.New(c.Token.Reveal(),
+		bot.WithSkipGetMe(),
+		bot.WithServerURL(c.URL),
+		bot.WithHTTPClient(callTimeout, libraryHTTP{client}),
+		// The library reports there what it cannot return, which may quote a
+		// URL with the token.
+		bot.WithErrorsHandler(func(error) {}),
+	)
+	if err != nil {
+		return nil, errors.New("the Bot API's client refuses the token")
+	}
+	client.bot = func() *bot.Bot { return library }
+	return client, nil
 }
 
 // User is a bot's account.
@@ -76,37 +95,84 @@ type User struct {
 
 // GetMe returns who the bot is.
 func (c *Client) GetMe(ctx context.Context) (User, error) {
-	me, err := call[models.User](ctx, c, "getMe", noParameters{})
-	if err != nil && ErrorOf(err).Kind == Refused {
+	me, err := c.bot().GetMe(ctx)
+	if err = libraryError("getMe", err); err == nil {
+		return User{me.ID, me.Username, me.CanJoinGroups}, nil
+	}
+	if ErrorOf(err).Kind == Refused {
 		// Every server has the method: it is the token that is not known.
 		return User{}, &Error{Method: "getMe", Kind: Refused, detail: "the token is not known there"}
 	}
-	return User{me.ID, me.Username, me.CanJoinGroups}, err
+	return User{}, err
 }
 
 // GetWebhookInfo returns where updates are delivered to, and how that goes.
 func (c *Client) GetWebhookInfo(ctx context.Context) (*models.WebhookInfo, error) {
-	info, err := call[models.WebhookInfo](ctx, c, "getWebhookInfo", noParameters{})
-	return &info, err
+	info, err := c.bot().GetWebhookInfo(ctx)
+	return info, libraryError("getWebhookInfo", err)
 }
 
 // SendChatAction shows "typing…" and its like in a chat.
 func (c *Client) SendChatAction(ctx context.Context, params *bot.SendChatActionParams) error {
-	return do(ctx, c, "sendChatAction", params)
+	_, err := c.bot().SendChatAction(ctx, params)
+	return libraryError("sendChatAction", err)
 }
 
 // GetChatMember returns a user's standing in a chat.
 func (c *Client) GetChatMember(ctx context.Context, params *bot.GetChatMemberParams) (*models.ChatMember, error) {
-	member, err := call[models.ChatMember](ctx, c, "getChatMember", params)
-	return &member, err
+	member, err := c.bot().GetChatMember(ctx, params)
+	return member, libraryError("getChatMember", err)
 }
 
 // SetWebhook has updates delivered from now on.
 func (c *Client) SetWebhook(ctx context.Context, params *bot.SetWebhookParams) error {
-	return do(ctx, c, "setWebhook", params)
+	_, err := c.bot().SetWebhook(ctx, params)
+	return libraryError("setWebhook", err)
 }
 
 // DeleteWebhook ends deliveries and keeps the updates not delivered yet.
 func (c *Client) DeleteWebhook(ctx context.Context) error {
-	return do(ctx, c, "deleteWebhook", noParameters{})
+	_, err := c.bot().DeleteWebhook(ctx, &bot.DeleteWebhookParams{})
+	return libraryError("deleteWebhook", err)
+}
+
+// libraryHTTP is the HTTP client under the library.
+type libraryHTTP struct{ client *Client }
+
+// Do sends a call of the library as this package sends its own: the body, which
+// the library streams, is buffered, so that net/http can repeat a request if
+// nothing of it was written. A call that failed is an *Error here already.
+func (l libraryHTTP) Do(req *http.Request) (*http.Response, error) {
+	method := path.Base(req.URL.Path)
+	body, err := io.ReadAll(req.Body)
+	req.Body.Close()
+	if err != nil {
+		return nil, cannotBeMade(method)
+	}
+	resp, err := l.client.postBody(req.Context(), l.client.calls, method, req.Header.Get("Content-Type"), body)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, lost(method, err)
+	}
+	if _, err := decode[json.RawMessage](method, answer); err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(answer))
+	return resp, nil
+}
+
+// libraryError returns the *Error in an error of the library. Without one, the
+// library could not read what the call returned.
+func libraryError(method string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if known, ok := errors.AsType[*Error](err); ok {
+		return known
+	}
+	return notTheirs(method)
 }

@@ -89,6 +89,10 @@ func (c *Client) post(ctx context.Context, client *http.Client, method string, p
 	if err != nil {
 		return nil, cannotBeMade(method)
 	}
+	return c.postBody(ctx, client, method, contentType, body)
+}
+
+func (c *Client) postBody(ctx context.Context, client *http.Client, method, contentType string, body []byte) (*http.Response, error) {
 	// net/http can repeat such a body if nothing of the request was written.
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+method, bytes.NewReader(body))
 	if err != nil {
@@ -118,9 +122,6 @@ func lost(method string, err error) *Error {
 	}
 	return e
 }
-
-// noParameters are those of a call without any.
-type noParameters struct{}
 
 // apiAnswer is the form of every answer but for the result,
 // https://core.telegram.org/bots/api#making-requests.
@@ -161,13 +162,17 @@ func decodeAnswer[T any](method string, r io.Reader) (result T, err error) {
 	return decode[T](method, body)
 }
 
+func notTheirs(method string) *Error {
+	return &Error{Method: method, Kind: OutcomeUnknown, detail: "the answer is not the Bot API's"}
+}
+
 func decode[T any](method string, body []byte) (result T, err error) {
 	var a struct {
 		apiAnswer
 		Result T `json:"result"`
 	}
 	if json.Unmarshal(body, &a) != nil {
-		return result, &Error{Method: method, Kind: OutcomeUnknown, detail: "the answer is not the Bot API's"}
+		return result, notTheirs(method)
 	}
 	if !a.OK {
 		return result, apiError(method, a.apiAnswer)
