@@ -39,7 +39,6 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) (err error) 
 			{Name: "unregistered", User: telegramUser(world.World.Unregistered)},
 			{Name: "moderator", User: telegramUser(world.World.Newcomer), Role: chat.Moderator},
 		},
-		Prompt: isTerminal(in) && isTerminal(out),
 		Edit:   isTerminal(in) && isTerminal(out) && !isDumb(),
 		Colour: wantsColour(out),
 		Mark:   chat.Say("terminal.simulated"),
