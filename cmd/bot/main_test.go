@@ -73,6 +73,15 @@ func TestCheckLeavesDataDirAlone(t *testing.T) {
 	}
 }
 
+// So systemd does not start it again.
+func TestAFolderThatCannotBeMadeIsAMistake(t *testing.T) {
+	url, connections := wiretap(t)
+	code, _, stderr := runBot(t, "run", append(goodSettings(url), "DATA_DIR=/nowhere/"+secret)...)
+	if code != exitMistaken || !strings.Contains(stderr, "DATA_DIR: cannot make the folder") || strings.Contains(stderr, secret) || connections.Load() != 0 {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
 func TestRunFailsIfItsAddressIsTaken(t *testing.T) {
 	world := startStandIns(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
