@@ -100,7 +100,7 @@ func TestWhatProbesLearnedInWords(t *testing.T) {
 func TestAnAgeOfAQuoteThatIsDoubtful(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for age, want := range map[time.Duration]string{
-			0: "", 24 * time.Hour: "", 24*time.Hour + 1: "is it the token", -time.Hour: "",
+			0: "", 24 * time.Hour: "", 24*time.Hour + 1: "is it the token", -5 * time.Minute: "", -5*time.Minute - 1: "clock",
 		} {
 			said := fmt.Sprint(aboutQuote(market.Listing{Quote: core.Quote{LastUpdated: time.Now().Add(-age)}}))
 			if doubtful := strings.Contains(said, "that price"); doubtful != (want != "") || !strings.Contains(said, want) {

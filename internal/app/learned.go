@@ -58,9 +58,13 @@ func clockFirst(found partner.Clocks, err error) error {
 // longestListed bounds what the price provider calls the token, in characters.
 const longestListed = 40
 
-// oldestQuote is far above the minutes that providers take, also for a token that
-// is hardly traded.
-const oldestQuote = 24 * time.Hour
+const (
+	// oldestQuote is far above the minutes that providers take, also for a token
+	// that is hardly traded.
+	oldestQuote = 24 * time.Hour
+	// quoteAhead is more than a clock that is set over the network is ever off.
+	quoteAhead = 5 * time.Minute
+)
 
 func aboutQuote(found market.Listing) []string {
 	price, at := say(chat.Price{Decimal: found.Quote.Price}), found.Quote.LastUpdated
@@ -71,8 +75,12 @@ func aboutQuote(found market.Listing) []string {
 	if found.Name != "" {
 		learned = append(learned, "the provider calls it "+plain(found.Name))
 	}
-	if !at.IsZero() && time.Since(at) > oldestQuote {
+	switch age := time.Since(at); {
+	case at.IsZero():
+	case age > oldestQuote:
 		learned = append(learned, "that price is old: is it the token that you mean?")
+	case age < -quoteAhead:
+		learned = append(learned, "that price is dated ahead of this machine's clock: is the clock right?")
 	}
 	return learned
 }
