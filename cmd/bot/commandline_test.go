@@ -70,10 +70,10 @@ func TestCommandLines(t *testing.T) {
 }
 
 func TestAMistakeEndsTheProcess(t *testing.T) {
-	c := prepare(t, []string{"chek"})
+	c := prepare(t, []string{"--" + secret + "=1"})
 	c.start()
 	c.leaves(exitMistaken)
-	if c.stderr.String() == "" || c.stdout.String() != "" {
+	if told := c.stderr.String(); told == "" || strings.Contains(told, secret) || c.stdout.String() != "" {
 		t.Errorf("standard output %q, standard error:\n%s", c.stdout, c.stderr)
 	}
 }

@@ -64,6 +64,34 @@ func TestAnswersNameTheServiceAndLinkToTheExplorer(t *testing.T) {
 	}
 }
 
+func TestRightsAndLimitsReachTheRouter(t *testing.T) {
+	world := startSandbox(t)
+	user := chat.User{Platform: "telegram", ID: "77"}
+	ofAnother := chat.Request{Command: "exists", Args: chat.Typed(world.World.Registered.UID("Telegram")), From: user, Role: chat.Moderator, Community: "-5", Chat: "-5"}
+	price := chat.Request{Command: "price", From: user, Chat: "-5"}
+	for setting, test := range map[string]struct {
+		request chat.Request
+		title   string // of the third answer
+	}{
+		"MODERATOR_CHATS=telegram:-6": {ofAnother, "unlisted.title"},
+		"MODERATOR_CHATS=telegram:-5": {ofAnother, "exists.yes"},
+		"OPERATORS=telegram:77":       {ofAnother, "exists.yes"},
+		"RATE_LIMIT_USER=0":           {price, "price.title"},
+		"RATE_LIMIT_USER=2":           {price, "limit.title"},
+		"RATE_LIMIT_CHAT=2":           {price, "limit.title"},
+	} {
+		bot := newBot(t, world, "MODERATOR_CHATS=telegram:-6", setting)
+		var reply chat.Reply
+		for range 3 {
+			reply = bot.Router.Handle(t.Context(), test.request)
+		}
+		if reply.Title.Key != test.title {
+			t.Errorf("%s: answered with %+v", setting, reply)
+		}
+		bot.Close()
+	}
+}
+
 func TestThePriceProviderIsSparedAcrossAStart(t *testing.T) {
 	world := startSandbox(t)
 	dir := "DATA_DIR=" + t.TempDir()
@@ -108,6 +136,14 @@ func TestTokensAreToldApartWithoutTheirURL(t *testing.T) {
 			t.Errorf("%s: the ID is %q", change, id)
 		}
 		seen[id] = true
+	}
+}
+
+func TestABotWithoutAPlatformEnds(t *testing.T) {
+	bot := newBot(t, startSandbox(t), "HTTP_ADDR=off")
+	defer bot.Close()
+	if err := bot.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "no platform is left to serve") {
+		t.Errorf("it ended with %v", err)
 	}
 }
 

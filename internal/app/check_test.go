@@ -163,6 +163,19 @@ func TestCheckEndsWhenInterruptedAndWithACommandsTime(t *testing.T) {
 	}
 }
 
+// A proxy before several replicas turns to another one then.
+func TestAServerThatPlatformsCallRefusesForASecond(t *testing.T) {
+	e := e2etest.NewEverything(t)
+	bot := e2etest.Serve(t, append(e.Settings, e2etest.Webhook(e.Telegram)...), io.Discard)
+	bot.AwaitReady(t)
+	bot.Stop()
+	told := time.Now()
+	e2etest.Eventually(t, "it refuses", func() bool { status, _ := bot.Readyz(); return status == http.StatusServiceUnavailable })
+	if err := bot.Leave(); err != nil || time.Since(told) < 900*time.Millisecond {
+		t.Errorf("it left after %v: %v", time.Since(told), err)
+	}
+}
+
 // Servers repeat the whole request, with its credentials, in all that they answer.
 func TestCheckShowsNoSecretWhateverServersRepeat(t *testing.T) {
 	for _, echo := range fault.Echoes("http://127.0.0.1:1/elsewhere") {

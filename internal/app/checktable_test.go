@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/big"
@@ -47,6 +48,18 @@ platform        -                    WRONG   -
 	}
 	if got := summary(0, 3) + summary(1, 3); got != "Everything answers. Start it with `bot run`.1 of 3 needs a look." {
 		t.Error(got)
+	}
+}
+
+func TestWhatProbesSayIsRedactedAndOfOneLine(t *testing.T) {
+	bot := newBot(t, startSandbox(t), "PRICE_API_KEY=a-key-that-nobody-may-see")
+	defer bot.Close()
+	said := "with\na-key-that-nobody-may-see\x1b[2J"
+	bot.probes = []probe{{title: "a service", ask: func(context.Context) ([]string, error) { return []string{said}, errors.New(said) }}}
+	var table strings.Builder
+	_ = bot.Check(t.Context(), &table)
+	if strings.Count(table.String(), "with [redacted][2J\n") != 2 {
+		t.Errorf("the table is\n%s", &table)
 	}
 }
 

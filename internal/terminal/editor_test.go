@@ -1,11 +1,16 @@
 package terminal
 
 import (
+	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
+
+	"herald/internal/chat"
+	"herald/internal/chat/chattest"
 )
 
 // edited are the lines that are read from keys, up to the end of the input.
@@ -51,6 +56,38 @@ func TestLinesAreEdited(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
 	}
+}
+
+// rawLines is a terminal whose mode can be looked at.
+type rawLines struct {
+	raw bool
+	in  chan line
+}
+
+func (r *rawLines) begin() (restore func(), err error) {
+	r.raw = true
+	return func() { r.raw = false }, nil
+}
+
+func (r *rawLines) readLine() line { return <-r.in }
+
+func TestTheTerminalIsRawOnlyWhileALineIsRead(t *testing.T) {
+	lines := &rawLines{in: make(chan line)}
+	ctx, cancel := context.WithCancel(t.Context())
+	a := New(Config{Out: io.Discard, Askers: []Asker{{Name: "ann"}}, Log: slog.New(slog.DiscardHandler)})
+	work := chat.NewWork(ctx, &chattest.Handler{Reply: func(context.Context, chat.Request) chat.Reply {
+		if lines.raw {
+			t.Error("the terminal is raw while a command runs")
+		}
+		go cancel() // while the next line is read
+		return chat.Reply{}
+	}}, a.Log, func(string) {})
+	go func() { lines.in <- line{text: "/price"} }()
+	if err := a.serve(ctx, work, lines); err != nil || lines.raw {
+		t.Errorf("%v, the terminal is left raw: %t", err, lines.raw)
+	}
+	close(lines.in)
+	work.Drain()
 }
 
 func FuzzEditor(f *testing.F) {
