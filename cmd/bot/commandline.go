@@ -109,12 +109,10 @@ func parse(args []string) (command, options, error) {
 		return nil
 	})
 	var version, helped bool
-	for _, name := range []string{"version", "v"} {
-		flags.BoolVar(&version, name, false, "")
-	}
-	for _, name := range []string{"help", "h"} {
-		flags.BoolVar(&helped, name, false, "")
-	}
+	flags.BoolVar(&version, "version", false, "")
+	flags.BoolVar(&version, "v", false, "")
+	flags.BoolVar(&helped, "help", false, "")
+	flags.BoolVar(&helped, "h", false, "")
 	err := flags.Parse(args)
 	words := flags.Args()
 	if err == nil && len(words) > 0 {
