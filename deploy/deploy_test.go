@@ -200,7 +200,8 @@ func TestSystemdFindsTheUnitRightAndHardened(t *testing.T) {
 // actions that nobody can change.
 func TestTheWorkflowsPushWhatWasCheckedAndWhatTheManifestsRun(t *testing.T) {
 	push, ci := read(t, "../.github/workflows/image.yml"), read(t, "../.github/workflows/ci.yml")
-	for _, line := range []string{"uses: ./.github/workflows/ci.yml", "needs: check", "packages: write", "--push", "--provenance=mode=max", "--sbom=true", "linux/amd64,linux/arm64"} {
+	for _, line := range []string{"uses: ./.github/workflows/ci.yml", "needs: check", "packages: write", "--push",
+		"--provenance=mode=max", "--sbom=true", "linux/amd64,linux/arm64"} {
 		if strings.Count(push, line) != 1 {
 			t.Errorf("what pushes the image has %q otherwise than once", line)
 		}

@@ -67,8 +67,9 @@ func TestAnswersNameTheServiceAndLinkToTheExplorer(t *testing.T) {
 func TestRightsAndLimitsReachTheRouter(t *testing.T) {
 	world := startSandbox(t)
 	user := chat.User{Platform: "telegram", ID: "77"}
-	ofAnother := chat.Request{Command: "exists", Args: chat.Typed(world.World.Registered.UID("Telegram")), From: user, Role: chat.Moderator, Community: "-5", Chat: "-5"}
-	price := chat.Request{Command: "price", From: user, Chat: "-5"}
+	price := chat.Request{Command: "price", From: user, Role: chat.Moderator, Community: "-5", Chat: "-5"}
+	ofAnother := price
+	ofAnother.Command, ofAnother.Args = "exists", chat.Typed(world.World.Registered.UID("Telegram"))
 	for setting, test := range map[string]struct {
 		request chat.Request
 		title   string // of the third answer

@@ -106,7 +106,7 @@ func shown(name string) string {
 }
 
 // nearest returns the name that somebody who wrote word may have meant: the first
-// with the fewest slips, at most one in three letters. It is empty if there is none.
+// with the fewest slips, at most one in three letters. It is empty if no name is that near.
 func (n names) nearest(word string) string {
 	nearest, fewest := "", len(word)/3+1
 	for _, name := range n.ordered {
