@@ -1,19 +1,19 @@
 // Package deploy is ways to deploy the bot: files of Docker Compose, systemd and
-// Kubernetes, as docs/deployment.md explains them. Its tests read each file and
-// look up every setting, secret, port, path and image that it names, and serve a
-// bot by what it says.
+// Kubernetes, as docs/deployment.md explains them. Its tests look up every setting,
+// secret, port and path that a file names. internal/app/e2e looks up the metrics of
+// the alerts and the dashboard.
 package deploy
 
 import (
 	"bytes"
-	"encoding/hex"
+	"errors"
 	"io"
-	"maps"
-	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,34 +21,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"herald/internal/app"
-	"herald/internal/app/e2e/e2etest"
 	"herald/internal/chat"
-	"herald/internal/discord/discordtest"
-	"herald/internal/telegram/telegramtest"
 )
-
-// deployment is what one file has the bot run with.
-type deployment struct {
-	// environ are the settings, by name.
-	environ map[string]string
-	// secrets are the paths of the secrets that the bot can read.
-	secrets []string
-	// envFile is the file of further settings.
-	envFile string
-	// stopsWithin is how long the bot has to leave.
-	stopsWithin time.Duration
-	// routes are the paths by which it can be called from outside, and probes
-	// those that are asked within.
-	routes, probes []string
-	// port is where that is.
-	port string
-}
-
-// deployments are those of this folder by the file's name.
-func deployments(t *testing.T) map[string]deployment {
-	t.Helper()
-	return map[string]deployment{"compose.yaml": readCompose(t), "herald.service": readUnit(t), "kubernetes.yaml": readManifests(t)}
-}
 
 func read(t *testing.T, path string) string {
 	t.Helper()
@@ -59,163 +33,190 @@ func read(t *testing.T, path string) string {
 	return string(content)
 }
 
-// decode reads YAML. A member that into does not have is passed over.
-func decode(t *testing.T, text string, into any) {
-	t.Helper()
-	if err := yaml.Unmarshal([]byte(text), into); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// matches are the first groups of all matches.
+// matches are the first groups of all matches, sorted.
 func matches(pattern, text string) (found []string) {
 	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
 		found = append(found, m[1])
 	}
+	slices.Sort(found)
 	return found
 }
 
 // secretValues are values that each secret could have.
 var secretValues = map[string]string{
-	"TELEGRAM_BOT_TOKEN": telegramtest.Token, "TELEGRAM_WEBHOOK_SECRET": e2etest.WebhookSecret, "DISCORD_BOT_TOKEN": "token",
+	"TELEGRAM_BOT_TOKEN": "1:token", "TELEGRAM_WEBHOOK_SECRET": "secret", "DISCORD_BOT_TOKEN": "token",
 	"PARTNER_SECRET_KEY": "key", "PRICE_API_KEY": "key", "REDIS_URL": "redis://:password@redis:6379/0",
 }
 
-// filledIn is the environment of a deployment with all of its secrets, in files
-// of their own.
-func (d deployment) filledIn(t *testing.T) []string {
-	t.Helper()
-	dir := t.TempDir()
-	environ := maps.Clone(d.environ)
-	for name, path := range environ {
-		if secret, isFile := strings.CutSuffix(name, "_FILE"); isFile {
-			environ[name] = filepath.Join(dir, filepath.Base(path))
-			if err := os.WriteFile(environ[name], []byte(secretValues[secret]+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if _, byHTTP := environ["DISCORD_PUBLIC_KEY"]; byHTTP {
-		environ["DISCORD_PUBLIC_KEY"] = strings.Repeat("ab", 32)
-	}
-	var list []string
-	for name, value := range environ {
-		list = append(list, name+"="+value)
-	}
-	return list
+// deployments say where to find in a file what the bot runs with. All patterns are
+// for whole lines or parts of one.
+var deployments = []struct {
+	file     string
+	settings string // name and value
+	envFile  string // of further settings
+	secrets  string // the name of a secret that the bot can read
+	folder   string // where secrets are
+	grace    string // seconds until the bot is killed
+	proxy    string // the file that says what is called from outside; empty: nothing is
+	routes   string // the paths there
+	ports    string // where the proxy and the probes ask
+}{
+	{"compose.yaml", `(?m)^    ([A-Z_]+): (.*)$`, "herald.example.env", `(?m)^    - ([a-z_]+)$`, "/run/secrets/", `stop_grace_period: (\d+)s`,
+		"Caddyfile", `[ \t](/(?:telegram|discord)/\w+)`, `herald-\d:(\d+)`},
+	{"herald.service", `(?m)^Environment=([A-Z_]+)=(.*)$`, "herald.example.env", `(?m)^LoadCredential=([a-z_]+):/etc/herald/secrets/`, "%d/",
+		`TimeoutStopSec=(\d+)`, "", "", ""},
+	{"kubernetes.yaml", `(?m)(?:^  |\{name: )([A-Z_]+)(?:: |, value: )"?([^}"\n]*)`, "", `(?m)^  ([a-z_]+): ""$`, "/run/secrets/herald/",
+		`terminationGracePeriodSeconds: (\d+)`, "kubernetes.yaml", `- path: (\S+)`, `containerPort: (\d+)`},
 }
 
-func TestEachDeploymentNamesSettingsThatThereAre(t *testing.T) {
-	settings := matches(`(?m)^#?([A-Z_]+)=`, read(t, "../config.example.env"))
-	for file, d := range deployments(t) {
-		names := slices.Collect(maps.Keys(d.environ))
-		if d.envFile != "" {
-			names = append(names, matches(`(?m)^#?([A-Z_]+)=`, read(t, d.envFile))...)
-		}
-		for _, name := range names {
-			if !slices.Contains(settings, strings.TrimSuffix(name, "_FILE")) {
-				t.Errorf("%s: %s is no setting", file, name)
+func TestEachDeploymentNamesWhatThereIs(t *testing.T) {
+	known := matches(`(?m)^#?([A-Z_]+)=`, read(t, "../config.example.env"))
+	image := slices.Compact(matches(`(?m)(?:^EXPOSE |^ENV .*HTTP_ADDR=0\.0\.0\.0:)(\d+)`, read(t, "../Dockerfile")))
+	for _, d := range deployments {
+		text, dir := read(t, d.file), t.TempDir()
+		var environ, files []string
+		for _, found := range regexp.MustCompile(d.settings).FindAllStringSubmatch(text, -1) {
+			name, value := found[1], regexp.MustCompile(`\$\{[^}]*\}`).ReplaceAllString(found[2], "bot.example.org")
+			setting, isFile := strings.CutSuffix(name, "_FILE")
+			if !slices.Contains(known, setting) || !isFile && secretValues[name] != "" {
+				t.Errorf("%s: %s is no setting, or a secret that is not given as a file", d.file, name)
 			}
-		}
-		for name := range secretValues {
-			if _, inTheOpen := d.environ[name]; inTheOpen {
-				t.Errorf("%s: %s is not given as a file", file, name)
+			switch {
+			case isFile:
+				files = append(files, value)
+				value = filepath.Join(dir, setting)
+				if err := os.WriteFile(value, []byte(secretValues[setting]+"\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			case name == "DISCORD_PUBLIC_KEY":
+				value = strings.Repeat("ab", 32)
+			case name == "DATA_DIR":
+				value = dir
 			}
+			environ = append(environ, name+"="+value)
 		}
-		if len(names) < 8 {
-			t.Errorf("%s: only %v are found", file, names)
+		secrets := matches(d.secrets, text)
+		for i := range secrets {
+			secrets[i] = d.folder + secrets[i]
 		}
-	}
-}
-
-func TestEachDeploymentHasTheSecretsThatItNames(t *testing.T) {
-	for file, d := range deployments(t) {
-		var named []string
-		for name, path := range d.environ {
-			if strings.HasSuffix(name, "_FILE") {
-				named = append(named, path)
-			}
+		if slices.Sort(files); !slices.Equal(files, secrets) || len(files) < 4 {
+			t.Errorf("%s: the bot is to read %v and can read %v", d.file, files, secrets)
 		}
-		slices.Sort(named)
-		slices.Sort(d.secrets)
-		if !slices.Equal(named, d.secrets) || len(named) == 0 {
-			t.Errorf("%s: the bot is to read %v and can read %v", file, named, d.secrets)
+		cfg, err := app.LoadToServe(environ, d.envFile)
+		if err != nil {
+			t.Errorf("%s: once its secrets are there: %v", d.file, err)
+			continue
 		}
-	}
-}
-
-func TestEachDeploymentIsCompleteOnceItsSecretsAreThere(t *testing.T) {
-	for file, d := range deployments(t) {
-		if _, err := app.LoadToServe(d.filledIn(t), d.envFile); err != nil {
-			t.Errorf("%s: %v", file, err)
+		if d.proxy == "" {
+			continue
+		}
+		proxy := read(t, d.proxy)
+		if got := matches(d.routes, proxy); !slices.Equal(got, []string{"/discord/interactions", cfg.Telegram.WebhookPath}) {
+			t.Errorf("%s: %v can be called from outside", d.file, got)
+		}
+		if ports := slices.Compact(matches(d.ports, proxy)); len(image) != 1 || !slices.Equal(ports, image) {
+			t.Errorf("%s: ports %v are asked, the image listens on %v", d.file, ports, image)
 		}
 	}
 }
 
 func TestEachDeploymentLetsTheBotFinish(t *testing.T) {
-	for file, d := range deployments(t) {
-		if spare := d.stopsWithin - chat.DrainTime; spare < 3*time.Second || spare > 20*time.Second {
-			t.Errorf("%s: the bot has %v to leave, and takes up to %v", file, d.stopsWithin, chat.DrainTime)
+	for _, d := range deployments {
+		text := read(t, d.file)
+		seconds, err := strconv.Atoi(matches(d.grace, text)[0])
+		for _, sleep := range matches(`preStop: \{sleep: \{seconds: (\d+)`, text) {
+			before, err := strconv.Atoi(sleep)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seconds -= before
+		}
+		if spare := time.Duration(seconds)*time.Second - chat.DrainTime; err != nil || spare < 3*time.Second || spare > 20*time.Second {
+			t.Errorf("%s: the bot has %d s to leave, and takes up to %v", d.file, seconds, chat.DrainTime)
 		}
 	}
 }
 
-// TestEachDeploymentReachesTheBot serves a bot by each file's settings, beside
-// fakes of the platforms, and calls what the file calls.
-func TestEachDeploymentReachesTheBot(t *testing.T) {
-	image := read(t, "../Dockerfile")
-	exposed := matches(`(?m)^EXPOSE (\d+)$`, image)
-	listens := matches(`(?m)^ENV .*HTTP_ADDR=0\.0\.0\.0:(\d+)`, image)
-	if len(exposed) != 1 || !slices.Equal(exposed, listens) {
-		t.Fatalf("the image exposes %v and listens on %v", exposed, listens)
+// What keeps a deployment from doing more than it needs, with how often it stands
+// in each file.
+func TestEachDeploymentMayDoNoMoreThanItNeeds(t *testing.T) {
+	for file, lines := range map[string]map[string]int{
+		"compose.yaml": {"read_only: true": 3, "cap_drop: [ALL]": 3, `security_opt: ["no-new-privileges:true"]`: 3, "mem_limit: ": 3,
+			"restart: unless-stopped": 3, "ports: ": 1, "state: {internal: true}": 1, "networks: [state]": 1, "networks: [proxied]": 1},
+		"kubernetes.yaml": {"runAsNonRoot: true": 1, "runAsUser: 65532": 1, "seccompProfile: {type: RuntimeDefault}": 1,
+			"allowPrivilegeEscalation: false": 1, "readOnlyRootFilesystem: true": 1, "drop: [ALL]": 1, "limits: {memory: ": 1,
+			"path: /healthz, port: http": 2, "path: /readyz, port: http": 1, "pathType: Exact": 2, "policyTypes: [Ingress]": 1},
+		// Wrong settings, exit status 2, do not mend themselves.
+		"herald.service": {"\nRestart=on-failure\n": 1, "\nRestartPreventExitStatus=2\n": 1, "\nDynamicUser=yes\n": 1, "\nStateDirectory=herald\n": 1},
+		"Caddyfile":      {"health_uri /readyz": 1, "respond 404": 1},
+	} {
+		for line, want := range lines {
+			if got := strings.Count(read(t, file), line); got != want {
+				t.Errorf("%s has %q %d times, want %d", file, strings.TrimSpace(line), got, want)
+			}
+		}
 	}
-	world, telegram, discord := e2etest.Sandbox(t), telegramtest.New(t), discordtest.New()
-	t.Cleanup(discord.Close)
-	for file, d := range deployments(t) {
-		if d.port != "" && d.port != exposed[0] {
-			t.Errorf("%s: asks port %s, the image listens on %s", file, d.port, exposed[0])
+}
+
+func TestEachFileIsYAML(t *testing.T) {
+	files, err := filepath.Glob("*.yaml")
+	if err != nil || len(files) < 3 {
+		t.Fatal(files, err)
+	}
+	for _, file := range append(files, "../.github/workflows/ci.yml", "../.github/workflows/image.yml") {
+		documents := yaml.NewDecoder(bytes.NewReader([]byte(read(t, file))))
+		for err = nil; err == nil; {
+			err = documents.Decode(new(map[string]any))
 		}
-		instead := append(e2etest.Settings(world), "TELEGRAM_API_URL="+telegram.URL, "DISCORD_API_URL="+discord.URL(),
-			"DISCORD_BOT_TOKEN="+discord.Token, "REDIS_URL=", "DATA_DIR=")
-		if _, byHTTP := d.environ["DISCORD_PUBLIC_KEY"]; byHTTP {
-			instead = append(instead, "DISCORD_PUBLIC_KEY="+hex.EncodeToString(discord.PublicKey))
+		if !errors.Is(err, io.EOF) {
+			t.Errorf("%s: %v", file, err)
 		}
-		settings := slices.DeleteFunc(d.filledIn(t), func(setting string) bool {
-			name, _, _ := strings.Cut(setting, "=")
-			return slices.ContainsFunc(instead, func(s string) bool { return strings.HasPrefix(s, strings.TrimSuffix(name, "_FILE")+"=") })
-		})
-		bot := e2etest.Serve(t, slices.Concat(settings, instead), io.Discard)
-		bot.AwaitReady(t)
-		status := func(method, path string) int {
-			t.Helper()
-			r, err := http.NewRequestWithContext(t.Context(), method, bot.URL+path, bytes.NewReader(nil))
-			if err != nil {
-				t.Fatal(err)
-			}
-			resp, err := http.DefaultClient.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			resp.Body.Close()
-			return resp.StatusCode
+	}
+}
+
+// mostExposed is ten times the exposure that systemd-analyze may find: 0 is
+// none, 96 that of a unit without any hardening.
+const mostExposed = "15"
+
+// Where there is no systemd-analyze, nothing is tested.
+func TestSystemdFindsTheUnitRightAndHardened(t *testing.T) {
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		return
+	}
+	// It looks for the program.
+	unit := filepath.Join(t.TempDir(), "herald.service")
+	text := strings.Replace(read(t, "herald.service"), "ExecStart=/usr/local/bin/herald", "ExecStart=/bin/true", 1)
+	if err := os.WriteFile(unit, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"verify", unit}, {"security", "--offline=yes", "--threshold=" + mostExposed, unit}} {
+		if out, err := exec.Command("systemd-analyze", args...).CombinedOutput(); err != nil || args[0] == "verify" && len(out) > 0 {
+			t.Errorf("systemd-analyze %s: %v\n%s", args[0], err, out)
 		}
-		for _, path := range d.routes {
-			if got := status(http.MethodPost, path); got != http.StatusUnauthorized {
-				t.Errorf("%s: an unsigned POST to %s has status %d", file, path, got)
-			}
+	}
+}
+
+// What pushes the image may do nothing else, has it checked before, and uses
+// actions that nobody can change.
+func TestTheWorkflowsPushWhatWasCheckedAndWhatTheManifestsRun(t *testing.T) {
+	push, ci := read(t, "../.github/workflows/image.yml"), read(t, "../.github/workflows/ci.yml")
+	for _, line := range []string{"uses: ./.github/workflows/ci.yml", "needs: check", "packages: write", "--push",
+		"--provenance=mode=max", "--sbom=true", "linux/amd64,linux/arm64"} {
+		if strings.Count(push, line) != 1 {
+			t.Errorf("what pushes the image has %q otherwise than once", line)
 		}
-		for _, path := range d.probes {
-			if got := status(http.MethodGet, path); got != http.StatusOK {
-				t.Errorf("%s: %s has status %d", file, path, got)
-			}
+	}
+	if strings.Count(push, ": write") != 1 || strings.Contains(ci, ": write") || !strings.Contains(ci, "- run: .ci/run\n") {
+		t.Error("a workflow may do more than it needs, or does not check")
+	}
+	for _, action := range matches(`uses: ([^.].*)`, push+ci) {
+		if !regexp.MustCompile(`^[\w/-]+@[0-9a-f]{40} # v[0-9.]+$`).MatchString(action) {
+			t.Errorf("%s is not pinned to a commit", action)
 		}
-		want := 0
-		if d.port != "" {
-			want = 2
-		}
-		if len(d.routes) != want {
-			t.Errorf("%s: %v can be called from outside, want %d paths", file, d.routes, want)
-		}
-		bot.Stop()
+	}
+	// What GitHub and the shell put in, by what stands for it in the manifests.
+	pushed := strings.NewReplacer("${GITHUB_REPOSITORY_OWNER,,}", "OWNER", "$version", "VERSION").Replace(matches(`--tag "([^"]*)"`, push)[0])
+	if got := matches(` image: (\S+)`, read(t, "kubernetes.yaml"))[0]; got != pushed {
+		t.Errorf("the manifests run %s, the workflow pushes %s", got, pushed)
 	}
 }

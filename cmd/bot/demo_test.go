@@ -1,52 +1,71 @@
 package main
 
 import (
-	"bytes"
-	"flag"
 	"fmt"
-	"os"
+	"io"
+	"net/http"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write the golden files anew")
+	"herald/internal/app/e2e/e2etest"
+)
 
 // What differs from run to run: how long ago something was, and the block that
 // the chain has come to.
 var (
 	moment    = regexp.MustCompile(`\d+ (s|min|h|day|days) ago|just now`)
 	blockNote = regexp.MustCompile(`Block [\d,]*\d`)
+	wallet    = regexp.MustCompile(`0x[0-9A-Fa-f]{40}`)
 )
 
-// TestDemoTranscript is what a newcomer sees who types these lines.
-func TestDemoTranscript(t *testing.T) {
-	wallets := regexp.MustCompile(`0x[0-9A-Fa-f]{40}`).FindAllString(greeting(t), -1)
+// notOurs are settings that the demo must not heed.
+var notOurs = []string{"PARTNER_BASE_URL=not even a URL", "HTTP_ADDR=nowhere", "TELEGRAM_BOT_TOKEN=x", "DATA_DIR=/no/such/folder"}
+
+// greeted waits for the greeting and returns the wallets that it offers: first
+// one that stakes, then one that does not.
+func (c *child) greeted() (staker, idle string) {
+	c.Helper()
+	e2etest.Eventually(c.T, "the greeting", func() bool { return strings.HasSuffix(c.stderr.String(), "\n\n") })
+	wallets := wallet.FindAllString(c.stderr.String(), -1)
 	if len(wallets) != 2 {
-		t.Fatalf("the greeting names the wallets %q, want one that stakes and one that does not", wallets)
+		c.Fatalf("the greeting names the wallets %q, want one that stakes and one that does not", wallets)
 	}
+	return wallets[0], wallets[1]
+}
+
+// TestDemoTranscript is what a newcomer sees who types these lines, or a script
+// that pipes them.
+func TestDemoTranscript(t *testing.T) {
+	t.Parallel()
+	c := prepare(t, []string{"demo"}, notOurs...)
+	in := c.input()
+	c.start()
+	staker, idle := c.greeted()
 	lines := []string{
 		"/help", "/start", "/price", "/price 7d", "/price 1y", "/supply",
-		"/staked " + wallets[0], "/staked " + wallets[1], "/staked", "/staked 0x12", "/staked 0x52908400098527886e0F7030069857D2E4169EE7",
-		"/mylogins", "/exists", "/exists 7000000003", "/verify " + wallets[0], "/verify " + wallets[1],
-		"/as unregistered", "/mylogins", "/exists", "/verify " + wallets[0],
+		"/staked " + staker, "/staked " + idle, "/staked", "/staked 0x12", "/staked 0x52908400098527886e0F7030069857D2E4169EE7",
+		"/mylogins", "/exists", "/exists 7000000003", "/verify " + staker, "/verify " + idle,
+		"/as unregistered", "/mylogins", "/exists", "/verify " + staker,
 		"/as moderator", "/mylogins", "/exists 7000000003", "/exists 7000000001", "/exists GitHub 70001", "/exists Myspace 70001",
-		"/verify 7000000001 " + wallets[0], "/verify 7000000003 " + wallets[0],
+		"/verify 7000000001 " + staker, "/verify 7000000003 " + staker,
 		"/as nobody", "/prices", "price",
 	}
-	code, stdout, stderr := runDemo(t, strings.Join(lines, "\n"))
-	if code != exitOK {
-		t.Fatalf("exit code %d: %s", code, stderr)
+	if _, err := io.WriteString(in, strings.Join(lines, "\n")); err != nil {
+		t.Fatal(err)
 	}
-	answers := strings.SplitAfter(stdout, "\n\n")
+	in.Close()
+	c.leaves(exitOK)
+	answers := strings.SplitAfter(c.stdout.String(), "\n\n")
 	if len(answers) != len(lines)+1 || answers[len(lines)] != "" {
-		t.Fatalf("%d lines were answered with %d answers:\n%s", len(lines), len(answers)-1, stdout)
+		t.Fatalf("%d lines were answered with %d answers:\n%s", len(lines), len(answers)-1, c.stdout)
 	}
 	var transcript strings.Builder
-	transcript.WriteString(stderr)
+	transcript.WriteString(c.stderr.String())
 	for i, line := range lines {
 		fmt.Fprintf(&transcript, "> %s\n%s", line, answers[i])
-		if !strings.Contains(answers[i], " (simulated)\n") {
+		if !strings.Contains(answers[i], "(simulated)") {
 			t.Errorf("the answer to %s is not marked as simulated", line)
 		}
 	}
@@ -54,32 +73,41 @@ func TestDemoTranscript(t *testing.T) {
 	golden(t, "testdata/demo.golden", blockNote.ReplaceAllString(steady, "Block N"))
 }
 
-func greeting(t *testing.T) string {
-	t.Helper()
-	_, _, stderr := runDemo(t, "")
-	return stderr
-}
-
-// runDemo types input into `bot demo`, with nothing set.
-func runDemo(t *testing.T, input string) (code int, stdout, stderr string) {
-	t.Helper()
-	var out, errs bytes.Buffer
-	code = start(t.Context(), []string{"demo"}, process{stdin: strings.NewReader(input), stdout: &out, stderr: &errs})
-	return code, out.String(), errs.String()
-}
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+func TestDemoEndsWhenToldThoughItsInputDoesNot(t *testing.T) {
+	t.Parallel()
+	c := prepare(t, []string{"demo"})
+	in := c.input()
+	defer in.Close()
+	c.start()
+	c.greeted()
+	if _, err := io.WriteString(in, "/price\n"); err != nil {
+		t.Fatal(err)
 	}
-	want, err := os.ReadFile(path)
+	e2etest.Eventually(t, "an answer", func() bool { return strings.HasSuffix(c.stdout.String(), "\n\n") })
+	c.signal(syscall.SIGTERM)
+	c.leaves(exitOK)
+}
+
+func TestDemoOnAPageEndsWithControlC(t *testing.T) {
+	t.Parallel()
+	c := prepare(t, []string{"demo", "--web"}, notOurs...)
+	c.start()
+	address := ""
+	e2etest.Eventually(t, "an address", func() bool {
+		address = regexp.MustCompile(`http://127\.0\.0\.1:\d+/`).FindString(c.stdout.String())
+		return address != ""
+	})
+	resp, err := http.Get(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got != string(want) {
-		t.Errorf("differs from %s (go test ./cmd/bot -update writes it anew):\n%s", path, got)
+	defer resp.Body.Close()
+	if page, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(page), "<html") {
+		t.Errorf("%v: %.200s", err, page)
+	}
+	c.signal(syscall.SIGINT)
+	c.leaves(exitOK)
+	if told := c.stderr.String(); told != "" {
+		t.Errorf("standard error:\n%s", told)
 	}
 }

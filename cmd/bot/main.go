@@ -31,9 +31,6 @@ const (
 	exitMistaken = 2 // in the command line or the settings
 )
 
-// spareHeap lets the heap grow by as many bytes before it is collected.
-const spareHeap = 8 << 20
-
 // version and commit are set by the linker.
 var version, commit = "dev", ""
 
@@ -90,11 +87,6 @@ func run(ctx context.Context, p process, o options) error {
 	}
 	defer bot.Close()
 	bot.ExportBuild(version, builtFrom())
-	// Never touched, so not resident: it only makes the heap large enough
-	// for the garbage collector that a burst is not collected every few
-	// milliseconds. A larger heap outgrows its effect.
-	spare := make([]byte, spareHeap)
-	defer runtime.KeepAlive(&spare)
 	return bot.Run(ctx)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 
 	"herald/internal/app/e2e/e2etest"
 	"herald/internal/chat"
+	"herald/internal/redact/logtest"
 	"herald/internal/sandbox/fault"
 )
 
@@ -32,7 +34,7 @@ const exitSlack = 3 * time.Second
 type child struct {
 	*testing.T
 	cmd            *exec.Cmd
-	stdout, stderr *e2etest.Buffer
+	stdout, stderr *logtest.Buffer
 	exited         chan struct{}
 }
 
@@ -43,9 +45,19 @@ func prepare(t *testing.T, args []string, environ ...string) *child {
 	cmd := exec.Command(os.Args[0], args...)
 	// The race detector sleeps for a second at exit unless told otherwise.
 	cmd.Env = append(environ, asBot+"=1", "GORACE=atexit_sleep_ms=0")
-	c := &child{T: t, cmd: cmd, stdout: &e2etest.Buffer{}, stderr: &e2etest.Buffer{}, exited: make(chan struct{})}
+	c := &child{T: t, cmd: cmd, stdout: &logtest.Buffer{}, stderr: &logtest.Buffer{}, exited: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = c.stdout, c.stderr
 	return c
+}
+
+// input is where to write what the process is to read.
+func (c *child) input() io.WriteCloser {
+	c.Helper()
+	in, err := c.cmd.StdinPipe()
+	if err != nil {
+		c.Fatal(err)
+	}
+	return in
 }
 
 func (c *child) start() {
@@ -102,9 +114,9 @@ func (c *child) signal(s syscall.Signal) {
 	}
 }
 
-// leaves demands that the process ends by itself with this code, no later than
-// what a drain may take.
-func (c *child) leaves(code int) {
+// awaitEnd waits until the process has ended by itself, no longer than a drain may
+// take.
+func (c *child) awaitEnd() {
 	c.Helper()
 	select {
 	case <-c.exited:
@@ -112,6 +124,12 @@ func (c *child) leaves(code int) {
 		c.kill()
 		c.Fatalf("it does not leave:\n%s", c.stderr)
 	}
+}
+
+// leaves is awaitEnd of a process that exits with this code.
+func (c *child) leaves(code int) {
+	c.Helper()
+	c.awaitEnd()
 	if got := c.cmd.ProcessState.ExitCode(); got != code {
 		c.Errorf("exit code %d, want %d:\n%s", got, code, c.stderr)
 	}

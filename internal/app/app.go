@@ -20,7 +20,6 @@ import (
 	"herald/internal/ops"
 	"herald/internal/redact"
 	"herald/internal/state"
-	"herald/internal/ticker"
 )
 
 // Bot is a whole bot. It must be closed.
@@ -33,11 +32,13 @@ type Bot struct {
 		Limiter(perMinute int) chat.Limiter
 	}
 	redis   *state.Redis     // nil without one
+	turns   chat.Turns       // that replicas share in Redis; nil without it
 	disk    *disk.Store      // nil without DATA_DIR
 	cache   *core.Cache      // of all that is asked
 	credits *credits.Budget  // of the price provider; nil without a bound
-	ticker  *ticker.Ticker   // of Discord's status; nil without one
 	quotes  *history.History // the quotes seen, nil until made
+	// status is the price under Discord's bot; nil where none is shown.
+	status func(context.Context) string
 	// probes are the services' in Check.
 	probes []probe
 	// Router answers requests from every platform.
@@ -118,7 +119,7 @@ func (b *Bot) openState() (core.Store, error) {
 		return nil, err
 	}
 	b.metrics.Redis(redis.Up, redis.Fallbacks)
-	b.state, b.redis = redis, redis
+	b.state, b.redis, b.turns = redis, redis, redis
 	return redis, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/discord"
@@ -66,33 +67,34 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.cfg.Limits.CommandTimeout)
 	defer cancel()
-	hidden := redact.New(b.cfg.Secrets())
 	rows := make([]checkRow, len(probes))
 	var asking sync.WaitGroup
 	for i, p := range probes {
 		asking.Go(func() {
 			start := time.Now()
 			learned, err := p.ask(ctx)
-			row := checkRow{what: p.title, where: config.Host(p.url), took: time.Since(start)}
-			for _, sentence := range learned {
-				row.learned = append(row.learned, hidden.String(sentence))
-			}
+			rows[i] = checkRow{what: p.title, where: config.Host(p.url), took: time.Since(start), learned: oneLineEach(learned)}
 			if err != nil {
-				for _, sentence := range p.advice(err) {
-					row.wrong = append(row.wrong, hidden.String(sentence))
-				}
+				rows[i].wrong = oneLineEach(p.advice(err))
 			}
-			rows[i] = row
 		})
 	}
 	asking.Wait()
-	if err := writeChecked(w, rows, wantsColour(w)); err != nil {
+	table := redact.New(b.cfg.Secrets()).String(checkTable(rows, wantsColour(w)))
+	if _, err := io.WriteString(w, table); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(rows, checkRow.failed) {
 		return ErrCheckFailed
 	}
 	return nil
+}
+
+func oneLineEach(sentences []string) []string {
+	for i, s := range sentences {
+		sentences[i] = chat.OneLine(s)
+	}
+	return sentences
 }
 
 // allProbes adds the platforms and Redis to the services.

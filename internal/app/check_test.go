@@ -4,7 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
+	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,156 +19,184 @@ import (
 
 	"herald/internal/app"
 	"herald/internal/app/e2e/e2etest"
-	"herald/internal/discord/discordtest"
 	"herald/internal/sandbox/fault"
 	"herald/internal/telegram/telegramtest"
 )
 
-// check checks with these settings and returns whether all is well and the
-// table's rows by their first column.
-func check(t *testing.T, e *e2etest.Everything, settings ...string) (ok bool, rows map[string]string) {
+// check is the table of a check with these settings, and whether all is well.
+func check(t *testing.T, e *e2etest.Everything, settings ...string) (table string, err error) {
 	t.Helper()
 	bot := e2etest.New(t, append(e.Settings, settings...), slog.New(slog.DiscardHandler))
-	var table bytes.Buffer
-	err := bot.Check(t.Context(), &table)
+	var out bytes.Buffer
+	err = bot.Check(t.Context(), &out)
 	if err != nil && !errors.Is(err, app.ErrCheckFailed) {
 		t.Fatal(err)
 	}
-	e.Secrets.MustNotShow(t, "the table", table.String())
-	rows = map[string]string{}
-	what := ""
-	for line := range strings.Lines(table.String()) {
-		if line == "\n" {
-			break // what follows is the summary
-		}
-		if line[0] != ' ' {
-			what, line, _ = strings.Cut(line, "  ")
-		}
-		rows[what] = strings.Join(append(strings.Fields(rows[what]), strings.Fields(line)...), " ")
-	}
-	return err == nil, rows
+	e.Secrets.MustNotShow(t, "the table", out.String())
+	return out.String(), err
 }
 
-var asked = []string{"partner API", "price provider", "supply host", "staking pools", "Telegram", "Discord", "Redis"}
-
-// result is the second word of a row: WHERE has no blank in it.
-func result(row string) string {
-	if words := strings.Fields(row); len(words) > 1 {
-		return words[1]
-	}
-	return ""
-}
-
-func TestCheckOfSoundSettings(t *testing.T) {
-	e := e2etest.NewEverything(t)
-	ok, rows := check(t, e)
-	if !ok {
-		t.Error("the check failed")
-	}
-	for _, what := range asked {
-		if result(rows[what]) != "ok" {
-			t.Errorf("%s: %q, want ok", what, rows[what])
+// put puts one of a service's listed faults on it.
+func put(t *testing.T, e *e2etest.Everything, target fault.Target, name string) {
+	t.Helper()
+	for _, f := range fault.Of(target) {
+		if f.Name == name {
+			e.World.At(target).SetFault(f)
+			return
 		}
 	}
-	if len(rows) != len(asked)+1 || !strings.HasPrefix(rows["WHAT"], "WHERE") {
-		t.Errorf("the table is %q", rows)
-	}
+	t.Fatalf("there is no fault called %q", name)
 }
 
-func TestCheckAsksOnlyWhatIsConfigured(t *testing.T) {
-	e := e2etest.NewEverything(t)
-	e.Settings = e2etest.Settings(e.World, e2etest.Polling(e.Telegram)...)
-	ok, rows := check(t, e)
-	if !ok || len(rows) != 6 {
-		t.Errorf("ok %v, rows %q", ok, rows)
-	}
+// changing is what differs from run to run: ports, times, the newest block, and
+// so the widths of columns.
+var changing = []struct {
+	is *regexp.Regexp
+	by string
+}{
+	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:12345"},
+	{regexp.MustCompile(`\d+ ms(  |\n)`), "12 ms$1"},
+	{regexp.MustCompile(`fastest call: [\d.]+ ms`), "fastest call: 0.1 ms"},
+	{regexp.MustCompile(`just now|\b\d+ (s|min) ago`), "40 s ago"},
+	{regexp.MustCompile(`block 1,000,\d\d\d`), "block 1,000,000"},
+	{regexp.MustCompile(`(\S) {2,}`), "$1  "},
+	{regexp.MustCompile(`(?m)^ {10,}`), "          "},
 }
 
-// broken is one thing amiss, and what its row must tell.
-type broken struct {
-	name     string
-	row      string
-	wants    []string
-	settings []string
-	cause    func(*e2etest.Everything)
-}
-
-// TestCheckNamesWhatIsWrong also demands that everything else stays ok.
-func TestCheckNamesWhatIsWrong(t *testing.T) {
-	for _, test := range append(brokenServices(), append(brokenChains(), brokenPlatforms()...)...) {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
+// TestCheckPrints compares the whole table, written with -update.
+func TestCheckPrints(t *testing.T) {
+	for name, cause := range map[string]func(*e2etest.Everything){
+		"sound":       func(*e2etest.Everything) {},
+		"no_platform": func(e *e2etest.Everything) { e.Settings = e2etest.Settings(e.World) },
+		"several_wrong": func(e *e2etest.Everything) {
+			put(t, e, fault.Supply, "circulating above total")
+			e.Settings = append(e.Settings, "PRICE_API_KEY=another-price-key")
+			e.Telegram.Revoke()
+			e.Redis.Close()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
 			e := e2etest.NewEverything(t)
-			if test.cause != nil {
-				test.cause(e)
+			cause(e)
+			table, err := check(t, e)
+			if (name == "sound") != (err == nil) {
+				t.Error(err)
 			}
-			ok, rows := check(t, e, test.settings...)
-			if ok {
-				t.Error("the check did not fail")
+			for _, c := range changing {
+				table = c.is.ReplaceAllString(table, c.by)
 			}
-			for _, what := range asked {
-				want := "ok"
-				if what == test.row {
-					want = "WRONG"
-				}
-				if result(rows[what]) != want {
-					t.Errorf("%s: %q, want %s", what, rows[what], want)
+			golden := filepath.Join("testdata", "check", name+".golden")
+			if flag.Lookup("update").Value.String() == "true" {
+				if err := os.WriteFile(golden, []byte(table), 0o644); err != nil {
+					t.Fatal(err)
 				}
 			}
-			for _, want := range test.wants {
-				if !strings.Contains(rows[test.row], want) {
-					t.Errorf("%s: %q does not tell %q", test.row, rows[test.row], want)
-				}
+			if want, err := os.ReadFile(golden); err != nil || string(want) != table {
+				t.Errorf("%v; the table is not %s, which go test ./internal/app -update writes:\n%s", err, golden, table)
 			}
 		})
 	}
 }
 
-func TestCheckTellsOfAClockThatIsOff(t *testing.T) {
-	for name, want := range map[string]string{
-		"clock an hour fast":     `clock is (59|60|61) min behind`,
-		"clock ten minutes slow": `clock is (9|10|11) min ahead`,
+// One thing is amiss, and the rows of all others are ok.
+func TestCheckNamesWhatIsWrong(t *testing.T) {
+	for name, test := range map[string]struct {
+		settings []string
+		cause    func(*testing.T, *e2etest.Everything)
+		wants    string
+	}{
+		"unreachable": {nil, func(_ *testing.T, e *e2etest.Everything) { e.World.Partner.SetFault(fault.Refuse()) },
+			"    cannot be reached or is down: .*connection refused\n    look at PARTNER_BASE_URL"},
+		"a clock that is off": {[]string{"PARTNER_SECRET_KEY=another-secret-key"},
+			func(t *testing.T, e *e2etest.Everything) { put(t, e, fault.Partner, "clock an hour fast") },
+			"clock are (59m5[0-9]s|1h0m[0-9]+s) apart\n    refuses the credentials.*\n" +
+				"    look at this machine's clock first, then at PARTNER_APP_ID and PARTNER_SECRET_KEY"},
+		"a code that may mean no": {nil, func(_ *testing.T, e *e2etest.Everything) {
+			e.World.Partner.SetFault(fault.Answer(200, "application/json", `{"code":10004,"data":null,"message":"no such user"}`))
+		}, "code 10004.*\n    look at .*PARTNER_NOT_FOUND_CODES if it means"},
+		"the plan's limit": {nil, func(t *testing.T, e *e2etest.Everything) { put(t, e, fault.Price, "200 with error code 1009") },
+			"    answers no more: the plan's limit is used up: .*1009\n    look at .*PRICE_MONTHLY_CREDITS"},
+		"another chain": {[]string{"EVM_CHAIN_ID=1"}, nil,
+			"the node is of chain 424242, but chain 1 is configured\n    look at EVM_CHAIN_ID and EVM_RPC_URL"},
+		"a frozen node": {nil, func(t *testing.T, e *e2etest.Everything) { put(t, e, fault.Chain, "frozen an hour ago") },
+			"    is behind or frozen: .*\n    look at .*MAX_BLOCK_AGE"},
+		"a pool without code": {[]string{"STAKING_POOLS=0x00000000000000000000000000000000DeaDBeef"}, nil,
+			"pools with code: 0, without: 1\n(.*\n)*.*no contract at 0x00000000000000000000000000000000DeaDBeef\n    look at STAKING_POOLS"},
+		"Telegram down": {nil, func(_ *testing.T, e *e2etest.Everything) { e.Telegram.Fail("getMe", telegramtest.Page(502)) },
+			"502.*\n    look at TELEGRAM_BOT_TOKEN and TELEGRAM_API_URL"},
+		"Discord's token": {[]string{"DISCORD_BOT_TOKEN=another.bot.token"}, nil, "refuses it\n    look at DISCORD_BOT_TOKEN"},
+		"Redis' password": {nil, func(_ *testing.T, e *e2etest.Everything) { e.Redis.RequireAuth("another password") },
+			"WRONGPASS.*\n    look at REDIS_URL"},
 	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := e2etest.NewEverything(t)
+			if test.cause != nil {
+				test.cause(t, e)
+			}
+			table, err := check(t, e, test.settings...)
+			if err == nil || strings.Count(table, "WRONG  ") != 1 || !strings.Contains(table, "\n1 of 7 needs a look.") {
+				t.Errorf("%v, not one of seven is wrong", err)
+			}
+			if !regexp.MustCompile(test.wants).MatchString(table) {
+				t.Errorf("it does not tell %q", test.wants)
+			}
+			if t.Failed() {
+				t.Log("\n" + table)
+			}
+		})
+	}
+}
+
+func TestCheckEndsWhenInterruptedAndWithACommandsTime(t *testing.T) {
+	for name, limit := range map[string]time.Duration{"interrupted": 10 * time.Minute, "COMMAND_TIMEOUT": 100 * time.Millisecond} {
 		e := e2etest.NewEverything(t)
-		put(e, fault.Partner, name)
-		ok, rows := check(t, e)
-		// How long the answer takes to come is part of the measure.
-		if row := rows["partner API"]; !ok || !regexp.MustCompile(want).MatchString(row) {
-			t.Errorf("%s: ok %v, %q, want %q", name, ok, row, want)
+		e.Telegram.Fail("getMe", telegramtest.Hang())
+		ctx, stop := context.WithCancel(t.Context())
+		if name == "interrupted" {
+			stop()
 		}
+		start := time.Now()
+		var table bytes.Buffer
+		err := e2etest.New(t, append(e.Settings, "COMMAND_TIMEOUT="+limit.String()), slog.New(slog.DiscardHandler)).Check(ctx, &table)
+		if took := time.Since(start); !errors.Is(err, app.ErrCheckFailed) || took > 5*time.Second {
+			t.Errorf("%s: %v after %v:\n%s", name, err, took, &table)
+		}
+		stop()
 	}
 }
 
-func TestCheckWaitsNoLongerThanACommand(t *testing.T) {
+// A proxy before several replicas turns to another one then.
+func TestAServerThatPlatformsCallRefusesForASecond(t *testing.T) {
 	e := e2etest.NewEverything(t)
-	for _, service := range []*fault.Service{e.World.Partner, e.World.Price, e.World.Supply, e.World.Chain} {
-		service.SetFault(fault.Hang())
-	}
-	e.Telegram.Fail("getMe", telegramtest.Hang())
-	e.Discord.Break(discordtest.Application, discordtest.Fault{Latency: time.Hour})
-	start := time.Now()
-	ok, rows := check(t, e, "COMMAND_TIMEOUT=300ms", "UPSTREAM_TIMEOUT=5m")
-	if took := time.Since(start); took > time.Minute {
-		t.Errorf("check took %v with a limit of 300 ms", took)
-	}
-	if ok {
-		t.Error("the check did not fail")
-	}
-	for _, what := range asked[:6] {
-		if result(rows[what]) != "WRONG" {
-			t.Errorf("%s: %q", what, rows[what])
-		}
+	bot := e2etest.Serve(t, append(e.Settings, e2etest.Webhook(e.Telegram)...), io.Discard)
+	bot.AwaitReady(t)
+	bot.Stop()
+	told := time.Now()
+	e2etest.Eventually(t, "it refuses", func() bool { status, _ := bot.Readyz(); return status == http.StatusServiceUnavailable })
+	if err := bot.Leave(); err != nil || time.Since(told) < 900*time.Millisecond {
+		t.Errorf("it left after %v: %v", time.Since(told), err)
 	}
 }
 
-func TestCheckEndsWhenInterrupted(t *testing.T) {
-	e := e2etest.NewEverything(t)
-	e.World.Chain.SetFault(fault.Hang())
-	ctx, stop := context.WithCancel(t.Context())
-	stop()
-	bot := e2etest.New(t, e.Settings, slog.New(slog.DiscardHandler))
-	var table bytes.Buffer
-	if err := bot.Check(ctx, &table); !errors.Is(err, app.ErrCheckFailed) {
-		t.Errorf("%v:\n%s", err, &table)
+// Servers repeat the whole request, with its credentials, in all that they answer.
+func TestCheckShowsNoSecretWhateverServersRepeat(t *testing.T) {
+	for _, echo := range fault.Echoes("http://127.0.0.1:1/elsewhere") {
+		t.Run(echo.Name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				echo.Serve(w, r, fmt.Sprint(r.URL, r.Header, string(body)))
+			}))
+			defer server.Close()
+			e := e2etest.NewEverything(t)
+			settings := []string{"COMMAND_TIMEOUT=300ms", "EVM_RPC_URL=" + server.URL + "/v1/" + e.Secrets["node's key"]}
+			for _, name := range []string{"PARTNER_BASE_URL", "PRICE_API_URL", "SUPPLY_URL", "TELEGRAM_API_URL", "DISCORD_API_URL"} {
+				settings = append(settings, name+"="+server.URL)
+			}
+			if table, err := check(t, e, settings...); err == nil || strings.Count(table, "WRONG  ") < 6 {
+				t.Errorf("%v:\n%s", err, table)
+			}
+		})
 	}
 }

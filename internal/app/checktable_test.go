@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -11,56 +13,67 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/market"
 	"herald/internal/partner"
 	"herald/internal/staking"
 	"herald/internal/state"
+	"herald/internal/supply"
 )
 
 func TestCheckTable(t *testing.T) {
 	rows := []checkRow{
-		{what: "partner API", where: "api.example.org", took: 212 * time.Millisecond, learned: []string{"the signature is accepted"}},
-		{what: "price provider", where: "pro-api.example.com", took: 12400 * time.Millisecond, learned: []string{"one two three four five six seven eight nine ten eleven", "twelve"},
-			wrong: []string{strings.Repeat("wrong ", 20), "look at PRICE_API_KEY"}},
+		{what: "partner API", where: "api.example.org", took: 212 * time.Millisecond, learned: []string{"the signature is accepted", "agreed"}},
+		{what: "price provider", where: "pro-api.example.com", took: 12400 * time.Millisecond, wrong: []string{"refuses the credentials", "look at PRICE_API_KEY"}},
 		{what: "platform", wrong: []string{"no platform is on"}},
 	}
-	const want = `WHAT            WHERE                RESULT  TOOK     ANSWER
-partner API     api.example.org      ok       212 ms  the signature is accepted
-price provider  pro-api.example.com  WRONG      12 s  one two three four five six seven eight nine
-                                                      ten eleven
-                                                      twelve
-    wrong wrong wrong wrong wrong wrong wrong wrong wrong wrong wrong wrong wrong wrong wrong wrong
-    wrong wrong wrong wrong
+	const want = `WHAT            WHERE                RESULT  TOOK      ANSWER
+partner API     api.example.org      ok       212 ms   the signature is accepted
+                                                       agreed
+price provider  pro-api.example.com  WRONG   12400 ms
+    refuses the credentials
     look at PRICE_API_KEY
 platform        -                    WRONG   -
     no platform is on
 
 2 of 3 need a look.
 `
-	var plain, coloured strings.Builder
-	if err := writeChecked(&plain, rows, false); err != nil || plain.String() != want {
-		t.Errorf("%v:\n%s", err, plain.String())
+	if got := checkTable(rows, false); got != want {
+		t.Errorf("got\n%s", got)
 	}
-	const red, green, end = "\x1b[1;31m", "\x1b[32m", "\x1b[0m"
-	if err := writeChecked(&coloured, rows, true); err != nil || strings.NewReplacer(red, "", green, "", end, "").Replace(coloured.String()) != want {
-		t.Errorf("%v: colour changes more than colours:\n%s", err, coloured.String())
+	coloured := strings.NewReplacer(" ok ", " \x1b[32mok\x1b[0m ", " WRONG ", " \x1b[1;31mWRONG\x1b[0m ").Replace(want)
+	if got := checkTable(rows, true); got != coloured {
+		t.Errorf("got\n%q", got)
 	}
-	for text, n := range map[string]int{red + "WRONG" + end: 2, green + "ok" + end: 1, end: 3} {
-		if strings.Count(coloured.String(), text) != n {
-			t.Errorf("%q is not there %d times:\n%q", text, n, coloured.String())
-		}
+	if got := summary(0, 3) + summary(1, 3); got != "Everything answers. Start it with `bot run`.1 of 3 needs a look." {
+		t.Error(got)
 	}
 }
 
-func TestCheckTableSumsUp(t *testing.T) {
-	bad := checkRow{wrong: []string{"x"}}
-	for want, rows := range map[string][]checkRow{
-		"Everything answers. Start it with `bot run`.": {{}, {}},
-		"1 of 2 needs a look.":                         {bad, {}},
-		"2 of 2 need a look.":                          {bad, bad},
+func TestWhatProbesSayIsRedactedAndOfOneLine(t *testing.T) {
+	bot := newBot(t, startSandbox(t), "PRICE_API_KEY=a-key-that-nobody-may-see")
+	defer bot.Close()
+	said := "with\na-key-that-nobody-may-see\x1b[2J"
+	bot.probes = []probe{{title: "a service", ask: func(context.Context) ([]string, error) { return []string{said}, errors.New(said) }}}
+	var table strings.Builder
+	_ = bot.Check(t.Context(), &table)
+	if strings.Count(table.String(), "with [redacted][2J\n") != 2 {
+		t.Errorf("the table is\n%s", &table)
+	}
+}
+
+func TestAdviceNamesTheReasonAndTheSettings(t *testing.T) {
+	p := serviceProbe(supply.Service, "", nil)
+	cause := errors.New("the cause")
+	for want, err := range map[string]error{
+		"does not answer in time: the cause|look at SUPPLY_URL and UPSTREAM_TIMEOUT": &core.Error{Service: supply.Service, Reason: core.SlowAnswer, Err: cause},
+		"wants to be asked less: the cause|look at SUPPLY_URL":                       &core.Error{Service: supply.Service, Reason: core.Limited, Err: cause},
+		"the cause|look at SUPPLY_URL":                                               cause,
+		"wrong|look at A":                                                            &config.WrongError{Problem: "wrong", Settings: "A"},
+		"wrong, set A":                                                               &config.WrongError{Problem: "wrong, set A"},
 	} {
-		if got := summary(rows); got != want {
+		if got := strings.Join(p.advice(err), "|"); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -72,9 +85,9 @@ func TestWhatProbesLearnedInWords(t *testing.T) {
 	for name, test := range map[string]struct{ got, want []string }{
 		"partner":         {aboutPartner(partner.Clocks{Known: true}, true), []string{"the signature is accepted", "its clock and this machine's agree"}},
 		"partner undated": {aboutPartner(partner.Clocks{}, true), []string{"the signature is accepted"}},
-		"partner refuses": {aboutPartner(partner.Clocks{Known: true, Ahead: -3 * time.Hour}, false), []string{"the dates of its answers and this machine's clock are 3 h apart"}},
-		"clock slow":      {aboutPartner(partner.Clocks{Known: true, Ahead: 9 * time.Second, Allowed: true}, false), []string{"this machine's clock is 9 s behind the service's, which is allowed for"}},
-		"clock fast":      {aboutPartner(partner.Clocks{Known: true, Ahead: -10 * time.Minute, Allowed: true}, false), []string{"this machine's clock is 10 min ahead of the service's, which is allowed for"}},
+		"partner refuses": {aboutPartner(partner.Clocks{Known: true, Ahead: -3 * time.Hour}, false), []string{"the dates of its answers and this machine's clock are 3h0m0s apart"}},
+		"clock slow":      {aboutPartner(partner.Clocks{Known: true, Ahead: 9 * time.Second, Allowed: true}, false), []string{"this machine's clock is 9s behind the service's, which is allowed for"}},
+		"clock fast":      {aboutPartner(partner.Clocks{Known: true, Ahead: -10 * time.Minute, Allowed: true}, false), []string{"this machine's clock is 10m0s ahead of the service's, which is allowed for"}},
 		"quote": {aboutQuote(market.Listing{ID: "31415", Symbol: "HRLD", Name: "Herald\x1b[31m\nDemo",
 			Quote: core.Quote{Price: number("0.041728"), LastUpdated: hourAgo}}),
 			[]string{"HRLD, id 31415, $0.04173, 1 h ago", "the provider calls it Herald[31m Demo"}},

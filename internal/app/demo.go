@@ -18,45 +18,45 @@ import (
 
 // Demo runs the whole bot against stand-ins, with a chat in the terminal, until
 // the end of in. It writes a greeting to stderr.
-func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) (err error) {
+func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
+	return demo(stderr, nil, func(world *sandbox.Sandbox, bot *Bot) error {
+		fmt.Fprint(stderr, demoGreeting(world))
+		console := terminal.New(terminal.Config{
+			In:  in,
+			Out: out,
+			Askers: []terminal.Asker{
+				{Name: "registered", User: telegramUser(world.World.Registered)},
+				{Name: "unregistered", User: telegramUser(world.World.Unregistered)},
+				{Name: "moderator", User: telegramUser(world.World.Newcomer), Role: chat.Moderator},
+			},
+			Edit:   isTerminal(in) && isTerminal(out) && !isDumb(),
+			Colour: wantsColour(out),
+			Mark:   chat.Say("terminal.simulated"),
+			Log:    bot.log,
+		})
+		return console.Run(ctx, bot.Router)
+	})
+}
+
+// demo runs a bot that asks stand-ins, with further settings.
+func demo(stderr io.Writer, settings []string, run func(*sandbox.Sandbox, *Bot) error) (err error) {
 	world, err := sandbox.Start()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, world.Close()) }()
-	bot, err := newDemo(world, DemoSettings(world), stderr)
+	cfg, err := Load(append(DemoSettings(world), settings...), "")
+	if err != nil {
+		return err
+	}
+	// STAKING_POOLS names pools only in a file.
+	cfg.Staking.Pools = world.World.Pools
+	bot, err := New(cfg, NewLogger(cfg, stderr))
 	if err != nil {
 		return err
 	}
 	defer bot.Close()
-
-	fmt.Fprint(stderr, demoGreeting(world))
-	console := terminal.New(terminal.Config{
-		In:  in,
-		Out: out,
-		Askers: []terminal.Asker{
-			{Name: "registered", User: telegramUser(world.World.Registered)},
-			{Name: "unregistered", User: telegramUser(world.World.Unregistered)},
-			{Name: "moderator", User: telegramUser(world.World.Newcomer), Role: chat.Moderator},
-		},
-		Prompt: isTerminal(in) && isTerminal(out),
-		Edit:   isTerminal(in) && isTerminal(out) && !isDumb(),
-		Colour: wantsColour(out),
-		Mark:   chat.Say("terminal.simulated"),
-		Log:    bot.log,
-	})
-	return console.Run(ctx, bot.Router)
-}
-
-// newDemo makes the bot that asks the stand-ins.
-func newDemo(world *sandbox.Sandbox, settings []string, stderr io.Writer) (*Bot, error) {
-	cfg, err := Load(settings, "")
-	if err != nil {
-		return nil, err
-	}
-	// STAKING_POOLS names pools only in a file.
-	cfg.Staking.Pools = world.World.Pools
-	return New(cfg, NewLogger(cfg, stderr))
+	return run(world, bot)
 }
 
 // DemoSettings are the settings with which a bot asks the stand-ins. No rate

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -18,14 +17,9 @@ import (
 // platforms, with a page on loopback that shows what those are told to show, until
 // ctx is done. It writes the page's address to out once the bot is connected and
 // its menus are set.
-func DemoWeb(ctx context.Context, out, stderr io.Writer) (err error) {
+func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	world, err := sandbox.Start()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, world.Close()) }()
 	telegram, err := telegramtest.Start()
 	if err != nil {
 		return err
@@ -36,32 +30,29 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) (err error) {
 		return err
 	}
 	defer discord.Close()
-	bot, err := newDemo(world, slices.Concat(DemoSettings(world), demoPlatforms(telegram, discord)), stderr)
-	if err != nil {
-		return err
-	}
-	defer bot.Close()
-	for _, quote := range world.World.Past() {
-		bot.quotes.Add(quote)
-	}
-	platforms, err := bot.platforms()
-	if err != nil {
-		return err
-	}
-	page, err := webdemo.Start(webdemo.Config{Sandbox: world, Telegram: telegram, Discord: discord})
-	if err != nil {
-		return err
-	}
-	defer page.Close()
-	languages := chat.Languages()
-	lastIntroduced := string(languages[len(languages)-1])
-	go func() {
-		if discord.Wait(ctx, func() bool { return discord.Connected() > 0 && discord.Overwrites() > 0 }) == nil &&
-			telegram.Wait(ctx, func() bool { return telegram.ShortDescription(lastIntroduced) != "" }) == nil {
-			fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real: %s\nPress Ctrl-C to end it.\n", page.URL)
+	return demo(stderr, demoPlatforms(telegram, discord), func(world *sandbox.Sandbox, bot *Bot) error {
+		for _, quote := range world.World.Past() {
+			bot.quotes.Add(quote)
 		}
-	}()
-	return serve(ctx, simulated{bot.Router}, adapters(platforms), bot.log)
+		platforms, err := bot.platforms()
+		if err != nil {
+			return err
+		}
+		page, err := webdemo.Start(webdemo.Config{Sandbox: world, Telegram: telegram, Discord: discord})
+		if err != nil {
+			return err
+		}
+		defer page.Close()
+		languages := chat.Languages()
+		lastIntroduced := string(languages[len(languages)-1])
+		go func() {
+			if discord.Wait(ctx, func() bool { return discord.Connected() > 0 && discord.Overwrites() > 0 }) == nil &&
+				telegram.Wait(ctx, func() bool { return telegram.ShortDescription(lastIntroduced) != "" }) == nil {
+				fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real: %s\nPress Ctrl-C to end it.\n", page.URL)
+			}
+		}()
+		return serve(ctx, simulated{bot.Router}, adapters(platforms), bot.log)
+	})
 }
 
 // demoPlatforms are the settings with which the bot serves the stand-ins of both

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -90,19 +89,6 @@ func TestExampleFileIsTheTableOfSettings(t *testing.T) {
 	}
 }
 
-func TestExampleFileListsEverySettingWithItsDefault(t *testing.T) {
-	assignments := regexp.MustCompile(`(?m)^(#?)([A-Z][A-Z0-9_]*)=(.*)$`).FindAllStringSubmatch(readExample(t), -1)
-	if len(assignments) != len(settings) {
-		t.Fatalf("the file has %d settings, the table %d", len(assignments), len(settings))
-	}
-	for i, s := range settings {
-		commented, name, value := assignments[i][1] == "#", assignments[i][2], assignments[i][3]
-		if name != s.Name || value != s.Default || commented == s.Required {
-			t.Errorf("setting %d is %s=%s in the file, %s=%s in the table", i+1, name, value, s.Name, s.Default)
-		}
-	}
-}
-
 func TestExampleFileLoadsWithTheRequiredFilledIn(t *testing.T) {
 	if _, err := Load(with(), exampleFile); err != nil {
 		t.Errorf("from the environment: %v", err)
@@ -118,5 +104,17 @@ func TestExampleFileLoadsWithTheRequiredFilledIn(t *testing.T) {
 	_, err := Load(nil, exampleFile)
 	if got := len(mistakesOf(t, err)); got != len(with()) {
 		t.Errorf("as it stands, there are %d mistakes, want %d:\n%v", got, len(with()), err)
+	}
+}
+
+func TestTheMatchainExampleLoadsOnceItIsFilledIn(t *testing.T) {
+	t.Chdir("../..")
+	c, err := LoadToServe([]string{"TELEGRAM_BOT_TOKEN=123456789:made-up-token", "PARTNER_APP_ID=made-up", "PARTNER_SECRET_KEY=made-up-secret",
+		"SUPPLY_URL=https://supply.example.org"}, "examples/matchain.env")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Staking.Pools) != 21 || c.Staking.ChainID != 698 || c.Market.Symbol != "MAT" || c.Market.By != "slug" {
+		t.Errorf("it is of another token: %d pools on chain %d, %s by %s", len(c.Staking.Pools), c.Staking.ChainID, c.Market.Symbol, c.Market.By)
 	}
 }

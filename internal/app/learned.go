@@ -29,16 +29,17 @@ func aboutPartner(found partner.Clocks, accepted bool) (learned []string) {
 	if accepted {
 		learned = append(learned, "the signature is accepted")
 	}
+	apart := found.Ahead.Abs().Round(time.Second)
 	switch {
 	case !found.Known:
 	case found.Ahead == 0:
 		learned = append(learned, "its clock and this machine's agree")
 	case !found.Allowed:
-		learned = append(learned, fmt.Sprintf("the dates of its answers and this machine's clock are %s apart", span(found.Ahead.Abs())))
+		learned = append(learned, fmt.Sprintf("the dates of its answers and this machine's clock are %v apart", apart))
 	case found.Ahead > 0:
-		learned = append(learned, fmt.Sprintf("this machine's clock is %s behind the service's, which is allowed for", span(found.Ahead)))
+		learned = append(learned, fmt.Sprintf("this machine's clock is %v behind the service's, which is allowed for", apart))
 	default:
-		learned = append(learned, fmt.Sprintf("this machine's clock is %s ahead of the service's, which is allowed for", span(-found.Ahead)))
+		learned = append(learned, fmt.Sprintf("this machine's clock is %v ahead of the service's, which is allowed for", apart))
 	}
 	return learned
 }
@@ -54,34 +55,8 @@ func clockFirst(found partner.Clocks, err error) error {
 		Settings: "this machine's clock first, then at " + failed.Service.SettingsFor(failed.Reason)})
 }
 
-// span is d in whole seconds, minutes or hours, whichever gives two digits or so.
-func span(d time.Duration) string {
-	switch {
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%.0f min", d.Minutes())
-	}
-	return fmt.Sprintf("%.0f h", d.Hours())
-}
-
 // longestListed bounds what the price provider calls the token, in characters.
 const longestListed = 40
-
-func aboutQuote(found market.Listing) (learned []string) {
-	price, doubt := say(chat.Price{Decimal: found.Quote.Price}), ""
-	if at := found.Quote.LastUpdated; !at.IsZero() {
-		price, doubt = price+", "+say(chat.Moment{Time: at}), doubtfulAge(at)
-	}
-	learned = append(learned, fmt.Sprintf("%s, id %s, %s", plain(found.Symbol), plain(found.ID), price))
-	if found.Name != "" {
-		learned = append(learned, "the provider calls it "+plain(found.Name))
-	}
-	if doubt != "" {
-		learned = append(learned, doubt)
-	}
-	return learned
-}
 
 const (
 	// oldestQuote is far above the minutes that providers take, also for a token
@@ -91,16 +66,23 @@ const (
 	quoteAhead = 5 * time.Minute
 )
 
-// doubtfulAge is what to look at because of when a quote was last updated; empty
-// is nothing. The price is shown all the same, with that time.
-func doubtfulAge(updated time.Time) string {
-	switch age := time.Since(updated); {
-	case age > oldestQuote:
-		return "that price is old: is it the token that you mean?"
-	case age < -quoteAhead:
-		return "that price is dated ahead of this machine's clock: is the clock right?"
+func aboutQuote(found market.Listing) []string {
+	price, at := say(chat.Price{Decimal: found.Quote.Price}), found.Quote.LastUpdated
+	if !at.IsZero() {
+		price += ", " + say(chat.Moment{Time: at})
 	}
-	return ""
+	learned := []string{fmt.Sprintf("%s, id %s, %s", plain(found.Symbol), plain(found.ID), price)}
+	if found.Name != "" {
+		learned = append(learned, "the provider calls it "+plain(found.Name))
+	}
+	switch age := time.Since(at); {
+	case at.IsZero():
+	case age > oldestQuote:
+		learned = append(learned, "that price is old: is it the token that you mean?")
+	case age < -quoteAhead:
+		learned = append(learned, "that price is dated ahead of this machine's clock: is the clock right?")
+	}
+	return learned
 }
 
 // plain is text of a service.

@@ -47,7 +47,7 @@ func (b *Bot) platforms() ([]platform, error) {
 		a, err := telegram.New(telegram.Config{
 			Settings:       s,
 			Dedup:          b.state,
-			Turns:          b.turns(),
+			Turns:          b.turns,
 			CommandTimeout: b.cfg.Limits.CommandTimeout,
 			Log:            b.log,
 			Count:          b.metrics.Events(string(telegram.Platform)),
@@ -67,7 +67,7 @@ func (b *Bot) platforms() ([]platform, error) {
 			Log:            b.log,
 			Count:          b.metrics.Events(string(discord.Platform)),
 			Connected:      b.arrivals.of(discord.Platform),
-			Status:         b.status(),
+			Status:         b.status,
 		})
 		if err != nil {
 			return nil, err
@@ -79,20 +79,4 @@ func (b *Bot) platforms() ([]platform, error) {
 		on = append(on, p)
 	}
 	return on, nil
-}
-
-// status is nil where Discord shows none.
-func (b *Bot) status() func(context.Context) string {
-	if b.ticker == nil {
-		return nil
-	}
-	return b.ticker.Text
-}
-
-// turns is nil where there is no Redis to share them.
-func (b *Bot) turns() chat.Turns {
-	if b.redis == nil {
-		return nil
-	}
-	return b.redis
 }

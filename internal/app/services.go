@@ -83,7 +83,7 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 		if b.credits != nil {
 			c.Credit = b.credits.Every()
 		}
-		b.ticker = ticker.New(c)
+		b.status = ticker.New(c).Text
 	}
 	return commands.Sources{
 		Price:    recorded,
@@ -101,7 +101,7 @@ func (b *Bot) priceBudget() core.Budget {
 	if b.cfg.Market.MonthlyCredits == 0 {
 		return nil
 	}
-	config := credits.Config{PerMonth: b.cfg.Market.MonthlyCredits, Plan: b.cfg.Market.URL, Turns: b.turns()}
+	config := credits.Config{PerMonth: b.cfg.Market.MonthlyCredits, Plan: b.cfg.Market.URL, Turns: b.turns}
 	if b.disk != nil {
 		config.Store = b.disk
 	}

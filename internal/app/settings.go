@@ -113,20 +113,13 @@ func firstLine(given config.Given, table []config.Setting, mistakes int, envFile
 	begun := slices.ContainsFunc(table, func(s config.Setting) bool {
 		return (s.Required || s.Name == telegram.TokenSetting || s.Name == discord.TokenSetting) && given.Has(s.Name)
 	})
-	things, them, where := "things in the settings are", "them", envFile+" or the environment"
-	if mistakes == 1 {
-		things, them = "thing in the settings is", "it"
+	if !begun && envFile == "" {
+		return fmt.Sprintf("Herald answers slash commands in Telegram groups and Discord servers, and is not set up yet. Settings that are "+
+			"wrong or missing: %d. Copy config.example.env to herald.env, fill it in, and add --env-file herald.env to the command; "+
+			"or try `bot demo`, which needs no settings.", mistakes)
 	}
-	switch {
-	case !begun && envFile == "":
-		return fmt.Sprintf("Herald answers slash commands in Telegram groups and Discord servers, and is not set up yet: %d %s wrong "+
-			"or missing. Copy config.example.env to herald.env, fill it in, and add --env-file herald.env to the command; "+
-			"or try `bot demo`, which needs no settings.", mistakes, things)
-	case envFile == "":
-		where = "the environment, or in a file given with --env-file"
-	}
-	return fmt.Sprintf("%d %s wrong or missing. Correct %s in %s (config.example.env explains each), or try `bot demo`, which needs none.",
-		mistakes, things, them, where)
+	return fmt.Sprintf("Settings that are wrong or missing: %d. Correct them in the environment or in the file given with --env-file "+
+		"(config.example.env explains each), or try `bot demo`, which needs none.", mistakes)
 }
 
 // Secrets returns the values that must never be shown.
@@ -221,34 +214,34 @@ func (c *Config) ownTable() []config.Setting {
 	}
 }
 
+var (
+	operator = config.Matching(`(telegram|discord):[1-9][0-9]{0,19}`, "telegram:ID or discord:ID with a numeric ID")
+	// The IDs of Telegram's groups are negative.
+	moderatorChat = config.Matching(`telegram:-[1-9][0-9]{0,18}|discord:[1-9][0-9]{0,19}`,
+		"telegram:ID with the ID of a group, which is negative, or discord:ID with the ID of a server")
+)
+
 func parseOperators(value string) ([]chat.User, error) {
 	var users []chat.User
 	for i, entry := range config.SplitList(value) {
-		name, id, _ := strings.Cut(entry, ":")
-		platform := chat.Platform(name)
-		_, err := config.NumericID(id)
-		if err != nil || platform != telegram.Platform && platform != discord.Platform {
-			return nil, fmt.Errorf("entry %d must be telegram:ID or discord:ID with a numeric ID", i+1)
+		if _, err := operator(entry); err != nil {
+			return nil, fmt.Errorf("entry %d %w", i+1, err)
 		}
-		users = append(users, chat.User{Platform: platform, ID: id})
+		platform, id, _ := strings.Cut(entry, ":")
+		users = append(users, chat.User{Platform: chat.Platform(platform), ID: id})
 	}
 	return users, nil
 }
 
-// moderatorChat reads one entry of MODERATOR_CHATS. The IDs of Telegram's groups
-// are negative.
-var moderatorChat = config.Matching(`telegram:-[1-9][0-9]{0,18}|discord:[1-9][0-9]{0,19}`,
-	"telegram:ID with the ID of a group, which is negative, or discord:ID with the ID of a server")
-
 func parseModeratorChats(value string) ([]string, error) {
 	entries := config.SplitList(value)
-	if slices.Contains(entries, chat.EveryChat) {
-		if len(entries) > 1 {
-			return nil, errors.New("must be * alone, or a list without it")
-		}
+	if slices.Equal(entries, []string{chat.EveryChat}) {
 		return entries, nil
 	}
 	for i, entry := range entries {
+		if entry == chat.EveryChat {
+			return nil, errors.New("must be * alone, or a list without it")
+		}
 		if _, err := moderatorChat(entry); err != nil {
 			return nil, fmt.Errorf("entry %d %w", i+1, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -53,11 +54,16 @@ type Mistakes []string
 
 func (m Mistakes) Error() string { return strings.Join(m, "\n") }
 
-// Given are values as they were given, by name. An empty value counts as none.
-type Given struct {
-	environment map[string]value
-	file        map[string]fileValue
+// mistakes are a line for each of the joined errors.
+func mistakes(prefix string, joined error) (m Mistakes) {
+	for _, err := range splitJoined(joined) {
+		m = append(m, prefix+err.Error())
+	}
+	return m
 }
+
+// Given are values as they were given, by name. An empty value counts as none.
+type Given struct{ environment, file map[string]value }
 
 // Collect gathers the values in environ, which has the form of os.Environ, and
 // in the file envFile unless that is empty. The environment wins. The Mistakes
@@ -70,22 +76,18 @@ func Collect(environ []string, envFile string) (Given, Mistakes, error) {
 	}
 	var wrong, err error
 	given.file, wrong, err = readEnvFile(envFile)
-	var mistakes Mistakes
-	for _, e := range splitJoined(wrong) {
-		mistakes = append(mistakes, fmt.Sprintf("--env-file: %v", e))
-	}
-	return given, mistakes, err
+	return given, mistakes("--env-file: ", wrong), err
 }
+
+// sources are where a value is looked up, in that order.
+func (g Given) sources() []map[string]value { return []map[string]value{g.environment, g.file} }
 
 // Has reports whether a value is given for the setting called name, whatever
 // its form.
 func (g Given) Has(name string) bool {
-	for _, name := range []string{name, name + fileSuffix} {
-		if g.environment[name].isSet() || g.file[name].isSet() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.sources(), func(source map[string]value) bool {
+		return source[name].isSet() || source[name+fileSuffix].isSet()
+	})
 }
 
 // Fill sets every setting of the table, in its order, to its given value or its
@@ -152,13 +154,10 @@ func (g Given) fill(s Setting, neededBy string) error {
 
 // value returns what is given for s; one that is not set if nothing is.
 func (g Given) value(s Setting) value {
-	for _, source := range []func(name string) value{
-		func(name string) value { return g.environment[name] },
-		func(name string) value { return g.file[name].value },
-	} {
-		v, path := source(s.Name), value{}
+	for _, source := range g.sources() {
+		v, path := source[s.Name], value{}
 		if s.Secret {
-			path = source(s.Name + fileSuffix)
+			path = source[s.Name+fileSuffix]
 		}
 		switch {
 		case v.isSet() && path.isSet():
@@ -169,8 +168,18 @@ func (g Given) value(s Setting) value {
 			return value{err: fmt.Errorf("is to be read from a file, but %s%s %w", s.Name, fileSuffix, path.err)}
 		case path.isSet():
 			text, err := readSecretFile(s.Name+fileSuffix, path.text)
-			return value{text, text, err}
+			return value{text: text, whole: text, err: err}
 		}
 	}
 	return value{}
 }
+
+// WrongError is the error of a check that finds a setting wrong which is right
+// in form.
+type WrongError struct {
+	Problem string
+	// Settings are those to look at; empty if Problem names them.
+	Settings string
+}
+
+func (e *WrongError) Error() string { return e.Problem }

@@ -44,12 +44,8 @@ func readSample(envFile string, environ ...string) (sample, Mistakes) {
 
 func mustRead(t *testing.T, envFile string, environ ...string) sample {
 	t.Helper()
-	var s sample
-	given, mistakes, err := Collect(environ, envFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if mistakes = append(mistakes, given.Fill(s.table())...); len(mistakes) > 0 {
+	s, mistakes := readSample(envFile, environ...)
+	if len(mistakes) > 0 {
 		t.Fatal(mistakes)
 	}
 	return s
@@ -64,38 +60,21 @@ func write(t *testing.T, content string) string {
 	return path
 }
 
-func TestWhatIsNotGivenHasItsDefault(t *testing.T) {
-	s := mustRead(t, "", "NAME=x")
-	if s.Name != "x" || s.Key.IsSet() || s.Mode || s.Address != "here" || s.Hook != "" || s.Pause != 30*time.Second {
-		t.Errorf("read %+v", s)
-	}
-}
-
-func TestValuesAreTrimmedAndEmptyOnesAreUnset(t *testing.T) {
-	s := mustRead(t, "", "NAME=  x\t", "PAUSE= ", "KEY=")
-	if s.Name != "x" || s.Pause != 30*time.Second || s.Key.IsSet() {
-		t.Errorf("read %+v", s)
+func TestWhatIsNotGivenOrEmptyHasItsDefault(t *testing.T) {
+	want := sample{Name: "x", Address: "here", Pause: 30 * time.Second}
+	for _, environ := range [][]string{{"NAME=x"}, {"NAME=  x\t", "PAUSE= ", "KEY="}, {"NAME=x", "ADDRESS_FILE=" + write(t, "no secret")}} {
+		if got := mustRead(t, "", environ...); got != want {
+			t.Errorf("%q is read as %+v", environ, got)
+		}
 	}
 }
 
 func TestEnvironmentWinsOverEnvFile(t *testing.T) {
-	file := write(t, "NAME=file\nMODE=on\nKEY=from-the-env-file\n")
+	file := write(t, "\ufeffNAME=file\nMODE=on\nKEY=from-the-env-file\n")
 	secret := write(t, "from-a-secret-file\r\n")
 	s := mustRead(t, file, "NAME=environment", "MODE=", "KEY=", "KEY_FILE="+secret)
-	if s.Name != "environment" {
-		t.Errorf("read %q: the environment did not win", s.Name)
-	}
-	if !s.Mode {
-		t.Error("an empty variable hid the env file's value")
-	}
-	if got := s.Key.Reveal(); got != "from-a-secret-file" {
-		t.Errorf("the key is %q", got)
-	}
-}
-
-func TestOnlySecretsHaveAFileTwin(t *testing.T) {
-	if s := mustRead(t, "", "NAME=x", "ADDRESS_FILE="+write(t, "twin")); s.Address != "here" {
-		t.Error("ADDRESS_FILE was read")
+	if s.Name != "environment" || !s.Mode || s.Key.Reveal() != "from-a-secret-file" {
+		t.Errorf("read %+v", s)
 	}
 }
 
@@ -129,22 +108,15 @@ func TestMistakesNameTheSettingAndAnExample(t *testing.T) {
 		{"a huge secret file", []string{"NAME=x", "KEY_FILE=" + write(t, strings.Repeat(canary, 20000))},
 			[]string{"KEY: the file named by KEY_FILE is larger than 65536 bytes; for example KEY=a-key"}},
 	} {
-		t.Run(test.what, func(t *testing.T) {
-			_, mistakes := readSample("", test.environ...)
-			if !slices.Equal(mistakes, test.want) {
-				t.Errorf("got\n%v\nwant\n%v", mistakes, Mistakes(test.want))
-			}
-		})
+		if _, got := readSample("", test.environ...); !slices.Equal(got, test.want) {
+			t.Errorf("%s: got\n%v\nwant\n%v", test.what, got, Mistakes(test.want))
+		}
 	}
 }
 
 func TestMistakesInTheEnvFileComeFirst(t *testing.T) {
-	_, mistakes := readSample(write(t, "MODE=on\nwhat is this "+canary+"\n"), "PAUSE=soon")
-	if len(mistakes) != 3 || !strings.HasPrefix(mistakes[0], "--env-file: line 2 ") ||
-		!strings.HasPrefix(mistakes[1], "NAME: ") || !strings.HasPrefix(mistakes[2], "PAUSE: ") {
-		t.Errorf("got\n%v", mistakes)
-	}
-	if strings.Contains(mistakes.Error(), canary) {
-		t.Errorf("a value is repeated: %v", mistakes)
+	_, got := readSample(write(t, "MODE=on\nwhat is this "+canary+"\n"), "PAUSE=soon")
+	if len(got) != 3 || !strings.HasPrefix(got[0], "--env-file: line 2 ") || !strings.HasPrefix(got[1], "NAME: ") || strings.Contains(got.Error(), canary) {
+		t.Errorf("got\n%v", got)
 	}
 }

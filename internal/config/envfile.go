@@ -24,15 +24,9 @@ func parseEnviron(environ []string) map[string]value {
 	return vars
 }
 
-// fileValue is a value in an env file.
-type fileValue struct {
-	value
-	line int // from 1
-}
-
 // readEnvFile fails if the file cannot be read, with what to do about it; wrong
 // is about lines of it.
-func readEnvFile(path string) (vars map[string]fileValue, wrong, err error) {
+func readEnvFile(path string) (vars map[string]value, wrong, err error) {
 	const limit = 1 << 20
 	content, err := ReadFile(path, limit)
 	switch {
@@ -54,8 +48,8 @@ func readEnvFile(path string) (vars map[string]fileValue, wrong, err error) {
 // parseEnvFile reads lines of KEY=value, as value describes; a line may begin
 // with "export ". Blank lines and lines that begin with # are skipped. A key may
 // have one value beside empty ones. Errors name wrong lines by their number.
-func parseEnvFile(content string) (map[string]fileValue, error) {
-	vars := map[string]fileValue{}
+func parseEnvFile(content string) (map[string]value, error) {
+	vars := map[string]value{}
 	var wrong []error
 	for i, line := range strings.Split(content, "\n") {
 		line = trim(line)
@@ -67,7 +61,8 @@ func parseEnvFile(content string) (map[string]fileValue, error) {
 			name = rest
 		}
 		name = trim(name)
-		v := fileValue{readValue(raw), i + 1}
+		v := readValue(raw)
+		v.line = i + 1
 		earlier := vars[name]
 		switch {
 		case !found || !variableName.MatchString(name):

@@ -31,11 +31,7 @@ func (g Given) Unknown(table []Setting, missing ...string) Mistakes {
 			wrong = append(wrong, n.unknown(name, "in the environment", meant))
 		}
 	}
-	var mistakes Mistakes
-	for _, err := range splitJoined(Join(wrong)) {
-		mistakes = append(mistakes, err.Error())
-	}
-	return mistakes
+	return mistakes("", Join(wrong))
 }
 
 // furthest is how many slips a name may be from the one that was surely meant.
@@ -75,8 +71,6 @@ func (n *names) add(name, example string) {
 	n.examples[name] = example
 }
 
-func (n names) nearest(name string) string { return Nearest(strings.ToUpper(name), n.ordered) }
-
 // settingOfFile is the setting that name would give by a file; empty if name is
 // not of that form.
 func (n names) settingOfFile(name string) string {
@@ -111,40 +105,36 @@ func shown(name string) string {
 	return "a name not shown here"
 }
 
-// Nearest returns the one of the names that somebody who wrote word may have
-// meant: the first of those with the fewest slips, at most one in three letters.
-// It is empty if there is none.
-func Nearest(word string, names []string) string {
+// nearest returns the name that somebody who wrote word may have meant: the first
+// with the fewest slips, at most one in three letters. It is empty if no name is that near.
+func (n names) nearest(word string) string {
 	nearest, fewest := "", len(word)/3+1
-	for _, name := range names {
-		if d := distance(word, name); d < fewest {
+	for _, name := range n.ordered {
+		if d := distance(strings.ToUpper(word), name); d < fewest {
 			nearest, fewest = name, d
 		}
 	}
 	return nearest
 }
 
-// distance is how many slips make b of a, in bytes: one left out, one too many,
-// a wrong one, or two that changed places.
-// https://en.wikipedia.org/wiki/Damerau–Levenshtein_distance#Optimal_string_alignment_distance
+// distance is how many slips make b of a, in bytes: one left out, one too many or
+// a wrong one. https://en.wikipedia.org/wiki/Levenshtein_distance
 func distance(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		for j := range rows[i] {
-			switch {
-			case i == 0 || j == 0:
-				rows[i][j] = i + j
-				continue
-			case a[i-1] == b[j-1]:
-				rows[i][j] = rows[i-1][j-1]
-				continue
+	row := make([]int, len(b)+1) // for as much of a as was looked at
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
 			}
-			rows[i][j] = 1 + min(rows[i-1][j], rows[i][j-1], rows[i-1][j-1])
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], 1+rows[i-2][j-2])
-			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
 		}
 	}
-	return rows[len(a)][len(b)]
+	return row[len(b)]
 }

@@ -6,14 +6,9 @@ import (
 	"testing"
 )
 
-// unknown is what Unknown finds, with a table of a few settings.
-func unknown(t *testing.T, envFile string, environ ...string) Mistakes {
-	t.Helper()
-	return unknownWithout(t, envFile, nil, environ...)
-}
-
-// unknownWithout is unknown where some settings are missing.
-func unknownWithout(t *testing.T, envFile string, missing []string, environ ...string) Mistakes {
+// unknown is what Unknown finds, with a table of a few settings, where some are
+// missing.
+func unknown(t *testing.T, envFile string, missing []string, environ ...string) Mistakes {
 	t.Helper()
 	given, mistakes, err := Collect(environ, envFile)
 	if err != nil || len(mistakes) > 0 {
@@ -44,7 +39,7 @@ func TestANameInAnEnvFileThatIsNoSettingIsAMistake(t *testing.T) {
 		strings.Repeat("X", 61):   "a name not shown here: is not a setting (line 2 of the env file)" + elsewhere,
 	} {
 		for _, line := range []string{name + "=x", name + "="} {
-			if got := unknown(t, write(t, "TELEGRAM_BOT_TOKEN_FILE=/a\n"+line)); !slices.Equal(got, Mistakes{want}) {
+			if got := unknown(t, write(t, "TELEGRAM_BOT_TOKEN_FILE=/a\n"+line), nil); !slices.Equal(got, Mistakes{want}) {
 				t.Errorf("%s: got\n%v\nwant\n%s", line, got, want)
 			}
 		}
@@ -52,11 +47,7 @@ func TestANameInAnEnvFileThatIsNoSettingIsAMistake(t *testing.T) {
 }
 
 func TestNamesThatAreNoSettingsComeInTheOrderOfTheirLines(t *testing.T) {
-	var lines []string
-	for _, letter := range "LKJIHGFEDCBA" {
-		lines = append(lines, string(letter)+"=1")
-	}
-	got := unknown(t, write(t, strings.Join(lines, "\n")))
+	got := unknown(t, write(t, strings.Join(strings.Split("LKJIHGFEDCBA", ""), "=1\n")+"=1"), nil)
 	if len(got) != 11 || !strings.HasPrefix(got[0], "L: ") || !strings.HasPrefix(got[9], "C: ") || got[10] != "2 more are wrong" {
 		t.Errorf("got\n%v", got)
 	}
@@ -67,12 +58,12 @@ func TestANameInTheEnvironmentThatIsAllButASettingsIsAMistake(t *testing.T) {
 		"PRICE_TOKN_ID": "PRICE_TOKEN_ID", "PRICE_TOEKN_ID": "PRICE_TOKEN_ID", "TELEGRAM_BOT_TOKE": "TELEGRAM_BOT_TOKEN",
 		"TELEGRAM_BOTTOKEN_FILE": "TELEGRAM_BOT_TOKEN_FILE", "SUPPLY_URI": "SUPPLY_URL", "PRICE_TKN_ID": "PRICE_TOKEN_ID",
 	} {
-		got := unknown(t, "", name+"=x", "PATH=/bin")
+		got := unknown(t, "", nil, name+"=x", "PATH=/bin")
 		if len(got) != 1 || !strings.HasPrefix(got[0], name+": is not a setting (in the environment); did you mean "+meant+"? ") {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if got := unknown(t, "", "LOG_LEVEL_FILE=/a"); len(got) != 1 || !strings.Contains(got[0], "only secrets can be given by a file") {
+	if got := unknown(t, "", nil, "LOG_LEVEL_FILE=/a"); len(got) != 1 || !strings.Contains(got[0], "only secrets can be given by a file") {
 		t.Errorf("LOG_LEVEL_FILE: %v", got)
 	}
 }
@@ -82,22 +73,14 @@ func TestANameInTheEnvironmentThatIsAllButASettingsIsAMistake(t *testing.T) {
 func TestNamesOfOthersInTheEnvironmentAreLeftAlone(t *testing.T) {
 	environ := []string{"EVM_RPC_URL=https://h"}
 	for _, name := range strings.Fields(`
-		PATH HOME USER SHELL TERM LANG LC_ALL LOGNAME PWD OLDPWD SHLVL TMPDIR HOSTNAME EDITOR MAIL DISPLAY COLORTERM NO_COLOR LS_COLORS
-		SSH_AUTH_SOCK SSH_CLIENT SSH_CONNECTION SSH_TTY XDG_DATA_DIRS XDG_DATA_HOME XDG_RUNTIME_DIR XDG_CONFIG_DIRS DBUS_SESSION_BUS_ADDRESS
-		HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy HTTP_HOST HTTP_PORT HTTPS_ADDR SSL_CERT_FILE SSL_CERT_DIR
-		KUBERNETES_PORT KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT KUBERNETES_SERVICE_PORT_HTTPS KUBERNETES_PORT_443_TCP_ADDR
-		REDIS_PORT REDIS_HOST REDIS_SERVICE_HOST REDIS_SERVICE_PORT REDIS_PORT_6379_TCP REDIS_PORT_6379_TCP_ADDR REDIS_PORT_6379_TCP_PROTO
-		REDIS_PASSWORD REDIS_TLS_URL REDIS_URI REDISCLOUD_URL SUPPLY_PORT SUPPLY_SERVICE_HOST EVM_RPC_PORT EVM_RPC_SERVICE_PORT
-		POD_NAME POD_IP POD_NAMESPACE NODE_NAME SERVICE_HOST SERVICE_PORT OTEL_SERVICE_NAME K_SERVICE K_REVISION DYNO PORT HOST
-		INVOCATION_ID JOURNAL_STREAM NOTIFY_SOCKET WATCHDOG_USEC CREDENTIALS_DIRECTORY STATE_DIRECTORY LISTEN_FDS MAINPID SYSTEMD_EXEC_PID
-		CI GITHUB_TOKEN GITHUB_ACTIONS GITHUB_RUN_ID RUNNER_TEMP GITLAB_CI DOCKER_HOST COMPOSE_PROJECT_NAME container
-		GOPATH GOROOT GOFLAGS GOMAXPROCS GOMEMLIMIT GODEBUG GORACE JAVA_HOME NODE_ENV PYTHONPATH VIRTUAL_ENV RUST_LOG
-		LOGLEVEL LOG_FILE LOG_DIR LOG_PATH DATABASE_URL DATADIR DATA_PATH PGDATA DEBUG ENV ENVIRONMENT TZ
-		BOT_TOKEN TELEGRAM_TOKEN TELEGRAM_CHAT_ID DISCORD_TOKEN DISCORD_CLIENT_ID DISCORD_WEBHOOK_URL SLACK_BOT_TOKEN
-		ETH_RPC_URL ETHERSCAN_API_KEY INFURA_API_KEY ALCHEMY_API_KEY CMC_API_KEY COINMARKETCAP_API_KEY OPERATOR OPERATOR_NAME`) {
+		PATH HOME USER SHELL TERM LANG LOGNAME PWD TMPDIR HOSTNAME NO_COLOR XDG_DATA_DIRS XDG_RUNTIME_DIR HTTP_PROXY HTTPS_PROXY no_proxy
+		HTTP_HOST HTTPS_ADDR SSL_CERT_FILE KUBERNETES_SERVICE_PORT_HTTPS REDIS_PORT REDIS_SERVICE_HOST REDIS_PORT_6379_TCP_ADDR REDIS_PASSWORD
+		REDIS_TLS_URL REDIS_URI SUPPLY_PORT EVM_RPC_PORT POD_NAME SERVICE_HOST OTEL_SERVICE_NAME PORT INVOCATION_ID CREDENTIALS_DIRECTORY
+		CI GITHUB_TOKEN DOCKER_HOST GOPATH GOMEMLIMIT LOGLEVEL LOG_FILE LOG_DIR DATABASE_URL DATADIR DATA_PATH DEBUG TZ BOT_TOKEN TELEGRAM_TOKEN
+		TELEGRAM_CHAT_ID DISCORD_TOKEN DISCORD_WEBHOOK_URL SLACK_BOT_TOKEN ETH_RPC_URL ETHERSCAN_API_KEY CMC_API_KEY OPERATOR OPERATOR_NAME`) {
 		environ = append(environ, name+"=x")
 	}
-	if got := unknown(t, "", environ...); len(got) > 0 {
+	if got := unknown(t, "", nil, environ...); len(got) > 0 {
 		t.Errorf("got\n%v", got)
 	}
 }
@@ -109,35 +92,9 @@ func TestWithoutAPlatformANameThatMayMeanItsTokenIsAMistake(t *testing.T) {
 		"TELEGRAM_TOKEN_FILE": "TELEGRAM_BOT_TOKEN_FILE",
 		"SLACK_BOT_TOKEN":     "", "TELEGRAM_CHAT_ID": "", "DISCORD_CLIENT_ID": "", "BOT_TOKEN": "", "DISCORD": "", "ETH_RPC_URL": "",
 	} {
-		got := unknownWithout(t, "", missing, name+"=x")
+		got := unknown(t, "", missing, name+"=x")
 		if found := len(got) == 1 && strings.Contains(got[0], "did you mean "+meant+"? "); found != (meant != "") || len(got) > 1 {
 			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
-func TestNearest(t *testing.T) {
-	commands := []string{"run", "demo", "check", "version", "help"}
-	for word, want := range map[string]string{
-		"chek": "check", "chcek": "check", "checks": "check", "rnu": "run", "rum": "run", "verison": "version", "halp": "help",
-		"check": "check", "": "", "x": "", "serve": "", "status": "", "rxx": "", "halo": "",
-	} {
-		if got := Nearest(word, commands); got != want {
-			t.Errorf("%q is near %q, want %q", word, got, want)
-		}
-	}
-}
-
-func TestDistanceCountsSlips(t *testing.T) {
-	for _, test := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0}, {"abc", "abd", 1}, {"abc", "ab", 1}, {"abc", "xabc", 1},
-		{"abc", "acb", 1}, {"abcd", "badc", 2}, {"kitten", "sitting", 3},
-	} {
-		if got := distance(test.a, test.b); got != test.want {
-			t.Errorf("from %q to %q it is %d, want %d", test.a, test.b, got, test.want)
 		}
 	}
 }

@@ -25,6 +25,7 @@ type value struct {
 	// whole is the text with what was taken for a comment.
 	whole string
 	err   error // with which the text cannot be told
+	line  int   // in the env file, from 1
 }
 
 var trailingComment = regexp.MustCompile(`^#([\s\pZ].*)?$|[\s\pZ]#.*$`)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -9,24 +10,17 @@ func TestAValueIsReadAsEnvFilesWriteIt(t *testing.T) {
 	for raw, want := range map[string]string{
 		"":                        "",
 		"  b c\t":                 "b c",
-		"b\r":                     "b",
 		`"b"`:                     "b",
-		`'b'`:                     "b",
-		` "b" `:                   "b",
 		`""`:                      "",
 		`"b # c" # d`:             "b # c",
-		`'b' # d`:                 "b",
 		`'$A\n'`:                  `$A\n`,
 		`'"b"'`:                   `"b"`,
 		`"it's"`:                  "it's",
 		`b"c"`:                    `b"c"`,
 		"b # c":                   "b",
-		"b\t#c":                   "b",
 		"b#c":                     "b#c",
 		"#b":                      "#b",
-		"#":                       "",
 		"# b":                     "",
-		" #b":                     "",
 		"\u00a0b\u200b\ufeff":     "b",
 		"\u201cb\u201d":           "\u201cb\u201d",
 		"a # one\nb # two":        "a # one\nb",
@@ -53,19 +47,10 @@ func TestAValueInDoubtIsAMistake(t *testing.T) {
 		"\u201e" + canary:            "must be one line of text as it is typed on a keyboard; the value has a typographic quote (U+201E) at character 1",
 		canary + "\u2013\u2014":      "must be one line of text as it is typed on a keyboard; the value has a typographic dash (U+2013) at character 7",
 	} {
-		for _, from := range []string{"the environment", "a file"} {
-			var mistakes Mistakes
-			if from == "a file" {
-				_, mistakes = readSample(write(t, "KEY="+raw), "NAME=x")
-			} else {
-				_, mistakes = readSample("", "NAME=x", "KEY="+raw)
-			}
-			if len(mistakes) != 1 || !strings.HasPrefix(mistakes[0], "KEY: "+want) || !strings.HasSuffix(mistakes[0], "; for example KEY=a-key") {
-				t.Errorf("%q in %s is told as %v; want %q", raw, from, mistakes, want)
-			}
-			if strings.Contains(mistakes.Error(), canary) {
-				t.Errorf("a value is repeated: %v", mistakes)
-			}
+		_, inFile := readSample(write(t, "KEY="+raw), "NAME=x")
+		_, got := readSample("", "NAME=x", "KEY="+raw)
+		if len(got) != 1 || !slices.Equal(got, inFile) || !strings.HasPrefix(got[0], "KEY: "+want) || strings.Contains(got[0], canary) {
+			t.Errorf("%q is told as %v, in a file as %v; want %q", raw, got, inFile, want)
 		}
 	}
 }

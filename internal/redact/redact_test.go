@@ -70,7 +70,8 @@ func TestStringHidesInteractionTokens(t *testing.T) {
 	for text, want := range map[string]string{
 		"https://discord.com/api/v9/interactions/123/aW50ZXJhY3Rpb24_x-y.z/callback":     "https://discord.com/api/v9/interactions/123/" + Mark + "/callback",
 		`Patch "https://discord.com/api/v9/webhooks/45/aW50ZXI/messages/@original": EOF`: `Patch "https://discord.com/api/v9/webhooks/45/` + Mark + `/messages/@original": EOF`,
-		"u=https%3A%2F%2Fdiscord.com%2Fapi%2Fwebhooks%2F45%2FaW50ZXI%2Fmessages":         "u=https%3A%2F%2Fdiscord.com%2Fapi%2Fwebhooks%2F45%2F" + Mark + "%2Fmessages",
+		"/webhooks/1/t": "/webhooks/1/" + Mark,
+		"u=https%3A%2F%2Fdiscord.com%2Fapi%2Fwebhooks%2F45%2FaW50ZXI%2Fmessages": "u=https%3A%2F%2Fdiscord.com%2Fapi%2Fwebhooks%2F45%2F" + Mark + "%2Fmessages",
 	} {
 		if got := r.String(text); got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -91,6 +92,9 @@ func FuzzString(f *testing.F) {
 		for _, spelling := range spellings(secret) {
 			if got := r.String(before + spelling + after); !strings.Contains(got, Mark) {
 				t.Errorf("%q is not found", spelling)
+			}
+			if got := r.String(spelling); got != Mark {
+				t.Errorf("%q becomes %q", spelling, got)
 			}
 		}
 	})

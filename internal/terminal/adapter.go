@@ -5,12 +5,13 @@
 // It stands in for a private chat in which the person at the keyboard chooses
 // whom to be, so it must never serve real accounts: whoever types is believed.
 // At a terminal, lines are edited and titles have the colour of their tone. A
-// pipe reads the same words without any escape sequence. Those of a terminal are
-// written by this package and package term alone: none in what a service or a
-// person says gets through.
+// pipe reads the same words without any escape sequence. Only this package and
+// package term write escape sequences: none in what a service or a person says
+// gets through.
 package terminal
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -43,10 +45,8 @@ type Config struct {
 	Out io.Writer
 	// Askers are at least one; the first asks until /as changes that.
 	Askers []Asker
-	// Prompt shows where to type. It is for people, not for pipes.
-	Prompt bool
-	// Edit has lines edited, with a history. In and Out must then be one
-	// terminal, as an *os.File each, and Prompt is on.
+	// Edit shows a prompt and has lines edited, with a history. In and Out must
+	// then be one terminal, as an *os.File each.
 	Edit bool
 	// Colour shows titles in the colour of their tone.
 	Colour bool
@@ -61,8 +61,6 @@ type Adapter struct {
 	Config
 	asker Asker
 	ready atomic.Bool
-	// prompted is whether the cursor stands behind a prompt.
-	prompted bool
 }
 
 // New makes an adapter that has read nothing yet.
@@ -74,59 +72,46 @@ func (a *Adapter) Platform() chat.Platform { return Platform }
 // Ready reports whether Run is taking commands.
 func (a *Adapter) Ready() bool { return a.ready.Load() }
 
-const prompt = "> "
-
 // Run answers the lines of In in order, one at a time, and returns nil at its
 // end, when told to leave or when ctx is done. It fails when In or Out does.
 func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	a.ready.Store(true)
 	defer a.ready.Store(false)
-	shown := ""
-	if a.Prompt {
-		shown = prompt
-	}
-	in := lineReader(newPlainLines(a.In, a.Out, shown))
 	if a.Edit {
-		e := newEditor(a.In, a.Out, prompt, ttyFile{a.In.(*os.File), a.Out.(*os.File)},
-			func(text string) []string { return a.complete(h.Commands(), text) })
-		defer e.watch()()
-		in = e
 		// Unless caught, these end the program with the terminal in raw mode.
 		caught, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT)
 		defer stop()
 		ctx = caught
 	}
-	defer in.close()
 	work := chat.NewWork(ctx, h, a.Log, func(string) {})
-	err := a.serve(ctx, work, in)
-	in.close()
-	if a.prompted {
-		_ = a.write("\n") // for the shell's prompt, if there still is a terminal
-	}
+	err := a.serve(ctx, work, a.lines(h.Commands()))
 	work.Drain()
 	return err
 }
 
+func (a *Adapter) lines(commands chat.Commands) lineReader {
+	if !a.Edit {
+		return pipe{bufio.NewReaderSize(a.In, maxLine+len("\r\n"))}
+	}
+	words := slices.Clone(leaving)
+	for _, c := range commands {
+		words = append(words, "/"+c.Name)
+	}
+	for _, asker := range a.Askers {
+		words = append(words, "/as "+asker.Name)
+	}
+	return &editor{newLine(a.In, a.Out, words), a.In.(*os.File), a.Out.(*os.File)}
+}
+
 func (a *Adapter) serve(ctx context.Context, work *chat.Work, in lineReader) error {
 	for {
-		// A read cannot be interrupted: one that blocks outlives ctx.
-		read := make(chan line, 1)
-		go func() { read <- in.readLine() }()
-		a.prompted = a.Prompt
-		var next line
-		select {
-		case <-ctx.Done():
-			return nil
-		case next = <-read:
-		}
+		next := a.read(ctx, in)
 		switch {
 		case errors.Is(next.err, io.EOF):
 			return nil
 		case next.err != nil:
 			return fmt.Errorf("read a command: %w", next.err)
-		}
-		a.prompted = false
-		if leaves(next.text) {
+		case leaves(next.text):
 			return nil
 		}
 		written := make(chan error, 1)
@@ -143,6 +128,27 @@ func (a *Adapter) serve(ctx context.Context, work *chat.Work, in lineReader) err
 			}
 		}
 	}
+}
+
+// read reads a line. When ctx is done, the input counts as ended: a read cannot be
+// interrupted, so one that blocks goes on without anybody waiting for it.
+func (a *Adapter) read(ctx context.Context, in lineReader) line {
+	restore, err := in.begin()
+	if err != nil {
+		return line{err: err}
+	}
+	read := make(chan line, 1)
+	go func() { read <- in.readLine() }()
+	next := line{err: io.EOF}
+	select {
+	case <-ctx.Done():
+	case next = <-read:
+	}
+	restore()
+	if next.err != nil && a.Edit {
+		_ = a.write("\n") // for the shell's prompt, if there still is a terminal
+	}
+	return next
 }
 
 // answer writes the answer to one line, if it asks for anything.

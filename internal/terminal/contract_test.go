@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,42 +12,20 @@ import (
 	"herald/internal/terminal"
 )
 
-// screen is an Out that can be read meanwhile.
-type screen struct {
-	mu   sync.Mutex
-	text strings.Builder
-	grew chan struct{}
-}
+// screen is an Out that keeps what each Write shows.
+type screen chan string
 
-func (s *screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.text.Write(p)
-	select {
-	case s.grew <- struct{}{}:
-	default:
-	}
+func (s screen) Write(p []byte) (int, error) {
+	s <- string(p)
 	return len(p), nil
-}
-
-func (s *screen) messages() []chattest.Message {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []chattest.Message
-	for text := range strings.SplitSeq(strings.TrimSuffix(s.text.String(), "\n\n"), "\n\n") {
-		if text != "" {
-			body, private := strings.CutPrefix(text, "(only you see this)\n")
-			all = append(all, chattest.Message{Text: body, Private: private})
-		}
-	}
-	return all
 }
 
 func TestAdapterKeepsTheContract(t *testing.T) {
 	chattest.TestAdapter(t, func(t *testing.T) chattest.Harness {
 		in, keyboard := io.Pipe()
 		t.Cleanup(func() { keyboard.Close() })
-		out := &screen{grew: make(chan struct{}, 1)}
+		out := make(screen, 1000)
+		var all []chattest.Message
 		return chattest.Harness{
 			Adapter: terminal.New(config(in, out)),
 			Ask: func(_ *testing.T, command string, argument ...string) {
@@ -58,17 +35,16 @@ func TestAdapterKeepsTheContract(t *testing.T) {
 			},
 			Messages: func(t *testing.T, atLeast int) []chattest.Message {
 				t.Helper()
-				limit := time.After(20 * time.Second)
-				for {
-					if all := out.messages(); len(all) >= atLeast {
-						return all
-					}
+				for len(all) < atLeast || len(out) > 0 {
 					select {
-					case <-out.grew:
-					case <-limit:
-						t.Fatalf("not %d messages in time: %+v", atLeast, out.messages())
+					case text := <-out:
+						body, private := strings.CutPrefix(strings.TrimSuffix(text, "\n\n"), "(only you see this)\n")
+						all = append(all, chattest.Message{Text: body, Private: private})
+					case <-time.After(20 * time.Second):
+						t.Fatalf("not %d messages in time: %+v", atLeast, all)
 					}
 				}
+				return all
 			},
 			Faults: func() []string { return nil },
 			Args:   func(wallet string) chat.Args { return chat.Typed(wallet) },

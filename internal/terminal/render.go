@@ -12,11 +12,17 @@ import (
 // every value to the right.
 const maxNameWidth = 24
 
-var signs = map[chat.Tone]string{
-	chat.Positive: "[+] ",
-	chat.Negative: "[-] ",
-	chat.Warning:  "[!] ",
+// tones are the sign before a title and its colour, by ECMA-48, 8.3.117, "select
+// graphic rendition": green, red and yellow.
+// https://ecma-international.org/publications-and-standards/standards/ecma-48/
+var tones = map[chat.Tone]struct{ sign, colour string }{
+	chat.Positive: {"[+] ", "32"},
+	chat.Negative: {"[-] ", "31"},
+	chat.Warning:  {"[!] ", "33"},
 }
+
+// dim is the code of small print.
+const dim = "2"
 
 // look is how cards look besides what they say.
 type look struct {
@@ -25,17 +31,6 @@ type look struct {
 	// colour shows the tone of the title, and dims small print.
 	colour bool
 }
-
-// The codes of "select graphic rendition" that are used, by ECMA-48, 8.3.117:
-// https://ecma-international.org/publications-and-standards/standards/ecma-48/
-const (
-	dim    = "2"
-	red    = "31"
-	green  = "32"
-	yellow = "33"
-)
-
-var colours = map[chat.Tone]string{chat.Positive: green, chat.Negative: red, chat.Warning: yellow}
 
 // paint is text in a colour; without one, or without colours, as it is.
 func (l look) paint(colour, text string) string {
@@ -82,7 +77,7 @@ func render(card words.Card, private bool, look look) string {
 	if len(lines) == 0 {
 		lines = []string{say("terminal.nothing")}
 	}
-	lines[0] = look.paint(colours[card.Tone], signs[card.Tone]+lines[0])
+	lines[0] = look.paint(tones[card.Tone].colour, tones[card.Tone].sign+lines[0])
 	if mark := clean(words.Say(card.Language, look.mark)); mark != "" {
 		lines[0] += " " + look.paint(dim, mark)
 	}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"herald/internal/app/e2e/e2etest"
+)
+
+// terminal is one at which a demo runs.
+type terminal struct {
+	*child
+	keyboard, tty *os.File
+	before        syscall.Termios
+}
+
+func control(t *testing.T, f *os.File, request uintptr, argument unsafe.Pointer) {
+	t.Helper()
+	conn, err := f.SyscallConn() // f.Fd would make reads block, past a Close too
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errno syscall.Errno
+	err = conn.Control(func(fd uintptr) {
+		_, _, errno = syscall.Syscall(syscall.SYS_IOCTL, fd, request, uintptr(argument))
+	})
+	if err != nil || errno != 0 {
+		t.Fatal(err, errno)
+	}
+}
+
+func mode(t *testing.T, tty *os.File) (m syscall.Termios) {
+	t.Helper()
+	control(t, tty, syscall.TCGETS, unsafe.Pointer(&m))
+	return m
+}
+
+// demoAtTerminal runs the demo at a terminal of its own, with these variables.
+func demoAtTerminal(t *testing.T, environ ...string) *terminal {
+	t.Helper()
+	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var number, unlocked uint32
+	control(t, keyboard, syscall.TIOCSPTLCK, unsafe.Pointer(&unlocked))
+	control(t, keyboard, syscall.TIOCGPTN, unsafe.Pointer(&number))
+	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := prepare(t, []string{"demo"}, environ...)
+	c.cmd.Stdin, c.cmd.Stdout = tty, tty
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	shown := make(chan struct{})
+	go func() {
+		defer close(shown)
+		_, _ = io.Copy(c.stdout, keyboard) // until it is closed
+	}()
+	t.Cleanup(func() { tty.Close(); keyboard.Close(); <-shown })
+	at := &terminal{child: c, keyboard: keyboard, tty: tty, before: mode(t, tty)}
+	c.start()
+	c.greeted()
+	return at
+}
+
+func (at *terminal) types(keys string) {
+	at.Helper()
+	if _, err := at.keyboard.WriteString(keys); err != nil {
+		at.Fatal(err)
+	}
+}
+
+// shows waits until the screen shows a text n times.
+func (at *terminal) shows(text string, n int) {
+	at.Helper()
+	e2etest.Eventually(at.T, fmt.Sprintf("%q, %d times", text, n), func() bool {
+		return strings.Count(at.stdout.String(), text) >= n
+	})
+}
+
+// leavesAsFound demands that the process ends and leaves the terminal in the mode
+// it had before.
+func (at *terminal) leavesAsFound() {
+	at.Helper()
+	at.leaves(exitOK)
+	if after := mode(at.T, at.tty); after != at.before {
+		at.Errorf("the terminal's mode was %+v and is %+v", at.before, after)
+	}
+}
+
+func TestDemoEditsLinesAtATerminal(t *testing.T) {
+	t.Parallel()
+	at := demoAtTerminal(t, "TERM=xterm", "NO_COLOR=")
+	at.shows("> ", 1)
+	at.types("/pri\t\x1b[H\x1b[Fx\x7f\r")
+	at.shows("HRLD price \x1b[2m(simulated)\x1b[0m\r\n", 1)
+	at.types("/staked 0x12\r")
+	at.shows("\x1b[33m[!] ", 1)
+	at.types("\x1b[A\x1b[A\r")
+	at.shows("HRLD price", 2)
+	at.types("exit\r")
+	at.leavesAsFound()
+}
+
+// Whatever ends the demo, and whatever was typed before, the terminal is left as
+// it was found, with the cursor at the start of a line.
+func TestTheTerminalIsLeftAsItWasFound(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*terminal){
+		"Ctrl-C in a paste of anything": func(at *terminal) { at.types("/price\x1b[200~\xff\xfe\x1b[1;1;\x1b\x03") },
+		"Ctrl-D":                        func(at *terminal) { at.types("\x04") },
+		"SIGTERM":                       func(at *terminal) { at.signal(syscall.SIGTERM) },
+		"SIGHUP":                        func(at *terminal) { at.signal(syscall.SIGHUP) },
+		"SIGQUIT":                       func(at *terminal) { at.signal(syscall.SIGQUIT) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := demoAtTerminal(t, "TERM=xterm")
+			at.shows("> ", 1)
+			if mode(t, at.tty) == at.before {
+				t.Error("lines are not edited")
+			}
+			end(at)
+			at.leavesAsFound()
+			at.shows("\r\n", 1)
+		})
+	}
+}
+
+// A terminal that can do nothing edits lines as the operating system does.
+func TestEscapeSequencesOnlyWhereTheyAreUnderstoodAndWanted(t *testing.T) {
+	t.Parallel()
+	dumb, plain := demoAtTerminal(t, "TERM=dumb"), demoAtTerminal(t, "TERM=xterm", "NO_COLOR=1")
+	plain.shows("> ", 1)
+	if mode(t, dumb.tty) != dumb.before {
+		t.Error("the terminal's mode is another")
+	}
+	for _, at := range []*terminal{dumb, plain} {
+		at.types("/staked 0x12\r")
+		at.shows("[!] ", 1)
+		if strings.Contains(at.stdout.String(), "\x1b") {
+			t.Errorf("an escape sequence: %q", at.stdout)
+		}
+		at.types("\x03")
+		at.leavesAsFound()
+	}
+}
+
+// A terminal that is closed ends the demo, which must not spin on it: by itself
+// or, if that takes longer, by the signal that comes with it.
+func TestDemoEndsWithItsTerminal(t *testing.T) {
+	t.Parallel()
+	at := demoAtTerminal(t, "TERM=xterm")
+	at.shows("> ", 1)
+	at.tty.Close()
+	at.keyboard.Close()
+	at.awaitEnd()
+	status := at.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if status.ExitStatus() != exitOK && status.Signal() != syscall.SIGHUP {
+		t.Errorf("it ended with %v:\n%s", at.cmd.ProcessState, at.stderr)
+	}
+}

@@ -1,0 +1,250 @@
+package app
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+	"herald/internal/redact/logtest"
+	"herald/internal/sandbox"
+	"herald/internal/words"
+)
+
+func startSandbox(t *testing.T) *sandbox.Sandbox {
+	t.Helper()
+	world, err := sandbox.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { world.Close() })
+	return world
+}
+
+// newBot makes a bot, which is to be closed.
+func newBot(t *testing.T, world *sandbox.Sandbox, settings ...string) *Bot {
+	t.Helper()
+	bot, err := New(mustLoad(t, append(DemoSettings(world), settings...), ""), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bot
+}
+
+func TestAnswersAreInTheLanguageOfTheirReaders(t *testing.T) {
+	bot := newBot(t, startSandbox(t), "CHAT_LANGUAGE=tr")
+	defer bot.Close()
+	for want, request := range map[chat.Language]chat.Request{
+		chat.Turkish:    {Command: "price", Locale: "vi", Chat: "1"},
+		chat.Vietnamese: {Command: "price", Locale: "vi-VN", Direct: true},
+		chat.Chinese:    {Command: "exists", Locale: "zh-CN", Chat: "1"},
+	} {
+		if got := bot.Router.Handle(t.Context(), request).Language; got != want {
+			t.Errorf("%+v is answered in %q, want %q", request, got, want)
+		}
+	}
+}
+
+func TestAnswersNameTheServiceAndLinkToTheExplorer(t *testing.T) {
+	world := startSandbox(t)
+	bot := newBot(t, world, "SERVICE_NAME=Zebra Passport", "EXPLORER_URL=https://explorer.example/x/")
+	defer bot.Close()
+	wallet := world.World.Staker.Hex()
+	card := words.Print(bot.Router.Handle(t.Context(), chat.Request{
+		Command: "verify", Args: chat.Typed(wallet), From: telegramUser(world.World.Registered), Direct: true}))
+	link := card.Sections[0].Fields[0].Value[0].URL
+	if !strings.HasSuffix(card.Text.String(), " with Zebra Passport.") || link != "https://explorer.example/x/address/"+wallet {
+		t.Errorf("the answer says %q and links to %q", card.Text, link)
+	}
+}
+
+func TestRightsAndLimitsReachTheRouter(t *testing.T) {
+	world := startSandbox(t)
+	user := chat.User{Platform: "telegram", ID: "77"}
+	price := chat.Request{Command: "price", From: user, Role: chat.Moderator, Community: "-5", Chat: "-5"}
+	ofAnother := price
+	ofAnother.Command, ofAnother.Args = "exists", chat.Typed(world.World.Registered.UID("Telegram"))
+	for setting, test := range map[string]struct {
+		request chat.Request
+		title   string // of the third answer
+	}{
+		"MODERATOR_CHATS=telegram:-6": {ofAnother, "unlisted.title"},
+		"MODERATOR_CHATS=telegram:-5": {ofAnother, "exists.yes"},
+		"OPERATORS=telegram:77":       {ofAnother, "exists.yes"},
+		"RATE_LIMIT_USER=0":           {price, "price.title"},
+		"RATE_LIMIT_USER=2":           {price, "limit.title"},
+		"RATE_LIMIT_CHAT=2":           {price, "limit.title"},
+	} {
+		bot := newBot(t, world, "MODERATOR_CHATS=telegram:-6", setting)
+		var reply chat.Reply
+		for range 3 {
+			reply = bot.Router.Handle(t.Context(), test.request)
+		}
+		if reply.Title.Key != test.title {
+			t.Errorf("%s: answered with %+v", setting, reply)
+		}
+		bot.Close()
+	}
+}
+
+func TestThePriceProviderIsSparedAcrossAStart(t *testing.T) {
+	world := startSandbox(t)
+	dir := "DATA_DIR=" + t.TempDir()
+	asked := 0
+	for range 3 {
+		bot := newBot(t, world, dir, "PRICE_MONTHLY_CREDITS=100", "PRICE_TTL=1ms")
+		for range 20 {
+			if reply := bot.Router.Handle(t.Context(), chat.Request{Command: "price", Direct: true}); reply.Tone == chat.Warning {
+				t.Fatalf("answered with %+v", reply)
+			}
+		}
+		asked += int(bot.credits.Taken())
+		bot.Close()
+	}
+	if asked < 1 || asked > 2 {
+		t.Errorf("the provider was asked %d times", asked)
+	}
+}
+
+func TestQuotesSeenOutliveTheBotAndAreDrawn(t *testing.T) {
+	world := startSandbox(t)
+	dir := "DATA_DIR=" + t.TempDir()
+	first := newBot(t, world, dir)
+	reply := first.Router.Handle(t.Context(), chat.Request{Command: "price", Args: chat.Typed("24h"), Direct: true})
+	if reply.Image == nil || len(reply.Image.PNG) == 0 {
+		t.Errorf("no picture in %+v", reply)
+	}
+	first.Close()
+	second := newBot(t, world, dir)
+	defer second.Close()
+	seen := second.quotes.Since(time.Time{})
+	if len(seen) != 1 || !seen[0].Price.Equal(world.World.Quote.Price) || !seen[0].At.Equal(world.World.Quote.LastUpdated) {
+		t.Errorf("kept %+v, want %+v", seen, world.World.Quote)
+	}
+}
+
+func TestTheQuotesOfAnEarlierVersionAreLookedFor(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "quotes.db"), []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log logtest.Buffer
+	bot, err := New(mustLoad(t, append(DemoSettings(startSandbox(t)), "DATA_DIR="+dir), ""), log.Logger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bot.Close()
+	bot.Router.Handle(t.Context(), chat.Request{Command: "price", Direct: true})
+	if log.Lines("the quotes that were kept cannot be read") != 1 {
+		t.Errorf("logged %s", &log)
+	}
+}
+
+func TestTokensAreToldApartWithoutTheirURL(t *testing.T) {
+	seen := map[string]bool{}
+	for _, change := range []string{"PRICE_API_URL=https://prices.example.org/key", "PRICE_TOKEN_ID=1", "PRICE_TOKEN_SLUG=1", "TOKEN_SYMBOL=OTHR", ""} {
+		id := tokenID(mustLoad(t, with(change), "").Market)
+		if seen[id] || !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(id) {
+			t.Errorf("%s: the ID is %q", change, id)
+		}
+		seen[id] = true
+	}
+}
+
+func TestABotWithoutAPlatformEnds(t *testing.T) {
+	bot := newBot(t, startSandbox(t), "HTTP_ADDR=off")
+	defer bot.Close()
+	if err := bot.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "no platform is left to serve") {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+func TestPlatformsAreLoggedAndOnceThatAllAreConnected(t *testing.T) {
+	var log logtest.Buffer
+	a := newArrivals(log.Logger())
+	telegram, discord := a.of("telegram"), a.of("discord")
+	telegram("@herald_bot")
+	telegram("@herald_bot") // after an outage
+	if log.Lines(`msg="platform connected" platform=telegram name=@herald_bot`) != 2 || log.Lines("msg=ready") != 0 {
+		t.Errorf("before Discord is connected:\n%s", &log)
+	}
+	discord("Herald")
+	telegram("@herald_bot")
+	if log.Lines("msg=ready") != 1 {
+		t.Errorf("ready otherwise than once:\n%s", &log)
+	}
+}
+
+func TestTheLogHoldsNoSecretAndNoLongLine(t *testing.T) {
+	for _, format := range []string{"text", "json"} {
+		cfg := mustLoad(t, append(everySetting(), "LOG_LEVEL=info", "LOG_FORMAT="+format), "")
+		var out logtest.Buffer
+		log := NewLogger(cfg, &out)
+		log.Debug("not logged")
+		for _, secret := range cfg.Secrets() {
+			log.With("before", secret).Error("asked "+secret, "err", errors.New(strings.Repeat(secret+" ", 10_000)))
+		}
+		for line := range strings.Lines(out.String()) {
+			if len(line) > 10<<10 || slices.ContainsFunc(cfg.Secrets(), func(s string) bool { return len(s) > 6 && strings.Contains(line, s) }) {
+				t.Errorf("%s: %d bytes: %.300s", format, len(line), line)
+			}
+		}
+		if n := out.Lines("redacted"); n != len(cfg.Secrets()) || out.Lines("not logged") > 0 {
+			t.Errorf("%s: %d lines for %d secrets", format, n, len(cfg.Secrets()))
+		}
+	}
+}
+
+// source is the code of a package's files without its tests.
+func source(t *testing.T, dir string) (code string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(file, "_test.go") {
+			code += string(content)
+		}
+	}
+	return code
+}
+
+// Each package that has Settings has a part in Config; if it also has New, it is a
+// platform, a service or a store, and something is made of it.
+func TestEveryPlatformAndServiceIsWired(t *testing.T) {
+	wiring := source(t, ".")
+	packages, err := os.ReadDir("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wired := 0
+	for _, p := range packages {
+		code := source(t, filepath.Join("..", p.Name()))
+		for has, line := range map[string]string{
+			"\ntype Settings struct": p.Name() + ".Settings",
+			"\nfunc New(":            p.Name() + ".New(",
+		} {
+			switch {
+			case !strings.Contains(code, "\ntype Settings struct") || !strings.Contains(code, has):
+			case strings.Contains(wiring, line):
+				wired++
+			default:
+				t.Errorf("internal/app lacks %s: a platform goes into platforms.go, a service into services.go", line)
+			}
+		}
+	}
+	if wired < 10 {
+		t.Errorf("only %d lines of wiring are found", wired)
+	}
+}
