@@ -129,15 +129,16 @@ type ask[K, V any] func(K) (core.Snapshot[V], error)
 
 func (f ask[K, V]) Get(_ context.Context, key K) (core.Snapshot[V], error) { return f(key) }
 
+// alone is a source with one question.
+func alone[V any](get func() (core.Snapshot[V], error)) core.Source[core.NoArgument, V] {
+	return ask[core.NoArgument, V](func(core.NoArgument) (core.Snapshot[V], error) { return get() })
+}
+
 // Sources answer as w says.
 func (w *World) Sources() commands.Sources {
 	return commands.Sources{
-		Price: ask[core.NoArgument, core.Quote](func(core.NoArgument) (core.Snapshot[core.Quote], error) {
-			return w.Price, w.PriceErr
-		}),
-		Supply: ask[core.NoArgument, core.Supply](func(core.NoArgument) (core.Snapshot[core.Supply], error) {
-			return w.Supply, w.SupplyErr
-		}),
+		Price:  alone(func() (core.Snapshot[core.Quote], error) { return w.Price, w.PriceErr }),
+		Supply: alone(func() (core.Snapshot[core.Supply], error) { return w.Supply, w.SupplyErr }),
 		Stakes: ask[common.Address, core.Stake](func(common.Address) (core.Snapshot[core.Stake], error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -156,18 +157,13 @@ func (w *World) Sources() commands.Sources {
 			}
 			return core.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
 		}),
-		Charts: chart(func(l chat.Language) (core.Chart, error) {
-			w.ChartedIn = append(w.ChartedIn, l)
-			return w.Chart, w.ChartErr
-		}),
+		Charts: chart(w.drawn),
 		Status: commands.Status{
 			Health: w.health,
-			Pools: ask[core.NoArgument, core.Stake](func(core.NoArgument) (core.Snapshot[core.Stake], error) {
+			Pools: alone(func() (core.Snapshot[core.Stake], error) {
 				return core.Snapshot[core.Stake]{Value: w.Stake, At: Noon}, w.StakeErr
 			}),
-			Registration: ask[core.NoArgument, struct{}](func(core.NoArgument) (core.Snapshot[struct{}], error) {
-				return core.Snapshot[struct{}]{At: Noon}, w.AccountsErr
-			}),
+			Registration: alone(func() (core.Snapshot[struct{}], error) { return core.Snapshot[struct{}]{At: Noon}, w.AccountsErr }),
 		},
 	}
 }
@@ -188,6 +184,12 @@ func (w *World) health() []core.Health {
 		}
 	}
 	return healths
+}
+
+// drawn is the chart of any period.
+func (w *World) drawn(l chat.Language) (core.Chart, error) {
+	w.ChartedIn = append(w.ChartedIn, l)
+	return w.Chart, w.ChartErr
 }
 
 // chart is a commands.Charts.

@@ -124,7 +124,9 @@ func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
 		"a part of one": {returning(half, fmt.Errorf("wrapped: %w", &chat.PartialError{Err: errors.New("pool 5 is silent")})),
 			"exists", nil, chat.Partial, "half", false, false, "pool 5 is silent"},
 		"an unknown command": {nil, typed, nil, chat.Unknown, "unknown.title", true, true, "command=unknown"},
-		"a wrong argument":   {nil, "exists", []string{"moon", typed}, chat.BadInput, "Check the platform", true, true, "level=INFO"},
+		"a wrong argument":   {nil, "exists", []string{"moon", typed}, chat.BadInput, "/exists <platform> <uid>", true, true, "level=INFO"},
+		"an example":         {nil, "exists", []string{"moon", typed}, chat.BadInput, "/exists EVM 0xabc", true, true, "level=INFO"},
+		"its choices":        {nil, "exists", []string{"moon", typed}, chat.BadInput, "choices:EVM, TON", true, true, "level=INFO"},
 		"wrong input": {returning(half, &chat.InputError{Problem: chat.Say("wrong")}),
 			"exists", nil, chat.BadInput, "input.title", true, true, "level=INFO"},
 		"no right":         {nil, "exists", []string{typed}, chat.Forbidden, "forbidden.text", true, true, "level=INFO"},
@@ -173,26 +175,6 @@ func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
 		if !reply.Unanswered() || !reply.ToAsker {
 			t.Errorf("%+v is an answer", reply)
 		}
-	}
-}
-
-func TestBadInputIsAnsweredWithTheFormAndAnExample(t *testing.T) {
-	got := fmt.Sprint(ask(t, nil, chat.Request{Command: "exists", From: ann, Args: chat.Typed("moon", "x")}))
-	for _, want := range []string{"/exists <platform> <uid>", "/exists EVM 0xabc", "choices:EVM, TON"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %q in %s", want, got)
-		}
-	}
-}
-
-func TestAnonymousSendersAreLimitedByTheChatAlone(t *testing.T) {
-	user := func(c *chat.Config) { c.UserLimit = never{} }
-	if got := ask(t, user, chat.Request{Command: "exists", From: nobody}); got.Title.Key != "ran" {
-		t.Errorf("they share one user's limit: %+v", got)
-	}
-	inChat := func(c *chat.Config) { c.ChatLimit = never{} }
-	if got := ask(t, inChat, chat.Request{Command: "exists", From: nobody}); got.Title.Key != "limit.title" {
-		t.Errorf("they have no limit: %+v", got)
 	}
 }
 

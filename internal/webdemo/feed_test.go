@@ -36,7 +36,7 @@ func TestAnEventTakesItsPlace(t *testing.T) {
 	f := newFeed()
 	for _, e := range []Event{
 		{Kind: KindThinking, Side: Discord, ID: "1"}, {Kind: KindMessage, Side: Telegram, ID: "1"},
-		{Kind: KindMessage, Side: Discord, ID: "2"}, {Kind: KindMessage, Side: Discord, ID: "1"},
+		{Kind: KindMessage, Side: Discord, ID: "2"}, {Kind: KindMessage, Side: Discord, ID: "1", Chat: Group, For: "member"},
 	} {
 		f.put(e, nil)
 	}
@@ -44,10 +44,16 @@ func TestAnEventTakesItsPlace(t *testing.T) {
 	defer done()
 	var got []string
 	for _, e := range so {
-		got = append(got, e.Kind+" "+e.Side+" "+e.ID)
+		got = append(got, e.Kind+" "+e.Side+" "+e.ID+" "+e.For)
 	}
-	if want := []string{"message discord 1", "message telegram 1", "message discord 2"}; !slices.Equal(got, want) {
+	if want := []string{"message discord 1 member", "message telegram 1 ", "message discord 2 "}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+	if f.pressable(Discord, "1", Group, "moderator") || !f.pressable(Discord, "1", Group, "member") {
+		t.Error("what one alone sees can be pressed by another")
+	}
+	if f.reveal(Discord, "1"); !f.pressable(Discord, "1", Group, "moderator") {
+		t.Error("what was shown to all is not seen by all")
 	}
 	for i := range maxShown {
 		f.put(Event{Kind: KindMessage, Side: Discord, ID: fmt.Sprint("new ", i)}, nil)

@@ -205,7 +205,7 @@ func TestNobodyPressesWhatTheyDoNotSee(t *testing.T) {
 	}
 }
 
-func TestAResetEmptiesBothSides(t *testing.T) {
+func TestAResetEmptiesBothSidesForThoseWhoComeLaterToo(t *testing.T) {
 	c := connect(t)
 	shown := c.say("member", webdemo.Private, "/help")
 	c.call("POST", "/reset", struct{}{}, &struct{}{})
@@ -219,30 +219,6 @@ func TestAResetEmptiesBothSides(t *testing.T) {
 	later.listen()
 	if all := later.all(); len(all) != 2 {
 		t.Errorf("one who comes later is shown\n%s", listed(all))
-	}
-}
-
-func TestAReaderWhoComesLaterIsShownTheSame(t *testing.T) {
-	c := connect(t)
-	for _, line := range []string{"/price", "/mylogins", "/staked " + c.wallet(0)} {
-		c.say("member", webdemo.Group, line)
-	}
-	later := &client{T: t, url: c.url}
-	later.listen()
-	var shown []webdemo.Event // as the page folds what it is told
-	for _, e := range c.all() {
-		at := slices.IndexFunc(shown, func(s webdemo.Event) bool { return s.Side == e.Side && s.ID == e.ID })
-		switch {
-		case e.ID == "":
-		case at < 0:
-			shown = append(shown, e)
-		default:
-			shown[at] = e
-		}
-	}
-	again := slices.DeleteFunc(later.all(), func(e webdemo.Event) bool { return e.ID == "" })
-	if got, want := listed(again), listed(shown); got != want {
-		t.Errorf("one who was there is shown\n%sand one who comes later\n%s", want, got)
 	}
 }
 
