@@ -31,6 +31,26 @@ func run(w *commandstest.World, t *testing.T, command string, form int, args map
 	return c.Forms[form].Run(t.Context(), chat.Request{Args: chat.Named(args), From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
 }
 
+// TestWhatIsAskedAboutOthersIsForModerators, of whom and by whichever form. Anybody
+// may ask about a wallet.
+func TestWhatIsAskedAboutOthersIsForModerators(t *testing.T) {
+	forms := 0
+	for _, c := range commandstest.Healthy().Router(t).Commands() {
+		for _, f := range c.Forms {
+			names := slices.ContainsFunc(f.Params, func(p chat.Param) bool { return p.Kind == chat.Person || p.Name == "uid" })
+			if names != f.Moderators || names && c.Visibility != chat.Private {
+				t.Errorf("%s: moderators %t, visibility %d", c.Usage(f), f.Moderators, c.Visibility)
+			}
+			if names {
+				forms++
+			}
+		}
+	}
+	if forms != 3 {
+		t.Errorf("%d forms are about others", forms)
+	}
+}
+
 // TestEveryCaseIsSaidInFull finds keys without a message and placeholders
 // without a value in all that people are shown, in every language.
 func TestEveryCaseIsSaidInFull(t *testing.T) {

@@ -40,12 +40,16 @@ func TestEveryCommandIsAnsweredOnBothSidesToThoseWhoMayRead(t *testing.T) {
 		}
 	}
 	// All of these stand in answers to private commands alone.
+	asked := regexp.MustCompile(`"command":"(mylogins|exists|verify)"`)
 	secret := regexp.MustCompile(`Harbor Swap|Night Market|[Rr]egistered|No logins|yours|Check the wallet`)
 	found := map[string]bool{}
 	for _, e := range c.all() {
 		text := string(e.Message)
 		if e.Chat == webdemo.Private && e.For == "" || e.Kind == webdemo.KindMessage && e.For == "" && secret.MatchString(text) {
 			t.Errorf("for all on %s in %s: %s", e.Side, e.Chat, text)
+		}
+		if e.Side == webdemo.Discord && e.For == "" && asked.MatchString(text) {
+			t.Errorf("all see what was asked in private: %s", text)
 		}
 		if strings.Contains(text, "Harbor Swap") {
 			found[e.Side+e.For] = true
