@@ -149,7 +149,9 @@ func (c *client) send(method, path string, body any, change func(*http.Request))
 	if err != nil {
 		c.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(c.Context(), method, c.url+path, bytes.NewReader(sent))
+	ctx, cancel := context.WithTimeout(c.Context(), 20*time.Second) // a stream would not end
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(sent))
 	if err != nil {
 		c.Fatal(err)
 	}
