@@ -1,6 +1,7 @@
 package commands_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -105,6 +106,9 @@ func TestAnAnswerIsAsFreshAsTheOldestOfWhatItShows(t *testing.T) {
 		fresh(w)
 		test.change(w)
 		reply := commandstest.Ask(t, w.Router(t), test.line)
+		if marked := strings.Contains(fmt.Sprint(reply.Notes), "{old."); marked != strings.Contains(name, "old") {
+			t.Errorf("%s: marked as old %t: %+v", name, marked, reply.Notes)
+		}
 		if !reply.AsOf.Equal(test.asOf) || !reply.FreshUntil.Equal(test.freshUntil) {
 			t.Errorf("%s: as of %v, fresh until %v; want %v and %v", name, reply.AsOf, reply.FreshUntil, test.asOf, test.freshUntil)
 		}

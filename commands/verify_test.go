@@ -145,6 +145,16 @@ func TestAReplyToAMessageWithAWalletIsAboutItsSender(t *testing.T) {
 	}
 }
 
+func TestNobodyStandsBehindAnAnonymousMessage(t *testing.T) {
+	w := commandstest.Healthy()
+	for command, args := range map[string]chat.Args{"exists": {}, "mylogins": {}, "verify": chat.Typed(commandstest.AnnsWallet)} {
+		reply := w.Router(t).Handle(t.Context(), chat.Request{Command: command, Args: args, From: chat.User{Platform: "telegram"}})
+		if reply.Text.Key != "anonymous.you" || len(w.AccountsAsked) > 0 {
+			t.Errorf("/%s: %s, and %v were asked about", command, texts(reply), w.AccountsAsked)
+		}
+	}
+}
+
 // slow is a core.Source that takes a second.
 type slow[K, V any] struct{ core.Source[K, V] }
 

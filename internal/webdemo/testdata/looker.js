@@ -45,8 +45,9 @@ function choose(id, value) {
 	return list.dispatchEvent(new Event("change"));
 }
 
-/** Presses the first button below the last message on Telegram that says this. */
-const refresh = (said) => messages("telegram").findLast((one) => one.innerText.includes(said)).querySelector("[data-press]").click();
+/** Presses the first button below the last message on Telegram that says this and has one. */
+const refresh = (said) => messages("telegram").findLast((one) => one.innerText.includes(said) && one.querySelector("[data-press]"))
+	.querySelector("[data-press]").click();
 
 /** Promises the HTML of nodes that draw makes of the page's modules. */
 async function drawn(draw) {
