@@ -1,6 +1,8 @@
 package commands_test
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -42,10 +44,10 @@ func TestEveryAnswerHasItsButtons(t *testing.T) {
 	r := commandstest.Healthy().Router(t)
 	for line, want := range map[string][]string{
 		"/price":                               {"24 h", "30 d", "7 d", "Refresh"},
-		"/price 24h":                           {"30 d", "7 d", "Refresh"},
 		"/price 30d":                           {"24 h", "7 d", "Refresh"},
 		"/supply":                              {"Refresh"},
 		"/staked " + commandstest.Wallet:       {"Refresh"},
+		"/status":                              {"Refresh"},
 		"/mylogins":                            nil,
 		"/exists":                              nil,
 		"/exists 12345":                        nil,
@@ -53,40 +55,25 @@ func TestEveryAnswerHasItsButtons(t *testing.T) {
 		"/verify 12345 " + commandstest.Wallet: nil,
 		"/help":                                nil,
 	} {
-		var got []string
-		for label := range buttons(t, commandstest.Ask(t, r, line)) {
-			got = append(got, label)
-		}
-		if slices.Sort(got); !slices.Equal(got, want) {
+		first := commandstest.Ask(t, r, line)
+		states := buttons(t, first)
+		if got := slices.Sorted(maps.Keys(states)); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
-	}
-}
-
-func TestRefreshAsksTheSameAgainAndOnlyItsStateHoldsATime(t *testing.T) {
-	r := commandstest.Healthy().Router(t)
-	for _, line := range []string{"/price", "/price 7d", "/supply", "/staked " + commandstest.Wallet} {
-		first := commandstest.Ask(t, r, line)
-		for label, state := range buttons(t, first) {
+		// Refresh asks the same again, and only its state holds a time.
+		for label, state := range states {
 			again, p := press(t, r, state)
-			if label != "Refresh" {
+			switch {
+			case label != "Refresh":
 				if !p.AsOf.IsZero() || again.Image == nil {
 					t.Errorf("%s, %s: as of %v, picture %v", line, label, p.AsOf, again.Image != nil)
 				}
-				continue
-			}
-			if p.AsOf.Unix() != first.AsOf.Unix() || !again.AsOf.Equal(first.AsOf) {
-				t.Errorf("%s: as of %v, asked again %v, in the state %v", line, first.AsOf, again.AsOf, p.AsOf)
-			}
-			if texts(again) != texts(first) {
-				t.Errorf("%s: Refresh answers\n%s\nnot\n%s", line, texts(again), texts(first))
+			case p.AsOf.Unix() != first.AsOf.Unix() || texts(again) != texts(first):
+				t.Errorf("%s: as of %v, in the state %v, Refresh answers\n%s\nnot\n%s", line, first.AsOf, p.AsOf, texts(again), texts(first))
 			}
 		}
 	}
 }
-
-// texts are all of a reply, in English.
-func texts(r chat.Reply) string { return shown(words.Print(r)) }
 
 func TestAnAnswerIsAsFreshAsTheOldestOfWhatItShows(t *testing.T) {
 	noon := commandstest.Noon
@@ -119,6 +106,9 @@ func TestAnAnswerIsAsFreshAsTheOldestOfWhatItShows(t *testing.T) {
 		fresh(w)
 		test.change(w)
 		reply := commandstest.Ask(t, w.Router(t), test.line)
+		if marked := strings.Contains(fmt.Sprint(reply.Notes), "{old."); marked != strings.Contains(name, "old") {
+			t.Errorf("%s: marked as old %t: %+v", name, marked, reply.Notes)
+		}
 		if !reply.AsOf.Equal(test.asOf) || !reply.FreshUntil.Equal(test.freshUntil) {
 			t.Errorf("%s: as of %v, fresh until %v; want %v and %v", name, reply.AsOf, reply.FreshUntil, test.asOf, test.freshUntil)
 		}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -19,80 +21,177 @@ import (
 	"herald/internal/words"
 )
 
-func TestEveryPersonalAnswerIsPrivate(t *testing.T) {
-	commandstest.Cases(t, chat.English, func(c commandstest.Case) {
-		name, _, _ := strings.Cut(c.Line, " ")
-		if personal := slices.Contains([]string{"/mylogins", "/exists", "/verify"}, name); c.Private != personal {
-			t.Errorf("%s, %s: private is %t", c.Scene, c.Line, c.Private)
-		}
-	})
+// texts are all of a reply, in English.
+func texts(r chat.Reply) string { return shown(words.Print(r)) }
+
+// run runs one form of a command of w, with arguments by their names.
+func run(w *commandstest.World, t *testing.T, command string, form int, args map[string]string) (chat.Reply, error) {
+	t.Helper()
+	c, _ := w.Router(t).Commands().Find(command)
+	return c.Forms[form].Run(t.Context(), chat.Request{Args: chat.Named(args), From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
 }
 
-func TestNobodyStandsBehindAnAnonymousMessage(t *testing.T) {
-	for command, args := range map[string]chat.Args{"exists": {}, "verify": chat.Typed(commandstest.Wallet)} {
-		reply := commandstest.Healthy().Router(t).Handle(t.Context(), chat.Request{
-			Command: command, Args: args, From: chat.User{Platform: "telegram", ID: "1"}, Target: &chat.User{Platform: "telegram"},
-			Role: chat.Moderator, Community: commandstest.Community,
-		})
-		if reply.Text.Key != "anonymous.them" {
-			t.Errorf("/%s: got %+v", command, reply)
+// TestWhatIsAskedAboutOthersIsForModerators, of whom and by whichever form. Anybody
+// may ask about a wallet.
+func TestWhatIsAskedAboutOthersIsForModerators(t *testing.T) {
+	forms := 0
+	for _, c := range commandstest.Healthy().Router(t).Commands() {
+		for _, f := range c.Forms {
+			names := slices.ContainsFunc(f.Params, func(p chat.Param) bool { return p.Kind == chat.Person || p.Name == "uid" })
+			if names != f.Moderators || names && c.Visibility != chat.Private {
+				t.Errorf("%s: moderators %t, visibility %d", c.Usage(f), f.Moderators, c.Visibility)
+			}
+			if names {
+				forms++
+			}
 		}
+	}
+	if forms != 3 {
+		t.Errorf("%d forms are about others", forms)
 	}
 }
 
-func TestEveryFailureOfEveryServiceHasWordsWithoutItsDetail(t *testing.T) {
+// TestEveryCaseIsSaidInFull finds keys without a message and placeholders
+// without a value in all that people are shown, in every language.
+func TestEveryCaseIsSaidInFull(t *testing.T) {
+	key := regexp.MustCompile(`\b(price|chart|supply|stake|logins|exists|person|anonymous|verify|help|service|reason|invalid|command|param|check|ask|button|input)\.[a-z]`)
 	for _, l := range chat.Languages() {
-		for _, service := range commandstest.Services {
-			for _, reason := range core.Reasons() {
-				got := words.Say(l, commands.Explain(fmt.Errorf("outer: %w", &core.Error{Service: service, Reason: reason, Err: errors.New("secret detail")})))
-				if got == "" || strings.Contains(got, "reason.") || strings.Contains(got, "service.") || strings.ContainsAny(got, "{}%") || strings.Contains(got, "detail") {
-					t.Errorf("%s: %s %s: %q", l, service.Name, reason, got)
-				}
+		commandstest.Cases(t, l, func(c commandstest.Case) {
+			said := shown(words.Print(c.Reply))
+			if c.Reply.Language != l || strings.ContainsAny(said, "{}") || key.MatchString(strings.ReplaceAll(said, "] ", "]\n")) {
+				t.Errorf("%s: %s, %s is in %q:\n%s", l, c.Scene, c.Line, c.Reply.Language, said)
 			}
+			name, _, _ := strings.Cut(c.Line, " ")
+			if personal := slices.Contains([]string{"/mylogins", "/exists", "/verify"}, name); c.Private != personal {
+				t.Errorf("%s, %s: private is %t", c.Scene, c.Line, c.Private)
+			}
+		})
+	}
+}
+
+func TestEveryFailureAndEveryFlawHasWordsWithoutItsDetail(t *testing.T) {
+	said := map[string]chat.Text{
+		"an unknown error": commands.Explain(errors.New("secret detail")),
+		"too slow":         commands.Explain(fmt.Errorf("secret detail: %w", context.DeadlineExceeded)),
+	}
+	for _, service := range commandstest.Services {
+		for _, reason := range core.Reasons() {
+			err := fmt.Errorf("outer: %w", &core.Error{Service: service, Reason: reason, Err: errors.New("secret detail")})
+			said[fmt.Sprint(service.Name, reason)] = commands.Explain(err)
 		}
-		for _, err := range []error{errors.New("secret detail"), fmt.Errorf("secret detail: %w", context.DeadlineExceeded)} {
-			if got := words.Say(l, commands.Explain(err)); got == "" || strings.Contains(got, "detail") || strings.Contains(got, "reason.") {
-				t.Errorf("%s: an unknown error is shown: %q", l, got)
+	}
+	for _, flaw := range core.Flaws() {
+		said[string(flaw)] = commands.Invalid(&core.InvalidError{Flaw: flaw, Platform: "Moon", Example: "example", Length: 7})
+	}
+	unsaid := regexp.MustCompile(`(reason|service|invalid)\.|[{}%]|detail|^$`)
+	for name, text := range said {
+		for _, l := range chat.Languages() {
+			if got := words.Say(l, text); unsaid.MatchString(got) {
+				t.Errorf("%s: %s is %q", l, name, got)
 			}
 		}
 	}
 }
 
 func TestAnAnswerThatIsNotWholeSaysForTheLogWhatIsMissing(t *testing.T) {
-	unread := core.UnreadPool{
+	unread := []core.UnreadPool{{
 		Pool: core.Pool{Address: common.HexToAddress("0x05"), Name: "Pool 05"},
 		Err:  staking.Service.Fail(core.Rejected, errors.New("the pool reverted the call")),
-	}
+	}}
 	const line = `pool 0x0000000000000000000000000000000000000005 (Pool 05): chain: rejected: the pool reverted the call`
 	for name, test := range map[string]struct {
 		command string
+		form    int
 		change  func(*commandstest.World)
 		want    string // "" is a whole answer
 	}{
-		"whole":        {"staked", func(*commandstest.World) {}, ""},
-		"a staker's":   {"staked", func(w *commandstest.World) { w.Stake.Failed = []core.UnreadPool{unread} }, line},
-		"undetermined": {"staked", func(w *commandstest.World) { w.Stake.Staked, w.Stake.Failed = nil, []core.UnreadPool{unread} }, line},
-		"withdrawals":  {"staked", func(w *commandstest.World) { w.Stake.UnbondingFailed = []core.UnreadPool{unread} }, line},
-		"both, named once": {"staked", func(w *commandstest.World) {
-			w.Stake.Failed, w.Stake.UnbondingFailed = []core.UnreadPool{unread}, []core.UnreadPool{unread}
-		}, line},
-		"supply":                 {"supply", func(*commandstest.World) {}, ""},
-		"supply without a price": {"supply", func(w *commandstest.World) { w.PriceErr = market.Service.Fail(core.Limited, errors.New("status 429")) }, "price: limited: status 429"},
-		"supply at an old price": {"supply", func(w *commandstest.World) { w.Price.Stale = true }, ""},
+		"whole":            {"staked", 0, func(*commandstest.World) {}, ""},
+		"a staker's":       {"staked", 0, func(w *commandstest.World) { w.Stake.Failed = unread }, line},
+		"undetermined":     {"staked", 0, func(w *commandstest.World) { w.Stake.Staked, w.Stake.Failed = nil, unread }, line},
+		"withdrawals":      {"staked", 0, func(w *commandstest.World) { w.Stake.UnbondingFailed = unread }, line},
+		"both, named once": {"staked", 0, func(w *commandstest.World) { w.Stake.Failed, w.Stake.UnbondingFailed = unread, unread }, line},
+		"supply":           {"supply", 0, func(*commandstest.World) {}, ""},
+		"supply without a price": {"supply", 0, func(w *commandstest.World) {
+			w.PriceErr = market.Service.Fail(core.Limited, errors.New("status 429"))
+		}, "price: limited: status 429"},
+		"supply at an old price": {"supply", 0, func(w *commandstest.World) { w.Price.Stale = true }, ""},
+		"too few prices":         {"price", 1, func(w *commandstest.World) { w.Chart = core.Chart{} }, ""},
+		"no picture":             {"price", 1, func(w *commandstest.World) { w.ChartErr = errInner }, "inner"},
 	} {
 		w := commandstest.Healthy()
 		test.change(w)
-		command, _ := w.Router(t).Commands().Find(test.command)
-		reply, err := command.Forms[0].Run(t.Context(), chat.Request{Args: chat.Named(map[string]string{"wallet": commandstest.Wallet})})
-		if reply.Title.Key == "" {
-			t.Errorf("%s: no reply", name)
-		}
+		reply, err := run(w, t, test.command, test.form, map[string]string{"wallet": commandstest.Wallet, "period": "7d"})
 		partial, ok := errors.AsType[*chat.PartialError](err)
 		switch {
-		case test.want == "" && err != nil, test.want != "" && !ok:
-			t.Errorf("%s: %v", name, err)
+		case reply.Title.Key == "", test.want == "" && err != nil, test.want != "" && !ok:
+			t.Errorf("%s: %v beside %s", name, err, texts(reply))
 		case ok && (partial.Err.Error() != test.want || strings.Contains(strings.ToLower(err.Error()), strings.ToLower(commandstest.Wallet[2:]))):
 			t.Errorf("%s: the log says %q, want %q", name, err, test.want)
+		}
+	}
+}
+
+func TestAPoolThatAnswersNonsenseDidRespond(t *testing.T) {
+	for want, reasons := range map[string][]core.Reason{
+		"Can't say yet: 1 of 21 pools didn't respond.":   {core.SlowAnswer},
+		"Can't say yet: 2 of 21 pools didn't respond.":   {core.Rejected, core.Unreachable},
+		"Can't say yet: 1 of 21 pools couldn't be read.": {core.Malformed},
+		"Can't say yet: 2 of 21 pools couldn't be read.": {core.SlowAnswer, core.Malformed},
+	} {
+		w := commandstest.Healthy()
+		w.Stake = core.Stake{Checked: 21 - len(reasons)}
+		for _, reason := range reasons {
+			w.Stake.Failed = append(w.Stake.Failed, core.UnreadPool{Err: staking.Service.Fail(reason, errInner)})
+		}
+		for _, line := range []string{"/staked ", "/verify "} {
+			if got := texts(commandstest.Ask(t, w.Router(t), line+commandstest.AnnsWallet)); !strings.Contains(got, want) {
+				t.Errorf("%s says %s, want %q", line, got, want)
+			}
+		}
+	}
+}
+
+func TestHelpShowsWhatThisPersonMayUseHere(t *testing.T) {
+	r := commandstest.Healthy().Router(t)
+	asker := chat.User{Platform: "telegram", ID: commandstest.Ann}
+	for _, c := range r.Commands() {
+		for _, f := range c.Forms {
+			for _, direct := range []bool{false, true} {
+				for _, operators := range [][]chat.User{nil, {asker}} {
+					r.Operators = operators
+					got := texts(r.Handle(t.Context(), chat.Request{Command: "help", From: asker, Direct: direct, Chat: "1"}))
+					want := !f.Unlisted && (len(f.Params) == 0 || direct && (!f.Moderators || operators != nil))
+					if strings.Contains(got, c.Usage(f)) != want {
+						t.Errorf("direct %t, operators %v: %s is shown: %t\n%s", direct, operators, c.Usage(f), !want, got)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestAPictureIsInTheLanguageOfItsAnswer(t *testing.T) {
+	w := commandstest.Healthy()
+	r := w.Router(t)
+	r.Config.Language = chat.Russian
+	for _, direct := range []bool{false, true} {
+		r.Handle(t.Context(), chat.Request{
+			Command: "price", Args: chat.Typed("7d"), From: chat.User{Platform: "telegram", ID: "1"}, Locale: "tr", Direct: direct,
+		})
+	}
+	if want := []chat.Language{chat.Russian, chat.Turkish}; !slices.Equal(w.ChartedIn, want) {
+		t.Errorf("drawn in %q, want %q", w.ChartedIn, want)
+	}
+}
+
+func TestAPictureDoesNotClaimTheTimeBeforeItsFirstPrice(t *testing.T) {
+	from := commandstest.Noon.AddDate(0, 0, -30)
+	for hours, want := range map[int]string{0: "30 d", 60: "30 d", 61: "since 2026-06-03 01:00 UTC"} {
+		w := commandstest.Healthy()
+		w.Chart.From, w.Chart.Since = from, from.Add(time.Duration(hours)*time.Hour)
+		alt := words.Print(commandstest.Ask(t, w.Router(t), "/price 30d")).Image.Alt
+		if !strings.Contains(alt, want) || strings.Contains(alt, "30 d") != (hours < 61) {
+			t.Errorf("known since hour %d: %q", hours, alt)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -45,13 +44,7 @@ func TestNothingPrivateIsInAPublicAnswer(t *testing.T) {
 				}
 			} else {
 				refuse(rt, req, said, secretDID, secretError, secretLogin, annID, bobID)
-				for _, key := range keysOf(reflect.ValueOf(reply)) {
-					for _, private := range []string{"exists.", "verify.", "logins.", "person"} {
-						if strings.HasPrefix(key, private) {
-							rt.Errorf("%+v: the public answer says %s", req, key)
-						}
-					}
-				}
+				refuse(rt, req, said, `"Key":"exists.`, `"Key":"verify.`, `"Key":"logins.`, `"Key":"person`)
 			}
 			press, ok := drawnPress(rt, card)
 			if !ok {
@@ -155,35 +148,4 @@ func refuse(rt *rapid.T, req chat.Request, said string, secrets ...string) {
 			rt.Errorf("%+v: %s is in %s", req, secret, said)
 		}
 	}
-}
-
-// keysOf are the keys of every chat.Text in v.
-func keysOf(v reflect.Value) (keys []string) {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			keys = keysOf(v.Elem())
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			keys = append(keys, keysOf(v.Index(i))...)
-		}
-	case reflect.Map:
-		for i := v.MapRange(); i.Next(); {
-			keys = append(keys, keysOf(i.Value())...)
-		}
-	case reflect.Struct:
-		if text, ok := v.Interface().(chat.Text); ok {
-			keys = append(keys, text.Key)
-		}
-		if _, ok := v.Interface().(time.Time); ok {
-			return keys
-		}
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				keys = append(keys, keysOf(v.Field(i))...)
-			}
-		}
-	}
-	return keys
 }

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -18,7 +19,11 @@ const (
 
 func myLogins(accounts core.Source[core.Identity, core.Account], logins core.Source[string, []core.Login], look Look) chat.Command {
 	page := chat.Param{Name: "page", Check: chat.Say("check.page")}
-	run := func(ctx context.Context, req chat.Request, page int) (chat.Reply, error) {
+	run := func(ctx context.Context, req chat.Request) (chat.Reply, error) {
+		n, err := strconv.Atoi(cmp.Or(req.Args.Value(page.Name), "1"))
+		if err != nil || n < 1 {
+			return chat.Reply{}, &chat.InputError{Title: page.Check, Problem: chat.Say("logins.no_page")}
+		}
 		self, err := sender(req)
 		if err != nil {
 			return chat.Reply{}, err
@@ -35,22 +40,13 @@ func myLogins(accounts core.Source[core.Identity, core.Account], logins core.Sou
 		if err != nil {
 			return chat.Reply{}, err
 		}
-		return loginsReply(history.Value, page), nil
+		return loginsReply(history.Value, n), nil
 	}
 	return chat.Command{
 		Name:       "mylogins",
 		Summary:    chat.Say("command.mylogins"),
 		Visibility: chat.Private,
-		Forms: []chat.Form{
-			{Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) { return run(ctx, req, 1) }},
-			{Params: []chat.Param{page}, Unlisted: true, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-				n, err := strconv.Atoi(req.Args.Value(page.Name))
-				if err != nil || n < 1 {
-					return chat.Reply{}, &chat.InputError{Title: page.Check, Problem: chat.Say("logins.no_page")}
-				}
-				return run(ctx, req, n)
-			}},
-		},
+		Forms:      []chat.Form{{Run: run}, {Params: []chat.Param{page}, Unlisted: true, Run: run}},
 	}
 }
 

@@ -30,38 +30,32 @@ func price(prices core.Source[core.NoArgument, core.Quote], charts Charts, look 
 		param.Choices = append(param.Choices, p.name)
 	}
 	title := chat.SayWith("price.title", look.symbol())
-	actions := slices.Clip(append([]chat.Action{refresh("price")}, otherPeriods("")...)) // of every reply without a picture
+	run := func(ctx context.Context, req chat.Request) (chat.Reply, error) {
+		quote, err := prices.Get(ctx, core.NoArgument{})
+		if err != nil {
+			return chat.Reply{}, err
+		}
+		reply := priceReply(quote, title)
+		i := slices.IndexFunc(periods, func(p period) bool { return p.name == req.Args.Value(param.Name) })
+		if i < 0 {
+			reply.Actions = append([]chat.Action{refresh("price")}, otherPeriods("")...)
+			return reply, nil
+		}
+		shown := periods[i]
+		reply.Actions = append([]chat.Action{refresh("price", shown.name)}, otherPeriods(shown.name)...)
+		chart, err := charts.Chart(ctx, quote.Value, shown.length, req.Language)
+		if err != nil {
+			reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
+			reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
+			return reply, &chat.PartialError{Err: err}
+		}
+		return withChart(reply, chart, shown, look), nil
+	}
 	return chat.Command{
 		Name:       "price",
 		Summary:    chat.SayWith("command.price", look.symbol()),
 		Visibility: chat.Public,
-		Forms: []chat.Form{
-			{Run: func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
-				quote, err := prices.Get(ctx, core.NoArgument{})
-				if err != nil {
-					return chat.Reply{}, err
-				}
-				reply := priceReply(quote, title)
-				reply.Actions = actions
-				return reply, nil
-			}},
-			{Params: []chat.Param{param}, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-				quote, err := prices.Get(ctx, core.NoArgument{})
-				if err != nil {
-					return chat.Reply{}, err
-				}
-				shown := periods[slices.IndexFunc(periods, func(p period) bool { return p.name == req.Args.Value(param.Name) })]
-				reply := priceReply(quote, title)
-				reply.Actions = append([]chat.Action{refresh("price", shown.name)}, otherPeriods(shown.name)...)
-				chart, err := charts.Chart(ctx, quote.Value, shown.length, req.Language)
-				if err != nil {
-					reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
-					reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
-					return reply, &chat.PartialError{Err: err}
-				}
-				return withChart(reply, chart, shown, look), nil
-			}},
-		},
+		Forms:      []chat.Form{{Run: run}, {Params: []chat.Param{param}, Run: run}},
 	}
 }
 
@@ -107,8 +101,7 @@ func withChart(reply chat.Reply, c core.Chart, shown period, look Look) chat.Rep
 
 func priceReply(quote core.Snapshot[core.Quote], title chat.Text) chat.Reply {
 	q := quote.Value
-	fields := make([]chat.Field, 0, 6)
-	fields = append(fields, chat.Field{Name: chat.Say("price.price"), Value: chat.Price{Decimal: q.Price}})
+	fields := []chat.Field{{Name: chat.Say("price.price"), Value: chat.Price{Decimal: q.Price}}}
 	change := func(name string, percent decimal.NullDecimal) {
 		if percent.Valid {
 			fields = append(fields, chat.Field{Name: chat.Say(name), Value: chat.Change{Decimal: percent.Decimal}})

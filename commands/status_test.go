@@ -2,7 +2,6 @@ package commands_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -19,36 +18,27 @@ func statusOf(t *testing.T, from commands.Sources) (chat.Reply, error) {
 	return command.Forms[0].Run(t.Context(), chat.Request{})
 }
 
+// TestStatusOfOneFailingServiceLeavesTheOthers, and knows each of them.
 func TestStatusOfOneFailingServiceLeavesTheOthers(t *testing.T) {
-	for failing, fail := range map[string]func(*commandstest.World, error){
-		"price":   func(w *commandstest.World, err error) { w.PriceErr = err },
-		"supply":  func(w *commandstest.World, err error) { w.SupplyErr = err },
-		"chain":   func(w *commandstest.World, err error) { w.StakeErr = err },
-		"partner": func(w *commandstest.World, err error) { w.AccountsErr = err },
-	} {
+	for _, service := range commandstest.Services {
 		for _, reason := range core.Reasons() {
 			if reason == core.Paused || reason == core.NoCredit {
 				continue // There was no call: its Health is as before.
 			}
 			w := commandstest.Healthy()
-			for _, service := range commandstest.Services {
-				if service.Name == failing {
-					fail(w, service.Fail(reason, errors.New("inner")))
-				}
-			}
-			reply, err := statusOf(t, w.Sources())
-			if _, partial := errors.AsType[*chat.PartialError](err); !partial || reply.Tone != chat.Warning || reply.Title.Key != "status.some" {
-				t.Errorf("%s, %s: %+v, %v", failing, reason, reply, err)
-			}
-			if len(reply.Notes) != 1 || reply.Notes[0].Key != "reason."+string(reason) {
-				t.Errorf("%s, %s: the notes are %+v", failing, reason, reply.Notes)
+			err := service.Fail(reason, errInner)
+			*map[string]*error{"price": &w.PriceErr, "supply": &w.SupplyErr, "chain": &w.StakeErr, "partner": &w.AccountsErr}[service.Name] = err
+			reply, failed := statusOf(t, w.Sources())
+			if _, partial := failed.(*chat.PartialError); !partial || reply.Tone != chat.Warning || reply.Title.Key != "status.some" ||
+				len(reply.Notes) != 1 || reply.Notes[0].Key != "reason."+string(reason) || len(reply.Sections[0].Fields) != len(commandstest.Services) {
+				t.Errorf("%s, %s: %+v, %v", service.Name, reason, reply, failed)
 			}
 			for _, f := range reply.Sections[0].Fields {
 				name, said := f.Name.(chat.Text).Key, f.Value.(chat.Text)
-				if isIt := name == "status."+failing; isIt != (said.Key == "status.failing") {
-					t.Errorf("%s, %s: %s is said to be %s", failing, reason, name, said.Key)
+				if isIt := name == "status."+service.Name; isIt != (said.Key == "status.failing") {
+					t.Errorf("%s, %s: %s is said to be %s", service.Name, reason, name, said.Key)
 				} else if isIt && said.Args["since"] != (chat.Moment{Time: commandstest.Noon.Add(-18 * time.Minute)}) {
-					t.Errorf("%s, %s: it fails since %v", failing, reason, said.Args["since"])
+					t.Errorf("%s, %s: it fails since %v", service.Name, reason, said.Args["since"])
 				}
 			}
 		}
@@ -80,14 +70,7 @@ func TestStatusHasAPriceAskedForOnlyIfNobodyEverDidOrItFailedAWhileAgo(t *testin
 		w := commandstest.Healthy()
 		w.Asked = test.asked
 		if test.failing {
-			for _, service := range commandstest.Services {
-				switch service.Name {
-				case "price":
-					w.PriceErr = service.Fail(core.Unreachable, errors.New("inner"))
-				case "supply":
-					w.SupplyErr = service.Fail(core.Unreachable, errors.New("inner"))
-				}
-			}
+			w.PriceErr, w.SupplyErr = failure, failure
 		}
 		var prices, supplies int
 		from := w.Sources()
@@ -102,28 +85,17 @@ func TestStatusHasAPriceAskedForOnlyIfNobodyEverDidOrItFailedAWhileAgo(t *testin
 // A service that has failed for another command may have answered /status shortly
 // before.
 func TestStatusBelievesTheLastCallRatherThanAFreshAnswer(t *testing.T) {
-	for i, service := range commandstest.Services {
+	for i := range commandstest.Services {
 		from := commandstest.Healthy().Sources()
 		health := from.Status.Health
 		from.Status.Health = func() []core.Health {
 			all := health()
-			h := &all[i]
-			h.Asked, h.FailingSince, h.Reason = time.Now(), time.Now(), core.Unreachable
+			all[i].Asked, all[i].FailingSince, all[i].Reason = time.Now(), time.Now(), core.Unreachable
 			return all
 		}
 		reply, err := statusOf(t, from)
 		if err == nil || reply.Tone != chat.Warning || reply.Sections[0].Fields[i].Value.(chat.Text).Key != "status.failing" {
-			t.Errorf("%s: %+v, %v", service.Name, reply, err)
+			t.Errorf("%d: %+v, %v", i, reply, err)
 		}
-	}
-}
-
-// TestStatusKnowsEveryService names the service for which /status has no line.
-func TestStatusKnowsEveryService(t *testing.T) {
-	w := commandstest.Healthy()
-	w.Asked = time.Time{}
-	reply, err := statusOf(t, w.Sources())
-	if err != nil || len(reply.Sections[0].Fields) != len(commandstest.Services) {
-		t.Errorf("%+v, %v", reply, err)
 	}
 }

@@ -52,20 +52,12 @@ func verify(accounts core.Source[core.Identity, core.Account], stakes core.Sourc
 	}
 }
 
-// ownershipTexts are the keys of what is said of whose a wallet is. Without nobody,
-// an asker does not learn whether somebody else registered it.
-type ownershipTexts struct{ yes, no, same, another, unregistered, nobody string }
+// ownershipTexts is the key before those of what is said of whose a wallet is.
+type ownershipTexts string
 
-var (
-	yours = ownershipTexts{
-		yes: "verify.you.yes", no: "verify.you.no",
-		same: "verify.you.same", another: "verify.you.another", unregistered: "verify.you.unregistered",
-	}
-	theirs = ownershipTexts{
-		yes: "verify.they.yes", no: "verify.they.no",
-		same: "verify.they.same", another: "verify.they.another", unregistered: "verify.they.unregistered",
-		nobody: "verify.they.nobody",
-	}
+const (
+	yours  ownershipTexts = "verify.you"
+	theirs ownershipTexts = "verify.they"
 )
 
 // walletCheck is what is known of an account and a wallet.
@@ -118,7 +110,7 @@ func (c *walletCheck) reply(say ownershipTexts, person []chat.Field) (chat.Reply
 func (c *walletCheck) ownership(say ownershipTexts) (chat.Reply, error) {
 	verdict := func(tone chat.Tone, title, why string, at time.Time) (chat.Reply, error) {
 		return chat.Reply{
-			Tone: tone, Title: chat.Say(title), Text: chat.SayWith(why, chat.Values{"service": c.look.service()}),
+			Tone: tone, Title: chat.Say(string(say) + title), Text: chat.SayWith(string(say)+why, chat.Values{"service": c.look.service()}),
 			Notes: []chat.Text{checked(at)},
 		}, nil
 	}
@@ -128,13 +120,14 @@ func (c *walletCheck) ownership(say ownershipTexts) (chat.Reply, error) {
 	}
 	switch failed := cmp.Or(c.accountErr, c.ownerErr); {
 	case c.accountErr == nil && !c.account.Value.Registered():
-		return verdict(chat.Negative, say.no, say.unregistered, c.account.At)
-	case c.ownerErr == nil && !c.owner.Value.Registered() && say.nobody != "":
-		return verdict(chat.Negative, say.no, say.nobody, c.owner.At)
+		return verdict(chat.Negative, ".no", ".unregistered", c.account.At)
+	case c.ownerErr == nil && !c.owner.Value.Registered() && say == theirs:
+		// An asker about themself does not learn whether somebody else registered it.
+		return verdict(chat.Negative, ".no", ".nobody", c.owner.At)
 	case failed != nil:
 		return chat.Reply{Tone: chat.Warning, Title: chat.Say("verify.unknown"), Text: Explain(failed)}, failed
 	case c.account.Value.DID != c.owner.Value.DID:
-		return verdict(chat.Negative, say.no, say.another, older)
+		return verdict(chat.Negative, ".no", ".another", older)
 	}
-	return verdict(chat.Positive, say.yes, say.same, older)
+	return verdict(chat.Positive, ".yes", ".same", older)
 }

@@ -3,13 +3,10 @@
 package commandstest
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
-	"image"
-	"image/color"
-	"image/png"
 	"log/slog"
 	"sync"
 	"testing"
@@ -124,30 +121,24 @@ func number(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 func known(s string) decimal.NullDecimal { return decimal.NewNullDecimal(number(s)) }
 
 // picture is a PNG of one white pixel.
-var picture = func() []byte {
-	white := image.NewGray(image.Rect(0, 0, 1, 1))
-	white.SetGray(0, 0, color.Gray{Y: 255})
-	var b bytes.Buffer
-	if err := png.Encode(&b, white); err != nil {
-		panic(err)
-	}
-	return b.Bytes()
-}()
+var picture, _ = base64.StdEncoding.DecodeString(
+	"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAADklEQVR4nGL6DwgAAP//AQUBAlrdOc0AAAAASUVORK5CYII=")
 
 // ask is a core.Source.
 type ask[K, V any] func(K) (core.Snapshot[V], error)
 
 func (f ask[K, V]) Get(_ context.Context, key K) (core.Snapshot[V], error) { return f(key) }
 
+// alone is a source with one question.
+func alone[V any](get func() (core.Snapshot[V], error)) core.Source[core.NoArgument, V] {
+	return ask[core.NoArgument, V](func(core.NoArgument) (core.Snapshot[V], error) { return get() })
+}
+
 // Sources answer as w says.
 func (w *World) Sources() commands.Sources {
 	return commands.Sources{
-		Price: ask[core.NoArgument, core.Quote](func(core.NoArgument) (core.Snapshot[core.Quote], error) {
-			return w.Price, w.PriceErr
-		}),
-		Supply: ask[core.NoArgument, core.Supply](func(core.NoArgument) (core.Snapshot[core.Supply], error) {
-			return w.Supply, w.SupplyErr
-		}),
+		Price:  alone(func() (core.Snapshot[core.Quote], error) { return w.Price, w.PriceErr }),
+		Supply: alone(func() (core.Snapshot[core.Supply], error) { return w.Supply, w.SupplyErr }),
 		Stakes: ask[common.Address, core.Stake](func(common.Address) (core.Snapshot[core.Stake], error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -166,18 +157,13 @@ func (w *World) Sources() commands.Sources {
 			}
 			return core.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
 		}),
-		Charts: chart(func(l chat.Language) (core.Chart, error) {
-			w.ChartedIn = append(w.ChartedIn, l)
-			return w.Chart, w.ChartErr
-		}),
+		Charts: chart(w.drawn),
 		Status: commands.Status{
 			Health: w.health,
-			Pools: ask[core.NoArgument, core.Stake](func(core.NoArgument) (core.Snapshot[core.Stake], error) {
+			Pools: alone(func() (core.Snapshot[core.Stake], error) {
 				return core.Snapshot[core.Stake]{Value: w.Stake, At: Noon}, w.StakeErr
 			}),
-			Registration: ask[core.NoArgument, struct{}](func(core.NoArgument) (core.Snapshot[struct{}], error) {
-				return core.Snapshot[struct{}]{At: Noon}, w.AccountsErr
-			}),
+			Registration: alone(func() (core.Snapshot[struct{}], error) { return core.Snapshot[struct{}]{At: Noon}, w.AccountsErr }),
 		},
 	}
 }
@@ -198,6 +184,12 @@ func (w *World) health() []core.Health {
 		}
 	}
 	return healths
+}
+
+// drawn is the chart of any period.
+func (w *World) drawn(l chat.Language) (core.Chart, error) {
+	w.ChartedIn = append(w.ChartedIn, l)
+	return w.Chart, w.ChartErr
 }
 
 // chart is a commands.Charts.

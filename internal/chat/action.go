@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -45,26 +44,17 @@ func (a Action) State(asOf time.Time) (state string, ok bool) {
 	if a.Edit {
 		kind = "e"
 	}
-	b := make([]byte, 0, MaxState)
-	b = append(b, stateVersion+" "+kind+" "...)
-	b = strconv.AppendInt(b, max(asOf.Unix(), 0), 36)
-	ok = true
-	add := func(word string) {
-		b = append(append(b, ' '), word...)
-		ok = ok && word != "" && !strings.ContainsFunc(word, unicode.IsSpace)
-	}
-	add(a.Command)
-	for _, arg := range a.Args {
-		add(arg)
-	}
-	return string(b), ok && len(b) <= MaxState
+	at := strconv.FormatInt(max(asOf.Unix(), 0), 36)
+	return joinState(append([]string{kind, at, a.Command}, a.Args...)...)
 }
 
 // State is that of a button which asks the question rather than the command:
 // "1 a 0 staked wallet". It fails as an Action's does.
-func (a Ask) State() (state string, ok bool) {
-	state = strings.Join([]string{stateVersion, "a", "0", a.Command, a.Param}, " ")
-	return state, len(state) <= MaxState && len(strings.Fields(state)) == 5
+func (a Ask) State() (state string, ok bool) { return joinState("a", "0", a.Command, a.Param) }
+
+func joinState(words ...string) (state string, ok bool) {
+	state = stateVersion + " " + strings.Join(words, " ")
+	return state, len(state) <= MaxState && slices.Equal(strings.Fields(state)[1:], words)
 }
 
 // Press is a button that was pressed, as its state tells.

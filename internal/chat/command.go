@@ -72,8 +72,6 @@ type PartialError struct{ Err error }
 
 func (e *PartialError) Error() string { return "not the whole answer: " + e.Err.Error() }
 
-func (e *PartialError) Unwrap() error { return e.Err }
-
 // Bare reports whether the form is for everybody and takes no arguments.
 func (f Form) Bare() bool { return len(f.Params) == 0 && !f.Moderators }
 

@@ -34,9 +34,6 @@ var defused = strings.NewReplacer("@", "@"+wordJoiner, "://", ":"+wordJoiner+"//
 // characters or marks that turn the direction of writing, and with single spaces
 // between words.
 func OneLine(s string) string {
-	if isPlain(s) {
-		return s
-	}
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -49,17 +46,4 @@ func OneLine(s string) string {
 		return r
 	}, s)
 	return strings.Join(strings.Fields(s), " ")
-}
-
-// isPlain reports whether s is one clean line already, as nearly every string of
-// a Reply is: printable ASCII with single spaces between words.
-func isPlain(s string) bool {
-	last := byte(' ')
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' || s[i] == ' ' && last == ' ' {
-			return false
-		}
-		last = s[i]
-	}
-	return s == "" || last != ' '
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
-	"runtime"
 	"sync"
 	"time"
 
@@ -68,21 +67,8 @@ func (w *Work) Go(work func(id string)) bool {
 	if !w.begin() {
 		return false
 	}
-	go func() {
-		growStack()
-		w.do(work)
-	}()
+	go w.do(work)
 	return true
-}
-
-// growStack has the stack of a new goroutine grown at once, to what most
-// commands need: grown on the way, it is copied with all the frames on it, which
-// took a tenth of a burst's processor time.
-//
-//go:noinline
-func growStack() {
-	var room [6 << 10]byte
-	runtime.KeepAlive(&room)
 }
 
 func (w *Work) begin() bool {

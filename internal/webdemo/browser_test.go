@@ -6,109 +6,83 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
 // patience is how long the page may take for one thing on a busy machine.
-const patience = time.Minute
+const patience = 10 * time.Second
 
 //go:embed testdata/looker.js
 var looker string
 
 // page is the demo in a tab of a browser.
 type page struct {
-	t   *testing.T
-	ctx context.Context
-	url string
-	// endDemo stops the demo behind the page, and ended tells that this was done.
+	*testing.T
+	ctx     context.Context
+	url     string
 	endDemo func()
-	ended   bool
-	mu      sync.Mutex
-	wrong   []string // what the browser complained about
+	wrong   []string      // what the browser complained about
+	watched chan struct{} // is closed when that is all
 }
 
-// open starts the demo, and a browser that shows it in a window of so many
-// pixels. At the end the test fails for all that the browser complained about,
-// such as an exception, or something that the page's policy forbids.
-func open(t *testing.T, width, height int64) *page {
+// over is the last line of the browser's console.
+const over = "the test is over"
+
+// open starts the demo and a browser that shows it.
+func open(t *testing.T) *page {
 	t.Helper()
-	t.Parallel()
-	browser := ""
-	for _, name := range []string{"chromium", "google-chrome"} {
-		if found, err := exec.LookPath(name); err == nil {
-			browser = found
-			break
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		if browser, err = exec.LookPath("google-chrome"); err != nil {
+			t.Skip("neither chromium nor google-chrome is installed")
 		}
-	}
-	if browser == "" {
-		t.Skip("neither chromium nor google-chrome is installed")
 	}
 	allocator, stop := chromedp.NewExecAllocator(context.Background(),
 		chromedp.ExecPath(browser), chromedp.UserDataDir(t.TempDir()),
 		chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true),
-		chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 	)
 	t.Cleanup(stop)
 	ctx, closeTab := chromedp.NewContext(allocator)
 	t.Cleanup(closeTab)
-	p := &page{t: t, ctx: ctx}
-	p.do("start the browser", chromedp.EmulateViewport(width, height))
-	watched := make(chan struct{})
+	p := &page{T: t, ctx: ctx, watched: make(chan struct{})}
+	p.do("start the browser", chromedp.EmulateViewport(1400, 900))
 	complaints := chromedp.Console(ctx)
 	go func() {
-		defer close(watched)
+		defer close(p.watched)
 		for m, err := range complaints {
-			if err != nil || m.Text == "the test is over" {
+			if err != nil || m.Text == over {
 				return
 			}
-			p.mu.Lock()
 			p.wrong = append(p.wrong, m.String())
-			p.mu.Unlock()
 		}
 	}()
 	p.url, p.endDemo = startDemo(t)
 	p.load()
-	t.Cleanup(func() {
-		// A line of its own is the last that the console has.
-		p.do("end the console", chromedp.Evaluate[chromedp.Void](`console.log("the test is over")`))
-		<-watched
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		for _, m := range p.wrong {
-			if p.ended && strings.Contains(m, "net::ERR_") {
-				continue
-			}
-			t.Errorf("the browser complains: %s", m)
-		}
-		for _, other := range eval[[]string](p, `performance.getEntriesByType("resource").map((one) => one.name).filter((one) => !one.startsWith(location.origin + "/"))`) {
-			t.Errorf("the page asked another host: %s", other)
-		}
-	})
 	return p
 }
 
 // load loads the page, again or for the first time.
 func (p *page) load() {
-	p.t.Helper()
+	p.Helper()
 	p.do("load the page", chromedp.Navigate(p.url), chromedp.Evaluate[chromedp.Void](looker))
 	p.until("the page", `document.querySelector("#discord .place").textContent`)
 }
 
 func (p *page) do(what string, actions ...chromedp.Action[chromedp.Void]) {
-	p.t.Helper()
+	p.Helper()
 	// The first call starts the browser, which lives as long as its context.
 	ctx, cancel := p.ctx, context.CancelFunc(func() {})
 	if chromedp.FromContext(ctx).Target != nil {
@@ -116,75 +90,47 @@ func (p *page) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	}
 	defer cancel()
 	if err := chromedp.Do(ctx, actions...); err != nil {
-		p.t.Fatalf("%s: %v", what, err)
+		p.Fatalf("%s: %v", what, err)
 	}
 }
 
-// eval is the value of an expression in the page.
+// eval is the value of an expression in the page, or what it promises.
 func eval[T any](p *page, expression string) T {
-	p.t.Helper()
+	p.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
-		p.t.Fatalf("%s: %v", expression, err)
+		p.Fatalf("%s: %v", expression, err)
 	}
 	return v
-}
-
-// run runs a script in the page.
-func (p *page) run(script string) {
-	p.t.Helper()
-	p.do(script, chromedp.Evaluate[chromedp.Void](script))
 }
 
 // until waits until an expression is true in the page.
 func (p *page) until(what, expression string) {
-	p.t.Helper()
-	wait[bool](p, what, "Boolean("+expression+")")
-}
-
-// wait waits until an expression is true in the page, and gives its value.
-func wait[T any](p *page, what, expression string) T {
-	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	// The page's policy forbids what chromedp.Poll does.
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](fmt.Sprintf(`new Promise((resolve) => {
-		const look = () => {
-			const found = (%s);
-			if (found) resolve(found);
-			else requestAnimationFrame(look);
-		};
-		look();
-	})`, expression), chromedp.EvalAwaitPromise))
-	if err != nil {
-		p.t.Fatalf("waiting for %s: %v\n%s", what, err, eval[string](p, `document.body.innerText`))
+	p.Helper()
+	if !eval[bool](p, fmt.Sprintf(`holds(() => %s, %d)`, expression, patience.Milliseconds()/2)) {
+		p.Fatalf("waited for %s:\n%s", what, eval[string](p, `document.body.innerText`))
 	}
-	return v
 }
 
 // click clicks on the first that a CSS selector finds.
 func (p *page) click(selector string) {
-	p.t.Helper()
+	p.Helper()
 	p.do("click on "+selector, chromedp.Click(chromedp.CSS(selector)))
 }
 
-// keys presses keys, each a character or one of package kb's. Unlike
-// chromedp.KeyEvent, it types no character where the page has prevented that.
-func (p *page) keys(keys string, options ...chromedp.KeyOption) {
-	p.t.Helper()
+// keys types keys, each a character or one of package kb's, where the focus is.
+func (p *page) keys(keys string) {
+	p.Helper()
 	p.do("press keys", chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		for _, key := range keys {
 			events := kb.Encode(key)
-			if len(events) == 3 {
-				events[0].Text = events[1].Text
-				events = []*input.DispatchKeyEventParams{events[0], events[2]}
+			down, up := events[0], events[len(events)-1]
+			if len(events) == 3 { // The character goes with the key, which the page may prevent.
+				down.Text = events[1].Text
 			}
-			for _, e := range events {
-				for _, o := range options {
-					o(e)
-				}
+			for _, e := range []*input.DispatchKeyEventParams{down, up} {
 				if _, err := cdp.Call(ctx, t, input.DispatchKeyEvent, *e); err != nil {
 					return err
 				}
@@ -194,90 +140,244 @@ func (p *page) keys(keys string, options ...chromedp.KeyOption) {
 	}))
 }
 
+// write writes a text where the focus is.
+func (p *page) write(text string) {
+	p.Helper()
+	p.do("write", call(input.InsertText, input.InsertTextParams{Text: text}))
+}
+
 // as is asked by somebody, somewhere.
 func (p *page) as(asker, chat string) {
-	p.t.Helper()
+	p.Helper()
 	p.click(fmt.Sprintf(`#as [value=%q]`, asker))
 	p.click(fmt.Sprintf(`#chat [value=%q]`, chat))
 }
 
 // choose chooses of a list by its ID.
 func (p *page) choose(list, value string) {
-	p.t.Helper()
-	p.run(fmt.Sprintf(`list = document.getElementById(%q); list.value = %q; list.dispatchEvent(new Event("change"))`, list, value))
+	p.Helper()
+	eval[bool](p, fmt.Sprintf(`choose(%q, %q)`, list, value))
 }
 
-// write writes a text into the composer.
-func (p *page) write(text string) {
-	p.t.Helper()
+// ask sends a text to both sides and waits for what each answers.
+func (p *page) ask(text string) (telegram, discord string) {
+	p.Helper()
 	p.click("#text")
-	p.insert(text)
-}
-
-// insert writes a text where the focus is.
-func (p *page) insert(text string) {
-	p.t.Helper()
-	p.do("write", chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, input.InsertText, input.InsertTextParams{Text: text})
-		return err
-	}))
-}
-
-// clear empties the composer.
-func (p *page) clear() {
-	p.t.Helper()
-	p.run(`document.getElementById("text").select()`)
-	p.keys(kb.Backspace + kb.Escape)
-}
-
-// answers are what the bot says by side.
-type answers struct{ Telegram, Discord string }
-
-// ask sends a text to both sides and waits for what both answer.
-func (p *page) ask(text string) answers {
-	p.t.Helper()
-	a := p.asking(func() {
-		p.write(text)
-		p.keys(kb.Enter)
-	}, "telegram", "discord")
-	return answers{a[0], a[1]}
-}
-
-// asking does something by which something is asked on some sides, and waits for
-// what is answered there.
-func (p *page) asking(do func(), sides ...string) []string {
-	p.t.Helper()
-	names, _ := json.Marshal(sides)
-	p.run(fmt.Sprintf(`sides = %s; before = sides.map(asked)`, names))
-	do()
-	said := wait[[]string](p, "the answers", `sides.every((side, n) => asked(side) !== before[n] && answer(side)) && sides.map(answer)`)
-	for i := range said {
-		said[i] = plain(said[i])
-	}
-	return said
-}
-
-// changing does something and waits until something has changed that can be seen.
-func (p *page) changing(do func()) {
-	p.t.Helper()
-	// A note that is still there might be the same as the one that comes.
-	p.run(`document.getElementById("toast").textContent = ""; before = looks()`)
-	do()
-	p.until("a change", `looks() !== before && !document.querySelector("article:not([hidden]) .thinking")`)
-}
-
-// plain is a text without what joins its words.
-func plain(text string) string {
-	return strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2060", "", "\u200b", "").Replace(text)
+	eval[bool](p, `begin()`)
+	p.write(text)
+	p.keys(kb.Enter)
+	p.until("the answers", `answer("telegram") && answer("discord")`)
+	plain := strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2060", "", "\u200b", "")
+	return plain.Replace(eval[string](p, `answer("telegram")`)), plain.Replace(eval[string](p, `answer("discord")`))
 }
 
 // scheme has the system prefer "light" or "dark".
 func (p *page) scheme(scheme string) {
-	p.t.Helper()
-	p.do("prefer "+scheme, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-		})
-		return err
+	p.Helper()
+	p.do("prefer "+scheme, call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 	}))
+}
+
+// call is a call of the browser's own protocol.
+func call[P, R any](method cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, method, params)
+		return err
+	})
+}
+
+func TestThePageInABrowser(t *testing.T) {
+	p := open(t)
+	for _, part := range []struct {
+		name string
+		test func(*page)
+	}{
+		{"both looks have every answer", bothLooks},
+		{"what one alone sees is not shown to others", privately},
+		{"a failing service is said", failing},
+		{"nothing that is said becomes markup", markup},
+		{"a keyboard, a modal and choices", keyboard},
+		{"another tab is caught up with", tabs},
+		{"a screen reader has names for everything", accessible},
+		{"it fits and can be read", readable},
+		{"what is typed stays when the demo stops", stopped},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			p.T = t
+			part.test(p)
+		})
+	}
+	p.T = t
+	eval[any](p, fmt.Sprintf(`console.log(%q)`, over))
+	<-p.watched
+	for _, m := range p.wrong {
+		if !strings.Contains(m, "net::ERR_") { // after the demo has stopped
+			t.Errorf("the browser complains: %s", m)
+		}
+	}
+	const loaded = `performance.getEntriesByType("resource").map((one) => one.name).filter((one) => !one.startsWith(location.origin + "/"))`
+	if others := eval[[]string](p, loaded); len(others) > 0 {
+		t.Errorf("the page asked other hosts: %q", others)
+	}
+}
+
+// wallet is that of an example: the one that stakes is 0, one that does not 1.
+func (p *page) wallet(n int) string {
+	p.Helper()
+	return strings.Fields(eval[string](p, fmt.Sprintf(`document.querySelectorAll("#examples button")[%d].title`, n)))[1]
+}
+
+func bothLooks(p *page) {
+	for text, want := range map[string]string{
+		"/help": "What I can do", "/price 7d": "$0.0417", "/supply": "987.65M", "/staked " + p.wallet(0): "1,012,345.6789",
+		"/verify " + p.wallet(0): "This wallet is yours",
+	} {
+		telegram, discord := p.ask(text)
+		for _, said := range []string{telegram, discord} {
+			if !strings.Contains(said, want) || !strings.Contains(said, "imulated") {
+				p.Errorf("%s is answered by\n%s", text, said)
+			}
+		}
+	}
+	p.until("the charts", `document.querySelectorAll("#telegram .bubble img, #discord .embed img").length === 2 && [...document.images].every((one) => one.naturalWidth > 0)`)
+}
+
+func privately(p *page) {
+	for _, place := range []string{"group", "private"} {
+		p.as("member", place)
+		if telegram, discord := p.ask("/mylogins"); !strings.Contains(telegram, "Harbor Swap") || !strings.Contains(discord, "Harbor Swap") {
+			p.Errorf("the member is answered by\n%s\nand by\n%s", telegram, discord)
+		}
+	}
+	for _, asker := range []string{"unregistered", "moderator", "member"} {
+		for _, place := range []string{"private", "group"} {
+			p.as(asker, place)
+			shown := eval[string](p, `document.querySelector("main").innerText`)
+			if got, want := strings.Contains(shown, "Harbor Swap"), asker == "member"; got != want {
+				p.Errorf("the member's logins are shown to %s in %s: %v", asker, place, got)
+			}
+		}
+	}
+}
+
+func failing(p *page) {
+	p.choose("fault-chain", "down")
+	p.until("the switch", `document.querySelector("#fault-chain.on")`)
+	if telegram, discord := p.ask("/staked " + p.wallet(1)); !strings.Contains(telegram, "Could not be checked") || !strings.Contains(discord, "Could not be checked") {
+		p.Errorf("a failing chain is answered by\n%s\nand by\n%s", telegram, discord)
+	}
+	p.until("what was learned before to be old", `performance.now() - begun > 1000`)
+	eval[any](p, `refresh("1,012,345")`)
+	p.until("an alert", `document.querySelector("dialog.telegram")?.innerText.includes("Could not be checked")`)
+	p.keys(kb.Escape)
+	p.choose("fault-chain", "")
+	p.until("no alert and no fault", `!document.querySelector("dialog, #fault-chain.on")`)
+}
+
+// markup has what anybody could have the bot say, as either side writes it.
+func markup(p *page) {
+	const link = `<a href="https://e.example/" target="_blank" rel="noopener noreferrer">a</a>`
+	for _, test := range []struct{ call, want string }{
+		{`markdown("**bold \u0060x\u0060** [a](https://e.example/)").childNodes`, `<p class=""><strong>bold <code>x</code></strong> ` + link + `</p>`},
+		{`markdown("[a](javascript:alert(1))").childNodes`, `<p class="">[a](javascript:alert(1))</p>`},
+		{`markdown("<img src=x onerror=alert(1)>&amp;").childNodes`, `<p class="">&lt;img src=x onerror=alert(1)&gt;&amp;amp;</p>`},
+		{`markdown("\\*\\*a\\*\\* 2 ** 3").childNodes`, `<p class="">**a** 2 ** 3</p>`},
+		{`entities("<b>a</b>", [])`, `&lt;b&gt;a&lt;/b&gt;`},
+		{`entities("👍a", [{ type: "text_link", offset: 2, length: 1, url: "https://e.example/" }])`, `👍` + link},
+		{`entities("ab", [{ type: "text_link", offset: 0, length: 1, url: "javascript:alert(1)" }])`, `<span>a</span>b`},
+		{`entities("abc", [{ type: "code", offset: 1, length: 1 }, { type: "italic", offset: 0, length: 3 }])`, `<em>a<code>b</code>c</em>`},
+		{`entities("ab", [{ type: "bold", offset: 1, length: 9 }])`, `ab`},
+	} {
+		if got := eval[string](p, fmt.Sprintf(`drawn(({ markdown, entities }) => %s)`, test.call)); got != test.want {
+			p.Errorf("%s is shown as\n%s\nand not as\n%s", test.call, got, test.want)
+		}
+	}
+}
+
+func keyboard(p *page) {
+	p.click("#text")
+	p.write("/pri")
+	p.until("the command", `document.getElementById("suggestions").innerText.includes("/price")`)
+	p.keys(kb.ArrowDown + kb.Enter)
+	p.until("the command in the input", `document.activeElement.value === "/price "`)
+	p.until("its choices", `document.getElementById("suggestions").innerText.includes("30d")`)
+	p.do("empty the input", chromedp.Evaluate[chromedp.Void](`document.activeElement.value = ""`))
+	p.ask("/verify abc")
+	p.click("#discord article:not([hidden]) .primary")
+	p.until("the modal", `document.activeElement.matches("dialog input")`)
+	p.write(p.wallet(0))
+	p.keys(kb.Enter)
+	p.until("the answer", `!document.querySelector("dialog") && answer("discord")?.includes("This wallet is yours")`)
+}
+
+// tabs opens another tab in front, in which something is asked and switched.
+func tabs(p *page) {
+	ctx, closeTab := chromedp.NewContext(p.ctx)
+	defer closeTab()
+	other := &page{T: p.T, ctx: ctx, url: p.url}
+	other.do("open a tab", chromedp.EmulateViewport(1400, 900))
+	other.load()
+	other.ask("/supply")
+	other.choose("fault-price", "down")
+	other.until("the switch", `document.querySelector("#fault-price.on")`)
+	const ids = `["telegram", "discord"].flatMap(messages).map((one) => one.dataset.id).join()`
+	want := eval[string](other, ids)
+	p.do("bring the first tab to the front", call(cdppage.BringToFront, cdp.Empty{}))
+	p.until("what was missed", fmt.Sprintf(`%s === %q && document.querySelector("#fault-price.on")`, ids, want))
+}
+
+func accessible(p *page) {
+	named := []string{"button", "link", "textbox", "combobox", "listbox", "option", "radio", "checkbox", "image", "dialog", "log", "group", "region", "form", "article"}
+	tree, err := chromedp.Run(p.ctx, func(ctx context.Context, t *chromedp.Target) (accessibility.GetFullAXTreeResult, error) {
+		return cdp.Call(ctx, t, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	})
+	if err != nil {
+		p.Fatal(err)
+	}
+	text := func(v *accessibility.Value) (s string) {
+		if v != nil {
+			_ = json.Unmarshal(v.Value, &s)
+		}
+		return s
+	}
+	seen := map[string]bool{}
+	for _, node := range tree.Nodes {
+		role := text(node.Role)
+		seen[role] = true
+		if !node.Ignored && slices.Contains(named, role) && text(node.Name) == "" {
+			p.Errorf("a %s has no name", role)
+		}
+	}
+	for _, role := range []string{"banner", "main", "contentinfo", "log", "image", "combobox", "radio", "article", "button", "region"} {
+		if !seen[role] {
+			p.Errorf("there is no %s", role)
+		}
+	}
+}
+
+func readable(p *page) {
+	for _, width := range []int64{360, 1400} {
+		p.do("another width", chromedp.EmulateViewport(width, 800))
+		for _, scheme := range []string{"light", "dark"} {
+			p.scheme(scheme)
+			for _, side := range []string{"telegram", "discord"} {
+				if width < 760 {
+					p.click(fmt.Sprintf(`#sides [value=%q]`, side))
+				}
+				if wrong := append(eval[[]string](p, `tooWide()`), eval[[]string](p, `faint()`)...); len(wrong) > 0 {
+					p.Errorf("%d, %s, %s: wider than there is room for, or too little contrast: %q", width, scheme, side, wrong)
+				}
+			}
+		}
+	}
+}
+
+func stopped(p *page) {
+	p.endDemo()
+	p.until("the note", `document.getElementById("toast").textContent.startsWith("The demo has stopped.")`)
+	p.click("#text")
+	p.write("/price 7d")
+	p.keys(kb.Enter)
+	p.until("the text", `document.getElementById("text").value === "/price 7d"`)
 }

@@ -8,18 +8,46 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"herald/internal/app"
 	"herald/internal/webdemo"
 )
 
-// within bounds waits for what should come at once, and for a service that is
-// given up on after seconds.
-const within = 20 * time.Second
+// startDemo runs `bot demo --web` until it is told to stop or the test ends, and
+// gives the address of its page.
+func startDemo(t *testing.T) (url string, stop func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	printed, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := app.DemoWeb(ctx, out, os.Stderr)
+		out.CloseWithError(io.EOF)
+		ended <- err
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the demo ends with %v", err)
+		}
+	})
+	lines := bufio.NewScanner(printed)
+	for lines.Scan() {
+		if url := regexp.MustCompile(`http://\S+`).FindString(lines.Text()); url != "" {
+			go func() { _, _ = io.Copy(io.Discard, printed) }()
+			return url, stop
+		}
+	}
+	t.Fatal("the demo prints no address")
+	return "", stop
+}
 
 // client asks the demo as the page does, and remembers what it is told.
 type client struct {
@@ -38,14 +66,6 @@ func connect(t *testing.T) *client {
 	c := &client{T: t, url: strings.TrimSuffix(url, "/")}
 	c.listen()
 	return c
-}
-
-// again is a client that comes later.
-func (c *client) again() *client {
-	c.Helper()
-	later := &client{T: c.T, url: c.url}
-	later.listen()
-	return later
 }
 
 // listen begins to remember what is told, and returns once that is live.
@@ -85,21 +105,26 @@ func (c *client) listen() {
 			}
 		}
 	}()
-	c.wait("the stream to be live", func(all []webdemo.Event) bool {
-		return slices.ContainsFunc(all, func(e webdemo.Event) bool { return e.Kind == webdemo.KindLive })
-	})
+	c.next(0, "the stream to be live", func(e webdemo.Event) bool { return e.Kind == webdemo.KindLive })
 }
 
-// wait returns all that was told once it is enough.
-func (c *client) wait(what string, enough func([]webdemo.Event) bool) []webdemo.Event {
+// all is what was told so far.
+func (c *client) all() []webdemo.Event {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.told)
+}
+
+// next waits for the first event that fits, but for as many as are passed over.
+func (c *client) next(after int, what string, fits func(webdemo.Event) bool) webdemo.Event {
 	c.Helper()
-	deadline := time.After(within)
+	deadline := time.After(20 * time.Second)
 	for {
 		c.mu.Lock()
-		all, changed := slices.Clone(c.told), c.changed
+		all, changed := c.told, c.changed
 		c.mu.Unlock()
-		if enough(all) {
-			return all
+		if i := slices.IndexFunc(all[after:], fits); i >= 0 {
+			return all[after+i]
 		}
 		select {
 		case <-changed:
@@ -107,27 +132,6 @@ func (c *client) wait(what string, enough func([]webdemo.Event) bool) []webdemo.
 			c.Fatalf("waited for %s; what was told:\n%s", what, listed(all))
 		}
 	}
-}
-
-// waitFor returns the first event that fits.
-func (c *client) waitFor(what string, fits func(webdemo.Event) bool) (found webdemo.Event) {
-	c.Helper()
-	c.wait(what, func(all []webdemo.Event) bool {
-		i := slices.IndexFunc(all, fits)
-		if i >= 0 {
-			found = all[i]
-		}
-		return i >= 0
-	})
-	return found
-}
-
-// answered waits for the bot's message that answers what was asked on a side.
-func (c *client) answered(side, asked string) webdemo.Event {
-	c.Helper()
-	return c.waitFor("an answer to "+asked+" on "+side, func(e webdemo.Event) bool {
-		return e.Kind == webdemo.KindMessage && e.Side == side && e.ReplyTo == asked && asked != ""
-	})
 }
 
 func listed(all []webdemo.Event) string {
@@ -139,15 +143,19 @@ func listed(all []webdemo.Event) string {
 }
 
 // send makes a call and returns the answer's status and text.
-func (c *client) send(method, path, body string, change func(*http.Request)) (status int, text string) {
+func (c *client) send(method, path string, body any, change func(*http.Request)) (status int, text string) {
 	c.Helper()
-	req, err := http.NewRequestWithContext(c.Context(), method, c.url+path, strings.NewReader(body))
+	sent, err := json.Marshal(body)
 	if err != nil {
 		c.Fatal(err)
 	}
-	if method == http.MethodPost {
-		req.Header.Set("Content-Type", "application/json")
+	ctx, cancel := context.WithTimeout(c.Context(), 20*time.Second) // a stream would not end
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(sent))
+	if err != nil {
+		c.Fatal(err)
 	}
+	req.Header.Set("Content-Type", "application/json")
 	if change != nil {
 		change(req)
 	}
@@ -163,41 +171,21 @@ func (c *client) send(method, path, body string, change func(*http.Request)) (st
 	return resp.StatusCode, string(read)
 }
 
-// call makes a call that must succeed. No body is a GET.
-func (c *client) call(path string, body, result any) {
+// call makes a call that must succeed.
+func (c *client) call(method, path string, body, result any) {
 	c.Helper()
-	method, sent := http.MethodGet, []byte(nil)
-	if body != nil {
-		method = http.MethodPost
-		sent, _ = json.Marshal(body)
-	}
-	status, text := c.send(method, path, string(sent), nil)
+	status, text := c.send(method, path, body, nil)
 	if status != http.StatusOK {
-		c.Fatalf("%s %s: %d: %s", path, sent, status, text)
+		c.Fatalf("%s %+v: %d: %s", path, body, status, text)
 	}
 	if err := json.Unmarshal([]byte(text), result); err != nil {
 		c.Fatalf("%s: %v", path, err)
 	}
 }
 
-func (c *client) act(a webdemo.Act) (r webdemo.Result) {
-	c.Helper()
-	if a.Language == "" {
-		a.Language = "en"
-	}
-	c.call("/act", a, &r)
-	return r
-}
-
-// say types a text on both sides.
-func (c *client) say(as, chat, text string) webdemo.Result {
-	c.Helper()
-	return c.act(webdemo.Act{Side: webdemo.Both, Kind: "say", As: as, Chat: chat, Text: text})
-}
-
 func (c *client) state() (s webdemo.State) {
 	c.Helper()
-	c.call("/state", nil, &s)
+	c.call("GET", "/state", nil, &s)
 	return s
 }
 
@@ -208,57 +196,45 @@ func (c *client) wallet(n int) string {
 	return wallet
 }
 
-// shows folds events as the page does, into what is shown at last.
-func shows(all []webdemo.Event) (shown []webdemo.Event) {
-	for _, e := range all {
-		i := slices.IndexFunc(shown, func(s webdemo.Event) bool { return s.Side == e.Side && s.ID == e.ID })
-		switch e.Kind {
-		case webdemo.KindReset:
-			shown = nil
-		case webdemo.KindGone:
-			shown = slices.Delete(shown, i, i+1)
-		case webdemo.KindMessage, webdemo.KindThinking, webdemo.KindAsked, webdemo.KindFailed:
-			if i < 0 {
-				shown = append(shown, e)
-			} else {
-				shown[i] = e
-			}
-		}
+func (c *client) act(a webdemo.Act) (r webdemo.Result) {
+	c.Helper()
+	if a.Language == "" {
+		a.Language = "en"
 	}
-	return shown
+	c.call("POST", "/act", a, &r)
+	return r
 }
 
-// button is one below a message on either side.
-type button struct{ Label, Data, URL string }
+// answer does something and waits for the bot's next message on that side, new or
+// changed.
+func (c *client) answer(a webdemo.Act) webdemo.Event {
+	c.Helper()
+	before := len(c.all())
+	c.act(a)
+	return c.answerAfter(before, a.Side, a.Kind+" "+a.Text)
+}
 
-// buttons are those below a message.
-func buttons(e webdemo.Event) (all []button) {
-	var m struct {
-		Markup struct {
-			Rows [][]struct {
-				Text string
-				Data string `json:"callback_data"`
-				URL  string
-			} `json:"inline_keyboard"`
-		} `json:"reply_markup"`
-		Rows []struct {
-			Components []struct {
-				Label    string
-				CustomID string `json:"custom_id"`
-				URL      string
-			}
-		} `json:"components"`
+func (c *client) answerAfter(before int, side, what string) webdemo.Event {
+	c.Helper()
+	return c.next(before, "the answer on "+side+" to "+what, func(e webdemo.Event) bool { return e.Kind == webdemo.KindMessage && e.Side == side })
+}
+
+// say types a text on both sides and waits for the answers, by side.
+func (c *client) say(as, chat, text string) map[string]webdemo.Event {
+	c.Helper()
+	before := len(c.all())
+	c.act(webdemo.Act{Side: webdemo.Both, Kind: "say", As: as, Chat: chat, Text: text})
+	return map[string]webdemo.Event{
+		webdemo.Telegram: c.answerAfter(before, webdemo.Telegram, text), webdemo.Discord: c.answerAfter(before, webdemo.Discord, text),
 	}
-	_ = json.Unmarshal(e.Message, &m)
-	for _, row := range m.Markup.Rows {
-		for _, b := range row {
-			all = append(all, button{b.Text, b.Data, b.URL})
-		}
+}
+
+// button is what the first button below a message sends that ends like this.
+func (c *client) button(e webdemo.Event, end string) string {
+	c.Helper()
+	found := regexp.MustCompile(`"(?:callback_data|custom_id)":"([^"]+` + end + `)"`).FindSubmatch(e.Message)
+	if found == nil {
+		c.Fatalf("no button %q in %s", end, e.Message)
 	}
-	for _, row := range m.Rows {
-		for _, b := range row.Components {
-			all = append(all, button{b.Label, b.CustomID, b.URL})
-		}
-	}
-	return all
+	return string(found[1])
 }

@@ -1,8 +1,8 @@
 package webdemo
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -12,10 +12,9 @@ import (
 	"herald/internal/discord/discordtest"
 )
 
-// firstResponse is how long Discord waits before it says that the application did
-// not respond.
+// choicesWait is how long the page waits for choices, as Discord does.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-callback
-const firstResponse = 3 * time.Second
+const choicesWait = 3 * time.Second
 
 // moderates are the permissions of a moderator.
 const moderates = discordgo.PermissionManageGuild | discordgo.PermissionModerateMembers
@@ -44,21 +43,20 @@ func (d *discordSide) see(s discordtest.Shown) {
 		d.feed.pass(e)
 		return
 	}
-	e.Kind, e.ID, e.ReplyTo = KindMessage, s.Message.ID, s.Interaction.ID
+	e.Kind, e.ID = KindMessage, s.Message.ID
 	if s.Loading {
 		e.Kind = KindThinking
-	}
-	if on := s.Interaction.On; on != nil {
-		e.ReplyTo = on.ID
-		if on.ID == e.ID {
-			e.ReplyTo = "" // as it was
-		}
 	}
 	if s.Message.Ephemeral {
 		e.For = d.people.onDiscord(s.Message.SeenBy)
 	}
-	wire, pictures := withPictures(*s.Message, s.Message.Payload(d.api.ApplicationID, s.Interaction.ChannelID))
-	e.Message = encoded(wire)
+	e.Message = encoded(s.Message.Payload(d.api.ApplicationID, s.Interaction.ChannelID))
+	pictures := map[string][]byte{}
+	for _, a := range s.Message.Attachments {
+		address := fmt.Sprintf("/file/discord/%s/%s", a.ID, a.Name)
+		pictures[address] = a.Bytes
+		e.Message = bytes.ReplaceAll(e.Message, encoded("attachment://"+a.Name), encoded(address))
+	}
 	d.feed.put(e, pictures)
 	if e.For == "" && s.Interaction.On == nil {
 		d.feed.reveal(Discord, s.Interaction.ID)
@@ -73,38 +71,6 @@ func (d *discordSide) place(i discordtest.Interaction) Event {
 	return Event{Side: Discord, Chat: Group, From: Bot}
 }
 
-// withPictures gives the files of a message addresses that the page can load, and
-// puts those that an embed shows there.
-func withPictures(m discordtest.Message, wire map[string]any) (map[string]any, map[string][]byte) {
-	pictures := map[string][]byte{}
-	var embeds []map[string]any
-	_ = json.Unmarshal(encoded(wire["embeds"]), &embeds) // which are JSON
-	attachments := []map[string]any{}
-	for _, a := range m.Attachments {
-		address := fmt.Sprintf("/file/discord/%s/%s", a.ID, a.Name)
-		pictures[address] = a.Bytes
-		file := pictureOf(a.Bytes, map[string]any{
-			"id": a.ID, "filename": a.Name, "description": a.Description, "content_type": a.ContentType, "size": len(a.Bytes), "url": address,
-		})
-		if !showIn(embeds, file) {
-			attachments = append(attachments, file)
-		}
-	}
-	wire["embeds"], wire["attachments"] = embeds, attachments
-	return wire, pictures
-}
-
-// showIn puts a file into the embed that names it, and reports whether one does.
-func showIn(embeds []map[string]any, file map[string]any) bool {
-	for _, e := range embeds {
-		if image, has := e["image"].(map[string]any); has && image["url"] == "attachment://"+file["filename"].(string) {
-			e["image"] = file
-			return true
-		}
-	}
-	return false
-}
-
 // act does one thing.
 func (d *discordSide) act(ctx context.Context, a Act, by asker, in language) (Result, error) {
 	i := discordtest.Interaction{UserID: by.discordID, Locale: in.discord, GuildID: discordGuild, ChannelID: discordChannel}
@@ -117,23 +83,28 @@ func (d *discordSide) act(ctx context.Context, a Act, by asker, in language) (Re
 	switch a.Kind {
 	case "say", "pick":
 		return d.say(a, by, i)
-	case "press", "submit":
-		return d.press(a, i)
+	case "press":
+		i.Button, i.On = a.Button, &discordtest.Message{ID: a.Message}
+		_, err := d.api.Push(i)
+		return Result{}, err
+	case "submit":
+		return d.submit(a, i)
 	case "complete":
-		return d.complete(ctx, a, by, i)
+		return d.complete(ctx, a, by, i), nil
 	}
 	return Result{}, errNoSuchKind
 }
 
 // say uses a command that was typed, or picked in a person's menu.
 func (d *discordSide) say(a Act, by asker, i discordtest.Interaction) (Result, error) {
-	commands := d.commands(by, a.Chat)
+	asked := d.place(i)
+	asked.Kind, asked.From = KindAsked, a.As
 	if a.Kind == "say" && !strings.HasPrefix(a.Text, "/") {
-		e := d.place(i)
-		e.Kind, e.ID, e.From, e.Message = KindAsked, fmt.Sprint("t", time.Now().UnixNano()), a.As, encoded(Typed{Text: a.Text})
-		d.feed.put(e, nil)
-		return Result{Asked: map[string]string{Discord: e.ID}}, nil
+		asked.ID, asked.Message = fmt.Sprint("t", time.Now().UnixNano()), encoded(Typed{Text: a.Text})
+		d.feed.put(asked, nil)
+		return Result{}, nil
 	}
+	commands := offered(d.api.Commands(""), by, a.Chat)
 	line, hint := typedLine{}, ""
 	if a.Kind == "pick" {
 		line, hint = pick(a.Text, a.Target, commands, d.people)
@@ -148,88 +119,64 @@ func (d *discordSide) say(a Act, by asker, i discordtest.Interaction) (Result, e
 	}
 	i.Command, i.Options, i.Users, i.Target = line.command.Name, line.texts, line.users, line.target
 	p, deliver := d.api.Keep(i)
-	asked := d.place(i)
-	asked.Kind, asked.ID, asked.From, asked.For, asked.Message = KindAsked, p.ID, a.As, a.As, encoded(line.typed(d.people))
+	asked.ID, asked.For, asked.Message = p.ID, a.As, encoded(line.typed(d.people))
 	d.feed.put(asked, nil)
-	return d.deliver(p, deliver, p.ID, asked), nil
+	return Result{}, deliver()
 }
 
-// press presses a button, or sends the modal that one opened.
-func (d *discordSide) press(a Act, i discordtest.Interaction) (Result, error) {
-	about := d.place(i)
-	about.For = a.As
-	if a.Kind == "submit" {
-		opened := d.api.Pending(a.Message)
-		if opened == nil || opened.Answer().Modal == nil {
-			return Result{}, errNoSuchMessage
-		}
-		submitted := opened.Submit(a.Values)
-		if submitted.UserID != i.UserID {
-			return Result{}, errNoSuchMessage
-		}
-		i.Modal, i.On = submitted.Modal, submitted.On
-	} else {
-		if !d.feed.pressable(Discord, a.Message, a.Chat, a.As) {
-			return Result{}, errNoSuchMessage
-		}
-		i.Button, i.On = a.Button, &discordtest.Message{ID: a.Message}
+// submit sends the modal that a button opened for the same person.
+func (d *discordSide) submit(a Act, i discordtest.Interaction) (Result, error) {
+	opened := d.api.Pending(a.Message)
+	if opened == nil || opened.Answer().Modal == nil {
+		return Result{}, errNoSuchMessage
 	}
-	p, deliver := d.api.Keep(i)
-	return d.deliver(p, deliver, a.Message, about), nil
+	submitted := opened.Submit(a.Values)
+	if submitted.UserID != i.UserID {
+		return Result{}, errNoSuchMessage
+	}
+	i.Modal, i.On = submitted.Modal, submitted.On
+	_, err := d.api.Push(i)
+	return Result{}, err
 }
 
-// deliver has the bot told of an interaction that began at a message, and says so
-// if it does not respond.
-func (d *discordSide) deliver(p *discordtest.Pending, deliver func() error, began string, where Event) Result {
-	fail := func() {
-		d.feed.put(Event{Kind: KindFailed, Side: Discord, Chat: where.Chat, For: where.For, From: Bot, ID: "failed-" + p.ID, ReplyTo: began}, nil)
+// complete has choices for the option that is being typed: the last one, or after
+// a space the next.
+func (d *discordSide) complete(ctx context.Context, a Act, by asker, i discordtest.Interaction) Result {
+	if word, is := strings.CutPrefix(a.Text[strings.LastIndex(a.Text, " ")+1:], "@"); is {
+		return d.somebody(word)
 	}
-	if deliver() != nil {
-		fail()
-	} else {
-		time.AfterFunc(firstResponse, func() {
-			if p.Answer().First == 0 {
-				fail()
-			}
-		})
-	}
-	return Result{Asked: map[string]string{Discord: p.ID}}
-}
-
-// complete asks for choices for the option that is being typed.
-func (d *discordSide) complete(ctx context.Context, a Act, by asker, i discordtest.Interaction) (Result, error) {
 	none := Result{Choices: encoded([]string{})}
 	if !strings.HasPrefix(a.Text, "/") {
-		return none, nil
+		return none
 	}
-	if word, is := strings.CutPrefix(a.Text[strings.LastIndex(a.Text, " ")+1:], "@"); is {
-		return d.somebody(word), nil
-	}
-	line, hint := read(a.Text, d.commands(by, a.Chat), d.people)
+	line, hint := read(a.Text, offered(d.api.Commands(""), by, a.Chat), d.people)
 	if hint != "" {
-		return none, nil
+		return none
 	}
-	o, known := line.focused()
-	switch {
-	case !known:
-		return none, nil
-	case o.person():
-		return d.somebody(""), nil
-	case !o.Autocomplete:
-		return none, nil
+	o := line.last
+	if strings.HasSuffix(a.Text, " ") {
+		if line.free(true) != nil {
+			return d.somebody("")
+		}
+		if o = line.free(false); o != nil {
+			line.texts[o.Name] = ""
+		}
+	}
+	if o == nil || !o.Autocomplete {
+		return none
 	}
 	i.Command, i.Options, i.Users, i.Focused = line.command.Name, line.texts, line.users, o.Name
-	p, deliver := d.api.Keep(i)
-	if deliver() != nil {
-		return none, nil
+	p, err := d.api.Push(i)
+	if err != nil {
+		return none
 	}
-	ctx, cancel := context.WithTimeout(ctx, firstResponse)
+	ctx, cancel := context.WithTimeout(ctx, choicesWait)
 	defer cancel()
 	answer, err := p.First(ctx)
 	if err != nil || answer.Choices == nil {
-		return none, nil
+		return none
 	}
-	return Result{Choices: encoded(answer.Choices)}, nil
+	return Result{Choices: encoded(answer.Choices)}
 }
 
 // somebody is the choices of people whose names begin so.
@@ -243,14 +190,15 @@ func (d *discordSide) somebody(name string) Result {
 	return Result{Choices: encoded(choices)}
 }
 
-// commands are those that an asker is offered in a chat.
-func (d *discordSide) commands(by asker, chat string) []slashCommand {
-	var all, offered []slashCommand
-	_ = json.Unmarshal(encoded(d.api.Commands("")), &all) // whose form was checked
-	for _, c := range all {
-		if c.offered(by, chat) {
-			offered = append(offered, c)
-		}
+// menuIn is Discord's part of a Menu.
+func (d *discordSide) menuIn(chat string, by asker, in language) []MenuEntry {
+	menu := []MenuEntry{}
+	for _, c := range offered(d.api.Commands(""), by, chat) {
+		menu = append(menu, MenuEntry{
+			Person: c.Type == discordgo.UserApplicationCommand, Name: c.Name,
+			Label:       inLocale(c.NameLocalizations, in.discord, c.Name),
+			Description: inLocale(c.DescriptionLocalizations, in.discord, c.Description),
+		})
 	}
-	return offered
+	return menu
 }

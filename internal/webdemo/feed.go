@@ -10,8 +10,6 @@ import (
 const (
 	// maxShown messages are kept of each side; the oldest go.
 	maxShown = 200
-	// maxReaders streams of events are open at a time.
-	maxReaders = 16
 	// maxBehind events may wait for a reader, who is cut off at one more and comes
 	// again.
 	maxBehind = 1024
@@ -37,9 +35,6 @@ func (f *feed) put(e Event, pictures map[string][]byte) {
 	defer f.mu.Unlock()
 	i := f.find(e.Side, e.ID)
 	if i >= 0 {
-		if e.ReplyTo == "" {
-			e.ReplyTo = f.shown[i].ReplyTo
-		}
 		f.shown[i] = shown{e, pictures}
 	} else {
 		f.shown = append(f.shown, shown{e, pictures})
@@ -58,8 +53,7 @@ func (f *feed) trim(side string) {
 		}
 	}
 	if n > maxShown {
-		i := slices.IndexFunc(f.shown, of)
-		f.remove(i)
+		f.remove(slices.IndexFunc(f.shown, of))
 	}
 }
 
@@ -153,14 +147,10 @@ func (f *feed) tell(e Event) {
 }
 
 // read is what is shown, and the stream of what comes after it, which is closed
-// when the reader falls behind. It is false if there are too many readers. done
-// ends it.
-func (f *feed) read() (so []Event, next <-chan Event, done func(), ok bool) {
+// when the reader falls behind. done ends it.
+func (f *feed) read() (so []Event, next <-chan Event, done func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.readers) >= maxReaders {
-		return nil, nil, nil, false
-	}
 	r := make(chan Event, maxBehind)
 	f.readers[r] = true
 	for _, s := range f.shown {
@@ -170,7 +160,7 @@ func (f *feed) read() (so []Event, next <-chan Event, done func(), ok bool) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		delete(f.readers, r)
-	}, true
+	}
 }
 
 // encoded is v as JSON; everything here can be encoded.

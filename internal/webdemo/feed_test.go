@@ -1,17 +1,9 @@
 package webdemo
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
-	"time"
-
-	"github.com/gorilla/websocket"
-
-	"herald/internal/discord/discordtest"
-	"herald/internal/sandbox"
 )
 
 func newFeed() *feed { return &feed{readers: map[chan Event]bool{}} }
@@ -19,8 +11,8 @@ func newFeed() *feed { return &feed{readers: map[chan Event]bool{}} }
 // One who does not read loses the stream, and costs the others nothing.
 func TestAReaderWhoFallsBehindIsCutOff(t *testing.T) {
 	f := newFeed()
-	_, slow, done, _ := f.read()
-	_, quick, doneToo, _ := f.read()
+	_, slow, done := f.read()
+	_, quick, doneToo := f.read()
 	defer doneToo()
 	for i := range 2 * maxBehind {
 		f.put(Event{Kind: KindMessage, Side: Telegram, ID: fmt.Sprint(i % 3)}, nil)
@@ -32,90 +24,43 @@ func TestAReaderWhoFallsBehindIsCutOff(t *testing.T) {
 	for range slow {
 		n++
 	}
-	if n != maxBehind {
-		t.Errorf("%d events waited, want %d", n, maxBehind)
-	}
 	done()
-	if so, _, again, ok := f.read(); !ok || len(so) != 3 {
-		t.Errorf("who comes again is shown %v", so)
-	} else {
-		again()
-	}
-	if len(f.readers) != 1 {
-		t.Errorf("%d readers are left", len(f.readers))
+	if n != maxBehind || len(f.readers) != 1 {
+		t.Errorf("%d events waited, want %d, and %d readers are left", n, maxBehind, len(f.readers))
 	}
 }
 
-// An event takes the place of the one with its ID on its own side alone, and a
-// changed message answers what it answered before.
+// An event takes the place of the one with its ID on its own side alone, and the
+// oldest of a side make room.
 func TestAnEventTakesItsPlace(t *testing.T) {
 	f := newFeed()
 	for _, e := range []Event{
-		{Kind: KindThinking, Side: Discord, ID: "1", ReplyTo: "9"}, {Kind: KindMessage, Side: Telegram, ID: "1"},
-		{Kind: KindMessage, Side: Discord, ID: "2"}, {Kind: KindMessage, Side: Discord, ID: "1"},
+		{Kind: KindThinking, Side: Discord, ID: "1"}, {Kind: KindMessage, Side: Telegram, ID: "1"},
+		{Kind: KindMessage, Side: Discord, ID: "2"}, {Kind: KindMessage, Side: Discord, ID: "1", Chat: Group, For: "member"},
 	} {
 		f.put(e, nil)
 	}
-	so, _, done, _ := f.read()
+	so, _, done := f.read()
 	defer done()
 	var got []string
 	for _, e := range so {
-		got = append(got, e.Kind+" "+e.Side+" "+e.ID+" "+e.ReplyTo)
+		got = append(got, e.Kind+" "+e.Side+" "+e.ID+" "+e.For)
 	}
-	if want := []string{"message discord 1 9", "message telegram 1 ", "message discord 2 "}; !slices.Equal(got, want) {
+	if want := []string{"message discord 1 member", "message telegram 1 ", "message discord 2 "}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-}
-
-// mute connects to a Discord as a bot that answers nothing.
-func mute(t *testing.T, d *discordtest.Server, wire *discordtest.Wire) {
-	t.Helper()
-	dialer := websocket.Dialer{NetDialContext: wire.Dial}
-	conn, _, err := dialer.DialContext(t.Context(), "ws://discord.invalid/gateway", nil)
-	if err != nil {
-		t.Fatal(err)
+	if f.pressable(Discord, "1", Group, "moderator") || !f.pressable(Discord, "1", Group, "member") {
+		t.Error("what one alone sees can be pressed by another")
 	}
-	t.Cleanup(func() { conn.Close() })
-	go func() {
-		for {
-			if _, _, err := conn.ReadMessage(); err != nil {
-				return
-			}
-		}
-	}()
-	identify := map[string]any{"op": 2, "d": map[string]any{"token": d.Token, "intents": 0, "properties": map[string]string{}}}
-	if err := conn.WriteJSON(identify); err != nil {
-		t.Fatal(err)
+	if f.reveal(Discord, "1"); !f.pressable(Discord, "1", Group, "moderator") {
+		t.Error("what was shown to all is not seen by all")
 	}
-	if err := d.WaitConnected(t.Context()); err != nil {
-		t.Fatal(err)
+	for i := range maxShown {
+		f.put(Event{Kind: KindMessage, Side: Discord, ID: fmt.Sprint("new ", i)}, nil)
 	}
-}
-
-func TestAnInteractionThatIsNotAnsweredHasFailed(t *testing.T) {
-	for _, connected := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			wire := discordtest.NewWire()
-			discord := discordtest.NewOn(wire)
-			defer discord.Close()
-			if connected {
-				mute(t, discord, wire)
-			}
-			f := newFeed()
-			d := newDiscordSide(discord, f, newPeople(sandbox.New().World))
-			member, _ := d.people.named("member")
-			d.see(discordtest.Shown{Interaction: discordtest.Interaction{GuildID: discordGuild}, Message: &discordtest.Message{ID: "77"}})
-			_, next, done, _ := f.read()
-			defer done()
-			if _, err := d.act(context.Background(), Act{Kind: "press", As: "member", Chat: Group, Message: "77", Button: "x"}, member, languages[0]); err != nil {
-				t.Fatal(err)
-			}
-			began := time.Now()
-			failed := <-next
-			waited := time.Since(began)
-			if failed.Kind != KindFailed || failed.ReplyTo != "77" || failed.For != "member" || connected != (waited == firstResponse) {
-				t.Errorf("after %v: %+v", waited, failed)
-			}
-		})
+	so, _, doneToo := f.read()
+	defer doneToo()
+	if len(so) != maxShown+1 || so[0].Side != Telegram || so[1].ID != "new 0" {
+		t.Errorf("%d are left, the first %+v, %+v", len(so), so[0], so[1])
 	}
 }

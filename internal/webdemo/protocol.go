@@ -1,6 +1,10 @@
 package webdemo
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"herald/internal/telegram/telegramtest"
+)
 
 // The page asks and is told by HTTP and JSON:
 //
@@ -53,7 +57,8 @@ type Event struct {
 	// ID is the message's, on its side. An event with an ID that is shown already
 	// takes its place, whatever kind the earlier one was.
 	ID string `json:"id,omitempty"`
-	// ReplyTo is the ID of the message that it answers. That may be gone.
+	// ReplyTo is the ID of the message that it answers, on Telegram. That may be
+	// gone.
 	ReplyTo string `json:"replyTo,omitempty"`
 	// Message is what is shown, in the form that Kind says.
 	Message json.RawMessage `json:"message,omitempty"`
@@ -68,14 +73,13 @@ const (
 	KindLive = "live"
 	// KindMessage is a message of the bot's, new or changed.
 	//
-	// On Telegram it is a Message of the Bot API. In "photo" each size has a "url"
-	// besides, and "reply_markup" may be a ForceReply. One that its reader alone
-	// sees in the group has an "ephemeral_message_id".
+	// On Telegram it is a Message of the Bot API. Its "photo" has one size, with a
+	// "url", and "reply_markup" may be a ForceReply. One that its reader alone sees
+	// in the group has an "ephemeral_message_id".
 	//
-	// On Discord it is a message object. "attachments" and an embed's "image" have
-	// a "url" that the page can show; an image of an embed has "description",
-	// "width" and "height" too, and is not among the attachments. Flag 64 is
-	// ephemeral. The command that it answers is the "asked" that ReplyTo names.
+	// On Discord it is a message object. The "image" of an embed has a "url" that
+	// the page can show, at the end of which stands the "filename" of its
+	// attachment. Flag 64 is ephemeral.
 	KindMessage = "message"
 	// KindThinking is a message on Discord that is promised and not there yet.
 	KindThinking = "thinking"
@@ -83,13 +87,10 @@ const (
 	// is a Typed; what of it others see is known once it is answered, so that For
 	// may be empty in a later event of the same ID.
 	KindAsked = "asked"
-	// KindFailed is what Discord tells whose interaction ReplyTo was not answered
-	// in time: "The application did not respond". It has no Message.
-	KindFailed = "failed"
 	// KindGone has no Message: that of ID was deleted.
 	KindGone = "gone"
 	// KindAlert (once) ends the press of a button on Telegram: an Alert, which may
-	// be empty. Its ID is the one in the Result of the press.
+	// be empty.
 	KindAlert = "alert"
 	// KindModal (once) is a window that Discord opens: title, custom_id and
 	// components, as the bot sent them. It is sent back by an Act of the kind
@@ -135,8 +136,8 @@ type Act struct {
 	Side string `json:"side"`
 	// Kind is one of
 	//
-	//	say       Text is typed. On Discord it is a command with its options, in
-	//	          order or as name:value. @moderator and so on mention an asker.
+	//	say       Text is typed. On Discord it is a command with its options in
+	//	          order. @moderator and so on mention an asker.
 	//	press     Button, the callback_data or custom_id, under Message
 	//	submit    a modal, with Values by the custom_id of its inputs
 	//	pick      Text is an entry in the menu of the person Target (Discord)
@@ -164,10 +165,6 @@ type Act struct {
 
 // Result says what became of an Act. What the bot answers comes as Events.
 type Result struct {
-	// Asked is the ID of the event that shows what was said, by side. Of the press
-	// of a button it is the ID of the alert that ends it on Telegram, and of the
-	// modal that it may open on Discord.
-	Asked map[string]string `json:"asked,omitempty"`
 	// Hint is why Discord's app does not send what was typed there. It names no side:
 	// who shows it does.
 	Hint string `json:"hint,omitempty"`
@@ -176,8 +173,6 @@ type Result struct {
 	// InlineQueryResult, whose id "choose" sends back, with Query as its message.
 	Choices json.RawMessage `json:"choices,omitempty"`
 	Query   string          `json:"query,omitempty"`
-	// Button is what Telegram shows above the results: text, start_parameter.
-	Button json.RawMessage `json:"button,omitempty"`
 }
 
 // State is what there is to choose from, and which services fail.
@@ -218,12 +213,17 @@ type Switch struct {
 	Fault   string `json:"fault"`
 }
 
-// Menu is what an asker's apps list in a chat. Telegram's entries are BotCommands
-// (command, description, is_ephemeral), Discord's are application commands as
-// registered, with names and descriptions in the asker's language in
-// name_localized and description_localized, and without those that are not for
-// them.
+// Menu is what an asker's apps list in a chat. Telegram's entries are BotCommands.
 type Menu struct {
-	Telegram json.RawMessage `json:"telegram"`
-	Discord  json.RawMessage `json:"discord"`
+	Telegram []telegramtest.Command `json:"telegram"`
+	Discord  []MenuEntry            `json:"discord"`
+}
+
+// MenuEntry is a command on Discord, with its label and description in the
+// asker's language. One of a person's menu is asked about that person.
+type MenuEntry struct {
+	Person      bool   `json:"person"`
+	Name        string `json:"name"`
+	Label       string `json:"label"`
+	Description string `json:"description"`
 }

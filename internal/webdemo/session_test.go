@@ -1,240 +1,287 @@
 package webdemo_test
 
 import (
-	"context"
-	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"herald/internal/chat"
 	"herald/internal/webdemo"
+	"herald/internal/words"
 )
 
-// TestWhatIsForOneIsToldAsTheirs has everybody ask what is private to them, in
-// every way there is, and looks for what it says in all that others would see.
-func TestWhatIsForOneIsToldAsTheirs(t *testing.T) {
+// TestEveryCommandIsAnsweredOnBothSidesToThoseWhoMayRead it, and what is private
+// to one is in nothing that others are shown.
+func TestEveryCommandIsAnsweredOnBothSidesToThoseWhoMayRead(t *testing.T) {
 	c := connect(t)
-	staker := c.wallet(0)
-	for _, as := range []string{"member", "unregistered", "moderator"} {
-		for _, place := range []string{webdemo.Group, webdemo.Private} {
-			for _, line := range []string{"/mylogins", "/exists", "/verify " + staker, "/exists @member", "/exists @unregistered", "/verify @member " + staker, "/verify 0x12"} {
-				r := c.say(as, place, line)
-				old := c.act(webdemo.Act{Side: webdemo.Telegram, Kind: "say", As: as, Chat: place, Text: line, OldApp: true})
-				for side, asked := range r.Asked {
-					c.answered(side, asked)
+	staker, idle := c.wallet(0), c.wallet(1)
+	public := []string{"/price", "/price 7d", "/supply", "/staked " + staker, "/staked " + idle}
+	private := []string{"/mylogins", "/exists", "/verify " + staker, "/verify 0x12", "/exists @unregistered", "/exists GitHub 70001", "/verify @member " + staker}
+	for _, asker := range c.state().Askers {
+		for _, place := range c.state().Chats {
+			for _, line := range append(private, public...) {
+				for side, e := range c.say(asker.Name, place, line) {
+					want := ""
+					if place == webdemo.Private || slices.Contains(private, line) {
+						want = asker.Name
+					}
+					if e.For != want || e.Chat != place || e.From != webdemo.Bot || !strings.Contains(string(e.Message), "simulated") {
+						t.Errorf("%s of %s in %s on %s is answered for %q, want %q, by %+v", line, asker.Name, place, side, e.For, want, e)
+					}
 				}
-				// Its pointer, or the answer itself.
-				c.answered(webdemo.Telegram, old.Asked[webdemo.Telegram])
+			}
+			// The answer in the private chat, after a pointer in the group.
+			old := c.answer(webdemo.Act{Side: webdemo.Telegram, Kind: "say", As: asker.Name, Chat: place, Text: "/mylogins", OldApp: true})
+			if old.For == "" && place == webdemo.Private {
+				t.Errorf("%+v is for all", old)
 			}
 		}
 	}
 	// All of these stand in answers to private commands alone.
-	private := []string{"Harbor Swap", "Night Market", "registered", "Registered", "No logins", "yours", "Check the wallet"}
+	asked := regexp.MustCompile(`"command":"(mylogins|exists|verify)"`)
+	secret := regexp.MustCompile(`Harbor Swap|Night Market|[Rr]egistered|No logins|yours|Check the wallet`)
 	found := map[string]bool{}
-	all := c.wait("all", func([]webdemo.Event) bool { return true })
-	for _, e := range all {
-		if e.Chat == webdemo.Private && e.For == "" {
-			t.Errorf("for all, in a private chat: %+v", e)
-		}
-		if e.Kind != webdemo.KindMessage {
-			continue
-		}
+	for _, e := range c.all() {
 		text := string(e.Message)
-		for _, p := range private {
-			switch {
-			case !strings.Contains(text, p):
-			case e.For == "":
-				t.Errorf("%q is shown to all on %s:\n%s", p, e.Side, text)
-			default:
-				found[e.Side+p+e.For] = true
-			}
+		if e.Chat == webdemo.Private && e.For == "" || e.Kind == webdemo.KindMessage && e.For == "" && secret.MatchString(text) {
+			t.Errorf("for all on %s in %s: %s", e.Side, e.Chat, text)
 		}
-		if strings.Contains(text, "Harbor Swap") && e.For != "member" {
-			t.Errorf("the member's logins are shown to %q on %s", e.For, e.Side)
+		if e.Side == webdemo.Discord && e.For == "" && asked.MatchString(text) {
+			t.Errorf("all see what was asked in private: %s", text)
 		}
-		asked := slices.IndexFunc(all, func(o webdemo.Event) bool {
-			return o.Side == e.Side && o.ID == e.ReplyTo && o.Kind == webdemo.KindAsked
-		})
-		if e.For != "" && asked >= 0 && all[asked].From != e.For {
-			t.Errorf("what %s asked is answered for %s: %s", all[asked].From, e.For, text)
+		if strings.Contains(text, "Harbor Swap") {
+			found[e.Side+e.For] = true
 		}
 	}
-	if !found["telegramHarbor Swapmember"] || !found["discordHarbor Swapmember"] || !found["telegramregisteredunregistered"] {
-		t.Errorf("the private answers were not among those looked at: %v", found)
+	if len(found) != 2 || !found["telegrammember"] || !found["discordmember"] {
+		t.Errorf("the member's logins are shown to %v", found)
 	}
 }
 
-func TestAFaultIsSaidAndMended(t *testing.T) {
+func TestAButtonChangesItsMessageAndAPictureCanBeLoaded(t *testing.T) {
 	c := connect(t)
-	ask := func(line string) map[string]string {
-		r := c.say("member", webdemo.Group, line)
-		said := map[string]string{}
-		for _, side := range []string{webdemo.Telegram, webdemo.Discord} {
-			said[side] = string(c.answered(side, r.Asked[side]).Message)
+	address := regexp.MustCompile(`"(/file/[^"]+)"`)
+	for side, message := range c.say("member", webdemo.Group, "/price") {
+		press := webdemo.Act{Side: side, Kind: "press", As: "moderator", Chat: webdemo.Group, Message: message.ID, Button: c.button(message, " 7d")}
+		edited := c.answer(press)
+		found := address.FindSubmatch(edited.Message)
+		if edited.ID != message.ID || edited.For != "" || found == nil {
+			t.Fatalf("%+v became %+v: %s", message, edited, edited.Message)
 		}
-		return said
-	}
-	// until asks again while what was learned before is fresh, which it is for a
-	// second.
-	until := func(about, line string, want ...string) {
-		t.Helper()
-		c.wait(about, func([]webdemo.Event) bool {
-			said := ask(line)
-			return !slices.ContainsFunc(want, func(w string) bool {
-				return !strings.Contains(said[webdemo.Telegram], w) || !strings.Contains(said[webdemo.Discord], w)
-			})
-		})
-	}
-	lines := map[string]string{"partner": "/exists", "price": "/price", "supply": "/supply", "chain": "/staked " + c.wallet(1)}
-	well := map[string]string{"partner": "is registered", "price": "$0.0417", "supply": "Circulating", "chain": "Not staked"}
-	wrong := map[string]string{"partner": "Could not be checked", "price": "This price is old", "supply": "This supply is old", "chain": "Could not be checked"}
-	for _, service := range c.state().Services {
-		until(service.Name+" to be well", lines[service.Name], well[service.Name])
-		for _, fault := range service.Faults {
-			var now webdemo.State
-			c.call("/fault", webdemo.Switch{Service: service.Name, Fault: fault}, &now)
-			if i := slices.IndexFunc(now.Services, func(s webdemo.Service) bool { return s.Name == service.Name }); now.Services[i].Fault != fault {
-				t.Fatalf("%+v", now.Services)
-			}
-			until(service.Name+" to be "+fault, lines[service.Name], wrong[service.Name])
-		}
-		c.call("/fault", webdemo.Switch{Service: service.Name}, new(webdemo.State))
-		until(service.Name+" to be well again", lines[service.Name], well[service.Name])
-	}
-	for _, unknown := range []webdemo.Switch{{Service: "weather", Fault: "down"}, {Service: "supply", Fault: "limit"}} {
-		if status, _ := c.send("POST", "/fault", string(mustJSON(unknown)), nil); status != 400 {
-			t.Errorf("%+v: %d", unknown, status)
+		if status, text := c.send("GET", string(found[1]), nil, nil); status != 200 || !strings.HasPrefix(text, "\x89PNG") {
+			t.Errorf("%s: %d, %.20q", found[1], status, text)
 		}
 	}
 }
 
-func TestAReaderWhoComesLaterIsShownTheSame(t *testing.T) {
+func TestWhatIsMissingIsAskedForByAForcedReplyAndByAModal(t *testing.T) {
 	c := connect(t)
-	c.act(webdemo.Act{Side: webdemo.Telegram, Kind: "say", As: "unregistered", Chat: webdemo.Group, Text: "/mylogins", OldApp: true})
-	for line := range commands(c) {
-		r := c.say("member", webdemo.Group, line)
-		for side, asked := range r.Asked {
-			c.answered(side, asked)
-		}
+	ask := webdemo.Act{Side: webdemo.Telegram, Kind: "say", As: "member", Chat: webdemo.Group, Text: "/staked"}
+	question := c.answer(ask)
+	ask.Text, ask.ReplyTo = c.wallet(0), question.ID
+	if answer := c.answer(ask); !strings.Contains(string(question.Message), `"force_reply":true`) || !strings.Contains(string(answer.Message), "Staked") {
+		t.Errorf("%s and then %s", question.Message, answer.Message)
 	}
-	r := c.say("unregistered", webdemo.Private, "/start mylogins")
-	c.answered(webdemo.Telegram, r.Asked[webdemo.Telegram])
-	all := c.wait("the pointer to go", func(all []webdemo.Event) bool {
-		return slices.ContainsFunc(all, func(e webdemo.Event) bool { return e.Kind == webdemo.KindGone })
-	})
-	c.again().wait("the same as before", func(later []webdemo.Event) bool {
-		if one, other := listed(shows(all)), listed(shows(later)); one != other {
-			t.Errorf("one who was there is shown\n%sand one who comes later\n%s", one, other)
-		}
-		return true
-	})
+
+	wrong := c.answer(webdemo.Act{Side: webdemo.Discord, Kind: "say", As: "member", Chat: webdemo.Group, Text: "/staked 0x12"})
+	c.act(webdemo.Act{Side: webdemo.Discord, Kind: "press", As: "member", Chat: webdemo.Group, Message: wrong.ID, Button: c.button(wrong, "")})
+	modal := c.next(0, "the modal", func(e webdemo.Event) bool { return e.Kind == webdemo.KindModal })
+	submit := webdemo.Act{Side: webdemo.Discord, Kind: "submit", As: "moderator", Chat: webdemo.Group, Language: "en", Message: modal.ID,
+		Values: map[string]string{"wallet": c.wallet(0)}}
+	if status, _ := c.send("POST", "/act", submit, nil); status != 400 || modal.For != "member" {
+		t.Errorf("the modal for %s was sent by another: %d", modal.For, status)
+	}
+	submit.As = "member"
+	if answer := c.answer(submit); !strings.Contains(string(answer.Message), "Staked") {
+		t.Errorf("%s", answer.Message)
+	}
 }
 
-func TestAResetEmptiesBothSides(t *testing.T) {
+// TestDiscordsAppOffersChoicesAndDoesNotSendWhatItCannot.
+func TestDiscordsAppOffersChoicesAndDoesNotSendWhatItCannot(t *testing.T) {
 	c := connect(t)
-	r := c.say("member", webdemo.Private, "/help")
-	shown := c.answered(webdemo.Telegram, r.Asked[webdemo.Telegram])
-	c.answered(webdemo.Discord, r.Asked[webdemo.Discord])
-	c.call("/reset", struct{}{}, &struct{}{})
-	c.wait("nothing to be shown", func(all []webdemo.Event) bool { return len(shows(all)) == 0 })
-	press := webdemo.Act{Side: webdemo.Telegram, Kind: "press", As: "member", Chat: webdemo.Private, Language: "en", Message: shown.ID, Button: "1 e 0 price"}
-	if status, _ := c.send("POST", "/act", string(mustJSON(press)), nil); status != 400 {
-		t.Errorf("what is not shown was pressed: %d", status)
+	discord := webdemo.Act{Side: webdemo.Discord, Kind: "complete", As: "moderator", Chat: webdemo.Group}
+	for text, want := range map[string]string{
+		"/price ":          `[{"name":"24h","value":"24h"},{"name":"7d","value":"7d"},{"name":"30d","value":"30d"}]`,
+		"/price 7":         `[{"name":"7d","value":"7d"}]`,
+		"/exists @m":       `[{"name":"@member","value":"@member"},{"name":"@moderator","value":"@moderator"}]`,
+		"/exists gith":     `[{"name":"GitHub","value":"GitHub"}]`,
+		"/exists GitHub 7": `[]`,
+		"/staked ":         `[]`,
+		"/nothing ":        `[]`,
+		"price":            `[]`,
+		"/":                `[]`,
+	} {
+		discord.Text = text
+		if r := c.act(discord); string(r.Choices) != want {
+			t.Errorf("%q: %s, want %s", text, r.Choices, want)
+		}
 	}
-	// The bot may not write to them first any more.
-	ask := webdemo.Act{Side: webdemo.Telegram, Kind: "say", As: "member", Chat: webdemo.Group, Text: "/exists", OldApp: true}
-	if e := c.answered(webdemo.Telegram, c.act(ask).Asked[webdemo.Telegram]); !strings.Contains(string(e.Message), "I can't write to you yet") {
-		t.Errorf("they are known still: %s", e.Message)
+	discord.Kind = "say"
+	for text, hint := range map[string]string{
+		"/staked":         "needs its option",
+		"/start":          "There is no command /start here.",
+		"/":               "There is no command / here.",
+		"/supply now":     "no option left",
+		"/exists @nobody": "must be somebody here",
+	} {
+		discord.Text = text
+		if r := c.act(discord); !strings.Contains(r.Hint, hint) {
+			t.Errorf("%s: %+v", text, r)
+		}
+	}
+}
+
+// TestModeratorsAskAboutOthers in the person's menu on Discord and by a reply on
+// Telegram.
+func TestModeratorsAskAboutOthers(t *testing.T) {
+	c := connect(t)
+	pick := webdemo.Act{Side: webdemo.Discord, Kind: "pick", As: "moderator", Chat: webdemo.Group, Text: "Check registration", Target: "unregistered"}
+	before := len(c.all())
+	c.act(webdemo.Act{Side: webdemo.Telegram, Kind: "say", As: "unregistered", Chat: webdemo.Group, Text: "hello"})
+	said := c.next(before, "hello", func(e webdemo.Event) bool { return e.Kind == webdemo.KindAsked })
+	reply := webdemo.Act{Side: webdemo.Telegram, Kind: "say", As: "moderator", Chat: webdemo.Group, Text: "/exists", ReplyTo: said.ID}
+	for _, ask := range []webdemo.Act{pick, reply} {
+		if e := c.answer(ask); e.For != "moderator" || !strings.Contains(string(e.Message), "isn't registered") {
+			t.Errorf("%+v is answered for %s by %s", ask, e.For, e.Message)
+		}
+	}
+	for _, change := range []func(*webdemo.Act){
+		func(a *webdemo.Act) { a.As = "member" },
+		func(a *webdemo.Act) { a.Chat = webdemo.Private },
+		func(a *webdemo.Act) { a.Target = "nobody" },
+	} {
+		other := pick
+		change(&other)
+		if r := c.act(other); r.Hint == "" {
+			t.Errorf("%+v was sent", other)
+		}
+	}
+}
+
+// TestAnOldAppIsPointedToThePrivateChat has the app of a person who has not
+// started the bot know nothing of ephemeral commands.
+func TestAnOldAppIsPointedToThePrivateChat(t *testing.T) {
+	c := connect(t)
+	pointer := c.answer(webdemo.Act{Side: webdemo.Telegram, Kind: "say", As: "member", Chat: webdemo.Group, Text: "/mylogins", OldApp: true})
+	if pointer.For != "" || !strings.Contains(string(pointer.Message), `"https://t.me/`+c.state().BotName+`?start=mylogins"`) {
+		t.Fatalf("%+v %s", pointer, pointer.Message)
+	}
+	e := c.answer(webdemo.Act{Side: webdemo.Telegram, Kind: "say", As: "member", Chat: webdemo.Private, Text: "/start mylogins"})
+	if e.For != "member" || !strings.Contains(string(e.Message), "Harbor Swap") {
+		t.Errorf("%+v %s", e, e.Message)
+	}
+	c.next(0, "the pointer to go", func(e webdemo.Event) bool { return e.Kind == webdemo.KindGone && e.ID == pointer.ID })
+}
+
+func TestAnInlineResultIsSentForAllToSee(t *testing.T) {
+	c := connect(t)
+	ask := webdemo.Act{Side: webdemo.Telegram, Kind: "complete", As: "member", Chat: webdemo.Group, Text: "supply"}
+	r := c.act(ask)
+	result := regexp.MustCompile(`"id":"([^"]+)"`).FindSubmatch(r.Choices)
+	if result == nil {
+		t.Fatalf("%s", r.Choices)
+	}
+	ask.Kind, ask.Message, ask.Button = "choose", r.Query, string(result[1])
+	if sent := c.answer(ask); sent.For != "" || sent.From != "member" || !strings.Contains(string(sent.Message), "Total") {
+		t.Errorf("%+v %s", sent, sent.Message)
 	}
 }
 
 func TestNobodyPressesWhatTheyDoNotSee(t *testing.T) {
 	c := connect(t)
-	r := c.say("member", webdemo.Group, "/exists")
-	for side, asked := range r.Asked {
-		press := webdemo.Act{Side: side, Kind: "press", As: "member", Chat: webdemo.Group, Language: "en", Message: c.answered(side, asked).ID, Button: "1 e 0 exists"}
+	for side, message := range c.say("member", webdemo.Group, "/exists") {
+		press := webdemo.Act{Side: side, Kind: "press", As: "member", Chat: webdemo.Group, Language: "en", Message: message.ID, Button: "1 e 0 exists"}
+		c.answer(press)
 		for _, change := range []func(*webdemo.Act){
 			func(a *webdemo.Act) { a.As = "moderator" },
 			func(a *webdemo.Act) { a.Chat = webdemo.Private },
-			func(a *webdemo.Act) { a.Message = asked },
+			func(a *webdemo.Act) { a.Message = "99" },
 		} {
 			other := press
 			change(&other)
-			if status, text := c.send("POST", "/act", string(mustJSON(other)), nil); status != 400 || !strings.Contains(text, "no such message") {
+			if status, text := c.send("POST", "/act", other, nil); status != 400 || !strings.Contains(text, "no such message") {
 				t.Errorf("%+v: %d %s", other, status, text)
 			}
 		}
-		c.act(press)
 	}
 }
 
-func TestTheOldestMessagesMakeRoom(t *testing.T) {
+func TestAResetEmptiesBothSidesForThoseWhoComeLaterToo(t *testing.T) {
 	c := connect(t)
-	first := c.say("member", webdemo.Group, "/supply")
-	c.answered(webdemo.Telegram, first.Asked[webdemo.Telegram])
-	c.answered(webdemo.Discord, first.Asked[webdemo.Discord])
-	for range 210 {
-		c.say("member", webdemo.Group, "hello")
-	}
-	all := c.again().wait("what is left", func([]webdemo.Event) bool { return true })
-	sides := map[string]int{}
-	for _, e := range shows(all) {
-		sides[e.Side]++
-		if e.ID == first.Asked[e.Side] {
-			t.Errorf("the oldest is still there on %s", e.Side)
+	shown := c.say("member", webdemo.Private, "/help")
+	c.call("POST", "/reset", struct{}{}, &struct{}{})
+	for side, message := range shown {
+		press := webdemo.Act{Side: side, Kind: "press", As: "member", Chat: webdemo.Private, Language: "en", Message: message.ID, Button: "1 e 0 price"}
+		if status, _ := c.send("POST", "/act", press, nil); status != 400 {
+			t.Errorf("what is not shown was pressed on %s: %d", side, status)
 		}
 	}
-	if sides[webdemo.Telegram] != 200 || sides[webdemo.Discord] != 200 {
-		t.Errorf("%v messages are kept, want 200 of each side", sides)
+	later := &client{T: t, url: c.url}
+	later.listen()
+	if all := later.all(); len(all) != 2 {
+		t.Errorf("one who comes later is shown\n%s", listed(all))
 	}
 }
 
-func TestTheReadersAreBounded(t *testing.T) {
+func TestTheAppsLanguageAndMenuAreTheAskersOwn(t *testing.T) {
 	c := connect(t)
-	for range 15 {
-		c.again()
+	var languages []string
+	for _, l := range chat.Languages() {
+		languages = append(languages, string(l))
+		e := c.answer(webdemo.Act{Side: webdemo.Discord, Kind: "say", As: "member", Chat: webdemo.Private, Language: string(l), Text: "/help"})
+		if title := words.Say(l, chat.Say("help.title")); !strings.Contains(string(e.Message), title) {
+			t.Errorf("%s: %s", l, e.Message)
+		}
 	}
-	bounded := func(r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), within) // a stream would not end
-		t.Cleanup(cancel)
-		*r = *r.WithContext(ctx)
+	if got := c.state().Languages; !slices.Equal(got, languages) {
+		t.Errorf("the page has the languages %q, want %q: add a row to people.go", got, languages)
 	}
-	if status, text := c.send("GET", "/events", "", bounded); status != http.StatusServiceUnavailable {
-		t.Errorf("%d: %s", status, text)
+	for _, test := range []struct {
+		as, place, language, says string
+		is                        bool
+	}{
+		{"member", webdemo.Group, "es", `"description":"Precio de HRLD`, true},
+		{"member", webdemo.Group, "en", `"is_ephemeral":true`, true},
+		{"moderator", webdemo.Group, "en", `"person":true,"name":"Check registration"`, true},
+		{"member", webdemo.Group, "en", "Check registration", false},
+		{"moderator", webdemo.Private, "en", "Check registration", false},
+	} {
+		_, menu := c.send("GET", "/menu?as="+test.as+"&chat="+test.place+"&language="+test.language, nil, nil)
+		if strings.Contains(menu, test.says) != test.is {
+			t.Errorf("%+v: %s", test, menu)
+		}
 	}
 }
 
 func TestWhatIsNotOfTheProtocolIsRefused(t *testing.T) {
 	c := connect(t)
-	say := `{"side":"both","kind":"say","as":"member","chat":"group","language":"en","text":%q}`
-	for body, want := range map[string]string{
-		`{`:                     "the body must be JSON",
-		`{"colour":"red"}`:      "the body must be JSON",
-		fmt.Sprintf(say, ""):    "text: is empty",
-		fmt.Sprintf(say, " \n"): "text: is empty",
-		fmt.Sprintf(say, strings.Repeat("x", 4097)):                                                                                    "text: at most 4096 bytes",
-		`{"text":"` + strings.Repeat("x", 65<<10) + `"}`:                                                                               "at most 64 kB",
-		`{"side":"both","kind":"say","as":"ann","chat":"group","language":"en","text":"/help"}`:                                        "as: ",
-		`{"side":"both","kind":"say","as":"member","chat":"street","language":"en","text":"/help"}`:                                    "chat: ",
-		`{"side":"both","kind":"say","as":"member","chat":"group","language":"xx","text":"/help"}`:                                     "language: ",
-		`{"side":"irc","kind":"say","as":"member","chat":"group","language":"en","text":"/help"}`:                                      "side: ",
-		`{"side":"both","kind":"press","as":"member","chat":"group","language":"en","message":"1","button":"x"}`:                       "side: ",
-		`{"side":"telegram","kind":"press","as":"member","chat":"group","language":"en","message":"99","button":"x"}`:                  "no such message",
-		`{"side":"discord","kind":"press","as":"member","chat":"group","language":"en","message":"99","button":"x"}`:                   "no such message",
-		`{"side":"discord","kind":"submit","as":"member","chat":"group","language":"en","message":"99"}`:                               "no such message",
-		`{"side":"telegram","kind":"say","as":"member","chat":"group","language":"en","text":"/help","replyTo":"99"}`:                  "no such message",
-		`{"side":"telegram","kind":"choose","as":"member","chat":"group","language":"en","message":"99","button":"help"}`:              "no such result",
-		`{"side":"telegram","kind":"complete","as":"member","chat":"group","language":"en","text":"` + strings.Repeat("x", 257) + `"}`: "at most 256 characters",
-		`{"side":"telegram","kind":"dance","as":"member","chat":"group","language":"en"}`:                                              "cannot be done",
-		`{"side":"discord","kind":"choose","as":"member","chat":"group","language":"en"}`:                                              "cannot be done",
+	for want, change := range map[string]func(*webdemo.Act){
+		"as: ":                     func(a *webdemo.Act) { a.As = "ann" },
+		"chat: ":                   func(a *webdemo.Act) { a.Chat = "street" },
+		"language: ":               func(a *webdemo.Act) { a.Language = "xx" },
+		"side: ":                   func(a *webdemo.Act) { a.Side = "irc" },
+		"no such message":          func(a *webdemo.Act) { a.Side, a.ReplyTo = webdemo.Telegram, "99" },
+		"no such result":           func(a *webdemo.Act) { a.Side, a.Kind = webdemo.Telegram, "choose" },
+		"at most 256 characters":   func(a *webdemo.Act) { a.Side, a.Kind, a.Text = webdemo.Telegram, "complete", strings.Repeat("x", 257) },
+		"cannot be done":           func(a *webdemo.Act) { a.Side, a.Kind = webdemo.Discord, "choose" },
+		"must be JSON of at most ": func(a *webdemo.Act) { a.Text = strings.Repeat("x", 65<<10) },
 	} {
-		if status, text := c.send("POST", "/act", body, nil); status != 400 || !strings.Contains(text, want) {
-			t.Errorf("%.120s: %d %s", body, status, text)
+		act := webdemo.Act{Side: webdemo.Both, Kind: "say", As: "member", Chat: webdemo.Group, Language: "en", Text: "/help"}
+		change(&act)
+		if status, text := c.send("POST", "/act", act, nil); status != 400 || !strings.Contains(text, want) {
+			t.Errorf("%s%d %s", want, status, text)
 		}
 	}
-	for path, want := range map[string]int{"/act": 404, "/menu": 400, "/menu?as=member&chat=group": 400, "/file/telegram/1/0.png": 404, "/nothing": 404} {
-		if status, _ := c.send("GET", path, "", nil); status != want {
+	for _, unknown := range []webdemo.Switch{{Service: "weather", Fault: "down"}, {Service: "supply", Fault: "limit"}} {
+		if status, _ := c.send("POST", "/fault", unknown, nil); status != 400 {
+			t.Errorf("%+v: %d", unknown, status)
+		}
+	}
+	for path, want := range map[string]int{"/menu": 400, "/menu?as=member&chat=group": 400, "/file/telegram/1/0.png": 404} {
+		if status, _ := c.send("GET", path, nil, nil); status != want {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
@@ -245,7 +292,7 @@ func TestWhatIsNotOfTheProtocolIsRefused(t *testing.T) {
 func TestOtherSitesAreKeptOut(t *testing.T) {
 	c := connect(t)
 	port := c.url[strings.LastIndex(c.url, ":"):]
-	act := string(mustJSON(webdemo.Act{Side: webdemo.Both, Kind: "say", As: "member", Chat: webdemo.Group, Language: "en", Text: "/help"}))
+	act := webdemo.Act{Side: webdemo.Telegram, Kind: "say", As: "member", Chat: webdemo.Group, Language: "en", Text: "hello"}
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
 	}
@@ -255,16 +302,16 @@ func TestOtherSitesAreKeptOut(t *testing.T) {
 		change       func(*http.Request)
 		want         int
 	}{
-		"a name that leads here":                {"GET", "/state", host("evil.example" + port), http.StatusMisdirectedRequest},
-		"a name that leads here, for events":    {"GET", "/events", host("evil.example" + port), http.StatusMisdirectedRequest},
-		"another port":                          {"GET", "/state", host("127.0.0.1:1"), http.StatusMisdirectedRequest},
-		"localhost":                             {"GET", "/state", host("localhost" + port), http.StatusOK},
-		"another origin":                        {"POST", "/act", header("Origin", "https://evil.example"), http.StatusForbidden},
-		"another site":                          {"POST", "/act", header("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
-		"another port of the same site":         {"POST", "/act", header("Sec-Fetch-Site", "same-site"), http.StatusForbidden},
-		"a form":                                {"POST", "/act", header("Content-Type", "text/plain"), http.StatusUnsupportedMediaType},
-		"the page itself":                       {"POST", "/act", header("Sec-Fetch-Site", "same-origin"), http.StatusOK},
-		"the page in a browser without the one": {"POST", "/act", header("Origin", c.url), http.StatusOK},
+		"a name that leads here":             {"GET", "/state", host("evil.example" + port), http.StatusMisdirectedRequest},
+		"a name that leads here, for events": {"GET", "/events", host("evil.example" + port), http.StatusMisdirectedRequest},
+		"another port":                       {"GET", "/state", host("127.0.0.1:1"), http.StatusMisdirectedRequest},
+		"localhost":                          {"GET", "/state", host("localhost" + port), http.StatusOK},
+		"another origin":                     {"POST", "/act", header("Origin", "https://evil.example"), http.StatusForbidden},
+		"another site":                       {"POST", "/act", header("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
+		"another port of the same site":      {"POST", "/act", header("Sec-Fetch-Site", "same-site"), http.StatusForbidden},
+		"a form":                             {"POST", "/act", header("Content-Type", "text/plain"), http.StatusUnsupportedMediaType},
+		"the page itself":                    {"POST", "/act", header("Sec-Fetch-Site", "same-origin"), http.StatusOK},
+		"the page in an older browser":       {"POST", "/act", header("Origin", c.url), http.StatusOK},
 	} {
 		if status, text := c.send(test.method, test.path, act, test.change); status != test.want {
 			t.Errorf("%s: %d, want %d: %s", name, status, test.want, text)

@@ -1,13 +1,6 @@
 package webdemo
 
-import (
-	"encoding/json"
-	"strings"
-
-	"herald/internal/telegram/telegramtest"
-)
-
-func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
+import "herald/internal/telegram/telegramtest"
 
 // state is what there is to choose from now.
 func (d *Demo) state() State {
@@ -40,18 +33,4 @@ func (d *Demo) state() State {
 		{"/help", "all commands"},
 	}
 	return s
-}
-
-// menuIn is Telegram's part of a Menu.
-func (t *telegramSide) menuIn(chat string, by asker, in language) json.RawMessage {
-	return encoded(append([]telegramtest.Command{}, t.menu(t.chat(chat, by), by, in)...))
-}
-
-// menuIn is Discord's part of a Menu.
-func (d *discordSide) menuIn(chat string, by asker, in language) json.RawMessage {
-	menu := []slashCommand{}
-	for _, c := range d.commands(by, chat) {
-		menu = append(menu, c.shownIn(in.discord))
-	}
-	return encoded(menu)
 }

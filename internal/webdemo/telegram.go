@@ -1,11 +1,9 @@
 package webdemo
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"image/png"
 	"strconv"
 	"strings"
 	"time"
@@ -54,7 +52,7 @@ func (t *telegramSide) see(e telegramtest.Event) {
 		t.seeMessage(e.Message)
 	case e.Notice != nil:
 		about := t.place(e.Chat, e.Notice.User)
-		about.Kind, about.From, about.ID, about.For = KindAlert, Bot, e.Notice.CallbackID, t.people.onTelegram(e.Notice.User)
+		about.Kind, about.From, about.For = KindAlert, Bot, t.people.onTelegram(e.Notice.User)
 		about.Message = encoded(Alert{Text: e.Notice.Text, ShowAlert: e.Notice.Alert, URL: e.Notice.URL})
 		t.feed.pass(about)
 	case e.Typing:
@@ -150,18 +148,10 @@ func (t *telegramSide) seeMessage(m *telegramtest.Sent) {
 	if m.Photo != nil {
 		address := fmt.Sprintf("/file/telegram/%s/%d.png", e.ID, m.Edits)
 		pictures[address] = m.Photo
-		wire["photo"] = []map[string]any{pictureOf(m.Photo, map[string]any{"file_id": address, "file_unique_id": address, "url": address})}
+		wire["photo"] = []map[string]any{{"url": address}}
 	}
 	e.Message = encoded(wire)
 	t.feed.put(e, pictures)
-}
-
-// pictureOf adds the size of a PNG to what is said of it.
-func pictureOf(picture []byte, said map[string]any) map[string]any {
-	if size, err := png.DecodeConfig(bytes.NewReader(picture)); err == nil {
-		said["width"], said["height"] = size.Width, size.Height
-	}
-	return said
 }
 
 // act does one thing.
@@ -172,7 +162,8 @@ func (t *telegramSide) act(a Act, by asker, in language) (Result, error) {
 	case "say":
 		return t.say(a, by, in, chat)
 	case "press":
-		return t.press(a, by, chat)
+		t.press(a, by, chat)
+		return Result{}, nil
 	case "complete":
 		return t.complete(a.Text, by)
 	case "choose":
@@ -213,13 +204,12 @@ func (t *telegramSide) say(a Act, by asker, in language, chat telegramtest.Chat)
 		}
 		m["reply_to_message"] = to.Message
 	}
-	var n numbers
 	if a.Chat == Group && !a.OldApp && t.ephemeral(a.Text, chat, by, in) {
-		_, n.Ephemeral = t.api.PushEphemeral(m)
+		t.api.PushEphemeral(m)
 	} else {
-		_, n.Message = t.api.Push(m)
+		t.api.Push(m)
 	}
-	return Result{Asked: map[string]string{Telegram: n.id()}}, nil
+	return Result{}, nil
 }
 
 // ephemeral reports whether a text is a command that its menu marks so.
@@ -261,21 +251,17 @@ func (t *telegramSide) marks(m telegramtest.Message, text string) []any {
 	return marks
 }
 
-func (t *telegramSide) press(a Act, by asker, chat telegramtest.Chat) (Result, error) {
-	if !t.feed.pressable(Telegram, a.Message, a.Chat, a.As) {
-		return Result{}, errNoSuchMessage
+func (t *telegramSide) press(a Act, by asker, chat telegramtest.Chat) {
+	number, ephemeral := strings.CutPrefix(a.Message, ephemeralMark)
+	id, _ := strconv.ParseInt(number, 10, 64) // it was seen
+	switch {
+	case ephemeral:
+		t.api.PressEphemeral(chat, id, a.Button)
+	case strings.HasPrefix(a.Message, inlineMark):
+		t.api.PressInline(by.telegramID, a.Message, a.Button)
+	default:
+		t.api.Press(by.telegramID, chat, id, a.Button)
 	}
-	var query string
-	if number, is := strings.CutPrefix(a.Message, ephemeralMark); is {
-		id, _ := strconv.ParseInt(number, 10, 64) // it was seen
-		query = t.api.PressEphemeral(chat, id, a.Button)
-	} else if strings.HasPrefix(a.Message, inlineMark) {
-		query = t.api.PressInline(by.telegramID, a.Message, a.Button)
-	} else {
-		id, _ := strconv.ParseInt(a.Message, 10, 64)
-		query = t.api.Press(by.telegramID, chat, id, a.Button)
-	}
-	return Result{Asked: map[string]string{Telegram: query}}, nil
 }
 
 // complete asks for the results of an inline query.
@@ -285,16 +271,10 @@ func (t *telegramSide) complete(text string, by asker) (Result, error) {
 	}
 	query := t.api.Inline(by.telegramID, text, "")
 	found, _ := t.api.WaitInline(query, inlineWait)
-	r := Result{Query: query, Choices: encoded(append([]telegramtest.InlineResult{}, found.Results...))}
-	if found.Button != "" {
-		r.Button = encoded(map[string]string{"text": found.Button, "start_parameter": found.Start})
-	}
-	return r, nil
+	return Result{Query: query, Choices: encoded(append([]telegramtest.InlineResult{}, found.Results...))}, nil
 }
 
-// forget has the bot know nobody privately.
-func (t *telegramSide) forget() {
-	for _, a := range t.people {
-		t.api.Block(a.telegramID)
-	}
+// menuIn is Telegram's part of a Menu.
+func (t *telegramSide) menuIn(chat string, by asker, in language) []telegramtest.Command {
+	return append([]telegramtest.Command{}, t.menu(t.chat(chat, by), by, in)...)
 }

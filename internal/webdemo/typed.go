@@ -1,6 +1,7 @@
 package webdemo
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,133 +9,79 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// slashCommand is as much of a registered command as Discord's app needs.
-type slashCommand struct {
-	Type        discordgo.ApplicationCommandType   `json:"type"`
-	Name        string                             `json:"name"`
-	Names       map[string]string                  `json:"name_localizations,omitempty"`
-	Description string                             `json:"description"`
-	Described   map[string]string                  `json:"description_localizations,omitempty"`
-	Permissions *string                            `json:"default_member_permissions,omitempty"`
-	Contexts    []discordgo.InteractionContextType `json:"contexts"`
-	Options     []slashOption                      `json:"options"`
-	// NameShown and DescriptionShown are those of a Menu.
-	NameShown        string `json:"name_localized,omitempty"`
-	DescriptionShown string `json:"description_localized,omitempty"`
-}
-
-type slashOption struct {
-	Type             discordgo.ApplicationCommandOptionType `json:"type"`
-	Name             string                                 `json:"name"`
-	Description      string                                 `json:"description"`
-	Described        map[string]string                      `json:"description_localizations,omitempty"`
-	Required         bool                                   `json:"required"`
-	Autocomplete     bool                                   `json:"autocomplete"`
-	DescriptionShown string                                 `json:"description_localized,omitempty"`
-}
-
-func (o slashOption) person() bool { return o.Type == discordgo.ApplicationCommandOptionUser }
-
-// offered reports whether an asker's app lists the command in a chat. Every
+// offered are the registered commands that an asker's app lists in a chat. Every
 // command here that asks for a permission asks for one that a moderator has.
-func (c slashCommand) offered(by asker, chat string) bool {
+func offered(registered []map[string]any, by asker, chat string) (all []*discordgo.ApplicationCommand) {
 	where := discordgo.InteractionContextGuild
 	if chat == Private {
 		where = discordgo.InteractionContextBotDM
 	}
-	return (len(c.Contexts) == 0 || slices.Contains(c.Contexts, where)) && (c.Permissions == nil || by.moderator)
+	_ = json.Unmarshal(encoded(registered), &all) // whose form was checked
+	return slices.DeleteFunc(all, func(c *discordgo.ApplicationCommand) bool {
+		return c.Contexts != nil && !slices.Contains(*c.Contexts, where) || c.DefaultMemberPermissions != nil && !by.moderator
+	})
 }
 
-// shownIn is the command as a Menu has it.
-func (c slashCommand) shownIn(locale string) slashCommand {
-	c.NameShown, c.DescriptionShown = inLocale(c.Names, locale, c.Name), inLocale(c.Described, locale, c.Description)
-	c.Options = append([]slashOption{}, c.Options...)
-	for i, o := range c.Options {
-		c.Options[i].DescriptionShown, c.Options[i].Described = inLocale(o.Described, locale, o.Description), nil
-	}
-	c.Names, c.Described = nil, nil
-	return c
-}
-
-func inLocale(texts map[string]string, locale, otherwise string) string {
-	if text, ok := texts[locale]; ok {
-		return text
+// inLocale is one of some texts, or another where there is none in the locale.
+func inLocale(texts *map[discordgo.Locale]string, locale, otherwise string) string {
+	if texts != nil && (*texts)[discordgo.Locale(locale)] != "" {
+		return (*texts)[discordgo.Locale(locale)]
 	}
 	return otherwise
 }
 
 // typedLine is a command as it is filled in.
 type typedLine struct {
-	command slashCommand
+	command *discordgo.ApplicationCommand
 	texts   map[string]string
 	users   map[string]string // by option, user IDs
 	target  string            // the user ID of whose menu was used
-	last    string            // the option that was filled in last
-	// more tells that the last word is complete: a space follows.
-	more bool
+	last    *discordgo.ApplicationCommandOption
 }
 
 // read fills in the options of the command that a line begins with, as a person
-// would in Discord's app: in order, or as name:value. The hint, in English as the
-// page is, says why the app would not take it.
-func read(line string, commands []slashCommand, all people) (l typedLine, hint string) {
+// would in Discord's app, in order. The hint, in English as the page is, says why
+// the app would not take it.
+func read(line string, commands []*discordgo.ApplicationCommand, all people) (l typedLine, hint string) {
 	words := strings.Fields(line)
 	name := strings.TrimPrefix(words[0], "/")
-	i := slices.IndexFunc(commands, func(c slashCommand) bool {
+	i := slices.IndexFunc(commands, func(c *discordgo.ApplicationCommand) bool {
 		return c.Type == discordgo.ChatApplicationCommand && c.Name == name
 	})
 	if i < 0 {
 		return l, "There is no command /" + name + " here."
 	}
-	l = typedLine{command: commands[i], texts: map[string]string{}, users: map[string]string{}, more: strings.HasSuffix(line, " ")}
+	l = typedLine{command: commands[i], texts: map[string]string{}, users: map[string]string{}}
 	for _, word := range words[1:] {
-		if hint := l.take(word, all); hint != "" {
-			return l, hint
+		mention := strings.HasPrefix(word, "@")
+		a, known := all.mentioned(word)
+		l.last = l.free(mention)
+		switch {
+		case l.last == nil:
+			return l, fmt.Sprintf("/%s has no option left for %q.", name, word)
+		case !mention:
+			l.texts[l.last.Name] = word
+		case !known:
+			return l, fmt.Sprintf("%s must be somebody here, such as @%s.", l.last.Name, all[0].name)
+		default:
+			l.users[l.last.Name] = a.discordID
 		}
 	}
 	return l, ""
 }
 
-// take gives one word to an option.
-func (l *typedLine) take(word string, all people) (hint string) {
-	if name, value, named := strings.Cut(word, ":"); named {
-		if o, known := l.option(func(o slashOption) bool { return o.Name == name }); known {
-			return l.fill(o, value, all)
+// free is the first option for a person, or for a text, that is not filled in; nil
+// if there is none.
+func (l *typedLine) free(person bool) *discordgo.ApplicationCommandOption {
+	for _, o := range l.command.Options {
+		if isPerson := o.Type == discordgo.ApplicationCommandOptionUser; isPerson == person && !l.filled(o) {
+			return o
 		}
 	}
-	mention := strings.HasPrefix(word, "@")
-	o, free := l.option(func(o slashOption) bool { return o.person() == mention && !l.filled(o) })
-	if !free {
-		return fmt.Sprintf("/%s has no option left for %q.", l.command.Name, word)
-	}
-	return l.fill(o, word, all)
+	return nil
 }
 
-func (l *typedLine) fill(o slashOption, value string, all people) (hint string) {
-	l.last = o.Name
-	if !o.person() {
-		l.texts[o.Name] = value
-		return ""
-	}
-	a, known := all.mentioned(value)
-	if !known {
-		a, known = all.find(func(a asker) bool { return a.discordID == value })
-	}
-	if !known {
-		return fmt.Sprintf("%s must be somebody here, such as @%s.", o.Name, all[0].name)
-	}
-	l.users[o.Name] = a.discordID
-	return ""
-}
-
-func (l *typedLine) option(is func(slashOption) bool) (slashOption, bool) {
-	if i := slices.IndexFunc(l.command.Options, is); i >= 0 {
-		return l.command.Options[i], true
-	}
-	return slashOption{}, false
-}
-
-func (l *typedLine) filled(o slashOption) bool {
+func (l *typedLine) filled(o *discordgo.ApplicationCommandOption) bool {
 	_, text := l.texts[o.Name]
 	_, user := l.users[o.Name]
 	return text || user
@@ -142,28 +89,17 @@ func (l *typedLine) filled(o slashOption) bool {
 
 // missing is the hint for a required option that is not filled in, or "".
 func (l *typedLine) missing() (hint string) {
-	if o, missing := l.option(func(o slashOption) bool { return o.Required && !l.filled(o) }); missing {
-		return fmt.Sprintf("/%s needs its option %q.", l.command.Name, o.Name)
+	for _, o := range l.command.Options {
+		if o.Required && !l.filled(o) {
+			return fmt.Sprintf("/%s needs its option %q.", l.command.Name, o.Name)
+		}
 	}
 	return ""
 }
 
-// focused is the option that is being typed: the last one, or after a space the
-// next.
-func (l *typedLine) focused() (slashOption, bool) {
-	if !l.more {
-		return l.option(func(o slashOption) bool { return o.Name == l.last })
-	}
-	o, free := l.option(func(o slashOption) bool { return !l.filled(o) })
-	if free && !o.person() {
-		l.texts[o.Name] = ""
-	}
-	return o, free
-}
-
 // pick is a command of the menu of a person.
-func pick(label, target string, commands []slashCommand, all people) (l typedLine, hint string) {
-	i := slices.IndexFunc(commands, func(c slashCommand) bool {
+func pick(label, target string, commands []*discordgo.ApplicationCommand, all people) (l typedLine, hint string) {
+	i := slices.IndexFunc(commands, func(c *discordgo.ApplicationCommand) bool {
 		return c.Type == discordgo.UserApplicationCommand && c.Name == label
 	})
 	a, known := all.named(target)

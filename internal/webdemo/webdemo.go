@@ -28,15 +28,8 @@ import (
 //go:embed page
 var page embed.FS
 
-const (
-	// maxBody is in bytes.
-	maxBody = 64 << 10
-	// maxText is what Telegram takes of a message, and more than Discord does, in
-	// bytes.
-	maxText = 4096
-	// writeTime is how long a reader may take for an event.
-	writeTime = 10 * time.Second
-)
+// maxBody is in bytes.
+const maxBody = 64 << 10
 
 var (
 	errNoSuchKind    = errors.New("that cannot be done on this side")
@@ -73,17 +66,8 @@ func Start(c Config) (*Demo, error) {
 		feed: &feed{readers: map[chan Event]bool{}}}
 	d.telegram = newTelegramSide(c.Telegram, d.feed, d.people)
 	d.discord = newDiscordSide(c.Discord, d.feed, d.people)
-	serving, stop := context.WithCancel(context.Background())
-	d.server = &http.Server{
-		Handler:           guarded(l.Addr().(*net.TCPAddr).Port, d.routes()),
-		ReadHeaderTimeout: 10 * time.Second,
-		MaxHeaderBytes:    16 << 10,
-		BaseContext:       func(net.Listener) context.Context { return serving },
-	}
-	go func() {
-		defer stop()
-		_ = d.server.Serve(l)
-	}()
+	d.server = &http.Server{Handler: guarded(l.Addr().(*net.TCPAddr).Port, d.routes()), ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = d.server.Serve(l) }()
 	return d, nil
 }
 
@@ -105,7 +89,6 @@ func (d *Demo) routes() http.Handler {
 	mux.HandleFunc("POST /fault", taking(d.fail))
 	mux.HandleFunc("POST /reset", taking(func(context.Context, struct{}) (any, error) {
 		d.feed.reset()
-		d.telegram.forget()
 		return struct{}{}, nil
 	}))
 	return mux
@@ -116,10 +99,8 @@ func (d *Demo) routes() http.Handler {
 func taking[T any](call func(context.Context, T) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var body T
-		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&body); err != nil {
-			http.Error(w, "the body must be JSON of at most 64 kB with the members of the protocol", http.StatusBadRequest)
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&body); err != nil {
+			http.Error(w, "the body must be JSON of at most 64 kB", http.StatusBadRequest)
 			return
 		}
 		result, err := call(r.Context(), body)
@@ -147,10 +128,8 @@ func (d *Demo) act(ctx context.Context, a Act) (any, error) {
 		return nil, errors.New("language: the bot does not speak it")
 	case a.Chat != Group && a.Chat != Private:
 		return nil, errors.New("chat: must be group or private")
-	case len(a.Text) > maxText:
-		return nil, fmt.Errorf("text: at most %d bytes", maxText)
-	case a.Kind == "say" && isBlank(a.Text):
-		return nil, errors.New("text: is empty")
+	case a.Kind == "press" && !d.feed.pressable(a.Side, a.Message, a.Chat, a.As):
+		return nil, errNoSuchMessage
 	case a.Side == Telegram:
 		return d.telegram.act(a, by, in)
 	case a.Side == Discord:
@@ -158,16 +137,10 @@ func (d *Demo) act(ctx context.Context, a Act) (any, error) {
 	case a.Side != Both || a.Kind != "say":
 		return nil, errors.New("side: must be telegram or discord, or for what is said, both")
 	}
-	one, err := d.telegram.act(a, by, in)
-	if err != nil {
+	if _, err := d.telegram.act(a, by, in); err != nil {
 		return nil, err
 	}
-	other, err := d.discord.act(ctx, a, by, in)
-	if other.Asked == nil {
-		other.Asked = map[string]string{}
-	}
-	other.Asked[Telegram] = one.Asked[Telegram]
-	return other, err
+	return d.discord.act(ctx, a, by, in)
 }
 
 // fail does what a Switch says.
@@ -199,16 +172,11 @@ func (d *Demo) serveMenu(w http.ResponseWriter, r *http.Request) {
 
 // serveEvents streams what is shown.
 func (d *Demo) serveEvents(w http.ResponseWriter, r *http.Request) {
-	so, next, done, ok := d.feed.read()
-	if !ok {
-		http.Error(w, "the page is open too often", http.StatusServiceUnavailable)
-		return
-	}
+	so, next, done := d.feed.read()
 	defer done()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
 	write := func(events ...Event) bool {
-		_ = out.SetWriteDeadline(time.Now().Add(writeTime))
 		for _, e := range events {
 			if _, err := fmt.Fprintf(w, "data: %s\n\n", encoded(e)); err != nil {
 				return false

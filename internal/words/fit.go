@@ -1,7 +1,6 @@
 package words
 
 import (
-	"container/heap"
 	"slices"
 	"sort"
 
@@ -84,18 +83,11 @@ func (f *fitting) drop() {
 	f.limit -= 2 * counted
 	dropped := make([]int, len(f.sections))
 	var fields, notes int
-	longest := &bySize{fitting: f}
-	for i, s := range f.sections {
-		if len(s.Fields) > 0 {
-			longest.Push(i)
-		}
-	}
-	heap.Init(longest)
 	for f.total > f.limit {
 		last := len(f.sections) - 1
+		i := f.longest()
 		switch {
-		case longest.Len() > 0:
-			i := longest.open[0]
+		case i >= 0:
 			s := &f.sections[i]
 			freed := f.measure(s.Fields[len(s.Fields)-1])
 			if dropped[i] == 0 {
@@ -105,11 +97,6 @@ func (f *fitting) drop() {
 			dropped[i]++
 			f.sizes[i] -= freed
 			f.total -= freed
-			if len(s.Fields) == 0 {
-				heap.Pop(longest)
-			} else {
-				heap.Fix(longest, 0)
-			}
 		case last >= 0:
 			fields += dropped[last]
 			f.total -= f.sizes[last]
@@ -140,29 +127,16 @@ func (f *fitting) more(n int) Line {
 	return newPrinter(f.language).text(chat.SayWith("more", chat.Values{pluralArg: chat.Count(n)}))
 }
 
-// bySize is a heap of the sections that have a field to lose: the longest first,
-// and of equals the first.
-type bySize struct {
-	*fitting
-	open []int
-}
-
-func (h *bySize) Len() int { return len(h.open) }
-
-func (h *bySize) Less(a, b int) bool {
-	i, j := h.open[a], h.open[b]
-	return h.sizes[i] > h.sizes[j] || h.sizes[i] == h.sizes[j] && i < j
-}
-
-func (h *bySize) Swap(a, b int) { h.open[a], h.open[b] = h.open[b], h.open[a] }
-
-func (h *bySize) Push(i any) { h.open = append(h.open, i.(int)) }
-
-func (h *bySize) Pop() any {
-	last := len(h.open) - 1
-	i := h.open[last]
-	h.open = h.open[:last]
-	return i
+// longest is the longest section that has a field to lose, of equals the first,
+// or -1.
+func (f *fitting) longest() int {
+	found := -1
+	for i, s := range f.sections {
+		if len(s.Fields) > 0 && (found < 0 || f.sizes[i] > f.sizes[found]) {
+			found = i
+		}
+	}
+	return found
 }
 
 // cutTo is as much of l as measures at most so much, with an ellipsis if

@@ -79,7 +79,6 @@ const (
 // join writes a number whose digits before and after the point are these.
 func (n numbers) join(whole, fraction string, in around) string {
 	var b strings.Builder
-	b.Grow(len(in.before) + len(whole) + len(whole)/3*len(n.group) + len(n.point) + len(fraction) + len(in.after))
 	b.WriteString(in.before)
 	for i := range len(whole) {
 		if i > 0 && len(whole) >= n.grouped && (len(whole)-i)%3 == 0 {

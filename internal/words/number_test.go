@@ -43,64 +43,37 @@ func TestNumbersAreShownShortWithTheirExactValueBesideThem(t *testing.T) {
 	}{
 		{price("0.0417312"), "$0.04173", ""},
 		{price("1"), "$1.00", ""},
-		{price("1.5"), "$1.50", ""},
 		{price("1.23456"), "$1.235", ""},
-		{price("12.3456"), "$12.35", ""},
 		{price("999.99"), "$999.99", ""},
-		{price("999.994"), "$999.99", ""},
 		{price("999.995"), "$1,000.00", ""},
-		{price("67123.456"), "$67,123.46", ""},
-		{price("0.1"), "$0.1000", ""},
 		{price("0.5"), "$0.5000", ""},
-		{price("0.041"), "$0.04100", ""},
-		{price("0.99994"), "$0.9999", ""},
 		{price("0.99996"), "$1.00", ""},
-		{price("0.0001234567"), "$0.0001235", ""},
 		{price("0.00009999999"), "$0.0001000", ""},
-		{price("0.00099999"), "$0.001000", ""},
-		{price("0.00001234567"), "$0.0₄1235", "$0.00001234567"},
 		{price("0.00000001234567"), "$0.0₇1235", "$0.00000001234567"},
-		{price("0.00000001"), "$0.0₇1000", "$0.00000001"},
 		{price(tiny30), "$0.0₂₉1000", "$" + tiny30},
-		{price("1e30"), "$1,000,000,000,000,000,000,000,000,000,000.00", ""},
 		{price("0"), "$0.00", ""},
 		{price("-0.0417312"), "-$0.04173", ""},
 		{money("25554321.99"), "$25.55M", "$25,554,321.99"},
-		{money("999999.999"), "$999,999.99", ""},
 		{money("1000000"), "$1M", "$1,000,000.00"},
-		{money("1999999999.5"), "$1.99B", "$1,999,999,999.50"},
 		{money("1000000000000000"), "$1,000T", "$1,000,000,000,000,000.00"},
-		{money("12.3"), "$12.30", ""},
-		{money("0.019"), "$0.01", ""},
 		{money("0.0099"), "< $0.01", "$0.0099"},
 		{money("0"), "$0.00", ""},
-		{money("-0"), "$0.00", ""},
 		{money("-25554321.99"), "-$25.55M", "-$25,554,321.99"},
 		{amount("987654321.123456789"), "987.65M~HRLD", "987,654,321.123456789~HRLD"},
-		{amount("1012345.67890"), "1,012,345.6789~HRLD", ""},
 		{amount("1012345.67899"), "1,012,345.6789~HRLD", "1,012,345.67899~HRLD"},
 		{amount("9999999.99999"), "9,999,999.9999~HRLD", "9,999,999.99999~HRLD"},
-		{amount("10000000"), "10M~HRLD", "10,000,000~HRLD"},
 		{amount("1.99999"), "1.9999~HRLD", "1.99999~HRLD"},
-		{amount("1.00001"), "1~HRLD", "1.00001~HRLD"},
-		{amount("0.0001"), "0.0001~HRLD", ""},
 		{amount("0.000099999"), "< 0.0001~HRLD", "0.000099999~HRLD"},
 		{amount(tiny30), "< 0.0001~HRLD", tiny30 + "~HRLD"},
 		{amount("1e30"), "1,000,000,000,000,000,000T~HRLD", "1,000,000,000,000,000,000,000,000,000,000~HRLD"},
 		{amount("0"), "0~HRLD", ""},
-		{amount("0.000"), "0~HRLD", ""},
 		{change("3.456"), "▲ +3.46%", ""},
 		{change("-3.2"), "▼ -3.20%", ""},
 		{change("0"), "0.00%", ""},
 		{change("-0.001"), "0.00%", ""},
-		{change("1234.5"), "▲ +1,234.50%", ""},
-		{share("0"), "▱▱▱▱▱▱▱▱▱▱ 0.00%", ""},
 		{share("45.678"), "▰▰▰▰▰▱▱▱▱▱ 45.68%", ""},
 		{share("100"), "▰▰▰▰▰▰▰▰▰▰ 100.00%", ""},
-		{share("250"), "▰▰▰▰▰▰▰▰▰▰ 250.00%", ""},
-		{share("-250"), "▱▱▱▱▱▱▱▱▱▱ -250.00%", ""},
 		{chat.Count(1234567), "1,234,567", ""},
-		{chat.Count(-1234), "-1,234", ""},
 		{chat.Block{Number: 18446744073709551615}, "Block 18,446,744,073,709,551,615", ""},
 	} {
 		text, exact := shown(chat.English, test.value)
@@ -173,8 +146,11 @@ func (n notation) parse(t *rapid.T, s string) decimal.Decimal {
 	return d.Shift(n.units[unit])
 }
 
-// counted is a zero and how often it stands there, as in "0₇".
-var counted = regexp.MustCompile(`0[₀-₉]+`)
+var (
+	// counted is a zero and how often it stands there, as in "0₇".
+	counted   = regexp.MustCompile(`0[₀-₉]+`)
+	nonDigits = regexp.MustCompile(`[^0-9]+`)
+)
 
 // decimals are from nothing to far more than there is of anything.
 var decimals = rapid.Custom(func(t *rapid.T) decimal.Decimal {
@@ -215,14 +191,6 @@ func TestWhateverAnAmountIs(t *testing.T) {
 	})
 }
 
-// digit drops what is no digit.
-func digit(r rune) rune {
-	if r < '0' || r > '9' {
-		return -1
-	}
-	return r
-}
-
 func TestALabelOfAnAxisIsShort(t *testing.T) {
 	for price, want := range map[string]string{
 		"0.5": "$0.50", "0.04": "$0.04", "0.0415": "$0.0415", "0.00002": "$0.0₄2", "0": "$0.00", "1.25": "$1.25", "1234.5": "$1,234.50", "-0.5": "-$0.50",
@@ -244,7 +212,7 @@ func TestWhateverAPriceIs(t *testing.T) {
 		if short := notations[l].parse(t, text); short.Sub(d).Abs().GreaterThan(d.Mul(dec("0.0005"))) {
 			t.Fatalf("%s: %v is shown as %q", l, d, text)
 		}
-		if significant := strings.TrimLeft(strings.Map(digit, text), "0"); d.LessThan(dec("0.9999")) && d.IsPositive() && len(significant) != 4 {
+		if significant := strings.TrimLeft(nonDigits.ReplaceAllString(text, ""), "0"); d.LessThan(dec("0.9999")) && d.IsPositive() && len(significant) != 4 {
 			t.Fatalf("%s: %v is shown as %q, in %d significant digits", l, d, text, len(significant))
 		}
 		if counted := strings.ContainsAny(text, "₀₁₂₃₄₅₆₇₈₉"); counted != (exact != "") {

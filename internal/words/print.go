@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -187,21 +186,8 @@ func (p *printer) moment(t time.Time) Span {
 	case age >= time.Minute:
 		key, n = "ago.minutes", age/time.Minute
 	}
-	s.Text = p.counted(key, int(n))
+	s.Text = p.text(chat.SayWith(key, chat.Values{pluralArg: chat.Count(n)})).String()
 	return s
-}
-
-// counted is a message whose only argument is a number, as a string.
-func (p *printer) counted(key string, n int) string {
-	var b strings.Builder
-	for _, part := range p.sentence(key, n).parts {
-		if part.arg == "" {
-			b.WriteString(part.words)
-		} else {
-			b.WriteString(p.count(n))
-		}
-	}
-	return b.String()
 }
 
 func (p *printer) block(b chat.Block) Line {

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,9 +74,7 @@ func (h Harness) run(t *testing.T, handler chat.Handler) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Adapter.Run(ctx, handler) }()
-	var stopped bool
-	stop = func() error {
-		stopped = true
+	stop = sync.OnceValue(func() error {
 		cancel()
 		select {
 		case err := <-ended:
@@ -86,11 +85,8 @@ func (h Harness) run(t *testing.T, handler chat.Handler) (stop func() error) {
 		case <-time.After(2 * chat.DrainTime):
 			return fmt.Errorf("Run did not end within %v", 2*chat.DrainTime)
 		}
-	}
+	})
 	t.Cleanup(func() {
-		if stopped {
-			return
-		}
 		if err := stop(); err != nil {
 			t.Errorf("Run: %v", err)
 		}
@@ -111,20 +107,14 @@ func requests(t *testing.T, h Harness) {
 		t.Fatalf("%d requests, want 2: %+v", len(got), got)
 	}
 	staked, price := got[0], got[1]
-	if staked.Command != "staked" || !reflect.DeepEqual(staked.Args, h.Args(wallet)) {
-		t.Errorf("staked with a wallet became %+v", staked)
-	}
-	if price.Command != "price" || price.Args.Len() != 0 {
-		t.Errorf("price became %+v", price)
+	if staked.Command != "staked" || !reflect.DeepEqual(staked.Args, h.Args(wallet)) || price.Command != "price" || price.Args.Len() != 0 {
+		t.Errorf("staked with a wallet became %+v, and price %+v", staked, price)
 	}
 	if staked.ID == "" || staked.ID == price.ID {
 		t.Errorf("the IDs are %q and %q", staked.ID, price.ID)
 	}
-	if staked.From.Platform == "" || staked.From.ID == "" || staked.From != price.From {
-		t.Errorf("one person asked as %+v and %+v", staked.From, price.From)
-	}
-	if staked.Chat == "" || staked.Chat != price.Chat {
-		t.Errorf("one chat is called %q and %q", staked.Chat, price.Chat)
+	if staked.From.Platform == "" || staked.From.ID == "" || staked.From != price.From || staked.Chat == "" || staked.Chat != price.Chat {
+		t.Errorf("one person in one chat asked %+v and %+v", staked, price)
 	}
 }
 
@@ -257,15 +247,8 @@ func drain(t *testing.T, h Harness) {
 	}})
 	h.Ask(t, "price")
 	<-begun
-	ended := make(chan error)
-	go func() { ended <- stop() }()
-	select {
-	case err := <-ended:
-		t.Fatalf("Run ended with a command in hand: %v", err)
-	case <-time.After(50 * time.Millisecond):
-	}
-	close(finish)
-	if err := <-ended; err != nil {
+	time.AfterFunc(50*time.Millisecond, func() { close(finish) })
+	if err := stop(); err != nil {
 		t.Errorf("Run: %v", err)
 	}
 	if messages := h.Messages(t, 1); len(messages) != 1 || !strings.Contains(messages[0].Text, "finished") {
@@ -273,47 +256,63 @@ func drain(t *testing.T, h Harness) {
 	}
 }
 
+// presses: whoever presses is who asks, an answer takes the place of the message,
+// and a refusal neither does nor is shown to anybody else.
 func presses(t *testing.T, h Harness) {
 	if h.Press == nil {
-		t.Skip("the platform has no buttons")
+		return
 	}
-	const refresh = "refreshbutton"
+	const button, refusal = "pressed here", "notforyou"
 	start := time.Now()
 	var asked atomic.Int64
-	handler := &Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
+	handler := &Handler{Reply: func(context.Context, chat.Request) chat.Reply {
 		n := asked.Add(1)
+		if n == 3 {
+			return chat.Reply{Title: chat.Say(refusal), Tone: chat.Warning, ToAsker: true}
+		}
 		return chat.Reply{
 			Title:   chat.Say(fmt.Sprintf("answer %d", n)),
 			AsOf:    start.Add(time.Duration(n) * time.Minute),
-			Actions: []chat.Action{{Label: chat.Say(refresh), Command: "price", Edit: true}},
+			Actions: []chat.Action{{Label: chat.Say(button), Command: "price", Edit: true}},
 		}
 	}}
 	h.run(t, handler)
 	h.Ask(t, "price")
 	h.Messages(t, 1)
-	for n, other := range []bool{false, true} {
-		h.Press(t, refresh, other)
-		want := fmt.Sprintf("answer %d", n+2)
-		for deadline := time.Now().Add(10 * time.Second); ; {
-			messages := h.Messages(t, 1)
-			if strings.Contains(messages[0].Text, want) {
-				if len(messages) != 1 {
-					t.Errorf("a press that edits left %d messages", len(messages))
-				}
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("after the press %+v, want %q in place", messages, want)
-			}
-			time.Sleep(time.Millisecond)
-		}
+	for n, other := range []bool{false, true, true} {
+		h.Press(t, button, other)
+		waitUntil(t, "the press to be asked", func() bool { return len(handler.Requests()) == n+2 })
 		requests := handler.Requests()
-		asked, pressed := requests[0], requests[len(requests)-1]
+		asked, pressed := requests[0], requests[n+1]
 		if pressed.Command != "price" || pressed.Chat != asked.Chat || pressed.Community != asked.Community {
 			t.Errorf("asked %+v, and the press became %+v", asked, pressed)
 		}
 		if pressed.From.ID == "" || (pressed.From == asked.From) == other {
 			t.Errorf("asked as %+v, and pressed as %+v", asked.From, pressed.From)
+		}
+		if n == 1 {
+			continue
+		}
+		waitUntil(t, "the answer to the press in place", func() bool {
+			return strings.Contains(h.Messages(t, 1)[0].Text, fmt.Sprintf("answer %d", n+2))
+		})
+	}
+	for i, m := range h.Messages(t, 1) {
+		if !m.Private && (i > 0 || strings.Contains(m.Text, refusal)) {
+			t.Errorf("the presses left %+v", m)
+		}
+	}
+}
+
+func waitUntil(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline, tick := time.After(10*time.Second), time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("waited for %s", what)
 		}
 	}
 }

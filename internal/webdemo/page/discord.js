@@ -14,13 +14,11 @@ export function discordMessage(event, act) {
 		return asked(event, act);
 	case "thinking":
 		return post(event, act, element("p", { className: "thinking" }, "Herald is thinking…"));
-	case "failed":
-		return post(event, act, element("p", { className: "failed" }, "The application did not respond"));
 	}
 	const message = event.message;
 	return post(event, act,
 		message.content ? markdown(message.content, act.nameOf) : null,
-		...(message.embeds ?? []).map((embed) => embedded(embed, act)),
+		...(message.embeds ?? []).map((embed) => embedded(embed, message.attachments ?? [], act)),
 		...(message.components ?? []).map((row) => components(event, row, act)));
 }
 
@@ -29,7 +27,7 @@ const ephemeral = 1 << 6;
 
 function post(event, act, ...content) {
 	const sent = event.message?.timestamp;
-	const alone = event.kind === "failed" || event.message?.flags & ephemeral;
+	const alone = event.message?.flags & ephemeral;
 	return element("article", { className: alone ? "message ephemeral" : "message", "aria-label": "Herald" },
 		element("div", { className: "avatar", "aria-hidden": "true" }, "H"),
 		element("div", { className: "body" },
@@ -49,11 +47,12 @@ function asked(event, act) {
 		...options.map((option) => element("span", { className: "option" }, ` ${option.name}: ${act.nameOf(option.value)}`)));
 }
 
-function embedded(embed, act) {
+function embedded(embed, files, act) {
+	const file = files.find(({ filename }) => embed.image?.url.endsWith("/" + filename));
 	const made = element("div", { className: "embed" },
 		embed.title ? element("p", { className: "heading" }, ...marked(embed.title, act.nameOf)) : null,
 		embed.description ? markdown(embed.description, act.nameOf) : null,
-		embed.image ? picture(embed.image.url, embed.image.description ?? "", embed.image.width, embed.image.height) : null);
+		embed.image ? picture(embed.image.url, file?.description ?? "") : null);
 	if (embed.color) made.style.borderInlineStartColor = "#" + embed.color.toString(16).padStart(6, "0");
 	return made;
 }

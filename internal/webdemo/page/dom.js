@@ -25,8 +25,7 @@ export function link(url, ...children) {
 	return element(href ? "a" : "span", href ? { href, target: "_blank", rel: "noopener noreferrer" } : {}, ...children);
 }
 
-/** A picture from this server, with the room for it kept free. Sizes are in pixels. */
-export function picture(url, alt, width, height) {
-	const size = width && height ? { width, height } : {};
-	return element("img", { className: "picture", src: new URL(url, location.origin).pathname, alt, ...size });
+/** A picture from this server. */
+export function picture(url, alt) {
+	return element("img", { className: "picture", src: new URL(url, location.origin).pathname, alt });
 }

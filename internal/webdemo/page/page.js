@@ -71,12 +71,12 @@ function showTelegramPlace(typing) {
 
 /** The people in the channel, each with what can be done with them. */
 function members() {
-	const entries = menu.discord.filter((command) => command.type === 2);
+	const entries = menu.discord.filter(({ person }) => person);
 	if (entries.length === 0) return [];
 	return state.askers.map(({ name }) => element("details", { className: "member", name: "member", "aria-label": titled(name) },
 		element("summary", {}, titled(name)),
 		...entries.map((entry) => {
-			const button = element("button", { type: "button", className: "button" }, entry.name_localized);
+			const button = element("button", { type: "button", className: "button" }, entry.label);
 			button.addEventListener("click", () => {
 				button.closest("details").open = false;
 				send({ side: "discord", kind: "pick", text: entry.name, target: name });
@@ -158,8 +158,8 @@ async function suggestions(text) {
 /** The commands of both menus. */
 function commands() {
 	const found = new Map(menu.telegram.map(({ command, description }) => ["/" + command, description]));
-	for (const command of menu.discord.filter(({ type }) => (type ?? 1) === 1)) {
-		found.set("/" + command.name, command.description_localized);
+	for (const command of menu.discord.filter(({ person }) => !person)) {
+		found.set("/" + command.name, command.description);
 	}
 	return [...found].map(([value, note]) => ({ value, note }));
 }
@@ -209,7 +209,6 @@ const happens = {
 	message: show,
 	asked: show,
 	thinking: show,
-	failed: show,
 };
 
 function show(event) {

@@ -3,7 +3,6 @@
 
 // Each start has an address of its own, so that reloading the page would not do.
 const stopped = "The demo has stopped. Start it again with “bot demo --web” and open the address that it prints.";
-const refused = "This page is open in too many windows. Close one of them, then reload this one.";
 
 /**
  * Calls onEvent with each event, and say with what is wrong while none can come,
@@ -17,7 +16,7 @@ export function listen(onEvent, say) {
 		source = new EventSource("/events");
 		source.addEventListener("message", (m) => onEvent(JSON.parse(m.data)));
 		source.addEventListener("open", () => say(""));
-		source.addEventListener("error", () => say(source.readyState === EventSource.CLOSED ? refused : stopped));
+		source.addEventListener("error", () => say(stopped));
 	};
 	document.addEventListener("visibilitychange", follow);
 	follow();

@@ -18,7 +18,7 @@ export function telegramMessage(event, act) {
 		element("div", { className: "bubble" },
 			element("p", { className: "sender" }, name, bot ? element("span", { className: "tag" }, "bot") : null),
 			quote(event, act),
-			photo ? picture(photo.url, "Chart", photo.width, photo.height) : null,
+			photo ? picture(photo.url, "Chart") : null,
 			element("div", { className: "text" }, ...text),
 			element("p", { className: "foot" },
 				event.for && event.chat === "group" ? element("span", { className: "alone" }, "Only you see this ") : null,

@@ -8,42 +8,52 @@ const messages = (side) => [...document.querySelectorAll(`#${side} article`)].fi
 const asked = (side) => messages(side).findLast((one) => one.dataset.from === asker())?.dataset.id;
 
 const asker = () => document.querySelector("[name=as]:checked").value;
-const place = () => document.querySelector("[name=chat]:checked").value;
 
-/** What the bot says on a side since something was last asked there; null while that is to come. */
+let before = {};
+let begun = 0;
+
+/** Notes what was asked last, before something is asked. */
+function begin() {
+	begun = performance.now();
+	before = { telegram: asked("telegram"), discord: asked("discord") };
+	return true;
+}
+
+/** What the bot says on a side since something was asked there; null while that is to come. */
 function answer(side) {
 	const all = messages(side);
 	const since = all.slice(all.findLastIndex((one) => one.dataset.from !== "bot") + 1);
-	if (since.length === 0 || since.some((one) => one.querySelector(".thinking"))) return null;
+	if (asked(side) === before[side] || since.length === 0 || since.some((one) => one.querySelector(".thinking"))) return null;
 	return since.map((one) => one.innerText).join("\n");
 }
 
-const pressed = new Set();
+/** Promises whether something holds before so many milliseconds have passed. */
+const holds = (look, within) => new Promise((resolve) => {
+	const end = performance.now() + within;
+	const again = () => {
+		if (look()) resolve(true);
+		else if (performance.now() > end) resolve(false);
+		else setTimeout(again, 20);
+	};
+	again();
+});
 
-/**
- * Marks a button on a side of which none was pressed before that says and does
- * the same, and gives what it says; "" if there is none.
- */
-function unpressed(side) {
-	document.querySelector("[data-next]")?.removeAttribute("data-next");
-	for (const button of messages(side).flatMap((one) => [...one.querySelectorAll("button.button")])) {
-		// The third word is the time of the answer that holds the button.
-		const kind = [asker(), place(), side, button.textContent, button.dataset.press?.replace(/^(\S+ \S+ )\S+ /, "$1")].join();
-		if (pressed.has(kind)) continue;
-		pressed.add(kind);
-		button.setAttribute("data-next", "");
-		return button.textContent;
-	}
-	return "";
+/** Chooses of a list. */
+function choose(id, value) {
+	const list = document.getElementById(id);
+	list.value = value;
+	return list.dispatchEvent(new Event("change"));
 }
 
-/** All that can change when something is done, times apart that go on by themselves. */
-function looks() {
-	const page = document.body.cloneNode(true);
-	for (const time of page.querySelectorAll("time")) time.replaceChildren();
-	page.querySelector("[data-next]")?.removeAttribute("data-next");
-	return page.querySelector("main").innerHTML + page.querySelector("#toast").textContent +
-		page.querySelectorAll("dialog").length + page.querySelector("#replying").textContent;
+/** Presses the first button below the last message on Telegram that says this and has one. */
+const refresh = (said) => messages("telegram").findLast((one) => one.innerText.includes(said) && one.querySelector("[data-press]"))
+	.querySelector("[data-press]").click();
+
+/** Promises the HTML of nodes that draw makes of the page's modules. */
+async function drawn(draw) {
+	const made = document.createElement("div");
+	made.append(...draw({ ...await import("/markdown.js"), ...await import("/entities.js") }));
+	return made.innerHTML;
 }
 
 /** What is wider than there is room for. */
@@ -84,13 +94,4 @@ function hasEmoji() {
 	canvas.fillText("✅", 0, 16);
 	const { data } = canvas.getImageData(0, 0, 20, 20);
 	return data.some((_, n) => n % 4 === 0 && data[n] !== data[n + 1]);
-}
-
-/** What can be pressed beside the chats and lies below the note. */
-function covered() {
-	const note = document.getElementById("toast").getBoundingClientRect();
-	return [...document.querySelectorAll("button, select, input, summary, a")].filter((one) => one.checkVisibility() && !one.closest(".log")).filter((one) => {
-		const { left, right, top, bottom } = one.getBoundingClientRect();
-		return left < note.right && right > note.left && top < note.bottom && bottom > note.top;
-	}).map((one) => one.outerHTML);
 }

@@ -1,8 +1,6 @@
 package chat_test
 
 import (
-	"bytes"
-	"fmt"
 	"strings"
 	"testing"
 	"unicode"
@@ -11,25 +9,28 @@ import (
 	"herald/internal/chat"
 )
 
-// FuzzArguments: whatever a member types, only a form for members runs, and
-// nothing of it comes back.
-func FuzzArguments(f *testing.F) {
-	f.Add("exists", "")
-	f.Add("exists", "12345")
-	f.Add("exists", "EVM 0x52908400098527886E0F7030069857D2E4169EE7")
-	f.Add("exists", "a b c \u202e \x00")
-	f.Add("nonsense", "1")
-	f.Fuzz(func(t *testing.T, command, rest string) {
-		r := newRouter(t, new(bytes.Buffer), nil)
-		words := strings.Fields(rest)
-		reply := r.Handle(t.Context(), chat.Request{ID: "REF", Command: command, Args: chat.Typed(words...), From: ann})
-		if reply.Title.Key == "ran" && len(words) > 0 {
-			t.Fatalf("/%s %q ran for a member: %+v", command, rest, reply)
+func TestForeignTextIsOneHarmlessLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain name":            "plain name",
+		" a  b ":                "a b",
+		"@everyone":             "@\u2060everyone",
+		"https://evil.example":  "https:\u2060//evil.example",
+		"a\nb\tc\u00a0d":        "a b c d",
+		"\u202egnp.exe\x1b[0m":  "gnp.exe[0m",
+		"bad \xff utf8":         "bad utf8",
+		"\u2060a\u2060b\u200b":  "ab",
+		" \u2060 \u200b":        "",
+		"**b** <i>&amp; [x](y)": "**b** <i>&amp; [x](y)",
+		"":                      "",
+		strings.Repeat("é", 99): strings.Repeat("é", 39) + "…",
+	} {
+		if got := chat.NewForeign(in, 40); string(got) != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
 		}
-		if said := fmt.Sprint(reply); len(rest) > 40 && strings.Contains(said, rest) {
-			t.Fatalf("the input came back: %s", said)
-		}
-	})
+	}
+	if got := chat.OneLine(" a\n\u2060b "); got != "a \u2060b" {
+		t.Errorf("a mark of NewForeign is lost in %q", got)
+	}
 }
 
 // FuzzForeign: any text becomes one clean line within its limit that pings
