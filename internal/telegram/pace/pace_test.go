@@ -161,6 +161,10 @@ func TestATurnAfterItsDeadlineIsRefusedAtOnceAndTakesNoRoom(t *testing.T) {
 		if c.late != 5 || time.Since(start) != 0 {
 			t.Errorf("%d refused after %v, want 5 at once, and room for the one that waits longer", c.late, time.Since(start))
 		}
+		c.all.Wait()
+		if c.send(1, -1, 3*time.Second); c.late != 6 {
+			t.Error("the chat has room, and its group has none: it is not refused")
+		}
 	})
 }
 
