@@ -28,8 +28,9 @@
 // it is out (Telegram has no key by which it would know a repetition) it is
 // sent again twice at most, seconds apart, counted each time, and then given up
 // and logged by its reference. A stop in between leaves its update
-// unacknowledged, so that the next process answers it. One that is refused is
-// sent with plainer looks (looks.go), and one with a picture as text at last.
+// unacknowledged, so that the next process answers it. One that is refused for an
+// unexplained reason goes once more as plain text (plain.go), and one with a
+// picture as text at last.
 //
 // The events that Config.Count is called with:
 //
@@ -122,9 +123,7 @@ type Adapter struct {
 	edits  pendingEdits
 	// invitations are the messages by which people were asked to start the bot.
 	invitations invitations
-	// looks are those with which messages are rendered.
-	looks atomic.Int32
-	ready atomic.Bool
+	ready       atomic.Bool
 	// inHand holds a token for each update in hand.
 	inHand chan struct{}
 	// serving is the Run that takes webhook deliveries; nil takes none.
@@ -299,9 +298,7 @@ func (s *session) handle(req chat.Request, to destination) (reply chat.Reply, sh
 
 // render shows a reply as it will stand there.
 func (s *session) render(r chat.Reply, to destination) richText {
-	shown := render(words.Print(r), s.me.Username, !to.group)
-	shown.Content = looks(s.looks.Load()).of(shown.Content)
-	return shown
+	return render(words.Print(r), s.me.Username, !to.group)
 }
 
 // repeat makes a call until it succeeds, and fails if ctx is done or the token

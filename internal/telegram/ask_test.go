@@ -1,88 +1,96 @@
 package telegram
 
 import (
+	"context"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"herald/commands/commandstest"
 	"herald/internal/chat"
+	"herald/internal/core"
 	"herald/internal/telegram/telegramtest"
 )
 
-// writes is a message of somebody's without a command.
-func writes(where telegramtest.Chat, user int64, text string) telegramtest.Message {
-	return telegramtest.Text(where, telegramtest.Person(user), text)
+const anns, bobs, communitys = 1, 12345, -1001234567890
+
+// oneByOne is a Router that answers one request at a time, as the services of a
+// commandstest.World must be asked.
+type oneByOne struct {
+	*chat.Router
+	mu sync.Mutex
+}
+
+func (o *oneByOne) Handle(ctx context.Context, req chat.Request) chat.Reply {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.Router.Handle(ctx, req)
+}
+
+// product runs the product's commands in a World, two minutes after its noon. It
+// is called in a bubble.
+func product(t *testing.T) (*rig, *commandstest.World, *oneByOne) {
+	t.Helper()
+	time.Sleep(time.Until(commandstest.Noon.Add(2 * time.Minute)))
+	w := commandstest.Healthy()
+	for i := range 30 {
+		w.Logins = append(w.Logins, core.Login{Dapp: fmt.Sprint("Dapp ", i), Platform: "EVM", At: commandstest.Noon})
+	}
+	return setUp(t), w, &oneByOne{Router: w.Router(t)}
 }
 
 // A bare command is answered with a question, and what is written in reply is its
 // argument: by whoever asked or somebody else, after a restart, and again if it
 // was wrong.
 func TestWhatIsWrittenInReplyToAQuestionIsTheArgument(t *testing.T) {
-	for _, where := range []telegramtest.Chat{telegramtest.Group(communitys), telegramtest.Private(anns)} {
-		for _, replier := range []int64{anns, bobs} {
-			if where.Type == "private" && replier != anns {
-				continue
-			}
-			synctest.Test(t, func(t *testing.T) {
-				r, _, router := product(t, nil)
-				stop := r.serve(router)
-				_, bare := r.api.Push(writes(where, anns, "/staked"))
-				question := r.sent(1)[0]
-				if !question.Markup.ForceReply || !question.Markup.Selective || question.Markup.Placeholder != "Which wallet?" || question.ReplyTo != bare {
-					t.Fatalf("asked by %+v", question)
-				}
-				if !strings.Contains(question.Text, "Which wallet?") || !strings.Contains(question.Text, commandstest.Wallet) {
-					t.Errorf("asked by %q", question.Text)
-				}
-				r.api.Push(writes(where, replier, "0x1234").ReplyingTo(question))
-				again := r.sent(2)[1]
-				if !again.Markup.ForceReply || !strings.Contains(again.Text, "Check the wallet address") {
-					t.Fatalf("a wrong wallet is answered by %+v", again)
-				}
-				if err := stop(); err != nil {
-					t.Error(err)
-				}
-				r.againInMemory().serve(router)
-				_, written := r.api.Push(writes(where, replier, commandstest.Wallet).ReplyingTo(again))
-				if got := r.sent(3)[2]; !strings.Contains(got.Text, "Staked") || got.Markup.ForceReply || got.ReplyTo != written {
-					t.Errorf("answered by %+v", got)
-				}
-			})
+	inBubble(t, map[string]int64{"by its asker": anns, "by another": bobs}, func(t *testing.T, replier int64) {
+		r, _, router := product(t)
+		where := telegramtest.Group(communitys)
+		stop := r.serve(router)
+		_, bare := r.api.Push(writes(where, anns, "/staked"))
+		question := r.sent(1)[0]
+		if m := question.Markup; !m.ForceReply || !m.Selective || m.Placeholder != "Which wallet?" || question.ReplyTo != bare {
+			t.Fatalf("asked by %+v", question)
 		}
-	}
-}
-
-// What is asked for a private command is asked, and answered, in the private
-// chat.
-func TestAQuestionForAPrivateCommandIsAskedInPrivate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, _, router := product(t, nil)
-		r.serve(router)
-		r.api.Start(anns)
-		r.api.Push(writes(telegramtest.Group(communitys), anns, "/verify"))
-		sent := r.sent(2)
-		if sent[0].Chat != anns || !sent[0].Markup.ForceReply || sent[1].Chat != communitys || sent[1].Markup.ForceReply || sent[1].Text != said(answeredPrivately) {
-			t.Fatalf("sent %+v", sent)
+		r.api.Push(writes(where, replier, "0x1234").ReplyingTo(question))
+		again := r.sent(2)[1]
+		if !again.Markup.ForceReply || !strings.Contains(again.Text, "Check the wallet address") {
+			t.Fatalf("a wrong wallet is answered by %+v", again)
 		}
-		r.api.Push(writes(telegramtest.Private(anns), anns, commandstest.AnnsWallet).ReplyingTo(sent[0]))
-		if got := r.sent(3)[2]; got.Chat != anns || !strings.Contains(got.Text, "This wallet is yours") {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		r.again().serve(router)
+		_, written := r.api.Push(writes(where, replier, commandstest.Wallet).ReplyingTo(again))
+		if got := r.sent(3)[2]; !strings.Contains(got.Text, "Staked") || got.Markup.ForceReply || got.ReplyTo != written {
 			t.Errorf("answered by %+v", got)
 		}
 	})
 }
 
-// One who has to start the bot first is asked when they do.
-func TestStartingTheBotForACommandWithoutItsArgumentAsksForIt(t *testing.T) {
+// What is asked for a private command is asked, and answered, in the private
+// chat; who has to start the bot first is asked when they do.
+func TestAQuestionForAPrivateCommandIsAskedInPrivate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _, router := product(t, nil)
+		r, _, router := product(t)
 		r.serve(router)
 		r.api.Push(writes(telegramtest.Group(communitys), anns, "/verify"))
-		link := r.sent(1)[0].Markup.Rows[0][0].URL
-		_, payload, _ := strings.Cut(link, "?start=")
-		r.api.Push(writes(telegramtest.Private(anns), anns, "/start "+payload))
-		if got := r.sent(2)[1]; got.Chat != anns || !got.Markup.ForceReply {
-			t.Errorf("%s is answered by %+v", link, got)
+		invitation := r.sent(1)[0]
+		if invitation.Chat != communitys || invitation.Markup.ForceReply {
+			t.Fatalf("sent %+v", invitation)
+		}
+		_, payload, _ := strings.Cut(invitation.Markup.Rows[0][0].URL, "?start=")
+		r.api.Push(inPrivate(anns, "/start "+payload))
+		question := r.sent(2)[1]
+		if question.Chat != anns || !question.Markup.ForceReply {
+			t.Fatalf("sent %+v", question)
+		}
+		r.api.Push(inPrivate(anns, commandstest.AnnsWallet).ReplyingTo(question))
+		if got := r.sent(3)[2]; got.Chat != anns || !strings.Contains(got.Text, "This wallet is yours") {
+			t.Errorf("answered by %+v", got)
 		}
 	})
 }

@@ -58,7 +58,7 @@ func checkError(err error) error {
 	return err
 }
 
-// aboutPolling warns of a webhook, beside which nothing can be polled.
+// aboutPolling warns of a webhook: while one is set nothing can be polled.
 func aboutPolling(info *models.WebhookInfo) []string {
 	if info.URL == "" {
 		return nil

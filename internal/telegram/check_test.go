@@ -22,12 +22,12 @@ func TestCheckTellsWhoTheBotIsAndWhereItsUpdatesGo(t *testing.T) {
 		set    func(*telegramtest.Server)
 		want   []string
 	}{
-		"polling": {nil, func(*telegramtest.Server) {}, []string{"@herald_bot, by long polling"}},
-		"polling beside a webhook": {nil, func(s *telegramtest.Server) { s.SetWebhook("https://other.example/" + secret) }, []string{
+		"polling": {func(*Config) {}, func(*telegramtest.Server) {}, []string{"@herald_bot, by long polling"}},
+		"polling beside a webhook": {func(*Config) {}, func(s *telegramtest.Server) { s.SetWebhook("https://other.example/" + secret) }, []string{
 			"@herald_bot, by long polling",
 			"a webhook is set, to other.example, which `bot run` deletes: is another program using this bot?",
 		}},
-		"no groups": {nil, (*telegramtest.Server).BanFromGroups, []string{
+		"no groups": {func(*Config) {}, (*telegramtest.Server).BanFromGroups, []string{
 			"@herald_bot, by long polling",
 			"it cannot be added to groups: send /setjoingroups to @BotFather",
 		}},
@@ -63,7 +63,7 @@ func TestCheckTellsWhoTheBotIsAndWhereItsUpdatesGo(t *testing.T) {
 }
 
 func TestCheckFailsOnAnAnswerThatNamesNoBot(t *testing.T) {
-	r := setUp(t, nil)
+	r := setUp(t)
 	r.api.Fail("getMe", telegramtest.Empty())
 	if learned, err := r.adapter.Check(t.Context()); err == nil || learned != nil {
 		t.Errorf("got %q, %v", learned, err)
@@ -72,7 +72,7 @@ func TestCheckFailsOnAnAnswerThatNamesNoBot(t *testing.T) {
 
 // What to do is to stop the other process, and not to look at a setting.
 func TestCheckNamesNoSettingBesideAnotherPoller(t *testing.T) {
-	r := setUp(t, nil)
+	r := setUp(t)
 	r.api.Fail("getMe", telegramtest.Status(http.StatusConflict))
 	_, err := r.adapter.Check(t.Context())
 	wrong, is := errors.AsType[*config.WrongError](err)

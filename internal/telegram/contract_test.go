@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -12,15 +13,39 @@ import (
 	"herald/internal/telegram/telegramtest"
 )
 
-// harness is r for the suite; give hands the update that is queued to the
-// adapter.
-func (r *rig) harness(give func()) chattest.Harness {
+// The contract is kept over a network too.
+func TestAdapterKeepsTheContract(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			chattest.TestAdapter(t, func(t *testing.T) chattest.Harness {
+				return setUpBeside(t, telegramtest.New(t), way).harness()
+			})
+		})
+	}
+}
+
+func (r *rig) harness() chattest.Harness {
 	r.api.Start(ann)
+	give := func() {}
+	if r.adapter.WebhookURL != "" {
+		server := httptest.NewServer(r.adapter)
+		var deliveries sync.WaitGroup
+		r.Cleanup(func() { deliveries.Wait(); server.Close() })
+		give = func() {
+			r.waitFor("ready", r.adapter.Ready)
+			for _, body := range r.api.Dequeue() {
+				deliveries.Go(func() {
+					if status, err := r.api.Deliver(context.Background(), server.URL, body); err != nil || status != http.StatusOK {
+						r.Errorf("status %d, %v", status, err)
+					}
+				})
+			}
+		}
+	}
 	return chattest.Harness{
 		Adapter: r.adapter,
 		Ask: func(_ *testing.T, command string, argument ...string) {
-			text := strings.Join(append([]string{"/" + command}, argument...), " ")
-			r.api.Push(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), text))
+			r.api.Push(inGroup(ann, strings.Join(append([]string{"/" + command}, argument...), " ")))
 			give()
 		},
 		Messages: func(t *testing.T, atLeast int) (all []chattest.Message) {
@@ -51,28 +76,4 @@ func (r *rig) harness(give func()) chattest.Harness {
 		Faults: r.api.Violations,
 		Args:   func(wallet string) chat.Args { return chat.Typed(wallet) },
 	}
-}
-
-func TestAdapterKeepsTheContractByPolling(t *testing.T) {
-	chattest.TestAdapter(t, func(t *testing.T) chattest.Harness {
-		return setUp(t, nil).harness(func() {})
-	})
-}
-
-func TestAdapterKeepsTheContractByWebhook(t *testing.T) {
-	chattest.TestAdapter(t, func(t *testing.T) chattest.Harness {
-		r, address := hooked(t)
-		var deliveries sync.WaitGroup
-		t.Cleanup(deliveries.Wait)
-		return r.harness(func() {
-			r.waitFor("ready", r.adapter.Ready)
-			for _, body := range r.api.Dequeue() {
-				deliveries.Go(func() {
-					if status, err := r.api.Deliver(context.Background(), address, body); err != nil || status != http.StatusOK {
-						t.Errorf("status %d, %v", status, err)
-					}
-				})
-			}
-		})
-	})
 }

@@ -65,14 +65,13 @@ func (s *session) withoutAsk(r chat.Reply) chat.Reply {
 func (s *session) sendEphemerally(c commandMessage, t richText, until time.Time) (unclear int, err error) {
 	ctx, cancel := context.WithDeadline(s.work.Sends, until)
 	defer cancel()
-	taken := fullLooks
 	again := func(err error) (bool, time.Duration) {
 		e, called := errors.AsType[*botapi.Error](err)
 		switch {
 		case !called || e.Kind == botapi.Migrated:
 			return false, 0
 		case e.Kind == botapi.Refused:
-			return taken.plainer(e, &t.Content), 0
+			return makePlain(e, &t.Content), 0
 		case e.Kind == botapi.OutcomeUnknown:
 			unclear++
 			return unclear == 1, unclearWaits[0]
@@ -92,8 +91,5 @@ func (s *session) sendEphemerally(c commandMessage, t richText, until time.Time)
 		s.tokenRefused(err)
 		return err
 	})
-	if err == nil {
-		s.remember(taken)
-	}
 	return unclear, err
 }

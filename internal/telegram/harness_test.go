@@ -1,27 +1,63 @@
 package telegram
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	"herald/internal/config"
 	"herald/internal/redact/logtest"
+	"herald/internal/state"
 	"herald/internal/telegram/botapi"
 	"herald/internal/telegram/telegramtest"
 	"herald/internal/words"
 )
 
-// soon bounds waits for what should happen at once.
-const soon = 10 * time.Second
+const (
+	// soon bounds waits for what should happen at once.
+	soon   = 10 * time.Second
+	secret = "webhook-secret_1"
+	ann    = 501
+	group  = -1001
+)
+
+// inBubble runs a test for each case of a table, in simulated time.
+func inBubble[T any](t *testing.T, cases map[string]T, test func(*testing.T, T)) {
+	t.Helper()
+	for name, tt := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, tt) })
+		})
+	}
+}
+
+// simulated runs a test of an adapter in simulated time.
+func simulated(t *testing.T, test func(*testing.T, *rig), changes ...func(*Config)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, setUp(t, changes...)) })
+}
+
+// ways are the ways in which updates come.
+var ways = map[string]func(*Config){"polling": func(*Config) {}, "webhook": byWebhook}
+
+func byWebhook(c *Config) {
+	c.WebhookURL, c.WebhookSecret, c.Dedup = "https://bot.example/hook", config.NewSecret(secret), state.NewMemory()
+}
+
+func paced(c *Config) { c.Pacing = true }
 
 // rig is an adapter beside a fake of Telegram.
 type rig struct {
@@ -33,13 +69,15 @@ type rig struct {
 	events  *tally
 }
 
-// setUp makes an adapter that has not been started.
-func setUp(t *testing.T, change func(*Config)) *rig {
+// setUp makes an adapter that has not been started, without a network.
+func setUp(t *testing.T, changes ...func(*Config)) *rig {
 	t.Helper()
-	return setUpBeside(t, telegramtest.New(t), change)
+	r := setUpBeside(t, telegramtest.NewInMemory(t), changes...)
+	r.carriedBy(r.api)
+	return r
 }
 
-func setUpBeside(t *testing.T, api *telegramtest.Server, change func(*Config)) *rig {
+func setUpBeside(t *testing.T, api *telegramtest.Server, changes ...func(*Config)) *rig {
 	t.Helper()
 	r := &rig{T: t, api: api, handler: &chattest.Handler{}, logs: &logtest.Buffer{}, events: &tally{}}
 	c := Config{
@@ -49,7 +87,7 @@ func setUpBeside(t *testing.T, api *telegramtest.Server, change func(*Config)) *
 		Count:          r.events.count,
 		Connected:      func(name string) { r.events.count("connected as " + name) },
 	}
-	if change != nil {
+	for _, change := range changes {
 		change(&c)
 	}
 	r.open(c)
@@ -65,14 +103,6 @@ func (r *rig) open(c Config) {
 	}
 }
 
-// setUpInMemory is setUp without a network, for simulated time.
-func setUpInMemory(t *testing.T, change func(*Config)) *rig {
-	t.Helper()
-	r := setUpBeside(t, telegramtest.NewInMemory(t), change)
-	r.carriedBy(r.api)
-	return r
-}
-
 // carriedBy has the adapter's calls made by rt.
 func (r *rig) carriedBy(rt http.RoundTripper) {
 	r.Helper()
@@ -83,30 +113,54 @@ func (r *rig) carriedBy(rt http.RoundTripper) {
 	r.adapter.api = api
 }
 
+// carrier carries the calls of one method in a way of its own, until a time.
+type carrier struct {
+	*telegramtest.Server
+	method string
+	until  time.Time // zero is never
+	carry  func(*http.Request) (*http.Response, error)
+	calls  atomic.Int64
+}
+
+func (c *carrier) RoundTrip(req *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(req.URL.Path, "/"+c.method) {
+		c.calls.Add(1)
+		if c.until.IsZero() || time.Now().Before(c.until) {
+			return c.carry(req)
+		}
+	}
+	return c.Server.RoundTrip(req)
+}
+
+func (r *rig) carry(method string, until time.Time, carry func(*http.Request) (*http.Response, error)) *carrier {
+	c := &carrier{Server: r.api, method: method, until: until, carry: carry}
+	r.carriedBy(c)
+	return c
+}
+
+func response(status int, body string) (*http.Response, error) {
+	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
+}
+
 // again is an adapter that takes over at the same Telegram.
 func (r *rig) again() *rig {
 	next := *r
 	next.open(r.adapter.Config)
+	next.carriedBy(r.api)
 	return &next
 }
 
-// againInMemory is again without a network.
-func (r *rig) againInMemory() *rig {
-	next := r.again()
-	next.carriedBy(r.api)
-	return next
-}
-
-// noToken fails the test if text holds the token.
+// noToken fails the test if text holds the token or the webhook's secret.
 func (r *rig) noToken(text string) {
 	r.Helper()
-	_, secret, _ := strings.Cut(telegramtest.Token, ":")
-	if strings.Contains(text, secret) {
-		r.Errorf("the token stands in:\n%s", text)
+	_, token, _ := strings.Cut(telegramtest.Token, ":")
+	if strings.Contains(text, token) || strings.Contains(text, secret) {
+		r.Errorf("a secret stands in:\n%s", text)
 	}
 }
 
-// run starts the adapter; stop ends it and returns what Run returned.
+// run starts the adapter, so that it takes deliveries; stop ends it and returns
+// what Run returned.
 func (r *rig) run() (stop func() error) { return r.serve(r.handler) }
 
 // serve is run with another handler.
@@ -116,7 +170,31 @@ func (r *rig) serve(h chat.Handler) (stop func() error) {
 	go func() { result <- r.adapter.Run(ctx, h) }()
 	stop = sync.OnceValue(func() error { cancel(); return <-result })
 	r.Cleanup(func() { _ = stop() })
+	if r.adapter.WebhookURL != "" {
+		r.waitFor("ready", r.adapter.Ready)
+	}
 	return stop
+}
+
+// answer has every request answered with reply.
+func (r *rig) answer(reply chat.Reply) {
+	r.handler.Reply = func(context.Context, chat.Request) chat.Reply { return reply }
+}
+
+// block makes the commands of some users hang until the test ends them, or the
+// drain does.
+func (r *rig) block(users ...int64) (release func()) {
+	held := make(chan struct{})
+	r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+		if slices.ContainsFunc(users, func(id int64) bool { return fmt.Sprint(id) == req.From.ID }) {
+			select {
+			case <-held:
+			case <-ctx.Done():
+			}
+		}
+		return chat.Reply{Title: chat.Say("x")}
+	}
+	return sync.OnceFunc(func() { close(held) })
 }
 
 func (r *rig) waitFor(what string, ok func() bool) {
@@ -132,6 +210,12 @@ func (r *rig) waitFor(what string, ok func() bool) {
 	}
 }
 
+// inFlight waits until so many commands are being answered.
+func (r *rig) inFlight(n int) {
+	r.Helper()
+	r.waitFor(fmt.Sprint(n, " commands in flight"), func() bool { return len(r.handler.Requests()) >= n })
+}
+
 // sent waits for n messages and fails the test if there are not just so many.
 func (r *rig) sent(n int) []telegramtest.Sent {
 	r.Helper()
@@ -140,6 +224,83 @@ func (r *rig) sent(n int) []telegramtest.Sent {
 		r.Fatalf("%d messages, want %d: %+v; log:\n%s", len(got), n, got, r.logs)
 	}
 	return got
+}
+
+// settled waits until nothing is queued or in flight, and returns what was sent.
+func (r *rig) settled(within time.Duration) []telegramtest.Sent {
+	r.Helper()
+	for end := time.Now().Add(within); len(r.api.Pending())+r.adapter.InHand() > 0; time.Sleep(time.Second / 10) {
+		if time.Now().After(end) {
+			r.Fatalf("%d updates are queued and %d in flight after %v", len(r.api.Pending()), r.adapter.InHand(), within)
+		}
+	}
+	return r.api.Sent()
+}
+
+// writes is a message of somebody's.
+func writes(where telegramtest.Chat, user int64, text string) telegramtest.Message {
+	return telegramtest.Text(where, telegramtest.Person(user), text)
+}
+
+func inGroup(user int64, text string) telegramtest.Message {
+	return writes(telegramtest.Group(group), user, text)
+}
+
+func inPrivate(user int64, text string) telegramtest.Message {
+	return writes(telegramtest.Private(user), user, text)
+}
+
+// people are n users.
+func people(n int) (users []int64) {
+	for i := range int64(n) {
+		users = append(users, 10_000+i)
+	}
+	return users
+}
+
+// askers pushes one command each of n people in their private chats.
+func (r *rig) askers(n int) {
+	for _, user := range people(n) {
+		r.api.Push(inPrivate(user, "/price"))
+	}
+}
+
+// deliver hands an update to the webhook, and returns the status that it answers.
+func (r *rig) deliver(update []byte) (status int) {
+	return r.post(http.MethodPost, secret, bytes.NewReader(update))
+}
+
+func (r *rig) post(method, key string, body io.Reader) (status int) {
+	req := httptest.NewRequest(method, "/", body)
+	req.Header.Set("X-Telegram-Bot-Api-Secret-Token", key)
+	w := httptest.NewRecorder()
+	r.adapter.ServeHTTP(w, req)
+	return w.Code
+}
+
+// give has the adapter take messages by the way that it takes updates, and returns
+// once they are settled, or are to be delivered again.
+func (r *rig) give(messages ...telegramtest.Message) (refused int) {
+	r.Helper()
+	if r.adapter.WebhookURL == "" {
+		for _, m := range messages {
+			r.api.Push(m)
+		}
+		r.settled(2 * time.Minute)
+		return 0
+	}
+	var turnedAway atomic.Int64
+	var all sync.WaitGroup
+	for _, m := range messages {
+		body := r.api.Update(m)
+		all.Go(func() {
+			if r.deliver(body) != http.StatusOK {
+				turnedAway.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	return int(turnedAway.Load())
 }
 
 type tally struct {
@@ -167,16 +328,13 @@ func secretReply(_ context.Context, req chat.Request) chat.Reply {
 	return chat.Reply{Title: chat.Say(req.Command), Text: chat.Say("confidential")}
 }
 
-const (
-	ann   = 501
-	group = -1001
-)
-
-// askers pushes one command each of n people in their private chats.
-func (r *rig) askers(n int) {
-	for i := range n {
-		user := int64(10_000 + i)
-		r.api.Push(telegramtest.Text(telegramtest.Private(user), telegramtest.Person(user), "/price"))
+// hides fails the test if anybody but user saw what is for them alone.
+func (r *rig) hides(user int64) {
+	r.Helper()
+	for _, seen := range r.api.SeenByOthers(user) {
+		if strings.Contains(seen.Text, "confidential") {
+			r.Errorf("others saw %+v", seen)
+		}
 	}
 }
 
@@ -193,16 +351,16 @@ func perChat(sent []telegramtest.Sent) map[int64]int {
 func said(n notice) string { return words.Say(chat.English, chat.Say(string(n))) }
 
 // press queues a press of the button with this label under the newest message
-// that has one, and returns the callback's ID.
-func (r *rig) press(user int64, label string) (callbackID string) {
+// that has one.
+func (r *rig) press(user int64, label string) {
 	r.Helper()
 	for _, m := range slices.Backward(r.api.Sent()) {
 		if data := dataOf(m, label); data != "" && !m.Deleted {
-			return r.api.Press(user, chatOf(m), m.ID, data)
+			r.api.Press(user, chatOf(m), m.ID, data)
+			return
 		}
 	}
 	r.Fatalf("no button %q in %+v", label, r.api.Sent())
-	return ""
 }
 
 // dataOf is what the button with this label carries; "" is no such button.
@@ -235,6 +393,3 @@ func (r *rig) told(n int) []telegramtest.Notice {
 	}
 	return all
 }
-
-// messageRef is some message in the group.
-func messageRef(id int64) botapi.MessageRef { return botapi.MessageRef{Chat: group, MessageID: id} }

@@ -124,28 +124,28 @@ func (s *session) inlineHint() string {
 	return words.Say(s.work.Handler.Language(chat.Request{}, false), hint)
 }
 
-// sendInline answers a query. It is repeated only if it certainly was not taken.
+// sendInline answers a query.
 func (s *session) sendInline(answer botapi.InlineAnswer, until time.Time) {
-	taken := fullLooks
-	var contents []*botapi.Content
+	contents := make([]*botapi.Content, len(answer.Results))
 	for i := range answer.Results {
-		contents = append(contents, &answer.Results[i].Content)
+		contents[i] = &answer.Results[i].Content
 	}
-	again := func(err error) (bool, time.Duration) {
-		e := botapi.ErrorOf(err)
-		if e.Kind != botapi.Refused {
-			return certainlyNotOut(e.Kind), e.RetryAfter
-		}
-		return taken.plainer(e, contents...), 0
-	}
-	err := retry.Policy{Backoff: backoff, Until: until, Again: again}.Do(s.work.Sends, func(ctx context.Context) error {
+	s.answerQuery(until, "inline_unanswered", contents, func(ctx context.Context) error {
 		return s.api.AnswerInlineQuery(ctx, answer)
 	})
-	switch {
-	case err == nil:
-		s.remember(taken)
-	case !s.tokenRefused(err):
-		s.Count("inline_unanswered")
-		s.Log.LogAttrs(s.work.Sends, slog.LevelDebug, "telegram: an inline query was not answered", slog.Any("err", err))
+}
+
+// answerQuery makes the call that answers an inline query or the query of a press,
+// and counts the event unanswered if that fails. It is repeated only if it
+// certainly was not taken, or with contents made plain.
+func (s *session) answerQuery(until time.Time, unanswered string, contents []*botapi.Content, call func(context.Context) error) {
+	again := func(err error) (bool, time.Duration) {
+		e := botapi.ErrorOf(err)
+		return certainlyNotOut(e.Kind) || makePlain(e, contents...), e.RetryAfter
+	}
+	err := retry.Policy{Backoff: backoff, Until: until, Again: again}.Do(s.work.Sends, call)
+	if err != nil && !s.tokenRefused(err) {
+		s.Count(unanswered)
+		s.Log.LogAttrs(s.work.Sends, slog.LevelDebug, "telegram: a query was not answered", slog.Any("err", err))
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"herald/commands/commandstest"
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 	"herald/internal/telegram/telegramtest"
 	"herald/internal/words"
 )
@@ -26,45 +25,29 @@ func (r *rig) inline(query string) telegramtest.InlineAnswer {
 
 func TestAnInlineQueryMeansPublicCommandsAlone(t *testing.T) {
 	wallet, commands := commandstest.Wallet, commandstest.Healthy().Router(t).Commands()
-	for query, want := range map[string][]string{
-		"":                   {"price", "supply"},
-		"  ":                 {"price", "supply"},
-		"price":              {"price"},
-		"/price":             {"price"},
-		"PR":                 {"price"},
-		"s":                  {"supply"},
-		"supply":             {"supply"},
-		wallet:               {"staked " + wallet},
-		"staked " + wallet:   {"staked " + wallet},
-		"Staked  " + wallet:  {"staked " + wallet},
-		wallet[:41]:          nil,
-		wallet + "0":         nil,
-		wallet + " " + "x":   nil,
-		"staked":             nil,
-		"staked 0x":          nil,
-		"price 7d":           nil,
-		"pricey":             nil,
-		"help":               nil,
-		"status":             nil,
-		"start":              nil,
-		"mylogins":           nil,
-		"mylogins 2":         nil,
-		"my":                 nil,
-		"exists":             nil,
-		"exists 5":           nil,
-		"exists Telegram 5":  nil,
-		"verify " + wallet:   nil,
-		"verify 5 " + wallet: nil,
-		"@everyone":          nil,
-		"\u202etekcop":       nil,
+	want := map[string]string{
+		"": "price supply", "  ": "price supply", "price": "price", "/price": "price", "PR": "price", "s": "supply",
+		wallet: "staked " + wallet, "staked " + wallet: "staked " + wallet, "Staked  " + wallet: "staked " + wallet,
+	}
+	for _, nothing := range []string{
+		wallet[:41], wallet + "0", wallet + " x", "staked", "staked 0x", "price 7d", "pricey", "help", "status", "start", "mylogins", "mylogins 2",
+		"my", "exists", "exists 5", "exists Telegram 5", "verify " + wallet, "verify 5 " + wallet, "@everyone", "\u202etekcop",
 	} {
-		var requests []chat.Request
-		for _, line := range want {
-			words := strings.Fields(line)
-			requests = append(requests, chat.Request{Command: words[0], Args: chat.Typed(words[1:]...)})
+		want[nothing] = ""
+	}
+	for query, want := range want {
+		var found []string
+		for _, req := range parseInline(query, commands) {
+			found = append(found, req.Command)
+			if req.Args.Len() > 0 {
+				found = append(found, wallet)
+			}
+			if req.Args.Len() > 0 && fmt.Sprint(req.Args) != fmt.Sprint(chat.Typed(wallet)) {
+				t.Errorf("%q has the arguments %v", query, req.Args)
+			}
 		}
-		if got := parseInline(query, commands); fmt.Sprint(got) != fmt.Sprint(requests) {
-			t.Errorf("%q means %+v, want %q", query, got, want)
+		if got := strings.Join(found, " "); got != want {
+			t.Errorf("%q means %q, want %q", query, got, want)
 		}
 	}
 }
@@ -73,11 +56,10 @@ func TestAnInlineQueryMeansPublicCommandsAlone(t *testing.T) {
 // as that is fresh.
 func TestAnInlineResultIsTheAnswerWhileItIsFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, w, router := product(t, nil)
-		w.Price.FreshUntil = time.Now().Add(time.Hour + 30*time.Second + time.Second/2)
+		r, w, router := product(t)
+		w.Price.FreshUntil = time.Now().Add(30*time.Second + time.Second/2)
 		w.Supply.FreshUntil = time.Now().Add(3 * time.Hour)
 		r.serve(router)
-		time.Sleep(time.Hour)
 		for query, want := range map[string]struct {
 			typed []string
 			cache int
@@ -91,9 +73,10 @@ func TestAnInlineResultIsTheAnswerWhileItIsFresh(t *testing.T) {
 				t.Fatalf("%q is answered by %+v", query, got)
 			}
 			for i, result := range got.Results {
-				answer := router.wants(t, telegramtest.Group(group), want.typed[i])
+				words := strings.Fields(want.typed[i])
+				answer := router.Handle(t.Context(), chat.Request{Command: words[0], Args: chat.Typed(words[1:]...)})
 				m, ok := r.api.Choose(got.QueryID, result.ID, telegramtest.Group(group))
-				if !ok || m.Text != answer.Text || !strings.HasPrefix(m.Text, result.Title+"\n") || result.Description == "" {
+				if !ok || m.Text != shown(answer, false).Text || !strings.HasPrefix(m.Text, result.Title+"\n") || result.Description == "" {
 					t.Errorf("%q has the result %+v, which is sent as %q", query, result, m.Text)
 				}
 				for _, row := range m.Markup.Rows {
@@ -108,176 +91,83 @@ func TestAnInlineResultIsTheAnswerWhileItIsFresh(t *testing.T) {
 	})
 }
 
-// Everybody's queries are counted by themselves.
-func TestAnInlineQueryIsARequestOfItsAsker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := setUpInMemory(t, nil)
+// What is no answer is no result: nobody should send it. A button says why, to the
+// asker alone. Everybody's queries are counted by themselves.
+func TestAnInlineQueryWithoutAnAnswerSaysWhy(t *testing.T) {
+	failing := func(title string) func() chat.Reply {
+		return func() chat.Reply { return chat.Reply{Title: chat.Say(title), Tone: chat.Warning, ToAsker: true} }
+	}
+	hint := words.Say(chat.English, chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain("price")}))
+	type test struct {
+		query  string
+		reply  func() chat.Reply
+		button string
+		cache  int
+	}
+	inBubble(t, map[string]test{
+		"a limit":    {"price", failing("Too many"), "Too many", 5},
+		"unchecked":  {"price", failing("unchecked.title"), "Could not be checked", 5},
+		"a panic":    {"price", func() chat.Reply { panic("inline") }, "Something went wrong", 5},
+		"no command": {"hello there", nil, hint, 3600},
+		"private":    {"mylogins", nil, hint, 3600},
+		"long noise": {strings.Repeat("\u202e😀", 128), nil, hint, 3600},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t)
+		r.handler.Reply = func(context.Context, chat.Request) chat.Reply { return tt.reply() }
 		r.run()
-		r.api.Inline(ann, "price", "")
-		r.api.Inline(ann+1, "price", "")
-		time.Sleep(time.Minute)
-		got := r.handler.Requests()
-		if len(got) != 2 || got[0].Chat == got[1].Chat {
-			t.Fatalf("requests %+v", got)
-		}
-		for _, req := range got {
-			if req.From != userOf(ann) && req.From != userOf(ann+1) || !strings.HasSuffix(req.Chat, req.From.ID) ||
-				req.ID == "" || req.Direct || req.Whispers || req.Community != "" || req.Role != chat.Member {
+		got, failed := r.inline(tt.query), tt.reply != nil
+		for _, req := range r.handler.Requests() {
+			if req.From != userOf(ann) || req.Chat != fmt.Sprint("inline ", ann) || req.Direct || req.Whispers ||
+				req.Community != "" || req.Role != chat.Member {
 				t.Errorf("request %+v", req)
 			}
 		}
-	})
-}
-
-// What is no answer is no result: nobody should send it. A button says why, to the
-// asker alone.
-func TestAnInlineQueryWithoutAnAnswerSaysWhy(t *testing.T) {
-	failing := func(title string) chat.Reply {
-		return chat.Reply{Title: chat.Say(title), Tone: chat.Warning, ToAsker: true}
-	}
-	hint := words.Say(chat.English, chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain("price")}))
-	for name, tt := range map[string]struct {
-		query    string
-		reply    func() chat.Reply
-		button   string
-		cache    int
-		personal bool
-		asked    int
-	}{
-		"a limit":     {"price", func() chat.Reply { return failing("Too many") }, "Too many", 5, true, 1},
-		"unchecked":   {"price", func() chat.Reply { return chat.Reply{Title: chat.Say("unchecked.title")} }, "Could not be checked", 5, true, 1},
-		"a panic":     {"price", func() chat.Reply { panic("inline") }, "Something went wrong", 5, true, 1},
-		"no command":  {"hello there", nil, hint, 3600, false, 0},
-		"private":     {"mylogins", nil, hint, 3600, false, 0},
-		"long noise":  {strings.Repeat("\u202e😀", 128), nil, hint, 3600, false, 0},
-		"half a word": {"0x5290840009852788", nil, hint, 3600, false, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := setUpInMemory(t, nil)
-				r.handler.Reply = func(context.Context, chat.Request) chat.Reply { return tt.reply() }
-				r.run()
-				got := r.inline(tt.query)
-				if len(got.Results) != 0 || got.Button != tt.button || got.CacheTime != tt.cache || got.Personal != tt.personal {
-					t.Errorf("answered by %+v", got)
-				}
-				if n := len(r.handler.Requests()); n != tt.asked {
-					t.Errorf("%d requests, want %d", n, tt.asked)
-				}
-				// The button leads to the private chat, where /start is answered.
-				r.handler.Reply = nil
-				r.api.Push(telegramtest.Text(telegramtest.Private(ann), telegramtest.Person(ann), "/start "+got.Start))
-				if m := r.sent(1)[0]; m.Chat != ann || m.Text != "start" {
-					t.Errorf("the button is answered by %+v", m)
-				}
-			})
-		})
-	}
-}
-
-// secondFails answers "price", and fails at anything else.
-type secondFails struct{ *chattest.Handler }
-
-func (h secondFails) Commands() chat.Commands {
-	all := h.Handler.Commands()
-	supply := all[0]
-	supply.Name = "supply"
-	return append(all, supply)
-}
-
-// One answer that fails does not take the other along, and is soon asked again.
-func TestWhatCouldBeAnsweredOfAnInlineQueryIs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := setUpInMemory(t, nil)
-		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
-			if req.Command == "price" {
-				return chat.Reply{Title: chat.Say("price"), FreshUntil: time.Now().Add(time.Hour)}
-			}
-			return chat.Reply{Title: chat.Say("unchecked.title")}
-		}
-		r.serve(secondFails{r.handler})
-		if got := r.inline(""); len(got.Results) != 1 || got.Results[0].ID != "price" || got.CacheTime != 5 || !got.Personal || got.Button != "" {
+		if len(got.Results) != 0 || got.Button != tt.button || got.CacheTime != tt.cache ||
+			got.Personal != failed || (len(r.handler.Requests()) != 0) != failed {
 			t.Errorf("answered by %+v", got)
+		}
+		// The button leads to the private chat, where /start is answered.
+		r.handler.Reply = nil
+		r.api.Push(inPrivate(ann, "/start "+got.Start))
+		if m := r.sent(1)[0]; m.Chat != ann || m.Text != "start" {
+			t.Errorf("the button is answered by %+v", m)
 		}
 	})
 }
 
 // An answer that comes too late, or is not taken, harms nothing, and is repeated
-// only if it certainly was not taken.
+// only if it certainly was not taken, or as plain text.
 func TestAnInlineQueryIsAnsweredOnceOrNotAtAll(t *testing.T) {
-	for name, tt := range map[string]struct {
+	type test struct {
 		takes             time.Duration
 		fault             telegramtest.Fault
 		calls, unanswered int
-	}{
+	}
+	inBubble(t, map[string]test{
 		"in time":     {calls: 1},
 		"too late":    {takes: 16 * time.Second, calls: 1, unanswered: 1},
 		"a short 429": {fault: telegramtest.TooMany(2 * time.Second), calls: 2},
 		"a long 429":  {fault: telegramtest.TooMany(time.Minute), calls: 1, unanswered: 1},
 		"a 502":       {fault: telegramtest.Page(502), calls: 1, unanswered: 1},
-		"a 400":       {fault: telegramtest.NoRights(), calls: 1, unanswered: 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := setUpInMemory(t, nil)
-				r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
-					if strings.HasPrefix(req.Chat, "inline ") {
-						time.Sleep(tt.takes)
-					}
-					return chat.Reply{Title: chat.Say(req.Command)}
-				}
-				r.api.Fail("answerInlineQuery", tt.fault)
-				r.run()
-				r.api.Inline(ann, "price", "")
-				r.api.Push(telegramtest.Text(telegramtest.Private(ann), telegramtest.Person(ann), "/price"))
-				time.Sleep(2 * time.Minute)
-				if calls := len(r.api.Calls("answerInlineQuery")); calls != tt.calls || r.events.of("inline_unanswered") != tt.unanswered {
-					t.Errorf("%d calls, want %d; %d unanswered, want %d", calls, tt.calls, r.events.of("inline_unanswered"), tt.unanswered)
-				}
-				if len(r.api.Sent()) != 1 || len(r.api.Pending()) != 0 {
-					t.Errorf("%d messages, and %d updates are not acknowledged", len(r.api.Sent()), len(r.api.Pending()))
-				}
-			})
-		})
-	}
-}
-
-// A server that does not know dates takes the results without them, and is given
-// no more.
-func TestInlineResultsGoWithoutDatesToAServerThatRefusesThem(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, _, router := product(t, nil)
-		r.api.MakeOlder(telegramtest.Older{DateTime: true})
-		r.serve(router)
-		for i := range 2 {
-			got := r.inline("")
-			if len(got.Results) != 2 {
-				t.Fatalf("answered by %+v", got)
+		"a 400":       {fault: telegramtest.Status(400), calls: 2},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t)
+		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
+			if strings.HasPrefix(req.Chat, "inline ") {
+				time.Sleep(tt.takes)
 			}
-			if calls := len(r.api.Calls("answerInlineQuery")); calls != 2+i {
-				t.Errorf("%d calls after %d queries", calls, i+1)
-			}
+			return chat.Reply{Title: chat.Say(req.Command)}
 		}
-	})
-}
-
-// Nothing of a private command is found by any query, by whomever.
-func TestNoInlineQueryFindsWhatIsPrivate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, _, router := product(t, nil)
-		r.serve(router)
-		for _, c := range router.Commands() {
-			for _, query := range []string{c.Name, c.Name + " 2", c.Name + " " + commandstest.Wallet, c.Name + " Telegram 12345", fmt.Sprint(c.Name, " 12345 ", commandstest.Wallet)} {
-				got := r.inline(query)
-				if c.Visibility == chat.Private && len(got.Results) != 0 {
-					t.Errorf("%q finds %+v", query, got.Results)
-				}
-			}
+		r.api.Fail("answerInlineQuery", tt.fault)
+		r.run()
+		r.api.Inline(ann, "price", "")
+		r.api.Push(inPrivate(ann, "/price"))
+		time.Sleep(2 * time.Minute)
+		if calls := len(r.api.Calls("answerInlineQuery")); calls != tt.calls || r.events.of("inline_unanswered") != tt.unanswered {
+			t.Errorf("%d calls, want %d; %d unanswered, want %d", calls, tt.calls, r.events.of("inline_unanswered"), tt.unanswered)
 		}
-		for _, seen := range r.api.Seen() {
-			if strings.Contains(seen.Text, "Dapp") || strings.Contains(seen.Text, "did:") {
-				t.Errorf("people see %+v", seen)
-			}
+		if len(r.api.Sent()) != 1 || len(r.api.Pending()) != 0 {
+			t.Errorf("%d messages, and %d updates are not acknowledged", len(r.api.Sent()), len(r.api.Pending()))
 		}
 	})
 }

@@ -9,26 +9,15 @@ import (
 	"herald/internal/words"
 )
 
-// introduction is what Telegram shows of the bot before anybody writes to it: its
+// introduce sets what Telegram shows of the bot before anybody writes to it: its
 // menus of commands and its descriptions, in every language. What is there already
-// is not set again, since Telegram bounds how often that may be done.
-type introduction struct {
-	*session
-	// ephemeral has private commands marked as ephemeral, unless the server is
-	// known to refuse or to ignore the mark.
-	ephemeral bool
-	// known is set once a menu has shown what the server does with the mark.
-	known bool
-}
-
-// introduce sets what differs. It repeats what fails until ctx is done; what is
-// refused is left as it is.
+// is not set again, since Telegram bounds how often that may be done. What fails
+// is repeated until ctx is done, and what is refused is left as it is.
 func (s *session) introduce(ctx context.Context) {
-	in := introduction{session: s, ephemeral: true}
 	for _, scope := range []botapi.Scope{botapi.Everybody, botapi.Administrators} {
 		for _, r := range s.readers() {
 			menu := menuOf(s.work.Handler.Commands(), scope == botapi.Administrators, r.language)
-			in.persist(ctx, func() error { return in.setMenu(ctx, botapi.Menu{Scope: scope, Language: r.code}, menu) })
+			s.persist(ctx, func() error { return s.setMenu(ctx, botapi.Menu{Scope: scope, Language: r.code}, menu) })
 		}
 	}
 	type description struct {
@@ -42,7 +31,7 @@ func (s *session) introduce(ctx context.Context) {
 	} {
 		for _, r := range s.readers() {
 			text := words.Say(r.language, chat.Say(d.key))
-			in.persist(ctx, func() error {
+			s.persist(ctx, func() error {
 				is, err := d.get(ctx, r.code)
 				if err != nil || is == text {
 					return err
@@ -84,31 +73,20 @@ func menuOf(all chat.Commands, moderators bool, l chat.Language) []botapi.MenuCo
 	return menu
 }
 
-// setMenu sets one menu, unless it is so already. The first one that it sets is
-// looked at again, since a server that ignores the mark says nothing.
-func (in *introduction) setMenu(ctx context.Context, m botapi.Menu, commands []botapi.MenuCommand) error {
-	if !in.ephemeral {
-		commands = withoutEphemeral(commands)
-	}
-	is, err := in.api.GetMyCommands(ctx, m)
-	if err != nil || slices.Equal(is, commands) {
+// setMenu sets one menu, unless it is there already. Whether its commands are
+// marked as ephemeral there does not matter: a server that ignores the mark would
+// be given its menus at each start. One that refuses the mark gets them without.
+func (s *session) setMenu(ctx context.Context, m botapi.Menu, commands []botapi.MenuCommand) error {
+	unmarked := withoutEphemeral(commands)
+	is, err := s.api.GetMyCommands(ctx, m)
+	if err != nil || slices.Equal(withoutEphemeral(is), unmarked) {
 		return err
 	}
-	err = in.api.SetMyCommands(ctx, m, commands)
-	if in.known {
-		return err
+	err = s.api.SetMyCommands(ctx, m, commands)
+	if botapi.ErrorOf(err).Kind == botapi.Refused {
+		err = s.api.SetMyCommands(ctx, m, unmarked)
 	}
-	if err == nil {
-		is, err = in.api.GetMyCommands(ctx, m)
-		in.known = err == nil
-		in.ephemeral = err != nil || !slices.Equal(is, withoutEphemeral(commands))
-		return err
-	}
-	if botapi.ErrorOf(err).Kind != botapi.Refused {
-		return err
-	}
-	in.known, in.ephemeral = true, false
-	return in.setMenu(ctx, m, commands)
+	return err
 }
 
 func withoutEphemeral(commands []botapi.MenuCommand) []botapi.MenuCommand {
@@ -120,11 +98,11 @@ func withoutEphemeral(commands []botapi.MenuCommand) []botapi.MenuCommand {
 }
 
 // persist makes calls until they succeed or are refused.
-func (in *introduction) persist(ctx context.Context, calls func() error) {
-	_ = in.repeat(ctx, func() error {
+func (s *session) persist(ctx context.Context, calls func() error) {
+	_ = s.repeat(ctx, func() error {
 		err := calls()
 		if botapi.ErrorOf(err).Kind == botapi.Refused {
-			in.Log.Warn("telegram: the server refuses a part of the bot's menus or descriptions", "err", err)
+			s.Log.Warn("telegram: the server refuses a part of the bot's menus or descriptions", "err", err)
 			return nil
 		}
 		return err

@@ -1,96 +1,59 @@
 package telegram
 
 import (
-	"bytes"
+	"context"
 	"fmt"
-	"io"
-	"math/rand/v2"
+	"maps"
 	"net/http"
-	"net/http/httptest"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"herald/internal/chat"
-	"herald/internal/config"
 	"herald/internal/telegram/telegramtest"
 	"herald/internal/words"
 )
 
-// wireTime is more than a message takes to arrive, and its answer to come back.
-// 30 messages go in a second and wireTime at most (a burst of 3, and then 25 a
-// second), so that no more than 30 arrive in any second.
-const wireTime = 80 * time.Millisecond
+var answersMany = regexp.MustCompile(`This answers (\d+) requests\.`)
 
-// wire carries calls to a Bot API in memory, each way in a time below wireTime.
-type wire struct {
-	*telegramtest.Server
-	// refuses is how many of 5 messages the server answers with 429.
-	refuses int
-
-	mu      sync.Mutex
-	refused []telegramtest.Sent // Telegram may count those too.
-}
-
-func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
-	if !strings.HasSuffix(req.URL.Path, "/sendMessage") {
-		return w.Server.RoundTrip(req)
+// answered is how many askers a message says that it is for.
+func answered(m telegramtest.Sent) int {
+	if found := answersMany.FindStringSubmatch(m.Text); found != nil {
+		n, _ := strconv.Atoi(found[1])
+		return n
 	}
-	time.Sleep(rand.N(wireTime))
-	if rand.N(5) < w.refuses {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.refused = append(w.refused, telegramtest.Sent{Chat: group, At: time.Now()})
-		const answer = `{"ok":false,"error_code":429,"parameters":{"retry_after":1}}`
-		return &http.Response{StatusCode: http.StatusTooManyRequests, Body: io.NopCloser(strings.NewReader(answer))}, nil
-	}
-	resp, err := w.Server.RoundTrip(req)
-	time.Sleep(rand.N(wireTime))
-	return resp, err
+	return 1
 }
 
-// paced is a rig whose sends are paced and take time, for simulated time.
-func paced(t *testing.T) (*rig, *wire) {
-	t.Helper()
-	r := setUpInMemory(t, func(c *Config) { c.Pacing = true })
-	w := &wire{Server: r.api}
-	r.carriedBy(w)
-	return r, w
-}
-
-// flood pushes n commands, each another one of another person in the group.
-func (r *rig) flood(n int) {
+// crowd is the same command of n people in the group.
+func crowd(n int, text string) (all []telegramtest.Message) {
 	for i := range n {
-		r.api.Push(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(int64(1+i)), fmt.Sprint("/staked ", i)))
+		all = append(all, inGroup(int64(1+i), text))
 	}
+	return all
 }
 
-// settled waits until nothing is queued or in hand, and returns what was sent.
-func (r *rig) settled(within time.Duration) []telegramtest.Sent {
-	r.Helper()
-	for end := time.Now().Add(within); len(r.api.Pending())+len(r.adapter.inHand) > 0; time.Sleep(time.Second / 10) {
-		if time.Now().After(end) {
-			r.Fatalf("%d updates are queued and %d in hand after %v", len(r.api.Pending()), len(r.adapter.inHand), within)
-		}
+// flood is a different command of each of n people in the group.
+func flood(n int) (all []telegramtest.Message) {
+	for i := range n {
+		all = append(all, inGroup(int64(1+i), fmt.Sprint("/staked ", i)))
 	}
-	return r.api.Sent()
+	return all
 }
 
 // most is the largest number of messages within any span of a length.
 func most(sent []telegramtest.Sent, length time.Duration) (best int) {
 	sent = slices.SortedFunc(slices.Values(sent), func(a, b telegramtest.Sent) int { return a.At.Compare(b.At) })
-	for i, first := range sent {
-		n := 0
-		for _, m := range sent[i:] {
-			if m.At.Sub(first.At) < length {
-				n++
-			}
+	from := 0
+	for i, m := range sent {
+		for m.At.Sub(sent[from].At) >= length {
+			from++
 		}
-		best = max(best, n)
+		best = max(best, i-from+1)
 	}
 	return best
 }
@@ -111,16 +74,10 @@ func inChat(sent []telegramtest.Sent, id int64) (there []telegramtest.Sent, said
 // keepsRates fails the test where a rate that Telegram publishes is exceeded.
 func keepsRates(t *testing.T, sent []telegramtest.Sent) {
 	t.Helper()
-	chats := map[int64][]telegramtest.Sent{}
-	for _, m := range sent {
-		chats[m.Chat] = append(chats[m.Chat], m)
-	}
-	for chat, there := range chats {
-		if n := most(there, time.Second); n > 5 {
-			t.Errorf("%d messages in a second in chat %d", n, chat)
-		}
-		if n := most(there, time.Minute); chat < 0 && n > 20 {
-			t.Errorf("%d messages in a minute in group %d", n, chat)
+	for id := range perChat(sent) {
+		there, _ := inChat(sent, id)
+		if second, minute := most(there, time.Second), most(there, time.Minute); second > 5 || id < 0 && minute > 20 {
+			t.Errorf("%d messages in a second and %d in a minute in chat %d", second, minute, id)
 		}
 	}
 	if n := most(sent, time.Second); n > 30 {
@@ -128,183 +85,265 @@ func keepsRates(t *testing.T, sent []telegramtest.Sent) {
 	}
 }
 
-func TestABurstInOneGroupKeepsTheRatesAndSaysBusyOnce(t *testing.T) {
+// One flooded group, many private chats, and a server that refuses now and then:
+// every rate is kept, also by what is repeated. The group is told once that there
+// is no room, and nobody else waits for it.
+func TestAMixedCrowdKeepsEveryRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := paced(t)
-		r.flood(200)
-		r.run()
-		// What waits for its turn waits for no longer than a command may take.
-		sent := r.settled(25 * time.Second)
-		keepsRates(t, sent)
-		if _, saidBusy := inChat(sent, group); saidBusy != 1 || len(sent) < 10 {
-			t.Errorf("%d messages, %d of them say busy", len(sent), saidBusy)
+		const people, flooding = 60, 60
+		r := setUp(t, paced)
+		for _, m := range flood(flooding) {
+			r.api.Push(m)
 		}
-		if shed := r.events.of("send_shed"); shed+len(sent)-1 != 200 || r.events.of("busy_said") != 1 {
-			t.Errorf("%d shed and %d sent of 200", shed, len(sent)-1)
-		}
-		if first := sent[0].At; sent[2].At.Sub(first) > time.Second || sent[len(sent)-1].At.Sub(first) < 15*time.Second {
-			t.Errorf("answers from %v to %v", sent[0].At, sent[len(sent)-1].At)
-		}
-	})
-}
-
-func TestASteadyFlowInOneGroupKeepsTheMinute(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, _ := paced(t)
-		r.run()
-		for i := range 150 {
-			r.api.Push(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(1), fmt.Sprint("/staked ", i)))
-			time.Sleep(700 * time.Millisecond)
-		}
-		sent := r.settled(time.Minute)
-		keepsRates(t, sent)
-		if _, saidBusy := inChat(sent, group); saidBusy < 1 || saidBusy > 2 {
-			t.Errorf("busy was said %d times", saidBusy)
-		}
-		if n := most(sent, time.Minute); n < 10 {
-			t.Errorf("at most %d messages in a minute", n)
-		}
-	})
-}
-
-func TestAQuietChatIsNotStalledByAFloodedOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, _ := paced(t)
-		r.flood(150)
-		r.api.Push(telegramtest.Text(telegramtest.Private(ann), telegramtest.Person(ann), "/price"))
-		start := time.Now()
-		r.run()
-		there, saidBusy := inChat(r.settled(time.Minute), ann)
-		if len(there) != 1 || saidBusy != 0 || there[0].At.Sub(start) > stuckAfter+time.Second {
-			t.Errorf("the quiet chat got %+v, after a flood that began at %v", there, start)
-		}
-	})
-}
-
-func TestManyChatsKeepTheTotalRateAndAreAllAnswered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, _ := paced(t)
-		const people = 150 // They take longer than a command may.
-		r.adapter.CommandTimeout = 5 * time.Second
 		r.askers(people)
+		for range 20 {
+			r.api.Fail("sendMessage", telegramtest.Fault{}, telegramtest.Fault{}, telegramtest.TooMany(time.Second))
+		}
+		start := time.Now()
 		r.run()
 		sent := r.settled(2 * time.Minute)
 		keepsRates(t, sent)
-		if n := len(perChat(sent)); n != people || len(sent) != people {
-			t.Errorf("%d messages to %d people", len(sent), n)
+		if len(perChat(sent)) != people+1 || r.events.of("rate_limited") != 20 {
+			t.Errorf("%d chats are answered, events %v", len(perChat(sent)), r.events.n)
 		}
-		if _, saidBusy := inChat(sent, 10_000+people-1); saidBusy != 0 {
-			t.Error("busy is said where only the total had no room")
+		there, saidBusy := inChat(sent, group)
+		if shed := r.events.of("send_shed"); saidBusy != 1 || len(there) < 10 || shed+len(there)-1 != flooding {
+			t.Errorf("%d messages in the group, %d of them busy, and %d are shed", len(there), saidBusy, shed)
+		}
+		for id := range perChat(sent) {
+			if others, busy := inChat(sent, id); id > 0 && (busy != 0 || len(others) != 1 || others[0].At.Sub(start) > 15*time.Second) {
+				t.Errorf("chat %d got %+v", id, others)
+			}
 		}
 	})
 }
 
-// One flooded group, many private chats, and a server that refuses now and
-// then: what is repeated counts too.
-func TestAMixedCrowdKeepsEveryRateWithRepeatedSends(t *testing.T) {
+// Edits count towards a chat's rate, and where that is used up the presser alone
+// is told.
+func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, w := paced(t)
-		w.refuses = 1
-		r.askers(100)
-		r.flood(200)
+		r := setUp(t, paced)
+		r.answer(refreshed("x", 1))
 		r.run()
-		sent := r.settled(10 * time.Minute)
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		keepsRates(t, sent)
-		if n := most(slices.Concat(sent, w.refused), time.Second); n > 30 {
-			t.Errorf("%d messages in a second in all, with those refused", n)
+		r.api.Push(inGroup(ann, "/price"))
+		r.sent(1)
+		r.answer(chat.Reply{Title: chat.Say("y"), AsOf: refreshed("", 2).AsOf})
+		for _, m := range flood(60) {
+			r.api.Push(m)
 		}
-		answers, saidBusy := inChat(sent, group)
-		if saidBusy < 1 || len(answers)-saidBusy < 5 || len(w.refused) == 0 || len(perChat(sent)) != 101 {
-			t.Errorf("%d answers and %d times busy in the group, %d refused, %d chats",
-				len(answers)-saidBusy, saidBusy, len(w.refused), len(perChat(sent)))
+		r.inFlight(61)
+		r.press(ann, "Refresh")
+		if told := r.told(1)[0]; !strings.Contains(told.Text, "Busy") || !told.Alert {
+			t.Errorf("told %+v", told)
 		}
-	})
-}
-
-func TestADrainShedsWhatWouldComeTooLate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, _ := paced(t)
-		r.flood(15)
-		stop := r.run()
-		r.waitFor("all in hand", func() bool { return len(r.handler.Requests()) == 15 })
-		start := time.Now()
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		sent := r.api.Sent()
-		if _, saidBusy := inChat(sent, group); saidBusy != 1 || len(sent) < 9 || time.Since(start) >= chat.DrainTime {
-			t.Errorf("drained in %v with %d messages, %d of them busy", time.Since(start), len(sent), saidBusy)
-		}
-		if pending := r.api.Pending(); len(pending) != 0 {
-			t.Errorf("%d updates are not acknowledged", len(pending))
+		if sent := r.settled(time.Minute); sent[0].Edits != 0 || r.events.of("busy_said") != 1 {
+			t.Errorf("the card is edited %d times, events %v", sent[0].Edits, r.events.n)
 		}
 	})
 }
 
-// What has no turn in the total yet stays in Telegram's queue, so that a stop
-// loses nothing of it.
+// What has no turn yet when a drain ends stays in Telegram's queue, so that the
+// next process answers it; and what is answered is acknowledged.
 func TestACrowdIsAnsweredOnceAcrossAStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const people = 300
-		r, _ := paced(t)
-		r.askers(people)
+		const asked = 320
+		r := setUp(t, paced)
+		r.askers(asked)
 		stop := r.run()
-		time.Sleep(2500 * time.Millisecond)
+		time.Sleep(2510 * time.Millisecond)
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		first := r.api.Sent()
+		first := len(r.api.Sent())
+		if first < 50 || first+len(r.api.Pending()) != asked {
+			t.Errorf("%d of %d are answered, %d are left", first, asked, len(r.api.Pending()))
+		}
 		next := r.again()
-		next.carriedBy(r.api)
 		next.run()
-		sent := next.settled(time.Minute)
-		if n := len(perChat(sent)); n != people || len(sent) != people || len(first) < 50 || len(first) == people {
-			t.Errorf("%d messages to %d people, %d of them before the stop", len(sent), n, len(first))
+		if sent := next.settled(time.Minute); len(sent) != asked || len(perChat(sent)) != asked {
+			t.Errorf("%d messages to %d people", len(sent), len(perChat(sent)))
 		}
 	})
 }
 
-func TestWhatTheTotalHoldsUpAtTheEndIsDeliveredAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const people = 400
-		r := setUpInMemory(t, func(c *Config) {
-			c.Pacing, c.WebhookURL, c.WebhookSecret, c.Dedup = true, "https://bot.example/hook", config.NewSecret(secret), &memory{}
-		})
+// A repetition whose turn comes after the drain is for the next process.
+func TestAStopLeavesARepetitionWithoutATurnToTheNextProcess(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.api.Fail("sendMessage", telegramtest.Page(http.StatusBadGateway))
+		update, message := r.api.Push(inGroup(ann, "/price"))
 		stop := r.run()
-		r.waitFor("ready", r.adapter.Ready)
-		var refused atomic.Int64
-		var all sync.WaitGroup
-		for user := range int64(people) {
-			req := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(r.update(1+user)))
-			req.Header.Set("X-Telegram-Bot-Api-Secret-Token", secret)
-			all.Go(func() {
-				w := httptest.NewRecorder()
-				if r.adapter.ServeHTTP(w, req); w.Code == http.StatusServiceUnavailable {
-					refused.Add(1)
-				}
-			})
+		r.waitFor("the call", func() bool { return len(r.api.Calls("sendMessage")) == 1 })
+		for _, m := range flood(11) { // Their turns are all that there are for half a minute.
+			r.api.Push(m)
 		}
-		synctest.Wait()
-		if err := stop(); err != nil {
-			t.Error(err)
+		time.Sleep(3 * time.Second)
+		start := time.Now()
+		if err := stop(); err != nil || time.Since(start) > chat.DrainTime || !slices.Contains(r.api.Pending(), update) {
+			t.Fatalf("%v after %v; sent %+v", err, time.Since(start), r.api.Sent())
 		}
-		all.Wait()
-		if sent, refused := len(r.api.Sent()), int(refused.Load()); sent < 150 || refused < 100 || sent+refused != people {
-			t.Errorf("%d of %d are answered, %d are to be delivered again", sent, people, refused)
+		// There is a turn for all twelve then, in whatever order they take theirs.
+		r.adapter.CommandTimeout = 4 * time.Minute
+		next := r.again()
+		next.run()
+		if sent := next.settled(5 * time.Minute); !slices.ContainsFunc(sent, func(m telegramtest.Sent) bool { return m.ReplyTo == message }) {
+			t.Errorf("it is never answered; sent %+v", sent)
 		}
-	})
+	}, paced)
 }
 
-func TestWithoutPacingNothingWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := setUpInMemory(t, nil)
-		r.flood(90)
+func TestWithoutPacingNothingWaitsAndNothingIsShared(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
 		r.run()
 		start := time.Now()
-		if r.sent(90); time.Since(start) > time.Second {
-			t.Errorf("90 messages took %v", time.Since(start))
+		for _, m := range crowd(90, "/price") {
+			r.api.Push(m)
+		}
+		for _, m := range r.sent(90) {
+			if m.Text != "price" || m.At.Sub(start) > time.Second {
+				t.Errorf("sent %+v after %v", m, m.At.Sub(start))
+			}
+		}
+	})
+}
+
+func TestManyWhoAskTheSameAtOnceShareThreeMessages(t *testing.T) {
+	inBubble(t, ways, func(t *testing.T, way func(*Config)) {
+		for _, reply := range []chat.Reply{{Title: chat.Say("x")}, pictured(t, 100)} {
+			const askers = 100
+			r := setUp(t, way, paced)
+			r.answer(reply)
+			stop := r.run()
+			start := time.Now()
+			r.give(crowd(askers, "/price")...)
+			sent, total := r.api.Sent(), 0
+			for _, m := range sent {
+				total += answered(m)
+				if (m.Photo != nil) != (reply.Image != nil) {
+					t.Errorf("sent %+v", m)
+				}
+			}
+			if took := sent[len(sent)-1].At.Sub(start); total != askers || len(sent) > 3 || took > 3*time.Second {
+				t.Errorf("%d messages for %d askers in %v", len(sent), total, took)
+			}
+			if shared := r.events.of("send_shared"); shared != askers-len(sent) {
+				t.Errorf("%d are counted as shared", shared)
+			}
+			_ = stop()
+			time.Sleep(2 * sameAnswerGap)
+			w := &r.adapter.shared
+			w.mu.Lock()
+			if len(w.waiting)+len(w.next) != 0 {
+				t.Errorf("%d answers wait and %d are remembered", len(w.waiting), len(w.next))
+			}
+			w.mu.Unlock()
+		}
+	})
+}
+
+// Only what is the same in one place shares a message: not another argument, not
+// another topic, no refusal for an answer, and nothing private.
+func TestOnlyTheSameAnswerInTheSamePlaceIsShared(t *testing.T) {
+	inBubble(t, ways, func(t *testing.T, way func(*Config)) {
+		const people = 10
+		r := setUp(t, way, paced)
+		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
+			// The key of a title says what it is, and the tone how it went; the text the rest.
+			reply := chat.Reply{Title: chat.Say(req.Command), Text: chat.Say("-")}
+			for _, arg := range []string{"a", "b"} {
+				if fmt.Sprint(req.Args) == fmt.Sprint(chat.Typed(arg)) {
+					reply.Text = chat.Say(arg)
+				}
+			}
+			switch req.From.ID {
+			case "1", "2":
+				reply.Title = chat.Say("refused")
+			case "3", "4":
+				reply.Tone = chat.Warning
+			}
+			return reply
+		}
+		r.adapter.CommandTimeout = time.Minute
+		r.run()
+		var messages []telegramtest.Message
+		for _, m := range crowd(people, "/price") {
+			messages = append(messages, m, inGroup(m["from"].(telegramtest.User).ID, "/price").In(7))
+		}
+		for i, line := range []string{"/staked a", "/staked b", "/mylogins", "/mylogins"} {
+			r.api.Start(int64(100 + i))
+			messages = append(messages, inGroup(int64(100+i), line))
+		}
+		r.give(messages...)
+		got := map[string]int{}
+		for _, m := range r.api.Sent() {
+			text, _, _ := strings.Cut(m.Text, "\n\n")
+			got[fmt.Sprint(m.Chat, " ", m.Thread, " ", text)] += answered(m)
+		}
+		want := map[string]int{
+			"-1001 0 staked\na": 1, "-1001 0 staked\nb": 1, "102 0 mylogins\n-": 1, "103 0 mylogins\n-": 1, "-1001 0 " + said(answeredPrivately): 2,
+			"-1001 0 refused\n-": 2, "-1001 0 ⚠️ price\n-": 2, "-1001 0 price\n-": people - 4,
+			"-1001 7 refused\n-": 2, "-1001 7 ⚠️ price\n-": 2, "-1001 7 price\n-": people - 4,
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("answered\n%v, want\n%v", got, want)
+		}
+		keepsRates(t, r.api.Sent())
+	})
+}
+
+// The message that goes is the newest answer, as a reply to whoever waited
+// longest. The first goes at once.
+func TestASharedMessageShowsTheNewestAnswerToTheFirstAsker(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		asked := 0
+		r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
+			asked++ // One at a time, as they are asked below.
+			return chat.Reply{Title: chat.Say("Price"), Text: chat.Say(fmt.Sprintf("Answer %d.", asked)), Notes: make([]chat.Text, 0, 5)}
+		}
+		r.run()
+		var ids []int64
+		for _, m := range crowd(6, "/price") {
+			_, id := r.api.Push(m)
+			ids = append(ids, id)
+			time.Sleep(50 * time.Millisecond)
+		}
+		sent := r.sent(2)
+		if sent[0].ReplyTo != ids[0] || answered(sent[0]) != 1 || !strings.Contains(sent[0].Text, "Answer 1.") {
+			t.Errorf("the first message is %+v", sent[0])
+		}
+		if sent[1].ReplyTo != ids[1] || answered(sent[1]) != 5 || !strings.Contains(sent[1].Text, "Answer 6.") ||
+			sent[1].At.Sub(sent[0].At) < time.Second {
+			t.Errorf("the second message is %+v", sent[1])
+		}
+	}, paced)
+}
+
+// All who wait for a message share what becomes of it: their updates are settled,
+// and each is logged by its own reference where it is not out.
+func TestWhatBecomesOfASharedMessageIsThatOfAllWhoWaitForIt(t *testing.T) {
+	const askers = 20
+	page := telegramtest.Page(502)
+	type test struct {
+		faults     []telegramtest.Fault
+		sent, lost int
+	}
+	inBubble(t, map[string]test{
+		"refused":       {[]telegramtest.Fault{{}, telegramtest.NoRights()}, 1, askers - 1},
+		"429":           {[]telegramtest.Fault{{}, telegramtest.TooMany(3 * time.Second)}, 2, 0},
+		"unclear to it": {[]telegramtest.Fault{{}, page, page, page}, 1, askers - 1},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t, paced)
+		r.api.Fail("sendMessage", tt.faults...)
+		r.run()
+		r.api.Push(inGroup(1, "/price"))
+		r.sent(1)
+		for _, m := range crowd(askers-1, "/price") {
+			r.api.Push(m)
+		}
+		if sent := r.settled(time.Minute); len(sent) != tt.sent {
+			t.Errorf("%d messages, want %d", len(sent), tt.sent)
+		}
+		if n := strings.Count(r.logs.String(), "was not delivered"); n != tt.lost {
+			t.Errorf("%d are logged as not delivered, want %d:\n%s", n, tt.lost, r.logs)
 		}
 	})
 }

@@ -2,7 +2,7 @@ package telegram
 
 import (
 	"encoding/json"
-	"reflect"
+	"fmt"
 	"testing"
 
 	"herald/internal/chat"
@@ -19,7 +19,7 @@ func in(t *testing.T, kind string, n int, text string, members string) *message 
 	t.Helper()
 	raw, _ := json.Marshal(map[string]any{
 		"message_id": 7, "text": text, "from": map[string]any{"id": 5},
-		"chat":     map[string]any{"id": -100, "type": kind},
+		"chat":     map[string]any{"id": -100, "type": kind, "title": "The *talk*"},
 		"entities": []entity{{Type: "bot_command", Offset: 0, Length: n}},
 	})
 	m := &message{}
@@ -35,141 +35,108 @@ func in(t *testing.T, kind string, n int, text string, members string) *message 
 }
 
 func TestParseKnowsWhoseCommandItIs(t *testing.T) {
-	tests := []struct {
-		name    string
+	for name, tt := range map[string]struct {
 		kind    string
 		n       int
 		text    string
 		members string
 		want    string // the command, "" is not ours
 	}{
-		{"plain", "group", 6, "/price", "", "price"},
-		{"any case", "supergroup", 6, "/Price", "", "price"},
-		{"addressed to us", "group", 13, "/price@OurBot", "", "price"},
-		{"addressed to us in another case", "group", 13, "/PRICE@ourbot", "", "price"},
-		{"addressed to another bot", "group", 15, "/price@OtherBot", "", ""},
-		{"addressed to another bot in private", "private", 15, "/price@OtherBot", "", ""},
-		{"unknown in a group", "group", 4, "/foo", "", ""},
-		{"unknown addressed to us", "group", 11, "/foo@OurBot", "", ""},
-		{"unknown in private", "private", 4, "/foo", "", "foo"},
-		{"in a channel", "channel", 6, "/price", "", ""},
-		{"by a bot", "group", 6, "/price", `{"from":{"id":5,"is_bot":true}}`, ""},
-		{"forwarded", "group", 6, "/price", `{"forward_origin":{"type":"of a new kind"}}`, ""},
-		{"via another bot", "group", 6, "/price", `{"via_bot":{"id":1}}`, ""},
-		{"without an entity", "group", 6, "/price", `{"entities":[]}`, ""},
-		{"not at the beginning", "group", 6, "hi /price", `{"entities":[{"type":"bot_command","offset":3,"length":6}]}`, ""},
-		{"a forged length", "group", 600, "/price", "", ""},
-		{"a negative length", "group", -1, "/price", "", ""},
-		{"a length that overflows", "group", 9223372036854775807, "/price", "", ""},
-		{"an entity over no slash", "group", 5, "price", "", ""},
-		{"an entity and no text", "group", 6, "", "", ""},
-		{"nobody sent it", "group", 6, "/price", `{"from":null}`, ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c, ours := parse(in(t, tt.kind, tt.n, tt.text, tt.members), testMe, testCommands)
-			if ours != (tt.want != "") || c.request.Command != tt.want {
-				t.Errorf("got %q, %v; want %q", c.request.Command, ours, tt.want)
-			}
-		})
+		"any case":                        {"supergroup", 6, "/Price", "", "price"},
+		"addressed to us in another case": {"group", 13, "/PRICE@ourbot", "", "price"},
+		"addressed to another bot":        {"group", 15, "/price@OtherBot", "", ""},
+		"the same in private":             {"private", 15, "/price@OtherBot", "", ""},
+		"unknown in a group":              {"group", 4, "/foo", "", ""},
+		"unknown addressed to us":         {"group", 11, "/foo@OurBot", "", ""},
+		"unknown in private":              {"private", 4, "/foo", "", "foo"},
+		"in a channel":                    {"channel", 6, "/price", "", ""},
+		"by a bot":                        {"group", 6, "/price", `{"from":{"id":5,"is_bot":true}}`, ""},
+		"forwarded":                       {"group", 6, "/price", `{"forward_origin":{"type":"of a new kind"}}`, ""},
+		"via another bot":                 {"group", 6, "/price", `{"via_bot":{"id":1}}`, ""},
+		"without an entity":               {"group", 6, "/price", `{"entities":[]}`, ""},
+		"not at the beginning":            {"group", 6, "hi /price", `{"entities":[{"type":"bot_command","offset":3,"length":6}]}`, ""},
+		"a forged length":                 {"group", 600, "/price", "", ""},
+		"a negative length":               {"group", -1, "/price", "", ""},
+		"a length that overflows":         {"group", 9223372036854775807, "/price", "", ""},
+		"an entity over no slash":         {"group", 5, "price", "", ""},
+		"an entity and no text":           {"group", 6, "", "", ""},
+		"nobody sent it":                  {"group", 6, "/price", `{"from":null}`, ""},
+	} {
+		c, ours := parse(in(t, tt.kind, tt.n, tt.text, tt.members), testMe, testCommands)
+		if ours != (tt.want != "") || c.request.Command != tt.want {
+			t.Errorf("%s: got %q, %v; want %q", name, c.request.Command, ours, tt.want)
+		}
 	}
 }
 
 func TestParseFindsArgumentsAndPeople(t *testing.T) {
-	id := func(s string) *chat.User { return &chat.User{Platform: Platform, ID: s} }
-	tests := []struct {
-		name    string
-		text    string
-		members string
-		words   []string
-		target  *chat.User
-		named   string
-	}{
-		{"words", "/exists  a\n b", "", []string{"a", "b"}, nil, ""},
-		{"a username stays a word", "/exists @ann", "", []string{"@ann"}, nil, ""},
-		{"a mention without username", "/exists 😀 Ann B x",
-			`{"entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":11,"length":5,"user":{"id":8}}]}`,
-			[]string{"😀", "x"}, id("8"), ""},
-		{"a forged mention", "/exists Ann",
-			`{"entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":9,"length":9223372036854775807,"user":{"id":8}}]}`,
-			[]string{"Ann"}, nil, ""},
-		{"a mention inside the command", "/exists Ann",
-			`{"entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":2,"length":3,"user":{"id":8}}]}`,
-			[]string{"Ann"}, nil, ""},
-		{"a reply", "/exists", `{"reply_to_message":{"message_id":3,"from":{"id":8}}}`, nil, id("8"), ""},
-		{"a reply to somebody with a name", "/exists", `{"reply_to_message":{"message_id":3,"from":{"id":8,"first_name":"Bob","last_name":"B."}}}`, nil, id("8"), "Bob B."},
-		{"a reply to somebody with one name", "/exists", `{"reply_to_message":{"message_id":3,"from":{"id":8,"first_name":"Bob"}}}`, nil, id("8"), "Bob"},
-		{"a mention of somebody with a name", "/exists 😀 Ann B x",
-			`{"entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":11,"length":5,"user":{"id":8,"first_name":"Ann","last_name":"B"}}]}`,
-			[]string{"😀", "x"}, id("8"), "Ann B"},
-		{"a reply to us", "/exists", `{"reply_to_message":{"message_id":3,"from":{"id":99,"is_bot":true,"first_name":"Herald"}}}`, nil, nil, ""},
-		{"a reply to an anonymous administrator", "/exists",
-			`{"reply_to_message":{"message_id":3,"from":{"id":1087968824,"first_name":"Group"},"sender_chat":{"id":-100}}}`, nil, id(""), ""},
-		{"a topic's first message", "/exists", `{"is_topic_message":true,"message_thread_id":3,"reply_to_message":{"message_id":3,"from":{"id":8}}}`, nil, nil, ""},
-		{"a topic's service message", "/exists", `{"reply_to_message":{"message_id":3,"from":{"id":8},"forum_topic_created":{}}}`, nil, nil, ""},
-		{"a reply within a topic", "/exists", `{"is_topic_message":true,"message_thread_id":3,"reply_to_message":{"message_id":4,"from":{"id":8}}}`, nil, id("8"), ""},
-		{"a message of another chat", "/exists", `{"external_reply":{"origin":{"type":"user","sender_user":{"id":8}}}}`, nil, nil, ""},
+	mentioned := func(offset, length int, user string) string {
+		const entities = `{"entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":%d,"length":%d,"user":%s}]}`
+		return fmt.Sprintf(entities, offset, length, user)
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c, ours := parse(in(t, "group", 7, tt.text, tt.members), testMe, testCommands)
-			if !ours {
-				t.Fatal("not taken")
-			}
-			if want := chat.Typed(tt.words...); c.request.Args.Len() != want.Len() || want.Len() > 0 && !reflect.DeepEqual(c.request.Args, want) {
-				t.Errorf("arguments %+v, want %+v", c.request.Args, want)
-			}
-			if !reflect.DeepEqual(c.request.Target, tt.target) {
-				t.Errorf("target %v, want %v", c.request.Target, tt.target)
-			}
-			if c.request.TargetName != tt.named {
-				t.Errorf("their name is %q, want %q", c.request.TargetName, tt.named)
-			}
-		})
+	replying := func(members string) string { return `{"reply_to_message":{"message_id":3,` + members + `}}` }
+	inTopic := func(id string) string {
+		return `{"is_topic_message":true,"message_thread_id":3,"reply_to_message":{"message_id":` + id + `,"from":{"id":8}}}`
+	}
+	for name, tt := range map[string]struct {
+		text, members string
+		words         []string
+		target        string // "none" is nobody, "" one without an ID
+		named         string
+	}{
+		"words":                                 {"/exists  a\n b", "", []string{"a", "b"}, "none", ""},
+		"a username stays a word":               {"/exists @ann", "", []string{"@ann"}, "none", ""},
+		"a mention without username":            {"/exists 😀 Ann B x", mentioned(11, 5, `{"id":8,"first_name":"Ann"}`), []string{"😀", "x"}, "8", "Ann"},
+		"a forged mention":                      {"/exists Ann", mentioned(9, 9223372036854775807, `{"id":8}`), []string{"Ann"}, "none", ""},
+		"a mention inside the command":          {"/exists Ann", mentioned(2, 3, `{"id":8}`), []string{"Ann"}, "none", ""},
+		"a reply":                               {"/exists", replying(`"from":{"id":8,"first_name":"Bob"}`), nil, "8", "Bob"},
+		"a reply to us":                         {"/exists", replying(`"from":{"id":99,"is_bot":true,"first_name":"Herald"}`), nil, "none", ""},
+		"a reply to an anonymous administrator": {"/exists", replying(`"from":{"id":1087968824},"sender_chat":{"id":-100}`), nil, "", ""},
+		"a topic's first message":               {"/exists", inTopic("3"), nil, "none", ""},
+		"a topic's service message":             {"/exists", replying(`"from":{"id":8},"forum_topic_created":{}`), nil, "none", ""},
+		"a reply within a topic":                {"/exists", inTopic("4"), nil, "8", ""},
+		"a message of another chat":             {"/exists", `{"external_reply":{"origin":{"type":"user","sender_user":{"id":8}}}}`, nil, "none", ""},
+	} {
+		c, ours := parse(in(t, "group", 7, tt.text, tt.members), testMe, testCommands)
+		target := "none"
+		if c.request.Target != nil {
+			target = c.request.Target.ID
+		}
+		if !ours || fmt.Sprint(c.request.Args) != fmt.Sprint(chat.Typed(tt.words...)) || target != tt.target ||
+			c.request.TargetName != tt.named {
+			t.Errorf("%s: got %+v, %v", name, c.request, ours)
+		}
 	}
 }
 
+// Who speaks as a chat is nobody: a moderator if it is this very chat.
 func TestParseKnowsSenderAndDestination(t *testing.T) {
-	tests := []struct {
-		name, members string
+	for name, tt := range map[string]struct {
+		kind, members string
 		from          string
 		role          chat.Role
 		thread        int64
+		locale        string
 	}{
-		{"a member", "", "5", chat.UnknownRole, 0},
-		{"an anonymous administrator", `{"from":{"id":1087968824,"is_bot":true},"sender_chat":{"id":-100}}`, "", chat.Moderator, 0},
-		{"somebody as their channel", `{"from":{"id":136817688,"is_bot":true},"sender_chat":{"id":-200}}`, "", chat.Member, 0},
-		{"in a topic", `{"is_topic_message":true,"message_thread_id":44}`, "5", chat.UnknownRole, 44},
-		{"in a thread of replies", `{"message_thread_id":44}`, "5", chat.UnknownRole, 0},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c, ours := parse(in(t, "supergroup", 6, "/price", tt.members), testMe, testCommands)
-			if !ours || c.request.From != (chat.User{Platform: Platform, ID: tt.from}) || c.request.Role != tt.role || c.request.Community != "-100" {
-				t.Errorf("got %+v, %v", c, ours)
-			}
-			if want := (destination{chat: -100, group: true, thread: tt.thread, replyTo: 7}); c.asked != want {
-				t.Errorf("destination %+v, want %+v", c.asked, want)
-			}
-		})
-	}
-}
-
-func TestParseKnowsTheLanguageAndTheChat(t *testing.T) {
-	c, ours := parse(in(t, "supergroup", 6, "/price", `{"from":{"id":5,"language_code":"pt-br"},"chat":{"id":-100,"type":"supergroup","title":"The *talk*"}}`), testMe, testCommands)
-	if !ours || c.request.Locale != "pt-br" || c.request.ChatTitle != "The *talk*" || c.request.Whispers {
-		t.Errorf("got %+v, %v", c.request, ours)
-	}
-	c, ours = parse(in(t, "supergroup", 6, "/price", `{"from":{"id":5,"language_code":"pt-br"},"sender_chat":{"id":-100}}`), testMe, testCommands)
-	if !ours || c.request.Locale != "" {
-		t.Errorf("an anonymous sender has the language %q", c.request.Locale)
-	}
-}
-
-func TestNobodyModeratesAPrivateChat(t *testing.T) {
-	c, ours := parse(in(t, "private", 6, "/price", ""), testMe, testCommands)
-	if !ours || c.request.Community != "" || c.request.Role != chat.Member {
-		t.Errorf("got %+v, %v", c.request, ours)
+		"a member":                   {"supergroup", `{"from":{"id":5,"language_code":"pt-br"}}`, "5", chat.UnknownRole, 0, "pt-br"},
+		"an anonymous administrator": {"supergroup", `{"from":{"id":5,"language_code":"pt-br"},"sender_chat":{"id":-100}}`, "", chat.Moderator, 0, ""},
+		"somebody as their channel":  {"supergroup", `{"from":{"id":5},"sender_chat":{"id":-200}}`, "", chat.Member, 0, ""},
+		"in a topic":                 {"supergroup", `{"is_topic_message":true,"message_thread_id":44}`, "5", chat.UnknownRole, 44, ""},
+		"in a thread of replies":     {"supergroup", `{"message_thread_id":44}`, "5", chat.UnknownRole, 0, ""},
+		"in private":                 {"private", "", "5", chat.Member, 0, ""},
+	} {
+		c, ours := parse(in(t, tt.kind, 6, "/price", tt.members), testMe, testCommands)
+		community := map[bool]string{true: "-100", false: ""}[tt.kind != "private"]
+		want := chat.Request{
+			Command: "price", From: chat.User{Platform: Platform, ID: tt.from}, Chat: "-100", Community: community,
+			ChatTitle: "The *talk*", Direct: tt.kind == "private", Role: tt.role, Locale: tt.locale, Args: chat.Typed(),
+		}
+		if !ours || fmt.Sprintf("%+v", c.request) != fmt.Sprintf("%+v", want) {
+			t.Errorf("%s: got %+v, want %+v", name, c.request, want)
+		}
+		if where := (destination{chat: -100, group: tt.kind != "private", thread: tt.thread, replyTo: 7}); c.asked != where {
+			t.Errorf("%s: destination %+v, want %+v", name, c.asked, where)
+		}
 	}
 }
 
@@ -272,13 +239,10 @@ func TestAnUpdatesIDIsReadWhereverItStands(t *testing.T) {
 		`{"update_id":7}`:                                       7,
 		`{ "update_id" : 8, "message":{}}`:                      8,
 		`{"message":{"text":"\"update_id\":1"},"update_id":9}`:  9,
-		`{"update_id":10,"message":[]}`:                         10,
 		`{"update_id":"11","message":{}}`:                       0,
 		`{"update_id":1.5,"message":{}}`:                        0,
 		`{"update_id":99999999999999999999999999,"message":{}}`: 0,
-		`{"message":{}}`:                                        0,
-		`7`:                                                     0,
-		``:                                                      0,
+		``: 0,
 	} {
 		if got := updateID([]byte(raw)); got != want {
 			t.Errorf("%s: %d, want %d", raw, got, want)

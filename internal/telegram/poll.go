@@ -31,12 +31,10 @@ const (
 )
 
 // A long poll that is answered with nothing within earlyAnswer comes from a
-// server that does not wait. It is asked again after a pause of emptyGap, which
-// doubles up to maxEmptyGap.
+// server that does not wait. It is asked again after emptyGap.
 const (
 	earlyAnswer = 100 * time.Millisecond
-	emptyGap    = 50 * time.Millisecond
-	maxEmptyGap = time.Second
+	emptyGap    = 250 * time.Millisecond
 )
 
 // idleReset is after how long without an update the offset is forgotten: after
@@ -62,7 +60,6 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 	// At first, and after a failure, a getUpdates is a short one: its answer
 	// shows at once that Telegram is there.
 	wait, limit := time.Duration(0), batchSize
-	early := 0 // long polls in a row that were answered early with nothing
 	for ctx.Err() == nil {
 		offset, busy := offsets.offset()
 		if busy {
@@ -82,12 +79,13 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 			return
 		}
 		s.connected()
+		long := wait > 0
 		wait = longPoll
 		taken, full := s.take(ctx, offsets, batch), len(batch) >= limit
 		limit = min(2*limit, batchSize)
 		switch {
 		case taken > 0:
-			early, lastUpdate = 0, time.Now()
+			lastUpdate = time.Now()
 		case busy:
 			// What only the rate of all chats holds up is best left to Telegram.
 			if full && !s.pace.Saturated() {
@@ -95,13 +93,8 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 			}
 		case time.Since(lastUpdate) > idleReset:
 			offsets.forget()
-		case time.Since(asked) < earlyAnswer:
-			// The first is a short poll.
-			if early++; early > 1 {
-				retry.Sleep(ctx, min(emptyGap<<min(early-2, 10), maxEmptyGap))
-			}
-		default:
-			early = 0
+		case long && time.Since(asked) < earlyAnswer:
+			retry.Sleep(ctx, emptyGap)
 		}
 		awaitNews(ctx, offsets, len(batch), full, time.Since(lastUpdate))
 	}
@@ -193,8 +186,8 @@ func awaitNews(ctx context.Context, offsets *offsetTracker, batch int, full bool
 	}
 }
 
-// dropWebhook ends a webhook of before, beside which Telegram answers no poll.
-// After a failure the next 409 brings it back here.
+// dropWebhook deletes a webhook left by an earlier run; getUpdates fails while one
+// is set. After a failure the next 409 brings it back here.
 func (s *session) dropWebhook(ctx context.Context) {
 	err := s.api.DeleteWebhook(ctx)
 	if err != nil && ctx.Err() == nil && !s.tokenRefused(err) {

@@ -3,14 +3,12 @@ package telegram
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"herald/internal/chat"
-	"herald/internal/retry"
 	"herald/internal/telegram/botapi"
 	"herald/internal/telegram/pace"
 	"herald/internal/words"
@@ -190,25 +188,15 @@ func alert(r chat.Reply) botapi.CallbackAnswer {
 	return botapi.CallbackAnswer{Text: text, Alert: true}
 }
 
-// tellOnce ends the wait of a presser, when it is called first. It is repeated
-// only if it certainly was not taken.
+// tellOnce ends the wait of a presser, when it is called first.
 func (s *session) tellOnce(query string) func(botapi.CallbackAnswer) {
 	var once sync.Once
 	return func(a botapi.CallbackAnswer) {
 		once.Do(func() {
 			a.ID = query
-			err := retry.Policy{
-				Backoff: backoff,
-				Until:   time.Now().Add(pressLasts),
-				Again: func(err error) (bool, time.Duration) {
-					e := botapi.ErrorOf(err)
-					return certainlyNotOut(e.Kind), e.RetryAfter
-				},
-			}.Do(s.work.Sends, func(ctx context.Context) error { return s.api.AnswerCallbackQuery(ctx, a) })
-			if err != nil && !s.tokenRefused(err) {
-				s.Count("press_unanswered")
-				s.Log.LogAttrs(s.work.Sends, slog.LevelDebug, "telegram: a press was not answered", slog.Any("err", err))
-			}
+			s.answerQuery(time.Now().Add(pressLasts), "press_unanswered", nil, func(ctx context.Context) error {
+				return s.api.AnswerCallbackQuery(ctx, a)
+			})
 		})
 	}
 }

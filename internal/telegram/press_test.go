@@ -1,19 +1,16 @@
 package telegram
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"herald/commands/commandstest"
 	"herald/internal/chat"
-	"herald/internal/config"
 	"herald/internal/telegram/telegramtest"
 )
 
@@ -27,9 +24,9 @@ func refreshed(text string, minutes int) chat.Reply {
 
 // card is a rig in whose group a card stands: answer 1. Each later answer is
 // newer by a minute, unless answers says otherwise.
-func card(t *testing.T, change func(*Config), answers ...chat.Reply) *rig {
+func card(t *testing.T, answers ...chat.Reply) *rig {
 	t.Helper()
-	r := setUpInMemory(t, change)
+	r := setUp(t)
 	var asked atomic.Int64
 	r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
 		n := int(asked.Add(1))
@@ -39,7 +36,7 @@ func card(t *testing.T, change func(*Config), answers ...chat.Reply) *rig {
 		return refreshed(fmt.Sprint("answer ", n), n)
 	}
 	r.run()
-	r.api.Push(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/price"))
+	r.api.Push(inGroup(ann, "/price"))
 	r.sent(1)
 	return r
 }
@@ -52,65 +49,55 @@ func (r *rig) one() telegramtest.Sent {
 
 func TestAPressSaysWhoPressedWhatAndWhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := card(t, nil)
+		r := card(t)
 		r.press(77, "Refresh")
 		r.told(1)
-		req := r.handler.Requests()[1]
-		if req.Command != "price" || req.Args.Len() != 0 || req.ID == "" || req.ID == r.handler.Requests()[0].ID {
+		asked, req := r.handler.Requests()[0], r.handler.Requests()[1]
+		if req.Command != "price" || req.Args.Len() != 0 || req.ID == "" || req.ID == asked.ID || req.From != userOf(77) ||
+			req.Community != "-1001" || req.Chat != "-1001" || req.Direct || req.Role != chat.UnknownRole || !req.Whispers {
 			t.Errorf("asked as %+v", req)
-		}
-		if req.From != userOf(77) || req.Community != "-1001" || req.Chat != "-1001" || req.Direct || req.Role != chat.UnknownRole || !req.Whispers {
-			t.Errorf("by %+v", req)
 		}
 	})
 }
 
 func TestAFailureIsForThePresserAndLeavesTheAnswer(t *testing.T) {
-	for name, tt := range map[string]struct {
+	toAsker := func(title, text string, notes ...chat.Text) chat.Reply {
+		return chat.Reply{Title: chat.Say(title), Text: chat.Say(text), Notes: notes, ToAsker: true}
+	}
+	type test struct {
 		reply chat.Reply
 		text  string
 		alert bool
-	}{
-		"could not be checked": {chat.Reply{Tone: chat.Warning, Title: chat.Say("unchecked.title"), Text: chat.Say("Down."), Notes: []chat.Text{chat.Say("Reference R")}},
-			"⚠️ Could not be checked\nDown.\nReference R", true},
-		"a refusal":       {chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), ToAsker: true}, "⚠️ Too many commands", true},
-		"said before":     {chat.Reply{Title: chat.Say("Too many commands"), ToAsker: true, SaidBefore: true}, "Too many commands", false},
-		"as new":          {refreshed("the same", 1), "Already up to date", false},
-		"older":           {refreshed("older", 0), "Already up to date", false},
-		"a question":      {chat.Reply{Title: chat.Say("Which wallet?"), ToAsker: true, Ask: &chat.Ask{Command: "staked"}}, "Which wallet?", true},
-		"more than fits":  {chat.Reply{Title: chat.Say("T"), Text: chat.Say(strings.Repeat("x", 190)), ToAsker: true, Notes: []chat.Text{chat.Say("too long"), chat.Say("fits")}}, "T\n" + strings.Repeat("x", 190) + "\nfits", true},
-		"an endless line": {chat.Reply{Text: chat.Say(strings.Repeat("😀", 300)), ToAsker: true}, strings.Repeat("😀", 199) + "…", true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := card(t, nil, tt.reply)
-				r.press(ann+1, "Refresh")
-				got := r.told(1)[0]
-				if got.Text != tt.text || got.Alert != tt.alert || got.User != ann+1 {
-					t.Errorf("told %+v, want %q", got, tt.text)
-				}
-				if m := r.one(); m.Text != "answer 1" || m.Edits != 0 || !r.api.WaitAcknowledged(soon) {
-					t.Errorf("the message is %+v", m)
-				}
-			})
-		})
 	}
+	inBubble(t, map[string]test{
+		"could not be checked": {chat.Reply{Tone: chat.Warning, Title: chat.Say("unchecked.title"), Text: chat.Say("Down.")}, "⚠️ Could not be checked\nDown.", true},
+		"a refusal":            {toAsker("Too many commands", ""), "Too many commands", true},
+		"as new":               {refreshed("the same", 1), "Already up to date", false},
+		"older":                {refreshed("older", 0), "Already up to date", false},
+		"a question":           {chat.Reply{Title: chat.Say("Which?"), ToAsker: true, Ask: &chat.Ask{Command: "staked"}}, "Which?", true},
+		"more than fits":       {toAsker("T", strings.Repeat("x", 190), chat.Say("too long"), chat.Say("fits")), "T\n" + strings.Repeat("x", 190) + "\nfits", true},
+		"an endless line":      {toAsker(strings.Repeat("😀", 300), ""), strings.Repeat("😀", 199) + "…", true},
+	}, func(t *testing.T, tt test) {
+		r := card(t, tt.reply)
+		r.press(ann+1, "Refresh")
+		if got := r.told(1)[0]; got.Text != tt.text || got.Alert != tt.alert || got.User != ann+1 {
+			t.Errorf("told %+v, want %q", got, tt.text)
+		}
+		if m := r.one(); m.Text != "answer 1" || m.Edits != 0 || !r.api.WaitAcknowledged(soon) {
+			t.Errorf("the message is %+v", m)
+		}
+	})
 }
 
 // What somebody is asked after a press in private they can write at once.
 func TestAQuestionAfterAPressInPrivateIsAMessage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := setUpInMemory(t, nil)
-		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
-			if req.Command == "staked" {
-				return chat.Reply{Title: chat.Say("Which wallet?"), ToAsker: true, Ask: &chat.Ask{Command: "staked", Question: chat.Say("Which wallet?")}}
-			}
-			return chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{{Label: chat.Say("Stake"), Command: "staked", Edit: true}}}
-		}
+	simulated(t, func(t *testing.T, r *rig) {
+		r.answer(refreshed("x", 1))
 		r.run()
 		r.askers(1)
 		r.sent(1)
-		r.press(10_000, "Stake")
+		r.answer(chat.Reply{Title: chat.Say("Which?"), ToAsker: true, Ask: &chat.Ask{Command: "staked", Question: chat.Say("Which?")}})
+		r.press(10_000, "Refresh")
 		if m := r.sent(2)[1]; !m.Markup.ForceReply || r.told(1)[0].Text != "" {
 			t.Errorf("sent %+v", m)
 		}
@@ -118,7 +105,7 @@ func TestAQuestionAfterAPressInPrivateIsAMessage(t *testing.T) {
 }
 
 func TestAPressOnWhatCannotBeEditedIsAnsweredBelowIt(t *testing.T) {
-	for name, press := range map[string]func(*rig, telegramtest.Sent) (replyTo int64){
+	inBubble(t, map[string]func(*rig, telegramtest.Sent) (replyTo int64){
 		"too old to be shown": func(r *rig, m telegramtest.Sent) int64 {
 			r.api.PressOld(ann, chatOf(m), m.ID, dataOf(m, "Refresh"))
 			return m.ID
@@ -128,31 +115,23 @@ func TestAPressOnWhatCannotBeEditedIsAnsweredBelowIt(t *testing.T) {
 			r.api.Press(ann, chatOf(m), m.ID, dataOf(m, "Refresh"))
 			return 0
 		},
-		"never there": func(r *rig, m telegramtest.Sent) int64 {
-			r.api.Press(ann, chatOf(m), 9999, dataOf(m, "Refresh"))
-			return 0
-		},
 		"a button that adds": func(r *rig, m telegramtest.Sent) int64 {
 			r.api.Press(ann, chatOf(m), m.ID, "1 n 0 price")
 			return m.ID
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := card(t, nil)
-				replyTo := press(r, r.one())
-				sent := r.sent(2)
-				if sent[0].Edits != 0 || sent[1].Text != "answer 2" || sent[1].ReplyTo != replyTo || r.told(1)[0].Text != "" {
-					t.Errorf("sent %+v", sent)
-				}
-			})
-		})
-	}
+	}, func(t *testing.T, press func(*rig, telegramtest.Sent) int64) {
+		r := card(t)
+		replyTo := press(r, r.one())
+		sent := r.sent(2)
+		if sent[0].Edits != 0 || sent[1].Text != "answer 2" || sent[1].ReplyTo != replyTo || r.told(1)[0].Text != "" {
+			t.Errorf("sent %+v", sent)
+		}
+	})
 }
 
 func TestAPressOfWhatIsInNoChatIsTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := card(t, nil)
+		r := card(t)
 		r.api.PressInline(ann, "inline-1", dataOf(r.one(), "Refresh"))
 		if got := r.told(1)[0]; !strings.Contains(got.Text, "too old") || !got.Alert || len(r.handler.Requests()) != 1 {
 			t.Errorf("told %+v", got)
@@ -160,114 +139,159 @@ func TestAPressOfWhatIsInNoChatIsTooOld(t *testing.T) {
 	})
 }
 
-// A private command by a forged button goes to whoever pressed it, or opens the
-// private chat for them.
-func TestAPressForWhatIsPrivateGoesToThePresser(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := card(t, nil)
-		r.handler.Reply = secretReply
-		r.api.Start(ann + 1)
-		m := r.one()
-		for presser, opens := range map[int64]string{ann + 1: "", ann + 2: "https://t.me/herald_bot?start=mylogins"} {
-			r.api.Press(presser, chatOf(m), m.ID, "1 e 0 mylogins")
-			synctest.Wait()
-			notices := r.api.Notices()
-			if got := notices[len(notices)-1]; got.User != presser || got.URL != opens || opens == "" && got.Text != said(answeredPrivately) {
-				t.Errorf("told %+v", got)
-			}
-		}
-		sent := r.sent(2)
-		if sent[0].Edits != 0 || sent[1].Chat != ann+1 || !strings.Contains(sent[1].Text, "confidential") || r.events.of("private_unreachable") != 1 {
-			t.Errorf("sent %+v", sent)
-		}
-		for _, seen := range r.api.SeenByOthers(ann + 1) {
-			if strings.Contains(seen.Text, "confidential") {
-				t.Errorf("others see %+v", seen)
-			}
-		}
-	})
-}
-
-func TestADeliveredPressIsAnsweredOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := setUpInMemory(t, func(c *Config) {
-			c.WebhookURL, c.WebhookSecret, c.Dedup = "https://bot.example/hook", config.NewSecret(secret), &memory{}
-		})
-		r.handler.Reply = func(context.Context, chat.Request) chat.Reply { return refreshed("new", 2) }
-		r.run()
-		r.waitFor("ready", r.adapter.Ready)
-		deliver := func(body []byte) int {
-			req := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
-			req.Header.Set("X-Telegram-Bot-Api-Secret-Token", secret)
-			w := httptest.NewRecorder()
-			r.adapter.ServeHTTP(w, req)
-			return w.Code
-		}
-		deliver(r.api.Update(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/price")))
-		m := r.one()
-		r.api.Press(ann, chatOf(m), m.ID, "1 e 1 price")
-		body := r.api.Dequeue()[0]
-		for range 3 {
-			if status := deliver(body); status != http.StatusOK {
-				t.Errorf("status %d", status)
-			}
-		}
-		r.told(1)
-		if n := len(r.handler.Requests()); n != 2 || r.events.of("update_repeated") != 2 {
-			t.Errorf("%d requests", n)
-		}
-	})
-}
-
-// Telegram takes no answer to a press that waited for long, and the message is
-// edited all the same.
-func TestAPressThatWaitedForLongIsCarriedOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := setUpInMemory(t, nil)
-		r.handler.Reply = func(context.Context, chat.Request) chat.Reply { return refreshed("new", 2) }
-		stop := r.run()
-		r.api.Push(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/help"))
-		m := r.one()
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		r.handler.Reply = func(context.Context, chat.Request) chat.Reply { return refreshed("newer", 3) }
+// A press is answered once, or not at all where Telegram does not take it, and the
+// message is edited all the same.
+func TestAPressIsAnsweredOnceTelegramTakesIt(t *testing.T) {
+	type test struct {
+		fault telegramtest.Fault
+		calls int
+		lost  int
+	}
+	inBubble(t, map[string]test{
+		"a 429":        {telegramtest.TooMany(time.Second), 2, 0},
+		"a long 429":   {telegramtest.TooMany(time.Hour), 1, 1},
+		"unclear":      {telegramtest.Page(502), 1, 1},
+		"a refusal":    {telegramtest.Status(400), 1, 1},
+		"nothing else": {telegramtest.Fault{}, 1, 0},
+	}, func(t *testing.T, tt test) {
+		r := card(t)
+		r.api.Fail("answerCallbackQuery", tt.fault)
 		r.press(ann, "Refresh")
-		time.Sleep(time.Minute)
-		r.againInMemory().run()
-		if !r.api.WaitAcknowledged(soon) || r.one().Text != "newer" || m.Text != "new" {
+		if !r.api.WaitAcknowledged(time.Minute) || r.one().Text != "answer 2" {
 			t.Errorf("the message is %+v", r.one())
 		}
-		if len(r.api.Notices()) != 0 || r.events.of("press_unanswered") != 1 {
-			t.Errorf("told %+v, events %v", r.api.Notices(), r.events.n)
+		if n := len(r.api.Calls("answerCallbackQuery")); n != tt.calls || r.events.of("press_unanswered") != tt.lost {
+			t.Errorf("%d calls, events %v", n, r.events.n)
 		}
 	})
 }
 
-func TestAPressIsAnsweredOnceTelegramTakesIt(t *testing.T) {
-	for name, tt := range map[string]struct {
-		faults []telegramtest.Fault
-		calls  int
-		lost   bool
-	}{
-		"a 429":        {[]telegramtest.Fault{telegramtest.TooMany(time.Second)}, 2, false},
-		"a long 429":   {[]telegramtest.Fault{telegramtest.TooMany(time.Hour)}, 1, true},
-		"unclear":      {[]telegramtest.Fault{telegramtest.Page(502)}, 1, true},
-		"a refusal":    {[]telegramtest.Fault{telegramtest.Status(400)}, 1, true},
-		"nothing else": {nil, 1, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := card(t, nil)
-				r.api.Fail("answerCallbackQuery", tt.faults...)
-				r.press(ann, "Refresh")
-				if !r.api.WaitAcknowledged(time.Minute) || r.one().Text != "answer 2" {
-					t.Errorf("the message is %+v", r.one())
-				}
-				if n := len(r.api.Calls("answerCallbackQuery")); n != tt.calls || (r.events.of("press_unanswered") == 1) != tt.lost {
-					t.Errorf("%d calls, events %v", n, r.events.n)
-				}
-			})
-		})
+// While one edit of a message is under way the others wait as one, and what it
+// shows in the end is the newest answer, whichever came last.
+func TestEditsOfOneMessageAreMadeInOrder(t *testing.T) {
+	type test struct {
+		minutes []int // how new each answer is
+		want    int
+		edits   int
 	}
+	inBubble(t, map[string]test{
+		"newer ones":  {[]int{2, 3, 4, 5}, 5, 2},
+		"older ones":  {[]int{5, 4, 3, 2}, 5, 1},
+		"as they may": {[]int{3, 2, 9, 4}, 9, 2},
+		"the same":    {[]int{3, 3, 3, 3}, 3, 1},
+	}, func(t *testing.T, tt test) {
+		var answers []chat.Reply
+		for _, m := range tt.minutes {
+			answers = append(answers, refreshed(fmt.Sprint("minute ", m), m))
+		}
+		r := card(t, answers...)
+		release := make(chan struct{})
+		r.api.Fail("editMessageText", telegramtest.Held(release))
+		for i := range answers {
+			r.press(int64(ann+i), "Refresh")
+			r.inFlight(2 + i)
+			synctest.Wait()
+		}
+		close(release)
+		r.told(len(answers))
+		if m := r.one(); m.Text != fmt.Sprint("minute ", tt.want) || m.Edits != tt.edits || !r.api.WaitAcknowledged(soon) {
+			t.Errorf("it says %q after %d edits, want minute %d after %d", m.Text, m.Edits, tt.want, tt.edits)
+		}
+		r.adapter.edits.mu.Lock()
+		defer r.adapter.edits.mu.Unlock()
+		if n := len(r.adapter.edits.of); n != 0 {
+			t.Errorf("%d messages are remembered", n)
+		}
+	})
+}
+
+// The spinner ends soon, and the edit is made when Telegram takes it.
+func TestASpinnerDoesNotTurnUntilASlowEditIsOut(t *testing.T) {
+	inBubble(t, map[string]telegramtest.Fault{"429": telegramtest.TooMany(time.Minute), "hangs": telegramtest.Hang()},
+		func(t *testing.T, fault telegramtest.Fault) {
+			r := card(t)
+			r.api.Fail("editMessageText", fault)
+			start := time.Now()
+			r.press(ann, "Refresh")
+			r.told(1)
+			if took := time.Since(start); took > spinnerLasts+time.Second || r.one().Edits != 0 || len(r.api.Pending()) != 1 {
+				t.Errorf("the spinner ended after %v, %d edits, %d updates are queued", took, r.one().Edits, len(r.api.Pending()))
+			}
+			if !r.api.WaitAcknowledged(2*time.Minute) || r.one().Text != "answer 2" {
+				t.Errorf("after %v the message says %q", time.Since(start), r.one().Text)
+			}
+		})
+}
+
+func TestARefusedEditIsToldThePresser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := card(t)
+		r.api.Fail("editMessageText", telegramtest.NoRights())
+		r.press(ann, "Refresh")
+		if got := r.told(1)[0]; !strings.Contains(got.Text, "This button is too old") || !r.api.WaitAcknowledged(soon) {
+			t.Errorf("told %+v", got)
+		}
+		if !strings.Contains(r.logs.String(), "was not delivered") || r.one().Edits != 0 {
+			t.Errorf("log:\n%s", r.logs)
+		}
+	})
+}
+
+// Whatever a forged button asks for, nothing private is shown to others, and what
+// is wrong is told to the presser alone.
+func TestAForgedButtonGainsNothing(t *testing.T) {
+	const old, private = "⚠️ This button is too old", "private"
+	inBubble(t, map[string]struct{ data, told string }{
+		"logins":             {"1 e 0 mylogins", private},
+		"a page of logins":   {"1 n 0 mylogins 2", private},
+		"existence":          {"1 e 0 exists", private},
+		"another's account":  {"1 e 0 exists Telegram 12345", private},
+		"a wallet's owner":   {"1 n 0 verify " + commandstest.AnnsWallet, private},
+		"a private question": {"1 a 0 verify wallet", private},
+		"a question":         {"1 a 0 staked wallet", "Which wallet?"},
+		"a wrong wallet":     {"1 e 0 staked 0x1", "⚠️ Check the wallet address"},
+		"too many words":     {"1 e 0 price 1 2 3", "⚠️ Check what you typed"},
+		"no command":         {"1 e 0 moon", "⚠️ Unknown command"},
+		"the future":         {"1 e zzzzzzzz price", "Already up to date"},
+		"another version":    {"2 e 0 price", old},
+		"nothing":            {"", old},
+		"noise":              {strings.Repeat("\x00", 64), old},
+	}, func(t *testing.T, tt struct{ data, told string }) {
+		r, _, router := product(t)
+		r.serve(router)
+		r.api.Push(writes(telegramtest.Group(communitys), anns, "/price"))
+		card := r.sent(1)[0]
+		const stranger = 404 // who has not started the bot
+		users := []int64{anns, bobs, stranger}
+		r.api.Start(anns)
+		r.api.Start(bobs)
+		for _, user := range users {
+			r.api.Press(user, telegramtest.Group(communitys), card.ID, tt.data)
+		}
+		for _, n := range r.told(len(users)) {
+			want := strings.Replace(tt.told, private, said(answeredPrivately), 1)
+			if tt.told == private && n.User == stranger {
+				want = ""
+			}
+			if !strings.HasPrefix(n.Text, want) || strings.Contains(n.URL, "?start=") != (want == "") {
+				t.Errorf("told %q, want %q", n.Text, want)
+			}
+		}
+		perUser := perChat(r.api.Sent())
+		for _, user := range users {
+			if got := perUser[user]; (got == 1) != (tt.told == private && user != stranger) {
+				t.Errorf("%d private messages to %d", got, user)
+			}
+			for _, seen := range r.api.SeenByOthers(user) {
+				for _, word := range []string{"Dapp", "did:", "egistered", "yours", "Stake"} {
+					if seen.Chat == communitys && strings.Contains(seen.Text, word) {
+						t.Errorf("everybody sees %q", seen.Text)
+					}
+				}
+			}
+		}
+		if now := r.api.Sent()[0]; now.Edits != 0 || perUser[communitys] != 1 {
+			t.Errorf("the group shows %+v", r.api.Sent())
+		}
+	})
 }

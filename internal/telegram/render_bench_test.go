@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"herald/commands/commandstest"
-	"herald/internal/chat"
 	"herald/internal/telegram/telegramtest"
 	"herald/internal/words"
 )
@@ -12,9 +11,9 @@ import (
 // BenchmarkRender has each answer of a healthy world, from the Reply to the
 // message.
 func BenchmarkRender(b *testing.B) {
-	w := commandstest.Healthy()
-	router := w.Router(b)
-	for _, line := range []string{"/price", "/price 7d", "/supply", "/staked " + commandstest.Wallet, "/mylogins", "/exists", "/verify " + commandstest.AnnsWallet, "/help"} {
+	router := commandstest.Healthy().Router(b)
+	staked, verify := "/staked "+commandstest.Wallet, "/verify "+commandstest.AnnsWallet
+	for _, line := range []string{"/price", "/price 7d", "/supply", staked, "/mylogins", "/exists", verify, "/help"} {
 		reply := commandstest.Ask(b, router, line)
 		b.Run(line, func(b *testing.B) {
 			b.ReportAllocs()
@@ -23,14 +22,4 @@ func BenchmarkRender(b *testing.B) {
 			}
 		})
 	}
-	long := chat.Reply{Title: chat.Say("Long"), Sections: []chat.Section{{}}}
-	for range 500 {
-		long.Sections[0].Fields = append(long.Sections[0].Fields, chat.Field{Name: chat.Foreign("a dapp"), Value: chat.Foreign("somewhere")})
-	}
-	b.Run("500 fields, of which some fit", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			render(words.Print(long), telegramtest.Username, false)
-		}
-	})
 }

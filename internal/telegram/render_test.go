@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,10 +8,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/shopspring/decimal"
-
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 	"herald/internal/telegram/botapi"
 	"herald/internal/telegram/telegramtest"
 	"herald/internal/words"
@@ -25,25 +21,6 @@ func shown(r chat.Reply, private bool) richText {
 	return render(words.Print(r), telegramtest.Username, private)
 }
 
-// spansOf lists the entities of a message, each as its type, its text and what
-// else it holds.
-func spansOf(t richText) (spans []string) {
-	all := utf16.Encode([]rune(t.Text))
-	for _, e := range t.Entities {
-		s := fmt.Sprintf("%s %s", e.Type, string(utf16.Decode(all[e.Offset:e.Offset+e.Length])))
-		switch {
-		case e.URL != "":
-			s += " -> " + e.URL
-		case e.User != nil:
-			s += fmt.Sprint(" -> ", e.User.ID)
-		case e.UnixTime != 0:
-			s += fmt.Sprint(" -> ", e.UnixTime, " ", e.TimeFormat)
-		}
-		spans = append(spans, s)
-	}
-	return spans
-}
-
 // says is a section of lines without names.
 func says(values ...chat.Value) []chat.Section {
 	var s chat.Section
@@ -53,170 +30,63 @@ func says(values ...chat.Value) []chat.Section {
 	return []chat.Section{s}
 }
 
-func TestRenderShowsEveryField(t *testing.T) {
-	reply, markers := chattest.FullReply()
-	got := shown(reply, false)
-	text := got.Text + fmt.Sprint(got.Markup)
-	for _, m := range markers {
-		if !strings.Contains(text, m) {
-			t.Errorf("%s is not shown in:\n%s", m, text)
-		}
-	}
-}
-
-func TestRenderLaysOutAReply(t *testing.T) {
-	got := shown(chat.Reply{
-		Tone: chat.Positive, Title: chat.Say("Staked 𝔸"), Text: chat.Say("In one pool."),
-		Sections: []chat.Section{{Heading: chat.Say("Pools"), Fields: []chat.Field{
-			{Name: chat.Foreign("A"), Value: chat.Amount{Decimal: decimal.RequireFromString("12345678.9"), Symbol: "TKN"}},
-			{Value: chat.Plain("only a value")},
-			{Name: chat.Say("Wallet"), Value: chat.Address{Hex: testWallet, URL: "https://explorer.example/address/x"}},
-		}}},
-		Notes: []chat.Text{chat.SayWith("block.aged", chat.Values{"number": chat.Plain("7"), "age": chat.Moment{Time: time.Unix(1750000000, 0)}})},
-	}, false)
-	want := "✅ Staked 𝔸\nIn one pool.\n\nPools\nA: 12.34M\u00a0TKN\nonly a value\nWallet: 0x5290…9EE7\n\n" +
-		"Pools · A: 12,345,678.9\u00a0TKN\nPools · Wallet: " + testWallet + "\nBlock 7, 2025-06-15 15:06 UTC"
-	if got.Text != want {
-		t.Errorf("got\n%s\nwant\n%s", got.Text, want)
-	}
-	spans := []string{
-		"bold Staked 𝔸", "bold Pools", "code A", "text_link 0x5290…9EE7 -> https://explorer.example/address/x",
-		"code A", "code " + testWallet,
-		"expandable_blockquote Pools · A: 12,345,678.9\u00a0TKN\nPools · Wallet: " + testWallet,
-		"date_time 2025-06-15 15:06 UTC -> 1750000000 r", "italic Block 7, 2025-06-15 15:06 UTC",
-	}
-	if found := spansOf(got); !slices.Equal(found, spans) {
-		t.Errorf("styled\n%q\nwant\n%q", found, spans)
-	}
-}
-
-func TestRenderSignsTheTone(t *testing.T) {
-	for tone, sign := range map[chat.Tone]string{chat.Neutral: "x", chat.Positive: "✅ x", chat.Negative: "❌ x", chat.Warning: "⚠️ x"} {
-		for _, r := range []chat.Reply{{Tone: tone, Title: chat.Say("x")}, {Tone: tone, Text: chat.Say("x")}} {
-			if got := shown(r, false).Text; got != sign {
-				t.Errorf("tone %d: %q, want %q", tone, got, sign)
-			}
-		}
-	}
-}
-
+// A person is named by a mention only where nobody is notified, and a name that
+// Telegram would make a link of is code.
 func TestRenderNamesAPersonOnlyWhereNobodyIsNotified(t *testing.T) {
+	user := chat.User{Platform: Platform, ID: "77"}
 	for name, tt := range map[string]struct {
 		person  chat.User
 		name    chat.Foreign
 		private bool
 		want    string
 	}{
-		"in private":                    {chat.User{Platform: Platform, ID: "77"}, "", true, "text_mention 77 -> 77"},
-		"in a group":                    {chat.User{Platform: Platform, ID: "77"}, "", false, "code 77"},
-		"of another platform":           {chat.User{Platform: "discord", ID: "77"}, "", true, "code 77"},
-		"whose ID is no number":         {chat.User{Platform: Platform, ID: "t.me"}, "", true, "code t.me"},
-		"with a name":                   {chat.User{Platform: Platform, ID: "77"}, "Bob <b>*B* 😀", true, "text_mention Bob <b>*B* 😀 -> 77"},
-		"with a name in a group":        {chat.User{Platform: Platform, ID: "77"}, "Bob", false, "code Bob"},
-		"with a name that is a link":    {chat.User{Platform: Platform, ID: "77"}, "evil.com", true, "code evil.com"},
-		"with a name that is a command": {chat.User{Platform: Platform, ID: "77"}, "/start", true, "code /start"},
-		"with a name that is a hashtag": {chat.User{Platform: Platform, ID: "77"}, "#free", true, "code #free"},
-		"with a name that is a ticker":  {chat.User{Platform: Platform, ID: "77"}, "$TKN", true, "code $TKN"},
-		"with a name that is a phone":   {chat.User{Platform: Platform, ID: "77"}, "+15550100", true, "code +15550100"},
-		"with a name that is a handle":  {chat.User{Platform: Platform, ID: "77"}, chat.NewForeign("@durov", 64), true, "code @\u2060durov"},
+		"in private":            {user, "", true, "[77](user 77)"},
+		"in a group":            {user, "", false, "`77`"},
+		"of another platform":   {chat.User{Platform: "discord", ID: "77"}, "", true, "`77`"},
+		"whose ID is no number": {chat.User{Platform: Platform, ID: "t.me"}, "", true, "`t.me`"},
+		"with a name":           {user, "Bob <b>*B* 😀", true, "[Bob <b>*B* 😀](user 77)"},
+		"named like a link":     {user, "evil.com", true, "`evil.com`"},
+		"named like a command":  {user, "/start", true, "`/start`"},
+		"named like a hashtag":  {user, "#free", true, "`#free`"},
+		"named like a ticker":   {user, "$TKN", true, "`$TKN`"},
+		"named like a phone":    {user, "+15550100", true, "`+15550100`"},
+		"named like a handle":   {user, chat.NewForeign("@durov", 64), true, "`@\u2060durov`"},
 	} {
-		got := spansOf(shown(chat.Reply{Sections: says(chat.Mention{User: tt.person, Name: tt.name})}, tt.private))
-		if !slices.Equal(got, []string{tt.want}) {
+		if got := marked(shown(chat.Reply{Sections: says(chat.Mention{User: tt.person, Name: tt.name})}, tt.private)); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
-	}
-	channel := chat.Channel{ID: "-100", Title: chat.NewForeign("evil.com", 50)}
-	if got := spansOf(shown(chat.Reply{Sections: says(channel)}, true)); !slices.Equal(got, []string{"code evil.com"}) {
-		t.Errorf("a chat's title is %q", got)
-	}
-}
-
-func TestRenderPutsButtonsInRows(t *testing.T) {
-	press := func(label string) chat.Action {
-		return chat.Action{Label: chat.Say(label), Command: "price", Edit: true}
-	}
-	got := shown(chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{
-		press("Refresh"), press("24 hours"), press("7 days"), press("30 days"),
-		{Label: chat.Say("Explorer"), URL: "https://explorer.example/"},
-		{Label: chat.Say("Copy the wallet's whole address"), Copy: testWallet},
-	}}, false)
-	keyboard, is := got.Markup.(botapi.Keyboard)
-	if !is {
-		t.Fatalf("the markup is %#v", got.Markup)
-	}
-	var rows []string
-	for _, row := range keyboard.Rows {
-		var labels []string
-		for _, b := range row {
-			labels = append(labels, b.Text)
-		}
-		rows = append(rows, strings.Join(labels, ","))
-	}
-	want := []string{"Refresh,24 hours,7 days,30 days", "Explorer", "Copy the wallet's whole address"}
-	if !slices.Equal(rows, want) {
-		t.Errorf("rows %q, want %q", rows, want)
-	}
-	if b := keyboard.Rows[0][0]; b.Data != "1 e 0 price" || keyboard.Rows[1][0].URL == "" || keyboard.Rows[2][0].Copy != testWallet {
-		t.Errorf("buttons %+v", keyboard.Rows)
-	}
-}
-
-func TestRenderShortensTheLongestSection(t *testing.T) {
-	long := chat.Section{Heading: chat.Say("Long")}
-	for i := range 400 {
-		long.Fields = append(long.Fields, chat.Field{Name: chat.Plain(fmt.Sprint("pool ", i)), Value: chat.Plain(strings.Repeat("9", 20))})
-	}
-	short := chat.Section{Heading: chat.Say("Short"), Fields: []chat.Field{{Name: chat.Plain("kept"), Value: chat.Plain("whole")}}}
-	got := shown(chat.Reply{Title: chat.Say("T"), Sections: []chat.Section{long, short}, Notes: []chat.Text{chat.Say("the note")}}, false)
-	left := strings.Count(got.Text, "pool ")
-	if n := units(got.Text); n > maxUnits || n < maxUnits-100 {
-		t.Errorf("%d units", n)
-	}
-	for _, want := range []string{fmt.Sprintf("… and %d more", 400-left), "kept: whole", "the note"} {
-		if !strings.Contains(got.Text, want) {
-			t.Errorf("%q is missing", want)
-		}
-	}
-}
-
-// What fits as a whole is not cut, however long its lines, and also as the
-// caption of a picture, which has the alternative text in it.
-func TestRenderCutsNothingThatFits(t *testing.T) {
-	long := strings.Repeat("long ", 30)
-	r := chat.Reply{Title: chat.Say("Title " + long), Text: chat.Say("Text " + long), Notes: []chat.Text{chat.Say("Note " + long)}}
-	r.Image = &chat.Image{PNG: []byte("picture"), Alt: chat.Say("Alternative " + long)}
-	got := shown(r, false)
-	if strings.Contains(got.Text, "…") || !strings.Contains(got.Text, "Alternative "+long) || string(got.picture) != "picture" {
-		t.Errorf("got %q", got.Text)
-	}
-	for range 20 {
-		r.Notes = append(r.Notes, chat.Say(long))
-	}
-	if got := shown(r, false); units(got.Text) > maxCaption || !strings.Contains(got.Text, "more") {
-		t.Errorf("%d units: %q", units(got.Text), got.Text)
 	}
 }
 
 // Whatever is just short enough to lose nothing fits, with all of its line
-// breaks.
+// breaks, and also as the caption of a picture, which has the alternative text in
+// it.
 func TestRenderCountsEveryLineBreak(t *testing.T) {
-	whole := 0
-	for filler := range 1000 {
-		r := chat.Reply{Tone: chat.Warning, Title: chat.Say("T"), Text: chat.Say(strings.Repeat("x", filler)), Ask: &chat.Ask{Command: "staked"}}
-		for range 124 {
+	for _, picture := range []*chat.Image{nil, {PNG: []byte("picture"), Alt: chat.Say("alternative")}} {
+		r := chat.Reply{Tone: chat.Warning, Title: chat.Say("T"), Ask: &chat.Ask{Command: "staked"}, Image: picture}
+		r.Sections = says(chat.Address{Hex: testWallet}, chat.Moment{Time: time.Unix(1750000000, 0)})
+		for range 25 {
 			r.Sections = append(r.Sections, chat.Section{Heading: chat.Say("heading"), Fields: []chat.Field{
 				{Name: chat.Plain("name"), Value: chat.Plain("a value")}, {Value: chat.Plain("12")}}})
 		}
-		r.Sections = append(r.Sections, says(chat.Address{Hex: testWallet}, chat.Moment{Time: time.Unix(1750000000, 0)})...)
 		r.Notes = []chat.Text{chat.Say("the last note")}
-		got := shown(r, false)
-		checkText(t, got)
-		if !strings.Contains(got.Text, "more") {
-			whole = filler
+		room := maxUnits - units(shown(r, false).Text)
+		if picture != nil {
+			room = maxCaption - units(shown(chat.Reply{Tone: r.Tone, Title: r.Title, Ask: r.Ask, Image: picture, Notes: r.Notes}, false).Text)
+			r.Sections = nil
 		}
-	}
-	if whole == 0 || whole == 999 {
-		t.Errorf("all fillers up to %d lose nothing, so that the limit was not met", whole)
+		whole := 0
+		for filler := room - 20; filler < room+20; filler++ {
+			r.Text = chat.Say(strings.Repeat("x", filler))
+			got := shown(r, false)
+			checkText(t, got)
+			if strings.Contains(got.Text, r.Text.Key) && strings.Contains(got.Text, "the last note") && !strings.Contains(got.Text, "more") {
+				whole = filler
+			}
+		}
+		if whole < room-2 || whole > room {
+			t.Errorf("%d units lose nothing, where there is room for %d", whole, room)
+		}
 	}
 }
 
@@ -252,15 +122,6 @@ func TestRenderShowsForeignNamesAsCode(t *testing.T) {
 			}
 			at += utf16.RuneLen(c)
 		}
-	}
-}
-
-// A title, a heading or a note with a foreign name in it is styled but for that.
-func TestRenderStylesALineAroundItsCode(t *testing.T) {
-	r := chat.Reply{Title: chat.SayWith("unlisted.entry", chat.Values{"entry": chat.Code("telegram:-1")})}
-	want := []string{"bold Add ", "code telegram:-1", "bold  to MODERATOR_CHATS"}
-	if got := spansOf(shown(r, false)); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 

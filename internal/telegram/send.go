@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/go-telegram/bot"
@@ -69,12 +70,11 @@ func (s *session) sendInTurn(to destination, t richText, deadline time.Time) (id
 func (s *session) sendWithRetry(to destination, t richText) (id int64, err error) {
 	giveUp := time.Now().Add(deliveryLimit)
 	unclear := to.unclear
-	full, taken := t.Content, fullLooks
+	full := t.Content
 	dropPicture := func() (dropped bool) {
 		dropped = t.picture != nil && to.edits == 0
 		if dropped {
-			// It was not the looks.
-			t, taken = richText{Content: full}, fullLooks
+			t = richText{Content: full}
 		}
 		return dropped
 	}
@@ -84,7 +84,7 @@ func (s *session) sendWithRetry(to destination, t richText) (id int64, err error
 		case !called:
 			return false, 0
 		case e.Kind == botapi.Refused:
-			return taken.plainer(e, &t.Content) || dropPicture(), 0
+			return makePlain(e, &t.Content) || dropPicture(), 0
 		case e.Kind == botapi.Forbidden:
 			// A chat may allow texts alone.
 			return dropPicture(), 0
@@ -123,9 +123,6 @@ func (s *session) sendWithRetry(to destination, t richText) (id int64, err error
 		s.tokenRefused(err)
 		return err
 	})
-	if err == nil {
-		s.remember(taken)
-	}
 	return id, err
 }
 
@@ -200,11 +197,9 @@ func (s *session) logUndelivered(id string, err error) {
 // called. It is a courtesy: its failures change nothing.
 func (s *session) typing(to destination) (stop func()) {
 	ctx, cancel := context.WithCancel(s.work.Commands)
-	ended := make(chan struct{})
-	// Most answers are there before it begins, and cost no goroutine.
-	begin := time.AfterFunc(typingAfter, func() {
-		defer close(ended)
-		for more := true; more; more = retry.Sleep(ctx, typingLasts) {
+	var typing sync.WaitGroup
+	typing.Go(func() {
+		for wait := typingAfter; retry.Sleep(ctx, wait); wait = typingLasts {
 			_ = s.api.SendChatAction(ctx, &bot.SendChatActionParams{
 				ChatID: to.chat, MessageThreadID: int(to.thread), Action: models.ChatActionTyping,
 			})
@@ -212,8 +207,6 @@ func (s *session) typing(to destination) (stop func()) {
 	})
 	return func() {
 		cancel()
-		if !begin.Stop() {
-			<-ended
-		}
+		typing.Wait()
 	}
 }

@@ -3,14 +3,12 @@ package telegram
 import (
 	"flag"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
 
 	"herald/commands/commandstest"
-	"herald/internal/core"
 	"herald/internal/telegram/botapi"
 )
 
@@ -28,21 +26,6 @@ func TestTranscripts(t *testing.T) {
 		}
 		return text
 	})
-}
-
-// Telegram makes a link of what looks like a domain, but not in code.
-func TestNoNameFromAServiceBecomesALink(t *testing.T) {
-	w := commandstest.Healthy()
-	w.Logins = []core.Login{{Dapp: "t.me/x", Platform: "evil.com", At: commandstest.Noon}, {Dapp: "evil.com", Platform: "EVM", At: commandstest.Noon}}
-	w.Stake.Staked[0].Pool.Name = "evil.com"
-	w.Stake.Unbonding = []core.PoolAmount{{Pool: core.Pool{Name: "t.me/x"}, Amount: w.Stake.Staked[0].Amount}}
-	for _, line := range []string{"/mylogins", "/staked " + commandstest.Wallet} {
-		text := marked(shown(commandstest.Ask(t, w.Router(t), line), false))
-		plain := regexp.MustCompile("`[^`]*`").ReplaceAllString(text, "")
-		if strings.Contains(plain, "evil.com") || strings.Contains(plain, "t.me") || !strings.Contains(text, "evil.com") {
-			t.Errorf("%s becomes a link in:\n%s", line, text)
-		}
-	}
 }
 
 // marked is a message as text that shows its entities, its buttons and what else

@@ -32,7 +32,8 @@ func decode(raw []byte) (update, error) {
 }
 
 // updateID reads an update's ID alone; 0 is none. Telegram writes it first, in
-// which case the rest is not looked at.
+// which case the rest is not looked at: a poll brings what is in flight again and
+// again.
 func updateID(raw []byte) int64 {
 	if rest, first := bytes.CutPrefix(raw, []byte(`{"update_id":`)); first {
 		digits, _, _ := bytes.Cut(rest[:min(len(rest), 20)], []byte(","))

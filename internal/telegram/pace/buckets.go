@@ -71,21 +71,11 @@ func (b *buckets) wait(ctx context.Context) error {
 	if b.shared == nil || len(b.rates) == 0 {
 		return ctx.Err()
 	}
-	wait, known := b.shared.Take(ctx, math.MaxInt64, b.rates...)
-	if !known || wait <= 0 {
-		return ctx.Err()
+	if wait, known := b.shared.Take(ctx, math.MaxInt64, b.rates...); known {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// exhausted reports whether somebody in this process waits for a turn.
-func (b *buckets) exhausted() bool {
-	return slices.ContainsFunc(b.alone, func(l *rate.Limiter) bool { return l.Tokens() < 0 })
+	return ctx.Err()
 }

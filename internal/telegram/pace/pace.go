@@ -121,7 +121,7 @@ func (l *Limiter) WaitNotice(ctx context.Context, chatID int64, group bool) erro
 }
 
 // Saturated reports whether messages of this process wait for the rate of all.
-func (l *Limiter) Saturated() bool { return l.total.exhausted() }
+func (l *Limiter) Saturated() bool { return l.total.alone[0].Tokens() < 0 }
 
 // Drain ends, at once, the waiting of messages whose turn comes after end. It
 // is called once.
@@ -146,21 +146,20 @@ func (l *Limiter) longest(deadline time.Time) time.Duration {
 }
 
 func (l *Limiter) sleepUntil(ctx context.Context, turn time.Time) error {
-	timer := time.NewTimer(time.Until(turn))
-	defer timer.Stop()
-	for draining := l.draining; ; {
-		select {
-		case <-timer.C:
-			return ctx.Err()
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-draining:
-			if turn.After(l.drainEnd) {
-				return ErrNoRoom
-			}
-			draining = nil
+	come := time.After(time.Until(turn))
+	select {
+	case <-l.draining:
+		if turn.After(l.drainEnd) {
+			return ErrNoRoom
 		}
+		select {
+		case <-come:
+		case <-ctx.Done():
+		}
+	case <-come:
+	case <-ctx.Done():
 	}
+	return ctx.Err()
 }
 
 // pass lets one message of the chat at a time through these rates and that of
