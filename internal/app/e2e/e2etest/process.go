@@ -2,23 +2,31 @@ package e2etest
 
 import (
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"syscall"
 	"testing"
 )
 
-// BuildBot builds the program and returns its path, which lasts until the test
-// ends.
-func BuildBot(t testing.TB) string {
+// BuildBot has the program in dir, and returns its path. It builds it once.
+func BuildBot(t testing.TB, dir string) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "bot")
+	building.Lock()
+	defer building.Unlock()
+	binary := filepath.Join(dir, "bot")
+	if _, err := os.Stat(binary); err == nil {
+		return binary
+	}
 	if out, err := exec.Command("go", "build", "-o", binary, "herald/cmd/bot").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return binary
 }
+
+var building sync.Mutex
 
 // Process is the built bot, serving in a process of its own.
 type Process struct {

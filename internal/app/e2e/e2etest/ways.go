@@ -37,7 +37,7 @@ type Door struct {
 	t      testing.TB
 	client *http.Client
 	mu     sync.Mutex
-	bot    *Bot
+	url    string // of the bot's HTTP server
 }
 
 // Open starts the platform until the test ends.
@@ -70,10 +70,22 @@ func (d *Door) Settings() []string {
 func (d *Door) Serve(world *fault.Sandbox, settings ...string) *Bot {
 	d.t.Helper()
 	bot := ServeReady(d.t, world, append(d.Settings(), settings...)...)
+	d.turnTo(bot.URL)
+	return bot
+}
+
+// Start is Serve of the built program in a process of its own.
+func (d *Door) Start(binary string, world *fault.Sandbox, settings ...string) *Process {
+	d.t.Helper()
+	p := StartProcess(d.t, binary, append(Settings(world, d.Settings()...), settings...)...)
+	d.turnTo(p.URL)
+	return p
+}
+
+func (d *Door) turnTo(url string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.bot = bot
-	return bot
+	d.url = url
 }
 
 // address is where the platform calls the bot that is there now.
@@ -81,9 +93,9 @@ func (d *Door) address() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.OnDiscord {
-		return d.bot.URL + InteractionsPath
+		return d.url + InteractionsPath
 	}
-	return d.bot.URL + WebhookPath
+	return d.url + WebhookPath
 }
 
 // Command is what somebody types.
