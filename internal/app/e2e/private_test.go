@@ -1,7 +1,8 @@
-package leaks
+package e2e
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -21,13 +22,11 @@ import (
 	"herald/internal/sandbox/fault"
 )
 
-// drawFor is how long commands, presses and failures are drawn for each way in,
-// and longer until everything that is judged was there, which one round nearly
-// always does.
-const (
-	drawFor    = 6 * time.Second
-	mostRounds = 10
-)
+var privateDraw = flag.Duration("private.draw", time.Second, "how long commands, presses and failures are drawn for each way in")
+
+// mostRounds bounds how often all is drawn again until everything that is judged
+// was there, which one round nearly always does.
+const mostRounds = 10
 
 // TestNobodySeesWhatIsPrivateToAnother draws commands, presses of the buttons
 // that are there and of forged ones, replies to questions, modals, inline
@@ -47,7 +46,7 @@ func TestNobodySeesWhatIsPrivateToAnother(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newCrowd(t, way.language, way.overHTTP)
-			deadline := time.Now().Add(drawFor)
+			deadline := time.Now().Add(*privateDraw)
 			var failed atomic.Bool // then go on, for the shortest way to it
 			for rounds := 0; rounds == 0 || rounds < mostRounds && len(s.unseen()) > 0 && !t.Failed(); rounds++ {
 				rapid.Check(t, func(rt *rapid.T) {
@@ -88,7 +87,7 @@ func newCrowd(t *testing.T, language string, overHTTP bool) *crowd {
 	for _, p := range s.people() {
 		s.personal = append(s.personal, p.UID("Telegram"), p.UID("Discord"))
 	}
-	s.personal = append(s.personal, wallet(w), strings.ToLower(wallet(w)), wallet(w)[:6], "1,012,345", "1 012 345")
+	s.personal = append(s.personal, askedPrivately(w), strings.ToLower(askedPrivately(w)), askedPrivately(w)[:6], "1,012,345", "1 012 345")
 	s.telegram, s.discord = newTelegramCrowd(t, s), newDiscordCrowd(t, s)
 	way := slices.Concat(e2etest.Polling(s.telegram.fake), e2etest.Gateway(s.discord.fake))
 	if overHTTP {
@@ -103,9 +102,9 @@ func newCrowd(t *testing.T, language string, overHTTP bool) *crowd {
 	return s
 }
 
-// wallet is the one that only private commands are asked about. Public ones are
+// askedPrivately is the wallet that only private commands are asked about. Public ones are
 // asked about the idle wallet.
-func wallet(w sandbox.World) string { return w.Staker.Hex() }
+func askedPrivately(w sandbox.World) string { return w.Staker.Hex() }
 
 // people are somebody with logins, a moderator and a stranger.
 func (s *crowd) people() []sandbox.Person {
@@ -145,8 +144,8 @@ func (s *crowd) lines() [][]string {
 	return [][]string{
 		{"staked", idle}, {"price"}, {"price", "7d"}, {"supply"}, {"status"}, {"help"}, {"start"}, {"moon"},
 		{"staked"}, {"staked", "0x12"}, {"mylogins"}, {"mylogins"}, {"mylogins", "2"}, {"mylogins", "x"},
-		{"exists"}, {"exists", registered}, {"exists", "telegram", registered}, {"exists", "EVM", wallet(w)}, {"exists", "x"},
-		{"verify"}, {"verify", wallet(w)}, {"verify", idle}, {"verify", registered, wallet(w)}, {"verify", "0x12"},
+		{"exists"}, {"exists", registered}, {"exists", "telegram", registered}, {"exists", "EVM", askedPrivately(w)}, {"exists", "x"},
+		{"verify"}, {"verify", askedPrivately(w)}, {"verify", idle}, {"verify", registered, askedPrivately(w)}, {"verify", "0x12"},
 	}
 }
 
@@ -156,7 +155,7 @@ func (s *crowd) forged() []string {
 	var all []string
 	for _, edit := range []string{"e", "n"} {
 		for _, ask := range []string{
-			"mylogins", "mylogins 2", "exists", "exists " + w.Registered.UID("Telegram"), "verify " + wallet(w),
+			"mylogins", "mylogins 2", "exists", "exists " + w.Registered.UID("Telegram"), "verify " + askedPrivately(w),
 			"verify " + w.Registered.UID("Telegram"), "staked", "price", "exists Telegram " + w.Registered.UID("Telegram"), "moon",
 		} {
 			all = append(all, "1 "+edit+" 0 "+ask)
@@ -228,7 +227,7 @@ var privateKeys = regexp.MustCompile(`^(exists|verify|logins)\.`)
 // stand in no other message.
 func verdicts(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob("../../../words/locales/*.json")
+	files, err := filepath.Glob("../../words/locales/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d languages, %v", len(files), err)
 	}

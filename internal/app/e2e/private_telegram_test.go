@@ -1,4 +1,4 @@
-package leaks
+package e2e
 
 import (
 	"net/http"
@@ -118,7 +118,7 @@ func (c *telegramCrowd) reply(rt *rapid.T, p sandbox.Person) {
 	}
 	said := []string{c.world.World.Idle.Hex(), "0x12", "/price", "x"}
 	if m.Reader != 0 {
-		said = append(said, wallet(c.world.World))
+		said = append(said, askedPrivately(c.world.World))
 	}
 	c.fake.Push(says(chatOf(m), p, rapid.SampledFrom(said).Draw(rt, "text")).ReplyingTo(m))
 	c.await(rt)

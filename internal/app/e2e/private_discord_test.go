@@ -1,4 +1,4 @@
-package leaks
+package e2e
 
 import (
 	"context"
