@@ -70,7 +70,7 @@ func (d *Door) Settings() []string {
 func (d *Door) Serve(world *fault.Sandbox, settings ...string) *Bot {
 	d.t.Helper()
 	bot := ServeReady(d.t, world, append(d.Settings(), settings...)...)
-	d.turnTo(bot.URL)
+	d.Through(bot.URL)
 	return bot
 }
 
@@ -78,11 +78,12 @@ func (d *Door) Serve(world *fault.Sandbox, settings ...string) *Bot {
 func (d *Door) Start(binary string, world *fault.Sandbox, settings ...string) *Process {
 	d.t.Helper()
 	p := StartProcess(d.t, binary, append(Settings(world, d.Settings()...), settings...)...)
-	d.turnTo(p.URL)
+	d.Through(p.URL)
 	return p
 }
 
-func (d *Door) turnTo(url string) {
+// Through has the platform call the bot by another URL, as through a proxy.
+func (d *Door) Through(url string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.url = url
