@@ -113,11 +113,15 @@ type Command struct {
 // Asked is a command that was asked.
 type Asked struct {
 	Command
-	At      time.Time
-	door    *Door
-	message int64
-	pending *discordtest.Pending
+	At time.Time
+	// Update and Message are Telegram's IDs of it; Update is 0 at a webhook.
+	Update, Message int64
+	Pending         *discordtest.Pending // nil on Telegram
+	door            *Door
 }
+
+// OnDiscord reports whether the command was asked there.
+func (a *Asked) OnDiscord() bool { return a.Pending != nil }
 
 // Answer is a message that answers a command. Private means that others in the
 // chat cannot read it.
@@ -146,11 +150,11 @@ func (d *Door) Ask(c Command) *Asked {
 	}
 	m := telegramtest.Text(chat, telegramtest.Person(c.User), strings.TrimSpace(text+" "+c.Argument))
 	if !d.ByHTTP {
-		_, a.message = d.Telegram.Push(m)
+		a.Update, a.Message = d.Telegram.Push(m)
 		return a
 	}
 	update := d.Telegram.Update(m)
-	a.message = m["message_id"].(int64)
+	a.Message = m["message_id"].(int64)
 	for range max(1, c.Times) {
 		go d.deliver(update)
 	}
@@ -188,14 +192,14 @@ func (d *Door) interact(a *Asked) {
 		var body []byte
 		var err error
 		if d.ByHTTP {
-			a.pending, body = d.Discord.Prepare(i)
-			a.pending.Send()
-			go d.post(a.pending, body)
-		} else if a.pending, err = d.Discord.Push(i); err != nil {
+			a.Pending, body = d.Discord.Prepare(i)
+			a.Pending.Send()
+			go d.post(a.Pending, body)
+		} else if a.Pending, err = d.Discord.Push(i); err != nil {
 			d.t.Error(err)
 			return
 		}
-		i.ID, i.Token = a.pending.ID, a.pending.Token
+		i.ID, i.Token = a.Pending.ID, a.Pending.Token
 	}
 }
 
@@ -219,8 +223,8 @@ func (d *Door) post(p *discordtest.Pending, body []byte) {
 // Answers are the messages that answer the command so far. The answer to a
 // private command in a group of Telegram has a pointer to it behind it.
 func (a *Asked) Answers() (all []Answer) {
-	if a.pending != nil {
-		answer := a.pending.Answer()
+	if a.Pending != nil {
+		answer := a.Pending.Answer()
 		if answer.Final == 0 {
 			return nil
 		}
@@ -231,7 +235,7 @@ func (a *Asked) Answers() (all []Answer) {
 	}
 	for _, m := range a.door.Telegram.Sent() {
 		private := m.Chat == a.User
-		if !m.At.Before(a.At) && (private || m.ReplyTo == a.message) {
+		if !m.At.Before(a.At) && (private || m.ReplyTo == a.Message) {
 			all = append(all, Answer{m.Text, private && a.Group, m.At.Sub(a.At)})
 		}
 	}
