@@ -27,9 +27,9 @@ import (
 const (
 	// typedOnTelegram and typedOnDiscord are commands of many people, and floods
 	// those of one on Discord.
-	typedOnTelegram, typedOnDiscord, floods = 120, 160, 40
+	typedOnTelegram, typedOnDiscord, floods = 80, 120, 24
 	// userLimit is how many of the floods may be answered.
-	userLimit = 10
+	userLimit = 8
 	// claim is how long what a killed replica has in flight stays its own:
 	// COMMAND_TIMEOUT.
 	claim = 3 * time.Second
@@ -310,6 +310,11 @@ func (b *balancer) next() []*e2etest.Process {
 	return order
 }
 
+// For tryFor a request is handed on while no replica takes it, again every
+// tryEvery: lb_try_duration and lb_try_interval in deploy/Caddyfile. What a killed
+// replica had in flight is refused for longer, and delivered again.
+const tryFor, tryEvery = 2 * time.Second, 50 * time.Millisecond
+
 // noKeepAlive has a connection for each request: one that was idle when its
 // replica died would break what the replica never had.
 var noKeepAlive = &http.Transport{DisableKeepAlives: true}
@@ -323,22 +328,44 @@ func (b *balancer) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 		return nil, fmt.Errorf("read a request: %w", err)
 	}
 	wallet := anyWallet.FindString(string(body))
-	for _, replica := range b.next() {
-		if resp != nil {
-			resp.Body.Close()
+	// While none takes it, those that are there by then are tried: replicas may be
+	// replaced, and leave, while it is handed on.
+	for until := time.Now().Add(tryFor); ; {
+		for _, replica := range b.next() {
+			if resp, err = b.hand(replica, r, body, wallet); !refused(err) {
+				return resp, err
+			}
 		}
-		b.note(b.handed, replica, wallet)
-		out, _ := http.NewRequestWithContext(r.Context(), r.Method, replica.URL+r.URL.Path, bytes.NewReader(body))
-		out.Header = r.Header
-		resp, err = noKeepAlive.RoundTrip(out)
-		var network *net.OpError
-		switch refused := errors.As(err, &network) && network.Op == "dial"; {
-		case err == nil && resp.StatusCode != http.StatusServiceUnavailable:
-			return resp, nil
-		case err != nil && !refused:
-			b.note(b.broken, replica, wallet)
+		if time.Now().After(until) {
 			return nil, err
 		}
+		<-time.After(tryEvery)
+	}
+}
+
+var errUnavailable = errors.New("503")
+
+// hand hands a request to one replica.
+func (b *balancer) hand(p *e2etest.Process, r *http.Request, body []byte, wallet string) (*http.Response, error) {
+	b.note(b.handed, p, wallet)
+	out, err := http.NewRequestWithContext(r.Context(), r.Method, p.URL+r.URL.Path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	out.Header = r.Header
+	resp, err := noKeepAlive.RoundTrip(out)
+	switch {
+	case err == nil && resp.StatusCode == http.StatusServiceUnavailable:
+		resp.Body.Close()
+		return nil, errUnavailable
+	case err != nil && !refused(err):
+		b.note(b.broken, p, wallet)
 	}
 	return resp, err
+}
+
+// refused reports whether a replica has certainly not taken a request.
+func refused(err error) bool {
+	var network *net.OpError
+	return errors.Is(err, errUnavailable) || errors.As(err, &network) && network.Op == "dial"
 }
