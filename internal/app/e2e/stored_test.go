@@ -43,20 +43,14 @@ func TestAnOldPriceIsShownForNoLongerThanItMay(t *testing.T) {
 	say(t, bot, "price")
 	world.Price.SetFault(fault.Answer(http.StatusBadGateway, "text/plain", "down"))
 	learned := time.Now()
-	for old := false; ; {
+	e2etest.Eventually(t, "the price is no longer shown", func() bool {
 		after := time.Since(learned)
-		text := say(t, bot, "price")
-		switch {
-		case strings.HasPrefix(text, "Could not be checked"):
-			if !old {
-				t.Errorf("the price was never shown as old, and not at all %v after it was learned", after)
-			}
-			return
-		case after > may+slack:
-			t.Fatalf("shown %v after it was learned: %s", after, text)
+		shown := !strings.HasPrefix(say(t, bot, "price"), "Could not be checked")
+		if shown && after > may+slack {
+			t.Fatalf("shown %v after it was learned", after)
 		}
-		old = old || strings.Contains(text, "This price is old")
-	}
+		return !shown
+	})
 }
 
 // TestTwoBotsOnOneRedisDoNotMixUpTheirTokens runs bots of one partner on one

@@ -33,7 +33,7 @@ type Process struct {
 	// URL is that of its HTTP server, on a port that it chose.
 	URL string
 
-	log string // the file that it logs to
+	log    string // the file that it logs to
 	t      testing.TB
 	cmd    *exec.Cmd
 	exited chan struct{}
