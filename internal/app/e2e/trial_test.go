@@ -13,7 +13,7 @@ import (
 
 	"herald/internal/app"
 	"herald/internal/app/e2e/e2etest"
-	"herald/internal/app/e2e/truth"
+	"herald/internal/app/e2e/e2etest/truth"
 	"herald/internal/chat"
 	"herald/internal/core"
 	"herald/internal/redact/logtest"

@@ -20,7 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"herald/internal/app/e2e/e2etest"
-	"herald/internal/app/e2e/truth"
+	"herald/internal/app/e2e/e2etest/truth"
 	"herald/internal/sandbox"
 	"herald/internal/sandbox/fault"
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"herald/internal/app/e2e/e2etest"
-	"herald/internal/app/e2e/truth"
+	"herald/internal/app/e2e/e2etest/truth"
 	"herald/internal/core"
 	"herald/internal/discord/discordtest"
 	"herald/internal/sandbox"

@@ -30,7 +30,7 @@ import (
 	"time"
 
 	"herald/internal/app/e2e/e2etest"
-	"herald/internal/app/e2e/truth"
+	"herald/internal/app/e2e/e2etest/truth"
 	"herald/internal/discord/discordtest"
 	"herald/internal/sandbox/fault"
 	"herald/internal/telegram/telegramtest"
