@@ -25,11 +25,8 @@ import (
 )
 
 const (
-	// typedOnTelegram and typedOnDiscord are commands of many people, and floods
-	// those of one on Discord.
-	typedOnTelegram, typedOnDiscord, floods = 80, 120, 24
-	// userLimit is how many of the floods may be answered.
-	userLimit = 8
+	// typedOnTelegram and typedOnDiscord are commands, each of somebody else.
+	typedOnTelegram, typedOnDiscord = 80, 120
 	// claim is how long what a killed replica has in flight stays its own:
 	// COMMAND_TIMEOUT.
 	claim = 3 * time.Second
@@ -53,7 +50,6 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 	world, telegram, discord, program := e2etest.Sandbox(t), e2etest.Ways[1].Open(t), e2etest.Ways[3].Open(t), binary(t)
 	settings := slices.Concat(e2etest.Settings(world), telegram.Settings(), discord.Settings(), []string{
 		"REDIS_URL=" + redisURL + "?read_timeout=20s", "TELEGRAM_PACING=on", "COMMAND_TIMEOUT=" + claim.String(),
-		fmt.Sprint("RATE_LIMIT_USER=", userLimit), "RATE_LIMIT_CHAT=0",
 	})
 	start := func() *e2etest.Process { return e2etest.StartProcess(t, program, settings...) }
 	first, second := start(), start()
@@ -62,7 +58,7 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 	discord.Through(b.URL)
 	world.Chain.SetFault(fault.Late(150 * time.Millisecond))
 
-	var onTelegram, onDiscord, flooding []*e2etest.Asked
+	var onTelegram, onDiscord []*e2etest.Asked
 	for i := range typedOnTelegram {
 		onTelegram = append(onTelegram, telegram.Ask(e2etest.Command{User: int64(10_000 + i), Name: "staked", Argument: wallet(i)}))
 	}
@@ -74,9 +70,7 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 		for i := range typedOnDiscord {
 			a := discord.Ask(e2etest.Command{User: int64(20_000 + i), Group: true, Name: "staked", Argument: wallet(1000 + i)})
 			b.mu.Lock()
-			if onDiscord = append(onDiscord, a); i%(typedOnDiscord/floods) == 0 {
-				flooding = append(flooding, discord.Ask(e2etest.Command{User: 7, Group: true, Name: "staked", Argument: wallet(2000 + i)}))
-			}
+			onDiscord = append(onDiscord, a)
 			b.mu.Unlock()
 			<-pause.C
 		}
@@ -131,18 +125,6 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 		} else if got := a.Wait(); !strings.Contains(got.Text, "Not staked") {
 			t.Errorf("%s is answered %+v", a.Argument, got)
 		}
-	}
-	allowed, unknown := 0, 0
-	for _, a := range flooding {
-		switch got := a.Answers(); {
-		case len(got) == 0:
-			unknown++
-		case !strings.Contains(got[0].Text, "Too many commands"):
-			allowed++
-		}
-	}
-	if allowed > userLimit || allowed < userLimit-unknown {
-		t.Errorf("%d commands of one person are answered, of %d a minute", allowed, userLimit)
 	}
 	if problems := discord.Discord.Problems(); len(problems) > 0 {
 		t.Errorf("Discord refuses %v", problems)

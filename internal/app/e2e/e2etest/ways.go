@@ -12,7 +12,6 @@ import (
 	"herald/internal/discord/discordtest"
 	"herald/internal/sandbox/fault"
 	"herald/internal/telegram/telegramtest"
-	"herald/internal/transport"
 )
 
 // Way is one way in which commands reach a bot.
@@ -42,8 +41,13 @@ type Door struct {
 
 // Open starts the platform until the test ends.
 func (w Way) Open(t testing.TB) *Door {
-	// Platforms keep their connections open.
-	d := &Door{Way: w, t: t, client: transport.New(transport.Options{MaxBody: 1 << 20, MaxConns: 100})}
+	// Platforms keep their connections open. Telegram makes at most 100:
+	// https://core.telegram.org/bots/api#setwebhook
+	conns := &http.Transport{MaxIdleConnsPerHost: 100}
+	if !w.OnDiscord {
+		conns.MaxConnsPerHost = 100
+	}
+	d := &Door{Way: w, t: t, client: &http.Client{Transport: conns}}
 	t.Cleanup(d.client.CloseIdleConnections)
 	if w.OnDiscord {
 		d.Discord = Discord(t)
