@@ -72,6 +72,9 @@ var built struct {
 }
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// Most of these tests wait most of the time.
+	_ = flag.Set("test.parallel", "8")
 	code := m.Run()
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)
