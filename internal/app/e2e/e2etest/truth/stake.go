@@ -201,10 +201,19 @@ func judgeService(service fault.Target, said string, notes []string) (Outcome, e
 	} else if said != "couldn't be checked" {
 		return "", wrong("%q", said)
 	}
+	// Two reasons name no service, and may be another's.
+	unnamed := Outcome("")
 	for _, note := range notes {
-		if o, known := reasons[service][note]; known {
+		switch o := reasons[service][note]; o {
+		case "":
+		case Denied, TimedOut:
+			unnamed = o
+		default:
 			return o, nil
 		}
 	}
-	return "", wrong("no reason in %q", notes)
+	if unnamed == "" {
+		return "", wrong("no reason in %q", notes)
+	}
+	return unnamed, nil
 }
