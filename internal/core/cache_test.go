@@ -3,7 +3,6 @@ package core_test
 import (
 	"context"
 	"encoding/binary"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,23 +88,5 @@ func TestManyWalletsDoNotCrowdOutThePrice(t *testing.T) {
 		if n := w.askStakes(t, 2*bound+1, 3*bound); n != 0 || w.cache.Items() != bound {
 			t.Errorf("with room for %d, %d of the newest wallets were forgotten and %d answers are kept", bound, n, w.cache.Items())
 		}
-	}
-}
-
-func TestTheBoundHoldsForManyAtOnce(t *testing.T) {
-	const bound = 7
-	w := full(bound)
-	var askers sync.WaitGroup
-	for asker := range 8 {
-		askers.Go(func() {
-			for i := range 100 {
-				w.stakes.Get(t.Context(), wallet(asker*60+i)) // some are asked by two
-				w.Quote(t.Context())
-			}
-		})
-	}
-	askers.Wait()
-	if n := w.cache.Items(); n > bound {
-		t.Errorf("%d answers are kept, bound %d", n, bound)
 	}
 }

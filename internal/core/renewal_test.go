@@ -139,25 +139,6 @@ func TestAnEarlyRefreshThatFailsChangesNothing(t *testing.T) {
 	})
 }
 
-func TestARefreshThatHangsIsWaitedForOnlyAsLongAsACallMayTake(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := pricing(t, 3*time.Second, nil, priced(7))
-		w.Quote(t.Context())
-		w.price(hung)
-		start := time.Now()
-		fresh := time.Duration(0)
-		w.crowd(t, 60*time.Second, func(q core.Snapshot[core.Quote], _ time.Duration, err error) {
-			if err == nil && !q.Stale {
-				fresh = max(fresh, time.Since(start))
-			}
-		})
-		// It is due at 2 s, and a call takes at most 5.
-		if fresh > 7*time.Second || fresh < 6*time.Second {
-			t.Errorf("not marked as old for %v", fresh)
-		}
-	})
-}
-
 func TestAClosedCacheAbandonsItsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := quoting(priced(7))
@@ -262,17 +243,4 @@ func TestAFailingServiceCostsHardlyMoreCreditsThanOneThatIsWell(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAPersonalAnswerIsNotRefreshedBeforeItExpires(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := staking(func(context.Context) (core.Stake, error) { return core.Stake{Checked: 1}, nil })
-		for second := range 61 {
-			w.stakes.Get(t.Context(), wallet(1))
-			if n := w.calls.Load(); n != int64(1+second/60) {
-				t.Fatalf("%d calls after %d seconds of a TTL of 60", n, second)
-			}
-			time.Sleep(time.Second)
-		}
-	})
 }
