@@ -34,7 +34,7 @@ var poolABI = parseABI(`[
 type evm struct {
 	t     *testing.T
 	state *state.StateDB
-	gas   uint64 // of each call
+	contracts
 }
 
 func newEVM(t *testing.T) *evm {
@@ -43,7 +43,7 @@ func newEVM(t *testing.T) *evm {
 		t.Fatal(err)
 	}
 	db.AddBalance(ann, uint256.MustFromBig(new(big.Int).Exp(big.NewInt(10), big.NewInt(30), nil)), tracing.BalanceChangeUnspecified)
-	return &evm{t: t, state: db, gas: 30_000_000}
+	return &evm{t, db, contracts{}}
 }
 
 func (e *evm) config(at header, value *big.Int) *runtime.Config {
@@ -55,7 +55,7 @@ func (e *evm) config(at header, value *big.Int) *runtime.Config {
 		State:       e.state,
 		BlockNumber: new(big.Int).SetUint64(uint64(at.Number)),
 		Time:        at.Timestamp.ToInt().Uint64(),
-		GasLimit:    e.gas,
+		GasLimit:    30_000_000,
 		Value:       value,
 	}
 }
@@ -77,6 +77,7 @@ func (e *evm) deploy(contract string, at common.Address) {
 		e.t.Fatalf("deploy %s: %v", contract, err)
 	}
 	e.state.SetCode(at, code, tracing.CodeChangeUnspecified)
+	e.contracts[at] = e.contract(at)
 }
 
 // transact sends a transaction of ann's to a StakingPool.
@@ -91,19 +92,18 @@ func (e *evm) transact(block uint64, to core.Pool, value *big.Int, method string
 	}
 }
 
-func (e *evm) call(to common.Address, input []byte, at header) ([]byte, error) {
-	before := e.state.Snapshot()
-	defer e.state.RevertToSnapshot(before)
-	output, _, err := runtime.Call(to, input, e.config(at, nil))
-	if errors.Is(err, vm.ErrExecutionReverted) {
-		reason, _ := abi.UnpackRevert(output)
-		return nil, revert{reason}
+// contract runs the code at an address.
+func (e *evm) contract(at common.Address) contract {
+	return func(input []byte, block header) ([]byte, error) {
+		before := e.state.Snapshot()
+		defer e.state.RevertToSnapshot(before)
+		output, _, err := runtime.Call(at, input, e.config(block, nil))
+		if errors.Is(err, vm.ErrExecutionReverted) {
+			reason, _ := abi.UnpackRevert(output)
+			return nil, revert{reason}
+		}
+		return output, err
 	}
-	return output, err
-}
-
-func (e *evm) code(address common.Address) []byte {
-	return e.state.GetCode(address)
 }
 
 // deployAll deploys the Aggregator in Multicall3's place, and the contracts as
@@ -132,7 +132,7 @@ func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 			chain.transact(501, pools[1], nil, "unstake", ether(300))
 			chain.transact(502, pools[1], nil, "unstake", ether(25))
 			chain.transact(503, pools[4], big.NewInt(1), "stake")
-			n := newNode(t, chain)
+			n := newNode(t, chain.contracts)
 			way.node(n)
 			c := newClient(t, n, pools, way.config)
 			for _, burning := range []bool{false, true} {
@@ -156,20 +156,5 @@ func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// A node that allows a call less gas than 21 pools take together.
-func TestEVMAggregateOutOfGasFallsBackToTheBatch(t *testing.T) {
-	chain := newEVM(t)
-	pools := chain.deployAll(slices.Repeat([]string{"StakingPool"}, 21)...)
-	chain.transact(900, pools[20], ether(7), "stake")
-	chain.transact(901, pools[20], nil, "unstake", ether(4))
-	chain.gas = 60_000
-	n := newNode(t, chain)
-	c := newClient(t, n, pools)
-	wantStaker(t, c)
-	if got := n.tripsOf(func() { wantStaker(t, c) }); got != 2 {
-		t.Errorf("%d round trips, want 2", got)
 	}
 }

@@ -35,12 +35,6 @@ var (
 	multicallAddr = common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11")
 )
 
-// chain is what a node runs calls on.
-type chain interface {
-	call(to common.Address, input []byte, at header) ([]byte, error)
-	code(common.Address) []byte
-}
-
 // header is that of a block; a Timestamp of nil is left out.
 type header struct {
 	Number    hexutil.Uint64 `json:"number"`
@@ -52,7 +46,7 @@ type header struct {
 // exported methods are those of the eth namespace. It answers one request at a
 // time; tests change it between requests.
 type node struct {
-	chain chain
+	chain contracts
 	url   string
 	rpc   *rpc.Server
 
@@ -66,7 +60,7 @@ type node struct {
 	spoil func(w http.ResponseWriter, right []byte)
 }
 
-func newNode(t testing.TB, c chain) *node {
+func newNode(t testing.TB, c contracts) *node {
 	n := &node{chain: c, rpc: rpc.NewServer(), chainID: testChain, block: 1000, time: secondsAgo(12)}
 	if err := n.rpc.RegisterName("eth", n); err != nil {
 		t.Fatal(err)
@@ -128,7 +122,10 @@ func (n *node) Call(params callParams, block rpc.BlockNumber) (hexutil.Bytes, er
 }
 
 func (n *node) GetCode(address common.Address, _ rpc.BlockNumber) hexutil.Bytes {
-	return n.chain.code(address)
+	if n.chain[address] == nil {
+		return nil
+	}
+	return []byte{0xfe}
 }
 
 // revert is how geth tells that a contract reverted; it repeats the call.
@@ -147,13 +144,6 @@ func (c contracts) call(to common.Address, input []byte, at header) ([]byte, err
 		return run(input, at)
 	}
 	return nil, nil
-}
-
-func (c contracts) code(address common.Address) []byte {
-	if c[address] == nil {
-		return nil
-	}
-	return []byte{0xfe}
 }
 
 // multicall is Multicall3 on these contracts.
@@ -271,15 +261,18 @@ func newClient(t testing.TB, n *node, pools []core.Pool, change ...func(*Setting
 
 func withoutMulticall(s *Settings) { s.Multicall = nil }
 
-// ways are the three ways in which pools are read.
+// ways are the three ways in which pools are read, and how many round trips
+// a stake in 21 of them takes.
 var ways = []struct {
 	name   string
 	config func(*Settings)
 	node   func(*node)
+	trips  int
 }{
-	{"multicall", func(*Settings) {}, func(*node) {}},
-	{"batch", withoutMulticall, func(*node) {}},
-	{"one by one", withoutMulticall, func(n *node) { n.rpc.SetBatchLimits(1, 1<<20) }},
+	{"multicall", func(*Settings) {}, func(*node) {}, 1},
+	{"batch", withoutMulticall, func(*node) {}, 2}, // the block, then all pools
+	// The block, the chain, 21 pools by two methods.
+	{"one by one", withoutMulticall, func(n *node) { n.rpc.SetBatchLimits(1, 1<<20) }, 2 + 42},
 }
 
 // wantReason checks the error of a source: its type, its reason, and that it
