@@ -12,8 +12,6 @@ import (
 	"herald/internal/core"
 )
 
-func anyAge(s *Settings) { s.MaxBlockAge = 0 }
-
 func TestTheAgeOfABlockIsJudgedToTheSecond(t *testing.T) {
 	const limit = 10 * time.Minute
 	synctest.Test(t, func(t *testing.T) {
@@ -41,7 +39,7 @@ func TestTheAgeOfABlockIsJudgedToTheSecond(t *testing.T) {
 			if test.want != "" {
 				wantReason(t, err, test.want)
 			}
-			if err := (&Client{}).recent(b); err != nil {
+			if err := (&Client{}).recent(b); err != nil { // of any age
 				t.Errorf("%s: of any age, and %v", name, err)
 			}
 		}
@@ -74,13 +72,4 @@ func TestAFrozenNodeIsNeverAnAnswer(t *testing.T) {
 		n.time, n.block = secondsAgo(1), 1000
 		wantStaker(t, c)
 	})
-}
-
-func TestABlockOfAnyAgeNeedsNoTime(t *testing.T) {
-	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
-		n.time = untimed
-		if stake, err := c.Stakes.Ask(t.Context(), ann); err != nil || !stake.BlockTime.IsZero() {
-			t.Errorf("the time is %v, %v", stake.BlockTime, err)
-		}
-	}, anyAge)
 }

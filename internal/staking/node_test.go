@@ -35,7 +35,7 @@ var (
 	multicallAddr = common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11")
 )
 
-// header is that of a block; a Timestamp of nil is left out.
+// header is a block's; a Timestamp of nil is left out.
 type header struct {
 	Number    hexutil.Uint64 `json:"number"`
 	Timestamp *hexutil.Big   `json:"timestamp,omitempty"`

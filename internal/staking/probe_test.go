@@ -73,7 +73,7 @@ func TestProbeTellsThatMulticallIsNone(t *testing.T) {
 		},
 	} {
 		chain[multicallAddr] = other
-		found, err := newClient(t, newNode(t, chain), pools, anyAge).Probe(t.Context())
+		found, err := newClient(t, newNode(t, chain), pools).Probe(t.Context())
 		wrong, ok := errors.AsType[*config.WrongError](err)
 		if !ok || !strings.Contains(wrong.Problem, multicallAddr.Hex()) || !strings.HasPrefix(wrong.Settings, "MULTICALL_ADDRESS") {
 			t.Errorf("%s: got %v", name, err)
