@@ -122,7 +122,7 @@ func TestEachUnreadPoolIsToldOnceAReadingAndWhy(t *testing.T) {
 }
 
 func TestDecimalsAreExactAndWithdrawalsAskedForOnlyIfConfigured(t *testing.T) {
-	for decimals, want := range map[int32]string{0: "12345", 2: "123.45", 18: "0.000000000000012345"} {
+	for decimals, want := range map[int]string{0: "12345", 2: "123.45", 18: "0.000000000000012345"} {
 		chain, pools := deploy(pool(wordOf(12345), withdrawalsOf(9)))
 		c := newClient(t, newNode(t, chain), pools, func(s *Settings) { s.Decimals, s.PendingMethod = decimals, "" })
 		stake, err := c.Stakes.Ask(t.Context(), ann)
