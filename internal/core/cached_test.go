@@ -34,9 +34,7 @@ type world struct {
 	stake func(context.Context) (core.Stake, error)
 }
 
-func newWorld() *world { return newSharing(nil) }
-
-func newSharing(store core.Store) *world { return newWorldOf(core.CacheConfig{Store: store}, "USD") }
+func newWorld() *world { return newWorldOf(core.CacheConfig{}, "USD") }
 
 // newWorldOf completes a configuration. The price is of source.
 func newWorldOf(config core.CacheConfig, source string) *world {

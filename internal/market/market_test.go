@@ -88,8 +88,10 @@ func TestImpossibleNumbersAreMalformed(t *testing.T) {
 		`{"USD":{"Price":1}}`, `{"USD":{"price":1,"price":2}}`,
 		`{"USD":{"price":1,"market_cap":-1}}`, `{"USD":{"price":1,"volume_24h":-0.1}}`, `{"USD":{"price":1,"market_cap":1e99}}`,
 		`{"USD":{"price":1,"market_cap":"much"}}`, `{"USD":{"price":1,"volume_24h":[]}}`,
-		`{"USD":{"price":1,"percent_change_1h":-100.1}}`, `{"USD":{"price":1,"percent_change_7d":1e50}}`, `{"USD":{"price":1,"percent_change_24h":{}}}`,
-		`{"USD":{"price":1,"last_updated":5}}`, `{"USD":{"price":1,"last_updated":"yesterday"}}`, `{"USD":{"price":1,"last_updated":"9999-01-01T00:00:00Z"}}`,
+		`{"USD":{"price":1,"percent_change_1h":-100.1}}`, `{"USD":{"price":1,"percent_change_7d":1e50}}`,
+		`{"USD":{"price":1,"percent_change_24h":{}}}`,
+		`{"USD":{"price":1,"last_updated":5}}`, `{"USD":{"price":1,"last_updated":"yesterday"}}`,
+		`{"USD":{"price":1,"last_updated":"9999-01-01T00:00:00Z"}}`,
 	} {
 		got, err := ask(t, "id", "42", 200, ok(`{"42":{"id":42,"symbol":"HRD","quote":`+quote+`}}`))
 		wantReason(t, err, core.Malformed)
