@@ -3,7 +3,6 @@ package core_test
 import (
 	"context"
 	"encoding/binary"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,26 +59,12 @@ func TestExpiredAnswersLeaveTheCacheAndAreYoungWhenAskedAgain(t *testing.T) {
 	})
 }
 
-func TestAFullCacheForgetsTheOldestAndNothingElse(t *testing.T) {
-	for _, bound := range []int{1, 2, 3, 100} {
-		w := full(bound)
-		asked := 3*bound + 1
-		if n := w.askStakes(t, 0, asked); n != asked {
-			t.Errorf("%d calls for %d wallets", n, asked)
-		}
-		if n := w.askStakes(t, asked-bound, asked); n != 0 || w.cache.Items() != bound {
-			t.Errorf("%d of the newest %d were forgotten, %d answers are kept", n, bound, w.cache.Items())
-		}
-		if n := w.askStakes(t, asked-bound-1, asked-bound); n != 1 {
-			t.Error("one more than the bound is kept")
-		}
-	}
-}
-
-func TestManyWalletsDoNotCrowdOutThePrice(t *testing.T) {
+func TestAFullCacheForgetsTheOldestWalletsAndNotThePrice(t *testing.T) {
 	for _, bound := range []int{1, 2, 100} {
 		w := full(bound)
-		w.askStakes(t, 0, bound)
+		if n := w.askStakes(t, 0, bound); n != bound {
+			t.Errorf("%d calls for %d wallets", n, bound)
+		}
 		w.Quote(t.Context())
 		w.askStakes(t, bound, 3*bound)
 		before := w.calls.Load()
@@ -89,23 +74,8 @@ func TestManyWalletsDoNotCrowdOutThePrice(t *testing.T) {
 		if n := w.askStakes(t, 2*bound+1, 3*bound); n != 0 || w.cache.Items() != bound {
 			t.Errorf("with room for %d, %d of the newest wallets were forgotten and %d answers are kept", bound, n, w.cache.Items())
 		}
-	}
-}
-
-func TestTheBoundHoldsForManyAtOnce(t *testing.T) {
-	const bound = 7
-	w := full(bound)
-	var askers sync.WaitGroup
-	for asker := range 8 {
-		askers.Go(func() {
-			for i := range 100 {
-				w.stakes.Get(t.Context(), wallet(asker*60+i)) // some are asked by two
-				w.Quote(t.Context())
-			}
-		})
-	}
-	askers.Wait()
-	if n := w.cache.Items(); n > bound {
-		t.Errorf("%d answers are kept, bound %d", n, bound)
+		if n := w.askStakes(t, 2*bound, 2*bound+1); n != 1 {
+			t.Error("one more than the bound is kept")
+		}
 	}
 }

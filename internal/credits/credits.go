@@ -29,16 +29,18 @@ const (
 	month = 31 * 24 * time.Hour
 
 	// share of a plan is spent. The rest is for `bot check`, for a clock that runs
-	// fast, and for what replicas spend while Redis is away.
+	// fast, for a Store that is lost (of 10,000, once a day), and for what replicas
+	// spend while Redis is away.
 	share = 0.95
 	// unkeptShare is spent where the bucket is not kept, and each start may take
-	// startCredits more: of 10,000, that is enough for 250 starts a month.
+	// startCredits more: of 10,000, that is enough for 125 starts a month.
 	unkeptShare = 0.75
 	// burstShare of what is spent can be saved up.
 	burstShare = 0.03
 	// startCredits are there when the bucket of a process is new, if it can hold so
-	// many: for a first price also where the provider fails at first.
-	startCredits = 10
+	// many: for fresh prices while an operator tries the bot, also where the
+	// provider fails at first.
+	startCredits = 20
 	// awayShare is what each replica may spend while Redis is away, one credit at a
 	// time; where that is less than one a month it spends none. Ten replicas take
 	// half of what share leaves, and those that start meanwhile one credit each.

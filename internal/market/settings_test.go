@@ -19,20 +19,3 @@ func TestSettingsRefuseOtherForms(t *testing.T) {
 	configtest.Refuses(t, table, "PRICE_MONTHLY_CREDITS", "whole number", canary, "-1", "1e4", "10,000", "1000000000")
 	configtest.Refuses(t, table, "PRICE_TTL", "duration", "30", canary, "0s", "-1s", "9000h")
 }
-
-func TestTheTokenIsNamedByTheFirstSettingGiven(t *testing.T) {
-	for _, test := range []struct {
-		environ   []string
-		by, token string
-	}{
-		{[]string{"PRICE_TOKEN_ID=1027", "PRICE_TOKEN_SLUG=ethereum"}, "id", "1027"},
-		{[]string{"PRICE_TOKEN_SLUG=ethereum"}, "slug", "ethereum"},
-		{nil, "symbol", "ETH"},
-	} {
-		var s market.Settings
-		configtest.Fill(t, s.Table(), test.environ...)
-		if s.By != test.by || s.Token != test.token || s.Symbol != "ETH" {
-			t.Errorf("asked by %s %s for %s, want %s %s", s.By, s.Token, s.Symbol, test.by, test.token)
-		}
-	}
-}

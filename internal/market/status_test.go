@@ -1,30 +1,10 @@
 package market_test
 
 import (
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"testing"
-	"time"
 
 	"herald/internal/core"
-	"herald/internal/market"
 )
-
-func TestMinuteLimitWaitsAMinuteOrAsLongAsIsAsked(t *testing.T) {
-	for header, want := range map[string]time.Duration{"": time.Minute, "5": time.Minute, "300": 5 * time.Minute} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", header)
-			w.WriteHeader(429)
-			io.WriteString(w, `{"status":{"error_code":1008}}`)
-		}))
-		_, err := quote(t.Context(), market.Settings{URL: server.URL}, time.Minute)
-		server.Close()
-		if got := wantReason(t, err, core.Limited); got != want {
-			t.Errorf("asked for %q: retry after %v, want %v", header, got, want)
-		}
-	}
-}
 
 func TestErrorCodeDecidesAtAnyStatus(t *testing.T) {
 	for code, want := range map[string]core.Reason{

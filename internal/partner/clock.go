@@ -22,9 +22,6 @@ type clock struct {
 // corrected is what to add to now for the service's time.
 func (c *clock) corrected() time.Duration { return time.Duration(c.correction.Load()) }
 
-// skew is how far the clock that dates the service's answers is ahead.
-func (c *clock) skew() time.Duration { return time.Duration(c.ahead.Load()) }
-
 func same(a, b time.Duration) bool { return (a - b).Abs() <= tolerance }
 
 // learn takes the Date of an answer to a request that was sent at the time

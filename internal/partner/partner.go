@@ -106,7 +106,7 @@ func (c *Client) Probe(ctx context.Context) (Clocks, error) {
 // Skew is how far the Date of the API's last answer was ahead of this machine's
 // clock, to about a second; 0 before the first answer. What the round trip may
 // account for is not counted.
-func (c *Client) Skew() time.Duration { return c.clock.skew() }
+func (c *Client) Skew() time.Duration { return time.Duration(c.clock.ahead.Load()) }
 
 // endpoint is one of the API's two questions.
 type endpoint struct{ name, path string }
@@ -159,7 +159,7 @@ func (c *Client) ask(ctx context.Context, e endpoint, members map[string]string)
 	inner := canonical(members)
 	correction := c.clock.corrected()
 	got, err := c.attempt(ctx, e, address, inner, correction)
-	if byDate := c.clock.skew(); c.refused(got, err) && !same(byDate, correction) {
+	if byDate := c.Skew(); c.refused(got, err) && !same(byDate, correction) {
 		correction = byDate
 		got, err = c.attempt(ctx, e, address, inner, correction)
 	}

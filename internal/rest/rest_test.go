@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"herald/internal/core"
@@ -121,35 +120,3 @@ func TestAnswerIsCompleteIfItsEndIsAnnounced(t *testing.T) {
 	})
 	want(transporttest.URL, true)
 }
-
-// TestAnAnswerComesInSpiteOfASilentConnection asks as a command does.
-func TestAnAnswerComesInSpiteOfASilentConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := transporttest.NewNetwork(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "answer") })
-		cache := core.NewCache(core.CacheConfig{CallTimeout: 5 * time.Second, Timeout: 20 * time.Second, MaxItems: 1, Observer: silent{}})
-		client := rest.New(service, cache.CallTimeout)
-		question := core.NewCached(core.NewBreaker(cache, service, time.Second), core.Question[int, string]{
-			Name: "question", TTL: time.Second,
-			Ask: func(ctx context.Context, _ int) (string, error) {
-				resp, err := client.Do(ctx, rest.Request{URL: transporttest.URL})
-				if err != nil {
-					return "", err
-				}
-				return string(resp.Body), nil
-			},
-		})
-		for i := range 2 {
-			start := time.Now()
-			if got, err := question.Get(t.Context(), i); err != nil || got.Value != "answer" || time.Since(start) > 5*time.Second {
-				t.Errorf("question %d: got %+v, %v after %v", i, got, err, time.Since(start))
-			}
-			n.Silence()
-		}
-		time.Sleep(5 * time.Second) // until the last connection is given up
-	})
-}
-
-type silent struct{}
-
-func (silent) Call(*core.Service, string, time.Duration) {}
-func (silent) Lookup(string, string, time.Duration)      {}

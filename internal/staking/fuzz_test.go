@@ -9,9 +9,7 @@ import (
 )
 
 func FuzzUint256(f *testing.F) {
-	f.Add([]byte{})
 	f.Add(wordOf(1))
-	f.Add(append(wordOf(1), 0))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if _, err := decodeUint256(data); (err == nil) != (len(data) == word) {
 			t.Fatalf("%d bytes: %v", len(data), err)
@@ -26,11 +24,7 @@ func FuzzUint256(f *testing.F) {
 
 // FuzzWithdrawals compares with go-ethereum's decoder, which takes more forms.
 func FuzzWithdrawals(f *testing.F) {
-	f.Add([]byte{})
-	f.Add(withdrawalsOf())
 	f.Add(withdrawalsOf(1, 2, 3))
-	f.Add(withdrawalsOf(1, 2)[:150])
-	f.Add(append(wordOf(0), wordOf(0)...))
 	f.Add(append(wordOf(word), common.MaxHash[:]...))
 	list, err := abi.NewType("tuple[]", "", []abi.ArgumentMarshaling{
 		{Name: "amount", Type: "uint256"}, {Name: "block", Type: "uint256"},
@@ -64,9 +58,6 @@ func FuzzAggregate(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(packed, 2)
-	f.Add(packed, 3)
-	f.Add(packed[:len(packed)-1], 2)
-	f.Add([]byte{}, 0)
 	f.Add(append(wordOf(word), common.MaxHash[:]...), 2)
 	f.Fuzz(func(t *testing.T, output []byte, n int) {
 		answers, err := unpackAggregate(output, n)
@@ -88,10 +79,8 @@ func FuzzCheckAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`[{"jsonrpc":"2.0","id":1,"result":"0x1"},{"jsonrpc":"2.0","id":2,"error":{"code":3}}]`,
 		`[{"id":1,"result":"0x1"},{"id":1,"result":"0x2"}]`,
-		`[null,{"id":3}]`,
 		`{"jsonrpc":"2.0","id":1,"result":null,"error":null}`,
 		`{"id":null,"error":{"code":-32005,"message":"limit"}}`,
-		`<html>`, `[`, ``,
 	} {
 		f.Add([]byte(seed), true)
 		f.Add([]byte(seed), false)

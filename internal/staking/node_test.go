@@ -35,22 +35,18 @@ var (
 	multicallAddr = common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11")
 )
 
-// chain is what a node runs calls on.
-type chain interface {
-	call(to common.Address, input []byte, at header) ([]byte, error)
-	code(common.Address) []byte
-}
-
-// header is that of a block; a Timestamp of nil is left out.
+// header is a block's; a Timestamp of nil is left out.
 type header struct {
 	Number    hexutil.Uint64 `json:"number"`
 	Timestamp *hexutil.Big   `json:"timestamp,omitempty"`
+	chainID   uint64         // for contracts
 }
 
 // node is a JSON-RPC node on loopback, made of go-ethereum's own server. Its
-// exported methods are those of the eth namespace.
+// exported methods are those of the eth namespace. It answers one request at a
+// time; tests change it between requests.
 type node struct {
-	chain chain
+	chain contracts
 	url   string
 	rpc   *rpc.Server
 
@@ -60,16 +56,16 @@ type node struct {
 	time    func() *hexutil.Big // of every block, now
 	trips   int
 	tags    []string // the block of each eth_call
-	// around is given every request, to spoil its answer.
-	around func(http.ResponseWriter, *http.Request, http.Handler)
+	// spoil, if set, answers each request, and is given the right answer.
+	spoil func(w http.ResponseWriter, right []byte)
 }
 
-func newNode(t testing.TB, c chain) *node {
+func newNode(t testing.TB, c contracts) *node {
 	n := &node{chain: c, rpc: rpc.NewServer(), chainID: testChain, block: 1000, time: secondsAgo(12)}
 	if err := n.rpc.RegisterName("eth", n); err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(http.HandlerFunc(n.serve))
+	server := httptest.NewServer(n)
 	t.Cleanup(server.Close)
 	t.Cleanup(n.rpc.Stop)
 	n.url = server.URL + secretPath + secretArgs
@@ -81,43 +77,34 @@ func secondsAgo(n int64) func() *hexutil.Big {
 	return func() *hexutil.Big { return (*hexutil.Big)(big.NewInt(time.Now().Unix() - n)) }
 }
 
-func (n *node) serve(w http.ResponseWriter, r *http.Request) {
-	n.mu.Lock()
-	n.trips++
-	around := n.around
-	n.mu.Unlock()
-	if around != nil {
-		around(w, r, n.rpc)
-		return
-	}
-	n.rpc.ServeHTTP(w, r)
-}
+// untimed is the time of blocks that have none.
+func untimed() *hexutil.Big { return nil }
 
-func (n *node) set(change func()) {
+func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	change()
+	n.trips++
+	right := httptest.NewRecorder()
+	n.rpc.ServeHTTP(right, r)
+	w.Header().Set("Content-Type", "application/json")
+	if n.spoil != nil {
+		n.spoil(w, right.Body.Bytes())
+		return
+	}
+	w.Write(right.Body.Bytes())
 }
 
 // tripsOf counts the HTTP requests that f makes.
 func (n *node) tripsOf(f func()) int {
-	n.set(func() { n.trips = 0 })
+	n.trips = 0
 	f()
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	return n.trips
 }
 
-func (n *node) ChainId() hexutil.Uint64 {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return hexutil.Uint64(n.chainID)
-}
+func (n *node) ChainId() hexutil.Uint64 { return hexutil.Uint64(n.chainID) }
 
 func (n *node) GetBlockByNumber(block rpc.BlockNumber, _ bool) header {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	at := header{Number: hexutil.Uint64(n.block), Timestamp: n.time()}
+	at := header{hexutil.Uint64(n.block), n.time(), n.chainID}
 	if block >= 0 {
 		at.Number = hexutil.Uint64(block)
 	}
@@ -130,12 +117,15 @@ type callParams struct {
 }
 
 func (n *node) Call(params callParams, block rpc.BlockNumber) (hexutil.Bytes, error) {
-	n.set(func() { n.tags = append(n.tags, block.String()) })
+	n.tags = append(n.tags, block.String())
 	return n.chain.call(params.To, params.Data, n.GetBlockByNumber(block, false))
 }
 
 func (n *node) GetCode(address common.Address, _ rpc.BlockNumber) hexutil.Bytes {
-	return n.chain.code(address)
+	if n.chain[address] == nil {
+		return nil
+	}
+	return []byte{0xfe}
 }
 
 // revert is how geth tells that a contract reverted; it repeats the call.
@@ -150,17 +140,10 @@ type contract func(input []byte, at header) ([]byte, error)
 type contracts map[common.Address]contract
 
 func (c contracts) call(to common.Address, input []byte, at header) ([]byte, error) {
-	if run, ok := c[to]; ok {
+	if run := c[to]; run != nil {
 		return run(input, at)
 	}
 	return nil, nil
-}
-
-func (c contracts) code(address common.Address) []byte {
-	if _, ok := c[address]; ok {
-		return []byte{0xfe}
-	}
-	return nil
 }
 
 // multicall is Multicall3 on these contracts.
@@ -171,7 +154,7 @@ func (c contracts) multicall(input []byte, at header) ([]byte, error) {
 	}
 	switch method.Name {
 	case "getChainId":
-		return wordOf(testChain), nil
+		return wordOf(at.chainID), nil
 	case "getBlockNumber":
 		return wordOf(uint64(at.Number)), nil
 	case "getCurrentBlockTimestamp":
@@ -199,25 +182,17 @@ func (c contracts) multicall(input []byte, at header) ([]byte, error) {
 	return method.Outputs.Pack(results)
 }
 
-// multicallOf is Multicall3 on these contracts, on a chain of that id.
-func (c contracts) multicallOf(id uint64) contract {
-	return func(input []byte, at header) ([]byte, error) {
-		output, err := c.multicall(input, at)
-		return bytes.Replace(output, wordOf(testChain), wordOf(id), 1), err
-	}
-}
-
 // pool answers its two methods with fixed bytes; nil reverts.
 func pool(stake, pending []byte) contract {
-	selectors := map[string][]byte{}
-	for method, output := range map[string][]byte{testMethod: stake, testPend: pending} {
-		selectors[string(selector(method))] = output
-	}
 	return func(input []byte, _ header) ([]byte, error) {
-		if output := selectors[string(input[:4])]; output != nil {
-			return output, nil
+		output := stake
+		if bytes.HasPrefix(input, selector(testPend)) {
+			output = pending
 		}
-		return nil, revert{hexutil.Encode(input)}
+		if output == nil {
+			return nil, revert{hexutil.Encode(input)}
+		}
+		return output, nil
 	}
 }
 
@@ -251,9 +226,7 @@ func deploy(pools ...contract) (contracts, []core.Pool) {
 	var at []core.Pool
 	for i, p := range pools {
 		at = append(at, poolAt(i))
-		if p != nil {
-			chain[poolAt(i).Address] = p
-		}
+		chain[poolAt(i).Address] = p
 	}
 	return chain, at
 }
@@ -288,15 +261,18 @@ func newClient(t testing.TB, n *node, pools []core.Pool, change ...func(*Setting
 
 func withoutMulticall(s *Settings) { s.Multicall = nil }
 
-// ways are the three ways in which pools are read.
+// ways are the three ways in which pools are read, and how many round trips
+// a stake in 21 of them takes.
 var ways = []struct {
 	name   string
 	config func(*Settings)
 	node   func(*node)
+	trips  int
 }{
-	{"multicall", func(*Settings) {}, func(*node) {}},
-	{"batch", withoutMulticall, func(*node) {}},
-	{"one by one", withoutMulticall, func(n *node) { n.rpc.SetBatchLimits(1, 1<<20) }},
+	{"multicall", func(*Settings) {}, func(*node) {}, 1},
+	{"batch", withoutMulticall, func(*node) {}, 2}, // the block, then all pools
+	// The block, the chain, 21 pools by two methods.
+	{"one by one", withoutMulticall, func(n *node) { n.rpc.SetBatchLimits(1, 1<<20) }, 2 + 42},
 }
 
 // wantReason checks the error of a source: its type, its reason, and that it

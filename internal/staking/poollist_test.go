@@ -19,10 +19,6 @@ const (
 	listedC = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
 )
 
-func listed(address, name string) core.Pool {
-	return core.Pool{Address: common.HexToAddress(address), Name: name}
-}
-
 func poolFile(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "pools")
@@ -34,52 +30,43 @@ func poolFile(t *testing.T, content string) string {
 
 func TestPoolsAreReadInPlaceAndFromAFile(t *testing.T) {
 	file := "\ufeff# the pools\r\n" + listedA + "\r\n\r\n  " + listedB + "\t Pool #3 \r\n" + listedC + " Main pool # the first\n   # end"
-	for _, test := range []struct {
-		what  string
-		value string
-		want  []core.Pool
-	}{
-		{"one", listedA, []core.Pool{listed(listedA, "")}},
-		{"commas and white space", listedA + ", " + listedB + "\n" + listedC + ",", []core.Pool{listed(listedA, ""), listed(listedB, ""), listed(listedC, "")}},
-		{"a file", poolFile(t, file), []core.Pool{listed(listedA, ""), listed(listedB, "Pool #3"), listed(listedC, "Main pool")}},
+	for value, names := range map[string][]string{
+		listedA + ", " + listedB + "\n" + listedC + ",": {"", "", ""},
+		poolFile(t, file): {"", "Pool #3", "Main pool"},
 	} {
-		t.Run(test.what, func(t *testing.T) {
-			var s Settings
-			configtest.Fill(t, s.Table(), "STAKING_POOLS="+test.value)
-			if !slices.Equal(s.Pools, test.want) {
-				t.Errorf("got %v; want %v", s.Pools, test.want)
-			}
-		})
+		var s Settings
+		configtest.Fill(t, s.Table(), "STAKING_POOLS="+value)
+		var want []core.Pool
+		for i, address := range []string{listedA, listedB, listedC} {
+			want = append(want, core.Pool{Address: common.HexToAddress(address), Name: names[i]})
+		}
+		if !slices.Equal(s.Pools, want) {
+			t.Errorf("got %v; want %v", s.Pools, want)
+		}
 	}
 }
 
 func TestEveryWrongPoolIsAMistake(t *testing.T) {
 	mistyped := strings.Replace(listedC, "fB", "fb", 1)
-	for _, test := range []struct {
-		what  string
-		value string
-		want  []string
-	}{
-		{"in place", "0x12," + listedA + "," + mistyped + " " + strings.ToLower(listedA) + " 0x" + strings.Repeat("0", 40) + " " + listedB[2:],
-			[]string{"entry 1 must be 0x", "entry 3 does not match its EIP-55", "entry 4 repeats the address of entry 2", "entry 5 is the zero address", "entry 6 must be 0x"}},
-		{"in a file", poolFile(t, "# c\n"+configtest.Canary+"\n"+listedA+" "+strings.Repeat("n", 65)+"\n"+listedB+"\n"+listedB+" twice\n"+listedC+" a\x1bb"),
-			[]string{"line 2 must be 0x", "line 3 has a name", "line 5 repeats the address of line 4", "line 6 has a name"}},
-		{"an empty file", poolFile(t, "# none\n"), []string{"names no pool"}},
-		{"no file", "@/nonexistent/" + configtest.Canary, []string{"the file named after @ cannot be opened"}},
-		{"only separators", ", ,", []string{"names no pool"}},
-		{"rubbish", strings.Repeat("x ", 1000), append(slices.Repeat([]string{"entry "}, 10), "990 more are wrong")},
+	for value, want := range map[string][]string{
+		"0x12," + listedA + "," + mistyped + " " + strings.ToLower(listedA) + " 0x" + strings.Repeat("0", 40) + " " + listedB[2:]: {
+			"entry 1 must be 0x", "entry 3 does not match its EIP-55", "entry 4 repeats the address of entry 2",
+			"entry 5 is the zero address", "entry 6 must be 0x"},
+		poolFile(t, "# c\n"+configtest.Canary+"\n"+listedA+" "+strings.Repeat("n", 65)+"\n"+listedB+"\n"+listedB+" twice\n"+listedC+" a\x1bb"): {
+			"line 2 must be 0x", "line 3 has a name", "line 5 repeats the address of line 4", "line 6 has a name"},
+		poolFile(t, "# none\n"):              {"names no pool"},
+		"@/nonexistent/" + configtest.Canary: {"the file named after @ cannot be opened"},
+		strings.Repeat("x ", 1000):           append(slices.Repeat([]string{"entry "}, 10), "990 more are wrong"),
 	} {
-		t.Run(test.what, func(t *testing.T) {
-			mistakes := configtest.Try(new(Settings).Table(), "STAKING_POOLS="+test.value)
-			if len(mistakes) != len(test.want) {
-				t.Fatalf("want %d mistakes, got:\n%v", len(test.want), mistakes)
+		mistakes := configtest.Try(new(Settings).Table(), "STAKING_POOLS="+value)
+		if len(mistakes) != len(want) {
+			t.Fatalf("want %d mistakes, got:\n%v", len(want), mistakes)
+		}
+		for i, start := range want {
+			if !strings.HasPrefix(mistakes[i], "STAKING_POOLS: "+start) || strings.Contains(mistakes[i], configtest.Canary) {
+				t.Errorf("got %s, want %s", mistakes[i], start)
 			}
-			for i, want := range test.want {
-				if !strings.HasPrefix(mistakes[i], "STAKING_POOLS: "+want) || strings.Contains(mistakes[i], configtest.Canary) {
-					t.Errorf("got %s, want %s", mistakes[i], want)
-				}
-			}
-		})
+		}
 	}
 }
 

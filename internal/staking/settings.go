@@ -29,7 +29,7 @@ type Settings struct {
 	// Multicall is the address of Multicall3; nil: it is not used.
 	Multicall *common.Address
 	// Decimals is how many of a stake's digits are behind the point, 0 to 77.
-	Decimals int32
+	Decimals int
 	// MaxBlockAge is how old the block of a stake may be; 0 is any age.
 	MaxBlockAge time.Duration
 	// TTL is how long a wallet's stake is fresh.
@@ -68,7 +68,8 @@ func (s *Settings) Table() []config.Setting {
 			Set: config.Field(&s.MaxBlockAge, orOff(config.Duration))},
 		{Name: "TOKEN_DECIMALS", Default: "18",
 			Comment: "Decimals of staked amounts: how many digits of a whole number on the chain stand behind the point.",
-			Set:     config.Field(&s.Decimals, parseDecimals)},
+			// With more than 77, a uint256 could not hold one token.
+			Set: config.Field(&s.Decimals, config.IntBetween(0, 77))},
 		{Name: "STAKE_TTL", Default: "60s",
 			Comment: "How long a wallet's stake is fresh.",
 			Set:     config.Field(&s.TTL, config.Duration)},
@@ -88,12 +89,6 @@ func parseChainID(value string) (uint64, error) {
 		return 0, errors.New("must be a whole number above 0 in decimal digits")
 	}
 	return id, nil
-}
-
-func parseDecimals(value string) (int32, error) {
-	// With more, a uint256 could not hold one token.
-	n, err := config.IntBetween(0, 77)(value)
-	return int32(n), err
 }
 
 func parseMulticall(value string) (*common.Address, error) {

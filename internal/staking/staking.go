@@ -103,7 +103,7 @@ func New(s Settings, c *core.Cache, unread func(core.Pool)) (*Client, error) {
 		methods:     [][]byte{selector(s.Method)},
 		multicall:   s.Multicall,
 		maxBlockAge: s.MaxBlockAge,
-		decimals:    s.Decimals,
+		decimals:    int32(s.Decimals),
 		parallel:    core.MaxCalls,
 		unread:      unread,
 	}

@@ -105,29 +105,24 @@ func TestEachUnreadPoolIsToldOnceAReadingAndWhy(t *testing.T) {
 	c := newClient(t, newNode(t, chain), pools)
 	told := map[core.Pool]int{}
 	c.unread = func(p core.Pool) { told[p]++ }
-	for range 2 {
-		stake, err := c.Stakes.Ask(t.Context(), ann)
-		unread := stake.Unread()
-		if want := []core.Pool{pools[1], pools[3], pools[2]}; err != nil || !slices.Equal(poolsOf(unread), want) {
-			t.Fatalf("unread %v, %v, want %v", unread, err, want)
-		}
-		for i, want := range []core.Reason{core.Rejected, core.Malformed, core.Rejected} {
-			wantReason(t, unread[i].Err, want)
-		}
+	stake, err := c.Stakes.Ask(t.Context(), ann)
+	unread := stake.Unread()
+	if want := []core.Pool{pools[1], pools[3], pools[2]}; err != nil || !slices.Equal(poolsOf(unread), want) {
+		t.Fatalf("unread %v, %v, want %v", unread, err, want)
 	}
-	if want := map[core.Pool]int{pools[1]: 2, pools[2]: 2, pools[3]: 2}; !maps.Equal(told, want) {
-		t.Errorf("told %v, want %v", told, want)
+	for i, want := range []core.Reason{core.Rejected, core.Malformed, core.Rejected} {
+		wantReason(t, unread[i].Err, want)
 	}
 	// Nor is it silent where there is no answer at all.
-	clear(told)
 	chain[pools[0].Address], chain[pools[2].Address] = pool(nil, nil), pool(nil, nil)
-	if _, err := c.Stakes.Ask(t.Context(), ann); err == nil || len(told) != 4 {
-		t.Errorf("no pool read: %v, told %v", err, told)
+	_, err = c.Stakes.Ask(t.Context(), ann)
+	if want := map[core.Pool]int{pools[0]: 1, pools[1]: 2, pools[2]: 2, pools[3]: 2}; err == nil || !maps.Equal(told, want) {
+		t.Errorf("told %v, want %v; %v", told, want, err)
 	}
 }
 
 func TestDecimalsAreExactAndWithdrawalsAskedForOnlyIfConfigured(t *testing.T) {
-	for decimals, want := range map[int32]string{0: "12345", 2: "123.45", 18: "0.000000000000012345"} {
+	for decimals, want := range map[int]string{0: "12345", 2: "123.45", 18: "0.000000000000012345"} {
 		chain, pools := deploy(pool(wordOf(12345), withdrawalsOf(9)))
 		c := newClient(t, newNode(t, chain), pools, func(s *Settings) { s.Decimals, s.PendingMethod = decimals, "" })
 		stake, err := c.Stakes.Ask(t.Context(), ann)
@@ -141,15 +136,15 @@ func TestDecimalsAreExactAndWithdrawalsAskedForOnlyIfConfigured(t *testing.T) {
 // the verified source of Multicall3 at its address
 // (https://etherscan.io/address/0xca11bde05977b3631167028862be2a173976ca11#code).
 func TestSelectorsAreThoseOfTheDeployedContracts(t *testing.T) {
-	got := map[string]string{"balanceOf": common.Bytes2Hex(selector("balanceOf(address)"))}
-	for name, method := range multicall3.Methods {
-		got[name] = common.Bytes2Hex(method.ID)
-	}
 	want := map[string]string{
-		"balanceOf": "70a08231", "aggregate3": "82ad56cb", "getBlockNumber": "42cbb15c", "getChainId": "3408e470",
-		"getCurrentBlockTimestamp": "0f28c97d",
+		"aggregate3": "82ad56cb", "getBlockNumber": "42cbb15c", "getChainId": "3408e470", "getCurrentBlockTimestamp": "0f28c97d",
 	}
-	if !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+	for name, method := range multicall3.Methods {
+		if got := common.Bytes2Hex(method.ID); got != want[name] {
+			t.Errorf("%s is %s, want %s", name, got, want[name])
+		}
+	}
+	if got := common.Bytes2Hex(selector("balanceOf(address)")); got != "70a08231" {
+		t.Errorf("balanceOf is %s", got)
 	}
 }

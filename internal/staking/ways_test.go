@@ -2,11 +2,8 @@ package staking
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
-	"path"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -48,37 +45,35 @@ func inEveryWay(t *testing.T, test func(t *testing.T, chain contracts, n *node, 
 
 // withoutMulticallOn is a client of a new chain of stakers that reads them by
 // batch, or one by one where the node takes no batches.
-func withoutMulticallOn(t *testing.T) (*node, *Client, []core.Pool) {
+func withoutMulticallOn(t *testing.T) (*node, *Client) {
 	t.Helper()
 	chain, pools := stakers()
 	n := newNode(t, chain)
-	return n, newClient(t, n, pools, withoutMulticall), pools
+	return n, newClient(t, n, pools, withoutMulticall)
 }
 
 func TestRoundTripsOfOneStakeOver21Pools(t *testing.T) {
-	want := map[string]int{
-		"multicall":  1,
-		"batch":      2,      // the block, then all pools
-		"one by one": 2 + 42, // the block, the chain, 21 pools by two methods
-	}
-	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
+	for _, way := range ways {
+		chain, pools := stakers()
+		n := newNode(t, chain)
+		way.node(n)
+		c := newClient(t, n, pools, way.config)
 		wantStaker(t, c) // learns what does not work
-		way := strings.ReplaceAll(path.Base(t.Name()), "_", " ")
-		if got := n.tripsOf(func() { wantStaker(t, c) }); got != want[way] {
-			t.Errorf("%d round trips, want %d", got, want[way])
+		if got := n.tripsOf(func() { wantStaker(t, c) }); got != way.trips {
+			t.Errorf("%s: %d round trips, want %d", way.name, got, way.trips)
 		}
-	})
+	}
 }
 
 func TestPinnedReadsAreAllOfTheToldBlock(t *testing.T) {
-	n, c, _ := withoutMulticallOn(t)
+	n, c := withoutMulticallOn(t)
 	for _, limit := range []int{100, 1} { // by batch, then one by one
 		n.rpc.SetBatchLimits(limit, 1<<20)
 		n.tags = nil
 		// The chain moves with each request.
-		n.around = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			n.set(func() { n.block++ })
-			next.ServeHTTP(w, r)
+		n.spoil = func(w http.ResponseWriter, right []byte) {
+			n.block++
+			w.Write(right)
 		}
 		stake, err := c.Stakes.Ask(t.Context(), ann)
 		if tags := slices.Compact(n.tags); err != nil || len(tags) != 1 || tags[0] != hexutil.EncodeUint64(stake.Block) {
@@ -90,9 +85,9 @@ func TestPinnedReadsAreAllOfTheToldBlock(t *testing.T) {
 func TestWithoutMulticallThereTheBatchIsUsed(t *testing.T) {
 	for name, multicall := range map[string]contract{
 		"no code":                nil,
-		"reverts, as out of gas": func([]byte, header) ([]byte, error) { return nil, revert{} },
-		"another contract":       func([]byte, header) ([]byte, error) { return wordOf(1), nil },
-		"no results":             func([]byte, header) ([]byte, error) { return append(wordOf(word), wordOf(0)...), nil },
+		"reverts, as out of gas": pool(nil, nil),
+		"another contract":       pool(wordOf(1), nil),
+		"no results":             pool(append(wordOf(word), wordOf(0)...), nil),
 		"its own methods fail": func(input []byte, at header) ([]byte, error) {
 			others, _ := deploy(emptyPools(21)...)
 			delete(others, multicallAddr)
@@ -100,10 +95,7 @@ func TestWithoutMulticallThereTheBatchIsUsed(t *testing.T) {
 		},
 	} {
 		chain, pools := stakers()
-		delete(chain, multicallAddr)
-		if multicall != nil {
-			chain[multicallAddr] = multicall
-		}
+		chain[multicallAddr] = multicall
 		n := newNode(t, chain)
 		c := newClient(t, n, pools)
 		first, then := n.tripsOf(func() { wantStaker(t, c) }), n.tripsOf(func() { wantStaker(t, c) })
@@ -115,23 +107,27 @@ func TestWithoutMulticallThereTheBatchIsUsed(t *testing.T) {
 
 // onBatches has batches answered by spoil, from the right answer, and leaves
 // single calls alone.
-func onBatches(spoil func(w http.ResponseWriter, answers []map[string]any)) func(http.ResponseWriter, *http.Request, http.Handler) {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		body, _ := io.ReadAll(r.Body)
-		answer := record(r, body, next)
+func onBatches(spoil func(w http.ResponseWriter, answers []map[string]any)) func(http.ResponseWriter, []byte) {
+	return func(w http.ResponseWriter, right []byte) {
 		var batch []map[string]any
-		if json.Unmarshal(answer, &batch) != nil {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write(answer)
+		if json.Unmarshal(right, &batch) != nil {
+			w.Write(right)
 			return
 		}
 		spoil(w, batch)
 	}
 }
 
+func writeJSON(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
+
+// refusal is a JSON-RPC error that stands for a whole batch.
+func refusal(code int) map[string]any {
+	return map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": "spoiled"}}
+}
+
 func TestElementsThatFailInABatchAreFailedPools(t *testing.T) {
-	n, c, pools := withoutMulticallOn(t)
-	n.around = onBatches(func(w http.ResponseWriter, a []map[string]any) {
+	n, c := withoutMulticallOn(t)
+	n.spoil = onBatches(func(w http.ResponseWriter, a []map[string]any) {
 		delete(a[1], "result")
 		a[1]["error"] = map[string]any{"code": -32005, "message": "spoiled"}
 		a[2]["result"] = nil
@@ -139,11 +135,12 @@ func TestElementsThatFailInABatchAreFailedPools(t *testing.T) {
 		a[4]["result"] = 12
 		a[5]["result"] = "1"
 		a[6]["error"] = nil // as JSON-RPC 1.0 has it beside a result
+		slices.Reverse(a)   // they may come in any order
 		writeJSON(w, a)
 	})
 	stake, err := c.Stakes.Ask(t.Context(), ann)
-	if err != nil || !slices.Equal(poolsOf(stake.Failed), pools[:5]) || stake.Checked != 16 {
-		t.Errorf("got %v, checked %d, %v", stake.Failed, stake.Checked, err)
+	if err != nil || !slices.Equal(poolsOf(stake.Failed), c.pools[:5]) || stake.Checked != 16 || n.trips != 2 {
+		t.Errorf("got %v, checked %d, %v, after %d round trips", stake.Failed, stake.Checked, err, n.trips)
 	}
 	for _, f := range stake.Failed[1:] { // what go-ethereum says of the others may quote the node
 		if f.Err != errNotJSONRPC {
@@ -153,25 +150,13 @@ func TestElementsThatFailInABatchAreFailedPools(t *testing.T) {
 }
 
 func TestBatchesThatAreNotAnsweredRightAreAskedOneByOne(t *testing.T) {
-	foreign := func(id any) func(http.ResponseWriter, []map[string]any) {
-		return func(w http.ResponseWriter, a []map[string]any) {
-			a[3]["id"], a[3]["result"] = id, common.MaxHash
-			writeJSON(w, a)
-		}
-	}
 	for name, spoil := range map[string]func(http.ResponseWriter, []map[string]any){
-		"one error object": func(w http.ResponseWriter, _ []map[string]any) {
-			writeJSON(w, map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": -32600, "message": "spoiled"}})
-		},
-		"an object":   func(w http.ResponseWriter, a []map[string]any) { writeJSON(w, a[1]) },
+		"one error":   func(w http.ResponseWriter, _ []map[string]any) { writeJSON(w, refusal(-32600)) },
 		"status 400":  func(w http.ResponseWriter, _ []map[string]any) { http.Error(w, "spoiled", http.StatusBadRequest) },
 		"one missing": func(w http.ResponseWriter, a []map[string]any) { writeJSON(w, append(a[:5:5], a[6:]...)) },
-		"none":        func(w http.ResponseWriter, _ []map[string]any) { writeJSON(w, []any{}) },
 		"a null":      func(w http.ResponseWriter, a []map[string]any) { a[4] = nil; writeJSON(w, a) },
-		"foreign id":  foreign(999999),
-		"no id":       foreign(nil),
-		"one doubled in place of another": func(w http.ResponseWriter, a []map[string]any) {
-			a[3]["id"] = a[21]["id"]
+		"foreign id": func(w http.ResponseWriter, a []map[string]any) {
+			a[3]["id"], a[3]["result"] = 999999, common.MaxHash
 			writeJSON(w, a)
 		},
 		"one doubled besides": func(w http.ResponseWriter, a []map[string]any) {
@@ -179,8 +164,8 @@ func TestBatchesThatAreNotAnsweredRightAreAskedOneByOne(t *testing.T) {
 			writeJSON(w, append([]map[string]any{other}, a...))
 		},
 	} {
-		n, c, _ := withoutMulticallOn(t)
-		n.around = onBatches(spoil)
+		n, c := withoutMulticallOn(t)
+		n.spoil = onBatches(spoil)
 		wantStaker(t, c)
 		if got := n.tripsOf(func() { wantStaker(t, c) }); got != 44 {
 			t.Errorf("%s, then: %d round trips, want 44: the batch is not tried again at once", name, got)
@@ -188,52 +173,27 @@ func TestBatchesThatAreNotAnsweredRightAreAskedOneByOne(t *testing.T) {
 	}
 }
 
-func TestAnswersOfABatchMayComeInAnyOrder(t *testing.T) {
-	n, c, _ := withoutMulticallOn(t)
-	n.around = onBatches(func(w http.ResponseWriter, a []map[string]any) {
-		slices.Reverse(a)
-		writeJSON(w, a)
-	})
-	if got := n.tripsOf(func() { wantStaker(t, c) }); got != 2 {
-		t.Errorf("%d round trips, want 2", got)
-	}
-}
-
 func TestANodeThatRefusesIsNotAskedOn(t *testing.T) {
-	n, c, _ := withoutMulticallOn(t)
-	n.around = onBatches(func(w http.ResponseWriter, _ []map[string]any) {
-		writeJSON(w, map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": -32005, "message": "spoiled"}})
-	})
-	trips := n.tripsOf(func() {
-		_, err := c.Stakes.Ask(t.Context(), ann)
-		wantReason(t, err, core.Limited)
-	})
-	if trips != 2 {
-		t.Errorf("a limited batch: %d round trips, want 2", trips)
+	n, c := withoutMulticallOn(t)
+	n.spoil = onBatches(func(w http.ResponseWriter, _ []map[string]any) { writeJSON(w, refusal(-32005)) })
+	_, err := c.Stakes.Ask(t.Context(), ann)
+	wantReason(t, err, core.Limited)
+	if n.trips != 2 {
+		t.Errorf("a limited batch: %d round trips, want 2", n.trips)
 	}
 
-	n, c, _ = withoutMulticallOn(t)
+	n, c = withoutMulticallOn(t)
 	n.rpc.SetBatchLimits(1, 1<<20)
 	wantStaker(t, c) // one by one
-	n.around = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		n.mu.Lock()
-		late := n.trips > 5
-		n.mu.Unlock()
-		// The chain's id is asked among the pools, in no order.
-		body, _ := io.ReadAll(r.Body)
-		if late && !strings.Contains(string(body), "eth_chainId") {
+	c.parallel, n.trips = 1, 0
+	n.spoil = func(w http.ResponseWriter, right []byte) {
+		if n.trips > 5 {
 			w.WriteHeader(http.StatusTooManyRequests)
-			return
 		}
-		writeRaw(w, record(r, body, next))
+		w.Write(right)
 	}
-	trips = n.tripsOf(func() {
-		stake, err := c.Stakes.Ask(t.Context(), ann)
-		if err != nil || stake.Outcome() != core.Undetermined || stake.Checked+len(stake.Failed) != 21 {
-			t.Errorf("got %v, %v", stake, err)
-		}
-	})
-	if trips > 15 {
-		t.Errorf("one by one: %d round trips after the first refusal at the 6th", trips)
+	stake, err := c.Stakes.Ask(t.Context(), ann)
+	if err != nil || stake.Outcome() != core.Undetermined || stake.Checked != 3 || len(stake.Failed) != 18 || n.trips > 7 {
+		t.Errorf("one by one, refused at the 6th round trip: got %v, %v, after %d", stake, err, n.trips)
 	}
 }

@@ -32,25 +32,15 @@ func post(c *http.Client) error {
 	return err
 }
 
-// connected makes a client with one connection in use.
-func connected(t *testing.T, n *transporttest.Network) *http.Client {
-	t.Helper()
-	c := transport.New(transport.Options{Timeout: callTimeout, MaxBody: bound, MaxConns: 4})
-	t.Cleanup(c.CloseIdleConnections)
-	if err := post(c); err != nil {
-		t.Fatal(err)
-	}
-	if lines := n.Lines(); lines != 1 {
-		t.Fatalf("%d connections, want 1", lines)
-	}
-	return c
-}
-
 func TestASilentHTTP2ConnectionIsGivenUpBeforeACallsTimeIsUp(t *testing.T) {
 	for name, idle := range map[string]time.Duration{"in use": 0, "idle": callTimeout} {
 		synctest.Test(t, func(t *testing.T) {
 			n := transporttest.NewNetwork(t, func(http.ResponseWriter, *http.Request) {})
-			c := connected(t, n)
+			c := transport.New(transport.Options{Timeout: callTimeout, MaxBody: bound, MaxConns: 4})
+			t.Cleanup(c.CloseIdleConnections)
+			if err := post(c); err != nil || n.Lines() != 1 {
+				t.Fatalf("%d connections, want 1: %v", n.Lines(), err)
+			}
 			n.Silence()
 			time.Sleep(idle)
 			start, results := time.Now(), make(chan error)
@@ -87,13 +77,11 @@ func TestASlowAnswerOnALivingConnectionIsWaitedFor(t *testing.T) {
 	})
 }
 
-// blackhole answers no dial.
-func blackhole(ctx context.Context, _, _ string) (net.Conn, error) {
-	<-ctx.Done()
-	return nil, ctx.Err()
-}
-
 func TestWhatDoesNotGetThroughIsNeverSentAndKnownInFiveSeconds(t *testing.T) {
+	blackhole := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	mute := func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
 		go io.Copy(io.Discard, far)
@@ -122,18 +110,4 @@ func TestWhatDoesNotGetThroughIsNeverSentAndKnownInFiveSeconds(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestACallThatGivesUpBeforeItHasAConnectionIsNeverSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		transporttest.ChangeDefault(t, func(d *http.Transport) { d.Proxy, d.DialContext = nil, blackhole })
-		c := transport.New(transport.Options{MaxBody: bound, MaxConns: 1})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		req, _ := http.NewRequestWithContext(ctx, "POST", transporttest.URL, nil)
-		if _, err := c.Do(req); !transport.NeverSent(err) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
-		time.Sleep(5 * time.Second) // a dial goes on without its call
-	})
 }
