@@ -148,10 +148,6 @@ func (n Node) result(call rpcCall) (any, error) {
 	switch call.Method {
 	case "eth_chainId":
 		return hexutil.Uint64(n.ChainID), nil
-	case "net_version":
-		return fmt.Sprint(n.ChainID), nil
-	case "eth_blockNumber":
-		return hexutil.Uint64(n.block()), nil
 	case "eth_getBlockByNumber":
 		return n.header(call.Params)
 	case "eth_getCode":
@@ -162,62 +158,26 @@ func (n Node) result(call rpcCall) (any, error) {
 	return nil, &rpcError{Code: -32601, Message: "the method " + call.Method + " does not exist"}
 }
 
-// header is the little of a block that a reader of state needs.
+// header is the little of the newest block that a reader of state needs.
 func (n Node) header(params []json.RawMessage) (any, error) {
-	if len(params) < 1 {
-		return nil, errors.New("missing value for required argument 0")
-	}
-	block, err := n.resolve(params[0])
-	if errors.Is(err, errNoSuchBlock) {
-		return nil, nil
-	}
-	if err != nil {
+	if err := latest(params, 0); err != nil {
 		return nil, err
 	}
+	block := n.block()
 	return map[string]any{
-		"number":     hexutil.Uint64(block),
-		"timestamp":  hexutil.Uint64(n.blockTimestamp(block)),
-		"hash":       blockHash(block),
-		"parentHash": blockHash(block - 1),
+		"number":    hexutil.Uint64(block),
+		"timestamp": hexutil.Uint64(n.blockTimestamp(block)),
+		"hash":      crypto.Keccak256Hash(fmt.Appendf(nil, "herald sandbox block %d", block)),
 	}, nil
 }
 
-func blockHash(block uint64) common.Hash {
-	return crypto.Keccak256Hash(fmt.Appendf(nil, "herald sandbox block %d", block))
-}
-
-var errNoSuchBlock error = &rpcError{Code: -32000, Message: "header not found"}
-
-// resolve turns a block's tag, number or object into its number.
-func (n Node) resolve(param json.RawMessage) (uint64, error) {
-	var object struct {
-		BlockNumber *hexutil.Uint64 `json:"blockNumber"`
+// latest refuses a call whose parameter i is another block than the newest, which
+// this node alone knows.
+func latest(params []json.RawMessage, i int) error {
+	if len(params) <= i || string(params[i]) != `"latest"` {
+		return errors.New("invalid block: only latest is simulated")
 	}
-	if json.Unmarshal(param, &object) == nil && object.BlockNumber != nil {
-		return n.mined(uint64(*object.BlockNumber))
-	}
-	var text string
-	if err := json.Unmarshal(param, &text); err != nil {
-		return 0, errors.New("invalid block")
-	}
-	switch text {
-	case "latest", "pending", "safe", "finalized":
-		return n.block(), nil
-	case "earliest":
-		return genesisBlock, nil
-	}
-	block, err := hexutil.DecodeUint64(text)
-	if err != nil {
-		return 0, errors.New("invalid block number")
-	}
-	return n.mined(block)
-}
-
-func (n Node) mined(block uint64) (uint64, error) {
-	if block > n.block() {
-		return 0, errNoSuchBlock
-	}
-	return block, nil
+	return nil
 }
 
 func (n Node) code(params []json.RawMessage) (any, error) {
@@ -240,18 +200,14 @@ func (n Node) call(params []json.RawMessage) (any, error) {
 	if len(params) < 1 || json.Unmarshal(params[0], &message) != nil || message.To == nil {
 		return nil, errors.New("invalid argument 0: a call to an address is needed")
 	}
-	block := n.block()
-	if len(params) > 1 {
-		var err error
-		if block, err = n.resolve(params[1]); err != nil {
-			return nil, err
-		}
+	if err := latest(params, 1); err != nil {
+		return nil, err
 	}
 	input := message.Input
 	if input == nil {
 		input = message.Data
 	}
-	output, err := n.execute(block, *message.To, input)
+	output, err := n.execute(n.block(), *message.To, input)
 	if err != nil {
 		return nil, err
 	}
