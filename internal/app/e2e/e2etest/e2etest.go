@@ -4,19 +4,19 @@
 package e2etest
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"herald/internal/app"
 	"herald/internal/chat"
+	"herald/internal/redact/logtest"
 	"herald/internal/sandbox/fault"
 	"herald/internal/words"
 )
@@ -33,26 +33,48 @@ func Plain(text string) string {
 	return strings.NewReplacer("\u00a0", " ", "\u2060", "", "**", "", "`", "", `\`, "").Replace(text)
 }
 
-// Read is what a reply says, a line for each of its parts, with the exact values
-// of what is shown short.
-func Read(r chat.Reply) string {
+// MinuteForm is how answers show times: to the minute, as Telegram's text has
+// them where an app cannot show them itself.
+const MinuteForm = "2006-01-02 15:04 MST"
+
+// Minute is a time as answers show it.
+func Minute(t time.Time) string { return t.UTC().Format(MinuteForm) }
+
+// Lines are what a reply says, each of its parts on a line, without empty ones,
+// with the exact values of what is shown short.
+func Lines(r chat.Reply) []string {
 	card := words.Print(r)
-	lines := []string{card.Title.String(), card.Text.String()}
+	lines := []string{spoken(card.Title), spoken(card.Text)}
 	list := func(fields []words.Field) {
 		for _, f := range fields {
-			lines = append(lines, f.Name.String()+": "+f.Value.String())
+			lines = append(lines, spoken(f.Name)+": "+spoken(f.Value))
 		}
 	}
 	for _, s := range card.Sections {
-		lines = append(lines, s.Heading.String())
+		lines = append(lines, spoken(s.Heading))
 		list(s.Fields)
 	}
 	list(card.Details)
 	for _, n := range card.Notes {
-		lines = append(lines, n.String())
+		lines = append(lines, spoken(n))
 	}
-	return Plain(strings.Join(lines, "\n"))
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
+
+// spoken is a line as plain text, with times to the minute.
+func spoken(line words.Line) string {
+	var b strings.Builder
+	for _, span := range line {
+		if !span.At.IsZero() {
+			span.Text = Minute(span.At)
+		}
+		b.WriteString(span.Text)
+	}
+	return Plain(b.String())
+}
+
+// Read is Lines in one text.
+func Read(r chat.Reply) string { return strings.Join(Lines(r), "\n") }
 
 // T is what *testing.T, *testing.B and *rapid.T have in common.
 type T interface {
@@ -271,23 +293,8 @@ func Eventually(t testing.TB, what string, done func() bool) {
 	}
 }
 
-// Buffer is a bytes.Buffer for many goroutines.
-type Buffer struct {
-	mu      sync.Mutex
-	written bytes.Buffer
-}
-
-func (b *Buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.written.Write(p)
-}
-
-func (b *Buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.written.String()
-}
+// Buffer is a log that can be read while it is written.
+type Buffer = logtest.Buffer
 
 // BareLog logs everything to w and redacts nothing.
 func BareLog(json bool, w io.Writer) *slog.Logger {

@@ -2,30 +2,38 @@ package e2etest
 
 import (
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"syscall"
 	"testing"
 )
 
-// BuildBot builds the program and returns its path, which lasts until the test
-// ends.
-func BuildBot(t testing.TB) string {
+// BuildBot has the program in dir, and returns its path. It builds it once.
+func BuildBot(t testing.TB, dir string) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "bot")
+	building.Lock()
+	defer building.Unlock()
+	binary := filepath.Join(dir, "bot")
+	if _, err := os.Stat(binary); err == nil {
+		return binary
+	}
 	if out, err := exec.Command("go", "build", "-o", binary, "herald/cmd/bot").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return binary
 }
 
+var building sync.Mutex
+
 // Process is the built bot, serving in a process of its own.
 type Process struct {
 	// URL is that of its HTTP server, on a port that it chose.
 	URL string
-	Log *Buffer
 
+	log    string // the file that it logs to
 	t      testing.TB
 	cmd    *exec.Cmd
 	exited chan struct{}
@@ -37,9 +45,14 @@ var listens = regexp.MustCompile(`msg="http server listens" addr=(\S+)\n`)
 // ends, and waits until it is ready. It logs at level info.
 func StartProcess(t testing.TB, binary string, settings ...string) *Process {
 	t.Helper()
-	p := &Process{Log: &Buffer{}, t: t, cmd: exec.Command(binary, "run"), exited: make(chan struct{})}
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	p := &Process{log: log.Name(), t: t, cmd: exec.Command(binary, "run"), exited: make(chan struct{})}
 	p.cmd.Env = append(settings[:len(settings):len(settings)], "HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=info")
-	p.cmd.Stderr = p.Log
+	p.cmd.Stderr = log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -50,16 +63,16 @@ func StartProcess(t testing.TB, binary string, settings ...string) *Process {
 	t.Cleanup(func() {
 		p.Kill()
 		if t.Failed() {
-			t.Logf("log of process %d:\n%.2000s", p.PID(), p.Log)
+			t.Logf("log of process %d:\n%.2000s", p.PID(), p.Log())
 		}
 	})
 	Eventually(t, "the process is ready", func() bool {
 		select {
 		case <-p.exited:
-			t.Fatalf("it ended before it was ready:\n%s", p.Log)
+			t.Fatalf("it ended before it was ready:\n%s", p.Log())
 		default:
 		}
-		if line := listens.FindStringSubmatch(p.Log.String()); line != nil {
+		if line := listens.FindStringSubmatch(p.Log()); line != nil {
 			p.URL = "http://" + line[1]
 		}
 		resp, err := http.Get(p.URL + "/readyz")
@@ -70,6 +83,15 @@ func StartProcess(t testing.TB, binary string, settings ...string) *Process {
 		return resp.StatusCode == http.StatusOK
 	})
 	return p
+}
+
+// Log is what the process has logged so far.
+func (p *Process) Log() string {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }
 
 // PID is the ID of the process.
@@ -91,6 +113,6 @@ func (p *Process) Leave() {
 	}
 	<-p.exited
 	if state := p.cmd.ProcessState; !state.Success() {
-		p.t.Errorf("it left with %v:\n%s", state, p.Log)
+		p.t.Errorf("it left with %v:\n%s", state, p.Log())
 	}
 }

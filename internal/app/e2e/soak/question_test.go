@@ -3,307 +3,323 @@
 package soak
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"herald/internal/app/e2e/e2etest"
+	"herald/internal/app/e2e/e2etest/truth"
 	"herald/internal/core"
+	"herald/internal/discord/discordtest"
 	"herald/internal/sandbox"
+	"herald/internal/telegram/telegramtest"
 )
 
 // badWord is a word of every malformed input; no answer and no log line may
 // repeat it.
 const badWord = "zqxtyped"
 
-// asker is somebody in the chats.
-type asker struct {
-	uid       string
-	moderator bool // of the moderated groups
-	operator  bool
-	// unreachable is one whom a Telegram bot may not write to.
-	unreachable bool
-	// anonymous speaks in the name of a group.
-	anonymous bool
-}
-
-// question is one command and what may be answered to it.
+// question is a command that was asked, and what became of it.
 type question struct {
-	asker   asker
-	command string
-	words   []string // arguments as they are typed
-	names   []string // and what Discord calls them
-	target  string   // the person replied to or picked
-	group   bool
-	// moderated is a group in which moderators are.
-	moderated bool
-	private   bool
-	// refusals are the titles of which one is due; none is an answer that is
-	// due.
-	refusals []string
-	// services means that it asks a service, rights that it asks the platform
-	// for the asker's rights; each may fail.
-	services, rights bool
-	// check judges an answer that is no refusal.
-	check func(lines []string) (verdict, error)
-
-	asked time.Time
+	*e2etest.Asked
+	about truth.Question
+	// refusal is the title of the refusal that is due; none is an answer.
+	refusal string
+	private bool
+	// messages are how often the answer is there, text what it says.
+	messages int
+	text     string
+	ended    time.Time // when the first answer was there
 }
 
-// String is the question as a person would repeat it.
 func (q *question) String() string {
-	return fmt.Sprintf("/%s %s by %+v about %q, group %v", q.command, strings.Join(q.words, " "), q.asker, q.target, q.group)
+	return fmt.Sprintf("/%s %s by %d", q.Asked.Name, q.Argument, q.User)
 }
 
-const (
-	titleWallet    = "Check the wallet address"
-	titleAsk       = "Which wallet?"
-	titlePeriod    = "Check the period"
-	titlePlatform  = "Check the platform"
-	titleID        = "Check the ID"
-	titleTooMuch   = "Check what you typed"
-	titleForbidden = "For moderators only"
-	titleUnknown   = "Unknown command"
+// next is a random question by somebody, and how it is typed. User is 0 where
+// anybody may ask.
+func (s *soak) next(r *rand.Rand, platform string) (*question, e2etest.Command) {
+	w := s.world.World
+	p := []sandbox.Person{w.Registered, w.Newcomer, w.Unregistered}[r.IntN(3)]
+	q := &question{about: truth.Question{Account: core.Identity{Platform: platform, UID: p.UID(platform)}}}
+	wallets := []common.Address{w.Staker, w.Idle, common.BigToAddress(common.Big1)}
+	kinds := []string{"price", "price", "supply", "supply", "staked", "staked", "staked", "mylogins", "exists", "verify", "status", "help", "bad", "unknown"}
+	command := e2etest.Command{Name: kinds[r.IntN(len(kinds))], Group: r.IntN(4) > 0}
+	command.User, _ = strconv.ParseInt(q.about.Account.UID, 10, 64)
+	switch command.Name {
+	case "mylogins", "exists":
+		q.private = true
+	case "staked", "verify":
+		q.private = command.Name == "verify"
+		q.about.Wallet = wallets[r.IntN(len(wallets))]
+		if command.Argument = q.about.Wallet.Hex(); r.IntN(3) == 0 {
+			command.Argument = strings.ToLower(command.Argument)
+		}
+	case "bad":
+		bad := []string{badWord, "0x12", badWord + ".eth", w.Staker.Hex()[2:], "\u202e" + w.Staker.Hex(), strings.Repeat("9", 3000),
+			"<@1>@everyone" + badWord, "0x" + strings.Repeat("𝟘", 40), "\x00" + badWord}
+		command.Name, command.Argument, q.refusal = "staked", bad[r.IntN(len(bad))], "Check the wallet address"
+	case "unknown": // in a group of Telegram it may be another bot's
+		command.Name, command.Group, q.refusal = badWord, false, "Unknown command"
+	}
+	q.about.Command = command.Name
+	return q, command
+}
+
+// garbage are updates that are no question.
+var garbage = []string{`"poll":{"id":5}`, `"message":{"chat":"x"}`, `"message":{"text":"/price","chat":{"id":-1001,"type":"supergroup"}}`, `"message":null`}
+
+func (s *soak) askTelegram(r *rand.Rand) {
+	if r.IntN(40) == 0 {
+		s.telegram.Telegram.PushRaw(garbage[r.IntN(len(garbage))])
+		return
+	}
+	q, command := s.next(r, "Telegram")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q.private && command.Group && s.elsewhere(command.User) != nil {
+		return
+	}
+	if !q.private && r.IntN(2) == 0 { // others, who are registered nowhere
+		command.User = 7_100_000_000 + r.Int64N(12)
+	}
+	s.telegram.Telegram.Start(command.User)
+	q.Asked = s.telegram.Ask(command)
+	s.open[q] = true
+	s.asked++
+}
+
+// elsewhere is the open question that a person has asked in a group and is to be
+// answered privately, with s.mu held.
+func (s *soak) elsewhere(user int64) *question {
+	for q := range s.open {
+		if !q.OnDiscord() && q.private && q.Group && q.User == user && q.ended.IsZero() {
+			return q
+		}
+	}
+	return nil
+}
+
+func (s *soak) askDiscord(r *rand.Rand) {
+	s.gateway.RLock()
+	defer s.gateway.RUnlock()
+	q, command := s.next(r, "Discord")
+	if r.IntN(25) == 0 { // Discord delivers an interaction again
+		command.Times = 2
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q.Asked = s.discord.Ask(command)
+	s.open[q] = true
+	s.asked++
+}
+
+// collect takes what was said since the last time, and forgets what is over.
+func (s *soak) collect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sent, calls := s.telegram.Telegram.Take()
+	for _, c := range calls {
+		if c.Method == "sendMessage" && c.Fault.Unclear() {
+			s.unclear++
+		}
+		if c.Params["parse_mode"] != nil {
+			s.Errorf("a message is sent as markup: %s", c.Params)
+		}
+	}
+	for _, m := range sent {
+		s.said(m)
+	}
+	for q := range s.open {
+		if q.OnDiscord() && q.ended.IsZero() {
+			if a := q.Pending.Answer(); a.Final > 0 {
+				s.answer(q, discordLines(a), a.Text(), !a.Ephemeral)
+			}
+		}
+		switch {
+		case q.ended.IsZero() && time.Since(q.At) > patience:
+			s.unanswered++
+			s.Logf("%v is not answered, asked at %v", q, q.At)
+		case !q.ended.IsZero() && time.Since(q.ended) > afterwards:
+		default:
+			continue
+		}
+		s.forget(q)
+	}
+}
+
+// forget drops a question that is over.
+func (s *soak) forget(q *question) {
+	delete(s.open, q)
+	if !q.OnDiscord() {
+		return
+	}
+	a := q.Pending.Answer()
+	s.repeated += max(a.Callbacks-1, 0)
+	if a.Deferred {
+		s.repeated += max(a.Edits-1, 0)
+	}
+	q.Pending.Forget()
+}
+
+// pointer is what a group of Telegram is told about a private command.
+const pointer = "I have answered you privately."
+
+// marks are the entities that an answer may have.
+var marks = []string{"bold", "italic", "code", "expandable_blockquote", "date_time", "text_mention"}
+
+// said takes a message of Telegram's.
+func (s *soak) said(m telegramtest.Sent) {
+	var asked *question
+	for q := range s.open {
+		if !q.OnDiscord() && q.Message == m.ReplyTo && (m.Chat == q.User || m.Chat == e2etest.GroupID) {
+			asked = q
+		}
+	}
+	if asked == nil && m.Chat > 0 {
+		asked = s.elsewhere(m.Chat)
+		if asked == nil && s.unclear > 0 { // once more than needed, for one that is over
+			s.doubled++
+			return
+		}
+	}
+	if asked == nil {
+		s.Errorf("a message to %d that answers nothing open: %q", m.Chat, m.Text)
+		return
+	}
+	if asked.private && m.Chat < 0 {
+		if m.Text != pointer {
+			s.Errorf("%v: the group is told %q", asked, m.Text)
+		}
+		return
+	}
+	for _, e := range m.Entities {
+		// A question holds its command in a link of the bot's own.
+		if !slices.Contains(marks, e.Type) && !(e.Type == "text_link" && strings.HasPrefix(e.URL, "https://t.me/"+telegramtest.Username+"?")) {
+			s.Errorf("an answer has a %s %s", e.Type, e.URL)
+		}
+	}
+	s.answer(asked, lines(m.Text), withoutCode(m), m.Chat < 0)
+}
+
+// ping is what Telegram or Discord makes a mention or a link of.
+var ping = regexp.MustCompile(`@\w|://`)
+
+// answer judges one answer. plain is the text without what is in code.
+func (s *soak) answer(q *question, lines []string, plain string, public bool) {
+	if q.messages++; q.messages > 1 {
+		if s.doubled++; q.text != strings.Join(lines, "\n") {
+			s.Errorf("%v is answered twice, and differently: %q, %q", q, q.text, lines)
+		}
+		return
+	}
+	q.ended, q.text = time.Now(), strings.Join(lines, "\n")
+	if ping.MatchString(discordMarks.ReplaceAllString(plain, "")) {
+		s.Errorf("an answer pings or links: %q", plain)
+	}
+	w := s.world.World
+	for _, secret := range []string{w.Registered.DID, w.Newcomer.DID, badWord, s.world.SecretKey, s.world.PriceKey} {
+		if strings.Contains(q.text, secret) {
+			s.Errorf("%v: an answer has %s: %q", q, secret, q.text)
+		}
+	}
+	if public && (q.private || strings.Contains(q.text, w.Logins[0].Dapp)) {
+		s.Errorf("%v: everybody is told %q", q, q.text)
+	}
+	if q.refusal != "" {
+		if s.verdicts["refused"]++; lines[0] != q.refusal {
+			s.wrong++
+			s.Errorf("%v: %q, want %q", q, lines, q.refusal)
+		}
+		return
+	}
+	got, err := s.judge.Judge(q.about, lines)
+	if err != nil {
+		s.wrong++
+		s.Errorf("%v: %v", q, err)
+	}
+	verdict := "could not be checked"
+	switch {
+	case len(got) == 0 || got.All(truth.Right):
+		verdict = "right"
+	case slices.Contains([]truth.Outcome{truth.Stale, truth.Partial}, worst(got)):
+		verdict = string(worst(got))
+	}
+	s.verdicts[verdict]++
+}
+
+// worst is an outcome that is not right.
+func worst(got truth.Outcomes) (o truth.Outcome) {
+	for _, one := range got {
+		if one != truth.Right {
+			o = max(o, one)
+		}
+	}
+	return o
+}
+
+// withoutCode is a message's text without what is in code.
+func withoutCode(sent telegramtest.Sent) string {
+	units := utf16.Encode([]rune(sent.Text))
+	for _, e := range sent.Entities {
+		if e.Type == "code" {
+			for i := range e.Length {
+				units[e.Offset+i] = ' '
+			}
+		}
+	}
+	return string(utf16.Decode(units))
+}
+
+var (
+	// discordTime is a time that Discord shows in its reader's way.
+	discordTime = regexp.MustCompile(`<t:(\d+):R>`)
+	// discordMarks are the times and the mentions, which notify nobody, that the
+	// bot itself writes. In discordCode nothing is markup.
+	discordMarks = regexp.MustCompile("<t:[0-9]+:R>|<[@#][0-9]+>|`[^`\n]*`")
+	// discordUnescaped is what Discord would take for markup or a mention beside
+	// those.
+	discordUnescaped = regexp.MustCompile("(^|[^\\\\])[<@`|~_\\[]")
 )
 
-// titles are all of refusals.
-var titles = []string{titleWallet, titleAsk, titlePeriod, titlePlatform, titleID, titleTooMuch, titleForbidden, titleUnknown}
-
-// askers are those of one platform: the three of the sandbox, and others who
-// are registered nowhere.
-func askers(w sandbox.World, platform string) []asker {
-	all := []asker{
-		{uid: w.Registered.UID(platform)},
-		{uid: w.Newcomer.UID(platform), moderator: true},
-		{uid: w.Unregistered.UID(platform)},
-		{uid: operatorUID, operator: true},
+// discordLines is an answer as people see it. Markup that is not the bot's own
+// stands out as a line of its own, which nothing honest has.
+func discordLines(a discordtest.Answer) []string {
+	look := a.Content
+	for _, e := range a.Embeds {
+		look += e.Title + "\n" + e.Description + "\n"
+		bold := strings.NewReplacer(`\*`, `\*`, "**", "")
+		e.Title, e.Description = bold.Replace(e.Title), bold.Replace(e.Description)
 	}
-	for i := range 12 {
-		all = append(all, asker{uid: fmt.Sprint(7100000000 + i), moderator: i%2 == 0})
-	}
-	if platform == "Telegram" {
-		all = append(all, asker{anonymous: true, moderator: true}, asker{uid: "7200000001", unreachable: true})
+	all := lines(a.Text())
+	if discordUnescaped.MatchString(discordMarks.ReplaceAllString(strings.ReplaceAll(look, `\\`, ""), "")) {
+		text, _ := json.Marshal(look)
+		all = append(all, "markup in "+string(text))
 	}
 	return all
 }
 
-const operatorUID = "7300000001"
-
-// generator makes the questions of one platform.
-type generator struct {
-	*rand.Rand
-	truth
-	platform string
-	askers   []asker
-}
-
-func newQuestions(w sandbox.World, platform string, seed, stream uint64) *generator {
-	return &generator{rand.New(rand.NewPCG(seed, stream)), newTruth(w), platform, askers(w, platform)}
-}
-
-// next is a random question in a random place.
-func (s *generator) next() *question {
-	q := &question{asker: s.askers[s.IntN(len(s.askers))], group: s.IntN(4) > 0, moderated: s.IntN(2) == 0}
-	if s.IntN(3) == 0 { // those with something to tell ask most
-		q.asker = s.askers[s.IntN(3)]
+// lines are those of an answer without its look, with times to the minute.
+func lines(text string) (all []string) {
+	for _, mark := range []string{"\u200b", "✅ ", "❌ ", "⚠️ "} { // the first holds a question's command
+		text = strings.TrimPrefix(text, mark)
 	}
-	if q.asker.anonymous || q.asker.unreachable {
-		q.group = true
-	}
-	kinds := []struct {
-		weight int
-		make   func(*question)
-	}{
-		{15, s.askPrice}, {15, s.askSupply}, {30, s.askStake}, {8, s.askBadStake}, {12, s.askLogins},
-		{8, s.askSelf}, {8, s.askPerson}, {10, s.askAccount}, {5, s.askBadAccount}, {3, s.askHelp},
-		{3, s.askStatus}, {3, s.askUnknown}, {3, s.askWrongly}, {8, s.askVerify}, {4, s.askVerifyPerson},
-	}
-	total := 0
-	for _, k := range kinds {
-		total += k.weight
-	}
-	n := s.IntN(total)
-	for _, k := range kinds {
-		if n -= k.weight; n < 0 {
-			k.make(q)
-			break
+	text = discordTime.ReplaceAllStringFunc(text, func(mark string) string {
+		seconds, _ := strconv.ParseInt(discordTime.FindStringSubmatch(mark)[1], 10, 64)
+		return e2etest.Minute(time.Unix(seconds, 0))
+	})
+	for line := range strings.Lines(e2etest.Plain(text)) {
+		if line = strings.TrimSpace(line); line != "" {
+			all = append(all, line)
 		}
 	}
-	return q
-}
-
-func (s *generator) askPrice(q *question) {
-	q.command, q.services, q.check = "price", true, s.checkPrice
-}
-
-func (s *generator) askSupply(q *question) {
-	q.command, q.services, q.check = "supply", true, s.checkSupply
-}
-
-func (s *generator) askHelp(q *question) { q.command, q.check = "help", checkHelp }
-
-func (s *generator) askStatus(q *question) {
-	q.command, q.services, q.check = "status", true, checkStatus
-}
-
-func (s *generator) askStake(q *question) {
-	wallet := s.World.Staker
-	switch s.IntN(3) {
-	case 0:
-		wallet = s.World.Idle
-	case 1:
-		wallet = common.BigToAddress(common.Big1)
-		wallet[3] = byte(s.IntN(256))
-	}
-	text := wallet.Hex()
-	if s.IntN(3) == 0 {
-		text = strings.ToLower(text)
-	}
-	q.command, q.words, q.names, q.services = "staked", []string{text}, []string{"wallet"}, true
-	q.check = func(lines []string) (verdict, error) { return s.checkStake(wallet, lines) }
-}
-
-func (s *generator) askBadStake(q *question) {
-	hex := s.World.Staker.Hex()
-	swapped := []byte(hex)
-	for i := len(swapped) - 1; i > 1; i-- {
-		if letter := swapped[i] | 0x20; letter >= 'a' && letter <= 'f' {
-			swapped[i] ^= 0x20
-			break
-		}
-	}
-	bad := []string{
-		badWord, "0x12", badWord + ".eth", hex[2:], string(swapped), hex[:41] + "g", "\u202e" + hex,
-		strings.Repeat("9", 3000), "<@1>@everyone" + badWord, "0x" + strings.Repeat("𝟘", 40), "\x00" + badWord,
-	}
-	q.command, q.words, q.names = "staked", []string{bad[s.IntN(len(bad))]}, []string{"wallet"}
-	q.refusals = []string{titleWallet}
-}
-
-// askWrongly leaves out what is needed, or gives too much of it or another.
-func (s *generator) askWrongly(q *question) {
-	switch s.IntN(3) {
-	case 0:
-		q.command, q.refusals = "staked", []string{titleAsk}
-	case 1:
-		q.command, q.words, q.names, q.refusals = "price", []string{badWord}, []string{"period"}, []string{titlePeriod}
-	case 2:
-		q.command, q.words, q.names, q.refusals = "supply", []string{badWord}, []string{"when"}, []string{titleTooMuch}
-	}
-}
-
-// askUnknown asks in private on Telegram: in a group the command may be another
-// bot's, and there is no answer.
-func (s *generator) askUnknown(q *question) {
-	q.command, q.private, q.refusals = badWord, s.platform == "Discord", []string{titleUnknown}
-	if s.platform == "Telegram" {
-		q.group, q.asker = false, s.askers[0]
-	}
-}
-
-func (s *generator) askLogins(q *question) {
-	q.command, q.private, q.services = "mylogins", true, true
-	q.check = func(lines []string) (verdict, error) { return s.checkLogins(s.platform, q.asker.uid, lines) }
-}
-
-func (s *generator) askSelf(q *question) {
-	s.exists(q, "Your", core.Identity{Platform: s.platform, UID: q.asker.uid})
-}
-
-// exists asks about "Your" account or "This" one.
-func (s *generator) exists(q *question, whose string, id core.Identity) {
-	q.command, q.private, q.services = "exists", true, true
-	q.check = func(lines []string) (verdict, error) { return s.checkExists(whose, id, lines) }
-}
-
-// askVerify asks whether a wallet is one's own.
-func (s *generator) askVerify(q *question) {
-	s.verify(q, "yours", core.Identity{Platform: s.platform, UID: q.asker.uid})
-}
-
-func (s *generator) verify(q *question, whose string, id core.Identity) {
-	wallet := []common.Address{s.World.Staker, s.World.Idle, common.BigToAddress(common.Big1)}[s.IntN(3)]
-	q.command, q.private, q.services = "verify", true, true
-	q.words, q.names = []string{wallet.Hex()}, []string{"wallet"}
-	q.check = func(lines []string) (verdict, error) { return s.checkVerify(whose, id, wallet, lines) }
-}
-
-// askVerifyPerson asks about another by reply or by pick.
-func (s *generator) askVerifyPerson(q *question) {
-	q.target = s.another(q)
-	s.verify(q, "theirs", core.Identity{Platform: s.platform, UID: q.target})
-	s.asModerator(q)
-}
-
-// another is somebody but the asker.
-func (s *generator) another(q *question) string {
-	uid := q.asker.uid
-	for uid == q.asker.uid || uid == "" {
-		uid = s.askers[s.IntN(len(s.askers))].uid
-	}
-	return uid
-}
-
-// askPerson asks about another by reply, by pick or by ID.
-func (s *generator) askPerson(q *question) {
-	uid := s.another(q)
-	s.exists(q, "This", core.Identity{Platform: s.platform, UID: uid})
-	if q.target = uid; s.platform == "Telegram" && s.IntN(2) == 0 {
-		q.target, q.words = "", []string{uid}
-	}
-	s.asModerator(q)
-}
-
-// askAccount asks by platform and ID, of which some try to become markup.
-func (s *generator) askAccount(q *question) {
-	accounts := slices.Concat(s.World.Registered.Accounts, s.World.Newcomer.Accounts, s.World.Unregistered.Accounts,
-		[]core.Identity{
-			{Platform: "Email", UID: "@everyone"}, {Platform: "Email", UID: "<@700000000000000001>"},
-			{Platform: "Email", UID: "**x**[y](https://z.example)"}, {Platform: "Email", UID: "`/price`"},
-			{Platform: "YouTube", UID: "70001"}, {Platform: "Telegram", UID: "1"},
-		})
-	id := accounts[s.IntN(len(accounts))]
-	platform := id.Platform
-	if s.IntN(2) == 0 {
-		platform = strings.ToLower(platform)
-	}
-	s.exists(q, "This", id)
-	q.words, q.names = []string{platform, id.UID}, []string{"platform", "uid"}
-	s.asModerator(q)
-}
-
-func (s *generator) askBadAccount(q *question) {
-	bad := [][]string{{"moon", badWord}, {"Telegram", badWord}, {"EVM", "0x12"}, {"BTC", "0x1"}}
-	q.command, q.private = "exists", true
-	q.words, q.names = bad[s.IntN(len(bad))], []string{"platform", "uid"}
-	// Rights may be asked for first, or the input looked at.
-	q.refusals = []string{titleID}
-	if q.words[0] == "moon" {
-		q.refusals = []string{titlePlatform}
-	}
-	if !s.moderates(q) {
-		q.refusals = append(q.refusals, titleForbidden)
-	}
-	q.rights = s.asksRights(q)
-}
-
-// asModerator makes q one that only moderators may ask.
-func (s *generator) asModerator(q *question) {
-	q.rights = s.asksRights(q)
-	if !s.moderates(q) {
-		q.services, q.refusals = false, []string{titleForbidden}
-	}
-}
-
-func (s *generator) moderates(q *question) bool {
-	return q.asker.operator || q.asker.moderator && q.group && q.moderated
-}
-
-// asksRights reports whether the platform has to be asked: Discord says with
-// each command what its sender may do.
-func (s *generator) asksRights(q *question) bool {
-	return s.platform == "Telegram" && q.group && !q.asker.operator
+	return append(all, make([]string, max(0, 1-len(all)))...)
 }

@@ -1,16 +1,15 @@
 //go:build soak
 
 // Package soak runs the whole bot, on both platforms at once, against stand-ins
-// that fail at random, and looks at every answer: it must be right, marked as
-// old, or say that it could not be checked; there must be one and only one;
-// and nothing private or secret may be anywhere it does not belong.
+// that fail at random, and looks at every answer: package truth must find it
+// honest, there must be one and only one, and nothing private or secret may be
+// anywhere it does not belong.
 //
-//	go test -v -tags soak -run TestSoak -timeout 0 ./internal/app/e2e/soak -soak.time 1h
+//	go test -v -tags soak -timeout 0 ./internal/app/e2e/soak -soak.time 1h
 //
 // It asks about -soak.rate commands a second in all; -soak.seed repeats a run
-// in kind, the times of the answers aside. A line a minute goes to standard
-// error, the sum to standard output. Telegram's pacing is off: with it most of
-// a busy group's answers are one "try again", which would test little else.
+// in kind, the times of the answers aside. Telegram's pacing is off: with it most
+// of a busy group's answers are one "try again", which would test little else.
 package soak
 
 import (
@@ -20,13 +19,19 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"herald/internal/app/e2e/e2etest"
+	"herald/internal/app/e2e/e2etest/truth"
+	"herald/internal/discord/discordtest"
 	"herald/internal/sandbox/fault"
 	"herald/internal/telegram/telegramtest"
 )
@@ -37,208 +42,268 @@ var (
 	soakRate = flag.Int("soak.rate", 30, "commands a second in all")
 )
 
-// Short, so that many states are gone through.
 const (
+	// Short, so that many states are gone through.
 	soakTTL      = time.Second
 	soakStaleFor = 5 * time.Second
+	// patience is how long an answer may take, however a platform fails meanwhile;
+	// for afterwards, one too many would be noticed.
+	patience   = 2 * time.Minute
+	afterwards = 10 * time.Second
 )
 
 // soak is one run.
 type soak struct {
-	world    *fault.Sandbox
-	telegram *telegramSide
-	discord  *discordSide
-	tally    *tally
-	leaks    *leaks
-	log      *watchedLog
-	bot      *e2etest.Bot
+	*testing.T
+	world *fault.Sandbox
+	judge *truth.Judge
+	bot   *e2etest.Bot
+
+	telegram, discord *e2etest.Door
+
+	mu sync.Mutex
+	// open are the questions that are watched. On Telegram a private answer is
+	// known by its reader alone, who has one such question open at most.
+	open map[*question]bool
+	// gateway is held by those who ask on Discord, and to break the connection.
+	gateway sync.RWMutex
+	// scripted are the faults of Discord by which a call is made again.
+	scripted, repeated int
+	// unclear are sends to Telegram that may or may not have arrived, doubled the
+	// messages that are there once more than needed, and unanswered the questions
+	// without an answer.
+	unclear, doubled, unanswered int
+	asked, wrong                 int
+	verdicts                     map[string]int
 }
 
 func TestSoak(t *testing.T) {
-	fmt.Printf("soak of %v with -soak.seed %d\n", *soakTime, *soakSeed)
-	s := newSoak(t)
-	s.launch(t)
-	var reading sync.WaitGroup
-	readCtx, endReading := context.WithCancel(t.Context())
-	reading.Go(func() { s.read(readCtx) })
+	s := &soak{T: t, world: e2etest.Sandbox(t), telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t),
+		open: map[*question]bool{}, verdicts: map[string]int{}}
+	s.judge = truth.NewJudge(s.world.World)
+	// Short enough that a silent gateway is noticed soon, and long enough that a
+	// busy machine does not look like one.
+	s.discord.Discord.Behave(discordtest.Behaviour{Heartbeat: 5 * time.Second})
+	logFile := filepath.Join(t.TempDir(), "log")
+	log, err := os.Create(logFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	settings := slices.Concat(s.telegram.Settings(), s.discord.Settings(), e2etest.TTLs(soakTTL), []string{
+		"LOG_LEVEL=debug", "UPSTREAM_TIMEOUT=2500ms", "COMMAND_TIMEOUT=8s", "STALE_FOR=" + soakStaleFor.String(),
+		"RATE_LIMIT_USER=600", "RATE_LIMIT_CHAT=10000"})
+	s.bot = e2etest.Serve(t, e2etest.Settings(s.world, settings...), log)
+	s.bot.AwaitReady(t)
 
-	began := time.Now()
-	warmUp := min(*soakTime/4, 2*time.Minute)
-	s.phase(t, warmUp, *soakSeed)
+	reading, end := context.WithCancel(t.Context())
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for wait(reading, 50*time.Millisecond) {
+			s.collect()
+		}
+	})
+	began, warmUp := time.Now(), *soakTime/4
+	s.phase(warmUp, *soakSeed)
 	atStart := measure()
-	s.phase(t, *soakTime-warmUp, *soakSeed+1)
+	s.phase(*soakTime-warmUp, *soakSeed+1)
 	atEnd := measure()
-	s.compare(t)
-	s.leave(t)
-	endReading()
-	reading.Wait()
-	s.telegram.left()
-	s.discord.left()
+	s.compare()
+	metrics := e2etest.Metrics(t, s.bot.URL)
+	s.leave()
+	end()
+	reader.Wait()
+	s.collect()
 
-	fmt.Printf("\nsoak of %v, -soak.seed %d, %d log lines\n%v\nat the start: %v\nat the end:   %v\n%s",
-		time.Since(began).Round(time.Second), *soakSeed, s.log.lines, s.tally, atStart, atEnd, s.tally.details())
-	if s.tally.bad() {
-		t.Errorf("wrong, lost, doubled and leaks must be 0; the last log lines:\n%s", s.log)
+	fmt.Printf("soak of %v, -soak.seed %d\ncommands %d: %v\nwrong %d  unanswered %d  doubled %d  unclear sends %d\nat the start: %v\nat the end:   %v\n",
+		time.Since(began).Round(time.Second), *soakSeed, s.asked, s.verdicts, s.wrong, s.unanswered, s.doubled, s.unclear, atStart, atEnd)
+	if err := atEnd.grown(atStart, s.asked); err != nil {
+		t.Error(err)
 	}
-	if err := atEnd.grown(atStart, s.discord.pushed); err != nil {
-		t.Errorf("grown: %v", err)
+	text, err := os.ReadFile(logFile)
+	if err != nil {
+		t.Fatal(err)
 	}
+	s.private().MustNotShow(t, "the log", string(text))
+	// The values are floats, in whose digits any number can be found.
+	s.private().MustNotShow(t, "/metrics", regexp.MustCompile(`(?m) \S+$`).ReplaceAllString(metrics, ""))
 	if n := s.world.Elsewhere.Requests(); n > 0 {
 		t.Errorf("%d requests followed a redirect with credentials", n)
 	}
-}
-
-func newSoak(t *testing.T) *soak {
-	world := e2etest.Sandbox(t)
-	d := e2etest.Discord(t)
-	s := &soak{world: world, tally: newTally()}
-	s.leaks = newLeaks(s.tally, world, d)
-	s.log = &watchedLog{leaks: s.leaks}
-	s.telegram = newTelegramSide(telegramtest.New(t), newQuestions(world.World, "Telegram", *soakSeed, 1), s.tally, s.leaks)
-	s.discord = newDiscordSide(d, newQuestions(world.World, "Discord", *soakSeed, 2), s.tally, s.leaks)
-	return s
-}
-
-// launch starts the bot.
-func (s *soak) launch(t *testing.T) {
-	settings := slices.Concat(e2etest.Polling(s.telegram.fake), e2etest.Gateway(s.discord.fake), []string{
-		"LOG_LEVEL=debug",
-		"UPSTREAM_TIMEOUT=2500ms", "COMMAND_TIMEOUT=8s", fmt.Sprintf("STALE_FOR=%v", soakStaleFor),
-		"OPERATORS=telegram:" + operatorUID + ",discord:" + operatorUID,
-		"RATE_LIMIT_USER=300", "RATE_LIMIT_CHAT=10000",
-	}, e2etest.TTLs(soakTTL))
-	s.bot = e2etest.Serve(t, e2etest.Settings(s.world, settings...), s.log)
-	s.bot.AwaitReady(t)
+	for _, p := range s.discord.Discord.Problems() {
+		t.Errorf("Discord refuses %s", p)
+	}
 }
 
 // phase asks while everything fails, then lets all heal and everything be
-// answered.
-func (s *soak) phase(t *testing.T, d time.Duration, seed uint64) {
-	ctx, cancel := context.WithTimeout(t.Context(), d)
+// answered, and waits until what still runs after that has ended.
+func (s *soak) phase(d time.Duration, seed uint64) {
+	ctx, cancel := context.WithTimeout(s.Context(), d)
 	defer cancel()
 	var loops sync.WaitGroup
-	loops.Go(func() { s.ask(ctx, s.telegram.ask) })
-	loops.Go(func() { s.ask(ctx, s.discord.ask) })
-	loops.Go(func() { s.fail(ctx, seed) })
-	loops.Go(func() {
-		for wait(ctx, 5*time.Second) {
-			s.metrics(ctx)
-		}
-	})
+	for n, ask := range []func(*rand.Rand){s.askTelegram, s.askDiscord} {
+		r := rand.New(rand.NewPCG(seed, uint64(n)))
+		loops.Go(func() {
+			for wait(ctx, 2*time.Second/time.Duration(*soakRate)) {
+				ask(r)
+			}
+		})
+	}
+	s.fail(ctx, &loops, seed)
 	loops.Wait()
-	until(t, "everything asked is answered", patienceLost+10*time.Second, func() bool {
-		return s.telegram.waiting()+s.discord.waiting() == 0
-	})
-	s.settle(t)
-}
-
-// ask asks half of the rate.
-func (s *soak) ask(ctx context.Context, ask func()) {
-	tick := time.NewTicker(2 * time.Second / time.Duration(*soakRate))
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			ask()
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// read collects answers and reports every minute until ctx is done.
-func (s *soak) read(ctx context.Context) {
-	began, told := time.Now(), time.Now()
-	for ctx.Err() == nil {
-		s.telegram.collect()
-		s.discord.collect()
-		if time.Since(told) > time.Minute {
-			told = time.Now()
-			fmt.Fprintf(os.Stderr, "after %v: %v; %v\n", time.Since(began).Round(time.Second), s.tally, glance())
-		}
-	}
-}
-
-// settle waits until what still runs after the last answer has ended, such as
-// idle connections, of which a burst leaves some hundred, and calls that nobody
-// waits for.
-func (s *soak) settle(t *testing.T) {
+	s.until("everything asked is answered", patience, func() bool { return s.waiting() == 0 })
 	http.DefaultClient.CloseIdleConnections()
-	wait(t.Context(), min(*soakTime/10, 10*time.Second))
-	ctx, cancel := context.WithTimeout(t.Context(), min(idle, *soakTime/4))
+	quiet, cancel := context.WithTimeout(s.Context(), min(*soakTime/4, 100*time.Second))
 	defer cancel()
-	for runtime.NumGoroutine() > quiet && wait(ctx, 100*time.Millisecond) {
+	for runtime.NumGoroutine() > 60 && wait(quiet, 100*time.Millisecond) {
 	}
 }
 
-// quiet is about how many goroutines there are while nobody asks; idle is
-// longer than connections are kept without use.
-const (
-	quiet = 60
-	idle  = 100 * time.Second
-)
+// wait reports whether d went by before ctx was done.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
 
-// until is eventually with a limit of its own.
-func until(t *testing.T, what string, limit time.Duration, done func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+func (s *soak) until(what string, limit time.Duration, done func() bool) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), limit)
 	defer cancel()
 	for !done() {
 		if !wait(ctx, 20*time.Millisecond) {
-			t.Errorf("not in time: %s", what)
+			s.Errorf("not in time: %s", what)
 			return
 		}
 	}
 }
 
-// compare holds the harness's counts against the adapters' own.
-func (s *soak) compare(t *testing.T) {
-	s.telegram.mu.Lock()
-	breaks := s.telegram.breaks
-	s.telegram.mu.Unlock()
-	// A send that hangs is known to be unclear once its time is over.
-	until(t, "the adapter counts the sends that the fake broke off", 20*time.Second, func() bool {
-		return event(s.metrics(t.Context()), "telegram", "send_unclear") == breaks
-	})
-	metrics := s.metrics(t.Context())
-	s.discord.mu.Lock()
-	answered := s.discord.answered
-	s.discord.mu.Unlock()
-	arrived := event(metrics, "discord", "interaction") - event(metrics, "discord", "duplicate")
-	if arrived != answered {
-		t.Errorf("%d interactions arrived, %d are answered", arrived, answered)
+// waiting counts the questions without an answer.
+func (s *soak) waiting() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for q := range s.open {
+		if q.ended.IsZero() {
+			n++
+		}
 	}
-	for _, name := range []string{"panic"} {
-		if n := event(metrics, "telegram", name) + event(metrics, "discord", name); n > 0 {
-			t.Errorf("%d of %s", n, name)
+	return n
+}
+
+// event is how often an adapter counted something.
+func (s *soak) event(platform, name string) int {
+	_, rest, _ := strings.Cut(e2etest.Metrics(s, s.bot.URL), `herald_adapter_events_total{event="`+name+`",platform="`+platform+`"} `)
+	number, _, _ := strings.Cut(rest, "\n")
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return 0
+	}
+	return int(n)
+}
+
+// compare holds what the stand-ins have counted against the adapters' own counts.
+// A message that may have arrived is sent three times at most.
+func (s *soak) compare() {
+	// A send that hangs is known to be unclear once its time is over.
+	s.until("the adapter counts the sends that broke off", 30*time.Second, func() bool {
+		s.mu.Lock()
+		unclear := s.unclear
+		s.mu.Unlock()
+		return s.event("telegram", "send_unclear") == unclear
+	})
+	givenUp, panics := s.event("telegram", "send_given_up"), s.event("telegram", "panic")+s.event("discord", "panic")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unanswered > givenUp || s.doubled > s.unclear || panics > 0 {
+		s.Errorf("%d unanswered, %d given up; %d doubled, %d sends unclear; %d panics", s.unanswered, givenUp, s.doubled, s.unclear, panics)
+	}
+	if s.repeated > s.scripted {
+		s.Errorf("%d calls to Discord were made again, %d had cause", s.repeated, s.scripted)
+	}
+}
+
+// leave stops the bot as SIGTERM does while commands are in flight. They are
+// answered, or stand in Telegram's queue.
+func (s *soak) leave() {
+	s.world.Chain.SetFault(fault.Late(700 * time.Millisecond))
+	r := rand.New(rand.NewPCG(*soakSeed, 99))
+	before := s.event("discord", "interaction")
+	asked := s.asked
+	for range 20 {
+		s.askDiscord(r)
+	}
+	s.until("the last interactions arrive", 10*time.Second, func() bool {
+		return s.event("discord", "interaction")-before >= s.asked-asked
+	})
+	for range 20 {
+		s.askTelegram(r)
+	}
+	s.bot.Stop()
+	if err := s.bot.Leave(); err != nil {
+		s.Errorf("the bot left with %v", err)
+	}
+	s.collect()
+	queued := map[int64]bool{}
+	for _, id := range s.telegram.Telegram.Pending() {
+		queued[id] = true
+	}
+	for q := range s.open {
+		if q.ended.IsZero() && (q.OnDiscord() || !queued[q.Update]) {
+			s.Errorf("%v is not answered and in no queue at the end", q)
+		}
+		if !q.ended.IsZero() && !q.OnDiscord() && queued[q.Update] && s.unclear == 0 {
+			s.Errorf("%v is answered, and in the queue at the end", q)
 		}
 	}
 }
 
-// leave stops the bot as SIGTERM does while commands are in hand, and expects
-// that it leaves in good order.
-func (s *soak) leave(t *testing.T) {
-	for _, name := range fault.Targets {
-		setFault(t.Context(), s.world.At(name), fault.Late(700*time.Millisecond))
+// private is what may stand in no log and no metric.
+func (s *soak) private() e2etest.Secrets {
+	_, telegramSecret, _ := strings.Cut(telegramtest.Token, ":")
+	w := s.world.World
+	all := e2etest.Secrets{
+		"Telegram token": telegramSecret, "Discord token": s.discord.Discord.Token, "partner's key": s.world.SecretKey,
+		"price key": s.world.PriceKey, "interaction token": "aW50ZXJhY3Rpb246", "DID": w.Registered.DID, "typed": badWord,
+		"wallet": strings.ToLower(w.Staker.Hex()[2:]), "idle wallet": w.Idle.Hex()[2:], "user": w.Registered.UID("Telegram"),
 	}
-	before := event(s.metrics(t.Context()), "discord", "interaction")
-	pushed := s.discord.pushed
-	for range 20 {
-		s.telegram.ask()
-		s.discord.ask()
+	for _, login := range w.Logins {
+		all["login in "+login.Dapp] = login.Dapp
 	}
-	until(t, "the last interactions arrive", 10*time.Second, func() bool {
-		return event(s.metrics(t.Context()), "discord", "interaction")-before >= s.discord.pushed-pushed
-	})
-	s.bot.Stop()
-	left := make(chan error, 1)
-	go func() { left <- s.bot.Leave() }()
-	select {
-	case err := <-left:
-		if err != nil {
-			t.Errorf("the bot left with %v", err)
-		}
-	case <-time.After(15 * time.Second):
-		t.Error("the bot does not stop")
+	return all
+}
+
+// figures are what the process uses, the fakes and the sandbox included.
+type figures struct {
+	goroutines int
+	heap       uint64 // bytes in use
+}
+
+// measure collects the garbage first.
+func measure() figures {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return figures{goroutines: runtime.NumGoroutine(), heap: m.HeapInuse}
+}
+
+func (f figures) String() string {
+	return fmt.Sprintf("goroutines %d, heap in use %.1f MiB", f.goroutines, float64(f.heap)/(1<<20))
+}
+
+// grown returns an error for what is beyond the bound. The heap may hold what the
+// bot keeps by design: it remembers each of Discord's interactions for a day,
+// 108,000 at most. An idle connection has three goroutines, the fake's included,
+// and a burst at the end leaves up to 128 to each platform.
+func (f figures) grown(since figures, asked int) error {
+	const moreGoroutines, moreHeap, heapEach, mostRemembered = 400, 16 << 20, 400, 108_000
+	if f.goroutines > since.goroutines+moreGoroutines || f.heap > since.heap+moreHeap+heapEach*uint64(min(asked, mostRemembered)) {
+		return fmt.Errorf("grown from %v to %v", since, f)
 	}
+	return nil
 }

@@ -45,13 +45,12 @@ type discord struct {
 	sequence   int64           // guarded by writing
 }
 
-func newDiscord(address string, byHTTP bool) (*discord, error) {
+func newDiscord(byHTTP bool) (*discord, error) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		return nil, err
 	}
 	d := &discord{byHTTP: byHTTP, public: public, private: private}
-	d.address = address
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /gateway/", d.serveGateway)
 	mux.HandleFunc("GET /api/v9/gateway", d.tellGateway)
@@ -79,11 +78,11 @@ func (d *discord) begin(l *load) (err error) {
 		return nil
 	}
 	d.signed = map[int64][]byte{}
-	for i := range l.asked {
+	for i := range l.states {
 		number := l.first + int64(i)
 		d.signed[number] = d.post(number)
 	}
-	d.callers, err = dialCallers(d.address, interactionConns, len(l.asked), func(number int64, status int, body []byte, err error) {
+	d.callers, err = dialCallers(d.address, interactionConns, len(l.states), func(number int64, status int, body []byte, err error) {
 		d.keepFirst(body)
 		if err == nil && status != http.StatusOK {
 			err = fmt.Errorf("status %d", status)

@@ -18,8 +18,10 @@ import (
 // the one to its command, and little else, to take as little of the processor
 // as it can.
 type platform interface {
-	// settings lead a bot here, one that listens on HTTP_ADDR.
+	// settings lead a bot here.
 	settings() []string
+	// meet tells the address of the bot's HTTP server.
+	meet(address string)
 	// answer is what the bot said first, as JSON that the bare bot can read.
 	answer() string
 	// begin makes the platform ready to ask the commands of l and to take their
@@ -54,6 +56,8 @@ func (s *server) listen(h http.Handler) error {
 	go s.http.Serve(l)
 	return nil
 }
+
+func (s *server) meet(address string) { s.address = address }
 
 func (s *server) close() { s.http.Close() }
 

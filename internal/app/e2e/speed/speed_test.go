@@ -4,7 +4,7 @@
 // constant answer: Telegram by polling and by webhook, Discord by gateway and by
 // HTTP.
 //
-//	go test -tags speed -run '^TestSpeed$' -v -timeout 0 ./internal/app/e2e/speed
+//	go test -tags speed -v -timeout 0 ./internal/app/e2e/speed
 //
 // Both bots of a way run in processes of their own, are asked /price by fakes
 // of their platform in this process, and take turns. Ratios are of two turns
@@ -15,13 +15,14 @@
 package speed
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,14 +33,10 @@ import (
 
 var (
 	rounds   = flag.Int("speed.rounds", 7, "how often each bot has its turn")
-	commands = flag.Int("speed.commands", 10_000, "commands in a turn at full speed")
-	paced    = flag.Duration("speed.paced", 3*time.Second, "how long a turn at 500 commands a second lasts")
-	profiles = flag.String("speed.profile", "", "absolute path of a folder for a CPU profile of each bot")
+	commands = flag.Int("speed.commands", 10_000, "commands in a turn")
 )
 
 const (
-	// pace is the rate at which latency is measured, in commands a second.
-	pace = 500
 	// warmUp is how many commands are asked before anything is measured.
 	warmUp = 2000
 	// users ask in so many chats.
@@ -47,148 +44,112 @@ const (
 	chats = 1000
 )
 
-// way is one by which commands come in.
+// way is one by which commands come in, and what the ratios to the bare library
+// should be: the rate at least, the CPU at most.
 type way struct {
-	name     string
-	inFlight int // commands at a time at full speed
-	goal     goal
-	platform func(address string) (platform, error)
+	name      string
+	inFlight  int // commands at a time
+	rate, cpu float64
+	platform  func() (platform, error)
 }
 
 var ways = []way{
-	{"Telegram polling", 200, goal{rate: 0.8, cpu: 1.25, median: 1.5},
-		func(address string) (platform, error) { return newTelegram(address, false) }},
-	{"Telegram webhook", deliversAtMost, goal{rate: 0.9, cpu: 1.2},
-		func(address string) (platform, error) { return newTelegram(address, true) }},
-	{"Discord gateway", 100, goal{rate: 0.9, cpu: 1.2},
-		func(address string) (platform, error) { return newDiscord(address, false) }},
-	{"Discord HTTP", interactionConns, goal{rate: 0.85, cpu: 1.25},
-		func(address string) (platform, error) { return newDiscord(address, true) }},
+	{"Telegram polling", 200, 0.8, 1.25, func() (platform, error) { return newTelegram(false) }},
+	{"Telegram webhook", deliversAtMost, 0.9, 1.2, func() (platform, error) { return newTelegram(true) }},
+	{"Discord gateway", 100, 0.9, 1.2, func() (platform, error) { return newDiscord(false) }},
+	{"Discord HTTP", interactionConns, 0.85, 1.25, func() (platform, error) { return newDiscord(true) }},
 }
 
 func TestSpeed(t *testing.T) {
 	programs := t.TempDir()
-	build(t, programs, "herald/cmd/bot")
-	build(t, programs, "herald/internal/app/e2e/speed/bare")
-	if *profiles != "" {
-		if err := os.MkdirAll(*profiles, 0o755); err != nil {
-			t.Fatal(err)
-		}
+	e2etest.BuildBot(t, programs)
+	bare := exec.Command("go", "build", "-tags", "speed", "-o", programs+"/", "herald/internal/app/e2e/speed/bare")
+	if out, err := bare.CombinedOutput(); err != nil {
+		t.Fatalf("build the bare bot: %v\n%s", err, out)
 	}
-	var results []result
+	table := "\n| way in | commands a second | CPU for 1,000, ms |\n| --- | --- | --- |\n"
 	for _, w := range ways {
-		t.Run(w.name, func(t *testing.T) { results = append(results, w.compare(t, programs)) })
+		t.Run(w.name, func(t *testing.T) { table += w.compare(t, programs) })
 	}
-	fmt.Print(table(results), machineCost(results), callCost(t))
-	if *profiles != "" {
-		fmt.Print(shares(t, results))
-	}
+	fmt.Print(table)
 }
 
-func build(t *testing.T, folder, pkg string) {
-	t.Helper()
-	out, err := exec.Command("go", "build", "-tags", "speed", "-o", folder+string(filepath.Separator), pkg).CombinedOutput()
-	if err != nil {
-		t.Fatalf("build %s: %v\n%s", pkg, err, out)
-	}
-}
-
-// compare measures Herald and the bare library in turn.
-func (w way) compare(t *testing.T, programs string) result {
-	herald := w.herald(t, filepath.Join(programs, "bot"))
-	herald.turn(t, 1, 1, 0) // its answer is what the bare bot says
-	bare := w.bare(t, filepath.Join(programs, "bare"), herald)
-	contenders := []*contender{herald, bare}
-	for _, c := range contenders {
-		c.turn(t, warmUp, w.inFlight, 0)
-	}
-	for range *rounds {
-		for _, c := range contenders {
-			c.round(t, w.inFlight)
-		}
-		slices.Reverse(contenders)
-	}
-	for _, c := range contenders {
-		var err error
-		if c.memory, err = c.process.peakMemory(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return result{w, *herald, *bare}
-}
-
-// contender is a bot, the platform that it is on, and what was measured.
-type contender struct {
-	name     string
-	platform platform
-	process  *process
-	next     int64 // the number of the next command
-	figures  []figures
-	memory   int64 // resident in bytes at most
-}
-
-// herald starts the built bot with default settings, except that pacing is off
-// and the rate limits, though counted, are too high to be reached.
-func (w way) herald(t *testing.T, program string) *contender {
+// compare measures Herald and the bare library in turn, and returns a row of
+// the table: Herald's figures, the library's, and their ratios with the goals.
+func (w way) compare(t *testing.T, programs string) string {
 	world, err := sandbox.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { world.Close() })
-	settings := append(app.DemoSettings(world), "LOG_LEVEL=info", "PRICE_TTL=24h", "RATE_LIMIT_USER=10000", "RATE_LIMIT_CHAT=10000")
-	if *profiles != "" {
-		program = os.Args[0]
-		settings = append(settings, profileFile+"="+w.profile("herald"))
+	// Rate limits are counted, and are too high to be reached.
+	herald := w.contender(t, filepath.Join(programs, "bot"), append(app.DemoSettings(world), "PRICE_TTL=24h", "RATE_LIMIT_USER=10000", "RATE_LIMIT_CHAT=10000"))
+	herald.turn(t, 1, 1) // its answer is what the bare bot says
+	library := w.contender(t, filepath.Join(programs, "bare"), []string{"ANSWER=" + herald.platform.answer()})
+	order := []*contender{herald, library}
+	for _, c := range order {
+		c.turn(t, warmUp, w.inFlight)
 	}
-	return w.contender(t, "Herald", program, settings)
+	for range *rounds {
+		for _, c := range order {
+			took, cpu := c.turn(t, *commands, w.inFlight)
+			c.rates = append(c.rates, float64(*commands)/took.Seconds())
+			c.cpus = append(c.cpus, cpu.Seconds()*1e6/float64(*commands))
+			t.Logf("%s: %.0f a second, %.0f ms of CPU for 1,000", filepath.Base(c.program), c.rates[len(c.rates)-1], c.cpus[len(c.cpus)-1])
+		}
+		slices.Reverse(order)
+	}
+	rate, cpu := ratio(herald.rates, library.rates), ratio(herald.cpus, library.cpus)
+	return fmt.Sprintf("| %s | %.0f : %.0f = **%.2f** (≥ %.2f%s) | %.0f : %.0f = **%.2f** (≤ %.2f%s) |\n", w.name,
+		median(herald.rates), median(library.rates), rate, w.rate, missed(rate < w.rate),
+		median(herald.cpus), median(library.cpus), cpu, w.cpu, missed(cpu > w.cpu))
 }
 
-// bare starts the bare library's bot, which says what Herald said.
-func (w way) bare(t *testing.T, program string, herald *contender) *contender {
-	settings := []string{"ANSWER=" + herald.platform.answer()}
-	if *profiles != "" {
-		settings = append(settings, "CPU_PROFILE="+w.profile("bare"))
+func missed(is bool) string {
+	if is {
+		return " missed"
 	}
-	return w.contender(t, "library", program, settings)
+	return ""
 }
 
-func (w way) contender(t *testing.T, name, program string, settings []string) *contender {
-	address := e2etest.FreeAddr(t)
-	p, err := w.platform(address)
+// ratio is the median of the ratios, round by round.
+func ratio(a, b []float64) float64 {
+	ratios := make([]float64, len(a))
+	for i := range a {
+		ratios[i] = a[i] / b[i]
+	}
+	return median(ratios)
+}
+
+func median(values []float64) float64 {
+	values = slices.Sorted(slices.Values(values))
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+}
+
+// contender is a bot, the platform that it is on, and what was measured.
+type contender struct {
+	program     string
+	platform    platform
+	process     *e2etest.Process
+	next        int64 // the number of the next command
+	rates, cpus []float64
+}
+
+func (w way) contender(t *testing.T, program string, settings []string) *contender {
+	p, err := w.platform()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.close)
-	return &contender{name: name, platform: p, process: start(t, program, address, append(settings, p.settings()...)...), next: 1}
+	process := e2etest.StartProcess(t, program, append(settings, p.settings()...)...)
+	t.Cleanup(process.Leave)
+	p.meet(strings.TrimPrefix(process.URL, "http://"))
+	return &contender{program: program, platform: p, process: process, next: 1}
 }
 
-// round is one turn at full speed and one at the fixed pace.
-func (c *contender) round(t *testing.T, inFlight int) {
-	t.Helper()
-	fast := c.turn(t, *commands, inFlight, 0)
-	slow := c.turn(t, max(1, int(paced.Seconds()*pace)), 0, time.Second/pace)
-	f := figures{
-		rate:     float64(*commands) / fast.took.Seconds(),
-		cpu:      fast.for1000(fast.cpu),
-		own:      fast.for1000(fast.own),
-		pacedCPU: slow.for1000(slow.cpu),
-		median:   slow.quantile(0.5),
-		p99:      slow.quantile(0.99),
-	}
-	c.figures = append(c.figures, f)
-	t.Logf("%-8s %v", c.name, f)
-}
-
-// turn is what one turn came to.
-type turn struct {
-	*load
-	took time.Duration
-	cpu  time.Duration // of the bot
-	own  time.Duration // CPU of this process
-}
-
-// turn asks the bot for n answers and measures them.
-func (c *contender) turn(t *testing.T, n, inFlight int, gap time.Duration) turn {
+// turn asks the bot for n answers, and returns how long that took, and how much
+// CPU of the bot's.
+func (c *contender) turn(t *testing.T, n, inFlight int) (took, cpu time.Duration) {
 	t.Helper()
 	l := newLoad(c.next, n, inFlight)
 	c.next += int64(n)
@@ -196,27 +157,29 @@ func (c *contender) turn(t *testing.T, n, inFlight int, gap time.Duration) turn 
 		t.Fatal(err)
 	}
 	defer c.platform.end()
-	botBefore, ownBefore := c.cpu(t)
-	took, err := l.ask(gap, c.platform.ask)
+	before := c.cpu(t)
+	took, err := l.ask(c.platform.ask)
 	if err != nil {
-		t.Fatalf("%s: %v\n%s", c.name, err, c.process.lastLog())
+		log := c.process.Log()
+		t.Fatalf("%s: %v\n%s", c.program, err, log[max(0, len(log)-1000):])
 	}
-	botAfter, ownAfter := c.cpu(t)
-	return turn{l, took, botAfter - botBefore, ownAfter - ownBefore}
+	return took, c.cpu(t) - before
 }
 
-// cpu is the processor time taken so far by the bot and by this process.
-func (c *contender) cpu(t *testing.T) (bot, own time.Duration) {
+// clockTick is the unit of times in /proc; Linux has no other.
+const clockTick = 10 * time.Millisecond
+
+// cpu is the processor time that the bot has taken so far.
+func (c *contender) cpu(t *testing.T) time.Duration {
 	t.Helper()
-	bot, botErr := c.process.cpu()
-	own, ownErr := ownCPU()
-	if err := errors.Join(botErr, ownErr); err != nil {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.process.PID()))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return bot, own
-}
-
-// for1000 is the processor time for 1,000 commands.
-func (u turn) for1000(cpu time.Duration) time.Duration {
-	return cpu * 1000 / time.Duration(len(u.asked))
+	// The name before the parenthesis may hold anything. utime and stime are
+	// fields 14 and 15, https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * clockTick
 }

@@ -39,9 +39,8 @@ type update struct {
 	raw []byte
 }
 
-func newTelegram(address string, webhook bool) (*telegram, error) {
+func newTelegram(webhook bool) (*telegram, error) {
 	t := &telegram{webhook: webhook, queued: make(chan struct{}, 1)}
-	t.address = address
 	return t, t.listen(http.HandlerFunc(t.serve))
 }
 
@@ -56,7 +55,7 @@ func (t *telegram) settings() []string {
 func (t *telegram) begin(l *load) (err error) {
 	t.load.Store(l)
 	if t.webhook {
-		t.callers, err = dialCallers(t.address, deliversAtMost, len(l.asked), func(number int64, status int, _ []byte, err error) {
+		t.callers, err = dialCallers(t.address, deliversAtMost, len(l.states), func(number int64, status int, _ []byte, err error) {
 			if err != nil || status != http.StatusOK {
 				l.fail(fmt.Errorf("the delivery of command %d: status %d, %v", number, status, err))
 			}

@@ -4,16 +4,16 @@
 // answered with the same words. Package speed measures Herald beside it. It
 // reads the few settings of Herald that lead it to a platform; ANSWER is what
 // it says, as the parameters of a sendMessage or as the response to an
-// interaction, and CPU_PROFILE is a file for a profile of the whole run.
+// interaction.
 package main
 
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
-	"runtime/pprof"
 	"syscall"
 	"time"
 )
@@ -28,17 +28,6 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	if name := os.Getenv("CPU_PROFILE"); name != "" {
-		file, err := os.Create(name)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		if err := pprof.StartCPUProfile(file); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
-	}
 	mux := http.NewServeMux()
 	start := startTelegram
 	if os.Getenv("DISCORD_BOT_TOKEN") != "" {
@@ -48,9 +37,15 @@ func run(ctx context.Context) error {
 		return err
 	}
 	mux.HandleFunc("/readyz", func(http.ResponseWriter, *http.Request) {})
-	server := http.Server{Addr: os.Getenv("HTTP_ADDR"), Handler: mux}
+	listener, err := net.Listen("tcp", os.Getenv("HTTP_ADDR"))
+	if err != nil {
+		return err
+	}
+	// As Herald says it.
+	fmt.Fprintf(os.Stderr, "msg=\"http server listens\" addr=%v\n", listener.Addr())
+	server := http.Server{Handler: mux}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
-	if err := server.ListenAndServe(); ctx.Err() == nil {
+	if err := server.Serve(listener); ctx.Err() == nil {
 		return err
 	}
 	return nil
