@@ -158,12 +158,12 @@ func (n Node) result(call rpcCall) (any, error) {
 	return nil, &rpcError{Code: -32601, Message: "the method " + call.Method + " does not exist"}
 }
 
-// header is the little of the newest block that a reader of state needs.
+// header is the little of a block that a reader of state needs.
 func (n Node) header(params []json.RawMessage) (any, error) {
-	if err := latest(params, 0); err != nil {
+	block, err := n.resolve(params, 0)
+	if err != nil {
 		return nil, err
 	}
-	block := n.block()
 	return map[string]any{
 		"number":    hexutil.Uint64(block),
 		"timestamp": hexutil.Uint64(n.blockTimestamp(block)),
@@ -171,13 +171,23 @@ func (n Node) header(params []json.RawMessage) (any, error) {
 	}, nil
 }
 
-// latest refuses a call whose parameter i is another block than the newest, which
-// this node alone knows.
-func latest(params []json.RawMessage, i int) error {
-	if len(params) <= i || string(params[i]) != `"latest"` {
-		return errors.New("invalid block: only latest is simulated")
+// resolve turns parameter i, "latest" or a number, into a block's number.
+func (n Node) resolve(params []json.RawMessage, i int) (uint64, error) {
+	var text string
+	if len(params) <= i || json.Unmarshal(params[i], &text) != nil {
+		return 0, errors.New("invalid block")
 	}
-	return nil
+	if text == "latest" {
+		return n.block(), nil
+	}
+	block, err := hexutil.DecodeUint64(text)
+	if err != nil {
+		return 0, errors.New("invalid block number")
+	}
+	if block > n.block() {
+		return 0, &rpcError{Code: -32000, Message: "header not found"}
+	}
+	return block, nil
 }
 
 func (n Node) code(params []json.RawMessage) (any, error) {
@@ -200,14 +210,15 @@ func (n Node) call(params []json.RawMessage) (any, error) {
 	if len(params) < 1 || json.Unmarshal(params[0], &message) != nil || message.To == nil {
 		return nil, errors.New("invalid argument 0: a call to an address is needed")
 	}
-	if err := latest(params, 1); err != nil {
+	block, err := n.resolve(params, 1)
+	if err != nil {
 		return nil, err
 	}
 	input := message.Input
 	if input == nil {
 		input = message.Data
 	}
-	output, err := n.execute(n.block(), *message.To, input)
+	output, err := n.execute(block, *message.To, input)
 	if err != nil {
 		return nil, err
 	}

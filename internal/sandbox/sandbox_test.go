@@ -204,7 +204,7 @@ func TestChainRefusesWhatIsNoCall(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"eth_sign"}`:                                                 `"code":-32601,`,
 		`{"jsonrpc":"2.0","id":1,"method":"eth_call"}`:                                                 `"code":-32602,`,
 		`[{"jsonrpc":"2.0","method":"eth_chainId"},{"jsonrpc":"2.0","id":"a","method":"eth_chainId"}]`: `[{"jsonrpc":"2.0","id":"a","result":"0x67932"}]`,
-		`{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["0xffffffff",false]}`:       `"code":-32602,`,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["0xffffffff",false]}`:       `"code":-32000,`,
 		`{"jsonrpc":"2.0","id":1,"method":"eth_getCode","params":["` + s.World.Idle.Hex() + `"]}`:      `"result":"0x"`,
 	} {
 		if _, got := ask(s.Chain.Handler, "POST", "/", nil, body); !strings.Contains(got, want) {
