@@ -148,10 +148,6 @@ func (n Node) result(call rpcCall) (any, error) {
 	switch call.Method {
 	case "eth_chainId":
 		return hexutil.Uint64(n.ChainID), nil
-	case "net_version":
-		return fmt.Sprint(n.ChainID), nil
-	case "eth_blockNumber":
-		return hexutil.Uint64(n.block()), nil
 	case "eth_getBlockByNumber":
 		return n.header(call.Params)
 	case "eth_getCode":
@@ -164,58 +160,32 @@ func (n Node) result(call rpcCall) (any, error) {
 
 // header is the little of a block that a reader of state needs.
 func (n Node) header(params []json.RawMessage) (any, error) {
-	if len(params) < 1 {
-		return nil, errors.New("missing value for required argument 0")
-	}
-	block, err := n.resolve(params[0])
-	if errors.Is(err, errNoSuchBlock) {
-		return nil, nil
-	}
+	block, err := n.resolve(params, 0)
 	if err != nil {
 		return nil, err
 	}
 	return map[string]any{
-		"number":     hexutil.Uint64(block),
-		"timestamp":  hexutil.Uint64(n.blockTimestamp(block)),
-		"hash":       blockHash(block),
-		"parentHash": blockHash(block - 1),
+		"number":    hexutil.Uint64(block),
+		"timestamp": hexutil.Uint64(n.blockTimestamp(block)),
+		"hash":      crypto.Keccak256Hash(fmt.Appendf(nil, "herald sandbox block %d", block)),
 	}, nil
 }
 
-func blockHash(block uint64) common.Hash {
-	return crypto.Keccak256Hash(fmt.Appendf(nil, "herald sandbox block %d", block))
-}
-
-var errNoSuchBlock error = &rpcError{Code: -32000, Message: "header not found"}
-
-// resolve turns a block's tag, number or object into its number.
-func (n Node) resolve(param json.RawMessage) (uint64, error) {
-	var object struct {
-		BlockNumber *hexutil.Uint64 `json:"blockNumber"`
-	}
-	if json.Unmarshal(param, &object) == nil && object.BlockNumber != nil {
-		return n.mined(uint64(*object.BlockNumber))
-	}
+// resolve turns parameter i, "latest" or a number, into a block's number.
+func (n Node) resolve(params []json.RawMessage, i int) (uint64, error) {
 	var text string
-	if err := json.Unmarshal(param, &text); err != nil {
+	if len(params) <= i || json.Unmarshal(params[i], &text) != nil {
 		return 0, errors.New("invalid block")
 	}
-	switch text {
-	case "latest", "pending", "safe", "finalized":
+	if text == "latest" {
 		return n.block(), nil
-	case "earliest":
-		return genesisBlock, nil
 	}
 	block, err := hexutil.DecodeUint64(text)
 	if err != nil {
 		return 0, errors.New("invalid block number")
 	}
-	return n.mined(block)
-}
-
-func (n Node) mined(block uint64) (uint64, error) {
 	if block > n.block() {
-		return 0, errNoSuchBlock
+		return 0, &rpcError{Code: -32000, Message: "header not found"}
 	}
 	return block, nil
 }
@@ -240,12 +210,9 @@ func (n Node) call(params []json.RawMessage) (any, error) {
 	if len(params) < 1 || json.Unmarshal(params[0], &message) != nil || message.To == nil {
 		return nil, errors.New("invalid argument 0: a call to an address is needed")
 	}
-	block := n.block()
-	if len(params) > 1 {
-		var err error
-		if block, err = n.resolve(params[1]); err != nil {
-			return nil, err
-		}
+	block, err := n.resolve(params, 1)
+	if err != nil {
+		return nil, err
 	}
 	input := message.Input
 	if input == nil {

@@ -76,11 +76,11 @@ func (s *Sandbox) At(t Target) *Service {
 
 // Close breaks every connection and frees the ports. Calls under way end.
 func (s *Sandbox) Close() error {
-	var errs []error
-	for _, service := range []*Service{s.Elsewhere, s.Partner, s.Price, s.Supply, s.Chain} {
-		errs = append(errs, service.close())
+	err := s.Elsewhere.stand.Close()
+	for _, service := range []*Service{s.Partner, s.Price, s.Supply, s.Chain} {
+		err = errors.Join(err, service.close())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // Service is a stand-in that answers rightly or, with a Fault, fails. It may be
@@ -131,18 +131,24 @@ func (s *Service) SetFault(f Fault) {
 func (s *Service) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ports.Delete(s.port)
 	return s.stand.Close()
 }
 
 // listen serves the stand-in on the port of before, or on a new one.
-func (s *Service) listen() error {
-	l, err := s.openPort()
-	if err != nil {
-		return fmt.Errorf("listen on loopback: %w", err)
+func (s *Service) listen() (err error) {
+	for range 100 {
+		port := s.port
+		if port == 0 {
+			port = lowestPort + rand.IntN(portCount)
+		}
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			s.port = port
+			s.stand.Serve(l)
+			return nil
+		}
 	}
-	s.stand.Serve(l)
-	return nil
+	return fmt.Errorf("listen on loopback: %w", err)
 }
 
 // Ports below those that systems hand out to outgoing connections, from 32768
@@ -151,28 +157,6 @@ const (
 	lowestPort = 12000
 	portCount  = 20000
 )
-
-// ports are those of the stand-ins in this process.
-var ports sync.Map
-
-func (s *Service) openPort() (l net.Listener, err error) {
-	if s.port != 0 {
-		return net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", s.port))
-	}
-	err = errors.New("no free port was found")
-	for range 100 {
-		port := lowestPort + rand.IntN(portCount)
-		if _, taken := ports.LoadOrStore(port, true); taken {
-			continue
-		}
-		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			s.port = port
-			return l, nil
-		}
-		ports.Delete(port)
-	}
-	return nil, err
-}
 
 // ServeHTTP answers as the service does with its fault.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {

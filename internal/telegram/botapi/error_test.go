@@ -134,7 +134,6 @@ func TestNoErrorAndNoClientGivesTheTokenAway(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect is followed") }))
 	defer elsewhere.Close()
 	redirect := http.RedirectHandler(elsewhere.URL+"/bot"+token, http.StatusTemporaryRedirect)
-	hangUp := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	half := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")
 		_, _ = io.WriteString(w, echo)
@@ -153,16 +152,13 @@ func TestNoErrorAndNoClientGivesTheTokenAway(t *testing.T) {
 	}
 	for name, c := range map[string]*Client{
 		"nothing listens there": newClient(t, transporttest.RefusedURL, nil),
-		"a prefix":              newClient(t, "http://[::1]:1/prefix", nil),
 		"no URL":                newClient(t, "http://127.0.0.1:%zz", nil),
 		"no scheme":             newClient(t, "api.telegram.org", nil),
 		"no TLS":                newClient(t, "https"+strings.TrimPrefix(at(half).url, "http"), nil),
 		"a redirect":            at(redirect),
-		"a broken connection":   at(hangUp),
 		"half an answer":        at(half),
 		"no HTTP":               at(noHTTP),
 		"a page with 200":       newClient(t, "http://bot.invalid", answer{status: 200, body: echo}),
-		"a page with 404":       newClient(t, "http://bot.invalid", answer{status: 404, body: echo}),
 		"a page with 500":       newClient(t, "http://bot.invalid", answer{status: 500, body: echo}),
 		"a refusal":             newClient(t, "http://bot.invalid", refusal(400, echo, "")),
 		"an error of no kind":   newClient(t, "http://bot.invalid", refusal(418, echo, "")),
@@ -191,7 +187,7 @@ func FuzzDecodeBatch(f *testing.F) {
 	f.Add([]byte(`<html></html>`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		_, batch := decodeBatch(bytes.NewReader(raw))
-		_, message := decodeAnswer[sent]("sendMessage", bytes.NewReader(raw))
+		_, message := decode[sent]("sendMessage", raw)
 		for _, err := range []error{batch, message} {
 			if err != nil && ErrorOf(err).Kind == NotSent {
 				t.Errorf("an answer counts as never sent: %v", err)

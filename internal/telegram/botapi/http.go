@@ -15,12 +15,15 @@ import (
 
 // call makes one call with its parameters as JSON. It fails with *Error.
 func call[T any](ctx context.Context, c *Client, method string, params any) (result T, err error) {
-	resp, err := c.post(ctx, c.calls, method, params)
+	body, contentType, err := encode(params)
+	if err != nil {
+		return result, cannotBeMade(method)
+	}
+	answer, err := c.exchange(ctx, method, contentType, body)
 	if err != nil {
 		return result, err
 	}
-	defer resp.Body.Close()
-	return decodeAnswer[T](method, resp.Body)
+	return decode[T](method, answer)
 }
 
 // do is call for one whose result does not matter.
@@ -83,16 +86,23 @@ func cannotBeMade(method string) *Error {
 	return &Error{Method: method, Kind: NotSent, detail: "the request cannot be made"}
 }
 
-// post makes the request of one call. It fails with *Error.
-func (c *Client) post(ctx context.Context, client *http.Client, method string, params any) (*http.Response, error) {
-	body, contentType, err := encode(params)
+// exchange makes one call that is no poll and reads the whole answer. It fails
+// with *Error.
+func (c *Client) exchange(ctx context.Context, method, contentType string, body []byte) ([]byte, error) {
+	resp, err := c.post(ctx, c.calls, method, contentType, body)
 	if err != nil {
-		return nil, cannotBeMade(method)
+		return nil, err
 	}
-	return c.postBody(ctx, client, method, contentType, body)
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, lost(method, err)
+	}
+	return answer, nil
 }
 
-func (c *Client) postBody(ctx context.Context, client *http.Client, method, contentType string, body []byte) (*http.Response, error) {
+// post makes the request of one call. It fails with *Error.
+func (c *Client) post(ctx context.Context, client *http.Client, method, contentType string, body []byte) (*http.Response, error) {
 	// net/http can repeat such a body if nothing of the request was written.
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+method, bytes.NewReader(body))
 	if err != nil {
@@ -152,14 +162,6 @@ func (s *sent) UnmarshalJSON(raw []byte) error {
 		*s = sent(m)
 	}
 	return nil
-}
-
-func decodeAnswer[T any](method string, r io.Reader) (result T, err error) {
-	body, err := io.ReadAll(r)
-	if err != nil {
-		return result, lost(method, err)
-	}
-	return decode[T](method, body)
 }
 
 func notTheirs(method string) *Error {

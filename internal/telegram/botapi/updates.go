@@ -35,9 +35,13 @@ func (e *UnreadableError) Error() string {
 func (c *Client) GetUpdates(ctx context.Context, offset int64, limit int, wait time.Duration, kinds []string) ([]json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait+pollSlack)
 	defer cancel()
-	resp, err := c.post(ctx, c.polls, getUpdates, map[string]any{
+	body, contentType, err := encode(map[string]any{
 		"offset": offset, "limit": limit, "timeout": int(wait.Seconds()), "allowed_updates": kinds,
 	})
+	if err != nil {
+		return nil, cannotBeMade(getUpdates)
+	}
+	resp, err := c.post(ctx, c.polls, getUpdates, contentType, body)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -68,11 +67,8 @@ func read(r *http.Request, method string) (params map[string]json.RawMessage, fi
 		for name, values := range r.Form {
 			params[name] = formValue(known[name], values[0])
 		}
-		files = map[string][]byte{}
-		for name, parts := range fileParts(r.MultipartForm) {
-			if files[name], err = content(parts[0]); err != nil {
-				return nil, nil, fmt.Errorf("%s: read the file %q: %w", method, name, err)
-			}
+		if files, err = uploads(r.MultipartForm); err != nil {
+			return nil, nil, fmt.Errorf("%s: read a file: %w", method, err)
 		}
 	}
 	for name := range files {
@@ -86,20 +82,23 @@ func read(r *http.Request, method string) (params map[string]json.RawMessage, fi
 	return params, files, nil
 }
 
-func fileParts(form *multipart.Form) map[string][]*multipart.FileHeader {
+// uploads are the files of a form, which may be nil.
+func uploads(form *multipart.Form) (map[string][]byte, error) {
+	files := map[string][]byte{}
 	if form == nil {
-		return nil
+		return files, nil
 	}
-	return form.File
-}
-
-func content(part *multipart.FileHeader) ([]byte, error) {
-	f, err := part.Open()
-	if err != nil {
-		return nil, err
+	for name, parts := range form.File {
+		f, err := parts[0].Open()
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		if files[name], err = io.ReadAll(f); err != nil {
+			return nil, err
+		}
 	}
-	defer f.Close()
-	return io.ReadAll(f)
+	return files, nil
 }
 
 // formValue is a form's text as JSON of the type that the parameter has.
@@ -144,45 +143,42 @@ func fitsAny(types []string, value json.RawMessage) (err error) {
 // fits tells why a value is not of a type of the description.
 func fits(t string, value json.RawMessage) error {
 	if element, isArray := strings.CutPrefix(t, "Array of "); isArray {
-		var list []json.RawMessage
-		if json.Unmarshal(value, &list) != nil || list == nil {
-			return fmt.Errorf("not an array")
-		}
+		list, err := decode[[]json.RawMessage](t, value)
 		for _, v := range list {
 			if err := fits(element, v); err != nil {
 				return err
 			}
 		}
-		return nil
+		return err
 	}
+	var err error
 	switch t {
 	case "Integer":
-		_, err := strconv.ParseInt(string(value), 10, 64)
-		return err
+		_, err = decode[int64](t, value)
 	case "Float", "Float number":
-		_, err := strconv.ParseFloat(string(value), 64)
-		return err
+		_, err = decode[float64](t, value)
 	case "Boolean", "True":
-		if s := string(value); s != "true" && s != "false" {
-			return fmt.Errorf("not a boolean")
-		}
-		return nil
+		_, err = decode[bool](t, value)
 	case "String":
-		var s *string
-		if json.Unmarshal(value, &s) != nil || s == nil {
-			return fmt.Errorf("not a string")
+		_, err = decode[string](t, value)
+	default:
+		if variants := botAPI().Variants[t]; variants != nil {
+			return fitsAny(variants, value)
 		}
-		return nil
+		object, err := decode[map[string]json.RawMessage](t, value)
+		if members := botAPI().Types[t]; err == nil && len(members) > 0 {
+			return check(members, object)
+		}
+		return err
 	}
-	if variants := botAPI().Variants[t]; variants != nil {
-		return fitsAny(variants, value)
+	return err
+}
+
+// decode reads a value of a type, which null is not.
+func decode[T any](t string, value json.RawMessage) (v T, err error) {
+	var given *T
+	if json.Unmarshal(value, &given) != nil || given == nil {
+		return v, fmt.Errorf("not of type %s", t)
 	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal(value, &object) != nil || object == nil {
-		return fmt.Errorf("not an object of type %s", t)
-	}
-	if members := botAPI().Types[t]; len(members) > 0 {
-		return check(members, object)
-	}
-	return nil
+	return *given, nil
 }

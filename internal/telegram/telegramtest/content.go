@@ -65,28 +65,16 @@ var (
 	timeFormat  = regexp.MustCompile(`^(r|w?[dD]?[tT]?)$`)
 )
 
-// checkText tells why Telegram does not take a text, under the lock.
-func (s *Server) checkText(text string, entities []Entity) *refusal {
-	if strings.TrimSpace(text) == "" {
+// checkText tells why Telegram does not take a text or, with that limit, a
+// caption, under the lock.
+func (s *Server) checkText(text string, entities []Entity, limit int) *refusal {
+	units := utf16.Encode([]rune(text))
+	switch {
+	case strings.TrimSpace(text) == "" && limit != maxCaption:
 		return bad("message text is empty")
-	}
-	units := utf16.Encode([]rune(text))
-	if len(units) > maxUnits {
+	case len(units) > limit:
 		return bad("message is too long")
-	}
-	return s.checkEntities(units, entities)
-}
-
-func (s *Server) checkCaption(text string, entities []Entity) *refusal {
-	units := utf16.Encode([]rune(text))
-	if len(units) > maxCaption {
-		return bad("message caption is too long")
-	}
-	return s.checkEntities(units, entities)
-}
-
-func (s *Server) checkEntities(units []uint16, entities []Entity) *refusal {
-	if !spansFit(units, entities) {
+	case !spansFit(units, entities):
 		return bad("entity bounds are wrong")
 	}
 	for _, e := range entities {

@@ -7,7 +7,7 @@ func (s *Server) SetWebhook(url string) { s.change(func() { s.webhook = Webhook{
 
 // FailDelivery has getWebhookInfo tell that a delivery has just failed.
 func (s *Server) FailDelivery(why string) {
-	s.change(func() { s.webhook.FailedAt, s.webhook.Failure = time.Now(), why })
+	s.change(func() { s.webhook.failedAt, s.webhook.failure = time.Now(), why })
 }
 
 // BanFromGroups is /setjoingroups: the bot cannot be added to groups.
@@ -15,9 +15,6 @@ func (s *Server) BanFromGroups() { s.change(func() { s.groupless = true }) }
 
 // Start lets the bot write to a user, as pressing Start does.
 func (s *Server) Start(user int64) { s.change(func() { s.started[user] = true }) }
-
-// Block takes that back.
-func (s *Server) Block(user int64) { s.change(func() { delete(s.started, user) }) }
 
 // Revoke makes the server answer 401 to every call.
 func (s *Server) Revoke() { s.change(func() { s.revoked = true }) }

@@ -76,13 +76,9 @@ func (s *Server) deleteEphemeralMessage(params map[string]json.RawMessage) (resu
 		case e.at.IsZero() || e.user != arg[int64](params, "receiver_user_id"):
 			no = bad("message to delete not found")
 		default:
-			s.removeEphemeral(key)
+			s.markDeleted(e.sent)
+			delete(s.ephemerals, key)
 		}
 	})
 	return true, no
-}
-
-func (s *Server) removeEphemeral(key [2]int64) {
-	s.markDeleted(s.ephemerals[key].sent)
-	delete(s.ephemerals, key)
 }

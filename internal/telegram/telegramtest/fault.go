@@ -52,9 +52,6 @@ func Held(release <-chan struct{}) Fault { return Fault{held: release} }
 // ResetBefore breaks the connection and has no effect.
 func ResetBefore() Fault { return Fault{reset: true} }
 
-// ResetAfter breaks the connection once the call had its effect.
-func ResetAfter() Fault { return ResetBefore().CarriedOut() }
-
 // CarriedOut is the fault raised once the call had its effect.
 func (f Fault) CarriedOut() Fault {
 	f.carriedOut = true
@@ -93,9 +90,7 @@ func (s *Server) raise(f Fault, w http.ResponseWriter, r *http.Request) {
 		case <-s.quit:
 		}
 	case f.reset:
-		if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {
-			conn.Close()
-		}
+		panic(http.ErrAbortHandler)
 	case f.retryAfter > 0:
 		refuse(w, refusal{code: f.status, text: fmt.Sprintf("Too Many Requests: retry after %d", f.retryAfter), retryAfter: f.retryAfter})
 	case f.body[0] == '<':

@@ -28,7 +28,6 @@ type InlineResult struct {
 	ID          string          `json:"id"`
 	Title       string          `json:"title"`
 	Description string          `json:"description"`
-	URL         string          `json:"url"`
 	Markup      json.RawMessage `json:"reply_markup"`
 	Content     struct {
 		Text     string   `json:"message_text"`
@@ -134,8 +133,6 @@ func (s *Server) answerInlineQuery(params map[string]json.RawMessage) (result an
 			no = bad("query is too old and response timeout expired or query ID is invalid")
 		case len(a.Results) > maxResults:
 			no = bad("RESULTS_TOO_MUCH")
-		case len(arg[string](params, "next_offset")) > 64:
-			no = bad("NEXT_OFFSET_INVALID")
 		case params["button"] != nil && (a.Button == "" || !startParameter.MatchString(a.Start)):
 			no = bad("START_PARAM_INVALID")
 		default:
@@ -164,14 +161,12 @@ func (s *Server) checkResults(results []InlineResult) *refusal {
 			return bad("RESULT_ID_DUPLICATE")
 		case r.Title == "":
 			return bad("ARTICLE_TITLE_EMPTY")
-		case r.URL != "" && !isURL(r.URL):
-			return bad("WEB_PAGE_URL_INVALID")
 		}
 		ids[r.ID] = true
 		if _, no := readMarkup(r.Markup); no != nil {
 			return no
 		}
-		if no := s.checkText(r.Content.Text, r.Content.Entities); no != nil {
+		if no := s.checkText(r.Content.Text, r.Content.Entities, maxUnits); no != nil {
 			return no
 		}
 	}
@@ -185,12 +180,14 @@ func (s *Server) showResults(a InlineAnswer) {
 	if !a.Personal && a.CacheTime > 0 {
 		reader = 0
 	}
-	for _, r := range a.Results {
-		markup, _ := readMarkup(r.Markup) // it was checked
-		text := said(r.Content.Text, r.Content.Entities, markup) + "\n" + r.Title + "\n" + r.Description + "\n" + r.URL + "\n" + r.ID
+	note := func(text string) {
 		s.seen = append(s.seen, Seen{Method: "answerInlineQuery", Reader: reader, Text: text})
 	}
+	for _, r := range a.Results {
+		markup, _ := readMarkup(r.Markup) // it was checked
+		note(said(r.Content.Text, r.Content.Entities, markup) + "\n" + r.Title + "\n" + r.Description + "\n" + r.ID)
+	}
 	if a.Button != "" {
-		s.seen = append(s.seen, Seen{Method: "answerInlineQuery", Reader: reader, Text: a.Button + "\n" + a.Start})
+		note(a.Button + "\n" + a.Start)
 	}
 }

@@ -56,11 +56,11 @@ func (s *Server) send(method string, params map[string]json.RawMessage, files ma
 		if no = s.readContent(m, method, params, files); no != nil {
 			return
 		}
+		no = s.reachable(m.Chat)
 		switch {
+		case no != nil:
 		case s.closed[[2]int64{m.Chat, m.Thread}]:
 			no = bad("TOPIC_CLOSED")
-		case s.reachable(m.Chat) != nil:
-			no = s.reachable(m.Chat)
 		case params["ephemeral_message_parameters"] != nil && !s.older.Ephemeral:
 			no = s.receive(m, params)
 		default:
@@ -103,7 +103,7 @@ func (s *Server) readContent(m *Sent, method string, params map[string]json.RawM
 		return s.readPhoto(m, media.Media, files)
 	}
 	m.Text, m.Entities = arg[string](params, "text"), arg[[]Entity](params, "entities")
-	return s.checkText(m.Text, m.Entities)
+	return s.checkText(m.Text, m.Entities, maxUnits)
 }
 
 func (s *Server) readPhoto(m *Sent, source string, files map[string][]byte) *refusal {
@@ -115,7 +115,7 @@ func (s *Server) readPhoto(m *Sent, source string, files map[string][]byte) *ref
 		return no
 	}
 	m.Photo = files[name]
-	return s.checkCaption(m.Text, m.Entities)
+	return s.checkText(m.Text, m.Entities, maxCaption)
 }
 
 // replyTo makes m a reply, under the lock.
@@ -123,22 +123,19 @@ func (s *Server) replyTo(m *Sent, r *reply) *refusal {
 	if s.older.Ephemeral && r != nil && r.ID == nil && r.Ephemeral != 0 {
 		r = nil // a parameter that such a server does not know
 	}
-	switch {
-	case r == nil:
-	case r.ID == nil || *r.ID <= 0:
+	if r == nil {
+		return nil
+	}
+	if r.ID == nil || *r.ID <= 0 {
 		return bad("message identifier is not specified")
-	case s.exists(m.Chat, *r.ID):
+	}
+	switch key := [2]int64{m.Chat, *r.ID}; {
+	case s.own[key] != nil || s.others[key]:
 		m.ReplyTo = *r.ID
 	case !r.Without:
 		return bad("message to be replied not found")
 	}
 	return nil
-}
-
-// exists reports whether anybody's message is in a chat, under the lock.
-func (s *Server) exists(chat, id int64) bool {
-	key := [2]int64{chat, id}
-	return s.own[key] != nil || s.others[key]
 }
 
 // edit carries out the methods that change a message.

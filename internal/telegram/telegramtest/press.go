@@ -27,12 +27,10 @@ type press struct {
 
 // Notice is what the presser of a button was told by answerCallbackQuery.
 type Notice struct {
-	CallbackID string
-	User       int64
-	Text       string
-	Alert      bool
-	URL        string
-	CacheTime  int // seconds
+	User  int64
+	Text  string
+	Alert bool
+	URL   string
 }
 
 // Notices are the answers to presses so far, in order, silent ones too.
@@ -96,21 +94,15 @@ func (s *Server) press(p press, data, member string, pressed any) (callbackID st
 }
 
 func (s *Server) answerCallbackQuery(params map[string]json.RawMessage) (result any, no *refusal) {
-	n := Notice{
-		CallbackID: arg[string](params, "callback_query_id"),
-		Text:       arg[string](params, "text"),
-		Alert:      arg[bool](params, "show_alert"),
-		URL:        arg[string](params, "url"),
-		CacheTime:  arg[int](params, "cache_time"),
-	}
+	n := Notice{Text: arg[string](params, "text"), Alert: arg[bool](params, "show_alert"), URL: arg[string](params, "url")}
 	s.change(func() {
-		p := s.presses[n.CallbackID]
+		p := s.presses[arg[string](params, "callback_query_id")]
 		switch {
 		case p == nil || p.answered || time.Since(p.at) > pressLimit:
 			no = bad("query is too old and response timeout expired or query ID is invalid")
 		case utf8.RuneCountInString(n.Text) > maxNotice:
 			no = bad("MESSAGE_TOO_LONG")
-		case n.URL != "" && !strings.HasPrefix(n.URL, "https://t.me/"+Username+"?start=") && !strings.HasPrefix(n.URL, "t.me/"+Username+"?start="):
+		case n.URL != "" && !strings.HasPrefix(strings.TrimPrefix(n.URL, "https://"), "t.me/"+Username+"?start="):
 			no = bad("URL_INVALID")
 		default:
 			p.answered = true

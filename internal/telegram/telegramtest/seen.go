@@ -13,8 +13,7 @@ type Seen struct {
 	Reader int64
 	// Text is all that it says, hidden parts too: texts, links, labels of
 	// buttons and what they carry.
-	Text  string
-	Photo []byte
+	Text string
 }
 
 // Seen is all that was shown so far, in order.
@@ -31,5 +30,5 @@ func (s *Server) SeenByOthers(user int64) []Seen {
 func (s *Server) show(method string, m *Sent) {
 	now := *m
 	s.watch(Event{Message: &now})
-	s.seen = append(s.seen, Seen{method, m.Chat, m.Reader, said(m.Text, m.Entities, m.Markup), m.Photo})
+	s.seen = append(s.seen, Seen{method, m.Chat, m.Reader, said(m.Text, m.Entities, m.Markup)})
 }

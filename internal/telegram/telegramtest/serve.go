@@ -2,6 +2,7 @@ package telegramtest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -48,10 +49,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	token, method, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/bot"), "/")
-	s.mu.Lock()
-	revoked := s.revoked
-	s.mu.Unlock()
-	if !ok || token != Token || revoked {
+	if !ok || token != Token || locked(s, func() bool { return s.revoked }) {
 		refuse(w, refusal{code: http.StatusUnauthorized, text: "Unauthorized"})
 		return
 	}
@@ -109,9 +107,8 @@ func arg[T any](params map[string]json.RawMessage, name string) (value T) {
 func (s *Server) call(r *http.Request, method string, params map[string]json.RawMessage, files map[string][]byte) (result any, no *refusal) {
 	switch method {
 	case "getMe":
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username, "can_join_groups": !s.groupless}, nil
+		joins := locked(s, func() bool { return !s.groupless })
+		return map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username, "can_join_groups": joins}, nil
 	case "getUpdates":
 		return s.getUpdates(r, params)
 	case "sendMessage", "sendPhoto":
@@ -128,13 +125,12 @@ func (s *Server) call(r *http.Request, method string, params map[string]json.Raw
 		return s.answerInlineQuery(params)
 	case "sendChatAction":
 		chat := arg[int64](params, "chat_id")
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if no := s.reachable(chat); no != nil {
-			return nil, no
-		}
-		s.watch(Event{Typing: true, Chat: chat})
-		return true, nil
+		s.change(func() {
+			if no = s.reachable(chat); no == nil {
+				s.watch(Event{Typing: true, Chat: chat})
+			}
+		})
+		return true, no
 	case "getChatMember":
 		return s.getChatMember(params), nil
 	case "setMyCommands":
@@ -151,7 +147,7 @@ func (s *Server) call(r *http.Request, method string, params map[string]json.Raw
 		return map[string]string{"short_description": s.ShortDescription(arg[string](params, "language_code"))}, nil
 	case "setWebhook":
 		hook := Webhook{URL: arg[string](params, "url"), Secret: arg[string](params, "secret_token"),
-			MaxConnections: arg[int](params, "max_connections"), AllowedUpdates: arg[[]string](params, "allowed_updates")}
+			AllowedUpdates: arg[[]string](params, "allowed_updates")}
 		if !strings.HasPrefix(hook.URL, "https://") && hook.URL != "" {
 			return nil, bad("bad webhook: An HTTPS URL must be provided for webhook")
 		}
@@ -168,8 +164,8 @@ func (s *Server) call(r *http.Request, method string, params map[string]json.Raw
 	case "getWebhookInfo":
 		hook := s.Webhook()
 		info := map[string]any{"url": hook.URL, "has_custom_certificate": false, "pending_update_count": len(s.Pending())}
-		if !hook.FailedAt.IsZero() {
-			info["last_error_date"], info["last_error_message"] = hook.FailedAt.Unix(), hook.Failure
+		if !hook.failedAt.IsZero() {
+			info["last_error_date"], info["last_error_message"] = hook.failedAt.Unix(), hook.failure
 		}
 		return info, nil
 	}
@@ -216,13 +212,12 @@ func (s *Server) getUpdates(r *http.Request, params map[string]json.RawMessage) 
 		}
 		select {
 		case <-changed:
+			continue
 		case <-over:
-			return batch, nil
 		case <-r.Context().Done():
-			return batch, nil
 		case <-s.quit:
-			return batch, nil
 		}
+		return batch, nil
 	}
 }
 
@@ -236,11 +231,7 @@ func (s *Server) getChatMember(params map[string]json.RawMessage) any {
 	chat, user := arg[int64](params, "chat_id"), arg[int64](params, "user_id")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	status := s.status[[2]int64{chat, user}]
-	if status == "" {
-		status = "member"
-	}
-	return map[string]any{"status": status, "user": s.person(user)}
+	return map[string]any{"status": cmp.Or(s.status[[2]int64{chat, user}], "member"), "user": s.person(user)}
 }
 
 // reachable tells why nothing can be written to a chat, under the lock.

@@ -49,14 +49,11 @@ type Call struct {
 
 // Webhook is what setWebhook last said; an empty URL is none.
 type Webhook struct {
-	URL            string   `json:"url"`
-	Secret         string   `json:"secret_token"`
-	MaxConnections int      `json:"max_connections"`
-	AllowedUpdates []string `json:"allowed_updates"`
-	// FailedAt is when the last delivery failed, zero if none did, and Failure
-	// what getWebhookInfo says of that.
-	FailedAt time.Time `json:"-"`
-	Failure  string    `json:"-"`
+	URL, Secret    string
+	AllowedUpdates []string
+
+	failedAt time.Time // the last delivery; zero if none failed
+	failure  string    // what getWebhookInfo says of that
 }
 
 // Server is the fake. Its methods may be called from many goroutines.

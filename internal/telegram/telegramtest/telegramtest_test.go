@@ -89,9 +89,8 @@ func busy(t *testing.T) *Server {
 	return s
 }
 
-func repeat(s string, n int) string { return strings.TrimSuffix(strings.Repeat(s+",", n), ",") }
-
-// What is at a bound is taken, and what is beyond it refused.
+// What is at a bound is taken, and what is beyond it refused; what comes late or
+// to an older server too.
 func TestRefusesWhatTelegramRefuses(t *testing.T) {
 	message := func(members string) string { return `{"chat_id":-1001,"text":"Today 𝔸",` + members + `}` }
 	text := func(n int) string {
@@ -100,7 +99,6 @@ func TestRefusesWhatTelegramRefuses(t *testing.T) {
 	entity := func(kind string, offset, length int, more string) string {
 		return message(fmt.Sprintf(`"entities":[{"type":%q,"offset":%d,"length":%d%s}]`, kind, offset, length, more))
 	}
-	bold := `{"type":"bold","offset":0,"length":5}`
 	button := func(members string) string {
 		return message(`"reply_markup":{"inline_keyboard":[[{"text":"Press",` + members + `}]]}`)
 	}
@@ -108,174 +106,107 @@ func TestRefusesWhatTelegramRefuses(t *testing.T) {
 	edit := func(id int, text string) string {
 		return fmt.Sprintf(`{"chat_id":-1001,"message_id":%d,"text":%q}`, id, text)
 	}
-	media := func(id int, name string) string {
-		return fmt.Sprintf(`{"chat_id":-1001,"message_id":%d,"media":{"type":"photo","media":"attach://%s","caption":"24 hours"}}`, id, name)
+	media := func(id int) string {
+		return fmt.Sprintf(`{"chat_id":-1001,"message_id":%d,"media":{"type":"photo","media":"attach://photo","caption":"24 hours"}}`, id)
 	}
 	press := func(members string) string { return `{"callback_query_id":"1"` + members + `}` }
-	article := func(id, text string) string {
-		return fmt.Sprintf(`{"type":"article","id":%q,"title":"Price","input_message_content":{"message_text":%q}}`, id, text)
+	results := func(ids ...string) string {
+		var list []string
+		for _, id := range ids {
+			list = append(list, fmt.Sprintf(`{"type":"article","id":%q,"title":"Price","input_message_content":{"message_text":"x"}}`, id))
+		}
+		return `{"inline_query_id":"2","results":[` + strings.Join(list, ",") + `]}`
 	}
-	results := func(list string) string { return `{"inline_query_id":"2","results":[` + list + `]}` }
-	private := func(chat, user, id int) string {
-		return fmt.Sprintf(`{"chat_id":%d,"text":"x","reply_parameters":{"ephemeral_message_id":%d},`+
-			`"ephemeral_message_parameters":{"receiver_user_id":%d}}`, chat, id, user)
+	private := func(chat, user int) string {
+		return fmt.Sprintf(`{"chat_id":%d,"text":"x","reply_parameters":{"ephemeral_message_id":1},`+
+			`"ephemeral_message_parameters":{"receiver_user_id":%d}}`, chat, user)
 	}
-	pressed := func(callback string, user int, replace bool) string {
-		return fmt.Sprintf(`{"chat_id":-1001,"text":"x","ephemeral_message_parameters":`+
-			`{"receiver_user_id":%d,"callback_query_id":%q,"replace_callback_query_message":%t}}`, user, callback, replace)
+	pressed := func(callback string, user int) string {
+		return fmt.Sprintf(`{"chat_id":-1001,"text":"x","ephemeral_message_parameters":{"receiver_user_id":%d,"callback_query_id":%q}}`, user, callback)
 	}
 	commands := func(name, description string) string {
 		return `{"commands":[{"command":"` + name + `","description":` + description + `}]}`
 	}
+	late, old := func(limit time.Duration) func(*Server) {
+		return func(*Server) { time.Sleep(limit + time.Millisecond) }
+	}, func(o Older) func(*Server) { return func(s *Server) { s.MakeOlder(o) } }
 	for i, tt := range []struct {
-		method, params string
-		photo          []byte
-		want           string
+		method, params, want string
+		photo                []byte
+		before               func(*Server)
 	}{
-		{"sendMessage", `{"chat_id":-1001,"text":" \n"}`, nil, "message text is empty"},
-		{"sendMessage", text(4096), nil, ""},
-		{"sendMessage", text(4097), nil, "message is too long"},
-		{"sendMessage", `{"chat_id":501,"text":"x"}`, nil, "can't initiate conversation"},
-		{"sendMessage", message(`"entities":[` + repeat(bold, 100) + `]`), nil, ""},
-		{"sendMessage", message(`"entities":[` + repeat(bold, 101) + `]`), nil, "entity bounds"},
-		{"sendMessage", entity("bold", 6, 3, ""), nil, "entity bounds"},
-		{"sendMessage", entity("bold", 6, 1, ""), nil, "entity bounds"},
-		{"sendMessage", entity("loud", 0, 5, ""), nil, "unsupported entity type"},
-		{"sendMessage", entity("bold", 0, 5, `,"unix_time":5`), nil, "a member of another type"},
-		{"sendMessage", entity("date_time", 0, 5, `,"unix_time":1750000000,"date_time_format":"rT"`), nil, "the date is wrong"},
-		{"sendMessage", entity("date_time", 0, 5, ""), nil, "the date is wrong"},
-		{"sendMessage", entity("text_link", 0, 5, `,"url":"javascript:x"`), nil, "the URL is wrong"},
-		{"sendMessage", button(`"callback_data":` + long(32)), nil, ""},
-		{"sendMessage", button(`"callback_data":` + long(33)), nil, "BUTTON_DATA_INVALID"},
-		{"sendMessage", button(`"copy_text":{"text":` + long(257) + `}`), nil, "BUTTON_COPY_TEXT_INVALID"},
-		{"sendMessage", button(`"url":"http://localhost:8080"`), nil, "BUTTON_URL_INVALID"},
-		{"sendMessage", button(`"style":"primary"`), nil, "one action"},
-		{"sendMessage", button(`"callback_data":"1","url":"https://t.me"`), nil, "one action"},
-		{"sendMessage", button(`"callback_data":"1","style":"pink"`), nil, "unknown style"},
-		{"sendMessage", message(`"reply_markup":{"force_reply":true,"input_field_placeholder":` + long(65) + `}`), nil, "can't parse reply markup"},
-		{"sendMessage", message(`"reply_parameters":{"message_id":0,"allow_sending_without_reply":true}`), nil, "identifier is not specified"},
-		{"sendMessage", message(`"reply_parameters":{"message_id":99}`), nil, "to be replied not found"},
-		{"sendMessage", message(`"reply_parameters":{"message_id":99,"allow_sending_without_reply":true}`), nil, ""},
-		{"sendMessage", message(`"reply_parameters":{"ephemeral_message_id":1}`), nil, "identifier is not specified"},
+		{method: "sendMessage", params: `{"chat_id":-1001,"text":" \n"}`, want: "message text is empty"},
+		{method: "sendMessage", params: text(4096)},
+		{method: "sendMessage", params: text(4097), want: "message is too long"},
+		{method: "sendMessage", params: `{"chat_id":501,"text":"x"}`, want: "can't initiate conversation"},
+		{method: "sendMessage", params: entity("bold", 6, 3, ""), want: "entity bounds"},
+		{method: "sendMessage", params: entity("bold", 6, 1, ""), want: "entity bounds"},
+		{method: "sendMessage", params: entity("loud", 0, 5, ""), want: "unsupported entity type"},
+		{method: "sendMessage", params: entity("date_time", 0, 5, `,"unix_time":1,"date_time_format":"rT"`), want: "the date is wrong"},
+		{method: "sendMessage", params: entity("date_time", 0, 5, `,"unix_time":1`)},
+		{method: "sendMessage", params: entity("date_time", 0, 5, `,"unix_time":1`), want: "unsupported entity", before: old(Older{DateTime: true})},
+		{method: "sendMessage", params: entity("expandable_blockquote", 0, 5, ""), want: "unsupported entity", before: old(Older{Quote: true})},
+		{method: "sendMessage", params: entity("text_link", 0, 5, `,"url":"javascript:x"`), want: "the URL is wrong"},
+		{method: "sendMessage", params: button(`"callback_data":` + long(32))},
+		{method: "sendMessage", params: button(`"callback_data":` + long(33)), want: "BUTTON_DATA_INVALID"},
+		{method: "sendMessage", params: button(`"copy_text":{"text":` + long(257) + `}`), want: "BUTTON_COPY_TEXT_INVALID"},
+		{method: "sendMessage", params: button(`"url":"http://localhost:8080"`), want: "BUTTON_URL_INVALID"},
+		{method: "sendMessage", params: button(`"callback_data":"1","url":"https://t.me"`), want: "one action"},
+		{method: "sendMessage", params: message(`"reply_parameters":{"message_id":0}`), want: "identifier is not specified"},
+		{method: "sendMessage", params: message(`"reply_parameters":{"message_id":99}`), want: "to be replied not found"},
+		{method: "sendMessage", params: message(`"reply_parameters":{"ephemeral_message_id":1}`), want: "identifier is not specified"},
+		{method: "sendPhoto", params: `{"chat_id":-1001,"caption":` + long(1025) + `}`, photo: picture(8, 4), want: "is too long"},
+		{method: "sendPhoto", params: `{"chat_id":-1001}`, photo: []byte("<svg/>"), want: "IMAGE_PROCESS_FAILED"},
+		{method: "sendPhoto", params: `{"chat_id":-1001}`, photo: picture(21, 1), want: "PHOTO_INVALID_DIMENSIONS"},
 
-		{"sendPhoto", `{"chat_id":-1001,"caption":` + long(1024) + `}`, picture(8, 4), ""},
-		{"sendPhoto", `{"chat_id":-1001,"caption":` + long(1025) + `}`, picture(8, 4), "message caption is too long"},
-		{"sendPhoto", `{"chat_id":-1001}`, []byte("<svg/>"), "IMAGE_PROCESS_FAILED"},
-		{"sendPhoto", `{"chat_id":-1001}`, append(picture(10, 10), make([]byte, maxPhoto)...), "file is too big"},
-		{"sendPhoto", `{"chat_id":-1001}`, picture(21, 1), "PHOTO_INVALID_DIMENSIONS"},
-		{"sendPhoto", `{"chat_id":-1001,"photo":"https://example.com/a.png"}`, nil, "there is no photo"},
+		{method: "editMessageText", params: edit(2, "new")},
+		{method: "editMessageText", params: edit(2, "old"), want: "message is not modified"},
+		{method: "editMessageText", params: edit(1, "new"), want: "message can't be edited"},
+		{method: "editMessageText", params: edit(99, "new"), want: "message to edit not found"},
+		{method: "editMessageText", params: edit(3, "new"), want: "there is no text in the message to edit"},
+		{method: "editMessageMedia", params: media(3), photo: picture(8, 4), want: "message is not modified"},
+		{method: "editMessageMedia", params: media(2), photo: picture(8, 5)},
+		{method: "editMessageMedia", params: media(2), photo: picture(8, 5), want: "there is no media", before: old(Older{TextToMedia: true})},
+		{method: "deleteMessage", params: `{"chat_id":-1001,"message_id":2}`},
+		{method: "deleteMessage", params: `{"chat_id":-1001,"message_id":2}`, want: "can't be deleted", before: late(deletable)},
+		{method: "deleteMessage", params: `{"chat_id":-1001,"message_id":1}`, want: "can't be deleted"},
 
-		{"editMessageText", edit(2, "new"), nil, ""},
-		{"editMessageText", edit(2, "old"), nil, "message is not modified"},
-		{"editMessageText", edit(1, "new"), nil, "message can't be edited"},
-		{"editMessageText", edit(99, "new"), nil, "message to edit not found"},
-		{"editMessageText", edit(3, "new"), nil, "there is no text in the message to edit"},
-		{"editMessageMedia", media(3, "photo"), picture(8, 5), ""},
-		{"editMessageMedia", media(3, "photo"), picture(8, 4), "message is not modified"},
-		{"editMessageMedia", media(3, "image"), picture(8, 5), "there is no photo"},
-		{"editMessageMedia", media(2, "photo"), picture(8, 5), ""},
-		{"deleteMessage", `{"chat_id":-1001,"message_id":2}`, nil, ""},
-		{"deleteMessage", `{"chat_id":-1001,"message_id":1}`, nil, "message can't be deleted"},
-		{"deleteMessage", `{"chat_id":-1001,"message_id":99}`, nil, "message to delete not found"},
+		{method: "answerCallbackQuery", params: press(`,"text":` + long(200))},
+		{method: "answerCallbackQuery", params: press(`,"text":` + long(201)), want: "MESSAGE_TOO_LONG"},
+		{method: "answerCallbackQuery", params: press(`,"url":"https://example.com"`), want: "URL_INVALID"},
+		{method: "answerCallbackQuery", params: press(""), want: "query is too old", before: late(pressLimit)},
+		{method: "answerInlineQuery", params: results("1", "2")},
+		{method: "answerInlineQuery", params: results("1", "1"), want: "RESULT_ID_DUPLICATE"},
+		{method: "answerInlineQuery", params: results(strings.Repeat("x", 65)), want: "RESULT_ID_INVALID"},
+		{method: "answerInlineQuery", params: results("1"), want: "query is too old", before: late(inlineLimit)},
 
-		{"answerCallbackQuery", press(`,"text":` + long(200)), nil, ""},
-		{"answerCallbackQuery", press(`,"text":` + long(201)), nil, "MESSAGE_TOO_LONG"},
-		{"answerCallbackQuery", press(`,"url":"https://example.com"`), nil, "URL_INVALID"},
-		{"answerCallbackQuery", press(`,"url":"https://t.me/herald_bot?start=logins"`), nil, ""},
-		{"answerCallbackQuery", `{"callback_query_id":"2"}`, nil, "query is too old"},
-		{"answerInlineQuery", results(""), nil, ""},
-		{"answerInlineQuery", results(repeat(article("1", "x"), 51)), nil, "RESULTS_TOO_MUCH"},
-		{"answerInlineQuery", results(repeat(article("1", "x"), 2)), nil, "RESULT_ID_DUPLICATE"},
-		{"answerInlineQuery", results(article(strings.Repeat("x", 65), "x")), nil, "RESULT_ID_INVALID"},
-		{"answerInlineQuery", results(article("1", "")), nil, "message text is empty"},
-		{"answerInlineQuery", `{"inline_query_id":"2","results":[],"button":{"text":"Open","start_parameter":"a b"}}`, nil, "START_PARAM_INVALID"},
-
-		{"sendMessage", private(group, ann, 1), nil, ""},
-		{"sendMessage", private(group, bob, 1), nil, "can't be sent"},
-		{"sendMessage", private(group, ann, 8), nil, "can't be sent"},
-		{"sendMessage", private(-1002, ann, 1), nil, "can't be sent"},
-		{"sendMessage", pressed("1", ann, false), nil, ""},
-		{"sendMessage", pressed("1", bob, false), nil, "can't be sent"},
-		{"sendMessage", pressed("9", ann, false), nil, "can't be sent"},
-		{"deleteEphemeralMessage", `{"chat_id":-1001,"receiver_user_id":502,"ephemeral_message_id":1}`, nil, "message to delete not found"},
-
-		{"setMyCommands", commands(strings.Repeat("a", 32), long(256)), nil, ""},
-		{"setMyCommands", commands(strings.Repeat("a", 33), long(1)), nil, "BOT_COMMAND_INVALID"},
-		{"setMyCommands", commands("Price", long(1)), nil, "BOT_COMMAND_INVALID"},
-		{"setMyCommands", commands("a", long(257)), nil, "BOT_COMMAND_DESCRIPTION_INVALID"},
-		{"setMyCommands", `{"commands":[],"scope":{"type":"friends"}}`, nil, "unsupported type"},
-		{"setMyCommands", `{"commands":[],"language_code":"eng"}`, nil, "language code"},
-		{"setMyDescription", `{"description":` + long(513) + `}`, nil, "too long"},
-		{"setMyShortDescription", `{"short_description":` + long(121) + `}`, nil, "too long"},
-		{"setWebhook", `{"url":"http://bot.example"}`, nil, "HTTPS"},
+		{method: "sendMessage", params: private(group, ann)},
+		{method: "sendMessage", params: private(group, ann), want: "can't be sent", before: late(ephemeralLimit)},
+		{method: "sendMessage", params: private(group, bob), want: "can't be sent"},
+		{method: "sendMessage", params: private(-1002, ann), want: "can't be sent"},
+		{method: "sendMessage", params: pressed("1", ann)},
+		{method: "sendMessage", params: pressed("1", bob), want: "can't be sent"},
+		{method: "setMyCommands", params: commands(strings.Repeat("a", 33), long(1)), want: "BOT_COMMAND_INVALID"},
+		{method: "setMyCommands", params: commands("a", long(257)), want: "BOT_COMMAND_DESCRIPTION_INVALID"},
+		{method: "setMyCommands", params: commands("a", `"b","is_ephemeral":true`), want: "is_ephemeral", before: old(Older{EphemeralMenu: true})},
+		{method: "setMyCommands", params: `{"commands":[],"language_code":"eng"}`, want: "language code"},
+		{method: "setMyShortDescription", params: `{"short_description":` + long(121) + `}`, want: "too long"},
+		{method: "setWebhook", params: `{"url":"http://bot.example"}`, want: "HTTPS"},
 	} {
-		s := busy(t)
-		seen := len(s.Seen())
-		refusal := s.ask(t, tt.method, tt.params, tt.photo)
-		if (refusal == "") != (tt.want == "") || !strings.Contains(refusal, tt.want) {
-			t.Errorf("%d: %s %.200s: %q, want %q", i, tt.method, tt.params, refusal, tt.want)
-		}
-		if refusal != "" && len(s.Seen()) != seen {
-			t.Errorf("%d: %s %.200s is refused and shown", i, tt.method, tt.params)
-		}
-	}
-}
-
-func TestAnswersAreTakenInTime(t *testing.T) {
-	private := `{"chat_id":-1001,"text":"x","reply_parameters":{"ephemeral_message_id":1},"ephemeral_message_parameters":{"receiver_user_id":501}}`
-	for _, tt := range []struct {
-		method, params string
-		within         time.Duration
-	}{
-		{"answerCallbackQuery", `{"callback_query_id":"1"}`, pressLimit},
-		{"answerInlineQuery", `{"inline_query_id":"2","results":[]}`, inlineLimit},
-		{"sendMessage", private, ephemeralLimit},
-		{"deleteMessage", `{"chat_id":-1001,"message_id":2}`, deletable},
-	} {
-		for late, wait := range map[bool]time.Duration{false: tt.within, true: tt.within + time.Millisecond} {
-			synctest.Test(t, func(t *testing.T) {
-				s := busy(t)
-				time.Sleep(wait)
-				if refusal := s.ask(t, tt.method, tt.params, nil); late != (refusal != "") {
-					t.Errorf("%s after %v: %q", tt.method, wait, refusal)
-				}
-			})
-		}
-	}
-}
-
-// An older server ignores or refuses what it does not know: what is meant for
-// one is for all.
-func TestAnOlderServerLacksWhatIsNew(t *testing.T) {
-	for _, tt := range []struct {
-		older          Older
-		method, params string
-		photo          []byte
-		want           string
-	}{
-		{Older{DateTime: true}, "sendMessage", `{"chat_id":-1001,"text":"x","entities":[{"type":"date_time","offset":0,"length":1,"unix_time":5}]}`,
-			nil, "unsupported entity type"},
-		{Older{Quote: true}, "sendMessage", `{"chat_id":-1001,"text":"x","entities":[{"type":"expandable_blockquote","offset":0,"length":1}]}`,
-			nil, "unsupported entity type"},
-		{Older{TextToMedia: true}, "editMessageMedia", `{"chat_id":-1001,"message_id":2,"media":{"type":"photo","media":"attach://photo"}}`,
-			picture(8, 4), "there is no media in the message to edit"},
-		{Older{EphemeralMenu: true}, "setMyCommands", `{"commands":[{"command":"a","description":"b","is_ephemeral":true}]}`, nil, "is_ephemeral"},
-		{Older{Ephemeral: true}, "deleteEphemeralMessage", `{"chat_id":-1001,"receiver_user_id":501,"ephemeral_message_id":1}`, nil, "Not Found"},
-		{Older{Ephemeral: true}, "sendMessage", `{"chat_id":-1001,"text":"x","reply_parameters":{"ephemeral_message_id":1},` +
-			`"ephemeral_message_parameters":{"receiver_user_id":501}}`, nil, ""},
-	} {
-		s := busy(t)
-		if refusal := s.ask(t, tt.method, tt.params, tt.photo); refusal != "" && tt.want != "" {
-			t.Errorf("a newer server refuses %s: %s", tt.params, refusal)
-		}
-		s = busy(t)
-		s.MakeOlder(tt.older)
-		if refusal := s.ask(t, tt.method, tt.params, tt.photo); (refusal == "") != (tt.want == "") || !strings.Contains(refusal, tt.want) {
-			t.Errorf("%s: %q, want %q", tt.params, refusal, tt.want)
-		}
-		if last := s.Sent()[len(s.Sent())-1]; tt.want == "" && last.Reader != 0 {
-			t.Errorf("%+v is for one", last)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			s := busy(t)
+			if tt.before != nil {
+				tt.before(s)
+			}
+			seen := len(s.Seen())
+			refusal := s.ask(t, tt.method, tt.params, tt.photo)
+			if (refusal == "") != (tt.want == "") || !strings.Contains(refusal, tt.want) {
+				t.Errorf("%d: %s %.200s: %q, want %q", i, tt.method, tt.params, refusal, tt.want)
+			}
+			if refusal != "" && len(s.Seen()) != seen {
+				t.Errorf("%d: %s %.200s is refused and shown", i, tt.method, tt.params)
+			}
+		})
 	}
 }
 
@@ -285,7 +216,7 @@ func TestCallsThatTheBotAPIDoesNotDescribeAreViolations(t *testing.T) {
 	s := NewInMemory(t)
 	for _, call := range []struct{ method, params string }{
 		{"sendMessage", `{"chat_id":-1001,"text":"x","receiver_user_id":501}`},
-		{"sendMessage", `{"chat_id":-1001,"text":"x","ephemeral_message_parameters":{}}`},
+		{"sendMessage", `{"chat_id":-1001,"text":null}`},
 		{"sendMessage", `{"chat_id":-1001,"text":"x","reply_markup":{"inline_keyboard":[[{"text":"x","copy":"x"}]]}}`},
 		{"answerInlineQuery", `{"inline_query_id":"1","results":[{"type":"article","id":"1","title":"x"}]}`},
 		{"editMessageMedia", `{"media":{"type":"photo"}}`},
@@ -297,33 +228,35 @@ func TestCallsThatTheBotAPIDoesNotDescribeAreViolations(t *testing.T) {
 		s.violations = nil
 	}
 	body := io.MultiReader(strings.NewReader(`{"chat_id":`), iotest.ErrReader(errors.New("broken off")))
-	defer func() {
-		if recover() != http.ErrAbortHandler || len(s.Violations()) != 0 {
-			t.Errorf("half a call is a whole one: %q", s.Violations())
-		}
-	}()
-	s.serve(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/bot"+Token+"/sendMessage", body))
+	req := httptest.NewRequest(http.MethodPost, "/bot"+Token+"/sendMessage", body)
+	if _, err := s.RoundTrip(req); err == nil || len(s.Violations()) != 0 {
+		t.Errorf("half a call is a whole one: %q", s.Violations())
+	}
 }
 
-// Results of an inline query that are cached and not personal are shown to
-// anybody who asks the same, and a chosen one to its chat.
-func TestWhoSeesInlineResults(t *testing.T) {
-	for rest, public := range map[string]bool{
-		"":                                    true,
-		`,"cache_time":0`:                     false,
-		`,"cache_time":30,"is_personal":true`: false,
-	} {
-		s := busy(t)
-		before := len(s.SeenByOthers(ann))
-		s.ask(t, "answerInlineQuery", `{"inline_query_id":"2","results":[{"type":"article","id":"1","title":"x",`+
-			`"input_message_content":{"message_text":"$1"}}]`+rest+`}`, nil)
-		if got := len(s.SeenByOthers(ann)) > before; got != public {
-			t.Errorf("%q: seen by others: %v", rest, got)
-		}
-		before = len(s.SeenByOthers(ann))
-		if _, ok := s.Choose("2", "1", Group(group)); !ok || len(s.SeenByOthers(ann)) != before+1 {
-			t.Error("a chosen result is not in the chat")
-		}
+// What is meant for one is for all where the server is older, where results of
+// an inline query are cached and not personal, and where one is chosen.
+func TestWhoSeesWhatWasMeantForOne(t *testing.T) {
+	s := busy(t)
+	seen := func() int { return len(s.SeenByOthers(ann)) }
+	results := `{"inline_query_id":"2","results":[{"type":"article","id":"1","title":"x","input_message_content":{"message_text":"$1"}}]`
+	before := seen()
+	s.ask(t, "answerInlineQuery", results+`,"cache_time":30,"is_personal":true}`, nil)
+	if seen() != before {
+		t.Error("others see personal results")
+	}
+	if _, ok := s.Choose("2", "1", Group(group)); !ok || seen() != before+1 {
+		t.Error("a chosen result is not in the chat")
+	}
+	s.queries["2"].answered = false
+	s.ask(t, "answerInlineQuery", results+`}`, nil)
+	if seen() != before+2 {
+		t.Error("others do not see results that are cached")
+	}
+	s.MakeOlder(Older{Ephemeral: true})
+	s.ask(t, "sendMessage", `{"chat_id":-1001,"text":"x","ephemeral_message_parameters":{"receiver_user_id":501,"callback_query_id":"1"}}`, nil)
+	if seen() != before+3 {
+		t.Error("others do not see what an older server takes for a message")
 	}
 }
 
@@ -349,19 +282,11 @@ func TestAServerThatForgetsKeepsTheLast(t *testing.T) {
 	s.Remember(most)
 	for range 3 * most {
 		s.Push(Text(Group(group), Person(ann), "/price"))
-		s.PushEphemeral(Text(Group(group), Person(ann), "/exists"))
 		s.ask(t, "sendMessage", `{"chat_id":-1001,"text":"Price"}`, nil)
 		s.ask(t, "answerCallbackQuery", `{"callback_query_id":"`+s.Press(bob, Group(group), 1, "x")+`"}`, nil)
-		s.ask(t, "answerInlineQuery", `{"inline_query_id":"`+s.Inline(bob, "price", "")+`","results":[]}`, nil)
-		s.Dequeue()
 	}
-	for what, n := range map[string]int{
-		"calls": len(s.calls), "sent": len(s.sent), "seen": len(s.seen), "notices": len(s.notices), "own": len(s.own), "others": len(s.others),
-		"ephemerals": len(s.ephemerals), "presses": len(s.presses), "queries": len(s.queries), "answers": len(s.inlineAnswers),
-	} {
-		if n > most {
-			t.Errorf("%d of %s are kept", n, what)
-		}
+	if n := max(len(s.calls), len(s.sent), len(s.seen), len(s.notices), len(s.own), len(s.others), len(s.presses)); n > most {
+		t.Errorf("%d of something are kept", n)
 	}
 	newest := fmt.Sprintf(`{"chat_id":-1001,"message_id":%d,"text":"Newer"}`, s.nextID-1)
 	if refusal := s.ask(t, "editMessageText", newest, nil); refusal != "" {
