@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,23 +53,6 @@ func TestValuesOutliveTheProcess(t *testing.T) {
 	})
 }
 
-func TestFilesNameNothingOfTheirKeys(t *testing.T) {
-	dir := t.TempDir()
-	f, _ := newStore(t, dir)
-	f.Save(t.Context(), "price https://host/key-in-a-path", []byte("1"), time.Hour)
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 {
-		t.Fatal(entries, err)
-	}
-	content, err := os.ReadFile(filepath.Join(dir, entries[0].Name()))
-	if text := entries[0].Name() + string(content); err != nil || strings.Contains(text, "host") || strings.Contains(text, "key-in") {
-		t.Errorf("%s, %v", text, err)
-	}
-	if info, err := entries[0].Info(); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the mode is %v, %v", info.Mode(), err)
-	}
-}
-
 func TestADamagedFileIsNotThere(t *testing.T) {
 	for _, content := range []string{"", "{", "null", `{"Until":"soon"}`, `{"Value":"MQ=="}`, `{"Until":"9999-01-01T00:00:00Z","Value":"?"}`} {
 		f, _ := newStore(t, t.TempDir())
@@ -103,51 +88,6 @@ func TestAFolderThatCannotBeWrittenIsLoggedOnceWithoutItsPath(t *testing.T) {
 	}
 }
 
-func TestASweepDeletesWhatIsOutdatedAndNothingElse(t *testing.T) {
-	dir := t.TempDir()
-	f, _ := newStore(t, dir)
-	f.Save(t.Context(), "good", []byte("1"), time.Hour)
-	f.Save(t.Context(), "outdated", []byte("1"), -time.Second)
-	want := []string{filepath.Base(f.path("good"))}
-	for name, test := range map[string]struct {
-		age   time.Duration
-		stays bool
-	}{
-		"kept-1.tmp": {0, true}, "kept-2.tmp": {2 * time.Hour, false}, "damaged" + keptSuffix: {0, false},
-		"quotes.db": {1000 * time.Hour, true}, "another.json": {1000 * time.Hour, true},
-	} {
-		path := filepath.Join(dir, name)
-		if err := errors.Join(os.WriteFile(path, []byte("?"), 0o600), os.Chtimes(path, time.Time{}, time.Now().Add(-test.age))); err != nil {
-			t.Fatal(err)
-		}
-		if test.stays {
-			want = append(want, name)
-		}
-	}
-	newStore(t, dir)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var left []string
-	for _, e := range entries {
-		left = append(left, e.Name())
-	}
-	if slices.Sort(want); !slices.Equal(left, want) {
-		t.Errorf("left %v, want %v", left, want)
-	}
-}
-
-func TestFolderIsMadeForItsOwnerAlone(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "data")
-	for range 2 {
-		newStore(t, dir)
-	}
-	if info, err := os.Stat(dir); err != nil || info.Mode() != 0o700|os.ModeDir {
-		t.Errorf("%v, %v", info.Mode(), err)
-	}
-}
-
 func TestFolderThatCannotBeIsAMistake(t *testing.T) {
 	file := filepath.Join(t.TempDir(), configtest.Canary)
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -159,5 +99,56 @@ func TestFolderThatCannotBeIsAMistake(t *testing.T) {
 		_, err := New(dir, slog.New(slog.DiscardHandler))
 		mistakes, _ := errors.AsType[config.Mistakes](err)
 		configtest.OneMistake(t, new(Settings).Table(), mistakes, "DATA_DIR", "folder")
+	}
+}
+
+func TestASweepDeletesWhatIsOutdatedAndNothingElse(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	f, _ := newStore(t, dir)
+	f.Save(t.Context(), "good", []byte("1"), time.Hour)
+	f.Save(t.Context(), "outdated", []byte("1"), -time.Second)
+	for name, age := range map[string]time.Duration{
+		"kept-1.tmp": 0, "kept-2.tmp": 2 * time.Hour, "damaged" + keptSuffix: 0, "quotes.db": 1000 * time.Hour,
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(path, []byte("?"), 0o600), os.Chtimes(path, time.Time{}, time.Now().Add(-age))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newStore(t, dir)
+	want := []string{filepath.Base(f.path("good")), "kept-1.tmp", "quotes.db"}
+	if left := files(t, dir); !slices.Equal(slices.Sorted(maps.Keys(left)), want) {
+		t.Errorf("left %v, want %v", left, want)
+	}
+}
+
+// files are the modes and contents of the files in dir, by name.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		content, readErr := os.ReadFile(filepath.Join(dir, e.Name()))
+		info, infoErr := e.Info()
+		if err = errors.Join(err, readErr, infoErr); err == nil {
+			all[e.Name()] = fmt.Sprint(info.Mode(), " ", string(content))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestFilesAreTheirOwnersAloneAndNameNothingOfTheirKeys(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	f, _ := newStore(t, dir)
+	f.Save(t.Context(), "price https://host/key-in-a-path", []byte("1"), time.Hour)
+	text := fmt.Sprint(files(t, dir))
+	if !strings.Contains(text, "-rw------- ") || strings.Contains(text, "host") || strings.Contains(text, "key-in") {
+		t.Error(text)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode() != 0o700|os.ModeDir {
+		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }

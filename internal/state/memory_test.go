@@ -55,16 +55,17 @@ func TestMemoryGivesAnUpdateToOneOfMany(t *testing.T) {
 	}
 }
 
-func TestAFloodForgetsNoUpdateInHand(t *testing.T) {
-	ctx := t.Context()
-	m := NewMemory()
-	m.answered.most = 10
-	m.Begin(ctx, "in hand")
+func TestTheOldestOfTooManyAreForgotten(t *testing.T) {
+	r := newRecent[int](time.Hour, 10)
 	for i := range 100 {
-		m.Begin(ctx, fmt.Sprint(i))
-		m.End(ctx, fmt.Sprint(i), true)
+		r.set(fmt.Sprint(i), i)
+		if n := len(r.young) + len(r.old); n > 10 {
+			t.Fatalf("%d are kept of 10", n)
+		}
+		for newer := max(0, i-4); newer <= i; newer++ {
+			if value, known := r.get(fmt.Sprint(newer)); !known || value != newer {
+				t.Fatalf("after %d, %d is forgotten", i, newer)
+			}
+		}
 	}
-	expect(t, "the one in hand", m.Begin(ctx, "in hand"), chat.InHand)
-	expect(t, "the newest", m.Begin(ctx, "99"), chat.Answered)
-	expect(t, "the oldest", m.Begin(ctx, "0"), chat.Fresh)
 }
