@@ -45,7 +45,6 @@ func TestChangesInPerCentImplyEarlierPrices(t *testing.T) {
 		"unknown changes": {changed("110", "", "", ""), day, []Point{point(now, "110")}},
 		"impossible":      {changed("110", "-100", "-100.01", "-1000"), 7 * day, []Point{point(now, "110")}},
 		"tiny":            {changed("0.000000000001", "900", "100", "0"), day, []Point{estimate(day, "0.0000000000005"), estimate(time.Hour, "0.0000000000001"), point(now, "0.000000000001")}},
-		"none outside":    {changed("110", "10", "10", "10"), 30 * time.Minute, []Point{point(now, "110")}},
 		"no time":         {core.Quote{Price: decimal.New(1, 0), Change1h: decimal.NewNullDecimal(decimal.New(1, 0))}, day, nil},
 		"no price":        {changed("0", "1", "1", "1"), day, nil},
 	} {
