@@ -1,7 +1,6 @@
 package disk
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,12 +14,13 @@ import (
 
 	"herald/internal/config"
 	"herald/internal/config/configtest"
+	"herald/internal/redact/logtest"
 )
 
-func newStore(t *testing.T, dir string) (*Store, *bytes.Buffer) {
+func newStore(t *testing.T, dir string) (*Store, *logtest.Buffer) {
 	t.Helper()
-	var log bytes.Buffer
-	s, err := New(dir, slog.New(slog.NewTextHandler(&log, nil)))
+	var log logtest.Buffer
+	s, err := New(dir, log.Logger())
 	if err != nil {
 		t.Fatal(err)
 	}

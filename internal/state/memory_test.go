@@ -2,8 +2,6 @@ package state
 
 import (
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,23 +34,6 @@ func TestMemoryKnowsUpdates(t *testing.T) {
 		expect(t, "one answered two days ago", m.Begin(ctx, "a"), chat.Fresh)
 		expect(t, "one in hand for more than a day", m.Begin(ctx, "b"), chat.InHand)
 	})
-}
-
-func TestMemoryGivesAnUpdateToOneOfMany(t *testing.T) {
-	m := NewMemory()
-	var fresh atomic.Int32
-	var all sync.WaitGroup
-	for range 50 {
-		all.Go(func() {
-			if m.Begin(t.Context(), "a") == chat.Fresh {
-				fresh.Add(1)
-			}
-		})
-	}
-	all.Wait()
-	if fresh.Load() != 1 {
-		t.Errorf("%d were told that it is fresh", fresh.Load())
-	}
 }
 
 func TestTheOldestOfTooManyAreForgotten(t *testing.T) {
