@@ -107,7 +107,7 @@ func TestQuotesComeBackByTimeUnlessTheyCannotBe(t *testing.T) {
 	wantPrices(t, "after a caller's change", h, "1 2 3 4")
 }
 
-func TestEachStoreGetsWhatTheOthersHaveAndIsCheckedAtTheEnd(t *testing.T) {
+func TestEachStoreGetsWhatTheOthersHave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, two := new(shared), new(shared)
 		for i, store := range []*shared{one, two} {
