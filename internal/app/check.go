@@ -112,8 +112,8 @@ func (b *Bot) allProbes() ([]probe, error) {
 	}
 	if b.redis != nil {
 		probes = append(probes, probe{"Redis", b.cfg.State.RedisURL.Reveal(), "REDIS_URL", func(ctx context.Context) ([]string, error) {
-			server, err := b.redis.Probe(ctx)
-			return aboutRedis(server), err
+			fastest, err := b.redis.Probe(ctx)
+			return aboutRedis(fastest), err
 		}})
 	}
 	return probes, nil

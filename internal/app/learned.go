@@ -14,7 +14,6 @@ import (
 	"herald/internal/market"
 	"herald/internal/partner"
 	"herald/internal/staking"
-	"herald/internal/state"
 	"herald/internal/words"
 )
 
@@ -134,12 +133,9 @@ func aboutPools(found staking.Found) (learned []string) {
 	return learned
 }
 
-func aboutRedis(found state.Server) (learned []string) {
-	if found.Version != "" {
-		learned = append(learned, "version "+found.Version)
-	}
-	if found.Fastest > 0 {
-		learned = append(learned, fmt.Sprintf("fastest call: %.1f ms", float64(found.Fastest.Microseconds())/1000))
+func aboutRedis(fastest time.Duration) (learned []string) {
+	if fastest > 0 {
+		learned = append(learned, fmt.Sprintf("fastest call: %.1f ms", float64(fastest.Microseconds())/1000))
 	}
 	return learned
 }

@@ -50,21 +50,6 @@ func TestASlowCommandIsPromisedThenEdited(t *testing.T) {
 	})
 }
 
-// One after the other they would take a second each.
-func TestEditsDoNotWaitForEachOther(t *testing.T) {
-	simulate(t, overGateway, func(t *testing.T, h *harness) {
-		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
-		h.fake.Break(discordtest.Edit, discordtest.Fault{Latency: time.Second})
-		for range 50 {
-			h.send(t, command("price"))
-		}
-		pass(7 * time.Second)
-		if n := h.count("answered"); n != 50 {
-			t.Errorf("%d are answered", n)
-		}
-	})
-}
-
 func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 	limited := discordtest.Fault{Status: 429, RetryAfter: 900 * time.Millisecond}
 	for name, faults := range map[string][]discordtest.Fault{
@@ -109,14 +94,10 @@ func TestAnswersThatComeTooLateAreCountedAndLogged(t *testing.T) {
 			discordtest.Fault{Latency: 1400 * time.Millisecond, Drop: true}, 2, "answer_expired", 3},
 		"a deferral that never lands": {chat.Reply{}, 5 * time.Second, discordtest.Callback,
 			discordtest.Fault{Status: http.StatusNotFound, Code: 10062}, always, "answer_expired", 1},
-		"a first response refused until it is late": {chat.Reply{}, 0, discordtest.Callback,
-			discordtest.Fault{Status: http.StatusServiceUnavailable}, always, "answer_failed", 0},
 		"edits refused for 15 minutes": {chat.Reply{}, 5 * time.Second, discordtest.Edit,
 			discordtest.Fault{Status: http.StatusBadGateway}, always, "answer_failed", 0},
 		"a limit longer than the token lives": {chat.Reply{}, 5 * time.Second, discordtest.Edit,
 			discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute}, always, "answer_failed", 1},
-		"an edit with a token that expired": {chat.Reply{}, 5 * time.Second, discordtest.Edit,
-			discordtest.Fault{Status: http.StatusUnauthorized, Code: 50027}, always, "answer_expired", 1},
 		"a picture with a token that expired": {chat.Reply{Image: &curve}, 0, discordtest.Edit,
 			discordtest.Fault{Status: http.StatusNotFound, Code: 10015}, always, "answer_expired", 1},
 	} {

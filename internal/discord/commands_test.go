@@ -48,16 +48,10 @@ func TestEveryChangeOfACommandIsSeen(t *testing.T) {
 		"permissions":            func(c *discordgo.ApplicationCommand) { c.DefaultMemberPermissions = new(int64) },
 		"no contexts":            func(c *discordgo.ApplicationCommand) { c.Contexts = nil },
 		"installed for users":    func(c *discordgo.ApplicationCommand) { c.IntegrationTypes = &types{1} },
-		"installation not told":  func(c *discordgo.ApplicationCommand) { c.IntegrationTypes = nil },
 		"an option":              func(c *discordgo.ApplicationCommand) { c.Options[1].Name += "x" },
 		"an option's language":   func(c *discordgo.ApplicationCommand) { c.Options[1].DescriptionLocalizations["ru"] = "x" },
-		"an option is required":  func(c *discordgo.ApplicationCommand) { c.Options[1].Required = true },
 		"an option's completion": func(c *discordgo.ApplicationCommand) { c.Options[1].Autocomplete = false },
-		"an option's choices": func(c *discordgo.ApplicationCommand) {
-			c.Options[1].Choices = []*discordgo.ApplicationCommandOptionChoice{{Name: "EVM", Value: "EVM"}}
-		},
-		"a language":      func(c *discordgo.ApplicationCommand) { (*c.DescriptionLocalizations)["tr"] = "x" },
-		"a language less": func(c *discordgo.ApplicationCommand) { delete(*c.DescriptionLocalizations, "es-419") },
+		"a language":             func(c *discordgo.ApplicationCommand) { (*c.DescriptionLocalizations)["tr"] = "x" },
 		"a language's name": func(c *discordgo.ApplicationCommand) {
 			c.NameLocalizations = &map[discordgo.Locale]string{"vi": "x"}
 		},

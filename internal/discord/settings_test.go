@@ -59,13 +59,3 @@ func TestAPresenceNeedsTheGateway(t *testing.T) {
 		}
 	}
 }
-
-func TestTheOriginHasOneForm(t *testing.T) {
-	s := new(discord.Settings)
-	if mistakes := configtest.Try(s.Table(), "DISCORD_BOT_TOKEN=a", "DISCORD_API_URL=HTTP://127.0.0.1:3000/"); len(mistakes) > 0 {
-		t.Fatal(mistakes)
-	}
-	if s.APIURL != "http://127.0.0.1:3000" {
-		t.Errorf("%q", s.APIURL)
-	}
-}

@@ -29,7 +29,6 @@ func TestAPictureArrivesOnceOrTheAnswerIsText(t *testing.T) {
 		"server error, but carried out":    {[]discordtest.Fault{{Status: 502, Landed: true}}, 0, false},
 		"connection lost, but carried out": {[]discordtest.Fault{{DropAnswer: true}}, 0, false},
 		"too large":                        {[]discordtest.Fault{{Status: 413, Code: 40005}}, 0, true},
-		"malformed":                        {[]discordtest.Fault{{Status: 400, Code: 50035}}, 0, true},
 		"nobody takes uploads":             {[]discordtest.Fault{{Status: 503}}, pictureTime, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -40,10 +40,8 @@ type keptFile struct {
 const (
 	// keptSuffix ends the names of the files.
 	keptSuffix = ".kept.json"
-	// unfinished matches the names of those that are being written, which takes
-	// less than writeTime.
-	unfinished = "kept-*.tmp"
-	writeTime  = time.Hour
+	// writeTime is more than writing one takes.
+	writeTime = time.Minute
 )
 
 // New makes a Store in a folder, which it makes if its parent exists, and deletes
@@ -100,7 +98,7 @@ func (s *Store) write(path string, kept keptFile) error {
 	if err != nil {
 		return fmt.Errorf("encode a value: %w", err)
 	}
-	temporary, err := os.CreateTemp(s.dir, unfinished)
+	temporary, err := os.CreateTemp(s.dir, "*"+keptSuffix)
 	if err != nil {
 		return fmt.Errorf("make a file: %w", withoutPath(err))
 	}
@@ -139,15 +137,11 @@ func (s *Store) sweep() {
 	entries, _ := os.ReadDir(s.dir)
 	for _, e := range entries {
 		path := filepath.Join(s.dir, e.Name())
-		outdated := false
-		if strings.HasSuffix(path, keptSuffix) {
-			_, err := readKept(path)
-			outdated = err != nil
-		} else if ours, _ := filepath.Match(unfinished, e.Name()); ours {
-			info, err := e.Info()
-			outdated = err == nil && time.Since(info.ModTime()) > writeTime
+		info, err := e.Info()
+		if err != nil || !strings.HasSuffix(path, keptSuffix) || time.Since(info.ModTime()) < writeTime {
+			continue
 		}
-		if outdated {
+		if _, err := readKept(path); err != nil {
 			_ = os.Remove(path)
 		}
 	}

@@ -1,13 +1,12 @@
 package disk
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,12 +14,13 @@ import (
 
 	"herald/internal/config"
 	"herald/internal/config/configtest"
+	"herald/internal/redact/logtest"
 )
 
-func newStore(t *testing.T, dir string) (*Store, *bytes.Buffer) {
+func newStore(t *testing.T, dir string) (*Store, *logtest.Buffer) {
 	t.Helper()
-	var log bytes.Buffer
-	s, err := New(dir, slog.New(slog.NewTextHandler(&log, nil)))
+	var log logtest.Buffer
+	s, err := New(dir, log.Logger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,23 +49,6 @@ func TestValuesOutliveTheProcess(t *testing.T) {
 		expectKept(t, again, "a", "2")
 		expectKept(t, again, "b", "")
 	})
-}
-
-func TestFilesNameNothingOfTheirKeys(t *testing.T) {
-	dir := t.TempDir()
-	f, _ := newStore(t, dir)
-	f.Save(t.Context(), "price https://host/key-in-a-path", []byte("1"), time.Hour)
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 {
-		t.Fatal(entries, err)
-	}
-	content, err := os.ReadFile(filepath.Join(dir, entries[0].Name()))
-	if text := entries[0].Name() + string(content); err != nil || strings.Contains(text, "host") || strings.Contains(text, "key-in") {
-		t.Errorf("%s, %v", text, err)
-	}
-	if info, err := entries[0].Info(); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the mode is %v, %v", info.Mode(), err)
-	}
 }
 
 func TestADamagedFileIsNotThere(t *testing.T) {
@@ -98,53 +81,8 @@ func TestAFolderThatCannotBeWrittenIsLoggedOnceWithoutItsPath(t *testing.T) {
 	}
 	f.Save(t.Context(), "a", []byte("1"), time.Hour)
 	expectKept(t, f, "a", "1")
-	if left, _ := filepath.Glob(filepath.Join(dir, unfinished)); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {
 		t.Errorf("left %v", left)
-	}
-}
-
-func TestASweepDeletesWhatIsOutdatedAndNothingElse(t *testing.T) {
-	dir := t.TempDir()
-	f, _ := newStore(t, dir)
-	f.Save(t.Context(), "good", []byte("1"), time.Hour)
-	f.Save(t.Context(), "outdated", []byte("1"), -time.Second)
-	want := []string{filepath.Base(f.path("good"))}
-	for name, test := range map[string]struct {
-		age   time.Duration
-		stays bool
-	}{
-		"kept-1.tmp": {0, true}, "kept-2.tmp": {2 * time.Hour, false}, "damaged" + keptSuffix: {0, false},
-		"quotes.db": {1000 * time.Hour, true}, "another.json": {1000 * time.Hour, true},
-	} {
-		path := filepath.Join(dir, name)
-		if err := errors.Join(os.WriteFile(path, []byte("?"), 0o600), os.Chtimes(path, time.Time{}, time.Now().Add(-test.age))); err != nil {
-			t.Fatal(err)
-		}
-		if test.stays {
-			want = append(want, name)
-		}
-	}
-	newStore(t, dir)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var left []string
-	for _, e := range entries {
-		left = append(left, e.Name())
-	}
-	if slices.Sort(want); !slices.Equal(left, want) {
-		t.Errorf("left %v, want %v", left, want)
-	}
-}
-
-func TestFolderIsMadeForItsOwnerAlone(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "data")
-	for range 2 {
-		newStore(t, dir)
-	}
-	if info, err := os.Stat(dir); err != nil || info.Mode() != 0o700|os.ModeDir {
-		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }
 
@@ -159,5 +97,63 @@ func TestFolderThatCannotBeIsAMistake(t *testing.T) {
 		_, err := New(dir, slog.New(slog.DiscardHandler))
 		mistakes, _ := errors.AsType[config.Mistakes](err)
 		configtest.OneMistake(t, new(Settings).Table(), mistakes, "DATA_DIR", "folder")
+	}
+}
+
+// files are the modes and contents of the files in dir, by name.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		content, readErr := os.ReadFile(filepath.Join(dir, e.Name()))
+		info, infoErr := e.Info()
+		if err = errors.Join(err, readErr, infoErr); err == nil {
+			all[e.Name()] = fmt.Sprint(info.Mode(), " ", string(content))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestFilesAreTheirOwnersAloneAndNameNothingOfTheirKeys(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	f, _ := newStore(t, dir)
+	f.Save(t.Context(), "price https://host/key-in-a-path", []byte("1"), time.Hour)
+	text := fmt.Sprint(files(t, dir))
+	if !strings.Contains(text, "-rw------- ") || strings.Contains(text, "host") || strings.Contains(text, "key-in") {
+		t.Error(text)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode() != 0o700|os.ModeDir {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+func TestASweepDeletesWhatIsOutdatedAndNothingElse(t *testing.T) {
+	f, _ := newStore(t, t.TempDir())
+	f.Save(t.Context(), "good", []byte("1"), 2*time.Hour)
+	f.Save(t.Context(), "outdated", []byte("1"), -time.Second)
+	for _, name := range []string{"begun.kept.json", "quotes.db"} {
+		if err := os.WriteFile(filepath.Join(f.dir, name), []byte("?"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name := range files(t, f.dir) {
+		if err := os.Chtimes(filepath.Join(f.dir, name), time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Save(t.Context(), "new", nil, -time.Second) // as while another process writes it
+	newStore(t, f.dir)
+	left := files(t, f.dir)
+	for _, name := range []string{filepath.Base(f.path("good")), filepath.Base(f.path("new")), "quotes.db"} {
+		if left[name] == "" {
+			t.Errorf("%s is deleted", name)
+		}
+	}
+	if len(left) != 3 {
+		t.Errorf("left %v", left)
 	}
 }

@@ -2,7 +2,6 @@ package history
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -48,7 +47,7 @@ func (s *shared) Save(_ context.Context, key string, value []byte, ttl time.Dura
 
 func open(source string, stores ...core.Store) (*History, *logtest.Buffer) {
 	var log logtest.Buffer
-	return New(Config{Source: source, Stores: stores, Log: slog.New(slog.NewTextHandler(&log, nil))}), &log
+	return New(Config{Source: source, Stores: stores, Log: log.Logger()}), &log
 }
 
 func quote(at time.Time, price string) core.Quote {
@@ -66,18 +65,14 @@ func samePoints(a, b []Point) bool {
 	})
 }
 
-// prices are those of all points shown.
-func prices(h *History) string {
+// wantPrices checks the prices of all points shown.
+func wantPrices(t *testing.T, what string, h *History, want string) {
+	t.Helper()
 	var all []string
 	for _, p := range h.Since(time.Time{}) {
 		all = append(all, p.Price.String())
 	}
-	return strings.Join(all, " ")
-}
-
-func wantPrices(t *testing.T, what string, h *History, want string) {
-	t.Helper()
-	if got := prices(h); got != want {
+	if got := strings.Join(all, " "); got != want {
 		t.Errorf("%s: the prices are %q, want %q", what, got, want)
 	}
 }

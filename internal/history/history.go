@@ -90,12 +90,7 @@ func (h *History) Since(t time.Time) []Point {
 
 // Close saves what is not saved yet. It is called once, after the last Add.
 func (h *History) Close() {
-	h.mu.Lock()
-	empty := len(h.seen) == 0
-	h.mu.Unlock()
-	if !empty {
-		h.sync()
-	}
+	h.sync()
 	h.saving.Wait()
 }
 
@@ -105,19 +100,14 @@ func (h *History) sync() {
 	if len(h.config.Stores) == 0 {
 		return
 	}
-	done := make(chan struct{})
+	waiting, done := context.WithTimeout(context.Background(), maxWait)
 	h.saving.Go(func() {
-		defer close(done)
+		defer done()
 		h.syncing <- struct{}{}
-		defer func() { <-h.syncing }()
 		h.exchange(context.Background(), "quotes "+h.config.Source)
+		<-h.syncing
 	})
-	limit := time.NewTimer(maxWait)
-	defer limit.Stop()
-	select {
-	case <-done:
-	case <-limit.C:
-	}
+	<-waiting.Done()
 }
 
 // exchange merges into memory what is stored under key, and saves what each Store

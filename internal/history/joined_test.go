@@ -1,11 +1,11 @@
 package history
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/shopspring/decimal"
-	"pgregory.net/rapid"
 
 	"herald/internal/core"
 )
@@ -45,7 +45,6 @@ func TestChangesInPerCentImplyEarlierPrices(t *testing.T) {
 		"unknown changes": {changed("110", "", "", ""), day, []Point{point(now, "110")}},
 		"impossible":      {changed("110", "-100", "-100.01", "-1000"), 7 * day, []Point{point(now, "110")}},
 		"tiny":            {changed("0.000000000001", "900", "100", "0"), day, []Point{estimate(day, "0.0000000000005"), estimate(time.Hour, "0.0000000000001"), point(now, "0.000000000001")}},
-		"none outside":    {changed("110", "10", "10", "10"), 30 * time.Minute, []Point{point(now, "110")}},
 		"no time":         {core.Quote{Price: decimal.New(1, 0), Change1h: decimal.NewNullDecimal(decimal.New(1, 0))}, day, nil},
 		"no price":        {changed("0", "1", "1", "1"), day, nil},
 	} {
@@ -56,45 +55,14 @@ func TestChangesInPerCentImplyEarlierPrices(t *testing.T) {
 }
 
 func TestEstimatesGiveWayToWhatWasSeen(t *testing.T) {
-	q := changed("110", "10", "10", "")
-	for minutes, want := range map[int]bool{0: false, 59: false, 60: true, 300: true} {
-		for _, sign := range []time.Duration{1, -1} {
-			seenAt := point(now.Add(-day).Add(sign*time.Duration(minutes)*time.Minute), "100")
-			from := now.Add(-day)
-			got := Joined([]Point{seenAt}, q, from, now)
-			_, there := series(got).find(from)
-			there = there && got[0].Estimated
-			// What was seen before the period is not in it, and hides nothing.
-			if want := want || sign < 0 && minutes > 0; there != want {
-				t.Errorf("seen %d minutes apart (sign %d): estimated %v, want %v", minutes, sign, there, want)
-			}
+	for apart, want := range map[time.Duration]bool{
+		-time.Hour: true, -time.Minute: true, // What was seen before the period hides nothing.
+		0: false, 59 * time.Minute: false, time.Hour: true, 5 * time.Hour: true,
+	} {
+		from := now.Add(-day)
+		got := Joined([]Point{point(from.Add(apart), "100")}, changed("110", "10", "10", ""), from, now)
+		if got[0].Estimated != want || !slices.IsSortedFunc(got, func(a, b Point) int { return a.At.Compare(b.At) }) {
+			t.Errorf("seen %v apart: %v, want an estimate: %v", apart, got, want)
 		}
 	}
-}
-
-func TestJoinedPointsAreSortedAndInThePeriod(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var seen series
-		for _, m := range rapid.SliceOfN(rapid.IntRange(-60, 40*24*60), 0, 50).Draw(t, "minutes ago") {
-			seen.add(point(now.Add(-time.Duration(m)*time.Minute), "1"))
-		}
-		percent := rapid.SampledFrom([]string{"", "-100", "-99.9999999", "0", "3.3", "1000000000"})
-		period := rapid.SampledFrom([]time.Duration{0, time.Hour, day, 7 * day, 30 * day}).Draw(t, "period")
-		q := changed("0.04173", percent.Draw(t, "1h"), percent.Draw(t, "24h"), percent.Draw(t, "7d"))
-		before := len(seen)
-		joined := Joined(seen, q, now.Add(-period), now)
-		if len(seen) != before {
-			t.Fatal("the points seen were changed")
-		}
-		for i, p := range joined {
-			if p.At.Before(now.Add(-period)) || p.At.After(now) || i > 0 && !joined[i-1].At.Before(p.At) || !p.Price.IsPositive() {
-				t.Fatalf("point %d of %v", i, joined)
-			}
-		}
-		for _, p := range seen.since(now.Add(-period)) {
-			if _, there := series(joined).find(p.At); !there && !p.At.After(now) {
-				t.Fatalf("what was seen at %v is missing", p.At)
-			}
-		}
-	})
 }

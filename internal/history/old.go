@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io/fs"
 	"os"
@@ -19,9 +18,6 @@ func readOld(path, source string) (newest []Point, err error) {
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	}
-	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		return nil, fmt.Errorf("read the file of an earlier version: %w", failed.Err)
 	}
 	table := crc32.MakeTable(crc32.Castagnoli)
 	for found := true; found; {
@@ -42,7 +38,7 @@ func readOld(path, source string) (newest []Point, err error) {
 		}
 	}
 	if len(newest) == 0 {
-		return nil, errors.New("the file of an earlier version is damaged or is another token's")
+		return nil, errors.New("the file of an earlier version cannot be opened, is damaged, or is another token's")
 	}
 	return newest, nil
 }

@@ -11,30 +11,26 @@ import (
 	"herald/internal/core"
 )
 
-// gauge is one whose values are looked up at each scrape.
-type gauge struct {
-	*prometheus.Desc
-	look func(set func(value float64, labels ...string))
-}
-
-// Describe implements prometheus.Collector.
-func (g gauge) Describe(out chan<- *prometheus.Desc) { out <- g.Desc }
-
-// Collect implements prometheus.Collector.
-func (g gauge) Collect(out chan<- prometheus.Metric) {
-	g.look(func(value float64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(g.Desc, prometheus.GaugeValue, value, labels...)
-	})
-}
-
-// export registers a gauge. look calls set once for each combination of labels.
+// export registers a gauge whose values are looked up at each scrape, and once
+// here. look calls set once for each combination of labels.
 func (m *Metrics) export(name, help string, labels []string, look func(set func(value float64, labels ...string))) {
-	m.registry.MustRegister(gauge{prometheus.NewDesc(name, help, labels, nil), look})
+	desc := prometheus.NewDesc(name, help, labels, nil)
+	m.registry.MustRegister(prometheus.CollectorFunc(func(out chan<- prometheus.Metric) {
+		look(func(value float64, labels ...string) {
+			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+		})
+	}))
 }
 
 // exportOne registers a gauge without labels.
 func (m *Metrics) exportOne(name, help string, value func() float64) {
 	m.export(name, help, nil, func(set func(float64, ...string)) { set(value()) })
+}
+
+// exportCounter registers a counter without labels.
+func (m *Metrics) exportCounter(name, help string, count func() uint64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
+		func() float64 { return float64(count()) }))
 }
 
 func number(yes bool) float64 {
@@ -92,10 +88,8 @@ func (m *Metrics) Cache(items func() int, most int) {
 // Credits exports the calls that the price provider's plan allows: how many this
 // process has taken, and how many there are to take, if that is known.
 func (m *Metrics) Credits(taken func() uint64, left func() (credits int, known bool)) {
-	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "herald_price_credits_spent_total",
-		Help: "Credits of the price provider's plan that this process has spent: one a call.",
-	}, func() float64 { return float64(taken()) }))
+	m.exportCounter("herald_price_credits_spent_total",
+		"Credits of the price provider's plan that this process has spent: one a call.", taken)
 	m.exportOne("herald_price_credits_available",
 		"Credits that may be spent at once, of those that PRICE_MONTHLY_CREDITS spreads over the month; NaN where replicas share them.",
 		func() float64 {
@@ -147,8 +141,5 @@ func (m *Metrics) ClockSkew(skew func() time.Duration) {
 // Redis exports whether it answers, and how many decisions were made without it.
 func (m *Metrics) Redis(up func() bool, fallbacks func() uint64) {
 	m.exportOne("herald_redis_up", "Whether Redis answered the last call; 1 before the first.", func() float64 { return number(up()) })
-	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "herald_redis_fallbacks_total",
-		Help: "Decisions that this process made alone because Redis did not answer.",
-	}, func() float64 { return float64(fallbacks()) }))
+	m.exportCounter("herald_redis_fallbacks_total", "Decisions that this process made alone because Redis did not answer.", fallbacks)
 }

@@ -45,13 +45,12 @@ func used() *Metrics {
 }
 
 func TestMetricsAreInPrometheusText(t *testing.T) {
-	s := serve(t, used(), nil, nil)
-	status, header, body := call(t, s, http.MethodGet, "/metrics")
-	format, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
-	if status != http.StatusOK || err != nil || format != "text/plain" || parameters["version"] != "0.0.4" {
-		t.Fatalf("%d, %s", status, header.Get("Content-Type"))
+	w := call(used(), nil, http.MethodGet, "/metrics")
+	format, parameters, err := mime.ParseMediaType(w.Header().Get("Content-Type"))
+	if w.Code != http.StatusOK || err != nil || format != "text/plain" || parameters["version"] != "0.0.4" {
+		t.Fatalf("%d, %s", w.Code, w.Header())
 	}
-	lines := strings.Split(body, "\n")
+	lines := strings.Split(w.Body.String(), "\n")
 	for _, want := range []string{
 		`herald_command_seconds_count{command="staked",outcome="ok",platform="telegram"} 2`,
 		`herald_command_seconds_bucket{command="staked",outcome="ok",platform="telegram",le="0.1"} 1`,
@@ -96,9 +95,7 @@ var label = regexp.MustCompile(`(\w+)="`)
 // few values, and none is a person's, a chat's, a wallet's or an argument.
 func TestNoMetricHasALabelForAPerson(t *testing.T) {
 	allowed := []string{"platform", "command", "outcome", "service", "question", "result", "event", "pool", "le", "state", "version", "commit", "go_version"}
-	s := serve(t, used(), nil, nil)
-	_, _, body := call(t, s, http.MethodGet, "/metrics")
-	lines := series.FindAllStringSubmatch(body, -1)
+	lines := series.FindAllStringSubmatch(call(used(), nil, http.MethodGet, "/metrics").Body.String(), -1)
 	if len(lines) == 0 {
 		t.Fatal("no metric has labels")
 	}
@@ -114,8 +111,7 @@ func TestNoMetricHasALabelForAPerson(t *testing.T) {
 func TestCreditsThatReplicasShareAreNotANumber(t *testing.T) {
 	m := NewMetrics()
 	m.Credits(func() uint64 { return 0 }, func() (int, bool) { return 1, false })
-	s := serve(t, m, nil, nil)
-	if _, _, body := call(t, s, http.MethodGet, "/metrics"); !strings.Contains(body, "\nherald_price_credits_available NaN\n") {
+	if body := call(m, nil, http.MethodGet, "/metrics").Body.String(); !strings.Contains(body, "\nherald_price_credits_available NaN\n") {
 		t.Errorf("the credits are known:\n%s", body)
 	}
 }

@@ -1,7 +1,8 @@
-package pricechart_test
+package pricechart
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,11 +20,8 @@ import (
 	"herald/internal/chat"
 	"herald/internal/core"
 	"herald/internal/history"
-	"herald/internal/pricechart"
 	"herald/internal/words"
 )
-
-const day = 24 * time.Hour
 
 func newHistory() *history.History { return history.New(history.Config{Source: "test"}) }
 
@@ -31,6 +29,18 @@ func number(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 
 func quoted(price string, at time.Time) core.Quote {
 	return core.Quote{Price: number(price), LastUpdated: at}
+}
+
+// drawnBy makes charts of any quote by draw, and returns how to ask for one.
+func drawnBy(draw func(chart.Picture) ([]byte, error)) func(context.Context, core.Quote, time.Duration, chat.Language) (string, error) {
+	h := newHistory()
+	h.Add(quoted("1", time.Now().Add(-time.Hour)))
+	charts := New(h, "TKN")
+	charts.draw = draw
+	return func(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language) (string, error) {
+		c, err := charts.Chart(ctx, quote, period, l)
+		return string(c.PNG), err
+	}
 }
 
 func TestAChartShowsWhatWasSeenOfItsPeriod(t *testing.T) {
@@ -42,41 +52,35 @@ func TestAChartShowsWhatWasSeenOfItsPeriod(t *testing.T) {
 	}
 	h.Add(quoted("1.5", now.Add(-12*time.Hour)))
 	h.Add(quoted("4", now.Add(-6*time.Hour)))
-	for _, l := range []chat.Language{chat.English, chat.Chinese} {
-		c, err := pricechart.New(h, "TKN").Chart(t.Context(), quoted("3", now), day, l)
-		if err != nil {
-			t.Fatal(l, err)
-		}
-		if _, err := png.Decode(bytes.NewReader(c.PNG)); err != nil {
-			t.Errorf("%s: no picture: %v", l, err)
-		}
-		if !c.First.Equal(number("2")) || !c.Last.Equal(number("3")) || !c.Lowest.Equal(number("1.5")) || !c.Highest.Equal(number("4")) {
-			t.Errorf("%s: from %s to %s, lowest %s, highest %s", l, c.First, c.Last, c.Lowest, c.Highest)
-		}
-		if c.Seen < 0.9 || c.Seen > 1 {
-			t.Errorf("%s: %g of the period was seen", l, c.Seen)
-		}
+	c, err := New(h, "TKN").Chart(t.Context(), quoted("3", now), day, chat.English)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := png.Decode(bytes.NewReader(c.PNG)); err != nil {
+		t.Errorf("no picture: %v", err)
+	}
+	prices := fmt.Sprintf("from %s to %s, lowest %s, highest %s", c.First, c.Last, c.Lowest, c.Highest)
+	if prices != "from 2 to 3, lowest 1.5, highest 4" || c.Seen < 0.9 || c.Seen > 1 {
+		t.Errorf("%s, %g of the period was seen", prices, c.Seen)
 	}
 }
 
 func TestAChartBeginsWithWhatTheQuoteImplies(t *testing.T) {
 	now := time.Now().Truncate(time.Second)
-	quote, timeless := quoted("3", now), quoted("3", time.Time{})
-	doubled := decimal.NewNullDecimal(number("100"))
-	overADay, overAWeek := quote, quote
-	overADay.Change24h, overAWeek.Change7d = doubled, doubled
+	timeless, weekly := quoted("3", time.Time{}), quoted("3", now)
+	timeless.Change24h = decimal.NewNullDecimal(number("100"))
+	weekly.Change7d = timeless.Change24h
 	for name, test := range map[string]struct {
 		quote  core.Quote
 		period time.Duration
 		since  time.Time // zero: no picture
 	}{
-		"one price":             {quote, day, time.Time{}},
+		"one price":             {quoted("3", now), day, time.Time{}},
 		"no time":               {timeless, day, time.Time{}},
-		"a day":                 {overADay, day, now.Add(-day)},
-		"a week":                {overAWeek, 7 * day, now.Add(-7 * day)},
-		"the last of its weeks": {overAWeek, 30 * day, now.Add(-7 * day)},
+		"a week":                {weekly, 7 * day, now.Add(-7 * day)},
+		"the last of its weeks": {weekly, 30 * day, now.Add(-7 * day)},
 	} {
-		c, err := pricechart.New(newHistory(), "TKN").Chart(t.Context(), test.quote, test.period, chat.English)
+		c, err := New(newHistory(), "TKN").Chart(t.Context(), test.quote, test.period, chat.English)
 		drawn := c.PNG != nil
 		if err != nil || drawn == test.since.IsZero() || !c.Since.Equal(test.since) {
 			t.Errorf("%s: drawn %v, since %v, %v", name, drawn, c.Since, err)
@@ -84,18 +88,6 @@ func TestAChartBeginsWithWhatTheQuoteImplies(t *testing.T) {
 		if drawn && (!c.From.Equal(now.Add(-test.period)) || !c.First.Equal(number("1.5")) || c.Seen > 0) {
 			t.Errorf("%s: from %v, first %s, %g seen", name, c.From, c.First, c.Seen)
 		}
-	}
-}
-
-// drawnBy makes charts of any quote by draw, and returns how to ask for one.
-func drawnBy(draw func(chart.Picture) ([]byte, error)) func(context.Context, core.Quote, time.Duration, chat.Language) (string, error) {
-	h := newHistory()
-	h.Add(quoted("1", time.Now().Add(-time.Hour)))
-	charts := pricechart.New(h, "TKN")
-	charts.DrawBy(draw)
-	return func(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language) (string, error) {
-		c, err := charts.Chart(ctx, quote, period, l)
-		return string(c.PNG), err
 	}
 }
 
@@ -108,50 +100,51 @@ func TestAChartIsDrawnOnceForAllWhoAskForTheSame(t *testing.T) {
 			return fmt.Append(nil, drawn), nil
 		})
 		quote := quoted("3", time.Now())
+		expect := func(want string, quote core.Quote, period time.Duration, l chat.Language) {
+			if png, err := ask(t.Context(), quote, period, l); err != nil || png != want {
+				t.Errorf("got picture %q, %v, want %s", png, err, want)
+			}
+		}
 		var askers sync.WaitGroup
 		for range 100 {
+			askers.Go(func() { expect("1", quote, day, chat.English) })
+		}
+		askers.Wait()
+		newer := quoted("3", time.Now())
+		expect("1", quote, day, chat.English)
+		expect("2", quote, day, chat.Chinese)
+		expect("3", quote, 7*day, chat.English)
+		expect("4", newer, day, chat.English)
+		time.Sleep(time.Minute)
+		expect("5", newer, day, chat.English)
+	})
+}
+
+func TestTwoChartsAreDrawnAtATimeAndOthersWaitForThreeSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ask := drawnBy(func(chart.Picture) ([]byte, error) {
+			time.Sleep(2 * time.Second)
+			return []byte("png"), nil
+		})
+		start := time.Now()
+		var drawn, late atomic.Int64
+		var askers sync.WaitGroup
+		for n := range 4 {
 			askers.Go(func() {
-				if png, err := ask(t.Context(), quote, day, chat.English); err != nil || png != "1" {
-					t.Errorf("%q, %v", png, err)
+				_, err := ask(t.Context(), quoted(fmt.Sprint(n+1), start), day, chat.English)
+				switch took := time.Since(start); {
+				case err == nil && took == 2*time.Second:
+					drawn.Add(1)
+				case errors.Is(err, context.DeadlineExceeded) && took == 3*time.Second:
+					late.Add(1)
 				}
 			})
 		}
 		askers.Wait()
-		newer := quoted("3", time.Now())
-		for i, other := range []func() (string, error){
-			func() (string, error) { return ask(t.Context(), quote, day, chat.English) },
-			func() (string, error) { return ask(t.Context(), quote, day, chat.Chinese) },
-			func() (string, error) { return ask(t.Context(), quote, 7*day, chat.English) },
-			func() (string, error) { return ask(t.Context(), newer, day, chat.English) },
-			func() (string, error) { time.Sleep(time.Minute); return ask(t.Context(), newer, day, chat.English) },
-		} {
-			if png, err := other(); err != nil || png != fmt.Sprint(i+1) {
-				t.Errorf("question %d is answered with picture %q, %v", i, png, err)
-			}
+		if drawn.Load() != 2 || late.Load() != 2 {
+			t.Errorf("%d are drawn at once, and %d are waited for", drawn.Load(), late.Load())
 		}
-	})
-}
-
-func TestTwoChartsAreDrawnAtATime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var now, most atomic.Int64
-		ask := drawnBy(func(chart.Picture) ([]byte, error) {
-			most.Store(max(most.Load(), now.Add(1)))
-			time.Sleep(time.Second)
-			now.Add(-1)
-			return []byte("png"), nil
-		})
-		start := time.Now()
-		var askers sync.WaitGroup
-		for n := range 6 {
-			askers.Go(func() {
-				_, _ = ask(t.Context(), quoted(fmt.Sprint(n+1), start), day, chat.English)
-			})
-		}
-		askers.Wait()
-		if took := time.Since(start); most.Load() != 2 || took != 3*time.Second {
-			t.Errorf("%d at a time, in %v", most.Load(), took)
-		}
+		time.Sleep(time.Second) // until all are drawn
 	})
 }
 
@@ -170,74 +163,36 @@ func TestADrawingThatFailsIsNotKept(t *testing.T) {
 			return []byte("png"), nil
 		})
 		quote := quoted("3", time.Now())
-		for n := range 2 {
-			if png, err := ask(t.Context(), quote, day, chat.English); err == nil || strings.Contains(err.Error(), "a secret") || png != "" {
+		for n, want := range []string{"", "", "", "png"} {
+			png, err := ask(t.Context(), quote, day, chat.English)
+			if (err != nil) != (n < 2) || err != nil && strings.Contains(err.Error(), "a secret") || png != want {
 				t.Errorf("drawing %d: %q, %v", n, png, err)
 			}
 		}
-		for _, want := range []string{"", "png"} {
-			if png, err := ask(t.Context(), quote, day, chat.English); err != nil || png != want {
-				t.Errorf("got %q, %v, want %q", png, err, want)
-			}
-		}
-	})
-}
-
-func TestABusyPainterIsWaitedForThreeSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ask := drawnBy(func(chart.Picture) ([]byte, error) {
-			time.Sleep(time.Minute)
-			return nil, nil
-		})
-		start := time.Now()
-		png, err := ask(t.Context(), quoted("3", start), day, chat.English)
-		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || png != "" || took != 3*time.Second {
-			t.Errorf("%q, %v after %v", png, err, took)
-		}
-		time.Sleep(time.Minute)
 	})
 }
 
 func TestAPictureIsLabelledInItsLanguage(t *testing.T) {
 	at := time.Date(2026, 11, 20, 15, 30, 0, 0, time.UTC)
-	for _, test := range []struct {
-		language chat.Language
-		period   time.Duration
-		moment   string
-	}{
-		{chat.English, day, "15:30"},
-		{chat.English, 7 * day, "Nov 20"},
-		{chat.Spanish, 30 * day, "20/11"},
-		{chat.Chinese, 7 * day, "11/20"},
-		{chat.Russian, 7 * day, "20.11"},
-		{chat.Turkish, 7 * day, "20.11"},
-		{chat.Vietnamese, 7 * day, "20/11"},
-	} {
-		say := func(v chat.Value) string { return words.Say(test.language, v) }
-		charts := pricechart.New(newHistory(), "TKN")
-		charts.DrawBy(func(p chart.Picture) ([]byte, error) {
-			if got, want := p.Money(1234.5), say(chat.Price{Decimal: number("1234.5")}); got != want {
-				t.Errorf("%s: the price is %q, want %q", test.language, got, want)
-			}
-			if got, want := p.Money(0.5), words.AxisPrice(test.language, number("0.5")); got != want {
-				t.Errorf("%s: the price is %q, want %q", test.language, got, want)
-			}
-			if got := p.Moment(at); got != test.moment {
-				t.Errorf("%s: the moment is %q, want %q", test.language, got, test.moment)
-			}
-			if test.language == chat.Chinese { // its letters are not in the font
-				say = func(v chat.Value) string { return words.Say(chat.English, v) }
-			}
-			title := say(chat.SayWith("chart.title", chat.Values{"symbol": chat.Plain("TKN")}))
-			if p.Title != title || p.Seen != say(chat.Say("chart.seen")) || p.Estimated != say(chat.Say("chart.estimated")) {
-				t.Errorf("%s: %q, %q, %q", test.language, p.Title, p.Seen, p.Estimated)
-			}
-			return nil, chart.ErrTooFewPoints
-		})
-		quote := quoted("3", time.Now())
-		quote.Change24h = decimal.NewNullDecimal(number("1"))
-		if c, err := charts.Chart(t.Context(), quote, test.period, test.language); err != nil || c.PNG != nil {
-			t.Errorf("%s: %d bytes, %v", test.language, len(c.PNG), err)
+	days := map[chat.Language]string{chat.English: "Nov 20", chat.Chinese: "11/20", chat.Russian: "20.11", chat.Turkish: "20.11"}
+	for _, l := range chat.Languages() {
+		c := New(newHistory(), "TKN")
+		if p := c.picture(nil, at, at.Add(day), l); p.Moment(at) != "15:30" {
+			t.Errorf("%s: the moment is %q", l, p.Moment(at))
+		}
+		p := c.picture(nil, at, at.Add(7*day), l)
+		if want := cmp.Or(days[l], "20/11"); p.Moment(at) != want {
+			t.Errorf("%s: the day is %q, want %q", l, p.Moment(at), want)
+		}
+		if want := words.AxisPrice(l, number("0.5")); p.Money(0.5) != want {
+			t.Errorf("%s: the price is %q, want %q", l, p.Money(0.5), want)
+		}
+		if l == chat.Chinese { // Its letters are not in the font.
+			l = chat.English
+		}
+		said := words.Say(l, chat.SayWith("chart.title", chat.Values{"symbol": chat.Plain("TKN")}))
+		if p.Title != said || p.Seen != words.Say(l, chat.Say("chart.seen")) || p.Estimated != words.Say(l, chat.Say("chart.estimated")) {
+			t.Errorf("%s: %q, %q, %q", l, p.Title, p.Seen, p.Estimated)
 		}
 	}
 }
@@ -248,28 +203,19 @@ type answers func() (core.Snapshot[core.Quote], error)
 func (f answers) Get(context.Context, core.NoArgument) (core.Snapshot[core.Quote], error) { return f() }
 
 func TestEveryFreshQuoteIsRecordedAndNothingElse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var next core.Snapshot[core.Quote]
-		var failure error
+	for name, test := range map[string]struct {
+		stale    bool
+		err      error
+		recorded int
+	}{"fresh": {false, nil, 1}, "stale": {true, nil, 0}, "failed": {false, errors.New("down"), 0}} {
 		h := newHistory()
-		source := pricechart.Recorded(answers(func() (core.Snapshot[core.Quote], error) { return next, failure }), h)
-		at := func(price string, stale bool, err error) {
-			time.Sleep(10 * time.Minute)
-			next, failure = core.Snapshot[core.Quote]{Value: quoted(price, time.Now()), Stale: stale}, err
-			if got, gotErr := source.Get(t.Context(), core.NoArgument{}); !got.Value.Price.Equal(number(price)) || !errors.Is(gotErr, err) {
-				t.Errorf("%s became %s, %v", price, got.Value.Price, gotErr)
-			}
+		want := core.Snapshot[core.Quote]{Value: quoted("1", time.Now()), Stale: test.stale}
+		source := Recorded(answers(func() (core.Snapshot[core.Quote], error) { return want, test.err }), h)
+		if got, err := source.Get(t.Context(), core.NoArgument{}); got != want || err != test.err {
+			t.Errorf("%s became %+v, %v", name, got, err)
 		}
-		at("1", false, nil)
-		at("2", true, nil)
-		at("3", false, errors.New("down"))
-		at("4", false, nil)
-		var seen []string
-		for _, p := range h.Since(time.Time{}) {
-			seen = append(seen, p.Price.String())
+		if n := len(h.Since(time.Time{})); n != test.recorded {
+			t.Errorf("%s: %d recorded", name, n)
 		}
-		if len(seen) != 2 || seen[0] != "1" || seen[1] != "4" {
-			t.Errorf("recorded %q", seen)
-		}
-	})
+	}
 }

@@ -26,9 +26,6 @@ local holder = redis.call("GET", KEYS[1])
 if holder and holder ~= "` + givenUp + `" then return holder end
 redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
 return ""`)
-	giveUp = redis.NewScript(`
-if redis.call("GET", KEYS[1]) == ARGV[1] then redis.call("SET", KEYS[1], "` + givenUp + `", "PX", ARGV[2]) end
-return 0`)
 	// setClaims sets what Redis holds of updates to ARGV[2], unless it is of
 	// another process: a claim that has lapsed may have been taken by it, as
 	// Redis may have been away for longer than a claim lasts.
@@ -87,7 +84,7 @@ func (r *Redis) End(ctx context.Context, key string, isAnswered bool) {
 			return r.client.Set(ctx, shared, answered, remembered).Err()
 		}
 		// Not if another process took it over meanwhile.
-		return giveUp.Run(ctx, r.client, []string{shared}, r.owner, r.claim.Milliseconds()).Err()
+		return setClaims.Run(ctx, r.client, []string{shared}, r.owner, givenUp, r.claim.Milliseconds()).Err()
 	})
 	if told || !isAnswered {
 		return

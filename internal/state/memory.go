@@ -70,9 +70,4 @@ func (m *Memory) End(_ context.Context, key string, answered bool) {
 
 // Limiter makes a limiter of its own that allows perMinute events of a key at
 // once, and as many again in each minute; 0 is no limit.
-func (m *Memory) Limiter(perMinute int) chat.Limiter {
-	if perMinute == 0 {
-		return unlimited{}
-	}
-	return newLimiter(perMinute)
-}
+func (m *Memory) Limiter(perMinute int) chat.Limiter { return newLimiter(perMinute) }

@@ -2,8 +2,6 @@ package state
 
 import (
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,33 +36,17 @@ func TestMemoryKnowsUpdates(t *testing.T) {
 	})
 }
 
-func TestMemoryGivesAnUpdateToOneOfMany(t *testing.T) {
-	m := NewMemory()
-	var fresh atomic.Int32
-	var all sync.WaitGroup
-	for range 50 {
-		all.Go(func() {
-			if m.Begin(t.Context(), "a") == chat.Fresh {
-				fresh.Add(1)
-			}
-		})
-	}
-	all.Wait()
-	if fresh.Load() != 1 {
-		t.Errorf("%d were told that it is fresh", fresh.Load())
-	}
-}
-
-func TestAFloodForgetsNoUpdateInHand(t *testing.T) {
-	ctx := t.Context()
-	m := NewMemory()
-	m.answered.most = 10
-	m.Begin(ctx, "in hand")
+func TestTheOldestOfTooManyAreForgotten(t *testing.T) {
+	r := newRecent[int](time.Hour, 10)
 	for i := range 100 {
-		m.Begin(ctx, fmt.Sprint(i))
-		m.End(ctx, fmt.Sprint(i), true)
+		r.set(fmt.Sprint(i), i)
+		if n := len(r.young) + len(r.old); n > 10 {
+			t.Fatalf("%d are kept of 10", n)
+		}
+		for newer := max(0, i-4); newer <= i; newer++ {
+			if value, known := r.get(fmt.Sprint(newer)); !known || value != newer {
+				t.Fatalf("after %d, %d is forgotten", i, newer)
+			}
+		}
 	}
-	expect(t, "the one in hand", m.Begin(ctx, "in hand"), chat.InHand)
-	expect(t, "the newest", m.Begin(ctx, "99"), chat.Answered)
-	expect(t, "the oldest", m.Begin(ctx, "0"), chat.Fresh)
 }

@@ -1,9 +1,7 @@
 package state
 
 import (
-	"context"
 	"log/slog"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -81,48 +79,9 @@ func TestReplicasShareUpdates(t *testing.T) {
 	expect(t, "a new update", one.Begin(ctx, "b"), chat.Fresh)
 	one.End(ctx, "b", false)
 	expect(t, "one given up, at another", two.Begin(ctx, "b"), chat.Fresh)
-	if n := one.Fallbacks() + two.Fallbacks(); n != 0 {
-		t.Errorf("%d calls were decided without Redis", n)
+	if n := one.Fallbacks() + two.Fallbacks(); n != 0 || len(one.held) != 0 {
+		t.Errorf("%d calls were decided without Redis; held are %v", n, one.held)
 	}
-}
-
-func TestReplicasShareLimits(t *testing.T) {
-	s := server(t)
-	now := time.Unix(1_800_000_000, 0)
-	s.SetTime(now)
-	one, two := replica(t, s), replica(t, s)
-	l := &alternating{one.Limiter(3), two.Limiter(3)}
-	pass := func(d time.Duration) {
-		now = now.Add(d)
-		s.SetTime(now)
-		s.FastForward(d)
-	}
-	wantWait(t, l, "a", 0)
-	pass(10 * time.Second)
-	wantWait(t, l, "a", 0)
-	wantWait(t, l, "a", 0)
-	wantWait(t, l, "b", 0)
-	wantWait(t, l, "a", 50*time.Second)
-	pass(49 * time.Second)
-	wantWait(t, l, "a", time.Second) // the refused one was not counted
-	pass(time.Second)
-	wantWait(t, l, "a", 0)
-	wantWait(t, l, "a", 10*time.Second)
-	pass(time.Minute)
-	if keys := s.Keys(); len(keys) != 0 {
-		t.Errorf("after an idle minute the server still has %v", keys)
-	}
-	if n := one.Fallbacks() + two.Fallbacks(); n != 0 {
-		t.Errorf("%d calls were decided without Redis", n)
-	}
-}
-
-// alternating asks two limiters in turn.
-type alternating struct{ next, other chat.Limiter }
-
-func (a *alternating) Allow(ctx context.Context, key string) time.Duration {
-	a.next, a.other = a.other, a.next
-	return a.other.Allow(ctx, key)
 }
 
 func TestReplicasShareAnswers(t *testing.T) {
@@ -145,9 +104,6 @@ func TestReplicasShareAnswers(t *testing.T) {
 		if value, found := two.Load(ctx, "large"); found != fits || fits && len(value) != size {
 			t.Errorf("of %d bytes %d are loaded, %v", size, len(value), found)
 		}
-	}
-	if n := one.Fallbacks() + two.Fallbacks(); n != 0 {
-		t.Errorf("%d calls were decided without Redis", n)
 	}
 }
 
@@ -176,15 +132,4 @@ func TestMalformedURLIsNotRepeated(t *testing.T) {
 			t.Errorf("the error is %v", err)
 		}
 	}
-}
-
-// mute accepts connections and never answers.
-func mute(t *testing.T) (addr string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // The system accepts.
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	return listener.Addr().String()
 }
