@@ -155,13 +155,3 @@ func TestARefusalThatWasSaidBeforeIsNoMessage(t *testing.T) {
 		}
 	})
 }
-
-func TestAnAdapterDoesNotPrintItsSecrets(t *testing.T) {
-	r := setUp(t, byWebhook)
-	s := &session{Adapter: r.adapter}
-	for _, v := range []any{r.adapter, r.adapter.Config, r.adapter.api, s, *s} {
-		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
-			r.noToken(fmt.Sprintf(verb, v))
-		}
-	}
-}

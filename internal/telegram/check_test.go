@@ -62,14 +62,6 @@ func TestCheckTellsWhoTheBotIsAndWhereItsUpdatesGo(t *testing.T) {
 	}
 }
 
-func TestCheckFailsOnAnAnswerThatNamesNoBot(t *testing.T) {
-	r := setUp(t)
-	r.api.Fail("getMe", telegramtest.Empty())
-	if learned, err := r.adapter.Check(t.Context()); err == nil || learned != nil {
-		t.Errorf("got %q, %v", learned, err)
-	}
-}
-
 // What to do is to stop the other process, and not to look at a setting.
 func TestCheckNamesNoSettingBesideAnotherPoller(t *testing.T) {
 	r := setUp(t)

@@ -104,37 +104,26 @@ func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
 }
 
 func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const most = 10
-		r := setUp(t, byWebhook)
-		r.adapter.inHand = make(chan struct{}, most)
-		release := r.block(people(most)...)
+	simulated(t, func(t *testing.T, r *rig) {
+		r.adapter.inHand = make(chan struct{}, 1)
+		release := r.block(ann)
 		r.run()
-		var messages []telegramtest.Message
-		for _, user := range people(most) {
-			messages = append(messages, inPrivate(user, "/price"))
-		}
-		turnedAway := make(chan int)
-		go func() { turnedAway <- r.give(messages...) }()
-		r.inFlight(most)
-		late := r.api.Update(inPrivate(ann, "/price"))
-		if status := r.deliver(late); status != http.StatusServiceUnavailable || r.adapter.InHand() != most ||
-			r.events.of("webhook_full") != 1 {
-			t.Errorf("one too many: %d, with %d in flight", status, r.adapter.InHand())
+		go r.give(inPrivate(ann, "/price"))
+		r.inFlight(1)
+		late := r.api.Update(inPrivate(ann+1, "/price"))
+		if status := r.deliver(late); status != http.StatusServiceUnavailable || r.events.of("webhook_full") != 1 {
+			t.Errorf("one too many is answered by %d", status)
 		}
 		release()
-		if n := <-turnedAway; n != 0 {
-			t.Errorf("%d of those in flight are turned away", n)
-		}
+		r.sent(1)
+		synctest.Wait()
 		for range 2 {
 			if status := r.deliver(late); status != http.StatusOK {
 				t.Errorf("delivered again: %d", status)
 			}
 		}
-		if n := perChat(r.sent(most + 1))[ann]; n != 1 {
-			t.Errorf("%d answers", n)
-		}
-	})
+		r.sent(2)
+	}, byWebhook)
 }
 
 // Whatever becomes of its sendMessage, an update that is delivered again until
