@@ -79,14 +79,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // setUp makes an adapter that has not been started, without a network.
 func setUp(t *testing.T, changes ...func(*Config)) *rig {
 	t.Helper()
-	r := setUpBeside(t, telegramtest.NewInMemory(t), changes...)
-	r.open(r.adapter.Config)
-	return r
-}
-
-func setUpBeside(t *testing.T, api *telegramtest.Server, changes ...func(*Config)) *rig {
-	t.Helper()
-	r := &rig{T: t, api: api, handler: &chattest.Handler{}, logs: &logtest.Buffer{}, events: &tally{n: map[string]int{}}}
+	r := &rig{T: t, api: telegramtest.NewInMemory(t), handler: &chattest.Handler{}, logs: &logtest.Buffer{}, events: &tally{n: map[string]int{}}}
 	c := Config{
 		Settings:       Settings{Token: config.NewSecret(telegramtest.Token), APIURL: r.api.URL},
 		CommandTimeout: 20 * time.Second,
@@ -97,15 +90,12 @@ func setUpBeside(t *testing.T, api *telegramtest.Server, changes ...func(*Config
 	for _, change := range changes {
 		change(&c)
 	}
-	var err error
-	if r.adapter, err = New(c); err != nil {
-		t.Fatal(err)
-	}
+	r.open(c)
 	t.Cleanup(func() { r.noToken(r.logs.String()) })
 	return r
 }
 
-// open makes the adapter anew, with its calls carried by r.
+// open makes the adapter, with its calls carried by r.
 func (r *rig) open(c Config) {
 	r.Helper()
 	adapter, err := New(c)

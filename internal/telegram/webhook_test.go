@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -77,30 +76,29 @@ func TestAWebhookWithoutASecretTakesNothing(t *testing.T) {
 }
 
 func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
 		const times = 20
-		r := setUp(t, byWebhook)
 		release := r.block(ann)
 		r.run()
-		body, all := r.api.Update(inPrivate(ann, "/price")), sync.WaitGroup{}
+		body := r.api.Update(inPrivate(ann, "/price"))
 		var again atomic.Int64
 		for range times {
-			all.Go(func() {
+			go func() {
 				if r.deliver(body) == http.StatusServiceUnavailable {
 					again.Add(1)
 				}
-			})
+			}()
 		}
 		synctest.Wait()
 		release()
-		all.Wait()
+		synctest.Wait()
 		if status := r.deliver(body); status != http.StatusOK || again.Load() != times-1 {
 			t.Errorf("%d are to be delivered again, and the next is answered by %d", again.Load(), status)
 		}
 		if r.sent(1); len(r.handler.Requests()) != 1 || r.events.of("update_repeated") != times {
 			t.Errorf("%d requests, events %v", len(r.handler.Requests()), r.events.n)
 		}
-	})
+	}, byWebhook)
 }
 
 func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
