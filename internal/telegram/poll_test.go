@@ -123,18 +123,6 @@ func TestATenMinuteOutageIsOutwaitedWithoutHurry(t *testing.T) {
 	})
 }
 
-func TestStartsBeforeTelegramDoes(t *testing.T) {
-	inBubble(t, ways, func(t *testing.T, way func(*Config)) {
-		r := setUp(t, way)
-		for _, method := range []string{"getMe", "deleteWebhook", "setWebhook"} {
-			r.api.Fail(method, telegramtest.Page(502), telegramtest.ResetBefore())
-		}
-		r.run()
-		r.give(inPrivate(ann, "/price"))
-		r.sent(1)
-	})
-}
-
 func TestUpdatesThatCannotBeReadAreSkipped(t *testing.T) {
 	simulated(t, func(t *testing.T, r *rig) {
 		r.api.PushRaw(`"message":{"message_id":"seven"}`)
