@@ -142,6 +142,8 @@ func New(c Config) (*Adapter, error) {
 	number, _, _ := strings.Cut(c.Token.Reveal(), ":")
 	return &Adapter{
 		Config: c, api: api, pace: pace.New(c.Pacing, "telegram "+number, c.Turns), inHand: make(chan struct{}, maxInHand),
+		shared: sharedAnswers{waiting: map[answerKey]*sharedAnswer{}, next: map[answerKey]time.Time{}},
+		edits:  pendingEdits{of: map[destination]*messageEdits{}},
 	}, nil
 }
 

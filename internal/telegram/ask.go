@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"herald/internal/telegram/botapi"
-	"herald/internal/words"
 )
 
 // A question for an argument carries the command that it is for, since nothing
@@ -23,11 +22,6 @@ const maxPlaceholder = 64
 // deepLink opens the private chat with a bot, which is then told payload: 1 to 64
 // of A-Za-z0-9_-, https://core.telegram.org/bots/features#deep-linking.
 func deepLink(bot, payload string) string { return "https://t.me/" + bot + "?start=" + payload }
-
-// question makes a message ask for what is to be written in reply to it.
-func question(a words.Ask) botapi.ForceReply {
-	return botapi.ForceReply{Placeholder: cut(a.Question, maxPlaceholder), Selective: true}
-}
 
 // askedFor is the command for which the bot asked in a message, or "".
 func askedFor(m *message, me botapi.User) string {

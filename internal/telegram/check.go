@@ -42,10 +42,15 @@ func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
 	if err != nil {
 		return learned, checkError(err)
 	}
-	if a.WebhookURL == "" {
-		return append(learned, aboutPolling(info)...), nil
+	switch {
+	case a.WebhookURL != "":
+		learned = append(learned, a.aboutWebhook(info)...)
+	case info.URL != "":
+		// While one is set nothing can be polled.
+		const note = "a webhook is set, to %s, which `bot run` deletes: is another program using this bot?"
+		learned = append(learned, fmt.Sprintf(note, host(info.URL)))
 	}
-	return append(learned, a.aboutWebhook(info)...), nil
+	return learned, nil
 }
 
 // checkError is err as that of Check. Of a conflict it says itself what to do.
@@ -56,14 +61,6 @@ func checkError(err error) error {
 		return &config.WrongError{Problem: err.Error()}
 	}
 	return err
-}
-
-// aboutPolling warns of a webhook: while one is set nothing can be polled.
-func aboutPolling(info *models.WebhookInfo) []string {
-	if info.URL == "" {
-		return nil
-	}
-	return []string{fmt.Sprintf("a webhook is set, to %s, which `bot run` deletes: is another program using this bot?", host(info.URL))}
 }
 
 func (a *Adapter) aboutWebhook(info *models.WebhookInfo) (notes []string) {

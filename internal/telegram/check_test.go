@@ -17,33 +17,28 @@ func TestCheckTellsWhoTheBotIsAndWhereItsUpdatesGo(t *testing.T) {
 	webhook := func(c *Config) {
 		c.WebhookURL, c.WebhookPath, c.WebhookSecret = ours, "/hooks/telegram", config.NewSecret("s")
 	}
+	elsewhere := func(s *telegramtest.Server) { s.SetWebhook("https://other.example/" + secret) }
 	for name, test := range map[string]struct {
 		change func(*Config)
 		set    func(*telegramtest.Server)
 		want   []string
 	}{
-		"polling": {func(*Config) {}, func(*telegramtest.Server) {}, []string{"@herald_bot, by long polling"}},
-		"polling beside a webhook": {func(*Config) {}, func(s *telegramtest.Server) { s.SetWebhook("https://other.example/" + secret) }, []string{
-			"@herald_bot, by long polling",
-			"a webhook is set, to other.example, which `bot run` deletes: is another program using this bot?",
+		"polling": {func(*Config) {}, (*telegramtest.Server).BanFromGroups, []string{
+			"@herald_bot, by long polling", "it cannot be added to groups: send /setjoingroups to @BotFather",
 		}},
-		"no groups": {func(*Config) {}, (*telegramtest.Server).BanFromGroups, []string{
-			"@herald_bot, by long polling",
-			"it cannot be added to groups: send /setjoingroups to @BotFather",
+		"polling beside a webhook": {func(*Config) {}, elsewhere, []string{
+			"@herald_bot, by long polling", "a webhook is set, to other.example, which `bot run` deletes: is another program using this bot?",
 		}},
-		"webhook":         {webhook, func(s *telegramtest.Server) { s.SetWebhook(ours) }, []string{"@herald_bot, by webhook"}},
 		"webhook not set": {webhook, func(*telegramtest.Server) {}, []string{"@herald_bot, by webhook", "no webhook is set yet: `bot run` sets it"}},
-		"webhook elsewhere": {webhook, func(s *telegramtest.Server) { s.SetWebhook("https://other.example/" + secret) }, []string{
-			"@herald_bot, by webhook",
-			"the webhook is set to another address, at other.example: `bot run` replaces it",
+		"webhook elsewhere": {webhook, elsewhere, []string{
+			"@herald_bot, by webhook", "the webhook is set to another address, at other.example: `bot run` replaces it",
 		}},
 		"webhook that fails": {webhook, func(s *telegramtest.Server) {
 			s.SetWebhook(ours)
 			s.PushRaw(`"message":{}`)
 			s.FailDelivery("Wrong response from the webhook:\n502 Bad Gateway \x1b[31m")
 		}, []string{
-			"@herald_bot, by webhook",
-			"updates that wait: 1",
+			"@herald_bot, by webhook", "updates that wait: 1",
 			"a delivery failed just now: Wrong response from the webhook: 502 Bad Gateway [31m",
 		}},
 	} {
@@ -59,14 +54,6 @@ func TestCheckTellsWhoTheBotIsAndWhereItsUpdatesGo(t *testing.T) {
 				t.Errorf("got %q, %v, want %q", learned, err, test.want)
 			}
 		})
-	}
-}
-
-func TestCheckFailsOnAnAnswerThatNamesNoBot(t *testing.T) {
-	r := setUp(t)
-	r.api.Fail("getMe", telegramtest.Empty())
-	if learned, err := r.adapter.Check(t.Context()); err == nil || learned != nil {
-		t.Errorf("got %q, %v", learned, err)
 	}
 }
 

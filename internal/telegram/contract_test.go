@@ -1,25 +1,19 @@
 package telegram
 
 import (
-	"context"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
-	"herald/internal/telegram/telegramtest"
 )
 
-// The contract is kept over a network too.
 func TestAdapterKeepsTheContract(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
-			chattest.TestAdapter(t, func(t *testing.T) chattest.Harness {
-				return setUpBeside(t, telegramtest.New(t), way).harness()
-			})
+			chattest.TestAdapter(t, func(t *testing.T) chattest.Harness { return setUp(t, way).harness() })
 		})
 	}
 }
@@ -28,15 +22,14 @@ func (r *rig) harness() chattest.Harness {
 	r.api.Start(ann)
 	give := func() {}
 	if r.adapter.WebhookURL != "" {
-		server := httptest.NewServer(r.adapter)
 		var deliveries sync.WaitGroup
-		r.Cleanup(func() { deliveries.Wait(); server.Close() })
+		r.Cleanup(deliveries.Wait)
 		give = func() {
 			r.waitFor("ready", r.adapter.Ready)
 			for _, body := range r.api.Dequeue() {
 				deliveries.Go(func() {
-					if status, err := r.api.Deliver(context.Background(), server.URL, body); err != nil || status != http.StatusOK {
-						r.Errorf("status %d, %v", status, err)
+					if status := r.deliver(body); status != http.StatusOK {
+						r.Errorf("a delivery is answered by %d", status)
 					}
 				})
 			}

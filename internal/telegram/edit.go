@@ -18,7 +18,7 @@ type edit struct {
 func (e edit) olderThan(other edit) bool { return e.typed == other.typed && e.asOf.Before(other.asOf) }
 
 // pendingEdits are the edits that wait or are being made, by message: each
-// message is edited by one at a time. The zero value is empty.
+// message is edited by one at a time.
 type pendingEdits struct {
 	mu sync.Mutex
 	of map[destination]*messageEdits
@@ -31,7 +31,7 @@ type messageEdits struct {
 	turn chan struct{}
 	// waiting is an edit that others may join; nil if there is none.
 	waiting *waitingEdit
-	// made is what the message says by the last edit.
+	// made is what the message says by the last edit, for whoever has the turn.
 	made edit
 }
 
@@ -70,7 +70,7 @@ func (s *session) makeEdit(to destination, m *messageEdits, deadline time.Time) 
 	}
 	_, err := s.sendWithRetry(to, e.shown)
 	if err == nil {
-		s.edits.setMade(m, e)
+		m.made = e
 	}
 	return err
 }
@@ -80,9 +80,6 @@ func (s *session) makeEdit(to destination, m *messageEdits, deadline time.Time) 
 func (p *pendingEdits) join(to destination, e edit) (m *messageEdits, w *waitingEdit, first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.of == nil {
-		p.of = map[destination]*messageEdits{}
-	}
 	m = p.of[to]
 	if m == nil {
 		m = &messageEdits{turn: make(chan struct{}, 1)}
@@ -115,10 +112,4 @@ func (p *pendingEdits) close(m *messageEdits) (e edit, due bool) {
 	e = m.waiting.edit
 	m.waiting = nil
 	return e, !e.olderThan(m.made)
-}
-
-func (p *pendingEdits) setMade(m *messageEdits, e edit) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	m.made = e
 }

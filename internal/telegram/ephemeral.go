@@ -42,22 +42,17 @@ func (s *session) answerEphemerally(c commandMessage, r chat.Reply, until time.T
 	if !c.ephemeral.arrived() {
 		return 0, errNotEphemeral
 	}
-	unclear, err = s.sendEphemerally(c, s.render(s.withoutAsk(r), c.asked), until)
+	if r.Ask != nil {
+		// What is written in a group in reply to a question may be read by all.
+		open := chat.Action{Label: chat.Say("telegram.open"), URL: deepLink(s.me.Username, r.Ask.Command)}
+		r.Actions, r.Ask = append(slices.Clip(r.Actions), open), nil
+	}
+	unclear, err = s.sendEphemerally(c, s.render(r, c.asked), until)
 	if err == nil && c.ephemeral.replaced && !r.Unanswered() {
 		// A courtesy, as delete is.
 		_ = s.api.DeleteEphemeral(s.work.Sends, c.ephemeral.message)
 	}
 	return unclear, err
-}
-
-// withoutAsk is r with a button to the private chat in place of its question:
-// what is written in a group in reply to it may be read by all.
-func (s *session) withoutAsk(r chat.Reply) chat.Reply {
-	if r.Ask != nil {
-		open := chat.Action{Label: chat.Say("telegram.open"), URL: deepLink(s.me.Username, r.Ask.Command)}
-		r.Actions, r.Ask = append(slices.Clip(r.Actions), open), nil
-	}
-	return r
 }
 
 // sendEphemerally sends a message to the sender of an ephemeral one, in turn and
@@ -87,8 +82,7 @@ func (s *session) sendEphemerally(c commandMessage, t richText, until time.Time)
 			s.Count("send_repeated")
 		}
 		_, err := s.api.SendEphemeral(ctx, c.ephemeral.message, c.ephemeral.callback, t.Content)
-		s.countSendError(err)
-		s.tokenRefused(err)
+		s.sendFailed(err)
 		return err
 	})
 	return unclear, err

@@ -8,10 +8,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,27 +59,27 @@ func byWebhook(c *Config) {
 
 func paced(c *Config) { c.Pacing = true }
 
-// rig is an adapter beside a fake of Telegram.
+// rig is an adapter beside a fake of Telegram, whose calls it carries.
 type rig struct {
 	*testing.T
 	api     *telegramtest.Server
 	handler *chattest.Handler
 	adapter *Adapter
 	logs    *logtest.Buffer
-	events  *tally
+	// events counts those of Config.Count and Config.Connected, and calls.
+	events *tally
+	// Calls of the method that is broken are carried by carried, until mended.
+	broken  string
+	mended  time.Time
+	carried roundTripper
 }
+
+type roundTripper func(*http.Request) (*http.Response, error)
 
 // setUp makes an adapter that has not been started, without a network.
 func setUp(t *testing.T, changes ...func(*Config)) *rig {
 	t.Helper()
-	r := setUpBeside(t, telegramtest.NewInMemory(t), changes...)
-	r.carriedBy(r.api)
-	return r
-}
-
-func setUpBeside(t *testing.T, api *telegramtest.Server, changes ...func(*Config)) *rig {
-	t.Helper()
-	r := &rig{T: t, api: api, handler: &chattest.Handler{}, logs: &logtest.Buffer{}, events: &tally{}}
+	r := &rig{T: t, api: telegramtest.NewInMemory(t), handler: &chattest.Handler{}, logs: &logtest.Buffer{}, events: &tally{n: map[string]int{}}}
 	c := Config{
 		Settings:       Settings{Token: config.NewSecret(telegramtest.Token), APIURL: r.api.URL},
 		CommandTimeout: 20 * time.Second,
@@ -95,58 +95,49 @@ func setUpBeside(t *testing.T, api *telegramtest.Server, changes ...func(*Config
 	return r
 }
 
+// open makes the adapter, with its calls carried by r.
 func (r *rig) open(c Config) {
 	r.Helper()
-	var err error
-	if r.adapter, err = New(c); err != nil {
-		r.Fatal(err)
+	adapter, err := New(c)
+	if err == nil {
+		adapter.api, err = botapi.New(botapi.Config{Token: c.Token, URL: r.api.URL, Transport: r})
 	}
-}
-
-// carriedBy has the adapter's calls made by rt.
-func (r *rig) carriedBy(rt http.RoundTripper) {
-	r.Helper()
-	api, err := botapi.New(botapi.Config{Token: r.adapter.Token, URL: r.api.URL, Transport: rt})
 	if err != nil {
 		r.Fatal(err)
 	}
-	r.adapter.api = api
+	r.adapter = adapter
 }
 
-// carrier carries the calls of one method in a way of its own, until a time.
-type carrier struct {
-	*telegramtest.Server
-	method string
-	until  time.Time // zero is never
-	carry  func(*http.Request) (*http.Response, error)
-	calls  atomic.Int64
-}
-
-func (c *carrier) RoundTrip(req *http.Request) (*http.Response, error) {
-	if strings.HasSuffix(req.URL.Path, "/"+c.method) {
-		c.calls.Add(1)
-		if c.until.IsZero() || time.Now().Before(c.until) {
-			return c.carry(req)
-		}
+// RoundTrip carries a call of the adapter's, and counts it by its method.
+func (r *rig) RoundTrip(req *http.Request) (*http.Response, error) {
+	method := path.Base(req.URL.Path)
+	r.events.count(method)
+	if method == r.broken && time.Now().Before(r.mended) {
+		return r.carried(req)
 	}
-	return c.Server.RoundTrip(req)
+	return r.api.RoundTrip(req)
 }
 
-func (r *rig) carry(method string, until time.Time, carry func(*http.Request) (*http.Response, error)) *carrier {
-	c := &carrier{Server: r.api, method: method, until: until, carry: carry}
-	r.carriedBy(c)
-	return c
+// carry has the calls of one method carried by rt for so long.
+func (r *rig) carry(method string, length time.Duration, rt roundTripper) {
+	r.broken, r.mended, r.carried = method, time.Now().Add(length), rt
 }
 
 func response(status int, body string) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
 }
 
-// again is an adapter that takes over at the same Telegram.
+// hangs is a server that answers nothing.
+func hangs(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, req.Context().Err()
+}
+
+// again is an adapter that takes over at the same Telegram, which works.
 func (r *rig) again() *rig {
 	next := *r
+	next.broken = ""
 	next.open(r.adapter.Config)
-	next.carriedBy(r.api)
 	return &next
 }
 
@@ -279,28 +270,26 @@ func (r *rig) post(method, key string, body io.Reader) (status int) {
 }
 
 // give has the adapter take messages by the way that it takes updates, and returns
-// once they are settled, or are to be delivered again.
-func (r *rig) give(messages ...telegramtest.Message) (refused int) {
+// once they are settled. It fails the test if one is to be delivered again.
+func (r *rig) give(messages ...telegramtest.Message) {
 	r.Helper()
 	if r.adapter.WebhookURL == "" {
 		for _, m := range messages {
 			r.api.Push(m)
 		}
 		r.settled(2 * time.Minute)
-		return 0
+		return
 	}
-	var turnedAway atomic.Int64
 	var all sync.WaitGroup
 	for _, m := range messages {
 		body := r.api.Update(m)
 		all.Go(func() {
-			if r.deliver(body) != http.StatusOK {
-				turnedAway.Add(1)
+			if status := r.deliver(body); status != http.StatusOK {
+				r.Errorf("a delivery is answered by %d", status)
 			}
 		})
 	}
 	all.Wait()
-	return int(turnedAway.Load())
 }
 
 type tally struct {
@@ -311,9 +300,6 @@ type tally struct {
 func (c *tally) count(event string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.n == nil {
-		c.n = map[string]int{}
-	}
 	c.n[event]++
 }
 

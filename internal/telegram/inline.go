@@ -100,7 +100,13 @@ func (s *session) answerInline(id string, q *inlineQuery) {
 	if len(answer.Results) == 0 {
 		answer.Button = &botapi.InlineButton{Text: why, Start: "inline"}
 	}
-	s.sendInline(answer, until)
+	contents := make([]*botapi.Content, len(answer.Results))
+	for i := range answer.Results {
+		contents[i] = &answer.Results[i].Content
+	}
+	s.answerQuery(until, "inline_unanswered", contents, func(ctx context.Context) error {
+		return s.api.AnswerInlineQuery(ctx, answer)
+	})
 }
 
 // article is a reply as a result: what is sent by choosing it, under its first
@@ -122,17 +128,6 @@ func (s *session) inlineHint() string {
 	}
 	hint := chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain(strings.Join(names, ", "))})
 	return words.Say(s.work.Handler.Language(chat.Request{}, false), hint)
-}
-
-// sendInline answers a query.
-func (s *session) sendInline(answer botapi.InlineAnswer, until time.Time) {
-	contents := make([]*botapi.Content, len(answer.Results))
-	for i := range answer.Results {
-		contents[i] = &answer.Results[i].Content
-	}
-	s.answerQuery(until, "inline_unanswered", contents, func(ctx context.Context) error {
-		return s.api.AnswerInlineQuery(ctx, answer)
-	})
 }
 
 // answerQuery makes the call that answers an inline query or the query of a press,

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"herald/internal/chat"
@@ -14,46 +15,29 @@ import (
 // is not set again, since Telegram bounds how often that may be done. What fails
 // is repeated until ctx is done, and what is refused is left as it is.
 func (s *session) introduce(ctx context.Context) {
-	for _, scope := range []botapi.Scope{botapi.Everybody, botapi.Administrators} {
-		for _, r := range s.readers() {
-			menu := menuOf(s.work.Handler.Commands(), scope == botapi.Administrators, r.language)
-			s.persist(ctx, func() error { return s.setMenu(ctx, botapi.Menu{Scope: scope, Language: r.code}, menu) })
-		}
-	}
-	type description struct {
-		key string
-		get func(ctx context.Context, code string) (string, error)
-		set func(ctx context.Context, code, text string) error
-	}
-	for _, d := range []description{
-		{"telegram.description", s.api.GetMyDescription, s.api.SetMyDescription},
-		{"telegram.short_description", s.api.GetMyShortDescription, s.api.SetMyShortDescription},
-	} {
-		for _, r := range s.readers() {
-			text := words.Say(r.language, chat.Say(d.key))
-			s.persist(ctx, func() error {
-				is, err := d.get(ctx, r.code)
-				if err != nil || is == text {
-					return err
-				}
-				return d.set(ctx, r.code, text)
-			})
-		}
-	}
-}
-
-// reader is somebody whose app is in a language.
-type reader struct {
-	code     string // "" is any other than those of all languages
-	language chat.Language
-}
-
-func (s *session) readers() []reader {
-	all := []reader{{"", s.work.Handler.Language(chat.Request{}, false)}}
+	// An app in any other language reads the chats' own.
+	codes := map[string]chat.Language{"": s.work.Handler.Language(chat.Request{}, false)}
 	for _, l := range chat.Languages() {
-		all = append(all, reader{string(l), l})
+		codes[string(l)] = l
 	}
-	return all
+	describe := func(code, text string, get func(context.Context, string) (string, error), set func(_ context.Context, code, text string) error) {
+		s.persist(ctx, func() error {
+			is, err := get(ctx, code)
+			if err != nil || is == text {
+				return err
+			}
+			return set(ctx, code, text)
+		})
+	}
+	for _, code := range slices.Sorted(maps.Keys(codes)) {
+		l := codes[code]
+		for _, scope := range []botapi.Scope{botapi.Everybody, botapi.Administrators} {
+			menu := menuOf(s.work.Handler.Commands(), scope == botapi.Administrators, l)
+			s.persist(ctx, func() error { return s.setMenu(ctx, botapi.Menu{Scope: scope, Language: code}, menu) })
+		}
+		describe(code, words.Say(l, chat.Say("telegram.description")), s.api.GetMyDescription, s.api.SetMyDescription)
+		describe(code, words.Say(l, chat.Say("telegram.short_description")), s.api.GetMyShortDescription, s.api.SetMyShortDescription)
+	}
 }
 
 // menuOf lists the commands that everybody may use, or those that moderators may.

@@ -67,7 +67,7 @@ func parse(m *message, me botapi.User, commands chat.Commands) (c commandMessage
 	}
 	words := strings.Fields(rest)
 	c = commandMessage{
-		typed:   typed(name, words),
+		typed:   strings.Join(append([]string{name}, words...), " "),
 		asked:   destinationOf(m),
 		private: command.Visibility == chat.Private,
 	}
@@ -77,7 +77,12 @@ func parse(m *message, me botapi.User, commands chat.Commands) (c commandMessage
 	}
 	c.request = requestIn(m.Chat, c.sender, locale)
 	c.request.Command, c.request.Args = name, chat.Typed(words...)
-	c.request.Role = roleOf(m)
+	if m.SenderChat != nil {
+		c.request.Role = chat.Member
+		if m.SenderChat.ID == m.Chat.ID { // an anonymous administrator
+			c.request.Role = chat.Moderator
+		}
+	}
 	if target != nil {
 		user := userOf(target.ID)
 		c.request.Target, c.request.TargetName = &user, target.name()
@@ -94,11 +99,6 @@ func parse(m *message, me botapi.User, commands chat.Commands) (c commandMessage
 	return c, true
 }
 
-// typed is a command with its words.
-func typed(name string, words []string) string {
-	return strings.Join(append([]string{name}, words...), " ")
-}
-
 // requestIn is a request without what is asked; a sender of 0 is withheld.
 func requestIn(where tgChat, sender int64, locale string) chat.Request {
 	req := chat.Request{
@@ -107,23 +107,12 @@ func requestIn(where tgChat, sender int64, locale string) chat.Request {
 		ChatTitle: where.Title,
 		Direct:    where.private(),
 		Locale:    locale,
+		Role:      chat.Member,
 	}
 	if where.group() {
-		req.Community = req.Chat
+		req.Community, req.Role = req.Chat, chat.UnknownRole
 	}
 	return req
-}
-
-// roleOf is the sender's role as far as a message shows it. One who speaks as
-// the group itself is an anonymous administrator.
-func roleOf(m *message) chat.Role {
-	switch {
-	case m.SenderChat != nil && m.SenderChat.ID == m.Chat.ID:
-		return chat.Moderator
-	case m.SenderChat == nil && m.Chat.group():
-		return chat.UnknownRole
-	}
-	return chat.Member
 }
 
 // followLink reads what stands after /start: a deep link's payload, which

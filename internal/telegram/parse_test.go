@@ -161,22 +161,6 @@ func TestParseFollowsDeepLinks(t *testing.T) {
 	}
 }
 
-func TestAnUpdateOfAnotherFormKeepsItsNumberAlone(t *testing.T) {
-	for _, raw := range []string{
-		`{"update_id":5,"message":[]}`,
-		`{"message":{"message_id":"seven","text":"/price"},"update_id":5}`,
-		`{"update_id":5,"message":{"chat":7,"text":"/price"}}`,
-		`{"update_id":5,"callback_query":{"id":"1","data":7}}`,
-	} {
-		if u, err := decode([]byte(raw)); err == nil || u.ID != 5 || u.answerable() {
-			t.Errorf("%s: got %+v, %v", raw, u, err)
-		}
-	}
-	if u, err := decode([]byte(`{"update_id":5,"mess`)); err == nil || u.ID != 0 {
-		t.Errorf("half an update: got %+v, %v", u, err)
-	}
-}
-
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"update_id":1,"message":{"message_id":1,"chat":{"id":-1,"type":"group"},"from":{"id":2},"text":"/exists 😀 Ann","entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":11,"length":3,"user":{"id":3}}]}}`))
 	f.Add([]byte(`{"update_id":1,"message":{"text":"/a","chat":{"type":"private"},"from":{},"entities":[{"type":"bot_command","length":9}]}}`))
@@ -231,21 +215,4 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("an anonymous sender has an ID: %+v", c.request.From)
 		}
 	})
-}
-
-func TestAnUpdatesIDIsReadWhereverItStands(t *testing.T) {
-	for raw, want := range map[string]int64{
-		`{"update_id":1234567890,"message":{}}`:                 1234567890,
-		`{"update_id":7}`:                                       7,
-		`{ "update_id" : 8, "message":{}}`:                      8,
-		`{"message":{"text":"\"update_id\":1"},"update_id":9}`:  9,
-		`{"update_id":"11","message":{}}`:                       0,
-		`{"update_id":1.5,"message":{}}`:                        0,
-		`{"update_id":99999999999999999999999999,"message":{}}`: 0,
-		``: 0,
-	} {
-		if got := updateID([]byte(raw)); got != want {
-			t.Errorf("%s: %d, want %d", raw, got, want)
-		}
-	}
 }

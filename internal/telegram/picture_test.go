@@ -36,16 +36,11 @@ func TestAPictureIsSentOrItsTextIs(t *testing.T) {
 	}
 	inBubble(t, map[string]test{
 		"taken":             {nil, nil, 1, 0},
-		"refused once":      {faults{refused}, nil, 1, 0},
 		"refused":           {faults{refused, refused}, nil, 0, 1},
-		"429":               {faults{telegramtest.TooMany(time.Second)}, nil, 1, 0},
-		"unclear":           {faults{unclear}, nil, 1, 0},
 		"unclear and out":   {faults{unclear.CarriedOut()}, nil, 2, 0},
 		"unclear twice":     {faults{unclear, unclear}, nil, 0, 1},
 		"unclear to it":     {faults{unclear, unclear}, faults{unclear}, 0, 0},
 		"not allowed there": {faults{telegramtest.Status(403)}, nil, 0, 1},
-		"nothing allowed":   {faults{telegramtest.Status(403)}, faults{telegramtest.Status(403)}, 0, 0},
-		"refused as a text": {faults{refused, refused}, faults{refused, refused}, 0, 0},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		reply := pictured(t, 100)
@@ -88,12 +83,11 @@ func TestAnEditMayTurnATextIntoAPicture(t *testing.T) {
 		messages int
 	}
 	inBubble(t, map[string]test{
-		"text to text":                {text, text, false, 1},
-		"text to picture":             {text, picture, false, 1},
-		"text to picture, refused":    {text, picture, true, 2},
-		"picture to text":             {picture, text, false, 2},
-		"picture to picture":          {pictured(t, 100), picture, false, 1},
-		"picture to picture, refused": {pictured(t, 100), picture, true, 1},
+		"text to text":             {text, text, false, 1},
+		"text to picture":          {text, picture, false, 1},
+		"text to picture, refused": {text, picture, true, 2},
+		"picture to text":          {picture, text, false, 2},
+		"picture to picture":       {pictured(t, 100), picture, false, 1},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		first := tt.from

@@ -136,12 +136,12 @@ func (s *session) pollFailed(ctx context.Context, err error) {
 // returns how many were new. It blocks while too many are in hand.
 func (s *session) take(ctx context.Context, offsets *offsetTracker, batch []json.RawMessage) (taken int) {
 	for _, raw := range batch {
-		id := updateID(raw)
+		u, err := decode(raw)
+		id := u.ID
 		if id == 0 || !offsets.begin(id) {
 			continue
 		}
 		taken++
-		u, err := decode(raw)
 		if err != nil {
 			s.Count("update_undecodable")
 		}

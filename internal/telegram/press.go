@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -51,16 +52,13 @@ func parsePress(q *callbackQuery, commands chat.Commands) (press, error) {
 	command, _ := commands.Find(state.Command)
 	c := commandMessage{
 		request: requestIn(m.Chat, q.From.ID, q.From.Language),
-		typed:   typed(state.Command, state.Args),
+		typed:   strings.Join(append([]string{state.Command}, state.Args...), " "),
 		private: command.Visibility == chat.Private,
 		asked:   destinationOf(m),
 		sender:  q.From.ID,
 	}
 	c.request.Command, c.request.Args = state.Command, chat.Typed(state.Args...)
 	c.request.Whispers = true
-	if m.Chat.group() {
-		c.request.Role = chat.UnknownRole
-	}
 	c.linkable = c.private && len(state.Args) == 0
 	c.ephemeral = ephemeralOf(m, q.From.ID)
 	c.ephemeral.callback, c.ephemeral.replaced = q.ID, state.Edit

@@ -50,7 +50,7 @@ func render(c words.Card, bot string, private bool) richText {
 		content.Text = "…" // Telegram refuses one without text.
 	}
 	if c.Ask != nil {
-		content.Markup = question(*c.Ask)
+		content.Markup = botapi.ForceReply{Placeholder: cut(c.Ask.Question, maxPlaceholder), Selective: true}
 	}
 	return richText{content, picture}
 }

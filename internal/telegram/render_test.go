@@ -58,38 +58,6 @@ func TestRenderNamesAPersonOnlyWhereNobodyIsNotified(t *testing.T) {
 	}
 }
 
-// Whatever is just short enough to lose nothing fits, with all of its line
-// breaks, and also as the caption of a picture, which has the alternative text in
-// it.
-func TestRenderCountsEveryLineBreak(t *testing.T) {
-	for _, picture := range []*chat.Image{nil, {PNG: []byte("picture"), Alt: chat.Say("alternative")}} {
-		r := chat.Reply{Tone: chat.Warning, Title: chat.Say("T"), Ask: &chat.Ask{Command: "staked"}, Image: picture}
-		r.Sections = says(chat.Address{Hex: testWallet}, chat.Moment{Time: time.Unix(1750000000, 0)})
-		for range 25 {
-			r.Sections = append(r.Sections, chat.Section{Heading: chat.Say("heading"), Fields: []chat.Field{
-				{Name: chat.Plain("name"), Value: chat.Plain("a value")}, {Value: chat.Plain("12")}}})
-		}
-		r.Notes = []chat.Text{chat.Say("the last note")}
-		room := maxUnits - units(shown(r, false).Text)
-		if picture != nil {
-			room = maxCaption - units(shown(chat.Reply{Tone: r.Tone, Title: r.Title, Ask: r.Ask, Image: picture, Notes: r.Notes}, false).Text)
-			r.Sections = nil
-		}
-		whole := 0
-		for filler := room - 20; filler < room+20; filler++ {
-			r.Text = chat.Say(strings.Repeat("x", filler))
-			got := shown(r, false)
-			checkText(t, got)
-			if strings.Contains(got.Text, r.Text.Key) && strings.Contains(got.Text, "the last note") && !strings.Contains(got.Text, "more") {
-				whole = filler
-			}
-		}
-		if whole < room-2 || whole > room {
-			t.Errorf("%d units lose nothing, where there is room for %d", whole, room)
-		}
-	}
-}
-
 // Whatever a service calls a dapp or a pool, Telegram makes no link of it:
 // every such name stands in a code entity, however many there are and whatever
 // else has one.

@@ -119,8 +119,7 @@ func (s *session) sendWithRetry(to destination, t richText) (id int64, err error
 			s.Count("send_repeated")
 		}
 		id, err = s.send(ctx, to, t)
-		s.countSendError(err)
-		s.tokenRefused(err)
+		s.sendFailed(err)
 		return err
 	})
 	return id, err
@@ -148,8 +147,9 @@ func (s *session) send(ctx context.Context, to destination, t richText) (id int6
 	return s.api.SendMessage(ctx, there, t.Content)
 }
 
-func (s *session) countSendError(err error) {
-	if err == nil {
+// sendFailed counts why a message was not sent, or may not be; nil is no failure.
+func (s *session) sendFailed(err error) {
+	if err == nil || s.tokenRefused(err) {
 		return
 	}
 	switch botapi.ErrorOf(err).Kind {

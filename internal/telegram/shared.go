@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -26,11 +27,11 @@ type answerKey struct {
 }
 
 // sharedAnswers are the public answers that wait for their turn, for those with
-// the same answer to join. The zero value is empty.
+// the same answer to join.
 type sharedAnswers struct {
 	mu      sync.Mutex
 	waiting map[answerKey]*sharedAnswer
-	// next is when the next message of an answer may go; it is forgotten then.
+	// next is when the next message of an answer may go, if that has not come.
 	next map[answerKey]time.Time
 }
 
@@ -80,9 +81,6 @@ func (s *session) sendShared(c commandMessage, reply chat.Reply, shown richText,
 func (w *sharedAnswers) join(key answerKey, reply chat.Reply, shown richText) (a *sharedAnswer, first bool, gap time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.waiting == nil {
-		w.waiting, w.next = map[answerKey]*sharedAnswer{}, map[answerKey]time.Time{}
-	}
 	a = w.waiting[key]
 	if a == nil {
 		a, first = &sharedAnswer{done: make(chan struct{})}, true
@@ -100,21 +98,14 @@ func (w *sharedAnswers) close(key answerKey, goes bool) (shared bool) {
 	defer w.mu.Unlock()
 	a := w.waiting[key]
 	delete(w.waiting, key)
+	now := time.Now()
+	maps.DeleteFunc(w.next, func(_ answerKey, at time.Time) bool { return !now.Before(at) })
 	if goes {
-		w.next[key] = time.Now().Add(sameAnswerGap)
-		time.AfterFunc(sameAnswerGap, func() { w.forget(key) })
+		w.next[key] = now.Add(sameAnswerGap)
 	}
 	if a.askers > 1 {
 		note := chat.SayWith("telegram.shared", chat.Values{"n": chat.Count(a.askers)})
 		a.reply.Notes = append(slices.Clip(a.reply.Notes), note)
 	}
 	return a.askers > 1
-}
-
-func (w *sharedAnswers) forget(key answerKey) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !time.Now().Before(w.next[key]) {
-		delete(w.next, key)
-	}
 }

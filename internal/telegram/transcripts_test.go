@@ -34,23 +34,17 @@ func marked(m richText) string {
 	opening, closing := map[int]string{}, map[int]string{}
 	// What holds another begins before it and ends behind it.
 	entities := slices.SortedStableFunc(slices.Values(m.Entities), func(a, b botapi.Entity) int { return b.Length - a.Length })
+	marks := map[botapi.EntityType][2]string{
+		botapi.Bold: {"*", "*"}, botapi.Italic: {"_", "_"}, botapi.Code: {"`", "`"}, botapi.DateTime: {"<", ">"},
+		botapi.ExpandableBlockquote: {"⟪", "⟫"}, botapi.TextLink: {"[", "]("}, botapi.TextMention: {"[", "](user "},
+	}
 	for _, e := range entities {
-		before, after := "", ""
+		before, after := marks[e.Type][0], marks[e.Type][1]
 		switch e.Type {
-		case botapi.Bold:
-			before, after = "*", "*"
-		case botapi.Italic:
-			before, after = "_", "_"
-		case botapi.Code:
-			before, after = "`", "`"
-		case botapi.DateTime:
-			before, after = "<", ">"
-		case botapi.ExpandableBlockquote:
-			before, after = "⟪", "⟫"
 		case botapi.TextLink:
-			before, after = "[", "]("+e.URL+")"
+			after += e.URL + ")"
 		case botapi.TextMention:
-			before, after = "[", fmt.Sprintf("](user %d)", e.User.ID)
+			after += fmt.Sprint(e.User.ID, ")")
 		}
 		opening[e.Offset] += before
 		closing[e.Offset+e.Length] = after + closing[e.Offset+e.Length]
@@ -59,13 +53,11 @@ func marked(m richText) string {
 	units := utf16.Encode([]rune(m.Text))
 	from := 0
 	for i := range len(units) + 1 {
-		if opening[i] == "" && closing[i] == "" {
-			continue
+		if opening[i] != "" || closing[i] != "" || i == len(units) {
+			b.WriteString(string(utf16.Decode(units[from:i])) + closing[i] + opening[i])
+			from = i
 		}
-		b.WriteString(string(utf16.Decode(units[from:i])) + closing[i] + opening[i])
-		from = i
 	}
-	b.WriteString(string(utf16.Decode(units[from:])))
 	if m.picture != nil {
 		b.WriteString("\n(picture)")
 	}

@@ -1,9 +1,7 @@
 package telegram
 
 import (
-	"bytes"
 	"encoding/json"
-	"strconv"
 	"strings"
 )
 
@@ -29,20 +27,6 @@ func decode(raw []byte) (update, error) {
 		u = update{ID: u.ID} // The rest may be there in part.
 	}
 	return u, err
-}
-
-// updateID reads an update's ID alone; 0 is none. Telegram writes it first, in
-// which case the rest is not looked at: a poll brings what is in flight again and
-// again.
-func updateID(raw []byte) int64 {
-	if rest, first := bytes.CutPrefix(raw, []byte(`{"update_id":`)); first {
-		digits, _, _ := bytes.Cut(rest[:min(len(rest), 20)], []byte(","))
-		if id, err := strconv.ParseInt(string(digits), 10, 64); err == nil {
-			return id
-		}
-	}
-	u, _ := decode(raw)
-	return u.ID
 }
 
 type message struct {

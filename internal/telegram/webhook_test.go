@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -77,64 +76,52 @@ func TestAWebhookWithoutASecretTakesNothing(t *testing.T) {
 }
 
 func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
 		const times = 20
-		r := setUp(t, byWebhook)
 		release := r.block(ann)
 		r.run()
-		body, all := r.api.Update(inPrivate(ann, "/price")), sync.WaitGroup{}
+		body := r.api.Update(inPrivate(ann, "/price"))
 		var again atomic.Int64
 		for range times {
-			all.Go(func() {
+			go func() {
 				if r.deliver(body) == http.StatusServiceUnavailable {
 					again.Add(1)
 				}
-			})
+			}()
 		}
 		synctest.Wait()
 		release()
-		all.Wait()
+		synctest.Wait()
 		if status := r.deliver(body); status != http.StatusOK || again.Load() != times-1 {
 			t.Errorf("%d are to be delivered again, and the next is answered by %d", again.Load(), status)
 		}
 		if r.sent(1); len(r.handler.Requests()) != 1 || r.events.of("update_repeated") != times {
 			t.Errorf("%d requests, events %v", len(r.handler.Requests()), r.events.n)
 		}
-	})
+	}, byWebhook)
 }
 
 func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const most = 10
-		r := setUp(t, byWebhook)
-		r.adapter.inHand = make(chan struct{}, most)
-		release := r.block(people(most)...)
+	simulated(t, func(t *testing.T, r *rig) {
+		r.adapter.inHand = make(chan struct{}, 1)
+		release := r.block(ann)
 		r.run()
-		var messages []telegramtest.Message
-		for _, user := range people(most) {
-			messages = append(messages, inPrivate(user, "/price"))
-		}
-		turnedAway := make(chan int)
-		go func() { turnedAway <- r.give(messages...) }()
-		r.inFlight(most)
-		late := r.api.Update(inPrivate(ann, "/price"))
-		if status := r.deliver(late); status != http.StatusServiceUnavailable || r.adapter.InHand() != most ||
-			r.events.of("webhook_full") != 1 {
-			t.Errorf("one too many: %d, with %d in flight", status, r.adapter.InHand())
+		go r.give(inPrivate(ann, "/price"))
+		r.inFlight(1)
+		late := r.api.Update(inPrivate(ann+1, "/price"))
+		if status := r.deliver(late); status != http.StatusServiceUnavailable || r.events.of("webhook_full") != 1 {
+			t.Errorf("one too many is answered by %d", status)
 		}
 		release()
-		if n := <-turnedAway; n != 0 {
-			t.Errorf("%d of those in flight are turned away", n)
-		}
+		r.sent(1)
+		synctest.Wait()
 		for range 2 {
 			if status := r.deliver(late); status != http.StatusOK {
 				t.Errorf("delivered again: %d", status)
 			}
 		}
-		if n := perChat(r.sent(most + 1))[ann]; n != 1 {
-			t.Errorf("%d answers", n)
-		}
-	})
+		r.sent(2)
+	}, byWebhook)
 }
 
 // Whatever becomes of its sendMessage, an update that is delivered again until
@@ -147,12 +134,10 @@ func TestADeliveryIsAnsweredOnceWhereThatCanBeTold(t *testing.T) {
 		first int // the status of the first delivery
 	}
 	inBubble(t, map[string]test{
-		"429":                    {telegramtest.TooMany(time.Second), 1, 200},
-		"429 for too long":       {telegramtest.TooMany(time.Hour), 1, 503},
-		"502":                    {telegramtest.Page(502), 1, 200},
-		"reset before it is out": {telegramtest.ResetBefore(), 1, 200},
-		"502 once it is out":     {telegramtest.Page(502).CarriedOut(), 2, 200},
-		"refused":                {telegramtest.NoRights(), 0, 200},
+		"429 for too long":   {telegramtest.TooMany(time.Hour), 1, 503},
+		"502":                {telegramtest.Page(502), 1, 200},
+		"502 once it is out": {telegramtest.Page(502).CarriedOut(), 2, 200},
+		"refused":            {telegramtest.NoRights(), 0, 200},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t, byWebhook)
 		r.run()
