@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"flag"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +12,6 @@ import (
 
 	"herald/commands/commandstest"
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 	"herald/internal/words"
 )
 
@@ -99,36 +97,6 @@ func FuzzRenderIsPlainText(f *testing.F) {
 			}
 			if i := strings.IndexFunc(strings.TrimSuffix(line, "\n"), unicode.IsControl); i >= 0 {
 				t.Errorf("a control character in %q", line)
-			}
-		}
-	})
-}
-
-func FuzzAdapterAnswersEveryLine(f *testing.F) {
-	f.Add("/price\r\n\n/as nobody\nhello\n/mylogins\n/PRICE@herald x")
-	f.Add("\x00\n/\xff\x00\n/\n//\n/@\n\u2003/as")
-	f.Add("/help\n Exit\n/help")
-	f.Fuzz(func(t *testing.T, in string) {
-		var out strings.Builder
-		handler := &chattest.Handler{}
-		if err := New(Config{In: strings.NewReader(in), Out: &out, Askers: []Asker{{Name: "ann"}}}).Run(t.Context(), handler); err != nil {
-			t.Fatal(err)
-		}
-		lines := 0
-		for line := range strings.Lines(in) {
-			if leaves(line) {
-				break
-			}
-			if command, arguments := parse(line); command != "" || len(arguments) > 0 {
-				lines++
-			}
-		}
-		if got := strings.Count(out.String(), "\n\n"); got != lines || strings.Contains(out.String(), "\n\n\n") {
-			t.Errorf("%d answers to %d lines: %q", got, lines, out.String())
-		}
-		for _, req := range handler.Requests() {
-			if strings.ContainsAny(req.Command, "@ \n") || !utf8.ValidString(fmt.Sprint(req.Command, req.Args)) {
-				t.Errorf("asked for %+v", req)
 			}
 		}
 	})

@@ -2,7 +2,6 @@ package terminal_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -105,23 +104,6 @@ func TestLongLinesAreToldAndPassed(t *testing.T) {
 		out := talk(t, line+"\n/help\n"+strings.TrimSuffix(line, "\r"), &chattest.Handler{})
 		if got := strings.Count(out, "[!] That line is too long\n"); got != told || !strings.Contains(out, "help\n\n") {
 			t.Errorf("%d bytes: told %d times, want %d; the next line is answered: %t", len(line), got, told, strings.Contains(out, "help\n\n"))
-		}
-	}
-}
-
-type brokenPipe struct{ err error }
-
-func (b brokenPipe) Read([]byte) (int, error)  { return 0, b.err }
-func (b brokenPipe) Write([]byte) (int, error) { return 0, b.err }
-
-func TestBrokenPipesEndRun(t *testing.T) {
-	broken := brokenPipe{errors.New("broken pipe")}
-	for name, c := range map[string]terminal.Config{
-		"reading": config(broken, io.Discard),
-		"writing": config(strings.NewReader("/price\n"), broken),
-	} {
-		if err := terminal.New(c).Run(t.Context(), &chattest.Handler{}); !errors.Is(err, broken.err) {
-			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }

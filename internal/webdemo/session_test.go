@@ -183,16 +183,9 @@ func TestNobodyPressesWhatTheyDoNotSee(t *testing.T) {
 	for side, message := range c.say("member", webdemo.Group, "/exists") {
 		press := webdemo.Act{Side: side, Kind: "press", As: "member", Chat: webdemo.Group, Language: "en", Message: message.ID, Button: "1 e 0 exists"}
 		c.answer(press)
-		for _, change := range []func(*webdemo.Act){
-			func(a *webdemo.Act) { a.As = "moderator" },
-			func(a *webdemo.Act) { a.Chat = webdemo.Private },
-			func(a *webdemo.Act) { a.Message = "99" },
-		} {
-			other := press
-			change(&other)
-			if status, text := c.send("POST", "/act", other, nil); status != 400 || !strings.Contains(text, "no such message") {
-				t.Errorf("%+v: %d %s", other, status, text)
-			}
+		press.As = "moderator"
+		if status, text := c.send("POST", "/act", press, nil); status != 400 || !strings.Contains(text, "no such message") {
+			t.Errorf("%+v: %d %s", press, status, text)
 		}
 	}
 }
@@ -240,11 +233,6 @@ func TestWhatIsNotOfTheProtocolIsRefused(t *testing.T) {
 		change(&act)
 		if status, text := c.send("POST", "/act", act, nil); status != 400 || !strings.Contains(text, want) {
 			t.Errorf("%s%d %s", want, status, text)
-		}
-	}
-	for _, unknown := range []webdemo.Switch{{Service: "weather", Fault: "down"}, {Service: "supply", Fault: "limit"}} {
-		if status, _ := c.send("POST", "/fault", unknown, nil); status != 400 {
-			t.Errorf("%+v: %d", unknown, status)
 		}
 	}
 }
