@@ -147,25 +147,6 @@ func TestAPoolThatAnswersNonsenseDidRespond(t *testing.T) {
 	}
 }
 
-func TestHelpShowsWhatThisPersonMayUseHere(t *testing.T) {
-	r := commandstest.Healthy().Router(t)
-	asker := chat.User{Platform: "telegram", ID: commandstest.Ann}
-	for _, c := range r.Commands() {
-		for _, f := range c.Forms {
-			for _, direct := range []bool{false, true} {
-				for _, operators := range [][]chat.User{nil, {asker}} {
-					r.Operators = operators
-					got := texts(r.Handle(t.Context(), chat.Request{Command: "help", From: asker, Direct: direct, Chat: "1"}))
-					want := !f.Unlisted && (len(f.Params) == 0 || direct && (!f.Moderators || operators != nil))
-					if strings.Contains(got, c.Usage(f)) != want {
-						t.Errorf("direct %t, operators %v: %s is shown: %t\n%s", direct, operators, c.Usage(f), !want, got)
-					}
-				}
-			}
-		}
-	}
-}
-
 func TestAPictureIsInTheLanguageOfItsAnswer(t *testing.T) {
 	w := commandstest.Healthy()
 	r := w.Router(t)

@@ -139,16 +139,6 @@ func TestAReplyToAMessageWithAWalletIsAboutItsSender(t *testing.T) {
 	}
 }
 
-func TestNobodyStandsBehindAnAnonymousMessage(t *testing.T) {
-	w := commandstest.Healthy()
-	for command, args := range map[string]chat.Args{"exists": {}, "mylogins": {}, "verify": chat.Typed(commandstest.AnnsWallet)} {
-		reply := w.Router(t).Handle(t.Context(), chat.Request{Command: command, Args: args, From: chat.User{Platform: "telegram"}})
-		if reply.Text.Key != "anonymous.you" || len(w.AccountsAsked) > 0 {
-			t.Errorf("/%s: %s, and %v were asked about", command, texts(reply), w.AccountsAsked)
-		}
-	}
-}
-
 func TestWhoeverIsRepliedToIsNamedAsTheyCallThemselves(t *testing.T) {
 	bob := chat.User{Platform: "telegram", ID: commandstest.Bob}
 	req := chat.Request{
