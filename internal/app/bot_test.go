@@ -151,22 +151,6 @@ func TestABotWithoutAPlatformEnds(t *testing.T) {
 	}
 }
 
-func TestPlatformsAreLoggedAndOnceThatAllAreConnected(t *testing.T) {
-	var log logtest.Buffer
-	a := newArrivals(log.Logger())
-	telegram, discord := a.of("telegram"), a.of("discord")
-	telegram("@herald_bot")
-	telegram("@herald_bot") // after an outage
-	if log.Lines(`msg="platform connected" platform=telegram name=@herald_bot`) != 2 || log.Lines("msg=ready") != 0 {
-		t.Errorf("before Discord is connected:\n%s", &log)
-	}
-	discord("Herald")
-	telegram("@herald_bot")
-	if log.Lines("msg=ready") != 1 {
-		t.Errorf("ready otherwise than once:\n%s", &log)
-	}
-}
-
 func TestTheLogHoldsNoSecretAndNoLongLine(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		cfg := mustLoad(t, append(everySetting(), "LOG_LEVEL=info", "LOG_FORMAT="+format), "")

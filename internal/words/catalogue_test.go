@@ -115,7 +115,7 @@ func TestEveryLanguageHasEveryMessage(t *testing.T) {
 	}
 }
 
-var said = regexp.MustCompile(`\bSay(?:With)?\("([^"]+[^."])"`)
+var said = regexp.MustCompile(`\bSay(?:With)?\("([^"]+)"[,)]`)
 
 // TestEveryMessageThatTheCodeNamesIsThere, by reading the program's own code.
 func TestEveryMessageThatTheCodeNamesIsThere(t *testing.T) {
