@@ -30,7 +30,6 @@ func TestTheStateOfAButtonComesBackAsItWasMade(t *testing.T) {
 		"refresh":                 {button(true, asOf, "price"), "1 e tlpwu8 price", chat.Press{Command: "price", Edit: true, AsOf: asOf}},
 		"another answer":          {button(false, asOf, "price", "7d"), "1 n tlpwu8 price 7d", chat.Press{Command: "price", Args: []string{"7d"}, AsOf: asOf}},
 		"a whole wallet":          {button(true, time.Time{}, "staked", wallet), "1 e 0 staked " + wallet, chat.Press{Command: "staked", Args: []string{wallet}, Edit: true}},
-		"as of a broken clock":    {button(false, time.Unix(-5, 0), "help"), "1 n 0 help", chat.Press{Command: "help"}},
 		"a question":              {ask("staked", "wallet"), "1 a 0 staked wallet", chat.Press{Command: "staked", Asks: "wallet"}},
 		"64 bytes":                {button(false, asOf, "x", longest), "1 n tlpwu8 x " + longest, chat.Press{Command: "x", Args: []string{longest}, AsOf: asOf}},
 		"65 bytes":                {state: button(false, asOf, "x", longest+"y")},

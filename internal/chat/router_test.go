@@ -252,11 +252,6 @@ func TestAFormForButtonsIsAskedAndNotShown(t *testing.T) {
 	if strings.Contains(got, "page") || !strings.Contains(got, "/verify <user> <wallet>") {
 		t.Errorf("what may be typed is told as %s", got)
 	}
-	command, _ := newRouter(t, io.Discard, with).Commands().Find("verify")
-	params, required := command.Params()
-	if len(params) != 2 || !required["wallet"] || required["user"] {
-		t.Errorf("the listed parameters are %v, and required are %v", params, required)
-	}
 }
 
 func TestTableWithAMistakeIsRefused(t *testing.T) {
