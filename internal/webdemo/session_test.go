@@ -203,18 +203,10 @@ func TestTheAppsLanguageAndMenuAreTheAskersOwn(t *testing.T) {
 	if got := c.state().Languages; !slices.Equal(got, languages) {
 		t.Errorf("the page has the languages %q, want %q: add a row to people.go", got, languages)
 	}
-	for _, test := range []struct {
-		as, place, language, says string
-		is                        bool
-	}{
-		{"member", webdemo.Group, "es", `"description":"Precio de HRLD`, true},
-		{"member", webdemo.Group, "en", `"is_ephemeral":true`, true},
-		{"moderator", webdemo.Group, "en", `"person":true,"name":"Check registration"`, true},
-		{"member", webdemo.Group, "en", "Check registration", false},
-	} {
-		_, menu := c.send("GET", "/menu?as="+test.as+"&chat="+test.place+"&language="+test.language, nil, nil)
-		if strings.Contains(menu, test.says) != test.is {
-			t.Errorf("%+v: %s", test, menu)
+	for as, person := range map[string]bool{"member": false, "moderator": true} {
+		_, menu := c.send("GET", "/menu?as="+as+"&chat=group&language=es", nil, nil)
+		if !strings.Contains(menu, `"description":"Precio de HRLD`) || !strings.Contains(menu, `"is_ephemeral":true`) || strings.Contains(menu, `"person":true`) != person {
+			t.Errorf("%s: %s", as, menu)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package words_test
 
 import (
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -50,14 +49,6 @@ func fields(n int) []words.Field {
 
 func section(heading string, fields []words.Field) words.Section {
 	return words.Section{Heading: line(heading), Fields: fields}
-}
-
-func TestACardThatJustFitsIsLeftAsItIs(t *testing.T) {
-	c := words.Card{Title: line("t"), Text: line("x"), Sections: []words.Section{section("h", fields(70))}, Details: fields(5), Notes: []words.Line{line("n")},
-		Buttons: []words.Button{{Label: "b", State: "1 n 0 price"}}, Ask: &words.Ask{Command: "staked"}, Image: &words.Image{Name: "a.png"}}
-	if got := c.Fit(size(c), runes); !reflect.DeepEqual(got, c) {
-		t.Errorf("got %+v", got)
-	}
 }
 
 func TestTheLongestSectionLosesFieldsAndSaysHowMany(t *testing.T) {

@@ -103,7 +103,6 @@ func TestAMomentIsToldByHowLongAgoItWas(t *testing.T) {
 			{time.Minute, "1 min ago", "1 мин назад"},
 			{time.Hour, "1 h ago", "1 ч назад"},
 			{day, "1 day ago", "1 день назад"},
-			{5 * day, "5 days ago", "5 дней назад"},
 			{21 * day, "21 days ago", "21 день назад"},
 			{1002 * day, "1,002 days ago", "1\u00a0002 дня назад"},
 			{-time.Minute, "just now", "только что"},
