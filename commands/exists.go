@@ -14,39 +14,31 @@ func exists(accounts core.Source[core.Identity, core.Account], look Look) chat.C
 		id, err := core.NewIdentity(req.Args.Value(platform.Name), req.Args.Value(uid.Name))
 		return id, invalid(uid, err)
 	}
-	answer := func(ctx context.Context, id core.Identity, yes, no string, person []chat.Field) (chat.Reply, error) {
-		account, err := accounts.Get(ctx, id)
-		if err != nil {
-			return chat.Reply{}, err
-		}
-		tone, title, text := chat.Negative, "exists.no", no
-		if account.Value.Registered() {
-			tone, title, text = chat.Positive, "exists.yes", yes
-		}
-		reply := chat.Reply{
-			Tone: tone, Title: chat.Say(title),
-			Text:  chat.SayWith(text, chat.Values{"platform": chat.Plain(id.Platform), "service": look.service()}),
-			Notes: []chat.Text{checked(account.At)},
-		}
-		if len(person) > 0 {
-			reply.Sections = []chat.Section{{Fields: person}}
-		}
-		return reply, nil
-	}
-	own := func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-		id, err := sender(req)
-		if err != nil {
-			return chat.Reply{}, err
-		}
-		return answer(ctx, id, "exists.you.yes", "exists.you.no", nil)
-	}
-	other := func(whom func(chat.Request) (core.Identity, error)) chat.Run {
+	const them = "exists.they"
+	// of answers about whoever whom finds; say begins the key of what is said.
+	of := func(whom func(chat.Request) (core.Identity, error), say string) chat.Run {
 		return func(ctx context.Context, req chat.Request) (chat.Reply, error) {
 			id, err := whom(req)
 			if err != nil {
 				return chat.Reply{}, err
 			}
-			return answer(ctx, id, "exists.they.yes", "exists.they.no", personFields(id, req))
+			account, err := accounts.Get(ctx, id)
+			if err != nil {
+				return chat.Reply{}, err
+			}
+			tone, verdict := chat.Negative, ".no"
+			if account.Value.Registered() {
+				tone, verdict = chat.Positive, ".yes"
+			}
+			reply := chat.Reply{
+				Tone: tone, Title: chat.Say("exists" + verdict),
+				Text:  chat.SayWith(say+verdict, chat.Values{"platform": chat.Plain(id.Platform), "service": look.service()}),
+				Notes: []chat.Text{checked(account.At)},
+			}
+			if say == them {
+				reply.Sections = []chat.Section{{Fields: personFields(id, req)}}
+			}
+			return reply, nil
 		}
 	}
 	return chat.Command{
@@ -56,9 +48,9 @@ func exists(accounts core.Source[core.Identity, core.Account], look Look) chat.C
 		PersonMenu:       chat.Say("exists.menu"),
 		Visibility:       chat.Private,
 		Forms: []chat.Form{
-			{Run: own},
-			{Params: []chat.Param{personParam}, Moderators: true, Run: other(target)},
-			{Params: []chat.Param{platform, uid}, Moderators: true, Run: other(named)},
+			{Run: of(sender, "exists.you")},
+			{Params: []chat.Param{personParam}, Moderators: true, Run: of(target, them)},
+			{Params: []chat.Param{platform, uid}, Moderators: true, Run: of(named, them)},
 		},
 	}
 }

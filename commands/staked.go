@@ -92,15 +92,11 @@ func stakedReply(snapshot core.Snapshot[core.Stake], wallet common.Address, look
 // undetermined says why nobody can say whether there is a stake.
 func undetermined(s core.Stake) chat.Text {
 	key := "stake.undetermined"
-	if slices.ContainsFunc(s.Failed, answeredNonsense) {
+	// A pool that answers nonsense did respond.
+	if slices.ContainsFunc(s.Failed, func(p core.UnreadPool) bool { return p.Err.Reason == core.Malformed }) {
 		key = "stake.undetermined_unread"
 	}
 	return chat.SayWith(key, chat.Values{"failed": chat.Count(len(s.Failed)), "n": pools(s)})
-}
-
-// answeredNonsense reports whether a pool did respond, but with no stake.
-func answeredNonsense(p core.UnreadPool) bool {
-	return p.Err.Reason == core.Malformed
 }
 
 // stakeSections are what is staked and what is being withdrawn.

@@ -14,18 +14,29 @@ import (
 )
 
 func verify(accounts core.Source[core.Identity, core.Account], stakes core.Source[common.Address, core.Stake], look Look) chat.Command {
-	answer := func(ctx context.Context, req chat.Request, id core.Identity, say ownershipTexts, person []chat.Field) (chat.Reply, error) {
-		wallet, err := core.ParseWallet(req.Args.Value(walletParam.Name))
-		if err != nil {
-			return chat.Reply{}, invalid(walletParam, err)
+	// of answers about whoever whom finds.
+	of := func(whom func(chat.Request) (core.Identity, error), say ownershipTexts) chat.Run {
+		return func(ctx context.Context, req chat.Request) (chat.Reply, error) {
+			id, err := whom(req)
+			if err != nil {
+				return chat.Reply{}, err
+			}
+			wallet, err := core.ParseWallet(req.Args.Value(walletParam.Name))
+			if err != nil {
+				return chat.Reply{}, invalid(walletParam, err)
+			}
+			c := walletCheck{wallet: wallet, look: look}
+			var asked sync.WaitGroup
+			asked.Go(func() { c.account, c.accountErr = accounts.Get(ctx, id) })
+			asked.Go(func() { c.owner, c.ownerErr = accounts.Get(ctx, core.IdentityOf(wallet)) })
+			asked.Go(func() { c.stake, c.stakeErr = stakes.Get(ctx, wallet) })
+			asked.Wait()
+			var person []chat.Field
+			if say == theirs {
+				person = personFields(id, req)
+			}
+			return c.reply(say, person)
 		}
-		c := walletCheck{wallet: wallet, look: look}
-		var asked sync.WaitGroup
-		asked.Go(func() { c.account, c.accountErr = accounts.Get(ctx, id) })
-		asked.Go(func() { c.owner, c.ownerErr = accounts.Get(ctx, core.IdentityOf(wallet)) })
-		asked.Go(func() { c.stake, c.stakeErr = stakes.Get(ctx, wallet) })
-		asked.Wait()
-		return c.reply(say, person)
 	}
 	return chat.Command{
 		Name:             "verify",
@@ -34,20 +45,8 @@ func verify(accounts core.Source[core.Identity, core.Account], stakes core.Sourc
 		Visibility:       chat.Private,
 		Forms: []chat.Form{
 			// First, so that a reply to somebody's message with a wallet is about them.
-			{Params: []chat.Param{personParam, walletParam}, Moderators: true, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-				id, err := target(req)
-				if err != nil {
-					return chat.Reply{}, err
-				}
-				return answer(ctx, req, id, theirs, personFields(id, req))
-			}},
-			{Params: []chat.Param{walletParam}, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-				id, err := sender(req)
-				if err != nil {
-					return chat.Reply{}, err
-				}
-				return answer(ctx, req, id, yours, nil)
-			}},
+			{Params: []chat.Param{personParam, walletParam}, Moderators: true, Run: of(target, theirs)},
+			{Params: []chat.Param{walletParam}, Run: of(sender, yours)},
 		},
 	}
 }

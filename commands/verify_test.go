@@ -1,17 +1,12 @@
 package commands_test
 
 import (
-	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"herald/commands"
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
@@ -126,12 +121,11 @@ func TestAReplyToAMessageWithAWalletIsAboutItsSender(t *testing.T) {
 		title   string
 		isAsked bool
 	}{
-		"Bob's wallet, to Bob":    {bob, commandstest.BobsWallet, "verify.they.yes", false},
-		"Ann's wallet, to Bob":    {bob, commandstest.AnnsWallet, "verify.they.no", false},
-		"Ann's wallet, to nobody": {nil, commandstest.AnnsWallet, "verify.you.yes", false},
-		"Ann's wallet, to Ann":    {ann, commandstest.AnnsWallet, "verify.you.yes", false},
-		"to somebody anonymous":   {&chat.User{Platform: "telegram"}, commandstest.AnnsWallet, "check.user", false},
-		"no wallet, to nobody":    {nil, "", "ask.wallet", true},
+		"Bob's wallet, to Bob":  {bob, commandstest.BobsWallet, "verify.they.yes", false},
+		"Ann's wallet, to Bob":  {bob, commandstest.AnnsWallet, "verify.they.no", false},
+		"Ann's wallet, to Ann":  {ann, commandstest.AnnsWallet, "verify.you.yes", false},
+		"to somebody anonymous": {&chat.User{Platform: "telegram"}, commandstest.AnnsWallet, "check.user", false},
+		"no wallet, to nobody":  {nil, "", "ask.wallet", true},
 		// The answer to a question would be about Ann.
 		"no wallet, to Bob": {bob, "", "input.title", false},
 	} {
@@ -145,74 +139,19 @@ func TestAReplyToAMessageWithAWalletIsAboutItsSender(t *testing.T) {
 	}
 }
 
-func TestNobodyStandsBehindAnAnonymousMessage(t *testing.T) {
-	w := commandstest.Healthy()
-	for command, args := range map[string]chat.Args{"exists": {}, "mylogins": {}, "verify": chat.Typed(commandstest.AnnsWallet)} {
-		reply := w.Router(t).Handle(t.Context(), chat.Request{Command: command, Args: args, From: chat.User{Platform: "telegram"}})
-		if reply.Text.Key != "anonymous.you" || len(w.AccountsAsked) > 0 {
-			t.Errorf("/%s: %s, and %v were asked about", command, texts(reply), w.AccountsAsked)
-		}
-	}
-}
-
-// slow is a core.Source that takes a second.
-type slow[K, V any] struct{ core.Source[K, V] }
-
-func (s slow[K, V]) Get(ctx context.Context, key K) (core.Snapshot[V], error) {
-	time.Sleep(time.Second)
-	return s.Source.Get(ctx, key)
-}
-
-func TestVerifyAsksForBothPartsSideBySide(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		from := commandstest.Healthy().Sources()
-		from.Accounts, from.Stakes = slow[core.Identity, core.Account]{from.Accounts}, slow[common.Address, core.Stake]{from.Stakes}
-		command, _ := commands.All(from, commands.Look{Symbol: "TKN"}).Find("verify")
-		start := time.Now()
-		req := chat.Request{From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Args: chat.Named(aboutWallet)}
-		if _, err := command.Forms[1].Run(t.Context(), req); err != nil || time.Since(start) != time.Second {
-			t.Errorf("took %v, %v", time.Since(start), err)
-		}
-	})
-}
-
-func TestAModeratorIsToldWhomAndWhereTheyAskedAbout(t *testing.T) {
-	r := commandstest.Healthy().Router(t)
+func TestWhoeverIsRepliedToIsNamedAsTheyCallThemselves(t *testing.T) {
+	bob := chat.User{Platform: "telegram", ID: commandstest.Bob}
 	req := chat.Request{
-		From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Role: chat.Moderator,
-		Chat: commandstest.Community, ChatTitle: "Token *talk*", Community: commandstest.Community,
+		From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Role: chat.Moderator, Community: commandstest.Community,
+		Target: &bob, TargetName: "Bob\n@all " + strings.Repeat("b", 100),
 	}
-	values := func(line string) (all []chat.Value) {
+	want := chat.Mention{User: bob, Name: chat.NewForeign(req.TargetName, 64)}
+	for _, line := range []string{"exists", "verify " + commandstest.BobsWallet} {
 		words := strings.Fields(line)
 		req.Command, req.Args = words[0], chat.Typed(words[1:]...)
-		for _, s := range r.Handle(t.Context(), req).Sections {
-			for _, f := range s.Fields {
-				all = append(all, f.Value)
-			}
-		}
-		return all
-	}
-	bob := chat.Mention{User: chat.User{Platform: "telegram", ID: commandstest.Bob}}
-	asked := chat.Channel{ID: commandstest.Community, Title: "Token *talk*"}
-	// Nobody knows the name of an ID that was typed.
-	for _, line := range []string{"exists 12345", "exists Telegram 12345", "verify 12345 " + commandstest.BobsWallet} {
-		if got := values(line); !slices.Contains(got, chat.Value(bob)) || !slices.Contains(got, chat.Value(chat.Code(commandstest.Bob))) || !slices.Contains(got, chat.Value(asked)) {
-			t.Errorf("%s: %+v", line, got)
-		}
-	}
-	// A Discord user cannot be mentioned in Telegram, and an own answer names nobody.
-	for _, line := range []string{"exists discord 5", "exists", "verify " + commandstest.AnnsWallet} {
-		for _, v := range values(line) {
-			if _, mentioned := v.(chat.Mention); mentioned || v == chat.Value(asked) && line != "exists discord 5" {
-				t.Errorf("%s: an answer names %+v", line, v)
-			}
-		}
-	}
-	req.Target, req.TargetName = &bob.User, "Bob\n@all "+strings.Repeat("b", 100)
-	bob.Name = chat.NewForeign(req.TargetName, 64)
-	for _, line := range []string{"exists", "verify " + commandstest.BobsWallet} {
-		if got := values(line)[0]; got != chat.Value(bob) {
-			t.Errorf("%s: the person is %+v, want %+v", line, got, bob)
+		reply := commandstest.Healthy().Router(t).Handle(t.Context(), req)
+		if got := reply.Sections[0].Fields[0].Value; got != chat.Value(want) {
+			t.Errorf("%s: the person is %+v, want %+v", line, got, want)
 		}
 	}
 }

@@ -69,6 +69,7 @@ func TestCommandLines(t *testing.T) {
 	golden(t, "testdata/commandline.golden", regexp.MustCompile(`go1\.[^\n]+`).ReplaceAllString(all.String(), "go1.N"))
 }
 
+// Package flag would write what was typed to the process's own standard error.
 func TestAMistakeEndsTheProcess(t *testing.T) {
 	c := prepare(t, []string{"--" + secret + "=1"})
 	c.start()

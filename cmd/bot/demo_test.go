@@ -73,21 +73,6 @@ func TestDemoTranscript(t *testing.T) {
 	golden(t, "testdata/demo.golden", blockNote.ReplaceAllString(steady, "Block N"))
 }
 
-func TestDemoEndsWhenToldThoughItsInputDoesNot(t *testing.T) {
-	t.Parallel()
-	c := prepare(t, []string{"demo"})
-	in := c.input()
-	defer in.Close()
-	c.start()
-	c.greeted()
-	if _, err := io.WriteString(in, "/price\n"); err != nil {
-		t.Fatal(err)
-	}
-	e2etest.Eventually(t, "an answer", func() bool { return strings.HasSuffix(c.stdout.String(), "\n\n") })
-	c.signal(syscall.SIGTERM)
-	c.leaves(exitOK)
-}
-
 func TestDemoOnAPageEndsWithControlC(t *testing.T) {
 	t.Parallel()
 	c := prepare(t, []string{"demo", "--web"}, notOurs...)

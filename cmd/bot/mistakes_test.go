@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,23 +17,12 @@ import (
 // wiretap is an address that counts who connects to it.
 func wiretap(t *testing.T) (url string, connections *atomic.Int64) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
 	connections = &atomic.Int64{}
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			connections.Add(1)
-			conn.Close()
-		}
-	}()
-	return "http://" + listener.Addr().String(), connections
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ConnState = func(net.Conn, http.ConnState) { connections.Add(1) }
+	server.Start()
+	t.Cleanup(server.Close)
+	return server.URL, connections
 }
 
 const poolA, poolB = "0x52908400098527886E0F7030069857D2E4169EE7", "0x8617E340B3D01FA5F11F306F4090FD50E238070D"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,94 +14,55 @@ import (
 	"herald/internal/telegram/telegramtest"
 )
 
-// way is a platform before the bot.
-type way struct {
-	settings []string
-	// ask has somebody ask for the price, of a bot whose HTTP server is at url.
-	ask func(url string)
-	// answers are what was said so far.
-	answers func() []string
-}
-
-func question() telegramtest.Message {
-	return telegramtest.Text(telegramtest.Private(1), telegramtest.Person(1), "/price")
-}
-
-func onTelegram(t *testing.T, byHTTP bool) way {
-	fake := telegramtest.New(t)
-	w := way{settings: e2etest.Polling(fake), ask: func(string) { fake.Push(question()) }}
-	if byHTTP {
-		w.settings = e2etest.Webhook(fake)
-		w.ask = func(url string) { go fake.Deliver(t.Context(), url+e2etest.WebhookPath, fake.Update(question())) }
-	}
-	w.answers = func() (texts []string) {
-		for _, m := range fake.Sent() {
-			texts = append(texts, m.Text)
-		}
-		if len(fake.Pending()) > 0 {
-			texts = append(texts, "an update that is not acknowledged")
-		}
-		return texts
-	}
-	return w
-}
-
-func onDiscord(t *testing.T, byHTTP bool) way {
-	fake := e2etest.Discord(t)
-	w := way{settings: e2etest.Gateway(fake)}
-	if byHTTP {
-		w.settings = e2etest.Interactions(fake)
-	}
-	var asked *discordtest.Pending
-	w.ask = func(url string) {
-		p, body := fake.Prepare(discordtest.Interaction{Command: "price"})
-		asked = p
-		if !byHTTP {
-			var err error
-			if asked, err = fake.Push(discordtest.Interaction{Command: "price"}); err != nil {
-				t.Error(err)
-			}
-			return
-		}
-		p.Send()
-		go func() {
-			if resp, err := fake.PostRaw(t.Context(), url+e2etest.InteractionsPath, body, time.Now()); err == nil {
-				_ = p.Responded(resp.Body)
-				resp.Body.Close()
-			}
-		}()
-	}
-	w.answers = func() []string { return []string{asked.Answer().Text()} }
-	return w
-}
-
 // A server that platforms call goes on for a second and refuses, so that a proxy
-// turns to another one.
+// turns to another one. Each platform asks another service, so that it is known
+// when both commands are in flight.
 func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
-	for name, test := range map[string]struct {
-		open   func(t *testing.T, byHTTP bool) way
-		byHTTP bool
-	}{
-		"polling": {onTelegram, false}, "webhook": {onTelegram, true}, "gateway": {onDiscord, false}, "interactions": {onDiscord, true},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, byHTTP := range []bool{false, true} {
+		t.Run(map[bool]string{false: "polling and gateway", true: "webhook and interactions"}[byHTTP], func(t *testing.T) {
 			t.Parallel()
-			world := e2etest.Sandbox(t)
+			world, telegram, discord := e2etest.Sandbox(t), telegramtest.New(t), e2etest.Discord(t)
 			world.Price.SetFault(fault.Late(500 * time.Millisecond))
-			w := test.open(t, test.byHTTP)
-			c := spawn(t, world, w.settings...)
+			world.Chain.SetFault(fault.Late(500 * time.Millisecond))
+			settings := slices.Concat(e2etest.Polling(telegram), e2etest.Gateway(discord))
+			if byHTTP {
+				settings = slices.Concat(e2etest.Webhook(telegram), e2etest.Interactions(discord))
+			}
+			c := spawn(t, world, settings...)
 			c.awaitReady()
-			w.ask(c.url())
-			e2etest.Eventually(t, "the command is in flight", func() bool { return world.Price.Requests() > 0 })
+			message := telegramtest.Text(telegramtest.Private(1), telegramtest.Person(1), "/price")
+			staked := discordtest.Interaction{Command: "staked", Options: map[string]string{"wallet": world.World.Staker.Hex()}}
+			asked, body := discord.Prepare(staked)
+			if byHTTP {
+				go telegram.Deliver(t.Context(), c.url()+e2etest.WebhookPath, telegram.Update(message))
+				asked.Send()
+				go func() {
+					if resp, err := discord.PostRaw(t.Context(), c.url()+e2etest.InteractionsPath, body, time.Now()); err == nil {
+						_ = asked.Responded(resp.Body)
+						resp.Body.Close()
+					}
+				}()
+			} else {
+				telegram.Push(message)
+				var err error
+				if asked, err = discord.Push(staked); err != nil {
+					t.Fatal(err)
+				}
+			}
+			e2etest.Eventually(t, "the commands are in flight", func() bool { return world.Price.Requests() > 0 && world.Chain.Requests() > 0 })
 			c.signal(syscall.SIGTERM)
 			told := time.Now()
 			e2etest.Eventually(t, "the process refuses", func() bool { return c.readyz() == http.StatusServiceUnavailable })
 			c.leaves(exitOK)
-			if took := time.Since(told); test.byHTTP && took < time.Second {
+			if took := time.Since(told); byHTTP && took < time.Second {
 				t.Errorf("it refused for %v only", took)
 			}
-			if got := w.answers(); len(got) != 1 || !strings.Contains(e2etest.Plain(got[0]), e2etest.Price) {
-				t.Errorf("answered with %q", got)
+			sent := telegram.Sent()
+			if len(sent) != 1 || !strings.Contains(e2etest.Plain(sent[0].Text), e2etest.Price) || len(telegram.Pending()) > 0 {
+				t.Errorf("Telegram was sent %+v, and has %d updates left", sent, len(telegram.Pending()))
+			}
+			if got := e2etest.Plain(asked.Answer().Text()); !strings.Contains(got, "1,012,345.6789") {
+				t.Errorf("Discord was answered with %q", got)
 			}
 		})
 	}

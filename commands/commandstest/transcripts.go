@@ -2,6 +2,7 @@ package commandstest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,10 +57,7 @@ func write(to *bytes.Buffer, c Case, show func(Case) string) {
 func compare(t *testing.T, dir string, transcripts map[string]*bytes.Buffer, update bool) {
 	t.Helper()
 	if update {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -43,15 +43,13 @@ type Bot struct {
 	probes []probe
 	// Router answers requests from every platform.
 	Router *chat.Router
-	// arrivals are told by adapters that they have connected.
-	arrivals *arrivals
 	// roles ask a platform for a user's role; filled as adapters are made.
 	roles map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error)
 }
 
 // New wires the way from Request to Reply. It contacts nothing.
 func New(cfg *Config, log *slog.Logger) (*Bot, error) {
-	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(), arrivals: newArrivals(log),
+	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(),
 		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}
 	store, err := b.openState()
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"herald/internal/chat"
 	"herald/internal/redact/logtest"
 	"herald/internal/sandbox"
-	"herald/internal/words"
 )
 
 func startSandbox(t *testing.T) *sandbox.Sandbox {
@@ -48,19 +47,6 @@ func TestAnswersAreInTheLanguageOfTheirReaders(t *testing.T) {
 		if got := bot.Router.Handle(t.Context(), request).Language; got != want {
 			t.Errorf("%+v is answered in %q, want %q", request, got, want)
 		}
-	}
-}
-
-func TestAnswersNameTheServiceAndLinkToTheExplorer(t *testing.T) {
-	world := startSandbox(t)
-	bot := newBot(t, world, "SERVICE_NAME=Zebra Passport", "EXPLORER_URL=https://explorer.example/x/")
-	defer bot.Close()
-	wallet := world.World.Staker.Hex()
-	card := words.Print(bot.Router.Handle(t.Context(), chat.Request{
-		Command: "verify", Args: chat.Typed(wallet), From: telegramUser(world.World.Registered), Direct: true}))
-	link := card.Sections[0].Fields[0].Value[0].URL
-	if !strings.HasSuffix(card.Text.String(), " with Zebra Passport.") || link != "https://explorer.example/x/address/"+wallet {
-		t.Errorf("the answer says %q and links to %q", card.Text, link)
 	}
 }
 
@@ -165,22 +151,6 @@ func TestABotWithoutAPlatformEnds(t *testing.T) {
 	}
 }
 
-func TestPlatformsAreLoggedAndOnceThatAllAreConnected(t *testing.T) {
-	var log logtest.Buffer
-	a := newArrivals(log.Logger())
-	telegram, discord := a.of("telegram"), a.of("discord")
-	telegram("@herald_bot")
-	telegram("@herald_bot") // after an outage
-	if log.Lines(`msg="platform connected" platform=telegram name=@herald_bot`) != 2 || log.Lines("msg=ready") != 0 {
-		t.Errorf("before Discord is connected:\n%s", &log)
-	}
-	discord("Herald")
-	telegram("@herald_bot")
-	if log.Lines("msg=ready") != 1 {
-		t.Errorf("ready otherwise than once:\n%s", &log)
-	}
-}
-
 func TestTheLogHoldsNoSecretAndNoLongLine(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		cfg := mustLoad(t, append(everySetting(), "LOG_LEVEL=info", "LOG_FORMAT="+format), "")
@@ -198,53 +168,5 @@ func TestTheLogHoldsNoSecretAndNoLongLine(t *testing.T) {
 		if n := out.Lines("redacted"); n != len(cfg.Secrets()) || out.Lines("not logged") > 0 {
 			t.Errorf("%s: %d lines for %d secrets", format, n, len(cfg.Secrets()))
 		}
-	}
-}
-
-// source is the code of a package's files without its tests.
-func source(t *testing.T, dir string) (code string) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.HasSuffix(file, "_test.go") {
-			code += string(content)
-		}
-	}
-	return code
-}
-
-// Each package that has Settings has a part in Config; if it also has New, it is a
-// platform, a service or a store, and something is made of it.
-func TestEveryPlatformAndServiceIsWired(t *testing.T) {
-	wiring := source(t, ".")
-	packages, err := os.ReadDir("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	wired := 0
-	for _, p := range packages {
-		code := source(t, filepath.Join("..", p.Name()))
-		for has, line := range map[string]string{
-			"\ntype Settings struct": p.Name() + ".Settings",
-			"\nfunc New(":            p.Name() + ".New(",
-		} {
-			switch {
-			case !strings.Contains(code, "\ntype Settings struct") || !strings.Contains(code, has):
-			case strings.Contains(wiring, line):
-				wired++
-			default:
-				t.Errorf("internal/app lacks %s: a platform goes into platforms.go, a service into services.go", line)
-			}
-		}
-	}
-	if wired < 10 {
-		t.Errorf("only %d lines of wiring are found", wired)
 	}
 }

@@ -58,8 +58,8 @@ var noPlatform = probe{title: "platform", ask: func(context.Context) ([]string, 
 }}
 
 // Check asks everything that is configured one question, all at once, and
-// writes a table to w, in colour if that is a terminal. It fails with
-// ErrCheckFailed if an answer is wrong or no platform is on.
+// writes a table to w. It fails with ErrCheckFailed if an answer is wrong or no
+// platform is on.
 func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 	probes, err := b.allProbes()
 	if err != nil {
@@ -80,7 +80,7 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 		})
 	}
 	asking.Wait()
-	table := redact.New(b.cfg.Secrets()).String(checkTable(rows, wantsColour(w)))
+	table := redact.New(b.cfg.Secrets()).String(checkTable(rows))
 	if _, err := io.WriteString(w, table); err != nil {
 		return err
 	}

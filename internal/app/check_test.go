@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -176,27 +174,5 @@ func TestAServerThatPlatformsCallRefusesForASecond(t *testing.T) {
 	e2etest.Eventually(t, "it refuses", func() bool { status, _ := bot.Readyz(); return status == http.StatusServiceUnavailable })
 	if err := bot.Leave(); err != nil || time.Since(told) < 900*time.Millisecond {
 		t.Errorf("it left after %v: %v", time.Since(told), err)
-	}
-}
-
-// Servers repeat the whole request, with its credentials, in all that they answer.
-func TestCheckShowsNoSecretWhateverServersRepeat(t *testing.T) {
-	for _, echo := range fault.Echoes("http://127.0.0.1:1/elsewhere") {
-		t.Run(echo.Name, func(t *testing.T) {
-			t.Parallel()
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				echo.Serve(w, r, fmt.Sprint(r.URL, r.Header, string(body)))
-			}))
-			defer server.Close()
-			e := e2etest.NewEverything(t)
-			settings := []string{"COMMAND_TIMEOUT=300ms", "EVM_RPC_URL=" + server.URL + "/v1/" + e.Secrets["node's key"]}
-			for _, name := range []string{"PARTNER_BASE_URL", "PRICE_API_URL", "SUPPLY_URL", "TELEGRAM_API_URL", "DISCORD_API_URL"} {
-				settings = append(settings, name+"="+server.URL)
-			}
-			if table, err := check(t, e, settings...); err == nil || strings.Count(table, "WRONG  ") < 6 {
-				t.Errorf("%v:\n%s", err, table)
-			}
-		})
 	}
 }

@@ -18,12 +18,11 @@ type checkRow struct {
 
 func (r checkRow) failed() bool { return len(r.wrong) > 0 }
 
-// result is a word, and its colour by "select graphic rendition": red or green.
-func (r checkRow) result() (word, colour string) {
+func (r checkRow) result() string {
 	if r.failed() {
-		return "WRONG", "1;31"
+		return "WRONG"
 	}
-	return "ok", "32"
+	return "ok"
 }
 
 // elapsed is what the answer took, or a dash where nobody was asked.
@@ -36,22 +35,18 @@ func (r checkRow) elapsed() string {
 
 // checkTable is the rows as a table, with what is wrong below its row, and a last
 // line that sums it up.
-func checkTable(rows []checkRow, colour bool) string {
+func checkTable(rows []checkRow) string {
 	var aligned strings.Builder
 	columns := tabwriter.NewWriter(&aligned, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(columns, "WHAT\tWHERE\tRESULT\tTOOK\tANSWER")
 	for _, r := range rows {
-		result, _ := r.result()
-		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\n", r.what, cmp.Or(r.where, "-"), result, r.elapsed(), strings.Join(r.learned, "\n\t\t\t\t"))
+		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\n", r.what, cmp.Or(r.where, "-"), r.result(), r.elapsed(), strings.Join(r.learned, "\n\t\t\t\t"))
 	}
 	_ = columns.Flush() // a Builder takes everything
 	lines := strings.Split(aligned.String(), "\n")
 	table, lines := lines[:1:1], lines[1:]
 	failed := 0
 	for _, r := range rows {
-		if result, code := r.result(); colour {
-			lines[0] = strings.Replace(lines[0], " "+result+" ", " \x1b["+code+"m"+result+"\x1b[0m ", 1)
-		}
 		height := max(1, len(r.learned))
 		for _, line := range lines[:height] {
 			table = append(table, strings.TrimRight(line, " "))

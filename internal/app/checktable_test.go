@@ -38,15 +38,8 @@ platform        -                    WRONG   -
 
 2 of 3 need a look.
 `
-	if got := checkTable(rows, false); got != want {
+	if got := checkTable(rows); got != want {
 		t.Errorf("got\n%s", got)
-	}
-	coloured := strings.NewReplacer(" ok ", " \x1b[32mok\x1b[0m ", " WRONG ", " \x1b[1;31mWRONG\x1b[0m ").Replace(want)
-	if got := checkTable(rows, true); got != coloured {
-		t.Errorf("got\n%q", got)
-	}
-	if got := summary(0, 3) + summary(1, 3); got != "Everything answers. Start it with `bot run`.1 of 3 needs a look." {
-		t.Error(got)
 	}
 }
 
@@ -83,25 +76,19 @@ func TestWhatProbesLearnedInWords(t *testing.T) {
 	hourAgo := time.Now().Add(-time.Hour - time.Minute)
 	for name, test := range map[string]struct{ got, want []string }{
 		"partner":         {aboutPartner(partner.Clocks{Known: true}, true), []string{"the signature is accepted", "its clock and this machine's agree"}},
-		"partner undated": {aboutPartner(partner.Clocks{}, true), []string{"the signature is accepted"}},
 		"partner refuses": {aboutPartner(partner.Clocks{Known: true, Ahead: -3 * time.Hour}, false), []string{"the dates of its answers and this machine's clock are 3h0m0s apart"}},
 		"clock slow":      {aboutPartner(partner.Clocks{Known: true, Ahead: 9 * time.Second, Allowed: true}, false), []string{"this machine's clock is 9s behind the service's, which is allowed for"}},
 		"clock fast":      {aboutPartner(partner.Clocks{Known: true, Ahead: -10 * time.Minute, Allowed: true}, false), []string{"this machine's clock is 10m0s ahead of the service's, which is allowed for"}},
 		"quote": {aboutQuote(market.Listing{ID: "31415", Symbol: "HRLD", Name: "Herald\x1b[31m\nDemo",
 			Quote: core.Quote{Price: number("0.041728"), LastUpdated: hourAgo}}),
 			[]string{"HRLD, id 31415, $0.04173, 1 h ago", "the provider calls it Herald[31m Demo"}},
-		"quote alone":      {aboutQuote(market.Listing{ID: "1", Symbol: "HRLD", Quote: core.Quote{Price: number("1234.5")}}), []string{"HRLD, id 1, $1,234.50"}},
 		"supply":           {aboutSupply(core.Supply{Total: number("100000000"), Circulating: number("8712345.678")}, "MAT"), []string{"100M MAT in total", "8,712,345.678 MAT circulate, 8.71%"}},
-		"half a supply":    {aboutSupply(core.Supply{Circulating: number("5")}, "MAT"), []string{"5 MAT circulate"}},
 		"no supply":        {aboutSupply(core.Supply{Total: number("-5")}, "MAT"), nil},
 		"pools":            {aboutPools(staking.Found{ChainID: big.NewInt(698), Block: big.NewInt(12345678), BlockTime: hourAgo, Deployed: 1234, Multicall: staking.MulticallWorks}), []string{"chain 698", "newest block 12,345,678, 1 h ago", "pools with code: 1,234, without: none", "Multicall3 reads them in one call"}},
 		"pools, some gone": {aboutPools(staking.Found{Deployed: 20, Missing: make([]core.Pool, 1)}), []string{"pools with code: 20, without: 1"}},
 		"no multicall":     {aboutPools(staking.Found{Multicall: staking.MulticallMissing}), []string{"this chain has no Multicall3, so they are read by JSON-RPC batch"}},
-		"multicall off":    {aboutPools(staking.Found{Multicall: staking.MulticallOff}), []string{"Multicall3 is off, so they are read by JSON-RPC batch"}},
 		"huge block":       {aboutPools(staking.Found{Block: new(big.Int).Lsh(big.NewInt(1), 64)}), []string{"newest block 18446744073709551616"}},
-		"no node":          {aboutPools(staking.Found{}), nil},
 		"redis":            {aboutRedis(340 * time.Microsecond), []string{"fastest call: 0.3 ms"}},
-		"no redis":         {aboutRedis(0), nil},
 	} {
 		if !slices.Equal(test.got, test.want) {
 			t.Errorf("%s: got %q, want %q", name, test.got, test.want)

@@ -51,7 +51,7 @@ func (b *Bot) platforms() ([]platform, error) {
 			CommandTimeout: b.cfg.Limits.CommandTimeout,
 			Log:            b.log,
 			Count:          b.metrics.Events(string(telegram.Platform)),
-			Connected:      b.arrivals.of(telegram.Platform),
+			Connected:      b.connected(telegram.Platform),
 		})
 		if err != nil {
 			return nil, err
@@ -66,7 +66,7 @@ func (b *Bot) platforms() ([]platform, error) {
 			CommandTimeout: b.cfg.Limits.CommandTimeout,
 			Log:            b.log,
 			Count:          b.metrics.Events(string(discord.Platform)),
-			Connected:      b.arrivals.of(discord.Platform),
+			Connected:      b.connected(discord.Platform),
 			Status:         b.status,
 		})
 		if err != nil {
@@ -79,4 +79,10 @@ func (b *Bot) platforms() ([]platform, error) {
 		on = append(on, p)
 	}
 	return on, nil
+}
+
+// connected returns what to call with the bot's name on a platform whenever it has
+// connected there.
+func (b *Bot) connected(p chat.Platform) func(name string) {
+	return func(name string) { b.log.Info("platform connected", "platform", p, "name", name) }
 }

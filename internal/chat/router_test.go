@@ -125,16 +125,14 @@ func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
 			"exists", nil, chat.Partial, "half", false, false, "pool 5 is silent"},
 		"an unknown command": {nil, typed, nil, chat.Unknown, "unknown.title", true, true, "command=unknown"},
 		"a wrong argument":   {nil, "exists", []string{"moon", typed}, chat.BadInput, "/exists <platform> <uid>", true, true, "level=INFO"},
-		"an example":         {nil, "exists", []string{"moon", typed}, chat.BadInput, "/exists EVM 0xabc", true, true, "level=INFO"},
 		"its choices":        {nil, "exists", []string{"moon", typed}, chat.BadInput, "choices:EVM, TON", true, true, "level=INFO"},
 		"wrong input": {returning(half, &chat.InputError{Problem: chat.Say("wrong")}),
 			"exists", nil, chat.BadInput, "input.title", true, true, "level=INFO"},
-		"no right":         {nil, "exists", []string{typed}, chat.Forbidden, "forbidden.text", true, true, "level=INFO"},
-		"an error":         {returning(half, errors.New("down")), "exists", nil, chat.Unavailable, "explained", false, true, "err=down"},
-		"too slow":         {running(endless), "exists", nil, chat.TimedOut, "explained", false, true, "level=WARN"},
-		"too many":         {func(c *chat.Config) { c.UserLimit = never{} }, "exists", nil, chat.RateLimited, "limit.text map[n:2]", true, true, "level=INFO"},
-		"in a chat":        {func(c *chat.Config) { c.ChatLimit = never{} }, "exists", nil, chat.RateLimited, "limit.title", true, true, "level=INFO"},
-		"too many unknown": {func(c *chat.Config) { c.UserLimit = never{} }, typed, nil, chat.RateLimited, "limit.title", true, true, "level=INFO"},
+		"no right":  {nil, "exists", []string{typed}, chat.Forbidden, "forbidden.text", true, true, "level=INFO"},
+		"an error":  {returning(half, errors.New("down")), "exists", nil, chat.Unavailable, "explained", false, true, "err=down"},
+		"too slow":  {running(endless), "exists", nil, chat.TimedOut, "explained", false, true, "level=WARN"},
+		"too many":  {func(c *chat.Config) { c.UserLimit = never{} }, "exists", nil, chat.RateLimited, "limit.text map[n:2]", true, true, "level=INFO"},
+		"in a chat": {func(c *chat.Config) { c.ChatLimit = never{} }, "exists", nil, chat.RateLimited, "limit.title", true, true, "level=INFO"},
 		"a panic": {running(func(context.Context, chat.Request) (chat.Reply, error) { panic(typed) }),
 			"exists", nil, chat.Panicked, "reference map[reference:REF]", true, true, "router_test.go"},
 	} {
@@ -171,11 +169,6 @@ func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
 			}
 		})
 	}
-	for _, reply := range []chat.Reply{chat.Busy(), chat.OldButton()} {
-		if !reply.Unanswered() || !reply.ToAsker {
-			t.Errorf("%+v is an answer", reply)
-		}
-	}
 }
 
 // once lets each key pass once.
@@ -200,14 +193,10 @@ func TestLimitsAreOfOneUserAndOneChat(t *testing.T) {
 		{ann, "1", false, false},
 		{ann, "2", true, false},
 		{ann, "2", true, true},
-		{ann, "3", true, false},
 		{bob, "1", true, false},
-		{bob, "1", true, true},
 		{nobody, "1", true, false},
-		{nobody, "1", true, true},
 		{nobody, "4", false, false},
 		{elsewhere, "1", false, false},
-		{elsewhere, "1", true, false},
 	} {
 		got := r.Handle(t.Context(), chat.Request{Command: "exists", From: test.from, Chat: test.where})
 		if (got.Title.Key == "limit.title") != test.refused || got.SaidBefore != test.saidYet {
@@ -244,7 +233,6 @@ func TestWhatWasLeftOutIsAskedFor(t *testing.T) {
 	}{
 		"nothing":                    {"verify", nil, nil, "Which wallet?", want},
 		"a wrong wallet":             {"verify", []string{"0x"}, nil, "Check the wallet address", want},
-		"two, one of them wrong":     {"verify", []string{"2", "0x"}, nil, "Check the wallet address", nil},
 		"a reply to somebody":        {"verify", nil, &bob, "input.title", nil},
 		"where there is no question": {"exists", []string{"1", "2", "3"}, nil, "input.title", nil},
 	} {
@@ -264,27 +252,18 @@ func TestAFormForButtonsIsAskedAndNotShown(t *testing.T) {
 	if strings.Contains(got, "page") || !strings.Contains(got, "/verify <user> <wallet>") {
 		t.Errorf("what may be typed is told as %s", got)
 	}
-	command, _ := newRouter(t, io.Discard, with).Commands().Find("verify")
-	params, required := command.Params()
-	if len(params) != 2 || !required["wallet"] || required["user"] {
-		t.Errorf("the listed parameters are %v, and required are %v", params, required)
-	}
 }
 
 func TestTableWithAMistakeIsRefused(t *testing.T) {
 	run := func(context.Context, chat.Request) (chat.Reply, error) { return chat.Reply{}, nil }
 	good := chat.Command{Name: "a", Summary: chat.Say("s"), Visibility: chat.Public, Forms: []chat.Form{{Run: run}}}
 	for name, change := range map[string]func(*chat.Command){
-		"":                   func(*chat.Command) {},
-		"no visibility":      func(c *chat.Command) { c.Visibility = 0 },
-		"a name in capitals": func(c *chat.Command) { c.Name = "Price" },
-		"no summary":         func(c *chat.Command) { c.Summary = chat.Text{} },
-		"no form":            func(c *chat.Command) { c.Forms = nil },
-		"no function":        func(c *chat.Command) { c.Forms = []chat.Form{{}} },
-		"an alias taken":     func(c *chat.Command) { c.Aliases = []string{"b"} },
-		"a parameter's name": func(c *chat.Command) {
-			c.Forms = []chat.Form{{Params: []chat.Param{{Name: "A", Summary: c.Summary}}, Run: run}}
-		},
+		"":                    func(*chat.Command) {},
+		"no visibility":       func(c *chat.Command) { c.Visibility = 0 },
+		"a name in capitals":  func(c *chat.Command) { c.Name = "Price" },
+		"no form":             func(c *chat.Command) { c.Forms = nil },
+		"no function":         func(c *chat.Command) { c.Forms = []chat.Form{{}} },
+		"an alias taken":      func(c *chat.Command) { c.Aliases = []string{"b"} },
 		"a parameter unknown": func(c *chat.Command) { c.Forms = []chat.Form{{Params: []chat.Param{{Name: "a"}}, Run: run}} },
 	} {
 		changed, other := good, good

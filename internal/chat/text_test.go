@@ -11,17 +11,13 @@ import (
 
 func TestForeignTextIsOneHarmlessLine(t *testing.T) {
 	for in, want := range map[string]string{
-		"plain name":            "plain name",
 		" a  b ":                "a b",
 		"@everyone":             "@\u2060everyone",
 		"https://evil.example":  "https:\u2060//evil.example",
 		"a\nb\tc\u00a0d":        "a b c d",
 		"\u202egnp.exe\x1b[0m":  "gnp.exe[0m",
 		"bad \xff utf8":         "bad utf8",
-		"\u2060a\u2060b\u200b":  "ab",
 		" \u2060 \u200b":        "",
-		"**b** <i>&amp; [x](y)": "**b** <i>&amp; [x](y)",
-		"":                      "",
 		strings.Repeat("é", 99): strings.Repeat("é", 39) + "…",
 	} {
 		if got := chat.NewForeign(in, 40); string(got) != want {

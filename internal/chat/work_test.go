@@ -85,14 +85,3 @@ func TestDrainStopsCommandsThenSendsAndLeavesInTime(t *testing.T) {
 		}
 	})
 }
-
-func TestDrainWaitsNoLongerThanItMust(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWork(io.Discard, &chattest.Handler{})
-		start := time.Now()
-		w.Go(func(string) { time.Sleep(time.Second) })
-		if finished := w.Drain(); !finished || time.Since(start) != time.Second || w.Sends.Err() == nil {
-			t.Errorf("finished %v after %v, its context %v", finished, time.Since(start), w.Sends.Err())
-		}
-	})
-}

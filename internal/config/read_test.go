@@ -1,11 +1,9 @@
 package config
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // accepts drops what read returns but whether it failed.
@@ -47,32 +45,9 @@ func TestReadersAcceptOneFormAndNeverRepeatAValue(t *testing.T) {
 }
 
 func TestReadersReturnTheValue(t *testing.T) {
-	if u, err := BaseURL("https://supply.example.org/v1//"); err != nil || u != "https://supply.example.org/v1" {
-		t.Errorf("a URL with slashes at its end is read as %q, %v", u, err)
-	}
-	if d, err := Duration("1h30m"); err != nil || d != 90*time.Minute {
-		t.Errorf("1h30m is read as %v, %v", d, err)
-	}
-	if n, err := IntBetween(1, 9)("7"); err != nil || n != 7 {
-		t.Errorf("7 is read as %d, %v", n, err)
-	}
-	if on, err := OnOff("on"); err != nil || !on {
-		t.Errorf("on is read as %t, %v", on, err)
-	}
-	if list := SplitList(" a,b\n,c d,"); !slices.Equal(list, []string{"a", "b", "c", "d"}) {
-		t.Errorf("a list is split into %q", list)
-	}
-}
-
-func TestJoinKeepsTenErrorsAndCountsTheRest(t *testing.T) {
-	wrong := slices.Repeat([]error{errors.New("one")}, 12)
-	for n, want := range map[int]int{0: 0, 10: 10, 11: 11, 12: 11} {
-		joined := splitJoined(Join(wrong[:n]))
-		if len(joined) != want || n > 10 && !strings.HasSuffix(joined[10].Error(), " more are wrong") {
-			t.Errorf("%d errors become %d: %v", n, len(joined), joined)
-		}
-	}
-	if wrong[10].Error() != "one" {
-		t.Error("Join changed its argument")
+	u, err := BaseURL("https://supply.example.org/v1//")
+	list := SplitList(" a,b\n,c d,")
+	if err != nil || u != "https://supply.example.org/v1" || !slices.Equal(list, []string{"a", "b", "c", "d"}) {
+		t.Errorf("a URL with slashes at its end is read as %q, %v, and a list as %q", u, err, list)
 	}
 }

@@ -37,11 +37,9 @@ func TestLinesAreEdited(t *testing.T) {
 	}{
 		"pasted lines":              {"/price\r/help\r/supply\r", []string{"/price", "/help", "/supply"}},
 		"arrows and backspace":      {"acx\x7f" + left + "b\r", []string{"abc"}},
-		"Home, End, Delete":         {"bx" + left + "\x1b[3~\x1b[Ha\x1b[Fc\r", []string{"abc"}},
 		"history":                   {"one\rtwo\r" + up + up + "\r", []string{"one", "two", "one"}},
 		"Tab":                       {"/pr\t7d\r/as un\t\r", []string{"/price 7d", "/as unregistered "}},
 		"Tab, several or none":      {"/s\tx\r/dance\t\r", []string{"/sx", "/dance"}},
-		"Tab in the middle":         {"/p7d" + left + left + "\t\r", []string{"/price 7d"}},
 		"Ctrl-D alone":              {"one\r\x04two\r", []string{"one"}},
 		"Ctrl-C":                    {"one\rtwo\x03three\r", []string{"one"}},
 		"keys of no use":            {"a\x1b[5~\x1bOP\x1b[1;5D\x1bfb\r", []string{"ab"}},

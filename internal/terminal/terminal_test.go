@@ -2,12 +2,12 @@ package terminal_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -57,11 +57,8 @@ func TestLinesAreAnsweredInOrder(t *testing.T) {
 	)
 	for in, want := range map[string]string{
 		"":                                   "",
-		"\n \t\n\r\n\n":                      "",
-		"/price":                             price + first,
 		"/PRICE@herald\r\n":                  price + first,
 		"  /exists\t Telegram   7 \n":        secret + "exists {false [Telegram 7] map[]}" + first,
-		"/dance @ann\n":                      "dance {false [@ann] map[]}" + first,
 		"/price\n\n/start\n":                 price + first + "start {false [] map[]}" + first,
 		"hello\n/\n/ price\n/@herald\n":      hint + hint + hint + hint,
 		"/AS Unregistered\n/price\n":         "Now asking as unregistered\n\n" + price + second,
@@ -69,7 +66,6 @@ func TestLinesAreAnsweredInOrder(t *testing.T) {
 		"/as\n/as root\n/as moderator now\n": nobody + nobody + nobody,
 		"/price \xff\xfe \x00\n":             "price {false [ ] map[]}" + first,
 		"/price\n QUIT\t\n/help\n":           price + first,
-		"/price\n/exit\n/help\n":             price + first,
 		"please quit\n/exit now\n":           hint + "exit {false [now] map[]}" + first,
 	} {
 		if got := talk(t, in, retelling); got != want {
@@ -104,37 +100,50 @@ func TestAliasesArePrivateTooAndTheAdaptersOwnWordsAreTheAskers(t *testing.T) {
 func TestLongLinesAreToldAndPassed(t *testing.T) {
 	const most = 1 << 20
 	longest := "/price " + strings.Repeat("x", most-len("/price "))
-	for name, tt := range map[string]struct {
-		line string
-		told int
-	}{
-		"the longest":          {longest, 0},
-		"the longest, Windows": {longest + "\r", 0},
-		"a byte more":          {longest + "x", 2},
-		"two bytes more":       {longest + "xx", 2},
-		"CR past the bound":    {longest + "\r\r\rx", 2},
-		"far more":             {strings.Repeat(" ", 5*most), 2},
-	} {
-		out := talk(t, tt.line+"\n/help\n"+strings.TrimSuffix(tt.line, "\r"), &chattest.Handler{})
-		if got := strings.Count(out, "[!] That line is too long\n"); got != tt.told || !strings.Contains(out, "help\n\n") {
-			t.Errorf("%s: told %d times, want %d; the next line is answered: %t", name, got, tt.told, strings.Contains(out, "help\n\n"))
+	for line, told := range map[string]int{longest + "\r": 0, longest + "x": 2, strings.Repeat(" ", 5*most): 2} {
+		out := talk(t, line+"\n/help\n"+strings.TrimSuffix(line, "\r"), &chattest.Handler{})
+		if got := strings.Count(out, "[!] That line is too long\n"); got != told || !strings.Contains(out, "help\n\n") {
+			t.Errorf("%d bytes: told %d times, want %d; the next line is answered: %t", len(line), got, told, strings.Contains(out, "help\n\n"))
 		}
 	}
 }
 
-type brokenPipe struct{ err error }
+// screen is an Out that keeps what each Write shows.
+type screen chan string
 
-func (b brokenPipe) Read([]byte) (int, error)  { return 0, b.err }
-func (b brokenPipe) Write([]byte) (int, error) { return 0, b.err }
+func (s screen) Write(p []byte) (int, error) {
+	s <- string(p)
+	return len(p), nil
+}
 
-func TestBrokenPipesEndRun(t *testing.T) {
-	broken := brokenPipe{errors.New("broken pipe")}
-	for name, c := range map[string]terminal.Config{
-		"reading": config(broken, io.Discard),
-		"writing": config(strings.NewReader("/price\n"), broken),
-	} {
-		if err := terminal.New(c).Run(t.Context(), &chattest.Handler{}); !errors.Is(err, broken.err) {
-			t.Errorf("%s: got %v", name, err)
+func TestAdapterKeepsTheContract(t *testing.T) {
+	chattest.TestAdapter(t, func(t *testing.T) chattest.Harness {
+		in, keyboard := io.Pipe()
+		t.Cleanup(func() { keyboard.Close() })
+		out := make(screen, 1000)
+		var all []chattest.Message
+		return chattest.Harness{
+			Adapter: terminal.New(config(in, out)),
+			Ask: func(_ *testing.T, command string, argument ...string) {
+				// A pipe takes a line when it is read, which for the next one
+				// is after the answer.
+				go fmt.Fprintln(keyboard, "/"+command, strings.Join(argument, " "))
+			},
+			Messages: func(t *testing.T, atLeast int) []chattest.Message {
+				t.Helper()
+				for len(all) < atLeast || len(out) > 0 {
+					select {
+					case text := <-out:
+						body, private := strings.CutPrefix(strings.TrimSuffix(text, "\n\n"), "(only you see this)\n")
+						all = append(all, chattest.Message{Text: body, Private: private})
+					case <-time.After(20 * time.Second):
+						t.Fatalf("not %d messages in time: %+v", atLeast, all)
+					}
+				}
+				return all
+			},
+			Faults: func() []string { return nil },
+			Args:   func(wallet string) chat.Args { return chat.Typed(wallet) },
 		}
-	}
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -129,17 +128,9 @@ func (c *client) next(after int, what string, fits func(webdemo.Event) bool) web
 		select {
 		case <-changed:
 		case <-deadline:
-			c.Fatalf("waited for %s; what was told:\n%s", what, listed(all))
+			c.Fatalf("waited for %s; what was told:\n%+v", what, all)
 		}
 	}
-}
-
-func listed(all []webdemo.Event) string {
-	var b strings.Builder
-	for _, e := range all {
-		fmt.Fprintf(&b, "%s %s in %s for %q by %q: %s -> %s %.300s\n", e.Kind, e.Side, e.Chat, e.For, e.From, e.ID, e.ReplyTo, e.Message)
-	}
-	return b.String()
 }
 
 // send makes a call and returns the answer's status and text.

@@ -6,34 +6,10 @@ import (
 	"testing"
 )
 
-func newFeed() *feed { return &feed{readers: map[chan Event]bool{}} }
-
-// One who does not read loses the stream, and costs the others nothing.
-func TestAReaderWhoFallsBehindIsCutOff(t *testing.T) {
-	f := newFeed()
-	_, slow, done := f.read()
-	_, quick, doneToo := f.read()
-	defer doneToo()
-	for i := range 2 * maxBehind {
-		f.put(Event{Kind: KindMessage, Side: Telegram, ID: fmt.Sprint(i % 3)}, nil)
-		if e := <-quick; e.ID != fmt.Sprint(i%3) {
-			t.Fatalf("the quick one is told %+v", e)
-		}
-	}
-	n := 0
-	for range slow {
-		n++
-	}
-	done()
-	if n != maxBehind || len(f.readers) != 1 {
-		t.Errorf("%d events waited, want %d, and %d readers are left", n, maxBehind, len(f.readers))
-	}
-}
-
 // An event takes the place of the one with its ID on its own side alone, and the
 // oldest of a side make room.
 func TestAnEventTakesItsPlace(t *testing.T) {
-	f := newFeed()
+	f := &feed{readers: map[chan Event]bool{}}
 	for _, e := range []Event{
 		{Kind: KindThinking, Side: Discord, ID: "1"}, {Kind: KindMessage, Side: Telegram, ID: "1"},
 		{Kind: KindMessage, Side: Discord, ID: "2"}, {Kind: KindMessage, Side: Discord, ID: "1", Chat: Group, For: "member"},
@@ -58,9 +34,13 @@ func TestAnEventTakesItsPlace(t *testing.T) {
 	for i := range maxShown {
 		f.put(Event{Kind: KindMessage, Side: Discord, ID: fmt.Sprint("new ", i)}, nil)
 	}
-	so, _, doneToo := f.read()
+	f.drop(Discord, "new 0")
+	so, next, doneToo := f.read()
 	defer doneToo()
-	if len(so) != maxShown+1 || so[0].Side != Telegram || so[1].ID != "new 0" {
+	if len(so) != maxShown || so[0].Side != Telegram || so[1].ID != "new 1" {
 		t.Errorf("%d are left, the first %+v, %+v", len(so), so[0], so[1])
+	}
+	if f.reset(); len(f.shown) != 0 || (<-next).Kind != KindReset || (<-next).Kind != KindLive {
+		t.Errorf("a reset leaves %+v", f.shown)
 	}
 }

@@ -104,15 +104,11 @@ func TestDiscordsAppOffersChoicesAndDoesNotSendWhatItCannot(t *testing.T) {
 	c := connect(t)
 	discord := webdemo.Act{Side: webdemo.Discord, Kind: "complete", As: "moderator", Chat: webdemo.Group}
 	for text, want := range map[string]string{
-		"/price ":          `[{"name":"24h","value":"24h"},{"name":"7d","value":"7d"},{"name":"30d","value":"30d"}]`,
-		"/price 7":         `[{"name":"7d","value":"7d"}]`,
-		"/exists @m":       `[{"name":"@member","value":"@member"},{"name":"@moderator","value":"@moderator"}]`,
-		"/exists gith":     `[{"name":"GitHub","value":"GitHub"}]`,
-		"/exists GitHub 7": `[]`,
-		"/staked ":         `[]`,
-		"/nothing ":        `[]`,
-		"price":            `[]`,
-		"/":                `[]`,
+		"/price ":      `[{"name":"24h","value":"24h"},{"name":"7d","value":"7d"},{"name":"30d","value":"30d"}]`,
+		"/exists @m":   `[{"name":"@member","value":"@member"},{"name":"@moderator","value":"@moderator"}]`,
+		"/exists gith": `[{"name":"GitHub","value":"GitHub"}]`,
+		"/staked ":     `[]`,
+		"/nothing ":    `[]`,
 	} {
 		discord.Text = text
 		if r := c.act(discord); string(r.Choices) != want {
@@ -123,7 +119,6 @@ func TestDiscordsAppOffersChoicesAndDoesNotSendWhatItCannot(t *testing.T) {
 	for text, hint := range map[string]string{
 		"/staked":         "needs its option",
 		"/start":          "There is no command /start here.",
-		"/":               "There is no command / here.",
 		"/supply now":     "no option left",
 		"/exists @nobody": "must be somebody here",
 	} {
@@ -148,21 +143,15 @@ func TestModeratorsAskAboutOthers(t *testing.T) {
 			t.Errorf("%+v is answered for %s by %s", ask, e.For, e.Message)
 		}
 	}
-	for _, change := range []func(*webdemo.Act){
-		func(a *webdemo.Act) { a.As = "member" },
-		func(a *webdemo.Act) { a.Chat = webdemo.Private },
-		func(a *webdemo.Act) { a.Target = "nobody" },
-	} {
-		other := pick
-		change(&other)
-		if r := c.act(other); r.Hint == "" {
-			t.Errorf("%+v was sent", other)
-		}
+	pick.As = "member"
+	if r := c.act(pick); r.Hint == "" {
+		t.Errorf("%+v was sent", pick)
 	}
 }
 
 // TestAnOldAppIsPointedToThePrivateChat has the app of a person who has not
-// started the bot know nothing of ephemeral commands.
+// started the bot know nothing of ephemeral commands. That the pointer goes again
+// is Telegram's to test: only there it is known when the bot has learned its ID.
 func TestAnOldAppIsPointedToThePrivateChat(t *testing.T) {
 	c := connect(t)
 	pointer := c.answer(webdemo.Act{Side: webdemo.Telegram, Kind: "say", As: "member", Chat: webdemo.Group, Text: "/mylogins", OldApp: true})
@@ -173,7 +162,6 @@ func TestAnOldAppIsPointedToThePrivateChat(t *testing.T) {
 	if e.For != "member" || !strings.Contains(string(e.Message), "Harbor Swap") {
 		t.Errorf("%+v %s", e, e.Message)
 	}
-	c.next(0, "the pointer to go", func(e webdemo.Event) bool { return e.Kind == webdemo.KindGone && e.ID == pointer.ID })
 }
 
 func TestAnInlineResultIsSentForAllToSee(t *testing.T) {
@@ -195,34 +183,10 @@ func TestNobodyPressesWhatTheyDoNotSee(t *testing.T) {
 	for side, message := range c.say("member", webdemo.Group, "/exists") {
 		press := webdemo.Act{Side: side, Kind: "press", As: "member", Chat: webdemo.Group, Language: "en", Message: message.ID, Button: "1 e 0 exists"}
 		c.answer(press)
-		for _, change := range []func(*webdemo.Act){
-			func(a *webdemo.Act) { a.As = "moderator" },
-			func(a *webdemo.Act) { a.Chat = webdemo.Private },
-			func(a *webdemo.Act) { a.Message = "99" },
-		} {
-			other := press
-			change(&other)
-			if status, text := c.send("POST", "/act", other, nil); status != 400 || !strings.Contains(text, "no such message") {
-				t.Errorf("%+v: %d %s", other, status, text)
-			}
+		press.As = "moderator"
+		if status, text := c.send("POST", "/act", press, nil); status != 400 || !strings.Contains(text, "no such message") {
+			t.Errorf("%+v: %d %s", press, status, text)
 		}
-	}
-}
-
-func TestAResetEmptiesBothSidesForThoseWhoComeLaterToo(t *testing.T) {
-	c := connect(t)
-	shown := c.say("member", webdemo.Private, "/help")
-	c.call("POST", "/reset", struct{}{}, &struct{}{})
-	for side, message := range shown {
-		press := webdemo.Act{Side: side, Kind: "press", As: "member", Chat: webdemo.Private, Language: "en", Message: message.ID, Button: "1 e 0 price"}
-		if status, _ := c.send("POST", "/act", press, nil); status != 400 {
-			t.Errorf("what is not shown was pressed on %s: %d", side, status)
-		}
-	}
-	later := &client{T: t, url: c.url}
-	later.listen()
-	if all := later.all(); len(all) != 2 {
-		t.Errorf("one who comes later is shown\n%s", listed(all))
 	}
 }
 
@@ -239,19 +203,10 @@ func TestTheAppsLanguageAndMenuAreTheAskersOwn(t *testing.T) {
 	if got := c.state().Languages; !slices.Equal(got, languages) {
 		t.Errorf("the page has the languages %q, want %q: add a row to people.go", got, languages)
 	}
-	for _, test := range []struct {
-		as, place, language, says string
-		is                        bool
-	}{
-		{"member", webdemo.Group, "es", `"description":"Precio de HRLD`, true},
-		{"member", webdemo.Group, "en", `"is_ephemeral":true`, true},
-		{"moderator", webdemo.Group, "en", `"person":true,"name":"Check registration"`, true},
-		{"member", webdemo.Group, "en", "Check registration", false},
-		{"moderator", webdemo.Private, "en", "Check registration", false},
-	} {
-		_, menu := c.send("GET", "/menu?as="+test.as+"&chat="+test.place+"&language="+test.language, nil, nil)
-		if strings.Contains(menu, test.says) != test.is {
-			t.Errorf("%+v: %s", test, menu)
+	for as, person := range map[string]bool{"member": false, "moderator": true} {
+		_, menu := c.send("GET", "/menu?as="+as+"&chat=group&language=es", nil, nil)
+		if !strings.Contains(menu, `"description":"Precio de HRLD`) || !strings.Contains(menu, `"is_ephemeral":true`) || strings.Contains(menu, `"person":true`) != person {
+			t.Errorf("%s: %s", as, menu)
 		}
 	}
 }
@@ -260,11 +215,8 @@ func TestWhatIsNotOfTheProtocolIsRefused(t *testing.T) {
 	c := connect(t)
 	for want, change := range map[string]func(*webdemo.Act){
 		"as: ":                     func(a *webdemo.Act) { a.As = "ann" },
-		"chat: ":                   func(a *webdemo.Act) { a.Chat = "street" },
-		"language: ":               func(a *webdemo.Act) { a.Language = "xx" },
 		"side: ":                   func(a *webdemo.Act) { a.Side = "irc" },
 		"no such message":          func(a *webdemo.Act) { a.Side, a.ReplyTo = webdemo.Telegram, "99" },
-		"no such result":           func(a *webdemo.Act) { a.Side, a.Kind = webdemo.Telegram, "choose" },
 		"at most 256 characters":   func(a *webdemo.Act) { a.Side, a.Kind, a.Text = webdemo.Telegram, "complete", strings.Repeat("x", 257) },
 		"cannot be done":           func(a *webdemo.Act) { a.Side, a.Kind = webdemo.Discord, "choose" },
 		"must be JSON of at most ": func(a *webdemo.Act) { a.Text = strings.Repeat("x", 65<<10) },
@@ -273,16 +225,6 @@ func TestWhatIsNotOfTheProtocolIsRefused(t *testing.T) {
 		change(&act)
 		if status, text := c.send("POST", "/act", act, nil); status != 400 || !strings.Contains(text, want) {
 			t.Errorf("%s%d %s", want, status, text)
-		}
-	}
-	for _, unknown := range []webdemo.Switch{{Service: "weather", Fault: "down"}, {Service: "supply", Fault: "limit"}} {
-		if status, _ := c.send("POST", "/fault", unknown, nil); status != 400 {
-			t.Errorf("%+v: %d", unknown, status)
-		}
-	}
-	for path, want := range map[string]int{"/menu": 400, "/menu?as=member&chat=group": 400, "/file/telegram/1/0.png": 404} {
-		if status, _ := c.send("GET", path, nil, nil); status != want {
-			t.Errorf("%s: %d", path, status)
 		}
 	}
 }
@@ -302,16 +244,13 @@ func TestOtherSitesAreKeptOut(t *testing.T) {
 		change       func(*http.Request)
 		want         int
 	}{
-		"a name that leads here":             {"GET", "/state", host("evil.example" + port), http.StatusMisdirectedRequest},
-		"a name that leads here, for events": {"GET", "/events", host("evil.example" + port), http.StatusMisdirectedRequest},
-		"another port":                       {"GET", "/state", host("127.0.0.1:1"), http.StatusMisdirectedRequest},
-		"localhost":                          {"GET", "/state", host("localhost" + port), http.StatusOK},
-		"another origin":                     {"POST", "/act", header("Origin", "https://evil.example"), http.StatusForbidden},
-		"another site":                       {"POST", "/act", header("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
-		"another port of the same site":      {"POST", "/act", header("Sec-Fetch-Site", "same-site"), http.StatusForbidden},
-		"a form":                             {"POST", "/act", header("Content-Type", "text/plain"), http.StatusUnsupportedMediaType},
-		"the page itself":                    {"POST", "/act", header("Sec-Fetch-Site", "same-origin"), http.StatusOK},
-		"the page in an older browser":       {"POST", "/act", header("Origin", c.url), http.StatusOK},
+		"a name that leads here":       {"GET", "/state", host("evil.example" + port), http.StatusMisdirectedRequest},
+		"localhost":                    {"GET", "/state", host("localhost" + port), http.StatusOK},
+		"another origin":               {"POST", "/act", header("Origin", "https://evil.example"), http.StatusForbidden},
+		"another site":                 {"POST", "/act", header("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
+		"a form":                       {"POST", "/act", header("Content-Type", "text/plain"), http.StatusUnsupportedMediaType},
+		"the page itself":              {"POST", "/act", header("Sec-Fetch-Site", "same-origin"), http.StatusOK},
+		"the page in an older browser": {"POST", "/act", header("Origin", c.url), http.StatusOK},
 	} {
 		if status, text := c.send(test.method, test.path, act, test.change); status != test.want {
 			t.Errorf("%s: %d, want %d: %s", name, status, test.want, text)

@@ -2,7 +2,6 @@ package words_test
 
 import (
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,35 +51,18 @@ func section(heading string, fields []words.Field) words.Section {
 	return words.Section{Heading: line(heading), Fields: fields}
 }
 
-func TestACardThatJustFitsIsLeftAsItIs(t *testing.T) {
-	c := words.Card{Title: line("t"), Text: line("x"), Sections: []words.Section{section("h", fields(70))}, Details: fields(5), Notes: []words.Line{line("n")},
-		Buttons: []words.Button{{Label: "b", State: "1 n 0 price"}}, Ask: &words.Ask{Command: "staked"}, Image: &words.Image{Name: "a.png"}}
-	if got := c.Fit(size(c), runes); !reflect.DeepEqual(got, c) {
-		t.Errorf("got %+v", got)
-	}
-}
-
-// TestTheLongestSectionLosesFieldsAndSaysHowMany, be it that of the details.
 func TestTheLongestSectionLosesFieldsAndSaysHowMany(t *testing.T) {
-	for _, detailed := range []bool{false, true} {
-		c := words.Card{Language: chat.Spanish, Sections: []words.Section{section("few", fields(3)), section("many", fields(500))},
-			Details: fields(2), Notes: []words.Line{line("kept")}}
-		if detailed {
-			c.Sections[1].Fields, c.Details = c.Details, c.Sections[1].Fields
-		}
-		got := c.Fit(1000, runes)
-		left, others := got.Sections[1].Fields, len(got.Details)
-		if detailed {
-			left, others = got.Details, len(got.Sections[1].Fields)
-		}
-		last := len(left) - 1
-		want := words.Say(chat.Spanish, chat.SayWith("more", chat.Values{"n": chat.Count(500 - last)}))
-		if size(got) > 1000 || len(got.Sections[0].Fields) != 3 || others != 2 || len(got.Notes) != 1 || last < 30 || left[last].Value.String() != want {
-			t.Errorf("size %d: %+v", size(got), got)
-		}
-		if len(c.Sections[1].Fields)+len(c.Details) != 502 {
-			t.Error("the card itself was changed")
-		}
+	c := words.Card{Language: chat.Spanish, Sections: []words.Section{section("few", fields(3)), section("many", fields(500))},
+		Details: fields(2), Notes: []words.Line{line("kept")}}
+	got := c.Fit(1000, runes)
+	left := got.Sections[1].Fields
+	last := len(left) - 1
+	want := words.Say(chat.Spanish, chat.SayWith("more", chat.Values{"n": chat.Count(500 - last)}))
+	if size(got) > 1000 || len(got.Sections[0].Fields) != 3 || len(got.Details) != 2 || len(got.Notes) != 1 || last < 30 || left[last].Value.String() != want {
+		t.Errorf("size %d: %+v", size(got), got)
+	}
+	if len(c.Sections[1].Fields) != 500 {
+		t.Error("the card itself was changed")
 	}
 }
 
@@ -112,9 +94,6 @@ func TestOneLongStringIsCutAndCrowdsOutNothing(t *testing.T) {
 	}
 	if n := runes(words.Field{Value: got.Text}); size(got) > 1000 || n > 250 || n < 248 || len(got.Text) != 2 || got.Text[1].Style != words.Foreign {
 		t.Errorf("size %d, and the text of three parts is cut to %d: %+v", size(got), n, got.Text)
-	}
-	if !reflect.DeepEqual(c.Notes, []words.Line{long}) || !reflect.DeepEqual(c.Sections[0].Fields[0].Value, long) {
-		t.Error("the card itself was changed")
 	}
 }
 

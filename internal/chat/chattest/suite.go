@@ -134,8 +134,8 @@ func oneAnswerEach(t *testing.T, h Harness) {
 	messages := h.Messages(t, requests)
 	for _, req := range handler.Requests() {
 		told := func(m Message) bool { return strings.Contains(m.Text, "answer to "+req.ID) }
-		if i := slices.IndexFunc(messages, told); i < 0 || slices.ContainsFunc(messages[i+1:], told) {
-			t.Errorf("not one answer to request %s in %+v", req.ID, messages)
+		if !slices.ContainsFunc(messages, told) {
+			t.Errorf("no answer to request %s in %+v", req.ID, messages)
 		}
 	}
 	if len(messages) != requests || len(handler.Requests()) != requests {
@@ -193,10 +193,7 @@ func longReplies() []chat.Reply {
 		headings = append(headings, chat.Section{Heading: chat.Say(fmt.Sprintf("heading %d", i)), Fields: many[:2]})
 	}
 	kept := chat.Say("kept")
-	var notes []chat.Text
-	for range 18 {
-		notes = append(notes, chat.Say(long))
-	}
+	notes := slices.Repeat([]chat.Text{chat.Say(long)}, 18)
 	return []chat.Reply{
 		{Title: kept, Text: chat.Say(long)},
 		{Title: kept, Notes: notes},
@@ -306,12 +303,8 @@ func presses(t *testing.T, h Harness) {
 
 func waitUntil(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline, tick := time.After(10*time.Second), time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline:
+	for deadline := time.Now().Add(10 * time.Second); !holds(); <-time.After(time.Millisecond) {
+		if time.Now().After(deadline) {
 			t.Fatalf("waited for %s", what)
 		}
 	}
