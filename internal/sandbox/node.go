@@ -8,9 +8,10 @@ import (
 	"net/http"
 	"time"
 
+	"herald/internal/staking/evmabi"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 const (
@@ -183,7 +184,7 @@ func (n Node) header(params []json.RawMessage) (any, error) {
 }
 
 func blockHash(block uint64) common.Hash {
-	return crypto.Keccak256Hash(fmt.Appendf(nil, "herald sandbox block %d", block))
+	return evmabi.Keccak256(fmt.Sprintf("herald sandbox block %d", block))
 }
 
 var errNoSuchBlock error = &rpcError{Code: -32000, Message: "header not found"}

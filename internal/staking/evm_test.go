@@ -23,13 +23,8 @@ import (
 	"github.com/holiman/uint256"
 
 	"herald/internal/core"
+	"herald/internal/staking/evmabi"
 )
-
-var poolABI = parseABI(`[
-	{"type":"function","name":"stake","inputs":[],"outputs":[],"stateMutability":"payable"},
-	{"type":"function","name":"unstake","inputs":[{"type":"uint256"}],"outputs":[]},
-	{"type":"function","name":"withdraw","inputs":[],"outputs":[]}
-]`)
 
 // evm is a chain of go-ethereum's own EVM, on which the contracts of testdata
 // run.
@@ -83,11 +78,11 @@ func (e *evm) deploy(contract string, at common.Address) {
 }
 
 // transact sends a transaction of ann's to a StakingPool.
-func (e *evm) transact(block uint64, to core.Pool, value *big.Int, method string, arguments ...any) {
+func (e *evm) transact(block uint64, to core.Pool, value *big.Int, method string, arguments ...*big.Int) {
 	e.t.Helper()
-	input, err := poolABI.Pack(method, arguments...)
-	if err != nil {
-		e.t.Fatal(err)
+	input := evmabi.Selector(method)
+	for _, a := range arguments {
+		input = append(input, evmabi.Uint256(a)...)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -137,10 +132,10 @@ func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			chain := newEVM(t)
 			pools := chain.deployAll("StakingPool", "StakingPool", "RevertingPool", "", "StakingPool")
-			chain.transact(500, pools[1], ether(1500), "stake")
-			chain.transact(501, pools[1], nil, "unstake", ether(300))
-			chain.transact(502, pools[1], nil, "unstake", ether(25))
-			chain.transact(503, pools[4], big.NewInt(1), "stake")
+			chain.transact(500, pools[1], ether(1500), "stake()")
+			chain.transact(501, pools[1], nil, "unstake(uint256)", ether(300))
+			chain.transact(502, pools[1], nil, "unstake(uint256)", ether(25))
+			chain.transact(503, pools[4], big.NewInt(1), "stake()")
 			n := newNode(t, chain)
 			way.node(n)
 			c := newClient(t, n, pools, way.config)
@@ -175,11 +170,11 @@ func TestEVMStakeMovesOnWithTheChain(t *testing.T) {
 		}
 	}
 	wantOutcome(core.NotStaker)
-	chain.transact(1001, pools[0], ether(2), "stake")
+	chain.transact(1001, pools[0], ether(2), "stake()")
 	wantOutcome(core.Staker)
-	chain.transact(1002, pools[0], nil, "unstake", ether(2))
+	chain.transact(1002, pools[0], nil, "unstake(uint256)", ether(2))
 	wantOutcome(core.NotStaker) // what is being withdrawn is not staked
-	chain.transact(1102, pools[0], nil, "withdraw")
+	chain.transact(1102, pools[0], nil, "withdraw()")
 	if stake, err := c.Stakes.Ask(t.Context(), ann); err != nil || len(stake.Unbonding) != 0 {
 		t.Errorf("after the withdrawal: %+v, %v", stake, err)
 	}
@@ -189,8 +184,8 @@ func TestEVMStakeMovesOnWithTheChain(t *testing.T) {
 func TestEVMAggregateOutOfGasFallsBackToTheBatch(t *testing.T) {
 	chain := newEVM(t)
 	pools := chain.deployAll(slices.Repeat([]string{"StakingPool"}, 21)...)
-	chain.transact(900, pools[20], ether(7), "stake")
-	chain.transact(901, pools[20], nil, "unstake", ether(4))
+	chain.transact(900, pools[20], ether(7), "stake()")
+	chain.transact(901, pools[20], nil, "unstake(uint256)", ether(4))
 	chain.gas = 60_000
 	n := newNode(t, chain)
 	c := newClient(t, n, pools)
@@ -206,7 +201,7 @@ func TestEVMBurningPoolDoesNotHideTheOthers(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			chain := newEVM(t)
 			pools := chain.deployAll("BurningPool", "StakingPool")
-			chain.transact(900, pools[1], ether(2), "stake")
+			chain.transact(900, pools[1], ether(2), "stake()")
 			n := newNode(t, chain)
 			way.node(n)
 			stake, err := newClient(t, n, pools, way.config).Stakes.Ask(t.Context(), ann)
