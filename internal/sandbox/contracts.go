@@ -2,51 +2,33 @@ package sandbox
 
 import (
 	"bytes"
-	"fmt"
 	"math/big"
-	"strings"
 
-	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"herald/internal/staking/evmabi"
 )
 
 // Contract answers one call at a block, or fails with what Reverted returns.
 type Contract func(n Node, block uint64, input []byte) ([]byte, error)
 
-var poolABI = mustABI(`[
-	{"type":"function","name":"currentStake","stateMutability":"view",
-	 "inputs":[{"name":"staker","type":"address"}],
-	 "outputs":[{"name":"","type":"uint256"}]},
-	{"type":"function","name":"pendingWithdrawals","stateMutability":"view",
-	 "inputs":[{"name":"staker","type":"address"}],
-	 "outputs":[{"name":"","type":"tuple[]","components":[
-		{"name":"amount","type":"uint256"},{"name":"block","type":"uint256"}]}]}]`)
+// methods are what a contract has, by their signatures. A call of another one
+// gives up.
+type methods map[string]Contract
 
-// multicallABI is the part of Multicall3 that reads state
-// (https://www.multicall3.com/abi).
-var multicallABI = mustABI(`[
-	{"type":"function","name":"aggregate3","stateMutability":"payable",
-	 "inputs":[{"name":"calls","type":"tuple[]","components":[
-		{"name":"target","type":"address"},
-		{"name":"allowFailure","type":"bool"},
-		{"name":"callData","type":"bytes"}]}],
-	 "outputs":[{"name":"returnData","type":"tuple[]","components":[
-		{"name":"success","type":"bool"},
-		{"name":"returnData","type":"bytes"}]}]},
-	{"type":"function","name":"getBlockNumber","stateMutability":"view","inputs":[],
-	 "outputs":[{"name":"blockNumber","type":"uint256"}]},
-	{"type":"function","name":"getCurrentBlockTimestamp","stateMutability":"view","inputs":[],
-	 "outputs":[{"name":"timestamp","type":"uint256"}]},
-	{"type":"function","name":"getChainId","stateMutability":"view","inputs":[],
-	 "outputs":[{"name":"chainid","type":"uint256"}]}]`)
-
-func mustABI(text string) abi.ABI {
-	parsed, err := abi.JSON(strings.NewReader(text))
-	if err != nil {
-		panic(fmt.Sprintf("sandbox: %v", err))
+// contract executes the method that a call names, with the call's arguments.
+func contract(all methods) Contract {
+	bySelector := map[string]Contract{}
+	for signature, method := range all {
+		bySelector[string(evmabi.Selector(signature))] = method
 	}
-	return parsed
+	return func(n Node, block uint64, input []byte) ([]byte, error) {
+		if method := bySelector[string(input[:min(4, len(input))])]; method != nil {
+			return method(n, block, input[4:])
+		}
+		return nil, Reverted("")
+	}
 }
 
 // Reverted is the error of a contract that gave up, with its reason or "".
@@ -59,28 +41,19 @@ func Reverted(reason string) error {
 
 // revertData is Solidity's Error(string).
 func revertData(reason string) []byte {
-	text, _ := abi.NewType("string", "", nil)
-	packed, _ := abi.Arguments{{Type: text}}.Pack(reason)
-	return append(hexutil.MustDecode("0x08c379a0"), packed...)
-}
-
-// decode finds the method that input calls, and its arguments.
-func decode(a abi.ABI, input []byte) (*abi.Method, []any, error) {
-	method, err := a.MethodById(input)
-	if err != nil {
-		return nil, nil, Reverted("")
-	}
-	args, err := method.Inputs.Unpack(input[4:])
-	if err != nil {
-		return nil, nil, Reverted("")
-	}
-	return method, args, nil
+	return append(evmabi.Selector("Error(string)"), evmabi.Bytes([]byte(reason))...)
 }
 
 // withdrawal is one entry of pendingWithdrawals.
-type withdrawal struct {
-	Amount *big.Int
-	Block  *big.Int
+type withdrawal struct{ amount, block *big.Int }
+
+// encodeWithdrawals is a (uint256 amount,uint256 block)[].
+func encodeWithdrawals(all []withdrawal) []byte {
+	encoded := append(evmabi.Uint256(big.NewInt(evmabi.Word)), evmabi.Uint256(big.NewInt(int64(len(all))))...)
+	for _, w := range all {
+		encoded = append(append(encoded, evmabi.Uint256(w.amount)...), evmabi.Uint256(w.block)...)
+	}
+	return encoded
 }
 
 // newPool is a pool that holds what the world says Staker has in it, and
@@ -92,28 +65,27 @@ func newPool(w World, at common.Address) Contract {
 			stake = baseUnits(staked.Amount)
 		}
 	}
-	pending := []withdrawal{}
+	var pending []withdrawal
 	for _, unbonding := range w.Unbonding {
 		if unbonding.Pool.Address == at {
 			pending = inTwoParts(baseUnits(unbonding.Amount))
 		}
 	}
-	return func(_ Node, _ uint64, input []byte) ([]byte, error) {
-		method, args, err := decode(poolABI, input)
-		if err != nil {
-			return nil, err
-		}
-		theirs := args[0] == w.Staker
-		switch {
-		case method.Name == "pendingWithdrawals" && theirs:
-			return method.Outputs.Pack(pending)
-		case method.Name == "pendingWithdrawals":
-			return method.Outputs.Pack([]withdrawal{})
-		case theirs:
-			return method.Outputs.Pack(stake)
-		}
-		return method.Outputs.Pack(new(big.Int))
-	}
+	theirs := evmabi.Address(w.Staker)
+	return contract(methods{
+		"currentStake(address)": func(_ Node, _ uint64, of []byte) ([]byte, error) {
+			if bytes.Equal(of, theirs) {
+				return evmabi.Uint256(stake), nil
+			}
+			return evmabi.Uint256(new(big.Int)), nil
+		},
+		"pendingWithdrawals(address)": func(_ Node, _ uint64, of []byte) ([]byte, error) {
+			if bytes.Equal(of, theirs) {
+				return encodeWithdrawals(pending), nil
+			}
+			return encodeWithdrawals(nil), nil
+		},
+	})
 }
 
 // inTwoParts is a withdrawal that was asked for twice: what a wallet withdraws
@@ -121,59 +93,44 @@ func newPool(w World, at common.Address) Contract {
 func inTwoParts(amount *big.Int) []withdrawal {
 	third := new(big.Int).Div(amount, big.NewInt(3))
 	return []withdrawal{
-		{Amount: third, Block: big.NewInt(genesisBlock + 50_000)},
-		{Amount: new(big.Int).Sub(amount, third), Block: big.NewInt(genesisBlock + 90_000)},
+		{amount: third, block: big.NewInt(genesisBlock + 50_000)},
+		{amount: new(big.Int).Sub(amount, third), block: big.NewInt(genesisBlock + 90_000)},
 	}
 }
 
-// multicallCall and multicallResult are Call3 and Result of Multicall3.
-type multicallCall struct {
-	Target       common.Address
-	AllowFailure bool
-	CallData     []byte
-}
+const aggregate3 = "aggregate3((address,bool,bytes)[])"
 
-type multicallResult struct {
-	Success    bool
-	ReturnData []byte
-}
+// multicall is the part of Multicall3 that reads state
+// (https://www.multicall3.com/abi).
+var multicall = contract(methods{
+	aggregate3: func(n Node, block uint64, input []byte) ([]byte, error) {
+		calls, err := evmabi.DecodeCalls(input)
+		if err != nil {
+			return nil, Reverted("")
+		}
+		results, err := n.aggregate(block, calls)
+		return evmabi.EncodeResults(results), err
+	},
+	"getBlockNumber()": func(_ Node, block uint64, _ []byte) ([]byte, error) { return uint64Word(block), nil },
+	"getCurrentBlockTimestamp()": func(n Node, block uint64, _ []byte) ([]byte, error) {
+		return uint64Word(n.blockTimestamp(block)), nil
+	},
+	"getChainId()": func(n Node, _ uint64, _ []byte) ([]byte, error) { return uint64Word(n.ChainID), nil },
+})
 
-// multicall is Multicall3.
-func multicall(n Node, block uint64, input []byte) ([]byte, error) {
-	method, args, err := decode(multicallABI, input)
-	if err != nil {
-		return nil, err
-	}
-	switch method.Name {
-	case "getBlockNumber":
-		return method.Outputs.Pack(new(big.Int).SetUint64(block))
-	case "getCurrentBlockTimestamp":
-		return method.Outputs.Pack(new(big.Int).SetUint64(n.blockTimestamp(block)))
-	case "getChainId":
-		return method.Outputs.Pack(new(big.Int).SetUint64(n.ChainID))
-	}
-	var calls []multicallCall
-	if err := method.Inputs.Copy(&calls, args); err != nil {
-		return nil, Reverted("")
-	}
-	results, err := n.aggregate(block, calls)
-	if err != nil {
-		return nil, err
-	}
-	return method.Outputs.Pack(results)
-}
+func uint64Word(n uint64) []byte { return evmabi.Uint256(new(big.Int).SetUint64(n)) }
 
-func (n Node) aggregate(block uint64, calls []multicallCall) ([]multicallResult, error) {
-	results := make([]multicallResult, len(calls))
+func (n Node) aggregate(block uint64, calls []evmabi.Call) ([]evmabi.Result, error) {
+	results := make([]evmabi.Result, len(calls))
 	for i, call := range calls {
-		if bytes.HasPrefix(call.CallData, multicallABI.Methods["aggregate3"].ID) {
+		if bytes.HasPrefix(call.Data, evmabi.Selector(aggregate3)) {
 			return nil, Reverted("nested aggregate3 is not simulated")
 		}
-		output, err := n.execute(block, call.Target, call.CallData)
+		output, err := n.execute(block, call.Target, call.Data)
 		if err != nil && !call.AllowFailure {
 			return nil, Reverted("Multicall3: call failed")
 		}
-		results[i] = multicallResult{Success: err == nil, ReturnData: output}
+		results[i] = evmabi.Result{Success: err == nil, Data: output}
 	}
 	return results, nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
+	"herald/internal/staking/evmabi"
 )
 
 // ask makes one request, in memory.
@@ -70,7 +71,7 @@ func TestAServiceFailsWhenItIsTold(t *testing.T) {
 	if err := s.Chain.Fail(OnePool); err != nil {
 		t.Fatal(err)
 	}
-	if stakes := s.stakes(t, "currentStake"); stakes[0].Success || !stakes[1].Success {
+	if stakes := s.stakes(t, "currentStake(address)"); stakes[0].Success || !stakes[1].Success {
 		t.Error("the fault of one pool is not that")
 	}
 	if err := s.Chain.Fail(Behind); err != nil {
@@ -214,26 +215,21 @@ func TestChainRefusesWhatIsNoCall(t *testing.T) {
 }
 
 // stakes are what Multicall3 finds in all pools, and a call of no method.
-func (s *Sandbox) stakes(t *testing.T, method string) (answers []multicallResult) {
+func (s *Sandbox) stakes(t *testing.T, method string) []evmabi.Result {
 	t.Helper()
-	data, err := poolABI.Pack(method, s.World.Staker)
-	if err != nil {
-		t.Fatal(err)
-	}
-	calls := []multicallCall{{Target: s.World.Pools[0].Address, AllowFailure: true, CallData: []byte{1, 2, 3, 4}}}
+	data := append(evmabi.Selector(method), evmabi.Address(s.World.Staker)...)
+	calls := []evmabi.Call{{Target: s.World.Pools[0].Address, AllowFailure: true, Data: []byte{1, 2, 3, 4}}}
 	for _, pool := range s.World.Pools {
-		calls = append(calls, multicallCall{pool.Address, true, data})
+		calls = append(calls, evmabi.Call{Target: pool.Address, AllowFailure: true, Data: data})
 	}
-	input, err := multicallABI.Pack("aggregate3", calls)
-	if err != nil {
-		t.Fatal(err)
-	}
+	input := append(evmabi.Selector(aggregate3), evmabi.EncodeCalls(calls)...)
 	body := s.rpc("eth_call", fmt.Sprintf(`{"to":%q,"input":%q},"latest"`, MulticallAddress, hexutil.Encode(input)))
 	var answer struct{ Result hexutil.Bytes }
 	if err := json.Unmarshal([]byte(body), &answer); err != nil {
 		t.Fatal(err)
 	}
-	if err := multicallABI.UnpackIntoInterface(&answers, "aggregate3", answer.Result); err != nil {
+	answers, err := evmabi.DecodeResults(answer.Result)
+	if err != nil {
 		t.Fatalf("%v in %s", err, body)
 	}
 	if len(answers) != len(calls) || answers[0].Success {
@@ -252,22 +248,18 @@ func TestPoolsHoldWhatTheWorldSays(t *testing.T) {
 		return all
 	}
 	staked, pending := amounts(s.World.Staked), amounts(s.World.Unbonding)
-	stakes, withdrawals := s.stakes(t, "currentStake"), s.stakes(t, "pendingWithdrawals")
+	stakes, withdrawals := s.stakes(t, "currentStake(address)"), s.stakes(t, "pendingWithdrawals(address)")
 	for i, pool := range s.World.Pools {
 		want := staked[pool.Address]
 		if want == "" {
 			want = "0"
 		}
-		if got := new(big.Int).SetBytes(stakes[i].ReturnData); !stakes[i].Success || got.String() != want {
+		if got := new(big.Int).SetBytes(stakes[i].Data); !stakes[i].Success || got.String() != want {
 			t.Errorf("%s holds %v, want %s", pool.Name, got, want)
 		}
-		var entries []withdrawal
-		if err := poolABI.UnpackIntoInterface(&entries, "pendingWithdrawals", withdrawals[i].ReturnData); err != nil {
-			t.Fatal(err)
-		}
 		sum := new(big.Int)
-		for _, entry := range entries {
-			sum.Add(sum, entry.Amount)
+		for entries := withdrawals[i].Data[2*evmabi.Word:]; len(entries) > 0; entries = entries[2*evmabi.Word:] {
+			sum.Add(sum, new(big.Int).SetBytes(entries[:evmabi.Word]))
 		}
 		if want := pending[pool.Address]; sum.String() != want && (want != "" || sum.Sign() != 0) {
 			t.Errorf("%v is withdrawn from %s, want %s", sum, pool.Name, want)

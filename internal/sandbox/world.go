@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
+	"herald/internal/staking/evmabi"
 )
 
 // World is what the stand-ins know, and so what a right answer says. Nothing
@@ -132,7 +132,8 @@ func valid(number string) decimal.NullDecimal {
 
 // address is one that nobody has the key of.
 func address(name string) common.Address {
-	return common.BytesToAddress(crypto.Keccak256([]byte("herald sandbox " + name))[12:])
+	hash := evmabi.Keccak256("herald sandbox " + name)
+	return common.BytesToAddress(hash[12:])
 }
 
 // baseUnits is an amount of tokens as the chain counts them.

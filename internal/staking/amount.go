@@ -3,6 +3,8 @@ package staking
 import (
 	"math/big"
 
+	"herald/internal/staking/evmabi"
+
 	"github.com/shopspring/decimal"
 )
 
@@ -12,8 +14,6 @@ const maxWithdrawals = 1024
 // maxTokens and more are no amount. No token counts as many, and a pool that
 // answers so answers something else than a stake.
 var maxTokens = decimal.New(1, 30)
-
-const word = 32 // bytes of a value in the ABI
 
 var (
 	errNoData     = malformed("the answer is empty: no contract or no such method at the address")
@@ -51,7 +51,7 @@ func (a answer) tokens(decode decoder, decimals int32) (decimal.Decimal, error) 
 
 // decodeUint256 reads data that is exactly one uint256.
 func decodeUint256(data []byte) (*big.Int, error) {
-	if len(data) != word {
+	if len(data) != evmabi.Word {
 		return nil, errShape
 	}
 	return new(big.Int).SetBytes(data), nil
@@ -61,17 +61,17 @@ func decodeUint256(data []byte) (*big.Int, error) {
 // block)[]: the offset of the list, which is 32, its length, and its elements.
 // Anything before, between or after them is refused.
 func decodeWithdrawals(data []byte) (*big.Int, error) {
-	if len(data) < 2*word || len(data) > (2+2*maxWithdrawals)*word {
+	if len(data) < 2*evmabi.Word || len(data) > (2+2*maxWithdrawals)*evmabi.Word {
 		return nil, errShape
 	}
-	offset, length, elements := data[:word], data[word:2*word], data[2*word:]
-	count := len(elements) / (2 * word)
-	if !isWord(offset, word) || !isWord(length, count) || len(elements) != count*2*word {
+	offset, length, elements := data[:evmabi.Word], data[evmabi.Word:2*evmabi.Word], data[2*evmabi.Word:]
+	count := len(elements) / (2 * evmabi.Word)
+	if !isWord(offset, evmabi.Word) || !isWord(length, count) || len(elements) != count*2*evmabi.Word {
 		return nil, errShape
 	}
 	sum := new(big.Int)
-	for ; len(elements) > 0; elements = elements[2*word:] {
-		sum.Add(sum, new(big.Int).SetBytes(elements[:word]))
+	for ; len(elements) > 0; elements = elements[2*evmabi.Word:] {
+		sum.Add(sum, new(big.Int).SetBytes(elements[:evmabi.Word]))
 	}
 	return sum, nil
 }

@@ -22,12 +22,8 @@ import (
 	"github.com/holiman/uint256"
 
 	"herald/internal/core"
+	"herald/internal/staking/evmabi"
 )
-
-var poolABI = parseABI(`[
-	{"type":"function","name":"stake","inputs":[],"outputs":[],"stateMutability":"payable"},
-	{"type":"function","name":"unstake","inputs":[{"type":"uint256"}],"outputs":[]}
-]`)
 
 // evm is a chain of go-ethereum's own EVM, on which the contracts of testdata
 // run.
@@ -81,11 +77,11 @@ func (e *evm) deploy(contract string, at common.Address) {
 }
 
 // transact sends a transaction of ann's to a StakingPool.
-func (e *evm) transact(block uint64, to core.Pool, value *big.Int, method string, arguments ...any) {
+func (e *evm) transact(block uint64, to core.Pool, value *big.Int, method string, arguments ...*big.Int) {
 	e.t.Helper()
-	input, err := poolABI.Pack(method, arguments...)
-	if err != nil {
-		e.t.Fatal(err)
+	input := evmabi.Selector(method)
+	for _, a := range arguments {
+		input = append(input, evmabi.Uint256(a)...)
 	}
 	if _, _, err := runtime.Call(to.Address, input, e.config(blockAt(block), value)); err != nil {
 		e.t.Fatalf("%s: %v", method, err)
@@ -128,10 +124,10 @@ func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			chain := newEVM(t)
 			pools := chain.deployAll("StakingPool", "StakingPool", "RevertingPool", "", "StakingPool")
-			chain.transact(500, pools[1], ether(1500), "stake")
-			chain.transact(501, pools[1], nil, "unstake", ether(300))
-			chain.transact(502, pools[1], nil, "unstake", ether(25))
-			chain.transact(503, pools[4], big.NewInt(1), "stake")
+			chain.transact(500, pools[1], ether(1500), "stake()")
+			chain.transact(501, pools[1], nil, "unstake(uint256)", ether(300))
+			chain.transact(502, pools[1], nil, "unstake(uint256)", ether(25))
+			chain.transact(503, pools[4], big.NewInt(1), "stake()")
 			n := newNode(t, chain.contracts)
 			way.node(n)
 			c := newClient(t, n, pools, way.config)

@@ -4,6 +4,8 @@ import (
 	"math/big"
 	"testing"
 
+	"herald/internal/staking/evmabi"
+
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -11,7 +13,7 @@ import (
 func FuzzUint256(f *testing.F) {
 	f.Add(wordOf(1))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if _, err := decodeUint256(data); (err == nil) != (len(data) == word) {
+		if _, err := decodeUint256(data); (err == nil) != (len(data) == evmabi.Word) {
 			t.Fatalf("%d bytes: %v", len(data), err)
 		}
 		if amount, err := (answer{data: data}).tokens(decodeUint256, 18); err == nil {
@@ -25,7 +27,7 @@ func FuzzUint256(f *testing.F) {
 // FuzzWithdrawals compares with go-ethereum's decoder, which takes more forms.
 func FuzzWithdrawals(f *testing.F) {
 	f.Add(withdrawalsOf(1, 2, 3))
-	f.Add(append(wordOf(word), common.MaxHash[:]...))
+	f.Add(append(wordOf(evmabi.Word), common.MaxHash[:]...))
 	list, err := abi.NewType("tuple[]", "", []abi.ArgumentMarshaling{
 		{Name: "amount", Type: "uint256"}, {Name: "block", Type: "uint256"},
 	})
@@ -48,29 +50,6 @@ func FuzzWithdrawals(f *testing.F) {
 		}
 		if sum.Cmp(want) != 0 {
 			t.Fatalf("%x: sum %s, go-ethereum's %s", data, sum, want)
-		}
-	})
-}
-
-func FuzzAggregate(f *testing.F) {
-	packed, err := multicall3.Methods["aggregate3"].Outputs.Pack([]aggregateResult{{true, wordOf(5)}, {false, []byte("no")}})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(packed, 2)
-	f.Add(append(wordOf(word), common.MaxHash[:]...), 2)
-	f.Fuzz(func(t *testing.T, output []byte, n int) {
-		answers, err := unpackAggregate(output, n)
-		if err != nil {
-			return
-		}
-		if len(answers) != n {
-			t.Fatalf("%d answers to %d calls", len(answers), n)
-		}
-		for _, a := range answers {
-			if a.err != nil && a.data != nil || len(a.data) > len(output) {
-				t.Fatalf("answer %+v", a)
-			}
 		}
 	})
 }

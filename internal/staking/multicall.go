@@ -2,56 +2,24 @@ package staking
 
 import (
 	"context"
-	"strings"
+	"slices"
 
-	"github.com/ethereum/go-ethereum/accounts/abi"
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"herald/internal/core"
+	"herald/internal/staking/evmabi"
 )
 
 // defaultMulticall is where Multicall3 stands on most chains
 // (https://github.com/mds1/multicall3#multicall3-contract-addresses).
 const defaultMulticall = "0xcA11bde05977b3631167028862bE2a173976CA11"
 
-// multicall3 is the part of Multicall3 that is used
-// (https://github.com/mds1/multicall3).
-var multicall3 = parseABI(`[
-	{"type":"function","name":"aggregate3","stateMutability":"payable",
-	 "inputs":[{"name":"calls","type":"tuple[]","components":[
-		{"name":"target","type":"address"},
-		{"name":"allowFailure","type":"bool"},
-		{"name":"callData","type":"bytes"}]}],
-	 "outputs":[{"name":"returnData","type":"tuple[]","components":[
-		{"name":"success","type":"bool"},
-		{"name":"returnData","type":"bytes"}]}]},
-	{"type":"function","name":"getChainId","inputs":[],"outputs":[{"type":"uint256"}],"stateMutability":"view"},
-	{"type":"function","name":"getBlockNumber","inputs":[],"outputs":[{"type":"uint256"}],"stateMutability":"view"},
-	{"type":"function","name":"getCurrentBlockTimestamp","inputs":[],"outputs":[{"type":"uint256"}],"stateMutability":"view"}
-]`)
-
-func parseABI(text string) abi.ABI {
-	parsed, err := abi.JSON(strings.NewReader(text))
-	if err != nil {
-		panic(err)
-	}
-	return parsed
-}
-
-type aggregateCall struct {
-	Target       common.Address
-	AllowFailure bool
-	CallData     []byte
-}
-
-type aggregateResult struct {
-	Success    bool
-	ReturnData []byte
-}
-
 // aboutBlock are the methods of Multicall3 that say where it is executed.
-var aboutBlock = []string{"getChainId", "getBlockNumber", "getCurrentBlockTimestamp"}
+var aboutBlock = [][]byte{
+	evmabi.Selector("getChainId()"), evmabi.Selector("getBlockNumber()"), evmabi.Selector("getCurrentBlockTimestamp()"),
+}
+
+var aggregate3 = evmabi.Selector("aggregate3((address,bool,bytes)[])")
 
 // aggregate makes all calls in one eth_call, and with them asks the very
 // execution which chain and block it is on: behind a load balancer another
@@ -59,19 +27,16 @@ var aboutBlock = []string{"getChainId", "getBlockNumber", "getCurrentBlockTimest
 // Multicall3, or the node does not let it do so much.
 func (c *Client) aggregate(ctx context.Context, calls []call) (reading, error) {
 	self := *c.multicall
-	var packed []aggregateCall
+	var packed []evmabi.Call
 	for _, method := range aboutBlock {
-		packed = append(packed, aggregateCall{self, true, multicall3.Methods[method].ID})
+		packed = append(packed, evmabi.Call{Target: self, AllowFailure: true, Data: method})
 	}
 	for _, call := range calls {
-		packed = append(packed, aggregateCall{call.to, true, call.data})
+		packed = append(packed, evmabi.Call{Target: call.to, AllowFailure: true, Data: call.data})
 	}
-	input, err := multicall3.Pack("aggregate3", packed)
-	if err != nil {
-		return reading{}, err
-	}
+	input := slices.Concat(aggregate3, evmabi.EncodeCalls(packed))
 	var output hexutil.Bytes
-	err = c.rpc.CallContext(ctx, &output, "eth_call", call{to: self, data: input}.params(), "latest")
+	err := c.rpc.CallContext(ctx, &output, "eth_call", call{to: self, data: input}.params(), "latest")
 	switch {
 	case err != nil && failure(err).Reason == core.Rejected:
 		return reading{}, errUnfit
@@ -94,14 +59,14 @@ func (c *Client) aggregate(ctx context.Context, calls []call) (reading, error) {
 // unpackAggregate reads the output of an aggregate3 of n calls. It fails with
 // errUnfit if it is none.
 func unpackAggregate(output []byte, n int) ([]answer, error) {
-	var results []aggregateResult
-	if err := multicall3.UnpackIntoInterface(&results, "aggregate3", output); err != nil || len(results) != n {
+	results, err := evmabi.DecodeResults(output)
+	if err != nil || len(results) != n {
 		return nil, errUnfit
 	}
 	answers := make([]answer, n)
 	for i, r := range results {
 		if r.Success {
-			answers[i].data = r.ReturnData
+			answers[i].data = r.Data
 		} else {
 			answers[i].err = errReverted
 		}

@@ -20,6 +20,7 @@ import (
 
 	"herald/internal/config"
 	"herald/internal/core"
+	"herald/internal/staking/evmabi"
 )
 
 const (
@@ -148,45 +149,39 @@ func (c contracts) call(to common.Address, input []byte, at header) ([]byte, err
 
 // multicall is Multicall3 on these contracts.
 func (c contracts) multicall(input []byte, at header) ([]byte, error) {
-	method, err := multicall3.MethodById(input)
-	if err != nil {
-		return nil, revert{}
-	}
-	switch method.Name {
-	case "getChainId":
+	switch {
+	case bytes.Equal(input, evmabi.Selector("getChainId()")):
 		return wordOf(at.chainID), nil
-	case "getBlockNumber":
+	case bytes.Equal(input, evmabi.Selector("getBlockNumber()")):
 		return wordOf(uint64(at.Number)), nil
-	case "getCurrentBlockTimestamp":
+	case bytes.Equal(input, evmabi.Selector("getCurrentBlockTimestamp()")):
 		if at.Timestamp == nil {
 			return nil, revert{}
 		}
-		return common.LeftPadBytes(at.Timestamp.ToInt().Bytes(), word), nil
+		return evmabi.Uint256(at.Timestamp.ToInt()), nil
+	case !bytes.HasPrefix(input, aggregate3):
+		return nil, revert{}
 	}
-	values, err := method.Inputs.Unpack(input[4:])
+	calls, err := evmabi.DecodeCalls(input[len(aggregate3):])
 	if err != nil {
 		return nil, err
 	}
-	var calls []aggregateCall
-	if err := method.Inputs.Copy(&calls, values); err != nil {
-		return nil, err
-	}
-	results := make([]aggregateResult, len(calls))
+	results := make([]evmabi.Result, len(calls))
 	for i, call := range calls {
-		output, err := c.call(call.Target, call.CallData, at)
+		output, err := c.call(call.Target, call.Data, at)
 		if err != nil && !call.AllowFailure {
 			return nil, err
 		}
-		results[i] = aggregateResult{Success: err == nil, ReturnData: output}
+		results[i] = evmabi.Result{Success: err == nil, Data: output}
 	}
-	return method.Outputs.Pack(results)
+	return evmabi.EncodeResults(results), nil
 }
 
 // pool answers its two methods with fixed bytes; nil reverts.
 func pool(stake, pending []byte) contract {
 	return func(input []byte, _ header) ([]byte, error) {
 		output := stake
-		if bytes.HasPrefix(input, selector(testPend)) {
+		if bytes.HasPrefix(input, evmabi.Selector(testPend)) {
 			output = pending
 		}
 		if output == nil {
@@ -202,13 +197,12 @@ func wordOf(n uint64) []byte {
 
 // tokensOf is n tokens of 18 decimals.
 func tokensOf(n int64) []byte {
-	base := new(big.Int).Mul(big.NewInt(n), big.NewInt(1e18))
-	return common.LeftPadBytes(base.Bytes(), word)
+	return evmabi.Uint256(new(big.Int).Mul(big.NewInt(n), big.NewInt(1e18)))
 }
 
 // withdrawalsOf encodes a list of withdrawals of whole tokens.
 func withdrawalsOf(tokens ...int64) []byte {
-	encoded := slices.Concat(wordOf(word), wordOf(uint64(len(tokens))))
+	encoded := slices.Concat(wordOf(evmabi.Word), wordOf(uint64(len(tokens))))
 	for _, n := range tokens {
 		encoded = slices.Concat(encoded, tokensOf(n), wordOf(77))
 	}

@@ -14,6 +14,7 @@ import (
 
 	"herald/internal/config"
 	"herald/internal/core"
+	"herald/internal/staking/evmabi"
 )
 
 func TestProbeNamesWhatIsNotAsConfigured(t *testing.T) {
@@ -57,8 +58,7 @@ func TestProbeNamesWhatIsNotAsConfigured(t *testing.T) {
 }
 
 func TestProbeTellsThatMulticallIsNone(t *testing.T) {
-	one := aggregateResult{true, wordOf(1)}
-	ones, _ := multicall3.Methods["aggregate3"].Outputs.Pack([]aggregateResult{one, one, one})
+	ones := evmabi.EncodeResults(slices.Repeat([]evmabi.Result{{Success: true, Data: wordOf(1)}}, 3))
 	chain, pools := stakers()
 	for name, other := range map[string]contract{
 		"reverts": pool(nil, nil),

@@ -18,10 +18,10 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"herald/internal/core"
+	"herald/internal/staking/evmabi"
 	"herald/internal/transport"
 )
 
@@ -100,7 +100,7 @@ func New(s Settings, c *core.Cache, unread func(core.Pool)) (*Client, error) {
 		rpc:         client,
 		chainID:     s.ChainID,
 		pools:       s.Pools,
-		methods:     [][]byte{selector(s.Method)},
+		methods:     [][]byte{evmabi.Selector(s.Method)},
 		multicall:   s.Multicall,
 		maxBlockAge: s.MaxBlockAge,
 		decimals:    int32(s.Decimals),
@@ -108,7 +108,7 @@ func New(s Settings, c *core.Cache, unread func(core.Pool)) (*Client, error) {
 		unread:      unread,
 	}
 	if s.PendingMethod != "" {
-		p.methods = append(p.methods, selector(s.PendingMethod))
+		p.methods = append(p.methods, evmabi.Selector(s.PendingMethod))
 	}
 	breaker := core.NewBreaker(c, Service, s.TTL)
 	p.Stakes = core.NewCached(breaker, core.Question[common.Address, core.Stake]{
@@ -120,10 +120,6 @@ func New(s Settings, c *core.Cache, unread func(core.Pool)) (*Client, error) {
 	})
 	return p, nil
 }
-
-// selector is what calls of the method begin with
-// (https://docs.soliditylang.org/en/latest/abi-spec.html#function-selector).
-func selector(method string) []byte { return crypto.Keccak256([]byte(method))[:4] }
 
 func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Stake, error) {
 	r, err := c.read(ctx, c.calls(wallet))
@@ -143,7 +139,7 @@ func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Sta
 // calls are those that one wallet takes: the stake in each pool, then, with a
 // PendingMethod, the withdrawals from each.
 func (c *Client) calls(wallet common.Address) []call {
-	argument := common.LeftPadBytes(wallet[:], word)
+	argument := evmabi.Address(wallet)
 	var calls []call
 	for _, method := range c.methods {
 		data := slices.Concat(method, argument)

@@ -131,20 +131,3 @@ func TestDecimalsAreExactAndWithdrawalsAskedForOnlyIfConfigured(t *testing.T) {
 		}
 	}
 }
-
-// The selectors come from EIP-20 (https://eips.ethereum.org/EIPS/eip-20), and from
-// the verified source of Multicall3 at its address
-// (https://etherscan.io/address/0xca11bde05977b3631167028862be2a173976ca11#code).
-func TestSelectorsAreThoseOfTheDeployedContracts(t *testing.T) {
-	want := map[string]string{
-		"aggregate3": "82ad56cb", "getBlockNumber": "42cbb15c", "getChainId": "3408e470", "getCurrentBlockTimestamp": "0f28c97d",
-	}
-	for name, method := range multicall3.Methods {
-		if got := common.Bytes2Hex(method.ID); got != want[name] {
-			t.Errorf("%s is %s, want %s", name, got, want[name])
-		}
-	}
-	if got := common.Bytes2Hex(selector("balanceOf(address)")); got != "70a08231" {
-		t.Errorf("balanceOf is %s", got)
-	}
-}

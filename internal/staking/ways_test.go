@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"herald/internal/core"
+	"herald/internal/staking/evmabi"
 )
 
 // stakers are 21 pools with a stake in the last.
@@ -87,7 +88,7 @@ func TestWithoutMulticallThereTheBatchIsUsed(t *testing.T) {
 		"no code":                nil,
 		"reverts, as out of gas": pool(nil, nil),
 		"another contract":       pool(wordOf(1), nil),
-		"no results":             pool(append(wordOf(word), wordOf(0)...), nil),
+		"no results":             pool(append(wordOf(evmabi.Word), wordOf(0)...), nil),
 		"its own methods fail": func(input []byte, at header) ([]byte, error) {
 			others, _ := deploy(emptyPools(21)...)
 			delete(others, multicallAddr)

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 
 	"herald/internal/core"
 	"herald/internal/sandbox"
+	"herald/internal/staking/evmabi"
 )
 
 // place puts a contract at an address, nil for none at all.
@@ -179,7 +179,7 @@ func mustJSON(v any) []byte {
 // shortened is Multicall3 that forgets the last of its results. They stand in
 // a list: an offset, then the length, then offsets from there on.
 func shortened(multicall sandbox.Contract) sandbox.Contract {
-	aggregate3 := crypto.Keccak256([]byte("aggregate3((address,bool,bytes)[])"))[:4]
+	aggregate3 := evmabi.Selector("aggregate3((address,bool,bytes)[])")
 	return func(n sandbox.Node, block uint64, input []byte) ([]byte, error) {
 		output, err := multicall(n, block, input)
 		if err != nil || !bytes.HasPrefix(input, aggregate3) {
