@@ -8,9 +8,10 @@ import (
 	"net/http"
 	"time"
 
+	"herald/internal/staking/evmabi"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 const (
@@ -167,7 +168,7 @@ func (n Node) header(params []json.RawMessage) (any, error) {
 	return map[string]any{
 		"number":    hexutil.Uint64(block),
 		"timestamp": hexutil.Uint64(n.blockTimestamp(block)),
-		"hash":      crypto.Keccak256Hash(fmt.Appendf(nil, "herald sandbox block %d", block)),
+		"hash":      evmabi.Keccak256(fmt.Sprintf("herald sandbox block %d", block)),
 	}, nil
 }
 
