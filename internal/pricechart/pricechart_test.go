@@ -44,51 +44,55 @@ func drawnBy(draw func(chart.Picture) ([]byte, error)) func(context.Context, cor
 }
 
 func TestAChartShowsWhatWasSeenOfItsPeriod(t *testing.T) {
-	now := time.Now()
-	h := newHistory()
-	h.Add(quoted("9", now.Add(-3*day))) // before the period
-	for i := range 48 {
-		h.Add(quoted("2", now.Add(-day+time.Duration(i)*30*time.Minute+time.Minute)))
-	}
-	h.Add(quoted("1.5", now.Add(-12*time.Hour)))
-	h.Add(quoted("4", now.Add(-6*time.Hour)))
-	c, err := New(h, "TKN").Chart(t.Context(), quoted("3", now), day, chat.English)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := png.Decode(bytes.NewReader(c.PNG)); err != nil {
-		t.Errorf("no picture: %v", err)
-	}
-	prices := fmt.Sprintf("from %s to %s, lowest %s, highest %s", c.First, c.Last, c.Lowest, c.Highest)
-	if prices != "from 2 to 3, lowest 1.5, highest 4" || c.Seen < 0.9 || c.Seen > 1 {
-		t.Errorf("%s, %g of the period was seen", prices, c.Seen)
-	}
+	synctest.Test(t, func(t *testing.T) { // A busy machine takes no longer.
+		now := time.Now()
+		h := newHistory()
+		h.Add(quoted("9", now.Add(-3*day))) // before the period
+		for i := range 48 {
+			h.Add(quoted("2", now.Add(-day+time.Duration(i)*30*time.Minute+time.Minute)))
+		}
+		h.Add(quoted("1.5", now.Add(-12*time.Hour)))
+		h.Add(quoted("4", now.Add(-6*time.Hour)))
+		c, err := New(h, "TKN").Chart(t.Context(), quoted("3", now), day, chat.English)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := png.Decode(bytes.NewReader(c.PNG)); err != nil {
+			t.Errorf("no picture: %v", err)
+		}
+		prices := fmt.Sprintf("from %s to %s, lowest %s, highest %s", c.First, c.Last, c.Lowest, c.Highest)
+		if prices != "from 2 to 3, lowest 1.5, highest 4" || c.Seen < 0.9 || c.Seen > 1 {
+			t.Errorf("%s, %g of the period was seen", prices, c.Seen)
+		}
+	})
 }
 
 func TestAChartBeginsWithWhatTheQuoteImplies(t *testing.T) {
-	now := time.Now().Truncate(time.Second)
-	timeless, weekly := quoted("3", time.Time{}), quoted("3", now)
-	timeless.Change24h = decimal.NewNullDecimal(number("100"))
-	weekly.Change7d = timeless.Change24h
-	for name, test := range map[string]struct {
-		quote  core.Quote
-		period time.Duration
-		since  time.Time // zero: no picture
-	}{
-		"one price":             {quoted("3", now), day, time.Time{}},
-		"no time":               {timeless, day, time.Time{}},
-		"a week":                {weekly, 7 * day, now.Add(-7 * day)},
-		"the last of its weeks": {weekly, 30 * day, now.Add(-7 * day)},
-	} {
-		c, err := New(newHistory(), "TKN").Chart(t.Context(), test.quote, test.period, chat.English)
-		drawn := c.PNG != nil
-		if err != nil || drawn == test.since.IsZero() || !c.Since.Equal(test.since) {
-			t.Errorf("%s: drawn %v, since %v, %v", name, drawn, c.Since, err)
+	synctest.Test(t, func(t *testing.T) { // A busy machine takes no longer.
+		now := time.Now().Truncate(time.Second)
+		timeless, weekly := quoted("3", time.Time{}), quoted("3", now)
+		timeless.Change24h = decimal.NewNullDecimal(number("100"))
+		weekly.Change7d = timeless.Change24h
+		for name, test := range map[string]struct {
+			quote  core.Quote
+			period time.Duration
+			since  time.Time // zero: no picture
+		}{
+			"one price":             {quoted("3", now), day, time.Time{}},
+			"no time":               {timeless, day, time.Time{}},
+			"a week":                {weekly, 7 * day, now.Add(-7 * day)},
+			"the last of its weeks": {weekly, 30 * day, now.Add(-7 * day)},
+		} {
+			c, err := New(newHistory(), "TKN").Chart(t.Context(), test.quote, test.period, chat.English)
+			drawn := c.PNG != nil
+			if err != nil || drawn == test.since.IsZero() || !c.Since.Equal(test.since) {
+				t.Errorf("%s: drawn %v, since %v, %v", name, drawn, c.Since, err)
+			}
+			if drawn && (!c.From.Equal(now.Add(-test.period)) || !c.First.Equal(number("1.5")) || c.Seen > 0) {
+				t.Errorf("%s: from %v, first %s, %g seen", name, c.From, c.First, c.Seen)
+			}
 		}
-		if drawn && (!c.From.Equal(now.Add(-test.period)) || !c.First.Equal(number("1.5")) || c.Seen > 0) {
-			t.Errorf("%s: from %v, first %s, %g seen", name, c.From, c.First, c.Seen)
-		}
-	}
+	})
 }
 
 func TestAChartIsDrawnOnceForAllWhoAskForTheSame(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"golang.org/x/time/rate"
 
 	"herald/internal/chat"
@@ -56,34 +57,51 @@ func (l *limiter) Allow(_ context.Context, key string) time.Duration {
 	return wait
 }
 
-// Limiter makes a limiter that allows perMinute events of a key at once, and as
-// many again in each minute, in all replicas together; 0 is no limit.
+// allow keeps a list of the times, newest first, of the last ARGV[1] allowed
+// events, in milliseconds of the server's clock, which all replicas share. It
+// answers the milliseconds to wait.
+var allow = redis.NewScript(`
+local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local clock = redis.call("TIME")
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local oldest = redis.call("LINDEX", KEYS[1], limit - 1)
+if oldest and now - oldest < window then return window - (now - oldest) end
+redis.call("LPUSH", KEYS[1], string.format("%.0f", now))
+redis.call("LTRIM", KEYS[1], 0, limit - 1)
+redis.call("PEXPIRE", KEYS[1], window)
+return 0`)
+
+// Limiter makes a limiter that allows perMinute events of a key in any minute,
+// in all replicas together; 0 is no limit. The window is counted in a script,
+// because x/time/rate keeps its state in the process.
 func (r *Redis) Limiter(perMinute int) chat.Limiter {
-	alone := newLimiter(perMinute)
 	if perMinute == 0 {
-		return alone
+		return newLimiter(0)
 	}
-	return &sharedLimiter{redis: r, alone: alone}
+	return &sharedLimiter{redis: r, perMinute: perMinute, alone: newLimiter(perMinute)}
 }
 
 type sharedLimiter struct {
-	redis *Redis
+	redis     *Redis
+	perMinute int
 	// alone decides while Redis cannot be asked. It takes note of what Redis
 	// allows, so that losing Redis gives nobody as much again.
 	alone *limiter
 }
 
-// Allow implements chat.Limiter. An event is a turn that comes now or not at all.
+// Allow implements chat.Limiter.
 func (l *sharedLimiter) Allow(ctx context.Context, key string) time.Duration {
-	limit := l.alone.perMinute
-	wait, known := l.redis.Take(ctx, 0, chat.Rate{
-		Key: fmt.Sprintf("limit %d %s", limit, key), Every: max(window/time.Duration(limit), time.Microsecond), Burst: limit,
+	var wait int64
+	id := fmt.Sprintf("%d %s", l.perMinute, key)
+	reached := l.redis.ask(ctx, func(ctx context.Context) (err error) {
+		wait, err = allow.Run(ctx, l.redis.client, []string{l.redis.key("limit", id)}, l.perMinute, window.Milliseconds()).Int64()
+		return err
 	})
-	if !known {
+	if !reached {
 		return l.alone.Allow(ctx, key)
 	}
 	if wait == 0 {
 		l.alone.Allow(ctx, key)
 	}
-	return wait
+	return time.Duration(wait) * time.Millisecond
 }

@@ -17,7 +17,7 @@ const probeTTL = 10 * time.Second
 // Its error says what is wrong and nothing of the URL or of what the server wrote.
 func (r *Redis) Probe(ctx context.Context) (fastest time.Duration, err error) {
 	id, ttl := rand.Text(), probeTTL.Milliseconds()
-	answer, update, turn := r.key("probe", "answer "+id), r.key("probe", "update "+id), r.key("probe", "turn "+id)
+	key := func(kind string) string { return r.key("probe", kind+" "+id) }
 	const runScript = "run a script on redis"
 	// No call of the client takes longer than connectTimeout.
 	fastest = max(connectTimeout, r.timeout)
@@ -26,11 +26,14 @@ func (r *Redis) Probe(ctx context.Context) (fastest time.Duration, err error) {
 		do      func() error
 	}{
 		{"ping redis", func() error { return r.client.Ping(ctx).Err() }},
-		{"write to redis", func() error { return r.client.Set(ctx, answer, id, probeTTL).Err() }},
-		{"read from redis", func() error { return r.client.GetRange(ctx, answer, 0, maxValue).Err() }},
-		{runScript, func() error { return claimUpdate.Run(ctx, r.client, []string{update}, id, ttl).Err() }},
-		{runScript, func() error { return setClaims.Run(ctx, r.client, []string{update}, id, id, ttl).Err() }},
-		{runScript, func() error { return takeTurn.Run(ctx, r.client, []string{turn}, 0, probeTTL.Microseconds(), 1).Err() }},
+		{"write to redis", func() error { return r.client.Set(ctx, key("answer"), id, probeTTL).Err() }},
+		{"read from redis", func() error { return r.client.GetRange(ctx, key("answer"), 0, maxValue).Err() }},
+		{runScript, func() error { return claimUpdate.Run(ctx, r.client, []string{key("update")}, id, ttl).Err() }},
+		{runScript, func() error { return setClaims.Run(ctx, r.client, []string{key("update")}, id, id, ttl).Err() }},
+		{runScript, func() error { return allow.Run(ctx, r.client, []string{key("limit")}, 1, ttl).Err() }},
+		{runScript, func() error {
+			return takeTurn.Run(ctx, r.client, []string{key("turn")}, 0, probeTTL.Microseconds(), 1).Err()
+		}},
 	} {
 		start := time.Now()
 		if err := step.do(); err != nil {

@@ -40,7 +40,7 @@ func TestProbeFailsWhereTheBotCouldNotWork(t *testing.T) {
 			if got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
-			for i, script := range []*redis.Script{claimUpdate, setClaims, takeTurn} {
+			for i, script := range []*redis.Script{claimUpdate, setClaims, allow, takeTurn} {
 				if known, err := script.Exists(t.Context(), r.client).Result(); test.want == "" && (err != nil || !known[0]) {
 					t.Errorf("script %d was not run: %v", i, err)
 				}
