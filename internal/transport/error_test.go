@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"herald/internal/transport"
@@ -90,36 +90,49 @@ func TestCleanDropsTheURLOfAnyDepth(t *testing.T) {
 }
 
 func TestTLSErrorsTellWhatIsWrong(t *testing.T) {
-	here := []net.IP{{127, 0, 0, 1}}
-	later, earlier := time.Now().Add(time.Hour), time.Now().Add(-time.Minute)
+	here, elsewhere := &x509.Certificate{IPAddresses: []net.IP{{127, 0, 0, 1}}}, &x509.Certificate{DNSNames: []string{token + ".example"}}
 	for want, c := range map[string]struct {
-		certificate *x509.Certificate
+		certificate *x509.Certificate // nil: none, and plain HTTP
+		lasts       time.Duration
 		trusted     bool
 	}{
-		"authority":         {&x509.Certificate{IPAddresses: here, NotAfter: later}, false},
-		"another host name": {&x509.Certificate{DNSNames: []string{token + ".example"}, NotAfter: later}, true},
-		"expired":           {&x509.Certificate{IPAddresses: here, NotAfter: earlier}, true},
+		"authority":          {here, time.Hour, false},
+		"another host name":  {elsewhere, time.Hour, true},
+		"expired":            {here, -time.Minute, true},
+		"does not speak TLS": {},
 	} {
-		c.certificate.Subject = pkix.Name{CommonName: token}
-		certificate, pool := transporttest.Certify(t, c.certificate)
-		server := httptest.NewUnstartedServer(http.NotFoundHandler())
-		server.Config.ErrorLog = log.New(io.Discard, "", 0)
-		server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
-		server.StartTLS()
-		if c.trusted {
-			transporttest.ChangeDefault(t, func(d *http.Transport) { d.TLSClientConfig = &tls.Config{RootCAs: pool} })
-		}
-		err := failing(t, client(), server.URL)
-		server.Close()
-		if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), token) || !transport.NeverSent(err) {
-			t.Errorf("%s: got %v", want, err)
-		}
-	}
-	plain := httptest.NewServer(http.NotFoundHandler())
-	defer plain.Close()
-	err := failing(t, client(), strings.Replace(plain.URL, "http:", "https:", 1))
-	if !strings.Contains(err.Error(), "does not speak TLS") {
-		t.Errorf("plain HTTP: got %v", err)
+		synctest.Test(t, func(t *testing.T) {
+			serve := func(conn net.Conn) {
+				go io.Copy(io.Discard, conn)
+				io.WriteString(conn, "HTTP/1.0 400 Bad Request\r\n\r\n")
+			}
+			trust := x509.NewCertPool()
+			if c.certificate != nil {
+				c.certificate.Subject, c.certificate.NotAfter = pkix.Name{CommonName: token}, time.Now().Add(c.lasts)
+				certificate, pool := transporttest.Certify(t, c.certificate)
+				serve = func(conn net.Conn) {
+					tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{certificate}}).Handshake()
+				}
+				if c.trusted {
+					trust = pool
+				}
+			}
+			transporttest.ChangeDefault(t, func(d *http.Transport) {
+				d.Proxy, d.TLSClientConfig = nil, &tls.Config{RootCAs: trust}
+				d.DialContext = func(context.Context, string, string) (net.Conn, error) {
+					near, far := net.Pipe()
+					go func() {
+						defer far.Close()
+						serve(far)
+					}()
+					return near, nil
+				}
+			})
+			err := failing(t, client(), "https://127.0.0.1")
+			if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), token) || !transport.NeverSent(err) {
+				t.Errorf("%s: got %v", want, err)
+			}
+		})
 	}
 }
 
