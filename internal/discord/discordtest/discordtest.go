@@ -79,7 +79,7 @@ type Server struct {
 	ids          uint64        // made so far
 	faults       map[Route][]Fault
 	broken       map[Route]Fault
-	endpoint     string // by EnterEndpoint
+	endpoint     *string // by EnterEndpoint
 	calls        map[Route]int
 	problems     []string
 	commands     map[string][]map[string]any // by guild, "" is global
@@ -212,9 +212,7 @@ func (s *Server) Overwrites() int {
 
 // Changed is closed at the next change of anything that can be asked here.
 func (s *Server) Changed() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.changed
+	return locked(s, func() <-chan struct{} { return s.changed })
 }
 
 // notify tells those who wait for Changed. The caller holds mu.

@@ -1,6 +1,7 @@
 package discordtest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -71,12 +72,10 @@ type packet struct {
 
 // Behave sets how new connections are treated.
 func (s *Server) Behave(b Behaviour) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if b.Heartbeat == 0 {
-		b.Heartbeat = s.behaviour.Heartbeat
-	}
-	s.behaviour = b
+	s.set(func() {
+		b.Heartbeat = cmp.Or(b.Heartbeat, s.behaviour.Heartbeat)
+		s.behaviour = b
+	})
 }
 
 // Do acts on every connection that stands.
@@ -188,9 +187,7 @@ func (s *Server) read(c *conn) error {
 	}
 	switch p.Op {
 	case 1:
-		s.mu.Lock()
-		s.heartbeats++
-		s.mu.Unlock()
+		s.set(func() { s.heartbeats++ })
 		if !c.behaviour.NoACK {
 			c.send(packet{Op: 11})
 		}

@@ -1,6 +1,7 @@
 package discordtest
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -200,11 +201,7 @@ func (p *Pending) First(ctx context.Context) (Answer, error) {
 
 // Wait waits for the whole answer.
 func (p *Pending) Wait(ctx context.Context) (Answer, error) {
-	err := p.server.Wait(ctx, func() bool {
-		p.server.mu.Lock()
-		defer p.server.mu.Unlock()
-		return p.done
-	})
+	err := p.server.Wait(ctx, func() bool { return locked(p.server, func() bool { return p.done }) })
 	return p.Answer(), err
 }
 
@@ -231,12 +228,7 @@ func (s *Server) create(i Interaction) (*Pending, map[string]any) {
 	if i.Token == "" {
 		i.Token = "aW50ZXJhY3Rpb246" + s.nextID()
 	}
-	if i.Locale == "" {
-		i.Locale = "en-US"
-	}
-	if i.GuildLocale == "" {
-		i.GuildLocale = "en-US"
-	}
+	i.Locale, i.GuildLocale = cmp.Or(i.Locale, "en-US"), cmp.Or(i.GuildLocale, "en-US")
 	if i.On != nil {
 		i.On = s.known(*i.On)
 	}

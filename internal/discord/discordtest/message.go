@@ -31,7 +31,7 @@ type Message struct {
 // ID, which comes back when somebody presses it.
 type Button struct {
 	Label    string
-	CustomID string
+	CustomID string `json:"custom_id"`
 	URL      string
 	Emoji    string
 	Style    int
@@ -168,18 +168,15 @@ func buttons(components any) [][]Button {
 	for _, row := range rows {
 		var sent struct {
 			Components []struct {
-				Label    string
-				CustomID string `json:"custom_id"`
-				URL      string
-				Style    int
-				Disabled bool
-				Emoji    struct{ Name string }
+				Button
+				Emoji struct{ Name string }
 			}
 		}
 		_ = convert(row, &sent) // its form was checked
 		var shown []Button
 		for _, b := range sent.Components {
-			shown = append(shown, Button{b.Label, b.CustomID, b.URL, b.Emoji.Name, b.Style, b.Disabled})
+			b.Button.Emoji = b.Emoji.Name
+			shown = append(shown, b.Button)
 		}
 		all = append(all, shown)
 	}

@@ -11,25 +11,21 @@ type Modal struct {
 
 // Input is a question of a modal.
 type Input struct {
-	CustomID    string
+	CustomID    string `json:"custom_id"`
 	Label       string
 	Placeholder string
 	// Value is what stands there at first, or what the user has written.
-	Value                string
-	Required             bool
-	MinLength, MaxLength int
+	Value     string
+	Required  bool
+	MinLength int `json:"min_length"`
+	MaxLength int `json:"max_length"`
 }
 
 // shownModal is the modal in data, whose form the schema has checked.
 func shownModal(data map[string]any) (*Modal, error) {
 	type input struct {
-		CustomID    string `json:"custom_id"`
-		Label       string
-		Placeholder string
-		Value       string
-		Required    *bool
-		MinLength   int `json:"min_length"`
-		MaxLength   int `json:"max_length"`
+		Input
+		Required *bool
 	}
 	var sent struct {
 		CustomID   string `json:"custom_id"`
@@ -51,10 +47,8 @@ func shownModal(data map[string]any) (*Modal, error) {
 		case i.Label != "":
 			return nil, errors.New("components: the label is the component's around the input, and not the input's too")
 		}
-		m.Inputs = append(m.Inputs, Input{
-			CustomID: i.CustomID, Label: c.Label, Placeholder: i.Placeholder, Value: i.Value,
-			Required: i.Required == nil || *i.Required, MinLength: i.MinLength, MaxLength: i.MaxLength,
-		})
+		i.Input.Label, i.Input.Required = c.Label, i.Required == nil || *i.Required
+		m.Inputs = append(m.Inputs, i.Input)
 	}
 	return m, checkModal(m)
 }

@@ -125,12 +125,7 @@ func (s *Server) bot(h handler) handler {
 }
 
 func (s *Server) application(*http.Request) (int, any, *failure) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var endpoint any
-	if s.endpoint != "" {
-		endpoint = s.endpoint
-	}
+	endpoint := locked(s, func() *string { return s.endpoint })
 	return http.StatusOK, map[string]any{
 		"id": s.ApplicationID, "name": "Herald for tests", "bot": map[string]any{"id": s.ApplicationID, "username": BotName},
 		"verify_key": hex.EncodeToString(s.PublicKey), "interactions_endpoint_url": endpoint,
@@ -139,7 +134,7 @@ func (s *Server) application(*http.Request) (int, any, *failure) {
 
 // EnterEndpoint enters an interactions endpoint URL, as in the Developer Portal.
 // It changes what the application says of itself and nothing else.
-func (s *Server) EnterEndpoint(url string) { s.set(func() { s.endpoint = url }) }
+func (s *Server) EnterEndpoint(url string) { s.set(func() { s.endpoint = &url }) }
 
 func (s *Server) gatewayBot(*http.Request) (int, any, *failure) {
 	s.mu.Lock()

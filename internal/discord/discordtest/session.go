@@ -1,6 +1,7 @@
 package discordtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -34,10 +35,8 @@ func (s *Server) resume(c *conn, data []byte) {
 		Seq     *int   `json:"seq"`
 	}
 	malformed := json.Unmarshal(data, &d) != nil || d.Seq == nil
-	s.mu.Lock()
-	ended := s.session == nil || s.session.id != d.Session
-	again := c.session != nil
-	s.mu.Unlock()
+	ended := locked(s, func() bool { return s.session == nil || s.session.id != d.Session })
+	again := locked(s, func() bool { return c.session != nil })
 	switch {
 	case malformed:
 		c.do(Action{Close: 4002})
@@ -86,10 +85,7 @@ func (s *Server) ready(c *conn) {
 	s.session = &session{id: "session" + s.nextID(), conn: c}
 	c.session = s.session
 	s.connects++
-	address := c.behaviour.ResumeURL
-	if address == "" {
-		address = "ws" + strings.TrimPrefix(s.url, "http") + resumePath
-	}
+	address := cmp.Or(c.behaviour.ResumeURL, "ws"+strings.TrimPrefix(s.url, "http")+resumePath)
 	p := s.session.add("READY", map[string]any{
 		"v": 9, "session_id": s.session.id, "resume_gateway_url": address, "guilds": []any{},
 		"user": map[string]any{"id": s.ApplicationID, "username": BotName, "bot": true}, "application": map[string]any{"id": s.ApplicationID},

@@ -15,11 +15,7 @@ type Shown struct {
 
 // Watch has f called with all that is shown from then on, in order. It must not
 // block, nor call the server, nor change what it is given.
-func (s *Server) Watch(f func(Shown)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.watch = f
-}
+func (s *Server) Watch(f func(Shown)) { s.set(func() { s.watch = f }) }
 
 // Remember has the server keep the last n interactions and messages and no more,
 // so that it can run for long. What is forgotten cannot be answered or changed.

@@ -43,7 +43,8 @@ func faults(t *testing.T) []fault {
 		{name: "not HTTP", want: core.Unreachable, serve: broken(echoed+"\r\n\r\n", false)},
 		{name: "closed", want: core.Unreachable, serve: broken("", false)},
 		{name: "reset", want: core.Unreachable, serve: broken("", true)},
-		{name: "a huge header", want: core.Unreachable, serve: broken("HTTP/1.1 200 OK\r\nX-Text: "+strings.Repeat(echoed, 1<<20), false)},
+		{name: "a huge header", want: core.Unreachable, serve: broken("HTTP/1.1 200 OK\r\nX-Text: "+strings.Repeat(echoed, 1<<20)+
+			"\r\nContent-Length: 1\r\n\r\n5", false)},
 		{name: "silent", want: core.SlowAnswer, serve: hang},
 		{name: "silent in the body", want: core.SlowAnswer, serve: func(w http.ResponseWriter, r *http.Request) {
 			io.WriteString(w, "5")
