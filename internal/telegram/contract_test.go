@@ -44,13 +44,7 @@ func (r *rig) harness() chattest.Harness {
 		Messages: func(t *testing.T, atLeast int) (all []chattest.Message) {
 			t.Helper()
 			for _, m := range r.api.WaitSent(atLeast, soon) {
-				text := m.Text
-				for _, row := range m.Markup.Rows {
-					for _, b := range row {
-						text += " [" + b.Text + "]"
-					}
-				}
-				all = append(all, chattest.Message{Text: text, Private: m.Chat == ann})
+				all = append(all, chattest.Message{Text: m.Text + labelsOf(m), Private: m.Chat == ann})
 			}
 			if len(all) < atLeast {
 				t.Fatalf("%d messages, want %d: %+v; log:\n%s", len(all), atLeast, all, r.logs)

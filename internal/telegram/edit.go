@@ -24,7 +24,7 @@ type pendingEdits struct {
 	of map[destination]*messageEdits
 }
 
-// messageEdits are those of one message.
+// messageEdits are the edits of one message that wait or are being made.
 type messageEdits struct {
 	users int
 	// turn is held by the one that edits.

@@ -66,7 +66,7 @@ type rig struct {
 	handler *chattest.Handler
 	adapter *Adapter
 	logs    *logtest.Buffer
-	// events counts those of Config.Count and Config.Connected, and calls.
+	// events counts what Config.Count and Config.Connected are told, and calls by method.
 	events *tally
 	// Calls of the method that is broken are carried by carried, until mended.
 	broken  string
@@ -79,7 +79,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // setUp makes an adapter that has not been started, without a network.
 func setUp(t *testing.T, changes ...func(*Config)) *rig {
 	t.Helper()
-	r := &rig{T: t, api: telegramtest.NewInMemory(t), handler: &chattest.Handler{}, logs: &logtest.Buffer{}, events: &tally{n: map[string]int{}}}
+	r := &rig{T: t, api: telegramtest.NewInMemory(t), handler: &chattest.Handler{}, logs: &logtest.Buffer{}}
+	r.events = &tally{n: map[string]int{}}
 	c := Config{
 		Settings:       Settings{Token: config.NewSecret(telegramtest.Token), APIURL: r.api.URL},
 		CommandTimeout: 20 * time.Second,
@@ -351,14 +352,20 @@ func (r *rig) press(user int64, label string) {
 
 // dataOf is what the button with this label carries; "" is no such button.
 func dataOf(m telegramtest.Sent, label string) string {
-	for _, row := range m.Markup.Rows {
-		for _, b := range row {
-			if b.Text == label {
-				return b.Data
-			}
+	for _, b := range slices.Concat(m.Markup.Rows...) {
+		if b.Text == label {
+			return b.Data
 		}
 	}
 	return ""
+}
+
+// labelsOf are the labels of a message's buttons.
+func labelsOf(m telegramtest.Sent) (all string) {
+	for _, b := range slices.Concat(m.Markup.Rows...) {
+		all += " [" + b.Text + "]"
+	}
+	return all
 }
 
 func chatOf(m telegramtest.Sent) telegramtest.Chat {

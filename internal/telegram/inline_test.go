@@ -37,8 +37,8 @@ func TestAnInlineQueryMeansPublicCommandsAlone(t *testing.T) {
 		wallet: "staked " + wallet, "staked " + wallet: "staked " + wallet, "Staked  " + wallet: "staked " + wallet,
 	}
 	for _, nothing := range []string{
-		wallet[:41], wallet + "0", wallet + " x", "staked", "staked 0x", "price 7d", "pricey", "help", "status", "start", "mylogins", "mylogins 2",
-		"my", "exists", "exists 5", "exists Telegram 5", "verify " + wallet, "verify 5 " + wallet, "@everyone", "\u202etekcop",
+		wallet[:41], wallet + "0", wallet + " x", "staked", "staked 0x", "price 7d", "pricey", "help", "status", "start", "mylogins",
+		"mylogins 2", "my", "exists", "exists 5", "exists Telegram 5", "verify " + wallet, "verify 5 " + wallet, "@everyone", "\u202etekcop",
 	} {
 		want[nothing] = ""
 	}

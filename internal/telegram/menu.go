@@ -20,7 +20,9 @@ func (s *session) introduce(ctx context.Context) {
 	for _, l := range chat.Languages() {
 		codes[string(l)] = l
 	}
-	describe := func(code, text string, get func(context.Context, string) (string, error), set func(_ context.Context, code, text string) error) {
+	type getter func(ctx context.Context, code string) (text string, err error)
+	type setter func(ctx context.Context, code, text string) error
+	describe := func(code, text string, get getter, set setter) {
 		s.persist(ctx, func() error {
 			is, err := get(ctx, code)
 			if err != nil || is == text {

@@ -26,7 +26,8 @@ func (r *rig) atGroup() (there []telegramtest.Sent) {
 // A pointer goes once it was read. A stop does not wait for that, and one that
 // cannot be deleted troubles nobody.
 func TestAPointerIsDeletedOnceItWasRead(t *testing.T) {
-	inBubble(t, map[string]telegramtest.Fault{"deleted": {}, "refused": telegramtest.Status(400)}, func(t *testing.T, fault telegramtest.Fault) {
+	faults := map[string]telegramtest.Fault{"deleted": {}, "refused": telegramtest.Status(400)}
+	inBubble(t, faults, func(t *testing.T, fault telegramtest.Fault) {
 		r := setUp(t)
 		r.handler.Reply = secretReply
 		r.api.Start(ann)
