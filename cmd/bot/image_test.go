@@ -47,7 +47,8 @@ var writing = regexp.MustCompile(`"(io/ioutil|os/exec|plugin|golang\.org/x/sys/u
 // path.
 func shipped(t *testing.T) map[string]string {
 	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{.ImportPath}} {{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", ".")
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps",
+		"-f", "{{.ImportPath}} {{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", ".")
 	list.Env = append(os.Environ(), "GOOS=linux")
 	out, err := list.Output()
 	if err != nil {

@@ -51,7 +51,8 @@ func TestAnEnvFileIsReadAndTheEnvironmentWins(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Join(settings, "\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, stdout, stderr := runBot(t, "-env-file="+file+" check"); code != exitFailed || !strings.Contains(stdout, "chain 1 is configured") {
+	code, stdout, stderr := runBot(t, "-env-file="+file+" check")
+	if code != exitFailed || !strings.Contains(stdout, "chain 1 is configured") {
 		t.Errorf("with the file's chain: exit code %d\n%s%s", code, stdout, stderr)
 	}
 	if code, stdout, stderr := runBot(t, "check --env-file "+file, "EVM_CHAIN_ID=424242"); code != exitOK {
