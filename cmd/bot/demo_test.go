@@ -44,7 +44,7 @@ func TestDemoTranscript(t *testing.T) {
 	c.start()
 	staker, idle := c.greeted()
 	lines := []string{
-		"/help", "/start", "/price", "/price 7d", "/price 1y", "/supply",
+		"/help", "/start", "/price", "/price 1y", "/supply",
 		"/staked " + staker, "/staked " + idle, "/staked", "/staked 0x12", "/staked 0x52908400098527886e0F7030069857D2E4169EE7",
 		"/mylogins", "/exists", "/exists 7000000003", "/verify " + staker, "/verify " + idle,
 		"/as unregistered", "/mylogins", "/exists", "/verify " + staker,

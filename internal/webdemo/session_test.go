@@ -205,7 +205,8 @@ func TestTheAppsLanguageAndMenuAreTheAskersOwn(t *testing.T) {
 	}
 	for as, person := range map[string]bool{"member": false, "moderator": true} {
 		_, menu := c.send("GET", "/menu?as="+as+"&chat=group&language=es", nil, nil)
-		if !strings.Contains(menu, `"description":"Precio de HRLD`) || !strings.Contains(menu, `"is_ephemeral":true`) || strings.Contains(menu, `"person":true`) != person {
+		inSpanish := strings.Contains(menu, `"description":"Precio de HRLD`)
+		if !inSpanish || !strings.Contains(menu, `"is_ephemeral":true`) || strings.Contains(menu, `"person":true`) != person {
 			t.Errorf("%s: %s", as, menu)
 		}
 	}

@@ -58,7 +58,8 @@ func TestTheLongestSectionLosesFieldsAndSaysHowMany(t *testing.T) {
 	left := got.Sections[1].Fields
 	last := len(left) - 1
 	want := words.Say(chat.Spanish, chat.SayWith("more", chat.Values{"n": chat.Count(500 - last)}))
-	if size(got) > 1000 || len(got.Sections[0].Fields) != 3 || len(got.Details) != 2 || len(got.Notes) != 1 || last < 30 || left[last].Value.String() != want {
+	if size(got) > 1000 || len(got.Sections[0].Fields) != 3 || len(got.Details) != 2 || len(got.Notes) != 1 || last < 30 ||
+		left[last].Value.String() != want {
 		t.Errorf("size %d: %+v", size(got), got)
 	}
 	if len(c.Sections[1].Fields) != 500 {
