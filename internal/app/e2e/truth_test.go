@@ -19,7 +19,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	"pgregory.net/rapid"
 
-	"herald/internal/app/e2e/e2etest"
 	"herald/internal/app/e2e/e2etest/truth"
 	"herald/internal/sandbox"
 	"herald/internal/sandbox/fault"
@@ -343,26 +342,5 @@ func TestASlowNodeIsWaitedForInEveryWay(t *testing.T) {
 				t.Errorf("%s: %v by %d requests, want %d", tr.queries[i].name, got, n, test.requests)
 			}
 		})
-	}
-}
-
-// TestHowOldABlockMayBeIsASetting has a node that froze an hour ago.
-func TestHowOldABlockMayBeIsASetting(t *testing.T) {
-	t.Parallel()
-	for setting, answered := range map[string]bool{"MAX_BLOCK_AGE=58m": false, "MAX_BLOCK_AGE=1h5m": true, "MAX_BLOCK_AGE=off": true} {
-		tr := newTrial(t, setting)
-		tr.Chain.SetFault(findFault(t, fault.Chain, "frozen an hour ago"))
-		for wallet, verdict := range map[string]string{tr.World.Staker.Hex(): "Staked", tr.World.Idle.Hex(): "Not staked"} {
-			lines := e2etest.Lines(tr.bot.Router.Handle(t.Context(), e2etest.Request("staked", wallet)))
-			if !answered {
-				verdict = "Could not be checked"
-			}
-			if lines[0] != verdict || answered != strings.Contains(strings.Join(lines, "\n"), "Block 998,") {
-				t.Errorf("%s: %q, want %q", setting, lines, verdict)
-			}
-		}
-		if logged := strings.Contains(tr.log.String(), "newest block 998"); logged == answered {
-			t.Errorf("%s: the log tells operators of an old block: %v", setting, logged)
-		}
 	}
 }
