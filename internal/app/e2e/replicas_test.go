@@ -129,7 +129,12 @@ func startRedis(t *testing.T) (url string) {
 		t.Skip("there is no redis-server here; Debian's package is redis-server")
 	}
 	const password = "correct-horse-battery"
-	addr := e2etest.FreeAddr(t)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Close() // redis-server cannot choose a port
+	addr := free.Addr().String()
 	_, port, _ := net.SplitHostPort(addr)
 	cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", port, "--requirepass", password,
 		"--save", "", "--appendonly", "no", "--dir", t.TempDir())
