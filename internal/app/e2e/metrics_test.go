@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"herald/internal/app/e2e/e2etest"
-	"herald/internal/redact/logtest"
 	"herald/internal/sandbox/fault"
 )
 
@@ -22,13 +22,12 @@ const rubbish = "zqrubbish"
 // once each kind of thing has happened.
 func scraped(t *testing.T) string {
 	t.Helper()
-	all := e2etest.NewEverything(t)
-	all.World.Chain.SetFault(findFault(t, fault.Chain, "an empty pool reverts"))
-	bot := e2etest.Serve(t, all.Settings, &logtest.Buffer{})
-	bot.AwaitReady(t)
-	telegram, discord := all.Doors(t)
+	world, telegram, discord := e2etest.Sandbox(t), e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t)
+	world.Chain.SetFault(findFault(t, fault.Chain, "an empty pool reverts"))
+	bot := e2etest.ServeReady(t, world, slices.Concat(telegram.Settings(), discord.Settings(), e2etest.OnRedis(miniredis.RunT(t)),
+		[]string{"PRICE_MONTHLY_CREDITS=10000"})...)
 	for _, c := range []e2etest.Command{
-		{Name: "price"}, {Name: "supply"}, {Name: "mylogins"}, {Name: "status"}, {Name: "staked", Argument: all.World.World.Staker.Hex()}, {Name: rubbish},
+		{Name: "price"}, {Name: "supply"}, {Name: "mylogins"}, {Name: "status"}, {Name: "staked", Argument: world.World.Staker.Hex()}, {Name: rubbish},
 	} {
 		c.User = 1
 		telegram.Ask(c).Wait()

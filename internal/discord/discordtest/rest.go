@@ -43,6 +43,7 @@ func (s *Server) routes() http.Handler {
 	handle("PATCH /webhooks/{app}/{token}/messages/@original", Edit, s.edit)
 	handle("POST /webhooks/{app}/{token}", FollowUp, s.followUp)
 	mux.HandleFunc("/gateway", s.serveGateway)
+	mux.HandleFunc("/gateway/", s.serveGateway) // as discordgo has it
 	mux.HandleFunc(resumePath, s.serveGateway)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.problem(fmt.Errorf("no such route: %s", r.Method))

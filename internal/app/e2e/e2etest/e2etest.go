@@ -7,7 +7,6 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -72,9 +71,6 @@ func spoken(line words.Line) string {
 	}
 	return Plain(b.String())
 }
-
-// Read is Lines in one text.
-func Read(r chat.Reply) string { return strings.Join(Lines(r), "\n") }
 
 // T is what *testing.T, *testing.B and *rapid.T have in common.
 type T interface {
@@ -157,7 +153,7 @@ func Serve(t testing.TB, settings []string, log io.Writer) *Bot {
 // and waits until it is ready.
 func ServeReady(t testing.TB, world *fault.Sandbox, settings ...string) *Bot {
 	t.Helper()
-	b := Serve(t, append(Settings(world, "LOG_LEVEL=debug"), settings...), &Buffer{})
+	b := Serve(t, append(Settings(world, "LOG_LEVEL=debug"), settings...), &logtest.Buffer{})
 	b.AwaitReady(t)
 	return b
 }
@@ -251,18 +247,6 @@ func (b *Bot) AwaitReady(t testing.TB) {
 	})
 }
 
-// FreeAddr is an address of 127.0.0.1 on which nothing listens as yet. Another
-// process may take it, so it is for programs that cannot choose a port.
-func FreeAddr(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // Metrics is what /metrics answers at a bot's HTTP_ADDR, given as a URL.
 func Metrics(t testing.TB, base string) string {
 	t.Helper()
@@ -291,16 +275,4 @@ func Eventually(t testing.TB, what string, done func() bool) {
 			t.Fatalf("not in time: %s", what)
 		}
 	}
-}
-
-// Buffer is a log that can be read while it is written.
-type Buffer = logtest.Buffer
-
-// BareLog logs everything to w and redacts nothing.
-func BareLog(json bool, w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: slog.LevelDebug}
-	if json {
-		return slog.New(slog.NewJSONHandler(w, options))
-	}
-	return slog.New(slog.NewTextHandler(w, options))
 }

@@ -113,8 +113,3 @@ func NewEverything(t *testing.T) *Everything {
 	}
 	return e
 }
-
-// Doors are the ways in of a bot with these settings.
-func (e *Everything) Doors(t testing.TB) (telegram, discord *Door) {
-	return &Door{Way: Ways[0], t: t, Telegram: e.Telegram}, &Door{Way: Ways[2], t: t, Discord: e.Discord}
-}

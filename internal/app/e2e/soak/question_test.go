@@ -3,7 +3,6 @@
 package soak
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -11,14 +10,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf16"
 
 	"github.com/ethereum/go-ethereum/common"
 
 	"herald/internal/app/e2e/e2etest"
 	"herald/internal/app/e2e/e2etest/truth"
 	"herald/internal/core"
-	"herald/internal/discord/discordtest"
 	"herald/internal/sandbox"
 	"herald/internal/telegram/telegramtest"
 )
@@ -141,7 +138,7 @@ func (s *soak) collect() {
 	for q := range s.open {
 		if q.OnDiscord() && q.ended.IsZero() {
 			if a := q.Pending.Answer(); a.Final > 0 {
-				s.answer(q, discordLines(a), a.Text(), !a.Ephemeral)
+				s.answer(q, lines(a.Text()), !a.Ephemeral)
 			}
 		}
 		switch {
@@ -173,9 +170,6 @@ func (s *soak) forget(q *question) {
 // pointer is what a group of Telegram is told about a private command.
 const pointer = "I have answered you privately."
 
-// marks are the entities that an answer may have.
-var marks = []string{"bold", "italic", "code", "expandable_blockquote", "date_time", "text_mention"}
-
 // said takes a message of Telegram's.
 func (s *soak) said(m telegramtest.Sent) {
 	var asked *question
@@ -201,20 +195,11 @@ func (s *soak) said(m telegramtest.Sent) {
 		}
 		return
 	}
-	for _, e := range m.Entities {
-		// A question holds its command in a link of the bot's own.
-		if !slices.Contains(marks, e.Type) && !(e.Type == "text_link" && strings.HasPrefix(e.URL, "https://t.me/"+telegramtest.Username+"?")) {
-			s.Errorf("an answer has a %s %s", e.Type, e.URL)
-		}
-	}
-	s.answer(asked, lines(m.Text), withoutCode(m), m.Chat < 0)
+	s.answer(asked, lines(m.Text), m.Chat < 0)
 }
 
-// ping is what Telegram or Discord makes a mention or a link of.
-var ping = regexp.MustCompile(`@\w|://`)
-
-// answer judges one answer. plain is the text without what is in code.
-func (s *soak) answer(q *question, lines []string, plain string, public bool) {
+// answer judges one answer.
+func (s *soak) answer(q *question, lines []string, public bool) {
 	if q.messages++; q.messages > 1 {
 		if s.doubled++; q.text != strings.Join(lines, "\n") {
 			s.Errorf("%v is answered twice, and differently: %q, %q", q, q.text, lines)
@@ -222,9 +207,6 @@ func (s *soak) answer(q *question, lines []string, plain string, public bool) {
 		return
 	}
 	q.ended, q.text = time.Now(), strings.Join(lines, "\n")
-	if ping.MatchString(discordMarks.ReplaceAllString(plain, "")) {
-		s.Errorf("an answer pings or links: %q", plain)
-	}
 	w := s.world.World
 	for _, secret := range []string{w.Registered.DID, w.Newcomer.DID, badWord, s.world.SecretKey, s.world.PriceKey} {
 		if strings.Contains(q.text, secret) {
@@ -266,46 +248,8 @@ func worst(got truth.Outcomes) (o truth.Outcome) {
 	return o
 }
 
-// withoutCode is a message's text without what is in code.
-func withoutCode(sent telegramtest.Sent) string {
-	units := utf16.Encode([]rune(sent.Text))
-	for _, e := range sent.Entities {
-		if e.Type == "code" {
-			for i := range e.Length {
-				units[e.Offset+i] = ' '
-			}
-		}
-	}
-	return string(utf16.Decode(units))
-}
-
-var (
-	// discordTime is a time that Discord shows in its reader's way.
-	discordTime = regexp.MustCompile(`<t:(\d+):R>`)
-	// discordMarks are the times and the mentions, which notify nobody, that the
-	// bot itself writes. In discordCode nothing is markup.
-	discordMarks = regexp.MustCompile("<t:[0-9]+:R>|<[@#][0-9]+>|`[^`\n]*`")
-	// discordUnescaped is what Discord would take for markup or a mention beside
-	// those.
-	discordUnescaped = regexp.MustCompile("(^|[^\\\\])[<@`|~_\\[]")
-)
-
-// discordLines is an answer as people see it. Markup that is not the bot's own
-// stands out as a line of its own, which nothing honest has.
-func discordLines(a discordtest.Answer) []string {
-	look := a.Content
-	for _, e := range a.Embeds {
-		look += e.Title + "\n" + e.Description + "\n"
-		bold := strings.NewReplacer(`\*`, `\*`, "**", "")
-		e.Title, e.Description = bold.Replace(e.Title), bold.Replace(e.Description)
-	}
-	all := lines(a.Text())
-	if discordUnescaped.MatchString(discordMarks.ReplaceAllString(strings.ReplaceAll(look, `\\`, ""), "")) {
-		text, _ := json.Marshal(look)
-		all = append(all, "markup in "+string(text))
-	}
-	return all
-}
+// discordTime is a time that Discord shows in its reader's way.
+var discordTime = regexp.MustCompile(`<t:(\d+):R>`)
 
 // lines are those of an answer without its look, with times to the minute.
 func lines(text string) (all []string) {

@@ -3,102 +3,116 @@
 package speed
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
+
+	"herald/internal/app/e2e/e2etest"
+	"herald/internal/discord/discordtest"
+	"herald/internal/telegram/telegramtest"
 )
 
 // answerTime is how long all answers to a load may take before those that are
 // missing count as lost.
-const answerTime = 2 * time.Minute
+const answerTime = time.Minute
 
-// load is a number of commands asked of one bot, each known by its number.
+// load is the commands that are asked of one bot, and their answers.
 type load struct {
-	first int64
-	// states are those of the commands by number: 0, isAsked or isAnswered.
-	states []atomic.Int32
-	// inFlight holds a token for each command asked and not answered.
-	inFlight chan struct{}
-	left     atomic.Int64
-	answered chan struct{} // closed once left is 0
-	wrong    atomic.Pointer[string]
+	door *e2etest.Door
+
+	mu       sync.Mutex
+	answers  map[string]int // by the chat in Telegram, the interaction in Discord
+	wrong    error          // the first problem
+	inFlight chan struct{}  // holds a token for each command asked and not answered
 }
 
-const (
-	isAsked int32 = 1 + iota
-	isAnswered
-)
-
-// newLoad makes a load of n commands, numbered from first. At most inFlight are
-// in flight at a time.
-func newLoad(first int64, n, inFlight int) *load {
-	l := &load{first: first, states: make([]atomic.Int32, n), inFlight: make(chan struct{}, inFlight), answered: make(chan struct{})}
-	l.left.Store(int64(n))
+// newLoad takes the answers that the door's platform shows from now on.
+func newLoad(door *e2etest.Door) *load {
+	l := &load{door: door}
+	if door.OnDiscord {
+		door.Discord.Watch(func(s discordtest.Shown) { l.answered(s.Interaction.ID, s.Message.Text()) })
+		return l
+	}
+	door.Telegram.Watch(func(e telegramtest.Event) {
+		if e.Message != nil {
+			l.answered(strconv.FormatInt(e.Message.Chat, 10), e.Message.Text)
+		}
+	})
 	return l
 }
 
-// ask has each command asked, as soon as the bound allows it. It returns once
-// all are answered, with the time that took.
-func (l *load) ask(ask func(number int64)) (time.Duration, error) {
-	began, lost := time.Now(), time.After(answerTime)
-	for i := range l.states {
-		select {
-		case l.inFlight <- struct{}{}:
-		case <-lost:
-			return 0, l.failure()
-		}
-		l.states[i].Store(isAsked)
-		ask(l.first + int64(i))
-	}
-	select {
-	case <-l.answered:
-		return time.Since(began), l.problem()
-	case <-lost:
-		return 0, l.failure()
-	}
-}
-
-// answer takes the answer to a command, nil if it is the right one.
-func (l *load) answer(number int64, wrong error) {
-	i := number - l.first
-	if i < 0 || i >= int64(len(l.states)) || l.states[i].Load() == 0 {
-		l.fail(fmt.Errorf("command %d was answered and is not asked here", number))
-		return
-	}
-	if wrong != nil {
-		l.fail(fmt.Errorf("command %d: %w", number, wrong))
-	}
-	if !l.states[i].CompareAndSwap(isAsked, isAnswered) {
-		l.fail(fmt.Errorf("command %d was answered twice", number))
+// answered takes an answer to the command with this ID.
+func (l *load) answered(id, text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answers[id]++
+	switch {
+	case !strings.Contains(text, e2etest.Price):
+		l.wrong = errors.Join(l.wrong, fmt.Errorf("command %s is answered with %.300q", id, text))
+	case l.answers[id] > 1:
+		l.wrong = errors.Join(l.wrong, fmt.Errorf("command %s is answered twice", id))
 		return
 	}
 	<-l.inFlight
-	if l.left.Add(-1) == 0 {
-		close(l.answered)
+}
+
+// ask asks n commands, the first of which is the bot's nth so far, and returns
+// once all are answered, with the time that took.
+func (l *load) ask(first, n, inFlight int) (took time.Duration, err error) {
+	l.mu.Lock()
+	l.answers, l.inFlight = map[string]int{}, make(chan struct{}, inFlight)
+	l.mu.Unlock()
+	began, lost := time.Now(), time.After(answerTime)
+	var asked []*e2etest.Asked
+	for i := range n + inFlight {
+		select {
+		case l.inFlight <- struct{}{}:
+		case <-lost:
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return 0, errors.Join(fmt.Errorf("%d of %d commands were not answered within %v", n-len(l.answers), n, answerTime), l.wrong)
+		}
+		if i < n { // the others only wait
+			asked = append(asked, l.door.Ask(e2etest.Command{User: int64(firstUser + (first+i)%users), Name: "price"}))
+		}
 	}
-}
-
-// isAnswered reports whether a command was answered, in this load or before.
-func (l *load) isAnswered(number int64) bool {
-	i := number - l.first
-	return i < 0 || i < int64(len(l.states)) && l.states[i].Load() == isAnswered
-}
-
-// fail keeps the first problem.
-func (l *load) fail(err error) {
-	text := err.Error()
-	l.wrong.CompareAndSwap(nil, &text)
-}
-
-func (l *load) problem() error {
-	if text := l.wrong.Load(); text != nil {
-		return errors.New(*text)
+	took = time.Since(began)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, a := range asked {
+		id := strconv.FormatInt(a.User, 10)
+		if a.OnDiscord() {
+			id = a.Pending.ID
+			a.Pending.Forget()
+		}
+		if l.answers[id] != 1 {
+			l.wrong = errors.Join(l.wrong, fmt.Errorf("command %s is answered %d times", id, l.answers[id]))
+		}
 	}
-	return nil
+	if !l.door.OnDiscord {
+		l.door.Telegram.Take()
+	}
+	return took, l.wrong
 }
 
-// failure is the problem of a load that was not answered in time.
-func (l *load) failure() error {
-	return errors.Join(fmt.Errorf("%d of %d commands were not answered within %v", l.left.Load(), len(l.states), answerTime), l.problem())
+// askOne returns what the bot says, as JSON that the bare bot can read.
+func (l *load) askOne() (answer string, err error) {
+	l.mu.Lock()
+	l.answers, l.inFlight = map[string]int{}, make(chan struct{}, 1)
+	l.mu.Unlock()
+	l.inFlight <- struct{}{}
+	asked := l.door.Ask(e2etest.Command{User: firstUser, Name: "price"})
+	asked.Wait()
+	said := any(nil)
+	if asked.OnDiscord() {
+		said = map[string]any{"type": 4, "data": asked.Pending.Answer().Payload("", "")}
+	} else {
+		said = l.door.Telegram.Calls("sendMessage")[0].Params
+	}
+	text, err := json.Marshal(said)
+	return string(text), err
 }

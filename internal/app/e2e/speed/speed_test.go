@@ -26,9 +26,7 @@ import (
 	"testing"
 	"time"
 
-	"herald/internal/app"
 	"herald/internal/app/e2e/e2etest"
-	"herald/internal/sandbox"
 )
 
 var (
@@ -39,25 +37,20 @@ var (
 const (
 	// warmUp is how many commands are asked before anything is measured.
 	warmUp = 2000
-	// users ask in so many chats.
-	users = 5000
-	chats = 1000
+	// users ask in private, each at most once in a turn.
+	users, firstUser = 20_000, 7_000_000_000
 )
 
-// way is one by which commands come in, and what the ratios to the bare library
-// should be: the rate at least, the CPU at most.
-type way struct {
-	name      string
+// goals are what the ratios to the bare library should be, by way in: the rate
+// at least, the CPU at most.
+var goals = map[string]struct {
 	inFlight  int // commands at a time
 	rate, cpu float64
-	platform  func() (platform, error)
-}
-
-var ways = []way{
-	{"Telegram polling", 200, 0.8, 1.25, func() (platform, error) { return newTelegram(false) }},
-	{"Telegram webhook", deliversAtMost, 0.9, 1.2, func() (platform, error) { return newTelegram(true) }},
-	{"Discord gateway", 100, 0.9, 1.2, func() (platform, error) { return newDiscord(false) }},
-	{"Discord HTTP", interactionConns, 0.85, 1.25, func() (platform, error) { return newDiscord(true) }},
+}{
+	"telegram polling":  {200, 0.8, 1.25},
+	"telegram webhook":  {100, 0.9, 1.2},
+	"discord gateway":   {100, 0.9, 1.2},
+	"discord over http": {100, 0.85, 1.25},
 }
 
 func TestSpeed(t *testing.T) {
@@ -68,41 +61,45 @@ func TestSpeed(t *testing.T) {
 		t.Fatalf("build the bare bot: %v\n%s", err, out)
 	}
 	table := "\n| way in | commands a second | CPU for 1,000, ms |\n| --- | --- | --- |\n"
-	for _, w := range ways {
-		t.Run(w.name, func(t *testing.T) { table += w.compare(t, programs) })
+	for _, way := range e2etest.Ways {
+		t.Run(way.Name, func(t *testing.T) { table += compare(t, way, programs) })
 	}
 	fmt.Print(table)
 }
 
 // compare measures Herald and the bare library in turn, and returns a row of
 // the table: Herald's figures, the library's, and their ratios with the goals.
-func (w way) compare(t *testing.T, programs string) string {
-	world, err := sandbox.Start()
+func compare(t *testing.T, way e2etest.Way, programs string) string {
+	goal, doors := goals[way.Name], []*e2etest.Door{way.Open(t), way.Open(t)}
+	// Rate limits are counted, and are too high to be reached.
+	herald := newContender(doors[0], doors[0].Start(filepath.Join(programs, "bot"), e2etest.Sandbox(t),
+		"PRICE_TTL=24h", "RATE_LIMIT_USER=10000", "RATE_LIMIT_CHAT=10000"))
+	answer, err := herald.load.askOne()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { world.Close() })
-	// Rate limits are counted, and are too high to be reached.
-	herald := w.contender(t, filepath.Join(programs, "bot"), append(app.DemoSettings(world), "PRICE_TTL=24h", "RATE_LIMIT_USER=10000", "RATE_LIMIT_CHAT=10000"))
-	herald.turn(t, 1, 1) // its answer is what the bare bot says
-	library := w.contender(t, filepath.Join(programs, "bare"), []string{"ANSWER=" + herald.platform.answer()})
+	library := newContender(doors[1], e2etest.StartProcess(t, filepath.Join(programs, "bare"), append(doors[1].Settings(), "ANSWER="+answer)...))
+	doors[1].Through(library.process.URL)
 	order := []*contender{herald, library}
 	for _, c := range order {
-		c.turn(t, warmUp, w.inFlight)
+		c.turn(t, warmUp, goal.inFlight)
 	}
 	for range *rounds {
 		for _, c := range order {
-			took, cpu := c.turn(t, *commands, w.inFlight)
+			took, cpu := c.turn(t, *commands, goal.inFlight)
 			c.rates = append(c.rates, float64(*commands)/took.Seconds())
 			c.cpus = append(c.cpus, cpu.Seconds()*1e6/float64(*commands))
-			t.Logf("%s: %.0f a second, %.0f ms of CPU for 1,000", filepath.Base(c.program), c.rates[len(c.rates)-1], c.cpus[len(c.cpus)-1])
 		}
+		t.Logf("%.0f : %.0f commands a second, %.0f : %.0f ms of CPU for 1,000",
+			herald.rates[len(herald.rates)-1], library.rates[len(library.rates)-1], herald.cpus[len(herald.cpus)-1], library.cpus[len(library.cpus)-1])
 		slices.Reverse(order)
 	}
+	herald.process.Leave()
+	library.process.Leave()
 	rate, cpu := ratio(herald.rates, library.rates), ratio(herald.cpus, library.cpus)
-	return fmt.Sprintf("| %s | %.0f : %.0f = **%.2f** (≥ %.2f%s) | %.0f : %.0f = **%.2f** (≤ %.2f%s) |\n", w.name,
-		median(herald.rates), median(library.rates), rate, w.rate, missed(rate < w.rate),
-		median(herald.cpus), median(library.cpus), cpu, w.cpu, missed(cpu > w.cpu))
+	return fmt.Sprintf("| %s | %.0f : %.0f = **%.2f** (≥ %.2f%s) | %.0f : %.0f = **%.2f** (≤ %.2f%s) |\n", way.Name,
+		median(herald.rates), median(library.rates), rate, goal.rate, missed(rate < goal.rate),
+		median(herald.cpus), median(library.cpus), cpu, goal.cpu, missed(cpu > goal.cpu))
 }
 
 func missed(is bool) string {
@@ -126,43 +123,29 @@ func median(values []float64) float64 {
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
-// contender is a bot, the platform that it is on, and what was measured.
+// contender is a bot, what it is asked, and what was measured.
 type contender struct {
-	program     string
-	platform    platform
 	process     *e2etest.Process
-	next        int64 // the number of the next command
+	load        *load
+	asked       int
 	rates, cpus []float64
 }
 
-func (w way) contender(t *testing.T, program string, settings []string) *contender {
-	p, err := w.platform()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.close)
-	process := e2etest.StartProcess(t, program, append(settings, p.settings()...)...)
-	t.Cleanup(process.Leave)
-	p.meet(strings.TrimPrefix(process.URL, "http://"))
-	return &contender{program: program, platform: p, process: process, next: 1}
+func newContender(door *e2etest.Door, process *e2etest.Process) *contender {
+	return &contender{process: process, load: newLoad(door)}
 }
 
 // turn asks the bot for n answers, and returns how long that took, and how much
 // CPU of the bot's.
 func (c *contender) turn(t *testing.T, n, inFlight int) (took, cpu time.Duration) {
 	t.Helper()
-	l := newLoad(c.next, n, inFlight)
-	c.next += int64(n)
-	if err := c.platform.begin(l); err != nil {
-		t.Fatal(err)
-	}
-	defer c.platform.end()
 	before := c.cpu(t)
-	took, err := l.ask(c.platform.ask)
+	took, err := c.load.ask(c.asked, n, inFlight)
 	if err != nil {
 		log := c.process.Log()
-		t.Fatalf("%s: %v\n%s", c.program, err, log[max(0, len(log)-1000):])
+		t.Fatalf("%v\n%s", err, log[max(0, len(log)-1000):])
 	}
+	c.asked += n
 	return took, c.cpu(t) - before
 }
 

@@ -30,12 +30,13 @@ func startDiscord(ctx context.Context, mux *http.ServeMux) error {
 		return nil
 	}
 	discordgo.EndpointAPI = os.Getenv("DISCORD_API_URL") + "/api/v9/"
-	discordgo.EndpointGateway = discordgo.EndpointAPI + "gateway"
+	discordgo.EndpointGateway = discordgo.EndpointAPI + "gateway/bot"
 	s, err := discordgo.New("Bot " + os.Getenv("DISCORD_BOT_TOKEN"))
 	if err != nil {
 		return err
 	}
 	s.Client = pooled()
+	s.Identify.Token = os.Getenv("DISCORD_BOT_TOKEN")
 	s.Identify.Intents = discordgo.IntentsNone
 	s.AddHandler(func(s *discordgo.Session, i *discordgo.InteractionCreate) {
 		if i.ApplicationCommandData().Name != "price" {
@@ -75,14 +76,13 @@ func readAnswer(raw []byte) (answer discordgo.InteractionResponse, err error) {
 	var sent struct {
 		Type discordgo.InteractionResponseType `json:"type"`
 		Data struct {
-			Embeds          []*discordgo.MessageEmbed         `json:"embeds"`
-			AllowedMentions *discordgo.MessageAllowedMentions `json:"allowed_mentions"`
-			Rows            []discordgo.ActionsRow            `json:"components"`
+			Embeds []*discordgo.MessageEmbed `json:"embeds"`
+			Rows   []discordgo.ActionsRow    `json:"components"`
 		} `json:"data"`
 	}
 	err = json.Unmarshal(raw, &sent)
 	answer.Type = sent.Type
-	answer.Data = &discordgo.InteractionResponseData{Embeds: sent.Data.Embeds, AllowedMentions: sent.Data.AllowedMentions}
+	answer.Data = &discordgo.InteractionResponseData{Embeds: sent.Data.Embeds, AllowedMentions: &discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}}}
 	for _, row := range sent.Data.Rows {
 		answer.Data.Components = append(answer.Data.Components, row)
 	}
