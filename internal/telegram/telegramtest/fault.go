@@ -34,9 +34,6 @@ func described(code int, description string) Fault {
 // Page answers with a proxy's page, which repeats the path that was asked for.
 func Page(code int) Fault { return Fault{status: code, body: "<html><title>Proxy</title>%s</html>"} }
 
-// Empty is success with a result that has no members.
-func Empty() Fault { return Fault{status: http.StatusOK, body: `{"ok":true,"result":{}}`} }
-
 // TooMany answers 429 and how long to wait.
 func TooMany(wait time.Duration) Fault {
 	return Fault{status: http.StatusTooManyRequests, retryAfter: int(wait.Seconds())}
