@@ -1,7 +1,9 @@
 package fault
 
 import (
+	"net"
 	"net/http"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -32,6 +34,10 @@ func TestAServiceFailsUntilItIsMended(t *testing.T) {
 				t.Errorf("%s: %q is there twice, or answers although nothing listens", target, f.Name)
 			}
 			names[f.Name] = true
+			if l, err := net.Listen("tcp", strings.TrimPrefix(s.At(target).URL(), "http://")); err == nil {
+				l.Close()
+				t.Errorf("%s, %q: another stand-in can have the port", target, f.Name)
+			}
 		}
 		s.At(target).SetFault(Fault{})
 		if !answered(target) {

@@ -10,8 +10,10 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"herald/internal/sandbox"
 )
@@ -95,9 +97,9 @@ type Service struct {
 	fault    atomic.Pointer[Fault]
 	requests atomic.Int64
 
-	mu     sync.Mutex // guards stand and what follows
-	port   int        // 0 before it was ever served
-	closed bool
+	mu   sync.Mutex // guards stand and what follows
+	port int        // 0 before it was ever served
+	held io.Closer  // keeps the port while connections are refused; else nil
 }
 
 // URL is the service's origin, without a slash at its end. It stays the same
@@ -108,29 +110,56 @@ func (s *Service) URL() string { return s.url }
 func (s *Service) Requests() int64 { return s.requests.Load() }
 
 // SetFault makes the service fail in that way from the next request on; the
-// zero Fault ends it. A fault that Of lists for one target fits no other. It
-// panics if the service cannot have its port back after
-// a fault that gave it away.
+// zero Fault ends it. A fault that Of lists for one target fits no other.
 func (s *Service) SetFault(f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault.Store(&f)
-	if f.refuse {
-		s.closed = true
+	switch {
+	case f.refuse && s.held == nil:
 		_ = s.stand.Close()
-		return
-	}
-	if s.closed {
+		held, err := hold(s.port)
+		if err != nil {
+			panic(fmt.Sprintf("fault: %v", err))
+		}
+		s.held = held
+	case !f.refuse && s.held != nil:
+		_ = s.held.Close()
 		if err := s.listen(); err != nil {
 			panic(fmt.Sprintf("fault: %v", err))
 		}
-		s.closed = false
+		s.held = nil
 	}
+}
+
+// hold binds a port of loopback without listening, so that connections to it are
+// refused and no other stand-in takes it.
+func hold(port int) (io.Closer, error) {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return nil, fmt.Errorf("make a socket: %w", err)
+	}
+	syscall.CloseOnExec(fd)
+	held := os.NewFile(uintptr(fd), "held port")
+	// Connections that have ended keep their port for a minute from who does not
+	// reuse addresses. Once bound, who does reuse them must not have this one.
+	err = errors.Join(
+		syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1),
+		syscall.Bind(fd, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}),
+		syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 0),
+	)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("hold a port of loopback: %w", err), held.Close())
+	}
+	return held, nil
 }
 
 func (s *Service) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.held != nil {
+		return s.held.Close()
+	}
 	return s.stand.Close()
 }
 
