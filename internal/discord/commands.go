@@ -208,7 +208,7 @@ func defined(commands []*discordgo.ApplicationCommand) map[string]discordgo.Appl
 				Type: o.Type, Name: o.Name, Description: o.Description, Required: o.Required, Autocomplete: o.Autocomplete,
 				DescriptionLocalizations: o.DescriptionLocalizations,
 			}
-			if len(o.Choices) > 0 { // of which we define none
+			if len(o.Choices) > 0 { // We define none: they are offered by autocompletion.
 				option.Choices = o.Choices
 			}
 			d.Options = append(d.Options, option)
