@@ -72,9 +72,6 @@ type PartialError struct{ Err error }
 
 func (e *PartialError) Error() string { return "not the whole answer: " + e.Err.Error() }
 
-// Bare reports whether the form is for everybody and takes no arguments.
-func (f Form) Bare() bool { return len(f.Params) == 0 && !f.Moderators }
-
 // Command is what can be asked.
 type Command struct {
 	Name    string // [a-z][a-z0-9_]{0,31}

@@ -198,8 +198,8 @@ func subject(req Request) *User {
 
 // explain puts an error into words for the asker.
 func (r *Router) explain(req Request, c Command, forms []Form, err error) (Reply, Outcome, error) {
-	var input *InputError
-	if !errors.As(err, &input) {
+	input, is := errors.AsType[*InputError](err)
+	if !is {
 		return couldNotBeChecked(req.ID, r.Explain(err)), outcomeOf(err), err
 	}
 	reply := badInput(input, c, forms)

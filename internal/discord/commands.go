@@ -208,8 +208,8 @@ func defined(commands []*discordgo.ApplicationCommand) map[string]discordgo.Appl
 				Type: o.Type, Name: o.Name, Description: o.Description, Required: o.Required, Autocomplete: o.Autocomplete,
 				DescriptionLocalizations: o.DescriptionLocalizations,
 			}
-			for _, choice := range o.Choices {
-				option.Choices = append(option.Choices, &discordgo.ApplicationCommandOptionChoice{Name: choice.Name, Value: choice.Value})
+			if len(o.Choices) > 0 { // We define none: they are offered by autocompletion.
+				option.Choices = o.Choices
 			}
 			d.Options = append(d.Options, option)
 		}

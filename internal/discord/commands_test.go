@@ -51,7 +51,10 @@ func TestEveryChangeOfACommandIsSeen(t *testing.T) {
 		"an option":              func(c *discordgo.ApplicationCommand) { c.Options[1].Name += "x" },
 		"an option's language":   func(c *discordgo.ApplicationCommand) { c.Options[1].DescriptionLocalizations["ru"] = "x" },
 		"an option's completion": func(c *discordgo.ApplicationCommand) { c.Options[1].Autocomplete = false },
-		"a language":             func(c *discordgo.ApplicationCommand) { (*c.DescriptionLocalizations)["tr"] = "x" },
+		"an option's choices": func(c *discordgo.ApplicationCommand) {
+			c.Options[1].Choices = []*discordgo.ApplicationCommandOptionChoice{{}}
+		},
+		"a language": func(c *discordgo.ApplicationCommand) { (*c.DescriptionLocalizations)["tr"] = "x" },
 		"a language's name": func(c *discordgo.ApplicationCommand) {
 			c.NameLocalizations = &map[discordgo.Locale]string{"vi": "x"}
 		},

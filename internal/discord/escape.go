@@ -44,10 +44,4 @@ func special(s string, i int) bool {
 
 // units is the length of s in UTF-16 units, the longest way in which a limit of
 // Discord's can be counted.
-func units(s string) int {
-	n := 0
-	for _, r := range s {
-		n += utf16.RuneLen(r)
-	}
-	return n
-}
+func units(s string) int { return len(utf16.Encode([]rune(s))) }

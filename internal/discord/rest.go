@@ -90,11 +90,11 @@ func (o *origin) CloseIdleConnections() {
 
 // refusal is a response with a status other than success.
 type refusal struct {
-	Status int
+	Status int `json:"-"`
 	// Code is Discord's own, 0 where the body has none.
 	// https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
-	Code       int
-	RetryAfter time.Duration
+	Code       int           `json:"code"`
+	RetryAfter time.Duration `json:"-"`
 }
 
 func (r *refusal) Error() string {
@@ -104,12 +104,7 @@ func (r *refusal) Error() string {
 func newRefusal(resp *http.Response) *refusal {
 	r := &refusal{Status: resp.StatusCode, RetryAfter: transport.RetryAfter(resp.Header)}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	var told struct {
-		Code int `json:"code"`
-	}
-	if json.Unmarshal(body, &told) == nil {
-		r.Code = told.Code
-	}
+	_ = json.Unmarshal(body, r) // where that fails there is no Code
 	return r
 }
 
@@ -171,8 +166,7 @@ func (a *Adapter) call(ctx context.Context, limit time.Duration, method, endpoin
 // retryable reports whether another try may succeed after err, and the least
 // that it has to wait.
 func retryable(err error) (again bool, atLeast time.Duration) {
-	var r *refusal
-	if errors.As(err, &r) {
+	if r, refused := errors.AsType[*refusal](err); refused {
 		return r.Status == http.StatusTooManyRequests || r.Status >= 500, r.RetryAfter
 	}
 	return !errors.Is(err, context.Canceled) && !errors.Is(err, gateway.ErrToken), 0
@@ -196,8 +190,7 @@ func (a *Adapter) callback(work *chat.Work, id, token string, arrived time.Time,
 	endpoint := discordgo.EndpointInteractionResponse(url.PathEscape(id), url.PathEscape(token))
 	err := a.retry(work.Sends, arrived.Add(callbackFor), retryable, func(ctx context.Context) error {
 		err := a.call(ctx, callbackTry, http.MethodPost, endpoint, r, nil)
-		var r *refusal
-		if errors.As(err, &r) && r.Code == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged {
+		if r, refused := errors.AsType[*refusal](err); refused && r.Code == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged {
 			return nil
 		}
 		return err
@@ -278,8 +271,7 @@ func (a *Adapter) tellAsker(work *chat.Work, p *pendingInteraction, m message) e
 func (p *pendingInteraction) afterFirst(again func(error) (bool, time.Duration)) func(error) (bool, time.Duration) {
 	overtaken := time.Now().Add(overtaking)
 	return func(err error) (bool, time.Duration) {
-		var r *refusal
-		if p.byHTTP && errors.As(err, &r) && r.Status == http.StatusNotFound {
+		if r, refused := errors.AsType[*refusal](err); refused && p.byHTTP && r.Status == http.StatusNotFound {
 			return time.Now().Before(overtaken), 0
 		}
 		return again(err)

@@ -42,17 +42,3 @@ func TestReplayedInteractionsAreAnsweredOnlyInTime(t *testing.T) {
 		})
 	}
 }
-
-// The age of an interaction that comes as it should is not judged: this
-// machine's clock may be wrong.
-func TestAClockThatIsOffSilencesNobody(t *testing.T) {
-	simulate(t, overGateway, func(t *testing.T, h *harness) {
-		for _, id := range []string{"1234567", "1234568"} { // made years ago
-			i := command("price")
-			i.ID = id
-			h.ask(t, i)
-			h.fake.Do(discordtest.Action{Op: 7})
-			pass(time.Second)
-		}
-	})
-}

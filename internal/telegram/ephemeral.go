@@ -27,8 +27,7 @@ type ephemeral struct {
 }
 
 func ephemeralOf(m *message, user int64) ephemeral {
-	e, _ := botapi.NewEphemeralMessage(m.Chat.ID, user, m.EphemeralID)
-	return ephemeral{message: e}
+	return ephemeral{message: botapi.NewEphemeralMessage(m.Chat.ID, user, m.EphemeralID)}
 }
 
 func (e ephemeral) arrived() bool { return e.message != botapi.EphemeralMessage{} }
@@ -81,7 +80,7 @@ func (s *session) sendEphemerally(c commandMessage, t richText, until time.Time)
 		if attempts++; attempts > 1 {
 			s.Count("send_repeated")
 		}
-		_, err := s.api.SendEphemeral(ctx, c.ephemeral.message, c.ephemeral.callback, t.Content)
+		err := s.api.SendEphemeral(ctx, c.ephemeral.message, c.ephemeral.callback, t.Content)
 		s.sendFailed(err)
 		return err
 	})

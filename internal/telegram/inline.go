@@ -56,7 +56,7 @@ func inlineArgs(c chat.Command, f chat.Form, written []string) (args []string, m
 	switch {
 	case f.Moderators || f.Unlisted:
 		return nil, false
-	case f.Bare():
+	case len(f.Params) == 0:
 		return nil, len(written) < 2 && strings.HasPrefix(c.Name, name)
 	case len(f.Params) > 1 || f.Params[0].Question.Key == "":
 		return nil, false

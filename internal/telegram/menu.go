@@ -20,15 +20,13 @@ func (s *session) introduce(ctx context.Context) {
 	for _, l := range chat.Languages() {
 		codes[string(l)] = l
 	}
-	type getter func(ctx context.Context, code string) (text string, err error)
-	type setter func(ctx context.Context, code, text string) error
-	describe := func(code, text string, get getter, set setter) {
+	describe := func(code string, t botapi.ProfileText, text string) {
 		s.persist(ctx, func() error {
-			is, err := get(ctx, code)
+			is, err := s.api.GetProfileText(ctx, t, code)
 			if err != nil || is == text {
 				return err
 			}
-			return set(ctx, code, text)
+			return s.api.SetProfileText(ctx, t, code, text)
 		})
 	}
 	for _, code := range slices.Sorted(maps.Keys(codes)) {
@@ -37,8 +35,8 @@ func (s *session) introduce(ctx context.Context) {
 			menu := menuOf(s.work.Handler.Commands(), scope == botapi.Administrators, l)
 			s.persist(ctx, func() error { return s.setMenu(ctx, botapi.Menu{Scope: scope, Language: code}, menu) })
 		}
-		describe(code, words.Say(l, chat.Say("telegram.description")), s.api.GetMyDescription, s.api.SetMyDescription)
-		describe(code, words.Say(l, chat.Say("telegram.short_description")), s.api.GetMyShortDescription, s.api.SetMyShortDescription)
+		describe(code, botapi.Description, words.Say(l, chat.Say("telegram.description")))
+		describe(code, botapi.ShortDescription, words.Say(l, chat.Say("telegram.short_description")))
 	}
 }
 

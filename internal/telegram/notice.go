@@ -92,7 +92,7 @@ func (s *session) uninvite(user int64) {
 // delete deletes a message of the bot's own. It is a courtesy: its failures
 // change nothing.
 func (s *session) delete(m botapi.MessageRef) {
-	_ = s.api.DeleteMessage(s.work.Sends, m.Chat, m.MessageID)
+	_ = s.api.DeleteMessage(s.work.Sends, m)
 }
 
 // maxInvitations bounds what is remembered of them.

@@ -180,9 +180,12 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if u.Press != nil {
-			p, err := parsePress(u.Press, testCommands)
-			if err == nil && p.private != private(p.commandMessage) {
+			p, ok := parsePress(u.Press, testCommands)
+			if ok && p.private != private(p.commandMessage) {
 				t.Errorf("not as private as its command: %+v", p)
+			}
+			if ok && (!p.request.Whispers || p.request.Role != chat.UnknownRole && p.request.Community != "") {
+				t.Errorf("a press asks as %+v", p.request)
 			}
 			if p.ephemeral.arrived() && u.Press.Message.EphemeralID <= 0 {
 				t.Errorf("ephemeral out of nothing: %+v", p)

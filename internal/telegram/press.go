@@ -36,18 +36,13 @@ type press struct {
 	message *message
 }
 
-// errNoMessage is of a press on what is no message in a chat with the bot.
-var errNoMessage = errors.New("the button is below no message of a chat")
-
-// parsePress reads the state of the button. Anybody can press with any state.
-func parsePress(q *callbackQuery, commands chat.Commands) (press, error) {
+// parsePress reads the state of the button, below a message of a chat with the
+// bot. Anybody can press with any state.
+func parsePress(q *callbackQuery, commands chat.Commands) (p press, ok bool) {
 	state, err := chat.ParseState(q.Data)
-	if err != nil {
-		return press{}, err
-	}
 	m := q.Message
-	if m == nil || !m.Chat.private() && !m.Chat.group() {
-		return press{}, errNoMessage
+	if err != nil || m == nil || !m.Chat.private() && !m.Chat.group() {
+		return press{}, false
 	}
 	command, _ := commands.Find(state.Command)
 	c := commandMessage{
@@ -63,7 +58,7 @@ func parsePress(q *callbackQuery, commands chat.Commands) (press, error) {
 	c.ephemeral = ephemeralOf(m, q.From.ID)
 	c.ephemeral.callback, c.ephemeral.replaced = q.ID, state.Edit
 	c.private = c.private || c.ephemeral.arrived()
-	return press{c, state, m}, nil
+	return press{c, state, m}, true
 }
 
 // answerPress answers one press: in the message with the button, by another
@@ -76,8 +71,8 @@ func (s *session) answerPress(id string, q *callbackQuery) (settled bool) {
 	own := s.work.Handler.Language(chat.Request{Locale: q.From.Language}, true)
 	tooOld := chat.OldButton()
 	tooOld.Language = own
-	p, err := parsePress(q, s.work.Handler.Commands())
-	if err != nil {
+	p, ok := parsePress(q, s.work.Handler.Commands())
+	if !ok {
 		tell(alert(tooOld))
 		return true
 	}
@@ -91,14 +86,14 @@ func (s *session) answerPress(id string, q *callbackQuery) (settled bool) {
 				tell(botapi.CallbackAnswer{Text: words.Say(own, chat.Say(string(n)))})
 			}
 			return nil
-		}, func(r chat.Reply) { tell(toast(r)) }))
+		}, func(r chat.Reply) { tell(botapi.CallbackAnswer{Text: brief(r)}) }))
 	}
 	var reply chat.Reply
 	var shown richText
 	s.work.Answer(p.request, func(r chat.Reply) { reply, shown = r, s.render(r, p.asked) })
 	switch {
 	case reply.SaidBefore:
-		tell(toast(reply))
+		tell(botapi.CallbackAnswer{Text: brief(reply)})
 		return true
 	case reply.Ask != nil && p.request.Direct:
 		// It is sent: an alert has no place to write.
@@ -115,7 +110,7 @@ func (s *session) answerPress(id string, q *callbackQuery) (settled bool) {
 	}
 	edited := p.commandMessage
 	edited.asked.edits = p.message.ID
-	err = s.editInTurn(edited, edit{p.typed, reply.AsOf, shown}, deadline)
+	err := s.editInTurn(edited, edit{p.typed, reply.AsOf, shown}, deadline)
 	switch {
 	case err != nil && p.ofAnotherKind(shown, botapi.ErrorOf(err)):
 		err = s.deliver(p.commandMessage, reply, shown, deadline)
@@ -150,16 +145,13 @@ func (p press) ofAnotherKind(shown richText, err *botapi.Error) bool {
 	return refused && getsPicture || err.NoText()
 }
 
-// toast shows r to the presser alone for a moment.
-func toast(r chat.Reply) botapi.CallbackAnswer {
-	a := alert(r)
-	a.Alert = false
-	return a
+// alert shows r to the presser alone until they close it.
+func alert(r chat.Reply) botapi.CallbackAnswer {
+	return botapi.CallbackAnswer{Text: brief(r), Alert: true}
 }
 
-// alert shows r to the presser alone until they close it: whole lines, as many as
-// there is room for.
-func alert(r chat.Reply) botapi.CallbackAnswer {
+// brief is as many whole lines of r as an alert has room for.
+func brief(r chat.Reply) string {
 	c := words.Print(r)
 	lines := []words.Line{c.Title, c.Text}
 	for _, section := range c.Sections {
@@ -183,7 +175,7 @@ func alert(r chat.Reply) botapi.CallbackAnswer {
 			separator = "\n"
 		}
 	}
-	return botapi.CallbackAnswer{Text: text, Alert: true}
+	return text
 }
 
 // tellOnce ends the wait of a presser, when it is called first.

@@ -47,19 +47,6 @@ func (r *rig) one() telegramtest.Sent {
 	return r.sent(1)[0]
 }
 
-func TestAPressSaysWhoPressedWhatAndWhere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := card(t)
-		r.press(77, "Refresh")
-		r.told(1)
-		asked, req := r.handler.Requests()[0], r.handler.Requests()[1]
-		if req.Command != "price" || req.Args.Len() != 0 || req.ID == "" || req.ID == asked.ID || req.From != userOf(77) ||
-			req.Community != "-1001" || req.Chat != "-1001" || req.Direct || req.Role != chat.UnknownRole || !req.Whispers {
-			t.Errorf("asked as %+v", req)
-		}
-	})
-}
-
 func TestAFailureIsForThePresserAndLeavesTheAnswer(t *testing.T) {
 	toAsker := func(title, text string, notes ...chat.Text) chat.Reply {
 		return chat.Reply{Title: chat.Say(title), Text: chat.Say(text), Notes: notes, ToAsker: true}

@@ -50,7 +50,7 @@ func render(c words.Card, bot string, private bool) richText {
 		content.Text = "…" // Telegram refuses one without text.
 	}
 	if c.Ask != nil {
-		content.Markup = botapi.ForceReply{Placeholder: cut(c.Ask.Question, maxPlaceholder), Selective: true}
+		content.Markup = botapi.ForceReply{Placeholder: cut(c.Ask.Question, maxPlaceholder)}
 	}
 	return richText{content, picture}
 }
@@ -117,13 +117,7 @@ func shownText(s words.Span) string {
 }
 
 // units is a string's length as Telegram counts it.
-func units(s string) int {
-	n := 0
-	for _, r := range s {
-		n += utf16.RuneLen(r)
-	}
-	return n
-}
+func units(s string) int { return len(utf16.Encode([]rune(s))) }
 
 // page gathers lines and remembers how many units are written.
 type page struct {

@@ -140,6 +140,8 @@ func FuzzRender(f *testing.F) {
 	f.Add("", "", "", "", "", uint16(0), uint16(0))
 	f.Add("😀", strings.Repeat("😀", 5000), "\x00\xff", "v", "n", uint16(300), uint16(300))
 	f.Add(strings.Repeat("t", 5000), strings.Repeat("x", 5000), strings.Repeat("f", 5000), "v", strings.Repeat("n", 500), uint16(9), uint16(50))
+	// It fits but for the empty lines before headings.
+	f.Add(strings.Repeat("h", 96), strings.Repeat("x", 120), "", "", "n", uint16(39), uint16(0))
 	// Thousands of fields of a megabyte each would only try the memory: what
 	// commands make of foreign text is bounded. Messages are ours, and valid.
 	bounded := func(s string, most int) string { return s[:min(len(s), most)] }

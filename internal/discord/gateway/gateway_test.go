@@ -40,18 +40,6 @@ func TestLatencyIsThatOfTheLastAcknowledgedHeartbeat(t *testing.T) {
 	})
 }
 
-func TestAMissingACKEndsAConnectionThatStillTalks(t *testing.T) {
-	simulate(t, discordtest.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *harness) {
-		for range 25 {
-			pass(time.Second)
-			h.fake.Do(discordtest.Action{Op: opHeartbeat})
-		}
-		if h.logged.Lines("did not acknowledge") == 0 {
-			t.Errorf("log:\n%s", h.logged)
-		}
-	})
-}
-
 func TestBackOffDoublesUpToItsCap(t *testing.T) {
 	simulate(t, discordtest.Behaviour{InsteadOfHello: []discordtest.Action{{Op: 7}}}, func(t *testing.T, h *harness) {
 		pass(10 * time.Minute)

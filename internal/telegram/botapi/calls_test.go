@@ -36,7 +36,7 @@ var (
 			{Type: TextMention, Offset: 17, Length: 4, User: &Mentioned{ID: ann, Name: "Ann"}},
 		},
 		Markup: Keyboard{Rows: [][]Button{
-			{{Text: "Refresh", Data: "1:price", Style: "primary"}, {Text: "Explorer", URL: "https://example.com/x"}},
+			{{Text: "Refresh", Data: "1:price"}, {Text: "Explorer", URL: "https://example.com/x"}},
 			{{Text: "Copy", Copy: "0x1"}},
 		}},
 	}
@@ -44,7 +44,7 @@ var (
 		`{"type":"date_time","offset":6,"length":3,"unix_time":1750000000,"date_time_format":"r"},` +
 		`{"type":"text_link","offset":11,"length":4,"url":"https://example.com/"},` +
 		`{"type":"text_mention","offset":17,"length":4,"user":{"id":501,"is_bot":false,"first_name":"Ann"}}]`
-	keyboard = `{"inline_keyboard":[[{"text":"Refresh","style":"primary","callback_data":"1:price"},` +
+	keyboard = `{"inline_keyboard":[[{"text":"Refresh","callback_data":"1:price"},` +
 		`{"text":"Explorer","url":"https://example.com/x"}],[{"text":"Copy","copy_text":{"text":"0x1"}}]]}`
 	noLinks = `"link_preview_options":{"is_disabled":true}`
 	message = `"text":"Price now, docs, more","entities":` + entities + `,"reply_markup":` + keyboard + `,` + noLinks
@@ -71,7 +71,7 @@ func everyCall() map[string]wireCall {
 	to, ref := Destination{Chat: group, Thread: 7, ReplyTo: 9, Silent: true}, MessageRef{Chat: group, MessageID: 5}
 	whereTo := `"chat_id":-1001,"message_thread_id":7,"disable_notification":true,` +
 		`"reply_parameters":{"message_id":9,"allow_sending_without_reply":true},`
-	private, _ := NewEphemeralMessage(group, ann, 5)
+	private := NewEphemeralMessage(group, ann, 5)
 	menu, menuJSON := Menu{Scope: Administrators, Language: "es"}, `"scope":{"type":"all_chat_administrators"},"language_code":"es"`
 	commands := []MenuCommand{{"price", "Precio", false}, {"logins", "Accesos", true}}
 	article := Article{ID: "price", Title: "Price", Description: "$1", Content: full}
@@ -97,12 +97,12 @@ func everyCall() map[string]wireCall {
 			`{"chat_id":-1001,"message_id":5,` + message + `}`},
 		"editMessageMedia": {func(x ctx, c *Client) error { return c.EditMessageMedia(x, ref, picture(), full) },
 			`{"chat_id":-1001,"message_id":5,"media":{"type":"photo","media":"attach://photo",` + caption + `},"reply_markup":` + keyboard + `,"photo":1}`},
-		"deleteMessage": {func(x ctx, c *Client) error { return c.DeleteMessage(x, group, 5) }, `{"chat_id":-1001,"message_id":5}`},
+		"deleteMessage": {func(x ctx, c *Client) error { return c.DeleteMessage(x, ref) }, `{"chat_id":-1001,"message_id":5}`},
 		"deleteEphemeralMessage": {func(x ctx, c *Client) error { return c.DeleteEphemeral(x, private) },
 			`{"chat_id":-1001,"receiver_user_id":501,"ephemeral_message_id":5}`},
 		"answerCallbackQuery": {func(x ctx, c *Client) error {
-			return c.AnswerCallbackQuery(x, CallbackAnswer{"5", "Newest.", true, "https://t.me/herald_bot?start=x", 5})
-		}, `{"callback_query_id":"5","text":"Newest.","show_alert":true,"url":"https://t.me/herald_bot?start=x","cache_time":5}`},
+			return c.AnswerCallbackQuery(x, CallbackAnswer{"5", "Newest.", true, "https://t.me/herald_bot?start=x"})
+		}, `{"callback_query_id":"5","text":"Newest.","show_alert":true,"url":"https://t.me/herald_bot?start=x"}`},
 		"answerInlineQuery": {func(x ctx, c *Client) error {
 			return c.AnswerInlineQuery(x, InlineAnswer{"5", []Article{article}, 30 * time.Second, true, &InlineButton{"Open", "inline"}})
 		}, `{"inline_query_id":"5","results":[{"type":"article","id":"price","title":"Price","description":"$1",` +
@@ -112,10 +112,10 @@ func everyCall() map[string]wireCall {
 			`{` + menuJSON + `,"commands":[{"command":"price","description":"Precio"},` +
 				`{"command":"logins","description":"Accesos","is_ephemeral":true}]}`},
 		"getMyCommands":         {func(x ctx, c *Client) error { return failure(c.GetMyCommands(x, menu)) }, `{` + menuJSON + `}`},
-		"setMyDescription":      {func(x ctx, c *Client) error { return c.SetMyDescription(x, "", "a") }, `{"description":"a"}`},
-		"getMyDescription":      {func(x ctx, c *Client) error { return failure(c.GetMyDescription(x, "")) }, `{}`},
-		"getMyShortDescription": {func(x ctx, c *Client) error { return failure(c.GetMyShortDescription(x, "es")) }, `{"language_code":"es"}`},
-		"setMyShortDescription": {func(x ctx, c *Client) error { return c.SetMyShortDescription(x, "es", "a") },
+		"setMyDescription":      {func(x ctx, c *Client) error { return c.SetProfileText(x, Description, "", "a") }, `{"language_code":"","description":"a"}`},
+		"getMyDescription":      {func(x ctx, c *Client) error { return failure(c.GetProfileText(x, Description, "")) }, `{"language_code":""}`},
+		"getMyShortDescription": {func(x ctx, c *Client) error { return failure(c.GetProfileText(x, ShortDescription, "es")) }, `{"language_code":"es"}`},
+		"setMyShortDescription": {func(x ctx, c *Client) error { return c.SetProfileText(x, ShortDescription, "es", "a") },
 			`{"language_code":"es","short_description":"a"}`},
 	}
 }
@@ -209,15 +209,14 @@ func TestACallReturnsWhatTheServerAnswers(t *testing.T) {
 	}
 	commands := []MenuCommand{{"price", "Price", false}, {"logins", "Logins", true}}
 	menu := Menu{Scope: Administrators}
-	_, _, _ = c.SetMyCommands(ctx, menu, commands), c.SetMyDescription(ctx, "", "Hello"), c.SetMyShortDescription(ctx, "es", "Hola")
+	_, _ = c.SetMyCommands(ctx, menu, commands), c.SetProfileText(ctx, ShortDescription, "es", "Hola")
 	got, _ := c.GetMyCommands(ctx, menu)
-	long, _ := c.GetMyDescription(ctx, "")
-	short, _ := c.GetMyShortDescription(ctx, "es")
-	if !reflect.DeepEqual(got, commands) || long != "Hello" || short != "Hola" {
-		t.Errorf("the profile is %+v, %q, %q", got, long, short)
+	short, _ := c.GetProfileText(ctx, ShortDescription, "es")
+	if !reflect.DeepEqual(got, commands) || short != "Hola" {
+		t.Errorf("the profile is %+v, %q", got, short)
 	}
-	id, err := c.SendMessage(ctx, Destination{Chat: group}, Content{Text: "x", Markup: ForceReply{Placeholder: "0x…", Selective: true}})
-	if m := s.Sent(); err != nil || len(m) != 1 || m[0].ID != id || !m[0].Markup.ForceReply || m[0].Markup.Placeholder != "0x…" {
+	id, err := c.SendMessage(ctx, Destination{Chat: group}, Content{Text: "x", Markup: ForceReply{Placeholder: "0x…"}})
+	if m := s.Sent(); err != nil || len(m) != 1 || m[0].ID != id || !m[0].Markup.ForceReply || !m[0].Markup.Selective || m[0].Markup.Placeholder != "0x…" {
 		t.Errorf("sent %+v as %d, %v", m, id, err)
 	}
 	for range 2 { // the second edit changes nothing, and is no failure
@@ -237,28 +236,26 @@ func TestAnEphemeralMessageIsAnsweredForItsSenderAlone(t *testing.T) {
 	s := telegramtest.NewInMemory(t)
 	c := newClient(t, s.URL, s)
 	_, id := s.PushEphemeral(telegramtest.Text(telegramtest.Group(group), telegramtest.Person(ann), "/logins"))
-	asked, _ := NewEphemeralMessage(group, ann, id)
-	first, err := c.SendEphemeral(t.Context(), asked, "", full)
-	if err != nil {
+	asked := NewEphemeralMessage(group, ann, id)
+	if err := c.SendEphemeral(t.Context(), asked, "", full); err != nil {
 		t.Fatal(err)
 	}
-	press := s.PressEphemeral(telegramtest.Group(group), s.Sent()[0].Ephemeral, "1:logins:2")
-	second, err := c.SendEphemeral(t.Context(), first, press, Content{Text: "page 2"})
-	if m := s.Sent(); err != nil || len(m) != 2 || m[0].Deleted || m[1].Text != "page 2" {
+	first := NewEphemeralMessage(group, ann, s.Sent()[0].Ephemeral)
+	press := s.PressEphemeral(telegramtest.Group(group), first.id, "1:logins:2")
+	err := c.SendEphemeral(t.Context(), first, press, Content{Text: "page 2"})
+	if m := s.Sent(); err != nil || len(m) != 2 || m[0].Deleted || m[1].Text != "page 2" || m[1].Reader != ann {
 		t.Errorf("sent %+v, %v", m, err)
 	}
-	for i, m := range []EphemeralMessage{first, second} {
-		if err := c.DeleteEphemeral(t.Context(), m); err != nil || !s.Sent()[i].Deleted || s.Sent()[i].Reader != ann {
-			t.Errorf("deleted: %v", err)
-		}
+	if err := c.DeleteEphemeral(t.Context(), first); err != nil || !s.Sent()[0].Deleted || s.Sent()[0].Reader != ann {
+		t.Errorf("deleted: %v", err)
 	}
 	if others := s.SeenByOthers(ann); len(others) != 0 {
 		t.Errorf("others saw %+v", others)
 	}
 	s.MakeOlder(telegramtest.Older{Ephemeral: true})
-	public, err := c.SendEphemeral(t.Context(), asked, "", full)
-	if m := s.Sent(); ErrorOf(err).Kind != Refused || public != (EphemeralMessage{}) || len(m) != 3 || m[2].Reader != 0 || !m[2].Deleted {
-		t.Errorf("an older server: %+v, %v, sent %+v", public, err, m)
+	err = c.SendEphemeral(t.Context(), asked, "", full)
+	if m := s.Sent(); ErrorOf(err).Kind != Refused || len(m) != 3 || m[2].Reader != 0 || !m[2].Deleted {
+		t.Errorf("an older server: %v, sent %+v", err, m)
 	}
 }
 
@@ -271,12 +268,11 @@ func TestNothingEphemeralGoesOutUnasked(t *testing.T) {
 		"a private chat":      {ann, ann, 5},
 		"nobody":              {group, 0, 5},
 	} {
-		m, ok := NewEphemeralMessage(from[0], from[1], from[2])
-		_, send := c.SendEphemeral(t.Context(), m, "", full)
-		_, press := c.SendEphemeral(t.Context(), m, "1", full)
-		for _, err := range []error{send, press, c.DeleteEphemeral(t.Context(), m)} {
-			if ok || ErrorOf(err).Kind != NotSent || len(s.Seen()) != 0 {
-				t.Errorf("%s: %t, %v; people saw %+v", name, ok, err, s.Seen())
+		m := NewEphemeralMessage(from[0], from[1], from[2])
+		send := c.SendEphemeral(t.Context(), m, "", full)
+		for _, err := range []error{send, c.DeleteEphemeral(t.Context(), m)} {
+			if ErrorOf(err).Kind != NotSent || len(s.Seen()) != 0 {
+				t.Errorf("%s: %v; people saw %+v", name, err, s.Seen())
 			}
 		}
 	}

@@ -15,11 +15,7 @@ import (
 
 // call makes one call with its parameters as JSON. It fails with *Error.
 func call[T any](ctx context.Context, c *Client, method string, params any) (result T, err error) {
-	body, contentType, err := encode(params)
-	if err != nil {
-		return result, cannotBeMade(method)
-	}
-	answer, err := c.exchange(ctx, method, contentType, body)
+	answer, err := c.exchange(ctx, method, params)
 	if err != nil {
 		return result, err
 	}
@@ -38,48 +34,48 @@ type upload struct {
 	png    []byte
 }
 
+// encoded are parameters that are written already.
+type encoded struct {
+	contentType string
+	body        []byte
+}
+
 // encode writes parameters as JSON, an upload as a form.
-func encode(params any) (body []byte, contentType string, err error) {
-	if u, is := params.(upload); is {
-		return u.form()
+func encode(params any) (e encoded, err error) {
+	switch p := params.(type) {
+	case encoded:
+		return p, nil
+	case upload:
+		return p.form()
 	}
-	body, err = json.Marshal(params)
-	return body, "application/json", err
+	body, err := json.Marshal(params)
+	return encoded{"application/json", body}, err
 }
 
 // form is an upload as a multipart form: strings as they are, all else as JSON,
 // https://core.telegram.org/bots/api#making-requests.
-func (u upload) form() (body []byte, contentType string, err error) {
+func (u upload) form() (encoded, error) {
 	raw, err := json.Marshal(u.params)
 	if err != nil {
-		return nil, "", err
+		return encoded{}, err
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
-		return nil, "", err
+		return encoded{}, err
 	}
-	b := bytes.NewBuffer(make([]byte, 0, len(u.png)+len(raw)+2048))
-	w := multipart.NewWriter(b)
+	var b bytes.Buffer // which no write to fails
+	w := multipart.NewWriter(&b)
 	for name, value := range fields {
-		text := string(value)
-		if value[0] == '"' {
-			if err := json.Unmarshal(value, &text); err != nil {
-				return nil, "", err
-			}
+		var text string
+		if json.Unmarshal(value, &text) != nil {
+			text = string(value)
 		}
-		if err := w.WriteField(name, text); err != nil {
-			return nil, "", err
-		}
+		_ = w.WriteField(name, text)
 	}
-	file, err := w.CreateFormFile(pictureName, pictureName+".png")
-	if err != nil {
-		return nil, "", err
-	}
-	if _, err := file.Write(u.png); err != nil {
-		return nil, "", err
-	}
-	err = w.Close()
-	return b.Bytes(), w.FormDataContentType(), err
+	file, _ := w.CreateFormFile(pictureName, pictureName+".png")
+	_, _ = file.Write(u.png)
+	_ = w.Close()
+	return encoded{w.FormDataContentType(), b.Bytes()}, nil
 }
 
 func cannotBeMade(method string) *Error {
@@ -88,8 +84,8 @@ func cannotBeMade(method string) *Error {
 
 // exchange makes one call that is no poll and reads the whole answer. It fails
 // with *Error.
-func (c *Client) exchange(ctx context.Context, method, contentType string, body []byte) ([]byte, error) {
-	resp, err := c.post(ctx, c.calls, method, contentType, body)
+func (c *Client) exchange(ctx context.Context, method string, params any) ([]byte, error) {
+	resp, err := c.post(ctx, c.calls, method, params)
 	if err != nil {
 		return nil, err
 	}
@@ -102,13 +98,17 @@ func (c *Client) exchange(ctx context.Context, method, contentType string, body 
 }
 
 // post makes the request of one call. It fails with *Error.
-func (c *Client) post(ctx context.Context, client *http.Client, method, contentType string, body []byte) (*http.Response, error) {
-	// net/http can repeat such a body if nothing of the request was written.
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+method, bytes.NewReader(body))
+func (c *Client) post(ctx context.Context, client *http.Client, method string, params any) (*http.Response, error) {
+	e, err := encode(params)
 	if err != nil {
 		return nil, cannotBeMade(method)
 	}
-	req.Header.Set("Content-Type", contentType)
+	// net/http can repeat such a body if nothing of the request was written.
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+method, bytes.NewReader(e.body))
+	if err != nil {
+		return nil, cannotBeMade(method)
+	}
+	req.Header.Set("Content-Type", e.contentType)
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, lost(method, transport.Clean(err))

@@ -42,34 +42,23 @@ func (c *Client) GetMyCommands(ctx context.Context, m Menu) ([]MenuCommand, erro
 	return call[[]MenuCommand](ctx, c, "getMyCommands", m)
 }
 
-// profile is what the bot says about itself to readers of a language, "" being
-// any other.
-type profile struct {
-	Language         string `json:"language_code,omitempty"`
-	Description      string `json:"description,omitempty"`
-	ShortDescription string `json:"short_description,omitempty"`
+// ProfileText is a text that the bot says about itself.
+type ProfileText struct{ method, field string }
+
+// The texts: what stands in the empty private chat with the bot, of at most 512
+// characters, and what stands on its profile, of at most 120.
+var (
+	Description      = ProfileText{"MyDescription", "description"}
+	ShortDescription = ProfileText{"MyShortDescription", "short_description"}
+)
+
+// SetProfileText sets a text for readers of a language, "" being any other.
+func (c *Client) SetProfileText(ctx context.Context, t ProfileText, lang, text string) error {
+	return do(ctx, c, "set"+t.method, map[string]string{"language_code": lang, t.field: text})
 }
 
-// SetMyDescription sets what stands in the empty private chat with the bot for
-// readers of a language, "" being any other; at most 512 characters.
-func (c *Client) SetMyDescription(ctx context.Context, lang, text string) error {
-	return do(ctx, c, "setMyDescription", profile{Language: lang, Description: text})
-}
-
-// GetMyDescription returns what SetMyDescription set.
-func (c *Client) GetMyDescription(ctx context.Context, lang string) (string, error) {
-	p, err := call[profile](ctx, c, "getMyDescription", profile{Language: lang})
-	return p.Description, err
-}
-
-// SetMyShortDescription sets what stands on the bot's profile; at most 120
-// characters.
-func (c *Client) SetMyShortDescription(ctx context.Context, lang, text string) error {
-	return do(ctx, c, "setMyShortDescription", profile{Language: lang, ShortDescription: text})
-}
-
-// GetMyShortDescription returns what SetMyShortDescription set.
-func (c *Client) GetMyShortDescription(ctx context.Context, lang string) (string, error) {
-	p, err := call[profile](ctx, c, "getMyShortDescription", profile{Language: lang})
-	return p.ShortDescription, err
+// GetProfileText returns what SetProfileText set.
+func (c *Client) GetProfileText(ctx context.Context, t ProfileText, lang string) (string, error) {
+	texts, err := call[map[string]string](ctx, c, "get"+t.method, map[string]string{"language_code": lang})
+	return texts[t.field], err
 }

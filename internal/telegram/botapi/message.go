@@ -54,12 +54,10 @@ type Keyboard struct {
 	Rows [][]Button `json:"inline_keyboard"`
 }
 
-// Button is a button of a Keyboard. One of its fields other than Text and Style
-// must be set.
+// Button is a button of a Keyboard. One of its fields other than Text must be
+// set.
 type Button struct {
 	Text string `json:"text"`
-	// Style is "primary", "success", "danger", or "" for the usual one.
-	Style string `json:"style,omitempty"`
 	// Data comes back when the button is pressed; 1 to 64 bytes.
 	Data string `json:"callback_data,omitempty"`
 	URL  string `json:"url,omitempty"`
@@ -77,12 +75,11 @@ func (t CopyText) MarshalJSON() ([]byte, error) {
 	}{string(t)})
 }
 
-// ForceReply opens the reply box of those who see the message.
+// ForceReply opens the reply box of the sender of the message that is replied
+// to.
 type ForceReply struct {
 	// Placeholder stands in the empty box; at most 64 characters.
 	Placeholder string
-	// Selective means the sender of the message that is replied to alone.
-	Selective bool
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -91,7 +88,7 @@ func (f ForceReply) MarshalJSON() ([]byte, error) {
 		ForceReply  bool   `json:"force_reply"`
 		Placeholder string `json:"input_field_placeholder,omitempty"`
 		Selective   bool   `json:"selective,omitempty"`
-	}{true, f.Placeholder, f.Selective})
+	}{true, f.Placeholder, true})
 }
 
 func (Keyboard) markup()   {}
@@ -160,12 +157,10 @@ func (c *Client) SendPhoto(ctx context.Context, to Destination, png []byte, capt
 	return m.ID, err
 }
 
-// MessageRef is a message of the bot's own: one in a chat, or one that somebody
-// sent by inline mode.
+// MessageRef is a message in a chat, of the bot's own.
 type MessageRef struct {
-	Chat      int64  `json:"chat_id,omitempty"`
-	MessageID int64  `json:"message_id,omitempty"`
-	Inline    string `json:"inline_message_id,omitempty"` // instead of the others
+	Chat      int64 `json:"chat_id"`
+	MessageID int64 `json:"message_id"`
 }
 
 // EditMessageText replaces what a message says. It succeeds if that is what it
@@ -180,7 +175,7 @@ func (c *Client) EditMessageText(ctx context.Context, m MessageRef, content Cont
 }
 
 // EditMessageMedia replaces a message's text, or its picture and caption, by an
-// uploaded PNG and its caption. An inline message cannot be given an upload.
+// uploaded PNG and its caption.
 func (c *Client) EditMessageMedia(ctx context.Context, m MessageRef, png []byte, caption Content) error {
 	type media struct {
 		Type     string   `json:"type"`
@@ -207,6 +202,6 @@ func unlessUnchanged(err error) error {
 
 // DeleteMessage deletes a message: within 48 hours one of the bot's own, or in a
 // private chat; elsewhere with the right to delete.
-func (c *Client) DeleteMessage(ctx context.Context, chat, id int64) error {
-	return do(ctx, c, "deleteMessage", MessageRef{Chat: chat, MessageID: id})
+func (c *Client) DeleteMessage(ctx context.Context, m MessageRef) error {
+	return do(ctx, c, "deleteMessage", m)
 }

@@ -14,8 +14,6 @@ type CallbackAnswer struct {
 	Alert bool   `json:"show_alert,omitempty"`
 	// URL is opened; t.me/<the bot>?start=… alone is allowed.
 	URL string `json:"url,omitempty"`
-	// CacheTime is how many seconds an app may answer the same press by itself.
-	CacheTime int `json:"cache_time,omitempty"`
 }
 
 // AnswerCallbackQuery answers the press of a button. Each takes one answer, and

@@ -35,13 +35,9 @@ func (e *UnreadableError) Error() string {
 func (c *Client) GetUpdates(ctx context.Context, offset int64, limit int, wait time.Duration, kinds []string) ([]json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait+pollSlack)
 	defer cancel()
-	body, contentType, err := encode(map[string]any{
+	resp, err := c.post(ctx, c.polls, getUpdates, map[string]any{
 		"offset": offset, "limit": limit, "timeout": int(wait.Seconds()), "allowed_updates": kinds,
 	})
-	if err != nil {
-		return nil, cannotBeMade(getUpdates)
-	}
-	resp, err := c.post(ctx, c.polls, getUpdates, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +70,7 @@ func brokeOff(body []byte) bool {
 }
 
 // idMember cannot occur in a JSON string, where its quotes would be escaped.
-var idMember = regexp.MustCompile(`"update_id"\s*:\s*([0-9]+)`)
+var idMember = regexp.MustCompile(`"update_id"\s*:\s*([0-9]{1,18})\b`)
 
 // firstID is the first update's ID in the beginning of an answer; 0 is none.
 func firstID(body []byte) int64 {
@@ -82,9 +78,6 @@ func firstID(body []byte) int64 {
 	if found == nil {
 		return 0
 	}
-	id, err := strconv.ParseInt(string(found[1]), 10, 64)
-	if err != nil {
-		return 0
-	}
+	id, _ := strconv.ParseInt(string(found[1]), 10, 64)
 	return id
 }
