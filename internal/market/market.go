@@ -59,7 +59,7 @@ func New(s Settings, c *core.Cache, budget core.Budget) *Client {
 		token: token{s.By, s.Token, s.Symbol},
 		rest:  rest.New(Service, c.CallTimeout),
 	}
-	m.Price = core.NewCached(core.NewMeteredBreaker(c, Service, s.TTL, budget), core.Question[core.NoArgument, core.Quote]{
+	m.Price = core.NewCached(core.NewBreaker(c, Service, s.TTL, budget), core.Question[core.NoArgument, core.Quote]{
 		Name: "price", TTL: s.TTL, Ask: m.quote,
 		Shared: &core.Shared[core.Quote]{
 			Source: m.url + " " + s.Symbol,
