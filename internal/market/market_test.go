@@ -82,6 +82,7 @@ func TestImpossibleNumbersAreMalformed(t *testing.T) {
 		`{"USD":{"price":1,"last_updated":5}}`, `{"USD":{"price":1,"last_updated":"yesterday"}}`,
 		`{"USD":{"price":1,"last_updated":"9999-01-01T00:00:00Z"}}`,
 	} {
+		t.Log(quote)
 		_, err := ask(t, "id", "42", 200, ok(`{"42":{"id":42,"symbol":"HRD","quote":`+quote+`}}`))
 		resttest.WantReason(t, err, market.Service, core.Malformed)
 	}

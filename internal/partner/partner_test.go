@@ -80,6 +80,7 @@ func TestOnlyWhatTheContractNamesIsAnAnswer(t *testing.T) {
 			got, err := said(t, c.status, body).Accounts.Ask(t.Context(), ann)
 			switch {
 			case c.want != "":
+				t.Log(body)
 				wantReason(t, err, c.want)
 			case err != nil || got.Registered() != strings.Contains(body, did):
 				t.Errorf("%d %s: got %v, %v", c.status, body, got, err)
@@ -118,6 +119,7 @@ func TestOnlyAListIsAnAnswerAboutLogins(t *testing.T) {
 		login(`9223372036854775807`), login(`1e400`), login(`1795175999.5`), login(`"2026-11-20T12:00:00Z"`),
 		`[{"dapp_name":"D","login_platform":"EVM","login_time":1795175999},{"dapp_name":1}]`,
 	} {
+		t.Log(data)
 		_, err := said(t, 200, `{"code":0,"data":`+data+`}`).Logins.Ask(t.Context(), did)
 		wantReason(t, err, core.Malformed)
 	}

@@ -56,6 +56,7 @@ func TestWhatIsNoSupplyIsMalformed(t *testing.T) {
 		`{"code":500,"data":"1"}`, `{"status":0,"message":"NOTOK","result":"5"}`, `5 6`, `<html>5</html>`, ``,
 	} {
 		for _, pair := range [][2]string{{text, "5"}, {"5", text}} {
+			t.Log(pair)
 			_, err := ask(t, pair[0], pair[1])
 			resttest.WantReason(t, err, supply.Service, core.Malformed)
 		}
@@ -77,6 +78,7 @@ func TestABareNumberThatMayBeCutOffIsMalformed(t *testing.T) {
 		_, err := figures(t.Context(), server.URL, time.Minute)
 		server.Close()
 		if !complete {
+			t.Log(body)
 			resttest.WantReason(t, err, supply.Service, core.Malformed)
 		} else if err != nil {
 			t.Errorf("%q: %v", body, err)

@@ -167,9 +167,6 @@ func (n numbers) price(d decimal.Decimal) (short, exact string) {
 
 // axisPrice is a price without zeros at the end.
 func (n numbers) axisPrice(d decimal.Decimal) string {
-	if d.IsNegative() {
-		return "-" + n.axisPrice(d.Neg())
-	}
 	short, _ := n.dollars(d.Round(priceDecimals(d)).String())
 	return short
 }
