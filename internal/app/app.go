@@ -123,9 +123,7 @@ func (b *Bot) openState() (core.Store, error) {
 
 // Close frees what New made.
 func (b *Bot) Close() {
-	if b.cache != nil {
-		b.cache.Close()
-	}
+	b.cache.Close()
 	if b.quotes != nil {
 		b.quotes.Close()
 	}

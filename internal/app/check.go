@@ -113,7 +113,10 @@ func (b *Bot) allProbes() ([]probe, error) {
 	if b.redis != nil {
 		probes = append(probes, probe{"Redis", b.cfg.State.RedisURL.Reveal(), "REDIS_URL", func(ctx context.Context) ([]string, error) {
 			fastest, err := b.redis.Probe(ctx)
-			return aboutRedis(fastest), err
+			if err != nil {
+				return nil, err
+			}
+			return []string{fmt.Sprintf("fastest call: %.1f ms", float64(fastest.Microseconds())/1000)}, nil
 		}})
 	}
 	return probes, nil

@@ -84,11 +84,9 @@ func TestWhatProbesLearnedInWords(t *testing.T) {
 			[]string{"HRLD, id 31415, $0.04173, 1 h ago", "the provider calls it Herald[31m Demo"}},
 		"supply":           {aboutSupply(core.Supply{Total: number("100000000"), Circulating: number("8712345.678")}, "MAT"), []string{"100M MAT in total", "8,712,345.678 MAT circulate, 8.71%"}},
 		"no supply":        {aboutSupply(core.Supply{Total: number("-5")}, "MAT"), nil},
-		"pools":            {aboutPools(staking.Found{ChainID: big.NewInt(698), Block: big.NewInt(12345678), BlockTime: hourAgo, Deployed: 1234, Multicall: staking.MulticallWorks}), []string{"chain 698", "newest block 12,345,678, 1 h ago", "pools with code: 1,234, without: none", "Multicall3 reads them in one call"}},
+		"pools":            {aboutPools(staking.Found{ChainID: big.NewInt(698), Block: big.NewInt(12345678), BlockTime: hourAgo, Deployed: 1234, Multicall: "so are they read"}), []string{"chain 698", "newest block 12,345,678, 1 h ago", "pools with code: 1,234, without: none", "so are they read"}},
 		"pools, some gone": {aboutPools(staking.Found{Deployed: 20, Missing: make([]core.Pool, 1)}), []string{"pools with code: 20, without: 1"}},
-		"no multicall":     {aboutPools(staking.Found{Multicall: staking.MulticallMissing}), []string{"this chain has no Multicall3, so they are read by JSON-RPC batch"}},
 		"huge block":       {aboutPools(staking.Found{Block: new(big.Int).Lsh(big.NewInt(1), 64)}), []string{"newest block 18446744073709551616"}},
-		"redis":            {aboutRedis(340 * time.Microsecond), []string{"fastest call: 0.3 ms"}},
 	} {
 		if !slices.Equal(test.got, test.want) {
 			t.Errorf("%s: got %q, want %q", name, test.got, test.want)

@@ -28,17 +28,18 @@ func aboutPartner(found partner.Clocks, accepted bool) (learned []string) {
 	if accepted {
 		learned = append(learned, "the signature is accepted")
 	}
-	apart := found.Ahead.Abs().Round(time.Second)
+	apart, direction := found.Ahead.Abs().Round(time.Second), "ahead of"
+	if found.Ahead > 0 {
+		direction = "behind"
+	}
 	switch {
 	case !found.Known:
 	case found.Ahead == 0:
 		learned = append(learned, "its clock and this machine's agree")
 	case !found.Allowed:
 		learned = append(learned, fmt.Sprintf("the dates of its answers and this machine's clock are %v apart", apart))
-	case found.Ahead > 0:
-		learned = append(learned, fmt.Sprintf("this machine's clock is %v behind the service's, which is allowed for", apart))
 	default:
-		learned = append(learned, fmt.Sprintf("this machine's clock is %v ahead of the service's, which is allowed for", apart))
+		learned = append(learned, fmt.Sprintf("this machine's clock is %v %s the service's, which is allowed for", apart, direction))
 	}
 	return learned
 }
@@ -116,26 +117,15 @@ func aboutPools(found staking.Found) (learned []string) {
 		}
 		learned = append(learned, newest)
 	}
-	switch with, without := say(chat.Count(found.Deployed)), len(found.Missing); {
-	case without > 0:
-		learned = append(learned, fmt.Sprintf("pools with code: %s, without: %s", with, say(chat.Count(without))))
-	case found.Deployed > 0:
-		learned = append(learned, fmt.Sprintf("pools with code: %s, without: none", with))
+	without := "none"
+	if missing := len(found.Missing); missing > 0 {
+		without = say(chat.Count(missing))
 	}
-	switch found.Multicall {
-	case staking.MulticallWorks:
-		learned = append(learned, "Multicall3 reads them in one call")
-	case staking.MulticallMissing:
-		learned = append(learned, "this chain has no Multicall3, so they are read by JSON-RPC batch")
-	case staking.MulticallOff:
-		learned = append(learned, "Multicall3 is off, so they are read by JSON-RPC batch")
+	if found.Deployed+len(found.Missing) > 0 {
+		learned = append(learned, fmt.Sprintf("pools with code: %s, without: %s", say(chat.Count(found.Deployed)), without))
 	}
-	return learned
-}
-
-func aboutRedis(fastest time.Duration) (learned []string) {
-	if fastest > 0 {
-		learned = append(learned, fmt.Sprintf("fastest call: %.1f ms", float64(fastest.Microseconds())/1000))
+	if found.Multicall != "" {
+		learned = append(learned, found.Multicall)
 	}
 	return learned
 }

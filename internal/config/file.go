@@ -16,12 +16,12 @@ import (
 func ReadFile(path string, limit int64) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("cannot be opened: %w", withoutPath(err))
+		return "", fmt.Errorf("cannot be opened: %w", WithoutPath(err))
 	}
 	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
-		return "", fmt.Errorf("cannot be read: %w", withoutPath(err))
+		return "", fmt.Errorf("cannot be read: %w", WithoutPath(err))
 	}
 	if int64(len(content)) > limit {
 		return "", fmt.Errorf("is larger than %d bytes", limit)
@@ -32,10 +32,14 @@ func ReadFile(path string, limit int64) (string, error) {
 	return strings.TrimPrefix(string(content), "\ufeff"), nil
 }
 
-func withoutPath(err error) error {
-	var path *os.PathError
-	if errors.As(err, &path) {
+// WithoutPath is err of package os without the path, in place of which a secret
+// may have been given.
+func WithoutPath(err error) error {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
 		return path.Err
+	}
+	if link, ok := errors.AsType[*os.LinkError](err); ok {
+		return link.Err
 	}
 	return err
 }

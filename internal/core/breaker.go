@@ -72,14 +72,8 @@ type Breaker struct {
 
 // NewBreaker makes a Breaker for a service's questions. ttl is the shortest of
 // their TTLs: pauses are no longer, so that a service that has come back is asked
-// again within one.
-func NewBreaker(c *Cache, service *Service, ttl time.Duration) *Breaker {
-	return NewMeteredBreaker(c, service, ttl, nil)
-}
-
-// NewMeteredBreaker is NewBreaker for a service whose calls budget bounds; nil is
-// no bound.
-func NewMeteredBreaker(c *Cache, service *Service, ttl time.Duration, budget Budget) *Breaker {
+// again within one. budget bounds the calls; nil is no bound.
+func NewBreaker(c *Cache, service *Service, ttl time.Duration, budget Budget) *Breaker {
 	b := &Breaker{
 		service: service,
 		cache:   c,

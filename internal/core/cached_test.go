@@ -43,7 +43,7 @@ func newWorldOf(config core.CacheConfig, source string) *world {
 	config.Observer = silent{}
 	c := core.NewCache(config)
 	w := &world{cache: c}
-	w.prices = core.NewCached(core.NewBreaker(c, market, 30*time.Second), core.Question[core.NoArgument, core.Quote]{
+	w.prices = core.NewCached(core.NewBreaker(c, market, 30*time.Second, nil), core.Question[core.NoArgument, core.Quote]{
 		Name: "price", TTL: 30 * time.Second,
 		Shared: &core.Shared[core.Quote]{Source: source, Check: func(q core.Quote) error {
 			if e := q.Price.Exponent(); e < -100 || e > 100 || !q.Price.IsPositive() {
@@ -59,7 +59,7 @@ func newWorldOf(config core.CacheConfig, source string) *world {
 			return answer(ctx)
 		},
 	})
-	w.stakes = core.NewCached(core.NewBreaker(c, chain, time.Minute), core.Question[common.Address, core.Stake]{
+	w.stakes = core.NewCached(core.NewBreaker(c, chain, time.Minute, nil), core.Question[common.Address, core.Stake]{
 		Name: "stake", TTL: time.Minute, Keep: core.Stake.Complete, Clone: core.Stake.Clone,
 		Ask: func(ctx context.Context, _ common.Address) (core.Stake, error) {
 			w.calls.Add(1)

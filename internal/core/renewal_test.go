@@ -44,7 +44,7 @@ func pricing(t *testing.T, ttl time.Duration, budget core.Budget, answer func(co
 	t.Cleanup(w.cache.Close)
 	w.price(answer)
 	ask := w.prices.Ask
-	w.prices = core.NewCached(core.NewMeteredBreaker(w.cache, market, ttl, budget), core.Question[core.NoArgument, core.Quote]{
+	w.prices = core.NewCached(core.NewBreaker(w.cache, market, ttl, budget), core.Question[core.NoArgument, core.Quote]{
 		Name: "price", TTL: ttl, Shared: &core.Shared[core.Quote]{}, Ask: ask,
 	})
 	return w

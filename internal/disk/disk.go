@@ -57,7 +57,7 @@ func New(dir string, log *slog.Logger) (*Store, error) {
 	if errors.Is(err, fs.ErrExist) {
 		err = errors.New("it is no folder")
 	}
-	return nil, config.Mistakes{fmt.Sprintf("DATA_DIR: cannot make the folder: %v; for example DATA_DIR=%s", withoutPath(err), exampleDir)}
+	return nil, config.Mistakes{fmt.Sprintf("DATA_DIR: cannot make the folder: %v; for example DATA_DIR=%s", config.WithoutPath(err), exampleDir)}
 }
 
 // Load is the value saved under key, unless it is outdated.
@@ -100,7 +100,7 @@ func (s *Store) write(path string, kept keptFile) error {
 	}
 	temporary, err := os.CreateTemp(s.dir, "*"+keptSuffix)
 	if err != nil {
-		return fmt.Errorf("make a file: %w", withoutPath(err))
+		return fmt.Errorf("make a file: %w", config.WithoutPath(err))
 	}
 	_, err = temporary.Write(content)
 	if err = errors.Join(err, temporary.Close()); err == nil {
@@ -108,21 +108,9 @@ func (s *Store) write(path string, kept keptFile) error {
 	}
 	if err != nil {
 		_ = os.Remove(temporary.Name())
-		return fmt.Errorf("write a file: %w", withoutPath(err))
+		return fmt.Errorf("write a file: %w", config.WithoutPath(err))
 	}
 	return nil
-}
-
-// withoutPath is err without the path, in place of which a secret may have been
-// given.
-func withoutPath(err error) error {
-	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		return path.Err
-	}
-	if link, ok := errors.AsType[*os.LinkError](err); ok {
-		return link.Err
-	}
-	return err
 }
 
 // path is the file of key.

@@ -59,7 +59,7 @@ func New(s Settings, c *core.Cache, budget core.Budget) *Client {
 		token: token{s.By, s.Token, s.Symbol},
 		rest:  rest.New(Service, c.CallTimeout),
 	}
-	m.Price = core.NewCached(core.NewMeteredBreaker(c, Service, s.TTL, budget), core.Question[core.NoArgument, core.Quote]{
+	m.Price = core.NewCached(core.NewBreaker(c, Service, s.TTL, budget), core.Question[core.NoArgument, core.Quote]{
 		Name: "price", TTL: s.TTL, Ask: m.quote,
 		Shared: &core.Shared[core.Quote]{
 			Source: m.url + " " + s.Symbol,
@@ -76,15 +76,13 @@ type Listing struct {
 	Quote            core.Quote
 }
 
-// Probe asks for the quote, past the cache.
-func (c *Client) Probe(ctx context.Context) (Listing, error) { return c.listing(ctx) }
-
 func (c *Client) quote(ctx context.Context, _ core.NoArgument) (core.Quote, error) {
-	found, err := c.listing(ctx)
+	found, err := c.Probe(ctx)
 	return found.Quote, err
 }
 
-func (c *Client) listing(ctx context.Context) (Listing, error) {
+// Probe asks for the quote, past the cache.
+func (c *Client) Probe(ctx context.Context) (Listing, error) {
 	header := http.Header{}
 	if c.key.IsSet() {
 		header.Set("X-CMC_PRO_API_KEY", c.key.Reveal())

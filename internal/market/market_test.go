@@ -2,7 +2,6 @@ package market_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -49,16 +48,6 @@ func ask(t *testing.T, by, token string, status int, body string) (core.Quote, e
 	return quote(t.Context(), market.Settings{URL: server.URL, By: by, Token: token, Symbol: "hrd"}, time.Minute)
 }
 
-func wantReason(t *testing.T, err error, want core.Reason) time.Duration {
-	t.Helper()
-	var failure *core.Error
-	if !errors.As(err, &failure) || failure.Service != market.Service || failure.Reason != want {
-		t.Errorf("got %v, want %s", err, want)
-		return 0
-	}
-	return failure.RetryAfter
-}
-
 func TestTheTokenIsNamedByTheFirstSettingGiven(t *testing.T) {
 	var got *http.Request
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
@@ -93,11 +82,9 @@ func TestImpossibleNumbersAreMalformed(t *testing.T) {
 		`{"USD":{"price":1,"last_updated":5}}`, `{"USD":{"price":1,"last_updated":"yesterday"}}`,
 		`{"USD":{"price":1,"last_updated":"9999-01-01T00:00:00Z"}}`,
 	} {
-		got, err := ask(t, "id", "42", 200, ok(`{"42":{"id":42,"symbol":"HRD","quote":`+quote+`}}`))
-		wantReason(t, err, core.Malformed)
-		if err == nil {
-			t.Errorf("%s: got %+v", quote, got)
-		}
+		t.Log(quote)
+		_, err := ask(t, "id", "42", 200, ok(`{"42":{"id":42,"symbol":"HRD","quote":`+quote+`}}`))
+		resttest.WantReason(t, err, market.Service, core.Malformed)
 	}
 }
 
@@ -148,7 +135,7 @@ func TestOnlyTheTokensEntryIsTaken(t *testing.T) {
 				t.Errorf("by %s in %s: got %v, %v", by, data, got.Price, err)
 			}
 			if !taken {
-				wantReason(t, err, core.Malformed)
+				resttest.WantReason(t, err, market.Service, core.Malformed)
 			}
 		}
 	}

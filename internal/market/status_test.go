@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"herald/internal/core"
+	"herald/internal/market"
+	"herald/internal/rest/resttest"
 )
 
 func TestErrorCodeDecidesAtAnyStatus(t *testing.T) {
@@ -13,7 +15,7 @@ func TestErrorCodeDecidesAtAnyStatus(t *testing.T) {
 	} {
 		for _, status := range []int{200, 400, 401, 402, 429, 500} {
 			_, err := ask(t, "id", "42", status, `{"status":{"error_code":`+code+`},"data":{"42":`+entry+`}}`)
-			wantReason(t, err, want)
+			resttest.WantReason(t, err, market.Service, want)
 		}
 	}
 	for _, c := range []struct {
@@ -32,7 +34,7 @@ func TestErrorCodeDecidesAtAnyStatus(t *testing.T) {
 		{200, `[]`, core.Malformed},
 	} {
 		if _, err := ask(t, "id", "42", c.status, c.body); c.want != "" || err != nil {
-			wantReason(t, err, c.want)
+			resttest.WantReason(t, err, market.Service, c.want)
 		}
 	}
 }

@@ -58,7 +58,7 @@ type Client struct {
 // New makes a client. It asks nothing.
 func New(s Settings, c *core.Cache) *Client {
 	p := &Client{settings: s, clock: clock{now: time.Now}, rest: rest.New(Service, c.CallTimeout)}
-	breaker := core.NewBreaker(c, Service, min(s.ExistsTTL, s.LoginsTTL))
+	breaker := core.NewBreaker(c, Service, min(s.ExistsTTL, s.LoginsTTL), nil)
 	p.Accounts = core.NewCached(breaker, core.Question[core.Identity, core.Account]{
 		Name: "account", TTL: s.ExistsTTL, Ask: p.account,
 	})

@@ -64,7 +64,7 @@ func (unobserved) Lookup(string, string, time.Duration)      {}
 func New(h *history.History, symbol string) *Charts {
 	c := &Charts{history: h, draw: chart.Draw, turns: make(chan struct{}, atATime), symbol: symbol}
 	cache := core.NewCache(core.CacheConfig{MaxItems: keptCharts, CallTimeout: drawTime, Timeout: drawTime, Observer: unobserved{}})
-	c.pictures = core.NewCached(core.NewBreaker(cache, drawing, keptFor), core.Question[subject, core.Chart]{
+	c.pictures = core.NewCached(core.NewBreaker(cache, drawing, keptFor, nil), core.Question[subject, core.Chart]{
 		Name: "chart",
 		TTL:  keptFor,
 		Ask:  c.drawOnce,

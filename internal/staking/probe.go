@@ -36,21 +36,15 @@ type Found struct {
 	// neither if that was not asked.
 	Deployed int
 	Missing  []core.Pool
-	// Multicall is what became of Multicall3.
-	Multicall Multicall
+	// Multicall says, to operators, how the pools are read; empty if that was not
+	// asked.
+	Multicall string
 }
 
-// Multicall is what Probe knows of Multicall3.
-type Multicall int
-
-// The zero value is that it was not asked for.
 const (
-	MulticallUnasked Multicall = iota
-	MulticallWorks
-	// MulticallMissing: there is none at the default's address.
-	MulticallMissing
-	// MulticallOff: the settings say not to use it.
-	MulticallOff
+	multicallWorks   = "Multicall3 reads them in one call"
+	multicallMissing = "this chain has no Multicall3, so they are read by JSON-RPC batch"
+	multicallOff     = "Multicall3 is off, so they are read by JSON-RPC batch"
 )
 
 // Probe asks the node, past the cache, for its chain's id and its newest block,
@@ -109,29 +103,29 @@ func (c *Client) probeNode(ctx context.Context, found *Found) (block, error) {
 // calls, and says of the chain and its newest block what the node says. That
 // the default's address has no contract is no failure: perhaps nobody chose it,
 // and the pools are read without it.
-func (c *Client) probeMulticall(ctx context.Context, newest block) (Multicall, error) {
+func (c *Client) probeMulticall(ctx context.Context, newest block) (string, error) {
 	if c.multicall == nil {
-		return MulticallOff, nil
+		return multicallOff, nil
 	}
 	missing, err := c.codeless(ctx, []core.Pool{{Address: *c.multicall}})
 	switch {
 	case err != nil:
-		return MulticallUnasked, err
+		return "", err
 	case len(missing) > 0 && c.multicall.Hex() == defaultMulticall:
-		return MulticallMissing, nil
+		return multicallMissing, nil
 	case len(missing) > 0:
-		return MulticallUnasked, multicallError(fmt.Sprintf("no contract at %s", c.multicall.Hex()))
+		return "", multicallError("no contract at " + c.multicall.Hex())
 	}
 	r, err := c.aggregate(ctx, nil)
 	switch {
 	case errors.Is(err, errUnfit):
-		return MulticallUnasked, multicallError(fmt.Sprintf("the contract at %s is no Multicall3", c.multicall.Hex()))
+		return "", multicallError(fmt.Sprintf("the contract at %s is no Multicall3", c.multicall.Hex()))
 	case err != nil:
-		return MulticallUnasked, failure(err).During("ask Multicall3")
+		return "", failure(err).During("ask Multicall3")
 	case c.sameChain(r.chainID) != nil, r.block.time().Sub(newest.time()).Abs() > sameTime:
-		return MulticallUnasked, multicallError(fmt.Sprintf("the contract at %s is no Multicall3: it contradicts the node", c.multicall.Hex()))
+		return "", multicallError(fmt.Sprintf("the contract at %s is no Multicall3: it contradicts the node", c.multicall.Hex()))
 	}
-	return MulticallWorks, nil
+	return multicallWorks, nil
 }
 
 func multicallError(problem string) error {

@@ -19,9 +19,9 @@ import (
 
 func TestProbeNamesWhatIsNotAsConfigured(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, chain contracts, n *node, c *Client) {
-		multicall := MulticallOff
+		multicall := multicallOff
 		if c.multicall != nil {
-			multicall = MulticallWorks
+			multicall = multicallWorks
 		}
 		found, err := c.Probe(t.Context())
 		if err != nil || found.ChainID.Int64() != testChain || found.Block.Int64() != 1000 || time.Since(found.BlockTime) > time.Minute ||
@@ -78,7 +78,7 @@ func TestProbeTellsThatMulticallIsNone(t *testing.T) {
 		if !ok || !strings.Contains(wrong.Problem, multicallAddr.Hex()) || !strings.HasPrefix(wrong.Settings, "MULTICALL_ADDRESS") {
 			t.Errorf("%s: got %v", name, err)
 		}
-		if found.Deployed != 21 || found.Multicall != MulticallUnasked {
+		if found.Deployed != 21 || found.Multicall != "" {
 			t.Errorf("%s: found %+v", name, found)
 		}
 	}
@@ -95,10 +95,10 @@ func TestProbeTakesAMulticallThatIsMissingByDefaultOrMayNotDoSoMuch(t *testing.T
 		}
 		return chain.multicall(input, at)
 	}
-	for want, multicall := range map[Multicall]contract{MulticallWorks: few, MulticallMissing: nil} {
+	for want, multicall := range map[string]contract{multicallWorks: few, multicallMissing: nil} {
 		chain[multicallAddr] = multicall
 		if found, err := newClient(t, n, pools).Probe(t.Context()); err != nil || found.Deployed != 21 || found.Multicall != want {
-			t.Errorf("want %d: %+v, %v", want, found, err)
+			t.Errorf("want %s: %+v, %v", want, found, err)
 		}
 	}
 	elsewhere := common.HexToAddress("0x0000000000000000000000000000000000000abc")

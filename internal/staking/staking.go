@@ -110,7 +110,7 @@ func New(s Settings, c *core.Cache, unread func(core.Pool)) (*Client, error) {
 	if s.PendingMethod != "" {
 		p.methods = append(p.methods, evmabi.Selector(s.PendingMethod))
 	}
-	breaker := core.NewBreaker(c, Service, s.TTL)
+	breaker := core.NewBreaker(c, Service, s.TTL, nil)
 	p.Stakes = core.NewCached(breaker, core.Question[common.Address, core.Stake]{
 		Name: "stake", TTL: s.TTL, Ask: p.readStake, Keep: core.Stake.Complete, Clone: core.Stake.Clone,
 	})

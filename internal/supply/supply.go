@@ -37,7 +37,7 @@ type Client struct {
 // New makes a client. It asks nothing.
 func New(s Settings, c *core.Cache) *Client {
 	h := &Client{url: s.URL, rest: rest.New(Service, c.CallTimeout)}
-	h.Supply = core.NewCached(core.NewBreaker(c, Service, s.TTL), core.Question[core.NoArgument, core.Supply]{
+	h.Supply = core.NewCached(core.NewBreaker(c, Service, s.TTL, nil), core.Question[core.NoArgument, core.Supply]{
 		Name: "supply", TTL: s.TTL, Ask: h.supply,
 		Shared: &core.Shared[core.Supply]{Source: s.URL, Check: check},
 	})

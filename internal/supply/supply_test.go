@@ -2,7 +2,6 @@ package supply_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -31,14 +30,6 @@ func ask(t *testing.T, total, circulating string) (core.Supply, error) {
 	return figures(t.Context(), server.URL+"/v1", time.Minute)
 }
 
-func wantMalformed(t *testing.T, err error, what ...string) {
-	t.Helper()
-	failure, ok := errors.AsType[*core.Error](err)
-	if !ok || failure.Service != supply.Service || failure.Reason != core.Malformed {
-		t.Errorf("%q: got %v, want malformed", what, err)
-	}
-}
-
 func TestEveryFormOfANumberIsReadExactly(t *testing.T) {
 	for _, c := range []struct{ total, circulating, wantTotal, wantCirculating string }{
 		{" 98765432.1\r\n", "\t1\n", "98765432.1", "1"},
@@ -65,12 +56,13 @@ func TestWhatIsNoSupplyIsMalformed(t *testing.T) {
 		`{"code":500,"data":"1"}`, `{"status":0,"message":"NOTOK","result":"5"}`, `5 6`, `<html>5</html>`, ``,
 	} {
 		for _, pair := range [][2]string{{text, "5"}, {"5", text}} {
+			t.Log(pair)
 			_, err := ask(t, pair[0], pair[1])
-			wantMalformed(t, err, pair[:]...)
+			resttest.WantReason(t, err, supply.Service, core.Malformed)
 		}
 	}
 	_, err := ask(t, "5", "5.000000000000000001")
-	wantMalformed(t, err, "more circulating than total")
+	resttest.WantReason(t, err, supply.Service, core.Malformed)
 }
 
 func TestABareNumberThatMayBeCutOffIsMalformed(t *testing.T) {
@@ -86,7 +78,8 @@ func TestABareNumberThatMayBeCutOffIsMalformed(t *testing.T) {
 		_, err := figures(t.Context(), server.URL, time.Minute)
 		server.Close()
 		if !complete {
-			wantMalformed(t, err, body)
+			t.Log(body)
+			resttest.WantReason(t, err, supply.Service, core.Malformed)
 		} else if err != nil {
 			t.Errorf("%q: %v", body, err)
 		}

@@ -3,17 +3,13 @@ package webdemo_test
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -171,14 +167,6 @@ func (p *page) ask(text string) (telegram, discord string) {
 	return plain.Replace(eval[string](p, `answer("telegram")`)), plain.Replace(eval[string](p, `answer("discord")`))
 }
 
-// scheme has the system prefer "light" or "dark".
-func (p *page) scheme(scheme string) {
-	p.Helper()
-	p.do("prefer "+scheme, call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-	}))
-}
-
 // call is a call of the browser's own protocol.
 func call[P, R any](method cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
@@ -199,8 +187,6 @@ func TestThePageInABrowser(t *testing.T) {
 		{"nothing that is said becomes markup", markup},
 		{"a keyboard, a modal and choices", keyboard},
 		{"another tab is caught up with", tabs},
-		{"a screen reader has names for everything", accessible},
-		{"it fits and can be read", readable},
 		{"what is typed stays when the demo stops", stopped},
 	} {
 		t.Run(part.name, func(t *testing.T) {
@@ -240,7 +226,14 @@ func bothLooks(p *page) {
 			}
 		}
 	}
-	p.until("the charts", `document.querySelectorAll("#telegram .bubble img, #discord .embed img").length === 2 && [...document.images].every((one) => one.naturalWidth > 0)`)
+	const shown = `document.querySelector("#telegram .bubble img") && document.querySelector("#discord .embed img")`
+	for range 10 { // a picture that is late, as on a busy machine, is there the next time
+		if eval[bool](p, `Boolean(`+shown+`)`) {
+			break
+		}
+		p.ask("/price 7d")
+	}
+	p.until("the charts", shown+` && [...document.images].every((one) => one.naturalWidth > 0)`)
 }
 
 func privately(p *page) {
@@ -322,52 +315,6 @@ func tabs(p *page) {
 	want := eval[string](other, ids)
 	p.do("bring the first tab to the front", call(cdppage.BringToFront, cdp.Empty{}))
 	p.until("what was missed", fmt.Sprintf(`%s === %q && document.querySelector("#fault-price.on")`, ids, want))
-}
-
-func accessible(p *page) {
-	named := []string{"button", "link", "textbox", "combobox", "listbox", "option", "radio", "checkbox", "image", "dialog", "log", "group", "region", "form", "article"}
-	tree, err := chromedp.Run(p.ctx, func(ctx context.Context, t *chromedp.Target) (accessibility.GetFullAXTreeResult, error) {
-		return cdp.Call(ctx, t, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
-	})
-	if err != nil {
-		p.Fatal(err)
-	}
-	text := func(v *accessibility.Value) (s string) {
-		if v != nil {
-			_ = json.Unmarshal(v.Value, &s)
-		}
-		return s
-	}
-	seen := map[string]bool{}
-	for _, node := range tree.Nodes {
-		role := text(node.Role)
-		seen[role] = true
-		if !node.Ignored && slices.Contains(named, role) && text(node.Name) == "" {
-			p.Errorf("a %s has no name", role)
-		}
-	}
-	for _, role := range []string{"banner", "main", "contentinfo", "log", "image", "combobox", "radio", "article", "button", "region"} {
-		if !seen[role] {
-			p.Errorf("there is no %s", role)
-		}
-	}
-}
-
-func readable(p *page) {
-	for _, width := range []int64{360, 1400} {
-		p.do("another width", chromedp.EmulateViewport(width, 800))
-		for _, scheme := range []string{"light", "dark"} {
-			p.scheme(scheme)
-			for _, side := range []string{"telegram", "discord"} {
-				if width < 760 {
-					p.click(fmt.Sprintf(`#sides [value=%q]`, side))
-				}
-				if wrong := append(eval[[]string](p, `tooWide()`), eval[[]string](p, `faint()`)...); len(wrong) > 0 {
-					p.Errorf("%d, %s, %s: wider than there is room for, or too little contrast: %q", width, scheme, side, wrong)
-				}
-			}
-		}
-	}
 }
 
 func stopped(p *page) {

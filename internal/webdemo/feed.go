@@ -104,21 +104,16 @@ func (f *feed) find(side, id string) int {
 	return slices.IndexFunc(f.shown, func(s shown) bool { return s.Side == side && s.ID == id })
 }
 
-// seen is the message of an ID, if it is in a chat where this asker sees it.
-func (f *feed) seen(side, id, chat, asker string) (e Event, ok bool) {
+// seen is the message of an ID, if it is in a chat where this asker sees it;
+// otherwise it is of no Kind.
+func (f *feed) seen(side, id, chat, asker string) Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	i := f.find(side, id)
 	if i < 0 || f.shown[i].Chat != chat || f.shown[i].For != "" && f.shown[i].For != asker {
-		return Event{}, false
+		return Event{}
 	}
-	return f.shown[i].Event, true
-}
-
-// pressable reports whether this asker sees a message of an ID that may have buttons.
-func (f *feed) pressable(side, id, chat, asker string) bool {
-	e, ok := f.seen(side, id, chat, asker)
-	return ok && e.Kind == KindMessage
+	return f.shown[i].Event
 }
 
 // picture is the one at an address.

@@ -25,10 +25,10 @@ func TestAnEventTakesItsPlace(t *testing.T) {
 	if want := []string{"message discord 1 member", "message telegram 1 ", "message discord 2 "}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	if f.pressable(Discord, "1", Group, "moderator") || !f.pressable(Discord, "1", Group, "member") {
-		t.Error("what one alone sees can be pressed by another")
+	if f.seen(Discord, "1", Group, "moderator").ID != "" || f.seen(Discord, "1", Group, "member").Kind != KindMessage {
+		t.Error("what one alone sees is seen by another")
 	}
-	if f.reveal(Discord, "1"); !f.pressable(Discord, "1", Group, "moderator") {
+	if f.reveal(Discord, "1"); f.seen(Discord, "1", Group, "moderator").ID != "1" {
 		t.Error("what was shown to all is not seen by all")
 	}
 	for i := range maxShown {

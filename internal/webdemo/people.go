@@ -1,6 +1,7 @@
 package webdemo
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,18 +49,14 @@ func (all people) named(name string) (asker, bool) {
 
 // onTelegram is the name of the asker with a user ID, or that of the bot.
 func (all people) onTelegram(id int64) string {
-	if a, known := all.find(func(a asker) bool { return a.telegramID == id }); known {
-		return a.name
-	}
-	return Bot
+	a, _ := all.find(func(a asker) bool { return a.telegramID == id })
+	return cmp.Or(a.name, Bot)
 }
 
 // onDiscord is the name of the asker with a user ID; it is their own.
 func (all people) onDiscord(id string) string {
-	if a, known := all.find(func(a asker) bool { return a.discordID == id }); known {
-		return a.name
-	}
-	return ""
+	a, _ := all.find(func(a asker) bool { return a.discordID == id })
+	return a.name
 }
 
 func (all people) find(is func(asker) bool) (asker, bool) {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -91,4 +92,12 @@ func take(t *testing.T, width, height int64, scheme, asked string) []byte {
 		t.Fatal(err)
 	}
 	return picture
+}
+
+// scheme has the system prefer "light" or "dark".
+func (p *page) scheme(scheme string) {
+	p.Helper()
+	p.do("prefer "+scheme, call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	}))
 }

@@ -198,8 +198,8 @@ func (t *telegramSide) say(a Act, by asker, in language, chat telegramtest.Chat)
 		m["entities"] = marks
 	}
 	if a.ReplyTo != "" {
-		to, seen := t.feed.seen(Telegram, a.ReplyTo, a.Chat, a.As)
-		if !seen {
+		to := t.feed.seen(Telegram, a.ReplyTo, a.Chat, a.As)
+		if to.Kind == "" {
 			return Result{}, errNoSuchMessage
 		}
 		m["reply_to_message"] = to.Message

@@ -39,19 +39,27 @@ type typedLine struct {
 	last    *discordgo.ApplicationCommandOption
 }
 
+// find is the command of a kind and a name; nil if there is none.
+func find(all []*discordgo.ApplicationCommand, kind discordgo.ApplicationCommandType, name string) *discordgo.ApplicationCommand {
+	for _, c := range all {
+		if c.Type == kind && c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
 // read fills in the options of the command that a line begins with, as a person
 // would in Discord's app, in order. The hint, in English as the page is, says why
 // the app would not take it.
 func read(line string, commands []*discordgo.ApplicationCommand, all people) (l typedLine, hint string) {
 	words := strings.Fields(line)
 	name := strings.TrimPrefix(words[0], "/")
-	i := slices.IndexFunc(commands, func(c *discordgo.ApplicationCommand) bool {
-		return c.Type == discordgo.ChatApplicationCommand && c.Name == name
-	})
-	if i < 0 {
+	command := find(commands, discordgo.ChatApplicationCommand, name)
+	if command == nil {
 		return l, "There is no command /" + name + " here."
 	}
-	l = typedLine{command: commands[i], texts: map[string]string{}, users: map[string]string{}}
+	l = typedLine{command: command, texts: map[string]string{}, users: map[string]string{}}
 	for _, word := range words[1:] {
 		mention := strings.HasPrefix(word, "@")
 		a, known := all.mentioned(word)
@@ -99,14 +107,12 @@ func (l *typedLine) missing() (hint string) {
 
 // pick is a command of the menu of a person.
 func pick(label, target string, commands []*discordgo.ApplicationCommand, all people) (l typedLine, hint string) {
-	i := slices.IndexFunc(commands, func(c *discordgo.ApplicationCommand) bool {
-		return c.Type == discordgo.UserApplicationCommand && c.Name == label
-	})
+	command := find(commands, discordgo.UserApplicationCommand, label)
 	a, known := all.named(target)
-	if i < 0 || !known {
+	if command == nil || !known {
 		return l, "There is no such entry in the menu of a person here."
 	}
-	return typedLine{command: commands[i], target: a.discordID}, ""
+	return typedLine{command: command, target: a.discordID}, ""
 }
 
 // typed is the line as the chat shows it.

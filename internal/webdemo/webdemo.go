@@ -128,7 +128,7 @@ func (d *Demo) act(ctx context.Context, a Act) (any, error) {
 		return nil, errors.New("language: the bot does not speak it")
 	case a.Chat != Group && a.Chat != Private:
 		return nil, errors.New("chat: must be group or private")
-	case a.Kind == "press" && !d.feed.pressable(a.Side, a.Message, a.Chat, a.As):
+	case a.Kind == "press" && d.feed.seen(a.Side, a.Message, a.Chat, a.As).Kind != KindMessage:
 		return nil, errNoSuchMessage
 	case a.Side == Telegram:
 		return d.telegram.act(a, by, in)

@@ -104,14 +104,11 @@ func split(text string) sentence {
 	return sentence{parts: parts}
 }
 
-// sentence is that of a key and, if it has plural forms, of a number: in English
-// where the language lacks it, and the key itself where both do.
+// sentence is that of a key and, if it has plural forms, of a number. A key that
+// there is not is said itself.
 func (c *catalogue) sentence(key string, n int) sentence {
 	m, known := c.messages[key]
 	if !known {
-		if english := catalogues[chat.English]; c != english {
-			return english.sentence(key, n)
-		}
 		return sentence{line: Line{{Text: key}}}
 	}
 	if len(m) > 1 {

@@ -107,9 +107,6 @@ func (n numbers) localize(s string, in around) string {
 // digits. What is too small for the decimals is "< 0.0001". What is short is
 // never more than d.
 func (n numbers) amount(d decimal.Decimal, in around) (short, exact string) {
-	if d.IsNegative() {
-		return n.amount(d.Neg(), in.withSign("-"))
-	}
 	whole, fraction, _ := strings.Cut(d.String(), ".")
 	exact = n.join(whole, fraction, in)
 	switch {
@@ -129,10 +126,6 @@ func (n numbers) amount(d decimal.Decimal, in around) (short, exact string) {
 // or with all of its digits if it is less than one. What is short is never more
 // than d.
 func (n numbers) money(d decimal.Decimal) (short, exact string) {
-	if d.IsNegative() {
-		short, exact = n.money(d.Neg())
-		return "-" + short, "-" + exact
-	}
 	whole, fraction, _ := strings.Cut(d.String(), ".")
 	inCents := (fraction + "00")[:cents]
 	if whole == "0" && inCents == "00" && fraction != "" {
@@ -160,10 +153,6 @@ func (n numbers) large(whole string, in around) string {
 // subscript, as in "$0.0₇1235"; exact then has all of its digits, and is the same
 // as short otherwise.
 func (n numbers) price(d decimal.Decimal) (short, exact string) {
-	if d.IsNegative() {
-		short, exact = n.price(d.Neg())
-		return "-" + short, "-" + exact
-	}
 	rounded := d.Round(priceDecimals(d))
 	digits := rounded.String()
 	if rounded.LessThan(one) {
@@ -178,9 +167,6 @@ func (n numbers) price(d decimal.Decimal) (short, exact string) {
 
 // axisPrice is a price without zeros at the end.
 func (n numbers) axisPrice(d decimal.Decimal) string {
-	if d.IsNegative() {
-		return "-" + n.axisPrice(d.Neg())
-	}
 	short, _ := n.dollars(d.Round(priceDecimals(d)).String())
 	return short
 }

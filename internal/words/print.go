@@ -14,14 +14,12 @@ import (
 func Print(r chat.Reply) Card {
 	p := newPrinter(r.Language)
 	c := Card{Language: r.Language, Tone: r.Tone, Title: p.text(r.Title), Text: p.text(r.Text)}
-	c.Sections = make([]Section, len(r.Sections))
-	for i, s := range r.Sections {
-		heading := p.text(s.Heading)
-		fields := make([]Field, len(s.Fields))
-		for j, f := range s.Fields {
-			fields[j] = p.field(heading, f)
+	for _, s := range r.Sections {
+		section := Section{Heading: p.text(s.Heading)}
+		for _, f := range s.Fields {
+			section.Fields = append(section.Fields, p.field(section.Heading, f))
 		}
-		c.Sections[i] = Section{heading, fields}
+		c.Sections = append(c.Sections, section)
 	}
 	for _, n := range r.Notes {
 		c.Notes = append(c.Notes, p.text(n))
@@ -30,7 +28,6 @@ func Print(r chat.Reply) Card {
 	if r.Image != nil {
 		c.Image = &Image{Name: r.Image.Name, Alt: p.text(r.Image.Alt).String(), PNG: r.Image.PNG}
 	}
-	c.Buttons = make([]Button, 0, len(r.Actions))
 	for _, a := range r.Actions {
 		b := Button{Label: p.text(a.Label).String(), URL: a.URL, Copy: a.Copy}
 		fits := true

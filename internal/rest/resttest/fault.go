@@ -29,12 +29,9 @@ func faults(t *testing.T) []fault {
 	all := []fault{
 		{name: "html", want: core.Malformed, serve: answer(200, html)},
 		{name: "empty", want: core.Malformed, serve: answer(200, "")},
-		{name: "no content", want: core.Malformed, serve: answer(204, "")},
 		{name: "text", want: core.Malformed, serve: answer(200, echoed)},
 		{name: "trailing garbage", want: core.Malformed, serve: answer(200, `{"code":0} `+echoed)},
-		{name: "duplicate member", want: core.Malformed, serve: answer(200, `{"`+echoed+`":0,"`+echoed+`":1}`)},
 		{name: "deep nesting", want: core.Malformed, serve: answer(200, strings.Repeat("[", 500_000)+strings.Repeat("]", 500_000))},
-		{name: "gigabyte", want: core.Malformed, serve: gigabyte},
 		{name: "gzip bomb", want: core.Malformed, serve: zipped(bomb())},
 		{name: "corrupt gzip", want: core.Malformed, serve: zipped([]byte(echoed))},
 		{name: "redirect without location", want: core.Malformed, serve: answer(302, html)},
@@ -54,8 +51,6 @@ func faults(t *testing.T) []fault {
 		{name: "429 with seconds", want: core.Limited, retryAfter: 7 * time.Second, serve: retryAfter(429, "7")},
 		{name: "429 with a date", want: core.Limited, retryAfter: 90 * time.Second, serve: header("Date", hourAgo.Format(http.TimeFormat),
 			retryAfter(429, hourAgo.Add(90*time.Second).Format(http.TimeFormat)))},
-		{name: "429 with a past date", want: core.Limited, serve: retryAfter(429, "Fri, 01 Jan 2010 00:00:00 GMT")},
-		{name: "429 with an age", want: core.Limited, retryAfter: 31 * 24 * time.Hour, serve: retryAfter(429, "18446744073709551615")},
 		{name: "503 with seconds", want: core.Unreachable, retryAfter: 3 * time.Second, serve: retryAfter(503, "3")},
 	}
 	for status, want := range map[int]core.Reason{
@@ -95,17 +90,6 @@ func retryAfter(status int, value string) http.HandlerFunc {
 func hang(_ http.ResponseWriter, r *http.Request) {
 	io.Copy(io.Discard, r.Body) // only then does the server watch the connection
 	<-r.Context().Done()
-}
-
-// gigabyte is a valid JSON number behind a gigabyte of white space.
-func gigabyte(w http.ResponseWriter, _ *http.Request) {
-	blank := bytes.Repeat([]byte{' '}, 1<<20)
-	for range 1 << 10 {
-		if _, err := w.Write(blank); err != nil {
-			return
-		}
-	}
-	io.WriteString(w, "5")
 }
 
 // bomb is a valid JSON number behind 16 MiB of white space, in 16 KiB.

@@ -88,14 +88,21 @@ func Check(t *testing.T, ask func(ctx context.Context, baseURL string, timeout t
 
 func checkError(t *testing.T, err error, f fault, secrets []string) {
 	t.Helper()
-	var failure *core.Error
-	if !errors.As(err, &failure) {
-		t.Fatalf("got %v, want a *core.Error", err)
+	if failure := WantReason(t, err, nil, f.want, secrets...); failure.RetryAfter != f.retryAfter {
+		t.Errorf("got %v, retry after %v; want %v", err, failure.RetryAfter, f.retryAfter)
 	}
-	if failure.Reason != f.want || failure.RetryAfter != f.retryAfter {
-		t.Errorf("got %s, retry after %v (%v); want %s, %v", failure.Reason, failure.RetryAfter, err, f.want, f.retryAfter)
+}
+
+// WantReason ends the test unless err is an error of the service, nil for any,
+// with that reason. It fails the test as NoLeak does.
+func WantReason(t *testing.T, err error, service *core.Service, want core.Reason, secrets ...string) *core.Error {
+	t.Helper()
+	failure, ok := errors.AsType[*core.Error](err)
+	if !ok || service != nil && failure.Service != service || failure.Reason != want {
+		t.Fatalf("got %v, want %s", err, want)
 	}
 	NoLeak(t, err, secrets...)
+	return failure
 }
 
 // NoLeak fails the test if the text of err, or of any error in it, holds one of

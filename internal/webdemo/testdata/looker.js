@@ -56,37 +56,6 @@ async function drawn(draw) {
 	return made.innerHTML;
 }
 
-/** What is wider than there is room for. */
-const tooWide = () => [document.documentElement, ...document.querySelectorAll("section, .log, article, dialog, header, footer")]
-	.filter((one) => one.scrollWidth > one.clientWidth && one.clientWidth > 0)
-	.map((one) => `${one.tagName}.${one.className}: ${one.scrollWidth} in ${one.clientWidth}`);
-
-/** Texts of less contrast with what is behind them than WCAG 2 AA asks for, https://www.w3.org/TR/WCAG22/#contrast-minimum. */
-function faint() {
-	const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
-	const luminance = (colours) => {
-		canvas.clearRect(0, 0, 1, 1);
-		for (const colour of colours) {
-			canvas.fillStyle = colour;
-			canvas.fillRect(0, 0, 1, 1);
-		}
-		const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((c) => c / 255).map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-		return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-	};
-	const found = new Set();
-	const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-	while (walker.nextNode()) {
-		const parent = walker.currentNode.parentElement;
-		if (!walker.currentNode.data.trim() || !parent.checkVisibility() || parent.closest(".unseen, noscript, :disabled")) continue;
-		const behind = ["Canvas"];
-		for (let one = parent; one; one = one.parentElement) behind.splice(1, 0, getComputedStyle(one).backgroundColor);
-		const [front, back] = [luminance([...behind, getComputedStyle(parent).color]), luminance(behind)];
-		const contrast = (Math.max(front, back) + 0.05) / (Math.min(front, back) + 0.05);
-		if (contrast < 4.5) found.add(`${parent.tagName}.${parent.className}: ${contrast.toFixed(2)}`);
-	}
-	return [...found];
-}
-
 /** Whether a font draws emoji in colour. */
 function hasEmoji() {
 	const canvas = new OffscreenCanvas(20, 20).getContext("2d");
