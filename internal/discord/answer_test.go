@@ -222,3 +222,18 @@ func TestTheAdapterSpeaksTheLanguageOfTheAsker(t *testing.T) {
 		}
 	})
 }
+
+// One after the other they would take a second each.
+func TestEditsDoNotWaitForEachOther(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *harness) {
+		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
+		h.fake.Break(discordtest.Edit, discordtest.Fault{Latency: time.Second})
+		for range 50 {
+			h.send(t, command("price"))
+		}
+		pass(7 * time.Second)
+		if n := h.count("answered"); n != 50 {
+			t.Errorf("%d are answered", n)
+		}
+	})
+}
