@@ -10,7 +10,7 @@ import (
 	"os"
 )
 
-// readOld returns the points of the source in a file of Herald before 2027: a
+// readOld returns the points of the source in a file of an earlier version: a
 // bbolt database, in which the source is followed by a CRC-32C of itself and the
 // list, and by the list, as JSON. Of the pages that bbolt has left behind, the one
 // with the newest point counts. A file that does not exist holds none.
