@@ -164,7 +164,8 @@ func fields(t *testing.T, contentType string, body []byte) (all map[string]any) 
 	}
 	for name, values := range form.Value {
 		var value any
-		if json.Unmarshal([]byte(values[0]), &value) != nil {
+		err := json.Unmarshal([]byte(values[0]), &value)
+		if _, quoted := value.(string); quoted || err != nil {
 			value = values[0]
 		}
 		all[name] = value
@@ -245,6 +246,11 @@ func TestAnEphemeralMessageIsAnsweredForItsSenderAlone(t *testing.T) {
 	err := c.SendEphemeral(t.Context(), first, press, Content{Text: "page 2"})
 	if m := s.Sent(); err != nil || len(m) != 2 || m[0].Deleted || m[1].Text != "page 2" || m[1].Reader != ann {
 		t.Errorf("sent %+v, %v", m, err)
+	}
+	for i, call := range s.Calls("sendMessage") {
+		if replies := call.Params["reply_parameters"] != nil; replies != (i == 0) {
+			t.Errorf("message %d is a reply: %t", i, replies)
+		}
 	}
 	if err := c.DeleteEphemeral(t.Context(), first); err != nil || !s.Sent()[0].Deleted || s.Sent()[0].Reader != ann {
 		t.Errorf("deleted: %v", err)
