@@ -29,6 +29,7 @@ func faults(t *testing.T) []fault {
 	all := []fault{
 		{name: "html", want: core.Malformed, serve: answer(200, html)},
 		{name: "empty", want: core.Malformed, serve: answer(200, "")},
+		{name: "a part of a number", want: core.Malformed, serve: answer(206, "5")},
 		{name: "text", want: core.Malformed, serve: answer(200, echoed)},
 		{name: "trailing garbage", want: core.Malformed, serve: answer(200, `{"code":0} `+echoed)},
 		{name: "deep nesting", want: core.Malformed, serve: answer(200, strings.Repeat("[", 500_000)+strings.Repeat("]", 500_000))},
