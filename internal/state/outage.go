@@ -16,7 +16,7 @@ import (
 const (
 	// callTimeout bounds one call to Redis unless the URL says otherwise.
 	callTimeout = 10 * time.Millisecond
-	// retryPause is how long Redis is left alone after a call that failed.
+	// retryPause is how long nobody asks Redis after a call that failed.
 	retryPause = 500 * time.Millisecond
 	// connectTimeout bounds the making of connections, which is no part of a call.
 	connectTimeout = 3 * time.Second
