@@ -72,7 +72,8 @@ func (h *harness) shown() []chattest.Message {
 	return all
 }
 
-// waitUntil waits in real time.
+// waitUntil waits in real time, and no longer once Discord has refused something:
+// what is waited for would not come.
 func (h *harness) waitUntil(t *testing.T, done func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -82,6 +83,9 @@ func (h *harness) waitUntil(t *testing.T, done func() bool) {
 	for !done() {
 		select {
 		case <-tick.C:
+			if problems := h.fake.Problems(); len(problems) > 0 {
+				t.Fatalf("refused: %q", problems)
+			}
 		case <-ctx.Done():
 			t.Fatalf("not in time: %+v", h.fake.Messages())
 		}
