@@ -16,8 +16,8 @@ import (
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
-	"herald/internal/market"
-	"herald/internal/staking"
+	"herald/internal/service/market"
+	"herald/internal/service/staking"
 	"herald/internal/words"
 )
 

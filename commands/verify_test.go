@@ -10,8 +10,8 @@ import (
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
-	"herald/internal/partner"
-	"herald/internal/staking"
+	"herald/internal/service/partner"
+	"herald/internal/service/staking"
 )
 
 var (

@@ -1,6 +1,6 @@
 // Package deploy is ways to deploy the bot: files of Docker Compose, systemd and
 // Kubernetes, as docs/deployment.md explains them. Its tests look up every setting,
-// secret, port and path that a file names. internal/app/e2e looks up the metrics of
+// secret, port and path that a file names. internal/e2e looks up the metrics of
 // the alerts and the dashboard.
 package deploy
 

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"herald/internal/app/e2e/e2etest"
+	"herald/internal/e2e/e2etest"
 )
 
 // What differs from run to run: how long ago something was, and the block that

@@ -74,14 +74,14 @@ func shipped(t *testing.T) map[string]string {
 // stand-ins of the chat platforms, on which the demo on a page runs.
 func TestTheProgramHoldsNothingOfTheTests(t *testing.T) {
 	packages := shipped(t)
-	standIns := []string{"herald/internal/telegram/telegramtest", "herald/internal/discord/discordtest"}
+	standIns := []string{"herald/internal/demo/fake/telegram", "herald/internal/demo/fake/discord"}
 	for path := range packages {
 		ofTests := strings.HasSuffix(path, "test") || strings.HasSuffix(path, "/fault") || strings.Contains(path, "/e2e")
 		if ofTests && !slices.Contains(standIns, path) {
 			t.Errorf("the program holds %s", path)
 		}
 	}
-	for _, path := range append(standIns, "herald/internal/sandbox") {
+	for _, path := range append(standIns, "herald/internal/demo/fake/services") {
 		if packages[path] == "" {
 			t.Errorf("the demo's %s is not among %v", path, packages)
 		}
@@ -89,7 +89,7 @@ func TestTheProgramHoldsNothingOfTheTests(t *testing.T) {
 }
 
 // mayWrite are the packages that write to disk, below DATA_DIR.
-var mayWrite = []string{"herald/internal/disk"}
+var mayWrite = []string{"herald/internal/store"}
 
 // TestNothingElseIsWrittenToDisk reads all code of ours that gets into the
 // program, whose root file system may be read-only. It does not read the modules

@@ -122,7 +122,7 @@ func check(ctx context.Context, p process, o options) error {
 	if err != nil {
 		return err
 	}
-	cfg.Disk.Dir = "" // which the bot that runs uses
+	cfg.Store.DataDir = "" // which the bot that runs uses
 	bot, err := app.New(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err

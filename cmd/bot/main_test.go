@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"herald/internal/app"
-	"herald/internal/app/e2e/e2etest"
-	"herald/internal/sandbox"
-	"herald/internal/telegram/telegramtest"
+	"herald/internal/demo/fake/services"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/e2e/e2etest"
 )
 
 // runBot runs the program with nothing but this environment.
@@ -47,7 +47,7 @@ func TestAnEnvFileIsReadAndTheEnvironmentWins(t *testing.T) {
 	world := startStandIns(t)
 	file := filepath.Join(t.TempDir(), "herald.env")
 	settings := slices.DeleteFunc(app.DemoSettings(world), func(s string) bool { return strings.HasPrefix(s, "EVM_CHAIN_ID=") })
-	settings = append(settings, append(e2etest.Polling(telegramtest.New(t)), "EVM_CHAIN_ID=1")...)
+	settings = append(settings, append(e2etest.Polling(faketelegram.New(t)), "EVM_CHAIN_ID=1")...)
 	if err := os.WriteFile(file, []byte(strings.Join(settings, "\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestAnEnvFileIsReadAndTheEnvironmentWins(t *testing.T) {
 // The bot that runs may have the file of quotes open.
 func TestCheckLeavesDataDirAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	settings := append(app.DemoSettings(startStandIns(t)), e2etest.Polling(telegramtest.New(t))...)
+	settings := append(app.DemoSettings(startStandIns(t)), e2etest.Polling(faketelegram.New(t))...)
 	code, stdout, stderr := runBot(t, "check", append(settings, "DATA_DIR="+dir)...)
 	if code != exitOK {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
@@ -83,21 +83,21 @@ func TestAFolderThatCannotBeMadeIsAMistake(t *testing.T) {
 }
 
 func TestRunFailsIfItCannotServe(t *testing.T) {
-	world, telegram := startStandIns(t), telegramtest.New(t)
+	world, telegram := startStandIns(t), faketelegram.New(t)
 	taken := httptest.NewServer(http.NotFoundHandler())
 	defer taken.Close()
 	telegram.Revoke()
 	for want, address := range map[string]string{"no platform is left to serve": "off", "HTTP_ADDR": taken.Listener.Addr().String()} {
 		code, _, stderr := runBot(t, "run", append(app.DemoSettings(world), append(e2etest.Polling(telegram), "HTTP_ADDR="+address)...)...)
-		if code != exitFailed || !strings.Contains(stderr, want) || strings.Contains(stderr, telegramtest.Token) {
+		if code != exitFailed || !strings.Contains(stderr, want) || strings.Contains(stderr, faketelegram.Token) {
 			t.Errorf("%s: exit code %d:\n%s", want, code, stderr)
 		}
 	}
 }
 
-func startStandIns(t *testing.T) *sandbox.Sandbox {
+func startStandIns(t *testing.T) *services.Sandbox {
 	t.Helper()
-	world, err := sandbox.Start()
+	world, err := services.Start()
 	if err != nil {
 		t.Fatal(err)
 	}

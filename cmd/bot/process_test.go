@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"herald/internal/app/e2e/e2etest"
 	"herald/internal/chat"
-	"herald/internal/redact/logtest"
-	"herald/internal/sandbox/fault"
+	"herald/internal/e2e/e2etest"
+	"herald/internal/e2e/fault"
+	"herald/internal/secret/logtest"
 )
 
 // asBot makes this test binary the bot itself, so that real signals can be

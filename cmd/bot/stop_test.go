@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"herald/internal/app/e2e/e2etest"
-	"herald/internal/discord/discordtest"
-	"herald/internal/sandbox/fault"
-	"herald/internal/telegram/telegramtest"
+	fakediscord "herald/internal/demo/fake/discord"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/e2e/e2etest"
+	"herald/internal/e2e/fault"
 )
 
 // A server that platforms call goes on for a second and refuses, so that a proxy
@@ -21,7 +21,7 @@ func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(map[bool]string{false: "polling and gateway", true: "webhook and interactions"}[byHTTP], func(t *testing.T) {
 			t.Parallel()
-			world, telegram, discord := e2etest.Sandbox(t), telegramtest.New(t), e2etest.Discord(t)
+			world, telegram, discord := e2etest.Sandbox(t), faketelegram.New(t), e2etest.Discord(t)
 			world.Price.SetFault(fault.Late(500 * time.Millisecond))
 			world.Chain.SetFault(fault.Late(500 * time.Millisecond))
 			settings := slices.Concat(e2etest.Polling(telegram), e2etest.Gateway(discord))
@@ -30,8 +30,8 @@ func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 			}
 			c := spawn(t, world, settings...)
 			c.awaitReady()
-			message := telegramtest.Text(telegramtest.Private(1), telegramtest.Person(1), "/price")
-			staked := discordtest.Interaction{Command: "staked", Options: map[string]string{"wallet": world.World.Staker.Hex()}}
+			message := faketelegram.Text(faketelegram.Private(1), faketelegram.Person(1), "/price")
+			staked := fakediscord.Interaction{Command: "staked", Options: map[string]string{"wallet": world.World.Staker.Hex()}}
 			asked, body := discord.Prepare(staked)
 			if byHTTP {
 				go telegram.Deliver(t.Context(), c.url()+e2etest.WebhookPath, telegram.Update(message))
@@ -70,11 +70,11 @@ func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 
 func TestCommandsInFlightWhenTheProcessIsKilledAreAnsweredByTheNext(t *testing.T) {
 	t.Parallel()
-	world, fake := e2etest.Sandbox(t), telegramtest.New(t)
+	world, fake := e2etest.Sandbox(t), faketelegram.New(t)
 	world.Price.SetFault(fault.Hang())
 	first := spawn(t, world, e2etest.Polling(fake)...)
 	for user := range int64(3) {
-		fake.Push(telegramtest.Text(telegramtest.Private(user+1), telegramtest.Person(user+1), "/price"))
+		fake.Push(faketelegram.Text(faketelegram.Private(user+1), faketelegram.Person(user+1), "/price"))
 	}
 	e2etest.Eventually(t, "the commands are in flight", func() bool { return world.Price.Requests() > 0 })
 	// It goes on polling meanwhile, which must acknowledge none of them.

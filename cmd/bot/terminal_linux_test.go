@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"herald/internal/app/e2e/e2etest"
+	"herald/internal/e2e/e2etest"
 )
 
 // terminal is one at which a demo runs.

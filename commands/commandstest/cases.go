@@ -13,10 +13,10 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
-	"herald/internal/market"
-	"herald/internal/partner"
-	"herald/internal/staking"
-	"herald/internal/supply"
+	"herald/internal/service/market"
+	"herald/internal/service/partner"
+	"herald/internal/service/staking"
+	"herald/internal/service/supply"
 )
 
 // Case is a command as it was typed, and its answer.

@@ -18,10 +18,10 @@ import (
 	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/core"
-	"herald/internal/market"
-	"herald/internal/partner"
-	"herald/internal/staking"
-	"herald/internal/supply"
+	"herald/internal/service/market"
+	"herald/internal/service/partner"
+	"herald/internal/service/staking"
+	"herald/internal/service/supply"
 )
 
 // Noon is when services answered. In a bubble of Cases it is two minutes later.

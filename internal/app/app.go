@@ -14,12 +14,11 @@ import (
 	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/core"
-	"herald/internal/credits"
-	"herald/internal/disk"
-	"herald/internal/history"
 	"herald/internal/ops"
-	"herald/internal/redact"
-	"herald/internal/state"
+	"herald/internal/pricechart/history"
+	"herald/internal/secret"
+	"herald/internal/service/market/credits"
+	"herald/internal/store"
 )
 
 // Bot is a whole bot. It must be closed.
@@ -31,9 +30,9 @@ type Bot struct {
 		chat.Dedup
 		Limiter(perMinute int) chat.Limiter
 	}
-	redis   *state.Redis     // nil without one
+	redis   *store.Redis     // nil without one
 	turns   chat.Turns       // that replicas share in Redis; nil without it
-	disk    *disk.Store      // nil without DATA_DIR
+	disk    *store.Folder    // nil without DATA_DIR
 	cache   *core.Cache      // of all that is asked
 	credits *credits.Budget  // of the price provider; nil without a bound
 	quotes  *history.History // the quotes seen, nil until made
@@ -97,14 +96,14 @@ func (b *Bot) ExportBuild(version, commit string) { b.metrics.Build(version, com
 // openState sets the state. The Store is Redis, else the files of DATA_DIR, else
 // nil.
 func (b *Bot) openState() (core.Store, error) {
-	if dir := b.cfg.Disk.Dir; dir != "" {
+	if dir := b.cfg.Store.DataDir; dir != "" {
 		var err error
-		if b.disk, err = disk.New(dir, b.log); err != nil {
+		if b.disk, err = store.NewFolder(dir, b.log); err != nil {
 			return nil, err
 		}
 	}
-	if !b.cfg.State.RedisURL.IsSet() {
-		b.state = state.NewMemory()
+	if !b.cfg.Store.RedisURL.IsSet() {
+		b.state = store.NewMemory()
 		if b.disk != nil {
 			return b.disk, nil
 		}
@@ -112,7 +111,7 @@ func (b *Bot) openState() (core.Store, error) {
 	}
 	claim := max(b.cfg.Limits.CommandTimeout, time.Second)
 	salt := sha256.Sum256([]byte("herald state " + b.cfg.Partner.SecretKey.Reveal()))
-	redis, err := state.NewRedis(b.cfg.State, salt[:], claim, b.log)
+	redis, err := store.NewRedis(b.cfg.Store, salt[:], claim, b.log)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +133,7 @@ func (b *Bot) Close() {
 
 // NewLogger logs to w, with every known secret redacted.
 func NewLogger(cfg *Config, w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: cfg.Log.Level, ReplaceAttr: redact.New(cfg.Secrets()).ReplaceAttr}
+	options := &slog.HandlerOptions{Level: cfg.Log.Level, ReplaceAttr: secret.NewRedactor(cfg.Secrets()).ReplaceAttr}
 	if cfg.Log.JSON {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}

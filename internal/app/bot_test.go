@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"herald/internal/chat"
-	"herald/internal/redact/logtest"
-	"herald/internal/sandbox"
+	"herald/internal/demo/fake/services"
+	"herald/internal/secret/logtest"
 )
 
-func startSandbox(t *testing.T) *sandbox.Sandbox {
+func startSandbox(t *testing.T) *services.Sandbox {
 	t.Helper()
-	world, err := sandbox.Start()
+	world, err := services.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func startSandbox(t *testing.T) *sandbox.Sandbox {
 }
 
 // newBot makes a bot, which is to be closed.
-func newBot(t *testing.T, world *sandbox.Sandbox, settings ...string) *Bot {
+func newBot(t *testing.T, world *services.Sandbox, settings ...string) *Bot {
 	t.Helper()
 	bot, err := New(mustLoad(t, append(DemoSettings(world), settings...), ""), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -174,7 +174,11 @@ func TestTheLogHoldsNoSecretAndNoLongLine(t *testing.T) {
 // Each package that has Settings has a part in Config; if it also has New, it is a
 // platform, a service or a store, and something is made of it.
 func TestEveryPlatformAndServiceIsWired(t *testing.T) {
-	files, _ := filepath.Glob("../*/*.go")
+	var files []string
+	for _, rooms := range []string{"../*/*.go", "../platform/*/*.go", "../service/*/*.go"} {
+		found, _ := filepath.Glob(rooms)
+		files = append(files, found...)
+	}
 	code := map[string]string{} // by package
 	for _, file := range files {
 		content, err := os.ReadFile(file)

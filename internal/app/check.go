@@ -12,9 +12,9 @@ import (
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/core"
-	"herald/internal/discord"
-	"herald/internal/redact"
-	"herald/internal/telegram"
+	"herald/internal/platform/discord"
+	"herald/internal/platform/telegram"
+	"herald/internal/secret"
 )
 
 // ErrCheckFailed means that the table names something that is not as it should
@@ -80,7 +80,7 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 		})
 	}
 	asking.Wait()
-	table := redact.New(b.cfg.Secrets()).String(checkTable(rows))
+	table := secret.NewRedactor(b.cfg.Secrets()).String(checkTable(rows))
 	if _, err := io.WriteString(w, table); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (b *Bot) allProbes() ([]probe, error) {
 		probes = append(probes, noPlatform)
 	}
 	if b.redis != nil {
-		probes = append(probes, probe{"Redis", b.cfg.State.RedisURL.Reveal(), "REDIS_URL", func(ctx context.Context) ([]string, error) {
+		probes = append(probes, probe{"Redis", b.cfg.Store.RedisURL.Reveal(), "REDIS_URL", func(ctx context.Context) ([]string, error) {
 			fastest, err := b.redis.Probe(ctx)
 			if err != nil {
 				return nil, err

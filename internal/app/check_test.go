@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"herald/internal/app"
-	"herald/internal/app/e2e/e2etest"
-	"herald/internal/sandbox/fault"
-	"herald/internal/telegram/telegramtest"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/e2e/e2etest"
+	"herald/internal/e2e/fault"
 )
 
 // check is the table of a check with these settings, and whether all is well.
@@ -120,7 +120,7 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 			"    is behind or frozen: .*\n    look at .*MAX_BLOCK_AGE"},
 		"a pool without code": {[]string{"STAKING_POOLS=0x00000000000000000000000000000000DeaDBeef"}, nil,
 			"pools with code: 0, without: 1\n(.*\n)*.*no contract at 0x00000000000000000000000000000000DeaDBeef\n    look at STAKING_POOLS"},
-		"Telegram down": {nil, func(_ *testing.T, e *e2etest.Everything) { e.Telegram.Fail("getMe", telegramtest.Page(502)) },
+		"Telegram down": {nil, func(_ *testing.T, e *e2etest.Everything) { e.Telegram.Fail("getMe", faketelegram.Page(502)) },
 			"502.*\n    look at TELEGRAM_BOT_TOKEN and TELEGRAM_API_URL"},
 		"Discord's token": {[]string{"DISCORD_BOT_TOKEN=another.bot.token"}, nil, "refuses it\n    look at DISCORD_BOT_TOKEN"},
 		"Redis' password": {nil, func(_ *testing.T, e *e2etest.Everything) { e.Redis.RequireAuth("another password") },
@@ -149,7 +149,7 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 func TestCheckEndsWhenInterruptedAndWithACommandsTime(t *testing.T) {
 	for name, limit := range map[string]time.Duration{"interrupted": 10 * time.Minute, "COMMAND_TIMEOUT": 100 * time.Millisecond} {
 		e := e2etest.NewEverything(t)
-		e.Telegram.Fail("getMe", telegramtest.Hang())
+		e.Telegram.Fail("getMe", faketelegram.Hang())
 		ctx, stop := context.WithCancel(t.Context())
 		if name == "interrupted" {
 			stop()

@@ -15,10 +15,10 @@ import (
 
 	"herald/internal/config"
 	"herald/internal/core"
-	"herald/internal/market"
-	"herald/internal/partner"
-	"herald/internal/staking"
-	"herald/internal/supply"
+	"herald/internal/service/market"
+	"herald/internal/service/partner"
+	"herald/internal/service/staking"
+	"herald/internal/service/supply"
 )
 
 func TestCheckTable(t *testing.T) {

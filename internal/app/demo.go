@@ -12,14 +12,14 @@ import (
 	"golang.org/x/term"
 
 	"herald/internal/chat"
-	"herald/internal/sandbox"
-	"herald/internal/terminal"
+	"herald/internal/demo/fake/services"
+	"herald/internal/platform/terminal"
 )
 
 // Demo runs the whole bot against stand-ins, with a chat in the terminal, until
 // the end of in. It writes a greeting to stderr.
 func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
-	return demo(stderr, nil, func(world *sandbox.Sandbox, bot *Bot) error {
+	return demo(stderr, nil, func(world *services.Sandbox, bot *Bot) error {
 		fmt.Fprint(stderr, demoGreeting(world))
 		console := terminal.New(terminal.Config{
 			In:  in,
@@ -39,8 +39,8 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 }
 
 // demo runs a bot that asks stand-ins, with further settings.
-func demo(stderr io.Writer, settings []string, run func(*sandbox.Sandbox, *Bot) error) (err error) {
-	world, err := sandbox.Start()
+func demo(stderr io.Writer, settings []string, run func(*services.Sandbox, *Bot) error) (err error) {
+	world, err := services.Start()
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func demo(stderr io.Writer, settings []string, run func(*sandbox.Sandbox, *Bot) 
 // DemoSettings are the settings with which a bot asks the stand-ins. No rate
 // limit or budget is in the way of one person at a keyboard, or a script, and every
 // moderator may use the moderators' forms.
-func DemoSettings(s *sandbox.Sandbox) []string {
+func DemoSettings(s *services.Sandbox) []string {
 	var pools []string
 	for _, pool := range s.World.Pools {
 		pools = append(pools, pool.Address.Hex())
@@ -73,15 +73,15 @@ func DemoSettings(s *sandbox.Sandbox) []string {
 		"PARTNER_SECRET_KEY=" + s.SecretKey,
 		"PRICE_API_URL=" + s.Price.URL(),
 		"PRICE_API_KEY=" + s.PriceKey,
-		"PRICE_TOKEN_ID=" + sandbox.TokenID,
+		"PRICE_TOKEN_ID=" + services.TokenID,
 		"PRICE_MONTHLY_CREDITS=0",
 		"SUPPLY_URL=" + s.Supply.URL(),
 		"EVM_RPC_URL=" + s.Chain.URL(),
-		fmt.Sprintf("EVM_CHAIN_ID=%d", sandbox.ChainID),
+		fmt.Sprintf("EVM_CHAIN_ID=%d", services.ChainID),
 		"STAKING_POOLS=" + strings.Join(pools, ","),
-		"STAKING_METHOD=" + sandbox.StakingMethod,
-		"STAKING_PENDING_METHOD=" + sandbox.PendingMethod,
-		"TOKEN_SYMBOL=" + sandbox.Symbol,
+		"STAKING_METHOD=" + services.StakingMethod,
+		"STAKING_PENDING_METHOD=" + services.PendingMethod,
+		"TOKEN_SYMBOL=" + services.Symbol,
 		"RATE_LIMIT_USER=0",
 		"RATE_LIMIT_CHAT=0",
 		"MODERATOR_CHATS=" + chat.EveryChat,
@@ -89,7 +89,7 @@ func DemoSettings(s *sandbox.Sandbox) []string {
 	}
 }
 
-func demoGreeting(s *sandbox.Sandbox) string {
+func demoGreeting(s *services.Sandbox) string {
 	return fmt.Sprintf(`This is Herald with simulated services: nothing here is real. Try
   /price, /price 7d, /supply, /mylogins, /exists, /status, /help
   /staked %s   a wallet that stakes
@@ -103,7 +103,7 @@ To leave: exit, quit or Ctrl-D
 `, s.World.Staker.Hex(), s.World.Idle.Hex(), s.World.Registered.UID("Telegram"))
 }
 
-func telegramUser(p sandbox.Person) chat.User {
+func telegramUser(p services.Person) chat.User {
 	return chat.User{Platform: "telegram", ID: p.UID("Telegram")}
 }
 

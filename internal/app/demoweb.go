@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"herald/internal/chat"
-	"herald/internal/discord/discordtest"
-	"herald/internal/sandbox"
-	"herald/internal/telegram/telegramtest"
-	"herald/internal/webdemo"
+	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/services"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/web"
 )
 
 // DemoWeb runs the whole bot against stand-ins of the services and of both chat
@@ -20,17 +20,17 @@ import (
 func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	telegram, err := telegramtest.Start()
+	telegram, err := faketelegram.Start()
 	if err != nil {
 		return err
 	}
 	defer telegram.Close()
-	discord, err := discordtest.Start()
+	discord, err := fakediscord.Start()
 	if err != nil {
 		return err
 	}
 	defer discord.Close()
-	return demo(stderr, demoPlatforms(telegram, discord), func(world *sandbox.Sandbox, bot *Bot) error {
+	return demo(stderr, demoPlatforms(telegram, discord), func(world *services.Sandbox, bot *Bot) error {
 		for _, quote := range world.World.Past() {
 			bot.quotes.Add(quote)
 		}
@@ -38,7 +38,7 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		if err != nil {
 			return err
 		}
-		page, err := webdemo.Start(webdemo.Config{Sandbox: world, Telegram: telegram, Discord: discord})
+		page, err := web.Start(web.Config{Sandbox: world, Telegram: telegram, Discord: discord})
 		if err != nil {
 			return err
 		}
@@ -58,9 +58,9 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 // demoPlatforms are the settings with which the bot serves the stand-ins of both
 // platforms. Answers are fresh for a second and calls last two at most, so that
 // people see soon what the bot says of a service that fails.
-func demoPlatforms(telegram *telegramtest.Server, discord *discordtest.Server) []string {
+func demoPlatforms(telegram *faketelegram.Server, discord *fakediscord.Server) []string {
 	return []string{
-		"TELEGRAM_BOT_TOKEN=" + telegramtest.Token,
+		"TELEGRAM_BOT_TOKEN=" + faketelegram.Token,
 		"TELEGRAM_API_URL=" + telegram.URL,
 		"TELEGRAM_PACING=off",
 		"DISCORD_BOT_TOKEN=" + discord.Token,

@@ -11,9 +11,9 @@ import (
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/core"
-	"herald/internal/market"
-	"herald/internal/partner"
-	"herald/internal/staking"
+	"herald/internal/service/market"
+	"herald/internal/service/partner"
+	"herald/internal/service/staking"
 	"herald/internal/words"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/config"
-	"herald/internal/discord"
-	"herald/internal/telegram"
+	"herald/internal/platform/discord"
+	"herald/internal/platform/telegram"
 )
 
 // Platforms are the settings of the chat platforms.

@@ -11,14 +11,13 @@ import (
 	"herald/commands"
 	"herald/internal/config"
 	"herald/internal/core"
-	"herald/internal/credits"
-	"herald/internal/history"
-	"herald/internal/market"
-	"herald/internal/partner"
 	"herald/internal/pricechart"
-	"herald/internal/staking"
-	"herald/internal/supply"
-	"herald/internal/ticker"
+	"herald/internal/pricechart/history"
+	"herald/internal/service/market"
+	"herald/internal/service/market/credits"
+	"herald/internal/service/partner"
+	"herald/internal/service/staking"
+	"herald/internal/service/supply"
 )
 
 // Services are the settings of the services that the bot asks.
@@ -49,7 +48,7 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 	}
 	if b.disk != nil {
 		quotes.Stores = append(quotes.Stores, b.disk)
-		quotes.OldFile = filepath.Join(b.cfg.Disk.Dir, "quotes.db")
+		quotes.OldFile = filepath.Join(b.cfg.Store.DataDir, "quotes.db")
 	}
 	b.quotes = history.New(quotes)
 	b.metrics.ClockSkew(accounts.Skew)
@@ -76,14 +75,14 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 	}
 	recorded := pricechart.Recorded(price.Price, b.quotes)
 	if b.cfg.Discord.Presence {
-		c := ticker.Config{
+		c := tickerConfig{
 			Symbol: b.cfg.Market.Symbol, Language: b.cfg.Answers.Language, Last: price.Price.Last, Price: recorded,
 			Oldest: b.cfg.Market.TTL + b.cfg.Cache.StaleFor,
 		}
 		if b.credits != nil {
 			c.Credit = b.credits.Every()
 		}
-		b.status = ticker.New(c).Text
+		b.status = newTicker(c).Text
 	}
 	return commands.Sources{
 		Price:    recorded,

@@ -11,11 +11,11 @@ import (
 	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/config"
-	"herald/internal/discord"
-	"herald/internal/disk"
 	"herald/internal/ops"
-	"herald/internal/state"
-	"herald/internal/telegram"
+	"herald/internal/platform/discord"
+	"herald/internal/platform/telegram"
+	"herald/internal/secret"
+	"herald/internal/store"
 )
 
 // Config is what a Bot runs with: the settings of every package, and its own.
@@ -23,8 +23,7 @@ type Config struct {
 	Platforms
 	Services
 	Answers Answers
-	Disk    disk.Settings
-	State   state.Settings
+	Store   store.Settings
 	Ops     ops.Settings
 	Cache   Cache
 	Limits  Limits
@@ -123,11 +122,11 @@ func firstLine(given config.Given, table []config.Setting, mistakes int, envFile
 }
 
 // Secrets returns the values that must never be shown.
-func (c *Config) Secrets() []string { return config.Secrets(*c) }
+func (c *Config) Secrets() []string { return secret.Of(*c) }
 
 // table declares every setting, in the order of config.example.env.
 func (c *Config) table() []config.Setting {
-	return slices.Concat(c.Platforms.table(), c.Services.table(), c.Answers.table(), c.Disk.Table(), c.State.Table(), c.Ops.Table(), c.ownTable())
+	return slices.Concat(c.Platforms.table(), c.Services.table(), c.Answers.table(), c.Store.Table(), c.Ops.Table(), c.ownTable())
 }
 
 func (a *Answers) table() []config.Setting {

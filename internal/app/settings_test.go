@@ -20,13 +20,14 @@ import (
 	"herald/internal/config"
 	"herald/internal/config/configtest"
 	"herald/internal/core"
-	"herald/internal/discord"
-	"herald/internal/market"
 	"herald/internal/ops"
-	"herald/internal/partner"
-	"herald/internal/staking"
-	"herald/internal/supply"
-	"herald/internal/telegram"
+	"herald/internal/platform/discord"
+	"herald/internal/platform/telegram"
+	"herald/internal/secret"
+	"herald/internal/service/market"
+	"herald/internal/service/partner"
+	"herald/internal/service/staking"
+	"herald/internal/service/supply"
 )
 
 // settings is the table, which fills a Config that is not used.
@@ -73,11 +74,11 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		},
 		Services: Services{
 			Partner: partner.Settings{URL: "https://partner.example.org", AppID: "my-app-id",
-				SecretKey: config.NewSecret("the-key-that-came-with-the-app-id"), ExistsTTL: time.Minute, LoginsTTL: time.Minute},
+				SecretKey: secret.New("the-key-that-came-with-the-app-id"), ExistsTTL: time.Minute, LoginsTTL: time.Minute},
 			Market: market.Settings{URL: "https://pro-api.coinmarketcap.com", By: "symbol", Token: "ETH", Symbol: "ETH", MonthlyCredits: 10000, TTL: 30 * time.Second},
 			Supply: supply.Settings{URL: "https://supply.example.org/token", TTL: 5 * time.Minute},
 			Staking: staking.Settings{
-				RPCURL: config.NewSecret("https://rpc.example.org/v1/my-key"), ChainID: 1,
+				RPCURL: secret.New("https://rpc.example.org/v1/my-key"), ChainID: 1,
 				Pools:  []core.Pool{{Address: common.HexToAddress("0x52908400098527886E0F7030069857D2E4169EE7")}},
 				Method: "currentStake(address)", Multicall: &multicall, MaxBlockAge: 10 * time.Minute, Decimals: 18, TTL: time.Minute,
 			},
@@ -106,7 +107,7 @@ func TestLoadReadsEverySetting(t *testing.T) {
 	c := mustLoad(t, everySetting(), "")
 	var check func(name string, v reflect.Value)
 	check = func(name string, v reflect.Value) {
-		if v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[config.Secret]() {
+		if v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[secret.Value]() {
 			for i := range v.NumField() {
 				check(name+"."+v.Type().Field(i).Name, v.Field(i))
 			}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"herald/internal/panics"
+	"herald/internal/secret"
 )
 
 // Outcome is how a command ended, for logs and metrics.
@@ -143,7 +143,7 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome Outcome, about *User, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			reply, outcome, err = SomethingWentWrong(req.ID), Panicked, panics.Error(v)
+			reply, outcome, err = SomethingWentWrong(req.ID), Panicked, secret.PanicError(v)
 		}
 	}()
 	if wait := r.limited(ctx, req); wait > 0 {

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"herald/internal/panics"
+	"herald/internal/secret"
 )
 
 // DrainTime is how long an Adapter may take to finish the commands in hand
@@ -111,7 +111,7 @@ func (w *Work) AfterFunc(d time.Duration, id string, do func()) *time.Timer {
 func (w *Work) caught(id string, instead func()) {
 	if v := recover(); v != nil {
 		w.count("panic")
-		w.log.Error("panic while an update was handled", "id", id, "err", panics.Error(v))
+		w.log.Error("panic while an update was handled", "id", id, "err", secret.PanicError(v))
 		instead()
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"herald/internal/secret"
 )
 
 const canary = "CANARY"
@@ -14,7 +16,7 @@ const canary = "CANARY"
 // sample is what the sample table fills.
 type sample struct {
 	Name    string
-	Key     Secret
+	Key     secret.Value
 	Mode    bool
 	Address string
 	Hook    string

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"herald/internal/secret"
 )
 
 // The functions here that take a value read it, or make a function that does.
@@ -28,10 +30,10 @@ func Field[T any](field *T, read func(string) (T, error)) func(string) error {
 }
 
 // Hidden makes a Secret of what read returns.
-func Hidden(read func(string) (string, error)) func(string) (Secret, error) {
-	return func(value string) (Secret, error) {
+func Hidden(read func(string) (string, error)) func(string) (secret.Value, error) {
+	return func(value string) (secret.Value, error) {
 		value, err := read(value)
-		return NewSecret(value), err
+		return secret.New(value), err
 	}
 }
 

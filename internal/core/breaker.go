@@ -10,8 +10,8 @@ import (
 	"github.com/failsafe-go/failsafe-go/bulkhead"
 	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 
-	"herald/internal/panics"
-	"herald/internal/retry"
+	"herald/internal/secret"
+	"herald/internal/transport"
 )
 
 // MaxCalls bounds the simultaneous calls to one service.
@@ -103,7 +103,7 @@ func (b *Breaker) do(ctx context.Context, anyReason bool, call func(context.Cont
 		return err
 	}
 	err := b.once(ctx, anyReason, call)
-	if b.mayRepeat(err) && retry.Sleep(ctx, rand.N(retryDelay)) && b.permit(ctx) == nil {
+	if b.mayRepeat(err) && transport.Sleep(ctx, rand.N(retryDelay)) && b.permit(ctx) == nil {
 		err = b.once(ctx, anyReason, call)
 	}
 	b.settle(err)
@@ -134,7 +134,7 @@ func (b *Breaker) once(ctx context.Context, anyReason bool, call func(context.Co
 func safely(ctx context.Context, call func(context.Context) error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = panics.Error(v)
+			err = secret.PanicError(v)
 		}
 	}()
 	return call(ctx)

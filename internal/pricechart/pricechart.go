@@ -13,10 +13,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"herald/internal/chart"
 	"herald/internal/chat"
 	"herald/internal/core"
-	"herald/internal/history"
+	"herald/internal/pricechart/chart"
+	"herald/internal/pricechart/history"
 	"herald/internal/words"
 )
 

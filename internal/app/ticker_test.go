@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"herald/internal/chat"
+	"herald/internal/core"
+)
+
+const oldest = time.Hour
+
+// provider is a price, the last one that anybody learned, and how often the
+// ticker asked for it.
+type provider struct {
+	quote core.Quote
+	fails bool
+	last  core.Snapshot[core.Quote]
+	calls int
+}
+
+func (p *provider) learn() { p.last = core.Snapshot[core.Quote]{Value: p.quote, At: time.Now()} }
+
+func (p *provider) Get(context.Context, core.NoArgument) (core.Snapshot[core.Quote], error) {
+	if p.calls++; p.fails {
+		return core.Snapshot[core.Quote]{}, errors.New("no")
+	}
+	p.learn()
+	return p.last, nil
+}
+
+func (p *provider) ticker(l chat.Language, credit time.Duration) *ticker {
+	last := func(core.NoArgument) (core.Snapshot[core.Quote], bool) { return p.last, !p.last.At.IsZero() }
+	return newTicker(tickerConfig{Symbol: "HRLD", Language: l, Last: last, Price: p, Credit: credit, Oldest: oldest})
+}
+
+func priced(price, change string) core.Quote {
+	return core.Quote{Price: decimal.RequireFromString(price), Change24h: decimal.NewNullDecimal(decimal.RequireFromString(change))}
+}
+
+func TestThePriceIsSaidInOneLineOfALanguage(t *testing.T) {
+	for want, quote := range map[string]core.Quote{
+		"HRLD $0.04173 · 24 h ▲ +2.72%": priced("0.0417345", "2.716"),
+		"HRLD $0.04173":                 {Price: decimal.RequireFromString("0.0417345")},
+	} {
+		p := &provider{quote: quote}
+		if got := strings.ReplaceAll(p.ticker(chat.English, 0).Text(t.Context()), "\u00a0", " "); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for _, l := range chat.Languages() {
+		p := &provider{quote: priced("999999999999999", "999999999")}
+		if got := p.ticker(l, 0).Text(t.Context()); len([]rune(got)) > 128-20 || got == "" {
+			t.Errorf("%s: the longest is %q", l, got)
+		}
+	}
+}
+
+// Whatever commands learn is shown at once; the ticker asks only where they do
+// not, and then for a third of the credits at most.
+func TestItAsksSeldomAndShowsNoOldPrice(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &provider{quote: priced("1000", "1")}
+			show := p.ticker(chat.English, 5*time.Minute)
+			show.Text(t.Context())
+			for minute := range 60 {
+				p.quote = priced("2000", "1")
+				p.learn()
+				if got := show.Text(t.Context()); !strings.Contains(got, "2,000") || p.calls != 1 {
+					t.Fatalf("in minute %d it shows %q after %d calls of its own", minute, got, p.calls)
+				}
+				time.Sleep(time.Minute)
+			}
+			p.fails = fails
+			for minute := range 24 * 60 {
+				if shown := show.Text(t.Context()) != ""; shown == (fails && minute >= 59) {
+					t.Fatalf("after %d minutes it is shown: %t", minute, shown)
+				}
+				time.Sleep(time.Minute)
+			}
+			if want := 24 * 60 / 15; p.calls < want-1 || p.calls > want+1 {
+				t.Errorf("%d calls in a day, want %d", p.calls, want)
+			}
+			p.fails = false
+			time.Sleep(15 * time.Minute)
+			if show.Text(t.Context()) == "" {
+				t.Error("not shown once the provider is well")
+			}
+		})
+	}
+}

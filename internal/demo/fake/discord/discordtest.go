@@ -1,0 +1,264 @@
+// Package discordtest is a Discord on loopback, for tests and for the demo in the
+// browser: its REST routes and gateway as far as an adapter of commands, buttons
+// and modals uses them. It refuses what
+// Discord refuses, on the limits of Discord's own description of its API
+// (spec.json) and of its documentation (check.go, commands.go), breaks in the
+// ways it is told to, and shows what of the answers is seen, and by whom.
+//
+// A test asks it afterwards; the demo watches what it shows (Watch), and has it
+// forget (Remember). It imports no package testing, which would be linked into the
+// program.
+//
+// It knows no adapter and nothing of this program: what holds here should hold
+// against Discord.
+package discord
+
+import (
+	"cmp"
+	"crypto/ed25519"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Route names what a fault can be put on.
+type Route string
+
+// The routes.
+const (
+	Application  Route = "application"   // GET /applications/@me
+	GatewayBot   Route = "gateway"       // GET /gateway/bot
+	ListCommands Route = "list_commands" // GET …/commands
+	PutCommands  Route = "put_commands"  // PUT …/commands
+	Callback     Route = "callback"      // POST /interactions/…/callback
+	Edit         Route = "edit"          // PATCH /webhooks/…/messages/@original
+	FollowUp     Route = "followup"      // POST /webhooks/…
+)
+
+// Fault is what happens to one call instead of, or beside, its answer.
+type Fault struct {
+	// Latency is waited for before anything else.
+	Latency time.Duration
+	// Status refuses the call; 0 lets it through.
+	Status int
+	// Code is Discord's error code in the body of a refusal; with 0 the body
+	// is a proxy's HTML page.
+	Code       int
+	RetryAfter time.Duration
+	// Landed tells that a call that Status refuses takes effect all the same.
+	Landed bool
+	// Drop closes the connection before the call is looked at.
+	Drop bool
+	// DropAnswer closes it after the call took effect.
+	DropAnswer bool
+}
+
+// Server is the fake. Its methods may be called from any goroutine.
+type Server struct {
+	Token         string
+	ApplicationID string
+	// PublicKey verifies what Post sends.
+	PublicKey  ed25519.PublicKey
+	privateKey ed25519.PrivateKey
+	// Client is what Post calls the bot with.
+	Client *http.Client
+	url    string
+	http   *http.Server
+	served chan struct{} // closed at its end
+
+	// dispatching keeps dispatches in the order of their sequence. It is taken
+	// before mu.
+	dispatching sync.Mutex
+
+	mu           sync.Mutex
+	changed      chan struct{} // closed and replaced at every change
+	ids          uint64        // made so far
+	faults       map[Route][]Fault
+	broken       map[Route]Fault
+	endpoint     *string // by EnterEndpoint
+	calls        map[Route]int
+	problems     []string
+	commands     map[string][]map[string]any // by guild, "" is global
+	overwrites   int
+	interactions map[string]*Pending // by token
+	messages     map[string]*Message // by ID
+	conns        map[*conn]bool
+	behaviour    Behaviour
+	session      *session // that can be resumed
+	resumes      int
+	connects     int
+	identifies   []time.Time
+	presences    []time.Time
+	heartbeats   int
+	remaining    int
+	resetAfter   time.Duration
+	watch        func(Shown)
+	most         int // interactions that are remembered; 0 is all
+}
+
+// BotName is what the bot is called.
+const BotName = "Herald"
+
+// New is Start for a test, which has no use for the error.
+func New() *Server {
+	s, err := Start()
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// Start starts a Discord with one bot on a free port of 127.0.0.1. Close ends it.
+func Start() (*Server, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start Discord's stand-in: %w", err)
+	}
+	return NewOn(listener), nil
+}
+
+// NewOn is New on a listener of the caller's, which Close closes: one in
+// memory lets all of it run in simulated time.
+func NewOn(listener net.Listener) *Server {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	s := &Server{
+		Token:         "fake." + rand.Text(),
+		ApplicationID: "1100000000000000001",
+		PublicKey:     public,
+		privateKey:    private,
+		changed:       make(chan struct{}),
+		faults:        map[Route][]Fault{},
+		broken:        map[Route]Fault{},
+		calls:         map[Route]int{},
+		commands:      map[string][]map[string]any{},
+		interactions:  map[string]*Pending{},
+		messages:      map[string]*Message{},
+		conns:         map[*conn]bool{},
+		behaviour:     Behaviour{Heartbeat: 41250 * time.Millisecond},
+		remaining:     1000,
+		watch:         func(Shown) {},
+		url:           "http://" + listener.Addr().String(),
+		served:        make(chan struct{}),
+		Client:        &http.Client{Transport: &http.Transport{}},
+	}
+	s.http = &http.Server{Handler: s.routes()}
+	go func() {
+		defer close(s.served)
+		_ = s.http.Serve(listener)
+	}()
+	return s
+}
+
+// URL is the REST origin, for DISCORD_API_URL.
+func (s *Server) URL() string { return s.url }
+
+// Close ends every connection and the server.
+func (s *Server) Close() {
+	s.each(func(c *conn) { c.ws.NetConn().Close() })
+	_ = s.http.Close()
+	<-s.served
+	s.Client.CloseIdleConnections()
+}
+
+// locked is what f returns under the lock.
+func locked[T any](s *Server, f func() T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return f()
+}
+
+// set calls f under the lock.
+func (s *Server) set(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// Script puts faults on the next calls of route, one each.
+func (s *Server) Script(route Route, faults ...Fault) {
+	s.set(func() { s.faults[route] = append(s.faults[route], faults...) })
+}
+
+// Break puts fault on every call of route that has no scripted one; the zero
+// Fault mends it.
+func (s *Server) Break(route Route, fault Fault) { s.set(func() { s.broken[route] = fault }) }
+
+// Calls counts the calls of route, refused ones too.
+func (s *Server) Calls(route Route) int {
+	return locked(s, func() int { return s.calls[route] })
+}
+
+// Problems are the refusals of payloads, which only a faulty adapter gets.
+func (s *Server) Problems() []string {
+	return locked(s, func() []string { return slices.Clone(s.problems) })
+}
+
+// Commands are those registered in a guild, or globally with "", as sent.
+func (s *Server) Commands(guildID string) []map[string]any {
+	return locked(s, func() []map[string]any { return slices.Clone(s.commands[guildID]) })
+}
+
+// Overwrites counts the bulk overwrites of commands that took effect.
+func (s *Server) Overwrites() int {
+	return locked(s, func() int { return s.overwrites })
+}
+
+// Changed is closed at the next change of anything that can be asked here.
+func (s *Server) Changed() <-chan struct{} {
+	return locked(s, func() <-chan struct{} { return s.changed })
+}
+
+// notify tells those who wait for Changed. The caller holds mu.
+func (s *Server) notify() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// epoch is when snowflakes begin, in Unix time.
+// https://discord.com/developers/docs/reference#snowflakes
+const epoch = 1420070400000 * time.Millisecond
+
+// nextID makes a snowflake. The caller holds mu.
+func (s *Server) nextID() string { return s.idAt(time.Now()) }
+
+// idAt makes a snowflake of another time. The caller holds mu.
+func (s *Server) idAt(created time.Time) string {
+	s.ids++
+	age := max(0, created.UnixMilli()-epoch.Milliseconds())
+	return fmt.Sprint(uint64(age)<<22 | s.ids&(1<<22-1))
+}
+
+// compareIDs orders snowflakes, and so what they stand for by age.
+func compareIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+
+// fault takes the next one of route.
+func (s *Server) fault(route Route) Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[route]++
+	defer s.notify()
+	queue := s.faults[route]
+	if len(queue) == 0 {
+		return s.broken[route]
+	}
+	s.faults[route] = queue[1:]
+	return queue[0]
+}
+
+// problem notes a payload that is refused.
+func (s *Server) problem(err error) *failure {
+	return locked(s, func() *failure { return s.note(err) })
+}
+
+// note is problem for a caller that holds mu.
+func (s *Server) note(err error) *failure {
+	s.problems = append(s.problems, err.Error())
+	return &failure{http.StatusBadRequest, 50035, err.Error()}
+}

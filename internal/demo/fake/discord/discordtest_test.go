@@ -1,0 +1,441 @@
+package discord
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+const quiet = `"allowed_mentions":{"parse":[]}`
+
+// The interactions that there are.
+var (
+	used    = Interaction{Command: "x", UserID: "5", GuildID: "7", ChannelID: "8"}
+	pressed = Interaction{Button: "1:x", UserID: "5", GuildID: "7", On: &old}
+	old     = Message{Content: "old", Buttons: [][]Button{{{Label: "Again", CustomID: "1:x", Style: 1}}}}
+	typing  = Interaction{Command: "x", Focused: "o", Options: map[string]string{"o": "Tel"}}
+	sent    = Interaction{Modal: &Modal{CustomID: "1:x", Inputs: []Input{{CustomID: "wallet", Value: "0x"}}}}
+)
+
+// started is a server until the test ends.
+func started(t *testing.T) *Server {
+	s := New()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// ask makes one REST call, of several parts if there are files, and returns its
+// status and Discord's code.
+func (s *Server) ask(t *testing.T, method, path, body string, files ...string) (status, code int) {
+	t.Helper()
+	content, contentType := bytes.NewBufferString(body), "application/json"
+	if len(files) > 0 {
+		content = &bytes.Buffer{}
+		w := multipart.NewWriter(content)
+		_ = w.WriteField("payload_json", body) // a buffer takes everything
+		for n, name := range files {
+			part, _ := w.CreateFormFile(fmt.Sprintf("files[%d]", n), name)
+			_, _ = part.Write([]byte("PNG"))
+		}
+		_ = w.Close()
+		contentType = w.FormDataContentType()
+	}
+	r := httptest.NewRequestWithContext(t.Context(), method, "/api/v9"+path, content)
+	r.Header.Set("Authorization", "Bot "+s.Token)
+	r.Header.Set("Content-Type", contentType)
+	w := httptest.NewRecorder()
+	s.routes().ServeHTTP(w, r)
+	var told struct{ Code int }
+	_ = json.NewDecoder(w.Body).Decode(&told) // a success has no code
+	return w.Code, told.Code
+}
+
+// first makes the first response to p.
+func (p *Pending) first(t *testing.T, body string, files ...string) (status, code int) {
+	t.Helper()
+	return p.server.ask(t, "POST", "/interactions/"+p.ID+"/"+p.Token+"/callback", body, files...)
+}
+
+// hook is where p takes what follows its first response.
+func (p *Pending) hook() string { return "/webhooks/" + p.server.ApplicationID + "/" + p.Token }
+
+func (p *Pending) edit(t *testing.T, body string, files ...string) (status, code int) {
+	t.Helper()
+	return p.server.ask(t, "PATCH", p.hook()+"/messages/@original", body, files...)
+}
+
+// says is a first response of a message with these members.
+func says(members string) string { return `{"type":4,"data":{"content":"x",` + members + quiet + `}}` }
+
+// shows is a first response of rows of buttons.
+func shows(rows string) string { return says(`"components":[` + rows + `],`) }
+
+func row(buttons ...string) string {
+	return `{"type":1,"components":[` + strings.Join(buttons, ",") + `]}`
+}
+
+func button(id string) string {
+	return fmt.Sprintf(`{"type":2,"style":1,"label":"x","custom_id":%q}`, id)
+}
+
+func choices(n int, name string) string {
+	choice := fmt.Sprintf(`{"name":%q,"value":"1"}`, name)
+	return `{"type":8,"data":{"choices":[` + strings.TrimSuffix(strings.Repeat(choice+",", n), ",") + `]}}`
+}
+
+func modal(title, components string) string {
+	return fmt.Sprintf(`{"type":9,"data":{"custom_id":"1:x","title":%q,"components":[%s]}}`, title, components)
+}
+
+// labelled is an input in a label.
+func labelled(id, more string) string {
+	return fmt.Sprintf(`{"type":18,"label":"Wallet","component":{"type":4,"custom_id":%q,"style":1%s}}`, id, more)
+}
+
+func TestFirstResponsesThatDiscordRefuses(t *testing.T) {
+	long := strings.Repeat("x", 4097)
+	embed := func(members string) string { return says(`"embeds":[{` + members + `}],`) }
+	b := func(members string) string { return shows(row(`{"type":2,` + members + `}`)) }
+	six := func(make func(string) string) (all []string) {
+		for n := range 6 {
+			all = append(all, make(fmt.Sprint(n)))
+		}
+		return all
+	}
+	s := started(t)
+	for _, tt := range []struct {
+		interaction Interaction
+		body, why   string
+	}{
+		{used, `{"data":{"content":"x",` + quiet + `}}`, "type"},
+		{used, `{"type":4,"data":{"content":"x","allowed_mentions":{"parse":["users"]}}}`, "allowed_mentions"},
+		{used, `{"type":4,"data":{` + quiet + `}}`, "is empty"},
+		{used, `{"type":4,"data":{"content":"` + long[:2001] + `",` + quiet + `}}`, "content: length"},
+		{used, embed(`"color":1`), "one is empty"},
+		{used, embed(`"title":"` + long[:257] + `"`), "title: length"},
+		{used, embed(`"description":"` + long[:4000] + `","footer":{"text":"` + long[:2001] + `"}`), "6001 characters"},
+		{used, embed(`"title":"x","image":{"url":"attachment://a.png"}`), "no image of that name"},
+		{used, says(`"attachments":[{"id":"0"}],`), "names neither an upload"},
+		{used, shows(row()), "components: items: 0"},
+		{used, shows(strings.Join(six(func(id string) string { return row(button(id)) }), ",")), "6 rows"},
+		{used, shows(row(button("a")) + "," + row(button("a"))), "custom_id: is there twice"},
+		{used, shows(row(button(long[:101]))), "custom_id: length"},
+		{used, b(`"style":1,"label":"x"`), "any other button a custom_id"},
+		{used, b(`"style":1,"custom_id":"a","label":""`), "neither label nor emoji"},
+		{used, b(`"style":5,"label":"x","url":"tg://resolve"`), "no address"},
+		{pressed, `{"type":7,"data":{"content":"",` + quiet + `}}`, "is empty"},
+		{typing, choices(26, "x"), "choices: items: 26"},
+		{used, modal(long[:46], labelled("a", "")), "title: length"},
+		{used, modal("x", strings.Join(six(func(id string) string { return labelled(id, "") }), ",")), "6 inputs"},
+		{used, modal("x", labelled("a", "")+","+labelled("a", "")), "custom_id: is there twice"},
+	} {
+		s.problems = nil
+		p, _ := s.create(tt.interaction)
+		status, code := p.first(t, tt.body)
+		if status != 400 || code != 50035 || len(s.Problems()) != 1 || !strings.Contains(s.Problems()[0], tt.why) {
+			t.Errorf("%.200s: status %d, code %d, problems %q, want %s", tt.body, status, code, s.Problems(), tt.why)
+		}
+		if a := p.Answer(); a.First > 0 || a.Callbacks > 0 || a.Modal != nil || a.Content == "x" {
+			t.Errorf("%.200s took effect: %+v", tt.body, a)
+		}
+	}
+}
+
+func TestResponsesThatDoNotFitTheInteraction(t *testing.T) {
+	s, onMessage := started(t), sent
+	onMessage.On = pressed.On
+	all := map[string]string{
+		"show": says(""), "deferral": `{"type":5,"data":{` + quiet + `}}`, "later": `{"type":6}`,
+		"change": `{"type":7,"data":{"content":"x",` + quiet + `}}`, "choices": choices(1, "x"), "modal": modal("x", labelled("a", "")),
+	}
+	for takes, interaction := range map[string]Interaction{
+		"show deferral modal":              used,
+		"show deferral change later modal": pressed,
+		"choices":                          typing,
+		"show deferral":                    sent,
+		"show deferral change later":       onMessage,
+	} {
+		for response, body := range all {
+			p, _ := s.create(interaction)
+			status, _ := p.first(t, body)
+			if want := slices.Contains(strings.Fields(takes), response); want != (status == 204) {
+				t.Errorf("what takes %s answered by %s: status %d", takes, response, status)
+			}
+		}
+	}
+}
+
+func TestInteractionTokensServeOnceAndForATime(t *testing.T) {
+	s := started(t)
+	deferral, message := `{"type":5,"data":{"flags":64,`+quiet+`}}`, `{"content":"x",`+quiet+`}`
+	p, _ := s.create(used)
+	aged := func(age time.Duration) func() { return func() { p.sent = time.Now().Add(-age) } }
+	for _, step := range []struct {
+		name         string
+		call         func(*testing.T, string, ...string) (int, int)
+		body         string
+		status, code int
+		before       func()
+	}{
+		{"edit before the first response", p.edit, message, 404, 10015, nil},
+		{"late response", p.first, deferral, 404, 10062, aged(firstResponse + time.Second)},
+		{"deferral", p.first, deferral, 204, 0, aged(0)},
+		{"second response", p.first, deferral, 400, 40060, nil},
+		{"edit", p.edit, message, 200, 0, nil},
+		{"late edit", p.edit, message, 401, 50027, aged(tokenLife + time.Second)},
+	} {
+		if step.before != nil {
+			step.before()
+		}
+		if status, code := step.call(t, step.body); status != step.status || code != step.code {
+			t.Errorf("%s: status %d, code %d", step.name, status, code)
+		}
+	}
+	if a := p.Answer(); !a.Deferred || !a.Ephemeral || a.SeenBy != "5" || a.Edits != 1 || a.Content != "x" {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestWhoSeesAnAnswerIsFixedByItsPromise(t *testing.T) {
+	flags := map[bool]string{false: "0", true: "64"}
+	for _, promised := range []bool{false, true} {
+		s := started(t)
+		p, _ := s.create(used)
+		p.first(t, `{"type":5,"data":{"flags":`+flags[promised]+`,`+quiet+`}}`)
+		say := `{"content":"x","flags":` + flags[!promised] + `,` + quiet + `}`
+		s.ask(t, "POST", p.hook(), say)
+		if a := p.Answer(); a.Ephemeral != promised || a.Content != "x" || len(a.Followups) != 0 || a.Edited != 0 {
+			t.Errorf("straight after a promise: %+v, %q", a, s.Problems())
+		}
+		p.edit(t, say)
+		s.ask(t, "POST", p.hook(), say)
+		if a := p.Answer(); a.Ephemeral != promised || a.Edited != 1 || len(a.Followups) != 1 || a.Followups[0].Ephemeral == promised {
+			t.Errorf("later: %+v, %q", a, s.Problems())
+		}
+	}
+}
+
+// A press changes the message for all who see it, and only by what is sent; an
+// ephemeral answer to it is a message of its own.
+func TestAPressChangesItsMessage(t *testing.T) {
+	s := started(t)
+	first, _ := s.create(used)
+	first.first(t, shows(row(button("a"))))
+	change, _ := s.create(first.Press("6", "a"))
+	change.first(t, `{"type":7,"data":{"content":"new",`+quiet+`}}`)
+	if m := first.Answer().Message; m.Content != "new" || len(m.Buttons) != 1 || m.Edited != 1 || len(s.Messages()) != 1 {
+		t.Errorf("%+v, %q", m, s.Problems())
+	}
+	alone, _ := s.create(first.Press("6", "a"))
+	alone.first(t, `{"type":4,"data":{"content":"only you","flags":64,`+quiet+`}}`)
+	if a := alone.Answer(); !a.Ephemeral || a.SeenBy != "6" || first.Answer().Content != "new" {
+		t.Errorf("%+v, %q", a, s.Problems())
+	}
+	if alone.Responded(strings.NewReader(choices(1, "x"))) == nil || alone.Responded(strings.NewReader("--b\r\n")) == nil {
+		t.Error("the body of a response by HTTP is not checked")
+	}
+}
+
+// Files that are not listed are added to those of the message; a list says
+// which stay.
+func TestUploads(t *testing.T) {
+	const embed = `"embeds":[{"image":{"url":"attachment://a.png"}}],` + quiet
+	s := started(t)
+	p, _ := s.create(used)
+	p.first(t, says(`"attachments":[{"id":"0","description":"a curve"}],"embeds":[{"image":{"url":"attachment://a.png"}}],`), "a.png")
+	first := p.Answer().Attachments
+	if len(first) != 1 || first[0].Name != "a.png" || first[0].Description != "a curve" || string(first[0].Bytes) != "PNG" {
+		t.Fatalf("%+v, %q", first, s.Problems())
+	}
+	for _, tt := range []struct {
+		body, file, refused string
+		have                int // files by then
+	}{
+		{`{` + quiet + `}`, "a.png", "", 2},
+		{`{"attachments":[{"id":"` + first[0].ID + `"}],` + quiet + `}`, "", "", 1},
+		{`{"attachments":[{"id":"0"}],` + quiet + `}`, "a.png", "", 1},
+		{`{"content":`, "a.png", "is not JSON", 1},
+		{`{"attachments":[{"id":"0"},{"id":"0"}],` + embed + `}`, "a.png", "or one twice", 1},
+		{`{"attachments":[{"id":"1"}],` + embed + `}`, "a.png", "names neither", 1},
+		{`{"attachments":[{"id":"0","filename":"b.png"}],` + embed + `}`, "a.png", "no image of that name", 1},
+		{`{"attachments":[],"embeds":[],` + quiet + `}`, "", "", 0},
+	} {
+		s.problems = nil
+		var files []string
+		if tt.file != "" {
+			files = []string{tt.file}
+		}
+		p.edit(t, tt.body, files...)
+		problems := strings.Join(s.Problems(), "")
+		if !strings.Contains(problems, tt.refused) || (problems == "") != (tt.refused == "") || len(p.Answer().Attachments) != tt.have {
+			t.Errorf("%s: %+v, %q", tt.body, p.Answer().Attachments, problems)
+		}
+	}
+}
+
+func TestCommandsThatDiscordRefuses(t *testing.T) {
+	s, long := started(t), strings.Repeat("d", 101)
+	path := "/applications/" + s.ApplicationID + "/commands"
+	option := func(members string) string {
+		return `[{"name":"x","description":"d","options":[{"type":3,"name":"a",` + members + `}]}]`
+	}
+	described := func(members string) string { return `[{"name":"x","description":"d",` + members + `}]` }
+	for _, body := range []string{
+		`{}`, `[{"description":"d"}]`, `[{"name":"X","description":"d"}]`, `[{"name":"x"}]`, `[{"name":"x","description":"` + long + `"}]`,
+		`[{"name":"x","type":1,"description":"d"},{"name":"x","type":1,"description":"d"}]`,
+		`[{"name":"X","type":2,"description":"d"}]`,
+		`[{"name":"X","type":2,"name_localizations":{"xx":"d"}}]`,
+		described(`"contexts":[0,0]`), described(`"description_localizations":{"es":"d"}`), described(`"name_localizations":{"tr":"Fiyat"}`),
+		described(`"options":[{"type":3,"name":"a","description":"d"},{"type":3,"name":"b","description":"d","required":true}]`),
+		option(`"required":true`), option(`"description":"d","name_localizations":{"ru":"Имя"}`),
+		option(`"description":"d","autocomplete":true,"choices":[{"name":"x","value":"x"}]`),
+	} {
+		if status, code := s.ask(t, "PUT", path, body); status != 400 || code != 50035 {
+			t.Errorf("%s: status %d, code %d", body, status, code)
+		}
+	}
+	if s.Overwrites() != 0 {
+		t.Error("a refused list took effect")
+	}
+	if status, _ := s.ask(t, "PUT", path, `[{"name":"x","description":"d","integration_types":[0,1],"contexts":[0,1,2],
+		"name_localizations":{"ru":"цена","zh-CN":"价格"},"options":[{"type":3,"name":"a","description":"d","autocomplete":true}]},
+		{"name":"Check registration","type":2,"name_localizations":{"ru":"Проверить Регистрацию"}}]`); status != 200 {
+		t.Errorf("a list that is right: status %d, %q", status, s.Problems())
+	}
+	if status, _ := s.ask(t, "GET", "/applications/1/commands", ""); status != 403 {
+		t.Errorf("another application got %d", status)
+	}
+}
+
+func TestPresencesThatDiscordRefuses(t *testing.T) {
+	right := `{"since":null,"activities":[{"name":"Custom Status","type":4,"state":"TKN $1"}],"status":"online","afk":false}`
+	for was, is := range map[string]string{
+		"x": "x", "TKN $1": strings.Repeat("é", 129), `,"afk":false`: "", "online": "busy", "Custom Status": "",
+		`"type":4`: `"type":6`, `"TKN $1"`: `""`, `"state"`: `"emoji":{},"state"`,
+	} {
+		if _, err := readPresence([]byte(strings.Replace(right, was, is, 1))); (err == nil) != (was == is) {
+			t.Errorf("%s for %s: %v", is, was, err)
+		}
+	}
+}
+
+// dial connects to the gateway and reads its Hello.
+func (s *Server) dial(t *testing.T, path, packet string) *websocket.Conn {
+	t.Helper()
+	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(s.URL(), "http")+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ws.Close() })
+	ws.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if op, _, _ := next(t, ws); op != 10 {
+		t.Fatalf("began with op %d", op)
+	}
+	ws.WriteMessage(websocket.TextMessage, []byte(strings.ReplaceAll(packet, "TOKEN", s.Token)))
+	return ws
+}
+
+// next is the next packet's opcode, type and data.
+func next(t *testing.T, ws *websocket.Conn) (op int, kind string, data any) {
+	t.Helper()
+	var p packet
+	if err := ws.ReadJSON(&p); err != nil {
+		t.Fatal(err)
+	}
+	return p.Op, p.Type, p.Data
+}
+
+func TestIdentifiesThatDiscordRefuses(t *testing.T) {
+	s := started(t)
+	for packet, want := range map[string]int{
+		`{"op":2,"d":{"token":"wrong","intents":0,"properties":{}}}`:     4004,
+		`{"op":2,"d":{"token":"TOKEN","properties":{}}}`:                 4002,
+		`{"op":2,"d":{"token":"TOKEN","intents":32768,"properties":{}}}`: 4014,
+		`{"op":42}`: 4001,
+		`{"op":6,"d":{"token":"wrong","session_id":"x","seq":1}}`: 4004,
+		`{"op":6,"d":{"token":"TOKEN","session_id":"x"}}`:         4002,
+	} {
+		if _, _, err := s.dial(t, "/gateway", packet).ReadMessage(); !websocket.IsCloseError(err, want) {
+			t.Errorf("%s ended with %v", packet, err)
+		}
+	}
+}
+
+func TestASessionIsResumedAsDiscordDoes(t *testing.T) {
+	for why, tt := range map[string]struct {
+		path   string
+		code   int // with which the bot left
+		before func(*Server)
+		want   string
+	}{
+		"as it should be":              {resumePath, 4000, func(*Server) {}, "INTERACTION_CREATE RESUMED"},
+		"where sessions begin":         {"/gateway", 4000, func(*Server) {}, ""},
+		"after the session was ended":  {resumePath, 1000, func(*Server) {}, ""},
+		"after the server forgot it":   {resumePath, 4000, (*Server).ForgetSession, ""},
+		"after a session that came up": {resumePath, 4000, func(s *Server) { s.session.id = "another" }, ""},
+	} {
+		s := started(t)
+		ws := s.dial(t, "/gateway", `{"op":2,"d":{"token":"TOKEN","intents":0,"properties":{}}}`)
+		_, _, ready := next(t, ws)
+		ws.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(tt.code, ""))
+		ws.Close()
+		if err := s.Wait(t.Context(), func() bool { return s.Connected() == 0 }); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Push(Interaction{Command: "x"}); (err == nil) != (tt.code == 4000) {
+			t.Errorf("%s: pushed between two connections: %v", why, err)
+		}
+		tt.before(s)
+		ws = s.dial(t, tt.path, `{"op":6,"d":{"token":"TOKEN","session_id":"`+ready.(map[string]any)["session_id"].(string)+`","seq":1}}`)
+		if tt.want == "" {
+			if op, _, data := next(t, ws); op != 9 || data != false {
+				t.Errorf("%s: resumed with op %d", why, op)
+			}
+		}
+		for _, want := range strings.Fields(tt.want) {
+			if _, kind, _ := next(t, ws); kind != want {
+				t.Errorf("%s: got %s, want %s", why, kind, want)
+			}
+		}
+	}
+}
+
+// A bot that stops may break off a call, which Discord then never sees whole.
+func TestACallThatBreaksOffNeverCame(t *testing.T) {
+	s := started(t)
+	body := io.MultiReader(strings.NewReader(`[{"name":`), iotest.ErrReader(errors.New("broken off")))
+	r := httptest.NewRequest("PUT", "/api/v9/applications/"+s.ApplicationID+"/commands", body)
+	r.Header.Set("Authorization", "Bot "+s.Token)
+	defer func() {
+		if recover() != http.ErrAbortHandler || len(s.Problems()) > 0 {
+			t.Errorf("it is answered: %q", s.Problems())
+		}
+	}()
+	s.routes().ServeHTTP(httptest.NewRecorder(), r)
+}
+
+func TestAServerThatForgetsKeepsTheLast(t *testing.T) {
+	s := started(t)
+	s.Remember(10)
+	var ids []string
+	for range 30 {
+		p, _ := s.create(used)
+		p.first(t, says(""))
+		ids = append(ids, p.ID)
+	}
+	if len(s.interactions) != 10 || len(s.Messages()) != 10 || s.Pending(ids[19]) != nil || s.Pending(ids[20]) == nil {
+		t.Errorf("%d interactions and %d messages are kept", len(s.interactions), len(s.Messages()))
+	}
+}

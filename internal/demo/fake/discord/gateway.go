@@ -1,0 +1,277 @@
+package discord
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// Behaviour is how the gateway treats the connections made from now on. With
+// the zero Heartbeat it keeps the one that was set before.
+type Behaviour struct {
+	Heartbeat time.Duration
+	NoACK     bool
+	// InsteadOfHello is what a connection begins with; an empty list that is
+	// not nil is nothing.
+	InsteadOfHello []Action
+	// InsteadOfReady answers IDENTIFY, again and again if there are several
+	// IDENTIFYs on one connection.
+	InsteadOfReady []Action
+	// InsteadOfResumed answers RESUME.
+	InsteadOfResumed []Action
+	// AfterReady comes after READY and after RESUMED.
+	AfterReady []Action
+	// ResumeURL is told in READY instead of the address where sessions can be
+	// resumed.
+	ResumeURL string
+}
+
+// Action is one thing that the gateway does: it sends Op, or closes with
+// Close, or falls silent while the connection stands, or ends the connection
+// without a word.
+type Action struct {
+	Op int
+	// Resumable is what op 9 says of the session. It ends if it is not.
+	Resumable bool
+	Close     int
+	Stall     bool
+	Drop      bool
+}
+
+// intentsPrivileged are GUILD_MEMBERS, GUILD_PRESENCES and MESSAGE_CONTENT,
+// which this bot was not granted.
+// https://discord.com/developers/docs/events/gateway#privileged-intents
+const intentsPrivileged = 1<<1 | 1<<8 | 1<<15
+
+// conn is one gateway connection.
+type conn struct {
+	ws        *websocket.Conn
+	behaviour Behaviour
+	writing   sync.Mutex
+	stalled   chan struct{}
+	stalling  sync.Once
+	resumes   bool        // it came to the address where sessions are resumed
+	closed    atomic.Bool // by us
+	session   *session    // it is READY for, guarded by Server.mu
+}
+
+type packet struct {
+	Op       int    `json:"op"`
+	Data     any    `json:"d"`
+	Sequence *int   `json:"s,omitempty"`
+	Type     string `json:"t,omitempty"`
+}
+
+// Behave sets how new connections are treated.
+func (s *Server) Behave(b Behaviour) {
+	s.set(func() {
+		b.Heartbeat = cmp.Or(b.Heartbeat, s.behaviour.Heartbeat)
+		s.behaviour = b
+	})
+}
+
+// Do acts on every connection that stands.
+func (s *Server) Do(action Action) { s.each(func(c *conn) { s.do(c, action) }) }
+
+// Limit sets what is left of the day's sessions and when there are more.
+func (s *Server) Limit(remaining int, resetAfter time.Duration) {
+	s.set(func() { s.remaining, s.resetAfter = remaining, resetAfter })
+}
+
+// Identifies are the times of every IDENTIFY so far.
+func (s *Server) Identifies() []time.Time {
+	return locked(s, func() []time.Time { return slices.Clone(s.identifies) })
+}
+
+// Connects counts how often a connection became READY or RESUMED.
+func (s *Server) Connects() int {
+	return locked(s, func() int { return s.connects })
+}
+
+// Heartbeats counts the heartbeats of all connections.
+func (s *Server) Heartbeats() int {
+	return locked(s, func() int { return s.heartbeats })
+}
+
+// Connected counts the connections that are READY.
+func (s *Server) Connected() int {
+	return locked(s, func() (n int) {
+		for c := range s.conns {
+			if c.session != nil {
+				n++
+			}
+		}
+		return n
+	})
+}
+
+// WaitConnected returns once a bot is READY.
+func (s *Server) WaitConnected(ctx context.Context) error {
+	return s.Wait(ctx, func() bool { return s.Connected() > 0 })
+}
+
+// Wait returns once done is true, which it asks at every change here.
+func (s *Server) Wait(ctx context.Context, done func() bool) error {
+	for {
+		changed := s.Changed()
+		if done() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *Server) each(do func(*conn)) {
+	for _, c := range locked(s, func() []*conn { return slices.Collect(maps.Keys(s.conns)) }) {
+		do(c)
+	}
+}
+
+var upgrader = websocket.Upgrader{}
+
+func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
+	ws, err := upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return
+	}
+	c := &conn{ws: ws, stalled: make(chan struct{}), resumes: r.URL.Path == resumePath}
+	s.mu.Lock()
+	c.behaviour = s.behaviour
+	s.conns[c] = true
+	s.notify()
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.conns, c)
+		if c.session != nil && c.session.conn == c {
+			c.session.conn = nil
+		}
+		s.notify()
+		s.mu.Unlock()
+		ws.Close()
+	}()
+	if c.behaviour.InsteadOfHello != nil {
+		s.doAll(c, c.behaviour.InsteadOfHello)
+	} else {
+		c.send(packet{Op: 10, Data: map[string]any{"heartbeat_interval": c.behaviour.Heartbeat.Milliseconds()}})
+	}
+	for s.read(c) == nil {
+	}
+}
+
+// read takes one packet; its error ends the connection.
+func (s *Server) read(c *conn) error {
+	// Discord closes a connection whose heartbeats stay away.
+	c.ws.SetReadDeadline(time.Now().Add(2*c.behaviour.Heartbeat + time.Second))
+	var p struct {
+		Op   int             `json:"op"`
+		Data json.RawMessage `json:"d"`
+	}
+	if err := c.ws.ReadJSON(&p); err != nil {
+		if !c.closed.Load() && websocket.IsCloseError(err, websocket.CloseNormalClosure, websocket.CloseGoingAway) {
+			s.endSession(c)
+		}
+		return err
+	}
+	switch p.Op {
+	case 1:
+		s.set(func() { s.heartbeats++ })
+		if !c.behaviour.NoACK {
+			c.send(packet{Op: 11})
+		}
+	case 2:
+		s.identify(c, p.Data)
+	case 3:
+		s.updatePresence(c, p.Data)
+	case 6:
+		s.resume(c, p.Data)
+	default:
+		c.do(Action{Close: 4001})
+	}
+	return nil
+}
+
+func (s *Server) identify(c *conn, data []byte) {
+	var d struct {
+		Token      string            `json:"token"`
+		Intents    *int              `json:"intents"`
+		Properties map[string]string `json:"properties"`
+	}
+	malformed := json.Unmarshal(data, &d) != nil || d.Intents == nil || d.Properties == nil
+	s.mu.Lock()
+	s.identifies = append(s.identifies, time.Now())
+	s.remaining--
+	again := c.session != nil
+	s.notify()
+	s.mu.Unlock()
+	switch {
+	case malformed:
+		c.do(Action{Close: 4002})
+	case d.Token != s.Token:
+		c.do(Action{Close: 4004})
+	case again:
+		c.do(Action{Close: 4005})
+	case *d.Intents&intentsPrivileged != 0:
+		c.do(Action{Close: 4014})
+	case c.behaviour.InsteadOfReady != nil:
+		s.doAll(c, c.behaviour.InsteadOfReady)
+	default:
+		s.ready(c)
+		s.doAll(c, c.behaviour.AfterReady)
+	}
+}
+
+func (s *Server) doAll(c *conn, actions []Action) {
+	for _, a := range actions {
+		s.do(c, a)
+	}
+}
+
+func (s *Server) do(c *conn, a Action) {
+	if a.Op == 9 && !a.Resumable || a.Close == 4007 || a.Close == 4009 {
+		s.endSession(c)
+	}
+	c.do(a)
+}
+
+func (c *conn) do(a Action) {
+	switch {
+	case a.Stall:
+		c.stalling.Do(func() { close(c.stalled) })
+	case a.Close != 0:
+		c.closed.Store(true)
+		goodbye := websocket.FormatCloseMessage(a.Close, "scripted")
+		c.ws.WriteControl(websocket.CloseMessage, goodbye, time.Now().Add(time.Second))
+		c.ws.Close()
+	case a.Drop:
+		c.ws.NetConn().Close()
+	case a.Op == 9:
+		c.send(packet{Op: 9, Data: a.Resumable})
+	default:
+		c.send(packet{Op: a.Op})
+	}
+}
+
+// send writes p unless the connection has fallen silent.
+func (c *conn) send(p packet) {
+	select {
+	case <-c.stalled:
+		return
+	default:
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.ws.WriteJSON(p)
+}

@@ -1,0 +1,319 @@
+package discord
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+)
+
+// Interaction is what somebody does with the bot: uses a command, or, where
+// Button, Modal or Focused is set, that. Empty IDs get values of their own; the
+// zero GuildID is a private chat with the bot.
+type Interaction struct {
+	Command string
+	Options map[string]string // string options by name
+	Users   map[string]string // user options by name: user IDs
+	// Target is the user whose context menu was used; Command is then the
+	// menu's label.
+	Target string
+	// Focused is the string option that is being typed, for which choices are
+	// asked; what is there of it so far is in Options.
+	Focused string
+	// Button is the custom ID of the button that was pressed under On.
+	Button string
+	// Modal was sent, with the values of its inputs. It was opened by a press of
+	// a button under On, or by a command where On is nil.
+	Modal *Modal
+	// On is a message that was shown here, or else one that the bot showed a year
+	// ago.
+	On *Message
+
+	UserID      string
+	Bot         bool // the user is one
+	GuildID     string
+	ChannelID   string
+	Permissions int64 // of the user in the guild
+	// Locale is the user's language and GuildLocale the guild's, "en-US" where
+	// they are empty.
+	Locale, GuildLocale string
+	// UserInstalled tells that the bot is there because the user has it, and is
+	// not a member of the guild.
+	UserInstalled bool
+	// ID and Token repeat an earlier interaction.
+	ID, Token string
+}
+
+// Discord's numbers for the kinds of interactions.
+// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-interaction-type
+const (
+	useOfCommand   = 2
+	pressOfButton  = 3
+	wishForChoices = 4
+	submission     = 5
+)
+
+func (i Interaction) kind() int {
+	switch {
+	case i.Modal != nil:
+		return submission
+	case i.Button != "":
+		return pressOfButton
+	case i.Focused != "":
+		return wishForChoices
+	default:
+		return useOfCommand
+	}
+}
+
+// Answer is what the bot has said to one interaction. Its Message is the one
+// that the first response has shown or changed, as it is now.
+type Answer struct {
+	Message
+	// Type is Discord's number for the kind of the first response.
+	// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-interaction-callback-type
+	Type int
+	// Deferred tells that the first response only promised an answer.
+	Deferred bool
+	// Modal and Choices are what the first response has shown to the user.
+	Modal   *Modal
+	Choices []*discordgo.ApplicationCommandOptionChoice
+	// Followups are messages beside Message, as they are now.
+	Followups []Message
+	// First and Final are how long after the interaction the first response
+	// and the whole answer came.
+	First, Final time.Duration
+	// Callbacks counts the first responses, refused second ones too; Edits
+	// counts the edits by this interaction's token.
+	Callbacks, Edits int
+}
+
+// Pending is an interaction that was sent to the bot.
+type Pending struct {
+	ID, Token   string
+	server      *Server
+	interaction Interaction
+	sent        time.Time
+	// The following are guarded by Server.mu.
+	loading   bool   // a new message is promised
+	done      bool   // the whole answer is here
+	answer    Answer // so far, without its messages
+	original  string // ID of the message of the first response
+	followups []string
+	shown     []Message // every state of every message, in order
+}
+
+// How long Discord waits for the first response, and takes others.
+// https://discord.com/developers/docs/interactions/receiving-and-responding#followup-messages
+const (
+	firstResponse = 3 * time.Second
+	tokenLife     = 15 * time.Minute
+)
+
+// Push sends an interaction over the gateway. It fails if no bot is connected.
+func (s *Server) Push(i Interaction) (*Pending, error) {
+	p, payload := s.create(i)
+	return p, s.deliver(payload)
+}
+
+// Keep makes an interaction that Discord has but does not deliver yet. deliver
+// pushes it, as old as it is by then.
+func (s *Server) Keep(i Interaction) (p *Pending, deliver func() error) {
+	p, payload := s.create(i)
+	return p, func() error { return s.deliver(payload) }
+}
+
+// Pending is the interaction of an ID, nil if there is none.
+func (s *Server) Pending(id string) *Pending {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.interactions {
+		if p.ID == id {
+			return p
+		}
+	}
+	return nil
+}
+
+// Press is the press of a button of the answer's message, as it is now, by a
+// user. That the message has a button of that custom ID is not asked.
+func (p *Pending) Press(userID, customID string) Interaction {
+	return p.next(userID, Interaction{Button: customID})
+}
+
+// Submit is the modal of the answer, sent by the user who saw it with values by
+// the custom IDs of its inputs.
+func (p *Pending) Submit(values map[string]string) Interaction {
+	m := *p.Answer().Modal
+	m.Inputs = append([]Input(nil), m.Inputs...)
+	for n := range m.Inputs {
+		if v, ok := values[m.Inputs[n].CustomID]; ok {
+			m.Inputs[n].Value = v
+		}
+	}
+	i := p.next(p.interaction.UserID, Interaction{Modal: &m})
+	i.On = p.interaction.On
+	return i
+}
+
+// next puts i where p was, and under its message.
+func (p *Pending) next(userID string, i Interaction) Interaction {
+	was, message := p.interaction, p.Answer().Message
+	i.On, i.UserID = &message, userID
+	i.GuildID, i.ChannelID, i.GuildLocale = was.GuildID, was.ChannelID, was.GuildLocale
+	i.UserInstalled = was.UserInstalled
+	if userID == was.UserID {
+		i.Permissions, i.Locale = was.Permissions, was.Locale
+	}
+	return i
+}
+
+// Answer is what has been said so far.
+func (p *Pending) Answer() Answer {
+	p.server.mu.Lock()
+	defer p.server.mu.Unlock()
+	a := p.answer
+	if m := p.server.messages[p.original]; m != nil {
+		a.Message = *m
+	}
+	for _, id := range p.followups {
+		if m := p.server.messages[id]; m != nil {
+			a.Followups = append(a.Followups, *m)
+		}
+	}
+	return a
+}
+
+// Shown is every state of every message that the answer has had, the oldest
+// first.
+func (p *Pending) Shown() []Message {
+	return locked(p.server, func() []Message { return slices.Clone(p.shown) })
+}
+
+// First waits for the first response.
+func (p *Pending) First(ctx context.Context) (Answer, error) {
+	err := p.server.Wait(ctx, func() bool { return p.Answer().First > 0 })
+	return p.Answer(), err
+}
+
+// Wait waits for the whole answer.
+func (p *Pending) Wait(ctx context.Context) (Answer, error) {
+	err := p.server.Wait(ctx, func() bool { return locked(p.server, func() bool { return p.done }) })
+	return p.Answer(), err
+}
+
+// Forget drops the interaction and its messages, so that a long run needs no
+// more memory than a short one; its token is unknown from then on.
+func (p *Pending) Forget() {
+	p.server.mu.Lock()
+	defer p.server.mu.Unlock()
+	delete(p.server.interactions, p.Token)
+	for _, m := range p.shown {
+		delete(p.server.messages, m.ID)
+	}
+}
+
+// create makes the interaction and what Discord sends of it.
+func (s *Server) create(i Interaction) (*Pending, map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range []*string{&i.ID, &i.UserID, &i.ChannelID} {
+		if *id == "" {
+			*id = s.nextID()
+		}
+	}
+	if i.Token == "" {
+		i.Token = "aW50ZXJhY3Rpb246" + s.nextID()
+	}
+	i.Locale, i.GuildLocale = cmp.Or(i.Locale, "en-US"), cmp.Or(i.GuildLocale, "en-US")
+	if i.On != nil {
+		i.On = s.known(*i.On)
+	}
+	p := s.interactions[i.Token]
+	if p == nil {
+		p = &Pending{ID: i.ID, Token: i.Token, server: s, interaction: i, sent: time.Now()}
+		s.interactions[i.Token] = p
+		s.forget()
+	}
+	return p, s.payload(i)
+}
+
+// known is a message as it is now. One that was not shown here becomes known as
+// one of last year. The caller holds mu.
+func (s *Server) known(m Message) *Message {
+	if m.ID == "" {
+		m.ID = s.idAt(time.Now().AddDate(-1, 0, 0))
+	}
+	if s.messages[m.ID] == nil {
+		s.messages[m.ID] = &m
+	}
+	now := *s.messages[m.ID]
+	return &now
+}
+
+func (s *Server) payload(i Interaction) map[string]any {
+	user := map[string]any{"id": i.UserID, "username": "somebody", "discriminator": "0", "bot": i.Bot}
+	payload := map[string]any{
+		"id": i.ID, "application_id": s.ApplicationID, "type": i.kind(), "token": i.Token, "version": 1,
+		"channel_id": i.ChannelID, "locale": i.Locale, "app_permissions": "0", "entitlements": []any{},
+		"attachment_size_limit": maxUpload, "data": i.data(), "authorizing_integration_owners": i.owners(),
+	}
+	if i.On != nil {
+		payload["message"] = i.On.Payload(s.ApplicationID, i.ChannelID)
+	}
+	if i.GuildID == "" {
+		payload["user"], payload["context"] = user, int(discordgo.InteractionContextBotDM)
+		return payload
+	}
+	payload["guild_id"], payload["guild_locale"], payload["context"] = i.GuildID, i.GuildLocale, int(discordgo.InteractionContextGuild)
+	payload["member"] = map[string]any{
+		"user": user, "roles": []any{}, "joined_at": "2024-01-01T00:00:00Z",
+		"permissions": strconv.FormatInt(i.Permissions, 10),
+	}
+	return payload
+}
+
+// owners says whom the bot is there for: the guild, 0 in a private chat with
+// the bot, or the user.
+// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-authorizing-integration-owners-object
+func (i Interaction) owners() map[string]any {
+	switch {
+	case i.UserInstalled:
+		return map[string]any{"1": i.UserID}
+	case i.GuildID == "":
+		return map[string]any{"0": "0"}
+	default:
+		return map[string]any{"0": i.GuildID}
+	}
+}
+
+func (i Interaction) data() map[string]any {
+	switch i.kind() {
+	case submission:
+		return i.Modal.submitted()
+	case pressOfButton:
+		return map[string]any{"custom_id": i.Button, "component_type": 2, "id": 2}
+	}
+	data := map[string]any{"id": "1300000000000000001", "name": i.Command, "type": 1}
+	if i.Target != "" {
+		data["type"], data["target_id"] = 2, i.Target
+		data["resolved"] = map[string]any{"users": map[string]any{i.Target: map[string]any{"id": i.Target}}}
+		return data
+	}
+	options := []any{}
+	for name, value := range i.Options {
+		option := map[string]any{"name": name, "type": 3, "value": value}
+		if name == i.Focused {
+			option["focused"] = true
+		}
+		options = append(options, option)
+	}
+	for name, value := range i.Users {
+		options = append(options, map[string]any{"name": name, "type": 6, "value": value})
+	}
+	data["options"] = options
+	return data
+}

@@ -1,0 +1,287 @@
+package discord
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+)
+
+var (
+	errUnknownInteraction = &failure{http.StatusNotFound, 10062, "Unknown interaction"}
+	errUnknownWebhook     = &failure{http.StatusNotFound, 10015, "Unknown Webhook"}
+	errUnknownMessage     = &failure{http.StatusNotFound, 10008, "Unknown Message"}
+	errExpiredToken       = &failure{http.StatusUnauthorized, 50027, "Invalid Webhook Token"}
+	errAcknowledged       = &failure{http.StatusBadRequest, 40060, "Interaction has already been acknowledged."}
+)
+
+// The kinds of first responses, by Discord's numbers.
+// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-interaction-callback-type
+const (
+	showMessage   = 4
+	promise       = 5
+	promiseUpdate = 6
+	updateMessage = 7
+	giveChoices   = 8
+	openModal     = 9
+)
+
+// responses are the schemas of the first responses.
+var responses = map[int]string{
+	showMessage:   "CreateMessageInteractionCallbackRequest",
+	promise:       "CreateMessageInteractionCallbackRequest",
+	promiseUpdate: "UpdateMessageInteractionCallbackRequest",
+	updateMessage: "UpdateMessageInteractionCallbackRequest",
+	giveChoices:   "ApplicationCommandAutocompleteCallbackRequest",
+	openModal:     "ModalInteractionCallbackRequest",
+}
+
+// allows reports whether an interaction may have a first response of a kind.
+func (i Interaction) allows(response int) bool {
+	switch i.kind() {
+	case wishForChoices:
+		return response == giveChoices
+	case submission:
+		return response != giveChoices && response != openModal && (i.On != nil || !updates(response))
+	case pressOfButton:
+		return response != giveChoices && (i.On != nil || !updates(response))
+	default:
+		return response != giveChoices && !updates(response)
+	}
+}
+
+// updates reports whether a kind of response is about the message that the
+// interaction came from.
+func updates(response int) bool { return response == promiseUpdate || response == updateMessage }
+
+// hasMessage reports whether a kind of response carries a message, or promises
+// one.
+func hasMessage(response int) bool {
+	return response == showMessage || response == promise || response == updateMessage
+}
+
+func (s *Server) callback(r *http.Request) (int, any, *failure) {
+	s.mu.Lock()
+	p := s.interactions[r.PathValue("token")]
+	late := p == nil || p.ID != r.PathValue("id") || time.Since(p.sent) > firstResponse
+	s.mu.Unlock()
+	if late {
+		return 0, nil, errUnknownInteraction
+	}
+	body, files, err := readBody(r)
+	if err != nil {
+		return 0, nil, s.problem(fmt.Errorf("callback: %w", err))
+	}
+	return http.StatusNoContent, nil, s.respond(p, body, files)
+}
+
+// respond takes the first response to p.
+func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *failure {
+	object, _ := body.(map[string]any)
+	number, _ := object["type"].(float64)
+	kind := int(number)
+	schema, known := responses[kind]
+	if !known {
+		return s.problem(fmt.Errorf("callback.type: is none that is known here"))
+	}
+	if err := spec()[schema].check("callback", body); err != nil {
+		return s.problem(err)
+	}
+	if !p.interaction.allows(kind) {
+		return s.problem(fmt.Errorf("callback.type: is none for this interaction"))
+	}
+	data, _ := object["data"].(map[string]any)
+	if hasMessage(kind) {
+		if err := checkSent(data); err != nil {
+			return s.problem(fmt.Errorf("callback: %w", err))
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.notify()
+	p.answer.Callbacks++
+	if p.answer.Callbacks > 1 {
+		return errAcknowledged
+	}
+	if refused := p.take(kind, data, files); refused != nil {
+		p.answer.Callbacks--
+		return refused
+	}
+	p.answer.Type, p.answer.First = kind, time.Since(p.sent)
+	p.answer.Deferred = kind == promise || kind == promiseUpdate
+	if !p.answer.Deferred {
+		p.finish()
+	}
+	return nil
+}
+
+// take does what a first response says. The caller holds Server.mu.
+func (p *Pending) take(kind int, data map[string]any, files map[string]Attachment) *failure {
+	switch kind {
+	case openModal:
+		modal, err := shownModal(data)
+		if err != nil {
+			return p.server.note(fmt.Errorf("callback: %w", err))
+		}
+		p.answer.Modal = modal
+		p.server.watch(Shown{Interaction: p.interaction, Modal: data})
+	case giveChoices:
+		_ = convert(data["choices"], &p.answer.Choices) // its form was checked
+	case promise:
+		p.original, p.loading = p.server.nextID(), true
+		p.keep(p.seenByFlags(Message{ID: p.original}, data))
+	case promiseUpdate:
+		p.original = p.interaction.On.ID
+	case showMessage:
+		m := p.seenByFlags(Message{ID: p.server.nextID()}, data)
+		return p.show(m, data, files, &p.original)
+	case updateMessage:
+		return p.change(p.interaction.On.ID, data, files, &p.original)
+	}
+	return nil
+}
+
+// seenByFlags is m, ephemeral if the flags that are sent say so.
+func (p *Pending) seenByFlags(m Message, sent map[string]any) Message {
+	flags, _ := sent["flags"].(float64)
+	if m.Ephemeral = int(flags)&int(discordgo.MessageFlagsEphemeral) != 0; m.Ephemeral {
+		m.SeenBy = p.interaction.UserID
+	}
+	return m
+}
+
+// change changes the message of an ID, and notes it in id, unless what is sent
+// is refused. The caller holds Server.mu.
+func (p *Pending) change(message string, sent map[string]any, files map[string]Attachment, id *string) *failure {
+	was := p.server.messages[message]
+	if was == nil {
+		return errUnknownMessage
+	}
+	m := *was
+	if p.loading && message == p.original {
+		p.loading = false
+	} else {
+		m.Edited++
+	}
+	return p.show(m, sent, files, id)
+}
+
+// show makes m what is sent of it, and notes it in id, unless that is refused.
+// The caller holds Server.mu.
+func (p *Pending) show(m Message, sent map[string]any, files map[string]Attachment, id *string) *failure {
+	changed, err := m.changed(sent, files, p.server.nextID)
+	if err != nil {
+		return p.server.note(fmt.Errorf("message: %w", err))
+	}
+	*id = m.ID
+	p.keep(*changed)
+	return nil
+}
+
+// keep makes m known. The caller holds Server.mu.
+func (p *Pending) keep(m Message) {
+	p.server.messages[m.ID] = &m
+	p.shown = append(p.shown, m)
+	p.server.forget()
+	p.server.watch(Shown{Interaction: p.interaction, Message: &m, Loading: p.loading && m.ID == p.original})
+}
+
+// finish notes that the whole answer is here. The caller holds Server.mu.
+func (p *Pending) finish() {
+	p.answer.Final = time.Since(p.sent)
+	p.done = true
+}
+
+// webhook reads what is sent to an interaction that had its first response.
+func (s *Server) webhook(r *http.Request, name, schema string) (sent map[string]any, files map[string]Attachment, refused *failure) {
+	body, files, err := readBody(r)
+	if err != nil {
+		return nil, nil, s.problem(fmt.Errorf("%s: %w", name, err))
+	}
+	if err := spec()[schema].check(name, body); err != nil {
+		return nil, nil, s.problem(err)
+	}
+	sent = body.(map[string]any)
+	if err := checkSent(sent); err != nil {
+		return nil, nil, s.problem(fmt.Errorf("%s: %w", name, err))
+	}
+	return sent, files, nil
+}
+
+// answered is the interaction of a call that needs a message of the first
+// response. The caller holds mu.
+func (s *Server) answered(r *http.Request) (*Pending, *failure) {
+	p := s.interactions[r.PathValue("token")]
+	switch {
+	case r.PathValue("app") != s.ApplicationID, p == nil, p.original == "":
+		return nil, errUnknownWebhook
+	case time.Since(p.sent) > tokenLife:
+		return nil, errExpiredToken
+	}
+	return p, nil
+}
+
+func (s *Server) edit(r *http.Request) (int, any, *failure) {
+	sent, files, refused := s.webhook(r, "edit", "IncomingWebhookUpdateRequestPartial")
+	if refused != nil {
+		return 0, nil, refused
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, refused := s.answered(r)
+	if refused == nil {
+		refused = p.change(p.original, sent, files, &p.original)
+	}
+	if refused != nil {
+		return 0, nil, refused
+	}
+	p.answer.Edits++
+	p.finish()
+	s.notify()
+	return http.StatusOK, map[string]any{"id": p.original}, nil
+}
+
+// followUp shows another message. Straight after a promise it is the promised
+// one, and whoever was to see that sees it, whatever its flags say.
+// https://discord.com/developers/docs/interactions/receiving-and-responding#create-followup-message
+func (s *Server) followUp(r *http.Request) (int, any, *failure) {
+	sent, files, refused := s.webhook(r, "followup", "IncomingWebhookRequestPartial")
+	if refused != nil {
+		return 0, nil, refused
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, refused := s.answered(r)
+	if refused != nil {
+		return 0, nil, refused
+	}
+	id := p.original
+	if p.loading {
+		refused = p.change(p.original, sent, files, &p.original)
+	} else {
+		refused = p.show(p.seenByFlags(Message{ID: s.nextID()}, sent), sent, files, &id)
+	}
+	if refused != nil {
+		return 0, nil, refused
+	}
+	if id != p.original {
+		p.followups = append(p.followups, id)
+	}
+	p.finish()
+	s.notify()
+	return http.StatusOK, map[string]any{"id": id}, nil
+}
+
+// Messages are those that are shown now, the oldest first.
+func (s *Server) Messages() []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]Message, 0, len(s.messages))
+	for _, m := range s.messages {
+		all = append(all, *m)
+	}
+	slices.SortFunc(all, func(a, b Message) int { return compareIDs(a.ID, b.ID) })
+	return all
+}

@@ -1,0 +1,200 @@
+package discord
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// resumePath is where a session is resumed, apart from where it began.
+const resumePath = "/resume"
+
+// failure is a refusal in Discord's form.
+type failure struct {
+	status, code int
+	message      string
+}
+
+// handler answers one call with a status and what becomes JSON.
+type handler func(r *http.Request) (status int, body any, err *failure)
+
+var errUnauthorized = &failure{http.StatusUnauthorized, 0, "401: Unauthorized"}
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	handle := func(pattern string, route Route, h handler) {
+		method, path, _ := strings.Cut(pattern, " ")
+		mux.HandleFunc(method+" /api/v9"+path, s.serve(route, h))
+	}
+	handle("GET /applications/@me", Application, s.bot(s.application))
+	handle("GET /gateway/bot", GatewayBot, s.bot(s.gatewayBot))
+	handle("GET /applications/{app}/commands", ListCommands, s.bot(s.listCommands))
+	handle("PUT /applications/{app}/commands", PutCommands, s.bot(s.putCommands))
+	handle("GET /applications/{app}/guilds/{guild}/commands", ListCommands, s.bot(s.listCommands))
+	handle("PUT /applications/{app}/guilds/{guild}/commands", PutCommands, s.bot(s.putCommands))
+	handle("POST /interactions/{id}/{token}/callback", Callback, s.callback)
+	handle("PATCH /webhooks/{app}/{token}/messages/@original", Edit, s.edit)
+	handle("POST /webhooks/{app}/{token}", FollowUp, s.followUp)
+	mux.HandleFunc("/gateway", s.serveGateway)
+	mux.HandleFunc("/gateway/", s.serveGateway) // as discordgo has it
+	mux.HandleFunc(resumePath, s.serveGateway)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.problem(fmt.Errorf("no such route: %s", r.Method))
+		writeFailure(w, &failure{http.StatusNotFound, 0, "404: Not Found"}, 0)
+	})
+	return mux
+}
+
+// serve puts faults around h.
+func (s *Server) serve(route Route, h handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil { // It broke off, and so never came.
+			panic(http.ErrAbortHandler)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		fault := s.fault(route)
+		select {
+		case <-time.After(fault.Latency):
+		case <-r.Context().Done():
+			return
+		}
+		if fault.Drop {
+			panic(http.ErrAbortHandler)
+		}
+		if fault.Status != 0 {
+			if fault.Landed {
+				h(r)
+			}
+			writeFailure(w, &failure{fault.Status, fault.Code, "scripted"}, fault.RetryAfter)
+			return
+		}
+		status, answer, refused := h(r)
+		if fault.DropAnswer {
+			panic(http.ErrAbortHandler)
+		}
+		if refused != nil {
+			writeFailure(w, refused, 0)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-RateLimit-Limit", "5")
+		w.Header().Set("X-RateLimit-Remaining", "0")
+		w.Header().Set("X-RateLimit-Reset-After", "5.000")
+		w.WriteHeader(status)
+		if answer != nil {
+			json.NewEncoder(w).Encode(answer)
+		}
+	}
+}
+
+func writeFailure(w http.ResponseWriter, f *failure, retryAfter time.Duration) {
+	if retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.FormatFloat(retryAfter.Seconds(), 'f', -1, 64))
+	}
+	if f.code == 0 && f.status != http.StatusUnauthorized {
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(f.status)
+		fmt.Fprint(w, "<html>error</html>")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(f.status)
+	json.NewEncoder(w).Encode(map[string]any{
+		"code": f.code, "message": f.message, "retry_after": retryAfter.Seconds(), "global": false,
+	})
+}
+
+// bot lets only the bot through to h, and only to its own application.
+func (s *Server) bot(h handler) handler {
+	return func(r *http.Request) (int, any, *failure) {
+		if r.Header.Get("Authorization") != "Bot "+s.Token {
+			return 0, nil, errUnauthorized
+		}
+		if app := r.PathValue("app"); app != "" && app != s.ApplicationID {
+			return 0, nil, &failure{http.StatusForbidden, 20012, "not authorized on this application"}
+		}
+		return h(r)
+	}
+}
+
+func (s *Server) application(*http.Request) (int, any, *failure) {
+	endpoint := locked(s, func() *string { return s.endpoint })
+	return http.StatusOK, map[string]any{
+		"id": s.ApplicationID, "name": "Herald for tests", "bot": map[string]any{"id": s.ApplicationID, "username": BotName},
+		"verify_key": hex.EncodeToString(s.PublicKey), "interactions_endpoint_url": endpoint,
+	}, nil
+}
+
+// EnterEndpoint enters an interactions endpoint URL, as in the Developer Portal.
+// It changes what the application says of itself and nothing else.
+func (s *Server) EnterEndpoint(url string) { s.set(func() { s.endpoint = &url }) }
+
+func (s *Server) gatewayBot(*http.Request) (int, any, *failure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return http.StatusOK, map[string]any{
+		"url":    "ws" + strings.TrimPrefix(s.url, "http") + "/gateway",
+		"shards": 1,
+		"session_start_limit": map[string]any{
+			"total": 1000, "remaining": s.remaining, "reset_after": s.resetAfter.Milliseconds(), "max_concurrency": 1,
+		},
+	}, nil
+}
+
+// listCommands names the commands, with what they are called in other languages
+// only if that is asked for.
+// https://discord.com/developers/docs/interactions/application-commands#get-global-application-commands
+func (s *Server) listCommands(r *http.Request) (int, any, *failure) {
+	commands := []map[string]any{}
+	_ = convert(s.Commands(r.PathValue("guild")), &commands) // which were decoded from JSON
+	if r.URL.Query().Get("with_localizations") != "true" {
+		for _, c := range commands {
+			options, _ := c["options"].([]any)
+			for _, o := range options {
+				delete(o.(map[string]any), "description_localizations")
+			}
+			delete(c, "name_localizations")
+			delete(c, "description_localizations")
+		}
+	}
+	return http.StatusOK, commands, nil
+}
+
+// putCommands stores commands with what Discord adds to them.
+func (s *Server) putCommands(r *http.Request) (int, any, *failure) {
+	var sent []any
+	if json.NewDecoder(r.Body).Decode(&sent) != nil {
+		return 0, nil, s.problem(errors.New("commands: no list"))
+	}
+	if err := checkCommands(sent); err != nil {
+		return 0, nil, s.problem(err)
+	}
+	guild := r.PathValue("guild")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stored := []map[string]any{}
+	for _, item := range sent {
+		command := item.(map[string]any)
+		command["id"], command["version"], command["application_id"] = s.nextID(), s.nextID(), s.ApplicationID
+		command["nsfw"] = false
+		if command["integration_types"] == nil {
+			command["integration_types"] = []any{0.0} // guilds
+		}
+		if guild != "" {
+			command["guild_id"] = guild
+		}
+		stored = append(stored, command)
+	}
+	s.commands[guild] = stored
+	s.overwrites++
+	s.notify()
+	return http.StatusOK, stored, nil
+}

@@ -1,0 +1,134 @@
+package discord
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"strings"
+)
+
+// session is what RESUME goes on with.
+type session struct {
+	id         string
+	sequence   int
+	dispatches []packet // the newest
+	conn       *conn    // that is READY, nil between two connections
+	status     string   // of the bot
+}
+
+// maxReplay is how many dispatches of a session can be replayed.
+const maxReplay = 1000
+
+// Resumes counts the RESUMEs that succeeded.
+func (s *Server) Resumes() int {
+	return locked(s, func() int { return s.resumes })
+}
+
+// ForgetSession makes the next RESUME fail, as when the bot was away too long.
+func (s *Server) ForgetSession() { s.set(func() { s.session = nil }) }
+
+// resume goes on with the session there is, from where the bot has it.
+func (s *Server) resume(c *conn, data []byte) {
+	var d struct {
+		Token   string `json:"token"`
+		Session string `json:"session_id"`
+		Seq     *int   `json:"seq"`
+	}
+	malformed := json.Unmarshal(data, &d) != nil || d.Seq == nil
+	ended := locked(s, func() bool { return s.session == nil || s.session.id != d.Session })
+	again := locked(s, func() bool { return c.session != nil })
+	switch {
+	case malformed:
+		c.do(Action{Close: 4002})
+	case d.Token != s.Token:
+		c.do(Action{Close: 4004})
+	case again:
+		c.do(Action{Close: 4005})
+	case c.behaviour.InsteadOfResumed != nil:
+		s.doAll(c, c.behaviour.InsteadOfResumed)
+	case ended || !c.resumes:
+		s.do(c, Action{Op: 9})
+	default:
+		s.replay(c, *d.Seq)
+		s.doAll(c, c.behaviour.AfterReady)
+	}
+}
+
+// replay sends what the bot has missed, and RESUMED.
+func (s *Server) replay(c *conn, after int) {
+	s.dispatching.Lock()
+	defer s.dispatching.Unlock()
+	s.mu.Lock()
+	s.session.conn, c.session = c, s.session
+	s.resumes++
+	s.connects++
+	var missed []packet
+	for _, p := range s.session.dispatches {
+		if *p.Sequence > after {
+			missed = append(missed, p)
+		}
+	}
+	missed = append(missed, s.session.add("RESUMED", map[string]any{}))
+	s.notify()
+	s.mu.Unlock()
+	for _, p := range missed {
+		c.send(p)
+	}
+}
+
+// ready sends READY. Whoever sees the connection as READY, here or at the bot,
+// may push: what is pushed comes after it.
+func (s *Server) ready(c *conn) {
+	s.dispatching.Lock()
+	defer s.dispatching.Unlock()
+	s.mu.Lock()
+	s.session = &session{id: "session" + s.nextID(), conn: c}
+	c.session = s.session
+	s.connects++
+	address := cmp.Or(c.behaviour.ResumeURL, "ws"+strings.TrimPrefix(s.url, "http")+resumePath)
+	p := s.session.add("READY", map[string]any{
+		"v": 9, "session_id": s.session.id, "resume_gateway_url": address, "guilds": []any{},
+		"user": map[string]any{"id": s.ApplicationID, "username": BotName, "bot": true}, "application": map[string]any{"id": s.ApplicationID},
+	})
+	s.notify()
+	s.mu.Unlock()
+	c.send(p)
+}
+
+// add makes a dispatch of the session. The caller holds Server.mu.
+func (s *session) add(event string, data any) packet {
+	s.sequence++
+	sequence := s.sequence
+	p := packet{Data: data, Sequence: &sequence, Type: event}
+	s.dispatches = append(s.dispatches, p)
+	s.dispatches = s.dispatches[max(0, len(s.dispatches)-maxReplay):]
+	return p
+}
+
+// endSession forgets the session of c.
+func (s *Server) endSession(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.session != nil && c.session == s.session {
+		s.session = nil
+	}
+}
+
+// deliver dispatches an interaction in the session there is. Between two
+// connections it waits for the bot to resume.
+func (s *Server) deliver(interaction any) error {
+	s.dispatching.Lock()
+	defer s.dispatching.Unlock()
+	s.mu.Lock()
+	current := s.session
+	if current == nil {
+		s.mu.Unlock()
+		return errors.New("no bot is connected to the gateway")
+	}
+	p, c := current.add("INTERACTION_CREATE", interaction), current.conn
+	s.mu.Unlock()
+	if c != nil {
+		c.send(p)
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package services
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"herald/internal/core"
+)
+
+// How the partner API refuses, as a code beside the HTTP status.
+const (
+	codeBadRequest  = 40000
+	codeDenied      = 40100
+	codeNoSuchUser  = 40400
+	codeNoSuchPlace = 40401
+)
+
+// signatureAge is how far a request's timestamp may be from the service's
+// clock.
+const signatureAge = 60 * time.Second
+
+// Partner is the partner API. It holds a caller to the signature as the
+// interface describes it and works the signed text out anew from what it
+// received, rather than trust the caller's spelling of it.
+type Partner struct {
+	AppID     string
+	SecretKey string
+	// Now is its clock.
+	Now func() time.Time
+
+	dids   map[core.Identity]string
+	logins map[string][]core.Login // by DID, also for those without any
+}
+
+func newPartner(w World, appID, secretKey string) Partner {
+	p := Partner{AppID: appID, SecretKey: secretKey, Now: time.Now,
+		dids: map[core.Identity]string{}, logins: map[string][]core.Login{}}
+	for _, person := range []Person{w.Registered, w.Newcomer} {
+		p.logins[person.DID] = nil
+		for _, account := range person.Accounts {
+			p.dids[account] = person.DID
+		}
+	}
+	p.logins[w.Registered.DID] = w.Logins
+	return p
+}
+
+// ServeHTTP answers the two endpoints.
+func (p Partner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Date", p.Now().UTC().Format(http.TimeFormat))
+	var answer func(inner map[string]any) string
+	switch r.URL.Path {
+	case "/api/v1/partner/user/exists":
+		answer = p.exists
+	case "/api/v1/partner/user/dapps/login/log":
+		answer = p.loginHistory
+	default:
+		p.refuse(w, http.StatusNotFound, codeNoSuchPlace, "no such endpoint")
+		return
+	}
+	if r.Method != http.MethodPost {
+		p.refuse(w, http.StatusMethodNotAllowed, codeBadRequest, "POST only")
+		return
+	}
+	if contentType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); contentType != "application/json" {
+		p.refuse(w, http.StatusUnsupportedMediaType, codeBadRequest, "the content type must be application/json")
+		return
+	}
+	inner, err := readInner(r)
+	if err != nil {
+		p.refuse(w, http.StatusBadRequest, codeBadRequest, err.Error())
+		return
+	}
+	if err := p.authenticate(r, inner); err != nil {
+		p.refuse(w, http.StatusUnauthorized, codeDenied, err.Error())
+		return
+	}
+	writeJSON(w, http.StatusOK, answer(inner))
+}
+
+// readInner decodes the JSON within the string within the body's JSON.
+func readInner(r *http.Request) (map[string]any, error) {
+	var outer struct {
+		RequestBody *string `json:"requestBody"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&outer); err != nil || outer.RequestBody == nil {
+		return nil, errors.New("the body must be JSON with a string requestBody")
+	}
+	var inner map[string]any
+	decoder := json.NewDecoder(strings.NewReader(*outer.RequestBody))
+	decoder.UseNumber()
+	if err := decoder.Decode(&inner); err != nil {
+		return nil, errors.New("requestBody must hold a JSON object")
+	}
+	return inner, nil
+}
+
+// authenticate checks who calls, when, and that they know the secret.
+func (p Partner) authenticate(r *http.Request, inner map[string]any) error {
+	if r.Header.Get("appid") != p.AppID {
+		return errors.New("unknown appid")
+	}
+	timestamp := r.Header.Get("timestamp")
+	millis, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil {
+		return errors.New("the timestamp must be Unix time in milliseconds")
+	}
+	if age := p.Now().Sub(time.UnixMilli(millis)).Abs(); age > signatureAge {
+		return errors.New("the timestamp is too far from the time here")
+	}
+	signed, err := canonical(inner)
+	if err != nil {
+		return err
+	}
+	mac := hmac.New(sha256.New, []byte(p.SecretKey))
+	mac.Write([]byte(timestamp + "POST" + r.URL.Path + signed))
+	want := base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	if !hmac.Equal([]byte(want), []byte(r.Header.Get("sign"))) {
+		return errors.New("wrong signature")
+	}
+	return nil
+}
+
+// canonical spells inner as it must have been signed: members in alphabetical
+// order, empty ones left out, no white space, nothing escaped that JSON does
+// not demand.
+func canonical(inner map[string]any) (string, error) {
+	kept := map[string]any{}
+	for name, value := range inner {
+		if value != nil && value != "" {
+			kept[name] = value
+		}
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(kept); err != nil {
+		return "", fmt.Errorf("spell the signed text: %w", err)
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+func (p Partner) exists(inner map[string]any) string {
+	platform, _ := inner["platform"].(string)
+	uid, _ := inner["platform_uid"].(string)
+	if _, err := core.NewIdentity(platform, uid); err != nil {
+		return partnerAnswer(codeBadRequest, "null", "platform or platform_uid is not valid")
+	}
+	did, known := p.dids[core.Identity{Platform: platform, UID: uid}]
+	if !known {
+		return partnerAnswer(0, "null", "success")
+	}
+	mid := address("mid " + did).Hex()
+	return partnerAnswer(0, fmt.Sprintf(`{"did":%q,"mid":%q}`, did, mid), "success")
+}
+
+// loginHistory lists the oldest first: the order is not promised.
+func (p Partner) loginHistory(inner map[string]any) string {
+	did, _ := inner["did"].(string)
+	logins, known := p.logins[did]
+	if !known {
+		return partnerAnswer(codeNoSuchUser, "null", "no such user")
+	}
+	records := make([]string, len(logins))
+	for i, login := range logins {
+		records[len(logins)-1-i] = fmt.Sprintf(`{"dapp_name":%q,"login_platform":%q,"login_time":%d}`,
+			login.Dapp, login.Platform, login.At.Unix())
+	}
+	return partnerAnswer(0, "["+strings.Join(records, ",")+"]", "success")
+}
+
+func partnerAnswer(code int, data, message string) string {
+	return fmt.Sprintf(`{"code":%d,"data":%s,"message":%q}`, code, data, message)
+}
+
+func (Partner) refuse(w http.ResponseWriter, status, code int, message string) {
+	writeJSON(w, status, partnerAnswer(code, "null", message))
+}

@@ -1,0 +1,196 @@
+package telegram
+
+import (
+	"bytes"
+	"encoding/json"
+	"image"
+	_ "image/jpeg" // the pictures that Telegram takes
+	_ "image/png"
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Entity is a span of a sent text, in UTF-16 units.
+type Entity struct {
+	Type       string `json:"type"`
+	Offset     int    `json:"offset"`
+	Length     int    `json:"length"`
+	URL        string `json:"url,omitempty"`
+	UnixTime   int64  `json:"unix_time,omitempty"`
+	TimeFormat string `json:"date_time_format,omitempty"`
+}
+
+// Markup is what stands below a message: rows of buttons, or the wish for a
+// reply.
+type Markup struct {
+	Rows        [][]Button `json:"inline_keyboard,omitempty"`
+	ForceReply  bool       `json:"force_reply,omitempty"`
+	Placeholder string     `json:"input_field_placeholder,omitempty"`
+	Selective   bool       `json:"selective,omitempty"`
+}
+
+// Button is a button of a Markup.
+type Button struct {
+	Text  string    `json:"text"`
+	Style string    `json:"style,omitempty"`
+	Data  string    `json:"callback_data,omitempty"`
+	URL   string    `json:"url,omitempty"`
+	Copy  *CopyText `json:"copy_text,omitempty"`
+}
+
+// CopyText is what a button copies.
+type CopyText struct {
+	Text string `json:"text"`
+}
+
+// Bounds on what a message says, https://core.telegram.org/bots/api#sendmessage,
+// #sendphoto, #inlinekeyboardbutton and https://core.telegram.org/api/entities.
+const (
+	maxUnits    = 4096 // of a text, in UTF-16 units
+	maxCaption  = 1024
+	maxEntities = 100
+	maxData     = 64 // bytes
+	maxCopy     = 256
+	maxHint     = 64 // of a reply's placeholder
+	maxPhoto    = 10 << 20
+	maxSides    = 10_000 // width and height of a picture together
+	maxRatio    = 20
+)
+
+var (
+	entityTypes = regexp.MustCompile(`^(bold|italic|underline|strikethrough|spoiler|(expandable_)?blockquote|code|pre|text_link|text_mention|custom_emoji|date_time)$`)
+	timeFormat  = regexp.MustCompile(`^(r|w?[dD]?[tT]?)$`)
+)
+
+// checkText tells why Telegram does not take a text or, with that limit, a
+// caption, under the lock.
+func (s *Server) checkText(text string, entities []Entity, limit int) *refusal {
+	units := utf16.Encode([]rune(text))
+	switch {
+	case strings.TrimSpace(text) == "" && limit != maxCaption:
+		return bad("message text is empty")
+	case len(units) > limit:
+		return bad("message is too long")
+	case !spansFit(units, entities):
+		return bad("entity bounds are wrong")
+	}
+	for _, e := range entities {
+		switch {
+		case !entityTypes.MatchString(e.Type), e.Type == "date_time" && s.older.DateTime, e.Type == "expandable_blockquote" && s.older.Quote:
+			return bad("can't parse entities: unsupported entity type")
+		case e.Type == "text_link" && !isURL(e.URL):
+			return bad("can't parse entities: the URL is wrong")
+		case e.Type == "date_time" && (e.UnixTime <= 0 || !timeFormat.MatchString(e.TimeFormat)):
+			return bad("can't parse entities: the date is wrong")
+		case e.Type != "date_time" && (e.UnixTime != 0 || e.TimeFormat != ""), e.Type != "text_link" && e.URL != "":
+			return bad("can't parse entities: a member of another type")
+		}
+	}
+	return nil
+}
+
+// spansFit reports whether every entity marks whole characters of the text.
+func spansFit(units []uint16, entities []Entity) bool {
+	inside := func(i int) bool {
+		return i > 0 && i < len(units) && utf16.IsSurrogate(rune(units[i])) && units[i] >= 0xDC00
+	}
+	for _, e := range entities {
+		if e.Offset < 0 || e.Length <= 0 || e.Offset+e.Length > len(units) || inside(e.Offset) || inside(e.Offset+e.Length) {
+			return false
+		}
+	}
+	return len(entities) <= maxEntities
+}
+
+// isURL reports whether Telegram takes an address. A host of one word, such as
+// localhost, it does not.
+func isURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "tg" || (u.Scheme == "https" || u.Scheme == "http") && strings.Contains(u.Host, "."))
+}
+
+// actions are the members of a button of which it has exactly one.
+var actions = []string{
+	"callback_data", "url", "copy_text", "switch_inline_query", "switch_inline_query_current_chat",
+}
+
+// readMarkup reads a markup and tells why Telegram does not take it.
+func readMarkup(raw json.RawMessage) (m Markup, no *refusal) {
+	if raw == nil {
+		return m, nil
+	}
+	var keyboard struct {
+		Rows [][]map[string]json.RawMessage `json:"inline_keyboard"`
+	}
+	if json.Unmarshal(raw, &m) != nil || json.Unmarshal(raw, &keyboard) != nil {
+		return m, bad("object expected as reply markup")
+	}
+	if m.Rows == nil {
+		if !m.ForceReply || utf8.RuneCountInString(m.Placeholder) > maxHint {
+			return m, bad("can't parse reply markup")
+		}
+		return m, nil
+	}
+	for i, row := range keyboard.Rows {
+		for j, members := range row {
+			has := 0
+			for _, a := range actions {
+				if members[a] != nil {
+					has++
+				}
+			}
+			if has != 1 {
+				return m, bad("can't parse inline keyboard button: it needs one action")
+			}
+			if no := m.Rows[i][j].check(members); no != nil {
+				return m, no
+			}
+		}
+	}
+	return m, nil
+}
+
+func (b Button) check(members map[string]json.RawMessage) *refusal {
+	switch {
+	case b.Text == "":
+		return bad("can't parse inline keyboard button: the text is empty")
+	case b.Style != "" && b.Style != "primary" && b.Style != "success" && b.Style != "danger":
+		return bad("can't parse inline keyboard button: unknown style")
+	case members["callback_data"] != nil && (b.Data == "" || len(b.Data) > maxData):
+		return bad("BUTTON_DATA_INVALID")
+	case members["url"] != nil && !isURL(b.URL):
+		return bad("BUTTON_URL_INVALID")
+	case b.Copy != nil && (b.Copy.Text == "" || utf8.RuneCountInString(b.Copy.Text) > maxCopy):
+		return bad("BUTTON_COPY_TEXT_INVALID")
+	}
+	return nil
+}
+
+func checkPhoto(photo []byte) *refusal {
+	if len(photo) > maxPhoto {
+		return bad("file is too big")
+	}
+	c, _, err := image.DecodeConfig(bytes.NewReader(photo))
+	if err != nil {
+		return bad("IMAGE_PROCESS_FAILED")
+	}
+	if c.Width+c.Height > maxSides || c.Width > maxRatio*c.Height || c.Height > maxRatio*c.Width {
+		return bad("PHOTO_INVALID_DIMENSIONS")
+	}
+	return nil
+}
+
+// said is all that a text, its links and what stands below it say: the text, and
+// the rest as JSON.
+func said(text string, entities []Entity, m Markup) string {
+	all := bytes.NewBufferString(text + "\n")
+	encoder := json.NewEncoder(all)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode([]any{entities, m}); err != nil {
+		panic(err)
+	}
+	return all.String()
+}

@@ -1,0 +1,84 @@
+package telegram
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// ephemeralLimit is how long after an ephemeral message, or a press, its answer
+// may come.
+const ephemeralLimit = 15 * time.Second
+
+// ephemeral is an ephemeral message: a user's, or the bot's to a user.
+type ephemeral struct {
+	user int64
+	at   time.Time
+	sent *Sent // nil if it is the user's
+}
+
+// PushEphemeral queues a command that its sender alone sees in a group, and
+// returns the IDs of its update and its ephemeral message. On a server that
+// lacks them it is a message for all, with an ID of 0 here.
+func (s *Server) PushEphemeral(m Message) (updateID, ephemeralID int64) {
+	chat, user := m["chat"].(Chat), m["from"].(User)
+	s.change(func() {
+		if s.older.Ephemeral {
+			updateID = s.pushMessage(m)
+			return
+		}
+		ephemeralID = s.nextEphemeral
+		s.nextEphemeral++
+		s.ephemerals[[2]int64{chat.ID, ephemeralID}] = ephemeral{user: user.ID, at: time.Now()}
+		m["message_id"], m["ephemeral_message_id"] = 0, ephemeralID
+		s.watch(Event{Said: m})
+		updateID = s.push("message", m)
+	})
+	return updateID, ephemeralID
+}
+
+// receive makes m ephemeral, under the lock: an answer to an ephemeral message
+// or to a press.
+func (s *Server) receive(m *Sent, params map[string]json.RawMessage) *refusal {
+	to := arg[struct {
+		Receiver   int64  `json:"receiver_user_id"`
+		CallbackID string `json:"callback_query_id"`
+		Replace    bool   `json:"replace_callback_query_message"`
+	}](params, "ephemeral_message_parameters")
+	answers := arg[reply](params, "reply_parameters")
+	asked := s.ephemerals[[2]int64{m.Chat, answers.Ephemeral}]
+	p := s.presses[to.CallbackID]
+	switch {
+	case m.Chat >= 0:
+		return bad("ephemeral messages can be sent only in groups and supergroups")
+	case answers.ID != nil:
+		return bad("an ephemeral message can't reply to another kind of message")
+	case p != nil && p.ephemeral != 0 && to.Replace:
+		// https://docs.aiogram.dev/en/v3.31.0/api/types/ephemeral_message_parameters.html
+		return bad("an ephemeral message can't be replaced, it must be edited")
+	case p != nil && p.user == to.Receiver && p.chat == m.Chat && time.Since(p.at) <= ephemeralLimit:
+	case to.CallbackID != "" || to.Replace || asked.at.IsZero() || asked.user != to.Receiver || time.Since(asked.at) > ephemeralLimit:
+		return bad("the ephemeral message can't be sent: no message or press of that user to answer")
+	}
+	m.ReplyTo, m.Reader = answers.Ephemeral, to.Receiver
+	m.Ephemeral = s.nextEphemeral
+	s.nextEphemeral++
+	s.ephemerals[[2]int64{m.Chat, m.Ephemeral}] = ephemeral{to.Receiver, m.At, m}
+	return nil
+}
+
+func (s *Server) deleteEphemeralMessage(params map[string]json.RawMessage) (result any, no *refusal) {
+	key := [2]int64{arg[int64](params, "chat_id"), arg[int64](params, "ephemeral_message_id")}
+	s.change(func() {
+		switch e := s.ephemerals[key]; {
+		case s.older.Ephemeral:
+			no = &refusal{code: http.StatusNotFound, text: "Not Found"}
+		case e.at.IsZero() || e.user != arg[int64](params, "receiver_user_id"):
+			no = bad("message to delete not found")
+		default:
+			s.markDeleted(e.sent)
+			delete(s.ephemerals, key)
+		}
+	})
+	return true, no
+}

@@ -1,0 +1,193 @@
+package telegram
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+	"unicode/utf8"
+)
+
+// Bounds on inline mode, https://core.telegram.org/bots/api#inlinequery and
+// #answerinlinequery.
+const (
+	maxQuery    = 256 // characters
+	maxResults  = 50
+	maxResultID = 64 // bytes
+	// inlineLimit is how long a query waits for its answer. Telegram publishes
+	// no number.
+	inlineLimit = 15 * time.Second
+)
+
+var startParameter = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// InlineResult is one result of an inline query.
+type InlineResult struct {
+	Type        string          `json:"type"`
+	ID          string          `json:"id"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	Markup      json.RawMessage `json:"reply_markup"`
+	Content     struct {
+		Text     string   `json:"message_text"`
+		Entities []Entity `json:"entities"`
+	} `json:"input_message_content"`
+}
+
+// InlineAnswer is what answerInlineQuery said.
+type InlineAnswer struct {
+	QueryID   string
+	User      int64
+	Results   []InlineResult
+	CacheTime int // seconds
+	Personal  bool
+	// Button and Start are the button above the results; empty is none.
+	Button, Start string
+}
+
+type inlineQuery struct {
+	user     int64
+	at       time.Time
+	answered bool
+}
+
+// InlineAnswers are the answers to inline queries so far, in order.
+func (s *Server) InlineAnswers() []InlineAnswer {
+	return locked(s, func() []InlineAnswer { return slices.Clone(s.inlineAnswers) })
+}
+
+// WaitInline waits for the answer to an inline query; it is false when limit is
+// over.
+func (s *Server) WaitInline(queryID string, limit time.Duration) (a InlineAnswer, answered bool) {
+	s.until(limit, func() bool {
+		i := slices.IndexFunc(s.inlineAnswers, func(a InlineAnswer) bool { return a.QueryID == queryID })
+		if answered = i >= 0; answered {
+			a = s.inlineAnswers[i]
+		}
+		return answered
+	})
+	return a, answered
+}
+
+// Inline queues an inline query of at most 256 characters and returns its ID.
+// The offset is "" or one of the bot's.
+func (s *Server) Inline(user int64, query, offset string) (queryID string) {
+	if utf8.RuneCountInString(query) > maxQuery {
+		panic("telegramtest: no app sends so long an inline query")
+	}
+	s.change(func() {
+		s.nextQuery++
+		queryID = fmt.Sprint(s.nextQuery)
+		s.queries[queryID] = &inlineQuery{user: user, at: time.Now()}
+		s.push("inline_query", map[string]any{
+			"id": queryID, "from": s.person(user), "query": query, "offset": offset, "chat_type": "supergroup",
+		})
+	})
+	return queryID
+}
+
+// Choose has the asker of an inline query send one of its results to a chat,
+// where everybody can read it, and returns the message. It is false if the
+// query has no such result.
+func (s *Server) Choose(queryID, resultID string, chat Chat) (Sent, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.inlineAnswers {
+		for _, r := range a.Results {
+			if a.QueryID != queryID || r.ID != resultID {
+				continue
+			}
+			m := &Sent{
+				Chat: chat.ID, Sender: a.User, Inline: fmt.Sprintf("inline-%s-%s", queryID, resultID), At: time.Now(),
+				Text: r.Content.Text, Entities: r.Content.Entities, query: queryID,
+			}
+			m.Markup, _ = readMarkup(r.Markup) // the answer was checked
+			s.inline[m.Inline] = m
+			s.show("answerInlineQuery", m)
+			return *m, true
+		}
+	}
+	return Sent{}, false
+}
+
+func (s *Server) answerInlineQuery(params map[string]json.RawMessage) (result any, no *refusal) {
+	button := arg[struct {
+		Text  string `json:"text"`
+		Start string `json:"start_parameter"`
+	}](params, "button")
+	a := InlineAnswer{
+		QueryID:   arg[string](params, "inline_query_id"),
+		Results:   arg[[]InlineResult](params, "results"),
+		CacheTime: 300,
+		Personal:  arg[bool](params, "is_personal"),
+		Button:    button.Text, Start: button.Start,
+	}
+	if params["cache_time"] != nil {
+		a.CacheTime = arg[int](params, "cache_time")
+	}
+	s.change(func() {
+		q := s.queries[a.QueryID]
+		switch {
+		case q == nil || q.answered || time.Since(q.at) > inlineLimit:
+			no = bad("query is too old and response timeout expired or query ID is invalid")
+		case len(a.Results) > maxResults:
+			no = bad("RESULTS_TOO_MUCH")
+		case params["button"] != nil && (a.Button == "" || !startParameter.MatchString(a.Start)):
+			no = bad("START_PARAM_INVALID")
+		default:
+			no = s.checkResults(a.Results)
+		}
+		if no != nil {
+			return
+		}
+		q.answered = true
+		a.User = q.user
+		s.inlineAnswers = append(s.inlineAnswers, a)
+		s.showResults(a)
+	})
+	return true, no
+}
+
+func (s *Server) checkResults(results []InlineResult) *refusal {
+	ids := map[string]bool{}
+	for _, r := range results {
+		switch {
+		case r.Type != "article":
+			return bad("can't parse inline query result: this fake takes articles alone")
+		case r.ID == "" || len(r.ID) > maxResultID:
+			return bad("RESULT_ID_INVALID")
+		case ids[r.ID]:
+			return bad("RESULT_ID_DUPLICATE")
+		case r.Title == "":
+			return bad("ARTICLE_TITLE_EMPTY")
+		}
+		ids[r.ID] = true
+		if _, no := readMarkup(r.Markup); no != nil {
+			return no
+		}
+		if no := s.checkText(r.Content.Text, r.Content.Entities, maxUnits); no != nil {
+			return no
+		}
+	}
+	return nil
+}
+
+// showResults notes the results of a query, under the lock. Telegram gives what
+// is not personal to anybody who asks the same while it is cached.
+func (s *Server) showResults(a InlineAnswer) {
+	reader := a.User
+	if !a.Personal && a.CacheTime > 0 {
+		reader = 0
+	}
+	note := func(text string) {
+		s.seen = append(s.seen, Seen{Method: "answerInlineQuery", Reader: reader, Text: text})
+	}
+	for _, r := range a.Results {
+		markup, _ := readMarkup(r.Markup) // it was checked
+		note(said(r.Content.Text, r.Content.Entities, markup) + "\n" + r.Title + "\n" + r.Description + "\n" + r.ID)
+	}
+	if a.Button != "" {
+		note(a.Button + "\n" + a.Start)
+	}
+}

@@ -1,0 +1,162 @@
+package telegram
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Command is an entry of a menu of the bot.
+type Command struct {
+	Command     string `json:"command"`
+	Description string `json:"description"`
+	Ephemeral   bool   `json:"is_ephemeral,omitempty"`
+}
+
+// MenuKey says whose a menu is. An empty Scope is "default".
+type MenuKey struct {
+	Scope    string
+	Language string
+}
+
+// Bounds on menus and descriptions, https://core.telegram.org/bots/api#botcommand,
+// #setmydescription and #setmyshortdescription, in characters.
+const (
+	maxCommands         = 100
+	maxSummary          = 256
+	maxDescription      = 512
+	maxShortDescription = 120
+)
+
+var (
+	commandName  = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+	languageCode = regexp.MustCompile(`^([a-z]{2})?$`)
+)
+
+// Menu is what setMyCommands last said for everybody.
+func (s *Server) Menu() []Command { return s.MenuOf(MenuKey{}) }
+
+// MenuOf is what setMyCommands last said for some.
+func (s *Server) MenuOf(key MenuKey) []Command {
+	if key.Scope == "" {
+		key.Scope = "default"
+	}
+	return locked(s, func() []Command { return slices.Clone(s.menus[key]) })
+}
+
+// MenuFor is what a user's app lists in a chat: the first menu that is set, of
+// the narrowest scope and in their language before none. Nothing is set for a
+// single chat or member here.
+// https://core.telegram.org/bots/api#determining-list-of-commands
+func (s *Server) MenuFor(chat Chat, user int64, language string) []Command {
+	scopes := []string{"all_private_chats", "default"}
+	if chat.Type != "private" {
+		scopes = []string{"all_group_chats", "default"}
+		status := locked(s, func() string { return s.status[[2]int64{chat.ID, user}] })
+		if status == "administrator" || status == "creator" {
+			scopes = append([]string{"all_chat_administrators"}, scopes...)
+		}
+	}
+	for _, scope := range scopes {
+		for _, l := range []string{language, ""} {
+			if menu := s.MenuOf(MenuKey{Scope: scope, Language: l}); len(menu) > 0 {
+				return menu
+			}
+		}
+	}
+	return nil
+}
+
+// Description and ShortDescription are what the bot last said about itself in
+// a language.
+func (s *Server) Description(language string) string {
+	return s.descriptionOf("description", language)
+}
+
+// ShortDescription is described with Description.
+func (s *Server) ShortDescription(language string) string {
+	return s.descriptionOf("short_description", language)
+}
+
+func (s *Server) descriptionOf(kind, language string) string {
+	return locked(s, func() string { return s.descriptions[[2]string{kind, language}] })
+}
+
+// menuScopes are the scopes that this fake takes: none of a single chat.
+var menuScopes = []string{"default", "all_private_chats", "all_group_chats", "all_chat_administrators"}
+
+func menuKey(params map[string]json.RawMessage) (MenuKey, *refusal) {
+	scope := arg[struct {
+		Type string `json:"type"`
+	}](params, "scope")
+	key := MenuKey{scope.Type, arg[string](params, "language_code")}
+	if params["scope"] == nil {
+		key.Scope = "default"
+	}
+	if !slices.Contains(menuScopes, key.Scope) {
+		return key, bad("can't parse BotCommandScope: unsupported type specified")
+	}
+	if !languageCode.MatchString(key.Language) {
+		return key, bad("invalid language code specified")
+	}
+	return key, nil
+}
+
+func (s *Server) setMyCommands(params map[string]json.RawMessage) (result any, no *refusal) {
+	key, no := menuKey(params)
+	if no != nil {
+		return nil, no
+	}
+	menu := arg[[]Command](params, "commands")
+	if len(menu) > maxCommands {
+		return nil, bad("BOT_COMMANDS_TOO_MUCH")
+	}
+	var texts []string
+	s.change(func() {
+		for i, c := range menu {
+			switch n := utf8.RuneCountInString(c.Description); {
+			case !commandName.MatchString(c.Command):
+				no = bad("BOT_COMMAND_INVALID")
+			case n == 0 || n > maxSummary:
+				no = bad("BOT_COMMAND_DESCRIPTION_INVALID")
+			case c.Ephemeral && s.older.EphemeralMenu:
+				no = bad("can't parse BotCommand: is_ephemeral")
+			}
+			if no != nil {
+				return
+			}
+			menu[i].Ephemeral = c.Ephemeral && !s.older.Ephemeral
+			texts = append(texts, c.Command, c.Description)
+		}
+		s.menus[key] = menu
+		s.watch(Event{Menus: true})
+		s.seen = append(s.seen, Seen{Method: "setMyCommands", Text: strings.Join(texts, "\n")})
+	})
+	return true, no
+}
+
+func (s *Server) getMyCommands(params map[string]json.RawMessage) (any, *refusal) {
+	key, no := menuKey(params)
+	if no != nil {
+		return nil, no
+	}
+	return append([]Command{}, s.MenuOf(key)...), nil
+}
+
+// describe carries out setMyDescription and setMyShortDescription.
+func (s *Server) describe(method, kind string, limit int, params map[string]json.RawMessage) (any, *refusal) {
+	text, language := arg[string](params, kind), arg[string](params, "language_code")
+	switch {
+	case utf8.RuneCountInString(text) > limit:
+		return nil, bad("the description is too long")
+	case !languageCode.MatchString(language):
+		return nil, bad("invalid language code specified")
+	}
+	s.change(func() {
+		s.descriptions[[2]string{kind, language}] = text
+		s.seen = append(s.seen, Seen{Method: method, Text: text})
+	})
+	return true, nil
+}

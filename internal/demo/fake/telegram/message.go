@@ -1,0 +1,262 @@
+package telegram
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// Sent is one message that the server took, as it stands.
+type Sent struct {
+	ID      int64 // 0 of an ephemeral or an inline message
+	Chat    int64
+	Thread  int64
+	ReplyTo int64 // in an ephemeral message, an ephemeral one
+	// Ephemeral and Inline are what such a message has instead of an ID.
+	Ephemeral int64
+	Inline    string
+	// Sender is who sent an inline message; 0 is the bot.
+	Sender int64
+	// Reader is the one user who can read it; 0 is everybody in the chat.
+	Reader   int64
+	Text     string // or its picture's caption
+	Entities []Entity
+	Photo    []byte
+	Markup   Markup
+	Silent   bool
+	At       time.Time
+	Edits    int
+	Deleted  bool
+
+	query string // the inline query that it is a result of
+}
+
+// reply is what reply_parameters say.
+type reply struct {
+	ID        *int64 `json:"message_id"`
+	Ephemeral int64  `json:"ephemeral_message_id"`
+	Without   bool   `json:"allow_sending_without_reply"`
+}
+
+// send carries out sendMessage and sendPhoto.
+func (s *Server) send(method string, params map[string]json.RawMessage, files map[string][]byte) (result any, no *refusal) {
+	m := &Sent{
+		Chat:   arg[int64](params, "chat_id"),
+		Thread: arg[int64](params, "message_thread_id"),
+		Silent: arg[bool](params, "disable_notification"),
+		At:     time.Now(),
+	}
+	s.change(func() {
+		if m.Chat > 0 {
+			m.Reader = m.Chat
+		}
+		if no = s.readContent(m, method, params, files); no != nil {
+			return
+		}
+		no = s.reachable(m.Chat)
+		switch {
+		case no != nil:
+		case s.closed[[2]int64{m.Chat, m.Thread}]:
+			no = bad("TOPIC_CLOSED")
+		case params["ephemeral_message_parameters"] != nil && !s.older.Ephemeral:
+			no = s.receive(m, params)
+		default:
+			if no = s.replyTo(m, arg[*reply](params, "reply_parameters")); no == nil {
+				m.ID = s.nextID
+				s.nextID++
+				s.own[[2]int64{m.Chat, m.ID}] = m
+			}
+		}
+		if no != nil {
+			return
+		}
+		s.sent = append(s.sent, m)
+		s.show(method, m)
+		result = m.Message()
+	})
+	return result, no
+}
+
+// readContent reads what a message says, under the lock.
+func (s *Server) readContent(m *Sent, method string, params map[string]json.RawMessage, files map[string][]byte) (no *refusal) {
+	if m.Markup, no = readMarkup(params["reply_markup"]); no != nil {
+		return no
+	}
+	switch method {
+	case "sendPhoto":
+		m.Text, m.Entities = arg[string](params, "caption"), arg[[]Entity](params, "caption_entities")
+		return s.readPhoto(m, arg[string](params, "photo"), files)
+	case "editMessageMedia":
+		media := arg[struct {
+			Type     string   `json:"type"`
+			Media    string   `json:"media"`
+			Caption  string   `json:"caption"`
+			Entities []Entity `json:"caption_entities"`
+		}](params, "media")
+		if media.Type != "photo" {
+			return bad("can't parse InputMedia: this fake takes photos alone")
+		}
+		m.Text, m.Entities = media.Caption, media.Entities
+		return s.readPhoto(m, media.Media, files)
+	}
+	m.Text, m.Entities = arg[string](params, "text"), arg[[]Entity](params, "entities")
+	return s.checkText(m.Text, m.Entities, maxUnits)
+}
+
+func (s *Server) readPhoto(m *Sent, source string, files map[string][]byte) *refusal {
+	name, isUpload := strings.CutPrefix(source, attached)
+	if !isUpload || files[name] == nil {
+		return bad("there is no photo in the request")
+	}
+	if no := checkPhoto(files[name]); no != nil {
+		return no
+	}
+	m.Photo = files[name]
+	return s.checkText(m.Text, m.Entities, maxCaption)
+}
+
+// replyTo makes m a reply, under the lock.
+func (s *Server) replyTo(m *Sent, r *reply) *refusal {
+	if s.older.Ephemeral && r != nil && r.ID == nil && r.Ephemeral != 0 {
+		r = nil // a parameter that such a server does not know
+	}
+	if r == nil {
+		return nil
+	}
+	if r.ID == nil || *r.ID <= 0 {
+		return bad("message identifier is not specified")
+	}
+	switch key := [2]int64{m.Chat, *r.ID}; {
+	case s.own[key] != nil || s.others[key]:
+		m.ReplyTo = *r.ID
+	case !r.Without:
+		return bad("message to be replied not found")
+	}
+	return nil
+}
+
+// edit carries out the methods that change a message.
+func (s *Server) edit(method string, params map[string]json.RawMessage, files map[string][]byte) (result any, no *refusal) {
+	chat, id, inline := arg[int64](params, "chat_id"), arg[int64](params, "message_id"), arg[string](params, "inline_message_id")
+	s.change(func() {
+		m := s.own[[2]int64{chat, id}]
+		if inline != "" {
+			m = s.inline[inline]
+		}
+		switch {
+		case inline != "" && (chat != 0 || id != 0):
+			no = bad("an inline message has no chat and no identifier")
+		case m == nil && s.others[[2]int64{chat, id}]:
+			no = bad("message can't be edited")
+		case m == nil:
+			no = bad("message to edit not found")
+		case inline != "" && len(files) > 0:
+			no = bad("a new file can't be uploaded to an inline message")
+		case method == "editMessageText" && m.Photo != nil:
+			no = bad("there is no text in the message to edit")
+		case method == "editMessageMedia" && m.Photo == nil && s.older.TextToMedia:
+			no = bad("there is no media in the message to edit")
+		}
+		if no != nil {
+			return
+		}
+		after := *m
+		if no = s.readContent(&after, method, params, files); no != nil {
+			return
+		}
+		if after.Text == m.Text && bytes.Equal(after.Photo, m.Photo) && same(after.Entities, m.Entities) && reflect.DeepEqual(after.Markup, m.Markup) {
+			no = bad("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
+			return
+		}
+		after.Edits++
+		*m = after
+		s.show(method, m)
+		result = m.Message()
+	})
+	if no == nil && inline != "" {
+		result = true
+	}
+	return result, no
+}
+
+func same(a, b []Entity) bool { return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b)) }
+
+// deletable is how long a message can be deleted,
+// https://core.telegram.org/bots/api#deletemessage.
+const deletable = 48 * time.Hour
+
+func (s *Server) deleteMessage(params map[string]json.RawMessage) (result any, no *refusal) {
+	key := [2]int64{arg[int64](params, "chat_id"), arg[int64](params, "message_id")}
+	s.change(func() {
+		m := s.own[key]
+		mayDelete := key[0] > 0 || s.status[[2]int64{key[0], BotID}] == "administrator"
+		switch {
+		case m == nil && !s.others[key]:
+			no = bad("message to delete not found")
+		case m != nil && time.Since(m.At) > deletable, m == nil && !mayDelete:
+			no = bad("message can't be deleted")
+		default:
+			s.remove(key)
+		}
+	})
+	return true, no
+}
+
+// remove takes a message out of its chat, under the lock.
+func (s *Server) remove(key [2]int64) {
+	s.markDeleted(s.own[key])
+	delete(s.own, key)
+	delete(s.others, key)
+}
+
+// markDeleted is for a message of the bot's, or nil, under the lock.
+func (s *Server) markDeleted(m *Sent) {
+	if m != nil {
+		m.Deleted = true
+		now := *m
+		s.watch(Event{Message: &now})
+	}
+}
+
+// Message is the message as Telegram shows it to the bot.
+func (m *Sent) Message() Message {
+	kind := "supergroup"
+	if m.Chat > 0 {
+		kind = "private"
+	}
+	u := Message{
+		"message_id": m.ID, "date": m.At.Unix(), "chat": Chat{ID: m.Chat, Type: kind},
+		"from": map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username},
+	}
+	if m.Thread != 0 {
+		u.In(m.Thread)
+	}
+	if m.Ephemeral != 0 {
+		u["ephemeral_message_id"], u["receiver_user"] = m.Ephemeral, Person(m.Reader)
+	}
+	if m.Edits > 0 {
+		u["edit_date"] = m.At.Unix()
+	}
+	if m.Sender != 0 {
+		u["from"], u["via_bot"] = Person(m.Sender), u["from"]
+	}
+	if len(m.Markup.Rows) > 0 {
+		u["reply_markup"] = m.Markup
+	}
+	text, entities := "text", "entities"
+	if m.Photo != nil {
+		text, entities = "caption", "caption_entities"
+		id := fmt.Sprintf("photo-%d", m.ID)
+		u["photo"] = []map[string]any{{"file_id": id, "file_unique_id": id, "width": 800, "height": 400}}
+	}
+	if m.Text != "" {
+		u[text] = m.Text
+	}
+	if m.Entities != nil {
+		u[entities] = m.Entities
+	}
+	return u
+}

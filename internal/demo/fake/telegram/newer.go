@@ -1,0 +1,44 @@
+package telegram
+
+// newer is what the Bot API had after the version of botapi.json, 10.1: the
+// ephemeral messages of 10.2 and 10.3. It is taken from aiogram's and grammY's
+// reference (EphemeralMessageParameters, BotCommand.is_ephemeral,
+// deleteEphemeralMessage) and
+// https://github.com/tdlib/telegram-bot-api/issues/873.
+func newer(d *botDescription) {
+	integer, flag, text := []string{"Integer"}, []string{"Boolean"}, []string{"String"}
+	d.Types["EphemeralMessageParameters"] = map[string]field{
+		"receiver_user_id":               {Types: integer, Required: true},
+		"callback_query_id":              {Types: text},
+		"replace_callback_query_message": {Types: flag},
+	}
+	for _, method := range []string{"sendMessage", "sendPhoto"} {
+		d.Methods[method]["ephemeral_message_parameters"] = field{Types: []string{"EphemeralMessageParameters"}}
+	}
+	// A reply names one of the two; replyTo sees to that.
+	d.Types["ReplyParameters"]["message_id"] = field{Types: integer}
+	d.Types["ReplyParameters"]["ephemeral_message_id"] = field{Types: integer}
+	d.Types["BotCommand"]["is_ephemeral"] = field{Types: flag}
+	d.Methods["deleteEphemeralMessage"] = map[string]field{
+		"chat_id":              {Types: []string{"Integer", "String"}, Required: true},
+		"receiver_user_id":     {Types: integer, Required: true},
+		"ephemeral_message_id": {Types: integer, Required: true},
+	}
+}
+
+// Older is what a server of an older version lacks.
+type Older struct {
+	// Ephemeral is what newer lists: parameters of that are ignored, so that a
+	// message meant for one is a message for all.
+	Ephemeral bool
+	// EphemeralMenu: a menu with an ephemeral command is refused.
+	EphemeralMenu bool
+	// DateTime and Quote: a text with a date_time or an expandable_blockquote is
+	// refused.
+	DateTime, Quote bool
+	// TextToMedia: a text cannot be edited into a picture.
+	TextToMedia bool
+}
+
+// MakeOlder takes from the server what it should lack.
+func (s *Server) MakeOlder(o Older) { s.change(func() { s.older = o }) }

@@ -1,0 +1,116 @@
+package telegram
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Bounds on answers to presses, https://core.telegram.org/bots/api#answercallbackquery.
+const (
+	maxNotice = 200 // characters
+	// pressLimit is how long a press waits for its answer. Telegram publishes
+	// no number; a client stops waiting after about as long.
+	pressLimit = 15 * time.Second
+)
+
+// press is a button pressed that the bot may answer.
+type press struct {
+	user, chat int64
+	ephemeral  int64 // the pressed message, if it is an ephemeral one
+	at         time.Time
+	answered   bool
+}
+
+// Notice is what the presser of a button was told by answerCallbackQuery.
+type Notice struct {
+	User  int64
+	Text  string
+	Alert bool
+	URL   string
+}
+
+// Notices are the answers to presses so far, in order, silent ones too.
+func (s *Server) Notices() []Notice {
+	return locked(s, func() []Notice { return slices.Clone(s.notices) })
+}
+
+// Press queues the press of a button below a message, by anybody, and returns
+// the callback's ID. The message need not have a button with this data. If the
+// bot did not send it or it is gone, the update has it as inaccessible.
+func (s *Server) Press(user int64, chat Chat, messageID int64, data string) (callbackID string) {
+	s.change(func() {
+		message := Message{"chat": chat, "message_id": messageID, "date": 0}
+		if m := s.own[[2]int64{chat.ID, messageID}]; m != nil {
+			message = m.Message()
+		}
+		callbackID = s.press(press{user: user, chat: chat.ID}, data, "message", message)
+	})
+	return callbackID
+}
+
+// PressOld is Press on a message that is so old that the bot is not shown it.
+func (s *Server) PressOld(user int64, chat Chat, messageID int64, data string) (callbackID string) {
+	s.change(func() {
+		callbackID = s.press(press{user: user, chat: chat.ID}, data, "message",
+			Message{"chat": chat, "message_id": messageID, "date": 0})
+	})
+	return callbackID
+}
+
+// PressEphemeral is Press on an ephemeral message of the bot's, which its reader
+// alone can do. It returns "" if there is none.
+func (s *Server) PressEphemeral(chat Chat, ephemeralID int64, data string) (callbackID string) {
+	s.change(func() {
+		if m := s.ephemerals[[2]int64{chat.ID, ephemeralID}].sent; m != nil {
+			callbackID = s.press(press{user: m.Reader, chat: chat.ID, ephemeral: ephemeralID}, data, "message", m.Message())
+		}
+	})
+	return callbackID
+}
+
+// PressInline is Press on a message that somebody sent by inline mode. The
+// update does not say in which chat.
+func (s *Server) PressInline(user int64, inlineID, data string) (callbackID string) {
+	s.change(func() {
+		callbackID = s.press(press{user: user}, data, "inline_message_id", inlineID)
+	})
+	return callbackID
+}
+
+// press queues a press with what was pressed, under the lock.
+func (s *Server) press(p press, data, member string, pressed any) (callbackID string) {
+	p.at = time.Now()
+	s.nextQuery++
+	callbackID = fmt.Sprint(s.nextQuery)
+	s.presses[callbackID] = &p
+	s.push("callback_query", map[string]any{
+		"id": callbackID, "from": s.person(p.user), "chat_instance": fmt.Sprint(p.chat), "data": data, member: pressed,
+	})
+	return callbackID
+}
+
+func (s *Server) answerCallbackQuery(params map[string]json.RawMessage) (result any, no *refusal) {
+	n := Notice{Text: arg[string](params, "text"), Alert: arg[bool](params, "show_alert"), URL: arg[string](params, "url")}
+	s.change(func() {
+		p := s.presses[arg[string](params, "callback_query_id")]
+		switch {
+		case p == nil || p.answered || time.Since(p.at) > pressLimit:
+			no = bad("query is too old and response timeout expired or query ID is invalid")
+		case utf8.RuneCountInString(n.Text) > maxNotice:
+			no = bad("MESSAGE_TOO_LONG")
+		case n.URL != "" && !strings.HasPrefix(strings.TrimPrefix(n.URL, "https://"), "t.me/"+Username+"?start="):
+			no = bad("URL_INVALID")
+		default:
+			p.answered = true
+			n.User = p.user
+			s.notices = append(s.notices, n)
+			s.watch(Event{Notice: &n, Chat: p.chat})
+			s.seen = append(s.seen, Seen{Method: "answerCallbackQuery", Chat: p.chat, Reader: p.user, Text: n.Text + "\n" + n.URL})
+		}
+	})
+	return true, no
+}

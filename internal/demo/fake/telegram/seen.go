@@ -1,0 +1,34 @@
+package telegram
+
+import "slices"
+
+// Seen is something that people were shown, at whatever time: a message, each
+// state of one that was edited, a notice after a press, results of an inline
+// query, a menu.
+type Seen struct {
+	Method string // the call that showed it
+	Chat   int64  // 0 is none
+	// Reader is the one user who saw it; 0 is everybody in the chat, or anybody
+	// where there is none.
+	Reader int64
+	// Text is all that it says, hidden parts too: texts, links, labels of
+	// buttons and what they carry.
+	Text string
+}
+
+// Seen is all that was shown so far, in order.
+func (s *Server) Seen() []Seen {
+	return locked(s, func() []Seen { return slices.Clone(s.seen) })
+}
+
+// SeenByOthers is what was shown to anybody but this user.
+func (s *Server) SeenByOthers(user int64) []Seen {
+	return slices.DeleteFunc(s.Seen(), func(x Seen) bool { return x.Reader == user })
+}
+
+// show notes a message as it stands, under the lock.
+func (s *Server) show(method string, m *Sent) {
+	now := *m
+	s.watch(Event{Message: &now})
+	s.seen = append(s.seen, Seen{method, m.Chat, m.Reader, said(m.Text, m.Entities, m.Markup)})
+}

@@ -1,0 +1,246 @@
+package telegram
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// refusal is an answer with ok false.
+type refusal struct {
+	code       int
+	text       string
+	retryAfter int
+	movedTo    int64
+}
+
+func refuse(w http.ResponseWriter, r refusal) {
+	answer := map[string]any{"ok": false, "error_code": r.code, "description": r.text}
+	switch {
+	case r.retryAfter > 0:
+		answer["parameters"] = map[string]any{"retry_after": r.retryAfter}
+	case r.movedTo != 0:
+		answer["parameters"] = map[string]any{"migrate_to_chat_id": r.movedTo}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(r.code)
+	json.NewEncoder(w).Encode(answer)
+}
+
+func accept(w http.ResponseWriter, result any) {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(map[string]any{"ok": true, "result": result})
+}
+
+func bad(text string) *refusal {
+	return &refusal{code: http.StatusBadRequest, text: "Bad Request: " + text}
+}
+
+// serve answers one call.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil { // It broke off, and so never came.
+		panic(http.ErrAbortHandler)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	token, method, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/bot"), "/")
+	if !ok || token != Token || locked(s, func() bool { return s.revoked }) {
+		refuse(w, refusal{code: http.StatusUnauthorized, text: "Unauthorized"})
+		return
+	}
+	params, files, err := read(r, method)
+	var fault Fault
+	s.change(func() {
+		if err == nil {
+			fault = s.nextFault(method)
+		} else {
+			s.violations = append(s.violations, err.Error())
+		}
+		s.calls = append(s.calls, Call{method, time.Now(), params, fault})
+	})
+	if err != nil {
+		code := http.StatusBadRequest
+		if botAPI().Methods[method] == nil {
+			code = http.StatusNotFound
+		}
+		refuse(w, refusal{code: code, text: err.Error()})
+		return
+	}
+	if fault.held != nil {
+		select {
+		case <-fault.held:
+			fault = Fault{}
+		case <-r.Context().Done():
+			return
+		case <-s.quit:
+			return
+		}
+	}
+	if fault != (Fault{}) && !fault.carriedOut {
+		s.raise(fault, w, r)
+		return
+	}
+	result, no := s.call(r, method, params, files)
+	switch {
+	case fault.carriedOut:
+		s.raise(fault, w, r)
+	case no != nil:
+		refuse(w, *no)
+	default:
+		accept(w, result)
+	}
+}
+
+// arg reads one parameter that check has found fit; absent is zero.
+func arg[T any](params map[string]json.RawMessage, name string) (value T) {
+	if raw := params[name]; raw != nil {
+		_ = json.Unmarshal(raw, &value) // check has read it
+	}
+	return value
+}
+
+func (s *Server) call(r *http.Request, method string, params map[string]json.RawMessage, files map[string][]byte) (result any, no *refusal) {
+	switch method {
+	case "getMe":
+		joins := locked(s, func() bool { return !s.groupless })
+		return map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username, "can_join_groups": joins}, nil
+	case "getUpdates":
+		return s.getUpdates(r, params)
+	case "sendMessage", "sendPhoto":
+		return s.send(method, params, files)
+	case "editMessageText", "editMessageMedia":
+		return s.edit(method, params, files)
+	case "deleteMessage":
+		return s.deleteMessage(params)
+	case "deleteEphemeralMessage":
+		return s.deleteEphemeralMessage(params)
+	case "answerCallbackQuery":
+		return s.answerCallbackQuery(params)
+	case "answerInlineQuery":
+		return s.answerInlineQuery(params)
+	case "sendChatAction":
+		chat := arg[int64](params, "chat_id")
+		s.change(func() {
+			if no = s.reachable(chat); no == nil {
+				s.watch(Event{Typing: true, Chat: chat})
+			}
+		})
+		return true, no
+	case "getChatMember":
+		return s.getChatMember(params), nil
+	case "setMyCommands":
+		return s.setMyCommands(params)
+	case "getMyCommands":
+		return s.getMyCommands(params)
+	case "setMyDescription":
+		return s.describe(method, "description", maxDescription, params)
+	case "getMyDescription":
+		return map[string]string{"description": s.Description(arg[string](params, "language_code"))}, nil
+	case "setMyShortDescription":
+		return s.describe(method, "short_description", maxShortDescription, params)
+	case "getMyShortDescription":
+		return map[string]string{"short_description": s.ShortDescription(arg[string](params, "language_code"))}, nil
+	case "setWebhook":
+		hook := Webhook{URL: arg[string](params, "url"), Secret: arg[string](params, "secret_token"),
+			AllowedUpdates: arg[[]string](params, "allowed_updates")}
+		if !strings.HasPrefix(hook.URL, "https://") && hook.URL != "" {
+			return nil, bad("bad webhook: An HTTPS URL must be provided for webhook")
+		}
+		s.change(func() { s.webhook = hook })
+		return true, nil
+	case "deleteWebhook":
+		s.change(func() {
+			s.webhook = Webhook{}
+			if arg[bool](params, "drop_pending_updates") {
+				s.queue = nil
+			}
+		})
+		return true, nil
+	case "getWebhookInfo":
+		hook := s.Webhook()
+		info := map[string]any{"url": hook.URL, "has_custom_certificate": false, "pending_update_count": len(s.Pending())}
+		if !hook.failedAt.IsZero() {
+			info["last_error_date"], info["last_error_message"] = hook.failedAt.Unix(), hook.failure
+		}
+		return info, nil
+	}
+	return nil, bad("this fake does not serve " + method)
+}
+
+// getUpdates acknowledges what is below the offset and answers with what is
+// queued, waiting for something as long as it is told to. A later getUpdates
+// ends an earlier one.
+func (s *Server) getUpdates(r *http.Request, params map[string]json.RawMessage) (any, *refusal) {
+	offset, limit, kinds := arg[int64](params, "offset"), arg[int](params, "limit"), arg[[]string](params, "allowed_updates")
+	if limit <= 0 || limit > 100 {
+		limit = 100
+	}
+	var mine int64
+	s.change(func() {
+		s.poller++
+		mine = s.poller
+		s.offsets = append(s.offsets, offset)
+		if kinds != nil {
+			s.allowed = kinds
+		}
+		for offset > 0 && len(s.queue) > 0 && s.queue[0].id < offset && s.webhook.URL == "" {
+			s.queue = s.queue[1:]
+		}
+	})
+	over := time.After(time.Duration(arg[int](params, "timeout")) * time.Second)
+	for {
+		s.mu.Lock()
+		hook, other, changed := s.webhook.URL != "", s.poller != mine, s.changed
+		batch := []json.RawMessage{}
+		s.queue = slices.DeleteFunc(s.queue, func(q queued) bool { return !allows(s.allowed, q.kind) })
+		for _, q := range s.queue[:min(limit, len(s.queue))] {
+			batch = append(batch, q.raw)
+		}
+		s.mu.Unlock()
+		switch {
+		case hook:
+			return nil, &refusal{code: http.StatusConflict, text: "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"}
+		case other:
+			return nil, &refusal{code: http.StatusConflict, text: "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"}
+		case len(batch) > 0:
+			return batch, nil
+		}
+		select {
+		case <-changed:
+			continue
+		case <-over:
+		case <-r.Context().Done():
+		case <-s.quit:
+		}
+		return batch, nil
+	}
+}
+
+// allows reports whether updates of a kind were asked for. No list is the usual
+// kinds, and "" is a kind that Telegram may add.
+func allows(allowed []string, kind string) bool {
+	return kind == "" || len(allowed) == 0 || slices.Contains(allowed, kind)
+}
+
+func (s *Server) getChatMember(params map[string]json.RawMessage) any {
+	chat, user := arg[int64](params, "chat_id"), arg[int64](params, "user_id")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return map[string]any{"status": cmp.Or(s.status[[2]int64{chat, user}], "member"), "user": s.person(user)}
+}
+
+// reachable tells why nothing can be written to a chat, under the lock.
+func (s *Server) reachable(chat int64) *refusal {
+	if to, moved := s.moved[chat]; moved {
+		return &refusal{code: http.StatusBadRequest, text: "Bad Request: group chat was upgraded to a supergroup chat", movedTo: to}
+	}
+	if chat > 0 && !s.started[chat] {
+		return &refusal{code: http.StatusForbidden, text: "Forbidden: bot can't initiate conversation with a user"}
+	}
+	return nil
+}

@@ -1,0 +1,316 @@
+// Package telegramtest is a Bot API server for tests and for the demo in the
+// browser. It refuses what Telegram refuses, and any call that does not fit the
+// Bot API's own description (botapi.json, version 10.1 reduced to methods,
+// parameters, types and which are required, from
+// https://core.telegram.org/bots/api, and what newer.go adds). MakeOlder makes
+// it a server of an older version.
+//
+// A test starts it with New and asks it afterwards; the demo starts it with
+// Start, watches what it shows (Watch), and has it forget (Remember). It imports no
+// package testing, which would be linked into the program.
+//
+// It keeps Telegram's promises and no more: an update stays queued until a
+// getUpdates with a higher offset, nobody is written to who has not started
+// the bot, and there is no webhook beside polling.
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Token is the one token that the server accepts.
+const Token = "123456789:TEST-token_0123456789abcdefghijklm"
+
+// BotID and Username are who getMe says the bot is.
+const (
+	BotID    = 123456789
+	Username = "herald_bot"
+)
+
+// Call is one request as the server understood it.
+type Call struct {
+	Method string
+	At     time.Time
+	// Params holds each parameter as JSON, and that of an uploaded file as the
+	// string "attach://" and its name.
+	Params map[string]json.RawMessage
+	// Fault is what went wrong with it by Fail.
+	Fault Fault
+}
+
+// Webhook is what setWebhook last said; an empty URL is none.
+type Webhook struct {
+	URL, Secret    string
+	AllowedUpdates []string
+
+	failedAt time.Time // the last delivery; zero if none failed
+	failure  string    // what getWebhookInfo says of that
+}
+
+// Server is the fake. Its methods may be called from many goroutines.
+type Server struct {
+	// URL is the Bot API server to configure.
+	URL string
+
+	http *http.Server // nil in memory
+	quit chan struct{}
+
+	mu         sync.Mutex
+	changed    chan struct{} // closed and replaced when anything changes
+	queue      []queued
+	nextUpdate int64
+	nextID     int64
+	poller     int64
+	allowed    []string // kinds, as the last getUpdates that named some said
+	calls      []Call
+	sent       []*Sent
+	seen       []Seen
+	violations []string
+	offsets    []int64
+	started    map[int64]bool
+	own        map[[2]int64]*Sent // the bot's messages, by chat and ID
+	others     map[[2]int64]bool  // everybody else's
+	status     map[[2]int64]string
+	moved      map[int64]int64
+	closed     map[[2]int64]bool
+	revoked    bool
+	groupless  bool // by BanFromGroups
+	faults     map[string][]Fault
+	webhook    Webhook
+	older      Older
+
+	menus        map[MenuKey][]Command
+	descriptions map[[2]string]string // by kind and language
+
+	nextEphemeral int64
+	ephemerals    map[[2]int64]ephemeral // by chat and ID
+
+	nextQuery     int64 // the last ID of a press or an inline query
+	presses       map[string]*press
+	notices       []Notice
+	queries       map[string]*inlineQuery
+	inlineAnswers []InlineAnswer
+	inline        map[string]*Sent // sent by inline mode
+
+	people map[int64]User // how they appear in updates
+	watch  func(Event)
+	most   int // of each thing that is remembered; 0 is all
+}
+
+type queued struct {
+	id   int64
+	kind string // the member beside the ID; "" of PushRaw
+	raw  json.RawMessage
+}
+
+// TB is as much of testing.TB as is needed.
+type TB interface {
+	Cleanup(func())
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+}
+
+// New starts a server that stops with the test. At its end the test fails for
+// every call that the Bot API's description does not allow.
+func New(t TB) *Server {
+	s, err := Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.judge(t)
+	return s
+}
+
+// NewInMemory is New without a network, for tests in simulated time: the server
+// is reached by RoundTrip alone.
+func NewInMemory(t TB) *Server {
+	s := newServer()
+	s.URL = "http://telegram.invalid"
+	s.judge(t)
+	return s
+}
+
+// judge has the server stop and be judged at the end of the test.
+func (s *Server) judge(t TB) {
+	t.Cleanup(func() {
+		for _, v := range s.Violations() {
+			t.Errorf("the Bot API does not allow: %s", v)
+		}
+	})
+	t.Cleanup(s.Close)
+}
+
+// Start starts a server on a free port of 127.0.0.1. Close ends it.
+func Start() (*Server, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start the Bot API's stand-in: %w", err)
+	}
+	s := newServer()
+	s.URL = "http://" + l.Addr().String()
+	s.http = &http.Server{Handler: http.HandlerFunc(s.serve)}
+	go func() { _ = s.http.Serve(l) }()
+	return s, nil
+}
+
+// Close ends the server and every call that waits. It is called once.
+func (s *Server) Close() {
+	close(s.quit)
+	if s.http != nil {
+		_ = s.http.Close()
+	}
+}
+
+func newServer() *Server {
+	return &Server{
+		quit: make(chan struct{}), changed: make(chan struct{}),
+		nextUpdate: 1000, nextID: 1, nextEphemeral: 1,
+		started: map[int64]bool{}, own: map[[2]int64]*Sent{}, others: map[[2]int64]bool{}, status: map[[2]int64]string{},
+		moved: map[int64]int64{}, closed: map[[2]int64]bool{}, faults: map[string][]Fault{},
+		menus: map[MenuKey][]Command{}, descriptions: map[[2]string]string{}, ephemerals: map[[2]int64]ephemeral{},
+		presses: map[string]*press{}, queries: map[string]*inlineQuery{}, inline: map[string]*Sent{},
+		people: map[int64]User{}, watch: func(Event) {},
+	}
+}
+
+// locked is what f returns under the lock.
+func locked[T any](s *Server, f func() T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return f()
+}
+
+// change applies f and wakes everybody who waits for something.
+func (s *Server) change(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+	s.forget()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// until waits until ok, asked under the lock, answers true, and returns false
+// if that did not happen within limit.
+func (s *Server) until(limit time.Duration, ok func() bool) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return s.Wait(ctx, func() bool { return locked(s, ok) }) == nil
+}
+
+// Wait returns once done is true, which it asks at every change here.
+func (s *Server) Wait(ctx context.Context, done func() bool) error {
+	for {
+		changed := locked(s, func() <-chan struct{} { return s.changed })
+		if done() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// WaitSent waits until n messages were taken and returns all that were by
+// then; it is fewer than n when limit is over.
+func (s *Server) WaitSent(n int, limit time.Duration) []Sent {
+	s.until(limit, func() bool { return len(s.sent) >= n })
+	return s.Sent()
+}
+
+// WaitCalls waits until method was called n times, refused calls included, and
+// returns those calls.
+func (s *Server) WaitCalls(method string, n int, limit time.Duration) []Call {
+	s.until(limit, func() bool { return len(s.callsOf(method)) >= n })
+	return s.Calls(method)
+}
+
+// WaitAcknowledged waits until no update is queued and reports whether that came.
+func (s *Server) WaitAcknowledged(limit time.Duration) bool {
+	return s.until(limit, func() bool { return len(s.queue) == 0 })
+}
+
+// Sent are the messages taken so far, in order, as they stand: edited ones say
+// what they said last, and deleted ones are among them.
+func (s *Server) Sent() []Sent {
+	return locked(s, func() []Sent { return s.messages() })
+}
+
+func (s *Server) messages() []Sent {
+	var all []Sent
+	for _, m := range s.sent {
+		all = append(all, *m)
+	}
+	return all
+}
+
+// Take returns the messages and calls so far and forgets them, with the
+// offsets, what was seen and the presses and queries that are answered, so that
+// a long run needs no more memory than a short one. Nothing can reply to a
+// message that was taken, or edit it.
+func (s *Server) Take() ([]Sent, []Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sent, calls := s.messages(), s.calls
+	for _, m := range sent {
+		delete(s.own, [2]int64{m.Chat, m.ID})
+		delete(s.ephemerals, [2]int64{m.Chat, m.Ephemeral})
+	}
+	maps.DeleteFunc(s.presses, func(_ string, p *press) bool { return p.answered })
+	maps.DeleteFunc(s.queries, func(_ string, q *inlineQuery) bool { return q.answered })
+	s.sent, s.calls, s.offsets = nil, nil, nil
+	s.seen, s.notices, s.inlineAnswers = nil, nil, nil
+	return sent, calls
+}
+
+// Calls are the calls of one method so far, in order.
+func (s *Server) Calls(method string) []Call {
+	return locked(s, func() []Call { return s.callsOf(method) })
+}
+
+func (s *Server) callsOf(method string) []Call {
+	var calls []Call
+	for _, c := range s.calls {
+		if strings.EqualFold(c.Method, method) {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// Offsets are the offsets of every getUpdates so far; 0 is none given.
+func (s *Server) Offsets() []int64 {
+	return locked(s, func() []int64 { return slices.Clone(s.offsets) })
+}
+
+// Pending are the IDs of the updates that are not acknowledged.
+func (s *Server) Pending() []int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ids []int64
+	for _, q := range s.queue {
+		ids = append(ids, q.id)
+	}
+	return ids
+}
+
+// Webhook is what setWebhook last said.
+func (s *Server) Webhook() Webhook {
+	return locked(s, func() Webhook { return s.webhook })
+}
+
+// Violations are the calls that the Bot API's description does not allow.
+func (s *Server) Violations() []string {
+	return locked(s, func() []string { return slices.Clone(s.violations) })
+}

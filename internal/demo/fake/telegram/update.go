@@ -1,0 +1,172 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode/utf16"
+)
+
+// User is a person in an update.
+type User struct {
+	ID        int64  `json:"id"`
+	IsBot     bool   `json:"is_bot"`
+	FirstName string `json:"first_name"`
+	// Language is that of the person's app; it may be empty.
+	Language string `json:"language_code,omitempty"`
+}
+
+// Chat is where a message stands: "private", "group", "supergroup", "channel".
+type Chat struct {
+	ID   int64  `json:"id"`
+	Type string `json:"type"`
+	// Title is what a group calls itself; it may be empty.
+	Title string `json:"title,omitempty"`
+}
+
+// Private is the private chat of a user with the bot.
+func Private(user int64) Chat { return Chat{ID: user, Type: "private"} }
+
+// Group is a supergroup.
+func Group(id int64) Chat { return Chat{ID: id, Type: "supergroup"} }
+
+// Person is a user who is not a bot.
+func Person(id int64) User { return User{ID: id, FirstName: "Somebody"} }
+
+// Message is a message as it stands in an update; further fields, like
+// "reply_to_message", are added to it.
+type Message map[string]any
+
+// Text is a message with an entity for each bot command in it, as Telegram
+// marks them.
+func Text(chat Chat, from User, text string) Message {
+	m := Message{"date": 1750000000, "chat": chat, "from": from, "text": text}
+	var entities []Entity
+	offset := 0
+	for _, word := range strings.SplitAfter(text, " ") {
+		bare := strings.TrimSpace(word)
+		if len(bare) > 1 && bare[0] == '/' {
+			entities = append(entities, Entity{Type: "bot_command", Offset: offset, Length: len(utf16.Encode([]rune(bare)))})
+		}
+		offset += len(utf16.Encode([]rune(word)))
+	}
+	if entities != nil {
+		m["entities"] = entities
+	}
+	return m
+}
+
+// In puts the message into a topic.
+func (m Message) In(thread int64) Message {
+	m["is_topic_message"], m["message_thread_id"] = true, thread
+	return m
+}
+
+// ReplyingTo makes the message a reply to one of the bot's, as an app does that
+// was forced to.
+func (m Message) ReplyingTo(sent Sent) Message {
+	m["reply_to_message"] = sent.Message()
+	return m
+}
+
+// Push queues a message for polling and returns the IDs of its update and its
+// message. Somebody who writes privately has started the bot.
+func (s *Server) Push(m Message) (updateID, messageID int64) {
+	s.change(func() { updateID = s.pushMessage(m) })
+	return updateID, m["message_id"].(int64)
+}
+
+// pushMessage is Push under the lock.
+func (s *Server) pushMessage(m Message) (updateID int64) {
+	s.number(m)
+	s.watch(Event{Said: m})
+	return s.push("message", m)
+}
+
+// number gives m the next ID, under the lock, unless it has its own.
+func (s *Server) number(m Message) {
+	chat, _ := m["chat"].(Chat)
+	messageID, given := m["message_id"].(int64)
+	if !given {
+		messageID = s.nextID
+		s.nextID++
+		m["message_id"] = messageID
+	}
+	s.others[[2]int64{chat.ID, messageID}] = true
+	if chat.Type == "private" {
+		s.started[chat.ID] = true
+	}
+}
+
+// push queues an update of a kind, under the lock.
+func (s *Server) push(kind string, member any) (updateID int64) {
+	q := s.update(kind, member)
+	s.queue = append(s.queue, q)
+	return q.id
+}
+
+func (s *Server) update(kind string, member any) queued {
+	id := s.nextUpdate
+	s.nextUpdate++
+	raw, err := json.Marshal(map[string]any{"update_id": id, kind: member})
+	if err != nil {
+		panic("telegramtest: an update that is not JSON: " + err.Error())
+	}
+	return queued{id, kind, raw}
+}
+
+// PushRaw queues the members of an update other than its ID, as they are:
+// `"poll":{"id":5}`. They may be wrong.
+func (s *Server) PushRaw(members string) (updateID int64) {
+	s.change(func() {
+		updateID = s.nextUpdate
+		s.nextUpdate++
+		s.queue = append(s.queue, queued{id: updateID, raw: json.RawMessage(fmt.Sprintf(`{"update_id":%d,%s}`, updateID, members))})
+	})
+	return updateID
+}
+
+// Update is a message as a webhook's body, which can be delivered repeatedly.
+func (s *Server) Update(m Message) (body []byte) {
+	s.change(func() {
+		s.number(m)
+		body = s.update("message", m).raw
+	})
+	return body
+}
+
+// Dequeue takes the updates that are queued out of the queue, as bodies for a
+// webhook: a press is queued, taken out and delivered. Kinds that setWebhook did
+// not ask for are lost.
+func (s *Server) Dequeue() (bodies [][]byte) {
+	s.change(func() {
+		for _, q := range s.queue {
+			if allows(s.webhook.AllowedUpdates, q.kind) {
+				bodies = append(bodies, q.raw)
+			}
+		}
+		s.queue = nil
+	})
+	return bodies
+}
+
+// Deliver posts a body to a webhook with the secret that setWebhook named, and
+// returns the status. The address is given since the one of setWebhook is
+// public and the program under test listens elsewhere.
+func (s *Server) Deliver(ctx context.Context, address string, body []byte) (status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-Telegram-Bot-Api-Secret-Token", s.Webhook().Secret)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	resp.Body.Close()
+	return resp.StatusCode, nil
+}

@@ -1,0 +1,327 @@
+package web_test
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// patience is how long the page may take for one thing on a busy machine.
+const patience = 10 * time.Second
+
+//go:embed testdata/looker.js
+var looker string
+
+// page is the demo in a tab of a browser.
+type page struct {
+	*testing.T
+	ctx     context.Context
+	url     string
+	endDemo func()
+	wrong   []string      // what the browser complained about
+	watched chan struct{} // is closed when that is all
+}
+
+// over is the last line of the browser's console.
+const over = "the test is over"
+
+// open starts the demo and a browser that shows it.
+func open(t *testing.T) *page {
+	t.Helper()
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		if browser, err = exec.LookPath("google-chrome"); err != nil {
+			t.Skip("neither chromium nor google-chrome is installed")
+		}
+	}
+	allocator, stop := chromedp.NewExecAllocator(context.Background(),
+		chromedp.ExecPath(browser), chromedp.UserDataDir(t.TempDir()),
+		chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+	)
+	t.Cleanup(stop)
+	ctx, closeTab := chromedp.NewContext(allocator)
+	t.Cleanup(closeTab)
+	p := &page{T: t, ctx: ctx, watched: make(chan struct{})}
+	p.do("start the browser", chromedp.EmulateViewport(1400, 900))
+	complaints := chromedp.Console(ctx)
+	go func() {
+		defer close(p.watched)
+		for m, err := range complaints {
+			if err != nil || m.Text == over {
+				return
+			}
+			p.wrong = append(p.wrong, m.String())
+		}
+	}()
+	p.url, p.endDemo = startDemo(t)
+	p.load()
+	return p
+}
+
+// load loads the page, again or for the first time.
+func (p *page) load() {
+	p.Helper()
+	p.do("load the page", chromedp.Navigate(p.url), chromedp.Evaluate[chromedp.Void](looker))
+	p.until("the page", `document.querySelector("#discord .place").textContent`)
+}
+
+func (p *page) do(what string, actions ...chromedp.Action[chromedp.Void]) {
+	p.Helper()
+	// The first call starts the browser, which lives as long as its context.
+	ctx, cancel := p.ctx, context.CancelFunc(func() {})
+	if chromedp.FromContext(ctx).Target != nil {
+		ctx, cancel = context.WithTimeout(p.ctx, patience)
+	}
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		p.Fatalf("%s: %v", what, err)
+	}
+}
+
+// eval is the value of an expression in the page, or what it promises.
+func eval[T any](p *page, expression string) T {
+	p.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// until waits until an expression is true in the page.
+func (p *page) until(what, expression string) {
+	p.Helper()
+	if !eval[bool](p, fmt.Sprintf(`holds(() => %s, %d)`, expression, patience.Milliseconds()/2)) {
+		p.Fatalf("waited for %s:\n%s", what, eval[string](p, `document.body.innerText`))
+	}
+}
+
+// click clicks on the first that a CSS selector finds.
+func (p *page) click(selector string) {
+	p.Helper()
+	p.do("click on "+selector, chromedp.Click(chromedp.CSS(selector)))
+}
+
+// keys types keys, each a character or one of package kb's, where the focus is.
+func (p *page) keys(keys string) {
+	p.Helper()
+	p.do("press keys", chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		for _, key := range keys {
+			events := kb.Encode(key)
+			down, up := events[0], events[len(events)-1]
+			if len(events) == 3 { // The character goes with the key, which the page may prevent.
+				down.Text = events[1].Text
+			}
+			for _, e := range []*input.DispatchKeyEventParams{down, up} {
+				if _, err := cdp.Call(ctx, t, input.DispatchKeyEvent, *e); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}))
+}
+
+// write writes a text where the focus is.
+func (p *page) write(text string) {
+	p.Helper()
+	p.do("write", call(input.InsertText, input.InsertTextParams{Text: text}))
+}
+
+// as is asked by somebody, somewhere.
+func (p *page) as(asker, chat string) {
+	p.Helper()
+	p.click(fmt.Sprintf(`#as [value=%q]`, asker))
+	p.click(fmt.Sprintf(`#chat [value=%q]`, chat))
+}
+
+// choose chooses of a list by its ID.
+func (p *page) choose(list, value string) {
+	p.Helper()
+	eval[bool](p, fmt.Sprintf(`choose(%q, %q)`, list, value))
+}
+
+// ask sends a text to both sides and waits for what each answers.
+func (p *page) ask(text string) (telegram, discord string) {
+	p.Helper()
+	p.click("#text")
+	eval[bool](p, `begin()`)
+	p.write(text)
+	p.keys(kb.Enter)
+	p.until("the answers", `answer("telegram") && answer("discord")`)
+	plain := strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2060", "", "\u200b", "")
+	return plain.Replace(eval[string](p, `answer("telegram")`)), plain.Replace(eval[string](p, `answer("discord")`))
+}
+
+// call is a call of the browser's own protocol.
+func call[P, R any](method cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, method, params)
+		return err
+	})
+}
+
+func TestThePageInABrowser(t *testing.T) {
+	p := open(t)
+	for _, part := range []struct {
+		name string
+		test func(*page)
+	}{
+		{"both looks have every answer", bothLooks},
+		{"what one alone sees is not shown to others", privately},
+		{"a failing service is said", failing},
+		{"nothing that is said becomes markup", markup},
+		{"a keyboard, a modal and choices", keyboard},
+		{"another tab is caught up with", tabs},
+		{"what is typed stays when the demo stops", stopped},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			p.T = t
+			part.test(p)
+		})
+	}
+	p.T = t
+	eval[any](p, fmt.Sprintf(`console.log(%q)`, over))
+	<-p.watched
+	for _, m := range p.wrong {
+		if !strings.Contains(m, "net::ERR_") { // after the demo has stopped
+			t.Errorf("the browser complains: %s", m)
+		}
+	}
+	const loaded = `performance.getEntriesByType("resource").map((one) => one.name).filter((one) => !one.startsWith(location.origin + "/"))`
+	if others := eval[[]string](p, loaded); len(others) > 0 {
+		t.Errorf("the page asked other hosts: %q", others)
+	}
+}
+
+// wallet is that of an example: the one that stakes is 0, one that does not 1.
+func (p *page) wallet(n int) string {
+	p.Helper()
+	return strings.Fields(eval[string](p, fmt.Sprintf(`document.querySelectorAll("#examples button")[%d].title`, n)))[1]
+}
+
+func bothLooks(p *page) {
+	for text, want := range map[string]string{
+		"/help": "What I can do", "/price 7d": "$0.0417", "/supply": "987.65M", "/staked " + p.wallet(0): "1,012,345.6789",
+		"/verify " + p.wallet(0): "This wallet is yours",
+	} {
+		telegram, discord := p.ask(text)
+		for _, said := range []string{telegram, discord} {
+			if !strings.Contains(said, want) || !strings.Contains(said, "imulated") {
+				p.Errorf("%s is answered by\n%s", text, said)
+			}
+		}
+	}
+	const shown = `document.querySelector("#telegram .bubble img") && document.querySelector("#discord .embed img")`
+	for range 10 { // a picture that is late, as on a busy machine, is there the next time
+		if eval[bool](p, `Boolean(`+shown+`)`) {
+			break
+		}
+		p.ask("/price 7d")
+	}
+	p.until("the charts", shown+` && [...document.images].every((one) => one.naturalWidth > 0)`)
+}
+
+func privately(p *page) {
+	for _, place := range []string{"group", "private"} {
+		p.as("member", place)
+		if telegram, discord := p.ask("/mylogins"); !strings.Contains(telegram, "Harbor Swap") || !strings.Contains(discord, "Harbor Swap") {
+			p.Errorf("the member is answered by\n%s\nand by\n%s", telegram, discord)
+		}
+	}
+	for _, asker := range []string{"unregistered", "moderator", "member"} {
+		for _, place := range []string{"private", "group"} {
+			p.as(asker, place)
+			shown := eval[string](p, `document.querySelector("main").innerText`)
+			if got, want := strings.Contains(shown, "Harbor Swap"), asker == "member"; got != want {
+				p.Errorf("the member's logins are shown to %s in %s: %v", asker, place, got)
+			}
+		}
+	}
+}
+
+func failing(p *page) {
+	p.choose("fault-chain", "down")
+	p.until("the switch", `document.querySelector("#fault-chain.on")`)
+	if telegram, discord := p.ask("/staked " + p.wallet(1)); !strings.Contains(telegram, "Could not be checked") || !strings.Contains(discord, "Could not be checked") {
+		p.Errorf("a failing chain is answered by\n%s\nand by\n%s", telegram, discord)
+	}
+	p.until("what was learned before to be old", `performance.now() - begun > 1000`)
+	eval[any](p, `refresh("1,012,345")`)
+	p.until("an alert", `document.querySelector("dialog.telegram")?.innerText.includes("Could not be checked")`)
+	p.keys(kb.Escape)
+	p.choose("fault-chain", "")
+	p.until("no alert and no fault", `!document.querySelector("dialog, #fault-chain.on")`)
+}
+
+// markup has what anybody could have the bot say, as either side writes it.
+func markup(p *page) {
+	const link = `<a href="https://e.example/" target="_blank" rel="noopener noreferrer">a</a>`
+	for _, test := range []struct{ call, want string }{
+		{`markdown("**bold \u0060x\u0060** [a](https://e.example/)").childNodes`, `<p class=""><strong>bold <code>x</code></strong> ` + link + `</p>`},
+		{`markdown("[a](javascript:alert(1))").childNodes`, `<p class="">[a](javascript:alert(1))</p>`},
+		{`markdown("<img src=x onerror=alert(1)>&amp;").childNodes`, `<p class="">&lt;img src=x onerror=alert(1)&gt;&amp;amp;</p>`},
+		{`entities("<b>a</b>", [])`, `&lt;b&gt;a&lt;/b&gt;`},
+		{`entities("👍a", [{ type: "text_link", offset: 2, length: 1, url: "https://e.example/" }])`, `👍` + link},
+		{`entities("ab", [{ type: "text_link", offset: 0, length: 1, url: "javascript:alert(1)" }])`, `<span>a</span>b`},
+	} {
+		if got := eval[string](p, fmt.Sprintf(`drawn(({ markdown, entities }) => %s)`, test.call)); got != test.want {
+			p.Errorf("%s is shown as\n%s\nand not as\n%s", test.call, got, test.want)
+		}
+	}
+}
+
+func keyboard(p *page) {
+	p.click("#text")
+	p.write("/pri")
+	p.until("the command", `document.getElementById("suggestions").innerText.includes("/price")`)
+	p.keys(kb.ArrowDown + kb.Enter)
+	p.until("the command in the input", `document.activeElement.value === "/price "`)
+	p.until("its choices", `document.getElementById("suggestions").innerText.includes("30d")`)
+	p.do("empty the input", chromedp.Evaluate[chromedp.Void](`document.activeElement.value = ""`))
+	p.ask("/verify abc")
+	p.click("#discord article:not([hidden]) .primary")
+	p.until("the modal", `document.activeElement.matches("dialog input")`)
+	p.write(p.wallet(0))
+	p.keys(kb.Enter)
+	p.until("the answer", `!document.querySelector("dialog") && answer("discord")?.includes("This wallet is yours")`)
+}
+
+// tabs opens another tab in front, in which something is asked and switched.
+func tabs(p *page) {
+	ctx, closeTab := chromedp.NewContext(p.ctx)
+	defer closeTab()
+	other := &page{T: p.T, ctx: ctx, url: p.url}
+	other.do("open a tab", chromedp.EmulateViewport(1400, 900))
+	other.load()
+	other.ask("/supply")
+	other.choose("fault-price", "down")
+	other.until("the switch", `document.querySelector("#fault-price.on")`)
+	const ids = `["telegram", "discord"].flatMap(messages).map((one) => one.dataset.id).join()`
+	want := eval[string](other, ids)
+	p.do("bring the first tab to the front", call(cdppage.BringToFront, cdp.Empty{}))
+	p.until("what was missed", fmt.Sprintf(`%s === %q && document.querySelector("#fault-price.on")`, ids, want))
+}
+
+func stopped(p *page) {
+	p.endDemo()
+	p.until("the note", `document.getElementById("toast").textContent.startsWith("The demo has stopped.")`)
+	p.click("#text")
+	p.write("/price 7d")
+	p.keys(kb.Enter)
+	p.until("the text", `document.getElementById("text").value === "/price 7d"`)
+}

@@ -1,0 +1,231 @@
+package web_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"herald/internal/app"
+	"herald/internal/demo/web"
+)
+
+// startDemo runs `bot demo --web` until it is told to stop or the test ends, and
+// gives the address of its page.
+func startDemo(t *testing.T) (url string, stop func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	printed, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := app.DemoWeb(ctx, out, os.Stderr)
+		out.CloseWithError(io.EOF)
+		ended <- err
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the demo ends with %v", err)
+		}
+	})
+	lines := bufio.NewScanner(printed)
+	for lines.Scan() {
+		if url := regexp.MustCompile(`http://\S+`).FindString(lines.Text()); url != "" {
+			go func() { _, _ = io.Copy(io.Discard, printed) }()
+			return url, stop
+		}
+	}
+	t.Fatal("the demo prints no address")
+	return "", stop
+}
+
+// client asks the demo as the page does, and remembers what it is told.
+type client struct {
+	*testing.T
+	url string
+
+	mu      sync.Mutex
+	told    []web.Event
+	changed chan struct{}
+}
+
+// connect is a client of a new demo.
+func connect(t *testing.T) *client {
+	t.Helper()
+	url, _ := startDemo(t)
+	c := &client{T: t, url: strings.TrimSuffix(url, "/")}
+	c.listen()
+	return c
+}
+
+// listen begins to remember what is told, and returns once that is live.
+func (c *client) listen() {
+	c.Helper()
+	c.changed = make(chan struct{})
+	ctx, stop := context.WithCancel(context.Background())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/events", nil)
+	if err != nil {
+		c.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		c.Fatal(err)
+	}
+	ended := make(chan struct{})
+	c.Cleanup(func() { stop(); <-ended })
+	go func() {
+		defer close(ended)
+		defer resp.Body.Close()
+		lines := bufio.NewReader(resp.Body)
+		for {
+			line, err := lines.ReadBytes('\n')
+			if err != nil {
+				return
+			}
+			if data, is := bytes.CutPrefix(line, []byte("data: ")); is {
+				var e web.Event
+				if err := json.Unmarshal(data, &e); err != nil {
+					c.Errorf("an event is not of the protocol: %v", err)
+				}
+				c.mu.Lock()
+				c.told = append(c.told, e)
+				close(c.changed)
+				c.changed = make(chan struct{})
+				c.mu.Unlock()
+			}
+		}
+	}()
+	c.next(0, "the stream to be live", func(e web.Event) bool { return e.Kind == web.KindLive })
+}
+
+// all is what was told so far.
+func (c *client) all() []web.Event {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.told)
+}
+
+// next waits for the first event that fits, but for as many as are passed over.
+func (c *client) next(after int, what string, fits func(web.Event) bool) web.Event {
+	c.Helper()
+	deadline := time.After(20 * time.Second)
+	for {
+		c.mu.Lock()
+		all, changed := c.told, c.changed
+		c.mu.Unlock()
+		if i := slices.IndexFunc(all[after:], fits); i >= 0 {
+			return all[after+i]
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			c.Fatalf("waited for %s; what was told:\n%+v", what, all)
+		}
+	}
+}
+
+// send makes a call and returns the answer's status and text.
+func (c *client) send(method, path string, body any, change func(*http.Request)) (status int, text string) {
+	c.Helper()
+	sent, err := json.Marshal(body)
+	if err != nil {
+		c.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), 20*time.Second) // a stream would not end
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(sent))
+	if err != nil {
+		c.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if change != nil {
+		change(req)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer resp.Body.Close()
+	read, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return resp.StatusCode, string(read)
+}
+
+// call makes a call that must succeed.
+func (c *client) call(method, path string, body, result any) {
+	c.Helper()
+	status, text := c.send(method, path, body, nil)
+	if status != http.StatusOK {
+		c.Fatalf("%s %+v: %d: %s", path, body, status, text)
+	}
+	if err := json.Unmarshal([]byte(text), result); err != nil {
+		c.Fatalf("%s: %v", path, err)
+	}
+}
+
+func (c *client) state() (s web.State) {
+	c.Helper()
+	c.call("GET", "/state", nil, &s)
+	return s
+}
+
+// wallet is that of an example: the one that stakes is 0, one that does not 1.
+func (c *client) wallet(n int) string {
+	c.Helper()
+	_, wallet, _ := strings.Cut(c.state().Examples[n].Text, " ")
+	return wallet
+}
+
+func (c *client) act(a web.Act) (r web.Result) {
+	c.Helper()
+	if a.Language == "" {
+		a.Language = "en"
+	}
+	c.call("POST", "/act", a, &r)
+	return r
+}
+
+// answer does something and waits for the bot's next message on that side, new or
+// changed.
+func (c *client) answer(a web.Act) web.Event {
+	c.Helper()
+	before := len(c.all())
+	c.act(a)
+	return c.answerAfter(before, a.Side, a.Kind+" "+a.Text)
+}
+
+func (c *client) answerAfter(before int, side, what string) web.Event {
+	c.Helper()
+	return c.next(before, "the answer on "+side+" to "+what, func(e web.Event) bool { return e.Kind == web.KindMessage && e.Side == side })
+}
+
+// say types a text on both sides and waits for the answers, by side.
+func (c *client) say(as, chat, text string) map[string]web.Event {
+	c.Helper()
+	before := len(c.all())
+	c.act(web.Act{Side: web.Both, Kind: "say", As: as, Chat: chat, Text: text})
+	return map[string]web.Event{
+		web.Telegram: c.answerAfter(before, web.Telegram, text), web.Discord: c.answerAfter(before, web.Discord, text),
+	}
+}
+
+// button is what the first button below a message sends that ends like this.
+func (c *client) button(e web.Event, end string) string {
+	c.Helper()
+	found := regexp.MustCompile(`"(?:callback_data|custom_id)":"([^"]+` + end + `)"`).FindSubmatch(e.Message)
+	if found == nil {
+		c.Fatalf("no button %q in %s", end, e.Message)
+	}
+	return string(found[1])
+}

@@ -1,0 +1,91 @@
+package web
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"herald/internal/demo/fake/services"
+)
+
+// The chats that there are, by their IDs on each side. Direct messages on Discord
+// are a channel for each person, which begins like this and ends like their ID.
+const (
+	groupTitle         = "Herald demo"
+	telegramGroup      = -1001000000001
+	discordGuild       = "810000000000000001"
+	discordChannel     = "820000000000000001"
+	discordDirectBegin = "83"
+)
+
+// asker is somebody whom one can be.
+type asker struct {
+	name       string
+	telegramID int64
+	discordID  string
+	moderator  bool
+}
+
+// people are the askers, in the order in which they are offered.
+type people []asker
+
+func newPeople(w services.World) people {
+	person := func(name string, p services.Person, moderator bool) asker {
+		id, _ := strconv.ParseInt(p.UID("Telegram"), 10, 64) // which the World has as a number
+		return asker{name, id, p.UID("Discord"), moderator}
+	}
+	return people{
+		person("member", w.Registered, false),
+		person("unregistered", w.Unregistered, false),
+		person("moderator", w.Newcomer, true),
+	}
+}
+
+// named is the asker of a name.
+func (all people) named(name string) (asker, bool) {
+	return all.find(func(a asker) bool { return a.name == name })
+}
+
+// onTelegram is the name of the asker with a user ID, or that of the bot.
+func (all people) onTelegram(id int64) string {
+	a, _ := all.find(func(a asker) bool { return a.telegramID == id })
+	return cmp.Or(a.name, Bot)
+}
+
+// onDiscord is the name of the asker with a user ID; it is their own.
+func (all people) onDiscord(id string) string {
+	a, _ := all.find(func(a asker) bool { return a.discordID == id })
+	return a.name
+}
+
+func (all people) find(is func(asker) bool) (asker, bool) {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i], true
+	}
+	return asker{}, false
+}
+
+// mentioned is the asker whom a word means: @moderator.
+func (all people) mentioned(word string) (asker, bool) {
+	name, at := strings.CutPrefix(word, "@")
+	a, known := all.named(name)
+	return a, at && known
+}
+
+// language is one of an app, as each side names it. Chinese is named with its
+// script or country, as the apps do.
+type language struct{ code, telegram, discord string }
+
+var languages = []language{
+	{"en", "en", "en-US"}, {"es", "es", "es-ES"}, {"zh", "zh-hans", "zh-CN"},
+	{"ru", "ru", "ru"}, {"tr", "tr", "tr"}, {"vi", "vi", "vi"},
+}
+
+func languageOf(code string) (language, bool) {
+	i := slices.IndexFunc(languages, func(l language) bool { return l.code == code })
+	if i < 0 {
+		return language{}, false
+	}
+	return languages[i], true
+}

@@ -1,0 +1,267 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+
+	fakediscord "herald/internal/demo/fake/discord"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/e2e/e2etest"
+	"herald/internal/e2e/fault"
+	"herald/internal/secret/logtest"
+)
+
+func TestEveryCommandIsAnsweredRightlyInEveryWayIn(t *testing.T) {
+	t.Parallel()
+	for _, way := range e2etest.Ways {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			world, door := e2etest.Sandbox(t), way.Open(t)
+			door.Serve(world)
+			user := e2etest.TelegramID(world.World.Registered)
+			if way.OnDiscord {
+				user, _ = strconv.ParseInt(world.World.Registered.UID("Discord"), 10, 64)
+			} else {
+				door.Telegram.Start(user)
+			}
+			for _, want := range []struct {
+				command, argument, text string
+				private                 bool
+			}{
+				{command: "price", text: e2etest.Price},
+				{command: "supply", text: "987,654,321.123456789012345678 HRLD"},
+				{command: "staked", argument: world.World.Staker.Hex(), text: "1,012,345.678901234567890124 HRLD"},
+				{command: "staked", argument: world.World.Idle.Hex(), text: "Not staked"},
+				{command: "staked", argument: "0x12", text: "40 hexadecimal digits", private: way.OnDiscord},
+				{command: "mylogins", text: "Harbor Swap", private: true},
+				{command: "exists", text: "is registered", private: true},
+				{command: "verify", argument: world.World.Staker.Hex(), text: "This wallet is yours", private: true},
+				{command: "help", text: "/staked"},
+			} {
+				asked := door.Ask(e2etest.Command{User: user, Group: true, Name: want.command, Argument: want.argument})
+				got := asked.Wait()
+				if !strings.Contains(e2etest.Plain(got.Text), want.text) || got.Private != want.private {
+					t.Errorf("/%s %s: %+v, want %q, private %v", want.command, want.argument, got, want.text, want.private)
+				}
+				if way.OnDiscord || !want.private {
+					continue
+				}
+				e2etest.Eventually(t, "the pointer to a private answer", func() bool { return len(asked.Answers()) == 2 })
+				if pointer := asked.Answers()[1]; pointer.Private || strings.Contains(pointer.Text, "egistered") {
+					t.Errorf("/%s: the group is told %q", want.command, pointer.Text)
+				}
+			}
+			if way.OnDiscord && len(door.Discord.Problems()) > 0 {
+				t.Errorf("Discord refuses %v", door.Discord.Problems())
+			}
+		})
+	}
+}
+
+// What is in flight when SIGTERM comes is answered once, however often the
+// platform delivers it; and what Telegram keeps meanwhile, by the next start on
+// the same Redis, where nobody is named. Nothing is acknowledged to Telegram before it is answered.
+func TestEveryCommandIsAnsweredOnceAcrossAStop(t *testing.T) {
+	t.Parallel()
+	const commands, firstUser = 12, 7_123_456_000
+	for _, way := range e2etest.Ways {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			world, door, redis := e2etest.Sandbox(t), way.Open(t), miniredis.RunT(t)
+			bot := door.Serve(world, e2etest.OnRedis(redis)...)
+			world.Chain.SetFault(fault.Late(400 * time.Millisecond))
+			var asked []*e2etest.Asked
+			ask := func(n int) {
+				for range n {
+					i := len(asked)
+					asked = append(asked, door.Ask(e2etest.Command{User: firstUser + int64(i), Name: "staked", Argument: wallet(i), Times: 2}))
+				}
+			}
+			ask(commands)
+			e2etest.Eventually(t, "all are in flight", func() bool { return world.Chain.Requests() >= commands })
+			if way.Name == "telegram polling" {
+				if sent, pending := len(door.Telegram.Sent()), len(door.Telegram.Pending()); pending < commands-sent {
+					t.Errorf("%d updates of %d are acknowledged, and %d are answered", commands-pending, commands, sent)
+				}
+			}
+			bot.Stop()
+			if err := bot.Leave(); err != nil {
+				t.Fatal(err)
+			}
+			if !way.OnDiscord {
+				ask(commands)
+				door.Serve(world, e2etest.OnRedis(redis)...)
+			}
+			for _, a := range asked {
+				if got := a.Wait(); !strings.Contains(got.Text, "Not staked") {
+					t.Errorf("answered with %q", got.Text)
+				}
+			}
+			if !way.OnDiscord && !door.Telegram.WaitAcknowledged(e2etest.Patience) {
+				t.Errorf("%d updates are left", len(door.Telegram.Pending()))
+			}
+			for _, a := range asked {
+				if n := len(a.Answers()); n != 1 {
+					t.Errorf("%s is answered %d times", a.Argument, n)
+				}
+			}
+			if dump := redis.Dump(); strings.Contains(dump, "7123456") || strings.Contains(dump, "abc00") {
+				t.Errorf("a user or a wallet is named in Redis: %s", dump)
+			}
+		})
+	}
+}
+
+// wallet is one that nobody else asks about, and that stakes nothing.
+func wallet(i int) string { return fmt.Sprintf("0x%040x", 0xabc000+i) }
+
+var answersMany = regexp.MustCompile(`This answers (\d+) requests\.`)
+
+// burst is how many messages a chat may get at once, before it gets one a
+// second.
+const burst = 3
+
+// A hundred who ask the same in one group at once are served by three messages,
+// which say for how many they are.
+func TestAHundredWhoAskTheSameAreServedByThreeMessages(t *testing.T) {
+	t.Parallel()
+	const askers = 100
+	for _, way := range e2etest.Ways[:2] {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			door := way.Open(t)
+			bot := door.Serve(e2etest.Sandbox(t), "TELEGRAM_PACING=on")
+			began := time.Now()
+			for i := range askers {
+				door.Ask(e2etest.Command{User: int64(1 + i), Group: true, Name: "price"})
+			}
+			served := 0
+			var sent []faketelegram.Sent
+			e2etest.Eventually(t, "all are served", func() bool {
+				served, sent = 0, door.Telegram.Sent()
+				for _, m := range sent {
+					many := answersMany.FindStringSubmatch(m.Text)
+					switch {
+					case !strings.Contains(m.Text, e2etest.Price):
+						t.Fatalf("sent %+v", m)
+					case many == nil:
+						served++
+					default:
+						n, _ := strconv.Atoi(many[1])
+						served += n
+					}
+				}
+				return served >= askers
+			})
+			// A busy machine takes longer, and another message for each second.
+			if took := sent[len(sent)-1].At.Sub(began); served != askers || len(sent) > burst+int(took.Seconds()) {
+				t.Errorf("%d messages serve %d of %d, in %v", len(sent), served, askers, took)
+			}
+			bot.Stop()
+		})
+	}
+}
+
+// both is a bot on both platforms.
+type both struct {
+	*testing.T
+	*e2etest.Bot
+	telegram *e2etest.Door
+	discord  *e2etest.Door
+	log      *logtest.Buffer
+}
+
+// startBoth runs it on polls and the gateway, prepared as given.
+func startBoth(t *testing.T, prepare func(*both)) *both {
+	t.Helper()
+	b := &both{T: t, telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t), log: &logtest.Buffer{}}
+	if prepare != nil {
+		prepare(b)
+	}
+	settings := append(b.telegram.Settings(), b.discord.Settings()...)
+	b.Bot = e2etest.Serve(t, e2etest.Settings(e2etest.Sandbox(t), append(settings, "LOG_LEVEL=info")...), b.log)
+	return b
+}
+
+// awaitReadyz waits for 200, or for 503 with these lines.
+func (b *both) awaitReadyz(status int, lines string) {
+	b.Helper()
+	e2etest.Eventually(b.T, lines, func() bool {
+		got, text := b.Readyz()
+		return got == status && text == lines
+	})
+}
+
+func (b *both) answers(door *e2etest.Door) {
+	b.Helper()
+	if got := door.Ask(e2etest.Command{User: 7, Name: "price"}).Wait(); !strings.Contains(got.Text, e2etest.Price) {
+		b.Errorf("%s answers %+v", door.Name, got)
+	}
+}
+
+// errors fails the test unless just these errors are logged, one for each
+// platform that stopped, with the setting to look at.
+func (b *both) errors(settings map[string]string) {
+	b.Helper()
+	if n := b.log.Lines("level=ERROR"); n != len(settings) {
+		b.Errorf("%d errors are logged:\n%s", n, b.log)
+	}
+	for platform, setting := range settings {
+		if b.log.Lines(`msg="platform stopped" platform=`+platform) != 1 || b.log.Lines(setting) != 1 {
+			b.Errorf("not one line tells that %s stopped:\n%s", platform, b.log)
+		}
+	}
+}
+
+const (
+	bothConnected = "telegram: connected\ndiscord: connected\n"
+	onlyDiscord   = "telegram: not connected\ndiscord: connected\n"
+	onlyTelegram  = "telegram: connected\ndiscord: not connected\n"
+)
+
+func TestAPlatformThatDiesLeavesTheOther(t *testing.T) {
+	t.Parallel()
+	b := startBoth(t, nil)
+	b.awaitReadyz(http.StatusOK, bothConnected)
+	b.telegram.Telegram.Revoke()
+	b.telegram.Telegram.Push(faketelegram.Message{})
+	b.awaitReadyz(http.StatusServiceUnavailable, onlyDiscord)
+	b.answers(b.discord)
+	b.errors(map[string]string{"telegram": "TELEGRAM_BOT_TOKEN"})
+	// Once both are dead, the bot ends.
+	b.discord.Discord.Do(fakediscord.Action{Close: 4014})
+	if err := b.Leave(); err == nil || !strings.Contains(err.Error(), "no platform is left to serve") {
+		t.Errorf("the bot left with %v", err)
+	}
+	b.errors(map[string]string{"telegram": "TELEGRAM_BOT_TOKEN", "discord": "DISCORD_BOT_TOKEN"})
+	if n := len(b.discord.Discord.Identifies()); n != 1 {
+		t.Errorf("identified %d times", n)
+	}
+}
+
+// What a platform recovers from ends neither of them. The gateway is resumed.
+func TestAnOutageOfOnePlatformPasses(t *testing.T) {
+	t.Parallel()
+	b := startBoth(t, func(b *both) {
+		b.discord.Discord.Break(fakediscord.GatewayBot, fakediscord.Fault{Status: http.StatusBadGateway})
+	})
+	discord := b.discord.Discord
+	b.awaitReadyz(http.StatusServiceUnavailable, onlyTelegram)
+	b.answers(b.telegram)
+	discord.Break(fakediscord.GatewayBot, fakediscord.Fault{})
+	b.awaitReadyz(http.StatusOK, bothConnected)
+	discord.Do(fakediscord.Action{Drop: true})
+	e2etest.Eventually(t, "the session is resumed", func() bool { return discord.Resumes() > 0 })
+	b.answers(b.discord)
+	if n := len(discord.Identifies()); n != 1 {
+		t.Errorf("identified %d times", n)
+	}
+	b.errors(nil)
+}

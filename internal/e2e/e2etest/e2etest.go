@@ -1,0 +1,278 @@
+// Package e2etest is what the tests of the whole bot share: a sandbox whose
+// services can fail, a bot by its settings, the settings of each way in, and
+// the search for what must not be shown.
+package e2etest
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/app"
+	"herald/internal/chat"
+	"herald/internal/e2e/fault"
+	"herald/internal/secret/logtest"
+	"herald/internal/words"
+)
+
+// Patience is how long an answer may take on a busy machine.
+const Patience = 20 * time.Second
+
+// Price is the sandbox's price, as every answer to /price shows it.
+const Price = "$0.04173"
+
+// Plain is a text of an answer as people read it, without the marks that hide in
+// it.
+func Plain(text string) string {
+	return strings.NewReplacer("\u00a0", " ", "\u2060", "", "**", "", "`", "", `\`, "").Replace(text)
+}
+
+// MinuteForm is how answers show times: to the minute, as Telegram's text has
+// them where an app cannot show them itself.
+const MinuteForm = "2006-01-02 15:04 MST"
+
+// Minute is a time as answers show it.
+func Minute(t time.Time) string { return t.UTC().Format(MinuteForm) }
+
+// Lines are what a reply says, each of its parts on a line, without empty ones,
+// with the exact values of what is shown short.
+func Lines(r chat.Reply) []string {
+	card := words.Print(r)
+	lines := []string{spoken(card.Title), spoken(card.Text)}
+	list := func(fields []words.Field) {
+		for _, f := range fields {
+			lines = append(lines, spoken(f.Name)+": "+spoken(f.Value))
+		}
+	}
+	for _, s := range card.Sections {
+		lines = append(lines, spoken(s.Heading))
+		list(s.Fields)
+	}
+	list(card.Details)
+	for _, n := range card.Notes {
+		lines = append(lines, spoken(n))
+	}
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
+}
+
+// spoken is a line as plain text, with times to the minute.
+func spoken(line words.Line) string {
+	var b strings.Builder
+	for _, span := range line {
+		if !span.At.IsZero() {
+			span.Text = Minute(span.At)
+		}
+		b.WriteString(span.Text)
+	}
+	return Plain(b.String())
+}
+
+// T is what *testing.T, *testing.B and *rapid.T have in common.
+type T interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Cleanup(func())
+}
+
+// Sandbox starts the stand-ins for all services until the test ends.
+func Sandbox(t T) *fault.Sandbox {
+	t.Helper()
+	world, err := fault.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := world.Close(); err != nil {
+			t.Errorf("close the sandbox: %v", err)
+		}
+	})
+	return world
+}
+
+// Settings are those of a bot that asks the stand-ins, and more, of which the
+// last of a name counts.
+func Settings(world *fault.Sandbox, more ...string) []string {
+	return append(app.DemoSettings(world.Sandbox), more...)
+}
+
+// TTLs are settings by which every answer is cached for d.
+func TTLs(d time.Duration) []string {
+	var settings []string
+	for _, name := range []string{"PRICE_TTL", "SUPPLY_TTL", "STAKE_TTL", "EXISTS_TTL", "LOGINS_TTL"} {
+		settings = append(settings, name+"="+d.String())
+	}
+	return settings
+}
+
+// New is a bot on no platform, to be asked by its Router. It is closed when the
+// test ends.
+func New(t T, settings []string, log *slog.Logger) *app.Bot {
+	t.Helper()
+	cfg, err := app.Load(settings, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bot, err := app.New(cfg, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(bot.Close)
+	return bot
+}
+
+// Bot is a bot that serves.
+type Bot struct {
+	// URL is its HTTP server's, empty if it ended before it listened.
+	URL string
+
+	log   any // told when it does not leave in good order
+	stop  context.CancelFunc
+	ended chan struct{}
+	err   error // once ended is closed
+	asked bool  // for err
+}
+
+// Serve runs a bot with these settings, and HTTP_ADDR on a port of its choice,
+// until the test ends; it listens but need not be ready yet. It logs to log. The test fails if it
+// cannot serve or does not leave in good order, unless Leave is asked about
+// that.
+func Serve(t testing.TB, settings []string, log io.Writer) *Bot {
+	t.Helper()
+	b := serve(t, settings, func(cfg *app.Config) *slog.Logger { return app.NewLogger(cfg, log) })
+	b.log = log
+	return b
+}
+
+// ServeReady is Serve of a bot that asks the stand-ins, with further settings,
+// and waits until it is ready.
+func ServeReady(t testing.TB, world *fault.Sandbox, settings ...string) *Bot {
+	t.Helper()
+	b := Serve(t, append(Settings(world, "LOG_LEVEL=debug"), settings...), &logtest.Buffer{})
+	b.AwaitReady(t)
+	return b
+}
+
+// ServeBare is Serve with a log that redacts nothing.
+func ServeBare(t testing.TB, settings []string, log *slog.Logger) *Bot {
+	t.Helper()
+	return serve(t, settings, func(*app.Config) *slog.Logger { return log })
+}
+
+func serve(t testing.TB, settings []string, logger func(*app.Config) *slog.Logger) *Bot {
+	t.Helper()
+	cfg, err := app.LoadToServe(append(settings[:len(settings):len(settings)], "HTTP_ADDR=127.0.0.1:0"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listens := make(chan string, 1)
+	bot, err := app.New(cfg, slog.New(listening{logger(cfg).Handler(), listens}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bot.ExportBuild("test", "unknown")
+	ctx, stop := context.WithCancel(context.Background())
+	b := &Bot{stop: stop, ended: make(chan struct{})}
+	go func() {
+		defer close(b.ended)
+		defer bot.Close()
+		b.err = bot.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-b.ended
+		if b.err != nil && !b.asked {
+			t.Errorf("the bot did not leave in good order: %v\n%v", b.err, b.log)
+		}
+	})
+	select {
+	case addr := <-listens:
+		b.URL = "http://" + addr
+	case <-b.ended:
+	}
+	return b
+}
+
+// listening passes on the address that the log says the HTTP server listens on,
+// whatever level is logged.
+type listening struct {
+	slog.Handler
+	addr chan<- string
+}
+
+func (l listening) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l listening) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == "http server listens" {
+		r.Attrs(func(a slog.Attr) bool { l.addr <- a.Value.String(); return true })
+	}
+	if !l.Handler.Enabled(ctx, r.Level) {
+		return nil
+	}
+	return l.Handler.Handle(ctx, r)
+}
+
+// Stop tells the bot to leave, as SIGTERM does.
+func (b *Bot) Stop() { b.stop() }
+
+// Leave waits until the bot has left and returns why, nil if it was told to.
+func (b *Bot) Leave() error {
+	b.asked = true
+	<-b.ended
+	return b.err
+}
+
+// Readyz is the answer of /readyz, 0 while nothing listens.
+func (b *Bot) Readyz() (status int, text string) {
+	resp, err := http.Get(b.URL + "/readyz")
+	if err != nil {
+		return 0, ""
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(body)
+}
+
+// AwaitReady waits until every platform is connected.
+func (b *Bot) AwaitReady(t testing.TB) {
+	t.Helper()
+	Eventually(t, "the bot is ready", func() bool {
+		status, _ := b.Readyz()
+		return status == http.StatusOK
+	})
+}
+
+// Metrics is what /metrics answers at a bot's HTTP_ADDR, given as a URL.
+func Metrics(t testing.TB, base string) string {
+	t.Helper()
+	resp, err := http.Get(base + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// Eventually waits until done is true, and ends the test if it does not come
+// true within Patience.
+func Eventually(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for limit := time.After(Patience); !done(); {
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}

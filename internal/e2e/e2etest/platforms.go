@@ -1,0 +1,115 @@
+package e2etest
+
+import (
+	"encoding/hex"
+	"strconv"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"herald/internal/chat"
+	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/services"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/e2e/fault"
+)
+
+// GroupID is a group of Telegram, GuildID a server of Discord.
+const (
+	GroupID = -1001
+	GuildID = "42"
+)
+
+// Where the bot is called in.
+const (
+	WebhookPath      = "/hooks/telegram"
+	InteractionsPath = "/discord/interactions"
+	WebhookSecret    = "wh00k-secret_of-telegram"
+)
+
+// Polling are the settings of a bot that polls the fake and paces nothing.
+func Polling(fake *faketelegram.Server) []string {
+	return []string{"TELEGRAM_BOT_TOKEN=" + faketelegram.Token, "TELEGRAM_API_URL=" + fake.URL, "TELEGRAM_PACING=off"}
+}
+
+// Webhook are those of one to which the fake delivers at WebhookPath.
+func Webhook(fake *faketelegram.Server) []string {
+	return append(Polling(fake), "TELEGRAM_WEBHOOK_URL=https://bot.example"+WebhookPath, "TELEGRAM_WEBHOOK_SECRET="+WebhookSecret)
+}
+
+// Gateway are the settings of a bot that opens the fake's gateway.
+func Gateway(fake *fakediscord.Server) []string {
+	return []string{"DISCORD_BOT_TOKEN=" + fake.Token, "DISCORD_API_URL=" + fake.URL()}
+}
+
+// Interactions are those of one to which the fake posts at InteractionsPath.
+func Interactions(fake *fakediscord.Server) []string {
+	return append(Gateway(fake), "DISCORD_PUBLIC_KEY="+hex.EncodeToString(fake.PublicKey))
+}
+
+// redisPatience has the bot wait for Redis as long as a busy machine may need.
+// Past the 300 ms of its own it would decide alone.
+var redisPatience = "?read_timeout=" + Patience.String()
+
+// OnRedis are the settings of a bot that shares its state there.
+func OnRedis(redis *miniredis.Miniredis) []string {
+	return []string{"REDIS_URL=redis://" + redis.Addr() + redisPatience}
+}
+
+// Discord starts a fake until the test ends.
+func Discord(t testing.TB) *fakediscord.Server {
+	fake := fakediscord.New()
+	t.Cleanup(fake.Close)
+	return fake
+}
+
+// TelegramID is a person's user ID in Telegram.
+func TelegramID(p services.Person) int64 {
+	id, err := strconv.ParseInt(p.UID("Telegram"), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return id
+}
+
+// TelegramUser is the person as a request names them.
+func TelegramUser(p services.Person) chat.User {
+	return chat.User{Platform: "telegram", ID: p.UID("Telegram")}
+}
+
+// Request is a command as somebody types it, with no name of their own.
+func Request(command string, words ...string) chat.Request {
+	return chat.Request{ID: "e2e", Command: command, Args: chat.Typed(words...), From: chat.User{Platform: "telegram"}, Chat: "1"}
+}
+
+// Everything is every service that can be configured, and the settings for
+// them.
+type Everything struct {
+	World    *fault.Sandbox
+	Telegram *faketelegram.Server
+	Discord  *fakediscord.Server
+	Redis    *miniredis.Miniredis
+	Settings []string
+	// Secrets are those in Settings.
+	Secrets Secrets
+}
+
+// NewEverything starts it until the test ends.
+func NewEverything(t *testing.T) *Everything {
+	t.Helper()
+	const (
+		redisPassword = "correct-horse-battery"
+		rpcKey        = "rpc-key-0123456789abcdef"
+	)
+	e := &Everything{World: Sandbox(t), Telegram: faketelegram.New(t), Discord: Discord(t), Redis: miniredis.RunT(t)}
+	e.Redis.RequireAuth(redisPassword)
+	e.Settings = append(Settings(e.World, "PRICE_MONTHLY_CREDITS=10000",
+		"EVM_RPC_URL="+e.World.Chain.URL()+"/v1/"+rpcKey,
+		"REDIS_URL=redis://:"+redisPassword+"@"+e.Redis.Addr()+redisPatience),
+		append(Polling(e.Telegram), Gateway(e.Discord)...)...)
+	e.Secrets = Secrets{
+		"partner's key": e.World.SecretKey, "price key": e.World.PriceKey, "Telegram token": faketelegram.Token,
+		"Discord token": e.Discord.Token, "Redis password": redisPassword, "node's key": rpcKey,
+	}
+	return e
+}

@@ -1,0 +1,148 @@
+package truth
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"herald/internal/e2e/fault"
+)
+
+// Expectation is what must be answered while a service has a fault.
+type Expectation struct {
+	Service fault.Target
+	Fault   fault.Fault
+	// Warm means that a right answer is cached and its TTL over.
+	Warm bool
+}
+
+// unanswered are the reasons for faults without an answer. What an answer is taken
+// for goes by its status, see byStatus.
+var unanswered = map[string]Outcome{
+	"connection refused":       Unreachable,
+	"closed without an answer": Unreachable,
+	"reset without an answer":  Unreachable,
+	"closed midway":            Unreachable,
+	"reset midway":             Unreachable,
+	"not HTTP":                 Unreachable,
+	"never answers":            Slow,
+	"a byte a second":          Slow,
+	"redirect 302":             Nonsense,
+	"redirect 307":             Nonsense,
+}
+
+var byStatus = map[int]Outcome{
+	200: Nonsense, 204: Nonsense,
+	401: Denied, 403: Denied, 404: Rejected, 429: Limited,
+	500: Unreachable, 502: Unreachable, 503: Unreachable, 504: Unreachable,
+}
+
+// particular are the reasons for faults that only one service has, where it is
+// not that its answer makes no sense.
+var particular = map[fault.Target]map[string]Outcome{
+	fault.Partner: {
+		"signature refused":   Denied,
+		"application refused": Denied,
+		"code 40001":          Rejected,
+		`code "40001"`:        Rejected,
+		"code -1":             Rejected,
+		"code 1e400":          Rejected,
+	},
+	fault.Price: {
+		"200 with error code 1001":   Denied,
+		`200 with error code "1001"`: Denied,
+		"200 with error code 1008":   Limited,
+		"200 with error code 1009":   UsedUp,
+		"200 with error code 1010":   UsedUp,
+		"200 with error code 1011":   Limited,
+	},
+	fault.Chain: {
+		"every pool reverts":    Rejected,
+		"200 with error -32005": Limited,
+		"lagging an hour":       Behind,
+		"frozen an hour ago":    Behind,
+	},
+}
+
+// asksToWait is how long a service asks callers to wait, by its fault.
+var asksToWait = map[string]time.Duration{
+	"429 application/json with Retry-After 2":                      2 * time.Second,
+	"429 text/html with Retry-After Fri, 31 Dec 9999 23:59:59 GMT": 31 * 24 * time.Hour,
+	"503 text/html with Retry-After 5":                             5 * time.Second,
+	"200 with error code 1008":                                     time.Minute,
+	"200 with error code 1009":                                     time.Minute, // or more, by the time of day
+	"200 with error code 1010":                                     time.Minute, // or more, by the day of the month
+	"200 with error code 1011":                                     time.Minute,
+}
+
+// Wait is how long the fault asks callers to wait.
+func (e Expectation) Wait() time.Duration { return asksToWait[e.Fault.Name] }
+
+// Reason is why the service could not be asked.
+func (e Expectation) Reason() Outcome {
+	if why, named := particular[e.Service][e.Fault.Name]; named {
+		return why
+	}
+	if why, named := unanswered[e.Fault.Name]; named {
+		return why
+	}
+	digits, _, _ := strings.Cut(e.Fault.Name, " ")
+	if status, err := strconv.Atoi(digits); err == nil {
+		return byStatus[status]
+	}
+	return Nonsense
+}
+
+// Class names the faults that are expected to show alike in every answer.
+func (e Expectation) Class() string {
+	waits := ""
+	if e.Wait() > 0 {
+		waits = " and asks to wait"
+	}
+	switch e.Fault.Effect {
+	case fault.Answerable:
+		return "answerable"
+	case fault.OnePoolUnread:
+		return "one pool unread"
+	}
+	return string(e.Reason()) + waits
+}
+
+// outcome is that of the service in the answer to q. Of a staker more can be told
+// than of others.
+func (e Expectation) outcome(q Question, staker bool) Outcome {
+	last := e.Service == fault.Price || e.Service == fault.Supply
+	switch {
+	case e.Fault.Name == "batch answers without results":
+		// Single calls would tell. A node that is so much at odds with itself
+		// is not trusted with them.
+		return Nonsense
+	case e.Fault.Effect == fault.Answerable:
+		return Right
+	case e.Fault.Effect == fault.OnePoolUnread && (staker || q.Command == "status"):
+		return Partial
+	case e.Fault.Effect == fault.OnePoolUnread:
+		return Undecided
+	case e.Warm && last && q.Command != "status": // which only tells how earlier calls went
+		return Stale
+	}
+	return e.Reason()
+}
+
+// Want is what must be said in the answer to q. Of a staker more can be told
+// than of others.
+func (e Expectation) Want(q Question, staker bool) Outcomes {
+	want := Outcomes{}
+	uses, apart := Uses(q.Command)
+	for i, service := range uses {
+		want[service] = Right
+		if service != e.Service {
+			continue
+		}
+		want[service] = e.outcome(q, staker)
+		if answered := want[service] != e.Reason(); i == 0 && !answered && !apart {
+			return Outcomes{service: want[service]}
+		}
+	}
+	return want
+}

@@ -1,0 +1,254 @@
+package e2etest
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	fakediscord "herald/internal/demo/fake/discord"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/e2e/fault"
+)
+
+// Way is one way in which commands reach a bot.
+type Way struct {
+	Name      string
+	OnDiscord bool // else on Telegram
+	ByHTTP    bool // the platform calls the bot
+}
+
+// Ways are all of them.
+var Ways = []Way{
+	{Name: "telegram polling"}, {Name: "telegram webhook", ByHTTP: true},
+	{Name: "discord gateway", OnDiscord: true}, {Name: "discord over http", OnDiscord: true, ByHTTP: true},
+}
+
+// Door is a way in, with a platform before it and a bot behind it.
+type Door struct {
+	Way
+	Telegram *faketelegram.Server // nil on Discord
+	Discord  *fakediscord.Server  // nil on Telegram
+
+	t      testing.TB
+	client *http.Client
+	mu     sync.Mutex
+	url    string // of the bot's HTTP server
+}
+
+// Open starts the platform until the test ends.
+func (w Way) Open(t testing.TB) *Door {
+	// Platforms keep their connections open. Telegram makes at most 100:
+	// https://core.telegram.org/bots/api#setwebhook
+	conns := &http.Transport{MaxIdleConnsPerHost: 100}
+	if !w.OnDiscord {
+		conns.MaxConnsPerHost = 100
+	}
+	d := &Door{Way: w, t: t, client: &http.Client{Transport: conns}}
+	t.Cleanup(d.client.CloseIdleConnections)
+	if w.OnDiscord {
+		d.Discord = Discord(t)
+	} else {
+		d.Telegram = faketelegram.New(t)
+	}
+	return d
+}
+
+// Settings lead a bot to the door's platform. Telegram paces nothing.
+func (d *Door) Settings() []string {
+	switch {
+	case d.OnDiscord && d.ByHTTP:
+		return Interactions(d.Discord)
+	case d.OnDiscord:
+		return Gateway(d.Discord)
+	case d.ByHTTP:
+		return Webhook(d.Telegram)
+	}
+	return Polling(d.Telegram)
+}
+
+// Serve has a bot on these services behind the door, and waits until it is ready.
+func (d *Door) Serve(world *fault.Sandbox, settings ...string) *Bot {
+	d.t.Helper()
+	bot := ServeReady(d.t, world, append(d.Settings(), settings...)...)
+	d.Through(bot.URL)
+	return bot
+}
+
+// Start is Serve of the built program in a process of its own.
+func (d *Door) Start(binary string, world *fault.Sandbox, settings ...string) *Process {
+	d.t.Helper()
+	p := StartProcess(d.t, binary, append(Settings(world, d.Settings()...), settings...)...)
+	d.Through(p.URL)
+	return p
+}
+
+// Through has the platform call the bot by another URL, as through a proxy.
+func (d *Door) Through(url string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.url = url
+}
+
+// address is where the platform calls the bot that is there now.
+func (d *Door) address() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.OnDiscord {
+		return d.url + InteractionsPath
+	}
+	return d.url + WebhookPath
+}
+
+// Command is what somebody types.
+type Command struct {
+	User     int64
+	Group    bool // in a group or a server, else in private
+	Name     string
+	Argument string // the wallet
+	// Times is how often the platform delivers it; 0 is once. Telegram's polls
+	// have no way to deliver twice.
+	Times int
+}
+
+// Asked is a command that was asked.
+type Asked struct {
+	Command
+	At time.Time
+	// Update and Message are Telegram's IDs of it; Update is 0 at a webhook.
+	Update, Message int64
+	Pending         *fakediscord.Pending // nil on Telegram
+	door            *Door
+}
+
+// OnDiscord reports whether the command was asked there.
+func (a *Asked) OnDiscord() bool { return a.Pending != nil }
+
+// Answer is a message that answers a command. Private means that others in the
+// chat cannot read it.
+type Answer struct {
+	Text    string
+	Private bool
+	After   time.Duration
+}
+
+// redeliverAfter is how long Telegram waits before it delivers an update again;
+// the real one takes longer.
+const redeliverAfter = 20 * time.Millisecond
+
+// Ask has the platform deliver a command, and does not wait for the answer.
+func (d *Door) Ask(c Command) *Asked {
+	d.t.Helper()
+	a := &Asked{Command: c, At: time.Now(), door: d}
+	if d.OnDiscord {
+		d.interact(a)
+		return a
+	}
+	text, chat := "/"+c.Name, faketelegram.Private(c.User)
+	if c.Group {
+		chat = faketelegram.Group(GroupID)
+		text += "@" + strings.ToUpper(faketelegram.Username)
+	}
+	m := faketelegram.Text(chat, faketelegram.Person(c.User), strings.TrimSpace(text+" "+c.Argument))
+	if !d.ByHTTP {
+		a.Update, a.Message = d.Telegram.Push(m)
+		return a
+	}
+	update := d.Telegram.Update(m)
+	a.Message = m["message_id"].(int64)
+	for range max(1, c.Times) {
+		go d.deliver(update)
+	}
+	return a
+}
+
+// deliver makes one delivery until the answer is 200.
+func (d *Door) deliver(update []byte) {
+	for d.t.Context().Err() == nil {
+		req, err := http.NewRequestWithContext(d.t.Context(), http.MethodPost, d.address(), bytes.NewReader(update))
+		if err != nil {
+			return
+		}
+		req.Header.Set("X-Telegram-Bot-Api-Secret-Token", WebhookSecret)
+		if resp, err := d.client.Do(req); err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		<-time.After(redeliverAfter)
+	}
+}
+
+func (d *Door) interact(a *Asked) {
+	d.t.Helper()
+	i := fakediscord.Interaction{Command: a.Name, UserID: strconv.FormatInt(a.User, 10)}
+	if a.Group {
+		i.GuildID = GuildID
+	}
+	if a.Argument != "" {
+		i.Options = map[string]string{"wallet": a.Argument}
+	}
+	for range max(1, a.Times) {
+		var body []byte
+		var err error
+		if d.ByHTTP {
+			a.Pending, body = d.Discord.Prepare(i)
+			a.Pending.Send()
+			go d.post(a.Pending, body)
+		} else if a.Pending, err = d.Discord.Push(i); err != nil {
+			d.t.Error(err)
+			return
+		}
+		i.ID, i.Token = a.Pending.ID, a.Pending.Token
+	}
+}
+
+// post makes one post of an interaction. What Discord refuses it notes itself.
+func (d *Door) post(p *fakediscord.Pending, body []byte) {
+	req, err := http.NewRequestWithContext(d.t.Context(), http.MethodPost, d.address(), bytes.NewReader(body))
+	if err != nil {
+		return
+	}
+	req.Header = d.Discord.Sign(body, time.Now())
+	resp, err := d.client.Do(req)
+	if err != nil {
+		return
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusOK {
+		_ = p.Responded(resp.Body)
+	}
+}
+
+// Answers are the messages that answer the command so far. The answer to a
+// private command in a group of Telegram has a pointer to it behind it.
+func (a *Asked) Answers() (all []Answer) {
+	if a.Pending != nil {
+		answer := a.Pending.Answer()
+		if answer.Final == 0 {
+			return nil
+		}
+		for range answer.Callbacks + len(answer.Followups) {
+			all = append(all, Answer{answer.Text(), answer.Ephemeral, answer.Final})
+		}
+		return all
+	}
+	for _, m := range a.door.Telegram.Sent() {
+		private := m.Chat == a.User
+		if !m.At.Before(a.At) && (private || m.ReplyTo == a.Message) {
+			all = append(all, Answer{m.Text, private && a.Group, m.At.Sub(a.At)})
+		}
+	}
+	return all
+}
+
+// Wait waits for the first answer.
+func (a *Asked) Wait() Answer {
+	a.door.t.Helper()
+	Eventually(a.door.t, "/"+a.Name+" is answered", func() bool { return len(a.Answers()) > 0 })
+	return a.Answers()[0]
+}

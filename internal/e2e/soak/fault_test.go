@@ -1,0 +1,145 @@
+//go:build soak
+
+package soak
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	fakediscord "herald/internal/demo/fake/discord"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/e2e/fault"
+)
+
+// between is a random time.
+func between(r *rand.Rand, least, most time.Duration) time.Duration {
+	return least + time.Duration(r.Int64N(int64(most-least)))
+}
+
+// setFault sets a fault or, with the zero one, ends it. The port that Refuse
+// gave away may be another's for a moment.
+func setFault(ctx context.Context, service *fault.Service, f fault.Fault) {
+	try := func() (ok bool) {
+		defer func() { ok = recover() == nil }()
+		service.SetFault(f)
+		return
+	}
+	for !try() && wait(context.WithoutCancel(ctx), 100*time.Millisecond) {
+	}
+}
+
+// fail lets everything fail at times until ctx is done; all is well when the
+// loops have ended.
+func (s *soak) fail(ctx context.Context, loops *sync.WaitGroup, seed uint64) {
+	stream := uint64(100)
+	random := func() *rand.Rand { stream++; return rand.New(rand.NewPCG(seed, stream)) }
+	for _, target := range fault.Targets {
+		r := random()
+		loops.Go(func() { s.failService(ctx, target, r) })
+	}
+	for _, loop := range []func(context.Context, *rand.Rand){s.failTelegram, s.failDiscord, s.failGateway} {
+		r := random()
+		loops.Go(func() { loop(ctx, r) })
+	}
+}
+
+func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Rand) {
+	service, faults := s.world.At(target), fault.Of(target)
+	for wait(ctx, between(r, 500*time.Millisecond, 6*time.Second)) {
+		f := faults[r.IntN(len(faults))]
+		// One that says to wait is not asked for as long, for 5 minutes at most.
+		if strings.Contains(f.Name, "9999") || strings.Contains(f.Name, "error code 10") {
+			continue
+		}
+		setFault(ctx, service, f)
+		wait(ctx, between(r, 200*time.Millisecond, 5*time.Second))
+		setFault(ctx, service, fault.Fault{})
+	}
+}
+
+// failTelegram makes calls of the Bot API fail. Half of those that may or may not
+// have arrived are carried out.
+func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
+	fake := s.telegram.Telegram
+	unclear := func() faketelegram.Fault {
+		all := []faketelegram.Fault{faketelegram.ResetBefore(), faketelegram.Status(500), faketelegram.Status(503), faketelegram.Page(502)}
+		f := all[r.IntN(len(all))]
+		if r.IntN(2) == 0 {
+			return f.CarriedOut()
+		}
+		return f
+	}
+	for wait(ctx, between(r, time.Second, 5*time.Second)) {
+		switch r.IntN(6) {
+		case 0:
+			for range 1 + r.IntN(4) {
+				fake.Fail("sendMessage", unclear())
+			}
+		case 1:
+			fake.Heal("getUpdates") // faults must not queue up: it waits longer after each
+			fake.Fail("getUpdates", faketelegram.TooMany(time.Second), unclear())
+		default:
+			for range 1 + r.IntN(5) {
+				fake.Fail("sendMessage", faketelegram.TooMany(time.Second))
+			}
+		}
+	}
+	fake.Heal("sendMessage")
+	fake.Heal("getUpdates")
+}
+
+// failDiscord makes REST calls fail, briefly enough that an interaction can
+// still be answered within Discord's 3 seconds.
+func (s *soak) failDiscord(ctx context.Context, r *rand.Rand) {
+	calls := map[fakediscord.Route]int{}
+	for wait(ctx, between(r, 500*time.Millisecond, 4*time.Second)) {
+		pause := time.Duration(r.IntN(300)) * time.Millisecond
+		faults := []fakediscord.Fault{
+			{Status: http.StatusTooManyRequests, RetryAfter: pause}, {Status: http.StatusTooManyRequests, Code: 20028, RetryAfter: pause},
+			{Status: http.StatusBadGateway}, {Status: http.StatusServiceUnavailable}, {Drop: true}, {DropAnswer: true}, {Latency: pause},
+		}
+		route := []fakediscord.Route{fakediscord.Edit, fakediscord.Callback, fakediscord.Callback}[r.IntN(3)]
+		// The last fault may still wait for a call: many in a row would be an outage
+		// longer than Discord's limits.
+		n := s.discord.Discord.Calls(route)
+		if last, scripted := calls[route]; scripted && last == n {
+			continue
+		}
+		calls[route] = n
+		f := faults[r.IntN(len(faults))]
+		s.discord.Discord.Script(route, f)
+		if f.DropAnswer {
+			s.mu.Lock()
+			s.scripted++
+			s.mu.Unlock()
+		}
+	}
+}
+
+// gatewayPause keeps the connections below the ten in 10 minutes after which
+// the adapter protects the bot's token by waiting.
+const gatewayPause = 80 * time.Second
+
+// failGateway breaks the gateway's connection in one way after the other. Nobody
+// asks meanwhile, since what is pushed then may not arrive.
+func (s *soak) failGateway(ctx context.Context, r *rand.Rand) {
+	ways := []fakediscord.Action{{Op: 7}, {Op: 9}, {Close: 4000}, {Close: 1001}, {Stall: true}}
+	r.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
+	for n, pause := 0, 4*time.Second; wait(ctx, pause); n, pause = n+1, gatewayPause {
+		s.gateway.Lock()
+		wait(ctx, 300*time.Millisecond) // what was pushed arrives
+		fake := s.discord.Discord
+		before := fake.Connects()
+		fake.Do(ways[n%len(ways)])
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
+		if err := fake.Wait(limited, func() bool { return fake.Connects() > before && fake.Connected() == 1 }); err != nil {
+			s.Errorf("the gateway: no new connection: %v", err)
+		}
+		cancel()
+		s.gateway.Unlock()
+	}
+}

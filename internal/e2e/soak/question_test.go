@@ -1,0 +1,269 @@
+//go:build soak
+
+package soak
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"herald/internal/core"
+	"herald/internal/demo/fake/services"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/e2e/e2etest"
+	"herald/internal/e2e/e2etest/truth"
+)
+
+// badWord is a word of every malformed input; no answer and no log line may
+// repeat it.
+const badWord = "zqxtyped"
+
+// question is a command that was asked, and what became of it.
+type question struct {
+	*e2etest.Asked
+	about truth.Question
+	// refusal is the title of the refusal that is due; none is an answer.
+	refusal string
+	private bool
+	// messages are how often the answer is there, text what it says.
+	messages int
+	text     string
+	ended    time.Time // when the first answer was there
+}
+
+func (q *question) String() string {
+	return fmt.Sprintf("/%s %s by %d", q.Asked.Name, q.Argument, q.User)
+}
+
+// next is a random question by somebody, and how it is typed. User is 0 where
+// anybody may ask.
+func (s *soak) next(r *rand.Rand, platform string) (*question, e2etest.Command) {
+	w := s.world.World
+	p := []services.Person{w.Registered, w.Newcomer, w.Unregistered}[r.IntN(3)]
+	q := &question{about: truth.Question{Account: core.Identity{Platform: platform, UID: p.UID(platform)}}}
+	wallets := []common.Address{w.Staker, w.Idle, common.BigToAddress(common.Big1)}
+	kinds := []string{"price", "price", "supply", "supply", "staked", "staked", "staked", "mylogins", "exists", "verify", "status", "help", "bad", "unknown"}
+	command := e2etest.Command{Name: kinds[r.IntN(len(kinds))], Group: r.IntN(4) > 0}
+	command.User, _ = strconv.ParseInt(q.about.Account.UID, 10, 64)
+	switch command.Name {
+	case "mylogins", "exists":
+		q.private = true
+	case "staked", "verify":
+		q.private = command.Name == "verify"
+		q.about.Wallet = wallets[r.IntN(len(wallets))]
+		if command.Argument = q.about.Wallet.Hex(); r.IntN(3) == 0 {
+			command.Argument = strings.ToLower(command.Argument)
+		}
+	case "bad":
+		bad := []string{badWord, "0x12", badWord + ".eth", w.Staker.Hex()[2:], "\u202e" + w.Staker.Hex(), strings.Repeat("9", 3000),
+			"<@1>@everyone" + badWord, "0x" + strings.Repeat("𝟘", 40), "\x00" + badWord}
+		command.Name, command.Argument, q.refusal = "staked", bad[r.IntN(len(bad))], "Check the wallet address"
+	case "unknown": // in a group of Telegram it may be another bot's
+		command.Name, command.Group, q.refusal = badWord, false, "Unknown command"
+	}
+	q.about.Command = command.Name
+	return q, command
+}
+
+// garbage are updates that are no question.
+var garbage = []string{`"poll":{"id":5}`, `"message":{"chat":"x"}`, `"message":{"text":"/price","chat":{"id":-1001,"type":"supergroup"}}`, `"message":null`}
+
+func (s *soak) askTelegram(r *rand.Rand) {
+	if r.IntN(40) == 0 {
+		s.telegram.Telegram.PushRaw(garbage[r.IntN(len(garbage))])
+		return
+	}
+	q, command := s.next(r, "Telegram")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q.private && command.Group && s.elsewhere(command.User) != nil {
+		return
+	}
+	if !q.private && r.IntN(2) == 0 { // others, who are registered nowhere
+		command.User = 7_100_000_000 + r.Int64N(12)
+	}
+	s.telegram.Telegram.Start(command.User)
+	q.Asked = s.telegram.Ask(command)
+	s.open[q] = true
+	s.asked++
+}
+
+// elsewhere is the open question that a person has asked in a group and is to be
+// answered privately, with s.mu held.
+func (s *soak) elsewhere(user int64) *question {
+	for q := range s.open {
+		if !q.OnDiscord() && q.private && q.Group && q.User == user && q.ended.IsZero() {
+			return q
+		}
+	}
+	return nil
+}
+
+func (s *soak) askDiscord(r *rand.Rand) {
+	s.gateway.RLock()
+	defer s.gateway.RUnlock()
+	q, command := s.next(r, "Discord")
+	if r.IntN(25) == 0 { // Discord delivers an interaction again
+		command.Times = 2
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q.Asked = s.discord.Ask(command)
+	s.open[q] = true
+	s.asked++
+}
+
+// collect takes what was said since the last time, and forgets what is over.
+func (s *soak) collect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sent, calls := s.telegram.Telegram.Take()
+	for _, c := range calls {
+		if c.Method == "sendMessage" && c.Fault.Unclear() {
+			s.unclear++
+		}
+		if c.Params["parse_mode"] != nil {
+			s.Errorf("a message is sent as markup: %s", c.Params)
+		}
+	}
+	for _, m := range sent {
+		s.said(m)
+	}
+	for q := range s.open {
+		if q.OnDiscord() && q.ended.IsZero() {
+			if a := q.Pending.Answer(); a.Final > 0 {
+				s.answer(q, lines(a.Text()), !a.Ephemeral)
+			}
+		}
+		switch {
+		case q.ended.IsZero() && time.Since(q.At) > patience:
+			s.unanswered++
+			s.Logf("%v is not answered, asked at %v", q, q.At)
+		case !q.ended.IsZero() && time.Since(q.ended) > afterwards:
+		default:
+			continue
+		}
+		s.forget(q)
+	}
+}
+
+// forget drops a question that is over.
+func (s *soak) forget(q *question) {
+	delete(s.open, q)
+	if !q.OnDiscord() {
+		return
+	}
+	a := q.Pending.Answer()
+	s.repeated += max(a.Callbacks-1, 0)
+	if a.Deferred {
+		s.repeated += max(a.Edits-1, 0)
+	}
+	q.Pending.Forget()
+}
+
+// pointer is what a group of Telegram is told about a private command.
+const pointer = "I have answered you privately."
+
+// said takes a message of Telegram's.
+func (s *soak) said(m faketelegram.Sent) {
+	var asked *question
+	for q := range s.open {
+		if !q.OnDiscord() && q.Message == m.ReplyTo && (m.Chat == q.User || m.Chat == e2etest.GroupID) {
+			asked = q
+		}
+	}
+	if asked == nil && m.Chat > 0 {
+		asked = s.elsewhere(m.Chat)
+		if asked == nil && s.unclear > 0 { // once more than needed, for one that is over
+			s.doubled++
+			return
+		}
+	}
+	if asked == nil {
+		s.Errorf("a message to %d that answers nothing open: %q", m.Chat, m.Text)
+		return
+	}
+	if asked.private && m.Chat < 0 {
+		if m.Text != pointer {
+			s.Errorf("%v: the group is told %q", asked, m.Text)
+		}
+		return
+	}
+	s.answer(asked, lines(m.Text), m.Chat < 0)
+}
+
+// answer judges one answer.
+func (s *soak) answer(q *question, lines []string, public bool) {
+	if q.messages++; q.messages > 1 {
+		if s.doubled++; q.text != strings.Join(lines, "\n") {
+			s.Errorf("%v is answered twice, and differently: %q, %q", q, q.text, lines)
+		}
+		return
+	}
+	q.ended, q.text = time.Now(), strings.Join(lines, "\n")
+	w := s.world.World
+	for _, secret := range []string{w.Registered.DID, w.Newcomer.DID, badWord, s.world.SecretKey, s.world.PriceKey} {
+		if strings.Contains(q.text, secret) {
+			s.Errorf("%v: an answer has %s: %q", q, secret, q.text)
+		}
+	}
+	if public && (q.private || strings.Contains(q.text, w.Logins[0].Dapp)) {
+		s.Errorf("%v: everybody is told %q", q, q.text)
+	}
+	if q.refusal != "" {
+		if s.verdicts["refused"]++; lines[0] != q.refusal {
+			s.wrong++
+			s.Errorf("%v: %q, want %q", q, lines, q.refusal)
+		}
+		return
+	}
+	got, err := s.judge.Judge(q.about, lines)
+	if err != nil {
+		s.wrong++
+		s.Errorf("%v: %v", q, err)
+	}
+	verdict := "could not be checked"
+	switch {
+	case len(got) == 0 || got.All(truth.Right):
+		verdict = "right"
+	case slices.Contains([]truth.Outcome{truth.Stale, truth.Partial}, worst(got)):
+		verdict = string(worst(got))
+	}
+	s.verdicts[verdict]++
+}
+
+// worst is an outcome that is not right.
+func worst(got truth.Outcomes) (o truth.Outcome) {
+	for _, one := range got {
+		if one != truth.Right {
+			o = max(o, one)
+		}
+	}
+	return o
+}
+
+// discordTime is a time that Discord shows in its reader's way.
+var discordTime = regexp.MustCompile(`<t:(\d+):R>`)
+
+// lines are those of an answer without its look, with times to the minute.
+func lines(text string) (all []string) {
+	for _, mark := range []string{"\u200b", "✅ ", "❌ ", "⚠️ "} { // the first holds a question's command
+		text = strings.TrimPrefix(text, mark)
+	}
+	text = discordTime.ReplaceAllStringFunc(text, func(mark string) string {
+		seconds, _ := strconv.ParseInt(discordTime.FindStringSubmatch(mark)[1], 10, 64)
+		return e2etest.Minute(time.Unix(seconds, 0))
+	})
+	for line := range strings.Lines(e2etest.Plain(text)) {
+		if line = strings.TrimSpace(line); line != "" {
+			all = append(all, line)
+		}
+	}
+	return append(all, make([]string, max(0, 1-len(all)))...)
+}

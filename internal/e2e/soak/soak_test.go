@@ -1,0 +1,277 @@
+//go:build soak
+
+// Package soak runs the whole bot, on both platforms at once, against stand-ins
+// that fail at random, and looks at every answer: package truth must find it
+// honest, there must be one and only one, and nothing private or secret may be
+// anywhere it does not belong.
+//
+//	go test -v -tags soak -timeout 0 ./internal/e2e/soak -soak.time 1h
+//
+// It asks about -soak.rate commands a second in all; -soak.seed repeats a run
+// in kind, the times of the answers aside. Telegram's pacing is off: with it most
+// of a busy group's answers are one "try again", which would test little else.
+package soak
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	fakediscord "herald/internal/demo/fake/discord"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/e2e/e2etest"
+	"herald/internal/e2e/e2etest/truth"
+	"herald/internal/e2e/fault"
+)
+
+var (
+	soakTime = flag.Duration("soak.time", time.Minute, "how long to ask, the warm-up included")
+	soakSeed = flag.Uint64("soak.seed", rand.Uint64()>>1, "of the questions and the faults")
+	soakRate = flag.Int("soak.rate", 30, "commands a second in all")
+)
+
+const (
+	// Short, so that many states are gone through.
+	soakTTL      = time.Second
+	soakStaleFor = 5 * time.Second
+	// patience is how long an answer may take, however a platform fails meanwhile;
+	// for afterwards, one too many would be noticed.
+	patience   = 2 * time.Minute
+	afterwards = 10 * time.Second
+)
+
+// soak is one run.
+type soak struct {
+	*testing.T
+	world *fault.Sandbox
+	judge *truth.Judge
+	bot   *e2etest.Bot
+
+	telegram, discord *e2etest.Door
+
+	mu sync.Mutex
+	// open are the questions that are watched. On Telegram a private answer is
+	// known by its reader alone, who has one such question open at most.
+	open map[*question]bool
+	// gateway is held by those who ask on Discord, and to break the connection.
+	gateway sync.RWMutex
+	// scripted are the faults of Discord by which a call is made again.
+	scripted, repeated int
+	// unclear are sends to Telegram that may or may not have arrived, doubled the
+	// messages that are there once more than needed, and unanswered the questions
+	// without an answer.
+	unclear, doubled, unanswered int
+	asked, wrong                 int
+	verdicts                     map[string]int
+}
+
+func TestSoak(t *testing.T) {
+	s := &soak{T: t, world: e2etest.Sandbox(t), telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t),
+		open: map[*question]bool{}, verdicts: map[string]int{}}
+	s.judge = truth.NewJudge(s.world.World)
+	// Short enough that a silent gateway is noticed soon, and long enough that a
+	// busy machine does not look like one.
+	s.discord.Discord.Behave(fakediscord.Behaviour{Heartbeat: 5 * time.Second})
+	logFile := filepath.Join(t.TempDir(), "log")
+	log, err := os.Create(logFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	settings := slices.Concat(s.telegram.Settings(), s.discord.Settings(), e2etest.TTLs(soakTTL), []string{
+		"LOG_LEVEL=debug", "UPSTREAM_TIMEOUT=2500ms", "COMMAND_TIMEOUT=8s", "STALE_FOR=" + soakStaleFor.String(),
+		"RATE_LIMIT_USER=600", "RATE_LIMIT_CHAT=10000"})
+	s.bot = e2etest.Serve(t, e2etest.Settings(s.world, settings...), log)
+	s.bot.AwaitReady(t)
+
+	reading, end := context.WithCancel(t.Context())
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for wait(reading, 50*time.Millisecond) {
+			s.collect()
+		}
+	})
+	began, warmUp := time.Now(), *soakTime/4
+	s.phase(warmUp, *soakSeed)
+	atStart := measure()
+	s.phase(*soakTime-warmUp, *soakSeed+1)
+	atEnd := measure()
+	s.compare()
+	metrics := e2etest.Metrics(t, s.bot.URL)
+	s.bot.Stop()
+	if err := s.bot.Leave(); err != nil {
+		t.Errorf("the bot left with %v", err)
+	}
+	end()
+	reader.Wait()
+	s.collect()
+
+	fmt.Printf("soak of %v, -soak.seed %d\ncommands %d: %v\nwrong %d  unanswered %d  doubled %d  unclear sends %d\nat the start: %v\nat the end:   %v\n",
+		time.Since(began).Round(time.Second), *soakSeed, s.asked, s.verdicts, s.wrong, s.unanswered, s.doubled, s.unclear, atStart, atEnd)
+	if err := atEnd.grown(atStart, s.asked); err != nil {
+		t.Error(err)
+	}
+	text, err := os.ReadFile(logFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.private().MustNotShow(t, "the log", string(text))
+	// The values are floats, in whose digits any number can be found.
+	s.private().MustNotShow(t, "/metrics", regexp.MustCompile(`(?m) \S+$`).ReplaceAllString(metrics, ""))
+	if n := s.world.Elsewhere.Requests(); n > 0 {
+		t.Errorf("%d requests followed a redirect with credentials", n)
+	}
+	for _, p := range s.discord.Discord.Problems() {
+		t.Errorf("Discord refuses %s", p)
+	}
+}
+
+// phase asks while everything fails, then lets all heal and everything be
+// answered, and waits until what still runs after that has ended.
+func (s *soak) phase(d time.Duration, seed uint64) {
+	ctx, cancel := context.WithTimeout(s.Context(), d)
+	defer cancel()
+	var loops sync.WaitGroup
+	for n, ask := range []func(*rand.Rand){s.askTelegram, s.askDiscord} {
+		r := rand.New(rand.NewPCG(seed, uint64(n)))
+		loops.Go(func() {
+			for wait(ctx, 2*time.Second/time.Duration(*soakRate)) {
+				ask(r)
+			}
+		})
+	}
+	s.fail(ctx, &loops, seed)
+	loops.Wait()
+	s.until("everything asked is answered", patience, func() bool { return s.waiting() == 0 })
+	http.DefaultClient.CloseIdleConnections()
+	quiet, cancel := context.WithTimeout(s.Context(), min(*soakTime/4, 100*time.Second))
+	defer cancel()
+	for runtime.NumGoroutine() > 60 && wait(quiet, 100*time.Millisecond) {
+	}
+}
+
+// wait reports whether d went by before ctx was done.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (s *soak) until(what string, limit time.Duration, done func() bool) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), limit)
+	defer cancel()
+	for !done() {
+		if !wait(ctx, 20*time.Millisecond) {
+			s.Errorf("not in time: %s", what)
+			return
+		}
+	}
+}
+
+// waiting counts the questions without an answer.
+func (s *soak) waiting() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for q := range s.open {
+		if q.ended.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
+// event is how often an adapter counted something.
+func (s *soak) event(platform, name string) int {
+	_, rest, _ := strings.Cut(e2etest.Metrics(s, s.bot.URL), `herald_adapter_events_total{event="`+name+`",platform="`+platform+`"} `)
+	number, _, _ := strings.Cut(rest, "\n")
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return 0
+	}
+	return int(n)
+}
+
+// compare holds what the stand-ins have counted against the adapters' own counts.
+// A message that may have arrived is sent three times at most.
+func (s *soak) compare() {
+	// A send that hangs is known to be unclear once its time is over.
+	s.until("the adapter counts the sends that broke off", 30*time.Second, func() bool {
+		s.mu.Lock()
+		unclear := s.unclear
+		s.mu.Unlock()
+		return s.event("telegram", "send_unclear") == unclear
+	})
+	givenUp, panics := s.event("telegram", "send_given_up"), s.event("telegram", "panic")+s.event("discord", "panic")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unanswered > givenUp || s.doubled > s.unclear || panics > 0 {
+		s.Errorf("%d unanswered, %d given up; %d doubled, %d sends unclear; %d panics", s.unanswered, givenUp, s.doubled, s.unclear, panics)
+	}
+	if s.repeated > s.scripted {
+		s.Errorf("%d calls to Discord were made again, %d had cause", s.repeated, s.scripted)
+	}
+}
+
+// private is what may stand in no log and no metric.
+func (s *soak) private() e2etest.Secrets {
+	_, telegramSecret, _ := strings.Cut(faketelegram.Token, ":")
+	w := s.world.World
+	all := e2etest.Secrets{
+		"Telegram token": telegramSecret, "Discord token": s.discord.Discord.Token, "partner's key": s.world.SecretKey,
+		"price key": s.world.PriceKey, "interaction token": "aW50ZXJhY3Rpb246", "DID": w.Registered.DID, "typed": badWord,
+		"wallet": strings.ToLower(w.Staker.Hex()[2:]), "idle wallet": w.Idle.Hex()[2:], "user": w.Registered.UID("Telegram"),
+	}
+	for _, login := range w.Logins {
+		all["login in "+login.Dapp] = login.Dapp
+	}
+	return all
+}
+
+// figures are what the process uses, the fakes and the sandbox included.
+type figures struct {
+	goroutines int
+	heap       uint64 // bytes in use
+}
+
+// measure collects the garbage first.
+func measure() figures {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return figures{goroutines: runtime.NumGoroutine(), heap: m.HeapInuse}
+}
+
+func (f figures) String() string {
+	return fmt.Sprintf("goroutines %d, heap in use %.1f MiB", f.goroutines, float64(f.heap)/(1<<20))
+}
+
+// grown returns an error for what is beyond the bound. The heap may hold what the
+// bot keeps by design: it remembers each of Discord's interactions for a day,
+// 108,000 at most. An idle connection has three goroutines, the fake's included,
+// and a burst at the end leaves up to 128 to each platform.
+func (f figures) grown(since figures, asked int) error {
+	const moreGoroutines, moreHeap, heapEach, mostRemembered = 400, 16 << 20, 400, 108_000
+	if f.goroutines > since.goroutines+moreGoroutines || f.heap > since.heap+moreHeap+heapEach*uint64(min(asked, mostRemembered)) {
+		return fmt.Errorf("grown from %v to %v", since, f)
+	}
+	return nil
+}

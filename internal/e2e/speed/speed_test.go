@@ -1,0 +1,168 @@
+//go:build speed
+
+// Package speed measures the built bot beside the bare client libraries with a
+// constant answer: Telegram by polling and by webhook, Discord by gateway and by
+// HTTP.
+//
+//	go test -tags speed -v -timeout 0 ./internal/e2e/speed
+//
+// Both bots of a way run in processes of their own, are asked /price by fakes
+// of their platform in this process, and take turns. Ratios are of two turns
+// that follow each other, and the one printed is the median of all rounds. The
+// fakes share the processors with the bots, and take the same from both. Every
+// answer is looked at: a wrong, doubled or lost one fails the test, and a goal
+// that is missed is only printed, since another machine may be busy.
+package speed
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/e2e/e2etest"
+)
+
+var (
+	rounds   = flag.Int("speed.rounds", 7, "how often each bot has its turn")
+	commands = flag.Int("speed.commands", 10_000, "commands in a turn")
+)
+
+const (
+	// warmUp is how many commands are asked before anything is measured.
+	warmUp = 2000
+	// users ask in private, each at most once in a turn.
+	users, firstUser = 20_000, 7_000_000_000
+)
+
+// goals are what the ratios to the bare library should be, by way in: the rate
+// at least, the CPU at most.
+var goals = map[string]struct {
+	inFlight  int // commands at a time
+	rate, cpu float64
+}{
+	"telegram polling":  {200, 0.8, 1.25},
+	"telegram webhook":  {100, 0.9, 1.2},
+	"discord gateway":   {100, 0.9, 1.2},
+	"discord over http": {100, 0.85, 1.25},
+}
+
+func TestSpeed(t *testing.T) {
+	programs := t.TempDir()
+	e2etest.BuildBot(t, programs)
+	bare := exec.Command("go", "build", "-tags", "speed", "-o", programs+"/", "herald/internal/e2e/speed/bare")
+	if out, err := bare.CombinedOutput(); err != nil {
+		t.Fatalf("build the bare bot: %v\n%s", err, out)
+	}
+	table := "\n| way in | commands a second | CPU for 1,000, ms |\n| --- | --- | --- |\n"
+	for _, way := range e2etest.Ways {
+		t.Run(way.Name, func(t *testing.T) { table += compare(t, way, programs) })
+	}
+	fmt.Print(table)
+}
+
+// compare measures Herald and the bare library in turn, and returns a row of
+// the table: Herald's figures, the library's, and their ratios with the goals.
+func compare(t *testing.T, way e2etest.Way, programs string) string {
+	goal, doors := goals[way.Name], []*e2etest.Door{way.Open(t), way.Open(t)}
+	// Rate limits are counted, and are too high to be reached.
+	herald := newContender(doors[0], doors[0].Start(filepath.Join(programs, "bot"), e2etest.Sandbox(t),
+		"PRICE_TTL=24h", "RATE_LIMIT_USER=10000", "RATE_LIMIT_CHAT=10000"))
+	answer, err := herald.load.askOne()
+	if err != nil {
+		t.Fatal(err)
+	}
+	library := newContender(doors[1], e2etest.StartProcess(t, filepath.Join(programs, "bare"), append(doors[1].Settings(), "ANSWER="+answer)...))
+	doors[1].Through(library.process.URL)
+	order := []*contender{herald, library}
+	for _, c := range order {
+		c.turn(t, warmUp, goal.inFlight)
+	}
+	for range *rounds {
+		for _, c := range order {
+			took, cpu := c.turn(t, *commands, goal.inFlight)
+			c.rates = append(c.rates, float64(*commands)/took.Seconds())
+			c.cpus = append(c.cpus, cpu.Seconds()*1e6/float64(*commands))
+		}
+		t.Logf("%.0f : %.0f commands a second, %.0f : %.0f ms of CPU for 1,000",
+			herald.rates[len(herald.rates)-1], library.rates[len(library.rates)-1], herald.cpus[len(herald.cpus)-1], library.cpus[len(library.cpus)-1])
+		slices.Reverse(order)
+	}
+	herald.process.Leave()
+	library.process.Leave()
+	rate, cpu := ratio(herald.rates, library.rates), ratio(herald.cpus, library.cpus)
+	return fmt.Sprintf("| %s | %.0f : %.0f = **%.2f** (≥ %.2f%s) | %.0f : %.0f = **%.2f** (≤ %.2f%s) |\n", way.Name,
+		median(herald.rates), median(library.rates), rate, goal.rate, missed(rate < goal.rate),
+		median(herald.cpus), median(library.cpus), cpu, goal.cpu, missed(cpu > goal.cpu))
+}
+
+func missed(is bool) string {
+	if is {
+		return " missed"
+	}
+	return ""
+}
+
+// ratio is the median of the ratios, round by round.
+func ratio(a, b []float64) float64 {
+	ratios := make([]float64, len(a))
+	for i := range a {
+		ratios[i] = a[i] / b[i]
+	}
+	return median(ratios)
+}
+
+func median(values []float64) float64 {
+	values = slices.Sorted(slices.Values(values))
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+}
+
+// contender is a bot, what it is asked, and what was measured.
+type contender struct {
+	process     *e2etest.Process
+	load        *load
+	asked       int
+	rates, cpus []float64
+}
+
+func newContender(door *e2etest.Door, process *e2etest.Process) *contender {
+	return &contender{process: process, load: newLoad(door)}
+}
+
+// turn asks the bot for n answers, and returns how long that took, and how much
+// CPU of the bot's.
+func (c *contender) turn(t *testing.T, n, inFlight int) (took, cpu time.Duration) {
+	t.Helper()
+	before := c.cpu(t)
+	took, err := c.load.ask(c.asked, n, inFlight)
+	if err != nil {
+		log := c.process.Log()
+		t.Fatalf("%v\n%s", err, log[max(0, len(log)-1000):])
+	}
+	c.asked += n
+	return took, c.cpu(t) - before
+}
+
+// clockTick is the unit of times in /proc; Linux has no other.
+const clockTick = 10 * time.Millisecond
+
+// cpu is the processor time that the bot has taken so far.
+func (c *contender) cpu(t *testing.T) time.Duration {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.process.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The name before the parenthesis may hold anything. utime and stime are
+	// fields 14 and 15, https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * clockTick
+}

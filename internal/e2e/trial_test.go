@@ -1,0 +1,197 @@
+package e2e
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"pgregory.net/rapid"
+
+	"herald/internal/app"
+	"herald/internal/chat"
+	"herald/internal/core"
+	"herald/internal/demo/fake/services"
+	"herald/internal/e2e/e2etest"
+	"herald/internal/e2e/e2etest/truth"
+	"herald/internal/e2e/fault"
+	"herald/internal/secret/logtest"
+)
+
+const (
+	// trialTTL is every TTL of a trial.
+	trialTTL = 200 * time.Millisecond
+	// slack is what a loaded machine may take beyond a TTL. TTL and slack are
+	// less than the longest pause of a service that failed repeatedly.
+	slack = 4 * time.Second
+	// askAgain is how often a question that awaits an answer is put.
+	askAgain = 20 * time.Millisecond
+)
+
+// query is a question with whoever asks it.
+type query struct {
+	truth.Question
+	name string
+	from chat.User
+	// staker is whether the wallet asked about stakes.
+	staker bool
+}
+
+// queries are those of every command to which the world has an answer of its
+// own.
+func queries(w services.World) []query {
+	all := []query{
+		{name: "price", Question: truth.Question{Command: "price"}},
+		{name: "supply", Question: truth.Question{Command: "supply"}},
+		{name: "staked of a staker", Question: truth.Question{Command: "staked", Wallet: w.Staker}},
+		{name: "staked of an idle wallet", Question: truth.Question{Command: "staked", Wallet: w.Idle}},
+	}
+	ask := func(name, command string, p services.Person, wallet common.Address) {
+		all = append(all, query{name: name, from: e2etest.TelegramUser(p), Question: truth.Question{
+			Command: command, Account: core.Identity{Platform: "Telegram", UID: p.UID("Telegram")}, Wallet: wallet}})
+	}
+	none := common.Address{}
+	ask("mylogins", "mylogins", w.Registered, none)
+	ask("mylogins of a newcomer", "mylogins", w.Newcomer, none)
+	ask("exists of a registered", "exists", w.Registered, none)
+	ask("exists of an unregistered", "exists", w.Unregistered, none)
+	ask("verify of one's own wallet", "verify", w.Registered, w.Staker)
+	ask("verify of another's wallet", "verify", w.Newcomer, w.Staker)
+	// The last, since of the price it says how those before it fared.
+	ask("status", "status", w.Newcomer, none)
+	for i := range all {
+		all[i].staker = all[i].Wallet == w.Staker
+		if all[i].from == (chat.User{}) {
+			all[i].from = e2etest.TelegramUser(w.Newcomer)
+		}
+	}
+	return all
+}
+
+func (q query) needs(service fault.Target) bool {
+	uses, _ := truth.Uses(q.Command)
+	return slices.Contains(uses, service)
+}
+
+// apart reports whether the answer tells of each service by itself, and may ask
+// one twice.
+func (q query) apart() bool {
+	_, apart := truth.Uses(q.Command)
+	return apart
+}
+
+// tells reports whether the answer only tells how earlier calls to the service
+// went.
+func (q query) tells(service fault.Target) bool {
+	return q.Command == "status" && (service == fault.Price || service == fault.Supply)
+}
+
+// trial is the bot as the program assembles it, among services of its own.
+type trial struct {
+	*fault.Sandbox
+	judge   *truth.Judge
+	bot     *app.Bot
+	queries []query
+	log     logtest.Buffer
+}
+
+// tester is what *testing.T and *rapid.T have in common.
+type tester interface {
+	rapid.TB
+	Cleanup(func())
+	Context() context.Context
+}
+
+func newTrial(t tester, settings ...string) *trial {
+	t.Helper()
+	tr := &trial{Sandbox: e2etest.Sandbox(t)}
+	tr.queries, tr.judge = queries(tr.World), truth.NewJudge(tr.World)
+	t.Cleanup(func() { tr.checkNothingLeaked(t) }) // runs once the bot is closed
+	// A log of all there is, and without the last resort of striking out.
+	base := e2etest.Settings(tr.Sandbox, "UPSTREAM_TIMEOUT=10s")
+	tr.bot = e2etest.New(t, slices.Concat(base, e2etest.TTLs(trialTTL), settings), tr.log.Logger())
+	return tr
+}
+
+// checkNothingLeaked is for the end of a trial, whatever happened in it.
+func (tr *trial) checkNothingLeaked(t tester) {
+	t.Helper()
+	if n := tr.Elsewhere.Requests(); n != 0 {
+		t.Errorf("%d requests followed a redirect", n)
+	}
+	log := strings.ToLower(tr.log.String())
+	for _, private := range []string{
+		tr.SecretKey, tr.PriceKey, tr.World.Staker.Hex()[2:], tr.World.Idle.Hex()[2:],
+		tr.World.Registered.DID, tr.World.Registered.UID("Telegram"),
+	} {
+		if strings.Contains(log, strings.ToLower(private)) {
+			t.Error("a secret, a wallet or a person stands in the log")
+		}
+	}
+}
+
+// ask puts a question and judges the answer, which must be honest.
+func (tr *trial) ask(t tester, q query) truth.Outcomes {
+	t.Helper()
+	var args []string
+	if q.Wallet != (common.Address{}) {
+		args = []string{q.Wallet.Hex()}
+	}
+	reply := tr.bot.Router.Handle(t.Context(), chat.Request{
+		ID: "trial", Command: q.Command, Args: chat.Typed(args...), From: q.from, Chat: "1", Direct: true,
+	})
+	got, err := tr.judge.Judge(q.Question, e2etest.Lines(reply))
+	if err != nil {
+		t.Errorf("%s: %v", q.name, err)
+	}
+	return got
+}
+
+// askAll puts these questions at once.
+func (tr *trial) askAll(t tester, queries []query) []truth.Outcomes {
+	t.Helper()
+	got := make([]truth.Outcomes, len(queries))
+	var askers sync.WaitGroup
+	for i, q := range queries {
+		askers.Go(func() { got[i] = tr.ask(t, q) })
+	}
+	askers.Wait()
+	return got
+}
+
+// askUntil puts a question again and again until done with its answer.
+func (tr *trial) askUntil(t *testing.T, q query, within time.Duration, done func(truth.Outcomes) bool) {
+	t.Helper()
+	tick := time.NewTicker(askAgain)
+	defer tick.Stop()
+	deadline := time.Now().Add(within)
+	for {
+		got := tr.ask(t, q)
+		if t.Failed() || done(got) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("%s: still %v after %v", q.name, got, within)
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			return
+		}
+	}
+}
+
+// findFault is a fault by its name.
+func findFault(t *testing.T, service fault.Target, name string) fault.Fault {
+	t.Helper()
+	all := fault.Of(service)
+	i := slices.IndexFunc(all, func(f fault.Fault) bool { return f.Name == name })
+	if i < 0 {
+		t.Fatalf("the %s service has no fault %q", service, name)
+	}
+	return all[i]
+}

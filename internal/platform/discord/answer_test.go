@@ -1,0 +1,239 @@
+package discord
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+	fakediscord "herald/internal/demo/fake/discord"
+)
+
+// early is what an edit gets that reaches Discord before the first response,
+// where that is the body of an HTTP response.
+var early = fakediscord.Fault{Status: 404, Code: 10015}
+
+func TestAFastCommandIsAnsweredByItsFirstResponse(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *harness) {
+		for name, ephemeral := range map[string]bool{"price": false, "start": false, "mylogins": true, "nonsense": true} {
+			a := h.ask(t, command(name)).Answer()
+			if a.Deferred || a.Ephemeral != ephemeral || a.Callbacks != 1 || a.Edits != 0 || !strings.Contains(a.Text(), name) {
+				t.Errorf("%s: %+v", name, a)
+			}
+		}
+		if n := h.fake.Calls(fakediscord.Callback) + h.fake.Calls(fakediscord.GatewayBot); h.way == byHTTP && n != 0 {
+			t.Errorf("%d calls beside the body of the response", n)
+		}
+	})
+}
+
+func TestASlowCommandIsPromisedThenEdited(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *harness) {
+		h.reply(5*time.Second, chat.Reply{Title: chat.Say("at last")})
+		for name, ephemeral := range map[string]bool{"price": false, "mylogins": true} {
+			if h.way == byHTTP {
+				h.fake.Script(fakediscord.Edit, early, early)
+			}
+			p := h.send(t, command(name))
+			pass(firstResponse)
+			if a := p.Answer(); !a.Deferred || a.Ephemeral != ephemeral || a.Edits != 0 {
+				t.Errorf("%s: first %+v", name, a)
+			}
+			pass(5 * time.Second)
+			if a := p.Answer(); a.Edits != 1 || a.Ephemeral != ephemeral || !strings.Contains(a.Text(), "at last") {
+				t.Errorf("%s: final %+v", name, a)
+			}
+		}
+	})
+}
+
+func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
+	limited := fakediscord.Fault{Status: 429, RetryAfter: 900 * time.Millisecond}
+	for name, faults := range map[string][]fakediscord.Fault{
+		"connection lost before":  {{Drop: true}, {Drop: true}},
+		"landed, but answer lost": {{DropAnswer: true}},
+		"server error":            {{Status: 502}, {Status: 503}},
+		"limited":                 {limited},
+	} {
+		for route, slow := range map[fakediscord.Route]time.Duration{fakediscord.Callback: 0, fakediscord.Edit: 5 * time.Second} {
+			t.Run(name+", "+string(route), func(t *testing.T) {
+				simulate(t, overGateway, func(t *testing.T, h *harness) {
+					h.reply(slow, chat.Reply{Title: chat.Say("the price")})
+					h.fake.Script(route, faults...)
+					p := h.send(t, command("price"))
+					pass(30 * time.Second)
+					a := p.Answer()
+					if !strings.Contains(a.Text(), "the price") || h.count("answered") != 1 || h.fake.Calls(route) != len(faults)+1 {
+						t.Errorf("%+v; counted %v", a, h.events)
+					}
+					if name == "limited" && a.Final < slow+limited.RetryAfter {
+						t.Errorf("tried again after %v", a.Final)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Discord takes a first response for 3 seconds and the rest for 15 minutes.
+func TestAnswersThatComeTooLateAreCountedAndLogged(t *testing.T) {
+	const always = 0
+	for name, tt := range map[string]struct {
+		reply chat.Reply
+		slow  time.Duration
+		route fakediscord.Route
+		fault fakediscord.Fault
+		lasts int // calls
+		event string
+		calls int // demanded; 0 is any number
+	}{
+		"two tries lost before one that comes too late": {chat.Reply{}, 0, fakediscord.Callback,
+			fakediscord.Fault{Latency: 1400 * time.Millisecond, Drop: true}, 2, "answer_expired", 3},
+		"a deferral that never lands": {chat.Reply{}, 5 * time.Second, fakediscord.Callback,
+			fakediscord.Fault{Status: http.StatusNotFound, Code: 10062}, always, "answer_expired", 1},
+		"edits refused for 15 minutes": {chat.Reply{}, 5 * time.Second, fakediscord.Edit,
+			fakediscord.Fault{Status: http.StatusBadGateway}, always, "answer_failed", 0},
+		"a limit longer than the token lives": {chat.Reply{}, 5 * time.Second, fakediscord.Edit,
+			fakediscord.Fault{Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute}, always, "answer_failed", 1},
+		"a picture with a token that expired": {chat.Reply{Image: &curve}, 0, fakediscord.Edit,
+			fakediscord.Fault{Status: http.StatusNotFound, Code: 10015}, always, "answer_expired", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, overGateway, func(t *testing.T, h *harness) {
+				h.reply(tt.slow, tt.reply)
+				if h.fake.Script(tt.route, slices.Repeat([]fakediscord.Fault{tt.fault}, tt.lasts)...); tt.lasts == always {
+					h.fake.Break(tt.route, tt.fault)
+				}
+				p := h.send(t, command("price"))
+				pass(20 * time.Minute)
+				if h.count(tt.event) != 1 || h.count("answered") != 0 || tt.calls > 0 && h.fake.Calls(tt.route) != tt.calls {
+					t.Errorf("counted %v, %d calls", h.events, h.fake.Calls(tt.route))
+				}
+				if n := h.logged.Lines("an answer"); n != 1 {
+					t.Errorf("%d lines tell of it:\n%s", n, h.logged)
+				}
+				if d := h.Dedup.Begin(t.Context(), "discord:interaction:"+p.ID); d != chat.Fresh {
+					t.Errorf("delivered again it would be passed over: %v", d)
+				}
+				h.fake.Break(tt.route, fakediscord.Fault{})
+				h.ask(t, command("price"))
+			})
+		})
+	}
+}
+
+// The age of an interaction that comes as it should, here of years, is not judged:
+// this machine's clock may be wrong.
+func TestAnInteractionThatIsDeliveredAgainIsAnsweredOnce(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *harness) {
+		shown := h.ask(t, command("price"))
+		for n, i := range []fakediscord.Interaction{command("price"), shown.Press("5", "1 e 0 price")} {
+			i.ID, i.Token = []string{"1234567", "1234568"}[n], []string{"again", "and again"}[n]
+			h.ask(t, i)
+			h.fake.Do(fakediscord.Action{Op: 7})
+			pass(2 * time.Minute)
+			h.send(t, i)
+			pass(time.Second)
+			if h.count("duplicate") != n+1 || len(h.handler.Requests()) != n+2 || h.way == byHTTP && h.count("status 409") != n+1 {
+				t.Errorf("handled %d times, counted %v", len(h.handler.Requests()), h.events)
+			}
+			// By whichever way, and by a replica that shares what is known.
+			if d := h.Dedup.Begin(t.Context(), "discord:interaction:"+i.ID); d != chat.Answered {
+				t.Errorf("known as %v", d)
+			}
+		}
+	})
+}
+
+func TestWhatThereIsNoRoomForIsDroppedAndCounted(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *harness) {
+		h.inHand = make(chan struct{}, 1)
+		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
+		first := h.send(t, command("price"))
+		pass(time.Second)
+		typing := command("exists")
+		typing.Options, typing.Focused = map[string]string{"platform": "d"}, "platform"
+		for n, i := range []fakediscord.Interaction{command("price"), {Button: "1 e 0 price", On: &fakediscord.Message{Content: "x"}}, typing} {
+			p := h.send(t, i)
+			pass(100 * time.Millisecond)
+			if p.Answer().Callbacks != 0 || h.count("dropped") != n+1 || h.way == byHTTP && h.count("status 503") != n+1 {
+				t.Errorf("%+v; counted %v", p.Answer(), h.events)
+			}
+		}
+		if n := h.InHand(); n != 1 {
+			t.Errorf("%d in flight, want 1", n)
+		}
+		pass(10 * time.Second)
+		if a := first.Answer(); a.Edits != 1 || h.InHand() != 0 {
+			t.Errorf("%+v, %d in flight", a, h.InHand())
+		}
+		h.ask(t, command("price"))
+	})
+}
+
+func TestStoppingAnswersWhatIsInFlightAndStopsWhatTakesTooLong(t *testing.T) {
+	for said, slow := range map[string]time.Duration{"done": 5 * time.Second, "stopped": time.Hour} {
+		eachWay(t, func(t *testing.T, h *harness) {
+			h.handler.Reply = func(ctx context.Context, _ chat.Request) chat.Reply {
+				select {
+				case <-time.After(slow):
+					return chat.Reply{Title: chat.Say("done")}
+				case <-ctx.Done():
+					return chat.Reply{Title: chat.Say("stopped")}
+				}
+			}
+			p := h.send(t, command("price"))
+			pass(firstResponse)
+			h.stop()
+			began := time.Now()
+			pass(time.Second)
+			if h.Ready() {
+				t.Error("ready")
+			}
+			if err := <-h.ended; err != nil || time.Since(began) >= chat.DrainTime || h.fake.Connected() != 0 {
+				t.Errorf("Run returned after %v: %v; %d connections to the gateway", time.Since(began), err, h.fake.Connected())
+			}
+			if a := p.Answer(); a.Edits != 1 || !strings.Contains(a.Text(), said) {
+				t.Errorf("%+v", a)
+			}
+		})
+	}
+}
+
+// What the adapter says itself is in the language of whom it is said to.
+func TestTheAdapterSpeaksTheLanguageOfTheAsker(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *harness) {
+		h.reply(0, chat.Reply{Title: chat.Say("price"), AsOf: start, Actions: []chat.Action{refresh}})
+		for locale, l := range map[string]chat.Language{"en-US": chat.English, "xx": chat.English, "ru": chat.Russian, "zh-CN": chat.Chinese} {
+			i := command("price")
+			i.Locale = locale
+			p := h.ask(t, i)
+			b, _ := p.Answer().Button("Refresh")
+			old := chat.OldButton()
+			old.Language = l
+			for state, said := range map[string]chat.Reply{b.CustomID: upToDate(l), "0 old": old} {
+				if a := h.ask(t, p.Press("5", state)).Answer(); len(a.Embeds) != 1 || a.Embeds[0].Title != render(said).Embeds[0].Title {
+					t.Errorf("%s: %q", locale, a.Text())
+				}
+			}
+		}
+	})
+}
+
+// One after the other they would take a second each.
+func TestEditsDoNotWaitForEachOther(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *harness) {
+		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
+		h.fake.Break(fakediscord.Edit, fakediscord.Fault{Latency: time.Second})
+		for range 50 {
+			h.send(t, command("price"))
+		}
+		pass(7 * time.Second)
+		if n := h.count("answered"); n != 50 {
+			t.Errorf("%d are answered", n)
+		}
+	})
+}

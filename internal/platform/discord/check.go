@@ -1,0 +1,54 @@
+package discord
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"herald/internal/chat"
+	"herald/internal/config"
+	"herald/internal/platform/discord/gateway"
+)
+
+// longestName bounds what Discord calls the bot, in characters.
+const longestName = 40
+
+// Check asks Discord whose the token is, and whether interactions come the way
+// that the settings say. What it has learned is for an operator, a sentence each.
+func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
+	app, err := a.askApplication(ctx)
+	switch {
+	case errors.Is(err, gateway.ErrToken):
+		return nil, gateway.ErrToken
+	case err != nil:
+		return nil, err
+	}
+	learned = []string{fmt.Sprintf("%s, application %s", chat.NewForeign(app.name(), longestName), app.ID)}
+	if a.ApplicationID != "" && a.ApplicationID != app.ID {
+		return learned, &config.WrongError{
+			Problem:  "the token belongs to this application, and not to the one that is set",
+			Settings: "DISCORD_APPLICATION_ID and DISCORD_BOT_TOKEN"}
+	}
+	if a.PublicKey == nil && app.Endpoint == "" {
+		return append(learned, "interactions come over the gateway"), nil
+	}
+	if a.PublicKey == nil {
+		return learned, &config.WrongError{
+			Problem: fmt.Sprintf("the application has an interactions endpoint URL, at %s, so nothing comes over the gateway: "+
+				"remove that URL in the Developer Portal, or take interactions by HTTP", host(app.Endpoint)),
+			Settings: "DISCORD_PUBLIC_KEY"}
+	}
+	if key, err := hex.DecodeString(app.VerifyKey); err == nil && len(key) == ed25519.PublicKeySize && !a.PublicKey.Equal(ed25519.PublicKey(key)) {
+		return learned, &config.WrongError{Problem: "the application has another public key than the one that is set", Settings: "DISCORD_PUBLIC_KEY"}
+	}
+	if app.Endpoint == "" {
+		return append(learned, "it has no interactions endpoint URL yet: while the bot runs, enter "+
+			"https://<your host>/discord/interactions in the Developer Portal"), nil
+	}
+	return append(learned, fmt.Sprintf("interactions come by HTTP, to %s", host(app.Endpoint))), nil
+}
+
+// host is a URL's, whose path may be a secret.
+func host(rawURL string) chat.Foreign { return chat.NewForeign(config.Host(rawURL), 2*longestName) }

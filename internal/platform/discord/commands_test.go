@@ -1,0 +1,156 @@
+package discord
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"herald/internal/chat"
+	"herald/internal/chat/chattest"
+	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/words"
+)
+
+func TestCommandsAreWrittenOnlyWhenTheyDiffer(t *testing.T) {
+	for _, guild := range []string{"", "777"} {
+		simulate(t, overGateway, func(t *testing.T, h *harness) {
+			if got := len(h.fake.Commands(guild)); got != 6 {
+				t.Errorf("guild %q: %d commands", guild, got)
+			}
+			if err := h.registerOnce(t.Context(), h.fake.ApplicationID, h.handler.Commands()); err != nil {
+				t.Fatal(err)
+			}
+			if h.fake.Overwrites() != 1 || h.count("commands_current") != 1 {
+				t.Errorf("guild %q: the same commands were written again", guild)
+			}
+			// One text that is too long would keep all commands from being registered.
+			long := chat.SayWith("command.supply", chat.Values{"symbol": chat.Plain(strings.Repeat("SYM", 60))})
+			forms := []chat.Form{{Params: []chat.Param{{Name: "p", Summary: long}}}}
+			others := chat.Commands{{Name: "x", Summary: long, PersonMenu: long, Forms: forms}}
+			if err := h.registerOnce(t.Context(), h.fake.ApplicationID, others); err != nil || h.fake.Overwrites() != 2 {
+				t.Errorf("guild %q: changed commands were not written: %v", guild, err)
+			}
+		}, func(_ *harness, c *Config) { c.GuildID = guild })
+	}
+}
+
+// What of a command is changed in Discord, by an earlier version or by hand.
+func TestEveryChangeOfACommandIsSeen(t *testing.T) {
+	type types = []discordgo.ApplicationIntegrationType
+	for name, change := range map[string]func(*discordgo.ApplicationCommand){
+		"name":                   func(c *discordgo.ApplicationCommand) { c.Name += "x" },
+		"type":                   func(c *discordgo.ApplicationCommand) { c.Type++ },
+		"permissions":            func(c *discordgo.ApplicationCommand) { c.DefaultMemberPermissions = new(int64) },
+		"no contexts":            func(c *discordgo.ApplicationCommand) { c.Contexts = nil },
+		"installed for users":    func(c *discordgo.ApplicationCommand) { c.IntegrationTypes = &types{1} },
+		"an option":              func(c *discordgo.ApplicationCommand) { c.Options[1].Name += "x" },
+		"an option's language":   func(c *discordgo.ApplicationCommand) { c.Options[1].DescriptionLocalizations["ru"] = "x" },
+		"an option's completion": func(c *discordgo.ApplicationCommand) { c.Options[1].Autocomplete = false },
+		"an option's choices": func(c *discordgo.ApplicationCommand) {
+			c.Options[1].Choices = []*discordgo.ApplicationCommandOptionChoice{{}}
+		},
+		"a language": func(c *discordgo.ApplicationCommand) { (*c.DescriptionLocalizations)["tr"] = "x" },
+		"a language's name": func(c *discordgo.ApplicationCommand) {
+			c.NameLocalizations = &map[discordgo.Locale]string{"vi": "x"}
+		},
+	} {
+		wanted, registered := definitions((&chattest.Handler{}).Commands(), true), definitions((&chattest.Handler{}).Commands(), true)
+		slices.Reverse(registered)
+		for _, c := range registered {
+			// What Discord adds.
+			c.ID, c.Version, c.ApplicationID = "1", "2", "3"
+			slices.Reverse(*c.Contexts)
+			slices.Reverse(*c.IntegrationTypes)
+			if c.NameLocalizations == nil {
+				c.NameLocalizations = &map[discordgo.Locale]string{}
+			}
+		}
+		if !same(registered, wanted) {
+			t.Fatal("what Discord adds is seen as a change")
+		}
+		change(registered[slices.IndexFunc(registered, func(c *discordgo.ApplicationCommand) bool { return c.Name == "exists" })])
+		if same(registered, wanted) || same(wanted, registered) {
+			t.Errorf("%s: no change is seen", name)
+		}
+	}
+}
+
+func TestRegistrationFailingDoesNotHoldTheService(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *harness) {
+		h.ask(t, command("price"))
+		h.fake.Break(fakediscord.Application, fakediscord.Fault{})
+		pass(5 * time.Minute)
+		if h.count("commands_written") != 1 || h.count("as Herald") != 1 {
+			t.Errorf("counted %v", h.events)
+		}
+	}, func(h *harness, c *Config) {
+		c.ApplicationID = ""
+		h.fake.Break(fakediscord.Application, fakediscord.Fault{Status: http.StatusInternalServerError})
+		h.fake.Script(fakediscord.ListCommands, fakediscord.Fault{Status: 403, Code: 50001})
+		h.fake.Script(fakediscord.PutCommands, fakediscord.Fault{Status: 429, RetryAfter: time.Second})
+	})
+}
+
+func TestDefinitions(t *testing.T) {
+	late, early := chat.Param{Name: "late", Summary: chat.Say("s")}, chat.Param{Name: "early", Summary: chat.Say("s")}
+	mixed := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{late, early}}, {Params: []chat.Param{early}}}}
+	all := map[string]*discordgo.ApplicationCommand{}
+	for _, c := range definitions(append((&chattest.Handler{}).Commands(), mixed), true) {
+		all[c.Name] = c
+	}
+	for _, name := range []string{"price", "staked", "mylogins", "exists", "help"} {
+		if c := all[name]; c == nil || c.Description == "" || len(*c.Contexts) != 3 || len(*c.IntegrationTypes) != 2 || c.DefaultMemberPermissions != nil {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	if len(all) != 7 {
+		t.Errorf("%d commands", len(all)) // "start" is Telegram's
+	}
+	// A menu is for the moderators of a guild that the bot is a member of.
+	menu := all["Check registration"]
+	if menu == nil || menu.Type != discordgo.UserApplicationCommand || menu.Description != "" || fmt.Sprint(*menu.Contexts) != "[0]" ||
+		fmt.Sprint(*menu.IntegrationTypes) != "[0]" || *menu.DefaultMemberPermissions != discordgo.PermissionModerateMembers {
+		t.Errorf("menu: %+v", menu)
+	}
+	if o := all["staked"].Options; len(o) != 1 || !o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionString || o[0].Autocomplete {
+		t.Errorf("staked: %+v", o)
+	}
+	o := all["exists"].Options
+	if len(o) != 3 || o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionUser || !o[1].Autocomplete || o[2].Autocomplete || o[1].Choices != nil {
+		t.Errorf("exists: %+v", o)
+	}
+	if o := all["x"].Options; o[0].Name != "early" || !o[0].Required || o[1].Required {
+		t.Errorf("required ones come first: %+v %+v", o[0], o[1])
+	}
+}
+
+// Each language of the bot is one of Discord's at least, and its text is there.
+func TestDescriptionsAndMenusAreInEveryLanguage(t *testing.T) {
+	c := chat.Command{Name: "x", Summary: chat.Say("busy.title"), PersonMenu: chat.Say("busy.title"),
+		Forms: []chat.Form{{Params: []chat.Param{{Name: "p", Summary: chat.Say("busy.text")}}}}}
+	defined := definitions(chat.Commands{c}, true)
+	option := defined[0].Options[0]
+	for _, l := range chat.Languages() {
+		title, text := words.Say(l, c.Summary), words.Say(l, chat.Say("busy.text"))
+		if l == chat.English && (defined[0].Description != title || defined[1].Name != title || option.Description != text) {
+			t.Errorf("in English: %+v %+v %+v", defined[0], defined[1], option)
+		}
+		if l != chat.English && len(localesOf[l]) == 0 {
+			t.Errorf("%s is none of Discord's", l)
+		}
+		for _, locale := range localesOf[l] {
+			if own, spoken := chat.LanguageOf(string(locale)); !spoken || own != l {
+				t.Errorf("%s is shown to those who read %s", l, locale)
+			}
+			if (*defined[0].DescriptionLocalizations)[locale] != title || (*defined[1].NameLocalizations)[locale] != title ||
+				option.DescriptionLocalizations[locale] != text {
+				t.Errorf("%s is missing", locale)
+			}
+		}
+	}
+}

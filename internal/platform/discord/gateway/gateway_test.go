@@ -1,0 +1,303 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/secret"
+)
+
+func TestHeartbeatsKeepTheConnection(t *testing.T) {
+	simulate(t, fakediscord.Behaviour{Heartbeat: 300 * time.Millisecond}, func(t *testing.T, h *harness) {
+		pass(time.Minute)
+		if n := h.fake.Heartbeats(); !h.Alive() || h.fake.Connects() != 1 || n < 195 || n > 205 {
+			t.Errorf("connected %d times, %d heartbeats; log:\n%s", h.fake.Connects(), n, h.logged)
+		}
+	})
+}
+
+func TestLatencyIsThatOfTheLastAcknowledgedHeartbeat(t *testing.T) {
+	simulate(t, fakediscord.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *harness) {
+		const step = 10 * time.Millisecond
+		for _, late := range []time.Duration{2 * time.Second, 300 * time.Millisecond} {
+			for n := h.fake.Heartbeats(); h.fake.Heartbeats() == n; {
+				pass(step)
+			}
+			pass(late)
+			h.fake.Do(fakediscord.Action{Op: opACK})
+			pass(step)
+			if d := h.Latency(); d < late || d > late+step {
+				t.Errorf("%v for a heartbeat acknowledged after %v", d, late)
+			}
+		}
+	})
+}
+
+func TestBackOffDoublesUpToItsCap(t *testing.T) {
+	simulate(t, fakediscord.Behaviour{InsteadOfHello: []fakediscord.Action{{Op: 7}}}, func(t *testing.T, h *harness) {
+		pass(10 * time.Minute)
+		_, log, _ := strings.Cut(h.logged.String(), "pause=")
+		pauses := strings.Split(log, "pause=")
+		for i, most := range []time.Duration{2, 4, 8, 16, 32, 60, 60, 60} {
+			text, _, _ := strings.Cut(pauses[i], "\n")
+			pause, err := time.ParseDuration(text)
+			if most *= time.Second; err != nil || pause < most/2 || pause > most {
+				t.Errorf("pause %d is %q, not between half of %v and that", i, text, most)
+			}
+		}
+	})
+}
+
+func TestFatalClosesAndARefusedTokenEndRun(t *testing.T) {
+	for code, setting := range map[int]string{
+		4004: "DISCORD_BOT_TOKEN", 4010: "DISCORD_BOT_TOKEN", 4011: "DISCORD_PUBLIC_KEY",
+		4012: "DISCORD_API_URL", 4013: "DISCORD_API_URL", 4014: "DISCORD_BOT_TOKEN",
+		0: "DISCORD_BOT_TOKEN", // refused before there is a connection
+	} {
+		simulate(t, fakediscord.Behaviour{InsteadOfReady: []fakediscord.Action{{Close: code}}}, func(t *testing.T, h *harness) {
+			pass(time.Hour)
+			err := <-h.ended
+			if err == nil || !strings.HasPrefix(err.Error(), setting+": ") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("close %d: %v", code, err)
+			}
+			if n := len(h.fake.Identifies()); n != min(code, 1) {
+				t.Errorf("close %d: identified %d times", code, n)
+			}
+		}, func(h *harness) {
+			if code == 0 {
+				h.Token = secret.New("wrong")
+			}
+		})
+	}
+}
+
+func TestStoppingEndsEveryWait(t *testing.T) {
+	for name, b := range map[string]fakediscord.Behaviour{
+		"connected": {},
+		"no Hello":  {InsteadOfHello: []fakediscord.Action{}},
+		"no READY":  {InsteadOfReady: []fakediscord.Action{{Stall: true}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, b, func(t *testing.T, h *harness) {
+				h.stop()
+				pass(time.Second)
+				if err := <-h.ended; err != nil || h.Alive() {
+					t.Errorf("Run: %v; alive %v", err, h.Alive())
+				}
+			})
+		})
+	}
+}
+
+// A bot that leaves for good ends its session, so that nobody sees it online. One
+// that will be back keeps it.
+func TestOnlyStoppingEndsTheSession(t *testing.T) {
+	h := newHarness(t, fakediscord.New())
+	h.run(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	await := func(done func() bool) {
+		if err := h.fake.Wait(ctx, done); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await(func() bool { return h.fake.Connects() == 1 })
+	h.fake.Do(fakediscord.Action{Op: opReconnect})
+	await(func() bool { return h.fake.Connects() == 2 })
+	if h.fake.Resumes() != 1 {
+		t.Error("a session that would go on was ended")
+	}
+	h.stop()
+	await(func() bool { return h.fake.Connected() == 0 })
+	if _, err := h.fake.Push(fakediscord.Interaction{Command: "price"}); err == nil {
+		t.Error("the session goes on")
+	}
+}
+
+func TestTheGatewayMustBeAsSafeAsREST(t *testing.T) {
+	g := New(Config{})
+	for _, address := range []string{"ws://gateway.example", "https://gateway.example", "gateway.example", "wss://", "::", ""} {
+		if _, err := g.checkAddress(address); err == nil {
+			t.Errorf("the token would go to %q", address)
+		}
+	}
+	g.Insecure = true
+	for address, want := range map[string]string{
+		"wss://gateway.example": "wss://gateway.example?encoding=json&v=9", "ws://gateway.example/x": "ws://gateway.example/x?encoding=json&v=9",
+	} {
+		if got, err := g.checkAddress(address); got != want || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+}
+
+func TestALostConnectionIsReplaced(t *testing.T) {
+	for name, tt := range map[string]struct {
+		action   fakediscord.Action
+		forget   bool // Discord has no session left
+		resumed  bool
+		sessions int
+	}{
+		"op 7":                  {fakediscord.Action{Op: 7}, false, true, 1},
+		"op 9, resumable":       {fakediscord.Action{Op: 9, Resumable: true}, false, true, 1},
+		"op 9, not resumable":   {fakediscord.Action{Op: 9}, false, false, 2},
+		"a drop":                {fakediscord.Action{Drop: true}, false, true, 1},
+		"a forgotten session":   {fakediscord.Action{Drop: true}, true, false, 2},
+		"close 1000":            {fakediscord.Action{Close: 1000}, false, true, 1},
+		"close 1001":            {fakediscord.Action{Close: 1001}, false, true, 1},
+		"close 4007":            {fakediscord.Action{Close: 4007}, false, false, 2},
+		"close 4009":            {fakediscord.Action{Close: 4009}, false, false, 2},
+		"a close that is no 42": {fakediscord.Action{Close: 3042}, false, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, fakediscord.Behaviour{Heartbeat: time.Second}, func(t *testing.T, h *harness) {
+				if tt.forget {
+					h.fake.ForgetSession()
+				}
+				h.fake.Do(tt.action)
+				pass(10 * time.Second)
+				if h.fake.Connects() != 2 || h.fake.Connected() != 1 || !h.Alive() {
+					t.Errorf("connected %d times; log:\n%s", h.fake.Connects(), h.logged)
+				}
+				h.takes(t)
+				identified, asked := len(h.fake.Identifies()), h.fake.Calls(fakediscord.GatewayBot)
+				if identified != tt.sessions || asked != tt.sessions || (h.count("resumed") == 1) != tt.resumed {
+					t.Errorf("identified %d times, asked for the gateway %d times, counted %v", identified, asked, h.events)
+				}
+			})
+		})
+	}
+}
+
+// Discord takes an answer for 3 seconds: one failed attempt leaves time for another.
+func TestWhatIsAskedBetweenTwoConnectionsIsReplayedAtOnce(t *testing.T) {
+	for name, tt := range map[string]struct {
+		lost  fakediscord.Action
+		hello []fakediscord.Action // of the first attempt to resume
+	}{
+		"op 7": {fakediscord.Action{Op: 7}, nil}, "op 9": {fakediscord.Action{Op: 9, Resumable: true}, nil},
+		"a drop": {fakediscord.Action{Drop: true}, nil}, "close 4000": {fakediscord.Action{Close: 4000}, nil},
+		"a drop, twice":     {fakediscord.Action{Drop: true}, []fakediscord.Action{{Drop: true}}},
+		"a drop, then op 7": {fakediscord.Action{Drop: true}, []fakediscord.Action{{Op: 7}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *harness) {
+				before := h.push(t)
+				pass(time.Minute)
+				h.fake.Behave(fakediscord.Behaviour{InsteadOfHello: tt.hello})
+				h.fake.Do(tt.lost)
+				during := h.push(t)
+				pass(200 * time.Millisecond)
+				if n := len(h.taken); tt.hello == nil && n != 2 {
+					t.Errorf("took %d", n)
+				}
+				h.fake.Behave(fakediscord.Behaviour{})
+				pass(2500 * time.Millisecond)
+				h.takes(t)
+				if want := []taken{{before, false}, {during, true}}; !slices.Equal(h.taken[:2], want) {
+					t.Errorf("took %v, want %v first", h.taken, want)
+				}
+				if h.fake.Resumes() != 1 || len(h.fake.Identifies()) != 1 {
+					t.Errorf("resumed %d times, identified %d", h.fake.Resumes(), len(h.fake.Identifies()))
+				}
+			})
+		})
+	}
+}
+
+// A gateway that answers no RESUME must not keep the bot away, and the token goes
+// to no address without TLS.
+func TestASessionThatCannotBeResumedIsGivenUp(t *testing.T) {
+	for name, tt := range map[string]struct {
+		behaviour fakediscord.Behaviour
+		tries     int
+	}{
+		"silence":           {fakediscord.Behaviour{InsteadOfResumed: []fakediscord.Action{}}, maxResumes},
+		"always op 7":       {fakediscord.Behaviour{InsteadOfResumed: []fakediscord.Action{{Op: 7}}}, maxResumes},
+		"always op 9":       {fakediscord.Behaviour{InsteadOfResumed: []fakediscord.Action{{Op: 9, Resumable: true}}}, maxResumes},
+		"always a close":    {fakediscord.Behaviour{InsteadOfResumed: []fakediscord.Action{{Close: 4000}}}, maxResumes},
+		"nobody is there":   {fakediscord.Behaviour{ResumeURL: "ws://" + nobody}, maxResumes},
+		"an unsafe address": {fakediscord.Behaviour{ResumeURL: "http://" + nobody}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, tt.behaviour, func(t *testing.T, h *harness) {
+				h.fake.Do(fakediscord.Action{Drop: true})
+				pass(3 * time.Minute)
+				if !h.Alive() || h.count("connected") != 2 || h.count("disconnected") != 1+tt.tries {
+					t.Errorf("counted %v", h.events)
+				}
+				if n := h.logged.Lines("cannot be resumed"); (n > 0) != (tt.tries == 0) {
+					t.Errorf("log:\n%s", h.logged)
+				}
+			})
+		})
+	}
+}
+
+func TestASessionThatBreaksAtOnceIsResumedWithoutHaste(t *testing.T) {
+	for _, action := range []fakediscord.Action{{Close: 4000}, {Op: 7}, {Drop: true}} {
+		t.Run(fmt.Sprintf("%+v", action), func(t *testing.T) {
+			simulate(t, fakediscord.Behaviour{AfterReady: []fakediscord.Action{action}}, func(t *testing.T, h *harness) {
+				pass(10 * time.Minute)
+				// At once, and then with pauses that double up to a minute.
+				if n := h.fake.Connects(); n < 10 || n > 30 || len(h.fake.Identifies()) != 1 {
+					t.Errorf("connected %d times in ten minutes, identified %d times", n, len(h.fake.Identifies()))
+				}
+			})
+		})
+	}
+}
+
+// A connection whose other end is gone without a word is known to be dead
+// after two heartbeats, and nothing hangs on it.
+func TestAHalfOpenConnectionIsReplaced(t *testing.T) {
+	simulate(t, fakediscord.Behaviour{Heartbeat: 40 * time.Second}, func(t *testing.T, h *harness) {
+		pass(5 * time.Minute)
+		if !h.Alive() || h.fake.Connects() != 1 {
+			t.Fatalf("alive %v, connected %d times", h.Alive(), h.fake.Connects())
+		}
+		h.wire.Dead.Store(true)
+		pass(81 * time.Second)
+		if h.Alive() {
+			t.Error("still alive after two heartbeats of silence")
+		}
+		pass(10 * time.Minute)
+		h.wire.Dead.Store(false)
+		pass(2 * time.Minute)
+		if !h.Alive() || h.fake.Connects() != 2 {
+			t.Errorf("alive %v, connected %d times", h.Alive(), h.fake.Connects())
+		}
+		h.takes(t)
+	})
+}
+
+// FuzzHandle demands that what no Discord sends neither ends the process nor has
+// the token sent to an address without TLS.
+func FuzzHandle(f *testing.F) {
+	for _, packet := range []string{
+		`{"op":0,"t":"READY","s":1,"d":{"session_id":"x","resume_gateway_url":"wss://gateway.example"}}`,
+		`{"op":0,"t":"READY","d":[]}`, `{"op":0,"t":"READY"}`, `{"op":0,"t":"RESUMED","s":1}`, `{"op":0,"t":"RESUMED","s":-1}`,
+		`{"op":0,"s":-5}`, `{"op":9}`, `{"op":9,"d":"true"}`, `{"op":99}`, `{"op":-1}`, `{"op":0,"t":"INTERACTION_CREATE","d":{"id":"1"}}`,
+	} {
+		f.Add([]byte(packet))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		g := New(Config{Log: slog.New(slog.DiscardHandler), Count: func(string) {}, Connected: func(string) {}})
+		c := &conn{Gateway: g, take: func(json.RawMessage, bool) {}}
+		var p packet
+		if json.Unmarshal(raw, &p) != nil || p.Op == opHeartbeat {
+			return
+		}
+		_ = c.handle(p)
+		if g.session != nil && !strings.HasPrefix(g.session.address, "wss://") {
+			t.Errorf("the session would be resumed at %q", g.session.address)
+		}
+	})
+}

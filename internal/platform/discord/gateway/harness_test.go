@@ -1,0 +1,182 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/secret"
+	"herald/internal/secret/logtest"
+)
+
+// harness is a Gateway before a fake Discord.
+type harness struct {
+	*Gateway
+	fake   *fakediscord.Server
+	wire   *fakediscord.Wire
+	logged *logtest.Buffer
+	stop   context.CancelFunc
+	ended  chan error // gets what Run returned
+
+	mu     sync.Mutex
+	events map[string]int
+	taken  []taken
+}
+
+// taken is an interaction that the Gateway handed over.
+type taken struct {
+	id       string
+	replayed bool
+}
+
+// nobody is an address that refuses every connection.
+const nobody = "nobody.test:80"
+
+// simulate runs test in simulated time beside a Gateway, once b is how its fake
+// behaves. tune alters it before it runs.
+func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *harness), tune ...func(*harness)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := fakediscord.NewWire()
+		h := newHarness(t, fakediscord.NewOn(w))
+		h.wire, h.Dial = w, h.dial
+		// What bounds the identifies must be the Gateway, not this budget.
+		h.fake.Limit(1<<30, 0)
+		h.fake.Behave(b)
+		for _, f := range tune {
+			f(h)
+		}
+		h.run(t)
+		pass(time.Second)
+		test(t, h)
+	})
+}
+
+// newHarness makes a Gateway that does not run yet.
+func newHarness(t *testing.T, fake *fakediscord.Server) *harness {
+	t.Cleanup(fake.Close)
+	h := &harness{fake: fake, logged: &logtest.Buffer{}, ended: make(chan error, 1), events: map[string]int{}}
+	h.Gateway = New(Config{
+		Token: secret.New(fake.Token), Ask: h.ask, Insecure: true,
+		Log: h.logged.Logger(), Count: h.add, Connected: func(name string) { h.add("as " + name) },
+	})
+	return h
+}
+
+// run runs the Gateway until stop, or the end of the test.
+func (h *harness) run(t *testing.T) {
+	ctx, stop := context.WithCancel(context.Background())
+	h.stop = stop
+	done := make(chan struct{})
+	go func() {
+		h.ended <- h.Run(ctx, h.take)
+		close(done)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-done
+	})
+}
+
+func (h *harness) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if address == nobody {
+		return nil, syscall.ECONNREFUSED
+	}
+	return h.wire.Dial(ctx, network, address)
+}
+
+// ask makes the call as an adapter would, and knows what a refused token is.
+func (h *harness) ask(ctx context.Context) (told discordgo.GatewayBotResponse, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, h.fake.URL()+"/api/v9/gateway/bot", nil)
+	if err != nil {
+		return told, err
+	}
+	r.Header.Set("Authorization", "Bot "+h.Token.Reveal())
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: h.Dial, DisableKeepAlives: true}}
+	resp, err := client.Do(r)
+	if err != nil {
+		return told, err
+	}
+	defer resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return told, json.NewDecoder(resp.Body).Decode(&told)
+	case http.StatusUnauthorized:
+		return told, ErrToken
+	}
+	return told, fmt.Errorf("status %d", resp.StatusCode)
+}
+
+func (h *harness) take(data json.RawMessage, replayed bool) {
+	var interaction struct{ ID string }
+	json.Unmarshal(data, &interaction)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.taken = append(h.taken, taken{interaction.ID, replayed})
+}
+
+func (h *harness) add(event string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.events[event]++; h.events[event] > 100_000 {
+		// Simulated time would stand still for ever.
+		panic("a loop without a pause: " + event)
+	}
+}
+
+func (h *harness) count(event string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.events[event]
+}
+
+// push sends an interaction and returns its ID.
+func (h *harness) push(t *testing.T) string {
+	t.Helper()
+	p, err := h.fake.Push(fakediscord.Interaction{Command: "price"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.ID
+}
+
+// takes demands that an interaction arrives now, the last of all.
+func (h *harness) takes(t *testing.T) {
+	t.Helper()
+	asked := h.push(t)
+	pass(time.Second)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.taken) == 0 || h.taken[len(h.taken)-1] != (taken{asked, false}) {
+		t.Errorf("took %v", h.taken)
+	}
+}
+
+// pass lets simulated time pass.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// most is the largest number of times within any span of a length.
+func most(times []time.Time, length time.Duration) (best int) {
+	for i, began := range times {
+		n := slices.IndexFunc(times[i:], func(t time.Time) bool { return t.Sub(began) >= length })
+		if n < 0 {
+			n = len(times) - i
+		}
+		best = max(best, n)
+	}
+	return best
+}

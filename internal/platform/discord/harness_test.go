@@ -1,0 +1,210 @@
+package discord
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/internal/chat"
+	"herald/internal/chat/chattest"
+	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/secret"
+	"herald/internal/secret/logtest"
+	"herald/internal/store"
+)
+
+// way is how interactions arrive.
+type way string
+
+const (
+	overGateway way = "gateway"
+	byHTTP      way = "HTTP"
+)
+
+// harness is an Adapter before a fake Discord.
+type harness struct {
+	*Adapter
+	way     way
+	fake    *fakediscord.Server
+	handler *chattest.Handler
+	logged  *logtest.Buffer
+	address string // where interactions are posted
+	stop    context.CancelFunc
+	ended   chan error // gets what Run returned
+
+	mu     sync.Mutex
+	events map[string]int
+}
+
+// change alters what an Adapter is made of, or its fake, before it runs.
+type change func(*harness, *Config)
+
+// newHarness makes an Adapter that does not run yet.
+func newHarness(t *testing.T, fake *fakediscord.Server, w way, changes ...change) *harness {
+	t.Helper()
+	t.Cleanup(fake.Close)
+	h := &harness{
+		way: w, fake: fake, handler: &chattest.Handler{}, logged: &logtest.Buffer{}, ended: make(chan error, 1), events: map[string]int{},
+	}
+	c := Config{
+		Settings:       Settings{Token: secret.New(fake.Token), ApplicationID: fake.ApplicationID, APIURL: fake.URL()},
+		Dedup:          store.NewMemory(),
+		CommandTimeout: 10 * time.Minute,
+		Log:            h.logged.Logger(),
+		Count:          h.add,
+		Connected:      func(name string) { h.add("as " + name) },
+	}
+	if w == byHTTP {
+		c.PublicKey = fake.PublicKey
+	}
+	for _, change := range changes {
+		change(h, &c)
+	}
+	adapter, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Adapter = adapter
+	return h
+}
+
+// listen takes interactions by HTTP from a listener until the test ends.
+func (h *harness) listen(t *testing.T, l net.Listener) {
+	server := &httptest.Server{Listener: l, Config: &http.Server{Handler: h.Adapter}}
+	server.Start()
+	t.Cleanup(server.Close)
+	h.address = server.URL
+}
+
+// run runs the Adapter until stop, or the end of the test.
+func (h *harness) run(t *testing.T) {
+	ctx, stop := context.WithCancel(context.Background())
+	h.stop = stop
+	done := make(chan struct{})
+	go func() {
+		h.ended <- h.Run(ctx, speaking{h.handler})
+		close(done)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-done
+	})
+}
+
+// simulate runs test in simulated time beside an Adapter that is connected.
+func simulate(t *testing.T, w way, test func(*testing.T, *harness), changes ...change) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		// Simulated time begins in 2000, and snowflakes in 2015.
+		time.Sleep(20 * 365 * 24 * time.Hour)
+		out, in := fakediscord.NewWire(), fakediscord.NewWire()
+		h := newHarness(t, fakediscord.NewOn(out), w, changes...)
+		h.gateway.Dial = out.Dial
+		h.rest.Client.Transport.(*origin).base = &http.Transport{
+			DialContext: out.Dial, MaxConnsPerHost: maxCalls, MaxIdleConnsPerHost: maxCalls,
+		}
+		h.fake.Client = &http.Client{Transport: &http.Transport{DialContext: in.Dial}}
+		t.Cleanup(h.fake.Client.CloseIdleConnections)
+		h.listen(t, in)
+		h.run(t)
+		pass(time.Second)
+		test(t, h)
+		if refused := h.fake.Problems(); len(refused) > 0 {
+			t.Errorf("refused: %q", refused)
+		}
+	})
+}
+
+// eachWay is simulate for both ways in.
+func eachWay(t *testing.T, test func(*testing.T, *harness), changes ...change) {
+	for _, w := range []way{overGateway, byHTTP} {
+		t.Run(string(w), func(t *testing.T) { simulate(t, w, test, changes...) })
+	}
+}
+
+// pass lets simulated time pass.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// command is a command of user 5 in guild 7.
+func command(name string) fakediscord.Interaction {
+	return fakediscord.Interaction{Command: name, UserID: "5", GuildID: "7", ChannelID: "8"}
+}
+
+// send gives the bot an interaction and does not wait for what comes of it. A
+// refusal by HTTP is counted as "status" and its number.
+func (h *harness) send(t *testing.T, i fakediscord.Interaction) *fakediscord.Pending {
+	t.Helper()
+	if h.way == overGateway {
+		p, err := h.fake.Push(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	p, body := h.fake.Prepare(i)
+	go func() {
+		resp, err := h.fake.PostRaw(context.Background(), h.address, body, time.Now())
+		if err != nil {
+			return // The answer is missed then.
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			h.add(fmt.Sprint("status ", resp.StatusCode))
+		} else if err := p.Responded(resp.Body); err != nil {
+			t.Error(err)
+		}
+	}()
+	return p
+}
+
+// ask sends an interaction and waits for its whole answer.
+func (h *harness) ask(t *testing.T, i fakediscord.Interaction) *fakediscord.Pending {
+	t.Helper()
+	p := h.send(t, i)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if _, err := p.Wait(ctx); err != nil {
+		t.Fatalf("no answer: %v; refused: %q; log:\n%s", err, h.fake.Problems(), h.logged)
+	}
+	synctest.Wait()
+	return p
+}
+
+// reply makes the handler answer with r, after some time.
+func (h *harness) reply(after time.Duration, r chat.Reply) {
+	h.handler.Reply = func(context.Context, chat.Request) chat.Reply {
+		time.Sleep(after)
+		return r
+	}
+}
+
+func (h *harness) add(event string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.events[event]++
+}
+
+func (h *harness) count(event string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.events[event]
+}
+
+// speaking is a handler that answers in the language of the asker.
+type speaking struct{ *chattest.Handler }
+
+func (speaking) Language(req chat.Request, private bool) chat.Language {
+	if l, spoken := chat.LanguageOf(req.Locale); spoken && private {
+		return l
+	}
+	return chat.English
+}

@@ -1,0 +1,150 @@
+package discord
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+	"herald/internal/chat/chattest"
+	fakediscord "herald/internal/demo/fake/discord"
+)
+
+// watched is a body that notes whether it was read.
+type watched struct {
+	io.Reader
+	read bool
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	w.read = true
+	return w.Reader.Read(p)
+}
+
+func TestWhatDiscordDidNotSignLatelyIsRefused(t *testing.T) {
+	h := newHarness(t, fakediscord.New(), byHTTP)
+	h.work.Store(chat.NewWork(t.Context(), h.handler, h.Log, h.Count))
+	command := []byte(`{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`)
+	big := append([]byte(`{"id":"`), bytes.Repeat([]byte("1"), maxBody)...)
+	at := time.Now()
+	signature, now := h.fake.Sign(command, at).Get("X-Signature-Ed25519"), strconv.FormatInt(at.Unix(), 10)
+	const read, unread = true, false
+	for name, tt := range map[string]struct {
+		body      []byte
+		signature string // empty is right for the body
+		timestamp string
+		want      int
+		read      bool
+	}{
+		"no signature":                {command, " ", now, 401, unread},
+		"no timestamp":                {command, signature, "", 401, unread},
+		"signature that is no hex":    {command, strings.Repeat("zz", ed25519.SignatureSize), now, 401, unread},
+		"signature of 63 bytes":       {command, signature[2:], now, 401, unread},
+		"timestamp that is no number": {command, signature, now + "x", 401, unread},
+		"six minutes old":             {command, "", strconv.FormatInt(at.Add(-6*time.Minute).Unix(), 10), 401, unread},
+		"six minutes ahead":           {command, "", strconv.FormatInt(at.Add(6*time.Minute).Unix(), 10), 401, unread},
+		"signature of another body":   {[]byte("{}"), signature, now, 401, read},
+		"signature of another time":   {command, signature, strconv.FormatInt(at.Unix()-1, 10), 401, read},
+		"too large":                   {big, "", now, 413, read},
+		"no JSON":                     {[]byte("{"), "", now, 400, read},
+		"nothing we made":             {[]byte(`{"id":"1","type":3,"token":"t"}`), "", now, 400, read},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := &watched{Reader: bytes.NewReader(tt.body)}
+			r := httptest.NewRequest(http.MethodPost, "/discord/interactions", body)
+			if tt.signature == "" {
+				seconds, err := strconv.ParseInt(tt.timestamp, 10, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tt.signature = h.fake.Sign(tt.body, time.Unix(seconds, 0)).Get("X-Signature-Ed25519")
+			}
+			r.Header.Set("X-Signature-Ed25519", tt.signature)
+			r.Header.Set("X-Signature-Timestamp", tt.timestamp)
+			w := httptest.NewRecorder()
+			before := h.count("bad_signature")
+			h.ServeHTTP(w, r)
+			if w.Code != tt.want || body.read != tt.read || (h.count("bad_signature") > before) != (tt.want == 401) {
+				t.Errorf("status %d, read %v, counted %v", w.Code, body.read, h.events)
+			}
+		})
+	}
+	if n := len(h.handler.Requests()); n != 0 {
+		t.Errorf("%d of them were handled", n)
+	}
+}
+
+// While an answer is awaited that was deferred, its connection is not used for
+// the next interaction, which would wait too.
+func TestADeferredAnswerKeepsNoOtherWaiting(t *testing.T) {
+	simulate(t, byHTTP, func(t *testing.T, h *harness) {
+		h.fake.Client.Transport.(*http.Transport).MaxConnsPerHost = 1
+		h.reply(time.Minute, chat.Reply{Title: chat.Say("at last")})
+		for range 3 {
+			p := h.send(t, command("price"))
+			pass(firstResponse)
+			if !p.Answer().Deferred {
+				t.Error("nothing was promised")
+			}
+		}
+		pass(time.Minute)
+		if h.count("answered") != 3 {
+			t.Errorf("counted %v", h.events)
+		}
+	})
+}
+
+func TestInteractionsAreTakenWhileItRuns(t *testing.T) {
+	h := newHarness(t, fakediscord.New(), byHTTP)
+	ping := []byte(`{"id":"1","type":1,"token":"t"}`)
+	post := func(method string, want int, answer string) {
+		t.Helper()
+		r, w := httptest.NewRequest(method, "/discord/interactions", bytes.NewReader(ping)), httptest.NewRecorder()
+		r.Header = h.fake.Sign(ping, time.Now())
+		if h.ServeHTTP(w, r); w.Code != want || w.Body.String() != answer {
+			t.Errorf("status %d, want %d; %s", w.Code, want, w.Body)
+		}
+	}
+	post(http.MethodPost, http.StatusServiceUnavailable, "")
+	h.run(t)
+	h.waitUntil(t, h.Ready)
+	post(http.MethodPost, http.StatusOK, `{"type":1}`)
+	post(http.MethodGet, http.StatusMethodNotAllowed, "")
+	h.stop()
+	if err := <-h.ended; err != nil {
+		t.Error(err)
+	}
+	post(http.MethodPost, http.StatusServiceUnavailable, "")
+}
+
+func FuzzServeHTTP(f *testing.F) {
+	f.Add([]byte(`{"id":"1","type":1,"token":"t"}`), "aa", "1700000000")
+	f.Add([]byte{}, strings.Repeat("0", 128), "-9223372036854775808")
+	public, _, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	a, err := New(Config{Settings: Settings{APIURL: "https://discord.com", PublicKey: public},
+		Log: slog.New(slog.DiscardHandler), Count: func(string) {}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	a.work.Store(chat.NewWork(f.Context(), &chattest.Handler{}, a.Log, a.Count))
+	f.Fuzz(func(t *testing.T, body []byte, signature, timestamp string) {
+		r := httptest.NewRequest(http.MethodPost, "/discord/interactions", bytes.NewReader(body))
+		r.Header.Set("X-Signature-Ed25519", signature)
+		r.Header.Set("X-Signature-Timestamp", timestamp)
+		w := httptest.NewRecorder()
+		a.ServeHTTP(w, r)
+		if w.Code != http.StatusUnauthorized && w.Code != http.StatusRequestEntityTooLarge {
+			t.Errorf("an unsigned body got %d", w.Code)
+		}
+	})
+}

@@ -1,0 +1,229 @@
+package discord
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+	fakediscord "herald/internal/demo/fake/discord"
+)
+
+// start is as of when the first answer of a test is.
+var start = time.Unix(1_790_000_000, 0)
+
+// refresh is a button under an answer.
+var refresh = chat.Action{Label: chat.Say("Refresh"), Command: "price", Edit: true, Refresh: true}
+
+// The kinds of first responses, by Discord's numbers.
+const (
+	showMessage   = 4
+	promiseUpdate = 6
+	updateMessage = 7
+	openModal     = 9
+)
+
+// What becomes of an answer to a press.
+const (
+	replaces = iota // what was shown
+	public          // beside it
+	alone           // shown to the one who pressed
+)
+
+// presses are what user 6 may press under an answer to user 5, or make up: what
+// concerns one person never takes the place of what others see. No button decides
+// who sees its answer: anybody can forge one, and one of an earlier version may
+// name a command that has become private.
+var presses = map[string]struct {
+	under string // the command that was answered
+	state string // of the button; empty is that of Refresh
+	reply chat.Reply
+	want  int
+	told  string
+}{
+	"an answer":                   {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(time.Minute)}, replaces, "new"},
+	"another page of one's own":   {"mylogins", "1 e 0 mylogins 2", chat.Reply{Title: chat.Say("new")}, replaces, "new"},
+	"what does not edit":          {"price", "1 n 0 price", chat.Reply{Title: chat.Say("new")}, public, "new"},
+	"nothing new":                 {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(time.Second - 1)}, alone, "Already up to date"},
+	"a limit":                     {"price", "", chat.Reply{Title: chat.Say("Too many"), ToAsker: true}, alone, "Too many"},
+	"a limit with a picture":      {"price", "", chat.Reply{Title: chat.Say("Too many"), ToAsker: true, Image: &curve}, alone, "Too many"},
+	"no answer":                   {"price", "", chat.Reply{Title: chat.Say("unchecked.title")}, alone, "ould not"},
+	"private, forged to edit":     {"price", "1 e 0 mylogins", chat.Reply{Title: chat.Say("secret"), AsOf: start}, alone, "secret"},
+	"private, forged to refresh":  {"price", "1 e tlpwu8 exists 6", chat.Reply{Title: chat.Say("secret"), AsOf: start}, alone, "secret"},
+	"private":                     {"price", "1 n 0 mylogins", chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
+	"an unknown command":          {"price", "1 e 0 nonsense", chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
+	"of another version":          {"price", "0 price", chat.Reply{Title: chat.Say("secret")}, alone, "too old"},
+	"a question that nobody asks": {"price", "1 a 0 staked uid", chat.Reply{Title: chat.Say("secret")}, alone, "too old"},
+}
+
+func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
+	for name, tt := range presses {
+		for slow, update := range map[time.Duration]int{0: updateMessage, 5 * time.Second: promiseUpdate} {
+			t.Run(fmt.Sprint(name, " after ", slow), func(t *testing.T) {
+				eachWay(t, func(t *testing.T, h *harness) {
+					h.reply(0, chat.Reply{Title: chat.Say("the answer"), AsOf: start, Actions: []chat.Action{refresh}})
+					p, state := h.ask(t, command(tt.under)), tt.state
+					before := p.Answer().Message
+					if b, _ := before.Button("Refresh"); state == "" {
+						state = b.CustomID
+					}
+					if h.reply(slow, tt.reply); h.way == byHTTP && slow > 0 {
+						h.fake.Script(fakediscord.Edit, early, early)
+						h.fake.Script(fakediscord.FollowUp, early, early)
+					}
+					a := h.ask(t, p.Press("6", state)).Answer()
+					pass(10 * time.Second)
+					all := h.fake.Messages()
+					told, replaced := all[len(all)-1], tt.want == replaces
+					if !strings.Contains(told.Text(), tt.told) || replaced != (len(all) == 1) {
+						t.Errorf("shown: %+v", all)
+					}
+					switch {
+					case replaced && (told.ID != before.ID || told.Ephemeral != before.Ephemeral || a.Type != update),
+						!replaced && (all[0].Text() != before.Text() || strings.Contains(all[0].Everything(), tt.told)),
+						tt.want == public && told.Ephemeral,
+						tt.want == alone && (!told.Ephemeral || told.SeenBy != "6"):
+						t.Errorf("by a response of type %d: %+v", a.Type, all)
+					}
+				})
+			})
+		}
+	}
+}
+
+// What concerns the asker alone is theirs alone unless a promise was seen by all.
+func TestRefusalsOfPublicCommandsReachTheAskerAlone(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *harness) {
+		for _, picture := range []*chat.Image{nil, &curve} {
+			h.reply(0, chat.Reply{Title: chat.Say("Too many"), ToAsker: true, Image: picture})
+			if a := h.ask(t, command("price")).Answer(); !a.Ephemeral || a.SeenBy != "5" || a.Deferred != (picture != nil) {
+				t.Errorf("%+v", a)
+			}
+		}
+		h.reply(5*time.Second, chat.Reply{Title: chat.Say("Too many"), ToAsker: true})
+		if a := h.ask(t, command("price")).Answer(); a.Ephemeral || a.Edits == 0 || !strings.Contains(a.Text(), "Too many") {
+			t.Errorf("after a promise: %+v", a)
+		}
+	})
+}
+
+// A message beside the answer may be there twice, where nobody knows whether it is.
+func TestWhatIsToldBesideAnAnswerIsRepeatedWithCare(t *testing.T) {
+	limited := fakediscord.Fault{Status: 429, RetryAfter: time.Second}
+	for name, tt := range map[string]struct {
+		faults []fakediscord.Fault
+		shown  int
+		calls  int
+		takes  time.Duration
+	}{
+		"nothing fails":        {nil, 1, 1, 0},
+		"limited again":        {[]fakediscord.Fault{limited, limited, limited, limited}, 1, 5, 4 * time.Second},
+		"502, but carried out": {[]fakediscord.Fault{{Status: 502, Landed: true}}, 2, 2, 2 * time.Second},
+		"dropped twice":        {[]fakediscord.Fault{{Drop: true}, {DropAnswer: true}}, 2, 3, 7 * time.Second},
+		"502 three times":      {[]fakediscord.Fault{{Status: 502}, {Status: 500}, {Status: 502}}, 0, 3, 7 * time.Second},
+		"refused":              {[]fakediscord.Fault{{Status: 403, Code: 50001}}, 0, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, overGateway, func(t *testing.T, h *harness) {
+				p := h.ask(t, command("price"))
+				h.reply(5*time.Second, chat.Reply{Title: chat.Say("Too fast"), ToAsker: true})
+				h.fake.Script(fakediscord.FollowUp, tt.faults...)
+				h.send(t, p.Press("6", "1 e 0 price"))
+				pass(5*time.Second + tt.takes - time.Millisecond)
+				if n := h.fake.Calls(fakediscord.FollowUp); tt.takes > 0 && n >= tt.calls {
+					t.Errorf("%d calls too soon", n)
+				}
+				pass(10 * time.Second)
+				all := h.fake.Messages()
+				calls, failed := h.fake.Calls(fakediscord.FollowUp), h.count("answer_failed") == 1
+				if len(all) != 1+tt.shown || calls != tt.calls || failed != (tt.shown == 0) {
+					t.Errorf("%d calls; shown: %+v", calls, all)
+				}
+				for _, m := range all[1:] {
+					if !m.Ephemeral || m.SeenBy != "6" || all[0].Edited != 0 {
+						t.Errorf("shown: %+v", all)
+					}
+				}
+			})
+		})
+	}
+}
+
+// After a wrong wallet the asker presses, writes another, and is asked again until
+// it is right; others see nothing but the answer.
+func TestWhatIsMissingIsAskedForInAModal(t *testing.T) {
+	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
+	eachWay(t, func(t *testing.T, h *harness) {
+		h.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
+			if req.Args.Value("wallet") == wallet {
+				return chat.Reply{Title: chat.Say("staked by " + req.From.ID)}
+			}
+			return chat.Reply{Title: chat.Say("Check the wallet"), ToAsker: true, Ask: &chat.Ask{
+				Command: "staked", Param: "wallet", Question: chat.Say("Which wallet?"), Example: wallet,
+			}}
+		}
+		p := h.ask(t, command("staked"))
+		for _, written := range []string{"0x1", " " + wallet + "\n"} {
+			b, _ := p.Answer().Button("Which wallet?")
+			if a := p.Answer(); !a.Ephemeral || a.SeenBy != "5" || b.CustomID == "" {
+				t.Fatalf("asked as %+v", a)
+			}
+			open := h.ask(t, p.Press("5", b.CustomID))
+			a := open.Answer()
+			if a.Type != openModal || a.Modal == nil || len(a.Modal.Inputs) != 1 {
+				t.Fatalf("%+v", a)
+			}
+			in := a.Modal.Inputs[0]
+			if a.Modal.Title != "Which wallet?" || in.Label != a.Modal.Title || in.Placeholder != wallet || !in.Required {
+				t.Errorf("shown: %+v", a.Modal)
+			}
+			p = h.ask(t, open.Submit(map[string]string{"wallet": written}))
+		}
+		if a := p.Answer(); a.Ephemeral || a.Type != showMessage || !strings.Contains(a.Text(), "staked by 5") {
+			t.Errorf("%+v", a)
+		}
+		req, want := h.handler.Requests()[2], chat.Named(map[string]string{"wallet": wallet})
+		if req.Command != "staked" || !reflect.DeepEqual(req.Args, want) || req.Chat != "8" || req.Community != "7" {
+			t.Errorf("asked as %+v", req)
+		}
+	})
+}
+
+func TestChoicesAreOfferedWhileAnArgumentIsWritten(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *harness) {
+		for _, tt := range []struct{ command, option, written, want string }{
+			{"exists", "platform", "", "Telegram Discord EVM"},
+			{"exists", "platform", " D", "Discord"},
+			{"exists", "platform", "e", "EVM Telegram"},
+			{"exists", "platform", strings.Repeat("\u202e", 6000), ""},
+			{"exists", "uid", "1", ""},
+		} {
+			i := command(tt.command)
+			i.Options, i.Focused = map[string]string{tt.option: tt.written}, tt.option
+			a := h.ask(t, i).Answer()
+			var names []string
+			for _, c := range a.Choices {
+				names = append(names, c.Name)
+			}
+			if got := strings.Join(names, " "); got != tt.want || a.Type != 8 {
+				t.Errorf("%s %q: %q, want %q", tt.option, tt.written, got, tt.want)
+			}
+		}
+		if n := len(h.handler.Requests()); n != 0 {
+			t.Errorf("%d requests were made of it", n)
+		}
+	})
+}
+
+func TestNoMoreChoicesAreOfferedThanDiscordTakes(t *testing.T) {
+	many := slices.Repeat([]string{"choice"}, 100)
+	commands := chat.Commands{{Name: "x", Forms: []chat.Form{{Params: []chat.Param{{Name: "p", Choices: many}}}}}}
+	i := &interaction{Data: data{Name: "x", Options: []option{{Name: "p", Value: "ch", Focused: true}}}}
+	if n := strings.Count(fmt.Sprint(choicesFor(i, commands).Data), "choice"); n != 2*maxChoices {
+		t.Errorf("%d choices", n/2)
+	}
+}

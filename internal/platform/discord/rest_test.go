@@ -1,0 +1,139 @@
+package discord
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/platform/discord/gateway"
+)
+
+// respond makes Discord's REST answer every call as given.
+func respond(t *testing.T, answer http.HandlerFunc) *harness {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	return newHarness(t, fakediscord.New(), overGateway, func(_ *harness, c *Config) { c.APIURL = server.URL })
+}
+
+// discordgo's limiter would fail on the first two of these, and sleep on the
+// next call after the third.
+func TestRateLimitHeadersOfASuccessDoNothing(t *testing.T) {
+	for _, headers := range []map[string]string{
+		{"X-RateLimit-Global": "true", "X-RateLimit-Reset-After": "3600"},
+		{"X-RateLimit-Reset-After": "soon", "X-RateLimit-Remaining": "few"},
+		{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": "3600"},
+	} {
+		h := respond(t, func(w http.ResponseWriter, r *http.Request) {
+			for name, value := range headers {
+				w.Header().Set(name, value)
+			}
+			w.WriteHeader(http.StatusAccepted)
+			fmt.Fprint(w, `{"id":"42"}`)
+		})
+		for range 3 {
+			if app, err := h.askApplication(t.Context()); app.ID != "42" || err != nil {
+				t.Fatalf("%v: %+v, %v", headers, app, err)
+			}
+		}
+	}
+}
+
+// faults are what Discord or the way there may do, and whether another try may
+// succeed.
+var faults = map[string]struct {
+	fault fakediscord.Fault
+	again bool
+}{
+	"malformed":       {fakediscord.Fault{Status: 400, Code: 50035}, false},
+	"another's token": {fakediscord.Fault{Status: 401}, false},
+	"an expired one":  {fakediscord.Fault{Status: 401, Code: 50027}, false},
+	"unknown":         {fakediscord.Fault{Status: 404, Code: 10062}, false},
+	"a redirect":      {fakediscord.Fault{Status: 302}, false},
+	"limited":         {fakediscord.Fault{Status: 429, RetryAfter: 1500 * time.Millisecond}, true},
+	"a proxy's page":  {fakediscord.Fault{Status: 502}, true},
+	"a drop":          {fakediscord.Fault{Drop: true}, true},
+	"a lost answer":   {fakediscord.Fault{DropAnswer: true}, true},
+}
+
+func TestNoFaultShowsATokenOrATextOfTheServer(t *testing.T) {
+	for name, tt := range faults {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, overGateway, func(t *testing.T, h *harness) {
+				shown := h.ask(t, command("price"))
+				for _, route := range []fakediscord.Route{fakediscord.Callback, fakediscord.Edit, fakediscord.FollowUp} {
+					h.fake.Break(route, tt.fault)
+				}
+				fast := h.send(t, command("price"))
+				pass(time.Second)
+				h.reply(5*time.Second, chat.Reply{Title: chat.Say("limit"), ToAsker: true})
+				press := h.send(t, shown.Press("5", "1 e 0 price"))
+				endpoint := "https://discord.com/api/v9/webhooks/1/interactiontoken"
+				err := h.call(t.Context(), callTime, http.MethodPost, endpoint, message{}, nil)
+				if again, atLeast := retryable(err); again != tt.again || atLeast != tt.fault.RetryAfter {
+					t.Errorf("again %v, after %v: %v", again, atLeast, err)
+				}
+				if errors.Is(err, gateway.ErrToken) != (name == "another's token") {
+					t.Error(err)
+				}
+				pass(20 * time.Minute)
+				if n := h.count("answer_failed") + h.count("answer_expired"); n == 0 && name != "a lost answer" {
+					t.Errorf("counted %v", h.events)
+				}
+				h.fake.Do(fakediscord.Action{Op: 7})
+				pass(time.Second)
+				said := fmt.Sprint(err, "\n", h.logged)
+				for _, secret := range []string{
+					fast.Token, press.Token, shown.Token, "interactiontoken", h.fake.Token, "/interactions/", "/webhooks/", "scripted", "html",
+				} {
+					if strings.Contains(said, secret) {
+						t.Errorf("%q is in:\n%s", secret, said)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestTheTokenIsSentAndNotPrinted(t *testing.T) {
+	var sent string
+	h := respond(t, func(_ http.ResponseWriter, r *http.Request) { sent = r.Header.Get("Authorization") })
+	_, _ = h.askApplication(t.Context())
+	if sent != "Bot "+h.fake.Token {
+		t.Errorf("sent %q", sent)
+	}
+	for _, v := range []any{h.Adapter, h.Config, h.Settings, h.rest, h.rest.Token, h.rest.Identify, h.rest.Client.Transport, h.gateway, h.gateway.Config} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+			if text := fmt.Sprintf(verb, v); strings.Contains(text, h.fake.Token) {
+				t.Errorf("%s of a %T holds the token", verb, v)
+			}
+		}
+	}
+}
+
+func TestARefusedTokenEndsRunAndCheck(t *testing.T) {
+	for _, w := range []way{overGateway, byHTTP} {
+		h := respond(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+		if w == byHTTP {
+			h.PublicKey = h.fake.PublicKey
+		}
+		if err := h.Run(t.Context(), h.handler); err != gateway.ErrToken {
+			t.Errorf("Run: %v", err)
+		}
+		if _, err := h.Check(t.Context()); err != gateway.ErrToken {
+			t.Errorf("Check: %v", err)
+		}
+	}
+}
+
+func TestACommandTimeoutThatDiscordCannotServeIsRefused(t *testing.T) {
+	if _, err := New(Config{CommandTimeout: tokenLife}); err == nil || !strings.HasPrefix(err.Error(), "COMMAND_TIMEOUT: ") {
+		t.Error(err)
+	}
+}

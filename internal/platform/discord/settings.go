@@ -1,0 +1,90 @@
+package discord
+
+import (
+	"crypto/ed25519"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"herald/internal/config"
+	"herald/internal/secret"
+)
+
+// Settings are what an operator chooses. Discord is on if Token is set.
+type Settings struct {
+	Token secret.Value
+	// ApplicationID owns the commands; empty = asked from Discord.
+	ApplicationID string
+	// APIURL is the REST origin, without a slash at the end, as in
+	// https://discord.com.
+	APIURL string
+	// GuildID registers the commands in this guild alone; empty = global.
+	GuildID string
+	// PublicKey verifies interactions that arrive by HTTP; nil = gateway.
+	PublicKey ed25519.PublicKey
+	// Presence shows the price under the bot's name in member lists.
+	Presence bool
+}
+
+// TokenSetting turns Discord on.
+const TokenSetting = "DISCORD_BOT_TOKEN"
+
+// Table declares the settings that fill s.
+func (s *Settings) Table() []config.Setting {
+	return []config.Setting{
+		{Heading: "Discord", Name: TokenSetting, Secret: true, Example: "MTIzNDU2Nzg5MDEyMzQ1Njc4.example.of-a-bot-token",
+			Comment: "Turns Discord on. The Developer Portal gives the token on the page \"Bot\".",
+			Set:     config.Field(&s.Token, config.Hidden(config.Visible))},
+		{Name: "DISCORD_APPLICATION_ID", Example: "123456789012345678",
+			Comment: "The application whose commands are registered. Unset: asked from Discord.",
+			Needs:   []string{TokenSetting}, Set: config.Field(&s.ApplicationID, config.NumericID)},
+		{Name: "DISCORD_API_URL", Default: "https://discord.com", Example: "http://127.0.0.1:3000",
+			Comment: "Scheme and host of the REST API. A proxy for it works too; the gateway's address is asked there.",
+			Set:     config.Field(&s.APIURL, parseOrigin)},
+		{Name: "DISCORD_PUBLIC_KEY", Example: "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+			Comment: "The application's public key, in hex. Set: interactions arrive by HTTP at /discord/interactions on " +
+				"HTTP_ADDR, and no gateway is opened. Unset: gateway, which needs no public address.",
+			Needs: []string{TokenSetting, "HTTP_ADDR"}, Set: config.Field(&s.PublicKey, parsePublicKey)},
+		{Name: "DISCORD_PRESENCE", Default: config.Off,
+			Comment: "price: the price and its change over 24 hours stand under the bot's name in the member list, while they are " +
+				"at most STALE_FOR past PRICE_TTL. They are those that commands have learned; when nobody asks, at most a third " +
+				"of PRICE_MONTHLY_CREDITS is spent on them. Needs the gateway, so DISCORD_PUBLIC_KEY must not be set. off: none.",
+			Set: config.Field(&s.Presence, s.parsePresence)},
+		{Name: "DISCORD_GUILD_ID", Example: "123456789012345678",
+			Comment: "Registers the commands in this guild only, at once. For development. Unset: everywhere.",
+			Needs:   []string{TokenSetting}, Set: config.Field(&s.GuildID, config.NumericID)},
+	}
+}
+
+func (s *Settings) parsePresence(value string) (bool, error) {
+	price, err := config.OneOf([]string{"price", config.Off}, []bool{true, false})(value)
+	switch {
+	case price && !s.Token.IsSet():
+		return false, errors.New("is price, but " + TokenSetting + " is not set")
+	case price && s.PublicKey != nil:
+		return false, errors.New("is price, which needs the gateway, but DISCORD_PUBLIC_KEY turns that off; unset one of the two")
+	}
+	return price, err
+}
+
+// parseOrigin reads a URL of which only scheme and host count.
+func parseOrigin(value string) (string, error) {
+	base, err := config.BaseURL(value)
+	if err != nil {
+		return "", err
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Path != "" {
+		return "", errors.New("must be a scheme and a host without a path")
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+func parsePublicKey(value string) (ed25519.PublicKey, error) {
+	key, err := hex.DecodeString(value)
+	if err != nil || len(key) != ed25519.PublicKeySize {
+		return nil, fmt.Errorf("must be an Ed25519 public key, %d hexadecimal digits", 2*ed25519.PublicKeySize)
+	}
+	return key, nil
+}

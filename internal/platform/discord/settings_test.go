@@ -1,0 +1,61 @@
+package discord_test
+
+import (
+	"strings"
+	"testing"
+
+	"herald/internal/config/configtest"
+	"herald/internal/platform/discord"
+)
+
+func TestSettingsRefuseOtherForms(t *testing.T) {
+	const canary = configtest.Canary
+	table := new(discord.Settings).Table()
+	configtest.Refuses(t, table, "DISCORD_BOT_TOKEN", "visible", "Bot "+canary, canary+"é")
+	configtest.Refuses(t, table, "DISCORD_APPLICATION_ID", "numeric", canary, "0", "-1", "012")
+	configtest.Refuses(t, table, "DISCORD_API_URL", "without a path", "https://host/"+canary)
+	configtest.Refuses(t, table, "DISCORD_API_URL", "URL", "https://exa"+canary+" mple", canary, "ftp://"+canary, "https://")
+	configtest.Refuses(t, table, "DISCORD_GUILD_ID", "numeric", canary)
+	for _, key := range []string{canary, "ab", strings.Repeat("zz", 32), strings.Repeat("ab", 33)} {
+		mistakes := configtest.Try(table, "DISCORD_BOT_TOKEN=a", "DISCORD_PUBLIC_KEY="+key)
+		configtest.OneMistake(t, table, mistakes, "DISCORD_PUBLIC_KEY", "64 hexadecimal digits")
+	}
+}
+
+func TestWhatOnlyDiscordUsesNeedsAToken(t *testing.T) {
+	table := new(discord.Settings).Table()
+	for _, s := range table {
+		if s.Name == "DISCORD_BOT_TOKEN" || s.Default != "" {
+			continue
+		}
+		configtest.OneMistake(t, table, configtest.Try(table, s.Name+"="+s.Example), "DISCORD_BOT_TOKEN", "is needed by "+s.Name+" and not set")
+	}
+}
+
+func TestAPresenceNeedsTheGateway(t *testing.T) {
+	const token, key = "DISCORD_BOT_TOKEN=a", "DISCORD_PUBLIC_KEY=d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+	for name, test := range map[string]struct {
+		given []string
+		want  string // of a mistake
+		on    bool
+	}{
+		"price":         {[]string{token, "DISCORD_PRESENCE=price"}, "", true},
+		"off":           {[]string{token, key, "DISCORD_PRESENCE=off"}, "", false},
+		"unset":         {[]string{token}, "", false},
+		"by HTTP":       {[]string{token, key, "DISCORD_PRESENCE=price"}, "DISCORD_PUBLIC_KEY turns that off", false},
+		"no Discord":    {[]string{"DISCORD_PRESENCE=price"}, "DISCORD_BOT_TOKEN is not set", false},
+		"another value": {[]string{token, "DISCORD_PRESENCE=on"}, "must be one of price, off", false},
+	} {
+		s := new(discord.Settings)
+		table := s.Table()
+		mistakes := configtest.Try(table, test.given...)
+		if test.want != "" {
+			configtest.OneMistake(t, table, mistakes, "DISCORD_PRESENCE", test.want)
+		} else if len(mistakes) > 0 {
+			t.Errorf("%s: %v", name, mistakes)
+		}
+		if s.Presence != test.on {
+			t.Errorf("%s: it is on: %t", name, s.Presence)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+	faketelegram "herald/internal/demo/fake/telegram"
+)
+
+// anonymous is a message of somebody who speaks as a chat, whose name is withheld.
+func anonymous(as faketelegram.Chat, text string) faketelegram.Message {
+	m := faketelegram.Text(faketelegram.Group(group), faketelegram.User{ID: 1087968824, IsBot: true}, text)
+	m["sender_chat"] = as
+	return m
+}
+
+func TestAnswersInPlaceAsAReplyInTheTopic(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		stop := r.run()
+		_, id := r.api.Push(inGroup(ann, "/price").In(42))
+		if got := r.sent(1)[0]; got.Chat != group || got.Thread != 42 || got.ReplyTo != id || got.Text != "price" {
+			t.Errorf("got %+v", got)
+		}
+		if !r.api.WaitAcknowledged(soon) || !r.adapter.Ready() || r.events.of("connected as @"+faketelegram.Username) != 1 {
+			t.Errorf("ready %v, events %v", r.adapter.Ready(), r.events.n)
+		}
+		if err := stop(); err != nil || r.adapter.Ready() {
+			t.Errorf("Run: %v, ready %v", err, r.adapter.Ready())
+		}
+	})
+}
+
+func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
+	type test struct {
+		started  bool
+		message  faketelegram.Message
+		requests int
+		private  int
+		pointer  notice
+		opens    string
+	}
+	inBubble(t, map[string]test{
+		"to one who started the bot":         {true, inGroup(ann, "/mylogins"), 1, 1, answeredPrivately, "https://t.me/herald_bot"},
+		"to one who did not":                 {false, inGroup(ann, "/mylogins"), 1, 0, pressStart, "https://t.me/herald_bot?start=mylogins"},
+		"with arguments, to one who did not": {false, inGroup(ann, "/exists 77"), 1, 0, pressStart, "https://t.me/herald_bot?start=start"},
+		"to an anonymous administrator":      {true, anonymous(faketelegram.Group(group), "/exists 77"), 0, 0, stayedAnonymous, "https://t.me/herald_bot"},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t)
+		r.handler.Reply = secretReply
+		if tt.started {
+			r.api.Start(ann)
+		}
+		r.run()
+		r.api.Push(tt.message)
+		r.api.WaitAcknowledged(soon)
+		got := r.sent(tt.private + 1)
+		if tt.private > 0 && (got[0].Chat != ann || !strings.Contains(got[0].Text, "confidential")) {
+			t.Errorf("answered by %+v", got[0])
+		}
+		pointer, open := got[tt.private], faketelegram.Button{Text: "Open private chat", URL: tt.opens}
+		if pointer.Chat != group || pointer.Text != said(tt.pointer) ||
+			!reflect.DeepEqual(pointer.Markup.Rows, [][]faketelegram.Button{{open}}) {
+			t.Errorf("pointer %+v", pointer)
+		}
+		for _, m := range got {
+			if m.Silent != (m.Chat == group) {
+				t.Errorf("a telephone rings, or does not, for %+v", m)
+			}
+		}
+		r.hides(ann)
+		if n := len(r.handler.Requests()); n != tt.requests {
+			t.Errorf("%d requests handled, want %d", n, tt.requests)
+		}
+	})
+}
+
+func TestAsksTelegramWhoModerates(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+			role, err := req.Role, error(nil)
+			if role == chat.UnknownRole {
+				role, err = r.adapter.Role(ctx, req.From, req.Chat)
+			}
+			return chat.Reply{Title: chat.Say(fmt.Sprint(role == chat.Moderator && err == nil))}
+		}
+		r.api.Promote(group, 1, "creator")
+		r.api.Promote(group, 2, "administrator")
+		r.run()
+		for i, tt := range []struct {
+			message faketelegram.Message
+			want    string
+		}{
+			{inGroup(1, "/price"), "true"},
+			{inGroup(2, "/price"), "true"},
+			{inGroup(3, "/price"), "false"},
+			{inPrivate(1, "/price"), "false"},
+			{anonymous(faketelegram.Group(group), "/price"), "true"},
+			{anonymous(faketelegram.Chat{ID: -77, Type: "channel"}, "/price"), "false"},
+		} {
+			r.api.Push(tt.message)
+			if got := r.sent(i + 1)[i].Text; got != tt.want {
+				t.Errorf("message %d: %s, want %s", i, got, tt.want)
+			}
+		}
+	})
+}
+
+func TestShowsTypingOnceAnAnswerTakesLong(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		took := time.Second
+		r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
+			time.Sleep(took)
+			return chat.Reply{Title: chat.Say("x")}
+		}
+		r.run()
+		for i, want := range []int{0, 2} {
+			r.api.Push(inGroup(ann, "/price"))
+			r.sent(i + 1)
+			if n := len(r.api.Calls("sendChatAction")); n != want {
+				t.Errorf("typing is shown %d times in %v, want %d", n, took, want)
+			}
+			took = typingAfter + typingLasts + time.Second
+		}
+	})
+}
+
+// A refusal that was said before is no message, and not even a pointer says that
+// there was something. A press is answered all the same.
+func TestARefusalThatWasSaidBeforeIsNoMessage(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.api.Start(ann)
+		r.answer(chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), ToAsker: true, SaidBefore: true})
+		r.run()
+		for i, command := range []string{"price", "mylogins"} {
+			_, id := r.api.Push(inGroup(ann, "/"+command))
+			r.api.Press(ann, faketelegram.Group(group), id, "1 e 0 "+command)
+			if got := r.told(i + 1)[i]; got.Text != "⚠️ Too many commands" || got.Alert || got.User != ann {
+				t.Errorf("told %+v", got)
+			}
+		}
+		if !r.api.WaitAcknowledged(soon) || len(r.api.Sent()) != 0 || len(r.handler.Requests()) != 4 {
+			t.Errorf("%d requests, sent %+v", len(r.handler.Requests()), r.api.Sent())
+		}
+	})
+}

@@ -1,0 +1,108 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/commands/commandstest"
+	"herald/internal/chat"
+	"herald/internal/core"
+	faketelegram "herald/internal/demo/fake/telegram"
+)
+
+const anns, bobs, communitys = 1, 12345, -1001234567890
+
+// oneByOne is a Router that answers one request at a time, as the services of a
+// commandstest.World must be asked.
+type oneByOne struct {
+	*chat.Router
+	mu sync.Mutex
+}
+
+func (o *oneByOne) Handle(ctx context.Context, req chat.Request) chat.Reply {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.Router.Handle(ctx, req)
+}
+
+// product runs the product's commands in a World, two minutes after its noon. It
+// is called in a bubble.
+func product(t *testing.T) (*rig, *commandstest.World, *oneByOne) {
+	t.Helper()
+	time.Sleep(time.Until(commandstest.Noon.Add(2 * time.Minute)))
+	w := commandstest.Healthy()
+	for i := range 30 {
+		w.Logins = append(w.Logins, core.Login{Dapp: fmt.Sprint("Dapp ", i), Platform: "EVM", At: commandstest.Noon})
+	}
+	return setUp(t), w, &oneByOne{Router: w.Router(t)}
+}
+
+// A bare command is answered with a question, and what anybody writes in reply to
+// it is its argument, also after a restart.
+func TestWhatIsWrittenInReplyToAQuestionIsTheArgument(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _, router := product(t)
+		where := faketelegram.Group(communitys)
+		stop := r.serve(router)
+		_, bare := r.api.Push(writes(where, anns, "/staked"))
+		question := r.sent(1)[0]
+		if m := question.Markup; !m.ForceReply || !m.Selective || m.Placeholder != "Which wallet?" || question.ReplyTo != bare {
+			t.Fatalf("asked by %+v", question)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		r.again().serve(router)
+		_, written := r.api.Push(writes(where, bobs, commandstest.Wallet).ReplyingTo(question))
+		if got := r.sent(2)[1]; !strings.Contains(got.Text, "Staked") || got.Markup.ForceReply || got.ReplyTo != written {
+			t.Errorf("answered by %+v", got)
+		}
+	})
+}
+
+// TestParseBelievesAQuestionOfThisBotAlone has replies to what looks like one.
+func TestParseBelievesAQuestionOfThisBotAlone(t *testing.T) {
+	const link = `"entities":[{"type":"text_link","offset":0,"length":1,"url":"https://t.me/OurBot?start=ask-staked"}]`
+	const us = `"from":{"id":99,"is_bot":true}`
+	for name, tt := range map[string]struct {
+		replyTo, members, text string
+		want                   string
+	}{
+		"a question":                     {us + `,` + link, "", "0x1 b", "staked 0x1 b"},
+		"by somebody else":               {`"from":{"id":5},` + link, "", "0x1", ""},
+		"by another bot":                 {`"from":{"id":98,"is_bot":true},` + link, "", "0x1", ""},
+		"without a link":                 {us, "", "0x1", ""},
+		"with a link elsewhere":          {us + `,` + strings.Replace(link, `"offset":0`, `"offset":1`, 1), "", "0x1", ""},
+		"with a link to another bot":     {us + `,` + strings.Replace(link, "OurBot", "OtherBot", 1), "", "0x1", ""},
+		"with a link that asks nothing":  {us + `,` + strings.Replace(link, "ask-staked", "staked", 1), "", "0x1", ""},
+		"for an unknown command":         {us + `,` + strings.Replace(link, "ask-staked", "ask-moon", 1), "", "0x1", ""},
+		"a picture in reply":             {us + `,` + link, "", "", ""},
+		"a forward in reply":             {us + `,` + link, `,"forward_origin":{}`, "0x1", ""},
+		"a command in reply":             {us + `,` + link, `,"entities":[{"type":"bot_command","offset":0,"length":6}]`, "/price", "price"},
+		"another bot's command in reply": {us + `,` + link, `,"entities":[{"type":"bot_command","offset":0,"length":15}]`, "/price@OtherBot", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := in(t, "group", 6, tt.text, `{"entities":[],"reply_to_message":{"message_id":3,`+tt.replyTo+`}`+tt.members+`}`)
+			c, ours := parse(m, testMe, testCommands)
+			if ours != (tt.want != "") || c.typed != tt.want {
+				t.Errorf("got %q, %v; want %q", c.typed, ours, tt.want)
+			}
+			if ours && (c.request.Target != nil || c.private) {
+				t.Errorf("got %+v", c)
+			}
+		})
+	}
+}
+
+func TestAQuestionIsNoLongerThanItsPlaceholderMayBe(t *testing.T) {
+	r := chat.Reply{Title: chat.Say("x"), Ask: &chat.Ask{Command: "staked", Question: chat.Say(strings.Repeat("😀", 100))}}
+	got := marked(shown(r, false))
+	if want := "(reply: " + strings.Repeat("😀", maxPlaceholder-1) + "…)"; !strings.Contains(got, want) {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,285 @@
+package botapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"image"
+	"image/png"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
+	faketelegram "herald/internal/demo/fake/telegram"
+)
+
+const (
+	ann   = 501
+	group = -1001
+)
+
+// full is content of everything that the bot can say, and its members as JSON.
+var (
+	full = Content{
+		Text: "Price now, docs, more",
+		Entities: []Entity{
+			{Type: Bold, Length: 5},
+			{Type: DateTime, Offset: 6, Length: 3, UnixTime: 1750000000, TimeFormat: "r"},
+			{Type: TextLink, Offset: 11, Length: 4, URL: "https://example.com/"},
+			{Type: TextMention, Offset: 17, Length: 4, User: &Mentioned{ID: ann, Name: "Ann"}},
+		},
+		Markup: Keyboard{Rows: [][]Button{
+			{{Text: "Refresh", Data: "1:price"}, {Text: "Explorer", URL: "https://example.com/x"}},
+			{{Text: "Copy", Copy: "0x1"}},
+		}},
+	}
+	entities = `[{"type":"bold","offset":0,"length":5},` +
+		`{"type":"date_time","offset":6,"length":3,"unix_time":1750000000,"date_time_format":"r"},` +
+		`{"type":"text_link","offset":11,"length":4,"url":"https://example.com/"},` +
+		`{"type":"text_mention","offset":17,"length":4,"user":{"id":501,"is_bot":false,"first_name":"Ann"}}]`
+	keyboard = `{"inline_keyboard":[[{"text":"Refresh","callback_data":"1:price"},` +
+		`{"text":"Explorer","url":"https://example.com/x"}],[{"text":"Copy","copy_text":{"text":"0x1"}}]]}`
+	noLinks = `"link_preview_options":{"is_disabled":true}`
+	message = `"text":"Price now, docs, more","entities":` + entities + `,"reply_markup":` + keyboard + `,` + noLinks
+	caption = `"caption":"Price now, docs, more","caption_entities":` + entities
+)
+
+// picture is a PNG of one pixel.
+func picture() []byte {
+	var b bytes.Buffer
+	_ = png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1))) // a buffer takes everything
+	return b.Bytes()
+}
+
+type wireCall struct {
+	do func(context.Context, *Client) error
+	// body is what goes out; of a form, its fields as an object and the number of
+	// files in each.
+	body string
+}
+
+// everyCall is a call of each method, with all that it can have.
+func everyCall() map[string]wireCall {
+	type ctx = context.Context
+	to, ref := Destination{Chat: group, Thread: 7, ReplyTo: 9, Silent: true}, MessageRef{Chat: group, MessageID: 5}
+	whereTo := `"chat_id":-1001,"message_thread_id":7,"disable_notification":true,` +
+		`"reply_parameters":{"message_id":9,"allow_sending_without_reply":true},`
+	private := NewEphemeralMessage(group, ann, 5)
+	menu, menuJSON := Menu{Scope: Administrators, Language: "es"}, `"scope":{"type":"all_chat_administrators"},"language_code":"es"`
+	commands := []MenuCommand{{"price", "Precio", false}, {"logins", "Accesos", true}}
+	article := Article{ID: "price", Title: "Price", Description: "$1", Content: full}
+	return map[string]wireCall{
+		"getMe":          {func(x ctx, c *Client) error { return failure(c.GetMe(x)) }, `{}`},
+		"getWebhookInfo": {func(x ctx, c *Client) error { return failure(c.GetWebhookInfo(x)) }, `{}`},
+		"deleteWebhook":  {func(x ctx, c *Client) error { return c.DeleteWebhook(x) }, `{}`},
+		"setWebhook": {func(x ctx, c *Client) error {
+			return c.SetWebhook(x, &bot.SetWebhookParams{URL: "https://b.example/x", SecretToken: "s", AllowedUpdates: []string{"message"}})
+		}, `{"url":"https://b.example/x","secret_token":"s","allowed_updates":["message"]}`},
+		"getUpdates": {func(x ctx, c *Client) error { return failure(c.GetUpdates(x, 6, 50, 0, []string{"message"})) },
+			`{"offset":6,"limit":50,"timeout":0,"allowed_updates":["message"]}`},
+		"getChatMember": {func(x ctx, c *Client) error {
+			return failure(c.GetChatMember(x, &bot.GetChatMemberParams{ChatID: group, UserID: ann}))
+		}, `{"chat_id":-1001,"user_id":501}`},
+		"sendChatAction": {func(x ctx, c *Client) error {
+			return c.SendChatAction(x, &bot.SendChatActionParams{ChatID: group, MessageThreadID: 7, Action: models.ChatActionTyping})
+		}, `{"chat_id":-1001,"message_thread_id":7,"action":"typing"}`},
+		"sendMessage": {func(x ctx, c *Client) error { return failure(c.SendMessage(x, to, full)) }, `{` + whereTo + message + `}`},
+		"sendPhoto": {func(x ctx, c *Client) error { return failure(c.SendPhoto(x, to, picture(), full)) },
+			`{` + whereTo + caption + `,"reply_markup":` + keyboard + `,"photo":1}`},
+		"editMessageText": {func(x ctx, c *Client) error { return c.EditMessageText(x, ref, full) },
+			`{"chat_id":-1001,"message_id":5,` + message + `}`},
+		"editMessageMedia": {func(x ctx, c *Client) error { return c.EditMessageMedia(x, ref, picture(), full) },
+			`{"chat_id":-1001,"message_id":5,"media":{"type":"photo","media":"attach://photo",` + caption + `},"reply_markup":` + keyboard + `,"photo":1}`},
+		"deleteMessage": {func(x ctx, c *Client) error { return c.DeleteMessage(x, ref) }, `{"chat_id":-1001,"message_id":5}`},
+		"deleteEphemeralMessage": {func(x ctx, c *Client) error { return c.DeleteEphemeral(x, private) },
+			`{"chat_id":-1001,"receiver_user_id":501,"ephemeral_message_id":5}`},
+		"answerCallbackQuery": {func(x ctx, c *Client) error {
+			return c.AnswerCallbackQuery(x, CallbackAnswer{"5", "Newest.", true, "https://t.me/herald_bot?start=x"})
+		}, `{"callback_query_id":"5","text":"Newest.","show_alert":true,"url":"https://t.me/herald_bot?start=x"}`},
+		"answerInlineQuery": {func(x ctx, c *Client) error {
+			return c.AnswerInlineQuery(x, InlineAnswer{"5", []Article{article}, 30 * time.Second, true, &InlineButton{"Open", "inline"}})
+		}, `{"inline_query_id":"5","results":[{"type":"article","id":"price","title":"Price","description":"$1",` +
+			`"input_message_content":{"message_text":"Price now, docs, more","entities":` + entities + `,` + noLinks + `},` +
+			`"reply_markup":` + keyboard + `}],"cache_time":30,"is_personal":true,"button":{"text":"Open","start_parameter":"inline"}}`},
+		"setMyCommands": {func(x ctx, c *Client) error { return c.SetMyCommands(x, menu, commands) },
+			`{` + menuJSON + `,"commands":[{"command":"price","description":"Precio"},` +
+				`{"command":"logins","description":"Accesos","is_ephemeral":true}]}`},
+		"getMyCommands":         {func(x ctx, c *Client) error { return failure(c.GetMyCommands(x, menu)) }, `{` + menuJSON + `}`},
+		"setMyDescription":      {func(x ctx, c *Client) error { return c.SetProfileText(x, Description, "", "a") }, `{"language_code":"","description":"a"}`},
+		"getMyDescription":      {func(x ctx, c *Client) error { return failure(c.GetProfileText(x, Description, "")) }, `{"language_code":""}`},
+		"getMyShortDescription": {func(x ctx, c *Client) error { return failure(c.GetProfileText(x, ShortDescription, "es")) }, `{"language_code":"es"}`},
+		"setMyShortDescription": {func(x ctx, c *Client) error { return c.SetProfileText(x, ShortDescription, "es", "a") },
+			`{"language_code":"es","short_description":"a"}`},
+	}
+}
+
+// failure is the error of a call, without its result.
+func failure[T any](_ T, err error) error { return err }
+
+// wire carries requests whose body can be sent again, and keeps the bodies.
+type wire struct {
+	*testing.T
+	http.RoundTripper
+	bodies []map[string]any
+}
+
+func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
+	replay, err := req.GetBody()
+	if err != nil {
+		w.Fatal(err)
+	}
+	again, _ := io.ReadAll(replay)
+	body, err := io.ReadAll(req.Body)
+	if err != nil || !bytes.Equal(body, again) || req.ContentLength != int64(len(body)) {
+		w.Errorf("%d bytes, declared as %d; sent again: %d, %v", len(body), req.ContentLength, len(again), err)
+	}
+	w.bodies = append(w.bodies, fields(w.T, req.Header.Get("Content-Type"), body))
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	return w.RoundTripper.RoundTrip(req)
+}
+
+// fields are the parameters in a body.
+func fields(t *testing.T, contentType string, body []byte) (all map[string]any) {
+	all = map[string]any{}
+	if len(body) == 0 {
+		return all
+	}
+	_, params, _ := mime.ParseMediaType(contentType)
+	form, err := multipart.NewReader(bytes.NewReader(body), params["boundary"]).ReadForm(1 << 20)
+	if params["boundary"] == "" {
+		form, err = &multipart.Form{}, json.Unmarshal(body, &all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, files := range form.File {
+		all[name] = float64(len(files))
+	}
+	for name, values := range form.Value {
+		var value any
+		err := json.Unmarshal([]byte(values[0]), &value)
+		if _, quoted := value.(string); quoted || err != nil {
+			value = values[0]
+		}
+		all[name] = value
+	}
+	return all
+}
+
+// Every call says what it is given, as the Bot API's description allows, fails
+// as SendMessage does, and can be transmitted again by net/http if the server
+// never looked at it.
+func TestEveryCallGoesOutFailsByKindAndCanBeReplayed(t *testing.T) {
+	for name, call := range everyCall() {
+		t.Run(name, func(t *testing.T) {
+			s := faketelegram.NewInMemory(t)
+			wire := &wire{T: t, RoundTripper: s}
+			c := newClient(t, s.URL, wire)
+			s.Fail(name, faketelegram.TooMany(7*time.Second), faketelegram.Status(403), faketelegram.Page(502), faketelegram.ResetBefore())
+			for i, want := range []Kind{TooManyRequests, Forbidden, OutcomeUnknown, OutcomeUnknown} {
+				err := call.do(t.Context(), c)
+				if e := ErrorOf(err); e.Kind != want || e.Method != name || want == TooManyRequests && e.RetryAfter != 7*time.Second {
+					t.Errorf("failure %d: %v", i, err)
+				}
+			}
+			s.Revoke()
+			if err := call.do(t.Context(), c); ErrorOf(err).Kind != Unauthorized {
+				t.Errorf("a refused token: %v", err)
+			}
+			want := fields(t, "application/json", []byte(call.body))
+			if len(wire.bodies) != 5 || !reflect.DeepEqual(wire.bodies[0], want) {
+				t.Errorf("%d requests, of %v, want %v", len(wire.bodies), wire.bodies[0], want)
+			}
+		})
+	}
+}
+
+func TestACallReturnsWhatTheServerAnswers(t *testing.T) {
+	s := faketelegram.NewInMemory(t)
+	c, ctx := newClient(t, s.URL, s), t.Context()
+	me, _ := c.GetMe(ctx)
+	if want := (User{faketelegram.BotID, faketelegram.Username, true}); me != want {
+		t.Errorf("the bot is %+v", me)
+	}
+	commands := []MenuCommand{{"price", "Price", false}, {"logins", "Logins", true}}
+	menu := Menu{Scope: Administrators}
+	_, _ = c.SetMyCommands(ctx, menu, commands), c.SetProfileText(ctx, ShortDescription, "es", "Hola")
+	got, _ := c.GetMyCommands(ctx, menu)
+	short, _ := c.GetProfileText(ctx, ShortDescription, "es")
+	if !reflect.DeepEqual(got, commands) || short != "Hola" {
+		t.Errorf("the profile is %+v, %q", got, short)
+	}
+	id, err := c.SendMessage(ctx, Destination{Chat: group}, Content{Text: "x", Markup: ForceReply{Placeholder: "0x…"}})
+	if m := s.Sent(); err != nil || len(m) != 1 || m[0].ID != id || !m[0].Markup.ForceReply || !m[0].Markup.Selective || m[0].Markup.Placeholder != "0x…" {
+		t.Errorf("sent %+v as %d, %v", m, id, err)
+	}
+	for range 2 { // the second edit changes nothing, and is no failure
+		if err := c.EditMessageText(ctx, MessageRef{Chat: group, MessageID: id}, Content{Text: "y"}); err != nil {
+			t.Error(err)
+		}
+	}
+	_, _ = s.Push(faketelegram.Text(faketelegram.Group(group), faketelegram.Person(ann), "/price"))
+	if batch, err := c.GetUpdates(ctx, 0, 100, 0, []string{"message"}); err != nil || len(batch) != 1 {
+		t.Errorf("%d updates, %v", len(batch), err)
+	}
+}
+
+// An ephemeral command is answered for its sender alone; an answer that an older
+// server made public is deleted.
+func TestAnEphemeralMessageIsAnsweredForItsSenderAlone(t *testing.T) {
+	s := faketelegram.NewInMemory(t)
+	c := newClient(t, s.URL, s)
+	_, id := s.PushEphemeral(faketelegram.Text(faketelegram.Group(group), faketelegram.Person(ann), "/logins"))
+	asked := NewEphemeralMessage(group, ann, id)
+	if err := c.SendEphemeral(t.Context(), asked, "", full); err != nil {
+		t.Fatal(err)
+	}
+	first := NewEphemeralMessage(group, ann, s.Sent()[0].Ephemeral)
+	press := s.PressEphemeral(faketelegram.Group(group), first.id, "1:logins:2")
+	err := c.SendEphemeral(t.Context(), first, press, Content{Text: "page 2"})
+	if m := s.Sent(); err != nil || len(m) != 2 || m[0].Deleted || m[1].Text != "page 2" || m[1].Reader != ann {
+		t.Errorf("sent %+v, %v", m, err)
+	}
+	for i, call := range s.Calls("sendMessage") {
+		if replies := call.Params["reply_parameters"] != nil; replies != (i == 0) {
+			t.Errorf("message %d is a reply: %t", i, replies)
+		}
+	}
+	if err := c.DeleteEphemeral(t.Context(), first); err != nil || !s.Sent()[0].Deleted || s.Sent()[0].Reader != ann {
+		t.Errorf("deleted: %v", err)
+	}
+	if others := s.SeenByOthers(ann); len(others) != 0 {
+		t.Errorf("others saw %+v", others)
+	}
+	s.MakeOlder(faketelegram.Older{Ephemeral: true})
+	err = c.SendEphemeral(t.Context(), asked, "", full)
+	if m := s.Sent(); ErrorOf(err).Kind != Refused || len(m) != 3 || m[2].Reader != 0 || !m[2].Deleted {
+		t.Errorf("an older server: %v, sent %+v", err, m)
+	}
+}
+
+// A server that does not know ephemeral messages would make them public.
+func TestNothingEphemeralGoesOutUnasked(t *testing.T) {
+	s := faketelegram.NewInMemory(t)
+	c := newClient(t, s.URL, s)
+	for name, from := range map[string][3]int64{
+		"an ordinary message": {group, ann, 0},
+		"a private chat":      {ann, ann, 5},
+		"nobody":              {group, 0, 5},
+	} {
+		m := NewEphemeralMessage(from[0], from[1], from[2])
+		send := c.SendEphemeral(t.Context(), m, "", full)
+		for _, err := range []error{send, c.DeleteEphemeral(t.Context(), m)} {
+			if ErrorOf(err).Kind != NotSent || len(s.Seen()) != 0 {
+				t.Errorf("%s: %v; people saw %+v", name, err, s.Seen())
+			}
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+	faketelegram "herald/internal/demo/fake/telegram"
+)
+
+// readBy splits what was sent into what ann reads in the group and in her
+// private chat, and what everybody reads.
+func readBy(sent []faketelegram.Sent) (here, privately, public []faketelegram.Sent) {
+	for _, m := range sent {
+		switch {
+		case m.Ephemeral != 0:
+			here = append(here, m)
+		case m.Chat == ann:
+			privately = append(privately, m)
+		default:
+			public = append(public, m)
+		}
+	}
+	return here, privately, public
+}
+
+// A command that arrived as ephemeral is answered where it was asked, and in the
+// private chat if that cannot be within 15 seconds. It is never said in public,
+// and not more than three times if it may be out each time.
+func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
+	type faults []faketelegram.Fault
+	type test struct {
+		faults          faults        // of sendMessage
+		takes           time.Duration // the command
+		queued          time.Duration // before the update is polled
+		stranger        bool          // who has not started the bot
+		here, privately int
+		public          notice
+	}
+	unclear, refused := faketelegram.Page(502), faketelegram.NoRights()
+	out := unclear.CarriedOut()
+	inBubble(t, map[string]test{
+		"at once":                             {here: 1},
+		"too late":                            {takes: 16 * time.Second, privately: 1},
+		"after a restart":                     {queued: 16 * time.Second, privately: 1},
+		"refused":                             {faults: faults{refused}, privately: 1},
+		"certainly not out":                   {faults: faults{faketelegram.TooMany(3 * time.Second)}, here: 1},
+		"out without knowing":                 {faults: faults{out}, here: 2},
+		"perhaps out twice":                   {faults: faults{unclear, unclear}, privately: 1},
+		"out three times":                     {faults: faults{out, out, out}, here: 2, privately: 1},
+		"to a stranger":                       {stranger: true, here: 1},
+		"to a stranger whose answer is late":  {stranger: true, takes: 16 * time.Second, public: pressStart},
+		"to a stranger, the first one denied": {stranger: true, faults: faults{refused}, here: 1},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t, paced)
+		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+			time.Sleep(tt.takes)
+			return secretReply(ctx, req)
+		}
+		if !tt.stranger {
+			r.api.Start(ann)
+		}
+		r.api.PushEphemeral(inGroup(ann, "/mylogins"))
+		time.Sleep(tt.queued)
+		r.api.Fail("sendMessage", tt.faults...)
+		r.run()
+		time.Sleep(time.Minute)
+		here, privately, public := readBy(r.api.Sent())
+		if len(here) != tt.here || len(privately) != tt.privately {
+			t.Errorf("%d messages in the group and %d in private, want %d and %d", len(here), len(privately), tt.here, tt.privately)
+		}
+		if told := len(public) > 0; told != (tt.public != "") || told && public[0].Text != said(tt.public) {
+			t.Errorf("everybody read %+v", public)
+		}
+		r.hides(ann)
+		if n := len(r.api.Pending()); n != 0 {
+			t.Errorf("%d updates are not acknowledged", n)
+		}
+	})
+}
+
+// Refusals and questions reach the asker alone, too, whatever they asked.
+func TestWhateverAnEphemeralCommandIsAnsweredWithIsEphemeral(t *testing.T) {
+	inBubble(t, map[string]chat.Reply{
+		"a public answer": {Title: chat.Say("confidential")},
+		"a question":      {Title: chat.Say("confidential"), Ask: &chat.Ask{Command: "exists", Question: chat.Say("Whom?")}},
+	}, func(t *testing.T, reply chat.Reply) {
+		r := setUp(t)
+		r.answer(reply)
+		r.api.Start(ann)
+		r.api.PushEphemeral(inGroup(ann, "/price"))
+		r.run()
+		m := r.sent(1)[0]
+		if m.Ephemeral == 0 || !strings.Contains(m.Text, "confidential") || m.Markup.ForceReply {
+			t.Errorf("it was answered by %+v", m)
+		}
+		// What is written in reply could be read by all.
+		if rows := m.Markup.Rows; reply.Ask != nil && (len(rows) != 1 || rows[0][0].URL != deepLink(faketelegram.Username, "exists")) {
+			t.Errorf("the buttons are %+v", rows)
+		}
+		if req := r.handler.Requests()[0]; !req.Whispers || req.Direct {
+			t.Errorf("the request is %+v", req)
+		}
+		r.hides(ann)
+	})
+}
+
+// The next page of an ephemeral answer is an ephemeral answer, and the page before
+// it goes, unless it is a refusal that came. If it cannot be sent there, it goes
+// to the private chat.
+func TestAPressBelowAnEphemeralAnswerIsAnsweredLikeIt(t *testing.T) {
+	type test struct {
+		refused, limited bool
+		here, privately  int
+		firstDeleted     bool
+		toast            string
+	}
+	inBubble(t, map[string]test{
+		"a page":       {here: 2, firstDeleted: true},
+		"a limit":      {limited: true, here: 2},
+		"no room left": {refused: true, here: 1, privately: 1, toast: said(answeredPrivately)},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t)
+		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
+			return chat.Reply{
+				Title: chat.Say("confidential"), ToAsker: tt.limited && req.Args.Len() > 0,
+				Actions: []chat.Action{{Label: chat.Say("Older"), Command: "mylogins", Args: []string{"2"}, Edit: true}},
+			}
+		}
+		r.api.Start(ann)
+		r.api.PushEphemeral(inGroup(ann, "/mylogins"))
+		r.run()
+		first := r.sent(1)[0]
+		if tt.refused {
+			r.api.Fail("sendMessage", faketelegram.NoRights())
+		}
+		if r.api.PressEphemeral(faketelegram.Group(group), first.Ephemeral, dataOf(first, "Older")) == "" {
+			t.Fatal("the answer is not ephemeral")
+		}
+		time.Sleep(time.Minute)
+		here, privately, public := readBy(r.api.Sent())
+		if len(here) != tt.here || len(privately) != tt.privately || len(public) != 0 || here[0].Deleted != tt.firstDeleted {
+			t.Errorf("sent %+v", r.api.Sent())
+		}
+		if told := r.told(1)[0]; told.Text != tt.toast {
+			t.Errorf("a toast says %q, want %q", told.Text, tt.toast)
+		}
+		r.hides(ann)
+	})
+}
+
+// Whatever the server knows, whatever goes wrong and whether the bot may write to
+// the asker: others see nothing of what private commands and buttons answer. A
+// server that delivers the command as one that everybody sees is sent no ephemeral
+// message: it might make it public.
+func TestNothingPrivateIsSeenByOthersOnAnyServer(t *testing.T) {
+	refused, unclear, many := faketelegram.Status(400), faketelegram.Page(502).CarriedOut(), faketelegram.TooMany(20*time.Second)
+	type test struct {
+		older   faketelegram.Older
+		trouble []faketelegram.Fault
+		started bool
+	}
+	tests := map[string]test{}
+	for server, older := range map[string]faketelegram.Older{"new": {DateTime: true}, "older": {Ephemeral: true}} {
+		for trouble, faults := range map[string][]faketelegram.Fault{
+			"none": nil, "refusals": {refused, refused, refused, refused}, "unclear": {unclear, unclear, unclear, unclear}, "too many": {many, many},
+		} {
+			for _, started := range []bool{true, false} {
+				tests[fmt.Sprint(server, " ", trouble, " ", started)] = test{older, faults, started}
+			}
+		}
+	}
+	inBubble(t, tests, func(t *testing.T, tt test) {
+		r := setUp(t, paced)
+		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
+			reply := chat.Reply{
+				Title: chat.Say(req.Command), Notes: []chat.Text{chat.SayWith("checked", chat.Values{"when": chat.Moment{Time: time.Now()}})},
+				Actions: []chat.Action{{Label: chat.Say("Older"), Command: "mylogins", Args: []string{"2"}, Edit: true}},
+			}
+			if req.Command != "price" {
+				reply.Text = chat.Say("confidential")
+			}
+			if req.Command == "exists" {
+				reply.Ask = &chat.Ask{Command: "exists", Param: "user", Question: chat.Say("confidential")}
+			}
+			return reply
+		}
+		r.api.MakeOlder(tt.older)
+		r.run()
+		// A public answer with a button that asks a private command.
+		r.api.Push(inGroup(ann, "/price"))
+		shown := r.sent(1)[0]
+		if tt.started {
+			r.api.Start(ann)
+		}
+		r.api.Fail("sendMessage", tt.trouble...)
+		for _, line := range []string{"/mylogins", "/exists", "/exists 5"} {
+			r.api.PushEphemeral(inGroup(ann, line))
+			r.api.Push(inGroup(ann, line))
+		}
+		r.api.Press(ann, faketelegram.Group(group), shown.ID, dataOf(shown, "Older"))
+		time.Sleep(time.Minute)
+		for _, m := range r.api.Sent() {
+			if m.Ephemeral != 0 {
+				r.api.PressEphemeral(faketelegram.Group(group), m.Ephemeral, dataOf(m, "Older"))
+			}
+		}
+		time.Sleep(time.Minute)
+		r.hides(ann)
+		for _, call := range r.api.Calls("sendMessage") {
+			if tt.older.Ephemeral && call.Params["ephemeral_message_parameters"] != nil {
+				t.Error("a server that does not know ephemeral messages is sent one")
+			}
+		}
+		if n := len(r.handler.Requests()); n < 8 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}

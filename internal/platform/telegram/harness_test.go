@@ -1,0 +1,388 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/internal/chat"
+	"herald/internal/chat/chattest"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/platform/telegram/botapi"
+	"herald/internal/secret"
+	"herald/internal/secret/logtest"
+	"herald/internal/store"
+	"herald/internal/words"
+)
+
+const (
+	// soon bounds waits for what should happen at once.
+	soon       = 10 * time.Second
+	hookSecret = "webhook-secret_1"
+	ann        = 501
+	group      = -1001
+)
+
+// inBubble runs a test for each case of a table, in simulated time.
+func inBubble[T any](t *testing.T, cases map[string]T, test func(*testing.T, T)) {
+	t.Helper()
+	for name, tt := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, tt) })
+		})
+	}
+}
+
+// simulated runs a test of an adapter in simulated time.
+func simulated(t *testing.T, test func(*testing.T, *rig), changes ...func(*Config)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, setUp(t, changes...)) })
+}
+
+// ways are the ways in which updates come.
+var ways = map[string]func(*Config){"polling": func(*Config) {}, "webhook": byWebhook}
+
+func byWebhook(c *Config) {
+	c.WebhookURL, c.WebhookSecret, c.Dedup = "https://bot.example/hook", secret.New(hookSecret), store.NewMemory()
+}
+
+func paced(c *Config) { c.Pacing = true }
+
+// rig is an adapter beside a fake of Telegram, whose calls it carries.
+type rig struct {
+	*testing.T
+	api     *faketelegram.Server
+	handler *chattest.Handler
+	adapter *Adapter
+	logs    *logtest.Buffer
+	// events counts what Config.Count and Config.Connected are told, and calls by method.
+	events *tally
+	// Calls of the method that is broken are carried by carried, until mended.
+	broken  string
+	mended  time.Time
+	carried roundTripper
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// setUp makes an adapter that has not been started, without a network.
+func setUp(t *testing.T, changes ...func(*Config)) *rig {
+	t.Helper()
+	r := &rig{T: t, api: faketelegram.NewInMemory(t), handler: &chattest.Handler{}, logs: &logtest.Buffer{}}
+	r.events = &tally{n: map[string]int{}}
+	c := Config{
+		Settings:       Settings{Token: secret.New(faketelegram.Token), APIURL: r.api.URL},
+		CommandTimeout: 20 * time.Second,
+		Log:            slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Count:          r.events.count,
+		Connected:      func(name string) { r.events.count("connected as " + name) },
+	}
+	for _, change := range changes {
+		change(&c)
+	}
+	r.open(c)
+	t.Cleanup(func() { r.noToken(r.logs.String()) })
+	return r
+}
+
+// open makes the adapter, with its calls carried by r.
+func (r *rig) open(c Config) {
+	r.Helper()
+	adapter, err := New(c)
+	if err == nil {
+		adapter.api, err = botapi.New(botapi.Config{Token: c.Token, URL: r.api.URL, Transport: r})
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.adapter = adapter
+}
+
+// RoundTrip carries a call of the adapter's, and counts it by its method.
+func (r *rig) RoundTrip(req *http.Request) (*http.Response, error) {
+	method := path.Base(req.URL.Path)
+	r.events.count(method)
+	if method == r.broken && time.Now().Before(r.mended) {
+		return r.carried(req)
+	}
+	return r.api.RoundTrip(req)
+}
+
+// carry has the calls of one method carried by rt for so long.
+func (r *rig) carry(method string, length time.Duration, rt roundTripper) {
+	r.broken, r.mended, r.carried = method, time.Now().Add(length), rt
+}
+
+func response(status int, body string) (*http.Response, error) {
+	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
+}
+
+// hangs is a server that answers nothing.
+func hangs(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, req.Context().Err()
+}
+
+// again is an adapter that takes over at the same Telegram, which works.
+func (r *rig) again() *rig {
+	next := *r
+	next.broken = ""
+	next.open(r.adapter.Config)
+	return &next
+}
+
+// noToken fails the test if text holds the token or the webhook's secret.
+func (r *rig) noToken(text string) {
+	r.Helper()
+	_, token, _ := strings.Cut(faketelegram.Token, ":")
+	if strings.Contains(text, token) || strings.Contains(text, hookSecret) {
+		r.Errorf("a secret stands in:\n%s", text)
+	}
+}
+
+// run starts the adapter, so that it takes deliveries; stop ends it and returns
+// what Run returned.
+func (r *rig) run() (stop func() error) { return r.serve(r.handler) }
+
+// serve is run with another handler.
+func (r *rig) serve(h chat.Handler) (stop func() error) {
+	ctx, cancel := context.WithCancel(r.Context())
+	result := make(chan error, 1)
+	go func() { result <- r.adapter.Run(ctx, h) }()
+	stop = sync.OnceValue(func() error { cancel(); return <-result })
+	r.Cleanup(func() { _ = stop() })
+	if r.adapter.WebhookURL != "" {
+		r.waitFor("ready", r.adapter.Ready)
+	}
+	return stop
+}
+
+// answer has every request answered with reply.
+func (r *rig) answer(reply chat.Reply) {
+	r.handler.Reply = func(context.Context, chat.Request) chat.Reply { return reply }
+}
+
+// block makes the commands of some users hang until the test ends them, or the
+// drain does.
+func (r *rig) block(users ...int64) (release func()) {
+	held := make(chan struct{})
+	r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
+		if slices.ContainsFunc(users, func(id int64) bool { return fmt.Sprint(id) == req.From.ID }) {
+			select {
+			case <-held:
+			case <-ctx.Done():
+			}
+		}
+		return chat.Reply{Title: chat.Say("x")}
+	}
+	return sync.OnceFunc(func() { close(held) })
+}
+
+func (r *rig) waitFor(what string, ok func() bool) {
+	r.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for over := time.After(soon); !ok(); {
+		select {
+		case <-tick.C:
+		case <-over:
+			r.Fatalf("it did not come to: %s; log:\n%s", what, r.logs)
+		}
+	}
+}
+
+// inFlight waits until so many commands are being answered.
+func (r *rig) inFlight(n int) {
+	r.Helper()
+	r.waitFor(fmt.Sprint(n, " commands in flight"), func() bool { return len(r.handler.Requests()) >= n })
+}
+
+// sent waits for n messages and fails the test if there are not just so many.
+func (r *rig) sent(n int) []faketelegram.Sent {
+	r.Helper()
+	got := r.api.WaitSent(n, soon)
+	if len(got) != n {
+		r.Fatalf("%d messages, want %d: %+v; log:\n%s", len(got), n, got, r.logs)
+	}
+	return got
+}
+
+// settled waits until nothing is queued or in flight, and returns what was sent.
+func (r *rig) settled(within time.Duration) []faketelegram.Sent {
+	r.Helper()
+	for end := time.Now().Add(within); len(r.api.Pending())+r.adapter.InHand() > 0; time.Sleep(time.Second / 10) {
+		if time.Now().After(end) {
+			r.Fatalf("%d updates are queued and %d in flight after %v", len(r.api.Pending()), r.adapter.InHand(), within)
+		}
+	}
+	return r.api.Sent()
+}
+
+// writes is a message of somebody's.
+func writes(where faketelegram.Chat, user int64, text string) faketelegram.Message {
+	return faketelegram.Text(where, faketelegram.Person(user), text)
+}
+
+func inGroup(user int64, text string) faketelegram.Message {
+	return writes(faketelegram.Group(group), user, text)
+}
+
+func inPrivate(user int64, text string) faketelegram.Message {
+	return writes(faketelegram.Private(user), user, text)
+}
+
+// people are n users.
+func people(n int) (users []int64) {
+	for i := range int64(n) {
+		users = append(users, 10_000+i)
+	}
+	return users
+}
+
+// askers pushes one command each of n people in their private chats.
+func (r *rig) askers(n int) {
+	for _, user := range people(n) {
+		r.api.Push(inPrivate(user, "/price"))
+	}
+}
+
+// deliver hands an update to the webhook, and returns the status that it answers.
+func (r *rig) deliver(update []byte) (status int) {
+	return r.post(http.MethodPost, hookSecret, bytes.NewReader(update))
+}
+
+func (r *rig) post(method, key string, body io.Reader) (status int) {
+	req := httptest.NewRequest(method, "/", body)
+	req.Header.Set("X-Telegram-Bot-Api-Secret-Token", key)
+	w := httptest.NewRecorder()
+	r.adapter.ServeHTTP(w, req)
+	return w.Code
+}
+
+// give has the adapter take messages by the way that it takes updates, and returns
+// once they are settled. It fails the test if one is to be delivered again.
+func (r *rig) give(messages ...faketelegram.Message) {
+	r.Helper()
+	if r.adapter.WebhookURL == "" {
+		for _, m := range messages {
+			r.api.Push(m)
+		}
+		r.settled(2 * time.Minute)
+		return
+	}
+	var all sync.WaitGroup
+	for _, m := range messages {
+		body := r.api.Update(m)
+		all.Go(func() {
+			if status := r.deliver(body); status != http.StatusOK {
+				r.Errorf("a delivery is answered by %d", status)
+			}
+		})
+	}
+	all.Wait()
+}
+
+type tally struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (c *tally) count(event string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n[event]++
+}
+
+func (c *tally) of(event string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n[event]
+}
+
+// secretReply answers private commands with a word that nobody else may read.
+func secretReply(_ context.Context, req chat.Request) chat.Reply {
+	return chat.Reply{Title: chat.Say(req.Command), Text: chat.Say("confidential")}
+}
+
+// hides fails the test if anybody but user saw what is for them alone.
+func (r *rig) hides(user int64) {
+	r.Helper()
+	for _, seen := range r.api.SeenByOthers(user) {
+		if strings.Contains(seen.Text, "confidential") {
+			r.Errorf("others saw %+v", seen)
+		}
+	}
+}
+
+// perChat counts the messages by chat.
+func perChat(sent []faketelegram.Sent) map[int64]int {
+	n := map[int64]int{}
+	for _, m := range sent {
+		n[m.Chat]++
+	}
+	return n
+}
+
+// said is a notice in English.
+func said(n notice) string { return words.Say(chat.English, chat.Say(string(n))) }
+
+// press queues a press of the button with this label under the newest message
+// that has one.
+func (r *rig) press(user int64, label string) {
+	r.Helper()
+	for _, m := range slices.Backward(r.api.Sent()) {
+		if data := dataOf(m, label); data != "" && !m.Deleted {
+			r.api.Press(user, chatOf(m), m.ID, data)
+			return
+		}
+	}
+	r.Fatalf("no button %q in %+v", label, r.api.Sent())
+}
+
+// dataOf is what the button with this label carries; "" is no such button.
+func dataOf(m faketelegram.Sent, label string) string {
+	for _, b := range slices.Concat(m.Markup.Rows...) {
+		if b.Text == label {
+			return b.Data
+		}
+	}
+	return ""
+}
+
+// labelsOf are the labels of a message's buttons.
+func labelsOf(m faketelegram.Sent) (all string) {
+	for _, b := range slices.Concat(m.Markup.Rows...) {
+		all += " [" + b.Text + "]"
+	}
+	return all
+}
+
+func chatOf(m faketelegram.Sent) faketelegram.Chat {
+	if m.Chat > 0 {
+		return faketelegram.Private(m.Chat)
+	}
+	return faketelegram.Group(m.Chat)
+}
+
+// told waits until n presses were answered and returns the answers, each of a
+// press of its own.
+func (r *rig) told(n int) []faketelegram.Notice {
+	r.Helper()
+	r.waitFor(fmt.Sprint(n, " answers to presses"), func() bool { return len(r.api.Notices()) >= n })
+	all := r.api.Notices()
+	if calls := r.api.Calls("answerCallbackQuery"); len(all) != n || len(calls) != n {
+		r.Fatalf("%d calls answered %d presses, want %d: %+v", len(calls), len(all), n, all)
+	}
+	return all
+}

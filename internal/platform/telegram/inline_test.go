@@ -1,0 +1,169 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/commands/commandstest"
+	"herald/internal/chat"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/words"
+)
+
+// inline has ann ask, and returns what she is answered.
+func (r *rig) inline(query string) faketelegram.InlineAnswer {
+	r.Helper()
+	answer, answered := r.api.WaitInline(r.api.Inline(ann, query, ""), soon)
+	if !answered {
+		r.Errorf("%q is not answered", query)
+	}
+	return answer
+}
+
+func TestAnInlineQueryMeansPublicCommandsAlone(t *testing.T) {
+	wallet := commandstest.Wallet
+	// Whatever commands there are besides.
+	known := []string{"price", "supply", "staked", "mylogins", "exists", "verify", "help", "status", "start"}
+	commands := slices.DeleteFunc(commandstest.Healthy().Router(t).Commands(), func(c chat.Command) bool {
+		return !slices.Contains(known, c.Name)
+	})
+	want := map[string]string{
+		"": "price supply", "  ": "price supply", "price": "price", "/price": "price", "PR": "price", "s": "supply",
+		wallet: "staked " + wallet, "staked " + wallet: "staked " + wallet, "Staked  " + wallet: "staked " + wallet,
+	}
+	for _, nothing := range []string{
+		wallet[:41], wallet + "0", wallet + " x", "staked", "staked 0x", "price 7d", "pricey", "help", "status", "start", "mylogins",
+		"mylogins 2", "my", "exists", "exists 5", "exists Telegram 5", "verify " + wallet, "verify 5 " + wallet, "@everyone", "\u202etekcop",
+	} {
+		want[nothing] = ""
+	}
+	for query, want := range want {
+		var found []string
+		for _, req := range parseInline(query, commands) {
+			found = append(found, req.Command)
+			if req.Args.Len() > 0 {
+				found = append(found, wallet)
+			}
+			if req.Args.Len() > 0 && fmt.Sprint(req.Args) != fmt.Sprint(chat.Typed(wallet)) {
+				t.Errorf("%q has the arguments %v", query, req.Args)
+			}
+		}
+		if got := strings.Join(found, " "); got != want {
+			t.Errorf("%q means %q, want %q", query, got, want)
+		}
+	}
+}
+
+// What a result says is what the command says, and Telegram keeps it for as long
+// as that is fresh.
+func TestAnInlineResultIsTheAnswerWhileItIsFresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w, router := product(t)
+		w.Price.FreshUntil = time.Now().Add(30*time.Second + time.Second/2)
+		w.Supply.FreshUntil = time.Now().Add(3 * time.Hour)
+		r.serve(router)
+		for query, want := range map[string]struct {
+			command, arg string
+			cache        int
+		}{
+			"price":             {"price", "", 30},
+			"supply":            {"supply", "", 30}, // It says what that is worth.
+			commandstest.Wallet: {"staked", commandstest.Wallet, 0},
+		} {
+			got := r.inline(query)
+			if len(got.Results) != 1 || got.CacheTime != want.cache || got.Personal || got.Button != "" {
+				t.Fatalf("%q is answered by %+v", query, got)
+			}
+			result := got.Results[0]
+			answer := router.Handle(t.Context(), chat.Request{Command: want.command, Args: chat.Typed(strings.Fields(want.arg)...)})
+			m, ok := r.api.Choose(got.QueryID, result.ID, faketelegram.Group(group))
+			if !ok || m.Text != shown(answer, false).Text || !strings.HasPrefix(m.Text, result.Title+"\n") || result.Description == "" {
+				t.Errorf("%q has the result %+v, which is sent as %q", query, result, m.Text)
+			}
+			if dataOf(m, "🔄 Refresh") != "" {
+				t.Errorf("%q has the buttons %+v", query, m.Markup.Rows)
+			}
+		}
+		if got := r.inline(""); len(got.Results) < 2 {
+			t.Errorf("nothing typed is answered by %+v", got)
+		}
+	})
+}
+
+// What is no answer is no result: nobody should send it. A button says why, to the
+// asker alone. Everybody's queries are counted by themselves.
+func TestAnInlineQueryWithoutAnAnswerSaysWhy(t *testing.T) {
+	limit := func() chat.Reply { return chat.Reply{Title: chat.Say("Too many"), Tone: chat.Warning, ToAsker: true} }
+	hint := words.Say(chat.English, chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain("price")}))
+	type test struct {
+		query  string
+		reply  func() chat.Reply
+		button string
+		cache  int
+	}
+	inBubble(t, map[string]test{
+		"a limit": {"price", limit, "Too many", 5},
+		"a panic": {"price", func() chat.Reply { panic("inline") }, "Something went wrong", 5},
+		"private": {"mylogins", nil, hint, 3600},
+		"noise":   {strings.Repeat("\u202e😀", 128), nil, hint, 3600},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t)
+		r.handler.Reply = func(context.Context, chat.Request) chat.Reply { return tt.reply() }
+		r.run()
+		got, failed := r.inline(tt.query), tt.reply != nil
+		for _, req := range r.handler.Requests() {
+			if req.From != userOf(ann) || req.Chat != fmt.Sprint("inline ", ann) || req.Direct || req.Whispers || req.Role != chat.Member {
+				t.Errorf("request %+v", req)
+			}
+		}
+		if len(got.Results) != 0 || got.Button != tt.button || got.CacheTime != tt.cache ||
+			got.Personal != failed || (len(r.handler.Requests()) != 0) != failed {
+			t.Errorf("answered by %+v", got)
+		}
+		// The button leads to the private chat, where /start is answered.
+		r.handler.Reply = nil
+		r.api.Push(inPrivate(ann, "/start "+got.Start))
+		if m := r.sent(1)[0]; m.Chat != ann || m.Text != "start" {
+			t.Errorf("the button is answered by %+v", m)
+		}
+	})
+}
+
+// An answer that comes too late, or is not taken, harms nothing, and is repeated
+// only if it certainly was not taken, or as plain text.
+func TestAnInlineQueryIsAnsweredOnceOrNotAtAll(t *testing.T) {
+	type test struct {
+		takes             time.Duration
+		fault             faketelegram.Fault
+		calls, unanswered int
+	}
+	inBubble(t, map[string]test{
+		"in time":     {calls: 1},
+		"too late":    {takes: 16 * time.Second, calls: 1, unanswered: 1},
+		"a short 429": {fault: faketelegram.TooMany(2 * time.Second), calls: 2},
+		"a long 429":  {fault: faketelegram.TooMany(time.Minute), calls: 1, unanswered: 1},
+		"a 502":       {fault: faketelegram.Page(502), calls: 1, unanswered: 1},
+		"a 400":       {fault: faketelegram.Status(400), calls: 2},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t)
+		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
+			time.Sleep(tt.takes)
+			return chat.Reply{Title: chat.Say(req.Command)}
+		}
+		r.api.Fail("answerInlineQuery", tt.fault)
+		r.run()
+		r.api.Inline(ann, "price", "")
+		time.Sleep(2 * time.Minute)
+		if calls := len(r.api.Calls("answerInlineQuery")); calls != tt.calls || r.events.of("inline_unanswered") != tt.unanswered {
+			t.Errorf("%d calls, want %d; %d unanswered, want %d", calls, tt.calls, r.events.of("inline_unanswered"), tt.unanswered)
+		}
+		if n := len(r.api.Pending()); n != 0 {
+			t.Errorf("%d updates are not acknowledged", n)
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package telegram
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"herald/internal/chat"
+	"herald/internal/platform/telegram/botapi"
+	"herald/internal/words"
+)
+
+// introduce sets what Telegram shows of the bot before anybody writes to it: its
+// menus of commands and its descriptions, in every language. What is there already
+// is not set again, since Telegram bounds how often that may be done. What fails
+// is repeated until ctx is done, and what is refused is left as it is.
+func (s *session) introduce(ctx context.Context) {
+	// An app in any other language reads the chats' own.
+	codes := map[string]chat.Language{"": s.work.Handler.Language(chat.Request{}, false)}
+	for _, l := range chat.Languages() {
+		codes[string(l)] = l
+	}
+	describe := func(code string, t botapi.ProfileText, text string) {
+		s.persist(ctx, func() error {
+			is, err := s.api.GetProfileText(ctx, t, code)
+			if err != nil || is == text {
+				return err
+			}
+			return s.api.SetProfileText(ctx, t, code, text)
+		})
+	}
+	for _, code := range slices.Sorted(maps.Keys(codes)) {
+		l := codes[code]
+		for _, scope := range []botapi.Scope{botapi.Everybody, botapi.Administrators} {
+			menu := menuOf(s.work.Handler.Commands(), scope == botapi.Administrators, l)
+			s.persist(ctx, func() error { return s.setMenu(ctx, botapi.Menu{Scope: scope, Language: code}, menu) })
+		}
+		describe(code, botapi.Description, words.Say(l, chat.Say("telegram.description")))
+		describe(code, botapi.ShortDescription, words.Say(l, chat.Say("telegram.short_description")))
+	}
+}
+
+// menuOf lists the commands that everybody may use, or those that moderators may.
+func menuOf(all chat.Commands, moderators bool, l chat.Language) []botapi.MenuCommand {
+	var menu []botapi.MenuCommand
+	for _, c := range all {
+		summary := c.Summary
+		if moderators && c.ModeratorSummary.Key != "" {
+			summary = c.ModeratorSummary
+		}
+		if moderators || slices.ContainsFunc(c.Forms, func(f chat.Form) bool { return !f.Moderators }) {
+			menu = append(menu, botapi.MenuCommand{
+				Command: c.Name, Description: words.Say(l, summary), Ephemeral: c.Visibility == chat.Private,
+			})
+		}
+	}
+	return menu
+}
+
+// setMenu sets one menu, unless it is there already. Whether its commands are
+// marked as ephemeral there does not matter: a server that ignores the mark would
+// be given its menus at each start. One that refuses the mark gets them without.
+func (s *session) setMenu(ctx context.Context, m botapi.Menu, commands []botapi.MenuCommand) error {
+	unmarked := withoutEphemeral(commands)
+	is, err := s.api.GetMyCommands(ctx, m)
+	if err != nil || slices.Equal(withoutEphemeral(is), unmarked) {
+		return err
+	}
+	err = s.api.SetMyCommands(ctx, m, commands)
+	if botapi.ErrorOf(err).Kind == botapi.Refused {
+		err = s.api.SetMyCommands(ctx, m, unmarked)
+	}
+	return err
+}
+
+func withoutEphemeral(commands []botapi.MenuCommand) []botapi.MenuCommand {
+	commands = slices.Clone(commands)
+	for i := range commands {
+		commands[i].Ephemeral = false
+	}
+	return commands
+}
+
+// persist makes calls until they succeed or are refused.
+func (s *session) persist(ctx context.Context, calls func() error) {
+	_ = s.repeat(ctx, func() error {
+		err := calls()
+		if botapi.ErrorOf(err).Kind == botapi.Refused {
+			s.Log.Warn("telegram: the server refuses a part of the bot's menus or descriptions", "err", err)
+			return nil
+		}
+		return err
+	})
+}

@@ -1,0 +1,106 @@
+package telegram
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/internal/chat"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/words"
+)
+
+// How many calls introduce the bot: a menu for each of two scopes and two
+// descriptions, each in six languages and for readers of any other.
+const (
+	menus        = 2 * 7
+	descriptions = 2 * 7
+)
+
+// Everybody's menu, in groups and in private chats, is the default one. What is
+// there is not set again at the next start, whether or not the server knows the
+// mark of ephemeral commands; one that refuses it gets the menus without.
+func TestTheBotIsIntroducedOnceInTheReadersLanguage(t *testing.T) {
+	type test struct {
+		older  faketelegram.Older
+		marked bool
+		sets   int // calls that set a menu at the first start
+	}
+	inBubble(t, map[string]test{
+		"this version":                {faketelegram.Older{}, true, menus},
+		"a server that ignores marks": {faketelegram.Older{Ephemeral: true}, false, menus},
+		"a server that refuses them":  {faketelegram.Older{Ephemeral: true, EphemeralMenu: true}, false, 2 * menus},
+	}, func(t *testing.T, tt test) {
+		r, _, router := product(t)
+		r.api.MakeOlder(tt.older)
+		for range 2 {
+			stop := r.serve(router)
+			time.Sleep(time.Minute)
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+			described := len(r.api.Calls("setMyDescription")) + len(r.api.Calls("setMyShortDescription"))
+			if n := len(r.api.Calls("setMyCommands")); n != tt.sets || described != descriptions {
+				t.Errorf("%d calls set menus, want %d, and %d descriptions", n, tt.sets, described)
+			}
+			r = r.again()
+		}
+		for _, l := range append(chat.Languages(), "") {
+			code := string(l)
+			l = cmp.Or(l, chat.English)
+			for scope, key := range map[string]string{"default": "command.exists", "all_chat_administrators": "command.exists.moderators"} {
+				want := faketelegram.Command{Command: "exists", Description: words.Say(l, chat.Say(key)), Ephemeral: tt.marked}
+				menu := r.api.MenuOf(faketelegram.MenuKey{Scope: scope, Language: code})
+				public := slices.IndexFunc(menu, func(c faketelegram.Command) bool { return c.Command == "price" && !c.Ephemeral })
+				if !slices.Contains(menu, want) || public < 0 {
+					t.Errorf("in %q %s read %+v, want %+v", code, scope, menu, want)
+				}
+			}
+			long, short := r.api.Description(code), r.api.ShortDescription(code)
+			if long != words.Say(l, chat.Say("telegram.description")) || short != words.Say(l, chat.Say("telegram.short_description")) {
+				t.Errorf("in %q the bot is described as %q and %q", code, long, short)
+			}
+		}
+	})
+}
+
+func TestACommandForModeratorsAloneIsInTheirMenuOnly(t *testing.T) {
+	all := chat.Commands{
+		{Name: "ban", Summary: chat.Say("Ban"), Forms: []chat.Form{{Moderators: true}}},
+		{Name: "price", Summary: chat.Say("Price"), Forms: []chat.Form{{}}},
+	}
+	members, moderators := menuOf(all, false, chat.English), menuOf(all, true, chat.English)
+	if len(members) != 1 || members[0].Command != "price" || len(moderators) != 2 {
+		t.Errorf("members read %+v, and moderators %+v", members, moderators)
+	}
+}
+
+// Commands are answered meanwhile, and what fails is repeated no sooner than the
+// server asks for. What is refused is left.
+func TestIntroducingTheBotNeverKeepsItFromAnswering(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _, router := product(t)
+		r.api.Fail("getMyCommands", faketelegram.Hang(), faketelegram.Page(502), faketelegram.ResetBefore())
+		r.api.Fail("setMyCommands", faketelegram.TooMany(10*time.Minute))
+		r.api.Fail("setMyDescription", faketelegram.Status(400))
+		r.api.Fail("getMyShortDescription", faketelegram.Status(404))
+		r.serve(router)
+		r.api.Push(inPrivate(ann, "/price"))
+		started := time.Now()
+		if answer := r.sent(1)[0]; !strings.Contains(answer.Text, "Price") || answer.At.Sub(started) > time.Second {
+			t.Errorf("answered by %+v after %v", answer, answer.At.Sub(started))
+		}
+		time.Sleep(time.Hour)
+		calls := r.api.Calls("setMyCommands")
+		if gap := calls[1].At.Sub(calls[0].At); len(calls) != menus+1 || gap < 10*time.Minute || gap > 11*time.Minute {
+			t.Errorf("%d calls set menus, and a 429 is followed by the same call after %v", len(calls), gap)
+		}
+		if r.api.Description("") != "" || r.api.Description("en") == "" || r.api.ShortDescription("") != "" ||
+			r.api.ShortDescription("vi") == "" {
+			t.Errorf("the descriptions are %q, %q", r.api.Description("en"), r.api.ShortDescription("vi"))
+		}
+	})
+}

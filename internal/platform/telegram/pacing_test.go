@@ -1,0 +1,277 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+	faketelegram "herald/internal/demo/fake/telegram"
+)
+
+var answersMany = regexp.MustCompile(`This answers (\d+) requests\.`)
+
+// answered is how many askers a message says that it is for.
+func answered(m faketelegram.Sent) int {
+	if found := answersMany.FindStringSubmatch(m.Text); found != nil {
+		n, _ := strconv.Atoi(found[1])
+		return n
+	}
+	return 1
+}
+
+// crowd is the same command of n people in the group.
+func crowd(n int, text string) (all []faketelegram.Message) {
+	for i := range n {
+		all = append(all, inGroup(int64(1+i), text))
+	}
+	return all
+}
+
+// flood is a different command of each of n people in the group.
+func flood(n int) (all []faketelegram.Message) {
+	for i := range n {
+		all = append(all, inGroup(int64(1+i), fmt.Sprint("/staked ", i)))
+	}
+	return all
+}
+
+// most is the largest number of messages within any span of a length.
+func most(sent []faketelegram.Sent, length time.Duration) (best int) {
+	sent = slices.SortedFunc(slices.Values(sent), func(a, b faketelegram.Sent) int { return a.At.Compare(b.At) })
+	from := 0
+	for i, m := range sent {
+		for m.At.Sub(sent[from].At) >= length {
+			from++
+		}
+		best = max(best, i-from+1)
+	}
+	return best
+}
+
+// keepsRates fails the test where the rate of the group, or of all, is exceeded.
+func keepsRates(t *testing.T, sent []faketelegram.Sent) {
+	t.Helper()
+	there := slices.DeleteFunc(slices.Clone(sent), func(m faketelegram.Sent) bool { return m.Chat != group })
+	if minute, second := most(there, time.Minute), most(sent, time.Second); minute > 20 || second > 30 {
+		t.Errorf("%d messages in a minute in the group, and %d in a second in all", minute, second)
+	}
+}
+
+// One flooded group, many private chats, and a server that refuses now and then:
+// every rate is kept, also by what is repeated. The group is told once that there
+// is no room, and nobody else waits for it.
+func TestAMixedCrowdKeepsEveryRate(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		const each = 60
+		for _, m := range flood(each) {
+			r.api.Push(m)
+		}
+		r.askers(each)
+		for range 20 {
+			r.api.Fail("sendMessage", faketelegram.Fault{}, faketelegram.Fault{}, faketelegram.TooMany(time.Second))
+		}
+		start := time.Now()
+		r.run()
+		sent := r.settled(2 * time.Minute)
+		keepsRates(t, sent)
+		chats := perChat(sent)
+		answers, busy := chats[group]-1, r.events.of("busy_said")
+		if len(chats) != each+1 || busy != 1 || answers < 10 || answers+r.events.of("send_shed") != each {
+			t.Errorf("%d chats are answered, %d answers in the group, events %v", len(chats), answers, r.events.n)
+		}
+		for _, m := range sent {
+			if m.Chat != group && (chats[m.Chat] != 1 || m.At.Sub(start) > 15*time.Second) {
+				t.Errorf("sent %+v", m)
+			}
+		}
+	}, paced)
+}
+
+// Edits count towards a chat's rate, and where that is used up the presser alone
+// is told.
+func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.answer(refreshed("x", 1))
+		r.run()
+		r.api.Push(inGroup(ann, "/price"))
+		r.sent(1)
+		r.answer(chat.Reply{Title: chat.Say("y"), AsOf: refreshed("", 2).AsOf})
+		for _, m := range flood(60) {
+			r.api.Push(m)
+		}
+		r.inFlight(61)
+		r.press(ann, "Refresh")
+		if told := r.told(1)[0]; !strings.Contains(told.Text, "Busy") || !told.Alert {
+			t.Errorf("told %+v", told)
+		}
+		if sent := r.settled(time.Minute); sent[0].Edits != 0 || r.events.of("busy_said") != 1 {
+			t.Errorf("the card is edited %d times, events %v", sent[0].Edits, r.events.n)
+		}
+	}, paced)
+}
+
+// What has no turn yet when a drain ends stays in Telegram's queue, so that the
+// next process answers it; and what is answered is acknowledged.
+func TestACrowdIsAnsweredOnceAcrossAStop(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		const asked = 320
+		r.askers(asked)
+		stop := r.run()
+		time.Sleep(2510 * time.Millisecond)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if first := len(r.api.Sent()); first < 50 || first+len(r.api.Pending()) != asked {
+			t.Errorf("%d of %d are answered, %d are left", first, asked, len(r.api.Pending()))
+		}
+		next := r.again()
+		next.run()
+		if sent := next.settled(time.Minute); len(sent) != asked || len(perChat(sent)) != asked {
+			t.Errorf("%d messages to %d people", len(sent), len(perChat(sent)))
+		}
+	}, paced)
+}
+
+// A repetition whose turn comes after the drain is for the next process.
+func TestAStopLeavesARepetitionWithoutATurnToTheNextProcess(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.api.Fail("sendMessage", faketelegram.Page(http.StatusBadGateway))
+		update, _ := r.api.Push(inGroup(ann, "/price"))
+		stop := r.run()
+		r.api.WaitCalls("sendMessage", 1, soon)
+		for _, m := range flood(11) { // Their turns are all that there are for half a minute.
+			r.api.Push(m)
+		}
+		time.Sleep(3 * time.Second)
+		start := time.Now()
+		if err := stop(); err != nil || time.Since(start) > chat.DrainTime || !slices.Contains(r.api.Pending(), update) {
+			t.Errorf("%v after %v; sent %+v", err, time.Since(start), r.api.Sent())
+		}
+	}, paced)
+}
+
+func TestManyWhoAskTheSameAtOnceShareThreeMessages(t *testing.T) {
+	inBubble(t, ways, func(t *testing.T, way func(*Config)) {
+		const askers = 100
+		r := setUp(t, way, paced)
+		r.answer(pictured(t, 100))
+		r.run()
+		start := time.Now()
+		r.give(crowd(askers, "/price")...)
+		sent, total := r.api.Sent(), 0
+		for _, m := range sent {
+			total += answered(m)
+		}
+		if took := sent[len(sent)-1].At.Sub(start); total != askers || len(sent) > 3 || took > 3*time.Second || sent[0].Photo == nil {
+			t.Errorf("%d messages for %d askers in %v", len(sent), total, took)
+		}
+		if shared := r.events.of("send_shared"); shared != askers-len(sent) {
+			t.Errorf("%d are counted as shared", shared)
+		}
+		time.Sleep(2 * sameAnswerGap)
+		r.give(inGroup(ann, "/price"))
+		w := &r.adapter.shared
+		if len(w.waiting) != 0 || len(w.next) > 1 {
+			t.Errorf("%d answers wait and %d are remembered", len(w.waiting), len(w.next))
+		}
+	})
+}
+
+// Only what is the same in one place shares a message: not another argument, not
+// another topic, no refusal for an answer, and nothing private.
+func TestOnlyTheSameAnswerInTheSamePlaceIsShared(t *testing.T) {
+	inBubble(t, ways, func(t *testing.T, way func(*Config)) {
+		const people = 10
+		r := setUp(t, way, paced)
+		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
+			// The key of a title says what it is, and the tone how it went; the text the rest.
+			reply := chat.Reply{Title: chat.Say(req.Command), Text: chat.Say(fmt.Sprint(req.Args))}
+			switch req.From.ID {
+			case "1", "2":
+				reply.Title = chat.Say("refused")
+			case "3", "4":
+				reply.Tone = chat.Warning
+			}
+			return reply
+		}
+		r.adapter.CommandTimeout = time.Minute
+		r.run()
+		var messages []faketelegram.Message
+		for _, m := range crowd(people, "/price") {
+			messages = append(messages, m, inGroup(m["from"].(faketelegram.User).ID, "/price").In(7))
+		}
+		for i, line := range []string{"/staked a", "/staked b", "/mylogins", "/mylogins"} {
+			r.api.Start(int64(100 + i))
+			messages = append(messages, inGroup(int64(100+i), line))
+		}
+		r.give(messages...)
+		got := map[string]int{}
+		for _, m := range r.api.Sent() {
+			text, _, _ := strings.Cut(m.Text, "\n\n")
+			got[fmt.Sprint(m.Chat, " ", m.Thread, " ", text)] += answered(m)
+		}
+		none, a, b := fmt.Sprint(chat.Typed()), fmt.Sprint(chat.Typed("a")), fmt.Sprint(chat.Typed("b"))
+		want := map[string]int{
+			"-1001 0 staked\n" + a: 1, "-1001 0 staked\n" + b: 1, "102 0 mylogins\n" + none: 1, "103 0 mylogins\n" + none: 1,
+			"-1001 0 " + said(answeredPrivately): 2,
+		}
+		for _, thread := range []string{"-1001 0 ", "-1001 7 "} {
+			want[thread+"refused\n"+none], want[thread+"⚠️ price\n"+none], want[thread+"price\n"+none] = 2, 2, people-4
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("answered\n%v, want\n%v", got, want)
+		}
+		keepsRates(t, r.api.Sent())
+	})
+}
+
+// The message that goes is the newest answer, as a reply to whoever waited
+// longest. The first goes at once.
+func TestASharedMessageShowsTheNewestAnswerToTheFirstAsker(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		asked := 0
+		r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
+			asked++ // One at a time, as they are asked below.
+			return chat.Reply{Title: chat.Say("Price"), Text: chat.Say(fmt.Sprintf("Answer %d.", asked))}
+		}
+		r.run()
+		var ids []int64
+		for _, m := range crowd(6, "/price") {
+			_, id := r.api.Push(m)
+			ids = append(ids, id)
+			time.Sleep(50 * time.Millisecond)
+		}
+		sent := r.sent(2)
+		for i, want := range []string{"Answer 1.", "Answer 6."} {
+			if m := sent[i]; m.ReplyTo != ids[i] || answered(m) != 1+4*i || !strings.Contains(m.Text, want) {
+				t.Errorf("message %d is %+v", i, m)
+			}
+		}
+		if gap := sent[1].At.Sub(sent[0].At); gap < time.Second {
+			t.Errorf("the second message comes after %v", gap)
+		}
+	}, paced)
+}
+
+// All who wait for a message share what becomes of it: their updates are settled,
+// and each is logged by its own reference where it is not out.
+func TestWhatBecomesOfASharedMessageIsThatOfAllWhoWaitForIt(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		const askers = 20
+		r.api.Fail("sendMessage", faketelegram.Fault{}, faketelegram.NoRights())
+		r.run()
+		r.give(inGroup(1, "/price"))
+		r.give(crowd(askers, "/price")...)
+		if n := strings.Count(r.logs.String(), "was not delivered"); n != askers || len(r.api.Sent()) != 1 {
+			t.Errorf("%d are logged as not delivered:\n%s", n, r.logs)
+		}
+	}, paced)
+}

@@ -1,0 +1,218 @@
+package telegram
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"herald/internal/chat"
+	"herald/internal/chat/chattest"
+	"herald/internal/platform/telegram/botapi"
+)
+
+var testCommands = (&chattest.Handler{}).Commands()
+
+var testMe = botapi.User{ID: 99, Username: "OurBot"}
+
+// in makes a message of a group from JSON members, with a command of n units.
+func in(t *testing.T, kind string, n int, text string, members string) *message {
+	t.Helper()
+	raw, _ := json.Marshal(map[string]any{
+		"message_id": 7, "text": text, "from": map[string]any{"id": 5},
+		"chat":     map[string]any{"id": -100, "type": kind, "title": "The *talk*"},
+		"entities": []entity{{Type: "bot_command", Offset: 0, Length: n}},
+	})
+	m := &message{}
+	if err := json.Unmarshal(raw, m); err != nil {
+		t.Fatal(err)
+	}
+	if members != "" {
+		if err := json.Unmarshal([]byte(members), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
+func TestParseKnowsWhoseCommandItIs(t *testing.T) {
+	for name, tt := range map[string]struct {
+		kind    string
+		n       int
+		text    string
+		members string
+		want    string // the command, "" is not ours
+	}{
+		"any case":                        {"supergroup", 6, "/Price", "", "price"},
+		"addressed to us in another case": {"group", 13, "/PRICE@ourbot", "", "price"},
+		"addressed to another bot":        {"group", 15, "/price@OtherBot", "", ""},
+		"unknown in a group":              {"group", 4, "/foo", "", ""},
+		"unknown in private":              {"private", 4, "/foo", "", "foo"},
+		"in a channel":                    {"channel", 6, "/price", "", ""},
+		"by a bot":                        {"group", 6, "/price", `{"from":{"id":5,"is_bot":true}}`, ""},
+		"forwarded":                       {"group", 6, "/price", `{"forward_origin":{"type":"of a new kind"}}`, ""},
+		"via another bot":                 {"group", 6, "/price", `{"via_bot":{"id":1}}`, ""},
+		"without an entity":               {"group", 6, "/price", `{"entities":[]}`, ""},
+		"not at the beginning":            {"group", 6, "hi /price", `{"entities":[{"type":"bot_command","offset":3,"length":6}]}`, ""},
+		"a forged length":                 {"group", 600, "/price", "", ""},
+		"a negative length":               {"group", -1, "/price", "", ""},
+		"a length that overflows":         {"group", 9223372036854775807, "/price", "", ""},
+		"an entity over no slash":         {"group", 5, "price", "", ""},
+		"nobody sent it":                  {"group", 6, "/price", `{"from":null}`, ""},
+	} {
+		c, ours := parse(in(t, tt.kind, tt.n, tt.text, tt.members), testMe, testCommands)
+		if ours != (tt.want != "") || c.request.Command != tt.want {
+			t.Errorf("%s: got %q, %v; want %q", name, c.request.Command, ours, tt.want)
+		}
+	}
+}
+
+func TestParseFindsArgumentsAndPeople(t *testing.T) {
+	mentioned := func(offset, length int, user string) string {
+		const entities = `{"entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":%d,"length":%d,"user":%s}]}`
+		return fmt.Sprintf(entities, offset, length, user)
+	}
+	replying := func(members string) string { return `{"reply_to_message":{"message_id":3,` + members + `}}` }
+	inTopic := func(id string) string {
+		return `{"is_topic_message":true,"message_thread_id":3,"reply_to_message":{"message_id":` + id + `,"from":{"id":8}}}`
+	}
+	for name, tt := range map[string]struct {
+		text, members string
+		words         []string
+		target        string // "none" is nobody, "" one without an ID
+		named         string
+	}{
+		"words":                                 {"/exists  a\n b", "", []string{"a", "b"}, "none", ""},
+		"a username stays a word":               {"/exists @ann", "", []string{"@ann"}, "none", ""},
+		"a mention without username":            {"/exists 😀 Ann B x", mentioned(11, 5, `{"id":8,"first_name":"Ann"}`), []string{"😀", "x"}, "8", "Ann"},
+		"a forged mention":                      {"/exists Ann", mentioned(9, 9223372036854775807, `{"id":8}`), []string{"Ann"}, "none", ""},
+		"a mention inside the command":          {"/exists Ann", mentioned(2, 3, `{"id":8}`), []string{"Ann"}, "none", ""},
+		"a reply":                               {"/exists", replying(`"from":{"id":8,"first_name":"Bob"}`), nil, "8", "Bob"},
+		"a reply to us":                         {"/exists", replying(`"from":{"id":99,"is_bot":true,"first_name":"Herald"}`), nil, "none", ""},
+		"a reply to an anonymous administrator": {"/exists", replying(`"from":{"id":1087968824},"sender_chat":{"id":-100}`), nil, "", ""},
+		"a topic's first message":               {"/exists", inTopic("3"), nil, "none", ""},
+		"a topic's service message":             {"/exists", replying(`"from":{"id":8},"forum_topic_created":{}`), nil, "none", ""},
+		"a reply within a topic":                {"/exists", inTopic("4"), nil, "8", ""},
+		"a message of another chat":             {"/exists", `{"external_reply":{"origin":{"type":"user","sender_user":{"id":8}}}}`, nil, "none", ""},
+	} {
+		c, ours := parse(in(t, "group", 7, tt.text, tt.members), testMe, testCommands)
+		target := "none"
+		if c.request.Target != nil {
+			target = c.request.Target.ID
+		}
+		if !ours || fmt.Sprint(c.request.Args) != fmt.Sprint(chat.Typed(tt.words...)) || target != tt.target ||
+			c.request.TargetName != tt.named {
+			t.Errorf("%s: got %+v, %v", name, c.request, ours)
+		}
+	}
+}
+
+// Who speaks as a chat is nobody: a moderator if it is this very chat.
+func TestParseKnowsSenderAndDestination(t *testing.T) {
+	for name, tt := range map[string]struct {
+		kind, members string
+		from          string
+		role          chat.Role
+		thread        int64
+		locale        string
+	}{
+		"a member":                   {"supergroup", `{"from":{"id":5,"language_code":"pt-br"}}`, "5", chat.UnknownRole, 0, "pt-br"},
+		"an anonymous administrator": {"supergroup", `{"from":{"id":5,"language_code":"pt-br"},"sender_chat":{"id":-100}}`, "", chat.Moderator, 0, ""},
+		"somebody as their channel":  {"supergroup", `{"from":{"id":5},"sender_chat":{"id":-200}}`, "", chat.Member, 0, ""},
+		"in a topic":                 {"supergroup", `{"is_topic_message":true,"message_thread_id":44}`, "5", chat.UnknownRole, 44, ""},
+		"in a thread of replies":     {"supergroup", `{"message_thread_id":44}`, "5", chat.UnknownRole, 0, ""},
+		"in private":                 {"private", "", "5", chat.Member, 0, ""},
+	} {
+		c, ours := parse(in(t, tt.kind, 6, "/price", tt.members), testMe, testCommands)
+		community := map[bool]string{true: "-100", false: ""}[tt.kind != "private"]
+		want := chat.Request{
+			Command: "price", From: chat.User{Platform: Platform, ID: tt.from}, Chat: "-100", Community: community,
+			ChatTitle: "The *talk*", Direct: tt.kind == "private", Role: tt.role, Locale: tt.locale, Args: chat.Typed(),
+		}
+		if !ours || fmt.Sprintf("%+v", c.request) != fmt.Sprintf("%+v", want) {
+			t.Errorf("%s: got %+v, want %+v", name, c.request, want)
+		}
+		if where := (destination{chat: -100, group: tt.kind != "private", thread: tt.thread, replyTo: 7}); c.asked != where {
+			t.Errorf("%s: destination %+v, want %+v", name, c.asked, where)
+		}
+	}
+}
+
+func TestParseFollowsDeepLinks(t *testing.T) {
+	tests := []struct {
+		kind, text, want string
+		private          bool
+	}{
+		{"private", "/start", "start", false},
+		{"private", "/start mylogins", "mylogins", true},
+		{"private", "/start exists", "exists", true},
+		{"private", "/start staked", "start", false},
+		{"private", "/start ask-exists", "start", false},
+		{"private", "/start nonsense", "start", false},
+		{"group", "/start mylogins", "start", false},
+	}
+	for _, tt := range tests {
+		c, ours := parse(in(t, tt.kind, 6, tt.text, ""), testMe, testCommands)
+		if !ours || c.request.Command != tt.want || c.private != tt.private || c.request.Args.Len() != 0 {
+			t.Errorf("%s %q: got %+v", tt.kind, tt.text, c)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"update_id":1,"message":{"message_id":1,"chat":{"id":-1,"type":"group"},"from":{"id":2},"text":"/exists 😀 Ann","entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":11,"length":3,"user":{"id":3}}]}}`))
+	f.Add([]byte(`{"update_id":1,"message":{"text":"/a","chat":{"type":"private"},"from":{},"entities":[{"type":"bot_command","length":9}]}}`))
+	f.Add([]byte(`{"update_id":9223372036854775807,"message":[]}`))
+	f.Add([]byte(`{"update_id":1,"callback_query":{"id":"1","from":{"id":2},"data":"1 e 0 mylogins 2","message":{"message_id":1,"date":0,"chat":{"id":-1,"type":"group"}}}}`))
+	f.Add([]byte(`{"update_id":1,"callback_query":{"data":"1 n zz price"}}`))
+	f.Add([]byte(`{"update_id":1,"message":{"message_id":2,"chat":{"id":-1,"type":"group"},"from":{"id":2},"text":"0x1","reply_to_message":{"from":{"id":99},"entities":[{"type":"text_link","length":1,"url":"https://t.me/OurBot?start=ask-staked"}]}}}`))
+	f.Add([]byte(`{"update_id":1,"message":{"reply_to_message":{"reply_to_message":{}}}}`))
+	f.Add([]byte(`{"update_id":1,"message":{"message_id":0,"ephemeral_message_id":7,"chat":{"id":-1,"type":"group"},"from":{"id":2},"text":"/price","entities":[{"type":"bot_command","length":6}]}}`))
+	f.Add([]byte(`{"update_id":1,"callback_query":{"id":"1","from":{"id":2},"data":"1 e 0 mylogins 2","message":{"message_id":0,"ephemeral_message_id":8,"date":1,"chat":{"id":-1,"type":"group"}}}}`))
+	f.Add([]byte(`{"update_id":1,"inline_query":{"id":"1","from":{"id":2},"query":"staked 0x52908400098527886E0F7030069857D2E4169EE7","offset":""}}`))
+	// private is whether the answer to a command is for its asker alone.
+	private := func(c commandMessage) bool {
+		asked, _ := testCommands.Find(c.request.Command)
+		return asked.Visibility == chat.Private || c.ephemeral.arrived()
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		u, err := decode(raw)
+		if err != nil {
+			return
+		}
+		if u.Press != nil {
+			p, ok := parsePress(u.Press, testCommands)
+			if ok && p.private != private(p.commandMessage) {
+				t.Errorf("not as private as its command: %+v", p)
+			}
+			if ok && (!p.request.Whispers || p.request.Role != chat.UnknownRole && p.request.Community != "") {
+				t.Errorf("a press asks as %+v", p.request)
+			}
+			if p.ephemeral.arrived() && u.Press.Message.EphemeralID <= 0 {
+				t.Errorf("ephemeral out of nothing: %+v", p)
+			}
+		}
+		if u.Inline != nil {
+			for _, req := range parseInline(u.Inline.Query, testCommands) {
+				if asked, known := testCommands.Find(req.Command); !known || asked.Visibility != chat.Public {
+					t.Errorf("an inline query asks %+v", req)
+				}
+			}
+		}
+		if u.Message == nil {
+			return
+		}
+		c, ours := parse(u.Message, testMe, testCommands)
+		if !ours {
+			return
+		}
+		if c.private != private(c) {
+			t.Errorf("not as private as its command: %+v", c)
+		}
+		if c.ephemeral.arrived() && u.Message.EphemeralID <= 0 {
+			t.Errorf("ephemeral out of nothing: %+v", c)
+		}
+		if u.Message.SenderChat != nil && c.request.From.ID != "" {
+			t.Errorf("an anonymous sender has an ID: %+v", c.request.From)
+		}
+	})
+}

@@ -1,0 +1,54 @@
+package telegram
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"herald/internal/platform/telegram/botapi"
+)
+
+// makePlain has contents that were refused for an unexplained reason say the same
+// as plain text, and reports whether that changed any of them. The reason may be
+// an entity that the server is too old for, or an address that it does not take,
+// such as http://localhost.
+func makePlain(err *botapi.Error, contents ...*botapi.Content) (changed bool) {
+	if !err.Unexplained() {
+		return false
+	}
+	for _, c := range contents {
+		p := plain(*c)
+		changed = changed || !reflect.DeepEqual(p, *c)
+		*c = p
+	}
+	return changed
+}
+
+// plain is c without styles and without links that lead out of Telegram. Code
+// stays, or else what is foreign might become a link. Links into Telegram stay,
+// since one of them says what a question is about.
+func plain(c botapi.Content) botapi.Content {
+	c.Entities = slices.DeleteFunc(slices.Clone(c.Entities), func(e botapi.Entity) bool {
+		return e.Type != botapi.Code && !intoTelegram(e.URL)
+	})
+	keyboard, is := c.Markup.(botapi.Keyboard)
+	if !is {
+		return c
+	}
+	var rows [][]botapi.Button
+	for _, row := range keyboard.Rows {
+		row = slices.DeleteFunc(slices.Clone(row), func(b botapi.Button) bool {
+			return b.Data == "" && !intoTelegram(b.URL)
+		})
+		if len(row) > 0 {
+			rows = append(rows, row)
+		}
+	}
+	c.Markup = nil
+	if rows != nil {
+		c.Markup = botapi.Keyboard{Rows: rows}
+	}
+	return c
+}
+
+func intoTelegram(url string) bool { return strings.HasPrefix(url, "https://t.me/") }

@@ -1,0 +1,222 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"herald/internal/chat"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/transport"
+)
+
+// Whatever hangs, others are answered as if it were not there, but for a moment
+// for those that stand behind the first 100. It is answered too, also at a stop.
+func TestWhatHangsHidesNobodyElses(t *testing.T) {
+	type test struct {
+		hung, others int
+		within       time.Duration
+	}
+	inBubble(t, map[string]test{
+		"one command":                   {1, 300, 2 * stalledAfter},
+		"more than a batch of commands": {150, 50, 2*stuckAfter + time.Second},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t)
+		r.block(people(tt.hung)...)
+		stop, start := r.run(), time.Now()
+		r.askers(tt.hung + tt.others)
+		sent := r.api.WaitSent(tt.others, time.Minute)
+		if took := time.Since(start); len(sent) < tt.others || took > tt.within {
+			t.Errorf("%d of %d others are answered, after %v", len(sent), tt.others, took)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if answers := perChat(r.sent(tt.hung + tt.others)); len(answers) != tt.hung+tt.others || len(r.api.Pending()) != 0 {
+			t.Errorf("%d are answered after the stop, %d are queued", len(answers), len(r.api.Pending()))
+		}
+	})
+}
+
+func TestWhatIsInFlightIsBounded(t *testing.T) {
+	const most = 20
+	simulated(t, func(t *testing.T, r *rig) {
+		r.adapter.inHand = make(chan struct{}, most)
+		release := r.block(people(most)...)
+		r.askers(most + 5)
+		r.run()
+		time.Sleep(time.Second)
+		if n := len(r.handler.Requests()); n != most {
+			t.Errorf("%d commands are in flight, want %d", n, most)
+		}
+		release()
+		r.sent(most + 5)
+	})
+}
+
+// Polls become few while a command hangs and nobody else asks, and a server that
+// does not wait is not asked as fast as it answers.
+func TestPollsAreMadeWithPauses(t *testing.T) {
+	inBubble(t, map[string]string{"a command hangs": "", "nothing at once": `[]`, "no update": `[{},7]`}, func(t *testing.T, result string) {
+		r := setUp(t)
+		if result == "" {
+			r.block(people(1)...)
+			r.askers(1)
+		} else {
+			r.carry("getUpdates", time.Hour, func(*http.Request) (*http.Response, error) {
+				time.Sleep(time.Millisecond)
+				return response(http.StatusOK, `{"ok":true,"result":`+result+`}`)
+			})
+		}
+		r.run()
+		time.Sleep(time.Minute)
+		if n := r.events.of("getUpdates"); n < 60 || n > 11*60 || !r.adapter.Ready() {
+			t.Errorf("%d polls in a minute, ready %v", n, r.adapter.Ready())
+		}
+	})
+}
+
+func TestATenMinuteOutageIsOutwaitedWithoutHurry(t *testing.T) {
+	answer := func(status int, body string) roundTripper {
+		return func(*http.Request) (*http.Response, error) { return response(status, body) }
+	}
+	inBubble(t, map[string]roundTripper{
+		"a proxy's page, 401": answer(401, "<html></html>"),
+		"another poller":      answer(409, `{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request"}`),
+		"polls that all hang": hangs,
+		"429 without an end":  answer(429, `{"ok":false,"error_code":429,"parameters":{"retry_after":5}}`),
+		"half an answer":      answer(200, `{"ok":true,"result":[{"upd`),
+	}, func(t *testing.T, trouble roundTripper) {
+		const length = 10 * time.Minute
+		r := setUp(t)
+		start := time.Now()
+		r.carry("getUpdates", length, func(req *http.Request) (*http.Response, error) {
+			if time.Since(start) < time.Second {
+				return r.api.RoundTrip(req) // It is connected at first.
+			}
+			return trouble(req)
+		})
+		r.run()
+		r.waitFor("ready", r.adapter.Ready)
+		time.Sleep(2 * time.Second)
+		r.askers(1) // It ends the poll that waits.
+		r.sent(1)
+		r.askers(1)
+		time.Sleep(length - 5*time.Second)
+		if n := r.events.of("getUpdates"); n < 8 || n > 70 || r.events.of("poll_failed") < n-5 {
+			t.Errorf("%d calls, %d counted", n, r.events.of("poll_failed"))
+		}
+		if r.adapter.Ready() || strings.Count(r.logs.String(), "level=WARN") != 1 {
+			t.Errorf("ready %v; log:\n%s", r.adapter.Ready(), r.logs)
+		}
+		time.Sleep(2 * time.Minute)
+		if n := r.events.of("connected as @" + faketelegram.Username); !r.adapter.Ready() || n != 2 || len(r.api.Sent()) != 2 {
+			t.Errorf("ready %v, connected %d times, %d answers after the outage", r.adapter.Ready(), n, len(r.api.Sent()))
+		}
+	})
+}
+
+func TestUpdatesThatCannotBeReadAreSkipped(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.api.PushRaw(`"message":{"message_id":"seven"}`)
+		r.api.PushRaw(`"callback_query":{"id":"1","data":7}`)
+		r.api.PushRaw(`"a_kind_of_tomorrow":{"x":1}`)
+		r.askers(1)
+		r.run()
+		r.sent(1)
+		if !r.api.WaitAcknowledged(soon) || r.events.of("update_undecodable") != 2 {
+			t.Errorf("%d counted, %d pending", r.events.of("update_undecodable"), len(r.api.Pending()))
+		}
+	})
+}
+
+// A batch that is too large, or breaks off, is asked for in halves. One update
+// that alone is too large is skipped; one that breaks off may be whole the next
+// time, and is kept.
+func TestABatchThatCannotBeReadIsAskedForInHalves(t *testing.T) {
+	const most, outage = 100 << 10, time.Hour
+	type test struct {
+		err     error
+		size, n int // of what nobody asked
+		skipped int
+		least   time.Duration
+	}
+	inBubble(t, map[string]test{
+		"too large together":     {transport.ErrBodyTooLarge, most / 10, 20, 0, 0},
+		"one that is too large":  {transport.ErrBodyTooLarge, most, 1, 1, 0},
+		"one that is broken off": {io.ErrUnexpectedEOF, most, 1, 0, outage},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t)
+		r.carry("getUpdates", outage, func(req *http.Request) (*http.Response, error) {
+			resp, err := r.api.RoundTrip(req)
+			if err != nil {
+				return nil, err
+			}
+			body, err := io.ReadAll(resp.Body)
+			resp.Body = io.NopCloser(bytes.NewReader(body))
+			if len(body) > most {
+				broken := iotest.ErrReader(&transport.Error{Host: "telegram", Err: tt.err})
+				resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body[:most]), broken))
+			}
+			return resp, err
+		})
+		for range tt.n {
+			r.api.PushRaw(fmt.Sprintf(`"poll":{"id":%q}`, strings.Repeat("x", tt.size)))
+			r.askers(3)
+		}
+		r.run()
+		start := time.Now()
+		r.api.WaitSent(3*tt.n, 2*outage)
+		if took := time.Since(start); !r.api.WaitAcknowledged(soon) || took < tt.least || took > tt.least+time.Minute {
+			t.Errorf("%d updates are left after %v", len(r.api.Pending()), took)
+		}
+		if skipped := r.events.of("update_too_large"); skipped != tt.skipped || r.events.of("poll_failed") == 0 {
+			t.Errorf("events %v; log:\n%s", r.events.n, r.logs)
+		}
+		r.sent(3 * tt.n)
+	})
+}
+
+func TestARefusedTokenEndsRun(t *testing.T) {
+	inBubble(t, map[string]func(*rig){
+		"at the start":  func(r *rig) { r.api.Revoke() },
+		"while sending": func(r *rig) {},
+	}, func(t *testing.T, before func(*rig)) {
+		r := setUp(t)
+		r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
+			r.api.Revoke()
+			return chat.Reply{Title: chat.Say("x")}
+		}
+		r.askers(1)
+		before(r)
+		if err := r.adapter.Run(t.Context(), r.handler); !errors.Is(err, errToken) || !strings.Contains(err.Error(), "TELEGRAM_BOT_TOKEN") {
+			t.Errorf("Run: %v", err)
+		}
+		if _, err := r.adapter.Check(t.Context()); err == nil {
+			t.Error("Check finds nothing wrong")
+		}
+	})
+}
+
+func TestPollingRemovesAWebhookAndKeepsWhatIsQueued(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.api.SetWebhook("https://old.example/hook")
+		r.askers(3)
+		r.run()
+		r.sent(3)
+		r.api.SetWebhook("https://other.example/hook")
+		r.waitFor("the log to name the cause", func() bool { return strings.Contains(r.logs.String(), "a webhook is set for this token") })
+		r.askers(1)
+		r.sent(4)
+		if r.api.Webhook().URL != "" {
+			t.Error("the webhook still stands")
+		}
+	})
+}

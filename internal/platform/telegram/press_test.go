@@ -1,0 +1,238 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/commands/commandstest"
+	"herald/internal/chat"
+	faketelegram "herald/internal/demo/fake/telegram"
+)
+
+// refreshed is an answer with a button to refresh it, as new as so many minutes.
+func refreshed(text string, minutes int) chat.Reply {
+	return chat.Reply{
+		Title: chat.Say(text), AsOf: time.Unix(int64(1_000_000+60*minutes), 0),
+		Actions: []chat.Action{{Label: chat.Say("Refresh"), Command: "price", Edit: true, Refresh: true}},
+	}
+}
+
+// card is a rig in whose group a card stands: answer 1. Each later answer is
+// newer by a minute, unless answers says otherwise.
+func card(t *testing.T, answers ...chat.Reply) *rig {
+	t.Helper()
+	r := setUp(t)
+	var asked atomic.Int64
+	r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
+		n := int(asked.Add(1))
+		if n > 1 && n-2 < len(answers) {
+			return answers[n-2]
+		}
+		return refreshed(fmt.Sprint("answer ", n), n)
+	}
+	r.run()
+	r.api.Push(inGroup(ann, "/price"))
+	r.sent(1)
+	return r
+}
+
+// one is the only message that was ever sent.
+func (r *rig) one() faketelegram.Sent {
+	r.Helper()
+	return r.sent(1)[0]
+}
+
+func TestAFailureIsForThePresserAndLeavesTheAnswer(t *testing.T) {
+	toAsker := func(title, text string, notes ...chat.Text) chat.Reply {
+		return chat.Reply{Title: chat.Say(title), Text: chat.Say(text), Notes: notes, ToAsker: true}
+	}
+	type test struct {
+		reply chat.Reply
+		text  string
+		alert bool
+	}
+	inBubble(t, map[string]test{
+		"could not be checked": {chat.Reply{Tone: chat.Warning, Title: chat.Say("unchecked.title"), Text: chat.Say("Down.")}, "⚠️ Could not be checked\nDown.", true},
+		"as new":               {refreshed("the same", 1), "Already up to date", false},
+		"a question":           {chat.Reply{Title: chat.Say("Which?"), ToAsker: true, Ask: &chat.Ask{Command: "staked"}}, "Which?", true},
+		"more than fits":       {toAsker("T", strings.Repeat("x", 190), chat.Say("too long"), chat.Say("fits")), "T\n" + strings.Repeat("x", 190) + "\nfits", true},
+		"an endless line":      {toAsker(strings.Repeat("😀", 300), ""), strings.Repeat("😀", 199) + "…", true},
+	}, func(t *testing.T, tt test) {
+		r := card(t, tt.reply)
+		r.press(ann+1, "Refresh")
+		if got := r.told(1)[0]; got.Text != tt.text || got.Alert != tt.alert || got.User != ann+1 {
+			t.Errorf("told %+v, want %q", got, tt.text)
+		}
+		if m := r.one(); m.Text != "answer 1" || m.Edits != 0 || !r.api.WaitAcknowledged(soon) {
+			t.Errorf("the message is %+v", m)
+		}
+	})
+}
+
+// What somebody is asked after a press in private they can write at once.
+func TestAQuestionAfterAPressInPrivateIsAMessage(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.answer(refreshed("x", 1))
+		r.run()
+		r.askers(1)
+		r.sent(1)
+		r.answer(chat.Reply{Title: chat.Say("Which?"), ToAsker: true, Ask: &chat.Ask{Command: "staked", Question: chat.Say("Which?")}})
+		r.press(10_000, "Refresh")
+		if m := r.sent(2)[1]; !m.Markup.ForceReply || r.told(1)[0].Text != "" {
+			t.Errorf("sent %+v", m)
+		}
+	})
+}
+
+func TestAPressOnWhatCannotBeEditedIsAnsweredBelowIt(t *testing.T) {
+	inBubble(t, map[string]func(*rig, faketelegram.Sent) (replyTo int64){
+		"too old to be shown": func(r *rig, m faketelegram.Sent) int64 {
+			r.api.PressOld(ann, chatOf(m), m.ID, dataOf(m, "Refresh"))
+			return m.ID
+		},
+		"deleted": func(r *rig, m faketelegram.Sent) int64 {
+			r.api.Delete(m.Chat, m.ID)
+			r.api.Press(ann, chatOf(m), m.ID, dataOf(m, "Refresh"))
+			return 0
+		},
+		"a button that adds": func(r *rig, m faketelegram.Sent) int64 {
+			r.api.Press(ann, chatOf(m), m.ID, "1 n 0 price")
+			return m.ID
+		},
+	}, func(t *testing.T, press func(*rig, faketelegram.Sent) int64) {
+		r := card(t)
+		replyTo := press(r, r.one())
+		sent := r.sent(2)
+		if sent[0].Edits != 0 || sent[1].Text != "answer 2" || sent[1].ReplyTo != replyTo || r.told(1)[0].Text != "" {
+			t.Errorf("sent %+v", sent)
+		}
+	})
+}
+
+// While one edit of a message is under way the others wait as one, and what it
+// shows in the end is the newest answer, whichever came last.
+func TestEditsOfOneMessageAreMadeInOrder(t *testing.T) {
+	type test struct {
+		minutes []int // how new each answer is
+		want    int
+		edits   int
+	}
+	inBubble(t, map[string]test{
+		"newer ones":  {[]int{2, 3, 4, 5}, 5, 2},
+		"older ones":  {[]int{5, 4, 3, 2}, 5, 1},
+		"as they may": {[]int{3, 2, 9, 4}, 9, 2},
+	}, func(t *testing.T, tt test) {
+		var answers []chat.Reply
+		for _, m := range tt.minutes {
+			answers = append(answers, refreshed(fmt.Sprint("minute ", m), m))
+		}
+		r := card(t, answers...)
+		release := make(chan struct{})
+		r.api.Fail("editMessageText", faketelegram.Held(release))
+		for i := range answers {
+			r.press(int64(ann+i), "Refresh")
+			r.inFlight(2 + i)
+			synctest.Wait()
+		}
+		close(release)
+		r.told(len(answers))
+		if m := r.one(); m.Text != fmt.Sprint("minute ", tt.want) || m.Edits != tt.edits || !r.api.WaitAcknowledged(soon) {
+			t.Errorf("it says %q after %d edits, want minute %d after %d", m.Text, m.Edits, tt.want, tt.edits)
+		}
+		synctest.Wait()
+		if n := len(r.adapter.edits.of); n != 0 {
+			t.Errorf("%d messages are remembered", n)
+		}
+	})
+}
+
+// The spinner ends soon, and the edit is made when Telegram takes it.
+func TestASpinnerDoesNotTurnUntilASlowEditIsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := card(t)
+		r.api.Fail("editMessageText", faketelegram.TooMany(time.Minute))
+		start := time.Now()
+		r.press(ann, "Refresh")
+		r.told(1)
+		if took := time.Since(start); took > spinnerLasts+time.Second || r.one().Edits != 0 || len(r.api.Pending()) != 1 {
+			t.Errorf("the spinner ended after %v, %d edits, %d updates are queued", took, r.one().Edits, len(r.api.Pending()))
+		}
+		if !r.api.WaitAcknowledged(2*time.Minute) || r.one().Text != "answer 2" {
+			t.Errorf("after %v the message says %q", time.Since(start), r.one().Text)
+		}
+	})
+}
+
+func TestARefusedEditIsToldThePresser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := card(t)
+		r.api.Fail("editMessageText", faketelegram.NoRights())
+		r.press(ann, "Refresh")
+		if got := r.told(1)[0]; !strings.Contains(got.Text, "This button is too old") || !r.api.WaitAcknowledged(soon) {
+			t.Errorf("told %+v", got)
+		}
+		if !strings.Contains(r.logs.String(), "was not delivered") || r.one().Edits != 0 {
+			t.Errorf("log:\n%s", r.logs)
+		}
+	})
+}
+
+// Whatever a forged button asks for, nothing private is shown to others, and what
+// is wrong is told to the presser alone.
+func TestAForgedButtonGainsNothing(t *testing.T) {
+	const old, private = "⚠️ This button is too old", "private"
+	inBubble(t, map[string]struct{ data, told string }{
+		"logins":             {"1 e 0 mylogins", private},
+		"a page of logins":   {"1 n 0 mylogins 2", private},
+		"existence":          {"1 e 0 exists", private},
+		"a wallet's owner":   {"1 n 0 verify " + commandstest.AnnsWallet, private},
+		"a private question": {"1 a 0 verify wallet", private},
+		"a question":         {"1 a 0 staked wallet", "Which wallet?"},
+		"a wrong wallet":     {"1 e 0 staked 0x1", "⚠️ Check the wallet address"},
+		"no command":         {"1 e 0 moon", "⚠️ Unknown command"},
+		"the future":         {"1 e zzzzzzzz price", "Already up to date"},
+		"noise":              {strings.Repeat("\x00", 64), old},
+	}, func(t *testing.T, tt struct{ data, told string }) {
+		r, _, router := product(t)
+		r.serve(router)
+		r.api.Push(writes(faketelegram.Group(communitys), anns, "/price"))
+		card := r.sent(1)[0]
+		const stranger = 404 // who has not started the bot
+		users := []int64{anns, bobs, stranger}
+		r.api.Start(anns)
+		r.api.Start(bobs)
+		for _, user := range users {
+			r.api.Press(user, faketelegram.Group(communitys), card.ID, tt.data)
+		}
+		for _, n := range r.told(len(users)) {
+			want := strings.Replace(tt.told, private, said(answeredPrivately), 1)
+			if tt.told == private && n.User == stranger {
+				want = ""
+			}
+			if !strings.HasPrefix(n.Text, want) || strings.Contains(n.URL, "?start=") != (want == "") {
+				t.Errorf("told %q, want %q", n.Text, want)
+			}
+		}
+		perUser := perChat(r.api.Sent())
+		for _, user := range users {
+			if got := perUser[user]; (got == 1) != (tt.told == private && user != stranger) {
+				t.Errorf("%d private messages to %d", got, user)
+			}
+			for _, seen := range r.api.SeenByOthers(user) {
+				for _, word := range []string{"Dapp", "did:", "egistered", "yours", "Stake"} {
+					if seen.Chat == communitys && strings.Contains(seen.Text, word) {
+						t.Errorf("everybody sees %q", seen.Text)
+					}
+				}
+			}
+		}
+		if now := r.api.Sent()[0]; now.Edits != 0 || perUser[communitys] != 1 {
+			t.Errorf("the group shows %+v", r.api.Sent())
+		}
+	})
+}

@@ -1,0 +1,249 @@
+package telegram
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"herald/internal/chat"
+	"herald/internal/platform/telegram/botapi"
+	"herald/internal/words"
+)
+
+// Telegram's bounds on one message, https://core.telegram.org/bots/api#sendmessage,
+// #sendphoto and https://core.telegram.org/api/entities.
+const (
+	maxUnits    = 4096 // UTF-16 units after entities are parsed
+	maxCaption  = 1024 // of a picture
+	maxEntities = 100
+)
+
+var signs = map[chat.Tone]string{chat.Positive: "✅ ", chat.Negative: "❌ ", chat.Warning: "⚠️ "}
+
+// richText is a message ready to be sent. Styles are entities and never markup,
+// so that nothing in it has to be escaped.
+type richText struct {
+	botapi.Content
+	// picture is a PNG with Content as its caption; nil is none.
+	picture []byte
+}
+
+// render shows c, shortened to Telegram's bounds. private is for a chat in which
+// the asker alone reads along: nobody is notified there of being mentioned. bot
+// is the bot's username.
+func render(c words.Card, bot string, private bool) richText {
+	limit := maxUnits
+	var picture []byte
+	if c.Image != nil {
+		limit, picture = maxCaption, c.Image.PNG
+		// Telegram has no place for it.
+		alt := words.Field{Value: words.Line{{Text: c.Image.Alt}}}
+		c.Details = append([]words.Field{alt}, c.Details...)
+	}
+	p := layOut(c, bot, private)
+	if p.units > limit {
+		p = layOut(c.Fit(limit-units(hidden+signs[c.Tone]), lineUnits), bot, private)
+	}
+	content := botapi.Content{Text: p.b.String(), Entities: fewer(p.entities), Markup: keyboard(c.Buttons)}
+	if strings.TrimSpace(content.Text) == "" {
+		content.Text = "…" // Telegram refuses one without text.
+	}
+	if c.Ask != nil {
+		content.Markup = botapi.ForceReply{Placeholder: cut(c.Ask.Question, maxPlaceholder)}
+	}
+	return richText{content, picture}
+}
+
+func layOut(c words.Card, bot string, private bool) *page {
+	p := &page{private: private, sign: signs[c.Tone]}
+	if c.Ask != nil {
+		p.entities = append(p.entities, botapi.Entity{Type: botapi.TextLink, Length: 1, URL: deepLink(bot, askPayload+c.Ask.Command)})
+		p.write(hidden)
+	}
+	p.line(botapi.Bold, c.Title)
+	p.line("", c.Text)
+	for _, s := range c.Sections {
+		p.gap()
+		p.line(botapi.Bold, s.Heading)
+		for _, f := range s.Fields {
+			p.field(f)
+		}
+	}
+	p.gap()
+	from := p.units + p.breaks
+	for _, f := range c.Details {
+		p.field(f)
+	}
+	p.mark(botapi.Entity{Type: botapi.ExpandableBlockquote, Offset: from})
+	for _, n := range c.Notes {
+		p.line(botapi.Italic, n)
+	}
+	return p
+}
+
+var colon = words.Line{{Text: ": "}}
+
+// fieldLine is what stands in the line of a field, in parts.
+func fieldLine(f words.Field) [3]words.Line {
+	if f.Name.Empty() || f.Value.Empty() {
+		return [3]words.Line{f.Name, f.Value}
+	}
+	return [3]words.Line{f.Name, colon, f.Value}
+}
+
+// lineUnits is what a line takes with the line break before it, or with two if
+// it may begin a section or the notes.
+func lineUnits(f words.Field) int {
+	n := 1
+	for _, part := range fieldLine(f) {
+		for _, s := range part {
+			n += units(shownText(s))
+		}
+	}
+	if f.Name.Empty() {
+		n++
+	}
+	return n
+}
+
+// shownText is the text of a span. A time is told as a date, which an app too
+// old for the entity shows as it stands.
+func shownText(s words.Span) string {
+	if !s.At.IsZero() {
+		return s.UTC
+	}
+	return s.Text
+}
+
+// units is a string's length as Telegram counts it.
+func units(s string) int { return len(utf16.Encode([]rune(s))) }
+
+// page gathers lines and remembers how many units are written.
+type page struct {
+	private  bool
+	sign     string // owed before the first line
+	b        strings.Builder
+	units    int
+	breaks   int // line breaks owed before the next line
+	entities []botapi.Entity
+}
+
+func (p *page) field(f words.Field) {
+	parts := fieldLine(f)
+	p.line("", parts[:]...)
+}
+
+// line writes one line, if there is anything to write on it. The style is for
+// all of it but code, with which no other style goes together.
+func (p *page) line(style botapi.EntityType, parts ...words.Line) {
+	if !slices.ContainsFunc(parts, func(l words.Line) bool { return !l.Empty() }) {
+		return
+	}
+	p.write(strings.Repeat("\n", p.breaks))
+	p.breaks = 1
+	p.write(p.sign)
+	p.sign = ""
+	styled := botapi.Entity{Type: style, Offset: p.units}
+	for _, l := range parts {
+		for _, s := range l {
+			e := p.entityOf(s)
+			e.Offset = p.units
+			if e.Type == botapi.Code {
+				p.mark(styled)
+			}
+			p.write(shownText(s))
+			p.mark(e)
+			if e.Type == botapi.Code {
+				styled.Offset = p.units
+			}
+		}
+	}
+	p.mark(styled)
+}
+
+// entityOf is how a span is shown; without a Type it is plain. What is foreign
+// is code: Telegram makes a link of anything else that looks like a domain or a
+// command.
+func (p *page) entityOf(s words.Span) botapi.Entity {
+	if s.Person != nil && p.private && s.Person.Platform == Platform && !strings.ContainsAny(s.Text, linking) {
+		if id, err := strconv.ParseInt(s.Person.ID, 10, 64); err == nil && id > 0 {
+			return botapi.Entity{Type: botapi.TextMention, User: &botapi.Mentioned{ID: id, Name: s.Text}}
+		}
+	}
+	switch {
+	case s.Style != words.Plain:
+		return botapi.Entity{Type: botapi.Code}
+	case s.At.Unix() > 0:
+		return botapi.Entity{Type: botapi.DateTime, UnixTime: s.At.Unix(), TimeFormat: relative}
+	case s.URL != "":
+		return botapi.Entity{Type: botapi.TextLink, URL: s.URL}
+	}
+	return botapi.Entity{}
+}
+
+// linking are the characters without which Telegram makes no link of a text. A
+// mention protects nobody from that: Telegram may drop one of a person whom the bot
+// has never met, and shows the text as it stands.
+const linking = "./:@#$+"
+
+// relative is a time told by how long ago it is,
+// https://core.telegram.org/bots/api#date-time-entity-formatting.
+const relative = "r"
+
+// mark adds an entity over what was written since its Offset.
+func (p *page) mark(e botapi.Entity) {
+	e.Length = p.units - e.Offset
+	if e.Type != "" && e.Length > 0 {
+		p.entities = append(p.entities, e)
+	}
+}
+
+// gap leaves an empty line before the next line, unless that is the first.
+func (p *page) gap() {
+	if p.breaks > 0 {
+		p.breaks = 2
+	}
+}
+
+func (p *page) write(s string) {
+	p.b.WriteString(s)
+	p.units += units(s)
+}
+
+// fewer is no more entities than Telegram takes. The last ones other than code go
+// first. Code stays, or else what is foreign might become a link: when there is
+// nothing else to go, the last one is extended over all that would.
+func fewer(entities []botapi.Entity) []botapi.Entity {
+	for i := len(entities) - 1; i >= 0 && len(entities) > maxEntities; i-- {
+		if entities[i].Type != botapi.Code {
+			entities = slices.Delete(entities, i, i+1)
+		}
+	}
+	if len(entities) > maxEntities {
+		end, last := entities[len(entities)-1], &entities[maxEntities-1]
+		last.Length = end.Offset + end.Length - last.Offset
+		entities = entities[:maxEntities]
+	}
+	return entities
+}
+
+// rowWidth is how many characters of labels stand side by side on a telephone.
+const rowWidth = 30
+
+// keyboard is buttons in rows; nil is none.
+func keyboard(buttons []words.Button) botapi.Markup {
+	if len(buttons) == 0 {
+		return nil
+	}
+	var rows [][]botapi.Button
+	width := rowWidth + 1 // The first button begins a row.
+	for _, b := range buttons {
+		if width += units(b.Label); width > rowWidth {
+			rows, width = append(rows, nil), units(b.Label)
+		}
+		row := &rows[len(rows)-1]
+		*row = append(*row, botapi.Button{Text: b.Label, Data: b.State, URL: b.URL, Copy: botapi.CopyText(b.Copy)})
+	}
+	return botapi.Keyboard{Rows: rows}
+}

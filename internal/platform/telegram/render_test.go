@@ -1,0 +1,175 @@
+package telegram
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"herald/internal/chat"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/platform/telegram/botapi"
+	"herald/internal/words"
+)
+
+const testWallet = "0x52908400098527886E0F7030069857D2E4169EE7"
+
+// shown is r as it stands in a group, or in a private chat.
+func shown(r chat.Reply, private bool) richText {
+	return render(words.Print(r), faketelegram.Username, private)
+}
+
+// says is a section of lines without names.
+func says(values ...chat.Value) []chat.Section {
+	var s chat.Section
+	for _, v := range values {
+		s.Fields = append(s.Fields, chat.Field{Value: v})
+	}
+	return []chat.Section{s}
+}
+
+// A person is named by a mention only where nobody is notified, and a name that
+// Telegram would make a link of is code.
+func TestRenderNamesAPersonOnlyWhereNobodyIsNotified(t *testing.T) {
+	user := chat.User{Platform: Platform, ID: "77"}
+	for name, tt := range map[string]struct {
+		person  chat.User
+		name    chat.Foreign
+		private bool
+		want    string
+	}{
+		"in private":            {user, "", true, "[77](user 77)"},
+		"in a group":            {user, "", false, "`77`"},
+		"of another platform":   {chat.User{Platform: "discord", ID: "77"}, "", true, "`77`"},
+		"whose ID is no number": {chat.User{Platform: Platform, ID: "t.me"}, "", true, "`t.me`"},
+		"with a name":           {user, "Bob <b>*B* 😀", true, "[Bob <b>*B* 😀](user 77)"},
+		"named like a link":     {user, "evil.com", true, "`evil.com`"},
+		"named like a command":  {user, "/start", true, "`/start`"},
+		"named like a handle":   {user, chat.NewForeign("@durov", 64), true, "`@\u2060durov`"},
+	} {
+		if got := marked(shown(chat.Reply{Sections: says(chat.Mention{User: tt.person, Name: tt.name})}, tt.private)); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// Whatever a service calls a dapp or a pool, Telegram makes no link of it:
+// every such name stands in a code entity, however many there are and whatever
+// else has one.
+func TestRenderShowsForeignNamesAsCode(t *testing.T) {
+	for _, fields := range []int{1, 40, 99, 100, 101, 200} {
+		r := chat.Reply{Title: chat.Say("Title"), Sections: []chat.Section{{Heading: chat.Say("Heading")}, {Heading: chat.Say("Own")}}, Notes: []chat.Text{chat.Say("note")}}
+		for range fields {
+			r.Sections[0].Fields = append(r.Sections[0].Fields, chat.Field{Name: chat.NewForeign("t.me/x", 9), Value: chat.Plain("own.org")})
+		}
+		r.Sections[1].Fields = []chat.Field{{Name: chat.Plain("own.org"), Value: chat.NewForeign("evil.com", 9)}, {Value: chat.Plain("/own")},
+			{Name: chat.Say("Wallet"), Value: chat.Address{Hex: "t.me/y", URL: "https://explorer.example/"}}}
+		got := shown(r, false)
+		checkText(t, got)
+		all := utf16.Encode([]rune(got.Text))
+		inCode := make([]bool, len(all))
+		for _, e := range got.Entities {
+			for i := range e.Length {
+				inCode[e.Offset+i] = inCode[e.Offset+i] || e.Type == botapi.Code
+			}
+		}
+		at := 0
+		for i, c := range got.Text {
+			for _, foreign := range []string{"t.me/x", "evil.com"} {
+				if strings.HasPrefix(got.Text[i:], foreign) && slices.Contains(inCode[at:at+len(foreign)], false) {
+					t.Fatalf("%d fields: %s at %d is not code in %+v", fields, foreign, i, got)
+				}
+			}
+			if fields < 90 && strings.HasPrefix(got.Text[i:], "own.org") && inCode[at] {
+				t.Errorf("%d fields: what is not foreign is code", fields)
+			}
+			at += utf16.RuneLen(c)
+		}
+	}
+}
+
+func checkText(t *testing.T, got richText) {
+	t.Helper()
+	all := utf16.Encode([]rune(got.Text))
+	limit := maxUnits
+	if got.picture != nil {
+		limit = maxCaption
+	}
+	if len(all) == 0 || len(all) > limit || !utf8.ValidString(got.Text) {
+		t.Fatalf("%d units, valid %v", len(all), utf8.ValidString(got.Text))
+	}
+	if len(got.Entities) > maxEntities {
+		t.Fatalf("%d entities", len(got.Entities))
+	}
+	for i, e := range got.Entities {
+		end := e.Offset + e.Length
+		if e.Offset < 0 || e.Length <= 0 || end > len(all) {
+			t.Fatalf("entity %d+%d of %d", e.Offset, e.Length, len(all))
+		}
+		for _, i := range []int{e.Offset, end} {
+			if i < len(all) && all[i] >= 0xDC00 && all[i] <= 0xDFFF {
+				t.Fatalf("entity %d+%d parts a character", e.Offset, e.Length)
+			}
+		}
+		known := []botapi.EntityType{botapi.Bold, botapi.Italic, botapi.Code, botapi.TextLink, botapi.DateTime, botapi.ExpandableBlockquote, botapi.TextMention}
+		if !slices.Contains(known, e.Type) {
+			t.Fatalf("entity of type %q", e.Type)
+		}
+		// One holds the other, or they have nothing in common; and code holds
+		// nothing and stands in a quote alone.
+		for _, other := range got.Entities[:i] {
+			apart := end <= other.Offset || other.Offset+other.Length <= e.Offset
+			within := e.Offset >= other.Offset && end <= other.Offset+other.Length
+			around := e.Offset <= other.Offset && end >= other.Offset+other.Length
+			if !apart && !within && !around {
+				t.Fatalf("%+v and %+v overlap", e, other)
+			}
+			for _, pair := range [][2]botapi.Entity{{e, other}, {other, e}} {
+				if !apart && pair[0].Type == botapi.Code && pair[1].Type != botapi.ExpandableBlockquote {
+					t.Fatalf("%+v goes together with %+v", pair[0], pair[1])
+				}
+			}
+		}
+	}
+}
+
+func FuzzRender(f *testing.F) {
+	f.Add("Title", "Text", "Name", "Value", "Note", uint16(3), uint16(2))
+	f.Add("", "", "", "", "", uint16(0), uint16(0))
+	f.Add("😀", strings.Repeat("😀", 5000), "\x00\xff", "v", "n", uint16(300), uint16(300))
+	f.Add(strings.Repeat("t", 5000), strings.Repeat("x", 5000), strings.Repeat("f", 5000), "v", strings.Repeat("n", 500), uint16(9), uint16(50))
+	// It fits but for the empty lines before headings.
+	f.Add(strings.Repeat("h", 96), strings.Repeat("x", 120), "", "", "n", uint16(39), uint16(0))
+	// Thousands of fields of a megabyte each would only try the memory: what
+	// commands make of foreign text is bounded. Messages are ours, and valid.
+	bounded := func(s string, most int) string { return s[:min(len(s), most)] }
+	say := func(s string, most int) chat.Text { return chat.Say(strings.ToValidUTF8(bounded(s, most), "?")) }
+	f.Fuzz(func(t *testing.T, title, body, name, value, note string, sections, fields uint16) {
+		r := chat.Reply{Tone: chat.Warning, Title: say(title, 6000), Text: say(body, 6000)}
+		if sections%5 == 0 {
+			r.Image = &chat.Image{PNG: []byte("picture"), Alt: say(note, 600)}
+		}
+		for range sections % 40 {
+			s := chat.Section{Heading: say(title, 600)}
+			for i := range fields % 40 {
+				f := chat.Field{Name: chat.Plain(bounded(name, 600)), Value: chat.Foreign(bounded(value, 600))}
+				switch (fields + i) % 6 {
+				case 0:
+					f.Name = chat.NewForeign(name, 600)
+				case 1:
+					f.Value = chat.Address{Hex: bounded(value, 600), URL: "https://explorer.example/"}
+				case 2:
+					f.Value = chat.Moment{Time: time.Unix(int64(sections), int64(fields))}
+				case 3:
+					f.Value = chat.Mention{User: chat.User{Platform: Platform, ID: bounded(value, 600)}}
+				}
+				s.Fields = append(s.Fields, f)
+			}
+			r.Sections = append(r.Sections, s)
+			r.Notes = append(r.Notes, say(note, 600))
+		}
+		checkText(t, shown(r, fields%2 == 0))
+	})
+}

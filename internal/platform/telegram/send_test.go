@@ -1,0 +1,166 @@
+package telegram
+
+import (
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/internal/chat"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/transport"
+)
+
+// unreachable is what a server that is down answers: no message is sent.
+func unreachable(*http.Request) (*http.Response, error) {
+	return nil, &transport.Error{Host: "telegram", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
+}
+
+// A message that may be out is sent again twice at most, seconds apart; one that
+// certainly is not, for minutes; and one that Telegram refuses is not.
+func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
+	soon, later, hour := faketelegram.TooMany(time.Second), faketelegram.TooMany(2*time.Minute), faketelegram.TooMany(time.Hour)
+	unclear, page, hang := faketelegram.Status(500), faketelegram.Page(http.StatusOK), faketelegram.Hang()
+	type faults []faketelegram.Fault
+	type test struct {
+		faults  faults
+		sent    int
+		calls   int
+		unclear int
+		failed  int
+	}
+	inBubble(t, map[string]test{
+		"429 twice":                 {faults{later, later}, 1, 3, 0, 0},
+		"429 for an hour":           {faults{hour}, 0, 1, 0, 1},
+		"429 for too long in all":   {faults{later, later, later}, 0, 3, 0, 1},
+		"500, out":                  {faults{unclear.CarriedOut()}, 2, 2, 1, 0},
+		"500 to the end, out":       {faults{unclear.CarriedOut(), unclear.CarriedOut(), unclear.CarriedOut()}, 3, 3, 3, 1},
+		"a page and no answer":      {faults{page, hang}, 1, 3, 2, 0},
+		"500 beside 429":            {faults{unclear, later, unclear, soon}, 1, 5, 2, 0},
+		"500 to the end beside 429": {faults{unclear, soon, unclear, unclear}, 0, 4, 3, 1},
+		"refused":                   {faults{faketelegram.NoRights()}, 0, 1, 0, 1},
+		"forbidden":                 {faults{faketelegram.Status(403)}, 0, 1, 0, 1},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t)
+		r.api.Fail("sendMessage", tt.faults...)
+		r.run()
+		r.askers(1)
+		if !r.api.WaitAcknowledged(20 * time.Minute) {
+			t.Fatal("the update is not acknowledged")
+		}
+		calls := r.api.Calls("sendMessage")
+		if len(r.api.Sent()) != tt.sent || len(calls) != tt.calls {
+			t.Errorf("%d messages and %d calls, want %d and %d", len(r.api.Sent()), len(calls), tt.sent, tt.calls)
+		}
+		for i := range calls[1:] {
+			if gap := calls[i+1].At.Sub(calls[i].At); gap < time.Second || calls[i].Fault.Unclear() && gap < 2*time.Second {
+				t.Errorf("call %d came %v after the one before", i+2, gap)
+			}
+		}
+		for event, want := range map[string]int{
+			"send_repeated": tt.calls - 1, "send_unclear": tt.unclear, "answer_failed": tt.failed, "answered": 1 - tt.failed,
+			"rate_limited": len(tt.faults) - tt.unclear - r.events.of("send_refused"), "send_given_up": tt.failed - r.events.of("send_refused"),
+		} {
+			if n := r.events.of(event); n != want {
+				t.Errorf("%s is counted %d times, want %d", event, n, want)
+			}
+		}
+		if strings.Count(r.logs.String(), "was not delivered") != tt.failed {
+			t.Errorf("log:\n%s", r.logs)
+		}
+	})
+}
+
+// A message that cannot reach the server is sent once it can.
+func TestAnOutageOfAnyLengthIsOutwaitedByAMessage(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		const length = deliveryLimit + time.Minute
+		r.carry("sendMessage", length, unreachable)
+		r.askers(1)
+		r.run()
+		start := time.Now()
+		if sent := r.api.WaitSent(1, length+2*time.Minute); len(sent) != 1 || time.Since(start) < length {
+			t.Errorf("%d messages after %v", len(sent), time.Since(start))
+		}
+	})
+}
+
+// A stop takes no longer than a drain may, and loses no answer that is not out:
+// the next process gives it.
+func TestAStopLeavesWhatIsNotOutToTheNextProcess(t *testing.T) {
+	type test struct {
+		way    string
+		method string
+		carry  roundTripper
+	}
+	inBubble(t, map[string]test{
+		"a message certainly not out":      {"polling", "sendMessage", unreachable},
+		"a message perhaps out":            {"polling", "sendMessage", hangs},
+		"an edit":                          {"polling", "editMessageText", unreachable},
+		"a message, delivered":             {"webhook", "sendMessage", unreachable},
+		"a message perhaps out, delivered": {"webhook", "sendMessage", hangs},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t, ways[tt.way])
+		r.carry(tt.method, time.Hour, tt.carry)
+		r.answer(refreshed("new", 2))
+		stop := r.run()
+		body, status := r.api.Update(inPrivate(ann, "/price")), make(chan int, 1)
+		switch {
+		case tt.way == "webhook":
+			go func() { status <- r.deliver(body) }()
+		case tt.method == "editMessageText":
+			r.give(inPrivate(ann, "/price"))
+			r.answer(refreshed("newer", 3))
+			r.press(ann, "Refresh")
+		default:
+			r.askers(1)
+		}
+		r.waitFor("the call", func() bool { return r.events.of(tt.method) > 0 })
+		start := time.Now()
+		if err := stop(); err != nil || time.Since(start) > chat.DrainTime {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		if len(r.api.Pending()) != 1 && tt.way == "polling" || !strings.Contains(r.logs.String(), "was not delivered") {
+			t.Fatalf("%d updates are queued; log:\n%s", len(r.api.Pending()), r.logs)
+		}
+		next := r.again()
+		next.run()
+		if tt.way == "webhook" {
+			if first, second := <-status, next.deliver(body); first != http.StatusServiceUnavailable || second != http.StatusOK {
+				t.Errorf("answered by %d, and delivered again by %d", first, second)
+			}
+		}
+		r.api.WaitAcknowledged(soon)
+		if m := r.sent(1)[0]; len(r.api.Pending()) != 0 || tt.method == "editMessageText" && m.Text != "newer" {
+			t.Errorf("the message is %+v", m)
+		}
+	})
+}
+
+func TestAnswersFollowAGroupThatMoved(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.api.Migrate(-5, -1005)
+		r.run()
+		r.api.Push(writes(faketelegram.Chat{ID: -5, Type: "group"}, ann, "/price"))
+		if got := r.sent(1)[0]; got.Chat != -1005 {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+func TestAFailedPrivateAnswerSaysNothingInTheGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := setUp(t)
+		r.handler.Reply = secretReply
+		r.api.Start(ann)
+		r.api.Fail("sendMessage", faketelegram.NoRights())
+		r.run()
+		r.api.Push(inGroup(ann, "/mylogins"))
+		if !r.api.WaitAcknowledged(soon) || len(r.api.Sent()) != 0 {
+			t.Errorf("sent %+v", r.api.Sent())
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package telegram
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"herald/internal/config"
+	"herald/internal/secret"
+)
+
+// Settings are what an operator chooses. Telegram is on if Token is set.
+type Settings struct {
+	Token secret.Value
+	// APIURL is the Bot API server, without a slash at its end.
+	APIURL string
+	// WebhookURL is where Telegram delivers updates, and WebhookPath its path;
+	// empty is long polling.
+	WebhookURL    string
+	WebhookPath   string
+	WebhookSecret secret.Value
+	// Pacing keeps sends to Telegram's published rates.
+	Pacing bool
+}
+
+// TokenSetting turns Telegram on.
+const TokenSetting = "TELEGRAM_BOT_TOKEN"
+
+// Table declares the settings that fill s.
+func (s *Settings) Table() []config.Setting {
+	return []config.Setting{
+		{Heading: "Telegram", Name: TokenSetting, Secret: true, Example: "123456789:AAEexample-of-a-token_from-BotFather",
+			Comment: "Turns Telegram on. @BotFather gives the token. At least one of TELEGRAM_BOT_TOKEN and DISCORD_BOT_TOKEN " +
+				"is needed.",
+			Set: config.Field(&s.Token, config.Hidden(config.Matching(`[0-9]+:[A-Za-z0-9_-]+`,
+				"a bot's number, a colon, and letters, digits, _ and -, as @BotFather gives it")))},
+		{Name: "TELEGRAM_API_URL", Default: "https://api.telegram.org", Example: "http://127.0.0.1:8081",
+			Comment: "The Bot API server. A self-hosted one works too.",
+			Set:     config.Field(&s.APIURL, config.BaseURL)},
+		{Name: "TELEGRAM_WEBHOOK_URL", Example: "https://bot.example.org/telegram",
+			Comment: "Public HTTPS URL at which Telegram delivers updates. Herald takes them on HTTP_ADDR at this URL's path; " +
+				"TLS is up to a proxy in front of it. Unset: long polling, which needs no public address.",
+			Needs: []string{TokenSetting, "TELEGRAM_WEBHOOK_SECRET", "HTTP_ADDR"}, Set: s.setWebhook},
+		// https://core.telegram.org/bots/api#setwebhook
+		{Name: "TELEGRAM_WEBHOOK_SECRET", Secret: true, Example: "a-long-random_text",
+			Comment: "Proves that a delivery comes from Telegram. Required with a webhook: 1 to 256 of A-Z a-z 0-9 _ -, for " +
+				"example from `openssl rand -hex 32`.",
+			Set: config.Field(&s.WebhookSecret, config.Hidden(config.Matching(`[A-Za-z0-9_-]{1,256}`, "1 to 256 of A-Z a-z 0-9 _ -")))},
+		{Name: "TELEGRAM_PACING", Default: "on",
+			Comment: "on: sends keep to Telegram's published rates (1 message a second a chat, 20 a minute a group, 30 a " +
+				"second in all), those who wait for the same answer share a message, and what cannot be said in time is " +
+				"said once in few words. off: only Telegram's own refusals slow it down.",
+			Set: config.Field(&s.Pacing, config.OnOff)},
+	}
+}
+
+// reservedPaths are served on HTTP_ADDR beside the webhook.
+var reservedPaths = []string{"/healthz", "/readyz", "/metrics", "/discord/interactions"}
+
+var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._~/-]*$`)
+
+func (s *Settings) setWebhook(value string) error {
+	u, err := config.URL(value, "https")
+	if err != nil {
+		return err
+	}
+	if u.User != nil || strings.ContainsAny(value, "?#") {
+		return errors.New("must have no user, query or fragment")
+	}
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	// net/http.ServeMux matches the path: it cleans what it is asked for, and
+	// reads braces as wildcards.
+	if !plainPath.MatchString(u.EscapedPath()) || path.Clean(u.Path) != u.Path {
+		return errors.New("must have a path of letters, digits and ._~- without empty parts or a slash at its end")
+	}
+	if slices.Contains(reservedPaths, u.Path) {
+		return fmt.Errorf("must have another path than %s, which are taken", strings.Join(reservedPaths, ", "))
+	}
+	s.WebhookURL, s.WebhookPath = u.String(), u.Path
+	return nil
+}

@@ -1,0 +1,76 @@
+package telegram
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"herald/commands/commandstest"
+	"herald/internal/platform/telegram/botapi"
+)
+
+var updateGolden = flag.Bool("update", false, "write the golden transcripts anew")
+
+// TestTranscripts has every answer of every command as Telegram shows it, with *bold*, _italic_, `code`, <a date>, [a link](where it
+// leads), ⟪what is folded away⟫ and [a button: what it does].
+func TestTranscripts(t *testing.T) {
+	commandstest.Transcripts(t, *updateGolden, func(c commandstest.Case) string {
+		message := shown(c.Reply, c.Private || c.Direct)
+		checkText(t, message)
+		text := marked(message)
+		if c.Private && !c.Direct {
+			text = "(in the private chat)\n" + text
+		}
+		return text
+	})
+}
+
+// marked is a message as text that shows its entities, its buttons and what else
+// it has.
+func marked(m richText) string {
+	opening, closing := map[int]string{}, map[int]string{}
+	// What holds another begins before it and ends behind it.
+	entities := slices.SortedStableFunc(slices.Values(m.Entities), func(a, b botapi.Entity) int { return b.Length - a.Length })
+	marks := map[botapi.EntityType][2]string{
+		botapi.Bold: {"*", "*"}, botapi.Italic: {"_", "_"}, botapi.Code: {"`", "`"}, botapi.DateTime: {"<", ">"},
+		botapi.ExpandableBlockquote: {"⟪", "⟫"}, botapi.TextLink: {"[", "]("}, botapi.TextMention: {"[", "](user "},
+	}
+	for _, e := range entities {
+		before, after := marks[e.Type][0], marks[e.Type][1]
+		switch e.Type {
+		case botapi.TextLink:
+			after += e.URL + ")"
+		case botapi.TextMention:
+			after += fmt.Sprint(e.User.ID, ")")
+		}
+		opening[e.Offset] += before
+		closing[e.Offset+e.Length] = after + closing[e.Offset+e.Length]
+	}
+	var b strings.Builder
+	units := utf16.Encode([]rune(m.Text))
+	from := 0
+	for i := range len(units) + 1 {
+		if opening[i] != "" || closing[i] != "" || i == len(units) {
+			b.WriteString(string(utf16.Decode(units[from:i])) + closing[i] + opening[i])
+			from = i
+		}
+	}
+	if m.picture != nil {
+		b.WriteString("\n(picture)")
+	}
+	switch markup := m.Markup.(type) {
+	case botapi.ForceReply:
+		b.WriteString("\n(reply: " + markup.Placeholder + ")")
+	case botapi.Keyboard:
+		for _, row := range markup.Rows {
+			b.WriteByte('\n')
+			for _, button := range row {
+				fmt.Fprintf(&b, "[%s: %s] ", button.Text, button.Data+button.URL+string(button.Copy))
+			}
+		}
+	}
+	return strings.ReplaceAll(strings.TrimSpace(b.String()), hidden, "·")
+}

@@ -1,0 +1,177 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	faketelegram "herald/internal/demo/fake/telegram"
+)
+
+// unread fails the test if it is read.
+type unread struct{ *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.Error("the body of a call without the secret is read")
+	return 0, io.EOF
+}
+
+func TestWebhookTurnsAway(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		good := r.api.Update(inPrivate(ann, "/price"))
+		if got := r.deliver(good); got != http.StatusServiceUnavailable {
+			t.Errorf("before Run: %d", got)
+		}
+		stop := r.run()
+		if hook := r.api.Webhook(); hook.URL != "https://bot.example/hook" || hook.Secret != hookSecret ||
+			!slices.Equal(hook.AllowedUpdates, allowedUpdates) {
+			t.Errorf("webhook %+v", hook)
+		}
+		// White space before an update makes it as large as that.
+		spaced := func(size int) []byte { return append(bytes.Repeat([]byte(" "), size-len(good)), good...) }
+		for _, tt := range []struct {
+			name, method, key string
+			body              io.Reader
+			want              int
+		}{
+			{"GET", "GET", hookSecret, strings.NewReader(""), 405},
+			{"no secret", "POST", "", unread{t}, 401},
+			{"a wrong secret", "POST", hookSecret + "x", unread{t}, 401},
+			{"the beginning of the secret", "POST", hookSecret[:5], unread{t}, 401},
+			{"no JSON", "POST", hookSecret, strings.NewReader("{"), 200},
+			{"a message of another form", "POST", hookSecret, strings.NewReader(`{"update_id":3,"message":[]}`), 200},
+			{"another kind of update", "POST", hookSecret, strings.NewReader(`{"update_id":4,"poll":{}}`), 200},
+			{"more than can be read", "POST", hookSecret, bytes.NewReader(spaced(maxUpdate + 1)), 200},
+			{"as much as can be read", "POST", hookSecret, bytes.NewReader(spaced(maxUpdate)), 200},
+		} {
+			if got := r.post(tt.method, tt.key, tt.body); got != tt.want {
+				t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+			}
+		}
+		if r.events.of("webhook_unauthorized") != 3 || r.events.of("update_undecodable") != 2 || r.events.of("update_too_large") != 1 {
+			t.Errorf("events %v", r.events.n)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if got := r.deliver(good); got != http.StatusServiceUnavailable || len(r.api.Sent()) != 1 {
+			t.Errorf("after Run: %d; %d answers", got, len(r.api.Sent()))
+		}
+	}, byWebhook)
+}
+
+func TestAWebhookWithoutASecretTakesNothing(t *testing.T) {
+	r := setUp(t)
+	if got := r.post(http.MethodPost, "", unread{t}); got != http.StatusUnauthorized {
+		t.Errorf("answered by %d", got)
+	}
+}
+
+func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		const times = 20
+		release := r.block(ann)
+		r.run()
+		body := r.api.Update(inPrivate(ann, "/price"))
+		var again atomic.Int64
+		for range times {
+			go func() {
+				if r.deliver(body) == http.StatusServiceUnavailable {
+					again.Add(1)
+				}
+			}()
+		}
+		synctest.Wait()
+		release()
+		synctest.Wait()
+		if status := r.deliver(body); status != http.StatusOK || again.Load() != times-1 {
+			t.Errorf("%d are to be delivered again, and the next is answered by %d", again.Load(), status)
+		}
+		if r.sent(1); len(r.handler.Requests()) != 1 || r.events.of("update_repeated") != times {
+			t.Errorf("%d requests, events %v", len(r.handler.Requests()), r.events.n)
+		}
+	}, byWebhook)
+}
+
+func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.adapter.inHand = make(chan struct{}, 1)
+		release := r.block(ann)
+		r.run()
+		go r.give(inPrivate(ann, "/price"))
+		r.inFlight(1)
+		late := r.api.Update(inPrivate(ann+1, "/price"))
+		if status := r.deliver(late); status != http.StatusServiceUnavailable || r.events.of("webhook_full") != 1 {
+			t.Errorf("one too many is answered by %d", status)
+		}
+		release()
+		r.sent(1)
+		synctest.Wait()
+		for range 2 {
+			if status := r.deliver(late); status != http.StatusOK {
+				t.Errorf("delivered again: %d", status)
+			}
+		}
+		r.sent(2)
+	}, byWebhook)
+}
+
+// Whatever becomes of its sendMessage, an update that is delivered again until
+// it is taken has one answer, and a second one only if it was unclear whether
+// the first was out.
+func TestADeliveryIsAnsweredOnceWhereThatCanBeTold(t *testing.T) {
+	type test struct {
+		fault faketelegram.Fault
+		sent  int
+		first int // the status of the first delivery
+	}
+	inBubble(t, map[string]test{
+		"429 for too long":   {faketelegram.TooMany(time.Hour), 1, 503},
+		"502":                {faketelegram.Page(502), 1, 200},
+		"502 once it is out": {faketelegram.Page(502).CarriedOut(), 2, 200},
+		"refused":            {faketelegram.NoRights(), 0, 200},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t, byWebhook)
+		r.run()
+		r.api.Fail("sendMessage", tt.fault)
+		body := r.api.Update(inPrivate(ann, "/price"))
+		if status := r.deliver(body); status != tt.first {
+			t.Errorf("delivered first: %d, want %d", status, tt.first)
+		}
+		for range 3 {
+			if status := r.deliver(body); status != http.StatusOK {
+				t.Errorf("delivered again: %d", status)
+			}
+		}
+		if n := len(r.api.Sent()); n != tt.sent {
+			t.Errorf("%d answers, want %d", n, tt.sent)
+		}
+	})
+}
+
+// Telegram hangs up, and the bot is told to stop: the command in flight is answered.
+func TestADeliveryThatTelegramGivesUpIsAnswered(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		release := r.block(ann)
+		stop := r.run()
+		ctx, hangUp := context.WithCancel(t.Context())
+		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", bytes.NewReader(r.api.Update(inPrivate(ann, "/price"))))
+		req.Header.Set("X-Telegram-Bot-Api-Secret-Token", hookSecret)
+		go r.adapter.ServeHTTP(httptest.NewRecorder(), req)
+		r.inFlight(1)
+		hangUp()
+		time.AfterFunc(time.Second, release)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		r.sent(1)
+	}, byWebhook)
+}

@@ -1,0 +1,149 @@
+package terminal_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"herald/internal/chat"
+	"herald/internal/chat/chattest"
+	"herald/internal/platform/terminal"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var _ chat.Adapter = (*terminal.Adapter)(nil)
+
+var askers = []terminal.Asker{
+	{Name: "registered", User: chat.User{Platform: "telegram", ID: "1"}},
+	{Name: "unregistered", User: chat.User{Platform: "telegram", ID: "2"}},
+	{Name: "moderator", User: chat.User{Platform: "discord", ID: "3"}, Role: chat.Moderator},
+}
+
+// retelling answers with what a request says.
+var retelling = &chattest.Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
+	return chat.Reply{Title: chat.Say(fmt.Sprintf("%s %v from %s:%s %t %d", req.Command, req.Args, req.From.Platform, req.From.ID, req.Direct, req.Role))}
+}}
+
+func config(in io.Reader, out io.Writer) terminal.Config {
+	return terminal.Config{In: in, Out: out, Askers: askers, Log: slog.New(slog.DiscardHandler)}
+}
+
+// talk is what Out holds after handler has answered all of in.
+func talk(t *testing.T, in string, handler chat.Handler) string {
+	t.Helper()
+	var out strings.Builder
+	if err := terminal.New(config(strings.NewReader(in), &out)).Run(t.Context(), handler); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestLinesAreAnsweredInOrder(t *testing.T) {
+	const (
+		first  = " from telegram:1 true 0\n\n"
+		second = " from telegram:2 true 0\n\n"
+		third  = " from discord:3 true 1\n\n"
+		price  = "price {false [] map[]}"
+		hint   = "Commands begin with a slash\nWrite /help for what I can do.\n\n"
+		nobody = "[!] Nobody by that name\nWrite one of: /as registered, /as unregistered, /as moderator\n\n"
+		secret = "(only you see this)\n"
+	)
+	for in, want := range map[string]string{
+		"":                                   "",
+		"/PRICE@herald\r\n":                  price + first,
+		"  /exists\t Telegram   7 \n":        secret + "exists {false [Telegram 7] map[]}" + first,
+		"/price\n\n/start\n":                 price + first + "start {false [] map[]}" + first,
+		"hello\n/\n/ price\n/@herald\n":      hint + hint + hint + hint,
+		"/AS Unregistered\n/price\n":         "Now asking as unregistered\n\n" + price + second,
+		"/as moderator\n/price\n":            "Now asking as moderator\n\n" + price + third,
+		"/as\n/as root\n/as moderator now\n": nobody + nobody + nobody,
+		"/price \xff\xfe \x00\n":             "price {false [ ] map[]}" + first,
+		"/price\n QUIT\t\n/help\n":           price + first,
+		"please quit\n/exit now\n":           hint + "exit {false [now] map[]}" + first,
+	} {
+		if got := talk(t, in, retelling); got != want {
+			t.Errorf("%q: got  %q\nwant %q", in, got, want)
+		}
+	}
+}
+
+// spanish reads Spanish, and has a private command with an alias.
+type spanish struct{ chattest.Handler }
+
+func (*spanish) Commands() chat.Commands {
+	return chat.Commands{{Name: "mylogins", Aliases: []string{"logins"}, Visibility: chat.Private}}
+}
+
+func (*spanish) Language(req chat.Request, private bool) chat.Language {
+	if req.Direct && private {
+		return chat.Spanish
+	}
+	return chat.English
+}
+
+func TestAliasesArePrivateTooAndTheAdaptersOwnWordsAreTheAskers(t *testing.T) {
+	if out := talk(t, "/logins\n", &spanish{}); out != "(only you see this)\nlogins\n\n" {
+		t.Errorf("got %q", out)
+	}
+	if out := talk(t, strings.Repeat("x", 1<<20+1), &spanish{}); !strings.Contains(out, "1.048.576") { // with commas in English
+		t.Errorf("got %q", out)
+	}
+}
+
+func TestLongLinesAreToldAndPassed(t *testing.T) {
+	const most = 1 << 20
+	longest := "/price " + strings.Repeat("x", most-len("/price "))
+	for line, told := range map[string]int{longest + "\r": 0, longest + "x": 2, strings.Repeat(" ", 5*most): 2} {
+		out := talk(t, line+"\n/help\n"+strings.TrimSuffix(line, "\r"), &chattest.Handler{})
+		if got := strings.Count(out, "[!] That line is too long\n"); got != told || !strings.Contains(out, "help\n\n") {
+			t.Errorf("%d bytes: told %d times, want %d; the next line is answered: %t", len(line), got, told, strings.Contains(out, "help\n\n"))
+		}
+	}
+}
+
+// screen is an Out that keeps what each Write shows.
+type screen chan string
+
+func (s screen) Write(p []byte) (int, error) {
+	s <- string(p)
+	return len(p), nil
+}
+
+func TestAdapterKeepsTheContract(t *testing.T) {
+	chattest.TestAdapter(t, func(t *testing.T) chattest.Harness {
+		in, keyboard := io.Pipe()
+		t.Cleanup(func() { keyboard.Close() })
+		out := make(screen, 1000)
+		var all []chattest.Message
+		return chattest.Harness{
+			Adapter: terminal.New(config(in, out)),
+			Ask: func(_ *testing.T, command string, argument ...string) {
+				// A pipe takes a line when it is read, which for the next one
+				// is after the answer.
+				go fmt.Fprintln(keyboard, "/"+command, strings.Join(argument, " "))
+			},
+			Messages: func(t *testing.T, atLeast int) []chattest.Message {
+				t.Helper()
+				for len(all) < atLeast || len(out) > 0 {
+					select {
+					case text := <-out:
+						body, private := strings.CutPrefix(strings.TrimSuffix(text, "\n\n"), "(only you see this)\n")
+						all = append(all, chattest.Message{Text: body, Private: private})
+					case <-time.After(20 * time.Second):
+						t.Fatalf("not %d messages in time: %+v", atLeast, all)
+					}
+				}
+				return all
+			},
+			Faults: func() []string { return nil },
+			Args:   func(wallet string) chat.Args { return chat.Typed(wallet) },
+		}
+	})
+}

@@ -1,0 +1,155 @@
+package market_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"herald/internal/config/configtest"
+	"herald/internal/core"
+	"herald/internal/secret"
+	"herald/internal/service/market"
+	"herald/internal/service/rest/resttest"
+)
+
+const usd = `"price":0.00001234567890123456789,"volume_24h":0,"percent_change_1h":-1.5,"percent_change_24h":2e1,` +
+	`"percent_change_7d":null,"market_cap":123456789012.5,"last_updated":"2026-11-20T12:00:00.000Z"`
+
+const entry = `{"id":42,"symbol":"HRD","slug":"herald","quote":{"USD":{` + usd + `}}}`
+
+const other = `{"id":43,"symbol":"HRD","slug":"other","quote":{"USD":{"price":9}}}`
+
+const foreign = `{"id":44,"symbol":"XYZ","slug":"xyz","quote":{"USD":{"price":9}}}`
+
+func ok(data string) string {
+	return `{"status":{"error_code":0,"error_message":null},"data":` + data + `}`
+}
+
+// quote asks past the cache.
+func quote(ctx context.Context, s market.Settings, timeout time.Duration) (core.Quote, error) {
+	return market.New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}), nil).Price.Ask(ctx, core.NoArgument{})
+}
+
+func ask(t *testing.T, by, token string, status int, body string) (core.Quote, error) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+	}))
+	defer server.Close()
+	return quote(t.Context(), market.Settings{URL: server.URL, By: by, Token: token, Symbol: "hrd"}, time.Minute)
+}
+
+func TestTheTokenIsNamedByTheFirstSettingGiven(t *testing.T) {
+	var got *http.Request
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
+	defer server.Close()
+	for wantQuery, environ := range map[string][]string{
+		"convert=USD&id=42":        {"PRICE_TOKEN_ID=42", "PRICE_TOKEN_SLUG=herald", "PRICE_API_KEY=k3y"},
+		"convert=USD&slug=herald":  {"PRICE_TOKEN_SLUG=herald", "PRICE_API_KEY=k3y"},
+		"convert=USD&symbol=H%26D": {"TOKEN_SYMBOL=H&D"},
+	} {
+		var s market.Settings
+		configtest.Fill(t, s.Table(), append(environ, "PRICE_API_URL="+server.URL)...)
+		quote(t.Context(), s, time.Minute)
+		if got.Method != "GET" || got.URL.Path != "/v1/cryptocurrency/quotes/latest" || got.URL.RawQuery != wantQuery {
+			t.Errorf("got %s %s, want %s", got.Method, got.URL, wantQuery)
+		}
+		if _, sent := got.Header["X-Cmc_pro_api_key"]; sent != (len(environ) > 1) || sent && got.Header.Get("X-CMC_PRO_API_KEY") != "k3y" {
+			t.Errorf("%s: the header is %v", wantQuery, got.Header)
+		}
+	}
+}
+
+func TestImpossibleNumbersAreMalformed(t *testing.T) {
+	for _, quote := range []string{
+		`null`, `{}`, `[]`, `{"EUR":{"price":1}}`, `{"usd":{"price":1}}`, `{"USD":null}`, `{"USD":{}}`, `{"USD":[]}`,
+		`{"USD":{"price":null}}`, `{"USD":{"price":0}}`, `{"USD":{"price":-1}}`, `{"USD":{"price":"NaN"}}`,
+		`{"USD":{"price":1e400}}`, `{"USD":{"price":1e-999999999}}`, `{"USD":{"price":1e16}}`, `{"USD":{"price":true}}`,
+		`{"USD":{"Price":1}}`, `{"USD":{"price":1,"price":2}}`,
+		`{"USD":{"price":1,"market_cap":-1}}`, `{"USD":{"price":1,"volume_24h":-0.1}}`, `{"USD":{"price":1,"market_cap":1e99}}`,
+		`{"USD":{"price":1,"market_cap":"much"}}`, `{"USD":{"price":1,"volume_24h":[]}}`,
+		`{"USD":{"price":1,"percent_change_1h":-100.1}}`, `{"USD":{"price":1,"percent_change_7d":1e50}}`,
+		`{"USD":{"price":1,"percent_change_24h":{}}}`,
+		`{"USD":{"price":1,"last_updated":5}}`, `{"USD":{"price":1,"last_updated":"yesterday"}}`,
+		`{"USD":{"price":1,"last_updated":"9999-01-01T00:00:00Z"}}`,
+	} {
+		t.Log(quote)
+		_, err := ask(t, "id", "42", 200, ok(`{"42":{"id":42,"symbol":"HRD","quote":`+quote+`}}`))
+		resttest.WantReason(t, err, market.Service, core.Malformed)
+	}
+}
+
+func TestQuoteIsExact(t *testing.T) {
+	number := func(s string) decimal.NullDecimal { return decimal.NewNullDecimal(decimal.RequireFromString(s)) }
+	bare := func(usd string) string { return `{"id":42,"symbol":"HRD","quote":{"USD":{` + usd + `}}}` }
+	for entry, want := range map[string]core.Quote{
+		entry: {
+			Price: decimal.RequireFromString("0.00001234567890123456789"), Change1h: number("-1.5"), Change24h: number("2e1"),
+			MarketCap: number("123456789012.5"), Volume24h: number("0"), LastUpdated: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
+		},
+		bare(`"price":"1.50"`):                           {Price: decimal.RequireFromString("1.50")},
+		bare(`"price":1,"market_cap":0`):                 {Price: decimal.RequireFromString("1")},
+		bare(`"price":1,"market_cap":"0.0"`):             {Price: decimal.RequireFromString("1")},
+		bare(`"price":1,"market_cap":-0,"volume_24h":0`): {Price: decimal.RequireFromString("1"), Volume24h: number("0")},
+	} {
+		got, err := ask(t, "id", "42", 200, ok(`{"42":`+entry+`}`))
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v\ngot  %+v\nwant %+v", entry, err, got, want)
+		}
+	}
+}
+
+func TestOnlyTheTokensEntryIsTaken(t *testing.T) {
+	bare := `{"id":"42","symbol":"hrd","quote":{"USD":{` + usd + `}}}`
+	for by, entries := range map[string]map[string]bool{
+		"id": {
+			`{"42":` + entry + `}`: true, `{"HRD":` + entry + `}`: true, `{"42":[` + entry + `]}`: true, `[` + entry + `]`: true,
+			`{"HRD":[` + other + `,` + entry + `,` + foreign + `]}`: true, `{"42":` + bare + `}`: true,
+			`[]`: false, `{}`: false, `null`: false, `5`: false, `"text"`: false, `{"42":null}`: false, `{"42":[]}`: false, `[null]`: false,
+			`[[` + entry + `]]`: false, `{"42":` + foreign + `}`: false, `{"42":` + other + `}`: false,
+			`{"42":{"symbol":"HRD","quote":{"USD":{"price":1}}}}`: false, `{"42":{"id":42,"symbol":"XYZ","quote":{"USD":{"price":1}}}}`: false,
+		},
+		"slug": {
+			`{"42":` + entry + `}`: true, `[` + other + `,` + entry + `]`: true, `{"42":` + bare + `}`: true,
+			`{"43":` + other + `}`: false, `{"43":{"id":43,"symbol":"HRD","slug":null,"quote":{"USD":{"price":1}}}}`: false,
+		},
+		"symbol": {
+			`{"HRD":` + entry + `}`: true, `{"HRD":[` + foreign + `,` + entry + `]}`: true,
+			`{"HRD":` + foreign + `}`: false, `{"HRD":[` + entry + `,` + other + `]}`: false,
+			`[` + other + `,{"id":45,"symbol":"HRD","quote":{"USD":{"price":null}}}]`: false,
+		},
+	} {
+		token := map[string]string{"id": "42", "slug": "Herald", "symbol": "HRD"}[by]
+		for data, taken := range entries {
+			got, err := ask(t, by, token, 200, ok(data))
+			if taken && (err != nil || got.Price.String() != "0.00001234567890123456789") {
+				t.Errorf("by %s in %s: got %v, %v", by, data, got.Price, err)
+			}
+			if !taken {
+				resttest.WantReason(t, err, market.Service, core.Malformed)
+			}
+		}
+	}
+}
+
+func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
+	const key, slug = "k3y-k3y", "s3cret-slug"
+	resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
+		s := market.Settings{URL: baseURL, APIKey: secret.New(key), By: "slug", Token: slug, Symbol: "HRD"}
+		c := market.New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}), nil)
+		if text := fmt.Sprintf("%+v %#v", c, c); strings.Contains(text, key) {
+			t.Errorf("the client prints its key: %s", text)
+		}
+		_, err := c.Price.Ask(ctx, core.NoArgument{})
+		return err
+	}, key, slug, "quotes", "convert", "slug=")
+}

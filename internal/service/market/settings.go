@@ -1,0 +1,89 @@
+package market
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"herald/internal/config"
+	"herald/internal/secret"
+)
+
+// Settings are what an operator chooses.
+type Settings struct {
+	// URL is the provider's origin, without a slash at its end.
+	URL    string
+	APIKey secret.Value // unset: none is sent
+	// By is what Token is at the provider: "id", "slug" or "symbol".
+	By    string
+	Token string
+	// Symbol is the token's, as it is shown; a quote of another is refused.
+	Symbol string
+	// MonthlyCredits are the calls that the plan allows; 0 is no bound.
+	MonthlyCredits int
+	// TTL is how long a quote is fresh.
+	TTL time.Duration
+}
+
+// Table declares the settings that fill s. By and Token come from the first of
+// PRICE_TOKEN_ID, PRICE_TOKEN_SLUG and TOKEN_SYMBOL that is given.
+func (s *Settings) Table() []config.Setting {
+	return []config.Setting{
+		{Heading: "Token and its price", Name: "PRICE_API_URL", Default: "https://pro-api.coinmarketcap.com",
+			Comment: "Where the price provider is.",
+			Set:     config.Field(&s.URL, config.BaseURL)},
+		{Name: "PRICE_API_KEY", Secret: true, Example: "01234567-89ab-cdef-0123-456789abcdef",
+			Comment: "Sent as X-CMC_PRO_API_KEY. Unset: none is sent.",
+			Set:     config.Field(&s.APIKey, config.Hidden(config.Visible))},
+		{Name: "PRICE_TOKEN_ID", Example: "1027",
+			Comment: "The token's number at the provider: the surest way to name it, as many coins share a symbol. Unset: " +
+				"PRICE_TOKEN_SLUG is asked for.",
+			Set: s.setToken("id", config.Matching(`[1-9][0-9]{0,11}`, "the provider's number of the token"))},
+		{Name: "PRICE_TOKEN_SLUG", Example: "ethereum",
+			Comment: "The token's name in the provider's web addresses. Unset: TOKEN_SYMBOL is asked for.",
+			Set:     s.setToken("slug", config.Matching(`[A-Za-z0-9][A-Za-z0-9_.-]{0,99}`, "one name of letters, digits and -"))},
+		{Name: "TOKEN_SYMBOL", Required: true, Example: "ETH",
+			Comment: "Shown after amounts. A price of another symbol is refused.",
+			Set:     s.setSymbol},
+		{Name: "PRICE_TTL", Default: "30s",
+			Comment: "How long a price is fresh, if PRICE_MONTHLY_CREDITS allows. While people ask, it is refreshed shortly " +
+				"before; while nobody does, not at all.",
+			Set: config.Field(&s.TTL, config.Duration)},
+		{Name: "PRICE_MONTHLY_CREDITS", Default: "10000", Example: "110000",
+			Comment: "Calls that the provider's plan allows in a month; each takes one credit, also one that fails. They are spread " +
+				"over the month: a price then stays for longer than PRICE_TTL, and answers say how old it is. Of 10000, one " +
+				"comes back every 5 minutes, and a quiet day saves up 285. Replicas with REDIS_URL share them. With DATA_DIR, a " +
+				"restart goes on with what is left. With neither, each start may use 20 more; a quarter of the plan is kept back " +
+				"for that, and of 10000 one comes back every 6 minutes. 0: no bound.",
+			Set: config.Field(&s.MonthlyCredits, config.IntBetween(0, 100_000_000))},
+	}
+}
+
+func (s *Settings) setSymbol(value string) error {
+	if err := config.Field(&s.Symbol, parseSymbol)(value); err != nil {
+		return err
+	}
+	return s.setToken("symbol", config.Text)(value)
+}
+
+// setToken names the token to the provider, unless an earlier setting did.
+func (s *Settings) setToken(by string, read func(string) (string, error)) func(string) error {
+	return func(value string) error {
+		token, err := read(value)
+		if err == nil && s.By == "" {
+			s.By, s.Token = by, token
+		}
+		return err
+	}
+}
+
+func parseSymbol(value string) (string, error) {
+	const most = 20
+	hidden := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }
+	if !utf8.ValidString(value) || utf8.RuneCountInString(value) > most || strings.ContainsFunc(value, hidden) {
+		return "", fmt.Errorf("must be at most %d visible characters without white space", most)
+	}
+	return value, nil
+}

@@ -1,0 +1,152 @@
+package partner_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/core"
+	"herald/internal/secret"
+	"herald/internal/service/partner"
+	"herald/internal/service/rest/resttest"
+)
+
+const did = "did:herald:0xAb12"
+
+var (
+	ann = core.Identity{Platform: "Telegram", UID: "1234567890"}
+	now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+)
+
+// newClient makes a client whose calls take at most timeout.
+func newClient(s partner.Settings, timeout time.Duration) *partner.Client {
+	return partner.New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}))
+}
+
+// said makes a client of a service whose only answer is that.
+func said(t *testing.T, status int, body string) *partner.Client {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Date", now.Format(http.TimeFormat))
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+	}))
+	t.Cleanup(server.Close)
+	c := newClient(partner.Settings{
+		URL: server.URL, AppID: "app", SecretKey: secret.New("topsecret"), NotFoundCodes: []string{"", "404", "NO_USER"},
+	}, time.Minute)
+	c.SetClock(func() time.Time { return now })
+	return c
+}
+
+func wantReason(t *testing.T, err error, want core.Reason) {
+	t.Helper()
+	resttest.WantReason(t, err, partner.Service, want, did, ann.UID, "NO_USER", "1234567")
+}
+
+func TestOnlyWhatTheContractNamesIsAnAnswer(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		want   core.Reason // "" is an answer, registered if the body has a DID
+		bodies []string
+	}{
+		{200, "", []string{`{"code":0,"data":{"did":"` + did + `","mid":"0x1"},"message":"ok"}`, `{"code":0,"data":{"did":"` + did + `"}}`}},
+		{200, "", []string{`{"code":0,"data":null}`, `{"code":0}`, `{"code":0,"data":{}}`, `{"code":0,"data":{"did":""}}`,
+			`{"code":0,"data":{"did":null,"mid":"0x1"}}`, `{"code":404,"data":{}}`, `{"code":"404"}`, `{"code":"NO_USER"}`}},
+		{404, "", []string{`{"code":404}`}},
+		{400, "", []string{`{"code":"NO_USER","message":"no such user"}`}},
+		{200, core.Rejected, []string{`{"code":1}`, `{"code":-1,"data":null}`, `{"code":"ERROR: ` + did + `"}`, `{"code":1234567890}`,
+			`{"code":0.5}`, `{"code":"00"}`, `{"code":40}`}},
+		{404, core.Rejected, []string{`{"code":0,"data":null}`, `{"code":0,"data":{"did":"` + did + `"}}`, `<html>404</html>`, `404`}},
+		{401, core.Denied, []string{`{"code":404}`}},
+		{403, core.Denied, []string{`{"code":404}`}},
+		{429, core.Limited, []string{`{"code":404}`}},
+		{500, core.Unreachable, []string{`{"code":404}`}},
+		{200, core.Malformed, []string{`{"data":null}`, `{"code":null}`, `{"code":false,"data":null}`, `{"code":"0","data":null}`,
+			`{"code":"0","data":{"did":"` + did + `"}}`, `{"code":"","data":null}`, `{"Code":0,"data":null}`, `{"code":0,"code":404}`,
+			`null`, `[{"code":0}]`, `{"code":0,"data":[]}`, `{"code":0,"data":""}`, `{"code":0,"data":0}`, `{"code":0,"data":false}`,
+			`{"code":0,"data":{"mid":"0x1"}}`, `{"code":0,"data":{"did":1234567}}`, `{"code":0,"data":{"did":{}}}`,
+			`{"code":0,"data":{"did":"1234567"}}`, `{"code":0,"data":{"did":"did:herald:"}}`, `{"code":0,"data":{"did":"did::0xAb12"}}`,
+			`{"code":0,"data":{"did":"did:herald:0x Ab12"}}`, `{"code":0,"data":{"did":"` + did + `\n"}}`,
+			`{"code":0,"data":{"did":"did:herald:` + strings.Repeat("1", 300) + `"}}`}},
+	} {
+		for _, body := range c.bodies {
+			got, err := said(t, c.status, body).Accounts.Ask(t.Context(), ann)
+			switch {
+			case c.want != "":
+				t.Log(body)
+				wantReason(t, err, c.want)
+			case err != nil || got.Registered() != strings.Contains(body, did):
+				t.Errorf("%d %s: got %v, %v", c.status, body, got, err)
+			}
+		}
+	}
+}
+
+func TestLoginsOfThePastThirtyDaysNewestFirst(t *testing.T) {
+	got, err := said(t, 200, `{"code":0,"data":[
+		{"dapp_name":"Swap","login_platform":"EVM","login_time":1795175999},
+		{"dapp_name":"","login_platform":"","login_time":"1795176001"},
+		{"dapp_name":"Old","login_platform":"TON","login_time":1792583999},
+		{"dapp_name":"Oldest","login_platform":"TON","login_time":1792584000}
+	]}`).Logins.Ask(t.Context(), did)
+	want := []core.Login{
+		{At: now.Add(time.Second)},
+		{Dapp: "Swap", Platform: "EVM", At: now.Add(-time.Second)},
+		{Dapp: "Oldest", Platform: "TON", At: now.Add(-30 * 24 * time.Hour)},
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v; want %v", got, err, want)
+	}
+}
+
+func TestOnlyAListIsAnAnswerAboutLogins(t *testing.T) {
+	if got, err := said(t, 200, `{"code":0,"data":[]}`).Logins.Ask(t.Context(), did); err != nil || len(got) != 0 {
+		t.Errorf("no logins: got %v, %v", got, err)
+	}
+	login := func(at string) string { return `[{"dapp_name":"D","login_platform":"EVM","login_time":` + at + `}]` }
+	for _, data := range []string{
+		`null`, `{}`, `""`, `0`, `[null]`, `[[]]`, `[{}]`,
+		`[{"dapp_name":"D","login_platform":"EVM"}]`, `[{"dapp_name":"D","login_time":1795175999}]`,
+		`[{"dapp_name":5,"login_platform":"EVM","login_time":1795175999}]`,
+		login(`null`), login(`0`), login(`-1795175999`), login(`29919600`), login(`1795175999000`), login(`1795179601`),
+		login(`9223372036854775807`), login(`1e400`), login(`1795175999.5`), login(`"2026-11-20T12:00:00Z"`),
+		`[{"dapp_name":"D","login_platform":"EVM","login_time":1795175999},{"dapp_name":1}]`,
+	} {
+		t.Log(data)
+		_, err := said(t, 200, `{"code":0,"data":`+data+`}`).Logins.Ask(t.Context(), did)
+		wantReason(t, err, core.Malformed)
+	}
+	_, err := said(t, 200, `{"code":0}`).Logins.Ask(t.Context(), did)
+	wantReason(t, err, core.Malformed)
+	_, err = said(t, 404, `{"code":404}`).Logins.Ask(t.Context(), did)
+	wantReason(t, err, core.Rejected)
+}
+
+func TestNobodyIsNotAskedFor(t *testing.T) {
+	c := said(t, 200, `{"code":0}`)
+	for _, nobody := range []core.Identity{{Platform: "Telegram"}, {UID: ann.UID}} {
+		_, err := c.Accounts.Ask(t.Context(), nobody)
+		wantReason(t, err, core.Rejected)
+	}
+	_, err := c.Logins.Ask(t.Context(), "")
+	wantReason(t, err, core.Rejected)
+}
+
+func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
+	const app, key = "4pp-id", "t0psecret"
+	resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
+		c := newClient(partner.Settings{URL: baseURL + "/pr3f1x", AppID: app, SecretKey: secret.New(key)}, timeout)
+		if text := fmt.Sprintf("%+v %#v", c, c); strings.Contains(text, key) {
+			t.Errorf("the client prints its key: %s", text)
+		}
+		_, err := c.Accounts.Ask(ctx, ann)
+		return err
+	}, app, key, did, ann.UID, "pr3f1x", "/api", "requestBody")
+}

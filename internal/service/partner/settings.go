@@ -1,0 +1,68 @@
+package partner
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"herald/internal/config"
+	"herald/internal/secret"
+)
+
+// Settings are what an operator chooses.
+type Settings struct {
+	// URL is the API's origin, perhaps with a path prefix, without a slash at
+	// its end. The prefix is part of the path that is signed: that is the path
+	// of the request, and the API cannot see which part of it the settings call
+	// a prefix. So a proxy that cuts a prefix off cannot be used here.
+	URL       string
+	AppID     string
+	SecretKey secret.Value
+	// NotFoundCodes are the codes of the existence check that mean "no such
+	// user".
+	NotFoundCodes []string
+	// ExistsTTL is how long an existence check is fresh, LoginsTTL a login
+	// history.
+	ExistsTTL, LoginsTTL time.Duration
+}
+
+// Table declares the settings that fill s.
+func (s *Settings) Table() []config.Setting {
+	return []config.Setting{
+		{Heading: "Partner API", Name: "PARTNER_BASE_URL", Required: true, Example: "https://partner.example.org",
+			Comment: "Where the partner API is; /api/v1/partner/... is appended.",
+			Set:     config.Field(&s.URL, config.BaseURL)},
+		{Name: "PARTNER_APP_ID", Required: true, Example: "my-app-id",
+			Comment: "The application ID that the partner gave you.",
+			Set:     config.Field(&s.AppID, config.Visible)},
+		{Name: "PARTNER_SECRET_KEY", Required: true, Secret: true, Example: "the-key-that-came-with-the-app-id",
+			Comment: "The key that signs requests. It came with the application ID.",
+			Set:     config.Field(&s.SecretKey, config.Hidden(config.Text))},
+		{Name: "PARTNER_NOT_FOUND_CODES", Example: "10004,10005",
+			Comment: "Response codes of the existence check that mean \"no such user\", separated by commas. Every other code " +
+				"but 0 is an error and is answered \"could not be checked\".",
+			Set: config.Field(&s.NotFoundCodes, parseCodes)},
+		{Name: "EXISTS_TTL", Default: "60s",
+			Comment: "How long an existence check is fresh.",
+			Set:     config.Field(&s.ExistsTTL, config.Duration)},
+		{Name: "LOGINS_TTL", Default: "60s",
+			Comment: "How long a login history is fresh.",
+			Set:     config.Field(&s.LoginsTTL, config.Duration)},
+	}
+}
+
+var responseCode = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+func parseCodes(value string) ([]string, error) {
+	codes := config.SplitList(value)
+	for i, code := range codes {
+		if !responseCode.MatchString(code) {
+			return nil, fmt.Errorf("entry %d must be a code of letters, digits and _.-", i+1)
+		}
+		if n, err := strconv.ParseFloat(code, 64); err == nil && n == 0 {
+			return nil, fmt.Errorf("entry %d is 0, which means success", i+1)
+		}
+	}
+	return codes, nil
+}

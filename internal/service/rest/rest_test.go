@@ -1,0 +1,122 @@
+package rest_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"herald/internal/core"
+	"herald/internal/service/rest"
+	"herald/internal/service/rest/resttest"
+	"herald/internal/transport/transporttest"
+)
+
+var service = &core.Service{Name: "any"}
+
+func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
+	const secret, path, query = "s3cr3t", "/quotes", "key=abc"
+	resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
+		c := rest.New(service, timeout)
+		resp, err := c.Do(ctx, rest.Request{
+			Attempt: "quote",
+			Method:  http.MethodPost,
+			URL:     baseURL + path + "?" + query,
+			Header:  http.Header{"X-Key": {secret}},
+			Body:    []byte(secret),
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := rest.Parse(resp.Body); err != nil {
+			return &core.Error{Service: service, Reason: core.Malformed, Err: err}
+		}
+		return nil
+	}, secret, path, query)
+}
+
+// serve starts a server until the test ends.
+func serve(t *testing.T, handler http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestAnswerCarriesDateAndBody(t *testing.T) {
+	var got *http.Request
+	var body []byte
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = r
+		body, _ = io.ReadAll(r.Body)
+		w.Header().Set("Date", "Fri, 20 Nov 2026 12:00:00 GMT")
+		w.WriteHeader(201)
+		io.WriteString(w, "answer")
+	})
+	header := http.Header{"X-Key": {"k"}}
+	resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{
+		Attempt: "quote", Method: http.MethodPost, URL: url, Header: header, Body: []byte("question"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC); !resp.Date.Equal(want) || string(resp.Body) != "answer" {
+		t.Errorf("got %v, %q", resp.Date, resp.Body)
+	}
+	if got.Header.Get("X-Key") != "k" || string(body) != "question" || len(header) != 1 {
+		t.Errorf("the service got %v, %q; the caller's header is %v", got.Header, body, header)
+	}
+}
+
+func TestRefusalKeepsItsBodyAndIsNotRepeated(t *testing.T) {
+	for status, c := range map[int]struct {
+		want core.Reason
+		body []byte
+		kept bool
+	}{
+		404: {core.Rejected, []byte(`{"code":7}`), true},
+		429: {core.Limited, make([]byte, rest.MaxBody+1), false},
+		503: {core.Unreachable, []byte("down"), true},
+	} {
+		calls := 0
+		url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			calls++
+			w.WriteHeader(status)
+			w.Write(c.body)
+		})
+		resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{URL: url})
+		failure, ok := errors.AsType[*core.Error](err)
+		if !ok || failure.Service != service || failure.Reason != c.want || calls != 1 {
+			t.Errorf("%d: got %v after %d calls", status, err, calls)
+		}
+		if resp == nil || (resp.Body != nil) != c.kept || c.kept && string(resp.Body) != string(c.body) {
+			t.Errorf("%d: got %+v", status, resp)
+		}
+	}
+}
+
+func TestAnswerIsCompleteIfItsEndIsAnnounced(t *testing.T) {
+	want := func(url string, complete bool) {
+		t.Helper()
+		resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{URL: url})
+		if err != nil || resp.Complete != complete || string(resp.Body) != "98765" {
+			t.Errorf("got %+v, %v", resp, err)
+		}
+	}
+	want(serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		io.WriteString(conn, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n98765")
+		conn.Close()
+	}), false)
+	transporttest.NewNetwork(t, func(w http.ResponseWriter, _ *http.Request) { // speaks HTTP/2
+		io.WriteString(w, "98765")
+		w.(http.Flusher).Flush()
+	})
+	want(transporttest.URL, true)
+}

@@ -1,0 +1,156 @@
+//go:build evm
+
+package staking
+
+import (
+	"errors"
+	"math/big"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/state"
+	"github.com/ethereum/go-ethereum/core/tracing"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/vm"
+	"github.com/ethereum/go-ethereum/core/vm/runtime"
+	"github.com/ethereum/go-ethereum/params"
+	"github.com/holiman/uint256"
+
+	"herald/internal/core"
+	"herald/internal/service/staking/evmabi"
+)
+
+// evm is a chain of go-ethereum's own EVM, on which the contracts of testdata
+// run.
+type evm struct {
+	t     *testing.T
+	state *state.StateDB
+	contracts
+}
+
+func newEVM(t *testing.T) *evm {
+	db, err := state.New(types.EmptyRootHash, state.NewDatabaseForTesting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.AddBalance(ann, uint256.MustFromBig(new(big.Int).Exp(big.NewInt(10), big.NewInt(30), nil)), tracing.BalanceChangeUnspecified)
+	return &evm{t, db, contracts{}}
+}
+
+func (e *evm) config(at header, value *big.Int) *runtime.Config {
+	rules := *params.MergedTestChainConfig
+	rules.ChainID = big.NewInt(testChain)
+	return &runtime.Config{
+		ChainConfig: &rules,
+		Origin:      ann,
+		State:       e.state,
+		BlockNumber: new(big.Int).SetUint64(uint64(at.Number)),
+		Time:        at.Timestamp.ToInt().Uint64(),
+		GasLimit:    30_000_000,
+		Value:       value,
+	}
+}
+
+// blockAt is a block in which a transaction is mined.
+func blockAt(number uint64) header {
+	return header{Number: hexutil.Uint64(number), Timestamp: (*hexutil.Big)(big.NewInt(1_700_000_000))}
+}
+
+// deploy puts a contract of testdata at an address.
+func (e *evm) deploy(contract string, at common.Address) {
+	e.t.Helper()
+	text, err := os.ReadFile("testdata/" + contract + ".bin")
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	code, _, _, err := runtime.Create(common.FromHex(strings.TrimSpace(string(text))), e.config(blockAt(1), nil))
+	if err != nil {
+		e.t.Fatalf("deploy %s: %v", contract, err)
+	}
+	e.state.SetCode(at, code, tracing.CodeChangeUnspecified)
+	e.contracts[at] = e.contract(at)
+}
+
+// transact sends a transaction of ann's to a StakingPool.
+func (e *evm) transact(block uint64, to core.Pool, value *big.Int, method string, arguments ...*big.Int) {
+	e.t.Helper()
+	input := evmabi.Selector(method)
+	for _, a := range arguments {
+		input = append(input, evmabi.Uint256(a)...)
+	}
+	if _, _, err := runtime.Call(to.Address, input, e.config(blockAt(block), value)); err != nil {
+		e.t.Fatalf("%s: %v", method, err)
+	}
+}
+
+// contract runs the code at an address.
+func (e *evm) contract(at common.Address) contract {
+	return func(input []byte, block header) ([]byte, error) {
+		before := e.state.Snapshot()
+		defer e.state.RevertToSnapshot(before)
+		output, _, err := runtime.Call(at, input, e.config(block, nil))
+		if errors.Is(err, vm.ErrExecutionReverted) {
+			reason, _ := abi.UnpackRevert(output)
+			return nil, revert{reason}
+		}
+		return output, err
+	}
+}
+
+// deployAll deploys the Aggregator in Multicall3's place, and the contracts as
+// pools.
+func (e *evm) deployAll(contracts ...string) []core.Pool {
+	e.t.Helper()
+	e.deploy("Aggregator", multicallAddr)
+	pools := make([]core.Pool, len(contracts))
+	for i, contract := range contracts {
+		pools[i] = poolAt(i)
+		if contract != "" {
+			e.deploy(contract, pools[i].Address)
+		}
+	}
+	return pools
+}
+
+func ether(n int64) *big.Int { return new(big.Int).Mul(big.NewInt(n), big.NewInt(params.Ether)) }
+
+func TestEVMStakesAreReadInEveryWay(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			chain := newEVM(t)
+			pools := chain.deployAll("StakingPool", "StakingPool", "RevertingPool", "", "StakingPool")
+			chain.transact(500, pools[1], ether(1500), "stake()")
+			chain.transact(501, pools[1], nil, "unstake(uint256)", ether(300))
+			chain.transact(502, pools[1], nil, "unstake(uint256)", ether(25))
+			chain.transact(503, pools[4], big.NewInt(1), "stake()")
+			n := newNode(t, chain.contracts)
+			way.node(n)
+			c := newClient(t, n, pools, way.config)
+			for _, burning := range []bool{false, true} {
+				if burning { // leaves no gas for those after it in the aggregate
+					chain.deploy("BurningPool", pools[3].Address)
+				}
+				stake, err := c.Stakes.Ask(t.Context(), ann)
+				if err != nil {
+					t.Fatal(err)
+				}
+				wantAmounts(t, "staked", stake.Staked, "pool 1: 1175", "pool 4: 0.000000000000000001")
+				wantAmounts(t, "unbonding", stake.Unbonding, "pool 1: 325")
+				if !slices.Equal(poolsOf(stake.Failed), pools[2:4]) || !slices.Equal(poolsOf(stake.UnbondingFailed), pools[2:4]) {
+					t.Errorf("failed %v, withdrawals failed %v", stake.Failed, stake.UnbondingFailed)
+				}
+				if way.name == "multicall" && !burning && n.trips != 1 {
+					t.Errorf("%d round trips, want 1: the aggregate", n.trips)
+				}
+				if stake.Block != 1000 || stake.Checked != 3 {
+					t.Errorf("block %d, checked %d", stake.Block, stake.Checked)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,125 @@
+package staking
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"herald/internal/config"
+	"herald/internal/core"
+	"herald/internal/secret"
+)
+
+// Settings are what an operator chooses.
+type Settings struct {
+	// RPCURL is the node's http or https endpoint. It may carry a key anywhere
+	// but in its host.
+	RPCURL  secret.Value
+	ChainID uint64
+	Pools   []core.Pool // at least one, none twice
+	// Method is the view method `name(address)` that answers a wallet's stake
+	// as a uint256.
+	Method string
+	// PendingMethod is the view method `name(address)` that answers the stakes
+	// being withdrawn as (uint256 amount,uint256 block)[]; empty: none is asked.
+	PendingMethod string
+	// Multicall is the address of Multicall3; nil: it is not used.
+	Multicall *common.Address
+	// Decimals is how many of a stake's digits are behind the point, 0 to 77.
+	Decimals int
+	// MaxBlockAge is how old the block of a stake may be; 0 is any age.
+	MaxBlockAge time.Duration
+	// TTL is how long a wallet's stake is fresh.
+	TTL time.Duration
+}
+
+// Table declares the settings that fill s.
+func (s *Settings) Table() []config.Setting {
+	method := config.Matching(`[A-Za-z_$][A-Za-z0-9_$]{0,127}\(address\)`, "of the form name(address)")
+	return []config.Setting{
+		{Heading: "Staking", Name: "EVM_RPC_URL", Required: true, Example: "https://rpc.example.org/v1/my-key",
+			Comment: "JSON-RPC endpoint of the chain with the pools: http or https. A key in it is kept out of logs and " +
+				"answers.",
+			Set: config.Field(&s.RPCURL, config.Hidden(parseRPCURL))},
+		{Name: "EVM_CHAIN_ID", Required: true, Example: "1",
+			Comment: "That chain's ID. An endpoint of another chain is refused.",
+			Set:     config.Field(&s.ChainID, parseChainID)},
+		{Name: "STAKING_POOLS", Required: true, Example: "0x52908400098527886E0F7030069857D2E4169EE7",
+			Comment: "The pools' addresses, separated by commas or white space; or @FILE, with one a line: the address and, if " +
+				"you like, a name. In the file, # at the start of a line or between white space begins a comment. A relative " +
+				"path starts at the folder in which Herald is started.",
+			Set: config.Field(&s.Pools, parsePools)},
+		{Name: "STAKING_METHOD", Default: "currentStake(address)",
+			Comment: "View method of a pool that answers one wallet's stake as a uint256.",
+			Set:     config.Field(&s.Method, method)},
+		{Name: "STAKING_PENDING_METHOD", Example: "pendingUnstakes(address)",
+			Comment: "View method of a pool that answers what one wallet is withdrawing, as (uint256 amount,uint256 block)[]. " +
+				"Unset: withdrawals are not shown.",
+			Set: config.Field(&s.PendingMethod, method)},
+		{Name: "MULTICALL_ADDRESS", Default: defaultMulticall, Example: config.Off,
+			Comment: "Multicall3 on that chain, which reads all pools in one call. off: a JSON-RPC batch instead.",
+			Set:     config.Field(&s.Multicall, orOff(parseMulticall))},
+		{Name: "MAX_BLOCK_AGE", Default: "10m",
+			Comment: "How old the block of a stake may be before the node counts as frozen, and the answer is that it could not " +
+				"be checked. off: any age.",
+			Set: config.Field(&s.MaxBlockAge, orOff(config.Duration))},
+		{Name: "TOKEN_DECIMALS", Default: "18",
+			Comment: "Decimals of staked amounts: how many digits of a whole number on the chain stand behind the point.",
+			// With more than 77, a uint256 could not hold one token.
+			Set: config.Field(&s.Decimals, config.IntBetween(0, 77))},
+		{Name: "STAKE_TTL", Default: "60s",
+			Comment: "How long a wallet's stake is fresh.",
+			Set:     config.Field(&s.TTL, config.Duration)},
+	}
+}
+
+func parseRPCURL(value string) (string, error) {
+	if _, err := config.URL(value, "http", "https"); err != nil {
+		return "", err
+	}
+	return strings.TrimRight(value, "/"), nil
+}
+
+func parseChainID(value string) (uint64, error) {
+	id, err := strconv.ParseUint(value, 10, 64)
+	if err != nil || id == 0 {
+		return 0, errors.New("must be a whole number above 0 in decimal digits")
+	}
+	return id, nil
+}
+
+func parseMulticall(value string) (*common.Address, error) {
+	address, err := parseContract(value)
+	return &address, err
+}
+
+// orOff reads a value, or config.Off as the zero value.
+func orOff[T any](read func(string) (T, error)) func(string) (T, error) {
+	return func(value string) (v T, err error) {
+		if value == config.Off {
+			return v, nil
+		}
+		if v, err = read(value); err != nil {
+			err = fmt.Errorf("%w, or must be off", err)
+		}
+		return v, err
+	}
+}
+
+// parseContract reads the address of a contract.
+func parseContract(value string) (common.Address, error) {
+	address, err := core.ParseWallet(value)
+	switch {
+	case err != nil && strings.HasPrefix(value, "0x") && common.IsHexAddress(value):
+		return address, errors.New("does not match its EIP-55 checksum: a character is mistyped")
+	case err != nil:
+		return address, errors.New("must be 0x and 40 hexadecimal digits")
+	case address == (common.Address{}):
+		return address, errors.New("is the zero address")
+	}
+	return address, nil
+}

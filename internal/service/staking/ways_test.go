@@ -1,0 +1,200 @@
+package staking
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"herald/internal/core"
+	"herald/internal/service/staking/evmabi"
+)
+
+// stakers are 21 pools with a stake in the last.
+func stakers() (contracts, []core.Pool) {
+	return deploy(append(emptyPools(20), pool(tokensOf(3), withdrawalsOf(4)))...)
+}
+
+func wantStaker(t *testing.T, c *Client) {
+	t.Helper()
+	stake, err := c.Stakes.Ask(t.Context(), ann)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantAmounts(t, "staked", stake.Staked, "pool 20: 3")
+	wantAmounts(t, "unbonding", stake.Unbonding, "pool 20: 4")
+	if stake.Checked != 21 {
+		t.Errorf("checked %d pools", stake.Checked)
+	}
+}
+
+// inEveryWay runs a test on a new chain of stakers for each way of reading it.
+func inEveryWay(t *testing.T, test func(t *testing.T, chain contracts, n *node, c *Client), change ...func(*Settings)) {
+	t.Helper()
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			chain, pools := stakers()
+			n := newNode(t, chain)
+			way.node(n)
+			test(t, chain, n, newClient(t, n, pools, append(change, way.config)...))
+		})
+	}
+}
+
+// withoutMulticallOn is a client of a new chain of stakers that reads them by
+// batch, or one by one where the node takes no batches.
+func withoutMulticallOn(t *testing.T) (*node, *Client) {
+	t.Helper()
+	chain, pools := stakers()
+	n := newNode(t, chain)
+	return n, newClient(t, n, pools, withoutMulticall)
+}
+
+func TestRoundTripsOfOneStakeOver21Pools(t *testing.T) {
+	for _, way := range ways {
+		chain, pools := stakers()
+		n := newNode(t, chain)
+		way.node(n)
+		c := newClient(t, n, pools, way.config)
+		wantStaker(t, c) // learns what does not work
+		if got := n.tripsOf(func() { wantStaker(t, c) }); got != way.trips {
+			t.Errorf("%s: %d round trips, want %d", way.name, got, way.trips)
+		}
+	}
+}
+
+func TestPinnedReadsAreAllOfTheToldBlock(t *testing.T) {
+	n, c := withoutMulticallOn(t)
+	for _, limit := range []int{100, 1} { // by batch, then one by one
+		n.rpc.SetBatchLimits(limit, 1<<20)
+		n.tags = nil
+		// The chain moves with each request.
+		n.spoil = func(w http.ResponseWriter, right []byte) {
+			n.block++
+			w.Write(right)
+		}
+		stake, err := c.Stakes.Ask(t.Context(), ann)
+		if tags := slices.Compact(n.tags); err != nil || len(tags) != 1 || tags[0] != hexutil.EncodeUint64(stake.Block) {
+			t.Errorf("block %d, asked at %v, %v", stake.Block, tags, err)
+		}
+	}
+}
+
+func TestWithoutMulticallThereTheBatchIsUsed(t *testing.T) {
+	for name, multicall := range map[string]contract{
+		"no code":                nil,
+		"reverts, as out of gas": pool(nil, nil),
+		"another contract":       pool(wordOf(1), nil),
+		"no results":             pool(append(wordOf(evmabi.Word), wordOf(0)...), nil),
+		"its own methods fail": func(input []byte, at header) ([]byte, error) {
+			others, _ := deploy(emptyPools(21)...)
+			delete(others, multicallAddr)
+			return others.multicall(input, at)
+		},
+	} {
+		chain, pools := stakers()
+		chain[multicallAddr] = multicall
+		n := newNode(t, chain)
+		c := newClient(t, n, pools)
+		first, then := n.tripsOf(func() { wantStaker(t, c) }), n.tripsOf(func() { wantStaker(t, c) })
+		if first != 3 || then != 2 { // the aggregate, the block, the batch; then without the aggregate
+			t.Errorf("%s: %d round trips, then %d", name, first, then)
+		}
+	}
+}
+
+// onBatches has batches answered by spoil, from the right answer, and leaves
+// single calls alone.
+func onBatches(spoil func(w http.ResponseWriter, answers []map[string]any)) func(http.ResponseWriter, []byte) {
+	return func(w http.ResponseWriter, right []byte) {
+		var batch []map[string]any
+		if json.Unmarshal(right, &batch) != nil {
+			w.Write(right)
+			return
+		}
+		spoil(w, batch)
+	}
+}
+
+func writeJSON(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
+
+// refusal is a JSON-RPC error that stands for a whole batch.
+func refusal(code int) map[string]any {
+	return map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": "spoiled"}}
+}
+
+func TestElementsThatFailInABatchAreFailedPools(t *testing.T) {
+	n, c := withoutMulticallOn(t)
+	n.spoil = onBatches(func(w http.ResponseWriter, a []map[string]any) {
+		delete(a[1], "result")
+		a[1]["error"] = map[string]any{"code": -32005, "message": "spoiled"}
+		a[2]["result"] = nil
+		a[3]["result"] = "0xzz"
+		a[4]["result"] = 12
+		a[5]["result"] = "1"
+		a[6]["error"] = nil // as JSON-RPC 1.0 has it beside a result
+		slices.Reverse(a)   // they may come in any order
+		writeJSON(w, a)
+	})
+	stake, err := c.Stakes.Ask(t.Context(), ann)
+	if err != nil || !slices.Equal(poolsOf(stake.Failed), c.pools[:5]) || stake.Checked != 16 || n.trips != 2 {
+		t.Errorf("got %v, checked %d, %v, after %d round trips", stake.Failed, stake.Checked, err, n.trips)
+	}
+	for _, f := range stake.Failed[1:] { // what go-ethereum says of the others may quote the node
+		if f.Err != errNotJSONRPC {
+			t.Errorf("%s: %v", f.Pool.Name, f.Err)
+		}
+	}
+}
+
+func TestBatchesThatAreNotAnsweredRightAreAskedOneByOne(t *testing.T) {
+	for name, spoil := range map[string]func(http.ResponseWriter, []map[string]any){
+		"one error":   func(w http.ResponseWriter, _ []map[string]any) { writeJSON(w, refusal(-32600)) },
+		"status 400":  func(w http.ResponseWriter, _ []map[string]any) { http.Error(w, "spoiled", http.StatusBadRequest) },
+		"one missing": func(w http.ResponseWriter, a []map[string]any) { writeJSON(w, append(a[:5:5], a[6:]...)) },
+		"a null":      func(w http.ResponseWriter, a []map[string]any) { a[4] = nil; writeJSON(w, a) },
+		"foreign id": func(w http.ResponseWriter, a []map[string]any) {
+			a[3]["id"], a[3]["result"] = 999999, common.MaxHash
+			writeJSON(w, a)
+		},
+		"one doubled besides": func(w http.ResponseWriter, a []map[string]any) {
+			other := map[string]any{"jsonrpc": "2.0", "id": a[2]["id"], "result": common.MaxHash}
+			writeJSON(w, append([]map[string]any{other}, a...))
+		},
+	} {
+		n, c := withoutMulticallOn(t)
+		n.spoil = onBatches(spoil)
+		wantStaker(t, c)
+		if got := n.tripsOf(func() { wantStaker(t, c) }); got != 44 {
+			t.Errorf("%s, then: %d round trips, want 44: the batch is not tried again at once", name, got)
+		}
+	}
+}
+
+func TestANodeThatRefusesIsNotAskedOn(t *testing.T) {
+	n, c := withoutMulticallOn(t)
+	n.spoil = onBatches(func(w http.ResponseWriter, _ []map[string]any) { writeJSON(w, refusal(-32005)) })
+	_, err := c.Stakes.Ask(t.Context(), ann)
+	wantReason(t, err, core.Limited)
+	if n.trips != 2 {
+		t.Errorf("a limited batch: %d round trips, want 2", n.trips)
+	}
+
+	n, c = withoutMulticallOn(t)
+	n.rpc.SetBatchLimits(1, 1<<20)
+	wantStaker(t, c) // one by one
+	c.parallel, n.trips = 1, 0
+	n.spoil = func(w http.ResponseWriter, right []byte) {
+		if n.trips > 5 {
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+		w.Write(right)
+	}
+	stake, err := c.Stakes.Ask(t.Context(), ann)
+	if err != nil || stake.Outcome() != core.Undetermined || stake.Checked != 3 || len(stake.Failed) != 18 || n.trips > 7 {
+		t.Errorf("one by one, refused at the 6th round trip: got %v, %v, after %d", stake, err, n.trips)
+	}
+}

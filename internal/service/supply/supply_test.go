@@ -1,0 +1,113 @@
+package supply_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"herald/internal/core"
+	"herald/internal/service/rest/resttest"
+	"herald/internal/service/supply"
+)
+
+// figures asks past the cache.
+func figures(ctx context.Context, url string, timeout time.Duration) (core.Supply, error) {
+	return supply.New(supply.Settings{URL: url}, core.NewCache(core.CacheConfig{CallTimeout: timeout})).Supply.Ask(ctx, core.NoArgument{})
+}
+
+func ask(t *testing.T, total, circulating string) (core.Supply, error) {
+	t.Helper()
+	mux := http.NewServeMux()
+	for path, body := range map[string]string{"/v1/total-supply": total, "/v1/circulating-supply": circulating} {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) })
+	}
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	return figures(t.Context(), server.URL+"/v1", time.Minute)
+}
+
+func TestEveryFormOfANumberIsReadExactly(t *testing.T) {
+	for _, c := range []struct{ total, circulating, wantTotal, wantCirculating string }{
+		{" 98765432.1\r\n", "\t1\n", "98765432.1", "1"},
+		{`"98765432.1"`, `" 1 "`, "98765432.1", "1"},
+		{`{"result":"98765432.1"}`, `{"result":1}`, "98765432.1", "1"},
+		{`{"data":98765432.1}`, `{"data":"1"}`, "98765432.1", "1"},
+		{`1e+21`, `123456789012345678901.123456789012345678`, "1000000000000000000000", "123456789012345678901.123456789012345678"},
+		{`5`, `5.000`, "5", "5"},
+	} {
+		got, err := ask(t, c.total, c.circulating)
+		if err != nil || got.Total.String() != c.wantTotal || got.Circulating.String() != c.wantCirculating {
+			t.Errorf("%s and %s: got %v and %v, %v", c.total, c.circulating, got.Total, got.Circulating, err)
+		}
+	}
+}
+
+func TestWhatIsNoSupplyIsMalformed(t *testing.T) {
+	for _, text := range []string{
+		`0`, `0.0`, `"0"`, `{"result":"0"}`, `{"data":0}`, `-1`, `"-5"`, `-0`,
+		`Error calculating total supply`, `"Error calculating total supply"`, `{"result":"Max rate limit reached"}`,
+		`NaN`, `"Infinity"`, `1e400`, `1e-999999999`, `98,765,432.1`, `"98,765,432.1"`, `1.234.567`, `0x10`, `1_000`, `007`,
+		`null`, `true`, `""`, `[5]`, `{}`, `{"result":null}`, `{"result":[5]}`, `{"data":{"result":5}}`, `{"other":5}`, `{"Result":5}`,
+		`{"result":5,"data":6}`, `{"result":5,"result":6}`, `{"error":"no node","result":5}`, `{"success":false,"data":5}`,
+		`{"code":500,"data":"1"}`, `{"status":0,"message":"NOTOK","result":"5"}`, `5 6`, `<html>5</html>`, ``,
+	} {
+		for _, pair := range [][2]string{{text, "5"}, {"5", text}} {
+			t.Log(pair)
+			_, err := ask(t, pair[0], pair[1])
+			resttest.WantReason(t, err, supply.Service, core.Malformed)
+		}
+	}
+	_, err := ask(t, "5", "5.000000000000000001")
+	resttest.WantReason(t, err, supply.Service, core.Malformed)
+}
+
+func TestABareNumberThatMayBeCutOffIsMalformed(t *testing.T) {
+	for body, complete := range map[string]bool{` 987 `: false, `{"result":987`: false, `"987"`: true, `{"result":987}`: true} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				panic(err)
+			}
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+body)
+			conn.Close()
+		}))
+		_, err := figures(t.Context(), server.URL, time.Minute)
+		server.Close()
+		if !complete {
+			t.Log(body)
+			resttest.WantReason(t, err, supply.Service, core.Malformed)
+		} else if err != nil {
+			t.Errorf("%q: %v", body, err)
+		}
+	}
+}
+
+func TestFiguresAreAskedAtOnce(t *testing.T) {
+	var arrived atomic.Int32
+	both := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if arrived.Add(1) == 2 {
+			close(both)
+		}
+		select {
+		case <-both:
+		case <-r.Context().Done():
+		}
+		io.WriteString(w, "5")
+	}))
+	defer server.Close()
+	if _, err := figures(t.Context(), server.URL, 10*time.Second); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
+	resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
+		_, err := figures(ctx, baseURL+"/pr3f1x", timeout)
+		return err
+	}, "pr3f1x", "total-supply", "circulating-supply")
+}

@@ -1,0 +1,99 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+)
+
+func TestDeadReplicasClaimLapses(t *testing.T) {
+	s := server(t)
+	ctx := t.Context()
+	dead, two := replica(t, s), replica(t, s)
+	dead.Begin(ctx, "a")
+	s.FastForward(time.Hour - time.Second)
+	expect(t, "before the claim lapses", two.Begin(ctx, "a"), chat.InHand)
+	s.FastForward(2 * time.Second)
+	expect(t, "after", two.Begin(ctx, "a"), chat.Fresh)
+	// It was slow, not dead, and gives up what is no longer its own.
+	dead.End(ctx, "a", false)
+	three := replica(t, s)
+	expect(t, "what another took over", three.Begin(ctx, "a"), chat.InHand)
+}
+
+func TestClaimsAreRenewedWithoutBeingAsked(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	one := newReplica(t, time.Second, redisURL(s))
+	one.Begin(t.Context(), "a")
+	key := one.key("update", "a")
+	for range 3 {
+		s.FastForward(600 * time.Millisecond)
+		eventually(t, "the claim is renewed", func() bool { return s.TTL(key) >= 900*time.Millisecond })
+	}
+}
+
+// TestARenewalThatComesTooLateChangesNothing renews what was in hand when the
+// renewal began, and is not when it arrives.
+func TestARenewalThatComesTooLateChangesNothing(t *testing.T) {
+	s := server(t)
+	ctx := t.Context()
+	one, two := replica(t, s), replica(t, s)
+	for _, key := range []string{"given up", "answered"} {
+		one.Begin(ctx, key)
+		one.End(ctx, key, key == "answered")
+		one.held[one.key("update", key)] = true
+	}
+	one.renew(ctx)
+	expect(t, "the one given up", two.Begin(ctx, "given up"), chat.Fresh)
+	expect(t, "the one answered", two.Begin(ctx, "answered"), chat.Answered)
+}
+
+func TestALivingReplicasClaimsLastAsLongAsItsUpdatesAreInHand(t *testing.T) {
+	const updates = mostRenewed + 1
+	s := server(t)
+	ctx := t.Context()
+	one, two := replica(t, s), replica(t, s)
+	for i := range updates {
+		one.held[one.key("update", fmt.Sprint(i))] = true
+	}
+	for range 3 {
+		one.renew(ctx)
+		s.FastForward(time.Hour - time.Minute)
+	}
+	expect(t, "one in hand for longer than a claim", two.Begin(ctx, fmt.Sprint(updates-1)), chat.InHand)
+	if n := len(s.Keys()); n != updates {
+		t.Errorf("%d claims are left of %d", n, updates)
+	}
+}
+
+// TestWhatHappensDuringAnOutageIsTold has Redis away for longer than a claim
+// lasts, with updates that were in hand before and ones that come meanwhile.
+func TestWhatHappensDuringAnOutageIsTold(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	ctx := t.Context()
+	one, two := replica(t, s), replica(t, s)
+	for _, key := range []string{"answered meanwhile", "before", "taken over"} {
+		expect(t, "a new update", one.Begin(ctx, key), chat.Fresh)
+	}
+	s.SetError("LOADING")
+	one.End(ctx, "answered meanwhile", true)
+	expect(t, "one that comes meanwhile", one.Begin(ctx, "meanwhile"), chat.Fresh)
+	s.FastForward(2 * time.Hour)
+	s.SetError("")
+	expect(t, "one taken over as its claim lapsed", two.Begin(ctx, "taken over"), chat.Fresh)
+	eventually(t, "Redis is told", func() bool {
+		one.mu.Lock()
+		defer one.mu.Unlock()
+		return len(one.answered) == 0
+	})
+	expect(t, "the one answered meanwhile, here", one.Begin(ctx, "answered meanwhile"), chat.Answered)
+	expect(t, "the one answered meanwhile, elsewhere", two.Begin(ctx, "answered meanwhile"), chat.Answered)
+	expect(t, "the one from before, elsewhere", two.Begin(ctx, "before"), chat.InHand)
+	expect(t, "the one that came meanwhile, elsewhere", two.Begin(ctx, "meanwhile"), chat.InHand)
+	two.End(ctx, "taken over", false)
+	expect(t, "the one taken over is not taken back", replica(t, s).Begin(ctx, "taken over"), chat.Fresh)
+}

@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/internal/config"
+	"herald/internal/config/configtest"
+	"herald/internal/secret/logtest"
+)
+
+func newStore(t *testing.T, dir string) (*Folder, *logtest.Buffer) {
+	t.Helper()
+	var log logtest.Buffer
+	s, err := NewFolder(dir, log.Logger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, &log
+}
+
+func expectKept(t *testing.T, f *Folder, key, want string) {
+	t.Helper()
+	if got, found := f.Load(context.Background(), key); string(got) != want || found != (want != "") {
+		t.Errorf("%s is %q, found %t; want %q", key, got, found, want)
+	}
+}
+
+func TestValuesOutliveTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		f, _ := newStore(t, dir)
+		expectKept(t, f, "a", "")
+		f.Save(t.Context(), "a", []byte("1"), time.Hour)
+		f.Save(t.Context(), "b", []byte("\x00\xff"), time.Minute)
+		f.Save(t.Context(), "a", []byte("2"), time.Hour)
+		again, _ := newStore(t, dir)
+		expectKept(t, again, "a", "2")
+		expectKept(t, again, "b", "\x00\xff")
+		time.Sleep(time.Minute)
+		expectKept(t, again, "a", "2")
+		expectKept(t, again, "b", "")
+	})
+}
+
+func TestADamagedFileIsNotThere(t *testing.T) {
+	for _, content := range []string{"", "{", "null", `{"Until":"soon"}`, `{"Value":"MQ=="}`, `{"Until":"9999-01-01T00:00:00Z","Value":"?"}`} {
+		f, _ := newStore(t, t.TempDir())
+		if err := os.WriteFile(f.path("a"), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		expectKept(t, f, "a", "")
+		f.Save(t.Context(), "a", []byte("1"), time.Hour)
+		expectKept(t, f, "a", "1")
+	}
+}
+
+func TestAFolderThatCannotBeWrittenIsLoggedOnceWithoutItsPath(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "s3cret")
+	f, log := newStore(t, dir)
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		f.Save(t.Context(), "a", []byte("1"), time.Hour)
+	}
+	expectKept(t, f, "a", "")
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "DATA_DIR") || strings.Contains(got, "s3cret") {
+		t.Errorf("logged %s", got)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f.Save(t.Context(), "a", []byte("1"), time.Hour)
+	expectKept(t, f, "a", "1")
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {
+		t.Errorf("left %v", left)
+	}
+}
+
+func TestFolderThatCannotBeIsAMistake(t *testing.T) {
+	file := filepath.Join(t.TempDir(), configtest.Canary)
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dirs := []string{file, filepath.Join(file, "below"), filepath.Join(file+"missing", "below")}
+	configtest.Refuses(t, new(Settings).Table(), "DATA_DIR", "must be a folder", dirs...)
+	for _, dir := range append(dirs, configtest.Canary+"\x00") {
+		_, err := NewFolder(dir, slog.New(slog.DiscardHandler))
+		mistakes, _ := errors.AsType[config.Mistakes](err)
+		configtest.OneMistake(t, new(Settings).Table(), mistakes, "DATA_DIR", "folder")
+	}
+}
+
+// files are the modes and contents of the files in dir, by name.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		content, readErr := os.ReadFile(filepath.Join(dir, e.Name()))
+		info, infoErr := e.Info()
+		if err = errors.Join(err, readErr, infoErr); err == nil {
+			all[e.Name()] = fmt.Sprint(info.Mode(), " ", string(content))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestFilesAreTheirOwnersAloneAndNameNothingOfTheirKeys(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	f, _ := newStore(t, dir)
+	f.Save(t.Context(), "price https://host/key-in-a-path", []byte("1"), time.Hour)
+	text := fmt.Sprint(files(t, dir))
+	if !strings.Contains(text, "-rw------- ") || strings.Contains(text, "host") || strings.Contains(text, "key-in") {
+		t.Error(text)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode() != 0o700|os.ModeDir {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+func TestASweepDeletesWhatIsOutdatedAndNothingElse(t *testing.T) {
+	f, _ := newStore(t, t.TempDir())
+	f.Save(t.Context(), "good", []byte("1"), 2*time.Hour)
+	f.Save(t.Context(), "outdated", []byte("1"), -time.Second)
+	for _, name := range []string{"begun.kept.json", "quotes.db"} {
+		if err := os.WriteFile(filepath.Join(f.dir, name), []byte("?"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name := range files(t, f.dir) {
+		if err := os.Chtimes(filepath.Join(f.dir, name), time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Save(t.Context(), "new", nil, -time.Second) // as while another process writes it
+	newStore(t, f.dir)
+	left := files(t, f.dir)
+	for _, name := range []string{filepath.Base(f.path("good")), filepath.Base(f.path("new")), "quotes.db"} {
+		if left[name] == "" {
+			t.Errorf("%s is deleted", name)
+		}
+	}
+	if len(left) != 3 {
+		t.Errorf("left %v", left)
+	}
+}

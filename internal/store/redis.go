@@ -1,0 +1,152 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/failsafe-go/failsafe-go/circuitbreaker"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"herald/internal/chat"
+)
+
+// Redis is state shared between replicas, on Redis 5 or later. It implements
+// chat.Dedup and core.Store. A call that fails, or that Redis does not answer
+// within 10 ms or the read_timeout of its URL, is decided by the memory of this
+// process, and so are all others until Redis answers again: limits then hold for
+// each replica by itself, and an update that is delivered to two replicas may be
+// answered by both.
+//
+// An update in hand is claimed, and the claim is renewed for as long as the
+// update is in hand, however long its answer waits. What a dead process held is
+// free again once its claims have lapsed.
+type Redis struct {
+	client *redis.Client
+	memory *Memory
+	log    *slog.Logger
+	salt   []byte
+	// owner marks the claims of this process, each of which lasts for claim.
+	owner   string
+	claim   time.Duration
+	timeout time.Duration // of a call
+	circuit circuitbreaker.CircuitBreaker[any]
+
+	mu sync.Mutex
+	// held are the keys of the updates in hand here, and answered those that
+	// Redis could not be told of.
+	held, answered map[string]bool
+	// outage logs the outage that there is; nil while Redis answers.
+	outage *time.Timer
+
+	back        chan struct{} // gets a token when an outage has ended
+	stop        context.CancelFunc
+	maintaining sync.WaitGroup
+
+	fallbacks atomic.Uint64
+}
+
+var _ chat.Dedup = (*Redis)(nil)
+
+// connections is how many are made unless the URL says otherwise. All of them
+// are kept.
+const connections = 20
+
+// NewRedis makes a Redis. It contacts nothing before Connect or the first call.
+// salt is what every replica of one deployment has and nobody else knows; keys
+// are hashed with it. claim, of at least a second, is how long the updates of a
+// dead process stay claimed. NewRedis fails on a malformed URL, which the error
+// does not repeat.
+func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*Redis, error) {
+	options, err := redis.ParseURL(s.RedisURL.Reveal())
+	if err != nil {
+		return nil, errors.New("the Redis URL is malformed")
+	}
+	timeout := cmp.Or(max(options.ReadTimeout, 0), callTimeout)
+	options.PoolSize = cmp.Or(options.PoolSize, connections)
+	options.ConnMaxIdleTime = -1
+	// Every call has a deadline of its own; these are for one that allows more.
+	longest := max(timeout, connectTimeout)
+	options.DialTimeout, options.ReadTimeout = longest, longest
+	options.WriteTimeout, options.PoolTimeout = longest, longest
+	options.ContextTimeoutEnabled = true
+	options.MaxRetries = -1
+	options.DialerRetries = 1
+	options.DisableIdentity = true
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	// The client would write to standard error by itself. It has one logger
+	// for the process.
+	redis.SetLogger(silent{})
+	ctx, stop := context.WithCancel(context.Background())
+	r := &Redis{
+		client: redis.NewClient(options), memory: NewMemory(), log: log, salt: salt,
+		owner: rand.Text(), claim: claim, timeout: timeout,
+		circuit: circuitbreaker.NewBuilder[any]().WithDelay(retryPause).Build(),
+		held:    map[string]bool{}, answered: map[string]bool{}, back: make(chan struct{}, 1), stop: stop,
+	}
+	r.maintaining.Go(func() { r.maintain(ctx) })
+	return r, nil
+}
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
+// Close stops renewing claims and closes the connections.
+func (r *Redis) Close() error {
+	r.stop()
+	err := r.client.Close()
+	r.maintaining.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.outage != nil {
+		r.outage.Stop()
+	}
+	return err
+}
+
+// Fallbacks counts the calls so far that were decided without Redis.
+func (r *Redis) Fallbacks() uint64 { return r.fallbacks.Load() }
+
+// Up reports whether Redis is asked: the last call was answered in time.
+func (r *Redis) Up() bool { return r.circuit.IsClosed() }
+
+// key hides what is personal in id.
+func (r *Redis) key(kind, id string) string {
+	mac := hmac.New(sha256.New, r.salt)
+	mac.Write([]byte(kind + " " + id))
+	return "herald:" + kind + ":" + hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// maxValue bounds the bytes of a value that Load returns. The largest is the
+// history of quotes: 1,621 points of some 40 bytes, or 80 where prices have many
+// digits.
+const maxValue = 256 << 10
+
+// Load returns the value that some replica saved under key, and whether there is
+// one of at most 256 KiB to be had.
+func (r *Redis) Load(ctx context.Context, key string) ([]byte, bool) {
+	var value []byte
+	reached := r.ask(ctx, func(ctx context.Context) (err error) {
+		value, err = r.client.GetRange(ctx, r.key("answer", key), 0, maxValue).Bytes()
+		return err
+	})
+	return value, reached && len(value) > 0 && len(value) <= maxValue
+}
+
+// Save keeps value for all replicas for ttl, of at least 1 ms, if Redis can be
+// reached. value must not be empty, and must hold nothing personal.
+func (r *Redis) Save(ctx context.Context, key string, value []byte, ttl time.Duration) {
+	r.ask(ctx, func(ctx context.Context) error {
+		return r.client.Set(ctx, r.key("answer", key), value, ttl).Err()
+	})
+}

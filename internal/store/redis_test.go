@@ -1,0 +1,135 @@
+package store
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"herald/internal/chat"
+	"herald/internal/secret"
+)
+
+const password = "hunter2-hunter2"
+
+// patient has the bot wait for Redis as long as a busy machine may need.
+const patient = "?read_timeout=20s"
+
+// claimTime is how long claims last. The server's time is simulated, so that no
+// claim is renewed by itself.
+const claimTime = time.Hour
+
+// redisURL is the URL of s for a patient bot.
+func redisURL(s *miniredis.Miniredis) string {
+	return "redis://:" + password + "@" + s.Addr() + "/0" + patient
+}
+
+// replica makes one of several processes that share s.
+func replica(t *testing.T, s *miniredis.Miniredis) *Redis {
+	t.Helper()
+	return newReplica(t, claimTime, redisURL(s))
+}
+
+func newReplica(t *testing.T, claim time.Duration, url string) *Redis {
+	t.Helper()
+	r, err := NewRedis(Settings{RedisURL: secret.New(url)}, []byte("shared by the replicas"), claim, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// eventually waits until done is true.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for limit := time.After(20 * time.Second); !done(); {
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+func server(t *testing.T) *miniredis.Miniredis {
+	t.Helper()
+	s := miniredis.RunT(t)
+	s.RequireAuth(password)
+	return s
+}
+
+func TestReplicasShareUpdates(t *testing.T) {
+	s := server(t)
+	ctx := t.Context()
+	one, two := replica(t, s), replica(t, s)
+	expect(t, "a new update", one.Begin(ctx, "a"), chat.Fresh)
+	expect(t, "the same at the same replica", one.Begin(ctx, "a"), chat.InHand)
+	expect(t, "the same at another", two.Begin(ctx, "a"), chat.InHand)
+	one.End(ctx, "a", true)
+	s.FastForward(remembered - time.Second)
+	expect(t, "an answered one at another", two.Begin(ctx, "a"), chat.Answered)
+	s.FastForward(2 * time.Second)
+	expect(t, "a day later", replica(t, s).Begin(ctx, "a"), chat.Fresh)
+
+	expect(t, "a new update", one.Begin(ctx, "b"), chat.Fresh)
+	one.End(ctx, "b", false)
+	expect(t, "one given up, at another", two.Begin(ctx, "b"), chat.Fresh)
+	if n := one.Fallbacks() + two.Fallbacks(); n != 0 || len(one.held) != 0 {
+		t.Errorf("%d calls were decided without Redis; held are %v", n, one.held)
+	}
+}
+
+func TestReplicasShareAnswers(t *testing.T) {
+	s := server(t)
+	ctx := t.Context()
+	one, two := replica(t, s), replica(t, s)
+	if _, found := one.Load(ctx, "price"); found {
+		t.Error("found what nobody saved")
+	}
+	one.Save(ctx, "price", []byte("1.5\x00"), time.Minute)
+	if value, found := two.Load(ctx, "price"); !found || string(value) != "1.5\x00" {
+		t.Errorf("loaded %q, %v", value, found)
+	}
+	s.FastForward(time.Minute)
+	if _, found := two.Load(ctx, "price"); found {
+		t.Error("found what has expired")
+	}
+	for size, fits := range map[int]bool{maxValue: true, maxValue + 1: false} {
+		one.Save(ctx, "large", make([]byte, size), time.Minute)
+		if value, found := two.Load(ctx, "large"); found != fits || fits && len(value) != size {
+			t.Errorf("of %d bytes %d are loaded, %v", size, len(value), found)
+		}
+	}
+}
+
+func TestTheURLMayAllowACallMoreTime(t *testing.T) {
+	for url, want := range map[string]time.Duration{"": callTimeout, "?read_timeout=1s": time.Second, "?read_timeout=-1": callTimeout} {
+		if r := newReplica(t, claimTime, "redis://localhost:1"+url); r.timeout != want {
+			t.Errorf("%q allows %v, want %v", url, r.timeout, want)
+		}
+	}
+}
+
+func TestRedisHoldsNoIDs(t *testing.T) {
+	s := server(t)
+	r := replica(t, s)
+	r.Begin(t.Context(), "telegram 987654321")
+	r.Limiter(5).Allow(t.Context(), "telegram user 987654321")
+	r.Take(t.Context(), 0, chat.Rate{Key: "chat 987654321", Every: time.Second, Burst: 1})
+	if dump := s.Dump(); len(s.Keys()) != 3 || strings.Contains(dump, "98765") {
+		t.Errorf("the server has %s", dump)
+	}
+}
+
+func TestMalformedURLIsNotRepeated(t *testing.T) {
+	for _, url := range []string{"redis://:" + password + "@host/x", "http://" + password, "redis://:" + password + "@ho st", ""} {
+		if _, err := NewRedis(Settings{RedisURL: secret.New(url)}, nil, time.Minute, nil); err == nil || strings.Contains(err.Error(), password) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}

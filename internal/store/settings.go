@@ -1,0 +1,66 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/redis/go-redis/v9"
+
+	"herald/internal/config"
+	"herald/internal/secret"
+)
+
+// Settings are what an operator chooses.
+type Settings struct {
+	// RedisURL is of the form redis://user:password@host:port/database, or
+	// rediss; unset: all state is in this process.
+	RedisURL secret.Value
+	// DataDir is the folder of the files; empty: none are written.
+	DataDir string
+}
+
+const exampleDir = "/var/lib/herald"
+
+// Table declares the settings that fill s.
+func (s *Settings) Table() []config.Setting {
+	return []config.Setting{
+		{Heading: "Files", Name: "DATA_DIR", Example: exampleDir,
+			Comment: "Folder for what must outlive the process: the quotes seen, for charts, and, without REDIS_URL, " +
+				"the last price and supply and the price provider's credits. It is made if only its last part is " +
+				"missing. Unset: in memory.",
+			Set: config.Field(&s.DataDir, folder)},
+		{Heading: "Several replicas", Name: "REDIS_URL", Secret: true, Example: "redis://:password@redis.example.org:6379/0",
+			Comment: "State that several replicas share: which updates are answered, rate limits, the pace of Telegram's " +
+				"messages, prices, supplies, " +
+				"credits and the quotes seen. redis:// or, with TLS, rediss://. " +
+				"A call may take 10 ms; after one that takes longer, this process decides alone until Redis answers in time. " +
+				"?read_timeout=100ms at its end allows 100 ms. Unset: all of it is in this process.",
+			Set: config.Field(&s.RedisURL, config.Hidden(parseRedisURL))},
+	}
+}
+
+// parseRedisURL accepts what the Redis client does.
+func parseRedisURL(value string) (string, error) {
+	if _, err := config.URL(value, "redis", "rediss"); err != nil {
+		return "", err
+	}
+	if _, err := redis.ParseURL(value); err != nil {
+		return "", errors.New("has a database number or an option that the Redis client does not know")
+	}
+	return value, nil
+}
+
+// folder accepts a folder that exists, or one in a folder that does. It makes
+// none.
+func folder(dir string) (string, error) {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		info, err = os.Stat(filepath.Dir(filepath.Clean(dir)))
+	}
+	if err != nil || !info.IsDir() {
+		return "", errors.New("must be a folder that exists, or one in a folder that does")
+	}
+	return dir, nil
+}

@@ -1,0 +1,70 @@
+package transport_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/internal/transport"
+)
+
+func TestTheWaitGrowsToItsMostAndIsNeverTheSame(t *testing.T) {
+	b := transport.Backoff{First: time.Second, Most: 30 * time.Second}
+	for failures, most := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 6: 30 * time.Second, 1000: 30 * time.Second} {
+		seen := map[time.Duration]bool{}
+		for range 100 {
+			seen[b.After(failures)] = true
+		}
+		waits := slices.Sorted(maps.Keys(seen))
+		if waits[0] < most/2 || waits[len(waits)-1] > most || len(waits) < 50 {
+			t.Errorf("after %d failures: %v, want %v to %v", failures, waits, most/2, most)
+		}
+	}
+}
+
+func TestAnAttemptIsRepeatedWhileItMayAndThereIsTime(t *testing.T) {
+	passing := errors.New("passing")
+	for name, c := range map[string]struct {
+		succeedsAt int // 0 is never
+		final      bool
+		asks       time.Duration
+		until, end time.Duration // 0 is none
+		attempts   int
+		took       time.Duration // at least, and less than a second more
+	}{
+		"until it succeeds":           {succeedsAt: 4, asks: 7 * time.Second, attempts: 4, took: 21 * time.Second},
+		"what cannot succeed":         {final: true, attempts: 1},
+		"until it is too late":        {asks: 6 * time.Second, until: 10 * time.Second, attempts: 2, took: 6 * time.Second},
+		"until the context has ended": {asks: time.Hour, end: time.Minute, attempts: 1, took: time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, start, attempts := t.Context(), time.Now(), 0
+			policy := transport.Policy{
+				Backoff: transport.Backoff{First: time.Millisecond, Most: time.Millisecond},
+				Again:   func(error) (bool, time.Duration) { return !c.final, c.asks },
+			}
+			if c.until > 0 {
+				policy.Until = start.Add(c.until)
+			}
+			if c.end > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, c.end)
+				defer cancel()
+			}
+			err := policy.Do(ctx, func(context.Context) error {
+				if attempts++; attempts == c.succeedsAt {
+					return nil
+				}
+				return passing
+			})
+			took := time.Since(start)
+			if (err == nil) != (c.succeedsAt > 0) || attempts != c.attempts || took < c.took || took > c.took+time.Second {
+				t.Errorf("%s: %v after %d attempts and %v", name, err, attempts, took)
+			}
+		})
+	}
+}
