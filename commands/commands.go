@@ -4,7 +4,7 @@
 // A command is a function from chat.Request to chat.Reply. It knows no
 // platform and no language: what it returns is typed values and keys of package
 // words, and every text that a service or a person wrote goes through
-// chat.NewForeign first.
+// chat.NewUntrusted first.
 package commands
 
 import (
@@ -20,8 +20,8 @@ import (
 
 // Sources are the questions that commands ask.
 type Sources struct {
-	Price    core.Source[core.NoArgument, core.Quote]
-	Supply   core.Source[core.NoArgument, core.Supply]
+	Price    core.Source[struct{}, core.Quote]
+	Supply   core.Source[struct{}, core.Supply]
 	Stakes   core.Source[common.Address, core.Stake]
 	Accounts core.Source[core.Identity, core.Account]
 	// Logins are those of a DID, newest first.
@@ -36,10 +36,10 @@ type Status struct {
 	// shown. It asks nothing.
 	Health func() []core.Health
 	// Pools reads the pools for a wallet that means nothing.
-	Pools core.Source[core.NoArgument, core.Stake]
+	Pools core.Source[struct{}, core.Stake]
 	// Registration asks whether somebody is registered, and keeps the answer to
 	// itself.
-	Registration core.Source[core.NoArgument, struct{}]
+	Registration core.Source[struct{}, struct{}]
 }
 
 // Charts draw the price over time.
@@ -49,8 +49,8 @@ type Charts interface {
 	Chart(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language) (core.Chart, error)
 }
 
-// Look is what answers call things, and where they link to.
-type Look struct {
+// Options is what answers call things, and where they link to.
+type Options struct {
 	// Symbol is the token's.
 	Symbol string
 	// ServiceName is what people call the service they are registered with;
@@ -65,7 +65,7 @@ type Look struct {
 const DefaultServiceName = "the service"
 
 // All is the table of commands, in the order of menus and of /help.
-func All(from Sources, look Look) chat.Commands {
+func All(from Sources, look Options) chat.Commands {
 	all := chat.Commands{
 		price(from.Price, from.Charts, look),
 		supply(from.Supply, from.Price, look),
@@ -79,13 +79,13 @@ func All(from Sources, look Look) chat.Commands {
 }
 
 // symbol is the token's, for a message.
-func (l Look) symbol() chat.Values { return chat.Values{"symbol": chat.Plain(l.Symbol)} }
+func (l Options) symbol() chat.Values { return chat.Values{"symbol": chat.Plain(l.Symbol)} }
 
-func (l Look) amount(tokens decimal.Decimal) chat.Amount {
+func (l Options) amount(tokens decimal.Decimal) chat.Amount {
 	return chat.Amount{Decimal: tokens, Symbol: l.Symbol}
 }
 
-func (l Look) service() chat.Value {
+func (l Options) service() chat.Value {
 	if l.ServiceName == "" || l.ServiceName == DefaultServiceName {
 		return chat.Say("exists.service")
 	}
@@ -93,12 +93,12 @@ func (l Look) service() chat.Value {
 }
 
 // address links to the explorer.
-func (l Look) address(a common.Address) chat.Address {
+func (l Options) address(a common.Address) chat.Address {
 	return chat.Address{Hex: a.Hex(), URL: l.explorer(a)}
 }
 
 // explorer is where a wallet or contract is shown; empty is nowhere.
-func (l Look) explorer(a common.Address) string {
+func (l Options) explorer(a common.Address) string {
 	if l.ExplorerURL == "" {
 		return ""
 	}

@@ -7,7 +7,7 @@ import (
 	"herald/internal/core"
 )
 
-func exists(accounts core.Source[core.Identity, core.Account], look Look) chat.Command {
+func exists(accounts core.Source[core.Identity, core.Account], look Options) chat.Command {
 	platform := chat.Param{Name: "platform", Summary: chat.Say("param.platform"), Example: "Telegram", Choices: core.Platforms(), Check: chat.Say("check.platform")}
 	uid := chat.Param{Name: "uid", Summary: chat.Say("param.uid"), Example: "123456789", Check: chat.Say("check.uid")}
 	named := func(req chat.Request) (core.Identity, error) {

@@ -37,7 +37,7 @@ func TestThePagesShowEveryLoginOnce(t *testing.T) {
 		seen := 0
 		there := walk("Older", func(page chat.Reply) {
 			for _, f := range page.Sections[0].Fields {
-				if f.Name != chat.Foreign(fmt.Sprint(seen)) {
+				if f.Name != chat.Untrusted(fmt.Sprint(seen)) {
 					t.Errorf("%d logins: %v stands where %d should", n, f.Name, seen)
 				}
 				seen++

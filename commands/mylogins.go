@@ -17,7 +17,7 @@ const (
 	loginTextLength = 60
 )
 
-func myLogins(accounts core.Source[core.Identity, core.Account], logins core.Source[string, []core.Login], look Look) chat.Command {
+func myLogins(accounts core.Source[core.Identity, core.Account], logins core.Source[string, []core.Login], look Options) chat.Command {
 	page := chat.Param{Name: "page", Check: chat.Say("check.page")}
 	run := func(ctx context.Context, req chat.Request) (chat.Reply, error) {
 		n, err := strconv.Atoi(cmp.Or(req.Args.Value(page.Name), "1"))
@@ -100,7 +100,7 @@ func loginPlatform(name string) chat.Value {
 }
 
 func loginText(name string) chat.Value {
-	if shown := chat.NewForeign(name, loginTextLength); shown != "" {
+	if shown := chat.NewUntrusted(name, loginTextLength); shown != "" {
 		return shown
 	}
 	return chat.Say("logins.unnamed")

@@ -63,7 +63,7 @@ func personFields(id core.Identity, req chat.Request) []chat.Field {
 	if strings.EqualFold(id.Platform, string(req.From.Platform)) {
 		fields = append(fields, chat.Field{Name: chat.Say("person"), Value: chat.Mention{
 			User: chat.User{Platform: req.From.Platform, ID: id.UID},
-			Name: chat.NewForeign(req.TargetName, personNameLength),
+			Name: chat.NewUntrusted(req.TargetName, personNameLength),
 		}})
 	}
 	fields = append(fields, chat.Field{
@@ -71,7 +71,7 @@ func personFields(id core.Identity, req chat.Request) []chat.Field {
 	})
 	if !req.Direct && req.Chat != "" {
 		fields = append(fields, chat.Field{
-			Name: chat.Say("person.asked_in"), Value: chat.Channel{ID: req.Chat, Title: chat.NewForeign(req.ChatTitle, chatTitleLength)},
+			Name: chat.Say("person.asked_in"), Value: chat.Channel{ID: req.Chat, Title: chat.NewUntrusted(req.ChatTitle, chatTitleLength)},
 		})
 	}
 	return fields

@@ -24,14 +24,14 @@ var periods = []period{
 	{"30d", chat.Say("price.30d"), 30 * 24 * time.Hour},
 }
 
-func price(prices core.Source[core.NoArgument, core.Quote], charts Charts, look Look) chat.Command {
+func price(prices core.Source[struct{}, core.Quote], charts Charts, look Options) chat.Command {
 	param := chat.Param{Name: "period", Summary: chat.Say("param.period"), Example: periods[1].name, Check: chat.Say("check.period")}
 	for _, p := range periods {
 		param.Choices = append(param.Choices, p.name)
 	}
 	title := chat.SayWith("price.title", look.symbol())
 	run := func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-		quote, err := prices.Get(ctx, core.NoArgument{})
+		quote, err := prices.Get(ctx, struct{}{})
 		if err != nil {
 			return chat.Reply{}, err
 		}
@@ -78,7 +78,7 @@ const wellSeen = 0.9
 const lateStart = 12
 
 // withChart adds a chart, or says that there is none.
-func withChart(reply chat.Reply, c core.Chart, shown period, look Look) chat.Reply {
+func withChart(reply chat.Reply, c core.Chart, shown period, look Options) chat.Reply {
 	if c.PNG == nil {
 		reply.Notes = append(reply.Notes, chat.SayWith("chart.none", chat.Values{"period": shown.label}))
 		return reply

@@ -25,7 +25,7 @@ var walletParam = chat.Param{
 	Check:    chat.Say("check.wallet"),
 }
 
-func staked(stakes core.Source[common.Address, core.Stake], look Look) chat.Command {
+func staked(stakes core.Source[common.Address, core.Stake], look Options) chat.Command {
 	return chat.Command{
 		Name:       "staked",
 		Summary:    chat.SayWith("command.staked", look.symbol()),
@@ -65,7 +65,7 @@ func unread(pools []core.UnreadPool) error {
 	return errors.New(strings.Join(reasons, "; "))
 }
 
-func stakedReply(snapshot core.Snapshot[core.Stake], wallet common.Address, look Look) chat.Reply {
+func stakedReply(snapshot core.Snapshot[core.Stake], wallet common.Address, look Options) chat.Reply {
 	s := snapshot.Value
 	reply := chat.Reply{
 		Sections:   []chat.Section{{Fields: []chat.Field{{Name: chat.Say("stake.wallet"), Value: look.address(wallet)}}}},
@@ -100,7 +100,7 @@ func undetermined(s core.Stake) chat.Text {
 }
 
 // stakeSections are what is staked and what is being withdrawn.
-func stakeSections(s core.Stake, look Look) []chat.Section {
+func stakeSections(s core.Stake, look Options) []chat.Section {
 	var sections []chat.Section
 	if len(s.Staked) > 0 {
 		label := "stake.total"
@@ -135,11 +135,11 @@ func newest(s core.Stake) chat.Block { return chat.Block{Number: s.Block, At: s.
 // pools counts those that were asked.
 func pools(s core.Stake) chat.Count { return chat.Count(s.Checked + len(s.Failed)) }
 
-func poolFields(pools []core.PoolAmount, look Look) []chat.Field {
+func poolFields(pools []core.PoolAmount, look Options) []chat.Field {
 	fields := make([]chat.Field, len(pools))
 	for i, p := range pools {
-		var name chat.Value = chat.NewForeign(p.Pool.Name, poolNameLength)
-		if name == chat.Foreign("") {
+		var name chat.Value = chat.NewUntrusted(p.Pool.Name, poolNameLength)
+		if name == chat.Untrusted("") {
 			name = look.address(p.Pool.Address)
 		}
 		fields[i] = chat.Field{Name: name, Value: look.amount(p.Amount)}

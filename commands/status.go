@@ -67,14 +67,14 @@ func (from Sources) look(ctx context.Context, i int) finding {
 	case "supply":
 		f.said, f.err = lastAnswer(ctx, from.Supply, health)
 	case "chain":
-		pools, err := from.Status.Pools.Get(ctx, core.NoArgument{})
+		pools, err := from.Status.Pools.Get(ctx, struct{}{})
 		if err == nil && !pools.Value.Complete() {
 			notes := stakeNotes(pools.Value)
 			return finding{f.service, broken, notes[0], notes[1:], unread(pools.Value.Unread())}
 		}
 		f.said, f.err = chat.SayWith("status.fine_block", chat.Values{"block": newest(pools.Value)}), err
 	case "partner":
-		registration, err := from.Status.Registration.Get(ctx, core.NoArgument{})
+		registration, err := from.Status.Registration.Get(ctx, struct{}{})
 		f.said, f.err = fine(registration.At), err
 	default:
 		f.err = errors.New("nothing is known of this service")
@@ -101,14 +101,14 @@ var errFailed = errors.New("it failed when it was last asked")
 
 // lastAnswer says when a service with one question was last asked, and fails if
 // it is failing. It has it asked if it never was, or failed a while ago.
-func lastAnswer[V any](ctx context.Context, source core.Source[core.NoArgument, V], h core.Health) (chat.Text, error) {
+func lastAnswer[V any](ctx context.Context, source core.Source[struct{}, V], h core.Health) (chat.Text, error) {
 	switch {
 	case !h.FailingSince.IsZero() && time.Since(h.Asked) < askAgain:
 		return chat.Text{}, h.Service.Fail(h.Reason, errFailed)
 	case h.FailingSince.IsZero() && !h.Asked.IsZero():
 		return fine(h.Answered), nil
 	}
-	s, err := source.Get(ctx, core.NoArgument{})
+	s, err := source.Get(ctx, struct{}{})
 	if err == nil && s.Stale {
 		err = h.Service.Fail(core.SlowAnswer, errors.New("there is only an old answer"))
 	}

@@ -14,7 +14,7 @@ import (
 // statusOf runs /status with these sources.
 func statusOf(t *testing.T, from commands.Sources) (chat.Reply, error) {
 	t.Helper()
-	command, _ := commands.All(from, commands.Look{Symbol: "TKN"}).Find("status")
+	command, _ := commands.All(from, commands.Options{Symbol: "TKN"}).Find("status")
 	return command.Forms[0].Run(t.Context(), chat.Request{})
 }
 
@@ -45,11 +45,11 @@ func TestStatusOfOneFailingServiceLeavesTheOthers(t *testing.T) {
 
 // counted counts the questions for the price.
 type counted struct {
-	core.Source[core.NoArgument, core.Quote]
+	core.Source[struct{}, core.Quote]
 	asked int
 }
 
-func (c *counted) Get(ctx context.Context, key core.NoArgument) (core.Snapshot[core.Quote], error) {
+func (c *counted) Get(ctx context.Context, key struct{}) (core.Snapshot[core.Quote], error) {
 	c.asked++
 	return c.Source.Get(ctx, key)
 }

@@ -10,7 +10,7 @@ import (
 	"herald/internal/core"
 )
 
-func supply(supplies core.Source[core.NoArgument, core.Supply], prices core.Source[core.NoArgument, core.Quote], look Look) chat.Command {
+func supply(supplies core.Source[struct{}, core.Supply], prices core.Source[struct{}, core.Quote], look Options) chat.Command {
 	return chat.Command{
 		Name:       "supply",
 		Summary:    chat.SayWith("command.supply", look.symbol()),
@@ -19,8 +19,8 @@ func supply(supplies core.Source[core.NoArgument, core.Supply], prices core.Sour
 			var quote core.Snapshot[core.Quote]
 			var quoteErr error
 			var pricing sync.WaitGroup
-			pricing.Go(func() { quote, quoteErr = prices.Get(ctx, core.NoArgument{}) })
-			supply, err := supplies.Get(ctx, core.NoArgument{})
+			pricing.Go(func() { quote, quoteErr = prices.Get(ctx, struct{}{}) })
+			supply, err := supplies.Get(ctx, struct{}{})
 			pricing.Wait()
 			if err != nil {
 				return chat.Reply{}, err
@@ -35,7 +35,7 @@ func supply(supplies core.Source[core.NoArgument, core.Supply], prices core.Sour
 	}
 }
 
-func supplyReply(supply core.Snapshot[core.Supply], look Look) chat.Reply {
+func supplyReply(supply core.Snapshot[core.Supply], look Options) chat.Reply {
 	s := supply.Value
 	share := s.Circulating.Mul(decimal.NewFromInt(100)).DivRound(s.Total, 2)
 	reply := chat.Reply{

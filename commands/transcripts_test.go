@@ -97,7 +97,7 @@ func marked(l words.Line) string {
 			fmt.Fprintf(&b, "<chat %s>", s.Text)
 		case s.Style == words.Code:
 			fmt.Fprintf(&b, "`%s`", s.Text)
-		case s.Style == words.Foreign:
+		case s.Style == words.Untrusted:
 			fmt.Fprintf(&b, "«%s»", s.Text)
 		default:
 			b.WriteString(s.Text)

@@ -13,7 +13,7 @@ import (
 	"herald/internal/core"
 )
 
-func verify(accounts core.Source[core.Identity, core.Account], stakes core.Source[common.Address, core.Stake], look Look) chat.Command {
+func verify(accounts core.Source[core.Identity, core.Account], stakes core.Source[common.Address, core.Stake], look Options) chat.Command {
 	// of answers about whoever whom finds.
 	of := func(whom func(chat.Request) (core.Identity, error), say ownershipTexts) chat.Run {
 		return func(ctx context.Context, req chat.Request) (chat.Reply, error) {
@@ -62,7 +62,7 @@ const (
 // walletCheck is what is known of an account and a wallet.
 type walletCheck struct {
 	wallet common.Address
-	look   Look
+	look   Options
 
 	account, owner       core.Snapshot[core.Account]
 	accountErr, ownerErr error

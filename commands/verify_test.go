@@ -145,7 +145,7 @@ func TestWhoeverIsRepliedToIsNamedAsTheyCallThemselves(t *testing.T) {
 		From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Role: chat.Moderator, Community: commandstest.Community,
 		Target: &bob, TargetName: "Bob\n@all " + strings.Repeat("b", 100),
 	}
-	want := chat.Mention{User: bob, Name: chat.NewForeign(req.TargetName, 64)}
+	want := chat.Mention{User: bob, Name: chat.NewUntrusted(req.TargetName, 64)}
 	for _, line := range []string{"exists", "verify " + commandstest.BobsWallet} {
 		words := strings.Fields(line)
 		req.Command, req.Args = words[0], chat.Typed(words[1:]...)

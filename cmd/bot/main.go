@@ -78,7 +78,7 @@ func start(ctx context.Context, args []string, p process) int {
 	if err == nil {
 		err = c.run(ctx, p, o)
 	}
-	var mistakes config.Mistakes
+	var mistakes config.Errors
 	switch {
 	case err == nil:
 		return exitOK

@@ -76,7 +76,7 @@ var mistakenSettings = []struct {
 			"HTTP_ADDR=off", "STAKING_POOLS=" + strings.Replace(poolB, "B3D", "b3D", 1), "LOG_LEVEL=loud"}},
 }
 
-// Each mistake in the settings, with all that is printed about it. Mistakes are
+// Each mistake in the settings, with all that is printed about it. Errors are
 // told at once, before anything is contacted, and repeat no value.
 func TestMistakenSettings(t *testing.T) {
 	goldenFile, err := filepath.Abs("testdata/mistakes.golden")

@@ -50,7 +50,7 @@ type World struct {
 	ChartErr  error
 	ChartedIn []chat.Language
 
-	Look commands.Look
+	Look commands.Options
 
 	// Asked is when the price and the supply were last asked for; zero is never.
 	Asked time.Time
@@ -112,7 +112,7 @@ func Healthy() *World {
 		},
 		Asked:         Noon,
 		AccountsAsked: map[core.Identity]int{},
-		Look:          commands.Look{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
+		Look:          commands.Options{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
 	}
 }
 
@@ -130,8 +130,8 @@ type ask[K, V any] func(K) (core.Snapshot[V], error)
 func (f ask[K, V]) Get(_ context.Context, key K) (core.Snapshot[V], error) { return f(key) }
 
 // alone is a source with one question.
-func alone[V any](get func() (core.Snapshot[V], error)) core.Source[core.NoArgument, V] {
-	return ask[core.NoArgument, V](func(core.NoArgument) (core.Snapshot[V], error) { return get() })
+func alone[V any](get func() (core.Snapshot[V], error)) core.Source[struct{}, V] {
+	return ask[struct{}, V](func(struct{}) (core.Snapshot[V], error) { return get() })
 }
 
 // Sources answer as w says.

@@ -28,7 +28,7 @@ type Bot struct {
 	metrics *ops.Metrics
 	state   interface { // of this process or of all replicas
 		chat.Dedup
-		Limiter(perMinute int) chat.Limiter
+		Limiter(perMinute int) chat.KeyLimiter
 	}
 	redis   *store.Redis     // nil without one
 	turns   chat.Turns       // that replicas share in Redis; nil without it
@@ -70,7 +70,7 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 		return nil, err
 	}
 	b.Router, err = chat.NewRouter(chat.Config{
-		Commands:       commands.All(sources, commands.Look{Symbol: cfg.Market.Symbol, ServiceName: cfg.Answers.ServiceName, ExplorerURL: cfg.Answers.ExplorerURL}),
+		Commands:       commands.All(sources, commands.Options{Symbol: cfg.Market.Symbol, ServiceName: cfg.Answers.ServiceName, ExplorerURL: cfg.Answers.ExplorerURL}),
 		Operators:      slices.Clone(cfg.Rights.Operators),
 		ModeratorChats: slices.Clone(cfg.Rights.ModeratorChats),
 		Timeout:        cfg.Limits.CommandTimeout,

@@ -86,7 +86,7 @@ func aboutQuote(found market.Listing) []string {
 }
 
 // plain is text of a service.
-func plain(text string) string { return string(chat.NewForeign(text, longestListed)) }
+func plain(text string) string { return string(chat.NewUntrusted(text, longestListed)) }
 
 func aboutSupply(found core.Supply, symbol string) (learned []string) {
 	if found.Total.IsPositive() {

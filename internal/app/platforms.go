@@ -27,7 +27,7 @@ type platform struct {
 	adapter interface {
 		chat.Adapter
 		http.Handler
-		InHand() int
+		InFlight() int
 		Check(context.Context) (learned []string, err error)
 	}
 	title, apiURL string

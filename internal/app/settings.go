@@ -73,7 +73,7 @@ type Log struct {
 
 // Load reads the settings from environ, in the form of os.Environ, and from the
 // file envFile unless that is empty; environ wins. It does not demand a
-// platform's token. It fails with config.Mistakes, and before them a line on how
+// platform's token. It fails with config.Errors, and before them a line on how
 // many there are and what to do.
 func Load(environ []string, envFile string) (*Config, error) {
 	return load(environ, envFile, false)
@@ -87,7 +87,7 @@ func LoadToServe(environ []string, envFile string) (*Config, error) {
 func load(environ []string, envFile string, serve bool) (*Config, error) {
 	given, mistakes, err := config.Collect(environ, envFile)
 	if err != nil {
-		return nil, config.Mistakes{fmt.Sprintf("--env-file: %v", err)}
+		return nil, config.Errors{fmt.Sprintf("--env-file: %v", err)}
 	}
 	c := &Config{}
 	table := c.table()
@@ -151,7 +151,7 @@ func (a *Answers) table() []config.Setting {
 
 func parseServiceName(value string) (string, error) {
 	const most = 40
-	if string(chat.NewForeign(value, most)) != value {
+	if string(chat.NewUntrusted(value, most)) != value {
 		return "", fmt.Errorf("must be one line of at most %d visible characters, without @ and ://", most)
 	}
 	return value, nil

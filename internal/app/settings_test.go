@@ -55,11 +55,11 @@ func mustLoad(t *testing.T, environ []string, envFile string) *Config {
 	return c
 }
 
-func mistakesOf(t *testing.T, err error) config.Mistakes {
+func mistakesOf(t *testing.T, err error) config.Errors {
 	t.Helper()
-	var mistakes config.Mistakes
+	var mistakes config.Errors
 	if err != nil && !errors.As(err, &mistakes) {
-		t.Fatalf("the error is no Mistakes: %v", err)
+		t.Fatalf("the error is no Errors: %v", err)
 	}
 	return mistakes
 }

@@ -18,9 +18,9 @@ type tickerConfig struct {
 	Symbol   string
 	Language chat.Language
 	// Last is the last price there is, however old. It asks nobody.
-	Last func(core.NoArgument) (core.Snapshot[core.Quote], bool)
+	Last func(struct{}) (core.Snapshot[core.Quote], bool)
 	// Price is asked.
-	Price core.Source[core.NoArgument, core.Quote]
+	Price core.Source[struct{}, core.Quote]
 	// Credit is how long it takes for a credit of the price provider to come back;
 	// 0 if they are not counted. A Ticker takes at most a third of them.
 	Credit time.Duration
@@ -41,11 +41,11 @@ func newTicker(c tickerConfig) *ticker { return &ticker{tickerConfig: c} }
 // show. It may ask for one, and returns when ctx is done.
 func (t *ticker) Text(ctx context.Context) string {
 	every := max(leastEvery, 3*t.Credit)
-	last, known := t.Last(core.NoArgument{})
+	last, known := t.Last(struct{}{})
 	if (!known || time.Since(last.At) >= every) && time.Since(t.asked) >= every {
 		t.asked = time.Now()
-		_, _ = t.Price.Get(ctx, core.NoArgument{}) // The log and the metrics have its failure.
-		last, known = t.Last(core.NoArgument{})
+		_, _ = t.Price.Get(ctx, struct{}{}) // The log and the metrics have its failure.
+		last, known = t.Last(struct{}{})
 	}
 	if !known || time.Since(last.At) >= t.Oldest {
 		return ""

@@ -27,7 +27,7 @@ type provider struct {
 
 func (p *provider) learn() { p.last = core.Snapshot[core.Quote]{Value: p.quote, At: time.Now()} }
 
-func (p *provider) Get(context.Context, core.NoArgument) (core.Snapshot[core.Quote], error) {
+func (p *provider) Get(context.Context, struct{}) (core.Snapshot[core.Quote], error) {
 	if p.calls++; p.fails {
 		return core.Snapshot[core.Quote]{}, errors.New("no")
 	}
@@ -36,7 +36,7 @@ func (p *provider) Get(context.Context, core.NoArgument) (core.Snapshot[core.Quo
 }
 
 func (p *provider) ticker(l chat.Language, credit time.Duration) *ticker {
-	last := func(core.NoArgument) (core.Snapshot[core.Quote], bool) { return p.last, !p.last.At.IsZero() }
+	last := func(struct{}) (core.Snapshot[core.Quote], bool) { return p.last, !p.last.At.IsZero() }
 	return newTicker(tickerConfig{Symbol: "HRLD", Language: l, Last: last, Price: p, Credit: credit, Oldest: oldest})
 }
 

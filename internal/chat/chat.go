@@ -1,7 +1,7 @@
 // Package chat is the vocabulary between chat platforms and commands: what was
 // asked (Request), what can be asked (Command), what is answered (Reply), who
 // carries it (Adapter) and the one way between them (Router). What every
-// adapter does stands here once: Commands.Find, Work, the state of buttons, and
+// adapter does stands here once: Commands.Find, Tasks, the state of buttons, and
 // the answers to what goes wrong around a command.
 //
 // It imports the standard library, the decimals that every layer counts in, and
@@ -40,7 +40,7 @@ const (
 
 // Request is one command as it was asked, free of its platform.
 type Request struct {
-	// ID joins the log line and the reference that a user can quote. Work
+	// ID joins the log line and the reference that a user can quote. Tasks
 	// makes it.
 	ID      string
 	Command string
@@ -56,7 +56,7 @@ type Request struct {
 	// Form with a Person is always run with a Target.
 	Target *User
 	// TargetName is what the Target calls themself, as the platform tells it
-	// beside them: a user's text, to be shown through NewForeign and not logged.
+	// beside them: a user's text, to be shown through NewUntrusted and not logged.
 	// It may be empty, and anybody may have the same.
 	TargetName string
 	// Chat identifies the chat on its platform, and ChatTitle is what its
@@ -65,9 +65,9 @@ type Request struct {
 	ChatTitle string
 	// Direct is true where only the sender and the bot read along.
 	Direct bool
-	// Whispers is true where the platform can show an answer in this chat to
+	// CanReplyEphemerally is true where the platform can show an answer in this chat to
 	// its asker alone.
-	Whispers bool
+	CanReplyEphemerally bool
 	// Locale is the sender's, as the platform gives it: "pt-BR". It may be empty.
 	Locale string
 	// Language is set by the Router: that of the answer, for what a picture says.
@@ -106,10 +106,10 @@ type Delivery int
 
 // What Dedup.Begin answers.
 const (
-	// Fresh is an update seen for the first time; the caller owns it now.
-	Fresh Delivery = iota + 1
-	// InHand is one that somebody is answering.
-	InHand
+	// New is an update seen for the first time; the caller owns it now.
+	New Delivery = iota + 1
+	// InFlight is one that somebody is answering.
+	InFlight
 	// Answered is one whose answer is out.
 	Answered
 )
@@ -118,15 +118,15 @@ const (
 // delivery is not answered again. Keys carry the platform. It never fails: an
 // implementation that cannot reach its store decides by what it knows itself.
 type Dedup interface {
-	Begin(ctx context.Context, key string) Delivery
-	// End closes what Begin called Fresh. It must be called, even after a
+	Claim(ctx context.Context, key string) Delivery
+	// Release closes what Begin called Fresh. It must be called, even after a
 	// panic: until then the update is in hand. With answered false the update
 	// may be delivered again and is then Fresh once more.
-	End(ctx context.Context, key string, answered bool)
+	Release(ctx context.Context, key string, answered bool)
 }
 
-// Limiter bounds the events of each key in a minute.
-type Limiter interface {
+// KeyLimiter bounds the events of each key in a minute.
+type KeyLimiter interface {
 	// Allow counts one event. It returns how long to wait before the next
 	// attempt; 0 means that this one is allowed. A refused event is not
 	// counted.

@@ -33,9 +33,9 @@ func TestAnAnswerIsInTheLanguageOfThoseWhoReadIt(t *testing.T) {
 	}{
 		"public":                  {chat.Request{Command: "price", Locale: "ru"}, chat.Turkish},
 		"public, one to one":      {chat.Request{Command: "price", Locale: "ru", Direct: true}, chat.Russian},
-		"public, beside whispers": {chat.Request{Command: "price", Locale: "es-419", Whispers: true}, chat.Turkish},
+		"public, beside whispers": {chat.Request{Command: "price", Locale: "es-419", CanReplyEphemerally: true}, chat.Turkish},
 		"private":                 {chat.Request{Command: "exists", Locale: "ru"}, chat.Russian},
-		"a refusal, whispered":    {chat.Request{Command: "price", Locale: "es-419", Args: chat.Typed("x"), Whispers: true}, chat.Spanish},
+		"a refusal, whispered":    {chat.Request{Command: "price", Locale: "es-419", Args: chat.Typed("x"), CanReplyEphemerally: true}, chat.Spanish},
 		"a refusal that all see":  {chat.Request{Command: "price", Locale: "es-419", Args: chat.Typed("x")}, chat.Turkish},
 		"an unknown command":      {chat.Request{Command: "moon", Locale: "es"}, chat.Turkish},
 	} {

@@ -39,14 +39,14 @@ type Reply struct {
 	// FreshUntil is until when the same question has the same answer; zero is
 	// not at all.
 	FreshUntil time.Time
-	// ToAsker is true for what concerns nobody but the asker: what is wrong with
+	// Ephemeral is true for what concerns nobody but the asker: what is wrong with
 	// the input, a refusal, a limit. It is shown to them alone where the
 	// platform can.
-	ToAsker bool
-	// SaidBefore is true for a refusal that its asker was told in this chat
+	Ephemeral bool
+	// Repeated is true for a refusal that its asker was told in this chat
 	// within the last minute. A platform on which every answer is a message of
 	// its own leaves it out.
-	SaidBefore bool
+	Repeated bool
 }
 
 // Section is a list of fields under an optional heading.

@@ -45,11 +45,11 @@ type Config struct {
 	ModeratorChats []string
 	// Timeout bounds one command.
 	Timeout   time.Duration
-	UserLimit Limiter
-	ChatLimit Limiter
+	UserLimit KeyLimiter
+	ChatLimit KeyLimiter
 	// RefusalLimit bounds how often one sender is told in one chat that there
-	// were too many commands. A refusal beyond it is marked SaidBefore.
-	RefusalLimit Limiter
+	// were too many commands. A refusal beyond it is marked Repeated.
+	RefusalLimit KeyLimiter
 	// Roles ask a platform for a user's role in a Community. Every platform
 	// with Requests of UnknownRole has one; it may block until ctx is done.
 	Roles map[Platform]func(ctx context.Context, user User, community string) (Role, error)
@@ -112,7 +112,7 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	if !known {
 		name = "unknown"
 	}
-	reply.Language = r.Language(req, command.Visibility == Private || reply.ToAsker && req.Whispers)
+	reply.Language = r.Language(req, command.Visibility == Private || reply.Ephemeral && req.CanReplyEphemerally)
 	took := time.Since(start)
 	attrs := []slog.Attr{
 		slog.String("id", req.ID),
@@ -228,7 +228,7 @@ func (r *Router) limited(ctx context.Context, req Request) time.Duration {
 func (r *Router) refuse(ctx context.Context, req Request, wait time.Duration) Reply {
 	reply := tooManyCommands(wait)
 	key := string(req.From.Platform) + " refusal " + req.From.ID + " " + req.Chat
-	reply.SaidBefore = r.RefusalLimit.Allow(ctx, key) > 0
+	reply.Repeated = r.RefusalLimit.Allow(ctx, key) > 0
 	return reply
 }
 

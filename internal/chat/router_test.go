@@ -153,7 +153,7 @@ func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
 				t.Errorf("%s: took %v", name, took)
 			}
 			said := fmt.Sprint(got)
-			if !strings.Contains(said, test.said) || got.ToAsker != test.toAsker || got.Unanswered() != test.unanswered {
+			if !strings.Contains(said, test.said) || got.Ephemeral != test.toAsker || got.Unanswered() != test.unanswered {
 				t.Errorf("%s: %+v", name, got)
 			}
 			if len(outcomes) != 1 || outcomes[0] != test.outcome {
@@ -199,7 +199,7 @@ func TestLimitsAreOfOneUserAndOneChat(t *testing.T) {
 		{elsewhere, "1", false, false},
 	} {
 		got := r.Handle(t.Context(), chat.Request{Command: "exists", From: test.from, Chat: test.where})
-		if (got.Title.Key == "limit.title") != test.refused || got.SaidBefore != test.saidYet {
+		if (got.Title.Key == "limit.title") != test.refused || got.Repeated != test.saidYet {
 			t.Errorf("%d: %+v, want refused %v, said before %v", i, got, test.refused, test.saidYet)
 		}
 	}
@@ -237,7 +237,7 @@ func TestWhatWasLeftOutIsAskedFor(t *testing.T) {
 		"where there is no question": {"exists", []string{"1", "2", "3"}, nil, "input.title", nil},
 	} {
 		got := ask(t, wallets(chat.Reply{}, input), chat.Request{Command: test.command, From: operator, Args: chat.Typed(test.args...), Target: test.target})
-		if got.Title.Key != test.title || !got.ToAsker || !reflect.DeepEqual(got.Ask, test.ask) {
+		if got.Title.Key != test.title || !got.Ephemeral || !reflect.DeepEqual(got.Ask, test.ask) {
 			t.Errorf("%s: got %+v, which asks for %+v", name, got, got.Ask)
 		}
 	}

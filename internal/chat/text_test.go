@@ -20,12 +20,12 @@ func TestForeignTextIsOneHarmlessLine(t *testing.T) {
 		" \u2060 \u200b":        "",
 		strings.Repeat("é", 99): strings.Repeat("é", 39) + "…",
 	} {
-		if got := chat.NewForeign(in, 40); string(got) != want {
+		if got := chat.NewUntrusted(in, 40); string(got) != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
 		}
 	}
 	if got := chat.OneLine(" a\n\u2060b "); got != "a \u2060b" {
-		t.Errorf("a mark of NewForeign is lost in %q", got)
+		t.Errorf("a mark of NewUntrusted is lost in %q", got)
 	}
 }
 
@@ -39,7 +39,7 @@ func FuzzForeign(f *testing.F) {
 		if limit < 1 || limit > 4096 {
 			return
 		}
-		out := string(chat.NewForeign(in, limit))
+		out := string(chat.NewUntrusted(in, limit))
 		visible := strings.ReplaceAll(out, "\u2060", "")
 		if !utf8.ValidString(out) || utf8.RuneCountInString(visible) > limit {
 			t.Fatalf("%q became %q", in, out)

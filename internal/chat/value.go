@@ -68,13 +68,13 @@ type (
 	// that nobody is notified. Name is what they call themself; it may be empty.
 	Mention struct {
 		User
-		Name Foreign
+		Name Untrusted
 	}
 	// Channel is a chat of the platform on which the answer is read. Title is
 	// what its members call it; it may be empty.
 	Channel struct {
 		ID    string
-		Title Foreign
+		Title Untrusted
 	}
 )
 
@@ -93,4 +93,4 @@ func (Address) value() {}
 func (Block) value()   {}
 func (Mention) value() {}
 func (Channel) value() {}
-func (Foreign) value() {}
+func (Untrusted) value() {}

@@ -11,26 +11,26 @@ import (
 // SomethingWentWrong is the answer to a command at which this program failed.
 // The reference is the Request's ID, which stands in the log.
 func SomethingWentWrong(reference string) Reply {
-	return Reply{Tone: Warning, ToAsker: true, Title: Say("wrong.title"), Text: referenceText(reference)}
+	return Reply{Tone: Warning, Ephemeral: true, Title: Say("wrong.title"), Text: referenceText(reference)}
 }
 
 // Busy is the answer to a command for which there is no room.
 func Busy() Reply {
-	return Reply{Tone: Warning, ToAsker: true, Title: Say("busy.title"), Text: Say("busy.text")}
+	return Reply{Tone: Warning, Ephemeral: true, Title: Say("busy.title"), Text: Say("busy.text")}
 }
 
 // OldButton is the answer to a press on a button of another version.
 func OldButton() Reply {
-	return Reply{Tone: Warning, ToAsker: true, Title: Say("button.old.title"), Text: Say("button.old.text")}
+	return Reply{Tone: Warning, Ephemeral: true, Title: Say("button.old.title"), Text: Say("button.old.text")}
 }
 
 func unknownCommand() Reply {
-	return Reply{Tone: Warning, ToAsker: true, Title: Say("unknown.title"), Text: Say("unknown.text")}
+	return Reply{Tone: Warning, Ephemeral: true, Title: Say("unknown.title"), Text: Say("unknown.text")}
 }
 
 func tooManyCommands(wait time.Duration) Reply {
 	seconds := Count(math.Ceil(wait.Seconds()))
-	return Reply{Tone: Warning, ToAsker: true, Title: Say("limit.title"), Text: SayWith("limit.text", Values{"n": seconds})}
+	return Reply{Tone: Warning, Ephemeral: true, Title: Say("limit.title"), Text: SayWith("limit.text", Values{"n": seconds})}
 }
 
 // moderatorsOnly is the answer to who is no moderator of the chat, such as the
@@ -40,13 +40,13 @@ func moderatorsOnly(direct bool) Reply {
 	if direct {
 		text = Say("forbidden.direct")
 	}
-	return Reply{Tone: Warning, ToAsker: true, Title: Say("forbidden.title"), Text: text}
+	return Reply{Tone: Warning, Ephemeral: true, Title: Say("forbidden.title"), Text: text}
 }
 
 // chatNotListed is the answer to a moderator of a chat that MODERATOR_CHATS does
 // not list; entry would list it. The answer may be read in another chat.
 func chatNotListed(entry string) Reply {
-	return Reply{Tone: Warning, ToAsker: true, Title: Say("unlisted.title"), Text: Say("unlisted.text"),
+	return Reply{Tone: Warning, Ephemeral: true, Title: Say("unlisted.title"), Text: Say("unlisted.text"),
 		Sections: []Section{{Fields: []Field{{Value: SayWith("unlisted.entry", Values{"entry": Code(entry)})}}}}}
 }
 
@@ -58,7 +58,7 @@ func couldNotBeChecked(reference string, why Text) Reply {
 
 // Unanswered reports whether r says why there is no answer. A platform must not
 // put it in place of an answer that others see.
-func (r Reply) Unanswered() bool { return r.ToAsker || r.Title.Key == "unchecked.title" }
+func (r Reply) Unanswered() bool { return r.Ephemeral || r.Title.Key == "unchecked.title" }
 
 func referenceText(reference string) Text {
 	return SayWith("reference", Values{"reference": Plain(reference)})
@@ -67,7 +67,7 @@ func referenceText(reference string) Text {
 // badInput says what is wrong with the arguments, and shows the forms that the
 // asker may have meant. If one argument alone makes it right, it asks for that.
 func badInput(problem *InputError, c Command, forms []Form) Reply {
-	reply := Reply{Tone: Warning, ToAsker: true, Title: problem.Title, Text: problem.Problem}
+	reply := Reply{Tone: Warning, Ephemeral: true, Title: problem.Title, Text: problem.Problem}
 	if reply.Title.Key == "" {
 		reply.Title = Say("input.title")
 	}
@@ -88,7 +88,7 @@ func badInput(problem *InputError, c Command, forms []Form) Reply {
 
 // missing asks for what was left out.
 func missing(ask Ask) Reply {
-	return Reply{ToAsker: true, Title: ask.Question, Text: SayWith("ask.text", Values{"example": Code(ask.Example)}), Ask: &ask}
+	return Reply{Ephemeral: true, Title: ask.Question, Text: SayWith("ask.text", Values{"example": Code(ask.Example)}), Ask: &ask}
 }
 
 // ask is the question for the argument of the first form that takes one alone,

@@ -48,14 +48,14 @@ const Off = "off"
 // fileSuffix makes the name under which a secret is given by a file.
 const fileSuffix = "_FILE"
 
-// Mistakes are all that is wrong with the settings, a line each with the
+// Errors are all that is wrong with the settings, a line each with the
 // setting's name and an example. No line repeats a value.
-type Mistakes []string
+type Errors []string
 
-func (m Mistakes) Error() string { return strings.Join(m, "\n") }
+func (m Errors) Error() string { return strings.Join(m, "\n") }
 
 // mistakes are a line for each of the joined errors.
-func mistakes(prefix string, joined error) (m Mistakes) {
+func mistakes(prefix string, joined error) (m Errors) {
 	for _, err := range splitJoined(joined) {
 		m = append(m, prefix+err.Error())
 	}
@@ -66,10 +66,10 @@ func mistakes(prefix string, joined error) (m Mistakes) {
 type Given struct{ environment, file map[string]value }
 
 // Collect gathers the values in environ, which has the form of os.Environ, and
-// in the file envFile unless that is empty. The environment wins. The Mistakes
+// in the file envFile unless that is empty. The environment wins. The Errors
 // are about lines of the file. The error, if it cannot be read, says what to do
 // about it.
-func Collect(environ []string, envFile string) (Given, Mistakes, error) {
+func Collect(environ []string, envFile string) (Given, Errors, error) {
 	given := Given{environment: parseEnviron(environ)}
 	if envFile == "" {
 		return given, nil, nil
@@ -91,8 +91,8 @@ func (g Given) Has(name string) bool {
 }
 
 // Fill sets every setting of the table, in its order, to its given value or its
-// default. The Mistakes are in the same order.
-func (g Given) Fill(table []Setting) Mistakes {
+// default. The Errors are in the same order.
+func (g Given) Fill(table []Setting) Errors {
 	neededBy := map[string][]string{}
 	for _, s := range table {
 		if !g.Has(s.Name) {
@@ -102,7 +102,7 @@ func (g Given) Fill(table []Setting) Mistakes {
 			neededBy[name] = append(neededBy[name], s.Name)
 		}
 	}
-	var mistakes Mistakes
+	var mistakes Errors
 	for _, s := range table {
 		for _, err := range splitJoined(g.fill(s, listed(neededBy[s.Name]))) {
 			mistakes = append(mistakes, fmt.Sprintf("%s: %v; for example %[1]s=%[3]s", s.Name, err, s.example()))

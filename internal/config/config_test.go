@@ -35,11 +35,11 @@ func (s *sample) table() []Setting {
 	}
 }
 
-func readSample(envFile string, environ ...string) (sample, Mistakes) {
+func readSample(envFile string, environ ...string) (sample, Errors) {
 	var s sample
 	given, mistakes, err := Collect(environ, envFile)
 	if err != nil {
-		return s, Mistakes{err.Error()}
+		return s, Errors{err.Error()}
 	}
 	return s, append(mistakes, given.Fill(s.table())...)
 }
@@ -103,7 +103,7 @@ func TestMistakesNameTheSettingAndAnExample(t *testing.T) {
 			[]string{"KEY: the file named by KEY_FILE is larger than 65536 bytes; for example KEY=a-key"}},
 	} {
 		if _, got := readSample("", test.environ...); !slices.Equal(got, test.want) {
-			t.Errorf("%s: got\n%v\nwant\n%v", test.what, got, Mistakes(test.want))
+			t.Errorf("%s: got\n%v\nwant\n%v", test.what, got, Errors(test.want))
 		}
 	}
 }

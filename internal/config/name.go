@@ -13,7 +13,7 @@ import (
 // env file each is a mistake. The process environment has names for others, so
 // there only one counts that is a slip or two from a setting's, if that is not
 // given itself; or the nearest with the same first word, if that is missing.
-func (g Given) Unknown(table []Setting, missing ...string) Mistakes {
+func (g Given) Unknown(table []Setting, missing ...string) Errors {
 	n := namesOf(table)
 	var wrong []error
 	inFile := slices.SortedFunc(maps.Keys(g.file), func(a, b string) int { return cmp.Compare(g.file[a].line, g.file[b].line) })

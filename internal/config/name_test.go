@@ -8,7 +8,7 @@ import (
 
 // unknown is what Unknown finds, with a table of a few settings, where some are
 // missing.
-func unknown(t *testing.T, envFile string, missing []string, environ ...string) Mistakes {
+func unknown(t *testing.T, envFile string, missing []string, environ ...string) Errors {
 	t.Helper()
 	given, mistakes, err := Collect(environ, envFile)
 	if err != nil || len(mistakes) > 0 {
@@ -36,7 +36,7 @@ func TestANameInAnEnvFileThatIsNoSettingIsAMistake(t *testing.T) {
 		strings.Repeat("X", 61):   "a name not shown here: is not a setting (line 2 of the env file)" + elsewhere,
 	} {
 		for _, line := range []string{name + "=x", name + "="} {
-			if got := unknown(t, write(t, "TELEGRAM_BOT_TOKEN_FILE=/a\n"+line), nil); !slices.Equal(got, Mistakes{want}) {
+			if got := unknown(t, write(t, "TELEGRAM_BOT_TOKEN_FILE=/a\n"+line), nil); !slices.Equal(got, Errors{want}) {
 				t.Errorf("%s: got\n%v\nwant\n%s", line, got, want)
 			}
 		}

@@ -28,14 +28,13 @@ type Source[K, V any] interface {
 	Get(ctx context.Context, key K) (Snapshot[V], error)
 }
 
-// NoArgument is the key of a question that takes none. Every failure to answer it
+// struct{} is the key of a question that takes none. Every failure to answer it
 // is the service's own, where an odd answer about one wallet or person must not
 // pause the service for others.
-type NoArgument struct{}
 
-// Question is one kind of question to one service. Keys of different answers
+// Query is one kind of question to one service. Keys of different answers
 // must differ as fmt prints them.
-type Question[K, V any] struct {
+type Query[K, V any] struct {
 	// Name stands in metrics and in keys.
 	Name string
 	// TTL is how long an answer is fresh.
@@ -45,11 +44,11 @@ type Question[K, V any] struct {
 	// people ask. The answer may stand in for a failing service for StaleFor, is
 	// kept in the Store, and is the last to make room in a full cache.
 	Shared *Shared[V]
-	// Ask asks the service itself, once. It returns when ctx is done.
-	Ask func(ctx context.Context, key K) (V, error)
-	// Keep reports whether an answer is whole enough to be cached; nil is
+	// Fetch asks the service itself, once. It returns when ctx is done.
+	Fetch func(ctx context.Context, key K) (V, error)
+	// Cacheable reports whether an answer is whole enough to be cached; nil is
 	// always.
-	Keep func(V) bool
+	Cacheable func(V) bool
 	// Clone copies an answer that holds slices; nil copies by assignment.
 	Clone func(V) V
 }
@@ -74,7 +73,7 @@ const longestHold = 31 * 24 * time.Hour
 
 // Cached answers a question from its cache, else from the service.
 type Cached[K, V any] struct {
-	Question[K, V]
+	Query[K, V]
 	breaker *Breaker
 	cache   *Cache
 	renewal renewal
@@ -84,8 +83,8 @@ type Cached[K, V any] struct {
 }
 
 // NewCached makes a question to the service behind b.
-func NewCached[K, V any](b *Breaker, q Question[K, V]) *Cached[K, V] {
-	c := &Cached[K, V]{Question: q, breaker: b, cache: b.cache, lifetime: q.TTL}
+func NewCached[K, V any](b *Breaker, q Query[K, V]) *Cached[K, V] {
+	c := &Cached[K, V]{Query: q, breaker: b, cache: b.cache, lifetime: q.TTL}
 	c.renewal.ttl = q.TTL
 	if q.Shared == nil {
 		return c
@@ -155,7 +154,7 @@ func (q *Cached[K, V]) Last(key K) (Snapshot[V], bool) {
 }
 
 func (q *Cached[K, V]) id(key K) string {
-	if _, none := any(key).(NoArgument); none {
+	if _, none := any(key).(struct{}); none {
 		return q.Name
 	}
 	return fmt.Sprint(q.Name, " ", key)
@@ -197,9 +196,9 @@ func (q *Cached[K, V]) newer(ctx context.Context, id string, key K, than time.Ti
 		}
 	}
 	var value V
-	_, noArgument := any(key).(NoArgument)
+	_, noArgument := any(key).(struct{})
 	err := q.breaker.do(ctx, noArgument, func(ctx context.Context) (err error) {
-		value, err = q.Ask(ctx, key)
+		value, err = q.Fetch(ctx, key)
 		return err
 	})
 	if err != nil {
@@ -214,7 +213,7 @@ func (q *Cached[K, V]) newer(ctx context.Context, id string, key K, than time.Ti
 }
 
 // kept reports whether an answer is cached.
-func (q *Cached[K, V]) kept(value V) bool { return q.Keep == nil || q.Keep(value) }
+func (q *Cached[K, V]) kept(value V) bool { return q.Cacheable == nil || q.Cacheable(value) }
 
 // storeKey names the answer in the Store.
 func (q *Cached[K, V]) storeKey() string {

@@ -25,7 +25,7 @@ var (
 // change.
 type world struct {
 	cache  *core.Cache
-	prices *core.Cached[core.NoArgument, core.Quote]
+	prices *core.Cached[struct{}, core.Quote]
 	stakes *core.Cached[common.Address, core.Stake]
 
 	calls atomic.Int64
@@ -43,7 +43,7 @@ func newWorldOf(config core.CacheConfig, source string) *world {
 	config.Observer = silent{}
 	c := core.NewCache(config)
 	w := &world{cache: c}
-	w.prices = core.NewCached(core.NewBreaker(c, market, 30*time.Second, nil), core.Question[core.NoArgument, core.Quote]{
+	w.prices = core.NewCached(core.NewBreaker(c, market, 30*time.Second, nil), core.Query[struct{}, core.Quote]{
 		Name: "price", TTL: 30 * time.Second,
 		Shared: &core.Shared[core.Quote]{Source: source, Check: func(q core.Quote) error {
 			if e := q.Price.Exponent(); e < -100 || e > 100 || !q.Price.IsPositive() {
@@ -51,7 +51,7 @@ func newWorldOf(config core.CacheConfig, source string) *world {
 			}
 			return nil
 		}},
-		Ask: func(ctx context.Context, _ core.NoArgument) (core.Quote, error) {
+		Fetch: func(ctx context.Context, _ struct{}) (core.Quote, error) {
 			w.calls.Add(1)
 			w.mu.Lock()
 			answer := w.quote
@@ -59,9 +59,9 @@ func newWorldOf(config core.CacheConfig, source string) *world {
 			return answer(ctx)
 		},
 	})
-	w.stakes = core.NewCached(core.NewBreaker(c, chain, time.Minute, nil), core.Question[common.Address, core.Stake]{
-		Name: "stake", TTL: time.Minute, Keep: core.Stake.Complete, Clone: core.Stake.Clone,
-		Ask: func(ctx context.Context, _ common.Address) (core.Stake, error) {
+	w.stakes = core.NewCached(core.NewBreaker(c, chain, time.Minute, nil), core.Query[common.Address, core.Stake]{
+		Name: "stake", TTL: time.Minute, Cacheable: core.Stake.Complete, Clone: core.Stake.Clone,
+		Fetch: func(ctx context.Context, _ common.Address) (core.Stake, error) {
 			w.calls.Add(1)
 			return w.stake(ctx)
 		},
@@ -70,7 +70,7 @@ func newWorldOf(config core.CacheConfig, source string) *world {
 }
 
 func (w *world) Quote(ctx context.Context) (core.Snapshot[core.Quote], error) {
-	return w.prices.Get(ctx, core.NoArgument{})
+	return w.prices.Get(ctx, struct{}{})
 }
 
 func (w *world) price(answer func(context.Context) (core.Quote, error)) {

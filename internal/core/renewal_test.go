@@ -43,9 +43,9 @@ func pricing(t *testing.T, ttl time.Duration, budget core.Budget, answer func(co
 	w := newWorld()
 	t.Cleanup(w.cache.Close)
 	w.price(answer)
-	ask := w.prices.Ask
-	w.prices = core.NewCached(core.NewBreaker(w.cache, market, ttl, budget), core.Question[core.NoArgument, core.Quote]{
-		Name: "price", TTL: ttl, Shared: &core.Shared[core.Quote]{}, Ask: ask,
+	ask := w.prices.Fetch
+	w.prices = core.NewCached(core.NewBreaker(w.cache, market, ttl, budget), core.Query[struct{}, core.Quote]{
+		Name: "price", TTL: ttl, Shared: &core.Shared[core.Quote]{}, Fetch: ask,
 	})
 	return w
 }

@@ -105,8 +105,8 @@ func (m *Metrics) Credits(taken func() uint64, left func() (credits int, known b
 type Platform interface {
 	Platform() chat.Platform
 	Ready() bool
-	// InHand counts the updates that are being answered.
-	InHand() int
+	// InFlight counts the updates that are being answered.
+	InFlight() int
 }
 
 // Platforms exports whether they are connected and how much they have in hand.
@@ -121,7 +121,7 @@ func (m *Metrics) Platforms(all []Platform) {
 	each("herald_platform_connected", "Whether a chat platform is connected, as /readyz reports.",
 		func(p Platform) float64 { return number(p.Ready()) })
 	each("herald_updates_in_hand", "Updates of a chat platform that are being answered.",
-		func(p Platform) float64 { return float64(p.InHand()) })
+		func(p Platform) float64 { return float64(p.InFlight()) })
 }
 
 // GatewayHeartbeat exports how long Discord takes to acknowledge a heartbeat.

@@ -64,11 +64,11 @@ func (unobserved) Lookup(string, string, time.Duration)      {}
 func New(h *history.History, symbol string) *Charts {
 	c := &Charts{history: h, draw: chart.Draw, turns: make(chan struct{}, atATime), symbol: symbol}
 	cache := core.NewCache(core.CacheConfig{MaxItems: keptCharts, CallTimeout: drawTime, Timeout: drawTime, Observer: unobserved{}})
-	c.pictures = core.NewCached(core.NewBreaker(cache, drawing, keptFor, nil), core.Question[subject, core.Chart]{
+	c.pictures = core.NewCached(core.NewBreaker(cache, drawing, keptFor, nil), core.Query[subject, core.Chart]{
 		Name: "chart",
 		TTL:  keptFor,
-		Ask:  c.drawOnce,
-		Keep: func(drawn core.Chart) bool { return drawn.PNG != nil },
+		Fetch:  c.drawOnce,
+		Cacheable: func(drawn core.Chart) bool { return drawn.PNG != nil },
 	})
 	return c
 }
@@ -161,17 +161,17 @@ var dayLayouts = map[chat.Language]string{
 }
 
 // Recorded is a source of prices whose fresh answers h remembers.
-func Recorded(prices core.Source[core.NoArgument, core.Quote], h *history.History) core.Source[core.NoArgument, core.Quote] {
+func Recorded(prices core.Source[struct{}, core.Quote], h *history.History) core.Source[struct{}, core.Quote] {
 	return recorded{prices, h}
 }
 
 type recorded struct {
-	prices  core.Source[core.NoArgument, core.Quote]
+	prices  core.Source[struct{}, core.Quote]
 	history *history.History
 }
 
 // Get implements core.Source.
-func (r recorded) Get(ctx context.Context, none core.NoArgument) (core.Snapshot[core.Quote], error) {
+func (r recorded) Get(ctx context.Context, none struct{}) (core.Snapshot[core.Quote], error) {
 	quote, err := r.prices.Get(ctx, none)
 	if err == nil && !quote.Stale {
 		r.history.Add(quote.Value)

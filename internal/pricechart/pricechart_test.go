@@ -204,7 +204,7 @@ func TestAPictureIsLabelledInItsLanguage(t *testing.T) {
 // answers is a core.Source.
 type answers func() (core.Snapshot[core.Quote], error)
 
-func (f answers) Get(context.Context, core.NoArgument) (core.Snapshot[core.Quote], error) { return f() }
+func (f answers) Get(context.Context, struct{}) (core.Snapshot[core.Quote], error) { return f() }
 
 func TestEveryFreshQuoteIsRecordedAndNothingElse(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -215,7 +215,7 @@ func TestEveryFreshQuoteIsRecordedAndNothingElse(t *testing.T) {
 		h := newHistory()
 		want := core.Snapshot[core.Quote]{Value: quoted("1", time.Now()), Stale: test.stale}
 		source := Recorded(answers(func() (core.Snapshot[core.Quote], error) { return want, test.err }), h)
-		if got, err := source.Get(t.Context(), core.NoArgument{}); got != want || err != test.err {
+		if got, err := source.Get(t.Context(), struct{}{}); got != want || err != test.err {
 			t.Errorf("%s became %+v, %v", name, got, err)
 		}
 		if n := len(h.Since(time.Time{})); n != test.recorded {

@@ -46,10 +46,10 @@ const (
 	mostUntold = 10_000
 )
 
-// Begin implements chat.Dedup. What this process knows by itself counts first:
+// Claim implements chat.Dedup. What this process knows by itself counts first:
 // it may have answered while Redis was away.
-func (r *Redis) Begin(ctx context.Context, key string) chat.Delivery {
-	if known := r.memory.Begin(ctx, key); known != chat.Fresh {
+func (r *Redis) Claim(ctx context.Context, key string) chat.Delivery {
+	if known := r.memory.Claim(ctx, key); known != chat.New {
 		return known
 	}
 	var holder string
@@ -63,22 +63,22 @@ func (r *Redis) Begin(ctx context.Context, key string) chat.Delivery {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.held[shared] = true
-		return chat.Fresh
+		return chat.New
 	case holder == answered:
-		r.memory.End(ctx, key, true)
+		r.memory.Release(ctx, key, true)
 		return chat.Answered
 	}
-	r.memory.End(ctx, key, false)
-	return chat.InHand
+	r.memory.Release(ctx, key, false)
+	return chat.InFlight
 }
 
-// End implements chat.Dedup.
-func (r *Redis) End(ctx context.Context, key string, isAnswered bool) {
+// Release implements chat.Dedup.
+func (r *Redis) Release(ctx context.Context, key string, isAnswered bool) {
 	shared := r.key("update", key)
 	r.mu.Lock()
 	delete(r.held, shared)
 	r.mu.Unlock()
-	r.memory.End(ctx, key, isAnswered)
+	r.memory.Release(ctx, key, isAnswered)
 	told := r.ask(ctx, func(ctx context.Context) error {
 		if isAnswered {
 			return r.client.Set(ctx, shared, answered, remembered).Err()

@@ -12,22 +12,22 @@ func TestDeadReplicasClaimLapses(t *testing.T) {
 	s := server(t)
 	ctx := t.Context()
 	dead, two := replica(t, s), replica(t, s)
-	dead.Begin(ctx, "a")
+	dead.Claim(ctx, "a")
 	s.FastForward(time.Hour - time.Second)
-	expect(t, "before the claim lapses", two.Begin(ctx, "a"), chat.InHand)
+	expect(t, "before the claim lapses", two.Claim(ctx, "a"), chat.InFlight)
 	s.FastForward(2 * time.Second)
-	expect(t, "after", two.Begin(ctx, "a"), chat.Fresh)
+	expect(t, "after", two.Claim(ctx, "a"), chat.New)
 	// It was slow, not dead, and gives up what is no longer its own.
-	dead.End(ctx, "a", false)
+	dead.Release(ctx, "a", false)
 	three := replica(t, s)
-	expect(t, "what another took over", three.Begin(ctx, "a"), chat.InHand)
+	expect(t, "what another took over", three.Claim(ctx, "a"), chat.InFlight)
 }
 
 func TestClaimsAreRenewedWithoutBeingAsked(t *testing.T) {
 	t.Parallel()
 	s := server(t)
 	one := newReplica(t, time.Second, redisURL(s))
-	one.Begin(t.Context(), "a")
+	one.Claim(t.Context(), "a")
 	key := one.key("update", "a")
 	for range 3 {
 		s.FastForward(600 * time.Millisecond)
@@ -42,13 +42,13 @@ func TestARenewalThatComesTooLateChangesNothing(t *testing.T) {
 	ctx := t.Context()
 	one, two := replica(t, s), replica(t, s)
 	for _, key := range []string{"given up", "answered"} {
-		one.Begin(ctx, key)
-		one.End(ctx, key, key == "answered")
+		one.Claim(ctx, key)
+		one.Release(ctx, key, key == "answered")
 		one.held[one.key("update", key)] = true
 	}
 	one.renew(ctx)
-	expect(t, "the one given up", two.Begin(ctx, "given up"), chat.Fresh)
-	expect(t, "the one answered", two.Begin(ctx, "answered"), chat.Answered)
+	expect(t, "the one given up", two.Claim(ctx, "given up"), chat.New)
+	expect(t, "the one answered", two.Claim(ctx, "answered"), chat.Answered)
 }
 
 func TestALivingReplicasClaimsLastAsLongAsItsUpdatesAreInHand(t *testing.T) {
@@ -63,7 +63,7 @@ func TestALivingReplicasClaimsLastAsLongAsItsUpdatesAreInHand(t *testing.T) {
 		one.renew(ctx)
 		s.FastForward(time.Hour - time.Minute)
 	}
-	expect(t, "one in hand for longer than a claim", two.Begin(ctx, fmt.Sprint(updates-1)), chat.InHand)
+	expect(t, "one in hand for longer than a claim", two.Claim(ctx, fmt.Sprint(updates-1)), chat.InFlight)
 	if n := len(s.Keys()); n != updates {
 		t.Errorf("%d claims are left of %d", n, updates)
 	}
@@ -77,23 +77,23 @@ func TestWhatHappensDuringAnOutageIsTold(t *testing.T) {
 	ctx := t.Context()
 	one, two := replica(t, s), replica(t, s)
 	for _, key := range []string{"answered meanwhile", "before", "taken over"} {
-		expect(t, "a new update", one.Begin(ctx, key), chat.Fresh)
+		expect(t, "a new update", one.Claim(ctx, key), chat.New)
 	}
 	s.SetError("LOADING")
-	one.End(ctx, "answered meanwhile", true)
-	expect(t, "one that comes meanwhile", one.Begin(ctx, "meanwhile"), chat.Fresh)
+	one.Release(ctx, "answered meanwhile", true)
+	expect(t, "one that comes meanwhile", one.Claim(ctx, "meanwhile"), chat.New)
 	s.FastForward(2 * time.Hour)
 	s.SetError("")
-	expect(t, "one taken over as its claim lapsed", two.Begin(ctx, "taken over"), chat.Fresh)
+	expect(t, "one taken over as its claim lapsed", two.Claim(ctx, "taken over"), chat.New)
 	eventually(t, "Redis is told", func() bool {
 		one.mu.Lock()
 		defer one.mu.Unlock()
 		return len(one.answered) == 0
 	})
-	expect(t, "the one answered meanwhile, here", one.Begin(ctx, "answered meanwhile"), chat.Answered)
-	expect(t, "the one answered meanwhile, elsewhere", two.Begin(ctx, "answered meanwhile"), chat.Answered)
-	expect(t, "the one from before, elsewhere", two.Begin(ctx, "before"), chat.InHand)
-	expect(t, "the one that came meanwhile, elsewhere", two.Begin(ctx, "meanwhile"), chat.InHand)
-	two.End(ctx, "taken over", false)
-	expect(t, "the one taken over is not taken back", replica(t, s).Begin(ctx, "taken over"), chat.Fresh)
+	expect(t, "the one answered meanwhile, here", one.Claim(ctx, "answered meanwhile"), chat.Answered)
+	expect(t, "the one answered meanwhile, elsewhere", two.Claim(ctx, "answered meanwhile"), chat.Answered)
+	expect(t, "the one from before, elsewhere", two.Claim(ctx, "before"), chat.InFlight)
+	expect(t, "the one that came meanwhile, elsewhere", two.Claim(ctx, "meanwhile"), chat.InFlight)
+	two.Release(ctx, "taken over", false)
+	expect(t, "the one taken over is not taken back", replica(t, s).Claim(ctx, "taken over"), chat.New)
 }

@@ -45,7 +45,7 @@ const (
 )
 
 // NewFolder makes a Folder in a folder, which it makes if its parent exists, and deletes
-// what is outdated there. It fails with config.Mistakes if there then is no such
+// what is outdated there. It fails with config.Errors if there then is no such
 // folder; whether it can be written to shows at the first Save.
 func NewFolder(dir string, log *slog.Logger) (*Folder, error) {
 	err := os.Mkdir(dir, 0o700)
@@ -57,7 +57,7 @@ func NewFolder(dir string, log *slog.Logger) (*Folder, error) {
 	if errors.Is(err, fs.ErrExist) {
 		err = errors.New("it is no folder")
 	}
-	return nil, config.Mistakes{fmt.Sprintf("DATA_DIR: cannot make the folder: %v; for example DATA_DIR=%s", config.WithoutPath(err), exampleDir)}
+	return nil, config.Errors{fmt.Sprintf("DATA_DIR: cannot make the folder: %v; for example DATA_DIR=%s", config.WithoutPath(err), exampleDir)}
 }
 
 // Load is the value saved under key, unless it is outdated.

@@ -95,7 +95,7 @@ func TestFolderThatCannotBeIsAMistake(t *testing.T) {
 	configtest.Refuses(t, new(Settings).Table(), "DATA_DIR", "must be a folder", dirs...)
 	for _, dir := range append(dirs, configtest.Canary+"\x00") {
 		_, err := NewFolder(dir, slog.New(slog.DiscardHandler))
-		mistakes, _ := errors.AsType[config.Mistakes](err)
+		mistakes, _ := errors.AsType[config.Errors](err)
 		configtest.OneMistake(t, new(Settings).Table(), mistakes, "DATA_DIR", "folder")
 	}
 }

@@ -74,7 +74,7 @@ return 0`)
 // Limiter makes a limiter that allows perMinute events of a key in any minute,
 // in all replicas together; 0 is no limit. The window is counted in a script,
 // because x/time/rate keeps its state in the process.
-func (r *Redis) Limiter(perMinute int) chat.Limiter {
+func (r *Redis) Limiter(perMinute int) chat.KeyLimiter {
 	if perMinute == 0 {
 		return newLimiter(0)
 	}

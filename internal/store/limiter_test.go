@@ -9,7 +9,7 @@ import (
 )
 
 // wantWait checks how long a key has to wait, to within the rounding of a bucket.
-func wantWait(t *testing.T, l chat.Limiter, key string, want time.Duration) {
+func wantWait(t *testing.T, l chat.KeyLimiter, key string, want time.Duration) {
 	t.Helper()
 	if got := l.Allow(t.Context(), key); (got-want).Abs() > 2*time.Millisecond || (got > 0) != (want > 0) {
 		t.Errorf("%s waits %v, want %v", key, got, want)

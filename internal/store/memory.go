@@ -44,22 +44,22 @@ func NewMemory() *Memory {
 	return &Memory{inHand: map[string]bool{}, answered: newRecent[struct{}](remembered, mostUpdates)}
 }
 
-// Begin implements chat.Dedup.
-func (m *Memory) Begin(_ context.Context, key string) chat.Delivery {
+// Claim implements chat.Dedup.
+func (m *Memory) Claim(_ context.Context, key string) chat.Delivery {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, answered := m.answered.get(key); answered {
 		return chat.Answered
 	}
 	if m.inHand[key] {
-		return chat.InHand
+		return chat.InFlight
 	}
 	m.inHand[key] = true
-	return chat.Fresh
+	return chat.New
 }
 
-// End implements chat.Dedup.
-func (m *Memory) End(_ context.Context, key string, answered bool) {
+// Release implements chat.Dedup.
+func (m *Memory) Release(_ context.Context, key string, answered bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.inHand, key)
@@ -70,4 +70,4 @@ func (m *Memory) End(_ context.Context, key string, answered bool) {
 
 // Limiter makes a limiter of its own that allows perMinute events of a key at
 // once, and as many again in each minute; 0 is no limit.
-func (m *Memory) Limiter(perMinute int) chat.Limiter { return newLimiter(perMinute) }
+func (m *Memory) Limiter(perMinute int) chat.KeyLimiter { return newLimiter(perMinute) }

@@ -126,7 +126,7 @@ func TestAHandshakeIsNoPartOfACall(t *testing.T) {
 	made := handshakes.Load()
 	var commands sync.WaitGroup
 	for i := range made {
-		commands.Go(func() { r.Begin(t.Context(), fmt.Sprint(i)) })
+		commands.Go(func() { r.Claim(t.Context(), fmt.Sprint(i)) })
 	}
 	commands.Wait()
 	if made < connections/2 || handshakes.Load() != made || r.Fallbacks() != 0 {
@@ -151,10 +151,10 @@ func TestAReplicaAloneDecidesByItself(t *testing.T) {
 			defer cancel()
 			r := newReplica(t, claimTime, "redis://:"+password+"@"+test.addr+test.options)
 			limiter := r.Limiter(1)
-			expect(t, "a new update", r.Begin(ctx, "a"), chat.Fresh)
-			expect(t, "a repeated one", r.Begin(ctx, "a"), chat.InHand)
-			r.End(ctx, "a", true)
-			expect(t, "an answered one", r.Begin(ctx, "a"), chat.Answered)
+			expect(t, "a new update", r.Claim(ctx, "a"), chat.New)
+			expect(t, "a repeated one", r.Claim(ctx, "a"), chat.InFlight)
+			r.Release(ctx, "a", true)
+			expect(t, "an answered one", r.Claim(ctx, "a"), chat.Answered)
 			if limiter.Allow(ctx, "k") != 0 || limiter.Allow(ctx, "k") < 50*time.Second {
 				t.Error("the limit does not hold")
 			}
@@ -193,8 +193,8 @@ func TestACancelledCommandIsStillWrittenDown(t *testing.T) {
 	s := server(t)
 	one, two := replica(t, s), replica(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
-	one.Begin(ctx, "a")
+	one.Claim(ctx, "a")
 	cancel()
-	one.End(ctx, "a", true)
-	expect(t, "the same at another replica", two.Begin(t.Context(), "a"), chat.Answered)
+	one.Release(ctx, "a", true)
+	expect(t, "the same at another replica", two.Claim(t.Context(), "a"), chat.Answered)
 }

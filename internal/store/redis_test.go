@@ -67,18 +67,18 @@ func TestReplicasShareUpdates(t *testing.T) {
 	s := server(t)
 	ctx := t.Context()
 	one, two := replica(t, s), replica(t, s)
-	expect(t, "a new update", one.Begin(ctx, "a"), chat.Fresh)
-	expect(t, "the same at the same replica", one.Begin(ctx, "a"), chat.InHand)
-	expect(t, "the same at another", two.Begin(ctx, "a"), chat.InHand)
-	one.End(ctx, "a", true)
+	expect(t, "a new update", one.Claim(ctx, "a"), chat.New)
+	expect(t, "the same at the same replica", one.Claim(ctx, "a"), chat.InFlight)
+	expect(t, "the same at another", two.Claim(ctx, "a"), chat.InFlight)
+	one.Release(ctx, "a", true)
 	s.FastForward(remembered - time.Second)
-	expect(t, "an answered one at another", two.Begin(ctx, "a"), chat.Answered)
+	expect(t, "an answered one at another", two.Claim(ctx, "a"), chat.Answered)
 	s.FastForward(2 * time.Second)
-	expect(t, "a day later", replica(t, s).Begin(ctx, "a"), chat.Fresh)
+	expect(t, "a day later", replica(t, s).Claim(ctx, "a"), chat.New)
 
-	expect(t, "a new update", one.Begin(ctx, "b"), chat.Fresh)
-	one.End(ctx, "b", false)
-	expect(t, "one given up, at another", two.Begin(ctx, "b"), chat.Fresh)
+	expect(t, "a new update", one.Claim(ctx, "b"), chat.New)
+	one.Release(ctx, "b", false)
+	expect(t, "one given up, at another", two.Claim(ctx, "b"), chat.New)
 	if n := one.Fallbacks() + two.Fallbacks(); n != 0 || len(one.held) != 0 {
 		t.Errorf("%d calls were decided without Redis; held are %v", n, one.held)
 	}
@@ -118,7 +118,7 @@ func TestTheURLMayAllowACallMoreTime(t *testing.T) {
 func TestRedisHoldsNoIDs(t *testing.T) {
 	s := server(t)
 	r := replica(t, s)
-	r.Begin(t.Context(), "telegram 987654321")
+	r.Claim(t.Context(), "telegram 987654321")
 	r.Limiter(5).Allow(t.Context(), "telegram user 987654321")
 	r.Take(t.Context(), 0, chat.Rate{Key: "chat 987654321", Every: time.Second, Burst: 1})
 	if dump := s.Dump(); len(s.Keys()) != 3 || strings.Contains(dump, "98765") {

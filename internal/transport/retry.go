@@ -14,12 +14,12 @@ import (
 
 // Backoff is how long to wait before another attempt: about First after the
 // first failure, twice as long after each further one, and Most at most.
-type Backoff struct{ First, Most time.Duration }
+type Backoff struct{ First, Max time.Duration }
 
 // After is the wait after so many failures in a row, at least 1. A random half
 // of it is left out, so that replicas do not return together.
 func (b Backoff) After(failures int) time.Duration {
-	d := min(b.First<<min(failures-1, 20), b.Most)
+	d := min(b.First<<min(failures-1, 20), b.Max)
 	return d/2 + rand.N(d/2+1)
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 func TestTheWaitGrowsToItsMostAndIsNeverTheSame(t *testing.T) {
-	b := transport.Backoff{First: time.Second, Most: 30 * time.Second}
+	b := transport.Backoff{First: time.Second, Max: 30 * time.Second}
 	for failures, most := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 6: 30 * time.Second, 1000: 30 * time.Second} {
 		seen := map[time.Duration]bool{}
 		for range 100 {
@@ -44,7 +44,7 @@ func TestAnAttemptIsRepeatedWhileItMayAndThereIsTime(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, start, attempts := t.Context(), time.Now(), 0
 			policy := transport.Policy{
-				Backoff: transport.Backoff{First: time.Millisecond, Most: time.Millisecond},
+				Backoff: transport.Backoff{First: time.Millisecond, Max: time.Millisecond},
 				Again:   func(error) (bool, time.Duration) { return !c.final, c.asks },
 			}
 			if c.until > 0 {

@@ -49,8 +49,8 @@ const (
 	Plain Style = iota
 	// Code is to be copied letter by letter; nothing in it is a link.
 	Code
-	// Foreign is what a service or a user named; nothing in it is a link.
-	Foreign
+	// Untrusted is what a service or a user named; nothing in it is a link.
+	Untrusted
 )
 
 // Span is a part of a Line.

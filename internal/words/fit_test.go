@@ -83,7 +83,7 @@ func TestSectionsAndNotesWithoutRoomAreCounted(t *testing.T) {
 
 func TestOneLongStringIsCutAndCrowdsOutNothing(t *testing.T) {
 	long := line(strings.Repeat("é", 5000))
-	styled := words.Line{{Text: "é"}, {Text: strings.Repeat("é", 5000), Style: words.Foreign}, {Text: "gone"}}
+	styled := words.Line{{Text: "é"}, {Text: strings.Repeat("é", 5000), Style: words.Untrusted}, {Text: "gone"}}
 	c := words.Card{Title: long, Text: styled, Sections: []words.Section{{Heading: long, Fields: []words.Field{{Name: long, Value: long}}}},
 		Notes: []words.Line{long}}
 	got := c.Fit(1000, runes)
@@ -93,7 +93,7 @@ func TestOneLongStringIsCutAndCrowdsOutNothing(t *testing.T) {
 			t.Errorf("cut to %q", s)
 		}
 	}
-	if n := runes(words.Field{Value: got.Text}); size(got) > 1000 || n > 250 || n < 248 || len(got.Text) != 2 || got.Text[1].Style != words.Foreign {
+	if n := runes(words.Field{Value: got.Text}); size(got) > 1000 || n > 250 || n < 248 || len(got.Text) != 2 || got.Text[1].Style != words.Untrusted {
 		t.Errorf("size %d, and the text of three parts is cut to %d: %+v", size(got), n, got.Text)
 	}
 }

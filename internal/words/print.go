@@ -100,8 +100,8 @@ func (p *printer) value(v chat.Value) Line {
 		return Line{{Text: chat.OneLine(string(v))}}
 	case chat.Code:
 		return Line{{Text: chat.OneLine(string(v)), Style: Code}}
-	case chat.Foreign:
-		return Line{{Text: chat.OneLine(string(v)), Style: Foreign}}
+	case chat.Untrusted:
+		return Line{{Text: chat.OneLine(string(v)), Style: Untrusted}}
 	case chat.Count:
 		return Line{{Text: p.count(int(v))}}
 	case chat.Price:
@@ -125,15 +125,15 @@ func (p *printer) value(v chat.Value) Line {
 	case chat.Block:
 		return p.block(v)
 	case chat.Mention:
-		return Line{{Text: nameOr(v.Name, v.ID), Style: Foreign, Person: &v.User}}
+		return Line{{Text: nameOr(v.Name, v.ID), Style: Untrusted, Person: &v.User}}
 	case chat.Channel:
-		return Line{{Text: nameOr(v.Title, v.ID), Style: Foreign, Channel: &v}}
+		return Line{{Text: nameOr(v.Title, v.ID), Style: Untrusted, Channel: &v}}
 	}
 	panic("words: a value of an unknown type")
 }
 
 // nameOr is what something is called, or its ID.
-func nameOr(name chat.Foreign, id string) string {
+func nameOr(name chat.Untrusted, id string) string {
 	return cmp.Or(chat.OneLine(string(name)), chat.OneLine(id))
 }
 

@@ -52,17 +52,17 @@ func TestEveryFieldOfAReplyIsPrinted(t *testing.T) {
 func TestValuesTellHowTheyAreToBeShown(t *testing.T) {
 	url := "https://explorer.example/address/" + wallet
 	at := time.Unix(1_790_000_000, 0)
-	holders := chat.Channel{ID: "-100", Title: chat.NewForeign("Holders", 40)}
+	holders := chat.Channel{ID: "-100", Title: chat.NewUntrusted("Holders", 40)}
 	for _, test := range []struct {
 		value chat.Value
 		want  words.Span
 	}{
 		{chat.Code("/price"), words.Span{Text: "/price", Style: words.Code}},
-		{chat.NewForeign("<b> @all", 40), words.Span{Text: "<b> @\u2060all", Style: words.Foreign}},
+		{chat.NewUntrusted("<b> @all", 40), words.Span{Text: "<b> @\u2060all", Style: words.Untrusted}},
 		{chat.Plain("a\nb"), words.Span{Text: "a b"}},
 		{chat.Address{Hex: wallet, URL: url}, words.Span{Text: "0x5290…9EE7", URL: url}},
-		{chat.Mention{User: ann, Name: "Ann A."}, words.Span{Text: "Ann A.", Style: words.Foreign, Person: &ann}},
-		{holders, words.Span{Text: "Holders", Style: words.Foreign, Channel: &holders}},
+		{chat.Mention{User: ann, Name: "Ann A."}, words.Span{Text: "Ann A.", Style: words.Untrusted, Person: &ann}},
+		{holders, words.Span{Text: "Holders", Style: words.Untrusted, Channel: &holders}},
 		{chat.Date{Time: at}, words.Span{Text: "2026-09-21 14:13 UTC"}},
 		{chat.Moment{Time: at.AddDate(999, 0, 0)}, words.Span{Text: "3025-09-21 14:13 UTC", UTC: "3025-09-21 14:13 UTC", At: at.AddDate(999, 0, 0)}},
 	} {
@@ -78,7 +78,7 @@ func TestExactValuesAreNamedAfterWhatTheyBelongTo(t *testing.T) {
 	entry := chat.SayWith("unlisted.entry", chat.Values{"entry": big})
 	card := words.Print(chat.Reply{Text: entry, Notes: []chat.Text{entry}, Sections: []chat.Section{
 		{Fields: []chat.Field{{Name: chat.Say("Total"), Value: big}, {Value: big}, {Name: chat.Say("Small"), Value: chat.Count(1)}}},
-		{Heading: chat.Say("Unstaking"), Fields: []chat.Field{{Name: chat.NewForeign("Pool 1", 40), Value: big}}},
+		{Heading: chat.Say("Unstaking"), Fields: []chat.Field{{Name: chat.NewUntrusted("Pool 1", 40), Value: big}}},
 		{Fields: []chat.Field{{Name: chat.Say("Wallet"), Value: chat.Address{Hex: wallet}}}},
 	}})
 	var got []string
@@ -153,7 +153,7 @@ func FuzzPrint(f *testing.F) {
 	f.Add("plain")
 	f.Add("a\nb\u202e\x00\xff \u200b{n} @everyone https://evil.example")
 	f.Fuzz(func(t *testing.T, s string) {
-		foreign := chat.Foreign(s)
+		foreign := chat.Untrusted(s)
 		var all []chat.Field
 		for _, v := range []chat.Value{foreign, chat.Plain(s), chat.Code(s), chat.Amount{Decimal: dec("0.5"), Symbol: s}, chat.Address{Hex: s},
 			chat.Mention{User: chat.User{ID: s}}, chat.Channel{ID: s, Title: foreign}, chat.SayWith("unlisted.entry", chat.Values{"entry": chat.Code(s)})} {

@@ -22,7 +22,7 @@ func FullReply() (chat.Reply, []string) {
 	var reply chat.Reply
 	var markers []string
 	fill(reflect.ValueOf(&reply).Elem(), &markers)
-	reply.SaidBefore = false // A platform may leave out a reply that was.
+	reply.Repeated = false // A platform may leave out a reply that was.
 	return reply, markers
 }
 

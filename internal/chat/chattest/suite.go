@@ -186,7 +186,7 @@ func longReplies() []chat.Reply {
 	long := strings.Repeat("long @here <b>**_ 😀 ", 2000)
 	var many []chat.Field
 	for i := range 3000 {
-		many = append(many, chat.Field{Name: chat.Plain(fmt.Sprintf("name %d", i)), Value: chat.Foreign("value_*[`")})
+		many = append(many, chat.Field{Name: chat.Plain(fmt.Sprintf("name %d", i)), Value: chat.Untrusted("value_*[`")})
 	}
 	var headings []chat.Section
 	for i := range 2000 {
@@ -199,7 +199,7 @@ func longReplies() []chat.Reply {
 		{Title: kept, Notes: notes},
 		{Title: kept, Sections: []chat.Section{{Heading: chat.Say("many"), Fields: many}, {Heading: chat.Say("few"), Fields: many[:2]}}},
 		{Title: kept, Sections: headings},
-		{Title: kept, Sections: []chat.Section{{Heading: chat.Say(long), Fields: []chat.Field{{Name: chat.Plain(long), Value: chat.Foreign(long)}}}}},
+		{Title: kept, Sections: []chat.Section{{Heading: chat.Say(long), Fields: []chat.Field{{Name: chat.Plain(long), Value: chat.Untrusted(long)}}}}},
 		{Title: chat.Say("kept " + long), Text: chat.Say(long), Sections: headings, Notes: notes[:1]},
 	}
 }
@@ -265,7 +265,7 @@ func presses(t *testing.T, h Harness) {
 	handler := &Handler{Reply: func(context.Context, chat.Request) chat.Reply {
 		n := asked.Add(1)
 		if n == 3 {
-			return chat.Reply{Title: chat.Say(refusal), Tone: chat.Warning, ToAsker: true}
+			return chat.Reply{Title: chat.Say(refusal), Tone: chat.Warning, Ephemeral: true}
 		}
 		return chat.Reply{
 			Title:   chat.Say(fmt.Sprintf("answer %d", n)),

@@ -27,7 +27,7 @@ func Environ(table []config.Setting, changes ...string) []string {
 }
 
 // Try fills the table from Environ.
-func Try(table []config.Setting, changes ...string) config.Mistakes {
+func Try(table []config.Setting, changes ...string) config.Errors {
 	given, _, _ := config.Collect(Environ(table, changes...), "")
 	return given.Fill(table)
 }
@@ -57,7 +57,7 @@ func Refuses(t *testing.T, table []config.Setting, name, told string, values ...
 
 // OneMistake tests that there is one mistake, about the setting called name,
 // that contains told, gives the setting's example and repeats no value.
-func OneMistake(t *testing.T, table []config.Setting, mistakes config.Mistakes, name, told string) {
+func OneMistake(t *testing.T, table []config.Setting, mistakes config.Errors, name, told string) {
 	t.Helper()
 	if len(mistakes) != 1 {
 		t.Errorf("%s: want one mistake, got %d: %v", name, len(mistakes), mistakes)

@@ -91,7 +91,7 @@ type Adapter struct {
 	gateway *gateway.Gateway
 	inHand  chan struct{} // holds a token for each interaction in flight
 	// work is set while interactions are taken by HTTP.
-	work atomic.Pointer[chat.Work]
+	work atomic.Pointer[chat.Tasks]
 }
 
 // New makes an adapter that has contacted nobody. Its error names the setting
@@ -125,8 +125,8 @@ func (a *Adapter) Ready() bool {
 	return a.gateway.Alive()
 }
 
-// InHand counts the interactions in flight.
-func (a *Adapter) InHand() int { return len(a.inHand) }
+// InFlight counts the interactions in flight.
+func (a *Adapter) InFlight() int { return len(a.inHand) }
 
 // HeartbeatLatency is how long the gateway took to acknowledge the last
 // heartbeat; 0 before the first, and without a gateway.
@@ -135,7 +135,7 @@ func (a *Adapter) HeartbeatLatency() time.Duration { return a.gateway.Latency() 
 // Run implements chat.Adapter. Commands are registered beside the service, so
 // that a failure there does not keep interactions waiting.
 func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
-	work := chat.NewWork(ctx, h, a.Log, a.Count)
+	work := chat.NewTasks(ctx, h, a.Log, a.Count)
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.register(running, h.Commands()) })
 	if a.PublicKey != nil {
@@ -174,7 +174,7 @@ func (a *Adapter) showStatus(ctx context.Context) error {
 
 // receive starts answering an interaction of the gateway. It does not block. The
 // age of one that is not replayed is not judged: this machine's clock may be off.
-func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) {
+func (a *Adapter) receive(work *chat.Tasks, data json.RawMessage, replayed bool) {
 	i, err := decode(data)
 	if err != nil {
 		a.Count("malformed")
@@ -198,7 +198,7 @@ func (a *Adapter) receive(work *chat.Work, data json.RawMessage, replayed bool) 
 	}
 }
 
-// start works on an interaction by begin, which is Do or Go of a chat.Work. It
+// start works on an interaction by begin, which is Do or Go of a chat.Tasks. It
 // reports false, and counts the interaction as dropped, where there is no room or
 // nothing is taken any more.
 func (a *Adapter) start(begin func(func(id string)) bool, handle func(id string)) bool {
@@ -220,7 +220,7 @@ func (a *Adapter) start(begin func(func(id string)) bool, handle func(id string)
 }
 
 // connected tells of a connection by the bot's name, which is text of Discord.
-func (a *Adapter) connected(name string) { a.Connected(string(chat.NewForeign(name, longestName))) }
+func (a *Adapter) connected(name string) { a.Connected(string(chat.NewUntrusted(name, longestName))) }
 
 // wanted reports whether i is to be answered.
 func (a *Adapter) wanted(i *interaction) bool {

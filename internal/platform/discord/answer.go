@@ -46,19 +46,19 @@ func (p *pendingInteraction) placeOf(command chat.Command, press chat.Press) pla
 
 // take answers p unless it was seen before, and remembers whether it is
 // answered. It reports whether p was new.
-func (a *Adapter) take(work *chat.Work, id string, p *pendingInteraction) bool {
+func (a *Adapter) take(work *chat.Tasks, id string, p *pendingInteraction) bool {
 	if p.typing() {
 		// It is asked with every key, and to answer it twice does no harm.
 		a.recordOutcome(p.respond(choicesFor(p.interaction, work.Handler.Commands())))
 		return true
 	}
 	key := "discord:interaction:" + p.ID
-	if a.Dedup.Begin(work.Sends, key) != chat.Fresh {
+	if a.Dedup.Claim(work.Sends, key) != chat.New {
 		a.Count("duplicate")
 		return false
 	}
 	answered := false
-	defer func() { a.Dedup.End(work.Sends, key, answered) }()
+	defer func() { a.Dedup.Release(work.Sends, key, answered) }()
 	answered = a.recordOutcome(a.handle(work, id, p))
 	return true
 }
@@ -66,7 +66,7 @@ func (a *Adapter) take(work *chat.Work, id string, p *pendingInteraction) bool {
 // handle answers p: a request by its answer, a button that asks a question by a
 // modal with the question, and a button that was not made by this version by
 // saying so.
-func (a *Adapter) handle(work *chat.Work, id string, p *pendingInteraction) error {
+func (a *Adapter) handle(work *chat.Tasks, id string, p *pendingInteraction) error {
 	commands := work.Handler.Commands()
 	req, press, err := parse(p.interaction, id, commands)
 	language := work.Handler.Language(req, true)
@@ -89,7 +89,7 @@ func (a *Adapter) handle(work *chat.Work, id string, p *pendingInteraction) erro
 // takes too long, a timer promises an answer meanwhile, and the answer replaces
 // the promise: Discord waits 3 seconds for the first response. A picture is
 // always promised: it takes long to send, and may have to be left out.
-func (a *Adapter) answer(work *chat.Work, p *pendingInteraction, req chat.Request, to place) error {
+func (a *Adapter) answer(work *chat.Tasks, p *pendingInteraction, req chat.Request, to place) error {
 	promise := func() error {
 		a.Count("deferred")
 		return p.respond(deferral(to))
@@ -101,8 +101,8 @@ func (a *Adapter) answer(work *chat.Work, p *pendingInteraction, req chat.Reques
 	})
 	var m message
 	var alone bool // nobody but the asker is to see m
-	work.Answer(req, func(reply chat.Reply) {
-		alone = reply.ToAsker || to.replaces && reply.Unanswered()
+	work.Handle(req, func(reply chat.Reply) {
+		alone = reply.Ephemeral || to.replaces && reply.Unanswered()
 		if !alone && to.unchanged(reply) {
 			reply, alone = upToDate(work.Handler.Language(req, true)), true
 		}

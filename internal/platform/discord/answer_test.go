@@ -115,7 +115,7 @@ func TestAnswersThatComeTooLateAreCountedAndLogged(t *testing.T) {
 				if n := h.logged.Lines("an answer"); n != 1 {
 					t.Errorf("%d lines tell of it:\n%s", n, h.logged)
 				}
-				if d := h.Dedup.Begin(t.Context(), "discord:interaction:"+p.ID); d != chat.Fresh {
+				if d := h.Dedup.Claim(t.Context(), "discord:interaction:"+p.ID); d != chat.New {
 					t.Errorf("delivered again it would be passed over: %v", d)
 				}
 				h.fake.Break(tt.route, fakediscord.Fault{})
@@ -141,7 +141,7 @@ func TestAnInteractionThatIsDeliveredAgainIsAnsweredOnce(t *testing.T) {
 				t.Errorf("handled %d times, counted %v", len(h.handler.Requests()), h.events)
 			}
 			// By whichever way, and by a replica that shares what is known.
-			if d := h.Dedup.Begin(t.Context(), "discord:interaction:"+i.ID); d != chat.Answered {
+			if d := h.Dedup.Claim(t.Context(), "discord:interaction:"+i.ID); d != chat.Answered {
 				t.Errorf("known as %v", d)
 			}
 		}
@@ -163,12 +163,12 @@ func TestWhatThereIsNoRoomForIsDroppedAndCounted(t *testing.T) {
 				t.Errorf("%+v; counted %v", p.Answer(), h.events)
 			}
 		}
-		if n := h.InHand(); n != 1 {
+		if n := h.InFlight(); n != 1 {
 			t.Errorf("%d in flight, want 1", n)
 		}
 		pass(10 * time.Second)
-		if a := first.Answer(); a.Edits != 1 || h.InHand() != 0 {
-			t.Errorf("%+v, %d in flight", a, h.InHand())
+		if a := first.Answer(); a.Edits != 1 || h.InFlight() != 0 {
+			t.Errorf("%+v, %d in flight", a, h.InFlight())
 		}
 		h.ask(t, command("price"))
 	})

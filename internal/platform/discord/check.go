@@ -25,7 +25,7 @@ func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
 	case err != nil:
 		return nil, err
 	}
-	learned = []string{fmt.Sprintf("%s, application %s", chat.NewForeign(app.name(), longestName), app.ID)}
+	learned = []string{fmt.Sprintf("%s, application %s", chat.NewUntrusted(app.name(), longestName), app.ID)}
 	if a.ApplicationID != "" && a.ApplicationID != app.ID {
 		return learned, &config.WrongError{
 			Problem:  "the token belongs to this application, and not to the one that is set",
@@ -51,4 +51,4 @@ func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
 }
 
 // host is a URL's, whose path may be a secret.
-func host(rawURL string) chat.Foreign { return chat.NewForeign(config.Host(rawURL), 2*longestName) }
+func host(rawURL string) chat.Untrusted { return chat.NewUntrusted(config.Host(rawURL), 2*longestName) }

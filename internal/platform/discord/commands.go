@@ -23,7 +23,7 @@ import (
 func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 	var ours application // once Discord has said so
 	err := transport.Policy{
-		Backoff: transport.Backoff{First: 2 * time.Second, Most: time.Minute},
+		Backoff: transport.Backoff{First: 2 * time.Second, Max: time.Minute},
 		// A permission may be granted later.
 		Again: func(err error) (bool, time.Duration) {
 			_, atLeast := retryable(err)

@@ -91,7 +91,7 @@ func recent(timestamp string) bool {
 
 // answerByHTTP answers i in the body of the response; what is deferred there is
 // edited later, before this returns.
-func (a *Adapter) answerByHTTP(w http.ResponseWriter, work *chat.Work, i *interaction) {
+func (a *Adapter) answerByHTTP(w http.ResponseWriter, work *chat.Tasks, i *interaction) {
 	fresh := false
 	begun := a.start(work.Do, func(id string) {
 		fresh = a.take(work, id, &pendingInteraction{

@@ -30,7 +30,7 @@ func (w *watched) Read(p []byte) (int, error) {
 
 func TestWhatDiscordDidNotSignLatelyIsRefused(t *testing.T) {
 	h := newHarness(t, fakediscord.New(), byHTTP)
-	h.work.Store(chat.NewWork(t.Context(), h.handler, h.Log, h.Count))
+	h.work.Store(chat.NewTasks(t.Context(), h.handler, h.Log, h.Count))
 	command := []byte(`{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`)
 	big := append([]byte(`{"id":"`), bytes.Repeat([]byte("1"), maxBody)...)
 	at := time.Now()
@@ -136,7 +136,7 @@ func FuzzServeHTTP(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	a.work.Store(chat.NewWork(f.Context(), &chattest.Handler{}, a.Log, a.Count))
+	a.work.Store(chat.NewTasks(f.Context(), &chattest.Handler{}, a.Log, a.Count))
 	f.Fuzz(func(t *testing.T, body []byte, signature, timestamp string) {
 		r := httptest.NewRequest(http.MethodPost, "/discord/interactions", bytes.NewReader(body))
 		r.Header.Set("X-Signature-Ed25519", signature)

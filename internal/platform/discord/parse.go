@@ -163,7 +163,7 @@ func parse(i *interaction, id string, commands chat.Commands) (req chat.Request,
 		From:     chat.User{Platform: Platform, ID: i.sender().ID},
 		Chat:     i.ChannelID,
 		Direct:   i.GuildID == "" && i.Context != discordgo.InteractionContextPrivateChannel,
-		Whispers: true,
+		CanReplyEphemerally: true,
 		Locale:   i.Locale,
 	}
 	if i.GuildID != "" && (i.Installed == nil || i.Installed.Guild == i.GuildID) {

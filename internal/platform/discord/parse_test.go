@@ -78,7 +78,7 @@ func TestParse(t *testing.T) {
 				t.Fatalf("not for us: %v", err)
 			}
 			want := test.want
-			want.ID, want.Whispers = "reference", true
+			want.ID, want.CanReplyEphemerally = "reference", true
 			got, _, err := parse(i, "reference", (&chattest.Handler{}).Commands())
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("got %+v, target %v, %v", got, got.Target, err)

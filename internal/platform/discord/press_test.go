@@ -49,8 +49,8 @@ var presses = map[string]struct {
 	"another page of one's own":   {"mylogins", "1 e 0 mylogins 2", chat.Reply{Title: chat.Say("new")}, replaces, "new"},
 	"what does not edit":          {"price", "1 n 0 price", chat.Reply{Title: chat.Say("new")}, public, "new"},
 	"nothing new":                 {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(time.Second - 1)}, alone, "Already up to date"},
-	"a limit":                     {"price", "", chat.Reply{Title: chat.Say("Too many"), ToAsker: true}, alone, "Too many"},
-	"a limit with a picture":      {"price", "", chat.Reply{Title: chat.Say("Too many"), ToAsker: true, Image: &curve}, alone, "Too many"},
+	"a limit":                     {"price", "", chat.Reply{Title: chat.Say("Too many"), Ephemeral: true}, alone, "Too many"},
+	"a limit with a picture":      {"price", "", chat.Reply{Title: chat.Say("Too many"), Ephemeral: true, Image: &curve}, alone, "Too many"},
 	"no answer":                   {"price", "", chat.Reply{Title: chat.Say("unchecked.title")}, alone, "ould not"},
 	"private, forged to edit":     {"price", "1 e 0 mylogins", chat.Reply{Title: chat.Say("secret"), AsOf: start}, alone, "secret"},
 	"private, forged to refresh":  {"price", "1 e tlpwu8 exists 6", chat.Reply{Title: chat.Say("secret"), AsOf: start}, alone, "secret"},
@@ -99,12 +99,12 @@ func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
 func TestRefusalsOfPublicCommandsReachTheAskerAlone(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *harness) {
 		for _, picture := range []*chat.Image{nil, &curve} {
-			h.reply(0, chat.Reply{Title: chat.Say("Too many"), ToAsker: true, Image: picture})
+			h.reply(0, chat.Reply{Title: chat.Say("Too many"), Ephemeral: true, Image: picture})
 			if a := h.ask(t, command("price")).Answer(); !a.Ephemeral || a.SeenBy != "5" || a.Deferred != (picture != nil) {
 				t.Errorf("%+v", a)
 			}
 		}
-		h.reply(5*time.Second, chat.Reply{Title: chat.Say("Too many"), ToAsker: true})
+		h.reply(5*time.Second, chat.Reply{Title: chat.Say("Too many"), Ephemeral: true})
 		if a := h.ask(t, command("price")).Answer(); a.Ephemeral || a.Edits == 0 || !strings.Contains(a.Text(), "Too many") {
 			t.Errorf("after a promise: %+v", a)
 		}
@@ -130,7 +130,7 @@ func TestWhatIsToldBesideAnAnswerIsRepeatedWithCare(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, overGateway, func(t *testing.T, h *harness) {
 				p := h.ask(t, command("price"))
-				h.reply(5*time.Second, chat.Reply{Title: chat.Say("Too fast"), ToAsker: true})
+				h.reply(5*time.Second, chat.Reply{Title: chat.Say("Too fast"), Ephemeral: true})
 				h.fake.Script(fakediscord.FollowUp, tt.faults...)
 				h.send(t, p.Press("6", "1 e 0 price"))
 				pass(5*time.Second + tt.takes - time.Millisecond)
@@ -162,7 +162,7 @@ func TestWhatIsMissingIsAskedForInAModal(t *testing.T) {
 			if req.Args.Value("wallet") == wallet {
 				return chat.Reply{Title: chat.Say("staked by " + req.From.ID)}
 			}
-			return chat.Reply{Title: chat.Say("Check the wallet"), ToAsker: true, Ask: &chat.Ask{
+			return chat.Reply{Title: chat.Say("Check the wallet"), Ephemeral: true, Ask: &chat.Ask{
 				Command: "staked", Param: "wallet", Question: chat.Say("Which wallet?"), Example: wallet,
 			}}
 		}

@@ -49,7 +49,7 @@ func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
 		"a moment":                    {chat.Moment{Time: at}, "<t:1700000000:R>"},
 		"code":                        {chat.Code("/staked <wallet>"), "`/staked <wallet>`"},
 		"code with its own end":       {chat.Code("a`b``*c*"), "`aˋbˋˋ*c*`"},
-		"foreign text":                {chat.Foreign("[a](https://evil.example) `x` <@5> @everyone"), `\[a\](https\://evil.example) \` + "`x\\`" + ` \<\@5\> \@everyone`},
+		"foreign text":                {chat.Untrusted("[a](https://evil.example) `x` <@5> @everyone"), `\[a\](https\://evil.example) \` + "`x\\`" + ` \<\@5\> \@everyone`},
 		"an address with a link":      {chat.Address{Hex: wallet, URL: "https://scan.example/address/" + wallet}, "[0x5290…9EE7](https://scan.example/address/" + wallet + ")\n-# n: `" + wallet + "`"},
 		"an address without one":      {chat.Address{Hex: wallet}, "0x5290…9EE7\n-# n: `" + wallet + "`"},
 		"a link that would end early": {chat.Address{Hex: "x", URL: `https://scan.example/(a) b\`}, "[x](https://scan.example/%28a%29%20b%5C)\n-# n: `x`"},
@@ -81,7 +81,7 @@ func TestPartsOfALineMakeNoMarkupTogether(t *testing.T) {
 	for want, parts := range map[string][]string{`https\://evil.example`: {"https:", "//evil.example"}, `1\. list`: {"1", ". list"}, `\:smile:`: {"", ":", "smile:"}} {
 		var l words.Line
 		for n, p := range parts {
-			l = append(l, words.Span{Text: p, Style: []words.Style{words.Plain, words.Foreign}[n%2]})
+			l = append(l, words.Span{Text: p, Style: []words.Style{words.Plain, words.Untrusted}[n%2]})
 		}
 		if got := line(l); got != want {
 			t.Errorf("%q is shown as %q, want %q", parts, got, want)
@@ -94,7 +94,7 @@ func TestNoTextBeginsAsMarkup(t *testing.T) {
 	for _, trick := range []string{"-# small", "# big", "> quote", "- list", "1. list", ">>> quote", "```code"} {
 		embed := embedOf(chat.Reply{Text: chat.Say(trick), Sections: []chat.Section{
 			{Heading: chat.Say(trick), Fields: []chat.Field{
-				{Name: chat.Foreign(trick), Value: chat.Foreign(trick)}, {Value: chat.Plain(trick)}, {Name: chat.Plain(trick)},
+				{Name: chat.Untrusted(trick), Value: chat.Untrusted(trick)}, {Value: chat.Plain(trick)}, {Name: chat.Plain(trick)},
 			}},
 		}})
 		for line := range strings.SplitSeq(embed.Description, "\n") {
@@ -114,7 +114,7 @@ func FuzzRender(f *testing.F) {
 	f.Fuzz(func(t *testing.T, title, text, name, value, note string, sections, size int) {
 		section := chat.Section{Heading: chat.Say(name)}
 		for range min(max(size, 0), 30) {
-			section.Fields = append(section.Fields, chat.Field{Name: chat.Foreign(name), Value: chat.Foreign(value)},
+			section.Fields = append(section.Fields, chat.Field{Name: chat.Untrusted(name), Value: chat.Untrusted(value)},
 				chat.Field{Name: chat.Plain(name), Value: chat.Code(value)}, chat.Field{Value: chat.Address{Hex: name, URL: value}})
 		}
 		reply := chat.Reply{Title: chat.Say(title), Text: chat.Say(text), Notes: []chat.Text{chat.Say(note), chat.Say(note)}}

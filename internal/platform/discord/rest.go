@@ -177,7 +177,7 @@ func (a *Adapter) retry(ctx context.Context, until time.Time, again func(error) 
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	return transport.Policy{
-		Backoff: transport.Backoff{First: 200 * time.Millisecond, Most: 30 * time.Second}, Until: until, Again: again,
+		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 30 * time.Second}, Until: until, Again: again,
 		Failed: func(error, int, time.Duration) { a.Count("retried") },
 	}.Do(ctx, call)
 }
@@ -185,7 +185,7 @@ func (a *Adapter) retry(ctx context.Context, until time.Time, again func(error) 
 // callback posts the first response to an interaction that arrived at the given
 // time. Repeating it is harmless: Discord refuses a second one, which proves that
 // the first has landed.
-func (a *Adapter) callback(work *chat.Work, id, token string, arrived time.Time, r response) error {
+func (a *Adapter) callback(work *chat.Tasks, id, token string, arrived time.Time, r response) error {
 	endpoint := discordgo.EndpointInteractionResponse(url.PathEscape(id), url.PathEscape(token))
 	err := a.retry(work.Sends, arrived.Add(callbackFor), retryable, func(ctx context.Context) error {
 		err := a.call(ctx, callbackTry, http.MethodPost, endpoint, r, nil)
@@ -203,7 +203,7 @@ func (a *Adapter) callback(work *chat.Work, id, token string, arrived time.Time,
 // edit makes m of what the first response has promised: the answer's own message
 // or, for a button, the one that holds it. It tries for as long as Discord would
 // take it, and without the picture if that cannot be sent.
-func (a *Adapter) edit(work *chat.Work, p *pendingInteraction, m message) error {
+func (a *Adapter) edit(work *chat.Tasks, p *pendingInteraction, m message) error {
 	if m.picture != nil {
 		err := a.editUntil(work, p, m, time.Now().Add(pictureTime))
 		if err == nil || expired(err) {
@@ -217,7 +217,7 @@ func (a *Adapter) edit(work *chat.Work, p *pendingInteraction, m message) error 
 
 // editUntil tries to edit until a time. Repeating it changes nothing: the picture
 // of m takes the place of what the message had.
-func (a *Adapter) editUntil(work *chat.Work, p *pendingInteraction, m message, until time.Time) error {
+func (a *Adapter) editUntil(work *chat.Tasks, p *pendingInteraction, m message, until time.Time) error {
 	endpoint := discordgo.EndpointWebhookMessage(url.PathEscape(p.ApplicationID), url.PathEscape(p.Token), "@original")
 	err := a.retry(work.Sends, until, p.afterFirst(retryable), func(ctx context.Context) error {
 		return a.call(ctx, callTime, http.MethodPatch, endpoint, m, nil)
@@ -240,7 +240,7 @@ func expired(err error) bool {
 // for that one, and show it to whoever the deferral was for. If it is
 // unclear whether it is out, it is sent again, twice at most and seconds apart.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#create-followup-message
-func (a *Adapter) tellAsker(work *chat.Work, p *pendingInteraction, m message) error {
+func (a *Adapter) tellAsker(work *chat.Tasks, p *pendingInteraction, m message) error {
 	endpoint := discordgo.EndpointWebhookToken(url.PathEscape(p.ApplicationID), url.PathEscape(p.Token))
 	m.Flags = discordgo.MessageFlagsEphemeral
 	unclear := 0

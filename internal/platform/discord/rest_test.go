@@ -72,7 +72,7 @@ func TestNoFaultShowsATokenOrATextOfTheServer(t *testing.T) {
 				}
 				fast := h.send(t, command("price"))
 				pass(time.Second)
-				h.reply(5*time.Second, chat.Reply{Title: chat.Say("limit"), ToAsker: true})
+				h.reply(5*time.Second, chat.Reply{Title: chat.Say("limit"), Ephemeral: true})
 				press := h.send(t, shown.Press("5", "1 e 0 price"))
 				endpoint := "https://discord.com/api/v9/webhooks/1/interactiontoken"
 				err := h.call(t.Context(), callTime, http.MethodPost, endpoint, message{}, nil)

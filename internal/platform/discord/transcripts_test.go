@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "write the golden transcripts anew")
 // TestTranscripts has every answer of every command as Discord shows it.
 func TestTranscripts(t *testing.T) {
 	commandstest.Transcripts(t, *update, func(c commandstest.Case) string {
-		return transcript(render(c.Reply), c.Private || c.Reply.ToAsker)
+		return transcript(render(c.Reply), c.Private || c.Reply.Ephemeral)
 	})
 }
 

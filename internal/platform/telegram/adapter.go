@@ -90,7 +90,7 @@ const lastTurn = chat.DrainTime - 2*time.Second
 // buttons and inline queries, no edits and no channel posts.
 var allowedUpdates = []string{"message", "callback_query", "inline_query"}
 
-var backoff = transport.Backoff{First: 500 * time.Millisecond, Most: 30 * time.Second}
+var backoff = transport.Backoff{First: 500 * time.Millisecond, Max: 30 * time.Second}
 
 // errToken ends Run.
 var errToken = errors.New("telegram: the token was refused (401): set TELEGRAM_BOT_TOKEN to the one that @BotFather shows")
@@ -154,8 +154,8 @@ func (a *Adapter) Platform() chat.Platform { return Platform }
 // set.
 func (a *Adapter) Ready() bool { return a.ready.Load() }
 
-// InHand counts the updates that are being answered.
-func (a *Adapter) InHand() int { return len(a.inHand) }
+// InFlight counts the updates that are being answered.
+func (a *Adapter) InFlight() int { return len(a.inHand) }
 
 // Role asks Telegram whether a user administers a chat.
 func (a *Adapter) Role(ctx context.Context, user chat.User, chatID string) (chat.Role, error) {
@@ -177,7 +177,7 @@ func (a *Adapter) Role(ctx context.Context, user chat.User, chatID string) (chat
 type session struct {
 	*Adapter
 	me   botapi.User
-	work *chat.Work
+	work *chat.Tasks
 	// fail ends the session with an error that no waiting can mend.
 	fail context.CancelCauseFunc
 }
@@ -186,7 +186,7 @@ type session struct {
 func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	s := &session{Adapter: a, work: chat.NewWork(ctx, h, a.Log, a.Count), fail: fail}
+	s := &session{Adapter: a, work: chat.NewTasks(ctx, h, a.Log, a.Count), fail: fail}
 
 	// If it fails, ctx has ended, and poll and receive return at once.
 	_ = s.repeat(ctx, func() (err error) { s.me, err = a.api.GetMe(ctx); return err })
@@ -240,7 +240,7 @@ func (s *session) answerMessage(id string, m *message) (settled bool) {
 		return s.recordOutcome(id, s.answerPrivately(c, deadline, point, func(chat.Reply) {}))
 	}
 	reply, shown := s.handle(c.request, c.asked)
-	if reply.SaidBefore {
+	if reply.Repeated {
 		return true
 	}
 	err := s.deliver(c, reply, shown, deadline)
@@ -268,7 +268,7 @@ func (s *session) answerPrivately(c commandMessage, deadline time.Time, point fu
 	}
 	private := destination{chat: c.sender, language: s.work.Handler.Language(c.request, true)}
 	reply, shown := s.handle(c.request, private)
-	if reply.SaidBefore {
+	if reply.Repeated {
 		again(reply)
 		return nil
 	}
@@ -294,7 +294,7 @@ func (s *session) answerPrivately(c commandMessage, deadline time.Time, point fu
 // meanwhile where the answer will stand.
 func (s *session) handle(req chat.Request, to destination) (reply chat.Reply, shown richText) {
 	defer s.typing(to)()
-	s.work.Answer(req, func(r chat.Reply) { reply, shown = r, s.render(r, to) })
+	s.work.Handle(req, func(r chat.Reply) { reply, shown = r, s.render(r, to) })
 	return reply, shown
 }
 
@@ -327,7 +327,7 @@ func (s *session) tokenRefused(err error) bool {
 	refused := botapi.ErrorOf(err).Kind == botapi.Unauthorized
 	if refused {
 		s.fail(errToken)
-		s.work.Abandon()
+		s.work.Cancel()
 	}
 	return refused
 }

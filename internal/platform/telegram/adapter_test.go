@@ -134,7 +134,7 @@ func TestShowsTypingOnceAnAnswerTakesLong(t *testing.T) {
 func TestARefusalThatWasSaidBeforeIsNoMessage(t *testing.T) {
 	simulated(t, func(t *testing.T, r *rig) {
 		r.api.Start(ann)
-		r.answer(chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), ToAsker: true, SaidBefore: true})
+		r.answer(chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), Ephemeral: true, Repeated: true})
 		r.run()
 		for i, command := range []string{"price", "mylogins"} {
 			_, id := r.api.Push(inGroup(ann, "/"+command))

@@ -34,7 +34,7 @@ func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
 	if a.WebhookURL != "" {
 		way = "webhook"
 	}
-	learned = []string{fmt.Sprintf("@%s, by %s", chat.NewForeign(me.Username, longestReason), way)}
+	learned = []string{fmt.Sprintf("@%s, by %s", chat.NewUntrusted(me.Username, longestReason), way)}
 	if !me.JoinsGroups {
 		learned = append(learned, "it cannot be added to groups: send /setjoingroups to @BotFather")
 	}
@@ -76,10 +76,10 @@ func (a *Adapter) aboutWebhook(info *models.WebhookInfo) (notes []string) {
 	}
 	if failed := time.Unix(int64(info.LastErrorDate), 0); time.Since(failed) < recently {
 		notes = append(notes, fmt.Sprintf("a delivery failed %s: %s", words.Say(chat.English, chat.Moment{Time: failed}),
-			chat.NewForeign(info.LastErrorMessage, longestReason)))
+			chat.NewUntrusted(info.LastErrorMessage, longestReason)))
 	}
 	return notes
 }
 
 // host is a URL's, whose path may be a secret.
-func host(rawURL string) chat.Foreign { return chat.NewForeign(config.Host(rawURL), longestReason) }
+func host(rawURL string) chat.Untrusted { return chat.NewUntrusted(config.Host(rawURL), longestReason) }

@@ -101,7 +101,7 @@ func TestWhateverAnEphemeralCommandIsAnsweredWithIsEphemeral(t *testing.T) {
 		if rows := m.Markup.Rows; reply.Ask != nil && (len(rows) != 1 || rows[0][0].URL != deepLink(faketelegram.Username, "exists")) {
 			t.Errorf("the buttons are %+v", rows)
 		}
-		if req := r.handler.Requests()[0]; !req.Whispers || req.Direct {
+		if req := r.handler.Requests()[0]; !req.CanReplyEphemerally || req.Direct {
 			t.Errorf("the request is %+v", req)
 		}
 		r.hides(ann)
@@ -126,7 +126,7 @@ func TestAPressBelowAnEphemeralAnswerIsAnsweredLikeIt(t *testing.T) {
 		r := setUp(t)
 		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
 			return chat.Reply{
-				Title: chat.Say("confidential"), ToAsker: tt.limited && req.Args.Len() > 0,
+				Title: chat.Say("confidential"), Ephemeral: tt.limited && req.Args.Len() > 0,
 				Actions: []chat.Action{{Label: chat.Say("Older"), Command: "mylogins", Args: []string{"2"}, Edit: true}},
 			}
 		}

@@ -221,9 +221,9 @@ func (r *rig) sent(n int) []faketelegram.Sent {
 // settled waits until nothing is queued or in flight, and returns what was sent.
 func (r *rig) settled(within time.Duration) []faketelegram.Sent {
 	r.Helper()
-	for end := time.Now().Add(within); len(r.api.Pending())+r.adapter.InHand() > 0; time.Sleep(time.Second / 10) {
+	for end := time.Now().Add(within); len(r.api.Pending())+r.adapter.InFlight() > 0; time.Sleep(time.Second / 10) {
 		if time.Now().After(end) {
-			r.Fatalf("%d updates are queued and %d in flight after %v", len(r.api.Pending()), r.adapter.InHand(), within)
+			r.Fatalf("%d updates are queued and %d in flight after %v", len(r.api.Pending()), r.adapter.InFlight(), within)
 		}
 	}
 	return r.api.Sent()

@@ -78,7 +78,7 @@ func (s *session) answerInline(id string, q *inlineQuery) {
 		// Nobody shares this with the asker, and so neither its rate limit.
 		req.Chat = "inline " + req.From.ID
 		answered.Go(func() {
-			s.work.Answer(req, func(r chat.Reply) { replies[i], articles[i] = r, s.article(req.Command, r) })
+			s.work.Handle(req, func(r chat.Reply) { replies[i], articles[i] = r, s.article(req.Command, r) })
 		})
 	}
 	answered.Wait()

@@ -98,7 +98,7 @@ func TestAnInlineResultIsTheAnswerWhileItIsFresh(t *testing.T) {
 // What is no answer is no result: nobody should send it. A button says why, to the
 // asker alone. Everybody's queries are counted by themselves.
 func TestAnInlineQueryWithoutAnAnswerSaysWhy(t *testing.T) {
-	limit := func() chat.Reply { return chat.Reply{Title: chat.Say("Too many"), Tone: chat.Warning, ToAsker: true} }
+	limit := func() chat.Reply { return chat.Reply{Title: chat.Say("Too many"), Tone: chat.Warning, Ephemeral: true} }
 	hint := words.Say(chat.English, chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain("price")}))
 	type test struct {
 		query  string
@@ -117,7 +117,7 @@ func TestAnInlineQueryWithoutAnAnswerSaysWhy(t *testing.T) {
 		r.run()
 		got, failed := r.inline(tt.query), tt.reply != nil
 		for _, req := range r.handler.Requests() {
-			if req.From != userOf(ann) || req.Chat != fmt.Sprint("inline ", ann) || req.Direct || req.Whispers || req.Role != chat.Member {
+			if req.From != userOf(ann) || req.Chat != fmt.Sprint("inline ", ann) || req.Direct || req.CanReplyEphemerally || req.Role != chat.Member {
 				t.Errorf("request %+v", req)
 			}
 		}

@@ -95,7 +95,7 @@ func parse(m *message, me botapi.User, commands chat.Commands) (c commandMessage
 		c.ephemeral = ephemeralOf(m, m.From.ID)
 	}
 	c.private = c.private || c.ephemeral.arrived()
-	c.request.Whispers = c.ephemeral.arrived()
+	c.request.CanReplyEphemerally = c.ephemeral.arrived()
 	return c, true
 }
 

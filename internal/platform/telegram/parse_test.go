@@ -184,7 +184,7 @@ func FuzzParse(f *testing.F) {
 			if ok && p.private != private(p.commandMessage) {
 				t.Errorf("not as private as its command: %+v", p)
 			}
-			if ok && (!p.request.Whispers || p.request.Role != chat.UnknownRole && p.request.Community != "") {
+			if ok && (!p.request.CanReplyEphemerally || p.request.Role != chat.UnknownRole && p.request.Community != "") {
 				t.Errorf("a press asks as %+v", p.request)
 			}
 			if p.ephemeral.arrived() && u.Press.Message.EphemeralID <= 0 {

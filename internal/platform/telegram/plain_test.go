@@ -17,7 +17,7 @@ import (
 func dressed(explorer string) chat.Reply {
 	r := refreshed("dressed", 60)
 	r.Sections = []chat.Section{{Fields: []chat.Field{
-		{Name: chat.Foreign("evil.example"), Value: chat.Address{Hex: testWallet, URL: explorer + "/address/" + testWallet}},
+		{Name: chat.Untrusted("evil.example"), Value: chat.Address{Hex: testWallet, URL: explorer + "/address/" + testWallet}},
 	}}}
 	r.Notes = []chat.Text{chat.SayWith("checked", chat.Values{"when": chat.Moment{Time: time.Unix(1750000000, 0)}})}
 	r.Actions = append(r.Actions,

@@ -53,7 +53,7 @@ func parsePress(q *callbackQuery, commands chat.Commands) (p press, ok bool) {
 		sender:  q.From.ID,
 	}
 	c.request.Command, c.request.Args = state.Command, chat.Typed(state.Args...)
-	c.request.Whispers = true
+	c.request.CanReplyEphemerally = true
 	c.linkable = c.private && len(state.Args) == 0
 	c.ephemeral = ephemeralOf(m, q.From.ID)
 	c.ephemeral.callback, c.ephemeral.replaced = q.ID, state.Edit
@@ -90,9 +90,9 @@ func (s *session) answerPress(id string, q *callbackQuery) (settled bool) {
 	}
 	var reply chat.Reply
 	var shown richText
-	s.work.Answer(p.request, func(r chat.Reply) { reply, shown = r, s.render(r, p.asked) })
+	s.work.Handle(p.request, func(r chat.Reply) { reply, shown = r, s.render(r, p.asked) })
 	switch {
-	case reply.SaidBefore:
+	case reply.Repeated:
 		tell(botapi.CallbackAnswer{Text: brief(reply)})
 		return true
 	case reply.Ask != nil && p.request.Direct:

@@ -49,7 +49,7 @@ func (r *rig) one() faketelegram.Sent {
 
 func TestAFailureIsForThePresserAndLeavesTheAnswer(t *testing.T) {
 	toAsker := func(title, text string, notes ...chat.Text) chat.Reply {
-		return chat.Reply{Title: chat.Say(title), Text: chat.Say(text), Notes: notes, ToAsker: true}
+		return chat.Reply{Title: chat.Say(title), Text: chat.Say(text), Notes: notes, Ephemeral: true}
 	}
 	type test struct {
 		reply chat.Reply
@@ -59,7 +59,7 @@ func TestAFailureIsForThePresserAndLeavesTheAnswer(t *testing.T) {
 	inBubble(t, map[string]test{
 		"could not be checked": {chat.Reply{Tone: chat.Warning, Title: chat.Say("unchecked.title"), Text: chat.Say("Down.")}, "⚠️ Could not be checked\nDown.", true},
 		"as new":               {refreshed("the same", 1), "Already up to date", false},
-		"a question":           {chat.Reply{Title: chat.Say("Which?"), ToAsker: true, Ask: &chat.Ask{Command: "staked"}}, "Which?", true},
+		"a question":           {chat.Reply{Title: chat.Say("Which?"), Ephemeral: true, Ask: &chat.Ask{Command: "staked"}}, "Which?", true},
 		"more than fits":       {toAsker("T", strings.Repeat("x", 190), chat.Say("too long"), chat.Say("fits")), "T\n" + strings.Repeat("x", 190) + "\nfits", true},
 		"an endless line":      {toAsker(strings.Repeat("😀", 300), ""), strings.Repeat("😀", 199) + "…", true},
 	}, func(t *testing.T, tt test) {
@@ -81,7 +81,7 @@ func TestAQuestionAfterAPressInPrivateIsAMessage(t *testing.T) {
 		r.run()
 		r.askers(1)
 		r.sent(1)
-		r.answer(chat.Reply{Title: chat.Say("Which?"), ToAsker: true, Ask: &chat.Ask{Command: "staked", Question: chat.Say("Which?")}})
+		r.answer(chat.Reply{Title: chat.Say("Which?"), Ephemeral: true, Ask: &chat.Ask{Command: "staked", Question: chat.Say("Which?")}})
 		r.press(10_000, "Refresh")
 		if m := r.sent(2)[1]; !m.Markup.ForceReply || r.told(1)[0].Text != "" {
 			t.Errorf("sent %+v", m)

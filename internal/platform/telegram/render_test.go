@@ -36,7 +36,7 @@ func TestRenderNamesAPersonOnlyWhereNobodyIsNotified(t *testing.T) {
 	user := chat.User{Platform: Platform, ID: "77"}
 	for name, tt := range map[string]struct {
 		person  chat.User
-		name    chat.Foreign
+		name    chat.Untrusted
 		private bool
 		want    string
 	}{
@@ -47,7 +47,7 @@ func TestRenderNamesAPersonOnlyWhereNobodyIsNotified(t *testing.T) {
 		"with a name":           {user, "Bob <b>*B* 😀", true, "[Bob <b>*B* 😀](user 77)"},
 		"named like a link":     {user, "evil.com", true, "`evil.com`"},
 		"named like a command":  {user, "/start", true, "`/start`"},
-		"named like a handle":   {user, chat.NewForeign("@durov", 64), true, "`@\u2060durov`"},
+		"named like a handle":   {user, chat.NewUntrusted("@durov", 64), true, "`@\u2060durov`"},
 	} {
 		if got := marked(shown(chat.Reply{Sections: says(chat.Mention{User: tt.person, Name: tt.name})}, tt.private)); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
@@ -62,9 +62,9 @@ func TestRenderShowsForeignNamesAsCode(t *testing.T) {
 	for _, fields := range []int{1, 40, 99, 100, 101, 200} {
 		r := chat.Reply{Title: chat.Say("Title"), Sections: []chat.Section{{Heading: chat.Say("Heading")}, {Heading: chat.Say("Own")}}, Notes: []chat.Text{chat.Say("note")}}
 		for range fields {
-			r.Sections[0].Fields = append(r.Sections[0].Fields, chat.Field{Name: chat.NewForeign("t.me/x", 9), Value: chat.Plain("own.org")})
+			r.Sections[0].Fields = append(r.Sections[0].Fields, chat.Field{Name: chat.NewUntrusted("t.me/x", 9), Value: chat.Plain("own.org")})
 		}
-		r.Sections[1].Fields = []chat.Field{{Name: chat.Plain("own.org"), Value: chat.NewForeign("evil.com", 9)}, {Value: chat.Plain("/own")},
+		r.Sections[1].Fields = []chat.Field{{Name: chat.Plain("own.org"), Value: chat.NewUntrusted("evil.com", 9)}, {Value: chat.Plain("/own")},
 			{Name: chat.Say("Wallet"), Value: chat.Address{Hex: "t.me/y", URL: "https://explorer.example/"}}}
 		got := shown(r, false)
 		checkText(t, got)
@@ -154,10 +154,10 @@ func FuzzRender(f *testing.F) {
 		for range sections % 40 {
 			s := chat.Section{Heading: say(title, 600)}
 			for i := range fields % 40 {
-				f := chat.Field{Name: chat.Plain(bounded(name, 600)), Value: chat.Foreign(bounded(value, 600))}
+				f := chat.Field{Name: chat.Plain(bounded(name, 600)), Value: chat.Untrusted(bounded(value, 600))}
 				switch (fields + i) % 6 {
 				case 0:
-					f.Name = chat.NewForeign(name, 600)
+					f.Name = chat.NewUntrusted(name, 600)
 				case 1:
 					f.Value = chat.Address{Hex: bounded(value, 600), URL: "https://explorer.example/"}
 				case 2:

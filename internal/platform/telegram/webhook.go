@@ -105,16 +105,16 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *session) answerOnce(ctx context.Context, id string, u update) (status int) {
 	// Several bots may share one store.
 	key := fmt.Sprintf("telegram:update:%d:%d", s.me.ID, u.ID)
-	switch s.Dedup.Begin(ctx, key) {
+	switch s.Dedup.Claim(ctx, key) {
 	case chat.Answered:
 		s.Count("update_repeated")
 		return http.StatusOK
-	case chat.InHand:
+	case chat.InFlight:
 		s.Count("update_repeated")
 		return http.StatusServiceUnavailable
 	}
 	settled := true // Also after a panic, as in ServeHTTP.
-	defer func() { s.Dedup.End(ctx, key, settled) }()
+	defer func() { s.Dedup.Release(ctx, key, settled) }()
 	if settled = s.answer(id, u); !settled {
 		return http.StatusServiceUnavailable
 	}

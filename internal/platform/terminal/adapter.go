@@ -83,7 +83,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 		defer stop()
 		ctx = caught
 	}
-	work := chat.NewWork(ctx, h, a.Log, func(string) {})
+	work := chat.NewTasks(ctx, h, a.Log, func(string) {})
 	err := a.serve(ctx, work, a.lines(h.Commands()))
 	work.Drain()
 	return err
@@ -103,7 +103,7 @@ func (a *Adapter) lines(commands chat.Commands) lineReader {
 	return &editor{newLine(a.In, a.Out, words), a.In.(*os.File), a.Out.(*os.File)}
 }
 
-func (a *Adapter) serve(ctx context.Context, work *chat.Work, in lineReader) error {
+func (a *Adapter) serve(ctx context.Context, work *chat.Tasks, in lineReader) error {
 	for {
 		next := a.read(ctx, in)
 		switch {
@@ -152,7 +152,7 @@ func (a *Adapter) read(ctx context.Context, in lineReader) line {
 }
 
 // answer writes the answer to one line, if it asks for anything.
-func (a *Adapter) answer(work *chat.Work, id string, l line) (err error) {
+func (a *Adapter) answer(work *chat.Tasks, id string, l line) (err error) {
 	command, arguments := parse(l.text)
 	asked := chat.Request{
 		ID:      id,
@@ -181,7 +181,7 @@ func (a *Adapter) answer(work *chat.Work, id string, l line) (err error) {
 		notice(a.switchAsker(arguments))
 	default:
 		known, _ := work.Handler.Commands().Find(command)
-		work.Answer(asked, func(reply chat.Reply) { show(reply, known.Visibility == chat.Private) })
+		work.Handle(asked, func(reply chat.Reply) { show(reply, known.Visibility == chat.Private) })
 	}
 	return err
 }

@@ -73,7 +73,7 @@ func TestTheTerminalIsRawOnlyWhileALineIsRead(t *testing.T) {
 	lines := &rawLines{in: make(chan line)}
 	ctx, cancel := context.WithCancel(t.Context())
 	a := New(Config{Out: io.Discard, Askers: []Asker{{Name: "ann"}}, Log: slog.New(slog.DiscardHandler)})
-	work := chat.NewWork(ctx, &chattest.Handler{Reply: func(context.Context, chat.Request) chat.Reply {
+	work := chat.NewTasks(ctx, &chattest.Handler{Reply: func(context.Context, chat.Request) chat.Reply {
 		if lines.raw {
 			t.Error("the terminal is raw while a command runs")
 		}

@@ -83,7 +83,7 @@ func FuzzRenderIsPlainText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, title, text, heading, name, value, note string, private bool) {
 		got := render(words.Print(chat.Reply{Title: chat.Say(title), Text: chat.Say(text), Notes: []chat.Text{chat.Say(note)},
 			Sections: []chat.Section{{Heading: chat.Say(heading), Fields: []chat.Field{
-				{Name: chat.Plain(name), Value: chat.Foreign(value)}, {Name: chat.Code(value)}, {Value: chat.Amount{Symbol: value}},
+				{Name: chat.Plain(name), Value: chat.Untrusted(value)}, {Name: chat.Code(value)}, {Value: chat.Amount{Symbol: value}},
 				{Name: chat.Say(name), Value: chat.Address{Hex: value, URL: name}}}}},
 			Image:   &chat.Image{Alt: chat.Say(note)},
 			Actions: []chat.Action{{Label: chat.Say(title), URL: value}, {Label: chat.Say(title), Command: name, Args: []string{value}}},

@@ -38,7 +38,7 @@ var Service = &core.Service{
 type Client struct {
 	// Price is the current quote. It fails as Malformed also if the provider
 	// has no price, or quotes another token.
-	Price *core.Cached[core.NoArgument, core.Quote]
+	Price *core.Cached[struct{}, core.Quote]
 
 	url   string
 	key   secret.Value
@@ -59,8 +59,8 @@ func New(s Settings, c *core.Cache, budget core.Budget) *Client {
 		token: token{s.By, s.Token, s.Symbol},
 		rest:  rest.New(Service, c.CallTimeout),
 	}
-	m.Price = core.NewCached(core.NewBreaker(c, Service, s.TTL, budget), core.Question[core.NoArgument, core.Quote]{
-		Name: "price", TTL: s.TTL, Ask: m.quote,
+	m.Price = core.NewCached(core.NewBreaker(c, Service, s.TTL, budget), core.Query[struct{}, core.Quote]{
+		Name: "price", TTL: s.TTL, Fetch: m.quote,
 		Shared: &core.Shared[core.Quote]{
 			Source: m.url + " " + s.Symbol,
 			Check:  func(q core.Quote) error { return check(q, time.Now()) },
@@ -76,7 +76,7 @@ type Listing struct {
 	Quote            core.Quote
 }
 
-func (c *Client) quote(ctx context.Context, _ core.NoArgument) (core.Quote, error) {
+func (c *Client) quote(ctx context.Context, _ struct{}) (core.Quote, error) {
 	found, err := c.Probe(ctx)
 	return found.Quote, err
 }

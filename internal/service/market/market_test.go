@@ -35,7 +35,7 @@ func ok(data string) string {
 
 // quote asks past the cache.
 func quote(ctx context.Context, s market.Settings, timeout time.Duration) (core.Quote, error) {
-	return market.New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}), nil).Price.Ask(ctx, core.NoArgument{})
+	return market.New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}), nil).Price.Fetch(ctx, struct{}{})
 }
 
 func ask(t *testing.T, by, token string, status int, body string) (core.Quote, error) {
@@ -149,7 +149,7 @@ func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 		if text := fmt.Sprintf("%+v %#v", c, c); strings.Contains(text, key) {
 			t.Errorf("the client prints its key: %s", text)
 		}
-		_, err := c.Price.Ask(ctx, core.NoArgument{})
+		_, err := c.Price.Fetch(ctx, struct{}{})
 		return err
 	}, key, slug, "quotes", "convert", "slug=")
 }

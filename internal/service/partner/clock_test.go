@@ -61,7 +61,7 @@ func wantAnswers(t *testing.T, s *strict, c *partner.Client, calls int) {
 	t.Helper()
 	s.calls = 0
 	for range 5 {
-		if got, err := c.Accounts.Ask(t.Context(), ann); err != nil || got.DID != did {
+		if got, err := c.Accounts.Fetch(t.Context(), ann); err != nil || got.DID != did {
 			t.Errorf("%v ahead: %v, %v", s.ahead, got, err)
 		}
 	}
@@ -101,7 +101,7 @@ func TestRefusalIsRepeatedForNothingElseAndOnceAtMost(t *testing.T) {
 		"no such user":  {ahead: time.Hour, refuse: answer(200, `{"code":404}`)},
 	} {
 		s.always = true
-		_, err := s.start(t).Accounts.Ask(t.Context(), ann)
+		_, err := s.start(t).Accounts.Fetch(t.Context(), ann)
 		if twice := name == "wrong key"; (err == nil) != (name == "no such user") || (s.calls == 2) != twice || s.calls > 2 {
 			t.Errorf("%s: %v after %d calls", name, err, s.calls)
 		}
@@ -132,7 +132,7 @@ func TestClockThatIsSetRightAgainIsNoticed(t *testing.T) {
 			continue
 		}
 		// By then a proxy's Date is wrong: it costs one answer, and no more.
-		_, err := c.Accounts.Ask(t.Context(), ann)
+		_, err := c.Accounts.Fetch(t.Context(), ann)
 		wantReason(t, err, core.Denied)
 		wantAnswers(t, s, c, 5)
 	}

@@ -48,7 +48,7 @@ type Client struct {
 	Logins *core.Cached[string, []core.Login]
 	// Registration asks for the account that Probe asks for, and forgets the
 	// answer. That it was answered is kept for a minute at most.
-	Registration *core.Cached[core.NoArgument, struct{}]
+	Registration *core.Cached[struct{}, struct{}]
 
 	settings Settings
 	clock    clock
@@ -59,15 +59,15 @@ type Client struct {
 func New(s Settings, c *core.Cache) *Client {
 	p := &Client{settings: s, clock: clock{now: time.Now}, rest: rest.New(Service, c.CallTimeout)}
 	breaker := core.NewBreaker(c, Service, min(s.ExistsTTL, s.LoginsTTL), nil)
-	p.Accounts = core.NewCached(breaker, core.Question[core.Identity, core.Account]{
-		Name: "account", TTL: s.ExistsTTL, Ask: p.account,
+	p.Accounts = core.NewCached(breaker, core.Query[core.Identity, core.Account]{
+		Name: "account", TTL: s.ExistsTTL, Fetch: p.account,
 	})
-	p.Logins = core.NewCached(breaker, core.Question[string, []core.Login]{
-		Name: "logins", TTL: s.LoginsTTL, Ask: p.logins, Clone: slices.Clone[[]core.Login],
+	p.Logins = core.NewCached(breaker, core.Query[string, []core.Login]{
+		Name: "logins", TTL: s.LoginsTTL, Fetch: p.logins, Clone: slices.Clone[[]core.Login],
 	})
-	p.Registration = core.NewCached(breaker, core.Question[core.NoArgument, struct{}]{
+	p.Registration = core.NewCached(breaker, core.Query[struct{}, struct{}]{
 		Name: "registration", TTL: min(s.ExistsTTL, registrationTTL),
-		Ask: func(ctx context.Context, _ core.NoArgument) (struct{}, error) {
+		Fetch: func(ctx context.Context, _ struct{}) (struct{}, error) {
 			_, err := p.account(ctx, anybody)
 			return struct{}{}, err
 		},

@@ -77,7 +77,7 @@ func TestOnlyWhatTheContractNamesIsAnAnswer(t *testing.T) {
 			`{"code":0,"data":{"did":"did:herald:` + strings.Repeat("1", 300) + `"}}`}},
 	} {
 		for _, body := range c.bodies {
-			got, err := said(t, c.status, body).Accounts.Ask(t.Context(), ann)
+			got, err := said(t, c.status, body).Accounts.Fetch(t.Context(), ann)
 			switch {
 			case c.want != "":
 				t.Log(body)
@@ -95,7 +95,7 @@ func TestLoginsOfThePastThirtyDaysNewestFirst(t *testing.T) {
 		{"dapp_name":"","login_platform":"","login_time":"1795176001"},
 		{"dapp_name":"Old","login_platform":"TON","login_time":1792583999},
 		{"dapp_name":"Oldest","login_platform":"TON","login_time":1792584000}
-	]}`).Logins.Ask(t.Context(), did)
+	]}`).Logins.Fetch(t.Context(), did)
 	want := []core.Login{
 		{At: now.Add(time.Second)},
 		{Dapp: "Swap", Platform: "EVM", At: now.Add(-time.Second)},
@@ -107,7 +107,7 @@ func TestLoginsOfThePastThirtyDaysNewestFirst(t *testing.T) {
 }
 
 func TestOnlyAListIsAnAnswerAboutLogins(t *testing.T) {
-	if got, err := said(t, 200, `{"code":0,"data":[]}`).Logins.Ask(t.Context(), did); err != nil || len(got) != 0 {
+	if got, err := said(t, 200, `{"code":0,"data":[]}`).Logins.Fetch(t.Context(), did); err != nil || len(got) != 0 {
 		t.Errorf("no logins: got %v, %v", got, err)
 	}
 	login := func(at string) string { return `[{"dapp_name":"D","login_platform":"EVM","login_time":` + at + `}]` }
@@ -120,22 +120,22 @@ func TestOnlyAListIsAnAnswerAboutLogins(t *testing.T) {
 		`[{"dapp_name":"D","login_platform":"EVM","login_time":1795175999},{"dapp_name":1}]`,
 	} {
 		t.Log(data)
-		_, err := said(t, 200, `{"code":0,"data":`+data+`}`).Logins.Ask(t.Context(), did)
+		_, err := said(t, 200, `{"code":0,"data":`+data+`}`).Logins.Fetch(t.Context(), did)
 		wantReason(t, err, core.Malformed)
 	}
-	_, err := said(t, 200, `{"code":0}`).Logins.Ask(t.Context(), did)
+	_, err := said(t, 200, `{"code":0}`).Logins.Fetch(t.Context(), did)
 	wantReason(t, err, core.Malformed)
-	_, err = said(t, 404, `{"code":404}`).Logins.Ask(t.Context(), did)
+	_, err = said(t, 404, `{"code":404}`).Logins.Fetch(t.Context(), did)
 	wantReason(t, err, core.Rejected)
 }
 
 func TestNobodyIsNotAskedFor(t *testing.T) {
 	c := said(t, 200, `{"code":0}`)
 	for _, nobody := range []core.Identity{{Platform: "Telegram"}, {UID: ann.UID}} {
-		_, err := c.Accounts.Ask(t.Context(), nobody)
+		_, err := c.Accounts.Fetch(t.Context(), nobody)
 		wantReason(t, err, core.Rejected)
 	}
-	_, err := c.Logins.Ask(t.Context(), "")
+	_, err := c.Logins.Fetch(t.Context(), "")
 	wantReason(t, err, core.Rejected)
 }
 
@@ -146,7 +146,7 @@ func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 		if text := fmt.Sprintf("%+v %#v", c, c); strings.Contains(text, key) {
 			t.Errorf("the client prints its key: %s", text)
 		}
-		_, err := c.Accounts.Ask(ctx, ann)
+		_, err := c.Accounts.Fetch(ctx, ann)
 		return err
 	}, app, key, did, ann.UID, "pr3f1x", "/api", "requestBody")
 }

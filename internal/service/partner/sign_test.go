@@ -28,13 +28,13 @@ func TestRequestIsSignedAsSent(t *testing.T) {
 		path, inner, sign string
 	}{
 		"": {
-			ask:   func(c *partner.Client) { c.Accounts.Ask(t.Context(), ann) },
+			ask:   func(c *partner.Client) { c.Accounts.Fetch(t.Context(), ann) },
 			path:  "/api/v1/partner/user/exists",
 			inner: `{"platform":"Telegram","platform_uid":"1234567890"}`,
 			sign:  "3GXXgga87H2AOclc7RmslcH5VOxlzLVQKAO8JVEfFAc=",
 		},
 		"/gate": { // with HTML characters
-			ask:   func(c *partner.Client) { c.Logins.Ask(t.Context(), "did:x:a<b>&c") },
+			ask:   func(c *partner.Client) { c.Logins.Fetch(t.Context(), "did:x:a<b>&c") },
 			path:  "/gate/api/v1/partner/user/dapps/login/log",
 			inner: `{"did":"did:x:a<b>&c"}`,
 			sign:  "Hbb+3Tx04S/OpTrZWxH8rWbljHUEpvwfDAVJbsWLe/Q=",

@@ -50,7 +50,7 @@ func TestAFrozenNodeIsNeverAnAnswer(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
 		at := time.Now().Add(-9 * time.Minute).Truncate(time.Second)
 		n.time = func() *hexutil.Big { return (*hexutil.Big)(big.NewInt(at.Unix())) }
-		if stake, err := c.Stakes.Ask(t.Context(), ann); err != nil || stake.Block != 1000 || !stake.BlockTime.Equal(at) {
+		if stake, err := c.Stakes.Fetch(t.Context(), ann); err != nil || stake.Block != 1000 || !stake.BlockTime.Equal(at) {
 			t.Errorf("block %d of %v, %v", stake.Block, stake.BlockTime, err)
 		}
 		for _, step := range []struct {
@@ -63,7 +63,7 @@ func TestAFrozenNodeIsNeverAnAnswer(t *testing.T) {
 			{untimed, core.Malformed, "time"},
 		} {
 			n.time, n.block = step.time, 1_000_000
-			_, err := c.Stakes.Ask(t.Context(), ann)
+			_, err := c.Stakes.Fetch(t.Context(), ann)
 			if failed := wantReason(t, err, step.want); !strings.Contains(failed.Error(), step.reason) {
 				t.Errorf("operators read %q", err)
 			}

@@ -34,7 +34,7 @@ func TestAnotherChainIsNeverAnAnswer(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
 		for range 2 { // at first, and swapped for the right one later
 			n.chainID, n.block = 1, 1_000_000
-			_, err := c.Stakes.Ask(t.Context(), ann)
+			_, err := c.Stakes.Fetch(t.Context(), ann)
 			wantReason(t, err, core.Malformed)
 			if want := "the node is of chain 1, but chain 4242 is configured"; !strings.Contains(err.Error(), want) {
 				t.Errorf("operators read %q, want %q", err, want)
@@ -51,7 +51,7 @@ func TestALaggingNodeIsRefused(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
 		wantStaker(t, c)
 		n.block = 1000 - maxLag - 1
-		_, err := c.Stakes.Ask(t.Context(), ann)
+		_, err := c.Stakes.Fetch(t.Context(), ann)
 		wantReason(t, err, core.Behind)
 		if !strings.Contains(err.Error(), "lags 33 blocks") {
 			t.Errorf("operators read %q", err)

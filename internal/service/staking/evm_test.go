@@ -135,7 +135,7 @@ func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 				if burning { // leaves no gas for those after it in the aggregate
 					chain.deploy("BurningPool", pools[3].Address)
 				}
-				stake, err := c.Stakes.Ask(t.Context(), ann)
+				stake, err := c.Stakes.Fetch(t.Context(), ann)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -25,7 +25,7 @@ func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 		if text := fmt.Sprintf("%+v %#v", c, c); strings.Contains(text, "k3y") {
 			t.Errorf("the client prints its key: %s", text)
 		}
-		_, err = c.Stakes.Ask(ctx, ann)
+		_, err = c.Stakes.Fetch(ctx, ann)
 		return err
 	}, "k3y", "/v3", "token=", ann.Hex()[2:])
 }
@@ -48,7 +48,7 @@ func TestNonsenseIsNeverAnAnswer(t *testing.T) {
 	for body, want := range spoilers {
 		inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
 			n.spoil = func(w http.ResponseWriter, _ []byte) { io.WriteString(w, body) }
-			_, err := c.Stakes.Ask(t.Context(), ann)
+			_, err := c.Stakes.Fetch(t.Context(), ann)
 			wantReason(t, err, want)
 			if n.trips > 2 {
 				t.Errorf("%s: asked %d times", body, n.trips)

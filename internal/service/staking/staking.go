@@ -65,7 +65,7 @@ type Client struct {
 	// Pools are the pools as read for a wallet that means nothing: by the same
 	// way as Stakes, and failing like it. An answer is kept for 15 s at most, also
 	// one that is not whole.
-	Pools *core.Cached[core.NoArgument, core.Stake]
+	Pools *core.Cached[struct{}, core.Stake]
 
 	rpc         *rpc.Client
 	chainID     uint64
@@ -111,12 +111,12 @@ func New(s Settings, c *core.Cache, unread func(core.Pool)) (*Client, error) {
 		p.methods = append(p.methods, evmabi.Selector(s.PendingMethod))
 	}
 	breaker := core.NewBreaker(c, Service, s.TTL, nil)
-	p.Stakes = core.NewCached(breaker, core.Question[common.Address, core.Stake]{
-		Name: "stake", TTL: s.TTL, Ask: p.readStake, Keep: core.Stake.Complete, Clone: core.Stake.Clone,
+	p.Stakes = core.NewCached(breaker, core.Query[common.Address, core.Stake]{
+		Name: "stake", TTL: s.TTL, Fetch: p.readStake, Cacheable: core.Stake.Complete, Clone: core.Stake.Clone,
 	})
-	p.Pools = core.NewCached(breaker, core.Question[core.NoArgument, core.Stake]{
+	p.Pools = core.NewCached(breaker, core.Query[struct{}, core.Stake]{
 		Name: "pools", TTL: min(s.TTL, poolsTTL), Clone: core.Stake.Clone,
-		Ask: func(ctx context.Context, _ core.NoArgument) (core.Stake, error) { return p.readStake(ctx, anyWallet) },
+		Fetch: func(ctx context.Context, _ struct{}) (core.Stake, error) { return p.readStake(ctx, anyWallet) },
 	})
 	return p, nil
 }

@@ -26,7 +26,7 @@ func TestStakeTellsTheSameInEveryWay(t *testing.T) {
 			)
 			n := newNode(t, chain)
 			way.node(n)
-			stake, err := newClient(t, n, pools, way.config).Stakes.Ask(t.Context(), ann)
+			stake, err := newClient(t, n, pools, way.config).Stakes.Fetch(t.Context(), ann)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,7 @@ func TestOutcomeDependsOnUnreadPools(t *testing.T) {
 			chain, pools := deploy(test.pools...)
 			n := newNode(t, chain)
 			way.node(n)
-			stake, err := newClient(t, n, pools, way.config).Stakes.Ask(t.Context(), ann)
+			stake, err := newClient(t, n, pools, way.config).Stakes.Fetch(t.Context(), ann)
 			if test.failed != "" {
 				wantReason(t, err, test.failed)
 				continue
@@ -105,7 +105,7 @@ func TestEachUnreadPoolIsToldOnceAReadingAndWhy(t *testing.T) {
 	c := newClient(t, newNode(t, chain), pools)
 	told := map[core.Pool]int{}
 	c.unread = func(p core.Pool) { told[p]++ }
-	stake, err := c.Stakes.Ask(t.Context(), ann)
+	stake, err := c.Stakes.Fetch(t.Context(), ann)
 	unread := stake.Unread()
 	if want := []core.Pool{pools[1], pools[3], pools[2]}; err != nil || !slices.Equal(poolsOf(unread), want) {
 		t.Fatalf("unread %v, %v, want %v", unread, err, want)
@@ -115,7 +115,7 @@ func TestEachUnreadPoolIsToldOnceAReadingAndWhy(t *testing.T) {
 	}
 	// Nor is it silent where there is no answer at all.
 	chain[pools[0].Address], chain[pools[2].Address] = pool(nil, nil), pool(nil, nil)
-	_, err = c.Stakes.Ask(t.Context(), ann)
+	_, err = c.Stakes.Fetch(t.Context(), ann)
 	if want := map[core.Pool]int{pools[0]: 1, pools[1]: 2, pools[2]: 2, pools[3]: 2}; err == nil || !maps.Equal(told, want) {
 		t.Errorf("told %v, want %v; %v", told, want, err)
 	}
@@ -125,7 +125,7 @@ func TestDecimalsAreExactAndWithdrawalsAskedForOnlyIfConfigured(t *testing.T) {
 	for decimals, want := range map[int]string{0: "12345", 2: "123.45", 18: "0.000000000000012345"} {
 		chain, pools := deploy(pool(wordOf(12345), withdrawalsOf(9)))
 		c := newClient(t, newNode(t, chain), pools, func(s *Settings) { s.Decimals, s.PendingMethod = decimals, "" })
-		stake, err := c.Stakes.Ask(t.Context(), ann)
+		stake, err := c.Stakes.Fetch(t.Context(), ann)
 		if err != nil || stake.Total().String() != want || len(stake.Unbonding) != 0 || len(stake.UnbondingFailed) != 0 {
 			t.Errorf("%d decimals: got %+v, %v, want %s", decimals, stake, err, want)
 		}

@@ -20,7 +20,7 @@ func stakers() (contracts, []core.Pool) {
 
 func wantStaker(t *testing.T, c *Client) {
 	t.Helper()
-	stake, err := c.Stakes.Ask(t.Context(), ann)
+	stake, err := c.Stakes.Fetch(t.Context(), ann)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestPinnedReadsAreAllOfTheToldBlock(t *testing.T) {
 			n.block++
 			w.Write(right)
 		}
-		stake, err := c.Stakes.Ask(t.Context(), ann)
+		stake, err := c.Stakes.Fetch(t.Context(), ann)
 		if tags := slices.Compact(n.tags); err != nil || len(tags) != 1 || tags[0] != hexutil.EncodeUint64(stake.Block) {
 			t.Errorf("block %d, asked at %v, %v", stake.Block, tags, err)
 		}
@@ -139,7 +139,7 @@ func TestElementsThatFailInABatchAreFailedPools(t *testing.T) {
 		slices.Reverse(a)   // they may come in any order
 		writeJSON(w, a)
 	})
-	stake, err := c.Stakes.Ask(t.Context(), ann)
+	stake, err := c.Stakes.Fetch(t.Context(), ann)
 	if err != nil || !slices.Equal(poolsOf(stake.Failed), c.pools[:5]) || stake.Checked != 16 || n.trips != 2 {
 		t.Errorf("got %v, checked %d, %v, after %d round trips", stake.Failed, stake.Checked, err, n.trips)
 	}
@@ -177,7 +177,7 @@ func TestBatchesThatAreNotAnsweredRightAreAskedOneByOne(t *testing.T) {
 func TestANodeThatRefusesIsNotAskedOn(t *testing.T) {
 	n, c := withoutMulticallOn(t)
 	n.spoil = onBatches(func(w http.ResponseWriter, _ []map[string]any) { writeJSON(w, refusal(-32005)) })
-	_, err := c.Stakes.Ask(t.Context(), ann)
+	_, err := c.Stakes.Fetch(t.Context(), ann)
 	wantReason(t, err, core.Limited)
 	if n.trips != 2 {
 		t.Errorf("a limited batch: %d round trips, want 2", n.trips)
@@ -193,7 +193,7 @@ func TestANodeThatRefusesIsNotAskedOn(t *testing.T) {
 		}
 		w.Write(right)
 	}
-	stake, err := c.Stakes.Ask(t.Context(), ann)
+	stake, err := c.Stakes.Fetch(t.Context(), ann)
 	if err != nil || stake.Outcome() != core.Undetermined || stake.Checked != 3 || len(stake.Failed) != 18 || n.trips > 7 {
 		t.Errorf("one by one, refused at the 6th round trip: got %v, %v, after %d", stake, err, n.trips)
 	}

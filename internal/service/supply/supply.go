@@ -28,7 +28,7 @@ var Service = &core.Service{
 // Client asks the host.
 type Client struct {
 	// Supply fails as Malformed also if more tokens circulate than there are.
-	Supply *core.Cached[core.NoArgument, core.Supply]
+	Supply *core.Cached[struct{}, core.Supply]
 
 	url  string
 	rest *rest.Client
@@ -37,8 +37,8 @@ type Client struct {
 // New makes a client. It asks nothing.
 func New(s Settings, c *core.Cache) *Client {
 	h := &Client{url: s.URL, rest: rest.New(Service, c.CallTimeout)}
-	h.Supply = core.NewCached(core.NewBreaker(c, Service, s.TTL, nil), core.Question[core.NoArgument, core.Supply]{
-		Name: "supply", TTL: s.TTL, Ask: h.supply,
+	h.Supply = core.NewCached(core.NewBreaker(c, Service, s.TTL, nil), core.Query[struct{}, core.Supply]{
+		Name: "supply", TTL: s.TTL, Fetch: h.supply,
 		Shared: &core.Shared[core.Supply]{Source: s.URL, Check: check},
 	})
 	return h
@@ -60,7 +60,7 @@ func (c *Client) Probe(ctx context.Context) (core.Supply, error) {
 	return s, nil
 }
 
-func (c *Client) supply(ctx context.Context, _ core.NoArgument) (core.Supply, error) {
+func (c *Client) supply(ctx context.Context, _ struct{}) (core.Supply, error) {
 	s, err := c.Probe(ctx)
 	if err != nil {
 		return core.Supply{}, err

@@ -16,7 +16,7 @@ import (
 
 // figures asks past the cache.
 func figures(ctx context.Context, url string, timeout time.Duration) (core.Supply, error) {
-	return supply.New(supply.Settings{URL: url}, core.NewCache(core.CacheConfig{CallTimeout: timeout})).Supply.Ask(ctx, core.NoArgument{})
+	return supply.New(supply.Settings{URL: url}, core.NewCache(core.CacheConfig{CallTimeout: timeout})).Supply.Fetch(ctx, struct{}{})
 }
 
 func ask(t *testing.T, total, circulating string) (core.Supply, error) {

@@ -180,7 +180,7 @@ func (g *Gateway) pause(failures int) time.Duration {
 		return 0
 	}
 	// Discord asks for 1 to 5 seconds before another identify.
-	return transport.Backoff{First: 2 * time.Second, Most: time.Minute}.After(failures)
+	return transport.Backoff{First: 2 * time.Second, Max: time.Minute}.After(failures)
 }
 
 // connect serves one connection and returns why it ended.

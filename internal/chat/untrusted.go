@@ -6,21 +6,21 @@ import (
 	"unicode/utf8"
 )
 
-// Foreign is text of a service or a user, made harmless by NewForeign. A platform
-// must not make a link or markup of it: NewForeign cannot know all that it would.
-type Foreign string
+// Untrusted is text of a service or a user, made harmless by NewUntrusted. A platform
+// must not make a link or markup of it: NewUntrusted cannot know all that it would.
+type Untrusted string
 
-// NewForeign makes text harmless on any platform: one clean line of at most
+// NewUntrusted makes text harmless on any platform: one clean line of at most
 // limit characters, without what platforms read as a mention or a link with a
 // scheme; a renderer escapes the rest. Every such text passes through it on its
 // way into a Reply.
-func NewForeign(s string, limit int) Foreign {
+func NewUntrusted(s string, limit int) Untrusted {
 	// A character has at most four bytes.
 	s = OneLine(strings.ReplaceAll(s[:min(len(s), 8*limit)], wordJoiner, ""))
 	if runes := []rune(s); len(runes) > limit {
 		s = string(runes[:limit-1]) + "…"
 	}
-	return Foreign(defused.Replace(s))
+	return Untrusted(defused.Replace(s))
 }
 
 // wordJoiner is invisible and forbids a break; it ends what a platform would

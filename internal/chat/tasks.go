@@ -23,9 +23,9 @@ const (
 	stopWaiting  = DrainTime - time.Second
 )
 
-// Work is what an adapter has in hand during one Run. Each update is worked on
+// Tasks is what an adapter has in hand during one Run. Each update is worked on
 // in Do or Go, which make its ID and keep a panic in the update that caused it.
-type Work struct {
+type Tasks struct {
 	// Handler answers the requests.
 	Handler Handler
 	// Commands bounds handlers, and Sends the calls that deliver answers. Both
@@ -42,10 +42,10 @@ type Work struct {
 	inHand sync.WaitGroup
 }
 
-// NewWork begins a Run with ctx. A panic is logged and counted as "panic".
+// NewTasks begins a Run with ctx. A panic is logged and counted as "panic".
 // Drain must be called at the end.
-func NewWork(ctx context.Context, h Handler, log *slog.Logger, count func(event string)) *Work {
-	w := &Work{Handler: h, log: log, count: count}
+func NewTasks(ctx context.Context, h Handler, log *slog.Logger, count func(event string)) *Tasks {
+	w := &Tasks{Handler: h, log: log, count: count}
 	ctx = context.WithoutCancel(ctx)
 	w.Commands, w.stop = context.WithCancel(ctx)
 	w.Sends, w.abandon = context.WithCancel(ctx)
@@ -54,7 +54,7 @@ func NewWork(ctx context.Context, h Handler, log *slog.Logger, count func(event 
 
 // Do works on one update and returns when that is done, or false at once if
 // nothing is taken any more. The ID is that of the update's Request.
-func (w *Work) Do(work func(id string)) bool {
+func (w *Tasks) Do(work func(id string)) bool {
 	if !w.begin() {
 		return false
 	}
@@ -63,7 +63,7 @@ func (w *Work) Do(work func(id string)) bool {
 }
 
 // Go is Do in a goroutine of its own. It does not block.
-func (w *Work) Go(work func(id string)) bool {
+func (w *Tasks) Go(work func(id string)) bool {
 	if !w.begin() {
 		return false
 	}
@@ -71,7 +71,7 @@ func (w *Work) Go(work func(id string)) bool {
 	return true
 }
 
-func (w *Work) begin() bool {
+func (w *Tasks) begin() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.closed {
@@ -80,16 +80,16 @@ func (w *Work) begin() bool {
 	return !w.closed
 }
 
-func (w *Work) do(work func(id string)) {
+func (w *Tasks) do(work func(id string)) {
 	defer w.inHand.Done()
 	id := rand.Text()[:10]
 	defer w.caught(id, func() {})
 	work(id)
 }
 
-// Answer handles req and gives the reply to render. If either panics, render
+// Handle handles req and gives the reply to render. If either panics, render
 // gets SomethingWentWrong.
-func (w *Work) Answer(req Request, render func(Reply)) {
+func (w *Tasks) Handle(req Request, render func(Reply)) {
 	defer w.caught(req.ID, func() {
 		wrong := SomethingWentWrong(req.ID)
 		wrong.Language = w.Handler.Language(req, false)
@@ -100,7 +100,7 @@ func (w *Work) Answer(req Request, render func(Reply)) {
 
 // AfterFunc calls do after d, in a goroutine of its own and while the caller
 // works on the update with this ID, unless the timer is stopped before.
-func (w *Work) AfterFunc(d time.Duration, id string, do func()) *time.Timer {
+func (w *Tasks) AfterFunc(d time.Duration, id string, do func()) *time.Timer {
 	return time.AfterFunc(d, func() {
 		defer w.caught(id, func() {})
 		do()
@@ -108,7 +108,7 @@ func (w *Work) AfterFunc(d time.Duration, id string, do func()) *time.Timer {
 }
 
 // caught is deferred. It logs a panic once, and then calls instead.
-func (w *Work) caught(id string, instead func()) {
+func (w *Tasks) caught(id string, instead func()) {
 	if v := recover(); v != nil {
 		w.count("panic")
 		w.log.Error("panic while an update was handled", "id", id, "err", secret.PanicError(v))
@@ -116,17 +116,17 @@ func (w *Work) caught(id string, instead func()) {
 	}
 }
 
-// Abandon ends at once what is in hand, for a platform that takes no answers
+// Cancel ends at once what is in hand, for a platform that takes no answers
 // any more.
-func (w *Work) Abandon() {
+func (w *Tasks) Cancel() {
 	w.stop()
 	w.abandon()
 }
 
 // Drain takes nothing more and waits for what is in hand, for a second less
 // than DrainTime at most. It reports whether everything was finished.
-func (w *Work) Drain() bool {
-	defer w.Abandon()
+func (w *Tasks) Drain() bool {
+	defer w.Cancel()
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"herald/internal/chat/chattest"
 )
 
-func newWork(log io.Writer, handler chat.Handler) *chat.Work {
-	return chat.NewWork(context.Background(), handler, slog.New(slog.NewJSONHandler(log, nil)), func(string) {})
+func newWork(log io.Writer, handler chat.Handler) *chat.Tasks {
+	return chat.NewTasks(context.Background(), handler, slog.New(slog.NewJSONHandler(log, nil)), func(string) {})
 }
 
 // TestAPanicIsAnsweredWithItsReferenceAndLoggedWithoutWhatWasTyped, be it of the
@@ -34,7 +34,7 @@ func TestAPanicIsAnsweredWithItsReferenceAndLoggedWithoutWhatWasTyped(t *testing
 		}})
 		var shown []chat.Reply
 		w.Do(func(id string) {
-			w.Answer(chat.Request{ID: id}, func(r chat.Reply) {
+			w.Handle(chat.Request{ID: id}, func(r chat.Reply) {
 				if place == 1 && r.Title.Key == "answer" {
 					panic(errors.New(typed))
 				}
@@ -48,7 +48,7 @@ func TestAPanicIsAnsweredWithItsReferenceAndLoggedWithoutWhatWasTyped(t *testing
 		})
 		w.Drain()
 		line := log.String()
-		if strings.Count(line, "\n") != 1 || !strings.Contains(line, want) || strings.Contains(line+fmt.Sprint(shown), typed) || !strings.Contains(line, "work_test.go") {
+		if strings.Count(line, "\n") != 1 || !strings.Contains(line, want) || strings.Contains(line+fmt.Sprint(shown), typed) || !strings.Contains(line, "tasks_test.go") {
 			t.Errorf("got %s, want %s and a stack", line, want)
 		}
 		if len(shown) != 1 {
