@@ -78,19 +78,19 @@ type (
 	}
 )
 
-func (Text) value()    {}
-func (Plain) value()   {}
-func (Code) value()    {}
-func (Count) value()   {}
-func (Price) value()   {}
-func (Money) value()   {}
-func (Amount) value()  {}
-func (Change) value()  {}
-func (Share) value()   {}
-func (Moment) value()  {}
-func (Date) value()    {}
-func (Address) value() {}
-func (Block) value()   {}
-func (Mention) value() {}
-func (Channel) value() {}
+func (Text) value()      {}
+func (Plain) value()     {}
+func (Code) value()      {}
+func (Count) value()     {}
+func (Price) value()     {}
+func (Money) value()     {}
+func (Amount) value()    {}
+func (Change) value()    {}
+func (Share) value()     {}
+func (Moment) value()    {}
+func (Date) value()      {}
+func (Address) value()   {}
+func (Block) value()     {}
+func (Mention) value()   {}
+func (Channel) value()   {}
 func (Untrusted) value() {}

@@ -65,9 +65,9 @@ func New(h *history.History, symbol string) *Charts {
 	c := &Charts{history: h, draw: chart.Draw, turns: make(chan struct{}, atATime), symbol: symbol}
 	cache := core.NewCache(core.CacheConfig{MaxItems: keptCharts, CallTimeout: drawTime, Timeout: drawTime, Observer: unobserved{}})
 	c.pictures = core.NewCached(core.NewBreaker(cache, drawing, keptFor, nil), core.Query[subject, core.Chart]{
-		Name: "chart",
-		TTL:  keptFor,
-		Fetch:  c.drawOnce,
+		Name:      "chart",
+		TTL:       keptFor,
+		Fetch:     c.drawOnce,
 		Cacheable: func(drawn core.Chart) bool { return drawn.PNG != nil },
 	})
 	return c

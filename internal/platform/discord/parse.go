@@ -159,12 +159,12 @@ func (i *interaction) forUs() bool {
 // It fails if they were not made by this version.
 func parse(i *interaction, id string, commands chat.Commands) (req chat.Request, press chat.Press, err error) {
 	req = chat.Request{
-		ID:       id,
-		From:     chat.User{Platform: Platform, ID: i.sender().ID},
-		Chat:     i.ChannelID,
-		Direct:   i.GuildID == "" && i.Context != discordgo.InteractionContextPrivateChannel,
+		ID:                  id,
+		From:                chat.User{Platform: Platform, ID: i.sender().ID},
+		Chat:                i.ChannelID,
+		Direct:              i.GuildID == "" && i.Context != discordgo.InteractionContextPrivateChannel,
 		CanReplyEphemerally: true,
-		Locale:   i.Locale,
+		Locale:              i.Locale,
 	}
 	if i.GuildID != "" && (i.Installed == nil || i.Installed.Guild == i.GuildID) {
 		req.Community = i.GuildID
