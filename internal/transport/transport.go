@@ -1,12 +1,13 @@
-// Package transport makes the HTTP clients with which everything outside is
-// asked: pooled, bounded, without redirects, soon aware of a connection that is
-// dead, and with errors that name a host and nothing more.
+// Package transport makes the HTTP clients for everything outside, says when to try
+// again, and words what failed. Its clients are pooled and bounded, follow no redirect,
+// notice a dead connection within seconds, and name a host in an error, nothing more.
 //
-// It exists because the defaults of net/http and of the client libraries lack
-// all of that, and URLs here carry tokens and keys.
+// It exists because net/http's defaults and the client libraries have none of that,
+// and URLs here carry tokens and keys. It knows no service and no platform.
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -19,39 +20,37 @@ import (
 
 // Options bound a client.
 type Options struct {
-	// Timeout bounds one call from its start to the end of its body; 0 leaves
-	// that to the call's context.
+	// Timeout bounds one call, from its start to the end of its body. 0 is an hour:
+	// the call's context bounds it.
 	Timeout time.Duration
-	// MaxBody bounds a response's body in bytes, after decompression.
+	// MaxBody bounds a response's body, in bytes after decompression.
 	MaxBody int64
 	// MaxConns bounds the connections to one host; as many are kept idle.
 	MaxConns int
 }
 
 const (
-	// maxHeader bounds a response's header in bytes. The services' own are
-	// below 8 KiB; net/http alone would take 10 MiB.
+	// maxHeader bounds a response's header, in bytes. The services' own are below
+	// 8 KiB; net/http alone would take 10 MiB.
 	maxHeader = 256 << 10
 
-	// dialTimeout and tlsTimeout bound how long it may take to connect, 5
-	// seconds in all. Linux repeats a lost SYN after 1 second.
+	// dialTimeout and tlsTimeout bound how long connecting takes, 5 seconds in all.
+	// Linux repeats a lost SYN after 1 second.
 	dialTimeout = 3 * time.Second
 	tlsTimeout  = 2 * time.Second
 
-	// An HTTP/2 connection on which nothing has come for pingAfter is asked for
-	// a sign of life, and given up if there is none within pingTimeout: net/http
-	// alone would use a dead one until TCP gives up, after some 15 minutes
-	// (https://go.dev/issue/36026). Together they are below UPSTREAM_TIMEOUT's
-	// default of 5 seconds, so that a call on a dead connection fails while
-	// there is time to make it again.
+	// An HTTP/2 connection on which nothing has come for pingAfter is pinged, and
+	// dropped if nothing comes within pingTimeout: net/http alone would use a dead one
+	// until TCP gives up, after some 15 minutes (https://go.dev/issue/36026). Together
+	// they are below UPSTREAM_TIMEOUT's default of 5 seconds, so that a call on a dead
+	// connection fails while there is time to repeat it.
 	pingAfter   = 2 * time.Second
 	pingTimeout = 2 * time.Second
 )
 
-// New makes a client. What its Transport fails with is an *Error, which holds
-// no URL. http.Client itself wraps that in a *url.Error, which does: pass what
-// Do and its like return through Clean before it goes anywhere. A call fails if
-// it cannot connect within 5 seconds.
+// New makes a client. A call fails with a *url.Error of http.Client, which holds the
+// URL, around an *Error, which does not: pass it through Clean before it goes
+// anywhere. A call that cannot connect fails within 5 seconds.
 func New(o Options) *http.Client {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.MaxIdleConns = 0
@@ -66,53 +65,43 @@ func New(o Options) *http.Client {
 		defer cancel()
 		return dial(ctx, network, address)
 	}
-	return &http.Client{Transport: &bounded{base: base, timeout: o.Timeout, maxBody: o.MaxBody}}
+	return &http.Client{Transport: &bounded{Transport: base, timeout: cmp.Or(o.Timeout, time.Hour), maxBody: o.MaxBody}}
 }
 
-// bounded is the RoundTripper of New. A redirect is turned into an error here
-// rather than in CheckRedirect, so that no *url.Error repeats the Location. The
-// time limit is kept here rather than by http.Client, whose error would hide
-// whether the request was sent.
+// bounded is the RoundTripper of New. It refuses redirects, which CheckRedirect would
+// do with a *url.Error that repeats the Location, and keeps the time limit, which
+// http.Client would do with an error that hides whether the request was sent.
 type bounded struct {
-	base    *http.Transport
+	*http.Transport
 	timeout time.Duration
 	maxBody int64
 }
 
 func (t *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx, cancel := t.limit(req.Context())
+	ctx, cancel := context.WithTimeout(req.Context(), t.timeout)
 	var connected atomic.Bool
-	resp, err := t.base.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+	resp, err := t.Transport.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		// Each attempt of net/http begins with GetConn.
 		GetConn: func(string) { connected.Store(false) },
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	})))
 	switch {
 	case err != nil:
-		err = bare(ctx, err)
-		if !connected.Load() {
-			err = notConnected(err)
+		err = sanitized(ctx, err)
+		if !connected.Load() && !NeverSent(err) {
+			err = &net.OpError{Op: "dial", Net: "tcp", Err: err}
 		}
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		resp.Body.Close()
 		err = ErrRedirect
 	default:
-		resp.Body = &body{http.MaxBytesReader(nil, resp.Body, t.maxBody), ctx, cancel, req.URL.Host}
+		limited := http.MaxBytesReader(nil, resp.Body, t.maxBody)
+		resp.Body = &body{ReadCloser: limited, ctx: ctx, cancel: cancel, host: req.URL.Host}
 		return resp, nil
 	}
 	cancel()
 	return nil, &Error{Host: req.URL.Host, Err: err}
 }
-
-// limit is ctx for the time that one call may take.
-func (t *bounded) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	if t.timeout > 0 {
-		return context.WithTimeout(ctx, t.timeout)
-	}
-	return context.WithCancel(ctx)
-}
-
-func (t *bounded) CloseIdleConnections() { t.base.CloseIdleConnections() }
 
 // body is a response's body whose errors are *Error. Closing it ends the call.
 type body struct {
@@ -130,7 +119,7 @@ func (b *body) Read(p []byte) (int, error) {
 	case is[*http.MaxBytesError](err):
 		err = ErrBodyTooLarge
 	default:
-		err = bare(b.ctx, err)
+		err = sanitized(b.ctx, err)
 	}
 	return n, &Error{Host: b.host, Err: err}
 }
