@@ -73,7 +73,7 @@ func TestCommandLines(t *testing.T) {
 func TestAMistakeEndsTheProcess(t *testing.T) {
 	c := prepare(t, []string{"--" + secret + "=1"})
 	c.start()
-	c.leaves(exitMistaken)
+	c.leaves(exitUsage)
 	if told := c.stderr.String(); told == "" || strings.Contains(told, secret) || c.stdout.String() != "" {
 		t.Errorf("standard output %q, standard error:\n%s", c.stdout, c.stderr)
 	}

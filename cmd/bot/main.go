@@ -1,9 +1,8 @@
-// Command bot is Herald: it answers slash commands in Telegram groups and
-// Discord servers. See README.md for its use and config.example.env for its
-// settings.
+// Command bot is Herald: it answers slash commands in Telegram groups and Discord
+// servers. README.md shows its use and config.example.env its settings.
 //
-// This package is the process: flags, signals and exit codes. internal/app is
-// the bot.
+// This package is the process: flags, signals and exit codes. It knows nothing of
+// commands, platforms or services; internal/app is the bot.
 package main
 
 import (
@@ -26,9 +25,9 @@ import (
 
 // The exit codes.
 const (
-	exitOK       = 0
-	exitFailed   = 1
-	exitMistaken = 2 // in the command line or the settings
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2 // the command line or a setting is wrong
 )
 
 // version and commit are set by the linker.
@@ -43,57 +42,50 @@ type process struct {
 }
 
 const (
-	// growth lets the heap grow to five times what is in use before garbage is
-	// collected. Little is in use, so that by Go's default it is collected often.
-	growth = 400 // per cent, as GOGC
-	// memoryLimit is where garbage is collected in any case, in bytes. It keeps the
-	// process below 120 MiB while 5,000 commands come at once.
+	// gcPercent lets the heap grow to five times what is in use before garbage is
+	// collected. Little is in use, so that Go's default would collect it often.
+	gcPercent = 400
+	// memoryLimit is the size, in bytes, at which garbage is collected in any case. It
+	// keeps the process below 120 MiB while 5,000 commands come at once.
 	memoryLimit = 90 << 20
 )
 
-// tuneMemory sets both bounds, unless the operator has set their own.
-func tuneMemory() {
+func main() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(growth)
+		debug.SetGCPercent(gcPercent)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
 	}
-}
-
-func main() {
-	tuneMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	code := start(ctx, os.Args[1:], process{os.Environ(), os.Stdin, os.Stdout, os.Stderr})
+	code := start(ctx, os.Args[1:], process{environ: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr})
 	stop()
 	os.Exit(code)
 }
 
 // start runs the program until it is done or ctx is, and returns its exit code.
 func start(ctx context.Context, args []string, p process) int {
-	// net/http writes what a server sends unasked to the standard logger. It
-	// may repeat a request with its token.
+	// net/http writes what a server sends unasked to the standard logger. It may
+	// repeat a request with its token.
 	log.SetOutput(io.Discard)
 	c, o, err := parse(args)
 	if err == nil {
 		err = c.run(ctx, p, o)
 	}
-	var mistakes config.Errors
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &mistakes):
+	case errors.As(err, new(config.Errors)):
 		fmt.Fprintln(p.stderr, err)
-		return exitMistaken
+		return exitUsage
 	case errors.As(err, new(usageError)):
 		fmt.Fprintf(p.stderr, "bot: %v\nRun `bot help` for what there is.\n", err)
-		return exitMistaken
+		return exitUsage
 	case errors.Is(err, app.ErrCheckFailed):
 		return exitFailed // its table says what failed
-	default:
-		fmt.Fprintf(p.stderr, "bot: %v\n", err)
-		return exitFailed
 	}
+	fmt.Fprintf(p.stderr, "bot: %v\n", err)
+	return exitFailed
 }
 
 func run(ctx context.Context, p process, o options) error {
@@ -122,7 +114,7 @@ func check(ctx context.Context, p process, o options) error {
 	if err != nil {
 		return err
 	}
-	cfg.Store.DataDir = "" // which the bot that runs uses
+	cfg.Store.DataDir = "" // the running bot uses it
 	bot, err := app.New(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
@@ -136,10 +128,10 @@ func printVersion(_ context.Context, p process, _ options) error {
 	return err
 }
 
-// builtFrom is the commit as the linker was told, or else as the Go toolchain
-// stamped it into the binary.
+// builtFrom returns the commit that the linker was told, or the one that the Go
+// toolchain stamped into the binary.
 func builtFrom() string {
-	stamped := "unknown"
+	stamped := ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
@@ -147,5 +139,5 @@ func builtFrom() string {
 			}
 		}
 	}
-	return cmp.Or(commit, stamped)
+	return cmp.Or(commit, stamped, "unknown")
 }

@@ -77,7 +77,7 @@ func TestCheckLeavesDataDirAlone(t *testing.T) {
 func TestAFolderThatCannotBeMadeIsAMistake(t *testing.T) {
 	url, connections := wiretap(t)
 	code, _, stderr := runBot(t, "run", append(goodSettings(url), "DATA_DIR=/nowhere/"+secret)...)
-	if code != exitMistaken || !strings.Contains(stderr, "DATA_DIR: ") || strings.Contains(stderr, secret) || connections.Load() != 0 {
+	if code != exitUsage || !strings.Contains(stderr, "DATA_DIR: ") || strings.Contains(stderr, secret) || connections.Load() != 0 {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

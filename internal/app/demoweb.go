@@ -14,9 +14,9 @@ import (
 )
 
 // DemoWeb runs the whole bot against stand-ins of the services and of both chat
-// platforms, with a page on loopback that shows what those are told to show, until
-// ctx is done. It writes the page's address to out once the bot is connected and
-// its menus are set.
+// platforms, and serves a page on loopback that shows what those receive, until ctx is
+// done. It writes the page's address to out once the bot is connected and its menus
+// are set.
 func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -44,10 +44,10 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		}
 		defer page.Close()
 		languages := chat.Languages()
-		lastIntroduced := string(languages[len(languages)-1])
+		last := string(languages[len(languages)-1]) // whose menu is set last
 		go func() {
 			if discord.Wait(ctx, func() bool { return discord.Connected() > 0 && discord.Overwrites() > 0 }) == nil &&
-				telegram.Wait(ctx, func() bool { return telegram.ShortDescription(lastIntroduced) != "" }) == nil {
+				telegram.Wait(ctx, func() bool { return telegram.ShortDescription(last) != "" }) == nil {
 				fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real: %s\nPress Ctrl-C to end it.\n", page.URL)
 			}
 		}()
@@ -55,9 +55,9 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 	})
 }
 
-// demoPlatforms are the settings with which the bot serves the stand-ins of both
-// platforms. Answers are fresh for a second and calls last two at most, so that
-// people see soon what the bot says of a service that fails.
+// demoPlatforms returns the settings for a bot that serves the stand-ins of both
+// platforms. Answers are fresh for a second and calls take at most two, so that people
+// soon see what the bot says about a service that fails.
 func demoPlatforms(telegram *faketelegram.Server, discord *fakediscord.Server) []string {
 	return []string{
 		"TELEGRAM_BOT_TOKEN=" + faketelegram.Token,
@@ -70,7 +70,7 @@ func demoPlatforms(telegram *faketelegram.Server, discord *fakediscord.Server) [
 	}
 }
 
-// simulated marks every answer as such.
+// simulated marks every answer as simulated.
 type simulated struct{ chat.Handler }
 
 // Handle implements chat.Handler.

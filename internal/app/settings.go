@@ -1,7 +1,6 @@
 package app
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -18,9 +17,11 @@ import (
 	"herald/internal/store"
 )
 
-// Config is what a Bot runs with: the settings of every package, and its own.
+// Config is what a Bot runs with: the settings of every package, and those that belong
+// to none.
 type Config struct {
-	Platforms
+	Telegram telegram.Settings
+	Discord  discord.Settings
 	Services
 	Answers Answers
 	Store   store.Settings
@@ -35,98 +36,75 @@ type Config struct {
 type Answers struct {
 	// ServiceName is what people call the service they are registered with.
 	ServiceName string
-	// ExplorerURL is the block explorer's, without a slash at its end; empty is
-	// none.
+	// ExplorerURL is the block explorer's, without a slash at its end; empty is none.
 	ExplorerURL string
-	// Language is that of public answers.
+	// Language is the language of public answers.
 	Language chat.Language
 }
 
-// Cache is how long and how many answers are kept past their TTL.
+// Cache bounds what is kept of answers past their TTL.
 type Cache struct {
-	// StaleFor is how long past its TTL a price or supply may stand in for a
-	// failing service; 0 is never.
+	// StaleFor is how long past its TTL a price or supply may stand in for a failing
+	// service; 0 is never.
 	StaleFor time.Duration
 	MaxItems int // above 0
 }
 
-// Limits are time limits, above zero, and commands a minute, of which 0 is no
-// limit.
+// Limits are time limits, above 0, and commands a minute, where 0 is no limit.
 type Limits struct {
-	UpstreamTimeout time.Duration // of one call to a service
+	UpstreamTimeout time.Duration // one call to a service
 	CommandTimeout  time.Duration
 	UserPerMinute   int
 	ChatPerMinute   int
 }
 
-// Rights are who may use moderators' forms, as in chat.Config.
+// Rights say who may use moderators' forms, as in chat.Config.
 type Rights struct {
 	Operators      []chat.User
 	ModeratorChats []string
 }
 
-// Log is how to log.
+// Log says how to log.
 type Log struct {
 	Level slog.Level
 	JSON  bool
 }
 
-// Load reads the settings from environ, in the form of os.Environ, and from the
-// file envFile unless that is empty; environ wins. It does not demand a
-// platform's token. It fails with config.Errors, and before them a line on how
-// many there are and what to do.
+// Load reads the settings from environ, in the form of os.Environ, and from the file
+// envFile unless that is empty; environ wins. No platform's token is demanded. It
+// fails with config.Errors, after a line on how many there are and what to do.
 func Load(environ []string, envFile string) (*Config, error) {
 	return load(environ, envFile, false)
 }
 
-// LoadToServe is Load, but demands the token of at least one platform.
+// LoadToServe is Load, and demands the token of at least one platform.
 func LoadToServe(environ []string, envFile string) (*Config, error) {
 	return load(environ, envFile, true)
 }
 
 func load(environ []string, envFile string, serve bool) (*Config, error) {
-	given, mistakes, err := config.Collect(environ, envFile)
-	if err != nil {
-		return nil, config.Errors{fmt.Sprintf("--env-file: %v", err)}
-	}
 	c := &Config{}
 	table := c.table()
-	var missing []string
+	given, wrong := config.Collect(environ, envFile)
+	wrong = append(wrong, given.Unknown(table)...)
 	if serve && !given.Has(telegram.TokenSetting) && !given.Has(discord.TokenSetting) {
-		missing = []string{telegram.TokenSetting, discord.TokenSetting}
-	}
-	mistakes = append(mistakes, given.Unknown(table, missing...)...)
-	if len(missing) > 0 {
-		mistakes = append(mistakes, fmt.Sprintf("%s, %s: neither is set, so there is no platform to serve; "+
+		wrong = append(wrong, fmt.Sprintf("%s, %s: neither is set, so there is no platform to serve; "+
 			"for example %[1]s=123456789:AAEexample-of-a-token_from-BotFather", telegram.TokenSetting, discord.TokenSetting))
 	}
-	mistakes = append(mistakes, given.Fill(table)...)
-	if len(mistakes) > 0 {
-		return nil, fmt.Errorf("%s\n%w", firstLine(given, table, len(mistakes), envFile), mistakes)
+	wrong = append(wrong, given.Fill(table)...)
+	if len(wrong) > 0 {
+		return nil, fmt.Errorf("Settings that are wrong or missing: %d. Correct them in the environment or in the file given with --env-file "+
+			"(copy config.example.env, which explains each), or try `bot demo`, which needs none.\n%w", len(wrong), wrong)
 	}
 	return c, nil
-}
-
-// firstLine says how many mistakes follow and what to do about them.
-func firstLine(given config.Given, table []config.Setting, mistakes int, envFile string) string {
-	begun := slices.ContainsFunc(table, func(s config.Setting) bool {
-		return (s.Required || s.Name == telegram.TokenSetting || s.Name == discord.TokenSetting) && given.Has(s.Name)
-	})
-	if !begun && envFile == "" {
-		return fmt.Sprintf("Herald answers slash commands in Telegram groups and Discord servers, and is not set up yet. Settings that are "+
-			"wrong or missing: %d. Copy config.example.env to herald.env, fill it in, and add --env-file herald.env to the command; "+
-			"or try `bot demo`, which needs no settings.", mistakes)
-	}
-	return fmt.Sprintf("Settings that are wrong or missing: %d. Correct them in the environment or in the file given with --env-file "+
-		"(config.example.env explains each), or try `bot demo`, which needs none.", mistakes)
 }
 
 // Secrets returns the values that must never be shown.
 func (c *Config) Secrets() []string { return secret.Of(*c) }
 
-// table declares every setting, in the order of config.example.env.
+// table returns every setting, in the order of config.example.env.
 func (c *Config) table() []config.Setting {
-	return slices.Concat(c.Platforms.table(), c.Services.table(), c.Answers.table(), c.Store.Table(), c.Ops.Table(), c.ownTable())
+	return slices.Concat(c.Telegram.Table(), c.Discord.Table(), c.Services.table(), c.Answers.table(), c.Store.Table(), c.Ops.Table(), c.ownTable())
 }
 
 func (a *Answers) table() []config.Setting {
@@ -171,7 +149,7 @@ func parseExplorerURL(value string) (string, error) {
 	return base, err
 }
 
-// ownTable declares the settings that belong to no other package.
+// ownTable returns the settings that belong to no other package.
 func (c *Config) ownTable() []config.Setting {
 	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
 	return []config.Setting{
@@ -203,7 +181,7 @@ func (c *Config) ownTable() []config.Setting {
 				"make a group, add the bot and be a moderator there, so with * anybody may ask about others. A moderator of " +
 				"another chat is told the entry to add. A Telegram group that becomes a supergroup gets a new ID, and needs a " +
 				"new entry. Unset: only OPERATORS may use those forms.",
-			Set: config.Field(&c.Rights.ModeratorChats, parseModeratorChats)},
+			Set: config.Field(&c.Rights.ModeratorChats, listOf(moderatorChat))},
 		{Heading: "Log", Name: "LOG_LEVEL", Default: "info", Example: "debug",
 			Comment: "debug, info, warn or error.",
 			Set:     config.Field(&c.Log.Level, config.OneOf([]string{"debug", "info", "warn", "error"}, levels))},
@@ -216,34 +194,28 @@ func (c *Config) ownTable() []config.Setting {
 var (
 	operator = config.Matching(`(telegram|discord):[1-9][0-9]{0,19}`, "telegram:ID or discord:ID with a numeric ID")
 	// The IDs of Telegram's groups are negative.
-	moderatorChat = config.Matching(`telegram:-[1-9][0-9]{0,18}|discord:[1-9][0-9]{0,19}`,
-		"telegram:ID with the ID of a group, which is negative, or discord:ID with the ID of a server")
+	moderatorChat = config.Matching(`telegram:-[1-9][0-9]{0,18}|discord:[1-9][0-9]{0,19}|\*`,
+		"telegram:ID with the ID of a group, which is negative, or discord:ID with the ID of a server, or *")
 )
 
-func parseOperators(value string) ([]chat.User, error) {
-	var users []chat.User
-	for i, entry := range config.SplitList(value) {
-		if _, err := operator(entry); err != nil {
-			return nil, fmt.Errorf("entry %d %w", i+1, err)
+// listOf reads a list of entries of one form.
+func listOf(entry func(string) (string, error)) func(string) ([]string, error) {
+	return func(value string) ([]string, error) {
+		entries := config.SplitList(value)
+		for i := range entries {
+			if _, err := entry(entries[i]); err != nil {
+				return nil, fmt.Errorf("entry %d %w", i+1, err)
+			}
 		}
+		return entries, nil
+	}
+}
+
+func parseOperators(value string) (users []chat.User, err error) {
+	entries, err := listOf(operator)(value)
+	for _, entry := range entries {
 		platform, id, _ := strings.Cut(entry, ":")
 		users = append(users, chat.User{Platform: chat.Platform(platform), ID: id})
 	}
-	return users, nil
-}
-
-func parseModeratorChats(value string) ([]string, error) {
-	entries := config.SplitList(value)
-	if slices.Equal(entries, []string{chat.EveryChat}) {
-		return entries, nil
-	}
-	for i, entry := range entries {
-		if entry == chat.EveryChat {
-			return nil, errors.New("must be * alone, or a list without it")
-		}
-		if _, err := moderatorChat(entry); err != nil {
-			return nil, fmt.Errorf("entry %d %w", i+1, err)
-		}
-	}
-	return entries, nil
+	return users, err
 }

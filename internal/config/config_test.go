@@ -37,11 +37,8 @@ func (s *sample) table() []Setting {
 
 func readSample(envFile string, environ ...string) (sample, Errors) {
 	var s sample
-	given, mistakes, err := Collect(environ, envFile)
-	if err != nil {
-		return s, Errors{err.Error()}
-	}
-	return s, append(mistakes, given.Fill(s.table())...)
+	given, wrong := Collect(environ, envFile)
+	return s, append(wrong, given.Fill(s.table())...)
 }
 
 func mustRead(t *testing.T, envFile string, environ ...string) sample {

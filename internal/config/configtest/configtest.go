@@ -28,7 +28,7 @@ func Environ(table []config.Setting, changes ...string) []string {
 
 // Try fills the table from Environ.
 func Try(table []config.Setting, changes ...string) config.Errors {
-	given, _, _ := config.Collect(Environ(table, changes...), "")
+	given, _ := config.Collect(Environ(table, changes...), "")
 	return given.Fill(table)
 }
 
