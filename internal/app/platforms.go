@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"herald/internal/chat"
 	"herald/internal/platform/discord"
@@ -23,9 +22,6 @@ type platform struct {
 	settings string
 	// path is where the platform calls the adapter by HTTP; empty is nowhere.
 	path string
-	// heartbeat returns how long the platform took to acknowledge the last one; nil
-	// where there are none.
-	heartbeat func() time.Duration
 }
 
 // platforms makes an adapter for each platform whose token is set.
@@ -66,7 +62,7 @@ func (b *Bot) platforms() ([]platform, error) {
 		if s.PublicKey != nil {
 			p.path = "/discord/interactions"
 		} else {
-			p.heartbeat = a.HeartbeatLatency
+			b.metrics.GatewayHeartbeat(a.HeartbeatLatency)
 		}
 		on = append(on, p)
 	}

@@ -24,17 +24,15 @@ func (b *Bot) Run(ctx context.Context) error {
 		return err
 	}
 	var exported []ops.Platform
+	var adapters []chat.Adapter
 	called := false
 	for _, p := range platforms {
-		exported = append(exported, p.adapter)
+		exported, adapters = append(exported, p.adapter), append(adapters, p.adapter)
 		called = called || p.path != ""
-		if p.heartbeat != nil {
-			b.metrics.GatewayHeartbeat(p.heartbeat)
-		}
 	}
 	b.metrics.Platforms(exported)
 	if b.cfg.Ops.Addr != "" {
-		server, err := ops.Listen(b.cfg.Ops.Addr, b.metrics, adapters(platforms), b.log)
+		server, err := ops.Listen(b.cfg.Ops.Addr, b.metrics, adapters, b.log)
 		if err != nil {
 			return err
 		}
@@ -60,29 +58,22 @@ func (b *Bot) Run(ctx context.Context) error {
 		time.Sleep(lameDuck)
 		close(refused)
 	})()
-	err = serve(ctx, b.Router, adapters(platforms), b.log)
+	err = serve(ctx, b.Router, platforms, b.log)
 	if called && ctx.Err() != nil {
 		<-refused
 	}
 	return err
 }
 
-func adapters(platforms []platform) (all []chat.Adapter) {
-	for _, p := range platforms {
-		all = append(all, p.adapter)
-	}
-	return all
-}
-
-// serve runs the adapters until ctx is done and each has drained. When one stops by
+// serve runs the platforms' adapters until ctx is done and each has drained. When one stops by
 // itself the others go on; it is an error if none is left.
-func serve(ctx context.Context, h chat.Handler, adapters []chat.Adapter, log *slog.Logger) error {
-	ended := make([]error, len(adapters))
+func serve(ctx context.Context, h chat.Handler, platforms []platform, log *slog.Logger) error {
+	ended := make([]error, len(platforms))
 	var running sync.WaitGroup
-	for i, a := range adapters {
+	for i, p := range platforms {
 		running.Go(func() {
-			if ended[i] = a.Run(ctx, h); ended[i] != nil {
-				log.Error("platform stopped", "platform", a.Platform(), "err", ended[i])
+			if ended[i] = p.adapter.Run(ctx, h); ended[i] != nil {
+				log.Error("platform stopped", "platform", p.adapter.Platform(), "err", ended[i])
 			}
 		})
 	}

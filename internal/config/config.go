@@ -81,39 +81,36 @@ func lines(err error) Errors {
 }
 
 // Given are the values that were given, by name.
-type Given struct{ environment, file map[string]value }
+type Given map[string]value
 
 // Collect gathers the values in environ, which has the form of os.Environ, and in the
 // file envFile unless that is empty. The environment wins; an empty value counts as
 // none. The Errors are about the file.
 func Collect(environ []string, envFile string) (Given, Errors) {
-	given := Given{environment: map[string]value{}}
-	for _, line := range environ {
-		name, raw, _ := strings.Cut(line, "=")
-		if v := readValue(raw); v.isSet() {
-			given.environment[name] = v
+	given := Given{}
+	var wrong Errors
+	if envFile != "" {
+		for _, line := range lines(given.readEnvFile(envFile)) {
+			wrong = append(wrong, "--env-file: "+line)
 		}
 	}
-	if envFile == "" {
-		return given, nil
-	}
-	var err error
-	given.file, err = readEnvFile(envFile)
-	wrong := lines(err)
-	for i := range wrong {
-		wrong[i] = "--env-file: " + wrong[i]
+	for _, variable := range environ {
+		name, raw, _ := strings.Cut(variable, "=")
+		if v := readValue(raw); v.isSet() {
+			setting := strings.TrimSuffix(name, fileSuffix)
+			for _, overridden := range []string{setting, setting + fileSuffix} {
+				if given[overridden].line > 0 {
+					delete(given, overridden)
+				}
+			}
+			given[name] = v
+		}
 	}
 	return given, wrong
 }
 
-func (g Given) sources() []map[string]value { return []map[string]value{g.environment, g.file} }
-
 // Has reports whether a value, of any form, is given for the setting called name.
-func (g Given) Has(name string) bool {
-	return slices.ContainsFunc(g.sources(), func(source map[string]value) bool {
-		return source[name].isSet() || source[name+fileSuffix].isSet()
-	})
-}
+func (g Given) Has(name string) bool { return g[name].isSet() || g[name+fileSuffix].isSet() }
 
 // Fill sets every setting of the table, in order, to its given value or its default.
 func (g Given) Fill(table []Setting) Errors {
@@ -154,43 +151,44 @@ func (g Given) fill(s Setting, neededBy string) error {
 	case v.text != v.untrimmed && s.Set(v.untrimmed) == nil: // it could be either
 		return errors.New("has a # after white space; put the value in quotes if that is a part of it, or take the comment out")
 	}
-	wrong := lines(s.Set(v.text))
-	if where := suspicious(v.text); where != "" {
-		for i := range wrong {
-			wrong[i] += "; the value has " + where
+	err := s.Set(v.text)
+	if where := suspicious(v.text); err != nil && where != "" {
+		var wrong Errors
+		for _, line := range lines(err) {
+			wrong = append(wrong, line+"; the value has "+where)
 		}
+		return wrong
 	}
-	if wrong == nil {
-		return nil
-	}
-	return wrong
+	return err
 }
 
 // value returns the value given for s, unset if there is none.
 func (g Given) value(s Setting) value {
-	for _, source := range g.sources() {
-		v, path := source[s.Name], value{}
-		if s.Secret {
-			path = source[s.Name+fileSuffix]
-		}
-		switch {
-		case v.isSet() && path.isSet():
-			return value{err: fmt.Errorf("is set and so is %s%s; only one of them may be", s.Name, fileSuffix)}
-		case v.isSet():
-			return v
-		case path.err != nil:
-			return value{err: fmt.Errorf("is to be read from a file, but %s%s %w", s.Name, fileSuffix, path.err)}
-		case path.isSet():
-			return readSecretFile(s.Name+fileSuffix, path.text)
-		}
+	v, path := g[s.Name], g[s.Name+fileSuffix]
+	switch {
+	case !s.Secret || !path.isSet():
+		return v
+	case v.isSet():
+		return value{err: fmt.Errorf("is set and so is %s%s; only one of them may be", s.Name, fileSuffix)}
+	case path.err != nil:
+		return value{err: fmt.Errorf("is to be read from a file, but %s%s %w", s.Name, fileSuffix, path.err)}
 	}
-	return value{}
+	const limit = 64 << 10
+	content, err := ReadFile(path.text, limit)
+	text := trim(content)
+	if err == nil && text == "" {
+		err = errors.New("is empty")
+	}
+	if err != nil {
+		err = fmt.Errorf("the file named by %s%s %w", s.Name, fileSuffix, err)
+	}
+	return value{text: text, untrimmed: text, err: err}
 }
 
 // Unknown finds given names that are not settings of the table. In the env file each
 // is wrong. The process environment also has other programs' names: there only one is
 // wrong that is a slip or two from a long name of ours which is not given itself.
-func (g Given) Unknown(table []Setting) Errors {
+func (g Given) Unknown(table []Setting) (wrong Errors) {
 	examples := map[string]string{}
 	for _, s := range table {
 		examples[s.Name] = s.example()
@@ -198,31 +196,26 @@ func (g Given) Unknown(table []Setting) Errors {
 			examples[s.Name+fileSuffix] = "/run/secrets/" + strings.ToLower(s.Name)
 		}
 	}
-	var wrong []error
-	report := func(name, place, meant string) {
-		advice := "; take it out, or look up its right name in config.example.env, such as LOG_LEVEL=info"
-		if meant != "" {
-			advice = fmt.Sprintf("; did you mean %s? For example %[1]s=%s", meant, examples[meant])
-		}
-		wrong = append(wrong, fmt.Errorf("%s: is not a setting (%s)%s", shown(name), place, advice))
-	}
-	byLine := func(a, b string) int { return g.file[a].line - g.file[b].line }
-	for _, name := range slices.SortedFunc(maps.Keys(g.file), byLine) {
-		if examples[name] == "" {
-			meant, _ := nearest(name, examples)
-			report(name, fmt.Sprintf("line %d of the env file", g.file[name].line), meant)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(g.environment)) {
-		if examples[name] != "" || len(name) < minMistyped {
+	byLine := func(a, b string) int { return cmp.Or(g[a].line-g[b].line, strings.Compare(a, b)) }
+	for _, name := range slices.SortedFunc(maps.Keys(g), byLine) {
+		if examples[name] != "" {
 			continue
 		}
 		meant, slips := nearest(name, examples)
-		if len(meant) >= minMistyped && slips <= maxSlips && !g.Has(strings.TrimSuffix(meant, fileSuffix)) {
-			report(name, "in the environment", meant)
+		place := fmt.Sprintf("line %d of the env file", g[name].line)
+		if g[name].line == 0 {
+			place = "in the environment"
+			if min(len(name), len(meant)) < minMistyped || slips > maxSlips || g.Has(strings.TrimSuffix(meant, fileSuffix)) {
+				continue
+			}
 		}
+		advice := "take it out, or look up its right name in config.example.env, such as LOG_LEVEL=info"
+		if meant != "" {
+			advice = fmt.Sprintf("did you mean %s? For example %[1]s=%s", meant, examples[meant])
+		}
+		wrong = append(wrong, fmt.Sprintf("%s: is not a setting (%s); %s", shown(name), place, advice))
 	}
-	return lines(Join(wrong))
+	return wrong
 }
 
 // In the environment, names of minMistyped bytes that differ by at most maxSlips are

@@ -8,7 +8,7 @@ import (
 )
 
 // texts are the values alone.
-func texts(vars map[string]value) map[string]string {
+func texts(vars Given) map[string]string {
 	found := map[string]string{}
 	for name, v := range vars {
 		found[name] = v.text
@@ -26,7 +26,8 @@ func TestEnvFile(t *testing.T) {
 		"export=1":                      {"export": "1"},
 		"A=\nA=1\nB= # b":               {"A": "1", "B": ""},
 	} {
-		if got, err := parseEnvFile(content); err != nil || !maps.Equal(texts(got), want) {
+		got := Given{}
+		if err := got.parse(content); err != nil || !maps.Equal(texts(got), want) {
 			t.Errorf("%q: got %q, %v; want %q", content, texts(got), err, want)
 		}
 	}
@@ -34,7 +35,7 @@ func TestEnvFile(t *testing.T) {
 
 func TestEnvFileErrorsNumberTheLines(t *testing.T) {
 	for _, line := range []string{canary, "=" + canary, "1A=" + canary, "A B=" + canary, "A: " + canary, "export A", "A\x00=" + canary, "OK=2" + canary} {
-		_, err := parseEnvFile("OK=1\n" + line + "\nOK=1\n" + line)
+		err := Given{}.parse("OK=1\n" + line + "\nOK=1\n" + line)
 		wrong := lines(err)
 		if len(wrong) != 2 || !strings.HasPrefix(wrong[0], "line 2 ") || !strings.HasPrefix(wrong[1], "line 4 ") {
 			t.Errorf("%q: %v", line, err)
@@ -43,7 +44,7 @@ func TestEnvFileErrorsNumberTheLines(t *testing.T) {
 			t.Errorf("%q: the line is repeated: %v", line, err)
 		}
 	}
-	if _, err := parseEnvFile(strings.Repeat("x\n", 1000)); len(lines(err)) != maxErrors+1 {
+	if err := (Given{}).parse(strings.Repeat("x\n", 1000)); len(lines(err)) != maxErrors+1 {
 		t.Errorf("a file of rubbish gives %d errors", len(lines(err)))
 	}
 }
@@ -68,7 +69,8 @@ func FuzzEnvFile(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, content string) {
-		vars, err := parseEnvFile(content)
+		vars := Given{}
+		err := vars.parse(content)
 		if len(lines(err)) > maxErrors+1 {
 			t.Errorf("%d mistakes", len(lines(err)))
 		}

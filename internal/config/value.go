@@ -74,22 +74,19 @@ func suspicious(text string) string {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// readEnvFile reads the values of a file. Where the error is about some of its lines,
-// there are those of the others.
-func readEnvFile(path string) (map[string]value, error) {
+func (g Given) readEnvFile(path string) error {
 	const limit = 1 << 20
 	content, err := ReadFile(path, limit)
 	if err != nil {
-		return nil, fmt.Errorf("the file %w; make one with `cp config.example.env herald.env`, fill it in, "+
+		return fmt.Errorf("the file %w; make one with `cp config.example.env herald.env`, fill it in, "+
 			"and give it as --env-file herald.env", err)
 	}
-	return parseEnvFile(content)
+	return g.parse(content)
 }
 
-// parseEnvFile reads lines of KEY=value, which may begin with "export ". Blank lines
-// and lines that begin with # are skipped. A key may have one value beside empty ones.
-func parseEnvFile(content string) (map[string]value, error) {
-	values := map[string]value{}
+// parse reads lines of KEY=value, which may begin with "export ". Blank lines and lines
+// that begin with # are skipped. A key may have one value beside empty ones.
+func (g Given) parse(content string) error {
 	var wrong []error
 	for i, line := range strings.Split(content, "\n") {
 		line = trim(line)
@@ -100,17 +97,17 @@ func parseEnvFile(content string) (map[string]value, error) {
 		name = trim(name)
 		v := readValue(raw)
 		v.line = i + 1
-		earlier := values[name]
+		earlier := g[name]
 		switch {
 		case !found || !variableName.MatchString(name):
 			wrong = append(wrong, fmt.Errorf("line %d is not of the form KEY=value; for example LOG_LEVEL=info", v.line))
 		case earlier.isSet() && v.text != earlier.text:
 			wrong = append(wrong, fmt.Errorf("line %d gives %s another value than line %d; keep one of them", v.line, shown(name), earlier.line))
 		case !earlier.isSet():
-			values[name] = v
+			g[name] = v
 		}
 	}
-	return values, Join(wrong)
+	return Join(wrong)
 }
 
 // ReadFile reads a UTF-8 file of at most limit bytes, without the byte order mark that
@@ -144,18 +141,4 @@ func WithoutPath(err error) error {
 		return link.Err
 	}
 	return err
-}
-
-// readSecretFile reads the file at path, which the setting called name gives.
-func readSecretFile(name, path string) value {
-	const limit = 64 << 10
-	content, err := ReadFile(path, limit)
-	text := trim(content)
-	switch {
-	case err != nil:
-		return value{err: fmt.Errorf("the file named by %s %w", name, err)}
-	case text == "":
-		return value{err: fmt.Errorf("the file named by %s is empty", name)}
-	}
-	return value{text: text, untrimmed: text}
 }
