@@ -12,7 +12,10 @@ import (
 	"golang.org/x/term"
 
 	"herald/internal/chat"
+	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/services"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/web"
 	"herald/internal/platform/terminal"
 )
 
@@ -58,6 +61,68 @@ func telegramUser(p services.Person) chat.User {
 func isTerminal(file any) bool {
 	f, ok := file.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// DemoWeb runs the whole bot against stand-ins of the services and of both chat
+// platforms, and serves a page on loopback that shows what those receive, until ctx is
+// done. It writes the page's address to out once the bot is connected and its menus
+// are set.
+func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	telegram, err := faketelegram.Start()
+	if err != nil {
+		return err
+	}
+	defer telegram.Close()
+	discord, err := fakediscord.Start()
+	if err != nil {
+		return err
+	}
+	defer discord.Close()
+	settings := []string{
+		"TELEGRAM_BOT_TOKEN=" + faketelegram.Token,
+		"TELEGRAM_API_URL=" + telegram.URL,
+		"TELEGRAM_PACING=off",
+		"DISCORD_BOT_TOKEN=" + discord.Token,
+		"DISCORD_API_URL=" + discord.URL(),
+		// People soon see what the bot says about a service that fails.
+		"PRICE_TTL=1s", "SUPPLY_TTL=1s", "STAKE_TTL=1s", "EXISTS_TTL=1s", "LOGINS_TTL=1s",
+		"UPSTREAM_TIMEOUT=2s",
+	}
+	return demo(stderr, settings, func(world *services.Sandbox, bot *Bot) error {
+		for _, quote := range world.World.Past() {
+			bot.quotes.Add(quote)
+		}
+		platforms, err := bot.platforms()
+		if err != nil {
+			return err
+		}
+		page, err := web.Start(web.Config{Sandbox: world, Telegram: telegram, Discord: discord})
+		if err != nil {
+			return err
+		}
+		defer page.Close()
+		languages := chat.Languages()
+		last := string(languages[len(languages)-1]) // whose menu is set last
+		go func() {
+			if discord.Wait(ctx, func() bool { return discord.Connected() > 0 && discord.Overwrites() > 0 }) == nil &&
+				telegram.Wait(ctx, func() bool { return telegram.ShortDescription(last) != "" }) == nil {
+				fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real: %s\nPress Ctrl-C to end it.\n", page.URL)
+			}
+		}()
+		return serve(ctx, simulated{bot.Router}, platforms, bot.log)
+	})
+}
+
+// simulated marks every answer as simulated.
+type simulated struct{ chat.Handler }
+
+// Handle implements chat.Handler.
+func (s simulated) Handle(ctx context.Context, req chat.Request) chat.Reply {
+	reply := s.Handler.Handle(ctx, req)
+	reply.Notes = append(slices.Clone(reply.Notes), chat.Say("terminal.simulated"))
+	return reply
 }
 
 // demo makes a bot that asks stand-ins, with further settings, and runs it.

@@ -124,16 +124,16 @@ func (g Given) Fill(table []Setting) Errors {
 	}
 	var wrong Errors
 	for _, s := range table {
-		for _, line := range lines(g.fill(s, strings.Join(neededBy[s.Name], " and "))) {
-			wrong = append(wrong, fmt.Sprintf("%s: %s; for example %[1]s=%[3]s", s.Name, line, s.example()))
+		v := g.value(s)
+		for _, line := range lines(s.fill(v, strings.Join(neededBy[s.Name], " and "))) {
+			wrong = append(wrong, fmt.Sprintf("%s: %s%s; for example %[1]s=%[4]s", s.Name, line, suspicious(v.text), s.example()))
 		}
 	}
 	return wrong
 }
 
-// fill sets s. neededBy names the given settings that need it.
-func (g Given) fill(s Setting, neededBy string) error {
-	v := g.value(s)
+// fill sets s to v or its default. neededBy names the given settings that need it.
+func (s Setting) fill(v value, neededBy string) error {
 	if !v.isSet() {
 		v.text, v.untrimmed = s.Default, s.Default
 	}
@@ -151,15 +151,7 @@ func (g Given) fill(s Setting, neededBy string) error {
 	case v.text != v.untrimmed && s.Set(v.untrimmed) == nil: // it could be either
 		return errors.New("has a # after white space; put the value in quotes if that is a part of it, or take the comment out")
 	}
-	err := s.Set(v.text)
-	if where := suspicious(v.text); err != nil && where != "" {
-		var wrong Errors
-		for _, line := range lines(err) {
-			wrong = append(wrong, line+"; the value has "+where)
-		}
-		return wrong
-	}
-	return err
+	return s.Set(v.text)
 }
 
 // value returns the value given for s, unset if there is none.
