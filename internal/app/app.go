@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"herald/commands"
@@ -35,13 +36,13 @@ type Bot struct {
 	cache   *core.Cache      // of all that is asked
 	credits *credits.Budget  // of the price provider; nil without a bound
 	quotes  *history.History // the quotes seen, nil until made
-	// status returns the price under the bot's name on Discord; nil where none is shown.
+	// status is the price under Discord's bot; nil where none is shown.
 	status func(context.Context) string
-	// probes are what Check asks the services.
+	// probes are the services' in Check.
 	probes []probe
 	// Router answers requests from every platform.
 	Router *chat.Router
-	// roles ask a platform for a user's role there; platforms fills it.
+	// roles ask a platform for a user's role; filled as adapters are made.
 	roles map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error)
 }
 
@@ -70,8 +71,8 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 	}
 	b.Router, err = chat.NewRouter(chat.Config{
 		Commands:       commands.All(sources, commands.Options{Symbol: cfg.Market.Symbol, ServiceName: cfg.Answers.ServiceName, ExplorerURL: cfg.Answers.ExplorerURL}),
-		Operators:      cfg.Rights.Operators,
-		ModeratorChats: cfg.Rights.ModeratorChats,
+		Operators:      slices.Clone(cfg.Rights.Operators),
+		ModeratorChats: slices.Clone(cfg.Rights.ModeratorChats),
 		Timeout:        cfg.Limits.CommandTimeout,
 		UserLimit:      b.state.Limiter(cfg.Limits.UserPerMinute),
 		ChatLimit:      b.state.Limiter(cfg.Limits.ChatPerMinute),

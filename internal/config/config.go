@@ -225,38 +225,29 @@ func shown(name string) string {
 	return "a name not shown here"
 }
 
-// nearest returns the known name that takes the fewest slips to mistype as name, and
-// how many; empty if that is more than one in three letters.
+// nearest returns the known name that differs from name in the fewest letters, and in
+// how many; empty if that is more than one in three.
 func nearest(name string, known map[string]string) (meant string, slips int) {
 	slips = len(name)/3 + 1
 	for _, candidate := range slices.Sorted(maps.Keys(known)) {
-		if d := distance(strings.ToUpper(name), candidate); d < slips {
-			meant, slips = candidate, d
+		if n := differing(strings.ToUpper(name), candidate); n < slips {
+			meant, slips = candidate, n
 		}
 	}
 	return meant, slips
 }
 
-// distance is the Levenshtein distance of a and b, in bytes:
-// https://en.wikipedia.org/wiki/Levenshtein_distance
-func distance(a, b string) int {
-	row := make([]int, len(b)+1) // of the part of a that was looked at
-	for j := range row {
-		row[j] = j
+// differing returns how many letters are between what a and b have in common at the
+// start and at the end.
+func differing(a, b string) int {
+	shorter, start, end := min(len(a), len(b)), 0, 0
+	for start < shorter && a[start] == b[start] {
+		start++
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
+	for end < shorter-start && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
 	}
-	return row[len(b)]
+	return max(len(a), len(b)) - start - end
 }
 
 // WrongError is the error of a check that finds a setting wrong although its form is

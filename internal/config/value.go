@@ -44,11 +44,8 @@ func readValue(raw string) value {
 	}
 	quote := untrimmed[:1]
 	inside, after, closed := strings.Cut(untrimmed[1:], quote)
-	switch {
-	case !closed || withoutComment(after) != "":
+	if !closed || withoutComment(after) != "" {
 		return value{err: errors.New("begins with a quote that does not end it; put the whole value in quotes of the other kind, or in none")}
-	case quote == `"` && strings.Contains(inside, `\`):
-		return value{err: errors.New("has a backslash in double quotes, which some programs read as an escape; use single quotes")}
 	}
 	inside = trim(inside)
 	return value{text: inside, untrimmed: inside}
