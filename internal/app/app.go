@@ -133,8 +133,8 @@ func (b *Bot) Close() {
 
 // NewLogger logs to w, with every known secret redacted.
 func NewLogger(cfg *Config, w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: cfg.Log.Level, ReplaceAttr: secret.NewRedactor(cfg.Secrets()).ReplaceAttr}
-	if cfg.Log.JSON {
+	options := &slog.HandlerOptions{Level: cfg.LogLevel, ReplaceAttr: secret.NewRedactor(cfg.Secrets()).ReplaceAttr}
+	if cfg.LogJSON {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))

@@ -29,7 +29,9 @@ type Config struct {
 	Cache   Cache
 	Limits  Limits
 	Rights  Rights
-	Log     Log
+
+	LogLevel slog.Level
+	LogJSON  bool
 }
 
 // Answers are what answers say beside what was asked.
@@ -62,12 +64,6 @@ type Limits struct {
 type Rights struct {
 	Operators      []chat.User
 	ModeratorChats []string
-}
-
-// Log says how to log.
-type Log struct {
-	Level slog.Level
-	JSON  bool
 }
 
 // Load reads the settings from environ, in the form of os.Environ, and from the file
@@ -104,27 +100,7 @@ func (c *Config) Secrets() []string { return secret.Of(*c) }
 
 // table returns every setting, in the order of config.example.env.
 func (c *Config) table() []config.Setting {
-	return slices.Concat(c.Telegram.Table(), c.Discord.Table(), c.Services.table(), c.Answers.table(), c.Store.Table(), c.Ops.Table(), c.ownTable())
-}
-
-func (a *Answers) table() []config.Setting {
-	var languages []string
-	for _, l := range chat.Languages() {
-		languages = append(languages, string(l))
-	}
-	return []config.Setting{
-		{Heading: "Answers", Name: "SERVICE_NAME", Default: commands.DefaultServiceName, Example: "Example Passport",
-			Comment: "What people call the service they are registered with, as in \"registered with Example Passport\". The " +
-				"default is said in the language of the answer.",
-			Set: config.Field(&a.ServiceName, parseServiceName)},
-		{Name: "EXPLORER_URL", Example: "https://etherscan.io",
-			Comment: "Block explorer; wallets link to EXPLORER_URL/address/0x... Unset: no links.",
-			Set:     config.Field(&a.ExplorerURL, parseExplorerURL)},
-		{Name: "CHAT_LANGUAGE", Default: string(chat.English), Example: string(chat.Spanish),
-			Comment: "Language of answers that everybody in a chat can read: " + strings.Join(languages, ", ") + ". What one person " +
-				"alone reads is in their own language, if it is one of these.",
-			Set: config.Field(&a.Language, config.OneOf(languages, chat.Languages()))},
-	}
+	return slices.Concat(c.Telegram.Table(), c.Discord.Table(), c.Services.table(), c.Store.Table(), c.Ops.Table(), c.ownTable())
 }
 
 func parseServiceName(value string) (string, error) {
@@ -151,8 +127,23 @@ func parseExplorerURL(value string) (string, error) {
 
 // ownTable returns the settings that belong to no other package.
 func (c *Config) ownTable() []config.Setting {
+	var languages []string
+	for _, l := range chat.Languages() {
+		languages = append(languages, string(l))
+	}
 	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
 	return []config.Setting{
+		{Heading: "Answers", Name: "SERVICE_NAME", Default: commands.DefaultServiceName, Example: "Example Passport",
+			Comment: "What people call the service they are registered with, as in \"registered with Example Passport\". The " +
+				"default is said in the language of the answer.",
+			Set: config.Field(&c.Answers.ServiceName, parseServiceName)},
+		{Name: "EXPLORER_URL", Example: "https://etherscan.io",
+			Comment: "Block explorer; wallets link to EXPLORER_URL/address/0x... Unset: no links.",
+			Set:     config.Field(&c.Answers.ExplorerURL, parseExplorerURL)},
+		{Name: "CHAT_LANGUAGE", Default: string(chat.English), Example: string(chat.Spanish),
+			Comment: "Language of answers that everybody in a chat can read: " + strings.Join(languages, ", ") + ". What one person " +
+				"alone reads is in their own language, if it is one of these.",
+			Set: config.Field(&c.Answers.Language, config.OneOf(languages, chat.Languages()))},
 		{Heading: "Limits", Name: "UPSTREAM_TIMEOUT", Default: "5s",
 			Comment: "One call to a service, retries apart. No call lasts longer than COMMAND_TIMEOUT.",
 			Set:     config.Field(&c.Limits.UpstreamTimeout, config.Duration)},
@@ -184,10 +175,10 @@ func (c *Config) ownTable() []config.Setting {
 			Set: config.Field(&c.Rights.ModeratorChats, listOf(moderatorChat))},
 		{Heading: "Log", Name: "LOG_LEVEL", Default: "info", Example: "debug",
 			Comment: "debug, info, warn or error.",
-			Set:     config.Field(&c.Log.Level, config.OneOf([]string{"debug", "info", "warn", "error"}, levels))},
+			Set:     config.Field(&c.LogLevel, config.OneOf([]string{"debug", "info", "warn", "error"}, levels))},
 		{Name: "LOG_FORMAT", Default: "text", Example: "json",
 			Comment: "text or json.",
-			Set:     config.Field(&c.Log.JSON, config.OneOf([]string{"text", "json"}, []bool{false, true}))},
+			Set:     config.Field(&c.LogJSON, config.OneOf([]string{"text", "json"}, []bool{false, true}))},
 	}
 }
 

@@ -85,7 +85,6 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Ops:     ops.Settings{Addr: "127.0.0.1:8080"},
 		Cache:   Cache{StaleFor: time.Hour, MaxItems: 100000},
 		Limits:  Limits{UpstreamTimeout: 5 * time.Second, CommandTimeout: 20 * time.Second, UserPerMinute: 20, ChatPerMinute: 120},
-		Log:     Log{Level: slog.LevelInfo},
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)

@@ -90,7 +90,15 @@ func Collect(environ []string, envFile string) (Given, Errors) {
 	given := Given{}
 	var wrong Errors
 	if envFile != "" {
-		for _, line := range lines(given.readEnvFile(envFile)) {
+		const limit = 1 << 20
+		content, err := ReadFile(envFile, limit)
+		if err == nil {
+			err = given.parse(content)
+		} else {
+			err = fmt.Errorf("the file %w; make one with `cp config.example.env herald.env`, fill it in, "+
+				"and give it as --env-file herald.env", err)
+		}
+		for _, line := range lines(err) {
 			wrong = append(wrong, "--env-file: "+line)
 		}
 	}
@@ -142,10 +150,8 @@ func (s Setting) fill(v value, neededBy string) error {
 		return v.err
 	case v.text == "" && s.Required:
 		return errors.New("is required and not set")
-	case v.text == "" && neededBy != "":
-		return fmt.Errorf("is needed by %s and not set", neededBy)
-	case v.text == Off && neededBy != "":
-		return fmt.Errorf("is off, but needed by %s", neededBy)
+	case (v.text == "" || v.text == Off) && neededBy != "":
+		return fmt.Errorf("is needed by %s and %s", neededBy, cmp.Or(v.text, "not set"))
 	case v.text == "":
 		return nil
 	case v.text != v.untrimmed && s.Set(v.untrimmed) == nil: // it could be either

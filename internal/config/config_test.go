@@ -92,7 +92,7 @@ func TestMistakesNameTheSettingAndAnExample(t *testing.T) {
 		{"a need that is not set", []string{"NAME=x", "HOOK=" + canary},
 			[]string{"KEY: is needed by HOOK and not set; for example KEY=a-key"}},
 		{"a need that is off", []string{"NAME=x", "HOOK=x", "OTHER_HOOK=x", hook, "ADDRESS=off"},
-			[]string{"ADDRESS: is off, but needed by HOOK and OTHER_HOOK; for example ADDRESS=there"}},
+			[]string{"ADDRESS: is needed by HOOK and OTHER_HOOK and off; for example ADDRESS=there"}},
 		{"a need that a file gives", []string{"NAME=x", "HOOK=x", hook}, nil},
 		{"no secret file", []string{"NAME=x", "KEY_FILE=" + t.TempDir() + "/" + canary},
 			[]string{"KEY: the file named by KEY_FILE cannot be opened: no such file or directory; for example KEY=a-key"}},

@@ -71,16 +71,6 @@ func suspicious(text string) string {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-func (g Given) readEnvFile(path string) error {
-	const limit = 1 << 20
-	content, err := ReadFile(path, limit)
-	if err != nil {
-		return fmt.Errorf("the file %w; make one with `cp config.example.env herald.env`, fill it in, "+
-			"and give it as --env-file herald.env", err)
-	}
-	return g.parse(content)
-}
-
 // parse reads lines of KEY=value, which may begin with "export ". Blank lines and lines
 // that begin with # are skipped. A key may have one value beside empty ones.
 func (g Given) parse(content string) error {

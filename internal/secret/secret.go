@@ -21,7 +21,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // Value holds a string that does not print: fmt with any verb, JSON, text marshalling
@@ -160,11 +159,7 @@ func (r *Redactor) logged(s string) string {
 	if len(s) <= maxLogged {
 		return s
 	}
-	end := maxLogged
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
+	return strings.ToValidUTF8(s[:maxLogged], "") + "…"
 }
 
 var upperEscape = regexp.MustCompile(`%[0-9A-F]{2}`)
