@@ -68,13 +68,3 @@ func TestCommandLines(t *testing.T) {
 	all.WriteString(transcribe(t, []string{""}))
 	golden(t, "testdata/commandline.golden", regexp.MustCompile(`go1\.[^\n]+`).ReplaceAllString(all.String(), "go1.N"))
 }
-
-// Package flag would write what was typed to the process's own standard error.
-func TestAMistakeEndsTheProcess(t *testing.T) {
-	c := prepare(t, []string{"--" + secret + "=1"})
-	c.start()
-	c.leaves(exitUsage)
-	if told := c.stderr.String(); told == "" || strings.Contains(told, secret) || c.stdout.String() != "" {
-		t.Errorf("standard output %q, standard error:\n%s", c.stdout, c.stderr)
-	}
-}

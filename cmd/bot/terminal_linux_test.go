@@ -115,9 +115,9 @@ func TestTheTerminalIsLeftAsItWasFound(t *testing.T) {
 	for name, end := range map[string]func(*terminal){
 		"Ctrl-C in a paste of anything": func(at *terminal) { at.types("/price\x1b[200~\xff\xfe\x1b[1;1;\x1b\x03") },
 		"Ctrl-D":                        func(at *terminal) { at.types("\x04") },
-		"SIGTERM":                       func(at *terminal) { at.signal(syscall.SIGTERM) },
 		"SIGHUP":                        func(at *terminal) { at.signal(syscall.SIGHUP) },
 		"SIGQUIT":                       func(at *terminal) { at.signal(syscall.SIGQUIT) },
+		"SIGTERM":                       func(at *terminal) { at.signal(syscall.SIGTERM) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -149,20 +149,5 @@ func TestEscapeSequencesOnlyWhereTheyAreUnderstoodAndWanted(t *testing.T) {
 		}
 		at.types("\x03")
 		at.leavesAsFound()
-	}
-}
-
-// A terminal that is closed ends the demo, which must not spin on it: by itself
-// or, if that takes longer, by the signal that comes with it.
-func TestDemoEndsWithItsTerminal(t *testing.T) {
-	t.Parallel()
-	at := demoAtTerminal(t, "TERM=xterm")
-	at.shows("> ", 1)
-	at.tty.Close()
-	at.keyboard.Close()
-	at.awaitEnd()
-	status := at.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	if status.ExitStatus() != exitOK && status.Signal() != syscall.SIGHUP {
-		t.Errorf("it ended with %v:\n%s", at.cmd.ProcessState, at.stderr)
 	}
 }

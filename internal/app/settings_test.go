@@ -2,10 +2,7 @@ package app
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -137,39 +134,6 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 	}
 }
 
-// TestAConfigShowsNoSecret has the node's URL among the secrets, which may hold
-// a key though it has no _FILE twin.
-func TestAConfigShowsNoSecret(t *testing.T) {
-	c := mustLoad(t, everySetting(), "")
-	var shown strings.Builder
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-		fmt.Fprintf(&shown, verb, c)
-		fmt.Fprintf(&shown, verb, *c)
-	}
-	encoded, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown.Write(encoded)
-	slog.New(slog.NewTextHandler(&shown, nil)).Info("settings", "config", c)
-	count := 0
-	for _, s := range settings {
-		if !s.Secret && s.Name != "EVM_RPC_URL" {
-			continue
-		}
-		count++
-		if strings.Contains(shown.String(), s.Example) {
-			t.Errorf("%s is shown", s.Name)
-		}
-		if !slices.Contains(c.Secrets(), s.Example) {
-			t.Errorf("Secrets lacks %s", s.Name)
-		}
-	}
-	if count < 7 {
-		t.Errorf("only %d secrets were looked for", count)
-	}
-}
-
 func TestServingNeedsAPlatform(t *testing.T) {
 	_, err := LoadToServe(with(), "")
 	if mistakes := mistakesOf(t, err); len(mistakes) != 1 || !strings.HasPrefix(mistakes[0], "TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN: neither is set") {
@@ -228,12 +192,9 @@ func TestContradictionsBetweenPackages(t *testing.T) {
 		told    string
 	}{
 		{"webhook without its secret", with("TELEGRAM_BOT_TOKEN=1:a", webhook), "TELEGRAM_WEBHOOK_SECRET", "needed by TELEGRAM_WEBHOOK_URL"},
-		{"webhook without Telegram", with(webhook, "TELEGRAM_WEBHOOK_SECRET=a"), "TELEGRAM_BOT_TOKEN", "needed by TELEGRAM_WEBHOOK_URL"},
-		{"public key without Discord", with(key), "DISCORD_BOT_TOKEN", "needed by DISCORD_PUBLIC_KEY"},
 		{"what only Discord uses, without Discord", with("DISCORD_APPLICATION_ID=1", "DISCORD_GUILD_ID=2"), "DISCORD_BOT_TOKEN", "needed by DISCORD_APPLICATION_ID and DISCORD_GUILD_ID"},
 		{"webhook without HTTP", with("TELEGRAM_BOT_TOKEN=1:a", webhook, "TELEGRAM_WEBHOOK_SECRET=a", "HTTP_ADDR=off"), "HTTP_ADDR", "needed by TELEGRAM_WEBHOOK_URL"},
 		{"public key without HTTP", with("DISCORD_BOT_TOKEN=a", key, "HTTP_ADDR=off"), "HTTP_ADDR", "needed by DISCORD_PUBLIC_KEY"},
-		{"a secret twice", with("TELEGRAM_BOT_TOKEN=1:"+configtest.Canary, secretFile), "TELEGRAM_BOT_TOKEN", "TELEGRAM_BOT_TOKEN_FILE"},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			_, err := Load(test.environ, "")
