@@ -143,7 +143,7 @@ func (g Given) Fill(table []Setting) Errors {
 // fill sets s to v or its default. neededBy names the given settings that need it.
 func (s Setting) fill(v value, neededBy string) error {
 	if !v.isSet() {
-		v.text, v.untrimmed = s.Default, s.Default
+		v.text = s.Default
 	}
 	switch {
 	case v.err != nil:
@@ -154,8 +154,6 @@ func (s Setting) fill(v value, neededBy string) error {
 		return fmt.Errorf("is needed by %s and %s", neededBy, cmp.Or(v.text, "not set"))
 	case v.text == "":
 		return nil
-	case v.text != v.untrimmed && s.Set(v.untrimmed) == nil: // it could be either
-		return errors.New("has a # after white space; put the value in quotes if that is a part of it, or take the comment out")
 	}
 	return s.Set(v.text)
 }
@@ -180,7 +178,7 @@ func (g Given) value(s Setting) value {
 	if err != nil {
 		err = fmt.Errorf("the file named by %s%s %w", s.Name, fileSuffix, err)
 	}
-	return value{text: text, untrimmed: text, err: err}
+	return value{text: text, err: err}
 }
 
 // Unknown finds given names that are not settings of the table. In the env file each

@@ -75,7 +75,7 @@ func FuzzEnvFile(f *testing.F) {
 			t.Errorf("%d mistakes", len(lines(err)))
 		}
 		for name, v := range vars {
-			if !variableName.MatchString(name) || trim(v.text) != v.text || strings.Contains(v.untrimmed, "\n") || v.line < 1 {
+			if !variableName.MatchString(name) || trim(v.text) != v.text || strings.Contains(v.text, "\n") || v.line < 1 {
 				t.Errorf("read %q=%+v", name, v)
 			}
 		}

@@ -24,10 +24,9 @@ import (
 // with a quote itself ('"key"' is "key"), or into the file that NAME_FILE names, where
 // quotes and # are part of it.
 type value struct {
-	text      string
-	untrimmed string // with what was taken for a comment
-	err       error  // why there is no text
-	line      int    // in the env file, from 1
+	text string
+	err  error // why there is no text
+	line int   // in the env file, from 1; 0 is the process environment
 }
 
 // isSet reports whether there is a value, of any form.
@@ -38,17 +37,15 @@ var comment = regexp.MustCompile(`^#([\s\pZ].*)?$|[\s\pZ]#.*$`)
 func withoutComment(text string) string { return trim(comment.ReplaceAllString(text, "")) }
 
 func readValue(raw string) value {
-	untrimmed := trim(raw)
-	if untrimmed == "" || untrimmed[0] != '"' && untrimmed[0] != '\'' {
-		return value{text: withoutComment(raw), untrimmed: untrimmed}
+	raw = trim(raw)
+	if raw == "" || raw[0] != '"' && raw[0] != '\'' {
+		return value{text: withoutComment(raw)}
 	}
-	quote := untrimmed[:1]
-	inside, after, closed := strings.Cut(untrimmed[1:], quote)
+	inside, after, closed := strings.Cut(raw[1:], raw[:1])
 	if !closed || withoutComment(after) != "" {
 		return value{err: errors.New("begins with a quote that does not end it; put the whole value in quotes of the other kind, or in none")}
 	}
-	inside = trim(inside)
-	return value{text: inside, untrimmed: inside}
+	return value{text: trim(inside)}
 }
 
 // trim removes white space around a value, and invisible characters that came along

@@ -24,7 +24,7 @@ import (
 )
 
 // Value holds a string that does not print: fmt with any verb, JSON, text marshalling
-// and slog show a mark instead. The zero value is unset.
+// and slog show Mark instead. The zero value is unset.
 type Value struct {
 	// fmt prints unexported fields of a struct without calling their methods, but of
 	// a pointer only the address.
@@ -45,19 +45,14 @@ func (v Value) Reveal() string {
 // IsSet reports whether the string is not empty.
 func (v Value) IsSet() bool { return v.Reveal() != "" }
 
-// String returns the mark.
-func (v Value) String() string {
-	if v.IsSet() {
-		return "[secret]"
-	}
-	return "[unset]"
-}
+// String returns Mark.
+func (v Value) String() string { return Mark }
 
-// Format implements fmt.Formatter with the mark for every verb.
-func (v Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, v.String()) }
+// Format implements fmt.Formatter with Mark for every verb.
+func (v Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Mark) }
 
-// MarshalText implements encoding.TextMarshaler with the mark.
-func (v Value) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+// MarshalText implements encoding.TextMarshaler with Mark.
+func (v Value) MarshalText() ([]byte, error) { return []byte(Mark), nil }
 
 // Of returns every string that is hidden in settings, a struct whose fields are all
 // exported, and in the structs in it. For one that is a URL it also returns the user,
