@@ -43,14 +43,11 @@ type process struct {
 	stderr  io.Writer
 }
 
-const (
-	// gcPercent lets the heap grow to five times what is in use before garbage is
-	// collected. Little is in use, so that Go's default would collect it often.
-	gcPercent = 400
-	// memoryLimit is the size, in bytes, at which garbage is collected in any case. It
-	// keeps the process below 120 MiB while 5,000 commands come at once.
-	memoryLimit = 90 << 20
-)
+// gcPercent lets the heap grow to five times what is in use before garbage is collected.
+// Little is in use, so that Go's default would collect it often. memoryLimit is the size,
+// in bytes, at which garbage is collected in any case: the process stays below 120 MiB
+// while 5,000 commands come at once.
+const gcPercent, memoryLimit = 400, 90 << 20
 
 func main() {
 	if os.Getenv("GOGC") == "" {
@@ -260,13 +257,13 @@ func parse(args []string) (command, options, error) {
 	if c.name == "help" && len(words) > 1 {
 		o.topic, words = words[1], words[1:]
 	}
-	if err == nil && len(words) > 1 {
+	foreign := o.web && c.flag != "web" || o.envFile != "" && c.flag != "env-file"
+	switch {
+	case err != nil:
+	case len(words) > 1:
 		err = usageError("bot " + c.name + " takes no further words; for example bot check --env-file herald.env")
+	case foreign && !help:
+		err = usageError("bot " + c.name + " takes no such flag; for example bot demo --web, bot check --env-file herald.env")
 	}
-	flags.Visit(func(f *flag.Flag) {
-		if err == nil && !help && (f.Name == "web" || f.Name == "env-file") && f.Name != c.flag {
-			err = usageError("--" + f.Name + " is not for bot " + c.name + "; for example bot demo --web, bot check --env-file herald.env")
-		}
-	})
 	return c, o, err
 }

@@ -131,7 +131,6 @@ func (c *Config) ownTable() []config.Setting {
 	for _, l := range chat.Languages() {
 		languages = append(languages, string(l))
 	}
-	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
 	return []config.Setting{
 		{Heading: "Answers", Name: "SERVICE_NAME", Default: commands.DefaultServiceName, Example: "Example Passport",
 			Comment: "What people call the service they are registered with, as in \"registered with Example Passport\". The " +
@@ -175,7 +174,8 @@ func (c *Config) ownTable() []config.Setting {
 			Set: config.Field(&c.Rights.ModeratorChats, listOf(moderatorChat))},
 		{Heading: "Log", Name: "LOG_LEVEL", Default: "info", Example: "debug",
 			Comment: "debug, info, warn or error.",
-			Set:     config.Field(&c.LogLevel, config.OneOf([]string{"debug", "info", "warn", "error"}, levels))},
+			Set: config.Field(&c.LogLevel, config.OneOf([]string{"debug", "info", "warn", "error"},
+				[]slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}))},
 		{Name: "LOG_FORMAT", Default: "text", Example: "json",
 			Comment: "text or json.",
 			Set:     config.Field(&c.LogJSON, config.OneOf([]string{"text", "json"}, []bool{false, true}))},

@@ -27,11 +27,11 @@ import (
 	"herald/internal/service/supply"
 )
 
-// settings is the table, which fills a Config that is not used.
+// settings is the table of a Config that nobody reads.
 var settings = new(Config).table()
 
-// with is an environment with nothing but what must be set, changed by
-// NAME=value strings.
+// with returns an environment with the required settings alone, changed by NAME=value
+// strings.
 func with(changes ...string) []string { return configtest.Environ(settings, changes...) }
 
 func write(t *testing.T, content string) string {
@@ -88,7 +88,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 	}
 }
 
-// everySetting is an environment in which each setting has its example.
+// everySetting returns an environment in which each setting has its example.
 func everySetting() []string {
 	var environ []string
 	for _, s := range settings {

@@ -16,8 +16,8 @@ import (
 
 const maxAge = time.Hour
 
-// provider is a price, the last one that anybody learned, and how often the
-// ticker asked for it.
+// provider has a price, remembers the last one that anybody learned, and counts the
+// ticker's calls.
 type provider struct {
 	quote core.Quote
 	fails bool
@@ -62,8 +62,8 @@ func TestThePriceIsSaidInOneLineOfALanguage(t *testing.T) {
 	}
 }
 
-// Whatever commands learn is shown at once; the ticker asks only where they do
-// not, and then for a third of the credits at most.
+// What commands learn is shown at once. The ticker asks only when they do not, and
+// spends at most a third of the credits.
 func TestItAsksSeldomAndShowsNoOldPrice(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

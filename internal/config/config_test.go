@@ -13,7 +13,7 @@ import (
 
 const canary = "CANARY"
 
-// sample is what the sample table fills.
+// sample is filled by its own table.
 type sample struct {
 	Name    string
 	Key     secret.Value

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// texts are the values alone.
+// texts returns the values without their lines.
 func texts(vars Given) map[string]string {
 	found := map[string]string{}
 	for name, v := range vars {

@@ -52,8 +52,8 @@ func TestANameInTheEnvironmentThatIsAllButASettingsIsAMistake(t *testing.T) {
 	}
 }
 
-// What is common to see in a process environment: of a shell, CI, Kubernetes,
-// container hosts and other bots.
+// The names are common in a process environment: a shell's, CI's, Kubernetes', container
+// hosts' and other bots'.
 func TestNamesOfOthersInTheEnvironmentAreLeftAlone(t *testing.T) {
 	environ := []string{"EVM_RPC_URL=https://h"}
 	for _, name := range strings.Fields(`

@@ -48,7 +48,6 @@ func TestAValueInDoubtIsAMistake(t *testing.T) {
 }
 
 func TestASecretMayHoldWhatElsewhereIsRemoved(t *testing.T) {
-	// What the name cannot hold is a comment beyond doubt.
 	for given, want := range map[string]string{
 		`KEY='a # b'`:                          "a # b",
 		`KEY='"a"'`:                            `"a"`,

@@ -24,8 +24,8 @@ import (
 
 const token = "t0ken"
 
-// failing calls baseURL with a token in its path and query, and returns the
-// error as Clean leaves it.
+// failing calls baseURL with a token in its path and query, and returns the error after
+// Clean.
 func failing(t *testing.T, c *http.Client, baseURL string) error {
 	t.Helper()
 	resp, err := c.Post(baseURL+"/bot"+token+"/send?key="+token, "text/plain", strings.NewReader("body"))

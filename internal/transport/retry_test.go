@@ -13,16 +13,16 @@ import (
 	"herald/internal/transport"
 )
 
-func TestTheWaitGrowsToItsMostAndIsNeverTheSame(t *testing.T) {
+func TestTheWaitGrowsToItsMaximumAndIsNeverTheSame(t *testing.T) {
 	b := transport.Backoff{First: time.Second, Max: 30 * time.Second}
-	for failures, most := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 6: 30 * time.Second, 1000: 30 * time.Second} {
+	for failures, longest := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 6: 30 * time.Second, 1000: 30 * time.Second} {
 		seen := map[time.Duration]bool{}
 		for range 100 {
 			seen[b.After(failures)] = true
 		}
 		waits := slices.Sorted(maps.Keys(seen))
-		if waits[0] < most/2 || waits[len(waits)-1] > most || len(waits) < 50 {
-			t.Errorf("after %d failures: %v, want %v to %v", failures, waits, most/2, most)
+		if waits[0] < longest/2 || waits[len(waits)-1] > longest || len(waits) < 50 {
+			t.Errorf("after %d failures: %v, want %v to %v", failures, waits, longest/2, longest)
 		}
 	}
 }
@@ -33,7 +33,7 @@ func TestAnAttemptIsRepeatedWhileItMayAndThereIsTime(t *testing.T) {
 		succeedsAt int // 0 is never
 		final      bool
 		asks       time.Duration
-		until, end time.Duration // 0 is none
+		until, end time.Duration // 0: no limit
 		attempts   int
 		took       time.Duration // at least, and less than a second more
 	}{
