@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -76,6 +78,28 @@ func TestTheProgramHoldsNothingOfTheTests(t *testing.T) {
 	for _, path := range fakes {
 		if !slices.Contains(packages, path) {
 			t.Errorf("the demo's %s is not among %v", path, packages)
+		}
+	}
+}
+
+// writing matches calls that make, change, move or remove files, or may do so by other
+// means.
+var writing = regexp.MustCompile(`"(io/ioutil|os/exec|plugin|golang\.org/x/sys/unix)"` +
+	`|\bos\.(Create|CopyFS|Mkdir|WriteFile|OpenFile|OpenRoot|Rename|Remove|Link\b|Symlink|Truncate|Chmod|Chtimes|L?[Cc]hown|StartProcess)` +
+	`|\bsyscall\.(Open|Creat|Mk|Rename|Unlink|Rmdir|Link|Symlink|Exec|ForkExec|StartProcess|(Raw)?Syscall)`)
+
+// Only package store writes to disk, below DATA_DIR: the root file system may be
+// read-only. The modules that the program is built on are not read.
+func TestNothingElseIsWrittenToDisk(t *testing.T) {
+	for _, path := range shipped(t) {
+		names, err := filepath.Glob("../../" + strings.TrimPrefix(path, "herald/") + "/*.go")
+		if err != nil || len(names) == 0 {
+			t.Fatal(path, err)
+		}
+		for _, name := range names {
+			if found := writing.FindString(read(t, name)); found != "" && !strings.HasSuffix(name, "_test.go") && path != "herald/internal/store" {
+				t.Errorf("%s uses %s", name, found)
+			}
 		}
 	}
 }

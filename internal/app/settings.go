@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -104,9 +105,8 @@ func (c *Config) table() []config.Setting {
 }
 
 func parseServiceName(value string) (string, error) {
-	const most = 40
-	if string(chat.NewUntrusted(value, most)) != value {
-		return "", fmt.Errorf("must be one line of at most %d visible characters, without @ and ://", most)
+	if string(chat.NewUntrusted(value, 40)) != value {
+		return "", errors.New("must be one line of at most 40 visible characters, without @ and ://")
 	}
 	return value, nil
 }

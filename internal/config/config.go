@@ -90,8 +90,7 @@ func Collect(environ []string, envFile string) (Given, Errors) {
 	given := Given{}
 	var wrong Errors
 	if envFile != "" {
-		const limit = 1 << 20
-		content, err := ReadFile(envFile, limit)
+		content, err := ReadFile(envFile, 1<<20)
 		if err == nil {
 			err = given.parse(content)
 		} else {
@@ -166,11 +165,8 @@ func (g Given) value(s Setting) value {
 		return v
 	case v.isSet():
 		return value{err: fmt.Errorf("is set and so is %s%s; only one of them may be", s.Name, fileSuffix)}
-	case path.err != nil:
-		return value{err: fmt.Errorf("is to be read from a file, but %s%s %w", s.Name, fileSuffix, path.err)}
 	}
-	const limit = 64 << 10
-	content, err := ReadFile(path.text, limit)
+	content, err := ReadFile(path.text, 64<<10)
 	text := trim(content)
 	if err == nil && text == "" {
 		err = errors.New("is empty")
