@@ -35,7 +35,7 @@ type Config struct {
 	LogJSON  bool
 }
 
-// Answers are what answers say beside what was asked.
+// Answers are settings of what answers say and link to.
 type Answers struct {
 	// ServiceName is what people call the service they are registered with.
 	ServiceName string
@@ -69,7 +69,7 @@ type Rights struct {
 
 // Load reads the settings from environ, in the form of os.Environ, and from the file
 // envFile unless that is empty; environ wins. No platform's token is demanded. It
-// fails with config.Errors, after a line on how many there are and what to do.
+// fails with config.Errors, after a line that says how many there are and what to do.
 func Load(environ []string, envFile string) (*Config, error) {
 	return load(environ, envFile, false)
 }
@@ -83,6 +83,9 @@ func load(environ []string, envFile string, serve bool) (*Config, error) {
 	c := &Config{}
 	table := c.table()
 	given, wrong := config.Collect(environ, envFile)
+	if given == nil {
+		return nil, wrong
+	}
 	wrong = append(wrong, given.Unknown(table)...)
 	if serve && !given.Has(telegram.TokenSetting) && !given.Has(discord.TokenSetting) {
 		wrong = append(wrong, fmt.Sprintf("%s, %s: neither is set, so there is no platform to serve; "+

@@ -80,24 +80,22 @@ func lines(err error) Errors {
 	return Errors{err.Error()}
 }
 
-// Given are the values that were given, by name.
+// Given holds the values that were given, by name.
 type Given map[string]value
 
 // Collect gathers the values in environ, which has the form of os.Environ, and in the
 // file envFile unless that is empty. The environment wins; an empty value counts as
-// none. The Errors are about the file.
+// none. The Errors are about the file; there are no values if it cannot be read.
 func Collect(environ []string, envFile string) (Given, Errors) {
 	given := Given{}
 	var wrong Errors
 	if envFile != "" {
 		content, err := ReadFile(envFile, 1<<20)
-		if err == nil {
-			err = given.parse(content)
-		} else {
-			err = fmt.Errorf("the file %w; make one with `cp config.example.env herald.env`, fill it in, "+
-				"and give it as --env-file herald.env", err)
+		if err != nil {
+			return nil, Errors{fmt.Sprintf("--env-file: the file %v; make one with `cp config.example.env herald.env`, fill it in, "+
+				"and give it as --env-file herald.env", err)}
 		}
-		for _, line := range lines(err) {
+		for _, line := range lines(given.parse(content)) {
 			wrong = append(wrong, "--env-file: "+line)
 		}
 	}
