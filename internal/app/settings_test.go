@@ -210,25 +210,6 @@ func TestContradictionsBetweenPackages(t *testing.T) {
 	}
 }
 
-func TestAllMistakesAreToldInOrder(t *testing.T) {
-	const canary = configtest.Canary
-	file := write(t, "LOG_LEVEL=info\nwhat is this "+canary+"\n")
-	_, err := LoadToServe([]string{"LOG_FORMAT=yaml", "PRICE_TTL=soon", "TELEGRAM_WEBHOOK_URL=" + canary}, file)
-	var names []string
-	for _, line := range mistakesOf(t, err) {
-		name, _, _ := strings.Cut(line, ":")
-		names = append(names, name)
-	}
-	want := "--env-file|TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN|TELEGRAM_BOT_TOKEN|TELEGRAM_WEBHOOK_URL|TELEGRAM_WEBHOOK_SECRET|" +
-		"PARTNER_BASE_URL|PARTNER_APP_ID|PARTNER_SECRET_KEY|TOKEN_SYMBOL|PRICE_TTL|SUPPLY_URL|EVM_RPC_URL|EVM_CHAIN_ID|STAKING_POOLS|LOG_FORMAT"
-	if got := strings.Join(names, "|"); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-	if strings.Contains(err.Error(), canary) {
-		t.Errorf("a value is repeated: %v", err)
-	}
-}
-
 func TestTheTableOfSettingsIsInOrder(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range settings {
