@@ -90,7 +90,7 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 	return b, nil
 }
 
-// ExportBuild has /metrics say what is running. It is called once at most.
+// ExportBuild exports what is running to /metrics. Call it at most once.
 func (b *Bot) ExportBuild(version, commit string) { b.metrics.Build(version, commit) }
 
 // openState sets the state. The Store is Redis, else the files of DATA_DIR, else

@@ -65,8 +65,8 @@ func (b *Bot) Run(ctx context.Context) error {
 	return err
 }
 
-// serve runs the platforms' adapters until ctx is done and each has drained. When one stops by
-// itself the others go on; it is an error if none is left.
+// serve runs the platforms' adapters until ctx is done and each has drained. When one
+// stops by itself the others go on; it is an error if none is left.
 func serve(ctx context.Context, h chat.Handler, platforms []platform, log *slog.Logger) error {
 	ended := make([]error, len(platforms))
 	var running sync.WaitGroup

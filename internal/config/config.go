@@ -53,31 +53,21 @@ func (e Errors) Error() string { return strings.Join(e, "\n") }
 // maxErrors bounds what Join keeps.
 const maxErrors = 10
 
-// Join makes Errors of what is wrong with one value, or nil of nothing. Beyond ten it
-// only says how many more there are.
+// Join makes one error of everything that is wrong with one value, nil of nothing.
+// Each becomes a line of Errors. Beyond ten it only says how many more there are.
 func Join(wrong []error) error {
-	if len(wrong) == 0 {
-		return nil
-	}
-	var joined Errors
-	for _, err := range wrong[:min(len(wrong), maxErrors)] {
-		joined = append(joined, err.Error())
-	}
 	if more := len(wrong) - maxErrors; more > 0 {
-		joined = append(joined, fmt.Sprintf("%d more are wrong", more))
+		wrong = append(wrong[:maxErrors:maxErrors], fmt.Errorf("%d more are wrong", more))
 	}
-	return joined
+	return errors.Join(wrong...)
 }
 
-// lines splits what Join has made.
-func lines(err error) Errors {
+// lines splits what Join has joined.
+func lines(err error) []string {
 	if err == nil {
 		return nil
 	}
-	if joined, ok := errors.AsType[Errors](err); ok {
-		return joined
-	}
-	return Errors{err.Error()}
+	return strings.Split(err.Error(), "\n")
 }
 
 // Given holds the values that were given, by name.
