@@ -54,7 +54,7 @@ func (b *Bot) Run(ctx context.Context) error {
 		b.log.Info("http server listens", "addr", server.Addr())
 	}
 	if b.redis != nil {
-		b.redis.Connect(ctx)
+		_ = b.redis.Connect(ctx) // What fails is tried again, and logged then.
 	}
 	refused := make(chan struct{})
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(refusing, func() { close(refused) }) })()

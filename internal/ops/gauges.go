@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"math"
 	"runtime"
 	"time"
 
@@ -86,19 +85,12 @@ func (m *Metrics) Cache(items func() int, most int) {
 }
 
 // Credits exports the calls that the price provider's plan allows: how many this
-// process has taken, and how many there are to take, if that is known.
-func (m *Metrics) Credits(taken func() uint64, left func() (credits int, known bool)) {
+// process has taken, and how many may be taken now; NaN if that is not known.
+func (m *Metrics) Credits(taken func() uint64, left func() float64) {
 	m.exportCounter("herald_price_credits_spent_total",
 		"Credits of the price provider's plan that this process has spent: one a call.", taken)
 	m.exportOne("herald_price_credits_available",
-		"Credits that may be spent at once, of those that PRICE_MONTHLY_CREDITS spreads over the month; NaN where replicas share them.",
-		func() float64 {
-			credits, known := left()
-			if !known {
-				return math.NaN()
-			}
-			return float64(credits)
-		})
+		"Credits that may be spent at once, of those that PRICE_MONTHLY_CREDITS spreads over the month; NaN where replicas share them.", left)
 }
 
 // Platform is what is exported of a chat platform.

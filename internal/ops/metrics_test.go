@@ -31,7 +31,7 @@ func used() *Metrics {
 	m.ClockSkew(func() time.Duration { return -90 * time.Second })
 	m.Redis(func() bool { return false }, func() uint64 { return 7 })
 	m.Build("1.2.3", "abc")
-	m.Credits(func() uint64 { return 12 }, func() (int, bool) { return 3, true })
+	m.Credits(func() uint64 { return 12 }, func() float64 { return 3 })
 	m.Cache(func() int { return 5 }, 100)
 	m.GatewayHeartbeat(func() time.Duration { return 45 * time.Millisecond })
 	m.Platforms([]Platform{&platform{name: "telegram"}})
@@ -105,13 +105,5 @@ func TestNoMetricHasALabelForAPerson(t *testing.T) {
 				t.Errorf("%s has the label %s", line[0], name[1])
 			}
 		}
-	}
-}
-
-func TestCreditsThatReplicasShareAreNotANumber(t *testing.T) {
-	m := NewMetrics()
-	m.Credits(func() uint64 { return 0 }, func() (int, bool) { return 1, false })
-	if body := call(m, nil, http.MethodGet, "/metrics").Body.String(); !strings.Contains(body, "\nherald_price_credits_available NaN\n") {
-		t.Errorf("the credits are known:\n%s", body)
 	}
 }

@@ -28,25 +28,22 @@ func TestMemoryKnowsUpdates(t *testing.T) {
 		expect(t, "an answered one", m.Claim(ctx, "a"), chat.Answered)
 		expect(t, "one given up", m.Claim(ctx, "b"), chat.New)
 
-		time.Sleep(remembered - time.Minute)
+		time.Sleep(answeredFor - time.Minute)
 		expect(t, "one answered nearly a day ago", m.Claim(ctx, "a"), chat.Answered)
-		time.Sleep(remembered + time.Minute)
+		time.Sleep(answeredFor + time.Minute)
 		expect(t, "one answered two days ago", m.Claim(ctx, "a"), chat.New)
 		expect(t, "one in hand for more than a day", m.Claim(ctx, "b"), chat.InFlight)
 	})
 }
 
 func TestTheOldestOfTooManyAreForgotten(t *testing.T) {
-	r := newRecent[int](time.Hour, 10)
-	for i := range 100 {
-		r.set(fmt.Sprint(i), i)
-		if n := len(r.young) + len(r.old); n > 10 {
-			t.Fatalf("%d are kept of 10", n)
-		}
-		for newer := max(0, i-4); newer <= i; newer++ {
-			if value, known := r.get(fmt.Sprint(newer)); !known || value != newer {
-				t.Fatalf("after %d, %d is forgotten", i, newer)
-			}
+	m, ctx := NewMemory(), t.Context()
+	for i := range 3 * maxAnswered {
+		m.Release(ctx, fmt.Sprint(i), true)
+		if n := len(m.young) + len(m.old); n > maxAnswered {
+			t.Fatalf("%d are known of %d", n, maxAnswered)
 		}
 	}
+	expect(t, "one of the last half", m.Claim(ctx, fmt.Sprint(5*maxAnswered/2+1)), chat.Answered)
+	expect(t, "the first", m.Claim(ctx, "0"), chat.New)
 }
