@@ -24,14 +24,12 @@ func (b *Bot) Run(ctx context.Context) error {
 		return err
 	}
 	on := adapters(platforms)
-	var exported []ops.Platform
 	for _, p := range platforms {
-		exported = append(exported, p.adapter)
+		b.metrics.Platform(p.adapter)
 		if p.heartbeat != nil {
 			b.metrics.GatewayHeartbeat(p.heartbeat)
 		}
 	}
-	b.metrics.Platforms(exported)
 	called := false
 	if b.cfg.Ops.Addr != "" {
 		server, err := ops.Listen(b.cfg.Ops.Addr, b.metrics, on, b.log)

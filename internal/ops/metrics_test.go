@@ -34,7 +34,8 @@ func used() *Metrics {
 	m.Credits(func() uint64 { return 12 }, func() float64 { return 3 })
 	m.Cache(func() int { return 5 }, 100)
 	m.GatewayHeartbeat(func() time.Duration { return 45 * time.Millisecond })
-	m.Platforms([]Platform{&platform{name: "telegram"}})
+	m.Platform(&platform{name: "telegram"})
+	m.Platform(&platform{name: "discord", ready: true})
 	m.Services(func() []core.Health {
 		return []core.Health{
 			{Service: &core.Service{Name: "price"}, FailingSince: time.Now().Add(-time.Hour), Circuit: "open", PausedFor: 30 * time.Second},
@@ -70,6 +71,7 @@ func TestMetricsAreInPrometheusText(t *testing.T) {
 		`herald_cache_items 5`,
 		`herald_cache_max_items 100`,
 		`herald_platform_connected{platform="telegram"} 0`,
+		`herald_platform_connected{platform="discord"} 1`,
 		`herald_updates_in_hand{platform="telegram"} 3`,
 		`herald_gateway_heartbeat_seconds 0.045`,
 		`herald_redis_up 0`,

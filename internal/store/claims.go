@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -97,31 +98,22 @@ func (r *Redis) Release(ctx context.Context, key string, isAnswered bool) {
 func (r *Redis) renew(ctx context.Context) {
 	for value, ttl := range map[string]time.Duration{r.owner: r.claim, answered: answeredFor} {
 		r.mu.Lock()
-		var keys []string
-		for key, v := range r.updates {
-			if v == value {
-				keys = append(keys, key)
-			}
-		}
+		keys := slices.Collect(maps.Keys(r.updates))
+		keys = slices.DeleteFunc(keys, func(key string) bool { return r.updates[key] != value })
 		r.mu.Unlock()
 		for some := range slices.Chunk(keys, maxRenewed) {
-			reached := r.ask(ctx, func(ctx context.Context) error {
+			if !r.ask(ctx, func(ctx context.Context) error {
 				return setClaims.Run(ctx, r.client, some, r.owner, value, ttl.Milliseconds()).Err()
-			})
-			if !reached {
+			}) {
 				return
 			}
 			if value == answered {
-				r.forget(some)
+				r.mu.Lock()
+				for _, key := range some {
+					delete(r.updates, key)
+				}
+				r.mu.Unlock()
 			}
 		}
-	}
-}
-
-func (r *Redis) forget(updates []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, key := range updates {
-		delete(r.updates, key)
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// answeredFor is how long an answered update is known. Telegram keeps an
+	// answeredFor is how long Redis knows an answered update. Telegram keeps an
 	// update for delivery for up to 24 hours
 	// (https://core.telegram.org/bots/api#getting-updates); Discord's
 	// interactions are void after 15 minutes.
@@ -33,35 +33,30 @@ type Memory struct {
 	*Slots
 
 	mu sync.Mutex
-	// inFlight is bounded by what adapters take on.
-	inFlight map[string]bool
-	// young and old are the answered updates. Since a time, or until there are half
-	// of maxAnswered, new ones go to young; then young becomes old.
-	young, old map[string]bool
-	since      time.Time
+	// updates are the known ones; those in flight are bounded by what adapters take
+	// on, and those answered by maxAnswered.
+	updates map[string]chat.Delivery
+	// answered are the keys of the answered ones, the oldest first.
+	answered []string
 }
 
 var _ chat.Dedup = (*Memory)(nil)
 
 // NewMemory makes an empty Memory. An update is in flight until its Release,
-// however long that takes. An answered one is known for a day or two; of more than
-// 108,000 the oldest are forgotten.
+// however long that takes. Of more than 108,000 answered ones the oldest are
+// forgotten.
 func NewMemory() *Memory {
-	return &Memory{Slots: NewSlots(), inFlight: map[string]bool{}, young: map[string]bool{}, since: time.Now()}
+	return &Memory{Slots: NewSlots(), updates: map[string]chat.Delivery{}}
 }
 
 // Claim implements chat.Dedup.
 func (m *Memory) Claim(_ context.Context, key string) chat.Delivery {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.forget()
-	switch {
-	case m.young[key], m.old[key]:
-		return chat.Answered
-	case m.inFlight[key]:
-		return chat.InFlight
+	if known := m.updates[key]; known != 0 {
+		return known
 	}
-	m.inFlight[key] = true
+	m.updates[key] = chat.InFlight
 	return chat.New
 }
 
@@ -69,21 +64,14 @@ func (m *Memory) Claim(_ context.Context, key string) chat.Delivery {
 func (m *Memory) Release(_ context.Context, key string, answered bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.inFlight, key)
-	if answered {
-		m.forget()
-		m.young[key] = true
-	}
-}
-
-// forget drops what was answered long ago. mu is held.
-func (m *Memory) forget() {
-	age := time.Since(m.since)
-	if age < answeredFor && len(m.young) < maxAnswered/2 {
+	if !answered {
+		delete(m.updates, key)
 		return
 	}
-	if m.old = m.young; age >= 2*answeredFor {
-		m.old = nil
+	m.updates[key] = chat.Answered
+	m.answered = append(m.answered, key)
+	if len(m.answered) > maxAnswered {
+		delete(m.updates, m.answered[0])
+		m.answered = m.answered[1:]
 	}
-	m.young, m.since = map[string]bool{}, time.Now()
 }

@@ -62,6 +62,7 @@ func (s *Slots) reserve(ctx context.Context, from, within time.Duration, limits 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Since(s.started)
+	s.forget(now)
 	slot := now + from
 	for _, l := range limits {
 		slot = max(slot, s.of(ctx, l, now).first(l, now))
@@ -95,7 +96,6 @@ func (s *Slots) of(ctx context.Context, l chat.Limit, now time.Duration) *slots 
 	u := s.used[l.Key]
 	known := u != nil
 	if !known {
-		s.forget(now)
 		u = &slots{kept: l.Start > 0}
 		s.used[l.Key] = u
 	}
