@@ -45,12 +45,12 @@ type Config struct {
 	ModeratorChats []string
 	// Timeout bounds one command.
 	Timeout time.Duration
-	// Limiter holds how many commands a user and a chat may give in any minute, of
-	// which 0 is no limit. That there were too many is said to a user in a chat once
-	// a minute: a refusal beyond that is marked Repeated.
+	// Limiter counts commands. A user may give UserPerMinute in any minute, and a
+	// chat ChatPerMinute; 0 is no limit. A user is told once a minute in a chat that
+	// there were too many. Further refusals are marked Repeated.
 	Limiter                      Limiter
 	UserPerMinute, ChatPerMinute int
-	// Bot tells this bot's limits from those of others that share the Limiter.
+	// Bot separates this bot's limits from other bots' in the same Limiter.
 	Bot string
 	// Roles ask a platform for a user's role in a Community. Every platform
 	// with Requests of UnknownRole has one; it may block until ctx is done.

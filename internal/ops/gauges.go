@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"herald/internal/chat"
 	"herald/internal/core"
@@ -12,14 +13,13 @@ import (
 
 // gauge registers a gauge whose value is looked up at each scrape.
 func (m *Metrics) gauge(name, help string, labels prometheus.Labels, value func() float64) {
-	opts := prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}
-	m.registry.MustRegister(prometheus.NewGaugeFunc(opts, value))
+	promauto.With(m.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value)
 }
 
 // counter registers a counter whose value is looked up at each scrape.
 func (m *Metrics) counter(name, help string, value func() uint64) {
-	opts := prometheus.CounterOpts{Name: name, Help: help}
-	m.registry.MustRegister(prometheus.NewCounterFunc(opts, func() float64 { return float64(value()) }))
+	promauto.With(m.registry).NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
+		func() float64 { return float64(value()) })
 }
 
 func number(yes bool) float64 {

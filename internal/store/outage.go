@@ -19,7 +19,7 @@ const (
 	callTimeout = 10 * time.Millisecond
 	// checkPause is how often a Redis that is away is tried.
 	checkPause = 500 * time.Millisecond
-	// connectTimeout bounds the making of connections, which is no part of a call.
+	// connectTimeout bounds the making of connections, which are ready before a call.
 	connectTimeout = 3 * time.Second
 	// loggedAfter is how many checks an outage lasts before it is logged: a second. A
 	// shorter one is only counted.
@@ -140,7 +140,7 @@ func (r *Redis) Probe(ctx context.Context) (fastest time.Duration, err error) {
 
 var errorCode = regexp.MustCompile(`^[A-Z]{2,20}$`)
 
-// reason words err without the server's text, of which it keeps the code.
+// reason words err with the server's error code, but without the rest of its text.
 func reason(err error) string {
 	var reply redis.Error
 	var timeout net.Error

@@ -35,7 +35,7 @@ type Redis struct {
 	memory *Memory
 	log    *slog.Logger
 	salt   []byte
-	// owner marks the claims of this process, each of which lasts for claim.
+	// owner marks the claims of this process. Each lasts for claim.
 	owner   string
 	claim   time.Duration
 	timeout time.Duration // of a call

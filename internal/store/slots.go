@@ -20,9 +20,9 @@ const (
 	keptFor = 31 * 24 * time.Hour
 )
 
-// Slots is the chat.Limiter of one process. A limit of which nothing is used any
-// more is forgotten. If more than 100,000 are in use, some are forgotten early and
-// may be exceeded. It is safe for concurrent use.
+// Slots is the chat.Limiter of one process. It forgets a limit once all of it may be
+// used again. If more than 100,000 are in use, some are forgotten early and may be
+// exceeded. It is safe for concurrent use.
 type Slots struct {
 	// Kept keeps the buckets with a Start, for later processes and for others that
 	// use it now; nil: they begin anew. It must be set before the first call.
@@ -41,7 +41,7 @@ type slots struct {
 	last time.Duration
 	// window are the slots of a window that still count, in order.
 	window []time.Duration
-	// idle is from when on nothing is used any more.
+	// idle is when all of the limit may be used again.
 	idle time.Duration
 	// kept is true for a bucket with a Start. It is never forgotten.
 	kept bool
@@ -49,7 +49,7 @@ type slots struct {
 
 var _ chat.Limiter = (*Slots)(nil)
 
-// NewSlots makes a Slots that has given out none.
+// NewSlots makes a Slots that has given out no slot.
 func NewSlots() *Slots { return &Slots{started: time.Now(), used: map[string]*slots{}} }
 
 // Reserve implements chat.Limiter.
@@ -57,13 +57,13 @@ func (s *Slots) Reserve(ctx context.Context, within time.Duration, limits ...cha
 	return s.reserve(ctx, 0, within, limits)
 }
 
-// reserve is Reserve, for slots that are at least a time from now.
-func (s *Slots) reserve(ctx context.Context, from, within time.Duration, limits []chat.Limit) (wait time.Duration, ok bool) {
+// reserve is Reserve for slots that are at least ahead from now.
+func (s *Slots) reserve(ctx context.Context, ahead, within time.Duration, limits []chat.Limit) (wait time.Duration, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Since(s.started)
 	s.forget(now)
-	slot := now + from
+	slot := now + ahead
 	for _, l := range limits {
 		slot = max(slot, s.of(ctx, l, now).first(l, now))
 	}
@@ -82,7 +82,7 @@ func (s *Slots) reserve(ctx context.Context, from, within time.Duration, limits 
 	return wait, wait <= within
 }
 
-// Left is how many events a bucket holds.
+// Left returns how many events a bucket holds now.
 func (s *Slots) Left(ctx context.Context, l chat.Limit) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +91,7 @@ func (s *Slots) Left(ctx context.Context, l chat.Limit) int {
 	return max(0, int((l.Window-missing)/l.Every()))
 }
 
-// of is what is used of a limit. mu is held.
+// of returns what is used of a limit. mu is held.
 func (s *Slots) of(ctx context.Context, l chat.Limit, now time.Duration) *slots {
 	u := s.used[l.Key]
 	known := u != nil
@@ -112,7 +112,7 @@ func (s *Slots) of(ctx context.Context, l chat.Limit, now time.Duration) *slots 
 	return u
 }
 
-// load is when a kept bucket will be full again.
+// load returns when a kept bucket will be full again, and whether that is known.
 func (s *Slots) load(ctx context.Context, l chat.Limit) (full time.Duration, found bool) {
 	if s.Kept == nil {
 		return 0, false
@@ -122,8 +122,8 @@ func (s *Slots) load(ctx context.Context, l chat.Limit) (full time.Duration, fou
 	return time.Until(time.Unix(0, nanos)) + time.Since(s.started), found && err == nil
 }
 
-// forget drops the limits of which nothing is used, once in a while, and any of the
-// others if they are too many. mu is held.
+// forget drops idle limits, once in a while, and any others if there are too many.
+// mu is held.
 func (s *Slots) forget(now time.Duration) {
 	if now-s.swept > sweepPause {
 		s.swept = now
@@ -143,7 +143,7 @@ func (s *Slots) forget(now time.Duration) {
 	}
 }
 
-// first is the first slot that keeps the limit, which may be past.
+// first returns the first slot that keeps the limit. It may be in the past.
 func (u *slots) first(l chat.Limit, now time.Duration) time.Duration {
 	if l.Refill {
 		return u.last - l.Window + l.Every()

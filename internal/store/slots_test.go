@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"os/exec"
 	"slices"
@@ -18,7 +19,7 @@ import (
 
 // judge checks what a Limiter gives out by counting all slots that it gave.
 type judge struct {
-	limiter chat.Limiter
+	limiter func() chat.Limiter
 	now     func() time.Time
 	given   map[string][]time.Time
 }
@@ -44,7 +45,7 @@ func (j judge) keeps(l chat.Limit, slot time.Time) bool {
 
 func (j judge) check(t *rapid.T, within time.Duration, limits ...chat.Limit) {
 	t.Helper()
-	wait, ok := j.limiter.Reserve(context.Background(), within, limits...)
+	wait, ok := j.limiter().Reserve(context.Background(), within, limits...)
 	slot := j.now().Add(wait)
 	broken := func(at time.Time) bool {
 		return slices.ContainsFunc(limits, func(l chat.Limit) bool { return !j.keeps(l, at) })
@@ -82,39 +83,33 @@ func drawLoad(t *rapid.T, j judge, sleep func(time.Duration)) {
 func TestNoLimitIsExceededAndNoSlotIsLeftOut(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		synctest.Test(t, func(*testing.T) {
-			drawLoad(r, judge{NewSlots(), time.Now, map[string][]time.Time{}}, time.Sleep)
+			slots := NewSlots()
+			drawLoad(r, judge{func() chat.Limiter { return slots }, time.Now, map[string][]time.Time{}}, time.Sleep)
 		})
 	})
 }
 
 func TestReplicasExceedNoLimitTogetherAndLeaveNoSlotOut(t *testing.T) {
 	s := server(t)
-	replicas := []*Redis{replica(t, s), replica(t, s)}
+	one, two := replica(t, s), replica(t, s)
 	now := time.Unix(1_800_000_000, 0)
+	pass := func(pause time.Duration) {
+		now = now.Add(pause)
+		s.SetTime(now)
+		s.FastForward(pause)
+	}
+	other := func() chat.Limiter {
+		one, two = two, one
+		return one
+	}
 	rapid.Check(t, func(r *rapid.T) {
 		s.FlushAll()
-		for i := range replicas {
-			replicas[i].memory = NewMemory()
-		}
-		set := func(pause time.Duration) {
-			now = now.Add(pause)
-			s.SetTime(now)
-			s.FastForward(pause)
-			slices.Reverse(replicas)
-		}
-		set(0)
-		drawLoad(r, judge{both{replicas}, func() time.Time { return now }, map[string][]time.Time{}}, set)
+		pass(0)
+		drawLoad(r, judge{other, func() time.Time { return now }, map[string][]time.Time{}}, pass)
 	})
-	if n := replicas[0].Fallbacks() + replicas[1].Fallbacks(); n != 0 {
+	if n := one.Fallbacks() + two.Fallbacks(); n != 0 {
 		t.Errorf("%d calls were decided without Redis", n)
 	}
-}
-
-// both asks the first of some replicas.
-type both struct{ replicas []*Redis }
-
-func (b both) Reserve(ctx context.Context, within time.Duration, limits ...chat.Limit) (time.Duration, bool) {
-	return b.replicas[0].Reserve(ctx, within, limits...)
 }
 
 // realServer is the URL of a redis-server, or of miniredis where there is none.
@@ -147,21 +142,24 @@ func realServer(t *testing.T) string {
 func TestARealServerGivesManyReplicasOneLimit(t *testing.T) {
 	t.Parallel()
 	url := realServer(t)
-	ctx, limit := t.Context(), chat.Limit{Key: "group", Count: 20, Window: time.Minute}
+	group := chat.Limit{Key: "group", Count: 20, Window: time.Minute}
 	bucket := chat.Limit{Key: "all", Count: 30, Window: time.Hour, Refill: true}
 	var mu sync.Mutex
-	var waits []time.Duration
+	minutes, taken := map[int]int{}, 0
 	var asking sync.WaitGroup
 	start := time.Now()
 	for range 4 {
 		r := newReplica(t, claimTime, url)
 		for range 15 {
 			asking.Go(func() {
-				wait, _ := r.Reserve(ctx, time.Hour, limit)
-				r.Reserve(ctx, 0, bucket)
+				wait, _ := r.Reserve(t.Context(), time.Hour, group)
+				_, ok := r.Reserve(t.Context(), 0, bucket)
 				mu.Lock()
 				defer mu.Unlock()
-				waits = append(waits, (wait + time.Since(start)).Truncate(time.Minute))
+				minutes[int((wait+time.Since(start))/time.Minute)]++
+				if ok {
+					taken++
+				}
 				if r.Fallbacks() != 0 {
 					t.Error("a call was decided without Redis")
 				}
@@ -169,14 +167,8 @@ func TestARealServerGivesManyReplicasOneLimit(t *testing.T) {
 		}
 	}
 	asking.Wait()
-	for minute := range 3 {
-		n := len(slices.DeleteFunc(slices.Clone(waits), func(w time.Duration) bool { return w != time.Duration(minute)*time.Minute }))
-		if n != 20 {
-			t.Errorf("%d slots in minute %d, want 20", n, minute)
-		}
-	}
-	if wait, ok := newReplica(t, claimTime, url).Reserve(ctx, 0, bucket); ok || wait > 2*time.Minute || wait < time.Minute {
-		t.Errorf("a bucket that 60 took from has its next slot in %v, %t", wait, ok)
+	if want := map[int]int{0: 20, 1: 20, 2: 20}; !maps.Equal(minutes, want) || taken != 30 {
+		t.Errorf("slots of each minute are %v, want %v; %d taken from a bucket of 30", minutes, want, taken)
 	}
 }
 
@@ -190,12 +182,13 @@ var kept = chat.Limit{Key: "credits", Count: 5, Window: 5 * time.Hour, Refill: t
 // one more.
 func takeAll(t *testing.T, l chat.Limiter, limit chat.Limit) (taken int, wait time.Duration) {
 	t.Helper()
-	for ok := true; ok; taken++ {
-		if wait, ok = l.Reserve(t.Context(), 0, limit); !ok || taken > 200 {
+	for {
+		wait, ok := l.Reserve(t.Context(), 0, limit)
+		if !ok {
 			return taken, wait.Round(time.Second)
 		}
+		taken++
 	}
-	return taken, wait
 }
 
 func wantAll(t *testing.T, what string, l chat.Limiter, limit chat.Limit, want int, wait time.Duration) {
@@ -227,8 +220,6 @@ func TestWhatOthersWroteIsReplacedAndNoOutage(t *testing.T) {
 		"a list":  func(r *Redis, key string) error { return r.client.LPush(t.Context(), key, "x").Err() },
 		"a set":   func(r *Redis, key string) error { return r.client.SAdd(t.Context(), key, "x").Err() },
 		"a text":  func(r *Redis, key string) error { return r.client.Set(t.Context(), key, "x", 0).Err() },
-		"nothing": func(r *Redis, key string) error { return r.client.Set(t.Context(), key, "", 0).Err() },
-		"a score": func(r *Redis, key string) error { return r.client.Set(t.Context(), key, "1.5e300 -", 0).Err() },
 		"a minus": func(r *Redis, key string) error { return r.client.Set(t.Context(), key, "17 - 5--4", 0).Err() },
 	} {
 		s := server(t)

@@ -37,9 +37,9 @@ const (
 	// while an operator tries the bot, also where the provider fails at first.
 	startCredits = 20
 	// ownShare is what each replica may spend beside the shared bucket, one credit
-	// at a time: it is all there is while Redis is away. Where it is less than one
-	// a month there is none. Ten replicas take half of what share leaves, and those
-	// that start meanwhile one credit each.
+	// at a time. While Redis is away it has no other. Less than one a month is not
+	// spent. Ten replicas take half of what share leaves, and each that starts
+	// meanwhile takes one credit.
 	ownShare = 0.0025
 	// recheck is how soon to ask again where replicas share a bucket: another may
 	// have learned meanwhile what the credit was for.
