@@ -83,10 +83,8 @@ func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*
 	// none: a new one takes longer than a call may, with TLS.
 	options.PoolFIFO = true
 	options.ConnMaxIdleTime = -1
-	// Every call has a deadline of its own; these are for one that allows more.
-	longest := max(timeout, connectTimeout)
-	options.DialTimeout, options.ReadTimeout = longest, longest
-	options.WriteTimeout, options.PoolTimeout = longest, longest
+	// Every call has a deadline of its own; this is for those that allow more.
+	options.ReadTimeout = max(timeout, connectTimeout)
 	options.ContextTimeoutEnabled = true
 	options.MaxRetries = -1
 	options.DialerRetries = 1

@@ -216,14 +216,18 @@ func TestARedisClockSetBackStopsNothing(t *testing.T) {
 }
 
 func TestWhatOthersWroteIsReplacedAndNoOutage(t *testing.T) {
+	t.Parallel()
+	url := realServer(t)
 	for name, write := range map[string]func(r *Redis, key string) error{
 		"a list":  func(r *Redis, key string) error { return r.client.LPush(t.Context(), key, "x").Err() },
 		"a set":   func(r *Redis, key string) error { return r.client.SAdd(t.Context(), key, "x").Err() },
 		"a text":  func(r *Redis, key string) error { return r.client.Set(t.Context(), key, "x", 0).Err() },
 		"a minus": func(r *Redis, key string) error { return r.client.Set(t.Context(), key, "17 - 5--4", 0).Err() },
 	} {
-		s := server(t)
-		r, ctx := replica(t, s), t.Context()
+		r, ctx := newReplica(t, claimTime, url), t.Context()
+		if err := r.client.FlushAll(ctx).Err(); err != nil {
+			t.Fatal(err)
+		}
 		for _, key := range []string{r.key("limit", "a"), r.key("limit", "credits"), r.key("update", "1"), r.key("answer", "price")} {
 			if err := write(r, key); err != nil {
 				t.Fatal(err)
@@ -234,7 +238,7 @@ func TestWhatOthersWroteIsReplacedAndNoOutage(t *testing.T) {
 			t.Errorf("%s: a bucket that was damaged begins with %d", name, got)
 		}
 		expect(t, name, r.Claim(ctx, "1"), chat.New)
-		expect(t, name, replica(t, s).Claim(ctx, "1"), chat.InFlight)
+		expect(t, name, newReplica(t, claimTime, url).Claim(ctx, "1"), chat.InFlight)
 		r.Load(ctx, "price")
 		r.Save(ctx, "price", []byte("1"), time.Minute)
 		if value, found := r.Load(ctx, "price"); !found || string(value) != "1" || r.Fallbacks() != 0 {
