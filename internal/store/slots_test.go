@@ -282,6 +282,11 @@ func TestAKeptBucketBeginsNearlyEmptyAndIsNotForgotten(t *testing.T) {
 		time.Sleep(7 * 24 * time.Hour)
 		one.Reserve(t.Context(), 0, minutely)
 		wantAll(t, "a week later", one, kept, 5, time.Hour)
+		far := time.Now().AddDate(100, 0, 0).UnixNano()
+		folder.Save(t.Context(), kept.Key, fmt.Append(nil, far), time.Hour)
+		wantAll(t, "kept by a clock that was wrong", slots(), kept, 0, time.Hour)
+		time.Sleep(2 * time.Hour)
+		wantAll(t, "two hours later", slots(), kept, 2, time.Hour)
 		alone := NewSlots()
 		takeAll(t, alone, kept)
 		time.Sleep(24 * time.Hour)
@@ -297,6 +302,19 @@ func TestAKeptBucketBeginsNearlyEmptyAndIsNotForgotten(t *testing.T) {
 	wantAll(t, "a day later in Redis", r, kept, 5, time.Hour)
 	s.FlushAll()
 	wantAll(t, "in a Redis that lost it", r, kept, 2, time.Hour)
+}
+
+func TestSlotsOfAWindowAreInOrderAlsoWhereAnotherLimitHeldOneUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSlots()
+		narrow, wide := chat.Limit{Key: "n", Count: 1, Window: time.Hour}, chat.Limit{Key: "w", Count: 2, Window: time.Minute}
+		for i, want := range []time.Duration{0, time.Hour, time.Hour} {
+			limits := [][]chat.Limit{{narrow, wide}, {narrow, wide}, {wide}}[i]
+			if wait, _ := s.Reserve(t.Context(), 2*time.Hour, limits...); wait != want {
+				t.Errorf("slot %d is in %v, want %v", i, wait, want)
+			}
+		}
+	})
 }
 
 func TestIdleLimitsAreForgottenAndTheirNumberIsBounded(t *testing.T) {
