@@ -11,8 +11,8 @@ import (
 	"herald/internal/chat"
 )
 
-// answered is what Redis holds of an update that is. While it is in flight, that is
-// the owner of the claim; a claim that is not renewed lapses, and the update is free
+// answered is what Redis holds of an answered update. Of one in flight it holds the
+// owner of the claim. A claim that is not renewed lapses, and the update is free
 // again.
 const answered = "answered"
 
@@ -30,9 +30,11 @@ return ""`)
 	setClaims = redis.NewScript(`
 for _, key in ipairs(KEYS) do
 	local holder = redis.pcall("GET", key)
-	if type(holder) ~= "string" or holder == ARGV[1] then
+	local ours = type(holder) ~= "string" or holder == ARGV[1]
+	if ours and ARGV[2] == "" then
 		redis.call("DEL", key)
-		if ARGV[2] ~= "" then redis.call("SET", key, ARGV[2], "PX", ARGV[3]) end
+	elseif ours then
+		redis.call("SET", key, ARGV[2], "PX", ARGV[3])
 	end
 end
 return 0`)

@@ -91,7 +91,7 @@ func (s *Slots) Left(ctx context.Context, l chat.Limit) int {
 	return max(0, int((l.Window-missing)/l.Every()))
 }
 
-// of returns what is used of a limit. mu is held.
+// of returns what is used of a limit, as of now. mu is held.
 func (s *Slots) of(ctx context.Context, l chat.Limit, now time.Duration) *slots {
 	u := s.used[l.Key]
 	known := u != nil

@@ -7,8 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"herald/internal/chat"
 	"herald/internal/service/market/credits"
 	"herald/internal/store"
@@ -208,39 +206,4 @@ func TestReplicasStayWithinThePlanHoweverOftenRedisIsAway(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestNoLoadExceedsAPlan draws loads of two processes with one Store, and when
-// they start again.
-func TestNoLoadExceedsAPlan(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		kept := shelf{}
-		plan := rapid.IntRange(1, 3000).Draw(r, "plan")
-		start := func() *credits.Budget {
-			return credits.New(credits.Config{PerMonth: plan, Plan: "a", Limiter: keptIn(kept), Kept: true})
-		}
-		askers := rapid.SliceOfN(rapid.IntRange(0, 200), 1, 60).Draw(r, "askers of each day")
-		restarts := rapid.SliceOfN(rapid.Bool(), len(askers), len(askers)).Draw(r, "restarts")
-		var spent ledger
-		synctest.Test(t, func(t *testing.T) {
-			one, two := start(), start()
-			for i, n := range askers {
-				for range n {
-					for _, b := range []*credits.Budget{one, two} {
-						if b.Take(t.Context()) == 0 {
-							spent = append(spent, time.Now())
-						}
-					}
-					time.Sleep(24 * time.Hour / time.Duration(n))
-				}
-				if restarts[i] {
-					one = start()
-				}
-				time.Sleep(time.Hour)
-			}
-		})
-		if n := spent.max(); n > max(1, plan*95/100) {
-			r.Errorf("%d of %d credits in a month", n, plan)
-		}
-	})
 }
