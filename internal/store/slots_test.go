@@ -112,7 +112,8 @@ func TestReplicasExceedNoLimitTogetherAndLeaveNoSlotOut(t *testing.T) {
 	}
 }
 
-// realServer is the URL of a redis-server, or of miniredis where there is none.
+// realServer starts a redis-server, or miniredis where that is missing, and returns
+// its URL.
 func realServer(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
