@@ -202,7 +202,9 @@ func (f chart) Chart(_ context.Context, _ core.Quote, _ time.Duration, l chat.La
 // limit makes everybody wait as long as it is.
 type limit time.Duration
 
-func (l limit) Allow(context.Context, string) time.Duration { return time.Duration(l) }
+func (l limit) Reserve(context.Context, time.Duration, ...chat.Limit) (wait time.Duration, ok bool) {
+	return time.Duration(l), true
+}
 
 // Router answers requests from w's services.
 func (w *World) Router(t testing.TB) *chat.Router { return w.router(t, 0, chat.English) }
@@ -213,10 +215,11 @@ func (w *World) router(t testing.TB, wait limit, l chat.Language) *chat.Router {
 		Commands:       commands.All(w.Sources(), w.Look),
 		ModeratorChats: []string{"telegram:" + Community},
 		Timeout:        time.Minute,
-		UserLimit:      wait, ChatLimit: wait, RefusalLimit: limit(0),
-		Language: l,
-		Explain:  commands.Explain,
-		Log:      slog.New(slog.DiscardHandler),
+		Limiter:        wait,
+		UserPerMinute:  1,
+		Language:       l,
+		Explain:        commands.Explain,
+		Log:            slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

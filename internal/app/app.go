@@ -6,9 +6,11 @@ package app
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"herald/commands"
@@ -28,10 +30,9 @@ type Bot struct {
 	metrics *ops.Metrics
 	state   interface { // of this process or of all replicas
 		chat.Dedup
-		Limiter(perMinute int) chat.KeyLimiter
+		chat.Limiter
 	}
 	redis   *store.Redis     // nil without one
-	turns   chat.Turns       // that replicas share in Redis; nil without it
 	disk    *store.Folder    // nil without DATA_DIR
 	cache   *core.Cache      // of all that is asked
 	credits *credits.Budget  // of the price provider; nil without a bound
@@ -74,9 +75,10 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 		Operators:      slices.Clone(cfg.Rights.Operators),
 		ModeratorChats: slices.Clone(cfg.Rights.ModeratorChats),
 		Timeout:        cfg.Limits.CommandTimeout,
-		UserLimit:      b.state.Limiter(cfg.Limits.UserPerMinute),
-		ChatLimit:      b.state.Limiter(cfg.Limits.ChatPerMinute),
-		RefusalLimit:   b.state.Limiter(1),
+		Limiter:        b.state,
+		UserPerMinute:  cfg.Limits.UserPerMinute,
+		ChatPerMinute:  cfg.Limits.ChatPerMinute,
+		Bot:            hash("bot", cfg.Telegram.Token.Reveal(), cfg.Discord.Token.Reveal()),
 		Language:       cfg.Answers.Language,
 		Explain:        commands.Explain,
 		Observe:        b.metrics.Command,
@@ -97,10 +99,7 @@ func (b *Bot) ExportBuild(version, commit string) { b.metrics.Build(version, com
 // nil.
 func (b *Bot) openState() (core.Store, error) {
 	if dir := b.cfg.Store.DataDir; dir != "" {
-		var err error
-		if b.disk, err = store.NewFolder(dir, b.log); err != nil {
-			return nil, err
-		}
+		b.disk = store.NewFolder(dir, b.log)
 	}
 	if !b.cfg.Store.RedisURL.IsSet() {
 		b.state = store.NewMemory()
@@ -116,8 +115,14 @@ func (b *Bot) openState() (core.Store, error) {
 		return nil, err
 	}
 	b.metrics.Redis(redis.Up, redis.Fallbacks)
-	b.state, b.redis, b.turns = redis, redis, redis
+	b.state, b.redis = redis, redis
 	return redis, nil
+}
+
+// hash tells these parts from any others, and shows none of them.
+func hash(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, " ")))
+	return hex.EncodeToString(sum[:])
 }
 
 // Close frees what New made.

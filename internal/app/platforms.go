@@ -31,7 +31,6 @@ func (b *Bot) platforms() ([]platform, error) {
 		a, err := telegram.New(telegram.Config{
 			Settings:       s,
 			Dedup:          b.state,
-			Turns:          b.turns,
 			CommandTimeout: b.cfg.Limits.CommandTimeout,
 			Log:            b.log,
 			Count:          b.metrics.Events(string(telegram.Platform)),

@@ -23,14 +23,13 @@ func (b *Bot) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var exported []ops.Platform
 	var adapters []chat.Adapter
 	called := false
 	for _, p := range platforms {
-		exported, adapters = append(exported, p.adapter), append(adapters, p.adapter)
+		b.metrics.Platform(p.adapter)
+		adapters = append(adapters, p.adapter)
 		called = called || p.path != ""
 	}
-	b.metrics.Platforms(exported)
 	if b.cfg.Ops.Addr != "" {
 		server, err := ops.Listen(b.cfg.Ops.Addr, b.metrics, adapters, b.log)
 		if err != nil {
@@ -51,7 +50,7 @@ func (b *Bot) Run(ctx context.Context) error {
 		b.log.Info("http server listens", "addr", server.Addr())
 	}
 	if b.redis != nil {
-		b.redis.Connect(ctx)
+		_ = b.redis.Connect(ctx) // What fails is tried again, and logged then.
 	}
 	refused := make(chan struct{})
 	defer context.AfterFunc(ctx, func() {

@@ -2,11 +2,9 @@ package app
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"herald/commands"
 	"herald/internal/config"
@@ -18,6 +16,7 @@ import (
 	"herald/internal/service/partner"
 	"herald/internal/service/staking"
 	"herald/internal/service/supply"
+	"herald/internal/store"
 )
 
 // Services are the settings of the services that the bot asks.
@@ -80,7 +79,7 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 			maxAge: b.cfg.Market.TTL + b.cfg.Cache.StaleFor,
 		}
 		if b.credits != nil {
-			t.credit = b.credits.Every()
+			t.credit = b.credits.Limit().Every()
 		}
 		b.status = t.text
 	}
@@ -100,18 +99,26 @@ func (b *Bot) priceBudget() core.Budget {
 	if b.cfg.Market.MonthlyCredits == 0 {
 		return nil
 	}
-	config := credits.Config{PerMonth: b.cfg.Market.MonthlyCredits, Plan: b.cfg.Market.URL, Turns: b.turns}
-	if b.disk != nil {
-		config.Store = b.disk
+	config := credits.Config{PerMonth: b.cfg.Market.MonthlyCredits, Plan: b.cfg.Market.URL}
+	left := math.NaN // where replicas share them
+	if b.redis != nil {
+		config.Limiter, config.Shared = b.redis, true
+	} else {
+		// Of its own: a slow disk must hold up no other limit.
+		slots := store.NewSlots()
+		if b.disk != nil {
+			slots.Kept, config.Kept = b.disk, true
+		}
+		config.Limiter = slots
+		left = func() float64 { return float64(slots.Left(context.Background(), b.credits.Limit())) }
 	}
 	b.credits = credits.New(config)
-	b.metrics.Credits(b.credits.Taken, b.credits.Left)
+	b.metrics.Credits(b.credits.Taken, left)
 	return b.credits
 }
 
 // tokenID tells the token from any other, at any provider, without showing the
 // provider's URL, which may hold a key.
 func tokenID(m market.Settings) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{m.URL, m.By, m.Token, m.Symbol}, " ")))
-	return hex.EncodeToString(sum[:])
+	return hash(m.URL, m.By, m.Token, m.Symbol)
 }

@@ -10,10 +10,7 @@
 // learns where it was asked, and an adapter never learns what a command does.
 package chat
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Platform names a chat platform in lower case, as in "telegram". It stands in
 // logs and metrics and in the settings OPERATORS and MODERATOR_CHATS.
@@ -123,30 +120,4 @@ type Dedup interface {
 	// panic: until then the update is in hand. With answered false the update
 	// may be delivered again and is then Fresh once more.
 	Release(ctx context.Context, key string, answered bool)
-}
-
-// KeyLimiter bounds the events of each key in a minute.
-type KeyLimiter interface {
-	// Allow counts one event. It returns how long to wait before the next
-	// attempt; 0 means that this one is allowed. A refused event is not
-	// counted.
-	Allow(ctx context.Context, key string) (wait time.Duration)
-}
-
-// Rate is how often something may happen: Burst times at once, and once more
-// with every Every that passes.
-type Rate struct {
-	// Key names what the rate is of, which may be a chat.
-	Key   string
-	Every time.Duration
-	Burst int // at least 1
-}
-
-// Turns gives out turns that all replicas share.
-type Turns interface {
-	// Take takes the next turn that keeps to all of these rates, and returns
-	// how long to wait for it. If that is longer than within, it takes none.
-	// If the turns of others cannot be known, known is false and the caller
-	// decides alone.
-	Take(ctx context.Context, within time.Duration, rates ...Rate) (wait time.Duration, known bool)
 }

@@ -44,12 +44,14 @@ type Config struct {
 	// forms there, as in "telegram:-1001234567890". EveryChat stands for all.
 	ModeratorChats []string
 	// Timeout bounds one command.
-	Timeout   time.Duration
-	UserLimit KeyLimiter
-	ChatLimit KeyLimiter
-	// RefusalLimit bounds how often one sender is told in one chat that there
-	// were too many commands. A refusal beyond it is marked Repeated.
-	RefusalLimit KeyLimiter
+	Timeout time.Duration
+	// Limiter counts commands. A user may give UserPerMinute in any minute, and a
+	// chat ChatPerMinute; 0 is no limit. A user is told once a minute in a chat that
+	// there were too many. Further refusals are marked Repeated.
+	Limiter                      Limiter
+	UserPerMinute, ChatPerMinute int
+	// Bot separates this bot's limits from other bots' in the same Limiter.
+	Bot string
 	// Roles ask a platform for a user's role in a Community. Every platform
 	// with Requests of UnknownRole has one; it may block until ctx is done.
 	Roles map[Platform]func(ctx context.Context, user User, community string) (Role, error)
@@ -214,22 +216,32 @@ func (r *Router) explain(req Request, c Command, forms []Form, err error) (Reply
 
 // limited is how long the sender has to wait, by their own limit or the chat's.
 func (r *Router) limited(ctx context.Context, req Request) time.Duration {
-	platform := string(req.From.Platform)
+	var limits []Limit
 	// An anonymous sender is limited by the chat alone: many share the name.
-	if req.From.ID != "" {
-		if wait := r.UserLimit.Allow(ctx, platform+" user "+req.From.ID); wait > 0 {
-			return wait
-		}
+	if r.UserPerMinute > 0 && req.From.ID != "" {
+		limits = append(limits, r.perMinute(r.UserPerMinute, req, "user", req.From.ID))
 	}
-	return r.ChatLimit.Allow(ctx, platform+" chat "+req.Chat)
+	if r.ChatPerMinute > 0 {
+		limits = append(limits, r.perMinute(r.ChatPerMinute, req, "chat", req.Chat))
+	}
+	if len(limits) == 0 {
+		return 0
+	}
+	wait, _ := r.Limiter.Reserve(ctx, 0, limits...)
+	return wait
 }
 
 // refuse tells the sender how long to wait.
 func (r *Router) refuse(ctx context.Context, req Request, wait time.Duration) Reply {
 	reply := tooManyCommands(wait)
-	key := string(req.From.Platform) + " refusal " + req.From.ID + " " + req.Chat
-	reply.Repeated = r.RefusalLimit.Allow(ctx, key) > 0
+	_, first := r.Limiter.Reserve(ctx, 0, r.perMinute(1, req, "refusal", req.From.ID, req.Chat))
+	reply.Repeated = !first
 	return reply
+}
+
+func (r *Router) perMinute(count int, req Request, key ...string) Limit {
+	key = append([]string{r.Bot, string(req.From.Platform)}, key...)
+	return Limit{Key: strings.Join(key, " "), Count: count, Window: time.Minute}
 }
 
 // role is the sender's, asked from the platform if the request does not show

@@ -16,13 +16,17 @@ import (
 	"herald/internal/chat"
 )
 
-type freely struct{}
+// never is a Limiter that has no slot of what is named so, but for refusals.
+type never string
 
-func (freely) Allow(context.Context, string) time.Duration { return 0 }
-
-type never struct{}
-
-func (never) Allow(context.Context, string) time.Duration { return 1500 * time.Millisecond }
+func (n never) Reserve(_ context.Context, _ time.Duration, limits ...chat.Limit) (wait time.Duration, ok bool) {
+	for _, l := range limits {
+		if n != "" && strings.Contains(l.Key, string(n)) {
+			return 1500 * time.Millisecond, false
+		}
+	}
+	return 0, true
+}
 
 // role is what a platform knows of ann's.
 func role(_ context.Context, user chat.User, where string) (chat.Role, error) {
@@ -67,9 +71,12 @@ func newRouter(t *testing.T, log io.Writer, change func(*chat.Config)) *chat.Rou
 		ModeratorChats: []string{"telegram:listed", "telegram:where ann moderates", "telegram:in doubt", "telegram:down"},
 		Roles:          map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){"telegram": role},
 		Timeout:        time.Second,
-		UserLimit:      freely{}, ChatLimit: freely{}, RefusalLimit: freely{},
-		Explain: func(error) chat.Text { return chat.Say("explained") },
-		Log:     slog.New(slog.NewTextHandler(log, nil)),
+		Limiter:        never(""),
+		UserPerMinute:  20,
+		ChatPerMinute:  120,
+		Bot:            "one",
+		Explain:        func(error) chat.Text { return chat.Say("explained") },
+		Log:            slog.New(slog.NewTextHandler(log, nil)),
 	}
 	if change != nil {
 		change(&c)
@@ -131,8 +138,8 @@ func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
 		"no right":  {nil, "exists", []string{typed}, chat.Forbidden, "forbidden.text", true, true, "level=INFO"},
 		"an error":  {returning(half, errors.New("down")), "exists", nil, chat.Unavailable, "explained", false, true, "err=down"},
 		"too slow":  {running(endless), "exists", nil, chat.TimedOut, "explained", false, true, "level=WARN"},
-		"too many":  {func(c *chat.Config) { c.UserLimit = never{} }, "exists", nil, chat.RateLimited, "limit.text map[n:2]", true, true, "level=INFO"},
-		"in a chat": {func(c *chat.Config) { c.ChatLimit = never{} }, "exists", nil, chat.RateLimited, "limit.title", true, true, "level=INFO"},
+		"too many":  {func(c *chat.Config) { c.Limiter = never("one telegram user ") }, "exists", nil, chat.RateLimited, "limit.text map[n:2]", true, true, "level=INFO"},
+		"in a chat": {func(c *chat.Config) { c.Limiter = never("one telegram chat ") }, "exists", nil, chat.RateLimited, "limit.title", true, true, "level=INFO"},
 		"a panic": {running(func(context.Context, chat.Request) (chat.Reply, error) { panic(typed) }),
 			"exists", nil, chat.Panicked, "reference map[reference:REF]", true, true, "router_test.go"},
 	} {
@@ -172,18 +179,8 @@ func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
 }
 
 // once lets each key pass once.
-type once map[string]bool
-
-func (o once) Allow(_ context.Context, key string) time.Duration {
-	if o[key] {
-		return time.Minute
-	}
-	o[key] = true
-	return 0
-}
-
 func TestLimitsAreOfOneUserAndOneChat(t *testing.T) {
-	r := newRouter(t, io.Discard, func(c *chat.Config) { c.UserLimit, c.ChatLimit, c.RefusalLimit = once{}, once{}, once{} })
+	r := newRouter(t, io.Discard, func(c *chat.Config) { c.Limiter, c.UserPerMinute, c.ChatPerMinute = counter{}, 1, 1 })
 	elsewhere := chat.User{Platform: "discord", ID: ann.ID}
 	for i, test := range []struct {
 		from             chat.User
@@ -203,6 +200,39 @@ func TestLimitsAreOfOneUserAndOneChat(t *testing.T) {
 			t.Errorf("%d: %+v, want refused %v, said before %v", i, got, test.refused, test.saidYet)
 		}
 	}
+}
+
+func TestZeroIsNoLimitAndEachCountIsItsOwn(t *testing.T) {
+	for name, test := range map[string]struct{ user, chat, allowed int }{
+		"no limit": {0, 0, 200}, "of a user": {5, 0, 5}, "of a chat": {0, 7, 7}, "the smaller": {9, 7, 7},
+	} {
+		counts := counter{}
+		r := newRouter(t, io.Discard, func(c *chat.Config) { c.Limiter, c.UserPerMinute, c.ChatPerMinute = counts, test.user, test.chat })
+		allowed := 0
+		for range 200 {
+			if got := r.Handle(t.Context(), chat.Request{Command: "exists", From: ann, Chat: "1"}); got.Title.Key != "limit.title" {
+				allowed++
+			}
+		}
+		if allowed != test.allowed {
+			t.Errorf("%s: %d of 200 are allowed, want %d", name, allowed, test.allowed)
+		}
+	}
+}
+
+// counter is a Limiter that has Count slots of each key.
+type counter map[string]int
+
+func (c counter) Reserve(_ context.Context, _ time.Duration, limits ...chat.Limit) (wait time.Duration, ok bool) {
+	for _, l := range limits {
+		if c[l.Key] == l.Count {
+			return time.Minute, false
+		}
+	}
+	for _, l := range limits {
+		c[l.Key]++
+	}
+	return 0, true
 }
 
 // wallets is a command that takes a wallet, alone or after a person, and has a

@@ -42,7 +42,7 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 	redisURL := startRedis(t)
 	world, telegram, discord, program := e2etest.Sandbox(t), e2etest.Ways[1].Open(t), e2etest.Ways[3].Open(t), binary(t)
 	settings := slices.Concat(e2etest.Settings(world), telegram.Settings(), discord.Settings(), []string{
-		"REDIS_URL=" + redisURL + "?read_timeout=20s", "TELEGRAM_PACING=on", "COMMAND_TIMEOUT=" + claim.String(),
+		"REDIS_URL=" + redisURL + "?read_timeout=1s", "TELEGRAM_PACING=on", "COMMAND_TIMEOUT=" + claim.String(),
 	})
 	start := func() *e2etest.Process { return e2etest.StartProcess(t, program, settings...) }
 	first, second := start(), start()

@@ -1,16 +1,14 @@
-// Package ops is what operators see of a running bot: metrics, and whether it
-// lives and is ready; and the HTTP server for that and for webhooks, which
-// bounds its connections. Nothing in it names a user, a chat, a wallet or an
-// argument.
+// Package ops shows operators a running bot: metrics, whether it lives and whether it
+// is ready, on an HTTP server that also takes the platforms' webhooks and bounds its
+// connections. Nothing in it names a user, a chat, a wallet or an argument.
 package ops
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"herald/internal/chat"
 	"herald/internal/core"
@@ -29,31 +27,27 @@ type Metrics struct {
 
 // NewMetrics makes an empty set, with the Go runtime's own figures.
 func NewMetrics() *Metrics {
-	seconds := []float64{.001, .005, .02, .1, .3, 1, 3, 10, 20}
-	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		commands: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "herald_command_seconds", Help: "Commands by outcome, from request to reply.", Buckets: seconds,
-		}, []string{"platform", "command", "outcome"}),
-		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "herald_service_call_seconds", Help: "Calls to services, each try by itself.", Buckets: seconds,
-		}, []string{"service", "outcome"}),
-		lookups: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "herald_lookups_total", Help: "Questions of commands and where their answers came from.",
-		}, []string{"question", "result"}),
-		ages: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
+		buckets := []float64{.001, .005, .02, .1, .3, 1, 3, 10, 20} // seconds
+		return promauto.With(registry).NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return promauto.With(registry).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	return &Metrics{
+		registry: registry,
+		commands: histogram("herald_command_seconds", "Commands by outcome, from request to reply.", "platform", "command", "outcome"),
+		calls:    histogram("herald_service_call_seconds", "Calls to services, each try by itself.", "service", "outcome"),
+		lookups:  counter("herald_lookups_total", "Questions of commands and where their answers came from.", "question", "result"),
+		events: counter("herald_adapter_events_total", "What happened on a chat platform. docs/metrics.md lists the events.",
+			"platform", "event"),
+		unread: counter("herald_pools_unread_total", "Readings of a stake in which a pool could not be read, or not wholly.", "pool"),
+		ages: promauto.With(registry).NewGaugeVec(prometheus.GaugeOpts{
 			Name: "herald_answer_age_seconds", Help: "How old the answer to a question was when it was last used.",
 		}, []string{"question"}),
-		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "herald_adapter_events_total", Help: "What happened on a chat platform. docs/metrics.md lists the events.",
-		}, []string{"platform", "event"}),
-		unread: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "herald_pools_unread_total", Help: "Readings of a stake in which a pool could not be read, or not wholly.",
-		}, []string{"pool"}),
 	}
-	m.registry.MustRegister(m.commands, m.calls, m.lookups, m.ages, m.events, m.unread,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return m
 }
 
 // Command counts a command that ended.
@@ -81,7 +75,3 @@ func (m *Metrics) Events(part string) func(event string) {
 
 // PoolUnread counts a pool that could not be read.
 func (m *Metrics) PoolUnread(pool core.Pool) { m.unread.WithLabelValues(pool.Address.Hex()).Inc() }
-
-func (m *Metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
-}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/net/netutil"
 
 	"herald/internal/chat"
@@ -48,7 +49,7 @@ func newServer(listener net.Listener, m *Metrics, adapters []chat.Adapter, log *
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { ready(w, adapters) })
-	mux.Handle("GET /metrics", m.handler())
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
 	return &Server{
 		http: http.Server{
 			Handler:           mux,
@@ -93,7 +94,7 @@ func (s *Server) Serve() error {
 	return nil
 }
 
-// Close stops listening and gives the requests in hand a second to end.
+// Close stops listening and gives the requests in flight a second to end.
 func (s *Server) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -10,7 +10,8 @@ import (
 
 // Settings are what an operator chooses.
 type Settings struct {
-	// Addr is host:port for health, metrics and webhooks; empty is none.
+	// Addr is where health, metrics and webhooks are served, host:port; empty:
+	// nowhere.
 	Addr string
 }
 

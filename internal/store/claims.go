@@ -11,39 +11,42 @@ import (
 	"herald/internal/chat"
 )
 
-// What Redis holds of an update. While it is in hand, that is the owner of the
-// claim; a claim that is not renewed lapses, and the update is free again.
-const (
-	answered = "answered"
-	// givenUp leaves the update free. It is there so that a renewal on its way
-	// does not take the claim again, as it does with one that has lapsed.
-	givenUp = "given up"
-)
+// answered is what Redis holds of an answered update. Of one in flight it holds the
+// owner of the claim. A claim that is not renewed lapses, and the update is free
+// again.
+const answered = "answered"
 
+// A value of another type, or one that would never lapse, is not the bot's: it
+// is replaced.
 var (
 	claimUpdate = redis.NewScript(`
-local holder = redis.call("GET", KEYS[1])
-if holder and holder ~= "` + givenUp + `" then return holder end
+local holder = redis.pcall("GET", KEYS[1])
+if type(holder) == "string" and redis.call("PTTL", KEYS[1]) >= 0 then return holder end
 redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
 return ""`)
-	// setClaims sets what Redis holds of updates to ARGV[2], unless it is of
-	// another process: a claim that has lapsed may have been taken by it, as
-	// Redis may have been away for longer than a claim lasts.
+	// setClaims sets what Redis holds of updates to ARGV[2], or frees them if that is
+	// empty, unless another process holds them: it may have taken over a claim that
+	// lapsed while Redis was away.
 	setClaims = redis.NewScript(`
 for _, key in ipairs(KEYS) do
-	local holder = redis.call("GET", key)
-	if not holder or holder == ARGV[1] then redis.call("SET", key, ARGV[2], "PX", ARGV[3]) end
+	local holder = redis.pcall("GET", key)
+	local ours = type(holder) ~= "string" or holder == ARGV[1]
+	if ours and ARGV[2] == "" then
+		redis.call("DEL", key)
+	elseif ours then
+		redis.call("SET", key, ARGV[2], "PX", ARGV[3])
+	end
 end
 return 0`)
 )
 
 const (
-	// mostRenewed bounds the claims renewed in one call, which keeps Redis busy
-	// for about a millisecond.
-	mostRenewed = 1000
-	// mostUntold bounds the answered updates, at some 100 bytes each, of which
-	// Redis is told once it is back.
-	mostUntold = 10_000
+	// maxRenewed bounds the claims renewed in one call, which keeps Redis busy for
+	// about a millisecond.
+	maxRenewed = 1000
+	// maxUpdates bounds the updates, at some 100 bytes each, that Redis is told about
+	// once it is back.
+	maxUpdates = 10_000
 )
 
 // Claim implements chat.Dedup. What this process knows by itself counts first:
@@ -62,7 +65,7 @@ func (r *Redis) Claim(ctx context.Context, key string) chat.Delivery {
 	case !reached, holder == "":
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.held[shared] = true
+		r.updates[shared] = r.owner
 		return chat.New
 	case holder == answered:
 		r.memory.Release(ctx, key, true)
@@ -76,49 +79,43 @@ func (r *Redis) Claim(ctx context.Context, key string) chat.Delivery {
 func (r *Redis) Release(ctx context.Context, key string, isAnswered bool) {
 	shared := r.key("update", key)
 	r.mu.Lock()
-	delete(r.held, shared)
+	delete(r.updates, shared)
 	r.mu.Unlock()
 	r.memory.Release(ctx, key, isAnswered)
-	told := r.ask(ctx, func(ctx context.Context) error {
+	reached := r.ask(ctx, func(ctx context.Context) error {
 		if isAnswered {
-			return r.client.Set(ctx, shared, answered, remembered).Err()
+			return r.client.Set(ctx, shared, answered, answeredFor).Err()
 		}
-		// Not if another process took it over meanwhile.
-		return setClaims.Run(ctx, r.client, []string{shared}, r.owner, givenUp, r.claim.Milliseconds()).Err()
+		return setClaims.Run(ctx, r.client, []string{shared}, r.owner, "", 0).Err()
 	})
-	if told || !isAnswered {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.answered) < mostUntold {
-		r.answered[shared] = true
+	if isAnswered && !reached && len(r.updates) < maxUpdates {
+		r.updates[shared] = answered
 	}
 }
 
 // renew makes the claims of this process last as long as new ones, and tells
 // Redis what was answered while it was away.
 func (r *Redis) renew(ctx context.Context) {
-	r.set(ctx, r.held, r.owner, r.claim)
-	for _, told := range r.set(ctx, r.answered, answered, remembered) {
+	for value, ttl := range map[string]time.Duration{r.owner: r.claim, answered: answeredFor} {
 		r.mu.Lock()
-		delete(r.answered, told)
+		keys := slices.Collect(maps.Keys(r.updates))
+		keys = slices.DeleteFunc(keys, func(key string) bool { return r.updates[key] != value })
 		r.mu.Unlock()
-	}
-}
-
-// set has Redis hold value for ttl under these keys, and returns those for which
-// that was done.
-func (r *Redis) set(ctx context.Context, keys map[string]bool, value string, ttl time.Duration) (done []string) {
-	r.mu.Lock()
-	all := slices.Collect(maps.Keys(keys))
-	r.mu.Unlock()
-	for some := range slices.Chunk(all, mostRenewed) {
-		if r.ask(ctx, func(ctx context.Context) error {
-			return setClaims.Run(ctx, r.client, some, r.owner, value, ttl.Milliseconds()).Err()
-		}) {
-			done = append(done, some...)
+		for some := range slices.Chunk(keys, maxRenewed) {
+			if !r.ask(ctx, func(ctx context.Context) error {
+				return setClaims.Run(ctx, r.client, some, r.owner, value, ttl.Milliseconds()).Err()
+			}) {
+				return
+			}
+			if value == answered {
+				r.mu.Lock()
+				for _, key := range some {
+					delete(r.updates, key)
+				}
+				r.mu.Unlock()
+			}
 		}
 	}
-	return done
 }

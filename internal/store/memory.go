@@ -1,10 +1,11 @@
-// Package state remembers what must outlive one command: which updates are
-// answered and how many commands somebody gave lately; and, where replicas
-// share a Redis, whose turn it is to send, and the last answers of services.
+// Package store holds what must outlive a command, or the process: which updates
+// are answered, how often something happened lately, and the last values of
+// services.
 //
-// Memory keeps it in this process, Redis shares it between replicas. Both are
-// bounded, and neither ever fails a command: what cannot be asked is decided
-// by what this process knows. No user's ID is written to a Redis in the clear.
+// Memory holds it in this process, Redis shares it between replicas, and Folder
+// keeps values in files. All are bounded, and none ever fails a command: what
+// cannot be asked is decided by what this process knows. No user's ID is written
+// to Redis in the clear. It knows no platform and no service.
 package store
 
 import (
@@ -16,45 +17,46 @@ import (
 )
 
 const (
-	// remembered is how long an answered update is known. Telegram keeps an
+	// answeredFor is how long Redis knows an answered update. Telegram keeps an
 	// update for delivery for up to 24 hours
 	// (https://core.telegram.org/bots/api#getting-updates); Discord's
 	// interactions are void after 15 minutes.
-	remembered = 24 * time.Hour
-	// mostUpdates bounds the updates that Memory knows, at some 150 bytes
+	answeredFor = 24 * time.Hour
+	// maxAnswered bounds the answered updates that Memory knows, at some 150 bytes
 	// each: an hour of the 30 messages a second that Telegram lets a bot send
 	// (https://core.telegram.org/bots/faq#broadcasting-to-users).
-	mostUpdates = 30 * 60 * 60
+	maxAnswered = 30 * 60 * 60
 )
 
-// Memory is the state of one process. It implements chat.Dedup.
+// Memory is the state of one process. It implements chat.Dedup and chat.Limiter.
 type Memory struct {
+	*Slots
+
 	mu sync.Mutex
-	// inHand is bounded by what adapters take on.
-	inHand   map[string]bool
-	answered *recent[struct{}]
+	// updates are the known ones; those in flight are bounded by what adapters take
+	// on, and those answered by maxAnswered.
+	updates map[string]chat.Delivery
+	// answered are the keys of the answered ones, the oldest first.
+	answered []string
 }
 
 var _ chat.Dedup = (*Memory)(nil)
 
-// NewMemory makes an empty Memory. An update is in hand until its End, however
-// long that takes. An answered one is known for a day or two; of more than
-// 108,000 the oldest are forgotten.
+// NewMemory makes an empty Memory. An update is in flight until its Release,
+// however long that takes. Of more than 108,000 answered ones the oldest are
+// forgotten.
 func NewMemory() *Memory {
-	return &Memory{inHand: map[string]bool{}, answered: newRecent[struct{}](remembered, mostUpdates)}
+	return &Memory{Slots: NewSlots(), updates: map[string]chat.Delivery{}}
 }
 
 // Claim implements chat.Dedup.
 func (m *Memory) Claim(_ context.Context, key string) chat.Delivery {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, answered := m.answered.get(key); answered {
-		return chat.Answered
+	if known := m.updates[key]; known != 0 {
+		return known
 	}
-	if m.inHand[key] {
-		return chat.InFlight
-	}
-	m.inHand[key] = true
+	m.updates[key] = chat.InFlight
 	return chat.New
 }
 
@@ -62,12 +64,14 @@ func (m *Memory) Claim(_ context.Context, key string) chat.Delivery {
 func (m *Memory) Release(_ context.Context, key string, answered bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.inHand, key)
-	if answered {
-		m.answered.set(key, struct{}{})
+	if !answered {
+		delete(m.updates, key)
+		return
+	}
+	m.updates[key] = chat.Answered
+	m.answered = append(m.answered, key)
+	if len(m.answered) > maxAnswered {
+		delete(m.updates, m.answered[0])
+		m.answered = m.answered[1:]
 	}
 }
-
-// Limiter makes a limiter of its own that allows perMinute events of a key at
-// once, and as many again in each minute; 0 is no limit.
-func (m *Memory) Limiter(perMinute int) chat.KeyLimiter { return newLimiter(perMinute) }

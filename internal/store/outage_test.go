@@ -5,8 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
-	"math"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -16,42 +14,62 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/failsafe-go/failsafe-go/circuitbreaker"
+	miniserver "github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
 
 	"herald/internal/chat"
 	"herald/internal/secret/logtest"
 )
 
-// offline is a Redis for calls that the test makes up.
-func offline() (*Redis, *logtest.Buffer) {
-	var log logtest.Buffer
-	return &Redis{
-		log: slog.New(slog.NewTextHandler(&log, nil)), timeout: callTimeout, back: make(chan struct{}, 1),
-		circuit: circuitbreaker.NewBuilder[any]().WithDelay(retryPause).Build(),
-	}, &log
+// answer stands for a Redis: it is called in place of each command.
+type answer func(ctx context.Context) error
+
+func (a answer) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (a answer) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, _ redis.Cmder) error { return a(ctx) }
+}
+func (a answer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
 }
 
-// after is a call that is answered after a time.
-func after(latency time.Duration) func(context.Context) error {
-	return func(ctx context.Context) error {
-		select {
-		case <-time.After(latency):
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+// inTime runs a test in simulated time, with a Redis that answers so, and with
+// what checks it.
+func inTime(t *testing.T, a answer, test func(t *testing.T, r *Redis, log *logtest.Buffer)) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logtest.Buffer
+		r := &Redis{client: redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", PoolSize: 1}), memory: NewMemory(), log: log.Logger(),
+			claim: claimTime, timeout: callTimeout, updates: map[string]string{}}
+		defer r.client.Close()
+		r.client.AddHook(a)
+		r.up.Store(true)
+		ctx, stop := context.WithCancel(t.Context())
+		r.maintaining.Go(func() { r.maintain(ctx) })
+		test(t, r, &log)
+		stop()
+		r.maintaining.Wait()
+	})
+}
+
+func ping(r *Redis) func(context.Context) error {
+	return func(ctx context.Context) error { return r.client.Ping(ctx).Err() }
 }
 
 func TestASlowRedisCostsACommandOneCall(t *testing.T) {
 	for latency, want := range map[time.Duration]time.Duration{
 		0: 0, time.Millisecond: 14 * time.Millisecond, callTimeout + 1: callTimeout, time.Hour: callTimeout,
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			r, _ := offline()
+		slow := func(ctx context.Context) error {
+			select {
+			case <-time.After(latency):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		inTime(t, slow, func(t *testing.T, r *Redis, _ *logtest.Buffer) {
 			start := time.Now()
 			for range 14 {
-				r.ask(t.Context(), after(latency))
+				r.ask(t.Context(), ping(r))
 			}
 			if took := time.Since(start); took != want || r.Up() != (latency <= callTimeout) {
 				t.Errorf("calls of %v cost %v, up %v", latency, took, r.Up())
@@ -61,67 +79,60 @@ func TestASlowRedisCostsACommandOneCall(t *testing.T) {
 }
 
 func TestAnOutageOfMoreThanASecondIsLoggedOnceAtBothEnds(t *testing.T) {
-	for outage, lines := range map[time.Duration]int{400 * time.Millisecond: 0, 2 * time.Second: 2} {
-		synctest.Test(t, func(t *testing.T) {
-			r, log := offline()
-			start := time.Now()
-			for asked := 0; asked == 0 || !r.Up(); asked++ {
-				r.ask(t.Context(), func(context.Context) error {
-					if time.Since(start) < outage {
-						return errors.New("LOADING " + password)
-					}
-					return nil
-				})
-				time.Sleep(50 * time.Millisecond)
+	for outage, lines := range map[time.Duration]int{400 * time.Millisecond: 0, 5 * time.Second: 2} {
+		var away atomic.Bool
+		refuse := func(context.Context) error {
+			if away.Load() {
+				return errors.New("LOADING " + password)
 			}
-			if took := time.Since(start); took > outage+retryPause+100*time.Millisecond {
-				t.Errorf("after an outage of %v, Redis is asked again after %v", outage, took)
+			return nil
+		}
+		inTime(t, refuse, func(t *testing.T, r *Redis, log *logtest.Buffer) {
+			time.Sleep(time.Millisecond)
+			away.Store(true)
+			r.ask(t.Context(), ping(r))
+			time.Sleep(outage)
+			away.Store(false)
+			if r.Up() {
+				t.Error("it is asked while it is away")
 			}
-			time.Sleep(2 * loggedAfter)
+			time.Sleep(checkPause)
+			synctest.Wait()
 			got := log.String()
-			if strings.Count(got, "\n") != lines || strings.Count(got, "redis answers again") != lines/2 || strings.Contains(got, password) {
-				t.Errorf("an outage of %v is logged as %q, want %d lines", outage, got, lines)
-			}
-			select {
-			case <-r.back:
-			default:
-				t.Error("the claims are not renewed")
+			if !r.Up() || strings.Count(got, "\n") != lines || strings.Count(got, "using in-process state") != lines/2 ||
+				strings.Count(got, "redis answers again") != lines/2 || strings.Contains(got, password) {
+				t.Errorf("an outage of %v is logged as %q, want %d lines; up %t", outage, got, lines, r.Up())
 			}
 		})
 	}
 }
 
-func TestALateAnswerDoesNotEndAnOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, log := offline()
-		go r.ask(t.Context(), after(5*time.Millisecond))
-		synctest.Wait()
-		r.ask(t.Context(), func(context.Context) error { return errors.New("gone") })
-		time.Sleep(2 * loggedAfter)
-		if r.Up() || strings.Count(log.String(), "\n") != 1 {
-			t.Errorf("up %v, logged %s", r.Up(), log)
-		}
-	})
-}
-
-// TestAHandshakeIsNoPartOfACall has connecting take longer than a call may.
-func TestAHandshakeIsNoPartOfACall(t *testing.T) {
+// slowTLS is a Redis whose handshakes take longer than a call may. It counts them.
+func slowTLS(t *testing.T) (s *miniredis.Miniredis, handshakes *atomic.Int32) {
+	t.Helper()
 	certified := httptest.NewTLSServer(nil)
 	certified.Close()
-	var handshakes atomic.Int32
+	handshakes = new(atomic.Int32)
 	settings := &tls.Config{Certificates: certified.TLS.Certificates}
 	settings.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		handshakes.Add(1)
 		time.Sleep(2 * callTimeout) // the delay of the fake
 		return nil, nil
 	}
-	s := miniredis.NewMiniRedis()
+	s = miniredis.NewMiniRedis()
 	if err := s.StartTLS(settings); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
+	return s, handshakes
+}
+
+func TestAHandshakeIsNoPartOfACall(t *testing.T) {
+	s, handshakes := slowTLS(t)
 	r := newReplica(t, claimTime, "rediss://"+s.Addr()+"?skip_verify=true")
-	r.Connect(t.Context())
+	if err := r.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	r.timeout = time.Minute // for a busy machine
 	made := handshakes.Load()
 	var commands sync.WaitGroup
@@ -130,63 +141,76 @@ func TestAHandshakeIsNoPartOfACall(t *testing.T) {
 	}
 	commands.Wait()
 	if made < connections/2 || handshakes.Load() != made || r.Fallbacks() != 0 {
-		t.Errorf("%d handshakes before, %d after; %d calls decided alone", made, handshakes.Load(), r.Fallbacks())
+		t.Errorf("%d handshakes before, %d after; %d calls decided without Redis", made, handshakes.Load(), r.Fallbacks())
 	}
+}
+
+// A server that closes connections which are idle sees none that is.
+func TestNoConnectionIsIdleForLong(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	var mu sync.Mutex
+	pinged := map[*miniserver.Peer]int{}
+	r := newReplica(t, time.Second, redisURL(s)+"&pool_size=4")
+	if err := r.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.Server().SetPreHook(func(c *miniserver.Peer, command string, _ ...string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if command == "PING" {
+			pinged[c]++
+		}
+		return false
+	})
+	eventually(t, "each connection is used three times", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		used := 0
+		for _, n := range pinged {
+			if n >= 3 {
+				used++
+			}
+		}
+		return used == s.CurrentConnectionCount() && used > 0
+	})
 }
 
 func TestAReplicaAloneDecidesByItself(t *testing.T) {
 	refused := server(t)
 	refused.RequireAuth("another " + password)
+	untrusted, _ := slowTLS(t)
 	nobody, mute := httptest.NewServer(nil), httptest.NewUnstartedServer(nil)
 	nobody.Close()
 	t.Cleanup(func() { mute.Listener.Close() })
-	for _, test := range []struct{ what, addr, options, reason string }{
-		{"nobody listens", nobody.Listener.Addr().String(), patient, "no connection"},
-		{"nobody answers", mute.Listener.Addr().String(), "", "no answer in time"},
-		{"the password is wrong", refused.Addr(), patient, "refused with WRONGPASS"},
+	for _, test := range []struct{ what, scheme, addr, options, reason string }{
+		{"nobody listens", "redis", nobody.Listener.Addr().String(), patient, "no connection"},
+		{"nobody answers", "redis", mute.Listener.Addr().String(), "", "no answer in time"},
+		{"the password is wrong", "redis", refused.Addr(), patient, "refused with WRONGPASS"},
+		{"the certificate is anybody's", "rediss", untrusted.Addr(), patient, "its certificate is not trusted"},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			r := newReplica(t, claimTime, "redis://:"+password+"@"+test.addr+test.options)
-			limiter := r.Limiter(1)
+			r := newReplica(t, claimTime, test.scheme+"://:"+password+"@"+test.addr+test.options)
 			expect(t, "a new update", r.Claim(ctx, "a"), chat.New)
 			expect(t, "a repeated one", r.Claim(ctx, "a"), chat.InFlight)
 			r.Release(ctx, "a", true)
 			expect(t, "an answered one", r.Claim(ctx, "a"), chat.Answered)
-			if limiter.Allow(ctx, "k") != 0 || limiter.Allow(ctx, "k") < 50*time.Second {
-				t.Error("the limit does not hold")
-			}
+			wantAll(t, test.what, r, minutely, 3, time.Minute)
 			r.Save(ctx, "price", []byte("1"), time.Minute)
 			if _, found := r.Load(ctx, "price"); found {
 				t.Error("loaded from nowhere")
 			}
-			if _, known := r.Take(ctx, math.MaxInt64, chat.Rate{Key: "x", Every: time.Minute, Burst: 1}); known {
-				t.Error("a turn is known without Redis")
+			if r.Fallbacks() != 8 {
+				t.Errorf("%d calls were counted, want 8", r.Fallbacks())
 			}
-			if r.Fallbacks() != 7 {
-				t.Errorf("%d calls were counted, want 7", r.Fallbacks())
-			}
-			if _, err := r.Probe(ctx); err == nil || err.Error() != "ping redis: "+test.reason {
+			if _, err := r.Probe(ctx); err == nil || err.Error() != "write to redis: "+test.reason {
 				t.Errorf("a probe fails with %v", err)
 			}
 		})
 	}
-}
-
-// A limit that is used up stays so when Redis is lost.
-func TestLosingRedisGivesNobodyMore(t *testing.T) {
-	s := server(t)
-	l := replica(t, s).Limiter(3)
-	for range 3 {
-		wantWait(t, l, "a", 0)
-	}
-	s.SetError("LOADING")
-	if wait := l.Allow(t.Context(), "a"); wait == 0 {
-		t.Error("without Redis a fourth is allowed")
-	}
-	wantWait(t, l, "b", 0)
 }
 
 func TestACancelledCommandIsStillWrittenDown(t *testing.T) {
@@ -197,4 +221,27 @@ func TestACancelledCommandIsStillWrittenDown(t *testing.T) {
 	cancel()
 	one.Release(ctx, "a", true)
 	expect(t, "the same at another replica", two.Claim(t.Context(), "a"), chat.Answered)
+}
+
+func TestProbeFailsWhereTheBotCouldNotWork(t *testing.T) {
+	s := server(t)
+	r := replica(t, s)
+	if fastest, err := r.Probe(t.Context()); err != nil || fastest <= 0 || fastest > r.timeout {
+		t.Errorf("a sound one: %v, %v", fastest, err)
+	}
+	s.FastForward(time.Second)
+	if keys := s.Keys(); len(keys) > 0 {
+		t.Errorf("it left %v", keys)
+	}
+	for text, want := range map[string]string{"READONLY " + password: " with READONLY", "an error of its own": ""} {
+		s.SetError(text)
+		if _, err := r.Probe(t.Context()); err == nil || err.Error() != "write to redis: refused"+want {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	s.SetError("")
+	r.timeout = time.Nanosecond
+	if _, err := r.Probe(t.Context()); err == nil || err.Error() != "redis is too slow: every call took more than 1ns" {
+		t.Errorf("got %v", err)
+	}
 }

@@ -13,53 +13,59 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"herald/internal/chat"
+	"herald/internal/core"
 )
 
 // Redis is state shared between replicas, on Redis 5 or later. It implements
-// chat.Dedup and core.Store. A call that fails, or that Redis does not answer
-// within 10 ms or the read_timeout of its URL, is decided by the memory of this
-// process, and so are all others until Redis answers again: limits then hold for
-// each replica by itself, and an update that is delivered to two replicas may be
-// answered by both.
+// chat.Dedup, chat.Limiter and core.Store. A call that fails, or that Redis does not
+// answer within 10 ms or the read_timeout of its URL, is decided by the memory of
+// this process, and so are all others until Redis answers again: limits then hold
+// for each replica by itself, and an update that is delivered to two replicas may
+// be answered by both.
 //
-// An update in hand is claimed, and the claim is renewed for as long as the
-// update is in hand, however long its answer waits. What a dead process held is
+// An update in flight is claimed, and the claim is renewed for as long as the
+// update is in flight, however long its answer waits. What a dead process held is
 // free again once its claims have lapsed.
 type Redis struct {
 	client *redis.Client
 	memory *Memory
 	log    *slog.Logger
 	salt   []byte
-	// owner marks the claims of this process, each of which lasts for claim.
+	// owner marks the claims of this process. Each lasts for claim.
 	owner   string
 	claim   time.Duration
 	timeout time.Duration // of a call
-	circuit circuitbreaker.CircuitBreaker[any]
+	up      atomic.Bool   // the last call was answered in time
 
 	mu sync.Mutex
-	// held are the keys of the updates in hand here, and answered those that
-	// Redis could not be told of.
-	held, answered map[string]bool
-	// outage logs the outage that there is; nil while Redis answers.
-	outage *time.Timer
+	// updates are what Redis should hold of updates, by key: the owner of those in
+	// flight here, and answered of those that were answered while it was away.
+	updates map[string]string
 
-	back        chan struct{} // gets a token when an outage has ended
 	stop        context.CancelFunc
 	maintaining sync.WaitGroup
-
-	fallbacks atomic.Uint64
+	fallbacks   atomic.Uint64
 }
 
-var _ chat.Dedup = (*Redis)(nil)
+var (
+	_ chat.Dedup   = (*Redis)(nil)
+	_ chat.Limiter = (*Redis)(nil)
+	_ core.Store   = (*Redis)(nil)
+)
 
-// connections is how many are made unless the URL says otherwise. All of them
-// are kept.
-const connections = 20
+const (
+	// connections is how many are made unless the URL says otherwise. All of them
+	// are kept.
+	connections = 20
+	// maxValue bounds the bytes of a value that Load returns. The largest is the
+	// history of quotes: 1,621 points of some 40 bytes, or 80 where prices have many
+	// digits.
+	maxValue = 256 << 10
+)
 
 // NewRedis makes a Redis. It contacts nothing before Connect or the first call.
 // salt is what every replica of one deployment has and nobody else knows; keys
@@ -71,13 +77,14 @@ func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*
 	if err != nil {
 		return nil, errors.New("the Redis URL is malformed")
 	}
-	timeout := cmp.Or(max(options.ReadTimeout, 0), callTimeout)
+	timeout := cmp.Or(options.ReadTimeout, callTimeout)
 	options.PoolSize = cmp.Or(options.PoolSize, connections)
+	// Each connection is used in turn, so that a server that closes idle ones closes
+	// none: a new one takes longer than a call may, with TLS.
+	options.PoolFIFO = true
 	options.ConnMaxIdleTime = -1
-	// Every call has a deadline of its own; these are for one that allows more.
-	longest := max(timeout, connectTimeout)
-	options.DialTimeout, options.ReadTimeout = longest, longest
-	options.WriteTimeout, options.PoolTimeout = longest, longest
+	// Every call has a deadline of its own; this is for those that allow more.
+	options.ReadTimeout = max(timeout, connectTimeout)
 	options.ContextTimeoutEnabled = true
 	options.MaxRetries = -1
 	options.DialerRetries = 1
@@ -90,9 +97,9 @@ func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*
 	r := &Redis{
 		client: redis.NewClient(options), memory: NewMemory(), log: log, salt: salt,
 		owner: rand.Text(), claim: claim, timeout: timeout,
-		circuit: circuitbreaker.NewBuilder[any]().WithDelay(retryPause).Build(),
-		held:    map[string]bool{}, answered: map[string]bool{}, back: make(chan struct{}, 1), stop: stop,
+		updates: map[string]string{}, stop: stop,
 	}
+	r.up.Store(true)
 	r.maintaining.Go(func() { r.maintain(ctx) })
 	return r, nil
 }
@@ -106,19 +113,14 @@ func (r *Redis) Close() error {
 	r.stop()
 	err := r.client.Close()
 	r.maintaining.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.outage != nil {
-		r.outage.Stop()
-	}
 	return err
 }
 
 // Fallbacks counts the calls so far that were decided without Redis.
 func (r *Redis) Fallbacks() uint64 { return r.fallbacks.Load() }
 
-// Up reports whether Redis is asked: the last call was answered in time.
-func (r *Redis) Up() bool { return r.circuit.IsClosed() }
+// Up reports whether Redis answered the last call in time; true before the first.
+func (r *Redis) Up() bool { return r.up.Load() }
 
 // key hides what is personal in id.
 func (r *Redis) key(kind, id string) string {
@@ -127,17 +129,15 @@ func (r *Redis) key(kind, id string) string {
 	return "herald:" + kind + ":" + hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// maxValue bounds the bytes of a value that Load returns. The largest is the
-// history of quotes: 1,621 points of some 40 bytes, or 80 where prices have many
-// digits.
-const maxValue = 256 << 10
-
 // Load returns the value that some replica saved under key, and whether there is
 // one of at most 256 KiB to be had.
 func (r *Redis) Load(ctx context.Context, key string) ([]byte, bool) {
 	var value []byte
 	reached := r.ask(ctx, func(ctx context.Context) (err error) {
 		value, err = r.client.GetRange(ctx, r.key("answer", key), 0, maxValue).Bytes()
+		if redis.HasErrorPrefix(err, "WRONGTYPE") {
+			return nil // It is not the bot's. The next Save replaces it.
+		}
 		return err
 	})
 	return value, reached && len(value) > 0 && len(value) <= maxValue

@@ -71,7 +71,7 @@ func TestReplicasShareUpdates(t *testing.T) {
 	expect(t, "the same at the same replica", one.Claim(ctx, "a"), chat.InFlight)
 	expect(t, "the same at another", two.Claim(ctx, "a"), chat.InFlight)
 	one.Release(ctx, "a", true)
-	s.FastForward(remembered - time.Second)
+	s.FastForward(answeredFor - time.Second)
 	expect(t, "an answered one at another", two.Claim(ctx, "a"), chat.Answered)
 	s.FastForward(2 * time.Second)
 	expect(t, "a day later", replica(t, s).Claim(ctx, "a"), chat.New)
@@ -79,8 +79,8 @@ func TestReplicasShareUpdates(t *testing.T) {
 	expect(t, "a new update", one.Claim(ctx, "b"), chat.New)
 	one.Release(ctx, "b", false)
 	expect(t, "one given up, at another", two.Claim(ctx, "b"), chat.New)
-	if n := one.Fallbacks() + two.Fallbacks(); n != 0 || len(one.held) != 0 {
-		t.Errorf("%d calls were decided without Redis; held are %v", n, one.held)
+	if n := one.Fallbacks() + two.Fallbacks(); n != 0 || len(one.updates) != 0 {
+		t.Errorf("%d calls were decided without Redis; left are %v", n, one.updates)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestReplicasShareAnswers(t *testing.T) {
 }
 
 func TestTheURLMayAllowACallMoreTime(t *testing.T) {
-	for url, want := range map[string]time.Duration{"": callTimeout, "?read_timeout=1s": time.Second, "?read_timeout=-1": callTimeout} {
+	for url, want := range map[string]time.Duration{"": callTimeout, "?read_timeout=1s": time.Second} {
 		if r := newReplica(t, claimTime, "redis://localhost:1"+url); r.timeout != want {
 			t.Errorf("%q allows %v, want %v", url, r.timeout, want)
 		}
@@ -119,9 +119,8 @@ func TestRedisHoldsNoIDs(t *testing.T) {
 	s := server(t)
 	r := replica(t, s)
 	r.Claim(t.Context(), "telegram 987654321")
-	r.Limiter(5).Allow(t.Context(), "telegram user 987654321")
-	r.Take(t.Context(), 0, chat.Rate{Key: "chat 987654321", Every: time.Second, Burst: 1})
-	if dump := s.Dump(); len(s.Keys()) != 3 || strings.Contains(dump, "98765") {
+	r.Reserve(t.Context(), 0, chat.Limit{Key: "telegram user 987654321", Count: 1, Window: time.Minute})
+	if dump := s.Dump(); len(s.Keys()) != 2 || strings.Contains(dump, "98765") {
 		t.Errorf("the server has %s", dump)
 	}
 }

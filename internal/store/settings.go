@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -35,19 +36,27 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "State that several replicas share: which updates are answered, rate limits, the pace of Telegram's " +
 				"messages, prices, supplies, " +
 				"credits and the quotes seen. redis:// or, with TLS, rediss://. " +
-				"A call may take 10 ms; after one that takes longer, this process decides alone until Redis answers in time. " +
-				"?read_timeout=100ms at its end allows 100 ms. Unset: all of it is in this process.",
+				"A call may take 10 ms; after one that takes longer, in-process state is used until Redis answers in time. " +
+				"?read_timeout=100ms at its end allows 100 ms, of 1ms to 1s. Unset: all of it is in this process.",
 			Set: config.Field(&s.RedisURL, config.Hidden(parseRedisURL))},
 	}
 }
 
-// parseRedisURL accepts what the Redis client does.
+// parseRedisURL accepts what the Redis client does, but for a read_timeout without a
+// unit: the client takes that for seconds.
 func parseRedisURL(value string) (string, error) {
-	if _, err := config.URL(value, "redis", "rediss"); err != nil {
+	u, err := config.URL(value, "redis", "rediss")
+	if err != nil {
 		return "", err
 	}
 	if _, err := redis.ParseURL(value); err != nil {
 		return "", errors.New("has a database number or an option that the Redis client does not know")
+	}
+	for _, given := range u.Query()["read_timeout"] {
+		timeout, err := time.ParseDuration(given)
+		if err != nil || timeout < time.Millisecond || timeout > time.Second {
+			return "", errors.New("read_timeout must be from 1ms to 1s, with its unit")
+		}
 	}
 	return value, nil
 }

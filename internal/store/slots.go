@@ -2,106 +2,169 @@ package store
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/core"
 )
 
-// maxLimits bounds the limits that Slots knows.
-const maxLimits = 100_000
+const (
+	// maxLimits bounds the limits that Slots knows. One takes 200 bytes, and 8 for
+	// each event of its window.
+	maxLimits = 100_000
+	// sweepPause is how often Slots looks for limits to forget.
+	sweepPause = time.Minute
+	// keptFor is how long a bucket with a Start is kept after its last use.
+	keptFor = 31 * 24 * time.Hour
+)
 
-// Slots is a chat.Limiter of this process.
+// Slots is the chat.Limiter of one process. It forgets a limit once all of it may be
+// used again. If more than 100,000 are in use, some are forgotten early and may be
+// exceeded. It is safe for concurrent use.
 type Slots struct {
-	mu   sync.Mutex
-	used map[string]*slots
+	// Kept keeps the buckets with a Start, for later processes and for others that
+	// use it now; nil: they begin anew. It must be set before the first call.
+	Kept core.Store
+
+	mu      sync.Mutex
+	started time.Time
+	swept   time.Duration
+	used    map[string]*slots
 }
 
-// slots are what is used of one limit.
+// slots are what is used of one limit. All times are since Slots.started, by the
+// monotonic clock.
 type slots struct {
-	limit chat.Limit
-	// times are the last Count slots of a window, in order.
-	times []time.Time
-	// full is when a bucket will be full again.
-	full time.Time
+	// last is the last slot of a window, or when a bucket will be full again.
+	last time.Duration
+	// window are the slots of a window that still count, in order.
+	window []time.Duration
+	// idle is when all of the limit may be used again.
+	idle time.Duration
+	// kept is true for a bucket with a Start. It is never forgotten.
+	kept bool
 }
 
 var _ chat.Limiter = (*Slots)(nil)
 
-// NewSlots makes a Slots of which nothing is used.
-func NewSlots() *Slots { return &Slots{used: map[string]*slots{}} }
+// NewSlots makes a Slots that has given out no slot.
+func NewSlots() *Slots { return &Slots{started: time.Now(), used: map[string]*slots{}} }
 
 // Reserve implements chat.Limiter.
-func (s *Slots) Reserve(_ context.Context, within time.Duration, limits ...chat.Limit) (wait time.Duration, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	slot := now
-	for _, l := range limits {
-		if first := s.of(l).first(); first.After(slot) {
-			slot = first
-		}
-	}
-	if wait = slot.Sub(now); wait > within {
-		return wait, false
-	}
-	for _, l := range limits {
-		s.of(l).use(slot)
-	}
-	return wait, true
+func (s *Slots) Reserve(ctx context.Context, within time.Duration, limits ...chat.Limit) (wait time.Duration, ok bool) {
+	return s.reserve(ctx, 0, within, limits)
 }
 
-func (s *Slots) of(l chat.Limit) *slots {
-	u := s.used[l.Key]
-	if u == nil {
-		if len(s.used) >= maxLimits {
-			s.forget()
+// reserve is Reserve for slots that are at least ahead from now.
+func (s *Slots) reserve(ctx context.Context, ahead, within time.Duration, limits []chat.Limit) (wait time.Duration, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Since(s.started)
+	s.forget(now)
+	slot := now + ahead
+	for _, l := range limits {
+		slot = max(slot, s.of(ctx, l, now).first(l, now))
+	}
+	wait = slot - now
+	for _, l := range limits {
+		u := s.used[l.Key]
+		if wait <= within {
+			u.use(l, slot)
 		}
-		u = &slots{limit: l}
+		if u.kept && s.Kept != nil {
+			// Also if none is taken: what was kept by a wrong clock is put right.
+			full := time.Now().Add(u.last - now).UnixNano()
+			s.Kept.Save(ctx, l.Key, strconv.AppendInt(nil, full, 10), keptFor)
+		}
+	}
+	return wait, wait <= within
+}
+
+// Left returns how many events a bucket holds now.
+func (s *Slots) Left(ctx context.Context, l chat.Limit) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Since(s.started)
+	missing := max(0, s.of(ctx, l, now).last-now)
+	return max(0, int((l.Window-missing)/l.Every()))
+}
+
+// of returns what is used of a limit, as of now. mu is held.
+func (s *Slots) of(ctx context.Context, l chat.Limit, now time.Duration) *slots {
+	u := s.used[l.Key]
+	known := u != nil
+	if !known {
+		u = &slots{kept: l.Start > 0}
 		s.used[l.Key] = u
+	}
+	if !u.kept {
+		return u
+	}
+	if full, found := s.load(ctx, l); found {
+		// Others may have used it. No bucket is emptier than empty, so that a clock
+		// that was wrong does no harm for long.
+		u.last = max(u.last, min(full, now+l.Window))
+	} else if !known {
+		u.last = now + time.Duration(l.Count-l.Start)*l.Every()
 	}
 	return u
 }
 
-// forget drops limits of which nothing is used any more.
-func (s *Slots) forget() {
+// load returns when a kept bucket will be full again, and whether that is known.
+func (s *Slots) load(ctx context.Context, l chat.Limit) (full time.Duration, found bool) {
+	if s.Kept == nil {
+		return 0, false
+	}
+	text, found := s.Kept.Load(ctx, l.Key)
+	nanos, err := strconv.ParseInt(string(text), 10, 64)
+	return time.Until(time.Unix(0, nanos)) + time.Since(s.started), found && err == nil
+}
+
+// forget drops idle limits, once in a while, and any others if there are too many.
+// mu is held.
+func (s *Slots) forget(now time.Duration) {
+	if now-s.swept > sweepPause {
+		s.swept = now
+		for key, u := range s.used {
+			if u.idle <= now && !u.kept {
+				delete(s.used, key)
+			}
+		}
+	}
 	for key, u := range s.used {
-		if time.Since(u.last()) > u.limit.Window {
+		if len(s.used) < maxLimits {
+			return
+		}
+		if !u.kept {
 			delete(s.used, key)
 		}
 	}
 }
 
-// first is the first slot that keeps the limit.
-func (u *slots) first() time.Time {
-	switch {
-	case u.limit.Refill:
-		return u.full.Add(-u.limit.Window + u.every())
-	case len(u.times) == u.limit.Count:
-		return u.times[0].Add(u.limit.Window)
+// first returns the first slot that keeps the limit. It may be in the past.
+func (u *slots) first(l chat.Limit, now time.Duration) time.Duration {
+	if l.Refill {
+		return u.last - l.Window + l.Every()
 	}
-	return u.last()
+	for len(u.window) > 0 && u.window[0] <= now-l.Window {
+		u.window = u.window[1:]
+	}
+	if over := len(u.window) - l.Count; over >= 0 {
+		return max(u.last, u.window[over]+l.Window)
+	}
+	return u.last
 }
 
-func (u *slots) use(slot time.Time) {
-	if u.limit.Refill {
-		if u.full.Before(slot) {
-			u.full = slot
-		}
-		u.full = u.full.Add(u.every())
+// use takes a slot.
+func (u *slots) use(l chat.Limit, slot time.Duration) {
+	u.last = max(u.last, slot)
+	if l.Refill {
+		u.last += l.Every()
+		u.idle = u.last
 		return
 	}
-	if len(u.times) == u.limit.Count {
-		u.times = u.times[1:]
-	}
-	u.times = append(u.times, slot)
-}
-
-func (u *slots) every() time.Duration { return u.limit.Window / time.Duration(u.limit.Count) }
-
-func (u *slots) last() time.Time {
-	if u.limit.Refill || len(u.times) == 0 {
-		return u.full
-	}
-	return u.times[len(u.times)-1]
+	u.window = append(u.window, u.last)
+	u.idle = u.last + l.Window
 }

@@ -47,9 +47,8 @@ func Interactions(fake *fakediscord.Server) []string {
 	return append(Gateway(fake), "DISCORD_PUBLIC_KEY="+hex.EncodeToString(fake.PublicKey))
 }
 
-// redisPatience has the bot wait for Redis as long as a busy machine may need.
-// Past the 300 ms of its own it would decide alone.
-var redisPatience = "?read_timeout=" + Patience.String()
+// redisPatience has the bot wait for Redis as long as it can, for a busy machine.
+const redisPatience = "?read_timeout=1s"
 
 // OnRedis are the settings of a bot that shares its state there.
 func OnRedis(redis *miniredis.Miniredis) []string {
