@@ -10,6 +10,7 @@ import (
 
 	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/platform/discord/api"
 )
 
 // early is what an edit gets that reaches Discord before the first response,
@@ -38,7 +39,7 @@ func TestASlowCommandIsPromisedThenEdited(t *testing.T) {
 				h.fake.Script(fakediscord.Edit, early, early)
 			}
 			p := h.send(t, command(name))
-			pass(firstResponse)
+			pass(api.FirstResponse)
 			if a := p.Answer(); !a.Deferred || a.Ephemeral != ephemeral || a.Edits != 0 {
 				t.Errorf("%s: first %+v", name, a)
 			}
@@ -150,7 +151,8 @@ func TestAnInteractionThatIsDeliveredAgainIsAnsweredOnce(t *testing.T) {
 
 func TestWhatThereIsNoRoomForIsDroppedAndCounted(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *harness) {
-		h.inHand = make(chan struct{}, 1)
+		h.inFlight.Add(maxInFlight - 1)
+		defer h.inFlight.Add(1 - maxInFlight)
 		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
 		first := h.send(t, command("price"))
 		pass(time.Second)
@@ -163,11 +165,11 @@ func TestWhatThereIsNoRoomForIsDroppedAndCounted(t *testing.T) {
 				t.Errorf("%+v; counted %v", p.Answer(), h.events)
 			}
 		}
-		if n := h.InFlight(); n != 1 {
-			t.Errorf("%d in flight, want 1", n)
+		if n := h.InFlight(); n != maxInFlight {
+			t.Errorf("%d in flight", n)
 		}
 		pass(10 * time.Second)
-		if a := first.Answer(); a.Edits != 1 || h.InFlight() != 0 {
+		if a := first.Answer(); a.Edits != 1 || h.InFlight() != maxInFlight-1 {
 			t.Errorf("%+v, %d in flight", a, h.InFlight())
 		}
 		h.ask(t, command("price"))
@@ -186,7 +188,7 @@ func TestStoppingAnswersWhatIsInFlightAndStopsWhatTakesTooLong(t *testing.T) {
 				}
 			}
 			p := h.send(t, command("price"))
-			pass(firstResponse)
+			pass(api.FirstResponse)
 			h.stop()
 			began := time.Now()
 			pass(time.Second)

@@ -9,6 +9,7 @@ import (
 
 	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/platform/discord/api"
 )
 
 // Time is simulated, so that this machine's speed does not count.
@@ -28,7 +29,7 @@ func TestABurstIsAnsweredByItsFirstResponses(t *testing.T) {
 				for range commands {
 					pending = append(pending, h.send(t, command("price")))
 				}
-				pass(firstResponse)
+				pass(api.FirstResponse)
 				for _, p := range pending {
 					if a := p.Answer(); a.Callbacks != 1 || a.Deferred || a.Edits != 0 || !strings.Contains(a.Text(), "the price") {
 						t.Fatalf("%+v; counted %v", a, h.events)

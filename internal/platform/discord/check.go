@@ -9,23 +9,23 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/config"
-	"herald/internal/platform/discord/gateway"
+	"herald/internal/platform/discord/api"
 )
 
-// longestName bounds what Discord calls the bot, in characters.
-const longestName = 40
+// maxName bounds what Discord calls the bot, in characters.
+const maxName = 40
 
 // Check asks Discord whose the token is, and whether interactions come the way
 // that the settings say. What it has learned is for an operator, a sentence each.
 func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
-	app, err := a.askApplication(ctx)
+	app, err := a.api.Application(ctx)
 	switch {
-	case errors.Is(err, gateway.ErrToken):
-		return nil, gateway.ErrToken
+	case errors.Is(err, api.ErrToken):
+		return nil, api.ErrToken
 	case err != nil:
 		return nil, err
 	}
-	learned = []string{fmt.Sprintf("%s, application %s", chat.NewUntrusted(app.name(), longestName), app.ID)}
+	learned = []string{fmt.Sprintf("%s, application %s", chat.NewUntrusted(app.Name, maxName), app.ID)}
 	if a.ApplicationID != "" && a.ApplicationID != app.ID {
 		return learned, &config.WrongError{
 			Problem:  "the token belongs to this application, and not to the one that is set",
@@ -51,4 +51,4 @@ func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
 }
 
 // host is a URL's, whose path may be a secret.
-func host(rawURL string) chat.Untrusted { return chat.NewUntrusted(config.Host(rawURL), 2*longestName) }
+func host(rawURL string) chat.Untrusted { return chat.NewUntrusted(config.Host(rawURL), 2*maxName) }

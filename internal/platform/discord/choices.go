@@ -19,31 +19,29 @@ type choice struct {
 	Value string `json:"value"`
 }
 
-// choicesFor are the choices of the option that is being written: those that begin
-// with what is there of it come first, then those that hold it, in any case.
+// choicesFor are the choices of the option that is being written which hold, in
+// any case, what is there of it; those that begin with it come first.
 func choicesFor(i *interaction, commands chat.Commands) response {
 	fitting := []choice{}
-	at := slices.IndexFunc(i.Data.Options, func(o option) bool { return o.Focused })
-	c, _ := commands.Find(i.Data.Name)
-	params, _ := c.Params()
-	for _, p := range params {
-		if at < 0 || p.Name != i.Data.Options[at].Name {
+	command, _ := commands.Find(i.Data.Name)
+	params, _ := command.Params()
+	for _, o := range i.Data.Options {
+		at := slices.IndexFunc(params, func(p chat.Param) bool { return o.Focused && p.Name == o.Name })
+		if at < 0 {
 			continue
 		}
-		written, _ := i.Data.Options[at].Value.(string)
-		written = strings.ToLower(strings.TrimSpace(written))
-		var held []choice
-		for _, name := range p.Choices {
-			switch at := strings.Index(strings.ToLower(name), written); {
-			case at == 0:
-				fitting = append(fitting, choice{name, name})
-			case at > 0:
-				held = append(held, choice{name, name})
+		text, _ := o.Value.(string)
+		position := func(name string) int {
+			return strings.Index(strings.ToLower(name), strings.ToLower(strings.TrimSpace(text)))
+		}
+		for _, name := range params[at].Choices {
+			if position(name) >= 0 {
+				fitting = append(fitting, choice{Name: name, Value: name})
 			}
 		}
-		fitting = append(fitting, held...)
+		slices.SortStableFunc(fitting, func(a, b choice) int { return min(position(a.Name), 1) - min(position(b.Name), 1) })
 	}
-	return response{discordgo.InteractionApplicationCommandAutocompleteResult, struct {
+	return response{Type: discordgo.InteractionApplicationCommandAutocompleteResult, Data: struct {
 		Choices []choice `json:"choices"`
 	}{fitting[:min(len(fitting), maxChoices)]}}
 }

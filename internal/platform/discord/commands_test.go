@@ -22,17 +22,15 @@ func TestCommandsAreWrittenOnlyWhenTheyDiffer(t *testing.T) {
 			if got := len(h.fake.Commands(guild)); got != 6 {
 				t.Errorf("guild %q: %d commands", guild, got)
 			}
-			if err := h.registerOnce(t.Context(), h.fake.ApplicationID, h.handler.Commands()); err != nil {
-				t.Fatal(err)
-			}
-			if h.fake.Overwrites() != 1 || h.count("commands_current") != 1 {
-				t.Errorf("guild %q: the same commands were written again", guild)
+			again, err := syncCommands(t.Context(), h.api, h.fake.ApplicationID, guild, h.handler.Commands())
+			if err != nil || again || h.fake.Overwrites() != 1 {
+				t.Errorf("guild %q: the same commands were written again: %v", guild, err)
 			}
 			// One text that is too long would keep all commands from being registered.
 			long := chat.SayWith("command.supply", chat.Values{"symbol": chat.Plain(strings.Repeat("SYM", 60))})
 			forms := []chat.Form{{Params: []chat.Param{{Name: "p", Summary: long}}}}
 			others := chat.Commands{{Name: "x", Summary: long, PersonMenu: long, Forms: forms}}
-			if err := h.registerOnce(t.Context(), h.fake.ApplicationID, others); err != nil || h.fake.Overwrites() != 2 {
+			if written, err := syncCommands(t.Context(), h.api, h.fake.ApplicationID, guild, others); err != nil || !written || h.fake.Overwrites() != 2 {
 				t.Errorf("guild %q: changed commands were not written: %v", guild, err)
 			}
 		}, func(_ *harness, c *Config) { c.GuildID = guild })
@@ -41,39 +39,36 @@ func TestCommandsAreWrittenOnlyWhenTheyDiffer(t *testing.T) {
 
 // What of a command is changed in Discord, by an earlier version or by hand.
 func TestEveryChangeOfACommandIsSeen(t *testing.T) {
-	type types = []discordgo.ApplicationIntegrationType
-	for name, change := range map[string]func(*discordgo.ApplicationCommand){
-		"name":                   func(c *discordgo.ApplicationCommand) { c.Name += "x" },
-		"type":                   func(c *discordgo.ApplicationCommand) { c.Type++ },
-		"permissions":            func(c *discordgo.ApplicationCommand) { c.DefaultMemberPermissions = new(int64) },
-		"no contexts":            func(c *discordgo.ApplicationCommand) { c.Contexts = nil },
-		"installed for users":    func(c *discordgo.ApplicationCommand) { c.IntegrationTypes = &types{1} },
-		"an option":              func(c *discordgo.ApplicationCommand) { c.Options[1].Name += "x" },
-		"an option's language":   func(c *discordgo.ApplicationCommand) { c.Options[1].DescriptionLocalizations["ru"] = "x" },
-		"an option's completion": func(c *discordgo.ApplicationCommand) { c.Options[1].Autocomplete = false },
-		"an option's choices": func(c *discordgo.ApplicationCommand) {
-			c.Options[1].Choices = []*discordgo.ApplicationCommandOptionChoice{{}}
+	for name, change := range map[string]func(*definition){
+		"name":                   func(c *definition) { c.Name += "x" },
+		"type":                   func(c *definition) { c.Type++ },
+		"permissions":            func(c *definition) { c.Permissions = "0" },
+		"no contexts":            func(c *definition) { c.Contexts = nil },
+		"installed for users":    func(c *definition) { c.IntegrationTypes = c.IntegrationTypes[:1] },
+		"an option":              func(c *definition) { c.Options[1].Name += "x" },
+		"an option's language":   func(c *definition) { c.Options[1].DescriptionLocalizations["ru"] = "x" },
+		"an option's completion": func(c *definition) { c.Options[1].Autocomplete = false },
+		"an option's choices": func(c *definition) {
+			c.Options[1].Choices = []any{"x"}
 		},
-		"a language": func(c *discordgo.ApplicationCommand) { (*c.DescriptionLocalizations)["tr"] = "x" },
-		"a language's name": func(c *discordgo.ApplicationCommand) {
-			c.NameLocalizations = &map[discordgo.Locale]string{"vi": "x"}
+		"a language": func(c *definition) { c.DescriptionLocalizations["tr"] = "x" },
+		"a language's name": func(c *definition) {
+			c.NameLocalizations = map[discordgo.Locale]string{"vi": "x"}
 		},
 	} {
-		wanted, registered := definitions((&chattest.Handler{}).Commands(), true), definitions((&chattest.Handler{}).Commands(), true)
+		wanted, registered := definitions((&chattest.Handler{}).Commands()), definitions((&chattest.Handler{}).Commands())
 		slices.Reverse(registered)
 		for _, c := range registered {
-			// What Discord adds.
-			c.ID, c.Version, c.ApplicationID = "1", "2", "3"
-			slices.Reverse(*c.Contexts)
-			slices.Reverse(*c.IntegrationTypes)
+			slices.Reverse(c.Contexts)
+			slices.Reverse(c.IntegrationTypes)
 			if c.NameLocalizations == nil {
-				c.NameLocalizations = &map[discordgo.Locale]string{}
+				c.NameLocalizations = map[discordgo.Locale]string{}
 			}
 		}
 		if !same(registered, wanted) {
 			t.Fatal("what Discord adds is seen as a change")
 		}
-		change(registered[slices.IndexFunc(registered, func(c *discordgo.ApplicationCommand) bool { return c.Name == "exists" })])
+		change(registered[slices.IndexFunc(registered, func(c *definition) bool { return c.Name == "exists" })])
 		if same(registered, wanted) || same(wanted, registered) {
 			t.Errorf("%s: no change is seen", name)
 		}
@@ -99,12 +94,12 @@ func TestRegistrationFailingDoesNotHoldTheService(t *testing.T) {
 func TestDefinitions(t *testing.T) {
 	late, early := chat.Param{Name: "late", Summary: chat.Say("s")}, chat.Param{Name: "early", Summary: chat.Say("s")}
 	mixed := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{late, early}}, {Params: []chat.Param{early}}}}
-	all := map[string]*discordgo.ApplicationCommand{}
-	for _, c := range definitions(append((&chattest.Handler{}).Commands(), mixed), true) {
+	all := map[string]*definition{}
+	for _, c := range definitions(append((&chattest.Handler{}).Commands(), mixed)) {
 		all[c.Name] = c
 	}
 	for _, name := range []string{"price", "staked", "mylogins", "exists", "help"} {
-		if c := all[name]; c == nil || c.Description == "" || len(*c.Contexts) != 3 || len(*c.IntegrationTypes) != 2 || c.DefaultMemberPermissions != nil {
+		if c := all[name]; c == nil || c.Description == "" || len(c.Contexts) != 3 || len(c.IntegrationTypes) != 2 || c.Permissions != "" {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -113,8 +108,8 @@ func TestDefinitions(t *testing.T) {
 	}
 	// A menu is for the moderators of a guild that the bot is a member of.
 	menu := all["Check registration"]
-	if menu == nil || menu.Type != discordgo.UserApplicationCommand || menu.Description != "" || fmt.Sprint(*menu.Contexts) != "[0]" ||
-		fmt.Sprint(*menu.IntegrationTypes) != "[0]" || *menu.DefaultMemberPermissions != discordgo.PermissionModerateMembers {
+	if menu == nil || menu.Type != discordgo.UserApplicationCommand || menu.Description != "" || fmt.Sprint(menu.Contexts) != "[0]" ||
+		fmt.Sprint(menu.IntegrationTypes) != "[0]" || menu.Permissions != fmt.Sprint(discordgo.PermissionModerateMembers) {
 		t.Errorf("menu: %+v", menu)
 	}
 	if o := all["staked"].Options; len(o) != 1 || !o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionString || o[0].Autocomplete {
@@ -133,7 +128,7 @@ func TestDefinitions(t *testing.T) {
 func TestDescriptionsAndMenusAreInEveryLanguage(t *testing.T) {
 	c := chat.Command{Name: "x", Summary: chat.Say("busy.title"), PersonMenu: chat.Say("busy.title"),
 		Forms: []chat.Form{{Params: []chat.Param{{Name: "p", Summary: chat.Say("busy.text")}}}}}
-	defined := definitions(chat.Commands{c}, true)
+	defined := definitions(chat.Commands{c})
 	option := defined[0].Options[0]
 	for _, l := range chat.Languages() {
 		title, text := words.Say(l, c.Summary), words.Say(l, chat.Say("busy.text"))
@@ -147,7 +142,7 @@ func TestDescriptionsAndMenusAreInEveryLanguage(t *testing.T) {
 			if own, spoken := chat.LanguageOf(string(locale)); !spoken || own != l {
 				t.Errorf("%s is shown to those who read %s", l, locale)
 			}
-			if (*defined[0].DescriptionLocalizations)[locale] != title || (*defined[1].NameLocalizations)[locale] != title ||
+			if defined[0].DescriptionLocalizations[locale] != title || defined[1].NameLocalizations[locale] != title ||
 				option.DescriptionLocalizations[locale] != text {
 				t.Errorf("%s is missing", locale)
 			}

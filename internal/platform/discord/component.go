@@ -78,14 +78,14 @@ type modal struct {
 }
 
 // modalFor asks for the argument of a parameter. state comes back with it.
-func modalFor(p chat.Param, state string, l chat.Language) modal {
+func modalFor(p chat.Param, state string, l chat.Language) response {
 	question := cut(words.Say(l, p.Question), maxModalTitle)
-	return modal{Title: question, CustomID: state, Components: []component{{
+	return response{Type: discordgo.InteractionResponseModal, Data: modal{Title: question, CustomID: state, Components: []component{{
 		Type: labelComponent, Label: question, Component: &component{
 			Type: discordgo.TextInputComponent, Style: int(discordgo.TextInputShort),
 			CustomID: p.Name, Placeholder: cut(p.Example, maxPlaceholder),
 		},
-	}}}
+	}}}}
 }
 
 // asked is the parameter that a command asks for, if it does.

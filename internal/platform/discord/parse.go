@@ -9,24 +9,26 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"herald/internal/chat"
+	"herald/internal/platform/discord/api"
 )
+
+// Platform is Discord's name in logs, metrics and OPERATORS.
+const Platform chat.Platform = "discord"
 
 // interaction is as much of Discord's as is used. discordgo's own type decodes
 // every member, so that one of an unknown form would lose the whole.
 type interaction struct {
-	ID            string                           `json:"id"`
-	ApplicationID string                           `json:"application_id"`
-	Type          discordgo.InteractionType        `json:"type"`
-	Token         string                           `json:"token"`
-	GuildID       string                           `json:"guild_id"`
-	ChannelID     string                           `json:"channel_id"`
-	Context       discordgo.InteractionContextType `json:"context"`
-	Locale        string                           `json:"locale"`
-	Member        *member                          `json:"member"` // in guilds
-	User          *user                            `json:"user"`   // elsewhere
-	Installed     *installations                   `json:"authorizing_integration_owners"`
-	Message       *shown                           `json:"message"` // that holds the button pressed
-	Data          data                             `json:"data"`
+	api.Interaction
+	Type      discordgo.InteractionType        `json:"type"`
+	GuildID   string                           `json:"guild_id"`
+	ChannelID string                           `json:"channel_id"`
+	Context   discordgo.InteractionContextType `json:"context"`
+	Locale    string                           `json:"locale"`
+	Member    *member                          `json:"member"` // in guilds
+	User      *user                            `json:"user"`   // elsewhere
+	Installed *installations                   `json:"authorizing_integration_owners"`
+	Message   *shown                           `json:"message"` // that holds the button pressed
+	Data      data                             `json:"data"`
 }
 
 type member struct {
@@ -126,12 +128,6 @@ func (i *interaction) sender() *user {
 		return i.Member.User
 	}
 	return i.User
-}
-
-// typing reports whether a person is writing an argument, for which they are
-// offered choices.
-func (i *interaction) typing() bool {
-	return i.Type == discordgo.InteractionApplicationCommandAutocomplete
 }
 
 // forUs reports whether a person did something that can be answered.

@@ -190,7 +190,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || !i.forUs() {
 			return
 		}
-		if i.typing() {
+		if i.Type == discordgo.InteractionApplicationCommandAutocomplete {
 			choicesFor(i, commands)
 			return
 		}

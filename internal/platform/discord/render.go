@@ -90,6 +90,14 @@ func render(reply chat.Reply) message {
 	return m
 }
 
+// seenBy is m for everybody or, if private, for the user alone.
+func (m message) seenBy(private bool) message {
+	if private {
+		m.Flags = discordgo.MessageFlagsEphemeral
+	}
+	return m
+}
+
 // withoutPicture is m as text alone.
 func (m message) withoutPicture() message {
 	text := m.Embeds[0]

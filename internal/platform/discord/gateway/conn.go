@@ -32,11 +32,10 @@ const (
 // any other it can be resumed.
 var sessionCloses = []int{4003, 4007, 4009}
 
-// closeToResume is the code with which we leave a connection whose session is
-// to be kept: Discord drops the session at 1000 and 1001.
-const closeToResume = 4000
-
 const (
+	// closeToResume is the code with which we leave a connection whose session is
+	// to be kept: Discord drops the session at 1000 and 1001.
+	closeToResume = 4000
 	// maxPacket bounds one packet in bytes; READY lists up to 2,500 guilds.
 	maxPacket = 16 << 20
 	// writeTime bounds one write to a peer that reads nothing.
@@ -50,51 +49,56 @@ type packet struct {
 	Data     json.RawMessage `json:"d"`
 	Sequence int64           `json:"s"` // of dispatches, from 1
 	Type     string          `json:"t"`
+	err      error           // instead of the rest: the connection has ended
 }
 
-// conn is one connection to the gateway, from Hello to its end. Only serve's
-// goroutine uses it, but for reading.
+// conn is one connection to the gateway. Only serve's goroutine uses it, but for
+// read.
 type conn struct {
 	*Gateway
-	ws       *websocket.Conn
-	take     func(interaction json.RawMessage, replayed bool)
-	interval time.Duration    // of heartbeats; 0 before Hello
-	beatDue  <-chan time.Time // nil before Hello
-	acked    bool             // the last heartbeat was
-	beatAt   time.Time        // when the last heartbeat was sent
-	expired  <-chan time.Time // Hello or READY has not come in time; nil after both
-	shown    *string          // the status that was sent; nil before one
+	ws        *websocket.Conn
+	receive   Receive
+	interval  time.Duration    // of heartbeats; 0 before Hello
+	beatDue   <-chan time.Time // nil before Hello
+	beatAt    time.Time        // when the last heartbeat was sent
+	acked     bool             // the last heartbeat was
+	connected bool             // READY or RESUMED came
+	shown     *string          // the status that was sent; nil before one
 }
 
 // serve takes the connection from Hello to its end and returns why it ended. A
 // peer that falls silent acknowledges no heartbeat either, and so is left within
 // two.
 func (c *conn) serve(ctx context.Context) error {
-	reading, stop := context.WithCancel(ctx)
-	defer stop()
-	defer c.leave(ctx)
-	reads := make(chan read)
-	go c.readAll(reading, reads)
-	c.expired = time.After(handshakeTime)
+	packets := make(chan packet)
+	go c.read(packets)
+	defer func() {
+		c.leave(ctx)
+		for range packets { // until read has ended
+		}
+	}()
+	expired := time.After(handshakeTime)
 	for {
 		var err error
 		select {
 		case <-ctx.Done():
 			err = ctx.Err()
-		case <-c.expired:
-			err = errors.New("the gateway did not say Hello and READY in time")
+		case <-expired:
+			if !c.connected {
+				err = errors.New("the gateway did not say Hello and READY in time")
+			}
 		case <-c.beatDue:
 			err = c.beat()
 		case <-c.changed:
 			err = c.show()
-		case r := <-reads:
+		case p := <-packets:
 			switch {
-			case r.err != nil:
-				err = c.ended(r.err)
+			case p.err != nil:
+				err = c.ended(p.err)
 			case c.interval == 0:
-				err = c.hello(r.packet)
+				err = c.hello(p)
 			default:
-				err = c.handle(r.packet)
+				err = c.handle(p)
 			}
 		}
 		if err != nil {
@@ -113,38 +117,40 @@ func (c *conn) leave(ctx context.Context) {
 	c.ws.Close()
 }
 
-// read is a packet, or the error that ended the connection.
-type read struct {
-	packet
-	err error
-}
-
-// readAll sends every packet, then the error that ended the connection, until
-// ctx is done. What is not JSON is a packet with an opcode that means nothing.
-func (c *conn) readAll(ctx context.Context, out chan<- read) {
+// read passes every packet on, and last the error that ended the connection.
+// Interactions go to receive from here: a hand-over to serve would cost each of
+// them a switch of goroutines.
+func (c *conn) read(packets chan<- packet) {
+	defer close(packets)
 	c.ws.SetReadLimit(maxPacket)
+	replayed := true // what comes before READY or RESUMED
 	for {
-		var r read
 		_, raw, err := c.ws.ReadMessage()
-		switch {
-		case err != nil:
-			r.err = err
-		case json.Unmarshal(raw, &r.packet) != nil:
-			c.Count("malformed")
-			r.packet = packet{Op: -1}
-		}
-		select {
-		case out <- r:
-		case <-ctx.Done():
-			return
-		}
 		if err != nil {
+			packets <- packet{err: err}
 			return
 		}
+		var p packet
+		if json.Unmarshal(raw, &p) != nil {
+			c.Count("malformed")
+			continue
+		}
+		if p.Sequence > 0 {
+			c.sequence.Store(p.Sequence)
+		}
+		switch p.Type {
+		case "INTERACTION_CREATE":
+			c.receive(p.Data, replayed)
+			continue
+		case "READY", "RESUMED":
+			replayed = false
+		}
+		packets <- p
 	}
 }
 
-// hello starts the heartbeats and asks for the session.
+// hello starts the heartbeats, and begins a session or goes on with the one
+// there is. It asks for no intents: interactions arrive without any.
 func (c *conn) hello(p packet) error {
 	var hello struct {
 		Interval int64 `json:"heartbeat_interval"` // milliseconds
@@ -155,19 +161,11 @@ func (c *conn) hello(p packet) error {
 	}
 	c.interval = time.Duration(hello.Interval) * time.Millisecond
 	// Discord asks for a random part of the interval before the first.
-	c.beatDue = time.After(rand.N(c.interval))
-	c.acked = true
-	c.expired = time.After(handshakeTime)
-	return c.identifyOrResume()
-}
-
-// identifyOrResume begins a session, or goes on with the one there is. It asks
-// for no intents: interactions arrive without any.
-func (c *conn) identifyOrResume() error {
+	c.beatDue, c.acked = time.After(rand.N(c.interval)), true
 	if s := c.session; s != nil {
-		return c.write(opResume, map[string]any{"token": c.Token.Reveal(), "session_id": s.id, "seq": c.sequence})
+		return c.write(opResume, map[string]any{"token": c.Token.Reveal(), "session_id": s.id, "seq": c.sequence.Load()})
 	}
-	c.sequence = 0
+	c.sequence.Store(0)
 	copy(c.identified[:], c.identified[1:])
 	c.identified[maxIdentifies-1] = time.Now()
 	c.Count("identified")
@@ -200,24 +198,25 @@ func (c *conn) handle(p packet) error {
 	return nil
 }
 
+// dispatch handles what begins a session or goes on with one.
 func (c *conn) dispatch(p packet) error {
-	if p.Sequence > 0 {
-		c.sequence = p.Sequence
-	}
-	switch p.Type {
-	case "READY":
+	event := "connected"
+	switch {
+	case p.Type == "READY":
 		c.keepSession(p.Data)
-		return c.connected("connected")
-	case "RESUMED":
-		if c.session == nil {
-			return errors.New("the gateway resumed a session that does not exist")
-		}
+	case p.Type != "RESUMED":
+		return nil
+	case c.session == nil:
+		return errors.New("the gateway resumed a session that does not exist")
+	default:
 		c.session.resumes = 0
-		return c.connected("resumed")
-	case "INTERACTION_CREATE":
-		c.take(p.Data, c.connectedAt.IsZero())
+		event = "resumed"
 	}
-	return nil
+	c.connected = true
+	c.alive.Store(true)
+	c.Count(event)
+	c.Connected(c.name)
+	return c.show()
 }
 
 // keepSession keeps what READY says of the bot, and of the session if that is
@@ -240,28 +239,19 @@ func (c *conn) keepSession(ready json.RawMessage) {
 	c.session = &session{id: told.ID, address: address}
 }
 
-func (c *conn) connected(event string) error {
-	c.expired = nil
-	c.connectedAt = time.Now()
-	c.alive.Store(true)
-	c.Count(event)
-	c.Connected(c.name)
-	return c.show()
-}
-
-// show sends the status, unless it was sent on this connection, once that stands.
-// A session that is resumed may still have another.
+// show sends the status, unless it was sent on this connection. A session that is
+// resumed may still have another.
 // https://discord.com/developers/docs/events/gateway-events#update-presence
 func (c *conn) show() error {
 	text := c.status.Load()
-	if c.connectedAt.IsZero() || text == nil || c.shown != nil && *c.shown == *text {
+	if !c.connected || text == nil || c.shown != nil && *c.shown == *text {
 		return nil
 	}
 	c.shown = text
 	activities := []any{}
 	if *text != "" {
 		// A custom status shows its state, and not its name, which must be there.
-		// discordgo's type would send a time in a form that Discord has not.
+		// discordgo's type would send a time in a form that Discord refuses.
 		activities = append(activities, map[string]any{"name": "Custom Status", "type": discordgo.ActivityTypeCustom, "state": *text})
 	}
 	return c.write(opPresence, map[string]any{"since": nil, "activities": activities, "status": discordgo.StatusOnline, "afk": false})
@@ -272,15 +262,14 @@ func (c *conn) beat() error {
 	if !c.acked {
 		return errors.New("the gateway did not acknowledge a heartbeat")
 	}
-	c.acked = false
-	c.beatDue = time.After(c.interval)
+	c.acked, c.beatDue = false, time.After(c.interval)
 	return c.heartbeat()
 }
 
 func (c *conn) heartbeat() error {
 	c.beatAt = time.Now()
-	if c.sequence > 0 {
-		return c.write(opHeartbeat, c.sequence)
+	if sequence := c.sequence.Load(); sequence > 0 {
+		return c.write(opHeartbeat, sequence)
 	}
 	return c.write(opHeartbeat, nil)
 }
@@ -299,8 +288,8 @@ func (c *conn) ended(err error) error {
 	if !ok {
 		return fmt.Errorf("read from the gateway: %w", err)
 	}
-	if err, ok := fatalCloses[closed.Code]; ok {
-		return err
+	if fatal, ok := fatalCloses[closed.Code]; ok {
+		return fatal
 	}
 	if slices.Contains(sessionCloses, closed.Code) {
 		c.session = nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/platform/discord/api"
 	"herald/internal/secret"
 )
 
@@ -72,7 +73,7 @@ func TestFatalClosesAndARefusedTokenEndRun(t *testing.T) {
 			}
 		}, func(h *harness) {
 			if code == 0 {
-				h.Token = secret.New("wrong")
+				h.API = api.New(secret.New("wrong"), h.fake.URL(), h.add)
 			}
 		})
 	}
@@ -246,10 +247,28 @@ func TestASessionThatBreaksAtOnceIsResumedWithoutHaste(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", action), func(t *testing.T) {
 			simulate(t, fakediscord.Behaviour{AfterReady: []fakediscord.Action{action}}, func(t *testing.T, h *harness) {
 				pass(10 * time.Minute)
-				// At once, and then with pauses that double up to a minute.
-				if n := h.fake.Connects(); n < 10 || n > 30 || len(h.fake.Identifies()) != 1 {
+				// At once, and then after 1 to 5 seconds.
+				if n := h.fake.Connects(); n < 150 || n > 300 || len(h.fake.Identifies()) != 1 {
 					t.Errorf("connected %d times in ten minutes, identified %d times", n, len(h.fake.Identifies()))
 				}
+			})
+		})
+	}
+}
+
+// Discord asks for 1 to 5 seconds. What bounds the identifies is not patience.
+func TestFiveConnectionsLostInARowAreReplacedWithinSeconds(t *testing.T) {
+	for name, lost := range map[string]fakediscord.Action{"resumed": {Drop: true}, "identified": {Op: opInvalidSession}} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *harness) {
+				for n := range 5 {
+					h.fake.Do(lost)
+					pass(5100 * time.Millisecond)
+					if !h.Alive() {
+						t.Errorf("away for more than 5 seconds after loss %d", n+1)
+					}
+				}
+				h.takes(t)
 			})
 		})
 	}
@@ -290,7 +309,7 @@ func FuzzHandle(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		g := New(Config{Log: slog.New(slog.DiscardHandler), Count: func(string) {}, Connected: func(string) {}})
-		c := &conn{Gateway: g, take: func(json.RawMessage, bool) {}}
+		c := &conn{Gateway: g, receive: func(json.RawMessage, bool) {}}
 		var p packet
 		if json.Unmarshal(raw, &p) != nil || p.Op == opHeartbeat {
 			return

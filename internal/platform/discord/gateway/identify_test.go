@@ -85,7 +85,7 @@ func TestATenMinuteOutageOfRESTPasses(t *testing.T) {
 
 func TestSpentSessionsAreWaitedFor(t *testing.T) {
 	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *harness) {
-		if len(h.fake.Identifies()) != 0 || h.count("identify_held") != 1 || h.logged.Lines("wait=1h0m0s") != 1 {
+		if len(h.fake.Identifies()) != 0 || h.count("identify_throttled") != 1 || h.logged.Lines("wait=1h0m0s") != 1 {
 			t.Errorf("identified %d times, counted %v, log:\n%s", len(h.fake.Identifies()), h.events, h.logged)
 		}
 		h.fake.Limit(1, time.Hour)
