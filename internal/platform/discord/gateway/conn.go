@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -17,7 +19,6 @@ import (
 // Opcodes of the gateway.
 // https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway
 const (
-	opDispatch       = 0
 	opHeartbeat      = 1
 	opIdentify       = 2
 	opPresence       = 3
@@ -49,59 +50,55 @@ type packet struct {
 	Data     json.RawMessage `json:"d"`
 	Sequence int64           `json:"s"` // of dispatches, from 1
 	Type     string          `json:"t"`
-	err      error           // instead of the rest: the connection has ended
 }
 
-// conn is one connection to the gateway. Only serve's goroutine uses it, but for
-// read.
+// conn is one connection to the gateway. serve's goroutine reads, and hands
+// interactions over itself: one goroutine more would cost each a switch. Another
+// sends heartbeats and the status.
 type conn struct {
 	*Gateway
 	ws        *websocket.Conn
 	receive   Receive
-	interval  time.Duration    // of heartbeats; 0 before Hello
-	beatDue   <-chan time.Time // nil before Hello
-	beatAt    time.Time        // when the last heartbeat was sent
-	acked     bool             // the last heartbeat was
-	connected bool             // READY or RESUMED came
-	shown     *string          // the status that was sent; nil before one
+	writing   sync.Mutex
+	beatAt    atomic.Pointer[time.Time] // when the last heartbeat was sent
+	connected bool                      // READY or RESUMED came
 }
 
 // serve takes the connection from Hello to its end and returns why it ended. A
-// peer that falls silent acknowledges no heartbeat either, and so is left within
+// peer that falls silent acknowledges no heartbeat either, and so is left after
 // two.
 func (c *conn) serve(ctx context.Context) error {
-	packets := make(chan packet)
-	go c.read(packets)
-	defer func() {
-		c.leave(ctx)
-		for range packets { // until read has ended
-		}
-	}()
-	expired := time.After(handshakeTime)
+	beating, stop := context.WithCancel(ctx)
+	var beats sync.WaitGroup
+	defer beats.Wait()
+	defer c.leave(ctx)
+	defer stop()
+	defer context.AfterFunc(ctx, func() { c.leave(ctx) })() // which ends a read
+
+	c.ws.SetReadLimit(maxPacket)
+	_ = c.ws.SetReadDeadline(time.Now().Add(handshakeTime))
+	p, err := c.read()
+	if err != nil {
+		return err
+	}
+	var hello struct {
+		Interval int64 `json:"heartbeat_interval"` // milliseconds
+	}
+	if p.Op != opHello || json.Unmarshal(p.Data, &hello) != nil ||
+		hello.Interval <= 0 || hello.Interval > maxHeartbeat.Milliseconds() {
+		return errors.New("the gateway did not begin with Hello")
+	}
+	interval := time.Duration(hello.Interval) * time.Millisecond
+	c.begin()
+	beats.Go(func() { c.beat(beating, interval) })
 	for {
-		var err error
-		select {
-		case <-ctx.Done():
-			err = ctx.Err()
-		case <-expired:
-			if !c.connected {
-				err = errors.New("the gateway did not say Hello and READY in time")
-			}
-		case <-c.beatDue:
-			err = c.beat()
-		case <-c.changed:
-			err = c.show()
-		case p := <-packets:
-			switch {
-			case p.err != nil:
-				err = c.ended(p.err)
-			case c.interval == 0:
-				err = c.hello(p)
-			default:
-				err = c.handle(p)
-			}
+		if c.connected {
+			_ = c.ws.SetReadDeadline(time.Now().Add(2 * interval))
 		}
-		if err != nil {
+		if p, err = c.read(); err != nil {
+			return err
+		}
+		if err = c.handle(p); err != nil {
 			return err
 		}
 	}
@@ -117,59 +114,41 @@ func (c *conn) leave(ctx context.Context) {
 	c.ws.Close()
 }
 
-// read passes every packet on, and last the error that ended the connection.
-// Interactions go to receive from here: a hand-over to serve would cost each of
-// them a switch of goroutines.
-func (c *conn) read(packets chan<- packet) {
-	defer close(packets)
-	c.ws.SetReadLimit(maxPacket)
-	replayed := true // what comes before READY or RESUMED
-	for {
-		_, raw, err := c.ws.ReadMessage()
-		if err != nil {
-			packets <- packet{err: err}
-			return
+// read returns the next packet. What is not JSON is one whose opcode means
+// nothing. Its error has no text that the peer gave.
+func (c *conn) read() (p packet, err error) {
+	_, raw, err := c.ws.ReadMessage()
+	closed, is := errors.AsType[*websocket.CloseError](err)
+	switch {
+	case is:
+		if fatal, known := fatalCloses[closed.Code]; known {
+			return p, fatal
 		}
-		var p packet
-		if json.Unmarshal(raw, &p) != nil {
-			c.Count("malformed")
-			continue
+		if slices.Contains(sessionCloses, closed.Code) {
+			c.session = nil
 		}
-		if p.Sequence > 0 {
-			c.sequence.Store(p.Sequence)
-		}
-		switch p.Type {
-		case "INTERACTION_CREATE":
-			c.receive(p.Data, replayed)
-			continue
-		case "READY", "RESUMED":
-			replayed = false
-		}
-		packets <- p
+		return p, fmt.Errorf("the gateway closed the connection with code %d", closed.Code)
+	case err != nil:
+		return p, fmt.Errorf("read from the gateway: %w", err)
+	case json.Unmarshal(raw, &p) != nil:
+		c.Count("malformed")
+		p.Op = -1
 	}
+	return p, nil
 }
 
-// hello starts the heartbeats, and begins a session or goes on with the one
-// there is. It asks for no intents: interactions arrive without any.
-func (c *conn) hello(p packet) error {
-	var hello struct {
-		Interval int64 `json:"heartbeat_interval"` // milliseconds
-	}
-	if p.Op != opHello || json.Unmarshal(p.Data, &hello) != nil ||
-		hello.Interval <= 0 || hello.Interval > maxHeartbeat.Milliseconds() {
-		return errors.New("the gateway did not begin with Hello")
-	}
-	c.interval = time.Duration(hello.Interval) * time.Millisecond
-	// Discord asks for a random part of the interval before the first.
-	c.beatDue, c.acked = time.After(rand.N(c.interval)), true
+// begin goes on with the session there is, or asks for one. It asks for no
+// intents: interactions arrive without any.
+func (c *conn) begin() {
 	if s := c.session; s != nil {
-		return c.write(opResume, map[string]any{"token": c.Token.Reveal(), "session_id": s.id, "seq": c.sequence.Load()})
+		c.write(opResume, map[string]any{"token": c.Token.Reveal(), "session_id": s.id, "seq": c.sequence.Load()})
+		return
 	}
 	c.sequence.Store(0)
 	copy(c.identified[:], c.identified[1:])
 	c.identified[maxIdentifies-1] = time.Now()
 	c.Count("identified")
-	return c.write(opIdentify, map[string]any{
+	c.write(opIdentify, map[string]any{
 		"token":      c.Token.Reveal(),
 		"intents":    discordgo.IntentsNone,
 		"properties": map[string]string{"os": runtime.GOOS, "browser": "herald", "device": "herald"},
@@ -178,45 +157,43 @@ func (c *conn) hello(p packet) error {
 
 // handle returns an error for a packet that ends the connection.
 func (c *conn) handle(p packet) error {
-	switch p.Op {
-	case opHeartbeat:
-		return c.heartbeat()
-	case opACK:
-		c.acked = true
-		c.latency.Store(int64(time.Since(c.beatAt)))
-	case opReconnect:
+	if p.Sequence > 0 {
+		c.sequence.Store(p.Sequence)
+	}
+	switch {
+	case p.Type == "INTERACTION_CREATE":
+		c.receive(p.Data, !c.connected)
+	case p.Type == "READY":
+		c.keepSession(p.Data)
+		c.stands("connected")
+	case p.Type == "RESUMED" && c.session != nil:
+		c.session.resumes = 0
+		c.stands("resumed")
+	case p.Op == opHeartbeat:
+		c.heartbeat()
+	case p.Op == opACK:
+		if at := c.beatAt.Load(); at != nil {
+			c.latency.Store(int64(time.Since(*at)))
+		}
+	case p.Op == opReconnect:
 		return errors.New("the gateway asked for a new connection")
-	case opInvalidSession:
+	case p.Op == opInvalidSession:
 		var resumable bool
 		if json.Unmarshal(p.Data, &resumable) != nil || !resumable {
 			c.session = nil
 		}
 		return errors.New("the gateway called the session invalid")
-	case opDispatch:
-		return c.dispatch(p)
 	}
 	return nil
 }
 
-// dispatch handles what begins a session or goes on with one.
-func (c *conn) dispatch(p packet) error {
-	event := "connected"
-	switch {
-	case p.Type == "READY":
-		c.keepSession(p.Data)
-	case p.Type != "RESUMED":
-		return nil
-	case c.session == nil:
-		return errors.New("the gateway resumed a session that does not exist")
-	default:
-		c.session.resumes = 0
-		event = "resumed"
-	}
+// stands notes that the connection stands now.
+func (c *conn) stands(event string) {
 	c.connected = true
 	c.alive.Store(true)
 	c.Count(event)
 	c.Connected(c.name)
-	return c.show()
+	c.wake()
 }
 
 // keepSession keeps what READY says of the bot, and of the session if that is
@@ -239,60 +216,56 @@ func (c *conn) keepSession(ready json.RawMessage) {
 	c.session = &session{id: told.ID, address: address}
 }
 
-// show sends the status, unless it was sent on this connection. A session that is
-// resumed may still have another.
-// https://discord.com/developers/docs/events/gateway-events#update-presence
-func (c *conn) show() error {
-	text := c.status.Load()
-	if !c.connected || text == nil || c.shown != nil && *c.shown == *text {
-		return nil
+// beat sends heartbeats, and the status, until ctx is done.
+func (c *conn) beat(ctx context.Context, interval time.Duration) {
+	var shown *string                      // A session that is resumed may still have another.
+	due := time.NewTimer(rand.N(interval)) // Discord asks for a random part of it.
+	defer due.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-due.C:
+			due.Reset(interval)
+			c.heartbeat()
+		case <-c.changed:
+			text := c.status.Load()
+			if c.alive.Load() && text != nil && (shown == nil || *shown != *text) {
+				c.show(*text)
+				shown = text
+			}
+		}
 	}
-	c.shown = text
+}
+
+func (c *conn) heartbeat() {
+	now := time.Now()
+	c.beatAt.Store(&now)
+	var sequence any // null before there is one
+	if n := c.sequence.Load(); n > 0 {
+		sequence = n
+	}
+	c.write(opHeartbeat, sequence)
+}
+
+// show sends the status.
+// https://discord.com/developers/docs/events/gateway-events#update-presence
+func (c *conn) show(text string) {
 	activities := []any{}
-	if *text != "" {
+	if text != "" {
 		// A custom status shows its state, and not its name, which must be there.
 		// discordgo's type would send a time in a form that Discord refuses.
-		activities = append(activities, map[string]any{"name": "Custom Status", "type": discordgo.ActivityTypeCustom, "state": *text})
+		activities = append(activities, map[string]any{"name": "Custom Status", "type": discordgo.ActivityTypeCustom, "state": text})
 	}
-	return c.write(opPresence, map[string]any{"since": nil, "activities": activities, "status": discordgo.StatusOnline, "afk": false})
+	c.write(opPresence, map[string]any{"since": nil, "activities": activities, "status": discordgo.StatusOnline, "afk": false})
 }
 
-// beat sends a heartbeat, unless the one before was not acknowledged.
-func (c *conn) beat() error {
-	if !c.acked {
-		return errors.New("the gateway did not acknowledge a heartbeat")
-	}
-	c.acked, c.beatDue = false, time.After(c.interval)
-	return c.heartbeat()
-}
-
-func (c *conn) heartbeat() error {
-	c.beatAt = time.Now()
-	if sequence := c.sequence.Load(); sequence > 0 {
-		return c.write(opHeartbeat, sequence)
-	}
-	return c.write(opHeartbeat, nil)
-}
-
-func (c *conn) write(op int, data any) error {
+// write sends a packet. A connection that takes none is closed, and read fails.
+func (c *conn) write(op int, data any) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
 	_ = c.ws.SetWriteDeadline(time.Now().Add(writeTime))
-	if err := c.ws.WriteJSON(map[string]any{"op": op, "d": data}); err != nil {
-		return fmt.Errorf("write to the gateway: %w", err)
+	if c.ws.WriteJSON(map[string]any{"op": op, "d": data}) != nil {
+		c.ws.Close()
 	}
-	return nil
-}
-
-// ended words the end of a connection without the text that the peer gave.
-func (c *conn) ended(err error) error {
-	closed, ok := errors.AsType[*websocket.CloseError](err)
-	if !ok {
-		return fmt.Errorf("read from the gateway: %w", err)
-	}
-	if fatal, ok := fatalCloses[closed.Code]; ok {
-		return fatal
-	}
-	if slices.Contains(sessionCloses, closed.Code) {
-		c.session = nil
-	}
-	return fmt.Errorf("the gateway closed the connection with code %d", closed.Code)
 }

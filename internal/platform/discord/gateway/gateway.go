@@ -109,6 +109,11 @@ func (g *Gateway) Alive() bool { return g.alive.Load() }
 // Discord takes at most 5 changes in 20 seconds: leave a few seconds between two.
 func (g *Gateway) Show(text string) {
 	g.status.Store(&text)
+	g.wake()
+}
+
+// wake has the connection look at the status.
+func (g *Gateway) wake() {
 	select {
 	case g.changed <- struct{}{}:
 	default: // The connection is yet to look, and will find it.
