@@ -17,29 +17,24 @@ import (
 	"herald/internal/words"
 )
 
-// definition is a command as we define it; Discord knows more of it. discordgo's
-// type has all of that too, and so cannot be compared.
+// definition is a command or an option as we define it, and no more: discordgo's
+// types hold what Discord adds too, and so cannot be compared.
 // https://discord.com/developers/docs/interactions/application-commands#application-command-object
 type definition struct {
-	Type                     discordgo.ApplicationCommandType       `json:"type"`
-	Name                     string                                 `json:"name"`
-	NameLocalizations        map[discordgo.Locale]string            `json:"name_localizations,omitempty"`
-	Description              string                                 `json:"description,omitempty"`
-	DescriptionLocalizations map[discordgo.Locale]string            `json:"description_localizations,omitempty"`
-	Permissions              string                                 `json:"default_member_permissions,omitempty"`
-	Contexts                 []discordgo.InteractionContextType     `json:"contexts,omitempty"`
-	IntegrationTypes         []discordgo.ApplicationIntegrationType `json:"integration_types,omitempty"`
-	Options                  []optionDefinition                     `json:"options,omitempty"`
-}
-
-type optionDefinition struct {
-	Type                     discordgo.ApplicationCommandOptionType `json:"type"`
-	Name                     string                                 `json:"name"`
-	Description              string                                 `json:"description"`
-	DescriptionLocalizations map[discordgo.Locale]string            `json:"description_localizations,omitempty"`
-	Required                 bool                                   `json:"required,omitempty"`
-	Autocomplete             bool                                   `json:"autocomplete,omitempty"`
-	Choices                  []any                                  `json:"choices,omitempty"` // We define none.
+	Type                     int                         `json:"type"`
+	Name                     string                      `json:"name"`
+	NameLocalizations        map[discordgo.Locale]string `json:"name_localizations,omitempty"`
+	Description              string                      `json:"description,omitempty"`
+	DescriptionLocalizations map[discordgo.Locale]string `json:"description_localizations,omitempty"`
+	// Of a command.
+	Permissions      string        `json:"default_member_permissions,omitempty"`
+	Contexts         []int         `json:"contexts,omitempty"`
+	IntegrationTypes []int         `json:"integration_types,omitempty"`
+	Options          []*definition `json:"options,omitempty"`
+	// Of an option.
+	Required     bool  `json:"required,omitempty"`
+	Autocomplete bool  `json:"autocomplete,omitempty"`
+	Choices      []any `json:"choices,omitempty"` // We define none.
 }
 
 // How long what describes a command may be, in UTF-16 units: a token's symbol in
@@ -94,62 +89,42 @@ func canonical(all []*definition) []byte {
 }
 
 // definitions are the commands as Discord wants them, without their aliases,
-// which are another platform's.
+// which are another platform's. A menu lets a person be picked for a command: it
+// is for moderators alone, who are such only where the bot is a member.
 func definitions(commands chat.Commands) []*definition {
+	const guild, botDM, privateChannel = 0, 1, 2 // contexts
+	const forGuild, forUser = 0, 1               // who installs the bot
 	var all []*definition
 	for _, c := range commands {
-		all = append(all, slash(c))
+		d := described(int(discordgo.ChatApplicationCommand), c.Name, c.Summary)
+		d.Contexts, d.IntegrationTypes = []int{guild, botDM, privateChannel}, []int{forGuild, forUser}
+		params, required := c.Params()
+		for _, first := range []bool{true, false} { // Discord refuses an optional one before a required one.
+			for _, p := range params {
+				if required[p.Name] == first {
+					o := described(int(discordgo.ApplicationCommandOptionString), p.Name, p.Summary)
+					if p.Kind == chat.Person {
+						o.Type = int(discordgo.ApplicationCommandOptionUser)
+					}
+					o.Required, o.Autocomplete = first, len(p.Choices) > 0
+					d.Options = append(d.Options, o)
+				}
+			}
+		}
+		all = append(all, d)
 		if c.PersonMenu.Key != "" {
-			all = append(all, menu(c))
+			all = append(all, &definition{
+				Type: int(discordgo.UserApplicationCommand), Name: menuLabel(c), NameLocalizations: localized(c.PersonMenu, maxMenuLabel),
+				Permissions: strconv.Itoa(discordgo.PermissionModerateMembers), Contexts: []int{guild}, IntegrationTypes: []int{forGuild},
+			})
 		}
 	}
 	return all
 }
 
-func slash(c chat.Command) *definition {
-	d := &definition{
-		Type: discordgo.ChatApplicationCommand, Name: c.Name,
-		Description: cut(words.Say(chat.English, c.Summary), maxSummary), DescriptionLocalizations: localized(c.Summary, maxSummary),
-		Contexts: []discordgo.InteractionContextType{
-			discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM, discordgo.InteractionContextPrivateChannel,
-		},
-		IntegrationTypes: []discordgo.ApplicationIntegrationType{
-			discordgo.ApplicationIntegrationGuildInstall, discordgo.ApplicationIntegrationUserInstall,
-		},
-	}
-	params, required := c.Params()
-	for _, p := range params {
-		o := optionDefinition{
-			Type: discordgo.ApplicationCommandOptionString, Name: p.Name, Required: required[p.Name], Autocomplete: len(p.Choices) > 0,
-			Description: cut(words.Say(chat.English, p.Summary), maxSummary), DescriptionLocalizations: localized(p.Summary, maxSummary),
-		}
-		if p.Kind == chat.Person {
-			o.Type = discordgo.ApplicationCommandOptionUser
-		}
-		d.Options = append(d.Options, o)
-	}
-	// Discord refuses an optional one before a required one.
-	slices.SortStableFunc(d.Options, func(a, b optionDefinition) int {
-		switch {
-		case a.Required == b.Required:
-			return 0
-		case a.Required:
-			return -1
-		}
-		return 1
-	})
-	return d
-}
-
-// menu lets a person be picked for a command. It is for moderators alone, who are
-// such only where the bot is a member.
-func menu(c chat.Command) *definition {
-	return &definition{
-		Type: discordgo.UserApplicationCommand, Name: menuLabel(c), NameLocalizations: localized(c.PersonMenu, maxMenuLabel),
-		Permissions:      strconv.Itoa(discordgo.PermissionModerateMembers),
-		Contexts:         []discordgo.InteractionContextType{discordgo.InteractionContextGuild},
-		IntegrationTypes: []discordgo.ApplicationIntegrationType{discordgo.ApplicationIntegrationGuildInstall},
-	}
+func described(kind int, name string, summary chat.Text) *definition {
+	return &definition{Type: kind, Name: name, Description: cut(words.Say(chat.English, summary), maxSummary),
+		DescriptionLocalizations: localized(summary, maxSummary)}
 }
 
 // menuLabel is the label by which Discord knows a command in the menu of a person,

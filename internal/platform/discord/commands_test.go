@@ -108,15 +108,15 @@ func TestDefinitions(t *testing.T) {
 	}
 	// A menu is for the moderators of a guild that the bot is a member of.
 	menu := all["Check registration"]
-	if menu == nil || menu.Type != discordgo.UserApplicationCommand || menu.Description != "" || fmt.Sprint(menu.Contexts) != "[0]" ||
+	if menu == nil || menu.Type != int(discordgo.UserApplicationCommand) || menu.Description != "" || fmt.Sprint(menu.Contexts) != "[0]" ||
 		fmt.Sprint(menu.IntegrationTypes) != "[0]" || menu.Permissions != fmt.Sprint(discordgo.PermissionModerateMembers) {
 		t.Errorf("menu: %+v", menu)
 	}
-	if o := all["staked"].Options; len(o) != 1 || !o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionString || o[0].Autocomplete {
+	if o := all["staked"].Options; len(o) != 1 || !o[0].Required || o[0].Type != int(discordgo.ApplicationCommandOptionString) || o[0].Autocomplete {
 		t.Errorf("staked: %+v", o)
 	}
 	o := all["exists"].Options
-	if len(o) != 3 || o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionUser || !o[1].Autocomplete || o[2].Autocomplete || o[1].Choices != nil {
+	if len(o) != 3 || o[0].Required || o[0].Type != int(discordgo.ApplicationCommandOptionUser) || !o[1].Autocomplete || o[2].Autocomplete || o[1].Choices != nil {
 		t.Errorf("exists: %+v", o)
 	}
 	if o := all["x"].Options; o[0].Name != "early" || !o[0].Required || o[1].Required {

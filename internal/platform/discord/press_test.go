@@ -122,9 +122,9 @@ func TestWhatIsToldBesideAnAnswerIsRepeatedWithCare(t *testing.T) {
 	}{
 		"nothing fails":        {nil, 1, 1, 0},
 		"limited again":        {[]fakediscord.Fault{limited, limited, limited, limited}, 1, 5, 4 * time.Second},
-		"502, but carried out": {[]fakediscord.Fault{{Status: 502, Landed: true}}, 2, 2, 2 * time.Second},
-		"dropped twice":        {[]fakediscord.Fault{{Drop: true}, {DropAnswer: true}}, 2, 3, 7 * time.Second},
-		"502 three times":      {[]fakediscord.Fault{{Status: 502}, {Status: 500}, {Status: 502}}, 0, 3, 7 * time.Second},
+		"502, but carried out": {[]fakediscord.Fault{{Status: 502, Landed: true}}, 2, 2, 3 * time.Second},
+		"dropped twice":        {[]fakediscord.Fault{{Drop: true}, {DropAnswer: true}}, 2, 3, 6 * time.Second},
+		"502 three times":      {[]fakediscord.Fault{{Status: 502}, {Status: 500}, {Status: 502}}, 0, 3, 6 * time.Second},
 		"refused":              {[]fakediscord.Fault{{Status: 403, Code: 50001}}, 0, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,9 +55,12 @@ const (
 	MaxOther = 128
 )
 
-// unknownWaits are the waits before each repetition of a message that may be
-// out already, and would then be there twice.
-var unknownWaits = [...]time.Duration{2 * time.Second, 5 * time.Second}
+// A message that may be out already, and would then be there twice, is repeated
+// at most maxRepeats times, and not before repeatAfter.
+const (
+	maxRepeats  = 2
+	repeatAfter = 3 * time.Second
+)
 
 // Client makes the calls of one bot.
 type Client struct {
@@ -185,33 +188,28 @@ type call struct {
 // repeat makes a call until Discord accepts it, refuses it for good, or the next
 // try would come too late.
 func (c *Client) repeat(ctx context.Context, call call) error {
-	began, unknown := time.Now(), 0
+	began, unknown := time.Now(), 0 // outcomes
 	err := transport.Policy{
 		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 30 * time.Second},
 		Until:   call.until,
-		Again: func(err error) (again bool, atLeast time.Duration) {
-			again, atLeast = Retryable(err)
-			refused, is := errors.AsType[*Error](err)
-			switch {
-			case call.early && is && refused.Status == http.StatusNotFound:
+		Again: func(err error) (bool, time.Duration) {
+			again, atLeast := Retryable(err)
+			status := errorOf(err).Status
+			if call.early && status == http.StatusNotFound {
 				return time.Since(began) < overtaking, 0
-			case !again || transport.NeverSent(err) || is && refused.Status == http.StatusTooManyRequests:
-				return again, atLeast
 			}
-			unknown++
-			if !call.doubles {
-				return true, atLeast
+			if again && status != http.StatusTooManyRequests && !transport.NeverSent(err) {
+				unknown++
+				if call.doubles {
+					return unknown <= maxRepeats, max(atLeast, repeatAfter)
+				}
 			}
-			if unknown > len(unknownWaits) {
-				return false, 0
-			}
-			return true, max(atLeast, unknownWaits[unknown-1])
+			return again, atLeast
 		},
 		Failed: func(error, int, time.Duration) { c.count("retried") },
 	}.Do(ctx, func(ctx context.Context) error {
 		err := c.try(ctx, call)
-		refused, is := errors.AsType[*Error](err)
-		if is && refused.Code == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged && unknown > 0 {
+		if unknown > 0 && errorOf(err).Code == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged {
 			return nil // The try whose outcome is unknown was accepted.
 		}
 		return err
@@ -246,21 +244,16 @@ func (c *Client) try(ctx context.Context, call call) error {
 	bucket.Lock()
 	response, err := c.session.RequestWithLockedBucket(call.method, call.endpoint, contentType, body, bucket, 0,
 		discordgo.WithContext(ctx), c.addressed)
-	refused, is := errors.AsType[*Error](err)
+	refused := errorOf(err)
 	switch {
-	case is && refused.Status == http.StatusUnauthorized && refused.Code != discordgo.ErrCodeInvalidWebhookTokenProvided:
+	case refused.Status == http.StatusUnauthorized && refused.Code != discordgo.ErrCodeInvalidWebhookTokenProvided:
 		return ErrToken
-	case is:
-		if refused.Status == http.StatusTooManyRequests {
-			c.count("rate_limited")
-		}
-		return refused
-	case err != nil:
-		return transport.Clean(err)
-	case call.result != nil && json.Unmarshal(response, call.result) != nil:
+	case refused.Status == http.StatusTooManyRequests:
+		c.count("rate_limited")
+	case err == nil && call.result != nil && json.Unmarshal(response, call.result) != nil:
 		return errors.New("discord's response is not the JSON expected")
 	}
-	return nil
+	return transport.Clean(err)
 }
 
 // encode makes the body of a call.
@@ -287,8 +280,7 @@ func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode >= 300 {
 		defer resp.Body.Close()
 		refused := &Error{Status: resp.StatusCode, RetryAfter: transport.RetryAfter(resp.Header)}
-		body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-		_ = json.Unmarshal(body, refused) // where that fails there is no Code
+		_ = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(refused) // or there is no Code
 		return nil, refused
 	}
 	// Without headers: discordgo's limiter fails on some.

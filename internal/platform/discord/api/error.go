@@ -34,10 +34,18 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("discord refused with status %d, code %d", e.Status, e.Code)
 }
 
+// errorOf is the Error in err, zero if there is none.
+func errorOf(err error) Error {
+	if refused, is := errors.AsType[*Error](err); is {
+		return *refused
+	}
+	return Error{}
+}
+
 // Retryable reports whether another try may succeed after err, and the least
 // that it has to wait.
 func Retryable(err error) (again bool, atLeast time.Duration) {
-	if refused, is := errors.AsType[*Error](err); is {
+	if refused := errorOf(err); refused.Status != 0 {
 		return refused.Status == http.StatusTooManyRequests || refused.Status >= 500, refused.RetryAfter
 	}
 	return !errors.Is(err, context.Canceled) && !errors.Is(err, ErrToken) && !errors.Is(err, transport.ErrRedirect), 0
@@ -46,15 +54,14 @@ func Retryable(err error) (again bool, atLeast time.Duration) {
 // Expired reports whether err says that Discord takes no answer to the
 // interaction any more.
 func Expired(err error) bool {
-	refused, is := errors.AsType[*Error](err)
-	return is && (refused.Status == http.StatusNotFound && refused.Code != discordgo.ErrCodeUnknownMessage ||
-		refused.Code == discordgo.ErrCodeInvalidWebhookTokenProvided)
+	refused := errorOf(err)
+	return refused.Status == http.StatusNotFound && refused.Code != discordgo.ErrCodeUnknownMessage ||
+		refused.Code == discordgo.ErrCodeInvalidWebhookTokenProvided
 }
 
 // Unacceptable reports whether err says that Discord takes answers to the
 // interaction, but not this one: the message to edit may be deleted.
 func Unacceptable(err error) bool {
-	_, is := errors.AsType[*Error](err)
 	again, _ := Retryable(err)
-	return is && !again && !Expired(err)
+	return errorOf(err).Status != 0 && !again && !Expired(err)
 }
