@@ -225,6 +225,51 @@ func TestTheAdapterSpeaksTheLanguageOfTheAsker(t *testing.T) {
 	})
 }
 
+// Slow uploads and edits have places of their own.
+func TestSlowEditsHoldUpNoFirstResponse(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *harness) {
+		h.fake.Break(fakediscord.Edit, fakediscord.Fault{Latency: time.Minute})
+		h.reply(0, chat.Reply{Title: chat.Say("Price"), Image: &curve})
+		for range api.MaxFirst + api.MaxOther {
+			h.send(t, command("price"))
+		}
+		pass(time.Second)
+		h.reply(0, chat.Reply{Title: chat.Say("done")})
+		if a := h.ask(t, command("supply")).Answer(); a.Callbacks != 1 || a.First > 500*time.Millisecond {
+			t.Errorf("%+v", a)
+		}
+		h.fake.Break(fakediscord.Edit, fakediscord.Fault{})
+		pass(time.Minute)
+	})
+}
+
+// Discord refuses a second first response: that proves that the first one landed,
+// but only if there was one.
+func TestAFirstResponseOfUnknownOutcomeThatDiscordHasIsDelivered(t *testing.T) {
+	has := fakediscord.Fault{Status: http.StatusBadRequest, Code: 40060}
+	for name, tt := range map[string]struct {
+		faults []fakediscord.Fault
+		out    bool
+	}{
+		"taken late":          {[]fakediscord.Fault{{Latency: 3200 * time.Millisecond, Landed: true}, has}, true},
+		"a proxy's 502":       {[]fakediscord.Fault{{Status: http.StatusBadGateway}, has}, true},
+		"by somebody else":    {[]fakediscord.Fault{has}, false},
+		"limited, not landed": {[]fakediscord.Fault{{Status: http.StatusTooManyRequests}, has}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, overGateway, func(t *testing.T, h *harness) {
+				h.fake.Script(fakediscord.Callback, tt.faults...)
+				h.send(t, command("price"))
+				pass(10 * time.Second)
+				id := h.handler.Requests()[0].ID
+				if h.count("answered") == 1 != tt.out || strings.Contains(h.logged.String(), "id="+id) == tt.out {
+					t.Errorf("counted %v; log:\n%s", h.events, h.logged)
+				}
+			})
+		})
+	}
+}
+
 // One after the other they would take a second each.
 func TestEditsDoNotWaitForEachOther(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *harness) {

@@ -1,7 +1,6 @@
 package discord
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/bwmarrin/discordgo"
@@ -23,23 +22,21 @@ type choice struct {
 // any case, what is there of it; those that begin with it come first.
 func choicesFor(i *interaction, commands chat.Commands) response {
 	fitting := []choice{}
-	command, _ := commands.Find(i.Data.Name)
-	params, _ := command.Params()
 	for _, o := range i.Data.Options {
-		at := slices.IndexFunc(params, func(p chat.Param) bool { return o.Focused && p.Name == o.Name })
-		if at < 0 {
+		param := paramOf(commands, i.Data.Name, o.Name)
+		if !o.Focused {
 			continue
 		}
 		text, _ := o.Value.(string)
-		position := func(name string) int {
-			return strings.Index(strings.ToLower(name), strings.ToLower(strings.TrimSpace(text)))
-		}
-		for _, name := range params[at].Choices {
-			if position(name) >= 0 {
-				fitting = append(fitting, choice{Name: name, Value: name})
+		text = strings.ToLower(strings.TrimSpace(text))
+		for _, first := range []bool{true, false} {
+			for _, name := range param.Choices {
+				lower := strings.ToLower(name)
+				if strings.Contains(lower, text) && strings.HasPrefix(lower, text) == first {
+					fitting = append(fitting, choice{Name: name, Value: name})
+				}
 			}
 		}
-		slices.SortStableFunc(fitting, func(a, b choice) int { return min(position(a.Name), 1) - min(position(b.Name), 1) })
 	}
 	return response{Type: discordgo.InteractionApplicationCommandAutocompleteResult, Data: struct {
 		Choices []choice `json:"choices"`

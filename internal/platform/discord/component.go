@@ -1,7 +1,6 @@
 package discord
 
 import (
-	"slices"
 	"unicode/utf16"
 
 	"github.com/bwmarrin/discordgo"
@@ -37,47 +36,41 @@ type component struct {
 	Placeholder string                  `json:"placeholder,omitempty"`
 }
 
-// buttons are those of a card, and one for what it asks. Discord has none that
-// copies, so what could be copied must stand in the text; and it refuses two
-// that would come back as the same.
-func buttons(card words.Card, ask *chat.Ask) []component {
-	all := make([]component, 0, len(card.Buttons)+1)
+// rows are the buttons of a card, and one for what it asks. Discord has none that
+// copies, so what could be copied must stand in the text; and it refuses two that
+// would come back as the same.
+func rows(card words.Card, ask *chat.Ask) []component {
+	rows := []component{}
+	seen := map[string]bool{}
+	add := func(c component) {
+		c.Type, c.Label = discordgo.ButtonComponent, cut(c.Label, maxLabel)
+		if c.Label == "" || c.CustomID == "" && (c.URL == "" || len(c.URL) > maxURL) || c.CustomID != "" && seen[c.CustomID] {
+			return
+		}
+		seen[c.CustomID] = true
+		if n := len(rows); n == 0 || len(rows[n-1].Components) == maxInRow {
+			rows = append(rows, component{Type: discordgo.ActionsRowComponent})
+		}
+		row := &rows[len(rows)-1]
+		row.Components = append(row.Components, c)
+	}
 	if ask != nil {
 		if state, ok := ask.State(); ok {
-			all = append(all, component{Type: discordgo.ButtonComponent, Style: int(discordgo.PrimaryButton),
-				Label: cut(card.Ask.Question, maxLabel), CustomID: state})
+			add(component{Style: int(discordgo.PrimaryButton), Label: card.Ask.Question, CustomID: state})
 		}
 	}
 	for _, b := range card.Buttons {
-		c := component{Type: discordgo.ButtonComponent, Style: int(discordgo.SecondaryButton), Label: cut(b.Label, maxLabel), CustomID: b.State}
+		c := component{Style: int(discordgo.SecondaryButton), Label: b.Label, CustomID: b.State}
 		if b.URL != "" {
 			c.Style, c.URL = int(discordgo.LinkButton), b.URL
 		}
-		twice := slices.ContainsFunc(all, func(other component) bool { return c.CustomID != "" && other.CustomID == c.CustomID })
-		if c.Label != "" && !twice && (c.CustomID != "" || c.URL != "" && len(c.URL) <= maxURL) {
-			all = append(all, c)
-		}
+		add(c)
 	}
-	return all[:min(len(all), maxRows*maxInRow)]
+	return rows[:min(len(rows), maxRows)]
 }
 
-// rows puts buttons into rows.
-func rows(buttons []component) []component {
-	all := []component{}
-	for row := range slices.Chunk(buttons, maxInRow) {
-		all = append(all, component{Type: discordgo.ActionsRowComponent, Components: row})
-	}
-	return all
-}
-
-// modal is a window with one input.
-type modal struct {
-	Title      string      `json:"title"`
-	CustomID   string      `json:"custom_id"`
-	Components []component `json:"components"`
-}
-
-// modalFor asks for the argument of a parameter. state comes back with it.
+// modalFor opens a window that asks for the argument of a parameter. state comes
+// back with it.
 func modalFor(p chat.Param, state string, l chat.Language) response {
 	question := cut(words.Say(l, p.Question), maxModalTitle)
 	return response{Type: discordgo.InteractionResponseModal, Data: modal{Title: question, CustomID: state, Components: []component{{
@@ -88,28 +81,22 @@ func modalFor(p chat.Param, state string, l chat.Language) response {
 	}}}}
 }
 
-// asked is the parameter that a command asks for, if it does.
-func asked(commands chat.Commands, command, param string) (p chat.Param, ok bool) {
-	c, _ := commands.Find(command)
-	for _, f := range c.Forms {
-		for _, p := range f.Params {
-			if p.Name == param && p.Question.Key != "" {
-				return p, true
-			}
-		}
-	}
-	return chat.Param{}, false
+// modal is a window with inputs.
+type modal struct {
+	Title      string      `json:"title"`
+	CustomID   string      `json:"custom_id"`
+	Components []component `json:"components"`
 }
 
 // cut is s in at most so many UTF-16 units, with an ellipsis if something is
 // missing.
-func cut(s string, most int) string {
-	if units(s) <= most {
+func cut(s string, limit int) string {
+	if units(s) <= limit {
 		return s
 	}
 	used := 1 // for the ellipsis
 	for i, r := range s {
-		if used += utf16.RuneLen(r); used > most {
+		if used += utf16.RuneLen(r); used > limit {
 			return s[:i] + "…"
 		}
 	}

@@ -68,8 +68,6 @@ func TestParse(t *testing.T) {
 			chat.Request{Command: "staked", From: me, Community: "7", Chat: "8", Args: chat.Typed("0x1")}},
 		{"modal", guild, `{"custom_id":"1 a 0 staked wallet","components":[{"type":18,"component":{"type":4,"custom_id":"wallet","value":" 0x1\n"}}]}`,
 			chat.Request{Command: "staked", From: me, Community: "7", Chat: "8", Args: named("wallet", "0x1")}},
-		{"modal of the older form", guild, `{"custom_id":"1 a 0 staked wallet","components":[{"type":1,"components":[{"type":4,"custom_id":"wallet","value":"0x1"}]}]}`,
-			chat.Request{Command: "staked", From: me, Community: "7", Chat: "8", Args: named("wallet", "0x1")}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -95,8 +93,6 @@ func TestStatesThatThisVersionDidNotMakeAreRefused(t *testing.T) {
 		`"custom_id":"1 a 0 staked wallet","components":[]`, `"custom_id":"1 a 0 staked wallet"`,
 		`"custom_id":"1 a 0 staked wallet","components":[{"component":{"custom_id":"uid","value":"x"}}]`,
 		`"custom_id":"1 a 0 staked wallet","components":[{"component":{"custom_id":"wallet","value":"x"}},{"component":{"custom_id":"wallet","value":"y"}}]`,
-		`"custom_id":"1 a 0 staked wallet","components":[{"components":[{"custom_id":"uid","value":"x"}]}]`,
-		`"custom_id":"1 a 0 staked wallet","components":[{"components":[{"custom_id":"wallet","value":"x"},{"custom_id":"wallet","value":"y"}]}]`,
 	} {
 		i, err := decode(document(inDM, "{"+data+"}"))
 		if err != nil || !i.forUs() {

@@ -3,6 +3,7 @@ package discord
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -88,6 +89,33 @@ func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
 						tt.want == public && told.Ephemeral,
 						tt.want == alone && (!told.Ephemeral || told.SeenBy != "6"):
 						t.Errorf("by a response of type %d: %+v", a.Type, all)
+					}
+				})
+			})
+		}
+	}
+}
+
+// The message may be gone: what cannot be put into it is a message of its own.
+func TestAnAnswerWhoseMessageTakesNoEditIsANewMessage(t *testing.T) {
+	for name, tt := range map[string]struct {
+		slow  time.Duration
+		route fakediscord.Route
+		fault fakediscord.Fault
+	}{
+		"at once": {0, fakediscord.Callback, fakediscord.Fault{Status: http.StatusBadRequest, Code: 50035}},
+		"later":   {5 * time.Second, fakediscord.Edit, fakediscord.Fault{Status: http.StatusNotFound, Code: 10008}},
+	} {
+		for under, private := range map[string]bool{"price": false, "mylogins": true} {
+			t.Run(name+", "+under, func(t *testing.T) {
+				simulate(t, overGateway, func(t *testing.T, h *harness) {
+					p := h.ask(t, command(under))
+					h.reply(tt.slow, chat.Reply{Title: chat.Say("new")})
+					h.fake.Script(tt.route, tt.fault)
+					h.ask(t, p.Press("5", "1 e 0 "+under))
+					all := h.fake.Messages()
+					if len(all) != 2 || all[1].Ephemeral != private || !strings.Contains(all[1].Text(), "new") || h.count("answered") != 2 {
+						t.Errorf("shown: %+v; counted %v", all, h.events)
 					}
 				})
 			})
@@ -222,7 +250,8 @@ func TestChoicesAreOfferedWhileAnArgumentIsWritten(t *testing.T) {
 func TestNoMoreChoicesAreOfferedThanDiscordTakes(t *testing.T) {
 	many := slices.Repeat([]string{"choice"}, 100)
 	commands := chat.Commands{{Name: "x", Forms: []chat.Form{{Params: []chat.Param{{Name: "p", Choices: many}}}}}}
-	i := &interaction{Data: data{Name: "x", Options: []option{{Name: "p", Value: "ch", Focused: true}}}}
+	i := &interaction{}
+	i.Data.Name, i.Data.Options = "x", []option{{Name: "p", Value: "ch", Focused: true}}
 	if n := strings.Count(fmt.Sprint(choicesFor(i, commands).Data), "choice"); n != 2*maxChoices {
 		t.Errorf("%d choices", n/2)
 	}

@@ -80,7 +80,7 @@ func render(reply chat.Reply) message {
 	if e.Title == "" && e.Description == "" {
 		e.Title = "…" // an empty embed is refused
 	}
-	m := message{Components: rows(buttons(card, reply.Ask)), Attachments: []attachment{}}
+	m := message{Components: rows(card, reply.Ask), Attachments: []attachment{}}
 	if card.Image != nil {
 		e.Image = &image{"attachment://" + card.Image.Name}
 		m.picture = card.Image.PNG

@@ -145,7 +145,7 @@ func (s *session) answer(p *pending) error {
 	req, press, err := parse(p.interaction, p.id, commands)
 	language := s.tasks.Handler.Language(req, true)
 	if err == nil && press.Asks != "" && p.Type == discordgo.InteractionMessageComponent {
-		if param, ok := asked(commands, press.Command, press.Asks); ok {
+		if param := paramOf(commands, press.Command, press.Asks); param.Question.Key != "" {
 			return s.respond(p, modalFor(param, p.Data.CustomID, language))
 		}
 		err = chat.ErrOldButton
