@@ -21,10 +21,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"golang.org/x/sync/errgroup"
 
 	"herald/internal/chat"
@@ -99,49 +101,42 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	return err
 }
 
-// register brings Discord's list of commands in line, trying until it is, and
+// register writes the table of commands to Discord, trying until it is there, and
 // reports the bot's name where no gateway does. It returns an error only when
 // the token is refused.
 func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
-	var ours api.Application
-	backoff := transport.Backoff{First: 2 * time.Second, Max: time.Minute}
-	for failures := 1; ; failures++ {
-		err := a.registerOnce(ctx, &ours, commands)
-		if err == nil || ctx.Err() != nil {
-			return nil
+	var ours api.Application // once Discord has said so
+	err := transport.Policy{
+		Backoff: transport.Backoff{First: 2 * time.Second, Max: time.Minute},
+		Again: func(err error) (bool, time.Duration) {
+			_, atLeast := api.Retryable(err)
+			return !errors.Is(err, api.ErrToken), atLeast // A permission may be granted later.
+		},
+		Failed: func(err error, _ int, pause time.Duration) {
+			a.Log.Warn("registering commands failed, trying again", "err", err, "pause", pause)
+		},
+	}.Do(ctx, func(ctx context.Context) (err error) {
+		if ours.ID == "" {
+			if ours, err = a.api.Application(ctx); err != nil {
+				return err
+			}
+			if a.PublicKey != nil {
+				a.connected(ours.Name)
+			}
 		}
-		if errors.Is(err, api.ErrToken) {
-			return api.ErrToken
+		// Commands that Discord has already do not count towards its 200 new ones a day.
+		endpoint := discordgo.EndpointApplicationGlobalCommands(cmp.Or(a.ApplicationID, ours.ID))
+		if a.GuildID != "" {
+			endpoint = discordgo.EndpointApplicationGuildCommands(cmp.Or(a.ApplicationID, ours.ID), a.GuildID)
 		}
-		// Any other refusal may end: a permission may be granted later.
-		_, atLeast := api.Retryable(err)
-		pause := max(backoff.After(failures), atLeast)
-		a.Log.Warn("registering commands failed, trying again", "err", err, "pause", pause)
-		if !transport.Sleep(ctx, pause) {
-			return nil
+		if err := a.api.Call(ctx, http.MethodPut, endpoint, definitions(commands, a.GuildID == ""), nil); err != nil {
+			return fmt.Errorf("write the commands: %w", err)
 		}
-	}
-}
-
-// registerOnce does so once. It keeps in ours what Discord said.
-func (a *Adapter) registerOnce(ctx context.Context, ours *api.Application, commands chat.Commands) error {
-	if ours.ID == "" {
-		told, err := a.api.Application(ctx)
-		if err != nil {
-			return err
-		}
-		if *ours = told; a.PublicKey != nil {
-			a.connected(told.Name)
-		}
-	}
-	written, err := syncCommands(ctx, a.api, cmp.Or(a.ApplicationID, ours.ID), a.GuildID, commands)
-	switch {
-	case err != nil:
-		return err
-	case written:
 		a.Count("commands_written")
-	default:
-		a.Count("commands_current")
+		return nil
+	})
+	if errors.Is(err, api.ErrToken) {
+		return api.ErrToken
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package discord
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,62 +15,20 @@ import (
 	"herald/internal/words"
 )
 
-func TestCommandsAreWrittenOnlyWhenTheyDiffer(t *testing.T) {
+func TestCommandsAreWritten(t *testing.T) {
 	for _, guild := range []string{"", "777"} {
 		simulate(t, overGateway, func(t *testing.T, h *harness) {
-			if got := len(h.fake.Commands(guild)); got != 6 {
-				t.Errorf("guild %q: %d commands", guild, got)
-			}
-			again, err := syncCommands(t.Context(), h.api, h.fake.ApplicationID, guild, h.handler.Commands())
-			if err != nil || again || h.fake.Overwrites() != 1 {
-				t.Errorf("guild %q: the same commands were written again: %v", guild, err)
+			if got := len(h.fake.Commands(guild)); got != 6 || h.count("commands_written") != 1 {
+				t.Errorf("guild %q: %d commands, counted %v", guild, got, h.events)
 			}
 			// One text that is too long would keep all commands from being registered.
 			long := chat.SayWith("command.supply", chat.Values{"symbol": chat.Plain(strings.Repeat("SYM", 60))})
 			forms := []chat.Form{{Params: []chat.Param{{Name: "p", Summary: long}}}}
 			others := chat.Commands{{Name: "x", Summary: long, PersonMenu: long, Forms: forms}}
-			if written, err := syncCommands(t.Context(), h.api, h.fake.ApplicationID, guild, others); err != nil || !written || h.fake.Overwrites() != 2 {
-				t.Errorf("guild %q: changed commands were not written: %v", guild, err)
+			if err := h.register(t.Context(), others); err != nil || len(h.fake.Commands(guild)) != 2 {
+				t.Errorf("guild %q: long texts were not written: %v", guild, err)
 			}
 		}, func(_ *harness, c *Config) { c.GuildID = guild })
-	}
-}
-
-// What of a command is changed in Discord, by an earlier version or by hand.
-func TestEveryChangeOfACommandIsSeen(t *testing.T) {
-	for name, change := range map[string]func(*definition){
-		"name":                   func(c *definition) { c.Name += "x" },
-		"type":                   func(c *definition) { c.Type++ },
-		"permissions":            func(c *definition) { c.Permissions = "0" },
-		"no contexts":            func(c *definition) { c.Contexts = nil },
-		"installed for users":    func(c *definition) { c.IntegrationTypes = c.IntegrationTypes[:1] },
-		"an option":              func(c *definition) { c.Options[1].Name += "x" },
-		"an option's language":   func(c *definition) { c.Options[1].DescriptionLocalizations["ru"] = "x" },
-		"an option's completion": func(c *definition) { c.Options[1].Autocomplete = false },
-		"an option's choices": func(c *definition) {
-			c.Options[1].Choices = []any{"x"}
-		},
-		"a language": func(c *definition) { c.DescriptionLocalizations["tr"] = "x" },
-		"a language's name": func(c *definition) {
-			c.NameLocalizations = map[discordgo.Locale]string{"vi": "x"}
-		},
-	} {
-		wanted, registered := definitions((&chattest.Handler{}).Commands()), definitions((&chattest.Handler{}).Commands())
-		slices.Reverse(registered)
-		for _, c := range registered {
-			slices.Reverse(c.Contexts)
-			slices.Reverse(c.IntegrationTypes)
-			if c.NameLocalizations == nil {
-				c.NameLocalizations = map[discordgo.Locale]string{}
-			}
-		}
-		if !same(registered, wanted) {
-			t.Fatal("what Discord adds is seen as a change")
-		}
-		change(registered[slices.IndexFunc(registered, func(c *definition) bool { return c.Name == "exists" })])
-		if same(registered, wanted) || same(wanted, registered) {
-			t.Errorf("%s: no change is seen", name)
-		}
 	}
 }
 
@@ -86,20 +43,19 @@ func TestRegistrationFailingDoesNotHoldTheService(t *testing.T) {
 	}, func(h *harness, c *Config) {
 		c.ApplicationID = ""
 		h.fake.Break(fakediscord.Application, fakediscord.Fault{Status: http.StatusInternalServerError})
-		h.fake.Script(fakediscord.ListCommands, fakediscord.Fault{Status: 403, Code: 50001})
-		h.fake.Script(fakediscord.PutCommands, fakediscord.Fault{Status: 429, RetryAfter: time.Second})
+		h.fake.Script(fakediscord.PutCommands, fakediscord.Fault{Status: 403, Code: 50001}, fakediscord.Fault{Status: 429, RetryAfter: time.Second})
 	})
 }
 
 func TestDefinitions(t *testing.T) {
 	late, early := chat.Param{Name: "late", Summary: chat.Say("s")}, chat.Param{Name: "early", Summary: chat.Say("s")}
 	mixed := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{late, early}}, {Params: []chat.Param{early}}}}
-	all := map[string]*definition{}
-	for _, c := range definitions(append((&chattest.Handler{}).Commands(), mixed)) {
+	all := map[string]definition{}
+	for _, c := range definitions(append((&chattest.Handler{}).Commands(), mixed), true) {
 		all[c.Name] = c
 	}
 	for _, name := range []string{"price", "staked", "mylogins", "exists", "help"} {
-		if c := all[name]; c == nil || c.Description == "" || len(c.Contexts) != 3 || len(c.IntegrationTypes) != 2 || c.Permissions != "" {
+		if c := all[name]; c.Description == "" || len(c.Contexts) != 3 || len(c.IntegrationTypes) != 2 || c.Permissions != "" {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -108,7 +64,7 @@ func TestDefinitions(t *testing.T) {
 	}
 	// A menu is for the moderators of a guild that the bot is a member of.
 	menu := all["Check registration"]
-	if menu == nil || menu.Type != int(discordgo.UserApplicationCommand) || menu.Description != "" || fmt.Sprint(menu.Contexts) != "[0]" ||
+	if menu.Type != int(discordgo.UserApplicationCommand) || menu.Description != "" || fmt.Sprint(menu.Contexts) != "[0]" ||
 		fmt.Sprint(menu.IntegrationTypes) != "[0]" || menu.Permissions != fmt.Sprint(discordgo.PermissionModerateMembers) {
 		t.Errorf("menu: %+v", menu)
 	}
@@ -116,7 +72,7 @@ func TestDefinitions(t *testing.T) {
 		t.Errorf("staked: %+v", o)
 	}
 	o := all["exists"].Options
-	if len(o) != 3 || o[0].Required || o[0].Type != int(discordgo.ApplicationCommandOptionUser) || !o[1].Autocomplete || o[2].Autocomplete || o[1].Choices != nil {
+	if len(o) != 3 || o[0].Required || o[0].Type != int(discordgo.ApplicationCommandOptionUser) || !o[1].Autocomplete || o[2].Autocomplete {
 		t.Errorf("exists: %+v", o)
 	}
 	if o := all["x"].Options; o[0].Name != "early" || !o[0].Required || o[1].Required {
@@ -128,7 +84,7 @@ func TestDefinitions(t *testing.T) {
 func TestDescriptionsAndMenusAreInEveryLanguage(t *testing.T) {
 	c := chat.Command{Name: "x", Summary: chat.Say("busy.title"), PersonMenu: chat.Say("busy.title"),
 		Forms: []chat.Form{{Params: []chat.Param{{Name: "p", Summary: chat.Say("busy.text")}}}}}
-	defined := definitions(chat.Commands{c})
+	defined := definitions(chat.Commands{c}, true)
 	option := defined[0].Options[0]
 	for _, l := range chat.Languages() {
 		title, text := words.Say(l, c.Summary), words.Say(l, chat.Say("busy.text"))

@@ -54,7 +54,10 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case i.Type == discordgo.InteractionPing:
 		_ = response{Type: discordgo.InteractionResponsePong}.write(w)
 		return
-	case !s.wanted(i):
+	}
+	a.Count("interaction")
+	if !i.forUs() {
+		a.Count("ignored")
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}

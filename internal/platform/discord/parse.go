@@ -80,11 +80,11 @@ func decode(raw []byte) (*interaction, error) {
 	return i, nil
 }
 
-// isSnowflake reports whether s has the form of an ID: a number of 64 bits.
+// isSnowflake reports whether s has the form of an ID: a number of 63 bits.
 // https://discord.com/developers/docs/reference#snowflakes
 func isSnowflake(s string) bool {
-	_, err := strconv.ParseUint(s, 10, 64)
-	return err == nil
+	n, err := strconv.ParseInt(s, 10, 64)
+	return err == nil && n >= 0
 }
 
 // sender is who asked, nil if nobody is named.

@@ -43,41 +43,35 @@ type pending struct {
 }
 
 // receive starts answering an interaction of the gateway. It does not block.
+//
+// What is replayed should have come as soon after its creation as the others.
+// Their lateness holds what this machine's clock is ahead of Discord's, which
+// would else make it too old.
 func (s *session) receive(data json.RawMessage, replayed bool) {
 	now := time.Now()
+	s.Count("interaction")
 	s.start(s.tasks.Go, func(id string) {
 		i, err := decode(data)
 		if err != nil {
 			s.Count("malformed")
 			return
 		}
-		i.Arrived = s.arrival(i, now, replayed)
+		i.Arrived = now
+		created, _ := discordgo.SnowflakeTimestamp(i.ID) // which decode has checked
+		if !replayed {
+			s.lateness.Store(int64(now.Sub(created)))
+		} else if due := created.Add(time.Duration(s.lateness.Load())); due.Before(now) {
+			i.Arrived = due
+		}
 		switch {
-		case !s.wanted(i):
+		case !i.forUs():
+			s.Count("ignored")
 		case time.Since(i.Arrived) >= api.FirstResponse:
 			s.Count("too_late")
 		default:
 			s.handle(&pending{interaction: i, id: id})
 		}
 	})
-}
-
-// arrival is when an interaction came. What is replayed should have come as soon
-// after its creation as the others: their lateness holds what this machine's
-// clock is ahead of Discord's, which would else make it too old.
-func (s *session) arrival(i *interaction, now time.Time, replayed bool) time.Time {
-	created, err := discordgo.SnowflakeTimestamp(i.ID)
-	switch {
-	case err != nil:
-		return now
-	case !replayed:
-		s.lateness.Store(int64(now.Sub(created)))
-		return now
-	}
-	if due := created.Add(time.Duration(s.lateness.Load())); due.Before(now) {
-		return due
-	}
-	return now
 }
 
 // start works on an interaction by begin, which is Do or Go of the tasks. It
@@ -93,15 +87,6 @@ func (s *session) start(begin func(func(id string)) bool, work func(id string)) 
 		s.Count("dropped")
 	}
 	return begun
-}
-
-// wanted counts i and reports whether it is to be answered.
-func (s *session) wanted(i *interaction) bool {
-	s.Count("interaction")
-	if !i.forUs() {
-		s.Count("ignored")
-	}
-	return i.forUs()
 }
 
 // handle answers p unless it was seen before, and remembers whether it is
