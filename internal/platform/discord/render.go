@@ -43,13 +43,7 @@ type message struct {
 	picture []byte
 }
 
-// embed is as much of Discord's as is sent.
-type embed struct {
-	Title       string `json:"title,omitempty"`
-	Description string `json:"description,omitempty"`
-	Color       int    `json:"color,omitempty"`
-	Image       *image `json:"image,omitempty"`
-}
+type embed = discordgo.MessageEmbed
 
 // attachment is what a message says of a file: ID is the place among those that
 // are sent with it. What a message had and its attachments leave out goes, so
@@ -59,10 +53,6 @@ type attachment struct {
 	ID          string `json:"id"`
 	Filename    string `json:"filename"`    // of letters, digits, dots and dashes
 	Description string `json:"description"` // for those who cannot see it
-}
-
-type image struct {
-	URL string `json:"url"`
 }
 
 // mentions are those that notify somebody: none. They must be part of every
@@ -82,9 +72,9 @@ func render(reply chat.Reply) message {
 	}
 	m := message{Components: rows(card, reply.Ask), Attachments: []attachment{}}
 	if card.Image != nil {
-		e.Image = &image{"attachment://" + card.Image.Name}
+		e.Image = &discordgo.MessageEmbedImage{URL: "attachment://" + card.Image.Name}
 		m.picture = card.Image.PNG
-		m.Attachments = []attachment{{"0", card.Image.Name, cut(card.Image.Alt, maxAlt)}}
+		m.Attachments = []attachment{{ID: "0", Filename: card.Image.Name, Description: cut(card.Image.Alt, maxAlt)}}
 	}
 	m.Embeds = []embed{e}
 	return m
@@ -108,32 +98,25 @@ func (m message) withoutPicture() message {
 
 // description is all of a card's text but its title.
 func description(card words.Card) string {
-	var b strings.Builder
-	write := func(parts ...string) {
-		b.WriteByte('\n')
-		for _, p := range parts {
-			b.WriteString(p)
-		}
-	}
-	write(line(card.Text))
+	lines := []string{line(card.Text)}
 	for _, s := range card.Sections {
-		write()
+		lines = append(lines, "")
 		if !s.Heading.Empty() {
-			write("**", line(s.Heading), "**")
+			lines = append(lines, "**"+line(s.Heading)+"**")
 		}
 		for _, f := range s.Fields {
-			write(named("**", f, ":** "))
+			lines = append(lines, named("**", f, ":** "))
 		}
 	}
 	for _, f := range card.Details {
-		write("-# ", named("", f, ": "))
+		lines = append(lines, "-# "+named("", f, ": "))
 	}
 	for _, note := range card.Notes {
 		if !note.Empty() {
-			write("-# ", line(note))
+			lines = append(lines, "-# "+line(note))
 		}
 	}
-	return strings.TrimSpace(b.String())
+	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
 // named is a field with marks around its name, or without them the half that it
