@@ -42,6 +42,11 @@ func special(s string, i int) bool {
 	}
 }
 
-// units is the length of s in UTF-16 units, the longest way in which a limit of
-// Discord's can be counted.
-func units(s string) int { return len(utf16.Encode([]rune(s))) }
+// units counts s in UTF-16 units, the largest count by which Discord may judge a
+// length.
+func units(s string) (n int) {
+	for _, r := range s {
+		n += utf16.RuneLen(r)
+	}
+	return n
+}
