@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/hex"
-	"errors"
 	"fmt"
 
 	"herald/internal/chat"
@@ -19,29 +18,25 @@ const maxName = 40
 // that the settings say. What it has learned is for an operator, a sentence each.
 func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
 	app, err := a.api.Application(ctx)
-	switch {
-	case errors.Is(err, api.ErrToken):
-		return nil, api.ErrToken
-	case err != nil:
+	if err != nil {
 		return nil, err
+	}
+	wrong := func(settings, problem string) ([]string, error) {
+		return learned, &config.WrongError{Problem: problem, Settings: settings}
 	}
 	learned = []string{fmt.Sprintf("%s, application %s", chat.NewUntrusted(app.Name, maxName), app.ID)}
 	if a.ApplicationID != "" && a.ApplicationID != app.ID {
-		return learned, &config.WrongError{
-			Problem:  "the token belongs to this application, and not to the one that is set",
-			Settings: "DISCORD_APPLICATION_ID and DISCORD_BOT_TOKEN"}
+		return wrong("DISCORD_APPLICATION_ID and DISCORD_BOT_TOKEN", "the token belongs to this application, and not to the one that is set")
 	}
 	if a.PublicKey == nil && app.Endpoint == "" {
 		return append(learned, "interactions come over the gateway"), nil
 	}
 	if a.PublicKey == nil {
-		return learned, &config.WrongError{
-			Problem: fmt.Sprintf("the application has an interactions endpoint URL, at %s, so nothing comes over the gateway: "+
-				"remove that URL in the Developer Portal, or take interactions by HTTP", host(app.Endpoint)),
-			Settings: "DISCORD_PUBLIC_KEY"}
+		return wrong("DISCORD_PUBLIC_KEY", fmt.Sprintf("the application has an interactions endpoint URL, at %s, so nothing comes over "+
+			"the gateway: remove that URL in the Developer Portal, or take interactions by HTTP", host(app.Endpoint)))
 	}
 	if key, err := hex.DecodeString(app.VerifyKey); err == nil && len(key) == ed25519.PublicKeySize && !a.PublicKey.Equal(ed25519.PublicKey(key)) {
-		return learned, &config.WrongError{Problem: "the application has another public key than the one that is set", Settings: "DISCORD_PUBLIC_KEY"}
+		return wrong("DISCORD_PUBLIC_KEY", "the application has another public key than the one that is set")
 	}
 	if app.Endpoint == "" {
 		return append(learned, "it has no interactions endpoint URL yet: while the bot runs, enter "+

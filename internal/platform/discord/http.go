@@ -27,49 +27,51 @@ const (
 // What is deferred is edited before it returns.
 // https://discord.com/developers/docs/interactions/overview#setting-up-an-endpoint
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s := a.session.Load()
-	switch {
-	case r.Method != http.MethodPost:
-		w.Header().Set("Allow", http.MethodPost)
-		w.WriteHeader(http.StatusMethodNotAllowed)
-		return
-	case s == nil:
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
+	if refused := a.serve(w, r); refused != 0 {
+		w.WriteHeader(refused)
 	}
-	body, status := verified(w, r, a.PublicKey)
-	if status != 0 {
-		if status == http.StatusUnauthorized {
-			a.Count("bad_signature")
-		}
-		w.WriteHeader(status)
-		return
+}
+
+// serve answers the interaction in r, or returns the status to refuse it with.
+func (a *Adapter) serve(w http.ResponseWriter, r *http.Request) (refused int) {
+	s := a.session.Load()
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return http.StatusMethodNotAllowed
+	}
+	if s == nil {
+		return http.StatusServiceUnavailable
+	}
+	body, refused := verified(w, r, a.PublicKey)
+	if refused == http.StatusUnauthorized {
+		a.Count("bad_signature")
+	}
+	if refused != 0 {
+		return refused
 	}
 	i, err := decode(body)
-	switch {
-	case err != nil:
+	if err != nil {
 		a.Count("malformed")
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	case i.Type == discordgo.InteractionPing:
+		return http.StatusBadRequest
+	}
+	if i.Type == discordgo.InteractionPing {
 		_ = response{Type: discordgo.InteractionResponsePong}.write(w)
-		return
+		return 0
 	}
 	a.Count("interaction")
 	if !i.forUs() {
 		a.Count("ignored")
-		w.WriteHeader(http.StatusBadRequest)
-		return
+		return http.StatusBadRequest
 	}
 	isNew := false
 	i.Arrived, i.ByHTTP = time.Now(), true
-	begun := s.start(s.tasks.Do, func(id string) { isNew = s.handle(&pending{interaction: i, id: id, w: w}) })
-	switch {
-	case !begun:
-		w.WriteHeader(http.StatusServiceUnavailable)
-	case !isNew:
-		w.WriteHeader(http.StatusConflict)
+	if !s.start(s.tasks.Do, func(id string) { isNew = s.handle(&pending{interaction: i, id: id, w: w}) }) {
+		return http.StatusServiceUnavailable
 	}
+	if !isNew {
+		return http.StatusConflict
+	}
+	return 0
 }
 
 // verified reads the body of r if Discord signed it with key lately; otherwise
@@ -86,13 +88,13 @@ func verified(w http.ResponseWriter, r *http.Request, key ed25519.PublicKey) (bo
 		return nil, http.StatusUnauthorized
 	}
 	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case tooLarge:
 		return nil, http.StatusRequestEntityTooLarge
-	}
-	if err != nil {
+	case err != nil:
 		return nil, http.StatusBadRequest
-	}
-	if !ed25519.Verify(key, slices.Concat([]byte(timestamp), body), signature) {
+	case !ed25519.Verify(key, slices.Concat([]byte(timestamp), body), signature):
 		return nil, http.StatusUnauthorized
 	}
 	return body, 0

@@ -43,7 +43,7 @@ type Config struct {
 	// malformed, too_late, dropped, panic; deferred, answered, answer_expired,
 	// answer_failed, picture_failed, rate_limited, retried; identified,
 	// identify_throttled, connected, resumed, disconnected; bad_signature;
-	// commands_written, commands_current. It must not block.
+	// commands_written. It must not block.
 	Count func(event string)
 	// Connected is called with the bot's name: whenever the gateway connects or,
 	// if interactions arrive by HTTP, once Discord has said whose the token is.

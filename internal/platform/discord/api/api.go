@@ -167,6 +167,9 @@ func (c *Client) Application(ctx context.Context) (a Application, err error) {
 	if err == nil && a.ID == "" {
 		err = errors.New("the response has no ID")
 	}
+	if errors.Is(err, ErrToken) {
+		return a, ErrToken
+	}
 	if err != nil {
 		return a, fmt.Errorf("ask for the application: %w", err)
 	}

@@ -41,8 +41,6 @@ const (
 	maxPacket = 16 << 20
 	// writeTime bounds one write to a peer that reads nothing.
 	writeTime = 10 * time.Second
-	// maxHeartbeat is longer than any interval that Discord asks for.
-	maxHeartbeat = 10 * time.Minute
 )
 
 type packet struct {
@@ -84,11 +82,11 @@ func (c *conn) serve(ctx context.Context) error {
 	var hello struct {
 		Interval int64 `json:"heartbeat_interval"` // milliseconds
 	}
-	if p.Op != opHello || json.Unmarshal(p.Data, &hello) != nil ||
-		hello.Interval <= 0 || hello.Interval > maxHeartbeat.Milliseconds() {
+	err = json.Unmarshal(p.Data, &hello)
+	interval := time.Duration(hello.Interval) * time.Millisecond
+	if p.Op != opHello || err != nil || interval <= 0 {
 		return errors.New("the gateway did not begin with Hello")
 	}
-	interval := time.Duration(hello.Interval) * time.Millisecond
 	c.begin()
 	beats.Go(func() { c.beat(beating, interval) })
 	for {
