@@ -206,7 +206,7 @@ func TestStoppingAnswersWhatIsInFlightAndStopsWhatTakesTooLong(t *testing.T) {
 }
 
 // What the adapter says itself is in the language of whom it is said to.
-func TestTheAdapterSpeaksTheLanguageOfTheAsker(t *testing.T) {
+func TestTheAdapterSpeaksTheUsersLanguage(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *harness) {
 		h.reply(0, chat.Reply{Title: chat.Say("price"), AsOf: start, Actions: []chat.Action{refresh}})
 		for locale, l := range map[string]chat.Language{"en-US": chat.English, "xx": chat.English, "ru": chat.Russian, "zh-CN": chat.Chinese} {

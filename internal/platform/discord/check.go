@@ -8,14 +8,14 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/config"
-	"herald/internal/platform/discord/api"
 )
 
-// maxName bounds what Discord calls the bot, in characters.
+// maxName bounds the name that Discord gives the bot, in characters.
 const maxName = 40
 
-// Check asks Discord whose the token is, and whether interactions come the way
-// that the settings say. What it has learned is for an operator, a sentence each.
+// Check asks Discord who owns the token, and whether interactions come the way
+// that the settings say. It returns sentences for an operator. Its error is a
+// *config.WrongError where settings contradict what Discord says.
 func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
 	app, err := a.api.Application(ctx)
 	if err != nil {
@@ -45,5 +45,5 @@ func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
 	return append(learned, fmt.Sprintf("interactions come by HTTP, to %s", host(app.Endpoint))), nil
 }
 
-// host is a URL's, whose path may be a secret.
+// host returns the host of a URL. The path may be a secret.
 func host(rawURL string) chat.Untrusted { return chat.NewUntrusted(config.Host(rawURL), 2*maxName) }

@@ -8,18 +8,18 @@ import (
 	"herald/internal/chat"
 )
 
-// maxChoices is how many Discord shows.
+// maxChoices is the most that Discord takes.
 // https://discord.com/developers/docs/interactions/application-commands#application-command-object-application-command-option-structure
 const maxChoices = 25
 
-// choice is what is shown of a choice, and what it stands for.
+// choice is one choice: what people see, and what the bot gets.
 type choice struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// choicesFor are the choices of the option that is being written which hold, in
-// any case, what is there of it; those that begin with it come first.
+// choicesFor returns the choices of the option that is being typed that contain
+// what is typed so far, in any case. Those that begin with it come first.
 func choicesFor(i *interaction, commands chat.Commands) response {
 	fitting := []choice{}
 	for _, o := range i.Data.Options {

@@ -33,17 +33,17 @@ const (
 	byGuild, byUser                            = 0, 1
 )
 
-// How long what describes a command may be, in UTF-16 units: a token's symbol in
-// it can be long.
+// The limits of a description and of a menu's name, in UTF-16 units. A token's
+// symbol can make a description too long, and Discord then refuses all commands.
 const (
 	maxSummary   = 100
 	maxMenuLabel = 32
 )
 
-// definitions are the commands as Discord wants them, without their aliases,
-// which are another platform's. A menu lets a person be picked for a command: it
-// is for moderators alone, who are such only where the bot is a member. Where
-// commands may be used can be said of global ones alone.
+// definitions returns the commands as Discord wants them. Aliases are left out:
+// they belong to another platform. A menu picks a person for a command; it is for
+// moderators alone, and only a bot that is a member of a guild knows who they are.
+// Only global commands may say where they can be used.
 func definitions(commands chat.Commands, global bool) []definition {
 	var all []definition
 	for _, c := range commands {
@@ -83,13 +83,14 @@ func described(kind int, name string, summary chat.Text) definition {
 		DescriptionLocalizations: localized(summary, maxSummary)}
 }
 
-// menuLabel is the label by which Discord knows a command in the menu of a person,
-// in whatever language it is shown.
+// menuLabel returns the name of a command in the menu of a person. Discord sends
+// it in English, whatever language it shows.
 func menuLabel(c chat.Command) string {
 	return cut(words.Say(chat.English, c.PersonMenu), maxMenuLabel)
 }
 
-// menuCommand undoes menuLabel. A label that is not known stays as it is.
+// menuCommand returns the command with that menuLabel, or the label itself where
+// no command has it.
 func menuCommand(commands chat.Commands, label string) string {
 	for _, c := range commands {
 		if c.PersonMenu.Key != "" && menuLabel(c) == label {
@@ -110,8 +111,8 @@ var localesOf = map[chat.Language][]discordgo.Locale{
 	chat.Vietnamese: {discordgo.Vietnamese},
 }
 
-// localized is a text, of so many characters at most, in every locale but those
-// that show English.
+// localized returns t in every locale that does not show English, cut to limit
+// UTF-16 units.
 func localized(t chat.Text, limit int) map[discordgo.Locale]string {
 	all := map[discordgo.Locale]string{}
 	for language, locales := range localesOf {

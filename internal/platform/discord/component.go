@@ -36,9 +36,9 @@ type component struct {
 	Placeholder string                  `json:"placeholder,omitempty"`
 }
 
-// rows are the buttons of a card, and one for what it asks. Discord has none that
-// copies, so what could be copied must stand in the text; and it refuses two that
-// would come back as the same.
+// rows returns the buttons of a card, five a row, and first one that asks the
+// card's question. Buttons that copy are left out, because Discord has none; so
+// is a second button with the same state, because Discord refuses it.
 func rows(card words.Card, ask *chat.Ask) []component {
 	rows := []component{}
 	seen := map[string]bool{}
@@ -69,8 +69,8 @@ func rows(card words.Card, ask *chat.Ask) []component {
 	return rows[:min(len(rows), maxRows)]
 }
 
-// modalFor opens a window that asks for the argument of a parameter. state comes
-// back with it.
+// modalFor opens a modal with one input, for the argument of a parameter. state
+// comes back with the input.
 func modalFor(p chat.Param, state string, l chat.Language) response {
 	question := cut(words.Say(l, p.Question), maxModalTitle)
 	return response{Type: discordgo.InteractionResponseModal, Data: modal{Title: question, CustomID: state, Components: []component{{
@@ -81,15 +81,14 @@ func modalFor(p chat.Param, state string, l chat.Language) response {
 	}}}}
 }
 
-// modal is a window with inputs.
+// modal is a window with inputs, by Discord's name.
 type modal struct {
 	Title      string      `json:"title"`
 	CustomID   string      `json:"custom_id"`
 	Components []component `json:"components"`
 }
 
-// cut is s in at most so many UTF-16 units, with an ellipsis if something is
-// missing.
+// cut shortens s to at most limit UTF-16 units, with an ellipsis at the end.
 func cut(s string, limit int) string {
 	if units(s) <= limit {
 		return s

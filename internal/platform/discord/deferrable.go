@@ -7,12 +7,11 @@ import (
 )
 
 // deferrable is the race for the first response to an interaction. Discord waits
-// 3 seconds for it, and a command may take longer: so a deferral, which promises
-// an answer, goes out unless the answer comes before. One of both is the first
-// response, never both.
+// 3 seconds for one, and a command may take longer. Either the answer comes in
+// time, or a deferral goes out, which promises it; never both.
 type deferrable struct {
 	timer    *time.Timer
-	deferred chan error // gets what became of the deferral
+	deferred chan error // gets the deferral's error
 }
 
 // deferAt starts the race: the deferral goes out at the given time.
@@ -25,8 +24,8 @@ func deferAt(tasks *chat.Tasks, id string, at time.Time, deferral func() error) 
 	return d
 }
 
-// answer ends the race. If it wins, the answer is the first response. Otherwise
-// the deferral is, and err is what became of it.
+// answer ends the race. If wins, the answer is to be the first response. Otherwise
+// the deferral was; answer has waited for it, and returns its error.
 func (d *deferrable) answer() (wins bool, err error) {
 	if d.timer.Stop() {
 		return true, nil

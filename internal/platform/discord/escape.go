@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// escape makes one line of plain text, valid UTF-8, show as it is.
+// escape adds backslashes to one line of plain text, valid UTF-8, so that Discord
+// shows it as it is.
 func escape(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

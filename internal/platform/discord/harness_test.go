@@ -198,7 +198,7 @@ func (h *harness) count(event string) int {
 	return h.events[event]
 }
 
-// speaking is a handler that answers in the language of the asker.
+// speaking is a handler that answers in the language of the user.
 type speaking struct{ *chattest.Handler }
 
 func (speaking) Language(req chat.Request, private bool) chat.Language {

@@ -71,7 +71,7 @@ type option struct {
 
 var errMalformed = errors.New("the interaction is malformed")
 
-// decode reads one interaction. Its error repeats nothing of it.
+// decode reads one interaction. Its error quotes nothing from it.
 func decode(raw []byte) (*interaction, error) {
 	i := &interaction{}
 	if json.Unmarshal(raw, i) != nil || i.Type != discordgo.InteractionPing && (!isSnowflake(i.ID) || i.Token == "") {
@@ -87,7 +87,7 @@ func isSnowflake(s string) bool {
 	return err == nil && n >= 0
 }
 
-// sender is who asked, nil if nobody is named.
+// sender returns who asked, or nil.
 func (i *interaction) sender() *user {
 	if i.Member != nil {
 		return i.Member.User
@@ -95,7 +95,7 @@ func (i *interaction) sender() *user {
 	return i.User
 }
 
-// forUs reports whether a person did something that can be answered.
+// forUs reports whether a person did something that the bot answers.
 func (i *interaction) forUs() bool {
 	from := i.sender()
 	if from == nil || from.ID == "" || from.Bot {
@@ -112,8 +112,8 @@ func (i *interaction) forUs() bool {
 }
 
 // parse makes the Request of an interaction that is forUs and no autocompletion.
-// press is what the state of a button or a modal says; it is zero for a command.
-// It fails if they were not made by this version.
+// id is the Request's. press is what the state of a button or a modal says; it is
+// zero for a command. It fails if this version did not make the state.
 func parse(i *interaction, id string, commands chat.Commands) (req chat.Request, press chat.Press, err error) {
 	req = chat.Request{
 		ID:                  id,
@@ -146,7 +146,7 @@ func parse(i *interaction, id string, commands chat.Commands) (req chat.Request,
 	return req, press, err
 }
 
-// command adds to req what a command asks.
+// command adds a command's name, target and arguments to req.
 func (i *interaction) command(req *chat.Request, commands chat.Commands) {
 	req.Command = i.Data.Name
 	target := ""
@@ -169,7 +169,7 @@ func (i *interaction) command(req *chat.Request, commands chat.Commands) {
 	req.Args = chat.Named(named)
 }
 
-// paramOf is a command's parameter of that name; zero if there is none.
+// paramOf returns the parameter of a command by name, or the zero Param.
 func paramOf(commands chat.Commands, command, name string) chat.Param {
 	c, _ := commands.Find(command)
 	params, _ := c.Params()
@@ -181,7 +181,7 @@ func paramOf(commands chat.Commands, command, name string) chat.Param {
 	return chat.Param{}
 }
 
-// moderating are the permissions that make a moderator, each alone.
+// moderating holds the permissions. Each of them makes a moderator.
 // https://discord.com/developers/docs/topics/permissions
 const moderating = discordgo.PermissionAdministrator | discordgo.PermissionManageGuild |
 	discordgo.PermissionModerateMembers | discordgo.PermissionKickMembers | discordgo.PermissionBanMembers

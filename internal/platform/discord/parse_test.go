@@ -54,7 +54,7 @@ func TestParse(t *testing.T) {
 			chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named()}},
 		{"guild of others than the bot's", strings.Replace(fmt.Sprintf(inGuild, 8), `{"0":"7"}`, `{"1":"5"}`, 1), `{"name":"price","type":1}`,
 			chat.Request{Command: "price", From: me, Chat: "8", Args: named()}},
-		{"the language of the asker", guild + `,"locale":"es-419","guild_locale":"tr"`, `{"name":"price","type":1}`,
+		{"the language of the user", guild + `,"locale":"es-419","guild_locale":"tr"`, `{"name":"price","type":1}`,
 			chat.Request{Command: "price", From: me, Community: "7", Chat: "8", Args: named(), Locale: "es-419"}},
 		{"string options by name", guild, `{"name":"exists","type":1,"options":[{"name":"platform","type":3,"value":" EVM "},{"name":"uid","type":3,"value":"0x1"}]}`,
 			chat.Request{Command: "exists", From: me, Community: "7", Chat: "8", Args: named("platform", "EVM", "uid", "0x1")}},

@@ -123,8 +123,8 @@ func TestAnAnswerWhoseMessageTakesNoEditIsANewMessage(t *testing.T) {
 	}
 }
 
-// What concerns the asker alone is theirs alone unless a promise was seen by all.
-func TestRefusalsOfPublicCommandsReachTheAskerAlone(t *testing.T) {
+// What concerns one user alone is shown to them alone unless a promise was seen by all.
+func TestRefusalsOfPublicCommandsReachTheUserAlone(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *harness) {
 		for _, picture := range []*chat.Image{nil, &curve} {
 			h.reply(0, chat.Reply{Title: chat.Say("Too many"), Ephemeral: true, Image: picture})
@@ -181,7 +181,7 @@ func TestWhatIsToldBesideAnAnswerIsRepeatedWithCare(t *testing.T) {
 	}
 }
 
-// After a wrong wallet the asker presses, writes another, and is asked again until
+// After a wrong wallet the user presses, writes another, and is asked again until
 // it is right; others see nothing but the answer.
 func TestWhatIsMissingIsAskedForInAModal(t *testing.T) {
 	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"

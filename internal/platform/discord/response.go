@@ -19,13 +19,14 @@ type response struct {
 	Data any                               `json:"data,omitempty"`
 }
 
-// newMessage shows a message to everybody or, if private, to the user alone.
+// newMessage responds with a message, for everybody or, if private, for the user
+// alone.
 func newMessage(m message, private bool) response {
 	return response{Type: discordgo.InteractionResponseChannelMessageWithSource, Data: m.seenBy(private)}
 }
 
-// write sends r as the body of an HTTP response, and returns once it is on its
-// way: an edit may follow at once and must find the interaction responded to.
+// write sends r as the body of an HTTP response, and returns once it is flushed: an
+// edit may follow at once, and fails before Discord has the response.
 func (r response) write(w http.ResponseWriter) error {
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -44,32 +45,31 @@ func (r response) write(w http.ResponseWriter) error {
 	return nil
 }
 
-// target is where an answer goes: into a new message or, with replaces, into the
-// one that holds the button pressed.
+// target is where an answer goes.
 type target struct {
+	// replaces is true for an answer that replaces the message with the button.
 	replaces bool
 	// private is true for a new message that the user alone is to see.
 	private bool
-	// asOf is the AsOf of the answer to be refreshed; zero where none is.
+	// asOf is the AsOf of the answer that a button refreshes, or zero.
 	asOf time.Time
 }
 
-// targetOf decides by the command whether others may see its answer: a button can
-// be forged, or older than this version. A message that they see is never
-// replaced by the answer of a private or unknown command.
+// targetOf returns where the command's answer goes. The command decides who sees
+// it, and not the button, which can be forged or of an earlier version: the answer
+// of a private or unknown command never replaces a message that others see.
 func targetOf(i *interaction, command chat.Command, press chat.Press) target {
 	private := command.Visibility != chat.Public
 	seen := i.Message != nil && i.Message.Flags&discordgo.MessageFlagsEphemeral == 0
 	return target{replaces: press.Edit && i.Message != nil && !(private && seen), private: private, asOf: press.AsOf}
 }
 
-// shows reports whether reply is what the message to replace shows already.
+// shows reports whether the message to replace shows reply already.
 func (to target) shows(reply chat.Reply) bool {
 	return to.replaces && !to.asOf.IsZero() && reply.AsOf.Unix() == to.asOf.Unix()
 }
 
-// deferral promises an answer. For a new message, its flags decide who will see
-// it.
+// deferral promises an answer. Its flags decide who will see a new message.
 func (to target) deferral() response {
 	if to.replaces {
 		return response{Type: discordgo.InteractionResponseDeferredMessageUpdate}

@@ -23,30 +23,31 @@ const (
 	maxInFlight = 10_000
 )
 
-// session is one Run: it answers interactions, from their arrival to the message.
+// session is one Run of the adapter: it takes an interaction from its arrival to
+// the message that answers it.
 type session struct {
 	Config
 	api      *api.Client
 	tasks    *chat.Tasks
 	inFlight *atomic.Int64
-	// lateness is how long after its creation, by Discord's clock, the last
-	// interaction that was not replayed came by ours, in nanoseconds.
+	// lateness is the time from the creation of the last interaction that was not
+	// replayed, by Discord's clock, to its arrival, by ours; in nanoseconds.
 	lateness atomic.Int64
 }
 
 // pending is an interaction that has not been answered yet.
 type pending struct {
 	*interaction
-	id string // the reference that logs and answers have
+	id string // the reference in logs and answers
 	// w takes the first response as the body of an HTTP response; nil posts it.
 	w http.ResponseWriter
 }
 
 // receive starts answering an interaction of the gateway. It does not block.
 //
-// What is replayed should have come as soon after its creation as the others.
-// Their lateness holds what this machine's clock is ahead of Discord's, which
-// would else make it too old.
+// The age of a replayed one counts from when it would have arrived. That is
+// reckoned from the others' lateness, so that a clock which is ahead of Discord's
+// makes nothing too old.
 func (s *session) receive(data json.RawMessage, replayed bool) {
 	now := time.Now()
 	s.Count("interaction")
@@ -74,9 +75,9 @@ func (s *session) receive(data json.RawMessage, replayed bool) {
 	})
 }
 
-// start works on an interaction by begin, which is Do or Go of the tasks. It
-// reports false, and counts the interaction as dropped, where there is no room
-// or nothing is taken any more.
+// start runs work by begin, which is Do or Go of the tasks. It returns false, and
+// counts the interaction as dropped, if too many are in flight or the session
+// ends.
 func (s *session) start(begin func(func(id string)) bool, work func(id string)) bool {
 	begun := s.inFlight.Add(1) <= maxInFlight && begin(func(id string) {
 		defer s.inFlight.Add(-1)
@@ -89,8 +90,8 @@ func (s *session) start(begin func(func(id string)) bool, work func(id string)) 
 	return begun
 }
 
-// handle answers p unless it was seen before, and remembers whether it is
-// answered. It reports whether p was new.
+// handle answers p unless it was seen before, and remembers p if it was answered.
+// It reports whether p was new.
 func (s *session) handle(p *pending) bool {
 	if p.Type == discordgo.InteractionApplicationCommandAutocomplete {
 		// It is asked with every key, and to answer it twice does no harm.
@@ -123,8 +124,8 @@ func (s *session) record(p *pending, err error) bool {
 	return err == nil
 }
 
-// answer answers a request by its reply, a button that asks a question by a modal
-// with the question, and a button that was not made by this version by saying so.
+// answer runs a command. A button that asks a question opens a modal instead, and
+// one that this version did not make is called too old.
 func (s *session) answer(p *pending) error {
 	commands := s.tasks.Handler.Commands()
 	req, press, err := parse(p.interaction, p.id, commands)
@@ -144,8 +145,8 @@ func (s *session) answer(p *pending) error {
 	return s.run(p, req, targetOf(p.interaction, command, press))
 }
 
-// run runs the command and sends its reply: as the first response, or in place of
-// a deferral if it takes too long. A picture is always deferred: it takes long to
+// run runs the command and sends its reply: as the first response or, if it takes
+// too long, in place of a deferral. A picture is always deferred: it takes long to
 // send, and may have to be left out.
 func (s *session) run(p *pending, req chat.Request, to target) error {
 	deferral := func() error {
@@ -189,13 +190,13 @@ func (s *session) run(p *pending, req chat.Request, to target) error {
 	return err
 }
 
-// upToDate is what a user reads who refreshes what has not changed.
+// upToDate is the reply to a refresh that changes nothing.
 func upToDate(l chat.Language) chat.Reply {
 	return chat.Reply{Language: l, Title: chat.Say("discord.current"), Ephemeral: true}
 }
 
-// edit makes m of the message that was deferred, and tries for as long as Discord
-// takes it: without the picture if that cannot be sent.
+// edit replaces the deferred message by m, trying until the token expires. A
+// picture that cannot be sent within pictureTime is left out.
 func (s *session) edit(p *pending, m message) error {
 	if m.picture != nil {
 		picture := api.Message{Body: m, Name: m.Attachments[0].Filename, PNG: m.picture}
@@ -209,8 +210,8 @@ func (s *session) edit(p *pending, m message) error {
 	return s.api.Edit(s.tasks.Sends, p.Interaction, api.Message{Body: m}, p.Arrived.Add(api.TokenLife))
 }
 
-// followUp shows m as a message of its own, without its picture. It must not
-// follow a deferral that others see if m is private.
+// followUp sends m as a message of its own, without its picture. It must not send
+// a private one straight after a public deferral.
 func (s *session) followUp(p *pending, m message, private bool) error {
 	text := api.Message{Body: m.withoutPicture().seenBy(private)}
 	return s.api.FollowUp(s.tasks.Sends, p.Interaction, text, p.Arrived.Add(api.TokenLife))

@@ -95,7 +95,7 @@ func (s *Settings) parsePresence(value string) (bool, error) {
 	return price, err
 }
 
-// parseOrigin reads a URL of which only scheme and host count.
+// parseOrigin reads a URL that has a scheme and a host and no path.
 func parseOrigin(value string) (string, error) {
 	base, err := config.BaseURL(value)
 	if err != nil {

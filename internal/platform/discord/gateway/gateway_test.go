@@ -46,11 +46,11 @@ func TestBackOffDoublesUpToItsCap(t *testing.T) {
 		pass(10 * time.Minute)
 		_, log, _ := strings.Cut(h.logged.String(), "pause=")
 		pauses := strings.Split(log, "pause=")
-		for i, most := range []time.Duration{2, 4, 8, 16, 32, 60, 60, 60} {
+		for i, limit := range []time.Duration{2, 4, 8, 16, 32, 60, 60, 60} {
 			text, _, _ := strings.Cut(pauses[i], "\n")
 			pause, err := time.ParseDuration(text)
-			if most *= time.Second; err != nil || pause < most/2 || pause > most {
-				t.Errorf("pause %d is %q, not between half of %v and that", i, text, most)
+			if limit *= time.Second; err != nil || pause < limit/2 || pause > limit {
+				t.Errorf("pause %d is %q, not between half of %v and that", i, text, limit)
 			}
 		}
 	})

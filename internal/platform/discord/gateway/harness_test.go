@@ -147,8 +147,8 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// most is the largest number of times within any span of a length.
-func most(times []time.Time, length time.Duration) (best int) {
+// maxWithin returns the largest number of times within any span of a length.
+func maxWithin(times []time.Time, length time.Duration) (best int) {
 	for i, began := range times {
 		n := slices.IndexFunc(times[i:], func(t time.Time) bool { return t.Sub(began) >= length })
 		if n < 0 {

@@ -14,8 +14,8 @@ func TestIdentifiesStayRareForHours(t *testing.T) {
 	do := func(actions ...fakediscord.Action) []fakediscord.Action { return actions }
 	nothing := []fakediscord.Action{}
 	for name, tt := range map[string]struct {
-		behaviour   fakediscord.Behaviour
-		least, most int // identifies in the hours that pass
+		behaviour fakediscord.Behaviour
+		min, max  int // identifies in the hours that pass
 	}{
 		"no Hello":            {fakediscord.Behaviour{InsteadOfHello: nothing}, 0, 0},
 		"op 7 for Hello":      {fakediscord.Behaviour{InsteadOfHello: do(fakediscord.Action{Op: 7})}, 0, 0},
@@ -31,7 +31,7 @@ func TestIdentifiesStayRareForHours(t *testing.T) {
 			simulate(t, tt.behaviour, func(t *testing.T, h *harness) {
 				pass(2 * time.Hour)
 				identifies := h.fake.Identifies()
-				if n := most(identifies, 10*time.Minute); n > 10 || len(identifies) < tt.least || len(identifies) > tt.most {
+				if n := maxWithin(identifies, 10*time.Minute); n > 10 || len(identifies) < tt.min || len(identifies) > tt.max {
 					t.Errorf("identified %d times, %d of them in ten minutes", len(identifies), n)
 				}
 				h.fake.Behave(fakediscord.Behaviour{Heartbeat: 41 * time.Second})
