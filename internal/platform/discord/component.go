@@ -71,14 +71,14 @@ func rows(card words.Card, ask *chat.Ask) []component {
 
 // modalFor opens a modal with one input, for the argument of a parameter. state
 // comes back with the input.
-func modalFor(p chat.Param, state string, l chat.Language) response {
+func modalFor(p chat.Param, state string, l chat.Language) modal {
 	question := cut(words.Say(l, p.Question), maxModalTitle)
-	return response{Type: discordgo.InteractionResponseModal, Data: modal{Title: question, CustomID: state, Components: []component{{
+	return modal{Title: question, CustomID: state, Components: []component{{
 		Type: labelComponent, Label: question, Component: &component{
 			Type: discordgo.TextInputComponent, Style: int(discordgo.TextInputShort),
 			CustomID: p.Name, Placeholder: cut(p.Example, maxPlaceholder),
 		},
-	}}}}
+	}}}
 }
 
 // modal is a window with inputs, by Discord's name.
@@ -100,7 +100,7 @@ type choice struct {
 
 // choicesFor returns the choices of the option that is being typed that contain
 // what is typed so far, in any case. Those that begin with it come first.
-func choicesFor(i *interaction, commands chat.Commands) response {
+func choicesFor(i *interaction, commands chat.Commands) []choice {
 	fitting := []choice{}
 	for _, o := range i.Data.Options {
 		param := paramOf(commands, i.Data.Name, o.Name)
@@ -118,7 +118,5 @@ func choicesFor(i *interaction, commands chat.Commands) response {
 			}
 		}
 	}
-	return response{Type: discordgo.InteractionApplicationCommandAutocompleteResult, Data: struct {
-		Choices []choice `json:"choices"`
-	}{fitting[:min(len(fitting), maxChoices)]}}
+	return fitting[:min(len(fitting), maxChoices)]
 }

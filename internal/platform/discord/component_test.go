@@ -49,7 +49,7 @@ func TestLongTextsAreCutToWhatDiscordTakes(t *testing.T) {
 	}
 	long := chat.Say(strings.Repeat("ä", 3000))
 	m := render(chat.Reply{Title: chat.Say("x"), Image: &chat.Image{Name: "x.png", PNG: []byte("x"), Alt: long}})
-	asked := modalFor(chat.Param{Name: "wallet", Question: long, Example: long.Key}, "1 a 0 staked wallet", chat.English).Data.(modal)
+	asked := modalFor(chat.Param{Name: "wallet", Question: long, Example: long.Key}, "1 a 0 staked wallet", chat.English)
 	for what, n := range map[string][2]int{
 		"alternative text": {units(m.Attachments[0].Description), maxAlt},
 		"title":            {units(asked.Title), maxModalTitle},

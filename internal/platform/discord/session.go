@@ -95,7 +95,8 @@ func (s *session) start(begin func(func(id string)) bool, work func(id string)) 
 func (s *session) handle(p *pending) bool {
 	if p.Type == discordgo.InteractionApplicationCommandAutocomplete {
 		// It is asked with every key, and to answer it twice does no harm.
-		s.record(p, s.respond(p, choicesFor(p.interaction, s.tasks.Handler.Commands())))
+		choices := map[string]any{"choices": choicesFor(p.interaction, s.tasks.Handler.Commands())}
+		s.record(p, s.respond(p, response{Type: discordgo.InteractionApplicationCommandAutocompleteResult, Data: choices}))
 		return true
 	}
 	key := "discord:interaction:" + p.ID
@@ -132,7 +133,7 @@ func (s *session) answer(p *pending) error {
 	language := s.tasks.Handler.Language(req, true)
 	if err == nil && press.Asks != "" && p.Type == discordgo.InteractionMessageComponent {
 		if param := paramOf(commands, press.Command, press.Asks); param.Question.Key != "" {
-			return s.respond(p, modalFor(param, p.Data.CustomID, language))
+			return s.respond(p, response{Type: discordgo.InteractionResponseModal, Data: modalFor(param, p.Data.CustomID, language)})
 		}
 		err = chat.ErrOldButton
 	}
