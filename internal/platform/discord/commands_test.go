@@ -62,6 +62,11 @@ func TestDefinitions(t *testing.T) {
 	if len(all) != 7 {
 		t.Errorf("%d commands", len(all)) // "start" is Telegram's
 	}
+	for _, c := range definitions((&chattest.Handler{}).Commands(), false) {
+		if c.Contexts != nil || c.IntegrationTypes != nil {
+			t.Errorf("%s of a guild says where it can be used", c.Name)
+		}
+	}
 	// A menu is for the moderators of a guild that the bot is a member of.
 	menu := all["Check registration"]
 	if menu.Type != int(discordgo.UserApplicationCommand) || menu.Description != "" || fmt.Sprint(menu.Contexts) != "[0]" ||
