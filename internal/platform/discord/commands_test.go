@@ -85,7 +85,7 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// Each language of the bot is one of Discord's at least, and its text is there.
+// Discord has a locale for each language of the bot, and each has its texts.
 func TestDescriptionsAndMenusAreInEveryLanguage(t *testing.T) {
 	c := chat.Command{Name: "x", Summary: chat.Say("busy.title"), PersonMenu: chat.Say("busy.title"),
 		Forms: []chat.Form{{Params: []chat.Param{{Name: "p", Summary: chat.Say("busy.text")}}}}}
@@ -97,7 +97,7 @@ func TestDescriptionsAndMenusAreInEveryLanguage(t *testing.T) {
 			t.Errorf("in English: %+v %+v %+v", defined[0], defined[1], option)
 		}
 		if l != chat.English && len(localesOf[l]) == 0 {
-			t.Errorf("%s is none of Discord's", l)
+			t.Errorf("Discord has no locale for %s", l)
 		}
 		for _, locale := range localesOf[l] {
 			if own, spoken := chat.LanguageOf(string(locale)); !spoken || own != l {

@@ -41,7 +41,7 @@ const (
 // name a command that has become private.
 var presses = map[string]struct {
 	under string // the command that was answered
-	state string // of the button; empty is that of Refresh
+	state string // of the button; empty stands for Refresh
 	reply chat.Reply
 	want  int
 	told  string

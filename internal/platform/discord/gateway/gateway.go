@@ -101,7 +101,7 @@ func New(c Config) *Gateway {
 }
 
 // Alive reports whether the gateway is connected: it said READY or RESUMED, and
-// acknowledges heartbeats.
+// has not been silent for two heartbeats.
 func (g *Gateway) Alive() bool { return g.alive.Load() }
 
 // Show puts a text of at most 128 characters under the bot's name in member
@@ -194,34 +194,30 @@ func (g *Gateway) connect(ctx context.Context, receive Receive) (connected bool,
 	return c.connected, err
 }
 
-// address is where to connect: where the session can be resumed, or where
-// Discord starts another, once it may be asked for one.
+// address returns where to connect: where the session can be resumed, or where
+// Discord starts another, once that is allowed.
 func (g *Gateway) address(ctx context.Context) (string, error) {
 	if g.session != nil && g.session.resumes < maxResumes {
 		g.session.resumes++
 		return g.session.address, nil
 	}
 	g.session = nil
-	if wait := time.Until(g.identified[0].Add(identifyWindow)); wait > 0 && !g.throttled(ctx, wait) {
-		return "", ctx.Err()
-	}
 	var told discordgo.GatewayBotResponse
 	if err := g.API.Call(ctx, http.MethodGet, discordgo.EndpointGatewayBot, nil, &told); err != nil {
 		return "", fmt.Errorf("ask for the gateway: %w", err)
 	}
+	wait := time.Until(g.identified[0].Add(identifyWindow))
 	if limit := told.SessionStartLimit; limit.Total > 0 && limit.Remaining <= 0 {
-		g.throttled(ctx, time.Duration(limit.ResetAfter)*time.Millisecond)
-		return "", errors.New("ask for the gateway: no session was left")
+		wait = max(wait, time.Duration(limit.ResetAfter)*time.Millisecond)
+	}
+	if wait > 0 {
+		g.Count("identify_throttled")
+		g.Log.Error("identified too often, waiting", "wait", wait)
+		if !transport.Sleep(ctx, wait) {
+			return "", ctx.Err()
+		}
 	}
 	return g.checkAddress(told.URL)
-}
-
-// throttled waits until another session may be asked for. It reports false if ctx
-// ended first.
-func (g *Gateway) throttled(ctx context.Context, wait time.Duration) bool {
-	g.Count("identify_throttled")
-	g.Log.Error("connected too often, waiting", "wait", wait)
-	return transport.Sleep(ctx, wait)
 }
 
 // checkAddress completes an address that Discord gave. The bot's token goes
