@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -42,18 +41,27 @@ func TestLatencyIsThatOfTheLastAcknowledgedHeartbeat(t *testing.T) {
 }
 
 func TestBackOffDoublesUpToItsCap(t *testing.T) {
-	simulate(t, fakediscord.Behaviour{InsteadOfHello: []fakediscord.Action{{Op: 7}}}, func(t *testing.T, h *harness) {
-		pass(10 * time.Minute)
-		_, log, _ := strings.Cut(h.logged.String(), "pause=")
-		pauses := strings.Split(log, "pause=")
-		for i, limit := range []time.Duration{2, 4, 8, 16, 32, 60, 60, 60} {
-			text, _, _ := strings.Cut(pauses[i], "\n")
-			pause, err := time.ParseDuration(text)
-			if limit *= time.Second; err != nil || pause < limit/2 || pause > limit {
-				t.Errorf("pause %d is %q, not between half of %v and that", i, text, limit)
+	for name, away := range map[string]func(*harness){
+		"no Hello": func(h *harness) { h.fake.Behave(fakediscord.Behaviour{InsteadOfHello: []fakediscord.Action{{Op: 7}}}) },
+		"no REST":  func(h *harness) { h.fake.Break(fakediscord.GatewayBot, fakediscord.Fault{Status: 502}) },
+	} {
+		simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *harness) {
+			pass(10 * time.Minute)
+			_, log, _ := strings.Cut(h.logged.String(), "pause=")
+			pauses := strings.Split(log, "pause=")
+			for i, limit := range []time.Duration{2, 4, 8, 16, 32, 60, 60, 60} {
+				text, _, _ := strings.Cut(pauses[i], "\n")
+				pause, err := time.ParseDuration(text)
+				if limit *= time.Second; err != nil || pause < limit/2 || pause > limit {
+					t.Errorf("%s: pause %d is %q, not between half of %v and that", name, i, text, limit)
+				}
 			}
-		}
-	})
+			h.fake.Behave(fakediscord.Behaviour{})
+			h.fake.Break(fakediscord.GatewayBot, fakediscord.Fault{})
+			pass(2 * time.Minute)
+			h.takes(t)
+		}, away)
+	}
 }
 
 func TestFatalClosesAndARefusedTokenEndRun(t *testing.T) {
@@ -243,17 +251,12 @@ func TestASessionThatCannotBeResumedIsGivenUp(t *testing.T) {
 }
 
 func TestASessionThatBreaksAtOnceIsResumedWithoutHaste(t *testing.T) {
-	for _, action := range []fakediscord.Action{{Close: 4000}, {Op: 7}, {Drop: true}} {
-		t.Run(fmt.Sprintf("%+v", action), func(t *testing.T) {
-			simulate(t, fakediscord.Behaviour{AfterReady: []fakediscord.Action{action}}, func(t *testing.T, h *harness) {
-				pass(10 * time.Minute)
-				// At once, and then after 1 to 5 seconds.
-				if n := h.fake.Connects(); n < 150 || n > 300 || len(h.fake.Identifies()) != 1 {
-					t.Errorf("connected %d times in ten minutes, identified %d times", n, len(h.fake.Identifies()))
-				}
-			})
-		})
-	}
+	simulate(t, fakediscord.Behaviour{AfterReady: []fakediscord.Action{{Drop: true}}}, func(t *testing.T, h *harness) {
+		pass(10 * time.Minute)
+		if n := h.fake.Connects(); n < 150 || n > 300 || len(h.fake.Identifies()) != 1 {
+			t.Errorf("connected %d times in ten minutes, identified %d times", n, len(h.fake.Identifies()))
+		}
+	})
 }
 
 // Discord asks for 1 to 5 seconds. What bounds the identifies is not patience.

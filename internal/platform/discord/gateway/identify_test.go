@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"net/http"
 	"testing"
 	"time"
 
@@ -59,26 +58,6 @@ func TestIdentifiesStayBelowADaysBudget(t *testing.T) {
 		}
 		if n := len(h.fake.Identifies()); n > 1000/4 || n < 500/4 {
 			t.Errorf("identified %d times in a quarter of a day", n)
-		}
-	})
-}
-
-func TestATenMinuteOutageOfRESTPasses(t *testing.T) {
-	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *harness) {
-		h.fake.Break(fakediscord.GatewayBot, fakediscord.Fault{Status: http.StatusBadGateway})
-		h.fake.Do(fakediscord.Action{Op: opInvalidSession})
-		before := h.fake.Calls(fakediscord.GatewayBot)
-		pass(10 * time.Minute)
-		if n := h.fake.Calls(fakediscord.GatewayBot) - before; n < 8 || n > 25 {
-			t.Errorf("the gateway was asked for %d times", n)
-		}
-		if n := len(h.fake.Identifies()); n != 1 || h.Alive() {
-			t.Errorf("identified %d times, alive %v", n, h.Alive())
-		}
-		h.fake.Break(fakediscord.GatewayBot, fakediscord.Fault{})
-		pass(2 * time.Minute)
-		if !h.Alive() || len(h.fake.Identifies()) != 2 {
-			t.Errorf("alive %v, identified %d times", h.Alive(), len(h.fake.Identifies()))
 		}
 	})
 }
