@@ -62,9 +62,8 @@ type conn struct {
 	connected bool                      // READY or RESUMED came
 }
 
-// serve takes the connection from Hello to its end and returns why it ended. A
-// peer that falls silent acknowledges no heartbeat either, and so is left after
-// two.
+// serve takes the connection from Hello to its end and returns why it ended. It
+// leaves a peer that has acknowledged none of two heartbeats.
 func (c *conn) serve(ctx context.Context) error {
 	beating, stop := context.WithCancel(ctx)
 	var beats sync.WaitGroup
@@ -90,14 +89,14 @@ func (c *conn) serve(ctx context.Context) error {
 	c.begin()
 	beats.Go(func() { c.beat(beating, interval) })
 	for {
-		if c.connected {
-			_ = c.ws.SetReadDeadline(time.Now().Add(2 * interval))
-		}
 		if p, err = c.read(); err != nil {
 			return err
 		}
 		if err = c.handle(p); err != nil {
 			return err
+		}
+		if p.Type == "READY" || p.Type == "RESUMED" || p.Op == opACK && c.connected {
+			_ = c.ws.SetReadDeadline(time.Now().Add(2 * interval))
 		}
 	}
 }

@@ -101,7 +101,7 @@ func New(c Config) *Gateway {
 }
 
 // Alive reports whether the gateway is connected: it said READY or RESUMED, and
-// has not been silent for two heartbeats.
+// acknowledges heartbeats.
 func (g *Gateway) Alive() bool { return g.alive.Load() }
 
 // Show puts a text of at most 128 characters under the bot's name in member

@@ -277,6 +277,18 @@ func TestFiveConnectionsLostInARowAreReplacedWithinSeconds(t *testing.T) {
 	}
 }
 
+// Discord calls such a connection a zombie, whatever else comes on it.
+func TestAConnectionThatAcknowledgesNoHeartbeatIsReplaced(t *testing.T) {
+	simulate(t, fakediscord.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *harness) {
+		for range 25 {
+			h.takes(t)
+		}
+		if h.fake.Connects() != 2 || h.fake.Resumes() != 1 {
+			t.Errorf("connected %d times, resumed %d", h.fake.Connects(), h.fake.Resumes())
+		}
+	})
+}
+
 // A connection whose other end is gone without a word is known to be dead
 // after two heartbeats, and nothing hangs on it.
 func TestAHalfOpenConnectionIsReplaced(t *testing.T) {
