@@ -243,6 +243,21 @@ func TestSlowEditsHoldUpNoFirstResponse(t *testing.T) {
 	})
 }
 
+// What has waited too long for a place would only keep others waiting.
+func TestAFirstResponseThatGotNoPlaceInTimeIsNotSent(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *harness) {
+		h.fake.Break(fakediscord.Callback, fakediscord.Fault{Latency: time.Minute})
+		for range 2000 {
+			h.send(t, command("price"))
+		}
+		pass(time.Minute)
+		// A place is free again every 1.5 seconds, for 4 seconds.
+		if n := h.fake.Calls(fakediscord.Callback); n > 3*api.MaxFirst || h.count("answer_failed") != 2000 {
+			t.Errorf("%d calls, counted %v", n, h.events)
+		}
+	})
+}
+
 // Discord refuses a second first response: that proves that the first one landed,
 // but only if there was one.
 func TestAFirstResponseOfUnknownOutcomeThatDiscordHasIsDelivered(t *testing.T) {

@@ -237,6 +237,9 @@ func (c *Client) try(ctx context.Context, call call) error {
 		return fmt.Errorf("wait for other calls: %w", err)
 	}
 	defer places.Release(1)
+	if !call.until.IsZero() && time.Now().After(call.until) {
+		return fmt.Errorf("wait for other calls: %w", context.DeadlineExceeded)
+	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	contentType, body, err := call.encode()
