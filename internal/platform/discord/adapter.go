@@ -57,7 +57,8 @@ func New(c Config) (*Adapter, error) {
 	c.Log = c.Log.With("platform", Platform)
 	a := &Adapter{Config: c, api: api.New(c.Token, c.APIURL, c.Count)}
 	a.gateway = gateway.New(gateway.Config{
-		Token: c.Token, API: a.api, Insecure: strings.HasPrefix(c.APIURL, "http://"), Log: c.Log, Count: c.Count, Connected: a.connected,
+		Token: c.Token, API: a.api, Insecure: strings.HasPrefix(c.APIURL, "http://"),
+		Log: c.Log, Count: c.Count, Connected: a.connected,
 	})
 	return a, nil
 }

@@ -26,7 +26,8 @@ func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
 	}
 	learned = []string{fmt.Sprintf("%s, application %s", chat.NewUntrusted(app.Name, maxName), app.ID)}
 	if a.ApplicationID != "" && a.ApplicationID != app.ID {
-		return wrong("DISCORD_APPLICATION_ID and DISCORD_BOT_TOKEN", "the token belongs to this application, and not to the one that is set")
+		return wrong("DISCORD_APPLICATION_ID and DISCORD_BOT_TOKEN",
+			"the token belongs to this application, and not to the one that is set")
 	}
 	if a.PublicKey == nil && app.Endpoint == "" {
 		return append(learned, "interactions come over the gateway"), nil
@@ -35,7 +36,8 @@ func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
 		return wrong("DISCORD_PUBLIC_KEY", fmt.Sprintf("the application has an interactions endpoint URL, at %s, so nothing comes over "+
 			"the gateway: remove that URL in the Developer Portal, or take interactions by HTTP", host(app.Endpoint)))
 	}
-	if key, err := hex.DecodeString(app.VerifyKey); err == nil && len(key) == ed25519.PublicKeySize && !a.PublicKey.Equal(ed25519.PublicKey(key)) {
+	key, err := hex.DecodeString(app.VerifyKey)
+	if err == nil && len(key) == ed25519.PublicKeySize && !a.PublicKey.Equal(ed25519.PublicKey(key)) {
 		return wrong("DISCORD_PUBLIC_KEY", "the application has another public key than the one that is set")
 	}
 	if app.Endpoint == "" {

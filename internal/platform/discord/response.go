@@ -32,7 +32,8 @@ func (r response) write(w http.ResponseWriter) error {
 	if err != nil {
 		return fmt.Errorf("encode a response: %w", err)
 	}
-	if r.Type == discordgo.InteractionResponseDeferredChannelMessageWithSource || r.Type == discordgo.InteractionResponseDeferredMessageUpdate {
+	switch r.Type {
+	case discordgo.InteractionResponseDeferredChannelMessageWithSource, discordgo.InteractionResponseDeferredMessageUpdate:
 		// The next request on this connection would wait until the answer is out.
 		w.Header().Set("Connection", "close")
 	}
