@@ -1,114 +1,64 @@
 // Package discord is the adapter for Discord: it turns interactions into
 // requests and replies into messages.
 //
-// Interactions arrive over the gateway (adapter.go) or, with a public key, by
-// HTTP (http.go). Either way one is parsed, handled, rendered and responded to
-// (answer.go), in that order; parse and render are pure. A command, a button and
-// a modal are requests alike. A button that asks a question opens a modal, and
-// choices are offered while an argument is written, both without a request.
+// Interactions arrive over the gateway (package gateway) or, with a public key,
+// by HTTP (http.go). Either way a session parses one (parse.go), has it handled,
+// renders the reply (render.go) and sends it (package api). Parse and render are
+// pure. A command, a button and a modal are requests alike. A button that asks a
+// question opens a modal, and choices are offered while an argument is written,
+// both without a request.
 //
 // Who sees an answer is decided by the command before it runs, and never by a
 // button, which anybody can forge. A picture is sent by an edit of what was
 // promised, so that the first response, which must come within 3 seconds, does
 // not depend on an upload, and an answer does not depend on its picture.
 //
-// REST calls go through discordgo, but not through its rate limiter (rest.go).
-// The gateway's connection does not; package gateway says why.
-//
 // It must not import commands, core or another adapter.
 package discord
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"log/slog"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/semaphore"
 
 	"herald/internal/chat"
+	"herald/internal/platform/discord/api"
 	"herald/internal/platform/discord/gateway"
+	"herald/internal/transport"
 )
-
-// Platform is Discord's name in logs, metrics and OPERATORS.
-const Platform chat.Platform = "discord"
-
-// How long an interaction can be answered, at first and at all.
-// https://discord.com/developers/docs/interactions/receiving-and-responding#followup-messages
-const (
-	firstResponse = 3 * time.Second
-	tokenLife     = 15 * time.Minute
-)
-
-const (
-	// deferAfter is how long after its arrival an interaction is deferred.
-	deferAfter = 2 * time.Second
-	// callbackFor is how long after the arrival the first response is tried.
-	callbackFor = 4 * time.Second
-)
-
-// maxInHand bounds the interactions in flight, each of which takes some 20 KiB
-// while it waits for a service. Beyond it they are dropped and counted.
-const maxInHand = 10_000
 
 // statusEvery is how often the bot's status is brought up to date.
 const statusEvery = time.Minute
-
-// Config is what an Adapter works with.
-type Config struct {
-	Settings
-	Dedup chat.Dedup
-	// CommandTimeout is how long the Handler may take. It must be below the 15
-	// minutes for which an interaction can be answered.
-	CommandTimeout time.Duration
-	Log            *slog.Logger
-	// Count is called with one of these: interaction, duplicate, ignored,
-	// malformed, too_late, dropped, panic; deferred, answered, answer_expired,
-	// answer_failed, picture_failed, rate_limited, retried; identified,
-	// identify_held, connected, resumed, disconnected; bad_signature;
-	// commands_written, commands_current. It must not block.
-	Count func(event string)
-	// Connected is called with the bot's name: whenever the gateway connects or,
-	// if interactions arrive by HTTP, once Discord has said whose the token is.
-	Connected func(name string)
-	// Status is asked every minute for the text under the bot's name in member
-	// lists, of at most 128 characters; empty takes it away. It returns when ctx
-	// is done. nil shows none. It needs the gateway.
-	Status func(ctx context.Context) string
-}
 
 // Adapter joins Discord to a Handler. It implements chat.Adapter, and
 // http.Handler for interactions that arrive by HTTP.
 type Adapter struct {
 	Config
-	rest    *discordgo.Session
-	calls   *semaphore.Weighted
-	gateway *gateway.Gateway
-	inHand  chan struct{} // holds a token for each interaction in flight
-	// work is set while interactions are taken by HTTP.
-	work atomic.Pointer[chat.Tasks]
+	api      *api.Client
+	gateway  *gateway.Gateway
+	inFlight atomic.Int64
+	session  atomic.Pointer[session] // set while interactions are taken by HTTP
 }
 
 // New makes an adapter that has contacted nobody. Its error names the setting
 // at fault.
 func New(c Config) (*Adapter, error) {
-	if c.CommandTimeout >= tokenLife {
-		return nil, fmt.Errorf("COMMAND_TIMEOUT: must be below %v, after which Discord takes no answer", tokenLife)
+	if c.CommandTimeout >= api.TokenLife {
+		return nil, fmt.Errorf("COMMAND_TIMEOUT: must be below %v, after which Discord takes no answer", api.TokenLife)
 	}
 	c.Log = c.Log.With("platform", Platform)
-	a := &Adapter{
-		Config: c,
-		rest:   newSession(c.Token, c.APIURL),
-		calls:  semaphore.NewWeighted(maxCalls),
-		inHand: make(chan struct{}, maxInHand),
-	}
+	a := &Adapter{Config: c, api: api.New(c.Token, c.APIURL, c.Count)}
 	a.gateway = gateway.New(gateway.Config{
-		Token: c.Token, Ask: a.askGateway, Insecure: strings.HasPrefix(c.APIURL, "http://"), Log: c.Log, Count: c.Count, Connected: a.connected,
+		Token: c.Token, API: a.api, Insecure: strings.HasPrefix(c.APIURL, "http://"),
+		Log: c.Log, Count: c.Count, Connected: a.connected,
 	})
 	return a, nil
 }
@@ -118,115 +68,89 @@ func (a *Adapter) Platform() chat.Platform { return Platform }
 
 // Ready reports whether interactions can arrive now: over the gateway while it
 // is connected, by HTTP while Run takes them.
-func (a *Adapter) Ready() bool {
-	if a.PublicKey != nil {
-		return a.work.Load() != nil
-	}
-	return a.gateway.Alive()
-}
+func (a *Adapter) Ready() bool { return a.session.Load() != nil || a.gateway.Alive() }
 
 // InFlight counts the interactions in flight.
-func (a *Adapter) InFlight() int { return len(a.inHand) }
+func (a *Adapter) InFlight() int { return int(a.inFlight.Load()) }
 
 // HeartbeatLatency is how long the gateway took to acknowledge the last
 // heartbeat; 0 before the first, and without a gateway.
 func (a *Adapter) HeartbeatLatency() time.Duration { return a.gateway.Latency() }
 
-// Run implements chat.Adapter. Commands are registered beside the service, so
-// that a failure there does not keep interactions waiting.
+// Run implements chat.Adapter. Commands are registered meanwhile, so that a
+// failure there does not keep interactions waiting.
 func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
-	work := chat.NewTasks(ctx, h, a.Log, a.Count)
+	s := &session{Config: a.Config, api: a.api, tasks: chat.NewTasks(ctx, h, a.Log, a.Count), inFlight: &a.inFlight}
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.register(running, h.Commands()) })
-	if a.PublicKey != nil {
-		a.work.Store(work)
-	} else {
-		group.Go(func() error {
-			return a.gateway.Run(running, func(data json.RawMessage, replayed bool) { a.receive(work, data, replayed) })
-		})
-		if a.Status != nil {
-			group.Go(func() error { return a.showStatus(running) })
-		}
+	switch {
+	case a.PublicKey != nil:
+		a.session.Store(s)
+	case a.Status != nil:
+		group.Go(func() error { return a.showStatus(running) })
+		fallthrough
+	default:
+		group.Go(func() error { return a.gateway.Run(running, s.receive) })
 	}
 	<-running.Done()
-	a.work.Store(nil)
+	a.session.Store(nil)
 	err := group.Wait()
-	if !work.Drain() {
-		a.Log.Error("commands in hand were left unanswered")
+	if !s.tasks.Drain() {
+		a.Log.Error("commands in flight were left unanswered")
 	}
-	a.rest.Client.CloseIdleConnections()
+	a.api.CloseIdleConnections()
 	return err
+}
+
+// register writes the table of commands to Discord, trying until it is there, and
+// reports the bot's name where no gateway does. It returns an error only when
+// the token is refused.
+func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
+	var ours api.Application // once Discord has said so
+	err := transport.Policy{
+		Backoff: transport.Backoff{First: 2 * time.Second, Max: time.Minute},
+		Again: func(err error) (bool, time.Duration) {
+			_, atLeast := api.Retryable(err)
+			return !errors.Is(err, api.ErrToken), atLeast // A permission may be granted later.
+		},
+		Failed: func(err error, _ int, pause time.Duration) {
+			a.Log.Warn("registering commands failed, trying again", "err", err, "pause", pause)
+		},
+	}.Do(ctx, func(ctx context.Context) (err error) {
+		if ours.ID == "" {
+			if ours, err = a.api.Application(ctx); err != nil {
+				return err
+			}
+			if a.PublicKey != nil {
+				a.connected(ours.Name)
+			}
+		}
+		// Commands that Discord has already do not count towards its 200 new ones a day.
+		endpoint := discordgo.EndpointApplicationGlobalCommands(cmp.Or(a.ApplicationID, ours.ID))
+		if a.GuildID != "" {
+			endpoint = discordgo.EndpointApplicationGuildCommands(cmp.Or(a.ApplicationID, ours.ID), a.GuildID)
+		}
+		if err := a.api.Call(ctx, http.MethodPut, endpoint, definitions(commands, a.GuildID == ""), nil); err != nil {
+			return fmt.Errorf("write the commands: %w", err)
+		}
+		a.Count("commands_written")
+		return nil
+	})
+	if errors.Is(err, api.ErrToken) {
+		return api.ErrToken
+	}
+	return nil
 }
 
 // showStatus keeps the status up to date until ctx is done.
 func (a *Adapter) showStatus(ctx context.Context) error {
-	tick := time.NewTicker(statusEvery)
-	defer tick.Stop()
 	for {
 		a.gateway.Show(a.Status(ctx))
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
+		if !transport.Sleep(ctx, statusEvery) {
 			return nil
 		}
 	}
 }
 
-// receive starts answering an interaction of the gateway. It does not block. The
-// age of one that is not replayed is not judged: this machine's clock may be off.
-func (a *Adapter) receive(work *chat.Tasks, data json.RawMessage, replayed bool) {
-	i, err := decode(data)
-	if err != nil {
-		a.Count("malformed")
-		return
-	}
-	arrived := time.Now()
-	if created, err := discordgo.SnowflakeTimestamp(i.ID); replayed && err == nil && created.Before(arrived) {
-		arrived = created
-	}
-	switch {
-	case !a.wanted(i):
-	case time.Since(arrived) >= firstResponse:
-		a.Count("too_late")
-	default:
-		a.start(work.Go, func(id string) {
-			a.take(work, id, &pendingInteraction{
-				interaction: i, arrived: arrived,
-				respond: func(r response) error { return a.callback(work, i.ID, i.Token, arrived, r) },
-			})
-		})
-	}
-}
-
-// start works on an interaction by begin, which is Do or Go of a chat.Tasks. It
-// reports false, and counts the interaction as dropped, where there is no room or
-// nothing is taken any more.
-func (a *Adapter) start(begin func(func(id string)) bool, handle func(id string)) bool {
-	select {
-	case a.inHand <- struct{}{}:
-	default:
-		a.Count("dropped")
-		return false
-	}
-	begun := begin(func(id string) {
-		defer func() { <-a.inHand }()
-		handle(id)
-	})
-	if !begun {
-		<-a.inHand
-		a.Count("dropped")
-	}
-	return begun
-}
-
-// connected tells of a connection by the bot's name, which is text of Discord.
-func (a *Adapter) connected(name string) { a.Connected(string(chat.NewUntrusted(name, longestName))) }
-
-// wanted reports whether i is to be answered.
-func (a *Adapter) wanted(i *interaction) bool {
-	a.Count("interaction")
-	if !i.forUs() {
-		a.Count("ignored")
-	}
-	return i.forUs()
-}
+// connected reports a connection by the bot's name, which is text of Discord.
+func (a *Adapter) connected(name string) { a.Connected(string(chat.NewUntrusted(name, maxName))) }

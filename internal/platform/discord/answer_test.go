@@ -10,6 +10,7 @@ import (
 
 	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/platform/discord/api"
 )
 
 // early is what an edit gets that reaches Discord before the first response,
@@ -38,7 +39,7 @@ func TestASlowCommandIsPromisedThenEdited(t *testing.T) {
 				h.fake.Script(fakediscord.Edit, early, early)
 			}
 			p := h.send(t, command(name))
-			pass(firstResponse)
+			pass(api.FirstResponse)
 			if a := p.Answer(); !a.Deferred || a.Ephemeral != ephemeral || a.Edits != 0 {
 				t.Errorf("%s: first %+v", name, a)
 			}
@@ -150,7 +151,8 @@ func TestAnInteractionThatIsDeliveredAgainIsAnsweredOnce(t *testing.T) {
 
 func TestWhatThereIsNoRoomForIsDroppedAndCounted(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *harness) {
-		h.inHand = make(chan struct{}, 1)
+		h.inFlight.Add(maxInFlight - 1)
+		defer h.inFlight.Add(1 - maxInFlight)
 		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
 		first := h.send(t, command("price"))
 		pass(time.Second)
@@ -163,11 +165,11 @@ func TestWhatThereIsNoRoomForIsDroppedAndCounted(t *testing.T) {
 				t.Errorf("%+v; counted %v", p.Answer(), h.events)
 			}
 		}
-		if n := h.InFlight(); n != 1 {
-			t.Errorf("%d in flight, want 1", n)
+		if n := h.InFlight(); n != maxInFlight {
+			t.Errorf("%d in flight", n)
 		}
 		pass(10 * time.Second)
-		if a := first.Answer(); a.Edits != 1 || h.InFlight() != 0 {
+		if a := first.Answer(); a.Edits != 1 || h.InFlight() != maxInFlight-1 {
 			t.Errorf("%+v, %d in flight", a, h.InFlight())
 		}
 		h.ask(t, command("price"))
@@ -186,7 +188,7 @@ func TestStoppingAnswersWhatIsInFlightAndStopsWhatTakesTooLong(t *testing.T) {
 				}
 			}
 			p := h.send(t, command("price"))
-			pass(firstResponse)
+			pass(api.FirstResponse)
 			h.stop()
 			began := time.Now()
 			pass(time.Second)
@@ -204,7 +206,7 @@ func TestStoppingAnswersWhatIsInFlightAndStopsWhatTakesTooLong(t *testing.T) {
 }
 
 // What the adapter says itself is in the language of whom it is said to.
-func TestTheAdapterSpeaksTheLanguageOfTheAsker(t *testing.T) {
+func TestTheAdapterSpeaksTheUsersLanguage(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *harness) {
 		h.reply(0, chat.Reply{Title: chat.Say("price"), AsOf: start, Actions: []chat.Action{refresh}})
 		for locale, l := range map[string]chat.Language{"en-US": chat.English, "xx": chat.English, "ru": chat.Russian, "zh-CN": chat.Chinese} {
@@ -221,6 +223,66 @@ func TestTheAdapterSpeaksTheLanguageOfTheAsker(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Slow uploads and edits have places of their own.
+func TestSlowEditsHoldUpNoFirstResponse(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *harness) {
+		h.fake.Break(fakediscord.Edit, fakediscord.Fault{Latency: time.Minute})
+		h.reply(0, chat.Reply{Title: chat.Say("Price"), Image: &curve})
+		for range api.MaxFirst + api.MaxOther {
+			h.send(t, command("price"))
+		}
+		pass(time.Second)
+		h.reply(0, chat.Reply{Title: chat.Say("done")})
+		if a := h.ask(t, command("supply")).Answer(); a.Callbacks != 1 || a.First > 500*time.Millisecond {
+			t.Errorf("%+v", a)
+		}
+		h.fake.Break(fakediscord.Edit, fakediscord.Fault{})
+		pass(time.Minute)
+	})
+}
+
+// What has waited too long for a place would only keep others waiting.
+func TestAFirstResponseThatGotNoPlaceInTimeIsNotSent(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *harness) {
+		h.fake.Break(fakediscord.Callback, fakediscord.Fault{Latency: time.Minute})
+		for range 2000 {
+			h.send(t, command("price"))
+		}
+		pass(time.Minute)
+		// A place is free again every 1.5 seconds, for 4 seconds.
+		if n := h.fake.Calls(fakediscord.Callback); n > 3*api.MaxFirst || h.count("answer_failed") != 2000 {
+			t.Errorf("%d calls, counted %v", n, h.events)
+		}
+	})
+}
+
+// Discord refuses a second first response: that proves that the first one landed,
+// but only if there was one.
+func TestAFirstResponseOfUnknownOutcomeThatDiscordHasIsDelivered(t *testing.T) {
+	has := fakediscord.Fault{Status: http.StatusBadRequest, Code: 40060}
+	for name, tt := range map[string]struct {
+		faults []fakediscord.Fault
+		out    bool
+	}{
+		"taken late":          {[]fakediscord.Fault{{Latency: 3200 * time.Millisecond, Landed: true}, has}, true},
+		"a proxy's 502":       {[]fakediscord.Fault{{Status: http.StatusBadGateway}, has}, true},
+		"by somebody else":    {[]fakediscord.Fault{has}, false},
+		"limited, not landed": {[]fakediscord.Fault{{Status: http.StatusTooManyRequests}, has}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, overGateway, func(t *testing.T, h *harness) {
+				h.fake.Script(fakediscord.Callback, tt.faults...)
+				h.send(t, command("price"))
+				pass(10 * time.Second)
+				id := h.handler.Requests()[0].ID
+				if h.count("answered") == 1 != tt.out || strings.Contains(h.logged.String(), "id="+id) == tt.out {
+					t.Errorf("counted %v; log:\n%s", h.events, h.logged)
+				}
+			})
+		})
+	}
 }
 
 // One after the other they would take a second each.

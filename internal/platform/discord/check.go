@@ -4,44 +4,41 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/hex"
-	"errors"
 	"fmt"
 
 	"herald/internal/chat"
 	"herald/internal/config"
-	"herald/internal/platform/discord/gateway"
 )
 
-// longestName bounds what Discord calls the bot, in characters.
-const longestName = 40
+// maxName bounds the name that Discord gives the bot, in characters.
+const maxName = 40
 
-// Check asks Discord whose the token is, and whether interactions come the way
-// that the settings say. What it has learned is for an operator, a sentence each.
+// Check asks Discord who owns the token, and whether interactions come the way
+// that the settings say. It returns sentences for an operator. Its error is a
+// *config.WrongError where settings contradict what Discord says.
 func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
-	app, err := a.askApplication(ctx)
-	switch {
-	case errors.Is(err, gateway.ErrToken):
-		return nil, gateway.ErrToken
-	case err != nil:
+	app, err := a.api.Application(ctx)
+	if err != nil {
 		return nil, err
 	}
-	learned = []string{fmt.Sprintf("%s, application %s", chat.NewUntrusted(app.name(), longestName), app.ID)}
+	wrong := func(settings, problem string) ([]string, error) {
+		return learned, &config.WrongError{Problem: problem, Settings: settings}
+	}
+	learned = []string{fmt.Sprintf("%s, application %s", chat.NewUntrusted(app.Name, maxName), app.ID)}
 	if a.ApplicationID != "" && a.ApplicationID != app.ID {
-		return learned, &config.WrongError{
-			Problem:  "the token belongs to this application, and not to the one that is set",
-			Settings: "DISCORD_APPLICATION_ID and DISCORD_BOT_TOKEN"}
+		return wrong("DISCORD_APPLICATION_ID and DISCORD_BOT_TOKEN",
+			"the token belongs to this application, and not to the one that is set")
 	}
 	if a.PublicKey == nil && app.Endpoint == "" {
 		return append(learned, "interactions come over the gateway"), nil
 	}
 	if a.PublicKey == nil {
-		return learned, &config.WrongError{
-			Problem: fmt.Sprintf("the application has an interactions endpoint URL, at %s, so nothing comes over the gateway: "+
-				"remove that URL in the Developer Portal, or take interactions by HTTP", host(app.Endpoint)),
-			Settings: "DISCORD_PUBLIC_KEY"}
+		return wrong("DISCORD_PUBLIC_KEY", fmt.Sprintf("the application has an interactions endpoint URL, at %s, so nothing comes over "+
+			"the gateway: remove that URL in the Developer Portal, or take interactions by HTTP", host(app.Endpoint)))
 	}
-	if key, err := hex.DecodeString(app.VerifyKey); err == nil && len(key) == ed25519.PublicKeySize && !a.PublicKey.Equal(ed25519.PublicKey(key)) {
-		return learned, &config.WrongError{Problem: "the application has another public key than the one that is set", Settings: "DISCORD_PUBLIC_KEY"}
+	key, err := hex.DecodeString(app.VerifyKey)
+	if err == nil && len(key) == ed25519.PublicKeySize && !a.PublicKey.Equal(ed25519.PublicKey(key)) {
+		return wrong("DISCORD_PUBLIC_KEY", "the application has another public key than the one that is set")
 	}
 	if app.Endpoint == "" {
 		return append(learned, "it has no interactions endpoint URL yet: while the bot runs, enter "+
@@ -50,5 +47,5 @@ func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
 	return append(learned, fmt.Sprintf("interactions come by HTTP, to %s", host(app.Endpoint))), nil
 }
 
-// host is a URL's, whose path may be a secret.
-func host(rawURL string) chat.Untrusted { return chat.NewUntrusted(config.Host(rawURL), 2*longestName) }
+// host returns the host of a URL. The path may be a secret.
+func host(rawURL string) chat.Untrusted { return chat.NewUntrusted(config.Host(rawURL), 2*maxName) }

@@ -3,7 +3,6 @@ package discord
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,67 +15,20 @@ import (
 	"herald/internal/words"
 )
 
-func TestCommandsAreWrittenOnlyWhenTheyDiffer(t *testing.T) {
+func TestCommandsAreWritten(t *testing.T) {
 	for _, guild := range []string{"", "777"} {
 		simulate(t, overGateway, func(t *testing.T, h *harness) {
-			if got := len(h.fake.Commands(guild)); got != 6 {
-				t.Errorf("guild %q: %d commands", guild, got)
-			}
-			if err := h.registerOnce(t.Context(), h.fake.ApplicationID, h.handler.Commands()); err != nil {
-				t.Fatal(err)
-			}
-			if h.fake.Overwrites() != 1 || h.count("commands_current") != 1 {
-				t.Errorf("guild %q: the same commands were written again", guild)
+			if got := len(h.fake.Commands(guild)); got != 6 || h.count("commands_written") != 1 {
+				t.Errorf("guild %q: %d commands, counted %v", guild, got, h.events)
 			}
 			// One text that is too long would keep all commands from being registered.
 			long := chat.SayWith("command.supply", chat.Values{"symbol": chat.Plain(strings.Repeat("SYM", 60))})
 			forms := []chat.Form{{Params: []chat.Param{{Name: "p", Summary: long}}}}
 			others := chat.Commands{{Name: "x", Summary: long, PersonMenu: long, Forms: forms}}
-			if err := h.registerOnce(t.Context(), h.fake.ApplicationID, others); err != nil || h.fake.Overwrites() != 2 {
-				t.Errorf("guild %q: changed commands were not written: %v", guild, err)
+			if err := h.register(t.Context(), others); err != nil || len(h.fake.Commands(guild)) != 2 {
+				t.Errorf("guild %q: long texts were not written: %v", guild, err)
 			}
 		}, func(_ *harness, c *Config) { c.GuildID = guild })
-	}
-}
-
-// What of a command is changed in Discord, by an earlier version or by hand.
-func TestEveryChangeOfACommandIsSeen(t *testing.T) {
-	type types = []discordgo.ApplicationIntegrationType
-	for name, change := range map[string]func(*discordgo.ApplicationCommand){
-		"name":                   func(c *discordgo.ApplicationCommand) { c.Name += "x" },
-		"type":                   func(c *discordgo.ApplicationCommand) { c.Type++ },
-		"permissions":            func(c *discordgo.ApplicationCommand) { c.DefaultMemberPermissions = new(int64) },
-		"no contexts":            func(c *discordgo.ApplicationCommand) { c.Contexts = nil },
-		"installed for users":    func(c *discordgo.ApplicationCommand) { c.IntegrationTypes = &types{1} },
-		"an option":              func(c *discordgo.ApplicationCommand) { c.Options[1].Name += "x" },
-		"an option's language":   func(c *discordgo.ApplicationCommand) { c.Options[1].DescriptionLocalizations["ru"] = "x" },
-		"an option's completion": func(c *discordgo.ApplicationCommand) { c.Options[1].Autocomplete = false },
-		"an option's choices": func(c *discordgo.ApplicationCommand) {
-			c.Options[1].Choices = []*discordgo.ApplicationCommandOptionChoice{{}}
-		},
-		"a language": func(c *discordgo.ApplicationCommand) { (*c.DescriptionLocalizations)["tr"] = "x" },
-		"a language's name": func(c *discordgo.ApplicationCommand) {
-			c.NameLocalizations = &map[discordgo.Locale]string{"vi": "x"}
-		},
-	} {
-		wanted, registered := definitions((&chattest.Handler{}).Commands(), true), definitions((&chattest.Handler{}).Commands(), true)
-		slices.Reverse(registered)
-		for _, c := range registered {
-			// What Discord adds.
-			c.ID, c.Version, c.ApplicationID = "1", "2", "3"
-			slices.Reverse(*c.Contexts)
-			slices.Reverse(*c.IntegrationTypes)
-			if c.NameLocalizations == nil {
-				c.NameLocalizations = &map[discordgo.Locale]string{}
-			}
-		}
-		if !same(registered, wanted) {
-			t.Fatal("what Discord adds is seen as a change")
-		}
-		change(registered[slices.IndexFunc(registered, func(c *discordgo.ApplicationCommand) bool { return c.Name == "exists" })])
-		if same(registered, wanted) || same(wanted, registered) {
-			t.Errorf("%s: no change is seen", name)
-		}
 	}
 }
 
@@ -91,37 +43,41 @@ func TestRegistrationFailingDoesNotHoldTheService(t *testing.T) {
 	}, func(h *harness, c *Config) {
 		c.ApplicationID = ""
 		h.fake.Break(fakediscord.Application, fakediscord.Fault{Status: http.StatusInternalServerError})
-		h.fake.Script(fakediscord.ListCommands, fakediscord.Fault{Status: 403, Code: 50001})
-		h.fake.Script(fakediscord.PutCommands, fakediscord.Fault{Status: 429, RetryAfter: time.Second})
+		h.fake.Script(fakediscord.PutCommands, fakediscord.Fault{Status: 403, Code: 50001}, fakediscord.Fault{Status: 429, RetryAfter: time.Second})
 	})
 }
 
 func TestDefinitions(t *testing.T) {
 	late, early := chat.Param{Name: "late", Summary: chat.Say("s")}, chat.Param{Name: "early", Summary: chat.Say("s")}
 	mixed := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{late, early}}, {Params: []chat.Param{early}}}}
-	all := map[string]*discordgo.ApplicationCommand{}
+	all := map[string]definition{}
 	for _, c := range definitions(append((&chattest.Handler{}).Commands(), mixed), true) {
 		all[c.Name] = c
 	}
 	for _, name := range []string{"price", "staked", "mylogins", "exists", "help"} {
-		if c := all[name]; c == nil || c.Description == "" || len(*c.Contexts) != 3 || len(*c.IntegrationTypes) != 2 || c.DefaultMemberPermissions != nil {
+		if c := all[name]; c.Description == "" || len(c.Contexts) != 3 || len(c.IntegrationTypes) != 2 || c.Permissions != "" {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
 	if len(all) != 7 {
 		t.Errorf("%d commands", len(all)) // "start" is Telegram's
 	}
+	for _, c := range definitions((&chattest.Handler{}).Commands(), false) {
+		if c.Contexts != nil || c.IntegrationTypes != nil {
+			t.Errorf("%s of a guild says where it can be used", c.Name)
+		}
+	}
 	// A menu is for the moderators of a guild that the bot is a member of.
 	menu := all["Check registration"]
-	if menu == nil || menu.Type != discordgo.UserApplicationCommand || menu.Description != "" || fmt.Sprint(*menu.Contexts) != "[0]" ||
-		fmt.Sprint(*menu.IntegrationTypes) != "[0]" || *menu.DefaultMemberPermissions != discordgo.PermissionModerateMembers {
+	if menu.Type != int(discordgo.UserApplicationCommand) || menu.Description != "" || fmt.Sprint(menu.Contexts) != "[0]" ||
+		fmt.Sprint(menu.IntegrationTypes) != "[0]" || menu.Permissions != fmt.Sprint(discordgo.PermissionModerateMembers) {
 		t.Errorf("menu: %+v", menu)
 	}
-	if o := all["staked"].Options; len(o) != 1 || !o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionString || o[0].Autocomplete {
+	if o := all["staked"].Options; len(o) != 1 || !o[0].Required || o[0].Type != int(discordgo.ApplicationCommandOptionString) || o[0].Autocomplete {
 		t.Errorf("staked: %+v", o)
 	}
 	o := all["exists"].Options
-	if len(o) != 3 || o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionUser || !o[1].Autocomplete || o[2].Autocomplete || o[1].Choices != nil {
+	if len(o) != 3 || o[0].Required || o[0].Type != int(discordgo.ApplicationCommandOptionUser) || !o[1].Autocomplete || o[2].Autocomplete {
 		t.Errorf("exists: %+v", o)
 	}
 	if o := all["x"].Options; o[0].Name != "early" || !o[0].Required || o[1].Required {
@@ -129,7 +85,7 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// Each language of the bot is one of Discord's at least, and its text is there.
+// Discord has a locale for each language of the bot, and each has its texts.
 func TestDescriptionsAndMenusAreInEveryLanguage(t *testing.T) {
 	c := chat.Command{Name: "x", Summary: chat.Say("busy.title"), PersonMenu: chat.Say("busy.title"),
 		Forms: []chat.Form{{Params: []chat.Param{{Name: "p", Summary: chat.Say("busy.text")}}}}}
@@ -141,13 +97,13 @@ func TestDescriptionsAndMenusAreInEveryLanguage(t *testing.T) {
 			t.Errorf("in English: %+v %+v %+v", defined[0], defined[1], option)
 		}
 		if l != chat.English && len(localesOf[l]) == 0 {
-			t.Errorf("%s is none of Discord's", l)
+			t.Errorf("Discord has no locale for %s", l)
 		}
 		for _, locale := range localesOf[l] {
 			if own, spoken := chat.LanguageOf(string(locale)); !spoken || own != l {
 				t.Errorf("%s is shown to those who read %s", l, locale)
 			}
-			if (*defined[0].DescriptionLocalizations)[locale] != title || (*defined[1].NameLocalizations)[locale] != title ||
+			if defined[0].DescriptionLocalizations[locale] != title || defined[1].NameLocalizations[locale] != title ||
 				option.DescriptionLocalizations[locale] != text {
 				t.Errorf("%s is missing", locale)
 			}

@@ -1,8 +1,7 @@
 package discord
 
 import (
-	"slices"
-	"unicode/utf16"
+	"strings"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -37,47 +36,41 @@ type component struct {
 	Placeholder string                  `json:"placeholder,omitempty"`
 }
 
-// buttons are those of a card, and one for what it asks. Discord has none that
-// copies, so what could be copied must stand in the text; and it refuses two
-// that would come back as the same.
-func buttons(card words.Card, ask *chat.Ask) []component {
-	all := make([]component, 0, len(card.Buttons)+1)
+// rows returns the buttons of a card, five a row, and first one that asks the
+// card's question. Buttons that copy are left out, because Discord has none; so
+// is a second button with the same state, because Discord refuses it.
+func rows(card words.Card, ask *chat.Ask) []component {
+	rows := []component{}
+	seen := map[string]bool{}
+	add := func(c component) {
+		c.Type, c.Label = discordgo.ButtonComponent, cut(c.Label, maxLabel)
+		if c.Label == "" || c.CustomID == "" && (c.URL == "" || len(c.URL) > maxURL) || c.CustomID != "" && seen[c.CustomID] {
+			return
+		}
+		seen[c.CustomID] = true
+		if n := len(rows); n == 0 || len(rows[n-1].Components) == maxInRow {
+			rows = append(rows, component{Type: discordgo.ActionsRowComponent})
+		}
+		row := &rows[len(rows)-1]
+		row.Components = append(row.Components, c)
+	}
 	if ask != nil {
 		if state, ok := ask.State(); ok {
-			all = append(all, component{Type: discordgo.ButtonComponent, Style: int(discordgo.PrimaryButton),
-				Label: cut(card.Ask.Question, maxLabel), CustomID: state})
+			add(component{Style: int(discordgo.PrimaryButton), Label: card.Ask.Question, CustomID: state})
 		}
 	}
 	for _, b := range card.Buttons {
-		c := component{Type: discordgo.ButtonComponent, Style: int(discordgo.SecondaryButton), Label: cut(b.Label, maxLabel), CustomID: b.State}
+		c := component{Style: int(discordgo.SecondaryButton), Label: b.Label, CustomID: b.State}
 		if b.URL != "" {
 			c.Style, c.URL = int(discordgo.LinkButton), b.URL
 		}
-		twice := slices.ContainsFunc(all, func(other component) bool { return c.CustomID != "" && other.CustomID == c.CustomID })
-		if c.Label != "" && !twice && (c.CustomID != "" || c.URL != "" && len(c.URL) <= maxURL) {
-			all = append(all, c)
-		}
+		add(c)
 	}
-	return all[:min(len(all), maxRows*maxInRow)]
+	return rows[:min(len(rows), maxRows)]
 }
 
-// rows puts buttons into rows.
-func rows(buttons []component) []component {
-	all := []component{}
-	for row := range slices.Chunk(buttons, maxInRow) {
-		all = append(all, component{Type: discordgo.ActionsRowComponent, Components: row})
-	}
-	return all
-}
-
-// modal is a window with one input.
-type modal struct {
-	Title      string      `json:"title"`
-	CustomID   string      `json:"custom_id"`
-	Components []component `json:"components"`
-}
-
-// modalFor asks for the argument of a parameter. state comes back with it.
+// modalFor opens a modal with one input, for the argument of a parameter. state
+// comes back with the input.
 func modalFor(p chat.Param, state string, l chat.Language) modal {
 	question := cut(words.Say(l, p.Question), maxModalTitle)
 	return modal{Title: question, CustomID: state, Components: []component{{
@@ -88,30 +81,42 @@ func modalFor(p chat.Param, state string, l chat.Language) modal {
 	}}}
 }
 
-// asked is the parameter that a command asks for, if it does.
-func asked(commands chat.Commands, command, param string) (p chat.Param, ok bool) {
-	c, _ := commands.Find(command)
-	for _, f := range c.Forms {
-		for _, p := range f.Params {
-			if p.Name == param && p.Question.Key != "" {
-				return p, true
+// modal is a window with inputs, by Discord's name.
+type modal struct {
+	Title      string      `json:"title"`
+	CustomID   string      `json:"custom_id"`
+	Components []component `json:"components"`
+}
+
+// maxChoices is the most that Discord takes.
+// https://discord.com/developers/docs/interactions/application-commands#application-command-object-application-command-option-structure
+const maxChoices = 25
+
+// choice is one choice: what people see, and what the bot gets.
+type choice struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// choicesFor returns the choices of the option that is being typed that contain
+// what is typed so far, in any case. Those that begin with it come first.
+func choicesFor(i *interaction, commands chat.Commands) []choice {
+	fitting := []choice{}
+	for _, o := range i.Data.Options {
+		param := paramOf(commands, i.Data.Name, o.Name)
+		if !o.Focused {
+			continue
+		}
+		text, _ := o.Value.(string)
+		text = strings.ToLower(strings.TrimSpace(text))
+		for _, first := range []bool{true, false} {
+			for _, name := range param.Choices {
+				lower := strings.ToLower(name)
+				if strings.Contains(lower, text) && strings.HasPrefix(lower, text) == first {
+					fitting = append(fitting, choice{Name: name, Value: name})
+				}
 			}
 		}
 	}
-	return chat.Param{}, false
-}
-
-// cut is s in at most so many UTF-16 units, with an ellipsis if something is
-// missing.
-func cut(s string, most int) string {
-	if units(s) <= most {
-		return s
-	}
-	used := 1 // for the ellipsis
-	for i, r := range s {
-		if used += utf16.RuneLen(r); used > most {
-			return s[:i] + "…"
-		}
-	}
-	return s
+	return fitting[:min(len(fitting), maxChoices)]
 }

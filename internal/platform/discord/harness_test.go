@@ -17,6 +17,7 @@ import (
 	"herald/internal/secret"
 	"herald/internal/secret/logtest"
 	"herald/internal/store"
+	"herald/internal/transport/transporttest"
 )
 
 // way is how interactions arrive.
@@ -104,11 +105,9 @@ func simulate(t *testing.T, w way, test func(*testing.T, *harness), changes ...c
 		// Simulated time begins in 2000, and snowflakes in 2015.
 		time.Sleep(20 * 365 * 24 * time.Hour)
 		out, in := fakediscord.NewWire(), fakediscord.NewWire()
+		transporttest.ChangeDefault(t, func(d *http.Transport) { d.Proxy, d.DialContext = nil, out.Dial })
 		h := newHarness(t, fakediscord.NewOn(out), w, changes...)
 		h.gateway.Dial = out.Dial
-		h.rest.Client.Transport.(*origin).base = &http.Transport{
-			DialContext: out.Dial, MaxConnsPerHost: maxCalls, MaxIdleConnsPerHost: maxCalls,
-		}
 		h.fake.Client = &http.Client{Transport: &http.Transport{DialContext: in.Dial}}
 		t.Cleanup(h.fake.Client.CloseIdleConnections)
 		h.listen(t, in)
@@ -199,7 +198,7 @@ func (h *harness) count(event string) int {
 	return h.events[event]
 }
 
-// speaking is a handler that answers in the language of the asker.
+// speaking is a handler that answers in the language of the user.
 type speaking struct{ *chattest.Handler }
 
 func (speaking) Language(req chat.Request, private bool) chat.Language {

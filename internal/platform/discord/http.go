@@ -3,9 +3,7 @@ package discord
 import (
 	"crypto/ed25519"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -13,8 +11,6 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
-
-	"herald/internal/chat"
 )
 
 const (
@@ -28,100 +24,78 @@ const (
 // ServeHTTP takes interactions at /discord/interactions: 405 for another
 // method than POST, 503 while Run does not take any and where there is no room,
 // 413 and 401 before anything is parsed, 409 for an interaction seen before.
+// What is deferred is edited before it returns.
 // https://discord.com/developers/docs/interactions/overview#setting-up-an-endpoint
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	work := a.work.Load()
-	switch {
-	case r.Method != http.MethodPost:
-		w.Header().Set("Allow", http.MethodPost)
-		w.WriteHeader(http.StatusMethodNotAllowed)
-		return
-	case work == nil:
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
-	}
-	body, status := a.verified(w, r)
-	if status != 0 {
-		w.WriteHeader(status)
-		return
-	}
-	i, err := decode(body)
-	switch {
-	case err != nil:
-		a.Count("malformed")
-		w.WriteHeader(http.StatusBadRequest)
-	case i.Type == discordgo.InteractionPing:
-		_ = writeResponse(w, response{Type: discordgo.InteractionResponsePong})
-	case !a.wanted(i):
-		w.WriteHeader(http.StatusBadRequest)
-	default:
-		a.answerByHTTP(w, work, i)
+	if refused := a.serve(w, r); refused != 0 {
+		w.WriteHeader(refused)
 	}
 }
 
-// verified reads the body of r if Discord signed it lately; otherwise it
-// returns the status to refuse it with. The body is read only if the headers
-// have the form of a signature and the time of one.
-func (a *Adapter) verified(w http.ResponseWriter, r *http.Request) (body []byte, refused int) {
-	timestamp := r.Header.Get("X-Signature-Timestamp")
-	signature, err := hex.DecodeString(r.Header.Get("X-Signature-Ed25519"))
-	if err != nil || len(signature) != ed25519.SignatureSize || !recent(timestamp) {
+// serve answers the interaction in r, or returns the status to refuse it with.
+func (a *Adapter) serve(w http.ResponseWriter, r *http.Request) (refused int) {
+	s := a.session.Load()
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return http.StatusMethodNotAllowed
+	}
+	if s == nil {
+		return http.StatusServiceUnavailable
+	}
+	body, refused := verified(w, r, a.PublicKey)
+	if refused == http.StatusUnauthorized {
 		a.Count("bad_signature")
+	}
+	if refused != 0 {
+		return refused
+	}
+	i, err := decode(body)
+	if err != nil {
+		a.Count("malformed")
+		return http.StatusBadRequest
+	}
+	if i.Type == discordgo.InteractionPing {
+		_ = response{Type: discordgo.InteractionResponsePong}.write(w)
+		return 0
+	}
+	a.Count("interaction")
+	if !i.forUs() {
+		a.Count("ignored")
+		return http.StatusBadRequest
+	}
+	isNew := false
+	i.Arrived, i.ByHTTP = time.Now(), true
+	if !s.start(s.tasks.Do, func(id string) { isNew = s.handle(&pending{interaction: i, id: id, w: w}) }) {
+		return http.StatusServiceUnavailable
+	}
+	if !isNew {
+		return http.StatusConflict
+	}
+	return 0
+}
+
+// verified reads the body of r if Discord signed it with key lately; otherwise
+// it returns the status to refuse it with. The body is read only if the headers
+// have the form of a recent signature.
+func verified(w http.ResponseWriter, r *http.Request, key ed25519.PublicKey) (body []byte, refused int) {
+	timestamp := r.Header.Get("X-Signature-Timestamp")
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil || time.Since(time.Unix(seconds, 0)).Abs() > maxAge {
+		return nil, http.StatusUnauthorized
+	}
+	signature, err := hex.DecodeString(r.Header.Get("X-Signature-Ed25519"))
+	if err != nil || len(signature) != ed25519.SignatureSize {
 		return nil, http.StatusUnauthorized
 	}
 	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var tooLarge *http.MaxBytesError
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
-	case errors.As(err, &tooLarge):
+	case tooLarge:
 		return nil, http.StatusRequestEntityTooLarge
 	case err != nil:
 		return nil, http.StatusBadRequest
-	case !ed25519.Verify(a.PublicKey, slices.Concat([]byte(timestamp), body), signature):
-		a.Count("bad_signature")
+	case !ed25519.Verify(key, slices.Concat([]byte(timestamp), body), signature):
 		return nil, http.StatusUnauthorized
 	}
 	return body, 0
-}
-
-// recent reports whether a Unix time in seconds is at most maxAge away.
-func recent(timestamp string) bool {
-	seconds, err := strconv.ParseInt(timestamp, 10, 64)
-	return err == nil && time.Since(time.Unix(seconds, 0)).Abs() <= maxAge
-}
-
-// answerByHTTP answers i in the body of the response; what is deferred there is
-// edited later, before this returns.
-func (a *Adapter) answerByHTTP(w http.ResponseWriter, work *chat.Tasks, i *interaction) {
-	fresh := false
-	begun := a.start(work.Do, func(id string) {
-		fresh = a.take(work, id, &pendingInteraction{
-			interaction: i, arrived: time.Now(), byHTTP: true,
-			respond: func(r response) error { return writeResponse(w, r) },
-		})
-	})
-	switch {
-	case !begun:
-		w.WriteHeader(http.StatusServiceUnavailable)
-	case !fresh:
-		w.WriteHeader(http.StatusConflict)
-	}
-}
-
-func writeResponse(w http.ResponseWriter, r response) error {
-	body, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Errorf("encode a response: %w", err)
-	}
-	if r.Type == discordgo.InteractionResponseDeferredChannelMessageWithSource || r.Type == discordgo.InteractionResponseDeferredMessageUpdate {
-		// The next request on this connection would wait until the answer is out.
-		w.Header().Set("Connection", "close")
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.Write(body)
-	// An edit may follow at once and must find this answered.
-	if err := http.NewResponseController(w).Flush(); err != nil {
-		return fmt.Errorf("write a response: %w", err)
-	}
-	return nil
 }

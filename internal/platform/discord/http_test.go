@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/platform/discord/api"
 )
 
 // watched is a body that notes whether it was read.
@@ -30,7 +30,7 @@ func (w *watched) Read(p []byte) (int, error) {
 
 func TestWhatDiscordDidNotSignLatelyIsRefused(t *testing.T) {
 	h := newHarness(t, fakediscord.New(), byHTTP)
-	h.work.Store(chat.NewTasks(t.Context(), h.handler, h.Log, h.Count))
+	h.session.Store(&session{Config: h.Config})
 	command := []byte(`{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`)
 	big := append([]byte(`{"id":"`), bytes.Repeat([]byte("1"), maxBody)...)
 	at := time.Now()
@@ -89,7 +89,7 @@ func TestADeferredAnswerKeepsNoOtherWaiting(t *testing.T) {
 		h.reply(time.Minute, chat.Reply{Title: chat.Say("at last")})
 		for range 3 {
 			p := h.send(t, command("price"))
-			pass(firstResponse)
+			pass(api.FirstResponse)
 			if !p.Answer().Deferred {
 				t.Error("nothing was promised")
 			}
@@ -136,7 +136,7 @@ func FuzzServeHTTP(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	a.work.Store(chat.NewTasks(f.Context(), &chattest.Handler{}, a.Log, a.Count))
+	a.session.Store(&session{Config: a.Config})
 	f.Fuzz(func(t *testing.T, body []byte, signature, timestamp string) {
 		r := httptest.NewRequest(http.MethodPost, "/discord/interactions", bytes.NewReader(body))
 		r.Header.Set("X-Signature-Ed25519", signature)

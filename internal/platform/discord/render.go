@@ -10,12 +10,12 @@ import (
 	"herald/internal/words"
 )
 
-// maxDescription is what the description of an embed holds, in UTF-16 units; its
-// title holds a sixteenth of that, which is the most that Fit leaves of one.
+// maxDescription is the limit of an embed's description, in UTF-16 units. A
+// title's is a sixteenth, and Fit leaves no more of one.
 // https://discord.com/developers/docs/resources/message#embed-object-embed-limits
 const maxDescription = 4096
 
-// maxAlt is what the alternative text of a picture holds, in characters.
+// maxAlt is the limit of a picture's alternative text, in characters.
 // https://discord.com/developers/docs/resources/message#attachment-object
 const maxAlt = 1024
 
@@ -26,8 +26,8 @@ var colours = map[chat.Tone]int{
 	chat.Warning:  0xFEE75C,
 }
 
-// message is what is sent of one. In an edit, what it holds takes the place of
-// all that was there: buttons and files that are not in it go.
+// message is a message as it is sent. In an edit it replaces everything: buttons
+// and files that it does not list are removed.
 type message struct {
 	Embeds          []embed                `json:"embeds"`
 	Components      []component            `json:"components"`
@@ -43,17 +43,11 @@ type message struct {
 	picture []byte
 }
 
-// embed is as much of Discord's as is sent.
-type embed struct {
-	Title       string `json:"title,omitempty"`
-	Description string `json:"description,omitempty"`
-	Color       int    `json:"color,omitempty"`
-	Image       *image `json:"image,omitempty"`
-}
+type embed = discordgo.MessageEmbed
 
-// attachment is what a message says of a file: ID is the place among those that
-// are sent with it. What a message had and its attachments leave out goes, so
-// that a repeated call attaches no file twice. discordgo's type has no description.
+// attachment describes a file that is sent with a message; ID is its index. Files
+// that the message had before are removed, so that a repeated call attaches none
+// twice. discordgo's type has no description.
 // https://discord.com/developers/docs/reference#uploading-files
 type attachment struct {
 	ID          string `json:"id"`
@@ -61,12 +55,8 @@ type attachment struct {
 	Description string `json:"description"` // for those who cannot see it
 }
 
-type image struct {
-	URL string `json:"url"`
-}
-
-// mentions are those that notify somebody: none. They must be part of every
-// message: without them text can ping.
+// mentions lists who is notified: nobody. It must be in every message, because
+// without it text can ping.
 type mentions struct {
 	Parse [0]string `json:"parse"`
 }
@@ -80,17 +70,25 @@ func render(reply chat.Reply) message {
 	if e.Title == "" && e.Description == "" {
 		e.Title = "…" // an empty embed is refused
 	}
-	m := message{Components: rows(buttons(card, reply.Ask)), Attachments: []attachment{}}
+	m := message{Components: rows(card, reply.Ask), Attachments: []attachment{}}
 	if card.Image != nil {
-		e.Image = &image{"attachment://" + card.Image.Name}
+		e.Image = &discordgo.MessageEmbedImage{URL: "attachment://" + card.Image.Name}
 		m.picture = card.Image.PNG
-		m.Attachments = []attachment{{"0", card.Image.Name, cut(card.Image.Alt, maxAlt)}}
+		m.Attachments = []attachment{{ID: "0", Filename: card.Image.Name, Description: cut(card.Image.Alt, maxAlt)}}
 	}
 	m.Embeds = []embed{e}
 	return m
 }
 
-// withoutPicture is m as text alone.
+// seenBy returns m for everybody or, if private, for the user alone.
+func (m message) seenBy(private bool) message {
+	if private {
+		m.Flags = discordgo.MessageFlagsEphemeral
+	}
+	return m
+}
+
+// withoutPicture returns m as text alone.
 func (m message) withoutPicture() message {
 	text := m.Embeds[0]
 	text.Image = nil
@@ -98,38 +96,31 @@ func (m message) withoutPicture() message {
 	return m
 }
 
-// description is all of a card's text but its title.
+// description renders all of a card but its title, buttons and picture.
 func description(card words.Card) string {
-	var b strings.Builder
-	write := func(parts ...string) {
-		b.WriteByte('\n')
-		for _, p := range parts {
-			b.WriteString(p)
-		}
-	}
-	write(line(card.Text))
+	lines := []string{line(card.Text)}
 	for _, s := range card.Sections {
-		write()
+		lines = append(lines, "")
 		if !s.Heading.Empty() {
-			write("**", line(s.Heading), "**")
+			lines = append(lines, "**"+line(s.Heading)+"**")
 		}
 		for _, f := range s.Fields {
-			write(named("**", f, ":** "))
+			lines = append(lines, named("**", f, ":** "))
 		}
 	}
 	for _, f := range card.Details {
-		write("-# ", named("", f, ": "))
+		lines = append(lines, "-# "+named("", f, ": "))
 	}
 	for _, note := range card.Notes {
 		if !note.Empty() {
-			write("-# ", line(note))
+			lines = append(lines, "-# "+line(note))
 		}
 	}
-	return strings.TrimSpace(b.String())
+	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// named is a field with marks around its name, or without them the half that it
-// has.
+// named joins the name and value of a field, with marks around the name. If one is
+// empty, it returns the other without marks.
 func named(before string, f words.Field, after string) string {
 	name, value := line(f.Name), line(f.Value)
 	if name == "" || value == "" {
@@ -138,20 +129,20 @@ func named(before string, f words.Field, after string) string {
 	return before + name + after + value
 }
 
-// measure is how much room a field, a heading or a note takes at most.
+// measure returns the most UTF-16 units that a field, a heading or a note takes.
 func measure(f words.Field) int {
 	const marksAndBreaks = len("**:** ") + len("\n\n")
 	return units(line(f.Name)) + units(line(f.Value)) + marksAndBreaks
 }
 
-// line is a line in Discord's markup.
+// line renders a line in Discord's markup.
 func line(l words.Line) string {
 	var b strings.Builder
-	text := "" // what is there of plain text that goes on
+	text := "" // the plain text since the last markup
 	for _, s := range l {
 		marked, ok := markup(s)
 		if !ok {
-			// What neighbours make together may mean something that neither does.
+			// Spans are escaped together: two harmless ones can make markup.
 			text += s.Text
 			continue
 		}
@@ -163,7 +154,8 @@ func line(l words.Line) string {
 	return b.String()
 }
 
-// markup is a span that Discord shows in another way than its text, if it does.
+// markup renders a span that Discord shows in a way of its own, such as a link.
+// ok is false for plain text.
 // https://discord.com/developers/docs/reference#message-formatting
 func markup(s words.Span) (marked string, ok bool) {
 	switch {
@@ -176,17 +168,17 @@ func markup(s words.Span) (marked string, ok bool) {
 	case s.Text == "":
 		return "", false
 	case s.URL != "":
-		return "[" + escape(s.Text) + "](" + linkable.Replace(s.URL) + ")", true
+		return "[" + escape(s.Text) + "](" + linkEscaper.Replace(s.URL) + ")", true
 	case s.Style == words.Code:
-		return "`" + inCode.Replace(s.Text) + "`", true
+		return "`" + codeEscaper.Replace(s.Text) + "`", true
 	default:
 		return "", false
 	}
 }
 
 var (
-	// linkable keeps what would end a link's address out of it.
-	linkable = strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "<", "%3C", ">", "%3E", `\`, "%5C")
-	// inCode keeps code from ending early: within it nothing can be escaped.
-	inCode = strings.NewReplacer("`", "ˋ")
+	// linkEscaper keeps a link's address from ending early.
+	linkEscaper = strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "<", "%3C", ">", "%3E", `\`, "%5C")
+	// codeEscaper keeps code from ending early: a backslash escapes nothing there.
+	codeEscaper = strings.NewReplacer("`", "ˋ")
 )

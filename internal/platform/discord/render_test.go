@@ -125,9 +125,9 @@ func FuzzRender(f *testing.F) {
 		if embed.Title+embed.Description == "" {
 			t.Error("an empty embed")
 		}
-		for shown, most := range map[string]int{embed.Title: 256, embed.Description: 4096} {
+		for shown, limit := range map[string]int{embed.Title: 256, embed.Description: 4096} {
 			uncut := strings.TrimSuffix(shown, "…")
-			if len(utf16.Encode([]rune(shown))) > most || (len(uncut)-len(strings.TrimRight(uncut, `\`)))%2 != 0 {
+			if len(utf16.Encode([]rune(shown))) > limit || (len(uncut)-len(strings.TrimRight(uncut, `\`)))%2 != 0 {
 				t.Errorf("%q", shown)
 			}
 		}

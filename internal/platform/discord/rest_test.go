@@ -11,7 +11,7 @@ import (
 
 	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
-	"herald/internal/platform/discord/gateway"
+	"herald/internal/platform/discord/api"
 )
 
 // respond makes Discord's REST answer every call as given.
@@ -38,7 +38,7 @@ func TestRateLimitHeadersOfASuccessDoNothing(t *testing.T) {
 			fmt.Fprint(w, `{"id":"42"}`)
 		})
 		for range 3 {
-			if app, err := h.askApplication(t.Context()); app.ID != "42" || err != nil {
+			if app, err := h.api.Application(t.Context()); app.ID != "42" || err != nil {
 				t.Fatalf("%v: %+v, %v", headers, app, err)
 			}
 		}
@@ -75,11 +75,11 @@ func TestNoFaultShowsATokenOrATextOfTheServer(t *testing.T) {
 				h.reply(5*time.Second, chat.Reply{Title: chat.Say("limit"), Ephemeral: true})
 				press := h.send(t, shown.Press("5", "1 e 0 price"))
 				endpoint := "https://discord.com/api/v9/webhooks/1/interactiontoken"
-				err := h.call(t.Context(), callTime, http.MethodPost, endpoint, message{}, nil)
-				if again, atLeast := retryable(err); again != tt.again || atLeast != tt.fault.RetryAfter {
+				err := h.api.Call(t.Context(), http.MethodPost, endpoint, message{}, nil)
+				if again, atLeast := api.Retryable(err); again != tt.again || atLeast != tt.fault.RetryAfter {
 					t.Errorf("again %v, after %v: %v", again, atLeast, err)
 				}
-				if errors.Is(err, gateway.ErrToken) != (name == "another's token") {
+				if errors.Is(err, api.ErrToken) != (name == "another's token") {
 					t.Error(err)
 				}
 				pass(20 * time.Minute)
@@ -104,11 +104,11 @@ func TestNoFaultShowsATokenOrATextOfTheServer(t *testing.T) {
 func TestTheTokenIsSentAndNotPrinted(t *testing.T) {
 	var sent string
 	h := respond(t, func(_ http.ResponseWriter, r *http.Request) { sent = r.Header.Get("Authorization") })
-	_, _ = h.askApplication(t.Context())
+	_, _ = h.api.Application(t.Context())
 	if sent != "Bot "+h.fake.Token {
 		t.Errorf("sent %q", sent)
 	}
-	for _, v := range []any{h.Adapter, h.Config, h.Settings, h.rest, h.rest.Token, h.rest.Identify, h.rest.Client.Transport, h.gateway, h.gateway.Config} {
+	for _, v := range []any{h.Adapter, h.Config, h.Settings, h.api, *h.api, h.gateway, h.gateway.Config} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
 			if text := fmt.Sprintf(verb, v); strings.Contains(text, h.fake.Token) {
 				t.Errorf("%s of a %T holds the token", verb, v)
@@ -123,17 +123,17 @@ func TestARefusedTokenEndsRunAndCheck(t *testing.T) {
 		if w == byHTTP {
 			h.PublicKey = h.fake.PublicKey
 		}
-		if err := h.Run(t.Context(), h.handler); err != gateway.ErrToken {
+		if err := h.Run(t.Context(), h.handler); err != api.ErrToken {
 			t.Errorf("Run: %v", err)
 		}
-		if _, err := h.Check(t.Context()); err != gateway.ErrToken {
+		if _, err := h.Check(t.Context()); err != api.ErrToken {
 			t.Errorf("Check: %v", err)
 		}
 	}
 }
 
 func TestACommandTimeoutThatDiscordCannotServeIsRefused(t *testing.T) {
-	if _, err := New(Config{CommandTimeout: tokenLife}); err == nil || !strings.HasPrefix(err.Error(), "COMMAND_TIMEOUT: ") {
+	if _, err := New(Config{CommandTimeout: api.TokenLife}); err == nil || !strings.HasPrefix(err.Error(), "COMMAND_TIMEOUT: ") {
 		t.Error(err)
 	}
 }

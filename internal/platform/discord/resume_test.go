@@ -1,8 +1,11 @@
 package discord
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"herald/internal/chat"
@@ -38,6 +41,40 @@ func TestReplayedInteractionsAreAnsweredOnlyInTime(t *testing.T) {
 				if n := len(h.handler.Requests()); (n == 1) != tt.answered {
 					t.Errorf("handled %d times", n)
 				}
+			})
+		})
+	}
+}
+
+// A clock that is seconds ahead must not make what is replayed too old, nor one
+// that is behind keep what is: age is judged by Discord's clock.
+func TestTheAgeOfWhatIsReplayedIsNotJudgedByThisMachinesClock(t *testing.T) {
+	for name, tt := range map[string]struct {
+		ahead, age time.Duration
+		answered   bool
+	}{
+		"an hour ahead, young":  {time.Hour, time.Second, true},
+		"an hour ahead, old":    {time.Hour, 3500 * time.Millisecond, false},
+		"an hour behind, young": {-time.Hour, time.Second, true},
+		"an hour behind, old":   {-time.Hour, 3500 * time.Millisecond, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, overGateway, func(t *testing.T, h *harness) {
+				s := &session{Config: h.Config, api: h.api, tasks: chat.NewTasks(t.Context(), h.handler, h.Log, h.Count), inFlight: &h.inFlight}
+				interaction := func(age time.Duration) json.RawMessage {
+					created := time.Now().Add(-tt.ahead - age)
+					id := (created.UnixMilli() - 1420070400000) << 22
+					return fmt.Appendf(nil, `{"id":"%d","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price"}}`, id)
+				}
+				s.receive(interaction(0), false)
+				synctest.Wait()
+				s.receive(interaction(tt.age), true)
+				synctest.Wait()
+				if n := len(h.handler.Requests()); (n == 2) != tt.answered || (h.count("too_late") == 1) == tt.answered {
+					t.Errorf("handled %d, counted %v", n, h.events)
+				}
+				s.tasks.Cancel()
+				s.tasks.Drain()
 			})
 		})
 	}

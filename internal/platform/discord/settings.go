@@ -1,12 +1,16 @@
 package discord
 
 import (
+	"context"
 	"crypto/ed25519"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
+	"time"
 
+	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/secret"
 )
@@ -25,6 +29,29 @@ type Settings struct {
 	PublicKey ed25519.PublicKey
 	// Presence shows the price under the bot's name in member lists.
 	Presence bool
+}
+
+// Config is what an Adapter works with.
+type Config struct {
+	Settings
+	Dedup chat.Dedup
+	// CommandTimeout is how long the Handler may take. It must be below the 15
+	// minutes for which an interaction can be answered.
+	CommandTimeout time.Duration
+	Log            *slog.Logger
+	// Count is called with one of these: interaction, duplicate, ignored,
+	// malformed, too_late, dropped, panic; deferred, answered, answer_expired,
+	// answer_failed, picture_failed, rate_limited, retried; identified,
+	// identify_throttled, connected, resumed, disconnected; bad_signature;
+	// commands_written. It must not block.
+	Count func(event string)
+	// Connected is called with the bot's name: whenever the gateway connects or,
+	// if interactions arrive by HTTP, once Discord has said whose the token is.
+	Connected func(name string)
+	// Status is asked every minute for the text under the bot's name in member
+	// lists, of at most 128 characters; empty takes it away. It returns when ctx
+	// is done. nil shows none. It needs the gateway.
+	Status func(ctx context.Context) string
 }
 
 // TokenSetting turns Discord on.
@@ -68,7 +95,7 @@ func (s *Settings) parsePresence(value string) (bool, error) {
 	return price, err
 }
 
-// parseOrigin reads a URL of which only scheme and host count.
+// parseOrigin reads a URL that has a scheme and a host and no path.
 func parseOrigin(value string) (string, error) {
 	base, err := config.BaseURL(value)
 	if err != nil {

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/platform/discord/api"
 	"herald/internal/secret"
 )
 
@@ -41,18 +41,27 @@ func TestLatencyIsThatOfTheLastAcknowledgedHeartbeat(t *testing.T) {
 }
 
 func TestBackOffDoublesUpToItsCap(t *testing.T) {
-	simulate(t, fakediscord.Behaviour{InsteadOfHello: []fakediscord.Action{{Op: 7}}}, func(t *testing.T, h *harness) {
-		pass(10 * time.Minute)
-		_, log, _ := strings.Cut(h.logged.String(), "pause=")
-		pauses := strings.Split(log, "pause=")
-		for i, most := range []time.Duration{2, 4, 8, 16, 32, 60, 60, 60} {
-			text, _, _ := strings.Cut(pauses[i], "\n")
-			pause, err := time.ParseDuration(text)
-			if most *= time.Second; err != nil || pause < most/2 || pause > most {
-				t.Errorf("pause %d is %q, not between half of %v and that", i, text, most)
+	for name, away := range map[string]func(*harness){
+		"no Hello": func(h *harness) { h.fake.Behave(fakediscord.Behaviour{InsteadOfHello: []fakediscord.Action{{Op: 7}}}) },
+		"no REST":  func(h *harness) { h.fake.Break(fakediscord.GatewayBot, fakediscord.Fault{Status: 502}) },
+	} {
+		simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *harness) {
+			pass(10 * time.Minute)
+			_, log, _ := strings.Cut(h.logged.String(), "pause=")
+			pauses := strings.Split(log, "pause=")
+			for i, limit := range []time.Duration{2, 4, 8, 16, 32, 60, 60, 60} {
+				text, _, _ := strings.Cut(pauses[i], "\n")
+				pause, err := time.ParseDuration(text)
+				if limit *= time.Second; err != nil || pause < limit/2 || pause > limit {
+					t.Errorf("%s: pause %d is %q, not between half of %v and that", name, i, text, limit)
+				}
 			}
-		}
-	})
+			h.fake.Behave(fakediscord.Behaviour{})
+			h.fake.Break(fakediscord.GatewayBot, fakediscord.Fault{})
+			pass(2 * time.Minute)
+			h.takes(t)
+		}, away)
+	}
 }
 
 func TestFatalClosesAndARefusedTokenEndRun(t *testing.T) {
@@ -72,7 +81,7 @@ func TestFatalClosesAndARefusedTokenEndRun(t *testing.T) {
 			}
 		}, func(h *harness) {
 			if code == 0 {
-				h.Token = secret.New("wrong")
+				h.API = api.New(secret.New("wrong"), h.fake.URL(), h.add)
 			}
 		})
 	}
@@ -242,17 +251,42 @@ func TestASessionThatCannotBeResumedIsGivenUp(t *testing.T) {
 }
 
 func TestASessionThatBreaksAtOnceIsResumedWithoutHaste(t *testing.T) {
-	for _, action := range []fakediscord.Action{{Close: 4000}, {Op: 7}, {Drop: true}} {
-		t.Run(fmt.Sprintf("%+v", action), func(t *testing.T) {
-			simulate(t, fakediscord.Behaviour{AfterReady: []fakediscord.Action{action}}, func(t *testing.T, h *harness) {
-				pass(10 * time.Minute)
-				// At once, and then with pauses that double up to a minute.
-				if n := h.fake.Connects(); n < 10 || n > 30 || len(h.fake.Identifies()) != 1 {
-					t.Errorf("connected %d times in ten minutes, identified %d times", n, len(h.fake.Identifies()))
+	simulate(t, fakediscord.Behaviour{AfterReady: []fakediscord.Action{{Drop: true}}}, func(t *testing.T, h *harness) {
+		pass(10 * time.Minute)
+		if n := h.fake.Connects(); n < 150 || n > 300 || len(h.fake.Identifies()) != 1 {
+			t.Errorf("connected %d times in ten minutes, identified %d times", n, len(h.fake.Identifies()))
+		}
+	})
+}
+
+// Discord asks for 1 to 5 seconds. What bounds the identifies is not patience.
+func TestFiveConnectionsLostInARowAreReplacedWithinSeconds(t *testing.T) {
+	for name, lost := range map[string]fakediscord.Action{"resumed": {Drop: true}, "identified": {Op: opInvalidSession}} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *harness) {
+				for n := range 5 {
+					h.fake.Do(lost)
+					pass(5100 * time.Millisecond)
+					if !h.Alive() {
+						t.Errorf("away for more than 5 seconds after loss %d", n+1)
+					}
 				}
+				h.takes(t)
 			})
 		})
 	}
+}
+
+// Discord calls such a connection a zombie, whatever else comes on it.
+func TestAConnectionThatAcknowledgesNoHeartbeatIsReplaced(t *testing.T) {
+	simulate(t, fakediscord.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *harness) {
+		for range 25 {
+			h.takes(t)
+		}
+		if h.fake.Connects() != 2 || h.fake.Resumes() != 1 {
+			t.Errorf("connected %d times, resumed %d", h.fake.Connects(), h.fake.Resumes())
+		}
+	})
 }
 
 // A connection whose other end is gone without a word is known to be dead
@@ -290,7 +324,7 @@ func FuzzHandle(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		g := New(Config{Log: slog.New(slog.DiscardHandler), Count: func(string) {}, Connected: func(string) {}})
-		c := &conn{Gateway: g, take: func(json.RawMessage, bool) {}}
+		c := &conn{Gateway: g, receive: func(json.RawMessage, bool) {}}
 		var p packet
 		if json.Unmarshal(raw, &p) != nil || p.Op == opHeartbeat {
 			return

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -13,11 +12,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bwmarrin/discordgo"
-
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/platform/discord/api"
 	"herald/internal/secret"
 	"herald/internal/secret/logtest"
+	"herald/internal/transport/transporttest"
 )
 
 // harness is a Gateway before a fake Discord.
@@ -49,6 +48,7 @@ func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *harn
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := fakediscord.NewWire()
+		transporttest.ChangeDefault(t, func(d *http.Transport) { d.Proxy, d.DialContext = nil, w.Dial })
 		h := newHarness(t, fakediscord.NewOn(w))
 		h.wire, h.Dial = w, h.dial
 		// What bounds the identifies must be the Gateway, not this budget.
@@ -68,7 +68,7 @@ func newHarness(t *testing.T, fake *fakediscord.Server) *harness {
 	t.Cleanup(fake.Close)
 	h := &harness{fake: fake, logged: &logtest.Buffer{}, ended: make(chan error, 1), events: map[string]int{}}
 	h.Gateway = New(Config{
-		Token: secret.New(fake.Token), Ask: h.ask, Insecure: true,
+		Token: secret.New(fake.Token), API: api.New(secret.New(fake.Token), fake.URL(), h.add), Insecure: true,
 		Log: h.logged.Logger(), Count: h.add, Connected: func(name string) { h.add("as " + name) },
 	})
 	return h
@@ -94,28 +94,6 @@ func (h *harness) dial(ctx context.Context, network, address string) (net.Conn, 
 		return nil, syscall.ECONNREFUSED
 	}
 	return h.wire.Dial(ctx, network, address)
-}
-
-// ask makes the call as an adapter would, and knows what a refused token is.
-func (h *harness) ask(ctx context.Context) (told discordgo.GatewayBotResponse, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, h.fake.URL()+"/api/v9/gateway/bot", nil)
-	if err != nil {
-		return told, err
-	}
-	r.Header.Set("Authorization", "Bot "+h.Token.Reveal())
-	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: h.Dial, DisableKeepAlives: true}}
-	resp, err := client.Do(r)
-	if err != nil {
-		return told, err
-	}
-	defer resp.Body.Close()
-	switch resp.StatusCode {
-	case http.StatusOK:
-		return told, json.NewDecoder(resp.Body).Decode(&told)
-	case http.StatusUnauthorized:
-		return told, ErrToken
-	}
-	return told, fmt.Errorf("status %d", resp.StatusCode)
 }
 
 func (h *harness) take(data json.RawMessage, replayed bool) {
@@ -169,8 +147,8 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// most is the largest number of times within any span of a length.
-func most(times []time.Time, length time.Duration) (best int) {
+// maxWithin returns the largest number of times within any span of a length.
+func maxWithin(times []time.Time, length time.Duration) (best int) {
 	for i, began := range times {
 		n := slices.IndexFunc(times[i:], func(t time.Time) bool { return t.Sub(began) >= length })
 		if n < 0 {

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"net/http"
 	"testing"
 	"time"
 
@@ -14,8 +13,8 @@ func TestIdentifiesStayRareForHours(t *testing.T) {
 	do := func(actions ...fakediscord.Action) []fakediscord.Action { return actions }
 	nothing := []fakediscord.Action{}
 	for name, tt := range map[string]struct {
-		behaviour   fakediscord.Behaviour
-		least, most int // identifies in the hours that pass
+		behaviour fakediscord.Behaviour
+		min, max  int // identifies in the hours that pass
 	}{
 		"no Hello":            {fakediscord.Behaviour{InsteadOfHello: nothing}, 0, 0},
 		"op 7 for Hello":      {fakediscord.Behaviour{InsteadOfHello: do(fakediscord.Action{Op: 7})}, 0, 0},
@@ -31,7 +30,7 @@ func TestIdentifiesStayRareForHours(t *testing.T) {
 			simulate(t, tt.behaviour, func(t *testing.T, h *harness) {
 				pass(2 * time.Hour)
 				identifies := h.fake.Identifies()
-				if n := most(identifies, 10*time.Minute); n > 10 || len(identifies) < tt.least || len(identifies) > tt.most {
+				if n := maxWithin(identifies, 10*time.Minute); n > 10 || len(identifies) < tt.min || len(identifies) > tt.max {
 					t.Errorf("identified %d times, %d of them in ten minutes", len(identifies), n)
 				}
 				h.fake.Behave(fakediscord.Behaviour{Heartbeat: 41 * time.Second})
@@ -63,29 +62,9 @@ func TestIdentifiesStayBelowADaysBudget(t *testing.T) {
 	})
 }
 
-func TestATenMinuteOutageOfRESTPasses(t *testing.T) {
-	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *harness) {
-		h.fake.Break(fakediscord.GatewayBot, fakediscord.Fault{Status: http.StatusBadGateway})
-		h.fake.Do(fakediscord.Action{Op: opInvalidSession})
-		before := h.fake.Calls(fakediscord.GatewayBot)
-		pass(10 * time.Minute)
-		if n := h.fake.Calls(fakediscord.GatewayBot) - before; n < 8 || n > 25 {
-			t.Errorf("the gateway was asked for %d times", n)
-		}
-		if n := len(h.fake.Identifies()); n != 1 || h.Alive() {
-			t.Errorf("identified %d times, alive %v", n, h.Alive())
-		}
-		h.fake.Break(fakediscord.GatewayBot, fakediscord.Fault{})
-		pass(2 * time.Minute)
-		if !h.Alive() || len(h.fake.Identifies()) != 2 {
-			t.Errorf("alive %v, identified %d times", h.Alive(), len(h.fake.Identifies()))
-		}
-	})
-}
-
 func TestSpentSessionsAreWaitedFor(t *testing.T) {
 	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *harness) {
-		if len(h.fake.Identifies()) != 0 || h.count("identify_held") != 1 || h.logged.Lines("wait=1h0m0s") != 1 {
+		if len(h.fake.Identifies()) != 0 || h.count("identify_throttled") != 1 || h.logged.Lines("wait=1h0m0s") != 1 {
 			t.Errorf("identified %d times, counted %v, log:\n%s", len(h.fake.Identifies()), h.events, h.logged)
 		}
 		h.fake.Limit(1, time.Hour)

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// escape makes one line of plain text, valid UTF-8, show as it is.
+// escape adds backslashes to one line of plain text, valid UTF-8, so that Discord
+// shows it as it is.
 func escape(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -42,6 +43,25 @@ func special(s string, i int) bool {
 	}
 }
 
-// units is the length of s in UTF-16 units, the longest way in which a limit of
-// Discord's can be counted.
-func units(s string) int { return len(utf16.Encode([]rune(s))) }
+// units counts s in UTF-16 units, the largest count by which Discord may judge a
+// length.
+func units(s string) (n int) {
+	for _, r := range s {
+		n += utf16.RuneLen(r)
+	}
+	return n
+}
+
+// cut shortens s to at most limit UTF-16 units, with an ellipsis at the end.
+func cut(s string, limit int) string {
+	if units(s) <= limit {
+		return s
+	}
+	used := 1 // for the ellipsis
+	for i, r := range s {
+		if used += utf16.RuneLen(r); used > limit {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}

@@ -1,0 +1,299 @@
+// Package api makes the REST calls that a bot for interactions needs: it says
+// how long each may take, which are repeated, and what went wrong. It knows
+// nothing of commands.
+//
+// Calls go through discordgo, but not through its rate limiter, which lets one
+// call of a bucket through at a time, sleeps whatever the context says, and
+// keeps every bucket for ever. Nor are its errors passed on: they hold URLs with
+// tokens, and text of the server.
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+	"golang.org/x/sync/semaphore"
+
+	"herald/internal/secret"
+	"herald/internal/transport"
+)
+
+// How long an interaction can be answered, at first and at all.
+// https://discord.com/developers/docs/interactions/receiving-and-responding#followup-messages
+const (
+	FirstResponse = 3 * time.Second
+	TokenLife     = 15 * time.Minute
+)
+
+const (
+	// respondFor is how long after the arrival a first response is tried, and
+	// respondTry bounds one try, so that a lost one leaves time for another.
+	respondFor = 4 * time.Second
+	respondTry = 1500 * time.Millisecond
+	// callTime bounds one try of any other call.
+	callTime = 10 * time.Second
+	// overtaking is how long a call may come before the first response that it
+	// needs, where that is the body of an HTTP response.
+	overtaking = 5 * time.Second
+)
+
+// MaxFirst and MaxOther bound the calls under way, and the connections to
+// Discord. First responses have places of their own, because nothing slow may
+// hold them up: at 50 ms a call, MaxFirst carry 5,000 of them within a second.
+const (
+	MaxFirst = 256
+	MaxOther = 128
+)
+
+// A message that may be out already, and would then be there twice, is repeated
+// at most maxRepeats times, and not before repeatAfter.
+const (
+	maxRepeats  = 2
+	repeatAfter = 3 * time.Second
+)
+
+// Client makes the calls of one bot.
+type Client struct {
+	session      *discordgo.Session
+	addressed    discordgo.RequestOption
+	first, other *semaphore.Weighted
+	count        func(event string)
+}
+
+// New makes a Client for the REST origin "scheme://host". It counts
+// rate_limited and retried; count must not block.
+func New(token secret.Value, origin string, count func(event string)) *Client {
+	s, _ := discordgo.New("") // which never fails; it would print a token
+	// Below LogError: its log prints addresses, which hold tokens.
+	s.LogLevel = discordgo.LogError - 1
+	s.Client = transport.New(transport.Options{MaxBody: 4 << 20, MaxConns: MaxFirst + MaxOther})
+	s.Client.Transport = &apiTransport{base: s.Client.Transport}
+	scheme, host, _ := strings.Cut(origin, "://")
+	return &Client{
+		session: s, first: semaphore.NewWeighted(MaxFirst), other: semaphore.NewWeighted(MaxOther), count: count,
+		// discordgo fixes its addresses when it is loaded.
+		addressed: func(c *discordgo.RequestConfig) {
+			c.Request.URL.Scheme, c.Request.URL.Host, c.Request.Host = scheme, host, host
+			c.Request.Header.Set("Authorization", "Bot "+token.Reveal())
+		},
+	}
+}
+
+// CloseIdleConnections closes what no call uses.
+func (c *Client) CloseIdleConnections() { c.session.Client.CloseIdleConnections() }
+
+// Interaction is where answers to one interaction go.
+type Interaction struct {
+	ID            string `json:"id"`
+	ApplicationID string `json:"application_id"`
+	Token         string `json:"token"`
+	// Arrived is when it came; for one that is replayed, when it was created.
+	Arrived time.Time `json:"-"`
+	// ByHTTP is true where the first response is the body of an HTTP response,
+	// which a later call can overtake.
+	ByHTTP bool `json:"-"`
+}
+
+// Message is what Edit and FollowUp send: JSON and, unless PNG is nil, a picture
+// beside it.
+type Message struct {
+	Body any
+	Name string // of the picture's file
+	PNG  []byte
+}
+
+// Respond gives the first response to i. It may be repeated, because Discord
+// takes one alone.
+func (c *Client) Respond(ctx context.Context, i Interaction, response any) error {
+	return c.repeat(ctx, call{
+		what: "respond to an interaction", method: http.MethodPost, first: true, until: i.Arrived.Add(respondFor),
+		endpoint: discordgo.EndpointInteractionResponse(i.ID, url.PathEscape(i.Token)), Message: Message{Body: response},
+	})
+}
+
+// Edit makes m of what the first response to i showed or promised, trying until
+// the given time. It may be repeated: a picture replaces the one before.
+func (c *Client) Edit(ctx context.Context, i Interaction, m Message, until time.Time) error {
+	return c.repeat(ctx, call{
+		what: "edit an answer", method: http.MethodPatch, until: until, early: i.ByHTTP,
+		endpoint: discordgo.EndpointWebhookMessage(i.ApplicationID, url.PathEscape(i.Token), "@original"), Message: m,
+	})
+}
+
+// FollowUp sends another message after the first response to i, trying until the
+// given time. Straight after a deferral of a new message Discord takes it for
+// that one, and shows it to whoever the deferral was for. If its outcome is
+// unknown it is sent again, twice at most.
+// https://discord.com/developers/docs/interactions/receiving-and-responding#create-followup-message
+func (c *Client) FollowUp(ctx context.Context, i Interaction, m Message, until time.Time) error {
+	return c.repeat(ctx, call{
+		what: "send a follow-up", method: http.MethodPost, until: until, early: i.ByHTTP, doubles: true,
+		endpoint: discordgo.EndpointWebhookToken(i.ApplicationID, url.PathEscape(i.Token)), Message: m,
+	})
+}
+
+// Call makes one call, with a body and a result that may be nil.
+func (c *Client) Call(ctx context.Context, method, endpoint string, body, result any) error {
+	return c.try(ctx, call{method: method, endpoint: endpoint, Message: Message{Body: body}, result: result})
+}
+
+// Application is what Discord says of the one that the token belongs to.
+// https://discord.com/developers/docs/resources/application#application-object
+type Application struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Bot  struct {
+		Username string `json:"username"`
+	} `json:"bot"`
+	VerifyKey string `json:"verify_key"` // hex
+	// Endpoint is where all interactions go by HTTP; empty is the gateway.
+	Endpoint string `json:"interactions_endpoint_url"`
+}
+
+// Application asks Discord which application the token belongs to. Its Name is
+// what people see the bot called.
+func (c *Client) Application(ctx context.Context) (a Application, err error) {
+	err = c.Call(ctx, http.MethodGet, discordgo.EndpointApplication("@me"), nil, &a)
+	if err == nil && a.ID == "" {
+		err = errors.New("the response has no ID")
+	}
+	if errors.Is(err, ErrToken) {
+		return a, ErrToken
+	}
+	if err != nil {
+		return a, fmt.Errorf("ask for the application: %w", err)
+	}
+	a.Name = cmp.Or(a.Bot.Username, a.Name)
+	return a, nil
+}
+
+// call is one call, and how it is repeated.
+type call struct {
+	Message
+	what, method, endpoint string
+	result                 any
+	first                  bool      // it is a first response
+	until                  time.Time // no try begins later
+	early                  bool      // it may overtake the first response
+	doubles                bool      // a repetition may be seen twice
+}
+
+// repeat makes a call until Discord accepts it, refuses it for good, or the next
+// try would come too late.
+func (c *Client) repeat(ctx context.Context, call call) error {
+	began, unknown := time.Now(), 0 // outcomes
+	err := transport.Policy{
+		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 30 * time.Second},
+		Until:   call.until,
+		Again: func(err error) (bool, time.Duration) {
+			again, atLeast := Retryable(err)
+			status := errorOf(err).Status
+			if call.early && status == http.StatusNotFound {
+				return time.Since(began) < overtaking, 0
+			}
+			if again && status != http.StatusTooManyRequests && !transport.NeverSent(err) {
+				unknown++
+				if call.doubles {
+					return unknown <= maxRepeats, max(atLeast, repeatAfter)
+				}
+			}
+			return again, atLeast
+		},
+		Failed: func(error, int, time.Duration) { c.count("retried") },
+	}.Do(ctx, func(ctx context.Context) error {
+		err := c.try(ctx, call)
+		if unknown > 0 && errorOf(err).Code == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged {
+			return nil // The try whose outcome is unknown was accepted.
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", call.what, err)
+	}
+	return nil
+}
+
+// try makes a call once, and bounds the time from when there is a place for it.
+// It fails with an *Error, ErrToken, or an error that holds no URL and no text of
+// the server.
+func (c *Client) try(ctx context.Context, call call) error {
+	places, limit := c.other, callTime
+	if call.first {
+		places, limit = c.first, respondTry
+	}
+	// Beyond the bound a call waits here and not in the transport, where it would
+	// hold many times the memory, and an encoded picture.
+	if err := places.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("wait for other calls: %w", err)
+	}
+	defer places.Release(1)
+	if !call.until.IsZero() && time.Now().After(call.until) {
+		return fmt.Errorf("wait for other calls: %w", context.DeadlineExceeded)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	contentType, body, err := call.encode()
+	if err != nil {
+		return fmt.Errorf("encode a call: %w", err)
+	}
+	bucket := new(discordgo.Bucket) // A new one limits nothing.
+	bucket.Lock()
+	response, err := c.session.RequestWithLockedBucket(call.method, call.endpoint, contentType, body, bucket, 0,
+		discordgo.WithContext(ctx), c.addressed)
+	refused := errorOf(err)
+	switch {
+	case refused.Status == http.StatusUnauthorized && refused.Code != discordgo.ErrCodeInvalidWebhookTokenProvided:
+		return ErrToken
+	case refused.Status == http.StatusTooManyRequests:
+		c.count("rate_limited")
+	case err == nil && call.result != nil && json.Unmarshal(response, call.result) != nil:
+		return errors.New("discord's response is not the JSON expected")
+	}
+	return transport.Clean(err)
+}
+
+// encode makes the body of a call.
+func (m Message) encode() (contentType string, body []byte, err error) {
+	if m.PNG != nil {
+		file := &discordgo.File{Name: m.Name, ContentType: "image/png", Reader: bytes.NewReader(m.PNG)}
+		return discordgo.MultipartBodyWithJSON(m.Body, []*discordgo.File{file})
+	}
+	if m.Body != nil {
+		body, err = json.Marshal(m.Body)
+	}
+	return "application/json", body, err
+}
+
+// apiTransport makes an *Error of every status but success, before discordgo
+// makes one with the response's body and the address.
+type apiTransport struct{ base http.RoundTripper }
+
+func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.base.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode >= 300 {
+		defer resp.Body.Close()
+		refused := &Error{Status: resp.StatusCode, RetryAfter: transport.RetryAfter(resp.Header)}
+		_ = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(refused) // or there is no Code
+		return nil, refused
+	}
+	// Without headers: discordgo's limiter fails on some.
+	return &http.Response{StatusCode: http.StatusOK, Body: resp.Body}, nil
+}
+
+// CloseIdleConnections is called by http.Client.
+func (t *apiTransport) CloseIdleConnections() {
+	(&http.Client{Transport: t.base}).CloseIdleConnections()
+}
