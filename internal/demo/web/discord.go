@@ -25,7 +25,7 @@ func (d *Demo) seeDiscord(s fakediscord.Shown) {
 	if s.Modal != nil {
 		e.Kind, e.ID, e.Message = KindModal, s.Interaction.ID, encoded(s.Modal)
 		e.For = d.people.onDiscord(s.Interaction.UserID)
-		d.feed.pass(e)
+		d.feed.add(e)
 		return
 	}
 	if s.Loading {
@@ -39,9 +39,12 @@ func (d *Demo) seeDiscord(s fakediscord.Shown) {
 		e.address, e.picture = fmt.Sprintf("/file/discord/%s/%s", a.ID, a.Name), a.Bytes
 		e.Message = bytes.ReplaceAll(e.Message, encoded("attachment://"+a.Name), encoded(e.address))
 	}
-	d.feed.put(e)
-	if e.For == "" && s.Interaction.On == nil {
-		d.feed.reveal(Discord, s.Interaction.ID)
+	d.feed.add(e)
+	// The others see what was asked once they see the answer.
+	asked := d.feed.message(Discord, s.Interaction.ID)
+	if e.For == "" && s.Interaction.On == nil && asked.For != "" {
+		asked.For = ""
+		d.feed.add(asked)
 	}
 }
 
@@ -67,7 +70,7 @@ func (d *Demo) actOnDiscord(ctx context.Context, a Act, by asker) (result any, e
 	case a.Kind == "say" && !strings.HasPrefix(a.Text, "/"):
 		said := d.discordEvent(KindAsked, i)
 		said.From, said.ID, said.Message = a.As, fmt.Sprint("t", time.Now().UnixNano()), encoded(map[string]any{"text": a.Text})
-		d.feed.put(said)
+		d.feed.add(said)
 	case a.Kind == "say":
 		f, hint := d.fill(a.Text, d.offered(by, a.Chat))
 		if hint == "" {
@@ -143,7 +146,7 @@ func (d *Demo) use(a Act, f form, hint string, i fakediscord.Interaction) (any, 
 	asked := d.discordEvent(KindAsked, i)
 	asked.From, asked.ID, asked.For = a.As, p.ID, a.As
 	asked.Message = encoded(map[string]any{"command": i.Command, "options": options, "target": d.people.onDiscord(i.Target)})
-	d.feed.put(asked)
+	d.feed.add(asked)
 	return Result{}, deliver()
 }
 

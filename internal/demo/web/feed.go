@@ -7,131 +7,94 @@ import (
 	"sync"
 )
 
-const (
-	// maxShown messages are kept for the page; the oldest go.
-	maxShown = 400
-	// maxBehind events may wait for a reader. One who is further behind is cut off
-	// and comes again.
-	maxBehind = 1024
-)
+// maxEvents are kept for pages that come or come back; the oldest go.
+const maxEvents = 500
 
-// feed is what is shown, and who is told of it.
+// feed is what happened, of which a page is told what it has not seen. Safe for
+// concurrent use.
 type feed struct {
 	mu      sync.Mutex
-	shown   []Event // in the order in which they were first shown
-	readers map[chan Event]bool
+	events  []Event // in the order in which they were first shown
+	last    int     // the number of the newest event; above 0
+	changed chan struct{}
 }
 
-// put shows an event, in place of the one with its ID or as the newest.
-func (f *feed) put(e Event) {
+func newFeed() *feed { return &feed{last: 1, changed: make(chan struct{})} }
+
+// add tells an event. One that lasts, or KindGone, takes the place of the one with
+// its ID; KindReset of all.
+func (f *feed) add(e Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if i := f.find(e.Side, e.ID); i >= 0 {
-		f.shown[i] = e
-	} else {
-		f.shown = append(f.shown, e)
+	f.last++
+	e.number = f.last
+	i := f.find(e.Side, e.ID)
+	switch {
+	case e.Kind == KindReset:
+		f.events = []Event{e}
+	case i >= 0 && (e.lasts() || e.Kind == KindGone):
+		f.events[i] = e
+	default:
+		f.events = append(f.events, e)
 	}
-	f.tell(e)
-	if len(f.shown) > maxShown {
-		f.remove(0)
+	f.events = f.events[max(0, len(f.events)-maxEvents):]
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// lasts reports whether a page that comes later is told of the event.
+func (e Event) lasts() bool {
+	return e.Kind == KindMessage || e.Kind == KindThinking || e.Kind == KindAsked
+}
+
+// since returns the events after the one of a number, or with 0 all that last; the
+// newest number; and a channel that is closed when there are more.
+func (f *feed) since(number int) (events []Event, last int, changed <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range f.events {
+		if e.number > number && (number > 0 || e.lasts()) {
+			events = append(events, e)
+		}
 	}
-}
-
-// remove takes the message at i away. The caller holds mu.
-func (f *feed) remove(i int) {
-	gone := f.shown[i]
-	f.shown = slices.Delete(f.shown, i, i+1)
-	f.tell(Event{Kind: KindGone, Side: gone.Side, Chat: gone.Chat, For: gone.For, ID: gone.ID})
-}
-
-// drop takes the message of an ID away, if it is there.
-func (f *feed) drop(side, id string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if i := f.find(side, id); i >= 0 {
-		f.remove(i)
-	}
-}
-
-// pass tells an event that is not kept.
-func (f *feed) pass(e Event) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.tell(e)
-}
-
-// reset takes everything away.
-func (f *feed) reset() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.shown = nil
-	f.tell(Event{Kind: KindReset})
-	f.tell(Event{Kind: KindLive})
-}
-
-// reveal shows everybody in the group what one alone saw so far.
-func (f *feed) reveal(side, id string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if i := f.find(side, id); i >= 0 && f.shown[i].For != "" && f.shown[i].Chat == Group {
-		f.shown[i].For = ""
-		f.tell(f.shown[i])
-	}
+	return events, f.last, f.changed
 }
 
 // find returns where the message of an ID is, or -1. The caller holds mu.
 func (f *feed) find(side, id string) int {
-	return slices.IndexFunc(f.shown, func(e Event) bool { return e.Side == side && e.ID == id })
+	return slices.IndexFunc(f.events, func(e Event) bool { return e.lasts() && e.Side == side && e.ID == id })
+}
+
+// message returns the message of an ID as it is now; without a Kind if there is none.
+func (f *feed) message(side, id string) Event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if i := f.find(side, id); i >= 0 {
+		return f.events[i]
+	}
+	return Event{}
 }
 
 // seen returns the message that an act is about: the one it presses, or replies to.
 // It has no Kind if the asker does not see it there.
 func (f *feed) seen(a Act) Event {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	i := f.find(a.Side, cmp.Or(a.Message, a.ReplyTo))
-	if i < 0 || f.shown[i].Chat != a.Chat || f.shown[i].For != "" && f.shown[i].For != a.As {
+	e := f.message(a.Side, cmp.Or(a.Message, a.ReplyTo))
+	if e.Chat != a.Chat || e.For != "" && e.For != a.As {
 		return Event{}
 	}
-	return f.shown[i]
+	return e
 }
 
 // picture returns the picture at an address, or nil.
 func (f *feed) picture(address string) []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, e := range f.shown {
+	for _, e := range f.events {
 		if e.picture != nil && e.address == address {
 			return e.picture
 		}
 	}
 	return nil
-}
-
-// tell passes e on. A reader who is too far behind is cut off. The caller holds mu.
-func (f *feed) tell(e Event) {
-	for r := range f.readers {
-		select {
-		case r <- e:
-		default:
-			delete(f.readers, r)
-			close(r)
-		}
-	}
-}
-
-// read returns what is shown, and a stream of what comes after it, which is closed
-// when the reader falls behind. done ends it.
-func (f *feed) read() (shown []Event, next <-chan Event, done func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	r := make(chan Event, maxBehind)
-	f.readers[r] = true
-	return slices.Clone(f.shown), r, func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		delete(f.readers, r)
-	}
 }
 
 // encoded returns v as JSON; everything here can be encoded.

@@ -60,6 +60,7 @@ type Event struct {
 	// Message is what is shown, in the form that Kind says.
 	Message json.RawMessage `json:"message,omitempty"`
 
+	number int // in the order of the feed
 	// picture is a PNG that the message shows, at an address of this server.
 	picture []byte
 	address string

@@ -26,18 +26,18 @@ func (d *Demo) seeTelegram(e faketelegram.Event) {
 	case e.Said != nil:
 		d.seeSaid(e.Said)
 	case m != nil && m.Deleted:
-		d.feed.drop(Telegram, idOf(m))
+		d.feed.add(Event{Kind: KindGone, Side: Telegram, ID: idOf(m)})
 	case m != nil:
 		d.seeSent(m)
 	case e.Notice != nil:
 		about := d.telegramEvent(KindAlert, e.Chat, e.Notice.User)
 		about.From, about.For = Bot, d.people.onTelegram(e.Notice.User)
 		about.Message = encoded(map[string]any{"text": e.Notice.Text, "show_alert": e.Notice.Alert, "url": e.Notice.URL})
-		d.feed.pass(about)
+		d.feed.add(about)
 	case e.Typing:
-		d.feed.pass(d.telegramEvent(KindTyping, e.Chat, 0))
+		d.feed.add(d.telegramEvent(KindTyping, e.Chat, 0))
 	case e.Menus:
-		d.feed.pass(Event{Kind: KindMenu, Side: Telegram})
+		d.feed.add(Event{Kind: KindMenu, Side: Telegram})
 	}
 }
 
@@ -93,7 +93,7 @@ func (d *Demo) seeSaid(m faketelegram.Message) {
 	e := d.telegramEvent(KindAsked, said.Chat.ID, reader)
 	e.From, e.ID, e.Message = d.people.onTelegram(said.From.ID), messageID(said.ID, said.Ephemeral), raw
 	e.ReplyTo = messageID(said.ReplyTo.ID, said.ReplyTo.Ephemeral)
-	d.feed.put(e)
+	d.feed.add(e)
 }
 
 // seeSent shows a message of the bot's, or one sent by inline mode.
@@ -112,7 +112,7 @@ func (d *Demo) seeSent(m *faketelegram.Sent) {
 		wire["photo"] = []map[string]any{{"url": e.address}}
 	}
 	e.Message = encoded(wire)
-	d.feed.put(e)
+	d.feed.add(e)
 }
 
 // telegramChat is the one that an asker has as Group or Private.

@@ -63,7 +63,7 @@ func Start(c Config) (*Demo, error) {
 	d := &Demo{
 		URL:      "http://" + l.Addr().String() + "/",
 		services: c.Sandbox, telegram: c.Telegram, discord: c.Discord,
-		people: newPeople(c.Sandbox.World), feed: &feed{readers: map[chan Event]bool{}},
+		people: newPeople(c.Sandbox.World), feed: newFeed(),
 	}
 	for _, a := range d.people {
 		if a.moderator {
@@ -71,8 +71,8 @@ func Start(c Config) (*Demo, error) {
 		}
 	}
 	// A message can be pressed for as long as it is shown.
-	d.telegram.Remember(maxShown)
-	d.discord.Remember(maxShown)
+	d.telegram.Remember(maxEvents)
+	d.discord.Remember(maxEvents)
 	d.telegram.Watch(d.seeTelegram)
 	d.discord.Watch(d.seeDiscord)
 	d.server = &http.Server{Handler: guarded(l.Addr().(*net.TCPAddr).Port, d.routes()), ReadHeaderTimeout: 10 * time.Second}
@@ -131,7 +131,8 @@ func (d *Demo) routes() http.Handler {
 	mux.HandleFunc("POST /act", taking(d.act))
 	mux.HandleFunc("POST /fault", taking(d.fail))
 	mux.HandleFunc("POST /reset", taking(func(context.Context, struct{}) (any, error) {
-		d.feed.reset()
+		d.feed.add(Event{Kind: KindReset})
+		d.feed.add(Event{Kind: KindLive})
 		return struct{}{}, nil
 	}))
 	return mux
@@ -160,27 +161,23 @@ func answer(w http.ResponseWriter, result any, err error) {
 	_, _ = w.Write(encoded(result))
 }
 
-// serveEvents streams what is shown.
+// serveEvents streams what happens.
 func (d *Demo) serveEvents(w http.ResponseWriter, r *http.Request) {
-	shown, next, done := d.feed.read()
-	defer done()
 	w.Header().Set("Content-Type", "text/event-stream")
-	out := http.NewResponseController(w)
-	write := func(e Event) bool {
-		_, err := fmt.Fprintf(w, "data: %s\n\n", encoded(e))
-		return err == nil && out.Flush() == nil
-	}
-	for _, e := range slices.Concat([]Event{{Kind: KindReset}}, shown, []Event{{Kind: KindLive}}) {
-		if !write(e) {
+	for number := 0; ; {
+		events, last, changed := d.feed.since(number)
+		if number == 0 {
+			events = slices.Concat([]Event{{Kind: KindReset}}, events, []Event{{Kind: KindLive}})
+		}
+		for _, e := range events {
+			_, _ = fmt.Fprintf(w, "data: %s\n\n", encoded(e))
+		}
+		if http.NewResponseController(w).Flush() != nil {
 			return
 		}
-	}
-	for {
+		number = last
 		select {
-		case e, open := <-next:
-			if !open || !write(e) {
-				return
-			}
+		case <-changed:
 		case <-r.Context().Done():
 			return
 		}
@@ -212,7 +209,7 @@ func (d *Demo) fail(_ context.Context, s struct{ Service, Fault string }) (any, 
 			return nil, err
 		}
 	}
-	d.feed.pass(Event{Kind: KindFault})
+	d.feed.add(Event{Kind: KindFault})
 	return d.state(), nil
 }
 
