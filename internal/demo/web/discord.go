@@ -22,19 +22,19 @@ const choicesTimeout = 3 * time.Second
 // seeDiscord shows what Discord is told to show. The server waits for it.
 func (d *Demo) seeDiscord(s fakediscord.Shown) {
 	e := d.discordEvent(KindMessage, s.Interaction)
-	if s.Modal != nil {
+	switch {
+	case s.Modal != nil:
 		e.Kind, e.ID, e.Message = KindModal, s.Interaction.ID, encoded(s.Modal)
 		e.For = d.people.onDiscord(s.Interaction.UserID)
 		d.feed.add(e)
 		return
-	}
-	if s.Loading {
+	case s.Loading:
 		e.Kind = KindThinking
 	}
 	if s.Message.Ephemeral {
 		e.For = d.people.onDiscord(s.Message.SeenBy)
 	}
-	e.ID, e.Message = s.Message.ID, encoded(s.Message.Payload(d.discord.ApplicationID, s.Interaction.ChannelID))
+	e.ID, e.Message = s.Message.ID, encoded(s.Message.Payload(d.Discord.ApplicationID, s.Interaction.ChannelID))
 	for _, a := range s.Message.Attachments {
 		e.address, e.picture = fmt.Sprintf("/file/discord/%s/%s", a.ID, a.Name), a.Bytes
 		e.Message = bytes.ReplaceAll(e.Message, encoded("attachment://"+a.Name), encoded(e.address))
@@ -83,13 +83,13 @@ func (d *Demo) actOnDiscord(ctx context.Context, a Act, by asker) (result any, e
 		return d.use(a, form{command: find(d.offered(by, a.Chat), a.Text)}, "", i)
 	case a.Kind == "press":
 		i.Button, i.On = a.Button, &fakediscord.Message{ID: a.Message}
-		_, err = d.discord.Push(i)
+		_, err = d.Discord.Push(i)
 	case a.Kind == "submit":
-		opened := d.discord.Pending(a.Message)
+		opened := d.Discord.Pending(a.Message)
 		if opened == nil || opened.Answer().Modal == nil {
 			return nil, errNotThere
 		}
-		_, err = d.discord.Push(opened.Submit(a.Values))
+		_, err = d.Discord.Push(opened.Submit(a.Values))
 	case a.Kind == "complete":
 		return Result{Choices: d.choices(ctx, a.Text, d.offered(by, a.Chat), i)}, nil
 	}
@@ -103,7 +103,7 @@ func (d *Demo) offered(by asker, chat string) (all []*discordgo.ApplicationComma
 	if chat == Private {
 		where = discordgo.InteractionContextBotDM
 	}
-	_ = json.Unmarshal(encoded(d.discord.Commands("")), &all) // Discord has checked their form
+	_ = json.Unmarshal(encoded(d.Discord.Commands("")), &all) // Discord has checked their form
 	return slices.DeleteFunc(all, func(c *discordgo.ApplicationCommand) bool {
 		return c.Contexts != nil && !slices.Contains(*c.Contexts, where) || c.DefaultMemberPermissions != nil && !by.moderator
 	})
@@ -142,7 +142,7 @@ func (d *Demo) use(a Act, f form, hint string, i fakediscord.Interaction) (any, 
 			options = append(options, map[string]string{"name": o.Name, "value": cmp.Or(d.people.onDiscord(value), value)})
 		}
 	}
-	p, deliver := d.discord.Keep(i)
+	p, deliver := d.Discord.Keep(i)
 	asked := d.discordEvent(KindAsked, i)
 	asked.From, asked.ID, asked.For = a.As, p.ID, a.As
 	asked.Message = encoded(map[string]any{"command": i.Command, "options": options, "target": d.people.onDiscord(i.Target)})
@@ -249,7 +249,7 @@ func (d *Demo) choices(ctx context.Context, text string, commands []*discordgo.A
 	}
 	f.into(&i)
 	i.Focused = f.last.Name
-	p, err := d.discord.Push(i)
+	p, err := d.Discord.Push(i)
 	if err != nil {
 		return none
 	}

@@ -45,7 +45,8 @@ func TestEveryCommandIsAnsweredOnBothSidesToThoseWhoMayRead(t *testing.T) {
 	asked := regexp.MustCompile(`"command":"(mylogins|exists|verify)"`)
 	secret := regexp.MustCompile(`Harbor Swap|Night Market|[Rr]egistered|No logins|yours|Check the wallet`)
 	found := map[string]bool{}
-	for _, e := range c.all() {
+	c.sofar()
+	for _, e := range c.told {
 		text := string(e.Message)
 		if e.Chat == web.Private && e.For == "" || e.Kind == web.KindMessage && e.For == "" && secret.MatchString(text) {
 			t.Errorf("for all on %s in %s: %s", e.Side, e.Chat, text)
@@ -134,7 +135,7 @@ func TestDiscordsAppOffersChoicesAndDoesNotSendWhatItCannot(t *testing.T) {
 func TestModeratorsAskAboutOthers(t *testing.T) {
 	c := connect(t)
 	pick := web.Act{Side: web.Discord, Kind: "pick", As: "moderator", Chat: web.Group, Text: "Check registration", Target: "unregistered"}
-	before := len(c.all())
+	before := c.sofar()
 	c.act(web.Act{Side: web.Telegram, Kind: "say", As: "unregistered", Chat: web.Group, Text: "hello"})
 	said := c.next(before, "hello", func(e web.Event) bool { return e.Kind == web.KindAsked })
 	reply := web.Act{Side: web.Telegram, Kind: "say", As: "moderator", Chat: web.Group, Text: "/exists", ReplyTo: said.ID}
@@ -182,7 +183,7 @@ func TestAnInlineResultIsSentForAllToSee(t *testing.T) {
 func TestNobodyPressesWhatTheyDoNotSee(t *testing.T) {
 	c := connect(t)
 	for side, message := range c.say("member", web.Group, "/exists") {
-		press := web.Act{Side: side, Kind: "press", As: "member", Chat: web.Group, Language: "en", Message: message.ID, Button: "1 e 0 exists"}
+		press := web.Act{Side: side, Kind: "press", As: "member", Chat: web.Group, Message: message.ID, Button: "1 e 0 exists"}
 		c.answer(press)
 		press.As = "moderator"
 		if status, text := c.send("POST", "/act", press, nil); status != 400 || !strings.Contains(text, "no such person or message") {
@@ -220,7 +221,7 @@ func TestWhatIsNotOfTheProtocolIsRefused(t *testing.T) {
 		"no such person or messag": func(a *web.Act) { a.Side, a.ReplyTo = web.Telegram, "99" },
 		"must be JSON of at most ": func(a *web.Act) { a.Text = strings.Repeat("x", 65<<10) },
 	} {
-		act := web.Act{Side: web.Both, Kind: "say", As: "member", Chat: web.Group, Language: "en", Text: "/help"}
+		act := web.Act{Side: web.Both, Kind: "say", As: "member", Chat: web.Group, Text: "/help"}
 		change(&act)
 		if status, text := c.send("POST", "/act", act, nil); status != 400 || !strings.Contains(text, want) {
 			t.Errorf("%s%d %s", want, status, text)
@@ -233,7 +234,7 @@ func TestWhatIsNotOfTheProtocolIsRefused(t *testing.T) {
 func TestOtherSitesAreKeptOut(t *testing.T) {
 	c := connect(t)
 	port := c.url[strings.LastIndex(c.url, ":"):]
-	act := web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Group, Language: "en", Text: "hello"}
+	act := web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Group, Text: "hello"}
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
 	}

@@ -31,7 +31,6 @@ func (d *Demo) seeTelegram(e faketelegram.Event) {
 		d.seeSent(m)
 	case e.Notice != nil:
 		about := d.telegramEvent(KindAlert, e.Chat, e.Notice.User)
-		about.From, about.For = Bot, d.people.onTelegram(e.Notice.User)
 		about.Message = encoded(map[string]any{"text": e.Notice.Text, "show_alert": e.Notice.Alert, "url": e.Notice.URL})
 		d.feed.add(about)
 	case e.Typing:
@@ -86,13 +85,12 @@ func (d *Demo) seeSaid(m faketelegram.Message) {
 		ReplyTo ids               `json:"reply_to_message"`
 	}
 	_ = json.Unmarshal(raw, &said) // the form that Telegram's messages have here
-	reader := said.From.ID
-	if said.Ephemeral == 0 {
-		reader = 0
-	}
-	e := d.telegramEvent(KindAsked, said.Chat.ID, reader)
+	e := d.telegramEvent(KindAsked, said.Chat.ID, 0)
 	e.From, e.ID, e.Message = d.people.onTelegram(said.From.ID), messageID(said.ID, said.Ephemeral), raw
 	e.ReplyTo = messageID(said.ReplyTo.ID, said.ReplyTo.Ephemeral)
+	if said.Ephemeral != 0 {
+		e.For = e.From
+	}
 	d.feed.add(e)
 }
 
@@ -126,13 +124,13 @@ func telegramChat(name string, by asker) faketelegram.Chat {
 }
 
 func (d *Demo) telegramMenu(chat string, by asker, in language) []faketelegram.Command {
-	return append([]faketelegram.Command{}, d.telegram.MenuFor(telegramChat(chat, by), by.telegramID, in.code)...)
+	return append([]faketelegram.Command{}, d.Telegram.MenuFor(telegramChat(chat, by), by.telegramID, in.code)...)
 }
 
 func (d *Demo) actOnTelegram(a Act, by asker) (any, error) {
 	in := languageOf(a.Language)
 	user := faketelegram.User{ID: by.telegramID, FirstName: by.name, Language: in.telegram}
-	d.telegram.Meet(user)
+	d.Telegram.Meet(user)
 	chat := telegramChat(a.Chat, by)
 	switch a.Kind {
 	case "say":
@@ -147,27 +145,27 @@ func (d *Demo) actOnTelegram(a Act, by asker) (any, error) {
 			m["reply_to_message"] = to.Message
 		}
 		if a.Chat == Group && !a.OldApp && d.ephemeral(a.Text, by, in) {
-			d.telegram.PushEphemeral(m)
+			d.Telegram.PushEphemeral(m)
 		} else {
-			d.telegram.Push(m)
+			d.Telegram.Push(m)
 		}
 	case "press":
 		number, ephemeral := strings.CutPrefix(a.Message, ephemeralMark)
 		id, _ := strconv.ParseInt(number, 10, 64) // it was seen
 		switch {
 		case ephemeral:
-			d.telegram.PressEphemeral(chat, id, a.Button)
+			d.Telegram.PressEphemeral(chat, id, a.Button)
 		case strings.HasPrefix(a.Message, inlineMark):
-			d.telegram.PressInline(by.telegramID, a.Message, a.Button)
+			d.Telegram.PressInline(by.telegramID, a.Message, a.Button)
 		default:
-			d.telegram.Press(by.telegramID, chat, id, a.Button)
+			d.Telegram.Press(by.telegramID, chat, id, a.Button)
 		}
 	case "complete":
-		query := d.telegram.Inline(by.telegramID, a.Text, "")
-		found, _ := d.telegram.WaitInline(query, inlineTimeout)
+		query := d.Telegram.Inline(by.telegramID, a.Text, "")
+		found, _ := d.Telegram.WaitInline(query, inlineTimeout)
 		return Result{Query: query, Choices: append([]faketelegram.InlineResult{}, found.Results...)}, nil
 	case "choose":
-		d.telegram.Choose(a.Message, a.Button, chat)
+		d.Telegram.Choose(a.Message, a.Button, chat)
 	}
 	return Result{}, nil
 }
@@ -195,14 +193,14 @@ func (d *Demo) mention(m faketelegram.Message, text string) {
 	for _, c := range commands {
 		entities = append(entities, c)
 	}
-	offset := 0 // in UTF-16, as Telegram counts
-	for part := range strings.SplitAfterSeq(text, " ") {
-		word := strings.TrimSpace(part)
+	for _, word := range strings.Fields(text) {
 		if a, mentioned := d.people.mentioned(word); mentioned {
-			entities = append(entities, map[string]any{"type": "text_mention", "offset": offset, "length": len(word),
-				"user": faketelegram.User{ID: a.telegramID, FirstName: a.name}})
+			before, _, _ := strings.Cut(text, word)
+			entities = append(entities, map[string]any{
+				"type": "text_mention", "offset": len(utf16.Encode([]rune(before))), "length": len(word),
+				"user": faketelegram.User{ID: a.telegramID, FirstName: a.name},
+			})
 		}
-		offset += len(utf16.Encode([]rune(part)))
 	}
 	if entities != nil {
 		m["entities"] = entities

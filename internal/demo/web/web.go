@@ -46,12 +46,10 @@ type Demo struct {
 	// URL is the page's address.
 	URL string
 
-	services *services.Sandbox
-	telegram *faketelegram.Server
-	discord  *fakediscord.Server
-	people   people
-	feed     *feed
-	server   *http.Server
+	Config
+	people people
+	feed   *feed
+	server *http.Server
 }
 
 // Start serves the page on a free port of 127.0.0.1 until Close.
@@ -60,21 +58,17 @@ func Start(c Config) (*Demo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the page of the demo: %w", err)
 	}
-	d := &Demo{
-		URL:      "http://" + l.Addr().String() + "/",
-		services: c.Sandbox, telegram: c.Telegram, discord: c.Discord,
-		people: newPeople(c.Sandbox.World), feed: newFeed(),
-	}
+	d := &Demo{URL: "http://" + l.Addr().String() + "/", Config: c, people: newPeople(c.Sandbox.World), feed: newFeed()}
 	for _, a := range d.people {
 		if a.moderator {
-			d.telegram.Promote(telegramGroup, a.telegramID, "administrator")
+			d.Telegram.Promote(telegramGroup, a.telegramID, "administrator")
 		}
 	}
 	// A message can be pressed for as long as it is shown.
-	d.telegram.Remember(maxEvents)
-	d.discord.Remember(maxEvents)
-	d.telegram.Watch(d.seeTelegram)
-	d.discord.Watch(d.seeDiscord)
+	d.Telegram.Remember(maxEvents)
+	d.Discord.Remember(maxEvents)
+	d.Telegram.Watch(d.seeTelegram)
+	d.Discord.Watch(d.seeDiscord)
 	d.server = &http.Server{Handler: guarded(l.Addr().(*net.TCPAddr).Port, d.routes()), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = d.server.Serve(l) }()
 	return d, nil
@@ -201,7 +195,7 @@ func (d *Demo) act(ctx context.Context, a Act) (result any, err error) {
 
 // fail has a service fail in some way, or no longer.
 func (d *Demo) fail(_ context.Context, s struct{ Service, Fault string }) (any, error) {
-	for _, service := range d.services.Services() {
+	for _, service := range d.Sandbox.Services() {
 		if service.Name != s.Service {
 			continue
 		}
@@ -223,10 +217,10 @@ func (d *Demo) state() State {
 	for _, l := range languages {
 		s.Languages = append(s.Languages, l.code)
 	}
-	for _, service := range d.services.Services() {
+	for _, service := range d.Sandbox.Services() {
 		s.Services = append(s.Services, Service{Name: service.Name, Fault: service.Fault(), Faults: services.Faults()})
 	}
-	w := d.services.World
+	w := d.Sandbox.World
 	for _, example := range [][2]string{
 		{"/staked " + w.Staker.Hex(), "a wallet that stakes"},
 		{"/staked " + w.Idle.Hex(), "one that does not"},
