@@ -207,13 +207,3 @@ func (c *client) say(as, chat, text string) map[string]web.Event {
 		web.Telegram: c.answerAfter(before, web.Telegram, text), web.Discord: c.answerAfter(before, web.Discord, text),
 	}
 }
-
-// button is what the first button below a message sends that ends like this.
-func (c *client) button(e web.Event, end string) string {
-	c.Helper()
-	found := regexp.MustCompile(`"(?:callback_data|custom_id)":"([^"]+` + end + `)"`).FindSubmatch(e.Message)
-	if found == nil {
-		c.Fatalf("no button %q in %s", end, e.Message)
-	}
-	return string(found[1])
-}

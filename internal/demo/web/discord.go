@@ -177,18 +177,11 @@ func (d *Demo) fill(line string, commands []*discordgo.ApplicationCommand) (f fo
 	words := strings.Fields(line)
 	f = form{command: find(commands, strings.TrimPrefix(words[0], "/")), values: map[string]string{}}
 	for _, word := range words[1:] {
-		mention := strings.HasPrefix(word, "@")
-		a, known := d.people.mentioned(word)
-		f.last = f.free(mention)
-		switch {
-		case f.last == nil:
+		person, mentioned := d.people.mentioned(word)
+		if f.last = f.free(mentioned); f.last == nil {
 			return f, fmt.Sprintf("%s has no option left for %q.", words[0], word)
-		case mention && !known:
-			return f, fmt.Sprintf("%s must be somebody here, such as @%s.", f.last.Name, d.people[0].name)
-		case mention:
-			word = a.discordID
 		}
-		f.values[f.last.Name] = word
+		f.values[f.last.Name] = cmp.Or(person.discordID, word)
 	}
 	return f, ""
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"herald/internal/demo/fake/services"
 )
@@ -63,9 +62,7 @@ func (all people) onDiscord(id string) string {
 
 // mentioned returns the asker whom a word means, such as @moderator.
 func (all people) mentioned(word string) (asker, bool) {
-	name, at := strings.CutPrefix(word, "@")
-	a, known := all.named(name)
-	return a, at && known
+	return all.find(func(a asker) bool { return "@"+a.name == word })
 }
 
 // language is one of an app, as each side names it. Chinese has its script or
