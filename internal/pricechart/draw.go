@@ -73,7 +73,8 @@ func (p picture) moment(t time.Time) string {
 // dayLayouts are a day and a month as numbers, by the Unicode CLDR:
 // https://www.unicode.org/cldr/charts/latest/summary/root.html
 var dayLayouts = map[chat.Language]string{
-	chat.English: "Jan 2", chat.Spanish: "2/1", chat.Chinese: "1/2", chat.Russian: "02.01", chat.Turkish: "02.01", chat.Vietnamese: "02/01",
+	chat.English: "Jan 2", chat.Spanish: "2/1", chat.Chinese: "1/2",
+	chat.Russian: "02.01", chat.Turkish: "02.01", chat.Vietnamese: "02/01",
 }
 
 // font must be loaded before go-chart needs it: go-chart checks without its lock

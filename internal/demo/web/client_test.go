@@ -171,7 +171,7 @@ func (c *client) state() (s web.State) {
 	return s
 }
 
-// wallet is that of an example: the one that stakes is 0, one that does not 1.
+// wallet is an example's wallet: 0 is the one that stakes, 1 does not.
 func (c *client) wallet(n int) string {
 	c.Helper()
 	_, wallet, _ := strings.Cut(c.state().Examples[n].Text, " ")

@@ -91,7 +91,7 @@ func (d *Demo) actOnDiscord(ctx context.Context, a Act, by asker) (result any, e
 		}
 		_, err = d.Discord.Push(opened.Submit(a.Values))
 	case a.Kind == "complete":
-		return Result{Choices: d.choices(ctx, a.Text, d.offered(by, a.Chat), i)}, nil
+		return Result{Choices: d.choices(ctx, a.Text, by, a.Chat, i)}, nil
 	}
 	return Result{}, err
 }
@@ -226,12 +226,12 @@ func (f form) into(i *fakediscord.Interaction) {
 
 // choices returns the choices for the option that is being typed: the last one, or
 // after a space the next. The page itself offers people.
-func (d *Demo) choices(ctx context.Context, text string, commands []*discordgo.ApplicationCommand, i fakediscord.Interaction) any {
+func (d *Demo) choices(ctx context.Context, text string, by asker, chat string, i fakediscord.Interaction) any {
 	none := []string{}
 	if !strings.HasPrefix(text, "/") {
 		return none
 	}
-	f, hint := d.fill(text, commands)
+	f, hint := d.fill(text, d.offered(by, chat))
 	if strings.HasSuffix(text, " ") {
 		if f.last = f.free(false); f.last != nil {
 			f.values[f.last.Name] = ""

@@ -10,7 +10,7 @@ import (
 // maxEvents are kept for pages that come or come back; the oldest go.
 const maxEvents = 500
 
-// feed is what happened, of which a page is told what it has not seen. Safe for
+// feed is what happened. Each page is told what it has not seen yet. Safe for
 // concurrent use.
 type feed struct {
 	mu      sync.Mutex

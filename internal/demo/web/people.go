@@ -34,7 +34,9 @@ func newPeople(w services.World) people {
 		id, _ := strconv.ParseInt(p.UID("Telegram"), 10, 64) // the World has a number there
 		return asker{name: name, telegramID: id, discordID: p.UID("Discord"), moderator: moderator}
 	}
-	return people{person("member", w.Registered, false), person("unregistered", w.Unregistered, false), person("moderator", w.Newcomer, true)}
+	return people{
+		person("member", w.Registered, false), person("unregistered", w.Unregistered, false), person("moderator", w.Newcomer, true),
+	}
 }
 
 func (all people) find(is func(asker) bool) (asker, bool) {

@@ -145,9 +145,9 @@ type Act struct {
 type Result struct {
 	// Hint is why Discord's app does not send what was typed there.
 	Hint string `json:"hint,omitempty"`
-	// Choices are those of "complete". On Discord each has a name and a value,
-	// which replaces the last word of Text; on Telegram each is an
-	// InlineQueryResult, whose id "choose" sends back, with Query as its message.
+	// Choices answer "complete". On Discord each has a name and a value, which
+	// replaces the last word of Text. On Telegram each is an InlineQueryResult;
+	// "choose" sends its id back, with Query as its message.
 	Choices any    `json:"choices,omitempty"`
 	Query   string `json:"query,omitempty"`
 }

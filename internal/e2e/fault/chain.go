@@ -59,7 +59,8 @@ func returning(output []byte) services.Contract {
 
 func chainFaults() []Fault {
 	contracts := func(name string, effect Effect, at func(services.World) []common.Address, other services.Contract) Fault {
-		return Fault{Name: name, Effect: effect, serve: altered(func(n *services.Node, w services.World) { *n = with(*n, other, at(w)...) })}
+		replace := func(n *services.Node, w services.World) { *n = with(*n, other, at(w)...) }
+		return Fault{Name: name, Effect: effect, serve: altered(replace)}
 	}
 	node := func(name string, alter func(*services.Node)) Fault {
 		return Fault{Name: name, serve: altered(func(n *services.Node, _ services.World) { alter(n) })}

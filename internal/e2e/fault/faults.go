@@ -154,7 +154,8 @@ func bodyFaults() []Fault {
 
 func partnerFaults() []Fault {
 	clockOff := func(ahead time.Duration) serve {
-		return altered(func(p *services.Partner, _ services.World) { p.Now = func() time.Time { return time.Now().Add(ahead) } })
+		now := func() time.Time { return time.Now().Add(ahead) }
+		return altered(func(p *services.Partner, _ services.World) { p.Now = now })
 	}
 	faults := []Fault{
 		{Name: "clock an hour fast", Effect: Answerable, serve: clockOff(time.Hour)},

@@ -27,7 +27,7 @@ const (
 type Node struct {
 	ChainID   uint64
 	Contracts map[common.Address]Contract
-	// Now is its clock, by which blocks come.
+	// Now is its clock: blocks come by it.
 	Now func() time.Time
 
 	started time.Time

@@ -16,8 +16,9 @@ type market struct {
 
 // quoteData is the data of the provider's first version: the entry by what was
 // asked.
-const quoteData = `{"` + TokenID + `":{"id":` + TokenID + `,"name":"Herald Demo","symbol":"` + Symbol + `","slug":"herald-demo","quote":{"USD":{` +
-	`"price":%s,"volume_24h":%s,"percent_change_1h":%s,"percent_change_24h":%s,"percent_change_7d":%s,"market_cap":%s,"last_updated":%q}}}}`
+const quoteData = `{"` + TokenID + `":{"id":` + TokenID + `,"name":"Herald Demo","symbol":"` + Symbol + `","slug":"herald-demo",` +
+	`"quote":{"USD":{"price":%s,"volume_24h":%s,"percent_change_1h":%s,"percent_change_24h":%s,"percent_change_7d":%s,` +
+	`"market_cap":%s,"last_updated":%q}}}}`
 
 func (m market) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query, q := r.URL.Query(), m.quote
