@@ -16,7 +16,7 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-func startSandbox(t *testing.T) *services.Sandbox {
+func startSandbox(t *testing.T) *services.Fakes {
 	t.Helper()
 	world, err := services.Start()
 	if err != nil {
@@ -27,7 +27,7 @@ func startSandbox(t *testing.T) *services.Sandbox {
 }
 
 // newBot makes a bot, which is to be closed.
-func newBot(t *testing.T, world *services.Sandbox, settings ...string) *Bot {
+func newBot(t *testing.T, world *services.Fakes, settings ...string) *Bot {
 	t.Helper()
 	bot, err := New(mustLoad(t, append(DemoSettings(world), settings...), ""), slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // Demo runs the whole bot against stand-ins, with a chat in the terminal, until
 // the end of in. It writes a greeting to stderr.
 func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
-	return demo(stderr, nil, func(world *services.Sandbox, bot *Bot) error {
+	return demo(stderr, nil, func(world *services.Fakes, bot *Bot) error {
 		fmt.Fprint(stderr, demoGreeting(world))
 		console := terminal.New(terminal.Config{
 			In:  in,
@@ -39,7 +39,7 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 }
 
 // demo runs a bot that asks stand-ins, with further settings.
-func demo(stderr io.Writer, settings []string, run func(*services.Sandbox, *Bot) error) (err error) {
+func demo(stderr io.Writer, settings []string, run func(*services.Fakes, *Bot) error) (err error) {
 	world, err := services.Start()
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func demo(stderr io.Writer, settings []string, run func(*services.Sandbox, *Bot)
 // DemoSettings are the settings with which a bot asks the stand-ins. No rate
 // limit or budget is in the way of one person at a keyboard, or a script, and every
 // moderator may use the moderators' forms.
-func DemoSettings(s *services.Sandbox) []string {
+func DemoSettings(s *services.Fakes) []string {
 	var pools []string
 	for _, pool := range s.World.Pools {
 		pools = append(pools, pool.Address.Hex())
@@ -89,7 +89,7 @@ func DemoSettings(s *services.Sandbox) []string {
 	}
 }
 
-func demoGreeting(s *services.Sandbox) string {
+func demoGreeting(s *services.Fakes) string {
 	return fmt.Sprintf(`This is Herald with simulated services: nothing here is real. Try
   /price, /price 7d, /supply, /mylogins, /exists, /status, /help
   /staked %s   a wallet that stakes

@@ -30,7 +30,7 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		return err
 	}
 	defer discord.Close()
-	return demo(stderr, demoPlatforms(telegram, discord), func(world *services.Sandbox, bot *Bot) error {
+	return demo(stderr, demoPlatforms(telegram, discord), func(world *services.Fakes, bot *Bot) error {
 		for _, quote := range world.World.Past() {
 			bot.quotes.Add(quote)
 		}
@@ -38,7 +38,7 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		if err != nil {
 			return err
 		}
-		page, err := web.Start(web.Config{Sandbox: world, Telegram: telegram, Discord: discord})
+		page, err := web.Start(web.Config{Services: world, Telegram: telegram, Discord: discord})
 		if err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ var errNotThere = errors.New("there is no such person or message here")
 
 // Config is what a Demo shows. The caller closes the stand-ins.
 type Config struct {
-	Sandbox  *services.Sandbox
+	Services  *services.Fakes
 	Telegram *faketelegram.Server
 	Discord  *fakediscord.Server
 }
@@ -58,7 +58,7 @@ func Start(c Config) (*Demo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the page of the demo: %w", err)
 	}
-	d := &Demo{URL: "http://" + l.Addr().String() + "/", Config: c, people: newPeople(c.Sandbox.World), feed: newFeed()}
+	d := &Demo{URL: "http://" + l.Addr().String() + "/", Config: c, people: newPeople(c.Services.World), feed: newFeed()}
 	for _, a := range d.people {
 		if a.moderator {
 			d.Telegram.Promote(telegramGroup, a.telegramID, "administrator")
@@ -195,7 +195,7 @@ func (d *Demo) act(ctx context.Context, a Act) (result any, err error) {
 
 // fail has a service fail in some way, or no longer.
 func (d *Demo) fail(_ context.Context, s struct{ Service, Fault string }) (any, error) {
-	for _, service := range d.Sandbox.Services() {
+	for _, service := range d.Services.Services() {
 		if service.Name != s.Service {
 			continue
 		}
@@ -217,10 +217,10 @@ func (d *Demo) state() State {
 	for _, l := range languages {
 		s.Languages = append(s.Languages, l.code)
 	}
-	for _, service := range d.Sandbox.Services() {
+	for _, service := range d.Services.Services() {
 		s.Services = append(s.Services, Service{Name: service.Name, Fault: service.Fault(), Faults: services.Faults()})
 	}
-	w := d.Sandbox.World
+	w := d.Services.World
 	for _, example := range [][2]string{
 		{"/staked " + w.Staker.Hex(), "a wallet that stakes"},
 		{"/staked " + w.Idle.Hex(), "one that does not"},

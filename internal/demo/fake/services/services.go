@@ -41,8 +41,8 @@ const (
 // https://www.multicall3.com/deployments
 var MulticallAddress = common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11")
 
-// Sandbox is the four stand-ins and what they know.
-type Sandbox struct {
+// Fakes is the four stand-ins and what they know.
+type Fakes struct {
 	World World
 
 	// AppID and SecretKey sign calls of the partner API. SecretKey and PriceKey
@@ -60,9 +60,9 @@ type Sandbox struct {
 }
 
 // New makes the stand-ins. Nothing serves them yet.
-func New() *Sandbox {
+func New() *Fakes {
 	now := time.Now()
-	s := &Sandbox{World: newWorld(now), AppID: "herald-demo", SecretKey: rand.Text(), PriceKey: rand.Text()}
+	s := &Fakes{World: newWorld(now), AppID: "herald-demo", SecretKey: rand.Text(), PriceKey: rand.Text()}
 	s.Partner = &Service{Name: "partner", Handler: newPartner(s.World, s.AppID, s.SecretKey)}
 	s.Price = &Service{Name: "price", Handler: market{quote: s.World.Quote, key: s.PriceKey}}
 	s.Supply = &Service{Name: "supply", Handler: supplyHost{s.World.Supply}}
@@ -72,7 +72,7 @@ func New() *Sandbox {
 
 // Start makes the stand-ins and serves each on a free port of 127.0.0.1. The
 // caller closes the Sandbox.
-func Start() (*Sandbox, error) {
+func Start() (*Fakes, error) {
 	s := New()
 	for _, service := range s.Services() {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -85,12 +85,12 @@ func Start() (*Sandbox, error) {
 }
 
 // Services returns the four stand-ins.
-func (s *Sandbox) Services() []*Service {
+func (s *Fakes) Services() []*Service {
 	return []*Service{s.Partner, s.Price, s.Supply, s.Chain}
 }
 
 // Close breaks every connection and frees the ports. Calls under way end.
-func (s *Sandbox) Close() error {
+func (s *Fakes) Close() error {
 	var errs []error
 	for _, service := range s.Services() {
 		errs = append(errs, service.Close())

@@ -71,7 +71,7 @@ type partnerCall struct {
 	signed, sent                       string // what the signature covers, and what is sent
 }
 
-func (c partnerCall) make(s *Sandbox) (status int, answer string) {
+func (c partnerCall) make(s *Fakes) (status int, answer string) {
 	mac := hmac.New(sha256.New, []byte(c.secret))
 	mac.Write([]byte(c.timestamp + "POST" + c.path + c.signed))
 	body, _ := json.Marshal(map[string]string{"requestBody": c.sent})

@@ -28,9 +28,9 @@ const (
 // Targets are all of them.
 var Targets = []Target{Partner, Price, Supply, Chain}
 
-// Sandbox is the stand-ins, served so that they can fail.
-type Sandbox struct {
-	*services.Sandbox
+// Fakes is the stand-ins, served so that they can fail.
+type Fakes struct {
+	*services.Fakes
 
 	Partner *Service
 	Price   *Service
@@ -43,7 +43,7 @@ type Sandbox struct {
 
 // Start serves every stand-in on a port of 127.0.0.1, without a fault. The caller
 // closes the Sandbox.
-func Start() (*Sandbox, error) {
+func Start() (*Fakes, error) {
 	own := services.New()
 	stranger := &services.Service{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
 	var errs []error
@@ -53,7 +53,7 @@ func Start() (*Sandbox, error) {
 		errs = append(errs, s.listen())
 		return s
 	}
-	s := &Sandbox{Sandbox: own, Elsewhere: serve(stranger)}
+	s := &Fakes{Fakes: own, Elsewhere: serve(stranger)}
 	s.Partner, s.Price, s.Supply, s.Chain = serve(own.Partner), serve(own.Price), serve(own.Supply), serve(own.Chain)
 	if err := errors.Join(errs...); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the stand-ins: %w", err), s.Close())
@@ -62,13 +62,13 @@ func Start() (*Sandbox, error) {
 }
 
 // At returns the service of a target.
-func (s *Sandbox) At(t Target) *Service {
+func (s *Fakes) At(t Target) *Service {
 	return map[Target]*Service{Partner: s.Partner, Price: s.Price, Supply: s.Supply, Chain: s.Chain}[t]
 }
 
 // Close breaks every connection and frees the ports. Calls under way end.
-func (s *Sandbox) Close() error {
-	return errors.Join(s.Elsewhere.stand.Close(), s.Sandbox.Close())
+func (s *Fakes) Close() error {
+	return errors.Join(s.Elsewhere.stand.Close(), s.Fakes.Close())
 }
 
 // Service is a stand-in that answers correctly or, with a Fault, fails. Safe for
