@@ -115,10 +115,10 @@ func (q *Quotes) exchange(ctx context.Context) {
 		q.merge(points)
 	}
 	q.mu.Lock()
-	merged := encode(q.points)
+	merged, none := encode(q.points), len(q.points) == 0
 	q.mu.Unlock()
 	for i, store := range q.stores {
-		if merged != nil && !bytes.Equal(merged, stored[i]) {
+		if !none && !bytes.Equal(merged, stored[i]) {
 			store.Save(ctx, q.key, merged, maxAge)
 		}
 	}
@@ -130,14 +130,10 @@ type storedPoint struct {
 	Price decimal.Decimal `json:"p"`
 }
 
-// encode returns nil if there are no points.
 func encode(points []point) []byte {
-	var stored []storedPoint
-	for _, p := range points {
-		stored = append(stored, storedPoint{At: p.At.Unix(), Price: p.Price})
-	}
-	if stored == nil {
-		return nil
+	stored := make([]storedPoint, len(points))
+	for i, p := range points {
+		stored[i] = storedPoint{At: p.At.Unix(), Price: p.Price}
 	}
 	text, _ := json.Marshal(stored) // cannot fail
 	return text

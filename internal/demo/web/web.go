@@ -36,7 +36,7 @@ var errNotThere = errors.New("there is no such person or message here")
 
 // Config is what a Demo shows. The caller closes the stand-ins.
 type Config struct {
-	Services  *services.Fakes
+	Services *services.Fakes
 	Telegram *faketelegram.Server
 	Discord  *fakediscord.Server
 }

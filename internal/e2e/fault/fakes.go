@@ -42,7 +42,7 @@ type Fakes struct {
 }
 
 // Start serves every stand-in on a port of 127.0.0.1, without a fault. The caller
-// closes the Sandbox.
+// closes them.
 func Start() (*Fakes, error) {
 	own := services.New()
 	stranger := &services.Service{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}

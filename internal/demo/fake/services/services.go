@@ -26,7 +26,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// What to configure the bot with, besides the URLs and keys of a Sandbox.
+// What to configure the bot with, besides the URLs and keys of Fakes.
 const (
 	TokenID = "31415"
 	Symbol  = "HRLD"
@@ -46,7 +46,7 @@ type Fakes struct {
 	World World
 
 	// AppID and SecretKey sign calls of the partner API. SecretKey and PriceKey
-	// are new in every Sandbox.
+	// are new at every start.
 	AppID     string
 	SecretKey string
 	// PriceKey is the one key that the price provider takes. It also answers
@@ -71,7 +71,7 @@ func New() *Fakes {
 }
 
 // Start makes the stand-ins and serves each on a free port of 127.0.0.1. The
-// caller closes the Sandbox.
+// caller closes them.
 func Start() (*Fakes, error) {
 	s := New()
 	for _, service := range s.Services() {
