@@ -81,6 +81,8 @@ func TestReplicasAndRestartsShareTheQuotes(t *testing.T) {
 			t.Errorf("kept for %v; logged %s", store.ttl, log)
 		}
 		again.Close()
+		empty, _ := open("a third", store)
+		empty.Close()
 		if store.saves != 5 {
 			t.Errorf("five quotes are saved %d times", store.saves)
 		}
