@@ -24,7 +24,7 @@ import (
 // must be the first test to need it: go test -race -run TheFontIsLoaded.
 func TestTheFontIsLoadedByMany(t *testing.T) {
 	var many sync.WaitGroup
-	for range 4 {
+	for range 2 {
 		many.Go(func() {
 			if !canDraw("0") {
 				t.Error("the font has no digits")
@@ -197,7 +197,9 @@ func TestTextThatCannotBeDrawnIsLeftOut(t *testing.T) {
 		if got := p.say("chart.title"); got != want {
 			t.Errorf("%q: %q, want %q", symbol, got, want)
 		}
-		decoded(t, p)
+		if want == "" {
+			decoded(t, p)
+		}
 	}
 }
 

@@ -246,7 +246,7 @@ func TestPointsAreBoundedInNumberAndAge(t *testing.T) {
 func TestPointsAreSortedAndBoundedWhateverIsAdded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q, _ := open(source)
-		for _, minutes := range rapid.SliceOfN(rapid.IntRange(0, 1000*24*60), 0, 300).Draw(t, "minutes ago") {
+		for _, minutes := range rapid.SliceOfN(rapid.IntRange(0, 1000*24*60), 0, 80).Draw(t, "minutes ago") {
 			p := seen(time.Duration(minutes)*time.Minute, "1")
 			changed := q.merge([]point{p})
 			if changed && len(q.points) == 0 || q.merge([]point{p}) {
