@@ -154,6 +154,20 @@ func TestTwoChartsAreDrawnAtATimeAndOthersWaitForThreeSeconds(t *testing.T) {
 	})
 }
 
+func TestAChartWithoutAPictureIsNotCached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quotes, quote := NewQuotes("test", nil, nil), quoted("3", time.Now())
+		charts := New(quotes, "TKN")
+		for _, drawn := range []bool{false, true} {
+			c, err := charts.Chart(t.Context(), quote, day, chat.English)
+			if err != nil || (c.PNG != nil) != drawn {
+				t.Errorf("a picture: %v, want %v; %v", c.PNG != nil, drawn, err)
+			}
+			quotes.Add(quoted("2", time.Now().Add(-time.Hour)))
+		}
+	})
+}
+
 func TestADrawingThatFailsIsNotCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		drawn := 0
