@@ -94,7 +94,7 @@ func TestRunFailsIfItCannotServe(t *testing.T) {
 	}
 }
 
-func startStandIns(t *testing.T) *services.Sandbox {
+func startStandIns(t *testing.T) *services.Fakes {
 	t.Helper()
 	world, err := services.Start()
 	if err != nil {

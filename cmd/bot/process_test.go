@@ -72,7 +72,7 @@ func (c *child) start() {
 }
 
 // spawn starts a bot that serves; it need not be ready yet.
-func spawn(t *testing.T, world *fault.Sandbox, settings ...string) *child {
+func spawn(t *testing.T, world *fault.Fakes, settings ...string) *child {
 	t.Helper()
 	environ := append(e2etest.Settings(world, "HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=debug"), settings...)
 	c := prepare(t, []string{"run"}, environ...)

@@ -17,7 +17,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/core"
 	"herald/internal/ops"
-	"herald/internal/pricechart/history"
+	"herald/internal/pricechart"
 	"herald/internal/secret"
 	"herald/internal/service/market/credits"
 	"herald/internal/store"
@@ -32,11 +32,11 @@ type Bot struct {
 		chat.Dedup
 		chat.Limiter
 	}
-	redis   *store.Redis     // nil without one
-	disk    *store.Folder    // nil without DATA_DIR
-	cache   *core.Cache      // of all that is asked
-	credits *credits.Budget  // of the price provider; nil without a bound
-	quotes  *history.History // the quotes seen, nil until made
+	redis   *store.Redis       // nil without one
+	disk    *store.Folder      // nil without DATA_DIR
+	cache   *core.Cache        // of all that is asked
+	credits *credits.Budget    // of the price provider; nil without a bound
+	quotes  *pricechart.Quotes // the quotes seen, nil until made
 	// status is the price under Discord's bot; nil where none is shown.
 	status func(context.Context) string
 	// probes are the services' in Check.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -9,14 +10,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"herald/internal/chat"
 	"herald/internal/demo/fake/services"
 	"herald/internal/secret/logtest"
 )
 
-func startSandbox(t *testing.T) *services.Sandbox {
+func startSandbox(t *testing.T) *services.Fakes {
 	t.Helper()
 	world, err := services.Start()
 	if err != nil {
@@ -27,7 +27,7 @@ func startSandbox(t *testing.T) *services.Sandbox {
 }
 
 // newBot makes a bot, which is to be closed.
-func newBot(t *testing.T, world *services.Sandbox, settings ...string) *Bot {
+func newBot(t *testing.T, world *services.Fakes, settings ...string) *Bot {
 	t.Helper()
 	bot, err := New(mustLoad(t, append(DemoSettings(world), settings...), ""), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -98,37 +98,18 @@ func TestThePriceProviderIsSparedAcrossAStart(t *testing.T) {
 	}
 }
 
-func TestQuotesSeenOutliveTheBotAndAreDrawn(t *testing.T) {
+func TestQuotesSeenAreDrawnAndKept(t *testing.T) {
 	world := startSandbox(t)
-	dir := "DATA_DIR=" + t.TempDir()
-	first := newBot(t, world, dir)
-	reply := first.Router.Handle(t.Context(), chat.Request{Command: "price", Args: chat.Typed("24h"), Direct: true})
+	bot := newBot(t, world, "DATA_DIR="+t.TempDir())
+	reply := bot.Router.Handle(t.Context(), chat.Request{Command: "price", Args: chat.Typed("24h"), Direct: true})
 	if reply.Image == nil || len(reply.Image.PNG) == 0 {
 		t.Errorf("no picture in %+v", reply)
 	}
-	first.Close()
-	second := newBot(t, world, dir)
-	defer second.Close()
-	seen := second.quotes.Since(time.Time{})
-	if len(seen) != 1 || !seen[0].Price.Equal(world.World.Quote.Price) || !seen[0].At.Equal(world.World.Quote.LastUpdated) {
-		t.Errorf("kept %+v, want %+v", seen, world.World.Quote)
-	}
-}
-
-func TestTheQuotesOfAnEarlierVersionAreLookedFor(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "quotes.db"), []byte("damaged"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var log logtest.Buffer
-	bot, err := New(mustLoad(t, append(DemoSettings(startSandbox(t)), "DATA_DIR="+dir), ""), log.Logger())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bot.Close()
-	bot.Router.Handle(t.Context(), chat.Request{Command: "price", Direct: true})
-	if log.Lines("the quotes that were kept cannot be read") != 1 {
-		t.Errorf("logged %s", &log)
+	bot.Close()
+	kept, _ := bot.disk.Load(t.Context(), "quotes "+tokenID(bot.cfg.Market))
+	want := fmt.Sprintf(`[{"t":%d,"p":"%s"}]`, world.World.Quote.LastUpdated.Unix(), world.World.Quote.Price)
+	if string(kept) != want {
+		t.Errorf("kept %s, want %s", kept, want)
 	}
 }
 

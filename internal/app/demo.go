@@ -22,7 +22,7 @@ import (
 // Demo runs the whole bot against stand-ins, with a chat in the terminal, until the end
 // of in. It writes a greeting to stderr.
 func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
-	return demo(stderr, nil, func(world *services.Sandbox, bot *Bot) error {
+	return demo(stderr, nil, func(world *services.Fakes, bot *Bot) error {
 		fmt.Fprintf(stderr, demoGreeting, world.World.Staker.Hex(), world.World.Idle.Hex(), world.World.Registered.UID("Telegram"))
 		// https://man7.org/linux/man-pages/man7/term.7.html
 		escapes := isTerminal(out) && !slices.Contains([]string{"", "dumb"}, os.Getenv("TERM"))
@@ -90,7 +90,7 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		"PRICE_TTL=1s", "SUPPLY_TTL=1s", "STAKE_TTL=1s", "EXISTS_TTL=1s", "LOGINS_TTL=1s",
 		"UPSTREAM_TIMEOUT=2s",
 	}
-	return demo(stderr, settings, func(world *services.Sandbox, bot *Bot) error {
+	return demo(stderr, settings, func(world *services.Fakes, bot *Bot) error {
 		for _, quote := range world.World.Past() {
 			bot.quotes.Add(quote)
 		}
@@ -98,7 +98,7 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		if err != nil {
 			return err
 		}
-		page, err := web.Start(web.Config{Sandbox: world, Telegram: telegram, Discord: discord})
+		page, err := web.Start(web.Config{Services: world, Telegram: telegram, Discord: discord})
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (s simulated) Handle(ctx context.Context, req chat.Request) chat.Reply {
 }
 
 // demo makes a bot that asks stand-ins, with further settings, and runs it.
-func demo(stderr io.Writer, settings []string, run func(*services.Sandbox, *Bot) error) (err error) {
+func demo(stderr io.Writer, settings []string, run func(*services.Fakes, *Bot) error) (err error) {
 	world, err := services.Start()
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func demo(stderr io.Writer, settings []string, run func(*services.Sandbox, *Bot)
 // DemoSettings returns the settings for a bot that asks the stand-ins. No rate limit or
 // budget holds up one person at a keyboard, or a script, and every moderator may use
 // the moderators' forms.
-func DemoSettings(s *services.Sandbox) []string {
+func DemoSettings(s *services.Fakes) []string {
 	var pools []string
 	for _, pool := range s.World.Pools {
 		pools = append(pools, pool.Address.Hex())

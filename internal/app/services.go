@@ -3,14 +3,12 @@ package app
 import (
 	"context"
 	"math"
-	"path/filepath"
 	"slices"
 
 	"herald/commands"
 	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/pricechart"
-	"herald/internal/pricechart/history"
 	"herald/internal/service/market"
 	"herald/internal/service/market/credits"
 	"herald/internal/service/partner"
@@ -41,15 +39,14 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 		return commands.Sources{}, err
 	}
 	accounts := partner.New(b.cfg.Partner, c)
-	quotes := history.Config{Source: tokenID(b.cfg.Market), Log: b.log}
+	var stores []core.Store
 	if b.redis != nil {
-		quotes.Stores = append(quotes.Stores, b.redis)
+		stores = append(stores, b.redis)
 	}
 	if b.disk != nil {
-		quotes.Stores = append(quotes.Stores, b.disk)
-		quotes.OldFile = filepath.Join(b.cfg.Store.DataDir, "quotes.db")
+		stores = append(stores, b.disk)
 	}
-	b.quotes = history.New(quotes)
+	b.quotes = pricechart.NewQuotes(tokenID(b.cfg.Market), stores, b.log)
 	b.metrics.ClockSkew(accounts.Skew)
 	b.probes = []probe{
 		serviceProbe(partner.Service, b.cfg.Partner.URL, func(ctx context.Context) ([]string, error) {

@@ -167,7 +167,7 @@ func flood(door *e2etest.Door) (end func()) {
 }
 
 // hang has more commands wait for the partner than may call it at a time.
-func hang(t *testing.T, world *fault.Sandbox, door *e2etest.Door) (asked []*e2etest.Asked) {
+func hang(t *testing.T, world *fault.Fakes, door *e2etest.Door) (asked []*e2etest.Asked) {
 	const waiting, atOnce = 60, 32
 	world.Partner.SetFault(fault.Hang())
 	for i := range int64(waiting) {

@@ -44,7 +44,7 @@ const (
 // stage is a bot in a world where every wire can be cut, each by its front. Its
 // log redacts nothing, so that only what never held a secret passes.
 type stage struct {
-	world    *fault.Sandbox
+	world    *fault.Fakes
 	telegram *faketelegram.Server
 	discord  *fakediscord.Server
 

@@ -66,7 +66,7 @@ func TestNobodySeesWhatIsPrivateToAnother(t *testing.T) {
 
 // crowd is people on both platforms of one bot, and all that they are shown.
 type crowd struct {
-	world    *fault.Sandbox
+	world    *fault.Fakes
 	telegram *telegramCrowd
 	discord  *discordCrowd
 	verdicts []string

@@ -91,7 +91,7 @@ func (q query) tells(service fault.Target) bool {
 
 // trial is the bot as the program assembles it, among services of its own.
 type trial struct {
-	*fault.Sandbox
+	*fault.Fakes
 	judge   *truth.Judge
 	bot     *app.Bot
 	queries []query
@@ -107,11 +107,11 @@ type tester interface {
 
 func newTrial(t tester, settings ...string) *trial {
 	t.Helper()
-	tr := &trial{Sandbox: e2etest.Sandbox(t)}
+	tr := &trial{Fakes: e2etest.Sandbox(t)}
 	tr.queries, tr.judge = queries(tr.World), truth.NewJudge(tr.World)
 	t.Cleanup(func() { tr.checkNothingLeaked(t) }) // runs once the bot is closed
 	// A log of all there is, and without the last resort of striking out.
-	base := e2etest.Settings(tr.Sandbox, "UPSTREAM_TIMEOUT=10s")
+	base := e2etest.Settings(tr.Fakes, "UPSTREAM_TIMEOUT=10s")
 	tr.bot = e2etest.New(t, slices.Concat(base, e2etest.TTLs(trialTTL), settings), tr.log.Logger())
 	return tr
 }

@@ -2,11 +2,11 @@ package pricechart
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"image/png"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,12 +18,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
-	"herald/internal/pricechart/chart"
-	"herald/internal/pricechart/history"
-	"herald/internal/words"
 )
-
-func newHistory() *history.History { return history.New(history.Config{Source: "test"}) }
 
 func number(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 
@@ -31,29 +26,38 @@ func quoted(price string, at time.Time) core.Quote {
 	return core.Quote{Price: number(price), LastUpdated: at}
 }
 
-// drawnBy makes charts of any quote by draw, and returns how to ask for one.
-func drawnBy(draw func(chart.Picture) ([]byte, error)) func(context.Context, core.Quote, time.Duration, chat.Language) (string, error) {
-	h := newHistory()
-	h.Add(quoted("1", time.Now().Add(-time.Hour)))
-	charts := New(h, "TKN")
-	charts.draw = draw
-	return func(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language) (string, error) {
-		c, err := charts.Chart(ctx, quote, period, l)
-		return string(c.PNG), err
+// changed is a quote with changes in per cent over 1 h, 24 h and 7 d; an empty one
+// is unknown.
+func changed(price string, at time.Time, percents ...string) core.Quote {
+	q := quoted(price, at)
+	for i, to := range []*decimal.NullDecimal{&q.Change1h, &q.Change24h, &q.Change7d} {
+		if percents[i] != "" {
+			*to = decimal.NewNullDecimal(number(percents[i]))
+		}
 	}
+	return q
+}
+
+// drawnBy returns charts of some quote an hour ago, which draw draws.
+func drawnBy(draw func() ([]byte, error)) *Charts {
+	quotes := NewQuotes("test", nil, nil)
+	quotes.Add(quoted("1", time.Now().Add(-time.Hour)))
+	charts := New(quotes, "TKN")
+	charts.draw = func(picture) ([]byte, error) { return draw() }
+	return charts
 }
 
 func TestAChartShowsWhatWasSeenOfItsPeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // A busy machine takes no longer.
 		now := time.Now()
-		h := newHistory()
-		h.Add(quoted("9", now.Add(-3*day))) // before the period
+		quotes := NewQuotes("test", nil, nil)
+		quotes.Add(quoted("9", now.Add(-3*day))) // before the period
 		for i := range 48 {
-			h.Add(quoted("2", now.Add(-day+time.Duration(i)*30*time.Minute+time.Minute)))
+			quotes.Add(quoted("2", now.Add(-day+time.Duration(i)*30*time.Minute+time.Minute)))
 		}
-		h.Add(quoted("1.5", now.Add(-12*time.Hour)))
-		h.Add(quoted("4", now.Add(-6*time.Hour)))
-		c, err := New(h, "TKN").Chart(t.Context(), quoted("3", now), day, chat.English)
+		quotes.Add(quoted("1.5", now.Add(-12*time.Hour)))
+		quotes.Add(quoted("4", now.Add(-6*time.Hour)))
+		c, err := New(quotes, "TKN").Chart(t.Context(), quoted("3", now), day, chat.English)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,22 +72,20 @@ func TestAChartShowsWhatWasSeenOfItsPeriod(t *testing.T) {
 }
 
 func TestAChartBeginsWithWhatTheQuoteImplies(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // A busy machine takes no longer.
+	synctest.Test(t, func(t *testing.T) {
 		now := time.Now().Truncate(time.Second)
-		timeless, weekly := quoted("3", time.Time{}), quoted("3", now)
-		timeless.Change24h = decimal.NewNullDecimal(number("100"))
-		weekly.Change7d = timeless.Change24h
 		for name, test := range map[string]struct {
 			quote  core.Quote
 			period time.Duration
 			since  time.Time // zero: no picture
 		}{
-			"one price":             {quoted("3", now), day, time.Time{}},
-			"no time":               {timeless, day, time.Time{}},
-			"a week":                {weekly, 7 * day, now.Add(-7 * day)},
-			"the last of its weeks": {weekly, 30 * day, now.Add(-7 * day)},
+			"one price":           {quoted("3", now), day, time.Time{}},
+			"no time":             {changed("3", time.Time{}, "", "100", ""), day, time.Time{}},
+			"a week":              {changed("3", now, "", "", "100"), 7 * day, now.Add(-7 * day)},
+			"the end of a month":  {changed("3", now, "", "", "100"), 30 * day, now.Add(-7 * day)},
+			"a clock that is off": {changed("3", now.Add(time.Hour), "", "", "100"), 7 * day, time.Time{}},
 		} {
-			c, err := New(newHistory(), "TKN").Chart(t.Context(), test.quote, test.period, chat.English)
+			c, err := New(NewQuotes("test", nil, nil), "TKN").Chart(t.Context(), test.quote, test.period, chat.English)
 			drawn := c.PNG != nil
 			if err != nil || drawn == test.since.IsZero() || !c.Since.Equal(test.since) {
 				t.Errorf("%s: drawn %v, since %v, %v", name, drawn, c.Since, err)
@@ -98,15 +100,15 @@ func TestAChartBeginsWithWhatTheQuoteImplies(t *testing.T) {
 func TestAChartIsDrawnOnceForAllWhoAskForTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		drawn := 0
-		ask := drawnBy(func(chart.Picture) ([]byte, error) {
+		charts := drawnBy(func() ([]byte, error) {
 			time.Sleep(time.Second)
 			drawn++
 			return fmt.Append(nil, drawn), nil
 		})
 		quote := quoted("3", time.Now())
 		expect := func(want string, quote core.Quote, period time.Duration, l chat.Language) {
-			if png, err := ask(t.Context(), quote, period, l); err != nil || png != want {
-				t.Errorf("got picture %q, %v, want %s", png, err, want)
+			if c, err := charts.Chart(t.Context(), quote, period, l); err != nil || string(c.PNG) != want {
+				t.Errorf("got picture %q, %v, want %s", c.PNG, err, want)
 			}
 		}
 		var askers sync.WaitGroup
@@ -126,7 +128,7 @@ func TestAChartIsDrawnOnceForAllWhoAskForTheSame(t *testing.T) {
 
 func TestTwoChartsAreDrawnAtATimeAndOthersWaitForThreeSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ask := drawnBy(func(chart.Picture) ([]byte, error) {
+		charts := drawnBy(func() ([]byte, error) {
 			time.Sleep(2 * time.Second)
 			return []byte("png"), nil
 		})
@@ -135,7 +137,7 @@ func TestTwoChartsAreDrawnAtATimeAndOthersWaitForThreeSeconds(t *testing.T) {
 		var askers sync.WaitGroup
 		for n := range 4 {
 			askers.Go(func() {
-				_, err := ask(t.Context(), quoted(fmt.Sprint(n+1), start), day, chat.English)
+				_, err := charts.Chart(t.Context(), quoted(fmt.Sprint(n+1), start), day, chat.English)
 				switch took := time.Since(start); {
 				case err == nil && took == 2*time.Second:
 					drawn.Add(1)
@@ -152,51 +154,89 @@ func TestTwoChartsAreDrawnAtATimeAndOthersWaitForThreeSeconds(t *testing.T) {
 	})
 }
 
-func TestADrawingThatFailsIsNotKept(t *testing.T) {
+func TestAChartWithoutAPictureIsNotCached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quotes, quote := NewQuotes("test", nil, nil), quoted("3", time.Now())
+		charts := New(quotes, "TKN")
+		for _, drawn := range []bool{false, true} {
+			c, err := charts.Chart(t.Context(), quote, day, chat.English)
+			if err != nil || (c.PNG != nil) != drawn {
+				t.Errorf("a picture: %v, want %v; %v", c.PNG != nil, drawn, err)
+			}
+			quotes.Add(quoted("2", time.Now().Add(-time.Hour)))
+		}
+	})
+}
+
+func TestADrawingThatFailsIsNotCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		drawn := 0
-		ask := drawnBy(func(chart.Picture) ([]byte, error) {
+		charts := drawnBy(func() ([]byte, error) {
 			switch drawn++; drawn {
 			case 1:
 				panic("a secret")
 			case 2:
 				return nil, errors.New("no font")
-			case 3:
-				return nil, chart.ErrTooFewPoints
 			}
 			return []byte("png"), nil
 		})
 		quote := quoted("3", time.Now())
-		for n, want := range []string{"", "", "", "png"} {
-			png, err := ask(t.Context(), quote, day, chat.English)
-			if (err != nil) != (n < 2) || err != nil && strings.Contains(err.Error(), "a secret") || png != want {
-				t.Errorf("drawing %d: %q, %v", n, png, err)
+		for n, want := range []string{"", "", "png"} {
+			c, err := charts.Chart(t.Context(), quote, day, chat.English)
+			if (err != nil) != (n < 2) || err != nil && strings.Contains(err.Error(), "a secret") || string(c.PNG) != want {
+				t.Errorf("drawing %d: %q, %v", n, c.PNG, err)
 			}
 		}
 	})
 }
 
-func TestAPictureIsLabelledInItsLanguage(t *testing.T) {
-	at := time.Date(2026, 11, 20, 15, 30, 0, 0, time.UTC)
-	days := map[chat.Language]string{chat.English: "Nov 20", chat.Chinese: "11/20", chat.Russian: "20.11", chat.Turkish: "20.11"}
-	for _, l := range chat.Languages() {
-		c := New(newHistory(), "TKN")
-		if p := c.picture(nil, at, at.Add(day), l); p.Moment(at) != "15:30" {
-			t.Errorf("%s: the moment is %q", l, p.Moment(at))
+var now = time.Date(2026, 11, 21, 15, 47, 12, 0, time.UTC)
+
+func seen(ago time.Duration, price string) point {
+	return point{At: now.Add(-ago), Price: number(price)}
+}
+
+func estimate(ago time.Duration, price string) point {
+	return point{At: now.Add(-ago), Price: number(price), Estimated: true}
+}
+
+func samePoints(a, b []point) bool {
+	return slices.EqualFunc(a, b, func(a, b point) bool {
+		return a.At.Equal(b.At) && a.Price.Equal(b.Price) && a.Estimated == b.Estimated
+	})
+}
+
+func TestChangesInPerCentImplyEarlierPrices(t *testing.T) {
+	for name, c := range map[string]struct {
+		quote  core.Quote
+		period time.Duration
+		want   []point
+	}{
+		"all three": {changed("110", now, "10", "-50", "-75"), 7 * day,
+			// The price of an hour ago is too close to now.
+			[]point{estimate(7*day, "440"), estimate(day, "220"), seen(0, "110")}},
+		"a day":           {changed("110", now, "10", "-50", "-75"), day, []point{estimate(day, "220"), estimate(time.Hour, "100"), seen(0, "110")}},
+		"unknown changes": {quoted("110", now), day, []point{seen(0, "110")}},
+		"impossible":      {changed("110", now, "-100", "-100.01", "-1000"), 7 * day, []point{seen(0, "110")}},
+		"tiny": {changed("0.000000000001", now, "900", "100", "0"), day,
+			[]point{estimate(day, "0.0000000000005"), estimate(time.Hour, "0.0000000000001"), seen(0, "0.000000000001")}},
+		"no time":  {changed("1", time.Time{}, "1", "", ""), day, nil},
+		"no price": {changed("0", now, "1", "1", "1"), day, nil},
+	} {
+		if got := known(nil, c.quote, now.Add(-c.period), now); !samePoints(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
-		p := c.picture(nil, at, at.Add(7*day), l)
-		if want := cmp.Or(days[l], "20/11"); p.Moment(at) != want {
-			t.Errorf("%s: the day is %q, want %q", l, p.Moment(at), want)
-		}
-		if want := words.AxisPrice(l, number("0.5")); p.Money(0.5) != want {
-			t.Errorf("%s: the price is %q, want %q", l, p.Money(0.5), want)
-		}
-		if l == chat.Chinese { // Its letters are not in the font.
-			l = chat.English
-		}
-		said := words.Say(l, chat.SayWith("chart.title", chat.Values{"symbol": chat.Plain("TKN")}))
-		if p.Title != said || p.Seen != words.Say(l, chat.Say("chart.seen")) || p.Estimated != words.Say(l, chat.Say("chart.estimated")) {
-			t.Errorf("%s: %q, %q, %q", l, p.Title, p.Seen, p.Estimated)
+	}
+}
+
+func TestEstimatesGiveWayToWhatWasSeen(t *testing.T) {
+	for apart, want := range map[time.Duration]bool{
+		-time.Hour: true, -time.Minute: true, // What was seen before the period hides nothing.
+		0: false, 59 * time.Minute: false, time.Hour: true, 5 * time.Hour: true,
+	} {
+		got := known([]point{seen(day-apart, "100")}, changed("110", now, "10", "10", ""), now.Add(-day), now)
+		if got[0].Estimated != want || !slices.IsSortedFunc(got, byTime) {
+			t.Errorf("seen %v apart: %v, want an estimate: %v", apart, got, want)
 		}
 	}
 }
@@ -212,13 +252,13 @@ func TestEveryFreshQuoteIsRecordedAndNothingElse(t *testing.T) {
 		err      error
 		recorded int
 	}{"fresh": {false, nil, 1}, "stale": {true, nil, 0}, "failed": {false, errors.New("down"), 0}} {
-		h := newHistory()
+		quotes := NewQuotes("test", nil, nil)
 		want := core.Snapshot[core.Quote]{Value: quoted("1", time.Now()), Stale: test.stale}
-		source := Recorded(answers(func() (core.Snapshot[core.Quote], error) { return want, test.err }), h)
+		source := Recorded(answers(func() (core.Snapshot[core.Quote], error) { return want, test.err }), quotes)
 		if got, err := source.Get(t.Context(), struct{}{}); got != want || err != test.err {
 			t.Errorf("%s became %+v, %v", name, got, err)
 		}
-		if n := len(h.Since(time.Time{})); n != test.recorded {
+		if n := len(quotes.since(time.Time{})); n != test.recorded {
 			t.Errorf("%s: %d recorded", name, n)
 		}
 	}

@@ -208,7 +208,7 @@ func TestThePageInABrowser(t *testing.T) {
 	}
 }
 
-// wallet is that of an example: the one that stakes is 0, one that does not 1.
+// wallet is an example's wallet: 0 is the one that stakes, 1 does not.
 func (p *page) wallet(n int) string {
 	p.Helper()
 	return strings.Fields(eval[string](p, fmt.Sprintf(`document.querySelectorAll("#examples button")[%d].title`, n)))[1]

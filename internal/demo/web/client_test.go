@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -51,39 +50,29 @@ func startDemo(t *testing.T) (url string, stop func()) {
 // client asks the demo as the page does, and remembers what it is told.
 type client struct {
 	*testing.T
-	url string
-
-	mu      sync.Mutex
-	told    []web.Event
-	changed chan struct{}
+	url    string
+	events <-chan web.Event
+	told   []web.Event
 }
 
-// connect is a client of a new demo.
+// connect is a client of a new demo, once it is told what happens.
 func connect(t *testing.T) *client {
 	t.Helper()
 	url, _ := startDemo(t)
 	c := &client{T: t, url: strings.TrimSuffix(url, "/")}
-	c.listen()
-	return c
-}
-
-// listen begins to remember what is told, and returns once that is live.
-func (c *client) listen() {
-	c.Helper()
-	c.changed = make(chan struct{})
 	ctx, stop := context.WithCancel(context.Background())
+	t.Cleanup(stop)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/events", nil)
 	if err != nil {
-		c.Fatal(err)
+		t.Fatal(err)
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		c.Fatal(err)
+		t.Fatal(err)
 	}
-	ended := make(chan struct{})
-	c.Cleanup(func() { stop(); <-ended })
+	events := make(chan web.Event, 10_000)
+	c.events = events
 	go func() {
-		defer close(ended)
 		defer resp.Body.Close()
 		lines := bufio.NewReader(resp.Body)
 		for {
@@ -93,42 +82,44 @@ func (c *client) listen() {
 			}
 			if data, is := bytes.CutPrefix(line, []byte("data: ")); is {
 				var e web.Event
-				if err := json.Unmarshal(data, &e); err != nil {
-					c.Errorf("an event is not of the protocol: %v", err)
+				if json.Unmarshal(data, &e) != nil {
+					e.Kind = "not of the protocol: " + string(data)
 				}
-				c.mu.Lock()
-				c.told = append(c.told, e)
-				close(c.changed)
-				c.changed = make(chan struct{})
-				c.mu.Unlock()
+				events <- e
 			}
 		}
 	}()
 	c.next(0, "the stream to be live", func(e web.Event) bool { return e.Kind == web.KindLive })
+	return c
 }
 
-// all is what was told so far.
-func (c *client) all() []web.Event {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.told)
+// sofar returns how many events there were, after remembering those that have come.
+func (c *client) sofar() int {
+	for {
+		select {
+		case e := <-c.events:
+			c.told = append(c.told, e)
+		default:
+			return len(c.told)
+		}
+	}
 }
 
 // next waits for the first event that fits, but for as many as are passed over.
 func (c *client) next(after int, what string, fits func(web.Event) bool) web.Event {
 	c.Helper()
+	if i := slices.IndexFunc(c.told[after:], fits); i >= 0 {
+		return c.told[after+i]
+	}
 	deadline := time.After(20 * time.Second)
 	for {
-		c.mu.Lock()
-		all, changed := c.told, c.changed
-		c.mu.Unlock()
-		if i := slices.IndexFunc(all[after:], fits); i >= 0 {
-			return all[after+i]
-		}
 		select {
-		case <-changed:
+		case e := <-c.events:
+			if c.told = append(c.told, e); fits(e) {
+				return e
+			}
 		case <-deadline:
-			c.Fatalf("waited for %s; what was told:\n%+v", what, all)
+			c.Fatalf("waited for %s; what was told:\n%+v", what, c.told)
 		}
 	}
 }
@@ -180,7 +171,7 @@ func (c *client) state() (s web.State) {
 	return s
 }
 
-// wallet is that of an example: the one that stakes is 0, one that does not 1.
+// wallet is an example's wallet: 0 is the one that stakes, 1 does not.
 func (c *client) wallet(n int) string {
 	c.Helper()
 	_, wallet, _ := strings.Cut(c.state().Examples[n].Text, " ")
@@ -189,9 +180,6 @@ func (c *client) wallet(n int) string {
 
 func (c *client) act(a web.Act) (r web.Result) {
 	c.Helper()
-	if a.Language == "" {
-		a.Language = "en"
-	}
 	c.call("POST", "/act", a, &r)
 	return r
 }
@@ -200,7 +188,7 @@ func (c *client) act(a web.Act) (r web.Result) {
 // changed.
 func (c *client) answer(a web.Act) web.Event {
 	c.Helper()
-	before := len(c.all())
+	before := c.sofar()
 	c.act(a)
 	return c.answerAfter(before, a.Side, a.Kind+" "+a.Text)
 }
@@ -213,19 +201,9 @@ func (c *client) answerAfter(before int, side, what string) web.Event {
 // say types a text on both sides and waits for the answers, by side.
 func (c *client) say(as, chat, text string) map[string]web.Event {
 	c.Helper()
-	before := len(c.all())
+	before := c.sofar()
 	c.act(web.Act{Side: web.Both, Kind: "say", As: as, Chat: chat, Text: text})
 	return map[string]web.Event{
 		web.Telegram: c.answerAfter(before, web.Telegram, text), web.Discord: c.answerAfter(before, web.Discord, text),
 	}
-}
-
-// button is what the first button below a message sends that ends like this.
-func (c *client) button(e web.Event, end string) string {
-	c.Helper()
-	found := regexp.MustCompile(`"(?:callback_data|custom_id)":"([^"]+` + end + `)"`).FindSubmatch(e.Message)
-	if found == nil {
-		c.Fatalf("no button %q in %s", end, e.Message)
-	}
-	return string(found[1])
 }

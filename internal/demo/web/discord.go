@@ -2,8 +2,11 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,193 +15,242 @@ import (
 	fakediscord "herald/internal/demo/fake/discord"
 )
 
-// choicesWait is how long the page waits for choices, as Discord does.
+// choicesTimeout is how long the page waits for choices, as Discord does:
 // https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-callback
-const choicesWait = 3 * time.Second
+const choicesTimeout = 3 * time.Second
 
-// moderates are the permissions of a moderator.
-const moderates = discordgo.PermissionManageGuild | discordgo.PermissionModerateMembers
-
-// discordSide shows what a Discord is told to show, and does there what people do.
-type discordSide struct {
-	api    *fakediscord.Server
-	feed   *feed
-	people people
-}
-
-func newDiscordSide(api *fakediscord.Server, f *feed, all people) *discordSide {
-	d := &discordSide{api, f, all}
-	// A message may be pressed for as long as it is shown.
-	api.Remember(2 * maxShown)
-	api.Watch(d.see)
-	return d
-}
-
-// see shows one thing. The server waits for it.
-func (d *discordSide) see(s fakediscord.Shown) {
-	e := d.place(s.Interaction)
-	if s.Modal != nil {
+// seeDiscord shows what Discord is told to show. The server waits for it.
+func (d *Demo) seeDiscord(s fakediscord.Shown) {
+	e := d.discordEvent(KindMessage, s.Interaction)
+	switch {
+	case s.Modal != nil:
 		e.Kind, e.ID, e.Message = KindModal, s.Interaction.ID, encoded(s.Modal)
 		e.For = d.people.onDiscord(s.Interaction.UserID)
-		d.feed.pass(e)
+		d.feed.add(e)
 		return
-	}
-	e.Kind, e.ID = KindMessage, s.Message.ID
-	if s.Loading {
+	case s.Loading:
 		e.Kind = KindThinking
 	}
 	if s.Message.Ephemeral {
 		e.For = d.people.onDiscord(s.Message.SeenBy)
 	}
-	e.Message = encoded(s.Message.Payload(d.api.ApplicationID, s.Interaction.ChannelID))
-	pictures := map[string][]byte{}
+	e.ID, e.Message = s.Message.ID, encoded(s.Message.Payload(d.Discord.ApplicationID, s.Interaction.ChannelID))
 	for _, a := range s.Message.Attachments {
-		address := fmt.Sprintf("/file/discord/%s/%s", a.ID, a.Name)
-		pictures[address] = a.Bytes
-		e.Message = bytes.ReplaceAll(e.Message, encoded("attachment://"+a.Name), encoded(address))
+		e.address, e.picture = fmt.Sprintf("/file/discord/%s/%s", a.ID, a.Name), a.Bytes
+		e.Message = bytes.ReplaceAll(e.Message, encoded("attachment://"+a.Name), encoded(e.address))
 	}
-	d.feed.put(e, pictures)
-	if e.For == "" && s.Interaction.On == nil {
-		d.feed.reveal(Discord, s.Interaction.ID)
+	d.feed.add(e)
+	// The others see what was asked once they see the answer.
+	asked := d.feed.message(Discord, s.Interaction.ID)
+	if e.For == "" && s.Interaction.On == nil && asked.For != "" {
+		asked.For = ""
+		d.feed.add(asked)
 	}
 }
 
-// place is an event where an interaction is.
-func (d *discordSide) place(i fakediscord.Interaction) Event {
+// discordEvent is an event of the bot's where an interaction is.
+func (d *Demo) discordEvent(kind string, i fakediscord.Interaction) Event {
 	if i.GuildID == "" {
-		return Event{Side: Discord, Chat: Private, For: d.people.onDiscord(i.UserID), From: Bot}
+		return Event{Kind: kind, Side: Discord, Chat: Private, For: d.people.onDiscord(i.UserID), From: Bot}
 	}
-	return Event{Side: Discord, Chat: Group, From: Bot}
+	return Event{Kind: kind, Side: Discord, Chat: Group, From: Bot}
 }
 
-// act does one thing.
-func (d *discordSide) act(ctx context.Context, a Act, by asker, in language) (Result, error) {
-	i := fakediscord.Interaction{UserID: by.discordID, Locale: in.discord, GuildID: discordGuild, ChannelID: discordChannel}
+func (d *Demo) actOnDiscord(ctx context.Context, a Act, by asker) (result any, err error) {
+	i := fakediscord.Interaction{
+		UserID: by.discordID, Locale: languageOf(a.Language).discord, GuildID: discordGuild, ChannelID: discordChannel,
+	}
 	if by.moderator {
-		i.Permissions = moderates
+		i.Permissions = discordgo.PermissionManageGuild | discordgo.PermissionModerateMembers
 	}
 	if a.Chat == Private {
-		i.GuildID, i.ChannelID, i.Permissions = "", discordDirectBegin+by.discordID[2:], 0
+		i.GuildID, i.ChannelID, i.Permissions = "", discordDirect+by.discordID[2:], 0
 	}
-	switch a.Kind {
-	case "say", "pick":
-		return d.say(a, by, i)
-	case "press":
+	switch {
+	case a.Kind == "say" && !strings.HasPrefix(a.Text, "/"):
+		said := d.discordEvent(KindAsked, i)
+		said.From, said.ID, said.Message = a.As, fmt.Sprint("t", time.Now().UnixNano()), encoded(map[string]any{"text": a.Text})
+		d.feed.add(said)
+	case a.Kind == "say":
+		f, hint := d.fill(a.Text, d.offered(by, a.Chat))
+		if hint == "" {
+			hint = f.missing()
+		}
+		return d.use(a, f, hint, i)
+	case a.Kind == "pick":
+		target, _ := d.people.named(a.Target)
+		i.Target = target.discordID
+		return d.use(a, form{command: find(d.offered(by, a.Chat), a.Text)}, "", i)
+	case a.Kind == "press":
 		i.Button, i.On = a.Button, &fakediscord.Message{ID: a.Message}
-		_, err := d.api.Push(i)
-		return Result{}, err
-	case "submit":
-		return d.submit(a, i)
-	case "complete":
-		return d.complete(ctx, a, by, i), nil
+		_, err = d.Discord.Push(i)
+	case a.Kind == "submit":
+		opened := d.Discord.Pending(a.Message)
+		if opened == nil || opened.Answer().Modal == nil {
+			return nil, errNotThere
+		}
+		_, err = d.Discord.Push(opened.Submit(a.Values))
+	case a.Kind == "complete":
+		return Result{Choices: d.choices(ctx, a.Text, by, a.Chat, i)}, nil
 	}
-	return Result{}, errNoSuchKind
+	return Result{}, err
 }
 
-// say uses a command that was typed, or picked in a person's menu.
-func (d *discordSide) say(a Act, by asker, i fakediscord.Interaction) (Result, error) {
-	asked := d.place(i)
-	asked.Kind, asked.From = KindAsked, a.As
-	if a.Kind == "say" && !strings.HasPrefix(a.Text, "/") {
-		asked.ID, asked.Message = fmt.Sprint("t", time.Now().UnixNano()), encoded(Typed{Text: a.Text})
-		d.feed.put(asked, nil)
-		return Result{}, nil
+// offered returns the registered commands that an asker's app lists in a chat. Each
+// command that asks for a permission asks for one that a moderator has.
+func (d *Demo) offered(by asker, chat string) (all []*discordgo.ApplicationCommand) {
+	where := discordgo.InteractionContextGuild
+	if chat == Private {
+		where = discordgo.InteractionContextBotDM
 	}
-	commands := offered(d.api.Commands(""), by, a.Chat)
-	line, hint := typedLine{}, ""
-	if a.Kind == "pick" {
-		line, hint = pick(a.Text, a.Target, commands, d.people)
-	} else {
-		line, hint = read(a.Text, commands, d.people)
+	_ = json.Unmarshal(encoded(d.Discord.Commands("")), &all) // Discord has checked their form
+	return slices.DeleteFunc(all, func(c *discordgo.ApplicationCommand) bool {
+		return c.Contexts != nil && !slices.Contains(*c.Contexts, where) || c.DefaultMemberPermissions != nil && !by.moderator
+	})
+}
+
+func (d *Demo) discordMenu(chat string, by asker, in language) []map[string]any {
+	menu := []map[string]any{}
+	inLocale := func(texts *map[discordgo.Locale]string, otherwise string) string {
+		if texts != nil && (*texts)[discordgo.Locale(in.discord)] != "" {
+			return (*texts)[discordgo.Locale(in.discord)]
+		}
+		return otherwise
 	}
-	if hint == "" {
-		hint = line.missing()
+	for _, c := range d.offered(by, chat) {
+		menu = append(menu, map[string]any{
+			"person": c.Type == discordgo.UserApplicationCommand, "name": c.Name,
+			"label": inLocale(c.NameLocalizations, c.Name), "description": inLocale(c.DescriptionLocalizations, c.Description),
+		})
+	}
+	return menu
+}
+
+// use sends a command as it is filled in, and shows that it was used. With a hint,
+// which is why Discord's app would not send it, it is not sent.
+func (d *Demo) use(a Act, f form, hint string, i fakediscord.Interaction) (any, error) {
+	if f.command == nil {
+		hint = "There is no command " + strings.Fields(a.Text)[0] + " here."
 	}
 	if hint != "" {
 		return Result{Hint: hint}, nil
 	}
-	i.Command, i.Options, i.Users, i.Target = line.command.Name, line.texts, line.users, line.target
-	p, deliver := d.api.Keep(i)
-	asked.ID, asked.For, asked.Message = p.ID, a.As, encoded(line.typed(d.people))
-	d.feed.put(asked, nil)
+	f.into(&i)
+	options := []map[string]string{}
+	for _, o := range f.command.Options {
+		if value, filled := f.values[o.Name]; filled {
+			options = append(options, map[string]string{"name": o.Name, "value": cmp.Or(d.people.onDiscord(value), value)})
+		}
+	}
+	p, deliver := d.Discord.Keep(i)
+	asked := d.discordEvent(KindAsked, i)
+	asked.From, asked.ID, asked.For = a.As, p.ID, a.As
+	asked.Message = encoded(map[string]any{"command": i.Command, "options": options, "target": d.people.onDiscord(i.Target)})
+	d.feed.add(asked)
 	return Result{}, deliver()
 }
 
-// submit sends the modal that a button opened for the same person.
-func (d *discordSide) submit(a Act, i fakediscord.Interaction) (Result, error) {
-	opened := d.api.Pending(a.Message)
-	if opened == nil || opened.Answer().Modal == nil {
-		return Result{}, errNoSuchMessage
-	}
-	submitted := opened.Submit(a.Values)
-	if submitted.UserID != i.UserID {
-		return Result{}, errNoSuchMessage
-	}
-	i.Modal, i.On = submitted.Modal, submitted.On
-	_, err := d.api.Push(i)
-	return Result{}, err
+// form is a command as it is filled in.
+type form struct {
+	command *discordgo.ApplicationCommand
+	values  map[string]string // by option: texts and user IDs
+	last    *discordgo.ApplicationCommandOption
 }
 
-// complete has choices for the option that is being typed: the last one, or after
-// a space the next.
-func (d *discordSide) complete(ctx context.Context, a Act, by asker, i fakediscord.Interaction) Result {
-	if word, is := strings.CutPrefix(a.Text[strings.LastIndex(a.Text, " ")+1:], "@"); is {
-		return d.somebody(word)
-	}
-	none := Result{Choices: encoded([]string{})}
-	if !strings.HasPrefix(a.Text, "/") {
-		return none
-	}
-	line, hint := read(a.Text, offered(d.api.Commands(""), by, a.Chat), d.people)
-	if hint != "" {
-		return none
-	}
-	o := line.last
-	if strings.HasSuffix(a.Text, " ") {
-		if line.free(true) != nil {
-			return d.somebody("")
-		}
-		if o = line.free(false); o != nil {
-			line.texts[o.Name] = ""
+func find(all []*discordgo.ApplicationCommand, name string) *discordgo.ApplicationCommand {
+	for _, c := range all {
+		if c.Name == name {
+			return c
 		}
 	}
-	if o == nil || !o.Autocomplete {
+	return nil
+}
+
+func isPerson(o *discordgo.ApplicationCommandOption) bool {
+	return o.Type == discordgo.ApplicationCommandOptionUser
+}
+
+// fill fills in the options of the command that a line begins with, as a person
+// would in Discord's app, in order. The hint, in English like the page, says why the
+// app would not take it.
+func (d *Demo) fill(line string, commands []*discordgo.ApplicationCommand) (f form, hint string) {
+	words := strings.Fields(line)
+	f = form{command: find(commands, strings.TrimPrefix(words[0], "/")), values: map[string]string{}}
+	for _, word := range words[1:] {
+		person, mentioned := d.people.mentioned(word)
+		if f.last = f.free(mentioned); f.last == nil {
+			return f, fmt.Sprintf("%s has no option left for %q.", words[0], word)
+		}
+		f.values[f.last.Name] = cmp.Or(person.discordID, word)
+	}
+	return f, ""
+}
+
+// free returns the first option for a person, or for a text, that is not filled in,
+// or nil.
+func (f form) free(person bool) *discordgo.ApplicationCommandOption {
+	if f.command == nil {
+		return nil
+	}
+	for _, o := range f.command.Options {
+		if _, filled := f.values[o.Name]; !filled && isPerson(o) == person {
+			return o
+		}
+	}
+	return nil
+}
+
+// missing returns the hint for a required option that is not filled in, or "".
+func (f form) missing() (hint string) {
+	for _, person := range []bool{true, false} {
+		if o := f.free(person); o != nil && o.Required {
+			return fmt.Sprintf("/%s needs its option %q.", f.command.Name, o.Name)
+		}
+	}
+	return ""
+}
+
+// into makes the interaction the use of the command.
+func (f form) into(i *fakediscord.Interaction) {
+	i.Command, i.Options, i.Users = f.command.Name, map[string]string{}, map[string]string{}
+	for _, o := range f.command.Options {
+		value, filled := f.values[o.Name]
+		switch {
+		case filled && isPerson(o):
+			i.Users[o.Name] = value
+		case filled:
+			i.Options[o.Name] = value
+		}
+	}
+}
+
+// choices returns the choices for the option that is being typed: the last one, or
+// after a space the next. The page itself offers people.
+func (d *Demo) choices(ctx context.Context, text string, by asker, chat string, i fakediscord.Interaction) any {
+	none := []string{}
+	if !strings.HasPrefix(text, "/") {
 		return none
 	}
-	i.Command, i.Options, i.Users, i.Focused = line.command.Name, line.texts, line.users, o.Name
-	p, err := d.api.Push(i)
+	f, hint := d.fill(text, d.offered(by, chat))
+	if strings.HasSuffix(text, " ") {
+		if f.last = f.free(false); f.last != nil {
+			f.values[f.last.Name] = ""
+		}
+	}
+	if hint != "" || f.last == nil || !f.last.Autocomplete {
+		return none
+	}
+	f.into(&i)
+	i.Focused = f.last.Name
+	p, err := d.Discord.Push(i)
 	if err != nil {
 		return none
 	}
-	ctx, cancel := context.WithTimeout(ctx, choicesWait)
+	ctx, cancel := context.WithTimeout(ctx, choicesTimeout)
 	defer cancel()
 	answer, err := p.First(ctx)
 	if err != nil || answer.Choices == nil {
 		return none
 	}
-	return Result{Choices: encoded(answer.Choices)}
-}
-
-// somebody is the choices of people whose names begin so.
-func (d *discordSide) somebody(name string) Result {
-	choices := []map[string]string{}
-	for _, p := range d.people {
-		if strings.HasPrefix(p.name, name) {
-			choices = append(choices, map[string]string{"name": "@" + p.name, "value": "@" + p.name})
-		}
-	}
-	return Result{Choices: encoded(choices)}
-}
-
-// menuIn is Discord's part of a Menu.
-func (d *discordSide) menuIn(chat string, by asker, in language) []MenuEntry {
-	menu := []MenuEntry{}
-	for _, c := range offered(d.api.Commands(""), by, chat) {
-		menu = append(menu, MenuEntry{
-			Person: c.Type == discordgo.UserApplicationCommand, Name: c.Name,
-			Label:       inLocale(c.NameLocalizations, in.discord, c.Name),
-			Description: inLocale(c.DescriptionLocalizations, in.discord, c.Description),
-		})
-	}
-	return menu
+	return answer.Choices
 }

@@ -3,44 +3,55 @@ package web
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
+// told is what a page is told after a number.
+func told(f *feed, number int) (all []string, last int) {
+	events, last, _ := f.since(number)
+	for _, e := range events {
+		all = append(all, strings.TrimSpace(e.Kind+" "+e.Side+" "+e.ID+" "+e.For))
+	}
+	return all, last
+}
+
 // An event takes the place of the one with its ID on its own side alone, and the
-// oldest of a side make room.
+// oldest make room.
 func TestAnEventTakesItsPlace(t *testing.T) {
-	f := &feed{readers: map[chan Event]bool{}}
+	f := newFeed()
+	want := func(number int, want ...string) (last int) {
+		t.Helper()
+		got, last := told(f, number)
+		if !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+		return last
+	}
 	for _, e := range []Event{
-		{Kind: KindThinking, Side: Discord, ID: "1"}, {Kind: KindMessage, Side: Telegram, ID: "1"},
+		{Kind: KindThinking, Side: Discord, ID: "1"}, {Kind: KindMessage, Side: Telegram, ID: "1"}, {Kind: KindTyping, Side: Telegram},
 		{Kind: KindMessage, Side: Discord, ID: "2"}, {Kind: KindMessage, Side: Discord, ID: "1", Chat: Group, For: "member"},
+		{Kind: KindModal, Side: Discord, ID: "2"},
 	} {
-		f.put(e, nil)
+		f.add(e)
 	}
-	so, _, done := f.read()
-	defer done()
-	var got []string
-	for _, e := range so {
-		got = append(got, e.Kind+" "+e.Side+" "+e.ID+" "+e.For)
-	}
-	if want := []string{"message discord 1 member", "message telegram 1 ", "message discord 2 "}; !slices.Equal(got, want) {
-		t.Errorf("%q", got)
-	}
-	if f.seen(Discord, "1", Group, "moderator").ID != "" || f.seen(Discord, "1", Group, "member").Kind != KindMessage {
+	here := want(0, "message discord 1 member", "message telegram 1", "message discord 2")
+	seenBy := func(asker string) Event { return f.seen(Act{Side: Discord, Chat: Group, As: asker, Message: "1"}) }
+	if seenBy("moderator").ID != "" || seenBy("member").Kind != KindMessage {
 		t.Error("what one alone sees is seen by another")
 	}
-	if f.reveal(Discord, "1"); f.seen(Discord, "1", Group, "moderator").ID != "1" {
-		t.Error("what was shown to all is not seen by all")
+	f.add(Event{Kind: KindGone, Side: Discord, ID: "2"})
+	f.add(Event{Kind: KindFault})
+	want(here, "gone discord 2", "fault")
+	want(0, "message discord 1 member", "message telegram 1")
+	_, _, changed := f.since(0)
+	for i := range maxEvents {
+		f.add(Event{Kind: KindMessage, Side: Discord, ID: fmt.Sprint("new ", i)})
 	}
-	for i := range maxShown {
-		f.put(Event{Kind: KindMessage, Side: Discord, ID: fmt.Sprint("new ", i)}, nil)
+	<-changed
+	if all, _ := told(f, 0); len(all) != maxEvents || all[0] != "message discord new 0" {
+		t.Errorf("%d are left, the first %q", len(all), all[0])
 	}
-	f.drop(Discord, "new 0")
-	so, next, doneToo := f.read()
-	defer doneToo()
-	if len(so) != maxShown || so[0].Side != Telegram || so[1].ID != "new 1" {
-		t.Errorf("%d are left, the first %+v, %+v", len(so), so[0], so[1])
-	}
-	if f.reset(); len(f.shown) != 0 || (<-next).Kind != KindReset || (<-next).Kind != KindLive {
-		t.Errorf("a reset leaves %+v", f.shown)
-	}
+	f.add(Event{Kind: KindReset})
+	want(0)
 }

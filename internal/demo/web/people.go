@@ -4,19 +4,18 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"herald/internal/demo/fake/services"
 )
 
-// The chats that there are, by their IDs on each side. Direct messages on Discord
-// are a channel for each person, which begins like this and ends like their ID.
+// The chats, by their IDs on each side. Direct messages on Discord are a channel for
+// each person, which begins with discordDirect and ends like their ID.
 const (
-	groupTitle         = "Herald demo"
-	telegramGroup      = -1001000000001
-	discordGuild       = "810000000000000001"
-	discordChannel     = "820000000000000001"
-	discordDirectBegin = "83"
+	groupTitle     = "Herald demo"
+	telegramGroup  = -1001000000001
+	discordGuild   = "810000000000000001"
+	discordChannel = "820000000000000001"
+	discordDirect  = "83"
 )
 
 // asker is somebody whom one can be.
@@ -32,31 +31,12 @@ type people []asker
 
 func newPeople(w services.World) people {
 	person := func(name string, p services.Person, moderator bool) asker {
-		id, _ := strconv.ParseInt(p.UID("Telegram"), 10, 64) // which the World has as a number
-		return asker{name, id, p.UID("Discord"), moderator}
+		id, _ := strconv.ParseInt(p.UID("Telegram"), 10, 64) // the World has a number there
+		return asker{name: name, telegramID: id, discordID: p.UID("Discord"), moderator: moderator}
 	}
 	return people{
-		person("member", w.Registered, false),
-		person("unregistered", w.Unregistered, false),
-		person("moderator", w.Newcomer, true),
+		person("member", w.Registered, false), person("unregistered", w.Unregistered, false), person("moderator", w.Newcomer, true),
 	}
-}
-
-// named is the asker of a name.
-func (all people) named(name string) (asker, bool) {
-	return all.find(func(a asker) bool { return a.name == name })
-}
-
-// onTelegram is the name of the asker with a user ID, or that of the bot.
-func (all people) onTelegram(id int64) string {
-	a, _ := all.find(func(a asker) bool { return a.telegramID == id })
-	return cmp.Or(a.name, Bot)
-}
-
-// onDiscord is the name of the asker with a user ID; it is their own.
-func (all people) onDiscord(id string) string {
-	a, _ := all.find(func(a asker) bool { return a.discordID == id })
-	return a.name
 }
 
 func (all people) find(is func(asker) bool) (asker, bool) {
@@ -66,15 +46,29 @@ func (all people) find(is func(asker) bool) (asker, bool) {
 	return asker{}, false
 }
 
-// mentioned is the asker whom a word means: @moderator.
-func (all people) mentioned(word string) (asker, bool) {
-	name, at := strings.CutPrefix(word, "@")
-	a, known := all.named(name)
-	return a, at && known
+func (all people) named(name string) (asker, bool) {
+	return all.find(func(a asker) bool { return a.name == name })
 }
 
-// language is one of an app, as each side names it. Chinese is named with its
-// script or country, as the apps do.
+// onTelegram returns the name of the asker with a user ID, or else Bot.
+func (all people) onTelegram(id int64) string {
+	a, _ := all.find(func(a asker) bool { return a.telegramID == id })
+	return cmp.Or(a.name, Bot)
+}
+
+// onDiscord returns the name of the asker with a user ID, or "".
+func (all people) onDiscord(id string) string {
+	a, _ := all.find(func(a asker) bool { return a.discordID == id })
+	return a.name
+}
+
+// mentioned returns the asker whom a word means, such as @moderator.
+func (all people) mentioned(word string) (asker, bool) {
+	return all.find(func(a asker) bool { return "@"+a.name == word })
+}
+
+// language is one of an app, as each side names it. Chinese has its script or
+// country in its name, as in the apps.
 type language struct{ code, telegram, discord string }
 
 var languages = []language{
@@ -82,10 +76,7 @@ var languages = []language{
 	{"ru", "ru", "ru"}, {"tr", "tr", "tr"}, {"vi", "vi", "vi"},
 }
 
-func languageOf(code string) (language, bool) {
-	i := slices.IndexFunc(languages, func(l language) bool { return l.code == code })
-	if i < 0 {
-		return language{}, false
-	}
-	return languages[i], true
+// languageOf returns the language of a code, or else the first.
+func languageOf(code string) language {
+	return languages[max(0, slices.IndexFunc(languages, func(l language) bool { return l.code == code }))]
 }

@@ -1,11 +1,13 @@
 package web_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"herald/internal/chat"
 	"herald/internal/demo/web"
@@ -43,12 +45,13 @@ func TestEveryCommandIsAnsweredOnBothSidesToThoseWhoMayRead(t *testing.T) {
 	asked := regexp.MustCompile(`"command":"(mylogins|exists|verify)"`)
 	secret := regexp.MustCompile(`Harbor Swap|Night Market|[Rr]egistered|No logins|yours|Check the wallet`)
 	found := map[string]bool{}
-	for _, e := range c.all() {
+	c.sofar()
+	for _, e := range c.told {
 		text := string(e.Message)
 		if e.Chat == web.Private && e.For == "" || e.Kind == web.KindMessage && e.For == "" && secret.MatchString(text) {
 			t.Errorf("for all on %s in %s: %s", e.Side, e.Chat, text)
 		}
-		if e.Side == web.Discord && e.For == "" && asked.MatchString(text) {
+		if e.For == "" && (e.Side == web.Discord && asked.MatchString(text) || strings.Contains(text, `"ephemeral_message_id"`)) {
 			t.Errorf("all see what was asked in private: %s", text)
 		}
 		if strings.Contains(text, "Harbor Swap") {
@@ -60,28 +63,7 @@ func TestEveryCommandIsAnsweredOnBothSidesToThoseWhoMayRead(t *testing.T) {
 	}
 }
 
-func TestAButtonChangesItsMessageAndAPictureCanBeLoaded(t *testing.T) {
-	c := connect(t)
-	address := regexp.MustCompile(`"(/file/[^"]+)"`)
-	for range 10 { // a picture that is late, as on a busy machine, is there the next time
-		if address.Match(c.say("member", web.Group, "/price 7d")[web.Telegram].Message) {
-			break
-		}
-	}
-	for side, message := range c.say("member", web.Group, "/price") {
-		press := web.Act{Side: side, Kind: "press", As: "moderator", Chat: web.Group, Message: message.ID, Button: c.button(message, " 7d")}
-		edited := c.answer(press)
-		found := address.FindSubmatch(edited.Message)
-		if edited.ID != message.ID || edited.For != "" || found == nil {
-			t.Fatalf("%+v became %+v: %s", message, edited, edited.Message)
-		}
-		if status, text := c.send("GET", string(found[1]), nil, nil); status != 200 || !strings.HasPrefix(text, "\x89PNG") {
-			t.Errorf("%s: %d, %.20q", found[1], status, text)
-		}
-	}
-}
-
-func TestWhatIsMissingIsAskedForByAForcedReplyAndByAModal(t *testing.T) {
+func TestWhatIsMissingIsAskedForByAForcedReply(t *testing.T) {
 	c := connect(t)
 	ask := web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Group, Text: "/staked"}
 	question := c.answer(ask)
@@ -89,43 +71,28 @@ func TestWhatIsMissingIsAskedForByAForcedReplyAndByAModal(t *testing.T) {
 	if answer := c.answer(ask); !strings.Contains(string(question.Message), `"force_reply":true`) || !strings.Contains(string(answer.Message), "Staked") {
 		t.Errorf("%s and then %s", question.Message, answer.Message)
 	}
-
-	wrong := c.answer(web.Act{Side: web.Discord, Kind: "say", As: "member", Chat: web.Group, Text: "/staked 0x12"})
-	c.act(web.Act{Side: web.Discord, Kind: "press", As: "member", Chat: web.Group, Message: wrong.ID, Button: c.button(wrong, "")})
-	modal := c.next(0, "the modal", func(e web.Event) bool { return e.Kind == web.KindModal })
-	submit := web.Act{Side: web.Discord, Kind: "submit", As: "moderator", Chat: web.Group, Language: "en", Message: modal.ID,
-		Values: map[string]string{"wallet": c.wallet(0)}}
-	if status, _ := c.send("POST", "/act", submit, nil); status != 400 || modal.For != "member" {
-		t.Errorf("the modal for %s was sent by another: %d", modal.For, status)
-	}
-	submit.As = "member"
-	if answer := c.answer(submit); !strings.Contains(string(answer.Message), "Staked") {
-		t.Errorf("%s", answer.Message)
-	}
 }
 
-// TestDiscordsAppOffersChoicesAndDoesNotSendWhatItCannot.
 func TestDiscordsAppOffersChoicesAndDoesNotSendWhatItCannot(t *testing.T) {
 	c := connect(t)
 	discord := web.Act{Side: web.Discord, Kind: "complete", As: "moderator", Chat: web.Group}
 	for text, want := range map[string]string{
 		"/price ":      `[{"name":"24h","value":"24h"},{"name":"7d","value":"7d"},{"name":"30d","value":"30d"}]`,
-		"/exists @m":   `[{"name":"@member","value":"@member"},{"name":"@moderator","value":"@moderator"}]`,
 		"/exists gith": `[{"name":"GitHub","value":"GitHub"}]`,
 		"/staked ":     `[]`,
 		"/nothing ":    `[]`,
 	} {
 		discord.Text = text
-		if r := c.act(discord); string(r.Choices) != want {
-			t.Errorf("%q: %s, want %s", text, r.Choices, want)
+		if got, _ := json.Marshal(c.act(discord).Choices); string(got) != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
 	discord.Kind = "say"
 	for text, hint := range map[string]string{
-		"/staked":         "needs its option",
-		"/start":          "There is no command /start here.",
-		"/supply now":     "no option left",
-		"/exists @nobody": "must be somebody here",
+		"/staked":            "needs its option",
+		"/start":             "There is no command /start here.",
+		"/supply now":        "no option left",
+		"/staked 0x @member": "no option left",
 	} {
 		discord.Text = text
 		if r := c.act(discord); !strings.Contains(r.Hint, hint) {
@@ -139,7 +106,7 @@ func TestDiscordsAppOffersChoicesAndDoesNotSendWhatItCannot(t *testing.T) {
 func TestModeratorsAskAboutOthers(t *testing.T) {
 	c := connect(t)
 	pick := web.Act{Side: web.Discord, Kind: "pick", As: "moderator", Chat: web.Group, Text: "Check registration", Target: "unregistered"}
-	before := len(c.all())
+	before := c.sofar()
 	c.act(web.Act{Side: web.Telegram, Kind: "say", As: "unregistered", Chat: web.Group, Text: "hello"})
 	said := c.next(before, "hello", func(e web.Event) bool { return e.Kind == web.KindAsked })
 	reply := web.Act{Side: web.Telegram, Kind: "say", As: "moderator", Chat: web.Group, Text: "/exists", ReplyTo: said.ID}
@@ -154,30 +121,16 @@ func TestModeratorsAskAboutOthers(t *testing.T) {
 	}
 }
 
-// TestAnOldAppIsPointedToThePrivateChat has the app of a person who has not
-// started the bot know nothing of ephemeral commands. That the pointer goes again
-// is Telegram's to test: only there it is known when the bot has learned its ID.
-func TestAnOldAppIsPointedToThePrivateChat(t *testing.T) {
-	c := connect(t)
-	pointer := c.answer(web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Group, Text: "/mylogins", OldApp: true})
-	if pointer.For != "" || !strings.Contains(string(pointer.Message), `"https://t.me/`+c.state().BotName+`?start=mylogins"`) {
-		t.Fatalf("%+v %s", pointer, pointer.Message)
-	}
-	e := c.answer(web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Private, Text: "/start mylogins"})
-	if e.For != "member" || !strings.Contains(string(e.Message), "Harbor Swap") {
-		t.Errorf("%+v %s", e, e.Message)
-	}
-}
-
 func TestAnInlineResultIsSentForAllToSee(t *testing.T) {
 	c := connect(t)
 	ask := web.Act{Side: web.Telegram, Kind: "complete", As: "member", Chat: web.Group, Text: "supply"}
 	r := c.act(ask)
-	result := regexp.MustCompile(`"id":"([^"]+)"`).FindSubmatch(r.Choices)
-	if result == nil {
-		t.Fatalf("%s", r.Choices)
+	choices, _ := r.Choices.([]any)
+	if len(choices) == 0 {
+		t.Fatalf("%+v", r)
 	}
-	ask.Kind, ask.Message, ask.Button = "choose", r.Query, string(result[1])
+	id, _ := choices[0].(map[string]any)["id"].(string)
+	ask.Kind, ask.Message, ask.Button = "choose", r.Query, id
 	if sent := c.answer(ask); sent.For != "" || sent.From != "member" || !strings.Contains(string(sent.Message), "Total") {
 		t.Errorf("%+v %s", sent, sent.Message)
 	}
@@ -186,10 +139,10 @@ func TestAnInlineResultIsSentForAllToSee(t *testing.T) {
 func TestNobodyPressesWhatTheyDoNotSee(t *testing.T) {
 	c := connect(t)
 	for side, message := range c.say("member", web.Group, "/exists") {
-		press := web.Act{Side: side, Kind: "press", As: "member", Chat: web.Group, Language: "en", Message: message.ID, Button: "1 e 0 exists"}
+		press := web.Act{Side: side, Kind: "press", As: "member", Chat: web.Group, Message: message.ID, Button: "1 e 0 exists"}
 		c.answer(press)
 		press.As = "moderator"
-		if status, text := c.send("POST", "/act", press, nil); status != 400 || !strings.Contains(text, "no such message") {
+		if status, text := c.send("POST", "/act", press, nil); status != 400 || !strings.Contains(text, "no such person or message") {
 			t.Errorf("%+v: %d %s", press, status, text)
 		}
 	}
@@ -220,14 +173,11 @@ func TestTheAppsLanguageAndMenuAreTheAskersOwn(t *testing.T) {
 func TestWhatIsNotOfTheProtocolIsRefused(t *testing.T) {
 	c := connect(t)
 	for want, change := range map[string]func(*web.Act){
-		"as: ":                     func(a *web.Act) { a.As = "ann" },
-		"side: ":                   func(a *web.Act) { a.Side = "irc" },
-		"no such message":          func(a *web.Act) { a.Side, a.ReplyTo = web.Telegram, "99" },
-		"at most 256 characters":   func(a *web.Act) { a.Side, a.Kind, a.Text = web.Telegram, "complete", strings.Repeat("x", 257) },
-		"cannot be done":           func(a *web.Act) { a.Side, a.Kind = web.Discord, "choose" },
+		"no such person":           func(a *web.Act) { a.As = "ann" },
+		"no such person or messag": func(a *web.Act) { a.Side, a.ReplyTo = web.Telegram, "99" },
 		"must be JSON of at most ": func(a *web.Act) { a.Text = strings.Repeat("x", 65<<10) },
 	} {
-		act := web.Act{Side: web.Both, Kind: "say", As: "member", Chat: web.Group, Language: "en", Text: "/help"}
+		act := web.Act{Side: web.Both, Kind: "say", As: "member", Chat: web.Group, Text: "/help"}
 		change(&act)
 		if status, text := c.send("POST", "/act", act, nil); status != 400 || !strings.Contains(text, want) {
 			t.Errorf("%s%d %s", want, status, text)
@@ -240,7 +190,7 @@ func TestWhatIsNotOfTheProtocolIsRefused(t *testing.T) {
 func TestOtherSitesAreKeptOut(t *testing.T) {
 	c := connect(t)
 	port := c.url[strings.LastIndex(c.url, ":"):]
-	act := web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Group, Language: "en", Text: "hello"}
+	act := web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Group, Text: "hello"}
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
 	}
@@ -254,7 +204,6 @@ func TestOtherSitesAreKeptOut(t *testing.T) {
 		"localhost":                    {"GET", "/state", host("localhost" + port), http.StatusOK},
 		"another origin":               {"POST", "/act", header("Origin", "https://evil.example"), http.StatusForbidden},
 		"another site":                 {"POST", "/act", header("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
-		"a form":                       {"POST", "/act", header("Content-Type", "text/plain"), http.StatusUnsupportedMediaType},
 		"the page itself":              {"POST", "/act", header("Sec-Fetch-Site", "same-origin"), http.StatusOK},
 		"the page in an older browser": {"POST", "/act", header("Origin", c.url), http.StatusOK},
 	} {
@@ -262,7 +211,7 @@ func TestOtherSitesAreKeptOut(t *testing.T) {
 			t.Errorf("%s: %d, want %d: %s", name, status, test.want, text)
 		}
 	}
-	resp, err := http.Get(c.url + "/")
+	resp, err := (&http.Client{Timeout: 20 * time.Second}).Get(c.url + "/")
 	if err != nil {
 		t.Fatal(err)
 	}

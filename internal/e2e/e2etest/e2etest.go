@@ -81,7 +81,7 @@ type T interface {
 }
 
 // Sandbox starts the stand-ins for all services until the test ends.
-func Sandbox(t T) *fault.Sandbox {
+func Sandbox(t T) *fault.Fakes {
 	t.Helper()
 	world, err := fault.Start()
 	if err != nil {
@@ -97,8 +97,8 @@ func Sandbox(t T) *fault.Sandbox {
 
 // Settings are those of a bot that asks the stand-ins, and more, of which the
 // last of a name counts.
-func Settings(world *fault.Sandbox, more ...string) []string {
-	return append(app.DemoSettings(world.Sandbox), more...)
+func Settings(world *fault.Fakes, more ...string) []string {
+	return append(app.DemoSettings(world.Fakes), more...)
 }
 
 // TTLs are settings by which every answer is cached for d.
@@ -151,7 +151,7 @@ func Serve(t testing.TB, settings []string, log io.Writer) *Bot {
 
 // ServeReady is Serve of a bot that asks the stand-ins, with further settings,
 // and waits until it is ready.
-func ServeReady(t testing.TB, world *fault.Sandbox, settings ...string) *Bot {
+func ServeReady(t testing.TB, world *fault.Fakes, settings ...string) *Bot {
 	t.Helper()
 	b := Serve(t, append(Settings(world, "LOG_LEVEL=debug"), settings...), &logtest.Buffer{})
 	b.AwaitReady(t)

@@ -84,7 +84,7 @@ func Request(command string, words ...string) chat.Request {
 // Everything is every service that can be configured, and the settings for
 // them.
 type Everything struct {
-	World    *fault.Sandbox
+	World    *fault.Fakes
 	Telegram *faketelegram.Server
 	Discord  *fakediscord.Server
 	Redis    *miniredis.Miniredis

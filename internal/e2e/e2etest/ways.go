@@ -71,7 +71,7 @@ func (d *Door) Settings() []string {
 }
 
 // Serve has a bot on these services behind the door, and waits until it is ready.
-func (d *Door) Serve(world *fault.Sandbox, settings ...string) *Bot {
+func (d *Door) Serve(world *fault.Fakes, settings ...string) *Bot {
 	d.t.Helper()
 	bot := ServeReady(d.t, world, append(d.Settings(), settings...)...)
 	d.Through(bot.URL)
@@ -79,7 +79,7 @@ func (d *Door) Serve(world *fault.Sandbox, settings ...string) *Bot {
 }
 
 // Start is Serve of the built program in a process of its own.
-func (d *Door) Start(binary string, world *fault.Sandbox, settings ...string) *Process {
+func (d *Door) Start(binary string, world *fault.Fakes, settings ...string) *Process {
 	d.t.Helper()
 	p := StartProcess(d.t, binary, append(Settings(world, d.Settings()...), settings...)...)
 	d.Through(p.URL)

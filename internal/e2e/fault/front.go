@@ -10,13 +10,14 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"path"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 )
 
-// Echo answers a request in place of any server. What it says repeats the whole
+// Echo answers a request in place of any server. Its answer repeats the whole
 // request, credentials included, wherever there is room for text: that is how
 // secrets get into logs.
 type Echo struct {
@@ -24,16 +25,16 @@ type Echo struct {
 	Serve func(w http.ResponseWriter, r *http.Request, echo string)
 }
 
-// Echoes are what a server can do to a call. elsewhere is where redirects lead.
+// Echoes returns what a server can do to a call. elsewhere is where redirects lead.
 func Echoes(elsewhere string) []Echo {
 	broken := func(name, format string) Echo {
-		return Echo{name, func(w http.ResponseWriter, _ *http.Request, echo string) {
+		return Echo{Name: name, Serve: func(w http.ResponseWriter, _ *http.Request, echo string) {
 			raw := fmt.Sprintf(format, oneLine(echo))
-			exchange{w: w}.breakOff([]byte(raw), raw == "")
+			breakOff(w, raw, raw == "")
 		}}
 	}
 	says := func(status int, kind, format string) Echo {
-		return Echo{fmt.Sprint(status, " ", kind), func(w http.ResponseWriter, _ *http.Request, echo string) {
+		return Echo{Name: fmt.Sprint(status, " ", kind), Serve: func(w http.ResponseWriter, _ *http.Request, echo string) {
 			quoted := string(mustJSON(echo))
 			answering(status, kind, strings.ReplaceAll(format, "ECHO", quoted[1:len(quoted)-1]))(exchange{w: w})
 		}}
@@ -48,22 +49,23 @@ func Echoes(elsewhere string) []Echo {
 		broken("a header", "HTTP/1.1 200 OK\r\nbad header %s\r\n\r\n"),
 		broken("a chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\n"),
 		broken("not HTTP", "%s\r\n"),
-		{"more than the answer", func(w http.ResponseWriter, _ *http.Request, echo string) {
+		{Name: "more than the answer", Serve: func(w http.ResponseWriter, _ *http.Request, echo string) {
 			conn, _, err := http.NewResponseController(w).Hijack()
-			if err == nil {
-				_, _ = fmt.Fprintf(conn, "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}%s", echo)
-				// Until the client has enough, which a reader of the head alone never has.
-				_ = conn.SetReadDeadline(time.Now().Add(time.Second))
-				_, _ = io.Copy(io.Discard, conn)
-				conn.Close()
+			if err != nil {
+				return
 			}
+			defer conn.Close()
+			_, _ = fmt.Fprintf(conn, "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}%s", echo)
+			// A client that reads the head alone never has enough.
+			_ = conn.SetReadDeadline(time.Now().Add(time.Second))
+			_, _ = io.Copy(io.Discard, conn)
 		}},
-		{"no answer", func(_ http.ResponseWriter, r *http.Request, _ string) {
+		{Name: "no answer", Serve: func(_ http.ResponseWriter, r *http.Request, _ string) {
 			<-r.Context().Done()
 			panic(http.ErrAbortHandler)
 		}},
-		{"a redirect", func(w http.ResponseWriter, r *http.Request, _ string) {
-			exchange{w: w, r: r}.redirect(elsewhere, http.StatusTemporaryRedirect)
+		{Name: "a redirect", Serve: func(w http.ResponseWriter, r *http.Request, _ string) {
+			http.Redirect(w, r, elsewhere+r.URL.RequestURI(), http.StatusTemporaryRedirect)
 		}},
 		says(http.StatusOK, "application/json", errors),
 		says(http.StatusOK, "text/html", "<html><title>ECHO</title></html>"),
@@ -72,17 +74,17 @@ func Echoes(elsewhere string) []Echo {
 		says(http.StatusConflict, "application/json", strings.Replace(errors, "400", "409", 1)),
 		says(http.StatusTooManyRequests, "application/json", errors),
 		says(http.StatusBadGateway, "text/html", "<html><title>ECHO</title></html>"),
-		{"oversized", func(w http.ResponseWriter, r *http.Request, echo string) {
-			// More than anybody reads: Telegram's batches may have 16 MiB.
-			exchange{w: w}.endless([]byte(strings.Repeat(echo, 1+(1<<20)/len(echo))))
+		{Name: "oversized", Serve: func(w http.ResponseWriter, _ *http.Request, echo string) {
+			// Nobody reads so much: Telegram's batches may have 16 MiB.
+			endless(w, []byte(strings.Repeat(echo, 1+(1<<20)/len(echo))))
 		}},
 	}
 }
 
 func oneLine(s string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(s) }
 
-// EchoingRedis listens until the test ends and refuses every command with what
-// it was sent.
+// EchoingRedis listens until the test ends and refuses every command with what it
+// was sent.
 func EchoingRedis(t testing.TB) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -117,14 +119,15 @@ type Front struct {
 	end   context.CancelFunc
 }
 
-// NewFront stands before the server at a URL until the test ends. A path in it
-// takes the place of every request's.
+// NewFront stands before the server at a URL until the test ends. A path in the URL
+// replaces every request's.
 func NewFront(t testing.TB, behind string) *Front {
 	t.Helper()
 	target, err := url.Parse(behind)
 	if err != nil {
 		t.Fatal(err)
 	}
+	quiet := log.New(io.Discard, "", 0)
 	through := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
@@ -132,23 +135,21 @@ func NewFront(t testing.TB, behind string) *Front {
 				r.Out.URL.Path = target.Path
 			}
 		},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
-		ErrorLog:     log.New(io.Discard, "", 0),
+		ErrorLog: quiet, // the client is answered with 502
 	}
 	f := &Front{end: func() {}}
 	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		echo, lasts := f.meets(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
+		echo, lasts := f.meets(path.Base(r.URL.Path))
 		if echo == nil {
 			through.ServeHTTP(w, r)
 			return
 		}
-		repeated := dump(r)
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		defer context.AfterFunc(lasts, cancel)()
-		echo.Serve(w, r.WithContext(ctx), repeated)
+		echo.Serve(w, r.WithContext(ctx), dump(r))
 	}))
-	f.Config.ErrorLog = log.New(io.Discard, "", 0)
+	f.Config.ErrorLog = quiet
 	f.Start()
 	t.Cleanup(func() {
 		f.Arm(nil, "")
@@ -167,7 +168,8 @@ func (f *Front) Arm(with *Echo, only string) {
 	f.lasts, f.end = context.WithCancel(context.Background())
 }
 
-// meets is the echo that meets a call, which is the last part of its path.
+// meets returns the echo that meets a call, or nil. A call is named by the last part
+// of its path.
 func (f *Front) meets(call string) (with *Echo, lasts context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

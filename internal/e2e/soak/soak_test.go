@@ -55,7 +55,7 @@ const (
 // soak is one run.
 type soak struct {
 	*testing.T
-	world *fault.Sandbox
+	world *fault.Fakes
 	judge *truth.Judge
 	bot   *e2etest.Bot
 

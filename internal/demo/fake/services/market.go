@@ -2,12 +2,8 @@ package services
 
 import (
 	"fmt"
+	"io"
 	"net/http"
-	"net/url"
-	"strings"
-	"time"
-
-	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
 )
@@ -18,79 +14,49 @@ type market struct {
 	key   string
 }
 
-func otherMembers(q core.Quote) string {
-	var b strings.Builder
-	for _, member := range []struct {
-		name  string
-		value decimal.NullDecimal
-	}{
-		{"volume_24h", q.Volume24h},
-		{"percent_change_1h", q.Change1h},
-		{"percent_change_24h", q.Change24h},
-		{"percent_change_7d", q.Change7d},
-		{"market_cap", q.MarketCap},
-	} {
-		fmt.Fprintf(&b, `,%q:%s`, member.name, member.value.Decimal)
-	}
-	fmt.Fprintf(&b, `,"last_updated":%q`, q.LastUpdated.Format("2006-01-02T15:04:05.000Z"))
-	return b.String()
-}
+// quoteData is the data of the provider's first version: the entry by what was
+// asked.
+const quoteData = `{"` + TokenID + `":{"id":` + TokenID + `,"name":"Herald Demo","symbol":"` + Symbol + `","slug":"herald-demo",` +
+	`"quote":{"USD":{"price":%s,"volume_24h":%s,"percent_change_1h":%s,"percent_change_24h":%s,"percent_change_7d":%s,` +
+	`"market_cap":%s,"last_updated":%q}}}}`
 
 func (m market) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
+	query, q := r.URL.Query(), m.quote
 	switch key := r.Header.Get("X-CMC_PRO_API_KEY"); {
 	case key != "" && key != m.key:
-		m.refuse(w, http.StatusUnauthorized, "1001", "This API Key is invalid.")
-	case r.URL.Path != "/v1/cryptocurrency/quotes/latest":
-		m.refuse(w, http.StatusNotFound, "404", "Not Found")
-	case r.Method != http.MethodGet:
-		m.refuse(w, http.StatusMethodNotAllowed, "405", "Method Not Allowed")
+		m.refuse(w, http.StatusUnauthorized, 1001, "This API Key is invalid.")
+	case r.URL.Path != "/v1/cryptocurrency/quotes/latest" || r.Method != http.MethodGet:
+		m.refuse(w, http.StatusNotFound, 404, "Not Found")
 	case query.Has("convert") && query.Get("convert") != "USD":
-		m.refuse(w, http.StatusBadRequest, "400", `Invalid value for "convert"`)
+		m.refuse(w, http.StatusBadRequest, 400, `Invalid value for \"convert\"`)
+	case query.Get("id") != TokenID:
+		m.refuse(w, http.StatusBadRequest, 400, `Invalid value for \"id\"`)
 	default:
-		m.latest(w, query)
+		writeJSON(w, http.StatusOK, marketAnswer(0, "null", fmt.Sprintf(quoteData, q.Price, q.Volume24h.Decimal, q.Change1h.Decimal,
+			q.Change24h.Decimal, q.Change7d.Decimal, q.MarketCap.Decimal, q.LastUpdated.Format("2006-01-02T15:04:05.000Z"))))
 	}
 }
 
-// latest answers version 1 of the endpoint: entries by the key that was asked
-// for.
-func (m market) latest(w http.ResponseWriter, query url.Values) {
-	asked := map[string]struct{ known, key string }{
-		"id":     {TokenID, TokenID},
-		"slug":   {TokenSlug, TokenID},
-		"symbol": {Symbol, Symbol},
-	}
-	var key string
-	given := 0
-	for name, token := range asked {
-		if !query.Has(name) {
-			continue
-		}
-		given++
-		if query.Get(name) != token.known {
-			m.refuse(w, http.StatusBadRequest, "400", fmt.Sprintf("Invalid value for %q", name))
-			return
-		}
-		key = token.key
-	}
-	if given != 1 {
-		m.refuse(w, http.StatusBadRequest, "400", `"value" must contain one of [id, symbol, slug]`)
-		return
-	}
-	entry := fmt.Sprintf(`{"id":%s,"name":"Herald Demo","symbol":%q,"slug":%q,"quote":{"USD":{"price":%s%s}}}`,
-		TokenID, Symbol, TokenSlug, m.quote.Price, otherMembers(m.quote))
-	writeJSON(w, http.StatusOK, envelope("0", "", fmt.Sprintf(`{%q:%s}`, key, entry)))
+func (market) refuse(w http.ResponseWriter, status, code int, message string) {
+	writeJSON(w, status, marketAnswer(code, `"`+message+`"`, "{}"))
 }
 
-func (market) refuse(w http.ResponseWriter, status int, code, message string) {
-	writeJSON(w, status, envelope(code, message, "{}"))
+func marketAnswer(code int, message, data string) string {
+	return fmt.Sprintf(`{"status":{"error_code":%d,"error_message":%s,"elapsed":1,"credit_count":1},"data":%s}`, code, message, data)
 }
 
-func envelope(code, message, data string) string {
-	told := "null"
-	if message != "" {
-		told = fmt.Sprintf("%q", message)
+// supplyHost answers its two questions in two forms, as such hosts do: as text and
+// as JSON.
+type supplyHost struct{ core.Supply }
+
+func (s supplyHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.Method + " " + r.URL.Path {
+	case "GET /total-supply":
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, s.Total.String())
+	case "GET /circulating-supply":
+		writeJSON(w, http.StatusOK, fmt.Sprintf(`{"result":%q}`, s.Circulating))
+	default:
+		http.NotFound(w, r)
 	}
-	return fmt.Sprintf(`{"status":{"timestamp":%q,"error_code":%s,"error_message":%s,"elapsed":1,"credit_count":1},"data":%s}`,
-		time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), code, told, data)
 }

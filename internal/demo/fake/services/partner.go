@@ -16,21 +16,12 @@ import (
 	"herald/internal/core"
 )
 
-// How the partner API refuses, as a code beside the HTTP status.
-const (
-	codeBadRequest  = 40000
-	codeDenied      = 40100
-	codeNoSuchUser  = 40400
-	codeNoSuchPlace = 40401
-)
-
-// signatureAge is how far a request's timestamp may be from the service's
-// clock.
+// signatureAge is how far a request's timestamp may be from the service's clock.
 const signatureAge = 60 * time.Second
 
-// Partner is the partner API. It holds a caller to the signature as the
-// interface describes it and works the signed text out anew from what it
-// received, rather than trust the caller's spelling of it.
+// Partner is the partner API. It holds a caller to the signature as the interface
+// describes it: it works the signed text out anew from what it received, rather
+// than trust the caller's spelling of it.
 type Partner struct {
 	AppID     string
 	SecretKey string
@@ -57,48 +48,41 @@ func newPartner(w World, appID, secretKey string) Partner {
 // ServeHTTP answers the two endpoints.
 func (p Partner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Date", p.Now().UTC().Format(http.TimeFormat))
-	var answer func(inner map[string]any) string
-	switch r.URL.Path {
-	case "/api/v1/partner/user/exists":
-		answer = p.exists
-	case "/api/v1/partner/user/dapps/login/log":
-		answer = p.loginHistory
-	default:
-		p.refuse(w, http.StatusNotFound, codeNoSuchPlace, "no such endpoint")
-		return
-	}
-	if r.Method != http.MethodPost {
-		p.refuse(w, http.StatusMethodNotAllowed, codeBadRequest, "POST only")
+	answer := map[string]func(map[string]any) string{
+		"POST /api/v1/partner/user/exists":          p.exists,
+		"POST /api/v1/partner/user/dapps/login/log": p.loginHistory,
+	}[r.Method+" "+r.URL.Path]
+	if answer == nil {
+		writeJSON(w, http.StatusNotFound, partnerAnswer(40401, "null", "no such endpoint"))
 		return
 	}
 	if contentType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); contentType != "application/json" {
-		p.refuse(w, http.StatusUnsupportedMediaType, codeBadRequest, "the content type must be application/json")
+		writeJSON(w, http.StatusUnsupportedMediaType, partnerAnswer(40000, "null", "the content type must be application/json"))
 		return
 	}
 	inner, err := readInner(r)
 	if err != nil {
-		p.refuse(w, http.StatusBadRequest, codeBadRequest, err.Error())
+		writeJSON(w, http.StatusBadRequest, partnerAnswer(40000, "null", err.Error()))
 		return
 	}
 	if err := p.authenticate(r, inner); err != nil {
-		p.refuse(w, http.StatusUnauthorized, codeDenied, err.Error())
+		writeJSON(w, http.StatusUnauthorized, partnerAnswer(40100, "null", err.Error()))
 		return
 	}
 	writeJSON(w, http.StatusOK, answer(inner))
 }
 
 // readInner decodes the JSON within the string within the body's JSON.
-func readInner(r *http.Request) (map[string]any, error) {
+func readInner(r *http.Request) (inner map[string]any, err error) {
 	var outer struct {
 		RequestBody *string `json:"requestBody"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&outer); err != nil || outer.RequestBody == nil {
+	if json.NewDecoder(r.Body).Decode(&outer) != nil || outer.RequestBody == nil {
 		return nil, errors.New("the body must be JSON with a string requestBody")
 	}
-	var inner map[string]any
 	decoder := json.NewDecoder(strings.NewReader(*outer.RequestBody))
 	decoder.UseNumber()
-	if err := decoder.Decode(&inner); err != nil {
+	if decoder.Decode(&inner) != nil {
 		return nil, errors.New("requestBody must hold a JSON object")
 	}
 	return inner, nil
@@ -111,11 +95,8 @@ func (p Partner) authenticate(r *http.Request, inner map[string]any) error {
 	}
 	timestamp := r.Header.Get("timestamp")
 	millis, err := strconv.ParseInt(timestamp, 10, 64)
-	if err != nil {
-		return errors.New("the timestamp must be Unix time in milliseconds")
-	}
-	if age := p.Now().Sub(time.UnixMilli(millis)).Abs(); age > signatureAge {
-		return errors.New("the timestamp is too far from the time here")
+	if age := p.Now().Sub(time.UnixMilli(millis)).Abs(); err != nil || age > signatureAge {
+		return errors.New("the timestamp must be Unix time in milliseconds, close to the time here")
 	}
 	signed, err := canonical(inner)
 	if err != nil {
@@ -131,8 +112,8 @@ func (p Partner) authenticate(r *http.Request, inner map[string]any) error {
 }
 
 // canonical spells inner as it must have been signed: members in alphabetical
-// order, empty ones left out, no white space, nothing escaped that JSON does
-// not demand.
+// order, empty ones left out, no white space, nothing escaped that JSON does not
+// demand.
 func canonical(inner map[string]any) (string, error) {
 	kept := map[string]any{}
 	for name, value := range inner {
@@ -152,15 +133,11 @@ func canonical(inner map[string]any) (string, error) {
 func (p Partner) exists(inner map[string]any) string {
 	platform, _ := inner["platform"].(string)
 	uid, _ := inner["platform_uid"].(string)
-	if _, err := core.NewIdentity(platform, uid); err != nil {
-		return partnerAnswer(codeBadRequest, "null", "platform or platform_uid is not valid")
-	}
 	did, known := p.dids[core.Identity{Platform: platform, UID: uid}]
 	if !known {
 		return partnerAnswer(0, "null", "success")
 	}
-	mid := address("mid " + did).Hex()
-	return partnerAnswer(0, fmt.Sprintf(`{"did":%q,"mid":%q}`, did, mid), "success")
+	return partnerAnswer(0, fmt.Sprintf(`{"did":%q,"mid":%q}`, did, address("mid "+did).Hex()), "success")
 }
 
 // loginHistory lists the oldest first: the order is not promised.
@@ -168,7 +145,7 @@ func (p Partner) loginHistory(inner map[string]any) string {
 	did, _ := inner["did"].(string)
 	logins, known := p.logins[did]
 	if !known {
-		return partnerAnswer(codeNoSuchUser, "null", "no such user")
+		return partnerAnswer(40400, "null", "no such user")
 	}
 	records := make([]string, len(logins))
 	for i, login := range logins {
@@ -180,8 +157,4 @@ func (p Partner) loginHistory(inner map[string]any) string {
 
 func partnerAnswer(code int, data, message string) string {
 	return fmt.Sprintf(`{"code":%d,"data":%s,"message":%q}`, code, data, message)
-}
-
-func (Partner) refuse(w http.ResponseWriter, status, code int, message string) {
-	writeJSON(w, status, partnerAnswer(code, "null", message))
 }

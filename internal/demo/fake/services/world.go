@@ -2,7 +2,7 @@ package services
 
 import (
 	"fmt"
-	"math/big"
+	"math"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -12,23 +12,23 @@ import (
 	"herald/internal/service/staking/evmabi"
 )
 
-// World is what the stand-ins know, and so what a right answer says. Nothing
-// in it is real.
+// World is what the stand-ins know, and so what a correct answer says. Nothing in
+// it is real.
 type World struct {
-	// Registered has logins, Newcomer is registered and has none, Unregistered
-	// is unknown to the partner's service.
+	// Registered has logins, Newcomer is registered and has none, Unregistered is
+	// unknown to the partner.
 	Registered   Person
 	Newcomer     Person
 	Unregistered Person
-	// Logins are those of Registered, newest first.
+	// Logins are Registered's, newest first.
 	Logins []core.Login
 
-	// Staker stakes in several pools and withdraws from some; Idle does
-	// neither. Staker is an account of Registered and Idle one of Newcomer.
+	// Staker stakes in several pools and withdraws from some; Idle does neither.
+	// Staker belongs to Registered, Idle to Newcomer.
 	Staker common.Address
 	Idle   common.Address
 	Pools  []core.Pool
-	// Staked and Unbonding are Staker's, summed up for each pool.
+	// Staked and Unbonding are Staker's, one amount for each pool.
 	Staked    []core.PoolAmount
 	Unbonding []core.PoolAmount
 
@@ -53,39 +53,24 @@ func (p Person) UID(platform string) string {
 	return ""
 }
 
-const poolCount = 21
-
-// Staker's pools, by index into World.Pools.
 const (
-	firstPool = 2
-	largePool = 8
-	dustPool  = 15
-	leftPool  = 19
+	poolCount = 21
+	decimals  = 18 // of the token, on the chain
 )
 
-// newWorld is the same for every start but for its times, which precede now:
-// logins must lie within the past 30 days.
+// newWorld is the same at every start but for its times, which are relative to now:
+// only logins of the past 30 days are shown.
 func newWorld(now time.Time) World {
 	now = now.UTC().Truncate(time.Second)
 	w := World{Staker: address("staker"), Idle: address("idle")}
 	for i := range poolCount {
-		w.Pools = append(w.Pools, core.Pool{
-			Address: address(fmt.Sprintf("pool %d", i)),
-			Name:    fmt.Sprintf("Pool %02d", i+1),
-		})
+		w.Pools = append(w.Pools, core.Pool{Address: address(fmt.Sprintf("pool %d", i)), Name: fmt.Sprintf("Pool %02d", i+1)})
 	}
 	amount := func(pool int, tokens string) core.PoolAmount {
 		return core.PoolAmount{Pool: w.Pools[pool], Amount: decimal.RequireFromString(tokens)}
 	}
-	w.Staked = []core.PoolAmount{
-		amount(firstPool, "12345.678901234567890123"),
-		amount(largePool, "1000000"),
-		amount(dustPool, "0.000000000000000001"),
-	}
-	w.Unbonding = []core.PoolAmount{
-		amount(largePool, "2500.75"),
-		amount(leftPool, "86.420000000000000003"),
-	}
+	w.Staked = []core.PoolAmount{amount(2, "12345.678901234567890123"), amount(8, "1000000"), amount(15, "0.000000000000000001")}
+	w.Unbonding = []core.PoolAmount{amount(8, "2500.75"), amount(19, "86.420000000000000003")}
 	w.Registered = Person{DID: "did:herald:5f1c0a72be9d", Accounts: []core.Identity{
 		{Platform: "Telegram", UID: "7000000001"},
 		{Platform: "Discord", UID: "700000000000000001"},
@@ -130,11 +115,37 @@ func valid(number string) decimal.NullDecimal {
 	return decimal.NewNullDecimal(decimal.RequireFromString(number))
 }
 
-// address is one that nobody has the key of.
+// address returns one that nobody has the key of.
 func address(name string) common.Address {
 	hash := evmabi.Keccak256("herald sandbox " + name)
 	return common.BytesToAddress(hash[12:])
 }
 
-// baseUnits is an amount of tokens as the chain counts them.
-func baseUnits(tokens decimal.Decimal) *big.Int { return tokens.Shift(Decimals).BigInt() }
+// Past returns quotes of the 30 days before the Quote, oldest first, for charts: one
+// in ten minutes of the last day, and one an hour before that. They agree with the
+// Quote's changes.
+func (w World) Past() []core.Quote {
+	now := w.Quote.Price.InexactFloat64()
+	before := func(change decimal.NullDecimal) float64 { return now / (1 + change.Decimal.InexactFloat64()/100) }
+	const day = 24 * time.Hour
+	var past []core.Quote
+	for _, way := range []struct {
+		begin, end time.Duration // before the Quote
+		step       time.Duration
+		from, to   float64 // USD
+	}{
+		{30 * day, 18 * day, time.Hour, 1.07 * now, 0.91 * now},
+		{18 * day, 7 * day, time.Hour, 0.91 * now, before(w.Quote.Change7d)},
+		{7 * day, day, time.Hour, before(w.Quote.Change7d), before(w.Quote.Change24h)},
+		{day, time.Hour, 10 * time.Minute, before(w.Quote.Change24h), before(w.Quote.Change1h)},
+		{time.Hour, 0, 10 * time.Minute, before(w.Quote.Change1h), now},
+	} {
+		for age := way.begin; age > way.end; age -= way.step {
+			part := float64(way.begin-age) / float64(way.begin-way.end)
+			waver := math.Sin(math.Pi*part) * (math.Sin(23*part) + math.Sin(61*part)) / 2 // 0 at both ends
+			price := decimal.NewFromFloat(way.from + (way.to-way.from)*part + waver*0.02*now)
+			past = append(past, core.Quote{Price: price.Round(8), LastUpdated: w.Quote.LastUpdated.Add(-age)})
+		}
+	}
+	return past
+}

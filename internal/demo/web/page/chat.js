@@ -1,5 +1,5 @@
-// One platform's chat: all that its people were shown, of which one person sees
-// in one place what they would.
+// One platform's chat: all that its people were shown. One person in one place sees
+// what they would see there.
 
 /** The chat in a section of the page. draw makes the element of an event. */
 export class Chat {

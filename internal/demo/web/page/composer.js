@@ -1,5 +1,4 @@
-// The one line in which is written what is said in both chats, with what could
-// be written next: a combobox after https://www.w3.org/WAI/ARIA/apg/patterns/combobox/.
+// The input line for both chats, with suggestions for what to write next: a combobox after https://www.w3.org/WAI/ARIA/apg/patterns/combobox/.
 import { element } from "./dom.js";
 
 /**

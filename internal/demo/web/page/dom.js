@@ -14,12 +14,12 @@ export function element(name, properties = {}, ...children) {
 	return made;
 }
 
-/** The address, if it is one of the web; else null. Nothing else becomes a link. */
+/** The address if it is http or https, else null. Nothing else becomes a link. */
 export function webAddress(url) {
 	return URL.canParse(url) && ["http:", "https:"].includes(new URL(url).protocol) ? url : null;
 }
 
-/** A link that opens in a tab of its own, or plain text where url is none of the web. */
+/** A link that opens in a tab of its own, or plain text where url is no web address. */
 export function link(url, ...children) {
 	const href = webAddress(url);
 	return element(href ? "a" : "span", href ? { href, target: "_blank", rel: "noopener noreferrer" } : {}, ...children);

@@ -42,7 +42,7 @@ function shown(entity, children) {
 	return element(elements[entity.type] ?? "span", {}, ...children);
 }
 
-/** A quote of which little is seen until it is opened. */
+/** A quote that shows its first lines until it is opened. */
 function folded(children) {
 	const quote = element("blockquote", { className: "folded" }, ...children);
 	const more = element("button", { type: "button", className: "unfold", "aria-expanded": "false" }, "Show more");

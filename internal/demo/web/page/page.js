@@ -27,7 +27,7 @@ function nameOf(id) {
 	return asker ? titled(asker.name) : id;
 }
 
-/** Fills a group of radio buttons, of which chosen is told. */
+/** Fills a group of radio buttons. chosen is called with the one that is picked. */
 function choice(id, values, chosen) {
 	$(id).append(...values.map((value, n) => {
 		const input = element("input", { type: "radio", name: id, value, checked: n === 0 });

@@ -1,5 +1,5 @@
 // The program behind this page: what it shows comes as events, and what is done
-// here goes to it. Its protocol is that of package webdemo.
+// here goes to it. Its protocol is that of internal/demo/web/protocol.go.
 
 // Each start has an address of its own, so that reloading the page would not do.
 const stopped = "The demo has stopped. Start it again with “bot demo --web” and open the address that it prints.";

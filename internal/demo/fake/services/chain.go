@@ -1,0 +1,273 @@
+package services
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"herald/internal/service/staking/evmabi"
+)
+
+const (
+	genesisBlock = 1_000_000
+	blockTime    = 2 * time.Second
+)
+
+// Node is the JSON-RPC endpoint of the chain: single calls and batches
+// (https://www.jsonrpc.org/specification). Blocks advance with time; the state is
+// the same in all of them.
+type Node struct {
+	ChainID   uint64
+	Contracts map[common.Address]Contract
+	// Now is its clock: blocks come by it.
+	Now func() time.Time
+
+	started time.Time
+}
+
+// Contract answers one call at a block. What it fails with is made by Reverted.
+type Contract func(n Node, block uint64, input []byte) ([]byte, error)
+
+func newNode(w World, started time.Time) Node {
+	n := Node{ChainID: ChainID, Contracts: map[common.Address]Contract{}, Now: time.Now, started: started}
+	n.Contracts[MulticallAddress] = multicall
+	for _, pool := range w.Pools {
+		n.Contracts[pool.Address] = newPool(w, pool.Address)
+	}
+	return n
+}
+
+func (n Node) block() uint64 {
+	return uint64(genesisBlock + int64(n.Now().Sub(n.started)/blockTime))
+}
+
+// timeOf returns a block's timestamp in Unix seconds.
+func (n Node) timeOf(block uint64) uint64 {
+	return uint64(n.started.Add(time.Duration(int64(block)-genesisBlock) * blockTime).Unix())
+}
+
+type rpcCall struct {
+	Version string            `json:"jsonrpc"`
+	ID      json.RawMessage   `json:"id"`
+	Method  string            `json:"method"`
+	Params  []json.RawMessage `json:"params"`
+}
+
+type rpcAnswer struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *rpcError       `json:"error,omitempty"`
+}
+
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    string `json:"data,omitempty"`
+}
+
+func (e *rpcError) Error() string { return e.Message }
+
+// Reverted returns the error of a contract that gives up, with a reason or "".
+func Reverted(reason string) error {
+	if reason == "" {
+		return &rpcError{Code: 3, Message: "execution reverted", Data: "0x"}
+	}
+	data := append(evmabi.Selector("Error(string)"), evmabi.Bytes([]byte(reason))...)
+	return &rpcError{Code: 3, Message: "execution reverted: " + reason, Data: hexutil.Encode(data)}
+}
+
+// ServeHTTP answers a call or a batch.
+func (n Node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body json.RawMessage
+	if json.NewDecoder(r.Body).Decode(&body) != nil {
+		body = json.RawMessage("null")
+	}
+	batch := bytes.HasPrefix(body, []byte("["))
+	if !batch {
+		body = fmt.Appendf(nil, "[%s]", body)
+	}
+	var calls []rpcCall
+	if json.Unmarshal(body, &calls) != nil || len(calls) == 0 {
+		calls, batch = []rpcCall{{}}, false // which is answered as invalid
+	}
+	answers := make([]rpcAnswer, len(calls))
+	for i, call := range calls {
+		answers[i] = n.answer(call)
+	}
+	var text []byte
+	if batch {
+		text, _ = json.Marshal(answers)
+	} else {
+		text, _ = json.Marshal(answers[0])
+	}
+	writeJSON(w, http.StatusOK, string(text))
+}
+
+func (n Node) answer(call rpcCall) rpcAnswer {
+	answer := rpcAnswer{Version: "2.0", ID: call.ID}
+	result, err := n.result(call)
+	if err == nil {
+		answer.Result, err = json.Marshal(result)
+	}
+	if err != nil && !errors.As(err, &answer.Error) {
+		answer.Error = &rpcError{Code: -32602, Message: err.Error()}
+	}
+	return answer
+}
+
+func (n Node) result(call rpcCall) (any, error) {
+	if call.Version != "2.0" {
+		return nil, &rpcError{Code: -32600, Message: "invalid request"}
+	}
+	params := append(call.Params, nil, nil)
+	switch call.Method {
+	case "eth_chainId":
+		return hexutil.Uint64(n.ChainID), nil
+	case "eth_getBlockByNumber":
+		block, err := n.resolve(params[0])
+		hash := evmabi.Keccak256(fmt.Sprintf("herald block %d", block))
+		// This is all that a reader of state needs of a block.
+		return map[string]any{"number": hexutil.Uint64(block), "timestamp": hexutil.Uint64(n.timeOf(block)), "hash": hash}, err
+	case "eth_getCode":
+		var at common.Address
+		if json.Unmarshal(params[0], &at) != nil {
+			return nil, errors.New("invalid argument 0: an address is needed")
+		}
+		if n.Contracts[at] == nil {
+			return "0x", nil
+		}
+		return "0x60806040", nil
+	case "eth_call":
+		return n.call(params[0], params[1])
+	}
+	return nil, &rpcError{Code: -32601, Message: "the method " + call.Method + " does not exist"}
+}
+
+// resolve turns "latest" or a number into a block's number.
+func (n Node) resolve(param json.RawMessage) (uint64, error) {
+	var text string
+	if json.Unmarshal(param, &text) != nil {
+		return 0, errors.New("invalid block")
+	}
+	if text == "latest" {
+		return n.block(), nil
+	}
+	block, err := hexutil.DecodeUint64(text)
+	if err == nil && block > n.block() {
+		err = &rpcError{Code: -32000, Message: "header not found"}
+	}
+	return block, err
+}
+
+func (n Node) call(message, at json.RawMessage) (any, error) {
+	var m struct {
+		To    *common.Address `json:"to"`
+		Data  hexutil.Bytes   `json:"data"`
+		Input hexutil.Bytes   `json:"input"`
+	}
+	if json.Unmarshal(message, &m) != nil || m.To == nil {
+		return nil, errors.New("invalid argument 0: a call to an address is needed")
+	}
+	if m.Input == nil {
+		m.Input = m.Data
+	}
+	block, err := n.resolve(at)
+	if err != nil {
+		return nil, err
+	}
+	output, err := n.execute(block, *m.To, m.Input)
+	return hexutil.Bytes(output), err
+}
+
+// execute calls a contract. An address without code answers nothing and succeeds,
+// as on a real chain.
+func (n Node) execute(block uint64, to common.Address, input []byte) ([]byte, error) {
+	if run := n.Contracts[to]; run != nil {
+		return run(n, block, input)
+	}
+	return nil, nil
+}
+
+// contract is a Contract with methods by their signatures, each called with its
+// arguments alone. A call of any other method gives up.
+func contract(methods map[string]Contract) Contract {
+	bySelector := map[string]Contract{}
+	for signature, method := range methods {
+		bySelector[string(evmabi.Selector(signature))] = method
+	}
+	return func(n Node, block uint64, input []byte) ([]byte, error) {
+		if method := bySelector[string(input[:min(4, len(input))])]; method != nil {
+			return method(n, block, input[4:])
+		}
+		return nil, Reverted("")
+	}
+}
+
+// newPool is a pool that holds what World says that Staker has in it, and nothing
+// of anybody else.
+func newPool(w World, at common.Address) Contract {
+	stake, withdrawn := evmabi.Uint256(new(big.Int)), [][]byte{}
+	for _, staked := range w.Staked {
+		if staked.Pool.Address == at {
+			stake = evmabi.Uint256(staked.Amount.Shift(decimals).BigInt())
+		}
+	}
+	for _, unbonding := range w.Unbonding {
+		if unbonding.Pool.Address == at {
+			withdrawn = append(withdrawn, evmabi.Uint256(unbonding.Amount.Shift(decimals).BigInt()), word(genesisBlock+50_000))
+		}
+	}
+	// A list stands behind its offset and its length.
+	list := func(words [][]byte) []byte {
+		return slices.Concat(word(evmabi.Word), word(uint64(len(words)/2)), bytes.Join(words, nil))
+	}
+	ofStaker := func(theirs, others []byte) Contract {
+		return func(_ Node, _ uint64, who []byte) ([]byte, error) {
+			if bytes.Equal(who, evmabi.Address(w.Staker)) {
+				return theirs, nil
+			}
+			return others, nil
+		}
+	}
+	return contract(map[string]Contract{
+		StakingMethod: ofStaker(stake, word(0)),
+		PendingMethod: ofStaker(list(withdrawn), list(nil)),
+	})
+}
+
+func word(n uint64) []byte { return evmabi.Uint256(new(big.Int).SetUint64(n)) }
+
+// multicall is the part of Multicall3 that reads state:
+// https://www.multicall3.com/abi
+var multicall = contract(map[string]Contract{
+	"aggregate3((address,bool,bytes)[])": func(n Node, block uint64, input []byte) ([]byte, error) {
+		calls, err := evmabi.DecodeCalls(input)
+		if err != nil {
+			return nil, Reverted("")
+		}
+		results := make([]evmabi.Result, len(calls))
+		for i, call := range calls {
+			if call.Target == MulticallAddress && len(call.Data) > 4 {
+				return nil, Reverted("nested aggregate3 is not simulated")
+			}
+			output, err := n.execute(block, call.Target, call.Data)
+			if err != nil && !call.AllowFailure {
+				return nil, Reverted("Multicall3: call failed")
+			}
+			results[i] = evmabi.Result{Success: err == nil, Data: output}
+		}
+		return evmabi.EncodeResults(results), nil
+	},
+	"getBlockNumber()":           func(_ Node, block uint64, _ []byte) ([]byte, error) { return word(block), nil },
+	"getCurrentBlockTimestamp()": func(n Node, block uint64, _ []byte) ([]byte, error) { return word(n.timeOf(block)), nil },
+	"getChainId()":               func(n Node, _ uint64, _ []byte) ([]byte, error) { return word(n.ChainID), nil },
+})

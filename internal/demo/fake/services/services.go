@@ -1,0 +1,189 @@
+// Package services has stand-ins for the four services that Herald asks: the
+// partner API, the price provider, the supply host and a chain with 21 staking
+// pools. They are real HTTP servers on loopback, so that `bot demo` and the tests
+// run every line that production runs.
+//
+// Their answers are fixed and known as World, so that the bot's can be compared
+// with the truth. The package asks nothing and uses none of Herald's clients: what
+// it checks, such as signatures, it works out itself. The chain runs no EVM, which
+// would triple the binary; its contracts are Go functions behind the ABI. The many
+// ways of failing are for tests alone, in internal/e2e/fault.
+package services
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// What to configure the bot with, besides the URLs and keys of Fakes.
+const (
+	TokenID = "31415"
+	Symbol  = "HRLD"
+	ChainID = 424242
+
+	// StakingMethod and PendingMethod are the views of every pool.
+	StakingMethod = "currentStake(address)"
+	PendingMethod = "pendingWithdrawals(address)"
+)
+
+// MulticallAddress is where Multicall3 stands on every chain that has it:
+// https://www.multicall3.com/deployments
+var MulticallAddress = common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11")
+
+// Fakes is the four stand-ins and what they know.
+type Fakes struct {
+	World World
+
+	// AppID and SecretKey sign calls of the partner API. SecretKey and PriceKey
+	// are new at every start.
+	AppID     string
+	SecretKey string
+	// PriceKey is the one key that the price provider takes. It also answers
+	// without any.
+	PriceKey string
+
+	Partner *Service
+	Price   *Service
+	Supply  *Service
+	Chain   *Service
+}
+
+// New makes the stand-ins. Nothing serves them yet.
+func New() *Fakes {
+	now := time.Now()
+	s := &Fakes{World: newWorld(now), AppID: "herald-demo", SecretKey: rand.Text(), PriceKey: rand.Text()}
+	s.Partner = &Service{Name: "partner", Handler: newPartner(s.World, s.AppID, s.SecretKey)}
+	s.Price = &Service{Name: "price", Handler: market{quote: s.World.Quote, key: s.PriceKey}}
+	s.Supply = &Service{Name: "supply", Handler: supplyHost{s.World.Supply}}
+	s.Chain = &Service{Name: "chain", Handler: newNode(s.World, now)}
+	return s
+}
+
+// Start makes the stand-ins and serves each on a free port of 127.0.0.1. The
+// caller closes them.
+func Start() (*Fakes, error) {
+	s := New()
+	for _, service := range s.Services() {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("start the stand-ins: %w", err), s.Close())
+		}
+		service.Serve(l)
+	}
+	return s, nil
+}
+
+// Services returns the four stand-ins.
+func (s *Fakes) Services() []*Service {
+	return []*Service{s.Partner, s.Price, s.Supply, s.Chain}
+}
+
+// Close breaks every connection and frees the ports. Calls under way end.
+func (s *Fakes) Close() error {
+	var errs []error
+	for _, service := range s.Services() {
+		errs = append(errs, service.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// maxRequest bounds what a stand-in reads of a request, in bytes.
+const maxRequest = 1 << 20
+
+// Service is one stand-in: an HTTP server that answers correctly unless it is told
+// to Fail. Safe for concurrent use once it is served.
+type Service struct {
+	// Name says in a word what the bot asks it for.
+	Name string
+	// Handler answers. It may be replaced before Serve.
+	Handler http.Handler
+
+	fault   atomic.Pointer[string] // one of faults; nil is none
+	url     string
+	server  *http.Server
+	serving sync.WaitGroup
+}
+
+// URL returns the service's origin, without a slash at its end, once it is served.
+func (s *Service) URL() string { return s.url }
+
+// Serve answers on l until Close. It does not block. The service owns l.
+func (s *Service) Serve(l net.Listener) {
+	s.url = "http://" + l.Addr().String()
+	s.server = &http.Server{Handler: http.MaxBytesHandler(s, maxRequest), ReadHeaderTimeout: 10 * time.Second}
+	s.serving.Go(func() { _ = s.server.Serve(l) })
+}
+
+// Close frees the port and breaks every connection; calls under way end. It does
+// nothing unless the service is served. The service may be served again.
+func (s *Service) Close() error {
+	if s.server == nil {
+		return nil
+	}
+	err := s.server.Close()
+	s.serving.Wait()
+	s.server = nil
+	return err
+}
+
+// faults are the ways in which a visitor of the demo can have a service fail.
+var faults = map[string]http.HandlerFunc{
+	"down": func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "Service Unavailable", http.StatusServiceUnavailable)
+	},
+	"slow": func(_ http.ResponseWriter, r *http.Request) {
+		// The server notices that the client is gone once the body is read.
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	},
+	"nonsense": func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<html><title>Welcome</title></html>")
+	},
+}
+
+// Faults returns the names that Fail takes, in alphabetical order.
+func Faults() []string { return slices.Sorted(maps.Keys(faults)) }
+
+// Fail has every call from now on fail in one of the ways of Faults; "" ends that.
+func (s *Service) Fail(fault string) error {
+	if faults[fault] == nil && fault != "" {
+		return fmt.Errorf("the service %s has no fault of that name", s.Name)
+	}
+	s.fault.Store(&fault)
+	return nil
+}
+
+// Fault returns how the service fails; "" is not at all.
+func (s *Service) Fault() string {
+	if fault := s.fault.Load(); fault != nil {
+		return *fault
+	}
+	return ""
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if fails := faults[s.Fault()]; fails != nil {
+		fails(w, r)
+		return
+	}
+	s.Handler.ServeHTTP(w, r)
+}
+
+func writeJSON(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+}

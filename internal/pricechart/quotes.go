@@ -1,0 +1,156 @@
+package pricechart
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"herald/internal/core"
+)
+
+const (
+	// maxAhead is how far a point's time may be ahead of this machine's clock.
+	maxAhead = time.Minute
+	// maxWait is how long a command waits for the stores.
+	maxWait = 100 * time.Millisecond
+)
+
+// Quotes remembers the quotes seen of one token in the last 90 days, the finer
+// the younger they are. Safe for concurrent use.
+//
+// Memory holds all of them and answers. Each store has a copy, which outlives the
+// process and which replicas may share: it is loaded and merged with memory before
+// it is saved. A store that is slow or away costs the copy, not the answer.
+type Quotes struct {
+	key    string
+	stores []core.Store
+	log    *slog.Logger
+	load   sync.Once
+
+	mu     sync.Mutex
+	points []point
+
+	syncing chan struct{} // holds a token while the stores are asked
+	saving  sync.WaitGroup
+}
+
+// NewQuotes makes Quotes that are kept in the stores; none is memory alone. source
+// names the token at its provider: quotes of one source never appear among those
+// of another. It is not personal. No store is asked before the first use.
+func NewQuotes(source string, stores []core.Store, log *slog.Logger) *Quotes {
+	return &Quotes{key: "quotes " + source, stores: stores, log: log, syncing: make(chan struct{}, 1)}
+}
+
+// Add remembers the quote unless its price or time is missing, or its time is more
+// than a minute ahead. Add saves what is new, and blocks for at most 100 ms.
+func (q *Quotes) Add(quote core.Quote) {
+	p := pointOf(quote)
+	if p.plausible() && !ahead(p) && q.merge([]point{p}) {
+		q.sync()
+	}
+}
+
+// ahead reports whether this machine's clock says that the time is yet to come. The
+// clock may be wrong, so such a point is not shown, but not deleted either.
+func ahead(p point) bool { return p.At.After(time.Now().Add(maxAhead)) }
+
+// merge adds points and reports whether any of them was new and is kept.
+func (q *Quotes) merge(points []point) (changed bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	merged := thinned(slices.Concat(q.points, points))
+	changed = !slices.EqualFunc(merged, q.points, func(a, b point) bool { return a.At.Equal(b.At) })
+	q.points = merged
+	return changed
+}
+
+// since returns a copy of the points from t on, oldest first, without those ahead
+// of the clock.
+func (q *Quotes) since(t time.Time) []point {
+	q.load.Do(q.sync)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(q.points), func(p point) bool { return p.At.Before(t) || ahead(p) })
+}
+
+// Close saves what is not saved yet. It is called once, after the last Add.
+func (q *Quotes) Close() {
+	q.sync()
+	q.saving.Wait()
+}
+
+// sync exchanges points with the stores. What takes longer than maxWait goes on in
+// the background.
+func (q *Quotes) sync() {
+	if len(q.stores) == 0 {
+		return
+	}
+	waiting, done := context.WithTimeout(context.Background(), maxWait)
+	q.saving.Go(func() {
+		defer done()
+		q.syncing <- struct{}{}
+		q.exchange(context.Background())
+		<-q.syncing
+	})
+	<-waiting.Done()
+}
+
+// exchange merges what the stores have into memory, and saves what each of them
+// lacks.
+func (q *Quotes) exchange(ctx context.Context) {
+	stored := make([][]byte, len(q.stores))
+	for i, store := range q.stores {
+		stored[i], _ = store.Load(ctx, q.key)
+		points, err := decode(stored[i])
+		if err != nil {
+			q.log.Warn("the stored quotes cannot be read", "err", err)
+		}
+		q.merge(points)
+	}
+	q.mu.Lock()
+	merged, none := encode(q.points), len(q.points) == 0
+	q.mu.Unlock()
+	for i, store := range q.stores {
+		if !none && !bytes.Equal(merged, stored[i]) {
+			store.Save(ctx, q.key, merged, maxAge)
+		}
+	}
+}
+
+// storedPoint is a point as stores have it.
+type storedPoint struct {
+	At    int64           `json:"t"` // Unix seconds
+	Price decimal.Decimal `json:"p"`
+}
+
+func encode(points []point) []byte {
+	stored := make([]storedPoint, len(points))
+	for i, p := range points {
+		stored[i] = storedPoint{At: p.At.Unix(), Price: p.Price}
+	}
+	text, _ := json.Marshal(stored) // cannot fail
+	return text
+}
+
+func decode(text []byte) ([]point, error) {
+	var stored []storedPoint
+	if len(text) > 0 && json.Unmarshal(text, &stored) != nil {
+		return nil, errors.New("not a list of points")
+	}
+	var points []point
+	for _, s := range stored {
+		p := point{At: time.Unix(s.At, 0).UTC(), Price: s.Price}
+		if !p.plausible() {
+			return nil, errors.New("a point without a possible time and price")
+		}
+		points = append(points, p)
+	}
+	return points, nil
+}

@@ -1,0 +1,265 @@
+package pricechart
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"herald/internal/core"
+	"herald/internal/secret/logtest"
+)
+
+const source = "https://prices.example.org id 1027"
+
+// shared is a core.Store in memory, which takes its time.
+type shared struct {
+	delay time.Duration
+
+	mu     sync.Mutex
+	values map[string]string
+	ttl    time.Duration
+	saves  int
+}
+
+func (s *shared) Load(_ context.Context, key string) ([]byte, bool) {
+	time.Sleep(s.delay) // simulated time
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, found := s.values[key]
+	return []byte(value), found
+}
+
+func (s *shared) Save(_ context.Context, key string, value []byte, ttl time.Duration) {
+	time.Sleep(s.delay) // simulated time
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.values == nil {
+		s.values = map[string]string{}
+	}
+	s.values[key], s.ttl = string(value), ttl
+	s.saves++
+}
+
+func open(source string, stores ...core.Store) (*Quotes, *logtest.Buffer) {
+	var log logtest.Buffer
+	return NewQuotes(source, stores, log.Logger()), &log
+}
+
+// wantPrices checks the prices of all points shown.
+func wantPrices(t *testing.T, what string, q *Quotes, want string) {
+	t.Helper()
+	var all []string
+	for _, p := range q.since(time.Time{}) {
+		all = append(all, p.Price.String())
+	}
+	if got := strings.Join(all, " "); got != want {
+		t.Errorf("%s: the prices are %q, want %q", what, got, want)
+	}
+}
+
+func TestReplicasAndRestartsShareTheQuotes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(shared)
+		one, _ := open(source, store)
+		two, _ := open(source, store)
+		other, _ := open("another", store)
+		for i, q := range []*Quotes{one, two, one, other, two} {
+			q.Add(quoted(string('1'+rune(i)), time.Now()))
+			time.Sleep(10 * time.Minute)
+		}
+		wantPrices(t, "the one that added last", two, "1 2 3 5")
+		wantPrices(t, "another source", other, "4")
+		again, log := open(source, store)
+		wantPrices(t, "a new process", again, "1 2 3 5")
+		if store.ttl != maxAge || log.String() != "" {
+			t.Errorf("kept for %v; logged %s", store.ttl, log)
+		}
+		again.Close()
+		empty, _ := open("a third", store)
+		empty.Close()
+		if store.saves != 5 {
+			t.Errorf("five quotes are saved %d times", store.saves)
+		}
+	})
+}
+
+func TestEachStoreGetsWhatTheOthersHave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one, two := new(shared), new(shared)
+		for i, store := range []*shared{one, two} {
+			q, _ := open(source, store)
+			q.Add(quoted(string('1'+rune(i)), time.Now()))
+			time.Sleep(10 * time.Minute)
+		}
+		both, _ := open(source, one, two)
+		wantPrices(t, "of both", both, "1 2")
+		two.values = nil // as when it was away
+		both.Close()
+		for _, store := range []*shared{one, two} {
+			q, _ := open(source, store)
+			wantPrices(t, "of each", q, "1 2")
+		}
+	})
+}
+
+func TestNobodyWaitsForASlowStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &shared{delay: time.Minute}
+		q, _ := open(source, store)
+		start := time.Now()
+		q.Add(quoted("1", start))
+		if took := time.Since(start); took != maxWait {
+			t.Errorf("it took %v", took)
+		}
+		wantPrices(t, "meanwhile", q, "1")
+		q.Close()
+		if len(store.values) != 1 {
+			t.Error("Close did not wait until it is saved")
+		}
+	})
+}
+
+// A start with a clock that is a year off deletes nothing, whether the provider's
+// clock is right or off with it.
+func TestAWrongClockDeletesNothing(t *testing.T) {
+	const year = 365 * day
+	for name, test := range map[string]struct {
+		off          time.Duration
+		providersToo bool
+		meanwhile    string
+	}{
+		"slow":               {-year, false, ""},
+		"slow, and so is it": {-year, true, "3"},
+		"fast":               {year, false, "1 2 3"},
+		"fast, and so is it": {year, true, "1 2 3"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(2 * year)
+			right := time.Now().Add(max(0, -test.off)) // The bubble's clock only goes forward.
+			store := &shared{values: map[string]string{"quotes " + source: string(encode([]point{
+				{At: right.Add(-day), Price: number("1")}, {At: right.Add(-time.Hour), Price: number("2")},
+			}))}}
+			time.Sleep(max(0, test.off))
+			wrong, _ := open(source, store)
+			provider := right
+			if test.providersToo {
+				provider = time.Now()
+			}
+			wrong.Add(quoted("3", provider))
+			wantPrices(t, name+", meanwhile", wrong, test.meanwhile)
+			wrong.Close()
+			if test.off < 0 {
+				time.Sleep(-test.off)
+			}
+			again, _ := open(source, store)
+			for _, price := range []string{"1", "2"} {
+				kept := again.since(time.Time{})
+				if !slices.ContainsFunc(kept, func(p point) bool { return p.Price.String() == price }) {
+					t.Errorf("%s, later: %s is not among %v", name, price, kept)
+				}
+			}
+		})
+	}
+}
+
+func TestAPointFarAheadKeepsNobodyOut(t *testing.T) {
+	q, _ := open(source)
+	now := time.Now()
+	q.merge([]point{{At: now.Add(1000 * day), Price: number("9")}})
+	for i := range 3 {
+		q.Add(quoted(string('1'+rune(i)), now.Add(time.Duration(i-3)*time.Hour)))
+	}
+	wantPrices(t, "after it", q, "1 2 3")
+}
+
+func TestQuotesComeBackByTimeUnlessTheyCannotBe(t *testing.T) {
+	q, _ := open(source)
+	now := time.Now()
+	for _, quote := range []struct {
+		ago   time.Duration
+		price string
+	}{
+		{20 * time.Minute, "2"}, {10 * time.Minute, "3"}, {-30 * time.Second, "4"},
+		{30 * time.Minute, "1"},                 // late
+		{20 * time.Minute, "9"},                 // again
+		{time.Minute, "0"}, {time.Minute, "-1"}, // no price
+		{-2 * time.Minute, "8"}, {-365 * day, "8"}, // ahead
+	} {
+		q.Add(quoted(quote.price, now.Add(-quote.ago)))
+	}
+	q.Add(quoted("6", time.Time{}))
+	wantPrices(t, "all", q, "1 2 3 4")
+	got := q.since(now.Add(-15 * time.Minute))
+	if len(got) != 2 || !got[0].Price.Equal(number("3")) {
+		t.Errorf("of a quarter of an hour: %v", got)
+	}
+	got[0].Price = got[1].Price
+	wantPrices(t, "after a caller's change", q, "1 2 3 4")
+}
+
+func TestStoredQuotesAreCheckedAndDamageIsLoggedOnce(t *testing.T) {
+	for _, damaged := range []string{
+		"{", `{"t":1}`, `[{"t":1,"p":"0"}]`, `[{"t":1}]`, `[{"t":"x"}]`, `[{"p":"1"}]`, `[{"t":-5,"p":"1"}]`, `[{"t":1,"p":"-1"}]`,
+		`[{"t":1,"p":"1e31"}]`, `[{"t":1,"p":"1e-31"}]`, `[{"t":1,"p":"1e999999999"}]`, `[{"t":1,"p":"1e-999999999"}]`,
+	} {
+		q, log := open(source, &shared{values: map[string]string{"quotes " + source: damaged}})
+		q.Add(quoted("1", time.Now()))
+		wantPrices(t, damaged, q, "1")
+		if got := log.String(); strings.Count(got, "\n") != 1 {
+			t.Errorf("%q: logged %s", damaged, got)
+		}
+	}
+}
+
+// maxPoints is what the tiers let there be: 300, 334 and 984 steps, and at each
+// tier's end one more.
+const maxPoints = 1621
+
+func TestPointsAreBoundedInNumberAndAge(t *testing.T) {
+	var all []point
+	for ago := 100 * day; ago >= 0; ago -= 5 * time.Minute {
+		all = append(all, seen(ago, "1"))
+	}
+	all = thinned(all)
+	for age, want := range map[time.Duration]int{day: 288, 7 * day: 586, 30 * day: 898, 100 * day: maxPoints - 3} {
+		n := 0
+		for _, p := range all {
+			if !p.At.Before(now.Add(-age)) {
+				n++
+			}
+		}
+		if n < want || n > maxPoints {
+			t.Errorf("%d points of %v, want %d", n, age, want)
+		}
+	}
+	if age, stored := now.Sub(all[0].At), len(encode(all)); age > maxAge || stored > 64<<10 {
+		t.Errorf("the oldest point is %v old, %d bytes are stored", age, stored)
+	}
+}
+
+func TestPointsAreSortedAndBoundedWhateverIsAdded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q, _ := open(source)
+		for _, minutes := range rapid.SliceOfN(rapid.IntRange(0, 1000*24*60), 0, 80).Draw(t, "minutes ago") {
+			p := seen(time.Duration(minutes)*time.Minute, "1")
+			changed := q.merge([]point{p})
+			if changed && len(q.points) == 0 || q.merge([]point{p}) {
+				t.Fatal("what is new is not said, or said twice")
+			}
+		}
+		if len(q.points) > maxPoints || !slices.IsSortedFunc(q.points, byTime) {
+			t.Fatalf("%d points, or out of order", len(q.points))
+		}
+		for i, p := range q.points[min(1, len(q.points)):] {
+			if p.At.Truncate(5 * time.Minute).Equal(q.points[i].At.Truncate(5 * time.Minute)) {
+				t.Fatal("two points in one step")
+			}
+		}
+	})
+}
