@@ -10,6 +10,7 @@ import (
 	"herald/internal/config"
 	"herald/internal/platform/discord"
 	"herald/internal/platform/telegram"
+	"herald/internal/store"
 )
 
 // Platforms are the settings of the chat platforms.
@@ -47,7 +48,7 @@ func (b *Bot) platforms() ([]platform, error) {
 		a, err := telegram.New(telegram.Config{
 			Settings:       s,
 			Dedup:          b.state,
-			Turns:          b.turns,
+			Limiter:        store.NewSlots(),
 			CommandTimeout: b.cfg.Limits.CommandTimeout,
 			Log:            b.log,
 			Count:          b.metrics.Events(string(telegram.Platform)),

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -175,6 +176,9 @@ func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome 
 			return chatNotListed(communityEntry(req)), Forbidden, about, nil
 		}
 	}
+	if forms[0].Moderators && req.From.ID == "" {
+		return anonymous(), Forbidden, about, nil
+	}
 	reply, err = forms[0].Run(ctx, req)
 	var partial *PartialError
 	switch {
@@ -216,8 +220,8 @@ func (r *Router) explain(req Request, c Command, forms []Form, err error) (Reply
 func (r *Router) limited(ctx context.Context, req Request) time.Duration {
 	platform := string(req.From.Platform)
 	// An anonymous sender is limited by the chat alone: many share the name.
-	if req.From.ID != "" {
-		if wait := r.UserLimit.Allow(ctx, platform+" user "+req.From.ID); wait > 0 {
+	if sender := cmp.Or(req.From.ID, req.SenderChat); sender != "" {
+		if wait := r.UserLimit.Allow(ctx, platform+" user "+sender); wait > 0 {
 			return wait
 		}
 	}

@@ -57,7 +57,7 @@ func byWebhook(c *Config) {
 	c.WebhookURL, c.WebhookSecret, c.Dedup = "https://bot.example/hook", secret.New(hookSecret), store.NewMemory()
 }
 
-func paced(c *Config) { c.Pacing = true }
+func paced(c *Config) { c.Pacing, c.Limiter = true, store.NewSlots() }
 
 // rig is an adapter beside a fake of Telegram, whose calls it carries.
 type rig struct {
@@ -291,6 +291,7 @@ func (r *rig) give(messages ...faketelegram.Message) {
 		})
 	}
 	all.Wait()
+	r.settled(2 * time.Minute)
 }
 
 type tally struct {

@@ -88,8 +88,8 @@ func TestInvitationsAreBounded(t *testing.T) {
 		i.add(user, botapi.MessageRef{MessageID: user})
 	}
 	n := len(i.of)
-	if m, ok := i.take(2 * maxInvitations); n > maxInvitations || !ok || m.MessageID != 2*maxInvitations {
-		t.Errorf("%d are remembered, the last as %+v, %v", n, m, ok)
+	if m := i.remove(2 * maxInvitations); n > maxInvitations || len(m) != 1 || m[0].MessageID != 2*maxInvitations {
+		t.Errorf("%d are remembered, the last as %+v", n, m)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
-	"herald/internal/platform/telegram/botapi"
 )
 
 // dressed is a reply with everything that a server may refuse, and a link and a
@@ -82,21 +81,5 @@ func TestWhatAServerRefusesGoesOnceMoreAsPlainText(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// Plain text keeps what makes it safe: what is foreign stays code, and a question
-// says what it is about.
-func TestPlainTextKeepsCodeAndQuestions(t *testing.T) {
-	reply := chat.Reply{Sections: dressed("").Sections, Ask: &chat.Ask{Command: "staked", Question: chat.Say("Which?")}}
-	asks := shown(reply, true)
-	p := plain(asks.Content)
-	if got := marked(richText{Content: p}); !strings.Contains(got, "`evil.example`") ||
-		!strings.Contains(got, "(https://t.me/") || p.Markup != asks.Markup {
-		t.Errorf("it has %s", got)
-	}
-	copies := botapi.Content{Text: "x", Markup: botapi.Keyboard{Rows: [][]botapi.Button{{{Text: "Copy", Copy: "x"}}}}}
-	if p := plain(copies); p.Markup != nil {
-		t.Errorf("the buttons are %+v", p.Markup)
 	}
 }

@@ -55,7 +55,9 @@ const commitTimeout = 900 * time.Millisecond
 // It is lost if the process is killed, or if Telegram does not take the answer
 // before the drain ends.
 func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
-	s.dropWebhook(ctx)
+	// A webhook left by an earlier run goes. One that is set later belongs to another
+	// process, and polls fail with a conflict until it is gone.
+	_ = s.repeat(ctx, func() error { return s.api.DeleteWebhook(ctx) })
 	lastUpdate := time.Now()
 	// At first, and after a failure, a getUpdates is a short one: its answer
 	// shows at once that Telegram is there.
@@ -81,14 +83,14 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 		s.connected()
 		long := wait > 0
 		wait = longPoll
-		taken, full := s.take(ctx, offsets, batch), len(batch) >= limit
+		taken, full := s.dispatch(ctx, offsets, batch), len(batch) >= limit
 		limit = min(2*limit, batchSize)
 		switch {
 		case taken > 0:
 			lastUpdate = time.Now()
 		case busy:
 			// What only the rate of all chats holds up is best left to Telegram.
-			if full && !s.pace.Saturated() {
+			if full && !s.out.Saturated() {
 				offsets.acknowledgeStuck()
 			}
 		case time.Since(lastUpdate) > idleReset:
@@ -110,7 +112,8 @@ func (s *session) getUpdates(ctx context.Context, offset int64, limit int, wait 
 		if err == nil || ctx.Err() != nil {
 			return batch, limit, err
 		}
-		s.pollFailed(ctx, err)
+		s.ready.Store(false)
+		s.Count("poll_failed")
 		unreadable, is := errors.AsType[*botapi.UnreadableError](err)
 		switch {
 		case !is || limit == 1 && unreadable.TooLarge == 0:
@@ -124,17 +127,9 @@ func (s *session) getUpdates(ctx context.Context, offset int64, limit int, wait 
 	}
 }
 
-func (s *session) pollFailed(ctx context.Context, err error) {
-	s.ready.Store(false)
-	s.Count("poll_failed")
-	if botapi.ErrorOf(err).Kind == botapi.Conflict {
-		s.dropWebhook(ctx)
-	}
-}
-
-// take starts an answer to each update of a batch that is not known yet, and
+// dispatch starts an answer to each update of a batch that is not known yet, and
 // returns how many were new. It blocks while too many are in hand.
-func (s *session) take(ctx context.Context, offsets *offsetTracker, batch []json.RawMessage) (taken int) {
+func (s *session) dispatch(ctx context.Context, offsets *offsetTracker, batch []json.RawMessage) (taken int) {
 	for _, raw := range batch {
 		u, err := decode(raw)
 		id := u.ID
@@ -150,20 +145,20 @@ func (s *session) take(ctx context.Context, offsets *offsetTracker, batch []json
 			continue
 		}
 		select {
-		case s.inHand <- struct{}{}:
+		case s.inFlight <- struct{}{}:
 		case <-ctx.Done():
 			return taken
 		}
-		s.work.Go(func(request string) {
-			settled := true // An update that makes this program panic would do so again.
+		s.tasks.Go(func(request string) {
+			done := true // An update that makes this program panic would do so again.
 			defer func() {
-				// While this process runs nobody else tries again.
-				if settled || s.work.Sends.Err() == nil {
+				// Before the stop nobody else would try again.
+				if done || s.running.Err() == nil {
 					offsets.done(id)
 				}
-				<-s.inHand
+				<-s.inFlight
 			}()
-			settled = s.answer(request, u)
+			done = s.respond(request, u)
 		})
 	}
 	return taken
@@ -173,25 +168,16 @@ func (s *session) take(ctx context.Context, offsets *offsetTracker, batch []json
 // in hand, when half of a full batch is out of the way, or after a gap, quiet
 // being the time since the last new update.
 func awaitNews(ctx context.Context, offsets *offsetTracker, batch int, full bool, quiet time.Duration) {
-	most, gap := 0, pollGap
+	pending, gap := 0, pollGap
 	if full {
-		most, gap = batch/2, fullGap
+		pending, gap = batch/2, fullGap
 	}
 	timer := time.NewTimer(min(max(gap, quiet/8), maxGap))
 	defer timer.Stop()
 	select {
-	case <-offsets.whenPending(most):
+	case <-offsets.whenPending(pending):
 	case <-timer.C:
 	case <-ctx.Done():
-	}
-}
-
-// dropWebhook deletes a webhook left by an earlier run; getUpdates fails while one
-// is set. After a failure the next 409 brings it back here.
-func (s *session) dropWebhook(ctx context.Context) {
-	err := s.api.DeleteWebhook(ctx)
-	if err != nil && ctx.Err() == nil && !s.tokenRefused(err) {
-		s.Log.Warn("telegram: a webhook that may be set could not be deleted", "err", err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
@@ -21,18 +22,39 @@ const (
 
 var signs = map[chat.Tone]string{chat.Positive: "✅ ", chat.Negative: "❌ ", chat.Warning: "⚠️ "}
 
-// richText is a message ready to be sent. Styles are entities and never markup,
-// so that nothing in it has to be escaped.
-type richText struct {
-	botapi.Content
-	// picture is a PNG with Content as its caption; nil is none.
-	picture []byte
+// A question for an argument has a link below its first character, which is
+// invisible. The link names the command (askedFor).
+const (
+	hidden     = "\u200b"
+	askPayload = "ask-"
+)
+
+// maxPlaceholder is in characters, https://core.telegram.org/bots/api#forcereply.
+const maxPlaceholder = 64
+
+// maxAlert is in characters, https://core.telegram.org/bots/api#answercallbackquery.
+const maxAlert = 200
+
+// maxDescription of an inline result is in characters: about what apps show of it.
+const maxDescription = 150
+
+// deepLink opens the private chat with a bot, which is then told payload: 1 to 64
+// of A-Za-z0-9_-, https://core.telegram.org/bots/features#deep-linking.
+func deepLink(bot, payload string) string { return "https://t.me/" + bot + "?start=" + payload }
+
+// cut is s, or as much of it as makes n characters with an ellipsis.
+func cut(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
 }
 
-// render shows c, shortened to Telegram's bounds. private is for a chat in which
-// the asker alone reads along: nobody is notified there of being mentioned. bot
-// is the bot's username.
-func render(c words.Card, bot string, private bool) richText {
+// render shows c, shortened to Telegram's bounds. Styles are entities and never
+// markup, so nothing has to be escaped. private is for a chat in which the asker
+// alone reads along: nobody is notified there of being mentioned. bot is the bot's
+// username.
+func render(c words.Card, bot string, private bool) botapi.Content {
 	limit := maxUnits
 	var picture []byte
 	if c.Image != nil {
@@ -45,14 +67,14 @@ func render(c words.Card, bot string, private bool) richText {
 	if p.units > limit {
 		p = layOut(c.Fit(limit-units(hidden+signs[c.Tone]), lineUnits), bot, private)
 	}
-	content := botapi.Content{Text: p.b.String(), Entities: fewer(p.entities), Markup: keyboard(c.Buttons)}
+	content := botapi.Content{Text: p.b.String(), Entities: fewer(p.entities), Markup: keyboard(c.Buttons), Picture: picture}
 	if strings.TrimSpace(content.Text) == "" {
 		content.Text = "…" // Telegram refuses one without text.
 	}
 	if c.Ask != nil {
 		content.Markup = botapi.ForceReply{Placeholder: cut(c.Ask.Question, maxPlaceholder)}
 	}
-	return richText{content, picture}
+	return content
 }
 
 func layOut(c words.Card, bot string, private bool) *page {
@@ -246,4 +268,43 @@ func keyboard(buttons []words.Button) botapi.Markup {
 		*row = append(*row, botapi.Button{Text: b.Label, Data: b.State, URL: b.URL, Copy: botapi.CopyText(b.Copy)})
 	}
 	return botapi.Keyboard{Rows: rows}
+}
+
+// renderAlert is as many whole lines of r as an alert has room for.
+func renderAlert(r chat.Reply) string {
+	c := words.Print(r)
+	lines := []words.Line{c.Title, c.Text}
+	for _, section := range c.Sections {
+		lines = append(lines, section.Heading)
+		for _, f := range section.Fields {
+			parts := fieldLine(f)
+			lines = append(lines, slices.Concat(parts[:]...))
+		}
+	}
+	text := signs[c.Tone]
+	room := maxAlert - utf8.RuneCountInString(text)
+	separator := ""
+	for _, l := range append(lines, c.Notes...) {
+		line := l.String()
+		if separator == "" {
+			line = cut(line, room) // Something must be said.
+		}
+		if size := utf8.RuneCountInString(separator + line); line != "" && size <= room {
+			text += separator + line
+			room -= size
+			separator = "\n"
+		}
+	}
+	return text
+}
+
+// renderArticle is r as a result of an inline query: what is sent by choosing it,
+// under its first line. Its buttons are those that ask nothing of the bot.
+func renderArticle(id string, r chat.Reply, bot string) botapi.Article {
+	r.Ask = nil
+	r.Actions = slices.DeleteFunc(slices.Clone(r.Actions), func(a chat.Action) bool { return a.Command != "" })
+	content := render(words.Print(r), bot, false)
+	title, rest, _ := strings.Cut(content.Text, "\n")
+	lines := strings.FieldsFunc(rest, func(c rune) bool { return c == '\n' })
+	return botapi.Article{ID: id, Title: title, Description: cut(strings.Join(lines, " · "), maxDescription), Content: content}
 }

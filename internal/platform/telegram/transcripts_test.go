@@ -30,7 +30,7 @@ func TestTranscripts(t *testing.T) {
 
 // marked is a message as text that shows its entities, its buttons and what else
 // it has.
-func marked(m richText) string {
+func marked(m botapi.Content) string {
 	opening, closing := map[int]string{}, map[int]string{}
 	// What holds another begins before it and ends behind it.
 	entities := slices.SortedStableFunc(slices.Values(m.Entities), func(a, b botapi.Entity) int { return b.Length - a.Length })
@@ -58,7 +58,7 @@ func marked(m richText) string {
 			from = i
 		}
 	}
-	if m.picture != nil {
+	if m.Picture != nil {
 		b.WriteString("\n(picture)")
 	}
 	switch markup := m.Markup.(type) {

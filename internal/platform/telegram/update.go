@@ -41,6 +41,7 @@ type message struct {
 	ForwardOrigin *struct{}       `json:"forward_origin"`
 	ViaBot        *struct{}       `json:"via_bot"`
 	ReplyTo       *message        `json:"reply_to_message"`
+	AutoForward   bool            `json:"is_automatic_forward"` // a channel's post, in its discussion group
 	TopicCreated  *struct{}       `json:"forum_topic_created"`
 	Text          string          `json:"text"`
 	Entities      []entity        `json:"entities"`

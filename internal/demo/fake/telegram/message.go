@@ -61,7 +61,7 @@ func (s *Server) send(method string, params map[string]json.RawMessage, files ma
 		case no != nil:
 		case s.closed[[2]int64{m.Chat, m.Thread}]:
 			no = bad("TOPIC_CLOSED")
-		case params["ephemeral_message_parameters"] != nil && !s.older.Ephemeral:
+		case s.forOne(params):
 			no = s.receive(m, params)
 		default:
 			if no = s.replyTo(m, arg[*reply](params, "reply_parameters")); no == nil {
