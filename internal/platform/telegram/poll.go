@@ -71,9 +71,19 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 		var batch []json.RawMessage
 		err := s.repeat(ctx, func() (err error) {
 			asked = time.Now()
-			batch, limit, err = s.getUpdates(ctx, offset, limit, wait)
-			if err != nil {
-				wait = 0
+			batch, err = s.api.GetUpdates(ctx, offset, limit, wait, allowedUpdates)
+			if err == nil || ctx.Err() != nil {
+				return err
+			}
+			wait = 0
+			s.ready.Store(false)
+			s.Count("poll_failed")
+			if large, is := errors.AsType[*botapi.TooLargeError](err); is && limit == 1 {
+				s.Count("update_too_large")
+				s.Log.Warn("telegram: an update is too large to be read and is skipped")
+				batch, err = []json.RawMessage{fmt.Appendf(nil, `{"update_id":%d}`, large.First)}, nil
+			} else if is {
+				limit = 1 // to find out which update it is
 			}
 			return err
 		})
@@ -81,15 +91,13 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 			return
 		}
 		s.connected()
-		long := wait > 0
-		wait = longPoll
-		taken, full := s.dispatch(ctx, offsets, batch), len(batch) >= limit
-		limit = min(2*limit, batchSize)
-		switch {
+		long, full := wait > 0, len(batch) >= limit
+		wait, limit = longPoll, batchSize
+		switch taken := s.dispatch(ctx, offsets, batch); {
 		case taken > 0:
 			lastUpdate = time.Now()
 		case busy:
-			// What only the rate of all chats holds up is best left to Telegram.
+			// What only the rate of all messages holds up is best left to Telegram.
 			if full && !s.out.Saturated() {
 				offsets.acknowledgeStuck()
 			}
@@ -99,31 +107,6 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 			transport.Sleep(ctx, emptyGap)
 		}
 		awaitNews(ctx, offsets, len(batch), full, time.Since(lastUpdate))
-	}
-}
-
-// getUpdates is one poll. An answer that cannot be read is asked for again at
-// once, with half as many updates, down to one; it returns the last limit. Of
-// one update that alone is too large only the ID is returned, so that it is
-// skipped. One that breaks off may be whole the next time, and is not.
-func (s *session) getUpdates(ctx context.Context, offset int64, limit int, wait time.Duration) ([]json.RawMessage, int, error) {
-	for {
-		batch, err := s.api.GetUpdates(ctx, offset, limit, wait, allowedUpdates)
-		if err == nil || ctx.Err() != nil {
-			return batch, limit, err
-		}
-		s.ready.Store(false)
-		s.Count("poll_failed")
-		unreadable, is := errors.AsType[*botapi.UnreadableError](err)
-		switch {
-		case !is || limit == 1 && unreadable.TooLarge == 0:
-			return nil, limit, err
-		case limit == 1:
-			s.Count("update_too_large")
-			s.Log.Warn("telegram: an update is too large to be read and is skipped")
-			return []json.RawMessage{fmt.Appendf(nil, `{"update_id":%d}`, unreadable.TooLarge)}, limit, nil
-		}
-		limit /= 2
 	}
 }
 

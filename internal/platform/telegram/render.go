@@ -72,7 +72,7 @@ func render(c words.Card, bot string, private bool) botapi.Content {
 		content.Text = "…" // Telegram refuses one without text.
 	}
 	if c.Ask != nil {
-		content.Markup = botapi.ForceReply{Placeholder: cut(c.Ask.Question, maxPlaceholder)}
+		content.Markup = botapi.ForceReply{Force: true, Placeholder: cut(c.Ask.Question, maxPlaceholder), Selective: true}
 	}
 	return content
 }
@@ -265,7 +265,11 @@ func keyboard(buttons []words.Button) botapi.Markup {
 			rows, width = append(rows, nil), units(b.Label)
 		}
 		row := &rows[len(rows)-1]
-		*row = append(*row, botapi.Button{Text: b.Label, Data: b.State, URL: b.URL, Copy: botapi.CopyText(b.Copy)})
+		button := botapi.Button{Text: b.Label, Data: b.State, URL: b.URL}
+		if b.Copy != "" {
+			button.Copy = &botapi.CopyText{Text: b.Copy}
+		}
+		*row = append(*row, button)
 	}
 	return botapi.Keyboard{Rows: rows}
 }

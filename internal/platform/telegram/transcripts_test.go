@@ -68,9 +68,17 @@ func marked(m botapi.Content) string {
 		for _, row := range markup.Rows {
 			b.WriteByte('\n')
 			for _, button := range row {
-				fmt.Fprintf(&b, "[%s: %s] ", button.Text, button.Data+button.URL+string(button.Copy))
+				fmt.Fprintf(&b, "[%s: %s] ", button.Text, button.Data+button.URL+copied(button))
 			}
 		}
 	}
 	return strings.ReplaceAll(strings.TrimSpace(b.String()), hidden, "·")
+}
+
+// copied is what a button puts on the clipboard.
+func copied(b botapi.Button) string {
+	if b.Copy == nil {
+		return ""
+	}
+	return b.Copy.Text
 }

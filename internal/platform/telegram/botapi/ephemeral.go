@@ -54,7 +54,7 @@ func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content
 		reply.EphemeralID = to.id
 	}
 	only := receiver{to.user, to.press}
-	m, err := call[sent](ctx, c, method, &struct {
+	m, err := show(ctx, c, method, &struct {
 		Chat int64 `json:"chat_id"`
 		Content
 		Preview   linkPreview     `json:"link_preview_options"`

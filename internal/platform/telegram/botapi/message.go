@@ -1,9 +1,6 @@
 package botapi
 
-import (
-	"context"
-	"encoding/json"
-)
+import "context"
 
 // EntityType is a way to show a span of a text.
 type EntityType string
@@ -54,41 +51,27 @@ type Keyboard struct {
 	Rows [][]Button `json:"inline_keyboard"`
 }
 
-// Button is a button of a Keyboard. One of its fields other than Text must be
-// set.
+// Button is a button of a Keyboard. One of its fields other than Text must be set.
 type Button struct {
 	Text string `json:"text"`
 	// Data comes back when the button is pressed; 1 to 64 bytes.
-	Data string `json:"callback_data,omitempty"`
-	URL  string `json:"url,omitempty"`
-	// Copy goes to the clipboard; 1 to 256 characters.
-	Copy CopyText `json:"copy_text,omitempty"`
+	Data string    `json:"callback_data,omitempty"`
+	URL  string    `json:"url,omitempty"`
+	Copy *CopyText `json:"copy_text,omitempty"`
 }
 
-// CopyText is a text for the clipboard.
-type CopyText string
-
-// MarshalJSON implements json.Marshaler.
-func (t CopyText) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Text string `json:"text"`
-	}{string(t)})
+// CopyText is a text for the clipboard, of 1 to 256 characters.
+type CopyText struct {
+	Text string `json:"text"`
 }
 
-// ForceReply opens the reply box of the sender of the message that is replied
-// to.
+// ForceReply opens the reply box of the sender of the message that is replied to.
+// Force and Selective are set.
 type ForceReply struct {
+	Force bool `json:"force_reply"`
 	// Placeholder stands in the empty box; at most 64 characters.
-	Placeholder string
-}
-
-// MarshalJSON implements json.Marshaler.
-func (f ForceReply) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		ForceReply  bool   `json:"force_reply"`
-		Placeholder string `json:"input_field_placeholder,omitempty"`
-		Selective   bool   `json:"selective,omitempty"`
-	}{true, f.Placeholder, true})
+	Placeholder string `json:"input_field_placeholder,omitempty"`
+	Selective   bool   `json:"selective"`
 }
 
 func (Keyboard) markup()   {}
@@ -143,19 +126,19 @@ func (c *Client) Send(ctx context.Context, to Destination, content Content) (id 
 	reply := replyParameters{MessageID: to.ReplyTo, AllowWithout: to.ReplyTo != 0}
 	var m sent
 	if content.Picture == nil {
-		m, err = call[sent](ctx, c, "sendMessage", &struct {
+		m, err = show(ctx, c, "sendMessage", &struct {
 			Destination
 			Content
 			Preview linkPreview     `json:"link_preview_options"`
 			Reply   replyParameters `json:"reply_parameters,omitzero"`
 		}{to, content, noPreview, reply})
 	} else {
-		m, err = call[sent](ctx, c, "sendPhoto", upload{&struct {
+		m, err = upload(ctx, c, "sendPhoto", &struct {
 			Destination
 			caption
 			Markup Markup          `json:"reply_markup,omitempty"`
 			Reply  replyParameters `json:"reply_parameters,omitzero"`
-		}{to, caption{content.Text, content.Entities}, content.Markup, reply}, content.Picture})
+		}{to, caption{content.Text, content.Entities}, content.Markup, reply}, content.Picture)
 	}
 	return m.ID, err
 }
@@ -182,11 +165,11 @@ func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) (err e
 			Preview linkPreview `json:"link_preview_options"`
 		}{m, content, noPreview})
 	} else {
-		err = do(ctx, c, "editMessageMedia", upload{&struct {
+		_, err = upload(ctx, c, "editMessageMedia", &struct {
 			MessageRef
 			Media  media  `json:"media"`
 			Markup Markup `json:"reply_markup,omitempty"`
-		}{m, media{"photo", "attach://" + pictureName, caption{content.Text, content.Entities}}, content.Markup}, content.Picture})
+		}{m, media{"photo", "attach://" + pictureName, caption{content.Text, content.Entities}}, content.Markup}, content.Picture)
 	}
 	if ErrorOf(err).detail == notModified {
 		return nil
