@@ -46,8 +46,8 @@ var (
 		`{"type":"text_mention","offset":17,"length":4,"user":{"id":501,"is_bot":false,"first_name":"Ann"}}]`
 	keyboard = `{"inline_keyboard":[[{"text":"Refresh","callback_data":"1:price"},` +
 		`{"text":"Explorer","url":"https://example.com/x"}],[{"text":"Copy","copy_text":{"text":"0x1"}}]]}`
-	noLinks = `"link_preview_options":{"is_disabled":true}`
-	message = `"text":"Price now, docs, more","entities":` + entities + `,"reply_markup":` + keyboard + `,` + noLinks
+	noLinks     = `"link_preview_options":{"is_disabled":true}`
+	message     = `"text":"Price now, docs, more","entities":` + entities + `,"reply_markup":` + keyboard + `,` + noLinks
 	captionJSON = `"caption":"Price now, docs, more","caption_entities":` + entities
 )
 

@@ -242,7 +242,7 @@ func (o *Outbox) deliver(ctx context.Context, m Message, seal func() (Message, b
 			if m, due = seal(); err != nil || !due {
 				return err
 			}
-			full = m.Content
+			full, m.Notice = m.Content, "" // Once a minute is meant for its first time.
 		} else if err = o.slot(ctx, &m, time.Time{}); err != nil {
 			return err
 		} else {
