@@ -86,7 +86,7 @@ type Config struct {
 	Settings
 	// Dedup knows repeated deliveries; polling does without.
 	Dedup chat.Dedup
-	// Limiter keeps Telegram's rates if Pacing is on.
+	// Limiter keeps Telegram's rates, if Pacing is on, and that of notices.
 	Limiter chat.Limiter
 	// CommandTimeout is how long after a command's arrival its answer may still wait
 	// for a slot under Pacing.
@@ -197,7 +197,7 @@ func (s *session) connected() {
 	}
 }
 
-// maxInvitations bounds what is remembered of them.
+// maxInvitations bounds for how many people they are remembered, and for each.
 const maxInvitations = 10_000
 
 // invitations are messages in groups that ask people to start the bot, by user. When
@@ -205,18 +205,16 @@ const maxInvitations = 10_000
 // empty.
 type invitations struct {
 	mu sync.Mutex
-	n  int
 	of map[int64][]botapi.MessageRef
 }
 
 func (i *invitations) add(user int64, m botapi.MessageRef) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.of == nil || i.n >= maxInvitations {
-		i.of, i.n = map[int64][]botapi.MessageRef{}, 0
+	if i.of == nil || len(i.of) >= maxInvitations || len(i.of[user]) >= maxInvitations {
+		i.of = map[int64][]botapi.MessageRef{}
 	}
 	i.of[user] = append(i.of[user], m)
-	i.n++
 }
 
 func (i *invitations) remove(user int64) []botapi.MessageRef {
@@ -224,6 +222,5 @@ func (i *invitations) remove(user int64) []botapi.MessageRef {
 	defer i.mu.Unlock()
 	all := i.of[user]
 	delete(i.of, user)
-	i.n -= len(all)
 	return all
 }

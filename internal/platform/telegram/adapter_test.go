@@ -100,7 +100,7 @@ func TestSomebodyWithoutANameIsToldSoOnceAMinute(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		r.api.Push(anonymous(faketelegram.Chat{ID: -77, Type: "channel"}, "/exists 77"))
 		r.sent(2)
-	}, paced)
+	})
 }
 
 func TestAsksTelegramWhoModerates(t *testing.T) {

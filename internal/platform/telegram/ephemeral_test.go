@@ -164,7 +164,9 @@ func TestNothingPrivateIsSeenByOthersOnAnyServer(t *testing.T) {
 		started bool
 	}
 	tests := map[string]test{}
-	for server, older := range map[string]faketelegram.Older{"new": {DateTime: true}, "older": {Ephemeral: true}} {
+	for server, older := range map[string]faketelegram.Older{
+		"new": {DateTime: true}, "10.2": {DirectReceiver: true}, "older": {Ephemeral: true}, "that lies": {DeliversEphemeral: true},
+	} {
 		for trouble, faults := range map[string][]faketelegram.Fault{
 			"none": nil, "refusals": {refused, refused, refused, refused}, "unclear": {unclear, unclear, unclear, unclear}, "too many": {many, many},
 		} {
@@ -209,7 +211,9 @@ func TestNothingPrivateIsSeenByOthersOnAnyServer(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Minute)
-		r.hides(ann)
+		if !tt.older.DeliversEphemeral {
+			r.hides(ann) // What is public for a moment is deleted.
+		}
 		for _, call := range r.api.Calls("sendMessage") {
 			if tt.older.Ephemeral && call.Params["ephemeral_message_parameters"] != nil {
 				t.Error("a server that does not know ephemeral messages is sent one")
@@ -217,6 +221,36 @@ func TestNothingPrivateIsSeenByOthersOnAnyServer(t *testing.T) {
 		}
 		if n := len(r.handler.Requests()); n < 8 {
 			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+// What a server has once made public it would make public again: from then on it is
+// one without ephemeral messages.
+func TestAServerThatMakesAnEphemeralAnswerPublicIsSentNoOther(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.handler.Reply = secretReply
+		r.api.Start(ann)
+		r.api.MakeOlder(faketelegram.Older{DeliversEphemeral: true})
+		r.run()
+		for range 3 {
+			r.api.PushEphemeral(inGroup(ann, "/mylogins"))
+			r.api.WaitAcknowledged(soon)
+		}
+		ephemeral := 0
+		for _, call := range r.api.Calls("sendMessage") {
+			if call.Params["ephemeral_message_parameters"] != nil {
+				ephemeral++
+			}
+		}
+		_, privately, public := readBy(r.api.Sent())
+		if ephemeral != 1 || len(privately) != 3 || !public[0].Deleted {
+			t.Errorf("%d ephemeral messages and %d private ones; everybody read %+v", ephemeral, len(privately), public)
+		}
+		for _, m := range public[1:] {
+			if m.Text != said(answeredPrivately) {
+				t.Errorf("everybody read %+v", m)
+			}
 		}
 	})
 }

@@ -57,7 +57,7 @@ func byWebhook(c *Config) {
 	c.WebhookURL, c.WebhookSecret, c.Dedup = "https://bot.example/hook", secret.New(hookSecret), store.NewMemory()
 }
 
-func paced(c *Config) { c.Pacing, c.Limiter = true, store.NewSlots() }
+func paced(c *Config) { c.Pacing = true }
 
 // rig is an adapter beside a fake of Telegram, whose calls it carries.
 type rig struct {
@@ -84,6 +84,7 @@ func setUp(t *testing.T, changes ...func(*Config)) *rig {
 	c := Config{
 		Settings:       Settings{Token: secret.New(faketelegram.Token), APIURL: r.api.URL},
 		CommandTimeout: 20 * time.Second,
+		Limiter:        store.NewSlots(),
 		Log:            slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Count:          r.events.count,
 		Connected:      func(name string) { r.events.count("connected as " + name) },

@@ -18,11 +18,9 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	s := &session{Adapter: a, tasks: chat.NewTasks(ctx, h, a.Log, a.Count), running: ctx, fail: fail}
 	// The number before the colon is the bot's, and no secret.
 	number, _, _ := strings.Cut(a.Token.Reveal(), ":")
-	out := outbox.Config{API: a.api, Bot: "telegram " + number, Count: a.Count, Unauthorized: s.unauthorized}
-	if a.Pacing {
-		out.Limiter = a.Limiter
-	}
-	s.out = outbox.New(out)
+	s.out = outbox.New(outbox.Config{
+		API: a.api, Limiter: a.Limiter, Pacing: a.Pacing, Bot: "telegram " + number, Count: a.Count, Unauthorized: s.unauthorized,
+	})
 
 	// If it fails, ctx has ended, and poll and receive return at once.
 	_ = s.repeat(ctx, func() (err error) { s.me, err = a.api.GetMe(ctx); return err })

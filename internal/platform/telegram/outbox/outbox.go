@@ -47,8 +47,11 @@ var backoff = transport.Backoff{First: 500 * time.Millisecond, Max: 30 * time.Se
 // Config is what an Outbox works with.
 type Config struct {
 	API *botapi.Client
-	// Limiter keeps Telegram's rates; without one, only 429s slow messages down.
+	// Limiter keeps Notices to their rate and, with Pacing, all messages to Telegram's.
 	Limiter chat.Limiter
+	// Pacing keeps messages to Telegram's published rates; without it, only 429s slow
+	// them down.
+	Pacing bool
 	// Bot begins the keys of the Limiter.
 	Bot string
 	// Count is called with rate_limited, send_repeated, send_outcome_unknown,

@@ -62,7 +62,7 @@ func (c *crowd) replica(t *testing.T) *Outbox {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(Config{API: api, Limiter: c.limiter, Bot: "bot", Count: func(string) {}, Unauthorized: func() {}})
+	return New(Config{API: api, Limiter: c.limiter, Pacing: true, Bot: "bot", Count: func(string) {}, Unauthorized: func() {}})
 }
 
 func message(to, asker int64, text string) Message {
@@ -242,9 +242,7 @@ func TestA429HoldsBackItsChatOrAll(t *testing.T) {
 	for _, chats := range []int64{1, manyHeld} {
 		for _, paced := range []bool{true, false} {
 			inBubble(t, func(t *testing.T, c *crowd) {
-				if !paced {
-					c.Limiter = nil
-				}
+				c.Pacing = paced
 				for range chats {
 					c.api.Fail("sendMessage", faketelegram.TooMany(wait))
 				}

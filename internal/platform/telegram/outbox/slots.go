@@ -53,7 +53,7 @@ type hold struct {
 
 // limits are those that a message has to keep in its chat.
 func (o *Outbox) limits(m *Message) []chat.Limit {
-	if o.Limiter == nil {
+	if !o.Pacing {
 		return nil
 	}
 	limits := []chat.Limit{chatLimit}
@@ -78,22 +78,21 @@ func (o *Outbox) limits(m *Message) []chat.Limit {
 // else what the rate of all messages holds up would leave its chat in one bunch.
 func (o *Outbox) slot(ctx context.Context, m *Message, deadline time.Time) error {
 	limits := o.limits(m)
-	if m.Notice == "" {
-		if !o.enter(m, limits, deadline) {
-			return errNoRoom
-		}
-		defer o.leave(m.To.Chat)
-	}
-	if o.Limiter == nil {
-		_, err := o.waitHeld(ctx, m.To.Chat)
-		return err
-	}
 	if m.Notice != "" {
 		once := noticeLimit
 		once.Key = fmt.Sprintf("%s notice %s %d", o.Bot, m.Notice, m.To.Chat)
 		if _, ok := o.Limiter.Reserve(ctx, 0, once); !ok {
 			return errNoRoom
 		}
+	} else {
+		if !o.enter(m, limits, deadline) {
+			return errNoRoom
+		}
+		defer o.leave(m.To.Chat)
+	}
+	if !o.Pacing {
+		_, err := o.waitHeld(ctx, m.To.Chat)
+		return err
 	}
 	const askOnly = -1
 	wait, _ := o.Limiter.Reserve(ctx, askOnly, limits...)
