@@ -86,7 +86,7 @@ type Config struct {
 	Settings
 	// Dedup knows repeated deliveries; polling does without.
 	Dedup chat.Dedup
-	// Limiter keeps Telegram's rates, if Pacing is on, and that of notices.
+	// Limiter keeps Telegram's rates, if Pacing is on, and notices to theirs.
 	Limiter chat.Limiter
 	// CommandTimeout is how long after a command's arrival its answer may still wait
 	// for a slot under Pacing.

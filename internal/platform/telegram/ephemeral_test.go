@@ -40,8 +40,8 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 		here, privately int
 		public          notice
 	}
-	unclear, refused := faketelegram.Page(502), faketelegram.NoRights()
-	out := unclear.CarriedOut()
+	unknown, refused := faketelegram.Page(502), faketelegram.NoRights()
+	out := unknown.CarriedOut()
 	inBubble(t, map[string]test{
 		"at once":                             {here: 1},
 		"too late":                            {takes: 16 * time.Second, privately: 1},
@@ -49,7 +49,7 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 		"refused":                             {faults: faults{refused}, privately: 1},
 		"certainly not out":                   {faults: faults{faketelegram.TooMany(3 * time.Second)}, here: 1},
 		"out without knowing":                 {faults: faults{out}, here: 2},
-		"perhaps out twice":                   {faults: faults{unclear, unclear}, privately: 1},
+		"perhaps out twice":                   {faults: faults{unknown, unknown}, privately: 1},
 		"out three times":                     {faults: faults{out, out, out}, here: 2, privately: 1},
 		"to a stranger":                       {stranger: true, here: 1},
 		"to a stranger whose answer is late":  {stranger: true, takes: 16 * time.Second, public: pressStart},
@@ -157,7 +157,7 @@ func TestAPressBelowAnEphemeralAnswerIsAnsweredLikeIt(t *testing.T) {
 // server that delivers the command as one that everybody sees is sent no ephemeral
 // message: it might make it public.
 func TestNothingPrivateIsSeenByOthersOnAnyServer(t *testing.T) {
-	refused, unclear, many := faketelegram.Status(400), faketelegram.Page(502).CarriedOut(), faketelegram.TooMany(20*time.Second)
+	refused, unknown, many := faketelegram.Status(400), faketelegram.Page(502).CarriedOut(), faketelegram.TooMany(20*time.Second)
 	type test struct {
 		older   faketelegram.Older
 		trouble []faketelegram.Fault
@@ -168,7 +168,7 @@ func TestNothingPrivateIsSeenByOthersOnAnyServer(t *testing.T) {
 		"new": {DateTime: true}, "10.2": {DirectReceiver: true}, "older": {Ephemeral: true}, "that lies": {DeliversEphemeral: true},
 	} {
 		for trouble, faults := range map[string][]faketelegram.Fault{
-			"none": nil, "refusals": {refused, refused, refused, refused}, "unclear": {unclear, unclear, unclear, unclear}, "too many": {many, many},
+			"none": nil, "refusals": {refused, refused, refused, refused}, "unknown": {unknown, unknown, unknown, unknown}, "too many": {many, many},
 		} {
 			for _, started := range []bool{true, false} {
 				tests[fmt.Sprint(server, " ", trouble, " ", started)] = test{older, faults, started}

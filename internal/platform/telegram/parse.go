@@ -35,7 +35,7 @@ type command struct {
 	origin  origin
 	// text is the command and its words, the same for all who ask the same.
 	text string
-	// private is set if the answer is for the asker alone.
+	// private is set if the answer is for its user alone.
 	private bool
 	// linkable is set if a deep link can repeat the request.
 	linkable bool

@@ -42,8 +42,8 @@ func TestWhatAServerRefusesGoesOnceMoreAsPlainText(t *testing.T) {
 		plain    bool
 	}
 	asked := map[string]func(*rig){
-		"message":   func(r *rig) { r.askers(1) },
-		"picture":   func(r *rig) { r.askers(1) },
+		"message":   func(r *rig) { r.ask(1) },
+		"picture":   func(r *rig) { r.ask(1) },
 		"ephemeral": func(r *rig) { r.api.PushEphemeral(inGroup(ann, "/mylogins")) },
 		"edit":      func(r *rig) { r.press(ann, "Refresh") },
 	}

@@ -19,8 +19,8 @@ const longPoll = 50 * time.Second
 // https://core.telegram.org/bots/api#getupdates.
 const batchSize = 100
 
-// How long to wait between two polls while something is in hand. A poll is
-// answered at once then, since what is in hand is still in Telegram's queue. The
+// How long to wait between two polls while something is in flight. A poll is
+// answered at once then, since what is in flight is still in Telegram's queue. The
 // gap is pollGap, or fullGap after a full batch, behind which more may be
 // waiting. It grows to an eighth of the time since the last new update, up to
 // maxGap.
@@ -111,7 +111,7 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 }
 
 // dispatch starts an answer to each update of a batch that is not known yet, and
-// returns how many were new. It blocks while too many are in hand.
+// returns how many were new. It blocks while too many are in flight.
 func (s *session) dispatch(ctx context.Context, offsets *offsetTracker, batch []json.RawMessage) (taken int) {
 	for _, raw := range batch {
 		u, err := decode(raw)
@@ -148,7 +148,7 @@ func (s *session) dispatch(ctx context.Context, offsets *offsetTracker, batch []
 }
 
 // awaitNews waits until a poll may bring anything new: at once when nothing is
-// in hand, when half of a full batch is out of the way, or after a gap, quiet
+// in flight, when half of a full batch is out of the way, or after a gap, quiet
 // being the time since the last new update.
 func awaitNews(ctx context.Context, offsets *offsetTracker, batch int, full bool, quiet time.Duration) {
 	pending, gap := 0, pollGap

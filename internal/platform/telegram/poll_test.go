@@ -31,7 +31,7 @@ func TestWhatHangsHidesNobodyElses(t *testing.T) {
 		r := setUp(t)
 		r.block(people(tt.hung)...)
 		stop, start := r.run(), time.Now()
-		r.askers(tt.hung + tt.others)
+		r.ask(tt.hung + tt.others)
 		sent := r.api.WaitSent(tt.others, time.Minute)
 		if took := time.Since(start); len(sent) < tt.others || took > tt.within {
 			t.Errorf("%d of %d others are answered, after %v", len(sent), tt.others, took)
@@ -50,7 +50,7 @@ func TestWhatIsInFlightIsBounded(t *testing.T) {
 	simulated(t, func(t *testing.T, r *rig) {
 		r.adapter.inFlight = make(chan struct{}, most)
 		release := r.block(people(most)...)
-		r.askers(most + 5)
+		r.ask(most + 5)
 		r.run()
 		time.Sleep(time.Second)
 		if n := len(r.handler.Requests()); n != most {
@@ -68,7 +68,7 @@ func TestPollsAreMadeWithPauses(t *testing.T) {
 		r := setUp(t)
 		if result == "" {
 			r.block(people(1)...)
-			r.askers(1)
+			r.ask(1)
 		} else {
 			r.carry("getUpdates", time.Hour, func(*http.Request) (*http.Response, error) {
 				time.Sleep(time.Millisecond)
@@ -106,9 +106,9 @@ func TestATenMinuteOutageIsOutwaitedWithoutHurry(t *testing.T) {
 		r.run()
 		r.waitFor("ready", r.adapter.Ready)
 		time.Sleep(2 * time.Second)
-		r.askers(1) // It ends the poll that waits.
+		r.ask(1) // It ends the poll that waits.
 		r.sent(1)
-		r.askers(1)
+		r.ask(1)
 		time.Sleep(length - 5*time.Second)
 		if n := r.events.of("getUpdates"); n < 8 || n > 70 || r.events.of("poll_failed") < n-5 {
 			t.Errorf("%d calls, %d counted", n, r.events.of("poll_failed"))
@@ -128,7 +128,7 @@ func TestUpdatesThatCannotBeReadAreSkipped(t *testing.T) {
 		r.api.PushRaw(`"message":{"message_id":"seven"}`)
 		r.api.PushRaw(`"callback_query":{"id":"1","data":7}`)
 		r.api.PushRaw(`"a_kind_of_tomorrow":{"x":1}`)
-		r.askers(1)
+		r.ask(1)
 		r.run()
 		r.sent(1)
 		if !r.api.WaitAcknowledged(soon) || r.events.of("update_undecodable") != 2 {
@@ -154,9 +154,9 @@ func TestAnUpdateThatIsTooLargeIsSkipped(t *testing.T) {
 			}
 			return resp, err
 		})
-		r.askers(3)
+		r.ask(3)
 		r.api.PushRaw(fmt.Sprintf(`"poll":{"id":%q}`, strings.Repeat("x", limit)))
-		r.askers(3)
+		r.ask(3)
 		r.run()
 		r.sent(6)
 		if !r.api.WaitAcknowledged(soon) || r.events.of("update_too_large") != 1 || r.events.of("poll_failed") == 0 {
@@ -175,7 +175,7 @@ func TestARefusedTokenEndsRun(t *testing.T) {
 			r.api.Revoke()
 			return chat.Reply{Title: chat.Say("x")}
 		}
-		r.askers(1)
+		r.ask(1)
 		before(r)
 		if err := r.adapter.Run(t.Context(), r.handler); !errors.Is(err, errToken) || !strings.Contains(err.Error(), "TELEGRAM_BOT_TOKEN") {
 			t.Errorf("Run: %v", err)
@@ -191,12 +191,12 @@ func TestARefusedTokenEndsRun(t *testing.T) {
 func TestPollingDeletesAWebhookAtItsStartAlone(t *testing.T) {
 	simulated(t, func(t *testing.T, r *rig) {
 		r.api.SetWebhook("https://old.example/hook")
-		r.askers(3)
+		r.ask(3)
 		r.run()
 		r.sent(3)
 		r.api.SetWebhook("https://other.example/hook")
 		r.waitFor("the log to name the cause", func() bool { return strings.Contains(r.logs.String(), "a webhook is set for this token") })
-		r.askers(1)
+		r.ask(1)
 		time.Sleep(time.Minute)
 		if r.api.Webhook().URL == "" || r.adapter.Ready() || len(r.api.Calls("deleteWebhook")) != 1 {
 			t.Errorf("the webhook is %+v, ready %v", r.api.Webhook(), r.adapter.Ready())

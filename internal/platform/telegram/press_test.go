@@ -79,7 +79,7 @@ func TestAQuestionAfterAPressInPrivateIsAMessage(t *testing.T) {
 	simulated(t, func(t *testing.T, r *rig) {
 		r.answer(refreshed("x", 1))
 		r.run()
-		r.askers(1)
+		r.ask(1)
 		r.sent(1)
 		r.answer(chat.Reply{Title: chat.Say("Which?"), Ephemeral: true, Ask: &chat.Ask{Command: "staked", Question: chat.Say("Which?")}})
 		r.press(10_000, "Refresh")

@@ -39,7 +39,7 @@ const maxAlert = 200
 const maxDescription = 150
 
 // deepLink opens the private chat with a bot, which is then told payload: 1 to 64
-// of A-Za-z0-9_-, https://core.telegram.org/bots/features#deep-linking.
+// of A-Za-z0-9_-, https://core.telegram.org/bots/features#deep-linkCharacters.
 func deepLink(bot, payload string) string { return "https://t.me/" + bot + "?start=" + payload }
 
 // cut is s, or as much of it as makes n characters with an ellipsis.
@@ -51,7 +51,7 @@ func cut(s string, n int) string {
 }
 
 // render shows c, shortened to Telegram's bounds. Styles are entities and never
-// markup, so nothing has to be escaped. private is for a chat in which the asker
+// markup, so nothing has to be escaped. private is for a chat in which the user
 // alone reads along: nobody is notified there of being mentioned. bot is the bot's
 // username.
 func render(c words.Card, bot string, private bool) botapi.Content {
@@ -184,11 +184,11 @@ func (p *page) line(style botapi.EntityType, parts ...words.Line) {
 	p.mark(styled)
 }
 
-// entityOf is how a span is shown; without a Type it is plain. What is foreign
+// entityOf is how a span is shown; without a Type it is plain. What is untrusted
 // is code: Telegram makes a link of anything else that looks like a domain or a
 // command.
 func (p *page) entityOf(s words.Span) botapi.Entity {
-	if s.Person != nil && p.private && s.Person.Platform == Platform && !strings.ContainsAny(s.Text, linking) {
+	if s.Person != nil && p.private && s.Person.Platform == Platform && !strings.ContainsAny(s.Text, linkCharacters) {
 		if id, err := strconv.ParseInt(s.Person.ID, 10, 64); err == nil && id > 0 {
 			return botapi.Entity{Type: botapi.TextMention, User: &botapi.Mentioned{ID: id, Name: s.Text}}
 		}
@@ -204,10 +204,10 @@ func (p *page) entityOf(s words.Span) botapi.Entity {
 	return botapi.Entity{}
 }
 
-// linking are the characters without which Telegram makes no link of a text. A
+// linkCharacters are the characters without which Telegram makes no link of a text. A
 // mention protects nobody from that: Telegram may drop one of a person whom the bot
 // has never met, and shows the text as it stands.
-const linking = "./:@#$+"
+const linkCharacters = "./:@#$+"
 
 // relative is a time told by how long ago it is,
 // https://core.telegram.org/bots/api#date-time-entity-formatting.
@@ -234,7 +234,7 @@ func (p *page) write(s string) {
 }
 
 // fewer is no more entities than Telegram takes. The last ones other than code go
-// first. Code stays, or else what is foreign might become a link: when there is
+// first. Code stays, or else what is untrusted might become a link: when there is
 // nothing else to go, the last one is extended over all that would.
 func fewer(entities []botapi.Entity) []botapi.Entity {
 	for i := len(entities) - 1; i >= 0 && len(entities) > maxEntities; i-- {
@@ -253,7 +253,7 @@ func fewer(entities []botapi.Entity) []botapi.Entity {
 // rowWidth is how many characters of labels stand side by side on a telephone.
 const rowWidth = 30
 
-// keyboard is buttons in rows; nil is none.
+// keyboard is buttons in rows, or nil.
 func keyboard(buttons []words.Button) botapi.Markup {
 	if len(buttons) == 0 {
 		return nil

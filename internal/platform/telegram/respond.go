@@ -61,7 +61,7 @@ type task struct {
 	*session
 	command
 	arrived time.Time
-	// language is that of what everybody in the chat can read.
+	// language is the language of what everybody in the chat can read.
 	language chat.Language
 	// answerPress ends the wait of who pressed the button, when it is called first.
 	answerPress func(botapi.CallbackAnswer)
@@ -132,8 +132,8 @@ func (t task) respondThere() outbox.Receipt {
 	}
 	if t.Pacing && !t.private {
 		m.Key = answerKey{to.Chat, to.Thread, t.text, reply.Tone, reply.Title.Key}
-		m.Shared = func(askers int) botapi.Content {
-			note := chat.SayWith("telegram.shared", chat.Values{"n": chat.Count(askers)})
+		m.Shared = func(requests int) botapi.Content {
+			note := chat.SayWith("telegram.shared", chat.Values{"n": chat.Count(requests)})
 			reply.Notes = append(slices.Clip(reply.Notes), note)
 			return t.render(reply, to)
 		}
@@ -273,7 +273,7 @@ func (s *session) render(r chat.Reply, to botapi.Destination) botapi.Content {
 // message is content as the answer in the chat where the command was asked.
 func (t task) message(content botapi.Content) outbox.Message {
 	return outbox.Message{
-		To: t.origin.Destination, Content: content, Asker: t.origin.user, Deadline: t.arrived.Add(t.CommandTimeout),
+		To: t.origin.Destination, Content: content, User: t.origin.user, Deadline: t.arrived.Add(t.CommandTimeout),
 	}
 }
 

@@ -149,7 +149,7 @@ func TestADeliveryIsAnsweredOnceWhereThatCanBeTold(t *testing.T) {
 			if status := r.deliver(body); status != want {
 				t.Errorf("delivery %d is answered by %d, want %d", i, status, want)
 			}
-			r.settled(time.Minute)
+			r.idle(time.Minute)
 		}
 		if n := len(r.api.Sent()); n != tt.sent {
 			t.Errorf("%d answers, want %d", n, tt.sent)
@@ -204,7 +204,7 @@ func TestWhatHasToWaitHoldsBackNoOtherDelivery(t *testing.T) {
 			t.Errorf("the deliveries took %v", took)
 		}
 		release()
-		r.settled(time.Minute)
+		r.idle(time.Minute)
 		if n := len(r.api.Sent()); n != 1+tt.hung+min(len(tt.crowd), 20) {
 			t.Errorf("%d messages", n)
 		}

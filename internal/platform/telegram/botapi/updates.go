@@ -51,7 +51,7 @@ func decodeBatch(r io.Reader) ([]json.RawMessage, error) {
 // idMember cannot occur in a JSON string, where its quotes would be escaped.
 var idMember = regexp.MustCompile(`"update_id"\s*:\s*([0-9]{1,18})\b`)
 
-// firstID is the first update's ID in the beginning of an answer; 0 is none.
+// firstID is the first update's ID in the beginning of an answer, or 0.
 func firstID(body []byte) int64 {
 	found := idMember.FindSubmatch(body)
 	if found == nil {

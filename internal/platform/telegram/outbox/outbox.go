@@ -92,8 +92,8 @@ type Message struct {
 	// Ephemeral is the message to answer for its user's eyes alone; zero is a message
 	// for everybody in the chat.
 	Ephemeral botapi.EphemeralMessage
-	// Asker shares the chat's slots fairly with others.
-	Asker int64
+	// User is who asked: the slots of a chat are shared fairly between them.
+	User int64
 	// Deadline is by when its chat must have a slot for it; zero is no deadline. An
 	// ephemeral message is not sent after it.
 	Deadline time.Time
@@ -141,7 +141,7 @@ const (
 // Receipt is what became of a message.
 type Receipt struct {
 	Result Result
-	// ID is that of a new message that was Delivered to everybody in its chat.
+	// ID is of a new message that was Delivered to everybody in its chat.
 	ID int64
 	// Unknown is how often it was sent without knowing whether it is out.
 	Unknown int
@@ -165,8 +165,8 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 	}
 	defer close(s.done)
 	if m.Edits != 0 {
-		b.turn <- struct{}{} // Who is before it ends with ctx at the latest.
-		defer func() { <-b.turn }()
+		b.editing <- struct{}{} // Who is before it ends with ctx at the latest.
+		defer func() { <-b.editing }()
 		defer o.forget(m.Key, b)
 	} else {
 		transport.Sleep(ctx, time.Until(s.earliest))
@@ -334,9 +334,9 @@ func (o *Outbox) Drain(end time.Time) {
 // bundle is the messages with one Key.
 type bundle struct {
 	users int
-	// turn is held by the edit that is being made.
-	turn chan struct{}
-	// made is the edit that was made last, for whoever has the turn.
+	// editing is held by the edit that is being made.
+	editing chan struct{}
+	// made is the edit that was made last, for whoever holds editing.
 	made Message
 	// next is when the next message may go.
 	next time.Time
@@ -347,7 +347,7 @@ type bundle struct {
 // shared is one message that waits for several.
 type shared struct {
 	Message  // the newest
-	askers   int
+	requests int
 	earliest time.Time // when it may go
 	// done is closed once receipt is what became of it.
 	done    chan struct{}
@@ -361,7 +361,7 @@ func (o *Outbox) join(m Message) (b *bundle, s *shared, first bool) {
 	defer o.mu.Unlock()
 	b = o.bundles[m.Key]
 	if b == nil {
-		b = &bundle{turn: make(chan struct{}, 1)}
+		b = &bundle{editing: make(chan struct{}, 1)}
 		o.bundles[m.Key] = b
 	}
 	if first = b.waiting == nil; first {
@@ -369,11 +369,11 @@ func (o *Outbox) join(m Message) (b *bundle, s *shared, first bool) {
 		b.waiting = &shared{Message: m, earliest: b.next, done: make(chan struct{})}
 	}
 	s = b.waiting
-	s.askers++
+	s.requests++
 	if !m.olderThan(s.Message) {
-		to, asker := s.To, s.Asker
+		to, user := s.To, s.User
 		s.Message = m
-		s.To, s.Asker = to, asker // It answers whoever waited longest.
+		s.To, s.User = to, user // It answers whoever waited longest.
 	}
 	return b, s, first
 }
@@ -390,8 +390,8 @@ func (o *Outbox) seal(b *bundle) (m Message, due bool) {
 		return m, !m.olderThan(b.made)
 	}
 	b.next = time.Now().Add(sameAnswerGap)
-	if s.askers > 1 && m.Shared != nil {
-		m.Content = m.Shared(s.askers)
+	if s.requests > 1 && m.Shared != nil {
+		m.Content = m.Shared(s.requests)
 	}
 	return m, true
 }

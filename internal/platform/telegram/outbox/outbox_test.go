@@ -65,15 +65,15 @@ func (c *crowd) replica(t *testing.T) *Outbox {
 	return New(Config{API: api, Limiter: c.limiter, Pacing: true, Bot: "bot", Count: func(string) {}, Unauthorized: func() {}})
 }
 
-func message(to, asker int64, text string) Message {
-	return Message{To: botapi.Destination{Chat: to}, Asker: asker, Content: botapi.Content{Text: text}}
+func message(to, user int64, text string) Message {
+	return Message{To: botapi.Destination{Chat: to}, User: user, Content: botapi.Content{Text: text}}
 }
 
-// send sends n messages of one asker, none of which waits for longer than patience
+// send sends n messages of one user, none of which waits for longer than patience
 // (zero is for ever) because of its chat.
-func (c *crowd) send(n int, to, asker int64, patience time.Duration) {
+func (c *crowd) send(n int, to, user int64, patience time.Duration) {
 	c.api.Start(to)
-	m := message(to, asker, "x")
+	m := message(to, user, "x")
 	if patience > 0 {
 		m.Deadline = time.Now().Add(patience)
 	}
@@ -139,8 +139,8 @@ func TestAGroupHasTwentyInAnyMinuteAndNoFewer(t *testing.T) {
 
 func TestThirtyAtOnceInAGroupGetNineteenAnswersAndOneNotice(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crowd) {
-		for asker := range int64(30) {
-			c.send(1, group, asker, 20*time.Second)
+		for user := range int64(30) {
+			c.send(1, group, user, 20*time.Second)
 		}
 		notice := message(group, 0, "notice")
 		notice.Notice = "busy"
@@ -182,8 +182,8 @@ func TestChatsKeepTheirRatesAndTogetherThirtyInAnySecond(t *testing.T) {
 // One who asks a lot takes no more slots than others while those wait.
 func TestSlotsOfAChatAreSharedByAsker(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crowd) {
-		post := func(asker int64, text string) {
-			m := message(group, asker, text)
+		post := func(user int64, text string) {
+			m := message(group, user, text)
 			m.Deadline = time.Now().Add(20 * time.Second)
 			c.post(m)
 		}

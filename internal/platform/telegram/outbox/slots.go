@@ -41,8 +41,8 @@ var errNoRoom = errors.New("its slot would come too late")
 // line is the messages of a chat that wait for the one that is next to send. Those
 // who asked are served in turn.
 type line struct {
-	waiting map[int64][]chan struct{} // by asker
-	askers  []int64                   // in the order in which they are served
+	waiting map[int64][]chan struct{} // by user
+	users   []int64                   // in the order in which they are served
 }
 
 // hold is until when a 429 holds messages back, and that error.
@@ -177,7 +177,7 @@ func (o *Outbox) enter(m *Message, limits []chat.Limit, deadline time.Time) bool
 		o.mu.Unlock()
 		return true
 	}
-	own := len(l.waiting[m.Asker])
+	own := len(l.waiting[m.User])
 	before := 0
 	for _, waiting := range l.waiting {
 		before += min(len(waiting), own+1)
@@ -189,10 +189,10 @@ func (o *Outbox) enter(m *Message, limits []chat.Limit, deadline time.Time) bool
 		}
 	}
 	if own == 0 {
-		l.askers = append(l.askers, m.Asker)
+		l.users = append(l.users, m.User)
 	}
 	next := make(chan struct{})
-	l.waiting[m.Asker] = append(l.waiting[m.Asker], next)
+	l.waiting[m.User] = append(l.waiting[m.User], next)
 	o.mu.Unlock()
 	<-next // Who is before it ends with ctx at the latest.
 	return true
@@ -210,20 +210,20 @@ func (o *Outbox) leave(chatID int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	l := o.lines[chatID]
-	if len(l.askers) == 0 {
+	if len(l.users) == 0 {
 		delete(o.lines, chatID)
 		return
 	}
-	asker := l.askers[0]
-	l.askers = l.askers[1:]
-	waiting := l.waiting[asker]
+	user := l.users[0]
+	l.users = l.users[1:]
+	waiting := l.waiting[user]
 	close(waiting[0])
 	if len(waiting) == 1 {
-		delete(l.waiting, asker)
+		delete(l.waiting, user)
 		return
 	}
-	l.waiting[asker] = waiting[1:]
-	l.askers = append(l.askers, asker)
+	l.waiting[user] = waiting[1:]
+	l.users = append(l.users, user)
 }
 
 // hold keeps messages to a chat back after a 429, or all messages if many chats
