@@ -355,12 +355,15 @@ func (t task) notify(n notice) outbox.Receipt {
 }
 
 // deleteAfter deletes a message after a while, or at once at a stop. It does not
-// block.
+// block before that.
 func (s *session) deleteAfter(d time.Duration, m botapi.MessageRef) {
-	s.tasks.Go(func(string) {
+	wait := func(string) {
 		transport.Sleep(s.running, d)
 		s.courtesy(func(ctx context.Context) error { return s.api.DeleteMessage(ctx, m) })
-	})
+	}
+	if !s.tasks.Go(wait) {
+		wait("")
+	}
 }
 
 // courtesy makes a call whose failure changes nothing.

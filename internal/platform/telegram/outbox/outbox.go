@@ -183,9 +183,9 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 // worth it. seal is called once, when the message has its slot or gets none: it
 // returns what the message is by then, and whether it is due at all.
 func (o *Outbox) deliver(ctx context.Context, m Message, seal func() (Message, bool)) Receipt {
-	repeats, private := len(unknownWaits), !m.Ephemeral.Arrived()
+	repeats, ephemeral := len(unknownWaits), m.Ephemeral.Arrived()
 	policy := transport.Policy{Backoff: backoff}
-	if !private {
+	if ephemeral {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, m.Deadline)
 		defer cancel()
@@ -222,7 +222,7 @@ func (o *Outbox) deliver(ctx context.Context, m Message, seal func() (Message, b
 					dropPicture() // It may be the picture that the server cannot take.
 				}
 				return true, unknownWaits[m.Unknown-1]
-			case private:
+			case !ephemeral:
 				o.Count("send_abandoned")
 			}
 		case botapi.Refused:
@@ -232,7 +232,7 @@ func (o *Outbox) deliver(ctx context.Context, m Message, seal func() (Message, b
 		case botapi.Migrated:
 			// Nothing in the new chat has a number of the old one.
 			m.To.Chat, m.To.ReplyTo = e.NewChat, 0
-			return private && m.Edits == 0, 0
+			return !ephemeral && m.Edits == 0, 0
 		}
 		return false, 0
 	}

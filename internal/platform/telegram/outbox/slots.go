@@ -36,6 +36,10 @@ const afterHold = 20 * time.Second
 // messages: Telegram does not say which it is.
 const manyHeld = 3
 
+// maxHeldAll bounds how long all messages are held back: some chats may have broken
+// their own limits at the same time.
+const maxHeldAll = time.Minute
+
 var errNoRoom = errors.New("its slot would come too late")
 
 // line is the messages of a chat that wait for the one that is next to send. Those
@@ -242,7 +246,7 @@ func (o *Outbox) hold(chatID int64, err *botapi.Error) {
 		}
 	}
 	if held >= manyHeld {
-		o.heldAll = h
+		o.heldAll = hold{until: now.Add(min(err.RetryAfter, maxHeldAll)), err: err}
 	}
 }
 
