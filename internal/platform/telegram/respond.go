@@ -95,24 +95,46 @@ func (s *session) respond(id string, u update) (done bool) {
 		t.origin.ephemeral = botapi.EphemeralMessage{}
 		t.request.CanReplyEphemerally = t.origin.press != nil
 	}
-	if t.private && t.origin.Silent {
-		return s.settle(id, t.respondPrivately())
-	}
-	return s.settle(id, t.respondThere())
+	return s.settle(id, t.answer())
 }
 
-// respondThere answers in the chat where the command was asked, in the message with
-// the button, or a presser alone.
-func (t task) respondThere() outbox.Receipt {
-	to := t.origin.Destination
+// answer has the command handled, and sends the answer to the chat where it was
+// asked or, if it is private, where its user alone can read it.
+func (t task) answer() outbox.Receipt {
+	privately, to := t.private && t.origin.Silent, t.origin.Destination
+	if privately && t.origin.user != 0 {
+		to = botapi.Destination{Chat: t.origin.user}
+	}
 	var reply chat.Reply
-	var content botapi.Content
-	t.handle(to, func(r chat.Reply) { reply, content = r, t.render(r, to) })
-	p := t.origin.press
+	var content, there botapi.Content
+	stop := func() {}
+	if t.origin.press == nil {
+		stop = t.typing(to)
+	}
+	t.tasks.Handle(t.request, func(r chat.Reply) {
+		reply, content = r, t.render(r, to)
+		if privately && t.origin.ephemeral.Arrived() {
+			there = t.render(withoutQuestion(r, t.me.Username), t.origin.Destination)
+		}
+	})
+	stop()
+	m := t.message(content)
+	m.To = to
 	switch {
 	case reply.Repeated:
 		t.toast(renderAlert(reply))
 		return outbox.Receipt{}
+	case privately:
+		return t.sendPrivately(m, reply, there)
+	}
+	return t.sendThere(m, reply)
+}
+
+// sendThere sends an answer to the chat where the command was asked, as the message
+// with the button, or to a presser alone.
+func (t task) sendThere(m outbox.Message, reply chat.Reply) outbox.Receipt {
+	p := t.origin.press
+	switch {
 	case p == nil, reply.Ask != nil && t.request.Direct:
 		// An alert would have no place to write the argument.
 	case reply.Unanswered():
@@ -122,7 +144,6 @@ func (t task) respondThere() outbox.Receipt {
 		t.toast(t.own("telegram.current"))
 		return outbox.Receipt{}
 	}
-	m := t.message(content)
 	m.Subject, m.AsOf = t.text, reply.AsOf
 	if p != nil {
 		defer t.tasks.AfterFunc(spinnerLasts, t.request.ID, func() { t.answerPress(botapi.CallbackAnswer{}) }).Stop()
@@ -131,11 +152,11 @@ func (t task) respondThere() outbox.Receipt {
 		}
 	}
 	if t.Pacing && !t.private {
-		m.Key = answerKey{to.Chat, to.Thread, t.text, reply.Tone, reply.Title.Key}
+		m.Key = answerKey{m.To.Chat, m.To.Thread, t.text, reply.Tone, reply.Title.Key}
 		m.Shared = func(requests int) botapi.Content {
 			note := chat.SayWith("telegram.shared", chat.Values{"n": chat.Count(requests)})
 			reply.Notes = append(slices.Clip(reply.Notes), note)
-			return t.render(reply, to)
+			return t.render(reply, m.To)
 		}
 	}
 	receipt := t.out.Send(t.tasks.Sends, m)
@@ -178,31 +199,13 @@ func (t task) edit(m outbox.Message, reply chat.Reply) (receipt outbox.Receipt, 
 	return receipt, receipt.Result != outbox.Refused && receipt.Result != outbox.Unreachable
 }
 
-// respondPrivately answers a command that was asked in a group: there, if it arrived
-// as ephemeral, or else in the private chat with its user. A notice says so in the
-// group.
-func (t task) respondPrivately() outbox.Receipt {
-	to := botapi.Destination{Chat: t.origin.user}
-	if to.Chat == 0 {
-		to = t.origin.Destination // for "typing…" alone
-	}
-	var reply chat.Reply
-	var content, there botapi.Content
-	t.handle(to, func(r chat.Reply) {
-		reply, content = r, t.render(r, to)
-		if t.origin.ephemeral.Arrived() {
-			there = t.render(withoutQuestion(r, t.me.Username), t.origin.Destination)
-		}
-	})
-	switch {
-	case reply.Repeated:
-		t.toast(renderAlert(reply))
-		return outbox.Receipt{}
-	case t.origin.user == 0:
+// sendPrivately sends an answer to a command that was asked in a group: there, if it
+// arrived as ephemeral, or else to the private chat with its user. A notice says so in
+// the group.
+func (t task) sendPrivately(m outbox.Message, reply chat.Reply, there botapi.Content) outbox.Receipt {
+	if t.origin.user == 0 {
 		return t.notify(stayedAnonymous)
 	}
-	m := t.message(content)
-	m.To = to
 	if t.origin.ephemeral.Arrived() {
 		receipt := t.sendEphemeral(there)
 		if receipt.Result == outbox.Delivered {
@@ -236,16 +239,6 @@ func withoutQuestion(r chat.Reply, bot string) chat.Reply {
 		r.Actions, r.Ask = append(slices.Clip(r.Actions), open), nil
 	}
 	return r
-}
-
-// handle has the request handled, with "typing…" where the answer will stand
-// unless a button shows a spinner. use gets the reply; if that panics, it gets the
-// words for a panic.
-func (t task) handle(to botapi.Destination, use func(chat.Reply)) {
-	if t.origin.press == nil {
-		defer t.typing(to)()
-	}
-	t.tasks.Handle(t.request, use)
 }
 
 // typing shows "typing…" in a chat once an answer takes long, until stop is called.

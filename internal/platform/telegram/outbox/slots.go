@@ -132,8 +132,8 @@ func (o *Outbox) slot(ctx context.Context, m *Message, deadline time.Time) error
 func (o *Outbox) within(chatID int64, deadline time.Time) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if h, held := o.held[chatID]; held && !deadline.IsZero() {
-		deadline = latest(deadline, h.until.Add(afterHold))
+	if late := o.held[chatID].until.Add(afterHold); !deadline.IsZero() && late.After(deadline) {
+		deadline = late
 	}
 	within := time.Duration(math.MaxInt64)
 	for _, end := range []time.Time{deadline, o.drainEnd} {
@@ -142,13 +142,6 @@ func (o *Outbox) within(chatID int64, deadline time.Time) time.Duration {
 		}
 	}
 	return within
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // sleepUnlessDrained waits for d. It fails with errNoRoom at once when it turns out
@@ -237,8 +230,7 @@ func (o *Outbox) hold(chatID int64, err *botapi.Error) {
 	defer o.mu.Unlock()
 	now := time.Now()
 	maps.DeleteFunc(o.held, func(_ int64, h hold) bool { return now.Sub(h.until) > afterHold })
-	h := hold{until: latest(o.held[chatID].until, now.Add(err.RetryAfter)), err: err}
-	o.held[chatID] = h
+	o.held[chatID] = hold{until: now.Add(err.RetryAfter), err: err}
 	held := 0
 	for _, other := range o.held {
 		if other.until.After(now) {
