@@ -14,7 +14,7 @@ import (
 	"herald/internal/words"
 )
 
-// recently is for how long a failed delivery is worth a mention.
+// recently is how long a failed delivery is worth a mention.
 const recently = 24 * time.Hour
 
 // maxReason bounds Telegram's text on a failed delivery, in characters.
@@ -81,5 +81,5 @@ func (a *Adapter) aboutWebhook(info *models.WebhookInfo) (notes []string) {
 	return notes
 }
 
-// host is a URL's, whose path may be a secret.
+// host returns the host of a URL, whose path may be a secret.
 func host(rawURL string) chat.Untrusted { return chat.NewUntrusted(config.Host(rawURL), maxReason) }

@@ -10,9 +10,8 @@ import (
 // stuckAfter is how long an update is in flight before it counts as stuck.
 const stuckAfter = 300 * time.Millisecond
 
-// offsetTracker is what polling knows of Telegram's queue. Telegram has one
-// number, the offset, before which all updates are acknowledged, while answers
-// come in any order.
+// offsetTracker knows which updates of Telegram's queue are answered. All updates
+// before one number, the offset, are acknowledged, while answers come in any order.
 type offsetTracker struct {
 	mu sync.Mutex
 	// next is the offset once all of pending is answered; 0 is unknown.
@@ -64,8 +63,8 @@ func (o *offsetTracker) acknowledgeStuck() {
 	o.advance(time.Now().Add(-stuckAfter))
 }
 
-// offset is the first update that is not answered, or the one after all that
-// are, and whether any is not.
+// offset returns the first update that is not answered, or the one after the last, and
+// whether any is in flight.
 func (o *offsetTracker) offset() (offset int64, busy bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -107,7 +106,7 @@ func (o *offsetTracker) advance(stuckBefore time.Time) {
 	o.signal()
 }
 
-// signal closes reached if that has come.
+// signal closes reached once few enough are pending.
 func (o *offsetTracker) signal() {
 	if o.reached != nil && len(o.pending) <= o.max {
 		close(o.reached)

@@ -19,11 +19,10 @@ const longPoll = 50 * time.Second
 // https://core.telegram.org/bots/api#getupdates.
 const batchSize = 100
 
-// How long to wait between two polls while something is in flight. A poll is
-// answered at once then, since what is in flight is still in Telegram's queue. The
-// gap is pollGap, or fullGap after a full batch, behind which more may be
-// waiting. It grows to an eighth of the time since the last new update, up to
-// maxGap.
+// How long to wait between two polls while something is in flight. Such a poll is
+// answered at once: what is in flight is still in Telegram's queue. The gap is
+// pollGap, or fullGap after a full batch, which may hide more. It grows to an eighth of
+// the time since the last new update, up to maxGap.
 const (
 	pollGap = 2 * time.Millisecond
 	fullGap = 10 * time.Millisecond
@@ -49,11 +48,10 @@ const commitTimeout = 900 * time.Millisecond
 // own. An update is acknowledged once it and all before it are answered.
 //
 // There is one exception. Telegram shows the first 100 updates that are not
-// acknowledged, so that one that is not answered for long would hide all
-// others from the hundredth on. If such a batch has brought nothing new, what
-// is stuck at its head is acknowledged. It is still answered, also on SIGTERM.
-// It is lost if the process is killed, or if Telegram does not take the answer
-// before the drain ends.
+// acknowledged, and one that takes long would hide all others from the hundredth on.
+// If such a batch has brought nothing new, what is stuck at its head is acknowledged.
+// It is still answered, also on SIGTERM. It is lost if the process is killed, or if
+// Telegram does not take the answer before the drain ends.
 func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 	// A webhook left by an earlier run goes. One that is set later belongs to another
 	// process, and polls fail with a conflict until it is gone.
@@ -148,8 +146,8 @@ func (s *session) dispatch(ctx context.Context, offsets *offsetTracker, batch []
 }
 
 // awaitNews waits until a poll may bring anything new: at once when nothing is
-// in flight, when half of a full batch is out of the way, or after a gap, quiet
-// being the time since the last new update.
+// in flight, when half of a full batch is done, or after a gap. quiet is the time
+// since the last new update.
 func awaitNews(ctx context.Context, offsets *offsetTracker, batch int, full bool, quiet time.Duration) {
 	pending, gap := 0, pollGap
 	if full {

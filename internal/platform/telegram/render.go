@@ -39,10 +39,10 @@ const maxAlert = 200
 const maxDescription = 150
 
 // deepLink opens the private chat with a bot, which is then told payload: 1 to 64
-// of A-Za-z0-9_-, https://core.telegram.org/bots/features#deep-linkCharacters.
+// of A-Za-z0-9_-, https://core.telegram.org/bots/features#deep-linking.
 func deepLink(bot, payload string) string { return "https://t.me/" + bot + "?start=" + payload }
 
-// cut is s, or as much of it as makes n characters with an ellipsis.
+// cut shortens s to n characters, the last of them an ellipsis.
 func cut(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"
@@ -106,7 +106,7 @@ func layOut(c words.Card, bot string, private bool) *page {
 
 var colon = words.Line{{Text: ": "}}
 
-// fieldLine is what stands in the line of a field, in parts.
+// fieldLine returns the line of a field, in parts.
 func fieldLine(f words.Field) [3]words.Line {
 	if f.Name.Empty() || f.Value.Empty() {
 		return [3]words.Line{f.Name, f.Value}
@@ -114,8 +114,8 @@ func fieldLine(f words.Field) [3]words.Line {
 	return [3]words.Line{f.Name, colon, f.Value}
 }
 
-// lineUnits is what a line takes with the line break before it, or with two if
-// it may begin a section or the notes.
+// lineUnits is the length of a line with the line break before it, or with two if it
+// may begin a section or the notes.
 func lineUnits(f words.Field) int {
 	n := 1
 	for _, part := range fieldLine(f) {
@@ -129,8 +129,8 @@ func lineUnits(f words.Field) int {
 	return n
 }
 
-// shownText is the text of a span. A time is told as a date, which an app too
-// old for the entity shows as it stands.
+// shownText is the text of a span. A time is a date, which an app too old for the
+// entity shows as it stands.
 func shownText(s words.Span) string {
 	if !s.At.IsZero() {
 		return s.UTC
@@ -156,8 +156,8 @@ func (p *page) field(f words.Field) {
 	p.line("", parts[:]...)
 }
 
-// line writes one line, if there is anything to write on it. The style is for
-// all of it but code, with which no other style goes together.
+// line writes one line unless it would be empty. Code gets no other style: Telegram
+// allows none.
 func (p *page) line(style botapi.EntityType, parts ...words.Line) {
 	if !slices.ContainsFunc(parts, func(l words.Line) bool { return !l.Empty() }) {
 		return
@@ -184,9 +184,8 @@ func (p *page) line(style botapi.EntityType, parts ...words.Line) {
 	p.mark(styled)
 }
 
-// entityOf is how a span is shown; without a Type it is plain. What is untrusted
-// is code: Telegram makes a link of anything else that looks like a domain or a
-// command.
+// entityOf says how a span is shown; without a Type it is plain. Untrusted text is
+// code: Telegram makes a link of anything else that looks like a domain or a command.
 func (p *page) entityOf(s words.Span) botapi.Entity {
 	if s.Person != nil && p.private && s.Person.Platform == Platform && !strings.ContainsAny(s.Text, linkCharacters) {
 		if id, err := strconv.ParseInt(s.Person.ID, 10, 64); err == nil && id > 0 {
@@ -204,9 +203,9 @@ func (p *page) entityOf(s words.Span) botapi.Entity {
 	return botapi.Entity{}
 }
 
-// linkCharacters are the characters without which Telegram makes no link of a text. A
-// mention protects nobody from that: Telegram may drop one of a person whom the bot
-// has never met, and shows the text as it stands.
+// linkCharacters are the ones that Telegram makes a link for. A mention does not
+// prevent that: Telegram may drop one of a person whom the bot has never met, and
+// then shows the text as it stands.
 const linkCharacters = "./:@#$+"
 
 // relative is a time told by how long ago it is,
@@ -233,9 +232,9 @@ func (p *page) write(s string) {
 	p.units += units(s)
 }
 
-// fewer is no more entities than Telegram takes. The last ones other than code go
-// first. Code stays, or else what is untrusted might become a link: when there is
-// nothing else to go, the last one is extended over all that would.
+// fewer drops entities until Telegram takes them, the last ones first. Code stays, so
+// that nothing untrusted becomes a link: when only code is left, the last entity is
+// extended over the ones that do not fit.
 func fewer(entities []botapi.Entity) []botapi.Entity {
 	for i := len(entities) - 1; i >= 0 && len(entities) > maxEntities; i-- {
 		if entities[i].Type != botapi.Code {
@@ -253,7 +252,7 @@ func fewer(entities []botapi.Entity) []botapi.Entity {
 // rowWidth is how many characters of labels stand side by side on a telephone.
 const rowWidth = 30
 
-// keyboard is buttons in rows, or nil.
+// keyboard puts buttons in rows. Without buttons it returns nil.
 func keyboard(buttons []words.Button) botapi.Markup {
 	if len(buttons) == 0 {
 		return nil
@@ -274,7 +273,7 @@ func keyboard(buttons []words.Button) botapi.Markup {
 	return botapi.Keyboard{Rows: rows}
 }
 
-// renderAlert is as many whole lines of r as an alert has room for.
+// renderAlert returns as many whole lines of r as an alert has room for.
 func renderAlert(r chat.Reply) string {
 	c := words.Print(r)
 	lines := []words.Line{c.Title, c.Text}
@@ -302,8 +301,8 @@ func renderAlert(r chat.Reply) string {
 	return text
 }
 
-// renderArticle is r as a result of an inline query: what is sent by choosing it,
-// under its first line. Its buttons are those that ask nothing of the bot.
+// renderArticle shows r as a result of an inline query, under its first line.
+// Choosing it sends r, without the buttons that ask something of the bot.
 func renderArticle(id string, r chat.Reply, bot string) botapi.Article {
 	r.Ask = nil
 	r.Actions = slices.DeleteFunc(slices.Clone(r.Actions), func(a chat.Action) bool { return a.Command != "" })

@@ -48,8 +48,8 @@ type message struct {
 	Photo         json.RawMessage `json:"photo"`
 }
 
-// callbackQuery is the press of a button. Its message is of the bot's own; one
-// that is too old to be shown to the bot has no Date.
+// callbackQuery is the press of a button below a message of the bot. A message that
+// is too old to be shown to the bot has no Date.
 type callbackQuery struct {
 	ID      string   `json:"id"`
 	From    tgUser   `json:"from"`
@@ -57,7 +57,7 @@ type callbackQuery struct {
 	Data    string   `json:"data"`
 }
 
-// inlineQuery is what somebody writes behind the bot's name, in whatever chat.
+// inlineQuery is what somebody writes behind the bot's name in any chat.
 type inlineQuery struct {
 	ID    string `json:"id"`
 	From  tgUser `json:"from"`

@@ -30,7 +30,7 @@ const (
 	Public Kind = "the server made an ephemeral message public"
 )
 
-// Error is a failed call. Its text is this package's and transport's alone.
+// Error is a failed call. It quotes nothing that the server said.
 type Error struct {
 	Method     string
 	Kind       Kind
@@ -53,7 +53,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// ErrorOf is the *Error in err. Without one it is of OutcomeUnknown.
+// ErrorOf returns the *Error in err, or one of OutcomeUnknown.
 func ErrorOf(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

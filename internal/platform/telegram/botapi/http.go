@@ -118,7 +118,7 @@ func (c *Client) post(ctx context.Context, client *http.Client, method, contentT
 	return resp, nil
 }
 
-// lost is the error of a call that got no answer, or not the whole of one.
+// lost returns the error of a call that got no answer, or not the whole of one.
 func lost(method string, err error) *Error {
 	e := &Error{Method: method, Kind: OutcomeUnknown}
 	if broken, ok := errors.AsType[*transport.Error](err); ok {
