@@ -121,7 +121,7 @@ type session struct {
 	running context.Context
 	// fail ends the session with an error that no waiting can mend.
 	fail context.CancelCauseFunc
-	// invitations are the messages by which people were asked to start the bot.
+	// invitations are the messages that asked people to start the bot.
 	invitations invitations
 }
 

@@ -33,7 +33,7 @@ func typesOf(entities []faketelegram.Entity) (types []string) {
 }
 
 // Whatever a server refuses of what a message looks like, the message goes once
-// more as plain text, by whichever call; and the next message is tried whole.
+// more as plain text, whatever the call; and the next message is tried whole.
 func TestWhatAServerRefusesGoesOnceMoreAsPlainText(t *testing.T) {
 	const explorer = "https://explorer.example"
 	type test struct {

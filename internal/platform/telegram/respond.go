@@ -446,7 +446,12 @@ func (s *session) respondInline(id string, q *inlineQuery) {
 	answered.Wait()
 
 	answer := botapi.InlineAnswer{ID: q.ID, Cache: hintLasts}
-	why := s.inlineHint()
+	var names []string
+	for _, req := range parseInline("", s.tasks.Handler.Commands()) {
+		names = append(names, req.Command)
+	}
+	hint := chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain(strings.Join(names, ", "))})
+	why := words.Say(s.tasks.Handler.Language(chat.Request{}, false), hint)
 	if len(requests) > 0 {
 		answer.Cache = math.MaxInt64
 	}
@@ -469,14 +474,4 @@ func (s *session) respondInline(id string, q *inlineQuery) {
 	s.answerQuery(arrived, "inline_unanswered", func(ctx context.Context) error {
 		return s.api.AnswerInlineQuery(ctx, answer)
 	}, contents...)
-}
-
-// inlineHint says what may be queried.
-func (s *session) inlineHint() string {
-	var names []string
-	for _, req := range parseInline("", s.tasks.Handler.Commands()) {
-		names = append(names, req.Command)
-	}
-	hint := chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain(strings.Join(names, ", "))})
-	return words.Say(s.tasks.Handler.Language(chat.Request{}, false), hint)
 }

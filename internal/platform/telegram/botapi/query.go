@@ -45,7 +45,7 @@ type InlineAnswer struct {
 	// anybody unless Personal. It counts in whole seconds.
 	Cache    time.Duration
 	Personal bool
-	Button   *InlineButton // nil is none
+	Button   *InlineButton // or nil
 }
 
 // AnswerInlineQuery answers an inline query.

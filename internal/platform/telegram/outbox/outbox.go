@@ -6,7 +6,7 @@
 // turn), then for a slot by Telegram's published rates, then until no 429 holds its
 // chat back. What is not sent for sure is sent again: until ctx ends if Telegram
 // cannot be reached, for minutes if it refuses for now. If nobody can tell whether a
-// message is out (Telegram has no key by which it would know a repetition), it is
+// message is out (Telegram has no key that would tell a repetition), it is
 // sent again twice at most, seconds apart. What is refused for an unexplained reason
 // goes once more as plain text, and a picture as text at last.
 //

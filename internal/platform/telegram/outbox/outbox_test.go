@@ -69,7 +69,7 @@ func message(to, user int64, text string) Message {
 	return Message{To: botapi.Destination{Chat: to}, User: user, Content: botapi.Content{Text: text}}
 }
 
-// send sends n messages of one user, none of which waits for longer than patience
+// send sends n messages of one user, which wait no longer than patience
 // (zero is for ever) because of its chat.
 func (c *crowd) send(n int, to, user int64, patience time.Duration) {
 	c.api.Start(to)
