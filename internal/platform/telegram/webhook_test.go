@@ -236,8 +236,8 @@ func TestAWebhookThatIsTakenAwayIsSetAgain(t *testing.T) {
 
 func TestAWebhookIsNotReadyWhileTelegramIsOutOfReach(t *testing.T) {
 	simulated(t, func(t *testing.T, r *rig) {
-		r.run()
 		r.carry("getWebhookInfo", 5*time.Minute, unreachable)
+		r.run()
 		time.Sleep(watchEvery + time.Second)
 		if r.adapter.Ready() {
 			t.Error("it is ready though Telegram was not reached for a minute")
