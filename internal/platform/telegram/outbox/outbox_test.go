@@ -251,6 +251,7 @@ func TestA429HoldsBackItsChatOrAll(t *testing.T) {
 					c.send(1, 1+chat, 1, 20*time.Second)
 				}
 				time.Sleep(time.Second)
+				synctest.Wait()
 				calls := c.calls
 				c.send(3, 1, 2, 20*time.Second)
 				c.send(1, 99, 1, 20*time.Second)
