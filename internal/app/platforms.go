@@ -31,6 +31,7 @@ func (b *Bot) platforms() ([]platform, error) {
 		a, err := telegram.New(telegram.Config{
 			Settings:       s,
 			Dedup:          b.state,
+			Limiter:        b.state,
 			CommandTimeout: b.cfg.Limits.CommandTimeout,
 			Log:            b.log,
 			Count:          b.metrics.Events(string(telegram.Platform)),

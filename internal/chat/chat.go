@@ -43,6 +43,9 @@ type Request struct {
 	Command string
 	Args    Args
 	From    User
+	// SenderChat is the chat in whose name a sender without an ID speaks, such as a
+	// channel; "" otherwise. Limits count by it.
+	SenderChat string
 	// Community identifies what the sender may be a moderator of, on their
 	// platform: the group, or the server that the chat belongs to. It is empty
 	// where there is none, as in a private chat.

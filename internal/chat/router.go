@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -177,6 +178,9 @@ func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome 
 			return chatNotListed(communityEntry(req)), Forbidden, about, nil
 		}
 	}
+	if forms[0].Moderators && req.From.ID == "" {
+		return anonymous(), Forbidden, about, nil
+	}
 	reply, err = forms[0].Run(ctx, req)
 	var partial *PartialError
 	switch {
@@ -218,8 +222,8 @@ func (r *Router) explain(req Request, c Command, forms []Form, err error) (Reply
 func (r *Router) limited(ctx context.Context, req Request) time.Duration {
 	var limits []Limit
 	// An anonymous sender is limited by the chat alone: many share the name.
-	if r.UserPerMinute > 0 && req.From.ID != "" {
-		limits = append(limits, r.perMinute(r.UserPerMinute, req, "user", req.From.ID))
+	if sender := cmp.Or(req.From.ID, req.SenderChat); r.UserPerMinute > 0 && sender != "" {
+		limits = append(limits, r.perMinute(r.UserPerMinute, req, "user", sender))
 	}
 	if r.ChatPerMinute > 0 {
 		limits = append(limits, r.perMinute(r.ChatPerMinute, req, "chat", req.Chat))

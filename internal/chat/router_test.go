@@ -186,16 +186,20 @@ func TestLimitsAreOfOneUserAndOneChat(t *testing.T) {
 		from             chat.User
 		where            string
 		refused, saidYet bool
+		as               string // the chat in whose name they speak
 	}{
-		{ann, "1", false, false},
-		{ann, "2", true, false},
-		{ann, "2", true, true},
-		{bob, "1", true, false},
-		{nobody, "1", true, false},
-		{nobody, "4", false, false},
-		{elsewhere, "1", false, false},
+		{ann, "1", false, false, ""},
+		{ann, "2", true, false, ""},
+		{ann, "2", true, true, ""},
+		{bob, "1", true, false, ""},
+		{nobody, "1", true, false, ""},
+		{nobody, "4", false, false, ""},
+		{nobody, "5", false, false, "-7"},
+		{nobody, "6", true, false, "-7"},
+		{nobody, "6", false, false, "-8"},
+		{elsewhere, "1", false, false, ""},
 	} {
-		got := r.Handle(t.Context(), chat.Request{Command: "exists", From: test.from, Chat: test.where})
+		got := r.Handle(t.Context(), chat.Request{Command: "exists", From: test.from, SenderChat: test.as, Chat: test.where})
 		if (got.Title.Key == "limit.title") != test.refused || got.Repeated != test.saidYet {
 			t.Errorf("%d: %+v, want refused %v, said before %v", i, got, test.refused, test.saidYet)
 		}

@@ -43,6 +43,12 @@ func moderatorsOnly(direct bool) Reply {
 	return Reply{Tone: Warning, Ephemeral: true, Title: Say("forbidden.title"), Text: text}
 }
 
+// anonymous is the answer to a moderators' form asked by somebody without an ID, to
+// whom nothing private can be shown.
+func anonymous() Reply {
+	return Reply{Tone: Warning, Ephemeral: true, Title: Say("anonymous.title"), Text: Say("anonymous.you")}
+}
+
 // chatNotListed is the answer to a moderator of a chat that MODERATOR_CHATS does
 // not list; entry would list it. The answer may be read in another chat.
 func chatNotListed(entry string) Reply {

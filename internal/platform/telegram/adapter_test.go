@@ -48,7 +48,7 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 		"to one who started the bot":         {true, inGroup(ann, "/mylogins"), 1, 1, answeredPrivately, "https://t.me/herald_bot"},
 		"to one who did not":                 {false, inGroup(ann, "/mylogins"), 1, 0, pressStart, "https://t.me/herald_bot?start=mylogins"},
 		"with arguments, to one who did not": {false, inGroup(ann, "/exists 77"), 1, 0, pressStart, "https://t.me/herald_bot?start=start"},
-		"to an anonymous administrator":      {true, anonymous(faketelegram.Group(group), "/exists 77"), 0, 0, stayedAnonymous, "https://t.me/herald_bot"},
+		"to an anonymous administrator":      {true, anonymous(faketelegram.Group(group), "/exists 77"), 1, 0, stayedAnonymous, "https://t.me/herald_bot"},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.handler.Reply = secretReply
@@ -76,6 +76,30 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 		if n := len(r.handler.Requests()); n != tt.requests {
 			t.Errorf("%d requests handled, want %d", n, tt.requests)
 		}
+	})
+}
+
+// A channel that asks again and again gets one notice a minute, and the chat's slots
+// stay with its members.
+func TestSomebodyWithoutANameIsToldSoOnceAMinute(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.handler.Reply = secretReply
+		r.run()
+		for range 60 {
+			r.api.Push(anonymous(faketelegram.Chat{ID: -77, Type: "channel"}, "/exists 77"))
+			time.Sleep(time.Second)
+		}
+		for _, m := range r.sent(1) {
+			if m.Text != said(stayedAnonymous) || m.At.Sub(r.api.Sent()[0].At) > time.Second {
+				t.Errorf("sent %+v", m)
+			}
+		}
+		if n := len(r.handler.Requests()); n != 60 || r.handler.Requests()[0].SenderChat != "-77" {
+			t.Errorf("%d requests reach the limits, the first %+v", n, r.handler.Requests()[0])
+		}
+		time.Sleep(2 * time.Second)
+		r.api.Push(anonymous(faketelegram.Chat{ID: -77, Type: "channel"}, "/exists 77"))
+		r.sent(2)
 	})
 }
 

@@ -88,9 +88,9 @@ func TestParseBelievesAQuestionOfThisBotAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := in(t, "group", 6, tt.text, `{"entities":[],"reply_to_message":{"message_id":3,`+tt.replyTo+`}`+tt.members+`}`)
-			c, ours := parse(m, testMe, testCommands)
-			if ours != (tt.want != "") || c.typed != tt.want {
-				t.Errorf("got %q, %v; want %q", c.typed, ours, tt.want)
+			c, ours := parse(update{Message: m}, testMe, testCommands)
+			if ours != (tt.want != "") || c.text != tt.want {
+				t.Errorf("got %q, %v; want %q", c.text, ours, tt.want)
 			}
 			if ours && (c.request.Target != nil || c.private) {
 				t.Errorf("got %+v", c)

@@ -14,15 +14,15 @@ import (
 	"herald/internal/words"
 )
 
-// recently is for how long a failed delivery is worth a mention.
+// recently is how long a failed delivery is worth a mention.
 const recently = 24 * time.Hour
 
-// longestReason bounds Telegram's text on a failed delivery, in characters.
-const longestReason = 120
+// maxReason bounds Telegram's text on a failed delivery, in characters.
+const maxReason = 120
 
 // Check asks Telegram who the bot is and where its updates go, and changes
-// nothing. What it has learned is for an operator, a sentence each.
-func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
+// nothing. What it returns is for an operator, a sentence each.
+func (a *Adapter) Check(ctx context.Context) (details []string, err error) {
 	me, err := a.api.GetMe(ctx)
 	switch {
 	case err != nil:
@@ -34,26 +34,26 @@ func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
 	if a.WebhookURL != "" {
 		way = "webhook"
 	}
-	learned = []string{fmt.Sprintf("@%s, by %s", chat.NewUntrusted(me.Username, longestReason), way)}
+	details = []string{fmt.Sprintf("@%s, by %s", chat.NewUntrusted(me.Username, maxReason), way)}
 	if !me.JoinsGroups {
-		learned = append(learned, "it cannot be added to groups: send /setjoingroups to @BotFather")
+		details = append(details, "it cannot be added to groups: send /setjoingroups to @BotFather")
 	}
 	info, err := a.api.GetWebhookInfo(ctx)
 	if err != nil {
-		return learned, checkError(err)
+		return details, checkError(err)
 	}
 	switch {
 	case a.WebhookURL != "":
-		learned = append(learned, a.aboutWebhook(info)...)
+		details = append(details, a.aboutWebhook(info)...)
 	case info.URL != "":
 		// While one is set nothing can be polled.
 		const note = "a webhook is set, to %s, which `bot run` deletes: is another program using this bot?"
-		learned = append(learned, fmt.Sprintf(note, host(info.URL)))
+		details = append(details, fmt.Sprintf(note, host(info.URL)))
 	}
-	return learned, nil
+	return details, nil
 }
 
-// checkError is err as that of Check. Of a conflict it says itself what to do.
+// checkError is the error of Check. One of a conflict says itself what to do.
 func checkError(err error) error {
 	kind := botapi.ErrorOf(err).Kind
 	err = fmt.Errorf("telegram: %w", err)
@@ -76,10 +76,10 @@ func (a *Adapter) aboutWebhook(info *models.WebhookInfo) (notes []string) {
 	}
 	if failed := time.Unix(int64(info.LastErrorDate), 0); time.Since(failed) < recently {
 		notes = append(notes, fmt.Sprintf("a delivery failed %s: %s", words.Say(chat.English, chat.Moment{Time: failed}),
-			chat.NewUntrusted(info.LastErrorMessage, longestReason)))
+			chat.NewUntrusted(info.LastErrorMessage, maxReason)))
 	}
 	return notes
 }
 
-// host is a URL's, whose path may be a secret.
-func host(rawURL string) chat.Untrusted { return chat.NewUntrusted(config.Host(rawURL), longestReason) }
+// host returns the host of a URL, whose path may be a secret.
+func host(rawURL string) chat.Untrusted { return chat.NewUntrusted(config.Host(rawURL), maxReason) }

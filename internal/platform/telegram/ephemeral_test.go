@@ -40,8 +40,8 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 		here, privately int
 		public          notice
 	}
-	unclear, refused := faketelegram.Page(502), faketelegram.NoRights()
-	out := unclear.CarriedOut()
+	unknown, refused := faketelegram.Page(502), faketelegram.NoRights()
+	out := unknown.CarriedOut()
 	inBubble(t, map[string]test{
 		"at once":                             {here: 1},
 		"too late":                            {takes: 16 * time.Second, privately: 1},
@@ -49,7 +49,7 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 		"refused":                             {faults: faults{refused}, privately: 1},
 		"certainly not out":                   {faults: faults{faketelegram.TooMany(3 * time.Second)}, here: 1},
 		"out without knowing":                 {faults: faults{out}, here: 2},
-		"perhaps out twice":                   {faults: faults{unclear, unclear}, privately: 1},
+		"perhaps out twice":                   {faults: faults{unknown, unknown}, privately: 1},
 		"out three times":                     {faults: faults{out, out, out}, here: 2, privately: 1},
 		"to a stranger":                       {stranger: true, here: 1},
 		"to a stranger whose answer is late":  {stranger: true, takes: 16 * time.Second, public: pressStart},
@@ -157,16 +157,18 @@ func TestAPressBelowAnEphemeralAnswerIsAnsweredLikeIt(t *testing.T) {
 // server that delivers the command as one that everybody sees is sent no ephemeral
 // message: it might make it public.
 func TestNothingPrivateIsSeenByOthersOnAnyServer(t *testing.T) {
-	refused, unclear, many := faketelegram.Status(400), faketelegram.Page(502).CarriedOut(), faketelegram.TooMany(20*time.Second)
+	refused, unknown, many := faketelegram.Status(400), faketelegram.Page(502).CarriedOut(), faketelegram.TooMany(20*time.Second)
 	type test struct {
 		older   faketelegram.Older
 		trouble []faketelegram.Fault
 		started bool
 	}
 	tests := map[string]test{}
-	for server, older := range map[string]faketelegram.Older{"new": {DateTime: true}, "older": {Ephemeral: true}} {
+	for server, older := range map[string]faketelegram.Older{
+		"new": {DateTime: true}, "10.2": {DirectReceiver: true}, "older": {Ephemeral: true}, "that lies": {DeliversEphemeral: true},
+	} {
 		for trouble, faults := range map[string][]faketelegram.Fault{
-			"none": nil, "refusals": {refused, refused, refused, refused}, "unclear": {unclear, unclear, unclear, unclear}, "too many": {many, many},
+			"none": nil, "refusals": {refused, refused, refused, refused}, "unknown": {unknown, unknown, unknown, unknown}, "too many": {many, many},
 		} {
 			for _, started := range []bool{true, false} {
 				tests[fmt.Sprint(server, " ", trouble, " ", started)] = test{older, faults, started}
@@ -209,7 +211,9 @@ func TestNothingPrivateIsSeenByOthersOnAnyServer(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Minute)
-		r.hides(ann)
+		if !tt.older.DeliversEphemeral {
+			r.hides(ann) // What is public for a moment is deleted.
+		}
 		for _, call := range r.api.Calls("sendMessage") {
 			if tt.older.Ephemeral && call.Params["ephemeral_message_parameters"] != nil {
 				t.Error("a server that does not know ephemeral messages is sent one")
@@ -217,6 +221,36 @@ func TestNothingPrivateIsSeenByOthersOnAnyServer(t *testing.T) {
 		}
 		if n := len(r.handler.Requests()); n < 8 {
 			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+// What a server has once made public it would make public again: from then on it is
+// one without ephemeral messages.
+func TestAServerThatMakesAnEphemeralAnswerPublicIsSentNoOther(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.handler.Reply = secretReply
+		r.api.Start(ann)
+		r.api.MakeOlder(faketelegram.Older{DeliversEphemeral: true})
+		r.run()
+		for range 3 {
+			r.api.PushEphemeral(inGroup(ann, "/mylogins"))
+			r.api.WaitAcknowledged(soon)
+		}
+		ephemeral := 0
+		for _, call := range r.api.Calls("sendMessage") {
+			if call.Params["ephemeral_message_parameters"] != nil {
+				ephemeral++
+			}
+		}
+		_, privately, public := readBy(r.api.Sent())
+		if ephemeral != 1 || len(privately) != 3 || !public[0].Deleted {
+			t.Errorf("%d ephemeral messages and %d private ones; everybody read %+v", ephemeral, len(privately), public)
+		}
+		for _, m := range public[1:] {
+			if m.Text != said(answeredPrivately) {
+				t.Errorf("everybody read %+v", m)
+			}
 		}
 	})
 }

@@ -84,6 +84,7 @@ func setUp(t *testing.T, changes ...func(*Config)) *rig {
 	c := Config{
 		Settings:       Settings{Token: secret.New(faketelegram.Token), APIURL: r.api.URL},
 		CommandTimeout: 20 * time.Second,
+		Limiter:        store.NewSlots(),
 		Log:            slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Count:          r.events.count,
 		Connected:      func(name string) { r.events.count("connected as " + name) },
@@ -218,8 +219,8 @@ func (r *rig) sent(n int) []faketelegram.Sent {
 	return got
 }
 
-// settled waits until nothing is queued or in flight, and returns what was sent.
-func (r *rig) settled(within time.Duration) []faketelegram.Sent {
+// idle waits until nothing is queued or in flight, and returns what was sent.
+func (r *rig) idle(within time.Duration) []faketelegram.Sent {
 	r.Helper()
 	for end := time.Now().Add(within); len(r.api.Pending())+r.adapter.InFlight() > 0; time.Sleep(time.Second / 10) {
 		if time.Now().After(end) {
@@ -250,8 +251,8 @@ func people(n int) (users []int64) {
 	return users
 }
 
-// askers pushes one command each of n people in their private chats.
-func (r *rig) askers(n int) {
+// ask pushes one command each of n people in their private chats.
+func (r *rig) ask(n int) {
 	for _, user := range people(n) {
 		r.api.Push(inPrivate(user, "/price"))
 	}
@@ -271,14 +272,14 @@ func (r *rig) post(method, key string, body io.Reader) (status int) {
 }
 
 // give has the adapter take messages by the way that it takes updates, and returns
-// once they are settled. It fails the test if one is to be delivered again.
+// once they are done. It fails the test if one is to be delivered again.
 func (r *rig) give(messages ...faketelegram.Message) {
 	r.Helper()
 	if r.adapter.WebhookURL == "" {
 		for _, m := range messages {
 			r.api.Push(m)
 		}
-		r.settled(2 * time.Minute)
+		r.idle(2 * time.Minute)
 		return
 	}
 	var all sync.WaitGroup
@@ -291,6 +292,7 @@ func (r *rig) give(messages ...faketelegram.Message) {
 		})
 	}
 	all.Wait()
+	r.idle(2 * time.Minute)
 }
 
 type tally struct {

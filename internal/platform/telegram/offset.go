@@ -7,17 +7,11 @@ import (
 	"time"
 )
 
-// When an update counts as stuck: it has been in hand for stuckAfter, or
-// nothing has moved for stalledAfter although most of those behind it are
-// answered.
-const (
-	stuckAfter   = time.Second
-	stalledAfter = 100 * time.Millisecond
-)
+// stuckAfter is how long an update is in flight before it counts as stuck.
+const stuckAfter = 300 * time.Millisecond
 
-// offsetTracker is what polling knows of Telegram's queue. Telegram has one
-// number, the offset, before which all updates are acknowledged, while answers
-// come in any order.
+// offsetTracker knows which updates of Telegram's queue are answered. All updates
+// before one number, the offset, are acknowledged, while answers come in any order.
 type offsetTracker struct {
 	mu sync.Mutex
 	// next is the offset once all of pending is answered; 0 is unknown.
@@ -25,12 +19,9 @@ type offsetTracker struct {
 	// pending are the updates taken from the offset on, in ascending order.
 	// The first of them is not answered.
 	pending []pendingUpdate
-	// moved is when an update was last taken or answered.
-	moved time.Time
-	// reached is closed once no more than most are pending; nil if nobody
-	// waits for that.
+	// reached is closed once no more than max are pending; nil if nobody waits.
 	reached chan struct{}
-	most    int
+	max     int
 }
 
 // pendingUpdate is an update that is not acknowledged.
@@ -48,8 +39,7 @@ func (o *offsetTracker) begin(id int64) bool {
 	if known || id < o.next {
 		return false
 	}
-	o.moved = time.Now()
-	o.pending = slices.Insert(o.pending, i, pendingUpdate{id: id, since: o.moved})
+	o.pending = slices.Insert(o.pending, i, pendingUpdate{id: id, since: time.Now()})
 	return true
 }
 
@@ -61,7 +51,6 @@ func (o *offsetTracker) done(id int64) {
 	if !known {
 		return
 	}
-	o.moved = time.Now()
 	o.pending[i].answered = true
 	o.advance(time.Time{})
 }
@@ -71,26 +60,11 @@ func (o *offsetTracker) done(id int64) {
 func (o *offsetTracker) acknowledgeStuck() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	now := time.Now()
-	before := now.Add(-stuckAfter)
-	if now.Sub(o.moved) >= stalledAfter && o.mostAnswered() {
-		before = now
-	}
-	o.advance(before)
+	o.advance(time.Now().Add(-stuckAfter))
 }
 
-func (o *offsetTracker) mostAnswered() bool {
-	answered := 0
-	for _, p := range o.pending {
-		if p.answered {
-			answered++
-		}
-	}
-	return answered > len(o.pending)/2
-}
-
-// offset is the first update that is not answered, or the one after all that
-// are, and whether any is not.
+// offset returns the first update that is not answered, or the one after the last, and
+// whether any is in flight.
 func (o *offsetTracker) offset() (offset int64, busy bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -100,13 +74,13 @@ func (o *offsetTracker) offset() (offset int64, busy bool) {
 	return o.next, false
 }
 
-// whenPending is closed as soon as no more than most updates are pending. It
+// whenPending is closed as soon as no more than max updates are pending. It
 // ends an earlier call's waiting.
-func (o *offsetTracker) whenPending(most int) <-chan struct{} {
+func (o *offsetTracker) whenPending(max int) <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	reached := make(chan struct{})
-	o.reached, o.most = reached, most
+	o.reached, o.max = reached, max
 	o.signal()
 	return reached
 }
@@ -132,9 +106,9 @@ func (o *offsetTracker) advance(stuckBefore time.Time) {
 	o.signal()
 }
 
-// signal closes reached if that has come.
+// signal closes reached once few enough are pending.
 func (o *offsetTracker) signal() {
-	if o.reached != nil && len(o.pending) <= o.most {
+	if o.reached != nil && len(o.pending) <= o.max {
 		close(o.reached)
 		o.reached = nil
 	}

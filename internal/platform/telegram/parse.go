@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -9,137 +10,193 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// destination is where a message goes.
-type destination struct {
-	chat    int64
-	group   bool
-	thread  int64 // 0 outside topics
-	replyTo int64 // 0 is no reply
-	edits   int64 // the message that is replaced; 0 is a new one
-	unclear int   // how many times what is sent there may be out already
-	// language is that of what everybody there can read.
-	language chat.Language
+// origin is where a request comes from, and so where its answer goes.
+type origin struct {
+	botapi.Destination // Silent in groups
+	// user is who asked; 0 is somebody who speaks as a chat.
+	user int64
+	// ephemeral is the message that can be answered in the group for its user's eyes
+	// alone; zero if everybody saw it.
+	ephemeral botapi.EphemeralMessage
+	// press is the button that was pressed; nil is a message.
+	press *press
 }
 
-// commandMessage is a command for this bot: typed, written in reply to a
-// question of the bot's, or asked by a button.
-type commandMessage struct {
+// press is a button that was pressed below a message.
+type press struct {
+	chat.Press
+	query   string // its ID
+	message *message
+}
+
+// command is what an update asks of this bot.
+type command struct {
 	request chat.Request // without an ID
-	// typed is the command and its words, the same for all who typed the same.
-	typed   string
-	private bool // what is answered is for the asker alone
-	// ephemeral is how they may be answered in the group.
-	ephemeral ephemeral
-	// asked is where the command stands.
-	asked destination
-	// sender is 0 if Telegram withholds who asked.
-	sender int64
-	// linkable is a request that a deep link can repeat.
+	origin  origin
+	// text is the command and its words, the same for all who ask the same.
+	text string
+	// private is set if the answer is for its user alone.
+	private bool
+	// linkable is set if a deep link can repeat the request.
 	linkable bool
 }
 
-// parse finds the command that m begins with, or for which it is the argument
-// that the bot asked for. It returns false for everything that this bot has no
-// answer to: other bots' commands, messages by bots, forwards, and commands in
-// groups that nobody here knows.
-func parse(m *message, me botapi.User, commands chat.Commands) (c commandMessage, ours bool) {
-	if m.ForwardOrigin != nil || m.ViaBot != nil || !m.Chat.private() && !m.Chat.group() {
-		return commandMessage{}, false
+// parse finds what a message or a press asks. It returns false for everything that
+// this bot has no answer to.
+func parse(u update, me botapi.User, commands chat.Commands) (c command, ours bool) {
+	m := u.Message
+	if u.Press != nil {
+		m = u.Press.Message
 	}
-	if m.SenderChat == nil && (m.From == nil || m.From.IsBot) {
-		return commandMessage{}, false
+	if m == nil || !m.Chat.private() && !m.Chat.group() {
+		return command{}, false
+	}
+	if u.Press != nil {
+		c, ours = parsePress(u.Press, commands)
+	} else {
+		c, ours = parseMessage(m, me, commands)
+	}
+	if !ours {
+		return command{}, false
+	}
+	c.origin.Destination = botapi.Destination{Chat: m.Chat.ID, ReplyTo: m.ID, Silent: m.Chat.group()}
+	if m.InTopic {
+		// Elsewhere message_thread_id is a thread of replies, to which nothing can be
+		// sent.
+		c.origin.Thread = m.Thread
+	}
+	c.request.From = userOf(c.origin.user)
+	c.request.Chat, c.request.ChatTitle = strconv.FormatInt(m.Chat.ID, 10), m.Chat.Title
+	c.request.Direct = m.Chat.private()
+	if m.Chat.group() {
+		c.request.Community = c.request.Chat
+	}
+	if m.Chat.group() && c.origin.user != 0 {
+		c.request.Role = chat.UnknownRole
+	}
+	asked, _ := commands.Find(c.request.Command)
+	c.private = asked.Visibility == chat.Private || c.origin.ephemeral.Arrived()
+	c.linkable = asked.Visibility == chat.Private && c.request.Args.Len() == 0 && c.request.Target == nil
+	return c, true
+}
+
+// parseMessage finds the command that m begins with, or for which m is the argument
+// that the bot asked for. It ignores other bots' commands, messages by bots,
+// forwards, and commands in groups that nobody here knows.
+func parseMessage(m *message, me botapi.User, commands chat.Commands) (c command, ours bool) {
+	if m.ForwardOrigin != nil || m.ViaBot != nil || m.SenderChat == nil && (m.From == nil || m.From.IsBot) {
+		return command{}, false
 	}
 	units := utf16.Encode([]rune(m.Text))
 	name, suffix, length := commandAt(units, m.Entities)
 	if name == "" && len(units) > 0 {
 		name = askedFor(m.ReplyTo, me)
 	}
-	if name == "" || suffix != "" && !strings.EqualFold(suffix, me.Username) {
-		return commandMessage{}, false
-	}
-	command, known := commands.Find(name)
-	if !known && !m.Chat.private() {
-		return commandMessage{}, false
+	_, known := commands.Find(name)
+	if name == "" || suffix != "" && !strings.EqualFold(suffix, me.Username) || !known && !m.Chat.private() {
+		return command{}, false
 	}
 	target, rest := mention(units, length, m.Entities)
 	if target == nil {
 		target = repliedTo(m, me)
 	}
 	words := strings.Fields(rest)
-	c = commandMessage{
-		typed:   strings.Join(append([]string{name}, words...), " "),
-		asked:   destinationOf(m),
-		private: command.Visibility == chat.Private,
+	c.text = strings.Join(append([]string{name}, words...), " ")
+	if name == "start" {
+		name, words = followLink(m, words, commands)
 	}
-	var locale string
-	if m.SenderChat == nil {
-		c.sender, locale = m.From.ID, m.From.Language
-	}
-	c.request = requestIn(m.Chat, c.sender, locale)
 	c.request.Command, c.request.Args = name, chat.Typed(words...)
-	if m.SenderChat != nil {
-		c.request.Role = chat.Member
-		if m.SenderChat.ID == m.Chat.ID { // an anonymous administrator
-			c.request.Role = chat.Moderator
-		}
-	}
 	if target != nil {
 		user := userOf(target.ID)
 		c.request.Target, c.request.TargetName = &user, target.name()
 	}
-	if name == "start" {
-		c.followLink(commands, words)
+	switch {
+	case m.SenderChat == nil:
+		c.origin.user, c.request.Locale = m.From.ID, m.From.Language
+	case m.SenderChat.ID == m.Chat.ID: // an anonymous administrator
+		c.request.Role = chat.Moderator
+	default:
+		c.request.SenderChat = strconv.FormatInt(m.SenderChat.ID, 10)
 	}
-	c.linkable = c.private && c.request.Args.Len() == 0 && target == nil
 	if m.From != nil {
-		c.ephemeral = ephemeralOf(m, m.From.ID)
+		c.origin.ephemeral = botapi.NewEphemeralMessage(m.Chat.ID, m.From.ID, m.EphemeralID, "")
 	}
-	c.private = c.private || c.ephemeral.arrived()
-	c.request.CanReplyEphemerally = c.ephemeral.arrived()
+	c.request.CanReplyEphemerally = c.origin.ephemeral.Arrived()
 	return c, true
 }
 
-// requestIn is a request without what is asked; a sender of 0 is withheld.
-func requestIn(where tgChat, sender int64, locale string) chat.Request {
-	req := chat.Request{
-		From:      userOf(sender),
-		Chat:      strconv.FormatInt(where.ID, 10),
-		ChatTitle: where.Title,
-		Direct:    where.private(),
-		Locale:    locale,
-		Role:      chat.Member,
+// parsePress reads the state of a button below a message. Anybody can press with any
+// state, but in a private chat only whom it belongs to.
+func parsePress(q *callbackQuery, commands chat.Commands) (c command, ours bool) {
+	state, err := chat.ParseState(q.Data)
+	m := q.Message
+	if err != nil || m.Chat.private() && m.Chat.ID != q.From.ID {
+		return command{}, false
 	}
-	if where.group() {
-		req.Community, req.Role = req.Chat, chat.UnknownRole
+	c.request = chat.Request{
+		Command: state.Command, Args: chat.Typed(state.Args...), Locale: q.From.Language, CanReplyEphemerally: true,
 	}
-	return req
+	c.text = strings.Join(append([]string{state.Command}, state.Args...), " ")
+	c.origin = origin{
+		user:      q.From.ID,
+		ephemeral: botapi.NewEphemeralMessage(m.Chat.ID, q.From.ID, m.EphemeralID, q.ID),
+		press:     &press{Press: state, query: q.ID, message: m},
+	}
+	return c, true
 }
 
-// followLink reads what stands after /start: a deep link's payload, which
-// nobody typed. The name of a private command is that command without
-// arguments; any other payload says nothing to this bot.
-func (c *commandMessage) followLink(commands chat.Commands, words []string) {
-	c.request.Args = chat.Typed()
-	if !c.request.Direct || len(words) != 1 {
-		return
+// parseInline finds the commands that an inline query means: the public ones that
+// begin like it, or the one for which it is the argument. A query comes with every
+// letter that is typed, so an argument counts only once it is as long as its
+// example.
+func parseInline(query string, commands chat.Commands) (found []chat.Request) {
+	written := strings.Fields(query)
+	for _, c := range commands {
+		if c.Visibility != chat.Public || c.AboutBot {
+			continue
+		}
+		for _, f := range c.Forms {
+			if args, meant := inlineArgs(c, f, written); meant {
+				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed(args...)})
+			}
+		}
 	}
-	if linked, known := commands.Find(words[0]); known && linked.Visibility == chat.Private {
-		c.request.Command, c.private = linked.Name, true
-	}
+	return found
 }
 
-func destinationOf(m *message) destination {
-	d := destination{chat: m.Chat.ID, group: m.Chat.group(), replyTo: m.ID}
-	// Outside of topics message_thread_id is a thread of replies, to which
-	// nothing can be sent.
-	if m.InTopic {
-		d.thread = m.Thread
+// inlineArgs are the arguments of one form, if the words mean it.
+func inlineArgs(c chat.Command, f chat.Form, written []string) (args []string, meant bool) {
+	name := ""
+	if len(written) > 0 {
+		name = strings.ToLower(strings.TrimPrefix(written[0], "/"))
 	}
-	return d
+	switch {
+	case f.Moderators || f.Unlisted:
+		return nil, false
+	case len(f.Params) == 0:
+		return nil, len(written) < 2 && strings.HasPrefix(c.Name, name)
+	case len(f.Params) > 1 || f.Params[0].Question.Key == "":
+		return nil, false
+	case name == c.Name:
+		written = written[1:]
+	}
+	return written, len(written) == 1 && len(written[0]) == len(f.Params[0].Example)
 }
 
-// commandAt is the bot command at the very beginning of a text, its name in
-// lower case, what stands after its @, and its length in UTF-16 units.
+// followLink reads what stands after /start: the payload of a deep link, which
+// nobody typed. The name of a private command is that command without arguments;
+// any other payload says nothing to this bot.
+func followLink(m *message, words []string, commands chat.Commands) (name string, args []string) {
+	if m.Chat.private() && len(words) == 1 {
+		if linked, known := commands.Find(words[0]); known && linked.Visibility == chat.Private {
+			return linked.Name, nil
+		}
+	}
+	return "start", nil
+}
+
+// commandAt is the bot command at the very beginning of a text, its name in lower
+// case, what stands after its @, and its length in UTF-16 units.
 func commandAt(units []uint16, entities []entity) (name, suffix string, length int) {
 	for _, e := range entities {
 		if e.Type != "bot_command" || e.Offset != 0 || !e.within(units) || units[0] != '/' {
@@ -151,26 +208,42 @@ func commandAt(units []uint16, entities []entity) (name, suffix string, length i
 	return "", "", 0
 }
 
-// mention is the first person mentioned without a username after the command,
-// and the text after the command without that mention. A mention by username
-// stays a word: Telegram gives bots no ID for it.
+// askedFor is the command for which the bot asked in a message, or "". Nothing is
+// kept of a question: a link below its first character, which is invisible, names
+// the command, and a reply quotes the message with its entities. The link is
+// believed in messages of this bot alone, and nobody else can have it write one:
+// untrusted text is never a link there.
+func askedFor(m *message, me botapi.User) string {
+	if m == nil || m.From == nil || m.From.ID != me.ID {
+		return ""
+	}
+	for _, e := range m.Entities {
+		if command, is := strings.CutPrefix(e.URL, deepLink(me.Username, askPayload)); is && e.Type == "text_link" && e.Offset == 0 {
+			return command
+		}
+	}
+	return ""
+}
+
+// mention is the first person mentioned without a username after the command, and
+// the text after the command without that mention. A mention by username stays a
+// word: Telegram gives bots no ID for it.
 func mention(units []uint16, from int, entities []entity) (*tgUser, string) {
 	for _, e := range entities {
 		if e.Type != "text_mention" || e.User == nil || !e.within(units) || e.Offset < from {
 			continue
 		}
-		before, after := units[from:e.Offset], units[e.Offset+e.Length:]
-		return e.User, string(utf16.Decode(before)) + " " + string(utf16.Decode(after))
+		return e.User, string(utf16.Decode(slices.Concat(units[from:e.Offset], []uint16{' '}, units[e.Offset+e.Length:])))
 	}
 	return nil, string(utf16.Decode(units[from:]))
 }
 
-// repliedTo is the person whose message m answers. The message that opened a
-// topic is answered by everything in it and means nobody; so does this bot's
-// own message. Who spoke as a chat has no ID.
+// repliedTo is the person whose message m answers. Everything in a topic answers the
+// message that opened it, and every comment answers the channel's forwarded post:
+// they mean nobody. So does a message of this bot. Who spoke as a chat has no ID.
 func repliedTo(m *message, me botapi.User) *tgUser {
 	r := m.ReplyTo
-	if r == nil || r.TopicCreated != nil || m.InTopic && r.ID == m.Thread {
+	if r == nil || r.AutoForward || r.TopicCreated != nil || m.InTopic && r.ID == m.Thread {
 		return nil
 	}
 	if r.SenderChat != nil || r.From == nil {
@@ -182,7 +255,7 @@ func repliedTo(m *message, me botapi.User) *tgUser {
 	return r.From
 }
 
-// userOf names a person; 0 is one whose identity is withheld.
+// userOf names a person; 0 is somebody whose identity is withheld.
 func userOf(id int64) chat.User {
 	if id <= 0 {
 		return chat.User{Platform: Platform}

@@ -59,7 +59,7 @@ func TestParseKnowsWhoseCommandItIs(t *testing.T) {
 		"an entity over no slash":         {"group", 5, "price", "", ""},
 		"nobody sent it":                  {"group", 6, "/price", `{"from":null}`, ""},
 	} {
-		c, ours := parse(in(t, tt.kind, tt.n, tt.text, tt.members), testMe, testCommands)
+		c, ours := parse(update{Message: in(t, tt.kind, tt.n, tt.text, tt.members)}, testMe, testCommands)
 		if ours != (tt.want != "") || c.request.Command != tt.want {
 			t.Errorf("%s: got %q, %v; want %q", name, c.request.Command, ours, tt.want)
 		}
@@ -92,9 +92,10 @@ func TestParseFindsArgumentsAndPeople(t *testing.T) {
 		"a topic's first message":               {"/exists", inTopic("3"), nil, "none", ""},
 		"a topic's service message":             {"/exists", replying(`"from":{"id":8},"forum_topic_created":{}`), nil, "none", ""},
 		"a reply within a topic":                {"/exists", inTopic("4"), nil, "8", ""},
+		"a comment on a channel's post":         {"/exists", replying(`"is_automatic_forward":true,"sender_chat":{"id":-300}`), nil, "none", ""},
 		"a message of another chat":             {"/exists", `{"external_reply":{"origin":{"type":"user","sender_user":{"id":8}}}}`, nil, "none", ""},
 	} {
-		c, ours := parse(in(t, "group", 7, tt.text, tt.members), testMe, testCommands)
+		c, ours := parse(update{Message: in(t, "group", 7, tt.text, tt.members)}, testMe, testCommands)
 		target := "none"
 		if c.request.Target != nil {
 			target = c.request.Target.ID
@@ -109,30 +110,42 @@ func TestParseFindsArgumentsAndPeople(t *testing.T) {
 // Who speaks as a chat is nobody: a moderator if it is this very chat.
 func TestParseKnowsSenderAndDestination(t *testing.T) {
 	for name, tt := range map[string]struct {
-		kind, members string
-		from          string
-		role          chat.Role
-		thread        int64
-		locale        string
+		kind, members    string
+		from, senderChat string
+		role             chat.Role
+		thread           int64
+		locale           string
 	}{
-		"a member":                   {"supergroup", `{"from":{"id":5,"language_code":"pt-br"}}`, "5", chat.UnknownRole, 0, "pt-br"},
-		"an anonymous administrator": {"supergroup", `{"from":{"id":5,"language_code":"pt-br"},"sender_chat":{"id":-100}}`, "", chat.Moderator, 0, ""},
-		"somebody as their channel":  {"supergroup", `{"from":{"id":5},"sender_chat":{"id":-200}}`, "", chat.Member, 0, ""},
-		"in a topic":                 {"supergroup", `{"is_topic_message":true,"message_thread_id":44}`, "5", chat.UnknownRole, 44, ""},
-		"in a thread of replies":     {"supergroup", `{"message_thread_id":44}`, "5", chat.UnknownRole, 0, ""},
-		"in private":                 {"private", "", "5", chat.Member, 0, ""},
+		"a member":                   {"supergroup", `{"from":{"id":5,"language_code":"pt-br"}}`, "5", "", chat.UnknownRole, 0, "pt-br"},
+		"an anonymous administrator": {"supergroup", `{"from":{"id":5,"language_code":"pt-br"},"sender_chat":{"id":-100}}`, "", "", chat.Moderator, 0, ""},
+		"somebody as their channel":  {"supergroup", `{"from":{"id":5},"sender_chat":{"id":-200}}`, "", "-200", chat.Member, 0, ""},
+		"in a topic":                 {"supergroup", `{"is_topic_message":true,"message_thread_id":44}`, "5", "", chat.UnknownRole, 44, ""},
+		"in a thread of replies":     {"supergroup", `{"message_thread_id":44}`, "5", "", chat.UnknownRole, 0, ""},
+		"in private":                 {"private", "", "5", "", chat.Member, 0, ""},
 	} {
-		c, ours := parse(in(t, tt.kind, 6, "/price", tt.members), testMe, testCommands)
+		c, ours := parse(update{Message: in(t, tt.kind, 6, "/price", tt.members)}, testMe, testCommands)
 		community := map[bool]string{true: "-100", false: ""}[tt.kind != "private"]
 		want := chat.Request{
-			Command: "price", From: chat.User{Platform: Platform, ID: tt.from}, Chat: "-100", Community: community,
+			Command: "price", From: chat.User{Platform: Platform, ID: tt.from}, SenderChat: tt.senderChat, Chat: "-100", Community: community,
 			ChatTitle: "The *talk*", Direct: tt.kind == "private", Role: tt.role, Locale: tt.locale, Args: chat.Typed(),
 		}
 		if !ours || fmt.Sprintf("%+v", c.request) != fmt.Sprintf("%+v", want) {
 			t.Errorf("%s: got %+v, want %+v", name, c.request, want)
 		}
-		if where := (destination{chat: -100, group: tt.kind != "private", thread: tt.thread, replyTo: 7}); c.asked != where {
-			t.Errorf("%s: destination %+v, want %+v", name, c.asked, where)
+		where := botapi.Destination{Chat: -100, Thread: tt.thread, ReplyTo: 7, Silent: tt.kind != "private"}
+		if c.origin.Destination != where {
+			t.Errorf("%s: destination %+v, want %+v", name, c.origin.Destination, where)
+		}
+	}
+}
+
+// A private chat belongs to one person. A press there by another is a server's fault.
+func TestParseRefusesAPressInSomebodyElsesPrivateChat(t *testing.T) {
+	for user, want := range map[int64]bool{5: true, 6: false} {
+		raw := fmt.Sprintf(`{"callback_query":{"id":"1","from":{"id":%d},"data":"1 e 0 price","message":{"chat":{"id":5,"type":"private"}}}}`, user)
+		u, err := decode([]byte(raw))
+		if _, ours := parse(u, testMe, testCommands); err != nil || ours != want {
+			t.Errorf("a press by %d is ours: %v, %v", user, ours, err)
 		}
 	}
 }
@@ -151,7 +164,7 @@ func TestParseFollowsDeepLinks(t *testing.T) {
 		{"group", "/start mylogins", "start", false},
 	}
 	for _, tt := range tests {
-		c, ours := parse(in(t, tt.kind, 6, tt.text, ""), testMe, testCommands)
+		c, ours := parse(update{Message: in(t, tt.kind, 6, tt.text, "")}, testMe, testCommands)
 		if !ours || c.request.Command != tt.want || c.private != tt.private || c.request.Args.Len() != 0 {
 			t.Errorf("%s %q: got %+v", tt.kind, tt.text, c)
 		}
@@ -169,27 +182,10 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"update_id":1,"message":{"message_id":0,"ephemeral_message_id":7,"chat":{"id":-1,"type":"group"},"from":{"id":2},"text":"/price","entities":[{"type":"bot_command","length":6}]}}`))
 	f.Add([]byte(`{"update_id":1,"callback_query":{"id":"1","from":{"id":2},"data":"1 e 0 mylogins 2","message":{"message_id":0,"ephemeral_message_id":8,"date":1,"chat":{"id":-1,"type":"group"}}}}`))
 	f.Add([]byte(`{"update_id":1,"inline_query":{"id":"1","from":{"id":2},"query":"staked 0x52908400098527886E0F7030069857D2E4169EE7","offset":""}}`))
-	// private is whether the answer to a command is for its asker alone.
-	private := func(c commandMessage) bool {
-		asked, _ := testCommands.Find(c.request.Command)
-		return asked.Visibility == chat.Private || c.ephemeral.arrived()
-	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		u, err := decode(raw)
 		if err != nil {
 			return
-		}
-		if u.Press != nil {
-			p, ok := parsePress(u.Press, testCommands)
-			if ok && p.private != private(p.commandMessage) {
-				t.Errorf("not as private as its command: %+v", p)
-			}
-			if ok && (!p.request.CanReplyEphemerally || p.request.Role != chat.UnknownRole && p.request.Community != "") {
-				t.Errorf("a press asks as %+v", p.request)
-			}
-			if p.ephemeral.arrived() && u.Press.Message.EphemeralID <= 0 {
-				t.Errorf("ephemeral out of nothing: %+v", p)
-			}
 		}
 		if u.Inline != nil {
 			for _, req := range parseInline(u.Inline.Query, testCommands) {
@@ -198,21 +194,24 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 		}
-		if u.Message == nil {
-			return
-		}
-		c, ours := parse(u.Message, testMe, testCommands)
+		c, ours := parse(u, testMe, testCommands)
 		if !ours {
 			return
 		}
-		if c.private != private(c) {
+		m := u.Message
+		if u.Press != nil {
+			m = u.Press.Message
+		}
+		asked, _ := testCommands.Find(c.request.Command)
+		ephemeral := c.origin.ephemeral.Arrived()
+		if c.private != (asked.Visibility == chat.Private || ephemeral) || ephemeral && m.EphemeralID <= 0 {
 			t.Errorf("not as private as its command: %+v", c)
 		}
-		if c.ephemeral.arrived() && u.Message.EphemeralID <= 0 {
-			t.Errorf("ephemeral out of nothing: %+v", c)
-		}
-		if u.Message.SenderChat != nil && c.request.From.ID != "" {
+		if u.Press == nil && m.SenderChat != nil && c.request.From.ID != "" {
 			t.Errorf("an anonymous sender has an ID: %+v", c.request.From)
+		}
+		if c.request.From.ID != "" && c.request.Community != "" && c.request.Role != chat.UnknownRole {
+			t.Errorf("a sender has a role that nobody asked for: %+v", c.request)
 		}
 	})
 }

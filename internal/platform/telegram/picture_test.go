@@ -28,7 +28,7 @@ func pictured(t testing.TB, width int) chat.Reply {
 // it, the answer is a text, as rich as it was; and where nobody knows, it is
 // repeated.
 func TestAPictureIsSentOrItsTextIs(t *testing.T) {
-	unclear, refused := faketelegram.Page(502), faketelegram.Status(400)
+	unknown, refused := faketelegram.Page(502), faketelegram.Status(400)
 	type faults []faketelegram.Fault
 	type test struct {
 		photo, text        faults
@@ -37,9 +37,9 @@ func TestAPictureIsSentOrItsTextIs(t *testing.T) {
 	inBubble(t, map[string]test{
 		"taken":             {nil, nil, 1, 0},
 		"refused":           {faults{refused, refused}, nil, 0, 1},
-		"unclear and out":   {faults{unclear.CarriedOut()}, nil, 2, 0},
-		"unclear twice":     {faults{unclear, unclear}, nil, 0, 1},
-		"unclear to it":     {faults{unclear, unclear}, faults{unclear}, 0, 0},
+		"unknown and out":   {faults{unknown.CarriedOut()}, nil, 2, 0},
+		"unknown twice":     {faults{unknown, unknown}, nil, 0, 1},
+		"unknown to it":     {faults{unknown, unknown}, faults{unknown}, 0, 0},
 		"not allowed there": {faults{faketelegram.Status(403)}, nil, 0, 1},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
@@ -48,7 +48,7 @@ func TestAPictureIsSentOrItsTextIs(t *testing.T) {
 		r.api.Fail("sendPhoto", tt.photo...)
 		r.api.Fail("sendMessage", tt.text...)
 		r.run()
-		r.askers(1)
+		r.ask(1)
 		if !r.api.WaitAcknowledged(time.Minute) {
 			t.Error("the update is not acknowledged")
 		}

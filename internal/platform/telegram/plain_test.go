@@ -9,7 +9,6 @@ import (
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
-	"herald/internal/platform/telegram/botapi"
 )
 
 // dressed is a reply with everything that a server may refuse, and a link and a
@@ -34,7 +33,7 @@ func typesOf(entities []faketelegram.Entity) (types []string) {
 }
 
 // Whatever a server refuses of what a message looks like, the message goes once
-// more as plain text, by whichever call; and the next message is tried whole.
+// more as plain text, whatever the call; and the next message is tried whole.
 func TestWhatAServerRefusesGoesOnceMoreAsPlainText(t *testing.T) {
 	const explorer = "https://explorer.example"
 	type test struct {
@@ -43,8 +42,8 @@ func TestWhatAServerRefusesGoesOnceMoreAsPlainText(t *testing.T) {
 		plain    bool
 	}
 	asked := map[string]func(*rig){
-		"message":   func(r *rig) { r.askers(1) },
-		"picture":   func(r *rig) { r.askers(1) },
+		"message":   func(r *rig) { r.ask(1) },
+		"picture":   func(r *rig) { r.ask(1) },
 		"ephemeral": func(r *rig) { r.api.PushEphemeral(inGroup(ann, "/mylogins")) },
 		"edit":      func(r *rig) { r.press(ann, "Refresh") },
 	}
@@ -82,21 +81,5 @@ func TestWhatAServerRefusesGoesOnceMoreAsPlainText(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// Plain text keeps what makes it safe: what is foreign stays code, and a question
-// says what it is about.
-func TestPlainTextKeepsCodeAndQuestions(t *testing.T) {
-	reply := chat.Reply{Sections: dressed("").Sections, Ask: &chat.Ask{Command: "staked", Question: chat.Say("Which?")}}
-	asks := shown(reply, true)
-	p := plain(asks.Content)
-	if got := marked(richText{Content: p}); !strings.Contains(got, "`evil.example`") ||
-		!strings.Contains(got, "(https://t.me/") || p.Markup != asks.Markup {
-		t.Errorf("it has %s", got)
-	}
-	copies := botapi.Content{Text: "x", Markup: botapi.Keyboard{Rows: [][]botapi.Button{{{Text: "Copy", Copy: "x"}}}}}
-	if p := plain(copies); p.Markup != nil {
-		t.Errorf("the buttons are %+v", p.Markup)
 	}
 }

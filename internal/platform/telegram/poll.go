@@ -19,11 +19,10 @@ const longPoll = 50 * time.Second
 // https://core.telegram.org/bots/api#getupdates.
 const batchSize = 100
 
-// How long to wait between two polls while something is in hand. A poll is
-// answered at once then, since what is in hand is still in Telegram's queue. The
-// gap is pollGap, or fullGap after a full batch, behind which more may be
-// waiting. It grows to an eighth of the time since the last new update, up to
-// maxGap.
+// How long to wait between two polls while something is in flight. Such a poll is
+// answered at once: what is in flight is still in Telegram's queue. The gap is
+// pollGap, or fullGap after a full batch, which may hide more. It grows to an eighth of
+// the time since the last new update, up to maxGap.
 const (
 	pollGap = 2 * time.Millisecond
 	fullGap = 10 * time.Millisecond
@@ -49,13 +48,14 @@ const commitTimeout = 900 * time.Millisecond
 // own. An update is acknowledged once it and all before it are answered.
 //
 // There is one exception. Telegram shows the first 100 updates that are not
-// acknowledged, so that one that is not answered for long would hide all
-// others from the hundredth on. If such a batch has brought nothing new, what
-// is stuck at its head is acknowledged. It is still answered, also on SIGTERM.
-// It is lost if the process is killed, or if Telegram does not take the answer
-// before the drain ends.
+// acknowledged, and one that takes long would hide all others from the hundredth on.
+// If such a batch has brought nothing new, what is stuck at its head is acknowledged.
+// It is still answered, also on SIGTERM. It is lost if the process is killed, or if
+// Telegram does not take the answer before the drain ends.
 func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
-	s.dropWebhook(ctx)
+	// A webhook left by an earlier run goes. One that is set later belongs to another
+	// process, and polls fail with a conflict until it is gone.
+	_ = s.repeat(ctx, func() error { return s.api.DeleteWebhook(ctx) })
 	lastUpdate := time.Now()
 	// At first, and after a failure, a getUpdates is a short one: its answer
 	// shows at once that Telegram is there.
@@ -69,9 +69,19 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 		var batch []json.RawMessage
 		err := s.repeat(ctx, func() (err error) {
 			asked = time.Now()
-			batch, limit, err = s.getUpdates(ctx, offset, limit, wait)
-			if err != nil {
-				wait = 0
+			batch, err = s.api.GetUpdates(ctx, offset, limit, wait, allowedUpdates)
+			if err == nil || ctx.Err() != nil {
+				return err
+			}
+			wait = 0
+			s.ready.Store(false)
+			s.Count("poll_failed")
+			if large, is := errors.AsType[*botapi.TooLargeError](err); is && limit == 1 {
+				s.Count("update_too_large")
+				s.Log.Warn("telegram: an update is too large to be read and is skipped")
+				batch, err = []json.RawMessage{fmt.Appendf(nil, `{"update_id":%d}`, large.First)}, nil
+			} else if is {
+				limit = 1 // to find out which update it is
 			}
 			return err
 		})
@@ -79,16 +89,14 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 			return
 		}
 		s.connected()
-		long := wait > 0
-		wait = longPoll
-		taken, full := s.take(ctx, offsets, batch), len(batch) >= limit
-		limit = min(2*limit, batchSize)
-		switch {
+		long, full := wait > 0, len(batch) >= limit
+		wait, limit = longPoll, batchSize
+		switch taken := s.dispatch(ctx, offsets, batch); {
 		case taken > 0:
 			lastUpdate = time.Now()
 		case busy:
-			// What only the rate of all chats holds up is best left to Telegram.
-			if full && !s.pace.Saturated() {
+			// What only the rate of all messages holds up is best left to Telegram.
+			if full && !s.out.Saturated() {
 				offsets.acknowledgeStuck()
 			}
 		case time.Since(lastUpdate) > idleReset:
@@ -100,41 +108,9 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 	}
 }
 
-// getUpdates is one poll. An answer that cannot be read is asked for again at
-// once, with half as many updates, down to one; it returns the last limit. Of
-// one update that alone is too large only the ID is returned, so that it is
-// skipped. One that breaks off may be whole the next time, and is not.
-func (s *session) getUpdates(ctx context.Context, offset int64, limit int, wait time.Duration) ([]json.RawMessage, int, error) {
-	for {
-		batch, err := s.api.GetUpdates(ctx, offset, limit, wait, allowedUpdates)
-		if err == nil || ctx.Err() != nil {
-			return batch, limit, err
-		}
-		s.pollFailed(ctx, err)
-		unreadable, is := errors.AsType[*botapi.UnreadableError](err)
-		switch {
-		case !is || limit == 1 && unreadable.TooLarge == 0:
-			return nil, limit, err
-		case limit == 1:
-			s.Count("update_too_large")
-			s.Log.Warn("telegram: an update is too large to be read and is skipped")
-			return []json.RawMessage{fmt.Appendf(nil, `{"update_id":%d}`, unreadable.TooLarge)}, limit, nil
-		}
-		limit /= 2
-	}
-}
-
-func (s *session) pollFailed(ctx context.Context, err error) {
-	s.ready.Store(false)
-	s.Count("poll_failed")
-	if botapi.ErrorOf(err).Kind == botapi.Conflict {
-		s.dropWebhook(ctx)
-	}
-}
-
-// take starts an answer to each update of a batch that is not known yet, and
-// returns how many were new. It blocks while too many are in hand.
-func (s *session) take(ctx context.Context, offsets *offsetTracker, batch []json.RawMessage) (taken int) {
+// dispatch starts an answer to each update of a batch that is not known yet, and
+// returns how many were new. It blocks while too many are in flight.
+func (s *session) dispatch(ctx context.Context, offsets *offsetTracker, batch []json.RawMessage) (taken int) {
 	for _, raw := range batch {
 		u, err := decode(raw)
 		id := u.ID
@@ -150,48 +126,39 @@ func (s *session) take(ctx context.Context, offsets *offsetTracker, batch []json
 			continue
 		}
 		select {
-		case s.inHand <- struct{}{}:
+		case s.inFlight <- struct{}{}:
 		case <-ctx.Done():
 			return taken
 		}
-		s.work.Go(func(request string) {
-			settled := true // An update that makes this program panic would do so again.
+		s.tasks.Go(func(request string) {
+			done := true // An update that makes this program panic would do so again.
 			defer func() {
-				// While this process runs nobody else tries again.
-				if settled || s.work.Sends.Err() == nil {
+				// Before the stop nobody else would try again.
+				if done || s.running.Err() == nil {
 					offsets.done(id)
 				}
-				<-s.inHand
+				<-s.inFlight
 			}()
-			settled = s.answer(request, u)
+			done = s.respond(request, u)
 		})
 	}
 	return taken
 }
 
 // awaitNews waits until a poll may bring anything new: at once when nothing is
-// in hand, when half of a full batch is out of the way, or after a gap, quiet
-// being the time since the last new update.
+// in flight, when half of a full batch is done, or after a gap. quiet is the time
+// since the last new update.
 func awaitNews(ctx context.Context, offsets *offsetTracker, batch int, full bool, quiet time.Duration) {
-	most, gap := 0, pollGap
+	pending, gap := 0, pollGap
 	if full {
-		most, gap = batch/2, fullGap
+		pending, gap = batch/2, fullGap
 	}
 	timer := time.NewTimer(min(max(gap, quiet/8), maxGap))
 	defer timer.Stop()
 	select {
-	case <-offsets.whenPending(most):
+	case <-offsets.whenPending(pending):
 	case <-timer.C:
 	case <-ctx.Done():
-	}
-}
-
-// dropWebhook deletes a webhook left by an earlier run; getUpdates fails while one
-// is set. After a failure the next 409 brings it back here.
-func (s *session) dropWebhook(ctx context.Context) {
-	err := s.api.DeleteWebhook(ctx)
-	if err != nil && ctx.Err() == nil && !s.tokenRefused(err) {
-		s.Log.Warn("telegram: a webhook that may be set could not be deleted", "err", err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
@@ -21,18 +22,39 @@ const (
 
 var signs = map[chat.Tone]string{chat.Positive: "✅ ", chat.Negative: "❌ ", chat.Warning: "⚠️ "}
 
-// richText is a message ready to be sent. Styles are entities and never markup,
-// so that nothing in it has to be escaped.
-type richText struct {
-	botapi.Content
-	// picture is a PNG with Content as its caption; nil is none.
-	picture []byte
+// A question for an argument has a link below its first character, which is
+// invisible. The link names the command (askedFor).
+const (
+	hidden     = "\u200b"
+	askPayload = "ask-"
+)
+
+// maxPlaceholder is in characters, https://core.telegram.org/bots/api#forcereply.
+const maxPlaceholder = 64
+
+// maxAlert is in characters, https://core.telegram.org/bots/api#answercallbackquery.
+const maxAlert = 200
+
+// maxDescription of an inline result is in characters: about what apps show of it.
+const maxDescription = 150
+
+// deepLink opens the private chat with a bot, which is then told payload: 1 to 64
+// of A-Za-z0-9_-, https://core.telegram.org/bots/features#deep-linking.
+func deepLink(bot, payload string) string { return "https://t.me/" + bot + "?start=" + payload }
+
+// cut shortens s to n characters, the last of them an ellipsis.
+func cut(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
 }
 
-// render shows c, shortened to Telegram's bounds. private is for a chat in which
-// the asker alone reads along: nobody is notified there of being mentioned. bot
-// is the bot's username.
-func render(c words.Card, bot string, private bool) richText {
+// render shows c, shortened to Telegram's bounds. Styles are entities and never
+// markup, so nothing has to be escaped. private is for a chat in which the user
+// alone reads along: nobody is notified there of being mentioned. bot is the bot's
+// username.
+func render(c words.Card, bot string, private bool) botapi.Content {
 	limit := maxUnits
 	var picture []byte
 	if c.Image != nil {
@@ -45,14 +67,14 @@ func render(c words.Card, bot string, private bool) richText {
 	if p.units > limit {
 		p = layOut(c.Fit(limit-units(hidden+signs[c.Tone]), lineUnits), bot, private)
 	}
-	content := botapi.Content{Text: p.b.String(), Entities: fewer(p.entities), Markup: keyboard(c.Buttons)}
+	content := botapi.Content{Text: p.b.String(), Entities: fewer(p.entities), Markup: keyboard(c.Buttons), Picture: picture}
 	if strings.TrimSpace(content.Text) == "" {
 		content.Text = "…" // Telegram refuses one without text.
 	}
 	if c.Ask != nil {
-		content.Markup = botapi.ForceReply{Placeholder: cut(c.Ask.Question, maxPlaceholder)}
+		content.Markup = botapi.ForceReply{Force: true, Placeholder: cut(c.Ask.Question, maxPlaceholder), Selective: true}
 	}
-	return richText{content, picture}
+	return content
 }
 
 func layOut(c words.Card, bot string, private bool) *page {
@@ -84,7 +106,7 @@ func layOut(c words.Card, bot string, private bool) *page {
 
 var colon = words.Line{{Text: ": "}}
 
-// fieldLine is what stands in the line of a field, in parts.
+// fieldLine returns the line of a field, in parts.
 func fieldLine(f words.Field) [3]words.Line {
 	if f.Name.Empty() || f.Value.Empty() {
 		return [3]words.Line{f.Name, f.Value}
@@ -92,8 +114,8 @@ func fieldLine(f words.Field) [3]words.Line {
 	return [3]words.Line{f.Name, colon, f.Value}
 }
 
-// lineUnits is what a line takes with the line break before it, or with two if
-// it may begin a section or the notes.
+// lineUnits is the length of a line with the line break before it, or with two if it
+// may begin a section or the notes.
 func lineUnits(f words.Field) int {
 	n := 1
 	for _, part := range fieldLine(f) {
@@ -107,8 +129,8 @@ func lineUnits(f words.Field) int {
 	return n
 }
 
-// shownText is the text of a span. A time is told as a date, which an app too
-// old for the entity shows as it stands.
+// shownText is the text of a span. A time is a date, which an app too old for the
+// entity shows as it stands.
 func shownText(s words.Span) string {
 	if !s.At.IsZero() {
 		return s.UTC
@@ -134,8 +156,8 @@ func (p *page) field(f words.Field) {
 	p.line("", parts[:]...)
 }
 
-// line writes one line, if there is anything to write on it. The style is for
-// all of it but code, with which no other style goes together.
+// line writes one line unless it would be empty. Code gets no other style: Telegram
+// allows none.
 func (p *page) line(style botapi.EntityType, parts ...words.Line) {
 	if !slices.ContainsFunc(parts, func(l words.Line) bool { return !l.Empty() }) {
 		return
@@ -162,11 +184,10 @@ func (p *page) line(style botapi.EntityType, parts ...words.Line) {
 	p.mark(styled)
 }
 
-// entityOf is how a span is shown; without a Type it is plain. What is foreign
-// is code: Telegram makes a link of anything else that looks like a domain or a
-// command.
+// entityOf says how a span is shown; without a Type it is plain. Untrusted text is
+// code: Telegram makes a link of anything else that looks like a domain or a command.
 func (p *page) entityOf(s words.Span) botapi.Entity {
-	if s.Person != nil && p.private && s.Person.Platform == Platform && !strings.ContainsAny(s.Text, linking) {
+	if s.Person != nil && p.private && s.Person.Platform == Platform && !strings.ContainsAny(s.Text, linkCharacters) {
 		if id, err := strconv.ParseInt(s.Person.ID, 10, 64); err == nil && id > 0 {
 			return botapi.Entity{Type: botapi.TextMention, User: &botapi.Mentioned{ID: id, Name: s.Text}}
 		}
@@ -182,10 +203,10 @@ func (p *page) entityOf(s words.Span) botapi.Entity {
 	return botapi.Entity{}
 }
 
-// linking are the characters without which Telegram makes no link of a text. A
-// mention protects nobody from that: Telegram may drop one of a person whom the bot
-// has never met, and shows the text as it stands.
-const linking = "./:@#$+"
+// linkCharacters are the ones that Telegram makes a link for. A mention does not
+// prevent that: Telegram may drop one of a person whom the bot has never met, and
+// then shows the text as it stands.
+const linkCharacters = "./:@#$+"
 
 // relative is a time told by how long ago it is,
 // https://core.telegram.org/bots/api#date-time-entity-formatting.
@@ -211,9 +232,9 @@ func (p *page) write(s string) {
 	p.units += units(s)
 }
 
-// fewer is no more entities than Telegram takes. The last ones other than code go
-// first. Code stays, or else what is foreign might become a link: when there is
-// nothing else to go, the last one is extended over all that would.
+// fewer drops entities until Telegram takes them, the last ones first. Code stays, so
+// that nothing untrusted becomes a link: when only code is left, the last entity is
+// extended over the ones that do not fit.
 func fewer(entities []botapi.Entity) []botapi.Entity {
 	for i := len(entities) - 1; i >= 0 && len(entities) > maxEntities; i-- {
 		if entities[i].Type != botapi.Code {
@@ -231,7 +252,7 @@ func fewer(entities []botapi.Entity) []botapi.Entity {
 // rowWidth is how many characters of labels stand side by side on a telephone.
 const rowWidth = 30
 
-// keyboard is buttons in rows; nil is none.
+// keyboard puts buttons in rows. Without buttons it returns nil.
 func keyboard(buttons []words.Button) botapi.Markup {
 	if len(buttons) == 0 {
 		return nil
@@ -243,7 +264,50 @@ func keyboard(buttons []words.Button) botapi.Markup {
 			rows, width = append(rows, nil), units(b.Label)
 		}
 		row := &rows[len(rows)-1]
-		*row = append(*row, botapi.Button{Text: b.Label, Data: b.State, URL: b.URL, Copy: botapi.CopyText(b.Copy)})
+		button := botapi.Button{Text: b.Label, Data: b.State, URL: b.URL}
+		if b.Copy != "" {
+			button.Copy = &botapi.CopyText{Text: b.Copy}
+		}
+		*row = append(*row, button)
 	}
 	return botapi.Keyboard{Rows: rows}
+}
+
+// renderAlert returns as many whole lines of r as an alert has room for.
+func renderAlert(r chat.Reply) string {
+	c := words.Print(r)
+	lines := []words.Line{c.Title, c.Text}
+	for _, section := range c.Sections {
+		lines = append(lines, section.Heading)
+		for _, f := range section.Fields {
+			parts := fieldLine(f)
+			lines = append(lines, slices.Concat(parts[:]...))
+		}
+	}
+	text := signs[c.Tone]
+	room := maxAlert - utf8.RuneCountInString(text)
+	separator := ""
+	for _, l := range append(lines, c.Notes...) {
+		line := l.String()
+		if separator == "" {
+			line = cut(line, room) // Something must be said.
+		}
+		if size := utf8.RuneCountInString(separator + line); line != "" && size <= room {
+			text += separator + line
+			room -= size
+			separator = "\n"
+		}
+	}
+	return text
+}
+
+// renderArticle shows r as a result of an inline query, under its first line.
+// Choosing it sends r, without the buttons that ask something of the bot.
+func renderArticle(id string, r chat.Reply, bot string) botapi.Article {
+	r.Ask = nil
+	r.Actions = slices.DeleteFunc(slices.Clone(r.Actions), func(a chat.Action) bool { return a.Command != "" })
+	content := render(words.Print(r), bot, false)
+	title, rest, _ := strings.Cut(content.Text, "\n")
+	lines := strings.FieldsFunc(rest, func(c rune) bool { return c == '\n' })
+	return botapi.Article{ID: id, Title: title, Description: cut(strings.Join(lines, " · "), maxDescription), Content: content}
 }

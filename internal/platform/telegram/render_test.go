@@ -17,7 +17,7 @@ import (
 const testWallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 
 // shown is r as it stands in a group, or in a private chat.
-func shown(r chat.Reply, private bool) richText {
+func shown(r chat.Reply, private bool) botapi.Content {
 	return render(words.Print(r), faketelegram.Username, private)
 }
 
@@ -90,11 +90,11 @@ func TestRenderShowsForeignNamesAsCode(t *testing.T) {
 	}
 }
 
-func checkText(t *testing.T, got richText) {
+func checkText(t *testing.T, got botapi.Content) {
 	t.Helper()
 	all := utf16.Encode([]rune(got.Text))
 	limit := maxUnits
-	if got.picture != nil {
+	if got.Picture != nil {
 		limit = maxCaption
 	}
 	if len(all) == 0 || len(all) > limit || !utf8.ValidString(got.Text) {

@@ -30,7 +30,7 @@ func TestTranscripts(t *testing.T) {
 
 // marked is a message as text that shows its entities, its buttons and what else
 // it has.
-func marked(m richText) string {
+func marked(m botapi.Content) string {
 	opening, closing := map[int]string{}, map[int]string{}
 	// What holds another begins before it and ends behind it.
 	entities := slices.SortedStableFunc(slices.Values(m.Entities), func(a, b botapi.Entity) int { return b.Length - a.Length })
@@ -58,7 +58,7 @@ func marked(m richText) string {
 			from = i
 		}
 	}
-	if m.picture != nil {
+	if m.Picture != nil {
 		b.WriteString("\n(picture)")
 	}
 	switch markup := m.Markup.(type) {
@@ -68,9 +68,17 @@ func marked(m richText) string {
 		for _, row := range markup.Rows {
 			b.WriteByte('\n')
 			for _, button := range row {
-				fmt.Fprintf(&b, "[%s: %s] ", button.Text, button.Data+button.URL+string(button.Copy))
+				fmt.Fprintf(&b, "[%s: %s] ", button.Text, button.Data+button.URL+copied(button))
 			}
 		}
 	}
 	return strings.ReplaceAll(strings.TrimSpace(b.String()), hidden, "·")
+}
+
+// copied is what a button puts on the clipboard.
+func copied(b botapi.Button) string {
+	if b.Copy == nil {
+		return ""
+	}
+	return b.Copy.Text
 }

@@ -41,14 +41,15 @@ type message struct {
 	ForwardOrigin *struct{}       `json:"forward_origin"`
 	ViaBot        *struct{}       `json:"via_bot"`
 	ReplyTo       *message        `json:"reply_to_message"`
+	AutoForward   bool            `json:"is_automatic_forward"` // a channel's post, in its discussion group
 	TopicCreated  *struct{}       `json:"forum_topic_created"`
 	Text          string          `json:"text"`
 	Entities      []entity        `json:"entities"`
 	Photo         json.RawMessage `json:"photo"`
 }
 
-// callbackQuery is the press of a button. Its message is of the bot's own; one
-// that is too old to be shown to the bot has no Date.
+// callbackQuery is the press of a button below a message of the bot. A message that
+// is too old to be shown to the bot has no Date.
 type callbackQuery struct {
 	ID      string   `json:"id"`
 	From    tgUser   `json:"from"`
@@ -56,7 +57,7 @@ type callbackQuery struct {
 	Data    string   `json:"data"`
 }
 
-// inlineQuery is what somebody writes behind the bot's name, in whatever chat.
+// inlineQuery is what somebody writes behind the bot's name in any chat.
 type inlineQuery struct {
 	ID    string `json:"id"`
 	From  tgUser `json:"from"`

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/go-telegram/bot"
 
 	"herald/internal/chat"
+	"herald/internal/transport"
 )
 
 // maxUpdate bounds a delivery's body in bytes, and maxDiscarded how much more of
@@ -25,26 +27,52 @@ const (
 // https://core.telegram.org/bots/api#setwebhook.
 const maxDeliveries = 100
 
-// receive has Telegram deliver updates to ServeHTTP until ctx is done.
+// ackAfter is when a delivery is acknowledged though its answer is not out. Telegram
+// makes one delivery at a time for each chat, and maxDeliveries in all
+// (tdlib/telegram-bot-api 10.0, Client.cpp): what waits for a slot, a service or a
+// 429 must not hold back the others.
+const ackAfter = 300 * time.Millisecond
+
+// watchEvery is how often it is checked that Telegram still delivers here.
+const watchEvery = time.Minute
+
+// receive has Telegram deliver updates to ServeHTTP until ctx is done. A webhook that
+// another process has set or deleted is set again.
 func (s *session) receive(ctx context.Context) {
 	s.serving.Store(s)
 	defer s.serving.Store(nil)
-	err := s.repeat(ctx, func() error {
+	set := func() error {
 		return s.api.SetWebhook(ctx, &bot.SetWebhookParams{
 			URL:            s.WebhookURL,
 			SecretToken:    s.WebhookSecret.Reveal(),
 			MaxConnections: maxDeliveries,
 			AllowedUpdates: allowedUpdates,
 		})
-	})
-	if err == nil {
-		s.connected()
 	}
-	<-ctx.Done()
+	err := s.repeat(ctx, set)
+	for err == nil {
+		s.connected()
+		if !transport.Sleep(ctx, watchEvery) {
+			return
+		}
+		err = s.repeat(ctx, func() error {
+			info, err := s.api.GetWebhookInfo(ctx)
+			if err == nil && info.URL == s.WebhookURL {
+				return nil
+			}
+			s.ready.Store(false)
+			if err != nil {
+				return err
+			}
+			s.Count("webhook_replaced")
+			s.Log.Warn("telegram: another process has set or deleted the webhook, which is set again")
+			return set()
+		})
+	}
 }
 
-// ServeHTTP takes one webhook delivery. It answers 200 only once the update's
-// answer is out, or if delivering it again would change nothing; 503 asks
+// ServeHTTP takes one webhook delivery. It answers 200 once the update's answer is
+// out, after ackAfter, or if delivering it again would change nothing; 503 asks
 // Telegram to deliver it again.
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
@@ -84,25 +112,39 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	select {
-	case a.inHand <- struct{}{}:
-		defer func() { <-a.inHand }()
+	case a.inFlight <- struct{}{}:
 	default:
 		a.Count("webhook_full")
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	status := http.StatusOK // An update that makes this program panic would do so again.
+	status := make(chan int, 1)
 	// Telegram hanging up does not undo what is being answered.
 	ctx := context.WithoutCancel(r.Context())
-	if !s.work.Do(func(id string) { status = s.answerOnce(ctx, id, u) }) {
-		status = http.StatusServiceUnavailable
+	taken := s.tasks.Go(func(id string) {
+		defer func() { <-a.inFlight }()
+		result := http.StatusOK // An update that makes this program panic would do so again.
+		defer func() { status <- result }()
+		result = s.respondOnce(ctx, id, u)
+	})
+	if !taken {
+		<-a.inFlight
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
 	}
-	w.WriteHeader(status)
+	late := time.NewTimer(ackAfter)
+	defer late.Stop()
+	select {
+	case code := <-status:
+		w.WriteHeader(code)
+	case <-late.C:
+		w.WriteHeader(http.StatusOK)
+	}
 }
 
-// answerOnce answers one delivered update, unless that has been done or is
-// being done, and returns the status for Telegram.
-func (s *session) answerOnce(ctx context.Context, id string, u update) (status int) {
+// respondOnce handles one delivered update, unless that has been done or is being
+// done, and returns the status for Telegram.
+func (s *session) respondOnce(ctx context.Context, id string, u update) (status int) {
 	// Several bots may share one store.
 	key := fmt.Sprintf("telegram:update:%d:%d", s.me.ID, u.ID)
 	switch s.Dedup.Claim(ctx, key) {
@@ -113,9 +155,9 @@ func (s *session) answerOnce(ctx context.Context, id string, u update) (status i
 		s.Count("update_repeated")
 		return http.StatusServiceUnavailable
 	}
-	settled := true // Also after a panic, as in ServeHTTP.
-	defer func() { s.Dedup.Release(ctx, key, settled) }()
-	if settled = s.answer(id, u); !settled {
+	done := true // Also after a panic.
+	defer func() { s.Dedup.Release(ctx, key, done) }()
+	if done = s.respond(id, u); !done {
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK

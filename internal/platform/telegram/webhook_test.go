@@ -3,11 +3,13 @@ package telegram
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -103,7 +105,7 @@ func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
 
 func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
 	simulated(t, func(t *testing.T, r *rig) {
-		r.adapter.inHand = make(chan struct{}, 1)
+		r.adapter.inFlight = make(chan struct{}, 1)
 		release := r.block(ann)
 		r.run()
 		go r.give(inPrivate(ann, "/price"))
@@ -124,37 +126,127 @@ func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
 	}, byWebhook)
 }
 
-// Whatever becomes of its sendMessage, an update that is delivered again until
-// it is taken has one answer, and a second one only if it was unclear whether
-// the first was out.
+// Whatever becomes of its sendMessage, an update that is delivered again until it is
+// taken has one answer, and a second one only if nobody could tell whether the first
+// was out.
 func TestADeliveryIsAnsweredOnceWhereThatCanBeTold(t *testing.T) {
 	type test struct {
-		fault faketelegram.Fault
-		sent  int
-		first int // the status of the first delivery
+		fault         faketelegram.Fault
+		sent          int
+		first, second int // the statuses of the deliveries
 	}
 	inBubble(t, map[string]test{
-		"429 for too long":   {faketelegram.TooMany(time.Hour), 1, 503},
-		"502":                {faketelegram.Page(502), 1, 200},
-		"502 once it is out": {faketelegram.Page(502).CarriedOut(), 2, 200},
-		"refused":            {faketelegram.NoRights(), 0, 200},
+		"429 for too long":   {faketelegram.TooMany(time.Hour), 0, 503, 503},
+		"502":                {faketelegram.Page(502), 1, 200, 200},
+		"502 once it is out": {faketelegram.Page(502).CarriedOut(), 2, 200, 200},
+		"refused":            {faketelegram.NoRights(), 0, 200, 200},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t, byWebhook)
 		r.run()
 		r.api.Fail("sendMessage", tt.fault)
 		body := r.api.Update(inPrivate(ann, "/price"))
-		if status := r.deliver(body); status != tt.first {
-			t.Errorf("delivered first: %d, want %d", status, tt.first)
-		}
-		for range 3 {
-			if status := r.deliver(body); status != http.StatusOK {
-				t.Errorf("delivered again: %d", status)
+		for i, want := range []int{tt.first, tt.second, tt.second} {
+			if status := r.deliver(body); status != want {
+				t.Errorf("delivery %d is answered by %d, want %d", i, status, want)
 			}
+			r.idle(time.Minute)
 		}
 		if n := len(r.api.Sent()); n != tt.sent {
 			t.Errorf("%d answers, want %d", n, tt.sent)
 		}
 	})
+}
+
+// Telegram makes 100 deliveries at a time, and one at a time for each chat. A crowd
+// in one group, or a service that hangs, must not hold back anybody else.
+func TestWhatHasToWaitHoldsBackNoOtherDelivery(t *testing.T) {
+	type test struct {
+		hung   int // people in chats of their own whose commands hang
+		crowd  []faketelegram.Message
+		answer time.Duration // of somebody who asks last
+	}
+	inBubble(t, map[string]test{
+		"a crowd in one group":    {0, flood(30), time.Second},
+		"a service that hangs":    {300, nil, 4 * ackAfter},
+		"both, in other people's": {100, flood(15), 3 * time.Second},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t, byWebhook, paced)
+		release := r.block(people(tt.hung)...)
+		r.run()
+		chats := map[string][][]byte{}
+		for _, user := range people(tt.hung) {
+			chats[fmt.Sprint(user)] = [][]byte{r.api.Update(inPrivate(user, "/price"))}
+		}
+		for _, m := range tt.crowd {
+			chats["group"] = append(chats["group"], r.api.Update(m))
+		}
+		free, all := make(chan struct{}, maxDeliveries), sync.WaitGroup{}
+		for _, queue := range chats {
+			all.Go(func() {
+				for _, body := range queue {
+					free <- struct{}{}
+					if status := r.deliver(body); status != http.StatusOK {
+						t.Errorf("answered by %d", status)
+					}
+					<-free
+				}
+			})
+		}
+		synctest.Wait()
+		start := time.Now()
+		free <- struct{}{}
+		if status := r.deliver(r.api.Update(inPrivate(ann, "/price"))); status != http.StatusOK || time.Since(start) > tt.answer {
+			t.Errorf("who asks last is answered by %d after %v", status, time.Since(start))
+		}
+		<-free
+		all.Wait()
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("the deliveries took %v", took)
+		}
+		release()
+		r.idle(time.Minute)
+		if n := len(r.api.Sent()); n != 1+tt.hung+min(len(tt.crowd), 20) {
+			t.Errorf("%d messages", n)
+		}
+	})
+}
+
+// Another process that polls, or has a webhook of its own, takes this one's away.
+func TestAWebhookThatIsTakenAwayIsSetAgain(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.run()
+		for _, other := range []string{"", "https://other.example/hook"} {
+			r.api.SetWebhook(other)
+			r.api.Fail("setWebhook", faketelegram.TooMany(5*time.Second))
+			time.Sleep(watchEvery)
+			synctest.Wait()
+			if r.adapter.Ready() {
+				t.Error("it is ready without a webhook")
+			}
+			time.Sleep(7 * time.Second)
+			if hook := r.api.Webhook(); hook.URL != "https://bot.example/hook" || hook.Secret != hookSecret || !r.adapter.Ready() {
+				t.Errorf("the webhook is %+v, ready %v", hook, r.adapter.Ready())
+			}
+		}
+		if n := r.events.of("webhook_replaced"); n != 4 || strings.Count(r.logs.String(), "level=WARN") < 2 {
+			t.Errorf("%d counted; log:\n%s", n, r.logs)
+		}
+	}, byWebhook)
+}
+
+func TestAWebhookIsNotReadyWhileTelegramIsOutOfReach(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.carry("getWebhookInfo", 5*time.Minute, unreachable)
+		r.run()
+		time.Sleep(watchEvery + time.Second)
+		if r.adapter.Ready() {
+			t.Error("it is ready though Telegram was not reached for a minute")
+		}
+		time.Sleep(6 * time.Minute)
+		if !r.adapter.Ready() {
+			t.Error("it is not ready again")
+		}
+	}, byWebhook)
 }
 
 // Telegram hangs up, and the bot is told to stop: the command in flight is answered.

@@ -37,6 +37,15 @@ func (s *Server) PushEphemeral(m Message) (updateID, ephemeralID int64) {
 	return updateID, ephemeralID
 }
 
+// forOne reports whether the server takes a message as ephemeral, under the lock.
+func (s *Server) forOne(params map[string]json.RawMessage) bool {
+	named := params["ephemeral_message_parameters"] != nil
+	if s.older.DirectReceiver {
+		named = params["receiver_user_id"] != nil
+	}
+	return named && !s.older.Ephemeral && !s.older.DeliversEphemeral
+}
+
 // receive makes m ephemeral, under the lock: an answer to an ephemeral message
 // or to a press.
 func (s *Server) receive(m *Sent, params map[string]json.RawMessage) *refusal {
@@ -45,6 +54,9 @@ func (s *Server) receive(m *Sent, params map[string]json.RawMessage) *refusal {
 		CallbackID string `json:"callback_query_id"`
 		Replace    bool   `json:"replace_callback_query_message"`
 	}](params, "ephemeral_message_parameters")
+	if s.older.DirectReceiver {
+		to.Receiver, to.CallbackID = arg[int64](params, "receiver_user_id"), arg[string](params, "callback_query_id")
+	}
 	answers := arg[reply](params, "reply_parameters")
 	asked := s.ephemerals[[2]int64{m.Chat, answers.Ephemeral}]
 	p := s.presses[to.CallbackID]

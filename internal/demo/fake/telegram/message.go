@@ -61,7 +61,7 @@ func (s *Server) send(method string, params map[string]json.RawMessage, files ma
 		case no != nil:
 		case s.closed[[2]int64{m.Chat, m.Thread}]:
 			no = bad("TOPIC_CLOSED")
-		case params["ephemeral_message_parameters"] != nil && !s.older.Ephemeral:
+		case s.forOne(params):
 			no = s.receive(m, params)
 		default:
 			if no = s.replyTo(m, arg[*reply](params, "reply_parameters")); no == nil {
@@ -120,7 +120,7 @@ func (s *Server) readPhoto(m *Sent, source string, files map[string][]byte) *ref
 
 // replyTo makes m a reply, under the lock.
 func (s *Server) replyTo(m *Sent, r *reply) *refusal {
-	if s.older.Ephemeral && r != nil && r.ID == nil && r.Ephemeral != 0 {
+	if (s.older.Ephemeral || s.older.DeliversEphemeral) && r != nil && r.ID == nil && r.Ephemeral != 0 {
 		r = nil // a parameter that such a server does not know
 	}
 	if r == nil {

@@ -14,6 +14,8 @@ func newer(d *botDescription) {
 	}
 	for _, method := range []string{"sendMessage", "sendPhoto"} {
 		d.Methods[method]["ephemeral_message_parameters"] = field{Types: []string{"EphemeralMessageParameters"}}
+		d.Methods[method]["receiver_user_id"] = field{Types: integer}
+		d.Methods[method]["callback_query_id"] = field{Types: text}
 	}
 	// A reply names one of the two; replyTo sees to that.
 	d.Types["ReplyParameters"]["message_id"] = field{Types: integer}
@@ -31,6 +33,11 @@ type Older struct {
 	// Ephemeral is what newer lists: parameters of that are ignored, so that a
 	// message meant for one is a message for all.
 	Ephemeral bool
+	// DirectReceiver is 10.2: the receiver of an ephemeral message stands directly
+	// among the parameters, and 10.3's form is ignored.
+	DirectReceiver bool
+	// DeliversEphemeral: commands arrive as ephemeral, but every message sent is for all.
+	DeliversEphemeral bool
 	// EphemeralMenu: a menu with an ephemeral command is refused.
 	EphemeralMenu bool
 	// DateTime and Quote: a text with a date_time or an expandable_blockquote is

@@ -215,7 +215,7 @@ func TestRefusesWhatTelegramRefuses(t *testing.T) {
 func TestCallsThatTheBotAPIDoesNotDescribeAreViolations(t *testing.T) {
 	s := NewInMemory(t)
 	for _, call := range []struct{ method, params string }{
-		{"sendMessage", `{"chat_id":-1001,"text":"x","receiver_user_id":501}`},
+		{"sendMessage", `{"chat_id":-1001,"text":"x","receiver":501}`},
 		{"sendMessage", `{"chat_id":-1001,"text":null}`},
 		{"sendMessage", `{"chat_id":-1001,"text":"x","reply_markup":{"inline_keyboard":[[{"text":"x","copy":"x"}]]}}`},
 		{"answerInlineQuery", `{"inline_query_id":"1","results":[{"type":"article","id":"1","title":"x"}]}`},

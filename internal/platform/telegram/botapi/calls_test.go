@@ -37,7 +37,7 @@ var (
 		},
 		Markup: Keyboard{Rows: [][]Button{
 			{{Text: "Refresh", Data: "1:price"}, {Text: "Explorer", URL: "https://example.com/x"}},
-			{{Text: "Copy", Copy: "0x1"}},
+			{{Text: "Copy", Copy: &CopyText{"0x1"}}},
 		}},
 	}
 	entities = `[{"type":"bold","offset":0,"length":5},` +
@@ -46,9 +46,9 @@ var (
 		`{"type":"text_mention","offset":17,"length":4,"user":{"id":501,"is_bot":false,"first_name":"Ann"}}]`
 	keyboard = `{"inline_keyboard":[[{"text":"Refresh","callback_data":"1:price"},` +
 		`{"text":"Explorer","url":"https://example.com/x"}],[{"text":"Copy","copy_text":{"text":"0x1"}}]]}`
-	noLinks = `"link_preview_options":{"is_disabled":true}`
-	message = `"text":"Price now, docs, more","entities":` + entities + `,"reply_markup":` + keyboard + `,` + noLinks
-	caption = `"caption":"Price now, docs, more","caption_entities":` + entities
+	noLinks     = `"link_preview_options":{"is_disabled":true}`
+	message     = `"text":"Price now, docs, more","entities":` + entities + `,"reply_markup":` + keyboard + `,` + noLinks
+	captionJSON = `"caption":"Price now, docs, more","caption_entities":` + entities
 )
 
 // picture is a PNG of one pixel.
@@ -71,7 +71,9 @@ func everyCall() map[string]wireCall {
 	to, ref := Destination{Chat: group, Thread: 7, ReplyTo: 9, Silent: true}, MessageRef{Chat: group, MessageID: 5}
 	whereTo := `"chat_id":-1001,"message_thread_id":7,"disable_notification":true,` +
 		`"reply_parameters":{"message_id":9,"allow_sending_without_reply":true},`
-	private := NewEphemeralMessage(group, ann, 5)
+	private := NewEphemeralMessage(group, ann, 5, "")
+	pictured := full
+	pictured.Picture = picture()
 	menu, menuJSON := Menu{Scope: Administrators, Language: "es"}, `"scope":{"type":"all_chat_administrators"},"language_code":"es"`
 	commands := []MenuCommand{{"price", "Precio", false}, {"logins", "Accesos", true}}
 	article := Article{ID: "price", Title: "Price", Description: "$1", Content: full}
@@ -90,13 +92,13 @@ func everyCall() map[string]wireCall {
 		"sendChatAction": {func(x ctx, c *Client) error {
 			return c.SendChatAction(x, &bot.SendChatActionParams{ChatID: group, MessageThreadID: 7, Action: models.ChatActionTyping})
 		}, `{"chat_id":-1001,"message_thread_id":7,"action":"typing"}`},
-		"sendMessage": {func(x ctx, c *Client) error { return failure(c.SendMessage(x, to, full)) }, `{` + whereTo + message + `}`},
-		"sendPhoto": {func(x ctx, c *Client) error { return failure(c.SendPhoto(x, to, picture(), full)) },
-			`{` + whereTo + caption + `,"reply_markup":` + keyboard + `,"photo":1}`},
-		"editMessageText": {func(x ctx, c *Client) error { return c.EditMessageText(x, ref, full) },
+		"sendMessage": {func(x ctx, c *Client) error { return failure(c.Send(x, to, full)) }, `{` + whereTo + message + `}`},
+		"sendPhoto": {func(x ctx, c *Client) error { return failure(c.Send(x, to, pictured)) },
+			`{` + whereTo + captionJSON + `,"reply_markup":` + keyboard + `,"photo":1}`},
+		"editMessageText": {func(x ctx, c *Client) error { return c.Edit(x, ref, full) },
 			`{"chat_id":-1001,"message_id":5,` + message + `}`},
-		"editMessageMedia": {func(x ctx, c *Client) error { return c.EditMessageMedia(x, ref, picture(), full) },
-			`{"chat_id":-1001,"message_id":5,"media":{"type":"photo","media":"attach://photo",` + caption + `},"reply_markup":` + keyboard + `,"photo":1}`},
+		"editMessageMedia": {func(x ctx, c *Client) error { return c.Edit(x, ref, pictured) },
+			`{"chat_id":-1001,"message_id":5,"media":{"type":"photo","media":"attach://photo",` + captionJSON + `},"reply_markup":` + keyboard + `,"photo":1}`},
 		"deleteMessage": {func(x ctx, c *Client) error { return c.DeleteMessage(x, ref) }, `{"chat_id":-1001,"message_id":5}`},
 		"deleteEphemeralMessage": {func(x ctx, c *Client) error { return c.DeleteEphemeral(x, private) },
 			`{"chat_id":-1001,"receiver_user_id":501,"ephemeral_message_id":5}`},
@@ -216,12 +218,12 @@ func TestACallReturnsWhatTheServerAnswers(t *testing.T) {
 	if !reflect.DeepEqual(got, commands) || short != "Hola" {
 		t.Errorf("the profile is %+v, %q", got, short)
 	}
-	id, err := c.SendMessage(ctx, Destination{Chat: group}, Content{Text: "x", Markup: ForceReply{Placeholder: "0x…"}})
+	id, err := c.Send(ctx, Destination{Chat: group}, Content{Text: "x", Markup: ForceReply{true, "0x…", true}})
 	if m := s.Sent(); err != nil || len(m) != 1 || m[0].ID != id || !m[0].Markup.ForceReply || !m[0].Markup.Selective || m[0].Markup.Placeholder != "0x…" {
 		t.Errorf("sent %+v as %d, %v", m, id, err)
 	}
 	for range 2 { // the second edit changes nothing, and is no failure
-		if err := c.EditMessageText(ctx, MessageRef{Chat: group, MessageID: id}, Content{Text: "y"}); err != nil {
+		if err := c.Edit(ctx, MessageRef{Chat: group, MessageID: id}, Content{Text: "y"}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -231,37 +233,40 @@ func TestACallReturnsWhatTheServerAnswers(t *testing.T) {
 	}
 }
 
-// An ephemeral command is answered for its sender alone; an answer that an older
-// server made public is deleted.
+// An ephemeral command is answered for its sender alone, by servers of either form;
+// an answer that a server made public is deleted.
 func TestAnEphemeralMessageIsAnsweredForItsSenderAlone(t *testing.T) {
-	s := faketelegram.NewInMemory(t)
-	c := newClient(t, s.URL, s)
-	_, id := s.PushEphemeral(faketelegram.Text(faketelegram.Group(group), faketelegram.Person(ann), "/logins"))
-	asked := NewEphemeralMessage(group, ann, id)
-	if err := c.SendEphemeral(t.Context(), asked, "", full); err != nil {
-		t.Fatal(err)
-	}
-	first := NewEphemeralMessage(group, ann, s.Sent()[0].Ephemeral)
-	press := s.PressEphemeral(faketelegram.Group(group), first.id, "1:logins:2")
-	err := c.SendEphemeral(t.Context(), first, press, Content{Text: "page 2"})
-	if m := s.Sent(); err != nil || len(m) != 2 || m[0].Deleted || m[1].Text != "page 2" || m[1].Reader != ann {
-		t.Errorf("sent %+v, %v", m, err)
-	}
-	for i, call := range s.Calls("sendMessage") {
-		if replies := call.Params["reply_parameters"] != nil; replies != (i == 0) {
-			t.Errorf("message %d is a reply: %t", i, replies)
+	for version, older := range map[string]faketelegram.Older{"10.3": {}, "10.2": {DirectReceiver: true}} {
+		s := faketelegram.NewInMemory(t)
+		c := newClient(t, s.URL, s)
+		s.MakeOlder(older)
+		_, id := s.PushEphemeral(faketelegram.Text(faketelegram.Group(group), faketelegram.Person(ann), "/logins"))
+		asked := NewEphemeralMessage(group, ann, id, "")
+		if err := c.SendEphemeral(t.Context(), asked, full); err != nil {
+			t.Fatal(version, err)
 		}
-	}
-	if err := c.DeleteEphemeral(t.Context(), first); err != nil || !s.Sent()[0].Deleted || s.Sent()[0].Reader != ann {
-		t.Errorf("deleted: %v", err)
-	}
-	if others := s.SeenByOthers(ann); len(others) != 0 {
-		t.Errorf("others saw %+v", others)
-	}
-	s.MakeOlder(faketelegram.Older{Ephemeral: true})
-	err = c.SendEphemeral(t.Context(), asked, "", full)
-	if m := s.Sent(); ErrorOf(err).Kind != Refused || len(m) != 3 || m[2].Reader != 0 || !m[2].Deleted {
-		t.Errorf("an older server: %v, sent %+v", err, m)
+		first := NewEphemeralMessage(group, ann, s.Sent()[0].Ephemeral, "")
+		first.press = s.PressEphemeral(faketelegram.Group(group), first.id, "1:logins:2")
+		err := c.SendEphemeral(t.Context(), first, Content{Text: "page 2"})
+		if m := s.Sent(); err != nil || len(m) != 2 || m[0].Deleted || m[1].Text != "page 2" || m[1].Reader != ann {
+			t.Errorf("%s: sent %+v, %v", version, m, err)
+		}
+		for i, call := range s.Calls("sendMessage") {
+			if replies := call.Params["reply_parameters"] != nil; replies != (i == 0) {
+				t.Errorf("%s: message %d is a reply: %t", version, i, replies)
+			}
+		}
+		if err := c.DeleteEphemeral(t.Context(), first); err != nil || !s.Sent()[0].Deleted || s.Sent()[0].Reader != ann {
+			t.Errorf("%s: deleted: %v", version, err)
+		}
+		if others := s.SeenByOthers(ann); len(others) != 0 {
+			t.Errorf("%s: others saw %+v", version, others)
+		}
+		s.MakeOlder(faketelegram.Older{Ephemeral: true})
+		err = c.SendEphemeral(t.Context(), asked, full)
+		if m := s.Sent(); ErrorOf(err).Kind != Public || len(m) != 3 || m[2].Reader != 0 || !m[2].Deleted {
+			t.Errorf("an older server: %v, sent %+v", err, m)
+		}
 	}
 }
 
@@ -274,8 +279,8 @@ func TestNothingEphemeralGoesOutUnasked(t *testing.T) {
 		"a private chat":      {ann, ann, 5},
 		"nobody":              {group, 0, 5},
 	} {
-		m := NewEphemeralMessage(from[0], from[1], from[2])
-		send := c.SendEphemeral(t.Context(), m, "", full)
+		m := NewEphemeralMessage(from[0], from[1], from[2], "")
+		send := c.SendEphemeral(t.Context(), m, full)
 		for _, err := range []error{send, c.DeleteEphemeral(t.Context(), m)} {
 			if ErrorOf(err).Kind != NotSent || len(s.Seen()) != 0 {
 				t.Errorf("%s: %v; people saw %+v", name, err, s.Seen())

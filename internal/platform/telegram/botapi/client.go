@@ -149,7 +149,7 @@ func (l libraryHTTP) Do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, cannotBeMade(method)
 	}
-	answer, err := l.client.exchange(req.Context(), method, encoded{req.Header.Get("Content-Type"), body})
+	answer, err := l.client.exchange(req.Context(), method, req.Header.Get("Content-Type"), body)
 	if err != nil {
 		return nil, err
 	}

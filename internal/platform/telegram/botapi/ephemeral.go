@@ -2,59 +2,69 @@ package botapi
 
 import "context"
 
-// Ephemeral messages, which one member of a group alone sees, are of Bot API
-// 10.2 and 10.3. A server before them ignores parameters that it does not know
-// and would make the same message public, so that a message that arrived as
-// ephemeral is the only safe sign that the server knows them. Every call here
-// needs such a message. The forms are those of aiogram's and grammY's reference
-// of EphemeralMessageParameters and of
+// Ephemeral messages, which one member of a group alone sees, came with Bot API
+// 10.2 and got another form in 10.3. An older server ignores parameters that it
+// does not know and would make the same message public. A message that arrived as
+// ephemeral is the only sign that the server knows them, so every call here needs
+// one. The forms are in aiogram's and grammY's reference of
+// EphemeralMessageParameters and in
 // https://github.com/tdlib/telegram-bot-api/issues/873.
 
 // EphemeralMessage is an ephemeral message in a group: one that arrived, or one
-// below which a button was pressed. Its zero value is none.
-type EphemeralMessage struct{ chat, user, id int64 }
+// with a button that was pressed. The zero value is no such message.
+type EphemeralMessage struct {
+	chat, user, id int64
+	press          string
+}
 
 // NewEphemeralMessage is the message that a user sent in a chat under this
-// ephemeral_message_id. It is zero unless the update named one, of a user, in a
-// group.
-func NewEphemeralMessage(chat, user, ephemeralID int64) EphemeralMessage {
+// ephemeral_message_id, or below which they made the press with this callback
+// query ID. It is zero unless the update named one, by a user, in a group.
+func NewEphemeralMessage(chat, user, ephemeralID int64, press string) EphemeralMessage {
 	if chat >= 0 || user <= 0 || ephemeralID <= 0 {
 		return EphemeralMessage{}
 	}
-	return EphemeralMessage{chat, user, ephemeralID}
+	return EphemeralMessage{chat: chat, user: user, id: ephemeralID, press: press}
 }
 
-// SendEphemeral answers an ephemeral message, or the press with this callbackID
-// of a button of one, for its user's eyes alone. Telegram takes it within 15
-// seconds. A message whose button was pressed stays: it cannot
-// be replaced like one that everybody sees
+// Arrived reports whether there is such a message.
+func (m EphemeralMessage) Arrived() bool { return m != EphemeralMessage{} }
+
+// SendEphemeral answers an ephemeral message, or the press below one, for its
+// user's eyes alone. Telegram takes that within 15 seconds. The message with the
+// button stays: an ephemeral message cannot be replaced by another
 // (https://docs.aiogram.dev/en/v3.31.0/api/types/ephemeral_message_parameters.html),
-// and an edit of it may have 1,024 characters only
+// and an edit of one may have 1,024 characters only
 // (https://github.com/tdlib/telegram-bot-api/issues/881).
-func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, callbackID string, content Content) error {
-	type ephemeral struct {
-		Receiver   int64  `json:"receiver_user_id"`
-		CallbackID string `json:"callback_query_id,omitempty"`
-	}
-	var reply replyParameters
-	if callbackID == "" {
-		reply.EphemeralID = to.id
+//
+// The receiver stands in the call twice, in the forms of 10.2 and of 10.3: a
+// server that knows the other form alone would make the message public. If the
+// server did so all the same, the message is deleted and the error is of Public.
+func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content Content) error {
+	type receiver struct {
+		User  int64  `json:"receiver_user_id"`
+		Press string `json:"callback_query_id,omitempty"`
 	}
 	const method = "sendMessage"
-	if to == (EphemeralMessage{}) {
+	if !to.Arrived() {
 		return cannotBeMade(method)
 	}
-	m, err := call[sent](ctx, c, method, &struct {
+	var reply replyParameters
+	if to.press == "" {
+		reply.EphemeralID = to.id
+	}
+	only := receiver{to.user, to.press}
+	m, err := show(ctx, c, method, &struct {
 		Chat int64 `json:"chat_id"`
 		Content
 		Preview   linkPreview     `json:"link_preview_options"`
 		Reply     replyParameters `json:"reply_parameters,omitzero"`
-		Ephemeral ephemeral       `json:"ephemeral_message_parameters"`
-	}{to.chat, content, noPreview, reply, ephemeral{to.user, callbackID}})
-	if err == nil && m.ID > 0 && m.EphemeralID == 0 {
-		// An older server than that of the message took it.
-		_ = c.DeleteMessage(ctx, MessageRef{to.chat, m.ID})
-		return &Error{Method: method, Kind: Refused, detail: "the server took it as public"}
+		Ephemeral receiver        `json:"ephemeral_message_parameters"`
+		receiver
+	}{to.chat, content, noPreview, reply, only, only})
+	if err == nil && m.EphemeralID == 0 {
+		_ = c.DeleteMessage(ctx, MessageRef{Chat: to.chat, MessageID: m.ID})
+		return &Error{Method: method, Kind: Public}
 	}
 	return err
 }
@@ -62,7 +72,7 @@ func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, callbac
 // DeleteEphemeral deletes an ephemeral message.
 func (c *Client) DeleteEphemeral(ctx context.Context, m EphemeralMessage) error {
 	const method = "deleteEphemeralMessage"
-	if m == (EphemeralMessage{}) {
+	if !m.Arrived() {
 		return cannotBeMade(method)
 	}
 	return do(ctx, c, method, &struct {

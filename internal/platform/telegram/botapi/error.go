@@ -10,7 +10,7 @@ import (
 // Kind is what a failed call means to its caller, in words for a log.
 type Kind string
 
-// The kinds. All but the first certainly had no effect.
+// The kinds. All but the first certainly had no effect that is left.
 const (
 	// OutcomeUnknown is a call that may have been carried out: its connection
 	// broke, or it was answered with a status of 500 or more, as a proxy in
@@ -26,9 +26,11 @@ const (
 	Migrated  Kind = "the group has become a supergroup"
 	// Refused is a call that would be refused again.
 	Refused Kind = "refused"
+	// Public is an ephemeral message that the server made public. It is deleted.
+	Public Kind = "the server made an ephemeral message public"
 )
 
-// Error is a failed call. Its text is this package's and transport's alone.
+// Error is a failed call. It quotes nothing that the server said.
 type Error struct {
 	Method     string
 	Kind       Kind
@@ -51,7 +53,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// ErrorOf is the *Error in err. Without one it is of OutcomeUnknown.
+// ErrorOf returns the *Error in err, or one of OutcomeUnknown.
 func ErrorOf(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -69,14 +71,9 @@ func (e *Error) Unreachable() bool {
 // here, such as a markup or a button that the server does not take.
 func (e *Error) Unexplained() bool { return e.Kind == Refused && e.detail == "" }
 
-// NoText reports whether the text of a message was to be edited that has a
-// picture instead.
-func (e *Error) NoText() bool { return e.detail == noText }
-
 const (
 	noSuchChat  = "no such chat"
 	notModified = "the message is so already"
-	noText      = "the message has no text"
 )
 
 // details are the refusals worth telling apart in a log, by a part of
@@ -92,7 +89,7 @@ var details = map[string]string{
 	"terminated by other":         "another process polls with this token: stop it, or give each its own",
 	"webhook is active":           "a webhook is set for this token",
 	"message is not modified":     notModified,
-	"there is no text in the":     noText,
+	"there is no text in the":     "the message has no text",
 	"there is no media in the":    "the message has no picture",
 	"message to edit not found":   "the message is gone",
 	"message to delete not found": "the message is gone",

@@ -56,7 +56,7 @@ func TestAFailedCallIsOfItsKind(t *testing.T) {
 		"403":                 {refusal(403, "Forbidden: bot was blocked by the user", ""), Forbidden, "the bot was blocked", "unreachable"},
 		"an unknown chat":     {refusal(400, "Bad Request: chat not found", ""), Refused, "no such chat", "unreachable"},
 		"a closed topic":      {refusal(400, "Bad Request: TOPIC_CLOSED", ""), Refused, "the topic is closed", ""},
-		"no text":             {refusal(400, "there is no text in the message to edit", ""), Refused, "the message has no text", "textless"},
+		"no text":             {refusal(400, "there is no text in the message to edit", ""), Refused, "the message has no text", ""},
 		"a group that moved":  {refusal(400, "upgraded", `"migrate_to_chat_id":-1005`), Migrated, "", ""},
 		"a button":            {refusal(400, "Bad Request: BUTTON_URL_INVALID", ""), Refused, "", "unexplained"},
 		"a method not there":  {refusal(404, "Not Found", ""), Refused, "", "unexplained"},
@@ -71,7 +71,7 @@ func TestAFailedCallIsOfItsKind(t *testing.T) {
 					says += ": " + tt.says
 				}
 				e := ErrorOf(err)
-				is := map[bool]string{e.Unreachable(): "unreachable", e.Unexplained(): "unexplained", e.NoText(): "textless"}[true]
+				is := map[bool]string{e.Unreachable(): "unreachable", e.Unexplained(): "unexplained"}[true]
 				if e.Kind != tt.kind || err.Error() != says || is != tt.is {
 					t.Errorf("%q is %+v, %s; want %q, %s", err, e, is, says, tt.is)
 				}
@@ -101,16 +101,16 @@ func TestACallThatWasCarriedOutSucceedsWhateverItReturns(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatCannotBeReadIsToldApart(t *testing.T) {
+func TestABatchThatIsTooLargeNamesItsFirstUpdate(t *testing.T) {
 	large := `{"ok":true,"result":[{"update_id":7001,"poll":{"id":"\"update_id\":5` + strings.Repeat("x", maxBatch) + `"}}]}`
 	for name, tt := range map[string]struct {
 		body     string
 		declared int // Content-Length
-		want     *UnreadableError
+		want     *TooLargeError
 	}{
-		"too large":       {large, len(large), &UnreadableError{TooLarge: 7001}},
-		"closed too soon": {`{"ok":true,"result":[{"update_id":7001,`, 1000, &UnreadableError{}},
-		"half an answer":  {`{"ok":true,"result":[{"update_id":7001,`, 39, &UnreadableError{}},
+		"too large":       {large, len(large), &TooLargeError{First: 7001}},
+		"closed too soon": {`{"ok":true,"result":[{"update_id":7001,`, 1000, nil},
+		"half an answer":  {`{"ok":true,"result":[{"update_id":7001,`, 39, nil},
 		"a page":          {`<html>`, 6, nil},
 		"nothing":         {``, 0, nil},
 	} {
@@ -120,7 +120,7 @@ func TestAnAnswerThatCannotBeReadIsToldApart(t *testing.T) {
 		}))
 		_, err := newClient(t, server.URL, nil).GetUpdates(t.Context(), 1, 100, 0, nil)
 		server.Close()
-		got, _ := errors.AsType[*UnreadableError](err)
+		got, _ := errors.AsType[*TooLargeError](err)
 		if ErrorOf(err).Kind != OutcomeUnknown || (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want {
 			t.Errorf("%s: %v, %+v", name, err, got)
 		}

@@ -15,53 +15,46 @@ import (
 
 // call makes one call with its parameters as JSON. It fails with *Error.
 func call[T any](ctx context.Context, c *Client, method string, params any) (result T, err error) {
-	answer, err := c.exchange(ctx, method, params)
+	body, err := json.Marshal(params)
+	if err != nil {
+		return result, cannotBeMade(method)
+	}
+	answer, err := c.exchange(ctx, method, "application/json", body)
 	if err != nil {
 		return result, err
 	}
 	return decode[T](method, answer)
 }
 
-// do is call for one whose result does not matter.
+// sent is what is read of the message that a call returns.
+type sent struct {
+	ID          int64 `json:"message_id"`
+	EphemeralID int64 `json:"ephemeral_message_id"`
+}
+
+// do makes a call that changes something. One that was carried out has succeeded,
+// whatever it returns.
 func do(ctx context.Context, c *Client, method string, params any) error {
-	_, err := call[sent](ctx, c, method, params)
+	_, err := show(ctx, c, method, params)
 	return err
 }
 
-// upload is the parameters of a call and a picture beside them.
-type upload struct {
-	params any
-	png    []byte
-}
-
-// encoded are parameters that are written already.
-type encoded struct {
-	contentType string
-	body        []byte
-}
-
-// encode writes parameters as JSON, an upload as a form.
-func encode(params any) (e encoded, err error) {
-	switch p := params.(type) {
-	case encoded:
-		return p, nil
-	case upload:
-		return p.form()
+// show is do for a call that returns a message.
+func show(ctx context.Context, c *Client, method string, params any) (m sent, err error) {
+	result, err := call[json.RawMessage](ctx, c, method, params)
+	if err == nil {
+		_ = json.Unmarshal(result, &m)
 	}
-	body, err := json.Marshal(params)
-	return encoded{"application/json", body}, err
+	return m, err
 }
 
-// form is an upload as a multipart form: strings as they are, all else as JSON,
-// https://core.telegram.org/bots/api#making-requests.
-func (u upload) form() (encoded, error) {
-	raw, err := json.Marshal(u.params)
-	if err != nil {
-		return encoded{}, err
-	}
+// upload is show with a picture beside the parameters, as a multipart form: strings
+// as they are, all else as JSON, https://core.telegram.org/bots/api#making-requests.
+func upload(ctx context.Context, c *Client, method string, params any, png []byte) (m sent, err error) {
+	raw, err := json.Marshal(params)
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		return encoded{}, err
+	if err != nil || json.Unmarshal(raw, &fields) != nil {
+		return m, cannotBeMade(method)
 	}
 	var b bytes.Buffer // which no write to fails
 	w := multipart.NewWriter(&b)
@@ -73,19 +66,27 @@ func (u upload) form() (encoded, error) {
 		_ = w.WriteField(name, text)
 	}
 	file, _ := w.CreateFormFile(pictureName, pictureName+".png")
-	_, _ = file.Write(u.png)
+	_, _ = file.Write(png)
 	_ = w.Close()
-	return encoded{w.FormDataContentType(), b.Bytes()}, nil
+	answer, err := c.exchange(ctx, method, w.FormDataContentType(), b.Bytes())
+	if err != nil {
+		return m, err
+	}
+	result, err := decode[json.RawMessage](method, answer)
+	if err == nil {
+		_ = json.Unmarshal(result, &m)
+	}
+	return m, err
 }
 
 func cannotBeMade(method string) *Error {
 	return &Error{Method: method, Kind: NotSent, detail: "the request cannot be made"}
 }
 
-// exchange makes one call that is no poll and reads the whole answer. It fails
-// with *Error.
-func (c *Client) exchange(ctx context.Context, method string, params any) ([]byte, error) {
-	resp, err := c.post(ctx, c.calls, method, params)
+// exchange makes one call that is no poll and reads the whole answer. It fails with
+// *Error.
+func (c *Client) exchange(ctx context.Context, method, contentType string, body []byte) ([]byte, error) {
+	resp, err := c.post(ctx, c.calls, method, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -98,17 +99,13 @@ func (c *Client) exchange(ctx context.Context, method string, params any) ([]byt
 }
 
 // post makes the request of one call. It fails with *Error.
-func (c *Client) post(ctx context.Context, client *http.Client, method string, params any) (*http.Response, error) {
-	e, err := encode(params)
-	if err != nil {
-		return nil, cannotBeMade(method)
-	}
+func (c *Client) post(ctx context.Context, client *http.Client, method, contentType string, body []byte) (*http.Response, error) {
 	// net/http can repeat such a body if nothing of the request was written.
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+method, bytes.NewReader(e.body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+method, bytes.NewReader(body))
 	if err != nil {
 		return nil, cannotBeMade(method)
 	}
-	req.Header.Set("Content-Type", e.contentType)
+	req.Header.Set("Content-Type", contentType)
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, lost(method, transport.Clean(err))
@@ -121,7 +118,7 @@ func (c *Client) post(ctx context.Context, client *http.Client, method string, p
 	return resp, nil
 }
 
-// lost is the error of a call that got no answer, or not the whole of one.
+// lost returns the error of a call that got no answer, or not the whole of one.
 func lost(method string, err error) *Error {
 	e := &Error{Method: method, Kind: OutcomeUnknown}
 	if broken, ok := errors.AsType[*transport.Error](err); ok {
@@ -143,25 +140,6 @@ type apiAnswer struct {
 		RetryAfter int   `json:"retry_after"`
 		MigratedTo int64 `json:"migrate_to_chat_id"`
 	} `json:"parameters"`
-}
-
-// sent is what is read of the message that a call returns. A call that was
-// carried out has succeeded, whatever else it returns.
-type sent struct {
-	ID          int64
-	EphemeralID int64
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *sent) UnmarshalJSON(raw []byte) error {
-	var m struct {
-		ID          int64 `json:"message_id"`
-		EphemeralID int64 `json:"ephemeral_message_id"`
-	}
-	if json.Unmarshal(raw, &m) == nil {
-		*s = sent(m)
-	}
-	return nil
 }
 
 func notTheirs(method string) *Error {

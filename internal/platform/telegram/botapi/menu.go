@@ -22,7 +22,7 @@ var (
 	Administrators = Scope{Type: "all_chat_administrators"}
 )
 
-// Menu says whose a list of commands is.
+// Menu says who reads a list of commands.
 type Menu struct {
 	Scope    Scope  `json:"scope"`
 	Language string `json:"language_code,omitempty"` // two letters; "" is any other
@@ -36,8 +36,8 @@ func (c *Client) SetMyCommands(ctx context.Context, m Menu, commands []MenuComma
 	}{m, append([]MenuCommand{}, commands...)}) // none are [], not null
 }
 
-// GetMyCommands returns one of the bot's menus. A command that was set as
-// Ephemeral and is not one here met a server that ignores it.
+// GetMyCommands returns one of the bot's menus. A server that ignores Ephemeral
+// returns none.
 func (c *Client) GetMyCommands(ctx context.Context, m Menu) ([]MenuCommand, error) {
 	return call[[]MenuCommand](ctx, c, "getMyCommands", m)
 }

@@ -1,9 +1,6 @@
 package botapi
 
-import (
-	"context"
-	"encoding/json"
-)
+import "context"
 
 // EntityType is a way to show a span of a text.
 type EntityType string
@@ -54,61 +51,55 @@ type Keyboard struct {
 	Rows [][]Button `json:"inline_keyboard"`
 }
 
-// Button is a button of a Keyboard. One of its fields other than Text must be
-// set.
+// Button is a button of a Keyboard. One of its fields other than Text must be set.
 type Button struct {
 	Text string `json:"text"`
 	// Data comes back when the button is pressed; 1 to 64 bytes.
-	Data string `json:"callback_data,omitempty"`
-	URL  string `json:"url,omitempty"`
-	// Copy goes to the clipboard; 1 to 256 characters.
-	Copy CopyText `json:"copy_text,omitempty"`
+	Data string    `json:"callback_data,omitempty"`
+	URL  string    `json:"url,omitempty"`
+	Copy *CopyText `json:"copy_text,omitempty"`
 }
 
-// CopyText is a text for the clipboard.
-type CopyText string
-
-// MarshalJSON implements json.Marshaler.
-func (t CopyText) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Text string `json:"text"`
-	}{string(t)})
+// CopyText is a text for the clipboard, of 1 to 256 characters.
+type CopyText struct {
+	Text string `json:"text"`
 }
 
-// ForceReply opens the reply box of the sender of the message that is replied
-// to.
+// ForceReply opens the reply box of the sender of the message that is replied to.
+// Force and Selective are set.
 type ForceReply struct {
+	Force bool `json:"force_reply"`
 	// Placeholder stands in the empty box; at most 64 characters.
-	Placeholder string
-}
-
-// MarshalJSON implements json.Marshaler.
-func (f ForceReply) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		ForceReply  bool   `json:"force_reply"`
-		Placeholder string `json:"input_field_placeholder,omitempty"`
-		Selective   bool   `json:"selective,omitempty"`
-	}{true, f.Placeholder, true})
+	Placeholder string `json:"input_field_placeholder,omitempty"`
+	Selective   bool   `json:"selective"`
 }
 
 func (Keyboard) markup()   {}
 func (ForceReply) markup() {}
 
-// Content is what a message says: its text, or the caption of its picture.
+// Content is what a message says: its text, or its picture and caption.
 type Content struct {
 	// Text is 1 to 4,096 UTF-16 units, a caption 0 to 1,024.
 	Text     string   `json:"text"`
 	Entities []Entity `json:"entities,omitempty"` // at most 100
-	// Markup may be nil. An edit takes a Keyboard alone, and without one
-	// removes what was there.
+	// Markup may be nil. An edit takes a Keyboard alone; without one it removes
+	// the keyboard.
 	Markup Markup `json:"reply_markup,omitempty"`
+	// Picture is a PNG; nil is a text.
+	Picture []byte `json:"-"`
+}
+
+// caption is a Content as the members of a call with a picture.
+type caption struct {
+	Caption  string   `json:"caption,omitempty"`
+	Entities []Entity `json:"caption_entities,omitempty"`
 }
 
 // Destination is where a message goes.
 type Destination struct {
 	Chat   int64 `json:"chat_id"`
-	Thread int64 `json:"message_thread_id,omitempty"` // the topic; 0 is none
-	// ReplyTo is the message that is replied to, if it is still there; 0 is none.
+	Thread int64 `json:"message_thread_id,omitempty"` // the topic; 0 outside topics
+	// ReplyTo is the message to reply to, if it is still there; 0 is no reply.
 	ReplyTo int64 `json:"-"`
 	// Silent rings no bell.
 	Silent bool `json:"disable_notification,omitempty"`
@@ -120,88 +111,73 @@ type replyParameters struct {
 	AllowWithout bool  `json:"allow_sending_without_reply,omitempty"`
 }
 
-func (d Destination) reply() replyParameters {
-	return replyParameters{MessageID: d.ReplyTo, AllowWithout: d.ReplyTo != 0}
-}
-
 type linkPreview struct {
 	Disabled bool `json:"is_disabled"`
 }
 
 var noPreview = linkPreview{Disabled: true}
 
-// SendMessage sends one message, without a preview of the links in it, and
-// returns its ID.
-func (c *Client) SendMessage(ctx context.Context, to Destination, content Content) (id int64, err error) {
-	m, err := call[sent](ctx, c, "sendMessage", &struct {
-		Destination
-		Content
-		Preview linkPreview     `json:"link_preview_options"`
-		Reply   replyParameters `json:"reply_parameters,omitzero"`
-	}{to, content, noPreview, to.reply()})
-	return m.ID, err
-}
-
 // pictureName is the part of a form that holds a picture.
 const pictureName = "photo"
 
-// SendPhoto uploads a PNG and sends it, and returns the message's ID.
-func (c *Client) SendPhoto(ctx context.Context, to Destination, png []byte, caption Content) (id int64, err error) {
-	m, err := call[sent](ctx, c, "sendPhoto", upload{&struct {
-		Destination
-		Caption  string          `json:"caption,omitempty"`
-		Entities []Entity        `json:"caption_entities,omitempty"`
-		Markup   Markup          `json:"reply_markup,omitempty"`
-		Reply    replyParameters `json:"reply_parameters,omitzero"`
-	}{to, caption.Text, caption.Entities, caption.Markup, to.reply()}, png})
+// Send sends one message (sendMessage or sendPhoto), without a preview of the
+// links in it, and returns its ID.
+func (c *Client) Send(ctx context.Context, to Destination, content Content) (id int64, err error) {
+	reply := replyParameters{MessageID: to.ReplyTo, AllowWithout: to.ReplyTo != 0}
+	var m sent
+	if content.Picture == nil {
+		m, err = show(ctx, c, "sendMessage", &struct {
+			Destination
+			Content
+			Preview linkPreview     `json:"link_preview_options"`
+			Reply   replyParameters `json:"reply_parameters,omitzero"`
+		}{to, content, noPreview, reply})
+	} else {
+		m, err = upload(ctx, c, "sendPhoto", &struct {
+			Destination
+			caption
+			Markup Markup          `json:"reply_markup,omitempty"`
+			Reply  replyParameters `json:"reply_parameters,omitzero"`
+		}{to, caption{content.Text, content.Entities}, content.Markup, reply}, content.Picture)
+	}
 	return m.ID, err
 }
 
-// MessageRef is a message in a chat, of the bot's own.
+// MessageRef is a message of the bot in a chat.
 type MessageRef struct {
 	Chat      int64 `json:"chat_id"`
 	MessageID int64 `json:"message_id"`
 }
 
-// EditMessageText replaces what a message says. It succeeds if that is what it
-// says already.
-func (c *Client) EditMessageText(ctx context.Context, m MessageRef, content Content) error {
-	err := do(ctx, c, "editMessageText", &struct {
-		MessageRef
-		Content
-		Preview linkPreview `json:"link_preview_options"`
-	}{m, content, noPreview})
-	return unlessUnchanged(err)
-}
-
-// EditMessageMedia replaces a message's text, or its picture and caption, by an
-// uploaded PNG and its caption.
-func (c *Client) EditMessageMedia(ctx context.Context, m MessageRef, png []byte, caption Content) error {
+// Edit replaces what a message says (editMessageText or editMessageMedia). It
+// succeeds if the message says that already. A text can become a picture, but
+// not the other way round.
+func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) (err error) {
 	type media struct {
-		Type     string   `json:"type"`
-		Media    string   `json:"media"`
-		Caption  string   `json:"caption,omitempty"`
-		Entities []Entity `json:"caption_entities,omitempty"`
+		Type  string `json:"type"`
+		Media string `json:"media"`
+		caption
 	}
-	err := do(ctx, c, "editMessageMedia", upload{&struct {
-		MessageRef
-		Media  media  `json:"media"`
-		Markup Markup `json:"reply_markup,omitempty"`
-	}{m, media{"photo", "attach://" + pictureName, caption.Text, caption.Entities}, caption.Markup}, png})
-	return unlessUnchanged(err)
-}
-
-// unlessUnchanged is the error of an edit, nil if it only said that the message
-// is so already.
-func unlessUnchanged(err error) error {
+	if content.Picture == nil {
+		err = do(ctx, c, "editMessageText", &struct {
+			MessageRef
+			Content
+			Preview linkPreview `json:"link_preview_options"`
+		}{m, content, noPreview})
+	} else {
+		_, err = upload(ctx, c, "editMessageMedia", &struct {
+			MessageRef
+			Media  media  `json:"media"`
+			Markup Markup `json:"reply_markup,omitempty"`
+		}{m, media{"photo", "attach://" + pictureName, caption{content.Text, content.Entities}}, content.Markup}, content.Picture)
+	}
 	if ErrorOf(err).detail == notModified {
 		return nil
 	}
 	return err
 }
 
-// DeleteMessage deletes a message: within 48 hours one of the bot's own, or in a
-// private chat; elsewhere with the right to delete.
+// DeleteMessage deletes a message of the bot that is at most 48 hours old.
 func (c *Client) DeleteMessage(ctx context.Context, m MessageRef) error {
 	return do(ctx, c, "deleteMessage", m)
 }

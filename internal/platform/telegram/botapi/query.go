@@ -27,7 +27,7 @@ type Article struct {
 	ID          string // 1 to 64 bytes, unlike the others'
 	Title       string
 	Description string
-	Content     Content // what the asker sends by choosing it
+	Content     Content // what the user sends by choosing it
 }
 
 // InlineButton stands above the results and opens the private chat with the bot.
@@ -45,7 +45,7 @@ type InlineAnswer struct {
 	// anybody unless Personal. It counts in whole seconds.
 	Cache    time.Duration
 	Personal bool
-	Button   *InlineButton // nil is none
+	Button   *InlineButton // or nil
 }
 
 // AnswerInlineQuery answers an inline query.

@@ -31,7 +31,7 @@ func newClient(t testing.TB, address string, rt http.RoundTripper) *Client {
 }
 
 func (c *Client) send(ctx context.Context) error {
-	_, err := c.SendMessage(ctx, Destination{Chat: 5}, Content{Text: "x"})
+	_, err := c.Send(ctx, Destination{Chat: 5}, Content{Text: "x"})
 	return err
 }
 

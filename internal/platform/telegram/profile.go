@@ -10,33 +10,48 @@ import (
 	"herald/internal/words"
 )
 
-// introduce sets what Telegram shows of the bot before anybody writes to it: its
+// syncProfile sets what Telegram shows of the bot before anybody writes to it: its
 // menus of commands and its descriptions, in every language. What is there already
-// is not set again, since Telegram bounds how often that may be done. What fails
-// is repeated until ctx is done, and what is refused is left as it is.
-func (s *session) introduce(ctx context.Context) {
+// is not set again, since Telegram bounds how often that may be done. What fails is
+// repeated until ctx is done, and what is refused is left as it is.
+func (s *session) syncProfile(ctx context.Context) {
 	// An app in any other language reads the chats' own.
-	codes := map[string]chat.Language{"": s.work.Handler.Language(chat.Request{}, false)}
+	codes := map[string]chat.Language{"": s.tasks.Handler.Language(chat.Request{}, false)}
 	for _, l := range chat.Languages() {
 		codes[string(l)] = l
 	}
-	describe := func(code string, t botapi.ProfileText, text string) {
-		s.persist(ctx, func() error {
-			is, err := s.api.GetProfileText(ctx, t, code)
-			if err != nil || is == text {
-				return err
+	var refused error
+	persist := func(calls func() error) {
+		_ = s.repeat(ctx, func() error {
+			err := calls()
+			if botapi.ErrorOf(err).Kind == botapi.Refused {
+				refused = err
+				return nil
 			}
-			return s.api.SetProfileText(ctx, t, code, text)
+			return err
 		})
 	}
 	for _, code := range slices.Sorted(maps.Keys(codes)) {
 		l := codes[code]
 		for _, scope := range []botapi.Scope{botapi.Everybody, botapi.Administrators} {
-			menu := menuOf(s.work.Handler.Commands(), scope == botapi.Administrators, l)
-			s.persist(ctx, func() error { return s.setMenu(ctx, botapi.Menu{Scope: scope, Language: code}, menu) })
+			menu := menuOf(s.tasks.Handler.Commands(), scope == botapi.Administrators, l)
+			persist(func() error { return s.setMenu(ctx, botapi.Menu{Scope: scope, Language: code}, menu) })
 		}
-		describe(code, botapi.Description, words.Say(l, chat.Say("telegram.description")))
-		describe(code, botapi.ShortDescription, words.Say(l, chat.Say("telegram.short_description")))
+		for t, text := range map[botapi.ProfileText]string{
+			botapi.Description:      words.Say(l, chat.Say("telegram.description")),
+			botapi.ShortDescription: words.Say(l, chat.Say("telegram.short_description")),
+		} {
+			persist(func() error {
+				is, err := s.api.GetProfileText(ctx, t, code)
+				if err != nil || is == text {
+					return err
+				}
+				return s.api.SetProfileText(ctx, t, code, text)
+			})
+		}
+	}
+	if refused != nil {
+		s.Log.Warn("telegram: the server refuses a part of the bot's menus or descriptions", "err", refused)
 	}
 }
 
@@ -57,9 +72,9 @@ func menuOf(all chat.Commands, moderators bool, l chat.Language) []botapi.MenuCo
 	return menu
 }
 
-// setMenu sets one menu, unless it is there already. Whether its commands are
-// marked as ephemeral there does not matter: a server that ignores the mark would
-// be given its menus at each start. One that refuses the mark gets them without.
+// setMenu sets one menu, unless it is there already. Whether its commands are marked
+// as ephemeral there does not matter: a server that ignores the mark would be given
+// its menus at each start. One that refuses the mark gets them without.
 func (s *session) setMenu(ctx context.Context, m botapi.Menu, commands []botapi.MenuCommand) error {
 	unmarked := withoutEphemeral(commands)
 	is, err := s.api.GetMyCommands(ctx, m)
@@ -79,16 +94,4 @@ func withoutEphemeral(commands []botapi.MenuCommand) []botapi.MenuCommand {
 		commands[i].Ephemeral = false
 	}
 	return commands
-}
-
-// persist makes calls until they succeed or are refused.
-func (s *session) persist(ctx context.Context, calls func() error) {
-	_ = s.repeat(ctx, func() error {
-		err := calls()
-		if botapi.ErrorOf(err).Kind == botapi.Refused {
-			s.Log.Warn("telegram: the server refuses a part of the bot's menus or descriptions", "err", err)
-			return nil
-		}
-		return err
-	})
 }

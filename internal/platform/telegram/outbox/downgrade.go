@@ -1,4 +1,4 @@
-package telegram
+package outbox
 
 import (
 	"reflect"
@@ -8,11 +8,11 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// makePlain has contents that were refused for an unexplained reason say the same
-// as plain text, and reports whether that changed any of them. The reason may be
-// an entity that the server is too old for, or an address that it does not take,
-// such as http://localhost.
-func makePlain(err *botapi.Error, contents ...*botapi.Content) (changed bool) {
+// downgrade makes plain text of contents that were refused for an unexplained
+// reason, and reports whether that changed any of them. The reason may be an
+// entity that the server is too old for, or an address that it does not take, such
+// as http://localhost.
+func downgrade(err *botapi.Error, contents ...*botapi.Content) (changed bool) {
 	if !err.Unexplained() {
 		return false
 	}
@@ -25,9 +25,10 @@ func makePlain(err *botapi.Error, contents ...*botapi.Content) (changed bool) {
 }
 
 // plain is c without styles and without links that lead out of Telegram. Code
-// stays, or else what is foreign might become a link. Links into Telegram stay,
-// since one of them says what a question is about.
+// stays: without it Telegram could make a link of what is untrusted. Links into
+// Telegram stay: one of them says which command a question belongs to.
 func plain(c botapi.Content) botapi.Content {
+	intoTelegram := func(url string) bool { return strings.HasPrefix(url, "https://t.me/") }
 	c.Entities = slices.DeleteFunc(slices.Clone(c.Entities), func(e botapi.Entity) bool {
 		return e.Type != botapi.Code && !intoTelegram(e.URL)
 	})
@@ -50,5 +51,3 @@ func plain(c botapi.Content) botapi.Content {
 	}
 	return c
 }
-
-func intoTelegram(url string) bool { return strings.HasPrefix(url, "https://t.me/") }

@@ -1,0 +1,405 @@
+// Package outbox sends what the bot says in Telegram: in time, at the pace that
+// Telegram allows, and again until it is out. It knows calls of the Bot API and
+// nothing of commands, and only what a message says decides what becomes of it.
+//
+// A message waits for the others of its chat (those who asked are served in
+// turn), then for a slot by Telegram's published rates, then until no 429 holds its
+// chat back. What is not sent for sure is sent again: until ctx ends if Telegram
+// cannot be reached, for minutes if it refuses for now. If nobody can tell whether a
+// message is out (Telegram has no key that would tell a repetition), it is
+// sent again twice at most, seconds apart. What is refused for an unexplained reason
+// goes once more as plain text, and a picture as text at last.
+//
+// Messages with the same Key that wait at the same time are one message.
+package outbox
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"herald/internal/chat"
+	"herald/internal/platform/telegram/botapi"
+	"herald/internal/transport"
+)
+
+// deliveryLimit bounds how long a message is repeated that Telegram refuses to
+// take for now.
+const deliveryLimit = 5 * time.Minute
+
+// unknownWaits are the waits before each repetition of a message that may already
+// be out, and so bound how many there are: long enough for a proxy to recover,
+// short enough to be read as a repetition. An ephemeral message is repeated once:
+// the private chat remains.
+var unknownWaits = [...]time.Duration{2 * time.Second, 5 * time.Second}
+
+const ephemeralRepeats = 1
+
+// sameAnswerGap is the least time from one message to the next with the same Key:
+// the rate that Telegram publishes for a chat. The burst that a chat may have is for
+// different answers.
+const sameAnswerGap = time.Second
+
+var backoff = transport.Backoff{First: 500 * time.Millisecond, Max: 30 * time.Second}
+
+// Config is what an Outbox works with.
+type Config struct {
+	API *botapi.Client
+	// Limiter keeps Notices to their rate and, with Pacing, all messages to Telegram's.
+	Limiter chat.Limiter
+	// Pacing keeps messages to Telegram's published rates; without it, only 429s slow
+	// them down.
+	Pacing bool
+	// Bot begins the keys of the Limiter.
+	Bot string
+	// Count is called with rate_limited, send_repeated, send_outcome_unknown,
+	// send_refused, send_abandoned and send_shared.
+	Count func(event string)
+	// Unauthorized is called when the token is refused.
+	Unauthorized func()
+}
+
+// Outbox sends messages. Its methods may be called from many goroutines.
+type Outbox struct {
+	Config
+	// queued counts the messages that wait for the rate of all messages alone.
+	queued atomic.Int64
+
+	mu       sync.Mutex
+	lines    map[int64]*line // by chat
+	held     map[int64]hold  // by chat
+	heldAll  hold
+	bundles  map[any]*bundle // by Key
+	draining chan struct{}   // closed once drainEnd is set
+	drainEnd time.Time
+}
+
+// New makes an Outbox.
+func New(c Config) *Outbox {
+	return &Outbox{
+		Config: c, lines: map[int64]*line{}, held: map[int64]hold{}, bundles: map[any]*bundle{}, draining: make(chan struct{}),
+	}
+}
+
+// Message is something to send, and what that is worth.
+type Message struct {
+	To botapi.Destination
+	botapi.Content
+	// Edits is the message that this one replaces; 0 is a new message.
+	Edits int64
+	// Ephemeral is the message to answer for its user's eyes alone; zero is a message
+	// for everybody in the chat.
+	Ephemeral botapi.EphemeralMessage
+	// User is who asked: the slots of a chat are shared fairly between them.
+	User int64
+	// Deadline is by when its chat must have a slot for it; zero is no deadline. An
+	// ephemeral message is not sent after it.
+	Deadline time.Time
+	// Notice names a message that goes at most once a minute to its chat, and before
+	// all that waits there; "" is any other.
+	Notice string
+	// Unknown is how often the message was sent elsewhere without knowing whether it
+	// is out.
+	Unknown int
+	// Key says which messages may stand for each other while they wait, such as
+	// the edits of one message; nil stands alone. The newest goes.
+	Key any
+	// Subject and AsOf say which is newer: of two messages with the same Subject the
+	// one with the later AsOf, otherwise the one that came later.
+	Subject string
+	AsOf    time.Time
+	// Shared makes the content that stands for so many messages; nil is Content.
+	Shared func(messages int) botapi.Content
+}
+
+func (m Message) olderThan(other Message) bool {
+	return m.Subject == other.Subject && m.AsOf.Before(other.AsOf)
+}
+
+// Result is what became of a message.
+type Result int
+
+// The results.
+const (
+	// None is that there was nothing to send.
+	None Result = iota
+	Delivered
+	// NotSent is a message that certainly is not out, and may be taken later.
+	NotSent
+	// OutcomeUnknown is a message that may be out. It is not sent again.
+	OutcomeUnknown
+	// Dropped is a message for which its chat had no room in time.
+	Dropped
+	// Unreachable is a user to whom the bot may not write.
+	Unreachable
+	// Refused is a message that Telegram will not take.
+	Refused
+)
+
+// Receipt is what became of a message.
+type Receipt struct {
+	Result Result
+	// ID is of a new message that was Delivered to everybody in its chat.
+	ID int64
+	// Unknown is how often it was sent without knowing whether it is out.
+	Unknown int
+	// Err says why it was not Delivered, for a log.
+	Err error
+}
+
+// Send sends a message, and blocks until it is clear what becomes of it, or ctx
+// ends.
+func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
+	if m.Key == nil {
+		return o.deliver(ctx, m, func() (Message, bool) { return m, true })
+	}
+	b, s, first := o.join(m)
+	if !first {
+		<-s.done
+		if s.receipt.Result == Delivered && m.Edits == 0 {
+			o.Count("send_shared")
+		}
+		return s.receipt
+	}
+	defer close(s.done)
+	if m.Edits != 0 {
+		b.editing <- struct{}{} // Who is before it ends with ctx at the latest.
+		defer func() { <-b.editing }()
+		defer o.forget(m.Key, b)
+	} else {
+		transport.Sleep(ctx, time.Until(s.earliest))
+		defer time.AfterFunc(sameAnswerGap, func() { o.forget(m.Key, b) })
+	}
+	s.receipt = o.deliver(ctx, m, func() (Message, bool) { return o.seal(b) })
+	if m.Edits != 0 && s.receipt.Result == Delivered && !s.olderThan(b.made) {
+		b.made = s.Message
+	}
+	return s.receipt
+}
+
+// deliver sends a message when it has its slot, and again for as long as that is
+// worth it. seal is called once, when the message has its slot or gets none: it
+// returns what the message is by then, and whether it is due at all.
+func (o *Outbox) deliver(ctx context.Context, m Message, seal func() (Message, bool)) Receipt {
+	repeats, ephemeral := len(unknownWaits), m.Ephemeral.Arrived()
+	policy := transport.Policy{Backoff: backoff}
+	if ephemeral {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, m.Deadline)
+		defer cancel()
+		repeats, policy.Until = ephemeralRepeats, m.Deadline
+	}
+	full, giveUp, attempts := m.Content, time.Now().Add(deliveryLimit), 0
+	dropPicture := func() (dropped bool) {
+		dropped = m.Picture != nil && m.Edits == 0
+		if dropped {
+			m.Content = full
+			m.Picture = nil
+		}
+		return dropped
+	}
+	policy.Again = func(err error) (bool, time.Duration) {
+		e, called := errors.AsType[*botapi.Error](err)
+		if !called {
+			return false, 0
+		}
+		switch e.Kind {
+		case botapi.NotSent:
+			return true, 0
+		case botapi.TooManyRequests:
+			if time.Now().Add(e.RetryAfter).After(giveUp) {
+				o.Count("send_abandoned")
+				return false, 0
+			}
+			return true, e.RetryAfter
+		case botapi.OutcomeUnknown:
+			m.Unknown++
+			switch {
+			case m.Unknown <= repeats:
+				if m.Unknown == len(unknownWaits) {
+					dropPicture() // It may be the picture that the server cannot take.
+				}
+				return true, unknownWaits[m.Unknown-1]
+			case !ephemeral:
+				o.Count("send_abandoned")
+			}
+		case botapi.Refused:
+			return downgrade(e, &m.Content) || dropPicture(), 0
+		case botapi.Forbidden:
+			return dropPicture(), 0 // A chat may allow texts alone.
+		case botapi.Migrated:
+			// Nothing in the new chat has a number of the old one.
+			m.To.Chat, m.To.ReplyTo = e.NewChat, 0
+			return !ephemeral && m.Edits == 0, 0
+		}
+		return false, 0
+	}
+	var r Receipt
+	r.Err = policy.Do(ctx, func(ctx context.Context) (err error) {
+		attempts++
+		if attempts == 1 {
+			var due bool
+			err = o.slot(ctx, &m, m.Deadline)
+			if m, due = seal(); err != nil || !due {
+				return err
+			}
+			full, m.Notice = m.Content, "" // Once a minute is meant for its first time.
+		} else if err = o.slot(ctx, &m, time.Time{}); err != nil {
+			return err
+		} else {
+			o.Count("send_repeated")
+		}
+		r.ID, err = o.call(ctx, m)
+		return err
+	})
+	r.Unknown = m.Unknown
+	e, called := errors.AsType[*botapi.Error](r.Err)
+	switch {
+	case r.Err == nil:
+		r.Result = Delivered
+	case errors.Is(r.Err, errNoRoom) && attempts == 1:
+		r.Result = Dropped
+	case !called, e.Kind == botapi.NotSent, e.Kind == botapi.TooManyRequests, e.Kind == botapi.Unauthorized:
+		r.Result = NotSent
+	case e.Kind == botapi.OutcomeUnknown:
+		r.Result = OutcomeUnknown
+		if ctx.Err() != nil {
+			r.Result = NotSent // Somebody else may send it: silence is worse than a repetition.
+		}
+	case e.Unreachable():
+		r.Result = Unreachable
+	default:
+		r.Result = Refused
+	}
+	return r
+}
+
+// call makes the one call that shows a message, and counts why it failed.
+func (o *Outbox) call(ctx context.Context, m Message) (id int64, err error) {
+	switch {
+	case m.Ephemeral.Arrived():
+		err = o.API.SendEphemeral(ctx, m.Ephemeral, m.Content)
+	case m.Edits != 0:
+		err = o.API.Edit(ctx, botapi.MessageRef{Chat: m.To.Chat, MessageID: m.Edits}, m.Content)
+	default:
+		id, err = o.API.Send(ctx, m.To, m.Content)
+	}
+	if err == nil {
+		return id, nil
+	}
+	e := botapi.ErrorOf(err)
+	switch e.Kind {
+	case botapi.Unauthorized:
+		o.Unauthorized()
+	case botapi.TooManyRequests:
+		o.Count("rate_limited")
+		o.hold(m.To.Chat, e)
+	case botapi.OutcomeUnknown:
+		o.Count("send_outcome_unknown")
+	case botapi.Refused, botapi.Forbidden, botapi.Conflict, botapi.Public:
+		o.Count("send_refused")
+	}
+	return id, err
+}
+
+// Answer makes the call that answers an inline query or a press, at no pace. It is
+// repeated until then if it was certainly not taken, or with contents made plain.
+func (o *Outbox) Answer(ctx context.Context, until time.Time, call func(context.Context) error, contents ...*botapi.Content) error {
+	again := func(err error) (bool, time.Duration) {
+		e := botapi.ErrorOf(err)
+		notTaken := e.Kind == botapi.NotSent || e.Kind == botapi.TooManyRequests
+		return notTaken || downgrade(e, contents...), e.RetryAfter
+	}
+	err := transport.Policy{Backoff: backoff, Until: until, Again: again}.Do(ctx, call)
+	if botapi.ErrorOf(err).Kind == botapi.Unauthorized {
+		o.Unauthorized()
+	}
+	return err
+}
+
+// Saturated reports whether messages wait for the rate of all messages alone.
+func (o *Outbox) Saturated() bool { return o.queued.Load() > 0 }
+
+// Drain ends, at once, the waiting of messages whose slot comes after end. It is
+// called once.
+func (o *Outbox) Drain(end time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.drainEnd = end
+	close(o.draining)
+}
+
+// bundle is the messages with one Key.
+type bundle struct {
+	users int
+	// editing is held by the edit that is being made.
+	editing chan struct{}
+	// made is the edit that was made last, for whoever holds editing.
+	made Message
+	// next is when the next message may go.
+	next time.Time
+	// waiting is what others may join; nil if there is nothing.
+	waiting *shared
+}
+
+// shared is one message that waits for several.
+type shared struct {
+	Message  // the newest
+	requests int
+	earliest time.Time // when it may go
+	// done is closed once receipt is what became of it.
+	done    chan struct{}
+	receipt Receipt
+}
+
+// join adds m to the message with its Key that waits, or makes it that one. The
+// first seals and forgets it.
+func (o *Outbox) join(m Message) (b *bundle, s *shared, first bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	b = o.bundles[m.Key]
+	if b == nil {
+		b = &bundle{editing: make(chan struct{}, 1)}
+		o.bundles[m.Key] = b
+	}
+	if first = b.waiting == nil; first {
+		b.users++
+		b.waiting = &shared{Message: m, earliest: b.next, done: make(chan struct{})}
+	}
+	s = b.waiting
+	s.requests++
+	if !m.olderThan(s.Message) {
+		to, user := s.To, s.User
+		s.Message = m
+		s.To, s.User = to, user // It answers whoever waited longest.
+	}
+	return b, s, first
+}
+
+// seal lets nobody join any more. It returns the message, and false if what it
+// edits says something newer by now.
+func (o *Outbox) seal(b *bundle) (m Message, due bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := b.waiting
+	b.waiting = nil
+	m = s.Message
+	if m.Edits != 0 {
+		return m, !m.olderThan(b.made)
+	}
+	b.next = time.Now().Add(sameAnswerGap)
+	if s.requests > 1 && m.Shared != nil {
+		m.Content = m.Shared(s.requests)
+	}
+	return m, true
+}
+
+func (o *Outbox) forget(key any, b *bundle) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if b.users--; b.users == 0 {
+		delete(o.bundles, key)
+	}
+}

@@ -1,0 +1,340 @@
+package outbox
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"herald/internal/chat"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/platform/telegram/botapi"
+	"herald/internal/secret"
+	"herald/internal/store"
+)
+
+const (
+	group  = -1001
+	person = 501
+)
+
+// crowd sends messages by Outboxes, before a fake of Telegram that takes its time.
+type crowd struct {
+	*Outbox
+	api     *faketelegram.Server
+	limiter chat.Limiter
+	takes   time.Duration // a call
+	all     sync.WaitGroup
+	mu      sync.Mutex
+	sent    map[int64][]time.Time // when each message went, by chat
+	texts   []string              // in the order in which they went
+	results map[Result]int
+	calls   int
+}
+
+func (c *crowd) RoundTrip(req *http.Request) (*http.Response, error) {
+	c.mu.Lock()
+	c.calls++
+	c.mu.Unlock()
+	time.Sleep(c.takes)
+	return c.api.RoundTrip(req)
+}
+
+// inBubble runs a test with the Outbox of one bot, in simulated time.
+func inBubble(t *testing.T, test func(*testing.T, *crowd)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := &crowd{api: faketelegram.NewInMemory(t), limiter: store.NewSlots(), sent: map[int64][]time.Time{}, results: map[Result]int{}}
+		c.Outbox = c.replica(t)
+		test(t, c)
+		c.all.Wait()
+	})
+}
+
+// replica is another Outbox with the same Limiter.
+func (c *crowd) replica(t *testing.T) *Outbox {
+	api, err := botapi.New(botapi.Config{Token: secret.New(faketelegram.Token), URL: c.api.URL, Transport: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(Config{API: api, Limiter: c.limiter, Pacing: true, Bot: "bot", Count: func(string) {}, Unauthorized: func() {}})
+}
+
+func message(to, user int64, text string) Message {
+	return Message{To: botapi.Destination{Chat: to}, User: user, Content: botapi.Content{Text: text}}
+}
+
+// send sends n messages of one user, which wait no longer than patience
+// (zero is for ever) because of its chat.
+func (c *crowd) send(n int, to, user int64, patience time.Duration) {
+	c.api.Start(to)
+	m := message(to, user, "x")
+	if patience > 0 {
+		m.Deadline = time.Now().Add(patience)
+	}
+	for range n {
+		c.post(m)
+	}
+}
+
+func (c *crowd) post(m Message) {
+	out := c.Outbox
+	c.all.Go(func() {
+		r := out.Send(context.Background(), m)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.results[r.Result]++
+		if r.Result == Delivered {
+			c.sent[m.To.Chat] = append(c.sent[m.To.Chat], time.Now())
+			c.texts = append(c.texts, m.Text)
+		}
+	})
+	synctest.Wait() // In the order of the loop, as the tests count on it.
+}
+
+// maxWithin is the largest number of times within any span of a length.
+func maxWithin(times []time.Time, length time.Duration) (best int) {
+	for _, from := range times {
+		n := 0
+		for _, at := range times {
+			if after := at.Sub(from); after >= 0 && after < length {
+				n++
+			}
+		}
+		best = max(best, n)
+	}
+	return best
+}
+
+// A group has twenty messages in any minute, and no fewer where more are asked for; a
+// burst of eight goes at once.
+func TestAGroupHasTwentyInAnyMinuteAndNoFewer(t *testing.T) {
+	for _, gap := range []time.Duration{0, 700 * time.Millisecond, 3 * time.Second} {
+		inBubble(t, func(t *testing.T, c *crowd) {
+			for i := range int64(150) {
+				c.send(1, group, i, time.Hour)
+				time.Sleep(gap)
+			}
+			for range 40 {
+				notice := message(group, 0, "notice")
+				notice.Notice = "busy"
+				c.post(notice)
+				time.Sleep(11 * time.Second)
+			}
+			c.all.Wait()
+			if minute, second := maxWithin(c.sent[group], time.Minute), maxWithin(c.sent[group], time.Second); minute != 20 || second > 9 {
+				t.Errorf("one each %v: %d messages in a minute, and %d in a second", gap, minute, second)
+			}
+			if gap == 0 && c.sent[group][7].Sub(c.sent[group][0]) > time.Second/4 {
+				t.Errorf("the eighth goes after %v", c.sent[group][7].Sub(c.sent[group][0]))
+			}
+		})
+	}
+}
+
+func TestThirtyAtOnceInAGroupGetNineteenAnswersAndOneNotice(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crowd) {
+		for user := range int64(30) {
+			c.send(1, group, user, 20*time.Second)
+		}
+		notice := message(group, 0, "notice")
+		notice.Notice = "busy"
+		c.post(notice)
+		c.post(notice)
+		c.all.Wait()
+		if c.results[Delivered] != 20 || c.results[Dropped] != 12 || maxWithin(c.sent[group], 15*time.Second) != 20 {
+			t.Errorf("results %v", c.results)
+		}
+	})
+}
+
+// Messages that the rate of all has held up leave their chat no faster than others,
+// also where two replicas share their slots.
+func TestChatsKeepTheirRatesAndTogetherThirtyInAnySecond(t *testing.T) {
+	for _, replicas := range []int64{1, 2} {
+		inBubble(t, func(t *testing.T, c *crowd) {
+			c.takes = 10 * time.Millisecond
+			outboxes := []*Outbox{c.Outbox, c.replica(t)}
+			for id := range int64(600) {
+				c.Outbox = outboxes[id%replicas]
+				c.send(1, 1000+id, id, 0)
+				if id%30 == id/30%2 { // of one replica and the other
+					c.send(1, group, id, 0)
+					c.send(1, person, id, 0)
+				}
+			}
+			start := time.Now()
+			c.all.Wait()
+			all := slices.Concat(slices.Collect(maps.Values(c.sent))...)
+			group, person, total := maxWithin(c.sent[group], time.Minute), maxWithin(c.sent[person], time.Second), maxWithin(all, time.Second)
+			if took := time.Since(start); group > 20 || person > 9 || total > 30 || len(all) != 640 || took > 2*time.Minute {
+				t.Errorf("%d a minute in the group, %d a second in a chat and %d in all; %d in %v", group, person, total, len(all), took)
+			}
+		})
+	}
+}
+
+// One who asks a lot takes no more slots than others while those wait.
+func TestSlotsOfAChatAreSharedByAsker(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crowd) {
+		post := func(user int64, text string) {
+			m := message(group, user, text)
+			m.Deadline = time.Now().Add(20 * time.Second)
+			c.post(m)
+		}
+		for range 20 {
+			post(1, "Ann")
+		}
+		for _, other := range []string{"Bob", "Eve", "Joe"} {
+			post(int64(other[0]), other)
+		}
+		c.all.Wait()
+		if got := strings.Join(c.texts[:8], " "); got != "Ann Ann Ann Ann Bob Eve Joe Ann" || c.results[Delivered] != 19 {
+			t.Errorf("at first go %s; results %v", got, c.results)
+		}
+	})
+}
+
+func TestASlotAfterItsDeadlineIsRefusedAndTakesNoRoom(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crowd) {
+		start := time.Now()
+		c.send(16, person, 1, 0)
+		c.send(5, person, 1, 2*time.Second)
+		if c.results[Dropped] != 5 || time.Since(start) != 0 {
+			t.Errorf("%d refused after %v, want 5 at once", c.results[Dropped], time.Since(start))
+		}
+		c.send(1, person, 1, 12*time.Second)
+		c.all.Wait()
+		if took := time.Since(start); took != 9*time.Second || c.results[Delivered] != 17 {
+			t.Errorf("%d are sent after %v", c.results[Delivered], took)
+		}
+	})
+}
+
+// A notice goes before those that wait, and once a minute.
+func TestANoticeGoesBeforeThoseThatWaitAndOnceAMinute(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crowd) {
+		c.send(30, group, 1, 20*time.Second)
+		for _, step := range []struct {
+			after time.Duration
+			want  Result
+		}{{0, Delivered}, {59 * time.Second, Dropped}, {8 * time.Second, Delivered}} {
+			time.Sleep(step.after)
+			notice := message(group, 0, "notice")
+			notice.Notice = "busy"
+			start := time.Now()
+			if r := c.Send(t.Context(), notice); r.Result != step.want || time.Since(start) > 2*time.Second {
+				t.Errorf("after %v more: %v within %v, want %v", step.after, r, time.Since(start), step.want)
+			}
+		}
+	})
+}
+
+// A 429 holds back everything to its chat until it is over, and everything if many
+// chats have one. What was held back is not dropped for that.
+func TestA429HoldsBackItsChatOrAll(t *testing.T) {
+	const wait = 30 * time.Second
+	for _, chats := range []int64{1, manyHeld} {
+		for _, paced := range []bool{true, false} {
+			inBubble(t, func(t *testing.T, c *crowd) {
+				c.Pacing = paced
+				for range chats {
+					c.api.Fail("sendMessage", faketelegram.TooMany(wait))
+				}
+				start := time.Now()
+				for chat := range chats {
+					c.send(1, 1+chat, 1, 20*time.Second)
+				}
+				time.Sleep(time.Second)
+				synctest.Wait()
+				calls := c.calls
+				c.send(3, 1, 2, 20*time.Second)
+				c.send(1, 99, 1, 20*time.Second)
+				c.all.Wait()
+				first := slices.MinFunc(c.sent[1], time.Time.Compare).Sub(start)
+				elsewhere := c.sent[99][0].Sub(start)
+				if first < wait || (elsewhere >= wait) != (chats == manyHeld) || c.results[Delivered] != int(chats)+4 || calls != int(chats) {
+					t.Errorf("%d chats, paced %v: sent after %v and elsewhere after %v; %d calls, results %v",
+						chats, paced, first, elsewhere, calls, c.results)
+				}
+			})
+		}
+	}
+}
+
+func TestADrainEndsTheWaitingForSlotsAfterIt(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crowd) {
+		start := time.Now()
+		c.send(15, person, 1, 0)
+		c.Drain(start.Add(4500 * time.Millisecond))
+		synctest.Wait()
+		c.send(1, person, 1, 0)
+		c.all.Wait()
+		if took := time.Since(start); c.results[Dropped] != 4 || took > 4500*time.Millisecond || c.results[Delivered] != 12 {
+			t.Errorf("results %v after %v", c.results, took)
+		}
+	})
+}
+
+// A number of a message means another one in the chat that a group has become.
+func TestNothingOfTheOldChatIsNamedAfterAMigration(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crowd) {
+		c.api.Migrate(-5, group)
+		_, id := c.api.Push(faketelegram.Text(faketelegram.Group(group), faketelegram.Person(person), "another message"))
+		m := message(-5, 1, "x")
+		m.To.ReplyTo = id
+		if r := c.Send(t.Context(), m); r.Result != Delivered || c.api.Sent()[0].Chat != group || c.api.Sent()[0].ReplyTo != 0 {
+			t.Errorf("%+v: sent %+v", r, c.api.Sent())
+		}
+		m.Edits = c.api.Sent()[0].ID
+		if r := c.Send(t.Context(), m); r.Result != Refused || c.api.Sent()[0].Edits != 0 {
+			t.Errorf("an edit: %+v", r)
+		}
+	})
+}
+
+func TestNothingIsRememberedOfWhatWasSent(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crowd) {
+		c.send(20, person, 1, time.Second)
+		for range 5 {
+			m := message(group, 1, "x")
+			m.Key = "shared"
+			c.post(m)
+		}
+		c.all.Wait()
+		time.Sleep(2 * sameAnswerGap)
+		synctest.Wait()
+		if len(c.lines)+len(c.bundles) != 0 {
+			t.Errorf("%d chats and %d bundles are remembered", len(c.lines), len(c.bundles))
+		}
+	})
+}
+
+// Plain text keeps what makes it safe: what is untrusted stays code, and a question
+// says what it is about.
+func TestPlainTextKeepsCodeAndLinksIntoTelegram(t *testing.T) {
+	code := botapi.Entity{Type: botapi.Code, Length: 3}
+	question := botapi.Entity{Type: botapi.TextLink, Length: 1, URL: "https://t.me/bot?start=ask-staked"}
+	press, open := botapi.Button{Text: "Refresh", Data: "1"}, botapi.Button{Text: "Open", URL: "https://t.me/bot"}
+	c := botapi.Content{
+		Text:     "evil.example",
+		Entities: []botapi.Entity{{Type: botapi.Bold, Length: 1}, code, {Type: botapi.TextLink, Length: 1, URL: "https://e.example"}, question},
+		Markup: botapi.Keyboard{Rows: [][]botapi.Button{
+			{press, {Text: "Explorer", URL: "https://e.example"}, open}, {{Text: "Copy", Copy: &botapi.CopyText{Text: "x"}}},
+		}},
+	}
+	p := plain(c)
+	rows := p.Markup.(botapi.Keyboard).Rows
+	if p.Text != c.Text || !slices.Equal(p.Entities, []botapi.Entity{code, question}) || len(rows) != 1 || !slices.Equal(rows[0], []botapi.Button{press, open}) {
+		t.Errorf("it is %+v", p)
+	}
+	ask := botapi.Content{Markup: botapi.ForceReply{Force: true}}
+	if plain(ask).Markup != ask.Markup {
+		t.Error("a question is no question any more")
+	}
+}
