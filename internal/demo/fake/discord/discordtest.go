@@ -23,6 +23,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"herald/internal/demo/fake"
 )
 
 // Route names what a fault can be put on.
@@ -39,23 +41,9 @@ const (
 	FollowUp     Route = "followup"      // POST /webhooks/…
 )
 
-// Fault is what happens to one call instead of, or beside, its answer.
-type Fault struct {
-	// Latency is waited for before anything else.
-	Latency time.Duration
-	// Status refuses the call; 0 lets it through.
-	Status int
-	// Code is Discord's error code in the body of a refusal; with 0 the body
-	// is a proxy's HTML page.
-	Code       int
-	RetryAfter time.Duration
-	// Landed tells that a call that Status refuses takes effect all the same.
-	Landed bool
-	// Drop closes the connection before the call is looked at.
-	Drop bool
-	// DropAnswer closes it after the call took effect.
-	DropAnswer bool
-}
+// Fault is what happens to one call instead of its usual response, or in addition
+// to it. A refusal without a Code is a proxy's HTML page.
+type Fault = fake.Fault
 
 // Server is the fake. Its methods may be called from any goroutine.
 type Server struct {
@@ -69,6 +57,7 @@ type Server struct {
 	url    string
 	http   *http.Server
 	served chan struct{} // closed at its end
+	faults fake.Faults[Route]
 
 	// dispatching keeps dispatches in the order of their sequence. It is taken
 	// before mu.
@@ -77,9 +66,7 @@ type Server struct {
 	mu           sync.Mutex
 	changed      chan struct{} // closed and replaced at every change
 	ids          uint64        // made so far
-	faults       map[Route][]Fault
-	broken       map[Route]Fault
-	endpoint     *string // by EnterEndpoint
+	endpoint     *string       // by EnterEndpoint
 	calls        map[Route]int
 	problems     []string
 	commands     map[string][]map[string]any // by guild, "" is global
@@ -134,8 +121,6 @@ func NewOn(listener net.Listener) *Server {
 		PublicKey:     public,
 		privateKey:    private,
 		changed:       make(chan struct{}),
-		faults:        map[Route][]Fault{},
-		broken:        map[Route]Fault{},
 		calls:         map[Route]int{},
 		commands:      map[string][]map[string]any{},
 		interactions:  map[string]*Pending{},
@@ -182,13 +167,11 @@ func (s *Server) set(f func()) {
 }
 
 // Script puts faults on the next calls of route, one each.
-func (s *Server) Script(route Route, faults ...Fault) {
-	s.set(func() { s.faults[route] = append(s.faults[route], faults...) })
-}
+func (s *Server) Script(route Route, faults ...Fault) { s.faults.Add(route, faults...) }
 
 // Break puts fault on every call of route that has no scripted one; the zero
 // Fault mends it.
-func (s *Server) Break(route Route, fault Fault) { s.set(func() { s.broken[route] = fault }) }
+func (s *Server) Break(route Route, fault Fault) { s.faults.Set(route, fault) }
 
 // Calls counts the calls of route, refused ones too.
 func (s *Server) Calls(route Route) int {
@@ -237,20 +220,6 @@ func (s *Server) idAt(created time.Time) string {
 
 // compareIDs orders snowflakes, and so what they stand for by age.
 func compareIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
-
-// fault takes the next one of route.
-func (s *Server) fault(route Route) Fault {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls[route]++
-	defer s.notify()
-	queue := s.faults[route]
-	if len(queue) == 0 {
-		return s.broken[route]
-	}
-	s.faults[route] = queue[1:]
-	return queue[0]
-}
 
 // problem notes a payload that is refused.
 func (s *Server) problem(err error) *failure {

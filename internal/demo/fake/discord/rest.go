@@ -60,38 +60,32 @@ func (s *Server) serve(route Route, h handler) http.HandlerFunc {
 			panic(http.ErrAbortHandler)
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		fault := s.fault(route)
-		select {
-		case <-time.After(fault.Latency):
-		case <-r.Context().Done():
-			return
+		s.mu.Lock()
+		s.calls[route]++
+		s.notify()
+		s.mu.Unlock()
+		refuse := func(f Fault) {
+			writeFailure(w, &failure{status: f.Status, code: f.Code, message: "scripted"}, f.RetryAfter)
 		}
-		if fault.Drop {
-			panic(http.ErrAbortHandler)
-		}
-		if fault.Status != 0 {
-			if fault.Landed {
-				h(r)
+		s.faults.Pop(route).Serve(r, refuse, func() (respond func()) {
+			status, body, refused := h(r)
+			if refused != nil {
+				return func() { writeFailure(w, refused, 0) }
 			}
-			writeFailure(w, &failure{fault.Status, fault.Code, "scripted"}, fault.RetryAfter)
-			return
-		}
-		status, answer, refused := h(r)
-		if fault.DropAnswer {
-			panic(http.ErrAbortHandler)
-		}
-		if refused != nil {
-			writeFailure(w, refused, 0)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("X-RateLimit-Limit", "5")
-		w.Header().Set("X-RateLimit-Remaining", "0")
-		w.Header().Set("X-RateLimit-Reset-After", "5.000")
-		w.WriteHeader(status)
-		if answer != nil {
-			json.NewEncoder(w).Encode(answer)
-		}
+			return func() { writeSuccess(w, status, body) }
+		})
+	}
+}
+
+// writeSuccess responds as Discord does where the limit of the route is used up.
+func writeSuccess(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-RateLimit-Limit", "5")
+	w.Header().Set("X-RateLimit-Remaining", "0")
+	w.Header().Set("X-RateLimit-Reset-After", "5.000")
+	w.WriteHeader(status)
+	if body != nil {
+		json.NewEncoder(w).Encode(body)
 	}
 }
 

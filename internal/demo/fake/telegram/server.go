@@ -25,6 +25,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"herald/internal/demo/fake"
 )
 
 // Token is the one token that the server accepts.
@@ -61,8 +63,10 @@ type Server struct {
 	// URL is the Bot API server to configure.
 	URL string
 
-	http *http.Server // nil in memory
-	quit chan struct{}
+	http    *http.Server    // nil in memory
+	closing context.Context // done once Close was called
+	close   context.CancelFunc
+	faults  fake.Faults[string]
 
 	mu         sync.Mutex
 	changed    chan struct{} // closed and replaced when anything changes
@@ -84,7 +88,6 @@ type Server struct {
 	closed     map[[2]int64]bool
 	revoked    bool
 	groupless  bool // by BanFromGroups
-	faults     map[string][]Fault
 	webhook    Webhook
 	older      Older
 
@@ -164,18 +167,19 @@ func Start() (*Server, error) {
 
 // Close ends the server and every call that waits. It is called once.
 func (s *Server) Close() {
-	close(s.quit)
+	s.close()
 	if s.http != nil {
 		_ = s.http.Close()
 	}
 }
 
 func newServer() *Server {
+	closing, end := context.WithCancel(context.Background())
 	return &Server{
-		quit: make(chan struct{}), changed: make(chan struct{}),
+		closing: closing, close: end, changed: make(chan struct{}),
 		nextUpdate: 1000, nextID: 1, nextEphemeral: 1,
 		started: map[int64]bool{}, own: map[[2]int64]*Sent{}, others: map[[2]int64]bool{}, status: map[[2]int64]string{},
-		moved: map[int64]int64{}, closed: map[[2]int64]bool{}, faults: map[string][]Fault{},
+		moved: map[int64]int64{}, closed: map[[2]int64]bool{},
 		menus: map[MenuKey][]Command{}, descriptions: map[[2]string]string{}, ephemerals: map[[2]int64]ephemeral{},
 		presses: map[string]*press{}, queries: map[string]*inlineQuery{}, inline: map[string]*Sent{},
 		people: map[int64]User{}, watch: func(Event) {},
