@@ -3,16 +3,12 @@ package discord
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"mime/multipart"
-	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -124,22 +120,15 @@ func TestFirstResponsesThatDiscordRefuses(t *testing.T) {
 		{used, `{"type":4,"data":{` + quiet + `}}`, "is empty"},
 		{used, `{"type":4,"data":{"content":"` + long[:2001] + `",` + quiet + `}}`, "content: length"},
 		{used, embed(`"color":1`), "one is empty"},
-		{used, embed(`"title":"` + long[:257] + `"`), "title: length"},
 		{used, embed(`"description":"` + long[:4000] + `","footer":{"text":"` + long[:2001] + `"}`), "6001 characters"},
 		{used, embed(`"title":"x","image":{"url":"attachment://a.png"}`), "no image of that name"},
-		{used, says(`"attachments":[{"id":"0"}],`), "names neither an upload"},
-		{used, shows(row()), "components: items: 0"},
 		{used, shows(strings.Join(six(func(id string) string { return row(button(id)) }), ",")), "6 rows"},
 		{used, shows(row(button("a")) + "," + row(button("a"))), "custom_id: is there twice"},
-		{used, shows(row(button(long[:101]))), "custom_id: length"},
 		{used, b(`"style":1,"label":"x"`), "any other button a custom_id"},
-		{used, b(`"style":1,"custom_id":"a","label":""`), "neither label nor emoji"},
 		{used, b(`"style":5,"label":"x","url":"tg://resolve"`), "no address"},
 		{pressed, `{"type":7,"data":{"content":"",` + quiet + `}}`, "is empty"},
 		{typing, choices(26, "x"), "choices: items: 26"},
-		{used, modal(long[:46], labelled("a", "")), "title: length"},
 		{used, modal("x", strings.Join(six(func(id string) string { return labelled(id, "") }), ",")), "6 inputs"},
-		{used, modal("x", labelled("a", "")+","+labelled("a", "")), "custom_id: is there twice"},
 	} {
 		s.problems = nil
 		p, _ := s.create(tt.interaction)
@@ -248,43 +237,6 @@ func TestAPressChangesItsMessage(t *testing.T) {
 	}
 }
 
-// Files that are not listed are added to those of the message; a list says
-// which stay.
-func TestUploads(t *testing.T) {
-	const embed = `"embeds":[{"image":{"url":"attachment://a.png"}}],` + quiet
-	s := started(t)
-	p, _ := s.create(used)
-	p.first(t, says(`"attachments":[{"id":"0","description":"a curve"}],"embeds":[{"image":{"url":"attachment://a.png"}}],`), "a.png")
-	first := p.Answer().Attachments
-	if len(first) != 1 || first[0].Name != "a.png" || first[0].Description != "a curve" || string(first[0].Bytes) != "PNG" {
-		t.Fatalf("%+v, %q", first, s.Problems())
-	}
-	for _, tt := range []struct {
-		body, file, refused string
-		have                int // files by then
-	}{
-		{`{` + quiet + `}`, "a.png", "", 2},
-		{`{"attachments":[{"id":"` + first[0].ID + `"}],` + quiet + `}`, "", "", 1},
-		{`{"attachments":[{"id":"0"}],` + quiet + `}`, "a.png", "", 1},
-		{`{"content":`, "a.png", "is not JSON", 1},
-		{`{"attachments":[{"id":"0"},{"id":"0"}],` + embed + `}`, "a.png", "or one twice", 1},
-		{`{"attachments":[{"id":"1"}],` + embed + `}`, "a.png", "names neither", 1},
-		{`{"attachments":[{"id":"0","filename":"b.png"}],` + embed + `}`, "a.png", "no image of that name", 1},
-		{`{"attachments":[],"embeds":[],` + quiet + `}`, "", "", 0},
-	} {
-		s.problems = nil
-		var files []string
-		if tt.file != "" {
-			files = []string{tt.file}
-		}
-		p.edit(t, tt.body, files...)
-		problems := strings.Join(s.Problems(), "")
-		if !strings.Contains(problems, tt.refused) || (problems == "") != (tt.refused == "") || len(p.Answer().Attachments) != tt.have {
-			t.Errorf("%s: %+v, %q", tt.body, p.Answer().Attachments, problems)
-		}
-	}
-}
-
 func TestCommandsThatDiscordRefuses(t *testing.T) {
 	s, long := started(t), strings.Repeat("d", 101)
 	path := "/applications/" + s.ApplicationID + "/commands"
@@ -316,18 +268,6 @@ func TestCommandsThatDiscordRefuses(t *testing.T) {
 	}
 	if status, _ := s.ask(t, "GET", "/applications/1/commands", ""); status != 403 {
 		t.Errorf("another application got %d", status)
-	}
-}
-
-func TestPresencesThatDiscordRefuses(t *testing.T) {
-	right := `{"since":null,"activities":[{"name":"Custom Status","type":4,"state":"TKN $1"}],"status":"online","afk":false}`
-	for was, is := range map[string]string{
-		"x": "x", "TKN $1": strings.Repeat("é", 129), `,"afk":false`: "", "online": "busy", "Custom Status": "",
-		`"type":4`: `"type":6`, `"TKN $1"`: `""`, `"state"`: `"emoji":{},"state"`,
-	} {
-		if _, err := readPresence([]byte(strings.Replace(right, was, is, 1))); (err == nil) != (was == is) {
-			t.Errorf("%s for %s: %v", is, was, err)
-		}
 	}
 }
 
@@ -412,30 +352,3 @@ func TestASessionIsResumedAsDiscordDoes(t *testing.T) {
 	}
 }
 
-// A bot that stops may break off a call, which Discord then never sees whole.
-func TestACallThatBreaksOffNeverCame(t *testing.T) {
-	s := started(t)
-	body := io.MultiReader(strings.NewReader(`[{"name":`), iotest.ErrReader(errors.New("broken off")))
-	r := httptest.NewRequest("PUT", "/api/v9/applications/"+s.ApplicationID+"/commands", body)
-	r.Header.Set("Authorization", "Bot "+s.Token)
-	defer func() {
-		if recover() != http.ErrAbortHandler || len(s.Problems()) > 0 {
-			t.Errorf("it is answered: %q", s.Problems())
-		}
-	}()
-	s.routes().ServeHTTP(httptest.NewRecorder(), r)
-}
-
-func TestAServerThatForgetsKeepsTheLast(t *testing.T) {
-	s := started(t)
-	s.Remember(10)
-	var ids []string
-	for range 30 {
-		p, _ := s.create(used)
-		p.first(t, says(""))
-		ids = append(ids, p.ID)
-	}
-	if len(s.interactions) != 10 || len(s.Messages()) != 10 || s.Pending(ids[19]) != nil || s.Pending(ids[20]) == nil {
-		t.Errorf("%d interactions and %d messages are kept", len(s.interactions), len(s.Messages()))
-	}
-}
