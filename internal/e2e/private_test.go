@@ -124,11 +124,16 @@ func (s *crowd) person(platform, uid string) *services.Person {
 // actions are what may happen next.
 func (s *crowd) actions() map[string]func(*rapid.T) {
 	all := map[string]func(*rapid.T){
-		"a service fails, or is well again": func(rt *rapid.T) {
+		"a service fails, or all are well again": func(rt *rapid.T) {
 			f := rapid.SampledFrom([]fault.Fault{
 				{}, {}, fault.Answer(500, "text/html", "down"), fault.Answer(200, "application/json", "{}"), fault.Answer(429, "text/plain", ""),
 			}).Draw(rt, "fault")
-			s.world.At(rapid.SampledFrom(fault.Targets).Draw(rt, "service")).SetFault(f)
+			service := rapid.SampledFrom(fault.Targets).Draw(rt, "service")
+			for _, target := range fault.Targets {
+				if target == service || f.Name == "" {
+					s.world.At(target).SetFault(f)
+				}
+			}
 		},
 	}
 	for _, actions := range []map[string]func(*rapid.T, services.Person){s.telegram.actions(), s.discord.actions()} {
