@@ -24,8 +24,8 @@ import (
 const (
 	// trialTTL is every TTL of a trial.
 	trialTTL = 200 * time.Millisecond
-	// slack is what a loaded machine may take beyond a TTL. TTL and slack are
-	// less than the longest pause of a service that failed repeatedly.
+	// slack is what a busy machine may take beyond a TTL. TTL and slack are less than
+	// the longest pause of a service that failed repeatedly.
 	slack = 4 * time.Second
 	// askAgain is how often a question that awaits an answer is put.
 	askAgain = 20 * time.Millisecond
@@ -40,8 +40,7 @@ type query struct {
 	staker bool
 }
 
-// queries are those of every command to which the world has an answer of its
-// own.
+// queries put every command to which the world has an answer of its own.
 func queries(w services.World) []query {
 	all := []query{
 		{name: "price", Question: truth.Question{Command: "price"}},
@@ -60,7 +59,7 @@ func queries(w services.World) []query {
 	ask("exists of an unregistered", "exists", w.Unregistered, none)
 	ask("verify of one's own wallet", "verify", w.Registered, w.Staker)
 	ask("verify of another's wallet", "verify", w.Newcomer, w.Staker)
-	// The last, since of the price it says how those before it fared.
+	// The last, since it only tells how earlier calls for the price went.
 	ask("status", "status", w.Newcomer, none)
 	for i := range all {
 		all[i].staker = all[i].Wallet == w.Staker
@@ -74,19 +73,6 @@ func queries(w services.World) []query {
 func (q query) needs(service fault.Target) bool {
 	uses, _ := truth.Uses(q.Command)
 	return slices.Contains(uses, service)
-}
-
-// apart reports whether the answer tells of each service by itself, and may ask
-// one twice.
-func (q query) apart() bool {
-	_, apart := truth.Uses(q.Command)
-	return apart
-}
-
-// tells reports whether the answer only tells how earlier calls to the service
-// went.
-func (q query) tells(service fault.Target) bool {
-	return q.Command == "status" && (service == fault.Price || service == fault.Supply)
 }
 
 // trial is the bot as the program assembles it, among services of its own.
@@ -110,7 +96,7 @@ func newTrial(t tester, settings ...string) *trial {
 	tr := &trial{Sandbox: e2etest.Sandbox(t)}
 	tr.queries, tr.judge = queries(tr.World), truth.NewJudge(tr.World)
 	t.Cleanup(func() { tr.checkNothingLeaked(t) }) // runs once the bot is closed
-	// A log of all there is, and without the last resort of striking out.
+	// The log has everything, and nothing is redacted in it.
 	base := e2etest.Settings(tr.Sandbox, "UPSTREAM_TIMEOUT=10s")
 	tr.bot = e2etest.New(t, slices.Concat(base, e2etest.TTLs(trialTTL), settings), tr.log.Logger())
 	return tr

@@ -16,7 +16,7 @@ import (
 
 // GroupID is a group of Telegram, GuildID a server of Discord.
 const (
-	GroupID = -1001
+	GroupID = -1009876543210
 	GuildID = "42"
 )
 
@@ -75,11 +75,6 @@ func TelegramID(p services.Person) int64 {
 // TelegramUser is the person as a request names them.
 func TelegramUser(p services.Person) chat.User {
 	return chat.User{Platform: "telegram", ID: p.UID("Telegram")}
-}
-
-// Request is a command as somebody types it, with no name of their own.
-func Request(command string, words ...string) chat.Request {
-	return chat.Request{ID: "e2e", Command: command, Args: chat.Typed(words...), From: chat.User{Platform: "telegram"}, Chat: "1"}
 }
 
 // Everything is every service that can be configured, and the settings for
