@@ -121,9 +121,9 @@ func TestFirstResponsesThatDiscordRefuses(t *testing.T) {
 		{used, `{"type":4,"data":{"content":"` + long[:2001] + `",` + quiet + `}}`, "content: length"},
 		{used, embed(`"color":1`), "one is empty"},
 		{used, embed(`"description":"` + long[:4000] + `","footer":{"text":"` + long[:2001] + `"}`), "6001 characters"},
-		{used, embed(`"title":"x","image":{"url":"attachment://a.png"}`), "no image of that name"},
+		{used, embed(`"title":"x","image":{"url":"attachment://a.png"}`), "no image of the name"},
 		{used, shows(strings.Join(six(func(id string) string { return row(button(id)) }), ",")), "6 rows"},
-		{used, shows(row(button("a")) + "," + row(button("a"))), "custom_id: is there twice"},
+		{used, shows(row(button("a")) + "," + row(button("a"))), "custom_id is there twice"},
 		{used, b(`"style":1,"label":"x"`), "any other button a custom_id"},
 		{used, b(`"style":5,"label":"x","url":"tg://resolve"`), "no address"},
 		{pressed, `{"type":7,"data":{"content":"",` + quiet + `}}`, "is empty"},
@@ -351,4 +351,3 @@ func TestASessionIsResumedAsDiscordDoes(t *testing.T) {
 		}
 	}
 }
-
