@@ -180,14 +180,10 @@ func (s *Server) showResults(a InlineAnswer) {
 	if !a.Personal && a.CacheTime > 0 {
 		reader = 0
 	}
-	note := func(text string) {
-		s.seen = append(s.seen, Seen{Method: "answerInlineQuery", Reader: reader, Text: text})
-	}
+	text := a.Button + "\n" + a.Start
 	for _, r := range a.Results {
 		markup, _ := readMarkup(r.Markup) // it was checked
-		note(said(r.Content.Text, r.Content.Entities, markup) + "\n" + r.Title + "\n" + r.Description + "\n" + r.ID)
+		text += "\n" + said(r.Content.Text, r.Content.Entities, markup) + "\n" + r.Title + "\n" + r.Description + "\n" + r.ID
 	}
-	if a.Button != "" {
-		note(a.Button + "\n" + a.Start)
-	}
+	s.seen = append(s.seen, Seen{Method: "answerInlineQuery", Reader: reader, Text: text})
 }

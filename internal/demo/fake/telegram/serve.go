@@ -126,7 +126,8 @@ func (s *Server) call(r *http.Request, method string, params map[string]json.Raw
 	case "setMyCommands":
 		return s.setMyCommands(params)
 	case "getMyCommands":
-		return s.getMyCommands(params)
+		key, no := menuKey(params)
+		return append([]Command{}, s.MenuOf(key)...), no
 	case "setMyDescription":
 		return s.describe(method, "description", maxDescription, params)
 	case "getMyDescription":

@@ -85,7 +85,6 @@ type Server struct {
 	others     map[[2]int64]bool  // everybody else's
 	status     map[[2]int64]string
 	moved      map[int64]int64
-	closed     map[[2]int64]bool
 	revoked    bool
 	groupless  bool // by BanFromGroups
 	webhook    Webhook
@@ -179,7 +178,7 @@ func newServer() *Server {
 		closing: closing, close: end, changed: make(chan struct{}),
 		nextUpdate: 1000, nextID: 1, nextEphemeral: 1,
 		started: map[int64]bool{}, own: map[[2]int64]*Sent{}, others: map[[2]int64]bool{}, status: map[[2]int64]string{},
-		moved: map[int64]int64{}, closed: map[[2]int64]bool{},
+		moved: map[int64]int64{},
 		menus: map[MenuKey][]Command{}, descriptions: map[[2]string]string{}, ephemerals: map[[2]int64]ephemeral{},
 		presses: map[string]*press{}, queries: map[string]*inlineQuery{}, inline: map[string]*Sent{},
 		people: map[int64]User{}, watch: func(Event) {},
