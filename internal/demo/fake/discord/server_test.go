@@ -216,61 +216,6 @@ func TestWhoSeesAnAnswerIsFixedByItsPromise(t *testing.T) {
 	}
 }
 
-// A press changes the message for all who see it, and only by what is sent; an
-// ephemeral answer to it is a message of its own.
-func TestAPressChangesItsMessage(t *testing.T) {
-	s := started(t)
-	first, _ := s.create(used)
-	first.first(t, shows(row(button("a"))))
-	change, _ := s.create(first.Press("6", "a"))
-	change.first(t, `{"type":7,"data":{"content":"new",`+quiet+`}}`)
-	if m := first.Answer().Message; m.Content != "new" || len(m.Buttons) != 1 || m.Edited != 1 || len(s.Messages()) != 1 {
-		t.Errorf("%+v, %q", m, s.Problems())
-	}
-	alone, _ := s.create(first.Press("6", "a"))
-	alone.first(t, `{"type":4,"data":{"content":"only you","flags":64,`+quiet+`}}`)
-	if a := alone.Answer(); !a.Ephemeral || a.SeenBy != "6" || first.Answer().Content != "new" {
-		t.Errorf("%+v, %q", a, s.Problems())
-	}
-	if alone.Responded(strings.NewReader(choices(1, "x"))) == nil || alone.Responded(strings.NewReader("--b\r\n")) == nil {
-		t.Error("the body of a response by HTTP is not checked")
-	}
-}
-
-func TestCommandsThatDiscordRefuses(t *testing.T) {
-	s, long := started(t), strings.Repeat("d", 101)
-	path := "/applications/" + s.ApplicationID + "/commands"
-	option := func(members string) string {
-		return `[{"name":"x","description":"d","options":[{"type":3,"name":"a",` + members + `}]}]`
-	}
-	described := func(members string) string { return `[{"name":"x","description":"d",` + members + `}]` }
-	for _, body := range []string{
-		`{}`, `[{"description":"d"}]`, `[{"name":"X","description":"d"}]`, `[{"name":"x"}]`, `[{"name":"x","description":"` + long + `"}]`,
-		`[{"name":"x","type":1,"description":"d"},{"name":"x","type":1,"description":"d"}]`,
-		`[{"name":"X","type":2,"description":"d"}]`,
-		`[{"name":"X","type":2,"name_localizations":{"xx":"d"}}]`,
-		described(`"contexts":[0,0]`), described(`"description_localizations":{"es":"d"}`), described(`"name_localizations":{"tr":"Fiyat"}`),
-		described(`"options":[{"type":3,"name":"a","description":"d"},{"type":3,"name":"b","description":"d","required":true}]`),
-		option(`"required":true`), option(`"description":"d","name_localizations":{"ru":"Имя"}`),
-		option(`"description":"d","autocomplete":true,"choices":[{"name":"x","value":"x"}]`),
-	} {
-		if status, code := s.ask(t, "PUT", path, body); status != 400 || code != 50035 {
-			t.Errorf("%s: status %d, code %d", body, status, code)
-		}
-	}
-	if s.Overwrites() != 0 {
-		t.Error("a refused list took effect")
-	}
-	if status, _ := s.ask(t, "PUT", path, `[{"name":"x","description":"d","integration_types":[0,1],"contexts":[0,1,2],
-		"name_localizations":{"ru":"цена","zh-CN":"价格"},"options":[{"type":3,"name":"a","description":"d","autocomplete":true}]},
-		{"name":"Check registration","type":2,"name_localizations":{"ru":"Проверить Регистрацию"}}]`); status != 200 {
-		t.Errorf("a list that is right: status %d, %q", status, s.Problems())
-	}
-	if status, _ := s.ask(t, "GET", "/applications/1/commands", ""); status != 403 {
-		t.Errorf("another application got %d", status)
-	}
-}
-
 // dial connects to the gateway and reads its Hello.
 func (s *Server) dial(t *testing.T, path, packet string) *websocket.Conn {
 	t.Helper()
@@ -295,22 +240,6 @@ func next(t *testing.T, ws *websocket.Conn) (op int, kind string, data any) {
 		t.Fatal(err)
 	}
 	return p.Op, p.Type, p.Data
-}
-
-func TestIdentifiesThatDiscordRefuses(t *testing.T) {
-	s := started(t)
-	for packet, want := range map[string]int{
-		`{"op":2,"d":{"token":"wrong","intents":0,"properties":{}}}`:     4004,
-		`{"op":2,"d":{"token":"TOKEN","properties":{}}}`:                 4002,
-		`{"op":2,"d":{"token":"TOKEN","intents":32768,"properties":{}}}`: 4014,
-		`{"op":42}`: 4001,
-		`{"op":6,"d":{"token":"wrong","session_id":"x","seq":1}}`: 4004,
-		`{"op":6,"d":{"token":"TOKEN","session_id":"x"}}`:         4002,
-	} {
-		if _, _, err := s.dial(t, "/gateway", packet).ReadMessage(); !websocket.IsCloseError(err, want) {
-			t.Errorf("%s ended with %v", packet, err)
-		}
-	}
 }
 
 func TestASessionIsResumedAsDiscordDoes(t *testing.T) {
@@ -349,5 +278,26 @@ func TestASessionIsResumedAsDiscordDoes(t *testing.T) {
 				t.Errorf("%s: got %s, want %s", why, kind, want)
 			}
 		}
+	}
+}
+
+func TestCommandsThatDiscordRefuses(t *testing.T) {
+	s := started(t)
+	path := "/applications/" + s.ApplicationID + "/commands"
+	const right = `[{"name":"x","description":"d","name_localizations":{"ru":"цена"},
+		"options":[{"type":3,"name":"a","description":"d","required":true},{"type":3,"name":"b","description":"d"}]},
+		{"name":"Check registration","type":2,"name_localizations":{"ru":"Проверить Регистрацию"}}]`
+	for was, is := range map[string]string{
+		"x": "x", `"name":"x"`: `"name":"X"`, `"description":"d"`: `"description":""`, `"ru":"цена"`: `"ru":"Цена"`, `"name":"b"`: `"name":"a"`,
+		`"name":"a","description":"d","required":true},{`: `"name":"a","description":"d"},{"required":true,`, `"type":2`: `"type":2,"description":"d"`,
+		`"ru":"Проверить`: `"xx":"Проверить`,
+	} {
+		want := map[bool]int{true: 200, false: 400}[was == is]
+		if status, _ := s.ask(t, "PUT", path, strings.Replace(right, was, is, 1)); status != want {
+			t.Errorf("%s for %s: status %d, %q", is, was, status, s.Problems())
+		}
+	}
+	if status, _ := s.ask(t, "GET", "/applications/1/commands", ""); status != 403 {
+		t.Errorf("another application got %d", status)
 	}
 }
