@@ -71,8 +71,7 @@ func queries(w services.World) []query {
 }
 
 func (q query) needs(service fault.Target) bool {
-	uses, _ := truth.Uses(q.Command)
-	return slices.Contains(uses, service)
+	return slices.Contains(truth.Uses(q.Command), service)
 }
 
 // trial is the bot as the program assembles it, among services of its own.
