@@ -4,10 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -60,7 +57,7 @@ func newStage(t *testing.T, byHTTP bool) *stage {
 
 // settings name the fronts, with as many secrets as there can be. Nothing is
 // kept, so that everything is asked.
-func (s *stage) settings(redisAddr string, more ...string) []string {
+func (s *stage) settings(redisAddr string) []string {
 	settings := append(s.telegram.Settings(), s.discord.Settings()...)
 	settings = append(settings, e2etest.TTLs(time.Millisecond)...)
 	settings = append(settings,
@@ -68,7 +65,7 @@ func (s *stage) settings(redisAddr string, more ...string) []string {
 		"EVM_RPC_URL="+secretURL(s.services[3].URL), "TELEGRAM_API_URL="+s.telegrams.URL, "DISCORD_API_URL="+s.discords.URL,
 		"REDIS_URL="+(&url.URL{Scheme: "redis", User: url.UserPassword("default", redisPassword), Host: redisAddr}).String(),
 		"STALE_FOR=0s", "UPSTREAM_TIMEOUT=300ms", "COMMAND_TIMEOUT=1s", "LOG_LEVEL=debug")
-	return e2etest.Settings(s.world, append(settings, more...)...)
+	return e2etest.Settings(s.world, settings...)
 }
 
 func secretURL(origin string) string {
@@ -200,38 +197,6 @@ func (s *stage) ask(door *e2etest.Door, c e2etest.Command) *e2etest.Asked {
 	}
 	return door.Ask(c)
 }
-
-// Nothing can be reached, for each reason.
-func TestWhatCannotBeReachedLeaksNothing(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, false)
-	secured := httptest.NewUnstartedServer(http.NotFoundHandler())
-	secured.Config.ErrorLog = log.New(io.Discard, "", 0)
-	secured.StartTLS()
-	t.Cleanup(secured.Close)
-	for name, origin := range map[string]string{
-		"unknown host":      "http://nowhere.invalid",
-		"refused":           "http://" + nowhere,
-		"unknown authority": secured.URL,
-		"no TLS":            strings.Replace(s.world.Elsewhere.URL(), "http:", "https:", 1),
-	} {
-		t.Run(name, func(t *testing.T) {
-			var log logtest.Buffer
-			t.Cleanup(func() { s.secrets().MustNotShow(t, "the log", log.String()) })
-			_, host, _ := strings.Cut(origin, "//")
-			e2etest.ServeBare(t, s.settings(host, "COMMAND_TIMEOUT=600ms",
-				"PARTNER_BASE_URL="+origin, "PRICE_API_URL="+origin, "SUPPLY_URL="+origin, "EVM_RPC_URL="+secretURL(origin),
-				"TELEGRAM_API_URL="+origin, "DISCORD_API_URL="+origin), log.Logger())
-			e2etest.Eventually(t, "both platforms have failed", func() bool {
-				text := log.String()
-				return warned("telegram").MatchString(text) && warned("discord").MatchString(text)
-			})
-		})
-	}
-}
-
-// warned matches a warning that is about a platform.
-func warned(platform string) *regexp.Regexp { return regexp.MustCompile(`WARN.*` + platform) }
 
 // nowhere is an address that refuses connections: its port is reserved.
 const nowhere = "127.0.0.1:1"

@@ -7,30 +7,22 @@ package e2e
 
 import (
 	"flag"
-	"fmt"
 	"maps"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"pgregory.net/rapid"
 
-	"herald/internal/demo/fake/services"
 	"herald/internal/e2e/e2etest/truth"
 	"herald/internal/e2e/fault"
 )
 
-var (
-	truthAll  = flag.Bool("truth.all", false, "cross every fault of every service with every command, with an empty cache and an expired answer")
-	truthDraw = flag.Duration("truth.draw", 3*time.Second, "how long random faults are drawn")
-)
+var truthAll = flag.Bool("truth.all", false, "cross every fault of every service with every command, with an empty cache and an expired answer")
 
 const (
-	// trialsAtOnce and worldsAtOnce run at a time: most of a trial is waiting.
+	// trialsAtOnce run at a time: most of a trial is waiting.
 	trialsAtOnce = 16
-	worldsAtOnce = 4
 	// repeats is how often a failing service is asked again before its fault ends:
 	// often enough for the client to leave it alone for a while.
 	repeats = 5
@@ -177,73 +169,4 @@ func TestTrialsAskEveryCommand(t *testing.T) {
 			t.Errorf("no query asks /%s: add one to queries in trial_test.go", c.Name)
 		}
 	}
-}
-
-// Faults, their ends and questions are drawn in any order. Every answer is right, or
-// marked old with the right value, or could not be checked; and it is right if the
-// service has not failed yet, or was only too slow on a busy machine.
-func TestTruthUnderAnyFaults(t *testing.T) {
-	t.Parallel()
-	for i := range worldsAtOnce {
-		t.Run(fmt.Sprint(i+1), func(t *testing.T) {
-			t.Parallel()
-			deadline := time.Now().Add(*truthDraw)
-			var failed atomic.Bool // then go on, for the shortest way to it
-			rapid.Check(t, func(t *rapid.T) {
-				defer func() { failed.CompareAndSwap(false, t.Failed()) }()
-				tryWorld(t, func() bool { return time.Now().After(deadline) && !failed.Load() })
-			})
-		})
-	}
-}
-
-// slowOutcomes are the outcomes of a service without a fault on a busy machine,
-// where even a connection may take longer than a call.
-var slowOutcomes = []truth.Outcome{truth.Right, truth.Stale, truth.Slow, truth.Unreachable, truth.Paused}
-
-// tryWorld is one world and what happens in it until over.
-func tryWorld(t *rapid.T, over func() bool) {
-	if over() {
-		return
-	}
-	multicall := rapid.SampledFrom([]string{"MULTICALL_ADDRESS=off", "MULTICALL_ADDRESS=" + services.MulticallAddress.Hex()})
-	tr := newTrial(t, multicall.Draw(t, "multicall"), "UPSTREAM_TIMEOUT=500ms")
-	failed := map[fault.Target]bool{}
-	service := rapid.SampledFrom(fault.Targets)
-	ask := func(t *rapid.T) {
-		if over() {
-			return
-		}
-		several := rapid.SliceOfNDistinct(rapid.IntRange(0, len(tr.queries)-1), 1, 4, rapid.ID).Draw(t, "queries")
-		var queries []query
-		for _, i := range several {
-			queries = append(queries, tr.queries[i])
-		}
-		for i, got := range tr.askAll(t, queries) {
-			for service, o := range got {
-				if !failed[service] && !slices.Contains(slowOutcomes, o) {
-					t.Errorf("%s: %v, and %s has not failed", queries[i].name, got, service)
-				}
-			}
-		}
-	}
-	t.Repeat(map[string]func(*rapid.T){
-		"fail": func(t *rapid.T) {
-			s := service.Draw(t, "service")
-			all := fault.Of(s)
-			f := all[rapid.IntRange(0, len(all)-1).Draw(t, "fault")]
-			t.Logf("%s: %s", s, f.Name)
-			failed[s] = true
-			tr.At(s).SetFault(f)
-			ask(t)
-		},
-		"end":       func(t *rapid.T) { tr.At(service.Draw(t, "service")).SetFault(fault.Fault{}) },
-		"ask":       ask,
-		"ask again": ask,
-		"wait a TTL": func(t *rapid.T) {
-			if !over() {
-				<-time.After(trialTTL)
-			}
-		},
-	})
 }

@@ -90,13 +90,12 @@ func Sandbox(t T) *fault.Sandbox {
 	return world
 }
 
-// Settings are those of a bot that asks the stand-ins, and more. The last of a name
-// counts.
+// Settings have a bot ask the stand-ins, and more. The last of a name counts.
 func Settings(world *fault.Sandbox, more ...string) []string {
 	return append(app.DemoSettings(world.Sandbox), more...)
 }
 
-// TTLs are settings by which every answer is cached for d.
+// TTLs have every answer cached for d.
 func TTLs(d time.Duration) []string {
 	var settings []string
 	for _, name := range []string{"PRICE_TTL", "SUPPLY_TTL", "STAKE_TTL", "EXISTS_TTL", "LOGINS_TTL"} {

@@ -31,7 +31,7 @@ var building sync.Mutex
 
 // Process is the built bot, serving in a process of its own.
 type Process struct {
-	// URL is that of its HTTP server, on a port that it chose.
+	// URL is the one of its HTTP server, on a port that it chose.
 	URL string
 
 	log    string // the file that it logs to

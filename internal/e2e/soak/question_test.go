@@ -232,7 +232,8 @@ func (s *soak) answer(q *question, lines []string, public bool) {
 // discordTime is a time that Discord shows in its reader's way.
 var discordTime = regexp.MustCompile(`<t:(\d+):R>`)
 
-// lines are those of an answer without its look, with times to the minute.
+// lines are the lines of an answer without emoji and markup, with times to the
+// minute.
 func lines(text string) (all []string) {
 	for _, mark := range []string{"\u200b", "✅ ", "❌ ", "⚠️ "} { // the first holds a question's command
 		text = strings.TrimPrefix(text, mark)

@@ -66,7 +66,7 @@ type soak struct {
 	open map[*question]bool
 	// gateway is held by those who ask on Discord, and to break the connection.
 	gateway sync.RWMutex
-	// scripted are the faults of Discord by which a call is made again.
+	// scripted are the faults of Discord after which a call is made again.
 	scripted, repeated int
 	// unclear are sends to Telegram that may or may not have arrived, doubled the
 	// messages that are there once more than needed, and unanswered the questions

@@ -76,13 +76,13 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *fai
 	kind := int(number)
 	schema, known := responses[kind]
 	if !known {
-		return s.problem(fmt.Errorf("callback.type: is none that is known here"))
+		return s.problem(fmt.Errorf("callback.type: is not known here"))
 	}
 	if err := spec()[schema].check("callback", body); err != nil {
 		return s.problem(err)
 	}
 	if !p.interaction.allows(kind) {
-		return s.problem(fmt.Errorf("callback.type: is none for this interaction"))
+		return s.problem(fmt.Errorf("callback.type: does not fit this interaction"))
 	}
 	data, _ := object["data"].(map[string]any)
 	if kind == showMessage || kind == promise || kind == updateMessage {

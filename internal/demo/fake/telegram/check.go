@@ -27,14 +27,14 @@ type field struct {
 type botDescription struct {
 	Methods map[string]map[string]field `json:"methods"`
 	Types   map[string]map[string]field `json:"types"`
-	// Variants are the types of which one may stand for a type.
+	// Variants are the types that may be given for a type.
 	Variants map[string][]string `json:"variants"`
 }
 
 // botAPI is read when it is first asked for: a bot that runs has no use for it.
 var botAPI = sync.OnceValue(func() (d botDescription) {
 	if err := json.Unmarshal(description, &d); err != nil {
-		panic("telegramtest: botapi.json: " + err.Error())
+		panic("telegram: botapi.json: " + err.Error())
 	}
 	newer(&d)
 	return d

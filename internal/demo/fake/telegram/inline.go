@@ -42,7 +42,7 @@ type InlineAnswer struct {
 	Results   []InlineResult
 	CacheTime int // seconds
 	Personal  bool
-	// Button and Start are the button above the results; empty is none.
+	// Button and Start are the button above the results, if there is one.
 	Button, Start string
 }
 
@@ -74,7 +74,7 @@ func (s *Server) WaitInline(queryID string, limit time.Duration) (a InlineAnswer
 // The offset is "" or one of the bot's.
 func (s *Server) Inline(user int64, query, offset string) (queryID string) {
 	if utf8.RuneCountInString(query) > maxQuery {
-		panic("telegramtest: no app sends so long an inline query")
+		panic("telegram: no app sends so long an inline query")
 	}
 	s.change(func() {
 		s.nextQuery++

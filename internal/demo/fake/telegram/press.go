@@ -62,7 +62,7 @@ func (s *Server) PressOld(user int64, chat Chat, messageID int64, data string) (
 }
 
 // PressEphemeral is Press on an ephemeral message of the bot's, which its reader
-// alone can do. It returns "" if there is none.
+// alone can do. It returns "" if there is no such message.
 func (s *Server) PressEphemeral(chat Chat, ephemeralID int64, data string) (callbackID string) {
 	s.change(func() {
 		if m := s.ephemerals[[2]int64{chat.ID, ephemeralID}].sent; m != nil {

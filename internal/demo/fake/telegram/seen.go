@@ -7,9 +7,9 @@ import "slices"
 // query, a menu.
 type Seen struct {
 	Method string // the call that showed it
-	Chat   int64  // 0 is none
+	Chat   int64  // 0 if it is in no chat
 	// Reader is the one user who saw it; 0 is everybody in the chat, or anybody
-	// where there is none.
+	// if it is in no chat.
 	Reader int64
 	// Text is all that it says, hidden parts too: texts, links, labels of
 	// buttons and what they carry.

@@ -1,5 +1,5 @@
-// Package telegramtest is a Bot API server for tests and for the demo in the
-// browser. It refuses what Telegram refuses, and any call that does not fit the
+// Package telegram is a stand-in of the Bot API's server, for tests and for the demo
+// in the browser. It refuses what Telegram refuses, and any call that does not fit the
 // Bot API's own description (botapi.json, version 10.1 reduced to methods,
 // parameters, types and which are required, from
 // https://core.telegram.org/bots/api, and what newer.go adds). MakeOlder makes
@@ -42,14 +42,14 @@ const (
 type Call struct {
 	Method string
 	At     time.Time
-	// Params holds each parameter as JSON, and that of an uploaded file as the
-	// string "attach://" and its name.
+	// Params holds each parameter as JSON. An uploaded file is the string "attach://"
+	// and its name.
 	Params map[string]json.RawMessage
 	// Fault is what went wrong with it by Fail.
 	Fault Fault
 }
 
-// Webhook is what setWebhook last said; an empty URL is none.
+// Webhook is what setWebhook last said. Without a URL no webhook is set.
 type Webhook struct {
 	URL, Secret    string
 	AllowedUpdates []string
@@ -292,7 +292,7 @@ func (s *Server) callsOf(method string) []Call {
 	return calls
 }
 
-// Offsets are the offsets of every getUpdates so far; 0 is none given.
+// Offsets are the offsets of every getUpdates so far, 0 if none was given.
 func (s *Server) Offsets() []int64 {
 	return locked(s, func() []int64 { return slices.Clone(s.offsets) })
 }

@@ -90,7 +90,7 @@ func inline(ids ...string) string {
 }
 
 // Each row is a method, the members of its parameters beside the chat, and what
-// the refusal says; "" is none. What is at a limit is taken, and what is beyond it
+// the refusal says, or "". What is at a limit is taken, and what is beyond it
 // refused.
 func TestCallsThatTelegramRefuses(t *testing.T) {
 	long := func(n int) string { return strings.Repeat("é", n) }

@@ -44,7 +44,7 @@ const (
 	TimedOut    Outcome = "reason.timeout"
 )
 
-// Outcomes are those of the services that an answer speaks of.
+// Outcomes are what an answer says of each service.
 type Outcomes map[fault.Target]Outcome
 
 // All reports whether every outcome is o, and there is one.

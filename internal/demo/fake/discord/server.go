@@ -1,9 +1,8 @@
-// Package discordtest is a Discord on loopback, for tests and for the demo in the
-// browser: its REST routes and gateway as far as an adapter of commands, buttons
-// and modals uses them. It refuses what
-// Discord refuses, on the limits of Discord's own description of its API
-// (spec.json) and of its documentation (check.go, commands.go), breaks in the
-// ways it is told to, and shows what of the answers is seen, and by whom.
+// Package discord is a stand-in of Discord on loopback, for tests and for the demo in
+// the browser: its REST routes and its gateway, as far as an adapter of commands,
+// buttons and modals uses them. It refuses what Discord refuses, by Discord's own
+// description of its API (spec.json) and its documentation (check.go), and knows who
+// sees which answer.
 //
 // A test asks it afterwards; the demo watches what it shows (Watch), and has it
 // forget (Remember). It imports no package testing, which would be linked into the
