@@ -45,9 +45,7 @@ func (s *Server) Status() string {
 }
 
 // Presences are the times at which the presence was set.
-func (s *Server) Presences() []time.Time {
-	return locked(s, func() []time.Time { return slices.Clone(s.presences) })
-}
+func (s *Server) Presences() []time.Time { return list(s, &s.presences) }
 
 // updatePresence takes op 3.
 func (s *Server) updatePresence(c *conn, data []byte) {

@@ -151,6 +151,19 @@ func (s *Server) Close() {
 	s.Client.CloseIdleConnections()
 }
 
+// get returns a value under the lock, list a copy of a list.
+func get[T any](s *Server, value *T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *value
+}
+
+func list[T any](s *Server, values *[]T) []T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(*values)
+}
+
 // locked is what f returns under the lock.
 func locked[T any](s *Server, f func() T) T {
 	s.mu.Lock()
@@ -178,9 +191,7 @@ func (s *Server) Calls(route Route) int {
 }
 
 // Problems are the refusals of payloads, which only a faulty adapter gets.
-func (s *Server) Problems() []string {
-	return locked(s, func() []string { return slices.Clone(s.problems) })
-}
+func (s *Server) Problems() []string { return list(s, &s.problems) }
 
 // Commands are those registered in a guild, or globally with "", as sent.
 func (s *Server) Commands(guildID string) []map[string]any {
@@ -188,9 +199,7 @@ func (s *Server) Commands(guildID string) []map[string]any {
 }
 
 // Overwrites counts the bulk overwrites of commands that took effect.
-func (s *Server) Overwrites() int {
-	return locked(s, func() int { return s.overwrites })
-}
+func (s *Server) Overwrites() int { return get(s, &s.overwrites) }
 
 // Changed is closed at the next change of anything that can be asked here.
 func (s *Server) Changed() <-chan struct{} {

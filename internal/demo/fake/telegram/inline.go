@@ -53,9 +53,7 @@ type inlineQuery struct {
 }
 
 // InlineAnswers are the answers to inline queries so far, in order.
-func (s *Server) InlineAnswers() []InlineAnswer {
-	return locked(s, func() []InlineAnswer { return slices.Clone(s.inlineAnswers) })
-}
+func (s *Server) InlineAnswers() []InlineAnswer { return list(s, &s.inlineAnswers) }
 
 // WaitInline waits for the answer to an inline query; it is false when limit is
 // over.

@@ -17,9 +17,7 @@ type Seen struct {
 }
 
 // Seen is all that was shown so far, in order.
-func (s *Server) Seen() []Seen {
-	return locked(s, func() []Seen { return slices.Clone(s.seen) })
-}
+func (s *Server) Seen() []Seen { return list(s, &s.seen) }
 
 // SeenByOthers is what was shown to anybody but this user.
 func (s *Server) SeenByOthers(user int64) []Seen {

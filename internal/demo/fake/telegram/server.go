@@ -185,6 +185,19 @@ func newServer() *Server {
 	}
 }
 
+// get returns a value under the lock, list a copy of a list.
+func get[T any](s *Server, value *T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *value
+}
+
+func list[T any](s *Server, values *[]T) []T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(*values)
+}
+
 // locked is what f returns under the lock.
 func locked[T any](s *Server, f func() T) T {
 	s.mu.Lock()
@@ -293,9 +306,7 @@ func (s *Server) callsOf(method string) []Call {
 }
 
 // Offsets are the offsets of every getUpdates so far, 0 if none was given.
-func (s *Server) Offsets() []int64 {
-	return locked(s, func() []int64 { return slices.Clone(s.offsets) })
-}
+func (s *Server) Offsets() []int64 { return list(s, &s.offsets) }
 
 // Pending are the IDs of the updates that are not acknowledged.
 func (s *Server) Pending() []int64 {
@@ -309,11 +320,7 @@ func (s *Server) Pending() []int64 {
 }
 
 // Webhook is what setWebhook last said.
-func (s *Server) Webhook() Webhook {
-	return locked(s, func() Webhook { return s.webhook })
-}
+func (s *Server) Webhook() Webhook { return get(s, &s.webhook) }
 
 // Violations are the calls that the Bot API's description does not allow.
-func (s *Server) Violations() []string {
-	return locked(s, func() []string { return slices.Clone(s.violations) })
-}
+func (s *Server) Violations() []string { return list(s, &s.violations) }
