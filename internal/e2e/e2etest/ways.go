@@ -38,7 +38,8 @@ type Door struct {
 	t      testing.TB
 	client *http.Client
 	mu     sync.Mutex
-	url    string // of the bot's HTTP server
+	url    string                  // of the bot's HTTP server
+	queues map[int64]chan struct{} // by chat, held by the delivery that is made
 }
 
 // Open starts the platform until the test ends.
@@ -46,7 +47,7 @@ func (w Way) Open(t testing.TB) *Door {
 	// Platforms keep their connections open. Telegram makes at most 100:
 	// https://core.telegram.org/bots/api#setwebhook
 	conns := &http.Transport{MaxIdleConnsPerHost: 100}
-	d := &Door{Way: w, t: t, client: &http.Client{Transport: conns}}
+	d := &Door{Way: w, t: t, client: &http.Client{Transport: conns}, queues: map[int64]chan struct{}{}}
 	t.Cleanup(d.client.CloseIdleConnections)
 	if w.OnDiscord {
 		d.Discord = Discord(t)
@@ -149,10 +150,27 @@ func (d *Door) Ask(c Command) *Asked {
 	}
 	update := d.Telegram.Update(m)
 	a.Message = m["message_id"].(int64)
-	for range max(1, c.Times) {
+	go func() {
+		queue := d.queue(chat.ID)
+		queue <- struct{}{}
+		d.deliver(update)
+		<-queue
+	}()
+	for range c.Times - 1 { // as after a response that was lost
 		go d.deliver(update)
 	}
 	return a
+}
+
+// queue is held while a delivery is made: Telegram makes one at a time for each
+// chat (tdlib/telegram-bot-api, Client.cpp: the chat's ID is the webhook's queue).
+func (d *Door) queue(chat int64) chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.queues[chat] == nil {
+		d.queues[chat] = make(chan struct{}, 1)
+	}
+	return d.queues[chat]
 }
 
 // deliver makes one delivery of Telegram's until the response is 200.
