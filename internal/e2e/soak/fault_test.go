@@ -56,7 +56,7 @@ func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Ran
 // have arrived are carried out.
 func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 	fake := s.telegram.Telegram
-	unclear := func() faketelegram.Fault {
+	unknown := func() faketelegram.Fault {
 		all := []faketelegram.Fault{faketelegram.ResetBefore(), faketelegram.Status(500), faketelegram.Status(503), faketelegram.Page(502)}
 		f := all[r.IntN(len(all))]
 		f.Landed = r.IntN(2) == 0
@@ -67,11 +67,11 @@ func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 		switch r.IntN(6) {
 		case 0:
 			for range n {
-				fake.Fail("sendMessage", unclear())
+				fake.Fail("sendMessage", unknown())
 			}
 		case 1:
 			fake.Heal("getUpdates") // faults must not queue up: it waits longer after each
-			fake.Fail("getUpdates", faketelegram.TooMany(time.Second), unclear())
+			fake.Fail("getUpdates", faketelegram.TooMany(time.Second), unknown())
 		default:
 			fake.Fail("sendMessage", slices.Repeat([]faketelegram.Fault{faketelegram.TooMany(time.Second)}, n)...)
 		}

@@ -118,7 +118,7 @@ func (s *soak) collect() {
 	sent, calls := s.telegram.Telegram.Take()
 	for _, c := range calls {
 		if c.Method == "sendMessage" && c.Fault.Unclear() {
-			s.unclear++
+			s.unknown++
 		}
 		if c.Params["parse_mode"] != nil {
 			s.Errorf("a message is sent as markup: %s", c.Params)
@@ -172,7 +172,7 @@ func (s *soak) said(m faketelegram.Sent) {
 	}
 	if asked == nil && m.Chat > 0 {
 		asked = s.elsewhere(m.Chat)
-		if asked == nil && s.unclear > 0 { // once more than needed, for one that is over
+		if asked == nil && s.unknown > 0 { // once more than needed, for one that is over
 			s.doubled++
 			return
 		}

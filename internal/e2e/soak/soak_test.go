@@ -68,10 +68,10 @@ type soak struct {
 	gateway sync.RWMutex
 	// scripted are the faults of Discord after which a call is made again.
 	scripted, repeated int
-	// unclear are sends to Telegram that may or may not have arrived, doubled the
+	// unknown are sends to Telegram that may or may not have arrived, doubled the
 	// messages that are there once more than needed, and unanswered the questions
 	// without an answer.
-	unclear, doubled, unanswered int
+	unknown, doubled, unanswered int
 	asked, wrong                 int
 	verdicts                     map[string]int
 }
@@ -118,7 +118,7 @@ func TestSoak(t *testing.T) {
 	s.collect()
 
 	fmt.Printf("soak of %v, -soak.seed %d\ncommands %d: %v\nwrong %d  unanswered %d  doubled %d  sends of unknown outcome %d\nat the start: %v\nat the end:   %v\n",
-		time.Since(began).Round(time.Second), *soakSeed, s.asked, s.verdicts, s.wrong, s.unanswered, s.doubled, s.unclear, atStart, atEnd)
+		time.Since(began).Round(time.Second), *soakSeed, s.asked, s.verdicts, s.wrong, s.unanswered, s.doubled, s.unknown, atStart, atEnd)
 	if atEnd.grown(atStart, s.asked) {
 		t.Error("it has grown")
 	}
@@ -210,16 +210,16 @@ func (s *soak) compare() {
 	// A send that hangs has an unknown outcome once its time is over.
 	s.until("the adapter counts the sends that broke off", 30*time.Second, func() bool {
 		s.mu.Lock()
-		unclear := s.unclear
+		unknown := s.unknown
 		s.mu.Unlock()
-		return s.event("telegram", "send_outcome_unknown") == unclear
+		return s.event("telegram", "send_outcome_unknown") == unknown
 	})
 	abandoned, panics := s.event("telegram", "send_abandoned"), s.event("telegram", "panic")+s.event("discord", "panic")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.unanswered > abandoned || s.doubled > s.unclear || panics > 0 {
+	if s.unanswered > abandoned || s.doubled > s.unknown || panics > 0 {
 		s.Errorf("%d unanswered, %d abandoned; %d doubled, %d sends of unknown outcome; %d panics",
-			s.unanswered, abandoned, s.doubled, s.unclear, panics)
+			s.unanswered, abandoned, s.doubled, s.unknown, panics)
 	}
 	if s.repeated > s.scripted {
 		s.Errorf("%d calls to Discord were made again, %d had cause", s.repeated, s.scripted)

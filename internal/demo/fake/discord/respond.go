@@ -10,11 +10,11 @@ import (
 )
 
 var (
-	errUnknownInteraction = &failure{http.StatusNotFound, 10062, "Unknown interaction"}
-	errUnknownWebhook     = &failure{http.StatusNotFound, 10015, "Unknown Webhook"}
-	errUnknownMessage     = &failure{http.StatusNotFound, 10008, "Unknown Message"}
-	errExpiredToken       = &failure{http.StatusUnauthorized, 50027, "Invalid Webhook Token"}
-	errAcknowledged       = &failure{http.StatusBadRequest, 40060, "Interaction has already been acknowledged."}
+	errUnknownInteraction = &failure{status: http.StatusNotFound, code: 10062, message: "Unknown interaction"}
+	errUnknownWebhook     = &failure{status: http.StatusNotFound, code: 10015, message: "Unknown Webhook"}
+	errUnknownMessage     = &failure{status: http.StatusNotFound, code: 10008, message: "Unknown Message"}
+	errExpiredToken       = &failure{status: http.StatusUnauthorized, code: 50027, message: "Invalid Webhook Token"}
+	errAcknowledged       = &failure{status: http.StatusBadRequest, code: 40060, message: "Interaction has already been acknowledged."}
 )
 
 // The kinds of first responses, by Discord's numbers.
@@ -97,7 +97,7 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *fai
 	if p.answer.Callbacks > 1 {
 		return errAcknowledged
 	}
-	if refused := p.take(kind, data, files); refused != nil {
+	if refused := p.carryOut(kind, data, files); refused != nil {
 		p.answer.Callbacks--
 		return refused
 	}
@@ -109,8 +109,8 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *fai
 	return nil
 }
 
-// take does what a first response says. The caller holds Server.mu.
-func (p *Pending) take(kind int, data map[string]any, files map[string]Attachment) *failure {
+// carryOut does what a first response says. The caller holds Server.mu.
+func (p *Pending) carryOut(kind int, data map[string]any, files map[string]Attachment) *failure {
 	switch kind {
 	case openModal:
 		modal, err := shownModal(data)

@@ -25,7 +25,7 @@ type failure struct {
 // handler answers one call with a status and what becomes JSON.
 type handler func(r *http.Request) (status int, body any, err *failure)
 
-var errUnauthorized = &failure{http.StatusUnauthorized, 0, "401: Unauthorized"}
+var errUnauthorized = &failure{status: http.StatusUnauthorized, code: 0, message: "401: Unauthorized"}
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
@@ -47,7 +47,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc(resumePath, s.serveGateway)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.problem(fmt.Errorf("no such route: %s", r.Method))
-		writeFailure(w, &failure{http.StatusNotFound, 0, "404: Not Found"}, 0)
+		writeFailure(w, &failure{status: http.StatusNotFound, code: 0, message: "404: Not Found"}, 0)
 	})
 	return mux
 }
@@ -113,7 +113,7 @@ func (s *Server) bot(h handler) handler {
 			return 0, nil, errUnauthorized
 		}
 		if app := r.PathValue("app"); app != "" && app != s.ApplicationID {
-			return 0, nil, &failure{http.StatusForbidden, 20012, "not authorized on this application"}
+			return 0, nil, &failure{status: http.StatusForbidden, code: 20012, message: "not authorized on this application"}
 		}
 		return h(r)
 	}

@@ -83,7 +83,7 @@ type Server struct {
 	remaining    int
 	resetAfter   time.Duration
 	watch        func(Shown)
-	most         int // interactions that are remembered; 0 is all
+	kept         int // interactions that are remembered; 0 is all
 }
 
 // BotName is what the bot is called.
@@ -237,5 +237,5 @@ func (s *Server) problem(err error) *failure {
 // note is problem for a caller that holds mu.
 func (s *Server) note(err error) *failure {
 	s.problems = append(s.problems, err.Error())
-	return &failure{http.StatusBadRequest, 50035, err.Error()}
+	return &failure{status: http.StatusBadRequest, code: 50035, message: err.Error()}
 }

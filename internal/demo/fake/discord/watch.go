@@ -24,17 +24,17 @@ func (s *Server) Watch(f func(Shown)) { s.set(func() { s.watch = f }) }
 
 // Remember has the server keep the last n interactions and messages and no more,
 // so that it can run for long. What is forgotten cannot be answered or changed.
-func (s *Server) Remember(n int) { s.set(func() { s.most = n }) }
+func (s *Server) Remember(n int) { s.set(func() { s.kept = n }) }
 
-// forget keeps to most. The caller holds mu.
+// forget drops what is beyond kept. The caller holds mu.
 func (s *Server) forget() {
-	if s.most == 0 {
+	if s.kept == 0 {
 		return
 	}
 	oldest := func(all []string) map[string]bool {
 		slices.SortFunc(all, compareIDs)
 		gone := map[string]bool{}
-		for _, id := range all[:max(0, len(all)-s.most)] {
+		for _, id := range all[:max(0, len(all)-s.kept)] {
 			gone[id] = true
 		}
 		return gone
@@ -47,6 +47,6 @@ func (s *Server) forget() {
 	maps.DeleteFunc(s.interactions, func(_ string, p *Pending) bool { return gone[p.ID] })
 	gone = oldest(slices.Collect(maps.Keys(s.messages)))
 	maps.DeleteFunc(s.messages, func(id string, _ *Message) bool { return gone[id] })
-	s.problems = s.problems[max(0, len(s.problems)-s.most):]
-	s.identifies = s.identifies[max(0, len(s.identifies)-s.most):]
+	s.problems = s.problems[max(0, len(s.problems)-s.kept):]
+	s.identifies = s.identifies[max(0, len(s.identifies)-s.kept):]
 }

@@ -28,5 +28,5 @@ func (s *Server) SeenByOthers(user int64) []Seen {
 func (s *Server) show(method string, m *Sent) {
 	now := *m
 	s.watch(Event{Message: &now})
-	s.seen = append(s.seen, Seen{method, m.Chat, m.Reader, said(m.Text, m.Entities, m.Markup)})
+	s.seen = append(s.seen, Seen{Method: method, Chat: m.Chat, Reader: m.Reader, Text: said(m.Text, m.Entities, m.Markup)})
 }

@@ -105,7 +105,7 @@ type Server struct {
 
 	people map[int64]User // how they appear in updates
 	watch  func(Event)
-	most   int // of each thing that is remembered; 0 is all
+	kept   int // of each thing that is remembered; 0 is all
 }
 
 type queued struct {

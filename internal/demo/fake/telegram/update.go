@@ -115,7 +115,7 @@ func (s *Server) update(kind string, member any) queued {
 	if err != nil {
 		panic("telegram: an update that is not JSON: " + err.Error())
 	}
-	return queued{id, kind, raw}
+	return queued{id: id, kind: kind, raw: raw}
 }
 
 // PushRaw queues the members of an update other than its ID, as they are:
