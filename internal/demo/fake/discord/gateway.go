@@ -115,7 +115,7 @@ func (s *Server) WaitConnected(ctx context.Context) error {
 // Wait returns once done is true, which it asks at every change here.
 func (s *Server) Wait(ctx context.Context, done func() bool) error {
 	for {
-		changed := s.Changed()
+		changed := get(s, &s.changed)
 		if done() {
 			return nil
 		}

@@ -201,12 +201,7 @@ func (s *Server) Commands(guildID string) []map[string]any {
 // Overwrites counts the bulk overwrites of commands that took effect.
 func (s *Server) Overwrites() int { return get(s, &s.overwrites) }
 
-// Changed is closed at the next change of anything that can be asked here.
-func (s *Server) Changed() <-chan struct{} {
-	return locked(s, func() <-chan struct{} { return s.changed })
-}
-
-// notify tells those who wait for Changed. The caller holds mu.
+// notify wakes Wait. The caller holds mu.
 func (s *Server) notify() {
 	close(s.changed)
 	s.changed = make(chan struct{})

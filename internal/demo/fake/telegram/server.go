@@ -226,7 +226,7 @@ func (s *Server) until(limit time.Duration, ok func() bool) bool {
 // Wait returns once done is true, which it asks at every change here.
 func (s *Server) Wait(ctx context.Context, done func() bool) error {
 	for {
-		changed := locked(s, func() <-chan struct{} { return s.changed })
+		changed := get(s, &s.changed)
 		if done() {
 			return nil
 		}
