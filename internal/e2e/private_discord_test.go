@@ -3,7 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,48 +18,30 @@ import (
 // discordCrowd is the people in Discord.
 type discordCrowd struct {
 	*crowd
-	t    *testing.T
-	fake *fakediscord.Server
-	hook string // empty where the bot is at the gateway
-	// messages are those that can be pressed, the newest last.
-	messages []discordMessage
-	// modals are those that can be sent.
-	modals []*fakediscord.Pending
-	menus  bool // judged already
+	t        *testing.T
+	fake     *fakediscord.Server
+	hook     string                 // empty where the bot is at the gateway
+	messages []discordMessage       // that can be pressed, the newest last
+	modals   []*fakediscord.Pending // that can be sent
 }
 
-// discordMessage is a message and where it stands.
+// discordMessage is a message and what it answers.
 type discordMessage struct {
 	fakediscord.Message
 	in fakediscord.Interaction
 }
 
-func newDiscordCrowd(t *testing.T, s *crowd) *discordCrowd {
-	return &discordCrowd{crowd: s, t: t, fake: e2etest.Discord(t)}
-}
-
 func (c *discordCrowd) actions() map[string]func(*rapid.T, services.Person) {
 	return map[string]func(*rapid.T, services.Person){
-		"a command":       c.command,
-		"a person's menu": c.personMenu,
-		"a press":         c.press,
-		"a forged press":  c.forge,
-		"a modal":         c.submit,
-		"choices":         c.choices,
+		"discord: a command": c.command, "discord: a press": c.press, "discord: a modal": c.submit, "discord: choices": c.choices,
 	}
 }
 
 // as is an interaction of the person, somewhere.
 func (c *discordCrowd) as(rt *rapid.T, p services.Person) fakediscord.Interaction {
 	i := fakediscord.Interaction{UserID: p.UID("Discord"), Locale: rapid.SampledFrom([]string{"en-US", "es-ES", "vi"}).Draw(rt, "locale")}
-	switch rapid.SampledFrom([]string{"listed", "other", "private", "installed"}).Draw(rt, "place") {
-	case "listed":
-		i.GuildID = listedServer
-	case "other":
-		i.GuildID = otherServer
-	case "installed":
-		i.GuildID, i.UserInstalled = listedServer, true
-	}
+	i.GuildID = rapid.SampledFrom([]string{listedServer, otherServer, ""}).Draw(rt, "server")
+	i.UserInstalled = i.GuildID != "" && rapid.Bool().Draw(rt, "user-installed")
 	i.ChannelID = "1400000000000000000" + i.GuildID
 	if p.DID == c.world.World.Newcomer.DID && i.GuildID != "" {
 		i.Permissions = discordgo.PermissionBanMembers
@@ -67,90 +49,52 @@ func (c *discordCrowd) as(rt *rapid.T, p services.Person) fakediscord.Interactio
 	return i
 }
 
-// names are the options of a command with so many words.
-func names(line []string) []string {
-	switch {
-	case line[0] == "staked":
-		return []string{"wallet"}
-	case line[0] == "price":
-		return []string{"period"}
-	case line[0] == "mylogins":
-		return []string{"page"}
-	case line[0] == "verify" && len(line) == 2:
-		return []string{"wallet"}
-	case line[0] == "verify":
-		return []string{"user", "wallet"}
-	case len(line) == 3:
-		return []string{"platform", "uid"}
-	}
-	return []string{"user"}
+// options are the names of a command's options, where so many are given.
+var options = map[string][][]string{
+	"staked": {{"wallet"}}, "price": {{"period"}}, "mylogins": {{"page"}},
+	"verify": {{"wallet"}, {"user", "wallet"}}, "exists": {{"user"}, {"platform", "uid"}},
 }
 
 func (c *discordCrowd) command(rt *rapid.T, p services.Person) {
 	i, line := c.as(rt, p), rapid.SampledFrom(c.lines()).Draw(rt, "line")
 	i.Command, i.Options, i.Users = line[0], map[string]string{}, map[string]string{}
+	registered := c.world.World.Registered.UID("Discord")
 	for n, word := range line[1:] {
-		if name := names(line)[n]; name == "user" {
-			i.Users[name] = c.world.World.Registered.UID("Discord")
+		if name := options[line[0]][len(line)-2][n]; name == "user" {
+			i.Users[name] = registered
 		} else {
 			i.Options[name] = word
 		}
 	}
+	if line[0] == "moon" { // in place of a command that Discord does not know
+		i.Command, i.Target = "Check registration", registered
+	}
 	c.ask(rt, i)
 }
 
-func (c *discordCrowd) personMenu(rt *rapid.T, p services.Person) {
-	i := c.as(rt, p)
-	i.Command, i.Target = "Check registration", c.world.World.Registered.UID("Discord")
-	c.ask(rt, i)
-}
-
-// shown draws a message that p can see and that has the buttons asked for.
-func (c *discordCrowd) shown(rt *rapid.T, p services.Person, fits func(fakediscord.Message) bool) (m discordMessage, ok bool) {
-	var all []discordMessage
-	for _, m := range c.messages {
-		direct := m.in.GuildID == "" || m.Ephemeral
-		if (!direct || m.in.UserID == p.UID("Discord")) && fits(m.Message) {
-			all = append(all, m)
-		}
-	}
-	if len(all) == 0 {
-		return m, false
-	}
-	return all[len(all)-1-rapid.IntRange(0, min(len(all), 20)-1).Draw(rt, "message")], true
-}
-
-func customIDs(m fakediscord.Message) []string {
-	var all []string
-	for _, row := range m.Buttons {
-		for _, b := range row {
-			if b.CustomID != "" {
-				all = append(all, b.CustomID)
-			}
+func customIDs(m fakediscord.Message) (all []string) {
+	for _, b := range slices.Concat(m.Buttons...) {
+		if b.CustomID != "" {
+			all = append(all, b.CustomID)
 		}
 	}
 	return all
 }
 
-// on is a press of a button under m by p.
-func (m discordMessage) on(p services.Person, button string) fakediscord.Interaction {
-	return fakediscord.Interaction{Button: button, On: &m.Message, UserID: p.UID("Discord"),
-		GuildID: m.in.GuildID, ChannelID: m.in.ChannelID, UserInstalled: m.in.UserInstalled}
-}
-
+// press has p press a button of a message that they can see.
 func (c *discordCrowd) press(rt *rapid.T, p services.Person) {
-	m, ok := c.shown(rt, p, func(m fakediscord.Message) bool { return len(customIDs(m)) > 0 })
-	if !ok {
+	all := slices.DeleteFunc(slices.Clone(c.messages), func(m discordMessage) bool {
+		return (m.in.GuildID == "" || m.Ephemeral) && m.in.UserID != p.UID("Discord")
+	})
+	if len(all) == 0 {
 		return
 	}
-	c.ask(rt, m.on(p, rapid.SampledFrom(customIDs(m.Message)).Draw(rt, "button")))
+	m := all[len(all)-1-rapid.IntRange(0, min(len(all), 20)-1).Draw(rt, "message")]
+	c.ask(rt, fakediscord.Interaction{
+		Button: rapid.SampledFrom(c.states(rt, customIDs(m.Message))).Draw(rt, "state"), On: &m.Message, UserID: p.UID("Discord"),
+		GuildID: m.in.GuildID, ChannelID: m.in.ChannelID, UserInstalled: m.in.UserInstalled,
+	})
 	c.seen["Discord: a button was pressed"]++
-}
-
-func (c *discordCrowd) forge(rt *rapid.T, p services.Person) {
-	if m, ok := c.shown(rt, p, func(fakediscord.Message) bool { return true }); ok {
-		c.ask(rt, m.on(p, strings.ToValidUTF8(rapid.SampledFrom(c.forged()).Draw(rt, "state"), "?")))
-	}
 }
 
 func (c *discordCrowd) submit(rt *rapid.T, _ services.Person) {
@@ -173,7 +117,7 @@ func (c *discordCrowd) choices(rt *rapid.T, p services.Person) {
 	c.ask(rt, i)
 }
 
-// ask waits for the answer and judges all that was shown meanwhile.
+// ask waits for the answer and judges what was shown meanwhile.
 func (c *discordCrowd) ask(rt *rapid.T, i fakediscord.Interaction) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), e2etest.Patience)
 	defer cancel()
@@ -191,54 +135,28 @@ func (c *discordCrowd) ask(rt *rapid.T, i fakediscord.Interaction) {
 	if err != nil {
 		rt.Fatalf("%+v is not answered: %v", i, err)
 	}
-	asker := c.person(i.UserID)
+	user := c.person("Discord", i.UserID)
 	for _, m := range pending.Shown() {
-		reader := asker
+		reader := user
 		switch {
 		case m.Ephemeral:
-			reader = c.person(m.SeenBy)
+			reader = c.person("Discord", m.SeenBy)
 		case i.GuildID != "":
 			reader = nil
 		}
-		for n := range m.Attachments {
-			m.Attachments[n].Bytes = nil // a picture
-		}
-		c.see(rt, "Discord", "a message", reader, everything(m))
+		c.see(rt, "Discord", "a message", reader, m.Everything())
 	}
-	c.see(rt, "Discord", "a modal or choices", asker, everything([]any{answer.Modal, answer.Choices}))
-	if !c.menus {
-		c.menus = true
-		c.see(rt, "Discord", "a menu", nil, everything(c.fake.Commands("")))
-	}
+	shown, _ := json.Marshal([]any{answer.Modal, answer.Choices})
+	c.see(rt, "Discord", "a modal or choices", user, string(shown))
 	if answer.Modal != nil {
 		c.modals = append(c.modals, pending)
 	}
 	for _, m := range append(answer.Followups, answer.Message) {
 		if m.ID != "" {
-			c.messages = append(c.messages, discordMessage{m, i})
+			c.messages = append(c.messages, discordMessage{Message: m, in: i})
 		}
 	}
 	if problems := c.fake.Problems(); len(problems) > 0 {
-		rt.Fatalf("%+v: Discord refuses %v", i, problems)
+		rt.Fatalf("%+v: Discord refuses %s", i, strings.Join(problems, ", "))
 	}
-}
-
-func (c *discordCrowd) person(uid string) *services.Person {
-	for _, p := range c.people() {
-		if p.UID("Discord") == uid {
-			return &p
-		}
-	}
-	panic("nobody has the ID " + uid)
-}
-
-// everything is all text of a message, of hidden parts as well.
-func everything(shown any) string {
-	var text strings.Builder
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(shown); err != nil {
-		panic(fmt.Sprint("what Discord shows is not JSON: ", err))
-	}
-	return text.String()
 }

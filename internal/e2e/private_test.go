@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -24,31 +25,30 @@ import (
 
 var privateDraw = flag.Duration("private.draw", time.Second, "how long commands, presses and failures are drawn for each way in")
 
-// mostRounds bounds how often all is drawn again until everything that is judged
+// maxRounds bounds how often everything is drawn again until all that is judged
 // was there, which one round nearly always does.
-const mostRounds = 10
+const maxRounds = 10
 
-// TestNobodySeesWhatIsPrivateToAnother draws commands, presses of the buttons
-// that are there and of forged ones, replies to questions, modals, inline
-// queries and failures of services, by somebody who is registered, a moderator
-// and a stranger, in groups and in private. Whatever the bot shows, to whomever
-// and however shortly, holds no DID; what others can see holds no login, no
-// account, no verdict of a private command and nothing of the wallet that only
-// private commands were asked about.
+// Commands, presses of buttons that are there and of forged ones, replies to
+// questions, modals, inline queries and failures of services are drawn, by somebody
+// who is registered, a moderator and a stranger, in groups and in private. What the
+// bot shows, to anybody and however shortly, never holds a DID. What others can see
+// holds no login, no account, no verdict of a private command and nothing of the
+// wallet that only private commands were asked about.
 func TestNobodySeesWhatIsPrivateToAnother(t *testing.T) {
 	for name, way := range map[string]struct {
 		language string
-		overHTTP bool
+		byHTTP   bool
 	}{
 		"polling and gateway, in English":      {"en", false},
 		"webhook and interactions, in Russian": {"ru", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newCrowd(t, way.language, way.overHTTP)
+			s := newCrowd(t, way.language, way.byHTTP)
 			deadline := time.Now().Add(*privateDraw)
-			var failed atomic.Bool // then go on, for the shortest way to it
-			for rounds := 0; rounds == 0 || rounds < mostRounds && len(s.unseen()) > 0 && !t.Failed(); rounds++ {
+			var failed atomic.Bool // then rapid looks for the shortest way to it
+			for rounds := 0; rounds == 0 || rounds < maxRounds && len(s.unseen()) > 0 && !t.Failed(); rounds++ {
 				rapid.Check(t, func(rt *rapid.T) {
 					if time.Now().After(deadline) && len(s.unseen()) == 0 && !failed.Load() {
 						return
@@ -58,21 +58,20 @@ func TestNobodySeesWhatIsPrivateToAnother(t *testing.T) {
 				})
 			}
 			if unseen := s.unseen(); len(unseen) > 0 {
-				t.Errorf("not once: %q, so that nothing was judged of it; seen %v", unseen, s.seen)
+				t.Errorf("never seen, and so never judged: %q; seen %v", unseen, s.seen)
 			}
 		})
 	}
 }
 
-// crowd is people on both platforms of one bot, and all that they are shown.
+// crowd is people on both platforms of one bot, and what they are shown.
 type crowd struct {
 	world    *fault.Fakes
 	telegram *telegramCrowd
 	discord  *discordCrowd
 	verdicts []string
 	personal []string
-	// seen counts what was shown, by platform and kind.
-	seen map[string]int
+	seen     map[string]int // by platform and kind
 }
 
 // listedGroup and listedServer are in MODERATOR_CHATS, other ones are not.
@@ -81,30 +80,30 @@ const (
 	listedServer, otherServer = "41", "42"
 )
 
-func newCrowd(t *testing.T, language string, overHTTP bool) *crowd {
+func newCrowd(t *testing.T, language string, byHTTP bool) *crowd {
 	s := &crowd{world: e2etest.Sandbox(t), seen: map[string]int{}, verdicts: verdicts(t)}
-	w := s.world.World
 	for _, p := range s.people() {
 		s.personal = append(s.personal, p.UID("Telegram"), p.UID("Discord"))
 	}
-	s.personal = append(s.personal, askedPrivately(w), strings.ToLower(askedPrivately(w)), askedPrivately(w)[:6], "1,012,345", "1 012 345")
-	s.telegram, s.discord = newTelegramCrowd(t, s), newDiscordCrowd(t, s)
+	wallet := s.wallet()
+	s.personal = append(s.personal, wallet, strings.ToLower(wallet), wallet[:6], "1,012,345", "1 012 345")
+	s.telegram, s.discord = newTelegramCrowd(t, s), &discordCrowd{crowd: s, t: t, fake: e2etest.Discord(t)}
 	way := slices.Concat(e2etest.Polling(s.telegram.fake), e2etest.Gateway(s.discord.fake))
-	if overHTTP {
+	if byHTTP {
 		way = slices.Concat(e2etest.Webhook(s.telegram.fake), e2etest.Interactions(s.discord.fake))
 	}
 	bot := e2etest.ServeReady(t, s.world, append(way, "CHAT_LANGUAGE="+language, "SERVICE_NAME=Zebra Passport",
 		"EXPLORER_URL=https://explorer.example", "STAKING_PENDING_METHOD="+services.PendingMethod, "STALE_FOR=0s",
 		fmt.Sprintf("MODERATOR_CHATS=telegram:%d,discord:%s", listedGroup, listedServer))...)
-	if overHTTP {
+	if byHTTP {
 		s.telegram.hook, s.discord.hook = bot.URL+e2etest.WebhookPath, bot.URL+e2etest.InteractionsPath
 	}
 	return s
 }
 
-// askedPrivately is the wallet that only private commands are asked about. Public ones are
+// wallet is the one that only private commands are asked about. Public ones are
 // asked about the idle wallet.
-func askedPrivately(w services.World) string { return w.Staker.Hex() }
+func (s *crowd) wallet() string { return s.world.World.Staker.Hex() }
 
 // people are somebody with logins, a moderator and a stranger.
 func (s *crowd) people() []services.Person {
@@ -112,101 +111,98 @@ func (s *crowd) people() []services.Person {
 	return []services.Person{w.Registered, w.Newcomer, w.Unregistered}
 }
 
+// person has an account on the platform; nil if nobody of the crowd does.
+func (s *crowd) person(platform, uid string) *services.Person {
+	for _, p := range s.people() {
+		if p.UID(platform) == uid {
+			return &p
+		}
+	}
+	return nil
+}
+
 // actions are what may happen next.
 func (s *crowd) actions() map[string]func(*rapid.T) {
-	person := rapid.SampledFrom([]int{0, 1, 2})
 	all := map[string]func(*rapid.T){
-		"a service fails": func(rt *rapid.T) {
+		"a service fails, or all are well again": func(rt *rapid.T) {
 			f := rapid.SampledFrom([]fault.Fault{
-				{}, fault.Answer(500, "text/html", "down"), fault.Answer(200, "application/json", "{}"), fault.Answer(429, "text/plain", ""),
+				{}, {}, fault.Answer(500, "text/html", "down"), fault.Answer(200, "application/json", "{}"), fault.Answer(429, "text/plain", ""),
 			}).Draw(rt, "fault")
-			s.world.At(rapid.SampledFrom(fault.Targets).Draw(rt, "service")).SetFault(f)
-		},
-		"services are well": func(*rapid.T) {
+			service := rapid.SampledFrom(fault.Targets).Draw(rt, "service")
 			for _, target := range fault.Targets {
-				s.world.At(target).SetFault(fault.Fault{})
+				if target == service || f.Name == "" {
+					s.world.At(target).SetFault(f)
+				}
 			}
 		},
 	}
-	for name, act := range s.telegram.actions() {
-		all["telegram: "+name] = func(rt *rapid.T) { act(rt, s.people()[person.Draw(rt, "person")]) }
-	}
-	for name, act := range s.discord.actions() {
-		all["discord: "+name] = func(rt *rapid.T) { act(rt, s.people()[person.Draw(rt, "person")]) }
+	for _, actions := range []map[string]func(*rapid.T, services.Person){s.telegram.actions(), s.discord.actions()} {
+		for name, act := range actions {
+			all[name] = func(rt *rapid.T) { act(rt, s.people()[rapid.IntRange(0, 2).Draw(rt, "person")]) }
+		}
 	}
 	return all
 }
 
 // lines are commands with their arguments, as people give them.
 func (s *crowd) lines() [][]string {
-	w := s.world.World
-	idle, registered := w.Idle.Hex(), w.Registered.UID("Telegram")
+	idle, registered, wallet := s.world.World.Idle.Hex(), s.world.World.Registered.UID("Telegram"), s.wallet()
 	return [][]string{
 		{"staked", idle}, {"price"}, {"price", "7d"}, {"supply"}, {"status"}, {"help"}, {"start"}, {"moon"},
 		{"staked"}, {"staked", "0x12"}, {"mylogins"}, {"mylogins"}, {"mylogins", "2"}, {"mylogins", "x"},
-		{"exists"}, {"exists", registered}, {"exists", "telegram", registered}, {"exists", "EVM", askedPrivately(w)}, {"exists", "x"},
-		{"verify"}, {"verify", askedPrivately(w)}, {"verify", idle}, {"verify", registered, askedPrivately(w)}, {"verify", "0x12"},
+		{"exists"}, {"exists", registered}, {"exists", "telegram", registered}, {"exists", "EVM", wallet}, {"exists", "x"},
+		{"verify"}, {"verify", wallet}, {"verify", idle}, {"verify", registered, wallet}, {"verify", "0x12"},
 	}
 }
 
-// forged are states of buttons that nobody was shown.
-func (s *crowd) forged() []string {
-	w := s.world.World
-	var all []string
-	for _, edit := range []string{"e", "n"} {
-		for _, ask := range []string{
-			"mylogins", "mylogins 2", "exists", "exists " + w.Registered.UID("Telegram"), "verify " + askedPrivately(w),
-			"verify " + w.Registered.UID("Telegram"), "staked", "price", "exists Telegram " + w.Registered.UID("Telegram"), "moon",
-		} {
-			all = append(all, "1 "+edit+" 0 "+ask)
-		}
+// states are what the buttons of a message hand back, or what nobody was shown.
+func (s *crowd) states(rt *rapid.T, buttons []string) []string {
+	if len(buttons) > 0 && rapid.Bool().Draw(rt, "a button that is there") {
+		return buttons
 	}
-	return append(all, "0 e 0 mylogins", "1 e", strings.Repeat("x", 64), "\x00\xff")
+	registered, wallet := s.world.World.Registered.UID("Telegram"), s.wallet()
+	forged := []string{"0 e 0 mylogins", "1 e", strings.Repeat("x", 64)}
+	for _, command := range []string{
+		"mylogins", "mylogins 2", "exists", "exists " + registered, "verify " + wallet, "verify " + registered, "staked", "price",
+		"exists Telegram " + registered, "moon",
+	} {
+		forged = append(forged, "1 e 0 "+command, "1 n 0 "+command)
+	}
+	return forged
 }
 
-// see judges what the bot has shown to reader, or to everybody if that is
-// nobody.
+// see judges what the bot has shown to reader, or to everybody if reader is nil.
 func (s *crowd) see(rt rapid.TB, platform, how string, reader *services.Person, text string) {
 	w := s.world.World
 	text = e2etest.Plain(text)
-	tell := func(what, found string) {
-		rt.Errorf("%s: %s is shown %s %q: %q", platform, how, what, found, text)
-	}
-	for _, did := range []string{w.Registered.DID, w.Newcomer.DID, w.Registered.DID[len("did:"):]} {
-		if strings.Contains(text, did) {
-			tell("with the DID", did)
-		}
-	}
-	registered := reader != nil && reader.DID == w.Registered.DID
-	if !registered {
-		for _, login := range w.Logins {
-			if strings.Contains(text, login.Dapp) {
-				tell("to another with the login", login.Dapp)
+	not := func(what string, private ...string) {
+		for _, p := range private {
+			if strings.Contains(text, p) {
+				rt.Errorf("%s: %s shows %s %q: %q", platform, how, what, p, text)
 			}
 		}
 	}
-	// The stranger is no moderator, and may learn about nobody else.
-	if stranger := reader != nil && reader.DID == ""; stranger && strings.Contains(text, w.Registered.UID(platform)) {
-		tell("to a stranger with the account", w.Registered.UID(platform))
+	not("a DID", w.Registered.DID, w.Newcomer.DID, w.Registered.DID[len("did:"):])
+	if reader == nil || reader.DID != w.Registered.DID {
+		for _, login := range w.Logins {
+			not("another the login", login.Dapp)
+		}
 	}
-	verdict := slices.IndexFunc(s.verdicts, func(v string) bool { return strings.Contains(strings.ToLower(text), v) })
-	if reader != nil {
-		if verdict >= 0 {
-			s.seen[platform+": a verdict"]++
-		}
-		if registered && strings.Contains(text, w.Logins[0].Dapp) {
-			s.seen[platform+": logins"]++
-		}
+	if reader != nil && reader.DID == "" { // the stranger is no moderator
+		not("a stranger the account", w.Registered.UID(platform))
+	}
+	if reader == nil {
+		s.seen[platform+": public"]++
+		not("everybody", s.personal...)
+		text = strings.ToLower(text)
+		not("everybody the verdict", s.verdicts...)
 		return
 	}
-	s.seen[platform+": public"]++
-	if verdict >= 0 {
-		tell("to everybody with the verdict", s.verdicts[verdict])
+	if slices.ContainsFunc(s.verdicts, func(v string) bool { return strings.Contains(strings.ToLower(text), v) }) {
+		s.seen[platform+": a verdict"]++
 	}
-	for _, p := range s.personal {
-		if strings.Contains(text, p) {
-			tell("to everybody with", p)
-		}
+	if strings.Contains(text, w.Logins[0].Dapp) {
+		s.seen[platform+": logins"]++
 	}
 }
 
@@ -219,19 +215,21 @@ func (s *crowd) unseen() []string {
 	}, func(kind string) bool { return s.seen[kind] > 0 })
 }
 
-// privateKeys begin the messages of private commands' answers.
-var privateKeys = regexp.MustCompile(`^(exists|verify|logins)\.`)
+var (
+	// privateKeys begin the messages of private commands' answers.
+	privateKeys = regexp.MustCompile(`^(exists|verify|logins)\.`)
+	placeholder = regexp.MustCompile(`\{[^}]*\}`)
+)
 
 // verdicts are what only answers to private commands say, in lower case and in
-// every language: the parts between the placeholders of their messages that
-// stand in no other message.
-func verdicts(t *testing.T) []string {
+// every language: the parts between the placeholders of their messages that are in
+// no other message.
+func verdicts(t *testing.T) (private []string) {
 	t.Helper()
 	files, err := filepath.Glob("../words/locales/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d languages, %v", len(files), err)
 	}
-	var private []string
 	var others strings.Builder
 	for _, file := range files {
 		content, err := os.ReadFile(file)
@@ -254,8 +252,7 @@ func verdicts(t *testing.T) []string {
 					continue
 				}
 				for _, part := range placeholder.Split(text, -1) {
-					part = strings.Trim(part, " .,:;()")
-					if utf8.RuneCountInString(part) >= shortestVerdict(part) {
+					if part = strings.Trim(part, " .,:;()"); utf8.RuneCountInString(part) >= minVerdict(part) {
 						private = append(private, part)
 					}
 				}
@@ -270,11 +267,9 @@ func verdicts(t *testing.T) []string {
 	return private
 }
 
-var placeholder = regexp.MustCompile(`\{[^}]*\}`)
-
-// shortestVerdict is how many characters tell one verdict from other words.
-func shortestVerdict(text string) int {
-	if utf8.RuneLen([]rune(text + "x")[0]) > 2 { // a Chinese character says a word
+// minVerdict is how many characters tell one verdict from other words.
+func minVerdict(text string) int {
+	if strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 		return 3
 	}
 	return 8

@@ -1,15 +1,12 @@
 package e2e
 
 import (
-	"context"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"pgregory.net/rapid"
 
 	"herald/internal/app"
 	"herald/internal/chat"
@@ -24,8 +21,8 @@ import (
 const (
 	// trialTTL is every TTL of a trial.
 	trialTTL = 200 * time.Millisecond
-	// slack is what a loaded machine may take beyond a TTL. TTL and slack are
-	// less than the longest pause of a service that failed repeatedly.
+	// slack is what a busy machine may take beyond a TTL. TTL and slack are less than
+	// the longest pause of a service that failed repeatedly.
 	slack = 4 * time.Second
 	// askAgain is how often a question that awaits an answer is put.
 	askAgain = 20 * time.Millisecond
@@ -40,53 +37,35 @@ type query struct {
 	staker bool
 }
 
-// queries are those of every command to which the world has an answer of its
-// own.
-func queries(w services.World) []query {
-	all := []query{
-		{name: "price", Question: truth.Question{Command: "price"}},
-		{name: "supply", Question: truth.Question{Command: "supply"}},
-		{name: "staked of a staker", Question: truth.Question{Command: "staked", Wallet: w.Staker}},
-		{name: "staked of an idle wallet", Question: truth.Question{Command: "staked", Wallet: w.Idle}},
-	}
-	ask := func(name, command string, p services.Person, wallet common.Address) {
-		all = append(all, query{name: name, from: e2etest.TelegramUser(p), Question: truth.Question{
-			Command: command, Account: core.Identity{Platform: "Telegram", UID: p.UID("Telegram")}, Wallet: wallet}})
-	}
-	none := common.Address{}
-	ask("mylogins", "mylogins", w.Registered, none)
-	ask("mylogins of a newcomer", "mylogins", w.Newcomer, none)
-	ask("exists of a registered", "exists", w.Registered, none)
-	ask("exists of an unregistered", "exists", w.Unregistered, none)
-	ask("verify of one's own wallet", "verify", w.Registered, w.Staker)
-	ask("verify of another's wallet", "verify", w.Newcomer, w.Staker)
-	// The last, since of the price it says how those before it fared.
-	ask("status", "status", w.Newcomer, none)
-	for i := range all {
-		all[i].staker = all[i].Wallet == w.Staker
-		if all[i].from == (chat.User{}) {
-			all[i].from = e2etest.TelegramUser(w.Newcomer)
-		}
+// queries put every command to which the world has an answer of its own.
+func queries(w services.World) (all []query) {
+	for _, q := range []struct {
+		name, command string
+		by            services.Person
+		wallet        common.Address
+	}{
+		{name: "price", command: "price", by: w.Newcomer},
+		{name: "supply", command: "supply", by: w.Newcomer},
+		{name: "staked of a staker", command: "staked", by: w.Newcomer, wallet: w.Staker},
+		{name: "staked of an idle wallet", command: "staked", by: w.Newcomer, wallet: w.Idle},
+		{name: "mylogins", command: "mylogins", by: w.Registered},
+		{name: "mylogins of a newcomer", command: "mylogins", by: w.Newcomer},
+		{name: "exists of a registered", command: "exists", by: w.Registered},
+		{name: "exists of an unregistered", command: "exists", by: w.Unregistered},
+		{name: "verify of one's own wallet", command: "verify", by: w.Registered, wallet: w.Staker},
+		{name: "verify of another's wallet", command: "verify", by: w.Newcomer, wallet: w.Staker},
+		// The last, since it only tells how earlier calls for the price went.
+		{name: "status", command: "status", by: w.Newcomer},
+	} {
+		id := q.by.UID("Telegram")
+		all = append(all, query{name: q.name, from: chat.User{Platform: "telegram", ID: id}, staker: q.wallet == w.Staker,
+			Question: truth.Question{Command: q.command, Account: core.Identity{Platform: "Telegram", UID: id}, Wallet: q.wallet}})
 	}
 	return all
 }
 
 func (q query) needs(service fault.Target) bool {
-	uses, _ := truth.Uses(q.Command)
-	return slices.Contains(uses, service)
-}
-
-// apart reports whether the answer tells of each service by itself, and may ask
-// one twice.
-func (q query) apart() bool {
-	_, apart := truth.Uses(q.Command)
-	return apart
-}
-
-// tells reports whether the answer only tells how earlier calls to the service
-// went.
-func (q query) tells(service fault.Target) bool {
-	return q.Command == "status" && (service == fault.Price || service == fault.Supply)
+	return slices.Contains(truth.Uses(q.Command), service)
 }
 
 // trial is the bot as the program assembles it, among services of its own.
@@ -98,26 +77,19 @@ type trial struct {
 	log     logtest.Buffer
 }
 
-// tester is what *testing.T and *rapid.T have in common.
-type tester interface {
-	rapid.TB
-	Cleanup(func())
-	Context() context.Context
-}
-
-func newTrial(t tester, settings ...string) *trial {
+func newTrial(t *testing.T, settings ...string) *trial {
 	t.Helper()
 	tr := &trial{Fakes: e2etest.Sandbox(t)}
 	tr.queries, tr.judge = queries(tr.World), truth.NewJudge(tr.World)
 	t.Cleanup(func() { tr.checkNothingLeaked(t) }) // runs once the bot is closed
-	// A log of all there is, and without the last resort of striking out.
+	// The log has everything, and nothing is redacted in it.
 	base := e2etest.Settings(tr.Fakes, "UPSTREAM_TIMEOUT=10s")
 	tr.bot = e2etest.New(t, slices.Concat(base, e2etest.TTLs(trialTTL), settings), tr.log.Logger())
 	return tr
 }
 
 // checkNothingLeaked is for the end of a trial, whatever happened in it.
-func (tr *trial) checkNothingLeaked(t tester) {
+func (tr *trial) checkNothingLeaked(t *testing.T) {
 	t.Helper()
 	if n := tr.Elsewhere.Requests(); n != 0 {
 		t.Errorf("%d requests followed a redirect", n)
@@ -134,7 +106,7 @@ func (tr *trial) checkNothingLeaked(t tester) {
 }
 
 // ask puts a question and judges the answer, which must be honest.
-func (tr *trial) ask(t tester, q query) truth.Outcomes {
+func (tr *trial) ask(t *testing.T, q query) truth.Outcomes {
 	t.Helper()
 	var args []string
 	if q.Wallet != (common.Address{}) {
@@ -147,18 +119,6 @@ func (tr *trial) ask(t tester, q query) truth.Outcomes {
 	if err != nil {
 		t.Errorf("%s: %v", q.name, err)
 	}
-	return got
-}
-
-// askAll puts these questions at once.
-func (tr *trial) askAll(t tester, queries []query) []truth.Outcomes {
-	t.Helper()
-	got := make([]truth.Outcomes, len(queries))
-	var askers sync.WaitGroup
-	for i, q := range queries {
-		askers.Go(func() { got[i] = tr.ask(t, q) })
-	}
-	askers.Wait()
 	return got
 }
 

@@ -1,6 +1,5 @@
-// Package e2etest is what the tests of the whole bot share: a sandbox whose
-// services can fail, a bot by its settings, the settings of each way in, and
-// the search for what must not be shown.
+// Package e2etest is what the tests of the whole bot share: services that can fail,
+// a bot by its settings, the ways in, and the search for what must not be shown.
 package e2etest
 
 import (
@@ -44,16 +43,12 @@ func Minute(t time.Time) string { return t.UTC().Format(MinuteForm) }
 func Lines(r chat.Reply) []string {
 	card := words.Print(r)
 	lines := []string{spoken(card.Title), spoken(card.Text)}
-	list := func(fields []words.Field) {
-		for _, f := range fields {
+	for _, s := range append(card.Sections, words.Section{Fields: card.Details}) {
+		lines = append(lines, spoken(s.Heading))
+		for _, f := range s.Fields {
 			lines = append(lines, spoken(f.Name)+": "+spoken(f.Value))
 		}
 	}
-	for _, s := range card.Sections {
-		lines = append(lines, spoken(s.Heading))
-		list(s.Fields)
-	}
-	list(card.Details)
 	for _, n := range card.Notes {
 		lines = append(lines, spoken(n))
 	}
@@ -95,13 +90,12 @@ func Sandbox(t T) *fault.Fakes {
 	return world
 }
 
-// Settings are those of a bot that asks the stand-ins, and more, of which the
-// last of a name counts.
+// Settings have a bot ask the stand-ins, and more. The last of a name counts.
 func Settings(world *fault.Fakes, more ...string) []string {
 	return append(app.DemoSettings(world.Fakes), more...)
 }
 
-// TTLs are settings by which every answer is cached for d.
+// TTLs have every answer cached for d.
 func TTLs(d time.Duration) []string {
 	var settings []string
 	for _, name := range []string{"PRICE_TTL", "SUPPLY_TTL", "STAKE_TTL", "EXISTS_TTL", "LOGINS_TTL"} {
@@ -139,9 +133,8 @@ type Bot struct {
 }
 
 // Serve runs a bot with these settings, and HTTP_ADDR on a port of its choice,
-// until the test ends; it listens but need not be ready yet. It logs to log. The test fails if it
-// cannot serve or does not leave in good order, unless Leave is asked about
-// that.
+// until the test ends. It logs to log, and need not be ready yet. The test fails if
+// the bot cannot serve or does not leave in good order, unless Leave was called.
 func Serve(t testing.TB, settings []string, log io.Writer) *Bot {
 	t.Helper()
 	b := serve(t, settings, func(cfg *app.Config) *slog.Logger { return app.NewLogger(cfg, log) })
@@ -166,7 +159,7 @@ func ServeBare(t testing.TB, settings []string, log *slog.Logger) *Bot {
 
 func serve(t testing.TB, settings []string, logger func(*app.Config) *slog.Logger) *Bot {
 	t.Helper()
-	cfg, err := app.LoadToServe(append(settings[:len(settings):len(settings)], "HTTP_ADDR=127.0.0.1:0"), "")
+	cfg, err := app.LoadToServe(append(slices.Clone(settings), "HTTP_ADDR=127.0.0.1:0"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,16 +220,8 @@ func (b *Bot) Leave() error {
 	return b.err
 }
 
-// Readyz is the answer of /readyz, 0 while nothing listens.
-func (b *Bot) Readyz() (status int, text string) {
-	resp, err := http.Get(b.URL + "/readyz")
-	if err != nil {
-		return 0, ""
-	}
-	defer resp.Body.Close()
-	body, _ := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(body)
-}
+// Readyz returns what /readyz says, 0 while nothing listens.
+func (b *Bot) Readyz() (status int, text string) { return get(b.URL + "/readyz") }
 
 // AwaitReady waits until every platform is connected.
 func (b *Bot) AwaitReady(t testing.TB) {
@@ -247,19 +232,25 @@ func (b *Bot) AwaitReady(t testing.TB) {
 	})
 }
 
-// Metrics is what /metrics answers at a bot's HTTP_ADDR, given as a URL.
+// Metrics returns what /metrics says at a bot's HTTP_ADDR, given as a URL.
 func Metrics(t testing.TB, base string) string {
 	t.Helper()
-	resp, err := http.Get(base + "/metrics")
+	status, text := get(base + "/metrics")
+	if status != http.StatusOK {
+		t.Fatalf("/metrics: status %d", status)
+	}
+	return text
+}
+
+// get returns status 0 if there is no response.
+func get(url string) (status int, text string) {
+	resp, err := http.Get(url)
 	if err != nil {
-		t.Fatal(err)
+		return 0, ""
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
+	body, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(body)
 }
 
 // Eventually waits until done is true, and ends the test if it does not come

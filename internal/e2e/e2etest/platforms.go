@@ -7,7 +7,6 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/services"
 	faketelegram "herald/internal/demo/fake/telegram"
@@ -16,7 +15,7 @@ import (
 
 // GroupID is a group of Telegram, GuildID a server of Discord.
 const (
-	GroupID = -1001
+	GroupID = -1009876543210
 	GuildID = "42"
 )
 
@@ -27,22 +26,23 @@ const (
 	WebhookSecret    = "wh00k-secret_of-telegram"
 )
 
-// Polling are the settings of a bot that polls the fake and paces nothing.
+// Polling are the settings of a bot that polls the stand-in and paces nothing.
 func Polling(fake *faketelegram.Server) []string {
 	return []string{"TELEGRAM_BOT_TOKEN=" + faketelegram.Token, "TELEGRAM_API_URL=" + fake.URL, "TELEGRAM_PACING=off"}
 }
 
-// Webhook are those of one to which the fake delivers at WebhookPath.
+// Webhook are the settings of a bot to which the stand-in delivers at WebhookPath.
 func Webhook(fake *faketelegram.Server) []string {
 	return append(Polling(fake), "TELEGRAM_WEBHOOK_URL=https://bot.example"+WebhookPath, "TELEGRAM_WEBHOOK_SECRET="+WebhookSecret)
 }
 
-// Gateway are the settings of a bot that opens the fake's gateway.
+// Gateway are the settings of a bot that opens the stand-in's gateway.
 func Gateway(fake *fakediscord.Server) []string {
 	return []string{"DISCORD_BOT_TOKEN=" + fake.Token, "DISCORD_API_URL=" + fake.URL()}
 }
 
-// Interactions are those of one to which the fake posts at InteractionsPath.
+// Interactions are the settings of a bot to which the stand-in posts at
+// InteractionsPath.
 func Interactions(fake *fakediscord.Server) []string {
 	return append(Gateway(fake), "DISCORD_PUBLIC_KEY="+hex.EncodeToString(fake.PublicKey))
 }
@@ -69,16 +69,6 @@ func TelegramID(p services.Person) int64 {
 		panic(err)
 	}
 	return id
-}
-
-// TelegramUser is the person as a request names them.
-func TelegramUser(p services.Person) chat.User {
-	return chat.User{Platform: "telegram", ID: p.UID("Telegram")}
-}
-
-// Request is a command as somebody types it, with no name of their own.
-func Request(command string, words ...string) chat.Request {
-	return chat.Request{ID: "e2e", Command: command, Args: chat.Typed(words...), From: chat.User{Platform: "telegram"}, Chat: "1"}
 }
 
 // Everything is every service that can be configured, and the settings for

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -30,7 +31,7 @@ var building sync.Mutex
 
 // Process is the built bot, serving in a process of its own.
 type Process struct {
-	// URL is that of its HTTP server, on a port that it chose.
+	// URL is the one of its HTTP server, on a port that it chose.
 	URL string
 
 	log    string // the file that it logs to
@@ -51,7 +52,7 @@ func StartProcess(t testing.TB, binary string, settings ...string) *Process {
 	}
 	defer log.Close()
 	p := &Process{log: log.Name(), t: t, cmd: exec.Command(binary, "run"), exited: make(chan struct{})}
-	p.cmd.Env = append(settings[:len(settings):len(settings)], "HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=info")
+	p.cmd.Env = append(slices.Clone(settings), "HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=info")
 	p.cmd.Stderr = log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -75,12 +76,8 @@ func StartProcess(t testing.TB, binary string, settings ...string) *Process {
 		if line := listens.FindStringSubmatch(p.Log()); line != nil {
 			p.URL = "http://" + line[1]
 		}
-		resp, err := http.Get(p.URL + "/readyz")
-		if err != nil {
-			return false
-		}
-		resp.Body.Close()
-		return resp.StatusCode == http.StatusOK
+		status, _ := get(p.URL + "/readyz")
+		return status == http.StatusOK
 	})
 	return p
 }

@@ -23,11 +23,13 @@ type Way struct {
 
 // Ways are all of them.
 var Ways = []Way{
-	{Name: "telegram polling"}, {Name: "telegram webhook", ByHTTP: true},
-	{Name: "discord gateway", OnDiscord: true}, {Name: "discord over http", OnDiscord: true, ByHTTP: true},
+	{Name: "telegram polling"},
+	{Name: "telegram webhook", ByHTTP: true},
+	{Name: "discord gateway", OnDiscord: true},
+	{Name: "discord over http", OnDiscord: true, ByHTTP: true},
 }
 
-// Door is a way in, with a platform before it and a bot behind it.
+// Door is a way in, with a platform in front of it and a bot behind it.
 type Door struct {
 	Way
 	Telegram *faketelegram.Server // nil on Discord
@@ -36,7 +38,8 @@ type Door struct {
 	t      testing.TB
 	client *http.Client
 	mu     sync.Mutex
-	url    string // of the bot's HTTP server
+	url    string                  // of the bot's HTTP server
+	queues map[int64]chan struct{} // by chat, held by the delivery that is made
 }
 
 // Open starts the platform until the test ends.
@@ -44,20 +47,18 @@ func (w Way) Open(t testing.TB) *Door {
 	// Platforms keep their connections open. Telegram makes at most 100:
 	// https://core.telegram.org/bots/api#setwebhook
 	conns := &http.Transport{MaxIdleConnsPerHost: 100}
-	if !w.OnDiscord {
-		conns.MaxConnsPerHost = 100
-	}
-	d := &Door{Way: w, t: t, client: &http.Client{Transport: conns}}
+	d := &Door{Way: w, t: t, client: &http.Client{Transport: conns}, queues: map[int64]chan struct{}{}}
 	t.Cleanup(d.client.CloseIdleConnections)
 	if w.OnDiscord {
 		d.Discord = Discord(t)
 	} else {
+		conns.MaxConnsPerHost = 100
 		d.Telegram = faketelegram.New(t)
 	}
 	return d
 }
 
-// Settings lead a bot to the door's platform. Telegram paces nothing.
+// Settings lead a bot to the door's platform, without Telegram's pacing.
 func (d *Door) Settings() []string {
 	switch {
 	case d.OnDiscord && d.ByHTTP:
@@ -70,7 +71,7 @@ func (d *Door) Settings() []string {
 	return Polling(d.Telegram)
 }
 
-// Serve has a bot on these services behind the door, and waits until it is ready.
+// Serve runs a bot on these services behind the door, and waits until it is ready.
 func (d *Door) Serve(world *fault.Fakes, settings ...string) *Bot {
 	d.t.Helper()
 	bot := ServeReady(d.t, world, append(d.Settings(), settings...)...)
@@ -93,24 +94,14 @@ func (d *Door) Through(url string) {
 	d.url = url
 }
 
-// address is where the platform calls the bot that is there now.
-func (d *Door) address() string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.OnDiscord {
-		return d.url + InteractionsPath
-	}
-	return d.url + WebhookPath
-}
-
 // Command is what somebody types.
 type Command struct {
 	User     int64
 	Group    bool // in a group or a server, else in private
 	Name     string
 	Argument string // the wallet
-	// Times is how often the platform delivers it; 0 is once. Telegram's polls
-	// have no way to deliver twice.
+	// Times is how often the platform delivers it; 0 means once. Polling has no way
+	// to deliver twice.
 	Times int
 }
 
@@ -118,10 +109,10 @@ type Command struct {
 type Asked struct {
 	Command
 	At time.Time
-	// Update and Message are Telegram's IDs of it; Update is 0 at a webhook.
-	Update, Message int64
-	Pending         *fakediscord.Pending // nil on Telegram
-	door            *Door
+	// Message is Telegram's ID of it, Pending is its interaction on Discord.
+	Message int64
+	Pending *fakediscord.Pending
+	door    *Door
 }
 
 // OnDiscord reports whether the command was asked there.
@@ -135,8 +126,8 @@ type Answer struct {
 	After   time.Duration
 }
 
-// redeliverAfter is how long Telegram waits before it delivers an update again;
-// the real one takes longer.
+// redeliverAfter is how long the stand-in of Telegram waits before it delivers an
+// update again; the real one takes longer.
 const redeliverAfter = 20 * time.Millisecond
 
 // Ask has the platform deliver a command, and does not wait for the answer.
@@ -154,26 +145,39 @@ func (d *Door) Ask(c Command) *Asked {
 	}
 	m := faketelegram.Text(chat, faketelegram.Person(c.User), strings.TrimSpace(text+" "+c.Argument))
 	if !d.ByHTTP {
-		a.Update, a.Message = d.Telegram.Push(m)
+		_, a.Message = d.Telegram.Push(m)
 		return a
 	}
 	update := d.Telegram.Update(m)
 	a.Message = m["message_id"].(int64)
-	for range max(1, c.Times) {
+	go func() {
+		queue := d.queue(chat.ID)
+		queue <- struct{}{}
+		d.deliver(update)
+		<-queue
+	}()
+	for range c.Times - 1 { // as after a response that was lost
 		go d.deliver(update)
 	}
 	return a
 }
 
-// deliver makes one delivery until the answer is 200.
+// queue is held while a delivery is made: Telegram makes one at a time for each
+// chat (tdlib/telegram-bot-api, Client.cpp: the chat's ID is the webhook's queue).
+func (d *Door) queue(chat int64) chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.queues[chat] == nil {
+		d.queues[chat] = make(chan struct{}, 1)
+	}
+	return d.queues[chat]
+}
+
+// deliver makes one delivery of Telegram's until the response is 200.
 func (d *Door) deliver(update []byte) {
 	for d.t.Context().Err() == nil {
-		req, err := http.NewRequestWithContext(d.t.Context(), http.MethodPost, d.address(), bytes.NewReader(update))
-		if err != nil {
-			return
-		}
-		req.Header.Set("X-Telegram-Bot-Api-Secret-Token", WebhookSecret)
-		if resp, err := d.client.Do(req); err == nil {
+		resp, err := d.call(WebhookPath, http.Header{"X-Telegram-Bot-Api-Secret-Token": {WebhookSecret}}, update)
+		if err == nil {
 			resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
 				return
@@ -181,6 +185,19 @@ func (d *Door) deliver(update []byte) {
 		}
 		<-time.After(redeliverAfter)
 	}
+}
+
+// call posts to the bot that is behind the door now.
+func (d *Door) call(path string, header http.Header, body []byte) (*http.Response, error) {
+	d.mu.Lock()
+	url := d.url + path
+	d.mu.Unlock()
+	req, err := http.NewRequestWithContext(d.t.Context(), http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header = header
+	return d.client.Do(req)
 }
 
 func (d *Door) interact(a *Asked) {
@@ -207,14 +224,9 @@ func (d *Door) interact(a *Asked) {
 	}
 }
 
-// post makes one post of an interaction. What Discord refuses it notes itself.
+// post makes one post of an interaction. The stand-in notes what it refuses.
 func (d *Door) post(p *fakediscord.Pending, body []byte) {
-	req, err := http.NewRequestWithContext(d.t.Context(), http.MethodPost, d.address(), bytes.NewReader(body))
-	if err != nil {
-		return
-	}
-	req.Header = d.Discord.Sign(body, time.Now())
-	resp, err := d.client.Do(req)
+	resp, err := d.call(InteractionsPath, d.Discord.Sign(body, time.Now()), body)
 	if err != nil {
 		return
 	}
@@ -224,23 +236,23 @@ func (d *Door) post(p *fakediscord.Pending, body []byte) {
 	}
 }
 
-// Answers are the messages that answer the command so far. The answer to a
-// private command in a group of Telegram has a pointer to it behind it.
+// Answers are the messages that answer the command so far. Behind the answer to a
+// private command in a group of Telegram comes the pointer to it.
 func (a *Asked) Answers() (all []Answer) {
-	if a.Pending != nil {
+	if a.OnDiscord() {
 		answer := a.Pending.Answer()
 		if answer.Final == 0 {
 			return nil
 		}
 		for range answer.Callbacks + len(answer.Followups) {
-			all = append(all, Answer{answer.Text(), answer.Ephemeral, answer.Final})
+			all = append(all, Answer{Text: answer.Text(), Private: answer.Ephemeral, After: answer.Final})
 		}
 		return all
 	}
 	for _, m := range a.door.Telegram.Sent() {
 		private := m.Chat == a.User
 		if !m.At.Before(a.At) && (private || m.ReplyTo == a.Message) {
-			all = append(all, Answer{m.Text, private && a.Group, m.At.Sub(a.At)})
+			all = append(all, Answer{Text: m.Text, Private: private && a.Group, After: m.At.Sub(a.At)})
 		}
 	}
 	return all

@@ -6,6 +6,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,44 +21,34 @@ func between(r *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(r.Int64N(int64(most-least)))
 }
 
-// setFault sets a fault or, with the zero one, ends it. The port that Refuse
-// gave away may be another's for a moment.
-func setFault(ctx context.Context, service *fault.Service, f fault.Fault) {
-	try := func() (ok bool) {
-		defer func() { ok = recover() == nil }()
-		service.SetFault(f)
-		return
-	}
-	for !try() && wait(context.WithoutCancel(ctx), 100*time.Millisecond) {
-	}
-}
-
 // fail lets everything fail at times until ctx is done; all is well when the
 // loops have ended.
 func (s *soak) fail(ctx context.Context, loops *sync.WaitGroup, seed uint64) {
 	stream := uint64(100)
-	random := func() *rand.Rand { stream++; return rand.New(rand.NewPCG(seed, stream)) }
-	for _, target := range fault.Targets {
-		r := random()
-		loops.Go(func() { s.failService(ctx, target, r) })
-	}
-	for _, loop := range []func(context.Context, *rand.Rand){s.failTelegram, s.failDiscord, s.failGateway} {
-		r := random()
+	start := func(loop func(context.Context, *rand.Rand)) {
+		stream++
+		r := rand.New(rand.NewPCG(seed, stream))
 		loops.Go(func() { loop(ctx, r) })
 	}
+	for _, target := range fault.Targets {
+		start(func(ctx context.Context, r *rand.Rand) { s.failService(ctx, target, r) })
+	}
+	start(s.failTelegram)
+	start(s.failDiscord)
+	start(s.failGateway)
 }
 
 func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Rand) {
-	service, faults := s.world.At(target), fault.Of(target)
+	service := s.world.At(target)
+	faults := slices.DeleteFunc(fault.Of(target), func(f fault.Fault) bool {
+		// One that says to wait is not asked for as long, for 5 minutes at most. The port
+		// of one that refuses connections may be another's for a moment.
+		return strings.Contains(f.Name, "9999") || strings.Contains(f.Name, "error code 10") || f.Name == fault.Refuse().Name
+	})
 	for wait(ctx, between(r, 500*time.Millisecond, 6*time.Second)) {
-		f := faults[r.IntN(len(faults))]
-		// One that says to wait is not asked for as long, for 5 minutes at most.
-		if strings.Contains(f.Name, "9999") || strings.Contains(f.Name, "error code 10") {
-			continue
-		}
-		setFault(ctx, service, f)
+		service.SetFault(faults[r.IntN(len(faults))])
 		wait(ctx, between(r, 200*time.Millisecond, 5*time.Second))
-		setFault(ctx, service, fault.Fault{})
+		service.SetFault(fault.Fault{})
 	}
 }
 
@@ -65,27 +56,24 @@ func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Ran
 // have arrived are carried out.
 func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 	fake := s.telegram.Telegram
-	unclear := func() faketelegram.Fault {
+	unknown := func() faketelegram.Fault {
 		all := []faketelegram.Fault{faketelegram.ResetBefore(), faketelegram.Status(500), faketelegram.Status(503), faketelegram.Page(502)}
 		f := all[r.IntN(len(all))]
-		if r.IntN(2) == 0 {
-			return f.CarriedOut()
-		}
+		f.Landed = r.IntN(2) == 0
 		return f
 	}
 	for wait(ctx, between(r, time.Second, 5*time.Second)) {
+		n := 1 + r.IntN(5)
 		switch r.IntN(6) {
 		case 0:
-			for range 1 + r.IntN(4) {
-				fake.Fail("sendMessage", unclear())
+			for range n {
+				fake.Fail("sendMessage", unknown())
 			}
 		case 1:
 			fake.Heal("getUpdates") // faults must not queue up: it waits longer after each
-			fake.Fail("getUpdates", faketelegram.TooMany(time.Second), unclear())
+			fake.Fail("getUpdates", faketelegram.TooMany(time.Second), unknown())
 		default:
-			for range 1 + r.IntN(5) {
-				fake.Fail("sendMessage", faketelegram.TooMany(time.Second))
-			}
+			fake.Fail("sendMessage", slices.Repeat([]faketelegram.Fault{faketelegram.TooMany(time.Second)}, n)...)
 		}
 	}
 	fake.Heal("sendMessage")

@@ -60,8 +60,8 @@ func (l *load) answered(id, text string) {
 	<-l.inFlight
 }
 
-// ask asks n commands, the first of which is the bot's nth so far, and returns
-// once all are answered, with the time that took.
+// ask asks n commands after the first ones, and returns once all are answered, with
+// the time that took.
 func (l *load) ask(first, n, inFlight int) (took time.Duration, err error) {
 	l.mu.Lock()
 	l.answers, l.inFlight = map[string]int{}, make(chan struct{}, inFlight)

@@ -3,36 +3,31 @@ package discord
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf16"
 )
 
 // Limits of Discord's that its schema does not have.
 const (
 	// https://discord.com/developers/docs/resources/message#embed-object-embed-limits
-	maxEmbed = 6000
+	maxEmbed = 6000 // characters of all embeds
 	// https://discord.com/developers/docs/components/reference#action-row
 	maxRows = 5
 	// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-modal
 	maxInputs = 5
 	// https://discord.com/developers/docs/resources/message#create-message
 	maxAttachments = 10
+	// https://discord.com/developers/docs/components/reference#button-button-styles
+	styleLink = 5.0
+	// https://discord.com/developers/docs/resources/message#message-object-message-flags
+	componentsV2 = 1 << 15
 )
 
-// Discord's numbers for a link button and for one that sells something.
-// https://discord.com/developers/docs/components/reference#button-button-styles
-const (
-	styleLink    = 5.0
-	stylePremium = 6.0
-)
-
-// componentsV2 is the flag of messages that are all components, which are not
-// known here.
-const componentsV2 = 1 << 15
-
-// checkSent holds the rules for what is sent of a message that the schema does
-// not. That mentions must be forbidden is this project's rule, not Discord's.
+// checkSent checks what is sent of a message by the rules that the schema does not
+// have. That mentions must be forbidden is this project's rule, not Discord's.
 func checkSent(message map[string]any) error {
 	mentions, _ := message["allowed_mentions"].(map[string]any)
 	if parse, ok := mentions["parse"].([]any); !ok || len(parse) != 0 {
@@ -41,8 +36,8 @@ func checkSent(message map[string]any) error {
 	if flags, _ := message["flags"].(float64); int(flags)&componentsV2 != 0 {
 		return fmt.Errorf("flags: components of the second version are not known here")
 	}
-	embeds, _ := message["embeds"].([]any)
 	total := 0
+	embeds, _ := message["embeds"].([]any)
 	for _, e := range embeds {
 		n := textLength(e)
 		if n == 0 && e.(map[string]any)["image"] == nil {
@@ -57,8 +52,7 @@ func checkSent(message map[string]any) error {
 }
 
 // textLength counts the text in an embed.
-func textLength(v any) int {
-	n := 0
+func textLength(v any) (n int) {
 	switch v := v.(type) {
 	case []any:
 		for _, item := range v {
@@ -68,9 +62,8 @@ func textLength(v any) int {
 		for name, item := range v {
 			if text, ok := item.(string); ok && slices.Contains([]string{"title", "description", "name", "value", "text"}, name) {
 				n += len(utf16.Encode([]rune(text)))
-			} else {
-				n += textLength(item)
 			}
+			n += textLength(item)
 		}
 	}
 	return n
@@ -82,36 +75,24 @@ func checkButtons(components any) error {
 	if len(rows) > maxRows {
 		return fmt.Errorf("components: %d rows", len(rows))
 	}
-	seen := map[any]bool{}
-	for r, row := range rows {
-		for b, item := range row.(map[string]any)["components"].([]any) {
+	ids := map[any]bool{}
+	for _, row := range rows {
+		for _, item := range row.(map[string]any)["components"].([]any) {
 			button := item.(map[string]any)
-			if err := checkButton(button); err != nil {
-				return fmt.Errorf("components[%d].components[%d]: %w", r, b, err)
+			link, hasURL := button["url"].(string)
+			id, isLink := button["custom_id"], button["style"] == styleLink
+			switch {
+			case button["label"] == nil && button["emoji"] == nil:
+				return fmt.Errorf("components: a button has neither label nor emoji")
+			case isLink != hasURL, isLink == (id != nil):
+				return fmt.Errorf("components: a link has a url and any other button a custom_id, and none has both")
+			case isLink && !isLinkURL(link):
+				return fmt.Errorf("components: a url is no address that a button may open")
+			case id != nil && ids[id]:
+				return fmt.Errorf("components: a custom_id is there twice")
 			}
-			id := button["custom_id"]
-			if id != nil && seen[id] {
-				return fmt.Errorf("components[%d].components[%d].custom_id: is there twice", r, b)
-			}
-			seen[id] = true
+			ids[id] = true
 		}
-	}
-	return nil
-}
-
-func checkButton(button map[string]any) error {
-	link, hasURL := button["url"].(string)
-	label, _ := button["label"].(string)
-	isLink := button["style"] == styleLink
-	switch {
-	case button["style"] == stylePremium:
-		return fmt.Errorf("style: premium buttons are not known here")
-	case label == "" && button["emoji"] == nil:
-		return fmt.Errorf("has neither label nor emoji")
-	case isLink != hasURL, isLink == (button["custom_id"] != nil):
-		return fmt.Errorf("a link has a url and any other button a custom_id, and none has both")
-	case isLink && !isLinkURL(link):
-		return fmt.Errorf("url: is no address that a button may open")
 	}
 	return nil
 }
@@ -119,27 +100,6 @@ func checkButton(button map[string]any) error {
 func isLinkURL(link string) bool {
 	u, err := url.Parse(link)
 	return err == nil && u.Host != "" && slices.Contains([]string{"http", "https", "discord"}, u.Scheme)
-}
-
-// checkModal checks the inputs of a modal, whose form the schema has checked.
-func checkModal(m *Modal) error {
-	if len(m.Inputs) > maxInputs {
-		return fmt.Errorf("components: %d inputs", len(m.Inputs))
-	}
-	seen := map[string]bool{}
-	for n, input := range m.Inputs {
-		path := fmt.Sprintf("components[%d]", n)
-		switch {
-		case seen[input.CustomID]:
-			return fmt.Errorf("%s.custom_id: is there twice", path)
-		case input.Label == "":
-			return fmt.Errorf("%s.label: is required, in one place", path)
-		case input.MaxLength > 0 && input.MinLength > input.MaxLength:
-			return fmt.Errorf("%s: its lengths contradict each other", path)
-		}
-		seen[input.CustomID] = true
-	}
-	return nil
 }
 
 // checkShown checks a message as it would be shown.
@@ -150,16 +110,98 @@ func checkShown(m *Message) error {
 	if len(m.Attachments) > maxAttachments {
 		return fmt.Errorf("attachments: %d", len(m.Attachments))
 	}
-	for n, e := range m.Embeds {
+	for _, e := range m.Embeds {
 		if e.Image == nil {
 			continue
 		}
 		name, attached := strings.CutPrefix(e.Image.URL, "attachment://")
+		if !attached || !slices.ContainsFunc(m.Attachments, func(a Attachment) bool { return a.Name == name && a.isImage() }) {
+			return fmt.Errorf("embeds: no image of the name %q is attached", e.Image.URL)
+		}
+	}
+	return nil
+}
+
+// slashName is the form of a slash command's and an option's name, in every
+// language, where letters that have a lower case are in it.
+// https://discord.com/developers/docs/interactions/application-commands#application-command-object-application-command-naming
+// It takes a megabyte, which a bot that runs has no use for.
+var slashName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
+})
+
+func isSlashName(name any) bool {
+	text, _ := name.(string)
+	return slashName().MatchString(text) && strings.ToLower(text) == text
+}
+
+// checkCommands checks commands by their schema and by the rules that it does not
+// have.
+func checkCommands(commands []any) error {
+	names := map[string]bool{}
+	for n, item := range commands {
+		path := fmt.Sprintf("commands[%d]", n)
+		if err := spec()["ApplicationCommandUpdateRequest"].check(path, item); err != nil {
+			return err
+		}
+		command := item.(map[string]any)
+		kind, options := command["type"], command["options"]
+		name, described := fmt.Sprint(kind, command["name"]), command["description"] != nil && command["description"] != ""
+		slash := kind == nil || kind == 1.0
 		switch {
-		case attached && !slices.ContainsFunc(m.Attachments, func(a Attachment) bool { return a.Name == name && a.isImage() }):
-			return fmt.Errorf("embeds[%d].image.url: no image of that name is attached", n)
-		case !attached && !isLinkURL(e.Image.URL):
-			return fmt.Errorf("embeds[%d].image.url: is no address", n)
+		case names[name]:
+			return fmt.Errorf("%s.name: is taken", path)
+		case slash && (!isSlashName(command["name"]) || !described):
+			return fmt.Errorf("%s: has no name for a slash command, or no description", path)
+		case !slash && (described || options != nil):
+			return fmt.Errorf("%s: a context menu command has neither description nor options", path)
+		}
+		names[name] = true
+		if err := checkLocales(path, command, slash); err != nil {
+			return err
+		}
+		list, _ := options.([]any)
+		if err := checkOptions(path, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkOptions(path string, options []any) error {
+	optional, names := false, map[any]bool{}
+	for n, o := range options {
+		option := o.(map[string]any)
+		path := fmt.Sprintf("%s.options[%d]", path, n)
+		required := option["required"] == true
+		switch {
+		case !isSlashName(option["name"]), names[option["name"]]:
+			return fmt.Errorf("%s.name: is taken or has a wrong form", path)
+		case required && optional:
+			return fmt.Errorf("%s: required options come first", path)
+		case option["choices"] != nil && option["autocomplete"] == true:
+			return fmt.Errorf("%s: has choices and autocomplete", path)
+		}
+		optional, names[option["name"]] = !required, true
+		if err := checkLocales(path, option, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkLocales checks the languages that something is localized to, and the form
+// of its names if they are typed.
+func checkLocales(path string, object map[string]any, typed bool) error {
+	for _, member := range []string{"name_localizations", "description_localizations"} {
+		localized, _ := object[member].(map[string]any)
+		for locale, text := range localized {
+			if !slices.Contains(spec()["AvailableLocalesEnum"].Enum, any(locale)) {
+				return fmt.Errorf("%s.%s: %q is not a locale of Discord's", path, member, locale)
+			}
+			if typed && member == "name_localizations" && !isSlashName(text) {
+				return fmt.Errorf("%s.%s.%s: has a wrong form", path, member, locale)
+			}
 		}
 	}
 	return nil

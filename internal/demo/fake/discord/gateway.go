@@ -87,19 +87,13 @@ func (s *Server) Limit(remaining int, resetAfter time.Duration) {
 }
 
 // Identifies are the times of every IDENTIFY so far.
-func (s *Server) Identifies() []time.Time {
-	return locked(s, func() []time.Time { return slices.Clone(s.identifies) })
-}
+func (s *Server) Identifies() []time.Time { return list(s, &s.identifies) }
 
 // Connects counts how often a connection became READY or RESUMED.
-func (s *Server) Connects() int {
-	return locked(s, func() int { return s.connects })
-}
+func (s *Server) Connects() int { return get(s, &s.connects) }
 
 // Heartbeats counts the heartbeats of all connections.
-func (s *Server) Heartbeats() int {
-	return locked(s, func() int { return s.heartbeats })
-}
+func (s *Server) Heartbeats() int { return get(s, &s.heartbeats) }
 
 // Connected counts the connections that are READY.
 func (s *Server) Connected() int {
@@ -121,7 +115,7 @@ func (s *Server) WaitConnected(ctx context.Context) error {
 // Wait returns once done is true, which it asks at every change here.
 func (s *Server) Wait(ctx context.Context, done func() bool) error {
 	for {
-		changed := s.Changed()
+		changed := get(s, &s.changed)
 		if done() {
 			return nil
 		}

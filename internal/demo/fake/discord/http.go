@@ -15,7 +15,7 @@ import (
 
 // Post signs an interaction and posts it to the bot's address, as Discord does
 // for a bot that takes interactions by HTTP. A response with status 200 is
-// taken as the first response; another is returned as status alone.
+// taken as the first response.
 func (s *Server) Post(ctx context.Context, address string, i Interaction) (p *Pending, status int, err error) {
 	p, body := s.Prepare(i)
 	resp, err := s.PostRaw(ctx, address, body, time.Now())
@@ -23,10 +23,10 @@ func (s *Server) Post(ctx context.Context, address string, i Interaction) (p *Pe
 		return nil, 0, err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return p, resp.StatusCode, nil
+	if resp.StatusCode == http.StatusOK {
+		err = p.Responded(resp.Body)
 	}
-	return p, resp.StatusCode, p.Responded(resp.Body)
+	return p, resp.StatusCode, err
 }
 
 // Prepare makes an interaction for the caller to post.

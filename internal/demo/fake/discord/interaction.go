@@ -126,7 +126,7 @@ func (s *Server) Keep(i Interaction) (p *Pending, deliver func() error) {
 	return p, func() error { return s.deliver(payload) }
 }
 
-// Pending is the interaction of an ID, nil if there is none.
+// Pending returns the interaction with an ID, or nil.
 func (s *Server) Pending(id string) *Pending {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -123,7 +123,7 @@ func (m Message) changed(sent map[string]any, files map[string]Attachment, newID
 }
 
 // attachments are those that stay and those that are new. If a list of them is
-// sent, those of the message that it leaves out go; else all stay.
+// sent, what it leaves out is removed; else all stay.
 // https://discord.com/developers/docs/resources/message#edit-message
 func (m Message) attachments(sent map[string]any, files map[string]Attachment, newID func() string) ([]Attachment, error) {
 	list, listed := sent["attachments"].([]any)
@@ -161,7 +161,7 @@ func (m Message) attachments(sent map[string]any, files map[string]Attachment, n
 	return all, nil
 }
 
-// buttons are those of the rows in components, whose form was checked.
+// buttons reads the rows of buttons in components, whose form was checked.
 func buttons(components any) [][]Button {
 	rows, _ := components.([]any)
 	var all [][]Button

@@ -1,12 +1,15 @@
 package discord
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
-// Modal is a window with questions, which the user sees who was asked.
+// Modal is a window with questions, which only the user sees who was asked.
 type Modal struct {
-	CustomID string
+	CustomID string `json:"custom_id"`
 	Title    string
-	Inputs   []Input
+	Inputs   []Input `json:"-"`
 }
 
 // Input is a question of a modal.
@@ -14,7 +17,7 @@ type Input struct {
 	CustomID    string `json:"custom_id"`
 	Label       string
 	Placeholder string
-	// Value is what stands there at first, or what the user has written.
+	// Value is what is there at first, or what the user has written.
 	Value     string
 	Required  bool
 	MinLength int `json:"min_length"`
@@ -28,8 +31,7 @@ func shownModal(data map[string]any) (*Modal, error) {
 		Required *bool
 	}
 	var sent struct {
-		CustomID   string `json:"custom_id"`
-		Title      string
+		Modal
 		Components []struct {
 			Label     string
 			Component *input
@@ -38,19 +40,24 @@ func shownModal(data map[string]any) (*Modal, error) {
 	if err := convert(data, &sent); err != nil {
 		return nil, err
 	}
-	m := &Modal{CustomID: sent.CustomID, Title: sent.Title}
+	m := &sent.Modal
+	if len(sent.Components) > maxInputs {
+		return nil, fmt.Errorf("components: %d inputs", len(sent.Components))
+	}
+	ids := map[string]bool{}
 	for _, c := range sent.Components {
 		i := c.Component
 		switch {
-		case i == nil:
-			return nil, errors.New("components: an input stands in a label here")
-		case i.Label != "":
-			return nil, errors.New("components: the label is the component's around the input, and not the input's too")
+		case i == nil || i.Label != "":
+			return nil, errors.New("components: an input is in a label here, and has none of its own")
+		case ids[i.CustomID]:
+			return nil, errors.New("components: a custom_id is there twice")
 		}
+		ids[i.CustomID] = true
 		i.Input.Label, i.Input.Required = c.Label, i.Required == nil || *i.Required
 		m.Inputs = append(m.Inputs, i.Input)
 	}
-	return m, checkModal(m)
+	return m, nil
 }
 
 // submitted is the data of an interaction in which the user sends the modal.

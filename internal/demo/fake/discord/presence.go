@@ -13,7 +13,7 @@ import (
 // Limits of updates of the presence.
 // https://discord.com/developers/docs/events/gateway-events#activity-object
 const (
-	maxStatus      = 128 // characters of a name or a state
+	maxStatus      = 128 // characters
 	maxPresences   = 5   // in presenceWindow, as Discord's own client libraries have it
 	presenceWindow = 20 * time.Second
 	customActivity = 4
@@ -30,38 +30,30 @@ type presence struct {
 type activity struct {
 	Name  string `json:"name"`
 	State string `json:"state"`
-	URL   string `json:"url"`
-	Type  *int   `json:"type"`
+	Type  int    `json:"type"`
 }
 
-// Status is the custom status that members see of the bot in the session there
-// is; empty if there is none.
+// Status is the custom status that members see of the bot in the current session,
+// or "".
 func (s *Server) Status() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.session == nil {
-		return ""
-	}
-	return s.session.status
+	return locked(s, func() string {
+		if s.session == nil {
+			return ""
+		}
+		return s.session.status
+	})
 }
 
 // Presences are the times at which the presence was set.
-func (s *Server) Presences() []time.Time {
-	return locked(s, func() []time.Time { return slices.Clone(s.presences) })
-}
+func (s *Server) Presences() []time.Time { return list(s, &s.presences) }
 
 // updatePresence takes op 3.
 func (s *Server) updatePresence(c *conn, data []byte) {
-	p, err := readPresence(data)
+	status, err := readStatus(data)
 	s.mu.Lock()
 	now := time.Now()
 	s.presences = append(s.presences, now)
-	recent := 0
-	for _, at := range s.presences {
-		if now.Sub(at) < presenceWindow {
-			recent++
-		}
-	}
+	recent := len(s.presences) - slices.IndexFunc(s.presences, func(at time.Time) bool { return now.Sub(at) < presenceWindow })
 	refused := 0
 	switch {
 	case c.session == nil:
@@ -73,7 +65,7 @@ func (s *Server) updatePresence(c *conn, data []byte) {
 		s.note(errors.New("presence: set too often"))
 		refused = 4008
 	default:
-		c.session.status = p.text()
+		c.session.status = status
 	}
 	s.notify()
 	s.mu.Unlock()
@@ -82,34 +74,24 @@ func (s *Server) updatePresence(c *conn, data []byte) {
 	}
 }
 
-// text is the custom status.
-func (p presence) text() string {
-	for _, a := range p.Activities {
-		if *a.Type == customActivity {
-			return a.State
-		}
-	}
-	return ""
-}
-
-func readPresence(data []byte) (p presence, err error) {
+// readStatus reads a presence of one custom status, the only kind known here, or of
+// none.
+func readStatus(data []byte) (status string, err error) {
+	var p presence
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&p); err != nil {
-		return p, err
+		return "", err
 	}
-	if p.Activities == nil || p.AFK == nil || !slices.Contains([]string{"online", "dnd", "idle", "invisible", "offline"}, p.Status) {
-		return p, errors.New("needs activities, afk and a status that there is")
+	if p.Activities == nil || len(p.Activities) > 1 || p.AFK == nil || !slices.Contains([]string{"online", "dnd", "idle", "invisible", "offline"}, p.Status) {
+		return "", errors.New("needs activities, afk and a status that Discord has")
 	}
-	for _, a := range p.Activities {
-		switch {
-		case a.Type == nil || *a.Type < 0 || *a.Type > 5:
-			return p, errors.New("an activity needs a type from 0 to 5")
-		case a.Name == "" || *a.Type == customActivity && a.State == "":
-			return p, errors.New("an activity needs a name, and a custom status a state")
-		case len(utf16.Encode([]rune(a.Name))) > maxStatus, len(utf16.Encode([]rune(a.State))) > maxStatus:
-			return p, errors.New("an activity is too long")
-		}
+	if len(p.Activities) == 0 {
+		return "", nil
 	}
-	return p, nil
+	a := p.Activities[0]
+	if a.Type != customActivity || a.Name == "" || a.State == "" || len(utf16.Encode([]rune(a.State))) > maxStatus {
+		return "", errors.New("needs a custom status with a name and a state that is not too long")
+	}
+	return a.State, nil
 }

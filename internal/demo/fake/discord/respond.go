@@ -10,11 +10,11 @@ import (
 )
 
 var (
-	errUnknownInteraction = &failure{http.StatusNotFound, 10062, "Unknown interaction"}
-	errUnknownWebhook     = &failure{http.StatusNotFound, 10015, "Unknown Webhook"}
-	errUnknownMessage     = &failure{http.StatusNotFound, 10008, "Unknown Message"}
-	errExpiredToken       = &failure{http.StatusUnauthorized, 50027, "Invalid Webhook Token"}
-	errAcknowledged       = &failure{http.StatusBadRequest, 40060, "Interaction has already been acknowledged."}
+	errUnknownInteraction = &failure{status: http.StatusNotFound, code: 10062, message: "Unknown interaction"}
+	errUnknownWebhook     = &failure{status: http.StatusNotFound, code: 10015, message: "Unknown Webhook"}
+	errUnknownMessage     = &failure{status: http.StatusNotFound, code: 10008, message: "Unknown Message"}
+	errExpiredToken       = &failure{status: http.StatusUnauthorized, code: 50027, message: "Invalid Webhook Token"}
+	errAcknowledged       = &failure{status: http.StatusBadRequest, code: 40060, message: "Interaction has already been acknowledged."}
 )
 
 // The kinds of first responses, by Discord's numbers.
@@ -38,28 +38,20 @@ var responses = map[int]string{
 	openModal:     "ModalInteractionCallbackRequest",
 }
 
-// allows reports whether an interaction may have a first response of a kind.
+// allows reports whether an interaction may have a first response of a kind. Only
+// one that came from a message can change it.
 func (i Interaction) allows(response int) bool {
+	updates := response == promiseUpdate || response == updateMessage
 	switch i.kind() {
 	case wishForChoices:
 		return response == giveChoices
 	case submission:
-		return response != giveChoices && response != openModal && (i.On != nil || !updates(response))
+		return response != giveChoices && response != openModal && (i.On != nil || !updates)
 	case pressOfButton:
-		return response != giveChoices && (i.On != nil || !updates(response))
+		return response != giveChoices && (i.On != nil || !updates)
 	default:
-		return response != giveChoices && !updates(response)
+		return response != giveChoices && !updates
 	}
-}
-
-// updates reports whether a kind of response is about the message that the
-// interaction came from.
-func updates(response int) bool { return response == promiseUpdate || response == updateMessage }
-
-// hasMessage reports whether a kind of response carries a message, or promises
-// one.
-func hasMessage(response int) bool {
-	return response == showMessage || response == promise || response == updateMessage
 }
 
 func (s *Server) callback(r *http.Request) (int, any, *failure) {
@@ -84,16 +76,16 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *fai
 	kind := int(number)
 	schema, known := responses[kind]
 	if !known {
-		return s.problem(fmt.Errorf("callback.type: is none that is known here"))
+		return s.problem(fmt.Errorf("callback.type: is not known here"))
 	}
 	if err := spec()[schema].check("callback", body); err != nil {
 		return s.problem(err)
 	}
 	if !p.interaction.allows(kind) {
-		return s.problem(fmt.Errorf("callback.type: is none for this interaction"))
+		return s.problem(fmt.Errorf("callback.type: does not fit this interaction"))
 	}
 	data, _ := object["data"].(map[string]any)
-	if hasMessage(kind) {
+	if kind == showMessage || kind == promise || kind == updateMessage {
 		if err := checkSent(data); err != nil {
 			return s.problem(fmt.Errorf("callback: %w", err))
 		}
@@ -105,7 +97,7 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *fai
 	if p.answer.Callbacks > 1 {
 		return errAcknowledged
 	}
-	if refused := p.take(kind, data, files); refused != nil {
+	if refused := p.carryOut(kind, data, files); refused != nil {
 		p.answer.Callbacks--
 		return refused
 	}
@@ -117,8 +109,8 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *fai
 	return nil
 }
 
-// take does what a first response says. The caller holds Server.mu.
-func (p *Pending) take(kind int, data map[string]any, files map[string]Attachment) *failure {
+// carryOut does what a first response says. The caller holds Server.mu.
+func (p *Pending) carryOut(kind int, data map[string]any, files map[string]Attachment) *failure {
 	switch kind {
 	case openModal:
 		modal, err := shownModal(data)
@@ -194,84 +186,64 @@ func (p *Pending) finish() {
 	p.done = true
 }
 
-// webhook reads what is sent to an interaction that had its first response.
-func (s *Server) webhook(r *http.Request, name, schema string) (sent map[string]any, files map[string]Attachment, refused *failure) {
+// webhook takes what follows the first response: change says what becomes of it,
+// and returns the ID of the message. change is called with mu held.
+func (s *Server) webhook(r *http.Request, name, schema string,
+	change func(p *Pending, sent map[string]any, files map[string]Attachment) (id string, refused *failure),
+) (int, any, *failure) {
 	body, files, err := readBody(r)
+	if err == nil {
+		err = spec()[schema].check(name, body)
+	}
+	sent, _ := body.(map[string]any)
+	if err == nil {
+		err = checkSent(sent)
+	}
 	if err != nil {
-		return nil, nil, s.problem(fmt.Errorf("%s: %w", name, err))
-	}
-	if err := spec()[schema].check(name, body); err != nil {
-		return nil, nil, s.problem(err)
-	}
-	sent = body.(map[string]any)
-	if err := checkSent(sent); err != nil {
-		return nil, nil, s.problem(fmt.Errorf("%s: %w", name, err))
-	}
-	return sent, files, nil
-}
-
-// answered is the interaction of a call that needs a message of the first
-// response. The caller holds mu.
-func (s *Server) answered(r *http.Request) (*Pending, *failure) {
-	p := s.interactions[r.PathValue("token")]
-	switch {
-	case r.PathValue("app") != s.ApplicationID, p == nil, p.original == "":
-		return nil, errUnknownWebhook
-	case time.Since(p.sent) > tokenLife:
-		return nil, errExpiredToken
-	}
-	return p, nil
-}
-
-func (s *Server) edit(r *http.Request) (int, any, *failure) {
-	sent, files, refused := s.webhook(r, "edit", "IncomingWebhookUpdateRequestPartial")
-	if refused != nil {
-		return 0, nil, refused
+		return 0, nil, s.problem(fmt.Errorf("%s: %w", name, err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p, refused := s.answered(r)
-	if refused == nil {
-		refused = p.change(p.original, sent, files, &p.original)
+	p := s.interactions[r.PathValue("token")]
+	switch {
+	case r.PathValue("app") != s.ApplicationID, p == nil, p.original == "":
+		return 0, nil, errUnknownWebhook
+	case time.Since(p.sent) > tokenLife:
+		return 0, nil, errExpiredToken
 	}
+	id, refused := change(p, sent, files)
 	if refused != nil {
 		return 0, nil, refused
 	}
-	p.answer.Edits++
 	p.finish()
 	s.notify()
-	return http.StatusOK, map[string]any{"id": p.original}, nil
+	return http.StatusOK, map[string]any{"id": id}, nil
+}
+
+func (s *Server) edit(r *http.Request) (int, any, *failure) {
+	return s.webhook(r, "edit", "IncomingWebhookUpdateRequestPartial", func(p *Pending, sent map[string]any, files map[string]Attachment) (string, *failure) {
+		refused := p.change(p.original, sent, files, &p.original)
+		if refused == nil {
+			p.answer.Edits++
+		}
+		return p.original, refused
+	})
 }
 
 // followUp shows another message. Straight after a promise it is the promised
 // one, and whoever was to see that sees it, whatever its flags say.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#create-followup-message
 func (s *Server) followUp(r *http.Request) (int, any, *failure) {
-	sent, files, refused := s.webhook(r, "followup", "IncomingWebhookRequestPartial")
-	if refused != nil {
-		return 0, nil, refused
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p, refused := s.answered(r)
-	if refused != nil {
-		return 0, nil, refused
-	}
-	id := p.original
-	if p.loading {
-		refused = p.change(p.original, sent, files, &p.original)
-	} else {
+	return s.webhook(r, "followup", "IncomingWebhookRequestPartial", func(p *Pending, sent map[string]any, files map[string]Attachment) (id string, refused *failure) {
+		if p.loading {
+			return p.original, p.change(p.original, sent, files, &p.original)
+		}
 		refused = p.show(p.seenByFlags(Message{ID: s.nextID()}, sent), sent, files, &id)
-	}
-	if refused != nil {
-		return 0, nil, refused
-	}
-	if id != p.original {
-		p.followups = append(p.followups, id)
-	}
-	p.finish()
-	s.notify()
-	return http.StatusOK, map[string]any{"id": id}, nil
+		if refused == nil {
+			p.followups = append(p.followups, id)
+		}
+		return id, refused
+	})
 }
 
 // Messages are those that are shown now, the oldest first.

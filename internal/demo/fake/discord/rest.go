@@ -25,7 +25,7 @@ type failure struct {
 // handler answers one call with a status and what becomes JSON.
 type handler func(r *http.Request) (status int, body any, err *failure)
 
-var errUnauthorized = &failure{http.StatusUnauthorized, 0, "401: Unauthorized"}
+var errUnauthorized = &failure{status: http.StatusUnauthorized, code: 0, message: "401: Unauthorized"}
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
@@ -47,7 +47,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc(resumePath, s.serveGateway)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.problem(fmt.Errorf("no such route: %s", r.Method))
-		writeFailure(w, &failure{http.StatusNotFound, 0, "404: Not Found"}, 0)
+		writeFailure(w, &failure{status: http.StatusNotFound, code: 0, message: "404: Not Found"}, 0)
 	})
 	return mux
 }
@@ -60,38 +60,32 @@ func (s *Server) serve(route Route, h handler) http.HandlerFunc {
 			panic(http.ErrAbortHandler)
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		fault := s.fault(route)
-		select {
-		case <-time.After(fault.Latency):
-		case <-r.Context().Done():
-			return
+		s.mu.Lock()
+		s.calls[route]++
+		s.notify()
+		s.mu.Unlock()
+		refuse := func(f Fault) {
+			writeFailure(w, &failure{status: f.Status, code: f.Code, message: "scripted"}, f.RetryAfter)
 		}
-		if fault.Drop {
-			panic(http.ErrAbortHandler)
-		}
-		if fault.Status != 0 {
-			if fault.Landed {
-				h(r)
+		s.faults.Pop(route).Serve(r, refuse, func() (respond func()) {
+			status, body, refused := h(r)
+			if refused != nil {
+				return func() { writeFailure(w, refused, 0) }
 			}
-			writeFailure(w, &failure{fault.Status, fault.Code, "scripted"}, fault.RetryAfter)
-			return
-		}
-		status, answer, refused := h(r)
-		if fault.DropAnswer {
-			panic(http.ErrAbortHandler)
-		}
-		if refused != nil {
-			writeFailure(w, refused, 0)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("X-RateLimit-Limit", "5")
-		w.Header().Set("X-RateLimit-Remaining", "0")
-		w.Header().Set("X-RateLimit-Reset-After", "5.000")
-		w.WriteHeader(status)
-		if answer != nil {
-			json.NewEncoder(w).Encode(answer)
-		}
+			return func() { writeSuccess(w, status, body) }
+		})
+	}
+}
+
+// writeSuccess responds as Discord does where the limit of the route is used up.
+func writeSuccess(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-RateLimit-Limit", "5")
+	w.Header().Set("X-RateLimit-Remaining", "0")
+	w.Header().Set("X-RateLimit-Reset-After", "5.000")
+	w.WriteHeader(status)
+	if body != nil {
+		json.NewEncoder(w).Encode(body)
 	}
 }
 
@@ -119,7 +113,7 @@ func (s *Server) bot(h handler) handler {
 			return 0, nil, errUnauthorized
 		}
 		if app := r.PathValue("app"); app != "" && app != s.ApplicationID {
-			return 0, nil, &failure{http.StatusForbidden, 20012, "not authorized on this application"}
+			return 0, nil, &failure{status: http.StatusForbidden, code: 20012, message: "not authorized on this application"}
 		}
 		return h(r)
 	}

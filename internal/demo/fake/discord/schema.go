@@ -57,7 +57,7 @@ func (s *schema) check(path string, v any) error {
 		return fmt.Errorf("%s: is a %T, not a %v", path, v, s.Type)
 	}
 	if v != nil && len(s.Enum) > 0 && !slices.Contains(s.Enum, v) {
-		return fmt.Errorf("%s: is none of %v", path, s.Enum)
+		return fmt.Errorf("%s: is not one of %v", path, s.Enum)
 	}
 	switch v := v.(type) {
 	case string:
@@ -80,11 +80,16 @@ func (s *schema) resolved() *schema {
 	return s
 }
 
-// checkChoices checks v against the choices that are meant for its kind.
+// checkChoices checks v against the choices for its kind: objects tell theirs in
+// their member "type".
 func (s *schema) checkChoices(path string, v any) error {
 	err := fmt.Errorf("%s: is of no kind that is known here", path)
+	object, _ := v.(map[string]any)
 	for _, choice := range s.OneOf {
-		if choice = choice.resolved(); !choice.meant(v) {
+		choice = choice.resolved()
+		kind := choice.Properties["type"]
+		otherKind := object != nil && kind != nil && len(kind.Enum) > 0 && !slices.Contains(kind.Enum, object["type"])
+		if (v == nil) != (choice.Type == "null") || otherKind {
 			continue
 		}
 		if err = choice.check(path, v); err == nil {
@@ -92,17 +97,6 @@ func (s *schema) checkChoices(path string, v any) error {
 		}
 	}
 	return err
-}
-
-// meant reports whether s is for values of the kind of v: objects tell theirs in
-// their member "type".
-func (s *schema) meant(v any) bool {
-	if (v == nil) != (s.Type == "null") {
-		return false
-	}
-	object, _ := v.(map[string]any)
-	kind := s.Properties["type"]
-	return object == nil || kind == nil || len(kind.Enum) == 0 || slices.Contains(kind.Enum, object["type"])
 }
 
 func (s *schema) checkList(path string, list []any) error {
@@ -145,28 +139,33 @@ func (s *schema) checkObject(path string, object map[string]any) error {
 }
 
 func (s *schema) typed(v any) bool {
-	names, isList := s.Type.([]any)
-	if !isList {
-		names = []any{s.Type}
-	}
-	return s.Type == nil || slices.ContainsFunc(names, func(name any) bool {
-		switch v := v.(type) {
-		case nil:
-			return name == "null"
-		case bool:
-			return name == "boolean"
-		case float64:
-			return name == "number" || name == "integer" && v == math.Trunc(v)
-		case string:
-			// Discord writes large integers as strings and takes them so.
-			_, err := strconv.ParseInt(v, 10, 64)
-			return name == "string" || name == "integer" && err == nil
-		case []any:
-			return name == "array"
-		default:
-			return name == "object"
+	var names []string
+	switch v := v.(type) {
+	case nil:
+		names = []string{"null"}
+	case bool:
+		names = []string{"boolean"}
+	case float64:
+		names = []string{"number"}
+		if v == math.Trunc(v) {
+			names = append(names, "integer")
 		}
-	})
+	case string:
+		names = []string{"string"}
+		// Discord writes large integers as strings and takes them so.
+		if _, err := strconv.ParseInt(v, 10, 64); err == nil {
+			names = append(names, "integer")
+		}
+	case []any:
+		names = []string{"array"}
+	default:
+		names = []string{"object"}
+	}
+	list, isList := s.Type.([]any)
+	if !isList {
+		list = []any{s.Type}
+	}
+	return s.Type == nil || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(list, any(name)) })
 }
 
 func within(what string, n float64, low, high *float64) error {

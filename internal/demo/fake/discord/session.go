@@ -20,9 +20,7 @@ type session struct {
 const maxReplay = 1000
 
 // Resumes counts the RESUMEs that succeeded.
-func (s *Server) Resumes() int {
-	return locked(s, func() int { return s.resumes })
-}
+func (s *Server) Resumes() int { return get(s, &s.resumes) }
 
 // ForgetSession makes the next RESUME fail, as when the bot was away too long.
 func (s *Server) ForgetSession() { s.set(func() { s.session = nil }) }

@@ -1,5 +1,10 @@
 package discord
 
+import (
+	"maps"
+	"slices"
+)
+
 // Shown is what the answer to an interaction has people shown: a message or a
 // modal.
 type Shown struct {
@@ -19,28 +24,29 @@ func (s *Server) Watch(f func(Shown)) { s.set(func() { s.watch = f }) }
 
 // Remember has the server keep the last n interactions and messages and no more,
 // so that it can run for long. What is forgotten cannot be answered or changed.
-func (s *Server) Remember(n int) { s.set(func() { s.most = n }) }
+func (s *Server) Remember(n int) { s.set(func() { s.kept = n }) }
 
-// forget keeps to most. The caller holds mu.
+// forget drops what is beyond kept. The caller holds mu.
 func (s *Server) forget() {
-	if s.most == 0 {
+	if s.kept == 0 {
 		return
 	}
-	dropOldest(s.interactions, s.most, func(p *Pending) string { return p.ID })
-	dropOldest(s.messages, s.most, func(m *Message) string { return m.ID })
-	s.problems = s.problems[max(0, len(s.problems)-s.most):]
-	s.identifies = s.identifies[max(0, len(s.identifies)-s.most):]
-}
-
-// dropOldest leaves n values by the snowflakes that id gives them.
-func dropOldest[V any](all map[string]V, n int, id func(V) string) {
-	for len(all) > n {
-		oldest, its := "", ""
-		for key, v := range all {
-			if oldest == "" || compareIDs(id(v), its) < 0 {
-				oldest, its = key, id(v)
-			}
+	oldest := func(all []string) map[string]bool {
+		slices.SortFunc(all, compareIDs)
+		gone := map[string]bool{}
+		for _, id := range all[:max(0, len(all)-s.kept)] {
+			gone[id] = true
 		}
-		delete(all, oldest)
+		return gone
 	}
+	var ids []string
+	for _, p := range s.interactions {
+		ids = append(ids, p.ID)
+	}
+	gone := oldest(ids)
+	maps.DeleteFunc(s.interactions, func(_ string, p *Pending) bool { return gone[p.ID] })
+	gone = oldest(slices.Collect(maps.Keys(s.messages)))
+	maps.DeleteFunc(s.messages, func(id string, _ *Message) bool { return gone[id] })
+	s.problems = s.problems[max(0, len(s.problems)-s.kept):]
+	s.identifies = s.identifies[max(0, len(s.identifies)-s.kept):]
 }

@@ -112,7 +112,7 @@ func isURL(s string) bool {
 	return err == nil && (u.Scheme == "tg" || (u.Scheme == "https" || u.Scheme == "http") && strings.Contains(u.Host, "."))
 }
 
-// actions are the members of a button of which it has exactly one.
+// actions are members of a button. It has exactly one of them.
 var actions = []string{
 	"callback_data", "url", "copy_text", "switch_inline_query", "switch_inline_query_current_chat",
 }

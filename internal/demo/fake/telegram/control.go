@@ -40,11 +40,6 @@ func (s *Server) Promote(chat, user int64, status string) {
 // Migrate turns a group into a supergroup with another ID.
 func (s *Server) Migrate(from, to int64) { s.change(func() { s.moved[from] = to }) }
 
-// CloseTopic makes a topic refuse messages.
-func (s *Server) CloseTopic(chat, thread int64) {
-	s.change(func() { s.closed[[2]int64{chat, thread}] = true })
-}
-
 // Delete removes a message, so that nothing can reply to it.
 func (s *Server) Delete(chat, id int64) {
 	s.change(func() { s.remove([2]int64{chat, id}) })

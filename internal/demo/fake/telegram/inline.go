@@ -42,7 +42,7 @@ type InlineAnswer struct {
 	Results   []InlineResult
 	CacheTime int // seconds
 	Personal  bool
-	// Button and Start are the button above the results; empty is none.
+	// Button and Start are the button above the results, if there is one.
 	Button, Start string
 }
 
@@ -53,9 +53,7 @@ type inlineQuery struct {
 }
 
 // InlineAnswers are the answers to inline queries so far, in order.
-func (s *Server) InlineAnswers() []InlineAnswer {
-	return locked(s, func() []InlineAnswer { return slices.Clone(s.inlineAnswers) })
-}
+func (s *Server) InlineAnswers() []InlineAnswer { return list(s, &s.inlineAnswers) }
 
 // WaitInline waits for the answer to an inline query; it is false when limit is
 // over.
@@ -74,7 +72,7 @@ func (s *Server) WaitInline(queryID string, limit time.Duration) (a InlineAnswer
 // The offset is "" or one of the bot's.
 func (s *Server) Inline(user int64, query, offset string) (queryID string) {
 	if utf8.RuneCountInString(query) > maxQuery {
-		panic("telegramtest: no app sends so long an inline query")
+		panic("telegram: no app sends so long an inline query")
 	}
 	s.change(func() {
 		s.nextQuery++
@@ -180,14 +178,10 @@ func (s *Server) showResults(a InlineAnswer) {
 	if !a.Personal && a.CacheTime > 0 {
 		reader = 0
 	}
-	note := func(text string) {
-		s.seen = append(s.seen, Seen{Method: "answerInlineQuery", Reader: reader, Text: text})
-	}
+	text := a.Button + "\n" + a.Start
 	for _, r := range a.Results {
 		markup, _ := readMarkup(r.Markup) // it was checked
-		note(said(r.Content.Text, r.Content.Entities, markup) + "\n" + r.Title + "\n" + r.Description + "\n" + r.ID)
+		text += "\n" + said(r.Content.Text, r.Content.Entities, markup) + "\n" + r.Title + "\n" + r.Description + "\n" + r.ID
 	}
-	if a.Button != "" {
-		note(a.Button + "\n" + a.Start)
-	}
+	s.seen = append(s.seen, Seen{Method: "answerInlineQuery", Reader: reader, Text: text})
 }

@@ -15,11 +15,8 @@ type Command struct {
 	Ephemeral   bool   `json:"is_ephemeral,omitempty"`
 }
 
-// MenuKey says whose a menu is. An empty Scope is "default".
-type MenuKey struct {
-	Scope    string
-	Language string
-}
+// MenuKey is whose a menu is.
+type MenuKey struct{ Scope, Language string }
 
 // Bounds on menus and descriptions, https://core.telegram.org/bots/api#botcommand,
 // #setmydescription and #setmyshortdescription, in characters.
@@ -36,13 +33,10 @@ var (
 )
 
 // Menu is what setMyCommands last said for everybody.
-func (s *Server) Menu() []Command { return s.MenuOf(MenuKey{}) }
+func (s *Server) Menu() []Command { return s.MenuOf(MenuKey{Scope: "default"}) }
 
 // MenuOf is what setMyCommands last said for some.
 func (s *Server) MenuOf(key MenuKey) []Command {
-	if key.Scope == "" {
-		key.Scope = "default"
-	}
 	return locked(s, func() []Command { return slices.Clone(s.menus[key]) })
 }
 
@@ -69,36 +63,31 @@ func (s *Server) MenuFor(chat Chat, user int64, language string) []Command {
 	return nil
 }
 
-// Description and ShortDescription are what the bot last said about itself in
-// a language.
+// Description is what the bot last said about itself in a language.
 func (s *Server) Description(language string) string {
-	return s.descriptionOf("description", language)
+	return locked(s, func() string { return s.descriptions[[2]string{"description", language}] })
 }
 
-// ShortDescription is described with Description.
+// ShortDescription is Description for the page that is shown with a link.
 func (s *Server) ShortDescription(language string) string {
-	return s.descriptionOf("short_description", language)
-}
-
-func (s *Server) descriptionOf(kind, language string) string {
-	return locked(s, func() string { return s.descriptions[[2]string{kind, language}] })
+	return locked(s, func() string { return s.descriptions[[2]string{"short_description", language}] })
 }
 
 // menuScopes are the scopes that this fake takes: none of a single chat.
 var menuScopes = []string{"default", "all_private_chats", "all_group_chats", "all_chat_administrators"}
 
-func menuKey(params map[string]json.RawMessage) (MenuKey, *refusal) {
-	scope := arg[struct {
+func menuKey(params map[string]json.RawMessage) (key MenuKey, no *refusal) {
+	scope := struct {
 		Type string `json:"type"`
-	}](params, "scope")
-	key := MenuKey{scope.Type, arg[string](params, "language_code")}
-	if params["scope"] == nil {
-		key.Scope = "default"
+	}{Type: "default"}
+	if params["scope"] != nil {
+		_ = json.Unmarshal(params["scope"], &scope) // check has read it
 	}
-	if !slices.Contains(menuScopes, key.Scope) {
+	key = MenuKey{Scope: scope.Type, Language: arg[string](params, "language_code")}
+	switch {
+	case !slices.Contains(menuScopes, key.Scope):
 		return key, bad("can't parse BotCommandScope: unsupported type specified")
-	}
-	if !languageCode.MatchString(key.Language) {
+	case !languageCode.MatchString(key.Language):
 		return key, bad("invalid language code specified")
 	}
 	return key, nil
@@ -135,14 +124,6 @@ func (s *Server) setMyCommands(params map[string]json.RawMessage) (result any, n
 		s.seen = append(s.seen, Seen{Method: "setMyCommands", Text: strings.Join(texts, "\n")})
 	})
 	return true, no
-}
-
-func (s *Server) getMyCommands(params map[string]json.RawMessage) (any, *refusal) {
-	key, no := menuKey(params)
-	if no != nil {
-		return nil, no
-	}
-	return append([]Command{}, s.MenuOf(key)...), nil
 }
 
 // describe carries out setMyDescription and setMyShortDescription.

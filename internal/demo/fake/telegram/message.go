@@ -59,8 +59,6 @@ func (s *Server) send(method string, params map[string]json.RawMessage, files ma
 		no = s.reachable(m.Chat)
 		switch {
 		case no != nil:
-		case s.closed[[2]int64{m.Chat, m.Thread}]:
-			no = bad("TOPIC_CLOSED")
 		case s.forOne(params):
 			no = s.receive(m, params)
 		default:

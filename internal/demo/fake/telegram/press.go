@@ -3,7 +3,6 @@ package telegram
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -34,9 +33,7 @@ type Notice struct {
 }
 
 // Notices are the answers to presses so far, in order, silent ones too.
-func (s *Server) Notices() []Notice {
-	return locked(s, func() []Notice { return slices.Clone(s.notices) })
-}
+func (s *Server) Notices() []Notice { return list(s, &s.notices) }
 
 // Press queues the press of a button below a message, by anybody, and returns
 // the callback's ID. The message need not have a button with this data. If the
@@ -62,7 +59,7 @@ func (s *Server) PressOld(user int64, chat Chat, messageID int64, data string) (
 }
 
 // PressEphemeral is Press on an ephemeral message of the bot's, which its reader
-// alone can do. It returns "" if there is none.
+// alone can do. It returns "" if there is no such message.
 func (s *Server) PressEphemeral(chat Chat, ephemeralID int64, data string) (callbackID string) {
 	s.change(func() {
 		if m := s.ephemerals[[2]int64{chat.ID, ephemeralID}].sent; m != nil {

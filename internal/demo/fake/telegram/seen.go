@@ -7,9 +7,9 @@ import "slices"
 // query, a menu.
 type Seen struct {
 	Method string // the call that showed it
-	Chat   int64  // 0 is none
+	Chat   int64  // 0 if it is in no chat
 	// Reader is the one user who saw it; 0 is everybody in the chat, or anybody
-	// where there is none.
+	// if it is in no chat.
 	Reader int64
 	// Text is all that it says, hidden parts too: texts, links, labels of
 	// buttons and what they carry.
@@ -17,9 +17,7 @@ type Seen struct {
 }
 
 // Seen is all that was shown so far, in order.
-func (s *Server) Seen() []Seen {
-	return locked(s, func() []Seen { return slices.Clone(s.seen) })
-}
+func (s *Server) Seen() []Seen { return list(s, &s.seen) }
 
 // SeenByOthers is what was shown to anybody but this user.
 func (s *Server) SeenByOthers(user int64) []Seen {
@@ -30,5 +28,5 @@ func (s *Server) SeenByOthers(user int64) []Seen {
 func (s *Server) show(method string, m *Sent) {
 	now := *m
 	s.watch(Event{Message: &now})
-	s.seen = append(s.seen, Seen{method, m.Chat, m.Reader, said(m.Text, m.Entities, m.Markup)})
+	s.seen = append(s.seen, Seen{Method: method, Chat: m.Chat, Reader: m.Reader, Text: said(m.Text, m.Entities, m.Markup)})
 }

@@ -3,6 +3,7 @@ package telegram
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -55,13 +56,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	params, files, err := read(r, method)
 	var fault Fault
+	if err == nil {
+		fault = s.faults.Pop(method)
+	}
 	s.change(func() {
-		if err == nil {
-			fault = s.nextFault(method)
-		} else {
+		if err != nil {
 			s.violations = append(s.violations, err.Error())
 		}
-		s.calls = append(s.calls, Call{method, time.Now(), params, fault})
+		s.calls = append(s.calls, Call{Method: method, At: time.Now(), Params: params, Fault: fault})
 	})
 	if err != nil {
 		code := http.StatusBadRequest
@@ -71,29 +73,17 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		refuse(w, refusal{code: code, text: err.Error()})
 		return
 	}
-	if fault.held != nil {
-		select {
-		case <-fault.held:
-			fault = Fault{}
-		case <-r.Context().Done():
-			return
-		case <-s.quit:
-			return
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.closing, cancel)()
+	r = r.WithContext(ctx)
+	fault.Serve(r, func(f Fault) { raise(f, w, r) }, func() (respond func()) {
+		result, no := s.call(r, method, params, files)
+		if no != nil {
+			return func() { refuse(w, *no) }
 		}
-	}
-	if fault != (Fault{}) && !fault.carriedOut {
-		s.raise(fault, w, r)
-		return
-	}
-	result, no := s.call(r, method, params, files)
-	switch {
-	case fault.carriedOut:
-		s.raise(fault, w, r)
-	case no != nil:
-		refuse(w, *no)
-	default:
-		accept(w, result)
-	}
+		return func() { accept(w, result) }
+	})
 }
 
 // arg reads one parameter that check has found fit; absent is zero.
@@ -136,7 +126,8 @@ func (s *Server) call(r *http.Request, method string, params map[string]json.Raw
 	case "setMyCommands":
 		return s.setMyCommands(params)
 	case "getMyCommands":
-		return s.getMyCommands(params)
+		key, no := menuKey(params)
+		return append([]Command{}, s.MenuOf(key)...), no
 	case "setMyDescription":
 		return s.describe(method, "description", maxDescription, params)
 	case "getMyDescription":
@@ -215,7 +206,6 @@ func (s *Server) getUpdates(r *http.Request, params map[string]json.RawMessage) 
 			continue
 		case <-over:
 		case <-r.Context().Done():
-		case <-s.quit:
 		}
 		return batch, nil
 	}

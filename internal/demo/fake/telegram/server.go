@@ -1,5 +1,5 @@
-// Package telegramtest is a Bot API server for tests and for the demo in the
-// browser. It refuses what Telegram refuses, and any call that does not fit the
+// Package telegram is a stand-in of the Bot API's server, for tests and for the demo
+// in the browser. It refuses what Telegram refuses, and any call that does not fit the
 // Bot API's own description (botapi.json, version 10.1 reduced to methods,
 // parameters, types and which are required, from
 // https://core.telegram.org/bots/api, and what newer.go adds). MakeOlder makes
@@ -25,6 +25,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"herald/internal/demo/fake"
 )
 
 // Token is the one token that the server accepts.
@@ -40,14 +42,14 @@ const (
 type Call struct {
 	Method string
 	At     time.Time
-	// Params holds each parameter as JSON, and that of an uploaded file as the
-	// string "attach://" and its name.
+	// Params holds each parameter as JSON. An uploaded file is the string "attach://"
+	// and its name.
 	Params map[string]json.RawMessage
 	// Fault is what went wrong with it by Fail.
 	Fault Fault
 }
 
-// Webhook is what setWebhook last said; an empty URL is none.
+// Webhook is what setWebhook last said. Without a URL no webhook is set.
 type Webhook struct {
 	URL, Secret    string
 	AllowedUpdates []string
@@ -61,8 +63,10 @@ type Server struct {
 	// URL is the Bot API server to configure.
 	URL string
 
-	http *http.Server // nil in memory
-	quit chan struct{}
+	http    *http.Server    // nil in memory
+	closing context.Context // done once Close was called
+	close   context.CancelFunc
+	faults  fake.Faults[string]
 
 	mu         sync.Mutex
 	changed    chan struct{} // closed and replaced when anything changes
@@ -81,10 +85,8 @@ type Server struct {
 	others     map[[2]int64]bool  // everybody else's
 	status     map[[2]int64]string
 	moved      map[int64]int64
-	closed     map[[2]int64]bool
 	revoked    bool
 	groupless  bool // by BanFromGroups
-	faults     map[string][]Fault
 	webhook    Webhook
 	older      Older
 
@@ -103,7 +105,7 @@ type Server struct {
 
 	people map[int64]User // how they appear in updates
 	watch  func(Event)
-	most   int // of each thing that is remembered; 0 is all
+	kept   int // of each thing that is remembered; 0 is all
 }
 
 type queued struct {
@@ -164,22 +166,36 @@ func Start() (*Server, error) {
 
 // Close ends the server and every call that waits. It is called once.
 func (s *Server) Close() {
-	close(s.quit)
+	s.close()
 	if s.http != nil {
 		_ = s.http.Close()
 	}
 }
 
 func newServer() *Server {
+	closing, end := context.WithCancel(context.Background())
 	return &Server{
-		quit: make(chan struct{}), changed: make(chan struct{}),
+		closing: closing, close: end, changed: make(chan struct{}),
 		nextUpdate: 1000, nextID: 1, nextEphemeral: 1,
 		started: map[int64]bool{}, own: map[[2]int64]*Sent{}, others: map[[2]int64]bool{}, status: map[[2]int64]string{},
-		moved: map[int64]int64{}, closed: map[[2]int64]bool{}, faults: map[string][]Fault{},
+		moved: map[int64]int64{},
 		menus: map[MenuKey][]Command{}, descriptions: map[[2]string]string{}, ephemerals: map[[2]int64]ephemeral{},
 		presses: map[string]*press{}, queries: map[string]*inlineQuery{}, inline: map[string]*Sent{},
 		people: map[int64]User{}, watch: func(Event) {},
 	}
+}
+
+// get returns a value under the lock, list a copy of a list.
+func get[T any](s *Server, value *T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *value
+}
+
+func list[T any](s *Server, values *[]T) []T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(*values)
 }
 
 // locked is what f returns under the lock.
@@ -210,7 +226,7 @@ func (s *Server) until(limit time.Duration, ok func() bool) bool {
 // Wait returns once done is true, which it asks at every change here.
 func (s *Server) Wait(ctx context.Context, done func() bool) error {
 	for {
-		changed := locked(s, func() <-chan struct{} { return s.changed })
+		changed := get(s, &s.changed)
 		if done() {
 			return nil
 		}
@@ -289,10 +305,8 @@ func (s *Server) callsOf(method string) []Call {
 	return calls
 }
 
-// Offsets are the offsets of every getUpdates so far; 0 is none given.
-func (s *Server) Offsets() []int64 {
-	return locked(s, func() []int64 { return slices.Clone(s.offsets) })
-}
+// Offsets are the offsets of every getUpdates so far, 0 if none was given.
+func (s *Server) Offsets() []int64 { return list(s, &s.offsets) }
 
 // Pending are the IDs of the updates that are not acknowledged.
 func (s *Server) Pending() []int64 {
@@ -306,11 +320,7 @@ func (s *Server) Pending() []int64 {
 }
 
 // Webhook is what setWebhook last said.
-func (s *Server) Webhook() Webhook {
-	return locked(s, func() Webhook { return s.webhook })
-}
+func (s *Server) Webhook() Webhook { return get(s, &s.webhook) }
 
 // Violations are the calls that the Bot API's description does not allow.
-func (s *Server) Violations() []string {
-	return locked(s, func() []string { return slices.Clone(s.violations) })
-}
+func (s *Server) Violations() []string { return list(s, &s.violations) }

@@ -15,7 +15,7 @@ type User struct {
 	ID        int64  `json:"id"`
 	IsBot     bool   `json:"is_bot"`
 	FirstName string `json:"first_name"`
-	// Language is that of the person's app; it may be empty.
+	// Language is what the person's app is set to; it may be empty.
 	Language string `json:"language_code,omitempty"`
 }
 
@@ -113,9 +113,9 @@ func (s *Server) update(kind string, member any) queued {
 	s.nextUpdate++
 	raw, err := json.Marshal(map[string]any{"update_id": id, kind: member})
 	if err != nil {
-		panic("telegramtest: an update that is not JSON: " + err.Error())
+		panic("telegram: an update that is not JSON: " + err.Error())
 	}
-	return queued{id, kind, raw}
+	return queued{id: id, kind: kind, raw: raw}
 }
 
 // PushRaw queues the members of an update other than its ID, as they are:

@@ -32,17 +32,17 @@ func (s *Server) Watch(f func(Event)) { s.change(func() { s.watch = f }) }
 // can run for long: messages, presses, queries, calls and what was seen. What is
 // forgotten cannot be edited, answered or replied to. IDs count up, so that they
 // say which are the last.
-func (s *Server) Remember(n int) { s.change(func() { s.most = n }) }
+func (s *Server) Remember(n int) { s.change(func() { s.kept = n }) }
 
-// forget keeps to most, under the lock.
+// forget drops what is beyond kept, under the lock.
 func (s *Server) forget() {
-	if s.most == 0 {
+	if s.kept == 0 {
 		return
 	}
-	s.calls, s.sent, s.seen = last(s.calls, s.most), last(s.sent, s.most), last(s.seen, s.most)
-	s.violations, s.offsets = last(s.violations, s.most), last(s.offsets, s.most)
-	s.notices, s.inlineAnswers = last(s.notices, s.most), last(s.inlineAnswers, s.most)
-	n := int64(s.most)
+	s.calls, s.sent, s.seen = last(s.calls, s.kept), last(s.sent, s.kept), last(s.seen, s.kept)
+	s.violations, s.offsets = last(s.violations, s.kept), last(s.offsets, s.kept)
+	s.notices, s.inlineAnswers = last(s.notices, s.kept), last(s.inlineAnswers, s.kept)
+	n := int64(s.kept)
 	maps.DeleteFunc(s.own, func(key [2]int64, _ *Sent) bool { return key[1] < s.nextID-n })
 	maps.DeleteFunc(s.others, func(key [2]int64, _ bool) bool { return key[1] < s.nextID-n })
 	maps.DeleteFunc(s.ephemerals, func(key [2]int64, _ ephemeral) bool { return key[1] < s.nextEphemeral-n })

@@ -108,39 +108,38 @@ func (e Expectation) Class() string {
 	return string(e.Reason()) + waits
 }
 
-// outcome is that of the service in the answer to q. Of a staker more can be told
+// outcome is what the answer to q says of the service. More can be told of a staker
 // than of others.
 func (e Expectation) outcome(q Question, staker bool) Outcome {
-	last := e.Service == fault.Price || e.Service == fault.Supply
+	unread := e.Fault.Effect == fault.OnePoolUnread
+	hasLast := e.Service == fault.Price || e.Service == fault.Supply
 	switch {
 	case e.Fault.Name == "batch answers without results":
-		// Single calls would tell. A node that is so much at odds with itself
-		// is not trusted with them.
+		// Single calls would tell. A node that is so much at odds with itself is not
+		// trusted with them.
 		return Nonsense
 	case e.Fault.Effect == fault.Answerable:
 		return Right
-	case e.Fault.Effect == fault.OnePoolUnread && (staker || q.Command == "status"):
+	case unread && (staker || q.Command == "status"):
 		return Partial
-	case e.Fault.Effect == fault.OnePoolUnread:
+	case unread:
 		return Undecided
-	case e.Warm && last && q.Command != "status": // which only tells how earlier calls went
+	case e.Warm && hasLast && q.Command != "status": // which only tells how earlier calls went
 		return Stale
 	}
 	return e.Reason()
 }
 
-// Want is what must be said in the answer to q. Of a staker more can be told
-// than of others.
+// Want is what must be said in the answer to q.
 func (e Expectation) Want(q Question, staker bool) Outcomes {
-	want := Outcomes{}
-	uses, apart := Uses(q.Command)
-	for i, service := range uses {
+	want, use := Outcomes{}, uses[q.Command]
+	for i, service := range use.services {
 		want[service] = Right
 		if service != e.Service {
 			continue
 		}
 		want[service] = e.outcome(q, staker)
-		if answered := want[service] != e.Reason(); i == 0 && !answered && !apart {
+		if i == 0 && !use.apart && want[service] == e.Reason() {
 			return Outcomes{service: want[service]}
 		}
 	}

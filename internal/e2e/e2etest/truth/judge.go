@@ -30,7 +30,7 @@ var (
 // the whole truth, nor told to be old, nor a "could not be checked" of a service
 // that the question needs.
 func (j *Judge) Judge(q Question, lines []string) (Outcomes, error) {
-	uses, _ := Uses(q.Command)
+	uses := Uses(q.Command)
 	if len(lines) > 1 && lines[0] == "Could not be checked" && !undecided.MatchString(lines[1]) {
 		if len(lines) != 3 || !reference.MatchString(lines[2]) || len(uses) == 0 {
 			return nil, wrong("an answer and an excuse at once")
@@ -38,10 +38,10 @@ func (j *Judge) Judge(q Question, lines []string) (Outcomes, error) {
 		why, err := reason(lines[1], uses[0])
 		return Outcomes{uses[0]: why}, err
 	}
-	if q.Command == "help" {
+	switch q.Command {
+	case "help":
 		return nil, judgeHelp(lines)
-	}
-	if q.Command == "status" {
+	case "status":
 		return j.judgeStatus(lines)
 	}
 	rest, old, err := withoutMarks(lines)
@@ -126,9 +126,8 @@ func (j *Judge) judgeSupply(rest []string, old Outcomes) (Outcomes, error) {
 }
 
 func judgeHelp(lines []string) error {
-	whole := slices.Contains(lines, "/staked <wallet>: Whether a wallet stakes HRLD, and where")
-	short := slices.Contains(lines, "/staked: Whether a wallet stakes HRLD, and where")
-	if lines[0] != "What I can do" || whole == short || !slices.Contains(lines, "I never ask you to connect a wallet.") {
+	short, whole := "/staked: Whether a wallet stakes HRLD, and where", "/staked <wallet>: Whether a wallet stakes HRLD, and where"
+	if lines[0] != "What I can do" || slices.Contains(lines, whole) == slices.Contains(lines, short) {
 		return wrong("no help: %q", lines)
 	}
 	return nil
@@ -137,8 +136,8 @@ func judgeHelp(lines []string) error {
 // fakeName is what everybody is called on the fake of Telegram.
 const fakeName = "Somebody"
 
-// aboutPerson takes off the lines that say about whom a moderator was answered,
-// of which the one with the ID must be there, and where they asked.
+// aboutPerson takes off the lines that say about whom a moderator was answered, and
+// where they asked. The line with the ID must be there.
 func aboutPerson(id core.Identity, lines []string) (rest []string, err error) {
 	named := false
 	uid := e2etest.Plain(id.UID)

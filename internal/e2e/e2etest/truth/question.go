@@ -1,9 +1,8 @@
-// Package truth is what the bot may answer: the one judge of its answers, and
-// the one table of what is expected while a service fails. The truth table and
-// the soak both ask it.
+// Package truth judges what the bot answers, and knows what it must answer while a
+// service fails. The tests of every fault and the soak use it.
 //
-// It reads an answer as people do, line by line, and knows the world that the
-// stand-ins of package sandbox tell of.
+// It reads an answer as people do, line by line, and compares it with the world
+// that the stand-ins of the services tell of.
 package truth
 
 import (
@@ -45,7 +44,7 @@ const (
 	TimedOut    Outcome = "reason.timeout"
 )
 
-// Outcomes are those of the services that an answer speaks of.
+// Outcomes are what an answer says of each service.
 type Outcomes map[fault.Target]Outcome
 
 // All reports whether every outcome is o, and there is one.
@@ -73,26 +72,25 @@ func init() {
 	}
 }
 
-// Uses are the services that a command needs. Without the first there is no
-// answer, unless their parts stand apart; without another one something is left
-// out.
-func Uses(command string) (services []fault.Target, apart bool) {
-	switch command {
-	case "price":
-		return []fault.Target{fault.Price}, false
-	case "supply":
-		return []fault.Target{fault.Supply, fault.Price}, false
-	case "staked":
-		return []fault.Target{fault.Chain}, false
-	case "mylogins", "exists":
-		return []fault.Target{fault.Partner}, false
-	case "verify":
-		return []fault.Target{fault.Partner, fault.Chain}, true
-	case "status":
-		return []fault.Target{fault.Price, fault.Supply, fault.Chain, fault.Partner}, true
-	}
-	return nil, false
+// use is what a command needs of services. Without the first there is no answer,
+// unless the parts are apart; without another one something is left out.
+type use struct {
+	services []fault.Target
+	apart    bool
 }
+
+var uses = map[string]use{
+	"price":    {services: []fault.Target{fault.Price}},
+	"supply":   {services: []fault.Target{fault.Supply, fault.Price}},
+	"staked":   {services: []fault.Target{fault.Chain}},
+	"mylogins": {services: []fault.Target{fault.Partner}},
+	"exists":   {services: []fault.Target{fault.Partner}},
+	"verify":   {services: []fault.Target{fault.Partner, fault.Chain}, apart: true},
+	"status":   {services: []fault.Target{fault.Price, fault.Supply, fault.Chain, fault.Partner}, apart: true},
+}
+
+// Uses are the services that a command needs.
+func Uses(command string) []fault.Target { return uses[command].services }
 
 // Question is a command that was typed rightly by somebody who may give it.
 type Question struct {

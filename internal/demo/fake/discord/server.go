@@ -1,9 +1,8 @@
-// Package discordtest is a Discord on loopback, for tests and for the demo in the
-// browser: its REST routes and gateway as far as an adapter of commands, buttons
-// and modals uses them. It refuses what
-// Discord refuses, on the limits of Discord's own description of its API
-// (spec.json) and of its documentation (check.go, commands.go), breaks in the
-// ways it is told to, and shows what of the answers is seen, and by whom.
+// Package discord is a stand-in of Discord on loopback, for tests and for the demo in
+// the browser: its REST routes and its gateway, as far as an adapter of commands,
+// buttons and modals uses them. It refuses what Discord refuses, by Discord's own
+// description of its API (spec.json) and its documentation (check.go), and knows who
+// sees which answer.
 //
 // A test asks it afterwards; the demo watches what it shows (Watch), and has it
 // forget (Remember). It imports no package testing, which would be linked into the
@@ -23,6 +22,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"herald/internal/demo/fake"
 )
 
 // Route names what a fault can be put on.
@@ -39,23 +40,9 @@ const (
 	FollowUp     Route = "followup"      // POST /webhooks/…
 )
 
-// Fault is what happens to one call instead of, or beside, its answer.
-type Fault struct {
-	// Latency is waited for before anything else.
-	Latency time.Duration
-	// Status refuses the call; 0 lets it through.
-	Status int
-	// Code is Discord's error code in the body of a refusal; with 0 the body
-	// is a proxy's HTML page.
-	Code       int
-	RetryAfter time.Duration
-	// Landed tells that a call that Status refuses takes effect all the same.
-	Landed bool
-	// Drop closes the connection before the call is looked at.
-	Drop bool
-	// DropAnswer closes it after the call took effect.
-	DropAnswer bool
-}
+// Fault is what happens to one call instead of its usual response, or in addition
+// to it. A refusal without a Code is a proxy's HTML page.
+type Fault = fake.Fault
 
 // Server is the fake. Its methods may be called from any goroutine.
 type Server struct {
@@ -69,6 +56,7 @@ type Server struct {
 	url    string
 	http   *http.Server
 	served chan struct{} // closed at its end
+	faults fake.Faults[Route]
 
 	// dispatching keeps dispatches in the order of their sequence. It is taken
 	// before mu.
@@ -77,9 +65,7 @@ type Server struct {
 	mu           sync.Mutex
 	changed      chan struct{} // closed and replaced at every change
 	ids          uint64        // made so far
-	faults       map[Route][]Fault
-	broken       map[Route]Fault
-	endpoint     *string // by EnterEndpoint
+	endpoint     *string       // by EnterEndpoint
 	calls        map[Route]int
 	problems     []string
 	commands     map[string][]map[string]any // by guild, "" is global
@@ -97,7 +83,7 @@ type Server struct {
 	remaining    int
 	resetAfter   time.Duration
 	watch        func(Shown)
-	most         int // interactions that are remembered; 0 is all
+	kept         int // interactions that are remembered; 0 is all
 }
 
 // BotName is what the bot is called.
@@ -134,8 +120,6 @@ func NewOn(listener net.Listener) *Server {
 		PublicKey:     public,
 		privateKey:    private,
 		changed:       make(chan struct{}),
-		faults:        map[Route][]Fault{},
-		broken:        map[Route]Fault{},
 		calls:         map[Route]int{},
 		commands:      map[string][]map[string]any{},
 		interactions:  map[string]*Pending{},
@@ -167,6 +151,19 @@ func (s *Server) Close() {
 	s.Client.CloseIdleConnections()
 }
 
+// get returns a value under the lock, list a copy of a list.
+func get[T any](s *Server, value *T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *value
+}
+
+func list[T any](s *Server, values *[]T) []T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(*values)
+}
+
 // locked is what f returns under the lock.
 func locked[T any](s *Server, f func() T) T {
 	s.mu.Lock()
@@ -182,13 +179,11 @@ func (s *Server) set(f func()) {
 }
 
 // Script puts faults on the next calls of route, one each.
-func (s *Server) Script(route Route, faults ...Fault) {
-	s.set(func() { s.faults[route] = append(s.faults[route], faults...) })
-}
+func (s *Server) Script(route Route, faults ...Fault) { s.faults.Add(route, faults...) }
 
 // Break puts fault on every call of route that has no scripted one; the zero
 // Fault mends it.
-func (s *Server) Break(route Route, fault Fault) { s.set(func() { s.broken[route] = fault }) }
+func (s *Server) Break(route Route, fault Fault) { s.faults.Set(route, fault) }
 
 // Calls counts the calls of route, refused ones too.
 func (s *Server) Calls(route Route) int {
@@ -196,9 +191,7 @@ func (s *Server) Calls(route Route) int {
 }
 
 // Problems are the refusals of payloads, which only a faulty adapter gets.
-func (s *Server) Problems() []string {
-	return locked(s, func() []string { return slices.Clone(s.problems) })
-}
+func (s *Server) Problems() []string { return list(s, &s.problems) }
 
 // Commands are those registered in a guild, or globally with "", as sent.
 func (s *Server) Commands(guildID string) []map[string]any {
@@ -206,16 +199,9 @@ func (s *Server) Commands(guildID string) []map[string]any {
 }
 
 // Overwrites counts the bulk overwrites of commands that took effect.
-func (s *Server) Overwrites() int {
-	return locked(s, func() int { return s.overwrites })
-}
+func (s *Server) Overwrites() int { return get(s, &s.overwrites) }
 
-// Changed is closed at the next change of anything that can be asked here.
-func (s *Server) Changed() <-chan struct{} {
-	return locked(s, func() <-chan struct{} { return s.changed })
-}
-
-// notify tells those who wait for Changed. The caller holds mu.
+// notify wakes Wait. The caller holds mu.
 func (s *Server) notify() {
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -238,20 +224,6 @@ func (s *Server) idAt(created time.Time) string {
 // compareIDs orders snowflakes, and so what they stand for by age.
 func compareIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
-// fault takes the next one of route.
-func (s *Server) fault(route Route) Fault {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls[route]++
-	defer s.notify()
-	queue := s.faults[route]
-	if len(queue) == 0 {
-		return s.broken[route]
-	}
-	s.faults[route] = queue[1:]
-	return queue[0]
-}
-
 // problem notes a payload that is refused.
 func (s *Server) problem(err error) *failure {
 	return locked(s, func() *failure { return s.note(err) })
@@ -260,5 +232,5 @@ func (s *Server) problem(err error) *failure {
 // note is problem for a caller that holds mu.
 func (s *Server) note(err error) *failure {
 	s.problems = append(s.problems, err.Error())
-	return &failure{http.StatusBadRequest, 50035, err.Error()}
+	return &failure{status: http.StatusBadRequest, code: 50035, message: err.Error()}
 }

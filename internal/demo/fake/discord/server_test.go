@@ -3,16 +3,12 @@ package discord
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"mime/multipart"
-	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -124,22 +120,15 @@ func TestFirstResponsesThatDiscordRefuses(t *testing.T) {
 		{used, `{"type":4,"data":{` + quiet + `}}`, "is empty"},
 		{used, `{"type":4,"data":{"content":"` + long[:2001] + `",` + quiet + `}}`, "content: length"},
 		{used, embed(`"color":1`), "one is empty"},
-		{used, embed(`"title":"` + long[:257] + `"`), "title: length"},
 		{used, embed(`"description":"` + long[:4000] + `","footer":{"text":"` + long[:2001] + `"}`), "6001 characters"},
-		{used, embed(`"title":"x","image":{"url":"attachment://a.png"}`), "no image of that name"},
-		{used, says(`"attachments":[{"id":"0"}],`), "names neither an upload"},
-		{used, shows(row()), "components: items: 0"},
+		{used, embed(`"title":"x","image":{"url":"attachment://a.png"}`), "no image of the name"},
 		{used, shows(strings.Join(six(func(id string) string { return row(button(id)) }), ",")), "6 rows"},
-		{used, shows(row(button("a")) + "," + row(button("a"))), "custom_id: is there twice"},
-		{used, shows(row(button(long[:101]))), "custom_id: length"},
+		{used, shows(row(button("a")) + "," + row(button("a"))), "custom_id is there twice"},
 		{used, b(`"style":1,"label":"x"`), "any other button a custom_id"},
-		{used, b(`"style":1,"custom_id":"a","label":""`), "neither label nor emoji"},
 		{used, b(`"style":5,"label":"x","url":"tg://resolve"`), "no address"},
 		{pressed, `{"type":7,"data":{"content":"",` + quiet + `}}`, "is empty"},
 		{typing, choices(26, "x"), "choices: items: 26"},
-		{used, modal(long[:46], labelled("a", "")), "title: length"},
 		{used, modal("x", strings.Join(six(func(id string) string { return labelled(id, "") }), ",")), "6 inputs"},
-		{used, modal("x", labelled("a", "")+","+labelled("a", "")), "custom_id: is there twice"},
 	} {
 		s.problems = nil
 		p, _ := s.create(tt.interaction)
@@ -227,110 +216,6 @@ func TestWhoSeesAnAnswerIsFixedByItsPromise(t *testing.T) {
 	}
 }
 
-// A press changes the message for all who see it, and only by what is sent; an
-// ephemeral answer to it is a message of its own.
-func TestAPressChangesItsMessage(t *testing.T) {
-	s := started(t)
-	first, _ := s.create(used)
-	first.first(t, shows(row(button("a"))))
-	change, _ := s.create(first.Press("6", "a"))
-	change.first(t, `{"type":7,"data":{"content":"new",`+quiet+`}}`)
-	if m := first.Answer().Message; m.Content != "new" || len(m.Buttons) != 1 || m.Edited != 1 || len(s.Messages()) != 1 {
-		t.Errorf("%+v, %q", m, s.Problems())
-	}
-	alone, _ := s.create(first.Press("6", "a"))
-	alone.first(t, `{"type":4,"data":{"content":"only you","flags":64,`+quiet+`}}`)
-	if a := alone.Answer(); !a.Ephemeral || a.SeenBy != "6" || first.Answer().Content != "new" {
-		t.Errorf("%+v, %q", a, s.Problems())
-	}
-	if alone.Responded(strings.NewReader(choices(1, "x"))) == nil || alone.Responded(strings.NewReader("--b\r\n")) == nil {
-		t.Error("the body of a response by HTTP is not checked")
-	}
-}
-
-// Files that are not listed are added to those of the message; a list says
-// which stay.
-func TestUploads(t *testing.T) {
-	const embed = `"embeds":[{"image":{"url":"attachment://a.png"}}],` + quiet
-	s := started(t)
-	p, _ := s.create(used)
-	p.first(t, says(`"attachments":[{"id":"0","description":"a curve"}],"embeds":[{"image":{"url":"attachment://a.png"}}],`), "a.png")
-	first := p.Answer().Attachments
-	if len(first) != 1 || first[0].Name != "a.png" || first[0].Description != "a curve" || string(first[0].Bytes) != "PNG" {
-		t.Fatalf("%+v, %q", first, s.Problems())
-	}
-	for _, tt := range []struct {
-		body, file, refused string
-		have                int // files by then
-	}{
-		{`{` + quiet + `}`, "a.png", "", 2},
-		{`{"attachments":[{"id":"` + first[0].ID + `"}],` + quiet + `}`, "", "", 1},
-		{`{"attachments":[{"id":"0"}],` + quiet + `}`, "a.png", "", 1},
-		{`{"content":`, "a.png", "is not JSON", 1},
-		{`{"attachments":[{"id":"0"},{"id":"0"}],` + embed + `}`, "a.png", "or one twice", 1},
-		{`{"attachments":[{"id":"1"}],` + embed + `}`, "a.png", "names neither", 1},
-		{`{"attachments":[{"id":"0","filename":"b.png"}],` + embed + `}`, "a.png", "no image of that name", 1},
-		{`{"attachments":[],"embeds":[],` + quiet + `}`, "", "", 0},
-	} {
-		s.problems = nil
-		var files []string
-		if tt.file != "" {
-			files = []string{tt.file}
-		}
-		p.edit(t, tt.body, files...)
-		problems := strings.Join(s.Problems(), "")
-		if !strings.Contains(problems, tt.refused) || (problems == "") != (tt.refused == "") || len(p.Answer().Attachments) != tt.have {
-			t.Errorf("%s: %+v, %q", tt.body, p.Answer().Attachments, problems)
-		}
-	}
-}
-
-func TestCommandsThatDiscordRefuses(t *testing.T) {
-	s, long := started(t), strings.Repeat("d", 101)
-	path := "/applications/" + s.ApplicationID + "/commands"
-	option := func(members string) string {
-		return `[{"name":"x","description":"d","options":[{"type":3,"name":"a",` + members + `}]}]`
-	}
-	described := func(members string) string { return `[{"name":"x","description":"d",` + members + `}]` }
-	for _, body := range []string{
-		`{}`, `[{"description":"d"}]`, `[{"name":"X","description":"d"}]`, `[{"name":"x"}]`, `[{"name":"x","description":"` + long + `"}]`,
-		`[{"name":"x","type":1,"description":"d"},{"name":"x","type":1,"description":"d"}]`,
-		`[{"name":"X","type":2,"description":"d"}]`,
-		`[{"name":"X","type":2,"name_localizations":{"xx":"d"}}]`,
-		described(`"contexts":[0,0]`), described(`"description_localizations":{"es":"d"}`), described(`"name_localizations":{"tr":"Fiyat"}`),
-		described(`"options":[{"type":3,"name":"a","description":"d"},{"type":3,"name":"b","description":"d","required":true}]`),
-		option(`"required":true`), option(`"description":"d","name_localizations":{"ru":"Имя"}`),
-		option(`"description":"d","autocomplete":true,"choices":[{"name":"x","value":"x"}]`),
-	} {
-		if status, code := s.ask(t, "PUT", path, body); status != 400 || code != 50035 {
-			t.Errorf("%s: status %d, code %d", body, status, code)
-		}
-	}
-	if s.Overwrites() != 0 {
-		t.Error("a refused list took effect")
-	}
-	if status, _ := s.ask(t, "PUT", path, `[{"name":"x","description":"d","integration_types":[0,1],"contexts":[0,1,2],
-		"name_localizations":{"ru":"цена","zh-CN":"价格"},"options":[{"type":3,"name":"a","description":"d","autocomplete":true}]},
-		{"name":"Check registration","type":2,"name_localizations":{"ru":"Проверить Регистрацию"}}]`); status != 200 {
-		t.Errorf("a list that is right: status %d, %q", status, s.Problems())
-	}
-	if status, _ := s.ask(t, "GET", "/applications/1/commands", ""); status != 403 {
-		t.Errorf("another application got %d", status)
-	}
-}
-
-func TestPresencesThatDiscordRefuses(t *testing.T) {
-	right := `{"since":null,"activities":[{"name":"Custom Status","type":4,"state":"TKN $1"}],"status":"online","afk":false}`
-	for was, is := range map[string]string{
-		"x": "x", "TKN $1": strings.Repeat("é", 129), `,"afk":false`: "", "online": "busy", "Custom Status": "",
-		`"type":4`: `"type":6`, `"TKN $1"`: `""`, `"state"`: `"emoji":{},"state"`,
-	} {
-		if _, err := readPresence([]byte(strings.Replace(right, was, is, 1))); (err == nil) != (was == is) {
-			t.Errorf("%s for %s: %v", is, was, err)
-		}
-	}
-}
-
 // dial connects to the gateway and reads its Hello.
 func (s *Server) dial(t *testing.T, path, packet string) *websocket.Conn {
 	t.Helper()
@@ -355,22 +240,6 @@ func next(t *testing.T, ws *websocket.Conn) (op int, kind string, data any) {
 		t.Fatal(err)
 	}
 	return p.Op, p.Type, p.Data
-}
-
-func TestIdentifiesThatDiscordRefuses(t *testing.T) {
-	s := started(t)
-	for packet, want := range map[string]int{
-		`{"op":2,"d":{"token":"wrong","intents":0,"properties":{}}}`:     4004,
-		`{"op":2,"d":{"token":"TOKEN","properties":{}}}`:                 4002,
-		`{"op":2,"d":{"token":"TOKEN","intents":32768,"properties":{}}}`: 4014,
-		`{"op":42}`: 4001,
-		`{"op":6,"d":{"token":"wrong","session_id":"x","seq":1}}`: 4004,
-		`{"op":6,"d":{"token":"TOKEN","session_id":"x"}}`:         4002,
-	} {
-		if _, _, err := s.dial(t, "/gateway", packet).ReadMessage(); !websocket.IsCloseError(err, want) {
-			t.Errorf("%s ended with %v", packet, err)
-		}
-	}
 }
 
 func TestASessionIsResumedAsDiscordDoes(t *testing.T) {
@@ -412,30 +281,23 @@ func TestASessionIsResumedAsDiscordDoes(t *testing.T) {
 	}
 }
 
-// A bot that stops may break off a call, which Discord then never sees whole.
-func TestACallThatBreaksOffNeverCame(t *testing.T) {
+func TestCommandsThatDiscordRefuses(t *testing.T) {
 	s := started(t)
-	body := io.MultiReader(strings.NewReader(`[{"name":`), iotest.ErrReader(errors.New("broken off")))
-	r := httptest.NewRequest("PUT", "/api/v9/applications/"+s.ApplicationID+"/commands", body)
-	r.Header.Set("Authorization", "Bot "+s.Token)
-	defer func() {
-		if recover() != http.ErrAbortHandler || len(s.Problems()) > 0 {
-			t.Errorf("it is answered: %q", s.Problems())
+	path := "/applications/" + s.ApplicationID + "/commands"
+	const right = `[{"name":"x","description":"d","name_localizations":{"ru":"цена"},
+		"options":[{"type":3,"name":"a","description":"d","required":true},{"type":3,"name":"b","description":"d"}]},
+		{"name":"Check registration","type":2,"name_localizations":{"ru":"Проверить Регистрацию"}}]`
+	for was, is := range map[string]string{
+		"x": "x", `"name":"x"`: `"name":"X"`, `"description":"d"`: `"description":""`, `"ru":"цена"`: `"ru":"Цена"`, `"name":"b"`: `"name":"a"`,
+		`"name":"a","description":"d","required":true},{`: `"name":"a","description":"d"},{"required":true,`, `"type":2`: `"type":2,"description":"d"`,
+		`"ru":"Проверить`: `"xx":"Проверить`,
+	} {
+		want := map[bool]int{true: 200, false: 400}[was == is]
+		if status, _ := s.ask(t, "PUT", path, strings.Replace(right, was, is, 1)); status != want {
+			t.Errorf("%s for %s: status %d, %q", is, was, status, s.Problems())
 		}
-	}()
-	s.routes().ServeHTTP(httptest.NewRecorder(), r)
-}
-
-func TestAServerThatForgetsKeepsTheLast(t *testing.T) {
-	s := started(t)
-	s.Remember(10)
-	var ids []string
-	for range 30 {
-		p, _ := s.create(used)
-		p.first(t, says(""))
-		ids = append(ids, p.ID)
 	}
-	if len(s.interactions) != 10 || len(s.Messages()) != 10 || s.Pending(ids[19]) != nil || s.Pending(ids[20]) == nil {
-		t.Errorf("%d interactions and %d messages are kept", len(s.interactions), len(s.Messages()))
+	if status, _ := s.ask(t, "GET", "/applications/1/commands", ""); status != 403 {
+		t.Errorf("another application got %d", status)
 	}
 }

@@ -1,0 +1,129 @@
+package fake
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Network is a network in memory: a listener, and the connections to it. It lets
+// a client and its server run in simulated time.
+type Network struct {
+	// DialTime is how long it takes to connect.
+	DialTime time.Duration
+	// Dead loses what is sent either way while it is true, even that a connection
+	// was closed: as on a TCP connection whose other end is gone without a word.
+	Dead atomic.Bool
+
+	accepted chan net.Conn
+	closed   chan struct{}
+	closing  sync.Once
+
+	mu    sync.Mutex
+	lines []*line
+}
+
+// NewNetwork returns a network without connections.
+func NewNetwork() *Network {
+	return &Network{accepted: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+// Accept implements net.Listener.
+func (n *Network) Accept() (net.Conn, error) {
+	select {
+	case c := <-n.accepted:
+		return c, nil
+	case <-n.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Addr implements net.Listener. All addresses lead to it.
+func (n *Network) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+// Close implements net.Listener. Connections stay.
+func (n *Network) Close() error {
+	n.closing.Do(func() { close(n.closed) })
+	return nil
+}
+
+// Break ends all connections.
+func (n *Network) Break() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, l := range n.lines {
+		l.near.Close()
+		l.far.Close()
+	}
+}
+
+// Dial connects to the listener, whatever the address, until ctx is done or the
+// listener is closed.
+func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, near := net.Pipe()
+	far, server := net.Pipe()
+	connected := time.NewTimer(n.DialTime)
+	defer connected.Stop()
+	select {
+	case <-connected.C:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case n.accepted <- server:
+	case <-n.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	l := &line{network: n, near: near, far: far}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lines = append(n.lines, l)
+	go l.carry(far, near)
+	go l.carry(near, far)
+	return client, nil
+}
+
+// Lines counts the connections that were made.
+func (n *Network) Lines() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.lines)
+}
+
+// Silence makes the connections that were made so far dead for good.
+func (n *Network) Silence() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, l := range n.lines {
+		l.silent.Store(true)
+	}
+}
+
+// line carries bytes between the two ends of a connection. Like a socket, and
+// unlike a Pipe, it takes what is written before the other end reads it.
+type line struct {
+	network   *Network
+	near, far net.Conn
+	silent    atomic.Bool
+}
+
+func (l *line) carry(to, from net.Conn) {
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		silent := l.silent.Load() || l.network.Dead.Load()
+		if err == nil && !silent {
+			_, err = to.Write(buffer[:n])
+		}
+		if err != nil {
+			if !silent {
+				to.Close()
+			}
+			return
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package telegram
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+)
+
+const (
+	ann   = 501
+	bob   = 502
+	group = -1001
+)
+
+// request makes a call with its parameters as JSON, or as a form if there is a photo,
+// and returns the description of the refusal, or "".
+func (s *Server) request(t *testing.T, method, params string, photo []byte) (refusal string) {
+	t.Helper()
+	body, contentType := bytes.NewBufferString(params), "application/json"
+	if photo != nil {
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(params), &fields); err != nil {
+			t.Fatal(err)
+		}
+		body = &bytes.Buffer{}
+		w := multipart.NewWriter(body)
+		for name, value := range fields {
+			w.WriteField(name, strings.Trim(string(value), `"`))
+		}
+		part, _ := w.CreateFormFile("photo", "photo.png")
+		part.Write(photo)
+		w.Close()
+		contentType = w.FormDataContentType()
+	}
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/bot"+Token+"/"+method, body)
+	req.Header.Set("Content-Type", contentType)
+	resp, err := s.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var response struct{ Description string }
+	if err := json.NewDecoder(resp.Body).Decode(&response); err != nil {
+		t.Fatal(err)
+	}
+	return response.Description
+}
+
+// picture is a PNG of this size.
+func picture(width, height int) []byte {
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// busy is a server with, in a group, somebody's message 1, the bot's message 2
+// and its picture 3, the press 1 and the inline query 2 of Ann, and her
+// ephemeral message 1.
+func busy(t *testing.T) *Server {
+	s := NewInMemory(t)
+	s.Push(Text(Group(group), Person(ann), "hello"))
+	s.request(t, "sendMessage", `{"chat_id":-1001,"text":"old"}`, nil)
+	s.request(t, "sendPhoto", `{"chat_id":-1001,"caption":"24 hours"}`, picture(8, 4))
+	s.Press(ann, Group(group), 2, "x")
+	s.Inline(ann, "price", "")
+	s.PushEphemeral(Text(Group(group), Person(ann), "/logins"))
+	return s
+}
+
+// inline is a response to the inline query 2 with results of these IDs.
+func inline(ids ...string) string {
+	var results []string
+	for _, id := range ids {
+		results = append(results, fmt.Sprintf(`{"type":"article","id":%q,"title":"x","input_message_content":{"message_text":"$1"}}`, id))
+	}
+	return `"inline_query_id":"2","results":[` + strings.Join(results, ",") + `]`
+}
+
+// Each row is a method, the members of its parameters beside the chat, and what
+// the refusal says, or "". What is at a limit is taken, and what is beyond it
+// refused.
+func TestCallsThatTelegramRefuses(t *testing.T) {
+	long := func(n int) string { return strings.Repeat("é", n) }
+	ephemeral := `"text":"x","reply_parameters":{"ephemeral_message_id":1},"ephemeral_message_parameters":{"receiver_user_id":`
+	pressed := `"text":"x","ephemeral_message_parameters":{"callback_query_id":"1","receiver_user_id":`
+	later, older := func(s *Server) { time.Sleep(deletable) }, func(s *Server) {
+		s.MakeOlder(Older{EphemeralMenu: true, DateTime: true, Quote: true, TextToMedia: true})
+	}
+	entity := `"text":"Today 𝔸","entities":[{"offset":0,"length":5,"type":`
+	button := `"text":"x","reply_markup":{"inline_keyboard":[[{"text":"Press",`
+	media := `"media":{"type":"photo","media":"attach://photo","caption":"24 hours"}`
+	for _, tt := range []struct {
+		method, params, want string
+		photo                []byte
+		before               func(*Server)
+	}{
+		{method: "sendMessage", params: `"text":" \n"`, want: "message text is empty"},
+		{method: "sendMessage", params: `"text":"` + strings.Repeat("𝔸", 2048) + `"`},
+		{method: "sendMessage", params: `"text":"` + strings.Repeat("𝔸", 2048) + `x"`, want: "message is too long"},
+		{method: "sendMessage", params: `"text":"𝔸","entities":[{"type":"bold","offset":0,"length":1}]`, want: "entity bounds"},
+		{method: "sendMessage", params: entity + `"loud"}]`, want: "unsupported entity type"},
+		{method: "sendMessage", params: entity + `"date_time","unix_time":1}]`},
+		{method: "sendMessage", params: entity + `"date_time","unix_time":1}]`, want: "unsupported entity", before: older},
+		{method: "sendMessage", params: entity + `"text_link","url":"javascript:x"}]`, want: "the URL is wrong"},
+		{method: "sendMessage", params: button + `"callback_data":"` + long(32) + `"}]]}`},
+		{method: "sendMessage", params: button + `"callback_data":"` + long(33) + `"}]]}`, want: "BUTTON_DATA_INVALID"},
+		{method: "sendMessage", params: button + `"callback_data":"1","url":"https://t.me"}]]}`, want: "one action"},
+		{method: "sendMessage", params: `"text":"x","reply_parameters":{"message_id":99}`, want: "to be replied not found"},
+		{method: "sendMessage", params: `"text":"x","reply_parameters":{"ephemeral_message_id":1}`, want: "identifier is not specified"},
+		{method: "sendMessage", params: ephemeral + `501}`},
+		{method: "sendMessage", params: ephemeral + `501}`, want: "can't be sent", before: later},
+		{method: "sendMessage", params: ephemeral + `502}`, want: "can't be sent"},
+		{method: "sendMessage", params: pressed + `501}`},
+		{method: "sendMessage", params: pressed + `502}`, want: "can't be sent"},
+		{method: "sendPhoto", params: `"caption":"` + long(1025) + `"`, photo: picture(8, 4), want: "is too long"},
+		{method: "sendPhoto", params: `"caption":"x"`, photo: []byte("<svg/>"), want: "IMAGE_PROCESS_FAILED"},
+		{method: "editMessageText", params: `"message_id":2,"text":"new"`},
+		{method: "editMessageText", params: `"message_id":2,"text":"old"`, want: "message is not modified"},
+		{method: "editMessageText", params: `"message_id":1,"text":"new"`, want: "message can't be edited"},
+		{method: "editMessageText", params: `"message_id":3,"text":"new"`, want: "there is no text in the message to edit"},
+		{method: "editMessageMedia", params: `"message_id":2,` + media, photo: picture(8, 5)},
+		{method: "editMessageMedia", params: `"message_id":2,` + media, photo: picture(8, 5), want: "there is no media", before: older},
+		{method: "deleteMessage", params: `"message_id":2`},
+		{method: "deleteMessage", params: `"message_id":1`, want: "can't be deleted"},
+		{method: "answerCallbackQuery", params: `"callback_query_id":"1","text":"` + long(200) + `"`},
+		{method: "answerCallbackQuery", params: `"callback_query_id":"1","text":"` + long(201) + `"`, want: "MESSAGE_TOO_LONG"},
+		{method: "answerCallbackQuery", params: `"callback_query_id":"1"`, want: "query is too old", before: later},
+		{method: "answerInlineQuery", params: inline("1", "2")},
+		{method: "answerInlineQuery", params: inline("1", "1"), want: "RESULT_ID_DUPLICATE"},
+		{method: "answerInlineQuery", params: inline("1"), want: "query is too old", before: later},
+		{method: "setMyCommands", params: `"commands":[{"command":"a","description":"` + long(257) + `"}]`, want: "DESCRIPTION_INVALID"},
+		{method: "setMyCommands", params: `"commands":[{"command":"a","description":"b","is_ephemeral":true}]`, want: "is_ephemeral", before: older},
+		{method: "setMyShortDescription", params: `"short_description":"` + long(121) + `"`, want: "too long"},
+		{method: "setWebhook", params: `"url":"http://bot.example"`, want: "HTTPS"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := busy(t)
+			if tt.before != nil {
+				tt.before(s)
+			}
+			params := "{" + tt.params + "}"
+			if botAPI().Methods[tt.method]["chat_id"].Required || strings.HasPrefix(tt.method, "edit") {
+				params = `{"chat_id":-1001,` + tt.params + "}"
+			}
+			seen := len(s.Seen())
+			refusal := s.request(t, tt.method, params, tt.photo)
+			if (refusal == "") != (tt.want == "") || !strings.Contains(refusal, tt.want) {
+				t.Errorf("%s %.200s: %q, want %q", tt.method, params, refusal, tt.want)
+			}
+			if refusal != "" && len(s.Seen()) != seen {
+				t.Errorf("%s %.200s is refused and shown", tt.method, params)
+			}
+		})
+	}
+}
+
+// A call that the description does not know is a mistake of the program under
+// test. A call that breaks off never came.
+func TestCallsThatTheBotAPIDoesNotDescribeAreViolations(t *testing.T) {
+	s := NewInMemory(t)
+	for method, params := range map[string]string{
+		"sendMessage":       `{"chat_id":-1001,"text":null}`,
+		"sendPhoto":         `{"chat_id":-1001,"photo":"x","receiver":501}`,
+		"answerInlineQuery": `{"inline_query_id":"1","results":[{"type":"article","id":"1","title":"x"}]}`,
+		"editMessageMedia":  `{"media":{"type":"photo"}}`,
+		"sendRocket":        `{}`,
+	} {
+		if s.request(t, method, params, nil) == "" || len(s.Violations()) != 1 {
+			t.Errorf("taken: %s %s", method, params)
+		}
+		s.violations = nil
+	}
+	body := io.MultiReader(strings.NewReader(`{"chat_id":`), iotest.ErrReader(errors.New("broken off")))
+	req := httptest.NewRequest(http.MethodPost, "/bot"+Token+"/sendMessage", body)
+	if _, err := s.RoundTrip(req); err == nil || len(s.Violations()) != 0 {
+		t.Errorf("half a call is a whole one: %q", s.Violations())
+	}
+}
+
+// What is meant for one is for everybody where the server is older, where results
+// of an inline query are cached and not personal, and where one is chosen.
+func TestWhoSeesWhatWasMeantForOne(t *testing.T) {
+	s := busy(t)
+	before := len(s.SeenByOthers(ann))
+	more := func(want int, what string) {
+		t.Helper()
+		if got := len(s.SeenByOthers(ann)) - before; got != want {
+			t.Errorf("others see %d things after %s, want %d", got, what, want)
+		}
+	}
+	s.request(t, "answerInlineQuery", `{`+inline("1")+`,"cache_time":30,"is_personal":true}`, nil)
+	more(0, "personal results")
+	s.Choose("2", "1", Group(group))
+	more(1, "a chosen result")
+	s.queries["2"].answered = false
+	s.request(t, "answerInlineQuery", `{`+inline("1")+`}`, nil)
+	more(2, "cached results")
+	s.MakeOlder(Older{Ephemeral: true})
+	s.request(t, "sendMessage", `{"chat_id":-1001,"text":"x","ephemeral_message_parameters":{"receiver_user_id":501,"callback_query_id":"1"}}`, nil)
+	more(3, "an ephemeral message on an older server")
+}
+
+// A kind that was not asked for never arrives.
+func TestOnlyTheKindsAskedForAreDelivered(t *testing.T) {
+	s := busy(t)
+	s.request(t, "setWebhook", `{"url":"https://bot.invalid","allowed_updates":["callback_query"]}`, nil)
+	if got := s.Dequeue(); len(got) != 1 || !strings.Contains(string(got[0]), "callback_query") {
+		t.Errorf("delivered %s", got)
+	}
+}
+
+func TestAServerThatForgetsKeepsTheLast(t *testing.T) {
+	s := NewInMemory(t)
+	const kept = 10
+	s.Remember(kept)
+	for range 3 * kept {
+		s.Push(Text(Group(group), Person(bob), "/price"))
+		s.request(t, "sendMessage", `{"chat_id":-1001,"text":"Price"}`, nil)
+	}
+	if n := max(len(s.calls), len(s.sent), len(s.seen), len(s.own), len(s.others)); n > kept {
+		t.Errorf("%d of something are kept", n)
+	}
+}
