@@ -130,9 +130,9 @@ func TestAnAnswerThatIsNotWholeSaysForTheLogWhatIsMissing(t *testing.T) {
 func TestAPoolThatAnswersNonsenseDidRespond(t *testing.T) {
 	for want, reasons := range map[string][]core.Reason{
 		"Can't say yet: 1 of 21 pools didn't respond.":   {core.SlowAnswer},
-		"Can't say yet: 2 of 21 pools didn't respond.":   {core.Rejected, core.Unreachable},
+		"Can't say yet: 2 of 21 pools didn't respond.":   {core.SlowAnswer, core.Unreachable},
 		"Can't say yet: 1 of 21 pools couldn't be read.": {core.Malformed},
-		"Can't say yet: 2 of 21 pools couldn't be read.": {core.SlowAnswer, core.Malformed},
+		"Can't say yet: 2 of 21 pools couldn't be read.": {core.SlowAnswer, core.Rejected}, // reverted
 	} {
 		w := commandstest.Healthy()
 		w.Stake = core.Stake{Checked: 21 - len(reasons)}

@@ -54,5 +54,8 @@ func (t *ticker) Text(ctx context.Context) string {
 	if change := last.Value.Change24h; change.Valid {
 		text += " · " + words.Say(t.Language, chat.Say("price.24h")) + " " + words.Say(t.Language, chat.Change{Decimal: change.Decimal})
 	}
+	if last.Value.Old() {
+		text += " · " + words.Say(t.Language, chat.Moment{Time: last.Value.LastUpdated})
+	}
 	return text
 }

@@ -23,7 +23,7 @@ import (
 // Charts draw one token's price. Safe for concurrent use.
 type Charts struct {
 	history  *history.History
-	pictures *core.Cached[subject, core.Chart]
+	pictures *core.Query[subject, core.Chart]
 	draw     func(chart.Picture) ([]byte, error)
 	turns    chan struct{}
 	symbol   string
@@ -64,7 +64,7 @@ func (unobserved) Lookup(string, string, time.Duration)      {}
 func New(h *history.History, symbol string) *Charts {
 	c := &Charts{history: h, draw: chart.Draw, turns: make(chan struct{}, atATime), symbol: symbol}
 	cache := core.NewCache(core.CacheConfig{MaxItems: keptCharts, CallTimeout: drawTime, Timeout: drawTime, Observer: unobserved{}})
-	c.pictures = core.NewCached(core.NewBreaker(cache, drawing, keptFor, nil), core.Query[subject, core.Chart]{
+	c.pictures = core.NewQuery(core.NewUpstream(cache, drawing, keptFor, nil), &core.Query[subject, core.Chart]{
 		Name:      "chart",
 		TTL:       keptFor,
 		Fetch:     c.drawOnce,

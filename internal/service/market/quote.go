@@ -12,23 +12,40 @@ import (
 	"herald/internal/service/rest"
 )
 
-// token is what was asked for.
-type token struct{ by, value, symbol string }
+// listing reads the data of an answer.
+func (s Settings) listing(data any, now time.Time) (Listing, error) {
+	entry, err := s.find(data)
+	if err != nil {
+		return Listing{}, malformed(err)
+	}
+	quote, err := parseQuote(entry, now)
+	if err != nil {
+		return Listing{}, malformed(err)
+	}
+	if s.MaxPriceAge > 0 && !quote.LastUpdated.IsZero() {
+		quote.OldFrom = quote.LastUpdated.Add(s.MaxPriceAge)
+	}
+	name, _ := entry["name"].(string)
+	symbol, _ := entry["symbol"].(string)
+	return Listing{ID: rest.Text(entry["id"]), Name: name, Symbol: symbol, Quote: quote}, nil
+}
 
-// find picks the token's entry from data, in which entries are members of an
-// object (version 1 of the API), lists in one (2), or a list (3). More than one
-// that fits leaves open which is meant, and is an error.
-func (t token) find(data any) (map[string]any, error) {
+// find picks the token's entry from data. Entries are members of an object
+// (version 1 of the API), lists in one (2), or a list (3). If several fit, any
+// might be meant, and that is an error.
+func (s Settings) find(data any) (map[string]any, error) {
 	var found map[string]any
 	renamed := false
 	entries := flatten(data)
 	for _, v := range entries {
 		entry, ok := v.(map[string]any)
+		// A coin of another symbol is never shown, whatever its ID.
+		symbol, _ := entry["symbol"].(string)
 		switch {
 		case !ok:
 			return nil, errors.New("an entry that is not an object")
-		case !t.isNamedBy(entry):
-		case !t.hasSymbol(entry):
+		case !s.isNamedBy(entry):
+		case !strings.EqualFold(symbol, s.Symbol):
 			renamed = true
 		case found != nil:
 			return nil, errors.New("several entries fit: ask by ID")
@@ -39,15 +56,29 @@ func (t token) find(data any) (map[string]any, error) {
 	switch {
 	case len(entries) == 0:
 		return nil, errors.New("no entry: the provider may not know the token")
-	case found == nil && renamed:
+	case found == nil && renamed && s.By != "symbol":
 		return nil, &config.WrongError{
 			Problem:  "the token has another symbol there than TOKEN_SYMBOL",
-			Settings: "TOKEN_SYMBOL and PRICE_TOKEN_" + strings.ToUpper(t.by),
+			Settings: "TOKEN_SYMBOL and PRICE_TOKEN_" + strings.ToUpper(s.By),
 		}
 	case found == nil:
 		return nil, errors.New("entries of other tokens only")
 	}
 	return found, nil
+}
+
+// isNamedBy reports whether the entry has the ID or slug that was asked for. An
+// entry need not repeat its slug.
+func (s Settings) isNamedBy(entry map[string]any) bool {
+	switch s.By {
+	case "id":
+		return rest.Text(entry["id"]) == s.Token
+	case "slug":
+		slug, there := entry["slug"]
+		text, _ := slug.(string)
+		return !there || strings.EqualFold(text, s.Token)
+	}
+	return true
 }
 
 func flatten(data any) []any {
@@ -65,27 +96,6 @@ func flatten(data any) []any {
 		}
 	}
 	return entries
-}
-
-// isNamedBy reports whether the entry has what was asked for; a slug only where
-// there is one, since an entry need not repeat it.
-func (t token) isNamedBy(entry map[string]any) bool {
-	switch t.by {
-	case "id":
-		return rest.Text(entry["id"]) == t.value
-	case "slug":
-		slug, there := entry["slug"]
-		text, _ := slug.(string)
-		return !there || strings.EqualFold(text, t.value)
-	}
-	return t.hasSymbol(entry)
-}
-
-// hasSymbol must hold, too: a coin of another symbol is never shown, whatever its
-// ID.
-func (t token) hasSymbol(entry map[string]any) bool {
-	symbol, _ := entry["symbol"].(string)
-	return strings.EqualFold(symbol, t.symbol)
 }
 
 // Bounds on what can be true. The largest market there is has some 10^14 USD.
@@ -126,7 +136,7 @@ func parseQuote(entry map[string]any, now time.Time) (core.Quote, error) {
 		*to = decimal.NewNullDecimal(d)
 	}
 	if q.MarketCap.Decimal.IsZero() {
-		// Beside a price that is how providers say that they do not know it.
+		// Providers say so when they do not know it.
 		q.MarketCap = decimal.NullDecimal{}
 	}
 	if usd["last_updated"] != nil {

@@ -146,8 +146,8 @@ func TestProbeMeasuresTheServicesClock(t *testing.T) {
 		{strict{ahead: time.Second}, partner.Clocks{Known: true}},
 		{strict{slow: 30 * time.Second}, partner.Clocks{Known: true}},
 		{strict{ahead: time.Hour, undated: true, refuse: func(w http.ResponseWriter) { io.WriteString(w, `{"code":404}`) }}, partner.Clocks{}},
-		{strict{ahead: 10 * time.Minute}, partner.Clocks{Known: true, Ahead: 10 * time.Minute, Allowed: true}},
-		{strict{ahead: -10 * time.Minute}, partner.Clocks{Known: true, Ahead: -10 * time.Minute, Allowed: true}},
+		{strict{ahead: 10 * time.Minute}, partner.Clocks{Known: true, Ahead: 10 * time.Minute, Corrected: true}},
+		{strict{ahead: -10 * time.Minute}, partner.Clocks{Known: true, Ahead: -10 * time.Minute, Corrected: true}},
 		{strict{dateOff: -10 * time.Minute}, partner.Clocks{Known: true, Ahead: -10 * time.Minute}}, // a proxy's clock
 	} {
 		c := test.service.start(t)

@@ -31,8 +31,8 @@ func TestTheAgeOfABlockIsJudgedToTheSecond(t *testing.T) {
 			"zero":               {new(big.Int), core.Malformed},
 			"none":               {nil, core.Malformed},
 		} {
-			b := block{big.NewInt(7), test.timestamp}
-			err := (&Client{maxBlockAge: limit}).recent(b)
+			b := block{number: big.NewInt(7), timestamp: test.timestamp}
+			err := (&Client{settings: Settings{MaxBlockAge: limit}}).recent(b)
 			if test.want == "" && err != nil {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -35,7 +35,7 @@ func TestAnotherChainIsNeverAnAnswer(t *testing.T) {
 		for range 2 { // at first, and swapped for the right one later
 			n.chainID, n.block = 1, 1_000_000
 			_, err := c.Stakes.Fetch(t.Context(), ann)
-			wantReason(t, err, core.Malformed)
+			wantReason(t, err, core.Denied) // which tells members to tell an admin
 			if want := "the node is of chain 1, but chain 4242 is configured"; !strings.Contains(err.Error(), want) {
 				t.Errorf("operators read %q, want %q", err, want)
 			}

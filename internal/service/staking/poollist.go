@@ -20,8 +20,8 @@ type poolEntry struct{ place, address, name string }
 // parsePools reads the addresses in value or, after an @, those in a file.
 func parsePools(value string) ([]core.Pool, error) {
 	if path, isFile := strings.CutPrefix(value, "@"); isFile {
-		const limit = 1 << 20
-		content, err := config.ReadFile(path, limit)
+		const maxSize = 1 << 20
+		content, err := config.ReadFile(path, maxSize)
 		if err != nil {
 			return nil, fmt.Errorf("the file named after @ %w", err)
 		}
@@ -29,7 +29,7 @@ func parsePools(value string) ([]core.Pool, error) {
 	}
 	var entries []poolEntry
 	for i, address := range config.SplitList(value) {
-		entries = append(entries, poolEntry{fmt.Sprintf("entry %d", i+1), address, ""})
+		entries = append(entries, poolEntry{place: fmt.Sprintf("entry %d", i+1), address: address})
 	}
 	return checkPools(entries)
 }
@@ -51,7 +51,7 @@ func parsePoolFile(content string) ([]core.Pool, error) {
 		if end := strings.IndexFunc(line, unicode.IsSpace); end >= 0 {
 			address, name = line[:end], strings.TrimSpace(line[end:])
 		}
-		entries = append(entries, poolEntry{fmt.Sprintf("line %d", i+1), address, name})
+		entries = append(entries, poolEntry{place: fmt.Sprintf("line %d", i+1), address: address, name: name})
 	}
 	return checkPools(entries)
 }
@@ -69,7 +69,7 @@ func checkPools(entries []poolEntry) ([]core.Pool, error) {
 		case places[address] != "":
 			wrong = append(wrong, fmt.Errorf("%s repeats the address of %s", e.place, places[address]))
 		case !validPoolName(e.name):
-			wrong = append(wrong, fmt.Errorf("%s has a name that is not at most %d visible characters", e.place, longestPoolName))
+			wrong = append(wrong, fmt.Errorf("%s has a name that is not at most %d visible characters", e.place, maxPoolName))
 		default:
 			places[address] = e.place
 			pools = append(pools, core.Pool{Address: address, Name: e.name})
@@ -84,9 +84,9 @@ func checkPools(entries []poolEntry) ([]core.Pool, error) {
 	return pools, nil
 }
 
-const longestPoolName = 64
+const maxPoolName = 64
 
 func validPoolName(name string) bool {
 	invisible := func(r rune) bool { return !unicode.IsGraphic(r) }
-	return utf8.ValidString(name) && utf8.RuneCountInString(name) <= longestPoolName && !strings.ContainsFunc(name, invisible)
+	return utf8.ValidString(name) && utf8.RuneCountInString(name) <= maxPoolName && !strings.ContainsFunc(name, invisible)
 }

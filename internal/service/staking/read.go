@@ -5,14 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
 	"golang.org/x/sync/errgroup"
 
+	"herald/internal/config"
 	"herald/internal/core"
+	"herald/internal/service/staking/evmabi"
+	"herald/internal/transport"
 )
 
 // call is one eth_call.
@@ -35,12 +41,12 @@ type reading struct {
 
 // read makes the calls in the best way that works, and fails if verify does.
 func (c *Client) read(ctx context.Context, calls []call) (reading, error) {
-	if c.multicall != nil && !c.noMulticall.active() {
+	if c.settings.Multicall != nil && !c.noMulticall.active() {
 		r, err := c.aggregate(ctx, calls)
 		if err == nil {
 			err = c.verify(r, &c.seenByContract)
 		}
-		if !errors.Is(err, errUnfit) {
+		if !errors.Is(err, errUnsupported) {
 			return r, err
 		}
 		c.noMulticall.start()
@@ -64,11 +70,76 @@ func (c *Client) verify(r reading, seen *head) error {
 	return seen.advance(r.block.number)
 }
 
+// sameChain fails as Denied: only an admin can point the bot at another node.
 func (c *Client) sameChain(id *big.Int) error {
-	if id.Cmp(new(big.Int).SetUint64(c.chainID)) != 0 {
-		return malformed(fmt.Sprintf("the node is of chain %d, but chain %d is configured", id, c.chainID))
+	if id.Cmp(new(big.Int).SetUint64(c.settings.ChainID)) == 0 {
+		return nil
 	}
-	return nil
+	return Service.Fail(core.Denied, &config.WrongError{
+		Problem:  fmt.Sprintf("the node is of chain %d, but chain %d is configured", id, c.settings.ChainID),
+		Settings: "EVM_CHAIN_ID and EVM_RPC_URL",
+	})
+}
+
+// aboutBlock are the methods of Multicall3 that say where it is executed.
+var aboutBlock = [][]byte{
+	evmabi.Selector("getChainId()"), evmabi.Selector("getBlockNumber()"), evmabi.Selector("getCurrentBlockTimestamp()"),
+}
+
+var aggregate3 = evmabi.Selector("aggregate3((address,bool,bytes)[])")
+
+// aggregate makes all calls in one eth_call, and with them asks the very
+// execution which chain and block it is on: behind a load balancer another
+// request may reach another node. It fails with errUnsupported if there is no
+// Multicall3, or the node does not let it do so much.
+func (c *Client) aggregate(ctx context.Context, calls []call) (reading, error) {
+	self := *c.settings.Multicall
+	var packed []evmabi.Call
+	for _, method := range aboutBlock {
+		packed = append(packed, evmabi.Call{Target: self, AllowFailure: true, Data: method})
+	}
+	for _, call := range calls {
+		packed = append(packed, evmabi.Call{Target: call.to, AllowFailure: true, Data: call.data})
+	}
+	input := slices.Concat(aggregate3, evmabi.EncodeCalls(packed))
+	var output hexutil.Bytes
+	err := c.rpc.CallContext(ctx, &output, "eth_call", call{to: self, data: input}.params(), "latest")
+	switch {
+	case err != nil && failure(err).Reason == core.Rejected:
+		return reading{}, errUnsupported
+	case err != nil:
+		return reading{}, err
+	}
+	answers, err := unpackAggregate(output, len(packed))
+	if err != nil {
+		return reading{}, err
+	}
+	id, idErr := decodeUint256(answers[0].data)
+	number, numberErr := decodeUint256(answers[1].data)
+	timestamp, timeErr := decodeUint256(answers[2].data)
+	if idErr != nil || numberErr != nil || timeErr != nil {
+		return reading{}, errUnsupported
+	}
+	at := block{number: number, timestamp: timestamp}
+	return reading{chainID: id, block: at, answers: answers[len(aboutBlock):]}, nil
+}
+
+// unpackAggregate reads the output of an aggregate3 of n calls. It fails with
+// errUnsupported if it is none.
+func unpackAggregate(output []byte, n int) ([]answer, error) {
+	results, err := evmabi.DecodeResults(output)
+	if err != nil || len(results) != n {
+		return nil, errUnsupported
+	}
+	answers := make([]answer, n)
+	for i, r := range results {
+		if r.Success {
+			answers[i].data = r.Data
+		} else {
+			answers[i].err = errReverted
+		}
+	}
+	return answers, nil
 }
 
 // readPinned makes the calls as JSON-RPC calls of their own, with the chain's
@@ -90,6 +161,10 @@ func (c *Client) readPinned(ctx context.Context, calls []call) (reading, error) 
 	}
 	if err := c.sendAll(ctx, elems); err != nil {
 		return reading{}, err
+	}
+	// Behind a load balancer another node may answer, to which that block is news.
+	if slices.ContainsFunc(elems, isUnknownBlock) && transport.Sleep(ctx, lateBlock) {
+		c.sendEach(ctx, elems, isUnknownBlock)
 	}
 	if err := elems[0].Error; err != nil {
 		return reading{}, err
@@ -114,7 +189,7 @@ func (c *Client) newestBlock(ctx context.Context) (block, error) {
 	if header.Number == nil {
 		return block{}, errNotBlock
 	}
-	return block{header.Number.ToInt(), (*big.Int)(header.Timestamp)}, nil
+	return block{number: header.Number.ToInt(), timestamp: (*big.Int)(header.Timestamp)}, nil
 }
 
 // sendAll sends the elements as one batch, or one by one where batches do not
@@ -122,55 +197,99 @@ func (c *Client) newestBlock(ctx context.Context) (block, error) {
 func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 	if !c.noBatch.active() {
 		err := c.sendBatch(ctx, elems)
-		if !errors.Is(err, errUnfit) {
+		if !errors.Is(err, errUnsupported) {
 			return err
 		}
 		c.noBatch.start()
 	}
-	c.sendEach(ctx, elems)
+	c.sendEach(ctx, elems, func(rpc.BatchElem) bool { return true })
 	return nil
 }
 
-// sendBatch fails with errUnfit if the node does not answer batches, or not
+// sendBatch fails with errUnsupported if the node does not answer batches, or not
 // every element of this one.
 func (c *Client) sendBatch(ctx context.Context, elems []rpc.BatchElem) error {
 	err := c.rpc.BatchCallContext(ctx, elems)
 	if errors.Is(err, errMismatch) || err != nil && failure(err).Reason == core.Rejected {
-		return errUnfit
+		return errUnsupported
 	}
 	if err != nil {
 		return err
 	}
 	for _, e := range elems {
 		if errors.Is(e.Error, rpc.ErrMissingBatchResponse) {
-			return errUnfit
+			return errUnsupported
 		}
 	}
 	return nil
 }
 
-// sendEach sends the elements one by one, some at a time. Once the node refuses
-// to be asked, it is not asked for the rest.
-func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
+// sendEach sends the wanted elements one by one, some at a time. Once the node
+// refuses to be asked, it is not asked for the rest.
+func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem, wanted func(rpc.BatchElem) bool) {
 	var refusal atomic.Pointer[error]
 	var group errgroup.Group
 	group.SetLimit(c.parallel)
 	for i := range elems {
 		e := &elems[i]
-		if err := refusal.Load(); err != nil {
-			e.Error = *err
+		if !wanted(*e) {
 			continue
 		}
 		group.Go(func() error {
-			e.Error = c.rpc.CallContext(ctx, e.Result, e.Method, e.Args...)
-			if e.Error == nil {
+			if err := refusal.Load(); err != nil {
+				e.Error = *err
 				return nil
 			}
-			if r := failure(e.Error).Reason; r == core.Limited || r == core.Denied {
+			e.Error = c.rpc.CallContext(ctx, e.Result, e.Method, e.Args...)
+			if e.Error != nil && slices.Contains([]core.Reason{core.Limited, core.Denied}, failure(e.Error).Reason) {
 				refusal.Store(&e.Error)
 			}
 			return nil
 		})
 	}
 	_ = group.Wait() // its functions return no errors
+}
+
+const (
+	// cooldownFor is how long a way of reading that did not work is not tried.
+	cooldownFor = 5 * time.Minute
+	// maxLag is by how many blocks a node may be behind one that was seen. Nodes of
+	// one provider differ by so much: minutes of a slow chain, seconds of a fast one.
+	maxLag = 32
+	// headFor is how long the highest block counts. After that, a chain that was set
+	// back, or one false number, is forgotten.
+	headFor = 10 * time.Minute
+	// lateBlock is how long nodes of one provider get to learn of a block.
+	lateBlock = 200 * time.Millisecond
+)
+
+// cooldown is a while during which something is not tried.
+type cooldown struct{ until atomic.Int64 } // Unix time, ns
+
+func (c *cooldown) active() bool { return time.Now().UnixNano() < c.until.Load() }
+
+func (c *cooldown) start() { c.until.Store(time.Now().Add(cooldownFor).UnixNano()) }
+
+// head is the highest block that was seen.
+type head struct {
+	mu    sync.Mutex
+	block uint64
+	at    time.Time
+}
+
+// advance takes note of the block of an answer, and fails if it is too old.
+func (h *head) advance(number *big.Int) error {
+	if !number.IsUint64() {
+		return errNotBlock
+	}
+	block := number.Uint64()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case block >= h.block || time.Since(h.at) > headFor:
+		h.block, h.at = block, time.Now()
+	case h.block-block > maxLag:
+		return Service.Fail(core.Behind, fmt.Errorf("the node lags %d blocks behind what was seen before", h.block-block))
+	}
+	return nil
 }

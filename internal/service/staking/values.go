@@ -1,18 +1,22 @@
 package staking
 
 import (
+	"errors"
+	"fmt"
 	"math/big"
-
-	"herald/internal/service/staking/evmabi"
+	"time"
 
 	"github.com/shopspring/decimal"
+
+	"herald/internal/core"
+	"herald/internal/service/staking/evmabi"
 )
 
 // maxWithdrawals bounds the list of one wallet's withdrawals from one pool.
 const maxWithdrawals = 1024
 
-// maxTokens and more are no amount. No token counts as many, and a pool that
-// answers so answers something else than a stake.
+// maxTokens bounds an amount: no token has so many, so a pool that answers with
+// more answers something else than a stake.
 var maxTokens = decimal.New(1, 30)
 
 var (
@@ -78,4 +82,57 @@ func decodeWithdrawals(data []byte) (*big.Int, error) {
 
 func isWord(data []byte, want int) bool {
 	return new(big.Int).SetBytes(data).Cmp(big.NewInt(int64(want))) == 0
+}
+
+// block is a block as the node or Multicall3 gives it, unchecked.
+type block struct {
+	number    *big.Int
+	timestamp *big.Int // Unix time in seconds; nil if none is given
+}
+
+const (
+	// maxTimestamp ends the year 9999, in Unix seconds. Chains that count in
+	// smaller units are beyond it.
+	maxTimestamp = 253_402_300_799
+	// maxAhead is how far in the future a block may be. Proposers may be a few
+	// seconds early, and this machine's clock may be somewhat slow; if it were
+	// slower, a frozen node could not be told from a sound one.
+	maxAhead = time.Minute
+)
+
+// time is when the block was made; zero if what is given is no possible time.
+func (b block) time() time.Time {
+	if b.timestamp == nil || b.timestamp.Sign() <= 0 || b.timestamp.Cmp(big.NewInt(maxTimestamp)) > 0 {
+		return time.Time{}
+	}
+	return time.Unix(b.timestamp.Int64(), 0)
+}
+
+// String is the block and its age, for operators.
+func (b block) String() string {
+	at := b.time()
+	if at.IsZero() {
+		return fmt.Sprintf("newest block %d", b.number)
+	}
+	return fmt.Sprintf("newest block %d, %v old", b.number, max(0, time.Since(at)).Round(time.Second))
+}
+
+// recent fails if the block is older than MaxBlockAge, or its age cannot be
+// known.
+func (c *Client) recent(b block) error {
+	if c.settings.MaxBlockAge == 0 {
+		return nil
+	}
+	at := b.time()
+	if at.IsZero() {
+		return errNotTime
+	}
+	if age := time.Since(at); age > c.settings.MaxBlockAge {
+		return Service.Fail(core.Behind, errors.New(b.String()))
+	}
+	if ahead := time.Until(at); ahead > maxAhead {
+		return malformed(fmt.Sprintf("the newest block, %d, is %v in the future: the node's clock or this machine's is wrong",
+			b.number, ahead.Round(time.Second)))
+	}
+	return nil
 }

@@ -44,7 +44,8 @@ func pricing(t *testing.T, ttl time.Duration, budget core.Budget, answer func(co
 	t.Cleanup(w.cache.Close)
 	w.price(answer)
 	ask := w.prices.Fetch
-	w.prices = core.NewCached(core.NewBreaker(w.cache, market, ttl, budget), core.Query[struct{}, core.Quote]{
+	w.market = core.NewUpstream(w.cache, market, ttl, budget)
+	w.prices = core.NewQuery(w.market, &core.Query[struct{}, core.Quote]{
 		Name: "price", TTL: ttl, Shared: &core.Shared[core.Quote]{}, Fetch: ask,
 	})
 	return w
@@ -197,8 +198,10 @@ func TestWithoutACreditTheLastPriceStaysForAsLongAsItTakes(t *testing.T) {
 			for range int(lasts / (10 * time.Second)) {
 				start := time.Now()
 				q, err := w.Quote(t.Context())
-				if age := time.Since(q.At); err != nil || q.Stale || time.Since(start) > 0 || age > every+10*time.Second ||
-					!q.FreshUntil.After(start) && age < every-time.Second {
+				age := time.Since(q.At)
+				old := age >= time.Hour+30*time.Second // STALE_FOR past its TTL
+				if err != nil || q.Stale != old || time.Since(start) > 0 && every < time.Hour || age > every+10*time.Second ||
+					!old && !q.FreshUntil.After(start) && age < every-time.Second {
 					t.Fatalf("after %v: %v, %v old, fresh until %v", time.Since(start), err, age, q.FreshUntil)
 				}
 				time.Sleep(10 * time.Second)
@@ -213,6 +216,22 @@ func TestWithoutACreditTheLastPriceStaysForAsLongAsItTakes(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestARetryTakesACreditToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &purse{}
+		w := pricing(t, 30*time.Second, p, nil)
+		w.price(func(ctx context.Context) (core.Quote, error) {
+			if w.calls.Load() == 1 {
+				return down(ctx)
+			}
+			return priced(7)(ctx)
+		})
+		if _, err := w.Quote(t.Context()); err != nil || p.count() != 2 {
+			t.Errorf("%v after %d credits, want 2", err, p.count())
+		}
+	})
 }
 
 func TestAFailingServiceCostsHardlyMoreCreditsThanOneThatIsWell(t *testing.T) {

@@ -1,0 +1,114 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"herald/internal/config"
+	"herald/internal/core"
+	"herald/internal/service/market"
+	"herald/internal/service/partner"
+	"herald/internal/service/staking"
+	"herald/internal/service/supply"
+)
+
+func TestCheckTable(t *testing.T) {
+	rows := []checkRow{
+		{what: "partner API", where: "api.example.org", took: 212 * time.Millisecond, lines: []string{"the signature is accepted", "agreed"}},
+		{what: "price provider", where: "pro-api.example.com", took: 12400 * time.Millisecond, failed: true,
+			lines: []string{"refuses the credentials", "look at PRICE_API_KEY"}},
+		{what: "platform", failed: true, lines: []string{"no platform is on"}},
+	}
+	const want = `WHAT            WHERE                RESULT  TOOK      ANSWER
+partner API     api.example.org      ok      212 ms    the signature is accepted
+                                                       agreed
+price provider  pro-api.example.com  FAIL    12400 ms  refuses the credentials
+                                                       look at PRICE_API_KEY
+platform        -                    FAIL    -         no platform is on
+
+2 of 3 checks failed.
+`
+	if got := checkTable(rows); got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestWhatProbesSayIsRedactedAndOfOneLine(t *testing.T) {
+	bot := newBot(t, startSandbox(t), "PRICE_API_KEY=a-key-that-nobody-may-see")
+	defer bot.Close()
+	said := "with\na-key-that-nobody-may-see\x1b[2J"
+	bot.services[0].probe = func(context.Context) ([]string, error) { return []string{said}, errors.New(said) }
+	var table strings.Builder
+	_ = bot.Check(t.Context(), &table)
+	if strings.Count(table.String(), "with [redacted][2J\n") != 2 {
+		t.Errorf("the table is\n%s", &table)
+	}
+}
+
+func TestAdviceNamesTheReasonAndTheSettings(t *testing.T) {
+	p := probe{title: "supply host", settings: "SUPPLY_URL"}
+	cause := errors.New("the cause")
+	for want, err := range map[string]error{
+		"does not answer in time: the cause|look at SUPPLY_URL and UPSTREAM_TIMEOUT": supply.Service.Fail(core.SlowAnswer, cause),
+		"is rate-limiting us: the cause|look at SUPPLY_URL":                          supply.Service.Fail(core.Limited, cause),
+		"the cause|look at SUPPLY_URL":                                               cause,
+		"wrong|look at A":                                                            supply.Service.Fail(core.Denied, &config.WrongError{Problem: "wrong", Settings: "A"}),
+		"wrong, set A":                                                               &config.WrongError{Problem: "wrong, set A"},
+	} {
+		if got := strings.Join(p.advice(err), "|"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestWhatProbesFoundOutInWords(t *testing.T) {
+	number := decimal.RequireFromString
+	hourAgo := time.Now().Add(-time.Hour - time.Minute)
+	denied := partner.Service.Fail(core.Denied, errors.New("401"))
+	text := func(details []string, _ error) string { return strings.Join(details, "|") }
+	for name, test := range map[string]struct{ got, want string }{
+		"partner":         {text(aboutPartner(partner.Clocks{Known: true}, nil)), "the signature is accepted|its clock and this machine's agree"},
+		"partner refuses": {text(aboutPartner(partner.Clocks{Known: true, Ahead: -3 * time.Hour}, denied)), "the dates of its answers and this machine's clock are 3h0m0s apart"},
+		"no date":         {text(aboutPartner(partner.Clocks{}, denied)), ""},
+		"clock slow":      {text(aboutPartner(partner.Clocks{Known: true, Ahead: 9 * time.Second, Corrected: true}, nil)), "the signature is accepted|this machine's clock is 9s behind the service's, which is allowed for"},
+		"clock fast":      {text(aboutPartner(partner.Clocks{Known: true, Ahead: -10 * time.Minute, Corrected: true}, denied)), "this machine's clock is 10m0s ahead of the service's, which is allowed for"},
+		"quote": {text(aboutQuote(market.Listing{ID: "31415", Symbol: "HRLD", Name: "Herald\x1b[31m\nDemo",
+			Quote: core.Quote{Price: number("0.041728"), LastUpdated: hourAgo}}, nil)), "HRLD, id 31415, $0.04173, 1 h ago|the provider calls it Herald[31m Demo"},
+		"no quote":         {text(aboutQuote(market.Listing{}, denied)), ""},
+		"supply":           {text(aboutSupply(core.Supply{Total: number("100000000"), Circulating: number("8712345.678")}, "MAT"), nil), "100M MAT in total|8,712,345.678 MAT circulate, 8.71%"},
+		"too many":         {text(aboutSupply(core.Supply{Total: number("1"), Circulating: number("2")}, "MAT"), nil), "1 MAT in total|2 MAT circulate"},
+		"no supply":        {text(aboutSupply(core.Supply{Total: number("-5")}, "MAT"), nil), ""},
+		"pools":            {text(aboutPools(staking.Found{ChainID: big.NewInt(698), Block: big.NewInt(12345678), BlockTime: hourAgo, Deployed: 1234, Way: "so are they read"}, nil)), "chain 698|newest block 12,345,678, 1 h ago|pools with code: 1234, without: 0|so are they read"},
+		"pools, some gone": {text(aboutPools(staking.Found{Deployed: 20, Missing: make([]core.Pool, 1)}, nil)), "pools with code: 20, without: 1"},
+		"huge block":       {text(aboutPools(staking.Found{Block: new(big.Int).Lsh(big.NewInt(1), 64)}, nil)), "newest block 18446744073709551616"},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s: got %q, want %q", name, test.got, test.want)
+		}
+	}
+}
+
+func TestADoubtfulAgeOfAQuoteIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		for want, quote := range map[string]core.Quote{
+			"":             {LastUpdated: now.Add(5 * time.Minute), OldFrom: now.Add(1)},
+			"is it the to": {LastUpdated: now.Add(-time.Hour), OldFrom: now},
+			"is the clock": {LastUpdated: now.Add(5*time.Minute + 1)},
+		} {
+			details, err := aboutQuote(market.Listing{Quote: quote}, nil)
+			said := fmt.Sprint(details, err)
+			if doubtful := strings.Contains(said, "that price"); doubtful != (want != "") || !strings.Contains(said, want) {
+				t.Errorf("%+v: %s", quote, said)
+			}
+		}
+	})
+}
