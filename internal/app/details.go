@@ -93,11 +93,8 @@ func aboutPools(found staking.Found, err error) (details []string, _ error) {
 	if found.ChainID != nil {
 		details = append(details, fmt.Sprintf("chain %d", found.ChainID))
 	}
-	if found.Block != nil {
-		newest := "newest block " + found.Block.String()
-		if found.Block.IsInt64() {
-			newest = "newest block " + say(chat.Count(found.Block.Int64()))
-		}
+	if found.Block > 0 {
+		newest := "newest block " + say(chat.Count(found.Block))
 		if !found.BlockTime.IsZero() {
 			newest += ", " + say(chat.Moment{Time: found.BlockTime})
 		}

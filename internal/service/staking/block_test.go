@@ -31,7 +31,7 @@ func TestTheAgeOfABlockIsJudgedToTheSecond(t *testing.T) {
 			"zero":               {new(big.Int), core.Malformed},
 			"none":               {nil, core.Malformed},
 		} {
-			b := block{number: big.NewInt(7), timestamp: test.timestamp}
+			b := block{number: 7, timestamp: test.timestamp}
 			err := (&Client{settings: Settings{MaxBlockAge: limit}}).recent(b)
 			if test.want == "" && err != nil {
 				t.Errorf("%s: %v", name, err)

@@ -18,9 +18,9 @@ import (
 type Found struct {
 	// ChainID is the node's; nil if it did not say.
 	ChainID *big.Int
-	// Block is its newest block, nil if it did not say. BlockTime is zero if the
-	// block has no possible time.
-	Block     *big.Int
+	// Block is its newest block, 0 if it did not say. BlockTime is zero if the block
+	// has no possible time.
+	Block     uint64
 	BlockTime time.Time
 	// Deployed counts the pools with code, and Missing lists those without; neither
 	// if that was not asked.

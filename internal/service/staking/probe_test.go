@@ -24,7 +24,7 @@ func TestProbeNamesWhatIsNotAsConfigured(t *testing.T) {
 			way = "Multicall3 reads them in one call"
 		}
 		found, err := c.Probe(t.Context())
-		if err != nil || found.ChainID.Int64() != testChain || found.Block.Int64() != 1000 || time.Since(found.BlockTime) > time.Minute ||
+		if err != nil || found.ChainID.Int64() != testChain || found.Block != 1000 || time.Since(found.BlockTime) > time.Minute ||
 			found.Deployed != 21 || found.Missing != nil || found.Way != way {
 			t.Errorf("got %+v, %v", found, err)
 		}
@@ -51,7 +51,7 @@ func TestProbeNamesWhatIsNotAsConfigured(t *testing.T) {
 		n.chainID = 1
 		found, err = c.Probe(t.Context())
 		wantReason(t, err, core.Denied)
-		if found.ChainID.Cmp(big.NewInt(1)) != 0 || found.Block != nil {
+		if found.ChainID.Cmp(big.NewInt(1)) != 0 || found.Block != 0 {
 			t.Errorf("of another chain: got %+v", found)
 		}
 	})

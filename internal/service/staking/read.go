@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,35 +38,25 @@ type reading struct {
 	answers []answer
 }
 
-// read makes the calls in the best way that works, and fails if verify does.
-func (c *Client) read(ctx context.Context, calls []call) (reading, error) {
+// read makes the calls in the best way that works. It refuses answers of another
+// chain or of a block that is too old.
+func (c *Client) read(ctx context.Context, calls []call) (r reading, err error) {
+	err = errUnsupported
 	if c.settings.Multicall != nil && !c.noMulticall.active() {
-		r, err := c.aggregate(ctx, calls)
-		if err == nil {
-			err = c.verify(r, &c.seenByContract)
+		if r, err = c.aggregate(ctx, calls); errors.Is(err, errUnsupported) {
+			c.noMulticall.start()
 		}
-		if !errors.Is(err, errUnsupported) {
-			return r, err
-		}
-		c.noMulticall.start()
 	}
-	r, err := c.readPinned(ctx, calls)
+	if errors.Is(err, errUnsupported) {
+		r, err = c.readPinned(ctx, calls)
+	}
 	if err == nil {
-		err = c.verify(r, &c.seenByNode)
+		err = c.sameChain(r.chainID)
+	}
+	if err == nil {
+		err = c.recent(r.block)
 	}
 	return r, err
-}
-
-// verify refuses answers of another chain, of a block that is too old, or of
-// one far behind seen.
-func (c *Client) verify(r reading, seen *head) error {
-	if err := c.sameChain(r.chainID); err != nil {
-		return err
-	}
-	if err := c.recent(r.block); err != nil {
-		return err
-	}
-	return seen.advance(r.block.number)
 }
 
 // sameChain fails as Denied: only an admin can point the bot at another node.
@@ -110,36 +99,25 @@ func (c *Client) aggregate(ctx context.Context, calls []call) (reading, error) {
 	case err != nil:
 		return reading{}, err
 	}
-	answers, err := unpackAggregate(output, len(packed))
-	if err != nil {
-		return reading{}, err
+	results, err := evmabi.DecodeResults(output)
+	if err != nil || len(results) != len(packed) {
+		return reading{}, errUnsupported
+	}
+	answers := make([]answer, len(results))
+	for i, r := range results {
+		answers[i].data = r.Data
+		if !r.Success {
+			answers[i].err = errReverted
+		}
 	}
 	id, idErr := decodeUint256(answers[0].data)
 	number, numberErr := decodeUint256(answers[1].data)
 	timestamp, timeErr := decodeUint256(answers[2].data)
-	if idErr != nil || numberErr != nil || timeErr != nil {
+	if idErr != nil || numberErr != nil || timeErr != nil || !number.IsUint64() {
 		return reading{}, errUnsupported
 	}
-	at := block{number: number, timestamp: timestamp}
+	at := block{number: number.Uint64(), timestamp: timestamp}
 	return reading{chainID: id, block: at, answers: answers[len(aboutBlock):]}, nil
-}
-
-// unpackAggregate reads the output of an aggregate3 of n calls. It fails with
-// errUnsupported if it is none.
-func unpackAggregate(output []byte, n int) ([]answer, error) {
-	results, err := evmabi.DecodeResults(output)
-	if err != nil || len(results) != n {
-		return nil, errUnsupported
-	}
-	answers := make([]answer, n)
-	for i, r := range results {
-		if r.Success {
-			answers[i].data = r.Data
-		} else {
-			answers[i].err = errReverted
-		}
-	}
-	return answers, nil
 }
 
 // readPinned makes the calls as JSON-RPC calls of their own, with the chain's
@@ -155,7 +133,7 @@ func (c *Client) readPinned(ctx context.Context, calls []call) (reading, error) 
 	for i, call := range calls {
 		elems = append(elems, rpc.BatchElem{
 			Method: "eth_call",
-			Args:   []any{call.params(), (*hexutil.Big)(newest.number)},
+			Args:   []any{call.params(), hexutil.Uint64(newest.number)},
 			Result: &results[i],
 		})
 	}
@@ -186,10 +164,10 @@ func (c *Client) newestBlock(ctx context.Context) (block, error) {
 	if err := c.rpc.CallContext(ctx, &header, "eth_getBlockByNumber", "latest", false); err != nil {
 		return block{}, err
 	}
-	if header.Number == nil {
+	if header.Number == nil || !header.Number.ToInt().IsUint64() {
 		return block{}, errNotBlock
 	}
-	return block{number: header.Number.ToInt(), timestamp: (*big.Int)(header.Timestamp)}, nil
+	return block{number: header.Number.ToInt().Uint64(), timestamp: (*big.Int)(header.Timestamp)}, nil
 }
 
 // sendAll sends the elements as one batch, or one by one where batches do not
@@ -253,12 +231,6 @@ func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem, wanted fun
 const (
 	// cooldownFor is how long a way of reading that did not work is not tried.
 	cooldownFor = 5 * time.Minute
-	// maxLag is by how many blocks a node may be behind one that was seen. Nodes of
-	// one provider differ by so much: minutes of a slow chain, seconds of a fast one.
-	maxLag = 32
-	// headFor is how long the highest block counts. After that, a chain that was set
-	// back, or one false number, is forgotten.
-	headFor = 10 * time.Minute
 	// lateBlock is how long nodes of one provider get to learn of a block.
 	lateBlock = 200 * time.Millisecond
 )
@@ -269,27 +241,3 @@ type cooldown struct{ until atomic.Int64 } // Unix time, ns
 func (c *cooldown) active() bool { return time.Now().UnixNano() < c.until.Load() }
 
 func (c *cooldown) start() { c.until.Store(time.Now().Add(cooldownFor).UnixNano()) }
-
-// head is the highest block that was seen.
-type head struct {
-	mu    sync.Mutex
-	block uint64
-	at    time.Time
-}
-
-// advance takes note of the block of an answer, and fails if it is too old.
-func (h *head) advance(number *big.Int) error {
-	if !number.IsUint64() {
-		return errNotBlock
-	}
-	block := number.Uint64()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case block >= h.block || time.Since(h.at) > headFor:
-		h.block, h.at = block, time.Now()
-	case h.block-block > maxLag:
-		return Service.Fail(core.Behind, fmt.Errorf("the node lags %d blocks behind what was seen before", h.block-block))
-	}
-	return nil
-}

@@ -58,8 +58,7 @@ type Client struct {
 	// Stakes are what wallets have in all pools, at the newest block that the node
 	// knows. Through Multicall3 its number is the one that contracts see, which on
 	// some rollups is that of the chain below. It fails, among other reasons, if the
-	// node is of another chain, if the block is older than MaxBlockAge, if it lags
-	// more than 32 blocks behind what was seen in the last 10 minutes, or if no pool
+	// node is of another chain, if the block is older than MaxBlockAge, or if no pool
 	// could be read.
 	//
 	// Through Multicall3 it takes one HTTP round trip, by batch two, the first of
@@ -76,10 +75,6 @@ type Client struct {
 
 	noMulticall cooldown
 	noBatch     cooldown
-	// Two heads, because on some rollups contracts see the block number of the
-	// chain below (https://docs.arbitrum.io/time), and the node says its own.
-	seenByContract head
-	seenByNode     head
 }
 
 // New makes a Client. It asks nothing. unread is called for each pool that could
@@ -126,7 +121,7 @@ func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Sta
 	if err != nil {
 		return core.Stake{}, failure(err).During("read the pools")
 	}
-	stake := core.Stake{Block: r.block.number.Uint64(), BlockTime: r.block.time()}
+	stake := core.Stake{Block: r.block.number, BlockTime: r.block.time()}
 	stake.Staked, stake.Failed = c.amounts(r.answers[:len(pools)], decodeUint256)
 	stake.Checked = len(pools) - len(stake.Failed)
 	if withdrawals := r.answers[len(pools):]; len(withdrawals) > 0 {

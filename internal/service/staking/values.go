@@ -86,7 +86,7 @@ func isWord(data []byte, want int) bool {
 
 // block is a block as the node or Multicall3 gives it, unchecked.
 type block struct {
-	number    *big.Int
+	number    uint64
 	timestamp *big.Int // Unix time in seconds; nil if none is given
 }
 
