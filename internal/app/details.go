@@ -12,7 +12,6 @@ import (
 	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/service/market"
-	"herald/internal/service/partner"
 	"herald/internal/service/staking"
 	"herald/internal/words"
 )
@@ -23,35 +22,31 @@ import (
 // say is a value as members read it in English, with spaces that may break.
 func say(v chat.Value) string { return strings.ReplaceAll(words.Say(chat.English, v), "\u00a0", " ") }
 
-func aboutPartner(found partner.Clocks, err error) (details []string, _ error) {
+// maxClockSkew is more than the resolution of a Date or a network can feign.
+const maxClockSkew = 2 * time.Second
+
+// aboutPartner says how far the service's clock is ahead of this machine's.
+func aboutPartner(ahead time.Duration, err error) (details []string, _ error) {
 	if err == nil {
 		details = append(details, "the signature is accepted")
 	}
-	apart, direction := found.Ahead.Abs().Round(time.Second), "ahead of"
-	if found.Ahead > 0 {
+	if ahead.Abs() <= maxClockSkew {
+		return details, err
+	}
+	direction := "ahead of"
+	if ahead < 0 {
 		direction = "behind"
 	}
-	switch {
-	case !found.Known:
-	case found.Ahead == 0:
-		details = append(details, "its clock and this machine's agree")
-	case found.Corrected:
-		details = append(details, fmt.Sprintf("this machine's clock is %v %s the service's, which is allowed for", apart, direction))
-	default:
-		details = append(details, fmt.Sprintf("the dates of its answers and this machine's clock are %v apart", apart))
-		if failed, ok := errors.AsType[*core.Error](err); ok && (failed.Reason == core.Denied || failed.Reason == core.Rejected) {
-			return details, errors.Join(err, &config.WrongError{
-				Settings: "this machine's clock first, then at " + failed.Service.SettingsFor(failed.Reason)})
-		}
+	details = append(details, fmt.Sprintf("its clock is %v %s this machine's", ahead.Abs().Round(time.Second), direction))
+	if failed, ok := errors.AsType[*core.Error](err); ok && (failed.Reason == core.Denied || failed.Reason == core.Rejected) {
+		err = errors.Join(err, &config.WrongError{
+			Settings: "this machine's clock first, then at " + failed.Service.SettingsFor(failed.Reason)})
 	}
 	return details, err
 }
 
 // maxListed bounds what the price provider calls the token, in characters.
 const maxListed = 40
-
-// maxClockSkew is more than a clock that is set over the network is ever off.
-const maxClockSkew = 5 * time.Minute
 
 func aboutQuote(found market.Listing, err error) ([]string, error) {
 	if err != nil {
@@ -66,11 +61,8 @@ func aboutQuote(found market.Listing, err error) ([]string, error) {
 	if found.Name != "" {
 		details = append(details, "the provider calls it "+untrusted(found.Name))
 	}
-	switch {
-	case found.Quote.Old():
+	if found.Quote.Old() {
 		details = append(details, "that price is old: is it the token that you mean?")
-	case time.Until(at) > maxClockSkew:
-		details = append(details, "that price is dated ahead of this machine's clock: is the clock right?")
 	}
 	return details, nil
 }

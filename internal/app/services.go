@@ -63,7 +63,10 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 		{Upstream: stakes.Upstream, url: b.cfg.Staking.RPCURL.Reveal(),
 			probe: func(ctx context.Context) ([]string, error) { return aboutPools(stakes.Probe(ctx)) }},
 		{Upstream: accounts.Upstream, url: b.cfg.Partner.URL,
-			probe: func(ctx context.Context) ([]string, error) { return aboutPartner(accounts.Probe(ctx)) }},
+			probe: func(ctx context.Context) ([]string, error) {
+				err := accounts.Probe(ctx)
+				return aboutPartner(accounts.Skew(), err)
+			}},
 	}
 	var statuses []commands.Service
 	for _, s := range b.services {

@@ -59,8 +59,8 @@ type Client struct {
 	now      func() time.Time
 	// A Date may be a proxy's whose clock is off, so it is only a guess: a correction
 	// is kept once the service has accepted a timestamp made with it.
-	ahead      atomic.Pointer[time.Duration] // of the last Date; nil: there was none
-	correction atomic.Int64                  // nanoseconds to add to now
+	ahead      atomic.Int64 // nanoseconds that the last Date was ahead of now
+	correction atomic.Int64 // nanoseconds to add to now
 }
 
 // maxPingTTL is how long an answer to Ping is cached at most.
@@ -89,37 +89,17 @@ func New(s Settings, c *core.Cache) *Client {
 	return p
 }
 
-// Clocks is what Probe has learned of the service's clock.
-type Clocks struct {
-	// Known is whether an answer had a Date. Then Ahead is how far it was ahead of
-	// this machine's clock; 0: less than 2 seconds.
-	Known bool
-	Ahead time.Duration
-	// Corrected is whether the service accepts what is signed with its own time, and
-	// the client does so.
-	Corrected bool
-}
-
 // Probe asks for an account, past the cache. Without an error the service has
 // accepted the signature.
-func (c *Client) Probe(ctx context.Context) (Clocks, error) {
+func (c *Client) Probe(ctx context.Context) error {
 	_, err := c.account(ctx, anybody)
-	found := Clocks{Known: c.ahead.Load() != nil}
-	if ahead := c.Skew(); !same(ahead, 0) {
-		found.Ahead, found.Corrected = ahead, same(ahead, time.Duration(c.correction.Load()))
-	}
-	return found, err
+	return err
 }
 
 // Skew is how far the Date of the API's last answer was ahead of this machine's
 // clock, to about a second; 0 before the first answer. What the round trip may
 // account for is not counted.
-func (c *Client) Skew() time.Duration {
-	if ahead := c.ahead.Load(); ahead != nil {
-		return *ahead
-	}
-	return 0
-}
+func (c *Client) Skew() time.Duration { return time.Duration(c.ahead.Load()) }
 
 // tolerance is how far apart two times may be and still count as the same. The
 // resolution of a Date is a second.
@@ -208,7 +188,7 @@ func (c *Client) attempt(ctx context.Context, e endpoint, inner string, correcti
 		ahead := resp.Date.Add(time.Second / 2).Sub(sent.Add(trip / 2))
 		doubt := max(trip/2, 0)
 		ahead -= min(max(ahead, -doubt), doubt)
-		c.ahead.Store(&ahead)
+		c.ahead.Store(int64(ahead))
 	}
 	return e.open(resp, err)
 }

@@ -121,7 +121,8 @@ var (
 	errNotBlock   = malformed("the block number is impossible")
 	errNotTime    = malformed("the block's time is impossible")
 	errReverted   = Service.Fail(core.Rejected, errors.New("the pool reverted the call"))
-	// errUnknownBlock is Unreachable, so that core asks once more.
+	// errUnknownBlock: behind a load balancer one node names a block that another
+	// does not know yet. It is Unreachable, so that core asks once more.
 	errUnknownBlock = Service.Fail(core.Unreachable, errors.New("the node does not know the block"))
 )
 

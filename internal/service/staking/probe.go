@@ -95,7 +95,7 @@ func (c *Client) withoutCode(ctx context.Context) (missing []core.Pool, err erro
 	for i, p := range pools {
 		elems[i] = rpc.BatchElem{Method: "eth_getCode", Args: []any{p.Address, "latest"}, Result: &code[i]}
 	}
-	c.sendEach(ctx, elems, func(rpc.BatchElem) bool { return true })
+	c.sendEach(ctx, elems)
 	for i, e := range elems {
 		if e.Error != nil {
 			return nil, failure(e.Error).During("look for the contracts")

@@ -17,7 +17,6 @@ import (
 	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/service/staking/evmabi"
-	"herald/internal/transport"
 )
 
 // call is one eth_call.
@@ -140,16 +139,16 @@ func (c *Client) readPinned(ctx context.Context, calls []call) (reading, error) 
 	if err := c.sendAll(ctx, elems); err != nil {
 		return reading{}, err
 	}
-	// Behind a load balancer another node may answer, to which that block is news.
-	if slices.ContainsFunc(elems, isUnknownBlock) && transport.Sleep(ctx, lateBlock) {
-		c.sendEach(ctx, elems, isUnknownBlock)
-	}
 	if err := elems[0].Error; err != nil {
 		return reading{}, err
 	}
-	r := reading{chainID: id.ToInt(), block: newest, answers: make([]answer, len(calls))}
+	r := reading{chainID: id.ToInt(), block: newest}
 	for i := range calls {
-		r.answers[i] = answer{data: results[i], err: elems[i+1].Error}
+		err := elems[i+1].Error
+		if err != nil && failure(err) == errUnknownBlock {
+			return reading{}, errUnknownBlock
+		}
+		r.answers = append(r.answers, answer{data: results[i], err: err})
 	}
 	return r, nil
 }
@@ -180,7 +179,7 @@ func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 		}
 		c.noBatch.start()
 	}
-	c.sendEach(ctx, elems, func(rpc.BatchElem) bool { return true })
+	c.sendEach(ctx, elems)
 	return nil
 }
 
@@ -202,17 +201,14 @@ func (c *Client) sendBatch(ctx context.Context, elems []rpc.BatchElem) error {
 	return nil
 }
 
-// sendEach sends the wanted elements one by one, some at a time. Once the node
-// refuses to be asked, it is not asked for the rest.
-func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem, wanted func(rpc.BatchElem) bool) {
+// sendEach sends the elements one by one, some at a time. Once the node refuses to
+// be asked, it is not asked for the rest.
+func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
 	var refusal atomic.Pointer[error]
 	var group errgroup.Group
 	group.SetLimit(c.parallel)
 	for i := range elems {
 		e := &elems[i]
-		if !wanted(*e) {
-			continue
-		}
 		group.Go(func() error {
 			if err := refusal.Load(); err != nil {
 				e.Error = *err
@@ -228,12 +224,8 @@ func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem, wanted fun
 	_ = group.Wait() // its functions return no errors
 }
 
-const (
-	// cooldownFor is how long a way of reading that did not work is not tried.
-	cooldownFor = 5 * time.Minute
-	// lateBlock is how long nodes of one provider get to learn of a block.
-	lateBlock = 200 * time.Millisecond
-)
+// cooldownFor is how long a way of reading that did not work is not tried.
+const cooldownFor = 5 * time.Minute
 
 // cooldown is a while during which something is not tried.
 type cooldown struct{ until atomic.Int64 } // Unix time, ns

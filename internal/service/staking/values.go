@@ -1,7 +1,6 @@
 package staking
 
 import (
-	"errors"
 	"fmt"
 	"math/big"
 	"time"
@@ -94,27 +93,17 @@ const (
 	// maxTimestamp ends the year 9999, in Unix seconds. Chains that count in
 	// smaller units are beyond it.
 	maxTimestamp = 253_402_300_799
-	// maxAhead is how far in the future a block may be. Proposers may be a few
-	// seconds early, and this machine's clock may be somewhat slow; if it were
-	// slower, a frozen node could not be told from a sound one.
+	// maxAhead is how far in the future a block may be: proposers may be a few
+	// seconds early, and this machine's clock somewhat slow.
 	maxAhead = time.Minute
 )
 
-// time is when the block was made; zero if what is given is no possible time.
+// time is when the block was made, or zero if the timestamp is not possible.
 func (b block) time() time.Time {
 	if b.timestamp == nil || b.timestamp.Sign() <= 0 || b.timestamp.Cmp(big.NewInt(maxTimestamp)) > 0 {
 		return time.Time{}
 	}
 	return time.Unix(b.timestamp.Int64(), 0)
-}
-
-// String is the block and its age, for operators.
-func (b block) String() string {
-	at := b.time()
-	if at.IsZero() {
-		return fmt.Sprintf("newest block %d", b.number)
-	}
-	return fmt.Sprintf("newest block %d, %v old", b.number, max(0, time.Since(at)).Round(time.Second))
 }
 
 // recent fails if the block is older than MaxBlockAge, or its age cannot be
@@ -127,12 +116,11 @@ func (c *Client) recent(b block) error {
 	if at.IsZero() {
 		return errNotTime
 	}
-	if age := time.Since(at); age > c.settings.MaxBlockAge {
-		return Service.Fail(core.Behind, errors.New(b.String()))
-	}
-	if ahead := time.Until(at); ahead > maxAhead {
-		return malformed(fmt.Sprintf("the newest block, %d, is %v in the future: the node's clock or this machine's is wrong",
-			b.number, ahead.Round(time.Second)))
+	switch age := time.Since(at).Round(time.Second); {
+	case age > c.settings.MaxBlockAge:
+		return Service.Fail(core.Behind, fmt.Errorf("newest block %d, %v old", b.number, age))
+	case age < -maxAhead:
+		return malformed(fmt.Sprintf("the newest block, %d, is %v in the future: the node's clock or this machine's is wrong", b.number, -age))
 	}
 	return nil
 }

@@ -202,51 +202,57 @@ func TestANodeThatRefusesIsNotAskedOn(t *testing.T) {
 	}
 }
 
-// Behind a load balancer one node tells of a block that another does not know yet.
-func TestABlockThatIsNewsToANodeIsAskedForOnceMore(t *testing.T) {
-	lag := func(code int, text string) map[string]any {
-		return map[string]any{"code": code, "message": text}
-	}
-	for _, news := range []map[string]any{lag(-32000, "header not found"), lag(-32001, "Block not found: 1000"), lag(-32000, "Unknown block")} {
-		n, c := withoutMulticallOn(t)
-		spoilt := 0
-		n.spoil = onBatches(func(w http.ResponseWriter, a []map[string]any) {
-			for _, m := range a[1:4] {
-				delete(m, "result")
-				m["error"] = news
-			}
-			spoilt++
-			writeJSON(w, a)
-		})
-		wantStaker(t, c)
-		if n.trips != 2+3 || spoilt != 1 { // the block, the batch, and the three
-			t.Errorf("%v: %d round trips", news, n.trips)
-		}
-		// Where all of it is refused, core asks once more.
-		n.spoil = func(w http.ResponseWriter, _ []byte) {
-			writeJSON(w, map[string]any{"jsonrpc": "2.0", "id": nil, "error": news})
-		}
-		_, err := c.Stakes.Fetch(t.Context(), ann)
-		wantReason(t, err, core.Unreachable)
-	}
-}
-
 // quiet implements core.Observer.
 type quiet struct{}
 
 func (quiet) Call(*core.Service, string, time.Duration) {}
 func (quiet) Lookup(string, string, time.Duration)      {}
 
-func TestAStakeIsCachedIfItIsCompleteAndBelongsToWhoeverAsked(t *testing.T) {
-	chain, pools := stakers()
-	n := newNode(t, chain)
+// cachedClient asks through a cache, and so once more where the node is unreachable.
+func cachedClient(t *testing.T, n *node, pools []core.Pool, multicall *common.Address) *Client {
+	t.Helper()
 	cache := core.NewCache(core.CacheConfig{MaxItems: 10, CallTimeout: 10 * time.Second, Timeout: time.Minute, Observer: quiet{}})
-	defer cache.Close()
-	c, err := New(Settings{RPCURL: secret.New(n.url), ChainID: testChain, Pools: pools, Method: testMethod, TTL: time.Minute},
+	t.Cleanup(cache.Close)
+	c, err := New(Settings{RPCURL: secret.New(n.url), ChainID: testChain, Pools: pools, Method: testMethod, TTL: time.Minute, Multicall: multicall},
 		cache, func(core.Pool) {})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// Behind a load balancer one node tells of a block that another does not know yet.
+func TestABlockThatIsNewsToANodeIsAskedForOnceMore(t *testing.T) {
+	for _, multicall := range []*common.Address{nil, &multicallAddr} {
+		for text, code := range map[string]int{"header not found": -32000, "Block not found: 1000": -32001, "Unknown block": -32000} {
+			chain, pools := stakers()
+			n := newNode(t, chain)
+			c := cachedClient(t, n, pools, multicall)
+			news := map[string]any{"code": code, "message": text}
+			n.spoil = func(w http.ResponseWriter, right []byte) {
+				var batch []map[string]any
+				if json.Unmarshal(right, &batch) == nil && n.trips == 2 {
+					delete(batch[3], "result")
+					batch[3]["error"] = news
+					writeJSON(w, batch)
+				} else if multicall != nil && n.trips == 1 {
+					writeJSON(w, map[string]any{"jsonrpc": "2.0", "id": 1, "error": news})
+				} else {
+					w.Write(right)
+				}
+			}
+			stake, err := c.Stakes.Get(t.Context(), ann)
+			if want := map[bool]int{true: 4, false: 2}[multicall == nil]; err != nil || stake.Value.Checked != 21 || n.trips != want {
+				t.Errorf("%s: %+v, %v after %d round trips, want %d", text, stake.Value, err, n.trips, want)
+			}
+		}
+	}
+}
+
+func TestAStakeIsCachedIfItIsCompleteAndBelongsToWhoeverAsked(t *testing.T) {
+	chain, pools := stakers()
+	n := newNode(t, chain)
+	c := cachedClient(t, n, pools, nil)
 	ask := func() core.Stake {
 		s, err := c.Stakes.Get(t.Context(), ann)
 		if err != nil {
