@@ -46,7 +46,7 @@ var problems = map[core.Reason]string{
 	core.Behind:      "is behind or frozen",
 }
 
-// noPlatform stands for the platforms where none is on.
+// noPlatform is the probe if no platform is on.
 var noPlatform = probe{title: "platform", ask: func(context.Context) ([]string, error) {
 	return nil, &config.WrongError{Problem: "no platform is on: set " +
 		telegram.TokenSetting + " (from @BotFather, https://t.me/BotFather) or " +
@@ -86,7 +86,7 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// probes are those of the services, the platforms and Redis.
+// probes ask the services, the platforms and Redis.
 func (b *Bot) probes() (all []probe, err error) {
 	platforms, err := b.platforms()
 	if err != nil {

@@ -1,6 +1,5 @@
 // Package core holds the domain: prices, supplies, stakes, accounts and logins;
-// the services they come from and how those fail; and the Query by which commands
-// ask.
+// the services and their failures; and the Query, with which commands ask.
 //
 // It imports no service and no platform, so that each of them can be replaced
 // alone. A service is a package elsewhere that makes an Upstream and its Queries;
@@ -52,8 +51,8 @@ type Supply struct {
 	Circulating decimal.Decimal
 }
 
-// Account is whether a person is registered with the partner's service. DID is
-// set if and only if they are; it is personal.
+// Account is a person's account with the partner's service. DID is personal, and
+// empty if they are not registered.
 type Account struct {
 	DID string
 }
@@ -117,7 +116,7 @@ const (
 	NotStaker
 )
 
-// Outcome is the answer that the stake gives.
+// Outcome tells a staker from everybody else.
 func (s Stake) Outcome() Outcome {
 	switch {
 	case len(s.Staked) > 0:
@@ -129,7 +128,7 @@ func (s Stake) Outcome() Outcome {
 	}
 }
 
-// Total is the sum of Staked, in tokens.
+// Total returns the sum of Staked, in tokens.
 func (s Stake) Total() decimal.Decimal {
 	total := decimal.Zero
 	for _, p := range s.Staked {
@@ -141,7 +140,7 @@ func (s Stake) Total() decimal.Decimal {
 // Complete reports whether every pool could be read.
 func (s Stake) Complete() bool { return len(s.Failed) == 0 && len(s.UnbondingFailed) == 0 }
 
-// Unread are the pools of which anything could not be read, each once.
+// Unread lists the pools that could not be read wholly, each once.
 func (s Stake) Unread() []UnreadPool {
 	unread := slices.Clone(s.Failed)
 	for _, p := range s.UnbondingFailed {
@@ -152,8 +151,8 @@ func (s Stake) Unread() []UnreadPool {
 	return unread
 }
 
-// Err says for the log what could not be read, and why: the first pool of those,
-// and how many more there are. It is nil if the stake is Complete.
+// Err names, for the log, the first pool that could not be read, why, and how many
+// more there are. It is nil if the stake is Complete.
 func (s Stake) Err() error {
 	unread := s.Unread()
 	if len(unread) == 0 {
@@ -169,7 +168,7 @@ func (s Stake) Err() error {
 	return fmt.Errorf("pool %s: %w", name, first.Err)
 }
 
-// Clone is a copy that shares nothing with s.
+// Clone returns a copy that shares nothing with s.
 func (s Stake) Clone() Stake {
 	s.Staked = slices.Clone(s.Staked)
 	s.Unbonding = slices.Clone(s.Unbonding)

@@ -22,7 +22,7 @@ type Identity struct {
 type platformRule struct {
 	names []string
 	uid   *regexp.Regexp
-	// flaw is that of an ID that uid does not match, as example does.
+	// flaw is what is wrong with an ID that does not match uid. example matches.
 	flaw    Flaw
 	example string
 	// canonical is the one form of an ID; nil: as it was typed.
@@ -63,8 +63,8 @@ func withoutZeros(uid string) string {
 	return "0"
 }
 
-// bech32Lower: letters of base58 mean what they are, those of bech32 are all of
-// one case, whichever (BIP 173).
+// bech32Lower leaves base58 alone, where case matters. In bech32 all letters are
+// of one case, and either case means the same (BIP 173).
 func bech32Lower(uid string) string {
 	if strings.HasPrefix(uid, "BC1") {
 		return strings.ToLower(uid)
@@ -83,8 +83,8 @@ func tonForm(uid string) string {
 	return strings.NewReplacer("+", "-", "/", "_").Replace(uid)
 }
 
-// domainLower leaves the part before the @ alone, where letters may matter (RFC
-// 5321, section 2.4).
+// domainLower leaves the part before the @ alone, where case may matter (RFC 5321,
+// section 2.4).
 func domainLower(uid string) string {
 	at := strings.LastIndex(uid, "@") + 1
 	if at == 0 {

@@ -181,7 +181,7 @@ func TestAnAnswerSaysForHowLongItIsFresh(t *testing.T) {
 			}
 		}
 		if n := w.calls.Load() - before; n != 2 {
-			t.Errorf("a stake of which a pool is missing is kept: %d calls for 2 questions", n)
+			t.Errorf("a stake without one of its pools is kept: %d calls for 2 questions", n)
 		}
 	})
 }
@@ -250,7 +250,7 @@ func TestOddAnswersPauseAServiceOnlyIfTheyCannotBeAboutTheAsker(t *testing.T) {
 	})
 }
 
-func TestCallsUnderWayAreBounded(t *testing.T) {
+func TestCallsInFlightAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := staking(func(ctx context.Context) (core.Stake, error) {
 			<-ctx.Done()
@@ -262,7 +262,7 @@ func TestCallsUnderWayAreBounded(t *testing.T) {
 		}
 		synctest.Wait()
 		if n := w.calls.Load(); n != core.MaxCalls {
-			t.Errorf("%d calls are under way, want %d", n, core.MaxCalls)
+			t.Errorf("%d calls are in flight, want %d", n, core.MaxCalls)
 		}
 		askers.Wait()
 	})

@@ -63,10 +63,10 @@ func after(d time.Duration) func(context.Context) (core.Quote, error) {
 	}
 }
 
-// apart is the time between two askers of a crowd.
+// apart is the time between two callers in a crowd.
 const apart = time.Second / 5
 
-// crowd has 5 askers a second for so long, and returns once each has been
+// crowd asks 5 times a second for so long, and returns once each has been
 // answered. It passes on one answer at a time.
 func (w *world) crowd(t *testing.T, lasts time.Duration, each func(core.Snapshot[core.Quote], time.Duration, error)) {
 	t.Helper()
@@ -101,10 +101,10 @@ func TestNobodyAfterTheFirstWaitsWhilePeopleAsk(t *testing.T) {
 					t.Errorf("TTL %v, service of %v: waited %v for %v, %v old", c.ttl, c.takes, waited, err, age)
 				}
 			})
-			// One more is under way at the end, and the first was not early.
-			most := int64(lasts/(c.ttl-lead+c.takes)) + 2
-			if n := w.calls.Load(); n > most || n < int64(lasts/oldest) {
-				t.Errorf("TTL %v, service of %v: %d calls, want at most %d", c.ttl, c.takes, n, most)
+			// One more is in flight at the end, and the first was not early.
+			maxCalls := int64(lasts/(c.ttl-lead+c.takes)) + 2
+			if n := w.calls.Load(); n > maxCalls || n < int64(lasts/oldest) {
+				t.Errorf("TTL %v, service of %v: %d calls, want at most %d", c.ttl, c.takes, n, maxCalls)
 			}
 			time.Sleep(10 * time.Second)
 			before := w.calls.Load()

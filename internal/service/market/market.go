@@ -47,8 +47,8 @@ type Client struct {
 	rest     *rest.Client
 }
 
-// New makes a client. It asks nothing. budget bounds its calls, but not those of
-// Probe; nil sets no bound.
+// New makes a client. It asks nothing. budget bounds its calls, except Probe's;
+// nil sets no bound.
 func New(s Settings, c *core.Cache, budget core.Budget) *Client {
 	query := url.Values{s.By: {s.Token}, "convert": {"USD"}}
 	m := &Client{

@@ -17,8 +17,8 @@ import (
 type endpoint struct{ name, path string }
 
 var (
-	existence = endpoint{"existence check", "/api/v1/partner/user/exists"}
-	history   = endpoint{"login history", "/api/v1/partner/user/dapps/login/log"}
+	existence = endpoint{name: "existence check", path: "/api/v1/partner/user/exists"}
+	history   = endpoint{name: "login history", path: "/api/v1/partner/user/dapps/login/log"}
 )
 
 func (e endpoint) fail(reason core.Reason, err error) error {
@@ -60,8 +60,8 @@ func (e endpoint) parse(body []byte) (answer, error) {
 	}
 	switch code := rest.Text(object["code"]); {
 	case code == "", object["code"] == "0":
-		// A text can be the code of a refusal, but "0" is none that the
-		// service promises: it does not vouch for what comes with it.
+		// A refusal's code may be a text. Success is promised as the number 0, so
+		// what comes with "0" is not to be trusted.
 		return answer{}, e.malformed("no code that is a number")
 	case code != "0":
 		return answer{code: code}, e.fail(core.Rejected, refusal(code))

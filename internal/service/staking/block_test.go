@@ -18,7 +18,7 @@ func TestTheAgeOfABlockIsJudgedToTheSecond(t *testing.T) {
 		ago := func(d time.Duration) *big.Int { return big.NewInt(time.Now().Add(-d).Unix()) }
 		for name, test := range map[string]struct {
 			timestamp *big.Int
-			want      core.Reason // "" is none
+			want      core.Reason // "": no error
 		}{
 			"now":                {ago(0), ""},
 			"just young enough":  {ago(limit), ""},

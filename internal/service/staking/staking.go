@@ -57,7 +57,7 @@ type Client struct {
 	*core.Upstream
 	// Stakes are what wallets have in all pools, at the newest block that the node
 	// knows. Through Multicall3 its number is the one that contracts see, which on
-	// some rollups is that of the chain below. It fails, among other reasons, if the
+	// some rollups is the number of the chain below. It fails, among other reasons, if the
 	// node is of another chain, if the block is older than MaxBlockAge, or if no pool
 	// could be read.
 	//
@@ -70,7 +70,7 @@ type Client struct {
 	methods  [][]byte // selectors of Method and, if set, PendingMethod
 	parallel int      // calls at a time when pools are read one by one
 
-	// unread is told of each pool of which something could not be read.
+	// unread is called for each pool that could not be read wholly.
 	unread func(core.Pool)
 
 	noMulticall cooldown
