@@ -151,10 +151,6 @@ func codeError(code int, text string) *core.Error {
 // with -32000, erigon and others with the like.
 var unknownBlock = regexp.MustCompile(`(?i)(header|block) not found|unknown block`)
 
-func isUnknownBlock(e rpc.BatchElem) bool {
-	return e.Error != nil && failure(e.Error) == errUnknownBlock
-}
-
 // failure is why a call failed, without what go-ethereum and net/http put around
 // it, such as the URL. It never repeats what the node wrote.
 func failure(err error) *core.Error {
