@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -173,7 +172,12 @@ func (q *Query[K, V]) times(at time.Time) times {
 	return times{due: due, fresh: fresh, stale: later(fresh.Add(cache.StaleFor), q.heldUntil)}
 }
 
-func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
 
 // Last is the last answer, however old. It asks nobody.
 func (q *Query[K, V]) Last(key K) (Snapshot[V], bool) {

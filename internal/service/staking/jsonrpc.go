@@ -72,13 +72,14 @@ func parseMessages(body []byte) (all []message, batch bool, err error) {
 		err = json.Unmarshal(body, &all[0])
 	}
 	if err != nil {
-		return nil, batch, errNotJSONRPC
+		err = errNotJSONRPC
 	}
-	return all, batch, nil
+	return all, batch, err
 }
 
-// checkAnswer is the answer, if each of its messages is to one of the calls in
-// question, and no two are to the same. There may be fewer messages than calls.
+// checkAnswer returns the answer if each of its messages belongs to one of the
+// calls in question, and no two to the same. There may be fewer messages than
+// calls.
 func checkAnswer(question, answer []byte) ([]byte, error) {
 	calls, batch, err := parseMessages(question)
 	if err != nil {
