@@ -37,7 +37,7 @@ type probe struct {
 // problems are the reasons in an operator's words.
 var problems = map[core.Reason]string{
 	core.Unreachable: "cannot be reached or is down",
-	core.SlowAnswer:  "does not answer in time",
+	core.SlowAnswer:  "does not answer within UPSTREAM_TIMEOUT",
 	core.Limited:     "is rate-limiting us",
 	core.UsedUp:      "answers no more: the plan's limit is used up",
 	core.Denied:      "refuses the credentials",
@@ -120,9 +120,6 @@ func (p probe) advice(err error) []string {
 	if failed, ok := errors.AsType[*core.Error](err); ok {
 		text = fmt.Sprintf("%s: %v", problems[failed.Reason], failed.Err)
 		settings = failed.Service.SettingsFor(failed.Reason)
-		if failed.Reason == core.SlowAnswer {
-			settings += " and UPSTREAM_TIMEOUT"
-		}
 	}
 	if wrong, ok := errors.AsType[*config.WrongError](err); ok {
 		text, settings = cmp.Or(wrong.Problem, text), wrong.Settings

@@ -55,11 +55,11 @@ func TestAdviceNamesTheReasonAndTheSettings(t *testing.T) {
 	p := probe{title: "supply host", settings: "SUPPLY_URL"}
 	cause := errors.New("the cause")
 	for want, err := range map[string]error{
-		"does not answer in time: the cause|look at SUPPLY_URL and UPSTREAM_TIMEOUT": supply.Service.Fail(core.SlowAnswer, cause),
-		"is rate-limiting us: the cause|look at SUPPLY_URL":                          supply.Service.Fail(core.Limited, cause),
-		"the cause|look at SUPPLY_URL":                                               cause,
-		"wrong|look at A":                                                            supply.Service.Fail(core.Denied, &config.WrongError{Problem: "wrong", Settings: "A"}),
-		"wrong, set A":                                                               &config.WrongError{Problem: "wrong, set A"},
+		"does not answer within UPSTREAM_TIMEOUT: the cause|look at SUPPLY_URL": supply.Service.Fail(core.SlowAnswer, cause),
+		"is rate-limiting us: the cause|look at SUPPLY_URL":                     supply.Service.Fail(core.Limited, cause),
+		"the cause|look at SUPPLY_URL":                                          cause,
+		"wrong|look at A":                                                       supply.Service.Fail(core.Denied, &config.WrongError{Problem: "wrong", Settings: "A"}),
+		"wrong, set A":                                                          &config.WrongError{Problem: "wrong, set A"},
 	} {
 		if got := strings.Join(p.advice(err), "|"); got != want {
 			t.Errorf("got %q, want %q", got, want)
