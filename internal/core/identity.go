@@ -49,9 +49,11 @@ var platformRules = []platformRule{
 		uid: numericUID, flaw: NotNumeric, example: "123456789", canonical: withoutZeros},
 	{names: []string{EVM}, uid: evmAddress, flaw: NotEVM, example: "0x52908400098527886E0F7030069857D2E4169EE7",
 		canonical: func(uid string) string { return common.HexToAddress(uid).Hex() }},
-	{names: []string{"BTC"}, uid: btcAddress, flaw: NotBTC, example: "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", canonical: bech32Lower},
+	{names: []string{"BTC"}, uid: btcAddress, flaw: NotBTC,
+		example: "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", canonical: bech32Lower},
 	{names: []string{"TRON"}, uid: tronAddress, flaw: NotTRON, example: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"},
-	{names: []string{"TON"}, uid: tonAddress, flaw: NotTON, example: "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs", canonical: tonForm},
+	{names: []string{"TON"}, uid: tonAddress, flaw: NotTON,
+		example: "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs", canonical: tonForm},
 	{names: []string{"SOL"}, uid: solAddress, flaw: NotSOL, example: "So11111111111111111111111111111111111111112"},
 	{names: []string{"Email"}, uid: emailUID, flaw: NotEmail, example: "ann@example.org", canonical: domainLower},
 }

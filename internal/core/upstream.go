@@ -139,7 +139,7 @@ func (u *Upstream) admit(ctx context.Context) *Error {
 			u.mu.Lock()
 			defer u.mu.Unlock()
 			u.pause(NoCredit, wait)
-			return &Error{Service: u.Service, Reason: NoCredit, RetryAfter: wait, Err: errors.New("not called, no credit is left for now")}
+			return &Error{Service: u.Service, Reason: NoCredit, RetryAfter: wait, Err: errors.New("not called, no credit is left")}
 		}
 	}
 	if !u.circuit.TryAcquirePermit() {
@@ -236,8 +236,9 @@ func (u *Upstream) warnStale(ctx context.Context, question string, err error) {
 	}
 	u.mu.Unlock()
 	if due && u.cache.Log != nil {
-		u.cache.Log.LogAttrs(ctx, slog.LevelWarn, "an old answer stands in", slog.String("service", u.Name),
-			slog.String("question", question), slog.String("outcome", "stale"), slog.String("reason", string(reason)), slog.Any("err", err))
+		u.cache.Log.LogAttrs(ctx, slog.LevelWarn, "an old answer stands in",
+			slog.String("service", u.Name), slog.String("question", question),
+			slog.String("outcome", "stale"), slog.String("reason", string(reason)), slog.Any("err", err))
 	}
 }
 

@@ -164,7 +164,8 @@ func (c *Client) ask(ctx context.Context, e endpoint, members map[string]string)
 // timestamp. A code that means "no such user" is an answer.
 func (c *Client) refused(got answer, err error) bool {
 	failure, _ := errors.AsType[*core.Error](err)
-	return got.code != "" && !slices.Contains(c.settings.NotFoundCodes, got.code) || failure != nil && failure.Reason == core.Denied
+	rejected := got.code != "" && !slices.Contains(c.settings.NotFoundCodes, got.code)
+	return rejected || failure != nil && failure.Reason == core.Denied
 }
 
 // attempt makes one call, signed for this machine's time with that correction.
