@@ -29,10 +29,9 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-// transcribe runs the program with nothing but this environment, and returns
-// what a person sees: standard output as it is, standard error with a mark
-// before each line, and the exit code. Nothing is contacted, should the program
-// mean to serve.
+// transcribe runs the program with this environment alone and returns what a person
+// sees: standard output, standard error with a mark before each line, and the exit code.
+// The context has ended, so that nothing is contacted if the program would serve.
 func transcribe(t *testing.T, args []string, environ ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -49,8 +48,7 @@ func transcribe(t *testing.T, args []string, environ ...string) string {
 	return fmt.Sprintf("%sexit %d\n\n", seen, code)
 }
 
-// Each command line, with what it prints. What is a mistake is in standard error
-// alone.
+// A wrong command line prints to standard error only.
 func TestCommandLines(t *testing.T) {
 	version, commit = "1.2.3", "0123abc"
 	t.Cleanup(func() { version, commit = "dev", "" })
@@ -67,14 +65,4 @@ func TestCommandLines(t *testing.T) {
 	}
 	all.WriteString(transcribe(t, []string{""}))
 	golden(t, "testdata/commandline.golden", regexp.MustCompile(`go1\.[^\n]+`).ReplaceAllString(all.String(), "go1.N"))
-}
-
-// Package flag would write what was typed to the process's own standard error.
-func TestAMistakeEndsTheProcess(t *testing.T) {
-	c := prepare(t, []string{"--" + secret + "=1"})
-	c.start()
-	c.leaves(exitMistaken)
-	if told := c.stderr.String(); told == "" || strings.Contains(told, secret) || c.stdout.String() != "" {
-		t.Errorf("standard output %q, standard error:\n%s", c.stdout, c.stderr)
-	}
 }

@@ -12,15 +12,14 @@ import (
 	"herald/internal/e2e/e2etest"
 )
 
-// What differs from run to run: how long ago something was, and the block that
-// the chain has come to.
+// These differ from run to run: how long ago something was, and the chain's newest block.
 var (
 	moment    = regexp.MustCompile(`\d+ (s|min|h|day|days) ago|just now`)
 	blockNote = regexp.MustCompile(`Block [\d,]*\d`)
 	wallet    = regexp.MustCompile(`0x[0-9A-Fa-f]{40}`)
 )
 
-// notOurs are settings that the demo must not heed.
+// notOurs are settings that the demo must ignore.
 var notOurs = []string{"PARTNER_BASE_URL=not even a URL", "HTTP_ADDR=nowhere", "TELEGRAM_BOT_TOKEN=x", "DATA_DIR=/no/such/folder"}
 
 // greeted waits for the greeting and returns the wallets that it offers: first
@@ -35,8 +34,7 @@ func (c *child) greeted() (staker, idle string) {
 	return wallets[0], wallets[1]
 }
 
-// TestDemoTranscript is what a newcomer sees who types these lines, or a script
-// that pipes them.
+// The transcript is what a newcomer sees who types these lines.
 func TestDemoTranscript(t *testing.T) {
 	t.Parallel()
 	c := prepare(t, []string{"demo"}, notOurs...)

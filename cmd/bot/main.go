@@ -1,15 +1,15 @@
-// Command bot is Herald: it answers slash commands in Telegram groups and
-// Discord servers. See README.md for its use and config.example.env for its
-// settings.
+// Command bot is Herald: it answers slash commands in Telegram groups and Discord
+// servers. README.md shows its use and config.example.env its settings.
 //
-// This package is the process: flags, signals and exit codes. internal/app is
-// the bot.
+// This package is the process: flags, signals and exit codes. It knows nothing of
+// commands, platforms or services; internal/app is the bot.
 package main
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log"
@@ -18,6 +18,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"syscall"
 
 	"herald/internal/app"
@@ -26,9 +27,9 @@ import (
 
 // The exit codes.
 const (
-	exitOK       = 0
-	exitFailed   = 1
-	exitMistaken = 2 // in the command line or the settings
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2 // the command line or a setting is wrong
 )
 
 // version and commit are set by the linker.
@@ -42,58 +43,48 @@ type process struct {
 	stderr  io.Writer
 }
 
-const (
-	// growth lets the heap grow to five times what is in use before garbage is
-	// collected. Little is in use, so that by Go's default it is collected often.
-	growth = 400 // per cent, as GOGC
-	// memoryLimit is where garbage is collected in any case, in bytes. It keeps the
-	// process below 120 MiB while 5,000 commands come at once.
-	memoryLimit = 90 << 20
-)
+// gcPercent lets the heap grow to five times what is in use before garbage is collected.
+// Little is in use, so that Go's default would collect it often. memoryLimit is the size,
+// in bytes, at which garbage is collected in any case: the process stays below 120 MiB
+// while 5,000 commands come at once.
+const gcPercent, memoryLimit = 400, 90 << 20
 
-// tuneMemory sets both bounds, unless the operator has set their own.
-func tuneMemory() {
+func main() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(growth)
+		debug.SetGCPercent(gcPercent)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
 	}
-}
-
-func main() {
-	tuneMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	code := start(ctx, os.Args[1:], process{os.Environ(), os.Stdin, os.Stdout, os.Stderr})
+	code := start(ctx, os.Args[1:], process{environ: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr})
 	stop()
 	os.Exit(code)
 }
 
 // start runs the program until it is done or ctx is, and returns its exit code.
 func start(ctx context.Context, args []string, p process) int {
-	// net/http writes what a server sends unasked to the standard logger. It
-	// may repeat a request with its token.
+	// net/http writes what a server sends unasked to the standard logger. It may
+	// repeat a request with its token.
 	log.SetOutput(io.Discard)
 	c, o, err := parse(args)
 	if err == nil {
 		err = c.run(ctx, p, o)
 	}
-	var mistakes config.Errors
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &mistakes):
+	case errors.As(err, new(config.Errors)):
 		fmt.Fprintln(p.stderr, err)
-		return exitMistaken
+		return exitUsage
 	case errors.As(err, new(usageError)):
 		fmt.Fprintf(p.stderr, "bot: %v\nRun `bot help` for what there is.\n", err)
-		return exitMistaken
+		return exitUsage
 	case errors.Is(err, app.ErrCheckFailed):
 		return exitFailed // its table says what failed
-	default:
-		fmt.Fprintf(p.stderr, "bot: %v\n", err)
-		return exitFailed
 	}
+	fmt.Fprintf(p.stderr, "bot: %v\n", err)
+	return exitFailed
 }
 
 func run(ctx context.Context, p process, o options) error {
@@ -122,7 +113,7 @@ func check(ctx context.Context, p process, o options) error {
 	if err != nil {
 		return err
 	}
-	cfg.Store.DataDir = "" // which the bot that runs uses
+	cfg.Store.DataDir = "" // the running bot uses it
 	bot, err := app.New(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
@@ -136,10 +127,10 @@ func printVersion(_ context.Context, p process, _ options) error {
 	return err
 }
 
-// builtFrom is the commit as the linker was told, or else as the Go toolchain
-// stamped it into the binary.
+// builtFrom returns the commit that the linker was told, or the one that the Go
+// toolchain stamped into the binary.
 func builtFrom() string {
-	stamped := "unknown"
+	stamped := ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
@@ -147,5 +138,132 @@ func builtFrom() string {
 			}
 		}
 	}
-	return cmp.Or(commit, stamped)
+	return cmp.Or(commit, stamped, "unknown")
+}
+
+// command is one of the program's commands.
+type command struct {
+	name string
+	flag string // the one flag that it takes, or empty
+	help string
+	run  func(context.Context, process, options) error
+}
+
+// options are the rest of the command line.
+type options struct {
+	envFile string
+	web     bool
+	topic   string // the command that help is asked about
+}
+
+const envFileUsage = `
+  --env-file FILE   read settings from a file of KEY=value lines; the
+                    environment wins. config.example.env lists them all
+`
+
+const webUsage = `
+  --web             bot demo as a page for a browser; it prints the address
+`
+
+const usage = `Herald answers slash commands in Telegram groups and Discord servers.
+
+  bot run       serve every platform whose token is set; the same as bot alone
+  bot demo      try it here, with nothing configured
+  bot check     ask every configured service one harmless question
+  bot version   print the version, the commit and Go's version
+  bot help      print this; bot help COMMAND prints more about one
+
+  -h, --help        the same as bot help; after a command, more about it
+  -v, --version     the same as bot version
+` + envFileUsage + webUsage
+
+func commands() []command {
+	return []command{
+		{name: "run", flag: "env-file", run: run, help: `bot run [--env-file FILE]
+
+Serve every platform whose token is set; the same as bot alone.
+On SIGTERM or SIGINT it finishes the commands in flight, within ten seconds, and
+exits with 0. It exits with 1 if it cannot serve, and with 2 if a setting is
+wrong or missing.
+` + envFileUsage},
+		{name: "demo", flag: "web", run: demo, help: `bot demo [--web]
+
+Try it here, with nothing configured.
+It is the whole bot, with simulated services and a chat in the terminal. It also
+takes commands from a pipe, one a line.
+` + webUsage},
+		{name: "check", flag: "env-file", run: check, help: `bot check [--env-file FILE]
+
+Ask every configured service one harmless question.
+It prints what it asked, where, and what was answered. It exits with 0 if all is
+well, with 1 if not, and with 2 if a setting is wrong or missing.
+` + envFileUsage},
+		{name: "version", run: printVersion, help: "bot version\n\nPrint the version, the commit and Go's version.\n"},
+		{name: "help", run: printHelp, help: usage},
+	}
+}
+
+func printHelp(_ context.Context, p process, o options) error {
+	c, err := find(o.topic)
+	if err == nil {
+		_, err = io.WriteString(p.stdout, c.help)
+	}
+	return err
+}
+
+// usageError is a mistake in the command line. It repeats no word of it: one may be a
+// token that was pasted into the wrong place.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+func find(name string) (command, error) {
+	for _, c := range commands() {
+		if c.name == name {
+			return c, nil
+		}
+	}
+	return command{}, usageError("there is no such command; the commands are run, demo, check, version and help, as in bot demo")
+}
+
+// parse reads a command line. Flags may stand before and after the command.
+func parse(args []string) (command, options, error) {
+	o := options{topic: "help"}
+	var version, help bool
+	flags := flag.NewFlagSet("bot", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // its errors repeat what was typed
+	flags.StringVar(&o.envFile, "env-file", "", "")
+	flags.BoolVar(&o.web, "web", false, "")
+	for name, value := range map[string]*bool{"version": &version, "v": &version, "help": &help, "h": &help} {
+		flags.BoolVar(value, name, false, "")
+	}
+	var words []string
+	err := flags.Parse(args)
+	for err == nil && flags.NArg() > 0 {
+		words = append(words, flags.Arg(0))
+		err = flags.Parse(flags.Args()[1:])
+	}
+	switch {
+	case err != nil:
+		return command{}, o, usageError("there is no such flag, or its value is wrong or missing; for example bot run --env-file herald.env")
+	case version:
+		words = []string{"version"}
+	case help:
+		words = slices.Insert(words, 0, "help")
+	case len(words) == 0:
+		words = []string{"run"}
+	}
+	c, err := find(words[0])
+	if c.name == "help" && len(words) > 1 {
+		o.topic, words = words[1], words[1:]
+	}
+	foreign := o.web && c.flag != "web" || o.envFile != "" && c.flag != "env-file"
+	switch {
+	case err != nil:
+	case len(words) > 1:
+		err = usageError("bot " + c.name + " takes no further words; for example bot check --env-file herald.env")
+	case foreign && !help:
+		err = usageError("bot " + c.name + " takes no such flag; for example bot demo --web, bot check --env-file herald.env")
+	}
+	return c, o, err
 }

@@ -18,7 +18,7 @@ import (
 	"herald/internal/e2e/e2etest"
 )
 
-// runBot runs the program with nothing but this environment.
+// runBot runs the program with this environment alone.
 func runBot(t *testing.T, args string, environ ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -28,9 +28,8 @@ func runBot(t *testing.T, args string, environ ...string) (code int, stdout, std
 	return code, out.String(), errs.String()
 }
 
-// net/http writes what a server sends unasked to the standard log, with a token
-// in it perhaps. The test must not run beside others: that log is one for the
-// process.
+// net/http writes what a server sends unasked to the standard logger, perhaps with a
+// token. The whole process shares that logger, so this test is not parallel.
 func TestTheStandardLogOfLibrariesIsSilent(t *testing.T) {
 	var printed bytes.Buffer
 	before := log.Writer()
@@ -60,7 +59,7 @@ func TestAnEnvFileIsReadAndTheEnvironmentWins(t *testing.T) {
 	}
 }
 
-// The bot that runs may have the file of quotes open.
+// The running bot may be writing there.
 func TestCheckLeavesDataDirAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	settings := append(app.DemoSettings(startStandIns(t)), e2etest.Polling(faketelegram.New(t))...)
@@ -73,11 +72,11 @@ func TestCheckLeavesDataDirAlone(t *testing.T) {
 	}
 }
 
-// So systemd does not start it again.
-func TestAFolderThatCannotBeMadeIsAMistake(t *testing.T) {
+// Exit status 2 keeps systemd from starting it again.
+func TestAFolderThatCannotBeMadeIsAWrongSetting(t *testing.T) {
 	url, connections := wiretap(t)
 	code, _, stderr := runBot(t, "run", append(goodSettings(url), "DATA_DIR=/nowhere/"+secret)...)
-	if code != exitMistaken || !strings.Contains(stderr, "DATA_DIR: ") || strings.Contains(stderr, secret) || connections.Load() != 0 {
+	if code != exitUsage || !strings.Contains(stderr, "DATA_DIR: ") || strings.Contains(stderr, secret) || connections.Load() != 0 {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// exitSlack is what the machine may take for itself around what the bot takes.
+// exitSlack is the machine's own time around the bot's.
 const exitSlack = 3 * time.Second
 
 // child is the bot in a process of its own.
@@ -38,8 +38,7 @@ type child struct {
 	exited         chan struct{}
 }
 
-// prepare makes a process that has been given nothing but these settings.
-// The test's end kills it.
+// prepare makes a process with these settings alone. It is killed when the test ends.
 func prepare(t *testing.T, args []string, environ ...string) *child {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], args...)
@@ -50,7 +49,7 @@ func prepare(t *testing.T, args []string, environ ...string) *child {
 	return c
 }
 
-// input is where to write what the process is to read.
+// input returns the process's standard input.
 func (c *child) input() io.WriteCloser {
 	c.Helper()
 	in, err := c.cmd.StdinPipe()
@@ -83,8 +82,8 @@ func spawn(t *testing.T, world *fault.Sandbox, settings ...string) *child {
 
 var listens = regexp.MustCompile(`msg="http server listens" addr=(\S+)\n`)
 
-// url is that of its HTTP server, on a port that the process has chosen: one
-// chosen for it might be taken by then. It is empty while nothing listens.
+// url returns the address of its HTTP server, on a port that the process chose; empty
+// while nothing listens.
 func (c *child) url() string {
 	if line := listens.FindStringSubmatch(c.stderr.String()); line != nil {
 		return "http://" + line[1]
@@ -92,7 +91,7 @@ func (c *child) url() string {
 	return ""
 }
 
-// readyz is the status of /readyz, 0 while nothing listens.
+// readyz returns the status of /readyz, 0 while nothing listens.
 func (c *child) readyz() int {
 	resp, err := http.Get(c.url() + "/readyz")
 	if err != nil {
@@ -114,8 +113,7 @@ func (c *child) signal(s syscall.Signal) {
 	}
 }
 
-// awaitEnd waits until the process has ended by itself, no longer than a drain may
-// take.
+// awaitEnd waits until the process ends by itself, no longer than a drain may take.
 func (c *child) awaitEnd() {
 	c.Helper()
 	select {
@@ -135,7 +133,7 @@ func (c *child) leaves(code int) {
 	}
 }
 
-// kill ends the process as a machine that fails does.
+// kill ends the process as a failing machine does.
 func (c *child) kill() {
 	_ = c.cmd.Process.Kill() // it may be gone
 	<-c.exited

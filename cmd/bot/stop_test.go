@@ -14,9 +14,9 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// A server that platforms call goes on for a second and refuses, so that a proxy
-// turns to another one. Each platform asks another service, so that it is known
-// when both commands are in flight.
+// A server that platforms call refuses for a second before it closes, so that a proxy
+// turns to another one. Each platform asks another service, which shows when both
+// commands are in flight.
 func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(map[bool]string{false: "polling and gateway", true: "webhook and interactions"}[byHTTP], func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestCommandsInFlightWhenTheProcessIsKilledAreAnsweredByTheNext(t *testing.T
 		fake.Push(faketelegram.Text(faketelegram.Private(user+1), faketelegram.Person(user+1), "/price"))
 	}
 	e2etest.Eventually(t, "the commands are in flight", func() bool { return world.Price.Requests() > 0 })
-	// It goes on polling meanwhile, which must acknowledge none of them.
+	// Meanwhile it keeps polling, which must acknowledge none of them.
 	fake.WaitCalls("getUpdates", len(fake.Offsets())+2, e2etest.Patience)
 	first.kill()
 	world.Price.SetFault(fault.Fault{})

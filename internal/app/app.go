@@ -1,6 +1,6 @@
-// Package app is the wiring: settings in, a running bot out. It is the only
-// package that knows every other. A platform is added in platforms.go, a
-// service in services.go.
+// Package app is the wiring: settings in, a running bot out. It is the only package that
+// knows every other, so that no other has to: services and platforms never import each
+// other. A platform is added in platforms.go, a service in services.go.
 package app
 
 import (
@@ -89,7 +89,7 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 	return b, nil
 }
 
-// ExportBuild has /metrics say what is running. It is called once at most.
+// ExportBuild exports what is running to /metrics. Call it at most once.
 func (b *Bot) ExportBuild(version, commit string) { b.metrics.Build(version, commit) }
 
 // openState sets the state. The Store is Redis, else the files of DATA_DIR, else
@@ -132,8 +132,8 @@ func (b *Bot) Close() {
 
 // NewLogger logs to w, with every known secret redacted.
 func NewLogger(cfg *Config, w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: cfg.Log.Level, ReplaceAttr: secret.NewRedactor(cfg.Secrets()).ReplaceAttr}
-	if cfg.Log.JSON {
+	options := &slog.HandlerOptions{Level: cfg.LogLevel, ReplaceAttr: secret.NewRedactor(cfg.Secrets()).ReplaceAttr}
+	if cfg.LogJSON {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))

@@ -171,8 +171,8 @@ func TestTheLogHoldsNoSecretAndNoLongLine(t *testing.T) {
 	}
 }
 
-// Each package that has Settings has a part in Config; if it also has New, it is a
-// platform, a service or a store, and something is made of it.
+// A package with Settings must be in Config. If it also has New it is a platform, a
+// service or a store, and app must call it.
 func TestEveryPlatformAndServiceIsWired(t *testing.T) {
 	var files []string
 	for _, rooms := range []string{"../*/*.go", "../platform/*/*.go", "../service/*/*.go"} {

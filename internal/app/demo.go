@@ -12,16 +12,21 @@ import (
 	"golang.org/x/term"
 
 	"herald/internal/chat"
+	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/services"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/web"
 	"herald/internal/platform/terminal"
 )
 
-// Demo runs the whole bot against stand-ins, with a chat in the terminal, until
-// the end of in. It writes a greeting to stderr.
+// Demo runs the whole bot against stand-ins, with a chat in the terminal, until the end
+// of in. It writes a greeting to stderr.
 func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	return demo(stderr, nil, func(world *services.Sandbox, bot *Bot) error {
-		fmt.Fprint(stderr, demoGreeting(world))
-		console := terminal.New(terminal.Config{
+		fmt.Fprintf(stderr, demoGreeting, world.World.Staker.Hex(), world.World.Idle.Hex(), world.World.Registered.UID("Telegram"))
+		// https://man7.org/linux/man-pages/man7/term.7.html
+		escapes := isTerminal(out) && !slices.Contains([]string{"", "dumb"}, os.Getenv("TERM"))
+		return terminal.New(terminal.Config{
 			In:  in,
 			Out: out,
 			Askers: []terminal.Asker{
@@ -29,16 +34,98 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 				{Name: "unregistered", User: telegramUser(world.World.Unregistered)},
 				{Name: "moderator", User: telegramUser(world.World.Newcomer), Role: chat.Moderator},
 			},
-			Edit:   isTerminal(in) && isTerminal(out) && !isDumb(),
-			Colour: wantsColour(out),
+			Edit:   escapes && isTerminal(in),
+			Colour: escapes && os.Getenv("NO_COLOR") == "", // https://no-color.org
 			Mark:   chat.Say("terminal.simulated"),
 			Log:    bot.log,
-		})
-		return console.Run(ctx, bot.Router)
+		}).Run(ctx, bot.Router)
 	})
 }
 
-// demo runs a bot that asks stand-ins, with further settings.
+const demoGreeting = `This is Herald with simulated services: nothing here is real. Try
+  /price, /price 7d, /supply, /mylogins, /exists, /status, /help
+  /staked %s   a wallet that stakes
+  /staked %s   one that does not
+  /verify and a wallet   whether it is yours
+  /exists %s   about somebody else, once you are a moderator
+You are asking as "registered".
+To ask as another: /as unregistered, /as moderator, /as registered
+To leave: exit, quit or Ctrl-D
+
+`
+
+func telegramUser(p services.Person) chat.User {
+	return chat.User{Platform: "telegram", ID: p.UID("Telegram")}
+}
+
+func isTerminal(file any) bool {
+	f, ok := file.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// DemoWeb runs the whole bot against stand-ins of the services and of both chat
+// platforms, and serves a page on loopback that shows what those receive, until ctx is
+// done. It writes the page's address to out once the bot is connected and its menus
+// are set.
+func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	telegram, err := faketelegram.Start()
+	if err != nil {
+		return err
+	}
+	defer telegram.Close()
+	discord, err := fakediscord.Start()
+	if err != nil {
+		return err
+	}
+	defer discord.Close()
+	settings := []string{
+		"TELEGRAM_BOT_TOKEN=" + faketelegram.Token,
+		"TELEGRAM_API_URL=" + telegram.URL,
+		"TELEGRAM_PACING=off",
+		"DISCORD_BOT_TOKEN=" + discord.Token,
+		"DISCORD_API_URL=" + discord.URL(),
+		// People soon see what the bot says about a service that fails.
+		"PRICE_TTL=1s", "SUPPLY_TTL=1s", "STAKE_TTL=1s", "EXISTS_TTL=1s", "LOGINS_TTL=1s",
+		"UPSTREAM_TIMEOUT=2s",
+	}
+	return demo(stderr, settings, func(world *services.Sandbox, bot *Bot) error {
+		for _, quote := range world.World.Past() {
+			bot.quotes.Add(quote)
+		}
+		platforms, err := bot.platforms()
+		if err != nil {
+			return err
+		}
+		page, err := web.Start(web.Config{Sandbox: world, Telegram: telegram, Discord: discord})
+		if err != nil {
+			return err
+		}
+		defer page.Close()
+		languages := chat.Languages()
+		last := string(languages[len(languages)-1]) // whose menu is set last
+		go func() {
+			if discord.Wait(ctx, func() bool { return discord.Connected() > 0 && discord.Overwrites() > 0 }) == nil &&
+				telegram.Wait(ctx, func() bool { return telegram.ShortDescription(last) != "" }) == nil {
+				fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real: %s\nPress Ctrl-C to end it.\n", page.URL)
+			}
+		}()
+		return serve(ctx, simulated{bot.Router}, platforms, bot.log)
+	})
+}
+
+// simulated marks every answer as simulated.
+type simulated struct{ chat.Handler }
+
+// Handle implements chat.Handler.
+func (s simulated) Handle(ctx context.Context, req chat.Request) chat.Reply {
+	reply := s.Handler.Handle(ctx, req)
+	reply.Notes = append(slices.Clone(reply.Notes), chat.Say("terminal.simulated"))
+	return reply
+}
+
+// demo makes a bot that asks stand-ins, with further settings, and runs it.
 func demo(stderr io.Writer, settings []string, run func(*services.Sandbox, *Bot) error) (err error) {
 	world, err := services.Start()
 	if err != nil {
@@ -59,9 +146,9 @@ func demo(stderr io.Writer, settings []string, run func(*services.Sandbox, *Bot)
 	return run(world, bot)
 }
 
-// DemoSettings are the settings with which a bot asks the stand-ins. No rate
-// limit or budget is in the way of one person at a keyboard, or a script, and every
-// moderator may use the moderators' forms.
+// DemoSettings returns the settings for a bot that asks the stand-ins. No rate limit or
+// budget holds up one person at a keyboard, or a script, and every moderator may use
+// the moderators' forms.
 func DemoSettings(s *services.Sandbox) []string {
 	var pools []string
 	for _, pool := range s.World.Pools {
@@ -87,39 +174,4 @@ func DemoSettings(s *services.Sandbox) []string {
 		"MODERATOR_CHATS=" + chat.EveryChat,
 		"LOG_LEVEL=error",
 	}
-}
-
-func demoGreeting(s *services.Sandbox) string {
-	return fmt.Sprintf(`This is Herald with simulated services: nothing here is real. Try
-  /price, /price 7d, /supply, /mylogins, /exists, /status, /help
-  /staked %s   a wallet that stakes
-  /staked %s   one that does not
-  /verify and a wallet   whether it is yours
-  /exists %s   about somebody else, once you are a moderator
-You are asking as "registered".
-To ask as another: /as unregistered, /as moderator, /as registered
-To leave: exit, quit or Ctrl-D
-
-`, s.World.Staker.Hex(), s.World.Idle.Hex(), s.World.Registered.UID("Telegram"))
-}
-
-func telegramUser(p services.Person) chat.User {
-	return chat.User{Platform: "telegram", ID: p.UID("Telegram")}
-}
-
-// isTerminal reports whether file is a terminal, at which somebody types or
-// reads.
-func isTerminal(file any) bool {
-	f, ok := file.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// isDumb reports whether the terminal knows no escape sequences, or nobody knows
-// which: https://man7.org/linux/man-pages/man7/term.7.html
-func isDumb() bool { return slices.Contains([]string{"", "dumb"}, os.Getenv("TERM")) }
-
-// wantsColour reports whether w is a terminal whose user does not forbid
-// colours: https://no-color.org
-func wantsColour(w io.Writer) bool {
-	return isTerminal(w) && !isDumb() && os.Getenv("NO_COLOR") == ""
 }

@@ -33,7 +33,7 @@ const exampleHead = `# Settings of Herald. Copy this file, as in
 # path starts at the folder in which Herald is started.
 `
 
-// renderExample writes the table of settings as config.example.env.
+// renderExample returns config.example.env, made from the table of settings.
 func renderExample() string {
 	var b strings.Builder
 	b.WriteString(exampleHead)

@@ -3,26 +3,13 @@ package app
 import (
 	"context"
 	"net/http"
-	"slices"
-	"time"
 
 	"herald/internal/chat"
-	"herald/internal/config"
 	"herald/internal/platform/discord"
 	"herald/internal/platform/telegram"
 )
 
-// Platforms are the settings of the chat platforms.
-type Platforms struct {
-	Telegram telegram.Settings
-	Discord  discord.Settings
-}
-
-func (p *Platforms) table() []config.Setting {
-	return slices.Concat(p.Telegram.Table(), p.Discord.Table())
-}
-
-// platform is one that is on.
+// platform is a chat platform that is on.
 type platform struct {
 	adapter interface {
 		chat.Adapter
@@ -31,13 +18,10 @@ type platform struct {
 		Check(context.Context) (learned []string, err error)
 	}
 	title, apiURL string
-	// settings are those to look at when Check fails.
+	// settings are the ones to look at when Check fails.
 	settings string
-	// path is where the adapter is called by HTTP; empty is nowhere.
+	// path is where the platform calls the adapter by HTTP; empty is nowhere.
 	path string
-	// heartbeat is how long the platform took to acknowledge one; nil where there
-	// are none.
-	heartbeat func() time.Duration
 }
 
 // platforms makes an adapter for each platform whose token is set.
@@ -57,7 +41,9 @@ func (b *Bot) platforms() ([]platform, error) {
 			return nil, err
 		}
 		b.roles[telegram.Platform] = a.Role
-		on = append(on, platform{a, "Telegram", s.APIURL, "TELEGRAM_BOT_TOKEN and TELEGRAM_API_URL", s.WebhookPath, nil})
+		on = append(on, platform{
+			adapter: a, title: "Telegram", apiURL: s.APIURL, settings: "TELEGRAM_BOT_TOKEN and TELEGRAM_API_URL", path: s.WebhookPath,
+		})
 	}
 	if s := b.cfg.Discord; s.Token.IsSet() {
 		a, err := discord.New(discord.Config{
@@ -72,17 +58,18 @@ func (b *Bot) platforms() ([]platform, error) {
 		if err != nil {
 			return nil, err
 		}
-		p := platform{a, "Discord", s.APIURL, "DISCORD_BOT_TOKEN and DISCORD_API_URL", "", a.HeartbeatLatency}
+		p := platform{adapter: a, title: "Discord", apiURL: s.APIURL, settings: "DISCORD_BOT_TOKEN and DISCORD_API_URL"}
 		if s.PublicKey != nil {
-			p.path, p.heartbeat = "/discord/interactions", nil
+			p.path = "/discord/interactions"
+		} else {
+			b.metrics.GatewayHeartbeat(a.HeartbeatLatency)
 		}
 		on = append(on, p)
 	}
 	return on, nil
 }
 
-// connected returns what to call with the bot's name on a platform whenever it has
-// connected there.
+// connected returns what an adapter calls with the bot's name whenever it connects.
 func (b *Bot) connected(p chat.Platform) func(name string) {
 	return func(name string) { b.log.Info("platform connected", "platform", p, "name", name) }
 }

@@ -12,10 +12,10 @@ import (
 	"herald/internal/ops"
 )
 
-// refusing is how long, from when the bot is told to stop, a server that platforms
-// call goes on at least. It answers 503 then: a proxy before several replicas turns
-// to another one, where a connection that breaks would be the end of its request.
-const refusing = time.Second
+// lameDuck is how long a server that platforms call goes on at least once the bot is
+// told to stop. It answers 503 then, so that a proxy in front of several replicas turns
+// to another one; a connection that breaks would lose a request.
+const lameDuck = time.Second
 
 // Run serves every platform whose token is set until ctx is done.
 func (b *Bot) Run(ctx context.Context) error {
@@ -23,25 +23,22 @@ func (b *Bot) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	on := adapters(platforms)
 	var exported []ops.Platform
+	var adapters []chat.Adapter
+	called := false
 	for _, p := range platforms {
-		exported = append(exported, p.adapter)
-		if p.heartbeat != nil {
-			b.metrics.GatewayHeartbeat(p.heartbeat)
-		}
+		exported, adapters = append(exported, p.adapter), append(adapters, p.adapter)
+		called = called || p.path != ""
 	}
 	b.metrics.Platforms(exported)
-	called := false
 	if b.cfg.Ops.Addr != "" {
-		server, err := ops.Listen(b.cfg.Ops.Addr, b.metrics, on, b.log)
+		server, err := ops.Listen(b.cfg.Ops.Addr, b.metrics, adapters, b.log)
 		if err != nil {
 			return err
 		}
 		for _, p := range platforms {
 			if p.path != "" {
 				server.Handle(p.path, p.adapter)
-				called = true
 			}
 		}
 		go func() {
@@ -57,30 +54,26 @@ func (b *Bot) Run(ctx context.Context) error {
 		b.redis.Connect(ctx)
 	}
 	refused := make(chan struct{})
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(refusing, func() { close(refused) }) })()
-	err = serve(ctx, b.Router, on, b.log)
+	defer context.AfterFunc(ctx, func() {
+		time.Sleep(lameDuck)
+		close(refused)
+	})()
+	err = serve(ctx, b.Router, platforms, b.log)
 	if called && ctx.Err() != nil {
 		<-refused
 	}
 	return err
 }
 
-func adapters(platforms []platform) (all []chat.Adapter) {
-	for _, p := range platforms {
-		all = append(all, p.adapter)
-	}
-	return all
-}
-
-// serve runs the adapters until ctx is done and each has drained. When one
+// serve runs the platforms' adapters until ctx is done and each has drained. When one
 // stops by itself the others go on; it is an error if none is left.
-func serve(ctx context.Context, h chat.Handler, adapters []chat.Adapter, log *slog.Logger) error {
-	ended := make([]error, len(adapters))
+func serve(ctx context.Context, h chat.Handler, platforms []platform, log *slog.Logger) error {
+	ended := make([]error, len(platforms))
 	var running sync.WaitGroup
-	for i, a := range adapters {
+	for i, p := range platforms {
 		running.Go(func() {
-			if ended[i] = a.Run(ctx, h); ended[i] != nil {
-				log.Error("platform stopped", "platform", a.Platform(), "err", ended[i])
+			if ended[i] = p.adapter.Run(ctx, h); ended[i] != nil {
+				log.Error("platform stopped", "platform", p.adapter.Platform(), "err", ended[i])
 			}
 		})
 	}

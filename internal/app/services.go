@@ -91,14 +91,14 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 	b.quotes = history.New(quotes)
 	recorded := pricechart.Recorded(price.Price, b.quotes)
 	if b.cfg.Discord.Presence {
-		c := tickerConfig{
-			Symbol: symbol, Language: b.cfg.Answers.Language, Last: price.Price.Last, Price: recorded,
-			Oldest: b.cfg.Market.TTL + b.cfg.Cache.StaleFor,
+		t := &ticker{
+			symbol: symbol, language: b.cfg.Answers.Language, last: price.Price.Last, price: recorded,
+			maxAge: b.cfg.Market.TTL + b.cfg.Cache.StaleFor,
 		}
 		if b.credits != nil {
-			c.Credit = b.credits.Every()
+			t.credit = b.credits.Every()
 		}
-		b.status = newTicker(c).Text
+		b.status = t.text
 	}
 	return commands.Sources{
 		Price:    recorded,

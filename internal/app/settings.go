@@ -18,9 +18,11 @@ import (
 	"herald/internal/store"
 )
 
-// Config is what a Bot runs with: the settings of every package, and its own.
+// Config is what a Bot runs with: the settings of every package, and those that belong
+// to none.
 type Config struct {
-	Platforms
+	Telegram telegram.Settings
+	Discord  discord.Settings
 	Services
 	Answers Answers
 	Store   store.Settings
@@ -28,131 +30,86 @@ type Config struct {
 	Cache   Cache
 	Limits  Limits
 	Rights  Rights
-	Log     Log
+
+	LogLevel slog.Level
+	LogJSON  bool
 }
 
-// Answers are what answers say beside what was asked.
+// Answers are settings of what answers say and link to.
 type Answers struct {
 	// ServiceName is what people call the service they are registered with.
 	ServiceName string
-	// ExplorerURL is the block explorer's, without a slash at its end; empty is
-	// none.
+	// ExplorerURL is the block explorer's, without a slash at its end; empty is none.
 	ExplorerURL string
-	// Language is that of public answers.
+	// Language is the language of public answers.
 	Language chat.Language
 }
 
-// Cache is how long and how many answers are kept past their TTL.
+// Cache bounds what is kept of answers past their TTL.
 type Cache struct {
-	// StaleFor is how long past its TTL a price or supply may stand in for a
-	// failing service; 0 is never.
+	// StaleFor is how long past its TTL a price or supply may stand in for a failing
+	// service; 0 is never.
 	StaleFor time.Duration
 	MaxItems int // above 0
 }
 
-// Limits are time limits, above zero, and commands a minute, of which 0 is no
-// limit.
+// Limits are time limits, above 0, and commands a minute, where 0 is no limit.
 type Limits struct {
-	UpstreamTimeout time.Duration // of one call to a service
+	UpstreamTimeout time.Duration // one call to a service
 	CommandTimeout  time.Duration
 	UserPerMinute   int
 	ChatPerMinute   int
 }
 
-// Rights are who may use moderators' forms, as in chat.Config.
+// Rights say who may use moderators' forms, as in chat.Config.
 type Rights struct {
 	Operators      []chat.User
 	ModeratorChats []string
 }
 
-// Log is how to log.
-type Log struct {
-	Level slog.Level
-	JSON  bool
-}
-
-// Load reads the settings from environ, in the form of os.Environ, and from the
-// file envFile unless that is empty; environ wins. It does not demand a
-// platform's token. It fails with config.Errors, and before them a line on how
-// many there are and what to do.
+// Load reads the settings from environ, in the form of os.Environ, and from the file
+// envFile unless that is empty; environ wins. No platform's token is demanded. It
+// fails with config.Errors, after a line that says how many there are and what to do.
 func Load(environ []string, envFile string) (*Config, error) {
 	return load(environ, envFile, false)
 }
 
-// LoadToServe is Load, but demands the token of at least one platform.
+// LoadToServe is Load, and demands the token of at least one platform.
 func LoadToServe(environ []string, envFile string) (*Config, error) {
 	return load(environ, envFile, true)
 }
 
 func load(environ []string, envFile string, serve bool) (*Config, error) {
-	given, mistakes, err := config.Collect(environ, envFile)
-	if err != nil {
-		return nil, config.Errors{fmt.Sprintf("--env-file: %v", err)}
-	}
 	c := &Config{}
 	table := c.table()
-	var missing []string
-	if serve && !given.Has(telegram.TokenSetting) && !given.Has(discord.TokenSetting) {
-		missing = []string{telegram.TokenSetting, discord.TokenSetting}
+	given, wrong := config.Collect(environ, envFile)
+	if given == nil {
+		return nil, wrong
 	}
-	mistakes = append(mistakes, given.Unknown(table, missing...)...)
-	if len(missing) > 0 {
-		mistakes = append(mistakes, fmt.Sprintf("%s, %s: neither is set, so there is no platform to serve; "+
+	wrong = append(wrong, given.Unknown(table)...)
+	if serve && !given.Has(telegram.TokenSetting) && !given.Has(discord.TokenSetting) {
+		wrong = append(wrong, fmt.Sprintf("%s, %s: neither is set, so there is no platform to serve; "+
 			"for example %[1]s=123456789:AAEexample-of-a-token_from-BotFather", telegram.TokenSetting, discord.TokenSetting))
 	}
-	mistakes = append(mistakes, given.Fill(table)...)
-	if len(mistakes) > 0 {
-		return nil, fmt.Errorf("%s\n%w", firstLine(given, table, len(mistakes), envFile), mistakes)
+	wrong = append(wrong, given.Fill(table)...)
+	if len(wrong) > 0 {
+		return nil, fmt.Errorf("Settings that are wrong or missing: %d. Correct them in the environment or in the file given with --env-file "+
+			"(copy config.example.env, which explains each), or try `bot demo`, which needs none.\n%w", len(wrong), wrong)
 	}
 	return c, nil
-}
-
-// firstLine says how many mistakes follow and what to do about them.
-func firstLine(given config.Given, table []config.Setting, mistakes int, envFile string) string {
-	begun := slices.ContainsFunc(table, func(s config.Setting) bool {
-		return (s.Required || s.Name == telegram.TokenSetting || s.Name == discord.TokenSetting) && given.Has(s.Name)
-	})
-	if !begun && envFile == "" {
-		return fmt.Sprintf("Herald answers slash commands in Telegram groups and Discord servers, and is not set up yet. Settings that are "+
-			"wrong or missing: %d. Copy config.example.env to herald.env, fill it in, and add --env-file herald.env to the command; "+
-			"or try `bot demo`, which needs no settings.", mistakes)
-	}
-	return fmt.Sprintf("Settings that are wrong or missing: %d. Correct them in the environment or in the file given with --env-file "+
-		"(config.example.env explains each), or try `bot demo`, which needs none.", mistakes)
 }
 
 // Secrets returns the values that must never be shown.
 func (c *Config) Secrets() []string { return secret.Of(*c) }
 
-// table declares every setting, in the order of config.example.env.
+// table returns every setting, in the order of config.example.env.
 func (c *Config) table() []config.Setting {
-	return slices.Concat(c.Platforms.table(), c.Services.table(), c.Answers.table(), c.Store.Table(), c.Ops.Table(), c.ownTable())
-}
-
-func (a *Answers) table() []config.Setting {
-	var languages []string
-	for _, l := range chat.Languages() {
-		languages = append(languages, string(l))
-	}
-	return []config.Setting{
-		{Heading: "Answers", Name: "SERVICE_NAME", Default: commands.DefaultServiceName, Example: "Example Passport",
-			Comment: "What people call the service they are registered with, as in \"registered with Example Passport\". The " +
-				"default is said in the language of the answer.",
-			Set: config.Field(&a.ServiceName, parseServiceName)},
-		{Name: "EXPLORER_URL", Example: "https://etherscan.io",
-			Comment: "Block explorer; wallets link to EXPLORER_URL/address/0x... Unset: no links.",
-			Set:     config.Field(&a.ExplorerURL, parseExplorerURL)},
-		{Name: "CHAT_LANGUAGE", Default: string(chat.English), Example: string(chat.Spanish),
-			Comment: "Language of answers that everybody in a chat can read: " + strings.Join(languages, ", ") + ". What one person " +
-				"alone reads is in their own language, if it is one of these.",
-			Set: config.Field(&a.Language, config.OneOf(languages, chat.Languages()))},
-	}
+	return slices.Concat(c.Telegram.Table(), c.Discord.Table(), c.Services.table(), c.Store.Table(), c.Ops.Table(), c.ownTable())
 }
 
 func parseServiceName(value string) (string, error) {
-	const most = 40
-	if string(chat.NewUntrusted(value, most)) != value {
-		return "", fmt.Errorf("must be one line of at most %d visible characters, without @ and ://", most)
+	if string(chat.NewUntrusted(value, 40)) != value {
+		return "", errors.New("must be one line of at most 40 visible characters, without @ and ://")
 	}
 	return value, nil
 }
@@ -171,10 +128,24 @@ func parseExplorerURL(value string) (string, error) {
 	return base, err
 }
 
-// ownTable declares the settings that belong to no other package.
+// ownTable returns the settings that belong to no other package.
 func (c *Config) ownTable() []config.Setting {
-	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
+	var languages []string
+	for _, l := range chat.Languages() {
+		languages = append(languages, string(l))
+	}
 	return []config.Setting{
+		{Heading: "Answers", Name: "SERVICE_NAME", Default: commands.DefaultServiceName, Example: "Example Passport",
+			Comment: "What people call the service they are registered with, as in \"registered with Example Passport\". The " +
+				"default is said in the language of the answer.",
+			Set: config.Field(&c.Answers.ServiceName, parseServiceName)},
+		{Name: "EXPLORER_URL", Example: "https://etherscan.io",
+			Comment: "Block explorer; wallets link to EXPLORER_URL/address/0x... Unset: no links.",
+			Set:     config.Field(&c.Answers.ExplorerURL, parseExplorerURL)},
+		{Name: "CHAT_LANGUAGE", Default: string(chat.English), Example: string(chat.Spanish),
+			Comment: "Language of answers that everybody in a chat can read: " + strings.Join(languages, ", ") + ". What one person " +
+				"alone reads is in their own language, if it is one of these.",
+			Set: config.Field(&c.Answers.Language, config.OneOf(languages, chat.Languages()))},
 		{Heading: "Limits", Name: "UPSTREAM_TIMEOUT", Default: "5s",
 			Comment: "One call to a service, retries apart. No call lasts longer than COMMAND_TIMEOUT.",
 			Set:     config.Field(&c.Limits.UpstreamTimeout, config.Duration)},
@@ -203,47 +174,42 @@ func (c *Config) ownTable() []config.Setting {
 				"make a group, add the bot and be a moderator there, so with * anybody may ask about others. A moderator of " +
 				"another chat is told the entry to add. A Telegram group that becomes a supergroup gets a new ID, and needs a " +
 				"new entry. Unset: only OPERATORS may use those forms.",
-			Set: config.Field(&c.Rights.ModeratorChats, parseModeratorChats)},
+			Set: config.Field(&c.Rights.ModeratorChats, listOf(moderatorChat))},
 		{Heading: "Log", Name: "LOG_LEVEL", Default: "info", Example: "debug",
 			Comment: "debug, info, warn or error.",
-			Set:     config.Field(&c.Log.Level, config.OneOf([]string{"debug", "info", "warn", "error"}, levels))},
+			Set: config.Field(&c.LogLevel, config.OneOf([]string{"debug", "info", "warn", "error"},
+				[]slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}))},
 		{Name: "LOG_FORMAT", Default: "text", Example: "json",
 			Comment: "text or json.",
-			Set:     config.Field(&c.Log.JSON, config.OneOf([]string{"text", "json"}, []bool{false, true}))},
+			Set:     config.Field(&c.LogJSON, config.OneOf([]string{"text", "json"}, []bool{false, true}))},
 	}
 }
 
 var (
 	operator = config.Matching(`(telegram|discord):[1-9][0-9]{0,19}`, "telegram:ID or discord:ID with a numeric ID")
 	// The IDs of Telegram's groups are negative.
-	moderatorChat = config.Matching(`telegram:-[1-9][0-9]{0,18}|discord:[1-9][0-9]{0,19}`,
-		"telegram:ID with the ID of a group, which is negative, or discord:ID with the ID of a server")
+	moderatorChat = config.Matching(`telegram:-[1-9][0-9]{0,18}|discord:[1-9][0-9]{0,19}|\*`,
+		"telegram:ID with the ID of a group, which is negative, or discord:ID with the ID of a server, or *")
 )
 
-func parseOperators(value string) ([]chat.User, error) {
-	var users []chat.User
-	for i, entry := range config.SplitList(value) {
-		if _, err := operator(entry); err != nil {
-			return nil, fmt.Errorf("entry %d %w", i+1, err)
+// listOf reads a list of entries of one form.
+func listOf(entry func(string) (string, error)) func(string) ([]string, error) {
+	return func(value string) ([]string, error) {
+		entries := config.SplitList(value)
+		for i := range entries {
+			if _, err := entry(entries[i]); err != nil {
+				return nil, fmt.Errorf("entry %d %w", i+1, err)
+			}
 		}
+		return entries, nil
+	}
+}
+
+func parseOperators(value string) (users []chat.User, err error) {
+	entries, err := listOf(operator)(value)
+	for _, entry := range entries {
 		platform, id, _ := strings.Cut(entry, ":")
 		users = append(users, chat.User{Platform: chat.Platform(platform), ID: id})
 	}
-	return users, nil
-}
-
-func parseModeratorChats(value string) ([]string, error) {
-	entries := config.SplitList(value)
-	if slices.Equal(entries, []string{chat.EveryChat}) {
-		return entries, nil
-	}
-	for i, entry := range entries {
-		if entry == chat.EveryChat {
-			return nil, errors.New("must be * alone, or a list without it")
-		}
-		if _, err := moderatorChat(entry); err != nil {
-			return nil, fmt.Errorf("entry %d %w", i+1, err)
-		}
-	}
-	return entries, nil
+	return users, err
 }

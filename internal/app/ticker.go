@@ -9,53 +9,45 @@ import (
 	"herald/internal/words"
 )
 
-// leastEvery is the least time between two questions of a Ticker, for a provider
+// minTickerGap is the shortest time between two questions of a ticker to a provider
 // whose calls are not counted.
-const leastEvery = 5 * time.Minute
+const minTickerGap = 5 * time.Minute
 
-// tickerConfig is what a Ticker works with.
-type tickerConfig struct {
-	Symbol   string
-	Language chat.Language
-	// Last is the last price there is, however old. It asks nobody.
-	Last func(struct{}) (core.Snapshot[core.Quote], bool)
-	// Price is asked.
-	Price core.Source[struct{}, core.Quote]
-	// Credit is how long it takes for a credit of the price provider to come back;
-	// 0 if they are not counted. A Ticker takes at most a third of them.
-	Credit time.Duration
-	// Oldest is the age from which on a price is not shown.
-	Oldest time.Duration
-}
-
-// ticker is used by one goroutine at a time.
+// ticker is the price in Discord's member list. Commands keep it up to date; it asks
+// the provider only where they do not. One goroutine at a time may use it.
 type ticker struct {
-	tickerConfig
+	symbol   string
+	language chat.Language
+	// last returns the last price there is, however old, and asks nobody.
+	last  func(struct{}) (core.Snapshot[core.Quote], bool)
+	price core.Source[struct{}, core.Quote]
+	// credit is how long the price provider's next credit takes, 0 if credits are not
+	// counted. A ticker spends at most a third of them.
+	credit time.Duration
+	maxAge time.Duration // of a price that is shown
+
 	asked time.Time
 }
 
-// newTicker makes a ticker.
-func newTicker(c tickerConfig) *ticker { return &ticker{tickerConfig: c} }
-
-// Text is the price with its change over 24 hours, empty if there is none to
-// show. It may ask for one, and returns when ctx is done.
-func (t *ticker) Text(ctx context.Context) string {
-	every := max(leastEvery, 3*t.Credit)
-	last, known := t.Last(struct{}{})
-	if (!known || time.Since(last.At) >= every) && time.Since(t.asked) >= every {
+// text returns the price with its change over 24 hours, empty if there is none to
+// show. It may ask the provider, and returns when ctx is done.
+func (t *ticker) text(ctx context.Context) string {
+	gap := max(minTickerGap, 3*t.credit)
+	last, known := t.last(struct{}{})
+	if (!known || time.Since(last.At) >= gap) && time.Since(t.asked) >= gap {
 		t.asked = time.Now()
-		_, _ = t.Price.Get(ctx, struct{}{}) // The log and the metrics have its failure.
-		last, known = t.Last(struct{}{})
+		_, _ = t.price.Get(ctx, struct{}{}) // its failure is logged and counted there
+		last, known = t.last(struct{}{})
 	}
-	if !known || time.Since(last.At) >= t.Oldest {
+	if !known || time.Since(last.At) >= t.maxAge {
 		return ""
 	}
-	text := t.Symbol + " " + words.Say(t.Language, chat.Price{Decimal: last.Value.Price})
+	text := t.symbol + " " + words.Say(t.language, chat.Price{Decimal: last.Value.Price})
 	if change := last.Value.Change24h; change.Valid {
-		text += " · " + words.Say(t.Language, chat.Say("price.24h")) + " " + words.Say(t.Language, chat.Change{Decimal: change.Decimal})
+		text += " · " + words.Say(t.language, chat.Say("price.24h")) + " " + words.Say(t.language, chat.Change{Decimal: change.Decimal})
 	}
 	if last.Value.Old() {
-		text += " · " + words.Say(t.Language, chat.Moment{Time: last.Value.LastUpdated})
+		text += " · " + words.Say(t.language, chat.Moment{Time: last.Value.LastUpdated})
 	}
 	return text
 }

@@ -1,184 +1,248 @@
-// Package config fills structs of settings from the environment, an env file
-// and files that hold secrets, and reports everything that is wrong with them
-// at once.
+// Package config fills structs of settings from the environment, an env file and files
+// that hold secrets, and reports everything that is wrong with them at once.
 //
-// It is the mechanism alone: each package declares its own settings in a table,
-// and internal/app puts the tables together. It contacts nothing, so what it
-// accepts is right in form, not known to work. Nothing it reports repeats a
-// value, since a secret may have been put in the wrong place.
+// It is only the mechanism: each package declares its own settings in a table, and
+// internal/app joins the tables. It contacts nothing, so a setting that it accepts has
+// the right form and may still not work. No error of it repeats a value: a secret may
+// have been put in the wrong place.
 package config
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// Setting is one row of a table of settings: all there is to know about one.
-// Reading, mistakes and config.example.env derive from the table.
+// Setting is one row of a table of settings, and all there is to know about one:
+// reading it, its errors and its part of config.example.env derive from the row.
 type Setting struct {
 	Name string
-	// Default is the value when none is given; empty is none.
+	// Default is used when no value is given; empty is none.
 	Default  string
 	Required bool
 	// Secret settings can also be given by a file, whose path is in NAME_FILE.
 	Secret bool
-	// Needs names the settings without which a value of this one is useless.
+	// Needs names the settings without which this one is useless.
 	Needs []string
-	// Example is a value of the right form, but not a real one; empty is the
-	// Default.
+	// Example has the right form and is not real. Empty is the Default.
 	Example string
-	// Heading begins a group in config.example.env, Comment explains the
-	// setting there.
+	// Heading starts a group in config.example.env. Comment explains the setting there.
 	Heading, Comment string
-	// Set stores a value that is not empty; Field makes one. Its error
-	// continues a sentence that begins with the setting's name, and does not
-	// repeat the value.
+	// Set stores a value, which is not empty; Field makes one. Its error continues a
+	// sentence that begins with the setting's name, and may be Errors.
 	Set func(value string) error
 }
 
-// example is a value of the right form.
 func (s Setting) example() string { return cmp.Or(s.Example, s.Default) }
 
 // Off is the value that turns off a setting with a default.
 const Off = "off"
 
-// fileSuffix makes the name under which a secret is given by a file.
+// fileSuffix ends the name by which a secret is given as a file.
 const fileSuffix = "_FILE"
 
-// Errors are all that is wrong with the settings, a line each with the
-// setting's name and an example. No line repeats a value.
+// Errors are everything that is wrong with the settings, one line each.
 type Errors []string
 
-func (m Errors) Error() string { return strings.Join(m, "\n") }
+func (e Errors) Error() string { return strings.Join(e, "\n") }
 
-// mistakes are a line for each of the joined errors.
-func mistakes(prefix string, joined error) (m Errors) {
-	for _, err := range splitJoined(joined) {
-		m = append(m, prefix+err.Error())
+// maxErrors bounds what Join keeps.
+const maxErrors = 10
+
+// Join makes one error of everything that is wrong with one value, nil of nothing.
+// Each becomes a line of Errors. Beyond ten it only says how many more there are.
+func Join(wrong []error) error {
+	if more := len(wrong) - maxErrors; more > 0 {
+		wrong = append(wrong[:maxErrors:maxErrors], fmt.Errorf("%d more are wrong", more))
 	}
-	return m
+	return errors.Join(wrong...)
 }
 
-// Given are values as they were given, by name. An empty value counts as none.
-type Given struct{ environment, file map[string]value }
-
-// Collect gathers the values in environ, which has the form of os.Environ, and
-// in the file envFile unless that is empty. The environment wins. The Errors
-// are about lines of the file. The error, if it cannot be read, says what to do
-// about it.
-func Collect(environ []string, envFile string) (Given, Errors, error) {
-	given := Given{environment: parseEnviron(environ)}
-	if envFile == "" {
-		return given, nil, nil
+// lines splits what Join has joined.
+func lines(err error) []string {
+	if err == nil {
+		return nil
 	}
-	var wrong, err error
-	given.file, wrong, err = readEnvFile(envFile)
-	return given, mistakes("--env-file: ", wrong), err
+	return strings.Split(err.Error(), "\n")
 }
 
-// sources are where a value is looked up, in that order.
-func (g Given) sources() []map[string]value { return []map[string]value{g.environment, g.file} }
+// Given holds the values that were given, by name.
+type Given map[string]value
 
-// Has reports whether a value is given for the setting called name, whatever
-// its form.
-func (g Given) Has(name string) bool {
-	return slices.ContainsFunc(g.sources(), func(source map[string]value) bool {
-		return source[name].isSet() || source[name+fileSuffix].isSet()
-	})
+// Collect gathers the values in environ, which has the form of os.Environ, and in the
+// file envFile unless that is empty. The environment wins; an empty value counts as
+// none. The Errors are about the file; there are no values if it cannot be read.
+func Collect(environ []string, envFile string) (Given, Errors) {
+	given := Given{}
+	var wrong Errors
+	if envFile != "" {
+		content, err := ReadFile(envFile, 1<<20)
+		if err != nil {
+			return nil, Errors{fmt.Sprintf("--env-file: the file %v; make one with `cp config.example.env herald.env`, fill it in, "+
+				"and give it as --env-file herald.env", err)}
+		}
+		for _, line := range lines(given.parse(content)) {
+			wrong = append(wrong, "--env-file: "+line)
+		}
+	}
+	for _, variable := range environ {
+		name, raw, _ := strings.Cut(variable, "=")
+		if v := readValue(raw); v.isSet() {
+			setting := strings.TrimSuffix(name, fileSuffix)
+			for _, overridden := range []string{setting, setting + fileSuffix} {
+				if given[overridden].line > 0 {
+					delete(given, overridden)
+				}
+			}
+			given[name] = v
+		}
+	}
+	return given, wrong
 }
 
-// Fill sets every setting of the table, in its order, to its given value or its
-// default. The Errors are in the same order.
+// Has reports whether a value, of any form, is given for the setting called name.
+func (g Given) Has(name string) bool { return g[name].isSet() || g[name+fileSuffix].isSet() }
+
+// Fill sets every setting of the table, in order, to its given value or its default.
 func (g Given) Fill(table []Setting) Errors {
 	neededBy := map[string][]string{}
 	for _, s := range table {
-		if !g.Has(s.Name) {
-			continue
-		}
-		for _, name := range s.Needs {
-			neededBy[name] = append(neededBy[name], s.Name)
+		if g.Has(s.Name) {
+			for _, name := range s.Needs {
+				neededBy[name] = append(neededBy[name], s.Name)
+			}
 		}
 	}
-	var mistakes Errors
+	var wrong Errors
 	for _, s := range table {
-		for _, err := range splitJoined(g.fill(s, listed(neededBy[s.Name]))) {
-			mistakes = append(mistakes, fmt.Sprintf("%s: %v; for example %[1]s=%[3]s", s.Name, err, s.example()))
+		v := g.value(s)
+		for _, line := range lines(s.fill(v, strings.Join(neededBy[s.Name], " and "))) {
+			wrong = append(wrong, fmt.Sprintf("%s: %s%s; for example %[1]s=%[4]s", s.Name, line, suspicious(v.text), s.example()))
 		}
 	}
-	return mistakes
+	return wrong
 }
 
-// listed is "A, B and C".
-func listed(names []string) string {
-	last := len(names) - 1
-	if last < 1 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:last], ", ") + " and " + names[last]
-}
-
-// fill sets s. neededBy names the given settings that need it.
-func (g Given) fill(s Setting, neededBy string) error {
-	v := g.value(s)
+// fill sets s to v or its default. neededBy names the given settings that need it.
+func (s Setting) fill(v value, neededBy string) error {
 	if !v.isSet() {
-		v.text, v.whole = s.Default, s.Default
+		v.text = s.Default
 	}
 	switch {
 	case v.err != nil:
 		return v.err
 	case v.text == "" && s.Required:
 		return errors.New("is required and not set")
-	case v.text == "" && neededBy != "":
-		return fmt.Errorf("is needed by %s and not set", neededBy)
-	case v.text == Off && neededBy != "":
-		return fmt.Errorf("is off, but needed by %s", neededBy)
+	case (v.text == "" || v.text == Off) && neededBy != "":
+		return fmt.Errorf("is needed by %s and %s", neededBy, cmp.Or(v.text, "not set"))
 	case v.text == "":
 		return nil
-	case v.text != v.whole && s.Set(v.whole) == nil: // it could be either
-		return errors.New("has a # after white space; put the value in quotes if that is a part of it, or take the comment out")
 	}
-	err := s.Set(v.text)
-	where := odd(v.text)
-	if err == nil || where == "" {
-		return err
-	}
-	wrong := splitJoined(err)
-	for i := range wrong {
-		wrong[i] = fmt.Errorf("%w; the value has %s", wrong[i], where)
-	}
-	return errors.Join(wrong...)
+	return s.Set(v.text)
 }
 
-// value returns what is given for s; one that is not set if nothing is.
+// value returns the value given for s, unset if there is none.
 func (g Given) value(s Setting) value {
-	for _, source := range g.sources() {
-		v, path := source[s.Name], value{}
-		if s.Secret {
-			path = source[s.Name+fileSuffix]
-		}
-		switch {
-		case v.isSet() && path.isSet():
-			return value{err: fmt.Errorf("is set and so is %s%s; only one of them may be", s.Name, fileSuffix)}
-		case v.isSet():
-			return v
-		case path.err != nil:
-			return value{err: fmt.Errorf("is to be read from a file, but %s%s %w", s.Name, fileSuffix, path.err)}
-		case path.isSet():
-			text, err := readSecretFile(s.Name+fileSuffix, path.text)
-			return value{text: text, whole: text, err: err}
-		}
+	v, path := g[s.Name], g[s.Name+fileSuffix]
+	switch {
+	case !s.Secret || !path.isSet():
+		return v
+	case v.isSet():
+		return value{err: fmt.Errorf("is set and so is %s%s; only one of them may be", s.Name, fileSuffix)}
 	}
-	return value{}
+	content, err := ReadFile(path.text, 64<<10)
+	text := trim(content)
+	if err == nil && text == "" {
+		err = errors.New("is empty")
+	}
+	if err != nil {
+		err = fmt.Errorf("the file named by %s%s %w", s.Name, fileSuffix, err)
+	}
+	return value{text: text, err: err}
 }
 
-// WrongError is the error of a check that finds a setting wrong which is right
-// in form.
+// Unknown finds given names that are not settings of the table. In the env file each
+// is wrong. The process environment also has other programs' names: there only one is
+// wrong that is a slip or two from a long name of ours which is not given itself.
+func (g Given) Unknown(table []Setting) (wrong Errors) {
+	examples := map[string]string{}
+	for _, s := range table {
+		examples[s.Name] = s.example()
+		if s.Secret {
+			examples[s.Name+fileSuffix] = "/run/secrets/" + strings.ToLower(s.Name)
+		}
+	}
+	byLine := func(a, b string) int { return cmp.Or(g[a].line-g[b].line, strings.Compare(a, b)) }
+	for _, name := range slices.SortedFunc(maps.Keys(g), byLine) {
+		if examples[name] != "" {
+			continue
+		}
+		meant, slips := nearest(name, examples)
+		place := fmt.Sprintf("line %d of the env file", g[name].line)
+		if g[name].line == 0 {
+			place = "in the environment"
+			if min(len(name), len(meant)) < minMistyped || slips > maxSlips || g.Has(strings.TrimSuffix(meant, fileSuffix)) {
+				continue
+			}
+		}
+		advice := "take it out, or look up its right name in config.example.env, such as LOG_LEVEL=info"
+		if meant != "" {
+			advice = fmt.Sprintf("did you mean %s? For example %[1]s=%s", meant, examples[meant])
+		}
+		wrong = append(wrong, fmt.Sprintf("%s: is not a setting (%s); %s", shown(name), place, advice))
+	}
+	return wrong
+}
+
+// In the environment, names of minMistyped bytes that differ by at most maxSlips are
+// not alike by chance: REDIS_PORT and LOGLEVEL are other programs'.
+const minMistyped, maxSlips = 10, 2
+
+var settingName = regexp.MustCompile(`^[A-Z0-9_]{1,60}$`)
+
+// shown returns name if it has the form of a setting's. Anything else may be a token
+// that was pasted into the wrong place.
+func shown(name string) string {
+	if settingName.MatchString(name) {
+		return name
+	}
+	return "a name not shown here"
+}
+
+// nearest returns the known name that differs from name in the fewest letters, and in
+// how many; empty if that is more than one in three.
+func nearest(name string, known map[string]string) (meant string, slips int) {
+	slips = len(name)/3 + 1
+	for _, candidate := range slices.Sorted(maps.Keys(known)) {
+		if n := differing(strings.ToUpper(name), candidate); n < slips {
+			meant, slips = candidate, n
+		}
+	}
+	return meant, slips
+}
+
+// differing returns how many letters are between what a and b have in common at the
+// start and at the end.
+func differing(a, b string) int {
+	shorter, start, end := min(len(a), len(b)), 0, 0
+	for start < shorter && a[start] == b[start] {
+		start++
+	}
+	for end < shorter-start && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	return max(len(a), len(b)) - start - end
+}
+
+// WrongError is the error of a check that finds a setting wrong although its form is
+// right.
 type WrongError struct {
 	Problem string
-	// Settings are those to look at; empty if Problem names them.
+	// Settings names the settings to look at; empty if Problem names them.
 	Settings string
 }
 

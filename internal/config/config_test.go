@@ -13,7 +13,7 @@ import (
 
 const canary = "CANARY"
 
-// sample is what the sample table fills.
+// sample is filled by its own table.
 type sample struct {
 	Name    string
 	Key     secret.Value
@@ -37,11 +37,8 @@ func (s *sample) table() []Setting {
 
 func readSample(envFile string, environ ...string) (sample, Errors) {
 	var s sample
-	given, mistakes, err := Collect(environ, envFile)
-	if err != nil {
-		return s, Errors{err.Error()}
-	}
-	return s, append(mistakes, given.Fill(s.table())...)
+	given, wrong := Collect(environ, envFile)
+	return s, append(wrong, given.Fill(s.table())...)
 }
 
 func mustRead(t *testing.T, envFile string, environ ...string) sample {
@@ -95,7 +92,7 @@ func TestMistakesNameTheSettingAndAnExample(t *testing.T) {
 		{"a need that is not set", []string{"NAME=x", "HOOK=" + canary},
 			[]string{"KEY: is needed by HOOK and not set; for example KEY=a-key"}},
 		{"a need that is off", []string{"NAME=x", "HOOK=x", "OTHER_HOOK=x", hook, "ADDRESS=off"},
-			[]string{"ADDRESS: is off, but needed by HOOK and OTHER_HOOK; for example ADDRESS=there"}},
+			[]string{"ADDRESS: is needed by HOOK and OTHER_HOOK and off; for example ADDRESS=there"}},
 		{"a need that a file gives", []string{"NAME=x", "HOOK=x", hook}, nil},
 		{"no secret file", []string{"NAME=x", "KEY_FILE=" + t.TempDir() + "/" + canary},
 			[]string{"KEY: the file named by KEY_FILE cannot be opened: no such file or directory; for example KEY=a-key"}},

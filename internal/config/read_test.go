@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// accepts drops what read returns but whether it failed.
+// accepts keeps only the error of read.
 func accepts[T any](read func(string) (T, error)) func(string) error {
 	return func(value string) error { _, err := read(value); return err }
 }

@@ -3,85 +3,126 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
-// value is one as it was given: in a line of an env file, or in the process
-// environment, where docker run --env-file and others leave quotes and comments
-// that they do not understand. It is read in the same way from both.
+// value is a value as it was given: in a line of an env file, or in the process
+// environment, where docker run --env-file and others leave quotes and comments. It is
+// read in the same way from both.
 //
-// A value may stand in single or double quotes, which are removed; nothing in
-// them is expanded. White space and invisible characters around it are removed.
-// Outside quotes, a # after white space begins a comment, and so does one at the
-// start with white space after it.
+// A value may stand in single or double quotes, which are removed; nothing in them is
+// expanded. White space and invisible characters around it are removed. Outside
+// quotes, a # after white space begins a comment, and so does one at the start with
+// white space after it.
 //
-// A secret may really hold what is removed here. It can be put in quotes, even
-// if it begins with a quote itself ('"key"' is "key"), or into the file that
-// NAME_FILE names, where quotes and # are part of it.
+// A secret that holds what is removed here can be put in quotes, even if it begins
+// with a quote itself ('"key"' is "key"), or into the file that NAME_FILE names, where
+// quotes and # are part of it.
 type value struct {
 	text string
-	// whole is the text with what was taken for a comment.
-	whole string
-	err   error // with which the text cannot be told
-	line  int   // in the env file, from 1
+	err  error // why there is no text
+	line int   // in the env file, from 1; 0 is the process environment
 }
 
-var trailingComment = regexp.MustCompile(`^#([\s\pZ].*)?$|[\s\pZ]#.*$`)
-
-func withoutComment(text string) string { return trim(trailingComment.ReplaceAllString(text, "")) }
-
-func readValue(raw string) value {
-	whole := trim(raw)
-	if whole == "" || whole[0] != '"' && whole[0] != '\'' {
-		return value{text: withoutComment(raw), whole: whole}
-	}
-	quote := whole[:1]
-	inside, after, closed := strings.Cut(whole[1:], quote)
-	switch {
-	case !closed || withoutComment(after) != "":
-		return value{err: errors.New("begins with a quote that does not end it; put the whole value in quotes of the other kind, or in none")}
-	case quote == `"` && strings.Contains(inside, `\`):
-		return value{err: errors.New("has a backslash in double quotes, which some programs read as an escape; use single quotes")}
-	}
-	inside = trim(inside)
-	return value{text: inside, whole: inside}
-}
-
-// isSet reports whether there is a value, whatever its form.
+// isSet reports whether there is a value, of any form.
 func (v value) isSet() bool { return v.text != "" || v.err != nil }
 
-// trim removes white space around a value, and what a page or an editor may have
-// put there that nobody sees.
+var comment = regexp.MustCompile(`^#([\s\pZ].*)?$|[\s\pZ]#.*$`)
+
+func withoutComment(text string) string { return trim(comment.ReplaceAllString(text, "")) }
+
+func readValue(raw string) value {
+	raw = trim(raw)
+	if raw == "" || raw[0] != '"' && raw[0] != '\'' {
+		return value{text: withoutComment(raw)}
+	}
+	inside, after, closed := strings.Cut(raw[1:], raw[:1])
+	if !closed || withoutComment(after) != "" {
+		return value{err: errors.New("begins with a quote that does not end it; put the whole value in quotes of the other kind, or in none")}
+	}
+	return value{text: trim(inside)}
+}
+
+// trim removes white space around a value, and invisible characters that came along
+// from a page or an editor.
 func trim(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) })
 }
 
-// odd describes the first character in text that looks like another, or like
-// nothing, as in text that was copied from a page; empty is none. It shows that
-// character alone.
-func odd(text string) string {
+// suspicious points out the first character of text that looks like another or like
+// nothing (a typographic quote, dash or space, an invisible one), as in text copied from
+// a page; empty if there is none.
+func suspicious(text string) string {
 	for i, r := range []rune(text) {
-		if what := oddKind(r); what != "" {
-			return fmt.Sprintf("%s (%U) at character %d", what, r, i+1)
+		if r > unicode.MaxASCII && unicode.In(r, unicode.Cf, unicode.Z, unicode.Pi, unicode.Pf, unicode.Pd) {
+			return fmt.Sprintf("; the value has an unusual or invisible character (%U) at position %d", r, i+1)
 		}
 	}
 	return ""
 }
 
-func oddKind(r rune) string {
-	switch {
-	case r <= unicode.MaxASCII:
-		return ""
-	case unicode.Is(unicode.Cf, r):
-		return "an invisible character"
-	case unicode.In(r, unicode.Zs, unicode.Zl, unicode.Zp):
-		return "an unusual space"
-	case unicode.In(r, unicode.Pi, unicode.Pf), strings.ContainsRune("‚„", r):
-		return "a typographic quote"
-	case unicode.Is(unicode.Pd, r):
-		return "a typographic dash"
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// parse reads lines of KEY=value, which may begin with "export ". Blank lines and lines
+// that begin with # are skipped. A key may have one value beside empty ones.
+func (g Given) parse(content string) error {
+	var wrong []error
+	for i, line := range strings.Split(content, "\n") {
+		line = trim(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, raw, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
+		name = trim(name)
+		v := readValue(raw)
+		v.line = i + 1
+		earlier := g[name]
+		switch {
+		case !found || !variableName.MatchString(name):
+			wrong = append(wrong, fmt.Errorf("line %d is not of the form KEY=value; for example LOG_LEVEL=info", v.line))
+		case earlier.isSet() && v.text != earlier.text:
+			wrong = append(wrong, fmt.Errorf("line %d gives %s another value than line %d; keep one of them", v.line, shown(name), earlier.line))
+		case !earlier.isSet():
+			g[name] = v
+		}
 	}
-	return ""
+	return Join(wrong)
+}
+
+// ReadFile reads a UTF-8 file of at most limit bytes, without the byte order mark that
+// some editors put first. Its error continues a sentence that begins with the file, and
+// does not name it: a secret may have been given in place of a path.
+func ReadFile(path string, limit int64) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("cannot be opened: %w", WithoutPath(err))
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, limit+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("cannot be read: %w", WithoutPath(err))
+	case int64(len(content)) > limit:
+		return "", fmt.Errorf("is larger than %d bytes", limit)
+	case !utf8.Valid(content):
+		return "", errors.New("is not UTF-8 text; save it as that")
+	}
+	return strings.TrimPrefix(string(content), "\ufeff"), nil
+}
+
+// WithoutPath removes the path from an error of package os. A secret may have been
+// given in its place.
+func WithoutPath(err error) error {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
+		return path.Err
+	}
+	if link, ok := errors.AsType[*os.LinkError](err); ok {
+		return link.Err
+	}
+	return err
 }

@@ -1,7 +1,6 @@
 package secret
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -16,29 +15,18 @@ func TestStringFindsEverySpelling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	basic := func(before, after string) string {
-		return base64.StdEncoding.EncodeToString([]byte(before + secret + after))
-	}
 	for name, text := range map[string]string{
-		"raw":                    secret,
-		"in a path":              "https://host/" + url.PathEscape(secret) + "/x",
-		"in a query":             "https://host/?k=" + url.QueryEscape(secret),
-		"in lower-case escapes":  strings.ToLower(url.QueryEscape(secret)),
-		"quoted":                 fmt.Sprintf("%q", secret),
-		"in JSON":                string(encoded),
-		"Base64":                 basic("", ""),
-		"Base64 for URLs":        base64.URLEncoding.EncodeToString([]byte(secret)),
-		"Base64 after one byte":  basic("u", ""),
-		"Base64 after two bytes": basic("u:", "tail"),
+		"raw":                   secret,
+		"in a path":             "https://host/" + url.PathEscape(secret) + "/x",
+		"in a query":            "https://host/?k=" + url.QueryEscape(secret),
+		"in lower-case escapes": strings.ToLower(url.QueryEscape(secret)),
+		"quoted":                fmt.Sprintf("%q", secret),
+		"in JSON":               string(encoded),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := NewRedactor([]string{"", "short", secret}).String("before " + text + " after")
 			if !strings.Contains(got, Mark) || !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") {
 				t.Errorf("got %s", got)
-			}
-			// Base64 shares its outermost characters with its neighbours.
-			if left := len(got) - len("before  after") - len(Mark); strings.HasPrefix(name, "Base64") && left > 16 {
-				t.Errorf("%d characters are left: %s", left, got)
 			}
 			if strings.Contains(got, "token") || strings.Contains(got, "a+b") {
 				t.Errorf("the secret is left: %s", got)
@@ -80,7 +68,7 @@ func FuzzString(f *testing.F) {
 	f.Add("[redacted]", "", "")
 	f.Add("\xff\x00\xfe%2F\"\\<", "a", "b")
 	f.Fuzz(func(t *testing.T, secret, before, after string) {
-		if len(secret) < shortest || strings.Contains(Mark, secret) {
+		if len(secret) < minSecret || strings.Contains(Mark, secret) {
 			return
 		}
 		r := NewRedactor([]string{secret})

@@ -37,7 +37,7 @@ func TestSecretDoesNotPrint(t *testing.T) {
 	if secret.Reveal() != value || !secret.IsSet() || (Value{}).IsSet() || New("").IsSet() {
 		t.Error("Reveal or IsSet is wrong")
 	}
-	if got := fmt.Sprint(secret, Value{}); got != "[secret] [unset]" {
+	if got := fmt.Sprint(secret, Value{}); got != Mark+" "+Mark {
 		t.Errorf("printed %s", got)
 	}
 }

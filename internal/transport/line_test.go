@@ -15,10 +15,10 @@ import (
 	"herald/internal/transport/transporttest"
 )
 
-// callTimeout is what one call to a service has by default.
+// callTimeout is the default of UPSTREAM_TIMEOUT.
 const callTimeout = 5 * time.Second
 
-// post makes a call and returns what it failed with.
+// post makes a call and returns its error.
 func post(c *http.Client) error {
 	resp, err := c.Post(transporttest.URL, "text/plain", strings.NewReader("body"))
 	if err != nil {

@@ -1,29 +1,24 @@
-// Package retry repeats what may succeed later, for the chat adapters: calls,
-// polls and connections.
-//
-// failsafe-go, which stands before the services, does not fit here. Its jitter
-// also shortens a wait that a platform asks for, and at the end of its time
-// limit it tries once more, however long it was asked to wait.
 package transport
 
 import (
 	"context"
 	"math/rand/v2"
+	"net/http"
 	"time"
 )
 
-// Backoff is how long to wait before another attempt: about First after the
-// first failure, twice as long after each further one, and Most at most.
+// Backoff is how long to wait before another attempt: about First after the first
+// failure, twice as long after each further one, and at most Max.
 type Backoff struct{ First, Max time.Duration }
 
-// After is the wait after so many failures in a row, at least 1. A random half
-// of it is left out, so that replicas do not return together.
+// After returns the wait after that many failures in a row, at least 1. A random
+// half of it is left out, so that replicas do not all return at once.
 func (b Backoff) After(failures int) time.Duration {
 	d := min(b.First<<min(failures-1, 20), b.Max)
 	return d/2 + rand.N(d/2+1)
 }
 
-// Sleep waits for d. It reports false if ctx ended first.
+// Sleep waits for d. It returns false if ctx ended first.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -35,20 +30,23 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Policy says what is repeated, and for how long.
+// Policy says what is retried, and for how long. It is for the chat adapters. The
+// services are retried by package core with failsafe-go, which does not fit here:
+// its jitter may shorten the wait that a platform asked for, and it makes a last
+// attempt when its time is up, however long it was asked to wait.
 type Policy struct {
 	Backoff Backoff
-	// Until is when to give up; zero is never. No attempt begins later.
+	// Until is when to give up; no attempt starts later. Zero is never.
 	Until time.Time
-	// Again reports whether another attempt may succeed after err, and the
-	// least that it has to wait.
+	// Again reports whether another attempt may succeed after err, and how long to
+	// wait for it at least.
 	Again func(err error) (again bool, atLeast time.Duration)
-	// Failed is called before each wait, with the failures so far; nil is not.
+	// Failed, unless nil, is called before each wait with the failures so far.
 	Failed func(err error, failures int, wait time.Duration)
 }
 
-// Do calls attempt until it succeeds, and returns its last error if it may not
-// be repeated or ctx ends before it can be.
+// Do calls attempt until it succeeds. It returns attempt's last error once that
+// cannot be retried, it is too late to, or ctx is done.
 func (p Policy) Do(ctx context.Context, attempt func(context.Context) error) error {
 	for failures := 1; ; failures++ {
 		err := attempt(ctx)
@@ -67,4 +65,26 @@ func (p Policy) Do(ctx context.Context, attempt func(context.Context) error) err
 			return err
 		}
 	}
+}
+
+// maxRetryAfter bounds what RetryAfter returns: no limit of a service or a platform
+// here lasts longer than a month.
+const maxRetryAfter = 31 * 24 * time.Hour
+
+// RetryAfter returns how long a response asks to wait, from 0 to 31 days: seconds,
+// which Discord writes with a fraction, or the time until a date
+// (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3). It is 0 if the header has
+// neither. A date is compared with the response's own Date, so that this machine's
+// clock does not matter.
+func RetryAfter(header http.Header) time.Duration {
+	value := header.Get("Retry-After")
+	wait, _ := time.ParseDuration(value + "s")
+	if until, err := http.ParseTime(value); err == nil {
+		now, err := http.ParseTime(header.Get("Date"))
+		if err != nil {
+			now = time.Now()
+		}
+		wait = until.Sub(now)
+	}
+	return min(max(wait, 0), maxRetryAfter)
 }

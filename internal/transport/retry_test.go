@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net/http"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -12,16 +13,16 @@ import (
 	"herald/internal/transport"
 )
 
-func TestTheWaitGrowsToItsMostAndIsNeverTheSame(t *testing.T) {
+func TestTheWaitGrowsToItsMaximumAndIsNeverTheSame(t *testing.T) {
 	b := transport.Backoff{First: time.Second, Max: 30 * time.Second}
-	for failures, most := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 6: 30 * time.Second, 1000: 30 * time.Second} {
+	for failures, longest := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 6: 30 * time.Second, 1000: 30 * time.Second} {
 		seen := map[time.Duration]bool{}
 		for range 100 {
 			seen[b.After(failures)] = true
 		}
 		waits := slices.Sorted(maps.Keys(seen))
-		if waits[0] < most/2 || waits[len(waits)-1] > most || len(waits) < 50 {
-			t.Errorf("after %d failures: %v, want %v to %v", failures, waits, most/2, most)
+		if waits[0] < longest/2 || waits[len(waits)-1] > longest || len(waits) < 50 {
+			t.Errorf("after %d failures: %v, want %v to %v", failures, waits, longest/2, longest)
 		}
 	}
 }
@@ -32,7 +33,7 @@ func TestAnAttemptIsRepeatedWhileItMayAndThereIsTime(t *testing.T) {
 		succeedsAt int // 0 is never
 		final      bool
 		asks       time.Duration
-		until, end time.Duration // 0 is none
+		until, end time.Duration // 0: no limit
 		attempts   int
 		took       time.Duration // at least, and less than a second more
 	}{
@@ -67,4 +68,44 @@ func TestAnAttemptIsRepeatedWhileItMayAndThereIsTime(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestRetryAfterReadsSecondsAndDates(t *testing.T) {
+	const month = 31 * 24 * time.Hour
+	noon := time.Date(2026, 6, 30, 12, 0, 0, 0, time.UTC)
+	date := func(d time.Duration) string { return noon.Add(d).Format(http.TimeFormat) }
+	for value, want := range map[string]time.Duration{
+		"":                     0,
+		"7":                    7 * time.Second,
+		"0.25":                 250 * time.Millisecond,
+		"0":                    0,
+		"-5":                   0,
+		"3000000000":           month,
+		"NaN":                  0,
+		"soon":                 0,
+		date(90 * time.Second): 90 * time.Second,
+		date(-time.Hour):       0,
+		date(20 * month):       month,
+	} {
+		header := http.Header{"Retry-After": {value}, "Date": {date(0)}}
+		if got := transport.RetryAfter(header); got != want {
+			t.Errorf("%q: %v, want %v", value, got, want)
+		}
+	}
+	until := http.Header{"Retry-After": {time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)}}
+	if got := transport.RetryAfter(until); got < 59*time.Minute || got > time.Hour {
+		t.Errorf("without a Date, an hour from now is %v", got)
+	}
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	f.Add("12")
+	f.Add("Fri, 31 Dec 9999 23:59:59 GMT")
+	f.Add("-1")
+	f.Fuzz(func(t *testing.T, value string) {
+		after := transport.RetryAfter(http.Header{"Retry-After": {value}})
+		if after < 0 || after > 31*24*time.Hour {
+			t.Fatalf("%q: %v", value, after)
+		}
+	})
 }

@@ -1,57 +1,62 @@
-// Package transport makes the HTTP clients with which everything outside is
-// asked: pooled, bounded, without redirects, soon aware of a connection that is
-// dead, and with errors that name a host and nothing more.
+// Package transport makes the HTTP clients for everything outside, says when to try
+// again, and words what failed. Its clients are pooled and bounded, follow no redirect,
+// notice a dead connection within seconds, and name a host in an error, nothing more.
 //
-// It exists because the defaults of net/http and of the client libraries lack
-// all of that, and URLs here carry tokens and keys.
+// It exists because net/http's defaults and the client libraries have none of that,
+// and URLs here carry tokens and keys. It knows no service and no platform.
 package transport
 
 import (
+	"cmp"
+	"compress/flate"
+	"compress/gzip"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 )
 
 // Options bound a client.
 type Options struct {
-	// Timeout bounds one call from its start to the end of its body; 0 leaves
-	// that to the call's context.
+	// Timeout bounds one call, from its start to the end of its body. 0 is an hour:
+	// the call's context bounds it.
 	Timeout time.Duration
-	// MaxBody bounds a response's body in bytes, after decompression.
+	// MaxBody bounds a response's body, in bytes after decompression.
 	MaxBody int64
 	// MaxConns bounds the connections to one host; as many are kept idle.
 	MaxConns int
 }
 
 const (
-	// maxHeader bounds a response's header in bytes. The services' own are
-	// below 8 KiB; net/http alone would take 10 MiB.
+	// maxHeader bounds a response's header, in bytes. The services' own are below
+	// 8 KiB; net/http alone would take 10 MiB.
 	maxHeader = 256 << 10
 
-	// dialTimeout and tlsTimeout bound how long it may take to connect, 5
-	// seconds in all. Linux repeats a lost SYN after 1 second.
+	// dialTimeout and tlsTimeout bound how long connecting takes, 5 seconds in all.
+	// Linux repeats a lost SYN after 1 second.
 	dialTimeout = 3 * time.Second
 	tlsTimeout  = 2 * time.Second
 
-	// An HTTP/2 connection on which nothing has come for pingAfter is asked for
-	// a sign of life, and given up if there is none within pingTimeout: net/http
-	// alone would use a dead one until TCP gives up, after some 15 minutes
-	// (https://go.dev/issue/36026). Together they are below UPSTREAM_TIMEOUT's
-	// default of 5 seconds, so that a call on a dead connection fails while
-	// there is time to make it again.
+	// An HTTP/2 connection on which nothing has come for pingAfter is pinged, and
+	// dropped if nothing comes within pingTimeout: net/http alone would use a dead one
+	// until TCP gives up, after some 15 minutes (https://go.dev/issue/36026). Together
+	// they are below UPSTREAM_TIMEOUT's default of 5 seconds, so that a call on a dead
+	// connection fails while there is time to repeat it.
 	pingAfter   = 2 * time.Second
 	pingTimeout = 2 * time.Second
 )
 
-// New makes a client. What its Transport fails with is an *Error, which holds
-// no URL. http.Client itself wraps that in a *url.Error, which does: pass what
-// Do and its like return through Clean before it goes anywhere. A call fails if
-// it cannot connect within 5 seconds.
+// New makes a client. A call fails with a *url.Error of http.Client, which holds the
+// URL, around an *Error, which does not: pass it through Clean before it goes
+// anywhere. A call that cannot connect fails within 5 seconds.
 func New(o Options) *http.Client {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.MaxIdleConns = 0
@@ -66,53 +71,43 @@ func New(o Options) *http.Client {
 		defer cancel()
 		return dial(ctx, network, address)
 	}
-	return &http.Client{Transport: &bounded{base: base, timeout: o.Timeout, maxBody: o.MaxBody}}
+	return &http.Client{Transport: &bounded{Transport: base, timeout: cmp.Or(o.Timeout, time.Hour), maxBody: o.MaxBody}}
 }
 
-// bounded is the RoundTripper of New. A redirect is turned into an error here
-// rather than in CheckRedirect, so that no *url.Error repeats the Location. The
-// time limit is kept here rather than by http.Client, whose error would hide
-// whether the request was sent.
+// bounded is the RoundTripper of New. It refuses redirects, which CheckRedirect would
+// do with a *url.Error that repeats the Location, and keeps the time limit, which
+// http.Client would do with an error that hides whether the request was sent.
 type bounded struct {
-	base    *http.Transport
+	*http.Transport
 	timeout time.Duration
 	maxBody int64
 }
 
 func (t *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx, cancel := t.limit(req.Context())
+	ctx, cancel := context.WithTimeout(req.Context(), t.timeout)
 	var connected atomic.Bool
-	resp, err := t.base.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+	resp, err := t.Transport.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		// Each attempt of net/http begins with GetConn.
 		GetConn: func(string) { connected.Store(false) },
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	})))
 	switch {
 	case err != nil:
-		err = bare(ctx, err)
-		if !connected.Load() {
-			err = notConnected(err)
+		err = sanitized(ctx, err)
+		if !connected.Load() && !NeverSent(err) {
+			err = &net.OpError{Op: "dial", Net: "tcp", Err: err}
 		}
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		resp.Body.Close()
 		err = ErrRedirect
 	default:
-		resp.Body = &body{http.MaxBytesReader(nil, resp.Body, t.maxBody), ctx, cancel, req.URL.Host}
+		limited := http.MaxBytesReader(nil, resp.Body, t.maxBody)
+		resp.Body = &body{ReadCloser: limited, ctx: ctx, cancel: cancel, host: req.URL.Host}
 		return resp, nil
 	}
 	cancel()
 	return nil, &Error{Host: req.URL.Host, Err: err}
 }
-
-// limit is ctx for the time that one call may take.
-func (t *bounded) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	if t.timeout > 0 {
-		return context.WithTimeout(ctx, t.timeout)
-	}
-	return context.WithCancel(ctx)
-}
-
-func (t *bounded) CloseIdleConnections() { t.base.CloseIdleConnections() }
 
 // body is a response's body whose errors are *Error. Closing it ends the call.
 type body struct {
@@ -130,7 +125,7 @@ func (b *body) Read(p []byte) (int, error) {
 	case is[*http.MaxBytesError](err):
 		err = ErrBodyTooLarge
 	default:
-		err = bare(b.ctx, err)
+		err = sanitized(b.ctx, err)
 	}
 	return n, &Error{Host: b.host, Err: err}
 }
@@ -138,4 +133,95 @@ func (b *body) Read(p []byte) (int, error) {
 func (b *body) Close() error {
 	defer b.cancel()
 	return b.ReadCloser.Close()
+}
+
+var (
+	// ErrBodyTooLarge is the error of reading a body past MaxBody.
+	ErrBodyTooLarge = errors.New("the response is larger than allowed")
+	// ErrRedirect is the error of a call that was answered with a redirect.
+	// Following one would send credentials elsewhere.
+	ErrRedirect = errors.New("answered with a redirect, which is not followed")
+	// ErrCorrupt is the error of reading a body whose compression is broken.
+	ErrCorrupt = errors.New("the response's compression is broken")
+)
+
+// Error is a call that got no response, or only a part of one. It unwraps to
+// context.Canceled or context.DeadlineExceeded if the call's context or the client's
+// Timeout ended it.
+type Error struct {
+	Host string
+	Err  error
+}
+
+// inWords replaces Go's own texts with what they mean here.
+var inWords = strings.NewReplacer(
+	context.DeadlineExceeded.Error(), "the time ran out",
+	io.ErrUnexpectedEOF.Error(), "the answer broke off",
+)
+
+func (e *Error) Error() string { return e.Host + ": " + inWords.Replace(e.Err.Error()) }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// NeverSent reports whether err, of a client of this package, proves that the request
+// did not reach the server, so that sending it again cannot do anything twice: there
+// was no connection to send it on. If net/http itself repeated the request on a new
+// connection (GET and HEAD), that is about the last attempt.
+func NeverSent(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}
+
+// Clean removes the URL from an error of net/http or net/url. http.Client wraps every
+// error in one, with the token or key that is in the URL.
+func Clean(err error) error {
+	wrapped, ok := errors.AsType[*url.Error](err)
+	if !ok {
+		return err
+	}
+	if wrapped.Op == "parse" {
+		// Its cause quotes the part of the URL that could not be parsed.
+		return errors.New("the address is not a valid URL")
+	}
+	return Clean(wrapped.Err)
+}
+
+// sanitized returns an error that says the same as err, of net/http, without the other
+// side's text: net/http quotes malformed responses and certificates.
+func sanitized(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err() // err may be the context's cause, with any text
+	}
+	var op *net.OpError
+	var timeout net.Error
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return errors.New("its TLS certificate has expired or is not valid yet: check it and this machine's clock")
+	case is[x509.HostnameError](err):
+		return errors.New("its TLS certificate is for another host name")
+	case is[x509.UnknownAuthorityError](err):
+		return errors.New("its TLS certificate is not signed by an authority that this machine trusts")
+	case is[*tls.CertificateVerificationError](err):
+		return errors.New("its TLS certificate is not acceptable")
+	case is[tls.RecordHeaderError](err):
+		return errors.New("it does not speak TLS there: perhaps the address should begin with http")
+	case errors.As(err, &op):
+		return op
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return context.DeadlineExceeded
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return io.ErrUnexpectedEOF
+	case errors.Is(err, io.EOF):
+		return errors.New("the connection was closed before a response")
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), is[flate.CorruptInputError](err):
+		return ErrCorrupt
+	}
+	return errors.New("the connection failed or the response was not HTTP")
+}
+
+// is reports whether err or an error that it wraps is an E.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }

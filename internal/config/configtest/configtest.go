@@ -10,10 +10,10 @@ import (
 	"herald/internal/config"
 )
 
-// Canary marks values that no mistake may repeat.
+// Canary marks values that no error may repeat.
 const Canary = "CANARY"
 
-// Environ is an environment in which every required setting has its example,
+// Environ returns an environment in which every required setting has its example,
 // changed by NAME=value strings.
 func Environ(table []config.Setting, changes ...string) []string {
 	environ := changes
@@ -26,13 +26,13 @@ func Environ(table []config.Setting, changes ...string) []string {
 	return environ
 }
 
-// Try fills the table from Environ.
+// Try fills the table from Environ and returns what is wrong.
 func Try(table []config.Setting, changes ...string) config.Errors {
-	given, _, _ := config.Collect(Environ(table, changes...), "")
+	given, _ := config.Collect(Environ(table, changes...), "")
 	return given.Fill(table)
 }
 
-// Fill is Try where nothing may be wrong.
+// Fill fills the table from Environ and fails the test if anything is wrong.
 func Fill(t *testing.T, table []config.Setting, changes ...string) {
 	t.Helper()
 	if mistakes := Try(table, changes...); len(mistakes) > 0 {
@@ -40,8 +40,8 @@ func Fill(t *testing.T, table []config.Setting, changes ...string) {
 	}
 }
 
-// Refuses tests that each of the values is a mistake of the setting called name,
-// and that the mistake contains told. What settings of the table need is set.
+// Refuses fails unless each of the values is refused for the setting called name, with
+// an error that contains told. Settings that others of the table need are set.
 func Refuses(t *testing.T, table []config.Setting, name, told string, values ...string) {
 	t.Helper()
 	var needed []string
@@ -55,8 +55,8 @@ func Refuses(t *testing.T, table []config.Setting, name, told string, values ...
 	}
 }
 
-// OneMistake tests that there is one mistake, about the setting called name,
-// that contains told, gives the setting's example and repeats no value.
+// OneMistake fails unless there is one error, about the setting called name, that
+// contains told, gives the setting's example and repeats no value.
 func OneMistake(t *testing.T, table []config.Setting, mistakes config.Errors, name, told string) {
 	t.Helper()
 	if len(mistakes) != 1 {

@@ -86,5 +86,14 @@ func parsePublicKey(value string) (ed25519.PublicKey, error) {
 	if err != nil || len(key) != ed25519.PublicKeySize {
 		return nil, fmt.Errorf("must be an Ed25519 public key, %d hexadecimal digits", 2*ed25519.PublicKeySize)
 	}
+	// A key of small order verifies a signature that anybody can make: the neutral
+	// point and zero, for one message in eight or more.
+	forged := make([]byte, ed25519.SignatureSize)
+	forged[0] = 1
+	for i := range byte(64) {
+		if ed25519.Verify(key, []byte{i}, forged) {
+			return nil, errors.New("is of small order, with which anybody could sign; copy the application's own from the Developer Portal")
+		}
+	}
 	return key, nil
 }

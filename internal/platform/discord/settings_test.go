@@ -22,6 +22,20 @@ func TestSettingsRefuseOtherForms(t *testing.T) {
 	}
 }
 
+// For a key of small order anybody can make a signature. The points are those of
+// https://cr.yp.to/ecdh.html#validate, on the Edwards curve.
+func TestAPublicKeyOfSmallOrderIsRefused(t *testing.T) {
+	table := new(discord.Settings).Table()
+	const ones, sevens = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff", "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"
+	for _, key := range []string{
+		"01" + strings.Repeat("00", 31), "01" + strings.Repeat("00", 30) + "80", "ec" + ones + "7f", "ec" + ones + "ff", "ee" + ones + "7f", "ee" + ones + "ff",
+		strings.Repeat("00", 32), strings.Repeat("00", 31) + "80", "ed" + ones + "7f", "ed" + ones + "ff",
+		sevens, sevens[:62] + "fa", "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05", "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85",
+	} {
+		configtest.OneMistake(t, table, configtest.Try(table, "DISCORD_BOT_TOKEN=a", "DISCORD_PUBLIC_KEY="+key), "DISCORD_PUBLIC_KEY", "small order")
+	}
+}
+
 func TestWhatOnlyDiscordUsesNeedsAToken(t *testing.T) {
 	table := new(discord.Settings).Table()
 	for _, s := range table {

@@ -22,7 +22,7 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return b.written.Write(p)
 }
 
-// String is all that was written so far.
+// String returns all that was written so far.
 func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -40,8 +40,8 @@ func (b *Buffer) Lines(text string) int {
 	return n
 }
 
-// Logger writes everything from level debug on to b, one line a record, and
-// redacts nothing.
+// Logger returns a logger that writes every level to b, one line a record, and redacts
+// nothing.
 func (b *Buffer) Logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
