@@ -27,19 +27,8 @@ type Sources struct {
 	// Logins are those of a DID, newest first.
 	Logins core.Source[string, []core.Login]
 	Charts Charts
-	Status Status
-}
-
-// Status is what /status asks.
-type Status struct {
-	// Health is how each service has fared so far, in the order in which they are
-	// shown. It asks nothing.
-	Health func() []core.Health
-	// Pools reads the pools for a wallet that means nothing.
-	Pools core.Source[struct{}, core.Stake]
-	// Registration asks whether somebody is registered, and keeps the answer to
-	// itself.
-	Registration core.Source[struct{}, struct{}]
+	// Services are what /status asks, in the order in which they are shown.
+	Services []Service
 }
 
 // Charts draw the price over time.
@@ -73,7 +62,7 @@ func All(from Sources, look Options) chat.Commands {
 		myLogins(from.Accounts, from.Logins, look),
 		exists(from.Accounts, look),
 		verify(from.Accounts, from.Stakes, look),
-		status(from),
+		status(from.Services),
 	}
 	return append(all, help(all))
 }
@@ -118,8 +107,13 @@ func checked(at time.Time) chat.Text {
 // markOld says that s is the last good answer of a service that fails, if it is.
 func markOld[V any](r chat.Reply, s core.Snapshot[V], service string) chat.Reply {
 	if s.Stale {
-		r.Tone = chat.Warning
+		r.Tone, r.Stale = chat.Warning, true
 		r.Notes = append(r.Notes, chat.SayWith("old."+service, chat.Values{"service": serviceText(service), "when": chat.Moment{Time: s.At}}))
 	}
 	return r
+}
+
+// oldQuote says that the provider itself has no newer price.
+func oldQuote(q core.Quote) chat.Text {
+	return chat.SayWith("old.quote", chat.Values{"service": serviceText("price"), "when": chat.Moment{Time: q.LastUpdated}})
 }

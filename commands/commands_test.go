@@ -130,9 +130,9 @@ func TestAnAnswerThatIsNotWholeSaysForTheLogWhatIsMissing(t *testing.T) {
 func TestAPoolThatAnswersNonsenseDidRespond(t *testing.T) {
 	for want, reasons := range map[string][]core.Reason{
 		"Can't say yet: 1 of 21 pools didn't respond.":   {core.SlowAnswer},
-		"Can't say yet: 2 of 21 pools didn't respond.":   {core.Rejected, core.Unreachable},
+		"Can't say yet: 2 of 21 pools didn't respond.":   {core.SlowAnswer, core.Unreachable},
 		"Can't say yet: 1 of 21 pools couldn't be read.": {core.Malformed},
-		"Can't say yet: 2 of 21 pools couldn't be read.": {core.SlowAnswer, core.Malformed},
+		"Can't say yet: 2 of 21 pools couldn't be read.": {core.SlowAnswer, core.Rejected}, // reverted
 	} {
 		w := commandstest.Healthy()
 		w.Stake = core.Stake{Checked: 21 - len(reasons)}
@@ -169,6 +169,26 @@ func TestAPictureDoesNotClaimTheTimeBeforeItsFirstPrice(t *testing.T) {
 		alt := words.Print(commandstest.Ask(t, w.Router(t), "/price 30d")).Image.Alt
 		if !strings.Contains(alt, want) || strings.Contains(alt, "30 d") != (hours < 61) {
 			t.Errorf("known since hour %d: %q", hours, alt)
+		}
+	}
+}
+
+func TestACommandWithAnOldAnswerEndsAsStale(t *testing.T) {
+	for line, change := range map[string]func(*commandstest.World){
+		"/price":    func(w *commandstest.World) { w.Price.Stale = true },
+		"/price 7d": func(w *commandstest.World) { w.Price.Stale = true },
+		"/supply":   func(w *commandstest.World) { w.Supply.Stale = true },
+	} {
+		for want, w := range map[chat.Outcome]*commandstest.World{chat.OK: commandstest.Healthy(), chat.Stale: commandstest.Healthy()} {
+			if want == chat.Stale {
+				change(w)
+			}
+			r := w.Router(t)
+			var got chat.Outcome
+			r.Observe = func(_ chat.Platform, _ string, outcome chat.Outcome, _ time.Duration) { got = outcome }
+			if commandstest.Ask(t, r, line); got != want {
+				t.Errorf("%s: %s, want %s", line, got, want)
+			}
 		}
 	}
 }

@@ -123,6 +123,8 @@ func priceReply(quote core.Snapshot[core.Quote], title chat.Text) chat.Reply {
 		Sections: []chat.Section{{Fields: fields}},
 	}
 	switch {
+	case q.Old():
+		reply.Tone, reply.Notes = chat.Warning, append(reply.Notes, oldQuote(q))
 	case !q.LastUpdated.IsZero():
 		reply.Notes = append(reply.Notes, chat.SayWith("price.updated", chat.Values{"when": chat.Moment{Time: q.LastUpdated}}))
 	case !quote.Stale:

@@ -2,10 +2,7 @@ package commands
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -46,23 +43,10 @@ func staked(stakes core.Source[common.Address, core.Stake], look Options) chat.C
 
 // partly is the PartialError of a stake for which not every pool could be read.
 func partly(s core.Stake) error {
-	if s.Complete() {
-		return nil
+	if err := s.Err(); err != nil {
+		return &chat.PartialError{Err: err}
 	}
-	return &chat.PartialError{Err: unread(s.Unread())}
-}
-
-// unread names pools, and why they could not be read, for the log.
-func unread(pools []core.UnreadPool) error {
-	var reasons []string
-	for _, p := range pools {
-		name := "pool " + p.Pool.Address.Hex()
-		if p.Pool.Name != "" {
-			name += " (" + p.Pool.Name + ")"
-		}
-		reasons = append(reasons, fmt.Sprintf("%s: %v", name, p.Err))
-	}
-	return errors.New(strings.Join(reasons, "; "))
+	return nil
 }
 
 func stakedReply(snapshot core.Snapshot[core.Stake], wallet common.Address, look Options) chat.Reply {
@@ -92,8 +76,10 @@ func stakedReply(snapshot core.Snapshot[core.Stake], wallet common.Address, look
 // undetermined says why nobody can say whether there is a stake.
 func undetermined(s core.Stake) chat.Text {
 	key := "stake.undetermined"
-	// A pool that answers nonsense did respond.
-	if slices.ContainsFunc(s.Failed, func(p core.UnreadPool) bool { return p.Err.Reason == core.Malformed }) {
+	// A pool that answers nonsense or reverts did respond.
+	if slices.ContainsFunc(s.Failed, func(p core.UnreadPool) bool {
+		return p.Err.Reason == core.Malformed || p.Err.Reason == core.Rejected
+	}) {
 		key = "stake.undetermined_unread"
 	}
 	return chat.SayWith(key, chat.Values{"failed": chat.Count(len(s.Failed)), "n": pools(s)})

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"sync"
 
 	"github.com/shopspring/decimal"
 
@@ -16,21 +15,16 @@ func supply(supplies core.Source[struct{}, core.Supply], prices core.Source[stru
 		Summary:    chat.SayWith("command.supply", look.symbol()),
 		Visibility: chat.Public,
 		Forms: []chat.Form{{Run: func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
-			var quote core.Snapshot[core.Quote]
-			var quoteErr error
-			var pricing sync.WaitGroup
-			pricing.Go(func() { quote, quoteErr = prices.Get(ctx, struct{}{}) })
-			supply, err := supplies.Get(ctx, struct{}{})
-			pricing.Wait()
-			if err != nil {
-				return chat.Reply{}, err
+			both := core.Join(ctx, supplies, struct{}{}, prices, struct{}{})
+			if both.ErrA != nil {
+				return chat.Reply{}, both.ErrA
 			}
-			reply := supplyReply(supply, look)
-			if quoteErr != nil {
-				reply.Notes = append(reply.Notes, chat.SayWith("supply.unpriced", chat.Values{"why": Explain(quoteErr)}))
-				return reply, &chat.PartialError{Err: quoteErr}
+			reply := supplyReply(both.A, look)
+			if both.ErrB != nil {
+				reply.Notes = append(reply.Notes, chat.SayWith("supply.unpriced", chat.Values{"why": Explain(both.ErrB)}))
+				return reply, &chat.PartialError{Err: both.ErrB}
 			}
-			return withWorth(reply, supply, quote), nil
+			return withWorth(reply, both), nil
 		}}},
 	}
 }
@@ -53,31 +47,23 @@ func supplyReply(supply core.Snapshot[core.Supply], look Options) chat.Reply {
 	return markOld(reply, supply, "supply")
 }
 
-// withWorth adds what the supplies are worth at the quoted price. What is said to
-// be checked at a time is no older: neither the supplies nor the price.
-func withWorth(reply chat.Reply, supply core.Snapshot[core.Supply], quote core.Snapshot[core.Quote]) chat.Reply {
-	at := quote.Value.Price
+// withWorth adds what the supplies are worth at the quoted price.
+func withWorth(reply chat.Reply, both core.Joined[core.Supply, core.Quote]) chat.Reply {
+	supply, quote := both.A.Value, both.B.Value
 	reply.Sections = append(reply.Sections, chat.Section{
-		Heading: chat.SayWith("supply.worth", chat.Values{"price": chat.Price{Decimal: at}}),
+		Heading: chat.SayWith("supply.worth", chat.Values{"price": chat.Price{Decimal: quote.Price}}),
 		Fields: []chat.Field{
-			{Name: chat.Say("supply.total"), Value: chat.Money{Decimal: supply.Value.Total.Mul(at)}},
-			{Name: chat.Say("supply.circulating"), Value: chat.Money{Decimal: supply.Value.Circulating.Mul(at)}},
+			{Name: chat.Say("supply.total"), Value: chat.Money{Decimal: supply.Total.Mul(quote.Price)}},
+			{Name: chat.Say("supply.circulating"), Value: chat.Money{Decimal: supply.Circulating.Mul(quote.Price)}},
 		},
 	})
-	reply = markOld(reply, quote, "price")
-	if supply.Stale || quote.Stale {
-		return reply
+	reply = markOld(reply, both.B, "price")
+	if !both.A.Stale && !both.B.Stale {
+		reply.Notes = []chat.Text{checked(both.Checked())}
+		reply.AsOf, reply.FreshUntil = both.AsOf(), both.FreshUntil()
 	}
-	if quote.At.Before(supply.At) {
-		reply.Notes = []chat.Text{checked(quote.At)}
-	}
-	// It has changed when either has, and is fresh while both are.
-	reply.AsOf, reply.FreshUntil = supply.At, supply.FreshUntil
-	if quote.At.After(supply.At) {
-		reply.AsOf = quote.At
-	}
-	if quote.FreshUntil.Before(supply.FreshUntil) {
-		reply.FreshUntil = quote.FreshUntil
+	if quote.Old() {
+		reply.Tone, reply.Notes = chat.Warning, append(reply.Notes, oldQuote(quote))
 	}
 	return reply
 }

@@ -1,12 +1,15 @@
 package commands_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"herald/commands"
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
@@ -26,7 +29,7 @@ var (
 )
 
 func unreadPool() []core.UnreadPool {
-	return []core.UnreadPool{{Pool: core.Pool{Address: common.Address{5}}, Err: staking.Service.Fail(core.Rejected, errInner)}}
+	return []core.UnreadPool{{Pool: core.Pool{Address: common.Address{5}}, Err: staking.Service.Fail(core.SlowAnswer, errInner)}}
 }
 
 // TestVerifyHasThreeAnswersInBothParts has every combination of what is known of
@@ -152,6 +155,37 @@ func TestWhoeverIsRepliedToIsNamedAsTheyCallThemselves(t *testing.T) {
 		reply := commandstest.Healthy().Router(t).Handle(t.Context(), req)
 		if got := reply.Sections[0].Fields[0].Value; got != chat.Value(want) {
 			t.Errorf("%s: the person is %+v, want %+v", line, got, want)
+		}
+	}
+}
+
+// aged is a source whose answer about a wallet or a chat account is a minute older.
+type aged struct {
+	core.Source[core.Identity, core.Account]
+	platform string
+}
+
+func (a aged) Get(ctx context.Context, id core.Identity) (core.Snapshot[core.Account], error) {
+	s, err := a.Source.Get(ctx, id)
+	if id.Platform == a.platform {
+		s.At = s.At.Add(-time.Minute)
+	}
+	return s, err
+}
+
+func TestVerifySaysTheOlderOfTwoTimes(t *testing.T) {
+	for _, older := range []string{"Telegram", "EVM"} {
+		w := commandstest.Healthy()
+		from := w.Sources()
+		from.Accounts = aged{Source: from.Accounts, platform: older}
+		command, _ := commands.All(from, w.Look).Find("verify")
+		for _, address := range []string{commandstest.AnnsWallet, commandstest.BobsWallet} {
+			reply, err := command.Forms[1].Run(t.Context(), chat.Request{
+				From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Args: chat.Named(map[string]string{"wallet": address}),
+			})
+			if err != nil || reply.Notes[0].Args["when"] != (chat.Moment{Time: commandstest.Noon.Add(-time.Minute)}) {
+				t.Errorf("the answer about %s is older: %+v, %v", older, reply.Notes, err)
+			}
 		}
 	}
 }

@@ -58,7 +58,7 @@ func failed(s *core.Service, r core.Reason) *core.Error { return s.Fail(r, error
 func unreadPools(n int) []core.UnreadPool {
 	unread := make([]core.UnreadPool, n)
 	for i := range unread {
-		unread[i] = core.UnreadPool{Pool: core.Pool{Address: common.Address{byte(i)}}, Err: failed(staking.Service, core.Rejected)}
+		unread[i] = core.UnreadPool{Pool: core.Pool{Address: common.Address{byte(i)}}, Err: failed(staking.Service, core.SlowAnswer)}
 	}
 	return unread
 }
@@ -105,6 +105,9 @@ func scenes() []scene {
 			w.Stake.Staked = []core.PoolAmount{{Pool: core.Pool{Name: "Dust"}, Amount: number("0.000000000000000001")}}
 		}, lines: []string{price, supplies, staked}},
 		{name: "old", change: func(w *World) { w.Price.Stale, w.Supply.Stale = true, true }, lines: []string{price, week, supplies}},
+		{name: "old quote", change: func(w *World) {
+			w.Price.Value.LastUpdated, w.Price.Value.OldFrom = Noon.Add(-72*time.Hour), Noon.Add(-71*time.Hour)
+		}, lines: []string{price, supplies, status}},
 		{name: "charts", lines: []string{"/price 24h", "/price 7D", "/price 30d"}},
 		{name: "sparse charts", change: func(w *World) { w.Chart.Seen = 0.2 }, lines: []string{week}},
 		{name: "no charts", change: func(w *World) { w.Chart = core.Chart{} }, lines: []string{week}},
@@ -115,9 +118,8 @@ func scenes() []scene {
 			w.Stake.Unbonding = []core.PoolAmount{{Pool: core.Pool{Name: "Exit"}, Amount: number("3")}}
 			w.Stake.UnbondingFailed = unreadPools(1)
 		}, lines: []string{supplies, staked, verify, status}},
-		{name: "never asked", change: func(w *World) { w.Asked = time.Time{} }, lines: []string{status}},
 		{name: "never answered", change: func(w *World) {
-			w.Asked, w.PriceErr, w.Supply.Stale = time.Time{}, failed(market.Service, core.Limited), true
+			w.NeverAsked, w.PriceErr, w.Supply.Stale = true, failed(market.Service, core.Limited), true
 		}, lines: []string{status}},
 		{name: "undetermined", change: func(w *World) {
 			w.Stake.Staked, w.Stake.Checked, w.Stake.Failed = nil, 20, unreadPools(1)

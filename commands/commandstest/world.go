@@ -52,8 +52,8 @@ type World struct {
 
 	Look commands.Options
 
-	// Asked is when the price and the supply were last asked for; zero is never.
-	Asked time.Time
+	// NeverAsked is set if no call to a service has ended yet.
+	NeverAsked bool
 
 	// StakesAsked counts the questions about stakes, and AccountsAsked those about
 	// each account.
@@ -110,7 +110,6 @@ func Healthy() *World {
 		Chart: core.Chart{
 			PNG: picture, First: number("0.0120"), Last: number("0.0123456789"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1,
 		},
-		Asked:         Noon,
 		AccountsAsked: map[core.Identity]int{},
 		Look:          commands.Options{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
 	}
@@ -158,32 +157,34 @@ func (w *World) Sources() commands.Sources {
 			return core.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
 		}),
 		Charts: chart(w.drawn),
-		Status: commands.Status{
-			Health: w.health,
-			Pools: alone(func() (core.Snapshot[core.Stake], error) {
-				return core.Snapshot[core.Stake]{Value: w.Stake, At: Noon}, w.StakeErr
-			}),
-			Registration: alone(func() (core.Snapshot[struct{}], error) { return core.Snapshot[struct{}]{At: Noon}, w.AccountsErr }),
+		Services: []commands.Service{
+			w.service(market.Service, w.PriceErr, w.Price.Value, w.Price.Stale),
+			w.service(supply.Service, w.SupplyErr, w.Supply.Value, w.Supply.Stale),
+			w.service(staking.Service, w.StakeErr, w.Stake, false),
+			w.service(partner.Service, w.AccountsErr, struct{}{}, false),
 		},
 	}
 }
 
-// health is that of the services: what fails as a service does has failed for 18
-// minutes.
-func (w *World) health() []core.Health {
-	healths := []core.Health{
-		{Service: market.Service, Asked: w.Asked}, {Service: supply.Service, Asked: w.Asked},
-		{Service: staking.Service, Asked: Noon}, {Service: partner.Service, Asked: Noon},
+// fakeService is a commands.Service.
+type fakeService struct {
+	pinged core.Snapshot[any]
+	err    error
+	health core.Health
+}
+
+func (s fakeService) Ping(context.Context) (core.Snapshot[any], error) { return s.pinged, s.err }
+
+func (s fakeService) Health() core.Health { return s.health }
+
+// service answers at Noon, or has failed with err for 18 minutes.
+func (w *World) service(s *core.Service, err error, answer any, stale bool) fakeService {
+	h := core.Health{Service: s, Asked: Noon}
+	failed, ok := errors.AsType[*core.Error](err)
+	if ok && failed.Reason != core.Paused && failed.Reason != core.NoCredit && !w.NeverAsked {
+		h.FailingSince, h.Reason = Noon.Add(-18*time.Minute), failed.Reason
 	}
-	for i, err := range []error{w.PriceErr, w.SupplyErr, w.StakeErr, w.AccountsErr} {
-		h := &healths[i]
-		h.Answered = h.Asked
-		failed, ok := errors.AsType[*core.Error](err)
-		if called := ok && failed.Reason != core.Paused && failed.Reason != core.NoCredit; called && !h.Asked.IsZero() {
-			h.Answered, h.FailingSince, h.Reason = time.Time{}, Noon.Add(-18*time.Minute), failed.Reason
-		}
-	}
-	return healths
+	return fakeService{pinged: core.Snapshot[any]{Value: answer, At: Noon, Stale: stale}, err: err, health: h}
 }
 
 // drawn is the chart of any period.

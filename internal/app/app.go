@@ -38,9 +38,8 @@ type Bot struct {
 	credits *credits.Budget    // of the price provider; nil without a bound
 	quotes  *pricechart.Quotes // the quotes seen, nil until made
 	// status is the price under Discord's bot; nil where none is shown.
-	status func(context.Context) string
-	// probes are the services' in Check.
-	probes []probe
+	status   func(context.Context) string
+	services []service
 	// Router answers requests from every platform.
 	Router *chat.Router
 	// roles ask a platform for a user's role; filled as adapters are made.
@@ -62,9 +61,9 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 		Timeout:     cfg.Limits.CommandTimeout,
 		Store:       store,
 		Observer:    b.metrics,
+		Log:         log,
 	})
 	b.metrics.Cache(b.cache.Items, cfg.Cache.MaxItems)
-	b.metrics.Services(b.cache.Health)
 	sources, err := b.connect(b.cache)
 	if err != nil {
 		b.Close()

@@ -29,8 +29,17 @@ func (s *Services) table() []config.Setting {
 	return slices.Concat(s.Partner.Table(), s.Market.Table(), s.Supply.Table(), s.Staking.Table())
 }
 
-// connect makes the services' clients, for commands to ask and for Check to
-// probe, and the history of quotes. It contacts nothing.
+// service is one service that the bot asks.
+type service struct {
+	*core.Upstream
+	url string // only its host is shown
+	// probe asks it past the cache. It returns what is worth knowing, a short
+	// sentence each, also when it fails.
+	probe func(context.Context) (details []string, err error)
+}
+
+// connect makes the services' clients and the history of quotes. It contacts
+// nothing. /status, `bot check` and the metrics go over b.services.
 func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 	price := market.New(b.cfg.Market, c, b.priceBudget())
 	supplies := supply.New(b.cfg.Supply, c)
@@ -39,6 +48,35 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 		return commands.Sources{}, err
 	}
 	accounts := partner.New(b.cfg.Partner, c)
+	symbol := b.cfg.Market.Symbol
+	b.services = []service{
+		{Upstream: price.Upstream, url: b.cfg.Market.URL,
+			probe: func(ctx context.Context) ([]string, error) { return aboutQuote(price.Probe(ctx)) }},
+		{Upstream: supplies.Upstream, url: b.cfg.Supply.URL,
+			probe: func(ctx context.Context) ([]string, error) {
+				found, err := supplies.Probe(ctx)
+				return aboutSupply(found, symbol), err
+			}},
+		{Upstream: stakes.Upstream, url: b.cfg.Staking.RPCURL.Reveal(),
+			probe: func(ctx context.Context) ([]string, error) { return aboutPools(stakes.Probe(ctx)) }},
+		{Upstream: accounts.Upstream, url: b.cfg.Partner.URL,
+			probe: func(ctx context.Context) ([]string, error) {
+				err := accounts.Probe(ctx)
+				return aboutPartner(accounts.Skew(), err)
+			}},
+	}
+	var statuses []commands.Service
+	for _, s := range b.services {
+		statuses = append(statuses, s.Upstream)
+	}
+	b.metrics.Services(func() (all []core.Health) {
+		for _, s := range b.services {
+			all = append(all, s.Health())
+		}
+		return all
+	})
+	b.metrics.ClockSkew(accounts.Skew)
+
 	var stores []core.Store
 	if b.redis != nil {
 		stores = append(stores, b.redis)
@@ -47,32 +85,10 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 		stores = append(stores, b.disk)
 	}
 	b.quotes = pricechart.NewQuotes(tokenID(b.cfg.Market), stores, b.log)
-	b.metrics.ClockSkew(accounts.Skew)
-	b.probes = []probe{
-		serviceProbe(partner.Service, b.cfg.Partner.URL, func(ctx context.Context) ([]string, error) {
-			found, err := accounts.Probe(ctx)
-			return aboutPartner(found, err == nil), clockFirst(found, err)
-		}),
-		serviceProbe(market.Service, b.cfg.Market.URL, func(ctx context.Context) ([]string, error) {
-			found, err := price.Probe(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return aboutQuote(found), nil
-		}),
-		serviceProbe(supply.Service, b.cfg.Supply.URL, func(ctx context.Context) ([]string, error) {
-			found, err := supplies.Probe(ctx)
-			return aboutSupply(found, b.cfg.Market.Symbol), err
-		}),
-		serviceProbe(staking.Service, b.cfg.Staking.RPCURL.Reveal(), func(ctx context.Context) ([]string, error) {
-			found, err := stakes.Probe(ctx)
-			return aboutPools(found), err
-		}),
-	}
 	recorded := pricechart.Recorded(price.Price, b.quotes)
 	if b.cfg.Discord.Presence {
 		t := &ticker{
-			symbol: b.cfg.Market.Symbol, language: b.cfg.Answers.Language, last: price.Price.Last, price: recorded,
+			symbol: symbol, language: b.cfg.Answers.Language, last: price.Price.Last, price: recorded,
 			maxAge: b.cfg.Market.TTL + b.cfg.Cache.StaleFor,
 		}
 		if b.credits != nil {
@@ -86,12 +102,12 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 		Stakes:   stakes.Stakes,
 		Accounts: accounts.Accounts,
 		Logins:   accounts.Logins,
-		Charts:   pricechart.New(b.quotes, b.cfg.Market.Symbol),
-		Status:   commands.Status{Health: c.Health, Pools: stakes.Pools, Registration: accounts.Registration},
+		Charts:   pricechart.New(b.quotes, symbol),
+		Services: statuses,
 	}, nil
 }
 
-// priceBudget is nil where calls to the price provider are not bounded.
+// priceBudget returns nil if calls to the price provider are not bounded.
 func (b *Bot) priceBudget() core.Budget {
 	if b.cfg.Market.MonthlyCredits == 0 {
 		return nil
@@ -114,7 +130,7 @@ func (b *Bot) priceBudget() core.Budget {
 	return b.credits
 }
 
-// tokenID tells the token from any other, at any provider, without showing the
+// tokenID is different for every token and provider, and does not show the
 // provider's URL, which may hold a key.
 func tokenID(m market.Settings) string {
 	return hash(m.URL, m.By, m.Token, m.Symbol)

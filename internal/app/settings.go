@@ -121,7 +121,7 @@ func parseExplorerURL(value string) (string, error) {
 	if _, err := config.Visible(value); err != nil {
 		return "", err
 	}
-	base, err := config.BaseURL(value)
+	base, err := config.BaseURLWithout("/address")(value)
 	if err == nil && len(base) > most {
 		return "", fmt.Errorf("must have at most %d characters", most)
 	}

@@ -70,7 +70,8 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Services: Services{
 			Partner: partner.Settings{URL: "https://partner.example.org", AppID: "my-app-id",
 				SecretKey: secret.New("the-key-that-came-with-the-app-id"), ExistsTTL: time.Minute, LoginsTTL: time.Minute},
-			Market: market.Settings{URL: "https://pro-api.coinmarketcap.com", By: "symbol", Token: "ETH", Symbol: "ETH", MonthlyCredits: 10000, TTL: 30 * time.Second},
+			Market: market.Settings{URL: "https://pro-api.coinmarketcap.com", By: "symbol", Token: "ETH", Symbol: "ETH", MonthlyCredits: 10000, TTL: 30 * time.Second,
+				MaxPriceAge: time.Hour},
 			Supply: supply.Settings{URL: "https://supply.example.org/token", TTL: 5 * time.Minute},
 			Staking: staking.Settings{
 				RPCURL: secret.New("https://rpc.example.org/v1/my-key"), ChainID: 1,
@@ -152,6 +153,7 @@ func TestSettingsRefuseOtherForms(t *testing.T) {
 		"https://example.org", "a\u202eb", "\xff")
 	configtest.Refuses(t, settings, "EXPLORER_URL", "URL", canary, "ftp://example.org", "etherscan.io", "javascript://x/%0aalert(1)", "https://")
 	configtest.Refuses(t, settings, "EXPLORER_URL", "query", "https://example.org/?a=", "https://example.org/#address", "https://me@example.org")
+	configtest.Refuses(t, settings, "EXPLORER_URL", "/address, which is appended", "https://example.org/address", "https://example.org/address/")
 	configtest.Refuses(t, settings, "EXPLORER_URL", "visible", "https://example.org/\u202ea", "https://example.org/a b")
 	configtest.Refuses(t, settings, "EXPLORER_URL", "461", "https://example.org/"+strings.Repeat("x", 442))
 	configtest.Refuses(t, settings, "CHAT_LANGUAGE", "en, es, zh, ru, tr, vi", canary, "EN", "es-419", "de")

@@ -46,5 +46,8 @@ func (t *ticker) text(ctx context.Context) string {
 	if change := last.Value.Change24h; change.Valid {
 		text += " · " + words.Say(t.language, chat.Say("price.24h")) + " " + words.Say(t.language, chat.Change{Decimal: change.Decimal})
 	}
+	if last.Value.Old() {
+		text += " · " + words.Say(t.language, chat.Moment{Time: last.Value.LastUpdated})
+	}
 	return text
 }

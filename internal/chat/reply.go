@@ -39,6 +39,9 @@ type Reply struct {
 	// FreshUntil is until when the same question has the same answer; zero is
 	// not at all.
 	FreshUntil time.Time
+	// Stale is set if an old answer stands in for a service that fails, which the
+	// Reply says.
+	Stale bool
 	// Ephemeral is true for what concerns nobody but the asker: what is wrong with
 	// the input, a refusal, a limit. It is shown to them alone where the
 	// platform can.

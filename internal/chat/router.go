@@ -23,6 +23,7 @@ type Outcome string
 const (
 	OK          Outcome = "ok"
 	Partial     Outcome = "partial"   // a Reply beside a PartialError
+	Stale       Outcome = "stale"     // an old answer stands in for a service that fails
 	Unknown     Outcome = "unknown"   // no such command
 	BadInput    Outcome = "bad_input" // the arguments are wrong
 	Forbidden   Outcome = "forbidden" // a moderators' form
@@ -189,6 +190,8 @@ func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome 
 	case err != nil:
 		reply, outcome, err = r.explain(req, command, forms, err)
 		return reply, outcome, about, err
+	case reply.Stale:
+		return reply, Stale, about, nil
 	}
 	return reply, OK, about, nil
 }

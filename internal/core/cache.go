@@ -3,6 +3,7 @@ package core
 import (
 	"container/list"
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -10,8 +11,8 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Store keeps answers that several replicas share. It holds nothing personal.
-// It never fails: what it cannot reach it does not have.
+// Store keeps answers that replicas share. It holds nothing personal. It never
+// fails: what it cannot reach it does not have.
 type Store interface {
 	Load(ctx context.Context, key string) ([]byte, bool)
 	Save(ctx context.Context, key string, value []byte, ttl time.Duration)
@@ -21,37 +22,39 @@ type Store interface {
 type Observer interface {
 	// Call is one call to a service; outcome is "ok" or a Reason.
 	Call(service *Service, outcome string, took time.Duration)
-	// Lookup is one question; result is "fresh", "asked", "stale" or "failed". The
-	// answer is age old; if it failed there is none, and age means nothing.
+	// Lookup is one question; result is "hit", "miss", "stale" or "failed". The
+	// answer is age old; age means nothing if it failed.
 	Lookup(question, result string, age time.Duration)
 }
 
-// CacheConfig is what a Cache works with. All but Store is required.
+// CacheConfig is what a Cache works with. All but Store and Log is required.
 type CacheConfig struct {
 	// MaxItems bounds the cached answers; it is above 0.
 	MaxItems int
 	// StaleFor is how long past its TTL a shared answer may stand in while its
 	// service fails.
 	StaleFor time.Duration
-	// CallTimeout bounds one call to a service, Timeout all calls for one
-	// answer. The services' clients keep the first, since only they know how
-	// many calls a question takes.
+	// CallTimeout bounds one call to a service, Timeout all calls for one answer.
+	// The services' clients enforce CallTimeout, since only they know how many
+	// calls a question takes.
 	CallTimeout, Timeout time.Duration
-	// Store is shared with other replicas; nil is none.
+	// Store is shared with other replicas; nil: there is none.
 	Store    Store
 	Observer Observer
+	// Log is told when old answers stand in; nil: nobody is.
+	Log *slog.Logger
 }
 
 // sweepEvery is how often expired answers are dropped from memory.
 const sweepEvery = time.Minute
 
-// Cache keeps the answers to every question, at most MaxItems of them, and
-// merges simultaneous questions. When it is full the oldest answers make room;
-// shared ones last, so that many wallets cannot crowd out the price.
+// Cache keeps the answers to every Query and merges simultaneous questions. When
+// it is full, the oldest answers make room; shared ones stay, so that many wallets
+// cannot crowd out the price.
 //
-// Underneath is go-cache, which has no bound, loader or single flight of its
-// own. It is made without its janitor, which cannot be stopped; expired answers
-// are swept as the Cache is used.
+// Underneath is go-cache, which has no bound, loader or single flight of its own.
+// It runs without its janitor, which cannot be stopped; expired answers are swept
+// as the Cache is used.
 type Cache struct {
 	CacheConfig
 	items *gocache.Cache
@@ -60,15 +63,15 @@ type Cache struct {
 	running context.Context
 	stop    context.CancelFunc
 
-	// mu is held by all that changes the keys of items, and for what follows.
-	mu    sync.Mutex
+	mu    sync.Mutex // held by all that change the keys of items
 	swept time.Time
-	// Every key of items is in one of these.
-	personal, shared *keysByAge
-	breakers         []*Breaker // of every service
+	// order holds the keys that may be evicted, the oldest first, and places where
+	// in it each of them is.
+	order  *list.List
+	places map[string]*list.Element
 }
 
-// NewCache makes an empty Cache. It is closed when nobody asks any more.
+// NewCache makes an empty Cache, which must be closed.
 func NewCache(config CacheConfig) *Cache {
 	running, stop := context.WithCancel(context.Background())
 	c := &Cache{
@@ -77,18 +80,23 @@ func NewCache(config CacheConfig) *Cache {
 		running:     running,
 		stop:        stop,
 		swept:       time.Now(),
-		personal:    newKeysByAge(),
-		shared:      newKeysByAge(),
+		order:       list.New(),
+		places:      map[string]*list.Element{},
 	}
 	c.items.OnEvicted(func(key string, _ any) {
-		c.personal.remove(key)
-		c.shared.remove(key)
+		if place, known := c.places[key]; known {
+			c.order.Remove(place)
+			delete(c.places, key)
+		}
 	})
 	return c
 }
 
-// Close ends the calls under way.
+// Close cancels the calls in flight.
 func (c *Cache) Close() { c.stop() }
+
+// Items counts the cached answers, including expired ones that are not swept yet.
+func (c *Cache) Items() int { return c.items.ItemCount() }
 
 // put keeps a snapshot for ttl, or until it has to make room.
 func (c *Cache) put(key string, snapshot any, shared bool, ttl time.Duration) {
@@ -99,40 +107,12 @@ func (c *Cache) put(key string, snapshot any, shared bool, ttl time.Duration) {
 		c.items.DeleteExpired()
 	}
 	c.items.Set(key, snapshot, ttl)
-	if shared {
-		c.shared.add(key)
-	} else {
-		c.personal.add(key)
+	if place, known := c.places[key]; known {
+		c.order.MoveToBack(place)
+	} else if !shared {
+		c.places[key] = c.order.PushBack(key)
 	}
-	if c.items.ItemCount() <= c.MaxItems {
-		return
-	}
-	oldest := c.personal.order.Front()
-	if oldest == nil {
-		oldest = c.shared.order.Front()
-	}
-	c.items.Delete(oldest.Value.(string))
-}
-
-// keysByAge are keys in the order in which they were last added.
-type keysByAge struct {
-	order  *list.List // of string, the oldest first
-	places map[string]*list.Element
-}
-
-func newKeysByAge() *keysByAge {
-	return &keysByAge{list.New(), map[string]*list.Element{}}
-}
-
-// add makes key the newest.
-func (k *keysByAge) add(key string) {
-	k.remove(key)
-	k.places[key] = k.order.PushBack(key)
-}
-
-func (k *keysByAge) remove(key string) {
-	if place, known := k.places[key]; known {
-		k.order.Remove(place)
-		delete(k.places, key)
+	if oldest := c.order.Front(); oldest != nil && c.items.ItemCount() > c.MaxItems {
+		c.items.Delete(oldest.Value.(string))
 	}
 }

@@ -1,12 +1,13 @@
-// Package core is what Herald knows about: prices, supplies, stakes, accounts
-// and logins; how a service is described and how it fails; and the cached
-// question, through which commands ask.
+// Package core holds the domain: prices, supplies, stakes, accounts and logins;
+// the services and their failures; and the Query, with which commands ask.
 //
-// It imports no service and no platform. A service is a package of its own
-// elsewhere, which makes its questions Cached; app joins them.
+// It imports no service and no platform, so that each of them can be replaced
+// alone. A service is a package elsewhere that makes an Upstream and its Queries;
+// app joins them.
 package core
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -24,20 +25,23 @@ type Quote struct {
 	MarketCap   decimal.NullDecimal
 	Volume24h   decimal.NullDecimal
 	LastUpdated time.Time // as the provider says; zero if it does not
+	// OldFrom is when the quote is too old to be shown as today's; zero: never.
+	OldFrom time.Time
 }
+
+// Old reports whether the provider's own quote is too old to be shown as today's.
+func (q Quote) Old() bool { return !q.OldFrom.IsZero() && !time.Now().Before(q.OldFrom) }
 
 // Chart is the price over a period.
 type Chart struct {
 	// PNG is the picture; nil where too few prices are known to draw one.
 	PNG []byte
-	// From is the beginning of the period, and Since that of what is known of it:
-	// the time of First.
+	// From is when the period begins, and Since when First was the price.
 	From, Since time.Time
-	// First and Last are the first price known and the last, Lowest and Highest
-	// those between.
+	// First and Last are the first and the last known price of the period.
 	First, Last, Lowest, Highest decimal.Decimal
-	// Seen is the part of the period, from 0 to 1, for which prices were seen
-	// rather than worked out.
+	// Seen is the part of the period, from 0 to 1, in which prices were seen and not
+	// derived.
 	Seen float64
 }
 
@@ -47,8 +51,8 @@ type Supply struct {
 	Circulating decimal.Decimal
 }
 
-// Account is whether a person is registered with the partner's service. DID is
-// set if and only if they are; it is personal.
+// Account is a person's account with the partner's service. DID is personal, and
+// empty if they are not registered.
 type Account struct {
 	DID string
 }
@@ -84,9 +88,8 @@ type UnreadPool struct {
 // Stake is what one wallet has in the pools at one block.
 type Stake struct {
 	Block uint64
-	// BlockTime is the time of Block as the chain gives it; zero if it gives
-	// none that is possible, which is accepted only where a block may be of any
-	// age.
+	// BlockTime is the time of Block, or zero if the chain gives no possible one;
+	// MAX_BLOCK_AGE accepts that only if it is off.
 	BlockTime time.Time
 	// Staked are the pools with a stake, in the order of the setting.
 	Staked []PoolAmount
@@ -113,7 +116,7 @@ const (
 	NotStaker
 )
 
-// Outcome is the answer that the stake gives.
+// Outcome tells a staker from everybody else.
 func (s Stake) Outcome() Outcome {
 	switch {
 	case len(s.Staked) > 0:
@@ -125,7 +128,7 @@ func (s Stake) Outcome() Outcome {
 	}
 }
 
-// Total is the sum of Staked, in tokens.
+// Total returns the sum of Staked, in tokens.
 func (s Stake) Total() decimal.Decimal {
 	total := decimal.Zero
 	for _, p := range s.Staked {
@@ -137,7 +140,7 @@ func (s Stake) Total() decimal.Decimal {
 // Complete reports whether every pool could be read.
 func (s Stake) Complete() bool { return len(s.Failed) == 0 && len(s.UnbondingFailed) == 0 }
 
-// Unread are the pools of which anything could not be read, each once.
+// Unread lists the pools that could not be read wholly, each once.
 func (s Stake) Unread() []UnreadPool {
 	unread := slices.Clone(s.Failed)
 	for _, p := range s.UnbondingFailed {
@@ -148,7 +151,24 @@ func (s Stake) Unread() []UnreadPool {
 	return unread
 }
 
-// Clone is a copy that shares nothing with s.
+// Err names, for the log, the first pool that could not be read, why, and how many
+// more there are. It is nil if the stake is Complete.
+func (s Stake) Err() error {
+	unread := s.Unread()
+	if len(unread) == 0 {
+		return nil
+	}
+	name, first := unread[0].Pool.Address.Hex(), unread[0]
+	if first.Pool.Name != "" {
+		name += " (" + first.Pool.Name + ")"
+	}
+	if more := len(unread) - 1; more > 0 {
+		return fmt.Errorf("pool %s: %w; and %d more pools", name, first.Err, more)
+	}
+	return fmt.Errorf("pool %s: %w", name, first.Err)
+}
+
+// Clone returns a copy that shares nothing with s.
 func (s Stake) Clone() Stake {
 	s.Staked = slices.Clone(s.Staked)
 	s.Unbonding = slices.Clone(s.Unbonding)

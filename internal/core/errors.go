@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Service describes one of the services that Herald asks. Each is declared
-// once, in its own package.
+// Service describes a service that Herald asks. Each is declared once, in its own
+// package.
 type Service struct {
 	// Name stands in logs and metrics, as in "price". Members read the message
 	// "service." and Name of package words.
 	Name string
 	// Title stands in the table of `bot check`: "price provider".
 	Title string
-	// Settings are those that an operator should look at when the service
-	// fails for a reason; "" is every reason that is not listed.
+	// Settings are the ones to look at when the service fails for a reason; "" is
+	// every reason that is not listed.
 	Settings map[Reason]string
 }
 
@@ -26,7 +26,7 @@ func (s *Service) SettingsFor(reason Reason) string {
 	return s.Settings[""]
 }
 
-// Fail is the error of a service that failed for reason.
+// Fail returns the error of a service that failed for reason.
 func (s *Service) Fail(reason Reason, err error) *Error {
 	return &Error{Service: s, Reason: reason, Err: err}
 }
@@ -45,22 +45,22 @@ const (
 	// UsedUp: it answers no more calls until the limit of a day or a month is
 	// reset.
 	UsedUp Reason = "used_up"
-	// NoCredit: it was not called, because the calls that it allows are spread
-	// over the month and the next one is not due yet.
+	// NoCredit: it was not called. The calls that it allows are spread over the
+	// month, and the next one is not due yet.
 	NoCredit Reason = "no_credit"
-	// Denied: it refuses the credentials or the signature. Only an operator
-	// can fix it.
+	// Denied: it refuses the credentials or the signature, or it is not the service
+	// that was configured. Only an operator can fix that.
 	Denied Reason = "denied"
 	// Rejected: it understood and answered with an error of its own.
 	Rejected Reason = "rejected"
-	// Malformed: what it sent is no answer: HTML, a wrong type, an impossible
-	// number.
+	// Malformed: it sent something else than an answer: HTML, a wrong type, an
+	// impossible number.
 	Malformed Reason = "malformed"
-	// Behind: what it knows is too old to go by, as with a node that is frozen
-	// or still catching up.
+	// Behind: what it knows is too old, as with a node that is frozen or catching
+	// up.
 	Behind Reason = "behind"
-	// Paused: it was not called, because it has just failed repeatedly or too
-	// many calls to it are under way.
+	// Paused: it was not called. It has just failed repeatedly, or too many calls
+	// are in flight.
 	Paused Reason = "paused"
 )
 
@@ -84,7 +84,7 @@ func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %v", e.Service.Name
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// During is e, with what was attempted in front of its Err.
+// During returns a copy of e that says what was attempted.
 func (e *Error) During(attempt string) *Error {
 	failed := *e
 	failed.Err = fmt.Errorf("%s: %w", attempt, e.Err)
@@ -92,12 +92,12 @@ func (e *Error) During(attempt string) *Error {
 }
 
 // InvalidError says what is wrong with something a person typed, without
-// repeating it. Fields that mean nothing for a Flaw are empty.
+// repeating it.
 type InvalidError struct {
 	Flaw Flaw
-	// Platform is the one whose IDs have another form, and Example one of them.
+	// Platform and Example, of an ID: whose IDs have another form, and one of them.
 	Platform, Example string
-	// Length is how many characters were typed.
+	// Length, of a wallet, is how many bytes were typed.
 	Length int
 }
 
@@ -110,9 +110,9 @@ type Flaw string
 // The flaws of a platform's name and of a wallet.
 const (
 	UnknownPlatform Flaw = "platform"
-	// HiddenCharacters: some that no address has, perhaps invisible ones.
+	// HiddenCharacters: characters that no address has, perhaps invisible ones.
 	HiddenCharacters Flaw = "wallet.hidden"
-	// NameForAddress: a name such as those of ENS.
+	// NameForAddress: a name, such as an ENS name.
 	NameForAddress Flaw = "wallet.name"
 	NoPrefix       Flaw = "wallet.prefix"
 	WrongLength    Flaw = "wallet.length"

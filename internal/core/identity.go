@@ -2,13 +2,14 @@ package core
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// evm is the platform of wallets on the chain with the pools.
-const evm = "EVM"
+// EVM is the platform of wallets on the chain with the pools.
+const EVM = "EVM"
 
 // Identity is a person as the partner's service knows them: one of Platforms
 // and their ID there.
@@ -17,12 +18,15 @@ type Identity struct {
 	UID      string
 }
 
+// platformRule is the form of the IDs of some platforms.
 type platformRule struct {
-	name string
-	uid  *regexp.Regexp
-	// flaw is that of an ID that uid does not match, as example does.
+	names []string
+	uid   *regexp.Regexp
+	// flaw is what is wrong with an ID that does not match uid. example matches.
 	flaw    Flaw
 	example string
+	// canonical is the one form of an ID; nil: as it was typed.
+	canonical func(uid string) string
 }
 
 var (
@@ -40,63 +44,98 @@ var (
 	ensName    = regexp.MustCompile(`^[^./]+(\.[^./]+)+$`)
 )
 
-const (
-	numericLike  = "123456789"
-	walletSample = "0x52908400098527886E0F7030069857D2E4169EE7"
-)
-
 var platformRules = []platformRule{
-	{"Telegram", numericUID, NotNumeric, numericLike},
-	{"Twitter", numericUID, NotNumeric, numericLike},
-	{"Discord", numericUID, NotNumeric, numericLike},
-	{"GitHub", numericUID, NotNumeric, numericLike},
-	{"YouTube", numericUID, NotNumeric, numericLike},
-	{"Facebook", numericUID, NotNumeric, numericLike},
-	{"LinkedIn", numericUID, NotNumeric, numericLike},
-	{evm, evmAddress, NotEVM, walletSample},
-	{"BTC", btcAddress, NotBTC, "1BoatSLRHtKNngkdXEeobR76b53LETtpyT"},
-	{"TRON", tronAddress, NotTRON, "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"},
-	{"TON", tonAddress, NotTON, "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs"},
-	{"SOL", solAddress, NotSOL, "So11111111111111111111111111111111111111112"},
-	{"Email", emailUID, NotEmail, "ann@example.org"},
+	{names: []string{"Telegram", "Twitter", "Discord", "GitHub", "YouTube", "Facebook", "LinkedIn"},
+		uid: numericUID, flaw: NotNumeric, example: "123456789", canonical: withoutZeros},
+	{names: []string{EVM}, uid: evmAddress, flaw: NotEVM, example: "0x52908400098527886E0F7030069857D2E4169EE7",
+		canonical: func(uid string) string { return common.HexToAddress(uid).Hex() }},
+	{names: []string{"BTC"}, uid: btcAddress, flaw: NotBTC,
+		example: "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", canonical: bech32Lower},
+	{names: []string{"TRON"}, uid: tronAddress, flaw: NotTRON, example: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"},
+	{names: []string{"TON"}, uid: tonAddress, flaw: NotTON,
+		example: "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs", canonical: tonForm},
+	{names: []string{"SOL"}, uid: solAddress, flaw: NotSOL, example: "So11111111111111111111111111111111111111112"},
+	{names: []string{"Email"}, uid: emailUID, flaw: NotEmail, example: "ann@example.org", canonical: domainLower},
+}
+
+func withoutZeros(uid string) string {
+	if trimmed := strings.TrimLeft(uid, "0"); trimmed != "" {
+		return trimmed
+	}
+	return "0"
+}
+
+// bech32Lower leaves base58 alone, where case matters. In bech32 all letters are
+// of one case, and either case means the same (BIP 173).
+func bech32Lower(uid string) string {
+	if strings.HasPrefix(uid, "BC1") {
+		return strings.ToLower(uid)
+	}
+	return uid
+}
+
+// tonForm is hex in lower case, or base64 in its URL-safe alphabet
+// (https://docs.ton.org/v3/documentation/smart-contracts/addresses/address-formats).
+// The two are not converted into each other: the second holds flags that the
+// first lacks.
+func tonForm(uid string) string {
+	if strings.Contains(uid, ":") {
+		return strings.ToLower(uid)
+	}
+	return strings.NewReplacer("+", "-", "/", "_").Replace(uid)
+}
+
+// domainLower leaves the part before the @ alone, where case may matter (RFC 5321,
+// section 2.4).
+func domainLower(uid string) string {
+	at := strings.LastIndex(uid, "@") + 1
+	if at == 0 {
+		return uid
+	}
+	return uid[:at] + strings.ToLower(uid[at:])
 }
 
 // Platforms are the names that the partner's service knows, as it spells them.
 func Platforms() []string {
-	names := make([]string, len(platformRules))
-	for i, r := range platformRules {
-		names[i] = r.name
+	var names []string
+	for _, r := range platformRules {
+		names = append(names, r.names...)
 	}
 	return names
 }
 
-// NewIdentity checks a platform's name, in any case, and the form of an ID on
-// it. It fails with an *InvalidError.
+// NewIdentity checks a platform's name, in any case, and the form of an ID on it.
+// The Identity has the ID's one form, however it was typed. It fails with an
+// *InvalidError.
 func NewIdentity(platform, uid string) (Identity, error) {
 	for _, r := range platformRules {
-		if !strings.EqualFold(r.name, platform) {
+		i := slices.IndexFunc(r.names, func(name string) bool { return strings.EqualFold(name, platform) })
+		if i < 0 {
 			continue
 		}
+		name := r.names[i]
 		if !r.uid.MatchString(uid) {
-			return Identity{}, &InvalidError{Flaw: r.flaw, Platform: r.name, Example: r.example}
+			return Identity{}, &InvalidError{Flaw: r.flaw, Platform: name, Example: r.example}
 		}
-		if r.name == evm {
+		if name == EVM {
 			if _, err := ParseWallet(uid); err != nil {
 				return Identity{}, err
 			}
 		}
-		return Identity{Platform: r.name, UID: uid}, nil
+		if r.canonical != nil {
+			uid = r.canonical(uid)
+		}
+		return Identity{Platform: name, UID: uid}, nil
 	}
 	return Identity{}, &InvalidError{Flaw: UnknownPlatform}
 }
 
-// IdentityOf is the owner of a wallet.
-func IdentityOf(wallet common.Address) Identity { return Identity{Platform: evm, UID: wallet.Hex()} }
+// IdentityOf is a wallet as the partner's service knows it.
+func IdentityOf(wallet common.Address) Identity { return Identity{Platform: EVM, UID: wallet.Hex()} }
 
 // ParseWallet reads an EVM address: 0x and 40 hexadecimal digits which, in
 // mixed case, must carry the EIP-55 checksum
-// (https://eips.ethereum.org/EIPS/eip-55). It fails with an
-// *InvalidError.
+// (https://eips.ethereum.org/EIPS/eip-55). It fails with an *InvalidError.
 func ParseWallet(s string) (common.Address, error) {
 	flaw := Flaw("")
 	switch digits, prefixed := strings.CutPrefix(s, "0x"); {

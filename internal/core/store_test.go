@@ -73,10 +73,10 @@ var notSaved = map[string]string{
 	"the year 9999":    quoteAt("9999-12-31T23:59:59Z", `"Price":"9"`),
 }
 
-// quoteAt is a saved quote of that time, of which only the price is known.
+// quoteAt is a saved quote of that time with nothing but a price.
 func quoteAt(at, price string) string {
 	return `{"Value":{` + price + `,"Change1h":null,"Change24h":null,"Change7d":null,"MarketCap":null,"Volume24h":null,` +
-		`"LastUpdated":"0001-01-01T00:00:00Z"},"At":"` + at + `","Stale":false}`
+		`"LastUpdated":"0001-01-01T00:00:00Z","OldFrom":"0001-01-01T00:00:00Z"},"At":"` + at + `","Stale":false}`
 }
 
 // loaded is what a new replica answers whose Store holds one entry, and whose

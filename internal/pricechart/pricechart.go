@@ -23,7 +23,7 @@ import (
 type Charts struct {
 	quotes   *Quotes
 	symbol   string
-	pictures *core.Cached[subject, core.Chart]
+	pictures *core.Query[subject, core.Chart]
 	drawing  *semaphore.Weighted
 	draw     func(picture) ([]byte, error)
 }
@@ -65,7 +65,7 @@ func New(quotes *Quotes, symbol string) *Charts {
 	cache := core.NewCache(core.CacheConfig{
 		MaxItems: maxPictures, CallTimeout: drawTimeout, Timeout: drawTimeout, Observer: unobserved{},
 	})
-	c.pictures = core.NewCached(core.NewBreaker(cache, service, pictureTTL, nil), core.Query[subject, core.Chart]{
+	c.pictures = core.NewQuery(core.NewUpstream(cache, service, pictureTTL, nil), &core.Query[subject, core.Chart]{
 		Name:      "chart",
 		TTL:       pictureTTL,
 		Fetch:     c.fetch,

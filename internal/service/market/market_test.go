@@ -108,6 +108,20 @@ func TestQuoteIsExact(t *testing.T) {
 	}
 }
 
+func TestAQuoteIsOldFromMaxPriceAgeOn(t *testing.T) {
+	for setting, want := range map[string]time.Duration{"": time.Hour, "90m": 90 * time.Minute, "off": 0} {
+		var s market.Settings
+		configtest.Fill(t, s.Table(), "TOKEN_SYMBOL=HRD", "MAX_PRICE_AGE="+setting)
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, ok(`[`+entry+`]`)) }))
+		s.URL = server.URL
+		q, err := quote(t.Context(), s, time.Minute)
+		if err != nil || q.Old() != (want > 0) || want > 0 && q.OldFrom.Sub(q.LastUpdated) != want {
+			t.Errorf("%q: %v, old from %v, %v", setting, q.LastUpdated, q.OldFrom, err)
+		}
+		server.Close()
+	}
+}
+
 func TestOnlyTheTokensEntryIsTaken(t *testing.T) {
 	bare := `{"id":"42","symbol":"hrd","quote":{"USD":{` + usd + `}}}`
 	for by, entries := range map[string]map[string]bool{

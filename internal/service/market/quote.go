@@ -12,24 +12,36 @@ import (
 	"herald/internal/service/rest"
 )
 
-// token is what was asked for.
-type token struct{ by, value, symbol string }
+// listing reads the data of an answer.
+func (s Settings) listing(data any, now time.Time) (Listing, error) {
+	entry, err := s.find(data)
+	if err != nil {
+		return Listing{}, malformed(err)
+	}
+	quote, err := parseQuote(entry, now)
+	if err != nil {
+		return Listing{}, malformed(err)
+	}
+	if s.MaxPriceAge > 0 && !quote.LastUpdated.IsZero() {
+		quote.OldFrom = quote.LastUpdated.Add(s.MaxPriceAge)
+	}
+	name, _ := entry["name"].(string)
+	symbol, _ := entry["symbol"].(string)
+	return Listing{ID: rest.Text(entry["id"]), Name: name, Symbol: symbol, Quote: quote}, nil
+}
 
-// find picks the token's entry from data, in which entries are members of an
-// object (version 1 of the API), lists in one (2), or a list (3). More than one
-// that fits leaves open which is meant, and is an error.
-func (t token) find(data any) (map[string]any, error) {
+// find picks the token's entry from data. Entries are members of an object
+// (version 1 of the API), lists in one (2), or a list (3). If several fit, any
+// might be meant, and that is an error.
+func (s Settings) find(data any) (map[string]any, error) {
 	var found map[string]any
-	renamed := false
 	entries := flatten(data)
 	for _, v := range entries {
 		entry, ok := v.(map[string]any)
 		switch {
 		case !ok:
 			return nil, errors.New("an entry that is not an object")
-		case !t.isNamedBy(entry):
-		case !t.hasSymbol(entry):
-			renamed = true
+		case !s.isMeant(entry):
 		case found != nil:
 			return nil, errors.New("several entries fit: ask by ID")
 		default:
@@ -39,15 +51,21 @@ func (t token) find(data any) (map[string]any, error) {
 	switch {
 	case len(entries) == 0:
 		return nil, errors.New("no entry: the provider may not know the token")
-	case found == nil && renamed:
-		return nil, &config.WrongError{
-			Problem:  "the token has another symbol there than TOKEN_SYMBOL",
-			Settings: "TOKEN_SYMBOL and PRICE_TOKEN_" + strings.ToUpper(t.by),
-		}
 	case found == nil:
-		return nil, errors.New("entries of other tokens only")
+		return nil, errors.New("entries of other tokens only, or of another symbol than TOKEN_SYMBOL")
 	}
 	return found, nil
+}
+
+// isMeant reports whether the entry has the ID or slug that was asked for, and the
+// symbol: a coin of another symbol is never shown. An entry need not repeat its
+// slug.
+func (s Settings) isMeant(entry map[string]any) bool {
+	slug, named := entry["slug"]
+	symbol, _ := entry["symbol"].(string)
+	return strings.EqualFold(symbol, s.Symbol) &&
+		(s.By != "id" || rest.Text(entry["id"]) == s.Token) &&
+		(s.By != "slug" || !named || strings.EqualFold(rest.Text(slug), s.Token))
 }
 
 func flatten(data any) []any {
@@ -67,27 +85,6 @@ func flatten(data any) []any {
 	return entries
 }
 
-// isNamedBy reports whether the entry has what was asked for; a slug only where
-// there is one, since an entry need not repeat it.
-func (t token) isNamedBy(entry map[string]any) bool {
-	switch t.by {
-	case "id":
-		return rest.Text(entry["id"]) == t.value
-	case "slug":
-		slug, there := entry["slug"]
-		text, _ := slug.(string)
-		return !there || strings.EqualFold(text, t.value)
-	}
-	return t.hasSymbol(entry)
-}
-
-// hasSymbol must hold, too: a coin of another symbol is never shown, whatever its
-// ID.
-func (t token) hasSymbol(entry map[string]any) bool {
-	symbol, _ := entry["symbol"].(string)
-	return strings.EqualFold(symbol, t.symbol)
-}
-
 // Bounds on what can be true. The largest market there is has some 10^14 USD.
 var (
 	maxPrice  = decimal.New(1, 15)
@@ -99,41 +96,48 @@ var (
 // maxAhead is how far the provider's clock may be ahead of this machine's.
 const maxAhead = 24 * time.Hour
 
-func parseQuote(entry map[string]any, now time.Time) (core.Quote, error) {
+// number is a number of a quote that the provider may not have, and its bounds.
+type number struct {
+	name     string // the provider's
+	value    *decimal.NullDecimal
+	min, max decimal.Decimal
+}
+
+func numbers(q *core.Quote) []number {
+	return []number{
+		{name: "percent_change_1h", value: &q.Change1h, min: minChange, max: maxChange},
+		{name: "percent_change_24h", value: &q.Change24h, min: minChange, max: maxChange},
+		{name: "percent_change_7d", value: &q.Change7d, min: minChange, max: maxChange},
+		{name: "market_cap", value: &q.MarketCap, max: maxMarket},
+		{name: "volume_24h", value: &q.Volume24h, max: maxMarket},
+	}
+}
+
+func parseQuote(entry map[string]any, now time.Time) (q core.Quote, err error) {
 	quotes, _ := entry["quote"].(map[string]any)
 	usd, ok := quotes["USD"].(map[string]any)
 	if !ok {
-		return core.Quote{}, errors.New("no quote in USD")
+		return q, errors.New("no quote in USD")
 	}
-	var q core.Quote
 	if q.Price, ok = rest.Decimal(usd["price"]); !ok {
-		return core.Quote{}, errors.New("no possible price")
+		return q, errors.New("no possible price")
 	}
-	for name, to := range map[string]*decimal.NullDecimal{
-		"percent_change_1h":  &q.Change1h,
-		"percent_change_24h": &q.Change24h,
-		"percent_change_7d":  &q.Change7d,
-		"market_cap":         &q.MarketCap,
-		"volume_24h":         &q.Volume24h,
-	} {
-		if usd[name] == nil {
+	for _, n := range numbers(&q) {
+		if usd[n.name] == nil {
 			continue
 		}
-		d, ok := rest.Decimal(usd[name])
-		if !ok {
-			return core.Quote{}, errors.New("an impossible " + name)
+		if n.value.Decimal, n.value.Valid = rest.Decimal(usd[n.name]); !n.value.Valid {
+			return q, errors.New("an impossible " + n.name)
 		}
-		*to = decimal.NewNullDecimal(d)
 	}
 	if q.MarketCap.Decimal.IsZero() {
-		// Beside a price that is how providers say that they do not know it.
+		// Providers say so when they do not know it.
 		q.MarketCap = decimal.NullDecimal{}
 	}
 	if usd["last_updated"] != nil {
-		text, _ := usd["last_updated"].(string)
-		updated, err := time.Parse(time.RFC3339, text)
+		updated, err := time.Parse(time.RFC3339, rest.Text(usd["last_updated"]))
 		if err != nil {
-			return core.Quote{}, errors.New("an impossible last_updated")
+			return q, errors.New("an impossible last_updated")
 		}
 		q.LastUpdated = updated.UTC()
 	}
@@ -145,17 +149,7 @@ func check(q core.Quote, now time.Time) error {
 	if !rest.IsBounded(q.Price) || !q.Price.IsPositive() || q.Price.GreaterThan(maxPrice) {
 		return errors.New("no possible price")
 	}
-	for _, n := range []struct {
-		name     string
-		value    decimal.NullDecimal
-		min, max decimal.Decimal
-	}{
-		{"change over 1 h", q.Change1h, minChange, maxChange},
-		{"change over 24 h", q.Change24h, minChange, maxChange},
-		{"change over 7 d", q.Change7d, minChange, maxChange},
-		{"market cap", q.MarketCap, decimal.Zero, maxMarket},
-		{"volume", q.Volume24h, decimal.Zero, maxMarket},
-	} {
+	for _, n := range numbers(&q) {
 		d := n.value.Decimal
 		if n.value.Valid && (!rest.IsBounded(d) || d.LessThan(n.min) || d.GreaterThan(n.max)) {
 			return errors.New("an impossible " + n.name)

@@ -19,12 +19,15 @@ type Settings struct {
 	// By is what Token is at the provider: "id", "slug" or "symbol".
 	By    string
 	Token string
-	// Symbol is the token's, as it is shown; a quote of another is refused.
+	// Symbol is shown after amounts. A quote of another symbol is refused.
 	Symbol string
-	// MonthlyCredits are the calls that the plan allows; 0 is no bound.
+	// MonthlyCredits is how many calls the plan allows; 0: no bound.
 	MonthlyCredits int
 	// TTL is how long a quote is fresh.
 	TTL time.Duration
+	// MaxPriceAge is how old the provider's own quote may be before it is marked as
+	// old; 0: any age.
+	MaxPriceAge time.Duration
 }
 
 // Table declares the settings that fill s. By and Token come from the first of
@@ -51,6 +54,10 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "How long a price is fresh, if PRICE_MONTHLY_CREDITS allows. While people ask, it is refreshed shortly " +
 				"before; while nobody does, not at all.",
 			Set: config.Field(&s.TTL, config.Duration)},
+		{Name: "MAX_PRICE_AGE", Default: "1h",
+			Comment: "How old the provider's own quote may be before it is marked as old, with its time, wherever a price is " +
+				"shown. off: any age.",
+			Set: config.Field(&s.MaxPriceAge, config.OrOff(config.Duration))},
 		{Name: "PRICE_MONTHLY_CREDITS", Default: "10000", Example: "110000",
 			Comment: "Calls that the provider's plan allows in a month; each takes one credit, also one that fails. They are spread " +
 				"over the month: a price then stays for longer than PRICE_TTL, and answers say how old it is. Of 10000, one " +
@@ -80,10 +87,10 @@ func (s *Settings) setToken(by string, read func(string) (string, error)) func(s
 }
 
 func parseSymbol(value string) (string, error) {
-	const most = 20
+	const maxLength = 20
 	hidden := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }
-	if !utf8.ValidString(value) || utf8.RuneCountInString(value) > most || strings.ContainsFunc(value, hidden) {
-		return "", fmt.Errorf("must be at most %d visible characters without white space", most)
+	if !utf8.ValidString(value) || utf8.RuneCountInString(value) > maxLength || strings.ContainsFunc(value, hidden) {
+		return "", fmt.Errorf("must be at most %d visible characters without white space", maxLength)
 	}
 	return value, nil
 }

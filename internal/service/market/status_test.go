@@ -1,7 +1,11 @@
 package market_test
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"testing"
+	"time"
 
 	"herald/internal/core"
 	"herald/internal/service/market"
@@ -36,5 +40,20 @@ func TestErrorCodeDecidesAtAnyStatus(t *testing.T) {
 		if _, err := ask(t, "id", "42", c.status, c.body); c.want != "" || err != nil {
 			resttest.WantReason(t, err, market.Service, c.want)
 		}
+	}
+}
+
+func TestOfTwoTimesToWaitTheLongerCounts(t *testing.T) {
+	for asked, want := range map[string]time.Duration{"": time.Minute, "300": 5 * time.Minute} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", asked)
+			w.WriteHeader(429)
+			io.WriteString(w, `{"status":{"error_code":1008}}`)
+		}))
+		_, err := quote(t.Context(), market.Settings{URL: server.URL, By: "id", Token: "42", Symbol: "hrd"}, time.Minute)
+		if failed := resttest.WantReason(t, err, market.Service, core.Limited); failed.RetryAfter != want {
+			t.Errorf("asked for %q: retry after %v, want %v", asked, failed.RetryAfter, want)
+		}
+		server.Close()
 	}
 }

@@ -13,15 +13,29 @@ import (
 	"herald/internal/service/rest"
 )
 
+// endpoint is one of the API's two questions.
+type endpoint struct{ name, path string }
+
+var (
+	existence = endpoint{name: "existence check", path: "/api/v1/partner/user/exists"}
+	history   = endpoint{name: "login history", path: "/api/v1/partner/user/dapps/login/log"}
+)
+
+func (e endpoint) fail(reason core.Reason, err error) error {
+	return Service.Fail(reason, err).During(e.name)
+}
+
+func (e endpoint) malformed(problem string) error { return e.fail(core.Malformed, errors.New(problem)) }
+
 // answer is what the service said.
 type answer struct {
 	code string // the service's own, if it refused with one
 	data any
 }
 
-// open reads the answer to a call, or why there is none. The body of a status
-// other than success says nothing, unless the service understood the request
-// and rejected it with a code.
+// open reads the answer to a call that may have failed with err. The body of a
+// status other than success counts only if the service understood the request and
+// rejected it with a code.
 func (e endpoint) open(resp *rest.Response, err error) (answer, error) {
 	if err == nil {
 		return e.parse(resp.Body)
@@ -46,8 +60,8 @@ func (e endpoint) parse(body []byte) (answer, error) {
 	}
 	switch code := rest.Text(object["code"]); {
 	case code == "", object["code"] == "0":
-		// A text can be the code of a refusal, but "0" is none that the
-		// service promises: it does not vouch for what comes with it.
+		// A refusal's code may be a text. Success is promised as the number 0, so
+		// what comes with "0" is not to be trusted.
 		return answer{}, e.malformed("no code that is a number")
 	case code != "0":
 		return answer{code: code}, e.fail(core.Rejected, refusal(code))
@@ -55,8 +69,8 @@ func (e endpoint) parse(body []byte) (answer, error) {
 	return answer{data: object["data"]}, nil
 }
 
-// refusal names a code, for the operator who may have to list it, if it is a
-// number too short to be anybody's ID.
+// refusal names the code, so that an operator can list it, unless it is a number
+// as long as somebody's ID or a text.
 func refusal(code string) error {
 	if n, err := strconv.Atoi(code); err == nil && len(code) <= 6 {
 		return fmt.Errorf("answered with code %d", n)
@@ -67,8 +81,8 @@ func refusal(code string) error {
 // did is the form of a DID: its method and an identifier of printable ASCII.
 var did = regexp.MustCompile(`^did:[A-Za-z0-9]+:[!-~]{1,255}$`)
 
-// parseAccount reads who somebody is. An object with members, but without a DID
-// among them, is an answer of another form.
+// parseAccount reads who somebody is. An object with members but without "did" is
+// an answer of another form, and not a no.
 func parseAccount(data any) (core.Account, error) {
 	user, isObject := data.(map[string]any)
 	id, named := user["did"]

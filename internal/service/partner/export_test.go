@@ -3,4 +3,4 @@ package partner
 import "time"
 
 // SetClock makes now this machine's clock.
-func (c *Client) SetClock(now func() time.Time) { c.clock.now = now }
+func (c *Client) SetClock(now func() time.Time) { c.now = now }

@@ -1,17 +1,24 @@
 // Package partner asks the partner API whether a person is registered, and for
 // their logins.
 //
-// Both answers are about people, so the smallest doubt is an error: only what
-// the API's contract names means "not registered" or "no logins". DIDs, user
-// IDs and what the service says never get into an error.
+// Both answers are about people, so any doubt is an error: only what the API's
+// contract names means "not registered" or "no logins". DIDs, user IDs and what
+// the service says never get into an error.
 package partner
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"herald/internal/core"
@@ -30,103 +37,88 @@ var Service = &core.Service{
 	},
 }
 
-// Client asks the API.
+// Client asks the API. Its Upstream's Ping asks for an account and forgets the
+// answer.
 //
-// Calls are signed with this machine's time. One that was refused, perhaps for
-// its timestamp, is made once more at once with the time by the refusal's Date,
-// if that is more than 2 seconds away. If that time is accepted, later calls are
-// signed with it, until one of them is refused for good.
+// Calls are signed with this machine's time. A refused call, perhaps for its
+// timestamp, is repeated once at once with the time by the refusal's Date, if that
+// differs by more than 2 seconds. If that time is accepted, later calls are signed
+// with it, until one of them is refused for good.
 type Client struct {
+	*core.Upstream
 	// Accounts are whether people are registered. Somebody is not if the API
-	// says success without a DID, or one of the NotFoundCodes; that code counts
-	// also with a status of 4xx other than those for credentials, time and
-	// limits.
-	Accounts *core.Cached[core.Identity, core.Account]
-	// Logins are those of a DID in the past 30 days, newest first. Success
-	// without a list, null included, is no answer: only an empty list says
-	// that there are none.
-	Logins *core.Cached[string, []core.Login]
-	// Registration asks for the account that Probe asks for, and forgets the
-	// answer. That it was answered is kept for a minute at most.
-	Registration *core.Cached[struct{}, struct{}]
+	// says success without a DID, or one of the NotFoundCodes, which count also with
+	// a status of 4xx, but for credentials, time and limits.
+	Accounts *core.Query[core.Identity, core.Account]
+	// Logins are the logins of a DID in the past 30 days, newest first. Only an empty
+	// list says that there are none; null does not.
+	Logins *core.Query[string, []core.Login]
 
 	settings Settings
-	clock    clock
 	rest     *rest.Client
+	now      func() time.Time
+	// A Date may be a proxy's whose clock is off, so it is only a guess: a correction
+	// is kept once the service has accepted a timestamp made with it.
+	ahead      atomic.Int64 // nanoseconds that the last Date was ahead of now
+	correction atomic.Int64 // nanoseconds to add to now
 }
+
+// maxPingTTL is how long an answer to Ping is cached at most.
+const maxPingTTL = time.Minute
+
+// anybody is whom Ping and Probe ask for.
+var anybody = core.Identity{Platform: "Telegram", UID: "1"}
 
 // New makes a client. It asks nothing.
 func New(s Settings, c *core.Cache) *Client {
-	p := &Client{settings: s, clock: clock{now: time.Now}, rest: rest.New(Service, c.CallTimeout)}
-	breaker := core.NewBreaker(c, Service, min(s.ExistsTTL, s.LoginsTTL), nil)
-	p.Accounts = core.NewCached(breaker, core.Query[core.Identity, core.Account]{
+	p := &Client{settings: s, now: time.Now, rest: rest.New(Service, c.CallTimeout)}
+	p.Upstream = core.NewUpstream(c, Service, min(s.ExistsTTL, s.LoginsTTL), nil)
+	p.Accounts = core.NewQuery(p.Upstream, &core.Query[core.Identity, core.Account]{
 		Name: "account", TTL: s.ExistsTTL, Fetch: p.account,
 	})
-	p.Logins = core.NewCached(breaker, core.Query[string, []core.Login]{
+	p.Logins = core.NewQuery(p.Upstream, &core.Query[string, []core.Login]{
 		Name: "logins", TTL: s.LoginsTTL, Fetch: p.logins, Clone: slices.Clone[[]core.Login],
 	})
-	p.Registration = core.NewCached(breaker, core.Query[struct{}, struct{}]{
-		Name: "registration", TTL: min(s.ExistsTTL, registrationTTL),
+	core.PingWith(p.Upstream, core.NewQuery(p.Upstream, &core.Query[struct{}, struct{}]{
+		Name: "registration", TTL: min(s.ExistsTTL, maxPingTTL),
 		Fetch: func(ctx context.Context, _ struct{}) (struct{}, error) {
 			_, err := p.account(ctx, anybody)
 			return struct{}{}, err
 		},
-	})
+	}))
 	return p
-}
-
-// registrationTTL is how long it is known that Registration was answered.
-const registrationTTL = time.Minute
-
-// anybody is whom Probe and Registration ask for; the answer does not matter.
-var anybody = core.Identity{Platform: "Telegram", UID: "1"}
-
-// Clocks is what Probe has learned of the service's clock.
-type Clocks struct {
-	// Known is whether an answer was dated. Then Ahead is how far its date was
-	// ahead of this machine's clock; 0 is less than two seconds.
-	Known bool
-	Ahead time.Duration
-	// Allowed is whether the service accepts what is signed with its own time,
-	// and the client does so.
-	Allowed bool
 }
 
 // Probe asks for an account, past the cache. Without an error the service has
 // accepted the signature.
-func (c *Client) Probe(ctx context.Context) (Clocks, error) {
+func (c *Client) Probe(ctx context.Context) error {
 	_, err := c.account(ctx, anybody)
-	found := Clocks{Known: c.clock.dated.Load()}
-	if ahead := c.Skew(); !same(ahead, 0) {
-		found.Ahead, found.Allowed = ahead, same(ahead, c.clock.corrected())
-	}
-	return found, err
+	return err
 }
 
 // Skew is how far the Date of the API's last answer was ahead of this machine's
 // clock, to about a second; 0 before the first answer. What the round trip may
 // account for is not counted.
-func (c *Client) Skew() time.Duration { return time.Duration(c.clock.ahead.Load()) }
+func (c *Client) Skew() time.Duration { return time.Duration(c.ahead.Load()) }
 
-// endpoint is one of the API's two questions.
-type endpoint struct{ name, path string }
+// tolerance is how far apart two times may be and still count as the same. The
+// resolution of a Date is a second.
+const tolerance = 2 * time.Second
 
-var (
-	existence = endpoint{"existence check", "/api/v1/partner/user/exists"}
-	history   = endpoint{"login history", "/api/v1/partner/user/dapps/login/log"}
-)
+func same(a, b time.Duration) bool { return (a - b).Abs() <= tolerance }
 
-// fail makes an error of the endpoint.
-func (e endpoint) fail(reason core.Reason, err error) error {
-	return Service.Fail(reason, err).During(e.name)
+// account asks who somebody is. Nobody says whether the service compares letters
+// exactly, so a "no" about an EVM wallet counts only if its lower-case form gets
+// one too.
+func (c *Client) account(ctx context.Context, id core.Identity) (core.Account, error) {
+	found, err := c.exists(ctx, id)
+	if lower := strings.ToLower(id.UID); err == nil && !found.Registered() && id.Platform == core.EVM && lower != id.UID {
+		return c.exists(ctx, core.Identity{Platform: id.Platform, UID: lower})
+	}
+	return found, err
 }
 
-func (e endpoint) malformed(problem string) error { return e.fail(core.Malformed, errors.New(problem)) }
-
-func (c *Client) account(ctx context.Context, id core.Identity) (core.Account, error) {
-	if id.Platform == "" || id.UID == "" {
-		return core.Account{}, existence.fail(core.Rejected, errors.New("no user to ask for"))
-	}
+func (c *Client) exists(ctx context.Context, id core.Identity) (core.Account, error) {
 	got, err := c.ask(ctx, existence, map[string]string{"platform": id.Platform, "platform_uid": id.UID})
 	switch {
 	case got.code != "" && slices.Contains(c.settings.NotFoundCodes, got.code):
@@ -145,29 +137,25 @@ func (c *Client) logins(ctx context.Context, of string) ([]core.Login, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseLogins(got.data, c.clock.now().Add(c.clock.corrected()))
+	return parseLogins(got.data, c.now().Add(time.Duration(c.correction.Load())))
 }
 
-// ask sends a signed request and returns its answer. Both are there if the
-// service refused with a code of its own. A refusal may be the clock's fault, so
-// the call is made once more with the time by the refusal's Date.
+// ask sends a signed request, once more if the clock may be why it was refused.
+// There is an answer beside the error if the service refused with a code of its
+// own.
 func (c *Client) ask(ctx context.Context, e endpoint, members map[string]string) (answer, error) {
-	address, err := url.Parse(c.settings.URL + e.path)
-	if err != nil {
-		return answer{}, e.fail(core.Unreachable, errors.New("the base URL is not valid"))
-	}
 	inner := canonical(members)
-	correction := c.clock.corrected()
-	got, err := c.attempt(ctx, e, address, inner, correction)
+	correction := time.Duration(c.correction.Load())
+	got, err := c.attempt(ctx, e, inner, correction)
 	if byDate := c.Skew(); c.refused(got, err) && !same(byDate, correction) {
 		correction = byDate
-		got, err = c.attempt(ctx, e, address, inner, correction)
+		got, err = c.attempt(ctx, e, inner, correction)
 	}
 	switch {
 	case c.refused(got, err):
-		c.clock.correction.Store(0)
+		c.correction.Store(0)
 	case err == nil || got.code != "":
-		c.clock.correction.Store(int64(correction))
+		c.correction.Store(int64(correction))
 	}
 	return got, err
 }
@@ -176,21 +164,56 @@ func (c *Client) ask(ctx context.Context, e endpoint, members map[string]string)
 // timestamp. A code that means "no such user" is an answer.
 func (c *Client) refused(got answer, err error) bool {
 	failure, _ := errors.AsType[*core.Error](err)
-	return got.code != "" && !slices.Contains(c.settings.NotFoundCodes, got.code) || failure != nil && failure.Reason == core.Denied
+	rejected := got.code != "" && !slices.Contains(c.settings.NotFoundCodes, got.code)
+	return rejected || failure != nil && failure.Reason == core.Denied
 }
 
 // attempt makes one call, signed for this machine's time with that correction.
-func (c *Client) attempt(ctx context.Context, e endpoint, address *url.URL, inner string, correction time.Duration) (answer, error) {
-	before := c.clock.now()
+func (c *Client) attempt(ctx context.Context, e endpoint, inner string, correction time.Duration) (answer, error) {
+	address, err := url.Parse(c.settings.URL + e.path)
+	if err != nil {
+		return answer{}, e.fail(core.Unreachable, errors.New("the base URL is not valid"))
+	}
+	sent := c.now()
 	resp, err := c.rest.Do(ctx, rest.Request{
 		Attempt: e.name,
 		Method:  http.MethodPost,
 		URL:     address.String(),
-		Header:  c.sign(before.Add(correction), address.EscapedPath(), inner),
+		Header:  c.sign(sent.Add(correction), address.EscapedPath(), inner),
 		Body:    []byte(canonical(map[string]string{"requestBody": inner})),
 	})
-	if resp != nil {
-		c.clock.learn(resp.Date, before)
+	if resp != nil && !resp.Date.IsZero() {
+		// The service wrote the Date at some time in between, and cut it to whole
+		// seconds. What the round trip may account for is no skew.
+		trip := c.now().Sub(sent)
+		ahead := resp.Date.Add(time.Second / 2).Sub(sent.Add(trip / 2))
+		doubt := max(trip/2, 0)
+		ahead -= min(max(ahead, -doubt), doubt)
+		c.ahead.Store(int64(ahead))
 	}
 	return e.open(resp, err)
+}
+
+// sign returns the headers of a POST of inner to path at that time.
+func (c *Client) sign(at time.Time, path, inner string) http.Header {
+	timestamp := strconv.FormatInt(at.UnixMilli(), 10)
+	mac := hmac.New(sha256.New, []byte(c.settings.SecretKey.Reveal()))
+	mac.Write([]byte(timestamp + http.MethodPost + path + inner))
+	header := http.Header{}
+	header.Set("Content-Type", "application/json")
+	header.Set("appid", c.settings.AppID)
+	header.Set("timestamp", timestamp)
+	header.Set("sign", base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	return header
+}
+
+// canonical writes members as the service does when it checks a signature: in
+// alphabetical order, without white space. HTML characters stay as they are: only
+// Go escapes them, and the service would sign other bytes.
+func canonical(members map[string]string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(members) // a map of strings cannot fail to encode
+	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -71,6 +72,7 @@ func TestOnlyWhatTheContractNamesIsAnAnswer(t *testing.T) {
 		{200, core.Malformed, []string{`{"data":null}`, `{"code":null}`, `{"code":false,"data":null}`, `{"code":"0","data":null}`,
 			`{"code":"0","data":{"did":"` + did + `"}}`, `{"code":"","data":null}`, `{"Code":0,"data":null}`, `{"code":0,"code":404}`,
 			`null`, `[{"code":0}]`, `{"code":0,"data":[]}`, `{"code":0,"data":""}`, `{"code":0,"data":0}`, `{"code":0,"data":false}`,
+			`{"code":0,"data":{"user":{"did":"` + did + `"}}}`, `{"code":0,"data":{"DID":"` + did + `"}}`, `{"code":0,"data":{"exists":true}}`,
 			`{"code":0,"data":{"mid":"0x1"}}`, `{"code":0,"data":{"did":1234567}}`, `{"code":0,"data":{"did":{}}}`,
 			`{"code":0,"data":{"did":"1234567"}}`, `{"code":0,"data":{"did":"did:herald:"}}`, `{"code":0,"data":{"did":"did::0xAb12"}}`,
 			`{"code":0,"data":{"did":"did:herald:0x Ab12"}}`, `{"code":0,"data":{"did":"` + did + `\n"}}`,
@@ -129,14 +131,49 @@ func TestOnlyAListIsAnAnswerAboutLogins(t *testing.T) {
 	wantReason(t, err, core.Rejected)
 }
 
-func TestNobodyIsNotAskedFor(t *testing.T) {
-	c := said(t, 200, `{"code":0}`)
-	for _, nobody := range []core.Identity{{Platform: "Telegram"}, {UID: ann.UID}} {
-		_, err := c.Accounts.Fetch(t.Context(), nobody)
-		wantReason(t, err, core.Rejected)
-	}
-	_, err := c.Logins.Fetch(t.Context(), "")
+func TestLoginsOfNobodyAreNotAskedFor(t *testing.T) {
+	_, err := said(t, 200, `{"code":0,"data":[]}`).Logins.Fetch(t.Context(), "")
 	wantReason(t, err, core.Rejected)
+}
+
+func TestANoAboutAnEVMWalletIsSaidOnceItsLowerCaseFormIsUnknownToo(t *testing.T) {
+	const wallet, lower = "0x52908400098527886E0F7030069857D2E4169EE7", "0x52908400098527886e0f7030069857d2e4169ee7"
+	var asked []string
+	known := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		uid := regexp.MustCompile(`0x[0-9a-zA-Z]+`).FindString(string(body))
+		asked = append(asked, uid)
+		switch known {
+		case uid:
+			io.WriteString(w, `{"code":0,"data":{"did":"`+did+`"}}`)
+		case "fails":
+			if uid == lower {
+				w.WriteHeader(500)
+			}
+			fallthrough
+		default:
+			io.WriteString(w, `{"code":0,"data":null}`)
+		}
+	}))
+	defer server.Close()
+	c := newClient(partner.Settings{URL: server.URL}, time.Minute)
+	for _, test := range []struct {
+		known, did string
+		asked      []string
+		want       core.Reason
+	}{
+		{wallet, did, []string{wallet}, ""},
+		{lower, did, []string{wallet, lower}, ""},
+		{"", "", []string{wallet, lower}, ""},
+		{"fails", "", []string{wallet, lower}, core.Unreachable},
+	} {
+		known, asked = test.known, nil
+		got, err := c.Accounts.Fetch(t.Context(), core.Identity{Platform: core.EVM, UID: wallet})
+		if got.DID != test.did || !slices.Equal(asked, test.asked) || (err != nil) != (test.want != "") {
+			t.Errorf("%q is known: got %q, %v, asked for %v", test.known, got.DID, err, asked)
+		}
+	}
 }
 
 func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {

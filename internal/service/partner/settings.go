@@ -12,10 +12,9 @@ import (
 
 // Settings are what an operator chooses.
 type Settings struct {
-	// URL is the API's origin, perhaps with a path prefix, without a slash at
-	// its end. The prefix is part of the path that is signed: that is the path
-	// of the request, and the API cannot see which part of it the settings call
-	// a prefix. So a proxy that cuts a prefix off cannot be used here.
+	// URL is the API's origin and perhaps a path prefix, without a slash at its end.
+	// The prefix is signed as part of the path, so a proxy that cuts a prefix off
+	// cannot be used here.
 	URL       string
 	AppID     string
 	SecretKey secret.Value
@@ -32,7 +31,7 @@ func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Partner API", Name: "PARTNER_BASE_URL", Required: true, Example: "https://partner.example.org",
 			Comment: "Where the partner API is; /api/v1/partner/... is appended.",
-			Set:     config.Field(&s.URL, config.BaseURL)},
+			Set:     config.Field(&s.URL, config.BaseURLWithout("/api/v1/partner"))},
 		{Name: "PARTNER_APP_ID", Required: true, Example: "my-app-id",
 			Comment: "The application ID that the partner gave you.",
 			Set:     config.Field(&s.AppID, config.Visible)},

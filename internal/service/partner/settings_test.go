@@ -11,6 +11,8 @@ func TestSettingsRefuseOtherForms(t *testing.T) {
 	const canary = configtest.Canary
 	table := new(partner.Settings).Table()
 	configtest.Refuses(t, table, "PARTNER_BASE_URL", "", "", canary, "//host", "https://ho st")
+	configtest.Refuses(t, table, "PARTNER_BASE_URL", "/api/v1/partner, which is appended",
+		"https://host/api/v1/partner", "https://host/gate/api/v1/partner/user/exists")
 	configtest.Refuses(t, table, "PARTNER_APP_ID", "", "", "a b")
 	configtest.Refuses(t, table, "PARTNER_SECRET_KEY", "required", "")
 	configtest.Refuses(t, table, "PARTNER_NOT_FOUND_CODES", "entry", "1,0", "00", "-0", "<"+canary+">")

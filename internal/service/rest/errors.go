@@ -11,9 +11,9 @@ import (
 	"herald/internal/transport"
 )
 
-// StatusError is the error that a response's status and Retry-After stand for;
-// nil for success. 206 is no success: nobody asked for a part, and a part of a
-// number is another number.
+// StatusError returns the error that a response's status and Retry-After stand
+// for, or nil for success. 206 is a failure: nobody asked for a part, and a part of
+// a number is another number.
 func StatusError(service *core.Service, resp *http.Response) *core.Error {
 	failure := service.Fail(core.Malformed, fmt.Errorf("answered with status %d", resp.StatusCode))
 	switch status := resp.StatusCode; {
@@ -35,8 +35,8 @@ func StatusError(service *core.Service, resp *http.Response) *core.Error {
 	return failure
 }
 
-// CallError is the error of a call that got no response, or not the whole of
-// one, which err of a transport's client says.
+// CallError returns the error of a call that got no whole response. err is the
+// HTTP client's.
 func CallError(service *core.Service, err error) *core.Error {
 	err = transport.Clean(err)
 	failure := service.Fail(core.Unreachable, err)

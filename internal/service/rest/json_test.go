@@ -26,7 +26,7 @@ func TestParse(t *testing.T) {
 	for _, text := range []string{
 		"", "<html></html>", "Error calculating total supply", "1 2", `{"a":1}}`, `{"a":[1,`, "NaN", "98,765,432", "007",
 		`{"a":1,"a":1}`, `{"a":1,"\u0061":1}`, `[{"a":{"b":1,"b":2}}]`,
-		strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40), strings.Repeat("[", 300_000),
+		strings.Repeat("[", 300_000),
 	} {
 		if v, err := rest.Parse([]byte(text)); err == nil {
 			t.Errorf("%.50s: got %#v, want an error", text, v)

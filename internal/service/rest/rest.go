@@ -1,10 +1,9 @@
 // Package rest asks one question of a service over HTTP and turns everything
 // that can go wrong into a *core.Error.
 //
-// One call is one attempt: it neither retries nor remembers failures, because
-// core does both, once for every service. What a service answers is believed
-// only as far as its bytes go: bodies are bounded, JSON is parsed strictly, and
-// nothing of either, nor of a URL, gets into an error.
+// It neither retries nor remembers failures: core does both for every service.
+// Bodies are bounded, JSON is parsed strictly, and nothing of a body or a URL gets
+// into an error.
 package rest
 
 import (
@@ -30,11 +29,8 @@ type Client struct {
 
 // New makes a client whose every call takes at most timeout.
 func New(service *core.Service, timeout time.Duration) *Client {
-	return &Client{service, transport.New(transport.Options{
-		Timeout:  timeout,
-		MaxBody:  MaxBody,
-		MaxConns: core.MaxCalls,
-	})}
+	options := transport.Options{Timeout: timeout, MaxBody: MaxBody, MaxConns: core.MaxCalls}
+	return &Client{service: service, http: transport.New(options)}
 }
 
 // Request is one call. Header may be nil; it is not kept.
@@ -96,8 +92,8 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	return &answer, nil
 }
 
-// hasEnd reports whether the response announced the end of its body. Of one
-// that was compressed the length is not known, but compression has an end too.
+// hasEnd reports whether the response announced the end of its body. A compressed
+// one has no length, but compression marks its end too.
 func hasEnd(resp *http.Response) bool {
 	return resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0 || resp.Uncompressed || resp.ProtoMajor >= 2
 }

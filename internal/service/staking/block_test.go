@@ -18,7 +18,7 @@ func TestTheAgeOfABlockIsJudgedToTheSecond(t *testing.T) {
 		ago := func(d time.Duration) *big.Int { return big.NewInt(time.Now().Add(-d).Unix()) }
 		for name, test := range map[string]struct {
 			timestamp *big.Int
-			want      core.Reason // "" is none
+			want      core.Reason // "": no error
 		}{
 			"now":                {ago(0), ""},
 			"just young enough":  {ago(limit), ""},
@@ -31,8 +31,8 @@ func TestTheAgeOfABlockIsJudgedToTheSecond(t *testing.T) {
 			"zero":               {new(big.Int), core.Malformed},
 			"none":               {nil, core.Malformed},
 		} {
-			b := block{big.NewInt(7), test.timestamp}
-			err := (&Client{maxBlockAge: limit}).recent(b)
+			b := block{number: 7, timestamp: test.timestamp}
+			err := (&Client{settings: Settings{MaxBlockAge: limit}}).recent(b)
 			if test.want == "" && err != nil {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -44,7 +44,7 @@ type header struct {
 }
 
 // node is a JSON-RPC node on loopback, made of go-ethereum's own server. Its
-// exported methods are those of the eth namespace. It answers one request at a
+// exported methods make the eth namespace. It answers one request at a
 // time; tests change it between requests.
 type node struct {
 	chain contracts

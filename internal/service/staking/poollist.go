@@ -14,65 +14,59 @@ import (
 	"herald/internal/core"
 )
 
-// poolEntry is a pool as it is written, and where.
-type poolEntry struct{ place, address, name string }
+// maxPoolName bounds the name of a pool, in characters.
+const maxPoolName = 64
 
-// parsePools reads the addresses in value or, after an @, those in a file.
+// parsePools reads the addresses in value or, after an @, those in a file with a
+// pool a line: its address and, after white space, perhaps its name.
 func parsePools(value string) ([]core.Pool, error) {
-	if path, isFile := strings.CutPrefix(value, "@"); isFile {
-		const limit = 1 << 20
-		content, err := config.ReadFile(path, limit)
-		if err != nil {
-			return nil, fmt.Errorf("the file named after @ %w", err)
-		}
-		return parsePoolFile(content)
+	path, isFile := strings.CutPrefix(value, "@")
+	if !isFile {
+		return parsePoolList("entry", config.SplitList(value))
 	}
-	var entries []poolEntry
-	for i, address := range config.SplitList(value) {
-		entries = append(entries, poolEntry{fmt.Sprintf("entry %d", i+1), address, ""})
+	const maxSize = 1 << 20
+	content, err := config.ReadFile(path, maxSize)
+	if err != nil {
+		return nil, fmt.Errorf("the file named after @ %w", err)
 	}
-	return checkPools(entries)
+	lines := strings.Split(content, "\n")
+	for i, line := range lines {
+		lines[i] = poolComment.ReplaceAllString(strings.TrimRight(line, "\r"), "")
+	}
+	return parsePoolList("line", lines)
 }
 
 // poolComment is a # at a line's start, or with white space on both sides, so
 // that a name may be "Pool #3".
 var poolComment = regexp.MustCompile(`^\s*#.*$|\s#(\s.*)?$`)
 
-// parsePoolFile reads a pool a line: its address and, after white space, its
-// name if it has one.
-func parsePoolFile(content string) ([]core.Pool, error) {
-	var entries []poolEntry
-	for i, line := range strings.Split(content, "\n") {
-		line = strings.TrimSpace(poolComment.ReplaceAllString(strings.TrimRight(line, "\r"), ""))
+// parsePoolList reads pools and fails with all that is wrong. place is what each of
+// lines is called.
+func parsePoolList(place string, lines []string) ([]core.Pool, error) {
+	var pools []core.Pool
+	var wrong []error
+	seen := map[common.Address]int{}
+	invisible := func(r rune) bool { return !unicode.IsGraphic(r) }
+	for i, line := range lines {
+		line = strings.TrimSpace(line)
 		if line == "" {
 			continue
 		}
-		address, name := line, ""
+		text, name := line, ""
 		if end := strings.IndexFunc(line, unicode.IsSpace); end >= 0 {
-			address, name = line[:end], strings.TrimSpace(line[end:])
+			text, name = line[:end], strings.TrimSpace(line[end:])
 		}
-		entries = append(entries, poolEntry{fmt.Sprintf("line %d", i+1), address, name})
-	}
-	return checkPools(entries)
-}
-
-// checkPools makes pools of the entries, and fails with all that is wrong.
-func checkPools(entries []poolEntry) ([]core.Pool, error) {
-	var pools []core.Pool
-	var wrong []error
-	places := map[common.Address]string{}
-	for _, e := range entries {
-		address, err := parseContract(e.address)
+		address, err := parseContract(text)
 		switch {
 		case err != nil:
-			wrong = append(wrong, fmt.Errorf("%s %w", e.place, err))
-		case places[address] != "":
-			wrong = append(wrong, fmt.Errorf("%s repeats the address of %s", e.place, places[address]))
-		case !validPoolName(e.name):
-			wrong = append(wrong, fmt.Errorf("%s has a name that is not at most %d visible characters", e.place, longestPoolName))
+			wrong = append(wrong, fmt.Errorf("%s %d %w", place, i+1, err))
+		case seen[address] > 0:
+			wrong = append(wrong, fmt.Errorf("%s %d repeats the address of %s %d", place, i+1, place, seen[address]))
+		case !utf8.ValidString(name), utf8.RuneCountInString(name) > maxPoolName, strings.ContainsFunc(name, invisible):
+			wrong = append(wrong, fmt.Errorf("%s %d has a name that is not at most %d visible characters", place, i+1, maxPoolName))
 		default:
-			places[address] = e.place
-			pools = append(pools, core.Pool{Address: address, Name: e.name})
+			seen[address] = i + 1
+			pools = append(pools, core.Pool{Address: address, Name: name})
 		}
 	}
 	switch {
@@ -82,11 +76,4 @@ func checkPools(entries []poolEntry) ([]core.Pool, error) {
 		return nil, errors.New("names no pool")
 	}
 	return pools, nil
-}
-
-const longestPoolName = 64
-
-func validPoolName(name string) bool {
-	invisible := func(r rune) bool { return !unicode.IsGraphic(r) }
-	return utf8.ValidString(name) && utf8.RuneCountInString(name) <= longestPoolName && !strings.ContainsFunc(name, invisible)
 }

@@ -75,13 +75,13 @@ func FuzzPoolFile(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, content string) {
-		list, err := parsePoolFile(content)
+		list, err := parsePoolList("line", strings.Split(content, "\n"))
 		if (len(list) == 0) != (err != nil) || err != nil && strings.Count(err.Error(), "\n") > 10 {
 			t.Fatalf("%d pools and %v", len(list), err)
 		}
 		seen := map[string]bool{}
 		for _, p := range list {
-			if seen[p.Address.Hex()] || !validPoolName(p.Name) {
+			if seen[p.Address.Hex()] || len([]rune(p.Name)) > maxPoolName {
 				t.Errorf("accepted %v", p)
 			}
 			seen[p.Address.Hex()] = true

@@ -19,13 +19,13 @@ import (
 
 func TestProbeNamesWhatIsNotAsConfigured(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, chain contracts, n *node, c *Client) {
-		multicall := multicallOff
-		if c.multicall != nil {
-			multicall = multicallWorks
+		way := "Multicall3 is off, so they are read by JSON-RPC batch"
+		if c.settings.Multicall != nil {
+			way = "Multicall3 reads them in one call"
 		}
 		found, err := c.Probe(t.Context())
-		if err != nil || found.ChainID.Int64() != testChain || found.Block.Int64() != 1000 || time.Since(found.BlockTime) > time.Minute ||
-			found.Deployed != 21 || found.Missing != nil || found.Multicall != multicall {
+		if err != nil || found.ChainID.Int64() != testChain || found.Block != 1000 || time.Since(found.BlockTime) > time.Minute ||
+			found.Deployed != 21 || found.Missing != nil || found.Way != way {
 			t.Errorf("got %+v, %v", found, err)
 		}
 		for want, odd := range map[string]contract{
@@ -33,7 +33,7 @@ func TestProbeNamesWhatIsNotAsConfigured(t *testing.T) {
 			"STAKING_PENDING_METHOD is not answered by ": pool(wordOf(0), nil),
 			"no contract at ":                            nil,
 		} {
-			one := c.pools[3]
+			one := c.settings.Pools[3]
 			sound := chain[one.Address]
 			chain[one.Address] = odd
 			found, err = c.Probe(t.Context())
@@ -50,62 +50,30 @@ func TestProbeNamesWhatIsNotAsConfigured(t *testing.T) {
 		}
 		n.chainID = 1
 		found, err = c.Probe(t.Context())
-		wantReason(t, err, core.Malformed)
-		if found.ChainID.Cmp(big.NewInt(1)) != 0 || found.Block != nil {
+		wantReason(t, err, core.Denied)
+		if found.ChainID.Cmp(big.NewInt(1)) != 0 || found.Block != 0 {
 			t.Errorf("of another chain: got %+v", found)
 		}
 	})
 }
 
-func TestProbeTellsThatMulticallIsNone(t *testing.T) {
+// Multicall3 need not be where most chains have it; at an address that somebody
+// chose it must work.
+func TestProbeSaysWhetherMulticallWorks(t *testing.T) {
 	ones := evmabi.EncodeResults(slices.Repeat([]evmabi.Result{{Success: true, Data: wordOf(1)}}, 3))
-	chain, pools := stakers()
-	for name, other := range map[string]contract{
-		"reverts": pool(nil, nil),
-		"ones":    pool(ones, nil),
-		"of another chain": func(input []byte, at header) ([]byte, error) {
-			at.chainID = 1
-			return chain.multicall(input, at)
-		},
-		"of another time": func(input []byte, at header) ([]byte, error) {
-			at.Timestamp = secondsAgo(3600)()
-			return chain.multicall(input, at)
-		},
-	} {
-		chain[multicallAddr] = other
-		found, err := newClient(t, newNode(t, chain), pools).Probe(t.Context())
-		wrong, ok := errors.AsType[*config.WrongError](err)
-		if !ok || !strings.Contains(wrong.Problem, multicallAddr.Hex()) || !strings.HasPrefix(wrong.Settings, "MULTICALL_ADDRESS") {
-			t.Errorf("%s: got %v", name, err)
-		}
-		if found.Deployed != 21 || found.Multicall != "" {
-			t.Errorf("%s: found %+v", name, found)
-		}
-	}
-}
-
-// A Multicall3 need not be where most chains have it, and a node may allow a call
-// too little gas for all pools.
-func TestProbeTakesAMulticallThatIsMissingByDefaultOrMayNotDoSoMuch(t *testing.T) {
-	chain, pools := stakers()
-	n := newNode(t, chain)
-	few := func(input []byte, at header) ([]byte, error) {
-		if len(input) > 5000 {
-			return nil, revert{"out of gas"}
-		}
-		return chain.multicall(input, at)
-	}
-	for want, multicall := range map[string]contract{multicallWorks: few, multicallMissing: nil} {
-		chain[multicallAddr] = multicall
-		if found, err := newClient(t, n, pools).Probe(t.Context()); err != nil || found.Deployed != 21 || found.Multicall != want {
-			t.Errorf("want %s: %+v, %v", want, found, err)
-		}
-	}
 	elsewhere := common.HexToAddress("0x0000000000000000000000000000000000000abc")
-	_, err := newClient(t, n, pools, func(s *Settings) { s.Multicall = &elsewhere }).Probe(t.Context())
-	wrong, ok := errors.AsType[*config.WrongError](err)
-	if !ok || wrong.Problem != "no contract at "+elsewhere.Hex() || !strings.HasPrefix(wrong.Settings, "MULTICALL_ADDRESS") {
-		t.Errorf("at another address: %v", err)
+	for name, other := range map[string]contract{"none": nil, "reverts": pool(nil, nil), "ones": pool(ones, nil)} {
+		chain, pools := stakers()
+		chain[multicallAddr], chain[elsewhere] = other, other
+		found, err := newClient(t, newNode(t, chain), pools).Probe(t.Context())
+		if err != nil || found.Way != "Multicall3 does not work here, so they are read by JSON-RPC batch" {
+			t.Errorf("%s, by default: %+v, %v", name, found, err)
+		}
+		_, err = newClient(t, newNode(t, chain), pools, func(s *Settings) { s.Multicall = &elsewhere }).Probe(t.Context())
+		wrong, ok := errors.AsType[*config.WrongError](err)
+		if !ok || wrong.Problem != "no Multicall3 works at "+elsewhere.Hex() || !strings.HasPrefix(wrong.Settings, "MULTICALL_ADDRESS") {
+			t.Errorf("%s, chosen: %v", name, err)
+		}
 	}
 }
 

@@ -5,14 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
 	"golang.org/x/sync/errgroup"
 
+	"herald/internal/config"
 	"herald/internal/core"
+	"herald/internal/service/staking/evmabi"
 )
 
 // call is one eth_call.
@@ -33,42 +37,86 @@ type reading struct {
 	answers []answer
 }
 
-// read makes the calls in the best way that works, and fails if verify does.
-func (c *Client) read(ctx context.Context, calls []call) (reading, error) {
-	if c.multicall != nil && !c.noMulticall.active() {
-		r, err := c.aggregate(ctx, calls)
-		if err == nil {
-			err = c.verify(r, &c.seenByContract)
+// read makes the calls in the best way that works. It refuses answers of another
+// chain or of a block that is too old.
+func (c *Client) read(ctx context.Context, calls []call) (r reading, err error) {
+	err = errUnsupported
+	if c.settings.Multicall != nil && !c.noMulticall.active() {
+		if r, err = c.aggregate(ctx, calls); errors.Is(err, errUnsupported) {
+			c.noMulticall.start()
 		}
-		if !errors.Is(err, errUnfit) {
-			return r, err
-		}
-		c.noMulticall.start()
 	}
-	r, err := c.readPinned(ctx, calls)
+	if errors.Is(err, errUnsupported) {
+		r, err = c.readPinned(ctx, calls)
+	}
 	if err == nil {
-		err = c.verify(r, &c.seenByNode)
+		err = c.sameChain(r.chainID)
+	}
+	if err == nil {
+		err = c.recent(r.block)
 	}
 	return r, err
 }
 
-// verify refuses answers of another chain, of a block that is too old, or of
-// one far behind seen.
-func (c *Client) verify(r reading, seen *head) error {
-	if err := c.sameChain(r.chainID); err != nil {
-		return err
+// sameChain fails as Denied: only an admin can point the bot at another node.
+func (c *Client) sameChain(id *big.Int) error {
+	if id.Cmp(new(big.Int).SetUint64(c.settings.ChainID)) == 0 {
+		return nil
 	}
-	if err := c.recent(r.block); err != nil {
-		return err
-	}
-	return seen.advance(r.block.number)
+	return Service.Fail(core.Denied, &config.WrongError{
+		Problem:  fmt.Sprintf("the node is of chain %d, but chain %d is configured", id, c.settings.ChainID),
+		Settings: "EVM_CHAIN_ID and EVM_RPC_URL",
+	})
 }
 
-func (c *Client) sameChain(id *big.Int) error {
-	if id.Cmp(new(big.Int).SetUint64(c.chainID)) != 0 {
-		return malformed(fmt.Sprintf("the node is of chain %d, but chain %d is configured", id, c.chainID))
+// aboutBlock are the methods of Multicall3 that say where it is executed.
+var aboutBlock = [][]byte{
+	evmabi.Selector("getChainId()"), evmabi.Selector("getBlockNumber()"), evmabi.Selector("getCurrentBlockTimestamp()"),
+}
+
+var aggregate3 = evmabi.Selector("aggregate3((address,bool,bytes)[])")
+
+// aggregate makes all calls in one eth_call, and with them asks the very
+// execution which chain and block it is on: behind a load balancer another
+// request may reach another node. It fails with errUnsupported if there is no
+// Multicall3, or the node does not let it do so much.
+func (c *Client) aggregate(ctx context.Context, calls []call) (reading, error) {
+	self := *c.settings.Multicall
+	var packed []evmabi.Call
+	for _, method := range aboutBlock {
+		packed = append(packed, evmabi.Call{Target: self, AllowFailure: true, Data: method})
 	}
-	return nil
+	for _, call := range calls {
+		packed = append(packed, evmabi.Call{Target: call.to, AllowFailure: true, Data: call.data})
+	}
+	input := slices.Concat(aggregate3, evmabi.EncodeCalls(packed))
+	var output hexutil.Bytes
+	err := c.rpc.CallContext(ctx, &output, "eth_call", call{to: self, data: input}.params(), "latest")
+	switch {
+	case err != nil && failure(err).Reason == core.Rejected:
+		return reading{}, errUnsupported
+	case err != nil:
+		return reading{}, err
+	}
+	results, err := evmabi.DecodeResults(output)
+	if err != nil || len(results) != len(packed) {
+		return reading{}, errUnsupported
+	}
+	answers := make([]answer, len(results))
+	for i, r := range results {
+		answers[i].data = r.Data
+		if !r.Success {
+			answers[i].err = errReverted
+		}
+	}
+	id, idErr := decodeUint256(answers[0].data)
+	number, numberErr := decodeUint256(answers[1].data)
+	timestamp, timeErr := decodeUint256(answers[2].data)
+	if idErr != nil || numberErr != nil || timeErr != nil || !number.IsUint64() {
+		return reading{}, errUnsupported
+	}
+	at := block{number: number.Uint64(), timestamp: timestamp}
+	return reading{chainID: id, block: at, answers: answers[len(aboutBlock):]}, nil
 }
 
 // readPinned makes the calls as JSON-RPC calls of their own, with the chain's
@@ -84,7 +132,7 @@ func (c *Client) readPinned(ctx context.Context, calls []call) (reading, error) 
 	for i, call := range calls {
 		elems = append(elems, rpc.BatchElem{
 			Method: "eth_call",
-			Args:   []any{call.params(), (*hexutil.Big)(newest.number)},
+			Args:   []any{call.params(), hexutil.Uint64(newest.number)},
 			Result: &results[i],
 		})
 	}
@@ -94,9 +142,13 @@ func (c *Client) readPinned(ctx context.Context, calls []call) (reading, error) 
 	if err := elems[0].Error; err != nil {
 		return reading{}, err
 	}
-	r := reading{chainID: id.ToInt(), block: newest, answers: make([]answer, len(calls))}
+	r := reading{chainID: id.ToInt(), block: newest}
 	for i := range calls {
-		r.answers[i] = answer{data: results[i], err: elems[i+1].Error}
+		err := elems[i+1].Error
+		if err != nil && failure(err) == errUnknownBlock {
+			return reading{}, errUnknownBlock
+		}
+		r.answers = append(r.answers, answer{data: results[i], err: err})
 	}
 	return r, nil
 }
@@ -111,10 +163,10 @@ func (c *Client) newestBlock(ctx context.Context) (block, error) {
 	if err := c.rpc.CallContext(ctx, &header, "eth_getBlockByNumber", "latest", false); err != nil {
 		return block{}, err
 	}
-	if header.Number == nil {
+	if header.Number == nil || !header.Number.ToInt().IsUint64() {
 		return block{}, errNotBlock
 	}
-	return block{header.Number.ToInt(), (*big.Int)(header.Timestamp)}, nil
+	return block{number: header.Number.ToInt().Uint64(), timestamp: (*big.Int)(header.Timestamp)}, nil
 }
 
 // sendAll sends the elements as one batch, or one by one where batches do not
@@ -122,7 +174,7 @@ func (c *Client) newestBlock(ctx context.Context) (block, error) {
 func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 	if !c.noBatch.active() {
 		err := c.sendBatch(ctx, elems)
-		if !errors.Is(err, errUnfit) {
+		if !errors.Is(err, errUnsupported) {
 			return err
 		}
 		c.noBatch.start()
@@ -131,42 +183,39 @@ func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 	return nil
 }
 
-// sendBatch fails with errUnfit if the node does not answer batches, or not
+// sendBatch fails with errUnsupported if the node does not answer batches, or not
 // every element of this one.
 func (c *Client) sendBatch(ctx context.Context, elems []rpc.BatchElem) error {
 	err := c.rpc.BatchCallContext(ctx, elems)
 	if errors.Is(err, errMismatch) || err != nil && failure(err).Reason == core.Rejected {
-		return errUnfit
+		return errUnsupported
 	}
 	if err != nil {
 		return err
 	}
 	for _, e := range elems {
 		if errors.Is(e.Error, rpc.ErrMissingBatchResponse) {
-			return errUnfit
+			return errUnsupported
 		}
 	}
 	return nil
 }
 
-// sendEach sends the elements one by one, some at a time. Once the node refuses
-// to be asked, it is not asked for the rest.
+// sendEach sends the elements one by one, some at a time. Once the node refuses to
+// be asked, it is not asked for the rest.
 func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
 	var refusal atomic.Pointer[error]
 	var group errgroup.Group
 	group.SetLimit(c.parallel)
 	for i := range elems {
 		e := &elems[i]
-		if err := refusal.Load(); err != nil {
-			e.Error = *err
-			continue
-		}
 		group.Go(func() error {
-			e.Error = c.rpc.CallContext(ctx, e.Result, e.Method, e.Args...)
-			if e.Error == nil {
+			if err := refusal.Load(); err != nil {
+				e.Error = *err
 				return nil
 			}
-			if r := failure(e.Error).Reason; r == core.Limited || r == core.Denied {
+			e.Error = c.rpc.CallContext(ctx, e.Result, e.Method, e.Args...)
+			if e.Error != nil && slices.Contains([]core.Reason{core.Limited, core.Denied}, failure(e.Error).Reason) {
 				refusal.Store(&e.Error)
 			}
 			return nil
@@ -174,3 +223,13 @@ func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
 	}
 	_ = group.Wait() // its functions return no errors
 }
+
+// cooldownFor is how long a way of reading that did not work is not tried.
+const cooldownFor = 5 * time.Minute
+
+// cooldown is a while during which something is not tried.
+type cooldown struct{ until atomic.Int64 } // Unix time, ns
+
+func (c *cooldown) active() bool { return time.Now().UnixNano() < c.until.Load() }
+
+func (c *cooldown) start() { c.until.Store(time.Now().Add(cooldownFor).UnixNano()) }

@@ -2,7 +2,7 @@ package staking
 
 import (
 	"errors"
-	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +13,10 @@ import (
 	"herald/internal/core"
 	"herald/internal/secret"
 )
+
+// defaultMulticall is where Multicall3 stands on most chains
+// (https://github.com/mds1/multicall3#multicall3-contract-addresses).
+const defaultMulticall = "0xcA11bde05977b3631167028862bE2a173976CA11"
 
 // Settings are what an operator chooses.
 type Settings struct {
@@ -27,11 +31,11 @@ type Settings struct {
 	// PendingMethod is the view method `name(address)` that answers the stakes
 	// being withdrawn as (uint256 amount,uint256 block)[]; empty: none is asked.
 	PendingMethod string
-	// Multicall is the address of Multicall3; nil: it is not used.
+	// Multicall is the address of Multicall3; nil: it is off.
 	Multicall *common.Address
-	// Decimals is how many of a stake's digits are behind the point, 0 to 77.
+	// Decimals is how many of a stake's digits stand behind the point, 0 to 77.
 	Decimals int
-	// MaxBlockAge is how old the block of a stake may be; 0 is any age.
+	// MaxBlockAge is how old the block of a stake may be; 0: any age.
 	MaxBlockAge time.Duration
 	// TTL is how long a wallet's stake is fresh.
 	TTL time.Duration
@@ -62,11 +66,11 @@ func (s *Settings) Table() []config.Setting {
 			Set: config.Field(&s.PendingMethod, method)},
 		{Name: "MULTICALL_ADDRESS", Default: defaultMulticall, Example: config.Off,
 			Comment: "Multicall3 on that chain, which reads all pools in one call. off: a JSON-RPC batch instead.",
-			Set:     config.Field(&s.Multicall, orOff(parseMulticall))},
+			Set:     s.setMulticall},
 		{Name: "MAX_BLOCK_AGE", Default: "10m",
 			Comment: "How old the block of a stake may be before the node counts as frozen, and the answer is that it could not " +
 				"be checked. off: any age.",
-			Set: config.Field(&s.MaxBlockAge, orOff(config.Duration))},
+			Set: config.Field(&s.MaxBlockAge, config.OrOff(config.Duration))},
 		{Name: "TOKEN_DECIMALS", Default: "18",
 			Comment: "Decimals of staked amounts: how many digits of a whole number on the chain stand behind the point.",
 			// With more than 77, a uint256 could not hold one token.
@@ -92,22 +96,17 @@ func parseChainID(value string) (uint64, error) {
 	return id, nil
 }
 
-func parseMulticall(value string) (*common.Address, error) {
-	address, err := parseContract(value)
-	return &address, err
-}
-
-// orOff reads a value, or config.Off as the zero value.
-func orOff[T any](read func(string) (T, error)) func(string) (T, error) {
-	return func(value string) (v T, err error) {
-		if value == config.Off {
-			return v, nil
-		}
-		if v, err = read(value); err != nil {
-			err = fmt.Errorf("%w, or must be off", err)
-		}
-		return v, err
+// setMulticall fails for the address of a pool.
+func (s *Settings) setMulticall(value string) error {
+	address, err := config.OrOff(parseContract)(value)
+	if err != nil || value == config.Off {
+		return err
 	}
+	if slices.ContainsFunc(s.Pools, func(p core.Pool) bool { return p.Address == address }) {
+		return errors.New("is the address of one of STAKING_POOLS")
+	}
+	s.Multicall = &address
+	return nil
 }
 
 // parseContract reads the address of a contract.

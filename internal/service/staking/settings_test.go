@@ -16,6 +16,7 @@ func TestSettingsRefuseOtherForms(t *testing.T) {
 	configtest.Refuses(t, table, "STAKING_PENDING_METHOD", "name(address)", configtest.Canary)
 	configtest.Refuses(t, table, "MULTICALL_ADDRESS", "off",
 		configtest.Canary, "0x0000000000000000000000000000000000000000", "0xcA11bde05977b3631167028862bE2a173976cA11")
+	configtest.Refuses(t, table, "MULTICALL_ADDRESS", "one of STAKING_POOLS", "0x52908400098527886E0F7030069857D2E4169EE7")
 	configtest.Refuses(t, table, "MAX_BLOCK_AGE", "off", configtest.Canary, "0s", "-1m", "600", "never")
 	configtest.Refuses(t, table, "TOKEN_DECIMALS", "from 0 to 77", configtest.Canary, "-1", "78", "1.5")
 	configtest.Refuses(t, table, "STAKE_TTL", "duration", "0s", configtest.Canary)

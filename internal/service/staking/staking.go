@@ -1,14 +1,13 @@
 // Package staking reads what a wallet has in the staking pools, by JSON-RPC.
 //
-// One answer is of one recent block and of one chain, or there is none. In order
-// of preference the pools are read through Multicall3, in one JSON-RPC batch, or
-// one by one; the last two are pinned to a block number. A pool that could not
-// be read is named as such, and never counts as a stake of zero.
+// All of an answer is of one recent block of the configured chain. In order of
+// preference the pools are read through Multicall3, in one JSON-RPC batch, or one
+// by one; the last two are pinned to a block number. A pool that could not be read
+// is named, and never counts as a stake of zero.
 //
-// The package speaks http and https only, because neither the time limits nor
-// the bounds on answers that hold there hold for go-ethereum's WebSockets. The
-// client is go-ethereum's; what it does not check of an answer is checked below
-// it, in strictTransport.
+// It speaks http and https only: go-ethereum's WebSockets have neither time limits
+// nor bounds on answers. The client is go-ethereum's; what it does not check is
+// checked below it, in strictTransport.
 package staking
 
 import (
@@ -34,99 +33,100 @@ var Service = &core.Service{
 		core.Unreachable: "EVM_RPC_URL",
 		core.SlowAnswer:  "EVM_RPC_URL",
 		core.Limited:     "EVM_RPC_URL",
-		core.Denied:      "the key in EVM_RPC_URL",
+		core.Denied:      "EVM_RPC_URL and the key in it",
 		core.Rejected:    "STAKING_METHOD and EVM_RPC_URL",
 		core.Malformed:   "EVM_CHAIN_ID and EVM_RPC_URL",
 		core.Behind:      "EVM_RPC_URL, MAX_BLOCK_AGE and this machine's clock",
 	},
 }
 
-// maxBody bounds an answer of the node. Through Multicall3 a pool takes under
-// 500 bytes of hexadecimal, and 128 more for each withdrawal.
+// maxBody bounds an answer of the node, in bytes. Through Multicall3 a pool takes
+// under 500 bytes of hexadecimal, and 128 more for each withdrawal.
 const maxBody = 1 << 20
 
-// poolsTTL is how long an answer of Pools is kept, so that whoever asks for it
-// over and over costs the node four readings a minute at most.
-const poolsTTL = 15 * time.Second
+// maxPingTTL is how long an answer to Ping is cached at most.
+const maxPingTTL = 15 * time.Second
 
-// Client reads the pools.
+// anyWallet is whose stake Ping and Probe ask for. It is not the zero address,
+// which some contracts refuse.
+var anyWallet = common.Address{common.AddressLength - 1: 1}
+
+// Client reads the pools. Its Upstream's Ping reads them for a wallet that means
+// nothing, and returns a core.Stake that may be incomplete.
 type Client struct {
-	// Stakes are what wallets have in all pools, at one block: the newest that
-	// the node knows. Through Multicall3 its number is the one that contracts
-	// see, which on some rollups is that of the chain below. It fails, among
-	// other reasons, if the node is of another chain, if the block is older than
-	// MaxBlockAge, if it lags more than 32 blocks behind what was seen in the
-	// last 10 minutes, or if no pool at all could be read.
+	*core.Upstream
+	// Stakes are what wallets have in all pools, at the newest block that the node
+	// knows. Through Multicall3 its number is the one that contracts see, which on
+	// some rollups is the number of the chain below. It fails, among other reasons, if the
+	// node is of another chain, if the block is older than MaxBlockAge, or if no pool
+	// could be read.
 	//
-	// Through Multicall3 it takes one HTTP round trip, by batch two, the first
-	// of which pins the block. What turns out not to work is not tried again
-	// for 5 minutes.
-	Stakes *core.Cached[common.Address, core.Stake]
-	// Pools are the pools as read for a wallet that means nothing: by the same
-	// way as Stakes, and failing like it. An answer is kept for 15 s at most, also
-	// one that is not whole.
-	Pools *core.Cached[struct{}, core.Stake]
+	// Through Multicall3 it takes one HTTP round trip, by batch two, the first of
+	// which pins the block. What does not work is not tried again for 5 minutes.
+	Stakes *core.Query[common.Address, core.Stake]
 
-	rpc         *rpc.Client
-	chainID     uint64
-	pools       []core.Pool
-	methods     [][]byte // selectors of Method and, if set, PendingMethod
-	multicall   *common.Address
-	maxBlockAge time.Duration
-	decimals    int32
-	parallel    int // calls at a time when pools are read one by one
+	settings Settings
+	rpc      *rpc.Client
+	methods  [][]byte // selectors of Method and, if set, PendingMethod
+	parallel int      // calls at a time when pools are read one by one
 
-	// unread is told of each pool of which something could not be read.
+	// unread is called for each pool that could not be read wholly.
 	unread func(core.Pool)
 
 	noMulticall cooldown
 	noBatch     cooldown
-	// Two heads, because on some rollups contracts see the block number of the
-	// chain below (https://docs.arbitrum.io/time), and the node says its own.
-	seenByContract head
-	seenByNode     head
 }
 
-// New makes a Client. It asks nothing. unread is called for each pool that
-// could not be read, or not wholly, each time; it must not block.
+// New makes a Client. It asks nothing. unread is called for each pool that could
+// not be read, or not wholly, each time; it must not block.
 func New(s Settings, c *core.Cache, unread func(core.Pool)) (*Client, error) {
 	httpClient := transport.New(transport.Options{Timeout: c.CallTimeout, MaxBody: maxBody, MaxConns: core.MaxCalls})
-	httpClient.Transport = strictTransport{httpClient.Transport}
+	httpClient.Transport = strictTransport{next: httpClient.Transport}
 	client, err := rpc.DialOptions(context.Background(), s.RPCURL.Reveal(), rpc.WithHTTPClient(httpClient))
 	if err != nil {
 		return nil, errors.New("the endpoint of the chain cannot be used")
 	}
 	p := &Client{
-		rpc:         client,
-		chainID:     s.ChainID,
-		pools:       s.Pools,
-		methods:     [][]byte{evmabi.Selector(s.Method)},
-		multicall:   s.Multicall,
-		maxBlockAge: s.MaxBlockAge,
-		decimals:    int32(s.Decimals),
-		parallel:    core.MaxCalls,
-		unread:      unread,
+		Upstream: core.NewUpstream(c, Service, s.TTL, nil),
+		settings: s,
+		rpc:      client,
+		methods:  [][]byte{evmabi.Selector(s.Method)},
+		parallel: core.MaxCalls,
+		unread:   unread,
 	}
 	if s.PendingMethod != "" {
 		p.methods = append(p.methods, evmabi.Selector(s.PendingMethod))
 	}
-	breaker := core.NewBreaker(c, Service, s.TTL, nil)
-	p.Stakes = core.NewCached(breaker, core.Query[common.Address, core.Stake]{
+	p.Stakes = core.NewQuery(p.Upstream, &core.Query[common.Address, core.Stake]{
 		Name: "stake", TTL: s.TTL, Fetch: p.readStake, Cacheable: core.Stake.Complete, Clone: core.Stake.Clone,
 	})
-	p.Pools = core.NewCached(breaker, core.Query[struct{}, core.Stake]{
-		Name: "pools", TTL: min(s.TTL, poolsTTL), Clone: core.Stake.Clone,
+	core.PingWith(p.Upstream, core.NewQuery(p.Upstream, &core.Query[struct{}, core.Stake]{
+		Name: "pools", TTL: min(s.TTL, maxPingTTL), Clone: core.Stake.Clone,
 		Fetch: func(ctx context.Context, _ struct{}) (core.Stake, error) { return p.readStake(ctx, anyWallet) },
-	})
+	}))
 	return p, nil
 }
 
 func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Stake, error) {
-	r, err := c.read(ctx, c.calls(wallet))
+	// The stake in each pool, then, with a PendingMethod, the withdrawals from each.
+	pools := c.settings.Pools
+	var calls []call
+	for _, method := range c.methods {
+		data := slices.Concat(method, evmabi.Address(wallet))
+		for _, p := range pools {
+			calls = append(calls, call{to: p.Address, data: data})
+		}
+	}
+	r, err := c.read(ctx, calls)
 	if err != nil {
 		return core.Stake{}, failure(err).During("read the pools")
 	}
-	stake := c.stakeOf(r)
+	stake := core.Stake{Block: r.block.number, BlockTime: r.block.time()}
+	stake.Staked, stake.Failed = c.amounts(r.answers[:len(pools)], decodeUint256)
+	stake.Checked = len(pools) - len(stake.Failed)
+	if withdrawals := r.answers[len(pools):]; len(withdrawals) > 0 {
+		stake.Unbonding, stake.UnbondingFailed = c.amounts(withdrawals, decodeWithdrawals)
+	}
 	for _, p := range stake.Unread() {
 		c.unread(p.Pool)
 	}
@@ -136,36 +136,11 @@ func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Sta
 	return stake, nil
 }
 
-// calls are those that one wallet takes: the stake in each pool, then, with a
-// PendingMethod, the withdrawals from each.
-func (c *Client) calls(wallet common.Address) []call {
-	argument := evmabi.Address(wallet)
-	var calls []call
-	for _, method := range c.methods {
-		data := slices.Concat(method, argument)
-		for _, p := range c.pools {
-			calls = append(calls, call{to: p.Address, data: data})
-		}
-	}
-	return calls
-}
-
-// stakeOf makes a Stake of the answers to calls.
-func (c *Client) stakeOf(r reading) (stake core.Stake) {
-	stake.Block, stake.BlockTime = r.block.number.Uint64(), r.block.time()
-	stake.Staked, stake.Failed = c.amounts(r.answers[:len(c.pools)], decodeUint256)
-	stake.Checked = len(c.pools) - len(stake.Failed)
-	if withdrawals := r.answers[len(c.pools):]; len(withdrawals) > 0 {
-		stake.Unbonding, stake.UnbondingFailed = c.amounts(withdrawals, decodeWithdrawals)
-	}
-	return stake
-}
-
 // amounts are the pools with an amount above zero, and those that could not be
 // read. There is one answer of each pool.
 func (c *Client) amounts(answers []answer, decode decoder) (found []core.PoolAmount, unread []core.UnreadPool) {
-	for i, pool := range c.pools {
-		amount, err := answers[i].tokens(decode, c.decimals)
+	for i, pool := range c.settings.Pools {
+		amount, err := answers[i].tokens(decode, int32(c.settings.Decimals))
 		switch {
 		case err != nil:
 			unread = append(unread, core.UnreadPool{Pool: pool, Err: failure(err)})

@@ -5,11 +5,14 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
+	"herald/internal/secret"
 	"herald/internal/service/staking/evmabi"
 )
 
@@ -140,7 +143,7 @@ func TestElementsThatFailInABatchAreFailedPools(t *testing.T) {
 		writeJSON(w, a)
 	})
 	stake, err := c.Stakes.Fetch(t.Context(), ann)
-	if err != nil || !slices.Equal(poolsOf(stake.Failed), c.pools[:5]) || stake.Checked != 16 || n.trips != 2 {
+	if err != nil || !slices.Equal(poolsOf(stake.Failed), c.settings.Pools[:5]) || stake.Checked != 16 || n.trips != 2 {
 		t.Errorf("got %v, checked %d, %v, after %d round trips", stake.Failed, stake.Checked, err, n.trips)
 	}
 	for _, f := range stake.Failed[1:] { // what go-ethereum says of the others may quote the node
@@ -196,5 +199,84 @@ func TestANodeThatRefusesIsNotAskedOn(t *testing.T) {
 	stake, err := c.Stakes.Fetch(t.Context(), ann)
 	if err != nil || stake.Outcome() != core.Undetermined || stake.Checked != 3 || len(stake.Failed) != 18 || n.trips > 7 {
 		t.Errorf("one by one, refused at the 6th round trip: got %v, %v, after %d", stake, err, n.trips)
+	}
+}
+
+// quiet implements core.Observer.
+type quiet struct{}
+
+func (quiet) Call(*core.Service, string, time.Duration) {}
+func (quiet) Lookup(string, string, time.Duration)      {}
+
+// cachedClient asks through a cache, and so once more where the node is unreachable.
+func cachedClient(t *testing.T, n *node, pools []core.Pool, multicall *common.Address) *Client {
+	t.Helper()
+	cache := core.NewCache(core.CacheConfig{MaxItems: 10, CallTimeout: 10 * time.Second, Timeout: time.Minute, Observer: quiet{}})
+	t.Cleanup(cache.Close)
+	c, err := New(Settings{RPCURL: secret.New(n.url), ChainID: testChain, Pools: pools, Method: testMethod, TTL: time.Minute, Multicall: multicall},
+		cache, func(core.Pool) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Behind a load balancer one node tells of a block that another does not know yet.
+func TestABlockThatIsNewsToANodeIsAskedForOnceMore(t *testing.T) {
+	for _, multicall := range []*common.Address{nil, &multicallAddr} {
+		for text, code := range map[string]int{"header not found": -32000, "Block not found: 1000": -32001, "Unknown block": -32000} {
+			chain, pools := stakers()
+			n := newNode(t, chain)
+			c := cachedClient(t, n, pools, multicall)
+			news := map[string]any{"code": code, "message": text}
+			n.spoil = func(w http.ResponseWriter, right []byte) {
+				var batch []map[string]any
+				if json.Unmarshal(right, &batch) == nil && n.trips == 2 {
+					delete(batch[3], "result")
+					batch[3]["error"] = news
+					writeJSON(w, batch)
+				} else if multicall != nil && n.trips == 1 {
+					writeJSON(w, map[string]any{"jsonrpc": "2.0", "id": 1, "error": news})
+				} else {
+					w.Write(right)
+				}
+			}
+			stake, err := c.Stakes.Get(t.Context(), ann)
+			if want := map[bool]int{true: 4, false: 2}[multicall == nil]; err != nil || stake.Value.Checked != 21 || n.trips != want {
+				t.Errorf("%s: %+v, %v after %d round trips, want %d", text, stake.Value, err, n.trips, want)
+			}
+		}
+	}
+}
+
+func TestAStakeIsCachedIfItIsCompleteAndBelongsToWhoeverAsked(t *testing.T) {
+	chain, pools := stakers()
+	n := newNode(t, chain)
+	c := cachedClient(t, n, pools, nil)
+	ask := func() core.Stake {
+		s, err := c.Stakes.Get(t.Context(), ann)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Value
+	}
+	sound := chain[pools[3].Address]
+	chain[pools[3].Address] = pool(nil, nil)
+	if s := ask(); s.Complete() {
+		t.Errorf("complete, though a pool reverts: %+v", s)
+	}
+	chain[pools[3].Address] = sound
+	s := ask()
+	if !s.Complete() {
+		t.Error("an incomplete stake was cached")
+	}
+	s.Staked[0].Amount = decimal.Zero
+	trips := n.trips
+	if again := ask(); n.trips != trips || !again.Total().IsPositive() {
+		t.Errorf("asked %d times more, and got %v: a cached stake was changed", n.trips-trips, again.Staked)
+	}
+	pinged, err := c.Ping(t.Context())
+	if stake, ok := pinged.Value.(core.Stake); err != nil || !ok || stake.Checked != 21 {
+		t.Errorf("pinged: %+v, %v", pinged, err)
 	}
 }

@@ -1,11 +1,15 @@
 package supply
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"herald/internal/config"
+)
+
+// The paths below SUPPLY_URL.
+const (
+	totalPath       = "/total-supply"
+	circulatingPath = "/circulating-supply"
 )
 
 // Settings are what an operator chooses.
@@ -21,19 +25,9 @@ func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Supply", Name: "SUPPLY_URL", Required: true, Example: "https://supply.example.org/token",
 			Comment: "Where the supply host is; /total-supply and /circulating-supply are appended.",
-			Set:     config.Field(&s.URL, parseURL)},
+			Set:     config.Field(&s.URL, config.BaseURLWithout(totalPath, circulatingPath))},
 		{Name: "SUPPLY_TTL", Default: "5m",
 			Comment: "How long supplies are fresh.",
 			Set:     config.Field(&s.TTL, config.Duration)},
 	}
-}
-
-func parseURL(value string) (string, error) {
-	base, err := config.BaseURL(value)
-	for _, path := range []string{total.path, circulating.path} {
-		if strings.HasSuffix(base, path) {
-			return "", fmt.Errorf("must be without %s, which is appended", path)
-		}
-	}
-	return base, err
 }

@@ -1,13 +1,14 @@
 // Package supply asks the supply host how many tokens there are.
 //
-// The host answers in a few forms, and says 0 or an error's text with status 200
-// when its own source failed. So an answer counts only if it is one number above
-// zero, in one of the forms that are known; everything else could not be read.
+// The host says 0 or an error's text with status 200 when its own source failed.
+// So an answer counts only if it is one number above zero in a known form.
 // Thousands separators are refused, since "1,234" may have a fraction.
 package supply
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -25,10 +26,11 @@ var Service = &core.Service{
 	Settings: map[core.Reason]string{"": "SUPPLY_URL"},
 }
 
-// Client asks the host.
+// Client asks the host. Its Upstream's Ping asks for the supply.
 type Client struct {
+	*core.Upstream
 	// Supply fails as Malformed also if more tokens circulate than there are.
-	Supply *core.Cached[struct{}, core.Supply]
+	Supply *core.Query[struct{}, core.Supply]
 
 	url  string
 	rest *rest.Client
@@ -36,21 +38,22 @@ type Client struct {
 
 // New makes a client. It asks nothing.
 func New(s Settings, c *core.Cache) *Client {
-	h := &Client{url: s.URL, rest: rest.New(Service, c.CallTimeout)}
-	h.Supply = core.NewCached(core.NewBreaker(c, Service, s.TTL, nil), core.Query[struct{}, core.Supply]{
-		Name: "supply", TTL: s.TTL, Fetch: h.supply,
-		Shared: &core.Shared[core.Supply]{Source: s.URL, Check: check},
+	h := &Client{Upstream: core.NewUpstream(c, Service, s.TTL, nil), url: s.URL, rest: rest.New(Service, c.CallTimeout)}
+	h.Supply = core.NewQuery(h.Upstream, &core.Query[struct{}, core.Supply]{
+		Name: "supply", TTL: s.TTL, Shared: &core.Shared[core.Supply]{Source: s.URL, Check: check},
+		Fetch: func(ctx context.Context, _ struct{}) (core.Supply, error) { return h.Probe(ctx) },
 	})
+	core.PingWith(h.Upstream, h.Supply)
 	return h
 }
 
-// Probe asks for the supply, past the cache. When it fails it returns the figures
+// Probe asks for the supply, past the cache. When it fails, it returns the figures
 // that came nevertheless, and zero for those that did not.
 func (c *Client) Probe(ctx context.Context) (core.Supply, error) {
 	var s core.Supply
 	both, ctx := errgroup.WithContext(ctx)
-	both.Go(func() (err error) { s.Total, err = c.ask(ctx, total); return })
-	both.Go(func() (err error) { s.Circulating, err = c.ask(ctx, circulating); return })
+	both.Go(func() (err error) { s.Total, err = c.ask(ctx, "total supply", totalPath); return })
+	both.Go(func() (err error) { s.Circulating, err = c.ask(ctx, "circulating supply", circulatingPath); return })
 	if err := both.Wait(); err != nil {
 		return s, err
 	}
@@ -60,20 +63,52 @@ func (c *Client) Probe(ctx context.Context) (core.Supply, error) {
 	return s, nil
 }
 
-func (c *Client) supply(ctx context.Context, _ struct{}) (core.Supply, error) {
-	s, err := c.Probe(ctx)
+// ask asks for one of the two figures.
+func (c *Client) ask(ctx context.Context, name, path string) (decimal.Decimal, error) {
+	resp, err := c.rest.Do(ctx, rest.Request{Attempt: name, Method: http.MethodGet, URL: c.url + path})
 	if err != nil {
-		return core.Supply{}, err
+		return decimal.Decimal{}, err
 	}
-	return s, nil
+	amount, err := parseFigure(resp.Body, resp.Complete)
+	if err != nil {
+		return decimal.Decimal{}, Service.Fail(core.Malformed, err).During(name)
+	}
+	return amount, nil
+}
+
+// parseFigure reads an answer: a number, or a text that is one, perhaps as the
+// only member, "result" or "data", of an object. An object that says more may be
+// saying that it failed. complete is set if the answer cannot have been cut off
+// unnoticed.
+func parseFigure(body []byte, complete bool) (decimal.Decimal, error) {
+	v, err := rest.Parse(body)
+	if errors.Is(err, rest.ErrNotJSON) {
+		err = errors.New("neither a plain number nor JSON")
+	}
+	if err != nil {
+		return decimal.Decimal{}, err
+	}
+	switch answer := v.(type) {
+	case json.Number:
+		if !complete {
+			return decimal.Decimal{}, errors.New("a bare number that may have been cut off")
+		}
+	case map[string]any:
+		if len(answer) == 1 {
+			v = cmp.Or(answer["result"], answer["data"])
+		}
+	}
+	amount, ok := rest.Decimal(v)
+	if !ok {
+		return decimal.Decimal{}, errors.New("not a number")
+	}
+	return amount, checkAmount(amount)
 }
 
 // check fails if s cannot be true.
 func check(s core.Supply) error {
-	for _, amount := range []decimal.Decimal{s.Total, s.Circulating} {
-		if err := checkAmount(amount); err != nil {
-			return err
-		}
+	if err := cmp.Or(checkAmount(s.Total), checkAmount(s.Circulating)); err != nil {
+		return err
 	}
 	if s.Circulating.GreaterThan(s.Total) {
 		return errors.New("more tokens circulate than there are")
@@ -86,16 +121,4 @@ func checkAmount(amount decimal.Decimal) error {
 		return errors.New("not above zero")
 	}
 	return nil
-}
-
-func (c *Client) ask(ctx context.Context, f figure) (decimal.Decimal, error) {
-	resp, err := c.rest.Do(ctx, rest.Request{Attempt: f.name, Method: http.MethodGet, URL: c.url + f.path})
-	if err != nil {
-		return decimal.Decimal{}, err
-	}
-	amount, err := parseFigure(resp.Body, resp.Complete)
-	if err != nil {
-		return decimal.Decimal{}, Service.Fail(core.Malformed, err).During(f.name)
-	}
-	return amount, nil
 }

@@ -61,6 +61,7 @@ var particular = map[fault.Target]map[string]Outcome{
 		"200 with error -32005": Limited,
 		"lagging an hour":       Behind,
 		"frozen an hour ago":    Behind,
+		"another chain":         Denied,
 	},
 }
 

@@ -2,9 +2,9 @@
 // pools and Multicall3 are asked
 // (https://docs.soliditylang.org/en/latest/abi-spec.html).
 //
-// go-ethereum's accounts/abi knows every form. It is the oracle of this package's
-// tests and not in the program: its imports make the linker keep every method of
-// every type, which makes the program half as large again.
+// go-ethereum's accounts/abi knows every form, and checks this package in its
+// tests. It may not be imported by the product: it makes the linker keep every
+// method of every type, and the program half as large again.
 package evmabi
 
 import (
@@ -17,30 +17,30 @@ import (
 	"github.com/ethereum/go-ethereum/crypto/keccak"
 )
 
-// Word is the size of a value in bytes; all else is made of words.
+// Word is the size of a value in bytes. Everything else is made of words.
 const Word = 32
 
-// errForm is the error of bytes that do not have the form they should have.
+// errForm means that bytes do not have the form of what they should be.
 var errForm = errors.New("not of the ABI's form")
 
-// Keccak256 is the hash of which selectors, addresses and block hashes are made.
+// Keccak256 is the hash that selectors are made from.
 func Keccak256(text string) common.Hash {
 	hash := keccak.NewLegacyKeccak256()
 	hash.Write([]byte(text))
 	return common.BytesToHash(hash.Sum(nil))
 }
 
-// Selector is what a call of a method begins with; signature is as in
-// "balanceOf(address)".
+// Selector returns the first bytes of a call to a method. The signature is
+// written as in "balanceOf(address)".
 func Selector(signature string) []byte {
 	hash := Keccak256(signature)
 	return hash[:4]
 }
 
-// Address is an address as a word.
+// Address returns an address as a word.
 func Address(a common.Address) []byte { return common.LeftPadBytes(a[:], Word) }
 
-// Uint256 is a number as a word. It panics if n is negative or does not fit.
+// Uint256 returns a number as a word. It panics if n is negative or does not fit.
 func Uint256(n *big.Int) []byte { return n.FillBytes(make([]byte, Word)) }
 
 func number(n int) []byte { return Uint256(big.NewInt(int64(n))) }
@@ -52,7 +52,7 @@ func boolean(b bool) []byte {
 	return number(0)
 }
 
-// Bytes is data as the only argument or result of a method.
+// Bytes encodes data as the only argument or result of a method.
 func Bytes(data []byte) []byte { return tuple{content: data}.encode() }
 
 // Call is Multicall3's Call3.
@@ -62,11 +62,11 @@ type Call struct {
 	Data         []byte
 }
 
-// EncodeCalls is the argument of aggregate3.
+// EncodeCalls encodes the argument of aggregate3.
 func EncodeCalls(calls []Call) []byte {
 	tuples := make([]tuple, len(calls))
 	for i, c := range calls {
-		tuples[i] = tuple{append(Address(c.Target), boolean(c.AllowFailure)...), c.Data}
+		tuples[i] = tuple{fixed: append(Address(c.Target), boolean(c.AllowFailure)...), content: c.Data}
 	}
 	return encodeList(tuples)
 }
@@ -95,11 +95,11 @@ type Result struct {
 	Data    []byte
 }
 
-// EncodeResults is the result of aggregate3.
+// EncodeResults encodes the result of aggregate3.
 func EncodeResults(results []Result) []byte {
 	tuples := make([]tuple, len(results))
 	for i, r := range results {
-		tuples[i] = tuple{boolean(r.Success), r.Data}
+		tuples[i] = tuple{fixed: boolean(r.Success), content: r.Data}
 	}
 	return encodeList(tuples)
 }
@@ -135,7 +135,7 @@ func (t tuple) encode() []byte {
 	return b.Bytes()
 }
 
-// encodeList is a list of tuples as the only argument or result of a method.
+// encodeList encodes a list of tuples as the only argument or result of a method.
 func encodeList(tuples []tuple) []byte {
 	var places, contents bytes.Buffer
 	for _, t := range tuples {
@@ -145,8 +145,8 @@ func encodeList(tuples []tuple) []byte {
 	return bytes.Join([][]byte{number(Word), number(len(tuples)), places.Bytes(), contents.Bytes()}, nil)
 }
 
-// decodeList reads what encodeList wrote, of tuples with so many bytes before
-// their content.
+// decodeList reads what encodeList wrote. fixed is how many bytes stand before a
+// tuple's content.
 func decodeList(data []byte, fixed int) ([]tuple, error) {
 	list, err := follow(data, 0)
 	if err != nil || len(data)%Word != 0 {
@@ -171,12 +171,12 @@ func decodeList(data []byte, fixed int) ([]tuple, error) {
 		if err != nil || size > len(content)-Word {
 			return nil, errForm
 		}
-		tuples[i] = tuple{t[:fixed], content[Word : Word+size]}
+		tuples[i] = tuple{fixed: t[:fixed], content: content[Word : Word+size]}
 	}
 	return tuples, nil
 }
 
-// follow is data from where the word at a place in it points to.
+// follow returns data from where the word at that place points to.
 func follow(data []byte, at int) ([]byte, error) {
 	to, err := readNumber(data[at:])
 	if err != nil || to > len(data) {
@@ -185,15 +185,15 @@ func follow(data []byte, at int) ([]byte, error) {
 	return data[to:], nil
 }
 
-// readNumber reads the word at the beginning of data, of at most 31 bits: no
+// readNumber reads the word at the beginning of data. It has at most 31 bits: no
 // place or size in a message is larger.
 func readNumber(data []byte) (int, error) {
-	const most = 1<<31 - 1
+	const limit = 1<<31 - 1
 	if len(data) < Word || !bytes.Equal(data[:Word-8], make([]byte, Word-8)) {
 		return 0, errForm
 	}
 	n := binary.BigEndian.Uint64(data[Word-8 : Word])
-	if n > most {
+	if n > limit {
 		return 0, errForm
 	}
 	return int(n), nil

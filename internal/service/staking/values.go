@@ -1,18 +1,21 @@
 package staking
 
 import (
+	"fmt"
 	"math/big"
-
-	"herald/internal/service/staking/evmabi"
+	"time"
 
 	"github.com/shopspring/decimal"
+
+	"herald/internal/core"
+	"herald/internal/service/staking/evmabi"
 )
 
 // maxWithdrawals bounds the list of one wallet's withdrawals from one pool.
 const maxWithdrawals = 1024
 
-// maxTokens and more are no amount. No token counts as many, and a pool that
-// answers so answers something else than a stake.
+// maxTokens bounds an amount: no token has so many, so a pool that answers with
+// more answers something else than a stake.
 var maxTokens = decimal.New(1, 30)
 
 var (
@@ -78,4 +81,46 @@ func decodeWithdrawals(data []byte) (*big.Int, error) {
 
 func isWord(data []byte, want int) bool {
 	return new(big.Int).SetBytes(data).Cmp(big.NewInt(int64(want))) == 0
+}
+
+// block is a block as the node or Multicall3 gives it, unchecked.
+type block struct {
+	number    uint64
+	timestamp *big.Int // Unix time in seconds; nil if none is given
+}
+
+const (
+	// maxTimestamp ends the year 9999, in Unix seconds. Chains that count in
+	// smaller units are beyond it.
+	maxTimestamp = 253_402_300_799
+	// maxAhead is how far in the future a block may be: proposers may be a few
+	// seconds early, and this machine's clock somewhat slow.
+	maxAhead = time.Minute
+)
+
+// time is when the block was made, or zero if the timestamp is not possible.
+func (b block) time() time.Time {
+	if b.timestamp == nil || b.timestamp.Sign() <= 0 || b.timestamp.Cmp(big.NewInt(maxTimestamp)) > 0 {
+		return time.Time{}
+	}
+	return time.Unix(b.timestamp.Int64(), 0)
+}
+
+// recent fails if the block is older than MaxBlockAge, or its age cannot be
+// known.
+func (c *Client) recent(b block) error {
+	if c.settings.MaxBlockAge == 0 {
+		return nil
+	}
+	at := b.time()
+	if at.IsZero() {
+		return errNotTime
+	}
+	switch age := time.Since(at).Round(time.Second); {
+	case age > c.settings.MaxBlockAge:
+		return Service.Fail(core.Behind, fmt.Errorf("newest block %d, %v old", b.number, age))
+	case age < -maxAhead:
+		return malformed(fmt.Sprintf("the newest block, %d, is %v in the future: the node's clock or this machine's is wrong", b.number, -age))
+	}
+	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,8 +27,10 @@ var (
 // change.
 type world struct {
 	cache  *core.Cache
-	prices *core.Cached[struct{}, core.Quote]
-	stakes *core.Cached[common.Address, core.Stake]
+	prices *core.Query[struct{}, core.Quote]
+	stakes *core.Query[common.Address, core.Stake]
+
+	market, chain *core.Upstream
 
 	calls atomic.Int64
 	mu    sync.Mutex
@@ -42,8 +46,8 @@ func newWorldOf(config core.CacheConfig, source string) *world {
 	config.StaleFor, config.CallTimeout, config.Timeout = time.Hour, 5*time.Second, 20*time.Second
 	config.Observer = silent{}
 	c := core.NewCache(config)
-	w := &world{cache: c}
-	w.prices = core.NewCached(core.NewBreaker(c, market, 30*time.Second, nil), core.Query[struct{}, core.Quote]{
+	w := &world{cache: c, market: core.NewUpstream(c, market, 30*time.Second, nil), chain: core.NewUpstream(c, chain, time.Minute, nil)}
+	w.prices = core.NewQuery(w.market, &core.Query[struct{}, core.Quote]{
 		Name: "price", TTL: 30 * time.Second,
 		Shared: &core.Shared[core.Quote]{Source: source, Check: func(q core.Quote) error {
 			if e := q.Price.Exponent(); e < -100 || e > 100 || !q.Price.IsPositive() {
@@ -59,7 +63,7 @@ func newWorldOf(config core.CacheConfig, source string) *world {
 			return answer(ctx)
 		},
 	})
-	w.stakes = core.NewCached(core.NewBreaker(c, chain, time.Minute, nil), core.Query[common.Address, core.Stake]{
+	w.stakes = core.NewQuery(w.chain, &core.Query[common.Address, core.Stake]{
 		Name: "stake", TTL: time.Minute, Cacheable: core.Stake.Complete, Clone: core.Stake.Clone,
 		Fetch: func(ctx context.Context, _ common.Address) (core.Stake, error) {
 			w.calls.Add(1)
@@ -177,7 +181,7 @@ func TestAnAnswerSaysForHowLongItIsFresh(t *testing.T) {
 			}
 		}
 		if n := w.calls.Load() - before; n != 2 {
-			t.Errorf("a stake of which a pool is missing is kept: %d calls for 2 questions", n)
+			t.Errorf("a stake without one of its pools is kept: %d calls for 2 questions", n)
 		}
 	})
 }
@@ -232,7 +236,7 @@ func TestOddAnswersPauseAServiceOnlyIfTheyCannotBeAboutTheAsker(t *testing.T) {
 		if n := w.calls.Swap(0); n != 20 {
 			t.Errorf("%d calls for 20 wallets", n)
 		}
-		if h := w.healthOf(t, chain); !h.FailingSince.IsZero() || h.Asked.IsZero() || !h.Answered.IsZero() {
+		if h := w.chain.Health(); !h.FailingSince.IsZero() || h.Asked.IsZero() {
 			t.Errorf("odd answers about wallets: %+v", h)
 		}
 		w.price(failing(core.Malformed))
@@ -240,13 +244,13 @@ func TestOddAnswersPauseAServiceOnlyIfTheyCannotBeAboutTheAsker(t *testing.T) {
 		for range 20 {
 			_, err = w.Quote(t.Context())
 		}
-		if n := w.calls.Load(); n != 5 || reasonOf(err) != core.Paused || w.healthOf(t, market).Circuit != "open" {
+		if n := w.calls.Load(); n != 5 || reasonOf(err) != core.Paused || w.market.Health().Circuit != "open" {
 			t.Errorf("%d calls for 20 prices, at last %v; want 5", n, err)
 		}
 	})
 }
 
-func TestCallsUnderWayAreBounded(t *testing.T) {
+func TestCallsInFlightAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := staking(func(ctx context.Context) (core.Stake, error) {
 			<-ctx.Done()
@@ -258,7 +262,7 @@ func TestCallsUnderWayAreBounded(t *testing.T) {
 		}
 		synctest.Wait()
 		if n := w.calls.Load(); n != core.MaxCalls {
-			t.Errorf("%d calls are under way, want %d", n, core.MaxCalls)
+			t.Errorf("%d calls are in flight, want %d", n, core.MaxCalls)
 		}
 		askers.Wait()
 	})
@@ -285,8 +289,8 @@ func TestOnlyACallThatWasUnreachableIsMadeOnceMore(t *testing.T) {
 			}
 			start := time.Now()
 			_, err := w.stakes.Get(t.Context(), common.Address{1})
-			most := time.Duration(c.calls-1) * 300 * time.Millisecond
-			if took := time.Since(start); w.calls.Load() != c.calls || (err == nil) != (c.calls == 2) || took > most {
+			maxDelay := time.Duration(c.calls-1) * 300 * time.Millisecond
+			if took := time.Since(start); w.calls.Load() != c.calls || (err == nil) != (c.calls == 2) || took > maxDelay {
 				t.Errorf("%s: %v after %d calls and %v", name, err, w.calls.Load(), took)
 			}
 		})
@@ -301,7 +305,7 @@ func TestAServiceIsNotCalledForAsLongAsItAsksForUpToACap(t *testing.T) {
 				return core.Quote{}, &core.Error{Service: market, Reason: reason, RetryAfter: asked, Err: errors.New("429")}
 			})
 			w.Quote(t.Context())
-			if h := w.healthOf(t, market); h.PausedFor != want {
+			if h := w.market.Health(); h.PausedFor != want {
 				t.Errorf("%s: paused for %v", reason, h.PausedFor)
 			}
 			w.price(priced(7))
@@ -310,7 +314,7 @@ func TestAServiceIsNotCalledForAsLongAsItAsksForUpToACap(t *testing.T) {
 				t.Errorf("%s, before the wait is over: %v", reason, err)
 			}
 			time.Sleep(2 * time.Second)
-			if _, err := w.Quote(t.Context()); err != nil || w.healthOf(t, market).PausedFor != 0 {
+			if _, err := w.Quote(t.Context()); err != nil || w.market.Health().PausedFor != 0 {
 				t.Errorf("%s, after it: %v", reason, err)
 			}
 		})
@@ -341,4 +345,49 @@ func TestSimultaneousAskersShareOneCallThatOutlivesTheFirst(t *testing.T) {
 			t.Errorf("%d calls, want 1", n)
 		}
 	})
+}
+
+func TestAJoinedAnswerIsAsOldAsItsOlderPartAndFreshAsLongAsBoth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := quoting(priced(7))
+		w.stake = func(context.Context) (core.Stake, error) { return core.Stake{Checked: 1}, nil }
+		older := time.Now()
+		w.stakes.Get(t.Context(), common.Address{1})
+		time.Sleep(10 * time.Second)
+		newer := time.Now()
+		w.Quote(t.Context())
+		one := core.Join(t.Context(), w.stakes, common.Address{1}, w.prices, struct{}{})
+		other := core.Join(t.Context(), w.prices, struct{}{}, w.stakes, common.Address{1})
+		for i, got := range [][3]time.Time{
+			{one.Checked(), one.AsOf(), one.FreshUntil()}, {other.Checked(), other.AsOf(), other.FreshUntil()},
+		} {
+			if want := [3]time.Time{older, newer, newer.Add(30 * time.Second)}; got != want {
+				t.Errorf("%d: got %v, want %v", i, got, want)
+			}
+		}
+		w.price(down)
+		time.Sleep(time.Minute)
+		if old := core.Join(t.Context(), w.stakes, common.Address{1}, w.prices, struct{}{}); !old.FreshUntil().IsZero() || old.ErrB != nil {
+			t.Errorf("with an old part it is fresh until %v, %v", old.FreshUntil(), old.ErrB)
+		}
+	})
+}
+
+func TestAQuoteIsOldFromItsTimeOn(t *testing.T) {
+	if (core.Quote{}).Old() || (core.Quote{OldFrom: time.Now().Add(time.Hour)}).Old() || !(core.Quote{OldFrom: time.Now()}).Old() {
+		t.Error("a quote is old at another time than OldFrom")
+	}
+}
+
+func TestAnIncompleteStakeIsSaidInOneShortLine(t *testing.T) {
+	unread := core.UnreadPool{Pool: core.Pool{Name: "One"}, Err: chain.Fail(core.Rejected, errors.New("reverted"))}
+	for n, want := range map[int]string{
+		0:  "<nil>",
+		1:  "pool 0x0000000000000000000000000000000000000000 (One): chain: rejected: reverted",
+		21: "pool 0x0000000000000000000000000000000000000000 (One): chain: rejected: reverted; and 20 more pools",
+	} {
+		if got := fmt.Sprint(core.Stake{Failed: slices.Repeat([]core.UnreadPool{unread}, n)}.Err()); got != want {
+			t.Errorf("%d pools: %s", n, got)
+		}
+	}
 }

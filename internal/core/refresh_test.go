@@ -44,7 +44,8 @@ func pricing(t *testing.T, ttl time.Duration, budget core.Budget, answer func(co
 	t.Cleanup(w.cache.Close)
 	w.price(answer)
 	ask := w.prices.Fetch
-	w.prices = core.NewCached(core.NewBreaker(w.cache, market, ttl, budget), core.Query[struct{}, core.Quote]{
+	w.market = core.NewUpstream(w.cache, market, ttl, budget)
+	w.prices = core.NewQuery(w.market, &core.Query[struct{}, core.Quote]{
 		Name: "price", TTL: ttl, Shared: &core.Shared[core.Quote]{}, Fetch: ask,
 	})
 	return w
@@ -62,10 +63,10 @@ func after(d time.Duration) func(context.Context) (core.Quote, error) {
 	}
 }
 
-// apart is the time between two askers of a crowd.
+// apart is the time between two callers in a crowd.
 const apart = time.Second / 5
 
-// crowd has 5 askers a second for so long, and returns once each has been
+// crowd asks 5 times a second for so long, and returns once each has been
 // answered. It passes on one answer at a time.
 func (w *world) crowd(t *testing.T, lasts time.Duration, each func(core.Snapshot[core.Quote], time.Duration, error)) {
 	t.Helper()
@@ -100,10 +101,10 @@ func TestNobodyAfterTheFirstWaitsWhilePeopleAsk(t *testing.T) {
 					t.Errorf("TTL %v, service of %v: waited %v for %v, %v old", c.ttl, c.takes, waited, err, age)
 				}
 			})
-			// One more is under way at the end, and the first was not early.
-			most := int64(lasts/(c.ttl-lead+c.takes)) + 2
-			if n := w.calls.Load(); n > most || n < int64(lasts/oldest) {
-				t.Errorf("TTL %v, service of %v: %d calls, want at most %d", c.ttl, c.takes, n, most)
+			// One more is in flight at the end, and the first was not early.
+			maxCalls := int64(lasts/(c.ttl-lead+c.takes)) + 2
+			if n := w.calls.Load(); n > maxCalls || n < int64(lasts/oldest) {
+				t.Errorf("TTL %v, service of %v: %d calls, want at most %d", c.ttl, c.takes, n, maxCalls)
 			}
 			time.Sleep(10 * time.Second)
 			before := w.calls.Load()
@@ -197,8 +198,10 @@ func TestWithoutACreditTheLastPriceStaysForAsLongAsItTakes(t *testing.T) {
 			for range int(lasts / (10 * time.Second)) {
 				start := time.Now()
 				q, err := w.Quote(t.Context())
-				if age := time.Since(q.At); err != nil || q.Stale || time.Since(start) > 0 || age > every+10*time.Second ||
-					!q.FreshUntil.After(start) && age < every-time.Second {
+				age := time.Since(q.At)
+				old := age >= time.Hour+30*time.Second // STALE_FOR past its TTL
+				if err != nil || q.Stale != old || time.Since(start) > 0 && every < time.Hour || age > every+10*time.Second ||
+					!old && !q.FreshUntil.After(start) && age < every-time.Second {
 					t.Fatalf("after %v: %v, %v old, fresh until %v", time.Since(start), err, age, q.FreshUntil)
 				}
 				time.Sleep(10 * time.Second)
@@ -213,6 +216,22 @@ func TestWithoutACreditTheLastPriceStaysForAsLongAsItTakes(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestARetryTakesACreditToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &purse{}
+		w := pricing(t, 30*time.Second, p, nil)
+		w.price(func(ctx context.Context) (core.Quote, error) {
+			if w.calls.Load() == 1 {
+				return down(ctx)
+			}
+			return priced(7)(ctx)
+		})
+		if _, err := w.Quote(t.Context()); err != nil || p.count() != 2 {
+			t.Errorf("%v after %d credits, want 2", err, p.count())
+		}
+	})
 }
 
 func TestAFailingServiceCostsHardlyMoreCreditsThanOneThatIsWell(t *testing.T) {

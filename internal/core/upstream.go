@@ -1,0 +1,272 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/failsafe-go/failsafe-go/bulkhead"
+	"github.com/failsafe-go/failsafe-go/circuitbreaker"
+
+	"herald/internal/secret"
+	"herald/internal/transport"
+)
+
+// MaxCalls bounds the simultaneous calls to one service.
+const MaxCalls = 32
+
+const (
+	// maxFailures in a row open a service's circuit.
+	maxFailures = 5
+	// maxOpen is how long a service's circuit stays open at most.
+	maxOpen = 5 * time.Second
+	// maxRetryAfter caps every pause but those for a used-up limit or a lack of
+	// credits.
+	maxRetryAfter = 5 * time.Minute
+	// firstPause follows the first failure of a service with a Budget. Each
+	// further one doubles it.
+	firstPause = time.Second
+	// maxRetryDelay is the longest wait before a call is repeated.
+	maxRetryDelay = 300 * time.Millisecond
+	// warnEvery is how often the same cause is logged.
+	warnEvery = time.Minute
+)
+
+// Budget bounds the calls to a service that charges for each. Safe for
+// concurrent use.
+type Budget interface {
+	// Take spends the credit for one call and returns 0. If there is none, it
+	// spends nothing and returns how long to wait before asking again.
+	Take(ctx context.Context) (wait time.Duration)
+}
+
+// Upstream is a service as this process calls it. It bounds the calls in flight,
+// leaves a failing service alone, obeys its Retry-After, and knows how it fares.
+// Safe for concurrent use.
+//
+// The bulkhead and the circuit breaker are failsafe-go's. Its retry policy is not
+// used: it would replace the service's error by its own.
+type Upstream struct {
+	*Service
+	cache   *Cache
+	budget  Budget // nil: calls are not counted
+	ttl     time.Duration
+	calls   bulkhead.Bulkhead[any]
+	circuit circuitbreaker.CircuitBreaker[any]
+	ping    func(context.Context) (Snapshot[any], error)
+
+	mu          sync.Mutex
+	pausedUntil time.Time
+	pausedFor   Reason
+	failures    int // questions in a row that failed
+	health      Health
+	warned      map[Reason]time.Time
+}
+
+// NewUpstream makes the Upstream of a service. ttl is the shortest TTL of its
+// queries: pauses after failures are no longer, so that a service that has come
+// back is noticed within one. A nil budget sets no bound.
+func NewUpstream(c *Cache, service *Service, ttl time.Duration, budget Budget) *Upstream {
+	return &Upstream{
+		Service: service, cache: c, budget: budget, ttl: ttl,
+		calls: bulkhead.New[any](MaxCalls),
+		circuit: circuitbreaker.NewBuilder[any]().
+			WithFailureThreshold(maxFailures).WithDelay(min(ttl, maxOpen)).Build(),
+		warned: map[Reason]time.Time{},
+	}
+}
+
+// PingWith makes source what u's Ping asks.
+func PingWith[V any](u *Upstream, source Source[struct{}, V]) {
+	u.ping = func(ctx context.Context) (Snapshot[any], error) {
+		s, err := source.Get(ctx, struct{}{})
+		return Snapshot[any]{Value: s.Value, At: s.At, Stale: s.Stale}, err
+	}
+}
+
+// Ping asks the service a question whose answer concerns nobody. Everybody
+// shares the answer, so it costs the service little, however often it is asked.
+func (u *Upstream) Ping(ctx context.Context) (Snapshot[any], error) { return u.ping(ctx) }
+
+// call asks the service by f. It fails with an *Error. With countAll every
+// failure is the service's own; otherwise a Rejected or Malformed one may be about
+// one wallet or person, and says nothing about the service.
+//
+// The order is: a permit for one of MaxCalls, the breaker, a credit, the call,
+// and one retry. The breaker comes after the permit because waiting for one takes
+// time. The circuit's own permit comes after the credit: unused, it would keep a
+// half-open circuit from ever closing.
+func (u *Upstream) call(ctx context.Context, countAll bool, f func(context.Context) error) *Error {
+	if u.calls.AcquirePermit(ctx) != nil {
+		return u.Fail(Paused, errors.New("too many calls are in flight"))
+	}
+	defer u.calls.ReleasePermit()
+	if err := u.admit(ctx); err != nil {
+		return err
+	}
+	err := u.once(ctx, countAll, f)
+	if u.mayRetry(err) && transport.Sleep(ctx, rand.N(maxRetryDelay)) && u.admit(ctx) == nil {
+		err = u.once(ctx, countAll, f)
+	}
+
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if err == nil {
+		u.failures = 0
+		return nil
+	}
+	if u.budget != nil {
+		u.pause(err.Reason, min(firstPause<<min(u.failures, 20), u.ttl, maxRetryAfter))
+	}
+	u.failures++
+	return err
+}
+
+// admit returns nil if the service may be called now, and has then spent a
+// credit.
+func (u *Upstream) admit(ctx context.Context) *Error {
+	u.mu.Lock()
+	wait, reason := time.Until(u.pausedUntil), u.pausedFor
+	u.mu.Unlock()
+	if wait > 0 {
+		return &Error{Service: u.Service, Reason: reason, RetryAfter: wait, Err: errors.New("not called, it is too early")}
+	}
+	if u.budget != nil {
+		if wait := u.budget.Take(ctx); wait > 0 {
+			u.mu.Lock()
+			defer u.mu.Unlock()
+			u.pause(NoCredit, wait)
+			return &Error{Service: u.Service, Reason: NoCredit, RetryAfter: wait, Err: errors.New("not called, no credit is left")}
+		}
+	}
+	if !u.circuit.TryAcquirePermit() {
+		return u.Fail(Paused, errors.New("not called, it has just failed repeatedly"))
+	}
+	return nil
+}
+
+// once makes one call and records how it went.
+func (u *Upstream) once(ctx context.Context, countAll bool, f func(context.Context) error) *Error {
+	start := time.Now()
+	err := u.typed(safely(ctx, f))
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.health.Asked = time.Now()
+	outcome := "ok"
+	if err != nil {
+		outcome = string(err.Reason)
+		u.pause(err.Reason, err.RetryAfter)
+	}
+	switch {
+	case err == nil:
+		u.health.FailingSince, u.health.Reason = time.Time{}, ""
+		u.circuit.RecordSuccess()
+	case !countAll && (err.Reason == Rejected || err.Reason == Malformed):
+		u.circuit.RecordSuccess()
+	default:
+		u.circuit.RecordFailure()
+		u.health.Reason = err.Reason
+		if u.health.FailingSince.IsZero() {
+			u.health.FailingSince = u.health.Asked
+		}
+	}
+	u.cache.Observer.Call(u.Service, outcome, time.Since(start))
+	return err
+}
+
+// safely turns a panic into an error: f runs on a goroutine that no command's
+// recover watches.
+func safely(ctx context.Context, f func(context.Context) error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = secret.PanicError(v)
+		}
+	}()
+	return f(ctx)
+}
+
+// typed makes an *Error of any error.
+func (u *Upstream) typed(err error) *Error {
+	known, ok := errors.AsType[*Error](err)
+	switch {
+	case err == nil:
+		return nil
+	case ok:
+		return known
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return u.Fail(SlowAnswer, err)
+	}
+	return u.Fail(Malformed, err)
+}
+
+// mayRetry reports whether the call that failed with err is repeated: only if
+// the service was Unreachable. With a Budget, only the first of several failures
+// in a row is, so that a failing service costs hardly more credits than a sound
+// one.
+func (u *Upstream) mayRetry(err *Error) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return err != nil && err.Reason == Unreachable && err.RetryAfter == 0 && (u.budget == nil || u.failures == 0)
+}
+
+// pause leaves the service alone for at least wait. The caller holds mu.
+func (u *Upstream) pause(reason Reason, wait time.Duration) {
+	if reason != UsedUp && reason != NoCredit {
+		wait = min(wait, maxRetryAfter)
+	}
+	if until := time.Now().Add(wait); wait > 0 && until.After(u.pausedUntil) {
+		u.pausedUntil, u.pausedFor = until, reason
+	}
+}
+
+// warnStale logs that an old answer stands in for one that failed with err: once
+// a minute for each cause.
+func (u *Upstream) warnStale(ctx context.Context, question string, err error) {
+	u.mu.Lock()
+	reason := u.health.Reason
+	if failed, ok := errors.AsType[*Error](err); ok && reason == "" {
+		reason = failed.Reason
+	}
+	due := time.Since(u.warned[reason]) >= warnEvery
+	if due {
+		u.warned[reason] = time.Now()
+	}
+	u.mu.Unlock()
+	if due && u.cache.Log != nil {
+		u.cache.Log.LogAttrs(ctx, slog.LevelWarn, "an old answer stands in",
+			slog.String("service", u.Name), slog.String("question", question),
+			slog.String("outcome", "stale"), slog.String("reason", string(reason)), slog.Any("err", err))
+	}
+}
+
+// Health is how a service has fared so far.
+type Health struct {
+	Service *Service
+	// Asked is when a call last ended; zero is never.
+	Asked time.Time
+	// FailingSince is the time of the first failed call since the last good one,
+	// and Reason why the last call failed; zero while the service is well.
+	FailingSince time.Time
+	Reason       Reason
+	// Circuit is "closed", "open" or "half-open". While it is open the service is
+	// not called.
+	Circuit string
+	// PausedFor is how much longer the service is not called because it failed or
+	// asked for that. A lack of credits does not count.
+	PausedFor time.Duration
+}
+
+// Health does not block and calls nothing.
+func (u *Upstream) Health() Health {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	h := u.health
+	h.Service, h.Circuit = u.Service, u.circuit.State().String()
+	if u.pausedFor != NoCredit {
+		h.PausedFor = max(time.Until(u.pausedUntil), 0)
+	}
+	return h
+}
