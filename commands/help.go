@@ -13,20 +13,18 @@ func help(others chat.Commands) chat.Command {
 		Aliases:    []string{"start"},
 		Summary:    chat.Say("command.help"),
 		Visibility: chat.Public,
-		AboutBot:   true,
 	}
-	run := func(_ context.Context, req chat.Request) (chat.Reply, error) {
+	self.Forms = []chat.Form{{Run: func(_ context.Context, req chat.Request) (chat.Reply, error) {
 		all := append(others[:len(others):len(others)], self)
 		if req.Direct {
 			return wholeHelp(all, req.MayModerate), nil
 		}
 		return shortHelp(all), nil
-	}
-	self.Forms = []chat.Form{{Run: run}}
+	}}}
 	return self
 }
 
-// shortHelp is a line for each command, for a chat where others read along.
+// shortHelp has a line for each command, for a chat where others read along.
 func shortHelp(all chat.Commands) chat.Reply {
 	var fields []chat.Field
 	for _, c := range all {
@@ -39,7 +37,8 @@ func shortHelp(all chat.Commands) chat.Reply {
 	}
 }
 
-// wholeHelp is every form that the asker may use.
+// wholeHelp has every form that the sender may use: the first of a command with its
+// summary, the others with an example.
 func wholeHelp(all chat.Commands, moderator bool) chat.Reply {
 	var everyone, moderators []chat.Field
 	var private []string

@@ -25,7 +25,6 @@ func status(from Sources) chat.Command {
 		Name:       "status",
 		Summary:    chat.Say("command.status"),
 		Visibility: chat.Public,
-		AboutBot:   true,
 		Forms: []chat.Form{{Run: func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
 			found := make([]finding, len(from.Status.Health()))
 			var looking sync.WaitGroup

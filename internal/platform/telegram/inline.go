@@ -35,9 +35,6 @@ const maxDescription = 150
 func parseInline(query string, commands chat.Commands) (found []chat.Request) {
 	written := strings.Fields(query)
 	for _, c := range commands {
-		if c.Visibility != chat.Public || c.AboutBot {
-			continue
-		}
 		for _, f := range c.Forms {
 			if args, meant := inlineArgs(c, f, written); meant {
 				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed(args...)})
@@ -54,12 +51,10 @@ func inlineArgs(c chat.Command, f chat.Form, written []string) (args []string, m
 		name = strings.ToLower(strings.TrimPrefix(written[0], "/"))
 	}
 	switch {
-	case f.Moderators || f.Unlisted:
+	case !f.Inline:
 		return nil, false
 	case len(f.Params) == 0:
 		return nil, len(written) < 2 && strings.HasPrefix(c.Name, name)
-	case len(f.Params) > 1 || f.Params[0].Question.Key == "":
-		return nil, false
 	case name == c.Name:
 		written = written[1:]
 	}
@@ -75,8 +70,8 @@ func (s *session) answerInline(id string, q *inlineQuery) {
 	var answered sync.WaitGroup
 	for i, req := range requests {
 		req.ID, req.From, req.Locale = id, userOf(q.From.ID), q.From.Language
-		// Nobody shares this with the asker, and so neither its rate limit.
-		req.Chat = "inline " + req.From.ID
+		// Nobody shares this chat, nor its rate limit, which alone counts letters.
+		req.Chat, req.Inline = "inline "+req.From.ID, true
 		answered.Go(func() {
 			s.work.Handle(req, func(r chat.Reply) { replies[i], articles[i] = r, s.article(req.Command, r) })
 		})
