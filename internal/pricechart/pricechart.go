@@ -126,7 +126,7 @@ func endOf(quote core.Quote) time.Time {
 const day = 24 * time.Hour
 
 func (c *Charts) picture(points []history.Point, from, to time.Time, l chat.Language) chart.Picture {
-	layout := dayLayouts[l]
+	layout := l.Info().Day
 	if to.Sub(from) <= day {
 		layout = "15:04"
 	}
@@ -152,12 +152,6 @@ func drawable(l chat.Language, t chat.Text) string {
 		return said
 	}
 	return words.Say(chat.English, t)
-}
-
-// dayLayouts are a day and a month as numbers, by the Unicode CLDR:
-// https://www.unicode.org/cldr/charts/latest/summary/root.html
-var dayLayouts = map[chat.Language]string{
-	chat.English: "Jan 2", chat.Spanish: "2/1", chat.Chinese: "1/2", chat.Russian: "02.01", chat.Turkish: "02.01", chat.Vietnamese: "02/01",
 }
 
 // Recorded is a source of prices whose fresh answers h remembers.

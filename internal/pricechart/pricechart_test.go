@@ -2,7 +2,6 @@ package pricechart
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -178,14 +177,13 @@ func TestADrawingThatFailsIsNotKept(t *testing.T) {
 
 func TestAPictureIsLabelledInItsLanguage(t *testing.T) {
 	at := time.Date(2026, 11, 20, 15, 30, 0, 0, time.UTC)
-	days := map[chat.Language]string{chat.English: "Nov 20", chat.Chinese: "11/20", chat.Russian: "20.11", chat.Turkish: "20.11"}
 	for _, l := range chat.Languages() {
 		c := New(newHistory(), "TKN")
 		if p := c.picture(nil, at, at.Add(day), l); p.Moment(at) != "15:30" {
 			t.Errorf("%s: the moment is %q", l, p.Moment(at))
 		}
 		p := c.picture(nil, at, at.Add(7*day), l)
-		if want := cmp.Or(days[l], "20/11"); p.Moment(at) != want {
+		if want := at.Format(l.Info().Day); p.Moment(at) != want {
 			t.Errorf("%s: the day is %q, want %q", l, p.Moment(at), want)
 		}
 		if want := words.AxisPrice(l, number("0.5")); p.Money(0.5) != want {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"herald/internal/chat"
 	"herald/internal/demo/fake/services"
 )
 
@@ -73,19 +74,10 @@ func (all people) mentioned(word string) (asker, bool) {
 	return a, at && known
 }
 
-// language is one of an app, as each side names it. Chinese is named with its
-// script or country, as the apps do.
+// language is one of an app, as each side names it.
 type language struct{ code, telegram, discord string }
 
-var languages = []language{
-	{"en", "en", "en-US"}, {"es", "es", "es-ES"}, {"zh", "zh-hans", "zh-CN"},
-	{"ru", "ru", "ru"}, {"tr", "tr", "tr"}, {"vi", "vi", "vi"},
-}
-
-func languageOf(code string) (language, bool) {
-	i := slices.IndexFunc(languages, func(l language) bool { return l.code == code })
-	if i < 0 {
-		return language{}, false
-	}
-	return languages[i], true
+func languageOf(code string) (l language, spoken bool) {
+	own := chat.Language(code)
+	return language{code: code, telegram: code, discord: own.Info().Discord[0]}, slices.Contains(chat.Languages(), own)
 }

@@ -1,6 +1,9 @@
 package web
 
-import faketelegram "herald/internal/demo/fake/telegram"
+import (
+	"herald/internal/chat"
+	faketelegram "herald/internal/demo/fake/telegram"
+)
 
 // state is what there is to choose from now.
 func (d *Demo) state() State {
@@ -8,8 +11,8 @@ func (d *Demo) state() State {
 	for _, a := range d.people {
 		s.Askers = append(s.Askers, Asker{a.name, map[string]string{Telegram: idText(a.telegramID), Discord: a.discordID}})
 	}
-	for _, l := range languages {
-		s.Languages = append(s.Languages, l.code)
+	for _, l := range chat.Languages() {
+		s.Languages = append(s.Languages, string(l))
 	}
 	for _, service := range d.Sandbox.Services() {
 		one := Service{Name: service.Name, Fault: string(service.Fault())}
