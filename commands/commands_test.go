@@ -127,26 +127,6 @@ func TestAnAnswerThatIsNotWholeSaysForTheLogWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestAPoolThatAnswersNonsenseDidRespond(t *testing.T) {
-	for want, reasons := range map[string][]core.Reason{
-		"Can't say yet: 1 of 21 pools didn't respond.":   {core.SlowAnswer},
-		"Can't say yet: 2 of 21 pools didn't respond.":   {core.Rejected, core.Unreachable},
-		"Can't say yet: 1 of 21 pools couldn't be read.": {core.Malformed},
-		"Can't say yet: 2 of 21 pools couldn't be read.": {core.SlowAnswer, core.Malformed},
-	} {
-		w := commandstest.Healthy()
-		w.Stake = core.Stake{Checked: 21 - len(reasons)}
-		for _, reason := range reasons {
-			w.Stake.Failed = append(w.Stake.Failed, core.UnreadPool{Err: staking.Service.Fail(reason, errInner)})
-		}
-		for _, line := range []string{"/staked ", "/verify "} {
-			if got := texts(commandstest.Ask(t, w.Router(t), line+commandstest.AnnsWallet)); !strings.Contains(got, want) {
-				t.Errorf("%s says %s, want %q", line, got, want)
-			}
-		}
-	}
-}
-
 func TestAPictureIsInTheLanguageOfItsAnswer(t *testing.T) {
 	w := commandstest.Healthy()
 	r := w.Router(t)
