@@ -81,7 +81,9 @@ func TestEveryFailureAndEveryFlawHasWordsWithoutItsDetail(t *testing.T) {
 		}
 	}
 	for _, flaw := range core.Flaws() {
-		said[string(flaw)] = commands.Invalid(&core.InvalidError{Flaw: flaw, Platform: "Moon", Example: "example", Length: 7})
+		err := commands.Invalid(chat.Param{}, &core.InvalidError{Flaw: flaw, Platform: "Moon", Example: "example", Length: 7})
+		input, _ := errors.AsType[*chat.InputError](err)
+		said[string(flaw)] = input.Problem
 	}
 	unsaid := regexp.MustCompile(`(reason|service|invalid)\.|[{}%]|detail|^$`)
 	for name, text := range said {

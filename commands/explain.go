@@ -33,14 +33,10 @@ func invalid(p chat.Param, err error) error {
 	if !is {
 		return err
 	}
-	return &chat.InputError{Title: p.Check, Problem: flawText(flawed)}
-}
-
-func flawText(e *core.InvalidError) chat.Text {
-	return chat.SayWith("invalid."+string(e.Flaw), chat.Values{
-		"platform":  chat.Plain(e.Platform),
-		"example":   chat.Code(e.Example),
-		"n":         chat.Count(e.Length),
+	return &chat.InputError{Title: p.Check, Problem: chat.SayWith("invalid."+string(flawed.Flaw), chat.Values{
+		"platform":  chat.Plain(flawed.Platform),
+		"example":   chat.Code(flawed.Example),
+		"n":         chat.Count(flawed.Length),
 		"platforms": chat.Plain(strings.Join(core.Platforms(), ", ")),
-	})
+	})}
 }

@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"slices"
 	"strings"
 
 	"herald/internal/chat"
@@ -40,20 +39,7 @@ func target(req chat.Request) (core.Identity, error) {
 	if strings.HasPrefix(req.Target.ID, "@") {
 		problem = "invalid.username"
 	}
-	return id, &chat.InputError{Title: personParam.Check, Problem: chat.SayWith(problem, chat.Values{
-		"platform": chat.Plain(platformName(req.Target.Platform)), "command": chat.Code("/" + req.Command),
-		// Code, or a platform would make a mention of it.
-		"handles": chat.Code("@usernames"),
-	})}
-}
-
-// platformName is a chat platform's name as people write it.
-func platformName(p chat.Platform) string {
-	i := slices.IndexFunc(core.Platforms(), func(name string) bool { return strings.EqualFold(name, string(p)) })
-	if i < 0 {
-		return string(p)
-	}
-	return core.Platforms()[i]
+	return id, &chat.InputError{Title: personParam.Check, Problem: chat.SayWith(problem, chat.Values{"command": chat.Code("/" + req.Command)})}
 }
 
 // personFields say whom an answer to a moderator is about, and where they asked.

@@ -141,7 +141,7 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 }
 
 // handle returns the reply and how the command ended. about is whom a moderator
-// asked about, or nil.
+// asked about, by the Target or by the arguments, or nil.
 func (r *Router) handle(ctx context.Context, req Request) (reply Reply, outcome Outcome, about *User, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -163,17 +163,22 @@ func (r *Router) handle(ctx context.Context, req Request) (reply Reply, outcome 
 
 	forms, err := command.bind(&req)
 	if err == nil && forms[0].Moderators {
-		about = subject(req)
+		if about = req.Target; about == nil {
+			about = &User{Platform: Platform(strings.ToLower(req.Args.Value("platform"))), ID: req.Args.Value("uid")}
+		}
 	}
 	if about != nil && !operator {
-		role, err := r.role(ctx, req)
+		role := req.Role
+		if role == UnknownRole {
+			role, err = r.Roles[req.From.Platform](ctx, req.From, req.Community)
+		}
 		forbidden := warning("forbidden")
 		if req.Direct {
 			forbidden.Text = Say("forbidden.direct")
 		}
 		switch {
 		case err != nil:
-			return couldNotBeChecked(req.ID, Say("role.unknown")), outcomeOf(err), about, err
+			return couldNotBeChecked(req.ID, Say("role.unknown")), outcomeOf(err), about, fmt.Errorf("ask for the sender's role: %w", err)
 		case role != Moderator:
 			return forbidden, Forbidden, about, nil
 		case !listed:
@@ -193,15 +198,6 @@ func (r *Router) handle(ctx context.Context, req Request) (reply Reply, outcome 
 		return badInput(input, command, forms, req.Target), BadInput, about, nil
 	}
 	return couldNotBeChecked(req.ID, r.Explain(err)), outcomeOf(err), about, err
-}
-
-// subject is whom a moderator asks about: the Target, or the account that the
-// arguments name.
-func subject(req Request) *User {
-	if req.Target != nil {
-		return req.Target
-	}
-	return &User{Platform: Platform(strings.ToLower(req.Args.Value("platform"))), ID: req.Args.Value("uid")}
 }
 
 // limited returns how long the sender has to wait, by their own limit or by the
@@ -225,19 +221,6 @@ func (r *Router) refuse(ctx context.Context, req Request, wait time.Duration) Re
 	key := string(req.From.Platform) + " refusal " + limitKey(req) + " " + req.Chat
 	reply.Repeated = r.RefusalLimit.Allow(ctx, key) > 0
 	return reply
-}
-
-// role returns the sender's role, and asks the platform if the request does not
-// show it.
-func (r *Router) role(ctx context.Context, req Request) (Role, error) {
-	if req.Role != UnknownRole {
-		return req.Role, nil
-	}
-	role, err := r.Roles[req.From.Platform](ctx, req.From, req.Community)
-	if err != nil {
-		return Member, fmt.Errorf("ask for the sender's role: %w", err)
-	}
-	return role, nil
 }
 
 func outcomeOf(err error) Outcome {

@@ -186,21 +186,27 @@ func TestLimitsAreOfOneUserAndOneChat(t *testing.T) {
 	r := newRouter(t, io.Discard, func(c *chat.Config) { c.UserLimit, c.ChatLimit, c.RefusalLimit = once{}, once{}, once{} })
 	elsewhere := chat.User{Platform: "discord", ID: ann.ID}
 	for i, test := range []struct {
-		from             chat.User
-		where            string
-		refused, saidYet bool
+		req               chat.Request
+		refused, repeated bool
 	}{
-		{ann, "1", false, false},
-		{ann, "2", true, false},
-		{ann, "2", true, true},
-		{bob, "1", true, false},
-		{nobody, "1", true, false},
-		{nobody, "4", false, false},
-		{elsewhere, "1", false, false},
+		{chat.Request{From: ann, Chat: "1"}, false, false},
+		{chat.Request{From: ann, Chat: "2"}, true, false},
+		{chat.Request{From: ann, Chat: "2"}, true, true},
+		{chat.Request{From: bob, Chat: "1"}, true, false},
+		{chat.Request{From: nobody, Chat: "1"}, true, false},
+		{chat.Request{From: nobody, Chat: "4"}, false, false},
+		{chat.Request{From: elsewhere, Chat: "1"}, false, false},
+		{chat.Request{From: nobody, LimitKey: "channel", Chat: "5"}, false, false},
+		{chat.Request{From: nobody, LimitKey: "channel", Chat: "6"}, true, false},
+		{chat.Request{From: nobody, LimitKey: "channel", Chat: "6"}, true, true},
+		{chat.Request{From: nobody, LimitKey: "another", Chat: "6"}, false, false},
+		{chat.Request{From: ann, Inline: true, Chat: "inline 1"}, false, false},
+		{chat.Request{From: ann, Inline: true, Chat: "inline 1"}, true, false},
 	} {
-		got := r.Handle(t.Context(), chat.Request{Command: "exists", From: test.from, Chat: test.where})
-		if (got.Title.Key == "limit.title") != test.refused || got.Repeated != test.saidYet {
-			t.Errorf("%d: %+v, want refused %v, said before %v", i, got, test.refused, test.saidYet)
+		test.req.Command = "exists"
+		got := r.Handle(t.Context(), test.req)
+		if (got.Title.Key == "limit.title") != test.refused || got.Repeated != test.repeated {
+			t.Errorf("%d: %+v, want refused %v, repeated %v", i, got, test.refused, test.repeated)
 		}
 	}
 }
@@ -264,6 +270,8 @@ func TestTableWithAMistakeIsRefused(t *testing.T) {
 		"no form":             func(c *chat.Command) { c.Forms = nil },
 		"no function":         func(c *chat.Command) { c.Forms = []chat.Form{{}} },
 		"an alias taken":      func(c *chat.Command) { c.Aliases = []string{"b"} },
+		"private and inline":  func(c *chat.Command) { c.Visibility, c.Forms = chat.Private, []chat.Form{{Inline: true, Run: run}} },
+		"moderators' inline":  func(c *chat.Command) { c.Forms = []chat.Form{{Inline: true, Moderators: true, Run: run}} },
 		"a parameter unknown": func(c *chat.Command) { c.Forms = []chat.Form{{Params: []chat.Param{{Name: "a"}}, Run: run}} },
 	} {
 		changed, other := good, good

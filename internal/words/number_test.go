@@ -1,10 +1,13 @@
 package words_test
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 	"golang.org/x/text/language"
@@ -75,32 +78,38 @@ type notation struct {
 	point, group string
 	units        map[string]int32
 	examples     [6]string
+	day          string // November 20
 }
 
 var notations = map[chat.Language]notation{
 	chat.English: {".", ",", map[string]int32{"M": 6, "B": 9, "T": 12},
-		[...]string{"$1,234.50", "$25.55M", "$1.5B", "1,234.5~X", "▲ +12.75%", "▼ -3.20%"}},
+		[...]string{"$1,234.50", "$25.55M", "$1.5B", "1,234.5~X", "▲ +12.75%", "▼ -3.20%"}, "Nov 20"},
 	chat.Spanish: {",", ".", map[string]int32{"~M": 6, "~B": 12},
-		[...]string{"1234,50~$", "25,55~M~$", "1500~M~$", "1234,5~X", "▲ +12,75~%", "▼ -3,20~%"}},
+		[...]string{"1234,50~$", "25,55~M~$", "1500~M~$", "1234,5~X", "▲ +12,75~%", "▼ -3,20~%"}, "20/11"},
 	chat.Chinese: {".", ",", map[string]int32{"万": 4, "亿": 8, "万亿": 12},
-		[...]string{"$1,234.50", "$2,555.43万", "$15亿", "1,234.5~X", "▲ +12.75%", "▼ -3.20%"}},
+		[...]string{"$1,234.50", "$2,555.43万", "$15亿", "1,234.5~X", "▲ +12.75%", "▼ -3.20%"}, "11/20"},
 	chat.Russian: {",", "~", map[string]int32{"~млн": 6, "~млрд": 9, "~трлн": 12},
-		[...]string{"1~234,50~$", "25,55~млн~$", "1,5~млрд~$", "1~234,5~X", "▲ +12,75~%", "▼ -3,20~%"}},
+		[...]string{"1~234,50~$", "25,55~млн~$", "1,5~млрд~$", "1~234,5~X", "▲ +12,75~%", "▼ -3,20~%"}, "20.11"},
 	chat.Turkish: {",", ".", map[string]int32{"~Mn": 6, "~Mr": 9, "~Tn": 12},
-		[...]string{"$1.234,50", "$25,55~Mn", "$1,5~Mr", "1.234,5~X", "▲ +%12,75", "▼ -%3,20"}},
+		[...]string{"$1.234,50", "$25,55~Mn", "$1,5~Mr", "1.234,5~X", "▲ +%12,75", "▼ -%3,20"}, "20.11"},
 	chat.Vietnamese: {",", ".", map[string]int32{"~triệu": 6, "~tỷ": 9, "~nghìn~tỷ": 12},
-		[...]string{"1.234,50~$", "25,55~triệu~$", "1,5~tỷ~$", "1.234,5~X", "▲ +12,75%", "▼ -3,20%"}},
+		[...]string{"1.234,50~$", "25,55~triệu~$", "1,5~tỷ~$", "1.234,5~X", "▲ +12,75%", "▼ -3,20%"}, "20/11"},
 }
 
 func TestEveryLanguageWritesNumbersItsOwnWay(t *testing.T) {
 	values := []chat.Value{chat.Money{Decimal: dec("1234.5")}, chat.Money{Decimal: dec("25554321.5")}, chat.Money{Decimal: dec("1500000000")},
 		chat.Amount{Decimal: dec("1234.5"), Symbol: "X"}, chat.Change{Decimal: dec("12.75")}, chat.Change{Decimal: dec("-3.2")}}
-	for _, l := range chat.Languages() {
+	for l, n := range notations {
 		for i, v := range values {
-			if text, _ := shown(l, v); spaced(text) != notations[l].examples[i] {
-				t.Errorf("%s: %v is %q, want %q", l, v, spaced(text), notations[l].examples[i])
+			if text, _ := shown(l, v); spaced(text) != n.examples[i] {
+				t.Errorf("%s: %v is %q, want %q", l, v, spaced(text), n.examples[i])
 			}
 		}
+		if got := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC).Format(l.Info().Day); got != n.day {
+			t.Errorf("%s: a day is %q, want %q", l, got, n.day)
+		}
+	}
+	for _, l := range chat.Languages() {
 		cldr := message.NewPrinter(language.MustParse(string(l))).Sprint(number.Decimal(1234567.5))
 		if text, _ := shown(l, chat.Amount{Decimal: dec("1234567.5")}); strings.TrimRight(text, "\u00a0") != cldr {
 			t.Errorf("%s: 1234567.5 is %q, and in x/text's CLDR %q", l, text, cldr)
@@ -147,7 +156,7 @@ var decimals = rapid.Custom(func(t *rapid.T) decimal.Decimal {
 // much, and its exact value can be read beside it.
 func TestWhateverAnAmountIs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d, l := decimals.Draw(t, "amount"), rapid.SampledFrom(chat.Languages()).Draw(t, "language")
+		d, l := decimals.Draw(t, "amount"), rapid.SampledFrom(slices.Sorted(maps.Keys(notations))).Draw(t, "language")
 		n := notations[l]
 		check := func(v chat.Value, want, resolution decimal.Decimal) {
 			text, exact := shown(l, v)
@@ -189,7 +198,7 @@ func TestALabelOfAnAxisIsShort(t *testing.T) {
 // TestWhateverAPriceIs: it has four significant digits, and no exponent.
 func TestWhateverAPriceIs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d, l := decimals.Draw(t, "price"), rapid.SampledFrom(chat.Languages()).Draw(t, "language")
+		d, l := decimals.Draw(t, "price"), rapid.SampledFrom(slices.Sorted(maps.Keys(notations))).Draw(t, "language")
 		text, exact := shown(l, chat.Price{Decimal: d})
 		if short := notations[l].parse(t, text); short.Sub(d).Abs().GreaterThan(d.Mul(dec("0.0005"))) {
 			t.Fatalf("%s: %v is shown as %q", l, d, text)
