@@ -11,7 +11,7 @@ import (
 func TestTheLanguageOfALocaleIsItsFirstPart(t *testing.T) {
 	for locale, want := range map[string]chat.Language{
 		"en": "en", "en-US": "en", "es-419": "es", "es_MX": "es", "zh-hans": "zh", "ZH_cn": "zh", "ru": "ru", "tr": "tr", "vi-VN": "vi",
-		"": "", "-": "", "de": "", "english": "", "e": "", "x-en": "", "\xff": "",
+		"": "", "-": "", "xx": "", "english": "", "e": "", "x-en": "", "\xff": "",
 	} {
 		if got, spoken := chat.LanguageOf(locale); got != want || spoken != (want != "") {
 			t.Errorf("%q is %q, %v, want %q", locale, got, spoken, want)
