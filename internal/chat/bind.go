@@ -34,22 +34,15 @@ func (c Command) bind(req *Request) ([]Form, error) {
 	if !takesPerson || req.Target != nil && *req.Target == req.From && req.From.ID != "" {
 		req.Target, req.TargetName = nil, ""
 	}
-	minArgs, maxArgs := len(c.Forms[0].Params), 0
 	for _, f := range c.Forms {
 		if bound, ok := f.bind(*req); ok {
 			*req = bound
 			return []Form{f}, f.checkChoices(req.Args.byName)
 		}
-		minArgs, maxArgs = min(minArgs, len(f.Params)), max(maxArgs, len(f.Params))
 	}
 	problem := "input.mismatch"
-	switch given := req.Args.Len(); {
-	case maxArgs == 0:
-		problem = "input.none"
-	case given < minArgs:
+	if req.Args.Len() == 0 {
 		problem = missing
-	case given > maxArgs:
-		problem = "input.too_much"
 	}
 	return c.Forms, &InputError{Problem: Say(problem)}
 }

@@ -91,9 +91,6 @@ type Ask struct {
 
 // String returns the line as plain text.
 func (l Line) String() string {
-	if len(l) == 1 {
-		return l[0].Text
-	}
 	var b strings.Builder
 	for _, s := range l {
 		b.WriteString(s.Text)
@@ -102,11 +99,4 @@ func (l Line) String() string {
 }
 
 // Empty reports whether there is nothing to show.
-func (l Line) Empty() bool {
-	for _, s := range l {
-		if s.Text != "" {
-			return false
-		}
-	}
-	return true
-}
+func (l Line) Empty() bool { return l.String() == "" }

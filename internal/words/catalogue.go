@@ -73,7 +73,4 @@ func Say(l chat.Language, v chat.Value) string {
 
 // AxisPrice returns a price in USD as a label of a chart's axis: rounded like any
 // other, without zeros at the end except in cents.
-func AxisPrice(l chat.Language, usd decimal.Decimal) string {
-	short, _ := catalogueOf(l).dollars(usd.Round(priceDecimals(usd)).String())
-	return short
-}
+func AxisPrice(l chat.Language, usd decimal.Decimal) string { return catalogueOf(l).price(usd, false) }

@@ -1,7 +1,6 @@
 package words
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -14,8 +13,6 @@ const (
 	cents = 2
 	// priceDigits of a price are significant.
 	priceDigits = 4
-	// tinyZeros is how many zeros after the point are counted rather than written.
-	tinyZeros = 4
 	// barCells is the length of a share's bar.
 	barCells = 10
 )
@@ -83,35 +80,18 @@ func (c *catalogue) money(d decimal.Decimal) (short, exact string) {
 	return exact, exact
 }
 
-// price writes d to four significant digits, and in cents at least. If it is less
-// than one, zeros at the end are kept. The zeros of a tiny price are counted, as in
-// "$0.0₇1235", and exact then has all of its digits.
-func (c *catalogue) price(d decimal.Decimal) (short, exact string) {
+// price writes d to four significant digits, and in cents at least. The zeros at
+// the end of a price below one may be kept.
+func (c *catalogue) price(d decimal.Decimal, keepZeros bool) string {
 	rounded := d.Round(priceDecimals(d))
 	digits := rounded.String()
-	if rounded.LessThan(one) {
+	switch {
+	case keepZeros && rounded.LessThan(one):
 		digits = rounded.StringFixed(priceDecimals(rounded))
+	case rounded.Equal(rounded.Truncate(cents)):
+		digits = rounded.StringFixed(cents)
 	}
-	short, tiny := c.dollars(digits)
-	if tiny {
-		return short, c.number(d.String(), c.USD)
-	}
-	return short, short
-}
-
-// dollars writes a price of these digits, in cents at least. The zeros of a tiny
-// one are counted in subscript.
-func (c *catalogue) dollars(digits string) (s string, tiny bool) {
-	whole, fraction, _ := strings.Cut(digits, ".")
-	significant := strings.TrimLeft(fraction, "0")
-	if zeros := len(fraction) - len(significant); whole == "0" && significant != "" && zeros >= tinyZeros {
-		counted := strings.Map(func(digit rune) rune { return digit - '0' + '₀' }, strconv.Itoa(zeros))
-		return c.number("0.0"+counted+significant, c.USD), true
-	}
-	if len(fraction) < cents {
-		fraction = (fraction + "00")[:cents]
-	}
-	return c.number(whole+"."+fraction, c.USD), false
+	return c.number(digits, c.USD)
 }
 
 // priceDecimals is how many decimals of a price are shown.

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -48,8 +47,8 @@ func TestNumbersAreShownShortWithTheirExactValueBesideThem(t *testing.T) {
 		{price("1"), "$1.00", ""},
 		{price("999.995"), "$1,000.00", ""},
 		{price("0.99996"), "$1.00", ""},
-		{price("0.00000001234567"), "$0.0₇1235", "$0.00000001234567"},
-		{price(tiny30), "$0.0₂₉1000", "$" + tiny30},
+		{price("0.00000001234567"), "$0.00000001235", ""},
+		{price(tiny30), "$" + tiny30 + "000", ""},
 		{money("25554321.99"), "$25.55M", "$25,554,321.99"},
 		{money("1000000000000000"), "$1,000T", "$1,000,000,000,000,000.00"},
 		{money("0.0099"), "< $0.01", "$0.0099"},
@@ -129,10 +128,6 @@ func (n notation) parse(t *rapid.T, s string) decimal.Decimal {
 	s = strings.TrimSuffix(s, unit)
 	s = strings.ReplaceAll(s, n.group, "")
 	s = strings.Replace(s, n.point, ".", 1)
-	s = counted.ReplaceAllStringFunc(s, func(zeros string) string {
-		n, _ := strconv.Atoi(strings.Map(func(r rune) rune { return r - '₀' + '0' }, zeros[1:]))
-		return strings.Repeat("0", n)
-	})
 	d, err := decimal.NewFromString(s)
 	if err != nil {
 		t.Fatalf("%q is no number: %v", s, err)
@@ -140,11 +135,7 @@ func (n notation) parse(t *rapid.T, s string) decimal.Decimal {
 	return d.Shift(n.units[unit])
 }
 
-var (
-	// counted is a zero and how often it stands there, as in "0₇".
-	counted   = regexp.MustCompile(`0[₀-₉]+`)
-	nonDigits = regexp.MustCompile(`[^0-9]+`)
-)
+var nonDigits = regexp.MustCompile(`[^0-9]+`)
 
 // decimals are from nothing to far more than there is of anything.
 var decimals = rapid.Custom(func(t *rapid.T) decimal.Decimal {
@@ -187,7 +178,7 @@ func TestWhateverAnAmountIs(t *testing.T) {
 
 func TestALabelOfAnAxisIsShort(t *testing.T) {
 	for price, want := range map[string]string{
-		"0.5": "$0.50", "0.04": "$0.04", "0.0415": "$0.0415", "0.00002": "$0.0₄2", "0": "$0.00", "1.25": "$1.25", "1234.5": "$1,234.50",
+		"0.5": "$0.50", "0.04": "$0.04", "0.0415": "$0.0415", "0.00002": "$0.00002", "0": "$0.00", "1.25": "$1.25", "1234.5": "$1,234.50",
 	} {
 		if got := words.AxisPrice(chat.English, dec(price)); got != want {
 			t.Errorf("%s is labelled %q, want %q", price, got, want)
@@ -199,18 +190,12 @@ func TestALabelOfAnAxisIsShort(t *testing.T) {
 func TestWhateverAPriceIs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d, l := decimals.Draw(t, "price"), rapid.SampledFrom(slices.Sorted(maps.Keys(notations))).Draw(t, "language")
-		text, exact := shown(l, chat.Price{Decimal: d})
+		text, _ := shown(l, chat.Price{Decimal: d})
 		if short := notations[l].parse(t, text); short.Sub(d).Abs().GreaterThan(d.Mul(dec("0.0005"))) {
 			t.Fatalf("%s: %v is shown as %q", l, d, text)
 		}
 		if significant := strings.TrimLeft(nonDigits.ReplaceAllString(text, ""), "0"); d.LessThan(dec("0.9999")) && d.IsPositive() && len(significant) != 4 {
 			t.Fatalf("%s: %v is shown as %q, in %d significant digits", l, d, text, len(significant))
-		}
-		if counted := strings.ContainsAny(text, "₀₁₂₃₄₅₆₇₈₉"); counted != (exact != "") {
-			t.Fatalf("%s: %v is shown as %q with %q", l, d, text, exact)
-		}
-		if exact != "" && !notations[l].parse(t, exact).Equal(d) {
-			t.Fatalf("%s: %v is in full %q", l, d, exact)
 		}
 	})
 }

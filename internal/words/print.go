@@ -104,7 +104,7 @@ func (p *printer) value(v chat.Value) Line {
 	case chat.Count:
 		return Line{{Text: p.number(strconv.Itoa(int(v)), "#")}}
 	case chat.Price:
-		return p.short(p.price(v.Decimal))
+		return Line{{Text: p.price(v.Decimal, true)}}
 	case chat.Money:
 		return p.short(p.money(v.Decimal))
 	case chat.Amount:
