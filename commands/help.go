@@ -35,16 +35,19 @@ func helpReply(all chat.Commands, direct, moderator bool) chat.Reply {
 			everyone = append(everyone, chat.Field{Name: chat.Code("/" + c.Name), Value: c.Summary})
 			continue
 		}
-		value := c.Summary
+		explained := false
 		for _, f := range c.Forms {
-			example := chat.SayWith("help.example", chat.Values{"example": chat.Code(c.Example(f))})
-			switch name := chat.Code(c.Usage(f)); {
+			field := chat.Field{Name: chat.Code(c.Usage(f)), Value: c.Summary}
+			if f.Moderators || explained {
+				field.Value = chat.SayWith("help.example", chat.Values{"example": chat.Code(c.Example(f))})
+			}
+			switch {
 			case f.Unlisted:
 			case f.Moderators:
-				moderators = append(moderators, chat.Field{Name: name, Value: example})
+				moderators = append(moderators, field)
 			default:
-				everyone = append(everyone, chat.Field{Name: name, Value: value})
-				value = example
+				everyone = append(everyone, field)
+				explained = true
 			}
 		}
 	}

@@ -85,15 +85,14 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 		ctx = caught
 		in = a.editor(h.Commands())
 	}
-	tasks := chat.NewTasks(ctx, h, a.Log, func(string) {})
-	defer tasks.Drain()
-	return a.serve(ctx, tasks, in)
+	return a.serve(ctx, chat.NewTasks(ctx, h, a.Log, func(string) {}), in)
 }
 
 // leaving are the lines that end the chat.
 var leaving = []string{"exit", "quit"}
 
 func (a *Adapter) serve(ctx context.Context, tasks *chat.Tasks, in input) error {
+	defer tasks.Drain()
 	for {
 		line, err := a.readLine(ctx, in)
 		switch {

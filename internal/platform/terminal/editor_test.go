@@ -86,7 +86,6 @@ func TestTheTerminalIsRawOnlyWhileALineIsRead(t *testing.T) {
 		t.Errorf("%v, the terminal is left raw: %t", err, raw)
 	}
 	close(lines)
-	tasks.Drain()
 }
 
 func FuzzEditor(f *testing.F) {
