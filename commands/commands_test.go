@@ -29,8 +29,7 @@ func run(w *commandstest.World, t *testing.T, command string, form int, args map
 	return c.Forms[form].Run(t.Context(), chat.Request{Args: chat.Named(args), From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
 }
 
-// TestWhatIsAskedAboutOthersIsForModerators, of whom and by whichever form. Anybody
-// may ask about a wallet.
+// Anybody may ask about a wallet.
 func TestWhatIsAskedAboutOthersIsForModerators(t *testing.T) {
 	forms := 0
 	for _, c := range commandstest.Healthy().Router(t).Commands() {

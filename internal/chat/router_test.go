@@ -102,7 +102,7 @@ func returning(reply chat.Reply, err error) func(*chat.Config) {
 	return running(func(context.Context, chat.Request) (chat.Reply, error) { return reply, err })
 }
 
-// TestEveryEndOfACommandIsToldCountedAndLoggedOnce without what the asker typed.
+// TestEveryEndOfACommandIsToldCountedAndLoggedOnce without what the sender typed.
 func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
 	const typed = "s3cret\x1b[31m"
 	half := chat.Reply{Title: chat.Say("half")}
@@ -116,7 +116,7 @@ func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
 		args       []string
 		outcome    chat.Outcome
 		said       string
-		toAsker    bool
+		ephemeral  bool
 		unanswered bool
 		logged     string
 	}{
@@ -153,7 +153,7 @@ func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
 				t.Errorf("%s: took %v", name, took)
 			}
 			said := fmt.Sprint(got)
-			if !strings.Contains(said, test.said) || got.Ephemeral != test.toAsker || got.Unanswered() != test.unanswered {
+			if !strings.Contains(said, test.said) || got.Ephemeral != test.ephemeral || got.Unanswered() != test.unanswered {
 				t.Errorf("%s: %+v", name, got)
 			}
 			if len(outcomes) != 1 || outcomes[0] != test.outcome {

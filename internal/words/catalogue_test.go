@@ -57,7 +57,7 @@ var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
 // linked is what platforms make a mention or a link of.
 var linked = regexp.MustCompile(`@[\p{L}\d]|://|[\p{L}\d]\.\p{L}`)
 
-// placeholders are those of a text, sorted, each once.
+// placeholders are the placeholders in a text, sorted, each once.
 func placeholders(text string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(placeholder.FindAllString(text, -1))))
 }

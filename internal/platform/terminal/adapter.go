@@ -28,8 +28,8 @@ import (
 // Platform is the adapter's name.
 const Platform chat.Platform = "terminal"
 
-// Asker is somebody whom the person at the keyboard can be.
-type Asker struct {
+// User is somebody whom the person at the keyboard can be.
+type User struct {
 	// Name follows /as, in any case.
 	Name string
 	User chat.User
@@ -40,8 +40,8 @@ type Asker struct {
 type Config struct {
 	In  io.Reader
 	Out io.Writer
-	// Askers are at least one. The first asks until /as changes that.
-	Askers []Asker
+	// Users are at least one. The first asks until /as changes that.
+	Users []User
 	// Edit shows a prompt and edits lines, with history and completion. In and Out
 	// must then be one terminal, as an *os.File each.
 	Edit bool
@@ -55,12 +55,12 @@ type Config struct {
 // Adapter implements chat.Adapter.
 type Adapter struct {
 	Config
-	asker Asker
+	user  User
 	ready atomic.Bool
 }
 
 // New makes an adapter that has read nothing yet.
-func New(c Config) *Adapter { return &Adapter{Config: c, asker: c.Askers[0]} }
+func New(c Config) *Adapter { return &Adapter{Config: c, user: c.Users[0]} }
 
 // Platform implements chat.Adapter.
 func (a *Adapter) Platform() chat.Platform { return Platform }
@@ -113,7 +113,7 @@ func (a *Adapter) serve(ctx context.Context, tasks *chat.Tasks, in input) error 
 			return nil
 		case err := <-written:
 			if err != nil {
-				return err
+				return fmt.Errorf("write an answer: %w", err)
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func (a *Adapter) readLine(ctx context.Context, in input) (line string, err erro
 	}
 	restore()
 	if err != nil && a.Edit {
-		_ = a.write("\n") // for the shell's prompt, if there still is a terminal
+		_, _ = io.WriteString(a.Out, "\n") // for the shell's prompt, if there still is a terminal
 	}
 	return line, err
 }
@@ -157,13 +157,14 @@ func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 		ID:      id,
 		Command: name,
 		Args:    chat.Typed(arguments...),
-		From:    a.asker.User,
-		Role:    a.asker.Role,
+		From:    a.user.User,
+		Role:    a.user.Role,
 		Chat:    string(Platform), // the only chat there is
 		Direct:  true,
 	}
 	show := func(reply chat.Reply, private bool) {
-		err = a.write(render(words.Print(reply), private, style{mark: a.Mark, colour: a.Colour}) + "\n\n")
+		text := render(words.Print(reply), private, style{mark: a.Mark, colour: a.Colour})
+		_, err = io.WriteString(a.Out, text+"\n\n")
 	}
 	notice := func(reply chat.Reply) {
 		reply.Language = tasks.Handler.Language(req, true)
@@ -173,7 +174,7 @@ func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 	case !isCommand || name == "":
 		notice(chat.Reply{Title: chat.Say("terminal.slash.title"), Text: chat.Say("terminal.slash.text")})
 	case name == "as":
-		notice(a.switchAsker(arguments))
+		notice(a.switchUser(arguments))
 	default:
 		command, _ := tasks.Handler.Commands().Find(name)
 		tasks.Handle(req, func(reply chat.Reply) { show(reply, command.Visibility == chat.Private) })
@@ -181,21 +182,14 @@ func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 	return err
 }
 
-func (a *Adapter) write(text string) error {
-	if _, err := io.WriteString(a.Out, text); err != nil {
-		return fmt.Errorf("write to the terminal: %w", err)
-	}
-	return nil
-}
-
-// switchAsker answers /as.
-func (a *Adapter) switchAsker(arguments []string) chat.Reply {
-	names := make([]string, len(a.Askers))
-	for i, asker := range a.Askers {
-		names[i] = "/as " + asker.Name
-		if len(arguments) == 1 && strings.EqualFold(arguments[0], asker.Name) {
-			a.asker = asker
-			return chat.Reply{Title: chat.SayWith("terminal.as", chat.Values{"name": chat.Plain(asker.Name)})}
+// switchUser answers /as.
+func (a *Adapter) switchUser(arguments []string) chat.Reply {
+	names := make([]string, len(a.Users))
+	for i, u := range a.Users {
+		names[i] = "/as " + u.Name
+		if len(arguments) == 1 && strings.EqualFold(arguments[0], u.Name) {
+			a.user = u
+			return chat.Reply{Title: chat.SayWith("terminal.as", chat.Values{"name": chat.Plain(u.Name)})}
 		}
 	}
 	return chat.Reply{Tone: chat.Warning, Title: chat.Say("terminal.nobody.title"),

@@ -32,8 +32,8 @@ func (a *Adapter) editor(commands chat.Commands) input {
 	for _, c := range commands {
 		known = append(known, "/"+c.Name)
 	}
-	for _, asker := range a.Askers {
-		known = append(known, "/as "+asker.Name)
+	for _, u := range a.Users {
+		known = append(known, "/as "+u.Name)
 	}
 	edited := newEditor(a.In, a.Out, known)
 	return input{

@@ -74,7 +74,7 @@ func TestTheTerminalIsRawOnlyWhileALineIsRead(t *testing.T) {
 		read: func() (string, error) { return <-lines, nil },
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	a := New(Config{Out: io.Discard, Askers: []Asker{{Name: "ann"}}, Log: slog.New(slog.DiscardHandler)})
+	a := New(Config{Out: io.Discard, Users: []User{{Name: "ann"}}, Log: slog.New(slog.DiscardHandler)})
 	tasks := chat.NewTasks(ctx, &chattest.Handler{Reply: func(context.Context, chat.Request) chat.Reply {
 		if raw {
 			t.Error("the terminal is raw while a command runs")

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var _ chat.Adapter = (*terminal.Adapter)(nil)
 
-var askers = []terminal.Asker{
+var users = []terminal.User{
 	{Name: "registered", User: chat.User{Platform: "telegram", ID: "1"}},
 	{Name: "unregistered", User: chat.User{Platform: "telegram", ID: "2"}},
 	{Name: "moderator", User: chat.User{Platform: "discord", ID: "3"}, Role: chat.Moderator},
@@ -33,7 +33,7 @@ var retelling = &chattest.Handler{Reply: func(_ context.Context, req chat.Reques
 }}
 
 func config(in io.Reader, out io.Writer) terminal.Config {
-	return terminal.Config{In: in, Out: out, Askers: askers, Log: slog.New(slog.DiscardHandler)}
+	return terminal.Config{In: in, Out: out, Users: users, Log: slog.New(slog.DiscardHandler)}
 }
 
 // talk is what Out holds after handler has answered all of in.
@@ -89,7 +89,7 @@ func (*spanish) Language(req chat.Request, private bool) chat.Language {
 	return chat.English
 }
 
-func TestAliasesArePrivateTooAndTheAdaptersOwnWordsAreTheAskers(t *testing.T) {
+func TestAliasesArePrivateTooAndNoticesAreInTheUsersLanguage(t *testing.T) {
 	if out := talk(t, "/logins\n", &spanish{}); out != "(only you see this)\nlogins\n\n" {
 		t.Errorf("got %q", out)
 	}
