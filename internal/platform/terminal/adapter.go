@@ -36,7 +36,7 @@ type User struct {
 	Role chat.Role
 }
 
-// Config is what an Adapter works with. In, Out, Askers and Log are required.
+// Config is what an Adapter works with. In, Out, Users and Log are required.
 type Config struct {
 	In  io.Reader
 	Out io.Writer
