@@ -236,14 +236,14 @@ func panics(t *testing.T, h Harness) {
 }
 
 func drain(t *testing.T, h Harness) {
-	begun, finish := make(chan struct{}), make(chan struct{})
+	started, finish := make(chan struct{}), make(chan struct{})
 	stop := h.run(t, &Handler{Reply: func(context.Context, chat.Request) chat.Reply {
-		close(begun)
+		close(started)
 		<-finish
 		return chat.Reply{Title: chat.Say("finished")}
 	}})
 	h.Ask(t, "price")
-	<-begun
+	<-started
 	time.AfterFunc(50*time.Millisecond, func() { close(finish) })
 	if err := stop(); err != nil {
 		t.Errorf("Run: %v", err)

@@ -28,7 +28,7 @@ type input struct {
 // it ends the input, as Ctrl-D does.
 func (a *Adapter) editor(commands chat.Commands) input {
 	in, out := int(a.In.(*os.File).Fd()), int(a.Out.(*os.File).Fd())
-	known := slices.Clone(leaving)
+	var known []string
 	for _, c := range commands {
 		known = append(known, "/"+c.Name)
 	}
