@@ -168,8 +168,7 @@ func (w *World) Sources() commands.Sources {
 	}
 }
 
-// health is that of the services: what fails as a service does has failed for 18
-// minutes.
+// health is the services' health. A service that fails has failed for 18 minutes.
 func (w *World) health() []core.Health {
 	healths := []core.Health{
 		{Service: market.Service, Asked: w.Asked}, {Service: supply.Service, Asked: w.Asked},

@@ -48,7 +48,7 @@ type Param struct {
 }
 
 // Form is one way of writing a command: with all of these parameters. Each has a
-// function of its own, so that a command knows by which form it was asked.
+// function of its own, so that a command knows which form was used.
 type Form struct {
 	Params []Param
 	// Moderators keeps the form to moderators of the chat and operators.
