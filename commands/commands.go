@@ -1,10 +1,9 @@
-// Package commands is what can be asked of Herald: a file for each command,
-// the table of them all, and what people read when something fails.
+// Package commands is what can be asked of Herald: a file for each command, the
+// table of all of them, and which words tell which failure.
 //
-// A command is a function from chat.Request to chat.Reply. It knows no
-// platform and no language: what it returns is typed values and keys of package
-// words, and every text that a service or a person wrote goes through
-// chat.NewUntrusted first.
+// A command is a function from chat.Request to chat.Reply. It knows no platform and
+// no language: it returns typed values and keys of package words. Whatever a service
+// or a person wrote goes through chat.NewUntrusted first.
 package commands
 
 import (
@@ -24,7 +23,7 @@ type Sources struct {
 	Supply   core.Source[struct{}, core.Supply]
 	Stakes   core.Source[common.Address, core.Stake]
 	Accounts core.Source[core.Identity, core.Account]
-	// Logins are those of a DID, newest first.
+	// Logins are a DID's, newest first.
 	Logins core.Source[string, []core.Login]
 	Charts Charts
 	// Services are what /status asks, in the order in which they are shown.
@@ -38,15 +37,15 @@ type Charts interface {
 	Chart(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language) (core.Chart, error)
 }
 
-// Options is what answers call things, and where they link to.
+// Options are what answers call things, and where they link to.
 type Options struct {
 	// Symbol is the token's.
 	Symbol string
 	// ServiceName is what people call the service they are registered with;
 	// DefaultServiceName is said in the reader's language.
 	ServiceName string
-	// ExplorerURL is a block explorer's, without a slash at its end; empty is no
-	// links.
+	// ExplorerURL is a block explorer's, without a slash at its end. If it is empty,
+	// there are no links.
 	ExplorerURL string
 }
 
@@ -54,52 +53,48 @@ type Options struct {
 const DefaultServiceName = "the service"
 
 // All is the table of commands, in the order of menus and of /help.
-func All(from Sources, look Options) chat.Commands {
+func All(from Sources, options Options) chat.Commands {
 	all := chat.Commands{
-		price(from.Price, from.Charts, look),
-		supply(from.Supply, from.Price, look),
-		staked(from.Stakes, look),
-		myLogins(from.Accounts, from.Logins, look),
-		exists(from.Accounts, look),
-		verify(from.Accounts, from.Stakes, look),
+		price(from.Price, from.Charts, options),
+		supply(from.Supply, from.Price, options),
+		staked(from.Stakes, options),
+		myLogins(from.Accounts, from.Logins, options),
+		exists(from.Accounts, options),
+		verify(from.Accounts, from.Stakes, options),
 		status(from.Services),
 	}
 	return append(all, help(all))
 }
 
 // symbol is the token's, for a message.
-func (l Options) symbol() chat.Values { return chat.Values{"symbol": chat.Plain(l.Symbol)} }
+func (o Options) symbol() chat.Values { return chat.Values{"symbol": chat.Plain(o.Symbol)} }
 
-func (l Options) amount(tokens decimal.Decimal) chat.Amount {
-	return chat.Amount{Decimal: tokens, Symbol: l.Symbol}
+func (o Options) amount(tokens decimal.Decimal) chat.Amount {
+	return chat.Amount{Decimal: tokens, Symbol: o.Symbol}
 }
 
-func (l Options) service() chat.Value {
-	if l.ServiceName == "" || l.ServiceName == DefaultServiceName {
+func (o Options) service() chat.Value {
+	if o.ServiceName == "" || o.ServiceName == DefaultServiceName {
 		return chat.Say("exists.service")
 	}
-	return chat.Plain(l.ServiceName)
+	return chat.Plain(o.ServiceName)
 }
 
-// address links to the explorer.
-func (l Options) address(a common.Address) chat.Address {
-	return chat.Address{Hex: a.Hex(), URL: l.explorer(a)}
-}
-
-// explorer is where a wallet or contract is shown; empty is nowhere.
-func (l Options) explorer(a common.Address) string {
-	if l.ExplorerURL == "" {
-		return ""
+// address links a wallet or contract to the explorer, if there is one.
+func (o Options) address(a common.Address) chat.Address {
+	shown := chat.Address{Hex: a.Hex()}
+	if o.ExplorerURL != "" {
+		shown.URL = o.ExplorerURL + "/address/" + a.Hex()
 	}
-	return l.ExplorerURL + "/address/" + a.Hex()
+	return shown
 }
 
-// refresh is the button that asks for the same once more.
+// refresh is the button that asks the same again.
 func refresh(command string, args ...string) chat.Action {
 	return chat.Action{Label: chat.Say("button.refresh"), Command: command, Args: args, Edit: true, Refresh: true}
 }
 
-// checked notes when an answer was learned.
+// checked says when an answer was learned.
 func checked(at time.Time) chat.Text {
 	return chat.SayWith("checked", chat.Values{"when": chat.Moment{Time: at}})
 }

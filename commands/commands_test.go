@@ -1,9 +1,7 @@
 package commands_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,8 +29,7 @@ func run(w *commandstest.World, t *testing.T, command string, form int, args map
 	return c.Forms[form].Run(t.Context(), chat.Request{Args: chat.Named(args), From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
 }
 
-// TestWhatIsAskedAboutOthersIsForModerators, of whom and by whichever form. Anybody
-// may ask about a wallet.
+// Anybody may ask about a wallet.
 func TestWhatIsAskedAboutOthersIsForModerators(t *testing.T) {
 	forms := 0
 	for _, c := range commandstest.Healthy().Router(t).Commands() {
@@ -69,26 +66,12 @@ func TestEveryCaseIsSaidInFull(t *testing.T) {
 	}
 }
 
-func TestEveryFailureAndEveryFlawHasWordsWithoutItsDetail(t *testing.T) {
-	said := map[string]chat.Text{
-		"an unknown error": commands.Explain(errors.New("secret detail")),
-		"too slow":         commands.Explain(fmt.Errorf("secret detail: %w", context.DeadlineExceeded)),
-	}
-	for _, service := range commandstest.Services {
-		for _, reason := range core.Reasons() {
-			err := fmt.Errorf("outer: %w", &core.Error{Service: service, Reason: reason, Err: errors.New("secret detail")})
-			said[fmt.Sprint(service.Name, reason)] = commands.Explain(err)
-		}
-	}
+func TestEveryFlawOfAnArgumentHasWords(t *testing.T) {
 	for _, flaw := range core.Flaws() {
-		said[string(flaw)] = commands.Invalid(&core.InvalidError{Flaw: flaw, Platform: "Moon", Example: "example", Length: 7})
-	}
-	unsaid := regexp.MustCompile(`(reason|service|invalid)\.|[{}%]|detail|^$`)
-	for name, text := range said {
-		for _, l := range chat.Languages() {
-			if got := words.Say(l, text); unsaid.MatchString(got) {
-				t.Errorf("%s: %s is %q", l, name, got)
-			}
+		err := commands.Invalid(chat.Param{}, &core.InvalidError{Flaw: flaw, Platform: "Moon", Example: "example", Length: 7})
+		input, _ := errors.AsType[*chat.InputError](err)
+		if said := words.Say(chat.English, input.Problem); said == input.Problem.Key || strings.ContainsAny(said, "{}") {
+			t.Errorf("%s is %q", flaw, said)
 		}
 	}
 }
@@ -123,26 +106,6 @@ func TestAnAnswerThatIsNotWholeSaysForTheLogWhatIsMissing(t *testing.T) {
 			t.Errorf("%s: %v beside %s", name, err, texts(reply))
 		case ok && (partial.Err.Error() != test.want || strings.Contains(strings.ToLower(err.Error()), strings.ToLower(commandstest.Wallet[2:]))):
 			t.Errorf("%s: the log says %q, want %q", name, err, test.want)
-		}
-	}
-}
-
-func TestAPoolThatAnswersNonsenseDidRespond(t *testing.T) {
-	for want, reasons := range map[string][]core.Reason{
-		"Can't say yet: 1 of 21 pools didn't respond.":   {core.SlowAnswer},
-		"Can't say yet: 2 of 21 pools didn't respond.":   {core.SlowAnswer, core.Unreachable},
-		"Can't say yet: 1 of 21 pools couldn't be read.": {core.Malformed},
-		"Can't say yet: 2 of 21 pools couldn't be read.": {core.SlowAnswer, core.Rejected}, // reverted
-	} {
-		w := commandstest.Healthy()
-		w.Stake = core.Stake{Checked: 21 - len(reasons)}
-		for _, reason := range reasons {
-			w.Stake.Failed = append(w.Stake.Failed, core.UnreadPool{Err: staking.Service.Fail(reason, errInner)})
-		}
-		for _, line := range []string{"/staked ", "/verify "} {
-			if got := texts(commandstest.Ask(t, w.Router(t), line+commandstest.AnnsWallet)); !strings.Contains(got, want) {
-				t.Errorf("%s says %s, want %q", line, got, want)
-			}
 		}
 	}
 }

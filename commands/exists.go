@@ -7,16 +7,16 @@ import (
 	"herald/internal/core"
 )
 
-func exists(accounts core.Source[core.Identity, core.Account], look Options) chat.Command {
+func exists(accounts core.Source[core.Identity, core.Account], options Options) chat.Command {
 	platform := chat.Param{Name: "platform", Summary: chat.Say("param.platform"), Example: "Telegram", Choices: core.Platforms(), Check: chat.Say("check.platform")}
 	uid := chat.Param{Name: "uid", Summary: chat.Say("param.uid"), Example: "123456789", Check: chat.Say("check.uid")}
 	named := func(req chat.Request) (core.Identity, error) {
 		id, err := core.NewIdentity(req.Args.Value(platform.Name), req.Args.Value(uid.Name))
 		return id, invalid(uid, err)
 	}
-	const them = "exists.they"
-	// of answers about whoever whom finds; say begins the key of what is said.
-	of := func(whom func(chat.Request) (core.Identity, error), say string) chat.Run {
+	// The keys of what is said begin with one of these.
+	const you, they = "exists.you", "exists.they"
+	about := func(whom func(chat.Request) (core.Identity, error), key string) chat.Run {
 		return func(ctx context.Context, req chat.Request) (chat.Reply, error) {
 			id, err := whom(req)
 			if err != nil {
@@ -31,11 +31,12 @@ func exists(accounts core.Source[core.Identity, core.Account], look Options) cha
 				tone, verdict = chat.Positive, ".yes"
 			}
 			reply := chat.Reply{
-				Tone: tone, Title: chat.Say("exists" + verdict),
-				Text:  chat.SayWith(say+verdict, chat.Values{"platform": chat.Plain(id.Platform), "service": look.service()}),
+				Tone:  tone,
+				Title: chat.Say("exists" + verdict),
+				Text:  chat.SayWith(key+verdict, chat.Values{"platform": chat.Plain(id.Platform), "service": options.service()}),
 				Notes: []chat.Text{checked(account.At)},
 			}
-			if say == them {
+			if key == they {
 				reply.Sections = []chat.Section{{Fields: personFields(id, req)}}
 			}
 			return reply, nil
@@ -48,9 +49,9 @@ func exists(accounts core.Source[core.Identity, core.Account], look Options) cha
 		PersonMenu:       chat.Say("exists.menu"),
 		Visibility:       chat.Private,
 		Forms: []chat.Form{
-			{Run: of(sender, "exists.you")},
-			{Params: []chat.Param{personParam}, Moderators: true, Run: of(target, them)},
-			{Params: []chat.Param{platform, uid}, Moderators: true, Run: of(named, them)},
+			{Run: about(sender, you)},
+			{Params: []chat.Param{personParam}, Moderators: true, Run: about(target, they)},
+			{Params: []chat.Param{platform, uid}, Moderators: true, Run: about(named, they)},
 		},
 	}
 }

@@ -1,4 +1,4 @@
 package commands
 
-// Invalid is what is said of a flaw.
-var Invalid = flawText
+// Invalid words what core finds wrong with an argument.
+var Invalid = invalid

@@ -13,39 +13,27 @@ func help(others chat.Commands) chat.Command {
 		Aliases:    []string{"start"},
 		Summary:    chat.Say("command.help"),
 		Visibility: chat.Public,
-		AboutBot:   true,
 	}
-	run := func(_ context.Context, req chat.Request) (chat.Reply, error) {
+	self.Forms = []chat.Form{{Run: func(_ context.Context, req chat.Request) (chat.Reply, error) {
 		all := append(others[:len(others):len(others)], self)
-		if req.Direct {
-			return wholeHelp(all, req.MayModerate), nil
-		}
-		return shortHelp(all), nil
-	}
-	self.Forms = []chat.Form{{Run: run}}
+		return helpReply(all, req.Direct, req.MayModerate), nil
+	}}}
 	return self
 }
 
-// shortHelp is a line for each command, for a chat where others read along.
-func shortHelp(all chat.Commands) chat.Reply {
-	var fields []chat.Field
-	for _, c := range all {
-		fields = append(fields, chat.Field{Name: chat.Code("/" + c.Name), Value: c.Summary})
-	}
-	return chat.Reply{
-		Title:    chat.Say("help.title"),
-		Sections: []chat.Section{{Fields: fields}},
-		Notes:    []chat.Text{chat.Say("help.wallet"), chat.Say("help.more")},
-	}
-}
-
-// wholeHelp is every form that the asker may use.
-func wholeHelp(all chat.Commands, moderator bool) chat.Reply {
+// helpReply has a line for each command in a chat where others read along. Directly
+// it has every form that the sender may use: the first of a command with its summary,
+// the others with an example.
+func helpReply(all chat.Commands, direct, moderator bool) chat.Reply {
 	var everyone, moderators []chat.Field
 	var private []string
 	for _, c := range all {
 		if c.Visibility == chat.Private {
 			private = append(private, "/"+c.Name)
+		}
+		if !direct {
+			everyone = append(everyone, chat.Field{Name: chat.Code("/" + c.Name), Value: c.Summary})
+			continue
 		}
 		explained := false
 		for _, f := range c.Forms {
@@ -63,15 +51,13 @@ func wholeHelp(all chat.Commands, moderator bool) chat.Reply {
 			}
 		}
 	}
-	reply := chat.Reply{
-		Title:    chat.Say("help.title"),
-		Sections: []chat.Section{{Fields: everyone}},
-		Notes: []chat.Text{
-			chat.Say("help.wallet"),
-			chat.SayWith("help.private", chat.Values{"commands": chat.Plain(strings.Join(private, ", "))}),
-			chat.Say("help.honest"),
-		},
+	reply := chat.Reply{Title: chat.Say("help.title"), Sections: []chat.Section{{Fields: everyone}}, Notes: []chat.Text{chat.Say("help.wallet")}}
+	if !direct {
+		reply.Notes = append(reply.Notes, chat.Say("help.more"))
+		return reply
 	}
+	only := chat.SayWith("help.private", chat.Values{"commands": chat.Plain(strings.Join(private, ", "))})
+	reply.Notes = append(reply.Notes, only, chat.Say("help.honest"))
 	if moderator {
 		reply.Sections = append(reply.Sections, chat.Section{Heading: chat.Say("help.moderators"), Fields: moderators})
 	}

@@ -7,11 +7,10 @@ import (
 	"herald/internal/core"
 )
 
-// chatTitleLength and personNameLength bound what users call a chat and
-// themselves, in characters.
+// What users call a chat and themselves is bounded, in characters.
 const (
-	chatTitleLength  = 60
-	personNameLength = 64
+	maxChatTitle  = 60
+	maxPersonName = 64
 )
 
 // personParam is somebody on the chat platform where the command is asked.
@@ -19,7 +18,7 @@ var personParam = chat.Param{
 	Name: "user", Summary: chat.Say("param.user"), Example: "123456789", Kind: chat.Person, Check: chat.Say("check.user"),
 }
 
-// sender is the asker's own account on the chat platform.
+// sender returns the sender's own account on the chat platform.
 func sender(req chat.Request) (core.Identity, error) {
 	if req.From.ID == "" {
 		return core.Identity{}, &chat.InputError{Title: chat.Say("anonymous.title"), Problem: chat.Say("anonymous.you")}
@@ -27,7 +26,7 @@ func sender(req chat.Request) (core.Identity, error) {
 	return core.NewIdentity(string(req.From.Platform), req.From.ID)
 }
 
-// target is the person replied to, mentioned, picked, or typed as an ID.
+// target returns the person replied to, mentioned, picked, or typed as an ID.
 func target(req chat.Request) (core.Identity, error) {
 	if req.Target.ID == "" {
 		return core.Identity{}, &chat.InputError{Title: personParam.Check, Problem: chat.Say("anonymous.them")}
@@ -40,30 +39,16 @@ func target(req chat.Request) (core.Identity, error) {
 	if strings.HasPrefix(req.Target.ID, "@") {
 		problem = "invalid.username"
 	}
-	return id, &chat.InputError{Title: personParam.Check, Problem: chat.SayWith(problem, chat.Values{
-		"platform": chat.Plain(displayName(req.Target.Platform)), "command": chat.Code("/" + req.Command),
-		// As code, or a platform would make a mention of it.
-		"handles": chat.Code("@usernames"),
-	})}
+	return id, &chat.InputError{Title: personParam.Check, Problem: chat.SayWith(problem, chat.Values{"command": chat.Code("/" + req.Command)})}
 }
 
-// displayName is a chat platform's name as people write it.
-func displayName(p chat.Platform) string {
-	for _, name := range core.Platforms() {
-		if strings.EqualFold(name, string(p)) {
-			return name
-		}
-	}
-	return string(p)
-}
-
-// personFields say about whom a moderator was answered, and where they asked.
+// personFields say whom an answer to a moderator is about, and where they asked.
 func personFields(id core.Identity, req chat.Request) []chat.Field {
 	var fields []chat.Field
 	if strings.EqualFold(id.Platform, string(req.From.Platform)) {
 		fields = append(fields, chat.Field{Name: chat.Say("person"), Value: chat.Mention{
 			User: chat.User{Platform: req.From.Platform, ID: id.UID},
-			Name: chat.NewUntrusted(req.TargetName, personNameLength),
+			Name: chat.NewUntrusted(req.TargetName, maxPersonName),
 		}})
 	}
 	fields = append(fields, chat.Field{
@@ -71,7 +56,7 @@ func personFields(id core.Identity, req chat.Request) []chat.Field {
 	})
 	if !req.Direct && req.Chat != "" {
 		fields = append(fields, chat.Field{
-			Name: chat.Say("person.asked_in"), Value: chat.Channel{ID: req.Chat, Title: chat.NewUntrusted(req.ChatTitle, chatTitleLength)},
+			Name: chat.Say("person.asked_in"), Value: chat.Channel{ID: req.Chat, Title: chat.NewUntrusted(req.ChatTitle, maxChatTitle)},
 		})
 	}
 	return fields

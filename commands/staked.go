@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -10,8 +9,8 @@ import (
 	"herald/internal/core"
 )
 
-// poolNameLength bounds the name of a pool in characters.
-const poolNameLength = 40
+// maxPoolName bounds the name of a pool, in characters.
+const maxPoolName = 40
 
 // walletParam is a wallet on the chain with the pools.
 var walletParam = chat.Param{
@@ -22,12 +21,12 @@ var walletParam = chat.Param{
 	Check:    chat.Say("check.wallet"),
 }
 
-func staked(stakes core.Source[common.Address, core.Stake], look Options) chat.Command {
+func staked(stakes core.Source[common.Address, core.Stake], options Options) chat.Command {
 	return chat.Command{
 		Name:       "staked",
-		Summary:    chat.SayWith("command.staked", look.symbol()),
+		Summary:    chat.SayWith("command.staked", options.symbol()),
 		Visibility: chat.Public,
-		Forms: []chat.Form{{Params: []chat.Param{walletParam}, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
+		Forms: []chat.Form{{Params: []chat.Param{walletParam}, Inline: true, Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
 			wallet, err := core.ParseWallet(req.Args.Value(walletParam.Name))
 			if err != nil {
 				return chat.Reply{}, invalid(walletParam, err)
@@ -36,12 +35,12 @@ func staked(stakes core.Source[common.Address, core.Stake], look Options) chat.C
 			if err != nil {
 				return chat.Reply{}, err
 			}
-			return stakedReply(stake, wallet, look), partly(stake.Value)
+			return stakedReply(stake, wallet, options), partly(stake.Value)
 		}}},
 	}
 }
 
-// partly is the PartialError of a stake for which not every pool could be read.
+// partly returns a PartialError if not every pool could be read.
 func partly(s core.Stake) error {
 	if err := s.Err(); err != nil {
 		return &chat.PartialError{Err: err}
@@ -49,57 +48,54 @@ func partly(s core.Stake) error {
 	return nil
 }
 
-func stakedReply(snapshot core.Snapshot[core.Stake], wallet common.Address, look Options) chat.Reply {
+func stakedReply(snapshot core.Snapshot[core.Stake], wallet common.Address, options Options) chat.Reply {
 	s := snapshot.Value
+	tone, verdict := stakeVerdict(s)
 	reply := chat.Reply{
-		Sections:   []chat.Section{{Fields: []chat.Field{{Name: chat.Say("stake.wallet"), Value: look.address(wallet)}}}},
+		Tone:       tone,
+		Title:      verdict,
+		Sections:   []chat.Section{{Fields: []chat.Field{{Name: chat.Say("stake.wallet"), Value: options.address(wallet)}}}},
 		Notes:      stakeNotes(s),
 		AsOf:       snapshot.At,
 		FreshUntil: snapshot.FreshUntil,
 		Actions:    []chat.Action{refresh("staked", wallet.Hex()), {Label: chat.Say("button.copy_wallet"), Copy: wallet.Hex()}},
 	}
-	if url := look.explorer(wallet); url != "" {
+	if tone == chat.Warning {
+		reply.Title, reply.Text = chat.Say("unchecked.title"), verdict
+	}
+	if url := options.address(wallet).URL; url != "" {
 		reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("button.explorer"), URL: url})
 	}
-	switch s.Outcome() {
-	case core.Staker:
-		reply.Tone, reply.Title = chat.Positive, chat.Say("stake.yes")
-	case core.NotStaker:
-		reply.Tone, reply.Title = chat.Negative, chat.Say("stake.no")
-	case core.Undetermined:
-		reply.Tone, reply.Title, reply.Text = chat.Warning, chat.Say("unchecked.title"), undetermined(s)
-	}
-	reply.Sections = append(reply.Sections, stakeSections(s, look)...)
+	reply.Sections = append(reply.Sections, stakeSections(s, options)...)
 	return reply
 }
 
-// undetermined says why nobody can say whether there is a stake.
-func undetermined(s core.Stake) chat.Text {
-	key := "stake.undetermined"
-	// A pool that answers nonsense or reverts did respond.
-	if slices.ContainsFunc(s.Failed, func(p core.UnreadPool) bool {
-		return p.Err.Reason == core.Malformed || p.Err.Reason == core.Rejected
-	}) {
-		key = "stake.undetermined_unread"
+// stakeVerdict says whether there is a stake, or as a Warning why nobody can say.
+func stakeVerdict(s core.Stake) (chat.Tone, chat.Text) {
+	switch s.Outcome() {
+	case core.Staker:
+		return chat.Positive, chat.Say("stake.yes")
+	case core.NotStaker:
+		return chat.Negative, chat.Say("stake.no")
 	}
-	return chat.SayWith(key, chat.Values{"failed": chat.Count(len(s.Failed)), "n": pools(s)})
+	return chat.Warning, chat.SayWith("stake.undetermined", chat.Values{"failed": chat.Count(len(s.Failed)), "n": pools(s)})
 }
 
-// stakeSections are what is staked and what is being withdrawn.
-func stakeSections(s core.Stake, look Options) []chat.Section {
+// stakeSections list what is staked and what is being withdrawn.
+func stakeSections(s core.Stake, options Options) []chat.Section {
 	var sections []chat.Section
 	if len(s.Staked) > 0 {
 		label := "stake.total"
 		if len(s.Failed) > 0 {
 			label = "stake.at_least"
 		}
-		total := chat.Field{Name: chat.Say(label), Value: look.amount(s.Total())}
+		total := chat.Field{Name: chat.Say(label), Value: options.amount(s.Total())}
 		sections = append(sections,
 			chat.Section{Fields: []chat.Field{total}},
-			chat.Section{Heading: chat.Say("stake.pools"), Fields: poolFields(s.Staked, look)})
+			chat.Section{Heading: chat.Say("stake.pools"), Fields: poolFields(s.Staked, options)})
 	}
 	if len(s.Unbonding) > 0 {
-		sections = append(sections, chat.Section{Heading: chat.Say("stake.unstaking"), Fields: poolFields(s.Unbonding, look)})
+		sections = append(sections, chat.Section{Heading: chat.Say("stake.unstaking"), Fields: poolFields(s.Unbonding, options)})
 	}
 	return sections
 }
@@ -115,20 +111,20 @@ func stakeNotes(s core.Stake) []chat.Text {
 	return notes
 }
 
-// newest is the block that was read.
+// newest is the block at which pools were read.
 func newest(s core.Stake) chat.Block { return chat.Block{Number: s.Block, At: s.BlockTime} }
 
-// pools counts those that were asked.
+// pools counts the pools that were asked.
 func pools(s core.Stake) chat.Count { return chat.Count(s.Checked + len(s.Failed)) }
 
-func poolFields(pools []core.PoolAmount, look Options) []chat.Field {
+func poolFields(pools []core.PoolAmount, options Options) []chat.Field {
 	fields := make([]chat.Field, len(pools))
 	for i, p := range pools {
-		var name chat.Value = chat.NewUntrusted(p.Pool.Name, poolNameLength)
+		var name chat.Value = chat.NewUntrusted(p.Pool.Name, maxPoolName)
 		if name == chat.Untrusted("") {
-			name = look.address(p.Pool.Address)
+			name = options.address(p.Pool.Address)
 		}
-		fields[i] = chat.Field{Name: name, Value: look.amount(p.Amount)}
+		fields[i] = chat.Field{Name: name, Value: options.amount(p.Amount)}
 	}
 	return fields
 }

@@ -25,7 +25,6 @@ func status(services []Service) chat.Command {
 		Name:       "status",
 		Summary:    chat.Say("command.status"),
 		Visibility: chat.Public,
-		AboutBot:   true,
 		Forms: []chat.Form{{Run: func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
 			all := make([]serviceStatus, len(services))
 			var asking sync.WaitGroup

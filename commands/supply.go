@@ -14,7 +14,7 @@ func supply(supplies core.Source[struct{}, core.Supply], prices core.Source[stru
 		Name:       "supply",
 		Summary:    chat.SayWith("command.supply", look.symbol()),
 		Visibility: chat.Public,
-		Forms: []chat.Form{{Run: func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
+		Forms: []chat.Form{{Inline: true, Run: func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
 			both := core.Join(ctx, supplies, struct{}{}, prices, struct{}{})
 			if both.ErrA != nil {
 				return chat.Reply{}, both.ErrA

@@ -26,14 +26,14 @@ type Case struct {
 	// Line is the command as typed, as in "/exists 12345".
 	Line  string
 	Reply chat.Reply
-	// Private answers reach the asker alone.
+	// Private answers reach the sender alone.
 	Private bool
-	// Direct is true where only the asker and the bot read along.
+	// Direct is true where only the sender and the bot read along.
 	Direct bool
 }
 
-// asker is a sender, by their Telegram ID; an empty one is anonymous.
-type asker struct {
+// sender is who asks, by their Telegram ID. An empty one is anonymous.
+type sender struct {
 	id        string
 	role      chat.Role
 	community string // "" is the private chat with the bot
@@ -45,7 +45,7 @@ type scene struct {
 	name   string
 	change func(*World)
 	// from is who asks; nil is Ann as a moderator.
-	from  *asker
+	from  *sender
 	wait  limit
 	lines []string
 }
@@ -77,24 +77,24 @@ var (
 )
 
 func scenes() []scene {
-	stranger := &asker{Stranger, chat.Member, Community, talk}
+	stranger := &sender{id: Stranger, role: chat.Member, community: Community, title: talk}
 	all := []scene{
 		{name: "healthy", lines: append(public[:len(public):len(public)], "/help", "/start")},
-		{name: "healthy", from: &asker{id: Ann}, lines: []string{price, staked, logins, exists, verify, "/help"}},
+		{name: "healthy", from: &sender{id: Ann}, lines: []string{price, staked, logins, exists, verify, "/help"}},
 		{name: "moderator", lines: []string{
 			existsBob, "/exists 999", "/exists discord 5", "/exists EMAIL a@b.c", "/exists evm " + Wallet,
 			verifyBob, "/verify " + Bob + " " + AnnsWallet, "/verify " + Bob + " " + Wallet, "/verify 999 " + BobsWallet,
 		}},
-		{name: "forbidden", from: &asker{Ann, chat.Member, Community, talk}, lines: []string{existsBob, "/exists discord 5", verifyBob}},
-		{name: "unlisted", from: &asker{Ann, chat.Moderator, "-1009876543210", talk}, lines: []string{existsBob, exists}},
+		{name: "forbidden", from: &sender{id: Ann, role: chat.Member, community: Community, title: talk}, lines: []string{existsBob, "/exists discord 5", verifyBob}},
+		{name: "unlisted", from: &sender{id: Ann, role: chat.Moderator, community: "-1009876543210", title: talk}, lines: []string{existsBob, exists}},
 		{name: "strangers", from: stranger, lines: []string{logins, exists, verify}},
-		{name: "anonymous", from: &asker{"", chat.Moderator, Community, talk}, lines: []string{logins, exists, verify}},
+		{name: "anonymous", from: &sender{id: "", role: chat.Moderator, community: Community, title: talk}, lines: []string{logins, exists, verify}},
 		{name: "others", lines: []string{"/verify " + BobsWallet, "/verify " + Wallet}},
 		{name: "named service", change: func(w *World) { w.Look.ServiceName, w.Look.ExplorerURL = "CARV *ID*", "" }, lines: []string{
 			staked, exists, verify, existsBob,
 		}},
 		{name: "quiet", change: func(w *World) { w.Logins = nil }, lines: []string{logins}},
-		{name: "hostile", from: &asker{Ann, chat.Moderator, Community, strings.Join(Hostile, " ")}, change: hostile, lines: []string{staked, logins, existsBob}},
+		{name: "hostile", from: &sender{id: Ann, role: chat.Moderator, community: Community, title: strings.Join(Hostile, " ")}, change: hostile, lines: []string{staked, logins, existsBob}},
 		{name: "many", change: many, lines: []string{logins, "/mylogins 2", "/mylogins 50", "/mylogins 51", staked}},
 		{name: "sparse", change: func(w *World) {
 			w.Price.Value = core.Quote{Price: number("64123.456")}
@@ -212,7 +212,7 @@ func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 		s.change(w)
 	}
 	if s.from == nil {
-		s.from = &asker{Ann, chat.Moderator, Community, talk}
+		s.from = &sender{id: Ann, role: chat.Moderator, community: Community, title: talk}
 	}
 	r := w.router(t, s.wait, l)
 	for _, line := range s.lines {
@@ -232,10 +232,10 @@ func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 // Ask types line as Ann, a moderator.
 func Ask(t testing.TB, r *chat.Router, line string) chat.Reply {
 	t.Helper()
-	return r.Handle(t.Context(), request(line, asker{Ann, chat.Moderator, Community, talk}))
+	return r.Handle(t.Context(), request(line, sender{id: Ann, role: chat.Moderator, community: Community, title: talk}))
 }
 
-func request(line string, from asker) chat.Request {
+func request(line string, from sender) chat.Request {
 	words := strings.Fields(line)
 	req := chat.Request{
 		ID: "REF", Command: strings.TrimPrefix(words[0], "/"), Args: chat.Typed(words[1:]...),

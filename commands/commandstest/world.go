@@ -37,9 +37,9 @@ type World struct {
 	StakeErr    error
 	Accounts    map[core.Identity]core.Account
 	AccountsErr error
-	// AccountErrs are those of single platforms.
+	// AccountErrs are failures for single platforms.
 	AccountErrs map[string]error
-	// Logins are those of Ann alone, unless they are AnybodysLogins.
+	// Logins are only Ann's, or everybody's if AnybodysLogins.
 	Logins         []core.Login
 	AnybodysLogins bool
 	LoginsErr      error

@@ -29,7 +29,7 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 		return terminal.New(terminal.Config{
 			In:  in,
 			Out: out,
-			Askers: []terminal.Asker{
+			Users: []terminal.User{
 				{Name: "registered", User: telegramUser(world.World.Registered)},
 				{Name: "unregistered", User: telegramUser(world.World.Unregistered)},
 				{Name: "moderator", User: telegramUser(world.World.Newcomer), Role: chat.Moderator},

@@ -156,7 +156,7 @@ func TestSettingsRefuseOtherForms(t *testing.T) {
 	configtest.Refuses(t, settings, "EXPLORER_URL", "/address, which is appended", "https://example.org/address", "https://example.org/address/")
 	configtest.Refuses(t, settings, "EXPLORER_URL", "visible", "https://example.org/\u202ea", "https://example.org/a b")
 	configtest.Refuses(t, settings, "EXPLORER_URL", "461", "https://example.org/"+strings.Repeat("x", 442))
-	configtest.Refuses(t, settings, "CHAT_LANGUAGE", "en, es, zh, ru, tr, vi", canary, "EN", "es-419", "de")
+	configtest.Refuses(t, settings, "CHAT_LANGUAGE", "en, es, zh, ru, tr, vi", canary, "EN", "es-419", "xx")
 	for _, name := range []string{"STALE_FOR", "UPSTREAM_TIMEOUT", "COMMAND_TIMEOUT"} {
 		configtest.Refuses(t, settings, name, "duration", "-1s", canary)
 	}

@@ -5,29 +5,29 @@ import (
 	"strings"
 )
 
-// Args are what was given with a command: words typed in order, or values that
-// the platform named. Its zero value is no words.
+// Args are what was given with a command: words in order, or values by the names
+// of their parameters. The zero value is no words.
 type Args struct {
 	named  bool
 	words  []string
 	byName map[string]string
 }
 
-// Typed are arguments in the order in which they were typed.
+// Typed makes Args of words in the order in which they were typed.
 func Typed(words ...string) Args { return Args{words: words} }
 
-// Named are arguments by the names of their parameters.
+// Named makes Args of values by the names of their parameters.
 func Named(values map[string]string) Args { return Args{named: true, byName: values} }
 
-// Value is the argument of a named parameter. The Args of a Request that
-// reaches a Form's Run are named.
+// Value returns the argument of a parameter, or "". Args are named by the time a
+// Form runs.
 func (a Args) Value(param string) string { return a.byName[param] }
 
 // Len counts the arguments.
 func (a Args) Len() int { return len(a.words) + len(a.byName) }
 
-// bind chooses the form that req was written in and names its Args. With an
-// error, the forms are those the asker may have meant.
+// bind chooses the form in which req was written, and names its Args. On an error
+// it returns the forms that the sender may have meant.
 func (c Command) bind(req *Request) ([]Form, error) {
 	params, _ := c.Params()
 	takesPerson := slices.ContainsFunc(params, func(p Param) bool { return p.Kind == Person })
@@ -40,12 +40,18 @@ func (c Command) bind(req *Request) ([]Form, error) {
 			return []Form{f}, f.checkChoices(req.Args.byName)
 		}
 	}
-	return c.Forms, c.mismatch(req.Args.Len())
+	problem := "input.mismatch"
+	if req.Args.Len() == 0 {
+		problem = missing
+	}
+	return c.Forms, &InputError{Problem: Say(problem)}
 }
 
-// bind is req with its arguments named, and its Target found among them, if f
-// is the form it was written in. A person who was picked or replied to stands
-// in for the argument that names one.
+// missing is the problem of a command whose arguments were left out.
+const missing = "input.missing"
+
+// bind returns req with its arguments named, if it was written in this form. A
+// person who was picked or replied to stands in for the argument that names one.
 func (f Form) bind(req Request) (bound Request, ok bool) {
 	var open []Param
 	for _, p := range f.Params {
@@ -79,28 +85,7 @@ func (f Form) bind(req Request) (bound Request, ok bool) {
 	return req, true
 }
 
-// errMissing is the error of bind where something was left out.
-var errMissing = &InputError{Problem: Say("input.missing")}
-
-// mismatch says why no form fits so many arguments.
-func (c Command) mismatch(given int) error {
-	longest, shortest := 0, len(c.Forms[0].Params)
-	for _, f := range c.Forms {
-		longest, shortest = max(longest, len(f.Params)), min(shortest, len(f.Params))
-	}
-	switch {
-	case longest == 0:
-		return &InputError{Problem: Say("input.none")}
-	case given < shortest:
-		return errMissing
-	case given > longest:
-		return &InputError{Problem: Say("input.too_much")}
-	default:
-		return &InputError{Problem: Say("input.mismatch")}
-	}
-}
-
-// checkChoices brings every choice into its own spelling.
+// checkChoices replaces each choice by the spelling of the command's table.
 func (f Form) checkChoices(values map[string]string) error {
 	for _, p := range f.Params {
 		if len(p.Choices) == 0 {
@@ -108,8 +93,8 @@ func (f Form) checkChoices(values map[string]string) error {
 		}
 		i := slices.IndexFunc(p.Choices, func(choice string) bool { return strings.EqualFold(choice, values[p.Name]) })
 		if i < 0 {
-			return &InputError{Title: p.Check, Problem: SayWith("input.choices",
-				Values{"param": Plain(p.Name), "choices": Plain(strings.Join(p.Choices, ", "))})}
+			choices := Values{"param": Plain(p.Name), "choices": Plain(strings.Join(p.Choices, ", "))}
+			return &InputError{Title: p.Check, Problem: SayWith("input.choices", choices)}
 		}
 		values[p.Name] = p.Choices[i]
 	}

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Visibility says who may read a command's answer. Its zero value is refused,
-// so that nobody forgets to choose.
+// Visibility says who may read a command's answer. Its zero value is refused, so
+// that nobody forgets to choose.
 type Visibility int
 
-// The two visibilities.
+// The visibilities.
 const (
 	// Public answers stand in the chat where they were asked for.
 	Public Visibility = iota + 1
-	// Private answers reach the asker alone, errors included.
+	// Private answers reach the sender alone, errors included.
 	Private
 )
 
@@ -37,37 +37,39 @@ type Param struct {
 	Summary Text   // at most 100 characters in every language
 	Example string
 	Kind    Kind
-	// Question asks for the argument where it was left out, if a form takes it
-	// alone; without a Key it is not asked for.
+	// Question asks for the argument if it was left out and the form takes it
+	// alone. Without a Key it is not asked for.
 	Question Text
-	// Check heads the answer to a value that is none, as in "Check the wallet
-	// address"; without a Key it is "Check what you typed".
+	// Check heads the reply to a wrong value, such as "Check the wallet address".
+	// Without a Key that is "Check what you typed".
 	Check Text
-	// Choices are the only values, where there are few; matched in any case.
+	// Choices are the only values, where there are few. Case does not matter.
 	Choices []string
 }
 
-// Form is one way of writing a command: all of its parameters are given. Each
-// has a function of its own, so that a command knows by which form it was
-// asked.
+// Form is one way of writing a command: with all of these parameters. Each has a
+// function of its own, so that a command knows which form was used.
 type Form struct {
 	Params []Param
 	// Moderators keeps the form to moderators of the chat and operators.
 	Moderators bool
-	// Unlisted forms are asked by buttons; no menu and no help shows them.
+	// Unlisted forms are for buttons: no menu and no help shows them.
 	Unlisted bool
-	Run      Run
+	// Inline forms also answer inline queries, in chats that the bot is not in.
+	// They are Public and take one argument at most.
+	Inline bool
+	Run    Run
 }
 
 // Run answers a request whose Args are bound to the Params of its Form and whose
 // sender may use it. It must return when ctx is done. An InputError is shown to
-// the asker with the form's example. Beside a PartialError the Reply is shown.
-// The Router's Explain puts every other error into words.
+// the sender with the form's example. With a PartialError the Reply is shown.
+// Config.Explain words any other error.
 type Run func(ctx context.Context, req Request) (Reply, error)
 
-// PartialError says that the Reply beside it is not the whole answer, which the
-// Reply itself tells the asker. Err is what went wrong, for the log: it holds
-// nothing personal.
+// PartialError says that the Reply returned with it is not the whole answer, which
+// the Reply itself tells. Err is what went wrong, for the log: it holds nothing
+// personal.
 type PartialError struct{ Err error }
 
 func (e *PartialError) Error() string { return "not the whole answer: " + e.Err.Error() }
@@ -77,19 +79,15 @@ type Command struct {
 	Name    string // [a-z][a-z0-9_]{0,31}
 	Aliases []string
 	Summary Text // at most 100 characters in every language
-	// ModeratorSummary is the Summary for moderators, who have forms of their
-	// own; without a Key it is the same.
+	// ModeratorSummary is the Summary for moderators, if theirs is another.
 	ModeratorSummary Text
-	// PersonMenu names the command in the menu of a person, on platforms that
-	// have one; it is asked about them. Without a Key it is not there.
+	// PersonMenu is the command's entry in the menu of a person, on platforms that
+	// have one. Without a Key there is no entry.
 	PersonMenu Text
-	// Forms are the ways of writing it, told apart by how many arguments
-	// there are; the first that fits is meant. A command without parameters has one Form without Params.
+	// Forms are the ways of writing it. The first that fits the number of
+	// arguments is meant. A command without parameters has one Form without Params.
 	Forms      []Form
 	Visibility Visibility
-	// AboutBot marks an answer about the bot itself, which says nothing in a chat
-	// that the bot is no member of and is not offered there.
-	AboutBot bool
 }
 
 // Commands is a table of commands.
@@ -121,7 +119,7 @@ func (c Command) line(f Form, word func(Param) string) string {
 	return strings.Join(words, " ")
 }
 
-// Params are the parameters of all listed forms, each once, and whether every
+// Params returns the parameters of all listed forms, each once, and whether every
 // such form has it.
 func (c Command) Params() (params []Param, required map[string]bool) {
 	count := map[string]int{}
@@ -147,33 +145,31 @@ func (c Command) Params() (params []Param, required map[string]bool) {
 
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
-// check returns an error for what no platform would accept.
+// check refuses what no platform would accept, and what could show an answer to
+// the wrong people.
 func (c Command) check() error {
-	if !namePattern.MatchString(c.Name) {
-		return fmt.Errorf("command %q: the name must match %s", c.Name, namePattern)
+	refuse := func(why string) error { return fmt.Errorf("command %q: %s", c.Name, why) }
+	names, summaries := []string{c.Name}, []Text{c.Summary}
+	params, _ := c.Params()
+	for _, p := range params {
+		names, summaries = append(names, p.Name), append(summaries, p.Summary)
 	}
-	if c.Visibility != Public && c.Visibility != Private {
-		return fmt.Errorf("command %q: no visibility chosen", c.Name)
-	}
-	if len(c.Forms) == 0 {
-		return fmt.Errorf("command %q: at least one Form is needed", c.Name)
+	switch {
+	case slices.ContainsFunc(names, func(name string) bool { return !namePattern.MatchString(name) }):
+		return refuse("names of commands and parameters must match " + namePattern.String())
+	case slices.ContainsFunc(summaries, func(s Text) bool { return s.Key == "" }):
+		return refuse("a summary is missing")
+	case c.Visibility != Public && c.Visibility != Private:
+		return refuse("no visibility chosen")
+	case len(c.Forms) == 0:
+		return refuse("at least one Form is needed")
 	}
 	for _, f := range c.Forms {
 		if f.Run == nil {
-			return fmt.Errorf("command %q: the form %s has no Run", c.Name, c.Usage(f))
+			return refuse("every Form needs a Run")
 		}
-	}
-	summaries := []Text{c.Summary}
-	params, _ := c.Params()
-	for _, p := range params {
-		if !namePattern.MatchString(p.Name) {
-			return fmt.Errorf("command %q: parameter %q must match %s", c.Name, p.Name, namePattern)
-		}
-		summaries = append(summaries, p.Summary)
-	}
-	for _, s := range summaries {
-		if s.Key == "" {
-			return fmt.Errorf("command %q: a summary is missing", c.Name)
+		if f.Inline && (c.Visibility != Public || f.Moderators || len(f.Params) > 1) {
+			return refuse("an Inline form must be public, for everybody, and take one argument at most")
 		}
 	}
 	return nil
@@ -182,8 +178,8 @@ func (c Command) check() error {
 // InputError says what is wrong with what a person typed. It never repeats the
 // input.
 type InputError struct {
-	// Title names the problem in a few words; without a Key it is "Check what
-	// you typed".
+	// Title names the problem in a few words. Without a Key it is "Check what you
+	// typed".
 	Title Text
 	// Problem is a whole sentence or two.
 	Problem Text

@@ -11,7 +11,7 @@ import (
 func TestTheLanguageOfALocaleIsItsFirstPart(t *testing.T) {
 	for locale, want := range map[string]chat.Language{
 		"en": "en", "en-US": "en", "es-419": "es", "es_MX": "es", "zh-hans": "zh", "ZH_cn": "zh", "ru": "ru", "tr": "tr", "vi-VN": "vi",
-		"": "", "-": "", "de": "", "english": "", "e": "", "x-en": "", "\xff": "",
+		"": "", "-": "", "xx": "", "english": "", "e": "", "x-en": "", "\xff": "",
 	} {
 		if got, spoken := chat.LanguageOf(locale); got != want || spoken != (want != "") {
 			t.Errorf("%q is %q, %v, want %q", locale, got, spoken, want)
@@ -19,8 +19,7 @@ func TestTheLanguageOfALocaleIsItsFirstPart(t *testing.T) {
 	}
 }
 
-// TestAnAnswerIsInTheLanguageOfThoseWhoReadIt: the asker's where nobody else
-// does, and that of public answers elsewhere.
+// The sender's language is used where nobody else reads along.
 func TestAnAnswerIsInTheLanguageOfThoseWhoReadIt(t *testing.T) {
 	run := func(context.Context, chat.Request) (chat.Reply, error) { return chat.Reply{}, nil }
 	router := newRouter(t, io.Discard, func(c *chat.Config) {
@@ -31,13 +30,13 @@ func TestAnAnswerIsInTheLanguageOfThoseWhoReadIt(t *testing.T) {
 		req  chat.Request
 		want chat.Language
 	}{
-		"public":                  {chat.Request{Command: "price", Locale: "ru"}, chat.Turkish},
-		"public, one to one":      {chat.Request{Command: "price", Locale: "ru", Direct: true}, chat.Russian},
-		"public, beside whispers": {chat.Request{Command: "price", Locale: "es-419", CanReplyEphemerally: true}, chat.Turkish},
-		"private":                 {chat.Request{Command: "exists", Locale: "ru"}, chat.Russian},
-		"a refusal, whispered":    {chat.Request{Command: "price", Locale: "es-419", Args: chat.Typed("x"), CanReplyEphemerally: true}, chat.Spanish},
-		"a refusal that all see":  {chat.Request{Command: "price", Locale: "es-419", Args: chat.Typed("x")}, chat.Turkish},
-		"an unknown command":      {chat.Request{Command: "moon", Locale: "es"}, chat.Turkish},
+		"public":                 {chat.Request{Command: "price", Locale: "ru"}, chat.Turkish},
+		"public, one to one":     {chat.Request{Command: "price", Locale: "ru", Direct: true}, chat.Russian},
+		"public, ephemeral chat": {chat.Request{Command: "price", Locale: "es-419", CanReplyEphemerally: true}, chat.Turkish},
+		"private":                {chat.Request{Command: "exists", Locale: "ru"}, chat.Russian},
+		"an ephemeral refusal":   {chat.Request{Command: "price", Locale: "es-419", Args: chat.Typed("x"), CanReplyEphemerally: true}, chat.Spanish},
+		"a refusal that all see": {chat.Request{Command: "price", Locale: "es-419", Args: chat.Typed("x")}, chat.Turkish},
+		"an unknown command":     {chat.Request{Command: "moon", Locale: "es"}, chat.Turkish},
 	} {
 		test.req.From = ann
 		if got := router.Handle(t.Context(), test.req).Language; got != test.want {

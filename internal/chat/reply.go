@@ -12,12 +12,12 @@ const (
 	Positive
 	// Negative is a no that was checked.
 	Negative
-	// Warning is an answer that could not be given, or not wholly.
+	// Warning is an answer that could not be given, or not in full.
 	Warning
 )
 
 // Reply is an answer, free of its platform and of its language. Package words
-// prints it as a card, which an adapter's renderer shows.
+// prints it as a card, which an adapter renders.
 type Reply struct {
 	// Language is set by the Router.
 	Language Language
@@ -27,28 +27,26 @@ type Reply struct {
 	Sections []Section
 	// Notes are small print, a line each.
 	Notes []Text
-	// Image is shown above or below the text; nil is none.
+	// Image is shown above or below the text; nil shows no picture.
 	Image *Image
 	// Actions are buttons, in the order in which they are shown.
 	Actions []Action
-	// Ask has the asker write what is missing; nil asks for nothing.
+	// Ask has the sender write what is missing; nil asks for nothing.
 	Ask *Ask
-	// AsOf is when what it shows was learned; zero where that means nothing. A
-	// refresh that finds the same shows no change.
+	// AsOf is when the content was learned; zero where that means nothing. A
+	// refresh that finds the same time changes nothing.
 	AsOf time.Time
-	// FreshUntil is until when the same question has the same answer; zero is
-	// not at all.
+	// FreshUntil is how long the same question has the same answer; zero is not
+	// at all.
 	FreshUntil time.Time
 	// Stale is set if an old answer stands in for a service that fails, which the
 	// Reply says.
 	Stale bool
-	// Ephemeral is true for what concerns nobody but the asker: what is wrong with
-	// the input, a refusal, a limit. It is shown to them alone where the
-	// platform can.
+	// Ephemeral marks what concerns nobody but the sender: wrong input, a
+	// refusal, a limit. It is shown to them alone where the platform can.
 	Ephemeral bool
-	// Repeated is true for a refusal that its asker was told in this chat
-	// within the last minute. A platform on which every answer is a message of
-	// its own leaves it out.
+	// Repeated marks a refusal that its sender was told in this chat within the
+	// last minute. A platform on which every answer is a message leaves it out.
 	Repeated bool
 }
 
@@ -58,16 +56,16 @@ type Section struct {
 	Fields  []Field
 }
 
-// Field is one line of a Section. Name may be a Text or what a service named;
-// either part may be nil.
+// Field is one line of a Section. Name is a Text or what a service named. Either
+// part may be nil.
 type Field struct{ Name, Value Value }
 
 // Image is a picture.
 type Image struct {
-	// Name is the file's, as in "price-7d.png".
+	// Name is the file's, such as "price-7d.png".
 	Name string
 	PNG  []byte
-	// Alt says what is to be seen, for those who do not see it.
+	// Alt describes the picture to those who do not see it.
 	Alt Text
 }
 
@@ -75,10 +73,10 @@ type Image struct {
 // that argument, and the command is asked with it.
 type Ask struct {
 	Command string
-	// Param is the argument's name.
+	// Param names the argument.
 	Param string
-	// Question is shown where it is to be written, as in "Which wallet?".
+	// Question is shown where the answer is written, such as "Which wallet?".
 	Question Text
-	// Example is of the form expected.
+	// Example shows the form expected.
 	Example string
 }

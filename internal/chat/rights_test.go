@@ -110,8 +110,7 @@ func TestAModeratorMayAskAboutOthersWhereTheChatIsListed(t *testing.T) {
 	}
 }
 
-// TestAModeratorsCheckIsLoggedWithWhomItWasAboutAndWhere: by pseudonyms that are
-// those of other lines, without the answer.
+// The log names them by the pseudonyms of its other lines, and holds no answer.
 func TestAModeratorsCheckIsLoggedWithWhomItWasAboutAndWhere(t *testing.T) {
 	var log bytes.Buffer
 	r := newRouter(t, &log, func(c *chat.Config) { c.ModeratorChats = []string{chat.EveryChat} })

@@ -33,7 +33,7 @@ const (
 	Panicked    Outcome = "panicked"
 )
 
-// EveryChat in Config.ModeratorChats is every Community that the bot is in.
+// EveryChat in Config.ModeratorChats stands for every Community that the bot is in.
 const EveryChat = "*"
 
 // Config is what a Router works with. All fields but Operators, ModeratorChats,
@@ -57,24 +57,25 @@ type Config struct {
 	// Roles ask a platform for a user's role in a Community. Every platform
 	// with Requests of UnknownRole has one; it may block until ctx is done.
 	Roles map[Platform]func(ctx context.Context, user User, community string) (Role, error)
-	// Language is that of public answers.
+	// Language is the language of public answers.
 	Language Language
-	// Explain words an error of a command for the asker. It never holds what
-	// the asker typed, an address or a secret.
+	// Explain words an error of a command for the sender, without anything that
+	// they typed, an address or a secret.
 	Explain func(error) Text
 	// Observe is called for every command that ended.
 	Observe func(platform Platform, command string, outcome Outcome, took time.Duration)
 	Log     *slog.Logger
 }
 
-// Router is the one way from Request to Reply: it finds the command, binds its
-// arguments, holds rate limits, rights and the time limit, and words errors.
+// Router is the one way from Request to Reply. It keeps rate limits, finds the
+// command, binds its arguments, checks rights, bounds the time, words errors,
+// catches panics and writes one log line.
 type Router struct {
 	Config
 	salt []byte
 }
 
-// NewRouter fails if there is a mistake in the table of commands.
+// NewRouter makes a Router. It fails if the table of commands has a mistake.
 func NewRouter(c Config) (*Router, error) {
 	taken := map[string]bool{}
 	for _, cmd := range c.Commands {
@@ -91,11 +92,11 @@ func NewRouter(c Config) (*Router, error) {
 	return &Router{Config: c, salt: []byte(rand.Text())}, nil
 }
 
-// Commands is the table as given.
+// Commands implements Handler.
 func (r *Router) Commands() Commands { return r.Config.Commands }
 
-// Language implements Handler: a private answer is in the asker's language if the
-// bot speaks it, any other in that of the Config.
+// Language implements Handler. A private answer is in the sender's language if the
+// bot speaks it, and any other in the Config's.
 func (r *Router) Language(req Request, private bool) Language {
 	if own, spoken := LanguageOf(req.Locale); spoken && (private || req.Direct) {
 		return own
@@ -109,7 +110,7 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
 
-	reply, outcome, about, err := r.answer(ctx, req)
+	reply, outcome, about, err := r.handle(ctx, req)
 
 	name := req.Command
 	command, known := r.Commands().Find(name)
@@ -127,7 +128,7 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 		slog.Duration("took", took),
 	}
 	if about != nil {
-		where := User{req.From.Platform, req.Chat}
+		where := User{Platform: req.From.Platform, ID: req.Chat}
 		attrs = append(attrs, slog.String("about", r.pseudonym(*about)), slog.String("chat", r.pseudonym(where)))
 	}
 	level := slog.LevelInfo
@@ -142,9 +143,9 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	return reply
 }
 
-// answer is the reply and how the command ended. about is whom a moderator asked
-// about, nil if that was nobody else.
-func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome Outcome, about *User, err error) {
+// handle returns the reply and how the command ended. about is whom a moderator
+// asked about, by the Target or by the arguments, or nil.
+func (r *Router) handle(ctx context.Context, req Request) (reply Reply, outcome Outcome, about *User, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			reply, outcome, err = SomethingWentWrong(req.ID), Panicked, secret.PanicError(v)
@@ -155,78 +156,65 @@ func (r *Router) answer(ctx context.Context, req Request) (reply Reply, outcome 
 	}
 	command, known := r.Commands().Find(req.Command)
 	if !known {
-		return unknownCommand(), Unknown, nil, nil
+		return warning("unknown"), Unknown, nil, nil
 	}
 	req.Language = r.Language(req, command.Visibility == Private)
 	operator := slices.Contains(r.Operators, req.From)
-	req.MayModerate = operator || req.Role == Moderator && r.listed(req)
+	entry := string(req.From.Platform) + ":" + req.Community
+	listed := slices.Contains(r.ModeratorChats, EveryChat) || slices.Contains(r.ModeratorChats, entry)
+	req.MayModerate = operator || req.Role == Moderator && listed
+
 	forms, err := command.bind(&req)
-	if err != nil {
-		reply, outcome, err = r.explain(req, command, forms, err)
-		return reply, outcome, nil, err
-	}
-	if forms[0].Moderators {
-		about = subject(req)
-	}
-	if forms[0].Moderators && !operator {
-		role, err := r.role(ctx, req)
-		switch {
-		case err != nil:
-			return couldNotBeChecked(req.ID, Say("role.unknown")), outcomeOf(err), about, err
-		case role != Moderator:
-			return moderatorsOnly(req.Direct), Forbidden, about, nil
-		case !r.listed(req):
-			return chatNotListed(communityEntry(req)), Forbidden, about, nil
+	if err == nil && forms[0].Moderators {
+		if about = req.Target; about == nil {
+			about = &User{Platform: Platform(strings.ToLower(req.Args.Value("platform"))), ID: req.Args.Value("uid")}
 		}
 	}
-	if forms[0].Moderators && req.From.ID == "" {
+	if about != nil && !operator {
+		role := req.Role
+		if role == UnknownRole {
+			role, err = r.Roles[req.From.Platform](ctx, req.From, req.Community)
+		}
+		forbidden := warning("forbidden")
+		if req.Direct {
+			forbidden.Text = Say("forbidden.direct")
+		}
+		switch {
+		case err != nil:
+			return couldNotBeChecked(req.ID, Say("role.unknown")), outcomeOf(err), about, fmt.Errorf("ask for the sender's role: %w", err)
+		case role != Moderator:
+			return forbidden, Forbidden, about, nil
+		case !listed:
+			return chatNotListed(entry), Forbidden, about, nil
+		}
+	}
+	if err == nil && forms[0].Moderators && req.From.ID == "" {
 		return anonymous(), Forbidden, about, nil
 	}
-	reply, err = forms[0].Run(ctx, req)
-	var partial *PartialError
+	if err == nil {
+		reply, err = forms[0].Run(ctx, req)
+	}
 	switch {
-	case errors.As(err, &partial):
-		return reply, Partial, about, err
-	case err != nil:
-		reply, outcome, err = r.explain(req, command, forms, err)
-		return reply, outcome, about, err
-	case reply.Stale:
+	case err == nil && reply.Stale:
 		return reply, Stale, about, nil
+	case err == nil:
+		return reply, OK, about, nil
 	}
-	return reply, OK, about, nil
+	if _, is := errors.AsType[*PartialError](err); is {
+		return reply, Partial, about, err
+	}
+	if input, is := errors.AsType[*InputError](err); is {
+		return badInput(input, command, forms, req.Target), BadInput, about, nil
+	}
+	return couldNotBeChecked(req.ID, r.Explain(err)), outcomeOf(err), about, err
 }
 
-// subject is whom a moderator asks about: the Target, else the account that the
-// arguments name.
-func subject(req Request) *User {
-	if req.Target != nil {
-		return req.Target
-	}
-	return &User{Platform: Platform(strings.ToLower(req.Args.Value("platform"))), ID: req.Args.Value("uid")}
-}
-
-// explain puts an error into words for the asker.
-func (r *Router) explain(req Request, c Command, forms []Form, err error) (Reply, Outcome, error) {
-	input, is := errors.AsType[*InputError](err)
-	if !is {
-		return couldNotBeChecked(req.ID, r.Explain(err)), outcomeOf(err), err
-	}
-	reply := badInput(input, c, forms)
-	if req.Target != nil {
-		// Whoever answered the question would no longer point at anybody.
-		reply.Ask = nil
-	} else if input == errMissing && reply.Ask != nil {
-		reply = missing(*reply.Ask)
-	}
-	return reply, BadInput, nil
-}
-
-// limited is how long the sender has to wait, by their own limit or the chat's.
+// limited returns how long the sender has to wait, by their own limit or by the
+// chat's. Anonymous senders are limited by the chat alone: many share the name.
 func (r *Router) limited(ctx context.Context, req Request) time.Duration {
 	var limits []Limit
-	// An anonymous sender is limited by the chat alone: many share the name.
-	if sender := cmp.Or(req.From.ID, req.SenderChat); r.UserPerMinute > 0 && sender != "" {
-		limits = append(limits, r.perMinute(r.UserPerMinute, req, "user", sender))
+	if key := limitKey(req); r.UserPerMinute > 0 && key != "" && !req.Inline {
+		limits = append(limits, r.perMinute(r.UserPerMinute, req, "user", key))
 	}
 	if r.ChatPerMinute > 0 {
 		limits = append(limits, r.perMinute(r.ChatPerMinute, req, "chat", req.Chat))
@@ -238,10 +226,13 @@ func (r *Router) limited(ctx context.Context, req Request) time.Duration {
 	return wait
 }
 
+// limitKey names the sender among all senders; it is empty for an anonymous one.
+func limitKey(req Request) string { return cmp.Or(req.From.ID, req.LimitKey) }
+
 // refuse tells the sender how long to wait.
 func (r *Router) refuse(ctx context.Context, req Request, wait time.Duration) Reply {
 	reply := tooManyCommands(wait)
-	_, first := r.Limiter.Reserve(ctx, 0, r.perMinute(1, req, "refusal", req.From.ID, req.Chat))
+	_, first := r.Limiter.Reserve(ctx, 0, r.perMinute(1, req, "refusal", limitKey(req), req.Chat))
 	reply.Repeated = !first
 	return reply
 }
@@ -251,28 +242,6 @@ func (r *Router) perMinute(count int, req Request, key ...string) Limit {
 	return Limit{Key: strings.Join(key, " "), Count: count, Window: time.Minute}
 }
 
-// role is the sender's, asked from the platform if the request does not show
-// it.
-func (r *Router) role(ctx context.Context, req Request) (Role, error) {
-	if req.Role != UnknownRole {
-		return req.Role, nil
-	}
-	role, err := r.Roles[req.From.Platform](ctx, req.From, req.Community)
-	if err != nil {
-		return Member, fmt.Errorf("ask for the sender's role: %w", err)
-	}
-	return role, nil
-}
-
-// listed reports whether moderators of the request's Community may use
-// moderators' forms.
-func (r *Router) listed(req Request) bool {
-	return slices.Contains(r.ModeratorChats, EveryChat) || slices.Contains(r.ModeratorChats, communityEntry(req))
-}
-
-// communityEntry is the request's Community as ModeratorChats lists it.
-func communityEntry(req Request) string { return string(req.From.Platform) + ":" + req.Community }
-
 func outcomeOf(err error) Outcome {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return TimedOut
@@ -280,7 +249,8 @@ func outcomeOf(err error) Outcome {
 	return Unavailable
 }
 
-// pseudonym joins one user's log lines of one run without naming them.
+// pseudonym is the same in all log lines of one run about a user, and does not
+// name them.
 func (r *Router) pseudonym(u User) string {
 	if u.ID == "" {
 		return "anonymous"

@@ -109,7 +109,7 @@ func returning(reply chat.Reply, err error) func(*chat.Config) {
 	return running(func(context.Context, chat.Request) (chat.Reply, error) { return reply, err })
 }
 
-// TestEveryEndOfACommandIsToldCountedAndLoggedOnce without what the asker typed.
+// TestEveryEndOfACommandIsToldCountedAndLoggedOnce without what the sender typed.
 func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
 	const typed = "s3cret\x1b[31m"
 	half := chat.Reply{Title: chat.Say("half")}
@@ -123,7 +123,7 @@ func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
 		args       []string
 		outcome    chat.Outcome
 		said       string
-		toAsker    bool
+		ephemeral  bool
 		unanswered bool
 		logged     string
 	}{
@@ -160,7 +160,7 @@ func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
 				t.Errorf("%s: took %v", name, took)
 			}
 			said := fmt.Sprint(got)
-			if !strings.Contains(said, test.said) || got.Ephemeral != test.toAsker || got.Unanswered() != test.unanswered {
+			if !strings.Contains(said, test.said) || got.Ephemeral != test.ephemeral || got.Unanswered() != test.unanswered {
 				t.Errorf("%s: %+v", name, got)
 			}
 			if len(outcomes) != 1 || outcomes[0] != test.outcome {
@@ -183,25 +183,27 @@ func TestLimitsAreOfOneUserAndOneChat(t *testing.T) {
 	r := newRouter(t, io.Discard, func(c *chat.Config) { c.Limiter, c.UserPerMinute, c.ChatPerMinute = counter{}, 1, 1 })
 	elsewhere := chat.User{Platform: "discord", ID: ann.ID}
 	for i, test := range []struct {
-		from             chat.User
-		where            string
-		refused, saidYet bool
-		as               string // the chat in whose name they speak
+		req               chat.Request
+		refused, repeated bool
 	}{
-		{ann, "1", false, false, ""},
-		{ann, "2", true, false, ""},
-		{ann, "2", true, true, ""},
-		{bob, "1", true, false, ""},
-		{nobody, "1", true, false, ""},
-		{nobody, "4", false, false, ""},
-		{nobody, "5", false, false, "-7"},
-		{nobody, "6", true, false, "-7"},
-		{nobody, "6", false, false, "-8"},
-		{elsewhere, "1", false, false, ""},
+		{chat.Request{From: ann, Chat: "1"}, false, false},
+		{chat.Request{From: ann, Chat: "2"}, true, false},
+		{chat.Request{From: ann, Chat: "2"}, true, true},
+		{chat.Request{From: bob, Chat: "1"}, true, false},
+		{chat.Request{From: nobody, Chat: "1"}, true, false},
+		{chat.Request{From: nobody, Chat: "4"}, false, false},
+		{chat.Request{From: elsewhere, Chat: "1"}, false, false},
+		{chat.Request{From: nobody, LimitKey: "channel", Chat: "5"}, false, false},
+		{chat.Request{From: nobody, LimitKey: "channel", Chat: "6"}, true, false},
+		{chat.Request{From: nobody, LimitKey: "channel", Chat: "6"}, true, true},
+		{chat.Request{From: nobody, LimitKey: "another", Chat: "6"}, false, false},
+		{chat.Request{From: ann, Inline: true, Chat: "inline 1"}, false, false},
+		{chat.Request{From: ann, Inline: true, Chat: "inline 1"}, true, false},
 	} {
-		got := r.Handle(t.Context(), chat.Request{Command: "exists", From: test.from, SenderChat: test.as, Chat: test.where})
-		if (got.Title.Key == "limit.title") != test.refused || got.Repeated != test.saidYet {
-			t.Errorf("%d: %+v, want refused %v, said before %v", i, got, test.refused, test.saidYet)
+		test.req.Command = "exists"
+		got := r.Handle(t.Context(), test.req)
+		if (got.Title.Key == "limit.title") != test.refused || got.Repeated != test.repeated {
+			t.Errorf("%d: %+v, want refused %v, repeated %v", i, got, test.refused, test.repeated)
 		}
 	}
 }
@@ -298,6 +300,8 @@ func TestTableWithAMistakeIsRefused(t *testing.T) {
 		"no form":             func(c *chat.Command) { c.Forms = nil },
 		"no function":         func(c *chat.Command) { c.Forms = []chat.Form{{}} },
 		"an alias taken":      func(c *chat.Command) { c.Aliases = []string{"b"} },
+		"private and inline":  func(c *chat.Command) { c.Visibility, c.Forms = chat.Private, []chat.Form{{Inline: true, Run: run}} },
+		"moderators' inline":  func(c *chat.Command) { c.Forms = []chat.Form{{Inline: true, Moderators: true, Run: run}} },
 		"a parameter unknown": func(c *chat.Command) { c.Forms = []chat.Form{{Params: []chat.Param{{Name: "a"}}, Run: run}} },
 	} {
 		changed, other := good, good

@@ -10,21 +10,20 @@ import (
 	"herald/internal/secret"
 )
 
-// DrainTime is how long an Adapter may take to finish the commands in hand
-// after its context is done.
+// DrainTime is how long an Adapter may take to finish the commands in flight after
+// its context is done.
 const DrainTime = 10 * time.Second
 
-// How DrainTime is spent: commands still running are stopped early enough for
-// their answers to be sent, and sends early enough for an adapter to
-// acknowledge to its platform what was answered.
+// How DrainTime is spent: commands that still run are stopped early enough to send
+// their answers, and sends early enough to acknowledge what was answered.
 const (
 	stopCommands = DrainTime - 3*time.Second
 	stopSends    = DrainTime - 1500*time.Millisecond
 	stopWaiting  = DrainTime - time.Second
 )
 
-// Tasks is what an adapter has in hand during one Run. Each update is worked on
-// in Do or Go, which make its ID and keep a panic in the update that caused it.
+// Tasks are the updates in flight during one Run of an adapter. Do and Go make the
+// ID of each, and keep a panic to the update that caused it.
 type Tasks struct {
 	// Handler answers the requests.
 	Handler Handler
@@ -32,108 +31,108 @@ type Tasks struct {
 	// outlive the context of Run while it drains.
 	Commands, Sends context.Context
 
-	log     *slog.Logger
-	count   func(event string)
-	stop    func()
-	abandon func()
+	log          *slog.Logger
+	count        func(event string)
+	stopCommands func()
+	stopSends    func()
 
-	mu     sync.Mutex
-	closed bool
-	inHand sync.WaitGroup
+	mu       sync.Mutex
+	closed   bool
+	inFlight sync.WaitGroup
 }
 
-// NewTasks begins a Run with ctx. A panic is logged and counted as "panic".
-// Drain must be called at the end.
+// NewTasks begins a Run with ctx. A panic is logged and counted as "panic". Drain
+// must be called at the end.
 func NewTasks(ctx context.Context, h Handler, log *slog.Logger, count func(event string)) *Tasks {
-	w := &Tasks{Handler: h, log: log, count: count}
+	t := &Tasks{Handler: h, log: log, count: count}
 	ctx = context.WithoutCancel(ctx)
-	w.Commands, w.stop = context.WithCancel(ctx)
-	w.Sends, w.abandon = context.WithCancel(ctx)
-	return w
+	t.Commands, t.stopCommands = context.WithCancel(ctx)
+	t.Sends, t.stopSends = context.WithCancel(ctx)
+	return t
 }
 
-// Do works on one update and returns when that is done, or false at once if
-// nothing is taken any more. The ID is that of the update's Request.
-func (w *Tasks) Do(work func(id string)) bool {
-	if !w.begin() {
-		return false
+// Do handles one update and returns when that is done, or false at once while
+// Tasks drain. The ID is for the update's Request.
+func (t *Tasks) Do(handle func(id string)) bool {
+	started := t.start()
+	if started {
+		t.run(handle)
 	}
-	w.do(work)
-	return true
+	return started
 }
 
 // Go is Do in a goroutine of its own. It does not block.
-func (w *Tasks) Go(work func(id string)) bool {
-	if !w.begin() {
-		return false
+func (t *Tasks) Go(handle func(id string)) bool {
+	started := t.start()
+	if started {
+		go t.run(handle)
 	}
-	go w.do(work)
-	return true
+	return started
 }
 
-func (w *Tasks) begin() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.closed {
-		w.inHand.Add(1)
+func (t *Tasks) start() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed {
+		t.inFlight.Add(1)
 	}
-	return !w.closed
+	return !t.closed
 }
 
-func (w *Tasks) do(work func(id string)) {
-	defer w.inHand.Done()
+func (t *Tasks) run(handle func(id string)) {
+	defer t.inFlight.Done()
 	id := rand.Text()[:10]
-	defer w.caught(id, func() {})
-	work(id)
+	defer t.recoverPanic(id, func() {})
+	handle(id)
 }
 
-// Handle handles req and gives the reply to render. If either panics, render
-// gets SomethingWentWrong.
-func (w *Tasks) Handle(req Request, render func(Reply)) {
-	defer w.caught(req.ID, func() {
+// Handle has the Handler answer req, and calls render with the reply. If either
+// panics, it calls render with SomethingWentWrong.
+func (t *Tasks) Handle(req Request, render func(Reply)) {
+	defer t.recoverPanic(req.ID, func() {
 		wrong := SomethingWentWrong(req.ID)
-		wrong.Language = w.Handler.Language(req, false)
+		wrong.Language = t.Handler.Language(req, false)
 		render(wrong)
 	})
-	render(w.Handler.Handle(w.Commands, req))
+	render(t.Handler.Handle(t.Commands, req))
 }
 
-// AfterFunc calls do after d, in a goroutine of its own and while the caller
-// works on the update with this ID, unless the timer is stopped before.
-func (w *Tasks) AfterFunc(d time.Duration, id string, do func()) *time.Timer {
+// AfterFunc calls f after d in a goroutine of its own, unless the timer is stopped
+// before. The caller must still be handling the update with this ID.
+func (t *Tasks) AfterFunc(d time.Duration, id string, f func()) *time.Timer {
 	return time.AfterFunc(d, func() {
-		defer w.caught(id, func() {})
-		do()
+		defer t.recoverPanic(id, func() {})
+		f()
 	})
 }
 
-// caught is deferred. It logs a panic once, and then calls instead.
-func (w *Tasks) caught(id string, instead func()) {
+// recoverPanic is deferred. It logs a panic, and then calls instead.
+func (t *Tasks) recoverPanic(id string, instead func()) {
 	if v := recover(); v != nil {
-		w.count("panic")
-		w.log.Error("panic while an update was handled", "id", id, "err", secret.PanicError(v))
+		t.count("panic")
+		t.log.Error("panic while an update was handled", "id", id, "err", secret.PanicError(v))
 		instead()
 	}
 }
 
-// Cancel ends at once what is in hand, for a platform that takes no answers
-// any more.
-func (w *Tasks) Cancel() {
-	w.stop()
-	w.abandon()
+// Cancel ends what is in flight at once, for a platform that takes no answers any
+// more.
+func (t *Tasks) Cancel() {
+	t.stopCommands()
+	t.stopSends()
 }
 
-// Drain takes nothing more and waits for what is in hand, for a second less
-// than DrainTime at most. It reports whether everything was finished.
-func (w *Tasks) Drain() bool {
-	defer w.Cancel()
-	w.mu.Lock()
-	w.closed = true
-	w.mu.Unlock()
-	defer time.AfterFunc(stopCommands, w.stop).Stop()
-	defer time.AfterFunc(stopSends, w.abandon).Stop()
+// Drain starts nothing more and waits for what is in flight, a second less than
+// DrainTime at most. It reports whether everything was finished.
+func (t *Tasks) Drain() bool {
+	defer t.Cancel()
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	defer time.AfterFunc(stopCommands, t.stopCommands).Stop()
+	defer time.AfterFunc(stopSends, t.stopSends).Stop()
 	finished := make(chan struct{})
-	go func() { w.inHand.Wait(); close(finished) }()
+	go func() { t.inFlight.Wait(); close(finished) }()
 	late := time.NewTimer(stopWaiting)
 	defer late.Stop()
 	select {

@@ -74,7 +74,7 @@ func TestDrainStopsCommandsThenSendsAndLeavesInTime(t *testing.T) {
 			<-left
 		})
 		if w.Drain() {
-			t.Error("finished, with an update in hand")
+			t.Error("finished, with an update in flight")
 		}
 		synctest.Wait()
 		if took := time.Since(start); commands >= sends || sends >= took || took >= chat.DrainTime {

@@ -9,7 +9,7 @@ import (
 	"herald/internal/chat"
 )
 
-func TestForeignTextIsOneHarmlessLine(t *testing.T) {
+func TestUntrustedTextIsOneHarmlessLine(t *testing.T) {
 	for in, want := range map[string]string{
 		" a  b ":                "a b",
 		"@everyone":             "@\u2060everyone",
@@ -29,9 +29,9 @@ func TestForeignTextIsOneHarmlessLine(t *testing.T) {
 	}
 }
 
-// FuzzForeign: any text becomes one clean line within its limit that pings
+// FuzzUntrusted: any text becomes one clean line within its limit that pings
 // nobody and links nowhere.
-func FuzzForeign(f *testing.F) {
+func FuzzUntrusted(f *testing.F) {
 	f.Add("plain", 10)
 	f.Add("@everyone https://evil.example \u202e\x1b[31m", 60)
 	f.Add("\xff\xfe", 1)

@@ -6,33 +6,31 @@ import (
 	"unicode/utf8"
 )
 
-// Untrusted is text of a service or a user, made harmless by NewUntrusted. A platform
-// must not make a link or markup of it: NewUntrusted cannot know all that it would.
+// Untrusted is text of a service or a user, made harmless by NewUntrusted. An
+// adapter must still escape it and keep its platform from making links of it.
 type Untrusted string
 
-// NewUntrusted makes text harmless on any platform: one clean line of at most
-// limit characters, without what platforms read as a mention or a link with a
-// scheme; a renderer escapes the rest. Every such text passes through it on its
-// way into a Reply.
+// NewUntrusted makes text harmless on any platform: one clean line of at most limit
+// characters, without mentions or links that have a scheme. Every such text passes
+// through it on its way into a Reply.
 func NewUntrusted(s string, limit int) Untrusted {
 	// A character has at most four bytes.
 	s = OneLine(strings.ReplaceAll(s[:min(len(s), 8*limit)], wordJoiner, ""))
 	if runes := []rune(s); len(runes) > limit {
 		s = string(runes[:limit-1]) + "…"
 	}
-	return Untrusted(defused.Replace(s))
+	return Untrusted(sanitizer.Replace(s))
 }
 
-// wordJoiner is invisible and forbids a break; it ends what a platform would
-// read as a mention or a link.
+// wordJoiner is invisible, and ends what a platform would read as a mention or a
+// link.
 const wordJoiner = "\u2060"
 
-// defused breaks what every platform would make a mention or a link of.
-var defused = strings.NewReplacer("@", "@"+wordJoiner, "://", ":"+wordJoiner+"//")
+// sanitizer breaks what every platform would make a mention or a link of.
+var sanitizer = strings.NewReplacer("@", "@"+wordJoiner, "://", ":"+wordJoiner+"//")
 
-// OneLine is s fit to be shown: valid UTF-8 in one line, without control
-// characters or marks that turn the direction of writing, and with single spaces
-// between words.
+// OneLine returns s as one line of valid UTF-8, with single spaces between words
+// and without control characters or marks that turn the direction of writing.
 func OneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

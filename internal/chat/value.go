@@ -7,31 +7,29 @@ import (
 )
 
 // Value is what a field or a sentence shows. It holds no words and no format:
-// package words prints it in a language, and an adapter shows that in its
-// platform's way.
+// package words prints it in a language, and an adapter renders that.
 type Value interface{ value() }
 
-// Text is a message of the catalogue in package words. Its zero value is no
-// text.
+// Text is a message of package words. Its zero value is no text.
 type Text struct {
-	// Key names the message, as in "price.title".
+	// Key names the message, such as "price.title".
 	Key string
-	// Args stand for the message's placeholders. A Count among them named n
-	// chooses the plural form.
+	// Args replace the message's placeholders. The Count named n chooses the
+	// plural form.
 	Args Values
 }
 
-// Values are the arguments of a Text by the names of their placeholders.
+// Values are a Text's arguments by the names of their placeholders.
 type Values map[string]Value
 
-// Say is a message without arguments.
+// Say makes a Text without arguments.
 func Say(key string) Text { return Text{Key: key} }
 
-// SayWith is a message with arguments.
+// SayWith makes a Text with arguments.
 func SayWith(key string, args Values) Text { return Text{Key: key, Args: args} }
 
 type (
-	// Plain is the same in every language and harmless: a symbol, a number of
+	// Plain is harmless and the same in every language: a symbol, a number of
 	// ours, a name from a setting.
 	Plain string
 	// Code is to be copied letter by letter: a command, an address, a setting.
@@ -42,8 +40,8 @@ type (
 	Price struct{ decimal.Decimal }
 	// Money is a sum in USD; a large one is shown short.
 	Money struct{ decimal.Decimal }
-	// Amount is a number of tokens; a large one is shown short and a long one
-	// truncated, with its exact value in the same message.
+	// Amount is a number of tokens. A large one is shown short and a long one
+	// truncated, with the exact value in the same message.
 	Amount struct {
 		decimal.Decimal
 		Symbol string
@@ -59,13 +57,13 @@ type (
 	// Address is a wallet or a contract. It is shown short, whole in the same
 	// message, and linked to URL unless that is empty.
 	Address struct{ Hex, URL string }
-	// Block is a block of the chain. At is zero where its time is not known.
+	// Block is a block of the chain. At is zero if its time is not known.
 	Block struct {
 		Number uint64
 		At     time.Time
 	}
-	// Mention is a user of the platform on which the answer is read, named so
-	// that nobody is notified. Name is what they call themself; it may be empty.
+	// Mention names a user of the platform on which the answer is read, without
+	// notifying them. Name is what they call themself; it may be empty.
 	Mention struct {
 		User
 		Name Untrusted

@@ -5,42 +5,32 @@ import (
 	"time"
 )
 
-// What people read when a command does not come to its answer. The messages
-// stand in package words.
+// What people read when a command does not come to its answer. Package words has
+// the messages.
 
-// SomethingWentWrong is the answer to a command at which this program failed.
-// The reference is the Request's ID, which stands in the log.
+// warning is for nobody but the sender. The key names its title and its text.
+func warning(key string) Reply {
+	return Reply{Tone: Warning, Ephemeral: true, Title: Say(key + ".title"), Text: Say(key + ".text")}
+}
+
+// Busy is the reply to a command for which there is no room.
+func Busy() Reply { return warning("busy") }
+
+// OldButton is the reply to a press on a button of another version.
+func OldButton() Reply { return warning("button.old") }
+
+// SomethingWentWrong is the reply when this program failed. The reference is the
+// Request's ID, which the log has too.
 func SomethingWentWrong(reference string) Reply {
-	return Reply{Tone: Warning, Ephemeral: true, Title: Say("wrong.title"), Text: referenceText(reference)}
-}
-
-// Busy is the answer to a command for which there is no room.
-func Busy() Reply {
-	return Reply{Tone: Warning, Ephemeral: true, Title: Say("busy.title"), Text: Say("busy.text")}
-}
-
-// OldButton is the answer to a press on a button of another version.
-func OldButton() Reply {
-	return Reply{Tone: Warning, Ephemeral: true, Title: Say("button.old.title"), Text: Say("button.old.text")}
-}
-
-func unknownCommand() Reply {
-	return Reply{Tone: Warning, Ephemeral: true, Title: Say("unknown.title"), Text: Say("unknown.text")}
+	r := warning("wrong")
+	r.Text = referenceText(reference)
+	return r
 }
 
 func tooManyCommands(wait time.Duration) Reply {
-	seconds := Count(math.Ceil(wait.Seconds()))
-	return Reply{Tone: Warning, Ephemeral: true, Title: Say("limit.title"), Text: SayWith("limit.text", Values{"n": seconds})}
-}
-
-// moderatorsOnly is the answer to who is no moderator of the chat, such as the
-// private one, which has none.
-func moderatorsOnly(direct bool) Reply {
-	text := Say("forbidden.text")
-	if direct {
-		text = Say("forbidden.direct")
-	}
-	return Reply{Tone: Warning, Ephemeral: true, Title: Say("forbidden.title"), Text: text}
+	r := warning("limit")
+	r.Text.Args = Values{"n": Count(math.Ceil(wait.Seconds()))}
+	return r
 }
 
 // anonymous is the answer to a moderators' form asked by somebody without an ID, to
@@ -49,15 +39,15 @@ func anonymous() Reply {
 	return Reply{Tone: Warning, Ephemeral: true, Title: Say("anonymous.title"), Text: Say("anonymous.you")}
 }
 
-// chatNotListed is the answer to a moderator of a chat that MODERATOR_CHATS does
-// not list; entry would list it. The answer may be read in another chat.
+// chatNotListed tells a moderator of a chat that is not in MODERATOR_CHATS which
+// entry would add it. It may be read in another chat.
 func chatNotListed(entry string) Reply {
-	return Reply{Tone: Warning, Ephemeral: true, Title: Say("unlisted.title"), Text: Say("unlisted.text"),
-		Sections: []Section{{Fields: []Field{{Value: SayWith("unlisted.entry", Values{"entry": Code(entry)})}}}}}
+	r := warning("unlisted")
+	r.Sections = []Section{{Fields: []Field{{Value: SayWith("unlisted.entry", Values{"entry": Code(entry)})}}}}
+	return r
 }
 
-// couldNotBeChecked is in place of an answer, with the reason why there is
-// none.
+// couldNotBeChecked says why there is no answer.
 func couldNotBeChecked(reference string, why Text) Reply {
 	return Reply{Tone: Warning, Title: Say("unchecked.title"), Text: why, Notes: []Text{referenceText(reference)}}
 }
@@ -71,8 +61,9 @@ func referenceText(reference string) Text {
 }
 
 // badInput says what is wrong with the arguments, and shows the forms that the
-// asker may have meant. If one argument alone makes it right, it asks for that.
-func badInput(problem *InputError, c Command, forms []Form) Reply {
+// sender may have meant. Where one more argument makes it right, it asks for that,
+// but not about a target: whoever answers the question points at nobody any more.
+func badInput(problem *InputError, c Command, forms []Form, target *User) Reply {
 	reply := Reply{Tone: Warning, Ephemeral: true, Title: problem.Title, Text: problem.Problem}
 	if reply.Title.Key == "" {
 		reply.Title = Say("input.title")
@@ -83,28 +74,18 @@ func badInput(problem *InputError, c Command, forms []Form) Reply {
 			continue
 		}
 		fields = append(fields, Field{Name: Say("input.write"), Value: Code(c.Usage(f))})
-		if len(f.Params) > 0 {
-			fields = append(fields, Field{Name: Say("input.example"), Value: Code(c.Example(f))})
+		if len(f.Params) == 0 {
+			continue
 		}
+		fields = append(fields, Field{Name: Say("input.example"), Value: Code(c.Example(f))})
+		if p := f.Params[0]; len(f.Params) == 1 && p.Question.Key != "" && target == nil && reply.Ask == nil {
+			reply.Ask = &Ask{Command: c.Name, Param: p.Name, Question: p.Question, Example: p.Example}
+		}
+	}
+	if ask := reply.Ask; ask != nil && problem.Problem.Key == missing {
+		text := SayWith("ask.text", Values{"example": Code(ask.Example)})
+		return Reply{Ephemeral: true, Title: ask.Question, Text: text, Ask: ask}
 	}
 	reply.Sections = []Section{{Fields: fields}}
-	reply.Ask = c.ask(forms)
 	return reply
-}
-
-// missing asks for what was left out.
-func missing(ask Ask) Reply {
-	return Reply{Ephemeral: true, Title: ask.Question, Text: SayWith("ask.text", Values{"example": Code(ask.Example)}), Ask: &ask}
-}
-
-// ask is the question for the argument of the first form that takes one alone,
-// if that can be asked for.
-func (c Command) ask(forms []Form) *Ask {
-	for _, f := range forms {
-		if len(f.Params) == 1 && f.Params[0].Question.Key != "" {
-			p := f.Params[0]
-			return &Ask{Command: c.Name, Param: p.Name, Question: p.Question, Example: p.Example}
-		}
-	}
-	return nil
 }

@@ -67,14 +67,7 @@ func (p picture) moment(t time.Time) string {
 	if p.to.Sub(p.from) <= day {
 		return t.UTC().Format("15:04")
 	}
-	return t.UTC().Format(dayLayouts[p.language])
-}
-
-// dayLayouts are a day and a month as numbers, by the Unicode CLDR:
-// https://www.unicode.org/cldr/charts/latest/summary/root.html
-var dayLayouts = map[chat.Language]string{
-	chat.English: "Jan 2", chat.Spanish: "2/1", chat.Chinese: "1/2",
-	chat.Russian: "02.01", chat.Turkish: "02.01", chat.Vietnamese: "02/01",
+	return t.UTC().Format(p.language.Info().Day)
 }
 
 // font must be loaded before go-chart needs it: go-chart checks without its lock

@@ -7,23 +7,23 @@ import (
 	"herald/internal/chat"
 )
 
-// Card is a Reply in its language, to be shown by an adapter. All of it is text:
-// a renderer escapes what its platform would take for markup.
+// Card is a Reply in its language, for an adapter to render. All of it is text: the
+// adapter escapes what its platform would take for markup.
 type Card struct {
 	Language chat.Language
 	Tone     chat.Tone
 	Title    Line
 	Text     Line
 	Sections []Section
-	// Details are the exact values of what is shown short above, small or folded
-	// away.
+	// Details are the exact values of what stands short above. They are shown small
+	// or folded away.
 	Details []Field
 	// Notes are small print, a line each.
 	Notes []Line
-	// Image is nil if there is none.
+	// Image may be nil.
 	Image   *Image
 	Buttons []Button
-	// Ask is nil if nothing is asked.
+	// Ask may be nil.
 	Ask *Ask
 }
 
@@ -36,8 +36,8 @@ type Section struct {
 // Field is one line of a Section. Either part may be empty.
 type Field struct{ Name, Value Line }
 
-// Line is text in parts that are shown in different ways. Cards share lines, so
-// one is never changed in place.
+// Line is text in parts that are shown in different ways. Cards share lines, so a
+// line is never changed in place.
 type Line []Span
 
 // Style is how a Span is shown.
@@ -45,7 +45,7 @@ type Style int
 
 // The styles.
 const (
-	// Plain is as it stands.
+	// Plain is ordinary text.
 	Plain Style = iota
 	// Code is to be copied letter by letter; nothing in it is a link.
 	Code
@@ -55,17 +55,16 @@ const (
 
 // Span is a part of a Line.
 type Span struct {
-	// Text is what is shown where nothing below can be.
+	// Text is shown by a platform that can do nothing with the fields below.
 	Text  string
 	Style Style
-	// URL is where the text leads.
+	// URL is where the text leads, or empty.
 	URL string
-	// At is the time that Text tells by how long ago it was; UTC is the same as
-	// a date. A platform that shows times itself shows this one; it is zero
-	// otherwise.
+	// At is the time if Text says how long ago something was, or zero. A platform
+	// that shows times itself shows this one. UTC is the same time as a date.
 	At  time.Time
 	UTC string
-	// Person and Channel are mentioned, and nobody is notified; nil otherwise.
+	// Person and Channel are mentioned without notifying anybody. Both may be nil.
 	Person  *chat.User
 	Channel *chat.Channel
 }
@@ -90,11 +89,8 @@ type Ask struct {
 	Question, Example string
 }
 
-// String is the line as plain text.
+// String returns the line as plain text.
 func (l Line) String() string {
-	if len(l) == 1 {
-		return l[0].Text
-	}
 	var b strings.Builder
 	for _, s := range l {
 		b.WriteString(s.Text)
@@ -103,11 +99,4 @@ func (l Line) String() string {
 }
 
 // Empty reports whether there is nothing to show.
-func (l Line) Empty() bool {
-	for _, s := range l {
-		if s.Text != "" {
-			return false
-		}
-	}
-	return true
-}
+func (l Line) Empty() bool { return l.String() == "" }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -56,7 +57,7 @@ var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
 // linked is what platforms make a mention or a link of.
 var linked = regexp.MustCompile(`@[\p{L}\d]|://|[\p{L}\d]\.\p{L}`)
 
-// placeholders are those of a text, sorted, each once.
+// placeholders are the placeholders in a text, sorted, each once.
 func placeholders(text string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(placeholder.FindAllString(text, -1))))
 }
@@ -69,6 +70,30 @@ func pluralForms(l chat.Language) []string {
 		found[names[plural.Cardinal.MatchPlural(language.MustParse(string(l)), n, 0, 0, 0, 0)]] = true
 	}
 	return slices.Sorted(maps.Keys(found))
+}
+
+func TestALanguageIsAFileAndARow(t *testing.T) {
+	for _, l := range chat.Languages() {
+		row := reflect.ValueOf(l.Info())
+		for field, value := range row.Fields() {
+			if value.IsZero() {
+				t.Errorf("internal/chat/language.go: the row of %q lacks %s", l, field.Name)
+			}
+		}
+		if own, _ := chat.LanguageOf(l.Info().Discord[0]); own != l {
+			t.Errorf("internal/chat/language.go: %q is no locale of %q", l.Info().Discord[0], l)
+		}
+	}
+	files, err := filepath.Glob("locales/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		code := strings.TrimSuffix(filepath.Base(file), ".json")
+		if !slices.Contains(chat.Languages(), chat.Language(code)) {
+			t.Errorf("%s is of no language: add a row {Language: %q, …} to internal/chat/language.go", file, code)
+		}
+	}
 }
 
 func TestEveryLanguageHasEveryMessage(t *testing.T) {
@@ -115,11 +140,15 @@ func TestEveryLanguageHasEveryMessage(t *testing.T) {
 	}
 }
 
-var said = regexp.MustCompile(`\bSay(?:With)?\("([^"]+)"[,)]`)
+var (
+	said    = regexp.MustCompile(`\bSay(?:With)?\("([^"]+)"[,)]`)
+	literal = regexp.MustCompile(`"([a-z0-9_.]+)"`)
+)
 
-// TestEveryMessageThatTheCodeNamesIsThere, by reading the program's own code.
-func TestEveryMessageThatTheCodeNamesIsThere(t *testing.T) {
-	english := catalogue(t, chat.English)
+// TestTheCodeSaysEveryMessageAndNoOther reads the program's own code. A key may be
+// put together of two literals, or begin with one.
+func TestTheCodeSaysEveryMessageAndNoOther(t *testing.T) {
+	english, literals := catalogue(t, chat.English), map[string]bool{}
 	const root = "../.."
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		name := d.Name()
@@ -134,13 +163,25 @@ func TestEveryMessageThatTheCodeNamesIsThere(t *testing.T) {
 		source, err := os.ReadFile(path)
 		for _, found := range said.FindAllStringSubmatch(string(source), -1) {
 			if english[found[1]] == nil {
-				t.Errorf("%s says %q, which is not in en.json", path, found[1])
+				t.Errorf("%s says %q: add it to internal/words/locales/en.json", path, found[1])
 			}
+		}
+		for _, found := range literal.FindAllStringSubmatch(string(source), -1) {
+			literals[found[1]] = true
 		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for key := range english {
+		isSaid := literals[key]
+		for i := range key {
+			isSaid = isSaid || literals[key[:i]] && (literals[key[i:]] || strings.HasSuffix(key[:i], "."))
+		}
+		if !isSaid {
+			t.Errorf("nothing says %q: take it out of internal/words/locales/*.json", key)
+		}
 	}
 }
 

@@ -2,9 +2,9 @@ package words_test
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 	"golang.org/x/text/language"
@@ -45,8 +45,8 @@ func TestNumbersAreShownShortWithTheirExactValueBesideThem(t *testing.T) {
 		{price("1"), "$1.00", ""},
 		{price("999.995"), "$1,000.00", ""},
 		{price("0.99996"), "$1.00", ""},
-		{price("0.00000001234567"), "$0.0₇1235", "$0.00000001234567"},
-		{price(tiny30), "$0.0₂₉1000", "$" + tiny30},
+		{price("0.00000001234567"), "$0.00000001235", ""},
+		{price(tiny30), "$" + tiny30 + "000", ""},
 		{money("25554321.99"), "$25.55M", "$25,554,321.99"},
 		{money("1000000000000000"), "$1,000T", "$1,000,000,000,000,000.00"},
 		{money("0.0099"), "< $0.01", "$0.0099"},
@@ -68,39 +68,33 @@ func TestNumbersAreShownShortWithTheirExactValueBesideThem(t *testing.T) {
 	}
 }
 
-// notation is how a language writes numbers, taken from another place than the
-// code's: Intl.NumberFormat of Node.js 20 (CLDR 44), with currencyDisplay
+// notations are how languages write numbers and November 20, taken from another place
+// than the code's: Intl.NumberFormat of Node.js 20 (CLDR 44), with currencyDisplay
 // narrowSymbol, notation compact and, for Vietnamese, compactDisplay long.
-type notation struct {
-	point, group string
-	units        map[string]int32
-	examples     [6]string
-}
-
-var notations = map[chat.Language]notation{
-	chat.English: {".", ",", map[string]int32{"M": 6, "B": 9, "T": 12},
-		[...]string{"$1,234.50", "$25.55M", "$1.5B", "1,234.5~X", "▲ +12.75%", "▼ -3.20%"}},
-	chat.Spanish: {",", ".", map[string]int32{"~M": 6, "~B": 12},
-		[...]string{"1234,50~$", "25,55~M~$", "1500~M~$", "1234,5~X", "▲ +12,75~%", "▼ -3,20~%"}},
-	chat.Chinese: {".", ",", map[string]int32{"万": 4, "亿": 8, "万亿": 12},
-		[...]string{"$1,234.50", "$2,555.43万", "$15亿", "1,234.5~X", "▲ +12.75%", "▼ -3.20%"}},
-	chat.Russian: {",", "~", map[string]int32{"~млн": 6, "~млрд": 9, "~трлн": 12},
-		[...]string{"1~234,50~$", "25,55~млн~$", "1,5~млрд~$", "1~234,5~X", "▲ +12,75~%", "▼ -3,20~%"}},
-	chat.Turkish: {",", ".", map[string]int32{"~Mn": 6, "~Mr": 9, "~Tn": 12},
-		[...]string{"$1.234,50", "$25,55~Mn", "$1,5~Mr", "1.234,5~X", "▲ +%12,75", "▼ -%3,20"}},
-	chat.Vietnamese: {",", ".", map[string]int32{"~triệu": 6, "~tỷ": 9, "~nghìn~tỷ": 12},
-		[...]string{"1.234,50~$", "25,55~triệu~$", "1,5~tỷ~$", "1.234,5~X", "▲ +12,75%", "▼ -3,20%"}},
+var notations = map[chat.Language][7]string{
+	chat.English:    {"$1,234.50", "$25.55M", "$1.5B", "1,234.5~X", "▲ +12.75%", "▼ -3.20%", "Nov 20"},
+	chat.Spanish:    {"1234,50~$", "25,55~M~$", "1500~M~$", "1234,5~X", "▲ +12,75~%", "▼ -3,20~%", "20/11"},
+	chat.Chinese:    {"$1,234.50", "$2,555.43万", "$15亿", "1,234.5~X", "▲ +12.75%", "▼ -3.20%", "11/20"},
+	chat.Russian:    {"1~234,50~$", "25,55~млн~$", "1,5~млрд~$", "1~234,5~X", "▲ +12,75~%", "▼ -3,20~%", "20.11"},
+	chat.Turkish:    {"$1.234,50", "$25,55~Mn", "$1,5~Mr", "1.234,5~X", "▲ +%12,75", "▼ -%3,20", "20.11"},
+	chat.Vietnamese: {"1.234,50~$", "25,55~triệu~$", "1,5~tỷ~$", "1.234,5~X", "▲ +12,75%", "▼ -3,20%", "20/11"},
 }
 
 func TestEveryLanguageWritesNumbersItsOwnWay(t *testing.T) {
 	values := []chat.Value{chat.Money{Decimal: dec("1234.5")}, chat.Money{Decimal: dec("25554321.5")}, chat.Money{Decimal: dec("1500000000")},
 		chat.Amount{Decimal: dec("1234.5"), Symbol: "X"}, chat.Change{Decimal: dec("12.75")}, chat.Change{Decimal: dec("-3.2")}}
-	for _, l := range chat.Languages() {
+	for l, want := range notations {
+		var got [7]string
 		for i, v := range values {
-			if text, _ := shown(l, v); spaced(text) != notations[l].examples[i] {
-				t.Errorf("%s: %v is %q, want %q", l, v, spaced(text), notations[l].examples[i])
-			}
+			text, _ := shown(l, v)
+			got[i] = spaced(text)
 		}
+		got[6] = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC).Format(l.Info().Day)
+		if got != want {
+			t.Errorf("%s: got %q, want %q", l, got, want)
+		}
+	}
+	for _, l := range chat.Languages() {
 		cldr := message.NewPrinter(language.MustParse(string(l))).Sprint(number.Decimal(1234567.5))
 		if text, _ := shown(l, chat.Amount{Decimal: dec("1234567.5")}); strings.TrimRight(text, "\u00a0") != cldr {
 			t.Errorf("%s: 1234567.5 is %q, and in x/text's CLDR %q", l, text, cldr)
@@ -108,34 +102,18 @@ func TestEveryLanguageWritesNumbersItsOwnWay(t *testing.T) {
 	}
 }
 
-// parse reads a number as l writes it.
-func (n notation) parse(t *rapid.T, s string) decimal.Decimal {
-	s = strings.NewReplacer("~$", "", "$", "", "~X", "").Replace(spaced(s))
-	unit := ""
-	for name := range n.units {
-		if strings.HasSuffix(s, name) && len(name) > len(unit) {
-			unit = name
-		}
-	}
-	s = strings.TrimSuffix(s, unit)
-	s = strings.ReplaceAll(s, n.group, "")
-	s = strings.Replace(s, n.point, ".", 1)
-	s = counted.ReplaceAllStringFunc(s, func(zeros string) string {
-		n, _ := strconv.Atoi(strings.Map(func(r rune) rune { return r - '₀' + '0' }, zeros[1:]))
-		return strings.Repeat("0", n)
-	})
-	d, err := decimal.NewFromString(s)
+// parse reads a number as English writes it.
+func parse(t *rapid.T, s string) decimal.Decimal {
+	s = strings.NewReplacer("$", "", ",", "", "~X", "").Replace(spaced(s))
+	digits := strings.TrimRight(s, "MBT")
+	d, err := decimal.NewFromString(digits)
 	if err != nil {
 		t.Fatalf("%q is no number: %v", s, err)
 	}
-	return d.Shift(n.units[unit])
+	return d.Shift(map[string]int32{"": 0, "M": 6, "B": 9, "T": 12}[s[len(digits):]])
 }
 
-var (
-	// counted is a zero and how often it stands there, as in "0₇".
-	counted   = regexp.MustCompile(`0[₀-₉]+`)
-	nonDigits = regexp.MustCompile(`[^0-9]+`)
-)
+var nonDigits = regexp.MustCompile(`[^0-9]+`)
 
 // decimals are from nothing to far more than there is of anything.
 var decimals = rapid.Custom(func(t *rapid.T) decimal.Decimal {
@@ -147,28 +125,27 @@ var decimals = rapid.Custom(func(t *rapid.T) decimal.Decimal {
 // much, and its exact value can be read beside it.
 func TestWhateverAnAmountIs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d, l := decimals.Draw(t, "amount"), rapid.SampledFrom(chat.Languages()).Draw(t, "language")
-		n := notations[l]
+		d := decimals.Draw(t, "amount")
 		check := func(v chat.Value, want, resolution decimal.Decimal) {
-			text, exact := shown(l, v)
+			text, exact := shown(chat.English, v)
 			if strings.HasPrefix(text, "< ") {
-				limit := n.parse(t, text[2:])
-				if !d.LessThan(limit) || !limit.Equal(resolution) || !n.parse(t, exact).Equal(d) {
-					t.Fatalf("%s: %v is shown as %q with %q", l, d, text, exact)
+				limit := parse(t, text[2:])
+				if !d.LessThan(limit) || !limit.Equal(resolution) || !parse(t, exact).Equal(d) {
+					t.Fatalf("%v is shown as %q with %q", d, text, exact)
 				}
 				return
 			}
-			short := n.parse(t, text)
+			short := parse(t, text)
 			// With a unit there are three digits at least.
 			missing := decimal.Max(resolution, d.Shift(-2))
 			if short.GreaterThan(d) || d.Sub(short).GreaterThanOrEqual(missing) || short.IsZero() {
-				t.Fatalf("%s: %v is shown as %q", l, d, text)
+				t.Fatalf("%v is shown as %q", d, text)
 			}
 			if exact == "" {
 				exact = text
 			}
-			if got := n.parse(t, exact); !got.Equal(want) {
-				t.Fatalf("%s: %v is shown as %q with %q, want %v", l, d, text, exact, want)
+			if got := parse(t, exact); !got.Equal(want) {
+				t.Fatalf("%v is shown as %q with %q, want %v", d, text, exact, want)
 			}
 		}
 		check(chat.Amount{Decimal: d, Symbol: "X"}, d, dec("0.0001"))
@@ -178,7 +155,7 @@ func TestWhateverAnAmountIs(t *testing.T) {
 
 func TestALabelOfAnAxisIsShort(t *testing.T) {
 	for price, want := range map[string]string{
-		"0.5": "$0.50", "0.04": "$0.04", "0.0415": "$0.0415", "0.00002": "$0.0₄2", "0": "$0.00", "1.25": "$1.25", "1234.5": "$1,234.50",
+		"0.5": "$0.50", "0.04": "$0.04", "0.0415": "$0.0415", "0.00002": "$0.00002", "0": "$0.00", "1.25": "$1.25", "1234.5": "$1,234.50",
 	} {
 		if got := words.AxisPrice(chat.English, dec(price)); got != want {
 			t.Errorf("%s is labelled %q, want %q", price, got, want)
@@ -189,19 +166,13 @@ func TestALabelOfAnAxisIsShort(t *testing.T) {
 // TestWhateverAPriceIs: it has four significant digits, and no exponent.
 func TestWhateverAPriceIs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d, l := decimals.Draw(t, "price"), rapid.SampledFrom(chat.Languages()).Draw(t, "language")
-		text, exact := shown(l, chat.Price{Decimal: d})
-		if short := notations[l].parse(t, text); short.Sub(d).Abs().GreaterThan(d.Mul(dec("0.0005"))) {
-			t.Fatalf("%s: %v is shown as %q", l, d, text)
+		d := decimals.Draw(t, "price")
+		text, _ := shown(chat.English, chat.Price{Decimal: d})
+		if short := parse(t, text); short.Sub(d).Abs().GreaterThan(d.Mul(dec("0.0005"))) {
+			t.Fatalf("%v is shown as %q", d, text)
 		}
 		if significant := strings.TrimLeft(nonDigits.ReplaceAllString(text, ""), "0"); d.LessThan(dec("0.9999")) && d.IsPositive() && len(significant) != 4 {
-			t.Fatalf("%s: %v is shown as %q, in %d significant digits", l, d, text, len(significant))
-		}
-		if counted := strings.ContainsAny(text, "₀₁₂₃₄₅₆₇₈₉"); counted != (exact != "") {
-			t.Fatalf("%s: %v is shown as %q with %q", l, d, text, exact)
-		}
-		if exact != "" && !notations[l].parse(t, exact).Equal(d) {
-			t.Fatalf("%s: %v is in full %q", l, d, exact)
+			t.Fatalf("%v is shown as %q, in %d significant digits", d, text, len(significant))
 		}
 	})
 }

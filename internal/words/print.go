@@ -4,23 +4,29 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"herald/internal/chat"
 )
 
-// Print says a reply in its language.
+// Print returns a reply as a card in its language.
 func Print(r chat.Reply) Card {
 	p := newPrinter(r.Language)
 	c := Card{Language: r.Language, Tone: r.Tone, Title: p.text(r.Title), Text: p.text(r.Text)}
 	for _, s := range r.Sections {
-		section := Section{Heading: p.text(s.Heading)}
+		p.heading, p.name = nil, nil
+		p.heading = p.text(s.Heading)
+		section := Section{Heading: p.heading}
 		for _, f := range s.Fields {
-			section.Fields = append(section.Fields, p.field(section.Heading, f))
+			p.name = nil
+			p.name = p.value(f.Name)
+			section.Fields = append(section.Fields, Field{Name: p.name, Value: p.value(f.Value)})
 		}
 		c.Sections = append(c.Sections, section)
 	}
+	p.heading, p.name = nil, nil
 	for _, n := range r.Notes {
 		c.Notes = append(c.Notes, p.text(n))
 	}
@@ -42,8 +48,8 @@ func Print(r chat.Reply) Card {
 			c.Buttons = append(c.Buttons, b)
 		}
 	}
-	if r.Ask != nil {
-		c.Ask = &Ask{r.Ask.Command, r.Ask.Param, p.text(r.Ask.Question).String(), r.Ask.Example}
+	if a := r.Ask; a != nil {
+		c.Ask = &Ask{Command: a.Command, Param: a.Param, Question: p.text(a.Question).String(), Example: a.Example}
 	}
 	return c
 }
@@ -51,41 +57,34 @@ func Print(r chat.Reply) Card {
 // printer prints values in one language.
 type printer struct {
 	*catalogue
-	// details gathers the exact values of what was shown short.
+	// details collects the exact values of what was shown short.
 	details []Field
-	// heading and name are what the value being printed is called, for its
-	// detail.
+	// heading and name are what the value being printed is called.
 	heading, name Line
 }
 
 func newPrinter(l chat.Language) *printer { return &printer{catalogue: catalogueOf(l)} }
 
-// field prints a field that stands under heading.
-func (p *printer) field(heading Line, f chat.Field) Field {
-	name := p.value(f.Name)
-	p.heading, p.name = heading, name
-	printed := Field{name, p.value(f.Value)}
-	p.heading, p.name = nil, nil
-	return printed
-}
-
-// text prints a message with its arguments; a missing one is left out.
+// text prints a message with its arguments. A missing argument is left out, and a
+// missing message is its key.
 func (p *printer) text(t chat.Text) Line {
 	if t.Key == "" {
 		return nil
 	}
 	n, _ := t.Args[pluralArg].(chat.Count)
-	sentence := p.sentence(t.Key, int(n))
-	if sentence.line != nil {
-		return sentence.line
+	text, known := p.message(t.Key, int(n))
+	if !known {
+		return Line{{Text: t.Key}}
 	}
-	line := make(Line, 0, len(sentence.parts))
-	for _, part := range sentence.parts {
-		if part.arg == "" {
-			line = append(line, Span{Text: part.words})
-			continue
+	var line Line
+	for text != "" {
+		words, rest, _ := strings.Cut(text, "{")
+		if words != "" {
+			line = append(line, Span{Text: words})
 		}
-		line = append(line, p.value(t.Args[part.arg])...)
+		arg, after, _ := strings.Cut(rest, "}")
+		line = append(line, p.value(t.Args[arg])...)
+		text = after
 	}
 	return line
 }
@@ -103,17 +102,17 @@ func (p *printer) value(v chat.Value) Line {
 	case chat.Untrusted:
 		return Line{{Text: chat.OneLine(string(v)), Style: Untrusted}}
 	case chat.Count:
-		return Line{{Text: p.count(int(v))}}
+		return Line{{Text: p.number(strconv.Itoa(int(v)), "#")}}
 	case chat.Price:
-		return p.short(p.numbers.price(v.Decimal))
+		return Line{{Text: p.price(v.Decimal, true)}}
 	case chat.Money:
-		return p.short(p.numbers.money(v.Decimal))
+		return p.short(p.money(v.Decimal))
 	case chat.Amount:
-		return p.short(p.numbers.amount(v.Decimal, around{after: nbsp + chat.OneLine(v.Symbol)}))
+		return p.short(p.amount(v.Decimal, "#\u00a0"+chat.OneLine(v.Symbol)))
 	case chat.Change:
-		return Line{{Text: p.numbers.change(v.Decimal)}}
+		return Line{{Text: p.change(v.Decimal)}}
 	case chat.Share:
-		return Line{{Text: p.numbers.share(v.Decimal)}}
+		return Line{{Text: p.share(v.Decimal)}}
 	case chat.Moment:
 		return Line{p.moment(v.Time)}
 	case chat.Date:
@@ -123,7 +122,11 @@ func (p *printer) value(v chat.Value) Line {
 		p.detail(Line{{Text: whole, Style: Code}})
 		return Line{{Text: shortHex(whole), URL: v.URL}}
 	case chat.Block:
-		return p.block(v)
+		args := chat.Values{"number": chat.Plain(p.number(strconv.FormatUint(v.Number, 10), "#")), "age": chat.Moment{Time: v.At}}
+		if v.At.IsZero() {
+			return p.text(chat.SayWith("block", args))
+		}
+		return p.text(chat.SayWith("block.aged", args))
 	case chat.Mention:
 		return Line{{Text: nameOr(v.Name, v.ID), Style: Untrusted, Person: &v.User}}
 	case chat.Channel:
@@ -132,7 +135,7 @@ func (p *printer) value(v chat.Value) Line {
 	panic("words: a value of an unknown type")
 }
 
-// nameOr is what something is called, or its ID.
+// nameOr returns what something is called, or its ID.
 func nameOr(name chat.Untrusted, id string) string {
 	return cmp.Or(chat.OneLine(string(name)), chat.OneLine(id))
 }
@@ -150,52 +153,42 @@ func (p *printer) detail(value Line) {
 	if !p.heading.Empty() && !name.Empty() {
 		name = slices.Concat(p.heading, Line{{Text: " · "}}, name)
 	}
-	p.details = append(p.details, Field{name, value})
+	p.details = append(p.details, Field{Name: name, Value: value})
 }
 
-func (p *printer) count(n int) string { return p.numbers.localize(strconv.Itoa(n), bare) }
+func (p *printer) date(t time.Time) string { return t.UTC().Format(p.Moment) }
 
-func (p *printer) date(t time.Time) string { return t.UTC().Format(p.numbers.moment) }
-
-// slowClock is how far ahead of this machine's clock a moment may be and count
+// maxClockSkew is how far ahead of this machine's clock a moment may be and count
 // as now.
-const slowClock = time.Minute
+const maxClockSkew = time.Minute
 
-// moment is a time by how long ago it was, in the largest unit that fits into
-// it; what is in the future is shown as a date.
+// ages are the units in which moments are told, the largest first.
+var ages = []struct {
+	key  string
+	unit time.Duration
+}{{"ago.days", 24 * time.Hour}, {"ago.hours", time.Hour}, {"ago.minutes", time.Minute}, {"ago.seconds", time.Second}}
+
+// moment prints how long ago a time was, in the largest unit that fits into it, or
+// the date of a time in the future.
 func (p *printer) moment(t time.Time) Span {
 	s := Span{At: t, UTC: p.date(t)}
 	age := time.Since(t)
-	if age < -slowClock {
+	if age < -maxClockSkew {
 		s.Text = s.UTC
 		return s
 	}
-	const day = 24 * time.Hour
-	key, n := "ago.seconds", age/time.Second
-	switch {
-	case age < time.Second:
-		s.Text = p.text(chat.Say("ago.now")).String()
-		return s
-	case age >= day:
-		key, n = "ago.days", age/day
-	case age >= time.Hour:
-		key, n = "ago.hours", age/time.Hour
-	case age >= time.Minute:
-		key, n = "ago.minutes", age/time.Minute
+	ago := chat.Say("ago.now")
+	for _, a := range ages {
+		if age >= a.unit {
+			ago = chat.SayWith(a.key, chat.Values{pluralArg: chat.Count(age / a.unit)})
+			break
+		}
 	}
-	s.Text = p.text(chat.SayWith(key, chat.Values{pluralArg: chat.Count(n)})).String()
+	s.Text = p.text(ago).String()
 	return s
 }
 
-func (p *printer) block(b chat.Block) Line {
-	number := chat.Plain(p.numbers.localize(strconv.FormatUint(b.Number, 10), bare))
-	if b.At.IsZero() {
-		return p.text(chat.SayWith("block", chat.Values{"number": number}))
-	}
-	return p.text(chat.SayWith("block.aged", chat.Values{"number": number, "age": chat.Moment{Time: b.At}}))
-}
-
-// shortHex is an address as people recognise it: its first and last digits.
+// shortHex returns an address as people recognise it: its first and last digits.
 func shortHex(s string) string {
 	if len(s) != len("0x")+40 || utf8.RuneCountInString(s) != len(s) {
 		return s

@@ -17,7 +17,7 @@ import (
 // Message is something that the fake of a platform shows.
 type Message struct {
 	Text string
-	// Private is true where the asker alone can read it.
+	// Private is true where the sender alone can read it.
 	Private bool
 }
 
@@ -34,7 +34,7 @@ type Harness struct {
 	// Faults are what the platform found wrong with the adapter's calls.
 	Faults func() []string
 	// Press presses the button with this label under the newest message, as the
-	// asker or as another who can see it. It does not wait for what comes of it.
+	// sender or as another who can see it. It does not wait for what comes of it.
 	// It is nil where there are no buttons.
 	Press func(t *testing.T, label string, other bool)
 	// Args are what the adapter makes of the argument of "staked".
@@ -47,11 +47,11 @@ func TestAdapter(t *testing.T, open func(t *testing.T) Harness) {
 	for name, test := range map[string]func(*testing.T, Harness){
 		"a request says who asked what and where":      requests,
 		"one answer to each of many requests":          oneAnswerEach,
-		"a private answer reaches its asker alone":     privacy,
+		"a private answer reaches its sender alone":    privacy,
 		"a reply is shown with every field":            everyField,
 		"a reply of any length is shortened and shown": limits,
-		"a panic stays with its asker":                 panics,
-		"what is in hand is finished at the end":       drain,
+		"a panic stays with its sender":                panics,
+		"what is in flight is finished at the end":     drain,
 		"a press is a request of whoever presses":      presses,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -236,20 +236,20 @@ func panics(t *testing.T, h Harness) {
 }
 
 func drain(t *testing.T, h Harness) {
-	begun, finish := make(chan struct{}), make(chan struct{})
+	started, finish := make(chan struct{}), make(chan struct{})
 	stop := h.run(t, &Handler{Reply: func(context.Context, chat.Request) chat.Reply {
-		close(begun)
+		close(started)
 		<-finish
 		return chat.Reply{Title: chat.Say("finished")}
 	}})
 	h.Ask(t, "price")
-	<-begun
+	<-started
 	time.AfterFunc(50*time.Millisecond, func() { close(finish) })
 	if err := stop(); err != nil {
 		t.Errorf("Run: %v", err)
 	}
 	if messages := h.Messages(t, 1); len(messages) != 1 || !strings.Contains(messages[0].Text, "finished") {
-		t.Errorf("the command in hand is answered with %+v", messages)
+		t.Errorf("the command in flight is answered with %+v", messages)
 	}
 }
 

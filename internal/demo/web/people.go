@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"herald/internal/chat"
 	"herald/internal/demo/fake/services"
 )
 
@@ -67,16 +68,14 @@ func (all people) mentioned(word string) (asker, bool) {
 	return all.find(func(a asker) bool { return "@"+a.name == word })
 }
 
-// language is one of an app, as each side names it. Chinese has its script or
-// country in its name, as in the apps.
+// language is one of an app, as each side names it.
 type language struct{ code, telegram, discord string }
 
-var languages = []language{
-	{"en", "en", "en-US"}, {"es", "es", "es-ES"}, {"zh", "zh-hans", "zh-CN"},
-	{"ru", "ru", "ru"}, {"tr", "tr", "tr"}, {"vi", "vi", "vi"},
-}
-
-// languageOf returns the language of a code, or else the first.
+// languageOf returns the language of a code, or else English.
 func languageOf(code string) language {
-	return languages[max(0, slices.IndexFunc(languages, func(l language) bool { return l.code == code }))]
+	l := chat.Language(code)
+	if !slices.Contains(chat.Languages(), l) {
+		l = chat.English
+	}
+	return language{code: string(l), telegram: string(l), discord: l.Info().Discord[0]}
 }

@@ -159,7 +159,7 @@ func TestTheAppsLanguageAndMenuAreTheAskersOwn(t *testing.T) {
 		}
 	}
 	if got := c.state().Languages; !slices.Equal(got, languages) {
-		t.Errorf("the page has the languages %q, want %q: add a row to people.go", got, languages)
+		t.Errorf("the page has the languages %q, want %q", got, languages)
 	}
 	for as, person := range map[string]bool{"member": false, "moderator": true} {
 		_, menu := c.send("GET", "/menu?as="+as+"&chat=group&language=es", nil, nil)

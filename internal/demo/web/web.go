@@ -21,6 +21,7 @@ import (
 	"strconv"
 	"time"
 
+	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/services"
 	faketelegram "herald/internal/demo/fake/telegram"
@@ -214,8 +215,8 @@ func (d *Demo) state() State {
 		id := map[string]string{Telegram: strconv.FormatInt(a.telegramID, 10), Discord: a.discordID}
 		s.Askers = append(s.Askers, Asker{Name: a.name, ID: id})
 	}
-	for _, l := range languages {
-		s.Languages = append(s.Languages, l.code)
+	for _, l := range chat.Languages() {
+		s.Languages = append(s.Languages, string(l))
 	}
 	for _, service := range d.Services.Services() {
 		s.Services = append(s.Services, Service{Name: service.Name, Fault: service.Fault(), Faults: services.Faults()})

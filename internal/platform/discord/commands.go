@@ -100,24 +100,16 @@ func menuCommand(commands chat.Commands, label string) string {
 	return label
 }
 
-// localesOf are Discord's locales in which a language is shown. Any other shows
-// English, and traditional Chinese too: the bot's is simplified.
-// https://discord.com/developers/docs/reference#locales
-var localesOf = map[chat.Language][]discordgo.Locale{
-	chat.Spanish:    {discordgo.SpanishES, discordgo.SpanishLATAM},
-	chat.Chinese:    {discordgo.ChineseCN},
-	chat.Russian:    {discordgo.Russian},
-	chat.Turkish:    {discordgo.Turkish},
-	chat.Vietnamese: {discordgo.Vietnamese},
-}
-
-// localized returns t in every locale that does not show English, cut to limit
-// UTF-16 units.
+// localized returns a text, of so many characters at most, in all locales of the
+// bot's languages. English is what any other locale shows.
 func localized(t chat.Text, limit int) map[discordgo.Locale]string {
 	all := map[discordgo.Locale]string{}
-	for language, locales := range localesOf {
-		for _, l := range locales {
-			all[l] = cut(words.Say(language, t), limit)
+	for _, language := range chat.Languages() {
+		if language == chat.English {
+			continue
+		}
+		for _, locale := range language.Info().Discord {
+			all[discordgo.Locale(locale)] = cut(words.Say(language, t), limit)
 		}
 	}
 	return all

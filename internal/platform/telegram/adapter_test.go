@@ -94,7 +94,7 @@ func TestSomebodyWithoutANameIsToldSoOnceAMinute(t *testing.T) {
 				t.Errorf("sent %+v", m)
 			}
 		}
-		if n := len(r.handler.Requests()); n != 60 || r.handler.Requests()[0].SenderChat != "-77" {
+		if n := len(r.handler.Requests()); n != 60 || r.handler.Requests()[0].LimitKey != "-77" {
 			t.Errorf("%d requests reach the limits, the first %+v", n, r.handler.Requests()[0])
 		}
 		time.Sleep(2 * time.Second)

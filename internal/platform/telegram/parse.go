@@ -116,7 +116,7 @@ func parseMessage(m *message, me botapi.User, commands chat.Commands) (c command
 	case m.SenderChat.ID == m.Chat.ID: // an anonymous administrator
 		c.request.Role = chat.Moderator
 	default:
-		c.request.SenderChat = strconv.FormatInt(m.SenderChat.ID, 10)
+		c.request.LimitKey = strconv.FormatInt(m.SenderChat.ID, 10)
 	}
 	if m.From != nil {
 		c.origin.ephemeral = botapi.NewEphemeralMessage(m.Chat.ID, m.From.ID, m.EphemeralID, "")
@@ -145,16 +145,13 @@ func parsePress(q *callbackQuery, commands chat.Commands) (c command, ours bool)
 	return c, true
 }
 
-// parseInline finds the commands that an inline query means: the public ones that
+// parseInline finds the commands that an inline query means: those inline that
 // begin like it, or the one for which it is the argument. A query comes with every
 // letter that is typed, so an argument counts only once it is as long as its
 // example.
 func parseInline(query string, commands chat.Commands) (found []chat.Request) {
 	written := strings.Fields(query)
 	for _, c := range commands {
-		if c.Visibility != chat.Public || c.AboutBot {
-			continue
-		}
 		for _, f := range c.Forms {
 			if args, meant := inlineArgs(c, f, written); meant {
 				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed(args...)})
@@ -171,12 +168,10 @@ func inlineArgs(c chat.Command, f chat.Form, written []string) (args []string, m
 		name = strings.ToLower(strings.TrimPrefix(written[0], "/"))
 	}
 	switch {
-	case f.Moderators || f.Unlisted:
+	case !f.Inline:
 		return nil, false
 	case len(f.Params) == 0:
 		return nil, len(written) < 2 && strings.HasPrefix(c.Name, name)
-	case len(f.Params) > 1 || f.Params[0].Question.Key == "":
-		return nil, false
 	case name == c.Name:
 		written = written[1:]
 	}

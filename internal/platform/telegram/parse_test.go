@@ -126,7 +126,7 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 		c, ours := parse(update{Message: in(t, tt.kind, 6, "/price", tt.members)}, testMe, testCommands)
 		community := map[bool]string{true: "-100", false: ""}[tt.kind != "private"]
 		want := chat.Request{
-			Command: "price", From: chat.User{Platform: Platform, ID: tt.from}, SenderChat: tt.senderChat, Chat: "-100", Community: community,
+			Command: "price", From: chat.User{Platform: Platform, ID: tt.from}, LimitKey: tt.senderChat, Chat: "-100", Community: community,
 			ChatTitle: "The *talk*", Direct: tt.kind == "private", Role: tt.role, Locale: tt.locale, Args: chat.Typed(),
 		}
 		if !ours || fmt.Sprintf("%+v", c.request) != fmt.Sprintf("%+v", want) {

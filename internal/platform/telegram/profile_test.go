@@ -14,10 +14,10 @@ import (
 )
 
 // How many calls introduce the bot: a menu for each of two scopes and two
-// descriptions, each in six languages and for readers of any other.
-const (
-	menus        = 2 * 7
-	descriptions = 2 * 7
+// descriptions, each in every language and for readers of any other.
+var (
+	menus        = 2 * (len(chat.Languages()) + 1)
+	descriptions = menus
 )
 
 // Everybody's menu, in groups and in private chats, is the default one. What is

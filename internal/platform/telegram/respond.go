@@ -437,8 +437,8 @@ func (s *session) respondInline(id string, q *inlineQuery) {
 	var answered sync.WaitGroup
 	for i, req := range requests {
 		req.ID, req.From, req.Locale = id, userOf(q.From.ID), q.From.Language
-		// Nobody shares this with the user, and so neither its rate limit.
-		req.Chat = "inline " + req.From.ID
+		// Nobody shares this chat, nor its rate limit, which alone counts letters.
+		req.Chat, req.Inline = "inline "+req.From.ID, true
 		answered.Go(func() {
 			s.tasks.Handle(req, func(r chat.Reply) { replies[i], articles[i] = r, renderArticle(req.Command, r, s.me.Username) })
 		})

@@ -1,13 +1,11 @@
-// Package terminal is the chat adapter of `bot demo`: commands are typed, or
-// piped, one a line, and each answer is written as text followed by one empty
-// line.
+// Package terminal is the chat adapter of `bot demo`: commands are typed, or piped,
+// one a line, and each answer is written as text with an empty line after it.
 //
-// It stands in for a private chat in which the person at the keyboard chooses
-// whom to be, so it must never serve real accounts: whoever types is believed.
-// At a terminal, lines are edited and titles have the colour of their tone. A
-// pipe reads the same words without any escape sequence. Only this package and
-// package term write escape sequences: none in what a service or a person says
-// gets through.
+// It stands for a private chat in which the person at the keyboard chooses whom to
+// be. Whoever types is believed, so it must never serve real accounts. At a
+// terminal, lines are edited and titles have the colour of their tone; a pipe reads
+// the same words without escape sequences. Only this package and package term write
+// escape sequences: none in what a service or a person says gets through.
 package terminal
 
 import (
@@ -17,7 +15,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"os/signal"
 	"slices"
 	"strings"
@@ -31,27 +28,26 @@ import (
 // Platform is the adapter's name.
 const Platform chat.Platform = "terminal"
 
-// Asker is somebody whom the person at the keyboard can be.
-type Asker struct {
+// User is somebody whom the person at the keyboard can be.
+type User struct {
 	// Name follows /as, in any case.
 	Name string
 	User chat.User
 	Role chat.Role
 }
 
-// Config is what an Adapter works with. In, Out, Askers and Log are required.
+// Config is what an Adapter works with. In, Out, Users and Log are required.
 type Config struct {
 	In  io.Reader
 	Out io.Writer
-	// Askers are at least one; the first asks until /as changes that.
-	Askers []Asker
-	// Edit shows a prompt and has lines edited, with a history. In and Out must
-	// then be one terminal, as an *os.File each.
+	// Users are at least one. The first asks until /as changes that.
+	Users []User
+	// Edit shows a prompt and edits lines, with history and completion. In and Out
+	// must then be one terminal, as an *os.File each.
 	Edit bool
 	// Colour shows titles in the colour of their tone.
 	Colour bool
-	// Mark, if any, ends the first line of every answer, also of those that
-	// the adapter itself gives.
+	// Mark, if any, ends the first line of every answer.
 	Mark chat.Text
 	Log  *slog.Logger
 }
@@ -59,12 +55,12 @@ type Config struct {
 // Adapter implements chat.Adapter.
 type Adapter struct {
 	Config
-	asker Asker
+	user  User
 	ready atomic.Bool
 }
 
 // New makes an adapter that has read nothing yet.
-func New(c Config) *Adapter { return &Adapter{Config: c, asker: c.Askers[0]} }
+func New(c Config) *Adapter { return &Adapter{Config: c, user: c.Users[0]} }
 
 // Platform implements chat.Adapter.
 func (a *Adapter) Platform() chat.Platform { return Platform }
@@ -72,140 +68,128 @@ func (a *Adapter) Platform() chat.Platform { return Platform }
 // Ready reports whether Run is taking commands.
 func (a *Adapter) Ready() bool { return a.ready.Load() }
 
-// Run answers the lines of In in order, one at a time, and returns nil at its
-// end, when told to leave or when ctx is done. It fails when In or Out does.
+// Run answers the lines of In in order, one at a time. It returns nil at the end of
+// In, on exit or quit, and when ctx is done. It fails when In or Out does.
 func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	a.ready.Store(true)
 	defer a.ready.Store(false)
+	piped := bufio.NewReader(a.In)
+	in := input{
+		begin: func() (func(), error) { return func() {}, nil },
+		read:  func() (string, error) { return piped.ReadString('\n') },
+	}
 	if a.Edit {
 		// Unless caught, these end the program with the terminal in raw mode.
 		caught, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT)
 		defer stop()
 		ctx = caught
+		in = a.editor(h.Commands())
 	}
-	work := chat.NewTasks(ctx, h, a.Log, func(string) {})
-	err := a.serve(ctx, work, a.lines(h.Commands()))
-	work.Drain()
-	return err
+	return a.serve(ctx, chat.NewTasks(ctx, h, a.Log, func(string) {}), in)
 }
 
-func (a *Adapter) lines(commands chat.Commands) lineReader {
-	if !a.Edit {
-		return pipe{bufio.NewReaderSize(a.In, maxLine+len("\r\n"))}
-	}
-	words := slices.Clone(leaving)
-	for _, c := range commands {
-		words = append(words, "/"+c.Name)
-	}
-	for _, asker := range a.Askers {
-		words = append(words, "/as "+asker.Name)
-	}
-	return &editor{newLine(a.In, a.Out, words), a.In.(*os.File), a.Out.(*os.File)}
-}
+// leaving are the lines that end the chat.
+var leaving = []string{"exit", "quit"}
 
-func (a *Adapter) serve(ctx context.Context, work *chat.Tasks, in lineReader) error {
+func (a *Adapter) serve(ctx context.Context, tasks *chat.Tasks, in input) error {
+	defer tasks.Drain()
 	for {
-		next := a.read(ctx, in)
+		line, err := a.readLine(ctx, in)
 		switch {
-		case errors.Is(next.err, io.EOF):
+		case line == "" && errors.Is(err, io.EOF):
 			return nil
-		case next.err != nil:
-			return fmt.Errorf("read a command: %w", next.err)
-		case leaves(next.text):
+		case line == "" && err != nil:
+			return fmt.Errorf("read a command: %w", err)
+		case slices.Contains(leaving, strings.TrimPrefix(strings.ToLower(strings.TrimSpace(line)), "/")):
 			return nil
 		}
 		written := make(chan error, 1)
-		work.Go(func(id string) {
+		tasks.Go(func(id string) {
 			defer close(written)
-			written <- a.answer(work, id, next)
+			written <- a.handle(tasks, id, line)
 		})
 		select {
 		case <-ctx.Done():
 			return nil
 		case err := <-written:
 			if err != nil {
-				return err
+				return fmt.Errorf("write an answer: %w", err)
 			}
 		}
 	}
 }
 
-// read reads a line. When ctx is done, the input counts as ended: a read cannot be
-// interrupted, so one that blocks goes on without anybody waiting for it.
-func (a *Adapter) read(ctx context.Context, in lineReader) line {
+// readLine reads a line. When ctx is done, the input counts as ended: nothing
+// interrupts a read, so one that blocks goes on without anybody waiting for it.
+func (a *Adapter) readLine(ctx context.Context, in input) (line string, err error) {
 	restore, err := in.begin()
 	if err != nil {
-		return line{err: err}
+		return "", err
 	}
-	read := make(chan line, 1)
-	go func() { read <- in.readLine() }()
-	next := line{err: io.EOF}
+	ended := make(chan struct{})
+	var read string
+	var readErr error
+	go func() { defer close(ended); read, readErr = in.read() }()
 	select {
 	case <-ctx.Done():
-	case next = <-read:
+		err = io.EOF
+	case <-ended:
+		line, err = read, readErr
 	}
 	restore()
-	if next.err != nil && a.Edit {
-		_ = a.write("\n") // for the shell's prompt, if there still is a terminal
+	if err != nil && a.Edit {
+		_, _ = io.WriteString(a.Out, "\n") // for the shell's prompt, if there still is a terminal
 	}
-	return next
+	return line, err
 }
 
-// answer writes the answer to one line, if it asks for anything.
-func (a *Adapter) answer(work *chat.Tasks, id string, l line) (err error) {
-	command, arguments := parse(l.text)
-	asked := chat.Request{
+// handle writes the answer to one line, if it asks for anything.
+func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
+	arguments := strings.Fields(strings.ToValidUTF8(line, "\uFFFD"))
+	if len(arguments) == 0 {
+		return nil
+	}
+	// A command may carry the bot's name: /price@herald.
+	name, isCommand := strings.CutPrefix(arguments[0], "/")
+	name, _, _ = strings.Cut(strings.ToLower(name), "@")
+	arguments = arguments[1:]
+	req := chat.Request{
 		ID:      id,
-		Command: command,
+		Command: name,
 		Args:    chat.Typed(arguments...),
-		From:    a.asker.User,
-		Role:    a.asker.Role,
-		Chat:    string(Platform), // the one chat there is
+		From:    a.user.User,
+		Role:    a.user.Role,
+		Chat:    string(Platform), // the only chat there is
 		Direct:  true,
 	}
 	show := func(reply chat.Reply, private bool) {
-		err = a.write(render(words.Print(reply), private, look{mark: a.Mark, colour: a.Colour}) + "\n\n")
+		text := render(words.Print(reply), private, style{mark: a.Mark, colour: a.Colour})
+		_, err = io.WriteString(a.Out, text+"\n\n")
 	}
-	// notice shows what the adapter itself has to say.
 	notice := func(reply chat.Reply) {
-		reply.Language = work.Handler.Language(asked, true)
+		reply.Language = tasks.Handler.Language(req, true)
 		show(reply, false)
 	}
 	switch {
-	case l.tooLong:
-		notice(tooLong())
-	case command == "" && len(arguments) == 0:
-	case command == "":
+	case !isCommand || name == "":
 		notice(chat.Reply{Title: chat.Say("terminal.slash.title"), Text: chat.Say("terminal.slash.text")})
-	case command == "as":
-		notice(a.switchAsker(arguments))
+	case name == "as":
+		notice(a.switchUser(arguments))
 	default:
-		known, _ := work.Handler.Commands().Find(command)
-		work.Handle(asked, func(reply chat.Reply) { show(reply, known.Visibility == chat.Private) })
+		command, _ := tasks.Handler.Commands().Find(name)
+		tasks.Handle(req, func(reply chat.Reply) { show(reply, command.Visibility == chat.Private) })
 	}
 	return err
 }
 
-func tooLong() chat.Reply {
-	return chat.Reply{Tone: chat.Warning, Title: chat.Say("terminal.too_long.title"),
-		Text: chat.SayWith("terminal.too_long.text", chat.Values{"n": chat.Count(maxLine)})}
-}
-
-func (a *Adapter) write(text string) error {
-	if _, err := io.WriteString(a.Out, text); err != nil {
-		return fmt.Errorf("write to the terminal: %w", err)
-	}
-	return nil
-}
-
-// switchAsker answers /as.
-func (a *Adapter) switchAsker(arguments []string) chat.Reply {
-	names := make([]string, len(a.Askers))
-	for i, asker := range a.Askers {
-		names[i] = "/as " + asker.Name
-		if len(arguments) == 1 && strings.EqualFold(arguments[0], asker.Name) {
-			a.asker = asker
-			return chat.Reply{Title: chat.SayWith("terminal.as", chat.Values{"name": chat.Plain(asker.Name)})}
+// switchUser answers /as.
+func (a *Adapter) switchUser(arguments []string) chat.Reply {
+	names := make([]string, len(a.Users))
+	for i, u := range a.Users {
+		names[i] = "/as " + u.Name
+		if len(arguments) == 1 && strings.EqualFold(arguments[0], u.Name) {
+			a.user = u
+			return chat.Reply{Title: chat.SayWith("terminal.as", chat.Values{"name": chat.Plain(u.Name)})}
 		}
 	}
 	return chat.Reply{Tone: chat.Warning, Title: chat.Say("terminal.nobody.title"),

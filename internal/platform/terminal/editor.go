@@ -1,108 +1,92 @@
 package terminal
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"os"
-	"regexp"
+	"slices"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"herald/internal/chat"
 )
 
-// editor reads lines at a terminal, edited and remembered by package term. The
-// terminal is in raw mode only while a line is read, so that Ctrl-C reaches a
-// command in flight as a signal. At the prompt Ctrl-C is the end of the input, as
-// Ctrl-D is.
-type editor struct {
-	line    *term.Terminal
-	in, out *os.File
+// input reads lines.
+type input struct {
+	// begin prepares the terminal for one line. restore undoes that, also while
+	// read still blocks.
+	begin func() (restore func(), err error)
+	// read blocks until there is a line, and nothing interrupts it.
+	read func() (line string, err error)
 }
 
-// newLine makes a Terminal whose Tab key completes the line to one of the words.
-func newLine(in io.Reader, out io.Writer, words []string) *term.Terminal {
-	t := term.NewTerminal(console{bufio.NewReader(in), out}, "> ")
+// editor reads lines with package term. The terminal is in raw mode only while a
+// line is read, so that Ctrl-C reaches a command in flight as a signal. At the prompt
+// it ends the input, as Ctrl-D does.
+func (a *Adapter) editor(commands chat.Commands) input {
+	in, out := int(a.In.(*os.File).Fd()), int(a.Out.(*os.File).Fd())
+	var known []string
+	for _, c := range commands {
+		known = append(known, "/"+c.Name)
+	}
+	for _, u := range a.Users {
+		known = append(known, "/as "+u.Name)
+	}
+	edited := newEditor(a.In, a.Out, known)
+	return input{
+		begin: func() (func(), error) {
+			before, err := term.MakeRaw(in)
+			if err != nil {
+				return nil, err
+			}
+			if width, height, err := term.GetSize(out); err == nil && width > 0 {
+				_ = edited.SetSize(width, height) // it fails only as the next write does
+			}
+			return func() { _ = term.Restore(in, before) }, nil // it fails only if the terminal is gone
+		},
+		read: func() (string, error) {
+			line, err := edited.ReadLine()
+			if errors.Is(err, syscall.EIO) { // the terminal is gone
+				err = io.EOF
+			}
+			return line, err
+		},
+	}
+}
+
+// newEditor makes a Terminal whose Tab key completes a line that only one of the
+// words begins with.
+func newEditor(in io.Reader, out io.Writer, known []string) *term.Terminal {
+	t := term.NewTerminal(keyboard{in, out}, "> ")
 	t.AutoCompleteCallback = func(text string, pos int, key rune) (newText string, newPos int, ok bool) {
-		if key != '\t' {
-			return "", 0, false
+		others := func(word string) bool { return !strings.HasPrefix(word, text[:pos]) }
+		if found := slices.DeleteFunc(slices.Clone(known), others); key == '\t' && len(found) == 1 {
+			return found[0] + " " + text[pos:], len(found[0]) + 1, true
 		}
-		word, ok := complete(words, text[:pos])
-		return word + text[pos:], len(word), ok
+		return "", 0, false
 	}
 	return t
 }
 
-func (e *editor) begin() (restore func(), err error) {
-	fd := int(e.in.Fd())
-	before, err := term.MakeRaw(fd)
-	if err != nil {
-		return nil, err
-	}
-	if width, height, err := term.GetSize(int(e.out.Fd())); err == nil && width > 0 {
-		_ = e.line.SetSize(width, height) // it fails only as the next write does
-	}
-	return func() { _ = term.Restore(fd, before) }, nil // it fails only if the terminal is gone
-}
-
-func (e *editor) readLine() line {
-	text, err := e.line.ReadLine()
-	if errors.Is(err, syscall.EIO) { // the terminal is gone
-		err = io.EOF
-	}
-	return line{text: text, err: err}
-}
-
-// complete is the one of the words that begins with text, and a space; not ok if
-// there are several or none.
-func complete(words []string, text string) (word string, ok bool) {
-	for _, w := range words {
-		if strings.HasPrefix(w, text) {
-			if ok {
-				return "", false
-			}
-			word, ok = w+" ", true
-		}
-	}
-	return word, ok
-}
-
-// console is a terminal as package term is to see it: one key at a time, without
-// what it has no use for. It would wait for more after Escape alone, after half a
-// sequence and after bytes that are no character, and in a bracketed paste it does
-// not heed Ctrl-C.
-type console struct {
-	keys *bufio.Reader
+// keyboard is a terminal whose Ctrl-C always ends the input. Package term would
+// first wait for the rest of a sequence that Escape or a broken character begins.
+type keyboard struct {
+	io.Reader
 	io.Writer
 }
 
-// Key sequences after Escape, and those that package term edits lines with.
-// https://invisible-island.net/xterm/ctlseqs/ctlseqs.html
-var (
-	sequence   = regexp.MustCompile(`^(\[[0-9;]*|O)?[ -~]`)
-	understood = regexp.MustCompile(`^\[([A-DFH]|3~|1;3[CD])$`)
-)
-
-func (c console) Read(p []byte) (int, error) {
-	key, _, err := c.keys.ReadRune()
-	switch {
-	case err != nil:
+func (k keyboard) Read(p []byte) (int, error) {
+	n, err := k.Reader.Read(p)
+	const ctrlC, escape = '\x03', "\x1b"
+	switch keys := p[:n]; {
+	case bytes.IndexByte(keys, ctrlC) >= 0:
+		return 0, io.EOF
+	case string(keys) == escape:
 		return 0, err
-	case key == utf8.RuneError:
-		return copy(p, "?"), nil
-	case key != '\x1b':
-		return copy(p, string(key)), nil
+	default:
+		return copy(p, strings.ToValidUTF8(string(keys), "?")), err
 	}
-	// A terminal sends a sequence in one piece, so what follows has been read.
-	rest, err := c.keys.Peek(c.keys.Buffered())
-	if err != nil {
-		return 0, err
-	}
-	found := sequence.FindString(string(rest))
-	if _, err := c.keys.Discard(len(found)); err != nil || !understood.MatchString(found) {
-		return 0, err
-	}
-	return copy(p, "\x1b"+found), nil
 }

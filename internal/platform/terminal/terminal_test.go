@@ -14,13 +14,14 @@ import (
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	"herald/internal/platform/terminal"
+	"herald/internal/words"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var _ chat.Adapter = (*terminal.Adapter)(nil)
 
-var askers = []terminal.Asker{
+var users = []terminal.User{
 	{Name: "registered", User: chat.User{Platform: "telegram", ID: "1"}},
 	{Name: "unregistered", User: chat.User{Platform: "telegram", ID: "2"}},
 	{Name: "moderator", User: chat.User{Platform: "discord", ID: "3"}, Role: chat.Moderator},
@@ -32,7 +33,7 @@ var retelling = &chattest.Handler{Reply: func(_ context.Context, req chat.Reques
 }}
 
 func config(in io.Reader, out io.Writer) terminal.Config {
-	return terminal.Config{In: in, Out: out, Askers: askers, Log: slog.New(slog.DiscardHandler)}
+	return terminal.Config{In: in, Out: out, Users: users, Log: slog.New(slog.DiscardHandler)}
 }
 
 // talk is what Out holds after handler has answered all of in.
@@ -88,23 +89,13 @@ func (*spanish) Language(req chat.Request, private bool) chat.Language {
 	return chat.English
 }
 
-func TestAliasesArePrivateTooAndTheAdaptersOwnWordsAreTheAskers(t *testing.T) {
+func TestAliasesArePrivateTooAndNoticesAreInTheUsersLanguage(t *testing.T) {
 	if out := talk(t, "/logins\n", &spanish{}); out != "(only you see this)\nlogins\n\n" {
 		t.Errorf("got %q", out)
 	}
-	if out := talk(t, strings.Repeat("x", 1<<20+1), &spanish{}); !strings.Contains(out, "1.048.576") { // with commas in English
+	if out := talk(t, strings.Repeat("x", 1<<20), &spanish{}); out != words.Say(chat.Spanish, chat.Say("terminal.slash.title"))+"\n"+
+		words.Say(chat.Spanish, chat.Say("terminal.slash.text"))+"\n\n" {
 		t.Errorf("got %q", out)
-	}
-}
-
-func TestLongLinesAreToldAndPassed(t *testing.T) {
-	const most = 1 << 20
-	longest := "/price " + strings.Repeat("x", most-len("/price "))
-	for line, told := range map[string]int{longest + "\r": 0, longest + "x": 2, strings.Repeat(" ", 5*most): 2} {
-		out := talk(t, line+"\n/help\n"+strings.TrimSuffix(line, "\r"), &chattest.Handler{})
-		if got := strings.Count(out, "[!] That line is too long\n"); got != told || !strings.Contains(out, "help\n\n") {
-			t.Errorf("%d bytes: told %d times, want %d; the next line is answered: %t", len(line), got, told, strings.Contains(out, "help\n\n"))
-		}
 	}
 }
 
