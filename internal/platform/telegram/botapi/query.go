@@ -19,7 +19,7 @@ type CallbackAnswer struct {
 // AnswerCallbackQuery answers the press of a button. Each takes one answer, and
 // none once it is old.
 func (c *Client) AnswerCallbackQuery(ctx context.Context, a CallbackAnswer) error {
-	return do(ctx, c, "answerCallbackQuery", a)
+	return c.do(ctx, "answerCallbackQuery", a)
 }
 
 // Article is one result of an inline query.
@@ -70,7 +70,7 @@ func (c *Client) AnswerInlineQuery(ctx context.Context, a InlineAnswer) error {
 			content{r.Content.Text, r.Content.Entities, noPreview}, r.Content.Markup,
 		})
 	}
-	return do(ctx, c, "answerInlineQuery", &struct {
+	return c.do(ctx, "answerInlineQuery", &struct {
 		ID       string        `json:"inline_query_id"`
 		Results  []article     `json:"results"`
 		Cache    int           `json:"cache_time"`

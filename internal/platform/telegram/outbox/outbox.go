@@ -17,7 +17,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"herald/internal/chat"
@@ -64,22 +63,23 @@ type Config struct {
 // Outbox sends messages. Its methods may be called from many goroutines.
 type Outbox struct {
 	Config
-	// queued counts the messages that wait for the rate of all messages alone.
-	queued atomic.Int64
+	// turn is held by the message that takes its slot.
+	turn chan struct{}
 
-	mu       sync.Mutex
-	lines    map[int64]*line // by chat
-	held     map[int64]hold  // by chat
-	heldAll  hold
-	bundles  map[any]*bundle // by Key
-	draining chan struct{}   // closed once drainEnd is set
-	drainEnd time.Time
+	mu sync.Mutex
+	// lines has the chats in which a message waits for its slot, and what waits there
+	// for that message.
+	lines    map[int64][]waiter
+	held     map[int64]time.Time // by chat: until when a 429 holds messages back
+	bundles  map[any]*bundle     // by Key
+	drainEnd time.Time           // zero before Drain
 }
 
 // New makes an Outbox.
 func New(c Config) *Outbox {
 	return &Outbox{
-		Config: c, lines: map[int64]*line{}, held: map[int64]hold{}, bundles: map[any]*bundle{}, draining: make(chan struct{}),
+		Config: c, turn: make(chan struct{}, 1),
+		lines: map[int64][]waiter{}, held: map[int64]time.Time{}, bundles: map[any]*bundle{},
 	}
 }
 
@@ -164,17 +164,22 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 		return s.receipt
 	}
 	defer close(s.done)
-	if m.Edits != 0 {
-		b.editing <- struct{}{} // Who is before it ends with ctx at the latest.
-		defer func() { <-b.editing }()
-		defer o.forget(m.Key, b)
-	} else {
-		transport.Sleep(ctx, time.Until(s.earliest))
-		defer time.AfterFunc(sameAnswerGap, func() { o.forget(m.Key, b) })
+	b.turn <- struct{}{} // Who is before it ends with ctx at the latest.
+	next := func() {
+		<-b.turn
+		o.forget(m.Key, b)
 	}
-	s.receipt = o.deliver(ctx, m, func() (Message, bool) { return o.seal(b) })
-	if m.Edits != 0 && s.receipt.Result == Delivered && !s.olderThan(b.made) {
-		b.made = s.Message
+	s.receipt = o.deliver(ctx, m, func() (Message, bool) {
+		if m.Edits == 0 {
+			time.AfterFunc(sameAnswerGap, next)
+		}
+		return o.seal(b)
+	})
+	if m.Edits != 0 {
+		if s.receipt.Result == Delivered && !s.olderThan(b.made) {
+			b.made = s.Message
+		}
+		next()
 	}
 	return s.receipt
 }
@@ -295,7 +300,7 @@ func (o *Outbox) call(ctx context.Context, m Message) (id int64, err error) {
 		o.Unauthorized()
 	case botapi.TooManyRequests:
 		o.Count("rate_limited")
-		o.hold(m.To.Chat, e)
+		o.hold(m.To.Chat, e.RetryAfter)
 	case botapi.OutcomeUnknown:
 		o.Count("send_outcome_unknown")
 	case botapi.Refused, botapi.Forbidden, botapi.Conflict, botapi.Public:
@@ -319,27 +324,24 @@ func (o *Outbox) Answer(ctx context.Context, until time.Time, call func(context.
 	return err
 }
 
-// Saturated reports whether messages wait for the rate of all messages alone.
-func (o *Outbox) Saturated() bool { return o.queued.Load() > 0 }
+// Saturated reports whether a message waits for the rate of all messages alone.
+func (o *Outbox) Saturated() bool { return len(o.turn) > 0 }
 
-// Drain ends, at once, the waiting of messages whose slot comes after end. It is
-// called once.
+// Drain ends, soon, the waiting of messages whose slot comes after end.
 func (o *Outbox) Drain(end time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.drainEnd = end
-	close(o.draining)
 }
 
 // bundle is the messages with one Key.
 type bundle struct {
 	users int
-	// editing is held by the edit that is being made.
-	editing chan struct{}
-	// made is the edit that was made last, for whoever holds editing.
+	// turn is held by the message that goes: of edits until it is made, of answers
+	// for sameAnswerGap.
+	turn chan struct{}
+	// made is the edit that was made last, for whoever holds turn.
 	made Message
-	// next is when the next message may go.
-	next time.Time
 	// waiting is what others may join; nil if there is nothing.
 	waiting *shared
 }
@@ -348,7 +350,6 @@ type bundle struct {
 type shared struct {
 	Message  // the newest
 	requests int
-	earliest time.Time // when it may go
 	// done is closed once receipt is what became of it.
 	done    chan struct{}
 	receipt Receipt
@@ -361,12 +362,12 @@ func (o *Outbox) join(m Message) (b *bundle, s *shared, first bool) {
 	defer o.mu.Unlock()
 	b = o.bundles[m.Key]
 	if b == nil {
-		b = &bundle{editing: make(chan struct{}, 1)}
+		b = &bundle{turn: make(chan struct{}, 1)}
 		o.bundles[m.Key] = b
 	}
 	if first = b.waiting == nil; first {
 		b.users++
-		b.waiting = &shared{Message: m, earliest: b.next, done: make(chan struct{})}
+		b.waiting = &shared{Message: m, done: make(chan struct{})}
 	}
 	s = b.waiting
 	s.requests++
@@ -389,7 +390,6 @@ func (o *Outbox) seal(b *bundle) (m Message, due bool) {
 	if m.Edits != 0 {
 		return m, !m.olderThan(b.made)
 	}
-	b.next = time.Now().Add(sameAnswerGap)
 	if s.requests > 1 && m.Shared != nil {
 		m.Content = m.Shared(s.requests)
 	}
