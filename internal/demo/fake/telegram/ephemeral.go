@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"encoding/json"
 	"net/http"
 	"time"
 )
@@ -38,7 +37,7 @@ func (s *Server) PushEphemeral(m Message) (updateID, ephemeralID int64) {
 }
 
 // forOne reports whether the server takes a message as ephemeral, under the lock.
-func (s *Server) forOne(params map[string]json.RawMessage) bool {
+func (s *Server) forOne(params params) bool {
 	named := params["ephemeral_message_parameters"] != nil
 	if s.older.DirectReceiver {
 		named = params["receiver_user_id"] != nil
@@ -48,7 +47,7 @@ func (s *Server) forOne(params map[string]json.RawMessage) bool {
 
 // receive makes m ephemeral, under the lock: an answer to an ephemeral message
 // or to a press.
-func (s *Server) receive(m *Sent, params map[string]json.RawMessage) *refusal {
+func (s *Server) receive(m *Sent, params params) *refusal {
 	to := arg[struct {
 		Receiver   int64  `json:"receiver_user_id"`
 		CallbackID string `json:"callback_query_id"`
@@ -79,18 +78,16 @@ func (s *Server) receive(m *Sent, params map[string]json.RawMessage) *refusal {
 	return nil
 }
 
-func (s *Server) deleteEphemeralMessage(params map[string]json.RawMessage) (result any, no *refusal) {
-	key := [2]int64{arg[int64](params, "chat_id"), arg[int64](params, "ephemeral_message_id")}
-	s.change(func() {
-		switch e := s.ephemerals[key]; {
-		case s.older.Ephemeral:
-			no = &refusal{code: http.StatusNotFound, text: "Not Found"}
-		case e.at.IsZero() || e.user != arg[int64](params, "receiver_user_id"):
-			no = bad("message to delete not found")
-		default:
-			s.markDeleted(e.sent)
-			delete(s.ephemerals, key)
-		}
-	})
-	return true, no
+func (s *Server) deleteEphemeralMessage(p params) (result any, no *refusal) {
+	key := [2]int64{arg[int64](p, "chat_id"), arg[int64](p, "ephemeral_message_id")}
+	e := s.ephemerals[key]
+	if s.older.Ephemeral {
+		return nil, &refusal{code: http.StatusNotFound, text: "Not Found"}
+	}
+	if e.at.IsZero() || e.user != arg[int64](p, "receiver_user_id") {
+		return nil, bad("message to delete not found")
+	}
+	s.markDeleted(e.sent)
+	delete(s.ephemerals, key)
+	return true, nil
 }

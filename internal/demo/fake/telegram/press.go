@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -90,24 +89,21 @@ func (s *Server) press(p press, data, member string, pressed any) (callbackID st
 	return callbackID
 }
 
-func (s *Server) answerCallbackQuery(params map[string]json.RawMessage) (result any, no *refusal) {
+func (s *Server) answerCallbackQuery(params params) (result any, no *refusal) {
 	n := Notice{Text: arg[string](params, "text"), Alert: arg[bool](params, "show_alert"), URL: arg[string](params, "url")}
-	s.change(func() {
-		p := s.presses[arg[string](params, "callback_query_id")]
-		switch {
-		case p == nil || p.answered || time.Since(p.at) > pressLimit:
-			no = bad("query is too old and response timeout expired or query ID is invalid")
-		case utf8.RuneCountInString(n.Text) > maxNotice:
-			no = bad("MESSAGE_TOO_LONG")
-		case n.URL != "" && !strings.HasPrefix(strings.TrimPrefix(n.URL, "https://"), "t.me/"+Username+"?start="):
-			no = bad("URL_INVALID")
-		default:
-			p.answered = true
-			n.User = p.user
-			s.notices = append(s.notices, n)
-			s.watch(Event{Notice: &n, Chat: p.chat})
-			s.seen = append(s.seen, Seen{Method: "answerCallbackQuery", Chat: p.chat, Reader: p.user, Text: n.Text + "\n" + n.URL})
-		}
-	})
-	return true, no
+	p := s.presses[arg[string](params, "callback_query_id")]
+	switch {
+	case p == nil || p.answered || time.Since(p.at) > pressLimit:
+		return nil, bad("query is too old and response timeout expired or query ID is invalid")
+	case utf8.RuneCountInString(n.Text) > maxNotice:
+		return nil, bad("MESSAGE_TOO_LONG")
+	case n.URL != "" && !strings.HasPrefix(strings.TrimPrefix(n.URL, "https://"), "t.me/"+Username+"?start="):
+		return nil, bad("URL_INVALID")
+	}
+	p.answered = true
+	n.User = p.user
+	s.notices = append(s.notices, n)
+	s.watch(Event{Notice: &n, Chat: p.chat})
+	s.seen = append(s.seen, Seen{Method: "answerCallbackQuery", Chat: p.chat, Reader: p.user, Text: n.Text + "\n" + n.URL})
+	return true, nil
 }

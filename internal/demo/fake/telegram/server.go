@@ -185,17 +185,9 @@ func newServer() *Server {
 	}
 }
 
-// get returns a value under the lock, list a copy of a list.
-func get[T any](s *Server, value *T) T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return *value
-}
-
+// list is a copy of a list.
 func list[T any](s *Server, values *[]T) []T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(*values)
+	return locked(s, func() []T { return slices.Clone(*values) })
 }
 
 // locked is what f returns under the lock.
@@ -226,7 +218,7 @@ func (s *Server) until(limit time.Duration, ok func() bool) bool {
 // Wait returns once done is true, which it asks at every change here.
 func (s *Server) Wait(ctx context.Context, done func() bool) error {
 	for {
-		changed := get(s, &s.changed)
+		changed := locked(s, func() chan struct{} { return s.changed })
 		if done() {
 			return nil
 		}
@@ -260,7 +252,7 @@ func (s *Server) WaitAcknowledged(limit time.Duration) bool {
 // Sent are the messages taken so far, in order, as they stand: edited ones say
 // what they said last, and deleted ones are among them.
 func (s *Server) Sent() []Sent {
-	return locked(s, func() []Sent { return s.messages() })
+	return locked(s, s.messages)
 }
 
 func (s *Server) messages() []Sent {
@@ -310,17 +302,15 @@ func (s *Server) Offsets() []int64 { return list(s, &s.offsets) }
 
 // Pending are the IDs of the updates that are not acknowledged.
 func (s *Server) Pending() []int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var ids []int64
-	for _, q := range s.queue {
+	for _, q := range list(s, &s.queue) {
 		ids = append(ids, q.id)
 	}
 	return ids
 }
 
 // Webhook is what setWebhook last said.
-func (s *Server) Webhook() Webhook { return get(s, &s.webhook) }
+func (s *Server) Webhook() Webhook { return locked(s, func() Webhook { return s.webhook }) }
 
 // Violations are the calls that the Bot API's description does not allow.
 func (s *Server) Violations() []string { return list(s, &s.violations) }
