@@ -4,8 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"image"
-	_ "image/jpeg" // the pictures that Telegram takes
-	_ "image/png"
+	_ "image/png" // the pictures that the bot sends
 	"net/url"
 	"regexp"
 	"strings"
@@ -34,11 +33,10 @@ type Markup struct {
 
 // Button is a button of a Markup.
 type Button struct {
-	Text  string    `json:"text"`
-	Style string    `json:"style,omitempty"`
-	Data  string    `json:"callback_data,omitempty"`
-	URL   string    `json:"url,omitempty"`
-	Copy  *CopyText `json:"copy_text,omitempty"`
+	Text string    `json:"text"`
+	Data string    `json:"callback_data,omitempty"`
+	URL  string    `json:"url,omitempty"`
+	Copy *CopyText `json:"copy_text,omitempty"`
 }
 
 // CopyText is what a button copies.
@@ -60,8 +58,9 @@ const (
 	maxRatio    = 20
 )
 
+// entityTypes are those that the bot sends.
 var (
-	entityTypes = regexp.MustCompile(`^(bold|italic|underline|strikethrough|spoiler|(expandable_)?blockquote|code|pre|text_link|text_mention|custom_emoji|date_time)$`)
+	entityTypes = regexp.MustCompile(`^(bold|italic|code|text_link|text_mention|expandable_blockquote|date_time)$`)
 	timeFormat  = regexp.MustCompile(`^(r|w?[dD]?[tT]?)$`)
 )
 
@@ -113,9 +112,7 @@ func isURL(s string) bool {
 }
 
 // actions are members of a button. It has exactly one of them.
-var actions = []string{
-	"callback_data", "url", "copy_text", "switch_inline_query", "switch_inline_query_current_chat",
-}
+var actions = []string{"callback_data", "url", "copy_text"}
 
 // readMarkup reads a markup and tells why Telegram does not take it.
 func readMarkup(raw json.RawMessage) (m Markup, no *refusal) {
@@ -157,8 +154,6 @@ func (b Button) check(members map[string]json.RawMessage) *refusal {
 	switch {
 	case b.Text == "":
 		return bad("can't parse inline keyboard button: the text is empty")
-	case b.Style != "" && b.Style != "primary" && b.Style != "success" && b.Style != "danger":
-		return bad("can't parse inline keyboard button: unknown style")
 	case members["callback_data"] != nil && (b.Data == "" || len(b.Data) > maxData):
 		return bad("BUTTON_DATA_INVALID")
 	case members["url"] != nil && !isURL(b.URL):
@@ -170,11 +165,8 @@ func (b Button) check(members map[string]json.RawMessage) *refusal {
 }
 
 func checkPhoto(photo []byte) *refusal {
-	if len(photo) > maxPhoto {
-		return bad("file is too big")
-	}
 	c, _, err := image.DecodeConfig(bytes.NewReader(photo))
-	if err != nil {
+	if err != nil || len(photo) > maxPhoto {
 		return bad("IMAGE_PROCESS_FAILED")
 	}
 	if c.Width+c.Height > maxSides || c.Width > maxRatio*c.Height || c.Height > maxRatio*c.Width {
