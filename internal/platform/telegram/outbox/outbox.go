@@ -197,13 +197,13 @@ func (o *Outbox) deliver(ctx context.Context, m Message, seal func() (Message, b
 		repeats, policy.Until = ephemeralRepeats, m.Deadline
 	}
 	full, giveUp, attempts := m.Content, time.Now().Add(deliveryLimit), 0
-	dropPicture := func() (dropped bool) {
-		dropped = m.Picture != nil && m.Edits == 0
-		if dropped {
-			m.Content = full
-			m.Picture = nil
+	dropPicture := func() bool {
+		if m.Picture == nil || m.Edits != 0 {
+			return false
 		}
-		return dropped
+		m.Content = full
+		m.Picture = nil
+		return true
 	}
 	policy.Again = func(err error) (bool, time.Duration) {
 		e, called := errors.AsType[*botapi.Error](err)
@@ -221,13 +221,13 @@ func (o *Outbox) deliver(ctx context.Context, m Message, seal func() (Message, b
 			return true, e.RetryAfter
 		case botapi.OutcomeUnknown:
 			m.Unknown++
-			switch {
-			case m.Unknown <= repeats:
-				if m.Unknown == len(unknownWaits) {
-					dropPicture() // It may be the picture that the server cannot take.
-				}
+			if m.Unknown == len(unknownWaits) {
+				dropPicture() // It may be the picture that the server cannot take.
+			}
+			if m.Unknown <= repeats {
 				return true, unknownWaits[m.Unknown-1]
-			case !ephemeral:
+			}
+			if !ephemeral {
 				o.Count("send_abandoned")
 			}
 		case botapi.Refused:
@@ -241,20 +241,18 @@ func (o *Outbox) deliver(ctx context.Context, m Message, seal func() (Message, b
 		}
 		return false, 0
 	}
-	var r Receipt
-	r.Err = policy.Do(ctx, func(ctx context.Context) (err error) {
-		attempts++
-		if attempts == 1 {
-			var due bool
-			err = o.slot(ctx, &m, m.Deadline)
-			if m, due = seal(); err != nil || !due {
-				return err
-			}
-			full, m.Notice = m.Content, "" // Once a minute is meant for its first time.
-		} else if err = o.slot(ctx, &m, time.Time{}); err != nil {
-			return err
-		} else {
+	r, due := Receipt{}, true
+	r.Err = policy.Do(ctx, func(ctx context.Context) error {
+		err := o.slot(ctx, &m)
+		if attempts++; attempts == 1 {
+			m, due = seal()
+			full = m.Content
+			m.Deadline, m.Notice = time.Time{}, "" // They are meant for the first time.
+		} else if err == nil {
 			o.Count("send_repeated")
+		}
+		if err != nil || !due {
+			return err
 		}
 		r.ID, err = o.call(ctx, m)
 		return err

@@ -74,14 +74,11 @@ func (o *Outbox) limits(m *Message) []chat.Limit {
 }
 
 // slot waits until the message may go to its chat; the caller sends it then. It
-// fails with errNoRoom if its chat has no slot before deadline, where zero is no
-// deadline. A message that only the rate of all messages holds up goes after its
-// deadline: to say instead that there is no room would take as long.
-func (o *Outbox) slot(ctx context.Context, m *Message, deadline time.Time) error {
+// fails with errNoRoom if its chat has no slot before its deadline. A message that only
+// the rate of all messages holds up goes after its deadline: to say instead that there
+// is no room would take as long.
+func (o *Outbox) slot(ctx context.Context, m *Message) error {
 	limits := o.limits(m)
-	if deadline.IsZero() {
-		deadline = time.Now().Add(noDeadline)
-	}
 	if m.Notice != "" {
 		once := noticeLimit
 		once.Key = fmt.Sprintf("%s notice %s %d", o.Bot, m.Notice, m.To.Chat)
@@ -89,7 +86,7 @@ func (o *Outbox) slot(ctx context.Context, m *Message, deadline time.Time) error
 			return errNoRoom
 		}
 	} else {
-		if !o.enter(m, limits, deadline) {
+		if !o.enter(m, limits) {
 			return errNoRoom
 		}
 		defer o.leave(m.To.Chat)
@@ -99,7 +96,7 @@ func (o *Outbox) slot(ctx context.Context, m *Message, deadline time.Time) error
 		if wait <= 0 || err != nil {
 			return err
 		}
-		if wait > max(o.within(m.To.Chat, deadline), 2*soon) {
+		if wait > max(o.within(m), 2*soon) {
 			return errNoRoom
 		}
 		transport.Sleep(ctx, min(wait, recheck))
@@ -134,24 +131,28 @@ func (o *Outbox) reserve(ctx context.Context, chatID int64, limits []chat.Limit)
 	return 0, ctx.Err()
 }
 
-// within is how long a message to a chat may wait for its slot.
-func (o *Outbox) within(chatID int64, deadline time.Time) time.Duration {
+// within is how long a message may wait for its slot.
+func (o *Outbox) within(m *Message) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if late := o.held[chatID].Add(afterHold); late.After(deadline) {
-		deadline = late
+	end := m.Deadline
+	if end.IsZero() {
+		end = time.Now().Add(noDeadline)
 	}
-	if !o.drainEnd.IsZero() && o.drainEnd.Before(deadline) {
-		deadline = o.drainEnd
+	if late := o.held[m.To.Chat].Add(afterHold); late.After(end) {
+		end = late
 	}
-	return time.Until(deadline)
+	if !o.drainEnd.IsZero() && o.drainEnd.Before(end) {
+		end = o.drainEnd
+	}
+	return time.Until(end)
 }
 
 // enter waits until the message is the next one of its chat; leave lets the one
 // after it go on. It returns false at once if so many are to be served before that
 // its slot must come too late.
-func (o *Outbox) enter(m *Message, limits []chat.Limit, deadline time.Time) bool {
-	within := o.within(m.To.Chat, deadline)
+func (o *Outbox) enter(m *Message, limits []chat.Limit) bool {
+	within := o.within(m)
 	o.mu.Lock()
 	line, busy := o.lines[m.To.Chat]
 	if !busy {
