@@ -50,7 +50,7 @@ func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content
 	if to.press == "" {
 		reply.EphemeralID = to.id
 	}
-	only := receiver{to.user, to.press}
+	only := receiver{User: to.user, Press: to.press}
 	m, err := c.show(ctx, method, &struct {
 		Chat int64 `json:"chat_id"`
 		Content

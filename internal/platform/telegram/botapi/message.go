@@ -138,7 +138,7 @@ func (c *Client) Send(ctx context.Context, to Destination, content Content) (id 
 			caption
 			Markup Markup          `json:"reply_markup,omitempty"`
 			Reply  replyParameters `json:"reply_parameters,omitzero"`
-		}{to, caption{content.Text, content.Entities}, content.Markup, reply}, content.Picture)
+		}{to, caption{Caption: content.Text, Entities: content.Entities}, content.Markup, reply}, content.Picture)
 	}
 	return m.ID, err
 }
@@ -169,7 +169,7 @@ func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) (err e
 			MessageRef
 			Media  media  `json:"media"`
 			Markup Markup `json:"reply_markup,omitempty"`
-		}{m, media{"photo", "attach://" + pictureName, caption{content.Text, content.Entities}}, content.Markup}, content.Picture)
+		}{m, media{Type: "photo", Media: "attach://" + pictureName, caption: caption{Caption: content.Text, Entities: content.Entities}}, content.Markup}, content.Picture)
 	}
 	if ErrorOf(err).detail == notModified {
 		return nil
