@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"image"
 	"image/png"
 	"io"
@@ -203,6 +204,18 @@ func TestEveryCallGoesOutFailsByKindAndCanBeReplayed(t *testing.T) {
 				t.Errorf("%d requests, of %v, want %v", len(wire.bodies), wire.bodies[0], want)
 			}
 		})
+	}
+}
+
+func TestAnEditThatChangesNothingSucceeds(t *testing.T) {
+	s := faketelegram.NewInMemory(t)
+	c := newClient(t, s.URL, s)
+	id, err := c.Send(t.Context(), Destination{Chat: group}, Content{Text: "x"})
+	for range 2 {
+		err = errors.Join(err, c.Edit(t.Context(), MessageRef{Chat: group, MessageID: id}, Content{Text: "y"}))
+	}
+	if err != nil || s.Sent()[0].Edits != 1 {
+		t.Errorf("%v; sent %+v", err, s.Sent())
 	}
 }
 
