@@ -38,17 +38,13 @@ func (s *Server) MenuOf(key MenuKey) []Command {
 }
 
 // MenuFor is what a user's app lists in a chat: the first menu that is set, of
-// the narrowest scope and in their language before none. Nothing is set for a
-// single chat or member here.
+// the narrowest scope and in their language before none.
 // https://core.telegram.org/bots/api#determining-list-of-commands
 func (s *Server) MenuFor(chat Chat, user int64, language string) []Command {
-	scopes := []string{"all_private_chats", "default"}
-	if chat.Type != "private" {
-		scopes = []string{"all_group_chats", "default"}
-		status := locked(s, func() string { return s.status[[2]int64{chat.ID, user}] })
-		if status == "administrator" || status == "creator" {
-			scopes = append([]string{"all_chat_administrators"}, scopes...)
-		}
+	scopes := []string{"default"}
+	status := locked(s, func() string { return s.status[[2]int64{chat.ID, user}] })
+	if status == "administrator" || status == "creator" {
+		scopes = []string{"all_chat_administrators", "default"}
 	}
 	for _, scope := range scopes {
 		for _, l := range []string{language, ""} {
@@ -70,8 +66,8 @@ func (s *Server) ShortDescription(language string) string {
 	return locked(s, func() string { return s.descriptions[[2]string{"short_description", language}] })
 }
 
-// menuScopes are the scopes that this fake takes: none of a single chat.
-var menuScopes = []string{"default", "all_private_chats", "all_group_chats", "all_chat_administrators"}
+// menuScopes are the scopes that this fake takes, which the bot uses.
+var menuScopes = []string{"default", "all_chat_administrators"}
 
 func menuKey(p params) (key MenuKey, no *refusal) {
 	scope := arg[struct {

@@ -38,22 +38,18 @@ func (s *Server) Notices() []Notice { return list(s, &s.notices) }
 // the callback's ID. The message need not have a button with this data. If the
 // bot did not send it or it is gone, the update has it as inaccessible.
 func (s *Server) Press(user int64, chat Chat, messageID int64, data string) (callbackID string) {
-	s.change(func() {
-		message := Message{"chat": chat, "message_id": messageID, "date": 0}
-		if m := s.own[[2]int64{chat.ID, messageID}]; m != nil {
-			message = m.Message()
-		}
-		callbackID = s.press(press{user: user, chat: chat.ID}, data, "message", message)
-	})
+	m := locked(s, func() *Sent { return s.own[[2]int64{chat.ID, messageID}] })
+	if m == nil {
+		return s.PressOld(user, chat, messageID, data)
+	}
+	s.change(func() { callbackID = s.press(press{user: user, chat: chat.ID}, data, "message", m.Message()) })
 	return callbackID
 }
 
 // PressOld is Press on a message that is so old that the bot is not shown it.
 func (s *Server) PressOld(user int64, chat Chat, messageID int64, data string) (callbackID string) {
-	s.change(func() {
-		callbackID = s.press(press{user: user, chat: chat.ID}, data, "message",
-			Message{"chat": chat, "message_id": messageID, "date": 0})
-	})
+	inaccessible := Message{"chat": chat, "message_id": messageID, "date": 0}
+	s.change(func() { callbackID = s.press(press{user: user, chat: chat.ID}, data, "message", inaccessible) })
 	return callbackID
 }
 
