@@ -3,8 +3,8 @@
 // nothing of commands, and only what a message says decides what becomes of it.
 //
 // A message waits for the others of its chat (those who asked are served in
-// turn), then for a slot by Telegram's published rates, then until no 429 holds its
-// chat back. What is not sent for sure is sent again: until ctx ends if Telegram
+// turn), then until no 429 holds its chat back and there is a slot by Telegram's
+// published rates. What is not sent for sure is sent again: until ctx ends if Telegram
 // cannot be reached, for minutes if it refuses for now. If nobody can tell whether a
 // message is out (Telegram has no key that would tell a repetition), it is
 // sent again twice at most, seconds apart. What is refused for an unexplained reason
@@ -16,6 +16,7 @@ package outbox
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -298,7 +299,10 @@ func (o *Outbox) call(ctx context.Context, m Message) (id int64, err error) {
 		o.Unauthorized()
 	case botapi.TooManyRequests:
 		o.Count("rate_limited")
-		o.hold(m.To.Chat, e.RetryAfter)
+		o.mu.Lock()
+		maps.DeleteFunc(o.held, func(_ int64, until time.Time) bool { return time.Since(until) > afterHold })
+		o.held[m.To.Chat] = time.Now().Add(e.RetryAfter)
+		o.mu.Unlock()
 	case botapi.OutcomeUnknown:
 		o.Count("send_outcome_unknown")
 	case botapi.Refused, botapi.Forbidden, botapi.Conflict, botapi.Public:
@@ -323,7 +327,7 @@ func (o *Outbox) Answer(ctx context.Context, until time.Time, call func(context.
 }
 
 // Saturated reports whether a message waits for the rate of all messages alone.
-func (o *Outbox) Saturated() bool { return len(o.turn) > 0 }
+func (o *Outbox) Saturated() bool { return o.Pacing && len(o.turn) > 0 }
 
 // Drain ends, soon, the waiting of messages whose slot comes after end.
 func (o *Outbox) Drain(end time.Time) {

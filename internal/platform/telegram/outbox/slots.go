@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -28,8 +27,8 @@ var (
 )
 
 const (
-	// soon is how far ahead a slot is taken: more than the rate of all messages asks
-	// for between two of them.
+	// soon is how far ahead a slot is taken: more than what the rate of all messages
+	// asks for between two of them, and no more, since it holds up all others.
 	soon = 100 * time.Millisecond
 	// recheck is how often a message that waits looks for a 429, or the drain.
 	recheck = 2 * time.Second
@@ -58,12 +57,11 @@ func (o *Outbox) limits(m *Message) []chat.Limit {
 	if !o.Pacing {
 		return nil
 	}
-	limits := []chat.Limit{chatLimit}
-	if m.To.Chat < 0 {
-		limits = append(limits, groupLimit)
-	}
-	if m.To.Chat < 0 && m.Notice == "" {
-		limits = append(limits, answerLimit)
+	limits := []chat.Limit{chatLimit, groupLimit, answerLimit}
+	if m.To.Chat > 0 {
+		limits = limits[:1]
+	} else if m.Notice != "" {
+		limits = limits[:2]
 	}
 	for i := range limits {
 		limits[i].Key = fmt.Sprintf("%s %s %d", o.Bot, limits[i].Key, m.To.Chat)
@@ -203,12 +201,4 @@ func (o *Outbox) leave(chatID int64) {
 	}
 	close(line[0].next)
 	o.lines[chatID] = line[1:]
-}
-
-// hold keeps messages to a chat back after a 429.
-func (o *Outbox) hold(chatID int64, retryAfter time.Duration) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	maps.DeleteFunc(o.held, func(_ int64, until time.Time) bool { return time.Since(until) > afterHold })
-	o.held[chatID] = time.Now().Add(retryAfter)
 }
