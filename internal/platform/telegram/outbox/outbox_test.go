@@ -120,9 +120,9 @@ func TestAGroupHasTwentyInAnyMinuteAndNoFewer(t *testing.T) {
 				c.send(1, group, i, time.Hour)
 				time.Sleep(gap)
 			}
-			for range 40 {
+			for i := range 40 {
 				notice := message(group, 0, "notice")
-				notice.Notice = "busy"
+				notice.Notice = []string{"busy", "anonymous"}[i%2]
 				c.post(notice)
 				time.Sleep(11 * time.Second)
 			}
