@@ -51,7 +51,6 @@ func (s *Server) receive(m *Sent, params params) *refusal {
 	to := arg[struct {
 		Receiver   int64  `json:"receiver_user_id"`
 		CallbackID string `json:"callback_query_id"`
-		Replace    bool   `json:"replace_callback_query_message"`
 	}](params, "ephemeral_message_parameters")
 	if s.older.DirectReceiver {
 		to.Receiver, to.CallbackID = arg[int64](params, "receiver_user_id"), arg[string](params, "callback_query_id")
@@ -64,17 +63,14 @@ func (s *Server) receive(m *Sent, params params) *refusal {
 		return bad("ephemeral messages can be sent only in groups and supergroups")
 	case answers.ID != nil:
 		return bad("an ephemeral message can't reply to another kind of message")
-	case p != nil && p.ephemeral != 0 && to.Replace:
-		// https://docs.aiogram.dev/en/v3.31.0/api/types/ephemeral_message_parameters.html
-		return bad("an ephemeral message can't be replaced, it must be edited")
 	case p != nil && p.user == to.Receiver && p.chat == m.Chat && time.Since(p.at) <= ephemeralLimit:
-	case to.CallbackID != "" || to.Replace || asked.at.IsZero() || asked.user != to.Receiver || time.Since(asked.at) > ephemeralLimit:
+	case to.CallbackID != "" || asked.at.IsZero() || asked.user != to.Receiver || time.Since(asked.at) > ephemeralLimit:
 		return bad("the ephemeral message can't be sent: no message or press of that user to answer")
 	}
 	m.ReplyTo, m.Reader = answers.Ephemeral, to.Receiver
 	m.Ephemeral = s.nextEphemeral
 	s.nextEphemeral++
-	s.ephemerals[[2]int64{m.Chat, m.Ephemeral}] = ephemeral{to.Receiver, m.At, m}
+	s.ephemerals[[2]int64{m.Chat, m.Ephemeral}] = ephemeral{user: to.Receiver, at: m.At, sent: m}
 	return nil
 }
 

@@ -93,10 +93,9 @@ func (s *Server) Choose(queryID, resultID string, chat Chat) (Sent, bool) {
 			}
 			m := &Sent{
 				Chat: chat.ID, Sender: a.User, Inline: fmt.Sprintf("inline-%s-%s", queryID, resultID), At: time.Now(),
-				Text: r.Content.Text, Entities: r.Content.Entities, query: queryID,
+				Text: r.Content.Text, Entities: r.Content.Entities,
 			}
 			m.Markup, _ = readMarkup(r.Markup) // the answer was checked
-			s.inline[m.Inline] = m
 			s.show("answerInlineQuery", m)
 			return *m, true
 		}

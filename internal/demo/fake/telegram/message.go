@@ -28,8 +28,6 @@ type Sent struct {
 	At       time.Time
 	Edits    int
 	Deleted  bool
-
-	query string // the inline query that it is a result of
 }
 
 // reply is what reply_parameters say.
@@ -131,18 +129,13 @@ func (s *Server) replyTo(m *Sent, r *reply) *refusal {
 
 // edit carries out the methods that change a message, under the lock.
 func (s *Server) edit(method string, p params, files map[string][]byte) (result any, no *refusal) {
-	key, inline := [2]int64{arg[int64](p, "chat_id"), arg[int64](p, "message_id")}, arg[string](p, "inline_message_id")
+	key := [2]int64{arg[int64](p, "chat_id"), arg[int64](p, "message_id")}
 	m := s.own[key]
-	if inline != "" {
-		m = s.inline[inline]
-	}
 	switch {
 	case m == nil && s.others[key]:
 		return nil, bad("message can't be edited")
 	case m == nil:
 		return nil, bad("message to edit not found")
-	case inline != "" && len(files) > 0:
-		return nil, bad("a new file can't be uploaded to an inline message")
 	case method == "editMessageText" && m.Photo != nil:
 		return nil, bad("there is no text in the message to edit")
 	case method == "editMessageMedia" && m.Photo == nil && s.older.TextToMedia:
@@ -158,9 +151,6 @@ func (s *Server) edit(method string, p params, files map[string][]byte) (result 
 	after.Edits++
 	*m = after
 	s.show(method, m)
-	if inline != "" {
-		return true, nil
-	}
 	return m.Message(), nil
 }
 
@@ -171,11 +161,10 @@ const deletable = 48 * time.Hour
 func (s *Server) deleteMessage(p params) (result any, no *refusal) {
 	key := [2]int64{arg[int64](p, "chat_id"), arg[int64](p, "message_id")}
 	m := s.own[key]
-	mayDelete := key[0] > 0 || s.status[[2]int64{key[0], BotID}] == "administrator"
-	switch {
-	case m == nil && !s.others[key]:
+	if m == nil {
 		return nil, bad("message to delete not found")
-	case m != nil && time.Since(m.At) > deletable, m == nil && !mayDelete:
+	}
+	if time.Since(m.At) > deletable {
 		return nil, bad("message can't be deleted")
 	}
 	s.remove(key)

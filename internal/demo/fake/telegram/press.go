@@ -18,7 +18,6 @@ const (
 // press is a button pressed that the bot may answer.
 type press struct {
 	user, chat int64
-	ephemeral  int64 // the pressed message, if it is an ephemeral one
 	at         time.Time
 	answered   bool
 }
@@ -58,7 +57,7 @@ func (s *Server) PressOld(user int64, chat Chat, messageID int64, data string) (
 func (s *Server) PressEphemeral(chat Chat, ephemeralID int64, data string) (callbackID string) {
 	s.change(func() {
 		if m := s.ephemerals[[2]int64{chat.ID, ephemeralID}].sent; m != nil {
-			callbackID = s.press(press{user: m.Reader, chat: chat.ID, ephemeral: ephemeralID}, data, "message", m.Message())
+			callbackID = s.press(press{user: m.Reader, chat: chat.ID}, data, "message", m.Message())
 		}
 	})
 	return callbackID

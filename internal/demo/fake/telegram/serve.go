@@ -179,7 +179,6 @@ func (s *Server) getUpdates(r *http.Request, p params) (any, *refusal) {
 	s.change(func() {
 		s.poller++
 		mine = s.poller
-		s.offsets = append(s.offsets, offset)
 		if kinds != nil {
 			s.allowed = kinds
 		}

@@ -79,7 +79,6 @@ type Server struct {
 	sent       []*Sent
 	seen       []Seen
 	violations []string
-	offsets    []int64
 	started    map[int64]bool
 	own        map[[2]int64]*Sent // the bot's messages, by chat and ID
 	others     map[[2]int64]bool  // everybody else's
@@ -101,7 +100,6 @@ type Server struct {
 	notices       []Notice
 	queries       map[string]*inlineQuery
 	inlineAnswers []InlineAnswer
-	inline        map[string]*Sent // sent by inline mode
 
 	people map[int64]User // how they appear in updates
 	watch  func(Event)
@@ -180,7 +178,7 @@ func newServer() *Server {
 		started: map[int64]bool{}, own: map[[2]int64]*Sent{}, others: map[[2]int64]bool{}, status: map[[2]int64]string{},
 		moved: map[int64]int64{},
 		menus: map[MenuKey][]Command{}, descriptions: map[[2]string]string{}, ephemerals: map[[2]int64]ephemeral{},
-		presses: map[string]*press{}, queries: map[string]*inlineQuery{}, inline: map[string]*Sent{},
+		presses: map[string]*press{}, queries: map[string]*inlineQuery{},
 		people: map[int64]User{}, watch: func(Event) {},
 	}
 }
@@ -263,9 +261,9 @@ func (s *Server) messages() []Sent {
 	return all
 }
 
-// Take returns the messages and calls so far and forgets them, with the
-// offsets, what was seen and the presses and queries that are answered, so that
-// a long run needs no more memory than a short one. Nothing can reply to a
+// Take returns the messages and calls so far and forgets them, with what was seen
+// and the presses and queries that are answered, so that a long run needs no more
+// memory than a short one. Nothing can reply to a
 // message that was taken, or edit it.
 func (s *Server) Take() ([]Sent, []Call) {
 	s.mu.Lock()
@@ -277,7 +275,7 @@ func (s *Server) Take() ([]Sent, []Call) {
 	}
 	maps.DeleteFunc(s.presses, func(_ string, p *press) bool { return p.answered })
 	maps.DeleteFunc(s.queries, func(_ string, q *inlineQuery) bool { return q.answered })
-	s.sent, s.calls, s.offsets = nil, nil, nil
+	s.sent, s.calls = nil, nil
 	s.seen, s.notices, s.inlineAnswers = nil, nil, nil
 	return sent, calls
 }
@@ -296,9 +294,6 @@ func (s *Server) callsOf(method string) []Call {
 	}
 	return calls
 }
-
-// Offsets are the offsets of every getUpdates so far, 0 if none was given.
-func (s *Server) Offsets() []int64 { return list(s, &s.offsets) }
 
 // Pending are the IDs of the updates that are not acknowledged.
 func (s *Server) Pending() []int64 {

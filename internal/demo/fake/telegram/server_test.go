@@ -88,7 +88,7 @@ func TestCallsThatTelegramRefuses(t *testing.T) {
 		{method: "sendMessage", params: pressed + `502}`, want: "can't be sent"},
 		{method: "editMessageText", params: `"message_id":2,"text":"old"`, want: "message is not modified"},
 		{method: "editMessageText", params: `"message_id":1,"text":"new"`, want: "message can't be edited"},
-		{method: "deleteMessage", params: `"message_id":1`, want: "can't be deleted"},
+		{method: "deleteMessage", params: `"message_id":1`, want: "message to delete not found"},
 		{method: "answerCallbackQuery", params: `"callback_query_id":"1","text":"` + long(200) + `"`},
 		{method: "answerCallbackQuery", params: `"callback_query_id":"1","text":"` + long(201) + `"`, want: "MESSAGE_TOO_LONG"},
 		{method: "answerCallbackQuery", params: `"callback_query_id":"1"`, want: "query is too old", before: later},

@@ -57,7 +57,7 @@ type Config struct {
 	// Count is called with rate_limited, send_repeated, send_outcome_unknown,
 	// send_refused, send_abandoned and send_shared.
 	Count func(event string)
-	// Unauthorized is called when the token is refused.
+	// Unauthorized is called when the token is refused for a message.
 	Unauthorized func()
 }
 
@@ -319,11 +319,7 @@ func (o *Outbox) Answer(ctx context.Context, until time.Time, call func(context.
 		notTaken := e.Kind == botapi.NotSent || e.Kind == botapi.TooManyRequests
 		return notTaken || downgrade(e, contents...), e.RetryAfter
 	}
-	err := transport.Policy{Backoff: backoff, Until: until, Again: again}.Do(ctx, call)
-	if botapi.ErrorOf(err).Kind == botapi.Unauthorized {
-		o.Unauthorized()
-	}
-	return err
+	return transport.Policy{Backoff: backoff, Until: until, Again: again}.Do(ctx, call)
 }
 
 // Saturated reports whether a message waits for the rate of all messages alone.
