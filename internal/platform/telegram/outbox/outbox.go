@@ -322,16 +322,6 @@ func (o *Outbox) Answer(ctx context.Context, until time.Time, call func(context.
 	return transport.Policy{Backoff: backoff, Until: until, Again: again}.Do(ctx, call)
 }
 
-// Saturated reports whether a message waits for the rate of all messages alone.
-func (o *Outbox) Saturated() bool { return o.Pacing && len(o.turn) > 0 }
-
-// Drain ends, soon, the waiting of messages whose slot comes after end.
-func (o *Outbox) Drain(end time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.drainEnd = end
-}
-
 // bundle is the messages with one Key.
 type bundle struct {
 	users int

@@ -202,3 +202,13 @@ func (o *Outbox) leave(chatID int64) {
 	close(line[0].next)
 	o.lines[chatID] = line[1:]
 }
+
+// Saturated reports whether a message waits for the rate of all messages alone.
+func (o *Outbox) Saturated() bool { return o.Pacing && len(o.turn) > 0 }
+
+// Drain ends, soon, the waiting of messages whose slot comes after end.
+func (o *Outbox) Drain(end time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.drainEnd = end
+}
