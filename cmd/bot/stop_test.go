@@ -78,7 +78,7 @@ func TestCommandsInFlightWhenTheProcessIsKilledAreAnsweredByTheNext(t *testing.T
 	}
 	e2etest.Eventually(t, "the commands are in flight", func() bool { return world.Price.Requests() > 0 })
 	// Meanwhile it keeps polling, which must acknowledge none of them.
-	fake.WaitCalls("getUpdates", len(fake.Offsets())+2, e2etest.Patience)
+	fake.WaitCalls("getUpdates", len(fake.Calls("getUpdates"))+2, e2etest.Patience)
 	first.kill()
 	world.Price.SetFault(fault.Fault{})
 	spawn(t, world, e2etest.Polling(fake)...)

@@ -3,12 +3,9 @@ package telegram
 import (
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"mime"
-	"mime/multipart"
 	"net/http"
 	"strings"
 	"sync"
@@ -46,39 +43,25 @@ const maxForm = 16 << 20
 // attached begins the value of a parameter that names an uploaded file.
 const attached = "attach://"
 
-// read takes the parameters of a call, in any of the four ways that the Bot
-// API reads them, each as JSON, and checks them against its description. An
-// uploaded file is the value "attach://" and its name.
-func read(r *http.Request, method string) (params map[string]json.RawMessage, files map[string][]byte, err error) {
+// read takes the parameters of a call, from JSON or a form, each as JSON, and checks
+// them against the Bot API's description. An uploaded file is the value "attach://"
+// and its name.
+func read(r *http.Request, method string) (p params, files map[string][]byte, err error) {
 	known, ok := botAPI().Methods[method]
 	if !ok {
 		return nil, nil, fmt.Errorf("no method %q", method)
 	}
-	params = map[string]json.RawMessage{}
-	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if kind == "application/json" {
-		if err := json.NewDecoder(r.Body).Decode(&params); err != nil {
-			return nil, nil, fmt.Errorf("%s: the body is not JSON", method)
-		}
-	} else {
-		// A body is optional; without one only the query counts.
-		if err := r.ParseMultipartForm(maxForm); err != nil && !errors.Is(err, http.ErrNotMultipart) && r.ContentLength > 0 && len(known) > 0 {
-			return nil, nil, fmt.Errorf("%s: the form cannot be read: %w", method, err)
-		}
-		for name, values := range r.Form {
-			params[name] = formValue(known[name], values[0])
-		}
-		if files, err = uploads(r.MultipartForm); err != nil {
-			return nil, nil, fmt.Errorf("%s: read a file: %w", method, err)
-		}
+	p, files = params{}, map[string][]byte{}
+	if r.Header.Get("Content-Type") == "application/json" {
+		err = json.NewDecoder(r.Body).Decode(&p)
+	} else if r.ContentLength > 0 && len(known) > 0 {
+		err = readForm(r, known, p, files)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: the parameters cannot be read: %w", method, err)
 	}
 	given := map[string]any{}
-	for name := range files {
-		if _, parameter := known[name]; parameter && params[name] == nil {
-			params[name], _ = json.Marshal(attached + name)
-		}
-	}
-	for name, raw := range params {
+	for name, raw := range p {
 		var v any
 		_ = json.Unmarshal(raw, &v) // it was JSON before
 		given[name] = v
@@ -86,26 +69,30 @@ func read(r *http.Request, method string) (params map[string]json.RawMessage, fi
 	if err := check(known, given); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", method, err)
 	}
-	return params, files, nil
+	return p, files, nil
 }
 
-// uploads are the files of a form, which may be nil.
-func uploads(form *multipart.Form) (map[string][]byte, error) {
-	files := map[string][]byte{}
-	if form == nil {
-		return files, nil
+func readForm(r *http.Request, known map[string]field, p params, files map[string][]byte) error {
+	if err := r.ParseMultipartForm(maxForm); err != nil {
+		return err
 	}
-	for name, parts := range form.File {
+	for name, values := range r.MultipartForm.Value {
+		p[name] = formValue(known[name], values[0])
+	}
+	for name, parts := range r.MultipartForm.File {
 		f, err := parts[0].Open()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		defer f.Close()
 		if files[name], err = io.ReadAll(f); err != nil {
-			return nil, err
+			return err
+		}
+		if _, parameter := known[name]; parameter && p[name] == nil {
+			p[name], _ = json.Marshal(attached + name)
 		}
 	}
-	return files, nil
+	return nil
 }
 
 // formValue is a form's text as JSON of the type that the parameter has.

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"image"
-	_ "image/jpeg" // the pictures that Telegram takes
-	_ "image/png"
+	_ "image/png" // the pictures that the bot sends
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -34,11 +34,10 @@ type Markup struct {
 
 // Button is a button of a Markup.
 type Button struct {
-	Text  string    `json:"text"`
-	Style string    `json:"style,omitempty"`
-	Data  string    `json:"callback_data,omitempty"`
-	URL   string    `json:"url,omitempty"`
-	Copy  *CopyText `json:"copy_text,omitempty"`
+	Text string    `json:"text"`
+	Data string    `json:"callback_data,omitempty"`
+	URL  string    `json:"url,omitempty"`
+	Copy *CopyText `json:"copy_text,omitempty"`
 }
 
 // CopyText is what a button copies.
@@ -60,8 +59,9 @@ const (
 	maxRatio    = 20
 )
 
+// entityTypes are those that the bot sends.
 var (
-	entityTypes = regexp.MustCompile(`^(bold|italic|underline|strikethrough|spoiler|(expandable_)?blockquote|code|pre|text_link|text_mention|custom_emoji|date_time)$`)
+	entityTypes = regexp.MustCompile(`^(bold|italic|code|text_link|text_mention|expandable_blockquote|date_time)$`)
 	timeFormat  = regexp.MustCompile(`^(r|w?[dD]?[tT]?)$`)
 )
 
@@ -85,8 +85,6 @@ func (s *Server) checkText(text string, entities []Entity, limit int) *refusal {
 			return bad("can't parse entities: the URL is wrong")
 		case e.Type == "date_time" && (e.UnixTime <= 0 || !timeFormat.MatchString(e.TimeFormat)):
 			return bad("can't parse entities: the date is wrong")
-		case e.Type != "date_time" && (e.UnixTime != 0 || e.TimeFormat != ""), e.Type != "text_link" && e.URL != "":
-			return bad("can't parse entities: a member of another type")
 		}
 	}
 	return nil
@@ -112,56 +110,35 @@ func isURL(s string) bool {
 	return err == nil && (u.Scheme == "tg" || (u.Scheme == "https" || u.Scheme == "http") && strings.Contains(u.Host, "."))
 }
 
-// actions are members of a button. It has exactly one of them.
-var actions = []string{
-	"callback_data", "url", "copy_text", "switch_inline_query", "switch_inline_query_current_chat",
-}
-
 // readMarkup reads a markup and tells why Telegram does not take it.
 func readMarkup(raw json.RawMessage) (m Markup, no *refusal) {
 	if raw == nil {
 		return m, nil
 	}
-	var keyboard struct {
-		Rows [][]map[string]json.RawMessage `json:"inline_keyboard"`
+	if json.Unmarshal(raw, &m) != nil || m.Rows == nil && !m.ForceReply || utf8.RuneCountInString(m.Placeholder) > maxHint {
+		return m, bad("can't parse reply markup")
 	}
-	if json.Unmarshal(raw, &m) != nil || json.Unmarshal(raw, &keyboard) != nil {
-		return m, bad("object expected as reply markup")
-	}
-	if m.Rows == nil {
-		if !m.ForceReply || utf8.RuneCountInString(m.Placeholder) > maxHint {
-			return m, bad("can't parse reply markup")
-		}
-		return m, nil
-	}
-	for i, row := range keyboard.Rows {
-		for j, members := range row {
-			has := 0
-			for _, a := range actions {
-				if members[a] != nil {
-					has++
-				}
-			}
-			if has != 1 {
-				return m, bad("can't parse inline keyboard button: it needs one action")
-			}
-			if no := m.Rows[i][j].check(members); no != nil {
-				return m, no
-			}
+	for _, b := range slices.Concat(m.Rows...) {
+		if no := b.check(); no != nil {
+			return m, no
 		}
 	}
 	return m, nil
 }
 
-func (b Button) check(members map[string]json.RawMessage) *refusal {
+func (b Button) check() *refusal {
+	actions := 0
+	for _, has := range []bool{b.Data != "", b.URL != "", b.Copy != nil} {
+		if has {
+			actions++
+		}
+	}
 	switch {
-	case b.Text == "":
-		return bad("can't parse inline keyboard button: the text is empty")
-	case b.Style != "" && b.Style != "primary" && b.Style != "success" && b.Style != "danger":
-		return bad("can't parse inline keyboard button: unknown style")
-	case members["callback_data"] != nil && (b.Data == "" || len(b.Data) > maxData):
+	case b.Text == "" || actions != 1:
+		return bad("can't parse inline keyboard button: it needs a text and one action")
+	case len(b.Data) > maxData:
 		return bad("BUTTON_DATA_INVALID")
-	case members["url"] != nil && !isURL(b.URL):
+	case b.URL != "" && !isURL(b.URL):
 		return bad("BUTTON_URL_INVALID")
 	case b.Copy != nil && (b.Copy.Text == "" || utf8.RuneCountInString(b.Copy.Text) > maxCopy):
 		return bad("BUTTON_COPY_TEXT_INVALID")
@@ -170,11 +147,8 @@ func (b Button) check(members map[string]json.RawMessage) *refusal {
 }
 
 func checkPhoto(photo []byte) *refusal {
-	if len(photo) > maxPhoto {
-		return bad("file is too big")
-	}
 	c, _, err := image.DecodeConfig(bytes.NewReader(photo))
-	if err != nil {
+	if err != nil || len(photo) > maxPhoto {
 		return bad("IMAGE_PROCESS_FAILED")
 	}
 	if c.Width+c.Height > maxSides || c.Width > maxRatio*c.Height || c.Height > maxRatio*c.Width {

@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"encoding/json"
 	"net/http"
 	"time"
 )
@@ -38,7 +37,7 @@ func (s *Server) PushEphemeral(m Message) (updateID, ephemeralID int64) {
 }
 
 // forOne reports whether the server takes a message as ephemeral, under the lock.
-func (s *Server) forOne(params map[string]json.RawMessage) bool {
+func (s *Server) forOne(params params) bool {
 	named := params["ephemeral_message_parameters"] != nil
 	if s.older.DirectReceiver {
 		named = params["receiver_user_id"] != nil
@@ -48,11 +47,10 @@ func (s *Server) forOne(params map[string]json.RawMessage) bool {
 
 // receive makes m ephemeral, under the lock: an answer to an ephemeral message
 // or to a press.
-func (s *Server) receive(m *Sent, params map[string]json.RawMessage) *refusal {
+func (s *Server) receive(m *Sent, params params) *refusal {
 	to := arg[struct {
 		Receiver   int64  `json:"receiver_user_id"`
 		CallbackID string `json:"callback_query_id"`
-		Replace    bool   `json:"replace_callback_query_message"`
 	}](params, "ephemeral_message_parameters")
 	if s.older.DirectReceiver {
 		to.Receiver, to.CallbackID = arg[int64](params, "receiver_user_id"), arg[string](params, "callback_query_id")
@@ -65,32 +63,27 @@ func (s *Server) receive(m *Sent, params map[string]json.RawMessage) *refusal {
 		return bad("ephemeral messages can be sent only in groups and supergroups")
 	case answers.ID != nil:
 		return bad("an ephemeral message can't reply to another kind of message")
-	case p != nil && p.ephemeral != 0 && to.Replace:
-		// https://docs.aiogram.dev/en/v3.31.0/api/types/ephemeral_message_parameters.html
-		return bad("an ephemeral message can't be replaced, it must be edited")
 	case p != nil && p.user == to.Receiver && p.chat == m.Chat && time.Since(p.at) <= ephemeralLimit:
-	case to.CallbackID != "" || to.Replace || asked.at.IsZero() || asked.user != to.Receiver || time.Since(asked.at) > ephemeralLimit:
+	case to.CallbackID != "" || asked.at.IsZero() || asked.user != to.Receiver || time.Since(asked.at) > ephemeralLimit:
 		return bad("the ephemeral message can't be sent: no message or press of that user to answer")
 	}
 	m.ReplyTo, m.Reader = answers.Ephemeral, to.Receiver
 	m.Ephemeral = s.nextEphemeral
 	s.nextEphemeral++
-	s.ephemerals[[2]int64{m.Chat, m.Ephemeral}] = ephemeral{to.Receiver, m.At, m}
+	s.ephemerals[[2]int64{m.Chat, m.Ephemeral}] = ephemeral{user: to.Receiver, at: m.At, sent: m}
 	return nil
 }
 
-func (s *Server) deleteEphemeralMessage(params map[string]json.RawMessage) (result any, no *refusal) {
-	key := [2]int64{arg[int64](params, "chat_id"), arg[int64](params, "ephemeral_message_id")}
-	s.change(func() {
-		switch e := s.ephemerals[key]; {
-		case s.older.Ephemeral:
-			no = &refusal{code: http.StatusNotFound, text: "Not Found"}
-		case e.at.IsZero() || e.user != arg[int64](params, "receiver_user_id"):
-			no = bad("message to delete not found")
-		default:
-			s.markDeleted(e.sent)
-			delete(s.ephemerals, key)
-		}
-	})
-	return true, no
+func (s *Server) deleteEphemeralMessage(p params) (result any, no *refusal) {
+	key := [2]int64{arg[int64](p, "chat_id"), arg[int64](p, "ephemeral_message_id")}
+	e := s.ephemerals[key]
+	if s.older.Ephemeral {
+		return nil, &refusal{code: http.StatusNotFound, text: "Not Found"}
+	}
+	if e.at.IsZero() || e.user != arg[int64](p, "receiver_user_id") {
+		return nil, bad("message to delete not found")
+	}
+	s.markDeleted(e.sent)
+	delete(s.ephemerals, key)
+	return true, nil
 }

@@ -6,13 +6,11 @@ import (
 	"regexp"
 	"slices"
 	"time"
-	"unicode/utf8"
 )
 
 // Bounds on inline mode, https://core.telegram.org/bots/api#inlinequery and
 // #answerinlinequery.
 const (
-	maxQuery    = 256 // characters
 	maxResults  = 50
 	maxResultID = 64 // bytes
 	// inlineLimit is how long a query waits for its answer. Telegram publishes
@@ -68,12 +66,9 @@ func (s *Server) WaitInline(queryID string, limit time.Duration) (a InlineAnswer
 	return a, answered
 }
 
-// Inline queues an inline query of at most 256 characters and returns its ID.
+// Inline queues an inline query and returns its ID.
 // The offset is "" or one of the bot's.
 func (s *Server) Inline(user int64, query, offset string) (queryID string) {
-	if utf8.RuneCountInString(query) > maxQuery {
-		panic("telegram: no app sends so long an inline query")
-	}
 	s.change(func() {
 		s.nextQuery++
 		queryID = fmt.Sprint(s.nextQuery)
@@ -98,10 +93,9 @@ func (s *Server) Choose(queryID, resultID string, chat Chat) (Sent, bool) {
 			}
 			m := &Sent{
 				Chat: chat.ID, Sender: a.User, Inline: fmt.Sprintf("inline-%s-%s", queryID, resultID), At: time.Now(),
-				Text: r.Content.Text, Entities: r.Content.Entities, query: queryID,
+				Text: r.Content.Text, Entities: r.Content.Entities,
 			}
 			m.Markup, _ = readMarkup(r.Markup) // the answer was checked
-			s.inline[m.Inline] = m
 			s.show("answerInlineQuery", m)
 			return *m, true
 		}
@@ -109,42 +103,38 @@ func (s *Server) Choose(queryID, resultID string, chat Chat) (Sent, bool) {
 	return Sent{}, false
 }
 
-func (s *Server) answerInlineQuery(params map[string]json.RawMessage) (result any, no *refusal) {
+func (s *Server) answerInlineQuery(p params) (result any, no *refusal) {
 	button := arg[struct {
 		Text  string `json:"text"`
 		Start string `json:"start_parameter"`
-	}](params, "button")
+	}](p, "button")
 	a := InlineAnswer{
-		QueryID:   arg[string](params, "inline_query_id"),
-		Results:   arg[[]InlineResult](params, "results"),
+		QueryID:   arg[string](p, "inline_query_id"),
+		Results:   arg[[]InlineResult](p, "results"),
 		CacheTime: 300,
-		Personal:  arg[bool](params, "is_personal"),
+		Personal:  arg[bool](p, "is_personal"),
 		Button:    button.Text, Start: button.Start,
 	}
-	if params["cache_time"] != nil {
-		a.CacheTime = arg[int](params, "cache_time")
+	if p["cache_time"] != nil {
+		a.CacheTime = arg[int](p, "cache_time")
 	}
-	s.change(func() {
-		q := s.queries[a.QueryID]
-		switch {
-		case q == nil || q.answered || time.Since(q.at) > inlineLimit:
-			no = bad("query is too old and response timeout expired or query ID is invalid")
-		case len(a.Results) > maxResults:
-			no = bad("RESULTS_TOO_MUCH")
-		case params["button"] != nil && (a.Button == "" || !startParameter.MatchString(a.Start)):
-			no = bad("START_PARAM_INVALID")
-		default:
-			no = s.checkResults(a.Results)
-		}
-		if no != nil {
-			return
-		}
-		q.answered = true
-		a.User = q.user
-		s.inlineAnswers = append(s.inlineAnswers, a)
-		s.showResults(a)
-	})
-	return true, no
+	q := s.queries[a.QueryID]
+	switch {
+	case q == nil || q.answered || time.Since(q.at) > inlineLimit:
+		return nil, bad("query is too old and response timeout expired or query ID is invalid")
+	case len(a.Results) > maxResults:
+		return nil, bad("RESULTS_TOO_MUCH")
+	case p["button"] != nil && (a.Button == "" || !startParameter.MatchString(a.Start)):
+		return nil, bad("START_PARAM_INVALID")
+	}
+	if no := s.checkResults(a.Results); no != nil {
+		return nil, no
+	}
+	q.answered = true
+	a.User = q.user
+	s.inlineAnswers = append(s.inlineAnswers, a)
+	s.showResults(a)
+	return true, nil
 }
 
 func (s *Server) checkResults(results []InlineResult) *refusal {

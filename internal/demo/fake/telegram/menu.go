@@ -1,7 +1,7 @@
 package telegram
 
 import (
-	"encoding/json"
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,26 +32,19 @@ var (
 	languageCode = regexp.MustCompile(`^([a-z]{2})?$`)
 )
 
-// Menu is what setMyCommands last said for everybody.
-func (s *Server) Menu() []Command { return s.MenuOf(MenuKey{Scope: "default"}) }
-
 // MenuOf is what setMyCommands last said for some.
 func (s *Server) MenuOf(key MenuKey) []Command {
 	return locked(s, func() []Command { return slices.Clone(s.menus[key]) })
 }
 
 // MenuFor is what a user's app lists in a chat: the first menu that is set, of
-// the narrowest scope and in their language before none. Nothing is set for a
-// single chat or member here.
+// the narrowest scope and in their language before none.
 // https://core.telegram.org/bots/api#determining-list-of-commands
 func (s *Server) MenuFor(chat Chat, user int64, language string) []Command {
-	scopes := []string{"all_private_chats", "default"}
-	if chat.Type != "private" {
-		scopes = []string{"all_group_chats", "default"}
-		status := locked(s, func() string { return s.status[[2]int64{chat.ID, user}] })
-		if status == "administrator" || status == "creator" {
-			scopes = append([]string{"all_chat_administrators"}, scopes...)
-		}
+	scopes := []string{"default"}
+	status := locked(s, func() string { return s.status[[2]int64{chat.ID, user}] })
+	if status == "administrator" || status == "creator" {
+		scopes = []string{"all_chat_administrators", "default"}
 	}
 	for _, scope := range scopes {
 		for _, l := range []string{language, ""} {
@@ -73,17 +66,14 @@ func (s *Server) ShortDescription(language string) string {
 	return locked(s, func() string { return s.descriptions[[2]string{"short_description", language}] })
 }
 
-// menuScopes are the scopes that this fake takes: none of a single chat.
-var menuScopes = []string{"default", "all_private_chats", "all_group_chats", "all_chat_administrators"}
+// menuScopes are the scopes that this fake takes, which the bot uses.
+var menuScopes = []string{"default", "all_chat_administrators"}
 
-func menuKey(params map[string]json.RawMessage) (key MenuKey, no *refusal) {
-	scope := struct {
+func menuKey(p params) (key MenuKey, no *refusal) {
+	scope := arg[struct {
 		Type string `json:"type"`
-	}{Type: "default"}
-	if params["scope"] != nil {
-		_ = json.Unmarshal(params["scope"], &scope) // check has read it
-	}
-	key = MenuKey{Scope: scope.Type, Language: arg[string](params, "language_code")}
+	}](p, "scope")
+	key = MenuKey{Scope: cmp.Or(scope.Type, "default"), Language: arg[string](p, "language_code")}
 	switch {
 	case !slices.Contains(menuScopes, key.Scope):
 		return key, bad("can't parse BotCommandScope: unsupported type specified")
@@ -93,51 +83,48 @@ func menuKey(params map[string]json.RawMessage) (key MenuKey, no *refusal) {
 	return key, nil
 }
 
-func (s *Server) setMyCommands(params map[string]json.RawMessage) (result any, no *refusal) {
-	key, no := menuKey(params)
+func (s *Server) setMyCommands(p params) (result any, no *refusal) {
+	key, no := menuKey(p)
+	menu := arg[[]Command](p, "commands")
 	if no != nil {
 		return nil, no
 	}
-	menu := arg[[]Command](params, "commands")
 	if len(menu) > maxCommands {
 		return nil, bad("BOT_COMMANDS_TOO_MUCH")
 	}
 	var texts []string
-	s.change(func() {
-		for i, c := range menu {
-			switch n := utf8.RuneCountInString(c.Description); {
-			case !commandName.MatchString(c.Command):
-				no = bad("BOT_COMMAND_INVALID")
-			case n == 0 || n > maxSummary:
-				no = bad("BOT_COMMAND_DESCRIPTION_INVALID")
-			case c.Ephemeral && s.older.EphemeralMenu:
-				no = bad("can't parse BotCommand: is_ephemeral")
-			}
-			if no != nil {
-				return
-			}
-			menu[i].Ephemeral = c.Ephemeral && !s.older.Ephemeral
-			texts = append(texts, c.Command, c.Description)
+	for i, c := range menu {
+		switch n := utf8.RuneCountInString(c.Description); {
+		case !commandName.MatchString(c.Command):
+			return nil, bad("BOT_COMMAND_INVALID")
+		case n == 0 || n > maxSummary:
+			return nil, bad("BOT_COMMAND_DESCRIPTION_INVALID")
+		case c.Ephemeral && s.older.EphemeralMenu:
+			return nil, bad("can't parse BotCommand: is_ephemeral")
 		}
-		s.menus[key] = menu
-		s.watch(Event{Menus: true})
-		s.seen = append(s.seen, Seen{Method: "setMyCommands", Text: strings.Join(texts, "\n")})
-	})
-	return true, no
+		menu[i].Ephemeral = c.Ephemeral && !s.older.Ephemeral
+		texts = append(texts, c.Command, c.Description)
+	}
+	s.menus[key] = menu
+	s.watch(Event{Menus: true})
+	s.seen = append(s.seen, Seen{Method: "setMyCommands", Text: strings.Join(texts, "\n")})
+	return true, nil
 }
 
-// describe carries out setMyDescription and setMyShortDescription.
-func (s *Server) describe(method, kind string, limit int, params map[string]json.RawMessage) (any, *refusal) {
-	text, language := arg[string](params, kind), arg[string](params, "language_code")
+// describe carries out setMyDescription and setMyShortDescription, under the lock.
+func (s *Server) describe(method, kind string, limit int, p params) (any, *refusal) {
+	text, language := arg[string](p, kind), arg[string](p, "language_code")
 	switch {
 	case utf8.RuneCountInString(text) > limit:
 		return nil, bad("the description is too long")
 	case !languageCode.MatchString(language):
 		return nil, bad("invalid language code specified")
 	}
-	s.change(func() {
-		s.descriptions[[2]string{kind, language}] = text
-		s.seen = append(s.seen, Seen{Method: method, Text: text})
-	})
+	s.descriptions[[2]string{kind, language}] = text
+	s.seen = append(s.seen, Seen{Method: method, Text: text})
 	return true, nil
+}
+
+func (s *Server) descriptionOf(kind string, p params) map[string]string {
+	return map[string]string{kind: s.descriptions[[2]string{kind, arg[string](p, "language_code")}]}
 }

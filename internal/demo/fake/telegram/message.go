@@ -2,9 +2,7 @@ package telegram
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 	"time"
 )
@@ -30,8 +28,6 @@ type Sent struct {
 	At       time.Time
 	Edits    int
 	Deleted  bool
-
-	query string // the inline query that it is a result of
 }
 
 // reply is what reply_parameters say.
@@ -41,66 +37,61 @@ type reply struct {
 	Without   bool   `json:"allow_sending_without_reply"`
 }
 
-// send carries out sendMessage and sendPhoto.
-func (s *Server) send(method string, params map[string]json.RawMessage, files map[string][]byte) (result any, no *refusal) {
+// send carries out sendMessage and sendPhoto, under the lock.
+func (s *Server) send(method string, p params, files map[string][]byte) (result any, no *refusal) {
 	m := &Sent{
-		Chat:   arg[int64](params, "chat_id"),
-		Thread: arg[int64](params, "message_thread_id"),
-		Silent: arg[bool](params, "disable_notification"),
+		Chat:   arg[int64](p, "chat_id"),
+		Thread: arg[int64](p, "message_thread_id"),
+		Silent: arg[bool](p, "disable_notification"),
 		At:     time.Now(),
 	}
-	s.change(func() {
-		if m.Chat > 0 {
-			m.Reader = m.Chat
-		}
-		if no = s.readContent(m, method, params, files); no != nil {
-			return
-		}
-		no = s.reachable(m.Chat)
-		switch {
-		case no != nil:
-		case s.forOne(params):
-			no = s.receive(m, params)
-		default:
-			if no = s.replyTo(m, arg[*reply](params, "reply_parameters")); no == nil {
-				m.ID = s.nextID
-				s.nextID++
-				s.own[[2]int64{m.Chat, m.ID}] = m
-			}
-		}
-		if no != nil {
-			return
-		}
-		s.sent = append(s.sent, m)
-		s.show(method, m)
-		result = m.Message()
-	})
-	return result, no
+	if m.Chat > 0 {
+		m.Reader = m.Chat
+	}
+	if no := s.readContent(m, method, p, files); no != nil {
+		return nil, no
+	}
+	if no := s.reachable(m.Chat); no != nil {
+		return nil, no
+	}
+	if s.forOne(p) {
+		no = s.receive(m, p)
+	} else if no = s.replyTo(m, arg[*reply](p, "reply_parameters")); no == nil {
+		m.ID = s.nextID
+		s.nextID++
+		s.own[[2]int64{m.Chat, m.ID}] = m
+	}
+	if no != nil {
+		return nil, no
+	}
+	s.sent = append(s.sent, m)
+	s.show(method, m)
+	return m.Message(), nil
 }
 
 // readContent reads what a message says, under the lock.
-func (s *Server) readContent(m *Sent, method string, params map[string]json.RawMessage, files map[string][]byte) (no *refusal) {
-	if m.Markup, no = readMarkup(params["reply_markup"]); no != nil {
+func (s *Server) readContent(m *Sent, method string, p params, files map[string][]byte) (no *refusal) {
+	if m.Markup, no = readMarkup(p["reply_markup"]); no != nil {
 		return no
 	}
 	switch method {
 	case "sendPhoto":
-		m.Text, m.Entities = arg[string](params, "caption"), arg[[]Entity](params, "caption_entities")
-		return s.readPhoto(m, arg[string](params, "photo"), files)
+		m.Text, m.Entities = arg[string](p, "caption"), arg[[]Entity](p, "caption_entities")
+		return s.readPhoto(m, arg[string](p, "photo"), files)
 	case "editMessageMedia":
 		media := arg[struct {
 			Type     string   `json:"type"`
 			Media    string   `json:"media"`
 			Caption  string   `json:"caption"`
 			Entities []Entity `json:"caption_entities"`
-		}](params, "media")
+		}](p, "media")
 		if media.Type != "photo" {
 			return bad("can't parse InputMedia: this fake takes photos alone")
 		}
 		m.Text, m.Entities = media.Caption, media.Entities
 		return s.readPhoto(m, media.Media, files)
 	}
-	m.Text, m.Entities = arg[string](params, "text"), arg[[]Entity](params, "entities")
+	m.Text, m.Entities = arg[string](p, "text"), arg[[]Entity](p, "entities")
 	return s.checkText(m.Text, m.Entities, maxUnits)
 }
 
@@ -136,71 +127,48 @@ func (s *Server) replyTo(m *Sent, r *reply) *refusal {
 	return nil
 }
 
-// edit carries out the methods that change a message.
-func (s *Server) edit(method string, params map[string]json.RawMessage, files map[string][]byte) (result any, no *refusal) {
-	chat, id, inline := arg[int64](params, "chat_id"), arg[int64](params, "message_id"), arg[string](params, "inline_message_id")
-	s.change(func() {
-		m := s.own[[2]int64{chat, id}]
-		if inline != "" {
-			m = s.inline[inline]
-		}
-		switch {
-		case inline != "" && (chat != 0 || id != 0):
-			no = bad("an inline message has no chat and no identifier")
-		case m == nil && s.others[[2]int64{chat, id}]:
-			no = bad("message can't be edited")
-		case m == nil:
-			no = bad("message to edit not found")
-		case inline != "" && len(files) > 0:
-			no = bad("a new file can't be uploaded to an inline message")
-		case method == "editMessageText" && m.Photo != nil:
-			no = bad("there is no text in the message to edit")
-		case method == "editMessageMedia" && m.Photo == nil && s.older.TextToMedia:
-			no = bad("there is no media in the message to edit")
-		}
-		if no != nil {
-			return
-		}
-		after := *m
-		if no = s.readContent(&after, method, params, files); no != nil {
-			return
-		}
-		if after.Text == m.Text && bytes.Equal(after.Photo, m.Photo) && same(after.Entities, m.Entities) && reflect.DeepEqual(after.Markup, m.Markup) {
-			no = bad("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
-			return
-		}
-		after.Edits++
-		*m = after
-		s.show(method, m)
-		result = m.Message()
-	})
-	if no == nil && inline != "" {
-		result = true
+// edit carries out the methods that change a message, under the lock.
+func (s *Server) edit(method string, p params, files map[string][]byte) (result any, no *refusal) {
+	key := [2]int64{arg[int64](p, "chat_id"), arg[int64](p, "message_id")}
+	m := s.own[key]
+	switch {
+	case m == nil && s.others[key]:
+		return nil, bad("message can't be edited")
+	case m == nil:
+		return nil, bad("message to edit not found")
+	case method == "editMessageText" && m.Photo != nil:
+		return nil, bad("there is no text in the message to edit")
+	case method == "editMessageMedia" && m.Photo == nil && s.older.TextToMedia:
+		return nil, bad("there is no media in the message to edit")
 	}
-	return result, no
+	after := *m
+	if no := s.readContent(&after, method, p, files); no != nil {
+		return nil, no
+	}
+	if said(after.Text, after.Entities, after.Markup) == said(m.Text, m.Entities, m.Markup) && bytes.Equal(after.Photo, m.Photo) {
+		return nil, bad("message is not modified: specified new message content and reply markup are exactly the same")
+	}
+	after.Edits++
+	*m = after
+	s.show(method, m)
+	return m.Message(), nil
 }
-
-func same(a, b []Entity) bool { return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b)) }
 
 // deletable is how long a message can be deleted,
 // https://core.telegram.org/bots/api#deletemessage.
 const deletable = 48 * time.Hour
 
-func (s *Server) deleteMessage(params map[string]json.RawMessage) (result any, no *refusal) {
-	key := [2]int64{arg[int64](params, "chat_id"), arg[int64](params, "message_id")}
-	s.change(func() {
-		m := s.own[key]
-		mayDelete := key[0] > 0 || s.status[[2]int64{key[0], BotID}] == "administrator"
-		switch {
-		case m == nil && !s.others[key]:
-			no = bad("message to delete not found")
-		case m != nil && time.Since(m.At) > deletable, m == nil && !mayDelete:
-			no = bad("message can't be deleted")
-		default:
-			s.remove(key)
-		}
-	})
-	return true, no
+func (s *Server) deleteMessage(p params) (result any, no *refusal) {
+	key := [2]int64{arg[int64](p, "chat_id"), arg[int64](p, "message_id")}
+	m := s.own[key]
+	if m == nil {
+		return nil, bad("message to delete not found")
+	}
+	if time.Since(m.At) > deletable {
+		return nil, bad("message can't be deleted")
+	}
+	s.remove(key)
+	return true, nil
 }
 
 // remove takes a message out of its chat, under the lock.

@@ -6,11 +6,10 @@ package telegram
 // deleteEphemeralMessage) and
 // https://github.com/tdlib/telegram-bot-api/issues/873.
 func newer(d *botDescription) {
-	integer, flag, text := []string{"Integer"}, []string{"Boolean"}, []string{"String"}
+	integer, text := []string{"Integer"}, []string{"String"}
 	d.Types["EphemeralMessageParameters"] = map[string]field{
-		"receiver_user_id":               {Types: integer, Required: true},
-		"callback_query_id":              {Types: text},
-		"replace_callback_query_message": {Types: flag},
+		"receiver_user_id":  {Types: integer, Required: true},
+		"callback_query_id": {Types: text},
 	}
 	for _, method := range []string{"sendMessage", "sendPhoto"} {
 		d.Methods[method]["ephemeral_message_parameters"] = field{Types: []string{"EphemeralMessageParameters"}}
@@ -20,7 +19,7 @@ func newer(d *botDescription) {
 	// A reply names one of the two; replyTo sees to that.
 	d.Types["ReplyParameters"]["message_id"] = field{Types: integer}
 	d.Types["ReplyParameters"]["ephemeral_message_id"] = field{Types: integer}
-	d.Types["BotCommand"]["is_ephemeral"] = field{Types: flag}
+	d.Types["BotCommand"]["is_ephemeral"] = field{Types: []string{"Boolean"}}
 	d.Methods["deleteEphemeralMessage"] = map[string]field{
 		"chat_id":              {Types: []string{"Integer", "String"}, Required: true},
 		"receiver_user_id":     {Types: integer, Required: true},

@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -19,7 +18,6 @@ const (
 // press is a button pressed that the bot may answer.
 type press struct {
 	user, chat int64
-	ephemeral  int64 // the pressed message, if it is an ephemeral one
 	at         time.Time
 	answered   bool
 }
@@ -39,22 +37,18 @@ func (s *Server) Notices() []Notice { return list(s, &s.notices) }
 // the callback's ID. The message need not have a button with this data. If the
 // bot did not send it or it is gone, the update has it as inaccessible.
 func (s *Server) Press(user int64, chat Chat, messageID int64, data string) (callbackID string) {
-	s.change(func() {
-		message := Message{"chat": chat, "message_id": messageID, "date": 0}
-		if m := s.own[[2]int64{chat.ID, messageID}]; m != nil {
-			message = m.Message()
-		}
-		callbackID = s.press(press{user: user, chat: chat.ID}, data, "message", message)
-	})
+	m := locked(s, func() *Sent { return s.own[[2]int64{chat.ID, messageID}] })
+	if m == nil {
+		return s.PressOld(user, chat, messageID, data)
+	}
+	s.change(func() { callbackID = s.press(press{user: user, chat: chat.ID}, data, "message", m.Message()) })
 	return callbackID
 }
 
 // PressOld is Press on a message that is so old that the bot is not shown it.
 func (s *Server) PressOld(user int64, chat Chat, messageID int64, data string) (callbackID string) {
-	s.change(func() {
-		callbackID = s.press(press{user: user, chat: chat.ID}, data, "message",
-			Message{"chat": chat, "message_id": messageID, "date": 0})
-	})
+	inaccessible := Message{"chat": chat, "message_id": messageID, "date": 0}
+	s.change(func() { callbackID = s.press(press{user: user, chat: chat.ID}, data, "message", inaccessible) })
 	return callbackID
 }
 
@@ -63,7 +57,7 @@ func (s *Server) PressOld(user int64, chat Chat, messageID int64, data string) (
 func (s *Server) PressEphemeral(chat Chat, ephemeralID int64, data string) (callbackID string) {
 	s.change(func() {
 		if m := s.ephemerals[[2]int64{chat.ID, ephemeralID}].sent; m != nil {
-			callbackID = s.press(press{user: m.Reader, chat: chat.ID, ephemeral: ephemeralID}, data, "message", m.Message())
+			callbackID = s.press(press{user: m.Reader, chat: chat.ID}, data, "message", m.Message())
 		}
 	})
 	return callbackID
@@ -90,24 +84,21 @@ func (s *Server) press(p press, data, member string, pressed any) (callbackID st
 	return callbackID
 }
 
-func (s *Server) answerCallbackQuery(params map[string]json.RawMessage) (result any, no *refusal) {
+func (s *Server) answerCallbackQuery(params params) (result any, no *refusal) {
 	n := Notice{Text: arg[string](params, "text"), Alert: arg[bool](params, "show_alert"), URL: arg[string](params, "url")}
-	s.change(func() {
-		p := s.presses[arg[string](params, "callback_query_id")]
-		switch {
-		case p == nil || p.answered || time.Since(p.at) > pressLimit:
-			no = bad("query is too old and response timeout expired or query ID is invalid")
-		case utf8.RuneCountInString(n.Text) > maxNotice:
-			no = bad("MESSAGE_TOO_LONG")
-		case n.URL != "" && !strings.HasPrefix(strings.TrimPrefix(n.URL, "https://"), "t.me/"+Username+"?start="):
-			no = bad("URL_INVALID")
-		default:
-			p.answered = true
-			n.User = p.user
-			s.notices = append(s.notices, n)
-			s.watch(Event{Notice: &n, Chat: p.chat})
-			s.seen = append(s.seen, Seen{Method: "answerCallbackQuery", Chat: p.chat, Reader: p.user, Text: n.Text + "\n" + n.URL})
-		}
-	})
-	return true, no
+	p := s.presses[arg[string](params, "callback_query_id")]
+	switch {
+	case p == nil || p.answered || time.Since(p.at) > pressLimit:
+		return nil, bad("query is too old and response timeout expired or query ID is invalid")
+	case utf8.RuneCountInString(n.Text) > maxNotice:
+		return nil, bad("MESSAGE_TOO_LONG")
+	case n.URL != "" && !strings.HasPrefix(strings.TrimPrefix(n.URL, "https://"), "t.me/"+Username+"?start="):
+		return nil, bad("URL_INVALID")
+	}
+	p.answered = true
+	n.User = p.user
+	s.notices = append(s.notices, n)
+	s.watch(Event{Notice: &n, Chat: p.chat})
+	s.seen = append(s.seen, Seen{Method: "answerCallbackQuery", Chat: p.chat, Reader: p.user, Text: n.Text + "\n" + n.URL})
+	return true, nil
 }

@@ -54,7 +54,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		refuse(w, refusal{code: http.StatusUnauthorized, text: "Unauthorized"})
 		return
 	}
-	params, files, err := read(r, method)
+	p, files, err := read(r, method)
 	var fault Fault
 	if err == nil {
 		fault = s.faults.Pop(method)
@@ -63,7 +63,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			s.violations = append(s.violations, err.Error())
 		}
-		s.calls = append(s.calls, Call{Method: method, At: time.Now(), Params: params, Fault: fault})
+		s.calls = append(s.calls, Call{Method: method, At: time.Now(), Params: p, Fault: fault})
 	})
 	if err != nil {
 		code := http.StatusBadRequest
@@ -78,7 +78,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(s.closing, cancel)()
 	r = r.WithContext(ctx)
 	fault.Serve(r, func(f Fault) { raise(f, w, r) }, func() (respond func()) {
-		result, no := s.call(r, method, params, files)
+		result, no := s.call(r, method, p, files)
 		if no != nil {
 			return func() { refuse(w, *no) }
 		}
@@ -86,77 +86,81 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+// params are the parameters of a call.
+type params map[string]json.RawMessage
+
 // arg reads one parameter that check has found fit; absent is zero.
-func arg[T any](params map[string]json.RawMessage, name string) (value T) {
-	if raw := params[name]; raw != nil {
+func arg[T any](p params, name string) (value T) {
+	if raw := p[name]; raw != nil {
 		_ = json.Unmarshal(raw, &value) // check has read it
 	}
 	return value
 }
 
-func (s *Server) call(r *http.Request, method string, params map[string]json.RawMessage, files map[string][]byte) (result any, no *refusal) {
+func (s *Server) call(r *http.Request, method string, p params, files map[string][]byte) (result any, no *refusal) {
+	if method == "getUpdates" {
+		return s.getUpdates(r, p)
+	}
+	s.change(func() { result, no = s.carryOut(method, p, files) })
+	return result, no
+}
+
+// carryOut makes any call but getUpdates, under the lock.
+func (s *Server) carryOut(method string, p params, files map[string][]byte) (result any, no *refusal) {
 	switch method {
 	case "getMe":
-		joins := locked(s, func() bool { return !s.groupless })
-		return map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username, "can_join_groups": joins}, nil
-	case "getUpdates":
-		return s.getUpdates(r, params)
+		return map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username, "can_join_groups": !s.groupless}, nil
 	case "sendMessage", "sendPhoto":
-		return s.send(method, params, files)
+		return s.send(method, p, files)
 	case "editMessageText", "editMessageMedia":
-		return s.edit(method, params, files)
+		return s.edit(method, p, files)
 	case "deleteMessage":
-		return s.deleteMessage(params)
+		return s.deleteMessage(p)
 	case "deleteEphemeralMessage":
-		return s.deleteEphemeralMessage(params)
+		return s.deleteEphemeralMessage(p)
 	case "answerCallbackQuery":
-		return s.answerCallbackQuery(params)
+		return s.answerCallbackQuery(p)
 	case "answerInlineQuery":
-		return s.answerInlineQuery(params)
+		return s.answerInlineQuery(p)
 	case "sendChatAction":
-		chat := arg[int64](params, "chat_id")
-		s.change(func() {
-			if no = s.reachable(chat); no == nil {
-				s.watch(Event{Typing: true, Chat: chat})
-			}
-		})
-		return true, no
+		chat := arg[int64](p, "chat_id")
+		if no := s.reachable(chat); no != nil {
+			return nil, no
+		}
+		s.watch(Event{Typing: true, Chat: chat})
+		return true, nil
 	case "getChatMember":
-		return s.getChatMember(params), nil
+		chat, user := arg[int64](p, "chat_id"), arg[int64](p, "user_id")
+		return map[string]any{"status": cmp.Or(s.status[[2]int64{chat, user}], "member"), "user": s.person(user)}, nil
 	case "setMyCommands":
-		return s.setMyCommands(params)
+		return s.setMyCommands(p)
 	case "getMyCommands":
-		key, no := menuKey(params)
-		return append([]Command{}, s.MenuOf(key)...), no
+		key, no := menuKey(p)
+		return append([]Command{}, s.menus[key]...), no
 	case "setMyDescription":
-		return s.describe(method, "description", maxDescription, params)
-	case "getMyDescription":
-		return map[string]string{"description": s.Description(arg[string](params, "language_code"))}, nil
+		return s.describe(method, "description", maxDescription, p)
 	case "setMyShortDescription":
-		return s.describe(method, "short_description", maxShortDescription, params)
+		return s.describe(method, "short_description", maxShortDescription, p)
+	case "getMyDescription":
+		return s.descriptionOf("description", p), nil
 	case "getMyShortDescription":
-		return map[string]string{"short_description": s.ShortDescription(arg[string](params, "language_code"))}, nil
+		return s.descriptionOf("short_description", p), nil
 	case "setWebhook":
-		hook := Webhook{URL: arg[string](params, "url"), Secret: arg[string](params, "secret_token"),
-			AllowedUpdates: arg[[]string](params, "allowed_updates")}
+		hook := Webhook{
+			URL: arg[string](p, "url"), Secret: arg[string](p, "secret_token"), AllowedUpdates: arg[[]string](p, "allowed_updates"),
+		}
 		if !strings.HasPrefix(hook.URL, "https://") && hook.URL != "" {
 			return nil, bad("bad webhook: An HTTPS URL must be provided for webhook")
 		}
-		s.change(func() { s.webhook = hook })
+		s.webhook = hook
 		return true, nil
 	case "deleteWebhook":
-		s.change(func() {
-			s.webhook = Webhook{}
-			if arg[bool](params, "drop_pending_updates") {
-				s.queue = nil
-			}
-		})
+		s.webhook = Webhook{}
 		return true, nil
 	case "getWebhookInfo":
-		hook := s.Webhook()
-		info := map[string]any{"url": hook.URL, "has_custom_certificate": false, "pending_update_count": len(s.Pending())}
-		if !hook.failedAt.IsZero() {
-			info["last_error_date"], info["last_error_message"] = hook.failedAt.Unix(), hook.failure
+		info := map[string]any{"url": s.webhook.URL, "has_custom_certificate": false, "pending_update_count": len(s.queue)}
+		if !s.webhook.failedAt.IsZero() {
+			info["last_error_date"], info["last_error_message"] = s.webhook.failedAt.Unix(), s.webhook.failure
 		}
 		return info, nil
 	}
@@ -166,8 +170,8 @@ func (s *Server) call(r *http.Request, method string, params map[string]json.Raw
 // getUpdates acknowledges what is below the offset and answers with what is
 // queued, waiting for something as long as it is told to. A later getUpdates
 // ends an earlier one.
-func (s *Server) getUpdates(r *http.Request, params map[string]json.RawMessage) (any, *refusal) {
-	offset, limit, kinds := arg[int64](params, "offset"), arg[int](params, "limit"), arg[[]string](params, "allowed_updates")
+func (s *Server) getUpdates(r *http.Request, p params) (any, *refusal) {
+	offset, limit, kinds := arg[int64](p, "offset"), arg[int](p, "limit"), arg[[]string](p, "allowed_updates")
 	if limit <= 0 || limit > 100 {
 		limit = 100
 	}
@@ -175,7 +179,6 @@ func (s *Server) getUpdates(r *http.Request, params map[string]json.RawMessage) 
 	s.change(func() {
 		s.poller++
 		mine = s.poller
-		s.offsets = append(s.offsets, offset)
 		if kinds != nil {
 			s.allowed = kinds
 		}
@@ -183,7 +186,7 @@ func (s *Server) getUpdates(r *http.Request, params map[string]json.RawMessage) 
 			s.queue = s.queue[1:]
 		}
 	})
-	over := time.After(time.Duration(arg[int](params, "timeout")) * time.Second)
+	over := time.After(time.Duration(arg[int](p, "timeout")) * time.Second)
 	for {
 		s.mu.Lock()
 		hook, other, changed := s.webhook.URL != "", s.poller != mine, s.changed
@@ -215,13 +218,6 @@ func (s *Server) getUpdates(r *http.Request, params map[string]json.RawMessage) 
 // kinds, and "" is a kind that Telegram may add.
 func allows(allowed []string, kind string) bool {
 	return kind == "" || len(allowed) == 0 || slices.Contains(allowed, kind)
-}
-
-func (s *Server) getChatMember(params map[string]json.RawMessage) any {
-	chat, user := arg[int64](params, "chat_id"), arg[int64](params, "user_id")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return map[string]any{"status": cmp.Or(s.status[[2]int64{chat, user}], "member"), "user": s.person(user)}
 }
 
 // reachable tells why nothing can be written to a chat, under the lock.

@@ -79,7 +79,6 @@ type Server struct {
 	sent       []*Sent
 	seen       []Seen
 	violations []string
-	offsets    []int64
 	started    map[int64]bool
 	own        map[[2]int64]*Sent // the bot's messages, by chat and ID
 	others     map[[2]int64]bool  // everybody else's
@@ -101,7 +100,6 @@ type Server struct {
 	notices       []Notice
 	queries       map[string]*inlineQuery
 	inlineAnswers []InlineAnswer
-	inline        map[string]*Sent // sent by inline mode
 
 	people map[int64]User // how they appear in updates
 	watch  func(Event)
@@ -180,22 +178,14 @@ func newServer() *Server {
 		started: map[int64]bool{}, own: map[[2]int64]*Sent{}, others: map[[2]int64]bool{}, status: map[[2]int64]string{},
 		moved: map[int64]int64{},
 		menus: map[MenuKey][]Command{}, descriptions: map[[2]string]string{}, ephemerals: map[[2]int64]ephemeral{},
-		presses: map[string]*press{}, queries: map[string]*inlineQuery{}, inline: map[string]*Sent{},
+		presses: map[string]*press{}, queries: map[string]*inlineQuery{},
 		people: map[int64]User{}, watch: func(Event) {},
 	}
 }
 
-// get returns a value under the lock, list a copy of a list.
-func get[T any](s *Server, value *T) T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return *value
-}
-
+// list is a copy of a list.
 func list[T any](s *Server, values *[]T) []T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(*values)
+	return locked(s, func() []T { return slices.Clone(*values) })
 }
 
 // locked is what f returns under the lock.
@@ -226,7 +216,7 @@ func (s *Server) until(limit time.Duration, ok func() bool) bool {
 // Wait returns once done is true, which it asks at every change here.
 func (s *Server) Wait(ctx context.Context, done func() bool) error {
 	for {
-		changed := get(s, &s.changed)
+		changed := locked(s, func() chan struct{} { return s.changed })
 		if done() {
 			return nil
 		}
@@ -260,7 +250,7 @@ func (s *Server) WaitAcknowledged(limit time.Duration) bool {
 // Sent are the messages taken so far, in order, as they stand: edited ones say
 // what they said last, and deleted ones are among them.
 func (s *Server) Sent() []Sent {
-	return locked(s, func() []Sent { return s.messages() })
+	return locked(s, s.messages)
 }
 
 func (s *Server) messages() []Sent {
@@ -271,9 +261,9 @@ func (s *Server) messages() []Sent {
 	return all
 }
 
-// Take returns the messages and calls so far and forgets them, with the
-// offsets, what was seen and the presses and queries that are answered, so that
-// a long run needs no more memory than a short one. Nothing can reply to a
+// Take returns the messages and calls so far and forgets them, with what was seen
+// and the presses and queries that are answered, so that a long run needs no more
+// memory than a short one. Nothing can reply to a
 // message that was taken, or edit it.
 func (s *Server) Take() ([]Sent, []Call) {
 	s.mu.Lock()
@@ -285,7 +275,7 @@ func (s *Server) Take() ([]Sent, []Call) {
 	}
 	maps.DeleteFunc(s.presses, func(_ string, p *press) bool { return p.answered })
 	maps.DeleteFunc(s.queries, func(_ string, q *inlineQuery) bool { return q.answered })
-	s.sent, s.calls, s.offsets = nil, nil, nil
+	s.sent, s.calls = nil, nil
 	s.seen, s.notices, s.inlineAnswers = nil, nil, nil
 	return sent, calls
 }
@@ -305,22 +295,17 @@ func (s *Server) callsOf(method string) []Call {
 	return calls
 }
 
-// Offsets are the offsets of every getUpdates so far, 0 if none was given.
-func (s *Server) Offsets() []int64 { return list(s, &s.offsets) }
-
 // Pending are the IDs of the updates that are not acknowledged.
 func (s *Server) Pending() []int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var ids []int64
-	for _, q := range s.queue {
+	for _, q := range list(s, &s.queue) {
 		ids = append(ids, q.id)
 	}
 	return ids
 }
 
 // Webhook is what setWebhook last said.
-func (s *Server) Webhook() Webhook { return get(s, &s.webhook) }
+func (s *Server) Webhook() Webhook { return locked(s, func() Webhook { return s.webhook }) }
 
 // Violations are the calls that the Bot API's description does not allow.
 func (s *Server) Violations() []string { return list(s, &s.violations) }

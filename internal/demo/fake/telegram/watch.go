@@ -40,7 +40,7 @@ func (s *Server) forget() {
 		return
 	}
 	s.calls, s.sent, s.seen = last(s.calls, s.kept), last(s.sent, s.kept), last(s.seen, s.kept)
-	s.violations, s.offsets = last(s.violations, s.kept), last(s.offsets, s.kept)
+	s.violations = last(s.violations, s.kept)
 	s.notices, s.inlineAnswers = last(s.notices, s.kept), last(s.inlineAnswers, s.kept)
 	n := int64(s.kept)
 	maps.DeleteFunc(s.own, func(key [2]int64, _ *Sent) bool { return key[1] < s.nextID-n })
@@ -52,7 +52,6 @@ func (s *Server) forget() {
 	}
 	maps.DeleteFunc(s.presses, func(id string, _ *press) bool { return oldQuery(id) })
 	maps.DeleteFunc(s.queries, func(id string, _ *inlineQuery) bool { return oldQuery(id) })
-	maps.DeleteFunc(s.inline, func(_ string, m *Sent) bool { return oldQuery(m.query) })
 }
 
 // last is the n last of a list, without the memory of the others.

@@ -46,22 +46,19 @@ func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content
 		Press string `json:"callback_query_id,omitempty"`
 	}
 	const method = "sendMessage"
-	if !to.Arrived() {
-		return cannotBeMade(method)
-	}
 	var reply replyParameters
 	if to.press == "" {
 		reply.EphemeralID = to.id
 	}
-	only := receiver{to.user, to.press}
-	m, err := show(ctx, c, method, &struct {
+	only := receiver{User: to.user, Press: to.press}
+	m, err := c.show(ctx, method, &struct {
 		Chat int64 `json:"chat_id"`
 		Content
 		Preview   linkPreview     `json:"link_preview_options"`
 		Reply     replyParameters `json:"reply_parameters,omitzero"`
 		Ephemeral receiver        `json:"ephemeral_message_parameters"`
 		receiver
-	}{to.chat, content, noPreview, reply, only, only})
+	}{to.chat, content, noPreview, reply, only, only}, nil)
 	if err == nil && m.EphemeralID == 0 {
 		_ = c.DeleteMessage(ctx, MessageRef{Chat: to.chat, MessageID: m.ID})
 		return &Error{Method: method, Kind: Public}
@@ -71,11 +68,7 @@ func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content
 
 // DeleteEphemeral deletes an ephemeral message.
 func (c *Client) DeleteEphemeral(ctx context.Context, m EphemeralMessage) error {
-	const method = "deleteEphemeralMessage"
-	if !m.Arrived() {
-		return cannotBeMade(method)
-	}
-	return do(ctx, c, method, &struct {
+	return c.do(ctx, "deleteEphemeralMessage", &struct {
 		Chat     int64 `json:"chat_id"`
 		Receiver int64 `json:"receiver_user_id"`
 		ID       int64 `json:"ephemeral_message_id"`

@@ -1,10 +1,13 @@
 package botapi
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
 	"time"
+
+	"herald/internal/transport"
 )
 
 // Kind is what a failed call means to its caller, in words for a log.
@@ -96,32 +99,50 @@ var details = map[string]string{
 	"query is too old":            "the query is too old",
 }
 
-func detailOf(description string) string {
-	for part, detail := range details {
-		if strings.Contains(description, part) {
-			return detail
-		}
-	}
-	return ""
+// kinds are the kinds of refusals by error code; any other is OutcomeUnknown.
+var kinds = map[int]Kind{
+	http.StatusBadRequest:            Refused,
+	http.StatusUnauthorized:          Unauthorized,
+	http.StatusForbidden:             Forbidden,
+	http.StatusNotFound:              Refused,
+	http.StatusConflict:              Conflict,
+	http.StatusRequestEntityTooLarge: Refused,
+	http.StatusTooManyRequests:       TooManyRequests,
 }
 
 // apiError is the error of an answer that is not OK.
 func apiError(method string, a apiAnswer) error {
-	e := &Error{Method: method, Kind: OutcomeUnknown, detail: detailOf(a.Description)}
-	switch a.Code {
-	case http.StatusUnauthorized:
-		e.Kind = Unauthorized
-	case http.StatusForbidden:
-		e.Kind = Forbidden
-	case http.StatusConflict:
-		e.Kind = Conflict
-	case http.StatusTooManyRequests:
-		e.Kind, e.RetryAfter = TooManyRequests, time.Duration(a.Parameters.RetryAfter)*time.Second
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusRequestEntityTooLarge:
-		e.Kind = Refused
-		if a.Parameters.MigratedTo != 0 {
-			e.Kind, e.NewChat = Migrated, a.Parameters.MigratedTo
+	e := &Error{
+		Method: method, Kind: cmp.Or(kinds[a.Code], OutcomeUnknown), NewChat: a.Parameters.MigratedTo,
+		RetryAfter: time.Duration(a.Parameters.RetryAfter) * time.Second,
+	}
+	if e.Kind == Refused && e.NewChat != 0 {
+		e.Kind = Migrated
+	}
+	for part, detail := range details {
+		if strings.Contains(a.Description, part) {
+			e.detail = detail
 		}
 	}
 	return e
+}
+
+// lost returns the error of a call that got no answer, or not the whole of one.
+func lost(method string, err error) *Error {
+	e := &Error{Method: method, Kind: OutcomeUnknown}
+	if broken, ok := errors.AsType[*transport.Error](err); ok {
+		e.cause = broken
+	}
+	if transport.NeverSent(err) {
+		e.Kind = NotSent
+	}
+	return e
+}
+
+func cannotBeMade(method string) *Error {
+	return &Error{Method: method, Kind: NotSent, detail: "the request cannot be made"}
+}
+
+func notTheirs(method string) *Error {
+	return &Error{Method: method, Kind: OutcomeUnknown, detail: "the answer is not the Bot API's"}
 }

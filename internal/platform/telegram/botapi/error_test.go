@@ -81,10 +81,6 @@ func TestAFailedCallIsOfItsKind(t *testing.T) {
 			}
 		})
 	}
-	_, err := newClient(t, "http://bot.invalid", refusal(404, "Not Found", "")).GetMe(t.Context())
-	if err == nil || err.Error() != "getMe: refused: the token is not known there" {
-		t.Errorf("every server has getMe, and yet: %v", err)
-	}
 }
 
 // To send it again would be to say it twice. What is only read must be there.
@@ -102,28 +98,14 @@ func TestACallThatWasCarriedOutSucceedsWhateverItReturns(t *testing.T) {
 }
 
 func TestABatchThatIsTooLargeNamesItsFirstUpdate(t *testing.T) {
-	large := `{"ok":true,"result":[{"update_id":7001,"poll":{"id":"\"update_id\":5` + strings.Repeat("x", maxBatch) + `"}}]}`
-	for name, tt := range map[string]struct {
-		body     string
-		declared int // Content-Length
-		want     *TooLargeError
-	}{
-		"too large":       {large, len(large), &TooLargeError{First: 7001}},
-		"closed too soon": {`{"ok":true,"result":[{"update_id":7001,`, 1000, nil},
-		"half an answer":  {`{"ok":true,"result":[{"update_id":7001,`, 39, nil},
-		"a page":          {`<html>`, 6, nil},
-		"nothing":         {``, 0, nil},
-	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Length", fmt.Sprint(tt.declared))
-			_, _ = io.WriteString(w, tt.body)
-		}))
-		_, err := newClient(t, server.URL, nil).GetUpdates(t.Context(), 1, 100, 0, nil)
-		server.Close()
-		got, _ := errors.AsType[*TooLargeError](err)
-		if ErrorOf(err).Kind != OutcomeUnknown || (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want {
-			t.Errorf("%s: %v, %+v", name, err, got)
-		}
+	large := `{"ok":true,"result":[{"update_id":7001,"poll":{"id":"\"update_id\":5` + strings.Repeat("x", maxAnswer) + `"}}]}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, large)
+	}))
+	defer server.Close()
+	_, err := newClient(t, server.URL, nil).GetUpdates(t.Context(), 1, 100, 0, nil)
+	if got, is := errors.AsType[*TooLargeError](err); !is || got.First != 7001 || ErrorOf(err).Kind != OutcomeUnknown {
+		t.Errorf("%v, %+v", err, got)
 	}
 }
 
@@ -153,15 +135,12 @@ func TestNoErrorAndNoClientGivesTheTokenAway(t *testing.T) {
 	for name, c := range map[string]*Client{
 		"nothing listens there": newClient(t, transporttest.RefusedURL, nil),
 		"no URL":                newClient(t, "http://127.0.0.1:%zz", nil),
-		"no scheme":             newClient(t, "api.telegram.org", nil),
 		"no TLS":                newClient(t, "https"+strings.TrimPrefix(at(half).url, "http"), nil),
 		"a redirect":            at(redirect),
 		"half an answer":        at(half),
 		"no HTTP":               at(noHTTP),
 		"a page with 200":       newClient(t, "http://bot.invalid", answer{status: 200, body: echo}),
-		"a page with 500":       newClient(t, "http://bot.invalid", answer{status: 500, body: echo}),
 		"a refusal":             newClient(t, "http://bot.invalid", refusal(400, echo, "")),
-		"an error of no kind":   newClient(t, "http://bot.invalid", refusal(418, echo, "")),
 	} {
 		for method, call := range everyCall() {
 			err := call.do(t.Context(), c)
@@ -186,12 +165,8 @@ func FuzzDecodeBatch(f *testing.F) {
 	f.Add([]byte(`{"ok":false,"error_code":429,"parameters":{"retry_after":-1}}`))
 	f.Add([]byte(`<html></html>`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		_, batch := decodeBatch(bytes.NewReader(raw))
-		_, message := decode[sent]("sendMessage", raw)
-		for _, err := range []error{batch, message} {
-			if err != nil && ErrorOf(err).Kind == NotSent {
-				t.Errorf("an answer counts as never sent: %v", err)
-			}
+		if _, err := decode("getUpdates", bytes.NewReader(raw)); err != nil && ErrorOf(err).Kind == NotSent {
+			t.Errorf("an answer counts as never sent: %v", err)
 		}
 	})
 }

@@ -9,21 +9,16 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"time"
 
 	"herald/internal/transport"
 )
 
-// call makes one call with its parameters as JSON. It fails with *Error.
-func call[T any](ctx context.Context, c *Client, method string, params any) (result T, err error) {
-	body, err := json.Marshal(params)
-	if err != nil {
-		return result, cannotBeMade(method)
-	}
-	answer, err := c.exchange(ctx, method, "application/json", body)
-	if err != nil {
-		return result, err
-	}
-	return decode[T](method, answer)
+// do makes a call that changes something. One that was carried out has succeeded,
+// whatever it returns.
+func (c *Client) do(ctx context.Context, method string, params any) error {
+	_, err := c.show(ctx, method, params, nil)
+	return err
 }
 
 // sent is what is read of the message that a call returns.
@@ -32,31 +27,35 @@ type sent struct {
 	EphemeralID int64 `json:"ephemeral_message_id"`
 }
 
-// do makes a call that changes something. One that was carried out has succeeded,
-// whatever it returns.
-func do(ctx context.Context, c *Client, method string, params any) error {
-	_, err := show(ctx, c, method, params)
-	return err
-}
-
-// show is do for a call that returns a message.
-func show(ctx context.Context, c *Client, method string, params any) (m sent, err error) {
-	result, err := call[json.RawMessage](ctx, c, method, params)
-	if err == nil {
-		_ = json.Unmarshal(result, &m)
+// show is do for a call that returns a message. Unless png is nil, the picture goes
+// beside the parameters.
+func (c *Client) show(ctx context.Context, method string, params any, png []byte) (m sent, err error) {
+	body, _ := json.Marshal(params) // All params here can be JSON.
+	contentType := "application/json"
+	if png != nil {
+		body, contentType = form(body, png)
 	}
+	result, err := c.exchange(ctx, callTimeout, method, contentType, body)
+	_ = json.Unmarshal(result, &m)
 	return m, err
 }
 
-// upload is show with a picture beside the parameters, as a multipart form: strings
-// as they are, all else as JSON, https://core.telegram.org/bots/api#making-requests.
-func upload(ctx context.Context, c *Client, method string, params any, png []byte) (m sent, err error) {
-	raw, err := json.Marshal(params)
-	var fields map[string]json.RawMessage
-	if err != nil || json.Unmarshal(raw, &fields) != nil {
-		return m, cannotBeMade(method)
+// read makes a call that asks for something.
+func read[T any](ctx context.Context, c *Client, timeout time.Duration, method string, params any) (value T, err error) {
+	body, _ := json.Marshal(params)
+	result, err := c.exchange(ctx, timeout, method, "application/json", body)
+	if err == nil && json.Unmarshal(result, &value) != nil {
+		err = notTheirs(method)
 	}
-	var b bytes.Buffer // which no write to fails
+	return value, err
+}
+
+// form returns parameters and a picture as a multipart form and its type: strings as
+// they are, all else as JSON, https://core.telegram.org/bots/api#making-requests.
+func form(params, png []byte) (body []byte, contentType string) {
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(params, &fields)
+	var b bytes.Buffer // No write to it fails.
 	w := multipart.NewWriter(&b)
 	for name, value := range fields {
 		var text string
@@ -68,94 +67,57 @@ func upload(ctx context.Context, c *Client, method string, params any, png []byt
 	file, _ := w.CreateFormFile(pictureName, pictureName+".png")
 	_, _ = file.Write(png)
 	_ = w.Close()
-	answer, err := c.exchange(ctx, method, w.FormDataContentType(), b.Bytes())
-	if err != nil {
-		return m, err
-	}
-	result, err := decode[json.RawMessage](method, answer)
-	if err == nil {
-		_ = json.Unmarshal(result, &m)
-	}
-	return m, err
+	return b.Bytes(), w.FormDataContentType()
 }
 
-func cannotBeMade(method string) *Error {
-	return &Error{Method: method, Kind: NotSent, detail: "the request cannot be made"}
-}
-
-// exchange makes one call that is no poll and reads the whole answer. It fails with
-// *Error.
-func (c *Client) exchange(ctx context.Context, method, contentType string, body []byte) ([]byte, error) {
-	resp, err := c.post(ctx, c.calls, method, contentType, body)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil, lost(method, err)
-	}
-	return answer, nil
-}
-
-// post makes the request of one call. It fails with *Error.
-func (c *Client) post(ctx context.Context, client *http.Client, method, contentType string, body []byte) (*http.Response, error) {
+// exchange makes one call and returns its result. It fails with *Error.
+func (c *Client) exchange(ctx context.Context, timeout time.Duration, method, contentType string, body []byte) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	// net/http can repeat such a body if nothing of the request was written.
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+method, bytes.NewReader(body))
 	if err != nil {
 		return nil, cannotBeMade(method)
 	}
 	req.Header.Set("Content-Type", contentType)
-	resp, err := client.Do(req)
+	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, lost(method, transport.Clean(err))
 	}
+	defer resp.Body.Close()
 	if resp.StatusCode >= http.StatusInternalServerError {
 		// Its body does not matter: proxies answer with pages of their own.
-		resp.Body.Close()
 		return nil, &Error{Method: method, Kind: OutcomeUnknown, detail: fmt.Sprintf("status %d", resp.StatusCode)}
 	}
-	return resp, nil
+	return decode(method, resp.Body)
 }
 
-// lost returns the error of a call that got no answer, or not the whole of one.
-func lost(method string, err error) *Error {
-	e := &Error{Method: method, Kind: OutcomeUnknown}
-	if broken, ok := errors.AsType[*transport.Error](err); ok {
-		e.cause = broken
-	}
-	if transport.NeverSent(err) {
-		e.Kind = NotSent
-	}
-	return e
-}
-
-// apiAnswer is the form of every answer but for the result,
-// https://core.telegram.org/bots/api#making-requests.
+// apiAnswer is the form of every answer, https://core.telegram.org/bots/api#making-requests.
 type apiAnswer struct {
-	OK          bool   `json:"ok"`
-	Code        int    `json:"error_code"`
-	Description string `json:"description"`
+	OK          bool            `json:"ok"`
+	Result      json.RawMessage `json:"result"`
+	Code        int             `json:"error_code"`
+	Description string          `json:"description"`
 	Parameters  struct {
 		RetryAfter int   `json:"retry_after"`
 		MigratedTo int64 `json:"migrate_to_chat_id"`
 	} `json:"parameters"`
 }
 
-func notTheirs(method string) *Error {
-	return &Error{Method: method, Kind: OutcomeUnknown, detail: "the answer is not the Bot API's"}
-}
-
-func decode[T any](method string, body []byte) (result T, err error) {
-	var a struct {
-		apiAnswer
-		Result T `json:"result"`
+func decode(method string, r io.Reader) (json.RawMessage, error) {
+	body, err := io.ReadAll(r)
+	if errors.Is(err, transport.ErrBodyTooLarge) {
+		return nil, &Error{Method: method, Kind: OutcomeUnknown, cause: &TooLargeError{First: firstID(body)}}
 	}
+	if err != nil {
+		return nil, lost(method, err)
+	}
+	var a apiAnswer
 	if json.Unmarshal(body, &a) != nil {
-		return result, notTheirs(method)
+		return nil, notTheirs(method)
 	}
 	if !a.OK {
-		return result, apiError(method, a.apiAnswer)
+		return nil, apiError(method, a)
 	}
 	return a.Result, nil
 }

@@ -30,7 +30,7 @@ type Menu struct {
 
 // SetMyCommands sets one of the bot's menus.
 func (c *Client) SetMyCommands(ctx context.Context, m Menu, commands []MenuCommand) error {
-	return do(ctx, c, "setMyCommands", &struct {
+	return c.do(ctx, "setMyCommands", &struct {
 		Menu
 		Commands []MenuCommand `json:"commands"`
 	}{m, append([]MenuCommand{}, commands...)}) // none are [], not null
@@ -39,7 +39,7 @@ func (c *Client) SetMyCommands(ctx context.Context, m Menu, commands []MenuComma
 // GetMyCommands returns one of the bot's menus. A server that ignores Ephemeral
 // returns none.
 func (c *Client) GetMyCommands(ctx context.Context, m Menu) ([]MenuCommand, error) {
-	return call[[]MenuCommand](ctx, c, "getMyCommands", m)
+	return read[[]MenuCommand](ctx, c, callTimeout, "getMyCommands", m)
 }
 
 // ProfileText is a text that the bot says about itself.
@@ -54,11 +54,11 @@ var (
 
 // SetProfileText sets a text for readers of a language, "" being any other.
 func (c *Client) SetProfileText(ctx context.Context, t ProfileText, lang, text string) error {
-	return do(ctx, c, "set"+t.method, map[string]string{"language_code": lang, t.field: text})
+	return c.do(ctx, "set"+t.method, map[string]string{"language_code": lang, t.field: text})
 }
 
 // GetProfileText returns what SetProfileText set.
 func (c *Client) GetProfileText(ctx context.Context, t ProfileText, lang string) (string, error) {
-	texts, err := call[map[string]string](ctx, c, "get"+t.method, map[string]string{"language_code": lang})
+	texts, err := read[map[string]string](ctx, c, callTimeout, "get"+t.method, map[string]string{"language_code": lang})
 	return texts[t.field], err
 }

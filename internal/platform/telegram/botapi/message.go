@@ -126,19 +126,19 @@ func (c *Client) Send(ctx context.Context, to Destination, content Content) (id 
 	reply := replyParameters{MessageID: to.ReplyTo, AllowWithout: to.ReplyTo != 0}
 	var m sent
 	if content.Picture == nil {
-		m, err = show(ctx, c, "sendMessage", &struct {
+		m, err = c.show(ctx, "sendMessage", &struct {
 			Destination
 			Content
 			Preview linkPreview     `json:"link_preview_options"`
 			Reply   replyParameters `json:"reply_parameters,omitzero"`
-		}{to, content, noPreview, reply})
+		}{to, content, noPreview, reply}, nil)
 	} else {
-		m, err = upload(ctx, c, "sendPhoto", &struct {
+		m, err = c.show(ctx, "sendPhoto", &struct {
 			Destination
 			caption
 			Markup Markup          `json:"reply_markup,omitempty"`
 			Reply  replyParameters `json:"reply_parameters,omitzero"`
-		}{to, caption{content.Text, content.Entities}, content.Markup, reply}, content.Picture)
+		}{to, caption{Caption: content.Text, Entities: content.Entities}, content.Markup, reply}, content.Picture)
 	}
 	return m.ID, err
 }
@@ -159,17 +159,17 @@ func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) (err e
 		caption
 	}
 	if content.Picture == nil {
-		err = do(ctx, c, "editMessageText", &struct {
+		err = c.do(ctx, "editMessageText", &struct {
 			MessageRef
 			Content
 			Preview linkPreview `json:"link_preview_options"`
 		}{m, content, noPreview})
 	} else {
-		_, err = upload(ctx, c, "editMessageMedia", &struct {
+		_, err = c.show(ctx, "editMessageMedia", &struct {
 			MessageRef
 			Media  media  `json:"media"`
 			Markup Markup `json:"reply_markup,omitempty"`
-		}{m, media{"photo", "attach://" + pictureName, caption{content.Text, content.Entities}}, content.Markup}, content.Picture)
+		}{m, media{Type: "photo", Media: "attach://" + pictureName, caption: caption{Caption: content.Text, Entities: content.Entities}}, content.Markup}, content.Picture)
 	}
 	if ErrorOf(err).detail == notModified {
 		return nil
@@ -179,5 +179,5 @@ func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) (err e
 
 // DeleteMessage deletes a message of the bot that is at most 48 hours old.
 func (c *Client) DeleteMessage(ctx context.Context, m MessageRef) error {
-	return do(ctx, c, "deleteMessage", m)
+	return c.do(ctx, "deleteMessage", m)
 }

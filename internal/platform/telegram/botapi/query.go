@@ -19,15 +19,15 @@ type CallbackAnswer struct {
 // AnswerCallbackQuery answers the press of a button. Each takes one answer, and
 // none once it is old.
 func (c *Client) AnswerCallbackQuery(ctx context.Context, a CallbackAnswer) error {
-	return do(ctx, c, "answerCallbackQuery", a)
+	return c.do(ctx, "answerCallbackQuery", a)
 }
 
 // Article is one result of an inline query.
 type Article struct {
-	ID          string // 1 to 64 bytes, unlike the others'
-	Title       string
-	Description string
-	Content     Content // what the user sends by choosing it
+	ID          string  `json:"id"` // 1 to 64 bytes, unlike the others'
+	Title       string  `json:"title"`
+	Description string  `json:"description,omitempty"`
+	Content     Content `json:"-"` // what the user sends by choosing it
 }
 
 // InlineButton stands above the results and opens the private chat with the bot.
@@ -39,13 +39,13 @@ type InlineButton struct {
 
 // InlineAnswer is what an inline query found.
 type InlineAnswer struct {
-	ID      string
-	Results []Article // at most 50
+	ID      string    `json:"inline_query_id"`
+	Results []Article `json:"-"` // at most 50
 	// Cache is how long Telegram may give the same answer to the same query, of
 	// anybody unless Personal. It counts in whole seconds.
-	Cache    time.Duration
-	Personal bool
-	Button   *InlineButton // or nil
+	Cache    time.Duration `json:"-"`
+	Personal bool          `json:"is_personal,omitempty"`
+	Button   *InlineButton `json:"button,omitempty"` // or nil
 }
 
 // AnswerInlineQuery answers an inline query.
@@ -56,25 +56,19 @@ func (c *Client) AnswerInlineQuery(ctx context.Context, a InlineAnswer) error {
 		Preview  linkPreview `json:"link_preview_options"`
 	}
 	type article struct {
-		Type        string  `json:"type"`
-		ID          string  `json:"id"`
-		Title       string  `json:"title"`
-		Description string  `json:"description,omitempty"`
-		Content     content `json:"input_message_content"`
-		Markup      Markup  `json:"reply_markup,omitempty"`
+		Type string `json:"type"`
+		Article
+		Content content `json:"input_message_content"`
+		Markup  Markup  `json:"reply_markup,omitempty"`
 	}
 	results := make([]article, 0, len(a.Results))
 	for _, r := range a.Results {
-		results = append(results, article{
-			"article", r.ID, r.Title, r.Description,
-			content{r.Content.Text, r.Content.Entities, noPreview}, r.Content.Markup,
-		})
+		said := content{Text: r.Content.Text, Entities: r.Content.Entities, Preview: noPreview}
+		results = append(results, article{Type: "article", Article: r, Content: said, Markup: r.Content.Markup})
 	}
-	return do(ctx, c, "answerInlineQuery", &struct {
-		ID       string        `json:"inline_query_id"`
-		Results  []article     `json:"results"`
-		Cache    int           `json:"cache_time"`
-		Personal bool          `json:"is_personal,omitempty"`
-		Button   *InlineButton `json:"button,omitempty"`
-	}{a.ID, results, int(a.Cache.Seconds()), a.Personal, a.Button})
+	return c.do(ctx, "answerInlineQuery", &struct {
+		InlineAnswer
+		Results []article `json:"results"`
+		Cache   int       `json:"cache_time"`
+	}{InlineAnswer: a, Results: results, Cache: int(a.Cache.Seconds())})
 }

@@ -1,12 +1,11 @@
 package botapi
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -58,37 +57,15 @@ func TestAMessageThatNeverHadAConnectionWasNotSent(t *testing.T) {
 // sent again, although its body could be.
 func TestAMessageLostOnAReusedConnectionIsNotRepeated(t *testing.T) {
 	for _, answers := range []int64{1, 10} { // on each connection, before one more request is read
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
 		var arrived atomic.Int64
-		t.Cleanup(func() { listener.Close() })
-		serve := func(c net.Conn) {
-			defer c.Close()
-			in := bufio.NewReader(c)
-			for answered := range answers + 1 {
-				req, err := http.ReadRequest(in)
-				if err != nil {
-					return
-				}
-				_, _ = io.Copy(io.Discard, req.Body)
-				arrived.Add(1)
-				if answered < answers {
-					fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(sentJSON), sentJSON)
-				}
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if arrived.Add(1)%(answers+1) == 0 {
+				panic(http.ErrAbortHandler)
 			}
-		}
-		go func() {
-			for {
-				c, err := listener.Accept()
-				if err != nil {
-					return
-				}
-				go serve(c)
-			}
-		}()
-		c := newClient(t, "http://"+listener.Addr().String(), nil)
+			_, _ = io.WriteString(w, sentJSON)
+		}))
+		t.Cleanup(server.Close)
+		c := newClient(t, server.URL, nil)
 		for i := range 40 {
 			before := arrived.Load()
 			err := c.send(t.Context())

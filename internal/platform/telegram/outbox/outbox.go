@@ -3,8 +3,8 @@
 // nothing of commands, and only what a message says decides what becomes of it.
 //
 // A message waits for the others of its chat (those who asked are served in
-// turn), then for a slot by Telegram's published rates, then until no 429 holds its
-// chat back. What is not sent for sure is sent again: until ctx ends if Telegram
+// turn), then until no 429 holds its chat back and there is a slot by Telegram's
+// published rates. What is not sent for sure is sent again: until ctx ends if Telegram
 // cannot be reached, for minutes if it refuses for now. If nobody can tell whether a
 // message is out (Telegram has no key that would tell a repetition), it is
 // sent again twice at most, seconds apart. What is refused for an unexplained reason
@@ -16,8 +16,8 @@ package outbox
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"herald/internal/chat"
@@ -57,29 +57,30 @@ type Config struct {
 	// Count is called with rate_limited, send_repeated, send_outcome_unknown,
 	// send_refused, send_abandoned and send_shared.
 	Count func(event string)
-	// Unauthorized is called when the token is refused.
+	// Unauthorized is called when the token is refused for a message.
 	Unauthorized func()
 }
 
 // Outbox sends messages. Its methods may be called from many goroutines.
 type Outbox struct {
 	Config
-	// queued counts the messages that wait for the rate of all messages alone.
-	queued atomic.Int64
+	// turn is held by the message that takes its slot.
+	turn chan struct{}
 
-	mu       sync.Mutex
-	lines    map[int64]*line // by chat
-	held     map[int64]hold  // by chat
-	heldAll  hold
-	bundles  map[any]*bundle // by Key
-	draining chan struct{}   // closed once drainEnd is set
-	drainEnd time.Time
+	mu sync.Mutex
+	// lines has the chats in which a message waits for its slot, and what waits there
+	// for that message.
+	lines    map[int64][]waiter
+	held     map[int64]time.Time // by chat: until when a 429 holds messages back
+	bundles  map[any]*bundle     // by Key
+	drainEnd time.Time           // zero before Drain
 }
 
 // New makes an Outbox.
 func New(c Config) *Outbox {
 	return &Outbox{
-		Config: c, lines: map[int64]*line{}, held: map[int64]hold{}, bundles: map[any]*bundle{}, draining: make(chan struct{}),
+		Config: c, turn: make(chan struct{}, 1),
+		lines: map[int64][]waiter{}, held: map[int64]time.Time{}, bundles: map[any]*bundle{},
 	}
 }
 
@@ -164,17 +165,22 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 		return s.receipt
 	}
 	defer close(s.done)
-	if m.Edits != 0 {
-		b.editing <- struct{}{} // Who is before it ends with ctx at the latest.
-		defer func() { <-b.editing }()
-		defer o.forget(m.Key, b)
-	} else {
-		transport.Sleep(ctx, time.Until(s.earliest))
-		defer time.AfterFunc(sameAnswerGap, func() { o.forget(m.Key, b) })
+	b.turn <- struct{}{} // Who is before it ends with ctx at the latest.
+	next := func() {
+		<-b.turn
+		o.forget(m.Key, b)
 	}
-	s.receipt = o.deliver(ctx, m, func() (Message, bool) { return o.seal(b) })
-	if m.Edits != 0 && s.receipt.Result == Delivered && !s.olderThan(b.made) {
-		b.made = s.Message
+	s.receipt = o.deliver(ctx, m, func() (Message, bool) {
+		if m.Edits == 0 {
+			time.AfterFunc(sameAnswerGap, next)
+		}
+		return o.seal(b)
+	})
+	if m.Edits != 0 {
+		if s.receipt.Result == Delivered && !s.olderThan(b.made) {
+			b.made = s.Message
+		}
+		next()
 	}
 	return s.receipt
 }
@@ -192,13 +198,13 @@ func (o *Outbox) deliver(ctx context.Context, m Message, seal func() (Message, b
 		repeats, policy.Until = ephemeralRepeats, m.Deadline
 	}
 	full, giveUp, attempts := m.Content, time.Now().Add(deliveryLimit), 0
-	dropPicture := func() (dropped bool) {
-		dropped = m.Picture != nil && m.Edits == 0
-		if dropped {
-			m.Content = full
-			m.Picture = nil
+	dropPicture := func() bool {
+		if m.Picture == nil || m.Edits != 0 {
+			return false
 		}
-		return dropped
+		m.Content = full
+		m.Picture = nil
+		return true
 	}
 	policy.Again = func(err error) (bool, time.Duration) {
 		e, called := errors.AsType[*botapi.Error](err)
@@ -216,13 +222,13 @@ func (o *Outbox) deliver(ctx context.Context, m Message, seal func() (Message, b
 			return true, e.RetryAfter
 		case botapi.OutcomeUnknown:
 			m.Unknown++
-			switch {
-			case m.Unknown <= repeats:
-				if m.Unknown == len(unknownWaits) {
-					dropPicture() // It may be the picture that the server cannot take.
-				}
+			if m.Unknown == len(unknownWaits) {
+				dropPicture() // It may be the picture that the server cannot take.
+			}
+			if m.Unknown <= repeats {
 				return true, unknownWaits[m.Unknown-1]
-			case !ephemeral:
+			}
+			if !ephemeral {
 				o.Count("send_abandoned")
 			}
 		case botapi.Refused:
@@ -236,20 +242,18 @@ func (o *Outbox) deliver(ctx context.Context, m Message, seal func() (Message, b
 		}
 		return false, 0
 	}
-	var r Receipt
-	r.Err = policy.Do(ctx, func(ctx context.Context) (err error) {
-		attempts++
-		if attempts == 1 {
-			var due bool
-			err = o.slot(ctx, &m, m.Deadline)
-			if m, due = seal(); err != nil || !due {
-				return err
-			}
-			full, m.Notice = m.Content, "" // Once a minute is meant for its first time.
-		} else if err = o.slot(ctx, &m, time.Time{}); err != nil {
-			return err
-		} else {
+	r, due := Receipt{}, true
+	r.Err = policy.Do(ctx, func(ctx context.Context) error {
+		err := o.slot(ctx, &m)
+		if attempts++; attempts == 1 {
+			m, due = seal()
+			full = m.Content
+			m.Deadline, m.Notice = time.Time{}, "" // They are meant for the first time.
+		} else if err == nil {
 			o.Count("send_repeated")
+		}
+		if err != nil || !due {
+			return err
 		}
 		r.ID, err = o.call(ctx, m)
 		return err
@@ -295,7 +299,10 @@ func (o *Outbox) call(ctx context.Context, m Message) (id int64, err error) {
 		o.Unauthorized()
 	case botapi.TooManyRequests:
 		o.Count("rate_limited")
-		o.hold(m.To.Chat, e)
+		o.mu.Lock()
+		maps.DeleteFunc(o.held, func(_ int64, until time.Time) bool { return time.Since(until) > afterHold })
+		o.held[m.To.Chat] = time.Now().Add(e.RetryAfter)
+		o.mu.Unlock()
 	case botapi.OutcomeUnknown:
 		o.Count("send_outcome_unknown")
 	case botapi.Refused, botapi.Forbidden, botapi.Conflict, botapi.Public:
@@ -312,34 +319,17 @@ func (o *Outbox) Answer(ctx context.Context, until time.Time, call func(context.
 		notTaken := e.Kind == botapi.NotSent || e.Kind == botapi.TooManyRequests
 		return notTaken || downgrade(e, contents...), e.RetryAfter
 	}
-	err := transport.Policy{Backoff: backoff, Until: until, Again: again}.Do(ctx, call)
-	if botapi.ErrorOf(err).Kind == botapi.Unauthorized {
-		o.Unauthorized()
-	}
-	return err
-}
-
-// Saturated reports whether messages wait for the rate of all messages alone.
-func (o *Outbox) Saturated() bool { return o.queued.Load() > 0 }
-
-// Drain ends, at once, the waiting of messages whose slot comes after end. It is
-// called once.
-func (o *Outbox) Drain(end time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.drainEnd = end
-	close(o.draining)
+	return transport.Policy{Backoff: backoff, Until: until, Again: again}.Do(ctx, call)
 }
 
 // bundle is the messages with one Key.
 type bundle struct {
 	users int
-	// editing is held by the edit that is being made.
-	editing chan struct{}
-	// made is the edit that was made last, for whoever holds editing.
+	// turn is held by the message that goes: of edits until it is made, of answers
+	// for sameAnswerGap.
+	turn chan struct{}
+	// made is the edit that was made last, for whoever holds turn.
 	made Message
-	// next is when the next message may go.
-	next time.Time
 	// waiting is what others may join; nil if there is nothing.
 	waiting *shared
 }
@@ -348,7 +338,6 @@ type bundle struct {
 type shared struct {
 	Message  // the newest
 	requests int
-	earliest time.Time // when it may go
 	// done is closed once receipt is what became of it.
 	done    chan struct{}
 	receipt Receipt
@@ -361,12 +350,12 @@ func (o *Outbox) join(m Message) (b *bundle, s *shared, first bool) {
 	defer o.mu.Unlock()
 	b = o.bundles[m.Key]
 	if b == nil {
-		b = &bundle{editing: make(chan struct{}, 1)}
+		b = &bundle{turn: make(chan struct{}, 1)}
 		o.bundles[m.Key] = b
 	}
 	if first = b.waiting == nil; first {
 		b.users++
-		b.waiting = &shared{Message: m, earliest: b.next, done: make(chan struct{})}
+		b.waiting = &shared{Message: m, done: make(chan struct{})}
 	}
 	s = b.waiting
 	s.requests++
@@ -389,7 +378,6 @@ func (o *Outbox) seal(b *bundle) (m Message, due bool) {
 	if m.Edits != 0 {
 		return m, !m.olderThan(b.made)
 	}
-	b.next = time.Now().Add(sameAnswerGap)
 	if s.requests > 1 && m.Shared != nil {
 		m.Content = m.Shared(s.requests)
 	}
