@@ -59,23 +59,17 @@ func thinned(points []point) []point {
 	}
 	kept := points[:0]
 	for i, p := range points {
-		step := stepAt(ages[i])
-		if n := len(kept); step == 0 || n > 0 && kept[n-1].At.Truncate(step).Equal(p.At.Truncate(step)) {
-			continue
+		for _, tier := range tiers {
+			if ages[i] >= tier.age {
+				continue
+			}
+			if n := len(kept); n == 0 || !kept[n-1].At.Truncate(tier.step).Equal(p.At.Truncate(tier.step)) {
+				kept = append(kept, p)
+			}
+			break
 		}
-		kept = append(kept, p)
 	}
 	return kept
-}
-
-// stepAt returns the step of points of an age; 0 if they are not kept.
-func stepAt(age time.Duration) time.Duration {
-	for _, tier := range tiers {
-		if age < tier.age {
-			return tier.step
-		}
-	}
-	return 0
 }
 
 // known returns what is known of the time between from and to, sorted by time:

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"image/png"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -164,28 +163,6 @@ func TestAChartWithoutAPictureIsNotCached(t *testing.T) {
 				t.Errorf("a picture: %v, want %v; %v", c.PNG != nil, drawn, err)
 			}
 			quotes.Add(quoted("2", time.Now().Add(-time.Hour)))
-		}
-	})
-}
-
-func TestADrawingThatFailsIsNotCached(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		drawn := 0
-		charts := drawnBy(func() ([]byte, error) {
-			switch drawn++; drawn {
-			case 1:
-				panic("a secret")
-			case 2:
-				return nil, errors.New("no font")
-			}
-			return []byte("png"), nil
-		})
-		quote := quoted("3", time.Now())
-		for n, want := range []string{"", "", "png"} {
-			c, err := charts.Chart(t.Context(), quote, day, chat.English)
-			if (err != nil) != (n < 2) || err != nil && strings.Contains(err.Error(), "a secret") || string(c.PNG) != want {
-				t.Errorf("drawing %d: %q, %v", n, c.PNG, err)
-			}
 		}
 	})
 }

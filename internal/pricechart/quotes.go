@@ -107,7 +107,12 @@ func (q *Quotes) sync() {
 func (q *Quotes) exchange(ctx context.Context) {
 	stored := make([][]byte, len(q.stores))
 	for i, store := range q.stores {
-		stored[i], _ = store.Load(ctx, q.key)
+		var found bool
+		if stored[i], found = store.Load(ctx, q.key); !found {
+			// Nothing is there, or the store was out of reach for a moment: to save now
+			// would replace what it has.
+			stored[i], _ = store.Load(ctx, q.key)
+		}
 		points, err := decode(stored[i])
 		if err != nil {
 			q.log.Warn("the stored quotes cannot be read", "err", err)

@@ -22,19 +22,15 @@ type feed struct {
 func newFeed() *feed { return &feed{last: 1, changed: make(chan struct{})} }
 
 // add tells an event. One that lasts, or KindGone, takes the place of the one with
-// its ID; KindReset of all.
+// its ID.
 func (f *feed) add(e Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.last++
 	e.number = f.last
-	i := f.find(e.Side, e.ID)
-	switch {
-	case e.Kind == KindReset:
-		f.events = []Event{e}
-	case i >= 0 && (e.lasts() || e.Kind == KindGone):
+	if i := f.find(e.Side, e.ID); i >= 0 && (e.lasts() || e.Kind == KindGone) {
 		f.events[i] = e
-	default:
+	} else {
 		f.events = append(f.events, e)
 	}
 	f.events = f.events[max(0, len(f.events)-maxEvents):]

@@ -68,14 +68,10 @@ func (all people) mentioned(word string) (asker, bool) {
 	return all.find(func(a asker) bool { return "@"+a.name == word })
 }
 
-// language is one of an app, as each side names it.
-type language struct{ code, telegram, discord string }
-
 // languageOf returns the language of a code, or else English.
-func languageOf(code string) language {
-	l := chat.Language(code)
-	if !slices.Contains(chat.Languages(), l) {
-		l = chat.English
+func languageOf(code string) chat.Language {
+	if l := chat.Language(code); slices.Contains(chat.Languages(), l) {
+		return l
 	}
-	return language{code: string(l), telegram: string(l), discord: l.Info().Discord[0]}
+	return chat.English
 }

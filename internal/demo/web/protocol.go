@@ -12,9 +12,7 @@ import "encoding/json"
 //	GET  /events     server-sent events without names, each data an Event
 //	GET  /file/…     a picture, at the address that a message gives it
 //	POST /act        an Act; answered by a Result
-//	POST /fault      has the service fail in the way of fault, or with "" no
-//	                 longer; answered by a State
-//	POST /reset      empties the chats; the body is {}
+//	POST /service    a Service, which then fails or works; answered by a State
 //
 // A body is JSON and its Content-Type says so. What is refused is answered with a
 // status of 400 or above and a line of text.
@@ -69,7 +67,7 @@ type Event struct {
 // The kinds of events. Those marked (once) are not told again to a page that comes
 // later.
 const (
-	// KindReset empties both sides, of all that is not told again until KindLive.
+	// KindReset empties both sides of all that is not told again until KindLive.
 	KindReset = "reset"
 	// KindLive ends what is told again.
 	KindLive = "live"
@@ -104,8 +102,6 @@ const (
 	KindTyping = "typing"
 	// KindMenu (once): what GET /menu answers has changed.
 	KindMenu = "menu"
-	// KindFault (once): what GET /state answers has changed.
-	KindFault = "fault"
 )
 
 // Act is what a person does.
@@ -119,9 +115,6 @@ type Act struct {
 	//	press     Button, the callback_data or custom_id, under Message
 	//	submit    a modal, with Values by the custom_id of its inputs
 	//	pick      Text is an entry in the menu of the person Target (Discord)
-	//	complete  Text is typed so far, and choices are wanted for its last word
-	//	          (Discord), or is an inline query without the bot's name (Telegram)
-	//	choose    the result Button of the inline query Message is sent (Telegram)
 	Kind string `json:"kind"`
 	// As is one of State.Askers, Chat one of State.Chats. Language is the one of
 	// the person's app, one of State.Languages.
@@ -145,11 +138,6 @@ type Act struct {
 type Result struct {
 	// Hint is why Discord's app does not send what was typed there.
 	Hint string `json:"hint,omitempty"`
-	// Choices answer "complete". On Discord each has a name and a value, which
-	// replaces the last word of Text. On Telegram each is an InlineQueryResult;
-	// "choose" sends its id back, with Query as its message.
-	Choices any    `json:"choices,omitempty"`
-	Query   string `json:"query,omitempty"`
 }
 
 // State is what there is to choose from, and which services fail.
@@ -170,12 +158,10 @@ type Asker struct {
 	ID   map[string]string `json:"id"`
 }
 
-// Service is one that the bot asks, and how it fails: one of Faults, or "" if it
-// does not.
+// Service is one that the bot asks; it is down if it fails every call.
 type Service struct {
-	Name   string   `json:"name"`
-	Fault  string   `json:"fault"`
-	Faults []string `json:"faults"`
+	Name string `json:"name"`
+	Down bool   `json:"down"`
 }
 
 // Example is a message, and what it shows.

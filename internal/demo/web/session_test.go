@@ -1,7 +1,6 @@
 package web_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"regexp"
 	"slices"
@@ -73,21 +72,9 @@ func TestWhatIsMissingIsAskedForByAForcedReply(t *testing.T) {
 	}
 }
 
-func TestDiscordsAppOffersChoicesAndDoesNotSendWhatItCannot(t *testing.T) {
+func TestDiscordsAppDoesNotSendWhatItCannot(t *testing.T) {
 	c := connect(t)
-	discord := web.Act{Side: web.Discord, Kind: "complete", As: "moderator", Chat: web.Group}
-	for text, want := range map[string]string{
-		"/price ":      `[{"name":"24h","value":"24h"},{"name":"7d","value":"7d"},{"name":"30d","value":"30d"}]`,
-		"/exists gith": `[{"name":"GitHub","value":"GitHub"}]`,
-		"/staked ":     `[]`,
-		"/nothing ":    `[]`,
-	} {
-		discord.Text = text
-		if got, _ := json.Marshal(c.act(discord).Choices); string(got) != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
-	}
-	discord.Kind = "say"
+	discord := web.Act{Side: web.Discord, Kind: "say", As: "moderator", Chat: web.Group}
 	for text, hint := range map[string]string{
 		"/staked":            "needs its option",
 		"/start":             "There is no command /start here.",
@@ -118,21 +105,6 @@ func TestModeratorsAskAboutOthers(t *testing.T) {
 	pick.As = "member"
 	if r := c.act(pick); r.Hint == "" {
 		t.Errorf("%+v was sent", pick)
-	}
-}
-
-func TestAnInlineResultIsSentForAllToSee(t *testing.T) {
-	c := connect(t)
-	ask := web.Act{Side: web.Telegram, Kind: "complete", As: "member", Chat: web.Group, Text: "supply"}
-	r := c.act(ask)
-	choices, _ := r.Choices.([]any)
-	if len(choices) == 0 {
-		t.Fatalf("%+v", r)
-	}
-	id, _ := choices[0].(map[string]any)["id"].(string)
-	ask.Kind, ask.Message, ask.Button = "choose", r.Query, id
-	if sent := c.answer(ask); sent.For != "" || sent.From != "member" || !strings.Contains(string(sent.Message), "Total") {
-		t.Errorf("%+v %s", sent, sent.Message)
 	}
 }
 

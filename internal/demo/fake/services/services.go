@@ -15,10 +15,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -101,15 +99,16 @@ func (s *Fakes) Close() error {
 // maxRequest bounds what a stand-in reads of a request, in bytes.
 const maxRequest = 1 << 20
 
-// Service is one stand-in: an HTTP server that answers correctly unless it is told
-// to Fail. Safe for concurrent use once it is served.
+// Service is one stand-in: an HTTP server that answers correctly. Safe for
+// concurrent use once it is served.
 type Service struct {
 	// Name says in a word what the bot asks it for.
 	Name string
 	// Handler answers. It may be replaced before Serve.
 	Handler http.Handler
+	// Down has it refuse every call, as a visitor of the demo may wish.
+	Down atomic.Bool
 
-	fault   atomic.Pointer[string] // one of faults; nil is none
 	url     string
 	server  *http.Server
 	serving sync.WaitGroup
@@ -137,46 +136,10 @@ func (s *Service) Close() error {
 	return err
 }
 
-// faults are the ways in which a visitor of the demo can have a service fail.
-var faults = map[string]http.HandlerFunc{
-	"down": func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "Service Unavailable", http.StatusServiceUnavailable)
-	},
-	"slow": func(_ http.ResponseWriter, r *http.Request) {
-		// The server notices that the client is gone once the body is read.
-		_, _ = io.Copy(io.Discard, r.Body)
-		<-r.Context().Done()
-	},
-	"nonsense": func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		_, _ = io.WriteString(w, "<html><title>Welcome</title></html>")
-	},
-}
-
-// Faults returns the names that Fail takes, in alphabetical order.
-func Faults() []string { return slices.Sorted(maps.Keys(faults)) }
-
-// Fail has every call from now on fail in one of the ways of Faults; "" ends that.
-func (s *Service) Fail(fault string) error {
-	if faults[fault] == nil && fault != "" {
-		return fmt.Errorf("the service %s has no fault of that name", s.Name)
-	}
-	s.fault.Store(&fault)
-	return nil
-}
-
-// Fault returns how the service fails; "" is not at all.
-func (s *Service) Fault() string {
-	if fault := s.fault.Load(); fault != nil {
-		return *fault
-	}
-	return ""
-}
-
 // ServeHTTP implements http.Handler.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if fails := faults[s.Fault()]; fails != nil {
-		fails(w, r)
+	if s.Down.Load() {
+		http.Error(w, "Service Unavailable", http.StatusServiceUnavailable)
 		return
 	}
 	s.Handler.ServeHTTP(w, r)
