@@ -109,7 +109,7 @@ func TestNothingLeaksWhateverFails(t *testing.T) {
 			s.telegram.Through(bot.URL)
 			s.discord.Through(bot.URL)
 			bot.AwaitReady(t)
-			for i, f := range fault.Echoes(s.world.Elsewhere.URL()) {
+			for i, f := range fault.Echoes(s.world.Elsewhere()) {
 				if *leaksAll || i%2 == first {
 					s.cutServices(t, &f)
 					s.cutPlatforms(t, &f)
@@ -138,7 +138,7 @@ func (s *stage) mustBeClean(t *testing.T) {
 		}
 	}
 	s.secrets().MustNotShow(t, "an answer", s.answers.String())
-	if n := s.world.Elsewhere.Requests(); n != 0 {
+	if n := s.world.Strayed(); n != 0 {
 		t.Errorf("%d redirects were followed", n)
 	}
 }

@@ -81,6 +81,15 @@ func Echoes(elsewhere string) []Echo {
 	}
 }
 
+// dump returns all of a request, credentials included, as error pages repeat it.
+func dump(r *http.Request) string {
+	all, err := httputil.DumpRequest(r, true)
+	if err != nil {
+		return err.Error()
+	}
+	return "http://" + r.Host + r.URL.RequestURI() + "\n" + string(all)
+}
+
 func oneLine(s string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(s) }
 
 // EchoingRedis listens until the test ends and refuses every command with what it

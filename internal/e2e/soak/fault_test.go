@@ -41,9 +41,8 @@ func (s *soak) fail(ctx context.Context, loops *sync.WaitGroup, seed uint64) {
 func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Rand) {
 	service := s.world.At(target)
 	faults := slices.DeleteFunc(fault.Of(target), func(f fault.Fault) bool {
-		// One that says to wait is not asked for as long, for 5 minutes at most. The port
-		// of one that refuses connections may be another's for a moment.
-		return strings.Contains(f.Name, "9999") || strings.Contains(f.Name, "error code 10") || f.Name == fault.Refuse().Name
+		// One that says to wait is not asked for as long, for 5 minutes at most.
+		return strings.Contains(f.Name, "9999") || strings.Contains(f.Name, "error code 10")
 	})
 	for wait(ctx, between(r, 500*time.Millisecond, 6*time.Second)) {
 		service.SetFault(faults[r.IntN(len(faults))])

@@ -129,7 +129,7 @@ func TestSoak(t *testing.T) {
 	s.private().MustNotShow(t, "the log", string(text))
 	// The values are floats, in whose digits any number can be found.
 	s.private().MustNotShow(t, "/metrics", regexp.MustCompile(`(?m) \S+$`).ReplaceAllString(metrics, ""))
-	if n := s.world.Elsewhere.Requests(); n > 0 {
+	if n := s.world.Strayed(); n > 0 {
 		t.Errorf("%d requests followed a redirect with credentials", n)
 	}
 	for _, p := range s.discord.Discord.Problems() {

@@ -57,7 +57,7 @@ type Fakes struct {
 	Chain   *Service
 }
 
-// New makes the stand-ins. Nothing serves them yet.
+// New makes the stand-ins. Their handlers may be replaced before Serve.
 func New() *Fakes {
 	now := time.Now()
 	s := &Fakes{World: newWorld(now), AppID: "herald-demo", SecretKey: rand.Text(), PriceKey: rand.Text()}
@@ -68,18 +68,25 @@ func New() *Fakes {
 	return s
 }
 
-// Start makes the stand-ins and serves each on a free port of 127.0.0.1. The
-// caller closes them.
+// Start makes the stand-ins and serves them. The caller closes them.
 func Start() (*Fakes, error) {
 	s := New()
+	return s, s.Serve()
+}
+
+// Serve serves each stand-in on a free port of 127.0.0.1 until Close, or none if it
+// fails. It does not block.
+func (s *Fakes) Serve() error {
 	for _, service := range s.Services() {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("start the stand-ins: %w", err), s.Close())
+			return errors.Join(fmt.Errorf("start the stand-ins: %w", err), s.Close())
 		}
-		service.Serve(l)
+		service.url = "http://" + l.Addr().String()
+		service.server = &http.Server{Handler: http.MaxBytesHandler(service, maxRequest), ReadHeaderTimeout: 10 * time.Second}
+		service.serving.Go(func() { _ = service.server.Serve(l) })
 	}
-	return s, nil
+	return nil
 }
 
 // Services returns the four stand-ins.
@@ -91,7 +98,10 @@ func (s *Fakes) Services() []*Service {
 func (s *Fakes) Close() error {
 	var errs []error
 	for _, service := range s.Services() {
-		errs = append(errs, service.Close())
+		if service.server != nil {
+			errs = append(errs, service.server.Close())
+			service.serving.Wait()
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -116,25 +126,6 @@ type Service struct {
 
 // URL returns the service's origin, without a slash at its end, once it is served.
 func (s *Service) URL() string { return s.url }
-
-// Serve answers on l until Close. It does not block. The service owns l.
-func (s *Service) Serve(l net.Listener) {
-	s.url = "http://" + l.Addr().String()
-	s.server = &http.Server{Handler: http.MaxBytesHandler(s, maxRequest), ReadHeaderTimeout: 10 * time.Second}
-	s.serving.Go(func() { _ = s.server.Serve(l) })
-}
-
-// Close frees the port and breaks every connection; calls under way end. It does
-// nothing unless the service is served. The service may be served again.
-func (s *Service) Close() error {
-	if s.server == nil {
-		return nil
-	}
-	err := s.server.Close()
-	s.serving.Wait()
-	s.server = nil
-	return err
-}
 
 // ServeHTTP implements http.Handler.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
