@@ -108,10 +108,6 @@ func (e Expectation) outcome(q Question, staker bool) Outcome {
 	unread := e.Fault.Effect == fault.OnePoolUnread
 	hasLast := e.Service == fault.Price || e.Service == fault.Supply
 	switch {
-	case e.Fault.Name == "batch answers without results":
-		// Single calls would tell. A node that is so much at odds with itself is not
-		// trusted with them.
-		return Nonsense
 	case e.Fault.Effect == fault.Answerable:
 		return Right
 	case unread && staker:
