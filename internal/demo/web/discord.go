@@ -52,15 +52,15 @@ func (d *Demo) discordEvent(kind string, i fakediscord.Interaction) Event {
 	return Event{Kind: kind, Side: Discord, Chat: Group, From: Bot}
 }
 
-func (d *Demo) actOnDiscord(a Act, by asker) (result any, err error) {
+func (d *Demo) actOnDiscord(a Act, by Asker) (result any, err error) {
 	i := fakediscord.Interaction{
-		UserID: by.discordID, Locale: languageOf(a.Language).Info().Discord[0], GuildID: discordGuild, ChannelID: discordChannel,
+		UserID: by.DiscordID, Locale: languageOf(a.Language).Info().Discord[0], GuildID: discordGuild, ChannelID: discordChannel,
 	}
 	if by.moderator {
 		i.Permissions = discordgo.PermissionManageGuild | discordgo.PermissionModerateMembers
 	}
 	if a.Chat == Private {
-		i.GuildID, i.ChannelID, i.Permissions = "", discordDirect+by.discordID[2:], 0
+		i.GuildID, i.ChannelID, i.Permissions = "", discordDirect+by.DiscordID[2:], 0
 	}
 	switch {
 	case a.Kind == "say" && !strings.HasPrefix(a.Text, "/"):
@@ -72,7 +72,7 @@ func (d *Demo) actOnDiscord(a Act, by asker) (result any, err error) {
 		return d.use(a, by, name, strings.Fields(words), i)
 	case a.Kind == "pick":
 		target, _ := d.people.named(a.Target)
-		i.Target = target.discordID
+		i.Target = target.DiscordID
 		return d.use(a, by, a.Text, nil, i)
 	case a.Kind == "press":
 		i.Button, i.On = a.Button, &fakediscord.Message{ID: a.Message}
@@ -89,7 +89,7 @@ func (d *Demo) actOnDiscord(a Act, by asker) (result any, err error) {
 
 // offered returns the registered commands that an asker's app lists in a chat. Each
 // command that asks for a permission asks for one that a moderator has.
-func (d *Demo) offered(by asker, chat string) (all []*discordgo.ApplicationCommand) {
+func (d *Demo) offered(by Asker, chat string) (all []*discordgo.ApplicationCommand) {
 	where := discordgo.InteractionContextGuild
 	if chat == Private {
 		where = discordgo.InteractionContextBotDM
@@ -100,7 +100,7 @@ func (d *Demo) offered(by asker, chat string) (all []*discordgo.ApplicationComma
 	})
 }
 
-func (d *Demo) discordMenu(chat string, by asker, l chat.Language) []map[string]any {
+func (d *Demo) discordMenu(chat string, by Asker, l chat.Language) []map[string]any {
 	menu := []map[string]any{}
 	inLocale := func(texts *map[discordgo.Locale]string, otherwise string) string {
 		if texts == nil {
@@ -119,7 +119,7 @@ func (d *Demo) discordMenu(chat string, by asker, l chat.Language) []map[string]
 
 // use sends a command with its options and shows that it was used. The hint, in
 // English like the page, says why Discord's app would not send it.
-func (d *Demo) use(a Act, by asker, name string, words []string, i fakediscord.Interaction) (any, error) {
+func (d *Demo) use(a Act, by Asker, name string, words []string, i fakediscord.Interaction) (any, error) {
 	offered := d.offered(by, a.Chat)
 	n := slices.IndexFunc(offered, func(c *discordgo.ApplicationCommand) bool { return c.Name == name })
 	if n < 0 {
@@ -156,7 +156,7 @@ func (d *Demo) fill(i *fakediscord.Interaction, command *discordgo.ApplicationCo
 		case n < 0:
 			return fmt.Sprintf("/%s has no option left for %q.", command.Name, word)
 		case mentioned:
-			i.Users[free[n].Name] = person.discordID
+			i.Users[free[n].Name] = person.DiscordID
 		default:
 			i.Options[free[n].Name] = word
 		}

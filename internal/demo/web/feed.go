@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -74,7 +73,7 @@ func (f *feed) message(side, id string) Event {
 // seen returns the message that an act is about: the one it presses, or replies to.
 // It has no Kind if the asker does not see it there.
 func (f *feed) seen(a Act) Event {
-	e := f.message(a.Side, cmp.Or(a.Message, a.ReplyTo))
+	e := f.message(a.Side, a.Message)
 	if e.Chat != a.Chat || e.For != "" && e.For != a.As {
 		return Event{}
 	}

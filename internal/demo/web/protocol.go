@@ -110,8 +110,9 @@ type Act struct {
 	Side string `json:"side"`
 	// Kind is one of
 	//
-	//	say       Text is typed. On Discord it is a command with its options in
-	//	          order. @moderator and so on mention an asker.
+	//	say       Text is typed, on Telegram as a reply to Message if that is set.
+	//	          On Discord it is a command with its options in order. @moderator
+	//	          and so on mention an asker.
 	//	press     Button, the callback_data or custom_id, under Message
 	//	submit    a modal, with Values by the custom_id of its inputs
 	//	pick      Text is an entry in the menu of the person Target (Discord)
@@ -127,8 +128,6 @@ type Act struct {
 	Button  string            `json:"button,omitempty"`
 	Target  string            `json:"target,omitempty"`
 	Values  map[string]string `json:"values,omitempty"`
-	// ReplyTo is the ID of a message to which "say" replies, on Telegram.
-	ReplyTo string `json:"replyTo,omitempty"`
 	// OldApp has "say" come from a Telegram app without ephemeral commands, so that
 	// a private answer goes to the private chat.
 	OldApp bool `json:"oldApp,omitempty"`
@@ -152,10 +151,12 @@ type State struct {
 	BotName string `json:"botName"`
 }
 
-// Asker is somebody whom one can be. ID has their user ID on each side.
+// Asker is somebody whom one can be, with their user ID on each side.
 type Asker struct {
-	Name string            `json:"name"`
-	ID   map[string]string `json:"id"`
+	Name       string `json:"name"`
+	TelegramID int64  `json:"telegram,string"`
+	DiscordID  string `json:"discord"`
+	moderator  bool
 }
 
 // Service is one that the bot asks; it is down if it fails every call.

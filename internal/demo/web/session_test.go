@@ -66,7 +66,7 @@ func TestWhatIsMissingIsAskedForByAForcedReply(t *testing.T) {
 	c := connect(t)
 	ask := web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Group, Text: "/staked"}
 	question := c.answer(ask)
-	ask.Text, ask.ReplyTo = c.wallet(0), question.ID
+	ask.Text, ask.Message = c.wallet(0), question.ID
 	if answer := c.answer(ask); !strings.Contains(string(question.Message), `"force_reply":true`) || !strings.Contains(string(answer.Message), "Staked") {
 		t.Errorf("%s and then %s", question.Message, answer.Message)
 	}
@@ -96,7 +96,7 @@ func TestModeratorsAskAboutOthers(t *testing.T) {
 	before := c.sofar()
 	c.act(web.Act{Side: web.Telegram, Kind: "say", As: "unregistered", Chat: web.Group, Text: "hello"})
 	said := c.next(before, "hello", func(e web.Event) bool { return e.Kind == web.KindAsked })
-	reply := web.Act{Side: web.Telegram, Kind: "say", As: "moderator", Chat: web.Group, Text: "/exists", ReplyTo: said.ID}
+	reply := web.Act{Side: web.Telegram, Kind: "say", As: "moderator", Chat: web.Group, Text: "/exists", Message: said.ID}
 	for _, ask := range []web.Act{pick, reply} {
 		if e := c.answer(ask); e.For != "moderator" || !strings.Contains(string(e.Message), "isn't registered") {
 			t.Errorf("%+v is answered for %s by %s", ask, e.For, e.Message)
@@ -146,7 +146,7 @@ func TestWhatIsNotOfTheProtocolIsRefused(t *testing.T) {
 	c := connect(t)
 	for want, change := range map[string]func(*web.Act){
 		"no such person":           func(a *web.Act) { a.As = "ann" },
-		"no such person or messag": func(a *web.Act) { a.Side, a.ReplyTo = web.Telegram, "99" },
+		"no such person or messag": func(a *web.Act) { a.Side, a.Message = web.Telegram, "99" },
 		"must be JSON of at most ": func(a *web.Act) { a.Text = strings.Repeat("x", 65<<10) },
 	} {
 		act := web.Act{Side: web.Both, Kind: "say", As: "member", Chat: web.Group, Text: "/help"}

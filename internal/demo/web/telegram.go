@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -102,22 +103,22 @@ func (d *Demo) seeSent(m *faketelegram.Sent) {
 }
 
 // telegramChat is the one that an asker has as Group or Private.
-func telegramChat(name string, by asker) faketelegram.Chat {
+func telegramChat(name string, by Asker) faketelegram.Chat {
 	if name == Private {
-		return faketelegram.Private(by.telegramID)
+		return faketelegram.Private(by.TelegramID)
 	}
 	group := faketelegram.Group(telegramGroup)
 	group.Title = groupTitle
 	return group
 }
 
-func (d *Demo) telegramMenu(chat string, by asker, l chat.Language) []faketelegram.Command {
-	return append([]faketelegram.Command{}, d.Telegram.MenuFor(telegramChat(chat, by), by.telegramID, string(l))...)
+func (d *Demo) telegramMenu(chat string, by Asker, l chat.Language) []faketelegram.Command {
+	return append([]faketelegram.Command{}, d.Telegram.MenuFor(telegramChat(chat, by), by.TelegramID, string(l))...)
 }
 
-func (d *Demo) actOnTelegram(a Act, by asker) (any, error) {
+func (d *Demo) actOnTelegram(a Act, by Asker) (any, error) {
 	l := languageOf(a.Language)
-	user := faketelegram.User{ID: by.telegramID, FirstName: by.name, Language: string(l)}
+	user := faketelegram.User{ID: by.TelegramID, FirstName: by.Name, Language: string(l)}
 	d.Telegram.Meet(user)
 	chat := telegramChat(a.Chat, by)
 	switch a.Kind {
@@ -125,14 +126,17 @@ func (d *Demo) actOnTelegram(a Act, by asker) (any, error) {
 		m := faketelegram.Text(chat, user, a.Text)
 		m["date"] = time.Now().Unix()
 		d.mention(m, a.Text)
-		if a.ReplyTo != "" {
+		if a.Message != "" {
 			to := d.feed.seen(a)
 			if to.Kind == "" {
 				return nil, errNotThere
 			}
 			m["reply_to_message"] = to.Message
 		}
-		if a.Chat == Group && !a.OldApp && d.ephemeral(a.Text, by, l) {
+		private := slices.ContainsFunc(d.telegramMenu(Group, by, l), func(c faketelegram.Command) bool {
+			return c.Ephemeral && strings.HasPrefix(a.Text, "/"+c.Command)
+		})
+		if a.Chat == Group && !a.OldApp && private {
 			d.Telegram.PushEphemeral(m)
 		} else {
 			d.Telegram.Push(m)
@@ -143,26 +147,10 @@ func (d *Demo) actOnTelegram(a Act, by asker) (any, error) {
 		if ephemeral {
 			d.Telegram.PressEphemeral(chat, id, a.Button)
 		} else {
-			d.Telegram.Press(by.telegramID, chat, id, a.Button)
+			d.Telegram.Press(by.TelegramID, chat, id, a.Button)
 		}
 	}
 	return Result{}, nil
-}
-
-// ephemeral reports whether a text in the group is a command that the menu marks as
-// seen by its sender alone.
-func (d *Demo) ephemeral(text string, by asker, l chat.Language) bool {
-	first, _, _ := strings.Cut(text, " ")
-	name, bot, named := strings.Cut(strings.TrimPrefix(first, "/"), "@")
-	if first == name || named && !strings.EqualFold(bot, faketelegram.Username) {
-		return false
-	}
-	for _, c := range d.telegramMenu(Group, by, l) {
-		if strings.EqualFold(c.Command, name) {
-			return c.Ephemeral
-		}
-	}
-	return false
 }
 
 // mention adds an entity for each asker whom the text mentions.
@@ -177,7 +165,7 @@ func (d *Demo) mention(m faketelegram.Message, text string) {
 			before, _, _ := strings.Cut(text, word)
 			entities = append(entities, map[string]any{
 				"type": "text_mention", "offset": len(utf16.Encode([]rune(before))), "length": len(word),
-				"user": faketelegram.User{ID: a.telegramID, FirstName: a.name},
+				"user": faketelegram.User{ID: a.TelegramID, FirstName: a.Name},
 			})
 		}
 	}

@@ -61,7 +61,7 @@ func Start(c Config) (*Demo, error) {
 	d := &Demo{URL: "http://" + l.Addr().String() + "/", Config: c, people: newPeople(c.Services.World), feed: newFeed()}
 	for _, a := range d.people {
 		if a.moderator {
-			d.Telegram.Promote(telegramGroup, a.telegramID, "administrator")
+			d.Telegram.Promote(telegramGroup, a.TelegramID, "administrator")
 		}
 	}
 	// A message can be pressed for as long as it is shown.
@@ -200,11 +200,7 @@ func (d *Demo) setService(s Service) (any, error) {
 
 // state is what there is to choose from now.
 func (d *Demo) state() State {
-	s := State{Chats: []string{Group, Private}, BotName: faketelegram.Username}
-	for _, a := range d.people {
-		id := map[string]string{Telegram: strconv.FormatInt(a.telegramID, 10), Discord: a.discordID}
-		s.Askers = append(s.Askers, Asker{Name: a.name, ID: id})
-	}
+	s := State{Askers: d.people, Chats: []string{Group, Private}, BotName: faketelegram.Username}
 	for _, l := range chat.Languages() {
 		s.Languages = append(s.Languages, string(l))
 	}

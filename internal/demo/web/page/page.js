@@ -23,7 +23,7 @@ const titled = (word) => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** The name of a person by their name or ID in the state. What is neither stays. */
 function nameOf(id) {
-	const asker = state.askers.find((one) => one.name === id || Object.values(one.id).includes(id));
+	const asker = state.askers.find((one) => [one.name, one.telegram, one.discord].includes(id));
 	return asker ? titled(asker.name) : id;
 }
 
@@ -134,7 +134,7 @@ const discord = new Chat($("discord"), (event) => discordMessage(event, {
 const chats = { telegram, discord };
 
 const composer = new Composer(suggestions, (text, replyTo) => {
-	if (replyTo) return send({ side: "telegram", kind: "say", text, replyTo: replyTo.id });
+	if (replyTo) return send({ side: "telegram", kind: "say", text, message: replyTo.id });
 	return send({ side: "both", kind: "say", text });
 });
 
