@@ -22,8 +22,8 @@ const (
 	maxWait = 100 * time.Millisecond
 )
 
-// Quotes remembers the quotes seen of one token in the last 90 days, the finer
-// the younger they are. Safe for concurrent use.
+// Quotes remembers the quotes seen of one token in the last 31 days, one in 15
+// minutes. Safe for concurrent use.
 //
 // Memory holds all of them and answers. Each store has a copy, which outlives the
 // process and which replicas may share: it is loaded and merged with memory before
