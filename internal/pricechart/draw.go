@@ -212,31 +212,27 @@ func (p picture) series() []chart.Series {
 	return lines
 }
 
-// heading draws the title, and below it what the lines in the picture mean.
+// heading draws the title, and below it what the lines in the picture mean, each in
+// the colour of its line.
 func (p picture) heading(r chart.Renderer, _ chart.Box, font chart.Style) {
-	const left, titleLine, legendLine, sample = 24, 24, 46, 32
-	text := func(words string, x, y int, size float64) (right int) {
-		style := chart.Style{FontColor: textColor, FontSize: size}.InheritFrom(font)
+	const left, titleLine, legendLine = 24, 24, 46
+	text := func(words string, x, y int, style chart.Style) (right int) {
+		style = style.InheritFrom(font)
 		chart.Draw.Text(r, words, x, y, style)
 		return x + chart.Draw.MeasureText(r, words, style).Width()
 	}
-	text(p.say("chart.title"), left, titleLine, 13)
-	x, middle := left, legendLine-4
+	text(p.say("chart.title"), left, titleLine, chart.Style{FontColor: textColor, FontSize: 13})
+	x := left
 	for _, kind := range []struct {
-		key       string
+		line, key string
 		estimated bool
-		line      chart.Style
+		color     drawing.Color
 	}{
-		{key: "chart.seen", line: seenStyle},
-		{key: "chart.estimated", estimated: true, line: estimateStyle},
+		{line: "—— ", key: "chart.seen", color: seenColor},
+		{line: "– – – ", key: "chart.estimated", estimated: true, color: estimateColor},
 	} {
-		if !slices.ContainsFunc(p.points, func(p point) bool { return p.Estimated == kind.estimated }) {
-			continue
+		if slices.ContainsFunc(p.points, func(p point) bool { return p.Estimated == kind.estimated }) {
+			x = text(kind.line+p.say(kind.key), x, legendLine, chart.Style{FontColor: kind.color, FontSize: 10}) + 24
 		}
-		kind.line.GetStrokeOptions().WriteToRenderer(r)
-		r.MoveTo(x, middle)
-		r.LineTo(x+sample, middle)
-		r.Stroke()
-		x = text(p.say(kind.key), x+sample+8, legendLine, 10) + 24
 	}
 }

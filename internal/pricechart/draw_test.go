@@ -186,21 +186,6 @@ func TestAPictureIsLabelledInItsLanguage(t *testing.T) {
 	}
 }
 
-func TestTextThatCannotBeDrawnIsLeftOut(t *testing.T) {
-	for symbol, want := range map[string]string{
-		"TKN": "TKN price, UTC", "Ценаá": "Ценаá price, UTC", "line\nbreak": "line break price, UTC", "价格": "",
-	} {
-		p := ofADay(every(30, 24*60, 0)...)
-		p.symbol = symbol
-		if got := p.say("chart.title"); got != want {
-			t.Errorf("%q: %q, want %q", symbol, got, want)
-		}
-		if want == "" {
-			decoded(t, p)
-		}
-	}
-}
-
 // FuzzDraw draws pictures of whatever a store and a quote could hold.
 func FuzzDraw(f *testing.F) {
 	f.Add([]byte(`[{"t":1795189632,"p":"1"},{"t":1795275000,"p":"2.5"}]`), "1.5", "10", uint8(1), "ETH")

@@ -231,7 +231,8 @@ func TestEveryFreshQuoteIsRecordedAndNothingElse(t *testing.T) {
 	}{"fresh": {false, nil, 1}, "stale": {true, nil, 0}, "failed": {false, errors.New("down"), 0}} {
 		quotes := NewQuotes("test", nil, nil)
 		want := core.Snapshot[core.Quote]{Value: quoted("1", time.Now()), Stale: test.stale}
-		source := Recorded(answers(func() (core.Snapshot[core.Quote], error) { return want, test.err }), quotes)
+		prices := answers(func() (core.Snapshot[core.Quote], error) { return want, test.err })
+		source := Recorded{Prices: prices, Quotes: quotes}
 		if got, err := source.Get(t.Context(), struct{}{}); got != want || err != test.err {
 			t.Errorf("%s became %+v, %v", name, got, err)
 		}

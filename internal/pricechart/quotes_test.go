@@ -201,7 +201,7 @@ func TestQuotesComeBackByTimeUnlessTheyCannotBe(t *testing.T) {
 	}
 	q.Add(quoted("6", time.Time{}))
 	wantPrices(t, "all", q, "1 2 3 4")
-	got := q.since(now.Add(-step-time.Minute))
+	got := q.since(now.Add(-step - time.Minute))
 	if len(got) != 2 || !got[0].Price.Equal(number("3")) {
 		t.Errorf("of a quarter of an hour: %v", got)
 	}

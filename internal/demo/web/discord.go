@@ -71,8 +71,7 @@ func (d *Demo) actOnDiscord(a Act, by Asker) (result any, err error) {
 		name, words, _ := strings.Cut(a.Text[1:], " ")
 		return d.use(a, by, name, strings.Fields(words), i)
 	case a.Kind == "pick":
-		target, _ := d.people.named(a.Target)
-		i.Target = target.DiscordID
+		i.Target = d.people.named(a.Target).DiscordID
 		return d.use(a, by, a.Text, nil, i)
 	case a.Kind == "press":
 		i.Button, i.On = a.Button, &fakediscord.Message{ID: a.Message}
@@ -100,19 +99,18 @@ func (d *Demo) offered(by Asker, chat string) (all []*discordgo.ApplicationComma
 	})
 }
 
+// discordMenu returns what an asker's app lists for a person.
 func (d *Demo) discordMenu(chat string, by Asker, l chat.Language) []map[string]any {
 	menu := []map[string]any{}
-	inLocale := func(texts *map[discordgo.Locale]string, otherwise string) string {
-		if texts == nil {
-			return otherwise
-		}
-		return cmp.Or((*texts)[discordgo.Locale(l.Info().Discord[0])], otherwise)
-	}
 	for _, c := range d.offered(by, chat) {
-		menu = append(menu, map[string]any{
-			"person": c.Type == discordgo.UserApplicationCommand, "name": c.Name,
-			"label": inLocale(c.NameLocalizations, c.Name), "description": inLocale(c.DescriptionLocalizations, c.Description),
-		})
+		if c.Type != discordgo.UserApplicationCommand {
+			continue
+		}
+		label := c.Name
+		if c.NameLocalizations != nil {
+			label = cmp.Or((*c.NameLocalizations)[discordgo.Locale(l.Info().Discord[0])], label)
+		}
+		menu = append(menu, map[string]any{"name": c.Name, "label": label})
 	}
 	return menu
 }
@@ -148,7 +146,8 @@ func (d *Demo) fill(i *fakediscord.Interaction, command *discordgo.ApplicationCo
 	i.Command, i.Options, i.Users = command.Name, map[string]string{}, map[string]string{}
 	free := slices.Clone(command.Options)
 	for _, word := range words {
-		person, mentioned := d.people.mentioned(word)
+		person := d.people.mentioned(word)
+		mentioned := person.Name != ""
 		n := slices.IndexFunc(free, func(o *discordgo.ApplicationCommandOption) bool {
 			return (o.Type == discordgo.ApplicationCommandOptionUser) == mentioned
 		})

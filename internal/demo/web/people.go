@@ -32,31 +32,30 @@ func newPeople(w services.World) people {
 	}
 }
 
-func (all people) find(is func(Asker) bool) (Asker, bool) {
-	if i := slices.IndexFunc(all, is); i >= 0 {
-		return all[i], true
+// find returns the first who fits; nobody has no name.
+func (all people) find(fits func(Asker) bool) Asker {
+	if i := slices.IndexFunc(all, fits); i >= 0 {
+		return all[i]
 	}
-	return Asker{}, false
+	return Asker{}
 }
 
-func (all people) named(name string) (Asker, bool) {
+func (all people) named(name string) Asker {
 	return all.find(func(a Asker) bool { return a.Name == name })
 }
 
 // onTelegram returns the name of the asker with a user ID, or else Bot.
 func (all people) onTelegram(id int64) string {
-	a, _ := all.find(func(a Asker) bool { return a.TelegramID == id })
-	return cmp.Or(a.Name, Bot)
+	return cmp.Or(all.find(func(a Asker) bool { return a.TelegramID == id }).Name, Bot)
 }
 
 // onDiscord returns the name of the asker with a user ID, or "".
 func (all people) onDiscord(id string) string {
-	a, _ := all.find(func(a Asker) bool { return a.DiscordID == id })
-	return a.Name
+	return all.find(func(a Asker) bool { return a.DiscordID == id }).Name
 }
 
 // mentioned returns the asker whom a word means, such as @moderator.
-func (all people) mentioned(word string) (Asker, bool) {
+func (all people) mentioned(word string) Asker {
 	return all.find(func(a Asker) bool { return "@"+a.Name == word })
 }
 

@@ -6,9 +6,9 @@ import "encoding/json"
 //
 //	GET  /           the page
 //	GET  /state      a State
-//	GET  /menu       what the apps of the query's as list, in its chat and language:
-//	                 telegram, a list of BotCommand, and discord, a list of name,
-//	                 label, description and person (for the menu of a person)
+//	GET  /menu       what the apps of the query's "as" list, in its chat and language:
+//	                 telegram, a list of BotCommand, and discord, the name and label
+//	                 of each command in the menu of a person
 //	GET  /events     server-sent events without names, each data an Event
 //	GET  /file/…     a picture, at the address that a message gives it
 //	POST /act        an Act; answered by a Result

@@ -161,7 +161,7 @@ func (d *Demo) mention(m faketelegram.Message, text string) {
 		entities = append(entities, c)
 	}
 	for _, word := range strings.Fields(text) {
-		if a, mentioned := d.people.mentioned(word); mentioned {
+		if a := d.people.mentioned(word); a.Name != "" {
 			before, _, _ := strings.Cut(text, word)
 			entities = append(entities, map[string]any{
 				"type": "text_mention", "offset": len(utf16.Encode([]rune(before))), "length": len(word),

@@ -108,7 +108,7 @@ func (d *Demo) routes() http.Handler {
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) { answer(w, d.state(), nil) })
 	mux.HandleFunc("GET /menu", func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
-		by, _ := d.people.named(query.Get("as"))
+		by := d.people.named(query.Get("as"))
 		chat, l := query.Get("chat"), languageOf(query.Get("language"))
 		answer(w, map[string]any{Telegram: d.telegramMenu(chat, by, l), Discord: d.discordMenu(chat, by, l)}, nil)
 	})
@@ -175,8 +175,8 @@ func (d *Demo) serveEvents(w http.ResponseWriter, r *http.Request) {
 
 // act does what an Act says.
 func (d *Demo) act(a Act) (result any, err error) {
-	by, known := d.people.named(a.As)
-	if !known || a.Kind == "press" && d.feed.seen(a).Kind != KindMessage {
+	by := d.people.named(a.As)
+	if by.Name == "" || a.Kind == "press" && d.feed.seen(a).Kind != KindMessage {
 		return nil, errNotThere
 	}
 	if a.Side != Discord {

@@ -71,11 +71,10 @@ function showTelegramPlace(typing) {
 
 /** The people in the channel, each with what can be done with them. */
 function members() {
-	const entries = menu.discord.filter(({ person }) => person);
-	if (entries.length === 0) return [];
+	if (menu.discord.length === 0) return [];
 	return state.askers.map(({ name }) => element("details", { className: "member", name: "member", "aria-label": titled(name) },
 		element("summary", {}, titled(name)),
-		...entries.map((entry) => {
+		...menu.discord.map((entry) => {
 			const button = element("button", { type: "button", className: "button" }, entry.label);
 			button.addEventListener("click", () => {
 				button.closest("details").open = false;
@@ -142,19 +141,10 @@ const composer = new Composer(suggestions, (text, replyTo) => {
 function suggestions(text) {
 	const last = text.match(/\S*$/)[0];
 	if (/^\/\w*$/.test(text)) {
-		return commands().filter(({ value }) => value.startsWith(text));
+		return menu.telegram.map(({ command, description }) => ({ value: "/" + command, note: description })).filter(({ value }) => value.startsWith(text));
 	}
 	if (!last.startsWith("@")) return [];
 	return state.askers.map(({ name }) => ({ value: "@" + name, note: "" })).filter(({ value }) => value.startsWith(last));
-}
-
-/** The commands of both menus. */
-function commands() {
-	const found = new Map(menu.telegram.map(({ command, description }) => ["/" + command, description]));
-	for (const command of menu.discord.filter(({ person }) => !person)) {
-		found.set("/" + command.name, command.description);
-	}
-	return [...found].map(([value, note]) => ({ value, note }));
 }
 
 /** What each kind of event does. */
