@@ -229,7 +229,7 @@ func TestPointsAreBoundedInNumber(t *testing.T) {
 		all = append(all, seen(ago, "12345.678901234567"))
 	}
 	all = thinned(all)
-	if oldest, stored := now.Sub(all[0].At), len(encode(all)); len(all) != maxPoints || oldest < 30*day || stored > 128<<10 {
+	if oldest, stored := now.Sub(all[0].At), len(encode(all)); len(all) != maxPoints || oldest < 30*day || oldest > maxAge || stored > 128<<10 {
 		t.Errorf("%d points, the oldest is %v old, %d bytes are stored", len(all), oldest, stored)
 	}
 	for i, p := range all[1:] {
