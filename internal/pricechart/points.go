@@ -79,7 +79,7 @@ func known(seen []point, quote core.Quote, from, to time.Time) []point {
 }
 
 // before returns the price from which it takes a change in per cent to get to
-// price, or 0 if there is none.
+// price, or 0 if that cannot be told.
 func before(price decimal.Decimal, percent decimal.NullDecimal) decimal.Decimal {
 	factor := percent.Decimal.Shift(-2).Add(decimal.New(1, 0))
 	if !percent.Valid || !factor.IsPositive() {

@@ -60,7 +60,7 @@ func (f *feed) find(side, id string) int {
 	return slices.IndexFunc(f.events, func(e Event) bool { return e.lasts() && e.Side == side && e.ID == id })
 }
 
-// message returns the message of an ID as it is now; without a Kind if there is none.
+// message returns the message of an ID as it is now; it has no Kind if nobody wrote it.
 func (f *feed) message(side, id string) Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()

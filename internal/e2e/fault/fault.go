@@ -17,7 +17,7 @@ import (
 	"herald/internal/demo/fake/services"
 )
 
-// Fault is one way in which a service fails. The zero Fault is none.
+// Fault is one way in which a service fails. The zero Fault changes nothing.
 type Fault struct {
 	// Name is unique among the faults of a service.
 	Name   string
