@@ -103,8 +103,8 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		cause    func(*testing.T, *e2etest.Everything)
 		wants    string
 	}{
-		"unreachable": {nil, func(_ *testing.T, e *e2etest.Everything) { e.World.Partner.SetFault(fault.Refuse()) },
-			"FAIL .*cannot be reached or is down: .*connection refused\n +look at PARTNER_BASE_URL"},
+		"unreachable": {nil, func(_ *testing.T, e *e2etest.Everything) { e.World.Partner.SetFault(fault.Drop()) },
+			"FAIL .*cannot be reached or is down: .*the connection was closed before a response\n +look at PARTNER_BASE_URL"},
 		"a clock that is off": {[]string{"PARTNER_SECRET_KEY=another-secret-key"},
 			func(t *testing.T, e *e2etest.Everything) { put(t, e, fault.Partner, "clock an hour fast") },
 			"its clock is (59m5[0-9]s|1h0m[0-9]+s) ahead of this machine's\n +refuses the credentials.*\n" +

@@ -85,7 +85,7 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 		stores = append(stores, b.disk)
 	}
 	b.quotes = pricechart.NewQuotes(tokenID(b.cfg.Market), stores, b.log)
-	recorded := pricechart.Recorded(price.Price, b.quotes)
+	recorded := pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
 	if b.cfg.Discord.Presence {
 		t := &ticker{
 			symbol: symbol, language: b.cfg.Answers.Language, last: price.Price.Last, price: recorded,

@@ -33,7 +33,7 @@ type discordMessage struct {
 
 func (c *discordCrowd) actions() map[string]func(*rapid.T, services.Person) {
 	return map[string]func(*rapid.T, services.Person){
-		"discord: a command": c.command, "discord: a press": c.press, "discord: a modal": c.submit, "discord: choices": c.choices,
+		"discord: a command": c.command, "discord: a press": c.press, "discord: a modal": c.submit,
 	}
 }
 
@@ -110,13 +110,6 @@ func (c *discordCrowd) submit(rt *rapid.T, _ services.Person) {
 	c.seen["Discord: a modal was sent"]++
 }
 
-func (c *discordCrowd) choices(rt *rapid.T, p services.Person) {
-	i := c.as(rt, p)
-	i.Command, i.Focused = "exists", "platform"
-	i.Options = map[string]string{"platform": rapid.SampledFrom([]string{"", "t", "Zz"}).Draw(rt, "typed")}
-	c.ask(rt, i)
-}
-
 // ask waits for the answer and judges what was shown meanwhile.
 func (c *discordCrowd) ask(rt *rapid.T, i fakediscord.Interaction) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), e2etest.Patience)
@@ -146,8 +139,8 @@ func (c *discordCrowd) ask(rt *rapid.T, i fakediscord.Interaction) {
 		}
 		c.see(rt, "Discord", "a message", reader, m.Everything())
 	}
-	shown, _ := json.Marshal([]any{answer.Modal, answer.Choices})
-	c.see(rt, "Discord", "a modal or choices", user, string(shown))
+	shown, _ := json.Marshal(answer.Modal)
+	c.see(rt, "Discord", "a modal", user, string(shown))
 	if answer.Modal != nil {
 		c.modals = append(c.modals, pending)
 	}

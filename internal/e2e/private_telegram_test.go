@@ -41,7 +41,6 @@ func (c *telegramCrowd) actions() map[string]func(*rapid.T, services.Person) {
 		"telegram: an ephemeral command":  c.ephemeral,
 		"telegram: a reply to a question": c.reply,
 		"telegram: a press":               c.press,
-		"telegram: an inline query":       c.inline,
 	}
 }
 
@@ -124,35 +123,13 @@ func (c *telegramCrowd) press(rt *rapid.T, p services.Person) {
 		return
 	}
 	state := rapid.SampledFrom(c.states(rt, buttons(m))).Draw(rt, "state")
-	switch {
-	case m.Inline != "":
-		c.fake.PressInline(e2etest.TelegramID(p), m.Inline, state)
-	case m.Ephemeral != 0:
+	if m.Ephemeral != 0 {
 		c.fake.PressEphemeral(inChat(m.Chat), m.Ephemeral, state)
-	default:
+	} else {
 		c.fake.Press(e2etest.TelegramID(p), inChat(m.Chat), m.ID, state)
 	}
 	c.await(rt)
 	c.seen["Telegram: a button was pressed"]++
-}
-
-func (c *telegramCrowd) inline(rt *rapid.T, p services.Person) {
-	query := rapid.SampledFrom([]string{
-		"", "price", "price 7d", "supply", c.world.World.Idle.Hex(), "mylogins", "exists", "verify " + c.world.World.Idle.Hex(), "exists 12",
-	}).Draw(rt, "query")
-	id := c.fake.Inline(e2etest.TelegramID(p), query, "")
-	c.await(rt)
-	for _, a := range c.fake.InlineAnswers() {
-		if a.QueryID != id || len(a.Results) == 0 {
-			continue
-		}
-		c.seen["Telegram: an inline result"]++
-		m, sent := c.fake.Choose(id, rapid.SampledFrom(a.Results).Draw(rt, "result").ID, inChat(listedGroup))
-		if sent && len(buttons(m)) > 0 {
-			c.fake.PressInline(e2etest.TelegramID(p), m.Inline, rapid.SampledFrom(buttons(m)).Draw(rt, "button"))
-			c.await(rt)
-		}
-	}
 }
 
 // await has what is queued handled, and judges what was shown since.

@@ -1,26 +1,21 @@
 package e2e
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
-	"maps"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
+	"herald/internal/chat"
 	"herald/internal/demo/fake/services"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
+	"herald/internal/words"
 )
 
 var privateDraw = flag.Duration("private.draw", time.Second, "how long commands, presses and failures are drawn for each way in")
@@ -74,6 +69,8 @@ type crowd struct {
 	seen     map[string]int // by platform and kind
 }
 
+const serviceName = "Zebra Passport"
+
 // listedGroup and listedServer are in MODERATOR_CHATS, other ones are not.
 const (
 	listedGroup, otherGroup   = -1001, -1002
@@ -81,7 +78,7 @@ const (
 )
 
 func newCrowd(t *testing.T, language string, byHTTP bool) *crowd {
-	s := &crowd{world: e2etest.Sandbox(t), seen: map[string]int{}, verdicts: verdicts(t)}
+	s := &crowd{world: e2etest.Sandbox(t), seen: map[string]int{}, verdicts: verdicts()}
 	for _, p := range s.people() {
 		s.personal = append(s.personal, p.UID("Telegram"), p.UID("Discord"))
 	}
@@ -92,7 +89,7 @@ func newCrowd(t *testing.T, language string, byHTTP bool) *crowd {
 	if byHTTP {
 		way = slices.Concat(e2etest.Webhook(s.telegram.fake), e2etest.Interactions(s.discord.fake))
 	}
-	bot := e2etest.ServeReady(t, s.world, append(way, "CHAT_LANGUAGE="+language, "SERVICE_NAME=Zebra Passport",
+	bot := e2etest.ServeReady(t, s.world, append(way, "CHAT_LANGUAGE="+language, "SERVICE_NAME="+serviceName,
 		"EXPLORER_URL=https://explorer.example", "STAKING_PENDING_METHOD="+services.PendingMethod, "STALE_FOR=0s",
 		fmt.Sprintf("MODERATOR_CHATS=telegram:%d,discord:%s", listedGroup, listedServer))...)
 	if byHTTP {
@@ -210,67 +207,24 @@ func (s *crowd) see(rt rapid.TB, platform, how string, reader *services.Person, 
 func (s *crowd) unseen() []string {
 	return slices.DeleteFunc([]string{
 		"Telegram: public", "Telegram: a verdict", "Telegram: logins", "Telegram: a question was answered", "Telegram: a button was pressed",
-		"Telegram: an ephemeral answer", "Telegram: an inline result",
+		"Telegram: an ephemeral answer",
 		"Discord: public", "Discord: a verdict", "Discord: logins", "Discord: a modal was sent", "Discord: a button was pressed",
 	}, func(kind string) bool { return s.seen[kind] > 0 })
 }
 
-var (
-	// privateKeys begin the messages of private commands' answers.
-	privateKeys = regexp.MustCompile(`^(exists|verify|logins)\.`)
-	placeholder = regexp.MustCompile(`\{[^}]*\}`)
-)
-
 // verdicts are what only answers to private commands say, in lower case and in
-// every language: the parts between the placeholders of their messages that are in
-// no other message.
-func verdicts(t *testing.T) (private []string) {
-	t.Helper()
-	files, err := filepath.Glob("../words/locales/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d languages, %v", len(files), err)
-	}
-	var others strings.Builder
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		messages := map[string]any{}
-		if err := json.Unmarshal(content, &messages); err != nil {
-			t.Fatal(err)
-		}
-		for key, message := range messages {
-			forms := []any{message}
-			if plural, ok := message.(map[string]any); ok {
-				forms = slices.Collect(maps.Values(plural))
-			}
-			for _, form := range forms {
-				text := strings.ToLower(e2etest.Plain(form.(string)))
-				if !privateKeys.MatchString(key) || key == "exists.menu" || key == "exists.service" {
-					others.WriteString(text + "\n")
-					continue
-				}
-				for _, part := range placeholder.Split(text, -1) {
-					if part = strings.Trim(part, " .,:;()"); utf8.RuneCountInString(part) >= minVerdict(part) {
-						private = append(private, part)
-					}
-				}
+// every language.
+func verdicts() (all []string) {
+	for _, l := range chat.Languages() {
+		for _, platform := range []string{"Telegram", "Discord", "EVM"} {
+			for _, key := range []string{
+				"exists.no", "exists.you.yes", "exists.you.no", "exists.they.yes", "exists.they.no", "logins.none_text",
+				"verify.you.yes", "verify.you.no", "verify.they.yes", "verify.they.no",
+			} {
+				said := words.Say(l, chat.SayWith(key, chat.Values{"platform": chat.Plain(platform), "service": chat.Plain(serviceName)}))
+				all = append(all, strings.ToLower(e2etest.Plain(said)))
 			}
 		}
 	}
-	private = slices.DeleteFunc(private, func(v string) bool { return strings.Contains(others.String(), v) })
-	slices.Sort(private)
-	if private = slices.Compact(private); len(private) < 10 {
-		t.Fatalf("only %d verdicts: %q", len(private), private)
-	}
-	return private
-}
-
-// minVerdict is how many characters tell one verdict from other words.
-func minVerdict(text string) int {
-	if strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
-		return 3
-	}
-	return 8
+	return all
 }

@@ -112,7 +112,7 @@ func tryWarm(t *testing.T, e truth.Expectation, settings []string) {
 		tr.askUntil(t, q, within, func(got truth.Outcomes) bool {
 			asked := stand.Requests() != before && time.Since(began) > trialTTL
 			if q.needs(e.Service) && got.All(truth.Right) && (!asked || !e.Want(q.Question, q.staker).All(truth.Right)) {
-				return q.Command == "status" // which may only tell how earlier calls went
+				return false
 			}
 			check(t, e, q, got, true)
 			return true
@@ -158,15 +158,5 @@ func (tr *trial) recover(t *testing.T, e truth.Expectation) {
 			check(t, e, q, got, true)
 			return false
 		})
-	}
-}
-
-func TestTrialsAskEveryCommand(t *testing.T) {
-	t.Parallel()
-	tr := newTrial(t)
-	for _, c := range tr.bot.Router.Commands() {
-		if !slices.ContainsFunc(tr.queries, func(q query) bool { return q.Command == c.Name }) && c.Name != "help" {
-			t.Errorf("no query asks /%s: add one to queries in trial_test.go", c.Name)
-		}
 	}
 }

@@ -62,14 +62,6 @@ func (p picture) say(key string) string {
 	return ""
 }
 
-// moment returns the label of a time: hours for up to a day, else days.
-func (p picture) moment(t time.Time) string {
-	if p.to.Sub(p.from) <= day {
-		return t.UTC().Format("15:04")
-	}
-	return t.UTC().Format(p.language.Info().Day)
-}
-
 // font must be loaded before go-chart needs it: go-chart checks without its lock
 // whether it has loaded it.
 var font = sync.OnceValues(chart.GetDefaultFont)
@@ -80,7 +72,7 @@ func canDraw(text string) bool {
 	return err == nil && !slices.ContainsFunc([]rune(text), func(r rune) bool { return letters.Index(r) == 0 })
 }
 
-// A white background is readable in dark apps too. Lines and rings differ in form,
+// A white background is readable in dark apps too. Lines and dots differ in form,
 // so that nobody depends on the colours.
 var (
 	background    = drawing.ColorWhite
@@ -89,14 +81,13 @@ var (
 	seenColor     = drawing.Color{R: 29, G: 78, B: 216, A: 255}
 	estimateColor = drawing.Color{R: 154, G: 69, B: 6, A: 255}
 
-	filled         = chart.Style{FillColor: background, StrokeColor: background}
-	axisStyle      = chart.Style{FontColor: textColor, FontSize: 10, StrokeColor: textColor, StrokeWidth: 1}
-	gridStyle      = chart.Style{StrokeColor: gridColor, StrokeWidth: 1}
-	seenStyle      = chart.Style{StrokeColor: seenColor, StrokeWidth: 2.5}
-	estimateStyle  = chart.Style{StrokeColor: estimateColor, StrokeWidth: 2, StrokeDashArray: []float64{6, 5}}
-	dotStyle       = chart.Style{StrokeWidth: chart.Disabled, DotColor: seenColor, DotWidth: 3.5}
-	ringStyle      = chart.Style{StrokeWidth: chart.Disabled, DotColor: estimateColor, DotWidth: 5}
-	ringInnerStyle = chart.Style{StrokeWidth: chart.Disabled, DotColor: background, DotWidth: 2.5}
+	filled        = chart.Style{FillColor: background, StrokeColor: background}
+	axisStyle     = chart.Style{FontColor: textColor, FontSize: 10, StrokeColor: textColor, StrokeWidth: 1}
+	gridStyle     = chart.Style{StrokeColor: gridColor, StrokeWidth: 1}
+	seenStyle     = chart.Style{StrokeColor: seenColor, StrokeWidth: 2.5}
+	estimateStyle = chart.Style{StrokeColor: estimateColor, StrokeWidth: 2, StrokeDashArray: []float64{6, 5}}
+	dotStyle      = chart.Style{StrokeWidth: chart.Disabled, DotColor: seenColor, DotWidth: 3.5}
+	guessStyle    = chart.Style{StrokeWidth: chart.Disabled, DotColor: estimateColor, DotWidth: 5}
 )
 
 // draw returns the picture as a PNG without transparency.
@@ -158,10 +149,10 @@ func niceStep(step float64) float64 {
 // timeTicks returns the labels of the time axis, at round times in UTC. Both ends
 // of the axis have a tick without a label.
 func (p picture) timeTicks() []chart.Tick {
-	period, step := p.to.Sub(p.from), 5*day
+	period, step, layout := p.to.Sub(p.from), 5*day, p.language.Info().Day
 	switch {
 	case period <= day:
-		step = 4 * time.Hour
+		step, layout = 4*time.Hour, "15:04"
 	case period <= 7*day:
 		step = day
 	}
@@ -169,14 +160,14 @@ func (p picture) timeTicks() []chart.Tick {
 	// A label close to an end would leave the picture, or run into the prices.
 	margin := period / 24
 	for at := p.from.UTC().Add(margin).Truncate(step).Add(step); at.Before(p.to.Add(-margin)); at = at.Add(step) {
-		ticks = append(ticks, chart.Tick{Value: float64(at.Unix()), Label: p.moment(at)})
+		ticks = append(ticks, chart.Tick{Value: float64(at.Unix()), Label: at.Format(layout)})
 	}
 	return append(ticks, chart.Tick{Value: float64(p.to.Unix())})
 }
 
 // series returns the lines and marks: a line through each run of points that were
-// seen, a dashed one to each estimate, a ring at each estimate, and a dot at the
-// newest point and wherever a run is a single point.
+// seen, a dashed one to each estimate, a large dot at each estimate, and a dot at
+// the newest point and wherever a run is a single point.
 func (p picture) series() []chart.Series {
 	var lines []chart.Series
 	add := func(style chart.Style, points []point) {
@@ -189,7 +180,7 @@ func (p picture) series() []chart.Series {
 			lines = append(lines, line)
 		}
 	}
-	var run, dots, rings []point
+	var run, dots, guesses []point
 	endRun := func() {
 		if len(run) == 1 {
 			dots = append(dots, run...)
@@ -207,7 +198,7 @@ func (p picture) series() []chart.Series {
 			endRun()
 		}
 		if point.Estimated {
-			rings = append(rings, point)
+			guesses = append(guesses, point)
 		} else {
 			run = append(run, point)
 		}
@@ -217,43 +208,31 @@ func (p picture) series() []chart.Series {
 	}
 	endRun()
 	add(dotStyle, dots)
-	add(ringStyle, rings)
-	add(ringInnerStyle, rings)
+	add(guessStyle, guesses)
 	return lines
 }
 
-// heading draws the title, and below it what the kinds of points in the picture
-// mean.
+// heading draws the title, and below it what the lines in the picture mean, each in
+// the colour of its line.
 func (p picture) heading(r chart.Renderer, _ chart.Box, font chart.Style) {
-	const left, titleLine, legendLine, sample = 24, 24, 46, 32
-	text := func(words string, x, y int, size float64) (right int) {
-		style := chart.Style{FontColor: textColor, FontSize: size}.InheritFrom(font)
+	const left, titleLine, legendLine = 24, 24, 46
+	text := func(words string, x, y int, style chart.Style) (right int) {
+		style = style.InheritFrom(font)
 		chart.Draw.Text(r, words, x, y, style)
 		return x + chart.Draw.MeasureText(r, words, style).Width()
 	}
-	text(p.say("chart.title"), left, titleLine, 13)
-	x, middle := left, legendLine-4
+	text(p.say("chart.title"), left, titleLine, chart.Style{FontColor: textColor, FontSize: 13})
+	x := left
 	for _, kind := range []struct {
-		key       string
+		line, key string
 		estimated bool
-		line      chart.Style
-		marks     []chart.Style
+		color     drawing.Color
 	}{
-		{key: "chart.seen", line: seenStyle},
-		{key: "chart.estimated", estimated: true, line: estimateStyle, marks: []chart.Style{ringStyle, ringInnerStyle}},
+		{line: "—— ", key: "chart.seen", color: seenColor},
+		{line: "– – – ", key: "chart.estimated", estimated: true, color: estimateColor},
 	} {
-		if !slices.ContainsFunc(p.points, func(p point) bool { return p.Estimated == kind.estimated }) {
-			continue
+		if slices.ContainsFunc(p.points, func(p point) bool { return p.Estimated == kind.estimated }) {
+			x = text(kind.line+p.say(kind.key), x, legendLine, chart.Style{FontColor: kind.color, FontSize: 10}) + 24
 		}
-		kind.line.GetStrokeOptions().WriteToRenderer(r)
-		r.MoveTo(x, middle)
-		r.LineTo(x+sample, middle)
-		r.Stroke()
-		for _, mark := range kind.marks {
-			mark.GetDotOptions().WriteDrawingOptionsToRenderer(r)
-			r.Circle(mark.DotWidth, x+sample/2, middle)
-			r.FillStroke()
-		}
-		x = text(p.say(kind.key), x+sample+8, legendLine, 10) + 24
 	}
 }

@@ -31,51 +31,22 @@ func (p point) plausible() bool {
 
 func byTime(a, b point) int { return a.At.Compare(b.At) }
 
-// maxAge is for how long points are kept.
-const maxAge = 90 * 24 * time.Hour
+const (
+	// step is how far apart points are kept.
+	step = 15 * time.Minute
+	// maxAge is for how long a store keeps points: the longest period and a day.
+	maxAge = 31 * 24 * time.Hour
+	// maxPoints are kept, the newest ones. Their number counts and not their age,
+	// because a clock may be wrong: one point with a time far ahead must not make
+	// all others too old to keep.
+	maxPoints = int(maxAge / step)
+)
 
-// tiers say how finely points are kept: one in each step, up to an age. A picture
-// of 24 hours, 7 or 30 days then has 288, 586 or 898 points, and room for about
-// 700 side by side.
-var tiers = []struct{ age, step time.Duration }{
-	{25 * time.Hour, 5 * time.Minute},
-	{8 * 24 * time.Hour, 30 * time.Minute},
-	{maxAge, maxGap},
-}
-
-// maxGap is how much older than the next point a point counts as, at most. So one
-// point with a time far ahead, from a wrong clock, does not make all others too
-// old to keep.
-const maxGap = 2 * time.Hour
-
-// thinned sorts points by time and removes those that the tiers do not keep: the
-// first of each step stays. Ages are counted from the newest point, because this
-// machine's clock may be wrong.
+// thinned sorts points by time and keeps the first of each step.
 func thinned(points []point) []point {
 	slices.SortStableFunc(points, byTime)
-	ages := make([]time.Duration, len(points))
-	for i := len(points) - 2; i >= 0; i-- {
-		ages[i] = ages[i+1] + min(points[i+1].At.Sub(points[i].At), maxGap)
-	}
-	kept := points[:0]
-	for i, p := range points {
-		step := stepAt(ages[i])
-		if n := len(kept); step == 0 || n > 0 && kept[n-1].At.Truncate(step).Equal(p.At.Truncate(step)) {
-			continue
-		}
-		kept = append(kept, p)
-	}
-	return kept
-}
-
-// stepAt returns the step of points of an age; 0 if they are not kept.
-func stepAt(age time.Duration) time.Duration {
-	for _, tier := range tiers {
-		if age < tier.age {
-			return tier.step
-		}
-	}
-	return 0
+	points = slices.CompactFunc(points, func(a, b point) bool { return a.At.Truncate(step).Equal(b.At.Truncate(step)) })
+	return points[max(0, len(points)-maxPoints):]
 }
 
 // known returns what is known of the time between from and to, sorted by time:
@@ -108,7 +79,7 @@ func known(seen []point, quote core.Quote, from, to time.Time) []point {
 }
 
 // before returns the price from which it takes a change in per cent to get to
-// price, or 0 if there is none.
+// price, or 0 if that cannot be told.
 func before(price decimal.Decimal, percent decimal.NullDecimal) decimal.Decimal {
 	factor := percent.Decimal.Shift(-2).Add(decimal.New(1, 0))
 	if !percent.Valid || !factor.IsPositive() {

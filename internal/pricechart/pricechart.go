@@ -115,21 +115,17 @@ func (c *Charts) fetch(ctx context.Context, s subject) (core.Chart, error) {
 	return drawn, nil
 }
 
-// Recorded returns a source of the same prices that adds each fresh one to quotes.
-func Recorded(prices core.Source[struct{}, core.Quote], quotes *Quotes) core.Source[struct{}, core.Quote] {
-	return recorded{prices: prices, quotes: quotes}
-}
-
-type recorded struct {
-	prices core.Source[struct{}, core.Quote]
-	quotes *Quotes
+// Recorded is a source of the same prices that adds each fresh one to Quotes.
+type Recorded struct {
+	Prices core.Source[struct{}, core.Quote]
+	Quotes *Quotes
 }
 
 // Get implements core.Source.
-func (r recorded) Get(ctx context.Context, none struct{}) (core.Snapshot[core.Quote], error) {
-	quote, err := r.prices.Get(ctx, none)
+func (r Recorded) Get(ctx context.Context, none struct{}) (core.Snapshot[core.Quote], error) {
+	quote, err := r.Prices.Get(ctx, none)
 	if err == nil && !quote.Stale {
-		r.quotes.Add(quote.Value)
+		r.Quotes.Add(quote.Value)
 	}
 	return quote, err
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"image/png"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -168,28 +167,6 @@ func TestAChartWithoutAPictureIsNotCached(t *testing.T) {
 	})
 }
 
-func TestADrawingThatFailsIsNotCached(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		drawn := 0
-		charts := drawnBy(func() ([]byte, error) {
-			switch drawn++; drawn {
-			case 1:
-				panic("a secret")
-			case 2:
-				return nil, errors.New("no font")
-			}
-			return []byte("png"), nil
-		})
-		quote := quoted("3", time.Now())
-		for n, want := range []string{"", "", "png"} {
-			c, err := charts.Chart(t.Context(), quote, day, chat.English)
-			if (err != nil) != (n < 2) || err != nil && strings.Contains(err.Error(), "a secret") || string(c.PNG) != want {
-				t.Errorf("drawing %d: %q, %v", n, c.PNG, err)
-			}
-		}
-	})
-}
-
 var now = time.Date(2026, 11, 21, 15, 47, 12, 0, time.UTC)
 
 func seen(ago time.Duration, price string) point {
@@ -254,7 +231,8 @@ func TestEveryFreshQuoteIsRecordedAndNothingElse(t *testing.T) {
 	}{"fresh": {false, nil, 1}, "stale": {true, nil, 0}, "failed": {false, errors.New("down"), 0}} {
 		quotes := NewQuotes("test", nil, nil)
 		want := core.Snapshot[core.Quote]{Value: quoted("1", time.Now()), Stale: test.stale}
-		source := Recorded(answers(func() (core.Snapshot[core.Quote], error) { return want, test.err }), quotes)
+		prices := answers(func() (core.Snapshot[core.Quote], error) { return want, test.err })
+		source := Recorded{Prices: prices, Quotes: quotes}
 		if got, err := source.Get(t.Context(), struct{}{}); got != want || err != test.err {
 			t.Errorf("%s became %+v, %v", name, got, err)
 		}

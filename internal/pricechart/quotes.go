@@ -22,8 +22,8 @@ const (
 	maxWait = 100 * time.Millisecond
 )
 
-// Quotes remembers the quotes seen of one token in the last 90 days, the finer
-// the younger they are. Safe for concurrent use.
+// Quotes remembers the quotes seen of one token in the last 31 days, one in 15
+// minutes. Safe for concurrent use.
 //
 // Memory holds all of them and answers. Each store has a copy, which outlives the
 // process and which replicas may share: it is loaded and merged with memory before
@@ -107,7 +107,12 @@ func (q *Quotes) sync() {
 func (q *Quotes) exchange(ctx context.Context) {
 	stored := make([][]byte, len(q.stores))
 	for i, store := range q.stores {
-		stored[i], _ = store.Load(ctx, q.key)
+		var found bool
+		if stored[i], found = store.Load(ctx, q.key); !found {
+			// Nothing is there, or the store was out of reach for a moment: to save now
+			// would replace what it has.
+			stored[i], _ = store.Load(ctx, q.key)
+		}
 		points, err := decode(stored[i])
 		if err != nil {
 			q.log.Warn("the stored quotes cannot be read", "err", err)

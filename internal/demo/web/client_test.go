@@ -18,9 +18,9 @@ import (
 	"herald/internal/demo/web"
 )
 
-// startDemo runs `bot demo --web` until it is told to stop or the test ends, and
-// gives the address of its page.
-func startDemo(t *testing.T) (url string, stop func()) {
+// startDemo runs `bot demo --web` until the test ends, and gives the address of its
+// page.
+func startDemo(t *testing.T) (url string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	printed, out := io.Pipe()
@@ -40,11 +40,11 @@ func startDemo(t *testing.T) (url string, stop func()) {
 	for lines.Scan() {
 		if url := regexp.MustCompile(`http://\S+`).FindString(lines.Text()); url != "" {
 			go func() { _, _ = io.Copy(io.Discard, printed) }()
-			return url, stop
+			return url
 		}
 	}
 	t.Fatal("the demo prints no address")
-	return "", stop
+	return ""
 }
 
 // client asks the demo as the page does, and remembers what it is told.
@@ -58,8 +58,7 @@ type client struct {
 // connect is a client of a new demo, once it is told what happens.
 func connect(t *testing.T) *client {
 	t.Helper()
-	url, _ := startDemo(t)
-	c := &client{T: t, url: strings.TrimSuffix(url, "/")}
+	c := &client{T: t, url: strings.TrimSuffix(startDemo(t), "/")}
 	ctx, stop := context.WithCancel(context.Background())
 	t.Cleanup(stop)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/events", nil)

@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,12 +11,9 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
 )
-
-// choicesTimeout is how long the page waits for choices, as Discord does:
-// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-callback
-const choicesTimeout = 3 * time.Second
 
 // seeDiscord shows what Discord is told to show. The server waits for it.
 func (d *Demo) seeDiscord(s fakediscord.Shown) {
@@ -56,15 +52,15 @@ func (d *Demo) discordEvent(kind string, i fakediscord.Interaction) Event {
 	return Event{Kind: kind, Side: Discord, Chat: Group, From: Bot}
 }
 
-func (d *Demo) actOnDiscord(ctx context.Context, a Act, by asker) (result any, err error) {
+func (d *Demo) actOnDiscord(a Act, by Asker) (result any, err error) {
 	i := fakediscord.Interaction{
-		UserID: by.discordID, Locale: languageOf(a.Language).discord, GuildID: discordGuild, ChannelID: discordChannel,
+		UserID: by.DiscordID, Locale: languageOf(a.Language).Info().Discord[0], GuildID: discordGuild, ChannelID: discordChannel,
 	}
 	if by.moderator {
 		i.Permissions = discordgo.PermissionManageGuild | discordgo.PermissionModerateMembers
 	}
 	if a.Chat == Private {
-		i.GuildID, i.ChannelID, i.Permissions = "", discordDirect+by.discordID[2:], 0
+		i.GuildID, i.ChannelID, i.Permissions = "", discordDirect+by.DiscordID[2:], 0
 	}
 	switch {
 	case a.Kind == "say" && !strings.HasPrefix(a.Text, "/"):
@@ -72,15 +68,11 @@ func (d *Demo) actOnDiscord(ctx context.Context, a Act, by asker) (result any, e
 		said.From, said.ID, said.Message = a.As, fmt.Sprint("t", time.Now().UnixNano()), encoded(map[string]any{"text": a.Text})
 		d.feed.add(said)
 	case a.Kind == "say":
-		f, hint := d.fill(a.Text, d.offered(by, a.Chat))
-		if hint == "" {
-			hint = f.missing()
-		}
-		return d.use(a, f, hint, i)
+		name, words, _ := strings.Cut(a.Text[1:], " ")
+		return d.use(a, by, name, strings.Fields(words), i)
 	case a.Kind == "pick":
-		target, _ := d.people.named(a.Target)
-		i.Target = target.discordID
-		return d.use(a, form{command: find(d.offered(by, a.Chat), a.Text)}, "", i)
+		i.Target = d.people.named(a.Target).DiscordID
+		return d.use(a, by, a.Text, nil, i)
 	case a.Kind == "press":
 		i.Button, i.On = a.Button, &fakediscord.Message{ID: a.Message}
 		_, err = d.Discord.Push(i)
@@ -90,15 +82,13 @@ func (d *Demo) actOnDiscord(ctx context.Context, a Act, by asker) (result any, e
 			return nil, errNotThere
 		}
 		_, err = d.Discord.Push(opened.Submit(a.Values))
-	case a.Kind == "complete":
-		return Result{Choices: d.choices(ctx, a.Text, by, a.Chat, i)}, nil
 	}
 	return Result{}, err
 }
 
 // offered returns the registered commands that an asker's app lists in a chat. Each
 // command that asks for a permission asks for one that a moderator has.
-func (d *Demo) offered(by asker, chat string) (all []*discordgo.ApplicationCommand) {
+func (d *Demo) offered(by Asker, chat string) (all []*discordgo.ApplicationCommand) {
 	where := discordgo.InteractionContextGuild
 	if chat == Private {
 		where = discordgo.InteractionContextBotDM
@@ -109,148 +99,72 @@ func (d *Demo) offered(by asker, chat string) (all []*discordgo.ApplicationComma
 	})
 }
 
-func (d *Demo) discordMenu(chat string, by asker, in language) []map[string]any {
+// discordMenu returns what an asker's app lists for a person.
+func (d *Demo) discordMenu(chat string, by Asker, l chat.Language) []map[string]any {
 	menu := []map[string]any{}
-	inLocale := func(texts *map[discordgo.Locale]string, otherwise string) string {
-		if texts != nil && (*texts)[discordgo.Locale(in.discord)] != "" {
-			return (*texts)[discordgo.Locale(in.discord)]
-		}
-		return otherwise
-	}
 	for _, c := range d.offered(by, chat) {
-		menu = append(menu, map[string]any{
-			"person": c.Type == discordgo.UserApplicationCommand, "name": c.Name,
-			"label": inLocale(c.NameLocalizations, c.Name), "description": inLocale(c.DescriptionLocalizations, c.Description),
-		})
+		if c.Type != discordgo.UserApplicationCommand {
+			continue
+		}
+		label := c.Name
+		if c.NameLocalizations != nil {
+			label = cmp.Or((*c.NameLocalizations)[discordgo.Locale(l.Info().Discord[0])], label)
+		}
+		menu = append(menu, map[string]any{"name": c.Name, "label": label})
 	}
 	return menu
 }
 
-// use sends a command as it is filled in, and shows that it was used. With a hint,
-// which is why Discord's app would not send it, it is not sent.
-func (d *Demo) use(a Act, f form, hint string, i fakediscord.Interaction) (any, error) {
-	if f.command == nil {
-		hint = "There is no command " + strings.Fields(a.Text)[0] + " here."
+// use sends a command with its options and shows that it was used. The hint, in
+// English like the page, says why Discord's app would not send it.
+func (d *Demo) use(a Act, by Asker, name string, words []string, i fakediscord.Interaction) (any, error) {
+	offered := d.offered(by, a.Chat)
+	n := slices.IndexFunc(offered, func(c *discordgo.ApplicationCommand) bool { return c.Name == name })
+	if n < 0 {
+		return Result{Hint: "There is no command /" + name + " here."}, nil
 	}
-	if hint != "" {
+	if hint := d.fill(&i, offered[n], words); hint != "" {
 		return Result{Hint: hint}, nil
 	}
-	f.into(&i)
 	options := []map[string]string{}
-	for _, o := range f.command.Options {
-		if value, filled := f.values[o.Name]; filled {
-			options = append(options, map[string]string{"name": o.Name, "value": cmp.Or(d.people.onDiscord(value), value)})
+	for _, o := range offered[n].Options {
+		if value := cmp.Or(d.people.onDiscord(i.Users[o.Name]), i.Options[o.Name]); value != "" {
+			options = append(options, map[string]string{"name": o.Name, "value": value})
 		}
 	}
 	p, deliver := d.Discord.Keep(i)
 	asked := d.discordEvent(KindAsked, i)
 	asked.From, asked.ID, asked.For = a.As, p.ID, a.As
-	asked.Message = encoded(map[string]any{"command": i.Command, "options": options, "target": d.people.onDiscord(i.Target)})
+	asked.Message = encoded(map[string]any{"command": name, "options": options, "target": d.people.onDiscord(i.Target)})
 	d.feed.add(asked)
 	return Result{}, deliver()
 }
 
-// form is a command as it is filled in.
-type form struct {
-	command *discordgo.ApplicationCommand
-	values  map[string]string // by option: texts and user IDs
-	last    *discordgo.ApplicationCommandOption
-}
-
-func find(all []*discordgo.ApplicationCommand, name string) *discordgo.ApplicationCommand {
-	for _, c := range all {
-		if c.Name == name {
-			return c
+// fill makes the interaction the use of a command. Each word goes to the first free
+// option of its kind: a mention to one for a person.
+func (d *Demo) fill(i *fakediscord.Interaction, command *discordgo.ApplicationCommand, words []string) (hint string) {
+	i.Command, i.Options, i.Users = command.Name, map[string]string{}, map[string]string{}
+	free := slices.Clone(command.Options)
+	for _, word := range words {
+		person := d.people.mentioned(word)
+		mentioned := person.Name != ""
+		n := slices.IndexFunc(free, func(o *discordgo.ApplicationCommandOption) bool {
+			return (o.Type == discordgo.ApplicationCommandOptionUser) == mentioned
+		})
+		switch {
+		case n < 0:
+			return fmt.Sprintf("/%s has no option left for %q.", command.Name, word)
+		case mentioned:
+			i.Users[free[n].Name] = person.DiscordID
+		default:
+			i.Options[free[n].Name] = word
 		}
+		free = slices.Delete(free, n, n+1)
 	}
-	return nil
-}
-
-func isPerson(o *discordgo.ApplicationCommandOption) bool {
-	return o.Type == discordgo.ApplicationCommandOptionUser
-}
-
-// fill fills in the options of the command that a line begins with, as a person
-// would in Discord's app, in order. The hint, in English like the page, says why the
-// app would not take it.
-func (d *Demo) fill(line string, commands []*discordgo.ApplicationCommand) (f form, hint string) {
-	words := strings.Fields(line)
-	f = form{command: find(commands, strings.TrimPrefix(words[0], "/")), values: map[string]string{}}
-	for _, word := range words[1:] {
-		person, mentioned := d.people.mentioned(word)
-		if f.last = f.free(mentioned); f.last == nil {
-			return f, fmt.Sprintf("%s has no option left for %q.", words[0], word)
-		}
-		f.values[f.last.Name] = cmp.Or(person.discordID, word)
-	}
-	return f, ""
-}
-
-// free returns the first option for a person, or for a text, that is not filled in,
-// or nil.
-func (f form) free(person bool) *discordgo.ApplicationCommandOption {
-	if f.command == nil {
-		return nil
-	}
-	for _, o := range f.command.Options {
-		if _, filled := f.values[o.Name]; !filled && isPerson(o) == person {
-			return o
-		}
-	}
-	return nil
-}
-
-// missing returns the hint for a required option that is not filled in, or "".
-func (f form) missing() (hint string) {
-	for _, person := range []bool{true, false} {
-		if o := f.free(person); o != nil && o.Required {
-			return fmt.Sprintf("/%s needs its option %q.", f.command.Name, o.Name)
+	for _, o := range free {
+		if o.Required {
+			return fmt.Sprintf("/%s needs its option %q.", command.Name, o.Name)
 		}
 	}
 	return ""
-}
-
-// into makes the interaction the use of the command.
-func (f form) into(i *fakediscord.Interaction) {
-	i.Command, i.Options, i.Users = f.command.Name, map[string]string{}, map[string]string{}
-	for _, o := range f.command.Options {
-		value, filled := f.values[o.Name]
-		switch {
-		case filled && isPerson(o):
-			i.Users[o.Name] = value
-		case filled:
-			i.Options[o.Name] = value
-		}
-	}
-}
-
-// choices returns the choices for the option that is being typed: the last one, or
-// after a space the next. The page itself offers people.
-func (d *Demo) choices(ctx context.Context, text string, by asker, chat string, i fakediscord.Interaction) any {
-	none := []string{}
-	if !strings.HasPrefix(text, "/") {
-		return none
-	}
-	f, hint := d.fill(text, d.offered(by, chat))
-	if strings.HasSuffix(text, " ") {
-		if f.last = f.free(false); f.last != nil {
-			f.values[f.last.Name] = ""
-		}
-	}
-	if hint != "" || f.last == nil || !f.last.Autocomplete {
-		return none
-	}
-	f.into(&i)
-	i.Focused = f.last.Name
-	p, err := d.Discord.Push(i)
-	if err != nil {
-		return none
-	}
-	ctx, cancel := context.WithTimeout(ctx, choicesTimeout)
-	defer cancel()
-	answer, err := p.First(ctx)
-	if err != nil || answer.Choices == nil {
-		return none
-	}
-	return answer.Choices
 }

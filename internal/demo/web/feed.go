@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -22,19 +21,15 @@ type feed struct {
 func newFeed() *feed { return &feed{last: 1, changed: make(chan struct{})} }
 
 // add tells an event. One that lasts, or KindGone, takes the place of the one with
-// its ID; KindReset of all.
+// its ID.
 func (f *feed) add(e Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.last++
 	e.number = f.last
-	i := f.find(e.Side, e.ID)
-	switch {
-	case e.Kind == KindReset:
-		f.events = []Event{e}
-	case i >= 0 && (e.lasts() || e.Kind == KindGone):
+	if i := f.find(e.Side, e.ID); i >= 0 && (e.lasts() || e.Kind == KindGone) {
 		f.events[i] = e
-	default:
+	} else {
 		f.events = append(f.events, e)
 	}
 	f.events = f.events[max(0, len(f.events)-maxEvents):]
@@ -65,7 +60,7 @@ func (f *feed) find(side, id string) int {
 	return slices.IndexFunc(f.events, func(e Event) bool { return e.lasts() && e.Side == side && e.ID == id })
 }
 
-// message returns the message of an ID as it is now; without a Kind if there is none.
+// message returns the message of an ID as it is now; it has no Kind if nobody wrote it.
 func (f *feed) message(side, id string) Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,7 +73,7 @@ func (f *feed) message(side, id string) Event {
 // seen returns the message that an act is about: the one it presses, or replies to.
 // It has no Kind if the asker does not see it there.
 func (f *feed) seen(a Act) Event {
-	e := f.message(a.Side, cmp.Or(a.Message, a.ReplyTo))
+	e := f.message(a.Side, a.Message)
 	if e.Chat != a.Chat || e.For != "" && e.For != a.As {
 		return Event{}
 	}

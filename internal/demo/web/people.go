@@ -19,63 +19,50 @@ const (
 	discordDirect  = "83"
 )
 
-// asker is somebody whom one can be.
-type asker struct {
-	name       string
-	telegramID int64
-	discordID  string
-	moderator  bool
-}
-
 // people are the askers, in the order in which they are offered.
-type people []asker
+type people []Asker
 
 func newPeople(w services.World) people {
-	person := func(name string, p services.Person, moderator bool) asker {
+	person := func(name string, p services.Person, moderator bool) Asker {
 		id, _ := strconv.ParseInt(p.UID("Telegram"), 10, 64) // the World has a number there
-		return asker{name: name, telegramID: id, discordID: p.UID("Discord"), moderator: moderator}
+		return Asker{Name: name, TelegramID: id, DiscordID: p.UID("Discord"), moderator: moderator}
 	}
 	return people{
 		person("member", w.Registered, false), person("unregistered", w.Unregistered, false), person("moderator", w.Newcomer, true),
 	}
 }
 
-func (all people) find(is func(asker) bool) (asker, bool) {
-	if i := slices.IndexFunc(all, is); i >= 0 {
-		return all[i], true
+// find returns the first who fits; nobody has no name.
+func (all people) find(fits func(Asker) bool) Asker {
+	if i := slices.IndexFunc(all, fits); i >= 0 {
+		return all[i]
 	}
-	return asker{}, false
+	return Asker{}
 }
 
-func (all people) named(name string) (asker, bool) {
-	return all.find(func(a asker) bool { return a.name == name })
+func (all people) named(name string) Asker {
+	return all.find(func(a Asker) bool { return a.Name == name })
 }
 
 // onTelegram returns the name of the asker with a user ID, or else Bot.
 func (all people) onTelegram(id int64) string {
-	a, _ := all.find(func(a asker) bool { return a.telegramID == id })
-	return cmp.Or(a.name, Bot)
+	return cmp.Or(all.find(func(a Asker) bool { return a.TelegramID == id }).Name, Bot)
 }
 
 // onDiscord returns the name of the asker with a user ID, or "".
 func (all people) onDiscord(id string) string {
-	a, _ := all.find(func(a asker) bool { return a.discordID == id })
-	return a.name
+	return all.find(func(a Asker) bool { return a.DiscordID == id }).Name
 }
 
 // mentioned returns the asker whom a word means, such as @moderator.
-func (all people) mentioned(word string) (asker, bool) {
-	return all.find(func(a asker) bool { return "@"+a.name == word })
+func (all people) mentioned(word string) Asker {
+	return all.find(func(a Asker) bool { return "@"+a.Name == word })
 }
 
-// language is one of an app, as each side names it.
-type language struct{ code, telegram, discord string }
-
 // languageOf returns the language of a code, or else English.
-func languageOf(code string) language {
-	l := chat.Language(code)
-	if !slices.Contains(chat.Languages(), l) {
-		l = chat.English
+func languageOf(code string) chat.Language {
+	if l := chat.Language(code); slices.Contains(chat.Languages(), l) {
+		return l
 	}
-	return language{code: string(l), telegram: string(l), discord: l.Info().Discord[0]}
+	return chat.English
 }

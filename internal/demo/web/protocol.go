@@ -6,15 +6,13 @@ import "encoding/json"
 //
 //	GET  /           the page
 //	GET  /state      a State
-//	GET  /menu       what the apps of the query's as list, in its chat and language:
-//	                 telegram, a list of BotCommand, and discord, a list of name,
-//	                 label, description and person (for the menu of a person)
+//	GET  /menu       what the apps of the query's "as" list, in its chat and language:
+//	                 telegram, a list of BotCommand, and discord, the name and label
+//	                 of each command in the menu of a person
 //	GET  /events     server-sent events without names, each data an Event
 //	GET  /file/…     a picture, at the address that a message gives it
 //	POST /act        an Act; answered by a Result
-//	POST /fault      has the service fail in the way of fault, or with "" no
-//	                 longer; answered by a State
-//	POST /reset      empties the chats; the body is {}
+//	POST /service    a Service, which then fails or works; answered by a State
 //
 // A body is JSON and its Content-Type says so. What is refused is answered with a
 // status of 400 or above and a line of text.
@@ -69,7 +67,7 @@ type Event struct {
 // The kinds of events. Those marked (once) are not told again to a page that comes
 // later.
 const (
-	// KindReset empties both sides, of all that is not told again until KindLive.
+	// KindReset empties both sides of all that is not told again until KindLive.
 	KindReset = "reset"
 	// KindLive ends what is told again.
 	KindLive = "live"
@@ -104,8 +102,6 @@ const (
 	KindTyping = "typing"
 	// KindMenu (once): what GET /menu answers has changed.
 	KindMenu = "menu"
-	// KindFault (once): what GET /state answers has changed.
-	KindFault = "fault"
 )
 
 // Act is what a person does.
@@ -114,14 +110,12 @@ type Act struct {
 	Side string `json:"side"`
 	// Kind is one of
 	//
-	//	say       Text is typed. On Discord it is a command with its options in
-	//	          order. @moderator and so on mention an asker.
+	//	say       Text is typed, on Telegram as a reply to Message if that is set.
+	//	          On Discord it is a command with its options in order. @moderator
+	//	          and so on mention an asker.
 	//	press     Button, the callback_data or custom_id, under Message
 	//	submit    a modal, with Values by the custom_id of its inputs
 	//	pick      Text is an entry in the menu of the person Target (Discord)
-	//	complete  Text is typed so far, and choices are wanted for its last word
-	//	          (Discord), or is an inline query without the bot's name (Telegram)
-	//	choose    the result Button of the inline query Message is sent (Telegram)
 	Kind string `json:"kind"`
 	// As is one of State.Askers, Chat one of State.Chats. Language is the one of
 	// the person's app, one of State.Languages.
@@ -134,8 +128,6 @@ type Act struct {
 	Button  string            `json:"button,omitempty"`
 	Target  string            `json:"target,omitempty"`
 	Values  map[string]string `json:"values,omitempty"`
-	// ReplyTo is the ID of a message to which "say" replies, on Telegram.
-	ReplyTo string `json:"replyTo,omitempty"`
 	// OldApp has "say" come from a Telegram app without ephemeral commands, so that
 	// a private answer goes to the private chat.
 	OldApp bool `json:"oldApp,omitempty"`
@@ -145,11 +137,6 @@ type Act struct {
 type Result struct {
 	// Hint is why Discord's app does not send what was typed there.
 	Hint string `json:"hint,omitempty"`
-	// Choices answer "complete". On Discord each has a name and a value, which
-	// replaces the last word of Text. On Telegram each is an InlineQueryResult;
-	// "choose" sends its id back, with Query as its message.
-	Choices any    `json:"choices,omitempty"`
-	Query   string `json:"query,omitempty"`
 }
 
 // State is what there is to choose from, and which services fail.
@@ -164,18 +151,18 @@ type State struct {
 	BotName string `json:"botName"`
 }
 
-// Asker is somebody whom one can be. ID has their user ID on each side.
+// Asker is somebody whom one can be, with their user ID on each side.
 type Asker struct {
-	Name string            `json:"name"`
-	ID   map[string]string `json:"id"`
+	Name       string `json:"name"`
+	TelegramID int64  `json:"telegram,string"`
+	DiscordID  string `json:"discord"`
+	moderator  bool
 }
 
-// Service is one that the bot asks, and how it fails: one of Faults, or "" if it
-// does not.
+// Service is one that the bot asks; it is down if it fails every call.
 type Service struct {
-	Name   string   `json:"name"`
-	Fault  string   `json:"fault"`
-	Faults []string `json:"faults"`
+	Name string `json:"name"`
+	Down bool   `json:"down"`
 }
 
 // Example is a message, and what it shows.

@@ -3,22 +3,18 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf16"
 
+	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-const (
-	// inlineTimeout is how long the page waits for the answer to an inline query.
-	inlineTimeout = 10 * time.Second
-	// ephemeralMark begins the ID of an ephemeral message, and inlineMark the ID of
-	// one sent by inline mode.
-	ephemeralMark = "e"
-	inlineMark    = "inline-"
-)
+// ephemeralMark begins the ID of an ephemeral message.
+const ephemeralMark = "e"
 
 // seeTelegram shows what the Bot API is told to show. The server waits for it.
 func (d *Demo) seeTelegram(e faketelegram.Event) {
@@ -26,7 +22,7 @@ func (d *Demo) seeTelegram(e faketelegram.Event) {
 	case e.Said != nil:
 		d.seeSaid(e.Said)
 	case m != nil && m.Deleted:
-		d.feed.add(Event{Kind: KindGone, Side: Telegram, ID: idOf(m)})
+		d.feed.add(Event{Kind: KindGone, Side: Telegram, ID: messageID(m.ID, m.Ephemeral)})
 	case m != nil:
 		d.seeSent(m)
 	case e.Notice != nil:
@@ -64,13 +60,6 @@ func messageID(id, ephemeral int64) string {
 	return ""
 }
 
-func idOf(m *faketelegram.Sent) string {
-	if m.Inline != "" {
-		return m.Inline
-	}
-	return messageID(m.ID, m.Ephemeral)
-}
-
 // seeSaid shows what a person wrote.
 func (d *Demo) seeSaid(m faketelegram.Message) {
 	type ids struct {
@@ -94,10 +83,10 @@ func (d *Demo) seeSaid(m faketelegram.Message) {
 	d.feed.add(e)
 }
 
-// seeSent shows a message of the bot's, or one sent by inline mode.
+// seeSent shows a message of the bot's.
 func (d *Demo) seeSent(m *faketelegram.Sent) {
 	e := d.telegramEvent(KindMessage, m.Chat, m.Reader)
-	e.ID, e.From, e.ReplyTo = idOf(m), d.people.onTelegram(m.Sender), messageID(m.ReplyTo, 0)
+	e.ID, e.ReplyTo = messageID(m.ID, m.Ephemeral), messageID(m.ReplyTo, 0)
 	if m.Ephemeral != 0 {
 		e.ReplyTo = messageID(0, m.ReplyTo)
 	}
@@ -114,22 +103,22 @@ func (d *Demo) seeSent(m *faketelegram.Sent) {
 }
 
 // telegramChat is the one that an asker has as Group or Private.
-func telegramChat(name string, by asker) faketelegram.Chat {
+func telegramChat(name string, by Asker) faketelegram.Chat {
 	if name == Private {
-		return faketelegram.Private(by.telegramID)
+		return faketelegram.Private(by.TelegramID)
 	}
 	group := faketelegram.Group(telegramGroup)
 	group.Title = groupTitle
 	return group
 }
 
-func (d *Demo) telegramMenu(chat string, by asker, in language) []faketelegram.Command {
-	return append([]faketelegram.Command{}, d.Telegram.MenuFor(telegramChat(chat, by), by.telegramID, in.code)...)
+func (d *Demo) telegramMenu(chat string, by Asker, l chat.Language) []faketelegram.Command {
+	return append([]faketelegram.Command{}, d.Telegram.MenuFor(telegramChat(chat, by), by.TelegramID, string(l))...)
 }
 
-func (d *Demo) actOnTelegram(a Act, by asker) (any, error) {
-	in := languageOf(a.Language)
-	user := faketelegram.User{ID: by.telegramID, FirstName: by.name, Language: in.telegram}
+func (d *Demo) actOnTelegram(a Act, by Asker) (any, error) {
+	l := languageOf(a.Language)
+	user := faketelegram.User{ID: by.TelegramID, FirstName: by.Name, Language: string(l)}
 	d.Telegram.Meet(user)
 	chat := telegramChat(a.Chat, by)
 	switch a.Kind {
@@ -137,14 +126,17 @@ func (d *Demo) actOnTelegram(a Act, by asker) (any, error) {
 		m := faketelegram.Text(chat, user, a.Text)
 		m["date"] = time.Now().Unix()
 		d.mention(m, a.Text)
-		if a.ReplyTo != "" {
+		if a.Message != "" {
 			to := d.feed.seen(a)
 			if to.Kind == "" {
 				return nil, errNotThere
 			}
 			m["reply_to_message"] = to.Message
 		}
-		if a.Chat == Group && !a.OldApp && d.ephemeral(a.Text, by, in) {
+		private := slices.ContainsFunc(d.telegramMenu(Group, by, l), func(c faketelegram.Command) bool {
+			return c.Ephemeral && strings.HasPrefix(a.Text, "/"+c.Command)
+		})
+		if a.Chat == Group && !a.OldApp && private {
 			d.Telegram.PushEphemeral(m)
 		} else {
 			d.Telegram.Push(m)
@@ -152,38 +144,13 @@ func (d *Demo) actOnTelegram(a Act, by asker) (any, error) {
 	case "press":
 		number, ephemeral := strings.CutPrefix(a.Message, ephemeralMark)
 		id, _ := strconv.ParseInt(number, 10, 64) // it was seen
-		switch {
-		case ephemeral:
+		if ephemeral {
 			d.Telegram.PressEphemeral(chat, id, a.Button)
-		case strings.HasPrefix(a.Message, inlineMark):
-			d.Telegram.PressInline(by.telegramID, a.Message, a.Button)
-		default:
-			d.Telegram.Press(by.telegramID, chat, id, a.Button)
+		} else {
+			d.Telegram.Press(by.TelegramID, chat, id, a.Button)
 		}
-	case "complete":
-		query := d.Telegram.Inline(by.telegramID, a.Text, "")
-		found, _ := d.Telegram.WaitInline(query, inlineTimeout)
-		return Result{Query: query, Choices: append([]faketelegram.InlineResult{}, found.Results...)}, nil
-	case "choose":
-		d.Telegram.Choose(a.Message, a.Button, chat)
 	}
 	return Result{}, nil
-}
-
-// ephemeral reports whether a text in the group is a command that the menu marks as
-// seen by its sender alone.
-func (d *Demo) ephemeral(text string, by asker, in language) bool {
-	first, _, _ := strings.Cut(text, " ")
-	name, bot, named := strings.Cut(strings.TrimPrefix(first, "/"), "@")
-	if first == name || named && !strings.EqualFold(bot, faketelegram.Username) {
-		return false
-	}
-	for _, c := range d.telegramMenu(Group, by, in) {
-		if strings.EqualFold(c.Command, name) {
-			return c.Ephemeral
-		}
-	}
-	return false
 }
 
 // mention adds an entity for each asker whom the text mentions.
@@ -194,11 +161,11 @@ func (d *Demo) mention(m faketelegram.Message, text string) {
 		entities = append(entities, c)
 	}
 	for _, word := range strings.Fields(text) {
-		if a, mentioned := d.people.mentioned(word); mentioned {
+		if a := d.people.mentioned(word); a.Name != "" {
 			before, _, _ := strings.Cut(text, word)
 			entities = append(entities, map[string]any{
 				"type": "text_mention", "offset": len(utf16.Encode([]rune(before))), "length": len(word),
-				"user": faketelegram.User{ID: a.telegramID, FirstName: a.name},
+				"user": faketelegram.User{ID: a.TelegramID, FirstName: a.Name},
 			})
 		}
 	}

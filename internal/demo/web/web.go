@@ -9,7 +9,6 @@
 package web
 
 import (
-	"context"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -62,7 +61,7 @@ func Start(c Config) (*Demo, error) {
 	d := &Demo{URL: "http://" + l.Addr().String() + "/", Config: c, people: newPeople(c.Services.World), feed: newFeed()}
 	for _, a := range d.people {
 		if a.moderator {
-			d.Telegram.Promote(telegramGroup, a.telegramID, "administrator")
+			d.Telegram.Promote(telegramGroup, a.TelegramID, "administrator")
 		}
 	}
 	// A message can be pressed for as long as it is shown.
@@ -109,9 +108,9 @@ func (d *Demo) routes() http.Handler {
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) { answer(w, d.state(), nil) })
 	mux.HandleFunc("GET /menu", func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
-		by, _ := d.people.named(query.Get("as"))
-		chat, in := query.Get("chat"), languageOf(query.Get("language"))
-		answer(w, map[string]any{Telegram: d.telegramMenu(chat, by, in), Discord: d.discordMenu(chat, by, in)}, nil)
+		by := d.people.named(query.Get("as"))
+		chat, l := query.Get("chat"), languageOf(query.Get("language"))
+		answer(w, map[string]any{Telegram: d.telegramMenu(chat, by, l), Discord: d.discordMenu(chat, by, l)}, nil)
 	})
 	mux.HandleFunc("GET /events", d.serveEvents)
 	mux.HandleFunc("GET /file/", func(w http.ResponseWriter, r *http.Request) {
@@ -123,25 +122,20 @@ func (d *Demo) routes() http.Handler {
 		w.Header().Set("Content-Type", "image/png")
 		_, _ = w.Write(picture)
 	})
-	mux.HandleFunc("POST /act", taking(d.act))
-	mux.HandleFunc("POST /fault", taking(d.fail))
-	mux.HandleFunc("POST /reset", taking(func(context.Context, struct{}) (any, error) {
-		d.feed.add(Event{Kind: KindReset})
-		d.feed.add(Event{Kind: KindLive})
-		return struct{}{}, nil
-	}))
+	mux.HandleFunc("POST /act", handle(d.act))
+	mux.HandleFunc("POST /service", handle(d.setService))
 	return mux
 }
 
-// taking serves a call whose body is JSON of a type, by a function of it.
-func taking[T any](call func(context.Context, T) (any, error)) http.HandlerFunc {
+// handle serves a call whose body is JSON.
+func handle[T any](call func(T) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var body T
 		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&body); err != nil {
 			answer(w, nil, errors.New("the body must be JSON of at most 64 kB"))
 			return
 		}
-		result, err := call(r.Context(), body)
+		result, err := call(body)
 		answer(w, result, err)
 	}
 }
@@ -180,62 +174,52 @@ func (d *Demo) serveEvents(w http.ResponseWriter, r *http.Request) {
 }
 
 // act does what an Act says.
-func (d *Demo) act(ctx context.Context, a Act) (result any, err error) {
-	by, known := d.people.named(a.As)
-	if !known || a.Kind == "press" && d.feed.seen(a).Kind != KindMessage {
+func (d *Demo) act(a Act) (result any, err error) {
+	by := d.people.named(a.As)
+	if by.Name == "" || a.Kind == "press" && d.feed.seen(a).Kind != KindMessage {
 		return nil, errNotThere
 	}
 	if a.Side != Discord {
 		result, err = d.actOnTelegram(a, by)
 	}
 	if a.Side != Telegram && err == nil {
-		result, err = d.actOnDiscord(ctx, a, by)
+		result, err = d.actOnDiscord(a, by)
 	}
 	return result, err
 }
 
-// fail has a service fail in some way, or no longer.
-func (d *Demo) fail(_ context.Context, s struct{ Service, Fault string }) (any, error) {
+// setService has a service fail every call, or work again.
+func (d *Demo) setService(s Service) (any, error) {
 	for _, service := range d.Services.Services() {
-		if service.Name != s.Service {
-			continue
-		}
-		if err := service.Fail(s.Fault); err != nil {
-			return nil, err
+		if service.Name == s.Name {
+			service.Down.Store(s.Down)
 		}
 	}
-	d.feed.add(Event{Kind: KindFault})
 	return d.state(), nil
 }
 
 // state is what there is to choose from now.
 func (d *Demo) state() State {
-	s := State{Chats: []string{Group, Private}, BotName: faketelegram.Username}
-	for _, a := range d.people {
-		id := map[string]string{Telegram: strconv.FormatInt(a.telegramID, 10), Discord: a.discordID}
-		s.Askers = append(s.Askers, Asker{Name: a.name, ID: id})
-	}
+	s := State{Askers: d.people, Chats: []string{Group, Private}, BotName: faketelegram.Username}
 	for _, l := range chat.Languages() {
 		s.Languages = append(s.Languages, string(l))
 	}
 	for _, service := range d.Services.Services() {
-		s.Services = append(s.Services, Service{Name: service.Name, Fault: service.Fault(), Faults: services.Faults()})
+		s.Services = append(s.Services, Service{Name: service.Name, Down: service.Down.Load()})
 	}
 	w := d.Services.World
-	for _, example := range [][2]string{
-		{"/staked " + w.Staker.Hex(), "a wallet that stakes"},
-		{"/staked " + w.Idle.Hex(), "one that does not"},
-		{"/price", "the price"},
-		{"/price 7d", "as a picture"},
-		{"/supply", "the supply"},
-		{"/mylogins", "your logins"},
-		{"/exists", "whether you are registered"},
-		{"/verify " + w.Staker.Hex(), "whether a wallet is yours"},
-		{"/exists @unregistered", "about somebody, as a moderator"},
-		{"/exists GitHub " + w.Registered.UID("GitHub"), "the same by another platform's ID"},
-		{"/help", "all commands"},
-	} {
-		s.Examples = append(s.Examples, Example{Text: example[0], Note: example[1]})
+	s.Examples = []Example{
+		{Text: "/staked " + w.Staker.Hex(), Note: "a wallet that stakes"},
+		{Text: "/staked " + w.Idle.Hex(), Note: "one that does not"},
+		{Text: "/price", Note: "the price"},
+		{Text: "/price 7d", Note: "as a picture"},
+		{Text: "/supply", Note: "the supply"},
+		{Text: "/mylogins", Note: "your logins"},
+		{Text: "/exists", Note: "whether you are registered"},
+		{Text: "/verify " + w.Staker.Hex(), Note: "whether a wallet is yours"},
+		{Text: "/exists @unregistered", Note: "about somebody, as a moderator"},
+		{Text: "/exists GitHub " + w.Registered.UID("GitHub"), Note: "the same by another platform's ID"},
+		{Text: "/help", Note: "all commands"},
 	}
 	return s
 }

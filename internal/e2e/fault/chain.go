@@ -74,15 +74,6 @@ func chainFaults() []Fault {
 			})
 		}}
 	}
-	batch := func(name string, edit func([]rpcAnswer)) Fault {
-		return Fault{Name: "batch " + name, Effect: Answerable, serve: func(x exchange) {
-			x.editAnswers(x.withoutMulticall(), func(a []rpcAnswer) {
-				if len(a) > 1 {
-					edit(a)
-				}
-			})
-		}}
-	}
 	another, null := json.RawMessage("987654321"), json.RawMessage("null")
 	frozen := time.Now().Add(-time.Hour)
 	return []Fault{
@@ -94,7 +85,6 @@ func chainFaults() []Fault {
 		contracts("a pool with a stake reverts", OnePoolUnread, staked, reverting("")),
 		contracts("an empty pool without code", OnePoolUnread, unused, nil),
 		contracts("a pool answers half a word", OnePoolUnread, unused, returning(make([]byte, 16))),
-		contracts("a pool answers the largest number", OnePoolUnread, unused, returning(bytes.Repeat([]byte{0xff}, 32))),
 		contracts("every pool reverts", Unanswerable, every, reverting("paused")),
 		contracts("every pool without code", Unanswerable, every, nil),
 		contracts("no multicall", Answerable, multicall, nil),
@@ -107,19 +97,10 @@ func chainFaults() []Fault {
 			}
 			x.withoutMulticall().ServeHTTP(x.w, x.r)
 		}},
-		batch("answers what was not asked", func(a []rpcAnswer) { a[0].ID = another }),
-		batch("answers backwards", slices.Reverse[[]rpcAnswer]),
-		batch("answers without results", func(a []rpcAnswer) {
-			for i := range a {
-				a[i].Result = null
-			}
-		}),
-
 		answers("error -32005", func(a *rpcAnswer) {
 			a.Result, a.Error = nil, json.RawMessage(`{"code":-32005,"message":"daily request count exceeded, request rate limited"}`)
 		}),
 		answers("result null", func(a *rpcAnswer) { a.Result = null }),
-		answers("result 0x", func(a *rpcAnswer) { a.Result = json.RawMessage(`"0x"`) }),
 		answers("another's id", func(a *rpcAnswer) { a.ID = another }),
 	}
 }

@@ -17,14 +17,13 @@ import (
 	"herald/internal/demo/fake/services"
 )
 
-// Fault is one way in which a service fails. The zero Fault is none.
+// Fault is one way in which a service fails. The zero Fault changes nothing.
 type Fault struct {
 	// Name is unique among the faults of a service.
 	Name   string
 	Effect Effect
 
-	refuse bool // nothing listens
-	serve  serve
+	serve serve
 }
 
 // serve answers in place of the service.
@@ -55,19 +54,10 @@ func Answer(status int, contentType, body string) Fault {
 
 // Late is a service that answers correctly after a delay.
 func Late(delay time.Duration) Fault {
-	right := func(x exchange) { x.service.right.ServeHTTP(x.w, x.r) }
-	return Fault{Name: "right", Effect: Answerable, serve: right}.After(delay)
-}
-
-// After is f with a delay before each answer. It does not fit Refuse.
-func (f Fault) After(delay time.Duration) Fault {
-	serve := f.serve
-	f.Name += " after " + delay.String()
-	f.serve = func(x exchange) {
+	return Fault{Name: "right after " + delay.String(), Effect: Answerable, serve: func(x exchange) {
 		x.wait(delay)
-		serve(x)
-	}
-	return f
+		x.service.right.ServeHTTP(x.w, x.r)
+	}}
 }
 
 // Hang is a service that takes requests and never answers.
@@ -75,8 +65,10 @@ func Hang() Fault {
 	return Fault{Name: "never answers", serve: func(x exchange) { x.wait(math.MaxInt64) }}
 }
 
-// Refuse is a service whose port is closed.
-func Refuse() Fault { return Fault{Name: "connection refused", refuse: true} }
+// Drop is a service that closes each connection without an answer.
+func Drop() Fault {
+	return Fault{Name: "closed without an answer", serve: func(x exchange) { breakOff(x.w, "", false) }}
+}
 
 // exchange is one request that meets a fault.
 type exchange struct {

@@ -2,14 +2,10 @@ package fault
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"net/http"
-	"net/http/httputil"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"herald/internal/core"
@@ -37,48 +33,21 @@ func Of(t Target) []Fault {
 	return append(all, own[t]()...)
 }
 
-// untilClosed begins an answer that ends with its connection.
-const untilClosed = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
-
 func connectionFaults() []Fault {
-	broken := func(raw string, reset bool) serve { return func(x exchange) { breakOff(x.w, raw, reset) } }
-	// midway is half of the right answer after a head, which may announce it all.
-	midway := func(head string, reset bool) serve {
-		return func(x exchange) {
-			body := x.right().Body.String()
-			breakOff(x.w, strings.ReplaceAll(head, "LENGTH", strconv.Itoa(len(body)))+body[:len(body)/2], reset)
-		}
+	midway := func(x exchange) {
+		body := x.right().Body.String()
+		head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", len(body))
+		breakOff(x.w, head+body[:len(body)/2], true)
 	}
-	redirect := func(status int) serve {
-		return func(x exchange) { http.Redirect(x.w, x.r, x.service.elsewhere+x.r.URL.RequestURI(), status) }
+	redirect := func(x exchange) {
+		http.Redirect(x.w, x.r, x.service.elsewhere+x.r.URL.RequestURI(), http.StatusTemporaryRedirect)
 	}
-	const whole = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: LENGTH\r\n\r\n"
 	return []Fault{
-		Refuse(),
-		{Name: "closed without an answer", serve: broken("", false)},
-		{Name: "reset without an answer", serve: broken("", true)},
-		{Name: "closed midway", serve: midway(whole, false)},
-		{Name: "reset midway", serve: midway(whole, true)},
-		{Name: "half an answer that ends with its connection", serve: midway(untilClosed, false)},
-		{Name: "not HTTP", serve: broken("SSH-2.0-OpenSSH_9.6\r\n", false)},
+		Drop(),
 		Hang(),
-		{Name: "a byte a second", serve: drip},
-		Late(50 * time.Millisecond),
-		{Name: "redirect 302", serve: redirect(http.StatusFound)},
-		{Name: "redirect 307", serve: redirect(http.StatusTemporaryRedirect)},
-	}
-}
-
-// drip is the right answer at a byte a second.
-func drip(x exchange) {
-	right := x.right()
-	x.w.Header().Set("Content-Length", strconv.Itoa(right.Body.Len()))
-	for _, b := range right.Body.Bytes() {
-		if _, err := x.w.Write([]byte{b}); err != nil {
-			return
-		}
-		_ = http.NewResponseController(x.w).Flush()
-		x.wait(time.Second)
+		{Name: "reset midway", serve: midway},
+		{Name: "not HTTP", serve: func(x exchange) { breakOff(x.w, "SSH-2.0-OpenSSH_9.6\r\n", false) }},
+		{Name: "redirect 307", serve: redirect},
 	}
 }
 
@@ -87,9 +56,9 @@ func statusFaults() (faults []Fault) {
 		status           int
 		kind, retryAfter string
 	}{
-		{401, "text/html", ""}, {403, "application/json", ""}, {404, "application/json", ""}, {404, "", ""},
+		{401, "text/html", ""}, {404, "application/json", ""},
 		{429, "application/json", "2"}, {429, "text/html", "Fri, 31 Dec 9999 23:59:59 GMT"}, {429, "", "soon"},
-		{500, "application/json", ""}, {502, "text/html", ""}, {503, "text/html", "5"}, {504, "", ""},
+		{500, "application/json", ""}, {502, "text/html", ""}, {503, "text/html", "5"},
 	} {
 		name := fmt.Sprintf("%d %s", f.status, f.kind)
 		if f.kind == "" {
@@ -109,31 +78,11 @@ func statusFaults() (faults []Fault) {
 	return append(faults, Fault{Name: "500 with the right answer", serve: func(x exchange) {
 		right := x.right()
 		x.pass(right, 500, right.Body.Bytes())
-	}}, Fault{Name: "404 that repeats the request", serve: func(x exchange) {
-		answering(404, "text/plain; charset=utf-8", dump(x.r))(x)
 	}})
-}
-
-// dump returns all of a request, credentials included, as error pages repeat it.
-func dump(r *http.Request) string {
-	all, err := httputil.DumpRequest(r, true)
-	if err != nil {
-		return err.Error()
-	}
-	return "http://" + r.Host + r.URL.RequestURI() + "\n" + string(all)
 }
 
 // digits is a megabyte with which every service could begin a number.
 var digits = bytes.Repeat([]byte("1"), 1<<20)
-
-// packedDigits is digits as one member of a gzip file, which may have many.
-var packedDigits = sync.OnceValue(func() []byte {
-	var b bytes.Buffer
-	packer := gzip.NewWriter(&b)
-	_, _ = packer.Write(digits)
-	_ = packer.Close()
-	return b.Bytes()
-})
 
 func bodyFaults() []Fault {
 	faults := []Fault{
@@ -141,10 +90,6 @@ func bodyFaults() []Fault {
 		{Name: "200 HTML as JSON", serve: answerJSON(htmlPage)},
 		{Name: "204 empty", serve: answering(204, "", "")},
 		{Name: "200 a gigabyte", serve: func(x exchange) { endless(x.w, digits) }},
-		{Name: "200 gzip bomb", serve: func(x exchange) {
-			x.w.Header().Set("Content-Encoding", "gzip")
-			endless(x.w, packedDigits())
-		}},
 	}
 	for _, body := range []string{"", "null", "{}", "[]", `"text"`, "{", "\x00\xff\xfe", `{"code":[],"data":"x","status":"x","result":{}}`} {
 		faults = append(faults, Fault{Name: fmt.Sprintf("200 %q", body), serve: answerJSON(body)})
@@ -242,6 +187,6 @@ func supplyFaults() (faults []Fault) {
 		answer(Unanswerable, "200 with "+body, func(core.Supply) (total, circulating string) { return body, body })
 	}
 	return append(faults, Fault{Name: "half a bare number that ends with its connection", serve: func(x exchange) {
-		breakOff(x.w, untilClosed+x.service.world.Supply.Total.String()[:4], false)
+		breakOff(x.w, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+x.service.world.Supply.Total.String()[:4], false)
 	}})
 }

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // Echo answers a request in place of any server. Its answer repeats the whole
@@ -49,17 +48,6 @@ func Echoes(elsewhere string) []Echo {
 		broken("a header", "HTTP/1.1 200 OK\r\nbad header %s\r\n\r\n"),
 		broken("a chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\n"),
 		broken("not HTTP", "%s\r\n"),
-		{Name: "more than the answer", Serve: func(w http.ResponseWriter, _ *http.Request, echo string) {
-			conn, _, err := http.NewResponseController(w).Hijack()
-			if err != nil {
-				return
-			}
-			defer conn.Close()
-			_, _ = fmt.Fprintf(conn, "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}%s", echo)
-			// A client that reads the head alone never has enough.
-			_ = conn.SetReadDeadline(time.Now().Add(time.Second))
-			_, _ = io.Copy(io.Discard, conn)
-		}},
 		{Name: "no answer", Serve: func(_ http.ResponseWriter, r *http.Request, _ string) {
 			<-r.Context().Done()
 			panic(http.ErrAbortHandler)
@@ -74,11 +62,16 @@ func Echoes(elsewhere string) []Echo {
 		says(http.StatusConflict, "application/json", strings.Replace(errors, "400", "409", 1)),
 		says(http.StatusTooManyRequests, "application/json", errors),
 		says(http.StatusBadGateway, "text/html", "<html><title>ECHO</title></html>"),
-		{Name: "oversized", Serve: func(w http.ResponseWriter, _ *http.Request, echo string) {
-			// Nobody reads so much: Telegram's batches may have 16 MiB.
-			endless(w, []byte(strings.Repeat(echo, 1+(1<<20)/len(echo))))
-		}},
 	}
+}
+
+// dump returns all of a request, credentials included, as error pages repeat it.
+func dump(r *http.Request) string {
+	all, err := httputil.DumpRequest(r, true)
+	if err != nil {
+		return err.Error()
+	}
+	return "http://" + r.Host + r.URL.RequestURI() + "\n" + string(all)
 }
 
 func oneLine(s string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(s) }

@@ -35,15 +35,13 @@ func (s *soak) fail(ctx context.Context, loops *sync.WaitGroup, seed uint64) {
 	}
 	start(s.failTelegram)
 	start(s.failDiscord)
-	start(s.failGateway)
 }
 
 func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Rand) {
 	service := s.world.At(target)
 	faults := slices.DeleteFunc(fault.Of(target), func(f fault.Fault) bool {
-		// One that says to wait is not asked for as long, for 5 minutes at most. The port
-		// of one that refuses connections may be another's for a moment.
-		return strings.Contains(f.Name, "9999") || strings.Contains(f.Name, "error code 10") || f.Name == fault.Refuse().Name
+		// One that says to wait is not asked for as long, for 5 minutes at most.
+		return strings.Contains(f.Name, "9999") || strings.Contains(f.Name, "error code 10")
 	})
 	for wait(ctx, between(r, 500*time.Millisecond, 6*time.Second)) {
 		service.SetFault(faults[r.IntN(len(faults))])
@@ -105,29 +103,5 @@ func (s *soak) failDiscord(ctx context.Context, r *rand.Rand) {
 			s.scripted++
 			s.mu.Unlock()
 		}
-	}
-}
-
-// gatewayPause keeps the connections below the ten in 10 minutes after which
-// the adapter protects the bot's token by waiting.
-const gatewayPause = 80 * time.Second
-
-// failGateway breaks the gateway's connection in one way after the other. Nobody
-// asks meanwhile, since what is pushed then may not arrive.
-func (s *soak) failGateway(ctx context.Context, r *rand.Rand) {
-	ways := []fakediscord.Action{{Op: 7}, {Op: 9}, {Close: 4000}, {Close: 1001}, {Stall: true}}
-	r.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
-	for n, pause := 0, 4*time.Second; wait(ctx, pause); n, pause = n+1, gatewayPause {
-		s.gateway.Lock()
-		wait(ctx, 300*time.Millisecond) // what was pushed arrives
-		fake := s.discord.Discord
-		before := fake.Connects()
-		fake.Do(ways[n%len(ways)])
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
-		if err := fake.Wait(limited, func() bool { return fake.Connects() > before && fake.Connected() == 1 }); err != nil {
-			s.Errorf("the gateway: no new connection: %v", err)
-		}
-		cancel()
-		s.gateway.Unlock()
 	}
 }

@@ -98,8 +98,6 @@ func (s *soak) elsewhere(user int64) *question {
 }
 
 func (s *soak) askDiscord(r *rand.Rand) {
-	s.gateway.RLock()
-	defer s.gateway.RUnlock()
 	q, command := s.next(r, "Discord")
 	if r.IntN(25) == 0 { // Discord delivers an interaction again
 		command.Times = 2

@@ -28,7 +28,6 @@ import (
 	"testing"
 	"time"
 
-	fakediscord "herald/internal/demo/fake/discord"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/e2etest/truth"
@@ -64,8 +63,6 @@ type soak struct {
 	// open are the questions that are watched. On Telegram a private answer is
 	// known by its reader alone, who has one such question open at most.
 	open map[*question]bool
-	// gateway is held by those who ask on Discord, and to break the connection.
-	gateway sync.RWMutex
 	// scripted are the faults of Discord after which a call is made again.
 	scripted, repeated int
 	// unknown are sends to Telegram that may or may not have arrived, doubled the
@@ -80,9 +77,6 @@ func TestSoak(t *testing.T) {
 	s := &soak{T: t, world: e2etest.Sandbox(t), telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t),
 		open: map[*question]bool{}, verdicts: map[string]int{}}
 	s.judge = truth.NewJudge(s.world.World)
-	// Short enough that a silent gateway is noticed soon, and long enough that a
-	// busy machine does not look like one.
-	s.discord.Discord.Behave(fakediscord.Behaviour{Heartbeat: 5 * time.Second})
 	logFile := filepath.Join(t.TempDir(), "log")
 	log, err := os.Create(logFile)
 	if err != nil {
@@ -129,7 +123,7 @@ func TestSoak(t *testing.T) {
 	s.private().MustNotShow(t, "the log", string(text))
 	// The values are floats, in whose digits any number can be found.
 	s.private().MustNotShow(t, "/metrics", regexp.MustCompile(`(?m) \S+$`).ReplaceAllString(metrics, ""))
-	if n := s.world.Elsewhere.Requests(); n > 0 {
+	if n := s.world.Strayed(); n > 0 {
 		t.Errorf("%d requests followed a redirect with credentials", n)
 	}
 	for _, p := range s.discord.Discord.Problems() {

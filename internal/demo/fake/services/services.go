@@ -15,10 +15,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,7 +57,7 @@ type Fakes struct {
 	Chain   *Service
 }
 
-// New makes the stand-ins. Nothing serves them yet.
+// New makes the stand-ins. Their handlers may be replaced before Serve.
 func New() *Fakes {
 	now := time.Now()
 	s := &Fakes{World: newWorld(now), AppID: "herald-demo", SecretKey: rand.Text(), PriceKey: rand.Text()}
@@ -70,18 +68,25 @@ func New() *Fakes {
 	return s
 }
 
-// Start makes the stand-ins and serves each on a free port of 127.0.0.1. The
-// caller closes them.
+// Start makes the stand-ins and serves them. The caller closes them.
 func Start() (*Fakes, error) {
 	s := New()
+	return s, s.Serve()
+}
+
+// Serve serves each stand-in on a free port of 127.0.0.1 until Close, or none if it
+// fails. It does not block.
+func (s *Fakes) Serve() error {
 	for _, service := range s.Services() {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("start the stand-ins: %w", err), s.Close())
+			return errors.Join(fmt.Errorf("start the stand-ins: %w", err), s.Close())
 		}
-		service.Serve(l)
+		service.url = "http://" + l.Addr().String()
+		service.server = &http.Server{Handler: http.MaxBytesHandler(service, maxRequest), ReadHeaderTimeout: 10 * time.Second}
+		service.serving.Go(func() { _ = service.server.Serve(l) })
 	}
-	return s, nil
+	return nil
 }
 
 // Services returns the four stand-ins.
@@ -93,7 +98,10 @@ func (s *Fakes) Services() []*Service {
 func (s *Fakes) Close() error {
 	var errs []error
 	for _, service := range s.Services() {
-		errs = append(errs, service.Close())
+		if service.server != nil {
+			errs = append(errs, service.server.Close())
+			service.serving.Wait()
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -101,15 +109,16 @@ func (s *Fakes) Close() error {
 // maxRequest bounds what a stand-in reads of a request, in bytes.
 const maxRequest = 1 << 20
 
-// Service is one stand-in: an HTTP server that answers correctly unless it is told
-// to Fail. Safe for concurrent use once it is served.
+// Service is one stand-in: an HTTP server that answers correctly. Safe for
+// concurrent use once it is served.
 type Service struct {
 	// Name says in a word what the bot asks it for.
 	Name string
 	// Handler answers. It may be replaced before Serve.
 	Handler http.Handler
+	// Down has it refuse every call, as a visitor of the demo may wish.
+	Down atomic.Bool
 
-	fault   atomic.Pointer[string] // one of faults; nil is none
 	url     string
 	server  *http.Server
 	serving sync.WaitGroup
@@ -118,65 +127,10 @@ type Service struct {
 // URL returns the service's origin, without a slash at its end, once it is served.
 func (s *Service) URL() string { return s.url }
 
-// Serve answers on l until Close. It does not block. The service owns l.
-func (s *Service) Serve(l net.Listener) {
-	s.url = "http://" + l.Addr().String()
-	s.server = &http.Server{Handler: http.MaxBytesHandler(s, maxRequest), ReadHeaderTimeout: 10 * time.Second}
-	s.serving.Go(func() { _ = s.server.Serve(l) })
-}
-
-// Close frees the port and breaks every connection; calls under way end. It does
-// nothing unless the service is served. The service may be served again.
-func (s *Service) Close() error {
-	if s.server == nil {
-		return nil
-	}
-	err := s.server.Close()
-	s.serving.Wait()
-	s.server = nil
-	return err
-}
-
-// faults are the ways in which a visitor of the demo can have a service fail.
-var faults = map[string]http.HandlerFunc{
-	"down": func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "Service Unavailable", http.StatusServiceUnavailable)
-	},
-	"slow": func(_ http.ResponseWriter, r *http.Request) {
-		// The server notices that the client is gone once the body is read.
-		_, _ = io.Copy(io.Discard, r.Body)
-		<-r.Context().Done()
-	},
-	"nonsense": func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		_, _ = io.WriteString(w, "<html><title>Welcome</title></html>")
-	},
-}
-
-// Faults returns the names that Fail takes, in alphabetical order.
-func Faults() []string { return slices.Sorted(maps.Keys(faults)) }
-
-// Fail has every call from now on fail in one of the ways of Faults; "" ends that.
-func (s *Service) Fail(fault string) error {
-	if faults[fault] == nil && fault != "" {
-		return fmt.Errorf("the service %s has no fault of that name", s.Name)
-	}
-	s.fault.Store(&fault)
-	return nil
-}
-
-// Fault returns how the service fails; "" is not at all.
-func (s *Service) Fault() string {
-	if fault := s.fault.Load(); fault != nil {
-		return *fault
-	}
-	return ""
-}
-
 // ServeHTTP implements http.Handler.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if fails := faults[s.Fault()]; fails != nil {
-		fails(w, r)
+	if s.Down.Load() {
+		http.Error(w, "Service Unavailable", http.StatusServiceUnavailable)
 		return
 	}
 	s.Handler.ServeHTTP(w, r)

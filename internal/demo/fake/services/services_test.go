@@ -5,18 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/shopspring/decimal"
-
-	"herald/internal/core"
 )
 
 // ask makes one request, in memory.
@@ -26,43 +20,6 @@ func ask(h http.Handler, method, path string, header http.Header, body string) (
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w.Code, w.Body.String()
-}
-
-func TestTheWorldIsPossible(t *testing.T) {
-	w := New().World
-	for i, login := range w.Logins {
-		age := time.Since(login.At)
-		if age < 0 || age > 30*24*time.Hour || i > 0 && login.At.After(w.Logins[i-1].At) {
-			t.Errorf("login %d is %v old, or newer than the one before it", i, age)
-		}
-	}
-	for _, account := range slices.Concat(w.Registered.Accounts, w.Newcomer.Accounts, w.Unregistered.Accounts) {
-		if _, err := core.NewIdentity(account.Platform, account.UID); err != nil {
-			t.Errorf("%s account: %v", account.Platform, err)
-		}
-	}
-	past := w.Past()
-	day := slices.IndexFunc(past, func(q core.Quote) bool { return q.LastUpdated.Equal(w.Quote.LastUpdated.Add(-24 * time.Hour)) })
-	change := w.Quote.Price.Div(past[day].Price).Sub(decimal.NewFromInt(1)).Shift(2)
-	if change.Sub(w.Quote.Change24h.Decimal).Abs().GreaterThan(decimal.RequireFromString("0.001")) {
-		t.Errorf("in a day it changed by %s %%", change)
-	}
-}
-
-func TestAServiceFailsWhenItIsTold(t *testing.T) {
-	s := New()
-	for fault, want := range map[string]string{
-		"down": "503 Service Unavailable\n", "nonsense": "200 <html><title>Welcome", "": `200 {"status":{"error_co`,
-	} {
-		err := s.Price.Fail(fault)
-		status, body := ask(s.Price, "GET", "/v1/cryptocurrency/quotes/latest?id="+TokenID, http.Header{}, "")
-		if got := fmt.Sprintf("%d %.20s", status, body); err != nil || got != want || s.Price.Fault() != fault {
-			t.Errorf("%q: %s, %v", fault, got, err)
-		}
-	}
-	if s.Supply.Fail("tired") == nil || s.Supply.Fault() != "" {
-		t.Error("an unknown fault is taken")
-	}
 }
 
 // partnerCall is a call of the partner API.

@@ -2,10 +2,9 @@
 import { element } from "./dom.js";
 
 /**
- * A composer. suggest(text) promises what could come in place of the last word, a
- * list of {value, note, take}: with take, that is called and all of the text goes.
- * send(text, replyTo) is called with what was written, and the event that it replies to.
- * Where take or send promises null, it failed, and the text comes back.
+ * A composer. suggest(text) gives what could come in place of the last word, a list
+ * of {value, note}. send(text, replyTo) is called with what was written, and the event
+ * that it replies to. Where it promises null, it failed, and the text comes back.
  */
 export class Composer {
 	#input = document.getElementById("text");
@@ -53,11 +52,9 @@ export class Composer {
 	}
 
 	/** Asks again what could be written next, while somebody writes. */
-	async refresh() {
+	refresh() {
 		if (document.activeElement !== this.#input) return;
-		const text = this.text;
-		const suggestions = text === "" ? [] : await this.#suggest(text);
-		if (text === this.text && document.activeElement === this.#input) this.#show(suggestions);
+		this.#show(this.text === "" ? [] : this.#suggest(this.text));
 	}
 
 	async #submit() {
@@ -66,17 +63,10 @@ export class Composer {
 		const reply = [this.#replyTo, this.#replying.firstElementChild.textContent, this.#input.placeholder];
 		this.#show([]);
 		if (reply[0]) this.reply(null);
-		const failed = await this.#spend(() => this.#send(text, reply[0]));
-		if (failed && reply[0]) this.reply(...reply);
-	}
-
-	/** Empties the input for what is done with its text, and reports whether that failed and the text is back. */
-	async #spend(does) {
-		const text = this.text;
 		this.#input.value = "";
-		if (await does() || this.text !== "") return false;
+		if (await this.#send(text, reply[0]) || this.text !== "") return;
 		this.#input.value = text;
-		return true;
+		if (reply[0]) this.reply(...reply);
 	}
 
 	#show(suggestions) {
@@ -135,12 +125,8 @@ export class Composer {
 	}
 
 	#take(option) {
-		const { value, take } = this.#suggestions[[...this.#list.children].indexOf(option)];
+		const { value } = this.#suggestions[[...this.#list.children].indexOf(option)];
 		this.#show([]);
-		if (!take) {
-			this.write(this.text.replace(/\S*$/, "") + value + " ");
-			return;
-		}
-		this.#spend(take);
+		this.write(this.text.replace(/\S*$/, "") + value + " ");
 	}
 }

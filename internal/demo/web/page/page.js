@@ -23,7 +23,7 @@ const titled = (word) => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** The name of a person by their name or ID in the state. What is neither stays. */
 function nameOf(id) {
-	const asker = state.askers.find((one) => one.name === id || Object.values(one.id).includes(id));
+	const asker = state.askers.find((one) => [one.name, one.telegram, one.discord].includes(id));
 	return asker ? titled(asker.name) : id;
 }
 
@@ -71,11 +71,10 @@ function showTelegramPlace(typing) {
 
 /** The people in the channel, each with what can be done with them. */
 function members() {
-	const entries = menu.discord.filter(({ person }) => person);
-	if (entries.length === 0) return [];
+	if (menu.discord.length === 0) return [];
 	return state.askers.map(({ name }) => element("details", { className: "member", name: "member", "aria-label": titled(name) },
 		element("summary", {}, titled(name)),
-		...entries.map((entry) => {
+		...menu.discord.map((entry) => {
 			const button = element("button", { type: "button", className: "button" }, entry.label);
 			button.addEventListener("click", () => {
 				button.closest("details").open = false;
@@ -134,42 +133,18 @@ const discord = new Chat($("discord"), (event) => discordMessage(event, {
 const chats = { telegram, discord };
 
 const composer = new Composer(suggestions, (text, replyTo) => {
-	if (replyTo) return send({ side: "telegram", kind: "say", text, replyTo: replyTo.id });
+	if (replyTo) return send({ side: "telegram", kind: "say", text, message: replyTo.id });
 	return send({ side: "both", kind: "say", text });
 });
 
 /** What could be written next in place of the last word of a text. */
-async function suggestions(text) {
+function suggestions(text) {
 	const last = text.match(/\S*$/)[0];
 	if (/^\/\w*$/.test(text)) {
-		return commands().filter(({ value }) => value.startsWith(text));
+		return menu.telegram.map(({ command, description }) => ({ value: "/" + command, note: description })).filter(({ value }) => value.startsWith(text));
 	}
-	const inline = text.match(new RegExp(`^@${state.botName} (.*)$`));
-	if (inline) return inlineResults(inline[1]);
-	if (last.startsWith("@")) {
-		return [...state.askers.map(({ name }) => ({ value: "@" + name, note: "" })), { value: "@" + state.botName, note: "Telegram: a card to send" }]
-			.filter(({ value }) => value.startsWith(last));
-	}
-	if (!text.startsWith("/")) return [];
-	const result = await send({ side: "discord", kind: "complete", text });
-	return (result?.choices ?? []).map(({ name, value }) => ({ value, note: name === value ? "" : name }));
-}
-
-/** The commands of both menus. */
-function commands() {
-	const found = new Map(menu.telegram.map(({ command, description }) => ["/" + command, description]));
-	for (const command of menu.discord.filter(({ person }) => !person)) {
-		found.set("/" + command.name, command.description);
-	}
-	return [...found].map(([value, note]) => ({ value, note }));
-}
-
-async function inlineResults(query) {
-	const result = await send({ side: "telegram", kind: "complete", text: query });
-	return (result?.choices ?? []).map(({ id, title, description }) => ({
-		value: title, note: description ?? "",
-		take: () => send({ side: "telegram", kind: "choose", message: result.query, button: id }),
-	}));
+	if (!last.startsWith("@")) return [];
+	return state.askers.map(({ name }) => ({ value: "@" + name, note: "" })).filter(({ value }) => value.startsWith(last));
 }
 
 /** What each kind of event does. */
@@ -182,7 +157,7 @@ const happens = {
 		begun = true;
 		telegram.retold();
 		discord.retold();
-		happens.fault();
+		get("/state").then(showServices, () => {}); // another tab may have switched one
 		refreshMenu();
 	},
 	gone: (event) => chats[event.side].remove(event.id),
@@ -203,9 +178,6 @@ const happens = {
 		typing = setTimeout(() => showTelegramPlace(false), 5000);
 	},
 	menu: refreshMenu,
-	async fault() {
-		showServices(await tried(get("/state")));
-	},
 	message: show,
 	asked: show,
 	thinking: show,
@@ -219,14 +191,9 @@ function show(event) {
 	else if (event.message?.reply_markup?.force_reply) act.reply(event);
 }
 
-/** Shows which services fail by a new state, or without one as it was. */
-function showServices(now) {
-	if (now) state.services = now.services;
-	for (const { name, fault } of state.services) {
-		const picked = $(`fault-${name}`);
-		picked.value = fault;
-		picked.classList.toggle("on", fault !== "");
-	}
+/** Shows which services are down. */
+function showServices({ services }) {
+	for (const { name, down } of services) $(`down-${name}`).checked = down;
 }
 
 choice("as", state.askers.map(({ name }) => name), (as) => look({ as }));
@@ -236,13 +203,13 @@ const languageNames = new Intl.DisplayNames(["en"], { type: "language" });
 $("language").append(...state.languages.map((value) => element("option", { value }, languageNames.of(value))));
 $("language").addEventListener("change", (event) => look({ language: event.target.value }));
 
-$("services").append(...state.services.map(({ name, faults }) => {
-	const picked = element("select", { id: `fault-${name}` }, element("option", { value: "" }, "works"),
-		...faults.filter((fault) => fault !== "").map((fault) => element("option", { value: fault }, fault)));
-	picked.addEventListener("change", async () => showServices(await tried(post("/fault", { service: name, fault: picked.value }))));
-	return element("label", {}, titled(name), picked);
+$("services").append(...state.services.map(({ name, down }) => {
+	const picked = element("input", { type: "checkbox", id: `down-${name}`, checked: down });
+	picked.addEventListener("change", async () => {
+		if (!await tried(post("/service", { name, down: picked.checked }))) picked.checked = !picked.checked;
+	});
+	return element("label", {}, picked, titled(name));
 }));
-showServices(null);
 
 $("examples").append(...state.examples.map(({ text, note }) => {
 	const short = text.replace(/(0x\w{4})\w+(\w{4})/, "$1…$2");
@@ -250,8 +217,6 @@ $("examples").append(...state.examples.map(({ text, note }) => {
 	button.addEventListener("click", () => send({ side: "both", kind: "say", text }));
 	return button;
 }));
-
-$("reset").addEventListener("click", () => tried(post("/reset", {})));
 
 $("theme").value = localStorage.getItem("theme") ?? "";
 const dress = () => { document.documentElement.dataset.theme = $("theme").value; };

@@ -38,13 +38,6 @@ const holds = (look, within) => new Promise((resolve) => {
 	again();
 });
 
-/** Chooses of a list. */
-function choose(id, value) {
-	const list = document.getElementById(id);
-	list.value = value;
-	return list.dispatchEvent(new Event("change"));
-}
-
 /** Presses the first button below the last message on Telegram that says this and has one. */
 const refresh = (said) => messages("telegram").findLast((one) => one.innerText.includes(said) && one.querySelector("[data-press]"))
 	.querySelector("[data-press]").click();

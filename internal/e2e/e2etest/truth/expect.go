@@ -19,22 +19,16 @@ type Expectation struct {
 // unanswered are the reasons for faults without an answer. What an answer is taken
 // for goes by its status, see byStatus.
 var unanswered = map[string]Outcome{
-	"connection refused":       Unreachable,
 	"closed without an answer": Unreachable,
-	"reset without an answer":  Unreachable,
-	"closed midway":            Unreachable,
 	"reset midway":             Unreachable,
 	"not HTTP":                 Unreachable,
 	"never answers":            Slow,
-	"a byte a second":          Slow,
-	"redirect 302":             Nonsense,
-	"redirect 307":             Nonsense,
 }
 
 var byStatus = map[int]Outcome{
 	200: Nonsense, 204: Nonsense,
-	401: Denied, 403: Denied, 404: Rejected, 429: Limited,
-	500: Unreachable, 502: Unreachable, 503: Unreachable, 504: Unreachable,
+	401: Denied, 404: Rejected, 429: Limited,
+	500: Unreachable, 502: Unreachable, 503: Unreachable,
 }
 
 // particular are the reasons for faults that only one service has, where it is
@@ -45,7 +39,6 @@ var particular = map[fault.Target]map[string]Outcome{
 		"application refused": Denied,
 		"code 40001":          Rejected,
 		`code "40001"`:        Rejected,
-		"code -1":             Rejected,
 		"code 1e400":          Rejected,
 	},
 	fault.Price: {
@@ -115,17 +108,13 @@ func (e Expectation) outcome(q Question, staker bool) Outcome {
 	unread := e.Fault.Effect == fault.OnePoolUnread
 	hasLast := e.Service == fault.Price || e.Service == fault.Supply
 	switch {
-	case e.Fault.Name == "batch answers without results":
-		// Single calls would tell. A node that is so much at odds with itself is not
-		// trusted with them.
-		return Nonsense
 	case e.Fault.Effect == fault.Answerable:
 		return Right
-	case unread && (staker || q.Command == "status"):
+	case unread && staker:
 		return Partial
 	case unread:
 		return Undecided
-	case e.Warm && hasLast && q.Command != "status": // which only tells how earlier calls went
+	case e.Warm && hasLast:
 		return Stale
 	}
 	return e.Reason()

@@ -41,17 +41,12 @@ func (j *Judge) Judge(q Question, lines []string) (Outcomes, error) {
 	switch q.Command {
 	case "help":
 		return nil, judgeHelp(lines)
-	case "status":
-		return j.judgeStatus(lines)
+	case "status": // is tested in package commands
+		return nil, nil
 	}
 	rest, old, err := withoutMarks(lines)
 	if err != nil || len(rest) == 0 {
 		return nil, errors.Join(err, wrong("%q", lines))
-	}
-	if q.Other {
-		if rest, err = aboutPerson(q.Account, rest); err != nil {
-			return nil, err
-		}
 	}
 	switch q.Command {
 	case "price":
@@ -133,41 +128,11 @@ func judgeHelp(lines []string) error {
 	return nil
 }
 
-// fakeName is what everybody is called on the fake of Telegram.
-const fakeName = "Somebody"
-
-// aboutPerson takes off the lines that say about whom a moderator was answered, and
-// where they asked. The line with the ID must be there.
-func aboutPerson(id core.Identity, lines []string) (rest []string, err error) {
-	named := false
-	uid := e2etest.Plain(id.UID)
-	// Discord has no way to show a backtick in code.
-	inCode := e2etest.Plain(strings.ReplaceAll(id.UID, "`", "ˋ"))
-	for _, line := range lines {
-		switch {
-		case line == id.Platform+" ID: "+uid || line == id.Platform+" ID: "+inCode:
-			named = true
-		case id.Platform == "Telegram" && (line == "Person: "+id.UID || line == "Person: "+fakeName):
-		case id.Platform == "Discord" && line == "Person: <@"+id.UID+">", strings.HasPrefix(line, "Asked in: "):
-		default:
-			rest = append(rest, line)
-		}
-	}
-	if !named {
-		return nil, wrong("the answer does not say about whom it is: %q", lines)
-	}
-	return rest, nil
-}
-
 func (j *Judge) exists(q Question) []string {
-	whose := "Your"
-	if q.Other {
-		whose = "This"
-	}
 	if j.registered[q.Account] {
-		return []string{"Registered", whose + " " + q.Account.Platform + " account is registered with the service."}
+		return []string{"Registered", "Your " + q.Account.Platform + " account is registered with the service."}
 	}
-	return []string{"Not registered", whose + " " + q.Account.Platform + " account isn't registered with the service."}
+	return []string{"Not registered", "Your " + q.Account.Platform + " account isn't registered with the service."}
 }
 
 func (j *Judge) logins(id core.Identity) []string {
@@ -190,17 +155,13 @@ func (j *Judge) judgeVerify(q Question, rest []string) (Outcomes, error) {
 	if len(rest) < 4 {
 		return nil, wrong("no verdict: %q", rest)
 	}
-	whose := "yours"
-	if q.Other {
-		whose = "theirs"
-	}
 	owner := j.owner(core.Identity{Platform: "EVM", UID: q.Wallet.Hex()})
 	owned := owner != nil && slices.Contains(owner.Accounts, q.Account)
 	var err error
 	switch title := rest[0]; {
 	case title == "Couldn't check whose wallet this is":
 		got[fault.Partner], err = reason(rest[1], fault.Partner)
-	case title == "This wallet is "+whose && owned, title == "This wallet isn't "+whose && !owned:
+	case title == "This wallet is yours" && owned, title == "This wallet isn't yours" && !owned:
 	default:
 		err = wrong("%q", title)
 	}

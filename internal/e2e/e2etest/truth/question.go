@@ -86,7 +86,6 @@ var uses = map[string]use{
 	"mylogins": {services: []fault.Target{fault.Partner}},
 	"exists":   {services: []fault.Target{fault.Partner}},
 	"verify":   {services: []fault.Target{fault.Partner, fault.Chain}, apart: true},
-	"status":   {services: []fault.Target{fault.Price, fault.Supply, fault.Chain, fault.Partner}, apart: true},
 }
 
 // Uses are the services that a command needs.
@@ -95,10 +94,8 @@ func Uses(command string) []fault.Target { return uses[command].services }
 // Question is a command that was typed rightly by somebody who may give it.
 type Question struct {
 	Command string
-	// Account is the account that /mylogins, /exists and /verify are about.
-	// Other means that it is not the asker's own.
+	// Account is the asker's, which /mylogins, /exists and /verify are about.
 	Account core.Identity
-	Other   bool
 	// Wallet is the one that /staked and /verify are about.
 	Wallet common.Address
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
-	"herald/internal/e2e/fault"
 )
 
 // maxBlockAge is how old the newest block may be, which an answer tells to the
@@ -140,80 +139,4 @@ func (j *Judge) judgeStake(wallet common.Address, lines []string) (Outcome, erro
 		return Right, nil
 	}
 	return Partial, nil
-}
-
-// Lines of the answer to /status.
-var (
-	serviceLines = []struct {
-		name    string
-		service fault.Target
-	}{{"Prices", fault.Price}, {"Supply", fault.Supply}, {"Staking", fault.Chain}, {"Registration", fault.Partner}}
-	fineLine    = regexp.MustCompile(`^fine, asked (\d{4}-.*)$`)
-	fineBlock   = regexp.MustCompile(`^fine · (Block .*)$`)
-	failingLine = regexp.MustCompile(`^not working: first failed (\d{4}-.*), last asked (\d{4}-.*)$`)
-)
-
-// maxQuiet is how long ago a service may have been asked, or begun to fail.
-const maxQuiet = time.Hour
-
-// judgeStatus judges each line by itself. A service works as of when it was last
-// asked, so for one whose fault nobody has met "fine" is right.
-func (j *Judge) judgeStatus(lines []string) (Outcomes, error) {
-	if len(lines) < 1+len(serviceLines) {
-		return nil, wrong("not a line for each service: %q", lines)
-	}
-	got, notes := Outcomes{}, lines[1+len(serviceLines):]
-	failing := false
-	for i, line := range serviceLines {
-		name, said, _ := strings.Cut(lines[1+i], ": ")
-		o, err := judgeService(line.service, said, notes)
-		if name != line.name || err != nil {
-			return nil, errors.Join(err, wrong("%q", lines[1+i]))
-		}
-		got[line.service] = o
-		failing = failing || o == Partial || failingLine.MatchString(said)
-	}
-	title := "I couldn't check everything"
-	switch {
-	case failing:
-		title = "Not everything works"
-	case got.All(Right):
-		title = "Everything works"
-	}
-	return got, equal(lines[:1], []string{title})
-}
-
-func judgeService(service fault.Target, said string, notes []string) (Outcome, error) {
-	chain := service == fault.Chain
-	if at := fineLine.FindStringSubmatch(said); at != nil && !chain && recent(at[1], maxQuiet) {
-		return Right, nil
-	}
-	if newest := fineBlock.FindStringSubmatch(said); newest != nil && chain && aBlock(newest[1]) {
-		return Right, nil
-	}
-	if found := checkedOf.FindStringSubmatch(said); found != nil && chain && aBlock(found[2]) {
-		return Partial, nil
-	}
-	if at := failingLine.FindStringSubmatch(said); at != nil {
-		if !recent(at[1], maxQuiet) || !recent(at[2], maxQuiet) {
-			return "", wrong("it failed at another time")
-		}
-	} else if said != "couldn't be checked" {
-		return "", wrong("%q", said)
-	}
-	// Two reasons name no service, and may be another's.
-	unnamed := Outcome("")
-	for _, note := range notes {
-		switch o := reasons[service][note]; o {
-		case "":
-		case Denied, TimedOut:
-			unnamed = o
-		default:
-			return o, nil
-		}
-	}
-	if unnamed == "" {
-		return "", wrong("no reason in %q", notes)
-	}
-	return unnamed, nil
 }
