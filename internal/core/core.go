@@ -167,12 +167,3 @@ func (s Stake) Err() error {
 	}
 	return fmt.Errorf("pool %s: %w", name, first.Err)
 }
-
-// Clone returns a copy that shares nothing with s.
-func (s Stake) Clone() Stake {
-	s.Staked = slices.Clone(s.Staked)
-	s.Unbonding = slices.Clone(s.Unbonding)
-	s.Failed = slices.Clone(s.Failed)
-	s.UnbondingFailed = slices.Clone(s.UnbondingFailed)
-	return s
-}

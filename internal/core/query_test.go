@@ -49,12 +49,13 @@ func newWorldOf(config core.CacheConfig, source string) *world {
 	w := &world{cache: c, market: core.NewUpstream(c, market, 30*time.Second, nil), chain: core.NewUpstream(c, chain, time.Minute, nil)}
 	w.prices = core.NewQuery(w.market, &core.Query[struct{}, core.Quote]{
 		Name: "price", TTL: 30 * time.Second,
-		Shared: &core.Shared[core.Quote]{Source: source, Check: func(q core.Quote) error {
+		Source: source,
+		Check: func(q core.Quote) error {
 			if e := q.Price.Exponent(); e < -100 || e > 100 || !q.Price.IsPositive() {
 				return errors.New("no price")
 			}
 			return nil
-		}},
+		},
 		Fetch: func(ctx context.Context, _ struct{}) (core.Quote, error) {
 			w.calls.Add(1)
 			w.mu.Lock()
@@ -64,7 +65,7 @@ func newWorldOf(config core.CacheConfig, source string) *world {
 		},
 	})
 	w.stakes = core.NewQuery(w.chain, &core.Query[common.Address, core.Stake]{
-		Name: "stake", TTL: time.Minute, Cacheable: core.Stake.Complete, Clone: core.Stake.Clone,
+		Name: "stake", TTL: time.Minute, Cacheable: core.Stake.Complete,
 		Fetch: func(ctx context.Context, _ common.Address) (core.Stake, error) {
 			w.calls.Add(1)
 			return w.stake(ctx)
@@ -184,19 +185,6 @@ func TestAnAnswerSaysForHowLongItIsFresh(t *testing.T) {
 			t.Errorf("a stake without one of its pools is kept: %d calls for 2 questions", n)
 		}
 	})
-}
-
-func TestCallersOwnWhatTheyAreGiven(t *testing.T) {
-	w := staking(func(context.Context) (core.Stake, error) {
-		return core.Stake{Checked: 1, Staked: []core.PoolAmount{{Amount: decimal.NewFromInt(5)}}}, nil
-	})
-	for range 3 {
-		s, err := w.stakes.Get(t.Context(), common.Address{1})
-		if err != nil || s.Value.Total().IntPart() != 5 {
-			t.Fatalf("a caller changed the cached answer: %v, %v", s.Value, err)
-		}
-		s.Value.Staked[0].Amount = decimal.Zero
-	}
 }
 
 func TestPanicOfASourceIsItsFailure(t *testing.T) {

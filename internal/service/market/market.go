@@ -63,10 +63,8 @@ func New(s Settings, c *core.Cache, budget core.Budget) *Client {
 			found, err := m.Probe(ctx)
 			return found.Quote, err
 		},
-		Shared: &core.Shared[core.Quote]{
-			Source: fmt.Sprint(m.url, " ", s.Symbol, " ", s.MaxPriceAge),
-			Check:  func(q core.Quote) error { return check(q, time.Now()) },
-		},
+		Source: fmt.Sprint(m.url, " ", s.Symbol, " ", s.MaxPriceAge),
+		Check:  func(q core.Quote) error { return check(q, time.Now()) },
 	})
 	core.PingWith(m.Upstream, m.Price)
 	return m

@@ -77,7 +77,7 @@ func New(s Settings, c *core.Cache) *Client {
 		Name: "account", TTL: s.ExistsTTL, Fetch: p.account,
 	})
 	p.Logins = core.NewQuery(p.Upstream, &core.Query[string, []core.Login]{
-		Name: "logins", TTL: s.LoginsTTL, Fetch: p.logins, Clone: slices.Clone[[]core.Login],
+		Name: "logins", TTL: s.LoginsTTL, Fetch: p.logins,
 	})
 	core.PingWith(p.Upstream, core.NewQuery(p.Upstream, &core.Query[struct{}, struct{}]{
 		Name: "registration", TTL: min(s.ExistsTTL, maxPingTTL),

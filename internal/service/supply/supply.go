@@ -40,7 +40,7 @@ type Client struct {
 func New(s Settings, c *core.Cache) *Client {
 	h := &Client{Upstream: core.NewUpstream(c, Service, s.TTL, nil), url: s.URL, rest: rest.New(Service, c.CallTimeout)}
 	h.Supply = core.NewQuery(h.Upstream, &core.Query[struct{}, core.Supply]{
-		Name: "supply", TTL: s.TTL, Shared: &core.Shared[core.Supply]{Source: s.URL, Check: check},
+		Name: "supply", TTL: s.TTL, Source: s.URL, Check: check,
 		Fetch: func(ctx context.Context, _ struct{}) (core.Supply, error) { return h.Probe(ctx) },
 	})
 	core.PingWith(h.Upstream, h.Supply)
