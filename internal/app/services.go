@@ -132,6 +132,4 @@ func (b *Bot) priceBudget() core.Budget {
 
 // tokenID is different for every token and provider, and does not show the
 // provider's URL, which may hold a key.
-func tokenID(m market.Settings) string {
-	return hash(m.URL, m.By, m.Token, m.Symbol)
-}
+func tokenID(m market.Settings) string { return hash(m.URL, m.By, m.Token, m.Symbol) }
