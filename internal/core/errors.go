@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -83,6 +84,14 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %v", e.Service.Name, e.Reason, e.Err) }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// ReasonOf is the Reason of the first *Error in err, or "" if there is none.
+func ReasonOf(err error) Reason {
+	if failed, ok := errors.AsType[*Error](err); ok {
+		return failed.Reason
+	}
+	return ""
+}
 
 // During returns a copy of e that says what was attempted.
 func (e *Error) During(attempt string) *Error {

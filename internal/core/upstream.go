@@ -221,8 +221,7 @@ func (u *Upstream) nextCredit() time.Time {
 // a minute for each cause.
 func (u *Upstream) warnStale(ctx context.Context, question string, err error) {
 	u.mu.Lock()
-	failed, _ := errors.AsType[*Error](err)
-	reason := cmp.Or(u.health.Reason, failed.Reason)
+	reason := cmp.Or(u.health.Reason, ReasonOf(err))
 	due := time.Since(u.warned[reason]) >= warnEvery
 	if due {
 		u.warned[reason] = time.Now()

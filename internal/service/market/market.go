@@ -87,7 +87,7 @@ func (c *Client) Probe(ctx context.Context) (Listing, error) {
 	if c.settings.APIKey.IsSet() {
 		header.Set("X-CMC_PRO_API_KEY", c.settings.APIKey.Reveal())
 	}
-	resp, err := c.rest.Do(ctx, rest.Request{Attempt: "quote", Method: http.MethodGet, URL: c.url, Header: header})
+	resp, err := c.rest.Do(ctx, rest.Request{Attempt: "quote", URL: c.url, Header: header})
 	if resp == nil {
 		return Listing{}, err
 	}

@@ -1,8 +1,6 @@
 package partner_test
 
 import (
-	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -131,11 +129,6 @@ func TestOnlyAListIsAnAnswerAboutLogins(t *testing.T) {
 	wantReason(t, err, core.Rejected)
 }
 
-func TestLoginsOfNobodyAreNotAskedFor(t *testing.T) {
-	_, err := said(t, 200, `{"code":0,"data":[]}`).Logins.Fetch(t.Context(), "")
-	wantReason(t, err, core.Rejected)
-}
-
 func TestANoAboutAnEVMWalletIsSaidOnceItsLowerCaseFormIsUnknownToo(t *testing.T) {
 	const wallet, lower = "0x52908400098527886E0F7030069857D2E4169EE7", "0x52908400098527886e0f7030069857d2e4169ee7"
 	var asked []string
@@ -174,16 +167,4 @@ func TestANoAboutAnEVMWalletIsSaidOnceItsLowerCaseFormIsUnknownToo(t *testing.T)
 			t.Errorf("%q is known: got %q, %v, asked for %v", test.known, got.DID, err, asked)
 		}
 	}
-}
-
-func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
-	const app, key = "4pp-id", "t0psecret"
-	resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
-		c := newClient(partner.Settings{URL: baseURL + "/pr3f1x", AppID: app, SecretKey: secret.New(key)}, timeout)
-		if text := fmt.Sprintf("%+v %#v", c, c); strings.Contains(text, key) {
-			t.Errorf("the client prints its key: %s", text)
-		}
-		_, err := c.Accounts.Fetch(ctx, ann)
-		return err
-	}, app, key, did, ann.UID, "pr3f1x", "/api", "requestBody")
 }

@@ -23,7 +23,6 @@ func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 		c := rest.New(service, timeout)
 		resp, err := c.Do(ctx, rest.Request{
 			Attempt: "quote",
-			Method:  http.MethodPost,
 			URL:     baseURL + path + "?" + query,
 			Header:  http.Header{"X-Key": {secret}},
 			Body:    []byte(secret),
@@ -58,7 +57,7 @@ func TestAnswerCarriesDateAndBody(t *testing.T) {
 	})
 	header := http.Header{"X-Key": {"k"}}
 	resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{
-		Attempt: "quote", Method: http.MethodPost, URL: url, Header: header, Body: []byte("question"),
+		Attempt: "quote", URL: url, Header: header, Body: []byte("question"),
 	})
 	if err != nil {
 		t.Fatal(err)
