@@ -138,32 +138,19 @@ func (s Stake) Total() decimal.Decimal {
 }
 
 // Complete reports whether every pool could be read.
-func (s Stake) Complete() bool { return len(s.Failed) == 0 && len(s.UnbondingFailed) == 0 }
+func (s Stake) Complete() bool { return len(s.Unread()) == 0 }
 
-// Unread lists the pools that could not be read wholly, each once.
-func (s Stake) Unread() []UnreadPool {
-	unread := slices.Clone(s.Failed)
-	for _, p := range s.UnbondingFailed {
-		if !slices.ContainsFunc(s.Failed, func(f UnreadPool) bool { return f.Pool == p.Pool }) {
-			unread = append(unread, p)
-		}
-	}
-	return unread
-}
+// Unread lists the pools that could not be read wholly. One is there twice if
+// neither its stake nor its withdrawals could be read.
+func (s Stake) Unread() []UnreadPool { return slices.Concat(s.Failed, s.UnbondingFailed) }
 
-// Err names, for the log, the first pool that could not be read, why, and how many
-// more there are. It is nil if the stake is Complete.
+// Err says for the log how much could not be read, and why the first pool. It is
+// nil if the stake is Complete.
 func (s Stake) Err() error {
 	unread := s.Unread()
 	if len(unread) == 0 {
 		return nil
 	}
-	name, first := unread[0].Pool.Address.Hex(), unread[0]
-	if first.Pool.Name != "" {
-		name += " (" + first.Pool.Name + ")"
-	}
-	if more := len(unread) - 1; more > 0 {
-		return fmt.Errorf("pool %s: %w; and %d more pools", name, first.Err, more)
-	}
-	return fmt.Errorf("pool %s: %w", name, first.Err)
+	n := max(len(s.Failed), len(s.UnbondingFailed))
+	return fmt.Errorf("pools unread: %d, such as %s: %w", n, unread[0].Pool.Address, unread[0].Err)
 }

@@ -371,8 +371,8 @@ func TestAnIncompleteStakeIsSaidInOneShortLine(t *testing.T) {
 	unread := core.UnreadPool{Pool: core.Pool{Name: "One"}, Err: chain.Fail(core.Rejected, errors.New("reverted"))}
 	for n, want := range map[int]string{
 		0:  "<nil>",
-		1:  "pool 0x0000000000000000000000000000000000000000 (One): chain: rejected: reverted",
-		21: "pool 0x0000000000000000000000000000000000000000 (One): chain: rejected: reverted; and 20 more pools",
+		1:  "pools unread: 1, such as 0x0000000000000000000000000000000000000000: chain: rejected: reverted",
+		21: "pools unread: 21, such as 0x0000000000000000000000000000000000000000: chain: rejected: reverted",
 	} {
 		if got := fmt.Sprint(core.Stake{Failed: slices.Repeat([]core.UnreadPool{unread}, n)}.Err()); got != want {
 			t.Errorf("%d pools: %s", n, got)
