@@ -140,9 +140,16 @@ func (s Stake) Total() decimal.Decimal {
 // Complete reports whether every pool could be read.
 func (s Stake) Complete() bool { return len(s.Unread()) == 0 }
 
-// Unread lists the pools that could not be read wholly. One is there twice if
-// neither its stake nor its withdrawals could be read.
-func (s Stake) Unread() []UnreadPool { return slices.Concat(s.Failed, s.UnbondingFailed) }
+// Unread lists the pools that could not be read wholly, each once.
+func (s Stake) Unread() []UnreadPool {
+	unread := slices.Clone(s.Failed)
+	for _, p := range s.UnbondingFailed {
+		if !slices.ContainsFunc(s.Failed, func(f UnreadPool) bool { return f.Pool == p.Pool }) {
+			unread = append(unread, p)
+		}
+	}
+	return unread
+}
 
 // Err says for the log how much could not be read, and why the first pool. It is
 // nil if the stake is Complete.
@@ -151,6 +158,5 @@ func (s Stake) Err() error {
 	if len(unread) == 0 {
 		return nil
 	}
-	n := max(len(s.Failed), len(s.UnbondingFailed))
-	return fmt.Errorf("pools unread: %d, such as %s: %w", n, unread[0].Pool.Address, unread[0].Err)
+	return fmt.Errorf("pools unread: %d, such as %s: %w", len(unread), unread[0].Pool.Address, unread[0].Err)
 }
