@@ -1,11 +1,13 @@
 package core_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
-	"fmt"
-	"slices"
+	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -361,21 +363,123 @@ func TestAJoinedAnswerIsAsOldAsItsOlderPartAndFreshAsLongAsBoth(t *testing.T) {
 	})
 }
 
-func TestAQuoteIsOldFromItsTimeOn(t *testing.T) {
-	if (core.Quote{}).Old() || (core.Quote{OldFrom: time.Now().Add(time.Hour)}).Old() || !(core.Quote{OldFrom: time.Now()}).Old() {
-		t.Error("a quote is old at another time than OldFrom")
-	}
+func TestAServiceFailsFromItsFirstFailureToItsNextAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		at := func(minute int) time.Time { return start.Add(time.Duration(minute) * time.Minute) }
+		w := quoting(nil)
+		for minute, step := range []struct {
+			answer func(context.Context) (core.Quote, error)
+			want   core.Health
+		}{
+			{priced(1), core.Health{}},
+			{failing(core.Denied), core.Health{FailingSince: at(1), Reason: core.Denied}},
+			{failing(core.Malformed), core.Health{FailingSince: at(1), Reason: core.Malformed}},
+			{priced(2), core.Health{}},
+		} {
+			w.price(step.answer)
+			_, _ = w.Quote(t.Context())
+			step.want.Service, step.want.Circuit, step.want.Asked = market, "closed", at(minute)
+			if h := w.market.Health(); h != step.want {
+				t.Errorf("got  %+v\nwant %+v", h, step.want)
+			}
+			time.Sleep(time.Minute)
+		}
+		if h := w.chain.Health(); h != (core.Health{Service: chain, Circuit: "closed"}) {
+			t.Errorf("another service: %+v", h)
+		}
+	})
 }
 
-func TestAnIncompleteStakeIsSaidInOneShortLine(t *testing.T) {
-	unread := core.UnreadPool{Pool: core.Pool{Name: "One"}, Err: chain.Fail(core.Rejected, errors.New("reverted"))}
-	for n, want := range map[int]string{
-		0:  "<nil>",
-		1:  "pools unread: 1, such as 0x0000000000000000000000000000000000000000: chain: rejected: reverted",
-		21: "pools unread: 21, such as 0x0000000000000000000000000000000000000000: chain: rejected: reverted",
-	} {
-		if got := fmt.Sprint(core.Stake{Failed: slices.Repeat([]core.UnreadPool{unread}, n)}.Err()); got != want {
-			t.Errorf("%d pools: %s", n, got)
+func failing(reason core.Reason) func(context.Context) (core.Quote, error) {
+	return func(context.Context) (core.Quote, error) { return core.Quote{}, market.Fail(reason, errors.New("no")) }
+}
+
+func TestAnOldPriceThatStandsInIsLoggedOnceAMinuteWithItsReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		w := newWorldOf(core.CacheConfig{Log: slog.New(slog.NewTextHandler(&log, nil))}, "USD")
+		w.price(priced(7))
+		w.Quote(t.Context())
+		w.price(failing(core.Denied))
+		time.Sleep(31 * time.Second)
+		for range 119 { // two minutes
+			if q, err := w.Quote(t.Context()); err != nil || !q.Stale {
+				t.Fatalf("%+v, %v", q, err)
+			}
+			time.Sleep(time.Second)
+		}
+		if lines := strings.Count(log.String(), "\n"); lines != 2 || strings.Count(log.String(), "level=WARN") != 2 ||
+			strings.Count(log.String(), "outcome=stale reason=denied") != 2 {
+			t.Errorf("%d lines:\n%s", lines, &log)
+		}
+	})
+}
+
+// full makes a world whose cache holds that many answers.
+func full(maxItems int) *world {
+	w := newWorldOf(core.CacheConfig{MaxItems: maxItems}, "USD")
+	w.stake = func(context.Context) (core.Stake, error) { return core.Stake{Checked: 21}, nil }
+	w.price(priced(7))
+	return w
+}
+
+func wallet(n int) (a common.Address) {
+	binary.BigEndian.PutUint64(a[:], uint64(n))
+	return a
+}
+
+// askStakes asks for the wallets from first up to but not last, and returns the
+// calls that it took.
+func (w *world) askStakes(t *testing.T, first, last int) int {
+	t.Helper()
+	before := w.calls.Load()
+	for i := first; i < last; i++ {
+		if _, err := w.stakes.Get(t.Context(), wallet(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return int(w.calls.Load() - before)
+}
+
+func TestExpiredAnswersLeaveTheCacheAndAreYoungWhenAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := full(3)
+		w.askStakes(t, 0, 1)
+		time.Sleep(45 * time.Second)
+		w.askStakes(t, 1, 3)
+		// The first has expired, and the next sweep is to come.
+		time.Sleep(16 * time.Second)
+		w.askStakes(t, 0, 1)
+		w.askStakes(t, 3, 4)
+		if n := w.askStakes(t, 0, 1) + w.askStakes(t, 2, 4); n != 0 {
+			t.Errorf("%d of the newest three were forgotten", n)
+		}
+		time.Sleep(2 * time.Minute)
+		w.askStakes(t, 100, 101)
+		if n := w.cache.Items(); n != 1 {
+			t.Errorf("%d answers are kept", n)
+		}
+	})
+}
+
+func TestAFullCacheForgetsTheOldestWalletsAndNotThePrice(t *testing.T) {
+	for _, bound := range []int{1, 2, 100} {
+		w := full(bound)
+		if n := w.askStakes(t, 0, bound); n != bound {
+			t.Errorf("%d calls for %d wallets", n, bound)
+		}
+		w.Quote(t.Context())
+		w.askStakes(t, bound, 3*bound)
+		before := w.calls.Load()
+		if _, err := w.Quote(t.Context()); err != nil || w.calls.Load() != before {
+			t.Errorf("with room for %d, the price was asked again: %v", bound, err)
+		}
+		if n := w.askStakes(t, 2*bound+1, 3*bound); n != 0 || w.cache.Items() != bound {
+			t.Errorf("with room for %d, %d of the newest wallets were forgotten and %d answers are kept", bound, n, w.cache.Items())
+		}
+		if n := w.askStakes(t, 2*bound, 2*bound+1); n != 1 {
+			t.Error("one more than the bound is kept")
 		}
 	}
 }
