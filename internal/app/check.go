@@ -153,23 +153,18 @@ func (p probe) advice(err error) []string {
 func say(v chat.Value) string { return strings.ReplaceAll(words.Say(chat.English, v), "\u00a0", " ") }
 
 // aboutPartner says how far the service's clock is ahead of this machine's.
-func aboutPartner(ahead time.Duration, err error) (details []string, _ error) {
+func aboutPartner(ahead time.Duration, err error) (details []string) {
 	if err == nil {
 		details = append(details, "the signature is accepted")
 	}
-	if ahead.Abs() <= 2*time.Second { // the resolution of a Date, and the network
-		return details, err
+	ahead = ahead.Round(time.Second)
+	switch {
+	case ahead > 2*time.Second: // the resolution of a Date, and the network
+		details = append(details, fmt.Sprintf("its clock is %v ahead of this machine's", ahead))
+	case ahead < -2*time.Second:
+		details = append(details, fmt.Sprintf("its clock is %v behind this machine's", -ahead))
 	}
-	direction := "ahead of"
-	if ahead < 0 {
-		direction = "behind"
-	}
-	details = append(details, fmt.Sprintf("its clock is %v %s this machine's", ahead.Abs().Round(time.Second), direction))
-	if failed, ok := errors.AsType[*core.Error](err); ok && (failed.Reason == core.Denied || failed.Reason == core.Rejected) {
-		err = errors.Join(err, &config.WrongError{
-			Settings: "this machine's clock first, then at " + failed.Service.SettingsFor(failed.Reason)})
-	}
-	return details, err
+	return details
 }
 
 func aboutQuote(found market.Listing, err error) ([]string, error) {

@@ -108,7 +108,7 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		"a clock that is off": {[]string{"PARTNER_SECRET_KEY=another-secret-key"},
 			func(t *testing.T, e *e2etest.Everything) { put(t, e, fault.Partner, "clock an hour fast") },
 			"its clock is (59m5[0-9]s|1h0m[0-9]+s) ahead of this machine's\n +refuses the credentials.*\n" +
-				" +look at this machine's clock first, then at PARTNER_APP_ID and PARTNER_SECRET_KEY"},
+				" +look at PARTNER_APP_ID and PARTNER_SECRET_KEY"},
 		"a code that may mean no": {nil, func(_ *testing.T, e *e2etest.Everything) {
 			e.World.Partner.SetFault(fault.Answer(200, "application/json", `{"code":10004,"data":null,"message":"no such user"}`))
 		}, "code 10004.*\n +look at .*PARTNER_NOT_FOUND_CODES if it means"},

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -58,9 +57,6 @@ type Query[K, V any] struct {
 	Check func(V) error
 
 	upstream *Upstream
-	// refreshed is when the answer was due that was last refreshed early, in Unix
-	// nanoseconds: an early refresh that fails is not repeated.
-	refreshed atomic.Int64
 }
 
 // schema is the version of what is in the Store. Raise it when a saved answer
@@ -84,9 +80,9 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	last, _ := q.Last(key)
 	now, until := time.Now(), q.times(last.At)
 	if now.Before(until.fresh) {
-		// An answer that is due is refreshed by the first who asks, so that nobody
-		// waits while people ask, and the service is left alone while nobody does.
-		if due := until.due.UnixNano(); !now.Before(until.due) && q.refreshed.Swap(due) != due {
+		// An answer that is due is refreshed by whoever asks, so that nobody waits
+		// while people ask, and the service is left alone while nobody does.
+		if !now.Before(until.due) {
 			q.begin(key, last.At)
 		}
 		return q.found(last, "hit"), nil

@@ -102,7 +102,10 @@ func (u *Upstream) call(ctx context.Context, countAll bool, f func(context.Conte
 		return err
 	}
 	err := u.once(ctx, countAll, f)
-	if u.mayRetry(err) && transport.Sleep(ctx, rand.N(maxRetryDelay)) && u.admit(ctx) == nil {
+	// With a Budget there is no retry after a second failure, since once pauses then.
+	// So a failing service costs hardly more credits than a sound one.
+	if err != nil && err.Reason == Unreachable && err.RetryAfter == 0 &&
+		transport.Sleep(ctx, rand.N(maxRetryDelay)) && u.admit(ctx) == nil {
 		return u.once(ctx, countAll, f)
 	}
 	return err
@@ -129,7 +132,7 @@ func (u *Upstream) admit(ctx context.Context) *Error {
 // once makes one call and records how it went.
 func (u *Upstream) once(ctx context.Context, countAll bool, f func(context.Context) error) *Error {
 	start := time.Now()
-	err := u.typed(safely(ctx, f))
+	err := u.try(ctx, f)
 	outcome := "ok"
 	if err != nil {
 		outcome = string(err.Reason)
@@ -161,39 +164,23 @@ func (u *Upstream) once(ctx context.Context, countAll bool, f func(context.Conte
 	return err
 }
 
-// safely turns a panic into an error: f runs on a goroutine that no command's
-// recover watches.
-func safely(ctx context.Context, f func(context.Context) error) (err error) {
+// try calls f and makes an *Error of any error, and of a panic: f runs on a
+// goroutine that no command's recover watches.
+func (u *Upstream) try(ctx context.Context, f func(context.Context) error) (failed *Error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = secret.PanicError(v)
+			failed = u.Fail(Malformed, secret.PanicError(v))
 		}
 	}()
-	return f(ctx)
-}
-
-// typed makes an *Error of any error.
-func (u *Upstream) typed(err error) *Error {
+	err := f(ctx)
 	known, ok := errors.AsType[*Error](err)
 	switch {
-	case err == nil:
-		return nil
-	case ok:
+	case err == nil || ok:
 		return known
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return u.Fail(SlowAnswer, err)
 	}
 	return u.Fail(Malformed, err)
-}
-
-// mayRetry reports whether the call that failed with err is repeated: only if
-// the service was Unreachable. With a Budget, only the first of several failures
-// in a row is, so that a failing service costs hardly more credits than a sound
-// one.
-func (u *Upstream) mayRetry(err *Error) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return err != nil && err.Reason == Unreachable && err.RetryAfter == 0 && (u.budget == nil || u.failures == 1)
 }
 
 // pause leaves the service alone for at least wait. The caller holds mu.
@@ -243,8 +230,8 @@ type Health struct {
 	// and Reason why the last call failed; zero while the service is well.
 	FailingSince time.Time
 	Reason       Reason
-	// Circuit is "closed", "open" or "half-open". While it is open the service is
-	// not called.
+	// Circuit is "closed", or "open" while the service is not called after
+	// several failures in a row.
 	Circuit string
 	// PausedFor is how much longer the service is not called because it failed or
 	// asked for that. A lack of credits does not count.
@@ -260,11 +247,8 @@ func (u *Upstream) Health() Health {
 	if u.pausedFor != NoCredit {
 		h.PausedFor = max(time.Until(u.pausedUntil), 0)
 	}
-	if u.failures >= maxFailures {
-		h.Circuit = "half-open"
-		if h.PausedFor > 0 {
-			h.Circuit = "open"
-		}
+	if u.failures >= maxFailures && h.PausedFor > 0 {
+		h.Circuit = "open"
 	}
 	return h
 }

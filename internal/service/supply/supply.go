@@ -56,7 +56,8 @@ var Service = &core.Service{
 // Client asks the host. Its Upstream's Ping asks for the supply.
 type Client struct {
 	*core.Upstream
-	// Supply fails as Malformed also if more tokens circulate than there are.
+	// Supply fails as Malformed also if more tokens circulate than there are. When it
+	// fails, its Fetch returns the figures that came nevertheless.
 	Supply *core.Query[struct{}, core.Supply]
 
 	url  string
@@ -68,15 +69,15 @@ func New(s Settings, c *core.Cache) *Client {
 	h := &Client{Upstream: core.NewUpstream(c, Service, s.TTL, nil), url: s.URL, rest: rest.New(Service, c.CallTimeout)}
 	h.Supply = core.NewQuery(h.Upstream, &core.Query[struct{}, core.Supply]{
 		Name: "supply", TTL: s.TTL, Source: s.URL, Check: check,
-		Fetch: func(ctx context.Context, _ struct{}) (core.Supply, error) { return h.Probe(ctx) },
+		Fetch: h.fetch,
 	})
 	core.PingWith(h.Upstream, h.Supply)
 	return h
 }
 
-// Probe asks for the supply, past the cache. When it fails, it returns the figures
-// that came nevertheless, and zero for those that did not.
-func (c *Client) Probe(ctx context.Context) (core.Supply, error) {
+// fetch asks for both figures. When it fails, it returns those that came
+// nevertheless, and zero for those that did not.
+func (c *Client) fetch(ctx context.Context, _ struct{}) (core.Supply, error) {
 	var s core.Supply
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() (err error) { s.Total, err = c.ask(ctx, "total supply", totalPath); return })
