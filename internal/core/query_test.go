@@ -1,13 +1,10 @@
 package core_test
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
-	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -144,36 +141,9 @@ func TestLastGoodPriceStandsInMarkedWhileTheSourceFailsAndNotLonger(t *testing.T
 	})
 }
 
-func TestADeadOrHungServiceIsNotAskedForEveryCommand(t *testing.T) {
+func TestAnIncompleteStakeIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := quoting(hung)
-		start := time.Now()
-		if _, err := w.Quote(t.Context()); reasonOf(err) != core.SlowAnswer || time.Since(start) != 20*time.Second {
-			t.Errorf("hung: %v after %v", err, time.Since(start))
-		}
-		w = quoting(down)
-		for range 1000 {
-			if _, err := w.Quote(t.Context()); err == nil {
-				t.Fatal("a dead service gave a price")
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		if n := w.calls.Load(); n > 20 {
-			t.Errorf("%d calls in 10 s, want at most 20", n)
-		}
-	})
-}
-
-func TestAnAnswerSaysForHowLongItIsFresh(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := quoting(priced(7))
-		asked := time.Now()
-		for range 2 { // from the service, then from memory
-			if q, err := w.Quote(t.Context()); err != nil || !q.FreshUntil.Equal(asked.Add(30*time.Second)) {
-				t.Errorf("fresh until %v, want %v", q.FreshUntil, asked.Add(30*time.Second))
-			}
-			time.Sleep(10 * time.Second)
-		}
+		w := newWorld()
 		w.stake = func(context.Context) (core.Stake, error) {
 			return core.Stake{Checked: 20, Failed: []core.UnreadPool{{}}}, nil
 		}
@@ -187,13 +157,6 @@ func TestAnAnswerSaysForHowLongItIsFresh(t *testing.T) {
 			t.Errorf("a stake without one of its pools is kept: %d calls for 2 questions", n)
 		}
 	})
-}
-
-func TestPanicOfASourceIsItsFailure(t *testing.T) {
-	w := quoting(func(context.Context) (core.Quote, error) { panic("boom") })
-	if _, err := w.Quote(t.Context()); reasonOf(err) != core.Malformed {
-		t.Errorf("got %v", err)
-	}
 }
 
 func TestStakeOutcome(t *testing.T) {
@@ -211,103 +174,6 @@ func TestStakeOutcome(t *testing.T) {
 		if got := test.stake.Outcome(); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
-	}
-}
-
-func TestOddAnswersPauseAServiceOnlyIfTheyCannotBeAboutTheAsker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.stake = func(context.Context) (core.Stake, error) {
-			return core.Stake{}, chain.Fail(core.Rejected, errors.New("odd"))
-		}
-		for i := range byte(20) {
-			w.stakes.Get(t.Context(), common.Address{i})
-		}
-		if n := w.calls.Swap(0); n != 20 {
-			t.Errorf("%d calls for 20 wallets", n)
-		}
-		if h := w.chain.Health(); !h.FailingSince.IsZero() || h.Asked.IsZero() {
-			t.Errorf("odd answers about wallets: %+v", h)
-		}
-		w.price(failing(core.Malformed))
-		var err error
-		for range 20 {
-			_, err = w.Quote(t.Context())
-		}
-		if n := w.calls.Load(); n != 5 || reasonOf(err) != core.Paused || w.market.Health().Circuit != "open" {
-			t.Errorf("%d calls for 20 prices, at last %v; want 5", n, err)
-		}
-	})
-}
-
-func TestCallsInFlightAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := staking(func(ctx context.Context) (core.Stake, error) {
-			<-ctx.Done()
-			return core.Stake{}, ctx.Err()
-		})
-		var askers sync.WaitGroup
-		for i := range byte(2 * core.MaxCalls) {
-			askers.Go(func() { w.stakes.Get(t.Context(), common.Address{i}) })
-		}
-		synctest.Wait()
-		if n := w.calls.Load(); n != core.MaxCalls {
-			t.Errorf("%d calls are in flight, want %d", n, core.MaxCalls)
-		}
-		askers.Wait()
-	})
-}
-
-func TestOnlyACallThatWasUnreachableIsMadeOnceMore(t *testing.T) {
-	for name, c := range map[string]struct {
-		err   *core.Error
-		calls int64
-	}{
-		"unreachable":        {chain.Fail(core.Unreachable, errors.New("502")), 2},
-		"asked to wait":      {&core.Error{Service: chain, Reason: core.Unreachable, RetryAfter: time.Second, Err: errors.New("503")}, 1},
-		"slow":               {chain.Fail(core.SlowAnswer, errors.New("slow")), 1},
-		"limited":            {chain.Fail(core.Limited, errors.New("429")), 1},
-		"an answer, no such": {chain.Fail(core.Rejected, errors.New("400")), 1},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
-			w.stake = func(context.Context) (core.Stake, error) {
-				if w.calls.Load()%2 == 0 {
-					return core.Stake{Checked: 1}, nil
-				}
-				return core.Stake{}, c.err
-			}
-			start := time.Now()
-			_, err := w.stakes.Get(t.Context(), common.Address{1})
-			maxDelay := time.Duration(c.calls-1) * 300 * time.Millisecond
-			if took := time.Since(start); w.calls.Load() != c.calls || (err == nil) != (c.calls == 2) || took > maxDelay {
-				t.Errorf("%s: %v after %d calls and %v", name, err, w.calls.Load(), took)
-			}
-		})
-	}
-}
-
-func TestAServiceIsNotCalledForAsLongAsItAsksForUpToACap(t *testing.T) {
-	const asked = 20 * 24 * time.Hour
-	for reason, want := range map[core.Reason]time.Duration{core.UsedUp: asked, core.Limited: 5 * time.Minute} {
-		synctest.Test(t, func(t *testing.T) {
-			w := quoting(func(context.Context) (core.Quote, error) {
-				return core.Quote{}, &core.Error{Service: market, Reason: reason, RetryAfter: asked, Err: errors.New("429")}
-			})
-			w.Quote(t.Context())
-			if h := w.market.Health(); h.PausedFor != want {
-				t.Errorf("%s: paused for %v", reason, h.PausedFor)
-			}
-			w.price(priced(7))
-			time.Sleep(want - time.Second)
-			if _, err := w.Quote(t.Context()); reasonOf(err) != reason || w.calls.Load() != 1 {
-				t.Errorf("%s, before the wait is over: %v", reason, err)
-			}
-			time.Sleep(2 * time.Second)
-			if _, err := w.Quote(t.Context()); err != nil || w.market.Health().PausedFor != 0 {
-				t.Errorf("%s, after it: %v", reason, err)
-			}
-		})
 	}
 }
 
@@ -363,57 +229,8 @@ func TestAJoinedAnswerIsAsOldAsItsOlderPartAndFreshAsLongAsBoth(t *testing.T) {
 	})
 }
 
-func TestAServiceFailsFromItsFirstFailureToItsNextAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		at := func(minute int) time.Time { return start.Add(time.Duration(minute) * time.Minute) }
-		w := quoting(nil)
-		for minute, step := range []struct {
-			answer func(context.Context) (core.Quote, error)
-			want   core.Health
-		}{
-			{priced(1), core.Health{}},
-			{failing(core.Denied), core.Health{FailingSince: at(1), Reason: core.Denied}},
-			{failing(core.Malformed), core.Health{FailingSince: at(1), Reason: core.Malformed}},
-			{priced(2), core.Health{}},
-		} {
-			w.price(step.answer)
-			_, _ = w.Quote(t.Context())
-			step.want.Service, step.want.Circuit, step.want.Asked = market, "closed", at(minute)
-			if h := w.market.Health(); h != step.want {
-				t.Errorf("got  %+v\nwant %+v", h, step.want)
-			}
-			time.Sleep(time.Minute)
-		}
-		if h := w.chain.Health(); h != (core.Health{Service: chain, Circuit: "closed"}) {
-			t.Errorf("another service: %+v", h)
-		}
-	})
-}
-
 func failing(reason core.Reason) func(context.Context) (core.Quote, error) {
 	return func(context.Context) (core.Quote, error) { return core.Quote{}, market.Fail(reason, errors.New("no")) }
-}
-
-func TestAnOldPriceThatStandsInIsLoggedOnceAMinuteWithItsReason(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		w := newWorldOf(core.CacheConfig{Log: slog.New(slog.NewTextHandler(&log, nil))}, "USD")
-		w.price(priced(7))
-		w.Quote(t.Context())
-		w.price(failing(core.Denied))
-		time.Sleep(31 * time.Second)
-		for range 119 { // two minutes
-			if q, err := w.Quote(t.Context()); err != nil || !q.Stale {
-				t.Fatalf("%+v, %v", q, err)
-			}
-			time.Sleep(time.Second)
-		}
-		if lines := strings.Count(log.String(), "\n"); lines != 2 || strings.Count(log.String(), "level=WARN") != 2 ||
-			strings.Count(log.String(), "outcome=stale reason=denied") != 2 {
-			t.Errorf("%d lines:\n%s", lines, &log)
-		}
-	})
 }
 
 // full makes a world whose cache holds that many answers.

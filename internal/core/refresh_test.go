@@ -102,24 +102,6 @@ func loaded(t *testing.T, entry string) core.Snapshot[core.Quote] {
 	return q
 }
 
-func TestWhatIsSavedIsTakenIfItsTimeIsPossible(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		right := func(at time.Time) string {
-			return strings.Replace(quoteAt("%s", `"Price":"9"`), "%s", at.Format(time.RFC3339Nano), 1)
-		}
-		if q := loaded(t, right(time.Now().Add(-time.Second))); q.Value.Price.IntPart() != 9 {
-			t.Fatalf("a right entry is not taken: got %+v", q)
-		}
-		for name, at := range map[string]time.Time{
-			"in a moment": time.Now().Add(time.Millisecond), "before the longest staleness": time.Now().Add(-61 * time.Minute),
-		} {
-			if q := loaded(t, right(at)); q.Value.Price.IntPart() != 7 {
-				t.Errorf("from %s: got %+v", name, q)
-			}
-		}
-	})
-}
-
 // FuzzLoad wants a load to fail, or to be what would be saved again. All of
 // notSaved fails.
 func FuzzLoad(f *testing.F) {

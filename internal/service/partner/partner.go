@@ -253,18 +253,15 @@ func (e endpoint) parse(body []byte) (answer, error) {
 		// what comes with "0" is not to be trusted.
 		return answer{}, e.malformed("no code that is a number")
 	case code != "0":
-		return answer{code: code}, e.fail(core.Rejected, refusal(code))
+		err := errors.New("answered with a code other than 0")
+		// An operator may list the code, unless it is a text or a number as long as
+		// somebody's ID.
+		if n, notNumber := strconv.Atoi(code); notNumber == nil && len(code) <= 6 {
+			err = fmt.Errorf("answered with code %d", n)
+		}
+		return answer{code: code}, e.fail(core.Rejected, err)
 	}
 	return answer{data: object["data"]}, nil
-}
-
-// refusal names the code, so that an operator can list it, unless it is a number
-// as long as somebody's ID or a text.
-func refusal(code string) error {
-	if n, err := strconv.Atoi(code); err == nil && len(code) <= 6 {
-		return fmt.Errorf("answered with code %d", n)
-	}
-	return errors.New("answered with a code other than 0")
 }
 
 // did is the form of a DID: its method and an identifier of printable ASCII.
