@@ -310,19 +310,6 @@ func TestRefusalIsRepeatedForNothingElseAndOnceAtMost(t *testing.T) {
 	}
 }
 
-func TestClockThatIsAcceptedStaysWhateverADateSays(t *testing.T) {
-	for ahead, calls := range map[time.Duration]int{0: 5, -time.Hour: 6} {
-		s := &strict{ahead: ahead}
-		c := s.start(t)
-		wantAnswers(t, s, c, calls)
-		for _, s.dateOff = range []time.Duration{3 * time.Second, -6 * time.Second, time.Hour, -24 * time.Hour, 0} {
-			wantAnswers(t, s, c, 5)
-		}
-		s.undated = true
-		wantAnswers(t, s, c, 5)
-	}
-}
-
 func TestClockThatIsSetRightAgainIsNoticed(t *testing.T) {
 	for _, dateOff := range []time.Duration{0, time.Hour, -time.Hour, 2 * time.Hour} {
 		s := &strict{ahead: time.Hour}
