@@ -83,7 +83,7 @@ func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %v", e.Service.Name
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// ReasonOf is the Reason of the first *Error in err, or "" if there is none.
+// ReasonOf is the Reason of the first *Error in err, or "" without one.
 func ReasonOf(err error) Reason {
 	if failed, ok := errors.AsType[*Error](err); ok {
 		return failed.Reason

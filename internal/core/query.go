@@ -126,7 +126,7 @@ func (q *Query[K, V]) found(s Snapshot[V], result string) Snapshot[V] {
 // times are until when an answer needs no refresh, is fresh, and may stand in.
 type times struct{ due, fresh, stale time.Time }
 
-// times of the answer given at that time; zero if there is none. For want of a
+// times of the answer given at that time; all past if at is zero. For want of a
 // credit an answer is fresh for longer, though not past StaleFor, and stands in
 // until there is one. Then it is refreshed ahead of time like any other.
 func (q *Query[K, V]) times(at time.Time) times {

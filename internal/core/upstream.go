@@ -38,8 +38,8 @@ const (
 // Budget bounds the calls to a service that charges for each. Safe for
 // concurrent use.
 type Budget interface {
-	// Take spends the credit for one call and returns 0. If there is none, it
-	// spends nothing and returns how long to wait before asking again.
+	// Take spends the credit for one call and returns 0. Without a
+	// credit it spends nothing and returns how long to wait before asking again.
 	Take(ctx context.Context) (wait time.Duration)
 }
 

@@ -155,7 +155,8 @@ func (s Settings) listing(data any, now time.Time) (Listing, error) {
 	if s.MaxPriceAge > 0 && !quote.LastUpdated.IsZero() {
 		quote.OldFrom = quote.LastUpdated.Add(s.MaxPriceAge)
 	}
-	return Listing{ID: rest.Text(entry["id"]), Name: rest.Text(entry["name"]), Symbol: rest.Text(entry["symbol"]), Quote: quote}, nil
+	id, name, symbol := rest.Text(entry["id"]), rest.Text(entry["name"]), rest.Text(entry["symbol"])
+	return Listing{ID: id, Name: name, Symbol: symbol, Quote: quote}, nil
 }
 
 // find picks the token's entry from data. Entries are members of an object
@@ -229,7 +230,7 @@ func parseQuote(entry map[string]any, now time.Time) (q core.Quote, err error) {
 	if !ok {
 		return q, errors.New("no quote in USD")
 	}
-	q.Price, _ = rest.Decimal(usd["price"]) // 0, if that is none, is no price
+	q.Price, _ = rest.Decimal(usd["price"]) // check refuses the 0 of what is no number
 	for _, n := range numbers(&q) {
 		if usd[n.name] == nil {
 			continue

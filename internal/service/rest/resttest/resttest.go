@@ -134,7 +134,7 @@ const echoed = "echo-of-the-service"
 
 const html = "<!doctype html><title>" + echoed + "</title>"
 
-// faults are those of a service, which is started for each that can be reached.
+// faults are all ways to fail. A service is started for each that can be reached.
 func faults(t *testing.T) []fault {
 	hourAgo := time.Now().Add(-time.Hour).UTC()
 	all := []fault{
