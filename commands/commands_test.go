@@ -81,7 +81,7 @@ func TestAnAnswerThatIsNotWholeSaysForTheLogWhatIsMissing(t *testing.T) {
 		Pool: core.Pool{Address: common.HexToAddress("0x05"), Name: "Pool 05"},
 		Err:  staking.Service.Fail(core.Rejected, errors.New("the pool reverted the call")),
 	}}
-	const line = `pool 0x0000000000000000000000000000000000000005 (Pool 05): chain: rejected: the pool reverted the call`
+	const line = `pools unread: 1, such as 0x0000000000000000000000000000000000000005: chain: rejected: the pool reverted the call`
 	for name, test := range map[string]struct {
 		command string
 		form    int

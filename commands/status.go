@@ -89,25 +89,20 @@ func statusOf(pinged core.Snapshot[any], err error, h core.Health) serviceStatus
 func statusReply(all []serviceStatus) chat.Reply {
 	reply := chat.Reply{Tone: chat.Warning, Actions: []chat.Action{refresh("status")}}
 	var fields []chat.Field
+	var asked time.Time
 	worst := ok
 	for _, s := range all {
 		fields = append(fields, chat.Field{Name: chat.Say("status." + s.Service.Name), Value: s.said})
 		reply.Notes = append(reply.Notes, s.notes...)
 		worst = max(worst, s.verdict)
-		if s.Asked.After(reply.AsOf) {
-			reply.AsOf = s.Asked
+		if s.Asked.After(asked) {
+			asked = s.Asked
 		}
 	}
 	reply.Sections = []chat.Section{{Fields: fields}}
-	switch worst {
-	case ok:
-		reply.Tone, reply.Title = chat.Positive, chat.Say("status.all")
-		return reply
-	case unknown:
-		reply.Title = chat.Say("status.unsure")
-	case failing:
-		reply.Title = chat.Say("status.some")
+	reply.Title = chat.Say([]string{ok: "status.all", unknown: "status.unsure", failing: "status.some"}[worst])
+	if worst == ok {
+		reply.Tone, reply.AsOf = chat.Positive, asked
 	}
-	reply.AsOf = time.Time{}
 	return reply
 }

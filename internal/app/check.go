@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -18,6 +18,9 @@ import (
 	"herald/internal/platform/discord"
 	"herald/internal/platform/telegram"
 	"herald/internal/secret"
+	"herald/internal/service/market"
+	"herald/internal/service/staking"
+	"herald/internal/words"
 )
 
 // ErrCheckFailed means that a check in the table failed.
@@ -46,13 +49,6 @@ var problems = map[core.Reason]string{
 	core.Behind:      "is behind or frozen",
 }
 
-// noPlatform is the probe if no platform is on.
-var noPlatform = probe{title: "platform", ask: func(context.Context) ([]string, error) {
-	return nil, &config.WrongError{Problem: "no platform is on: set " +
-		telegram.TokenSetting + " (from @BotFather, https://t.me/BotFather) or " +
-		discord.TokenSetting + " (from https://discord.com/developers/applications)"}
-}}
-
 // Check asks everything that is configured one question, all at once, and writes
 // a table to w. It fails with ErrCheckFailed if a check failed or no platform is
 // on.
@@ -63,27 +59,43 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.cfg.Limits.CommandTimeout)
 	defer cancel()
-	rows := make([]checkRow, len(probes))
+	rows := make([]string, len(probes))
+	var failed atomic.Int32
 	var asking sync.WaitGroup
 	for i, p := range probes {
 		asking.Go(func() {
 			start := time.Now()
-			details, err := p.ask(ctx)
-			rows[i] = checkRow{what: p.title, where: config.Host(p.url), took: time.Since(start), lines: details, failed: err != nil}
-			if err != nil {
-				rows[i].lines = append(details, p.advice(err)...)
+			lines, err := p.ask(ctx)
+			result, where, took := "ok", "-", "-"
+			if p.url != "" {
+				where, took = config.Host(p.url), fmt.Sprintf("%d ms", time.Since(start).Milliseconds())
 			}
+			if err != nil {
+				failed.Add(1)
+				result, lines = "FAIL", append(lines, p.advice(err)...)
+			}
+			for i, line := range lines {
+				lines[i] = chat.OneLine(line)
+			}
+			rows[i] = strings.Join([]string{p.title, where, result, took, strings.Join(lines, "\n\t\t\t\t")}, "\t")
 		})
 	}
 	asking.Wait()
-	table := secret.NewRedactor(b.cfg.Secrets()).String(checkTable(rows))
-	if _, err := io.WriteString(w, table); err != nil {
+
+	var table strings.Builder
+	columns := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(columns, "WHAT\tWHERE\tRESULT\tTOOK\tANSWER\n%s\n", strings.Join(rows, "\n"))
+	_ = columns.Flush() // a Builder takes everything
+	if failed.Load() == 0 {
+		table.WriteString("\nEverything answers. Start it with `bot run`.\n")
+	} else {
+		err = ErrCheckFailed
+		fmt.Fprintf(&table, "\n%d of %d checks failed.\n", failed.Load(), len(rows))
+	}
+	if _, err := io.WriteString(w, secret.NewRedactor(b.cfg.Secrets()).String(table.String())); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(rows, func(r checkRow) bool { return r.failed }) {
-		return ErrCheckFailed
-	}
-	return nil
+	return err
 }
 
 // probes ask the services, the platforms and Redis.
@@ -99,7 +111,11 @@ func (b *Bot) probes() (all []probe, err error) {
 		all = append(all, probe{title: p.title, url: p.apiURL, settings: p.settings, ask: p.adapter.Check})
 	}
 	if len(platforms) == 0 {
-		all = append(all, noPlatform)
+		all = append(all, probe{title: "platform", ask: func(context.Context) ([]string, error) {
+			return nil, &config.WrongError{Problem: "no platform is on: set " +
+				telegram.TokenSetting + " (from @BotFather, https://t.me/BotFather) or " +
+				discord.TokenSetting + " (from https://discord.com/developers/applications)"}
+		}})
 	}
 	if b.redis != nil {
 		url := b.cfg.Store.RedisURL.Reveal()
@@ -130,38 +146,69 @@ func (p probe) advice(err error) []string {
 	return []string{text, "look at " + settings}
 }
 
-// checkRow is the result of one probe.
-type checkRow struct {
-	what, where string
-	took        time.Duration
-	failed      bool
-	lines       []string // what was found out, what is wrong, and what to look at
+// The functions below say what a probe found out, a short sentence each, for the
+// table of Check. What is not known is left out.
+
+// say is a value as members read it in English, with spaces that may break.
+func say(v chat.Value) string { return strings.ReplaceAll(words.Say(chat.English, v), "\u00a0", " ") }
+
+// aboutPartner says how far the service's clock is ahead of this machine's.
+func aboutPartner(ahead time.Duration, err error) (details []string) {
+	if err == nil {
+		details = append(details, "the signature is accepted")
+	}
+	ahead = ahead.Round(time.Second)
+	switch {
+	case ahead > 2*time.Second: // the resolution of a Date, and the network
+		details = append(details, fmt.Sprintf("its clock is %v ahead of this machine's", ahead))
+	case ahead < -2*time.Second:
+		details = append(details, fmt.Sprintf("its clock is %v behind this machine's", -ahead))
+	}
+	return details
 }
 
-// checkTable is the rows as a table, and a line that sums it up.
-func checkTable(rows []checkRow) string {
-	var table strings.Builder
-	columns := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(columns, "WHAT\tWHERE\tRESULT\tTOOK\tANSWER")
-	failed := 0
-	for _, r := range rows {
-		result, took := "ok", "-"
-		if r.failed {
-			result = "FAIL"
-			failed++
-		}
-		if r.where != "" {
-			took = fmt.Sprintf("%d ms", r.took.Milliseconds())
-		}
-		var lines []string
-		for _, line := range r.lines {
-			lines = append(lines, chat.OneLine(line))
-		}
-		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\n", r.what, cmp.Or(r.where, "-"), result, took, strings.Join(lines, "\n\t\t\t\t"))
+func aboutQuote(found market.Listing, err error) ([]string, error) {
+	if err != nil {
+		return nil, err
 	}
-	_ = columns.Flush() // a Builder takes everything
-	if failed == 0 {
-		return table.String() + "\nEverything answers. Start it with `bot run`.\n"
+	const maxName = 40 // characters
+	text := fmt.Sprintf("%s (%s), id %s, %s", chat.NewUntrusted(found.Symbol, maxName),
+		chat.NewUntrusted(found.Name, maxName), chat.NewUntrusted(found.ID, maxName), say(chat.Price{Decimal: found.Quote.Price}))
+	if at := found.Quote.LastUpdated; !at.IsZero() {
+		text += ", " + say(chat.Moment{Time: at})
 	}
-	return table.String() + fmt.Sprintf("\n%d of %d checks failed.\n", failed, len(rows))
+	if found.Quote.Old() {
+		return []string{text, "that price is old: is it the token that you mean?"}, nil
+	}
+	return []string{text}, nil
+}
+
+func aboutSupply(found core.Supply, symbol string) (details []string) {
+	if found.Total.IsPositive() {
+		details = append(details, say(chat.Amount{Decimal: found.Total, Symbol: symbol})+" in total")
+	}
+	if found.Circulating.IsPositive() {
+		details = append(details, say(chat.Amount{Decimal: found.Circulating, Symbol: symbol})+" circulate")
+	}
+	return details
+}
+
+func aboutPools(found staking.Found, err error) (details []string, _ error) {
+	if found.ChainID != nil {
+		details = append(details, fmt.Sprintf("chain %d", found.ChainID))
+	}
+	if found.Block > 0 {
+		newest := "newest block " + say(chat.Count(found.Block))
+		if !found.BlockTime.IsZero() {
+			newest += ", " + say(chat.Moment{Time: found.BlockTime})
+		}
+		details = append(details, newest)
+	}
+	if found.Deployed+len(found.Missing) > 0 {
+		details = append(details, fmt.Sprintf("pools with code: %d, without: %d", found.Deployed, len(found.Missing)))
+	}
+	if found.Way != "" {
+		details = append(details, found.Way)
+	}
+	return details, err
 }

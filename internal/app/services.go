@@ -54,7 +54,7 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 			probe: func(ctx context.Context) ([]string, error) { return aboutQuote(price.Probe(ctx)) }},
 		{Upstream: supplies.Upstream, url: b.cfg.Supply.URL,
 			probe: func(ctx context.Context) ([]string, error) {
-				found, err := supplies.Probe(ctx)
+				found, err := supplies.Supply.Fetch(ctx, struct{}{})
 				return aboutSupply(found, symbol), err
 			}},
 		{Upstream: stakes.Upstream, url: b.cfg.Staking.RPCURL.Reveal(),
@@ -62,7 +62,7 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 		{Upstream: accounts.Upstream, url: b.cfg.Partner.URL,
 			probe: func(ctx context.Context) ([]string, error) {
 				err := accounts.Probe(ctx)
-				return aboutPartner(accounts.Skew(), err)
+				return aboutPartner(accounts.Skew(), err), err
 			}},
 	}
 	var statuses []commands.Service
@@ -132,6 +132,4 @@ func (b *Bot) priceBudget() core.Budget {
 
 // tokenID is different for every token and provider, and does not show the
 // provider's URL, which may hold a key.
-func tokenID(m market.Settings) string {
-	return hash(m.URL, m.By, m.Token, m.Symbol)
-}
+func tokenID(m market.Settings) string { return hash(m.URL, m.By, m.Token, m.Symbol) }

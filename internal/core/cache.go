@@ -38,7 +38,7 @@ type CacheConfig struct {
 	// The services' clients enforce CallTimeout, since only they know how many
 	// calls a question takes.
 	CallTimeout, Timeout time.Duration
-	// Store is shared with other replicas; nil: there is none.
+	// Store is shared with other replicas; nil: nothing is saved.
 	Store    Store
 	Observer Observer
 	// Log is told when old answers stand in; nil: nobody is.

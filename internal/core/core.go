@@ -138,7 +138,7 @@ func (s Stake) Total() decimal.Decimal {
 }
 
 // Complete reports whether every pool could be read.
-func (s Stake) Complete() bool { return len(s.Failed) == 0 && len(s.UnbondingFailed) == 0 }
+func (s Stake) Complete() bool { return len(s.Unread()) == 0 }
 
 // Unread lists the pools that could not be read wholly, each once.
 func (s Stake) Unread() []UnreadPool {
@@ -151,28 +151,12 @@ func (s Stake) Unread() []UnreadPool {
 	return unread
 }
 
-// Err names, for the log, the first pool that could not be read, why, and how many
-// more there are. It is nil if the stake is Complete.
+// Err says for the log how much could not be read, and why the first pool. It is
+// nil if the stake is Complete.
 func (s Stake) Err() error {
 	unread := s.Unread()
 	if len(unread) == 0 {
 		return nil
 	}
-	name, first := unread[0].Pool.Address.Hex(), unread[0]
-	if first.Pool.Name != "" {
-		name += " (" + first.Pool.Name + ")"
-	}
-	if more := len(unread) - 1; more > 0 {
-		return fmt.Errorf("pool %s: %w; and %d more pools", name, first.Err, more)
-	}
-	return fmt.Errorf("pool %s: %w", name, first.Err)
-}
-
-// Clone returns a copy that shares nothing with s.
-func (s Stake) Clone() Stake {
-	s.Staked = slices.Clone(s.Staked)
-	s.Unbonding = slices.Clone(s.Unbonding)
-	s.Failed = slices.Clone(s.Failed)
-	s.UnbondingFailed = slices.Clone(s.UnbondingFailed)
-	return s
+	return fmt.Errorf("pools unread: %d, such as %s: %w", len(unread), unread[0].Pool.Address, unread[0].Err)
 }

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -20,10 +22,7 @@ type Service struct {
 
 // SettingsFor are the settings to look at when the service fails for reason.
 func (s *Service) SettingsFor(reason Reason) string {
-	if settings, listed := s.Settings[reason]; listed {
-		return settings
-	}
-	return s.Settings[""]
+	return cmp.Or(s.Settings[reason], s.Settings[""])
 }
 
 // Fail returns the error of a service that failed for reason.
@@ -84,6 +83,14 @@ func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %v", e.Service.Name
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// ReasonOf is the Reason of the first *Error in err, or "" without one.
+func ReasonOf(err error) Reason {
+	if failed, ok := errors.AsType[*Error](err); ok {
+		return failed.Reason
+	}
+	return ""
+}
+
 // During returns a copy of e that says what was attempted.
 func (e *Error) During(attempt string) *Error {
 	failed := *e
@@ -120,21 +127,11 @@ const (
 	WrongChecksum  Flaw = "wallet.checksum"
 )
 
-// The flaws of an ID, by the form that it should have.
-const (
-	NotNumeric Flaw = "uid.numeric"
-	NotEVM     Flaw = "uid.evm"
-	NotBTC     Flaw = "uid.btc"
-	NotTRON    Flaw = "uid.tron"
-	NotTON     Flaw = "uid.ton"
-	NotSOL     Flaw = "uid.sol"
-	NotEmail   Flaw = "uid.email"
-)
-
-// Flaws are all of them.
+// Flaws are all of them: those above, and one for each form of an ID.
 func Flaws() []Flaw {
-	return []Flaw{
-		UnknownPlatform, HiddenCharacters, NameForAddress, NoPrefix, WrongLength, WrongDigits, WrongChecksum,
-		NotNumeric, NotEVM, NotBTC, NotTRON, NotTON, NotSOL, NotEmail,
+	flaws := []Flaw{UnknownPlatform, HiddenCharacters, NameForAddress, NoPrefix, WrongLength, WrongDigits, WrongChecksum}
+	for _, r := range platformRules {
+		flaws = append(flaws, r.flaw)
 	}
+	return flaws
 }

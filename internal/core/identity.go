@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,39 +31,33 @@ type platformRule struct {
 }
 
 var (
-	numericUID = regexp.MustCompile(`^[0-9]{1,20}$`)
-	// Bitcoin: base58check of 25 bytes, or bech32 (BIP 173, BIP 350).
-	btcAddress = regexp.MustCompile(`^([13][1-9A-HJ-NP-Za-km-z]{25,34}|bc1[02-9ac-hj-np-z]{11,87}|BC1[02-9AC-HJ-NP-Z]{11,87})$`)
-	// TRON: base58check of 21 bytes that begin with 0x41.
-	tronAddress = regexp.MustCompile(`^T[1-9A-HJ-NP-Za-km-z]{33}$`)
-	// TON: 36 bytes in base64 or base64url, or workchain:hash in hex.
-	tonAddress = regexp.MustCompile(`^([A-Za-z0-9+/_-]{48}|-?[0-9]{1,3}:[0-9a-fA-F]{64})$`)
-	// Solana: base58 of 32 bytes.
-	solAddress = regexp.MustCompile(`^[1-9A-HJ-NP-Za-km-z]{32,44}$`)
-	emailUID   = regexp.MustCompile(`^[!-~]{1,254}$`)
 	evmAddress = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
 	ensName    = regexp.MustCompile(`^[^./]+(\.[^./]+)+$`)
 )
 
 var platformRules = []platformRule{
 	{names: []string{"Telegram", "Twitter", "Discord", "GitHub", "YouTube", "Facebook", "LinkedIn"},
-		uid: numericUID, flaw: NotNumeric, example: "123456789", canonical: withoutZeros},
-	{names: []string{EVM}, uid: evmAddress, flaw: NotEVM, example: "0x52908400098527886E0F7030069857D2E4169EE7",
+		uid: regexp.MustCompile(`^[0-9]{1,20}$`), flaw: "uid.numeric", example: "123456789", canonical: withoutZeros},
+	{names: []string{EVM}, uid: evmAddress, flaw: "uid.evm", example: "0x52908400098527886E0F7030069857D2E4169EE7",
 		canonical: func(uid string) string { return common.HexToAddress(uid).Hex() }},
-	{names: []string{"BTC"}, uid: btcAddress, flaw: NotBTC,
-		example: "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", canonical: bech32Lower},
-	{names: []string{"TRON"}, uid: tronAddress, flaw: NotTRON, example: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"},
-	{names: []string{"TON"}, uid: tonAddress, flaw: NotTON,
-		example: "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs", canonical: tonForm},
-	{names: []string{"SOL"}, uid: solAddress, flaw: NotSOL, example: "So11111111111111111111111111111111111111112"},
-	{names: []string{"Email"}, uid: emailUID, flaw: NotEmail, example: "ann@example.org", canonical: domainLower},
+	// Base58check of 25 bytes, or bech32 (BIP 173, BIP 350).
+	{names: []string{"BTC"}, flaw: "uid.btc", example: "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", canonical: bech32Lower,
+		uid: regexp.MustCompile(`^([13][1-9A-HJ-NP-Za-km-z]{25,34}|bc1[02-9ac-hj-np-z]{11,87}|BC1[02-9AC-HJ-NP-Z]{11,87})$`)},
+	// Base58check of 21 bytes that begin with 0x41.
+	{names: []string{"TRON"}, flaw: "uid.tron", example: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
+		uid: regexp.MustCompile(`^T[1-9A-HJ-NP-Za-km-z]{33}$`)},
+	// 36 bytes in base64 or base64url, or workchain:hash in hex.
+	{names: []string{"TON"}, flaw: "uid.ton", example: "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs", canonical: tonForm,
+		uid: regexp.MustCompile(`^([A-Za-z0-9+/_-]{48}|-?[0-9]{1,3}:[0-9a-fA-F]{64})$`)},
+	// Base58 of 32 bytes.
+	{names: []string{"SOL"}, flaw: "uid.sol", example: "So11111111111111111111111111111111111111112",
+		uid: regexp.MustCompile(`^[1-9A-HJ-NP-Za-km-z]{32,44}$`)},
+	{names: []string{"Email"}, flaw: "uid.email", example: "ann@example.org", canonical: domainLower,
+		uid: regexp.MustCompile(`^[!-~]{1,254}$`)},
 }
 
 func withoutZeros(uid string) string {
-	if trimmed := strings.TrimLeft(uid, "0"); trimmed != "" {
-		return trimmed
-	}
-	return "0"
+	return cmp.Or(strings.TrimLeft(uid, "0"), "0")
 }
 
 // bech32Lower leaves base58 alone, where case matters. In bech32 all letters are
@@ -88,11 +83,10 @@ func tonForm(uid string) string {
 // domainLower leaves the part before the @ alone, where case may matter (RFC 5321,
 // section 2.4).
 func domainLower(uid string) string {
-	at := strings.LastIndex(uid, "@") + 1
-	if at == 0 {
-		return uid
+	if at := strings.LastIndex(uid, "@"); at >= 0 {
+		return uid[:at] + strings.ToLower(uid[at:])
 	}
-	return uid[:at] + strings.ToLower(uid[at:])
+	return uid
 }
 
 // Platforms are the names that the partner's service knows, as it spells them.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -25,8 +24,8 @@ type Snapshot[V any] struct {
 }
 
 // Source answers one kind of question. In the product it is a Query. Get blocks
-// until there is an answer or ctx is done, and fails with an *Error. The caller
-// owns the answer.
+// until there is an answer or ctx is done, and fails with an *Error. The answer is
+// shared: callers must not change it.
 type Source[K, V any] interface {
 	Get(ctx context.Context, key K) (Snapshot[V], error)
 }
@@ -39,38 +38,25 @@ type Query[K, V any] struct {
 	Name string
 	// TTL is how long an answer is fresh.
 	TTL time.Duration
-	// Shared is set if there is only one question, and everybody may see its
-	// answer. That answer is refreshed shortly before it expires, may stand in for
-	// a failing service for CacheConfig.StaleFor, is kept in the Store, and is not
-	// evicted from a full cache.
-	Shared *Shared[V]
 	// Fetch asks the service. It returns when ctx is done.
 	Fetch func(ctx context.Context, key K) (V, error)
 	// Cacheable reports whether an answer may be cached; nil: always.
 	Cacheable func(V) bool
-	// Clone copies an answer that holds slices; nil: it holds none.
-	Clone func(V) V
+
+	// Source is set if there is only one question, and everybody may see its
+	// answer. That answer is refreshed shortly before it expires, may stand in for
+	// a failing service for CacheConfig.StaleFor, is kept in the Store, and is not
+	// evicted from a full cache.
+	//
+	// Source names all that the answer depends on, such as the service's URL:
+	// replicas of other versions and with other settings write to the Store, and only
+	// what was saved under the same Source is loaded.
+	Source string
+	// Check fails if the service cannot have given an answer that was loaded. It is
+	// required with a Source.
+	Check func(V) error
 
 	upstream *Upstream
-
-	mu sync.Mutex // for what follows, which Shared queries alone use
-	// refreshed is the time of the answer whose early refresh has begun: there is
-	// one for each answer.
-	refreshed time.Time
-	// heldUntil is when there is a credit again.
-	heldUntil time.Time
-	// failing is set if the last call failed.
-	failing bool
-}
-
-// Shared is what it takes to believe an answer in the Store, which replicas of
-// other versions and with other settings write to.
-type Shared[V any] struct {
-	// Source names all that the answer depends on, such as the service's URL.
-	// Only what was saved under the same Source is loaded.
-	Source string
-	// Check fails if the service cannot have given the answer.
-	Check func(V) error
 }
 
 // schema is the version of what is in the Store. Raise it when a saved answer
@@ -91,44 +77,22 @@ func NewQuery[K, V any](u *Upstream, q *Query[K, V]) *Query[K, V] {
 // for the service. Simultaneous callers with one key share one call, which
 // outlives the caller that began it.
 func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
-	cache := q.upstream.cache
-	done := func(s Snapshot[V], result string) Snapshot[V] {
-		cache.Observer.Lookup(q.Name, result, time.Since(s.At))
-		if q.Clone != nil {
-			s.Value = q.Clone(s.Value)
+	last, _ := q.Last(key)
+	now, until := time.Now(), q.times(last.At)
+	if now.Before(until.fresh) {
+		// An answer that is due is refreshed by whoever asks, so that nobody waits
+		// while people ask, and the service is left alone while nobody does.
+		if !now.Before(until.due) {
+			q.begin(key, last.At)
 		}
-		if !s.Stale && q.cacheable(s.Value) {
-			s.FreshUntil = q.times(s.At).fresh
-		}
-		return s
-	}
-
-	id := q.id(key)
-	last, known := q.last(id)
-	now, times := time.Now(), q.times(last.At)
-	q.mu.Lock()
-	// An answer that is due is refreshed by the first who asks, so that nobody
-	// waits while people ask, and the service is left alone while nobody does. All
-	// others get it as long as that one call may take.
-	inTime := q.Shared != nil && !q.failing && !times.due.After(times.fresh) && now.Before(times.due.Add(cache.CallTimeout))
-	fresh := known && (inTime || now.Before(times.fresh))
-	refresh := fresh && !now.Before(times.due) && !q.refreshed.Equal(last.At)
-	if refresh {
-		q.refreshed = last.At
-	}
-	q.mu.Unlock()
-	if refresh {
-		q.begin(id, key, last.At)
-	}
-	if fresh {
-		return done(last, "hit"), nil
+		return q.found(last, "hit"), nil
 	}
 
 	var err error
 	select {
-	case fetched := <-q.begin(id, key, last.At):
+	case fetched := <-q.begin(key, last.At):
 		if err = fetched.Err; err == nil {
-			return done(fetched.Val.(Snapshot[V]), "miss"), nil
+			return q.found(fetched.Val.(Snapshot[V]), "miss"), nil
 		}
 	case <-ctx.Done():
 		err = q.upstream.Fail(SlowAnswer, ctx.Err())
@@ -136,40 +100,55 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 
 	// The call may have changed how long the last answer is good, or have loaded
 	// another replica's.
-	last, known = q.last(id)
-	now, times = time.Now(), q.times(last.At)
+	last, _ = q.Last(key)
+	now, until = time.Now(), q.times(last.At)
 	switch {
-	case known && now.Before(times.fresh):
-		return done(last, "hit"), nil
-	case known && now.Before(times.stale):
-		last.Stale = true
+	case now.Before(until.fresh):
+		return q.found(last, "hit"), nil
+	case now.Before(until.stale):
 		q.upstream.warnStale(ctx, q.Name, err)
-		return done(last, "stale"), nil
+		return q.found(last, "stale"), nil
 	}
-	cache.Observer.Lookup(q.Name, "failed", 0)
+	q.upstream.cache.Observer.Lookup(q.Name, "failed", 0)
 	return Snapshot[V]{}, err
+}
+
+// found completes a snapshot that is given as the result.
+func (q *Query[K, V]) found(s Snapshot[V], result string) Snapshot[V] {
+	q.upstream.cache.Observer.Lookup(q.Name, result, time.Since(s.At))
+	s.Stale = result == "stale"
+	if !s.Stale && q.cacheable(s.Value) {
+		s.FreshUntil = q.times(s.At).fresh
+	}
+	return s
 }
 
 // times are until when an answer needs no refresh, is fresh, and may stand in.
 type times struct{ due, fresh, stale time.Time }
 
-// times of the answer given at that time. For want of a credit a Shared answer is
-// fresh for longer, though not past StaleFor, and stands in until there is one.
+// times of the answer given at that time; all past if at is zero. For want of a
+// credit an answer is fresh for longer, though not past StaleFor, and stands in
+// until there is one. Then it is refreshed ahead of time like any other.
 func (q *Query[K, V]) times(at time.Time) times {
 	fresh := at.Add(q.TTL)
-	if q.Shared == nil {
+	if q.Source == "" || at.IsZero() {
 		return times{due: fresh, fresh: fresh, stale: fresh}
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	cache := q.upstream.cache
-	due := later(fresh.Add(-min(cache.CallTimeout, q.TTL/3)), q.heldUntil)
-	if limit := fresh.Add(cache.StaleFor); q.heldUntil.Before(limit) {
-		fresh = later(fresh, q.heldUntil)
-	} else {
-		fresh = limit
+	until := times{due: fresh.Add(-min(cache.CallTimeout, q.TTL/3)), fresh: fresh, stale: fresh.Add(cache.StaleFor)}
+	if credit := q.upstream.nextCredit(); credit.After(until.due) {
+		refreshed := credit.Add(cache.CallTimeout)
+		until.due, until.fresh = credit, later(fresh, earlier(refreshed, until.stale))
+		until.stale = later(until.stale, refreshed)
 	}
-	return times{due: due, fresh: fresh, stale: later(fresh.Add(cache.StaleFor), q.heldUntil)}
+	return until
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 func later(a, b time.Time) time.Time {
@@ -181,15 +160,7 @@ func later(a, b time.Time) time.Time {
 
 // Last is the last answer, however old. It asks nobody.
 func (q *Query[K, V]) Last(key K) (Snapshot[V], bool) {
-	last, known := q.last(q.id(key))
-	if q.Clone != nil {
-		last.Value = q.Clone(last.Value)
-	}
-	return last, known
-}
-
-func (q *Query[K, V]) last(id string) (Snapshot[V], bool) {
-	item, _ := q.upstream.cache.items.Get(id)
+	item, _ := q.upstream.cache.items.Get(q.id(key))
 	last, known := item.(Snapshot[V])
 	return last, known
 }
@@ -200,41 +171,26 @@ func (q *Query[K, V]) cacheable(value V) bool { return q.Cacheable == nil || q.C
 
 // begin starts a call for an answer newer than the last, unless one is in flight.
 // It does not block.
-func (q *Query[K, V]) begin(id string, key K, last time.Time) <-chan singleflight.Result {
+func (q *Query[K, V]) begin(key K, last time.Time) <-chan singleflight.Result {
 	cache := q.upstream.cache
-	return cache.calls.DoChan(id, func() (any, error) {
+	return cache.calls.DoChan(q.id(key), func() (any, error) {
 		ctx, cancel := context.WithTimeout(cache.running, cache.Timeout)
 		defer cancel()
-		s, err := q.newer(ctx, id, key, last)
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		failed, _ := errors.AsType[*Error](err)
-		switch {
-		case err == nil:
-			q.failing = false
-		case failed.Reason != NoCredit:
-			q.failing = true
-		case !q.failing: // a lack of credits does not make up for a failure
-			q.refreshed, q.heldUntil = time.Time{}, time.Now().Add(failed.RetryAfter)
-		}
-		return s, err
+		return q.newer(ctx, key, last)
 	})
 }
 
 // newer is an answer newer than the last: one that has just come, another
 // replica's, or the service's.
-func (q *Query[K, V]) newer(ctx context.Context, id string, key K, last time.Time) (Snapshot[V], error) {
-	if s, known := q.last(id); known && s.At.After(last) && time.Since(s.At) < q.TTL {
+func (q *Query[K, V]) newer(ctx context.Context, key K, last time.Time) (Snapshot[V], error) {
+	if s, _ := q.Last(key); s.At.After(last) && time.Since(s.At) < q.TTL {
 		return s, nil
 	}
-	lifetime := q.TTL
-	if q.Shared != nil {
-		lifetime += q.upstream.cache.StaleFor
-		if q.upstream.budget != nil {
-			lifetime += maxCreditWait
-		}
-		if s, ok := q.load(ctx, lifetime); ok && s.At.After(last) {
-			q.upstream.cache.put(id, s, true, lifetime-time.Since(s.At))
+	cache, shared, lifetime := q.upstream.cache, q.Source != "", q.TTL
+	if shared {
+		lifetime += cache.StaleFor + maxCreditWait
+		if s, ok := q.load(ctx); ok && s.At.After(last) {
+			cache.put(q.id(key), s, shared, lifetime-time.Since(s.At))
 			if time.Since(s.At) < q.TTL {
 				return s, nil
 			}
@@ -251,43 +207,33 @@ func (q *Query[K, V]) newer(ctx context.Context, id string, key K, last time.Tim
 	}
 	s := Snapshot[V]{Value: value, At: time.Now()}
 	if q.cacheable(value) {
-		q.upstream.cache.put(id, s, q.Shared != nil, lifetime)
-		q.save(ctx, s, lifetime)
+		cache.put(q.id(key), s, shared, lifetime)
+		if b, err := json.Marshal(s); err == nil && shared && cache.Store != nil {
+			cache.Store.Save(ctx, q.storeKey(), b, lifetime)
+		}
 	}
 	return s, nil
 }
 
-func (q *Query[K, V]) storeKey() string {
-	return fmt.Sprintf("%s %d %s", q.Name, schema, q.Shared.Source)
-}
+func (q *Query[K, V]) storeKey() string { return fmt.Sprintf("%s %d %s", q.Name, schema, q.Source) }
 
 // load is an answer that another replica saved, if this one could have saved it
 // too.
-func (q *Query[K, V]) load(ctx context.Context, lifetime time.Duration) (s Snapshot[V], ok bool) {
+func (q *Query[K, V]) load(ctx context.Context) (s Snapshot[V], ok bool) {
 	if q.upstream.cache.Store == nil {
 		return s, false
 	}
 	saved, found := q.upstream.cache.Store.Load(ctx, q.storeKey())
-	if !found || json.Unmarshal(saved, &s) != nil {
+	if !found || json.Unmarshal(saved, &s) != nil || s.Stale || q.Check(s.Value) != nil {
 		return s, false
 	}
-	age := time.Since(s.At)
-	if age < 0 || age >= lifetime || s.Stale || q.Shared.Check(s.Value) != nil {
+	if age := time.Since(s.At); age < 0 || age > maxCreditWait {
 		return s, false
 	}
 	// Decoding takes missing and unknown members, which only another version
 	// writes.
 	own, err := json.Marshal(s)
 	return s, err == nil && bytes.Equal(own, saved)
-}
-
-func (q *Query[K, V]) save(ctx context.Context, s Snapshot[V], lifetime time.Duration) {
-	if q.Shared == nil || q.upstream.cache.Store == nil {
-		return
-	}
-	if b, err := json.Marshal(s); err == nil {
-		q.upstream.cache.Store.Save(ctx, q.storeKey(), b, lifetime)
-	}
 }
 
 // Joined are the answers of two sources that were asked at once.
@@ -308,20 +254,10 @@ func Join[J, A, K, B any](ctx context.Context, a Source[J, A], j J, b Source[K, 
 }
 
 // Checked is when the older answer was given: nothing in the two is older.
-func (j Joined[A, B]) Checked() time.Time {
-	if j.A.At.Before(j.B.At) {
-		return j.A.At
-	}
-	return j.B.At
-}
+func (j Joined[A, B]) Checked() time.Time { return earlier(j.A.At, j.B.At) }
 
 // AsOf is when the newer answer was given: since then nothing has changed.
 func (j Joined[A, B]) AsOf() time.Time { return later(j.A.At, j.B.At) }
 
 // FreshUntil is until when both are fresh; zero if one is not.
-func (j Joined[A, B]) FreshUntil() time.Time {
-	if j.A.FreshUntil.Before(j.B.FreshUntil) {
-		return j.A.FreshUntil
-	}
-	return j.B.FreshUntil
-}
+func (j Joined[A, B]) FreshUntil() time.Time { return earlier(j.A.FreshUntil, j.B.FreshUntil) }

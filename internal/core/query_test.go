@@ -3,9 +3,8 @@ package core_test
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
-	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -49,12 +48,13 @@ func newWorldOf(config core.CacheConfig, source string) *world {
 	w := &world{cache: c, market: core.NewUpstream(c, market, 30*time.Second, nil), chain: core.NewUpstream(c, chain, time.Minute, nil)}
 	w.prices = core.NewQuery(w.market, &core.Query[struct{}, core.Quote]{
 		Name: "price", TTL: 30 * time.Second,
-		Shared: &core.Shared[core.Quote]{Source: source, Check: func(q core.Quote) error {
+		Source: source,
+		Check: func(q core.Quote) error {
 			if e := q.Price.Exponent(); e < -100 || e > 100 || !q.Price.IsPositive() {
 				return errors.New("no price")
 			}
 			return nil
-		}},
+		},
 		Fetch: func(ctx context.Context, _ struct{}) (core.Quote, error) {
 			w.calls.Add(1)
 			w.mu.Lock()
@@ -64,7 +64,7 @@ func newWorldOf(config core.CacheConfig, source string) *world {
 		},
 	})
 	w.stakes = core.NewQuery(w.chain, &core.Query[common.Address, core.Stake]{
-		Name: "stake", TTL: time.Minute, Cacheable: core.Stake.Complete, Clone: core.Stake.Clone,
+		Name: "stake", TTL: time.Minute, Cacheable: core.Stake.Complete,
 		Fetch: func(ctx context.Context, _ common.Address) (core.Stake, error) {
 			w.calls.Add(1)
 			return w.stake(ctx)
@@ -141,36 +141,9 @@ func TestLastGoodPriceStandsInMarkedWhileTheSourceFailsAndNotLonger(t *testing.T
 	})
 }
 
-func TestADeadOrHungServiceIsNotAskedForEveryCommand(t *testing.T) {
+func TestAnIncompleteStakeIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := quoting(hung)
-		start := time.Now()
-		if _, err := w.Quote(t.Context()); reasonOf(err) != core.SlowAnswer || time.Since(start) != 20*time.Second {
-			t.Errorf("hung: %v after %v", err, time.Since(start))
-		}
-		w = quoting(down)
-		for range 1000 {
-			if _, err := w.Quote(t.Context()); err == nil {
-				t.Fatal("a dead service gave a price")
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		if n := w.calls.Load(); n > 20 {
-			t.Errorf("%d calls in 10 s, want at most 20", n)
-		}
-	})
-}
-
-func TestAnAnswerSaysForHowLongItIsFresh(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := quoting(priced(7))
-		asked := time.Now()
-		for range 2 { // from the service, then from memory
-			if q, err := w.Quote(t.Context()); err != nil || !q.FreshUntil.Equal(asked.Add(30*time.Second)) {
-				t.Errorf("fresh until %v, want %v", q.FreshUntil, asked.Add(30*time.Second))
-			}
-			time.Sleep(10 * time.Second)
-		}
+		w := newWorld()
 		w.stake = func(context.Context) (core.Stake, error) {
 			return core.Stake{Checked: 20, Failed: []core.UnreadPool{{}}}, nil
 		}
@@ -184,26 +157,6 @@ func TestAnAnswerSaysForHowLongItIsFresh(t *testing.T) {
 			t.Errorf("a stake without one of its pools is kept: %d calls for 2 questions", n)
 		}
 	})
-}
-
-func TestCallersOwnWhatTheyAreGiven(t *testing.T) {
-	w := staking(func(context.Context) (core.Stake, error) {
-		return core.Stake{Checked: 1, Staked: []core.PoolAmount{{Amount: decimal.NewFromInt(5)}}}, nil
-	})
-	for range 3 {
-		s, err := w.stakes.Get(t.Context(), common.Address{1})
-		if err != nil || s.Value.Total().IntPart() != 5 {
-			t.Fatalf("a caller changed the cached answer: %v, %v", s.Value, err)
-		}
-		s.Value.Staked[0].Amount = decimal.Zero
-	}
-}
-
-func TestPanicOfASourceIsItsFailure(t *testing.T) {
-	w := quoting(func(context.Context) (core.Quote, error) { panic("boom") })
-	if _, err := w.Quote(t.Context()); reasonOf(err) != core.Malformed {
-		t.Errorf("got %v", err)
-	}
 }
 
 func TestStakeOutcome(t *testing.T) {
@@ -221,103 +174,6 @@ func TestStakeOutcome(t *testing.T) {
 		if got := test.stake.Outcome(); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
-	}
-}
-
-func TestOddAnswersPauseAServiceOnlyIfTheyCannotBeAboutTheAsker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.stake = func(context.Context) (core.Stake, error) {
-			return core.Stake{}, chain.Fail(core.Rejected, errors.New("odd"))
-		}
-		for i := range byte(20) {
-			w.stakes.Get(t.Context(), common.Address{i})
-		}
-		if n := w.calls.Swap(0); n != 20 {
-			t.Errorf("%d calls for 20 wallets", n)
-		}
-		if h := w.chain.Health(); !h.FailingSince.IsZero() || h.Asked.IsZero() {
-			t.Errorf("odd answers about wallets: %+v", h)
-		}
-		w.price(failing(core.Malformed))
-		var err error
-		for range 20 {
-			_, err = w.Quote(t.Context())
-		}
-		if n := w.calls.Load(); n != 5 || reasonOf(err) != core.Paused || w.market.Health().Circuit != "open" {
-			t.Errorf("%d calls for 20 prices, at last %v; want 5", n, err)
-		}
-	})
-}
-
-func TestCallsInFlightAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := staking(func(ctx context.Context) (core.Stake, error) {
-			<-ctx.Done()
-			return core.Stake{}, ctx.Err()
-		})
-		var askers sync.WaitGroup
-		for i := range byte(2 * core.MaxCalls) {
-			askers.Go(func() { w.stakes.Get(t.Context(), common.Address{i}) })
-		}
-		synctest.Wait()
-		if n := w.calls.Load(); n != core.MaxCalls {
-			t.Errorf("%d calls are in flight, want %d", n, core.MaxCalls)
-		}
-		askers.Wait()
-	})
-}
-
-func TestOnlyACallThatWasUnreachableIsMadeOnceMore(t *testing.T) {
-	for name, c := range map[string]struct {
-		err   *core.Error
-		calls int64
-	}{
-		"unreachable":        {chain.Fail(core.Unreachable, errors.New("502")), 2},
-		"asked to wait":      {&core.Error{Service: chain, Reason: core.Unreachable, RetryAfter: time.Second, Err: errors.New("503")}, 1},
-		"slow":               {chain.Fail(core.SlowAnswer, errors.New("slow")), 1},
-		"limited":            {chain.Fail(core.Limited, errors.New("429")), 1},
-		"an answer, no such": {chain.Fail(core.Rejected, errors.New("400")), 1},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
-			w.stake = func(context.Context) (core.Stake, error) {
-				if w.calls.Load()%2 == 0 {
-					return core.Stake{Checked: 1}, nil
-				}
-				return core.Stake{}, c.err
-			}
-			start := time.Now()
-			_, err := w.stakes.Get(t.Context(), common.Address{1})
-			maxDelay := time.Duration(c.calls-1) * 300 * time.Millisecond
-			if took := time.Since(start); w.calls.Load() != c.calls || (err == nil) != (c.calls == 2) || took > maxDelay {
-				t.Errorf("%s: %v after %d calls and %v", name, err, w.calls.Load(), took)
-			}
-		})
-	}
-}
-
-func TestAServiceIsNotCalledForAsLongAsItAsksForUpToACap(t *testing.T) {
-	const asked = 20 * 24 * time.Hour
-	for reason, want := range map[core.Reason]time.Duration{core.UsedUp: asked, core.Limited: 5 * time.Minute} {
-		synctest.Test(t, func(t *testing.T) {
-			w := quoting(func(context.Context) (core.Quote, error) {
-				return core.Quote{}, &core.Error{Service: market, Reason: reason, RetryAfter: asked, Err: errors.New("429")}
-			})
-			w.Quote(t.Context())
-			if h := w.market.Health(); h.PausedFor != want {
-				t.Errorf("%s: paused for %v", reason, h.PausedFor)
-			}
-			w.price(priced(7))
-			time.Sleep(want - time.Second)
-			if _, err := w.Quote(t.Context()); reasonOf(err) != reason || w.calls.Load() != 1 {
-				t.Errorf("%s, before the wait is over: %v", reason, err)
-			}
-			time.Sleep(2 * time.Second)
-			if _, err := w.Quote(t.Context()); err != nil || w.market.Health().PausedFor != 0 {
-				t.Errorf("%s, after it: %v", reason, err)
-			}
-		})
 	}
 }
 
@@ -373,21 +229,74 @@ func TestAJoinedAnswerIsAsOldAsItsOlderPartAndFreshAsLongAsBoth(t *testing.T) {
 	})
 }
 
-func TestAQuoteIsOldFromItsTimeOn(t *testing.T) {
-	if (core.Quote{}).Old() || (core.Quote{OldFrom: time.Now().Add(time.Hour)}).Old() || !(core.Quote{OldFrom: time.Now()}).Old() {
-		t.Error("a quote is old at another time than OldFrom")
-	}
+func failing(reason core.Reason) func(context.Context) (core.Quote, error) {
+	return func(context.Context) (core.Quote, error) { return core.Quote{}, market.Fail(reason, errors.New("no")) }
 }
 
-func TestAnIncompleteStakeIsSaidInOneShortLine(t *testing.T) {
-	unread := core.UnreadPool{Pool: core.Pool{Name: "One"}, Err: chain.Fail(core.Rejected, errors.New("reverted"))}
-	for n, want := range map[int]string{
-		0:  "<nil>",
-		1:  "pool 0x0000000000000000000000000000000000000000 (One): chain: rejected: reverted",
-		21: "pool 0x0000000000000000000000000000000000000000 (One): chain: rejected: reverted; and 20 more pools",
-	} {
-		if got := fmt.Sprint(core.Stake{Failed: slices.Repeat([]core.UnreadPool{unread}, n)}.Err()); got != want {
-			t.Errorf("%d pools: %s", n, got)
+// full makes a world whose cache holds that many answers.
+func full(maxItems int) *world {
+	w := newWorldOf(core.CacheConfig{MaxItems: maxItems}, "USD")
+	w.stake = func(context.Context) (core.Stake, error) { return core.Stake{Checked: 21}, nil }
+	w.price(priced(7))
+	return w
+}
+
+func wallet(n int) (a common.Address) {
+	binary.BigEndian.PutUint64(a[:], uint64(n))
+	return a
+}
+
+// askStakes asks for the wallets from first up to but not last, and returns the
+// calls that it took.
+func (w *world) askStakes(t *testing.T, first, last int) int {
+	t.Helper()
+	before := w.calls.Load()
+	for i := first; i < last; i++ {
+		if _, err := w.stakes.Get(t.Context(), wallet(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return int(w.calls.Load() - before)
+}
+
+func TestExpiredAnswersLeaveTheCacheAndAreYoungWhenAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := full(3)
+		w.askStakes(t, 0, 1)
+		time.Sleep(45 * time.Second)
+		w.askStakes(t, 1, 3)
+		// The first has expired, and the next sweep is to come.
+		time.Sleep(16 * time.Second)
+		w.askStakes(t, 0, 1)
+		w.askStakes(t, 3, 4)
+		if n := w.askStakes(t, 0, 1) + w.askStakes(t, 2, 4); n != 0 {
+			t.Errorf("%d of the newest three were forgotten", n)
+		}
+		time.Sleep(2 * time.Minute)
+		w.askStakes(t, 100, 101)
+		if n := w.cache.Items(); n != 1 {
+			t.Errorf("%d answers are kept", n)
+		}
+	})
+}
+
+func TestAFullCacheForgetsTheOldestWalletsAndNotThePrice(t *testing.T) {
+	for _, bound := range []int{1, 2, 100} {
+		w := full(bound)
+		if n := w.askStakes(t, 0, bound); n != bound {
+			t.Errorf("%d calls for %d wallets", n, bound)
+		}
+		w.Quote(t.Context())
+		w.askStakes(t, bound, 3*bound)
+		before := w.calls.Load()
+		if _, err := w.Quote(t.Context()); err != nil || w.calls.Load() != before {
+			t.Errorf("with room for %d, the price was asked again: %v", bound, err)
+		}
+		if n := w.askStakes(t, 2*bound+1, 3*bound); n != 0 || w.cache.Items() != bound {
+			t.Errorf("with room for %d, %d of the newest wallets were forgotten and %d answers are kept", bound, n, w.cache.Items())
+		}
+		if n := w.askStakes(t, 2*bound, 2*bound+1); n != 1 {
+			t.Error("one more than the bound is kept")
 		}
 	}
 }

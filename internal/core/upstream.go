@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -9,7 +10,6 @@ import (
 	"time"
 
 	"github.com/failsafe-go/failsafe-go/bulkhead"
-	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 
 	"herald/internal/secret"
 	"herald/internal/transport"
@@ -19,16 +19,16 @@ import (
 const MaxCalls = 32
 
 const (
-	// maxFailures in a row open a service's circuit.
+	// maxFailures in a row open a service's circuit: it is then not called for at
+	// most maxOpen.
 	maxFailures = 5
-	// maxOpen is how long a service's circuit stays open at most.
-	maxOpen = 5 * time.Second
+	maxOpen     = 5 * time.Second
+	// firstPause follows the second failure in a row of a service with a Budget.
+	// Each further one doubles it.
+	firstPause = time.Second
 	// maxRetryAfter caps every pause but those for a used-up limit or a lack of
 	// credits.
 	maxRetryAfter = 5 * time.Minute
-	// firstPause follows the first failure of a service with a Budget. Each
-	// further one doubles it.
-	firstPause = time.Second
 	// maxRetryDelay is the longest wait before a call is repeated.
 	maxRetryDelay = 300 * time.Millisecond
 	// warnEvery is how often the same cause is logged.
@@ -38,8 +38,8 @@ const (
 // Budget bounds the calls to a service that charges for each. Safe for
 // concurrent use.
 type Budget interface {
-	// Take spends the credit for one call and returns 0. If there is none, it
-	// spends nothing and returns how long to wait before asking again.
+	// Take spends the credit for one call and returns 0. Without a
+	// credit it spends nothing and returns how long to wait before asking again.
 	Take(ctx context.Context) (wait time.Duration)
 }
 
@@ -47,21 +47,21 @@ type Budget interface {
 // leaves a failing service alone, obeys its Retry-After, and knows how it fares.
 // Safe for concurrent use.
 //
-// The bulkhead and the circuit breaker are failsafe-go's. Its retry policy is not
-// used: it would replace the service's error by its own.
+// The bulkhead is failsafe-go's. Its circuit breaker is not used: a pause has to be
+// as long as the service asks for, and without a permit to give back. Nor is its
+// retry policy: it would replace the service's error by its own.
 type Upstream struct {
 	*Service
-	cache   *Cache
-	budget  Budget // nil: calls are not counted
-	ttl     time.Duration
-	calls   bulkhead.Bulkhead[any]
-	circuit circuitbreaker.CircuitBreaker[any]
-	ping    func(context.Context) (Snapshot[any], error)
+	cache  *Cache
+	budget Budget // nil: calls are not counted
+	ttl    time.Duration
+	calls  bulkhead.Bulkhead[any]
+	ping   func(context.Context) (Snapshot[any], error)
 
 	mu          sync.Mutex
 	pausedUntil time.Time
 	pausedFor   Reason
-	failures    int // questions in a row that failed
+	failures    int // calls in a row that failed
 	health      Health
 	warned      map[Reason]time.Time
 }
@@ -71,11 +71,7 @@ type Upstream struct {
 // back is noticed within one. A nil budget sets no bound.
 func NewUpstream(c *Cache, service *Service, ttl time.Duration, budget Budget) *Upstream {
 	return &Upstream{
-		Service: service, cache: c, budget: budget, ttl: ttl,
-		calls: bulkhead.New[any](MaxCalls),
-		circuit: circuitbreaker.NewBuilder[any]().
-			WithFailureThreshold(maxFailures).WithDelay(min(ttl, maxOpen)).Build(),
-		warned: map[Reason]time.Time{},
+		Service: service, cache: c, budget: budget, ttl: ttl, calls: bulkhead.New[any](MaxCalls), warned: map[Reason]time.Time{},
 	}
 }
 
@@ -95,10 +91,8 @@ func (u *Upstream) Ping(ctx context.Context) (Snapshot[any], error) { return u.p
 // failure is the service's own; otherwise a Rejected or Malformed one may be about
 // one wallet or person, and says nothing about the service.
 //
-// The order is: a permit for one of MaxCalls, the breaker, a credit, the call,
-// and one retry. The breaker comes after the permit because waiting for one takes
-// time. The circuit's own permit comes after the credit: unused, it would keep a
-// half-open circuit from ever closing.
+// The order is: a permit for one of MaxCalls, the pause, a credit, the call, and
+// one retry. The pause comes after the permit because waiting for one takes time.
 func (u *Upstream) call(ctx context.Context, countAll bool, f func(context.Context) error) *Error {
 	if u.calls.AcquirePermit(ctx) != nil {
 		return u.Fail(Paused, errors.New("too many calls are in flight"))
@@ -108,20 +102,12 @@ func (u *Upstream) call(ctx context.Context, countAll bool, f func(context.Conte
 		return err
 	}
 	err := u.once(ctx, countAll, f)
-	if u.mayRetry(err) && transport.Sleep(ctx, rand.N(maxRetryDelay)) && u.admit(ctx) == nil {
-		err = u.once(ctx, countAll, f)
+	// With a Budget there is no retry after a second failure, since once pauses then.
+	// So a failing service costs hardly more credits than a sound one.
+	if err != nil && err.Reason == Unreachable && err.RetryAfter == 0 &&
+		transport.Sleep(ctx, rand.N(maxRetryDelay)) && u.admit(ctx) == nil {
+		return u.once(ctx, countAll, f)
 	}
-
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if err == nil {
-		u.failures = 0
-		return nil
-	}
-	if u.budget != nil {
-		u.pause(err.Reason, min(firstPause<<min(u.failures, 20), u.ttl, maxRetryAfter))
-	}
-	u.failures++
 	return err
 }
 
@@ -131,85 +117,70 @@ func (u *Upstream) admit(ctx context.Context) *Error {
 	u.mu.Lock()
 	wait, reason := time.Until(u.pausedUntil), u.pausedFor
 	u.mu.Unlock()
-	if wait > 0 {
-		return &Error{Service: u.Service, Reason: reason, RetryAfter: wait, Err: errors.New("not called, it is too early")}
+	if wait <= 0 && u.budget != nil {
+		wait, reason = u.budget.Take(ctx), NoCredit
+		u.mu.Lock()
+		u.pause(reason, wait)
+		u.mu.Unlock()
 	}
-	if u.budget != nil {
-		if wait := u.budget.Take(ctx); wait > 0 {
-			u.mu.Lock()
-			defer u.mu.Unlock()
-			u.pause(NoCredit, wait)
-			return &Error{Service: u.Service, Reason: NoCredit, RetryAfter: wait, Err: errors.New("not called, no credit is left")}
-		}
+	if wait <= 0 {
+		return nil
 	}
-	if !u.circuit.TryAcquirePermit() {
-		return u.Fail(Paused, errors.New("not called, it has just failed repeatedly"))
-	}
-	return nil
+	return &Error{Service: u.Service, Reason: reason, RetryAfter: wait, Err: errors.New("not called, it is too early")}
 }
 
 // once makes one call and records how it went.
 func (u *Upstream) once(ctx context.Context, countAll bool, f func(context.Context) error) *Error {
 	start := time.Now()
-	err := u.typed(safely(ctx, f))
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.health.Asked = time.Now()
+	err := u.try(ctx, f)
 	outcome := "ok"
 	if err != nil {
 		outcome = string(err.Reason)
-		u.pause(err.Reason, err.RetryAfter)
-	}
-	switch {
-	case err == nil:
-		u.health.FailingSince, u.health.Reason = time.Time{}, ""
-		u.circuit.RecordSuccess()
-	case !countAll && (err.Reason == Rejected || err.Reason == Malformed):
-		u.circuit.RecordSuccess()
-	default:
-		u.circuit.RecordFailure()
-		u.health.Reason = err.Reason
-		if u.health.FailingSince.IsZero() {
-			u.health.FailingSince = u.health.Asked
-		}
 	}
 	u.cache.Observer.Call(u.Service, outcome, time.Since(start))
+
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.health.Asked = time.Now()
+	if err == nil {
+		u.failures, u.health.FailingSince, u.health.Reason = 0, time.Time{}, ""
+		return nil
+	}
+	if !countAll && (err.Reason == Rejected || err.Reason == Malformed) {
+		u.failures = 0
+		return err
+	}
+	u.failures++
+	u.health.Reason = err.Reason
+	if u.health.FailingSince.IsZero() {
+		u.health.FailingSince = u.health.Asked
+	}
+	u.pause(err.Reason, err.RetryAfter)
+	if u.budget != nil && u.failures > 1 {
+		u.pause(err.Reason, min(firstPause<<min(u.failures-2, 20), u.ttl))
+	} else if u.failures >= maxFailures {
+		u.pause(Paused, min(maxOpen, u.ttl))
+	}
 	return err
 }
 
-// safely turns a panic into an error: f runs on a goroutine that no command's
-// recover watches.
-func safely(ctx context.Context, f func(context.Context) error) (err error) {
+// try calls f and makes an *Error of any error, and of a panic: f runs on a
+// goroutine that no command's recover watches.
+func (u *Upstream) try(ctx context.Context, f func(context.Context) error) (failed *Error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = secret.PanicError(v)
+			failed = u.Fail(Malformed, secret.PanicError(v))
 		}
 	}()
-	return f(ctx)
-}
-
-// typed makes an *Error of any error.
-func (u *Upstream) typed(err error) *Error {
+	err := f(ctx)
 	known, ok := errors.AsType[*Error](err)
 	switch {
-	case err == nil:
-		return nil
-	case ok:
+	case err == nil || ok:
 		return known
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return u.Fail(SlowAnswer, err)
 	}
 	return u.Fail(Malformed, err)
-}
-
-// mayRetry reports whether the call that failed with err is repeated: only if
-// the service was Unreachable. With a Budget, only the first of several failures
-// in a row is, so that a failing service costs hardly more credits than a sound
-// one.
-func (u *Upstream) mayRetry(err *Error) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return err != nil && err.Reason == Unreachable && err.RetryAfter == 0 && (u.budget == nil || u.failures == 0)
 }
 
 // pause leaves the service alone for at least wait. The caller holds mu.
@@ -222,14 +193,22 @@ func (u *Upstream) pause(reason Reason, wait time.Duration) {
 	}
 }
 
+// nextCredit is when there is a credit again, if the service is well and waits for
+// nothing else; otherwise zero, or past.
+func (u *Upstream) nextCredit() time.Time {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.pausedFor == NoCredit && u.health.FailingSince.IsZero() {
+		return u.pausedUntil
+	}
+	return time.Time{}
+}
+
 // warnStale logs that an old answer stands in for one that failed with err: once
 // a minute for each cause.
 func (u *Upstream) warnStale(ctx context.Context, question string, err error) {
 	u.mu.Lock()
-	reason := u.health.Reason
-	if failed, ok := errors.AsType[*Error](err); ok && reason == "" {
-		reason = failed.Reason
-	}
+	reason := cmp.Or(u.health.Reason, ReasonOf(err))
 	due := time.Since(u.warned[reason]) >= warnEvery
 	if due {
 		u.warned[reason] = time.Now()
@@ -251,8 +230,8 @@ type Health struct {
 	// and Reason why the last call failed; zero while the service is well.
 	FailingSince time.Time
 	Reason       Reason
-	// Circuit is "closed", "open" or "half-open". While it is open the service is
-	// not called.
+	// Circuit is "closed", or "open" while the service is not called after
+	// several failures in a row.
 	Circuit string
 	// PausedFor is how much longer the service is not called because it failed or
 	// asked for that. A lack of credits does not count.
@@ -264,9 +243,12 @@ func (u *Upstream) Health() Health {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	h := u.health
-	h.Service, h.Circuit = u.Service, u.circuit.State().String()
+	h.Service, h.Circuit = u.Service, "closed"
 	if u.pausedFor != NoCredit {
 		h.PausedFor = max(time.Until(u.pausedUntil), 0)
+	}
+	if u.failures >= maxFailures && h.PausedFor > 0 {
+		h.Circuit = "open"
 	}
 	return h
 }

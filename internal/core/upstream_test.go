@@ -6,12 +6,132 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"herald/internal/core"
 )
+
+func TestADeadOrHungServiceIsNotAskedForEveryCommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := quoting(hung)
+		start := time.Now()
+		if _, err := w.Quote(t.Context()); reasonOf(err) != core.SlowAnswer || time.Since(start) != 20*time.Second {
+			t.Errorf("hung: %v after %v", err, time.Since(start))
+		}
+		w = quoting(down)
+		for range 1000 {
+			if _, err := w.Quote(t.Context()); err == nil {
+				t.Fatal("a dead service gave a price")
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if n := w.calls.Load(); n > 20 {
+			t.Errorf("%d calls in 10 s, want at most 20", n)
+		}
+	})
+}
+
+func TestOddAnswersPauseAServiceOnlyIfTheyCannotBeAboutTheAsker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.stake = func(context.Context) (core.Stake, error) {
+			return core.Stake{}, chain.Fail(core.Rejected, errors.New("odd"))
+		}
+		for i := range byte(20) {
+			w.stakes.Get(t.Context(), common.Address{i})
+		}
+		if n := w.calls.Swap(0); n != 20 {
+			t.Errorf("%d calls for 20 wallets", n)
+		}
+		if h := w.chain.Health(); !h.FailingSince.IsZero() || h.Asked.IsZero() {
+			t.Errorf("odd answers about wallets: %+v", h)
+		}
+		w.price(failing(core.Malformed))
+		var err error
+		for range 20 {
+			_, err = w.Quote(t.Context())
+		}
+		if n := w.calls.Load(); n != 5 || reasonOf(err) != core.Paused || w.market.Health().Circuit != "open" {
+			t.Errorf("%d calls for 20 prices, at last %v; want 5", n, err)
+		}
+	})
+}
+
+func TestCallsInFlightAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := staking(func(ctx context.Context) (core.Stake, error) {
+			<-ctx.Done()
+			return core.Stake{}, ctx.Err()
+		})
+		var askers sync.WaitGroup
+		for i := range byte(2 * core.MaxCalls) {
+			askers.Go(func() { w.stakes.Get(t.Context(), common.Address{i}) })
+		}
+		synctest.Wait()
+		if n := w.calls.Load(); n != core.MaxCalls {
+			t.Errorf("%d calls are in flight, want %d", n, core.MaxCalls)
+		}
+		askers.Wait()
+	})
+}
+
+func TestOnlyACallThatWasUnreachableIsMadeOnceMore(t *testing.T) {
+	for name, c := range map[string]struct {
+		err   *core.Error
+		calls int64
+	}{
+		"unreachable":        {chain.Fail(core.Unreachable, errors.New("502")), 2},
+		"asked to wait":      {&core.Error{Service: chain, Reason: core.Unreachable, RetryAfter: time.Second, Err: errors.New("503")}, 1},
+		"slow":               {chain.Fail(core.SlowAnswer, errors.New("slow")), 1},
+		"limited":            {chain.Fail(core.Limited, errors.New("429")), 1},
+		"an answer, no such": {chain.Fail(core.Rejected, errors.New("400")), 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			w.stake = func(context.Context) (core.Stake, error) {
+				if w.calls.Load()%2 == 0 {
+					return core.Stake{Checked: 1}, nil
+				}
+				return core.Stake{}, c.err
+			}
+			start := time.Now()
+			_, err := w.stakes.Get(t.Context(), common.Address{1})
+			maxDelay := time.Duration(c.calls-1) * 300 * time.Millisecond
+			if took := time.Since(start); w.calls.Load() != c.calls || (err == nil) != (c.calls == 2) || took > maxDelay {
+				t.Errorf("%s: %v after %d calls and %v", name, err, w.calls.Load(), took)
+			}
+		})
+	}
+}
+
+func TestAServiceIsNotCalledForAsLongAsItAsksForUpToACap(t *testing.T) {
+	const asked = 20 * 24 * time.Hour
+	for reason, want := range map[core.Reason]time.Duration{core.UsedUp: asked, core.Limited: 5 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			w := quoting(func(context.Context) (core.Quote, error) {
+				return core.Quote{}, &core.Error{Service: market, Reason: reason, RetryAfter: asked, Err: errors.New("429")}
+			})
+			w.Quote(t.Context())
+			if h := w.market.Health(); h.PausedFor != want {
+				t.Errorf("%s: paused for %v", reason, h.PausedFor)
+			}
+			w.price(priced(7))
+			time.Sleep(want - time.Second)
+			if _, err := w.Quote(t.Context()); reasonOf(err) != reason || w.calls.Load() != 1 {
+				t.Errorf("%s, before the wait is over: %v", reason, err)
+			}
+			time.Sleep(2 * time.Second)
+			if _, err := w.Quote(t.Context()); err != nil || w.market.Health().PausedFor != 0 {
+				t.Errorf("%s, after it: %v", reason, err)
+			}
+		})
+	}
+}
 
 func TestAServiceFailsFromItsFirstFailureToItsNextAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -41,10 +161,6 @@ func TestAServiceFailsFromItsFirstFailureToItsNextAnswer(t *testing.T) {
 	})
 }
 
-func failing(reason core.Reason) func(context.Context) (core.Quote, error) {
-	return func(context.Context) (core.Quote, error) { return core.Quote{}, market.Fail(reason, errors.New("no")) }
-}
-
 func TestAnOldPriceThatStandsInIsLoggedOnceAMinuteWithItsReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -66,13 +182,9 @@ func TestAnOldPriceThatStandsInIsLoggedOnceAMinuteWithItsReason(t *testing.T) {
 	})
 }
 
-func TestPingGivesTheAnswerOfItsSource(t *testing.T) {
-	w := quoting(priced(7))
-	core.PingWith(w.market, w.prices)
-	for range 2 {
-		s, err := w.market.Ping(t.Context())
-		if quote, ok := s.Value.(core.Quote); !ok || err != nil || quote.Price.IntPart() != 7 || s.At.IsZero() || w.calls.Load() != 1 {
-			t.Errorf("got %+v, %v after %d calls", s, err, w.calls.Load())
-		}
+func TestPanicOfASourceIsItsFailure(t *testing.T) {
+	w := quoting(func(context.Context) (core.Quote, error) { panic("boom") })
+	if _, err := w.Quote(t.Context()); reasonOf(err) != core.Malformed {
+		t.Errorf("got %v", err)
 	}
 }

@@ -14,8 +14,12 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
+	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/service/rest"
 )
@@ -63,10 +67,8 @@ func New(s Settings, c *core.Cache, budget core.Budget) *Client {
 			found, err := m.Probe(ctx)
 			return found.Quote, err
 		},
-		Shared: &core.Shared[core.Quote]{
-			Source: fmt.Sprint(m.url, " ", s.Symbol, " ", s.MaxPriceAge),
-			Check:  func(q core.Quote) error { return check(q, time.Now()) },
-		},
+		Source: fmt.Sprint(m.url, " ", s.Symbol, " ", s.MaxPriceAge),
+		Check:  func(q core.Quote) error { return check(q, time.Now()) },
 	})
 	core.PingWith(m.Upstream, m.Price)
 	return m
@@ -85,17 +87,16 @@ func (c *Client) Probe(ctx context.Context) (Listing, error) {
 	if c.settings.APIKey.IsSet() {
 		header.Set("X-CMC_PRO_API_KEY", c.settings.APIKey.Reveal())
 	}
-	resp, err := c.rest.Do(ctx, rest.Request{Attempt: "quote", Method: http.MethodGet, URL: c.url, Header: header})
+	resp, err := c.rest.Do(ctx, rest.Request{Attempt: "quote", URL: c.url, Header: header})
 	if resp == nil {
 		return Listing{}, err
 	}
-	data, refused, parseErr := parseAnswer(resp.Body, time.Now())
+	data, refused, parseErr := parseAnswer(resp.Body, time.Now().UTC())
 	failed, _ := errors.AsType[*core.Error](err)
 	switch {
 	case failed != nil && (refused == nil || refused.Reason == core.Rejected):
 		return Listing{}, err
-	case failed != nil && refused.Reason != core.UsedUp:
-		// Of two times to wait the longer counts, unless a limit's reset is known.
+	case failed != nil:
 		refused.RetryAfter = max(refused.RetryAfter, failed.RetryAfter)
 		return Listing{}, refused
 	case refused != nil:
@@ -109,44 +110,162 @@ func (c *Client) Probe(ctx context.Context) (Listing, error) {
 func malformed(err error) error { return Service.Fail(core.Malformed, err).During("quote") }
 
 // parseAnswer reads an answer. refused is what its status says, if that is not
-// success.
+// success. Codes that are not the provider's own repeat an HTTP status.
+// https://coinmarketcap.com/api/documentation/guides/errors-and-rate-limits
 func parseAnswer(body []byte, now time.Time) (data any, refused *core.Error, err error) {
 	v, err := rest.Parse(body)
 	if err != nil {
 		return nil, nil, err
 	}
 	answer, _ := v.(map[string]any)
-	status, ok := answer["status"].(map[string]any)
+	status, _ := answer["status"].(map[string]any)
 	code, err := strconv.Atoi(rest.Text(status["error_code"]))
+	if err != nil {
+		return nil, nil, errors.New("no status with an error code")
+	}
+	refused = Service.Fail(core.Rejected, fmt.Errorf("quote: answered with error code %d", code))
 	switch {
-	case !ok:
-		return nil, nil, errors.New("no status")
-	case err != nil:
-		return nil, nil, errors.New("status without an error code")
 	case code == 0:
 		return answer["data"], nil, nil
+	case code >= 1001 && code <= 1007: // the key is invalid, missing, not paid for, disabled …
+		refused.Reason = core.Denied
+	case code == 1008, // resets every 60 seconds
+		code == 1011: // limits this machine's address; no time is published
+		refused.Reason, refused.RetryAfter = core.Limited, time.Minute
+	case code == 1009: // resets at midnight, UTC
+		midnight := now.Truncate(24 * time.Hour).Add(24 * time.Hour)
+		refused.Reason, refused.RetryAfter = core.UsedUp, midnight.Sub(now)
+	case code == 1010: // resets with the month, UTC
+		month := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
+		refused.Reason, refused.RetryAfter = core.UsedUp, month.Sub(now)
 	}
-	if told, err := time.Parse(time.RFC3339, rest.Text(status["timestamp"])); err == nil {
-		now = told // limits are reset by the provider's clock, and this machine's may be off
-	}
-	return nil, refusal(code, now.UTC()), nil
+	return nil, refused, nil
 }
 
-// refusal is the error of a code other than 0. Codes that are not the provider's
-// own repeat an HTTP status.
-// https://coinmarketcap.com/api/documentation/guides/errors-and-rate-limits
-func refusal(code int, now time.Time) *core.Error {
-	e := Service.Fail(core.Rejected, fmt.Errorf("quote: answered with error code %d", code))
-	switch code {
-	case 1001, 1002, 1003, 1004, 1005, 1006, 1007: // the key is invalid, missing, not paid for, disabled …
-		e.Reason = core.Denied
-	case 1008, // resets every 60 seconds
-		1011: // limits this machine's address; no time is published
-		e.Reason, e.RetryAfter = core.Limited, time.Minute
-	case 1009: // resets at midnight, UTC
-		e.Reason, e.RetryAfter = core.UsedUp, time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, time.UTC).Sub(now)
-	case 1010: // resets with the month, UTC
-		e.Reason, e.RetryAfter = core.UsedUp, time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC).Sub(now)
+// listing reads the data of an answer.
+func (s Settings) listing(data any, now time.Time) (Listing, error) {
+	entry, err := s.find(data)
+	if err != nil {
+		return Listing{}, malformed(err)
 	}
-	return e
+	quote, err := parseQuote(entry, now)
+	if err != nil {
+		return Listing{}, malformed(err)
+	}
+	if s.MaxPriceAge > 0 && !quote.LastUpdated.IsZero() {
+		quote.OldFrom = quote.LastUpdated.Add(s.MaxPriceAge)
+	}
+	id, name, symbol := rest.Text(entry["id"]), rest.Text(entry["name"]), rest.Text(entry["symbol"])
+	return Listing{ID: id, Name: name, Symbol: symbol, Quote: quote}, nil
+}
+
+// find picks the token's entry from data. Entries are members of an object
+// (version 1 of the API), lists in one (2), or a list (3). If several fit, any
+// might be meant, and that is an error. An entry fits if it has the ID or slug that
+// was asked for, and the symbol: a coin of another symbol is never shown. It need
+// not repeat its slug.
+func (s Settings) find(data any) (found map[string]any, err error) {
+	entries, _ := data.([]any)
+	object, _ := data.(map[string]any)
+	for _, v := range object {
+		if several, ok := v.([]any); ok {
+			entries = append(entries, several...)
+		} else {
+			entries = append(entries, v)
+		}
+	}
+	for _, v := range entries {
+		entry, ok := v.(map[string]any)
+		if !ok {
+			return nil, errors.New("an entry that is not an object")
+		}
+		slug, named := entry["slug"]
+		if !strings.EqualFold(rest.Text(entry["symbol"]), s.Symbol) ||
+			s.By == "id" && rest.Text(entry["id"]) != s.Token ||
+			s.By == "slug" && named && !strings.EqualFold(rest.Text(slug), s.Token) {
+			continue
+		}
+		if found != nil {
+			return nil, errors.New("several entries fit: ask by ID")
+		}
+		found = entry
+	}
+	if found == nil {
+		return nil, errors.New("no entry of the token with the symbol TOKEN_SYMBOL")
+	}
+	return found, nil
+}
+
+// Bounds on what can be true. The largest market there is has some 10^14 USD.
+var (
+	maxPrice  = decimal.New(1, 15)
+	maxMarket = decimal.New(1, 18)
+	maxChange = decimal.New(1, 9)
+	minChange = decimal.New(-100, 0)
+)
+
+// maxAhead is how far the provider's clock may be ahead of this machine's.
+const maxAhead = 24 * time.Hour
+
+// number is a number of a quote that the provider may not have, and its bounds.
+type number struct {
+	name     string // the provider's
+	value    *decimal.NullDecimal
+	min, max decimal.Decimal
+}
+
+func numbers(q *core.Quote) []number {
+	return []number{
+		{name: "percent_change_1h", value: &q.Change1h, min: minChange, max: maxChange},
+		{name: "percent_change_24h", value: &q.Change24h, min: minChange, max: maxChange},
+		{name: "percent_change_7d", value: &q.Change7d, min: minChange, max: maxChange},
+		{name: "market_cap", value: &q.MarketCap, max: maxMarket},
+		{name: "volume_24h", value: &q.Volume24h, max: maxMarket},
+	}
+}
+
+func parseQuote(entry map[string]any, now time.Time) (q core.Quote, err error) {
+	quotes, _ := entry["quote"].(map[string]any)
+	usd, ok := quotes["USD"].(map[string]any)
+	if !ok {
+		return q, errors.New("no quote in USD")
+	}
+	q.Price, _ = rest.Decimal(usd["price"]) // check refuses the 0 of what is no number
+	for _, n := range numbers(&q) {
+		if usd[n.name] == nil {
+			continue
+		}
+		if n.value.Decimal, n.value.Valid = rest.Decimal(usd[n.name]); !n.value.Valid {
+			return q, errors.New("an impossible " + n.name)
+		}
+	}
+	if q.MarketCap.Decimal.IsZero() {
+		// Providers say so when they do not know it.
+		q.MarketCap = decimal.NullDecimal{}
+	}
+	if usd["last_updated"] != nil {
+		updated, err := time.Parse(time.RFC3339, rest.Text(usd["last_updated"]))
+		if err != nil {
+			return q, errors.New("an impossible last_updated")
+		}
+		q.LastUpdated = updated.UTC()
+	}
+	return q, check(q, now)
+}
+
+// check fails if q cannot be true.
+func check(q core.Quote, now time.Time) error {
+	if !rest.IsBounded(q.Price) || !q.Price.IsPositive() || q.Price.GreaterThan(maxPrice) {
+		return errors.New("no possible price")
+	}
+	for _, n := range numbers(&q) {
+		d := n.value.Decimal
+		if n.value.Valid && (!rest.IsBounded(d) || d.LessThan(n.min) || d.GreaterThan(n.max)) {
+			return errors.New("an impossible " + n.name)
+		}
+	}
+	if q.LastUpdated.After(now.Add(maxAhead)) {
+		return &config.WrongError{Problem: "last updated in the future", Settings: "this machine's clock"}
+	}
+	return nil
 }

@@ -2,12 +2,10 @@ package market_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +13,6 @@ import (
 
 	"herald/internal/config/configtest"
 	"herald/internal/core"
-	"herald/internal/secret"
 	"herald/internal/service/market"
 	"herald/internal/service/rest/resttest"
 )
@@ -155,15 +152,48 @@ func TestOnlyTheTokensEntryIsTaken(t *testing.T) {
 	}
 }
 
-func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
-	const key, slug = "k3y-k3y", "s3cret-slug"
-	resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
-		s := market.Settings{URL: baseURL, APIKey: secret.New(key), By: "slug", Token: slug, Symbol: "HRD"}
-		c := market.New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}), nil)
-		if text := fmt.Sprintf("%+v %#v", c, c); strings.Contains(text, key) {
-			t.Errorf("the client prints its key: %s", text)
+func TestErrorCodeDecidesAtAnyStatus(t *testing.T) {
+	for code, want := range map[string]core.Reason{
+		"1001": core.Denied, `"1001"`: core.Denied, "1002": core.Denied, "1007": core.Denied, "1008": core.Limited,
+		"1009": core.UsedUp, `"1010"`: core.UsedUp, "1011": core.Limited,
+	} {
+		for _, status := range []int{200, 400, 401, 402, 429, 500} {
+			_, err := ask(t, "id", "42", status, `{"status":{"error_code":`+code+`},"data":{"42":`+entry+`}}`)
+			resttest.WantReason(t, err, market.Service, want)
 		}
-		_, err := c.Price.Fetch(ctx, struct{}{})
-		return err
-	}, key, slug, "quotes", "convert", "slug=")
+	}
+	for _, c := range []struct {
+		status int
+		body   string
+		want   core.Reason // "" is a quote
+	}{
+		{200, `{"status":{"error_code":"0"},"data":{"42":` + entry + `}}`, ""},
+		{200, `{"status":{"error_code":400}}`, core.Rejected},
+		{400, `{"status":{"error_code":0},"data":{"42":` + entry + `}}`, core.Rejected},
+		{500, `{"status":{"error_code":500}}`, core.Unreachable},
+		{429, `{"status":{}}`, core.Limited},
+		{200, `{"data":{"42":` + entry + `}}`, core.Malformed},
+		{200, `{"status":{"error_code":null},"data":{"42":` + entry + `}}`, core.Malformed},
+		{200, `{"status":{"error_code":"none"},"data":{"42":` + entry + `}}`, core.Malformed},
+		{200, `[]`, core.Malformed},
+	} {
+		if _, err := ask(t, "id", "42", c.status, c.body); c.want != "" || err != nil {
+			resttest.WantReason(t, err, market.Service, c.want)
+		}
+	}
+}
+
+func TestOfTwoTimesToWaitTheLongerCounts(t *testing.T) {
+	for asked, want := range map[string]time.Duration{"": time.Minute, "300": 5 * time.Minute} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", asked)
+			w.WriteHeader(429)
+			io.WriteString(w, `{"status":{"error_code":1008}}`)
+		}))
+		_, err := quote(t.Context(), market.Settings{URL: server.URL, By: "id", Token: "42", Symbol: "hrd"}, time.Minute)
+		if failed := resttest.WantReason(t, err, market.Service, core.Limited); failed.RetryAfter != want {
+			t.Errorf("asked for %q: retry after %v, want %v", asked, failed.RetryAfter, want)
+		}
+		server.Close()
+	}
 }

@@ -1,11 +1,7 @@
 package market
 
 import (
-	"fmt"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"herald/internal/config"
 	"herald/internal/secret"
@@ -68,8 +64,10 @@ func (s *Settings) Table() []config.Setting {
 	}
 }
 
+var symbol = config.Matching(`[^\pC\pZ\x{FFFD}]{1,20}`, "at most 20 visible characters without white space")
+
 func (s *Settings) setSymbol(value string) error {
-	if err := config.Field(&s.Symbol, parseSymbol)(value); err != nil {
+	if err := config.Field(&s.Symbol, symbol)(value); err != nil {
 		return err
 	}
 	return s.setToken("symbol", config.Text)(value)
@@ -84,13 +82,4 @@ func (s *Settings) setToken(by string, read func(string) (string, error)) func(s
 		}
 		return err
 	}
-}
-
-func parseSymbol(value string) (string, error) {
-	const maxLength = 20
-	hidden := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }
-	if !utf8.ValidString(value) || utf8.RuneCountInString(value) > maxLength || strings.ContainsFunc(value, hidden) {
-		return "", fmt.Errorf("must be at most %d visible characters without white space", maxLength)
-	}
-	return value, nil
 }

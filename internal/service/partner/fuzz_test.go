@@ -1,11 +1,9 @@
 package partner
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 )
 
 func FuzzParse(f *testing.F) {
@@ -30,23 +28,6 @@ func FuzzParse(f *testing.F) {
 			if age := now.Sub(l.At); age > maxAge || age < -maxAhead {
 				t.Fatalf("%q is taken for a login %v ago", body, age)
 			}
-		}
-	})
-}
-
-func FuzzCanonical(f *testing.F) {
-	f.Add("Telegram", "1234567890")
-	f.Add("Email", `a<b>&"c\@example.org`)
-	f.Fuzz(func(t *testing.T, platform, uid string) {
-		if !utf8.ValidString(platform) || !utf8.ValidString(uid) {
-			return
-		}
-		var got map[string]string
-		if err := json.Unmarshal([]byte(canonical(map[string]string{"platform_uid": uid, "platform": platform})), &got); err != nil {
-			t.Fatal(err)
-		}
-		if got["platform"] != platform || got["platform_uid"] != uid {
-			t.Fatalf("%q and %q became %v", platform, uid, got)
 		}
 	})
 }

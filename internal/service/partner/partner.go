@@ -13,8 +13,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,9 +65,6 @@ type Client struct {
 	correction atomic.Int64 // nanoseconds to add to now
 }
 
-// maxPingTTL is how long an answer to Ping is cached at most.
-const maxPingTTL = time.Minute
-
 // anybody is whom Ping and Probe ask for.
 var anybody = core.Identity{Platform: "Telegram", UID: "1"}
 
@@ -77,10 +76,10 @@ func New(s Settings, c *core.Cache) *Client {
 		Name: "account", TTL: s.ExistsTTL, Fetch: p.account,
 	})
 	p.Logins = core.NewQuery(p.Upstream, &core.Query[string, []core.Login]{
-		Name: "logins", TTL: s.LoginsTTL, Fetch: p.logins, Clone: slices.Clone[[]core.Login],
+		Name: "logins", TTL: s.LoginsTTL, Fetch: p.logins,
 	})
 	core.PingWith(p.Upstream, core.NewQuery(p.Upstream, &core.Query[struct{}, struct{}]{
-		Name: "registration", TTL: min(s.ExistsTTL, maxPingTTL),
+		Name: "registration", TTL: min(s.ExistsTTL, time.Minute),
 		Fetch: func(ctx context.Context, _ struct{}) (struct{}, error) {
 			_, err := p.account(ctx, anybody)
 			return struct{}{}, err
@@ -100,12 +99,6 @@ func (c *Client) Probe(ctx context.Context) error {
 // clock, to about a second; 0 before the first answer. What the round trip may
 // account for is not counted.
 func (c *Client) Skew() time.Duration { return time.Duration(c.ahead.Load()) }
-
-// tolerance is how far apart two times may be and still count as the same. The
-// resolution of a Date is a second.
-const tolerance = 2 * time.Second
-
-func same(a, b time.Duration) bool { return (a - b).Abs() <= tolerance }
 
 // account asks who somebody is. Nobody says whether the service compares letters
 // exactly, so a "no" about an EVM wallet counts only if its lower-case form gets
@@ -130,15 +123,16 @@ func (c *Client) exists(ctx context.Context, id core.Identity) (core.Account, er
 }
 
 func (c *Client) logins(ctx context.Context, of string) ([]core.Login, error) {
-	if !did.MatchString(of) {
-		return nil, history.fail(core.Rejected, errors.New("no DID to ask for"))
-	}
 	got, err := c.ask(ctx, history, map[string]string{"did": of})
 	if err != nil {
 		return nil, err
 	}
 	return parseLogins(got.data, c.now().Add(time.Duration(c.correction.Load())))
 }
+
+// tolerance is how far apart two times may be and still count as the same. The
+// resolution of a Date is a second.
+const tolerance = 2 * time.Second
 
 // ask sends a signed request, once more if the clock may be why it was refused.
 // There is an answer beside the error if the service refused with a code of its
@@ -147,7 +141,7 @@ func (c *Client) ask(ctx context.Context, e endpoint, members map[string]string)
 	inner := canonical(members)
 	correction := time.Duration(c.correction.Load())
 	got, err := c.attempt(ctx, e, inner, correction)
-	if byDate := c.Skew(); c.refused(got, err) && !same(byDate, correction) {
+	if byDate := c.Skew(); c.refused(got, err) && (byDate-correction).Abs() > tolerance {
 		correction = byDate
 		got, err = c.attempt(ctx, e, inner, correction)
 	}
@@ -163,12 +157,13 @@ func (c *Client) ask(ctx context.Context, e endpoint, members map[string]string)
 // refused reports whether the service may have refused a call for its
 // timestamp. A code that means "no such user" is an answer.
 func (c *Client) refused(got answer, err error) bool {
-	failure, _ := errors.AsType[*core.Error](err)
 	rejected := got.code != "" && !slices.Contains(c.settings.NotFoundCodes, got.code)
-	return rejected || failure != nil && failure.Reason == core.Denied
+	return rejected || core.ReasonOf(err) == core.Denied
 }
 
-// attempt makes one call, signed for this machine's time with that correction.
+// attempt makes one call, signed for this machine's time with that correction. The
+// body of a status other than success counts only if the service understood the
+// request and rejected it with a code.
 func (c *Client) attempt(ctx context.Context, e endpoint, inner string, correction time.Duration) (answer, error) {
 	address, err := url.Parse(c.settings.URL + e.path)
 	if err != nil {
@@ -177,7 +172,6 @@ func (c *Client) attempt(ctx context.Context, e endpoint, inner string, correcti
 	sent := c.now()
 	resp, err := c.rest.Do(ctx, rest.Request{
 		Attempt: e.name,
-		Method:  http.MethodPost,
 		URL:     address.String(),
 		Header:  c.sign(sent.Add(correction), address.EscapedPath(), inner),
 		Body:    []byte(canonical(map[string]string{"requestBody": inner})),
@@ -187,11 +181,16 @@ func (c *Client) attempt(ctx context.Context, e endpoint, inner string, correcti
 		// seconds. What the round trip may account for is no skew.
 		trip := c.now().Sub(sent)
 		ahead := resp.Date.Add(time.Second / 2).Sub(sent.Add(trip / 2))
-		doubt := max(trip/2, 0)
-		ahead -= min(max(ahead, -doubt), doubt)
-		c.ahead.Store(int64(ahead))
+		c.ahead.Store(int64(ahead - min(max(ahead, -trip/2), trip/2)))
 	}
-	return e.open(resp, err)
+	if err != nil && core.ReasonOf(err) != core.Rejected {
+		return answer{}, err
+	}
+	got, parseErr := e.parse(resp.Body)
+	if err != nil && got.code == "" {
+		return answer{}, err
+	}
+	return got, parseErr
 }
 
 // sign returns the headers of a POST of inner to path at that time.
@@ -216,4 +215,104 @@ func canonical(members map[string]string) string {
 	e.SetEscapeHTML(false)
 	_ = e.Encode(members) // a map of strings cannot fail to encode
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// endpoint is one of the API's two questions.
+type endpoint struct{ name, path string }
+
+var (
+	existence = endpoint{name: "existence check", path: "/api/v1/partner/user/exists"}
+	history   = endpoint{name: "login history", path: "/api/v1/partner/user/dapps/login/log"}
+)
+
+func (e endpoint) fail(reason core.Reason, err error) error {
+	return Service.Fail(reason, err).During(e.name)
+}
+
+func (e endpoint) malformed(problem string) error { return e.fail(core.Malformed, errors.New(problem)) }
+
+// answer is what the service said.
+type answer struct {
+	code string // the service's own, if it refused with one
+	data any
+}
+
+// parse reads a body. Any code but 0 makes it a rejection.
+func (e endpoint) parse(body []byte) (answer, error) {
+	v, err := rest.Parse(body)
+	if err != nil {
+		return answer{}, e.fail(core.Malformed, err)
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return answer{}, e.malformed("not an object")
+	}
+	switch code := rest.Text(object["code"]); {
+	case code == "", object["code"] == "0":
+		// A refusal's code may be a text. Success is promised as the number 0, so
+		// what comes with "0" is not to be trusted.
+		return answer{}, e.malformed("no code that is a number")
+	case code != "0":
+		err := errors.New("answered with a code other than 0")
+		// An operator may list the code, unless it is a text or a number as long as
+		// somebody's ID.
+		if n, notNumber := strconv.Atoi(code); notNumber == nil && len(code) <= 6 {
+			err = fmt.Errorf("answered with code %d", n)
+		}
+		return answer{code: code}, e.fail(core.Rejected, err)
+	}
+	return answer{data: object["data"]}, nil
+}
+
+// did is the form of a DID: its method and an identifier of printable ASCII.
+var did = regexp.MustCompile(`^did:[A-Za-z0-9]+:[!-~]{1,255}$`)
+
+// parseAccount reads who somebody is. An object with members but without "did" is
+// an answer of another form, and not a no.
+func parseAccount(data any) (core.Account, error) {
+	user, isObject := data.(map[string]any)
+	id, named := user["did"]
+	text, _ := id.(string)
+	switch {
+	case data == nil, isObject && len(user) == 0, named && (id == nil || id == ""):
+		return core.Account{}, nil
+	case !did.MatchString(text):
+		return core.Account{}, existence.malformed("no DID of the form did:<method>:<identifier>")
+	}
+	return core.Account{DID: text}, nil
+}
+
+// maxAge is how far back logins count.
+const maxAge = 30 * 24 * time.Hour
+
+// A login's time is in seconds only if it lies between earliest and a little
+// after now: a time in milliseconds would be in the far future, one in days or
+// minutes in the far past.
+var earliest = time.Unix(1_000_000_000, 0)
+
+const maxAhead = time.Hour
+
+// parseLogins reads the records, newest first. Names may be empty, but not missing.
+func parseLogins(data any, now time.Time) (logins []core.Login, err error) {
+	records, ok := data.([]any)
+	if !ok {
+		return nil, history.malformed("data is not a list")
+	}
+	for _, r := range records {
+		record, _ := r.(map[string]any)
+		dapp, named := record["dapp_name"].(string)
+		platform, placed := record["login_platform"].(string)
+		seconds, err := strconv.ParseInt(rest.Text(record["login_time"]), 10, 64)
+		at := time.Unix(seconds, 0).UTC()
+		switch {
+		case !named || !placed:
+			return nil, history.malformed("a login without the names of its dapp and platform")
+		case err != nil || at.Before(earliest) || at.After(now.Add(maxAhead)):
+			return nil, history.malformed("a login without a possible time in Unix seconds")
+		case !at.Before(now.Add(-maxAge)):
+			logins = append(logins, core.Login{Dapp: dapp, Platform: platform, At: at})
+		}
+	}
+	slices.SortStableFunc(logins, func(a, b core.Login) int { return b.At.Compare(a.At) })
+	return logins, nil
 }

@@ -1,13 +1,12 @@
 package partner_test
 
 import (
-	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -131,11 +130,6 @@ func TestOnlyAListIsAnAnswerAboutLogins(t *testing.T) {
 	wantReason(t, err, core.Rejected)
 }
 
-func TestLoginsOfNobodyAreNotAskedFor(t *testing.T) {
-	_, err := said(t, 200, `{"code":0,"data":[]}`).Logins.Fetch(t.Context(), "")
-	wantReason(t, err, core.Rejected)
-}
-
 func TestANoAboutAnEVMWalletIsSaidOnceItsLowerCaseFormIsUnknownToo(t *testing.T) {
 	const wallet, lower = "0x52908400098527886E0F7030069857D2E4169EE7", "0x52908400098527886e0f7030069857d2e4169ee7"
 	var asked []string
@@ -176,14 +170,181 @@ func TestANoAboutAnEVMWalletIsSaidOnceItsLowerCaseFormIsUnknownToo(t *testing.T)
 	}
 }
 
-func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
-	const app, key = "4pp-id", "t0psecret"
-	resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
-		c := newClient(partner.Settings{URL: baseURL + "/pr3f1x", AppID: app, SecretKey: secret.New(key)}, timeout)
-		if text := fmt.Sprintf("%+v %#v", c, c); strings.Contains(text, key) {
-			t.Errorf("the client prints its key: %s", text)
+// The signatures were made by
+//
+//	printf '%s' 1700000000123POST<path><inner> | openssl dgst -sha256 -hmac topsecret -binary | base64
+func TestRequestIsSignedAsSent(t *testing.T) {
+	var got *http.Request
+	var body []byte
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		got = r
+		body, _ = io.ReadAll(r.Body)
+	}))
+	defer server.Close()
+	for prefix, c := range map[string]struct {
+		ask               func(*partner.Client)
+		path, inner, sign string
+	}{
+		"": {
+			ask:   func(c *partner.Client) { c.Accounts.Fetch(t.Context(), ann) },
+			path:  "/api/v1/partner/user/exists",
+			inner: `{"platform":"Telegram","platform_uid":"1234567890"}`,
+			sign:  "3GXXgga87H2AOclc7RmslcH5VOxlzLVQKAO8JVEfFAc=",
+		},
+		"/gate": { // with HTML characters
+			ask:   func(c *partner.Client) { c.Logins.Fetch(t.Context(), "did:x:a<b>&c") },
+			path:  "/gate/api/v1/partner/user/dapps/login/log",
+			inner: `{"did":"did:x:a<b>&c"}`,
+			sign:  "Hbb+3Tx04S/OpTrZWxH8rWbljHUEpvwfDAVJbsWLe/Q=",
+		},
+	} {
+		client := newClient(partner.Settings{URL: server.URL + prefix, AppID: "app", SecretKey: secret.New("topsecret")}, time.Minute)
+		client.SetClock(func() time.Time { return time.UnixMilli(1700000000123) })
+		c.ask(client)
+		if want := `{"requestBody":` + strconv.Quote(c.inner) + `}`; string(body) != want || got.Method != "POST" || got.URL.Path != c.path {
+			t.Errorf("got %s %s of %s, want %s", got.Method, got.URL.Path, body, want)
 		}
-		_, err := c.Accounts.Fetch(ctx, ann)
-		return err
-	}, app, key, did, ann.UID, "pr3f1x", "/api", "requestBody")
+		for header, want := range map[string]string{
+			"Content-Type": "application/json", "appid": "app", "timestamp": "1700000000123", "sign": c.sign,
+		} {
+			if got.Header.Get(header) != want {
+				t.Errorf("%s was %q, want %q", header, got.Header.Get(header), want)
+			}
+		}
+	}
+}
+
+// strict is a service with a clock of its own, which it tells. It refuses a
+// timestamp that is more than 5 seconds away.
+type strict struct {
+	ahead   time.Duration // of the client's clock
+	refuse  func(http.ResponseWriter)
+	always  bool // refuses every timestamp
+	undated bool
+	dateOff time.Duration // how far a proxy's Date is ahead of the service's clock
+	slow    time.Duration // how long an answer takes, by both clocks
+
+	client time.Time
+	calls  int
+}
+
+func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.calls++
+	mine := s.client.Add(s.ahead)
+	s.client = s.client.Add(s.slow)
+	w.Header().Set("Date", mine.Add(s.dateOff).UTC().Format(http.TimeFormat))
+	if s.undated {
+		w.Header()["Date"] = nil
+	}
+	sent, _ := strconv.ParseInt(r.Header.Get("timestamp"), 10, 64)
+	if s.always || mine.Sub(time.UnixMilli(sent)).Abs() > 5*time.Second {
+		s.refuse(w)
+		return
+	}
+	io.WriteString(w, `{"code":0,"data":{"did":"`+did+`"}}`)
+}
+
+func (s *strict) start(t *testing.T) *partner.Client {
+	t.Helper()
+	s.client = now.Add(300 * time.Millisecond)
+	if s.refuse == nil {
+		s.refuse = func(w http.ResponseWriter) { w.WriteHeader(401) }
+	}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	c := newClient(partner.Settings{URL: server.URL, NotFoundCodes: []string{"404"}}, time.Minute)
+	c.SetClock(func() time.Time { return s.client })
+	return c
+}
+
+// wantAnswers asks five times and wants an answer each time, from that many
+// calls in all.
+func wantAnswers(t *testing.T, s *strict, c *partner.Client, calls int) {
+	t.Helper()
+	s.calls = 0
+	for range 5 {
+		if got, err := c.Accounts.Fetch(t.Context(), ann); err != nil || got.DID != did {
+			t.Errorf("%v ahead: %v, %v", s.ahead, got, err)
+		}
+	}
+	if s.calls != calls {
+		t.Errorf("%v ahead: %d calls for 5 questions, want %d", s.ahead, s.calls, calls)
+	}
+}
+
+func TestRefusalForTheClockIsRepeatedOnceWithTheRightTime(t *testing.T) {
+	for _, refuse := range []func(http.ResponseWriter){
+		func(w http.ResponseWriter) { w.WriteHeader(401) },
+		func(w http.ResponseWriter) { io.WriteString(w, `{"code":1003}`) },
+		func(w http.ResponseWriter) { w.WriteHeader(400); io.WriteString(w, `{"code":"BAD_SIGN"}`) },
+	} {
+		for _, ahead := range []time.Duration{time.Hour, -time.Hour, 6 * time.Second, -6 * time.Second} {
+			s := &strict{ahead: ahead, refuse: refuse}
+			wantAnswers(t, s, s.start(t), 6)
+		}
+	}
+}
+
+func TestRefusalIsRepeatedForNothingElseAndOnceAtMost(t *testing.T) {
+	answer := func(status int, body string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			w.WriteHeader(status)
+			io.WriteString(w, body)
+		}
+	}
+	for name, s := range map[string]*strict{
+		"wrong key":     {ahead: time.Hour},
+		"right clock":   {},
+		"nearly right":  {ahead: -1400 * time.Millisecond},
+		"slow answer":   {slow: 20 * time.Second},
+		"no date":       {ahead: time.Hour, undated: true},
+		"not a refusal": {ahead: time.Hour, refuse: answer(502, "")},
+		"no answer":     {ahead: time.Hour, refuse: answer(404, "<html>")},
+		"no such user":  {ahead: time.Hour, refuse: answer(200, `{"code":404}`)},
+	} {
+		s.always = true
+		_, err := s.start(t).Accounts.Fetch(t.Context(), ann)
+		if twice := name == "wrong key"; (err == nil) != (name == "no such user") || (s.calls == 2) != twice || s.calls > 2 {
+			t.Errorf("%s: %v after %d calls", name, err, s.calls)
+		}
+	}
+}
+
+func TestClockThatIsSetRightAgainIsNoticed(t *testing.T) {
+	for _, dateOff := range []time.Duration{0, time.Hour, -time.Hour, 2 * time.Hour} {
+		s := &strict{ahead: time.Hour}
+		c := s.start(t)
+		wantAnswers(t, s, c, 6)
+		s.client, s.ahead, s.dateOff = s.client.Add(time.Hour), 0, dateOff
+		if dateOff == 0 {
+			wantAnswers(t, s, c, 6)
+			continue
+		}
+		// By then a proxy's Date is wrong: it costs one answer, and no more.
+		_, err := c.Accounts.Fetch(t.Context(), ann)
+		wantReason(t, err, core.Denied)
+		wantAnswers(t, s, c, 5)
+	}
+}
+
+func TestTheSkewOfTheServicesClockIsMeasured(t *testing.T) {
+	for _, test := range []struct {
+		service strict
+		want    time.Duration
+	}{
+		{strict{ahead: time.Second}, time.Second},
+		{strict{slow: 30 * time.Second}, 0},
+		{strict{ahead: time.Hour, undated: true, refuse: func(w http.ResponseWriter) { io.WriteString(w, `{"code":404}`) }}, 0},
+		{strict{ahead: 10 * time.Minute}, 10 * time.Minute},
+		{strict{ahead: -10 * time.Minute}, -10 * time.Minute},
+		{strict{dateOff: -10 * time.Minute}, -10 * time.Minute}, // a proxy's clock
+	} {
+		c := test.service.start(t)
+		if skew := c.Skew(); skew != 0 {
+			t.Errorf("before any answer: %v", skew)
+		}
+		if err := c.Probe(t.Context()); err != nil || (c.Skew()-test.want).Abs() > time.Second {
+			t.Errorf("got %v, %v, want %v", c.Skew(), err, test.want)
+		}
+	}
 }

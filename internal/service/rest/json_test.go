@@ -82,22 +82,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
-func FuzzDecimal(f *testing.F) {
-	for _, seed := range []string{"0", "-1.50", "1e99", "1e400", "NaN", " 7 "} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		d, ok := rest.Decimal(text)
-		if !ok {
-			return
-		}
-		if printed := d.String(); len(printed) > 400 {
-			t.Fatalf("%q prints %d characters", text, len(printed))
-		}
-		again, ok := rest.Decimal(d.String())
-		if ok && !again.Equal(d) {
-			t.Fatalf("%q became %v, then %v", text, d, again)
-		}
-	})
-}

@@ -9,8 +9,11 @@ package rest
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"time"
 
@@ -33,11 +36,11 @@ func New(service *core.Service, timeout time.Duration) *Client {
 	return &Client{service: service, http: transport.New(options)}
 }
 
-// Request is one call. Header may be nil; it is not kept.
+// Request is one call: a POST of Body if there is one, else a GET. Header may be
+// nil; it is not kept.
 type Request struct {
 	// Attempt names the question in errors.
 	Attempt string
-	Method  string
 	URL     string
 	Header  http.Header
 	Body    []byte
@@ -63,7 +66,11 @@ type Response struct {
 // error and a Response, whose body a caller may search for the service's own
 // code; it is empty if it could not be read.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
-	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, bytes.NewReader(r.Body))
+	method := http.MethodGet
+	if len(r.Body) > 0 {
+		method = http.MethodPost
+	}
+	req, err := http.NewRequestWithContext(ctx, method, r.URL, bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, CallError(c.service, err).During(r.Attempt)
 	}
@@ -76,12 +83,12 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	}
 	defer resp.Body.Close()
 	var answer Response
-	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-		answer.Date = date
-	}
+	answer.Date, _ = http.ParseTime(resp.Header.Get("Date"))
 	body, err := io.ReadAll(resp.Body)
 	if err == nil {
-		answer.Body, answer.Complete = body, hasEnd(resp)
+		answer.Body = body
+		// A compressed body has no length, but compression marks its end too.
+		answer.Complete = resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0 || resp.Uncompressed || resp.ProtoMajor >= 2
 	}
 	if refusal := StatusError(c.service, resp); refusal != nil {
 		return &answer, refusal.During(r.Attempt)
@@ -92,8 +99,45 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	return &answer, nil
 }
 
-// hasEnd reports whether the response announced the end of its body. A compressed
-// one has no length, but compression marks its end too.
-func hasEnd(resp *http.Response) bool {
-	return resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0 || resp.Uncompressed || resp.ProtoMajor >= 2
+// StatusError returns the error that a response's status and Retry-After stand
+// for, or nil for success. 206 is a failure: nobody asked for a part, and a part of
+// a number is another number.
+func StatusError(service *core.Service, resp *http.Response) *core.Error {
+	failure := service.Fail(core.Malformed, fmt.Errorf("answered with status %d", resp.StatusCode))
+	switch status := resp.StatusCode; {
+	case status >= 200 && status < 300 && status != http.StatusPartialContent:
+		return nil
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		failure.Reason = core.Denied
+	case status == http.StatusTooManyRequests, status == http.StatusPaymentRequired:
+		failure.Reason = core.Limited
+		failure.RetryAfter = transport.RetryAfter(resp.Header)
+	case status == http.StatusRequestTimeout:
+		failure.Reason = core.SlowAnswer
+	case status >= 500:
+		failure.Reason = core.Unreachable
+		failure.RetryAfter = transport.RetryAfter(resp.Header)
+	case status >= 400:
+		failure.Reason = core.Rejected
+	}
+	return failure
+}
+
+// CallError returns the error of a call that got no whole response. err is the
+// HTTP client's.
+func CallError(service *core.Service, err error) *core.Error {
+	err = transport.Clean(err)
+	failure := service.Fail(core.Unreachable, err)
+	var timeout net.Error
+	switch {
+	case transport.NeverSent(err):
+		// Unreachable also if that took long: nothing was asked.
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
+		errors.As(err, &timeout) && timeout.Timeout():
+		failure.Reason = core.SlowAnswer
+	case errors.Is(err, transport.ErrRedirect), errors.Is(err, transport.ErrBodyTooLarge),
+		errors.Is(err, transport.ErrCorrupt):
+		failure.Reason = core.Malformed
+	}
+	return failure
 }

@@ -23,7 +23,6 @@ func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 		c := rest.New(service, timeout)
 		resp, err := c.Do(ctx, rest.Request{
 			Attempt: "quote",
-			Method:  http.MethodPost,
 			URL:     baseURL + path + "?" + query,
 			Header:  http.Header{"X-Key": {secret}},
 			Body:    []byte(secret),
@@ -44,31 +43,6 @@ func serve(t *testing.T, handler http.HandlerFunc) string {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return server.URL
-}
-
-func TestAnswerCarriesDateAndBody(t *testing.T) {
-	var got *http.Request
-	var body []byte
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		got = r
-		body, _ = io.ReadAll(r.Body)
-		w.Header().Set("Date", "Fri, 20 Nov 2026 12:00:00 GMT")
-		w.WriteHeader(201)
-		io.WriteString(w, "answer")
-	})
-	header := http.Header{"X-Key": {"k"}}
-	resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{
-		Attempt: "quote", Method: http.MethodPost, URL: url, Header: header, Body: []byte("question"),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC); !resp.Date.Equal(want) || string(resp.Body) != "answer" {
-		t.Errorf("got %v, %q", resp.Date, resp.Body)
-	}
-	if got.Header.Get("X-Key") != "k" || string(body) != "question" || len(header) != 1 {
-		t.Errorf("the service got %v, %q; the caller's header is %v", got.Header, body, header)
-	}
 }
 
 func TestRefusalKeepsItsBodyAndIsNotRepeated(t *testing.T) {

@@ -98,10 +98,10 @@ func New(s Settings, c *core.Cache, unread func(core.Pool)) (*Client, error) {
 		p.methods = append(p.methods, evmabi.Selector(s.PendingMethod))
 	}
 	p.Stakes = core.NewQuery(p.Upstream, &core.Query[common.Address, core.Stake]{
-		Name: "stake", TTL: s.TTL, Fetch: p.readStake, Cacheable: core.Stake.Complete, Clone: core.Stake.Clone,
+		Name: "stake", TTL: s.TTL, Fetch: p.readStake, Cacheable: core.Stake.Complete,
 	})
 	core.PingWith(p.Upstream, core.NewQuery(p.Upstream, &core.Query[struct{}, core.Stake]{
-		Name: "pools", TTL: min(s.TTL, maxPingTTL), Clone: core.Stake.Clone,
+		Name: "pools", TTL: min(s.TTL, maxPingTTL),
 		Fetch: func(ctx context.Context, _ struct{}) (core.Stake, error) { return p.readStake(ctx, anyWallet) },
 	}))
 	return p, nil

@@ -10,14 +10,41 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
+	"time"
 
 	"github.com/shopspring/decimal"
 	"golang.org/x/sync/errgroup"
 
+	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/service/rest"
 )
+
+// The paths below SUPPLY_URL.
+const (
+	totalPath       = "/total-supply"
+	circulatingPath = "/circulating-supply"
+)
+
+// Settings are what an operator chooses.
+type Settings struct {
+	// URL is the host's origin and path prefix, without a slash at its end.
+	URL string
+	// TTL is how long supplies are fresh.
+	TTL time.Duration
+}
+
+// Table declares the settings that fill s.
+func (s *Settings) Table() []config.Setting {
+	return []config.Setting{
+		{Heading: "Supply", Name: "SUPPLY_URL", Required: true, Example: "https://supply.example.org/token",
+			Comment: "Where the supply host is; /total-supply and /circulating-supply are appended.",
+			Set:     config.Field(&s.URL, config.BaseURLWithout(totalPath, circulatingPath))},
+		{Name: "SUPPLY_TTL", Default: "5m",
+			Comment: "How long supplies are fresh.",
+			Set:     config.Field(&s.TTL, config.Duration)},
+	}
+}
 
 // Service is the supply host.
 var Service = &core.Service{
@@ -29,7 +56,8 @@ var Service = &core.Service{
 // Client asks the host. Its Upstream's Ping asks for the supply.
 type Client struct {
 	*core.Upstream
-	// Supply fails as Malformed also if more tokens circulate than there are.
+	// Supply fails as Malformed also if more tokens circulate than there are. When it
+	// fails, its Fetch returns the figures that came nevertheless.
 	Supply *core.Query[struct{}, core.Supply]
 
 	url  string
@@ -40,16 +68,16 @@ type Client struct {
 func New(s Settings, c *core.Cache) *Client {
 	h := &Client{Upstream: core.NewUpstream(c, Service, s.TTL, nil), url: s.URL, rest: rest.New(Service, c.CallTimeout)}
 	h.Supply = core.NewQuery(h.Upstream, &core.Query[struct{}, core.Supply]{
-		Name: "supply", TTL: s.TTL, Shared: &core.Shared[core.Supply]{Source: s.URL, Check: check},
-		Fetch: func(ctx context.Context, _ struct{}) (core.Supply, error) { return h.Probe(ctx) },
+		Name: "supply", TTL: s.TTL, Source: s.URL, Check: check,
+		Fetch: h.fetch,
 	})
 	core.PingWith(h.Upstream, h.Supply)
 	return h
 }
 
-// Probe asks for the supply, past the cache. When it fails, it returns the figures
-// that came nevertheless, and zero for those that did not.
-func (c *Client) Probe(ctx context.Context) (core.Supply, error) {
+// fetch asks for both figures. When it fails, it returns those that came
+// nevertheless, and zero for those that did not.
+func (c *Client) fetch(ctx context.Context, _ struct{}) (core.Supply, error) {
 	var s core.Supply
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() (err error) { s.Total, err = c.ask(ctx, "total supply", totalPath); return })
@@ -65,13 +93,13 @@ func (c *Client) Probe(ctx context.Context) (core.Supply, error) {
 
 // ask asks for one of the two figures.
 func (c *Client) ask(ctx context.Context, name, path string) (decimal.Decimal, error) {
-	resp, err := c.rest.Do(ctx, rest.Request{Attempt: name, Method: http.MethodGet, URL: c.url + path})
+	resp, err := c.rest.Do(ctx, rest.Request{Attempt: name, URL: c.url + path})
 	if err != nil {
 		return decimal.Decimal{}, err
 	}
 	amount, err := parseFigure(resp.Body, resp.Complete)
 	if err != nil {
-		return decimal.Decimal{}, Service.Fail(core.Malformed, err).During(name)
+		return amount, Service.Fail(core.Malformed, err).During(name)
 	}
 	return amount, nil
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -84,30 +83,4 @@ func TestABareNumberThatMayBeCutOffIsMalformed(t *testing.T) {
 			t.Errorf("%q: %v", body, err)
 		}
 	}
-}
-
-func TestFiguresAreAskedAtOnce(t *testing.T) {
-	var arrived atomic.Int32
-	both := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if arrived.Add(1) == 2 {
-			close(both)
-		}
-		select {
-		case <-both:
-		case <-r.Context().Done():
-		}
-		io.WriteString(w, "5")
-	}))
-	defer server.Close()
-	if _, err := figures(t.Context(), server.URL, 10*time.Second); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
-	resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
-		_, err := figures(ctx, baseURL+"/pr3f1x", timeout)
-		return err
-	}, "pr3f1x", "total-supply", "circulating-supply")
 }

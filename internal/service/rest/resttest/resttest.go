@@ -3,20 +3,25 @@
 package resttest
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"herald/internal/core"
+	"herald/internal/transport/transporttest"
 )
 
 // Time limits of the calls that Check makes: ample, but for the faults that
@@ -120,5 +125,109 @@ func NoLeak(t *testing.T, err error, secrets ...string) {
 				t.Errorf("the error holds %q: %s", s, text)
 			}
 		}
+	}
+}
+
+// echoed stands in all that the faulty services say. It must not come back in
+// an error.
+const echoed = "echo-of-the-service"
+
+const html = "<!doctype html><title>" + echoed + "</title>"
+
+// faults are all ways to fail. A service is started for each that can be reached.
+func faults(t *testing.T) []fault {
+	hourAgo := time.Now().Add(-time.Hour).UTC()
+	all := []fault{
+		{name: "html", want: core.Malformed, serve: answer(200, html)},
+		{name: "a part of a number", want: core.Malformed, serve: answer(206, "5")},
+		{name: "gzip bomb", want: core.Malformed, serve: zipped(bomb())},
+		{name: "corrupt gzip", want: core.Malformed, serve: zipped([]byte(echoed))},
+		{name: "redirect without location", want: core.Malformed, serve: answer(302, html)},
+		{name: "truncated", want: core.Unreachable, serve: broken("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n5", false)},
+		{name: "reset", want: core.Unreachable, serve: broken("", true)},
+		{name: "a huge header", want: core.Unreachable, serve: broken("HTTP/1.1 200 OK\r\nX-Text: "+strings.Repeat(echoed, 1<<20)+
+			"\r\nContent-Length: 1\r\n\r\n5", false)},
+		{name: "silent", want: core.SlowAnswer, serve: hang},
+		{name: "silent in the body", want: core.SlowAnswer, serve: func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, "5")
+			w.(http.Flusher).Flush()
+			hang(w, r)
+		}},
+		{name: "429 with seconds", want: core.Limited, retryAfter: 7 * time.Second, serve: retryAfter(429, "7")},
+		{name: "429 with a date", want: core.Limited, retryAfter: 90 * time.Second, serve: header("Date", hourAgo.Format(http.TimeFormat),
+			retryAfter(429, hourAgo.Add(90*time.Second).Format(http.TimeFormat)))},
+		{name: "503 with seconds", want: core.Unreachable, retryAfter: 3 * time.Second, serve: retryAfter(503, "3")},
+	}
+	for status, want := range map[int]core.Reason{
+		400: core.Rejected, 401: core.Denied, 402: core.Limited, 403: core.Denied,
+		404: core.Rejected, 408: core.SlowAnswer, 429: core.Limited, 500: core.Unreachable,
+	} {
+		all = append(all, fault{name: fmt.Sprint(status), want: want, serve: answer(status, `{"message":"`+echoed+`"}`)})
+	}
+	untrusted := httptest.NewUnstartedServer(answer(200, html))
+	untrusted.Config.ErrorLog = discard
+	untrusted.StartTLS()
+	t.Cleanup(untrusted.Close)
+	return append(all,
+		fault{name: "connection refused", want: core.Unreachable, url: transporttest.RefusedURL},
+		fault{name: "untrusted certificate", want: core.Unreachable, url: untrusted.URL},
+		fault{name: "not a URL", want: core.Unreachable, url: "http://" + echoed + ":port"},
+	)
+}
+
+func answer(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Text", echoed)
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+	}
+}
+
+func retryAfter(status int, value string) http.HandlerFunc {
+	return header("Retry-After", value, answer(status, html))
+}
+
+// hang answers nothing until the client gives up.
+func hang(_ http.ResponseWriter, r *http.Request) {
+	io.Copy(io.Discard, r.Body) // only then does the server watch the connection
+	<-r.Context().Done()
+}
+
+// bomb is a valid JSON number behind 16 MiB of white space, in 16 KiB.
+var bomb = sync.OnceValue(func() []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	z.Write(bytes.Repeat([]byte{' '}, 16<<20))
+	z.Write([]byte{'5'})
+	z.Close()
+	return b.Bytes()
+})
+
+func zipped(body []byte) http.HandlerFunc {
+	return header("Content-Encoding", "gzip", answer(200, string(body)))
+}
+
+// header is next, with a header.
+func header(name, value string, next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(name, value)
+		next(w, r)
+	}
+}
+
+// broken says text instead of a response and ends the connection, or resets it:
+// the client has read the text by then or has not; it has not read an end.
+func broken(text string, reset bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		io.WriteString(conn, text)
+		if reset {
+			conn.(*net.TCPConn).SetLinger(0)
+		}
+		conn.Close()
 	}
 }
