@@ -162,19 +162,23 @@ func (c contracts) multicall(input []byte, at header) ([]byte, error) {
 	case !bytes.HasPrefix(input, aggregate3):
 		return nil, revert{}
 	}
-	calls, err := evmabi.DecodeCalls(input[len(aggregate3):])
+	calls, err := evmabi.DecodeList(input[len(aggregate3):], 2)
 	if err != nil {
 		return nil, err
 	}
-	results := make([]evmabi.Result, len(calls))
+	results := make([]evmabi.Tuple, len(calls))
 	for i, call := range calls {
-		output, err := c.call(call.Target, call.Data, at)
-		if err != nil && !call.AllowFailure {
+		target, mayFail := common.BytesToAddress(call.Words[:evmabi.Word]), isWord(call.Words[evmabi.Word:], 1)
+		output, err := c.call(target, call.Content, at)
+		if err != nil && !mayFail {
 			return nil, err
 		}
-		results[i] = evmabi.Result{Success: err == nil, Data: output}
+		results[i] = evmabi.Tuple{Words: wordOf(1), Content: output}
+		if err != nil {
+			results[i].Words = wordOf(0)
+		}
 	}
-	return evmabi.EncodeResults(results), nil
+	return evmabi.EncodeList(results), nil
 }
 
 // pool answers its two methods with fixed bytes; nil reverts.
@@ -249,7 +253,6 @@ func newClient(t testing.TB, n *node, pools []core.Pool, change ...func(*Setting
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.parallel = 4
 	return c
 }
 

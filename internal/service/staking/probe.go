@@ -10,7 +10,6 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
 
-	"herald/internal/config"
 	"herald/internal/core"
 )
 
@@ -18,8 +17,7 @@ import (
 type Found struct {
 	// ChainID is the node's; nil if it did not say.
 	ChainID *big.Int
-	// Block is its newest block, 0 if it did not say. BlockTime is zero if the block
-	// has no possible time.
+	// Block is its newest block. BlockTime is zero if the block has no possible time.
 	Block     uint64
 	BlockTime time.Time
 	// Deployed counts the pools with code, and Missing lists those without; neither
@@ -32,28 +30,17 @@ type Found struct {
 
 // Probe asks the node, past the cache, for its chain's ID and its newest block,
 // for the code at every pool's address, and for a stake. It fails also if the
-// block is too old, if a pool is no contract or does not answer the methods, and
-// if the Multicall3 that was configured does not work. There need not be one at
-// the default's address.
+// block is too old, or if a pool is no contract or does not answer the methods.
 func (c *Client) Probe(ctx context.Context) (found Found, err error) {
-	var id hexutil.Big
-	if err := c.rpc.CallContext(ctx, &id, "eth_chainId"); err != nil {
-		return found, failure(err).During("check the chain")
-	}
-	found.ChainID = id.ToInt()
-	if err := c.sameChain(found.ChainID); err != nil {
-		return found, err
-	}
-	newest, err := c.newestBlock(ctx)
+	r, err := c.readPinned(ctx, nil)
 	if err == nil {
-		found.Block, found.BlockTime = newest.number, newest.time()
-		err = c.recent(newest)
+		found = Found{ChainID: r.chainID, Block: r.block.number, BlockTime: r.block.time()}
+		err = c.verify(r)
 	}
 	if err != nil {
 		return found, failure(err).During("check the chain")
 	}
-	found.Missing, err = c.withoutCode(ctx)
-	if err != nil {
+	if found.Missing, err = c.withoutCode(ctx); err != nil {
 		return found, err
 	}
 	found.Deployed = len(c.settings.Pools) - len(found.Missing)
@@ -64,18 +51,9 @@ func (c *Client) Probe(ctx context.Context) (found Found, err error) {
 	if err != nil {
 		return found, err
 	}
-	switch {
-	case c.settings.Multicall == nil:
-		found.Way = "Multicall3 is off, so they are read by JSON-RPC batch"
-	case !c.noMulticall.active():
-		found.Way = "Multicall3 reads them in one call"
-	case c.settings.Multicall.Hex() != defaultMulticall:
-		return found, &config.WrongError{
-			Problem:  fmt.Sprintf("no Multicall3 works at %s", c.settings.Multicall.Hex()),
-			Settings: "MULTICALL_ADDRESS (off: the pools are read by JSON-RPC batch)",
-		}
-	default:
-		found.Way = "Multicall3 does not work here, so they are read by JSON-RPC batch"
+	found.Way = "Multicall3 reads them in one call"
+	if c.settings.Multicall == nil || c.noMulticall.active() {
+		found.Way = "Multicall3 is off or does not work, so they are read by JSON-RPC batch"
 	}
 	switch {
 	case len(stake.Failed) > 0:

@@ -50,28 +50,30 @@ func (c *Client) read(ctx context.Context, calls []call) (r reading, err error) 
 		r, err = c.readPinned(ctx, calls)
 	}
 	if err == nil {
-		err = c.sameChain(r.chainID)
-	}
-	if err == nil {
-		err = c.recent(r.block)
+		err = c.verify(r)
 	}
 	return r, err
 }
 
-// sameChain fails as Denied: only an admin can point the bot at another node.
-func (c *Client) sameChain(id *big.Int) error {
-	if id.Cmp(new(big.Int).SetUint64(c.settings.ChainID)) == 0 {
-		return nil
+// verify fails for a reading of another chain, or of a block whose age is not known
+// or above MaxBlockAge.
+func (c *Client) verify(r reading) error {
+	if !r.chainID.IsUint64() || r.chainID.Uint64() != c.settings.ChainID {
+		// Only an admin can point the bot at another node.
+		return Service.Fail(core.Denied, &config.WrongError{
+			Problem:  fmt.Sprintf("the node is of chain %d, but chain %d is configured", r.chainID, c.settings.ChainID),
+			Settings: "EVM_CHAIN_ID and EVM_RPC_URL",
+		})
 	}
-	return Service.Fail(core.Denied, &config.WrongError{
-		Problem:  fmt.Sprintf("the node is of chain %d, but chain %d is configured", id, c.settings.ChainID),
-		Settings: "EVM_CHAIN_ID and EVM_RPC_URL",
-	})
+	return c.recent(r.block)
 }
 
-// aboutBlock are the methods of Multicall3 that say where it is executed.
-var aboutBlock = [][]byte{
-	evmabi.Selector("getChainId()"), evmabi.Selector("getBlockNumber()"), evmabi.Selector("getCurrentBlockTimestamp()"),
+// aboutBlock asks Multicall3 where it is executed.
+func aboutBlock(multicall common.Address) (calls []call) {
+	for _, method := range []string{"getChainId()", "getBlockNumber()", "getCurrentBlockTimestamp()"} {
+		calls = append(calls, call{to: multicall, data: evmabi.Selector(method)})
+	}
+	return calls
 }
 
 var aggregate3 = evmabi.Selector("aggregate3((address,bool,bytes)[])")
@@ -82,14 +84,12 @@ var aggregate3 = evmabi.Selector("aggregate3((address,bool,bytes)[])")
 // Multicall3, or the node does not let it do so much.
 func (c *Client) aggregate(ctx context.Context, calls []call) (reading, error) {
 	self := *c.settings.Multicall
-	var packed []evmabi.Call
-	for _, method := range aboutBlock {
-		packed = append(packed, evmabi.Call{Target: self, AllowFailure: true, Data: method})
+	var packed []evmabi.Tuple
+	for _, call := range append(aboutBlock(self), calls...) {
+		mayFail := evmabi.Uint256(common.Big1)
+		packed = append(packed, evmabi.Tuple{Words: append(evmabi.Address(call.to), mayFail...), Content: call.data})
 	}
-	for _, call := range calls {
-		packed = append(packed, evmabi.Call{Target: call.to, AllowFailure: true, Data: call.data})
-	}
-	input := slices.Concat(aggregate3, evmabi.EncodeCalls(packed))
+	input := slices.Concat(aggregate3, evmabi.EncodeList(packed))
 	var output hexutil.Bytes
 	err := c.rpc.CallContext(ctx, &output, "eth_call", call{to: self, data: input}.params(), "latest")
 	switch {
@@ -98,25 +98,28 @@ func (c *Client) aggregate(ctx context.Context, calls []call) (reading, error) {
 	case err != nil:
 		return reading{}, err
 	}
-	results, err := evmabi.DecodeResults(output)
+	results, err := evmabi.DecodeList(output, 1)
 	if err != nil || len(results) != len(packed) {
 		return reading{}, errUnsupported
 	}
 	answers := make([]answer, len(results))
 	for i, r := range results {
-		answers[i].data = r.Data
-		if !r.Success {
+		answers[i].data = r.Content
+		if !isWord(r.Words, 1) {
 			answers[i].err = errReverted
 		}
 	}
-	id, idErr := decodeUint256(answers[0].data)
-	number, numberErr := decodeUint256(answers[1].data)
-	timestamp, timeErr := decodeUint256(answers[2].data)
-	if idErr != nil || numberErr != nil || timeErr != nil || !number.IsUint64() {
+	var where [3]*big.Int
+	for i := range where {
+		if where[i], err = decodeUint256(answers[i].data); err != nil {
+			return reading{}, errUnsupported
+		}
+	}
+	if !where[1].IsUint64() {
 		return reading{}, errUnsupported
 	}
-	at := block{number: number.Uint64(), timestamp: timestamp}
-	return reading{chainID: id, block: at, answers: answers[len(aboutBlock):]}, nil
+	at := block{number: where[1].Uint64(), timestamp: where[2]}
+	return reading{chainID: where[0], block: at, answers: answers[len(where):]}, nil
 }
 
 // readPinned makes the calls as JSON-RPC calls of their own, with the chain's
@@ -169,12 +172,17 @@ func (c *Client) newestBlock(ctx context.Context) (block, error) {
 	return block{number: header.Number.ToInt().Uint64(), timestamp: (*big.Int)(header.Timestamp)}, nil
 }
 
-// sendAll sends the elements as one batch, or one by one where batches do not
-// work. Errors of single elements are left in them.
+// sendAll sends the elements as one batch, or one by one where the node does not
+// answer batches, or not every element of this one. Errors of single elements are
+// left in them.
 func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 	if !c.noBatch.active() {
-		err := c.sendBatch(ctx, elems)
-		if !errors.Is(err, errUnsupported) {
+		err := c.rpc.BatchCallContext(ctx, elems)
+		unanswered := func(e rpc.BatchElem) bool { return errors.Is(e.Error, rpc.ErrMissingBatchResponse) }
+		switch {
+		case err == nil && !slices.ContainsFunc(elems, unanswered):
+			return nil
+		case err != nil && !errors.Is(err, errMismatch) && failure(err).Reason != core.Rejected:
 			return err
 		}
 		c.noBatch.start()
@@ -183,41 +191,14 @@ func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 	return nil
 }
 
-// sendBatch fails with errUnsupported if the node does not answer batches, or not
-// every element of this one.
-func (c *Client) sendBatch(ctx context.Context, elems []rpc.BatchElem) error {
-	err := c.rpc.BatchCallContext(ctx, elems)
-	if errors.Is(err, errMismatch) || err != nil && failure(err).Reason == core.Rejected {
-		return errUnsupported
-	}
-	if err != nil {
-		return err
-	}
-	for _, e := range elems {
-		if errors.Is(e.Error, rpc.ErrMissingBatchResponse) {
-			return errUnsupported
-		}
-	}
-	return nil
-}
-
-// sendEach sends the elements one by one, some at a time. Once the node refuses to
-// be asked, it is not asked for the rest.
+// sendEach sends the elements one by one, some at a time.
 func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
-	var refusal atomic.Pointer[error]
 	var group errgroup.Group
-	group.SetLimit(c.parallel)
+	group.SetLimit(core.MaxCalls)
 	for i := range elems {
 		e := &elems[i]
 		group.Go(func() error {
-			if err := refusal.Load(); err != nil {
-				e.Error = *err
-				return nil
-			}
 			e.Error = c.rpc.CallContext(ctx, e.Result, e.Method, e.Args...)
-			if e.Error != nil && slices.Contains([]core.Reason{core.Limited, core.Denied}, failure(e.Error).Reason) {
-				refusal.Store(&e.Error)
-			}
 			return nil
 		})
 	}

@@ -82,10 +82,8 @@ func (s *Settings) Table() []config.Setting {
 }
 
 func parseRPCURL(value string) (string, error) {
-	if _, err := config.URL(value, "http", "https"); err != nil {
-		return "", err
-	}
-	return strings.TrimRight(value, "/"), nil
+	_, err := config.URL(value, "http", "https")
+	return value, err
 }
 
 func parseChainID(value string) (uint64, error) {

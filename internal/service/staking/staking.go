@@ -68,7 +68,6 @@ type Client struct {
 	settings Settings
 	rpc      *rpc.Client
 	methods  [][]byte // selectors of Method and, if set, PendingMethod
-	parallel int      // calls at a time when pools are read one by one
 
 	// unread is called for each pool that could not be read wholly.
 	unread func(core.Pool)
@@ -91,7 +90,6 @@ func New(s Settings, c *core.Cache, unread func(core.Pool)) (*Client, error) {
 		settings: s,
 		rpc:      client,
 		methods:  [][]byte{evmabi.Selector(s.Method)},
-		parallel: core.MaxCalls,
 		unread:   unread,
 	}
 	if s.PendingMethod != "" {

@@ -62,15 +62,6 @@ func wantAmounts(t *testing.T, what string, got []core.PoolAmount, want ...strin
 	}
 }
 
-func TestWithdrawalsAreBounded(t *testing.T) {
-	for count, ok := range map[int]bool{maxWithdrawals: true, maxWithdrawals + 1: false} {
-		sum, err := decodeWithdrawals(withdrawalsOf(make([]int64, count)...))
-		if (err == nil) != ok {
-			t.Errorf("%d withdrawals: %v, %v", count, sum, err)
-		}
-	}
-}
-
 func TestOutcomeDependsOnUnreadPools(t *testing.T) {
 	empty, broken := pool(wordOf(0), nil), pool(nil, nil)
 	for name, test := range map[string]struct {

@@ -11,9 +11,6 @@ import (
 	"herald/internal/service/staking/evmabi"
 )
 
-// maxWithdrawals bounds the list of one wallet's withdrawals from one pool.
-const maxWithdrawals = 1024
-
 // maxTokens bounds an amount: no token has so many, so a pool that answers with
 // more answers something else than a stake.
 var maxTokens = decimal.New(1, 30)
@@ -64,17 +61,14 @@ func decodeUint256(data []byte) (*big.Int, error) {
 // block)[]: the offset of the list, which is 32, its length, and its elements.
 // Anything before, between or after them is refused.
 func decodeWithdrawals(data []byte) (*big.Int, error) {
-	if len(data) < 2*evmabi.Word || len(data) > (2+2*maxWithdrawals)*evmabi.Word {
-		return nil, errShape
-	}
-	offset, length, elements := data[:evmabi.Word], data[evmabi.Word:2*evmabi.Word], data[2*evmabi.Word:]
-	count := len(elements) / (2 * evmabi.Word)
-	if !isWord(offset, evmabi.Word) || !isWord(length, count) || len(elements) != count*2*evmabi.Word {
+	const size = 2 * evmabi.Word // of an element, and of what stands before them
+	count := len(data)/size - 1
+	if len(data)%size != 0 || count < 0 || !isWord(data[:evmabi.Word], evmabi.Word) || !isWord(data[evmabi.Word:size], count) {
 		return nil, errShape
 	}
 	sum := new(big.Int)
-	for ; len(elements) > 0; elements = elements[2*evmabi.Word:] {
-		sum.Add(sum, new(big.Int).SetBytes(elements[:evmabi.Word]))
+	for i := range count {
+		sum.Add(sum, new(big.Int).SetBytes(data[(i+1)*size:][:evmabi.Word]))
 	}
 	return sum, nil
 }
