@@ -35,39 +35,28 @@ func (m *Metrics) Build(version, commit string) {
 		prometheus.Labels{"version": version, "commit": commit, "go_version": runtime.Version()}, func() float64 { return 1 })
 }
 
-var (
-	serviceUp = prometheus.NewDesc("herald_service_up",
-		"Whether the last call to a service brought an answer; 1 before the first.", []string{"service"}, nil)
-	serviceFailing = prometheus.NewDesc("herald_service_failing_seconds",
-		"For how long no call to a service has brought an answer; 0 while it is up.", []string{"service"}, nil)
-	servicePaused = prometheus.NewDesc("herald_service_paused_seconds",
-		"How much longer a service is not called, because it asked for that or failed.", []string{"service"}, nil)
-	serviceCircuit = prometheus.NewDesc("herald_service_circuit_state",
-		"1 for the state that the circuit breaker of a service is in. While it is open the service is not called.",
-		[]string{"service", "state"}, nil)
-)
-
-// Services exports how each service fares. It calls health at each scrape, and once
-// now.
-func (m *Metrics) Services(health func() []core.Health) {
-	m.registry.MustRegister(prometheus.CollectorFunc(func(out chan<- prometheus.Metric) {
-		for _, h := range health() {
-			set := func(d *prometheus.Desc, value float64, state ...string) {
-				labels := append([]string{h.Service.Name}, state...)
-				out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+// Service exports how a service fares. It calls health at each scrape, and once now.
+func (m *Metrics) Service(health func() core.Health) {
+	name := health().Service.Name
+	gauge := func(metric, help string, value func(core.Health) float64) {
+		m.gauge(metric, help, prometheus.Labels{"service": name}, func() float64 { return value(health()) })
+	}
+	gauge("herald_service_up", "Whether the last call to a service brought an answer; 1 before the first.",
+		func(h core.Health) float64 { return number(h.FailingSince.IsZero()) })
+	gauge("herald_service_failing_seconds", "For how long no call to a service has brought an answer; 0 while it is up.",
+		func(h core.Health) float64 {
+			if h.FailingSince.IsZero() {
+				return 0
 			}
-			up, failing := h.FailingSince.IsZero(), 0.0
-			if !up {
-				failing = time.Since(h.FailingSince).Seconds()
-			}
-			set(serviceUp, number(up))
-			set(serviceFailing, failing)
-			set(servicePaused, h.PausedFor.Seconds())
-			for _, state := range []string{"closed", "open", "half-open"} {
-				set(serviceCircuit, number(h.Circuit == state), state)
-			}
-		}
-	}))
+			return time.Since(h.FailingSince).Seconds()
+		})
+	gauge("herald_service_paused_seconds", "How much longer a service is not called, because it asked for that or failed.",
+		func(h core.Health) float64 { return h.PausedFor.Seconds() })
+	for _, state := range []string{"closed", "open", "half-open"} {
+		m.gauge("herald_service_circuit_state",
+			"1 for the state that the circuit breaker of a service is in. While it is open the service is not called.",
+			prometheus.Labels{"service": name, "state": state}, func() float64 { return number(health().Circuit == state) })
+	}
 }
 
 // Cache exports how full the cache is.
@@ -87,21 +76,13 @@ func (m *Metrics) Credits(taken func() uint64, left func() float64) {
 		nil, left)
 }
 
-// Platform is what is exported of a chat platform.
-type Platform interface {
-	Platform() chat.Platform
-	Ready() bool
-	// InFlight counts the updates that are being answered.
-	InFlight() int
-}
-
-// Platform exports whether one is connected and how much it has in flight.
-func (m *Metrics) Platform(p Platform) {
+// Platform exports whether one is connected, and how many updates it is answering.
+func (m *Metrics) Platform(p chat.Adapter, inFlight func() int) {
 	labels := prometheus.Labels{"platform": string(p.Platform())}
 	m.gauge("herald_platform_connected", "Whether a chat platform is connected, as /readyz reports.", labels,
 		func() float64 { return number(p.Ready()) })
 	m.gauge("herald_updates_in_hand", "Updates of a chat platform that are being answered.", labels,
-		func() float64 { return float64(p.InFlight()) })
+		func() float64 { return float64(inFlight()) })
 }
 
 // GatewayHeartbeat exports how long Discord takes to acknowledge a heartbeat.
