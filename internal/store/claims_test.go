@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -46,24 +45,6 @@ func TestARenewalThatComesTooLateChangesNothing(t *testing.T) {
 	one.updates[one.key("update", "a")] = one.owner
 	one.renew(ctx)
 	expect(t, "one that was answered", two.Claim(ctx, "a"), chat.Answered)
-}
-
-func TestALivingReplicasClaimsLastAsLongAsItsUpdatesAreInHand(t *testing.T) {
-	const updates = maxRenewed + 1
-	s := server(t)
-	ctx := t.Context()
-	one, two := replica(t, s), replica(t, s)
-	for i := range updates {
-		one.updates[one.key("update", fmt.Sprint(i))] = one.owner
-	}
-	for range 3 {
-		one.renew(ctx)
-		s.FastForward(time.Hour - time.Minute)
-	}
-	expect(t, "one in hand for longer than a claim", two.Claim(ctx, fmt.Sprint(updates-1)), chat.InFlight)
-	if n := len(s.Keys()); n != updates {
-		t.Errorf("%d claims are left of %d", n, updates)
-	}
 }
 
 // TestWhatHappensDuringAnOutageIsTold has Redis away for longer than a claim

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"herald/internal/chat"
@@ -92,7 +93,7 @@ func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	// The client would write to standard error by itself. It has one logger
 	// for the process.
-	redis.SetLogger(silent{})
+	redis.SetLogger(&logging.VoidLogger{})
 	ctx, stop := context.WithCancel(context.Background())
 	r := &Redis{
 		client: redis.NewClient(options), memory: NewMemory(), log: log, salt: salt,
@@ -103,10 +104,6 @@ func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*
 	r.maintaining.Go(func() { r.maintain(ctx) })
 	return r, nil
 }
-
-type silent struct{}
-
-func (silent) Printf(context.Context, string, ...any) {}
 
 // Close stops renewing claims and closes the connections.
 func (r *Redis) Close() error {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"strconv"
 	"sync"
 	"time"
@@ -21,11 +22,10 @@ const (
 )
 
 // Slots is the chat.Limiter of one process. It forgets a limit once all of it may be
-// used again. If more than 100,000 are in use, some are forgotten early and may be
-// exceeded. It is safe for concurrent use.
+// used again. If 100,000 are in use, they are forgotten early and may be exceeded. It is safe for concurrent use.
 type Slots struct {
-	// Kept keeps the buckets with a Start, for later processes and for others that
-	// use it now; nil: they begin anew. It must be set before the first call.
+	// Kept keeps the buckets with a Start for later processes; nil: they begin anew.
+	// It must be set before the first call.
 	Kept core.Store
 
 	mu      sync.Mutex
@@ -94,53 +94,36 @@ func (s *Slots) Left(ctx context.Context, l chat.Limit) int {
 // of returns what is used of a limit, as of now. mu is held.
 func (s *Slots) of(ctx context.Context, l chat.Limit, now time.Duration) *slots {
 	u := s.used[l.Key]
-	known := u != nil
-	if !known {
-		u = &slots{kept: l.Start > 0}
-		s.used[l.Key] = u
+	if u != nil {
+		return u
 	}
+	u = &slots{kept: l.Start > 0}
+	s.used[l.Key] = u
 	if !u.kept {
 		return u
 	}
-	if full, found := s.load(ctx, l); found {
-		// Others may have used it. No bucket is emptier than empty, so that a clock
-		// that was wrong does no harm for long.
-		u.last = max(u.last, min(full, now+l.Window))
-	} else if !known {
-		u.last = now + time.Duration(l.Count-l.Start)*l.Every()
+	u.last = now + time.Duration(l.Count-l.Start)*l.Every()
+	if s.Kept == nil {
+		return u
+	}
+	text, _ := s.Kept.Load(ctx, l.Key)
+	if nanos, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+		// No bucket is emptier than empty, so that a clock that was wrong does no harm
+		// for long.
+		u.last = now + min(max(0, time.Until(time.Unix(0, nanos))), l.Window)
 	}
 	return u
 }
 
-// load returns when a kept bucket will be full again, and whether that is known.
-func (s *Slots) load(ctx context.Context, l chat.Limit) (full time.Duration, found bool) {
-	if s.Kept == nil {
-		return 0, false
-	}
-	text, found := s.Kept.Load(ctx, l.Key)
-	nanos, err := strconv.ParseInt(string(text), 10, 64)
-	return time.Until(time.Unix(0, nanos)) + time.Since(s.started), found && err == nil
-}
-
-// forget drops idle limits, once in a while, and any others if there are too many.
-// mu is held.
+// forget drops idle limits once in a while, and all but the kept ones if there are
+// too many. mu is held.
 func (s *Slots) forget(now time.Duration) {
-	if now-s.swept > sweepPause {
-		s.swept = now
-		for key, u := range s.used {
-			if u.idle <= now && !u.kept {
-				delete(s.used, key)
-			}
-		}
+	full := len(s.used) >= maxLimits
+	if !full && now-s.swept <= sweepPause {
+		return
 	}
-	for key, u := range s.used {
-		if len(s.used) < maxLimits {
-			return
-		}
-		if !u.kept {
-			delete(s.used, key)
-		}
-	}
+	s.swept = now
+	maps.DeleteFunc(s.used, func(_ string, u *slots) bool { return !u.kept && (full || u.idle <= now) })
 }
 
 // first returns the first slot that keeps the limit. It may be in the past.
