@@ -92,8 +92,8 @@ func aboutPools(found staking.Found, err error) (details []string, _ error) {
 		}
 		details = append(details, newest)
 	}
-	if found.Deployed+len(found.Missing) > 0 {
-		details = append(details, fmt.Sprintf("pools with code: %d, without: %d", found.Deployed, len(found.Missing)))
+	if found.Deployed+found.Missing > 0 {
+		details = append(details, fmt.Sprintf("pools with code: %d, without: %d", found.Deployed, found.Missing))
 	}
 	if found.Way != "" {
 		details = append(details, found.Way)

@@ -85,7 +85,7 @@ func TestWhatProbesFoundOutInWords(t *testing.T) {
 		"too many":         {text(aboutSupply(core.Supply{Total: number("1"), Circulating: number("2")}, "MAT"), nil), "1 MAT in total|2 MAT circulate"},
 		"no supply":        {text(aboutSupply(core.Supply{Total: number("-5")}, "MAT"), nil), ""},
 		"pools":            {text(aboutPools(staking.Found{ChainID: big.NewInt(698), Block: 12345678, BlockTime: hourAgo, Deployed: 1234, Way: "so are they read"}, nil)), "chain 698|newest block 12,345,678, 1 h ago|pools with code: 1234, without: 0|so are they read"},
-		"pools, some gone": {text(aboutPools(staking.Found{Deployed: 20, Missing: make([]core.Pool, 1)}, nil)), "pools with code: 20, without: 1"},
+		"pools, some gone": {text(aboutPools(staking.Found{Deployed: 20, Missing: 1}, nil)), "pools with code: 20, without: 1"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: got %q, want %q", name, test.got, test.want)

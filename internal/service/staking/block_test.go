@@ -31,15 +31,15 @@ func TestTheAgeOfABlockIsJudgedToTheSecond(t *testing.T) {
 			"zero":               {new(big.Int), core.Malformed},
 			"none":               {nil, core.Malformed},
 		} {
-			b := block{number: 7, timestamp: test.timestamp}
-			err := (&Client{settings: Settings{MaxBlockAge: limit}}).recent(b)
+			b := block{chainID: new(big.Int), Number: new(hexutil.Big), Timestamp: (*hexutil.Big)(test.timestamp)}
+			err := (&Client{settings: Settings{MaxBlockAge: limit}}).verify(b)
 			if test.want == "" && err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			if test.want != "" {
 				wantReason(t, err, test.want)
 			}
-			if err := (&Client{}).recent(b); err != nil { // of any age
+			if err := (&Client{}).verify(b); err != nil { // of any age
 				t.Errorf("%s: of any age, and %v", name, err)
 			}
 		}

@@ -20,10 +20,9 @@ type Found struct {
 	// Block is its newest block. BlockTime is zero if the block has no possible time.
 	Block     uint64
 	BlockTime time.Time
-	// Deployed counts the pools with code, and Missing lists those without; neither
-	// if that was not asked.
-	Deployed int
-	Missing  []core.Pool
+	// Deployed counts the pools with code, and Missing the others; both are 0 if that
+	// was not asked.
+	Deployed, Missing int
 	// Way says to operators how the pools are read; empty if that was not found out.
 	Way string
 }
@@ -32,20 +31,22 @@ type Found struct {
 // for the code at every pool's address, and for a stake. It fails also if the
 // block is too old, or if a pool is no contract or does not answer the methods.
 func (c *Client) Probe(ctx context.Context) (found Found, err error) {
-	r, err := c.readPinned(ctx, nil)
+	newest, err := c.readPinned(ctx, nil)
 	if err == nil {
-		found = Found{ChainID: r.chainID, Block: r.block.number, BlockTime: r.block.time()}
-		err = c.verify(r)
+		if err = c.verify(newest); newest.Number.ToInt().IsUint64() {
+			found = Found{ChainID: newest.chainID, Block: newest.Number.ToInt().Uint64(), BlockTime: newest.time()}
+		}
 	}
 	if err != nil {
 		return found, failure(err).During("check the chain")
 	}
-	if found.Missing, err = c.withoutCode(ctx); err != nil {
+	missing, err := c.withoutCode(ctx)
+	if err != nil {
 		return found, err
 	}
-	found.Deployed = len(c.settings.Pools) - len(found.Missing)
-	if len(found.Missing) > 0 {
-		return found, fmt.Errorf("no contract at %s", addresses(found.Missing))
+	found.Missing, found.Deployed = len(missing), len(c.settings.Pools)-len(missing)
+	if len(missing) > 0 {
+		return found, fmt.Errorf("no contract at %s", addresses(missing))
 	}
 	stake, err := c.readStake(ctx, anyWallet)
 	if err != nil {
@@ -57,16 +58,16 @@ func (c *Client) Probe(ctx context.Context) (found Found, err error) {
 	}
 	switch {
 	case len(stake.Failed) > 0:
-		return found, fmt.Errorf("STAKING_METHOD is not answered by %s", addresses(poolsOf(stake.Failed)))
+		return found, fmt.Errorf("STAKING_METHOD is not answered by %s", addresses(stake.Failed))
 	case len(stake.UnbondingFailed) > 0:
-		return found, fmt.Errorf("STAKING_PENDING_METHOD is not answered by %s", addresses(poolsOf(stake.UnbondingFailed)))
+		return found, fmt.Errorf("STAKING_PENDING_METHOD is not answered by %s", addresses(stake.UnbondingFailed))
 	}
 	return found, nil
 }
 
 // withoutCode are the pools without code. They are asked for one by one: the code
 // of many may be larger than an answer is allowed to be.
-func (c *Client) withoutCode(ctx context.Context) (missing []core.Pool, err error) {
+func (c *Client) withoutCode(ctx context.Context) (missing []core.UnreadPool, err error) {
 	pools := c.settings.Pools
 	code := make([]hexutil.Bytes, len(pools))
 	elems := make([]rpc.BatchElem, len(pools))
@@ -79,24 +80,16 @@ func (c *Client) withoutCode(ctx context.Context) (missing []core.Pool, err erro
 			return nil, failure(e.Error).During("look for the contracts")
 		}
 		if len(code[i]) == 0 {
-			missing = append(missing, pools[i])
+			missing = append(missing, core.UnreadPool{Pool: pools[i], Err: errNoData})
 		}
 	}
 	return missing, nil
 }
 
-func poolsOf(unread []core.UnreadPool) []core.Pool {
-	pools := make([]core.Pool, len(unread))
-	for i, p := range unread {
-		pools[i] = p.Pool
-	}
-	return pools
-}
-
-func addresses(pools []core.Pool) string {
+func addresses(pools []core.UnreadPool) string {
 	var list []string
 	for _, p := range pools {
-		list = append(list, p.Address.Hex())
+		list = append(list, p.Pool.Address.Hex())
 	}
 	return strings.Join(list, ", ")
 }

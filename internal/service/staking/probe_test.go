@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math/big"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +19,7 @@ func TestProbeNamesWhatIsNotAsConfigured(t *testing.T) {
 		}
 		found, err := c.Probe(t.Context())
 		if err != nil || found.ChainID.Int64() != testChain || found.Block != 1000 || time.Since(found.BlockTime) > time.Minute ||
-			found.Deployed != 21 || found.Missing != nil || found.Way != way {
+			found.Deployed != 21 || found.Missing != 0 || found.Way != way {
 			t.Errorf("got %+v, %v", found, err)
 		}
 		for want, odd := range map[string]contract{
@@ -32,7 +31,7 @@ func TestProbeNamesWhatIsNotAsConfigured(t *testing.T) {
 			sound := chain[one.Address]
 			chain[one.Address] = odd
 			found, err = c.Probe(t.Context())
-			if err == nil || err.Error() != want+one.Address.Hex() || slices.Contains(found.Missing, one) != (odd == nil) {
+			if err == nil || err.Error() != want+one.Address.Hex() || (found.Missing == 1) != (odd == nil) {
 				t.Errorf("got %+v, %v, want %s", found, err, want)
 			}
 			chain[one.Address] = sound

@@ -51,6 +51,13 @@ func TestStakeTellsTheSameInEveryWay(t *testing.T) {
 	}
 }
 
+func poolsOf(unread []core.UnreadPool) (pools []core.Pool) {
+	for _, p := range unread {
+		pools = append(pools, p.Pool)
+	}
+	return pools
+}
+
 func wantAmounts(t *testing.T, what string, got []core.PoolAmount, want ...string) {
 	t.Helper()
 	var texts []string
