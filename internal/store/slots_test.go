@@ -3,11 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net"
 	"os/exec"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,39 +136,6 @@ func realServer(t *testing.T) string {
 		return newReplica(t, claimTime, url).Connect(t.Context()) == nil
 	})
 	return url
-}
-
-func TestARealServerGivesManyReplicasOneLimit(t *testing.T) {
-	t.Parallel()
-	url := realServer(t)
-	group := chat.Limit{Key: "group", Count: 20, Window: time.Minute}
-	bucket := chat.Limit{Key: "all", Count: 30, Window: time.Hour, Refill: true}
-	var mu sync.Mutex
-	minutes, taken := map[int]int{}, 0
-	var asking sync.WaitGroup
-	start := time.Now()
-	for range 4 {
-		r := newReplica(t, claimTime, url)
-		for range 15 {
-			asking.Go(func() {
-				wait, _ := r.Reserve(t.Context(), time.Hour, group)
-				_, ok := r.Reserve(t.Context(), 0, bucket)
-				mu.Lock()
-				defer mu.Unlock()
-				minutes[int((wait+time.Since(start))/time.Minute)]++
-				if ok {
-					taken++
-				}
-				if r.Fallbacks() != 0 {
-					t.Error("a call was decided without Redis")
-				}
-			})
-		}
-	}
-	asking.Wait()
-	if want := map[int]int{0: 20, 1: 20, 2: 20}; !maps.Equal(minutes, want) || taken != 30 {
-		t.Errorf("slots of each minute are %v, want %v; %d taken from a bucket of 30", minutes, want, taken)
-	}
 }
 
 // minutely are three events a minute.

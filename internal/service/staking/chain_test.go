@@ -40,18 +40,3 @@ func TestWhatDoesNotWorkIsTriedAgainInTheEnd(t *testing.T) {
 		}
 	})
 }
-
-// Contracts on some rollups see the block numbers of the chain below.
-func TestABlockNumberOfAnyChainIsTaken(t *testing.T) {
-	chain, pools := stakers()
-	n := newNode(t, chain)
-	n.block = 300_000_000
-	chain[multicallAddr] = func(input []byte, at header) ([]byte, error) {
-		at.Number = 22_000_000
-		return chain.multicall(input, at)
-	}
-	c := newClient(t, n, pools)
-	wantStaker(t, c)
-	chain[multicallAddr] = pool(nil, nil)
-	wantStaker(t, c) // by batch
-}
