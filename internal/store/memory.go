@@ -40,8 +40,6 @@ type Memory struct {
 	answered []string
 }
 
-var _ chat.Dedup = (*Memory)(nil)
-
 // NewMemory makes an empty Memory. An update is in flight until its Release,
 // however long that takes. Of more than 108,000 answered ones the oldest are
 // forgotten.

@@ -16,9 +16,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
-
-	"herald/internal/chat"
-	"herald/internal/core"
 )
 
 // Redis is state shared between replicas, on Redis 5 or later. It implements
@@ -51,12 +48,6 @@ type Redis struct {
 	maintaining sync.WaitGroup
 	fallbacks   atomic.Uint64
 }
-
-var (
-	_ chat.Dedup   = (*Redis)(nil)
-	_ chat.Limiter = (*Redis)(nil)
-	_ core.Store   = (*Redis)(nil)
-)
 
 const (
 	// connections is how many are made unless the URL says otherwise. All of them

@@ -17,8 +17,6 @@ const (
 	maxLimits = 100_000
 	// sweepPause is how often Slots looks for limits to forget.
 	sweepPause = time.Minute
-	// keptFor is how long a bucket with a Start is kept after its last use.
-	keptFor = 31 * 24 * time.Hour
 )
 
 // Slots is the chat.Limiter of one process. It forgets a limit once all of it may be
@@ -47,8 +45,6 @@ type slots struct {
 	kept bool
 }
 
-var _ chat.Limiter = (*Slots)(nil)
-
 // NewSlots makes a Slots that has given out no slot.
 func NewSlots() *Slots { return &Slots{started: time.Now(), used: map[string]*slots{}} }
 
@@ -76,7 +72,7 @@ func (s *Slots) reserve(ctx context.Context, ahead, within time.Duration, limits
 		if u.kept && s.Kept != nil {
 			// Also if none is taken: what was kept by a wrong clock is put right.
 			full := time.Now().Add(u.last - now).UnixNano()
-			s.Kept.Save(ctx, l.Key, strconv.AppendInt(nil, full, 10), keptFor)
+			s.Kept.Save(ctx, l.Key, strconv.AppendInt(nil, full, 10), 31*24*time.Hour)
 		}
 	}
 	return wait, wait <= within

@@ -20,16 +20,15 @@ func TestTheAgeOfABlockIsJudgedToTheSecond(t *testing.T) {
 			timestamp *big.Int
 			want      core.Reason // "": no error
 		}{
-			"now":                {ago(0), ""},
-			"just young enough":  {ago(limit), ""},
-			"just too old":       {ago(limit + time.Second), core.Behind},
-			"a little ahead":     {ago(-maxAhead), ""},
-			"too far ahead":      {ago(-maxAhead - time.Second), core.Malformed},
-			"past the year 9999": {big.NewInt(maxTimestamp + 1), core.Malformed},
-			"in nanoseconds":     {big.NewInt(time.Now().UnixNano()), core.Malformed},
-			"beyond 64 bits":     {new(big.Int).Add(new(big.Int).Lsh(big.NewInt(1), 64), ago(0)), core.Malformed},
-			"zero":               {new(big.Int), core.Malformed},
-			"none":               {nil, core.Malformed},
+			"now":               {ago(0), ""},
+			"just young enough": {ago(limit), ""},
+			"just too old":      {ago(limit + time.Second), core.Behind},
+			"a little ahead":    {ago(-maxAhead), ""},
+			"too far ahead":     {ago(-maxAhead - time.Second), core.Malformed},
+			"in nanoseconds":    {big.NewInt(time.Now().UnixNano()), core.Malformed},
+			"beyond 64 bits":    {new(big.Int).Add(new(big.Int).Lsh(big.NewInt(1), 64), ago(0)), core.Malformed},
+			"zero":              {new(big.Int), core.Malformed},
+			"none":              {nil, core.Malformed},
 		} {
 			b := block{chainID: new(big.Int), Number: new(hexutil.Big), Timestamp: (*hexutil.Big)(test.timestamp)}
 			err := (&Client{settings: Settings{MaxBlockAge: limit}}).verify(b)
@@ -59,8 +58,8 @@ func TestAFrozenNodeIsNeverAnAnswer(t *testing.T) {
 			reason string
 		}{
 			{secondsAgo(10*60 + 1), core.Behind, "newest block 1000000, 10m"}, // it claims to be far ahead, too
-			{secondsAgo(-3600), core.Malformed, "clock"},
-			{untimed, core.Malformed, "time"},
+			{secondsAgo(-3600), core.Malformed, "no possible time"},
+			{untimed, core.Malformed, "no possible time"},
 		} {
 			n.time, n.block = step.time, 1_000_000
 			_, err := c.Stakes.Fetch(t.Context(), ann)

@@ -13,7 +13,6 @@ package staking
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -67,7 +66,6 @@ type Client struct {
 
 	settings Settings
 	rpc      *rpc.Client
-	methods  [][]byte // selectors of Method and, if set, PendingMethod
 
 	// unread is called for each pool that could not be read wholly.
 	unread func(core.Pool)
@@ -89,11 +87,7 @@ func New(s Settings, c *core.Cache, unread func(core.Pool)) (*Client, error) {
 		Upstream: core.NewUpstream(c, Service, s.TTL, nil),
 		settings: s,
 		rpc:      client,
-		methods:  [][]byte{evmabi.Selector(s.Method)},
 		unread:   unread,
-	}
-	if s.PendingMethod != "" {
-		p.methods = append(p.methods, evmabi.Selector(s.PendingMethod))
 	}
 	p.Stakes = core.NewQuery(p.Upstream, &core.Query[common.Address, core.Stake]{
 		Name: "stake", TTL: s.TTL, Fetch: p.readStake, Cacheable: core.Stake.Complete, Clone: core.Stake.Clone,
@@ -109,8 +103,11 @@ func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Sta
 	// The stake in each pool, then, with a PendingMethod, the withdrawals from each.
 	pools := c.settings.Pools
 	var calls []call
-	for _, method := range c.methods {
-		input := slices.Concat(method, evmabi.Address(wallet))
+	for _, method := range []string{c.settings.Method, c.settings.PendingMethod} {
+		if method == "" {
+			continue
+		}
+		input := append(evmabi.Selector(method), evmabi.Address(wallet)...)
 		for _, p := range pools {
 			calls = append(calls, call{to: p.Address, input: input})
 		}

@@ -80,19 +80,14 @@ type block struct {
 	Timestamp *hexutil.Big `json:"timestamp"` // Unix time in seconds; nil if none is given
 }
 
-const (
-	// maxTimestamp ends the year 9999, in Unix seconds. Chains that count in
-	// smaller units are beyond it.
-	maxTimestamp = 253_402_300_799
-	// maxAhead is how far in the future a block may be: proposers may be a few
-	// seconds early, and this machine's clock somewhat slow.
-	maxAhead = time.Minute
-)
+// maxAhead is how far in the future a block may be: proposers may be a few seconds
+// early, and this machine's clock somewhat slow.
+const maxAhead = time.Minute
 
 // time is when the block was made, or zero if the timestamp is not possible.
 func (b block) time() time.Time {
-	at := (*big.Int)(b.Timestamp)
-	if at == nil || at.Sign() <= 0 || at.Cmp(big.NewInt(maxTimestamp)) > 0 {
+	at, latest := (*big.Int)(b.Timestamp), big.NewInt(time.Now().Add(maxAhead).Unix())
+	if at == nil || at.Sign() <= 0 || at.Cmp(latest) > 0 {
 		return time.Time{}
 	}
 	return time.Unix(at.Int64(), 0)
@@ -108,8 +103,7 @@ func (c *Client) verify(b block) error {
 			Settings: "EVM_CHAIN_ID and EVM_RPC_URL",
 		})
 	}
-	age := time.Since(b.time()).Round(time.Second)
-	switch {
+	switch age := time.Since(b.time()).Round(time.Second); {
 	case !b.Number.ToInt().IsUint64():
 		return errNotBlock
 	case c.settings.MaxBlockAge == 0:
@@ -118,8 +112,6 @@ func (c *Client) verify(b block) error {
 		return errNotTime
 	case age > c.settings.MaxBlockAge:
 		return Service.Fail(core.Behind, fmt.Errorf("newest block %d, %v old", b.Number.ToInt(), age))
-	case age < -maxAhead:
-		return malformed(fmt.Sprintf("the newest block, %d, is %v in the future: the node's clock or this machine's is wrong", b.Number.ToInt(), -age))
 	}
 	return nil
 }

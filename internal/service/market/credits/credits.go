@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"herald/internal/chat"
-	"herald/internal/core"
 )
 
 const (
@@ -66,8 +65,6 @@ type Budget struct {
 	shared bool
 	taken  atomic.Uint64
 }
-
-var _ core.Budget = (*Budget)(nil)
 
 // New makes a Budget. It does no I/O.
 func New(c Config) *Budget {
