@@ -2,7 +2,6 @@ package staking
 
 import (
 	"math/big"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,33 +41,5 @@ func TestTheAgeOfABlockIsJudgedToTheSecond(t *testing.T) {
 				t.Errorf("%s: of any age, and %v", name, err)
 			}
 		}
-	})
-}
-
-func TestAFrozenNodeIsNeverAnAnswer(t *testing.T) {
-	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
-		at := time.Now().Add(-9 * time.Minute).Truncate(time.Second)
-		n.time = func() *hexutil.Big { return (*hexutil.Big)(big.NewInt(at.Unix())) }
-		if stake, err := c.Stakes.Fetch(t.Context(), ann); err != nil || stake.Block != 1000 || !stake.BlockTime.Equal(at) {
-			t.Errorf("block %d of %v, %v", stake.Block, stake.BlockTime, err)
-		}
-		for _, step := range []struct {
-			time   func() *hexutil.Big
-			want   core.Reason
-			reason string
-		}{
-			{secondsAgo(10*60 + 1), core.Behind, "newest block 1000000, 10m"}, // it claims to be far ahead, too
-			{secondsAgo(-3600), core.Malformed, "no possible time"},
-			{untimed, core.Malformed, "no possible time"},
-		} {
-			n.time, n.block = step.time, 1_000_000
-			_, err := c.Stakes.Fetch(t.Context(), ann)
-			if failed := wantReason(t, err, step.want); !strings.Contains(failed.Error(), step.reason) {
-				t.Errorf("operators read %q", err)
-			}
-		}
-		// A node put right is taken, and its block is not behind the refused ones.
-		n.time, n.block = secondsAgo(1), 1000
-		wantStaker(t, c)
 	})
 }

@@ -36,10 +36,10 @@ var (
 	multicallAddr = common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11")
 )
 
-// header is a block's; a Timestamp of nil is left out.
+// header is a block's.
 type header struct {
 	Number    hexutil.Uint64 `json:"number"`
-	Timestamp *hexutil.Big   `json:"timestamp,omitempty"`
+	Timestamp *hexutil.Big   `json:"timestamp"`
 	chainID   uint64         // for contracts
 }
 
@@ -77,9 +77,6 @@ func newNode(t testing.TB, c contracts) *node {
 func secondsAgo(n int64) func() *hexutil.Big {
 	return func() *hexutil.Big { return (*hexutil.Big)(big.NewInt(time.Now().Unix() - n)) }
 }
-
-// untimed is the time of blocks that have none.
-func untimed() *hexutil.Big { return nil }
 
 func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.mu.Lock()
@@ -155,9 +152,6 @@ func (c contracts) multicall(input []byte, at header) ([]byte, error) {
 	case bytes.Equal(input, evmabi.Selector("getBlockNumber()")):
 		return wordOf(uint64(at.Number)), nil
 	case bytes.Equal(input, evmabi.Selector("getCurrentBlockTimestamp()")):
-		if at.Timestamp == nil {
-			return nil, revert{}
-		}
 		return evmabi.Uint256(at.Timestamp.ToInt()), nil
 	case !bytes.HasPrefix(input, aggregate3):
 		return nil, revert{}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -32,6 +33,9 @@ func TestStakeTellsTheSameInEveryWay(t *testing.T) {
 			}
 			if way.name == "multicall" && n.trips != 1 {
 				t.Errorf("%d round trips, want 1: the aggregate", n.trips)
+			}
+			if age := time.Since(stake.BlockTime); age < 12*time.Second || age > time.Minute {
+				t.Errorf("the block is %v old", age)
 			}
 			if stake.Block != 1000 || stake.Checked != 3 || stake.Outcome() != core.Staker {
 				t.Errorf("block %d, checked %d, outcome %v", stake.Block, stake.Checked, stake.Outcome())
