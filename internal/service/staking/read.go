@@ -112,7 +112,8 @@ func (c *Client) readPinned(ctx context.Context, calls []call) (at block, err er
 	var id hexutil.Big
 	elems := []rpc.BatchElem{{Method: "eth_chainId", Result: &id}}
 	for i, call := range calls {
-		elems = append(elems, rpc.BatchElem{Method: "eth_call", Args: []any{call.params(), at.Number}, Result: &calls[i].data})
+		args := []any{call.params(), at.Number}
+		elems = append(elems, rpc.BatchElem{Method: "eth_call", Args: args, Result: &calls[i].data})
 	}
 	if err := c.sendAll(ctx, elems); err != nil {
 		return block{}, err

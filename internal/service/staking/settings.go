@@ -117,8 +117,6 @@ func parseContract(value string) (common.Address, error) {
 		return address, errors.New("does not match its EIP-55 checksum: a character is mistyped")
 	case err != nil:
 		return address, errors.New("must be 0x and 40 hexadecimal digits")
-	case address == (common.Address{}):
-		return address, errors.New("is the zero address")
 	}
 	return address, nil
 }
