@@ -90,7 +90,7 @@ func TestCallsAndResultsAreReadAndWrittenAsByGoEthereum(t *testing.T) {
 // What go-ethereum refuses is refused, and what both read is the same.
 func FuzzDecodeList(f *testing.F) {
 	whole := EncodeList([]Tuple{{number(1), []byte("one")}, {number(0), nil}, {number(1), make([]byte, 40)}})
-	for _, cut := range []int{0, 31, 64, 100, 200, len(whole) - 1, len(whole)} {
+	for _, cut := range []int{0, 31, 64, 100, 200, len(whole) - Word, len(whole) - 1, len(whole)} {
 		f.Add(whole[:cut])
 	}
 	for _, at := range []int{24, 31, 63, 95, 191, 223} {
