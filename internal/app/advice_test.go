@@ -57,7 +57,7 @@ func TestWhatProbesFoundOutInWords(t *testing.T) {
 			Quote: core.Quote{Price: decimal.NewFromInt(1), LastUpdated: hourAgo, OldFrom: hourAgo}}, nil)),
 			"HRLD (Herald[31m Demo), id 1, $1.00, 1 h ago|that price is old: is it the token that you mean?"},
 		"no supply":        {text(aboutSupply(core.Supply{Total: decimal.NewFromInt(-5)}, "MAT"), nil), ""},
-		"pools, some gone": {text(aboutPools(staking.Found{Deployed: 20, Missing: make([]core.Pool, 1)}, nil)), "pools with code: 20, without: 1"},
+		"pools, some gone": {text(aboutPools(staking.Found{Deployed: 20, Missing: 1}, nil)), "pools with code: 20, without: 1"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: got %q, want %q", name, test.got, test.want)

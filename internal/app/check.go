@@ -119,13 +119,8 @@ func (b *Bot) probes() (all []probe, err error) {
 	}
 	if b.redis != nil {
 		url := b.cfg.Store.RedisURL.Reveal()
-		all = append(all, probe{title: "Redis", url: url, settings: "REDIS_URL", ask: func(ctx context.Context) ([]string, error) {
-			fastest, err := b.redis.Probe(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return []string{fmt.Sprintf("fastest call: %.1f ms", float64(fastest.Microseconds())/1000)}, nil
-		}})
+		all = append(all, probe{title: "Redis", url: url, settings: "REDIS_URL",
+			ask: func(ctx context.Context) ([]string, error) { return nil, b.redis.Probe(ctx) }})
 	}
 	return all, nil
 }
@@ -204,8 +199,8 @@ func aboutPools(found staking.Found, err error) (details []string, _ error) {
 		}
 		details = append(details, newest)
 	}
-	if found.Deployed+len(found.Missing) > 0 {
-		details = append(details, fmt.Sprintf("pools with code: %d, without: %d", found.Deployed, len(found.Missing)))
+	if found.Deployed+found.Missing > 0 {
+		details = append(details, fmt.Sprintf("pools with code: %d, without: %d", found.Deployed, found.Missing))
 	}
 	if found.Way != "" {
 		details = append(details, found.Way)

@@ -26,7 +26,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	var adapters []chat.Adapter
 	called := false
 	for _, p := range platforms {
-		b.metrics.Platform(p.adapter)
+		b.metrics.Platform(p.adapter, p.adapter.InFlight)
 		adapters = append(adapters, p.adapter)
 		called = called || p.path != ""
 	}

@@ -68,13 +68,8 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 	var statuses []commands.Service
 	for _, s := range b.services {
 		statuses = append(statuses, s.Upstream)
+		b.metrics.Service(s.Health)
 	}
-	b.metrics.Services(func() (all []core.Health) {
-		for _, s := range b.services {
-			all = append(all, s.Health())
-		}
-		return all
-	})
 	b.metrics.ClockSkew(accounts.Skew)
 
 	var stores []core.Store

@@ -110,22 +110,6 @@ func TestHealthIsAnsweredBesideThousandsThatSayNothingAndConnectionsAreBounded(t
 	})
 }
 
-func TestAResponseThatWasHeldForMinutesIsWritten(t *testing.T) {
-	inMemory(t, func(t *testing.T, w wire, hold chan struct{}) {
-		conn := w.dial("")
-		for range 2 { // on one connection
-			go io.WriteString(conn, request("/hold"))
-			time.Sleep(4 * time.Minute)
-			hold <- struct{}{}
-			if body, err := response(conn); err != nil || body != "held" {
-				t.Errorf("got %q, %v", body, err)
-			}
-			time.Sleep(idleTimeout / 2)
-		}
-		conn.Close()
-	})
-}
-
 func TestWhoSendsSlowlyOrNeverReadsIsLeft(t *testing.T) {
 	for name, test := range map[string]struct {
 		begun string

@@ -4,6 +4,7 @@
 package ops
 
 import (
+	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -75,3 +76,98 @@ func (m *Metrics) Events(part string) func(event string) {
 
 // PoolUnread counts a pool that could not be read.
 func (m *Metrics) PoolUnread(pool core.Pool) { m.unread.WithLabelValues(pool.Address.Hex()).Inc() }
+
+// gauge registers a gauge whose value is looked up at each scrape.
+func (m *Metrics) gauge(name, help string, labels prometheus.Labels, value func() float64) {
+	promauto.With(m.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value)
+}
+
+// counter registers a counter whose value is looked up at each scrape.
+func (m *Metrics) counter(name, help string, value func() uint64) {
+	promauto.With(m.registry).NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
+		func() float64 { return float64(value()) })
+}
+
+func number(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// Build exports what is running.
+func (m *Metrics) Build(version, commit string) {
+	m.gauge("herald_build_info", "1, with the version that is running in its labels.",
+		prometheus.Labels{"version": version, "commit": commit, "go_version": runtime.Version()}, func() float64 { return 1 })
+}
+
+// Service exports how a service fares. It calls health at each scrape, and once now.
+func (m *Metrics) Service(health func() core.Health) {
+	name := health().Service.Name
+	gauge := func(metric, help string, value func(core.Health) float64) {
+		m.gauge(metric, help, prometheus.Labels{"service": name}, func() float64 { return value(health()) })
+	}
+	gauge("herald_service_up", "Whether the last call to a service brought an answer; 1 before the first.",
+		func(h core.Health) float64 { return number(h.FailingSince.IsZero()) })
+	gauge("herald_service_failing_seconds", "For how long no call to a service has brought an answer; 0 while it is up.",
+		func(h core.Health) float64 {
+			if h.FailingSince.IsZero() {
+				return 0
+			}
+			return time.Since(h.FailingSince).Seconds()
+		})
+	gauge("herald_service_paused_seconds", "How much longer a service is not called, because it asked for that or failed.",
+		func(h core.Health) float64 { return h.PausedFor.Seconds() })
+	for _, state := range []string{"closed", "open", "half-open"} {
+		m.gauge("herald_service_circuit_state",
+			"1 for the state that the circuit breaker of a service is in. While it is open the service is not called.",
+			prometheus.Labels{"service": name, "state": state}, func() float64 { return number(health().Circuit == state) })
+	}
+}
+
+// Cache exports how full the cache is.
+func (m *Metrics) Cache(items func() int, maxItems int) {
+	m.gauge("herald_cache_items", "Answers in the cache.", nil, func() float64 { return float64(items()) })
+	m.gauge("herald_cache_max_items", "The most answers that the cache keeps: CACHE_MAX_ITEMS.", nil,
+		func() float64 { return float64(maxItems) })
+}
+
+// Credits exports the calls that the price provider's plan allows: how many this
+// process has taken, and how many may be taken now; NaN if that is not known.
+func (m *Metrics) Credits(taken func() uint64, left func() float64) {
+	m.counter("herald_price_credits_spent_total",
+		"Credits of the price provider's plan that this process has spent: one a call.", taken)
+	m.gauge("herald_price_credits_available",
+		"Credits that may be spent at once, of those that PRICE_MONTHLY_CREDITS spreads over the month; NaN where replicas share them.",
+		nil, left)
+}
+
+// Platform exports whether one is connected, and how many updates it is answering.
+func (m *Metrics) Platform(p chat.Adapter, inFlight func() int) {
+	labels := prometheus.Labels{"platform": string(p.Platform())}
+	m.gauge("herald_platform_connected", "Whether a chat platform is connected, as /readyz reports.", labels,
+		func() float64 { return number(p.Ready()) })
+	m.gauge("herald_updates_in_hand", "Updates of a chat platform that are being answered.", labels,
+		func() float64 { return float64(inFlight()) })
+}
+
+// GatewayHeartbeat exports how long Discord takes to acknowledge a heartbeat.
+func (m *Metrics) GatewayHeartbeat(took func() time.Duration) {
+	m.gauge("herald_gateway_heartbeat_seconds",
+		"How long Discord's gateway took to acknowledge the last heartbeat; 0 before the first.", nil,
+		func() float64 { return took().Seconds() })
+}
+
+// ClockSkew exports how far the partner's dates are ahead of this machine's clock.
+func (m *Metrics) ClockSkew(skew func() time.Duration) {
+	m.gauge("herald_partner_clock_skew_seconds",
+		"How far the partner API's clock is ahead of this machine's, by its Date header; 0 until measured.", nil,
+		func() float64 { return skew().Seconds() })
+}
+
+// Redis exports whether it answers, and how many decisions were made without it.
+func (m *Metrics) Redis(up func() bool, fallbacks func() uint64) {
+	m.gauge("herald_redis_up", "Whether Redis answered the last call; 1 before the first.", nil,
+		func() float64 { return number(up()) })
+	m.counter("herald_redis_fallbacks_total", "Decisions that this process made alone because Redis did not answer.", fallbacks)
+}

@@ -34,14 +34,14 @@ func used() *Metrics {
 	m.Credits(func() uint64 { return 12 }, func() float64 { return 3 })
 	m.Cache(func() int { return 5 }, 100)
 	m.GatewayHeartbeat(func() time.Duration { return 45 * time.Millisecond })
-	m.Platform(&platform{name: "telegram"})
-	m.Platform(&platform{name: "discord", ready: true})
-	m.Services(func() []core.Health {
-		return []core.Health{
-			{Service: &core.Service{Name: "price"}, FailingSince: time.Now().Add(-time.Hour), Circuit: "open", PausedFor: 30 * time.Second},
-			{Service: &core.Service{Name: "chain"}, Circuit: "closed"},
-		}
-	})
+	m.Platform(&platform{name: "telegram"}, func() int { return 3 })
+	m.Platform(&platform{name: "discord", ready: true}, func() int { return 0 })
+	for _, h := range []core.Health{
+		{Service: &core.Service{Name: "price"}, FailingSince: time.Now().Add(-time.Hour), Circuit: "open", PausedFor: 30 * time.Second},
+		{Service: &core.Service{Name: "chain"}, Circuit: "closed"},
+	} {
+		m.Service(func() core.Health { return h })
+	}
 	return m
 }
 

@@ -18,9 +18,9 @@ import (
 // Bounds of the HTTP server.
 const (
 	readTimeout = 10 * time.Second // of a request, its body included
-	// writeTimeout bounds a response, from when its request was read. Webhooks
-	// hold theirs until the answer is out, which pacing may delay by minutes.
-	writeTimeout  = 5 * time.Minute
+	// writeTimeout bounds a response, from when its header was read. Platforms hold
+	// theirs for at most 3 seconds.
+	writeTimeout  = 30 * time.Second
 	idleTimeout   = 2 * time.Minute
 	maxHeaderSize = 16 << 10
 	// maxConnections has room for a burst of 5,000 interactions of Discord's.
@@ -82,8 +82,8 @@ func ready(w http.ResponseWriter, adapters []chat.Adapter) {
 // Addr is the address that is open.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Handle adds a path before Serve. Its handler may hold a request for 5 minutes
-// before it responds.
+// Handle adds a path before Serve. Its handler responds within 20 seconds, which
+// leaves time for slow bodies.
 func (s *Server) Handle(path string, h http.Handler) { s.mux.Handle(path, h) }
 
 // Serve answers until Close.

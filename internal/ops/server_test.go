@@ -20,7 +20,6 @@ type platform struct {
 
 func (p *platform) Platform() chat.Platform { return p.name }
 func (p *platform) Ready() bool             { return p.ready }
-func (p *platform) InFlight() int           { return 3 }
 
 // call asks a server that exports m and adapters.
 func call(m *Metrics, adapters []chat.Adapter, method, path string) *httptest.ResponseRecorder {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"herald/internal/config"
-	"herald/internal/core"
 )
 
 // Folder keeps each value in a file of DATA_DIR, so that it outlives the process:
@@ -26,8 +25,6 @@ type Folder struct {
 	log     *slog.Logger
 	failing atomic.Bool
 }
-
-var _ core.Store = (*Folder)(nil)
 
 // entry is what a file holds.
 type entry struct {

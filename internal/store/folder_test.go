@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"herald/internal/config/configtest"
 	"herald/internal/secret/logtest"
 )
 
@@ -76,15 +75,6 @@ func TestAFolderThatCannotBeWrittenIsLoggedOnceWithoutItsPath(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {
 		t.Errorf("left %v", left)
 	}
-}
-
-func TestFolderThatCannotBeIsAMistake(t *testing.T) {
-	file := filepath.Join(t.TempDir(), configtest.Canary)
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	configtest.Refuses(t, new(Settings).Table(), "DATA_DIR", "must be a folder",
-		file, filepath.Join(file, "below"), filepath.Join(file+"missing", "below"))
 }
 
 func TestFilesAreTheirOwnersAloneAndNameNothingOfTheirKeys(t *testing.T) {

@@ -1,8 +1,16 @@
 package store
 
 import (
+	"context"
 	"fmt"
+	"net"
+	"os/exec"
+	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
 
 	"herald/internal/chat"
 )
@@ -33,5 +41,300 @@ func TestMemoryKnowsUpdates(t *testing.T) {
 	expect(t, "one in flight all the while", m.Claim(ctx, "b"), chat.InFlight)
 	if len(m.updates) != maxAnswered+2 {
 		t.Errorf("%d updates are known", len(m.updates))
+	}
+}
+
+// judge checks what a Limiter gives out by counting all slots that it gave.
+type judge struct {
+	limiter func() chat.Limiter
+	now     func() time.Time
+	given   map[string][]time.Time
+}
+
+// keeps reports whether one more slot of a limit keeps it. The slots of a window
+// are in order.
+func (j judge) keeps(l chat.Limit, slot time.Time) bool {
+	given := append(slices.Clone(j.given[l.Key]), slot)
+	if !l.Refill {
+		last, count := len(given)-1, l.Count
+		return (last == 0 || !slot.Before(given[last-1])) && (last < count || slot.Sub(given[last-count]) >= l.Window)
+	}
+	slices.SortFunc(given, time.Time.Compare)
+	for n, first := range given {
+		for m, last := range given[n:] {
+			if m+1 > l.Count+int(last.Sub(first)/l.Every()) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (j judge) check(t *rapid.T, within time.Duration, limits ...chat.Limit) {
+	t.Helper()
+	wait, ok := j.limiter().Reserve(context.Background(), within, limits...)
+	slot := j.now().Add(wait)
+	broken := func(at time.Time) bool {
+		return slices.ContainsFunc(limits, func(l chat.Limit) bool { return !j.keeps(l, at) })
+	}
+	if broken(slot) || wait < 0 || ok != (wait <= within) {
+		t.Fatalf("within %v of %+v: %v, %t is too early after %v", within, limits, wait, ok, j.given)
+	}
+	// A bucket that waits for others too may give slots after its first.
+	if wait > 0 && (len(limits) == 1 || !limits[len(limits)-1].Refill) && !broken(slot.Add(-time.Microsecond)) {
+		t.Fatalf("within %v of %+v: %v is too late after %v", within, limits, wait, j.given)
+	}
+	for _, l := range limits {
+		if ok {
+			j.given[l.Key] = append(j.given[l.Key], slot)
+		}
+	}
+}
+
+// drawLoad draws limits and a load for them, which the judge checks.
+func drawLoad(t *rapid.T, j judge, sleep func(time.Duration)) {
+	var all []chat.Limit
+	for i, refill := range []bool{false, true, false, false, true} {
+		count := rapid.IntRange(1, 9).Draw(t, "count")
+		window := time.Duration(count) * time.Duration(rapid.IntRange(1, 20_000).Draw(t, "every, in ms")) * time.Millisecond
+		all = append(all, chat.Limit{Key: fmt.Sprint("limit ", i), Count: count, Window: window, Refill: refill})
+	}
+	for range rapid.IntRange(1, 40).Draw(t, "calls") {
+		limits := rapid.SampledFrom([][]chat.Limit{all[:1], all[1:2], all[2:4], all[3:4], all[2:5], all[:0]}).Draw(t, "limits")
+		within := rapid.SampledFrom([]time.Duration{0, time.Second, 20 * time.Second, time.Hour}).Draw(t, "within")
+		j.check(t, within, limits...)
+		sleep(time.Duration(rapid.IntRange(0, 10_000).Draw(t, "pause, in ms")) * time.Millisecond)
+	}
+}
+
+func TestNoLimitIsExceededAndNoSlotIsLeftOut(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		synctest.Test(t, func(*testing.T) {
+			slots := NewSlots()
+			drawLoad(r, judge{func() chat.Limiter { return slots }, time.Now, map[string][]time.Time{}}, time.Sleep)
+		})
+	})
+}
+
+func TestReplicasExceedNoLimitTogetherAndLeaveNoSlotOut(t *testing.T) {
+	s := server(t)
+	one, two := replica(t, s), replica(t, s)
+	now := time.Unix(1_800_000_000, 0)
+	pass := func(pause time.Duration) {
+		now = now.Add(pause)
+		s.SetTime(now)
+		s.FastForward(pause)
+	}
+	other := func() chat.Limiter {
+		one, two = two, one
+		return one
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		s.FlushAll()
+		pass(0)
+		drawLoad(r, judge{other, func() time.Time { return now }, map[string][]time.Time{}}, pass)
+	})
+	if n := one.Fallbacks() + two.Fallbacks(); n != 0 {
+		t.Errorf("%d calls were decided without Redis", n)
+	}
+}
+
+// realServer starts a redis-server, or miniredis where that is missing, and returns
+// its URL.
+func realServer(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		return redisURL(server(t))
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(free.Addr().String())
+	free.Close() // redis-server cannot choose a port
+	cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", port, "--requirepass", password, "--save", "")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	url := "redis://:" + password + "@127.0.0.1:" + port + patient
+	eventually(t, "redis-server answers", func() bool {
+		return newReplica(t, claimTime, url).Connect(t.Context()) == nil
+	})
+	return url
+}
+
+// minutely are three events a minute.
+var minutely = chat.Limit{Key: "a", Count: 3, Window: time.Minute}
+
+// kept is a bucket that outlives the process.
+var kept = chat.Limit{Key: "credits", Count: 5, Window: 5 * time.Hour, Refill: true, Start: 2}
+
+// takeAll takes every slot that there is now, and returns how many and the wait for
+// one more.
+func takeAll(t *testing.T, l chat.Limiter, limit chat.Limit) (taken int, wait time.Duration) {
+	t.Helper()
+	for {
+		wait, ok := l.Reserve(t.Context(), 0, limit)
+		if !ok {
+			return taken, wait.Round(time.Second)
+		}
+		taken++
+	}
+}
+
+func wantAll(t *testing.T, what string, l chat.Limiter, limit chat.Limit, want int, wait time.Duration) {
+	t.Helper()
+	if got, next := takeAll(t, l, limit); got != want || next != wait {
+		t.Errorf("%s: %d slots, and the next in %v; want %d and %v", what, got, next, want, wait)
+	}
+}
+
+func TestARedisClockSetBackStopsNothing(t *testing.T) {
+	s := server(t)
+	r, now := replica(t, s), time.Unix(1_800_000_000, 0)
+	bucket := chat.Limit{Key: "b", Count: 3, Window: 3 * time.Second, Refill: true}
+	for _, clock := range []time.Duration{0, -time.Hour, time.Minute, -24 * time.Hour} {
+		s.SetTime(now.Add(clock))
+		takeAll(t, r, minutely)
+		takeAll(t, r, bucket)
+		wantAll(t, "used up", r, minutely, 0, time.Minute)
+		wantAll(t, "used up", r, bucket, 0, time.Second)
+		s.SetTime(now.Add(clock + time.Second))
+		wantAll(t, "a second later", r, bucket, 1, time.Second)
+		s.SetTime(now.Add(clock + time.Minute))
+		wantAll(t, "a minute later", r, minutely, 3, time.Minute)
+	}
+}
+
+func TestWhatOthersWroteIsReplacedAndNoOutage(t *testing.T) {
+	t.Parallel()
+	url := realServer(t)
+	for name, write := range map[string]func(r *Redis, key string) error{
+		"a list":  func(r *Redis, key string) error { return r.client.LPush(t.Context(), key, "x").Err() },
+		"a set":   func(r *Redis, key string) error { return r.client.SAdd(t.Context(), key, "x").Err() },
+		"a text":  func(r *Redis, key string) error { return r.client.Set(t.Context(), key, "x", 0).Err() },
+		"a minus": func(r *Redis, key string) error { return r.client.Set(t.Context(), key, "17 - 5--4", 0).Err() },
+	} {
+		r, ctx := newReplica(t, claimTime, url), t.Context()
+		if err := r.client.FlushAll(ctx).Err(); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{r.key("limit", "a"), r.key("limit", "credits"), r.key("update", "1"), r.key("answer", "price")} {
+			if err := write(r, key); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wantAll(t, name, r, minutely, 3, time.Minute)
+		if got, _ := takeAll(t, r, kept); got != 2 && name != "a minus" {
+			t.Errorf("%s: a bucket that was damaged begins with %d", name, got)
+		}
+		expect(t, name, r.Claim(ctx, "1"), chat.New)
+		expect(t, name, newReplica(t, claimTime, url).Claim(ctx, "1"), chat.InFlight)
+		r.Load(ctx, "price")
+		r.Save(ctx, "price", []byte("1"), time.Minute)
+		if value, found := r.Load(ctx, "price"); !found || string(value) != "1" || r.Fallbacks() != 0 {
+			t.Errorf("%s: loaded %q, %t; %d calls were decided without Redis", name, value, found, r.Fallbacks())
+		}
+	}
+}
+
+func TestLosingRedisGivesNobodyMore(t *testing.T) {
+	s := server(t)
+	r := replica(t, s)
+	wantAll(t, "with Redis", r, minutely, 3, time.Minute)
+	wantAll(t, "with Redis", r, kept, 2, time.Hour)
+	s.SetError("LOADING")
+	if n, _ := takeAll(t, r, minutely); n != 0 {
+		t.Errorf("%d more without Redis", n)
+	}
+	wantAll(t, "of somebody else", r, chat.Limit{Key: "b", Count: 3, Window: time.Minute}, 3, time.Minute)
+	if n, wait := takeAll(t, r, kept); n != 0 || wait > 5*time.Second {
+		t.Errorf("%d of what all share, and more in %v", n, wait)
+	}
+}
+
+func TestAKeptBucketBeginsNearlyEmptyAndIsNotForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		folder, _ := newFolder(t, t.TempDir())
+		slots := func() *Slots {
+			s := NewSlots()
+			s.Kept = folder
+			return s
+		}
+		one := slots()
+		if left := one.Left(t.Context(), kept); left != 2 {
+			t.Errorf("%d events are left at first, want 2", left)
+		}
+		wantAll(t, "a new one", one, kept, 2, time.Hour)
+		time.Sleep(90 * time.Minute)
+		wantAll(t, "a later process", slots(), kept, 1, 30*time.Minute)
+		wantAll(t, "one after that", slots(), kept, 0, 30*time.Minute)
+		time.Sleep(7 * 24 * time.Hour)
+		one.Reserve(t.Context(), 0, minutely)
+		wantAll(t, "a week later", one, kept, 5, time.Hour)
+		far := time.Now().AddDate(100, 0, 0).UnixNano()
+		folder.Save(t.Context(), kept.Key, fmt.Append(nil, far), time.Hour)
+		wantAll(t, "kept by a clock that was wrong", slots(), kept, 0, time.Hour)
+		time.Sleep(2 * time.Hour)
+		wantAll(t, "two hours later", slots(), kept, 2, time.Hour)
+		alone := NewSlots()
+		takeAll(t, alone, kept)
+		time.Sleep(24 * time.Hour)
+		alone.Reserve(t.Context(), 0, minutely)
+		wantAll(t, "a day later, kept nowhere", alone, kept, 5, time.Hour)
+	})
+	s := server(t)
+	s.SetTime(time.Unix(1_800_000_000, 0))
+	r := replica(t, s)
+	wantAll(t, "a new one in Redis", r, kept, 2, time.Hour)
+	s.SetTime(time.Unix(1_800_000_000, 0).Add(24 * time.Hour))
+	s.FastForward(24 * time.Hour)
+	wantAll(t, "a day later in Redis", r, kept, 5, time.Hour)
+	s.FlushAll()
+	wantAll(t, "in a Redis that lost it", r, kept, 2, time.Hour)
+}
+
+func TestSlotsOfAWindowAreInOrderAlsoWhereAnotherLimitHeldOneUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSlots()
+		narrow, wide := chat.Limit{Key: "n", Count: 1, Window: time.Hour}, chat.Limit{Key: "w", Count: 2, Window: time.Minute}
+		for i, want := range []time.Duration{0, time.Hour, time.Hour} {
+			limits := [][]chat.Limit{{narrow, wide}, {narrow, wide}, {wide}}[i]
+			if wait, _ := s.Reserve(t.Context(), 2*time.Hour, limits...); wait != want {
+				t.Errorf("slot %d is in %v, want %v", i, wait, want)
+			}
+		}
+	})
+}
+
+func TestIdleLimitsAreForgottenAndTheirNumberIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSlots()
+		takeAll(t, s, kept)
+		flood := func(n int, name string) {
+			for i := range n {
+				s.Reserve(t.Context(), 0, chat.Limit{Key: fmt.Sprint(name, i), Count: 1, Window: time.Minute})
+			}
+		}
+		flood(maxLimits+1000, "a")
+		if len(s.used) > maxLimits {
+			t.Errorf("%d limits are known", len(s.used))
+		}
+		time.Sleep(time.Minute + time.Second)
+		flood(1, "b")
+		if len(s.used) != 2 {
+			t.Errorf("%d limits are known after they rested, want the kept one and a new one", len(s.used))
+		}
+		wantAll(t, "the kept one", s, kept, 0, time.Hour-61*time.Second)
+	})
+	s := server(t)
+	takeAll(t, replica(t, s), minutely)
+	s.FastForward(time.Minute)
+	if keys := s.Keys(); len(keys) != 0 {
+		t.Errorf("after an idle minute the server has %v", keys)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -21,9 +20,6 @@ const (
 	checkPause = 500 * time.Millisecond
 	// connectTimeout bounds the making of connections, which are ready before a call.
 	connectTimeout = 3 * time.Second
-	// loggedAfter is how many checks an outage lasts before it is logged: a second. A
-	// shorter one is only counted.
-	loggedAfter = 2
 )
 
 // ask makes a call and reports whether Redis answered it. After a call that failed
@@ -66,12 +62,12 @@ func (r *Redis) Connect(ctx context.Context) error {
 }
 
 // maintain renews the claims and the connections, and looks after a Redis that is
-// away, until ctx is done.
+// away, until ctx is done. It logs an outage that a check has seen, and its end.
 func (r *Redis) maintain(ctx context.Context) {
 	renewal, check := time.NewTicker(r.claim/3), time.NewTicker(checkPause)
 	defer renewal.Stop()
 	defer check.Stop()
-	away := 0
+	logged := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -82,63 +78,45 @@ func (r *Redis) maintain(ctx context.Context) {
 				r.renew(ctx)
 			}
 		case <-check.C:
-			away = r.check(ctx, away)
+			if r.Up() {
+				continue
+			}
+			switch err := r.Probe(ctx); {
+			case err != nil && !logged && ctx.Err() == nil:
+				r.log.Warn("redis does not answer, using in-process state", "reason", err)
+				logged = true
+			case err == nil:
+				if logged {
+					r.log.Info("redis answers again")
+				}
+				logged = false
+				r.up.Store(true)
+				r.renew(ctx)
+			}
 		}
 	}
 }
 
-// check tries to reach a Redis that is away, and logs when it went and when it is
-// back. It takes and returns how many checks in a row have found it away.
-func (r *Redis) check(ctx context.Context, away int) int {
-	if r.Up() {
-		return 0
-	}
+// Probe does with Redis what the bot does, whatever came of earlier calls: it runs a
+// script that writes a key, which lapses. So it fails on a replica that only reads,
+// for a user who may not run scripts, and if three calls each take longer than a call
+// may. Its error says what is wrong and nothing of the URL or of what the server
+// wrote.
+func (r *Redis) Probe(ctx context.Context) error {
 	err := r.Connect(ctx)
 	if err == nil {
-		err = r.try(ctx, r.write)
-	}
-	if err != nil {
-		if away++; away == loggedAfter {
-			r.log.Warn("redis does not answer, using in-process state", "reason", reason(err))
+		for range 3 {
+			if err = r.try(ctx, r.write); err == nil {
+				return nil
+			}
 		}
-		return away
 	}
-	if away >= loggedAfter {
-		r.log.Info("redis answers again")
-	}
-	r.up.Store(true)
-	r.renew(ctx)
-	return 0
+	return fmt.Errorf("write to redis: %s", reason(err))
 }
 
-// write does what other calls do, so that it fails where they would: it runs a
-// script that writes a key, which lapses.
 func (r *Redis) write(ctx context.Context) error {
 	return reserve.Run(ctx, r.client, []string{r.key("probe", r.owner)}, 0, 1, 1000, 0, 0).Err()
 }
-
-// Probe does with Redis what the bot does, whatever came of earlier calls. So it
-// fails on a replica that only reads, and for a user who may not run scripts. It
-// also fails if every call takes longer than a call may. It returns what the fastest
-// took. Its error says what is wrong and nothing of the URL or of what the server
-// wrote.
-func (r *Redis) Probe(ctx context.Context) (fastest time.Duration, err error) {
-	// No call of the client takes longer than this.
-	fastest = max(connectTimeout, r.timeout)
-	for range 3 {
-		start := time.Now()
-		if err := r.write(ctx); err != nil {
-			return 0, fmt.Errorf("write to redis: %s", reason(err))
-		}
-		fastest = min(fastest, time.Since(start))
-	}
-	if fastest > r.timeout {
-		return 0, fmt.Errorf("redis is too slow: every call took more than %v", r.timeout)
-	}
-	return fastest, nil
-}
-
-var errorCode = regexp.MustCompile(`^[A-Z]{2,20}$`)
 
 // reason words err with the server's error code, but without the rest of its text.
 func reason(err error) string {
@@ -151,7 +129,7 @@ func reason(err error) string {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return "no answer in time"
 	case errors.As(err, &reply):
-		if code, _, _ := strings.Cut(reply.Error(), " "); errorCode.MatchString(code) {
+		if code, _, _ := strings.Cut(reply.Error(), " "); code == strings.ToUpper(code) {
 			return "refused with " + code
 		}
 		return "refused"

@@ -206,7 +206,7 @@ func TestAReplicaAloneDecidesByItself(t *testing.T) {
 			if r.Fallbacks() != 8 {
 				t.Errorf("%d calls were counted, want 8", r.Fallbacks())
 			}
-			if _, err := r.Probe(ctx); err == nil || err.Error() != "write to redis: "+test.reason {
+			if err := r.Probe(ctx); err == nil || err.Error() != "write to redis: "+test.reason {
 				t.Errorf("a probe fails with %v", err)
 			}
 		})
@@ -226,22 +226,22 @@ func TestACancelledCommandIsStillWrittenDown(t *testing.T) {
 func TestProbeFailsWhereTheBotCouldNotWork(t *testing.T) {
 	s := server(t)
 	r := replica(t, s)
-	if fastest, err := r.Probe(t.Context()); err != nil || fastest <= 0 || fastest > r.timeout {
-		t.Errorf("a sound one: %v, %v", fastest, err)
+	if err := r.Probe(t.Context()); err != nil {
+		t.Error(err)
 	}
 	s.FastForward(time.Second)
 	if keys := s.Keys(); len(keys) > 0 {
 		t.Errorf("it left %v", keys)
 	}
+	r.timeout = time.Nanosecond
+	if err := r.Probe(t.Context()); err == nil || err.Error() != "write to redis: no answer in time" {
+		t.Errorf("a slow one: %v", err)
+	}
+	r.timeout = time.Minute
 	for text, want := range map[string]string{"READONLY " + password: " with READONLY", "an error of its own": ""} {
 		s.SetError(text)
-		if _, err := r.Probe(t.Context()); err == nil || err.Error() != "write to redis: refused"+want {
+		if err := r.Probe(t.Context()); err == nil || err.Error() != "write to redis: refused"+want {
 			t.Errorf("%q: %v", text, err)
 		}
-	}
-	s.SetError("")
-	r.timeout = time.Nanosecond
-	if _, err := r.Probe(t.Context()); err == nil || err.Error() != "redis is too slow: every call took more than 1ns" {
-		t.Errorf("got %v", err)
 	}
 }

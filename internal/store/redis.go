@@ -9,15 +9,18 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"maps"
+	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"herald/internal/chat"
-	"herald/internal/core"
 )
 
 // Redis is state shared between replicas, on Redis 5 or later. It implements
@@ -50,12 +53,6 @@ type Redis struct {
 	maintaining sync.WaitGroup
 	fallbacks   atomic.Uint64
 }
-
-var (
-	_ chat.Dedup   = (*Redis)(nil)
-	_ chat.Limiter = (*Redis)(nil)
-	_ core.Store   = (*Redis)(nil)
-)
 
 const (
 	// connections is how many are made unless the URL says otherwise. All of them
@@ -92,7 +89,7 @@ func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	// The client would write to standard error by itself. It has one logger
 	// for the process.
-	redis.SetLogger(silent{})
+	redis.SetLogger(&logging.VoidLogger{})
 	ctx, stop := context.WithCancel(context.Background())
 	r := &Redis{
 		client: redis.NewClient(options), memory: NewMemory(), log: log, salt: salt,
@@ -103,10 +100,6 @@ func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*
 	r.maintaining.Go(func() { r.maintain(ctx) })
 	return r, nil
 }
-
-type silent struct{}
-
-func (silent) Printf(context.Context, string, ...any) {}
 
 // Close stops renewing claims and closes the connections.
 func (r *Redis) Close() error {
@@ -149,4 +142,187 @@ func (r *Redis) Save(ctx context.Context, key string, value []byte, ttl time.Dur
 	r.ask(ctx, func(ctx context.Context) error {
 		return r.client.Set(ctx, r.key("answer", key), value, ttl).Err()
 	})
+}
+
+// answered is what Redis holds of an answered update. Of one in flight it holds the
+// owner of the claim. A claim that is not renewed lapses, and the update is free
+// again.
+const answered = "answered"
+
+// A value of another type, or one that would never lapse, is not the bot's: it
+// is replaced.
+var (
+	claimUpdate = redis.NewScript(`
+local holder = redis.pcall("GET", KEYS[1])
+if type(holder) == "string" and redis.call("PTTL", KEYS[1]) >= 0 then return holder end
+redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
+return ""`)
+	// setClaim sets what Redis holds of an update to ARGV[2], or frees it if that is
+	// empty, unless another process holds it: it may have taken over a claim that
+	// lapsed while Redis was away.
+	setClaim = redis.NewScript(`
+local holder = redis.pcall("GET", KEYS[1])
+if type(holder) == "string" and holder ~= ARGV[1] then return 0 end
+if ARGV[2] == "" then return redis.call("DEL", KEYS[1]) end
+redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
+return 1`)
+)
+
+// maxUpdates bounds the updates, at some 100 bytes each, that Redis is told about
+// once it is back.
+const maxUpdates = 10_000
+
+// Claim implements chat.Dedup. What this process knows by itself counts first:
+// it may have answered while Redis was away.
+func (r *Redis) Claim(ctx context.Context, key string) chat.Delivery {
+	if known := r.memory.Claim(ctx, key); known != chat.New {
+		return known
+	}
+	var holder string
+	shared := r.key("update", key)
+	reached := r.ask(ctx, func(ctx context.Context) (err error) {
+		holder, err = claimUpdate.Run(ctx, r.client, []string{shared}, r.owner, r.claim.Milliseconds()).Text()
+		return err
+	})
+	switch {
+	case !reached, holder == "":
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.updates[shared] = r.owner
+		return chat.New
+	case holder == answered:
+		r.memory.Release(ctx, key, true)
+		return chat.Answered
+	}
+	r.memory.Release(ctx, key, false)
+	return chat.InFlight
+}
+
+// Release implements chat.Dedup.
+func (r *Redis) Release(ctx context.Context, key string, isAnswered bool) {
+	shared, value := r.key("update", key), ""
+	if isAnswered {
+		value = answered
+	}
+	r.mu.Lock()
+	delete(r.updates, shared)
+	r.mu.Unlock()
+	r.memory.Release(ctx, key, isAnswered)
+	told := r.tell(ctx, shared, value)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if isAnswered && !told && len(r.updates) < maxUpdates {
+		r.updates[shared] = answered
+	}
+}
+
+// tell has Redis hold value for an update: the owner, answered, or nothing if it is
+// empty.
+func (r *Redis) tell(ctx context.Context, shared, value string) bool {
+	return r.ask(ctx, func(ctx context.Context) error {
+		if value == answered {
+			return r.client.Set(ctx, shared, answered, answeredFor).Err()
+		}
+		return setClaim.Run(ctx, r.client, []string{shared}, r.owner, value, r.claim.Milliseconds()).Err()
+	})
+}
+
+// renew makes the claims of this process last as long as new ones, and tells
+// Redis what was answered while it was away.
+func (r *Redis) renew(ctx context.Context) {
+	r.mu.Lock()
+	updates := maps.Clone(r.updates)
+	r.mu.Unlock()
+	for shared, value := range updates {
+		if !r.tell(ctx, shared, value) {
+			return
+		}
+		if value == answered {
+			r.mu.Lock()
+			delete(r.updates, shared)
+			r.mu.Unlock()
+		}
+	}
+}
+
+// reserve does what Slots does, in microseconds of the server's clock, which all
+// replicas share. ARGV are within, and for each key its Count, its Window, 0 or
+// how long its bucket takes to get an event back, and its Start. It returns the
+// wait, and takes no slot if that is longer than within.
+//
+// A key holds the time of the last call, and relative to that the slots of its
+// window, or when its bucket will be full again. So a clock that is set back only
+// makes no time pass. What is not of this form is replaced.
+var reserve = redis.NewScript(`
+local clock = redis.call("TIME")
+local now, slot, limits = clock[1] * 1000000 + clock[2], 0, {}
+for i, key in ipairs(KEYS) do
+	local count, window, every, start = tonumber(ARGV[4 * i - 2]), tonumber(ARGV[4 * i - 1]), tonumber(ARGV[4 * i]), tonumber(ARGV[4 * i + 1])
+	local used, text, passed = {}, redis.pcall("GET", key), nil
+	if type(text) == "string" and string.find(text, "^%d+[%d -]*$") then
+		for number in string.gmatch(text, "-?%d+") do
+			local at = tonumber(number)
+			if not passed then
+				passed = math.max(0, now - at)
+			elseif at - passed > -window then
+				table.insert(used, at - passed)
+			end
+		end
+	elseif start > 0 then
+		used = {(count - start) * every}
+	end
+	local first = used[#used] or 0
+	if every > 0 then
+		first = first - window + every
+	elseif #used >= count then
+		first = math.max(first, used[#used - count + 1] + window)
+	end
+	slot = math.max(slot, first)
+	limits[i] = {used = used, window = window, every = every, start = start}
+end
+for i, key in ipairs(KEYS) do
+	local used, l = limits[i].used, limits[i]
+	if slot <= tonumber(ARGV[1]) then
+		if l.every > 0 then
+			used = {math.max(used[1] or 0, slot) + l.every}
+		else
+			table.insert(used, slot)
+		end
+	end
+	local needed = used[#used] or 0
+	if l.every == 0 then needed = needed + l.window end
+	if l.start > 0 then needed = needed + 31 * 24 * 3600 * 1000000 end
+	redis.call("SET", key, string.format("%.0f ", now) .. table.concat(used, " "), "PX", math.max(1, math.ceil(needed / 1000)))
+end
+return slot`)
+
+// Reserve implements chat.Limiter. It takes note in this process of what Redis gives
+// out, so that losing Redis gives nobody as much again.
+func (r *Redis) Reserve(ctx context.Context, within time.Duration, limits ...chat.Limit) (wait time.Duration, ok bool) {
+	keys, args := make([]string, len(limits)), []any{within.Microseconds()}
+	for i, l := range limits {
+		keys[i] = r.key("limit", l.Key)
+		every := int64(0)
+		if l.Refill {
+			every = l.Every().Microseconds()
+		}
+		args = append(args, l.Count, l.Window.Microseconds(), every, l.Start)
+	}
+	var micros int64
+	reached := r.ask(ctx, func(ctx context.Context) (err error) {
+		micros, err = reserve.Run(ctx, r.client, keys, args...).Int64()
+		return err
+	})
+	kept := slices.ContainsFunc(limits, func(l chat.Limit) bool { return l.Start > 0 })
+	switch wait = time.Duration(micros) * time.Microsecond; {
+	case !reached && kept:
+		return checkPause, false
+	case !reached:
+		return r.memory.Reserve(ctx, within, limits...)
+	case wait > within:
+		return wait, false
+	case !kept:
+		r.memory.reserve(ctx, wait, math.MaxInt64, limits)
+	}
+	return wait, true
 }

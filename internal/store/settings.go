@@ -22,12 +22,10 @@ type Settings struct {
 	DataDir string
 }
 
-const exampleDir = "/var/lib/herald"
-
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
-		{Heading: "Files", Name: "DATA_DIR", Example: exampleDir,
+		{Heading: "Files", Name: "DATA_DIR", Example: "/var/lib/herald",
 			Comment: "Folder for what must outlive the process: the quotes seen, for charts, and, without REDIS_URL, " +
 				"the last price and supply and the price provider's credits. It is made if only its last part is " +
 				"missing. Unset: in memory.",

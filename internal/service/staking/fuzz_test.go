@@ -16,7 +16,7 @@ func FuzzUint256(f *testing.F) {
 		if _, err := decodeUint256(data); (err == nil) != (len(data) == evmabi.Word) {
 			t.Fatalf("%d bytes: %v", len(data), err)
 		}
-		if amount, err := (answer{data: data}).tokens(decodeUint256, 18); err == nil {
+		if amount, err := (call{data: data}).tokens(decodeUint256, 18); err == nil {
 			if amount.Shift(18).BigInt().Cmp(new(big.Int).SetBytes(data)) != 0 || amount.Cmp(maxTokens) >= 0 {
 				t.Fatalf("%x became %s", data, amount)
 			}

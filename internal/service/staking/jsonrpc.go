@@ -28,11 +28,7 @@ func (t strictTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer asked.Close()
-	question, err := io.ReadAll(asked)
-	if err != nil {
-		return nil, err
-	}
+	question, _ := io.ReadAll(asked) // It is in memory.
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
@@ -120,7 +116,7 @@ var (
 	errNotJSONRPC = malformed("the answer is not JSON-RPC")
 	errMismatch   = malformed("the answer is not to what was asked")
 	errNotBlock   = malformed("the block number is impossible")
-	errNotTime    = malformed("the block's time is impossible")
+	errNotTime    = malformed("the newest block has no possible time: the node's clock or this machine's is wrong")
 	errReverted   = Service.Fail(core.Rejected, errors.New("the pool reverted the call"))
 	// errUnknownBlock: behind a load balancer one node names a block that another
 	// does not know yet. It is Unreachable, so that core asks once more.

@@ -36,10 +36,10 @@ var (
 	multicallAddr = common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11")
 )
 
-// header is a block's; a Timestamp of nil is left out.
+// header is a block's.
 type header struct {
 	Number    hexutil.Uint64 `json:"number"`
-	Timestamp *hexutil.Big   `json:"timestamp,omitempty"`
+	Timestamp *hexutil.Big   `json:"timestamp"`
 	chainID   uint64         // for contracts
 }
 
@@ -77,9 +77,6 @@ func newNode(t testing.TB, c contracts) *node {
 func secondsAgo(n int64) func() *hexutil.Big {
 	return func() *hexutil.Big { return (*hexutil.Big)(big.NewInt(time.Now().Unix() - n)) }
 }
-
-// untimed is the time of blocks that have none.
-func untimed() *hexutil.Big { return nil }
 
 func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.mu.Lock()
@@ -155,26 +152,27 @@ func (c contracts) multicall(input []byte, at header) ([]byte, error) {
 	case bytes.Equal(input, evmabi.Selector("getBlockNumber()")):
 		return wordOf(uint64(at.Number)), nil
 	case bytes.Equal(input, evmabi.Selector("getCurrentBlockTimestamp()")):
-		if at.Timestamp == nil {
-			return nil, revert{}
-		}
 		return evmabi.Uint256(at.Timestamp.ToInt()), nil
 	case !bytes.HasPrefix(input, aggregate3):
 		return nil, revert{}
 	}
-	calls, err := evmabi.DecodeCalls(input[len(aggregate3):])
+	calls, err := evmabi.DecodeList(input[len(aggregate3):], 2)
 	if err != nil {
 		return nil, err
 	}
-	results := make([]evmabi.Result, len(calls))
+	results := make([]evmabi.Tuple, len(calls))
 	for i, call := range calls {
-		output, err := c.call(call.Target, call.Data, at)
-		if err != nil && !call.AllowFailure {
+		target, mayFail := common.BytesToAddress(call.Words[:evmabi.Word]), isWord(call.Words[evmabi.Word:], 1)
+		output, err := c.call(target, call.Content, at)
+		if err != nil && !mayFail {
 			return nil, err
 		}
-		results[i] = evmabi.Result{Success: err == nil, Data: output}
+		results[i] = evmabi.Tuple{Words: wordOf(1), Content: output}
+		if err != nil {
+			results[i].Words = wordOf(0)
+		}
 	}
-	return evmabi.EncodeResults(results), nil
+	return evmabi.EncodeList(results), nil
 }
 
 // pool answers its two methods with fixed bytes; nil reverts.
@@ -249,7 +247,6 @@ func newClient(t testing.TB, n *node, pools []core.Pool, change ...func(*Setting
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.parallel = 4
 	return c
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -14,64 +15,39 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 	"golang.org/x/sync/errgroup"
 
-	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/service/staking/evmabi"
 )
 
-// call is one eth_call.
+// call is one eth_call and, once made, what it gave: data, or an error.
 type call struct {
-	to   common.Address
-	data []byte
+	to    common.Address
+	input []byte
+	data  hexutil.Bytes
+	err   error
 }
 
 func (c call) params() map[string]any {
 	// "data" rather than the newer "input": every node knows it.
-	return map[string]any{"to": c.to, "data": hexutil.Bytes(c.data)}
+	return map[string]any{"to": c.to, "data": hexutil.Bytes(c.input)}
 }
 
-// reading is the answers to calls, in their order, all of one block.
-type reading struct {
-	chainID *big.Int
-	block   block
-	answers []answer
-}
-
-// read makes the calls in the best way that works. It refuses answers of another
-// chain or of a block that is too old.
-func (c *Client) read(ctx context.Context, calls []call) (r reading, err error) {
+// read makes the calls in the best way that works, all at one block, which it
+// returns. It refuses answers of another chain or of a block that is too old.
+func (c *Client) read(ctx context.Context, calls []call) (at block, err error) {
 	err = errUnsupported
 	if c.settings.Multicall != nil && !c.noMulticall.active() {
-		if r, err = c.aggregate(ctx, calls); errors.Is(err, errUnsupported) {
+		if at, err = c.aggregate(ctx, calls); errors.Is(err, errUnsupported) {
 			c.noMulticall.start()
 		}
 	}
 	if errors.Is(err, errUnsupported) {
-		r, err = c.readPinned(ctx, calls)
+		at, err = c.readPinned(ctx, calls)
 	}
 	if err == nil {
-		err = c.sameChain(r.chainID)
+		err = c.verify(at)
 	}
-	if err == nil {
-		err = c.recent(r.block)
-	}
-	return r, err
-}
-
-// sameChain fails as Denied: only an admin can point the bot at another node.
-func (c *Client) sameChain(id *big.Int) error {
-	if id.Cmp(new(big.Int).SetUint64(c.settings.ChainID)) == 0 {
-		return nil
-	}
-	return Service.Fail(core.Denied, &config.WrongError{
-		Problem:  fmt.Sprintf("the node is of chain %d, but chain %d is configured", id, c.settings.ChainID),
-		Settings: "EVM_CHAIN_ID and EVM_RPC_URL",
-	})
-}
-
-// aboutBlock are the methods of Multicall3 that say where it is executed.
-var aboutBlock = [][]byte{
-	evmabi.Selector("getChainId()"), evmabi.Selector("getBlockNumber()"), evmabi.Selector("getCurrentBlockTimestamp()"),
+	return at, err
 }
 
 var aggregate3 = evmabi.Selector("aggregate3((address,bool,bytes)[])")
@@ -80,101 +56,91 @@ var aggregate3 = evmabi.Selector("aggregate3((address,bool,bytes)[])")
 // execution which chain and block it is on: behind a load balancer another
 // request may reach another node. It fails with errUnsupported if there is no
 // Multicall3, or the node does not let it do so much.
-func (c *Client) aggregate(ctx context.Context, calls []call) (reading, error) {
+func (c *Client) aggregate(ctx context.Context, calls []call) (block, error) {
 	self := *c.settings.Multicall
-	var packed []evmabi.Call
-	for _, method := range aboutBlock {
-		packed = append(packed, evmabi.Call{Target: self, AllowFailure: true, Data: method})
+	var packed []evmabi.Tuple
+	pack := func(to common.Address, input []byte) {
+		words := append(evmabi.Address(to), evmabi.Uint256(common.Big1)...) // it may fail
+		packed = append(packed, evmabi.Tuple{Words: words, Content: input})
+	}
+	about := []string{"getChainId()", "getBlockNumber()", "getCurrentBlockTimestamp()"}
+	for _, method := range about {
+		pack(self, evmabi.Selector(method))
 	}
 	for _, call := range calls {
-		packed = append(packed, evmabi.Call{Target: call.to, AllowFailure: true, Data: call.data})
+		pack(call.to, call.input)
 	}
-	input := slices.Concat(aggregate3, evmabi.EncodeCalls(packed))
-	var output hexutil.Bytes
-	err := c.rpc.CallContext(ctx, &output, "eth_call", call{to: self, data: input}.params(), "latest")
+	all := call{to: self, input: slices.Concat(aggregate3, evmabi.EncodeList(packed))}
+	err := c.rpc.CallContext(ctx, &all.data, "eth_call", all.params(), "latest")
 	switch {
 	case err != nil && failure(err).Reason == core.Rejected:
-		return reading{}, errUnsupported
+		return block{}, errUnsupported
 	case err != nil:
-		return reading{}, err
+		return block{}, err
 	}
-	results, err := evmabi.DecodeResults(output)
+	results, err := evmabi.DecodeList(all.data, 1)
 	if err != nil || len(results) != len(packed) {
-		return reading{}, errUnsupported
+		return block{}, errUnsupported
 	}
-	answers := make([]answer, len(results))
-	for i, r := range results {
-		answers[i].data = r.Data
-		if !r.Success {
-			answers[i].err = errReverted
+	var numbers []*hexutil.Big
+	for _, r := range results[:len(about)] {
+		n, err := decodeUint256(r.Content)
+		if err != nil {
+			return block{}, errUnsupported
+		}
+		numbers = append(numbers, (*hexutil.Big)(n))
+	}
+	for i, r := range results[len(about):] {
+		calls[i].data = r.Content
+		if !isWord(r.Words, 1) {
+			calls[i].err = errReverted
 		}
 	}
-	id, idErr := decodeUint256(answers[0].data)
-	number, numberErr := decodeUint256(answers[1].data)
-	timestamp, timeErr := decodeUint256(answers[2].data)
-	if idErr != nil || numberErr != nil || timeErr != nil || !number.IsUint64() {
-		return reading{}, errUnsupported
-	}
-	at := block{number: number.Uint64(), timestamp: timestamp}
-	return reading{chainID: id, block: at, answers: answers[len(aboutBlock):]}, nil
+	return block{chainID: numbers[0].ToInt(), Number: numbers[1], Timestamp: numbers[2]}, nil
 }
 
 // readPinned makes the calls as JSON-RPC calls of their own, with the chain's
-// id among them, all at the block that the node says is its newest.
-func (c *Client) readPinned(ctx context.Context, calls []call) (reading, error) {
-	newest, err := c.newestBlock(ctx)
-	if err != nil {
-		return reading{}, err
+// id among them, all at the block that the node says is its newest. It asks for
+// the block's header rather than for eth_blockNumber, which has no time.
+func (c *Client) readPinned(ctx context.Context, calls []call) (at block, err error) {
+	if err := c.rpc.CallContext(ctx, &at, "eth_getBlockByNumber", "latest", false); err != nil {
+		return block{}, err
+	}
+	if at.Number == nil {
+		return block{}, errNotBlock
 	}
 	var id hexutil.Big
 	elems := []rpc.BatchElem{{Method: "eth_chainId", Result: &id}}
-	results := make([]hexutil.Bytes, len(calls))
 	for i, call := range calls {
-		elems = append(elems, rpc.BatchElem{
-			Method: "eth_call",
-			Args:   []any{call.params(), hexutil.Uint64(newest.number)},
-			Result: &results[i],
-		})
+		args := []any{call.params(), at.Number}
+		elems = append(elems, rpc.BatchElem{Method: "eth_call", Args: args, Result: &calls[i].data})
 	}
 	if err := c.sendAll(ctx, elems); err != nil {
-		return reading{}, err
-	}
-	if err := elems[0].Error; err != nil {
-		return reading{}, err
-	}
-	r := reading{chainID: id.ToInt(), block: newest}
-	for i := range calls {
-		err := elems[i+1].Error
-		if err != nil && failure(err) == errUnknownBlock {
-			return reading{}, errUnknownBlock
-		}
-		r.answers = append(r.answers, answer{data: results[i], err: err})
-	}
-	return r, nil
-}
-
-// newestBlock is the one that the node says is its newest. It asks for the
-// block's header rather than for eth_blockNumber, which has no time.
-func (c *Client) newestBlock(ctx context.Context) (block, error) {
-	var header struct {
-		Number    *hexutil.Big `json:"number"`
-		Timestamp *hexutil.Big `json:"timestamp"`
-	}
-	if err := c.rpc.CallContext(ctx, &header, "eth_getBlockByNumber", "latest", false); err != nil {
 		return block{}, err
 	}
-	if header.Number == nil || !header.Number.ToInt().IsUint64() {
-		return block{}, errNotBlock
+	for i, e := range elems {
+		switch {
+		case e.Error != nil && (i == 0 || failure(e.Error) == errUnknownBlock):
+			return block{}, e.Error
+		case i > 0:
+			calls[i-1].err = e.Error
+		}
 	}
-	return block{number: header.Number.ToInt().Uint64(), timestamp: (*big.Int)(header.Timestamp)}, nil
+	at.chainID = id.ToInt()
+	return at, nil
 }
 
-// sendAll sends the elements as one batch, or one by one where batches do not
-// work. Errors of single elements are left in them.
+// sendAll sends the elements as one batch, or one by one where the node does not
+// answer batches, or not every element of this one. Errors of single elements are
+// left in them.
 func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 	if !c.noBatch.active() {
-		err := c.sendBatch(ctx, elems)
-		if !errors.Is(err, errUnsupported) {
+		err := c.rpc.BatchCallContext(ctx, elems)
+		unanswered := func(e rpc.BatchElem) bool { return errors.Is(e.Error, rpc.ErrMissingBatchResponse) }
+		switch {
+		case err == nil && !slices.ContainsFunc(elems, unanswered):
+			return nil
+		case err != nil && !errors.Is(err, errMismatch) && failure(err).Reason != core.Rejected:
 			return err
 		}
 		c.noBatch.start()
@@ -183,41 +149,14 @@ func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 	return nil
 }
 
-// sendBatch fails with errUnsupported if the node does not answer batches, or not
-// every element of this one.
-func (c *Client) sendBatch(ctx context.Context, elems []rpc.BatchElem) error {
-	err := c.rpc.BatchCallContext(ctx, elems)
-	if errors.Is(err, errMismatch) || err != nil && failure(err).Reason == core.Rejected {
-		return errUnsupported
-	}
-	if err != nil {
-		return err
-	}
-	for _, e := range elems {
-		if errors.Is(e.Error, rpc.ErrMissingBatchResponse) {
-			return errUnsupported
-		}
-	}
-	return nil
-}
-
-// sendEach sends the elements one by one, some at a time. Once the node refuses to
-// be asked, it is not asked for the rest.
+// sendEach sends the elements one by one, some at a time.
 func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
-	var refusal atomic.Pointer[error]
 	var group errgroup.Group
-	group.SetLimit(c.parallel)
+	group.SetLimit(core.MaxCalls)
 	for i := range elems {
 		e := &elems[i]
 		group.Go(func() error {
-			if err := refusal.Load(); err != nil {
-				e.Error = *err
-				return nil
-			}
 			e.Error = c.rpc.CallContext(ctx, e.Result, e.Method, e.Args...)
-			if e.Error != nil && slices.Contains([]core.Reason{core.Limited, core.Denied}, failure(e.Error).Reason) {
-				refusal.Store(&e.Error)
-			}
 			return nil
 		})
 	}
@@ -233,3 +172,84 @@ type cooldown struct{ until atomic.Int64 } // Unix time, ns
 func (c *cooldown) active() bool { return time.Now().UnixNano() < c.until.Load() }
 
 func (c *cooldown) start() { c.until.Store(time.Now().Add(cooldownFor).UnixNano()) }
+
+// Found is what Probe has learned, also when it fails.
+type Found struct {
+	// ChainID is the node's; nil if it did not say.
+	ChainID *big.Int
+	// Block is its newest block. BlockTime is zero if the block has no possible time.
+	Block     uint64
+	BlockTime time.Time
+	// Deployed counts the pools with code, and Missing the others; both are 0 if that
+	// was not asked.
+	Deployed, Missing int
+	// Way says to operators how the pools are read; empty if that was not found out.
+	Way string
+}
+
+// Probe asks the node, past the cache, for its chain's ID and its newest block,
+// for the code at every pool's address, and for a stake. It fails also if the
+// block is too old, or if a pool is no contract or does not answer the methods.
+func (c *Client) Probe(ctx context.Context) (found Found, err error) {
+	newest, err := c.readPinned(ctx, nil)
+	if err == nil {
+		if err = c.verify(newest); newest.Number.ToInt().IsUint64() {
+			found = Found{ChainID: newest.chainID, Block: newest.Number.ToInt().Uint64(), BlockTime: newest.time()}
+		}
+	}
+	if err != nil {
+		return found, failure(err).During("check the chain")
+	}
+	missing, err := c.withoutCode(ctx)
+	if err != nil {
+		return found, err
+	}
+	found.Missing, found.Deployed = len(missing), len(c.settings.Pools)-len(missing)
+	if len(missing) > 0 {
+		return found, fmt.Errorf("no contract at %s", addresses(missing))
+	}
+	stake, err := c.readStake(ctx, anyWallet)
+	if err != nil {
+		return found, err
+	}
+	found.Way = "Multicall3 reads them in one call"
+	if c.settings.Multicall == nil || c.noMulticall.active() {
+		found.Way = "Multicall3 is off or does not work, so they are read by JSON-RPC batch"
+	}
+	switch {
+	case len(stake.Failed) > 0:
+		return found, fmt.Errorf("STAKING_METHOD is not answered by %s", addresses(stake.Failed))
+	case len(stake.UnbondingFailed) > 0:
+		return found, fmt.Errorf("STAKING_PENDING_METHOD is not answered by %s", addresses(stake.UnbondingFailed))
+	}
+	return found, nil
+}
+
+// withoutCode are the pools without code. They are asked for one by one: the code
+// of many may be larger than an answer is allowed to be.
+func (c *Client) withoutCode(ctx context.Context) (missing []core.UnreadPool, err error) {
+	pools := c.settings.Pools
+	code := make([]hexutil.Bytes, len(pools))
+	elems := make([]rpc.BatchElem, len(pools))
+	for i, p := range pools {
+		elems[i] = rpc.BatchElem{Method: "eth_getCode", Args: []any{p.Address, "latest"}, Result: &code[i]}
+	}
+	c.sendEach(ctx, elems)
+	for i, e := range elems {
+		if e.Error != nil {
+			return nil, failure(e.Error).During("look for the contracts")
+		}
+		if len(code[i]) == 0 {
+			missing = append(missing, core.UnreadPool{Pool: pools[i], Err: errNoData})
+		}
+	}
+	return missing, nil
+}
+
+func addresses(pools []core.UnreadPool) string {
+	var list []string
+	for _, p := range pools {
+		list = append(list, p.Pool.Address.Hex())
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,11 +1,18 @@
 package staking
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"herald/internal/config"
 	"herald/internal/config/configtest"
+	"herald/internal/core"
 )
 
 func TestSettingsRefuseOtherForms(t *testing.T) {
@@ -15,7 +22,7 @@ func TestSettingsRefuseOtherForms(t *testing.T) {
 	configtest.Refuses(t, table, "STAKING_METHOD", "name(address)", configtest.Canary, "f(uint256)", "f (address)", "f(address)x", "(address)")
 	configtest.Refuses(t, table, "STAKING_PENDING_METHOD", "name(address)", configtest.Canary)
 	configtest.Refuses(t, table, "MULTICALL_ADDRESS", "off",
-		configtest.Canary, "0x0000000000000000000000000000000000000000", "0xcA11bde05977b3631167028862bE2a173976cA11")
+		configtest.Canary, "0xcA11bde05977b3631167028862bE2a173976cA11")
 	configtest.Refuses(t, table, "MULTICALL_ADDRESS", "one of STAKING_POOLS", "0x52908400098527886E0F7030069857D2E4169EE7")
 	configtest.Refuses(t, table, "MAX_BLOCK_AGE", "off", configtest.Canary, "0s", "-1m", "600", "never")
 	configtest.Refuses(t, table, "TOKEN_DECIMALS", "from 0 to 77", configtest.Canary, "-1", "78", "1.5")
@@ -30,4 +37,83 @@ func TestMulticallAndTheAgeOfABlockCanBeTurnedOff(t *testing.T) {
 			t.Errorf("%q: %v, %v", value, s.Multicall, s.MaxBlockAge)
 		}
 	}
+}
+
+const (
+	listedA = "0x52908400098527886E0F7030069857D2E4169EE7"
+	listedB = "0xde709f2102306220921060314715629080e2fb77"
+	listedC = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
+)
+
+func poolFile(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pools")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "@" + path
+}
+
+func TestPoolsAreReadInPlaceAndFromAFile(t *testing.T) {
+	file := "\ufeff# the pools\r\n" + listedA + "\r\n\r\n  " + listedB + "\t Pool #3 \r\n" + listedC + " Main pool # the first\n   # end"
+	for value, names := range map[string][]string{
+		listedA + ", " + listedB + "\n" + listedC + ",": {"", "", ""},
+		poolFile(t, file): {"", "Pool #3", "Main pool"},
+	} {
+		var s Settings
+		configtest.Fill(t, s.Table(), "STAKING_POOLS="+value)
+		var want []core.Pool
+		for i, address := range []string{listedA, listedB, listedC} {
+			want = append(want, core.Pool{Address: common.HexToAddress(address), Name: names[i]})
+		}
+		if !slices.Equal(s.Pools, want) {
+			t.Errorf("got %v; want %v", s.Pools, want)
+		}
+	}
+}
+
+func TestEveryWrongPoolIsAMistake(t *testing.T) {
+	mistyped := strings.Replace(listedC, "fB", "fb", 1)
+	for value, want := range map[string][]string{
+		"0x12," + listedA + "," + mistyped + " " + strings.ToLower(listedA) + " " + listedB[2:]: {
+			"entry 1 must be 0x", "entry 3 does not match its EIP-55", "entry 4 repeats the address of entry 2",
+			"entry 5 must be 0x"},
+		poolFile(t, "# c\n"+configtest.Canary+"\n"+listedB+"\n"+listedB+" twice\n"): {
+			"line 2 must be 0x", "line 4 repeats the address of line 3"},
+		poolFile(t, "# none\n"):              {"names no pool"},
+		"@/nonexistent/" + configtest.Canary: {"the file named after @ cannot be opened"},
+		strings.Repeat("x ", 1000):           append(slices.Repeat([]string{"entry "}, 10), "990 more are wrong"),
+	} {
+		mistakes := configtest.Try(new(Settings).Table(), "STAKING_POOLS="+value)
+		if len(mistakes) != len(want) {
+			t.Fatalf("want %d mistakes, got:\n%v", len(want), mistakes)
+		}
+		for i, start := range want {
+			if !strings.HasPrefix(mistakes[i], "STAKING_POOLS: "+start) || strings.Contains(mistakes[i], configtest.Canary) {
+				t.Errorf("got %s, want %s", mistakes[i], start)
+			}
+		}
+	}
+}
+
+func FuzzPoolFile(f *testing.F) {
+	for _, seed := range []string{listedA + " One\n# two\n" + listedB, listedA + "\n" + listedA, "0x\n#", listedC + "\t\u00a0# x"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, content string) {
+		list, err := parsePoolList("line", strings.Split(content, "\n"))
+		if len(list) == 0 && err == nil || err != nil && strings.Count(err.Error(), "\n") > 10 {
+			t.Fatalf("%d pools and %v", len(list), err)
+		}
+		if err != nil {
+			return
+		}
+		seen := map[string]bool{}
+		for _, p := range list {
+			if seen[p.Address.Hex()] {
+				t.Errorf("accepted %v", p)
+			}
+			seen[p.Address.Hex()] = true
+		}
+	})
 }

@@ -13,7 +13,6 @@ package staking
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -67,8 +66,6 @@ type Client struct {
 
 	settings Settings
 	rpc      *rpc.Client
-	methods  [][]byte // selectors of Method and, if set, PendingMethod
-	parallel int      // calls at a time when pools are read one by one
 
 	// unread is called for each pool that could not be read wholly.
 	unread func(core.Pool)
@@ -90,12 +87,7 @@ func New(s Settings, c *core.Cache, unread func(core.Pool)) (*Client, error) {
 		Upstream: core.NewUpstream(c, Service, s.TTL, nil),
 		settings: s,
 		rpc:      client,
-		methods:  [][]byte{evmabi.Selector(s.Method)},
-		parallel: core.MaxCalls,
 		unread:   unread,
-	}
-	if s.PendingMethod != "" {
-		p.methods = append(p.methods, evmabi.Selector(s.PendingMethod))
 	}
 	p.Stakes = core.NewQuery(p.Upstream, &core.Query[common.Address, core.Stake]{
 		Name: "stake", TTL: s.TTL, Fetch: p.readStake, Cacheable: core.Stake.Complete,
@@ -111,20 +103,23 @@ func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Sta
 	// The stake in each pool, then, with a PendingMethod, the withdrawals from each.
 	pools := c.settings.Pools
 	var calls []call
-	for _, method := range c.methods {
-		data := slices.Concat(method, evmabi.Address(wallet))
+	for _, method := range []string{c.settings.Method, c.settings.PendingMethod} {
+		if method == "" {
+			continue
+		}
+		input := append(evmabi.Selector(method), evmabi.Address(wallet)...)
 		for _, p := range pools {
-			calls = append(calls, call{to: p.Address, data: data})
+			calls = append(calls, call{to: p.Address, input: input})
 		}
 	}
-	r, err := c.read(ctx, calls)
+	at, err := c.read(ctx, calls)
 	if err != nil {
 		return core.Stake{}, failure(err).During("read the pools")
 	}
-	stake := core.Stake{Block: r.block.number, BlockTime: r.block.time()}
-	stake.Staked, stake.Failed = c.amounts(r.answers[:len(pools)], decodeUint256)
+	stake := core.Stake{Block: at.Number.ToInt().Uint64(), BlockTime: at.time()}
+	stake.Staked, stake.Failed = c.amounts(calls[:len(pools)], decodeUint256)
 	stake.Checked = len(pools) - len(stake.Failed)
-	if withdrawals := r.answers[len(pools):]; len(withdrawals) > 0 {
+	if withdrawals := calls[len(pools):]; len(withdrawals) > 0 {
 		stake.Unbonding, stake.UnbondingFailed = c.amounts(withdrawals, decodeWithdrawals)
 	}
 	for _, p := range stake.Unread() {
@@ -137,10 +132,10 @@ func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Sta
 }
 
 // amounts are the pools with an amount above zero, and those that could not be
-// read. There is one answer of each pool.
-func (c *Client) amounts(answers []answer, decode decoder) (found []core.PoolAmount, unread []core.UnreadPool) {
+// read. There is one call to each pool.
+func (c *Client) amounts(calls []call, decode decoder) (found []core.PoolAmount, unread []core.UnreadPool) {
 	for i, pool := range c.settings.Pools {
-		amount, err := answers[i].tokens(decode, int32(c.settings.Decimals))
+		amount, err := calls[i].tokens(decode, int32(c.settings.Decimals))
 		switch {
 		case err != nil:
 			unread = append(unread, core.UnreadPool{Pool: pool, Err: failure(err)})

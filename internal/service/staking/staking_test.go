@@ -1,13 +1,25 @@
 package staking
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
 	"maps"
+	"math/big"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"herald/internal/core"
+	"herald/internal/secret"
+	"herald/internal/service/rest/resttest"
 )
 
 func TestStakeTellsTheSameInEveryWay(t *testing.T) {
@@ -33,6 +45,9 @@ func TestStakeTellsTheSameInEveryWay(t *testing.T) {
 			if way.name == "multicall" && n.trips != 1 {
 				t.Errorf("%d round trips, want 1: the aggregate", n.trips)
 			}
+			if age := time.Since(stake.BlockTime); age < 12*time.Second || age > time.Minute {
+				t.Errorf("the block is %v old", age)
+			}
 			if stake.Block != 1000 || stake.Checked != 3 || stake.Outcome() != core.Staker {
 				t.Errorf("block %d, checked %d, outcome %v", stake.Block, stake.Checked, stake.Outcome())
 			}
@@ -51,6 +66,13 @@ func TestStakeTellsTheSameInEveryWay(t *testing.T) {
 	}
 }
 
+func poolsOf(unread []core.UnreadPool) (pools []core.Pool) {
+	for _, p := range unread {
+		pools = append(pools, p.Pool)
+	}
+	return pools
+}
+
 func wantAmounts(t *testing.T, what string, got []core.PoolAmount, want ...string) {
 	t.Helper()
 	var texts []string
@@ -59,44 +81,6 @@ func wantAmounts(t *testing.T, what string, got []core.PoolAmount, want ...strin
 	}
 	if !slices.Equal(texts, want) {
 		t.Errorf("%s %q, want %q", what, texts, want)
-	}
-}
-
-func TestWithdrawalsAreBounded(t *testing.T) {
-	for count, ok := range map[int]bool{maxWithdrawals: true, maxWithdrawals + 1: false} {
-		sum, err := decodeWithdrawals(withdrawalsOf(make([]int64, count)...))
-		if (err == nil) != ok {
-			t.Errorf("%d withdrawals: %v, %v", count, sum, err)
-		}
-	}
-}
-
-func TestOutcomeDependsOnUnreadPools(t *testing.T) {
-	empty, broken := pool(wordOf(0), nil), pool(nil, nil)
-	for name, test := range map[string]struct {
-		pools  []contract
-		want   core.Outcome
-		failed core.Reason // "" is an answer
-	}{
-		"nothing anywhere":           {[]contract{empty, empty}, core.NotStaker, ""},
-		"nothing, and a pool unread": {[]contract{empty, broken}, core.Undetermined, ""},
-		"a stake, and a pool unread": {[]contract{broken, pool(tokensOf(2), nil)}, core.Staker, ""},
-		"all revert":                 {[]contract{broken, pool(nil, withdrawalsOf(1))}, core.Undetermined, core.Rejected},
-		"no code, an empty answer":   {[]contract{nil, nil}, core.Undetermined, core.Malformed},
-	} {
-		for _, way := range ways {
-			chain, pools := deploy(test.pools...)
-			n := newNode(t, chain)
-			way.node(n)
-			stake, err := newClient(t, n, pools, way.config).Stakes.Fetch(t.Context(), ann)
-			if test.failed != "" {
-				wantReason(t, err, test.failed)
-				continue
-			}
-			if err != nil || stake.Outcome() != test.want || len(stake.Unbonding) > 0 || len(stake.UnbondingFailed) != len(pools) {
-				t.Errorf("%s by %s: got %+v, %v, want %v", name, way.name, stake, err, test.want)
-			}
-		}
 	}
 }
 
@@ -116,7 +100,8 @@ func TestEachUnreadPoolIsToldOnceAReadingAndWhy(t *testing.T) {
 	// Nor is it silent where there is no answer at all.
 	chain[pools[0].Address], chain[pools[2].Address] = pool(nil, nil), pool(nil, nil)
 	_, err = c.Stakes.Fetch(t.Context(), ann)
-	if want := map[core.Pool]int{pools[0]: 1, pools[1]: 2, pools[2]: 2, pools[3]: 2}; err == nil || !maps.Equal(told, want) {
+	wantReason(t, err, core.Rejected)
+	if want := map[core.Pool]int{pools[0]: 1, pools[1]: 2, pools[2]: 2, pools[3]: 2}; !maps.Equal(told, want) {
 		t.Errorf("told %v, want %v; %v", told, want, err)
 	}
 }
@@ -130,4 +115,164 @@ func TestDecimalsAreExactAndWithdrawalsAskedForOnlyIfConfigured(t *testing.T) {
 			t.Errorf("%d decimals: got %+v, %v, want %s", decimals, stake, err, want)
 		}
 	}
+}
+
+func TestTheAgeOfABlockIsJudgedToTheSecond(t *testing.T) {
+	const limit = 10 * time.Minute
+	synctest.Test(t, func(t *testing.T) {
+		ago := func(d time.Duration) *big.Int { return big.NewInt(time.Now().Add(-d).Unix()) }
+		for name, test := range map[string]struct {
+			timestamp *big.Int
+			want      core.Reason // "": no error
+		}{
+			"now":               {ago(0), ""},
+			"just young enough": {ago(limit), ""},
+			"just too old":      {ago(limit + time.Second), core.Behind},
+			"a little ahead":    {ago(-maxAhead), ""},
+			"too far ahead":     {ago(-maxAhead - time.Second), core.Malformed},
+			"in nanoseconds":    {big.NewInt(time.Now().UnixNano()), core.Malformed},
+			"beyond 64 bits":    {new(big.Int).Add(new(big.Int).Lsh(big.NewInt(1), 64), ago(0)), core.Malformed},
+			"zero":              {new(big.Int), core.Malformed},
+			"none":              {nil, core.Malformed},
+		} {
+			b := block{chainID: new(big.Int), Number: new(hexutil.Big), Timestamp: (*hexutil.Big)(test.timestamp)}
+			err := (&Client{settings: Settings{MaxBlockAge: limit}}).verify(b)
+			if test.want == "" && err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if test.want != "" {
+				wantReason(t, err, test.want)
+			}
+			if err := (&Client{}).verify(b); err != nil { // of any age
+				t.Errorf("%s: of any age, and %v", name, err)
+			}
+		}
+	})
+}
+
+func TestAnotherChainIsNeverAnAnswer(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
+		for range 2 { // at first, and swapped for the right one later
+			n.chainID, n.block = 1, 1_000_000
+			_, err := c.Stakes.Fetch(t.Context(), ann)
+			wantReason(t, err, core.Denied) // which tells members to tell an admin
+			if want := "the node is of chain 1, but chain 4242 is configured"; !strings.Contains(err.Error(), want) {
+				t.Errorf("operators read %q, want %q", err, want)
+			}
+			// A node put right is taken without a restart: the other chain's block does
+			// not count as seen.
+			n.chainID, n.block = testChain, 1000
+			wantStaker(t, c)
+		}
+	})
+}
+
+func TestWhatDoesNotWorkIsTriedAgainInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c cooldown
+		c.start()
+		time.Sleep(cooldownFor - time.Second)
+		if !c.active() {
+			t.Error("it is tried again too soon")
+		}
+		time.Sleep(time.Second)
+		if c.active() {
+			t.Error("it is never tried again")
+		}
+	})
+}
+
+func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
+	_, pools := stakers()
+	resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
+		s := Settings{RPCURL: secret.New(baseURL + secretPath + secretArgs), Pools: pools, Method: testMethod, Multicall: &multicallAddr}
+		c, err := New(s, core.NewCache(core.CacheConfig{CallTimeout: timeout}), func(core.Pool) {})
+		if err != nil {
+			return Service.Fail(core.Unreachable, err) // no URL
+		}
+		if text := fmt.Sprintf("%+v %#v", c, c); strings.Contains(text, "k3y") {
+			t.Errorf("the client prints its key: %s", text)
+		}
+		_, err = c.Stakes.Fetch(ctx, ann)
+		return err
+	}, "k3y", "/v3", "token=", ann.Hex()[2:])
+}
+
+// spoilers are answers to any request that are no answers.
+var spoilers = map[string]core.Reason{
+	"":                                       core.Malformed,
+	"null":                                   core.Malformed,
+	"[]":                                     core.Malformed,
+	`{"jsonrpc":"2.0","id":1,"result":"0x1`:  core.Malformed,
+	`{"jsonrpc":"2.0","id":1,"result":null}`: core.Malformed, // of a block, where there is no Multicall3
+	`{"jsonrpc":"2.0","id":77777,"result":"0x1092"}`:                          core.Malformed,
+	`{"jsonrpc":"2.0","id":1,"error":"spoiled"}`:                              core.Malformed,
+	`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"spoiled"}}`: core.Rejected,
+	`{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"spoiled"}}`: core.Limited,
+	`{"jsonrpc":"2.0","id":null,"error":{"code":429,"message":"spoiled"}}`:    core.Limited,
+}
+
+func TestNonsenseIsNeverAnAnswer(t *testing.T) {
+	for body, want := range spoilers {
+		inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
+			n.spoil = func(w http.ResponseWriter, _ []byte) { io.WriteString(w, body) }
+			_, err := c.Stakes.Fetch(t.Context(), ann)
+			wantReason(t, err, want)
+			if n.trips > 2 {
+				t.Errorf("%s: asked %d times", body, n.trips)
+			}
+		})
+	}
+}
+
+func TestProbeNamesWhatIsNotAsConfigured(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, chain contracts, n *node, c *Client) {
+		way := "Multicall3 is off or does not work, so they are read by JSON-RPC batch"
+		if c.settings.Multicall != nil {
+			way = "Multicall3 reads them in one call"
+		}
+		found, err := c.Probe(t.Context())
+		if err != nil || found.ChainID.Int64() != testChain || found.Block != 1000 || time.Since(found.BlockTime) > time.Minute ||
+			found.Deployed != 21 || found.Missing != 0 || found.Way != way {
+			t.Errorf("got %+v, %v", found, err)
+		}
+		for want, odd := range map[string]contract{
+			"STAKING_METHOD is not answered by ":         pool(nil, withdrawalsOf()),
+			"STAKING_PENDING_METHOD is not answered by ": pool(wordOf(0), nil),
+			"no contract at ":                            nil,
+		} {
+			one := c.settings.Pools[3]
+			sound := chain[one.Address]
+			chain[one.Address] = odd
+			found, err = c.Probe(t.Context())
+			if err == nil || err.Error() != want+one.Address.Hex() || (found.Missing == 1) != (odd == nil) {
+				t.Errorf("got %+v, %v, want %s", found, err, want)
+			}
+			chain[one.Address] = sound
+		}
+		n.time = secondsAgo(3600)
+		found, err = c.Probe(t.Context())
+		wantReason(t, err, core.Behind)
+		if age := time.Since(found.BlockTime); age < time.Hour || !strings.Contains(err.Error(), "newest block 1000, 1h0m") {
+			t.Errorf("a frozen node: got %+v, %v", found, err)
+		}
+		n.chainID = 1
+		found, err = c.Probe(t.Context())
+		wantReason(t, err, core.Denied)
+		if found.ChainID.Cmp(big.NewInt(1)) != 0 {
+			t.Errorf("of another chain: got %+v", found)
+		}
+	})
+}
+
+func TestProbeFailsIfAnAddressCannotBeLookedAt(t *testing.T) {
+	n, c := withoutMulticallOn(t)
+	n.spoil = func(w http.ResponseWriter, right []byte) {
+		if bytes.Contains(right, []byte(`"0xfe"`)) { // a contract's code
+			w.WriteHeader(http.StatusBadGateway)
+		}
+		w.Write(right)
+	}
+	_, err := c.Probe(t.Context())
+	wantReason(t, err, core.Unreachable)
 }

@@ -5,14 +5,13 @@ import (
 	"math/big"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/shopspring/decimal"
 
+	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/service/staking/evmabi"
 )
-
-// maxWithdrawals bounds the list of one wallet's withdrawals from one pool.
-const maxWithdrawals = 1024
 
 // maxTokens bounds an amount: no token has so many, so a pool that answers with
 // more answers something else than a stake.
@@ -24,24 +23,18 @@ var (
 	errImpossible = malformed("the amount is impossible")
 )
 
-// answer is what one call gave: data, or an error.
-type answer struct {
-	data []byte
-	err  error
-}
-
 // decoder reads an amount in base units.
 type decoder func(data []byte) (*big.Int, error)
 
-// tokens is the amount in an answer.
-func (a answer) tokens(decode decoder, decimals int32) (decimal.Decimal, error) {
+// tokens is the amount that the call gave.
+func (c call) tokens(decode decoder, decimals int32) (decimal.Decimal, error) {
 	switch {
-	case a.err != nil:
-		return decimal.Decimal{}, a.err
-	case len(a.data) == 0:
+	case c.err != nil:
+		return decimal.Decimal{}, c.err
+	case len(c.data) == 0:
 		return decimal.Decimal{}, errNoData
 	}
-	base, err := decode(a.data)
+	base, err := decode(c.data)
 	if err != nil {
 		return decimal.Decimal{}, err
 	}
@@ -64,17 +57,14 @@ func decodeUint256(data []byte) (*big.Int, error) {
 // block)[]: the offset of the list, which is 32, its length, and its elements.
 // Anything before, between or after them is refused.
 func decodeWithdrawals(data []byte) (*big.Int, error) {
-	if len(data) < 2*evmabi.Word || len(data) > (2+2*maxWithdrawals)*evmabi.Word {
-		return nil, errShape
-	}
-	offset, length, elements := data[:evmabi.Word], data[evmabi.Word:2*evmabi.Word], data[2*evmabi.Word:]
-	count := len(elements) / (2 * evmabi.Word)
-	if !isWord(offset, evmabi.Word) || !isWord(length, count) || len(elements) != count*2*evmabi.Word {
+	const size = 2 * evmabi.Word // of an element, and of what stands before them
+	count := len(data)/size - 1
+	if len(data)%size != 0 || count < 0 || !isWord(data[:evmabi.Word], evmabi.Word) || !isWord(data[evmabi.Word:size], count) {
 		return nil, errShape
 	}
 	sum := new(big.Int)
-	for ; len(elements) > 0; elements = elements[2*evmabi.Word:] {
-		sum.Add(sum, new(big.Int).SetBytes(elements[:evmabi.Word]))
+	for i := range count {
+		sum.Add(sum, new(big.Int).SetBytes(data[(i+1)*size:][:evmabi.Word]))
 	}
 	return sum, nil
 }
@@ -85,42 +75,43 @@ func isWord(data []byte, want int) bool {
 
 // block is a block as the node or Multicall3 gives it, unchecked.
 type block struct {
-	number    uint64
-	timestamp *big.Int // Unix time in seconds; nil if none is given
+	chainID   *big.Int
+	Number    *hexutil.Big `json:"number"`
+	Timestamp *hexutil.Big `json:"timestamp"` // Unix time in seconds; nil if none is given
 }
 
-const (
-	// maxTimestamp ends the year 9999, in Unix seconds. Chains that count in
-	// smaller units are beyond it.
-	maxTimestamp = 253_402_300_799
-	// maxAhead is how far in the future a block may be: proposers may be a few
-	// seconds early, and this machine's clock somewhat slow.
-	maxAhead = time.Minute
-)
+// maxAhead is how far in the future a block may be: proposers may be a few seconds
+// early, and this machine's clock somewhat slow.
+const maxAhead = time.Minute
 
 // time is when the block was made, or zero if the timestamp is not possible.
 func (b block) time() time.Time {
-	if b.timestamp == nil || b.timestamp.Sign() <= 0 || b.timestamp.Cmp(big.NewInt(maxTimestamp)) > 0 {
+	at, latest := (*big.Int)(b.Timestamp), big.NewInt(time.Now().Add(maxAhead).Unix())
+	if at == nil || at.Sign() <= 0 || at.Cmp(latest) > 0 {
 		return time.Time{}
 	}
-	return time.Unix(b.timestamp.Int64(), 0)
+	return time.Unix(at.Int64(), 0)
 }
 
-// recent fails if the block is older than MaxBlockAge, or its age cannot be
-// known.
-func (c *Client) recent(b block) error {
-	if c.settings.MaxBlockAge == 0 {
+// verify fails for a block of another chain, an impossible one, or one whose age is
+// not known or above MaxBlockAge.
+func (c *Client) verify(b block) error {
+	if !b.chainID.IsUint64() || b.chainID.Uint64() != c.settings.ChainID {
+		// Only an admin can point the bot at another node.
+		return Service.Fail(core.Denied, &config.WrongError{
+			Problem:  fmt.Sprintf("the node is of chain %d, but chain %d is configured", b.chainID, c.settings.ChainID),
+			Settings: "EVM_CHAIN_ID and EVM_RPC_URL",
+		})
+	}
+	switch age := time.Since(b.time()).Round(time.Second); {
+	case !b.Number.ToInt().IsUint64():
+		return errNotBlock
+	case c.settings.MaxBlockAge == 0:
 		return nil
-	}
-	at := b.time()
-	if at.IsZero() {
+	case b.time().IsZero():
 		return errNotTime
-	}
-	switch age := time.Since(at).Round(time.Second); {
 	case age > c.settings.MaxBlockAge:
-		return Service.Fail(core.Behind, fmt.Errorf("newest block %d, %v old", b.number, age))
-	case age < -maxAhead:
-		return malformed(fmt.Sprintf("the newest block, %d, is %v in the future: the node's clock or this machine's is wrong", b.number, -age))
+		return Service.Fail(core.Behind, fmt.Errorf("newest block %d, %v old", b.Number.ToInt(), age))
 	}
 	return nil
 }

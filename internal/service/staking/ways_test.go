@@ -176,28 +176,13 @@ func TestBatchesThatAreNotAnsweredRightAreAskedOneByOne(t *testing.T) {
 	}
 }
 
-func TestANodeThatRefusesIsNotAskedOn(t *testing.T) {
+func TestALimitedBatchIsNotAskedOneByOne(t *testing.T) {
 	n, c := withoutMulticallOn(t)
 	n.spoil = onBatches(func(w http.ResponseWriter, _ []map[string]any) { writeJSON(w, refusal(-32005)) })
 	_, err := c.Stakes.Fetch(t.Context(), ann)
 	wantReason(t, err, core.Limited)
 	if n.trips != 2 {
 		t.Errorf("a limited batch: %d round trips, want 2", n.trips)
-	}
-
-	n, c = withoutMulticallOn(t)
-	n.rpc.SetBatchLimits(1, 1<<20)
-	wantStaker(t, c) // one by one
-	c.parallel, n.trips = 1, 0
-	n.spoil = func(w http.ResponseWriter, right []byte) {
-		if n.trips > 5 {
-			w.WriteHeader(http.StatusTooManyRequests)
-		}
-		w.Write(right)
-	}
-	stake, err := c.Stakes.Fetch(t.Context(), ann)
-	if err != nil || stake.Outcome() != core.Undetermined || stake.Checked != 3 || len(stake.Failed) != 18 || n.trips > 7 {
-		t.Errorf("one by one, refused at the 6th round trip: got %v, %v, after %d", stake, err, n.trips)
 	}
 }
 

@@ -250,22 +250,26 @@ func word(n uint64) []byte { return evmabi.Uint256(new(big.Int).SetUint64(n)) }
 // https://www.multicall3.com/abi
 var multicall = contract(map[string]Contract{
 	"aggregate3((address,bool,bytes)[])": func(n Node, block uint64, input []byte) ([]byte, error) {
-		calls, err := evmabi.DecodeCalls(input)
+		calls, err := evmabi.DecodeList(input, 2)
 		if err != nil {
 			return nil, Reverted("")
 		}
-		results := make([]evmabi.Result, len(calls))
+		results := make([]evmabi.Tuple, len(calls))
 		for i, call := range calls {
-			if call.Target == MulticallAddress && len(call.Data) > 4 {
+			target, mayFail := common.BytesToAddress(call.Words[:evmabi.Word]), call.Words[2*evmabi.Word-1] == 1
+			if target == MulticallAddress && len(call.Content) > 4 {
 				return nil, Reverted("nested aggregate3 is not simulated")
 			}
-			output, err := n.execute(block, call.Target, call.Data)
-			if err != nil && !call.AllowFailure {
+			output, err := n.execute(block, target, call.Content)
+			if err != nil && !mayFail {
 				return nil, Reverted("Multicall3: call failed")
 			}
-			results[i] = evmabi.Result{Success: err == nil, Data: output}
+			results[i] = evmabi.Tuple{Words: word(1), Content: output}
+			if err != nil {
+				results[i].Words = word(0)
+			}
 		}
-		return evmabi.EncodeResults(results), nil
+		return evmabi.EncodeList(results), nil
 	},
 	"getBlockNumber()":           func(_ Node, block uint64, _ []byte) ([]byte, error) { return word(block), nil },
 	"getCurrentBlockTimestamp()": func(n Node, block uint64, _ []byte) ([]byte, error) { return word(n.timeOf(block)), nil },

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"herald/internal/chat"
-	"herald/internal/core"
 )
 
 const (
@@ -60,14 +59,11 @@ type Config struct {
 
 // Budget is the calls that may be made. It implements core.Budget.
 type Budget struct {
-	limiter chat.Limiter
+	Config
 	// limits are the plan's and, where it is shared, this replica's own.
 	limits []chat.Limit
-	shared bool
 	taken  atomic.Uint64
 }
-
-var _ core.Budget = (*Budget)(nil)
 
 // New makes a Budget. It does no I/O.
 func New(c Config) *Budget {
@@ -80,7 +76,7 @@ func New(c Config) *Budget {
 	burst := max(1, int(spent*burstShare))
 	plan := bucket("credits "+c.Plan, burst, spent-float64(burst))
 	plan.Start = min(burst, startCredits)
-	b := &Budget{limiter: c.Limiter, limits: []chat.Limit{plan}, shared: c.Shared}
+	b := &Budget{Config: c, limits: []chat.Limit{plan}}
 	if own := float64(c.PerMonth) * ownShare; c.Shared && own >= 1 {
 		b.limits = append(b.limits, bucket("credits of "+rand.Text(), 1, own))
 	}
@@ -104,12 +100,12 @@ func (b *Budget) Taken() uint64 { return b.taken.Load() }
 func (b *Budget) Take(ctx context.Context) (wait time.Duration) {
 	for _, l := range b.limits {
 		var ok bool
-		if wait, ok = b.limiter.Reserve(ctx, 0, l); ok {
+		if wait, ok = b.Limiter.Reserve(ctx, 0, l); ok {
 			b.taken.Add(1)
 			return 0
 		}
 	}
-	if b.shared {
+	if b.Shared {
 		return min(wait, recheck)
 	}
 	return wait

@@ -45,98 +45,26 @@ func Uint256(n *big.Int) []byte { return n.FillBytes(make([]byte, Word)) }
 
 func number(n int) []byte { return Uint256(big.NewInt(int64(n))) }
 
-func boolean(b bool) []byte {
-	if b {
-		return number(1)
-	}
-	return number(0)
-}
-
 // Bytes encodes data as the only argument or result of a method.
-func Bytes(data []byte) []byte { return tuple{content: data}.encode() }
+func Bytes(data []byte) []byte { return Tuple{Content: data}.encode() }
 
-// Call is Multicall3's Call3.
-type Call struct {
-	Target       common.Address
-	AllowFailure bool
-	Data         []byte
-}
+// Tuple is some words and then bytes. Multicall3's Call3 is one, with the target and
+// whether the call may fail as its words; so is its Result, with whether it
+// succeeded.
+type Tuple struct{ Words, Content []byte }
 
-// EncodeCalls encodes the argument of aggregate3.
-func EncodeCalls(calls []Call) []byte {
-	tuples := make([]tuple, len(calls))
-	for i, c := range calls {
-		tuples[i] = tuple{fixed: append(Address(c.Target), boolean(c.AllowFailure)...), content: c.Data}
-	}
-	return encodeList(tuples)
-}
-
-// DecodeCalls reads the argument of aggregate3. What it returns shares data's
-// memory.
-func DecodeCalls(data []byte) ([]Call, error) {
-	tuples, err := decodeList(data, 2*Word)
-	if err != nil {
-		return nil, err
-	}
-	calls := make([]Call, len(tuples))
-	for i, t := range tuples {
-		allow, err := readBoolean(t.fixed[Word:])
-		if err != nil {
-			return nil, err
-		}
-		calls[i] = Call{Target: common.BytesToAddress(t.fixed[:Word]), AllowFailure: allow, Data: t.content}
-	}
-	return calls, nil
-}
-
-// Result is Multicall3's Result.
-type Result struct {
-	Success bool
-	Data    []byte
-}
-
-// EncodeResults encodes the result of aggregate3.
-func EncodeResults(results []Result) []byte {
-	tuples := make([]tuple, len(results))
-	for i, r := range results {
-		tuples[i] = tuple{fixed: boolean(r.Success), content: r.Data}
-	}
-	return encodeList(tuples)
-}
-
-// DecodeResults reads the result of aggregate3. What it returns shares data's
-// memory.
-func DecodeResults(data []byte) ([]Result, error) {
-	tuples, err := decodeList(data, Word)
-	if err != nil {
-		return nil, err
-	}
-	results := make([]Result, len(tuples))
-	for i, t := range tuples {
-		success, err := readBoolean(t.fixed)
-		if err != nil {
-			return nil, err
-		}
-		results[i] = Result{Success: success, Data: t.content}
-	}
-	return results, nil
-}
-
-// tuple is some words and then bytes.
-type tuple struct{ fixed, content []byte }
-
-func (t tuple) encode() []byte {
+func (t Tuple) encode() []byte {
 	var b bytes.Buffer
-	b.Write(t.fixed)
-	b.Write(number(len(t.fixed) + Word))
-	b.Write(number(len(t.content)))
-	b.Write(t.content)
-	b.Write(make([]byte, -len(t.content)&(Word-1)))
+	b.Write(t.Words)
+	b.Write(number(len(t.Words) + Word))
+	b.Write(number(len(t.Content)))
+	b.Write(t.Content)
+	b.Write(make([]byte, -len(t.Content)&(Word-1)))
 	return b.Bytes()
 }
 
-// encodeList encodes a list of tuples as the only argument or result of a method.
-func encodeList(tuples []tuple) []byte {
+// EncodeList encodes a list of tuples as the only argument or result of a method.
+func EncodeList(tuples []Tuple) []byte {
 	var places, contents bytes.Buffer
 	for _, t := range tuples {
 		places.Write(number(len(tuples)*Word + contents.Len()))
@@ -145,9 +73,9 @@ func encodeList(tuples []tuple) []byte {
 	return bytes.Join([][]byte{number(Word), number(len(tuples)), places.Bytes(), contents.Bytes()}, nil)
 }
 
-// decodeList reads what encodeList wrote. fixed is how many bytes stand before a
-// tuple's content.
-func decodeList(data []byte, fixed int) ([]tuple, error) {
+// DecodeList reads the only argument or result of a method, a list of tuples with
+// that many words each before their bytes. What it returns shares data's memory.
+func DecodeList(data []byte, words int) ([]Tuple, error) {
 	list, err := follow(data, 0)
 	if err != nil || len(data)%Word != 0 {
 		return nil, errForm
@@ -157,13 +85,13 @@ func decodeList(data []byte, fixed int) ([]tuple, error) {
 		return nil, errForm
 	}
 	list = list[Word:]
-	tuples := make([]tuple, n)
+	tuples := make([]Tuple, n)
 	for i := range tuples {
 		t, err := follow(list, i*Word)
-		if err != nil || len(t) < fixed {
+		if err != nil || len(t) < words*Word {
 			return nil, errForm
 		}
-		content, err := follow(t, fixed)
+		content, err := follow(t, words*Word)
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +99,7 @@ func decodeList(data []byte, fixed int) ([]tuple, error) {
 		if err != nil || size > len(content)-Word {
 			return nil, errForm
 		}
-		tuples[i] = tuple{fixed: t[:fixed], content: content[Word : Word+size]}
+		tuples[i] = Tuple{Words: t[:words*Word], Content: content[Word : Word+size]}
 	}
 	return tuples, nil
 }
@@ -188,21 +116,8 @@ func follow(data []byte, at int) ([]byte, error) {
 // readNumber reads the word at the beginning of data. It has at most 31 bits: no
 // place or size in a message is larger.
 func readNumber(data []byte) (int, error) {
-	const limit = 1<<31 - 1
-	if len(data) < Word || !bytes.Equal(data[:Word-8], make([]byte, Word-8)) {
+	if len(data) < Word || !bytes.Equal(data[:Word-4], make([]byte, Word-4)) || data[Word-4] > 127 {
 		return 0, errForm
 	}
-	n := binary.BigEndian.Uint64(data[Word-8 : Word])
-	if n > limit {
-		return 0, errForm
-	}
-	return int(n), nil
-}
-
-func readBoolean(data []byte) (bool, error) {
-	n, err := readNumber(data)
-	if err != nil || n > 1 {
-		return false, errForm
-	}
-	return n == 1, nil
+	return int(binary.BigEndian.Uint32(data[Word-4:])), nil
 }
