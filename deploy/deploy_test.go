@@ -102,7 +102,7 @@ func TestEachDeploymentNamesWhatThereIs(t *testing.T) {
 		if slices.Sort(files); !slices.Equal(files, secrets) || len(files) < 4 {
 			t.Errorf("%s: the bot is to read %v and can read %v", d.file, files, secrets)
 		}
-		cfg, err := app.LoadToServe(environ, d.envFile)
+		cfg, err := app.Load(environ, d.envFile, true)
 		if err != nil {
 			t.Errorf("%s: once its secrets are there: %v", d.file, err)
 			continue

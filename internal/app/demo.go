@@ -132,7 +132,7 @@ func demo(stderr io.Writer, settings []string, run func(*services.Fakes, *Bot) e
 		return err
 	}
 	defer func() { err = errors.Join(err, world.Close()) }()
-	cfg, err := Load(append(DemoSettings(world), settings...), "")
+	cfg, err := Load(append(DemoSettings(world), settings...), "", false)
 	if err != nil {
 		return err
 	}

@@ -95,10 +95,10 @@ func TestExampleFileLoadsWithTheRequiredFilledIn(t *testing.T) {
 		name, _, _ := strings.Cut(line, "=")
 		content = strings.Replace(content, "\n"+name+"=\n", "\n"+line+"\n", 1)
 	}
-	if _, err := Load(nil, write(t, content)); err != nil {
+	if _, err := Load(nil, write(t, content), false); err != nil {
 		t.Errorf("from the file: %v", err)
 	}
-	_, err := Load(nil, exampleFile)
+	_, err := Load(nil, exampleFile, false)
 	if got := len(mistakesOf(t, err)); got != len(with()) {
 		t.Errorf("as it stands, there are %d mistakes, want %d:\n%v", got, len(with()), err)
 	}
@@ -106,8 +106,8 @@ func TestExampleFileLoadsWithTheRequiredFilledIn(t *testing.T) {
 
 func TestTheMatchainExampleLoadsOnceItIsFilledIn(t *testing.T) {
 	t.Chdir("../..")
-	c, err := LoadToServe([]string{"TELEGRAM_BOT_TOKEN=123456789:made-up-token", "PARTNER_APP_ID=made-up", "PARTNER_SECRET_KEY=made-up-secret",
-		"SUPPLY_URL=https://supply.example.org"}, "examples/matchain.env")
+	c, err := Load([]string{"TELEGRAM_BOT_TOKEN=123456789:made-up-token", "PARTNER_APP_ID=made-up", "PARTNER_SECRET_KEY=made-up-secret",
+		"SUPPLY_URL=https://supply.example.org"}, "examples/matchain.env", true)
 	if err != nil {
 		t.Fatal(err)
 	}

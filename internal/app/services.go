@@ -88,8 +88,8 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 	recorded := pricechart.Recorded(price.Price, b.quotes)
 	if b.cfg.Discord.Presence {
 		t := &ticker{
-			symbol: symbol, language: b.cfg.Answers.Language, last: price.Price.Last, price: recorded,
-			maxAge: b.cfg.Market.TTL + b.cfg.Cache.StaleFor,
+			symbol: symbol, language: b.cfg.Language, last: price.Price.Last, price: recorded,
+			maxAge: b.cfg.Market.TTL + b.cfg.StaleFor,
 		}
 		if b.credits != nil {
 			t.credit = b.credits.Limit().Every()

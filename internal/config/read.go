@@ -78,6 +78,19 @@ func OneOf[T any](names []string, values []T) func(string) (T, error) {
 // OnOff reads on as true and off as false.
 var OnOff = OneOf([]string{"on", Off}, []bool{true, false})
 
+// OrOff also takes Off, as the zero value.
+func OrOff[T any](read func(string) (T, error)) func(string) (T, error) {
+	return func(value string) (v T, err error) {
+		if value == Off {
+			return v, nil
+		}
+		if v, err = read(value); err != nil {
+			err = fmt.Errorf("%w, or must be off", err)
+		}
+		return v, err
+	}
+}
+
 // IntBetween reads a whole number from min to max.
 func IntBetween(min, max int) func(string) (int, error) {
 	return func(value string) (int, error) {
@@ -137,6 +150,20 @@ func BaseURL(value string) (string, error) {
 		return "", errors.New("must have no user, query or fragment, since paths are appended to it")
 	}
 	return strings.TrimRight(value, "/"), nil
+}
+
+// BaseURLWithout is BaseURL for an address to which paths are appended: with one
+// of them in it already, it would be doubled.
+func BaseURLWithout(paths ...string) func(string) (string, error) {
+	return func(value string) (string, error) {
+		base, err := BaseURL(value)
+		for _, path := range paths {
+			if strings.Contains(base, path) {
+				return "", fmt.Errorf("must be without %s, which is appended", path)
+			}
+		}
+		return base, err
+	}
 }
 
 // SplitList splits a list at commas and white space.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"syscall"
 	"unicode"
 	"unicode/utf8"
 )
@@ -70,8 +71,8 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // parse reads lines of KEY=value, which may begin with "export ". Blank lines and lines
 // that begin with # are skipped. A key may have one value beside empty ones.
-func (g Given) parse(content string) error {
-	var wrong []error
+func (g Given) parse(content string) (wrong Errors) {
+	report := func(format string, args ...any) { wrong = append(wrong, "--env-file: "+fmt.Sprintf(format, args...)) }
 	for i, line := range strings.Split(content, "\n") {
 		line = trim(line)
 		if line == "" || line[0] == '#' {
@@ -84,14 +85,14 @@ func (g Given) parse(content string) error {
 		earlier := g[name]
 		switch {
 		case !found || !variableName.MatchString(name):
-			wrong = append(wrong, fmt.Errorf("line %d is not of the form KEY=value; for example LOG_LEVEL=info", v.line))
+			report("line %d is not of the form KEY=value; for example LOG_LEVEL=info", v.line)
 		case earlier.isSet() && v.text != earlier.text:
-			wrong = append(wrong, fmt.Errorf("line %d gives %s another value than line %d; keep one of them", v.line, shown(name), earlier.line))
+			report("line %d gives %s another value than line %d; keep one of them", v.line, shown(name), earlier.line)
 		case !earlier.isSet():
 			g[name] = v
 		}
 	}
-	return Join(wrong)
+	return wrong
 }
 
 // ReadFile reads a UTF-8 file of at most limit bytes, without the byte order mark that
@@ -115,14 +116,11 @@ func ReadFile(path string, limit int64) (string, error) {
 	return strings.TrimPrefix(string(content), "\ufeff"), nil
 }
 
-// WithoutPath removes the path from an error of package os. A secret may have been
-// given in its place.
+// WithoutPath returns the operating system's part of an error of package os, without
+// the path: a secret may have been given in its place.
 func WithoutPath(err error) error {
-	if path, ok := errors.AsType[*os.PathError](err); ok {
-		return path.Err
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return errno
 	}
-	if link, ok := errors.AsType[*os.LinkError](err); ok {
-		return link.Err
-	}
-	return err
+	return errors.New("it failed")
 }

@@ -71,7 +71,7 @@ func parsePoolList(place string, lines []string) ([]core.Pool, error) {
 	}
 	switch {
 	case len(wrong) > 0:
-		return nil, config.Join(wrong)
+		return nil, errors.Join(wrong...)
 	case len(pools) == 0:
 		return nil, errors.New("names no pool")
 	}
