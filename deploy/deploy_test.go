@@ -174,18 +174,3 @@ func TestSystemdFindsTheUnitRightAndHardened(t *testing.T) {
 		}
 	}
 }
-
-// The manifests run the image that a workflow pushes, with actions that nobody can change.
-func TestTheManifestsRunTheImageThatIsPushed(t *testing.T) {
-	push, ci := read(t, "../.github/workflows/image.yml"), read(t, "../.github/workflows/ci.yml")
-	for _, action := range matches(`uses: ([^.].*)`, push+ci) {
-		if !regexp.MustCompile(`^[\w/-]+@[0-9a-f]{40} # v[0-9.]+$`).MatchString(action) {
-			t.Errorf("%s is not pinned to a commit", action)
-		}
-	}
-	// What GitHub and the shell put in, by what stands for it in the manifests.
-	pushed := strings.NewReplacer("${GITHUB_REPOSITORY_OWNER,,}", "OWNER", "$version", "VERSION").Replace(matches(`--tag "([^"]*)"`, push)[0])
-	if got := matches(` image: (\S+)`, read(t, "kubernetes.yaml"))[0]; got != pushed {
-		t.Errorf("the manifests run %s, the workflow pushes %s", got, pushed)
-	}
-}

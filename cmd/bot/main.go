@@ -78,9 +78,6 @@ func start(ctx context.Context, args []string, p process) int {
 	case errors.As(err, new(config.Errors)):
 		fmt.Fprintln(p.stderr, err)
 		return exitUsage
-	case errors.As(err, new(usageError)):
-		fmt.Fprintf(p.stderr, "bot: %v\nRun `bot help` for what there is.\n", err)
-		return exitUsage
 	case errors.Is(err, app.ErrCheckFailed):
 		return exitFailed // its table says what failed
 	}
@@ -161,19 +158,16 @@ func commands() []command {
 	return []command{
 		{name: "run", flag: "env-file", run: run, help: `serve every platform whose token is set; the same as bot alone
 
-On SIGTERM or SIGINT it finishes the commands in flight, within ten seconds, and
-exits with 0. It exits with 1 if it cannot serve, and with 2 if a setting is
-wrong or missing.
+On SIGTERM or SIGINT it finishes the commands in flight, within ten seconds, and exits
+with 0. It exits with 1 if it cannot serve, and with 2 if a setting is wrong.
 `},
 		{name: "demo", flag: "web", run: demo, help: `try it here, with nothing configured
 
-It is the whole bot, with simulated services and a chat in the terminal. It also
-takes commands from a pipe, one a line.
+It is the whole bot, with simulated services and a chat in the terminal, or in a pipe.
 `},
 		{name: "check", flag: "env-file", run: check, help: `ask every configured service one harmless question
 
-It prints what it asked, where, and what was answered. It exits with 0 if all is
-well, with 1 if not, and with 2 if a setting is wrong or missing.
+It exits with 0 if all is well, with 1 if not, and with 2 if a setting is wrong.
 `},
 		{name: "version", run: printVersion, help: "print the version, the commit and Go's version; also bot --version\n"},
 		{name: "help", run: printHelp, help: "print this; bot help COMMAND and bot COMMAND --help print more about one\n"},
@@ -208,11 +202,11 @@ func printHelp(_ context.Context, p process, o options) error {
 	return err
 }
 
-// usageError is a mistake in the command line. It repeats no word of it: one may be a
-// token that was pasted into the wrong place.
-type usageError string
-
-func (e usageError) Error() string { return string(e) }
+// usageError says what is wrong with the command line. It repeats no word of it: one may
+// be a token that was pasted into the wrong place.
+func usageError(text string) error {
+	return config.Errors{"bot: " + text, "Run `bot help` for what there is."}
+}
 
 func find(name string) (command, error) {
 	for _, c := range commands() {

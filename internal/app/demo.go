@@ -43,13 +43,11 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 }
 
 const demoGreeting = `This is Herald with simulated services: nothing here is real. Try
-  /price, /price 7d, /supply, /mylogins, /exists, /status, /help
+  /price, /price 7d, /supply, /mylogins, /exists, /status, /help, /verify and a wallet
   /staked %s   a wallet that stakes
   /staked %s   one that does not
-  /verify and a wallet   whether it is yours
   /exists %s   about somebody else, once you are a moderator
-You are asking as "registered".
-To ask as another: /as unregistered, /as moderator, /as registered
+You are asking as "registered". To ask as another: /as unregistered, /as moderator, /as registered
 To leave: exit, quit or Ctrl-D
 
 `

@@ -113,7 +113,7 @@ func (g Given) Fill(table []Setting) Errors {
 			continue
 		}
 		for line := range strings.SplitSeq(err.Error(), "\n") {
-			wrong = append(wrong, fmt.Sprintf("%s: %s%s; for example %[1]s=%[4]s", s.Name, line, suspicious(v.text), s.example()))
+			wrong = append(wrong, fmt.Sprintf("%s: %s; for example %[1]s=%[3]s", s.Name, line, s.example()))
 		}
 	}
 	return wrong

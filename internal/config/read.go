@@ -37,15 +37,6 @@ func Hidden(read func(string) (string, error)) func(string) (secret.Value, error
 	}
 }
 
-// Text accepts one line without characters that look like others or like nothing: such
-// a value was copied from a page, and the service would not know it.
-func Text(value string) (string, error) {
-	if suspicious(value) != "" || strings.ContainsFunc(value, unicode.IsControl) {
-		return "", errors.New("must be one line of text as it is typed on a keyboard")
-	}
-	return value, nil
-}
-
 // Matching accepts text that matches the regular expression form as a whole. The
 // description says after "must be" what form means.
 func Matching(form, description string) func(string) (string, error) {
@@ -58,8 +49,19 @@ func Matching(form, description string) func(string) (string, error) {
 	}
 }
 
+// Text accepts one line without characters that look like nothing: such a value was
+// copied from a page, and the service would not know it.
+var Text = Matching(`[\pL\pM\pN\pP\pS ]+`, "one line of visible characters")
+
 // Visible accepts what may be in an HTTP header.
-var Visible = Matching(`[!-~]+`, "visible ASCII characters without white space")
+func Visible(value string) (string, error) {
+	for i, r := range []rune(value) {
+		if r <= ' ' || r > '~' {
+			return "", fmt.Errorf("must be visible ASCII characters without white space; character %d is %U", i+1, r)
+		}
+	}
+	return value, nil
+}
 
 // NumericID accepts an ID of Discord or Telegram.
 var NumericID = Matching(`[1-9][0-9]{0,19}`, "a numeric ID")
@@ -122,9 +124,11 @@ func durationFrom(min time.Duration) func(string) (time.Duration, error) {
 
 // URL reads an absolute URL that has one of the schemes.
 func URL(value string, schemes ...string) (*url.URL, error) {
+	if _, err := Visible(value); err != nil {
+		return nil, err
+	}
 	u, err := url.Parse(value)
-	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Hostname() == "" ||
-		strings.ContainsFunc(value, unicode.IsSpace) || suspicious(value) != "" {
+	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Hostname() == "" {
 		return nil, fmt.Errorf("must be a URL with %s:// and a host", strings.Join(schemes, ":// or "))
 	}
 	if port := u.Port(); port != "" && !ValidPort(port) {

@@ -55,18 +55,6 @@ func trim(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) })
 }
 
-// suspicious points out the first character of text that looks like another or like
-// nothing (a typographic quote, dash or space, an invisible one), as in text copied from
-// a page; empty if there is none.
-func suspicious(text string) string {
-	for i, r := range []rune(text) {
-		if r > unicode.MaxASCII && unicode.In(r, unicode.Cf, unicode.Z, unicode.Pi, unicode.Pf, unicode.Pd) {
-			return fmt.Sprintf("; the value has an unusual or invisible character (%U) at position %d", r, i+1)
-		}
-	}
-	return ""
-}
-
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // parse reads lines of KEY=value, which may begin with "export ". Blank lines and lines
