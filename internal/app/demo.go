@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -124,12 +123,12 @@ func (s simulated) Handle(ctx context.Context, req chat.Request) chat.Reply {
 }
 
 // demo makes a bot that asks stand-ins, with further settings, and runs it.
-func demo(stderr io.Writer, settings []string, run func(*services.Fakes, *Bot) error) (err error) {
+func demo(stderr io.Writer, settings []string, run func(*services.Fakes, *Bot) error) error {
 	world, err := services.Start()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, world.Close()) }()
+	defer func() { _ = world.Close() }()
 	cfg, err := Load(append(DemoSettings(world), settings...), "", false)
 	if err != nil {
 		return err
