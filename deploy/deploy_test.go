@@ -102,7 +102,7 @@ func TestEachDeploymentNamesWhatThereIs(t *testing.T) {
 		if slices.Sort(files); !slices.Equal(files, secrets) || len(files) < 4 {
 			t.Errorf("%s: the bot is to read %v and can read %v", d.file, files, secrets)
 		}
-		cfg, err := app.LoadToServe(environ, d.envFile)
+		cfg, err := app.Load(environ, d.envFile, true)
 		if err != nil {
 			t.Errorf("%s: once its secrets are there: %v", d.file, err)
 			continue
@@ -172,20 +172,5 @@ func TestSystemdFindsTheUnitRightAndHardened(t *testing.T) {
 		if out, err := exec.Command("systemd-analyze", args...).CombinedOutput(); err != nil || args[0] == "verify" && len(out) > 0 {
 			t.Errorf("systemd-analyze %s: %v\n%s", args[0], err, out)
 		}
-	}
-}
-
-// The manifests run the image that a workflow pushes, with actions that nobody can change.
-func TestTheManifestsRunTheImageThatIsPushed(t *testing.T) {
-	push, ci := read(t, "../.github/workflows/image.yml"), read(t, "../.github/workflows/ci.yml")
-	for _, action := range matches(`uses: ([^.].*)`, push+ci) {
-		if !regexp.MustCompile(`^[\w/-]+@[0-9a-f]{40} # v[0-9.]+$`).MatchString(action) {
-			t.Errorf("%s is not pinned to a commit", action)
-		}
-	}
-	// What GitHub and the shell put in, by what stands for it in the manifests.
-	pushed := strings.NewReplacer("${GITHUB_REPOSITORY_OWNER,,}", "OWNER", "$version", "VERSION").Replace(matches(`--tag "([^"]*)"`, push)[0])
-	if got := matches(` image: (\S+)`, read(t, "kubernetes.yaml"))[0]; got != pushed {
-		t.Errorf("the manifests run %s, the workflow pushes %s", got, pushed)
 	}
 }

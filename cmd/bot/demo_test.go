@@ -24,12 +24,12 @@ var notOurs = []string{"PARTNER_BASE_URL=not even a URL", "HTTP_ADDR=nowhere", "
 
 // greeted waits for the greeting and returns the wallets that it offers: first
 // one that stakes, then one that does not.
-func (c *child) greeted() (staker, idle string) {
-	c.Helper()
-	e2etest.Eventually(c.T, "the greeting", func() bool { return strings.HasSuffix(c.stderr.String(), "\n\n") })
-	wallets := wallet.FindAllString(c.stderr.String(), -1)
+func greeted(t *testing.T, p *e2etest.Process) (staker, idle string) {
+	t.Helper()
+	e2etest.Eventually(t, "the greeting", func() bool { return strings.HasSuffix(p.Log.String(), "\n\n") })
+	wallets := wallet.FindAllString(p.Log.String(), -1)
 	if len(wallets) != 2 {
-		c.Fatalf("the greeting names the wallets %q, want one that stakes and one that does not", wallets)
+		t.Fatalf("the greeting names the wallets %q, want one that stakes and one that does not", wallets)
 	}
 	return wallets[0], wallets[1]
 }
@@ -37,10 +37,13 @@ func (c *child) greeted() (staker, idle string) {
 // The transcript is what a newcomer sees who types these lines.
 func TestDemoTranscript(t *testing.T) {
 	t.Parallel()
-	c := prepare(t, []string{"demo"}, notOurs...)
-	in := c.input()
-	c.start()
-	staker, idle := c.greeted()
+	demo := program([]string{"demo"}, notOurs...)
+	in, err := demo.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := e2etest.StartProcess(t, demo)
+	staker, idle := greeted(t, c)
 	lines := []string{
 		"/help", "/start", "/price", "/price 1y", "/supply",
 		"/staked " + staker, "/staked " + idle, "/staked", "/staked 0x12", "/staked 0x52908400098527886e0F7030069857D2E4169EE7",
@@ -54,13 +57,13 @@ func TestDemoTranscript(t *testing.T) {
 		t.Fatal(err)
 	}
 	in.Close()
-	c.leaves(exitOK)
-	answers := strings.SplitAfter(c.stdout.String(), "\n\n")
+	c.Leaves()
+	answers := strings.SplitAfter(c.Out.String(), "\n\n")
 	if len(answers) != len(lines)+1 || answers[len(lines)] != "" {
-		t.Fatalf("%d lines were answered with %d answers:\n%s", len(lines), len(answers)-1, c.stdout)
+		t.Fatalf("%d lines were answered with %d answers:\n%s", len(lines), len(answers)-1, c.Out.String())
 	}
 	var transcript strings.Builder
-	transcript.WriteString(c.stderr.String())
+	transcript.WriteString(c.Log.String())
 	for i, line := range lines {
 		fmt.Fprintf(&transcript, "> %s\n%s", line, answers[i])
 		if !strings.Contains(answers[i], "(simulated)") {
@@ -73,11 +76,10 @@ func TestDemoTranscript(t *testing.T) {
 
 func TestDemoOnAPageEndsWithControlC(t *testing.T) {
 	t.Parallel()
-	c := prepare(t, []string{"demo", "--web"}, notOurs...)
-	c.start()
+	c := e2etest.StartProcess(t, program([]string{"demo", "--web"}, notOurs...))
 	address := ""
 	e2etest.Eventually(t, "an address", func() bool {
-		address = regexp.MustCompile(`http://127\.0\.0\.1:\d+/`).FindString(c.stdout.String())
+		address = regexp.MustCompile(`http://127\.0\.0\.1:\d+/`).FindString(c.Out.String())
 		return address != ""
 	})
 	resp, err := http.Get(address)
@@ -88,9 +90,9 @@ func TestDemoOnAPageEndsWithControlC(t *testing.T) {
 	if page, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(page), "<html") {
 		t.Errorf("%v: %.200s", err, page)
 	}
-	c.signal(syscall.SIGINT)
-	c.leaves(exitOK)
-	if told := c.stderr.String(); told != "" {
+	c.Tell(syscall.SIGINT)
+	c.Leaves()
+	if told := c.Log.String(); told != "" {
 		t.Errorf("standard error:\n%s", told)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 
 	"herald/internal/app"
@@ -77,9 +78,6 @@ func start(ctx context.Context, args []string, p process) int {
 	case errors.As(err, new(config.Errors)):
 		fmt.Fprintln(p.stderr, err)
 		return exitUsage
-	case errors.As(err, new(usageError)):
-		fmt.Fprintf(p.stderr, "bot: %v\nRun `bot help` for what there is.\n", err)
-		return exitUsage
 	case errors.Is(err, app.ErrCheckFailed):
 		return exitFailed // its table says what failed
 	}
@@ -88,7 +86,7 @@ func start(ctx context.Context, args []string, p process) int {
 }
 
 func run(ctx context.Context, p process, o options) error {
-	cfg, err := app.LoadToServe(p.environ, o.envFile)
+	cfg, err := app.Load(p.environ, o.envFile, true)
 	if err != nil {
 		return err
 	}
@@ -109,7 +107,7 @@ func demo(ctx context.Context, p process, o options) error {
 }
 
 func check(ctx context.Context, p process, o options) error {
-	cfg, err := app.Load(p.environ, o.envFile)
+	cfg, err := app.Load(p.environ, o.envFile, false)
 	if err != nil {
 		return err
 	}
@@ -145,7 +143,7 @@ func builtFrom() string {
 type command struct {
 	name string
 	flag string // the one flag that it takes, or empty
-	help string
+	help string // its first line stands in the list of all
 	run  func(context.Context, process, options) error
 }
 
@@ -153,69 +151,62 @@ type command struct {
 type options struct {
 	envFile string
 	web     bool
-	topic   string // the command that help is asked about
+	topic   string // the command that help is asked about, or empty
 }
-
-const envFileUsage = `
-  --env-file FILE   read settings from a file of KEY=value lines; the
-                    environment wins. config.example.env lists them all
-`
-
-const webUsage = `
-  --web             bot demo as a page for a browser; it prints the address
-`
-
-const usage = `Herald answers slash commands in Telegram groups and Discord servers.
-
-  bot run       serve every platform whose token is set; the same as bot alone
-  bot demo      try it here, with nothing configured
-  bot check     ask every configured service one harmless question
-  bot version   print the version, the commit and Go's version
-  bot help      print this; bot help COMMAND prints more about one
-
-  -h, --help        the same as bot help; after a command, more about it
-  -v, --version     the same as bot version
-` + envFileUsage + webUsage
 
 func commands() []command {
 	return []command{
-		{name: "run", flag: "env-file", run: run, help: `bot run [--env-file FILE]
+		{name: "run", flag: "env-file", run: run, help: `serve every platform whose token is set; the same as bot alone
 
-Serve every platform whose token is set; the same as bot alone.
-On SIGTERM or SIGINT it finishes the commands in flight, within ten seconds, and
-exits with 0. It exits with 1 if it cannot serve, and with 2 if a setting is
-wrong or missing.
-` + envFileUsage},
-		{name: "demo", flag: "web", run: demo, help: `bot demo [--web]
+On SIGTERM or SIGINT it finishes the commands in flight, within ten seconds, and exits
+with 0. It exits with 1 if it cannot serve, and with 2 if a setting is wrong.
+`},
+		{name: "demo", flag: "web", run: demo, help: `try it here, with nothing configured
 
-Try it here, with nothing configured.
-It is the whole bot, with simulated services and a chat in the terminal. It also
-takes commands from a pipe, one a line.
-` + webUsage},
-		{name: "check", flag: "env-file", run: check, help: `bot check [--env-file FILE]
+It is the whole bot, with simulated services and a chat in the terminal, or in a pipe.
+`},
+		{name: "check", flag: "env-file", run: check, help: `ask every configured service one harmless question
 
-Ask every configured service one harmless question.
-It prints what it asked, where, and what was answered. It exits with 0 if all is
-well, with 1 if not, and with 2 if a setting is wrong or missing.
-` + envFileUsage},
-		{name: "version", run: printVersion, help: "bot version\n\nPrint the version, the commit and Go's version.\n"},
-		{name: "help", run: printHelp, help: usage},
+It exits with 0 if all is well, with 1 if not, and with 2 if a setting is wrong.
+`},
+		{name: "version", run: printVersion, help: "print the version, the commit and Go's version; also bot --version\n"},
+		{name: "help", run: printHelp, help: "print this; bot help COMMAND and bot COMMAND --help print more about one\n"},
 	}
+}
+
+var flagHelp = map[string]string{
+	"env-file": `
+  --env-file FILE   read settings from a file of KEY=value lines; the
+                    environment wins. config.example.env lists them all
+`,
+	"web": `
+  --web             bot demo as a page for a browser; it prints the address
+`,
 }
 
 func printHelp(_ context.Context, p process, o options) error {
-	c, err := find(o.topic)
-	if err == nil {
-		_, err = io.WriteString(p.stdout, c.help)
+	text := "Herald answers slash commands in Telegram groups and Discord servers.\n\n"
+	for _, c := range commands() {
+		summary, _, _ := strings.Cut(c.help, "\n")
+		text += fmt.Sprintf("  bot %-8s  %s\n", c.name, summary)
 	}
+	text += flagHelp["env-file"] + flagHelp["web"]
+	if o.topic != "" {
+		c, err := find(o.topic)
+		if err != nil {
+			return err
+		}
+		text = "bot " + c.name + ": " + c.help + flagHelp[c.flag]
+	}
+	_, err := io.WriteString(p.stdout, text)
 	return err
 }
 
-// usageError is a mistake in the command line. It repeats no word of it: one may be a
-// token that was pasted into the wrong place.
-type usageError string
-
-func (e usageError) Error() string { return string(e) }
+// usageError says what is wrong with the command line. It repeats no word of it: one may
+// be a token that was pasted into the wrong place.
+func usageError(text string) error {
+	return config.Errors{"bot: " + text, "Run `bot help` for what there is."}
+}
 
 func find(name string) (command, error) {
 	for _, c := range commands() {
@@ -228,28 +219,28 @@ func find(name string) (command, error) {
 
 // parse reads a command line. Flags may stand before and after the command.
 func parse(args []string) (command, options, error) {
-	o := options{topic: "help"}
-	var version, help bool
+	var o options
+	var version bool
 	flags := flag.NewFlagSet("bot", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // its errors repeat what was typed
 	flags.StringVar(&o.envFile, "env-file", "", "")
 	flags.BoolVar(&o.web, "web", false, "")
-	for name, value := range map[string]*bool{"version": &version, "v": &version, "help": &help, "h": &help} {
-		flags.BoolVar(value, name, false, "")
-	}
+	flags.BoolVar(&version, "version", false, "")
 	var words []string
 	err := flags.Parse(args)
 	for err == nil && flags.NArg() > 0 {
 		words = append(words, flags.Arg(0))
 		err = flags.Parse(flags.Args()[1:])
 	}
+	help := errors.Is(err, flag.ErrHelp)
 	switch {
-	case err != nil:
-		return command{}, o, usageError("there is no such flag, or its value is wrong or missing; for example bot run --env-file herald.env")
-	case version:
-		words = []string{"version"}
 	case help:
 		words = slices.Insert(words, 0, "help")
+	case err != nil:
+		return command{}, o, usageError("there is no such flag, or its value is wrong or missing; " +
+			"for example bot run --env-file herald.env")
+	case version:
+		words = []string{"version"}
 	case len(words) == 0:
 		words = []string{"run"}
 	}

@@ -8,12 +8,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"herald/internal/app"
-	"herald/internal/demo/fake/services"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
 )
@@ -42,27 +40,10 @@ func TestTheStandardLogOfLibrariesIsSilent(t *testing.T) {
 	}
 }
 
-func TestAnEnvFileIsReadAndTheEnvironmentWins(t *testing.T) {
-	world := startStandIns(t)
-	file := filepath.Join(t.TempDir(), "herald.env")
-	settings := slices.DeleteFunc(app.DemoSettings(world), func(s string) bool { return strings.HasPrefix(s, "EVM_CHAIN_ID=") })
-	settings = append(settings, append(e2etest.Polling(faketelegram.New(t)), "EVM_CHAIN_ID=1")...)
-	if err := os.WriteFile(file, []byte(strings.Join(settings, "\n")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	code, stdout, stderr := runBot(t, "-env-file="+file+" check")
-	if code != exitFailed || !strings.Contains(stdout, "chain 1 is configured") {
-		t.Errorf("with the file's chain: exit code %d\n%s%s", code, stdout, stderr)
-	}
-	if code, stdout, stderr := runBot(t, "check --env-file "+file, "EVM_CHAIN_ID=424242"); code != exitOK {
-		t.Errorf("with the environment's chain: exit code %d\n%s%s", code, stdout, stderr)
-	}
-}
-
 // The running bot may be writing there.
 func TestCheckLeavesDataDirAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	settings := append(app.DemoSettings(startStandIns(t)), e2etest.Polling(faketelegram.New(t))...)
+	settings := append(app.DemoSettings(e2etest.Sandbox(t).Fakes), e2etest.Polling(faketelegram.New(t))...)
 	code, stdout, stderr := runBot(t, "check", append(settings, "DATA_DIR="+dir)...)
 	if code != exitOK {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
@@ -82,7 +63,7 @@ func TestAFolderThatCannotBeMadeIsAWrongSetting(t *testing.T) {
 }
 
 func TestRunFailsIfItCannotServe(t *testing.T) {
-	world, telegram := startStandIns(t), faketelegram.New(t)
+	world, telegram := e2etest.Sandbox(t).Fakes, faketelegram.New(t)
 	taken := httptest.NewServer(http.NotFoundHandler())
 	defer taken.Close()
 	telegram.Revoke()
@@ -92,14 +73,4 @@ func TestRunFailsIfItCannotServe(t *testing.T) {
 			t.Errorf("%s: exit code %d:\n%s", want, code, stderr)
 		}
 	}
-}
-
-func startStandIns(t *testing.T) *services.Fakes {
-	t.Helper()
-	world, err := services.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = world.Close() })
-	return world
 }

@@ -29,15 +29,15 @@ func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 				settings = slices.Concat(e2etest.Webhook(telegram), e2etest.Interactions(discord))
 			}
 			c := spawn(t, world, settings...)
-			c.awaitReady()
+			c.AwaitReady()
 			message := faketelegram.Text(faketelegram.Private(1), faketelegram.Person(1), "/price")
 			staked := fakediscord.Interaction{Command: "staked", Options: map[string]string{"wallet": world.World.Staker.Hex()}}
 			asked, body := discord.Prepare(staked)
 			if byHTTP {
-				go telegram.Deliver(t.Context(), c.url()+e2etest.WebhookPath, telegram.Update(message))
+				go telegram.Deliver(t.Context(), c.URL()+e2etest.WebhookPath, telegram.Update(message))
 				asked.Send()
 				go func() {
-					if resp, err := discord.PostRaw(t.Context(), c.url()+e2etest.InteractionsPath, body, time.Now()); err == nil {
+					if resp, err := discord.PostRaw(t.Context(), c.URL()+e2etest.InteractionsPath, body, time.Now()); err == nil {
 						_ = asked.Responded(resp.Body)
 						resp.Body.Close()
 					}
@@ -50,10 +50,10 @@ func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 				}
 			}
 			e2etest.Eventually(t, "the commands are in flight", func() bool { return world.Price.Requests() > 0 && world.Chain.Requests() > 0 })
-			c.signal(syscall.SIGTERM)
+			c.Tell(syscall.SIGTERM)
 			told := time.Now()
-			e2etest.Eventually(t, "the process refuses", func() bool { return c.readyz() == http.StatusServiceUnavailable })
-			c.leaves(exitOK)
+			e2etest.Eventually(t, "the process refuses", func() bool { return c.Readyz() == http.StatusServiceUnavailable })
+			c.Leaves()
 			if took := time.Since(told); byHTTP && took < time.Second {
 				t.Errorf("it refused for %v only", took)
 			}
@@ -79,7 +79,7 @@ func TestCommandsInFlightWhenTheProcessIsKilledAreAnsweredByTheNext(t *testing.T
 	e2etest.Eventually(t, "the commands are in flight", func() bool { return world.Price.Requests() > 0 })
 	// Meanwhile it keeps polling, which must acknowledge none of them.
 	fake.WaitCalls("getUpdates", len(fake.Calls("getUpdates"))+2, e2etest.Patience)
-	first.kill()
+	first.Kill()
 	world.Price.SetFault(fault.Fault{})
 	spawn(t, world, e2etest.Polling(fake)...)
 	if !fake.WaitAcknowledged(e2etest.Patience) || len(fake.Sent()) != 3 {

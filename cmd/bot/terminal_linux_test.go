@@ -10,11 +10,14 @@ import (
 	"unsafe"
 
 	"herald/internal/e2e/e2etest"
+	"herald/internal/secret/logtest"
 )
 
 // terminal is a terminal with a demo running at it.
 type terminal struct {
-	*child
+	*e2etest.Process
+	t             *testing.T
+	screen        *logtest.Buffer
 	keyboard, tty *os.File
 	before        syscall.Termios
 }
@@ -55,43 +58,44 @@ func demoAtTerminal(t *testing.T, environ ...string) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := prepare(t, []string{"demo"}, environ...)
-	c.cmd.Stdin, c.cmd.Stdout = tty, tty
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	demo := program([]string{"demo"}, environ...)
+	demo.Stdin, demo.Stdout = tty, tty
+	demo.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	screen := &logtest.Buffer{}
 	shown := make(chan struct{})
 	go func() {
 		defer close(shown)
-		_, _ = io.Copy(c.stdout, keyboard) // until it is closed
+		_, _ = io.Copy(screen, keyboard) // until it is closed
 	}()
 	t.Cleanup(func() { tty.Close(); keyboard.Close(); <-shown })
-	at := &terminal{child: c, keyboard: keyboard, tty: tty, before: mode(t, tty)}
-	c.start()
-	c.greeted()
-	return at
+	before := mode(t, tty)
+	p := e2etest.StartProcess(t, demo)
+	greeted(t, p)
+	return &terminal{Process: p, t: t, screen: screen, keyboard: keyboard, tty: tty, before: before}
 }
 
 func (at *terminal) types(keys string) {
-	at.Helper()
+	at.t.Helper()
 	if _, err := at.keyboard.WriteString(keys); err != nil {
-		at.Fatal(err)
+		at.t.Fatal(err)
 	}
 }
 
 // shows waits until the screen shows a text n times.
 func (at *terminal) shows(text string, n int) {
-	at.Helper()
-	e2etest.Eventually(at.T, fmt.Sprintf("%q, %d times", text, n), func() bool {
-		return strings.Count(at.stdout.String(), text) >= n
+	at.t.Helper()
+	e2etest.Eventually(at.t, fmt.Sprintf("%q, %d times", text, n), func() bool {
+		return strings.Count(at.screen.String(), text) >= n
 	})
 }
 
 // leavesAsFound waits for the process to end and fails unless the terminal is in the
 // mode that it had before.
 func (at *terminal) leavesAsFound() {
-	at.Helper()
-	at.leaves(exitOK)
-	if after := mode(at.T, at.tty); after != at.before {
-		at.Errorf("the terminal's mode was %+v and is %+v", at.before, after)
+	at.t.Helper()
+	at.Leaves()
+	if after := mode(at.t, at.tty); after != at.before {
+		at.t.Errorf("the terminal's mode was %+v and is %+v", at.before, after)
 	}
 }
 
@@ -102,9 +106,9 @@ func TestTheTerminalIsLeftAsItWasFound(t *testing.T) {
 	for name, end := range map[string]func(*terminal){
 		"Ctrl-C in a paste of anything": func(at *terminal) { at.types("/price\x1b[200~\xff\xfe\x1b[1;1;\x1b\x03") },
 		"Ctrl-D":                        func(at *terminal) { at.types("\x04") },
-		"SIGHUP":                        func(at *terminal) { at.signal(syscall.SIGHUP) },
-		"SIGQUIT":                       func(at *terminal) { at.signal(syscall.SIGQUIT) },
-		"SIGTERM":                       func(at *terminal) { at.signal(syscall.SIGTERM) },
+		"SIGHUP":                        func(at *terminal) { at.Tell(syscall.SIGHUP) },
+		"SIGQUIT":                       func(at *terminal) { at.Tell(syscall.SIGQUIT) },
+		"SIGTERM":                       func(at *terminal) { at.Tell(syscall.SIGTERM) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -131,8 +135,8 @@ func TestEscapeSequencesOnlyWhereTheyAreUnderstoodAndWanted(t *testing.T) {
 	for _, at := range []*terminal{dumb, plain} {
 		at.types("/staked 0x12\r")
 		at.shows("[!] ", 1)
-		if strings.Contains(at.stdout.String(), "\x1b") {
-			t.Errorf("an escape sequence: %q", at.stdout)
+		if strings.Contains(at.screen.String(), "\x1b") {
+			t.Errorf("an escape sequence: %q", at.screen.String())
 		}
 		at.types("\x03")
 		at.leavesAsFound()

@@ -55,35 +55,33 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 		return nil, err
 	}
 	b.cache = core.NewCache(core.CacheConfig{
-		MaxItems:    cfg.Cache.MaxItems,
-		StaleFor:    cfg.Cache.StaleFor,
+		MaxItems:    cfg.CacheItems,
+		StaleFor:    cfg.StaleFor,
 		CallTimeout: cfg.Limits.UpstreamTimeout,
 		Timeout:     cfg.Limits.CommandTimeout,
 		Store:       store,
 		Observer:    b.metrics,
 		Log:         log,
 	})
-	b.metrics.Cache(b.cache.Items, cfg.Cache.MaxItems)
+	b.metrics.Cache(b.cache.Items, cfg.CacheItems)
 	sources, err := b.connect(b.cache)
-	if err != nil {
-		b.Close()
-		return nil, err
+	if err == nil {
+		b.Router, err = chat.NewRouter(chat.Config{
+			Commands:       commands.All(sources, commands.Options{Symbol: cfg.Market.Symbol, ServiceName: cfg.ServiceName, ExplorerURL: cfg.ExplorerURL}),
+			Operators:      slices.Clone(cfg.Operators),
+			ModeratorChats: slices.Clone(cfg.ModeratorChats),
+			Timeout:        cfg.Limits.CommandTimeout,
+			Limiter:        b.state,
+			UserPerMinute:  cfg.Limits.UserPerMinute,
+			ChatPerMinute:  cfg.Limits.ChatPerMinute,
+			Bot:            hash("bot", cfg.Telegram.Token.Reveal(), cfg.Discord.Token.Reveal()),
+			Language:       cfg.Language,
+			Explain:        commands.Explain,
+			Observe:        b.metrics.Command,
+			Log:            log,
+			Roles:          b.roles,
+		})
 	}
-	b.Router, err = chat.NewRouter(chat.Config{
-		Commands:       commands.All(sources, commands.Options{Symbol: cfg.Market.Symbol, ServiceName: cfg.Answers.ServiceName, ExplorerURL: cfg.Answers.ExplorerURL}),
-		Operators:      slices.Clone(cfg.Rights.Operators),
-		ModeratorChats: slices.Clone(cfg.Rights.ModeratorChats),
-		Timeout:        cfg.Limits.CommandTimeout,
-		Limiter:        b.state,
-		UserPerMinute:  cfg.Limits.UserPerMinute,
-		ChatPerMinute:  cfg.Limits.ChatPerMinute,
-		Bot:            hash("bot", cfg.Telegram.Token.Reveal(), cfg.Discord.Token.Reveal()),
-		Language:       cfg.Answers.Language,
-		Explain:        commands.Explain,
-		Observe:        b.metrics.Command,
-		Log:            log,
-		Roles:          b.roles,
-	})
 	if err != nil {
 		b.Close()
 		return nil, err

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -124,14 +122,6 @@ func TestTokensAreToldApartWithoutTheirURL(t *testing.T) {
 	}
 }
 
-func TestABotWithoutAPlatformEnds(t *testing.T) {
-	bot := newBot(t, startSandbox(t), "HTTP_ADDR=off")
-	defer bot.Close()
-	if err := bot.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "no platform is left to serve") {
-		t.Errorf("it ended with %v", err)
-	}
-}
-
 func TestTheLogHoldsNoSecretAndNoLongLine(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		cfg := mustLoad(t, append(everySetting(), "LOG_LEVEL=info", "LOG_FORMAT="+format), "")
@@ -149,40 +139,5 @@ func TestTheLogHoldsNoSecretAndNoLongLine(t *testing.T) {
 		if n := out.Lines("redacted"); n != len(cfg.Secrets()) || out.Lines("not logged") > 0 {
 			t.Errorf("%s: %d lines for %d secrets", format, n, len(cfg.Secrets()))
 		}
-	}
-}
-
-// A package with Settings must be in Config. If it also has New it is a platform, a
-// service or a store, and app must call it.
-func TestEveryPlatformAndServiceIsWired(t *testing.T) {
-	var files []string
-	for _, rooms := range []string{"../*/*.go", "../platform/*/*.go", "../service/*/*.go"} {
-		found, _ := filepath.Glob(rooms)
-		files = append(files, found...)
-	}
-	code := map[string]string{} // by package
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.HasSuffix(file, "_test.go") {
-			code[filepath.Base(filepath.Dir(file))] += string(content)
-		}
-	}
-	wired := 0
-	for name, source := range code {
-		for has, line := range map[string]string{"\ntype Settings struct": name + ".Settings", "\nfunc New(": name + ".New("} {
-			switch {
-			case !strings.Contains(source, "\ntype Settings struct") || !strings.Contains(source, has):
-			case strings.Contains(code["app"], line):
-				wired++
-			default:
-				t.Errorf("internal/app lacks %s: a platform goes into platforms.go, a service into services.go", line)
-			}
-		}
-	}
-	if wired < 10 {
-		t.Errorf("only %d lines of wiring are found", wired)
 	}
 }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -43,13 +42,11 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 }
 
 const demoGreeting = `This is Herald with simulated services: nothing here is real. Try
-  /price, /price 7d, /supply, /mylogins, /exists, /status, /help
+  /price, /price 7d, /supply, /mylogins, /exists, /status, /help, /verify and a wallet
   /staked %s   a wallet that stakes
   /staked %s   one that does not
-  /verify and a wallet   whether it is yours
   /exists %s   about somebody else, once you are a moderator
-You are asking as "registered".
-To ask as another: /as unregistered, /as moderator, /as registered
+You are asking as "registered". To ask as another: /as unregistered, /as moderator, /as registered
 To leave: exit, quit or Ctrl-D
 
 `
@@ -126,13 +123,13 @@ func (s simulated) Handle(ctx context.Context, req chat.Request) chat.Reply {
 }
 
 // demo makes a bot that asks stand-ins, with further settings, and runs it.
-func demo(stderr io.Writer, settings []string, run func(*services.Fakes, *Bot) error) (err error) {
+func demo(stderr io.Writer, settings []string, run func(*services.Fakes, *Bot) error) error {
 	world, err := services.Start()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, world.Close()) }()
-	cfg, err := Load(append(DemoSettings(world), settings...), "")
+	defer func() { _ = world.Close() }()
+	cfg, err := Load(append(DemoSettings(world), settings...), "", false)
 	if err != nil {
 		return err
 	}

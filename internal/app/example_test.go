@@ -12,31 +12,12 @@ var update = flag.Bool("update", false, "write config.example.env anew from the 
 
 const exampleFile = "../../config.example.env"
 
-const exampleHead = `# Settings of Herald. Copy this file, as in
-#
-#   cp config.example.env herald.env
-#
-# fill in what is not commented out and the token of at least one platform, and
-# start ` + "`bot run --env-file herald.env`" + `. ` + "`bot check --env-file herald.env`" + ` says
-# whether everything answers.
-#
-# A variable of the process environment wins over the same one here. An empty
-# value counts as unset. A line that is commented out shows the default, and
-# where nothing follows its = there is none. Durations carry a unit: 30s, 1h30m.
-#
-# A name that is no setting is a mistake, and so are two values for one setting.
-# A value may stand in quotes, which are removed; nothing in them is expanded.
-# Outside quotes, a # after white space begins a comment.
-#
-# Each secret NAME can be given as NAME_FILE instead: the path to a file that
-# holds nothing but the value, as Docker and Kubernetes mount secrets. A relative
-# path starts at the folder in which Herald is started.
-`
-
-// renderExample returns config.example.env, made from the table of settings.
-func renderExample() string {
+// renderExample returns config.example.env, with what stands before its first heading
+// kept and the rest made from the table of settings.
+func renderExample(old string) string {
 	var b strings.Builder
-	b.WriteString(exampleHead)
+	head, _, _ := strings.Cut(old, "\n\n\n## ")
+	b.WriteString(head + "\n")
 	for _, s := range settings {
 		if s.Heading != "" {
 			fmt.Fprintf(&b, "\n\n## %s\n", s.Heading)
@@ -78,7 +59,7 @@ func readExample(t *testing.T) string {
 }
 
 func TestExampleFileIsTheTableOfSettings(t *testing.T) {
-	want := renderExample()
+	want := renderExample(readExample(t))
 	if *update {
 		if err := os.WriteFile(exampleFile, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -95,10 +76,10 @@ func TestExampleFileLoadsWithTheRequiredFilledIn(t *testing.T) {
 		name, _, _ := strings.Cut(line, "=")
 		content = strings.Replace(content, "\n"+name+"=\n", "\n"+line+"\n", 1)
 	}
-	if _, err := Load(nil, write(t, content)); err != nil {
+	if _, err := Load(nil, write(t, content), false); err != nil {
 		t.Errorf("from the file: %v", err)
 	}
-	_, err := Load(nil, exampleFile)
+	_, err := Load(nil, exampleFile, false)
 	if got := len(mistakesOf(t, err)); got != len(with()) {
 		t.Errorf("as it stands, there are %d mistakes, want %d:\n%v", got, len(with()), err)
 	}
@@ -106,8 +87,8 @@ func TestExampleFileLoadsWithTheRequiredFilledIn(t *testing.T) {
 
 func TestTheMatchainExampleLoadsOnceItIsFilledIn(t *testing.T) {
 	t.Chdir("../..")
-	c, err := LoadToServe([]string{"TELEGRAM_BOT_TOKEN=123456789:made-up-token", "PARTNER_APP_ID=made-up", "PARTNER_SECRET_KEY=made-up-secret",
-		"SUPPLY_URL=https://supply.example.org"}, "examples/matchain.env")
+	c, err := Load([]string{"TELEGRAM_BOT_TOKEN=123456789:made-up-token", "PARTNER_APP_ID=made-up", "PARTNER_SECRET_KEY=made-up-secret",
+		"SUPPLY_URL=https://supply.example.org"}, "examples/matchain.env", true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
 
 	"herald/commands"
 	"herald/internal/config"
@@ -82,14 +83,11 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 	b.quotes = pricechart.NewQuotes(tokenID(b.cfg.Market), stores, b.log)
 	recorded := pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
 	if b.cfg.Discord.Presence {
-		t := &ticker{
-			symbol: symbol, language: b.cfg.Answers.Language, last: price.Price.Last, price: recorded,
-			maxAge: b.cfg.Market.TTL + b.cfg.Cache.StaleFor,
-		}
+		gap := 5 * time.Minute
 		if b.credits != nil {
-			t.credit = b.credits.Limit().Every()
+			gap = max(gap, 3*b.credits.Limit().Every()) // at most a third of the credits
 		}
-		b.status = t.text
+		b.status = ticker(b.cfg, gap, recorded, price.Price.Last)
 	}
 	return commands.Sources{
 		Price:    recorded,

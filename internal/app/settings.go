@@ -24,33 +24,29 @@ type Config struct {
 	Telegram telegram.Settings
 	Discord  discord.Settings
 	Services
-	Answers Answers
-	Store   store.Settings
-	Ops     ops.Settings
-	Cache   Cache
-	Limits  Limits
-	Rights  Rights
+	Store  store.Settings
+	Ops    ops.Settings
+	Limits Limits
 
-	LogLevel slog.Level
-	LogJSON  bool
-}
-
-// Answers are settings of what answers say and link to.
-type Answers struct {
 	// ServiceName is what people call the service they are registered with.
 	ServiceName string
 	// ExplorerURL is the block explorer's, without a slash at its end; empty is none.
 	ExplorerURL string
 	// Language is the language of public answers.
 	Language chat.Language
-}
 
-// Cache bounds what is kept of answers past their TTL.
-type Cache struct {
 	// StaleFor is how long past its TTL a price or supply may stand in for a failing
 	// service; 0 is never.
 	StaleFor time.Duration
-	MaxItems int // above 0
+	// CacheItems bounds the cached answers; it is above 0.
+	CacheItems int
+
+	// Operators and ModeratorChats are as in chat.Config.
+	Operators      []chat.User
+	ModeratorChats []string
+
+	LogLevel slog.Level
+	LogJSON  bool
 }
 
 // Limits are time limits, above 0, and commands a minute, where 0 is no limit.
@@ -61,40 +57,25 @@ type Limits struct {
 	ChatPerMinute   int
 }
 
-// Rights say who may use moderators' forms, as in chat.Config.
-type Rights struct {
-	Operators      []chat.User
-	ModeratorChats []string
-}
-
 // Load reads the settings from environ, in the form of os.Environ, and from the file
-// envFile unless that is empty; environ wins. No platform's token is demanded. It
-// fails with config.Errors, after a line that says how many there are and what to do.
-func Load(environ []string, envFile string) (*Config, error) {
-	return load(environ, envFile, false)
-}
-
-// LoadToServe is Load, and demands the token of at least one platform.
-func LoadToServe(environ []string, envFile string) (*Config, error) {
-	return load(environ, envFile, true)
-}
-
-func load(environ []string, envFile string, serve bool) (*Config, error) {
-	c := &Config{}
-	table := c.table()
+// envFile unless that is empty; environ wins. To serve, the token of at least one
+// platform is needed. It fails with config.Errors, after a line that says how many
+// there are and what to do.
+func Load(environ []string, envFile string, serve bool) (*Config, error) {
 	given, wrong := config.Collect(environ, envFile)
 	if given == nil {
 		return nil, wrong
 	}
-	wrong = append(wrong, given.Unknown(table)...)
 	if serve && !given.Has(telegram.TokenSetting) && !given.Has(discord.TokenSetting) {
 		wrong = append(wrong, fmt.Sprintf("%s, %s: neither is set, so there is no platform to serve; "+
 			"for example %[1]s=123456789:AAEexample-of-a-token_from-BotFather", telegram.TokenSetting, discord.TokenSetting))
 	}
-	wrong = append(wrong, given.Fill(table)...)
+	c := &Config{}
+	wrong = append(wrong, given.Fill(c.table())...)
 	if len(wrong) > 0 {
-		return nil, fmt.Errorf("Settings that are wrong or missing: %d. Correct them in the environment or in the file given with --env-file "+
-			"(copy config.example.env, which explains each), or try `bot demo`, which needs none.\n%w", len(wrong), wrong)
+		return nil, fmt.Errorf("Settings that are wrong or missing: %d. Correct them in the environment or in the file "+
+			"given with --env-file (copy config.example.env, which explains each), or try `bot demo`, which needs none.\n%w",
+			len(wrong), wrong)
 	}
 	return c, nil
 }
@@ -114,74 +95,52 @@ func parseServiceName(value string) (string, error) {
 	return value, nil
 }
 
-func parseExplorerURL(value string) (string, error) {
-	// With the path of a wallet it must fit into a button:
-	// https://docs.discord.com/developers/components/reference#button
-	const most = 512 - len("/address/0x") - 40
-	if _, err := config.Visible(value); err != nil {
-		return "", err
-	}
-	base, err := config.BaseURLWithout("/address")(value)
-	if err == nil && len(base) > most {
-		return "", fmt.Errorf("must have at most %d characters", most)
-	}
-	return base, err
-}
-
 // ownTable returns the settings that belong to no other package.
 func (c *Config) ownTable() []config.Setting {
 	var languages []string
 	for _, l := range chat.Languages() {
 		languages = append(languages, string(l))
 	}
+	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
+	perMinute := config.IntBetween(0, 10_000)
 	return []config.Setting{
 		{Heading: "Answers", Name: "SERVICE_NAME", Default: commands.DefaultServiceName, Example: "Example Passport",
+			Set: config.Field(&c.ServiceName, parseServiceName),
 			Comment: "What people call the service they are registered with, as in \"registered with Example Passport\". The " +
-				"default is said in the language of the answer.",
-			Set: config.Field(&c.Answers.ServiceName, parseServiceName)},
-		{Name: "EXPLORER_URL", Example: "https://etherscan.io",
-			Comment: "Block explorer; wallets link to EXPLORER_URL/address/0x... Unset: no links.",
-			Set:     config.Field(&c.Answers.ExplorerURL, parseExplorerURL)},
+				"default is said in the language of the answer."},
+		{Name: "EXPLORER_URL", Example: "https://etherscan.io", Set: config.Field(&c.ExplorerURL, config.BaseURLWithout("/address")),
+			Comment: "Block explorer; wallets link to EXPLORER_URL/address/0x... Unset: no links."},
 		{Name: "CHAT_LANGUAGE", Default: string(chat.English), Example: string(chat.Spanish),
+			Set: config.Field(&c.Language, config.OneOf(languages, chat.Languages())),
 			Comment: "Language of answers that everybody in a chat can read: " + strings.Join(languages, ", ") + ". What one person " +
-				"alone reads is in their own language, if it is one of these.",
-			Set: config.Field(&c.Answers.Language, config.OneOf(languages, chat.Languages()))},
-		{Heading: "Limits", Name: "UPSTREAM_TIMEOUT", Default: "5s",
-			Comment: "One call to a service, retries apart. No call lasts longer than COMMAND_TIMEOUT.",
-			Set:     config.Field(&c.Limits.UpstreamTimeout, config.Duration)},
-		{Name: "COMMAND_TIMEOUT", Default: "20s",
-			Comment: "One command, from its arrival to its answer.",
-			Set:     config.Field(&c.Limits.CommandTimeout, config.Duration)},
-		{Name: "STALE_FOR", Default: "1h",
+				"alone reads is in their own language, if it is one of these."},
+		{Heading: "Limits", Name: "UPSTREAM_TIMEOUT", Default: "5s", Set: config.Field(&c.Limits.UpstreamTimeout, config.Duration),
+			Comment: "One call to a service, retries apart. No call lasts longer than COMMAND_TIMEOUT."},
+		{Name: "COMMAND_TIMEOUT", Default: "20s", Set: config.Field(&c.Limits.CommandTimeout, config.Duration),
+			Comment: "One command, from its arrival to its answer."},
+		{Name: "STALE_FOR", Default: "1h", Set: config.Field(&c.StaleFor, config.DurationOrZero),
 			Comment: "How long past its TTL the last good price or supply may still be shown, marked as old, while its service " +
-				"is failing. 0s: never.",
-			Set: config.Field(&c.Cache.StaleFor, config.DurationOrZero)},
-		{Name: "CACHE_MAX_ITEMS", Default: "100000",
-			Comment: "Bound on cached answers; when it is reached, the oldest make room.",
-			Set:     config.Field(&c.Cache.MaxItems, config.IntBetween(1, 100_000_000))},
-		{Name: "RATE_LIMIT_USER", Default: "20",
-			Comment: "Commands a minute of one user. 0: no limit.",
-			Set:     config.Field(&c.Limits.UserPerMinute, config.IntBetween(0, 10_000))},
-		{Name: "RATE_LIMIT_CHAT", Default: "120",
-			Comment: "Commands a minute in one chat. 0: no limit.",
-			Set:     config.Field(&c.Limits.ChatPerMinute, config.IntBetween(0, 10_000))},
+				"is failing. 0s: never."},
+		{Name: "CACHE_MAX_ITEMS", Default: "100000", Set: config.Field(&c.CacheItems, config.IntBetween(1, 100_000_000)),
+			Comment: "Bound on cached answers; when it is reached, the oldest make room."},
+		{Name: "RATE_LIMIT_USER", Default: "20", Set: config.Field(&c.Limits.UserPerMinute, perMinute),
+			Comment: "Commands a minute of one user. 0: no limit."},
+		{Name: "RATE_LIMIT_CHAT", Default: "120", Set: config.Field(&c.Limits.ChatPerMinute, perMinute),
+			Comment: "Commands a minute in one chat. 0: no limit."},
 		{Heading: "Rights", Name: "OPERATORS", Example: "telegram:123456789,discord:123456789012345678",
-			Comment: "Who may use the moderators' forms everywhere, separated by commas or white space.",
-			Set:     config.Field(&c.Rights.Operators, parseOperators)},
+			Set:     config.Field(&c.Operators, parseOperators),
+			Comment: "Who may use the moderators' forms everywhere, separated by commas or white space."},
 		{Name: "MODERATOR_CHATS", Example: "telegram:-1001234567890,discord:123456789012345678",
+			Set: config.Field(&c.ModeratorChats, listOf(moderatorChat)),
 			Comment: "Whose moderators may use the moderators' forms in their own chat: Telegram groups by chat ID and Discord " +
 				"servers by server ID, separated by commas or white space; or * for every chat that the bot is in. Anybody can " +
 				"make a group, add the bot and be a moderator there, so with * anybody may ask about others. A moderator of " +
-				"another chat is told the entry to add. A Telegram group that becomes a supergroup gets a new ID, and needs a " +
-				"new entry. Unset: only OPERATORS may use those forms.",
-			Set: config.Field(&c.Rights.ModeratorChats, listOf(moderatorChat))},
-		{Heading: "Log", Name: "LOG_LEVEL", Default: "info", Example: "debug",
-			Comment: "debug, info, warn or error.",
-			Set: config.Field(&c.LogLevel, config.OneOf([]string{"debug", "info", "warn", "error"},
-				[]slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}))},
-		{Name: "LOG_FORMAT", Default: "text", Example: "json",
-			Comment: "text or json.",
-			Set:     config.Field(&c.LogJSON, config.OneOf([]string{"text", "json"}, []bool{false, true}))},
+				"another chat is told the entry to add. A Telegram group that becomes a supergroup needs a new entry. Unset: " +
+				"only OPERATORS may use those forms."},
+		{Heading: "Log", Name: "LOG_LEVEL", Default: "info", Example: "debug", Comment: "debug, info, warn or error.",
+			Set: config.Field(&c.LogLevel, config.OneOf([]string{"debug", "info", "warn", "error"}, levels))},
+		{Name: "LOG_FORMAT", Default: "text", Example: "json", Comment: "text or json.",
+			Set: config.Field(&c.LogJSON, config.OneOf([]string{"text", "json"}, []bool{false, true}))},
 	}
 }
 

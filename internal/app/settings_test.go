@@ -27,6 +27,8 @@ import (
 	"herald/internal/service/supply"
 )
 
+const canary = configtest.Canary
+
 // settings is the table of a Config that nobody reads.
 var settings = new(Config).table()
 
@@ -45,7 +47,7 @@ func write(t *testing.T, content string) string {
 
 func mustLoad(t *testing.T, environ []string, envFile string) *Config {
 	t.Helper()
-	c, err := Load(environ, envFile)
+	c, err := Load(environ, envFile, false)
 	if err != nil {
 		t.Fatalf("Load: %v", err)
 	}
@@ -79,10 +81,9 @@ func TestLoadFillsInDefaults(t *testing.T) {
 				Method: "currentStake(address)", Multicall: &multicall, MaxBlockAge: 10 * time.Minute, Decimals: 18, TTL: time.Minute,
 			},
 		},
-		Answers: Answers{ServiceName: "the service", Language: chat.English},
-		Ops:     ops.Settings{Addr: "127.0.0.1:8080"},
-		Cache:   Cache{StaleFor: time.Hour, MaxItems: 100000},
-		Limits:  Limits{UpstreamTimeout: 5 * time.Second, CommandTimeout: 20 * time.Second, UserPerMinute: 20, ChatPerMinute: 120},
+		ServiceName: "the service", Language: chat.English, StaleFor: time.Hour, CacheItems: 100000,
+		Ops:    ops.Settings{Addr: "127.0.0.1:8080"},
+		Limits: Limits{UpstreamTimeout: 5 * time.Second, CommandTimeout: 20 * time.Second, UserPerMinute: 20, ChatPerMinute: 120},
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
@@ -114,12 +115,10 @@ func TestLoadReadsEverySetting(t *testing.T) {
 		}
 	}
 	check("Config", reflect.ValueOf(*c))
-	want := Rights{
-		Operators:      []chat.User{{Platform: "telegram", ID: "123456789"}, {Platform: "discord", ID: "123456789012345678"}},
-		ModeratorChats: []string{"telegram:-1001234567890", "discord:123456789012345678"},
-	}
-	if !reflect.DeepEqual(c.Rights, want) {
-		t.Errorf("the rights are %v", c.Rights)
+	operators := []chat.User{{Platform: "telegram", ID: "123456789"}, {Platform: "discord", ID: "123456789012345678"}}
+	chats := []string{"telegram:-1001234567890", "discord:123456789012345678"}
+	if !slices.Equal(c.Operators, operators) || !slices.Equal(c.ModeratorChats, chats) {
+		t.Errorf("the operators are %v, the moderators' chats %v", c.Operators, c.ModeratorChats)
 	}
 }
 
@@ -136,50 +135,84 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 }
 
 func TestServingNeedsAPlatform(t *testing.T) {
-	_, err := LoadToServe(with(), "")
+	_, err := Load(with(), "", true)
 	if mistakes := mistakesOf(t, err); len(mistakes) != 1 || !strings.HasPrefix(mistakes[0], "TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN: neither is set") {
 		t.Errorf("with no token: %v", err)
 	}
 	for _, token := range []string{"TELEGRAM_BOT_TOKEN=1:a", "DISCORD_BOT_TOKEN_FILE=" + write(t, "a.b.c")} {
-		if _, err := LoadToServe(with(token), ""); err != nil {
+		if _, err := Load(with(token), "", true); err != nil {
 			t.Errorf("with one token: %v", err)
 		}
 	}
 }
 
+// refused are values that a setting does not take, and what is said of them. What is
+// said of a missing value is tested in cmd/bot, with all of it.
+var refused = []struct {
+	name, told string
+	values     []string
+}{
+	{"TELEGRAM_BOT_TOKEN", "@BotFather", []string{canary, "1:" + canary + "/x", ":" + canary, "a1:" + canary, "1:" + canary + " b"}},
+	{"TELEGRAM_API_URL", "URL", []string{canary, "ftp://" + canary, "https://", "//host", "https://ho st"}},
+	{"TELEGRAM_API_URL", "no user, query or fragment", []string{"https://u:" + canary + "@host", "https://host?" + canary, "https://h#" + canary}},
+	{"TELEGRAM_API_URL", "port", []string{"https://h:99999"}},
+	{"TELEGRAM_PACING", "one of on, off", []string{canary, "ON", "true"}},
+	{"TELEGRAM_WEBHOOK_SECRET", "1 to 256", []string{canary + " b", canary + "é", strings.Repeat("a", 257)}},
+	{"TELEGRAM_WEBHOOK_URL", "must", []string{canary, "http://host/" + canary, "https://host/healthz", "https://host/readyz",
+		"https://host/metrics", "https://host/discord/interactions", "https://host/%6Detrics", "https://host/{" + canary + "}",
+		"https://host/a//b", "https://host/a/../b", "https://host/a/", "https://host/?" + canary}},
+	{"DISCORD_BOT_TOKEN", "visible", []string{"Bot " + canary, canary + "é"}},
+	{"DISCORD_APPLICATION_ID", "numeric", []string{canary, "0", "-1", "012"}},
+	{"DISCORD_API_URL", "without a path", []string{"https://host/" + canary}},
+	{"DISCORD_PUBLIC_KEY", "64 hexadecimal digits", []string{canary, "ab", strings.Repeat("zz", 32), strings.Repeat("ab", 33)}},
+	{"PARTNER_BASE_URL", "/api/v1/partner, which is appended", []string{"https://host/api/v1/partner", "https://h/gate/api/v1/partner/user/exists"}},
+	{"PARTNER_APP_ID", "visible", []string{"a b"}},
+	{"PARTNER_NOT_FOUND_CODES", "entry", []string{"1,0", "00", "-0", "<" + canary + ">"}},
+	{"PRICE_API_KEY", "visible", []string{"a b"}},
+	{"PRICE_TOKEN_ID", "number", []string{canary, "0", "1,2"}},
+	{"PRICE_TOKEN_SLUG", "name", []string{canary + "&x", "a,b"}},
+	{"TOKEN_SYMBOL", "20 visible", []string{"A B", "A\u202eB", "\xff", strings.Repeat("A", 21)}},
+	{"PRICE_MONTHLY_CREDITS", "whole number", []string{canary, "-1", "1e4", "10,000", "1000000000"}},
+	{"MAX_PRICE_AGE", "off", []string{"0s", "3600", canary}},
+	{"PRICE_TTL", "duration", []string{"30", canary, "0s", "-1s", "9000h"}},
+	{"SUPPLY_URL", "which is appended", []string{"https://host/total-supply", "https://host/v1/circulating-supply/"}},
+	{"EVM_RPC_URL", "URL", []string{"ipc:///" + canary, "stdio://" + canary, "/" + canary}},
+	{"EVM_CHAIN_ID", "whole number", []string{"0", "-1", "0x1", canary}},
+	{"STAKING_METHOD", "name(address)", []string{canary, "f(uint256)", "f (address)", "f(address)x", "(address)"}},
+	{"MULTICALL_ADDRESS", "off", []string{canary, "0x" + strings.Repeat("0", 40), "0xcA11bde05977b3631167028862bE2a173976cA11"}},
+	{"MULTICALL_ADDRESS", "one of STAKING_POOLS", []string{"0x52908400098527886E0F7030069857D2E4169EE7"}},
+	{"MAX_BLOCK_AGE", "off", []string{canary, "0s", "-1m", "600", "never"}},
+	{"TOKEN_DECIMALS", "from 0 to 77", []string{canary, "-1", "78", "1.5"}},
+	{"REDIS_URL", "redis", []string{"http://" + canary, canary, "redis://"}},
+	{"REDIS_URL", "Redis client", []string{"redis://host/" + canary, "redis://host?" + canary + "=1"}},
+	{"REDIS_URL", "from 1ms to 1s, with its unit", []string{"redis://" + canary + "?read_timeout=100", "redis://h?read_timeout=0",
+		"redis://h?read_timeout=-1", "redis://h?read_timeout=100us", "redis://h?read_timeout=2s", "redis://h?read_timeout=1s&read_timeout=9"}},
+	{"HTTP_ADDR", "host:port or off", []string{canary, "8080", "host:port", ":70000", "http://host:80"}},
+	{"SERVICE_NAME", "one line", []string{strings.Repeat("x", 41), "two\nlines", "two  spaces", "@everyone", "https://example.org", "\xff"}},
+	{"EXPLORER_URL", "URL", []string{canary, "etherscan.io", "javascript://x/%0aalert(1)", "https://example.org/\u202ea"}},
+	{"EXPLORER_URL", "/address, which is appended", []string{"https://example.org/address", "https://example.org/address/"}},
+	{"CHAT_LANGUAGE", "en, es, zh, ru, tr, vi", []string{canary, "EN", "es-419", "xx"}},
+	{"STALE_FOR", "duration", []string{"-1s", canary}},
+	{"CACHE_MAX_ITEMS", "whole number", []string{"0", canary}},
+	{"RATE_LIMIT_USER", "whole number", []string{"-1", canary}},
+	{"OPERATORS", "entry", []string{canary, "telegram:ann", "slack:1", "telegram:1,discord:"}},
+	{"MODERATOR_CHATS", "entry", []string{canary, "telegram:123", "telegram:-0", "discord:-1", "discord:0x1",
+		"telegram:-1001234567890,discord:", "slack:1", "telegram:@group", "-1001234567890"}},
+}
+
 func TestSettingsRefuseOtherForms(t *testing.T) {
-	const canary = configtest.Canary
-	configtest.Refuses(t, settings, "SERVICE_NAME", "one line", strings.Repeat("x", 41), "two\nlines", "two  spaces", "@everyone",
-		"https://example.org", "a\u202eb", "\xff")
-	configtest.Refuses(t, settings, "EXPLORER_URL", "URL", canary, "ftp://example.org", "etherscan.io", "javascript://x/%0aalert(1)", "https://")
-	configtest.Refuses(t, settings, "EXPLORER_URL", "query", "https://example.org/?a=", "https://example.org/#address", "https://me@example.org")
-	configtest.Refuses(t, settings, "EXPLORER_URL", "/address, which is appended", "https://example.org/address", "https://example.org/address/")
-	configtest.Refuses(t, settings, "EXPLORER_URL", "visible", "https://example.org/\u202ea", "https://example.org/a b")
-	configtest.Refuses(t, settings, "EXPLORER_URL", "461", "https://example.org/"+strings.Repeat("x", 442))
-	configtest.Refuses(t, settings, "CHAT_LANGUAGE", "en, es, zh, ru, tr, vi", canary, "EN", "es-419", "xx")
-	for _, name := range []string{"STALE_FOR", "UPSTREAM_TIMEOUT", "COMMAND_TIMEOUT"} {
-		configtest.Refuses(t, settings, name, "duration", "-1s", canary)
+	for _, r := range refused {
+		configtest.Refuses(t, settings, r.name, r.told, r.values...)
 	}
-	for _, name := range []string{"CACHE_MAX_ITEMS", "RATE_LIMIT_USER", "RATE_LIMIT_CHAT"} {
-		configtest.Refuses(t, settings, name, "whole number", "-1", canary)
-	}
-	configtest.Refuses(t, settings, "OPERATORS", "entry", canary, "telegram:ann", "slack:1", "telegram:1,discord:")
-	configtest.Refuses(t, settings, "MODERATOR_CHATS", "entry", canary, "telegram:123", "telegram:-0", "discord:-1", "discord:0x1",
-		"telegram:-1001234567890,discord:", "slack:1", "telegram:@group", "-1001234567890")
-	configtest.Refuses(t, settings, "LOG_LEVEL", "debug, info, warn, error", canary)
-	configtest.Refuses(t, settings, "LOG_FORMAT", "text, json", canary)
 }
 
 func TestSettingsAcceptTheirBounds(t *testing.T) {
-	explorer := "https://explorer.example.org/" + strings.Repeat("x", 461-len("https://explorer.example.org/"))
 	name := strings.Repeat("é", 40)
-	c := mustLoad(t, with("SERVICE_NAME="+name, "EXPLORER_URL="+explorer+"/", "CHAT_LANGUAGE=vi",
-		"RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0", "MODERATOR_CHATS=*"), "")
-	if want := (Answers{ServiceName: name, ExplorerURL: explorer, Language: chat.Vietnamese}); c.Answers != want {
-		t.Errorf("got %+v, want %+v", c.Answers, want)
-	}
-	if c.Limits.UserPerMinute != 0 || c.Limits.ChatPerMinute != 0 || !slices.Equal(c.Rights.ModeratorChats, []string{chat.EveryChat}) {
-		t.Errorf("limits %+v, moderators' chats %v", c.Limits, c.Rights.ModeratorChats)
+	c := mustLoad(t, with("SERVICE_NAME="+name, "EXPLORER_URL=https://e.example/", "RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0",
+		"MODERATOR_CHATS=*", "HTTP_ADDR=off"), "")
+	if c.ServiceName != name || c.ExplorerURL != "https://e.example" || c.Ops.Addr != "" || c.Limits.UserPerMinute != 0 ||
+		c.Limits.ChatPerMinute != 0 || !slices.Equal(c.ModeratorChats, []string{chat.EveryChat}) {
+		t.Errorf("read as %+v", c)
 	}
 }
 
@@ -187,27 +220,24 @@ func TestContradictionsBetweenPackages(t *testing.T) {
 	const key = "DISCORD_PUBLIC_KEY=d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
 	const webhook = "TELEGRAM_WEBHOOK_URL=https://bot.example.org/telegram"
 	secretFile := "TELEGRAM_BOT_TOKEN_FILE=" + write(t, "1:a")
-	for _, test := range []struct {
-		what    string
-		environ []string
+	for told, test := range map[string]struct {
 		name    string
-		told    string
+		environ []string
 	}{
-		{"webhook without its secret", with("TELEGRAM_BOT_TOKEN=1:a", webhook), "TELEGRAM_WEBHOOK_SECRET", "needed by TELEGRAM_WEBHOOK_URL"},
-		{"what only Discord uses, without Discord", with("DISCORD_APPLICATION_ID=1", "DISCORD_GUILD_ID=2"), "DISCORD_BOT_TOKEN", "needed by DISCORD_APPLICATION_ID and DISCORD_GUILD_ID"},
-		{"webhook without HTTP", with("TELEGRAM_BOT_TOKEN=1:a", webhook, "TELEGRAM_WEBHOOK_SECRET=a", "HTTP_ADDR=off"), "HTTP_ADDR", "needed by TELEGRAM_WEBHOOK_URL"},
-		{"public key without HTTP", with("DISCORD_BOT_TOKEN=a", key, "HTTP_ADDR=off"), "HTTP_ADDR", "needed by DISCORD_PUBLIC_KEY"},
+		"needed by TELEGRAM_WEBHOOK_URL and not set": {"TELEGRAM_WEBHOOK_SECRET", with("TELEGRAM_BOT_TOKEN=1:a", webhook)},
+		"needed by TELEGRAM_WEBHOOK_URL and off": {"HTTP_ADDR",
+			with("TELEGRAM_BOT_TOKEN=1:a", webhook, "TELEGRAM_WEBHOOK_SECRET=a", "HTTP_ADDR=off")},
+		"needed by DISCORD_APPLICATION_ID and DISCORD_GUILD_ID": {"DISCORD_BOT_TOKEN", with("DISCORD_APPLICATION_ID=1", "DISCORD_GUILD_ID=2")},
+		"needed by DISCORD_PUBLIC_KEY":                          {"HTTP_ADDR", with("DISCORD_BOT_TOKEN=a", key, "HTTP_ADDR=off")},
 	} {
-		t.Run(test.what, func(t *testing.T) {
-			_, err := Load(test.environ, "")
-			configtest.OneMistake(t, settings, mistakesOf(t, err), test.name, test.told)
-		})
+		_, err := Load(test.environ, "", false)
+		configtest.OneMistake(t, settings, mistakesOf(t, err), test.name, told)
 	}
-	if _, err := Load(with(secretFile, webhook, "TELEGRAM_WEBHOOK_SECRET=a"), ""); err != nil {
+	if _, err := Load(with(secretFile, webhook, "TELEGRAM_WEBHOOK_SECRET=a"), "", false); err != nil {
 		t.Errorf("a token by file does not count as one: %v", err)
 	}
 	noContradiction := with("HTTP_ADDR=off", "PRICE_TOKEN_ID=1", "PRICE_TOKEN_SLUG=a", "OPERATORS=telegram:1", "MODERATOR_CHATS=discord:1")
-	if _, err := Load(noContradiction, ""); err != nil {
+	if _, err := Load(noContradiction, "", false); err != nil {
 		t.Errorf("no contradiction, yet: %v", err)
 	}
 }
@@ -215,20 +245,10 @@ func TestContradictionsBetweenPackages(t *testing.T) {
 func TestTheTableOfSettingsIsInOrder(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range settings {
-		if seen[s.Name] {
-			t.Errorf("%s stands in the table twice", s.Name)
+		if seen[s.Name] || s.Comment == "" || s.Example == "" && s.Default == "" || s.Required && s.Default != "" {
+			t.Errorf("%s is there twice, lacks a comment or an example, or is required and has a default", s.Name)
 		}
 		seen[s.Name] = true
-		if s.Comment == "" || s.Example == "" && s.Default == "" || s.Required && s.Default != "" {
-			t.Errorf("%s lacks a comment or an example, or is required and has a default", s.Name)
-		}
-	}
-	for _, s := range settings {
-		for _, name := range s.Needs {
-			if !seen[name] {
-				t.Errorf("%s needs %s, which is no setting", s.Name, name)
-			}
-		}
 	}
 }
 
@@ -242,7 +262,7 @@ func FuzzLoad(f *testing.F) {
 		if strings.HasPrefix(strings.TrimSpace(value), "@") {
 			return // names a file of this machine
 		}
-		c, err := LoadToServe(with("TELEGRAM_BOT_TOKEN=1:a", "DISCORD_BOT_TOKEN=b", s.Name+"="+value), "")
+		c, err := Load(with("TELEGRAM_BOT_TOKEN=1:a", "DISCORD_BOT_TOKEN=b", s.Name+"="+value), "", true)
 		if (c == nil) == (err == nil) {
 			t.Fatal("neither settings nor mistakes, or both")
 		}

@@ -14,8 +14,6 @@ import (
 	"herald/internal/core"
 )
 
-const maxAge = time.Hour
-
 // provider has a price, remembers the last one that anybody learned, and counts the
 // ticker's calls.
 type provider struct {
@@ -35,9 +33,11 @@ func (p *provider) Get(context.Context, struct{}) (core.Snapshot[core.Quote], er
 	return p.last, nil
 }
 
-func (p *provider) ticker(l chat.Language, credit time.Duration) *ticker {
+func (p *provider) ticker(l chat.Language) func(context.Context) string {
 	last := func(struct{}) (core.Snapshot[core.Quote], bool) { return p.last, !p.last.At.IsZero() }
-	return &ticker{symbol: "HRLD", language: l, last: last, price: p, credit: credit, maxAge: maxAge}
+	cfg := &Config{Language: l, StaleFor: time.Hour}
+	cfg.Market.Symbol = "HRLD"
+	return ticker(cfg, 15*time.Minute, p, last)
 }
 
 func priced(price, change string) core.Quote {
@@ -53,37 +53,36 @@ func TestThePriceIsSaidInOneLineOfALanguage(t *testing.T) {
 		"HRLD $0.04173":                              {Price: decimal.RequireFromString("0.0417345")},
 	} {
 		p := &provider{quote: quote}
-		if got := strings.ReplaceAll(p.ticker(chat.English, 0).text(t.Context()), "\u00a0", " "); got != want {
+		if got := strings.ReplaceAll(p.ticker(chat.English)(t.Context()), "\u00a0", " "); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 	for _, l := range chat.Languages() {
 		p := &provider{quote: priced("999999999999999", "999999999")}
-		if got := p.ticker(l, 0).text(t.Context()); len([]rune(got)) > 128-20 || got == "" {
+		if got := p.ticker(l)(t.Context()); len([]rune(got)) > 128-20 || got == "" {
 			t.Errorf("%s: the longest is %q", l, got)
 		}
 	}
 }
 
-// What commands learn is shown at once. The ticker asks only when they do not, and
-// spends at most a third of the credits.
+// What commands learn is shown at once. The ticker asks only when they do not.
 func TestItAsksSeldomAndShowsNoOldPrice(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			p := &provider{quote: priced("1000", "1")}
-			show := p.ticker(chat.English, 5*time.Minute)
-			show.text(t.Context())
+			show := p.ticker(chat.English)
+			show(t.Context())
 			for minute := range 60 {
 				p.quote = priced("2000", "1")
 				p.learn()
-				if got := show.text(t.Context()); !strings.Contains(got, "2,000") || p.calls != 1 {
+				if got := show(t.Context()); !strings.Contains(got, "2,000") || p.calls != 1 {
 					t.Fatalf("in minute %d it shows %q after %d calls of its own", minute, got, p.calls)
 				}
 				time.Sleep(time.Minute)
 			}
 			p.fails = fails
 			for minute := range 24 * 60 {
-				if shown := show.text(t.Context()) != ""; shown == (fails && minute >= 59) {
+				if shown := show(t.Context()) != ""; shown == (fails && minute >= 59) {
 					t.Fatalf("after %d minutes it is shown: %t", minute, shown)
 				}
 				time.Sleep(time.Minute)
@@ -93,7 +92,7 @@ func TestItAsksSeldomAndShowsNoOldPrice(t *testing.T) {
 			}
 			p.fails = false
 			time.Sleep(15 * time.Minute)
-			if show.text(t.Context()) == "" {
+			if show(t.Context()) == "" {
 				t.Error("not shown once the provider is well")
 			}
 		})

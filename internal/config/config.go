@@ -50,26 +50,6 @@ type Errors []string
 
 func (e Errors) Error() string { return strings.Join(e, "\n") }
 
-// maxErrors bounds what Join keeps.
-const maxErrors = 10
-
-// Join makes one error of everything that is wrong with one value, nil of nothing.
-// Each becomes a line of Errors. Beyond ten it only says how many more there are.
-func Join(wrong []error) error {
-	if more := len(wrong) - maxErrors; more > 0 {
-		wrong = append(wrong[:maxErrors:maxErrors], fmt.Errorf("%d more are wrong", more))
-	}
-	return errors.Join(wrong...)
-}
-
-// lines splits what Join has joined.
-func lines(err error) []string {
-	if err == nil {
-		return nil
-	}
-	return strings.Split(err.Error(), "\n")
-}
-
 // Given holds the values that were given, by name.
 type Given map[string]value
 
@@ -82,12 +62,10 @@ func Collect(environ []string, envFile string) (Given, Errors) {
 	if envFile != "" {
 		content, err := ReadFile(envFile, 1<<20)
 		if err != nil {
-			return nil, Errors{fmt.Sprintf("--env-file: the file %v; make one with `cp config.example.env herald.env`, fill it in, "+
-				"and give it as --env-file herald.env", err)}
+			return nil, Errors{fmt.Sprintf("--env-file: the file %v; make one with `cp config.example.env herald.env`, "+
+				"fill it in, and give it as --env-file herald.env", err)}
 		}
-		for _, line := range lines(given.parse(content)) {
-			wrong = append(wrong, "--env-file: "+line)
-		}
+		wrong = given.parse(content)
 	}
 	for _, variable := range environ {
 		name, raw, _ := strings.Cut(variable, "=")
@@ -108,50 +86,49 @@ func Collect(environ []string, envFile string) (Given, Errors) {
 func (g Given) Has(name string) bool { return g[name].isSet() || g[name+fileSuffix].isSet() }
 
 // Fill sets every setting of the table, in order, to its given value or its default.
+// It also finds given names that are not in the table.
 func (g Given) Fill(table []Setting) Errors {
+	wrong := g.unknown(table)
 	neededBy := map[string][]string{}
 	for _, s := range table {
-		if g.Has(s.Name) {
-			for _, name := range s.Needs {
+		for _, name := range s.Needs {
+			if g.Has(s.Name) {
 				neededBy[name] = append(neededBy[name], s.Name)
 			}
 		}
 	}
-	var wrong Errors
 	for _, s := range table {
 		v := g.value(s)
-		for _, line := range lines(s.fill(v, strings.Join(neededBy[s.Name], " and "))) {
-			wrong = append(wrong, fmt.Sprintf("%s: %s%s; for example %[1]s=%[4]s", s.Name, line, suspicious(v.text), s.example()))
+		err, needed := v.err, neededBy[s.Name]
+		switch {
+		case err != nil:
+		case v.text == "" && s.Required:
+			err = errors.New("is required and not set")
+		case (v.text == "" || v.text == Off) && needed != nil:
+			err = fmt.Errorf("is needed by %s and %s", strings.Join(needed, " and "), cmp.Or(v.text, "not set"))
+		case v.text != "":
+			err = s.Set(v.text)
+		}
+		if err == nil {
+			continue
+		}
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			wrong = append(wrong, fmt.Sprintf("%s: %s; for example %[1]s=%[3]s", s.Name, line, s.example()))
 		}
 	}
 	return wrong
 }
 
-// fill sets s to v or its default. neededBy names the given settings that need it.
-func (s Setting) fill(v value, neededBy string) error {
-	if !v.isSet() {
-		v.text = s.Default
-	}
-	switch {
-	case v.err != nil:
-		return v.err
-	case v.text == "" && s.Required:
-		return errors.New("is required and not set")
-	case (v.text == "" || v.text == Off) && neededBy != "":
-		return fmt.Errorf("is needed by %s and %s", neededBy, cmp.Or(v.text, "not set"))
-	case v.text == "":
-		return nil
-	}
-	return s.Set(v.text)
-}
-
-// value returns the value given for s, unset if there is none.
+// value returns the value given for s, or its default.
 func (g Given) value(s Setting) value {
 	v, path := g[s.Name], g[s.Name+fileSuffix]
-	switch {
-	case !s.Secret || !path.isSet():
+	if !s.Secret || !path.isSet() {
+		if !v.isSet() {
+			v.text = s.Default
+		}
 		return v
-	case v.isSet():
+	}
+	if v.isSet() {
 		return value{err: fmt.Errorf("is set and so is %s%s; only one of them may be", s.Name, fileSuffix)}
 	}
 	content, err := ReadFile(path.text, 64<<10)
@@ -165,10 +142,10 @@ func (g Given) value(s Setting) value {
 	return value{text: text, err: err}
 }
 
-// Unknown finds given names that are not settings of the table. In the env file each
+// unknown finds given names that are not settings of the table. In the env file each
 // is wrong. The process environment also has other programs' names: there only one is
 // wrong that is a slip or two from a long name of ours which is not given itself.
-func (g Given) Unknown(table []Setting) (wrong Errors) {
+func (g Given) unknown(table []Setting) (wrong Errors) {
 	examples := map[string]string{}
 	for _, s := range table {
 		examples[s.Name] = s.example()
@@ -198,9 +175,9 @@ func (g Given) Unknown(table []Setting) (wrong Errors) {
 	return wrong
 }
 
-// In the environment, names of minMistyped bytes that differ by at most maxSlips are
+// In the environment, names of minMistyped bytes that are at most maxSlips apart are
 // not alike by chance: REDIS_PORT and LOGLEVEL are other programs'.
-const minMistyped, maxSlips = 10, 2
+const minMistyped, maxSlips = 10, 3
 
 var settingName = regexp.MustCompile(`^[A-Z0-9_]{1,60}$`)
 
@@ -213,29 +190,38 @@ func shown(name string) string {
 	return "a name not shown here"
 }
 
-// nearest returns the known name that differs from name in the fewest letters, and in
-// how many; empty if that is more than one in three.
+// nearest returns the known name that is the fewest slips from name, and how many;
+// empty if they are more than two in three letters.
 func nearest(name string, known map[string]string) (meant string, slips int) {
-	slips = len(name)/3 + 1
+	slips = len(name)*2/3 + 1
 	for _, candidate := range slices.Sorted(maps.Keys(known)) {
-		if n := differing(strings.ToUpper(name), candidate); n < slips {
+		if n := distance(strings.ToUpper(name), candidate); n < slips {
 			meant, slips = candidate, n
 		}
 	}
 	return meant, slips
 }
 
-// differing returns how many letters are between what a and b have in common at the
-// start and at the end.
-func differing(a, b string) int {
-	shorter, start, end := min(len(a), len(b)), 0, 0
-	for start < shorter && a[start] == b[start] {
-		start++
+// distance counts what makes name of meant: 1 for each letter that is left out, as
+// whole words often are, and 2 for each that is added or another.
+func distance(name, meant string) int {
+	row := make([]int, len(meant)+1) // of the letters of name so far, to each start of meant
+	for j := range row {
+		row[j] = j
 	}
-	for end < shorter-start && a[len(a)-1-end] == b[len(b)-1-end] {
-		end++
+	for i := range len(name) {
+		diagonal := row[0]
+		row[0] += 2
+		for j := range len(meant) {
+			replaced := diagonal
+			if name[i] != meant[j] {
+				replaced += 2
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, diagonal+2)
+		}
 	}
-	return max(len(a), len(b)) - start - end
+	return row[len(meant)]
 }
 
 // WrongError is the error of a check that finds a setting wrong although its form is

@@ -86,7 +86,7 @@ func TestMistakesNameTheSettingAndAnExample(t *testing.T) {
 	}{
 		{"nothing", nil, []string{"NAME: is required and not set; for example NAME=a-name"}},
 		{"all at once, in order", []string{"MODE=" + canary, "NAME=" + canary + " x"},
-			[]string{"NAME: must be visible ASCII characters without white space; for example NAME=a-name", "MODE: must be one of on, off; for example MODE=on"}},
+			[]string{"NAME: must be visible ASCII characters without white space; character 7 is U+0020; for example NAME=a-name", "MODE: must be one of on, off; for example MODE=on"}},
 		{"a secret twice", []string{"NAME=x", "KEY=" + canary, hook},
 			[]string{"KEY: is set and so is KEY_FILE; only one of them may be; for example KEY=a-key"}},
 		{"a need that is not set", []string{"NAME=x", "HOOK=" + canary},

@@ -13,8 +13,9 @@ func unknown(t *testing.T, envFile string, environ ...string) Errors {
 	if len(wrong) > 0 {
 		t.Fatal(wrong)
 	}
-	return given.Unknown([]Setting{
+	return given.unknown([]Setting{
 		{Name: "PRICE_TOKEN_ID", Example: "1027"}, {Name: "PRICE_TOKEN_SLUG", Example: "ethereum"},
+		{Name: "PRICE_API_KEY", Secret: true, Example: "a"}, {Name: "PARTNER_SECRET_KEY", Secret: true, Example: "a"},
 		{Name: "TELEGRAM_BOT_TOKEN", Secret: true, Example: "1:a"}, {Name: "DISCORD_BOT_TOKEN", Secret: true, Example: "a"},
 		{Name: "REDIS_URL", Secret: true, Example: "redis://h"}, {Name: "EVM_RPC_URL", Example: "https://h"},
 		{Name: "HTTP_ADDR", Default: "127.0.0.1:8080"}, {Name: "LOG_LEVEL", Default: "info"}, {Name: "SUPPLY_URL", Example: "https://h"},
@@ -22,16 +23,16 @@ func unknown(t *testing.T, envFile string, environ ...string) Errors {
 	})
 }
 
-func TestANameInAnEnvFileThatIsNoSettingIsAMistake(t *testing.T) {
+func TestANameInAnEnvFileThatIsNoSettingIsWrong(t *testing.T) {
 	const elsewhere = "; take it out, or look up its right name in config.example.env, such as LOG_LEVEL=info"
 	token := "a123456789_" + canary
 	for name, want := range map[string]string{
-		"PRICE_TOKN_ID":           "PRICE_TOKN_ID: is not a setting (line 2 of the env file); did you mean PRICE_TOKEN_ID? For example PRICE_TOKEN_ID=1027",
-		"TELEGRAM_BOT_TOKEN_FIEL": "TELEGRAM_BOT_TOKEN_FIEL: is not a setting (line 2 of the env file); did you mean TELEGRAM_BOT_TOKEN_FILE? For example TELEGRAM_BOT_TOKEN_FILE=/run/secrets/telegram_bot_token",
-		"log_level":               "a name not shown here: is not a setting (line 2 of the env file); did you mean LOG_LEVEL? For example LOG_LEVEL=info",
-		"HTTPS_PROXY":             "HTTPS_PROXY: is not a setting (line 2 of the env file)" + elsewhere,
-		token:                     "a name not shown here: is not a setting (line 2 of the env file)" + elsewhere,
-		strings.Repeat("X", 61):   "a name not shown here: is not a setting (line 2 of the env file)" + elsewhere,
+		"TELEGRAM_BOT_TOKEN_FIEL": "TELEGRAM_BOT_TOKEN_FIEL: is not a setting (line 2 of the env file); did you mean TELEGRAM_BOT_TOKEN_FILE? " +
+			"For example TELEGRAM_BOT_TOKEN_FILE=/run/secrets/telegram_bot_token",
+		"log_level":             "a name not shown here: is not a setting (line 2 of the env file); did you mean LOG_LEVEL? For example LOG_LEVEL=info",
+		"HTTPS_PROXY":           "HTTPS_PROXY: is not a setting (line 2 of the env file)" + elsewhere,
+		token:                   "a name not shown here: is not a setting (line 2 of the env file)" + elsewhere,
+		strings.Repeat("X", 61): "a name not shown here: is not a setting (line 2 of the env file)" + elsewhere,
 	} {
 		for _, line := range []string{name + "=x", name + "="} {
 			if got := unknown(t, write(t, "TELEGRAM_BOT_TOKEN_FILE=/a\n"+line)); !slices.Equal(got, Errors{want}) {
@@ -41,13 +42,23 @@ func TestANameInAnEnvFileThatIsNoSettingIsAMistake(t *testing.T) {
 	}
 }
 
-func TestANameInTheEnvironmentThatIsAllButASettingsIsAMistake(t *testing.T) {
+func TestTheSettingIsNamedThatWasMeant(t *testing.T) {
 	for name, meant := range map[string]string{
-		"PRICE_TOKN_ID": "PRICE_TOKEN_ID", "PRICE_TOEKN_ID": "PRICE_TOKEN_ID", "TELEGRAM_BOT_TOKE": "TELEGRAM_BOT_TOKEN",
-		"TELEGRAM_BOTTOKEN_FILE": "TELEGRAM_BOT_TOKEN_FILE", "SUPPLY_URI": "SUPPLY_URL",
+		"TELEGRAM_TOKEN": "TELEGRAM_BOT_TOKEN", "DISCORD_TOKEN": "DISCORD_BOT_TOKEN", "PARTNER_KEY": "PARTNER_SECRET_KEY", // a word is missing
+		"PRICE_KEY": "PRICE_API_KEY", "RPC_URL": "EVM_RPC_URL", "LOGLEVEL": "LOG_LEVEL",
+		"OPERATOR": "OPERATORS", "PRICE_TOKENS_ID": "PRICE_TOKEN_ID", "LOGS_LEVEL": "LOG_LEVEL", // plural
+		"PRICE_TOEKN_ID": "PRICE_TOKEN_ID", "TELEGARM_BOT_TOKN": "TELEGRAM_BOT_TOKEN", "SUPLY_URI": "SUPPLY_URL", // slips
+	} {
+		if got := unknown(t, write(t, name+"=x")); len(got) != 1 || !strings.Contains(got[0], "did you mean "+meant+"? ") {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	for name, meant := range map[string]string{
+		"PRICE_TOKN_ID": "PRICE_TOKEN_ID", "PRICE_TOEKN_ID": "PRICE_TOKEN_ID", "SUPPLY_URI": "SUPPLY_URL",
+		"TELEGRAM_BOTTOKEN_FILE": "TELEGRAM_BOT_TOKEN_FILE",
 	} {
 		if got := unknown(t, "", name+"=x", "PATH=/bin"); len(got) != 1 || !strings.Contains(got[0], "did you mean "+meant+"? ") {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s in the environment: %v", name, got)
 		}
 	}
 }

@@ -37,15 +37,6 @@ func Hidden(read func(string) (string, error)) func(string) (secret.Value, error
 	}
 }
 
-// Text accepts one line without characters that look like others or like nothing: such
-// a value was copied from a page, and the service would not know it.
-func Text(value string) (string, error) {
-	if suspicious(value) != "" || strings.ContainsFunc(value, unicode.IsControl) {
-		return "", errors.New("must be one line of text as it is typed on a keyboard")
-	}
-	return value, nil
-}
-
 // Matching accepts text that matches the regular expression form as a whole. The
 // description says after "must be" what form means.
 func Matching(form, description string) func(string) (string, error) {
@@ -58,8 +49,19 @@ func Matching(form, description string) func(string) (string, error) {
 	}
 }
 
+// Text accepts one line without characters that look like nothing: such a value was
+// copied from a page, and the service would not know it.
+var Text = Matching(`[\pL\pM\pN\pP\pS ]+`, "one line of visible characters")
+
 // Visible accepts what may be in an HTTP header.
-var Visible = Matching(`[!-~]+`, "visible ASCII characters without white space")
+func Visible(value string) (string, error) {
+	for i, r := range []rune(value) {
+		if r <= ' ' || r > '~' {
+			return "", fmt.Errorf("must be visible ASCII characters without white space; character %d is %U", i+1, r)
+		}
+	}
+	return value, nil
+}
 
 // NumericID accepts an ID of Discord or Telegram.
 var NumericID = Matching(`[1-9][0-9]{0,19}`, "a numeric ID")
@@ -77,6 +79,19 @@ func OneOf[T any](names []string, values []T) func(string) (T, error) {
 
 // OnOff reads on as true and off as false.
 var OnOff = OneOf([]string{"on", Off}, []bool{true, false})
+
+// OrOff also takes Off, as the zero value.
+func OrOff[T any](read func(string) (T, error)) func(string) (T, error) {
+	return func(value string) (v T, err error) {
+		if value == Off {
+			return v, nil
+		}
+		if v, err = read(value); err != nil {
+			err = fmt.Errorf("%w, or must be off", err)
+		}
+		return v, err
+	}
+}
 
 // IntBetween reads a whole number from min to max.
 func IntBetween(min, max int) func(string) (int, error) {
@@ -109,9 +124,11 @@ func durationFrom(min time.Duration) func(string) (time.Duration, error) {
 
 // URL reads an absolute URL that has one of the schemes.
 func URL(value string, schemes ...string) (*url.URL, error) {
+	if _, err := Visible(value); err != nil {
+		return nil, err
+	}
 	u, err := url.Parse(value)
-	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Hostname() == "" ||
-		strings.ContainsFunc(value, unicode.IsSpace) || suspicious(value) != "" {
+	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Hostname() == "" {
 		return nil, fmt.Errorf("must be a URL with %s:// and a host", strings.Join(schemes, ":// or "))
 	}
 	if port := u.Port(); port != "" && !ValidPort(port) {
@@ -137,6 +154,20 @@ func BaseURL(value string) (string, error) {
 		return "", errors.New("must have no user, query or fragment, since paths are appended to it")
 	}
 	return strings.TrimRight(value, "/"), nil
+}
+
+// BaseURLWithout is BaseURL for an address to which paths are appended: with one
+// of them in it already, it would be doubled.
+func BaseURLWithout(paths ...string) func(string) (string, error) {
+	return func(value string) (string, error) {
+		base, err := BaseURL(value)
+		for _, path := range paths {
+			if strings.Contains(base, path) {
+				return "", fmt.Errorf("must be without %s, which is appended", path)
+			}
+		}
+		return base, err
+	}
 }
 
 // SplitList splits a list at commas and white space.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"syscall"
 	"unicode"
 	"unicode/utf8"
 )
@@ -54,24 +55,12 @@ func trim(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) })
 }
 
-// suspicious points out the first character of text that looks like another or like
-// nothing (a typographic quote, dash or space, an invisible one), as in text copied from
-// a page; empty if there is none.
-func suspicious(text string) string {
-	for i, r := range []rune(text) {
-		if r > unicode.MaxASCII && unicode.In(r, unicode.Cf, unicode.Z, unicode.Pi, unicode.Pf, unicode.Pd) {
-			return fmt.Sprintf("; the value has an unusual or invisible character (%U) at position %d", r, i+1)
-		}
-	}
-	return ""
-}
-
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // parse reads lines of KEY=value, which may begin with "export ". Blank lines and lines
 // that begin with # are skipped. A key may have one value beside empty ones.
-func (g Given) parse(content string) error {
-	var wrong []error
+func (g Given) parse(content string) (wrong Errors) {
+	report := func(format string, args ...any) { wrong = append(wrong, "--env-file: "+fmt.Sprintf(format, args...)) }
 	for i, line := range strings.Split(content, "\n") {
 		line = trim(line)
 		if line == "" || line[0] == '#' {
@@ -84,14 +73,14 @@ func (g Given) parse(content string) error {
 		earlier := g[name]
 		switch {
 		case !found || !variableName.MatchString(name):
-			wrong = append(wrong, fmt.Errorf("line %d is not of the form KEY=value; for example LOG_LEVEL=info", v.line))
+			report("line %d is not of the form KEY=value; for example LOG_LEVEL=info", v.line)
 		case earlier.isSet() && v.text != earlier.text:
-			wrong = append(wrong, fmt.Errorf("line %d gives %s another value than line %d; keep one of them", v.line, shown(name), earlier.line))
+			report("line %d gives %s another value than line %d; keep one of them", v.line, shown(name), earlier.line)
 		case !earlier.isSet():
 			g[name] = v
 		}
 	}
-	return Join(wrong)
+	return wrong
 }
 
 // ReadFile reads a UTF-8 file of at most limit bytes, without the byte order mark that
@@ -115,14 +104,11 @@ func ReadFile(path string, limit int64) (string, error) {
 	return strings.TrimPrefix(string(content), "\ufeff"), nil
 }
 
-// WithoutPath removes the path from an error of package os. A secret may have been
-// given in its place.
+// WithoutPath returns the operating system's part of an error of package os, without
+// the path: a secret may have been given in its place.
 func WithoutPath(err error) error {
-	if path, ok := errors.AsType[*os.PathError](err); ok {
-		return path.Err
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return errno
 	}
-	if link, ok := errors.AsType[*os.LinkError](err); ok {
-		return link.Err
-	}
-	return err
+	return errors.New("it failed")
 }

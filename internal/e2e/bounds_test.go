@@ -40,7 +40,7 @@ func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 					t.Fatalf("answered with %+v", got)
 				}
 			}
-			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", bot.PID()))
+			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", bot.Process.Pid))
 			if err != nil {
 				t.Fatal(err)
 			}

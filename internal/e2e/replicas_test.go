@@ -35,7 +35,7 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 	})
 	b := &balancer{taken: map[*e2etest.Process]map[string]bool{}}
 	start := func() *e2etest.Process {
-		p := e2etest.StartProcess(t, program, settings...)
+		p := e2etest.ServeProcess(t, program, settings...)
 		b.add(p)
 		return p
 	}
@@ -160,7 +160,7 @@ func (b *balancer) next() []*e2etest.Process {
 
 // drop takes a replica that is not ready out of the turn.
 func (b *balancer) drop(p *e2etest.Process) {
-	resp, err := noKeepAlive.Get(p.URL + "/readyz")
+	resp, err := noKeepAlive.Get(p.URL() + "/readyz")
 	if err == nil {
 		resp.Body.Close()
 		if resp.StatusCode == http.StatusOK {
@@ -212,7 +212,7 @@ func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // hand hands a request to one replica, and notes whether it has taken it.
 func (b *balancer) hand(p *e2etest.Process, r *http.Request, body []byte) (*http.Response, error) {
-	out, err := http.NewRequestWithContext(r.Context(), r.Method, p.URL+r.URL.Path, bytes.NewReader(body))
+	out, err := http.NewRequestWithContext(r.Context(), r.Method, p.URL()+r.URL.Path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -2,63 +2,41 @@ package secret
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 )
 
-const secret = `123:a+b/c d"é&<token>`
-
 func TestStringFindsEverySpelling(t *testing.T) {
+	const secret = `123:a+b/c d"é&<token>`
 	encoded, err := json.Marshal(secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{
-		"raw":                   secret,
-		"in a path":             "https://host/" + url.PathEscape(secret) + "/x",
-		"in a query":            "https://host/?k=" + url.QueryEscape(secret),
-		"in lower-case escapes": strings.ToLower(url.QueryEscape(secret)),
-		"quoted":                fmt.Sprintf("%q", secret),
-		"in JSON":               string(encoded),
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := NewRedactor([]string{"", "short", secret}).String("before " + text + " after")
-			if !strings.Contains(got, Mark) || !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") {
-				t.Errorf("got %s", got)
-			}
-			if strings.Contains(got, "token") || strings.Contains(got, "a+b") {
-				t.Errorf("the secret is left: %s", got)
-			}
-		})
+	r := NewRedactor([]string{"", "short", secret})
+	for _, text := range []string{secret, url.PathEscape(secret), url.QueryEscape(secret), strconv.Quote(secret), string(encoded)} {
+		if got := strings.Trim(r.String("before "+text+" after"), `"`); strings.Replace(got, `"`+Mark+`"`, Mark, 1) != "before "+Mark+" after" {
+			t.Errorf("%s became %s", text, got)
+		}
 	}
 }
 
 func TestStringLeavesTheRest(t *testing.T) {
 	r := NewRedactor([]string{"", "short", "longer-secret", "longer-secret-still"})
+	const discord, quoted = "https://discord.com/api/v9/interactions/123/", "u=https%3A%2F%2Fdiscord.com%2Fapi%2Fwebhooks%2F45%2F"
 	for text, want := range map[string]string{
-		"a short message":                 "a short message",
-		"longer-secret-still here":        Mark + " here",
-		"x longer-secret":                 "x " + Mark,
-		"/webhooks/12/":                   "/webhooks/12/",
-		"see /interactions and /webhooks": "see /interactions and /webhooks",
+		"a short message":                          "a short message",
+		"longer-secret-still here":                 Mark + " here",
+		"x longer-secret":                          "x " + Mark,
+		"/webhooks/12/":                            "/webhooks/12/",
+		"see /interactions and /webhooks":          "see /interactions and /webhooks",
+		discord + "aW50ZXJhY3Rpb24_x-y.z/callback": discord + Mark + "/callback",
+		`"/webhooks/45/aW50ZXI/messages/@x": EOF`:  `"/webhooks/45/` + Mark + `/messages/@x": EOF`,
+		quoted + "aW50ZXI%2Fmessages":              quoted + Mark + "%2Fmessages",
 	} {
 		if got := r.String(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
-		}
-	}
-}
-
-func TestStringHidesInteractionTokens(t *testing.T) {
-	r := NewRedactor(nil)
-	for text, want := range map[string]string{
-		"https://discord.com/api/v9/interactions/123/aW50ZXJhY3Rpb24_x-y.z/callback":     "https://discord.com/api/v9/interactions/123/" + Mark + "/callback",
-		`Patch "https://discord.com/api/v9/webhooks/45/aW50ZXI/messages/@original": EOF`: `Patch "https://discord.com/api/v9/webhooks/45/` + Mark + `/messages/@original": EOF`,
-		"u=https%3A%2F%2Fdiscord.com%2Fapi%2Fwebhooks%2F45%2FaW50ZXI%2Fmessages":         "u=https%3A%2F%2Fdiscord.com%2Fapi%2Fwebhooks%2F45%2F" + Mark + "%2Fmessages",
-	} {
-		if got := r.String(text); got != want {
-			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }
@@ -73,10 +51,7 @@ func FuzzString(f *testing.F) {
 		}
 		r := NewRedactor([]string{secret})
 		for _, spelling := range spellings(secret) {
-			if got := r.String(before + spelling + after); !strings.Contains(got, Mark) {
-				t.Errorf("%q is not found", spelling)
-			}
-			if got := r.String(spelling); got != Mark {
+			if got := r.String(before + spelling + after); !strings.Contains(got, Mark) || r.String(spelling) != Mark {
 				t.Errorf("%q becomes %q", spelling, got)
 			}
 		}

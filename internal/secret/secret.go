@@ -45,9 +45,6 @@ func (v Value) Reveal() string {
 // IsSet reports whether the string is not empty.
 func (v Value) IsSet() bool { return v.Reveal() != "" }
 
-// String returns Mark.
-func (v Value) String() string { return Mark }
-
 // Format implements fmt.Formatter with Mark for every verb.
 func (v Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Mark) }
 
@@ -157,20 +154,14 @@ func (r *Redactor) logged(s string) string {
 	return strings.ToValidUTF8(s[:maxLogged], "") + "…"
 }
 
-var upperEscape = regexp.MustCompile(`%[0-9A-F]{2}`)
-
 // spellings returns how secret may be written in a text: as it is, in a URL, and in
 // quotes as Go and JSON write them.
 func spellings(secret string) []string {
 	quoted := strconv.Quote(secret)
 	encoded, _ := json.Marshal(secret) // a string always can be
-	path, query := url.PathEscape(secret), url.QueryEscape(secret)
-	all := []string{
-		secret, quoted[1 : len(quoted)-1], string(encoded[1 : len(encoded)-1]), path, query,
-		upperEscape.ReplaceAllStringFunc(path, strings.ToLower), upperEscape.ReplaceAllStringFunc(query, strings.ToLower),
+	return []string{
+		secret, url.PathEscape(secret), url.QueryEscape(secret), quoted[1 : len(quoted)-1], string(encoded[1 : len(encoded)-1]),
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // PanicError words a value that recover returned, with the stack, for a log. A value

@@ -8,11 +8,8 @@ package transport
 
 import (
 	"cmp"
-	"compress/flate"
-	"compress/gzip"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
 	"net"
@@ -29,7 +26,7 @@ type Options struct {
 	// Timeout bounds one call, from its start to the end of its body. 0 is an hour:
 	// the call's context bounds it.
 	Timeout time.Duration
-	// MaxBody bounds a response's body, in bytes after decompression.
+	// MaxBody bounds a response's body, in bytes.
 	MaxBody int64
 	// MaxConns bounds the connections to one host; as many are kept idle.
 	MaxConns int
@@ -64,6 +61,7 @@ func New(o Options) *http.Client {
 	base.MaxConnsPerHost = o.MaxConns
 	base.MaxResponseHeaderBytes = maxHeader
 	base.TLSHandshakeTimeout = tlsTimeout
+	base.DisableCompression = true // the answers are small, and a small bomb stays small
 	base.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout}
 	dial := base.DialContext
 	base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -141,8 +139,6 @@ var (
 	// ErrRedirect is the error of a call that was answered with a redirect.
 	// Following one would send credentials elsewhere.
 	ErrRedirect = errors.New("answered with a redirect, which is not followed")
-	// ErrCorrupt is the error of reading a body whose compression is broken.
-	ErrCorrupt = errors.New("the response's compression is broken")
 )
 
 // Error is a call that got no response, or only a part of one. It unwraps to
@@ -194,16 +190,10 @@ func sanitized(ctx context.Context, err error) error {
 	}
 	var op *net.OpError
 	var timeout net.Error
-	var invalid x509.CertificateInvalidError
 	switch {
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return errors.New("its TLS certificate has expired or is not valid yet: check it and this machine's clock")
-	case is[x509.HostnameError](err):
-		return errors.New("its TLS certificate is for another host name")
-	case is[x509.UnknownAuthorityError](err):
-		return errors.New("its TLS certificate is not signed by an authority that this machine trusts")
 	case is[*tls.CertificateVerificationError](err):
-		return errors.New("its TLS certificate is not acceptable")
+		return errors.New("its TLS certificate has expired, is for another host name, " +
+			"or is not signed by an authority that this machine trusts; perhaps this machine's clock is wrong")
 	case is[tls.RecordHeaderError](err):
 		return errors.New("it does not speak TLS there: perhaps the address should begin with http")
 	case errors.As(err, &op):
@@ -214,8 +204,6 @@ func sanitized(ctx context.Context, err error) error {
 		return io.ErrUnexpectedEOF
 	case errors.Is(err, io.EOF):
 		return errors.New("the connection was closed before a response")
-	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), is[flate.CorruptInputError](err):
-		return ErrCorrupt
 	}
 	return errors.New("the connection failed or the response was not HTTP")
 }

@@ -108,7 +108,7 @@ func TTLs(d time.Duration) []string {
 // test ends.
 func New(t T, settings []string, log *slog.Logger) *app.Bot {
 	t.Helper()
-	cfg, err := app.Load(settings, "")
+	cfg, err := app.Load(settings, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func ServeBare(t testing.TB, settings []string, log *slog.Logger) *Bot {
 
 func serve(t testing.TB, settings []string, logger func(*app.Config) *slog.Logger) *Bot {
 	t.Helper()
-	cfg, err := app.LoadToServe(append(slices.Clone(settings), "HTTP_ADDR=127.0.0.1:0"), "")
+	cfg, err := app.Load(append(slices.Clone(settings), "HTTP_ADDR=127.0.0.1:0"), "", true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"herald/internal/chat"
+	"herald/internal/secret/logtest"
 )
 
 // BuildBot has the program in dir, and returns its path. It builds it once.
@@ -29,87 +33,112 @@ func BuildBot(t testing.TB, dir string) string {
 
 var building sync.Mutex
 
-// Process is the built bot, serving in a process of its own.
+// Process is the bot in a process of its own.
 type Process struct {
-	// URL is the one of its HTTP server, on a port that it chose.
-	URL string
+	*exec.Cmd
+	// Out is its standard output and Log its standard error, so far.
+	Out, Log logtest.Buffer
 
-	log    string // the file that it logs to
 	t      testing.TB
-	cmd    *exec.Cmd
 	exited chan struct{}
 }
 
-var listens = regexp.MustCompile(`msg="http server listens" addr=(\S+)\n`)
-
-// StartProcess runs the program with nothing but these settings until the test
-// ends, and waits until it is ready. It logs at level info.
-func StartProcess(t testing.TB, binary string, settings ...string) *Process {
+// StartProcess runs cmd until the test ends, with its output in Out and Log unless cmd
+// says otherwise.
+func StartProcess(t testing.TB, cmd *exec.Cmd) *Process {
 	t.Helper()
-	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
+	p := &Process{Cmd: cmd, t: t, exited: make(chan struct{})}
+	if cmd.Stdout == nil {
+		cmd.Stdout = &p.Out
 	}
-	defer log.Close()
-	p := &Process{log: log.Name(), t: t, cmd: exec.Command(binary, "run"), exited: make(chan struct{})}
-	p.cmd.Env = append(slices.Clone(settings), "HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=info")
-	p.cmd.Stderr = log
-	if err := p.cmd.Start(); err != nil {
+	cmd.Stderr = &p.Log
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
-		_ = p.cmd.Wait() // its state tells
+		_ = cmd.Wait() // its state tells
 		close(p.exited)
 	}()
 	t.Cleanup(func() {
 		p.Kill()
 		if t.Failed() {
-			t.Logf("log of process %d:\n%.2000s", p.PID(), p.Log())
+			t.Logf("log of process %d:\n%.2000s", cmd.Process.Pid, p.Log.String())
 		}
-	})
-	Eventually(t, "the process is ready", func() bool {
-		select {
-		case <-p.exited:
-			t.Fatalf("it ended before it was ready:\n%s", p.Log())
-		default:
-		}
-		if line := listens.FindStringSubmatch(p.Log()); line != nil {
-			p.URL = "http://" + line[1]
-		}
-		status, _ := get(p.URL + "/readyz")
-		return status == http.StatusOK
 	})
 	return p
 }
 
-// Log is what the process has logged so far.
-func (p *Process) Log() string {
-	text, err := os.ReadFile(p.log)
-	if err != nil {
-		return err.Error()
+// ServeProcess runs the program with nothing but these settings until the test ends,
+// and waits until it is ready. It logs at level info.
+func ServeProcess(t testing.TB, program string, settings ...string) *Process {
+	t.Helper()
+	cmd := exec.Command(program, "run")
+	cmd.Env = append(slices.Clone(settings), "HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=info")
+	p := StartProcess(t, cmd)
+	p.AwaitReady()
+	return p
+}
+
+var listens = regexp.MustCompile(`msg="http server listens" addr=(\S+)\n`)
+
+// URL is where its HTTP server is, on a port that it chose; empty while nothing listens.
+func (p *Process) URL() string {
+	if line := listens.FindStringSubmatch(p.Log.String()); line != nil {
+		return "http://" + line[1]
 	}
-	return string(text)
+	return ""
 }
 
-// PID is the ID of the process.
-func (p *Process) PID() int { return p.cmd.Process.Pid }
-
-// Kill ends the process as a machine that fails does, and returns once it is
-// gone.
-func (p *Process) Kill() {
-	_ = p.cmd.Process.Kill() // it may be gone
-	<-p.exited
+// Readyz returns the status of /readyz, 0 while nothing listens.
+func (p *Process) Readyz() int {
+	status, _ := get(p.URL() + "/readyz")
+	return status
 }
 
-// Leave tells the process to leave, and waits until it has. The test fails
-// unless that is in good order.
+// AwaitReady waits until every platform is connected.
+func (p *Process) AwaitReady() {
+	p.t.Helper()
+	Eventually(p.t, "the process is ready", func() bool {
+		select {
+		case <-p.exited:
+			p.t.Fatal("it ended before it was ready")
+		default:
+		}
+		return p.Readyz() == http.StatusOK
+	})
+}
+
+// Tell sends the process a signal.
+func (p *Process) Tell(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Leaves waits until the process ends by itself, no longer than a drain may take and
+// some. The test fails unless its exit code is 0.
+func (p *Process) Leaves() {
+	p.t.Helper()
+	select {
+	case <-p.exited:
+	case <-time.After(chat.DrainTime + 3*time.Second):
+		p.t.Fatal("it does not leave")
+	}
+	if code := p.ProcessState.ExitCode(); code != 0 {
+		p.t.Errorf("exit code %d", code)
+	}
+}
+
+// Leave tells the process to leave, and waits until it Leaves.
 func (p *Process) Leave() {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		p.t.Error(err)
-	}
+	p.Tell(syscall.SIGTERM)
+	p.Leaves()
+}
+
+// Kill ends the process as a machine that fails does, and returns once it is gone.
+func (p *Process) Kill() {
+	_ = p.Process.Kill() // it may be gone
 	<-p.exited
-	if state := p.cmd.ProcessState; !state.Success() {
-		p.t.Errorf("it left with %v:\n%s", state, p.Log())
-	}
 }

@@ -82,8 +82,8 @@ func (d *Door) Serve(world *fault.Fakes, settings ...string) *Bot {
 // Start is Serve of the built program in a process of its own.
 func (d *Door) Start(binary string, world *fault.Fakes, settings ...string) *Process {
 	d.t.Helper()
-	p := StartProcess(d.t, binary, append(Settings(world, d.Settings()...), settings...)...)
-	d.Through(p.URL)
+	p := ServeProcess(d.t, binary, append(Settings(world, d.Settings()...), settings...)...)
+	d.Through(p.URL())
 	return p
 }
 

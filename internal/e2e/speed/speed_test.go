@@ -78,8 +78,8 @@ func compare(t *testing.T, way e2etest.Way, programs string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	library := newContender(doors[1], e2etest.StartProcess(t, filepath.Join(programs, "bare"), append(doors[1].Settings(), "ANSWER="+answer)...))
-	doors[1].Through(library.process.URL)
+	library := newContender(doors[1], e2etest.ServeProcess(t, filepath.Join(programs, "bare"), append(doors[1].Settings(), "ANSWER="+answer)...))
+	doors[1].Through(library.process.URL())
 	order := []*contender{herald, library}
 	for _, c := range order {
 		c.turn(t, warmUp, goal.inFlight)
@@ -142,7 +142,7 @@ func (c *contender) turn(t *testing.T, n, inFlight int) (took, cpu time.Duration
 	before := c.cpu(t)
 	took, err := c.load.ask(c.asked, n, inFlight)
 	if err != nil {
-		log := c.process.Log()
+		log := c.process.Log.String()
 		t.Fatalf("%v\n%s", err, log[max(0, len(log)-1000):])
 	}
 	c.asked += n
@@ -155,7 +155,7 @@ const clockTick = 10 * time.Millisecond
 // cpu is the processor time that the bot has taken so far.
 func (c *contender) cpu(t *testing.T) time.Duration {
 	t.Helper()
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.process.PID()))
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.process.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,20 +8,6 @@ import (
 	"herald/internal/platform/discord"
 )
 
-func TestSettingsRefuseOtherForms(t *testing.T) {
-	const canary = configtest.Canary
-	table := new(discord.Settings).Table()
-	configtest.Refuses(t, table, "DISCORD_BOT_TOKEN", "visible", "Bot "+canary, canary+"é")
-	configtest.Refuses(t, table, "DISCORD_APPLICATION_ID", "numeric", canary, "0", "-1", "012")
-	configtest.Refuses(t, table, "DISCORD_API_URL", "without a path", "https://host/"+canary)
-	configtest.Refuses(t, table, "DISCORD_API_URL", "URL", "https://exa"+canary+" mple", canary, "ftp://"+canary, "https://")
-	configtest.Refuses(t, table, "DISCORD_GUILD_ID", "numeric", canary)
-	for _, key := range []string{canary, "ab", strings.Repeat("zz", 32), strings.Repeat("ab", 33)} {
-		mistakes := configtest.Try(table, "DISCORD_BOT_TOKEN=a", "DISCORD_PUBLIC_KEY="+key)
-		configtest.OneMistake(t, table, mistakes, "DISCORD_PUBLIC_KEY", "64 hexadecimal digits")
-	}
-}
-
 // For a key of small order anybody can make a signature. The points are those of
 // https://cr.yp.to/ecdh.html#validate, on the Edwards curve.
 func TestAPublicKeyOfSmallOrderIsRefused(t *testing.T) {

@@ -135,8 +135,7 @@ func CallError(service *core.Service, err error) *core.Error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
 		errors.As(err, &timeout) && timeout.Timeout():
 		failure.Reason = core.SlowAnswer
-	case errors.Is(err, transport.ErrRedirect), errors.Is(err, transport.ErrBodyTooLarge),
-		errors.Is(err, transport.ErrCorrupt):
+	case errors.Is(err, transport.ErrRedirect), errors.Is(err, transport.ErrBodyTooLarge):
 		failure.Reason = core.Malformed
 	}
 	return failure

@@ -168,5 +168,5 @@ func parsePoolList(place string, lines []string) (pools []core.Pool, _ error) {
 	if len(pools) == 0 {
 		return nil, errors.New("names no pool")
 	}
-	return pools, config.Join(wrong)
+	return pools, errors.Join(wrong...)
 }
