@@ -82,7 +82,7 @@ func TestAnInlineResultIsTheAnswerWhileItIsFresh(t *testing.T) {
 			result := got.Results[0]
 			answer := router.Handle(t.Context(), chat.Request{Command: want.command, Args: chat.Typed(strings.Fields(want.arg)...)})
 			m, ok := r.api.Choose(got.QueryID, result.ID, faketelegram.Group(group))
-			if !ok || m.Text != shown(answer, false).Text || !strings.HasPrefix(m.Text, result.Title+"\n") || result.Description == "" {
+			if !ok || m.Text != shown(answer).Text || !strings.HasPrefix(m.Text, result.Title+"\n") || result.Description == "" {
 				t.Errorf("%q has the result %+v, which is sent as %q", query, result, m.Text)
 			}
 			if dataOf(m, "🔄 Refresh") != "" {

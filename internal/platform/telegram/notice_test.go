@@ -9,7 +9,6 @@ import (
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	faketelegram "herald/internal/demo/fake/telegram"
-	"herald/internal/platform/telegram/botapi"
 	"herald/internal/words"
 )
 
@@ -85,17 +84,6 @@ func TestAnInvitationIsDeletedOnceAnAnswerIsOut(t *testing.T) {
 			t.Errorf("the group shows %+v", there)
 		}
 	})
-}
-
-func TestInvitationsAreBounded(t *testing.T) {
-	var i invitations
-	for user := range int64(2*maxInvitations + 1) {
-		i.add(user, botapi.MessageRef{MessageID: user})
-	}
-	n := len(i.of)
-	if m := i.remove(2 * maxInvitations); n > maxInvitations || len(m) != 1 || m[0].MessageID != 2*maxInvitations {
-		t.Errorf("%d are remembered, the last as %+v", n, m)
-	}
 }
 
 // bilingual answers in Russian in private and in Spanish elsewhere.

@@ -11,14 +11,14 @@ import (
 // pending.
 func (o *offsetTracker) check(t *testing.T, when string, want string) {
 	t.Helper()
-	offset, busy := o.offset()
+	offset, busy := o.offset(false)
 	if got := fmt.Sprint(offset, " ", busy); got != want {
 		t.Errorf("%s: %s, want %s", when, got, want)
 	}
 }
 
 func tracking(ids ...int64) *offsetTracker {
-	o := &offsetTracker{}
+	o := newOffsetTracker()
 	for _, id := range ids {
 		o.begin(id)
 	}
@@ -58,10 +58,10 @@ func TestWhatIsStuckIsPassedAndNothingElse(t *testing.T) {
 		o.done(2)
 		o.done(4)
 		o.done(6)
-		o.acknowledgeStuck()
+		o.offset(true)
 		o.check(t, "with nothing in flight for that long", "1 true")
 		time.Sleep(time.Millisecond)
-		o.acknowledgeStuck()
+		o.offset(true)
 		o.check(t, "past 1 and 3", "5 true")
 		o.done(1)
 		if o.begin(1) || o.begin(3) {

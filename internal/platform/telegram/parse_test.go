@@ -133,8 +133,8 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v", name, c.request, want)
 		}
 		where := botapi.Destination{Chat: -100, Thread: tt.thread, ReplyTo: 7, Silent: tt.kind != "private"}
-		if c.origin.Destination != where {
-			t.Errorf("%s: destination %+v, want %+v", name, c.origin.Destination, where)
+		if c.to != where {
+			t.Errorf("%s: destination %+v, want %+v", name, c.to, where)
 		}
 	}
 }
@@ -143,9 +143,9 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 func TestParseRefusesAPressInSomebodyElsesPrivateChat(t *testing.T) {
 	for user, want := range map[int64]bool{5: true, 6: false} {
 		raw := fmt.Sprintf(`{"callback_query":{"id":"1","from":{"id":%d},"data":"1 e 0 price","message":{"chat":{"id":5,"type":"private"}}}}`, user)
-		u, err := decode([]byte(raw))
-		if _, ours := parse(u, testMe, testCommands); err != nil || ours != want {
-			t.Errorf("a press by %d is ours: %v, %v", user, ours, err)
+		u, answerable := setUp(t).adapter.read([]byte(raw))
+		if _, ours := parse(u, testMe, testCommands); !answerable || ours != want {
+			t.Errorf("a press by %d is ours: %v", user, ours)
 		}
 	}
 }
@@ -182,9 +182,10 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"update_id":1,"message":{"message_id":0,"ephemeral_message_id":7,"chat":{"id":-1,"type":"group"},"from":{"id":2},"text":"/price","entities":[{"type":"bot_command","length":6}]}}`))
 	f.Add([]byte(`{"update_id":1,"callback_query":{"id":"1","from":{"id":2},"data":"1 e 0 mylogins 2","message":{"message_id":0,"ephemeral_message_id":8,"date":1,"chat":{"id":-1,"type":"group"}}}}`))
 	f.Add([]byte(`{"update_id":1,"inline_query":{"id":"1","from":{"id":2},"query":"staked 0x52908400098527886E0F7030069857D2E4169EE7","offset":""}}`))
+	a := &Adapter{Config: Config{Count: func(string) {}}}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		u, err := decode(raw)
-		if err != nil {
+		u, answerable := a.read(raw)
+		if !answerable {
 			return
 		}
 		if u.Inline != nil {
@@ -203,7 +204,7 @@ func FuzzParse(f *testing.F) {
 			m = u.Press.Message
 		}
 		asked, _ := testCommands.Find(c.request.Command)
-		ephemeral := c.origin.ephemeral.Arrived()
+		ephemeral := c.ephemeral.Arrived()
 		if c.private != (asked.Visibility == chat.Private || ephemeral) || ephemeral && m.EphemeralID <= 0 {
 			t.Errorf("not as private as its command: %+v", c)
 		}

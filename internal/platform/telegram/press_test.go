@@ -60,7 +60,7 @@ func TestAFailureIsForThePresserAndLeavesTheAnswer(t *testing.T) {
 		"could not be checked": {chat.Reply{Tone: chat.Warning, Title: chat.Say("unchecked.title"), Text: chat.Say("Down.")}, "⚠️ Could not be checked\nDown.", true},
 		"as new":               {refreshed("the same", 1), "Already up to date", false},
 		"a question":           {chat.Reply{Title: chat.Say("Which?"), Ephemeral: true, Ask: &chat.Ask{Command: "staked"}}, "Which?", true},
-		"more than fits":       {toAsker("T", strings.Repeat("x", 190), chat.Say("too long"), chat.Say("fits")), "T\n" + strings.Repeat("x", 190) + "\nfits", true},
+		"more than fits":       {toAsker("T", strings.Repeat("x", 190), chat.Say("too long"), chat.Say("fits")), "T\n" + strings.Repeat("x", 190) + "\n\ntoo l…", true},
 		"an endless line":      {toAsker(strings.Repeat("😀", 300), ""), strings.Repeat("😀", 199) + "…", true},
 	}, func(t *testing.T, tt test) {
 		r := card(t, tt.reply)
@@ -91,10 +91,6 @@ func TestAQuestionAfterAPressInPrivateIsAMessage(t *testing.T) {
 
 func TestAPressOnWhatCannotBeEditedIsAnsweredBelowIt(t *testing.T) {
 	inBubble(t, map[string]func(*rig, faketelegram.Sent) (replyTo int64){
-		"too old to be shown": func(r *rig, m faketelegram.Sent) int64 {
-			r.api.PressOld(ann, chatOf(m), m.ID, dataOf(m, "Refresh"))
-			return m.ID
-		},
 		"deleted": func(r *rig, m faketelegram.Sent) int64 {
 			r.api.Delete(m.Chat, m.ID)
 			r.api.Press(ann, chatOf(m), m.ID, dataOf(m, "Refresh"))

@@ -58,7 +58,7 @@ func TestWebhookTurnsAway(t *testing.T) {
 				t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 			}
 		}
-		if r.events.of("webhook_unauthorized") != 3 || r.events.of("update_undecodable") != 2 || r.events.of("update_too_large") != 1 {
+		if r.events.of("webhook_unauthorized") != 3 || r.events.of("update_undecodable") != 3 {
 			t.Errorf("events %v", r.events.n)
 		}
 		if err := stop(); err != nil {
