@@ -135,32 +135,26 @@ func parsePress(q *callbackQuery) (c command, ours bool) {
 // letter that is typed, so an argument counts only once it is as long as its
 // example.
 func parseInline(query string, commands chat.Commands) (found []chat.Request) {
-	written := strings.Fields(query)
+	written, name := strings.Fields(query), ""
+	if len(written) > 0 {
+		name = strings.ToLower(strings.TrimPrefix(written[0], "/"))
+	}
 	for _, c := range commands {
+		args := written
+		if name == c.Name {
+			args = written[1:]
+		}
 		for _, f := range c.Forms {
-			if args, meant := inlineArgs(c, f, written); meant {
+			switch {
+			case !f.Inline:
+			case len(f.Params) == 0 && len(written) < 2 && strings.HasPrefix(c.Name, name):
+				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed()})
+			case len(f.Params) > 0 && len(args) == 1 && len(args[0]) == len(f.Params[0].Example):
 				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed(args...)})
 			}
 		}
 	}
 	return found
-}
-
-// inlineArgs are the arguments of one form, if the words mean it.
-func inlineArgs(c chat.Command, f chat.Form, written []string) (args []string, meant bool) {
-	name := ""
-	if len(written) > 0 {
-		name = strings.ToLower(strings.TrimPrefix(written[0], "/"))
-	}
-	switch {
-	case !f.Inline:
-		return nil, false
-	case len(f.Params) == 0:
-		return nil, len(written) < 2 && strings.HasPrefix(c.Name, name)
-	case name == c.Name:
-		written = written[1:]
-	}
-	return written, len(written) == 1 && len(written[0]) == len(f.Params[0].Example)
 }
 
 // followLink reads what stands after /start: the payload of a deep link, which

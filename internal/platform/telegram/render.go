@@ -218,14 +218,12 @@ func (p *page) write(s string) {
 	p.units += units(s)
 }
 
-// fewer drops entities until Telegram takes them, the last ones first. Code stays, so
-// that nothing untrusted becomes a link: when only code is left, the last entity is
-// extended over the ones that do not fit.
+// fewer drops entities until Telegram takes them. Code stays, so that nothing untrusted
+// becomes a link: where only code is left, the last entity is extended over the ones
+// that do not fit.
 func fewer(entities []botapi.Entity) []botapi.Entity {
-	for i := len(entities) - 1; i >= 0 && len(entities) > maxEntities; i-- {
-		if entities[i].Type != botapi.Code {
-			entities = slices.Delete(entities, i, i+1)
-		}
+	if len(entities) > maxEntities {
+		entities = slices.DeleteFunc(entities, func(e botapi.Entity) bool { return e.Type != botapi.Code })
 	}
 	if len(entities) > maxEntities {
 		end, last := entities[len(entities)-1], &entities[maxEntities-1]

@@ -404,10 +404,8 @@ func (t task) tell(r chat.Reply, alert bool) {
 // answerQuery makes the call that answers an inline query or a press, and counts
 // the event unanswered if that fails.
 func (s *session) answerQuery(arrived time.Time, unanswered string, call func(context.Context) error, contents ...*botapi.Content) {
-	err := s.out.Answer(s.tasks.Sends, arrived.Add(queryLasts), call, contents...)
-	if err != nil {
+	if s.out.Answer(s.tasks.Sends, arrived.Add(queryLasts), call, contents...) != nil {
 		s.Count(unanswered)
-		s.Log.LogAttrs(s.tasks.Sends, slog.LevelDebug, "telegram: a query was not answered", slog.Any("err", err))
 	}
 }
 
