@@ -57,8 +57,7 @@ func TestAPointerIsDeletedOnceItWasRead(t *testing.T) {
 // invites: by the link, or whatever they ask in private or in the group.
 func TestAnInvitationIsDeletedOnceAnAnswerIsOut(t *testing.T) {
 	inBubble(t, map[string]func(*rig){
-		"by the link": func(r *rig) { r.api.Push(inPrivate(ann, "/start mylogins")) },
-		"in private":  func(r *rig) { r.api.Push(inPrivate(ann, "/price")) },
+		"in private": func(r *rig) { r.api.Push(inPrivate(ann, "/price")) },
 		"in the group": func(r *rig) {
 			r.api.Start(ann)
 			r.api.Push(inGroup(ann, "/mylogins"))

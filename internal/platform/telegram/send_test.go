@@ -22,7 +22,7 @@ func unreachable(*http.Request) (*http.Response, error) {
 // A message that may be out is sent again twice at most, seconds apart; one that
 // certainly is not, for minutes; and one that Telegram refuses is not.
 func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
-	soon, later, hour := faketelegram.TooMany(time.Second), faketelegram.TooMany(2*time.Minute), faketelegram.TooMany(time.Hour)
+	soon, later := faketelegram.TooMany(time.Second), faketelegram.TooMany(2*time.Minute)
 	unknown, page, hang := faketelegram.Status(500), faketelegram.Page(http.StatusOK), faketelegram.Hang()
 	type faults []faketelegram.Fault
 	type test struct {
@@ -34,15 +34,12 @@ func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
 	}
 	inBubble(t, map[string]test{
 		"429 twice":                 {faults{later, later}, 1, 3, 0, 0},
-		"429 for an hour":           {faults{hour}, 0, 1, 0, 1},
 		"429 for too long in all":   {faults{later, later, later}, 0, 3, 0, 1},
 		"500, out":                  {faults{unknown.CarriedOut()}, 2, 2, 1, 0},
 		"500 to the end, out":       {faults{unknown.CarriedOut(), unknown.CarriedOut(), unknown.CarriedOut()}, 3, 3, 3, 1},
 		"a page and no answer":      {faults{page, hang}, 1, 3, 2, 0},
-		"500 beside 429":            {faults{unknown, later, unknown, soon}, 1, 5, 2, 0},
 		"500 to the end beside 429": {faults{unknown, soon, unknown, unknown}, 0, 4, 3, 1},
 		"refused":                   {faults{faketelegram.NoRights()}, 0, 1, 0, 1},
-		"forbidden":                 {faults{faketelegram.Status(403)}, 0, 1, 0, 1},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.api.Fail("sendMessage", tt.faults...)
@@ -124,17 +121,6 @@ func TestAStopLeavesWhatIsNotOutToTheNextProcess(t *testing.T) {
 		r.api.WaitAcknowledged(soon)
 		if m := r.sent(1)[0]; len(r.api.Pending()) != 0 || tt.method == "editMessageText" && m.Text != "newer" {
 			t.Errorf("the message is %+v", m)
-		}
-	})
-}
-
-func TestAnswersFollowAGroupThatMoved(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		r.api.Migrate(-5, -1005)
-		r.run()
-		r.api.Push(writes(faketelegram.Chat{ID: -5, Type: "group"}, ann, "/price"))
-		if got := r.sent(1)[0]; got.Chat != -1005 {
-			t.Errorf("got %+v", got)
 		}
 	})
 }

@@ -234,21 +234,6 @@ func TestAWebhookThatIsTakenAwayIsSetAgain(t *testing.T) {
 	}, byWebhook)
 }
 
-func TestAWebhookIsNotReadyWhileTelegramIsOutOfReach(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		r.carry("getWebhookInfo", 5*time.Minute, unreachable)
-		r.run()
-		time.Sleep(watchEvery + time.Second)
-		if r.adapter.Ready() {
-			t.Error("it is ready though Telegram was not reached for a minute")
-		}
-		time.Sleep(6 * time.Minute)
-		if !r.adapter.Ready() {
-			t.Error("it is not ready again")
-		}
-	}, byWebhook)
-}
-
 // Telegram hangs up, and the bot is told to stop: the command in flight is answered.
 func TestADeliveryThatTelegramGivesUpIsAnswered(t *testing.T) {
 	simulated(t, func(t *testing.T, r *rig) {
@@ -265,5 +250,20 @@ func TestADeliveryThatTelegramGivesUpIsAnswered(t *testing.T) {
 			t.Error(err)
 		}
 		r.sent(1)
+	}, byWebhook)
+}
+
+func TestAWebhookIsNotReadyWhileTelegramIsOutOfReach(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.carry("getWebhookInfo", 5*time.Minute, unreachable)
+		r.run()
+		time.Sleep(watchEvery + time.Second)
+		if r.adapter.Ready() {
+			t.Error("it is ready though Telegram was not reached for a minute")
+		}
+		time.Sleep(6 * time.Minute)
+		if !r.adapter.Ready() {
+			t.Error("it is not ready again")
+		}
 	}, byWebhook)
 }
