@@ -69,8 +69,6 @@ type task struct {
 	*session
 	command
 	arrived time.Time
-	// language is the language of what everybody in the chat can read.
-	language chat.Language
 	// answerPress ends the wait of who pressed the button, when it is called first.
 	answerPress func(botapi.CallbackAnswer)
 }
@@ -105,31 +103,27 @@ func (s *session) respond(id string, u update) (done bool) {
 		return true
 	}
 	t.request.ID = id
-	t.language = s.tasks.Handler.Language(t.request, false)
 	if s.withoutEphemeral.Load() {
 		t.ephemeral = botapi.EphemeralMessage{}
 		t.request.CanReplyEphemerally = t.press != nil
 	}
-	return s.settle(id, t.answer())
-}
-
-// settle counts what became of an answer, logs one that is not out or may not be,
-// and returns whether its update is done.
-func (s *session) settle(id string, r outbox.Receipt) (done bool) {
-	switch r.Result {
+	receipt := t.answer()
+	switch receipt.Result {
 	case outbox.None:
-		return true
 	case outbox.Delivered:
 		s.Count("answered")
-		return true
+		if t.private || t.request.Direct {
+			t.deleteInvitations()
+		}
 	case outbox.Dropped:
 		s.Count("send_shed")
-		return true
+		t.sendBusy()
+	default:
+		s.Count("answer_failed")
+		s.Log.LogAttrs(s.tasks.Sends, slog.LevelWarn, "telegram: an answer was not delivered",
+			slog.String("id", id), slog.Any("err", receipt.Err))
 	}
-	s.Count("answer_failed")
-	s.Log.LogAttrs(s.tasks.Sends, slog.LevelWarn, "telegram: an answer was not delivered",
-		slog.String("id", id), slog.Any("err", r.Err))
-	return r.Result != outbox.NotSent
+	return receipt.Result != outbox.NotSent
 }
 
 // answer has the command handled, and sends the answer to the chat where it was
@@ -225,7 +219,7 @@ func (t task) sendThere(m outbox.Message, reply chat.Reply) outbox.Receipt {
 			// It may be deleted, or be a picture, which no text can replace.
 		case outbox.Dropped:
 			t.tell(chat.Busy(), true)
-			return receipt
+			return outbox.Receipt{}
 		default:
 			return receipt
 		}
@@ -238,14 +232,7 @@ func (t task) sendThere(m outbox.Message, reply chat.Reply) outbox.Receipt {
 			return render(reply, t.me.Username)
 		}
 	}
-	receipt := t.out.Send(t.tasks.Sends, m)
-	switch {
-	case receipt.Result == outbox.Dropped:
-		t.sendBusy()
-	case receipt.Result == outbox.Delivered && t.request.Direct:
-		t.deleteInvitations()
-	}
-	return receipt
+	return t.out.Send(t.tasks.Sends, m)
 }
 
 // sendPrivately sends an answer to a command that was asked in a group: there, if it
@@ -261,7 +248,6 @@ func (t task) sendPrivately(m outbox.Message, reply chat.Reply) outbox.Receipt {
 			if t.press != nil && t.press.Edit && !reply.Unanswered() {
 				t.courtesy(func(ctx context.Context) error { return t.api.DeleteEphemeral(ctx, t.ephemeral) })
 			}
-			t.deleteInvitations()
 			return receipt
 		}
 		m.Unknown = receipt.Unknown
@@ -269,13 +255,10 @@ func (t task) sendPrivately(m outbox.Message, reply chat.Reply) outbox.Receipt {
 	receipt := t.out.Send(t.tasks.Sends, m)
 	switch receipt.Result {
 	case outbox.Delivered:
-		t.deleteInvitations()
-		return t.notify(answeredPrivately)
+		t.notify(answeredPrivately)
 	case outbox.Unreachable:
 		t.Count("private_unreachable")
 		return t.notify(pressStart)
-	case outbox.Dropped:
-		t.sendBusy()
 	}
 	return receipt
 }
@@ -296,7 +279,7 @@ func (t task) sendEphemeral(content botapi.Content) outbox.Receipt {
 // answer.
 func (t task) sendBusy() {
 	busy := chat.Busy()
-	busy.Language = t.language
+	busy.Language = t.tasks.Handler.Language(t.request, false)
 	m := t.message(render(busy, t.me.Username))
 	m.To.ReplyTo, m.Notice, m.Deadline = 0, "busy", time.Time{}
 	if t.out.Send(t.tasks.Sends, m).Result == outbox.Delivered {
@@ -307,9 +290,8 @@ func (t task) sendBusy() {
 // notify tells of a private command where it was asked, its user alone if that can
 // be; whoever did not see the command is not told that it is answered. The notice
 // goes when it has served: answeredPrivately after a while, pressStart when an
-// answer has reached the user.
+// answer has reached the user. The receipt is none if the notice is out.
 func (t task) notify(n notice) outbox.Receipt {
-	delivered := outbox.Receipt{Result: outbox.Delivered}
 	url := "https://t.me/" + t.me.Username
 	if n == pressStart {
 		payload := "start"
@@ -319,55 +301,47 @@ func (t task) notify(n notice) outbox.Receipt {
 		url = deepLink(t.me.Username, payload)
 	}
 	told := chat.Reply{
-		Language: t.language,
+		Language: t.tasks.Handler.Language(t.request, false),
 		Text:     chat.Say(string(n)),
 		Actions:  []chat.Action{{Label: chat.Say("telegram.open"), URL: url}},
 	}
 	switch {
 	case t.press != nil && n == pressStart:
 		t.answerPress(botapi.CallbackAnswer{URL: url})
-		return delivered
+		return outbox.Receipt{}
 	case t.press != nil:
 		t.tell(told, false)
-		return delivered
+		return outbox.Receipt{}
 	}
-	content := render(told, t.me.Username)
-	if t.ephemeral.Arrived() && (n == answeredPrivately || t.sendEphemeral(content).Result == outbox.Delivered) {
-		return delivered
+	m := t.message(render(told, t.me.Username))
+	if t.ephemeral.Arrived() && (n == answeredPrivately || t.sendEphemeral(m.Content).Result == outbox.Delivered) {
+		return outbox.Receipt{}
 	}
-	m := t.message(content)
 	if n == stayedAnonymous {
 		m.Notice = string(n)
 	}
 	receipt := t.out.Send(t.tasks.Sends, m)
 	there := botapi.MessageRef{Chat: m.To.Chat, MessageID: receipt.ID}
 	switch {
-	case receipt.Result == outbox.Delivered && n == answeredPrivately:
-		t.deleteAfter(pointerLasts, there)
-	case receipt.Result == outbox.Delivered && n == pressStart:
+	case receipt.Result == outbox.Dropped && n == stayedAnonymous:
+		return outbox.Receipt{}
+	case receipt.Result != outbox.Delivered:
+		return receipt
+	case n == answeredPrivately:
+		remove := func(string) {
+			transport.Sleep(t.running, pointerLasts)
+			t.courtesy(func(ctx context.Context) error { return t.api.DeleteMessage(ctx, there) })
+		}
+		if !t.tasks.Go(remove) { // It is draining, so remove does not wait.
+			remove("")
+		}
+	case n == pressStart:
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.invitations = append(t.invitations, invitation{user: t.user, message: there})
 		t.invitations = t.invitations[max(0, len(t.invitations)-maxInvitations):]
-	case receipt.Result == outbox.Dropped && n == pressStart:
-		t.sendBusy()
 	}
-	if n == answeredPrivately {
-		return delivered // The answer is out, whatever becomes of the notice.
-	}
-	return receipt
-}
-
-// deleteAfter deletes a message after a while, or at once at a stop. It does not
-// block before that.
-func (s *session) deleteAfter(d time.Duration, m botapi.MessageRef) {
-	wait := func(string) {
-		transport.Sleep(s.running, d)
-		s.courtesy(func(ctx context.Context) error { return s.api.DeleteMessage(ctx, m) })
-	}
-	if !s.tasks.Go(wait) {
-		wait("")
-	}
+	return outbox.Receipt{}
 }
 
 // deleteInvitations deletes what invited a user to start the bot: an answer has
@@ -427,15 +401,10 @@ func (s *session) respondInline(id string, q *inlineQuery) {
 	answered.Wait()
 
 	answer := botapi.InlineAnswer{ID: q.ID, Cache: hintLasts}
-	var names []string
-	for _, req := range parseInline("", s.tasks.Handler.Commands()) {
-		names = append(names, req.Command)
-	}
-	hint := chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain(strings.Join(names, ", "))})
-	why := words.Say(s.tasks.Handler.Language(chat.Request{}, false), hint)
 	if len(requests) > 0 {
 		answer.Cache = math.MaxInt64
 	}
+	var why string
 	for i, r := range replies {
 		if r.Unanswered() {
 			why, answer.Personal = words.Say(r.Language, r.Title), true
@@ -444,6 +413,14 @@ func (s *session) respondInline(id string, q *inlineQuery) {
 		}
 		answer.Results = append(answer.Results, articles[i])
 		answer.Cache = min(answer.Cache, max(time.Until(r.FreshUntil), 0))
+	}
+	if len(requests) == 0 {
+		var names []string
+		for _, req := range parseInline("", s.tasks.Handler.Commands()) {
+			names = append(names, req.Command)
+		}
+		hint := chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain(strings.Join(names, ", "))})
+		why = words.Say(s.tasks.Handler.Language(chat.Request{}, false), hint)
 	}
 	if len(answer.Results) == 0 {
 		answer.Button = &botapi.InlineButton{Text: why, Start: "inline"}
