@@ -75,8 +75,6 @@ func TestParseBelievesAQuestionOfThisBotAlone(t *testing.T) {
 	}{
 		"a question":                     {us + `,` + link, "", "0x1 b", "staked 0x1 b"},
 		"by somebody else":               {`"from":{"id":5},` + link, "", "0x1", ""},
-		"by another bot":                 {`"from":{"id":98,"is_bot":true},` + link, "", "0x1", ""},
-		"with a link elsewhere":          {us + `,` + strings.Replace(link, `"offset":0`, `"offset":1`, 1), "", "0x1", ""},
 		"with a link that asks nothing":  {us + `,` + strings.Replace(link, "ask-staked", "staked", 1), "", "0x1", ""},
 		"for an unknown command":         {us + `,` + strings.Replace(link, "ask-staked", "ask-moon", 1), "", "0x1", ""},
 		"a forward in reply":             {us + `,` + link, `,"forward_origin":{}`, "0x1", ""},

@@ -87,9 +87,8 @@ func TestACrowdIsAnsweredOnceAcrossAStop(t *testing.T) {
 }
 
 func TestManyWhoAskTheSameAtOnceShareThreeMessages(t *testing.T) {
-	inBubble(t, ways, func(t *testing.T, way func(*Config)) {
+	simulated(t, func(t *testing.T, r *rig) {
 		const askers = 100
-		r := setUp(t, way, paced)
 		r.answer(pictured(t, 100))
 		r.run()
 		start := time.Now()
@@ -104,7 +103,7 @@ func TestManyWhoAskTheSameAtOnceShareThreeMessages(t *testing.T) {
 		if shared := r.events.of("send_shared"); shared != askers-len(sent) {
 			t.Errorf("%d are counted as shared", shared)
 		}
-	})
+	}, paced)
 }
 
 // Only what is the same in one place shares a message: not another argument, not

@@ -51,11 +51,8 @@ func TestParseKnowsWhoseCommandItIs(t *testing.T) {
 		"by a bot":                        {"group", 6, "/price", `{"from":{"id":5,"is_bot":true}}`, ""},
 		"forwarded":                       {"group", 6, "/price", `{"forward_origin":{"type":"of a new kind"}}`, ""},
 		"via another bot":                 {"group", 6, "/price", `{"via_bot":{"id":1}}`, ""},
-		"without an entity":               {"group", 6, "/price", `{"entities":[]}`, ""},
 		"not at the beginning":            {"group", 6, "hi /price", `{"entities":[{"type":"bot_command","offset":3,"length":6}]}`, ""},
 		"a forged length":                 {"group", 600, "/price", "", ""},
-		"a negative length":               {"group", -1, "/price", "", ""},
-		"nobody sent it":                  {"group", 6, "/price", `{"from":null}`, ""},
 	} {
 		c, ours := parse(update{Message: in(t, tt.kind, tt.n, tt.text, tt.members)}, testMe, testCommands)
 		if ours != (tt.want != "") || c.request.Command != tt.want {
@@ -81,7 +78,6 @@ func TestParseFindsArgumentsAndPeople(t *testing.T) {
 	}{
 		"words":                                 {"/exists  a\n b", "", []string{"a", "b"}, "none", ""},
 		"a mention without username":            {"/exists 😀 Ann B x", mentioned(11, 5, `{"id":8,"first_name":"Ann"}`), []string{"😀", "x"}, "8", "Ann"},
-		"a forged mention":                      {"/exists Ann", mentioned(9, 9223372036854775807, `{"id":8}`), []string{"Ann"}, "none", ""},
 		"a reply":                               {"/exists", replying(`"from":{"id":8,"first_name":"Bob"}`), nil, "8", "Bob"},
 		"a reply to us":                         {"/exists", replying(`"from":{"id":99,"is_bot":true,"first_name":"Herald"}`), nil, "none", ""},
 		"a reply to an anonymous administrator": {"/exists", replying(`"from":{"id":1087968824},"sender_chat":{"id":-100}`), nil, "", ""},

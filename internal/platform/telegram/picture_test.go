@@ -107,11 +107,9 @@ func TestAnEditMayTurnATextIntoAPicture(t *testing.T) {
 		messages int
 	}
 	inBubble(t, map[string]test{
-		"text to text":             {text, text, false, 1},
 		"text to picture":          {text, picture, false, 1},
 		"text to picture, refused": {text, picture, true, 2},
 		"picture to text":          {picture, text, false, 2},
-		"picture to picture":       {pictured(t, 100), picture, false, 1},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		first := tt.from

@@ -169,13 +169,12 @@ func TestASpinnerDoesNotTurnUntilASlowEditIsOut(t *testing.T) {
 func TestAForgedButtonGainsNothing(t *testing.T) {
 	const old, private = "⚠️ This button is too old", "private"
 	inBubble(t, map[string]struct{ data, told string }{
-		"logins":             {"1 e 0 mylogins", private},
-		"a wallet's owner":   {"1 n 0 verify " + commandstest.AnnsWallet, private},
-		"a private question": {"1 a 0 verify wallet", private},
-		"a question":         {"1 a 0 staked wallet", "Which wallet?"},
-		"a wrong wallet":     {"1 e 0 staked 0x1", "⚠️ Check the wallet address"},
-		"the future":         {"1 e zzzzzzzz price", "Already up to date"},
-		"noise":              {strings.Repeat("\x00", 64), old},
+		"logins":           {"1 e 0 mylogins", private},
+		"a wallet's owner": {"1 n 0 verify " + commandstest.AnnsWallet, private},
+		"a question":       {"1 a 0 staked wallet", "Which wallet?"},
+		"a wrong wallet":   {"1 e 0 staked 0x1", "⚠️ Check the wallet address"},
+		"the future":       {"1 e zzzzzzzz price", "Already up to date"},
+		"noise":            {strings.Repeat("\x00", 64), old},
 	}, func(t *testing.T, tt struct{ data, told string }) {
 		r, _, router := product(t)
 		r.serve(router)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"herald/internal/chat"
@@ -121,20 +120,6 @@ func TestAStopLeavesWhatIsNotOutToTheNextProcess(t *testing.T) {
 		r.api.WaitAcknowledged(soon)
 		if m := r.sent(1)[0]; len(r.api.Pending()) != 0 || tt.method == "editMessageText" && m.Text != "newer" {
 			t.Errorf("the message is %+v", m)
-		}
-	})
-}
-
-func TestAFailedPrivateAnswerSaysNothingInTheGroup(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := setUp(t)
-		r.handler.Reply = secretReply
-		r.api.Start(ann)
-		r.api.Fail("sendMessage", faketelegram.NoRights())
-		r.run()
-		r.api.Push(inGroup(ann, "/mylogins"))
-		if !r.api.WaitAcknowledged(soon) || len(r.api.Sent()) != 0 {
-			t.Errorf("sent %+v", r.api.Sent())
 		}
 	})
 }

@@ -136,10 +136,8 @@ func TestADeliveryIsAnsweredOnceWhereThatCanBeTold(t *testing.T) {
 		first, second int // the statuses of the deliveries
 	}
 	inBubble(t, map[string]test{
-		"429 for too long":   {faketelegram.TooMany(time.Hour), 0, 503, 503},
-		"502":                {faketelegram.Page(502), 1, 200, 200},
-		"502 once it is out": {faketelegram.Page(502).CarriedOut(), 2, 200, 200},
-		"refused":            {faketelegram.NoRights(), 0, 200, 200},
+		"502":     {faketelegram.Page(502), 1, 200, 200},
+		"refused": {faketelegram.NoRights(), 0, 200, 200},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t, byWebhook)
 		r.run()
