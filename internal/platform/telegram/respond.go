@@ -36,8 +36,8 @@ const (
 	failureLasts = 5 * time.Second
 	// maxInvitations bounds how many invitations are remembered, and deleted some day.
 	maxInvitations = 1000
-	// courtesyTimeout bounds a call that nobody waits for.
-	courtesyTimeout = 2 * time.Second
+	// removeTimeout bounds the deletion of a message.
+	removeTimeout = 2 * time.Second
 )
 
 // Telegram shows a chat action for 5 seconds,
@@ -152,7 +152,7 @@ func (t task) answer() outbox.Receipt {
 		t.tell(reply, false)
 		return outbox.Receipt{}
 	case privately:
-		return t.sendPrivately(m, reply)
+		return t.sendPrivately(m)
 	}
 	return t.sendThere(m, reply)
 }
@@ -181,15 +181,6 @@ func (t task) typing(to botapi.Destination) (stop func()) {
 // message is content as the answer in the chat where the command was asked.
 func (t task) message(content botapi.Content) outbox.Message {
 	return outbox.Message{To: t.to, Content: content, User: t.user, Deadline: t.arrived.Add(t.CommandTimeout)}
-}
-
-// answerKey is what answers have in common that may stand for each other. With tone
-// and title in it, a refusal never stands for an answer.
-type answerKey struct {
-	chat, thread int64
-	text         string
-	tone         chat.Tone
-	title        string // its key
 }
 
 // sendThere sends an answer to the chat where the command was asked, in place of the
@@ -225,7 +216,8 @@ func (t task) sendThere(m outbox.Message, reply chat.Reply) outbox.Receipt {
 		}
 	}
 	if t.Pacing && !t.private {
-		m.Key = answerKey{m.To.Chat, m.To.Thread, t.text, reply.Tone, reply.Title.Key}
+		// With tone and title in it, a refusal never stands for an answer.
+		m.Key = [...]any{m.To.Chat, m.To.Thread, t.text, reply.Tone, reply.Title.Key}
 		m.Shared = func(requests int) botapi.Content {
 			note := chat.SayWith("telegram.shared", chat.Values{"n": chat.Count(requests)})
 			reply.Notes = append(slices.Clip(reply.Notes), note)
@@ -238,19 +230,16 @@ func (t task) sendThere(m outbox.Message, reply chat.Reply) outbox.Receipt {
 // sendPrivately sends an answer to a command that was asked in a group: there, if it
 // arrived as ephemeral, or else to the private chat with its user. A notice says so in
 // the group.
-func (t task) sendPrivately(m outbox.Message, reply chat.Reply) outbox.Receipt {
+func (t task) sendPrivately(m outbox.Message) outbox.Receipt {
 	if t.user == 0 {
 		return t.notify(stayedAnonymous)
 	}
 	if t.ephemeral.Arrived() {
-		receipt := t.sendEphemeral(m.Content)
-		if receipt.Result == outbox.Delivered {
-			if t.press != nil && t.press.Edit && !reply.Unanswered() {
-				t.courtesy(func(ctx context.Context) error { return t.api.DeleteEphemeral(ctx, t.ephemeral) })
-			}
-			return receipt
+		here := t.sendEphemeral(m.Content)
+		if here.Result == outbox.Delivered {
+			return here
 		}
-		m.Unknown = receipt.Unknown
+		m.Unknown = here.Unknown
 	}
 	receipt := t.out.Send(t.tasks.Sends, m)
 	switch receipt.Result {
@@ -328,12 +317,12 @@ func (t task) notify(n notice) outbox.Receipt {
 	case receipt.Result != outbox.Delivered:
 		return receipt
 	case n == answeredPrivately:
-		remove := func(string) {
+		later := func(string) {
 			transport.Sleep(t.running, pointerLasts)
-			t.courtesy(func(ctx context.Context) error { return t.api.DeleteMessage(ctx, there) })
+			t.remove(there)
 		}
-		if !t.tasks.Go(remove) { // It is draining, so remove does not wait.
-			remove("")
+		if !t.tasks.Go(later) { // It is draining, so later is now.
+			later("")
 		}
 	case n == pressStart:
 		t.mu.Lock()
@@ -357,15 +346,15 @@ func (t task) deleteInvitations() {
 	})
 	t.mu.Unlock()
 	for _, m := range theirs {
-		t.courtesy(func(ctx context.Context) error { return t.api.DeleteMessage(ctx, m) })
+		t.remove(m)
 	}
 }
 
-// courtesy makes a call whose failure changes nothing.
-func (s *session) courtesy(call func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(s.tasks.Sends, courtesyTimeout)
+// remove deletes a message, if that can be done soon.
+func (s *session) remove(m botapi.MessageRef) {
+	ctx, cancel := context.WithTimeout(s.tasks.Sends, removeTimeout)
 	defer cancel()
-	_ = call(ctx)
+	_ = s.api.DeleteMessage(ctx, m)
 }
 
 // tell shows a reply to a presser alone and in their language: for a moment, or as an

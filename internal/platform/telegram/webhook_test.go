@@ -126,33 +126,29 @@ func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
 	}, byWebhook)
 }
 
-// Whatever becomes of its sendMessage, an update that is delivered again until it is
-// taken has one answer, and a second one only if nobody could tell whether the first
-// was out.
-func TestADeliveryIsAnsweredOnceWhereThatCanBeTold(t *testing.T) {
-	type test struct {
-		fault         faketelegram.Fault
-		sent          int
-		first, second int // the statuses of the deliveries
-	}
-	inBubble(t, map[string]test{
-		"502":     {faketelegram.Page(502), 1, 200, 200},
-		"refused": {faketelegram.NoRights(), 0, 200, 200},
-	}, func(t *testing.T, tt test) {
-		r := setUp(t, byWebhook)
+// An update whose answer certainly is not out is to be delivered again, and one that
+// Telegram refuses is done.
+func TestADeliveryIsTakenAgainUntilItsAnswerIsOut(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
 		r.run()
-		r.api.Fail("sendMessage", tt.fault)
 		body := r.api.Update(inPrivate(ann, "/price"))
-		for i, want := range []int{tt.first, tt.second, tt.second} {
-			if status := r.deliver(body); status != want {
-				t.Errorf("delivery %d is answered by %d, want %d", i, status, want)
+		r.api.Fail("sendMessage", faketelegram.TooMany(time.Hour))
+		if status := r.deliver(body); status != http.StatusServiceUnavailable {
+			t.Errorf("it is answered by %d", status)
+		}
+		r.api.Fail("sendMessage", faketelegram.NoRights())
+		refused := r.api.Update(inPrivate(ann+1, "/price"))
+		for range 2 {
+			if status := r.deliver(refused); status != http.StatusOK || len(r.api.Sent()) != 0 {
+				t.Errorf("a refused one is answered by %d", status)
 			}
-			r.idle(time.Minute)
 		}
-		if n := len(r.api.Sent()); n != tt.sent {
-			t.Errorf("%d answers, want %d", n, tt.sent)
+		time.Sleep(2 * time.Hour)
+		if status := r.deliver(body); status != http.StatusOK {
+			t.Errorf("delivered again it is answered by %d", status)
 		}
-	})
+		r.sent(1)
+	}, byWebhook)
 }
 
 // Telegram makes 100 deliveries at a time, and one at a time for each chat. A crowd
