@@ -108,7 +108,7 @@ func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
 		r.adapter.inFlight = make(chan struct{}, 1)
 		release := r.block(ann)
 		r.run()
-		go r.give(inPrivate(ann, "/price"))
+		go r.deliver(r.api.Update(inPrivate(ann, "/price")))
 		r.inFlight(1)
 		late := r.api.Update(inPrivate(ann+1, "/price"))
 		if status := r.deliver(late); status != http.StatusServiceUnavailable || r.events.of("webhook_full") != 1 {
