@@ -279,7 +279,7 @@ func (t task) sendBusy() {
 // notify tells of a private command where it was asked, its user alone if that can
 // be; whoever did not see the command is not told that it is answered. The notice
 // goes when it has served: answeredPrivately after a while, pressStart when an
-// answer has reached the user. The receipt is none if the notice is out.
+// answer has reached the user. The receipt is empty if the notice is out.
 func (t task) notify(n notice) outbox.Receipt {
 	url := "https://t.me/" + t.me.Username
 	if n == pressStart {
