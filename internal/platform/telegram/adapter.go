@@ -22,7 +22,7 @@
 // The events that Config.Count is called with:
 //
 //	update_undecodable    an update that is not JSON of the expected form
-//	update_too_large      an update that is too large to be read and is skipped
+//	update_too_large      a polled update that is too large to be read and is skipped
 //	update_repeated       a webhook delivery whose update is answered or in flight
 //	webhook_unauthorized  a webhook call without the secret
 //	webhook_full          a webhook call turned away with 503
@@ -50,6 +50,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -117,12 +118,16 @@ type session struct {
 	me    botapi.User
 	tasks *chat.Tasks
 	out   *outbox.Outbox
+	// offsets knows the polled updates.
+	offsets *offsetTracker
 	// running ends when the drain begins.
 	running context.Context
 	// fail ends the session with an error that no waiting can mend.
 	fail context.CancelCauseFunc
-	// invitations are the messages that asked people to start the bot.
-	invitations invitations
+
+	mu sync.Mutex
+	// invitations are the last messages in groups that asked people to start the bot.
+	invitations []invitation
 }
 
 // New makes an Adapter, and asks Telegram nothing. It fails if the token is not
@@ -162,6 +167,41 @@ func (a *Adapter) Role(ctx context.Context, user chat.User, chatID string) (chat
 	return chat.Member, nil
 }
 
+// Run implements chat.Adapter.
+func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	s := &session{
+		Adapter: a, tasks: chat.NewTasks(ctx, h, a.Log, a.Count), running: ctx, fail: fail, offsets: newOffsetTracker(),
+	}
+	// The number before the colon is the bot's, and no secret.
+	number, _, _ := strings.Cut(a.Token.Reveal(), ":")
+	s.out = outbox.New(outbox.Config{
+		API: a.api, Limiter: a.Limiter, Pacing: a.Pacing, Bot: "telegram " + number, Count: a.Count, Unauthorized: s.unauthorized,
+	})
+
+	// If it fails, ctx has ended, and poll and receive return at once.
+	_ = s.repeat(ctx, func() (err error) { s.me, err = a.api.GetMe(ctx); return err })
+	var profile sync.WaitGroup
+	defer profile.Wait()
+	profile.Go(func() { s.syncProfile(ctx) })
+
+	if a.WebhookURL == "" {
+		s.poll(ctx)
+	} else {
+		s.receive(ctx)
+	}
+	a.ready.Store(false)
+
+	s.out.Drain(time.Now().Add(lastSlot))
+	s.tasks.Drain()
+	if errors.Is(context.Cause(ctx), errToken) {
+		return errToken
+	}
+	s.commit(ctx)
+	return nil
+}
+
 // repeat makes a call until it succeeds, and fails if ctx is done or the token is
 // refused. The first of several failures in a row is logged as a warning.
 func (s *session) repeat(ctx context.Context, call func() error) error {
@@ -195,32 +235,4 @@ func (s *session) connected() {
 	if !s.ready.Swap(true) {
 		s.Connected("@" + s.me.Username)
 	}
-}
-
-// maxInvitations bounds for how many people they are remembered, and for each.
-const maxInvitations = 10_000
-
-// invitations are messages in groups that ask people to start the bot, by user. When
-// there are too many all are forgotten, and stay where they are. The zero value is
-// empty.
-type invitations struct {
-	mu sync.Mutex
-	of map[int64][]botapi.MessageRef
-}
-
-func (i *invitations) add(user int64, m botapi.MessageRef) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.of == nil || len(i.of) >= maxInvitations || len(i.of[user]) >= maxInvitations {
-		i.of = map[int64][]botapi.MessageRef{}
-	}
-	i.of[user] = append(i.of[user], m)
-}
-
-func (i *invitations) remove(user int64) []botapi.MessageRef {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	all := i.of[user]
-	delete(i.of, user)
-	return all
 }

@@ -2,15 +2,11 @@ package telegram
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/go-telegram/bot/models"
-
 	"herald/internal/chat"
 	"herald/internal/config"
-	"herald/internal/platform/telegram/botapi"
 	"herald/internal/words"
 )
 
@@ -24,61 +20,33 @@ const maxReason = 120
 // nothing. What it returns is for an operator, a sentence each.
 func (a *Adapter) Check(ctx context.Context) (details []string, err error) {
 	me, err := a.api.GetMe(ctx)
-	switch {
-	case err != nil:
-		return nil, checkError(err)
-	case me.Username == "":
-		return nil, errors.New("telegram: getMe: the answer names no bot")
+	if err != nil {
+		return nil, fmt.Errorf("telegram: %w", err)
 	}
 	way := "long polling"
 	if a.WebhookURL != "" {
 		way = "webhook"
 	}
 	details = []string{fmt.Sprintf("@%s, by %s", chat.NewUntrusted(me.Username, maxReason), way)}
-	if !me.JoinsGroups {
-		details = append(details, "it cannot be added to groups: send /setjoingroups to @BotFather")
-	}
 	info, err := a.api.GetWebhookInfo(ctx)
 	if err != nil {
-		return details, checkError(err)
+		return details, fmt.Errorf("telegram: %w", err)
 	}
 	switch {
-	case a.WebhookURL != "":
-		details = append(details, a.aboutWebhook(info)...)
-	case info.URL != "":
-		// While one is set nothing can be polled.
+	case a.WebhookURL == "" && info.URL != "":
 		const note = "a webhook is set, to %s, which `bot run` deletes: is another program using this bot?"
 		details = append(details, fmt.Sprintf(note, host(info.URL)))
+	case a.WebhookURL != "" && info.URL == "":
+		details = append(details, "no webhook is set yet: `bot run` sets it")
+	case info.URL != a.WebhookURL:
+		const note = "the webhook is set to another address, at %s: `bot run` replaces it"
+		details = append(details, fmt.Sprintf(note, host(info.URL)))
 	}
-	return details, nil
-}
-
-// checkError is the error of Check. One of a conflict says itself what to do.
-func checkError(err error) error {
-	kind := botapi.ErrorOf(err).Kind
-	err = fmt.Errorf("telegram: %w", err)
-	if kind == botapi.Conflict {
-		return &config.WrongError{Problem: err.Error()}
-	}
-	return err
-}
-
-func (a *Adapter) aboutWebhook(info *models.WebhookInfo) (notes []string) {
-	switch info.URL {
-	case a.WebhookURL:
-	case "":
-		notes = append(notes, "no webhook is set yet: `bot run` sets it")
-	default:
-		notes = append(notes, fmt.Sprintf("the webhook is set to another address, at %s: `bot run` replaces it", host(info.URL)))
-	}
-	if info.PendingUpdateCount > 0 {
-		notes = append(notes, "updates that wait: "+words.Say(chat.English, chat.Count(info.PendingUpdateCount)))
-	}
-	if failed := time.Unix(int64(info.LastErrorDate), 0); time.Since(failed) < recently {
-		notes = append(notes, fmt.Sprintf("a delivery failed %s: %s", words.Say(chat.English, chat.Moment{Time: failed}),
+	if failed := time.Unix(int64(info.LastErrorDate), 0); a.WebhookURL != "" && time.Since(failed) < recently {
+		details = append(details, fmt.Sprintf("a delivery failed %s: %s", words.Say(chat.English, chat.Moment{Time: failed}),
 			chat.NewUntrusted(info.LastErrorMessage, maxReason)))
 	}
-	return notes
+	return details, nil
 }
 
 // host returns the host of a URL, whose path may be a secret.

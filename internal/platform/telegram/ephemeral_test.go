@@ -3,7 +3,6 @@ package telegram
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -35,7 +34,6 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 	type test struct {
 		faults          faults        // of sendMessage
 		takes           time.Duration // the command
-		queued          time.Duration // before the update is polled
 		stranger        bool          // who has not started the bot
 		here, privately int
 		public          notice
@@ -43,17 +41,14 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 	unknown, refused := faketelegram.Page(502), faketelegram.NoRights()
 	out := unknown.CarriedOut()
 	inBubble(t, map[string]test{
-		"at once":                             {here: 1},
-		"too late":                            {takes: 16 * time.Second, privately: 1},
-		"after a restart":                     {queued: 16 * time.Second, privately: 1},
-		"refused":                             {faults: faults{refused}, privately: 1},
-		"certainly not out":                   {faults: faults{faketelegram.TooMany(3 * time.Second)}, here: 1},
-		"out without knowing":                 {faults: faults{out}, here: 2},
-		"perhaps out twice":                   {faults: faults{unknown, unknown}, privately: 1},
-		"out three times":                     {faults: faults{out, out, out}, here: 2, privately: 1},
-		"to a stranger":                       {stranger: true, here: 1},
-		"to a stranger whose answer is late":  {stranger: true, takes: 16 * time.Second, public: pressStart},
-		"to a stranger, the first one denied": {stranger: true, faults: faults{refused}, here: 1},
+		"at once":                            {here: 1},
+		"too late":                           {takes: 16 * time.Second, privately: 1},
+		"refused":                            {faults: faults{refused}, privately: 1},
+		"certainly not out":                  {faults: faults{faketelegram.TooMany(3 * time.Second)}, here: 1},
+		"out without knowing":                {faults: faults{out}, here: 2},
+		"perhaps out twice":                  {faults: faults{unknown, unknown}, privately: 1},
+		"out three times":                    {faults: faults{out, out, out}, here: 2, privately: 1},
+		"to a stranger whose answer is late": {stranger: true, takes: 16 * time.Second, public: pressStart},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t, paced)
 		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
@@ -64,7 +59,6 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 			r.api.Start(ann)
 		}
 		r.api.PushEphemeral(inGroup(ann, "/mylogins"))
-		time.Sleep(tt.queued)
 		r.api.Fail("sendMessage", tt.faults...)
 		r.run()
 		time.Sleep(time.Minute)
@@ -82,24 +76,16 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 	})
 }
 
-// Refusals and questions reach the asker alone, too, whatever they asked.
-func TestWhateverAnEphemeralCommandIsAnsweredWithIsEphemeral(t *testing.T) {
-	inBubble(t, map[string]chat.Reply{
-		"a public answer": {Title: chat.Say("confidential")},
-		"a question":      {Title: chat.Say("confidential"), Ask: &chat.Ask{Command: "exists", Question: chat.Say("Whom?")}},
-	}, func(t *testing.T, reply chat.Reply) {
-		r := setUp(t)
-		r.answer(reply)
-		r.api.Start(ann)
+// A question reaches the asker alone, too, and is one to answer in private: what is
+// written in reply could be read by all.
+func TestAQuestionAfterAnEphemeralCommandLeadsToThePrivateChat(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.answer(chat.Reply{Title: chat.Say("confidential"), Ask: &chat.Ask{Command: "exists", Question: chat.Say("Whom?")}})
 		r.api.PushEphemeral(inGroup(ann, "/price"))
 		r.run()
-		m := r.sent(1)[0]
-		if m.Ephemeral == 0 || !strings.Contains(m.Text, "confidential") || m.Markup.ForceReply {
+		m := r.one()
+		if rows := m.Markup.Rows; m.Ephemeral == 0 || m.Markup.ForceReply || len(rows) != 1 || rows[0][0].URL != deepLink(faketelegram.Username, "exists") {
 			t.Errorf("it was answered by %+v", m)
-		}
-		// What is written in reply could be read by all.
-		if rows := m.Markup.Rows; reply.Ask != nil && (len(rows) != 1 || rows[0][0].URL != deepLink(faketelegram.Username, "exists")) {
-			t.Errorf("the buttons are %+v", rows)
 		}
 		if req := r.handler.Requests()[0]; !req.CanReplyEphemerally || req.Direct {
 			t.Errorf("the request is %+v", req)
@@ -108,45 +94,27 @@ func TestWhateverAnEphemeralCommandIsAnsweredWithIsEphemeral(t *testing.T) {
 	})
 }
 
-// The next page of an ephemeral answer is an ephemeral answer, and the page before
-// it goes, unless it is a refusal that came. If it cannot be sent there, it goes
-// to the private chat.
+// The next page of an ephemeral answer is an ephemeral answer. If it cannot be sent
+// there, it goes to the private chat.
 func TestAPressBelowAnEphemeralAnswerIsAnsweredLikeIt(t *testing.T) {
-	type test struct {
-		refused, limited bool
-		here, privately  int
-		firstDeleted     bool
-		toast            string
-	}
-	inBubble(t, map[string]test{
-		"a page":       {here: 2, firstDeleted: true},
-		"a limit":      {limited: true, here: 2},
-		"no room left": {refused: true, here: 1, privately: 1, toast: said(answeredPrivately)},
-	}, func(t *testing.T, tt test) {
+	inBubble(t, map[string]faketelegram.Fault{"": {}, said(answeredPrivately): faketelegram.NoRights()}, func(t *testing.T, fault faketelegram.Fault) {
 		r := setUp(t)
-		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
-			return chat.Reply{
-				Title: chat.Say("confidential"), Ephemeral: tt.limited && req.Args.Len() > 0,
-				Actions: []chat.Action{{Label: chat.Say("Older"), Command: "mylogins", Args: []string{"2"}, Edit: true}},
-			}
-		}
+		r.answer(chat.Reply{
+			Title: chat.Say("confidential"), Actions: []chat.Action{{Label: chat.Say("Older"), Command: "mylogins", Args: []string{"2"}, Edit: true}},
+		})
 		r.api.Start(ann)
 		r.api.PushEphemeral(inGroup(ann, "/mylogins"))
 		r.run()
-		first := r.sent(1)[0]
-		if tt.refused {
-			r.api.Fail("sendMessage", faketelegram.NoRights())
-		}
-		if r.api.PressEphemeral(faketelegram.Group(group), first.Ephemeral, dataOf(first, "Older")) == "" {
-			t.Fatal("the answer is not ephemeral")
-		}
+		first, refused := r.sent(1)[0], fault != faketelegram.Fault{}
+		r.api.Fail("sendMessage", fault)
+		r.api.PressEphemeral(faketelegram.Group(group), first.Ephemeral, dataOf(first, "Older"))
 		time.Sleep(time.Minute)
 		here, privately, public := readBy(r.api.Sent())
-		if len(here) != tt.here || len(privately) != tt.privately || len(public) != 0 || here[0].Deleted != tt.firstDeleted {
+		if len(here)+len(privately) != 2 || (len(privately) == 1) != refused || len(public) != 0 {
 			t.Errorf("sent %+v", r.api.Sent())
 		}
-		if told := r.told(1)[0]; told.Text != tt.toast {
-			t.Errorf("a toast says %q, want %q", told.Text, tt.toast)
+		if told := r.told(1)[0]; (told.Text == said(answeredPrivately)) != refused {
+			t.Errorf("a toast says %q", told.Text)
 		}
 		r.hides(ann)
 	})

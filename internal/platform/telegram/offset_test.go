@@ -7,67 +7,42 @@ import (
 	"time"
 )
 
-// check fails the test if the offset is another or something else than said is
-// pending.
-func (o *offsetTracker) check(t *testing.T, when string, want string) {
-	t.Helper()
-	offset, busy := o.offset()
-	if got := fmt.Sprint(offset, " ", busy); got != want {
-		t.Errorf("%s: %s, want %s", when, got, want)
-	}
-}
-
-func tracking(ids ...int64) *offsetTracker {
-	o := &offsetTracker{}
-	for _, id := range ids {
-		o.begin(id)
-	}
-	return o
-}
-
-func TestTheOffsetPassesOnlyWhatIsAnswered(t *testing.T) {
-	tracking().check(t, "at first", "0 false")
-	o := tracking(5, 7, 6, 8)
-	o.check(t, "with all in flight", "5 true")
-	for _, step := range []struct {
-		done int64
-		want string
-	}{{6, "5 true"}, {8, "5 true"}, {5, "7 true"}, {7, "9 false"}} {
-		if o.begin(step.done) {
-			t.Errorf("%d is taken twice", step.done)
-		}
-		o.done(step.done)
-		o.check(t, fmt.Sprint("after ", step.done), step.want)
-	}
-	if o.begin(8) {
-		t.Error("an answered update is taken again")
-	}
-	o.forget()
-	if !o.begin(3) {
-		t.Error("an update with a lower number is refused after a new beginning")
-	}
-}
-
-func TestWhatIsStuckIsPassedAndNothingElse(t *testing.T) {
+// Updates are passed in order once they are answered, or if they are stuck at the
+// head; and an empty queue may begin again with lower numbers.
+func TestTheOffsetPassesWhatIsAnsweredOrStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := tracking(1, 2, 3)
-		time.Sleep(stuckAfter)
-		for id := int64(4); id <= 6; id++ {
-			o.begin(id)
+		o := newOffsetTracker()
+		begin := func(ids ...int64) {
+			for _, id := range ids {
+				if !o.begin(id) || o.begin(id) {
+					t.Errorf("%d is not taken once", id)
+				}
+			}
 		}
-		o.done(2)
-		o.done(4)
+		check := func(passStuck bool, want string) {
+			t.Helper()
+			offset, busy := o.offset(passStuck)
+			if got := fmt.Sprint(offset, " ", busy); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		}
+		check(false, "0 false")
+		begin(5, 7, 6)
+		check(true, "5 true")
 		o.done(6)
-		o.acknowledgeStuck()
-		o.check(t, "with nothing in flight for that long", "1 true")
-		time.Sleep(time.Millisecond)
-		o.acknowledgeStuck()
-		o.check(t, "past 1 and 3", "5 true")
-		o.done(1)
-		if o.begin(1) || o.begin(3) {
+		check(false, "5 true")
+		time.Sleep(stuckAfter + time.Millisecond)
+		begin(8)
+		check(false, "5 true")
+		check(true, "8 true")
+		o.done(5)
+		o.done(8)
+		check(false, "9 false")
+		if o.begin(7) {
 			t.Error("an acknowledged update is taken again")
 		}
-		o.done(5)
-		o.check(t, "at the end", "7 false")
+		o.forget()
+		begin(3)
+		check(false, "3 true")
 	})
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -41,58 +39,6 @@ func flood(n int) (all []faketelegram.Message) {
 		all = append(all, inGroup(int64(1+i), fmt.Sprint("/staked ", i)))
 	}
 	return all
-}
-
-// most is the largest number of messages within any span of a length.
-func most(sent []faketelegram.Sent, length time.Duration) (best int) {
-	sent = slices.SortedFunc(slices.Values(sent), func(a, b faketelegram.Sent) int { return a.At.Compare(b.At) })
-	from := 0
-	for i, m := range sent {
-		for m.At.Sub(sent[from].At) >= length {
-			from++
-		}
-		best = max(best, i-from+1)
-	}
-	return best
-}
-
-// keepsRates fails the test where the rate of the group, or of all, is exceeded.
-func keepsRates(t *testing.T, sent []faketelegram.Sent) {
-	t.Helper()
-	there := slices.DeleteFunc(slices.Clone(sent), func(m faketelegram.Sent) bool { return m.Chat != group })
-	if minute, second := most(there, time.Minute), most(sent, time.Second); minute > 20 || second > 30 {
-		t.Errorf("%d messages in a minute in the group, and %d in a second in all", minute, second)
-	}
-}
-
-// One flooded group, many private chats, and a server that refuses now and then:
-// every rate is kept, also by what is repeated. The group is told once that there
-// is no room, and nobody else waits for it.
-func TestAMixedCrowdKeepsEveryRate(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		const each = 60
-		for _, m := range flood(each) {
-			r.api.Push(m)
-		}
-		r.ask(each)
-		for range 20 {
-			r.api.Fail("sendMessage", faketelegram.Fault{}, faketelegram.Fault{}, faketelegram.TooMany(time.Second))
-		}
-		start := time.Now()
-		r.run()
-		sent := r.idle(2 * time.Minute)
-		keepsRates(t, sent)
-		chats := perChat(sent)
-		answers, busy := chats[group]-1, r.events.of("busy_sent")
-		if len(chats) != each+1 || busy != 1 || answers < 10 || answers+r.events.of("send_shed") != each {
-			t.Errorf("%d chats are answered, %d answers in the group, events %v", len(chats), answers, r.events.n)
-		}
-		for _, m := range sent {
-			if m.Chat != group && (chats[m.Chat] != 1 || m.At.Sub(start) > 15*time.Second) {
-				t.Errorf("sent %+v", m)
-			}
-		}
-	}, paced)
 }
 
 // Edits count towards a chat's rate, and where that is used up the presser alone
@@ -140,28 +86,9 @@ func TestACrowdIsAnsweredOnceAcrossAStop(t *testing.T) {
 	}, paced)
 }
 
-// A repetition whose turn comes after the drain is for the next process.
-func TestAStopLeavesARepetitionWithoutATurnToTheNextProcess(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		r.api.Fail("sendMessage", faketelegram.Page(http.StatusBadGateway))
-		update, _ := r.api.Push(inGroup(ann, "/price"))
-		stop := r.run()
-		r.api.WaitCalls("sendMessage", 1, soon)
-		for _, m := range flood(30) { // Their slots are all that there are in a minute.
-			r.api.Push(m)
-		}
-		time.Sleep(3 * time.Second)
-		start := time.Now()
-		if err := stop(); err != nil || time.Since(start) > chat.DrainTime || !slices.Contains(r.api.Pending(), update) {
-			t.Errorf("%v after %v; sent %+v", err, time.Since(start), r.api.Sent())
-		}
-	}, paced)
-}
-
 func TestManyWhoAskTheSameAtOnceShareThreeMessages(t *testing.T) {
-	inBubble(t, ways, func(t *testing.T, way func(*Config)) {
+	simulated(t, func(t *testing.T, r *rig) {
 		const askers = 100
-		r := setUp(t, way, paced)
 		r.answer(pictured(t, 100))
 		r.run()
 		start := time.Now()
@@ -176,15 +103,14 @@ func TestManyWhoAskTheSameAtOnceShareThreeMessages(t *testing.T) {
 		if shared := r.events.of("send_shared"); shared != askers-len(sent) {
 			t.Errorf("%d are counted as shared", shared)
 		}
-	})
+	}, paced)
 }
 
 // Only what is the same in one place shares a message: not another argument, not
 // another topic, no refusal for an answer, and nothing private.
 func TestOnlyTheSameAnswerInTheSamePlaceIsShared(t *testing.T) {
-	inBubble(t, ways, func(t *testing.T, way func(*Config)) {
+	simulated(t, func(t *testing.T, r *rig) {
 		const people = 10
-		r := setUp(t, way, paced)
 		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
 			// The key of a title says what it is, and the tone how it went; the text the rest.
 			reply := chat.Reply{Title: chat.Say(req.Command), Text: chat.Say(fmt.Sprint(req.Args))}
@@ -223,8 +149,7 @@ func TestOnlyTheSameAnswerInTheSamePlaceIsShared(t *testing.T) {
 		if !maps.Equal(got, want) {
 			t.Errorf("answered\n%v, want\n%v", got, want)
 		}
-		keepsRates(t, r.api.Sent())
-	})
+	}, paced)
 }
 
 // The message that goes is the newest answer, as a reply to whoever waited

@@ -10,35 +10,22 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// origin is where a request comes from, and so where its answer goes.
-type origin struct {
-	botapi.Destination // Silent in groups
+// command is what an update asks of this bot, and where its answer goes.
+type command struct {
+	request chat.Request       // without an ID
+	to      botapi.Destination // the chat in which it was asked; Silent in groups
 	// user is who asked; 0 is somebody who speaks as a chat.
 	user int64
 	// ephemeral is the message that can be answered in the group for its user's eyes
 	// alone; zero if everybody saw it.
 	ephemeral botapi.EphemeralMessage
-	// press is the button that was pressed; nil is a message.
-	press *press
-}
-
-// press is a button that was pressed below a message.
-type press struct {
-	chat.Press
-	query   string // its ID
-	message *message
-}
-
-// command is what an update asks of this bot.
-type command struct {
-	request chat.Request // without an ID
-	origin  origin
+	// press is the button that was pressed below the message to reply to; nil is a
+	// message.
+	press *chat.Press
 	// text is the command and its words, the same for all who ask the same.
 	text string
 	// private is set if the answer is for its user alone.
 	private bool
-	// linkable is set if a deep link can repeat the request.
-	linkable bool
 }
 
 // parse finds what a message or a press asks. It returns false for everything that
@@ -52,31 +39,30 @@ func parse(u update, me botapi.User, commands chat.Commands) (c command, ours bo
 		return command{}, false
 	}
 	if u.Press != nil {
-		c, ours = parsePress(u.Press, commands)
+		c, ours = parsePress(u.Press)
 	} else {
 		c, ours = parseMessage(m, me, commands)
 	}
 	if !ours {
 		return command{}, false
 	}
-	c.origin.Destination = botapi.Destination{Chat: m.Chat.ID, ReplyTo: m.ID, Silent: m.Chat.group()}
+	c.to = botapi.Destination{Chat: m.Chat.ID, ReplyTo: m.ID, Silent: m.Chat.group()}
 	if m.InTopic {
 		// Elsewhere message_thread_id is a thread of replies, to which nothing can be
 		// sent.
-		c.origin.Thread = m.Thread
+		c.to.Thread = m.Thread
 	}
-	c.request.From = userOf(c.origin.user)
+	c.request.From = userOf(c.user)
 	c.request.Chat, c.request.ChatTitle = strconv.FormatInt(m.Chat.ID, 10), m.Chat.Title
 	c.request.Direct = m.Chat.private()
 	if m.Chat.group() {
 		c.request.Community = c.request.Chat
-	}
-	if m.Chat.group() && c.origin.user != 0 {
-		c.request.Role = chat.UnknownRole
+		if c.user != 0 {
+			c.request.Role = chat.UnknownRole
+		}
 	}
 	asked, _ := commands.Find(c.request.Command)
-	c.private = asked.Visibility == chat.Private || c.origin.ephemeral.Arrived()
-	c.linkable = asked.Visibility == chat.Private && c.request.Args.Len() == 0 && c.request.Target == nil
+	c.private = asked.Visibility == chat.Private || c.ephemeral.Arrived()
 	return c, true
 }
 
@@ -112,37 +98,36 @@ func parseMessage(m *message, me botapi.User, commands chat.Commands) (c command
 	}
 	switch {
 	case m.SenderChat == nil:
-		c.origin.user, c.request.Locale = m.From.ID, m.From.Language
+		c.user, c.request.Locale = m.From.ID, m.From.Language
 	case m.SenderChat.ID == m.Chat.ID: // an anonymous administrator
 		c.request.Role = chat.Moderator
 	default:
 		c.request.LimitKey = strconv.FormatInt(m.SenderChat.ID, 10)
 	}
 	if m.From != nil {
-		c.origin.ephemeral = botapi.NewEphemeralMessage(m.Chat.ID, m.From.ID, m.EphemeralID, "")
+		c.ephemeral = botapi.NewEphemeralMessage(m.Chat.ID, m.From.ID, m.EphemeralID, "")
 	}
-	c.request.CanReplyEphemerally = c.origin.ephemeral.Arrived()
+	c.request.CanReplyEphemerally = c.ephemeral.Arrived()
 	return c, true
 }
 
 // parsePress reads the state of a button below a message. Anybody can press with any
 // state, but in a private chat only whom it belongs to.
-func parsePress(q *callbackQuery, commands chat.Commands) (c command, ours bool) {
+func parsePress(q *callbackQuery) (c command, ours bool) {
 	state, err := chat.ParseState(q.Data)
 	m := q.Message
 	if err != nil || m.Chat.private() && m.Chat.ID != q.From.ID {
 		return command{}, false
 	}
-	c.request = chat.Request{
-		Command: state.Command, Args: chat.Typed(state.Args...), Locale: q.From.Language, CanReplyEphemerally: true,
-	}
-	c.text = strings.Join(append([]string{state.Command}, state.Args...), " ")
-	c.origin = origin{
+	return command{
+		request: chat.Request{
+			Command: state.Command, Args: chat.Typed(state.Args...), Locale: q.From.Language, CanReplyEphemerally: true,
+		},
 		user:      q.From.ID,
 		ephemeral: botapi.NewEphemeralMessage(m.Chat.ID, q.From.ID, m.EphemeralID, q.ID),
-		press:     &press{Press: state, query: q.ID, message: m},
-	}
-	return c, true
+		press:     &state,
+		text:      strings.Join(append([]string{state.Command}, state.Args...), " "),
+	}, true
 }
 
 // parseInline finds the commands that an inline query means: those inline that
@@ -150,32 +135,26 @@ func parsePress(q *callbackQuery, commands chat.Commands) (c command, ours bool)
 // letter that is typed, so an argument counts only once it is as long as its
 // example.
 func parseInline(query string, commands chat.Commands) (found []chat.Request) {
-	written := strings.Fields(query)
+	written, name := strings.Fields(query), ""
+	if len(written) > 0 {
+		name = strings.ToLower(strings.TrimPrefix(written[0], "/"))
+	}
 	for _, c := range commands {
+		args := written
+		if name == c.Name {
+			args = written[1:]
+		}
 		for _, f := range c.Forms {
-			if args, meant := inlineArgs(c, f, written); meant {
+			switch {
+			case !f.Inline:
+			case len(f.Params) == 0 && len(written) < 2 && strings.HasPrefix(c.Name, name):
+				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed()})
+			case len(f.Params) > 0 && len(args) == 1 && len(args[0]) == len(f.Params[0].Example):
 				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed(args...)})
 			}
 		}
 	}
 	return found
-}
-
-// inlineArgs are the arguments of one form, if the words mean it.
-func inlineArgs(c chat.Command, f chat.Form, written []string) (args []string, meant bool) {
-	name := ""
-	if len(written) > 0 {
-		name = strings.ToLower(strings.TrimPrefix(written[0], "/"))
-	}
-	switch {
-	case !f.Inline:
-		return nil, false
-	case len(f.Params) == 0:
-		return nil, len(written) < 2 && strings.HasPrefix(c.Name, name)
-	case name == c.Name:
-		written = written[1:]
-	}
-	return written, len(written) == 1 && len(written[0]) == len(f.Params[0].Example)
 }
 
 // followLink reads what stands after /start: the payload of a deep link, which

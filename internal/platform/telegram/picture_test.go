@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"herald/internal/chat"
@@ -24,6 +23,33 @@ func pictured(t testing.TB, width int) chat.Reply {
 	return chat.Reply{Title: chat.Say("Price"), Image: &chat.Image{Name: "price.png", PNG: b.Bytes(), Alt: chat.Say("It went up.")}}
 }
 
+func typesOf(entities []faketelegram.Entity) (types []string) {
+	for _, e := range entities {
+		types = append(types, e.Type)
+	}
+	slices.Sort(types)
+	return slices.Compact(types)
+}
+
+// What a server refuses of what a message looks like goes once more as plain text.
+func TestWhatAServerRefusesGoesOnceMoreAsPlainText(t *testing.T) {
+	inBubble(t, map[string]faketelegram.Older{"dates": {DateTime: true}, "quotes": {Quote: true}}, func(t *testing.T, older faketelegram.Older) {
+		r := setUp(t)
+		reply := refreshed("x", 60)
+		reply.Sections = []chat.Section{{Fields: []chat.Field{{Name: chat.Untrusted("evil.example"), Value: chat.Address{Hex: testWallet}}}}}
+		reply.Notes = []chat.Text{chat.SayWith("checked", chat.Values{"when": chat.Moment{Time: time.Unix(1750000000, 0)}})}
+		reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("Explorer"), URL: "https://explorer.example"})
+		r.answer(reply)
+		r.api.MakeOlder(older)
+		r.run()
+		r.api.Push(inGroup(ann, "/price"))
+		m := r.one()
+		if types := typesOf(m.Entities); !slices.Equal(types, []string{"code"}) || labelsOf(m) != " [Refresh]" || r.events.of("send_refused") != 1 {
+			t.Errorf("it has %q and the buttons %q", types, labelsOf(m))
+		}
+	})
+}
+
 // A picture is sent with its answer as the caption; where Telegram will not take
 // it, the answer is a text, as rich as it was; and where nobody knows, it is
 // repeated.
@@ -37,9 +63,7 @@ func TestAPictureIsSentOrItsTextIs(t *testing.T) {
 	inBubble(t, map[string]test{
 		"taken":             {nil, nil, 1, 0},
 		"refused":           {faults{refused, refused}, nil, 0, 1},
-		"unknown and out":   {faults{unknown.CarriedOut()}, nil, 2, 0},
 		"unknown twice":     {faults{unknown, unknown}, nil, 0, 1},
-		"unknown to it":     {faults{unknown, unknown}, faults{unknown}, 0, 0},
 		"not allowed there": {faults{faketelegram.Status(403)}, nil, 0, 1},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
@@ -83,11 +107,9 @@ func TestAnEditMayTurnATextIntoAPicture(t *testing.T) {
 		messages int
 	}
 	inBubble(t, map[string]test{
-		"text to text":             {text, text, false, 1},
 		"text to picture":          {text, picture, false, 1},
 		"text to picture, refused": {text, picture, true, 2},
 		"picture to text":          {picture, text, false, 2},
-		"picture to picture":       {pictured(t, 100), picture, false, 1},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		first := tt.from
@@ -107,29 +129,6 @@ func TestAnEditMayTurnATextIntoAPicture(t *testing.T) {
 		if sent[0].Edits != 2-tt.messages || (last.Photo != nil) != (tt.to.Image != nil) ||
 			last.Photo != nil && !bytes.Equal(last.Photo, tt.to.Image.PNG) {
 			t.Errorf("%d messages, edited %d times", len(sent), sent[0].Edits)
-		}
-	})
-}
-
-// A text that another press has turned into a picture meanwhile is answered below.
-func TestATextForWhatHasBecomeAPictureStandsBelowIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := card(t, pictured(t, 100), refreshed("late", 5))
-		data := dataOf(r.one(), "Refresh")
-		release := make(chan struct{})
-		r.api.Fail("editMessageMedia", faketelegram.Held(release))
-		for range 2 {
-			r.api.Press(ann, faketelegram.Group(group), r.one().ID, data)
-			synctest.Wait()
-		}
-		close(release)
-		for _, told := range r.told(2) {
-			if told.Text != "" {
-				t.Errorf("told %+v", told)
-			}
-		}
-		if sent := r.sent(2); sent[0].Photo == nil || sent[0].Edits != 1 || sent[1].Text != "late" || !r.api.WaitAcknowledged(soon) {
-			t.Errorf("sent %+v", sent)
 		}
 	})
 }

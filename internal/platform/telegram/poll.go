@@ -5,70 +5,60 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/transport"
 )
 
-// longPoll is how long Telegram may take to answer a getUpdates if nothing
-// comes.
-const longPoll = 50 * time.Second
-
-// batchSize is the most that one getUpdates answers,
-// https://core.telegram.org/bots/api#getupdates.
-const batchSize = 100
-
-// How long to wait between two polls while something is in flight. Such a poll is
-// answered at once: what is in flight is still in Telegram's queue. The gap is
-// pollGap, or fullGap after a full batch, which may hide more. It grows to an eighth of
-// the time since the last new update, up to maxGap.
 const (
-	pollGap = 2 * time.Millisecond
-	fullGap = 10 * time.Millisecond
-	maxGap  = 100 * time.Millisecond
+	// longPoll is how long Telegram may take to answer a getUpdates if nothing comes.
+	longPoll = 50 * time.Second
+	// batchSize is the most that one getUpdates answers,
+	// https://core.telegram.org/bots/api#getupdates.
+	batchSize = 100
+	// stuckAfter is how long an update is in flight before it counts as stuck.
+	stuckAfter = 300 * time.Millisecond
+	// commitTimeout bounds the last getUpdates.
+	commitTimeout = 900 * time.Millisecond
 )
 
-// A long poll that is answered with nothing within earlyAnswer comes from a
-// server that does not wait. It is asked again after emptyGap.
+// What is in flight is still in Telegram's queue, so the next poll is answered at
+// once, with much that is known. It waits until half of a batch is answered, but no
+// longer than gapPerUpdate for each of the batch and minGap at least. While nothing new
+// comes the wait grows to an eighth of that time, up to maxGap.
 const (
-	earlyAnswer = 100 * time.Millisecond
-	emptyGap    = 250 * time.Millisecond
+	gapPerUpdate = 100 * time.Microsecond
+	minGap       = 2 * time.Millisecond
+	maxGap       = 100 * time.Millisecond
 )
 
-// idleReset is after how long without an update the offset is forgotten: after
-// a week Telegram numbers updates anew, from a random number that may be lower,
-// https://core.telegram.org/bots/api#update.
-const idleReset = 3 * 24 * time.Hour
-
-// commitTimeout bounds the last getUpdates.
-const commitTimeout = 900 * time.Millisecond
-
-// poll takes updates until ctx is done, each answered in a goroutine of its
-// own. An update is acknowledged once it and all before it are answered.
+// poll takes updates until ctx is done, each answered in a goroutine of its own. An
+// update is acknowledged once it and all before it are answered.
 //
 // There is one exception. Telegram shows the first 100 updates that are not
 // acknowledged, and one that takes long would hide all others from the hundredth on.
 // If such a batch has brought nothing new, what is stuck at its head is acknowledged.
 // It is still answered, also on SIGTERM. It is lost if the process is killed, or if
 // Telegram does not take the answer before the drain ends.
-func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
+func (s *session) poll(ctx context.Context) {
 	// A webhook left by an earlier run goes. One that is set later belongs to another
 	// process, and polls fail with a conflict until it is gone.
 	_ = s.repeat(ctx, func() error { return s.api.DeleteWebhook(ctx) })
-	lastUpdate := time.Now()
+	lastUpdate, passStuck := time.Now(), false
 	// At first, and after a failure, a getUpdates is a short one: its answer
 	// shows at once that Telegram is there.
 	wait, limit := time.Duration(0), batchSize
 	for ctx.Err() == nil {
-		offset, busy := offsets.offset()
+		offset, busy := s.offsets.offset(passStuck)
 		if busy {
 			wait = 0
 		}
-		var asked time.Time
 		var batch []json.RawMessage
 		err := s.repeat(ctx, func() (err error) {
-			asked = time.Now()
 			batch, err = s.api.GetUpdates(ctx, offset, limit, wait, allowedUpdates)
 			if err == nil || ctx.Err() != nil {
 				return err
@@ -89,40 +79,34 @@ func (s *session) poll(ctx context.Context, offsets *offsetTracker) {
 			return
 		}
 		s.connected()
-		long, full := wait > 0, len(batch) >= limit
-		wait, limit = longPoll, batchSize
-		switch taken := s.dispatch(ctx, offsets, batch); {
-		case taken > 0:
-			lastUpdate = time.Now()
-		case busy:
-			// What only the rate of all messages holds up is best left to Telegram.
-			if full && !s.out.Saturated() {
-				offsets.acknowledgeStuck()
-			}
-		case time.Since(lastUpdate) > idleReset:
-			offsets.forget()
-		case long && time.Since(asked) < earlyAnswer:
-			transport.Sleep(ctx, emptyGap)
+		if len(batch) == 0 && !busy {
+			s.offsets.forget()
 		}
-		awaitNews(ctx, offsets, len(batch), full, time.Since(lastUpdate))
+		taken := s.dispatch(ctx, batch)
+		// What only the rate of all messages holds up is best left to Telegram.
+		passStuck = !taken && len(batch) >= limit && !s.out.Saturated()
+		wait, limit = longPoll, batchSize
+		gap := max(minGap, gapPerUpdate*time.Duration(len(batch)))
+		if taken {
+			lastUpdate = time.Now()
+			s.awaitAnswers(ctx, len(batch)/2, gap)
+		} else {
+			transport.Sleep(ctx, min(max(gap, time.Since(lastUpdate)/8), maxGap))
+		}
 	}
 }
 
 // dispatch starts an answer to each update of a batch that is not known yet, and
-// returns how many were new. It blocks while too many are in flight.
-func (s *session) dispatch(ctx context.Context, offsets *offsetTracker, batch []json.RawMessage) (taken int) {
+// reports whether any was new. It blocks while too many are in flight.
+func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (taken bool) {
 	for _, raw := range batch {
-		u, err := decode(raw)
-		id := u.ID
-		if id == 0 || !offsets.begin(id) {
+		u, answerable := s.read(raw)
+		if u.ID == 0 || !s.offsets.begin(u.ID) {
 			continue
 		}
-		taken++
-		if err != nil {
-			s.Count("update_undecodable")
-		}
-		if !u.answerable() {
-			offsets.done(id)
+		taken = true
+		if !answerable {
+			s.offsets.done(u.ID)
 			continue
 		}
 		select {
@@ -133,11 +117,11 @@ func (s *session) dispatch(ctx context.Context, offsets *offsetTracker, batch []
 		s.tasks.Go(func(request string) {
 			done := true // An update that makes this program panic would do so again.
 			defer func() {
+				<-s.inFlight
 				// Before the stop nobody else would try again.
 				if done || s.running.Err() == nil {
-					offsets.done(id)
+					s.offsets.done(u.ID)
 				}
-				<-s.inFlight
 			}()
 			done = s.respond(request, u)
 		})
@@ -145,26 +129,23 @@ func (s *session) dispatch(ctx context.Context, offsets *offsetTracker, batch []
 	return taken
 }
 
-// awaitNews waits until a poll may bring anything new: at once when nothing is
-// in flight, when half of a full batch is done, or after a gap. quiet is the time
-// since the last new update.
-func awaitNews(ctx context.Context, offsets *offsetTracker, batch int, full bool, quiet time.Duration) {
-	pending, gap := 0, pollGap
-	if full {
-		pending, gap = batch/2, fullGap
-	}
-	timer := time.NewTimer(min(max(gap, quiet/8), maxGap))
-	defer timer.Stop()
-	select {
-	case <-offsets.whenPending(pending):
-	case <-timer.C:
-	case <-ctx.Done():
+// awaitAnswers waits until no more than so many updates are in flight, or for gap.
+func (s *session) awaitAnswers(ctx context.Context, most int, gap time.Duration) {
+	late := time.After(gap)
+	for s.InFlight() > most {
+		select {
+		case <-s.offsets.answered:
+		case <-late:
+			return
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
-// commit acknowledges what was answered since the last getUpdates.
-func (s *session) commit(ctx context.Context, offsets *offsetTracker) {
-	offset, _ := offsets.offset()
+// commit acknowledges what was answered since the last getUpdates, if there was one.
+func (s *session) commit(ctx context.Context) {
+	offset, _ := s.offsets.offset(false)
 	if offset == 0 {
 		return
 	}
@@ -173,4 +154,71 @@ func (s *session) commit(ctx context.Context, offsets *offsetTracker) {
 	if _, err := s.api.GetUpdates(ctx, offset, 1, 0, allowedUpdates); err != nil {
 		s.Log.Warn("telegram: the last answers may be repeated at the next start", "err", err)
 	}
+}
+
+// offsetTracker knows which updates of Telegram's queue are answered. All updates
+// before one number, the offset, are acknowledged, while answers come in any order.
+type offsetTracker struct {
+	mu sync.Mutex
+	// next is the offset once all of taken is answered; 0 is unknown.
+	next int64
+	// taken are the updates from the offset on, with when each was taken, or zero once
+	// it is answered.
+	taken map[int64]time.Time
+	// answered holds a token if an update was answered since it was last received from.
+	answered chan struct{}
+}
+
+func newOffsetTracker() *offsetTracker {
+	return &offsetTracker{taken: map[int64]time.Time{}, answered: make(chan struct{}, 1)}
+}
+
+// begin takes an update. It returns false for one that is known.
+func (o *offsetTracker) begin(id int64) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, known := o.taken[id]; known || id < o.next {
+		return false
+	}
+	o.taken[id] = time.Now()
+	return true
+}
+
+// done marks an update as answered.
+func (o *offsetTracker) done(id int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, known := o.taken[id]; known {
+		o.taken[id] = time.Time{}
+	}
+	select {
+	case o.answered <- struct{}{}:
+	default:
+	}
+}
+
+// offset returns the first update that is not answered, or the one after the last, and
+// whether any is in flight. With passStuck, those that are stuck at the head count as
+// answered.
+func (o *offsetTracker) offset(passStuck bool) (offset int64, busy bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(o.taken)) {
+		since := o.taken[id]
+		if !since.IsZero() && (!passStuck || time.Since(since) <= stuckAfter) {
+			return id, true
+		}
+		delete(o.taken, id)
+		o.next = id + 1
+	}
+	return o.next, false
+}
+
+// forget drops the offset when Telegram's queue is empty: after a week without an
+// update the next number is random and may be lower,
+// https://core.telegram.org/bots/api#update.
+func (o *offsetTracker) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.next = 0
 }

@@ -92,7 +92,6 @@ func TestATenMinuteOutageIsOutwaitedWithoutHurry(t *testing.T) {
 		"another poller":      answer(409, `{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request"}`),
 		"polls that all hang": hangs,
 		"429 without an end":  answer(429, `{"ok":false,"error_code":429,"parameters":{"retry_after":5}}`),
-		"half an answer":      answer(200, `{"ok":true,"result":[{"upd`),
 	}, func(t *testing.T, trouble roundTripper) {
 		const length = 10 * time.Minute
 		r := setUp(t)

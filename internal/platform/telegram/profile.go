@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"herald/internal/chat"
@@ -15,11 +14,6 @@ import (
 // is not set again, since Telegram bounds how often that may be done. What fails is
 // repeated until ctx is done, and what is refused is left as it is.
 func (s *session) syncProfile(ctx context.Context) {
-	// An app in any other language reads the chats' own.
-	codes := map[string]chat.Language{"": s.tasks.Handler.Language(chat.Request{}, false)}
-	for _, l := range chat.Languages() {
-		codes[string(l)] = l
-	}
 	var refused error
 	persist := func(calls func() error) {
 		_ = s.repeat(ctx, func() error {
@@ -31,8 +25,11 @@ func (s *session) syncProfile(ctx context.Context) {
 			return err
 		})
 	}
-	for _, code := range slices.Sorted(maps.Keys(codes)) {
-		l := codes[code]
+	for _, l := range append([]chat.Language{""}, chat.Languages()...) {
+		code := string(l)
+		if code == "" { // An app in any other language reads the chats' own.
+			l = s.tasks.Handler.Language(chat.Request{}, false)
+		}
 		for _, scope := range []botapi.Scope{botapi.Everybody, botapi.Administrators} {
 			menu := menuOf(s.tasks.Handler.Commands(), scope == botapi.Administrators, l)
 			persist(func() error { return s.setMenu(ctx, botapi.Menu{Scope: scope, Language: code}, menu) })
@@ -76,22 +73,18 @@ func menuOf(all chat.Commands, moderators bool, l chat.Language) []botapi.MenuCo
 // as ephemeral there does not matter: a server that ignores the mark would be given
 // its menus at each start. One that refuses the mark gets them without.
 func (s *session) setMenu(ctx context.Context, m botapi.Menu, commands []botapi.MenuCommand) error {
-	unmarked := withoutEphemeral(commands)
 	is, err := s.api.GetMyCommands(ctx, m)
-	if err != nil || slices.Equal(withoutEphemeral(is), unmarked) {
+	if err != nil || slices.EqualFunc(is, commands, func(a, b botapi.MenuCommand) bool {
+		return a.Command == b.Command && a.Description == b.Description
+	}) {
 		return err
 	}
 	err = s.api.SetMyCommands(ctx, m, commands)
 	if botapi.ErrorOf(err).Kind == botapi.Refused {
-		err = s.api.SetMyCommands(ctx, m, unmarked)
+		for i := range commands {
+			commands[i].Ephemeral = false
+		}
+		err = s.api.SetMyCommands(ctx, m, commands)
 	}
 	return err
-}
-
-func withoutEphemeral(commands []botapi.MenuCommand) []botapi.MenuCommand {
-	commands = slices.Clone(commands)
-	for i := range commands {
-		commands[i].Ephemeral = false
-	}
-	return commands
 }

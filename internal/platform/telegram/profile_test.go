@@ -67,17 +67,6 @@ func TestTheBotIsIntroducedOnceInTheReadersLanguage(t *testing.T) {
 	})
 }
 
-func TestACommandForModeratorsAloneIsInTheirMenuOnly(t *testing.T) {
-	all := chat.Commands{
-		{Name: "ban", Summary: chat.Say("Ban"), Forms: []chat.Form{{Moderators: true}}},
-		{Name: "price", Summary: chat.Say("Price"), Forms: []chat.Form{{}}},
-	}
-	members, moderators := menuOf(all, false, chat.English), menuOf(all, true, chat.English)
-	if len(members) != 1 || members[0].Command != "price" || len(moderators) != 2 {
-		t.Errorf("members read %+v, and moderators %+v", members, moderators)
-	}
-}
-
 // Commands are answered meanwhile, and what fails is repeated no sooner than the
 // server asks for. What is refused is left.
 func TestIntroducingTheBotNeverKeepsItFromAnswering(t *testing.T) {

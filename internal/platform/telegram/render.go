@@ -2,10 +2,8 @@ package telegram
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
@@ -50,11 +48,10 @@ func cut(s string, n int) string {
 	return s
 }
 
-// render shows c, shortened to Telegram's bounds. Styles are entities and never
-// markup, so nothing has to be escaped. private is for a chat in which the user
-// alone reads along: nobody is notified there of being mentioned. bot is the bot's
-// username.
-func render(c words.Card, bot string, private bool) botapi.Content {
+// render shows a reply, shortened to Telegram's bounds. Styles are entities and never
+// markup, so nothing has to be escaped. bot is the bot's username.
+func render(r chat.Reply, bot string) botapi.Content {
+	c := words.Print(r)
 	limit := maxUnits
 	var picture []byte
 	if c.Image != nil {
@@ -63,9 +60,9 @@ func render(c words.Card, bot string, private bool) botapi.Content {
 		alt := words.Field{Value: words.Line{{Text: c.Image.Alt}}}
 		c.Details = append([]words.Field{alt}, c.Details...)
 	}
-	p := layOut(c, bot, private)
+	p := layOut(c, bot)
 	if p.units > limit {
-		p = layOut(c.Fit(limit-units(hidden+signs[c.Tone]), lineUnits), bot, private)
+		p = layOut(c.Fit(limit-units(hidden+signs[c.Tone]), lineUnits), bot)
 	}
 	content := botapi.Content{Text: p.b.String(), Entities: fewer(p.entities), Markup: keyboard(c.Buttons), Picture: picture}
 	if strings.TrimSpace(content.Text) == "" {
@@ -77,8 +74,8 @@ func render(c words.Card, bot string, private bool) botapi.Content {
 	return content
 }
 
-func layOut(c words.Card, bot string, private bool) *page {
-	p := &page{private: private, sign: signs[c.Tone]}
+func layOut(c words.Card, bot string) *page {
+	p := &page{sign: signs[c.Tone]}
 	if c.Ask != nil {
 		p.entities = append(p.entities, botapi.Entity{Type: botapi.TextLink, Length: 1, URL: deepLink(bot, askPayload+c.Ask.Command)})
 		p.write(hidden)
@@ -143,7 +140,6 @@ func units(s string) int { return len(utf16.Encode([]rune(s))) }
 
 // page gathers lines and remembers how many units are written.
 type page struct {
-	private  bool
 	sign     string // owed before the first line
 	b        strings.Builder
 	units    int
@@ -169,7 +165,7 @@ func (p *page) line(style botapi.EntityType, parts ...words.Line) {
 	styled := botapi.Entity{Type: style, Offset: p.units}
 	for _, l := range parts {
 		for _, s := range l {
-			e := p.entityOf(s)
+			e := entityOf(s)
 			e.Offset = p.units
 			if e.Type == botapi.Code {
 				p.mark(styled)
@@ -186,12 +182,7 @@ func (p *page) line(style botapi.EntityType, parts ...words.Line) {
 
 // entityOf says how a span is shown; without a Type it is plain. Untrusted text is
 // code: Telegram makes a link of anything else that looks like a domain or a command.
-func (p *page) entityOf(s words.Span) botapi.Entity {
-	if s.Person != nil && p.private && s.Person.Platform == Platform && !strings.ContainsAny(s.Text, linkCharacters) {
-		if id, err := strconv.ParseInt(s.Person.ID, 10, 64); err == nil && id > 0 {
-			return botapi.Entity{Type: botapi.TextMention, User: &botapi.Mentioned{ID: id, Name: s.Text}}
-		}
-	}
+func entityOf(s words.Span) botapi.Entity {
 	switch {
 	case s.Style != words.Plain:
 		return botapi.Entity{Type: botapi.Code}
@@ -202,11 +193,6 @@ func (p *page) entityOf(s words.Span) botapi.Entity {
 	}
 	return botapi.Entity{}
 }
-
-// linkCharacters are the ones that Telegram makes a link for. A mention does not
-// prevent that: Telegram may drop one of a person whom the bot has never met, and
-// then shows the text as it stands.
-const linkCharacters = "./:@#$+"
 
 // relative is a time told by how long ago it is,
 // https://core.telegram.org/bots/api#date-time-entity-formatting.
@@ -232,14 +218,12 @@ func (p *page) write(s string) {
 	p.units += units(s)
 }
 
-// fewer drops entities until Telegram takes them, the last ones first. Code stays, so
-// that nothing untrusted becomes a link: when only code is left, the last entity is
-// extended over the ones that do not fit.
+// fewer drops entities until Telegram takes them. Code stays, so that nothing untrusted
+// becomes a link: where only code is left, the last entity is extended over the ones
+// that do not fit.
 func fewer(entities []botapi.Entity) []botapi.Entity {
-	for i := len(entities) - 1; i >= 0 && len(entities) > maxEntities; i-- {
-		if entities[i].Type != botapi.Code {
-			entities = slices.Delete(entities, i, i+1)
-		}
+	if len(entities) > maxEntities {
+		entities = slices.DeleteFunc(entities, func(e botapi.Entity) bool { return e.Type != botapi.Code })
 	}
 	if len(entities) > maxEntities {
 		end, last := entities[len(entities)-1], &entities[maxEntities-1]
@@ -273,32 +257,10 @@ func keyboard(buttons []words.Button) botapi.Markup {
 	return botapi.Keyboard{Rows: rows}
 }
 
-// renderAlert returns as many whole lines of r as an alert has room for.
+// renderAlert returns as much of a reply as an alert has room for.
 func renderAlert(r chat.Reply) string {
-	c := words.Print(r)
-	lines := []words.Line{c.Title, c.Text}
-	for _, section := range c.Sections {
-		lines = append(lines, section.Heading)
-		for _, f := range section.Fields {
-			parts := fieldLine(f)
-			lines = append(lines, slices.Concat(parts[:]...))
-		}
-	}
-	text := signs[c.Tone]
-	room := maxAlert - utf8.RuneCountInString(text)
-	separator := ""
-	for _, l := range append(lines, c.Notes...) {
-		line := l.String()
-		if separator == "" {
-			line = cut(line, room) // Something must be said.
-		}
-		if size := utf8.RuneCountInString(separator + line); line != "" && size <= room {
-			text += separator + line
-			room -= size
-			separator = "\n"
-		}
-	}
-	return text
+	r.Ask = nil
+	return cut(render(r, "").Text, maxAlert)
 }
 
 // renderArticle shows r as a result of an inline query, under its first line.
@@ -306,7 +268,7 @@ func renderAlert(r chat.Reply) string {
 func renderArticle(id string, r chat.Reply, bot string) botapi.Article {
 	r.Ask = nil
 	r.Actions = slices.DeleteFunc(slices.Clone(r.Actions), func(a chat.Action) bool { return a.Command != "" })
-	content := render(words.Print(r), bot, false)
+	content := render(r, bot)
 	title, rest, _ := strings.Cut(content.Text, "\n")
 	lines := strings.FieldsFunc(rest, func(c rune) bool { return c == '\n' })
 	return botapi.Article{ID: id, Title: title, Description: cut(strings.Join(lines, " · "), maxDescription), Content: content}

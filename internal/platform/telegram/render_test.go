@@ -11,49 +11,12 @@ import (
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/platform/telegram/botapi"
-	"herald/internal/words"
 )
 
 const testWallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 
-// shown is r as it stands in a group, or in a private chat.
-func shown(r chat.Reply, private bool) botapi.Content {
-	return render(words.Print(r), faketelegram.Username, private)
-}
-
-// says is a section of lines without names.
-func says(values ...chat.Value) []chat.Section {
-	var s chat.Section
-	for _, v := range values {
-		s.Fields = append(s.Fields, chat.Field{Value: v})
-	}
-	return []chat.Section{s}
-}
-
-// A person is named by a mention only where nobody is notified, and a name that
-// Telegram would make a link of is code.
-func TestRenderNamesAPersonOnlyWhereNobodyIsNotified(t *testing.T) {
-	user := chat.User{Platform: Platform, ID: "77"}
-	for name, tt := range map[string]struct {
-		person  chat.User
-		name    chat.Untrusted
-		private bool
-		want    string
-	}{
-		"in private":            {user, "", true, "[77](user 77)"},
-		"in a group":            {user, "", false, "`77`"},
-		"of another platform":   {chat.User{Platform: "discord", ID: "77"}, "", true, "`77`"},
-		"whose ID is no number": {chat.User{Platform: Platform, ID: "t.me"}, "", true, "`t.me`"},
-		"with a name":           {user, "Bob <b>*B* 😀", true, "[Bob <b>*B* 😀](user 77)"},
-		"named like a link":     {user, "evil.com", true, "`evil.com`"},
-		"named like a command":  {user, "/start", true, "`/start`"},
-		"named like a handle":   {user, chat.NewUntrusted("@durov", 64), true, "`@\u2060durov`"},
-	} {
-		if got := marked(shown(chat.Reply{Sections: says(chat.Mention{User: tt.person, Name: tt.name})}, tt.private)); got != tt.want {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
-		}
-	}
-}
+// shown is r as it stands in a chat.
+func shown(r chat.Reply) botapi.Content { return render(r, faketelegram.Username) }
 
 // Whatever a service calls a dapp or a pool, Telegram makes no link of it:
 // every such name stands in a code entity, however many there are and whatever
@@ -66,7 +29,7 @@ func TestRenderShowsForeignNamesAsCode(t *testing.T) {
 		}
 		r.Sections[1].Fields = []chat.Field{{Name: chat.Plain("own.org"), Value: chat.NewUntrusted("evil.com", 9)}, {Value: chat.Plain("/own")},
 			{Name: chat.Say("Wallet"), Value: chat.Address{Hex: "t.me/y", URL: "https://explorer.example/"}}}
-		got := shown(r, false)
+		got := shown(r)
 		checkText(t, got)
 		all := utf16.Encode([]rune(got.Text))
 		inCode := make([]bool, len(all))
@@ -113,7 +76,7 @@ func checkText(t *testing.T, got botapi.Content) {
 				t.Fatalf("entity %d+%d parts a character", e.Offset, e.Length)
 			}
 		}
-		known := []botapi.EntityType{botapi.Bold, botapi.Italic, botapi.Code, botapi.TextLink, botapi.DateTime, botapi.ExpandableBlockquote, botapi.TextMention}
+		known := []botapi.EntityType{botapi.Bold, botapi.Italic, botapi.Code, botapi.TextLink, botapi.DateTime, botapi.ExpandableBlockquote}
 		if !slices.Contains(known, e.Type) {
 			t.Fatalf("entity of type %q", e.Type)
 		}
@@ -170,6 +133,6 @@ func FuzzRender(f *testing.F) {
 			r.Sections = append(r.Sections, s)
 			r.Notes = append(r.Notes, say(note, 600))
 		}
-		checkText(t, shown(r, fields%2 == 0))
+		checkText(t, shown(r))
 	})
 }

@@ -34,8 +34,10 @@ const (
 	// nothing, and failureLasts the answer to one that failed.
 	hintLasts    = time.Hour
 	failureLasts = 5 * time.Second
-	// courtesyTimeout bounds a call that nobody waits for.
-	courtesyTimeout = 2 * time.Second
+	// maxInvitations bounds how many invitations are remembered, and deleted some day.
+	maxInvitations = 1000
+	// removeTimeout bounds the deletion of a message.
+	removeTimeout = 2 * time.Second
 )
 
 // Telegram shows a chat action for 5 seconds,
@@ -56,13 +58,17 @@ const (
 	pressStart notice = "telegram.press_start"
 )
 
+// invitation is a message in a group that asks a user to start the bot.
+type invitation struct {
+	user    int64
+	message botapi.MessageRef
+}
+
 // task is a command that is being answered.
 type task struct {
 	*session
 	command
 	arrived time.Time
-	// language is the language of what everybody in the chat can read.
-	language chat.Language
 	// answerPress ends the wait of who pressed the button, when it is called first.
 	answerPress func(botapi.CallbackAnswer)
 }
@@ -77,172 +83,86 @@ func (s *session) respond(id string, u update) (done bool) {
 	}
 	t := task{session: s, arrived: time.Now(), answerPress: func(botapi.CallbackAnswer) {}}
 	if u.Press != nil {
-		t.answerPress = s.pressAnswerer(u.Press.ID)
+		var once sync.Once
+		t.answerPress = func(a botapi.CallbackAnswer) {
+			once.Do(func() {
+				a.ID = u.Press.ID
+				s.answerQuery(time.Now(), "press_unanswered", func(ctx context.Context) error {
+					return s.api.AnswerCallbackQuery(ctx, a)
+				})
+			})
+		}
 		defer t.answerPress(botapi.CallbackAnswer{})
 	}
 	var ours bool
 	if t.command, ours = parse(u, s.me, s.tasks.Handler.Commands()); !ours {
 		if u.Press != nil {
-			old := chat.OldButton()
-			old.Language = s.tasks.Handler.Language(chat.Request{Locale: u.Press.From.Language}, true)
-			t.alert(old)
+			t.request.Locale = u.Press.From.Language
+			t.tell(chat.OldButton(), true)
 		}
 		return true
 	}
 	t.request.ID = id
-	t.language = s.tasks.Handler.Language(t.request, false)
 	if s.withoutEphemeral.Load() {
-		t.origin.ephemeral = botapi.EphemeralMessage{}
-		t.request.CanReplyEphemerally = t.origin.press != nil
+		t.ephemeral = botapi.EphemeralMessage{}
+		t.request.CanReplyEphemerally = t.press != nil
 	}
-	return s.settle(id, t.answer())
+	receipt := t.answer()
+	switch receipt.Result {
+	case outbox.None:
+	case outbox.Delivered:
+		s.Count("answered")
+		if t.private || t.request.Direct {
+			t.deleteInvitations()
+		}
+	case outbox.Dropped:
+		s.Count("send_shed")
+		t.sendBusy()
+	default:
+		s.Count("answer_failed")
+		s.Log.LogAttrs(s.tasks.Sends, slog.LevelWarn, "telegram: an answer was not delivered",
+			slog.String("id", id), slog.Any("err", receipt.Err))
+	}
+	return receipt.Result != outbox.NotSent
 }
 
 // answer has the command handled, and sends the answer to the chat where it was
 // asked or, if it is private, where its user alone can read it.
 func (t task) answer() outbox.Receipt {
-	privately, to := t.private && t.origin.Silent, t.origin.Destination
-	if privately && t.origin.user != 0 {
-		to = botapi.Destination{Chat: t.origin.user}
+	privately, to := t.private && t.to.Silent, t.to
+	if privately && t.user != 0 {
+		to = botapi.Destination{Chat: t.user}
 	}
 	var reply chat.Reply
-	var content, there botapi.Content
-	stop := func() {}
-	if t.origin.press == nil {
-		stop = t.typing(to)
-	}
+	var content botapi.Content
+	stop := t.typing(to)
 	t.tasks.Handle(t.request, func(r chat.Reply) {
-		reply, content = r, t.render(r, to)
-		if privately && t.origin.ephemeral.Arrived() {
-			there = t.render(withoutQuestion(r, t.me.Username), t.origin.Destination)
+		if r.Ask != nil && t.ephemeral.Arrived() {
+			// What is written in a group in reply to a question may be read by all.
+			open := chat.Action{Label: chat.Say("telegram.open"), URL: deepLink(t.me.Username, r.Ask.Command)}
+			r.Actions, r.Ask = append(slices.Clip(r.Actions), open), nil
 		}
+		reply, content = r, render(r, t.me.Username)
 	})
 	stop()
 	m := t.message(content)
 	m.To = to
 	switch {
 	case reply.Repeated:
-		t.toast(renderAlert(reply))
+		t.tell(reply, false)
 		return outbox.Receipt{}
 	case privately:
-		return t.sendPrivately(m, reply, there)
+		return t.sendPrivately(m)
 	}
 	return t.sendThere(m, reply)
 }
 
-// sendThere sends an answer to the chat where the command was asked, as the message
-// with the button, or to a presser alone.
-func (t task) sendThere(m outbox.Message, reply chat.Reply) outbox.Receipt {
-	p := t.origin.press
-	switch {
-	case p == nil, reply.Ask != nil && t.request.Direct:
-		// An alert would have no place to write the argument.
-	case reply.Unanswered():
-		t.alert(reply)
-		return outbox.Receipt{}
-	case p.Edit && !reply.AsOf.IsZero() && reply.AsOf.Unix() <= p.AsOf.Unix():
-		t.toast(t.own("telegram.current"))
-		return outbox.Receipt{}
-	}
-	m.Subject, m.AsOf = t.text, reply.AsOf
-	if p != nil {
-		defer t.tasks.AfterFunc(spinnerLasts, t.request.ID, func() { t.answerPress(botapi.CallbackAnswer{}) }).Stop()
-		if receipt, edited := t.edit(m, reply); edited {
-			return receipt
-		}
-	}
-	if t.Pacing && !t.private {
-		m.Key = answerKey{m.To.Chat, m.To.Thread, t.text, reply.Tone, reply.Title.Key}
-		m.Shared = func(requests int) botapi.Content {
-			note := chat.SayWith("telegram.shared", chat.Values{"n": chat.Count(requests)})
-			reply.Notes = append(slices.Clip(reply.Notes), note)
-			return t.render(reply, m.To)
-		}
-	}
-	receipt := t.out.Send(t.tasks.Sends, m)
-	switch {
-	case receipt.Result == outbox.Dropped:
-		t.sendBusy()
-	case receipt.Result == outbox.Delivered && t.request.Direct:
-		t.deleteInvitations()
-	}
-	return receipt
-}
-
-// answerKey is what answers have in common that may stand for each other. With tone
-// and title in it, a refusal never stands for an answer.
-type answerKey struct {
-	chat, thread int64
-	text         string
-	tone         chat.Tone
-	title        string // its key
-}
-
-// edit has the answer take the place of the message with the button. It returns
-// false if the answer has to be a message of its own: the button says so, the edit
-// is refused, a message with a picture would lose it, or an argument is asked for,
-// which an edit cannot do.
-func (t task) edit(m outbox.Message, reply chat.Reply) (receipt outbox.Receipt, edited bool) {
-	p := t.origin.press
-	losesPicture := p.message.Photo != nil && m.Picture == nil
-	if !p.Edit || p.message.Date == 0 || losesPicture || reply.Ask != nil {
-		return receipt, false
-	}
-	m.Edits = p.message.ID
-	m.Key = botapi.MessageRef{Chat: m.To.Chat, MessageID: m.Edits}
-	receipt = t.out.Send(t.tasks.Sends, m)
-	if receipt.Result == outbox.Dropped {
-		busy := chat.Busy()
-		busy.Language = t.tasks.Handler.Language(t.request, true)
-		t.alert(busy)
-	}
-	return receipt, receipt.Result != outbox.Refused && receipt.Result != outbox.Unreachable
-}
-
-// sendPrivately sends an answer to a command that was asked in a group: there, if it
-// arrived as ephemeral, or else to the private chat with its user. A notice says so in
-// the group.
-func (t task) sendPrivately(m outbox.Message, reply chat.Reply, there botapi.Content) outbox.Receipt {
-	if t.origin.user == 0 {
-		return t.notify(stayedAnonymous)
-	}
-	if t.origin.ephemeral.Arrived() {
-		receipt := t.sendEphemeral(there)
-		if receipt.Result == outbox.Delivered {
-			if p := t.origin.press; p != nil && p.Edit && !reply.Unanswered() {
-				t.courtesy(func(ctx context.Context) error { return t.api.DeleteEphemeral(ctx, t.origin.ephemeral) })
-			}
-			t.deleteInvitations()
-			return receipt
-		}
-		m.Unknown = receipt.Unknown
-	}
-	receipt := t.out.Send(t.tasks.Sends, m)
-	switch receipt.Result {
-	case outbox.Delivered:
-		t.deleteInvitations()
-		return t.notify(answeredPrivately)
-	case outbox.Unreachable:
-		t.Count("private_unreachable")
-		return t.notify(pressStart)
-	case outbox.Dropped:
-		t.sendBusy()
-	}
-	return receipt
-}
-
-// withoutQuestion is r with a button in place of its question: what is written in a
-// group in reply to a question may be read by all.
-func withoutQuestion(r chat.Reply, bot string) chat.Reply {
-	if r.Ask != nil {
-		open := chat.Action{Label: chat.Say("telegram.open"), URL: deepLink(bot, r.Ask.Command)}
-		r.Actions, r.Ask = append(slices.Clip(r.Actions), open), nil
-	}
-	return r
-}
-
-// typing shows "typing…" in a chat once an answer takes long, until stop is called.
+// typing shows "typing…" in a chat once an answer takes long, until stop is called. A
+// pressed button shows by itself that it takes long.
 func (t task) typing(to botapi.Destination) (stop func()) {
+	if t.press != nil {
+		return func() {}
+	}
 	ctx, cancel := context.WithCancel(t.tasks.Commands)
 	timer := t.tasks.AfterFunc(typingAfter, t.request.ID, func() {
 		for ctx.Err() == nil {
@@ -258,22 +178,84 @@ func (t task) typing(to botapi.Destination) (stop func()) {
 	}
 }
 
-// render shows a reply as it will stand there.
-func (s *session) render(r chat.Reply, to botapi.Destination) botapi.Content {
-	return render(words.Print(r), s.me.Username, !to.Silent)
-}
-
 // message is content as the answer in the chat where the command was asked.
 func (t task) message(content botapi.Content) outbox.Message {
-	return outbox.Message{
-		To: t.origin.Destination, Content: content, User: t.origin.user, Deadline: t.arrived.Add(t.CommandTimeout),
+	return outbox.Message{To: t.to, Content: content, User: t.user, Deadline: t.arrived.Add(t.CommandTimeout)}
+}
+
+// sendThere sends an answer to the chat where the command was asked, in place of the
+// message with the button, or to a presser alone.
+func (t task) sendThere(m outbox.Message, reply chat.Reply) outbox.Receipt {
+	p := t.press
+	switch {
+	case p == nil, reply.Ask != nil && t.request.Direct:
+		// An alert would have no place to write the argument.
+	case reply.Unanswered():
+		t.tell(reply, true)
+		return outbox.Receipt{}
+	case p.Edit && !reply.AsOf.IsZero() && reply.AsOf.Unix() <= p.AsOf.Unix():
+		t.tell(chat.Reply{Text: chat.Say("telegram.current")}, false)
+		return outbox.Receipt{}
 	}
+	m.Subject, m.AsOf = t.text, reply.AsOf
+	if p != nil {
+		defer t.tasks.AfterFunc(spinnerLasts, t.request.ID, func() { t.answerPress(botapi.CallbackAnswer{}) }).Stop()
+	}
+	if p != nil && p.Edit && reply.Ask == nil {
+		edit := m
+		edit.Edits = m.To.ReplyTo
+		edit.Key = botapi.MessageRef{Chat: m.To.Chat, MessageID: edit.Edits}
+		switch receipt := t.out.Send(t.tasks.Sends, edit); receipt.Result {
+		case outbox.Refused, outbox.Unreachable:
+			// It may be deleted, or be a picture, which no text can replace.
+		case outbox.Dropped:
+			t.tell(chat.Busy(), true)
+			return outbox.Receipt{}
+		default:
+			return receipt
+		}
+	}
+	if t.Pacing && !t.private {
+		// With tone and title in it, a refusal never stands for an answer.
+		m.Key = [...]any{m.To.Chat, m.To.Thread, t.text, reply.Tone, reply.Title.Key}
+		m.Shared = func(requests int) botapi.Content {
+			note := chat.SayWith("telegram.shared", chat.Values{"n": chat.Count(requests)})
+			reply.Notes = append(slices.Clip(reply.Notes), note)
+			return render(reply, t.me.Username)
+		}
+	}
+	return t.out.Send(t.tasks.Sends, m)
+}
+
+// sendPrivately sends an answer to a command that was asked in a group: there, if it
+// arrived as ephemeral, or else to the private chat with its user. A notice says so in
+// the group.
+func (t task) sendPrivately(m outbox.Message) outbox.Receipt {
+	if t.user == 0 {
+		return t.notify(stayedAnonymous)
+	}
+	if t.ephemeral.Arrived() {
+		here := t.sendEphemeral(m.Content)
+		if here.Result == outbox.Delivered {
+			return here
+		}
+		m.Unknown = here.Unknown
+	}
+	receipt := t.out.Send(t.tasks.Sends, m)
+	switch receipt.Result {
+	case outbox.Delivered:
+		t.notify(answeredPrivately)
+	case outbox.Unreachable:
+		t.Count("private_unreachable")
+		return t.notify(pressStart)
+	}
+	return receipt
 }
 
 // sendEphemeral sends content to the user of an ephemeral message in the group.
 func (t task) sendEphemeral(content botapi.Content) outbox.Receipt {
 	m := t.message(content)
-	m.Ephemeral, m.Deadline = t.origin.ephemeral, t.arrived.Add(ephemeralLasts)
+	m.Ephemeral, m.Deadline = t.ephemeral, t.arrived.Add(ephemeralLasts)
 	m.Picture = nil // Ephemeral messages are texts.
 	receipt := t.out.Send(t.tasks.Sends, m)
 	if botapi.ErrorOf(receipt.Err).Kind == botapi.Public {
@@ -286,8 +268,8 @@ func (t task) sendEphemeral(content botapi.Content) outbox.Receipt {
 // answer.
 func (t task) sendBusy() {
 	busy := chat.Busy()
-	busy.Language = t.language
-	m := t.message(t.render(busy, t.origin.Destination))
+	busy.Language = t.tasks.Handler.Language(t.request, false)
+	m := t.message(render(busy, t.me.Username))
 	m.To.ReplyTo, m.Notice, m.Deadline = 0, "busy", time.Time{}
 	if t.out.Send(t.tasks.Sends, m).Result == outbox.Delivered {
 		t.Count("busy_sent")
@@ -297,134 +279,96 @@ func (t task) sendBusy() {
 // notify tells of a private command where it was asked, its user alone if that can
 // be; whoever did not see the command is not told that it is answered. The notice
 // goes when it has served: answeredPrivately after a while, pressStart when an
-// answer has reached the user.
+// answer has reached the user. The receipt is empty if the notice is out.
 func (t task) notify(n notice) outbox.Receipt {
-	delivered := outbox.Receipt{Result: outbox.Delivered}
 	url := "https://t.me/" + t.me.Username
 	if n == pressStart {
 		payload := "start"
-		if t.linkable {
+		if t.request.Args.Len() == 0 && t.request.Target == nil {
 			payload = t.request.Command
 		}
 		url = deepLink(t.me.Username, payload)
 	}
-	switch {
-	case t.origin.press != nil && n == pressStart:
-		t.answerPress(botapi.CallbackAnswer{URL: url})
-		return delivered
-	case t.origin.press != nil:
-		t.toast(t.own(string(n)))
-		return delivered
-	}
-	content := t.render(chat.Reply{
-		Language: t.language,
+	told := chat.Reply{
+		Language: t.tasks.Handler.Language(t.request, false),
 		Text:     chat.Say(string(n)),
 		Actions:  []chat.Action{{Label: chat.Say("telegram.open"), URL: url}},
-	}, t.origin.Destination)
-	if t.origin.ephemeral.Arrived() && (n == answeredPrivately || t.sendEphemeral(content).Result == outbox.Delivered) {
-		return delivered
 	}
-	m := t.message(content)
+	switch {
+	case t.press != nil && n == pressStart:
+		t.answerPress(botapi.CallbackAnswer{URL: url})
+		return outbox.Receipt{}
+	case t.press != nil:
+		t.tell(told, false)
+		return outbox.Receipt{}
+	}
+	m := t.message(render(told, t.me.Username))
+	if t.ephemeral.Arrived() && (n == answeredPrivately || t.sendEphemeral(m.Content).Result == outbox.Delivered) {
+		return outbox.Receipt{}
+	}
 	if n == stayedAnonymous {
 		m.Notice = string(n)
 	}
 	receipt := t.out.Send(t.tasks.Sends, m)
 	there := botapi.MessageRef{Chat: m.To.Chat, MessageID: receipt.ID}
 	switch {
+	case receipt.Result == outbox.Dropped && n == stayedAnonymous:
+		return outbox.Receipt{}
+	case receipt.Result != outbox.Delivered:
+		return receipt
 	case n == answeredPrivately:
-		// The answer is out, whatever becomes of the notice.
-		if receipt.Result == outbox.Delivered {
-			t.deleteAfter(pointerLasts, there)
+		later := func(string) {
+			transport.Sleep(t.running, pointerLasts)
+			t.remove(there)
 		}
-		return delivered
-	case n == stayedAnonymous && receipt.Result == outbox.Dropped:
-		return delivered
-	case receipt.Result == outbox.Dropped:
-		t.sendBusy()
-	case receipt.Result == outbox.Delivered && n == pressStart:
-		t.invitations.add(t.origin.user, there)
+		if !t.tasks.Go(later) { // It is draining, so later is now.
+			later("")
+		}
+	case n == pressStart:
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.invitations = append(t.invitations, invitation{user: t.user, message: there})
+		t.invitations = t.invitations[max(0, len(t.invitations)-maxInvitations):]
 	}
-	return receipt
-}
-
-// deleteAfter deletes a message after a while, or at once at a stop. It does not
-// block before that.
-func (s *session) deleteAfter(d time.Duration, m botapi.MessageRef) {
-	wait := func(string) {
-		transport.Sleep(s.running, d)
-		s.courtesy(func(ctx context.Context) error { return s.api.DeleteMessage(ctx, m) })
-	}
-	if !s.tasks.Go(wait) {
-		wait("")
-	}
-}
-
-// courtesy makes a call whose failure changes nothing.
-func (s *session) courtesy(call func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(s.tasks.Sends, courtesyTimeout)
-	defer cancel()
-	_ = call(ctx)
+	return outbox.Receipt{}
 }
 
 // deleteInvitations deletes what invited a user to start the bot: an answer has
 // reached them.
 func (t task) deleteInvitations() {
-	for _, m := range t.invitations.remove(t.origin.user) {
-		t.courtesy(func(ctx context.Context) error { return t.api.DeleteMessage(ctx, m) })
+	t.mu.Lock()
+	var theirs []botapi.MessageRef
+	t.invitations = slices.DeleteFunc(t.invitations, func(i invitation) bool {
+		if i.user == t.user {
+			theirs = append(theirs, i.message)
+		}
+		return i.user == t.user
+	})
+	t.mu.Unlock()
+	for _, m := range theirs {
+		t.remove(m)
 	}
 }
 
-// settle counts what became of an answer, logs one that is not out or may not be,
-// and returns whether its update is done.
-func (s *session) settle(id string, r outbox.Receipt) (done bool) {
-	switch r.Result {
-	case outbox.None:
-		return true
-	case outbox.Delivered:
-		s.Count("answered")
-		return true
-	case outbox.Dropped:
-		s.Count("send_shed")
-		return true
-	}
-	s.Count("answer_failed")
-	s.Log.LogAttrs(s.tasks.Sends, slog.LevelWarn, "telegram: an answer was not delivered",
-		slog.String("id", id), slog.Any("err", r.Err))
-	return r.Result != outbox.NotSent
+// remove deletes a message, if that can be done soon.
+func (s *session) remove(m botapi.MessageRef) {
+	ctx, cancel := context.WithTimeout(s.tasks.Sends, removeTimeout)
+	defer cancel()
+	_ = s.api.DeleteMessage(ctx, m)
 }
 
-// pressAnswerer returns what answers a press, once.
-func (s *session) pressAnswerer(query string) func(botapi.CallbackAnswer) {
-	var once sync.Once
-	return func(a botapi.CallbackAnswer) {
-		once.Do(func() {
-			a.ID = query
-			s.answerQuery(time.Now(), "press_unanswered", func(ctx context.Context) error {
-				return s.api.AnswerCallbackQuery(ctx, a)
-			})
-		})
-	}
-}
-
-// toast shows a presser a text for a moment, alert until they close it.
-func (t task) toast(text string) { t.answerPress(botapi.CallbackAnswer{Text: text}) }
-
-func (t task) alert(r chat.Reply) {
-	t.answerPress(botapi.CallbackAnswer{Text: renderAlert(r), Alert: true})
-}
-
-// own is a sentence in the user's language.
-func (t task) own(key string) string {
-	return words.Say(t.tasks.Handler.Language(t.request, true), chat.Say(key))
+// tell shows a reply to a presser alone and in their language: for a moment, or as an
+// alert until they close it.
+func (t task) tell(r chat.Reply, alert bool) {
+	r.Language = t.tasks.Handler.Language(t.request, true)
+	t.answerPress(botapi.CallbackAnswer{Text: renderAlert(r), Alert: alert})
 }
 
 // answerQuery makes the call that answers an inline query or a press, and counts
 // the event unanswered if that fails.
 func (s *session) answerQuery(arrived time.Time, unanswered string, call func(context.Context) error, contents ...*botapi.Content) {
-	err := s.out.Answer(s.tasks.Sends, arrived.Add(queryLasts), call, contents...)
-	if err != nil {
+	if s.out.Answer(s.tasks.Sends, arrived.Add(queryLasts), call, contents...) != nil {
 		s.Count(unanswered)
-		s.Log.LogAttrs(s.tasks.Sends, slog.LevelDebug, "telegram: a query was not answered", slog.Any("err", err))
 	}
 }
 
@@ -446,15 +390,10 @@ func (s *session) respondInline(id string, q *inlineQuery) {
 	answered.Wait()
 
 	answer := botapi.InlineAnswer{ID: q.ID, Cache: hintLasts}
-	var names []string
-	for _, req := range parseInline("", s.tasks.Handler.Commands()) {
-		names = append(names, req.Command)
-	}
-	hint := chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain(strings.Join(names, ", "))})
-	why := words.Say(s.tasks.Handler.Language(chat.Request{}, false), hint)
 	if len(requests) > 0 {
 		answer.Cache = math.MaxInt64
 	}
+	var why string
 	for i, r := range replies {
 		if r.Unanswered() {
 			why, answer.Personal = words.Say(r.Language, r.Title), true
@@ -463,6 +402,14 @@ func (s *session) respondInline(id string, q *inlineQuery) {
 		}
 		answer.Results = append(answer.Results, articles[i])
 		answer.Cache = min(answer.Cache, max(time.Until(r.FreshUntil), 0))
+	}
+	if len(requests) == 0 {
+		var names []string
+		for _, req := range parseInline("", s.tasks.Handler.Commands()) {
+			names = append(names, req.Command)
+		}
+		hint := chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain(strings.Join(names, ", "))})
+		why = words.Say(s.tasks.Handler.Language(chat.Request{}, false), hint)
 	}
 	if len(answer.Results) == 0 {
 		answer.Button = &botapi.InlineButton{Text: why, Start: "inline"}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"herald/internal/chat"
@@ -22,7 +21,7 @@ func unreachable(*http.Request) (*http.Response, error) {
 // A message that may be out is sent again twice at most, seconds apart; one that
 // certainly is not, for minutes; and one that Telegram refuses is not.
 func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
-	soon, later, hour := faketelegram.TooMany(time.Second), faketelegram.TooMany(2*time.Minute), faketelegram.TooMany(time.Hour)
+	soon, later := faketelegram.TooMany(time.Second), faketelegram.TooMany(2*time.Minute)
 	unknown, page, hang := faketelegram.Status(500), faketelegram.Page(http.StatusOK), faketelegram.Hang()
 	type faults []faketelegram.Fault
 	type test struct {
@@ -34,15 +33,12 @@ func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
 	}
 	inBubble(t, map[string]test{
 		"429 twice":                 {faults{later, later}, 1, 3, 0, 0},
-		"429 for an hour":           {faults{hour}, 0, 1, 0, 1},
 		"429 for too long in all":   {faults{later, later, later}, 0, 3, 0, 1},
 		"500, out":                  {faults{unknown.CarriedOut()}, 2, 2, 1, 0},
 		"500 to the end, out":       {faults{unknown.CarriedOut(), unknown.CarriedOut(), unknown.CarriedOut()}, 3, 3, 3, 1},
 		"a page and no answer":      {faults{page, hang}, 1, 3, 2, 0},
-		"500 beside 429":            {faults{unknown, later, unknown, soon}, 1, 5, 2, 0},
 		"500 to the end beside 429": {faults{unknown, soon, unknown, unknown}, 0, 4, 3, 1},
 		"refused":                   {faults{faketelegram.NoRights()}, 0, 1, 0, 1},
-		"forbidden":                 {faults{faketelegram.Status(403)}, 0, 1, 0, 1},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.api.Fail("sendMessage", tt.faults...)
@@ -128,27 +124,12 @@ func TestAStopLeavesWhatIsNotOutToTheNextProcess(t *testing.T) {
 	})
 }
 
-func TestAnswersFollowAGroupThatMoved(t *testing.T) {
+// The time that an answer may wait for its slot is for its first attempt.
+func TestARepetitionIsMadeAfterItsDeadline(t *testing.T) {
 	simulated(t, func(t *testing.T, r *rig) {
-		r.api.Migrate(-5, -1005)
+		r.api.Fail("sendMessage", faketelegram.Page(http.StatusBadGateway))
+		r.ask(1)
 		r.run()
-		r.api.Push(writes(faketelegram.Chat{ID: -5, Type: "group"}, ann, "/price"))
-		if got := r.sent(1)[0]; got.Chat != -1005 {
-			t.Errorf("got %+v", got)
-		}
-	})
-}
-
-func TestAFailedPrivateAnswerSaysNothingInTheGroup(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := setUp(t)
-		r.handler.Reply = secretReply
-		r.api.Start(ann)
-		r.api.Fail("sendMessage", faketelegram.NoRights())
-		r.run()
-		r.api.Push(inGroup(ann, "/mylogins"))
-		if !r.api.WaitAcknowledged(soon) || len(r.api.Sent()) != 0 {
-			t.Errorf("sent %+v", r.api.Sent())
-		}
-	})
+		r.sent(1)
+	}, paced, func(c *Config) { c.CommandTimeout = time.Second })
 }

@@ -18,7 +18,7 @@ var updateGolden = flag.Bool("update", false, "write the golden transcripts anew
 // leads), ⟪what is folded away⟫ and [a button: what it does].
 func TestTranscripts(t *testing.T) {
 	commandstest.Transcripts(t, *updateGolden, func(c commandstest.Case) string {
-		message := shown(c.Reply, c.Private || c.Direct)
+		message := shown(c.Reply)
 		checkText(t, message)
 		text := marked(message)
 		if c.Private && !c.Direct {
@@ -36,15 +36,12 @@ func marked(m botapi.Content) string {
 	entities := slices.SortedStableFunc(slices.Values(m.Entities), func(a, b botapi.Entity) int { return b.Length - a.Length })
 	marks := map[botapi.EntityType][2]string{
 		botapi.Bold: {"*", "*"}, botapi.Italic: {"_", "_"}, botapi.Code: {"`", "`"}, botapi.DateTime: {"<", ">"},
-		botapi.ExpandableBlockquote: {"⟪", "⟫"}, botapi.TextLink: {"[", "]("}, botapi.TextMention: {"[", "](user "},
+		botapi.ExpandableBlockquote: {"⟪", "⟫"}, botapi.TextLink: {"[", "]("},
 	}
 	for _, e := range entities {
 		before, after := marks[e.Type][0], marks[e.Type][1]
-		switch e.Type {
-		case botapi.TextLink:
+		if e.Type == botapi.TextLink {
 			after += e.URL + ")"
-		case botapi.TextMention:
-			after += fmt.Sprint(e.User.ID, ")")
 		}
 		opening[e.Offset] += before
 		closing[e.Offset+e.Length] = after + closing[e.Offset+e.Length]

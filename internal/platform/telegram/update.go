@@ -15,41 +15,35 @@ type update struct {
 	Inline  *inlineQuery   `json:"inline_query"`
 }
 
-// answerable reports whether there is something in it to answer.
-func (u update) answerable() bool { return u.Message != nil || u.Press != nil || u.Inline != nil }
-
-// decode reads one update. Its ID is there even if the rest is not of the
-// expected form, so that it can be acknowledged.
-func decode(raw []byte) (update, error) {
-	var u update
-	err := json.Unmarshal(raw, &u)
-	if err != nil {
-		u = update{ID: u.ID} // The rest may be there in part.
+// read decodes an update, and reports whether there is something in it to answer. Its
+// ID is there even if the rest is not of the expected form, so that it can be
+// acknowledged.
+func (a *Adapter) read(raw []byte) (u update, answerable bool) {
+	if json.Unmarshal(raw, &u) != nil {
+		a.Count("update_undecodable")
+		return update{ID: u.ID}, false // The rest may be there in part.
 	}
-	return u, err
+	return u, u.Message != nil || u.Press != nil || u.Inline != nil
 }
 
 type message struct {
-	ID            int64           `json:"message_id"` // 0 of an ephemeral one
-	EphemeralID   int64           `json:"ephemeral_message_id"`
-	Date          int64           `json:"date"`
-	Thread        int64           `json:"message_thread_id"`
-	InTopic       bool            `json:"is_topic_message"`
-	From          *tgUser         `json:"from"`
-	SenderChat    *tgChat         `json:"sender_chat"`
-	Chat          tgChat          `json:"chat"`
-	ForwardOrigin *struct{}       `json:"forward_origin"`
-	ViaBot        *struct{}       `json:"via_bot"`
-	ReplyTo       *message        `json:"reply_to_message"`
-	AutoForward   bool            `json:"is_automatic_forward"` // a channel's post, in its discussion group
-	TopicCreated  *struct{}       `json:"forum_topic_created"`
-	Text          string          `json:"text"`
-	Entities      []entity        `json:"entities"`
-	Photo         json.RawMessage `json:"photo"`
+	ID            int64     `json:"message_id"` // 0 of an ephemeral one
+	EphemeralID   int64     `json:"ephemeral_message_id"`
+	Thread        int64     `json:"message_thread_id"`
+	InTopic       bool      `json:"is_topic_message"`
+	From          *tgUser   `json:"from"`
+	SenderChat    *tgChat   `json:"sender_chat"`
+	Chat          tgChat    `json:"chat"`
+	ForwardOrigin *struct{} `json:"forward_origin"`
+	ViaBot        *struct{} `json:"via_bot"`
+	ReplyTo       *message  `json:"reply_to_message"`
+	AutoForward   bool      `json:"is_automatic_forward"` // a channel's post, in its discussion group
+	TopicCreated  *struct{} `json:"forum_topic_created"`
+	Text          string    `json:"text"`
+	Entities      []entity  `json:"entities"`
 }
 
-// callbackQuery is the press of a button below a message of the bot. A message that
-// is too old to be shown to the bot has no Date.
+// callbackQuery is the press of a button below a message of the bot.
 type callbackQuery struct {
 	ID      string   `json:"id"`
 	From    tgUser   `json:"from"`

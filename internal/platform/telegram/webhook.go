@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
 	"io"
@@ -15,26 +14,20 @@ import (
 	"herald/internal/transport"
 )
 
-// maxUpdate bounds a delivery's body in bytes, and maxDiscarded how much more of
-// a longer one is read and dropped: a client that is still writing when the
-// connection closes may never see the response.
 const (
-	maxUpdate    = 1 << 20
-	maxDiscarded = 64 << 20
+	// maxUpdate bounds a delivery's body in bytes.
+	maxUpdate = 1 << 20
+	// maxDeliveries is the most that Telegram makes at a time,
+	// https://core.telegram.org/bots/api#setwebhook.
+	maxDeliveries = 100
+	// ackAfter is when a delivery is acknowledged though its answer is not out.
+	// Telegram makes one delivery at a time for each chat, and maxDeliveries in all
+	// (tdlib/telegram-bot-api 10.0, Client.cpp): what waits for a slot, a service or a
+	// 429 must not hold back the others.
+	ackAfter = 100 * time.Millisecond
+	// watchEvery is how often it is checked that Telegram still delivers here.
+	watchEvery = time.Minute
 )
-
-// maxDeliveries is the most that Telegram makes at a time,
-// https://core.telegram.org/bots/api#setwebhook.
-const maxDeliveries = 100
-
-// ackAfter is when a delivery is acknowledged though its answer is not out. Telegram
-// makes one delivery at a time for each chat, and maxDeliveries in all
-// (tdlib/telegram-bot-api 10.0, Client.cpp): what waits for a slot, a service or a
-// 429 must not hold back the others.
-const ackAfter = 300 * time.Millisecond
-
-// watchEvery is how often it is checked that Telegram still delivers here.
-const watchEvery = time.Minute
 
 // receive has Telegram deliver updates to ServeHTTP until ctx is done. A webhook that
 // another process has set or deleted is set again.
@@ -80,7 +73,8 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	if !a.WebhookSecret.IsSet() || !same(r.Header.Get("X-Telegram-Bot-Api-Secret-Token"), a.WebhookSecret.Reveal()) {
+	given := []byte(r.Header.Get("X-Telegram-Bot-Api-Secret-Token"))
+	if !a.WebhookSecret.IsSet() || subtle.ConstantTimeCompare(given, []byte(a.WebhookSecret.Reveal())) != 1 {
 		a.Count("webhook_unauthorized")
 		w.WriteHeader(http.StatusUnauthorized)
 		return
@@ -90,25 +84,17 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxUpdate+1))
+	// What is longer is cut off, and so no JSON.
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxUpdate))
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	if len(body) > maxUpdate {
-		a.Count("update_too_large")
-		_, _ = io.CopyN(io.Discard, r.Body, maxDiscarded)
-		w.WriteHeader(http.StatusOK) // It would be delivered again for ever.
-		return
-	}
-	u, err := decode(body)
-	if err != nil {
-		a.Count("update_undecodable")
-	}
-	if !u.answerable() || u.ID == 0 {
-		// There is nothing to answer, and anything but 200 would have it
-		// delivered again for ever.
-		w.WriteHeader(http.StatusOK)
+	// A client that is still writing when the connection closes may never see the response.
+	_, _ = io.Copy(io.Discard, r.Body)
+	u, answerable := a.read(body)
+	if !answerable || u.ID == 0 {
+		w.WriteHeader(http.StatusOK) // Otherwise it would be delivered again for ever.
 		return
 	}
 	select {
@@ -118,26 +104,23 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	status := make(chan int, 1)
+	status, over := http.StatusOK, make(chan struct{}) // also after a panic, which would come again
 	// Telegram hanging up does not undo what is being answered.
 	ctx := context.WithoutCancel(r.Context())
 	taken := s.tasks.Go(func(id string) {
+		defer close(over)
 		defer func() { <-a.inFlight }()
-		result := http.StatusOK // An update that makes this program panic would do so again.
-		defer func() { status <- result }()
-		result = s.respondOnce(ctx, id, u)
+		status = s.respondOnce(ctx, id, u)
 	})
 	if !taken {
 		<-a.inFlight
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	late := time.NewTimer(ackAfter)
-	defer late.Stop()
 	select {
-	case code := <-status:
-		w.WriteHeader(code)
-	case <-late.C:
+	case <-over:
+		w.WriteHeader(status)
+	case <-time.After(ackAfter):
 		w.WriteHeader(http.StatusOK)
 	}
 }
@@ -161,10 +144,4 @@ func (s *session) respondOnce(ctx context.Context, id string, u update) (status 
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK
-}
-
-// same compares in constant time, whatever the lengths.
-func same(a, b string) bool {
-	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
-	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }

@@ -58,7 +58,7 @@ func TestWebhookTurnsAway(t *testing.T) {
 				t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 			}
 		}
-		if r.events.of("webhook_unauthorized") != 3 || r.events.of("update_undecodable") != 2 || r.events.of("update_too_large") != 1 {
+		if r.events.of("webhook_unauthorized") != 3 || r.events.of("update_undecodable") != 3 {
 			t.Errorf("events %v", r.events.n)
 		}
 		if err := stop(); err != nil {
@@ -108,7 +108,7 @@ func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
 		r.adapter.inFlight = make(chan struct{}, 1)
 		release := r.block(ann)
 		r.run()
-		go r.give(inPrivate(ann, "/price"))
+		go r.deliver(r.api.Update(inPrivate(ann, "/price")))
 		r.inFlight(1)
 		late := r.api.Update(inPrivate(ann+1, "/price"))
 		if status := r.deliver(late); status != http.StatusServiceUnavailable || r.events.of("webhook_full") != 1 {
@@ -126,35 +126,29 @@ func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
 	}, byWebhook)
 }
 
-// Whatever becomes of its sendMessage, an update that is delivered again until it is
-// taken has one answer, and a second one only if nobody could tell whether the first
-// was out.
-func TestADeliveryIsAnsweredOnceWhereThatCanBeTold(t *testing.T) {
-	type test struct {
-		fault         faketelegram.Fault
-		sent          int
-		first, second int // the statuses of the deliveries
-	}
-	inBubble(t, map[string]test{
-		"429 for too long":   {faketelegram.TooMany(time.Hour), 0, 503, 503},
-		"502":                {faketelegram.Page(502), 1, 200, 200},
-		"502 once it is out": {faketelegram.Page(502).CarriedOut(), 2, 200, 200},
-		"refused":            {faketelegram.NoRights(), 0, 200, 200},
-	}, func(t *testing.T, tt test) {
-		r := setUp(t, byWebhook)
+// An update whose answer certainly is not out is to be delivered again, and one that
+// Telegram refuses is done.
+func TestADeliveryIsTakenAgainUntilItsAnswerIsOut(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
 		r.run()
-		r.api.Fail("sendMessage", tt.fault)
 		body := r.api.Update(inPrivate(ann, "/price"))
-		for i, want := range []int{tt.first, tt.second, tt.second} {
-			if status := r.deliver(body); status != want {
-				t.Errorf("delivery %d is answered by %d, want %d", i, status, want)
+		r.api.Fail("sendMessage", faketelegram.TooMany(time.Hour))
+		if status := r.deliver(body); status != http.StatusServiceUnavailable {
+			t.Errorf("it is answered by %d", status)
+		}
+		r.api.Fail("sendMessage", faketelegram.NoRights())
+		refused := r.api.Update(inPrivate(ann+1, "/price"))
+		for range 2 {
+			if status := r.deliver(refused); status != http.StatusOK || len(r.api.Sent()) != 0 {
+				t.Errorf("a refused one is answered by %d", status)
 			}
-			r.idle(time.Minute)
 		}
-		if n := len(r.api.Sent()); n != tt.sent {
-			t.Errorf("%d answers, want %d", n, tt.sent)
+		time.Sleep(2 * time.Hour)
+		if status := r.deliver(body); status != http.StatusOK {
+			t.Errorf("delivered again it is answered by %d", status)
 		}
-	})
+		r.sent(1)
+	}, byWebhook)
 }
 
 // Telegram makes 100 deliveries at a time, and one at a time for each chat. A crowd
@@ -234,21 +228,6 @@ func TestAWebhookThatIsTakenAwayIsSetAgain(t *testing.T) {
 	}, byWebhook)
 }
 
-func TestAWebhookIsNotReadyWhileTelegramIsOutOfReach(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		r.carry("getWebhookInfo", 5*time.Minute, unreachable)
-		r.run()
-		time.Sleep(watchEvery + time.Second)
-		if r.adapter.Ready() {
-			t.Error("it is ready though Telegram was not reached for a minute")
-		}
-		time.Sleep(6 * time.Minute)
-		if !r.adapter.Ready() {
-			t.Error("it is not ready again")
-		}
-	}, byWebhook)
-}
-
 // Telegram hangs up, and the bot is told to stop: the command in flight is answered.
 func TestADeliveryThatTelegramGivesUpIsAnswered(t *testing.T) {
 	simulated(t, func(t *testing.T, r *rig) {
@@ -265,5 +244,20 @@ func TestADeliveryThatTelegramGivesUpIsAnswered(t *testing.T) {
 			t.Error(err)
 		}
 		r.sent(1)
+	}, byWebhook)
+}
+
+func TestAWebhookIsNotReadyWhileTelegramIsOutOfReach(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.carry("getWebhookInfo", 5*time.Minute, unreachable)
+		r.run()
+		time.Sleep(watchEvery + time.Second)
+		if r.adapter.Ready() {
+			t.Error("it is ready though Telegram was not reached for a minute")
+		}
+		time.Sleep(6 * time.Minute)
+		if !r.adapter.Ready() {
+			t.Error("it is not ready again")
+		}
 	}, byWebhook)
 }
