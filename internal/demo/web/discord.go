@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,20 +14,10 @@ import (
 	fakediscord "herald/internal/demo/fake/discord"
 )
 
-// choicesTimeout is how long the page waits for choices, as Discord does:
-// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-callback
-const choicesTimeout = 3 * time.Second
-
 // seeDiscord shows what Discord is told to show. The server waits for it.
 func (d *Demo) seeDiscord(s fakediscord.Shown) {
 	e := d.discordEvent(KindMessage, s.Interaction)
-	switch {
-	case s.Modal != nil:
-		e.Kind, e.ID, e.Message = KindModal, s.Interaction.ID, encoded(s.Modal)
-		e.For = d.people.onDiscord(s.Interaction.UserID)
-		d.feed.add(e)
-		return
-	case s.Loading:
+	if s.Loading {
 		e.Kind = KindThinking
 	}
 	if s.Message.Ephemeral {
@@ -56,7 +45,7 @@ func (d *Demo) discordEvent(kind string, i fakediscord.Interaction) Event {
 	return Event{Kind: kind, Side: Discord, Chat: Group, From: Bot}
 }
 
-func (d *Demo) actOnDiscord(ctx context.Context, a Act, by asker) (result any, err error) {
+func (d *Demo) actOnDiscord(a Act, by asker) (result any, err error) {
 	i := fakediscord.Interaction{
 		UserID: by.discordID, Locale: languageOf(a.Language).discord, GuildID: discordGuild, ChannelID: discordChannel,
 	}
@@ -84,14 +73,8 @@ func (d *Demo) actOnDiscord(ctx context.Context, a Act, by asker) (result any, e
 	case a.Kind == "press":
 		i.Button, i.On = a.Button, &fakediscord.Message{ID: a.Message}
 		_, err = d.Discord.Push(i)
-	case a.Kind == "submit":
-		opened := d.Discord.Pending(a.Message)
-		if opened == nil || opened.Answer().Modal == nil {
-			return nil, errNotThere
-		}
-		_, err = d.Discord.Push(opened.Submit(a.Values))
 	case a.Kind == "complete":
-		return Result{Choices: d.choices(ctx, a.Text, by, a.Chat, i)}, nil
+		return Result{Choices: d.choices(a.Text, d.offered(by, a.Chat))}, nil
 	}
 	return Result{}, err
 }
@@ -224,33 +207,25 @@ func (f form) into(i *fakediscord.Interaction) {
 	}
 }
 
-// choices returns the choices for the option that is being typed: the last one, or
-// after a space the next. The page itself offers people.
-func (d *Demo) choices(ctx context.Context, text string, by asker, chat string, i fakediscord.Interaction) any {
-	none := []string{}
+// choices returns the choices for the option that is being typed, in any case: the
+// last one, or after a space the next. The page itself offers people.
+func (d *Demo) choices(text string, offered []*discordgo.ApplicationCommand) any {
+	fitting := []*discordgo.ApplicationCommandOptionChoice{}
 	if !strings.HasPrefix(text, "/") {
-		return none
+		return fitting
 	}
-	f, hint := d.fill(text, d.offered(by, chat))
-	if strings.HasSuffix(text, " ") {
-		if f.last = f.free(false); f.last != nil {
-			f.values[f.last.Name] = ""
+	f, hint := d.fill(text, offered)
+	typed := strings.ToLower(text[strings.LastIndex(text, " ")+1:])
+	if typed == "" {
+		f.last = f.free(false)
+	}
+	if hint != "" || f.last == nil {
+		return fitting
+	}
+	for _, c := range f.last.Choices {
+		if strings.HasPrefix(strings.ToLower(c.Name), typed) {
+			fitting = append(fitting, c)
 		}
 	}
-	if hint != "" || f.last == nil || !f.last.Autocomplete {
-		return none
-	}
-	f.into(&i)
-	i.Focused = f.last.Name
-	p, err := d.Discord.Push(i)
-	if err != nil {
-		return none
-	}
-	ctx, cancel := context.WithTimeout(ctx, choicesTimeout)
-	defer cancel()
-	answer, err := p.First(ctx)
-	if err != nil || answer.Choices == nil {
-		return none
-	}
-	return answer.Choices
+	return fitting
 }

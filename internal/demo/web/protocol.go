@@ -96,10 +96,6 @@ const (
 	// url of answerCallbackQuery. With a url, which is a link to the bot, the app
 	// opens the private chat and says "/start" and the link's parameter there.
 	KindAlert = "alert"
-	// KindModal (once) is a window that Discord opens: title, custom_id and
-	// components, as the bot sent them. An Act of the kind "submit" sends it back,
-	// with its ID as Message.
-	KindModal = "modal"
 	// KindTyping (once): Telegram shows for about 5 seconds that the bot is typing.
 	KindTyping = "typing"
 	// KindMenu (once): what GET /menu answers has changed.
@@ -117,7 +113,6 @@ type Act struct {
 	//	say       Text is typed. On Discord it is a command with its options in
 	//	          order. @moderator and so on mention an asker.
 	//	press     Button, the callback_data or custom_id, under Message
-	//	submit    a modal, with Values by the custom_id of its inputs
 	//	pick      Text is an entry in the menu of the person Target (Discord)
 	//	complete  Text is typed so far, and choices are wanted for its last word
 	//	          (Discord), or is an inline query without the bot's name (Telegram)
@@ -129,11 +124,10 @@ type Act struct {
 	Chat     string `json:"chat"`
 	Language string `json:"language"`
 
-	Text    string            `json:"text,omitempty"`
-	Message string            `json:"message,omitempty"`
-	Button  string            `json:"button,omitempty"`
-	Target  string            `json:"target,omitempty"`
-	Values  map[string]string `json:"values,omitempty"`
+	Text    string `json:"text,omitempty"`
+	Message string `json:"message,omitempty"`
+	Button  string `json:"button,omitempty"`
+	Target  string `json:"target,omitempty"`
 	// ReplyTo is the ID of a message to which "say" replies, on Telegram.
 	ReplyTo string `json:"replyTo,omitempty"`
 	// OldApp has "say" come from a Telegram app without ephemeral commands, so that

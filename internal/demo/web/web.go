@@ -180,7 +180,7 @@ func (d *Demo) serveEvents(w http.ResponseWriter, r *http.Request) {
 }
 
 // act does what an Act says.
-func (d *Demo) act(ctx context.Context, a Act) (result any, err error) {
+func (d *Demo) act(_ context.Context, a Act) (result any, err error) {
 	by, known := d.people.named(a.As)
 	if !known || a.Kind == "press" && d.feed.seen(a).Kind != KindMessage {
 		return nil, errNotThere
@@ -189,7 +189,7 @@ func (d *Demo) act(ctx context.Context, a Act) (result any, err error) {
 		result, err = d.actOnTelegram(a, by)
 	}
 	if a.Side != Telegram && err == nil {
-		result, err = d.actOnDiscord(ctx, a, by)
+		result, err = d.actOnDiscord(a, by)
 	}
 	return result, err
 }

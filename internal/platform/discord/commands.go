@@ -23,8 +23,14 @@ type definition struct {
 	IntegrationTypes []int        `json:"integration_types,omitempty"`
 	Options          []definition `json:"options,omitempty"`
 	// Of an option.
-	Required     bool `json:"required,omitempty"`
-	Autocomplete bool `json:"autocomplete,omitempty"`
+	Required bool     `json:"required,omitempty"`
+	Choices  []choice `json:"choices,omitempty"`
+}
+
+// choice is a value of an option, and what people see of it.
+type choice struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // Where commands may be used, and who may bring the bot there.
@@ -39,6 +45,9 @@ const (
 	maxSummary   = 100
 	maxMenuLabel = 32
 )
+
+// maxChoices bounds the choices of an option; Discord would refuse all commands.
+const maxChoices = 25
 
 // definitions returns the commands as Discord wants them. Aliases are left out:
 // they belong to another platform. A menu picks a person for a command; it is for
@@ -57,7 +66,10 @@ func definitions(commands chat.Commands, global bool) []definition {
 					if p.Kind == chat.Person {
 						o.Type = int(discordgo.ApplicationCommandOptionUser)
 					}
-					o.Required, o.Autocomplete = first, len(p.Choices) > 0
+					o.Required = first
+					for _, c := range p.Choices[:min(len(p.Choices), maxChoices)] {
+						o.Choices = append(o.Choices, choice{Name: c, Value: c})
+					}
 					d.Options = append(d.Options, o)
 				}
 			}

@@ -3,6 +3,7 @@ package discord
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,8 +19,8 @@ import (
 func TestCommandsAreWritten(t *testing.T) {
 	for _, guild := range []string{"", "777"} {
 		simulate(t, overGateway, func(t *testing.T, h *harness) {
-			if got := len(h.fake.Commands(guild)); got != 6 || h.count("commands_written") != 1 {
-				t.Errorf("guild %q: %d commands, counted %v", guild, got, h.events)
+			if got := len(h.fake.Commands(guild)); got != 6 || h.fake.Overwrites() != 1 {
+				t.Errorf("guild %q: %d commands, written %d times", guild, got, h.fake.Overwrites())
 			}
 			// One text that is too long would keep all commands from being registered.
 			long := chat.SayWith("command.supply", chat.Values{"symbol": chat.Plain(strings.Repeat("SYM", 60))})
@@ -37,7 +38,7 @@ func TestRegistrationFailingDoesNotHoldTheService(t *testing.T) {
 		h.ask(t, command("price"))
 		h.fake.Break(fakediscord.Application, fakediscord.Fault{})
 		pass(5 * time.Minute)
-		if h.count("commands_written") != 1 || h.count("as Herald") != 1 {
+		if h.fake.Overwrites() != 1 || h.count("as Herald") != 1 {
 			t.Errorf("counted %v", h.events)
 		}
 	}, func(h *harness, c *Config) {
@@ -49,6 +50,7 @@ func TestRegistrationFailingDoesNotHoldTheService(t *testing.T) {
 
 func TestDefinitions(t *testing.T) {
 	late, early := chat.Param{Name: "late", Summary: chat.Say("s")}, chat.Param{Name: "early", Summary: chat.Say("s")}
+	late.Choices = slices.Repeat([]string{"choice"}, 100)
 	mixed := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{late, early}}, {Params: []chat.Param{early}}}}
 	all := map[string]definition{}
 	for _, c := range definitions(append((&chattest.Handler{}).Commands(), mixed), true) {
@@ -73,14 +75,14 @@ func TestDefinitions(t *testing.T) {
 		fmt.Sprint(menu.IntegrationTypes) != "[0]" || menu.Permissions != fmt.Sprint(discordgo.PermissionModerateMembers) {
 		t.Errorf("menu: %+v", menu)
 	}
-	if o := all["staked"].Options; len(o) != 1 || !o[0].Required || o[0].Type != int(discordgo.ApplicationCommandOptionString) || o[0].Autocomplete {
+	if o := all["staked"].Options; len(o) != 1 || !o[0].Required || o[0].Type != int(discordgo.ApplicationCommandOptionString) || o[0].Choices != nil {
 		t.Errorf("staked: %+v", o)
 	}
 	o := all["exists"].Options
-	if len(o) != 3 || o[0].Required || o[0].Type != int(discordgo.ApplicationCommandOptionUser) || !o[1].Autocomplete || o[2].Autocomplete {
+	if len(o) != 3 || o[0].Required || o[0].Type != int(discordgo.ApplicationCommandOptionUser) || len(o[1].Choices) != 3 || o[2].Choices != nil {
 		t.Errorf("exists: %+v", o)
 	}
-	if o := all["x"].Options; o[0].Name != "early" || !o[0].Required || o[1].Required {
+	if o := all["x"].Options; o[0].Name != "early" || !o[0].Required || o[1].Required || len(o[1].Choices) != maxChoices {
 		t.Errorf("required ones come first: %+v %+v", o[0], o[1])
 	}
 }

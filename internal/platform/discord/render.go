@@ -70,7 +70,7 @@ func render(reply chat.Reply) message {
 	if e.Title == "" && e.Description == "" {
 		e.Title = "…" // an empty embed is refused
 	}
-	m := message{Components: rows(card, reply.Ask), Attachments: []attachment{}}
+	m := message{Components: rows(card.Buttons), Attachments: []attachment{}}
 	if card.Image != nil {
 		e.Image = &discordgo.MessageEmbedImage{URL: "attachment://" + card.Image.Name}
 		m.picture = card.Image.PNG
@@ -80,20 +80,55 @@ func render(reply chat.Reply) message {
 	return m
 }
 
-// seenBy returns m for everybody or, if private, for the user alone.
-func (m message) seenBy(private bool) message {
-	if private {
-		m.Flags = discordgo.MessageFlagsEphemeral
-	}
-	return m
-}
-
 // withoutPicture returns m as text alone.
 func (m message) withoutPicture() message {
 	text := m.Embeds[0]
 	text.Image = nil
 	m.Embeds, m.Attachments, m.picture = []embed{text}, []attachment{}, nil
 	return m
+}
+
+// component is a row of buttons, or a button.
+type component struct {
+	Type       discordgo.ComponentType `json:"type"`
+	Components []component             `json:"components,omitempty"` // of a row
+	Style      discordgo.ButtonStyle   `json:"style,omitempty"`
+	Label      string                  `json:"label,omitempty"`
+	CustomID   string                  `json:"custom_id,omitempty"`
+	URL        string                  `json:"url,omitempty"`
+}
+
+// Limits of a message's buttons.
+// https://discord.com/developers/docs/components/reference
+const (
+	maxRows  = 5
+	maxInRow = 5
+	maxLabel = 80
+	maxURL   = 512
+)
+
+// rows returns the buttons of a card, five a row. Buttons that copy are left out,
+// because Discord has none; so is a second button with the same state, because
+// Discord refuses it.
+func rows(buttons []words.Button) []component {
+	rows := []component{}
+	seen := map[string]bool{"": true} // of a button that copies
+	for _, b := range buttons {
+		c := component{Type: discordgo.ButtonComponent, Style: discordgo.SecondaryButton, Label: cut(b.Label, maxLabel), CustomID: b.State}
+		if b.URL != "" {
+			c.Style, c.URL = discordgo.LinkButton, b.URL
+		}
+		if c.Label == "" || len(c.URL) > maxURL || c.URL == "" && seen[c.CustomID] {
+			continue
+		}
+		seen[c.CustomID] = true
+		if n := len(rows); n == 0 || len(rows[n-1].Components) == maxInRow {
+			rows = append(rows, component{Type: discordgo.ActionsRowComponent})
+		}
+		row := &rows[len(rows)-1]
+		row.Components = append(row.Components, c)
+	}
+	return rows[:min(len(rows), maxRows)]
 }
 
 // description renders all of a card but its title, buttons and picture.
@@ -149,6 +184,9 @@ func line(l words.Line) string {
 		b.WriteString(escape(text))
 		b.WriteString(marked)
 		text = ""
+	}
+	if b.Len() == 0 {
+		return escape(text)
 	}
 	b.WriteString(escape(text))
 	return b.String()

@@ -42,15 +42,15 @@ type Config struct {
 	// Count is called with one of these: interaction, duplicate, ignored,
 	// malformed, too_late, dropped, panic; deferred, answered, answer_expired,
 	// answer_failed, picture_failed, rate_limited, retried; identified,
-	// identify_throttled, connected, resumed, disconnected; bad_signature;
-	// commands_written. It must not block.
+	// identify_throttled, connected, resumed, disconnected; bad_signature. It must
+	// not block.
 	Count func(event string)
 	// Connected is called with the bot's name: whenever the gateway connects or,
-	// if interactions arrive by HTTP, once Discord has said whose the token is.
+	// if interactions arrive by HTTP, once the commands are registered.
 	Connected func(name string)
-	// Status is asked every minute for the text under the bot's name in member
-	// lists, of at most 128 characters; empty takes it away. It returns when ctx
-	// is done. nil shows none. It needs the gateway.
+	// Status is asked at every connection and every minute for the text under the
+	// bot's name in member lists, of at most 128 characters; empty takes it away. It
+	// returns when ctx is done. nil shows none. It needs the gateway.
 	Status func(ctx context.Context) string
 }
 

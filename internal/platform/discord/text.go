@@ -11,12 +11,18 @@ import (
 // shows it as it is.
 func escape(s string) string {
 	var b strings.Builder
+	from := 0
 	for i := range len(s) {
 		if special(s, i) {
+			b.WriteString(s[from:i])
 			b.WriteByte('\\')
+			from = i
 		}
-		b.WriteByte(s[i])
 	}
+	if b.Len() == 0 {
+		return s
+	}
+	b.WriteString(s[from:])
 	return b.String()
 }
 

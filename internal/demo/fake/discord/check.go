@@ -16,8 +16,6 @@ const (
 	maxEmbed = 6000 // characters of all embeds
 	// https://discord.com/developers/docs/components/reference#action-row
 	maxRows = 5
-	// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-modal
-	maxInputs = 5
 	// https://discord.com/developers/docs/resources/message#create-message
 	maxAttachments = 10
 	// https://discord.com/developers/docs/components/reference#button-button-styles
@@ -82,8 +80,8 @@ func checkButtons(components any) error {
 			link, hasURL := button["url"].(string)
 			id, isLink := button["custom_id"], button["style"] == styleLink
 			switch {
-			case button["label"] == nil && button["emoji"] == nil:
-				return fmt.Errorf("components: a button has neither label nor emoji")
+			case button["label"] == nil:
+				return fmt.Errorf("components: a button has no label")
 			case isLink != hasURL, isLink == (id != nil):
 				return fmt.Errorf("components: a link has a url and any other button a custom_id, and none has both")
 			case isLink && !isLinkURL(link):
@@ -179,8 +177,6 @@ func checkOptions(path string, options []any) error {
 			return fmt.Errorf("%s.name: is taken or has a wrong form", path)
 		case required && optional:
 			return fmt.Errorf("%s: required options come first", path)
-		case option["choices"] != nil && option["autocomplete"] == true:
-			return fmt.Errorf("%s: has choices and autocomplete", path)
 		}
 		optional, names[option["name"]] = !required, true
 		if err := checkLocales(path, option, true); err != nil {

@@ -21,8 +21,6 @@ var (
 	used    = Interaction{Command: "x", UserID: "5", GuildID: "7", ChannelID: "8"}
 	pressed = Interaction{Button: "1:x", UserID: "5", GuildID: "7", On: &old}
 	old     = Message{Content: "old", Buttons: [][]Button{{{Label: "Again", CustomID: "1:x", Style: 1}}}}
-	typing  = Interaction{Command: "x", Focused: "o", Options: map[string]string{"o": "Tel"}}
-	sent    = Interaction{Modal: &Modal{CustomID: "1:x", Inputs: []Input{{CustomID: "wallet", Value: "0x"}}}}
 )
 
 // started is a server until the test ends.
@@ -86,20 +84,6 @@ func button(id string) string {
 	return fmt.Sprintf(`{"type":2,"style":1,"label":"x","custom_id":%q}`, id)
 }
 
-func choices(n int, name string) string {
-	choice := fmt.Sprintf(`{"name":%q,"value":"1"}`, name)
-	return `{"type":8,"data":{"choices":[` + strings.TrimSuffix(strings.Repeat(choice+",", n), ",") + `]}}`
-}
-
-func modal(title, components string) string {
-	return fmt.Sprintf(`{"type":9,"data":{"custom_id":"1:x","title":%q,"components":[%s]}}`, title, components)
-}
-
-// labelled is an input in a label.
-func labelled(id, more string) string {
-	return fmt.Sprintf(`{"type":18,"label":"Wallet","component":{"type":4,"custom_id":%q,"style":1%s}}`, id, more)
-}
-
 func TestFirstResponsesThatDiscordRefuses(t *testing.T) {
 	long := strings.Repeat("x", 4097)
 	embed := func(members string) string { return says(`"embeds":[{` + members + `}],`) }
@@ -127,8 +111,6 @@ func TestFirstResponsesThatDiscordRefuses(t *testing.T) {
 		{used, b(`"style":1,"label":"x"`), "any other button a custom_id"},
 		{used, b(`"style":5,"label":"x","url":"tg://resolve"`), "no address"},
 		{pressed, `{"type":7,"data":{"content":"",` + quiet + `}}`, "is empty"},
-		{typing, choices(26, "x"), "choices: items: 26"},
-		{used, modal("x", strings.Join(six(func(id string) string { return labelled(id, "") }), ",")), "6 inputs"},
 	} {
 		s.problems = nil
 		p, _ := s.create(tt.interaction)
@@ -136,25 +118,21 @@ func TestFirstResponsesThatDiscordRefuses(t *testing.T) {
 		if status != 400 || code != 50035 || len(s.Problems()) != 1 || !strings.Contains(s.Problems()[0], tt.why) {
 			t.Errorf("%.200s: status %d, code %d, problems %q, want %s", tt.body, status, code, s.Problems(), tt.why)
 		}
-		if a := p.Answer(); a.First > 0 || a.Callbacks > 0 || a.Modal != nil || a.Content == "x" {
+		if a := p.Answer(); a.First > 0 || a.Callbacks > 0 || a.Content == "x" {
 			t.Errorf("%.200s took effect: %+v", tt.body, a)
 		}
 	}
 }
 
 func TestResponsesThatDoNotFitTheInteraction(t *testing.T) {
-	s, onMessage := started(t), sent
-	onMessage.On = pressed.On
+	s := started(t)
 	all := map[string]string{
 		"show": says(""), "deferral": `{"type":5,"data":{` + quiet + `}}`, "later": `{"type":6}`,
-		"change": `{"type":7,"data":{"content":"x",` + quiet + `}}`, "choices": choices(1, "x"), "modal": modal("x", labelled("a", "")),
+		"change": `{"type":7,"data":{"content":"x",` + quiet + `}}`,
 	}
 	for takes, interaction := range map[string]Interaction{
-		"show deferral modal":              used,
-		"show deferral change later modal": pressed,
-		"choices":                          typing,
-		"show deferral":                    sent,
-		"show deferral change later":       onMessage,
+		"show deferral":              used,
+		"show deferral change later": pressed,
 	} {
 		for response, body := range all {
 			p, _ := s.create(interaction)
@@ -296,8 +274,5 @@ func TestCommandsThatDiscordRefuses(t *testing.T) {
 		if status, _ := s.ask(t, "PUT", path, strings.Replace(right, was, is, 1)); status != want {
 			t.Errorf("%s for %s: status %d, %q", is, was, status, s.Problems())
 		}
-	}
-	if status, _ := s.ask(t, "GET", "/applications/1/commands", ""); status != 403 {
-		t.Errorf("another application got %d", status)
 	}
 }

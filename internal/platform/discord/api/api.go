@@ -165,16 +165,10 @@ type Application struct {
 func (c *Client) Application(ctx context.Context) (a Application, err error) {
 	err = c.Call(ctx, http.MethodGet, discordgo.EndpointApplication("@me"), nil, &a)
 	if err == nil && a.ID == "" {
-		err = errors.New("the response has no ID")
-	}
-	if errors.Is(err, ErrToken) {
-		return a, ErrToken
-	}
-	if err != nil {
-		return a, fmt.Errorf("ask for the application: %w", err)
+		err = errors.New("discord names no application")
 	}
 	a.Name = cmp.Or(a.Bot.Username, a.Name)
-	return a, nil
+	return a, err
 }
 
 // call is one call, and how it is repeated.

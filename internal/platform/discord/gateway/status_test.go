@@ -1,41 +1,47 @@
 package gateway
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	fakediscord "herald/internal/demo/fake/discord"
 )
 
-func TestAStatusIsShownInEverySession(t *testing.T) {
+func TestTheStatusIsShownOnEveryConnectionAndBroughtUpToDate(t *testing.T) {
+	var status atomic.Value
+	status.Store("TKN $1")
 	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *harness) {
 		expect := func(when, want string, sent int) {
 			t.Helper()
-			pass(time.Minute)
+			pass(statusEvery)
 			if got := h.fake.Status(); got != want || len(h.fake.Presences()) != sent {
 				t.Errorf("%s: the status is %q and was sent %d times, want %q and %d", when, got, len(h.fake.Presences()), want, sent)
 			}
 		}
-		expect("set before there is a session", "TKN $1", 1)
-		h.Show("TKN $1")
-		expect("set to the same", "TKN $1", 1)
-		h.Show("TKN $2")
-		expect("set to another", "TKN $2", 2)
+		expect("at first", "TKN $1", 1)
+		status.Store("TKN $2")
+		expect("changed", "TKN $2", 2)
 		h.fake.Do(fakediscord.Action{Op: opReconnect})
 		expect("resumed", "TKN $2", 3)
 		h.fake.Do(fakediscord.Action{Op: opInvalidSession})
 		expect("in another session", "TKN $2", 4)
-		h.fake.Behave(fakediscord.Behaviour{InsteadOfHello: []fakediscord.Action{{Close: 4000}}})
+		status.Store("")
 		h.fake.Do(fakediscord.Action{Op: opReconnect})
-		pass(time.Second)
-		h.Show("")
-		h.fake.Behave(fakediscord.Behaviour{})
 		expect("taken away between two connections", "", 5)
-		h.Show("TKN $3")
-		h.Show("")
-		expect("set and taken away", "", len(h.fake.Presences()))
-		if problems := h.fake.Problems(); len(problems) > 0 {
-			t.Error(problems)
+		status.Store("hangs")
+		pass(statusEvery)
+		h.stop()
+		if err := <-h.ended; err != nil || len(h.fake.Problems()) > 0 {
+			t.Error(err, h.fake.Problems())
 		}
-	}, func(h *harness) { h.Show("TKN $1") })
+	}, func(h *harness) {
+		h.Status = func(ctx context.Context) string {
+			text := status.Load().(string)
+			if text == "hangs" {
+				<-ctx.Done()
+			}
+			return text
+		}
+	})
 }
