@@ -52,12 +52,12 @@ func TestDefinitions(t *testing.T) {
 	late, early := chat.Param{Name: "late", Summary: chat.Say("s")}, chat.Param{Name: "early", Summary: chat.Say("s")}
 	late.Choices = slices.Repeat([]string{"choice"}, 100)
 	mixed := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{late, early}}, {Params: []chat.Param{early}}}}
-	all := map[string]definition{}
+	all := map[string]*discordgo.ApplicationCommand{}
 	for _, c := range definitions(append((&chattest.Handler{}).Commands(), mixed), true) {
 		all[c.Name] = c
 	}
 	for _, name := range []string{"price", "staked", "mylogins", "exists", "help"} {
-		if c := all[name]; c.Description == "" || len(c.Contexts) != 3 || len(c.IntegrationTypes) != 2 || c.Permissions != "" {
+		if c := all[name]; c.Description == "" || len(*c.Contexts) != 3 || len(*c.IntegrationTypes) != 2 || c.DefaultMemberPermissions != nil {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -71,15 +71,15 @@ func TestDefinitions(t *testing.T) {
 	}
 	// A menu is for the moderators of a guild that the bot is a member of.
 	menu := all["Check registration"]
-	if menu.Type != int(discordgo.UserApplicationCommand) || menu.Description != "" || fmt.Sprint(menu.Contexts) != "[0]" ||
-		fmt.Sprint(menu.IntegrationTypes) != "[0]" || menu.Permissions != fmt.Sprint(discordgo.PermissionModerateMembers) {
+	if menu.Type != discordgo.UserApplicationCommand || menu.Description != "" || fmt.Sprint(*menu.Contexts) != "[0]" ||
+		fmt.Sprint(*menu.IntegrationTypes) != "[0]" || *menu.DefaultMemberPermissions != discordgo.PermissionModerateMembers {
 		t.Errorf("menu: %+v", menu)
 	}
-	if o := all["staked"].Options; len(o) != 1 || !o[0].Required || o[0].Type != int(discordgo.ApplicationCommandOptionString) || o[0].Choices != nil {
+	if o := all["staked"].Options; len(o) != 1 || !o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionString || o[0].Choices != nil {
 		t.Errorf("staked: %+v", o)
 	}
 	o := all["exists"].Options
-	if len(o) != 3 || o[0].Required || o[0].Type != int(discordgo.ApplicationCommandOptionUser) || len(o[1].Choices) != 3 || o[2].Choices != nil {
+	if len(o) != 3 || o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionUser || len(o[1].Choices) != 3 || o[2].Choices != nil {
 		t.Errorf("exists: %+v", o)
 	}
 	if o := all["x"].Options; o[0].Name != "early" || !o[0].Required || o[1].Required || len(o[1].Choices) != maxChoices {
@@ -106,7 +106,7 @@ func TestDescriptionsAndMenusAreInEveryLanguage(t *testing.T) {
 			if discordgo.Locales[locale] == "" {
 				t.Errorf("%s is none of Discord's locales", locale)
 			}
-			if defined[0].DescriptionLocalizations[locale] != title || defined[1].NameLocalizations[locale] != title ||
+			if (*defined[0].DescriptionLocalizations)[locale] != title || (*defined[1].NameLocalizations)[locale] != title ||
 				option.DescriptionLocalizations[locale] != text {
 				t.Errorf("%s is missing", locale)
 			}

@@ -61,7 +61,7 @@ func (a *Adapter) serve(w http.ResponseWriter, r *http.Request) (refused int) {
 		return http.StatusBadRequest
 	}
 	isNew := false
-	i.Arrived, i.ByHTTP, i.w = time.Now(), true, w
+	i.Arrived, i.w = time.Now(), w
 	begun := s.start(s.tasks.Do, func(id string) {
 		i.reference = id
 		isNew = s.handle(i)

@@ -24,7 +24,7 @@ type interaction struct {
 	ChannelID string                           `json:"channel_id"`
 	Context   discordgo.InteractionContextType `json:"context"`
 	Locale    string                           `json:"locale"`
-	User      *user                            `json:"user"` // outside guilds
+	User      *user                            `json:"user"` // who asked
 	Member    *struct {                        // in guilds
 		User        *user  `json:"user"`
 		Permissions string `json:"permissions"`
@@ -73,8 +73,10 @@ func decode(raw []byte) (i *interaction, forUs bool) {
 	if json.Unmarshal(raw, i) != nil || !isSnowflake(i.ID) || i.Token == "" {
 		return i, false
 	}
-	from := i.sender()
-	if from == nil || from.ID == "" || from.Bot {
+	if i.Member != nil {
+		i.User = i.Member.User
+	}
+	if i.User == nil || i.User.ID == "" || i.User.Bot {
 		return i, false
 	}
 	command := i.Type == discordgo.InteractionApplicationCommand && i.Data.Name != ""
@@ -89,21 +91,13 @@ func isSnowflake(s string) bool {
 	return err == nil && n >= 0
 }
 
-// sender returns who asked, or nil.
-func (i *interaction) sender() *user {
-	if i.Member != nil {
-		return i.Member.User
-	}
-	return i.User
-}
-
 // parse makes the Request of an interaction that is for us. press is what the state
 // of a button says; it is zero for a command. It fails if this version did not make
 // the state.
 func parse(i *interaction, commands chat.Commands) (req chat.Request, press chat.Press, err error) {
 	req = chat.Request{
 		ID:                  i.reference,
-		From:                chat.User{Platform: Platform, ID: i.sender().ID},
+		From:                chat.User{Platform: Platform, ID: i.User.ID},
 		Chat:                i.ChannelID,
 		Direct:              i.GuildID == "" && i.Context != discordgo.InteractionContextPrivateChannel,
 		CanReplyEphemerally: true,

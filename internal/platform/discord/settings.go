@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
+	"strings"
 	"time"
 
 	"herald/internal/chat"
@@ -97,15 +97,11 @@ func (s *Settings) parsePresence(value string) (bool, error) {
 
 // parseOrigin reads a URL that has a scheme and a host and no path.
 func parseOrigin(value string) (string, error) {
-	base, err := config.BaseURL(value)
-	if err != nil {
-		return "", err
+	origin, err := config.BaseURL(value)
+	if err == nil && strings.Count(origin, "/") > 2 {
+		err = errors.New("must be a scheme and a host without a path")
 	}
-	u, err := url.Parse(base)
-	if err != nil || u.Path != "" {
-		return "", errors.New("must be a scheme and a host without a path")
-	}
-	return u.Scheme + "://" + u.Host, nil
+	return strings.ToLower(origin), err
 }
 
 func parsePublicKey(value string) (ed25519.PublicKey, error) {

@@ -207,12 +207,9 @@ func (c *conn) keepSession(ready json.RawMessage) {
 	}
 	_ = json.Unmarshal(ready, &told) // what is malformed has no safe address
 	c.name = told.User.Name
-	address, err := c.checkAddress(told.Address)
-	if err != nil {
-		c.Log.Warn("this session cannot be resumed", "err", err)
-		return
+	if address, err := c.checkAddress(told.Address); err == nil {
+		c.session = &session{id: told.ID, address: address}
 	}
-	c.session = &session{id: told.ID, address: address}
 }
 
 func (c *conn) heartbeat() {
