@@ -94,18 +94,6 @@ func (s *Server) Keep(i Interaction) (p *Pending, deliver func() error) {
 	return p, func() error { return s.deliver(payload) }
 }
 
-// Pending returns the interaction with an ID, or nil.
-func (s *Server) Pending(id string) *Pending {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, p := range s.interactions {
-		if p.ID == id {
-			return p
-		}
-	}
-	return nil
-}
-
 // Press is the press of a button of the answer's message, as it is now, by a
 // user. That the message has a button of that custom ID is not asked.
 func (p *Pending) Press(userID, customID string) Interaction {
