@@ -27,7 +27,6 @@ type Interaction struct {
 	On *Message
 
 	UserID      string
-	Bot         bool // the user is one
 	GuildID     string
 	ChannelID   string
 	Permissions int64 // of the user in the guild
@@ -192,7 +191,7 @@ func (s *Server) known(m Message) *Message {
 }
 
 func (s *Server) payload(i Interaction) map[string]any {
-	user := map[string]any{"id": i.UserID, "username": "somebody", "discriminator": "0", "bot": i.Bot}
+	user := map[string]any{"id": i.UserID, "username": "somebody", "discriminator": "0", "bot": false}
 	kind := discordgo.InteractionApplicationCommand
 	if i.Button != "" {
 		kind = discordgo.InteractionMessageComponent

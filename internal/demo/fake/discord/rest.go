@@ -58,10 +58,7 @@ func (s *Server) serve(route Route, h handler) http.HandlerFunc {
 			panic(http.ErrAbortHandler)
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		s.mu.Lock()
-		s.calls[route]++
-		s.notify()
-		s.mu.Unlock()
+		s.set(func() { s.calls[route]++ })
 		refuse := func(f Fault) {
 			writeFailure(w, &failure{status: f.Status, code: f.Code, message: "scripted"}, f.RetryAfter)
 		}

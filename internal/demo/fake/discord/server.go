@@ -183,11 +183,12 @@ func locked[T any](s *Server, f func() T) T {
 	return f()
 }
 
-// set calls f under the lock.
+// set calls f under the lock, and wakes Wait.
 func (s *Server) set(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()
+	s.notify()
 }
 
 // Script puts faults on the next calls of route, one each.
