@@ -22,29 +22,29 @@ const (
 // moderators alone, and only a bot that is a member of a guild knows who they are.
 // Only global commands may say where they can be used.
 func definitions(commands chat.Commands, global bool) (all []*discordgo.ApplicationCommand) {
-	everywhere := []discordgo.InteractionContextType{
+	everywhere := &[]discordgo.InteractionContextType{
 		discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM, discordgo.InteractionContextPrivateChannel,
 	}
-	byAnybody := []discordgo.ApplicationIntegrationType{
+	byAnybody := &[]discordgo.ApplicationIntegrationType{
 		discordgo.ApplicationIntegrationGuildInstall, discordgo.ApplicationIntegrationUserInstall,
 	}
-	inGuilds, byGuilds, moderators := everywhere[:1], byAnybody[:1], int64(discordgo.PermissionModerateMembers)
+	inGuilds, byGuilds := &[]discordgo.InteractionContextType{(*everywhere)[0]}, &[]discordgo.ApplicationIntegrationType{(*byAnybody)[0]}
+	if !global {
+		everywhere, inGuilds, byAnybody, byGuilds = nil, nil, nil, nil
+	}
+	moderators := int64(discordgo.PermissionModerateMembers)
 	for _, c := range commands {
 		summary, locales := localized(c.Summary, maxSummary)
-		d := &discordgo.ApplicationCommand{Type: discordgo.ChatApplicationCommand, Name: c.Name, Options: options(c),
-			Description: summary, DescriptionLocalizations: &locales, Contexts: &everywhere, IntegrationTypes: &byAnybody}
-		all = append(all, d)
+		all = append(all, &discordgo.ApplicationCommand{
+			Type: discordgo.ChatApplicationCommand, Name: c.Name, Options: options(c),
+			Description: summary, DescriptionLocalizations: &locales, Contexts: everywhere, IntegrationTypes: byAnybody,
+		})
 		if c.PersonMenu.Key != "" {
 			label, locales := localized(c.PersonMenu, maxMenuLabel)
 			all = append(all, &discordgo.ApplicationCommand{
 				Type: discordgo.UserApplicationCommand, Name: label, NameLocalizations: &locales,
-				DefaultMemberPermissions: &moderators, Contexts: &inGuilds, IntegrationTypes: &byGuilds,
+				DefaultMemberPermissions: &moderators, Contexts: inGuilds, IntegrationTypes: byGuilds,
 			})
-		}
-	}
-	for _, d := range all {
-		if !global {
-			d.Contexts, d.IntegrationTypes = nil, nil
 		}
 	}
 	return all

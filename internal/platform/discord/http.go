@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -80,7 +79,7 @@ func (a *Adapter) serve(w http.ResponseWriter, r *http.Request) (refused int) {
 func (r response) write(w http.ResponseWriter) error {
 	body, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("encode a response: %w", err)
+		return err
 	}
 	switch r.Type {
 	case discordgo.InteractionResponseDeferredChannelMessageWithSource, discordgo.InteractionResponseDeferredMessageUpdate:
@@ -90,10 +89,7 @@ func (r response) write(w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.Write(body)
-	if err := http.NewResponseController(w).Flush(); err != nil {
-		return fmt.Errorf("write a response: %w", err)
-	}
-	return nil
+	return http.NewResponseController(w).Flush()
 }
 
 // verified reads the body of r if Discord signed it with key lately; otherwise

@@ -40,7 +40,7 @@ type Config struct {
 	CommandTimeout time.Duration
 	Log            *slog.Logger
 	// Count is called with one of these: interaction, duplicate, ignored,
-	// malformed, too_late, dropped, panic; deferred, answered, answer_expired,
+	// too_late, dropped, panic; deferred, answered, answer_expired,
 	// answer_failed, picture_failed, rate_limited, retried; identified,
 	// identify_throttled, connected, resumed, disconnected; bad_signature. It must
 	// not block.

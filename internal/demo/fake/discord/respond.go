@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -224,6 +225,6 @@ func (s *Server) Messages() []Message {
 	for _, m := range s.messages {
 		all = append(all, *m)
 	}
-	slices.SortFunc(all, func(a, b Message) int { return compareIDs(a.ID, b.ID) })
+	slices.SortFunc(all, func(a, b Message) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }

@@ -13,7 +13,6 @@
 package discord
 
 import (
-	"cmp"
 	"crypto/ed25519"
 	"crypto/rand"
 	"fmt"
@@ -233,9 +232,6 @@ func (s *Server) idAt(created time.Time) string {
 	age := max(0, created.UnixMilli()-epoch.Milliseconds())
 	return fmt.Sprint(uint64(age)<<22 | s.ids&(1<<22-1))
 }
-
-// compareIDs orders snowflakes, and so what they stand for by age.
-func compareIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 // problem notes a payload that is refused.
 func (s *Server) problem(err error) *failure {

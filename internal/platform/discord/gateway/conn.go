@@ -117,8 +117,7 @@ func (c *conn) leave(ctx context.Context) {
 	c.ws.Close()
 }
 
-// read returns the next packet. What is not JSON is one whose opcode means
-// nothing. Its error has no text that the peer gave.
+// read returns the next packet. Its error has no text that the peer gave.
 func (c *conn) read() (p packet, err error) {
 	_, raw, err := c.ws.ReadMessage()
 	closed, is := errors.AsType[*websocket.CloseError](err)
@@ -131,8 +130,7 @@ func (c *conn) read() (p packet, err error) {
 	case err != nil:
 		return p, fmt.Errorf("read from the gateway: %w", err)
 	case json.Unmarshal(raw, &p) != nil:
-		c.Count("malformed")
-		p.Op = -1
+		return p, errors.New("the gateway sent what is not JSON")
 	}
 	return p, nil
 }

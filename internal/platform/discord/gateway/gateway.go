@@ -68,7 +68,7 @@ type Config struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	Log  *slog.Logger
 	// Count is called with one of these: identified, connected, resumed,
-	// disconnected, identify_throttled, malformed. It must not block.
+	// disconnected, identify_throttled. It must not block.
 	Count func(event string)
 	// Connected is called with the bot's name at every READY and RESUMED. It must
 	// not block.
