@@ -18,6 +18,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -105,7 +106,7 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 		Backoff: transport.Backoff{First: 2 * time.Second, Max: time.Minute},
 		Again: func(err error) (bool, time.Duration) {
 			_, atLeast := api.Retryable(err)
-			return err != api.ErrToken, atLeast // A permission may be granted later.
+			return !errors.Is(err, api.ErrToken), atLeast // A permission may be granted later.
 		},
 		Failed: func(err error, _ int, pause time.Duration) {
 			a.Log.Warn("registering commands failed, trying again", "err", err, "pause", pause)
@@ -127,7 +128,7 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 		}
 		return err
 	})
-	if err == api.ErrToken {
+	if errors.Is(err, api.ErrToken) {
 		return err
 	}
 	return nil
