@@ -266,8 +266,7 @@ func special(s string, i int) bool {
 	}
 }
 
-// units counts s in UTF-16 units, the largest count by which Discord may judge a
-// length.
+// units counts s in UTF-16 units, the largest count that Discord may use.
 func units(s string) (n int) {
 	for _, r := range s {
 		n += utf16.RuneLen(r)

@@ -22,7 +22,7 @@ func TestSettingsRefuseOtherForms(t *testing.T) {
 	}
 }
 
-// For a key of small order anybody can make a signature. The points are those of
+// For a key of small order anybody can make a signature. The points are from
 // https://cr.yp.to/ecdh.html#validate, on the Edwards curve.
 func TestAPublicKeyOfSmallOrderIsRefused(t *testing.T) {
 	table := new(discord.Settings).Table()

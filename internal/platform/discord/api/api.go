@@ -306,7 +306,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("discord refused with status %d, code %d", e.Status, e.Code)
 }
 
-// errorOf is the Error in err, zero if there is none.
+// errorOf returns the Error in err, or a zero one.
 func errorOf(err error) Error {
 	if refused, is := errors.AsType[*Error](err); is {
 		return *refused
