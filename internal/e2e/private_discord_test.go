@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -20,9 +19,8 @@ type discordCrowd struct {
 	*crowd
 	t        *testing.T
 	fake     *fakediscord.Server
-	hook     string                 // empty where the bot is at the gateway
-	messages []discordMessage       // that can be pressed, the newest last
-	modals   []*fakediscord.Pending // that can be sent
+	hook     string           // empty where the bot is at the gateway
+	messages []discordMessage // that can be pressed, the newest last
 }
 
 // discordMessage is a message and what it answers.
@@ -33,7 +31,7 @@ type discordMessage struct {
 
 func (c *discordCrowd) actions() map[string]func(*rapid.T, services.Person) {
 	return map[string]func(*rapid.T, services.Person){
-		"discord: a command": c.command, "discord: a press": c.press, "discord: a modal": c.submit,
+		"discord: a command": c.command, "discord: a press": c.press,
 	}
 }
 
@@ -97,19 +95,6 @@ func (c *discordCrowd) press(rt *rapid.T, p services.Person) {
 	c.seen["Discord: a button was pressed"]++
 }
 
-func (c *discordCrowd) submit(rt *rapid.T, _ services.Person) {
-	if len(c.modals) == 0 {
-		return
-	}
-	asked := c.modals[len(c.modals)-1]
-	values := map[string]string{}
-	for _, input := range asked.Answer().Modal.Inputs {
-		values[input.CustomID] = rapid.SampledFrom([]string{c.world.World.Idle.Hex(), "0x12"}).Draw(rt, "value")
-	}
-	c.ask(rt, asked.Submit(values))
-	c.seen["Discord: a modal was sent"]++
-}
-
 // ask waits for the answer and judges what was shown meanwhile.
 func (c *discordCrowd) ask(rt *rapid.T, i fakediscord.Interaction) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), e2etest.Patience)
@@ -138,11 +123,6 @@ func (c *discordCrowd) ask(rt *rapid.T, i fakediscord.Interaction) {
 			reader = nil
 		}
 		c.see(rt, "Discord", "a message", reader, m.Everything())
-	}
-	shown, _ := json.Marshal(answer.Modal)
-	c.see(rt, "Discord", "a modal", user, string(shown))
-	if answer.Modal != nil {
-		c.modals = append(c.modals, pending)
 	}
 	for _, m := range append(answer.Followups, answer.Message) {
 		if m.ID != "" {

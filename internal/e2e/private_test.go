@@ -25,7 +25,7 @@ var privateDraw = flag.Duration("private.draw", time.Second, "how long commands,
 const maxRounds = 10
 
 // Commands, presses of buttons that are there and of forged ones, replies to
-// questions, modals, inline queries and failures of services are drawn, by somebody
+// questions, inline queries and failures of services are drawn, by somebody
 // who is registered, a moderator and a stranger, in groups and in private. What the
 // bot shows, to anybody and however shortly, never holds a DID. What others can see
 // holds no login, no account, no verdict of a private command and nothing of the
@@ -208,7 +208,7 @@ func (s *crowd) unseen() []string {
 	return slices.DeleteFunc([]string{
 		"Telegram: public", "Telegram: a verdict", "Telegram: logins", "Telegram: a question was answered", "Telegram: a button was pressed",
 		"Telegram: an ephemeral answer",
-		"Discord: public", "Discord: a verdict", "Discord: logins", "Discord: a modal was sent", "Discord: a button was pressed",
+		"Discord: public", "Discord: a verdict", "Discord: logins", "Discord: a button was pressed",
 	}, func(kind string) bool { return s.seen[kind] > 0 })
 }
 

@@ -18,13 +18,7 @@ import (
 // seeDiscord shows what Discord is told to show. The server waits for it.
 func (d *Demo) seeDiscord(s fakediscord.Shown) {
 	e := d.discordEvent(KindMessage, s.Interaction)
-	switch {
-	case s.Modal != nil:
-		e.Kind, e.ID, e.Message = KindModal, s.Interaction.ID, encoded(s.Modal)
-		e.For = d.people.onDiscord(s.Interaction.UserID)
-		d.feed.add(e)
-		return
-	case s.Loading:
+	if s.Loading {
 		e.Kind = KindThinking
 	}
 	if s.Message.Ephemeral {
@@ -76,12 +70,6 @@ func (d *Demo) actOnDiscord(a Act, by Asker) (result any, err error) {
 	case a.Kind == "press":
 		i.Button, i.On = a.Button, &fakediscord.Message{ID: a.Message}
 		_, err = d.Discord.Push(i)
-	case a.Kind == "submit":
-		opened := d.Discord.Pending(a.Message)
-		if opened == nil || opened.Answer().Modal == nil {
-			return nil, errNotThere
-		}
-		_, err = d.Discord.Push(opened.Submit(a.Values))
 	}
 	return Result{}, err
 }

@@ -31,7 +31,6 @@ func TestAnEventTakesItsPlace(t *testing.T) {
 	for _, e := range []Event{
 		{Kind: KindThinking, Side: Discord, ID: "1"}, {Kind: KindMessage, Side: Telegram, ID: "1"}, {Kind: KindTyping, Side: Telegram},
 		{Kind: KindMessage, Side: Discord, ID: "2"}, {Kind: KindMessage, Side: Discord, ID: "1", Chat: Group, For: "member"},
-		{Kind: KindModal, Side: Discord, ID: "2"},
 	} {
 		f.add(e)
 	}

@@ -94,10 +94,6 @@ const (
 	// url of answerCallbackQuery. With a url, which is a link to the bot, the app
 	// opens the private chat and says "/start" and the link's parameter there.
 	KindAlert = "alert"
-	// KindModal (once) is a window that Discord opens: title, custom_id and
-	// components, as the bot sent them. An Act of the kind "submit" sends it back,
-	// with its ID as Message.
-	KindModal = "modal"
 	// KindTyping (once): Telegram shows for about 5 seconds that the bot is typing.
 	KindTyping = "typing"
 	// KindMenu (once): what GET /menu answers has changed.
@@ -114,7 +110,6 @@ type Act struct {
 	//	          On Discord it is a command with its options in order. @moderator
 	//	          and so on mention an asker.
 	//	press     Button, the callback_data or custom_id, under Message
-	//	submit    a modal, with Values by the custom_id of its inputs
 	//	pick      Text is an entry in the menu of the person Target (Discord)
 	Kind string `json:"kind"`
 	// As is one of State.Askers, Chat one of State.Chats. Language is the one of
@@ -123,11 +118,10 @@ type Act struct {
 	Chat     string `json:"chat"`
 	Language string `json:"language"`
 
-	Text    string            `json:"text,omitempty"`
-	Message string            `json:"message,omitempty"`
-	Button  string            `json:"button,omitempty"`
-	Target  string            `json:"target,omitempty"`
-	Values  map[string]string `json:"values,omitempty"`
+	Text    string `json:"text,omitempty"`
+	Message string `json:"message,omitempty"`
+	Button  string `json:"button,omitempty"`
+	Target  string `json:"target,omitempty"`
 	// OldApp has "say" come from a Telegram app without ephemeral commands, so that
 	// a private answer goes to the private chat.
 	OldApp bool `json:"oldApp,omitempty"`

@@ -4,9 +4,7 @@
 // Interactions arrive over the gateway (package gateway) or, with a public key,
 // by HTTP (http.go). Either way a session parses one (parse.go), has it handled,
 // renders the reply (render.go) and sends it (package api). Parse and render are
-// pure. A command, a button and a modal are requests alike. A button that asks a
-// question opens a modal, and choices are offered while an argument is written,
-// both without a request.
+// pure. A command and the press of a button are requests alike.
 //
 // Who sees an answer is decided by the command before it runs, and never by a
 // button, which anybody can forge. A picture is sent by an edit of what was
@@ -19,6 +17,7 @@ package discord
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -30,13 +29,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"herald/internal/chat"
+	"herald/internal/config"
 	"herald/internal/platform/discord/api"
 	"herald/internal/platform/discord/gateway"
 	"herald/internal/transport"
 )
 
-// statusEvery is how often the bot's status is brought up to date.
-const statusEvery = time.Minute
+// maxName bounds the name that Discord gives the bot, in characters.
+const maxName = 40
 
 // Adapter joins Discord to a Handler. It implements chat.Adapter, and
 // http.Handler for interactions that arrive by HTTP.
@@ -58,7 +58,7 @@ func New(c Config) (*Adapter, error) {
 	a := &Adapter{Config: c, api: api.New(c.Token, c.APIURL, c.Count)}
 	a.gateway = gateway.New(gateway.Config{
 		Token: c.Token, API: a.api, Insecure: strings.HasPrefix(c.APIURL, "http://"),
-		Log: c.Log, Count: c.Count, Connected: a.connected,
+		Log: c.Log, Count: c.Count, Connected: a.connected, Status: c.Status,
 	})
 	return a, nil
 }
@@ -83,13 +83,9 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	s := &session{Config: a.Config, api: a.api, tasks: chat.NewTasks(ctx, h, a.Log, a.Count), inFlight: &a.inFlight}
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.register(running, h.Commands()) })
-	switch {
-	case a.PublicKey != nil:
+	if a.PublicKey != nil {
 		a.session.Store(s)
-	case a.Status != nil:
-		group.Go(func() error { return a.showStatus(running) })
-		fallthrough
-	default:
+	} else {
 		group.Go(func() error { return a.gateway.Run(running, s.receive) })
 	}
 	<-running.Done()
@@ -103,10 +99,9 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 }
 
 // register writes the table of commands to Discord, trying until it is there, and
-// reports the bot's name where no gateway does. It returns an error only when
+// then reports the bot's name where no gateway does. It returns an error only when
 // the token is refused.
 func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
-	var ours api.Application // once Discord has said so
 	err := transport.Policy{
 		Backoff: transport.Backoff{First: 2 * time.Second, Max: time.Minute},
 		Again: func(err error) (bool, time.Duration) {
@@ -116,41 +111,59 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 		Failed: func(err error, _ int, pause time.Duration) {
 			a.Log.Warn("registering commands failed, trying again", "err", err, "pause", pause)
 		},
-	}.Do(ctx, func(ctx context.Context) (err error) {
-		if ours.ID == "" {
-			if ours, err = a.api.Application(ctx); err != nil {
-				return err
-			}
-			if a.PublicKey != nil {
-				a.connected(ours.Name)
-			}
+	}.Do(ctx, func(ctx context.Context) error {
+		app, err := a.api.Application(ctx)
+		if err != nil {
+			return err
 		}
 		// Commands that Discord has already do not count towards its 200 new ones a day.
-		endpoint := discordgo.EndpointApplicationGlobalCommands(cmp.Or(a.ApplicationID, ours.ID))
+		owner := cmp.Or(a.ApplicationID, app.ID)
+		endpoint := discordgo.EndpointApplicationGlobalCommands(owner)
 		if a.GuildID != "" {
-			endpoint = discordgo.EndpointApplicationGuildCommands(cmp.Or(a.ApplicationID, ours.ID), a.GuildID)
+			endpoint = discordgo.EndpointApplicationGuildCommands(owner, a.GuildID)
 		}
-		if err := a.api.Call(ctx, http.MethodPut, endpoint, definitions(commands, a.GuildID == ""), nil); err != nil {
-			return fmt.Errorf("write the commands: %w", err)
+		err = a.api.Call(ctx, http.MethodPut, endpoint, definitions(commands, a.GuildID == ""), nil)
+		if err == nil && a.PublicKey != nil {
+			a.connected(app.Name)
 		}
-		a.Count("commands_written")
-		return nil
+		return err
 	})
 	if errors.Is(err, api.ErrToken) {
-		return api.ErrToken
+		return err
 	}
 	return nil
 }
 
-// showStatus keeps the status up to date until ctx is done.
-func (a *Adapter) showStatus(ctx context.Context) error {
-	for {
-		a.gateway.Show(a.Status(ctx))
-		if !transport.Sleep(ctx, statusEvery) {
-			return nil
-		}
-	}
-}
-
 // connected reports a connection by the bot's name, which is text of Discord.
 func (a *Adapter) connected(name string) { a.Connected(string(chat.NewUntrusted(name, maxName))) }
+
+// Check asks Discord who owns the token, and whether interactions come the way
+// that the settings say. It returns sentences for an operator. Its error is a
+// *config.WrongError where settings contradict what Discord says.
+func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
+	app, err := a.api.Application(ctx)
+	if err != nil {
+		return nil, err
+	}
+	learned = []string{fmt.Sprintf("%s, application %s", chat.NewUntrusted(app.Name, maxName), app.ID)}
+	host := chat.NewUntrusted(config.Host(app.Endpoint), 2*maxName) // without the path, which may be a secret
+	wrong := &config.WrongError{Settings: "DISCORD_PUBLIC_KEY"}
+	switch {
+	case a.ApplicationID != "" && a.ApplicationID != app.ID:
+		wrong.Settings = "DISCORD_APPLICATION_ID and DISCORD_BOT_TOKEN"
+		wrong.Problem = "the token belongs to this application, and not to the one that is set"
+	case a.PublicKey == nil && app.Endpoint == "":
+		return append(learned, "interactions come over the gateway"), nil
+	case a.PublicKey == nil:
+		wrong.Problem = fmt.Sprintf("the application has an interactions endpoint URL, at %s, so nothing comes over "+
+			"the gateway: remove that URL in the Developer Portal, or take interactions by HTTP", host)
+	case app.VerifyKey != "" && app.VerifyKey != hex.EncodeToString(a.PublicKey):
+		wrong.Problem = "the application has another public key than the one that is set"
+	case app.Endpoint == "":
+		return append(learned, "it has no interactions endpoint URL yet: while the bot runs, enter "+
+			"https://<your host>/discord/interactions in the Developer Portal"), nil
+	default:
+		return append(learned, fmt.Sprintf("interactions come by HTTP, to %s", host)), nil
+	}
+	return learned, wrong
+}

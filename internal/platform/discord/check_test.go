@@ -16,7 +16,6 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 	const endpoint = "https://bot.example/secret-path/discord/interactions"
 	nowhere := "it has no interactions endpoint URL yet: while the bot runs, enter " +
 		"https://<your host>/discord/interactions in the Developer Portal"
-	noID := func(_ *harness, c *Config) { c.ApplicationID = "" }
 	for about, tt := range map[string]struct {
 		way      way
 		change   change
@@ -26,7 +25,6 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 		setting  string
 	}{
 		"gateway":       {overGateway, nil, "", []string{name, "interactions come over the gateway"}, "", ""},
-		"asked for ID":  {overGateway, noID, "", []string{name, "interactions come over the gateway"}, "", ""},
 		"HTTP":          {byHTTP, nil, endpoint, []string{name, "interactions come by HTTP, to bot.example"}, "", ""},
 		"HTTP, nowhere": {byHTTP, nil, "", []string{name, nowhere}, "", ""},
 		"another application": {overGateway, func(_ *harness, c *Config) { c.ApplicationID = "42" }, "",

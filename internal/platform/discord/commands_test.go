@@ -3,6 +3,7 @@ package discord
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,8 +19,8 @@ import (
 func TestCommandsAreWritten(t *testing.T) {
 	for _, guild := range []string{"", "777"} {
 		simulate(t, overGateway, func(t *testing.T, h *harness) {
-			if got := len(h.fake.Commands(guild)); got != 6 || h.count("commands_written") != 1 {
-				t.Errorf("guild %q: %d commands, counted %v", guild, got, h.events)
+			if got := len(h.fake.Commands(guild)); got != 6 || h.fake.Overwrites() != 1 {
+				t.Errorf("guild %q: %d commands, written %d times", guild, got, h.fake.Overwrites())
 			}
 			// One text that is too long would keep all commands from being registered.
 			long := chat.SayWith("command.supply", chat.Values{"symbol": chat.Plain(strings.Repeat("SYM", 60))})
@@ -37,7 +38,7 @@ func TestRegistrationFailingDoesNotHoldTheService(t *testing.T) {
 		h.ask(t, command("price"))
 		h.fake.Break(fakediscord.Application, fakediscord.Fault{})
 		pass(5 * time.Minute)
-		if h.count("commands_written") != 1 || h.count("as Herald") != 1 {
+		if h.fake.Overwrites() != 1 || h.count("as Herald") != 1 {
 			t.Errorf("counted %v", h.events)
 		}
 	}, func(h *harness, c *Config) {
@@ -49,13 +50,14 @@ func TestRegistrationFailingDoesNotHoldTheService(t *testing.T) {
 
 func TestDefinitions(t *testing.T) {
 	late, early := chat.Param{Name: "late", Summary: chat.Say("s")}, chat.Param{Name: "early", Summary: chat.Say("s")}
+	late.Choices = slices.Repeat([]string{"choice"}, 100)
 	mixed := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{late, early}}, {Params: []chat.Param{early}}}}
-	all := map[string]definition{}
+	all := map[string]*discordgo.ApplicationCommand{}
 	for _, c := range definitions(append((&chattest.Handler{}).Commands(), mixed), true) {
 		all[c.Name] = c
 	}
 	for _, name := range []string{"price", "staked", "mylogins", "exists", "help"} {
-		if c := all[name]; c.Description == "" || len(c.Contexts) != 3 || len(c.IntegrationTypes) != 2 || c.Permissions != "" {
+		if c := all[name]; c.Description == "" || len(*c.Contexts) != 3 || len(*c.IntegrationTypes) != 2 || c.DefaultMemberPermissions != nil {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -69,44 +71,37 @@ func TestDefinitions(t *testing.T) {
 	}
 	// A menu is for the moderators of a guild that the bot is a member of.
 	menu := all["Check registration"]
-	if menu.Type != int(discordgo.UserApplicationCommand) || menu.Description != "" || fmt.Sprint(menu.Contexts) != "[0]" ||
-		fmt.Sprint(menu.IntegrationTypes) != "[0]" || menu.Permissions != fmt.Sprint(discordgo.PermissionModerateMembers) {
+	if menu.Type != discordgo.UserApplicationCommand || menu.Description != "" || fmt.Sprint(*menu.Contexts) != "[0]" ||
+		fmt.Sprint(*menu.IntegrationTypes) != "[0]" || *menu.DefaultMemberPermissions != discordgo.PermissionModerateMembers {
 		t.Errorf("menu: %+v", menu)
 	}
-	if o := all["staked"].Options; len(o) != 1 || !o[0].Required || o[0].Type != int(discordgo.ApplicationCommandOptionString) || o[0].Autocomplete {
+	if o := all["staked"].Options; len(o) != 1 || !o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionString || o[0].Choices != nil {
 		t.Errorf("staked: %+v", o)
 	}
 	o := all["exists"].Options
-	if len(o) != 3 || o[0].Required || o[0].Type != int(discordgo.ApplicationCommandOptionUser) || !o[1].Autocomplete || o[2].Autocomplete {
+	if len(o) != 3 || o[0].Required || o[0].Type != discordgo.ApplicationCommandOptionUser || len(o[1].Choices) != 3 || o[2].Choices != nil {
 		t.Errorf("exists: %+v", o)
 	}
-	if o := all["x"].Options; o[0].Name != "early" || !o[0].Required || o[1].Required {
+	if o := all["x"].Options; o[0].Name != "early" || !o[0].Required || o[1].Required || len(o[1].Choices) != maxChoices {
 		t.Errorf("required ones come first: %+v %+v", o[0], o[1])
 	}
 }
 
-// Discord has a locale for each language of the bot, and each has its texts.
 func TestDescriptionsAndMenusAreInEveryLanguage(t *testing.T) {
 	c := chat.Command{Name: "x", Summary: chat.Say("busy.title"), PersonMenu: chat.Say("busy.title"),
 		Forms: []chat.Form{{Params: []chat.Param{{Name: "p", Summary: chat.Say("busy.text")}}}}}
 	defined := definitions(chat.Commands{c}, true)
-	option := defined[0].Options[0]
+	command, menu, option := defined[0], defined[1], defined[0].Options[0]
 	for _, l := range chat.Languages() {
-		title, text := words.Say(l, c.Summary), words.Say(l, chat.Say("busy.text"))
-		if l == chat.English && (defined[0].Description != title || defined[1].Name != title || option.Description != text) {
-			t.Errorf("in English: %+v %+v %+v", defined[0], defined[1], option)
+		want := []string{words.Say(l, c.Summary), words.Say(l, c.Summary), words.Say(l, chat.Say("busy.text"))}
+		if got := []string{command.Description, menu.Name, option.Description}; l == chat.English && !slices.Equal(got, want) {
+			t.Errorf("in English: %q", got)
 		}
 		for _, name := range l.Info().Discord {
 			locale := discordgo.Locale(name)
-			if l == chat.English {
-				continue
-			}
-			if discordgo.Locales[locale] == "" {
-				t.Errorf("%s is none of Discord's locales", locale)
-			}
-			if defined[0].DescriptionLocalizations[locale] != title || defined[1].NameLocalizations[locale] != title ||
-				option.DescriptionLocalizations[locale] != text {
-				t.Errorf("%s is missing", locale)
+			got := []string{(*command.DescriptionLocalizations)[locale], (*menu.NameLocalizations)[locale], option.DescriptionLocalizations[locale]}
+			if l != chat.English && !slices.Equal(got, want) {
+				t.Errorf("%s: %q", locale, got)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package discord
 
 import (
-	"context"
 	"net"
 	"slices"
 	"testing"
@@ -72,22 +71,15 @@ func (h *harness) shown() []chattest.Message {
 	return all
 }
 
-// waitUntil waits in real time, and no longer once Discord has refused something:
-// what is waited for would not come.
+// waitUntil waits in real time.
 func (h *harness) waitUntil(t *testing.T, done func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
+	late := time.After(time.Minute)
 	for !done() {
 		select {
-		case <-tick.C:
-			if problems := h.fake.Problems(); len(problems) > 0 {
-				t.Fatalf("refused: %q", problems)
-			}
-		case <-ctx.Done():
-			t.Fatalf("not in time: %+v", h.fake.Messages())
+		case <-time.After(time.Millisecond):
+		case <-late:
+			t.Fatalf("not in time; refused: %q; shown: %+v", h.fake.Problems(), h.fake.Messages())
 		}
 	}
 }

@@ -3,6 +3,7 @@ package discord
 import (
 	"crypto/ed25519"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -49,29 +50,46 @@ func (a *Adapter) serve(w http.ResponseWriter, r *http.Request) (refused int) {
 	if refused != 0 {
 		return refused
 	}
-	i, err := decode(body)
-	if err != nil {
-		a.Count("malformed")
-		return http.StatusBadRequest
-	}
+	i, forUs := decode(body)
 	if i.Type == discordgo.InteractionPing {
 		_ = response{Type: discordgo.InteractionResponsePong}.write(w)
 		return 0
 	}
-	a.Count("interaction")
-	if !i.forUs() {
+	if !forUs {
 		a.Count("ignored")
 		return http.StatusBadRequest
 	}
 	isNew := false
-	i.Arrived, i.ByHTTP = time.Now(), true
-	if !s.start(s.tasks.Do, func(id string) { isNew = s.handle(&pending{interaction: i, id: id, w: w}) }) {
+	i.Arrived, i.w = time.Now(), w
+	begun := s.start(s.tasks.Do, func(id string) {
+		i.reference = id
+		isNew = s.handle(i)
+	})
+	switch {
+	case !begun:
 		return http.StatusServiceUnavailable
-	}
-	if !isNew {
+	case !isNew:
 		return http.StatusConflict
 	}
 	return 0
+}
+
+// write sends r as the body of an HTTP response, and returns once it is flushed: an
+// edit may follow at once, and fails before Discord has the response.
+func (r response) write(w http.ResponseWriter) error {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	switch r.Type {
+	case discordgo.InteractionResponseDeferredChannelMessageWithSource, discordgo.InteractionResponseDeferredMessageUpdate:
+		// The next request on this connection would wait until the answer is out.
+		w.Header().Set("Connection", "close")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.Write(body)
+	return http.NewResponseController(w).Flush()
 }
 
 // verified reads the body of r if Discord signed it with key lately; otherwise

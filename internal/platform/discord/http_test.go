@@ -3,7 +3,6 @@ package discord
 import (
 	"bytes"
 	"crypto/ed25519"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -16,17 +15,6 @@ import (
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/platform/discord/api"
 )
-
-// watched is a body that notes whether it was read.
-type watched struct {
-	io.Reader
-	read bool
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	w.read = true
-	return w.Reader.Read(p)
-}
 
 func TestWhatDiscordDidNotSignLatelyIsRefused(t *testing.T) {
 	h := newHarness(t, fakediscord.New(), byHTTP)
@@ -57,7 +45,7 @@ func TestWhatDiscordDidNotSignLatelyIsRefused(t *testing.T) {
 		"nothing we made":             {[]byte(`{"id":"1","type":3,"token":"t"}`), "", now, 400, read},
 	} {
 		t.Run(name, func(t *testing.T) {
-			body := &watched{Reader: bytes.NewReader(tt.body)}
+			body := bytes.NewReader(tt.body)
 			r := httptest.NewRequest(http.MethodPost, "/discord/interactions", body)
 			if tt.signature == "" {
 				seconds, err := strconv.ParseInt(tt.timestamp, 10, 64)
@@ -71,8 +59,8 @@ func TestWhatDiscordDidNotSignLatelyIsRefused(t *testing.T) {
 			w := httptest.NewRecorder()
 			before := h.count("bad_signature")
 			h.ServeHTTP(w, r)
-			if w.Code != tt.want || body.read != tt.read || (h.count("bad_signature") > before) != (tt.want == 401) {
-				t.Errorf("status %d, read %v, counted %v", w.Code, body.read, h.events)
+			if w.Code != tt.want || (body.Len() < len(tt.body)) != tt.read || (h.count("bad_signature") > before) != (tt.want == 401) {
+				t.Errorf("status %d, %d bytes left, counted %v", w.Code, body.Len(), h.events)
 			}
 		})
 	}

@@ -2,7 +2,7 @@ package discord
 
 import (
 	"encoding/json"
-	"errors"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -24,7 +24,7 @@ type interaction struct {
 	ChannelID string                           `json:"channel_id"`
 	Context   discordgo.InteractionContextType `json:"context"`
 	Locale    string                           `json:"locale"`
-	User      *user                            `json:"user"` // outside guilds
+	User      *user                            `json:"user"` // who asked
 	Member    *struct {                        // in guilds
 		User        *user  `json:"user"`
 		Permissions string `json:"permissions"`
@@ -45,16 +45,14 @@ type interaction struct {
 		Type     discordgo.ApplicationCommandType `json:"type"`
 		TargetID string                           `json:"target_id"`
 		Options  []option                         `json:"options"`
-		// Of a button or a modal.
+		// Of a button.
 		CustomID      string                  `json:"custom_id"`
 		ComponentType discordgo.ComponentType `json:"component_type"`
-		Components    []struct {
-			Component struct {
-				CustomID string `json:"custom_id"`
-				Value    string `json:"value"`
-			} `json:"component"` // of a label
-		} `json:"components"`
 	} `json:"data"`
+
+	reference string // of the Request, in logs and answers
+	// w takes the first response as the body of an HTTP response; nil posts it.
+	w http.ResponseWriter
 }
 
 type user struct {
@@ -63,21 +61,27 @@ type user struct {
 }
 
 type option struct {
-	Name    string                                 `json:"name"`
-	Type    discordgo.ApplicationCommandOptionType `json:"type"`
-	Value   any                                    `json:"value"`
-	Focused bool                                   `json:"focused"`
+	Name  string                                 `json:"name"`
+	Type  discordgo.ApplicationCommandOptionType `json:"type"`
+	Value any                                    `json:"value"`
 }
 
-var errMalformed = errors.New("the interaction is malformed")
-
-// decode reads one interaction. Its error quotes nothing from it.
-func decode(raw []byte) (*interaction, error) {
-	i := &interaction{}
-	if json.Unmarshal(raw, i) != nil || i.Type != discordgo.InteractionPing && (!isSnowflake(i.ID) || i.Token == "") {
-		return nil, errMalformed
+// decode reads one interaction, as far as it is well formed. forUs is true if a
+// person did something that the bot answers.
+func decode(raw []byte) (i *interaction, forUs bool) {
+	i = &interaction{}
+	if json.Unmarshal(raw, i) != nil || !isSnowflake(i.ID) || i.Token == "" {
+		return i, false
 	}
-	return i, nil
+	if i.Member != nil {
+		i.User = i.Member.User
+	}
+	if i.User == nil || i.User.ID == "" || i.User.Bot {
+		return i, false
+	}
+	command := i.Type == discordgo.InteractionApplicationCommand && i.Data.Name != ""
+	press := i.Type == discordgo.InteractionMessageComponent && i.Data.ComponentType == discordgo.ButtonComponent
+	return i, command || press
 }
 
 // isSnowflake reports whether s has the form of an ID: a number of 63 bits.
@@ -87,37 +91,13 @@ func isSnowflake(s string) bool {
 	return err == nil && n >= 0
 }
 
-// sender returns who asked, or nil.
-func (i *interaction) sender() *user {
-	if i.Member != nil {
-		return i.Member.User
-	}
-	return i.User
-}
-
-// forUs reports whether a person did something that the bot answers.
-func (i *interaction) forUs() bool {
-	from := i.sender()
-	if from == nil || from.ID == "" || from.Bot {
-		return false
-	}
-	switch i.Type {
-	case discordgo.InteractionApplicationCommand, discordgo.InteractionApplicationCommandAutocomplete:
-		return i.Data.Name != ""
-	case discordgo.InteractionMessageComponent:
-		return i.Data.ComponentType == discordgo.ButtonComponent
-	default:
-		return i.Type == discordgo.InteractionModalSubmit
-	}
-}
-
-// parse makes the Request of an interaction that is forUs and no autocompletion.
-// id is the Request's. press is what the state of a button or a modal says; it is
-// zero for a command. It fails if this version did not make the state.
-func parse(i *interaction, id string, commands chat.Commands) (req chat.Request, press chat.Press, err error) {
+// parse makes the Request of an interaction that is for us. press is what the state
+// of a button says; it is zero for a command. It fails if this version did not make
+// the state.
+func parse(i *interaction, commands chat.Commands) (req chat.Request, press chat.Press, err error) {
 	req = chat.Request{
-		ID:                  id,
-		From:                chat.User{Platform: Platform, ID: i.sender().ID},
+		ID:                  i.reference,
+		From:                chat.User{Platform: Platform, ID: i.User.ID},
 		Chat:                i.ChannelID,
 		Direct:              i.GuildID == "" && i.Context != discordgo.InteractionContextPrivateChannel,
 		CanReplyEphemerally: true,
@@ -135,14 +115,6 @@ func parse(i *interaction, id string, commands chat.Commands) (req chat.Request,
 	}
 	press, err = chat.ParseState(i.Data.CustomID)
 	req.Command, req.Args = press.Command, chat.Typed(press.Args...)
-	if err == nil && i.Type == discordgo.InteractionModalSubmit {
-		// A modal asks for one argument alone.
-		if len(i.Data.Components) != 1 || press.Asks == "" || i.Data.Components[0].Component.CustomID != press.Asks {
-			return req, press, errMalformed
-		}
-		written := strings.TrimSpace(i.Data.Components[0].Component.Value)
-		req.Args = chat.Named(map[string]string{press.Asks: written})
-	}
 	return req, press, err
 }
 
@@ -167,18 +139,6 @@ func (i *interaction) command(req *chat.Request, commands chat.Commands) {
 		req.Target = &chat.User{Platform: Platform, ID: target}
 	}
 	req.Args = chat.Named(named)
-}
-
-// paramOf returns the parameter of a command by name, or the zero Param.
-func paramOf(commands chat.Commands, command, name string) chat.Param {
-	c, _ := commands.Find(command)
-	params, _ := c.Params()
-	for _, p := range params {
-		if p.Name == name {
-			return p
-		}
-	}
-	return chat.Param{}
 }
 
 // moderating holds the permissions. Each of them makes a moderator.

@@ -1,11 +1,8 @@
 package discord
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,10 +19,8 @@ var refresh = chat.Action{Label: chat.Say("Refresh"), Command: "price", Edit: tr
 
 // The kinds of first responses, by Discord's numbers.
 const (
-	showMessage   = 4
 	promiseUpdate = 6
 	updateMessage = 7
-	openModal     = 9
 )
 
 // What becomes of an answer to a press.
@@ -46,19 +41,18 @@ var presses = map[string]struct {
 	want  int
 	told  string
 }{
-	"an answer":                   {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(time.Minute)}, replaces, "new"},
-	"another page of one's own":   {"mylogins", "1 e 0 mylogins 2", chat.Reply{Title: chat.Say("new")}, replaces, "new"},
-	"what does not edit":          {"price", "1 n 0 price", chat.Reply{Title: chat.Say("new")}, public, "new"},
-	"nothing new":                 {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(time.Second - 1)}, alone, "Already up to date"},
-	"a limit":                     {"price", "", chat.Reply{Title: chat.Say("Too many"), Ephemeral: true}, alone, "Too many"},
-	"a limit with a picture":      {"price", "", chat.Reply{Title: chat.Say("Too many"), Ephemeral: true, Image: &curve}, alone, "Too many"},
-	"no answer":                   {"price", "", chat.Reply{Title: chat.Say("unchecked.title")}, alone, "ould not"},
-	"private, forged to edit":     {"price", "1 e 0 mylogins", chat.Reply{Title: chat.Say("secret"), AsOf: start}, alone, "secret"},
-	"private, forged to refresh":  {"price", "1 e tlpwu8 exists 6", chat.Reply{Title: chat.Say("secret"), AsOf: start}, alone, "secret"},
-	"private":                     {"price", "1 n 0 mylogins", chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
-	"an unknown command":          {"price", "1 e 0 nonsense", chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
-	"of another version":          {"price", "0 price", chat.Reply{Title: chat.Say("secret")}, alone, "too old"},
-	"a question that nobody asks": {"price", "1 a 0 staked uid", chat.Reply{Title: chat.Say("secret")}, alone, "too old"},
+	"an answer":                  {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(time.Minute)}, replaces, "new"},
+	"another page of one's own":  {"mylogins", "1 e 0 mylogins 2", chat.Reply{Title: chat.Say("new")}, replaces, "new"},
+	"what does not edit":         {"price", "1 n 0 price", chat.Reply{Title: chat.Say("new")}, public, "new"},
+	"nothing new":                {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(time.Second - 1)}, alone, "Already up to date"},
+	"a limit":                    {"price", "", chat.Reply{Title: chat.Say("Too many"), Ephemeral: true}, alone, "Too many"},
+	"a limit with a picture":     {"price", "", chat.Reply{Title: chat.Say("Too many"), Ephemeral: true, Image: &curve}, alone, "Too many"},
+	"no answer":                  {"price", "", chat.Reply{Title: chat.Say("unchecked.title")}, alone, "ould not"},
+	"private, forged to edit":    {"price", "1 e 0 mylogins", chat.Reply{Title: chat.Say("secret"), AsOf: start}, alone, "secret"},
+	"private, forged to refresh": {"price", "1 e tlpwu8 exists 6", chat.Reply{Title: chat.Say("secret"), AsOf: start}, alone, "secret"},
+	"private":                    {"price", "1 n 0 mylogins", chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
+	"an unknown command":         {"price", "1 e 0 nonsense", chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
+	"of another version":         {"price", "0 price", chat.Reply{Title: chat.Say("secret")}, alone, "too old"},
 }
 
 func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
@@ -178,81 +172,5 @@ func TestWhatIsToldBesideAnAnswerIsRepeatedWithCare(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// After a wrong wallet the user presses, writes another, and is asked again until
-// it is right; others see nothing but the answer.
-func TestWhatIsMissingIsAskedForInAModal(t *testing.T) {
-	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
-	eachWay(t, func(t *testing.T, h *harness) {
-		h.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
-			if req.Args.Value("wallet") == wallet {
-				return chat.Reply{Title: chat.Say("staked by " + req.From.ID)}
-			}
-			return chat.Reply{Title: chat.Say("Check the wallet"), Ephemeral: true, Ask: &chat.Ask{
-				Command: "staked", Param: "wallet", Question: chat.Say("Which wallet?"), Example: wallet,
-			}}
-		}
-		p := h.ask(t, command("staked"))
-		for _, written := range []string{"0x1", " " + wallet + "\n"} {
-			b, _ := p.Answer().Button("Which wallet?")
-			if a := p.Answer(); !a.Ephemeral || a.SeenBy != "5" || b.CustomID == "" {
-				t.Fatalf("asked as %+v", a)
-			}
-			open := h.ask(t, p.Press("5", b.CustomID))
-			a := open.Answer()
-			if a.Type != openModal || a.Modal == nil || len(a.Modal.Inputs) != 1 {
-				t.Fatalf("%+v", a)
-			}
-			in := a.Modal.Inputs[0]
-			if a.Modal.Title != "Which wallet?" || in.Label != a.Modal.Title || in.Placeholder != wallet || !in.Required {
-				t.Errorf("shown: %+v", a.Modal)
-			}
-			p = h.ask(t, open.Submit(map[string]string{"wallet": written}))
-		}
-		if a := p.Answer(); a.Ephemeral || a.Type != showMessage || !strings.Contains(a.Text(), "staked by 5") {
-			t.Errorf("%+v", a)
-		}
-		req, want := h.handler.Requests()[2], chat.Named(map[string]string{"wallet": wallet})
-		if req.Command != "staked" || !reflect.DeepEqual(req.Args, want) || req.Chat != "8" || req.Community != "7" {
-			t.Errorf("asked as %+v", req)
-		}
-	})
-}
-
-func TestChoicesAreOfferedWhileAnArgumentIsWritten(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *harness) {
-		for _, tt := range []struct{ command, option, written, want string }{
-			{"exists", "platform", "", "Telegram Discord EVM"},
-			{"exists", "platform", " D", "Discord"},
-			{"exists", "platform", "e", "EVM Telegram"},
-			{"exists", "platform", strings.Repeat("\u202e", 6000), ""},
-			{"exists", "uid", "1", ""},
-		} {
-			i := command(tt.command)
-			i.Options, i.Focused = map[string]string{tt.option: tt.written}, tt.option
-			a := h.ask(t, i).Answer()
-			var names []string
-			for _, c := range a.Choices {
-				names = append(names, c.Name)
-			}
-			if got := strings.Join(names, " "); got != tt.want || a.Type != 8 {
-				t.Errorf("%s %q: %q, want %q", tt.option, tt.written, got, tt.want)
-			}
-		}
-		if n := len(h.handler.Requests()); n != 0 {
-			t.Errorf("%d requests were made of it", n)
-		}
-	})
-}
-
-func TestNoMoreChoicesAreOfferedThanDiscordTakes(t *testing.T) {
-	many := slices.Repeat([]string{"choice"}, 100)
-	commands := chat.Commands{{Name: "x", Forms: []chat.Form{{Params: []chat.Param{{Name: "p", Choices: many}}}}}}
-	i := &interaction{}
-	i.Data.Name, i.Data.Options = "x", []option{{Name: "p", Value: "ch", Focused: true}}
-	if n := len(choicesFor(i, commands)); n != maxChoices {
-		t.Errorf("%d choices", n)
 	}
 }

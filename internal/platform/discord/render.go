@@ -3,6 +3,9 @@ package discord
 import (
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -70,7 +73,7 @@ func render(reply chat.Reply) message {
 	if e.Title == "" && e.Description == "" {
 		e.Title = "…" // an empty embed is refused
 	}
-	m := message{Components: rows(card, reply.Ask), Attachments: []attachment{}}
+	m := message{Components: rows(card.Buttons), Attachments: []attachment{}}
 	if card.Image != nil {
 		e.Image = &discordgo.MessageEmbedImage{URL: "attachment://" + card.Image.Name}
 		m.picture = card.Image.PNG
@@ -80,20 +83,55 @@ func render(reply chat.Reply) message {
 	return m
 }
 
-// seenBy returns m for everybody or, if private, for the user alone.
-func (m message) seenBy(private bool) message {
-	if private {
-		m.Flags = discordgo.MessageFlagsEphemeral
-	}
-	return m
-}
-
 // withoutPicture returns m as text alone.
 func (m message) withoutPicture() message {
 	text := m.Embeds[0]
 	text.Image = nil
 	m.Embeds, m.Attachments, m.picture = []embed{text}, []attachment{}, nil
 	return m
+}
+
+// component is a row of buttons, or a button.
+type component struct {
+	Type       discordgo.ComponentType `json:"type"`
+	Components []component             `json:"components,omitempty"` // of a row
+	Style      discordgo.ButtonStyle   `json:"style,omitempty"`
+	Label      string                  `json:"label,omitempty"`
+	CustomID   string                  `json:"custom_id,omitempty"`
+	URL        string                  `json:"url,omitempty"`
+}
+
+// Limits of a message's buttons.
+// https://discord.com/developers/docs/components/reference
+const (
+	maxRows  = 5
+	maxInRow = 5
+	maxLabel = 80
+	maxURL   = 512
+)
+
+// rows returns the buttons of a card, five a row. Buttons that copy are left out,
+// because Discord has none; so is a second button with the same state, because
+// Discord refuses it.
+func rows(buttons []words.Button) []component {
+	rows := []component{}
+	seen := map[string]bool{"": true} // of a button that copies
+	for _, b := range buttons {
+		c := component{Type: discordgo.ButtonComponent, Style: discordgo.SecondaryButton, Label: cut(b.Label, maxLabel), CustomID: b.State}
+		if b.URL != "" {
+			c.Style, c.URL = discordgo.LinkButton, b.URL
+		}
+		if c.Label == "" || len(c.URL) > maxURL || c.URL == "" && seen[c.CustomID] {
+			continue
+		}
+		seen[c.CustomID] = true
+		if n := len(rows); n == 0 || len(rows[n-1].Components) == maxInRow {
+			rows = append(rows, component{Type: discordgo.ActionsRowComponent})
+		}
+		row := &rows[len(rows)-1]
+		row.Components = append(row.Components, c)
+	}
+	return rows[:min(len(rows), maxRows)]
 }
 
 // description renders all of a card but its title, buttons and picture.
@@ -150,6 +188,9 @@ func line(l words.Line) string {
 		b.WriteString(marked)
 		text = ""
 	}
+	if b.Len() == 0 {
+		return escape(text)
+	}
 	b.WriteString(escape(text))
 	return b.String()
 }
@@ -182,3 +223,67 @@ var (
 	// codeEscaper keeps code from ending early: a backslash escapes nothing there.
 	codeEscaper = strings.NewReplacer("`", "ˋ")
 )
+
+// escape adds backslashes to one line of plain text, valid UTF-8, so that Discord
+// shows it as it is.
+func escape(s string) string {
+	var b strings.Builder
+	from := 0
+	for i := range len(s) {
+		if special(s, i) {
+			b.WriteString(s[from:i])
+			b.WriteByte('\\')
+			from = i
+		}
+	}
+	if b.Len() == 0 {
+		return s
+	}
+	b.WriteString(s[from:])
+	return b.String()
+}
+
+// special reports whether the byte at i needs a backslash. Lists, headings,
+// quotes and small print begin a line; a colon begins an address or names an
+// emoji unless it ends a word or stands in a time.
+// https://support.discord.com/hc/en-us/articles/210298617
+func special(s string, i int) bool {
+	switch s[i] {
+	case '\\', '*', '_', '~', '`', '|', '[', ']', '<', '>', '@':
+		// Emphasis, code, spoilers, links, and what opens a mention, a timestamp
+		// or an emoji mean something wherever they stand.
+		return true
+	case '-', '+', '#':
+		return i == 0
+	case '.', ')':
+		return i > 0 && strings.HasPrefix(s[i+1:], " ") && strings.Trim(s[:i], "0123456789") == ""
+	case ':':
+		next, _ := utf8.DecodeRuneInString(s[i+1:])
+		last, _ := utf8.DecodeLastRuneInString(s[:i])
+		return i+1 < len(s) && !unicode.IsSpace(next) && !(unicode.IsDigit(last) && unicode.IsDigit(next))
+	default:
+		return false
+	}
+}
+
+// units counts s in UTF-16 units, the largest count that Discord may use.
+func units(s string) (n int) {
+	for _, r := range s {
+		n += utf16.RuneLen(r)
+	}
+	return n
+}
+
+// cut shortens s to at most limit UTF-16 units, with an ellipsis at the end.
+func cut(s string, limit int) string {
+	if units(s) <= limit {
+		return s
+	}
+	used := 1 // for the ellipsis
+	for i, r := range s {
+		if used += utf16.RuneLen(r); used > limit {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}

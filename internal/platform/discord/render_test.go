@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -132,4 +133,47 @@ func FuzzRender(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What Discord takes is what the fake takes.
+func TestAnyButtonsAreShownAsDiscordTakesThem(t *testing.T) {
+	many := []chat.Action{
+		{Label: chat.Say("Copy wallet"), Copy: "0x1"},
+		{Label: chat.Say("Explorer"), URL: "https://explorer.example/address/0x1"},
+		{Label: chat.Say("Far"), URL: "https://explorer.example/" + strings.Repeat("x", 500)},
+		{Label: chat.Say("Refresh"), Command: "price", Edit: true},
+		{Label: chat.Say("The same"), Command: "price", Edit: true},
+		{Label: chat.Say(""), Command: "supply"},
+		{Label: chat.Say("Too long a state"), Command: "staked", Args: []string{strings.Repeat("x", 64)}},
+		{Label: chat.Say("Empty argument"), Command: "staked", Args: []string{""}},
+		{Label: chat.Say(strings.Repeat("😀", 50)), Command: "help"},
+	}
+	for n := range 40 {
+		many = append(many, chat.Action{Label: chat.Say(fmt.Sprint("Page ", n)), Command: "mylogins", Args: []string{fmt.Sprint(n)}})
+	}
+	simulate(t, overGateway, func(t *testing.T, h *harness) {
+		h.reply(0, chat.Reply{Title: chat.Say("x"), Actions: many})
+		var labels []string
+		for _, row := range h.ask(t, command("price")).Answer().Buttons {
+			for _, b := range row {
+				labels = append(labels, b.Label)
+			}
+		}
+		if len(labels) != 25 || labels[0] != "Explorer" || labels[1] != "Refresh" || !strings.HasSuffix(labels[2], "😀…") || labels[3] != "Page 0" {
+			t.Errorf("%q", labels)
+		}
+	})
+}
+
+func TestLongTextsAreCutToWhatDiscordTakes(t *testing.T) {
+	for in, want := range map[string]string{"": "", "abcd": "abcd", "abcde": "abc…", "😀😀": "😀😀", "😀😀😀": "😀…", "a😀😀": "a😀…"} {
+		if got := cut(in, 4); got != want {
+			t.Errorf("%q is cut to %q, want %q", in, got, want)
+		}
+	}
+	long := chat.Say(strings.Repeat("ä", 3000))
+	m := render(chat.Reply{Title: chat.Say("x"), Image: &chat.Image{Name: "x.png", PNG: []byte("x"), Alt: long}})
+	if n := units(m.Attachments[0].Description); n != maxAlt {
+		t.Errorf("an alternative text of %d units", n)
+	}
 }

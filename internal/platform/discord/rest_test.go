@@ -3,6 +3,7 @@ package discord
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -25,16 +26,13 @@ func respond(t *testing.T, answer http.HandlerFunc) *harness {
 // discordgo's limiter would fail on the first two of these, and sleep on the
 // next call after the third.
 func TestRateLimitHeadersOfASuccessDoNothing(t *testing.T) {
-	for _, headers := range []map[string]string{
-		{"X-RateLimit-Global": "true", "X-RateLimit-Reset-After": "3600"},
-		{"X-RateLimit-Reset-After": "soon", "X-RateLimit-Remaining": "few"},
-		{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": "3600"},
+	for _, headers := range []http.Header{
+		{"X-Ratelimit-Global": {"true"}, "X-Ratelimit-Reset-After": {"3600"}},
+		{"X-Ratelimit-Reset-After": {"soon"}, "X-Ratelimit-Remaining": {"few"}},
+		{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset-After": {"3600"}},
 	} {
 		h := respond(t, func(w http.ResponseWriter, r *http.Request) {
-			for name, value := range headers {
-				w.Header().Set(name, value)
-			}
-			w.WriteHeader(http.StatusAccepted)
+			maps.Copy(w.Header(), headers)
 			fmt.Fprint(w, `{"id":"42"}`)
 		})
 		for range 3 {

@@ -2,7 +2,6 @@ package discord
 
 import (
 	"encoding/json"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -35,14 +34,6 @@ type session struct {
 	lateness atomic.Int64
 }
 
-// pending is an interaction that has not been answered yet.
-type pending struct {
-	*interaction
-	id string // the reference in logs and answers
-	// w takes the first response as the body of an HTTP response; nil posts it.
-	w http.ResponseWriter
-}
-
 // receive starts answering an interaction of the gateway. It does not block.
 //
 // The age of a replayed one counts from when it would have arrived. That is
@@ -50,28 +41,24 @@ type pending struct {
 // makes nothing too old.
 func (s *session) receive(data json.RawMessage, replayed bool) {
 	now := time.Now()
-	s.Count("interaction")
 	s.start(s.tasks.Go, func(id string) {
-		i, err := decode(data)
-		if err != nil {
-			s.Count("malformed")
+		i, forUs := decode(data)
+		if !forUs {
+			s.Count("ignored")
 			return
 		}
-		i.Arrived = now
+		i.reference, i.Arrived = id, now
 		created, _ := discordgo.SnowflakeTimestamp(i.ID) // which decode has checked
 		if !replayed {
 			s.lateness.Store(int64(now.Sub(created)))
 		} else if due := created.Add(time.Duration(s.lateness.Load())); due.Before(now) {
 			i.Arrived = due
 		}
-		switch {
-		case !i.forUs():
-			s.Count("ignored")
-		case time.Since(i.Arrived) >= api.FirstResponse:
+		if time.Since(i.Arrived) >= api.FirstResponse {
 			s.Count("too_late")
-		default:
-			s.handle(&pending{interaction: i, id: id})
+			return
 		}
+		s.handle(i)
 	})
 }
 
@@ -79,6 +66,7 @@ func (s *session) receive(data json.RawMessage, replayed bool) {
 // counts the interaction as dropped, if too many are in flight or the session
 // ends.
 func (s *session) start(begin func(func(id string)) bool, work func(id string)) bool {
+	s.Count("interaction")
 	begun := s.inFlight.Add(1) <= maxInFlight && begin(func(id string) {
 		defer s.inFlight.Add(-1)
 		work(id)
@@ -90,76 +78,54 @@ func (s *session) start(begin func(func(id string)) bool, work func(id string)) 
 	return begun
 }
 
-// handle answers p unless it was seen before, and remembers p if it was answered.
-// It reports whether p was new.
-func (s *session) handle(p *pending) bool {
-	if p.Type == discordgo.InteractionApplicationCommandAutocomplete {
-		// It is asked with every key, and to answer it twice does no harm.
-		choices := map[string]any{"choices": choicesFor(p.interaction, s.tasks.Handler.Commands())}
-		s.record(p, s.respond(p, response{Type: discordgo.InteractionApplicationCommandAutocompleteResult, Data: choices}))
-		return true
-	}
-	key := "discord:interaction:" + p.ID
+// handle answers i unless it was seen before, and remembers i if it was answered.
+// It reports whether i was new.
+func (s *session) handle(i *interaction) bool {
+	key := "discord:interaction:" + i.ID
 	if s.Dedup.Claim(s.tasks.Sends, key) != chat.New {
 		s.Count("duplicate")
 		return false
 	}
 	answered := false
 	defer func() { s.Dedup.Release(s.tasks.Sends, key, answered) }()
-	answered = s.record(p, s.answer(p))
-	return true
-}
-
-// record counts how an answer ended and reports whether it is out.
-func (s *session) record(p *pending, err error) bool {
+	err := s.answer(i)
 	switch {
 	case err == nil:
+		answered = true
 		s.Count("answered")
 	case api.Expired(err):
 		s.Count("answer_expired")
-		s.Log.Warn("an answer came too late", "id", p.id, "err", err)
+		s.Log.Warn("an answer came too late", "id", i.reference, "err", err)
 	default:
 		s.Count("answer_failed")
-		s.Log.Error("an answer was not delivered", "id", p.id, "err", err)
+		s.Log.Error("an answer was not delivered", "id", i.reference, "err", err)
 	}
-	return err == nil
+	return true
 }
 
-// answer runs a command. A button that asks a question opens a modal instead, and
-// one that this version did not make is called too old.
-func (s *session) answer(p *pending) error {
-	commands := s.tasks.Handler.Commands()
-	req, press, err := parse(p.interaction, p.id, commands)
-	language := s.tasks.Handler.Language(req, true)
-	if err == nil && press.Asks != "" && p.Type == discordgo.InteractionMessageComponent {
-		if param := paramOf(commands, press.Command, press.Asks); param.Question.Key != "" {
-			return s.respond(p, response{Type: discordgo.InteractionResponseModal, Data: modalFor(param, p.Data.CustomID, language)})
-		}
-		err = chat.ErrOldButton
-	}
-	if err != nil {
-		old := chat.OldButton()
-		old.Language = language
-		return s.respond(p, newMessage(render(old), true))
-	}
-	command, _ := commands.Find(req.Command)
-	return s.run(p, req, targetOf(p.interaction, command, press))
-}
-
-// run runs the command and sends its reply: as the first response or, if it takes
+// answer runs a command and sends its reply: as the first response or, if it takes
 // too long, in place of a deferral. A picture is always deferred: it takes long to
 // send, and may have to be left out.
-func (s *session) run(p *pending, req chat.Request, to target) error {
+func (s *session) answer(i *interaction) error {
+	commands := s.tasks.Handler.Commands()
+	req, press, err := parse(i, commands)
+	if err != nil {
+		old := chat.OldButton()
+		old.Language = s.tasks.Handler.Language(req, true)
+		return s.respond(i, newMessage(render(old), true))
+	}
+	command, _ := commands.Find(req.Command)
+	to := targetOf(i, command, press)
 	deferral := func() error {
 		s.Count("deferred")
-		return s.respond(p, to.deferral())
+		return s.respond(i, to.deferral())
 	}
-	first := deferAt(s.tasks, p.id, p.Arrived.Add(deferAfter), deferral)
+	first := deferAt(s.tasks, i.reference, i.Arrived.Add(deferAfter), deferral)
 	var m message
 	var alone bool // nobody but the user is to see m
 	s.tasks.Handle(req, func(reply chat.Reply) {
-		if !reply.Unanswered() && to.shows(reply) {
-			reply = upToDate(s.tasks.Handler.Language(req, true))
+		if upToDate := to.replaces && !to.asOf.IsZero() && reply.AsOf.Unix() == to.asOf.Unix(); upToDate && !reply.Unanswered() {
+			reply = chat.Reply{Language: s.tasks.Handler.Language(req, true), Title: chat.Say("discord.current"), Ephemeral: true}
 		}
 		alone = reply.Ephemeral || to.replaces && reply.Unanswered()
 		m = render(reply)
@@ -170,58 +136,129 @@ func (s *session) run(p *pending, req chat.Request, to target) error {
 		to.private = to.private || alone
 		err = deferral()
 	case wins && to.replaces && !alone:
-		err = s.respond(p, response{Type: discordgo.InteractionResponseUpdateMessage, Data: m})
+		err = s.respond(i, response{Type: discordgo.InteractionResponseUpdateMessage, Data: m})
 		if !api.Unacceptable(err) {
 			return err
 		}
-		return s.respond(p, newMessage(m, to.private))
+		return s.respond(i, newMessage(m, to.private))
 	case wins:
-		return s.respond(p, newMessage(m, to.private || alone))
+		return s.respond(i, newMessage(m, to.private || alone))
 	}
 	if again, _ := api.Retryable(err); err != nil && !again {
 		return err
 	}
 	// Whether a deferral that failed is out is unknown; what follows will show it.
-	if to.replaces && alone {
-		return s.followUp(p, m, true)
+	if !to.replaces || !alone {
+		if err = s.edit(i, m); !api.Unacceptable(err) {
+			return err
+		}
 	}
-	if err = s.edit(p, m); api.Unacceptable(err) {
-		err = s.followUp(p, m, to.private || alone)
-	}
-	return err
+	return s.followUp(i, m, to.private || alone)
 }
 
-// upToDate is the reply to a refresh that changes nothing.
-func upToDate(l chat.Language) chat.Reply {
-	return chat.Reply{Language: l, Title: chat.Say("discord.current"), Ephemeral: true}
+// deferrable is the race for the first response to an interaction. Discord waits
+// 3 seconds for one, and a command may take longer. Either the answer comes in
+// time, or a deferral goes out, which promises it; never both.
+type deferrable struct {
+	timer    *time.Timer
+	deferred chan error // gets the deferral's error
+}
+
+// deferAt starts the race: the deferral goes out at the given time.
+func deferAt(tasks *chat.Tasks, id string, at time.Time, deferral func() error) *deferrable {
+	d := &deferrable{deferred: make(chan error, 1)}
+	d.timer = tasks.AfterFunc(time.Until(at), id, func() {
+		defer close(d.deferred) // also after a panic
+		d.deferred <- deferral()
+	})
+	return d
+}
+
+// answer ends the race. If wins, the answer is to be the first response. Otherwise
+// the deferral was; answer has waited for it, and returns its error.
+func (d *deferrable) answer() (wins bool, err error) {
+	if d.timer.Stop() {
+		return true, nil
+	}
+	return false, <-d.deferred
+}
+
+// respond gives the first response.
+func (s *session) respond(i *interaction, r response) error {
+	if i.w != nil {
+		return r.write(i.w)
+	}
+	return s.api.Respond(s.tasks.Sends, i.Interaction, r)
 }
 
 // edit replaces the deferred message by m, trying until the token expires. A
 // picture that cannot be sent within pictureTime is left out.
-func (s *session) edit(p *pending, m message) error {
+func (s *session) edit(i *interaction, m message) error {
 	if m.picture != nil {
 		picture := api.Message{Body: m, Name: m.Attachments[0].Filename, PNG: m.picture}
-		err := s.api.Edit(s.tasks.Sends, p.Interaction, picture, time.Now().Add(pictureTime))
+		err := s.api.Edit(s.tasks.Sends, i.Interaction, picture, time.Now().Add(pictureTime))
 		if err == nil || api.Expired(err) {
 			return err
 		}
 		s.Count("picture_failed")
 		m = m.withoutPicture()
 	}
-	return s.api.Edit(s.tasks.Sends, p.Interaction, api.Message{Body: m}, p.Arrived.Add(api.TokenLife))
+	return s.api.Edit(s.tasks.Sends, i.Interaction, api.Message{Body: m}, i.Arrived.Add(api.TokenLife))
 }
 
 // followUp sends m as a message of its own, without its picture. It must not send
 // a private one straight after a public deferral.
-func (s *session) followUp(p *pending, m message, private bool) error {
-	text := api.Message{Body: m.withoutPicture().seenBy(private)}
-	return s.api.FollowUp(s.tasks.Sends, p.Interaction, text, p.Arrived.Add(api.TokenLife))
+func (s *session) followUp(i *interaction, m message, private bool) error {
+	m = m.withoutPicture()
+	if private {
+		m.Flags = discordgo.MessageFlagsEphemeral
+	}
+	return s.api.FollowUp(s.tasks.Sends, i.Interaction, api.Message{Body: m}, i.Arrived.Add(api.TokenLife))
 }
 
-// respond gives the first response.
-func (s *session) respond(p *pending, r response) error {
-	if p.w != nil {
-		return r.write(p.w)
+// response is the first response to an interaction.
+// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object
+type response struct {
+	Type discordgo.InteractionResponseType `json:"type"`
+	Data any                               `json:"data,omitempty"`
+}
+
+// newMessage responds with a message, for everybody or, if private, for the user
+// alone.
+func newMessage(m message, private bool) response {
+	if private {
+		m.Flags = discordgo.MessageFlagsEphemeral
 	}
-	return s.api.Respond(s.tasks.Sends, p.Interaction, r)
+	return response{Type: discordgo.InteractionResponseChannelMessageWithSource, Data: m}
+}
+
+// target is where an answer goes.
+type target struct {
+	// replaces is true for an answer that replaces the message with the button.
+	replaces bool
+	// private is true for a new message that the user alone is to see.
+	private bool
+	// asOf is the AsOf of the answer that a button refreshes, or zero.
+	asOf time.Time
+}
+
+// targetOf returns where the command's answer goes. The command decides who sees
+// it, and not the button, which can be forged or of an earlier version: the answer
+// of a private or unknown command never replaces a message that others see.
+func targetOf(i *interaction, command chat.Command, press chat.Press) target {
+	private := command.Visibility != chat.Public
+	seen := i.Message != nil && i.Message.Flags&discordgo.MessageFlagsEphemeral == 0
+	return target{replaces: press.Edit && i.Message != nil && !(private && seen), private: private, asOf: press.AsOf}
+}
+
+// deferral promises an answer. Its flags decide who will see a new message.
+func (to target) deferral() response {
+	if to.replaces {
+		return response{Type: discordgo.InteractionResponseDeferredMessageUpdate}
+	}
+	data := map[string]discordgo.MessageFlags{}
+	if to.private {
+		data["flags"] = discordgo.MessageFlagsEphemeral
+	}
+	return response{Type: discordgo.InteractionResponseDeferredChannelMessageWithSource, Data: data}
 }

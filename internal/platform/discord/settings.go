@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
+	"strings"
 	"time"
 
 	"herald/internal/chat"
@@ -40,17 +40,17 @@ type Config struct {
 	CommandTimeout time.Duration
 	Log            *slog.Logger
 	// Count is called with one of these: interaction, duplicate, ignored,
-	// malformed, too_late, dropped, panic; deferred, answered, answer_expired,
+	// too_late, dropped, panic; deferred, answered, answer_expired,
 	// answer_failed, picture_failed, rate_limited, retried; identified,
-	// identify_throttled, connected, resumed, disconnected; bad_signature;
-	// commands_written. It must not block.
+	// identify_throttled, connected, resumed, disconnected; bad_signature. It must
+	// not block.
 	Count func(event string)
 	// Connected is called with the bot's name: whenever the gateway connects or,
-	// if interactions arrive by HTTP, once Discord has said whose the token is.
+	// if interactions arrive by HTTP, once the commands are registered.
 	Connected func(name string)
-	// Status is asked every minute for the text under the bot's name in member
-	// lists, of at most 128 characters; empty takes it away. It returns when ctx
-	// is done. nil shows none. It needs the gateway.
+	// Status is asked at every connection and every minute for the text under the
+	// bot's name in member lists, of at most 128 characters; empty takes it away. It
+	// returns when ctx is done. nil shows none. It needs the gateway.
 	Status func(ctx context.Context) string
 }
 
@@ -97,15 +97,11 @@ func (s *Settings) parsePresence(value string) (bool, error) {
 
 // parseOrigin reads a URL that has a scheme and a host and no path.
 func parseOrigin(value string) (string, error) {
-	base, err := config.BaseURL(value)
-	if err != nil {
-		return "", err
+	origin, err := config.BaseURL(value)
+	if err == nil && strings.Count(origin, "/") > 2 {
+		err = errors.New("must be a scheme and a host without a path")
 	}
-	u, err := url.Parse(base)
-	if err != nil || u.Path != "" {
-		return "", errors.New("must be a scheme and a host without a path")
-	}
-	return u.Scheme + "://" + u.Host, nil
+	return strings.ToLower(origin), err
 }
 
 func parsePublicKey(value string) (ed25519.PublicKey, error) {

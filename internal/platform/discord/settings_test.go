@@ -8,7 +8,7 @@ import (
 	"herald/internal/platform/discord"
 )
 
-// For a key of small order anybody can make a signature. The points are those of
+// For a key of small order anybody can make a signature. The points are from
 // https://cr.yp.to/ecdh.html#validate, on the Edwards curve.
 func TestAPublicKeyOfSmallOrderIsRefused(t *testing.T) {
 	table := new(discord.Settings).Table()
@@ -34,28 +34,20 @@ func TestWhatOnlyDiscordUsesNeedsAToken(t *testing.T) {
 
 func TestAPresenceNeedsTheGateway(t *testing.T) {
 	const token, key = "DISCORD_BOT_TOKEN=a", "DISCORD_PUBLIC_KEY=d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
-	for name, test := range map[string]struct {
-		given []string
-		want  string // of a mistake
-		on    bool
-	}{
-		"price":         {[]string{token, "DISCORD_PRESENCE=price"}, "", true},
-		"off":           {[]string{token, key, "DISCORD_PRESENCE=off"}, "", false},
-		"unset":         {[]string{token}, "", false},
-		"by HTTP":       {[]string{token, key, "DISCORD_PRESENCE=price"}, "DISCORD_PUBLIC_KEY turns that off", false},
-		"no Discord":    {[]string{"DISCORD_PRESENCE=price"}, "DISCORD_BOT_TOKEN is not set", false},
-		"another value": {[]string{token, "DISCORD_PRESENCE=on"}, "must be one of price, off", false},
+	for presence, wrong := range map[string]string{
+		token + " DISCORD_PRESENCE=price":             "",
+		token + " " + key + " DISCORD_PRESENCE=off":   "",
+		token + " " + key + " DISCORD_PRESENCE=price": "DISCORD_PUBLIC_KEY turns that off",
+		"DISCORD_PRESENCE=price":                      "DISCORD_BOT_TOKEN is not set",
+		token + " DISCORD_PRESENCE=on":                "must be one of price, off",
 	} {
 		s := new(discord.Settings)
 		table := s.Table()
-		mistakes := configtest.Try(table, test.given...)
-		if test.want != "" {
-			configtest.OneMistake(t, table, mistakes, "DISCORD_PRESENCE", test.want)
-		} else if len(mistakes) > 0 {
-			t.Errorf("%s: %v", name, mistakes)
-		}
-		if s.Presence != test.on {
-			t.Errorf("%s: it is on: %t", name, s.Presence)
+		mistakes := configtest.Try(table, strings.Fields(presence)...)
+		if wrong != "" {
+			configtest.OneMistake(t, table, mistakes, "DISCORD_PRESENCE", wrong)
+		} else if on := strings.HasSuffix(presence, "price"); len(mistakes) > 0 || s.Presence != on {
+			t.Errorf("%s: on %t, %v", presence, s.Presence, mistakes)
 		}
 	}
 }

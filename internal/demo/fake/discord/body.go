@@ -7,8 +7,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strconv"
-	"strings"
 )
 
 // maxUpload bounds one file, in bytes.
@@ -34,48 +32,28 @@ func readBody(r *http.Request) (body any, files map[string]Attachment, err error
 }
 
 func readParts(r *http.Request) (body any, files map[string]Attachment, err error) {
-	reader, err := r.MultipartReader()
-	if err != nil {
+	if err := r.ParseMultipartForm(maxUpload); err != nil {
 		return nil, nil, fmt.Errorf("multipart: %w", err)
 	}
+	if json.Unmarshal([]byte(r.FormValue("payload_json")), &body) != nil || body == nil {
+		return nil, nil, errors.New("multipart: payload_json is missing or not JSON")
+	}
 	files = map[string]Attachment{}
-	for {
-		part, err := reader.NextPart()
-		if err == io.EOF {
-			break
+	for name, headers := range r.MultipartForm.File {
+		var number uint8
+		if _, err := fmt.Sscanf(name, "files[%d]", &number); err != nil {
+			return nil, nil, fmt.Errorf("multipart: %q is not files[n]", name)
 		}
+		file, err := headers[0].Open()
 		if err != nil {
 			return nil, nil, fmt.Errorf("multipart: %w", err)
 		}
-		content, err := io.ReadAll(io.LimitReader(part, maxUpload+1))
-		number, isFile := fileNumber(part.FormName())
-		switch {
-		case err != nil:
-			return nil, nil, fmt.Errorf("multipart: %w", err)
-		case len(content) > maxUpload:
-			return nil, nil, errors.New("multipart: a file is too large")
-		case part.FormName() == "payload_json":
-			if json.Unmarshal(content, &body) != nil {
-				return nil, nil, errors.New("multipart: payload_json is not JSON")
-			}
-		case isFile && (part.FileName() == "" || len(content) == 0):
-			return nil, nil, errors.New("multipart: a file has no name or content")
-		case isFile:
-			files[number] = Attachment{Name: part.FileName(), ContentType: part.Header.Get("Content-Type"), Bytes: content}
-		default:
-			return nil, nil, fmt.Errorf("multipart: %q is neither payload_json nor a file", part.FormName())
+		content, err := io.ReadAll(file)
+		if err != nil || len(content) == 0 || len(content) > maxUpload {
+			return nil, nil, errors.New("multipart: a file is empty or too large")
 		}
-	}
-	if body == nil {
-		return nil, nil, errors.New("multipart: has no payload_json")
+		kind := headers[0].Header.Get("Content-Type")
+		files[fmt.Sprint(number)] = Attachment{Name: headers[0].Filename, ContentType: kind, Bytes: content}
 	}
 	return body, files, nil
-}
-
-// fileNumber is the n of files[n].
-func fileNumber(name string) (n string, ok bool) {
-	n, opened := strings.CutPrefix(name, "files[")
-	n, closed := strings.CutSuffix(n, "]")
-	_, err := strconv.ParseUint(n, 10, 8)
-	return n, opened && closed && err == nil
 }

@@ -141,21 +141,17 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := &conn{ws: ws, stalled: make(chan struct{}), resumes: r.URL.Path == resumePath}
-	s.mu.Lock()
-	c.behaviour = s.behaviour
-	s.conns[c] = true
-	s.notify()
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
+	s.set(func() {
+		c.behaviour = s.behaviour
+		s.conns[c] = true
+	})
+	defer ws.Close()
+	defer s.set(func() {
 		delete(s.conns, c)
 		if c.session != nil && c.session.conn == c {
 			c.session.conn = nil
 		}
-		s.notify()
-		s.mu.Unlock()
-		ws.Close()
-	}()
+	})
 	if c.behaviour.InsteadOfHello != nil {
 		s.doAll(c, c.behaviour.InsteadOfHello)
 	} else {
@@ -204,18 +200,16 @@ func (s *Server) identify(c *conn, data []byte) {
 		Properties map[string]string `json:"properties"`
 	}
 	malformed := json.Unmarshal(data, &d) != nil || d.Intents == nil || d.Properties == nil
-	s.mu.Lock()
-	s.identifies = append(s.identifies, time.Now())
-	s.remaining--
-	again := c.session != nil
-	s.notify()
-	s.mu.Unlock()
+	s.set(func() {
+		s.identifies = append(s.identifies, time.Now())
+		s.remaining--
+	})
 	switch {
 	case malformed:
 		c.do(Action{Close: 4002})
 	case d.Token != s.Token:
 		c.do(Action{Close: 4004})
-	case again:
+	case get(s, &c.session) != nil:
 		c.do(Action{Close: 4005})
 	case *d.Intents&intentsPrivileged != 0:
 		c.do(Action{Close: 4014})

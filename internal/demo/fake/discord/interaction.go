@@ -10,9 +10,9 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// Interaction is what somebody does with the bot: uses a command, or, where
-// Button, Modal or Focused is set, that. Empty IDs get values of their own; the
-// zero GuildID is a private chat with the bot.
+// Interaction is what somebody does with the bot: uses a command or, where Button is
+// set, presses it. Empty IDs get values of their own; the zero GuildID is a private
+// chat with the bot.
 type Interaction struct {
 	Command string
 	Options map[string]string // string options by name
@@ -20,53 +20,23 @@ type Interaction struct {
 	// Target is the user whose context menu was used; Command is then the
 	// menu's label.
 	Target string
-	// Focused is the string option that is being typed, for which choices are
-	// asked; what is there of it so far is in Options.
-	Focused string
 	// Button is the custom ID of the button that was pressed under On.
 	Button string
-	// Modal was sent, with the values of its inputs. It was opened by a press of
-	// a button under On, or by a command where On is nil.
-	Modal *Modal
 	// On is a message that was shown here, or else one that the bot showed a year
 	// ago.
 	On *Message
 
 	UserID      string
-	Bot         bool // the user is one
 	GuildID     string
 	ChannelID   string
 	Permissions int64 // of the user in the guild
-	// Locale is the user's language and GuildLocale the guild's, "en-US" where
-	// they are empty.
-	Locale, GuildLocale string
+	// Locale is the user's language, "en-US" where it is empty.
+	Locale string
 	// UserInstalled tells that the bot is there because the user has it, and is
 	// not a member of the guild.
 	UserInstalled bool
 	// ID and Token repeat an earlier interaction.
 	ID, Token string
-}
-
-// Discord's numbers for the kinds of interactions.
-// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-interaction-type
-const (
-	useOfCommand   = 2
-	pressOfButton  = 3
-	wishForChoices = 4
-	submission     = 5
-)
-
-func (i Interaction) kind() int {
-	switch {
-	case i.Modal != nil:
-		return submission
-	case i.Button != "":
-		return pressOfButton
-	case i.Focused != "":
-		return wishForChoices
-	default:
-		return useOfCommand
-	}
 }
 
 // Answer is what the bot has said to one interaction. Its Message is the one
@@ -78,9 +48,6 @@ type Answer struct {
 	Type int
 	// Deferred tells that the first response only promised an answer.
 	Deferred bool
-	// Modal and Choices are what the first response has shown to the user.
-	Modal   *Modal
-	Choices []*discordgo.ApplicationCommandOptionChoice
 	// Followups are messages beside Message, as they are now.
 	Followups []Message
 	// First and Final are how long after the interaction the first response
@@ -126,47 +93,13 @@ func (s *Server) Keep(i Interaction) (p *Pending, deliver func() error) {
 	return p, func() error { return s.deliver(payload) }
 }
 
-// Pending returns the interaction with an ID, or nil.
-func (s *Server) Pending(id string) *Pending {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, p := range s.interactions {
-		if p.ID == id {
-			return p
-		}
-	}
-	return nil
-}
-
 // Press is the press of a button of the answer's message, as it is now, by a
 // user. That the message has a button of that custom ID is not asked.
 func (p *Pending) Press(userID, customID string) Interaction {
-	return p.next(userID, Interaction{Button: customID})
-}
-
-// Submit is the modal of the answer, sent by the user who saw it with values by
-// the custom IDs of its inputs.
-func (p *Pending) Submit(values map[string]string) Interaction {
-	m := *p.Answer().Modal
-	m.Inputs = append([]Input(nil), m.Inputs...)
-	for n := range m.Inputs {
-		if v, ok := values[m.Inputs[n].CustomID]; ok {
-			m.Inputs[n].Value = v
-		}
-	}
-	i := p.next(p.interaction.UserID, Interaction{Modal: &m})
-	i.On = p.interaction.On
-	return i
-}
-
-// next puts i where p was, and under its message.
-func (p *Pending) next(userID string, i Interaction) Interaction {
-	was, message := p.interaction, p.Answer().Message
-	i.On, i.UserID = &message, userID
-	i.GuildID, i.ChannelID, i.GuildLocale = was.GuildID, was.ChannelID, was.GuildLocale
-	i.UserInstalled = was.UserInstalled
-	if userID == was.UserID {
-		i.Permissions, i.Locale = was.Permissions, was.Locale
+	i, message := p.interaction, p.Answer().Message
+	i.ID, i.Token, i.Button, i.On, i.UserID = "", "", customID, &message, userID
+	if userID != p.interaction.UserID {
+		i.Permissions, i.Locale = 0, ""
 	}
 	return i
 }
@@ -193,12 +126,6 @@ func (p *Pending) Shown() []Message {
 	return locked(p.server, func() []Message { return slices.Clone(p.shown) })
 }
 
-// First waits for the first response.
-func (p *Pending) First(ctx context.Context) (Answer, error) {
-	err := p.server.Wait(ctx, func() bool { return p.Answer().First > 0 })
-	return p.Answer(), err
-}
-
 // Wait waits for the whole answer.
 func (p *Pending) Wait(ctx context.Context) (Answer, error) {
 	err := p.server.Wait(ctx, func() bool { return locked(p.server, func() bool { return p.done }) })
@@ -207,9 +134,14 @@ func (p *Pending) Wait(ctx context.Context) (Answer, error) {
 
 // Forget drops the interaction and its messages, so that a long run needs no
 // more memory than a short one; its token is unknown from then on.
-func (p *Pending) Forget() {
-	p.server.mu.Lock()
-	defer p.server.mu.Unlock()
+func (p *Pending) Forget() { p.server.set(p.forget) }
+
+// Remember has the server keep the last n interactions and their messages and no
+// more, so that it can run for long. What is forgotten cannot be answered or changed.
+func (s *Server) Remember(n int) { s.set(func() { s.kept = n }) }
+
+// forget is Forget for a caller that holds Server.mu.
+func (p *Pending) forget() {
 	delete(p.server.interactions, p.Token)
 	for _, m := range p.shown {
 		delete(p.server.messages, m.ID)
@@ -228,7 +160,7 @@ func (s *Server) create(i Interaction) (*Pending, map[string]any) {
 	if i.Token == "" {
 		i.Token = "aW50ZXJhY3Rpb246" + s.nextID()
 	}
-	i.Locale, i.GuildLocale = cmp.Or(i.Locale, "en-US"), cmp.Or(i.GuildLocale, "en-US")
+	i.Locale = cmp.Or(i.Locale, "en-US")
 	if i.On != nil {
 		i.On = s.known(*i.On)
 	}
@@ -236,7 +168,11 @@ func (s *Server) create(i Interaction) (*Pending, map[string]any) {
 	if p == nil {
 		p = &Pending{ID: i.ID, Token: i.Token, server: s, interaction: i, sent: time.Now()}
 		s.interactions[i.Token] = p
-		s.forget()
+		s.order = append(s.order, p)
+		if s.kept > 0 && len(s.order) > s.kept {
+			s.order[0].forget()
+			s.order = s.order[1:]
+		}
 	}
 	return p, s.payload(i)
 }
@@ -255,9 +191,13 @@ func (s *Server) known(m Message) *Message {
 }
 
 func (s *Server) payload(i Interaction) map[string]any {
-	user := map[string]any{"id": i.UserID, "username": "somebody", "discriminator": "0", "bot": i.Bot}
+	user := map[string]any{"id": i.UserID, "username": "somebody", "discriminator": "0", "bot": false}
+	kind := discordgo.InteractionApplicationCommand
+	if i.Button != "" {
+		kind = discordgo.InteractionMessageComponent
+	}
 	payload := map[string]any{
-		"id": i.ID, "application_id": s.ApplicationID, "type": i.kind(), "token": i.Token, "version": 1,
+		"id": i.ID, "application_id": s.ApplicationID, "type": kind, "token": i.Token, "version": 1,
 		"channel_id": i.ChannelID, "locale": i.Locale, "app_permissions": "0", "entitlements": []any{},
 		"attachment_size_limit": maxUpload, "data": i.data(), "authorizing_integration_owners": i.owners(),
 	}
@@ -268,7 +208,7 @@ func (s *Server) payload(i Interaction) map[string]any {
 		payload["user"], payload["context"] = user, int(discordgo.InteractionContextBotDM)
 		return payload
 	}
-	payload["guild_id"], payload["guild_locale"], payload["context"] = i.GuildID, i.GuildLocale, int(discordgo.InteractionContextGuild)
+	payload["guild_id"], payload["guild_locale"], payload["context"] = i.GuildID, "en-US", int(discordgo.InteractionContextGuild)
 	payload["member"] = map[string]any{
 		"user": user, "roles": []any{}, "joined_at": "2024-01-01T00:00:00Z",
 		"permissions": strconv.FormatInt(i.Permissions, 10),
@@ -276,7 +216,7 @@ func (s *Server) payload(i Interaction) map[string]any {
 	return payload
 }
 
-// owners says whom the bot is there for: the guild, 0 in a private chat with
+// owners returns whom the bot is there for: the guild, 0 in a private chat with
 // the bot, or the user.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-authorizing-integration-owners-object
 func (i Interaction) owners() map[string]any {
@@ -291,10 +231,7 @@ func (i Interaction) owners() map[string]any {
 }
 
 func (i Interaction) data() map[string]any {
-	switch i.kind() {
-	case submission:
-		return i.Modal.submitted()
-	case pressOfButton:
+	if i.Button != "" {
 		return map[string]any{"custom_id": i.Button, "component_type": 2, "id": 2}
 	}
 	data := map[string]any{"id": "1300000000000000001", "name": i.Command, "type": 1}
@@ -305,11 +242,7 @@ func (i Interaction) data() map[string]any {
 	}
 	options := []any{}
 	for name, value := range i.Options {
-		option := map[string]any{"name": name, "type": 3, "value": value}
-		if name == i.Focused {
-			option["focused"] = true
-		}
-		options = append(options, option)
+		options = append(options, map[string]any{"name": name, "type": 3, "value": value})
 	}
 	for name, value := range i.Users {
 		options = append(options, map[string]any{"name": name, "type": 6, "value": value})

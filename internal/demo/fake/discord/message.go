@@ -2,8 +2,8 @@ package discord
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -27,15 +27,27 @@ type Message struct {
 	Edited int
 }
 
+// Shown is a message that the answer to an interaction has people shown.
+type Shown struct {
+	// Interaction is the one that was answered, with its ID.
+	Interaction Interaction
+	// Message is new or changed.
+	Message *Message
+	// Loading tells that it is promised and empty so far.
+	Loading bool
+}
+
+// Watch has f called with all that is shown from then on, in order. It must not
+// block, nor call the server, nor change what it is given.
+func (s *Server) Watch(f func(Shown)) { s.set(func() { s.watch = f }) }
+
 // Button is a button under a message: a link with a URL, or one with a custom
 // ID, which comes back when somebody presses it.
 type Button struct {
 	Label    string
 	CustomID string `json:"custom_id"`
 	URL      string
-	Emoji    string
 	Style    int
-	Disabled bool
 }
 
 // Attachment is a file of a message.
@@ -114,71 +126,48 @@ func (m Message) changed(sent map[string]any, files map[string]Attachment, newID
 	if components, ok := sent["components"]; ok {
 		m.Buttons = buttons(components)
 	}
-	attachments, err := m.attachments(sent, files, newID)
-	if err != nil {
-		return nil, err
+	if list, listed := sent["attachments"].([]any); listed || len(files) > 0 {
+		attachments, err := m.attachments(list, files, newID)
+		if err != nil {
+			return nil, err
+		}
+		m.Attachments = attachments
 	}
-	m.Attachments = attachments
 	return &m, checkShown(&m)
 }
 
-// attachments are those that stay and those that are new. If a list of them is
-// sent, what it leaves out is removed; else all stay.
+// attachments are those that are listed: ones that stay, and uploads. All others
+// of the message are removed.
 // https://discord.com/developers/docs/resources/message#edit-message
-func (m Message) attachments(sent map[string]any, files map[string]Attachment, newID func() string) ([]Attachment, error) {
-	list, listed := sent["attachments"].([]any)
-	described, all := map[string]bool{}, []Attachment(nil)
-	if !listed {
-		all = slices.Clone(m.Attachments)
-	}
+func (m Message) attachments(list []any, files map[string]Attachment, newID func() string) (all []Attachment, err error) {
 	for n, item := range list {
 		var given struct{ ID, Filename, Description string }
 		if err := convert(item, &given); err != nil {
 			return nil, fmt.Errorf("attachments[%d]: %w", n, err)
 		}
-		file, isNew := files[given.ID]
 		was := slices.IndexFunc(m.Attachments, func(a Attachment) bool { return a.ID == given.ID })
-		switch {
-		case isNew && !described[given.ID]:
-			file.ID, file.Description = newID(), given.Description
-			if given.Filename != "" {
-				file.Name = given.Filename
-			}
+		if file, isNew := files[given.ID]; isNew {
+			file.ID, file.Name, file.Description = newID(), given.Filename, given.Description
 			all = append(all, file)
-		case was >= 0 && !described[given.ID]:
+			delete(files, given.ID)
+		} else if was >= 0 {
 			all = append(all, m.Attachments[was])
-		default:
+		} else {
 			return nil, fmt.Errorf("attachments[%d].id: names neither an upload nor an attachment of the message, or one twice", n)
 		}
-		described[given.ID] = true
 	}
-	for _, number := range slices.Sorted(maps.Keys(files)) {
-		if file := files[number]; !described[number] {
-			file.ID = newID()
-			all = append(all, file)
-		}
+	if len(files) > 0 {
+		return nil, errors.New("attachments: an upload is not listed, which is not known here")
 	}
 	return all, nil
 }
 
 // buttons reads the rows of buttons in components, whose form was checked.
-func buttons(components any) [][]Button {
-	rows, _ := components.([]any)
-	var all [][]Button
+func buttons(components any) (all [][]Button) {
+	var rows []struct{ Components []Button }
+	_ = convert(components, &rows)
 	for _, row := range rows {
-		var sent struct {
-			Components []struct {
-				Button
-				Emoji struct{ Name string }
-			}
-		}
-		_ = convert(row, &sent) // its form was checked
-		var shown []Button
-		for _, b := range sent.Components {
-			b.Button.Emoji = b.Emoji.Name
-			shown = append(shown, b.Button)
-		}
-		all = append(all, shown)
+		all = append(all, row.Components)
 	}
 	return all
 }
@@ -189,14 +178,11 @@ func (m Message) Payload(applicationID, channelID string) map[string]any {
 	for _, row := range m.Buttons {
 		shown := []any{}
 		for _, b := range row {
-			button := map[string]any{"type": 2, "style": b.Style, "label": b.Label, "disabled": b.Disabled}
+			button := map[string]any{"type": 2, "style": b.Style, "label": b.Label}
 			if b.URL != "" {
 				button["url"] = b.URL
 			} else {
 				button["custom_id"] = b.CustomID
-			}
-			if b.Emoji != "" {
-				button["emoji"] = map[string]any{"name": b.Emoji}
 			}
 			shown = append(shown, button)
 		}

@@ -1,11 +1,8 @@
 package discord
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 	"unicode/utf16"
 )
@@ -18,20 +15,6 @@ const (
 	presenceWindow = 20 * time.Second
 	customActivity = 4
 )
-
-// presence is a bot's own, as op 3 sets it. A bot may set no other members.
-type presence struct {
-	Since      *int       `json:"since"`
-	Activities []activity `json:"activities"`
-	Status     string     `json:"status"`
-	AFK        *bool      `json:"afk"`
-}
-
-type activity struct {
-	Name  string `json:"name"`
-	State string `json:"state"`
-	Type  int    `json:"type"`
-}
 
 // Status is the custom status that members see of the bot in the current session,
 // or "".
@@ -51,47 +34,44 @@ func (s *Server) Presences() []time.Time { return list(s, &s.presences) }
 func (s *Server) updatePresence(c *conn, data []byte) {
 	status, err := readStatus(data)
 	s.mu.Lock()
-	now := time.Now()
-	s.presences = append(s.presences, now)
-	recent := len(s.presences) - slices.IndexFunc(s.presences, func(at time.Time) bool { return now.Sub(at) < presenceWindow })
-	refused := 0
-	switch {
-	case c.session == nil:
-		refused = 4003
-	case err != nil:
-		s.note(fmt.Errorf("presence: %w", err))
-		refused = 4002
-	case recent > maxPresences:
-		s.note(errors.New("presence: set too often"))
-		refused = 4008
-	default:
+	s.presences = append(s.presences, time.Now())
+	if n := len(s.presences) - maxPresences - 1; n >= 0 && time.Since(s.presences[n]) < presenceWindow {
+		err = errors.New("presence: set too often")
+	}
+	if c.session == nil {
+		err = errors.New("presence: set before READY")
+	}
+	if err == nil {
 		c.session.status = status
+	} else {
+		s.note(err)
 	}
 	s.notify()
 	s.mu.Unlock()
-	if refused != 0 {
-		c.do(Action{Close: refused})
+	if err != nil {
+		c.do(Action{Close: 4002})
 	}
 }
 
 // readStatus reads a presence of one custom status, the only kind known here, or of
 // none.
 func readStatus(data []byte) (status string, err error) {
-	var p presence
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&p); err != nil {
-		return "", err
+	var p struct {
+		Activities []struct {
+			Name, State string
+			Type        int
+		}
+		Status string
+		AFK    *bool
 	}
-	if p.Activities == nil || len(p.Activities) > 1 || p.AFK == nil || !slices.Contains([]string{"online", "dnd", "idle", "invisible", "offline"}, p.Status) {
-		return "", errors.New("needs activities, afk and a status that Discord has")
+	if json.Unmarshal(data, &p) != nil || p.Activities == nil || len(p.Activities) > 1 || p.AFK == nil || p.Status != "online" {
+		return "", errors.New("presence: needs activities, afk and a status")
 	}
-	if len(p.Activities) == 0 {
-		return "", nil
+	for _, a := range p.Activities {
+		status = a.State
+		if a.Type != customActivity || a.Name == "" || status == "" || len(utf16.Encode([]rune(status))) > maxStatus {
+			return "", errors.New("presence: needs a custom status with a name and a state that is not too long")
+		}
 	}
-	a := p.Activities[0]
-	if a.Type != customActivity || a.Name == "" || a.State == "" || len(utf16.Encode([]rune(a.State))) > maxStatus {
-		return "", errors.New("needs a custom status with a name and a state that is not too long")
-	}
-	return a.State, nil
+	return status, nil
 }

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -24,8 +25,6 @@ const (
 	promise       = 5
 	promiseUpdate = 6
 	updateMessage = 7
-	giveChoices   = 8
-	openModal     = 9
 )
 
 // responses are the schemas of the first responses.
@@ -34,24 +33,6 @@ var responses = map[int]string{
 	promise:       "CreateMessageInteractionCallbackRequest",
 	promiseUpdate: "UpdateMessageInteractionCallbackRequest",
 	updateMessage: "UpdateMessageInteractionCallbackRequest",
-	giveChoices:   "ApplicationCommandAutocompleteCallbackRequest",
-	openModal:     "ModalInteractionCallbackRequest",
-}
-
-// allows reports whether an interaction may have a first response of a kind. Only
-// one that came from a message can change it.
-func (i Interaction) allows(response int) bool {
-	updates := response == promiseUpdate || response == updateMessage
-	switch i.kind() {
-	case wishForChoices:
-		return response == giveChoices
-	case submission:
-		return response != giveChoices && response != openModal && (i.On != nil || !updates)
-	case pressOfButton:
-		return response != giveChoices && (i.On != nil || !updates)
-	default:
-		return response != giveChoices && !updates
-	}
 }
 
 func (s *Server) callback(r *http.Request) (int, any, *failure) {
@@ -81,11 +62,11 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *fai
 	if err := spec()[schema].check("callback", body); err != nil {
 		return s.problem(err)
 	}
-	if !p.interaction.allows(kind) {
+	if updates := kind == promiseUpdate || kind == updateMessage; updates && p.interaction.On == nil {
 		return s.problem(fmt.Errorf("callback.type: does not fit this interaction"))
 	}
 	data, _ := object["data"].(map[string]any)
-	if kind == showMessage || kind == promise || kind == updateMessage {
+	if kind == showMessage || kind == updateMessage {
 		if err := checkSent(data); err != nil {
 			return s.problem(fmt.Errorf("callback: %w", err))
 		}
@@ -112,15 +93,6 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *fai
 // carryOut does what a first response says. The caller holds Server.mu.
 func (p *Pending) carryOut(kind int, data map[string]any, files map[string]Attachment) *failure {
 	switch kind {
-	case openModal:
-		modal, err := shownModal(data)
-		if err != nil {
-			return p.server.note(fmt.Errorf("callback: %w", err))
-		}
-		p.answer.Modal = modal
-		p.server.watch(Shown{Interaction: p.interaction, Modal: data})
-	case giveChoices:
-		_ = convert(data["choices"], &p.answer.Choices) // its form was checked
 	case promise:
 		p.original, p.loading = p.server.nextID(), true
 		p.keep(p.seenByFlags(Message{ID: p.original}, data))
@@ -176,7 +148,6 @@ func (p *Pending) show(m Message, sent map[string]any, files map[string]Attachme
 func (p *Pending) keep(m Message) {
 	p.server.messages[m.ID] = &m
 	p.shown = append(p.shown, m)
-	p.server.forget()
 	p.server.watch(Shown{Interaction: p.interaction, Message: &m, Loading: p.loading && m.ID == p.original})
 }
 
@@ -254,6 +225,6 @@ func (s *Server) Messages() []Message {
 	for _, m := range s.messages {
 		all = append(all, *m)
 	}
-	slices.SortFunc(all, func(a, b Message) int { return compareIDs(a.ID, b.ID) })
+	slices.SortFunc(all, func(a, b Message) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }

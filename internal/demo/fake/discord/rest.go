@@ -35,9 +35,7 @@ func (s *Server) routes() http.Handler {
 	}
 	handle("GET /applications/@me", Application, s.bot(s.application))
 	handle("GET /gateway/bot", GatewayBot, s.bot(s.gatewayBot))
-	handle("GET /applications/{app}/commands", ListCommands, s.bot(s.listCommands))
 	handle("PUT /applications/{app}/commands", PutCommands, s.bot(s.putCommands))
-	handle("GET /applications/{app}/guilds/{guild}/commands", ListCommands, s.bot(s.listCommands))
 	handle("PUT /applications/{app}/guilds/{guild}/commands", PutCommands, s.bot(s.putCommands))
 	handle("POST /interactions/{id}/{token}/callback", Callback, s.callback)
 	handle("PATCH /webhooks/{app}/{token}/messages/@original", Edit, s.edit)
@@ -60,10 +58,7 @@ func (s *Server) serve(route Route, h handler) http.HandlerFunc {
 			panic(http.ErrAbortHandler)
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		s.mu.Lock()
-		s.calls[route]++
-		s.notify()
-		s.mu.Unlock()
+		s.set(func() { s.calls[route]++ })
 		refuse := func(f Fault) {
 			writeFailure(w, &failure{status: f.Status, code: f.Code, message: "scripted"}, f.RetryAfter)
 		}
@@ -141,25 +136,6 @@ func (s *Server) gatewayBot(*http.Request) (int, any, *failure) {
 			"total": 1000, "remaining": s.remaining, "reset_after": s.resetAfter.Milliseconds(), "max_concurrency": 1,
 		},
 	}, nil
-}
-
-// listCommands names the commands, with what they are called in other languages
-// only if that is asked for.
-// https://discord.com/developers/docs/interactions/application-commands#get-global-application-commands
-func (s *Server) listCommands(r *http.Request) (int, any, *failure) {
-	commands := []map[string]any{}
-	_ = convert(s.Commands(r.PathValue("guild")), &commands) // which were decoded from JSON
-	if r.URL.Query().Get("with_localizations") != "true" {
-		for _, c := range commands {
-			options, _ := c["options"].([]any)
-			for _, o := range options {
-				delete(o.(map[string]any), "description_localizations")
-			}
-			delete(c, "name_localizations")
-			delete(c, "description_localizations")
-		}
-	}
-	return http.StatusOK, commands, nil
 }
 
 // putCommands stores commands with what Discord adds to them.

@@ -13,7 +13,7 @@ import (
 
 // specJSON is the schemas of the payloads that an adapter sends, reduced from
 // Discord's OpenAPI description, https://github.com/discord/discord-api-spec: types,
-// bounds, enums, and which members are required.
+// bounds, enums, and which members are required. Null passes for everything.
 //
 //go:embed spec.json
 var specJSON []byte
@@ -30,33 +30,29 @@ var spec = sync.OnceValue(func() map[string]*schema {
 // schema is the part of JSON Schema that spec.json uses.
 type schema struct {
 	Ref                  string // the name of another one, which holds instead
-	Type                 any    // a name or a list of names
+	Type                 string
 	Enum                 []any
-	MinLength            *float64
-	MaxLength            *float64
-	MinItems             *float64
-	MaxItems             *float64
-	UniqueItems          bool
-	MaxProperties        *float64
-	Minimum              *float64
-	Maximum              *float64
+	MinLength, MaxLength *float64
+	MinItems, MaxItems   *float64
+	Minimum, Maximum     *float64
 	Required             []string
 	Properties           map[string]*schema
 	AdditionalProperties *schema
 	Items                *schema
-	OneOf                []*schema
 }
 
-// check tells the first thing in v that Discord would refuse, at its path.
+// check returns the first thing in v that Discord would refuse, at its path.
 func (s *schema) check(path string, v any) error {
-	s = s.resolved()
-	if len(s.OneOf) > 0 {
-		return s.checkChoices(path, v)
+	if s.Ref != "" {
+		s = spec()[s.Ref]
 	}
-	if !s.typed(v) {
-		return fmt.Errorf("%s: is a %T, not a %v", path, v, s.Type)
+	if v == nil {
+		return nil
 	}
-	if v != nil && len(s.Enum) > 0 && !slices.Contains(s.Enum, v) {
+	if kind := kindOf(v); s.Type != "" && s.Type != kind && (s.Type != "integer" || !isInteger(v)) {
+		return fmt.Errorf("%s: is a %s, not a %s", path, kind, s.Type)
+	}
+	if len(s.Enum) > 0 && !slices.Contains(s.Enum, v) {
 		return fmt.Errorf("%s: is not one of %v", path, s.Enum)
 	}
 	switch v := v.(type) {
@@ -65,51 +61,14 @@ func (s *schema) check(path string, v any) error {
 	case float64:
 		return within(path, v, s.Minimum, s.Maximum)
 	case []any:
-		return s.checkList(path, v)
+		for i, item := range v {
+			if err := s.Items.check(fmt.Sprintf("%s[%d]", path, i), item); err != nil {
+				return err
+			}
+		}
+		return within(path+": items", float64(len(v)), s.MinItems, s.MaxItems)
 	case map[string]any:
 		return s.checkObject(path, v)
-	}
-	return nil
-}
-
-// resolved is what s refers to, if it does.
-func (s *schema) resolved() *schema {
-	if s.Ref != "" {
-		return spec()[s.Ref]
-	}
-	return s
-}
-
-// checkChoices checks v against the choices for its kind: objects tell theirs in
-// their member "type".
-func (s *schema) checkChoices(path string, v any) error {
-	err := fmt.Errorf("%s: is of no kind that is known here", path)
-	object, _ := v.(map[string]any)
-	for _, choice := range s.OneOf {
-		choice = choice.resolved()
-		kind := choice.Properties["type"]
-		otherKind := object != nil && kind != nil && len(kind.Enum) > 0 && !slices.Contains(kind.Enum, object["type"])
-		if (v == nil) != (choice.Type == "null") || otherKind {
-			continue
-		}
-		if err = choice.check(path, v); err == nil {
-			return nil
-		}
-	}
-	return err
-}
-
-func (s *schema) checkList(path string, list []any) error {
-	if err := within(path+": items", float64(len(list)), s.MinItems, s.MaxItems); err != nil {
-		return err
-	}
-	for i, item := range list {
-		if s.UniqueItems && slices.Contains(list[:i], item) {
-			return fmt.Errorf("%s[%d]: is there twice", path, i)
-		}
-		if err := s.Items.check(fmt.Sprintf("%s[%d]", path, i), item); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -120,52 +79,45 @@ func (s *schema) checkObject(path string, object map[string]any) error {
 			return fmt.Errorf("%s.%s: is required", path, name)
 		}
 	}
-	for name, property := range s.Properties {
-		if v, ok := object[name]; ok {
-			if err := property.check(path+"."+name, v); err != nil {
-				return err
-			}
-		}
-	}
 	for name, v := range object {
-		if s.AdditionalProperties == nil {
-			break
+		property := s.Properties[name]
+		if property == nil {
+			property = s.AdditionalProperties
 		}
-		if err := s.AdditionalProperties.check(path+"."+name, v); err != nil {
+		if property == nil {
+			continue
+		}
+		if err := property.check(path+"."+name, v); err != nil {
 			return err
 		}
 	}
-	return within(path+": members", float64(len(object)), nil, s.MaxProperties)
+	return nil
 }
 
-func (s *schema) typed(v any) bool {
-	var names []string
-	switch v := v.(type) {
-	case nil:
-		names = []string{"null"}
+func kindOf(v any) string {
+	switch v.(type) {
 	case bool:
-		names = []string{"boolean"}
+		return "boolean"
 	case float64:
-		names = []string{"number"}
-		if v == math.Trunc(v) {
-			names = append(names, "integer")
-		}
+		return "number"
 	case string:
-		names = []string{"string"}
-		// Discord writes large integers as strings and takes them so.
-		if _, err := strconv.ParseInt(v, 10, 64); err == nil {
-			names = append(names, "integer")
-		}
+		return "string"
 	case []any:
-		names = []string{"array"}
+		return "array"
 	default:
-		names = []string{"object"}
+		return "object"
 	}
-	list, isList := s.Type.([]any)
-	if !isList {
-		list = []any{s.Type}
+}
+
+// isInteger reports whether v is an integer. Discord writes large ones as strings,
+// and takes them so.
+func isInteger(v any) bool {
+	if n, is := v.(float64); is {
+		return n == math.Trunc(n)
 	}
-	return s.Type == nil || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(list, any(name)) })
+	text, _ := v.(string)
+	_, err := strconv.ParseInt(text, 10, 64)
+	return err == nil
 }
 
 func within(what string, n float64, low, high *float64) error {

@@ -1,6 +1,6 @@
 // Package discord is a stand-in of Discord on loopback, for tests and for the demo in
-// the browser: its REST routes and its gateway, as far as an adapter of commands,
-// buttons and modals uses them. It refuses what Discord refuses, by Discord's own
+// the browser: its REST routes and its gateway, as far as an adapter of commands
+// and buttons uses them. It refuses what Discord refuses, by Discord's own
 // description of its API (spec.json) and its documentation (check.go), and knows who
 // sees which answer.
 //
@@ -13,7 +13,6 @@
 package discord
 
 import (
-	"cmp"
 	"crypto/ed25519"
 	"crypto/rand"
 	"fmt"
@@ -31,13 +30,12 @@ type Route string
 
 // The routes.
 const (
-	Application  Route = "application"   // GET /applications/@me
-	GatewayBot   Route = "gateway"       // GET /gateway/bot
-	ListCommands Route = "list_commands" // GET …/commands
-	PutCommands  Route = "put_commands"  // PUT …/commands
-	Callback     Route = "callback"      // POST /interactions/…/callback
-	Edit         Route = "edit"          // PATCH /webhooks/…/messages/@original
-	FollowUp     Route = "followup"      // POST /webhooks/…
+	Application Route = "application"  // GET /applications/@me
+	GatewayBot  Route = "gateway"      // GET /gateway/bot
+	PutCommands Route = "put_commands" // PUT …/commands
+	Callback    Route = "callback"     // POST /interactions/…/callback
+	Edit        Route = "edit"         // PATCH /webhooks/…/messages/@original
+	FollowUp    Route = "followup"     // POST /webhooks/…
 )
 
 // Fault is what happens to one call instead of its usual response, or in addition
@@ -83,7 +81,8 @@ type Server struct {
 	remaining    int
 	resetAfter   time.Duration
 	watch        func(Shown)
-	kept         int // interactions that are remembered; 0 is all
+	order        []*Pending // the oldest first
+	kept         int        // of them; 0 is all
 }
 
 // BotName is what the bot is called.
@@ -105,6 +104,18 @@ func Start() (*Server, error) {
 		return nil, fmt.Errorf("start Discord's stand-in: %w", err)
 	}
 	return NewOn(listener), nil
+}
+
+// Wire is a network in memory, so that a bot and its Discord can live in
+// simulated time.
+type Wire = fake.Network
+
+// NewWire makes a network without connections. It takes 50 ms to connect, so that
+// what happens between two connections happens in this order.
+func NewWire() *Wire {
+	w := fake.NewNetwork()
+	w.DialTime = 50 * time.Millisecond
+	return w
 }
 
 // NewOn is New on a listener of the caller's, which Close closes: one in
@@ -171,11 +182,12 @@ func locked[T any](s *Server, f func() T) T {
 	return f()
 }
 
-// set calls f under the lock.
+// set calls f under the lock, and wakes Wait.
 func (s *Server) set(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()
+	s.notify()
 }
 
 // Script puts faults on the next calls of route, one each.
@@ -220,9 +232,6 @@ func (s *Server) idAt(created time.Time) string {
 	age := max(0, created.UnixMilli()-epoch.Milliseconds())
 	return fmt.Sprint(uint64(age)<<22 | s.ids&(1<<22-1))
 }
-
-// compareIDs orders snowflakes, and so what they stand for by age.
-func compareIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 // problem notes a payload that is refused.
 func (s *Server) problem(err error) *failure {

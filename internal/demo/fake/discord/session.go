@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -34,13 +35,12 @@ func (s *Server) resume(c *conn, data []byte) {
 	}
 	malformed := json.Unmarshal(data, &d) != nil || d.Seq == nil
 	ended := locked(s, func() bool { return s.session == nil || s.session.id != d.Session })
-	again := locked(s, func() bool { return c.session != nil })
 	switch {
 	case malformed:
 		c.do(Action{Close: 4002})
 	case d.Token != s.Token:
 		c.do(Action{Close: 4004})
-	case again:
+	case get(s, &c.session) != nil:
 		c.do(Action{Close: 4005})
 	case c.behaviour.InsteadOfResumed != nil:
 		s.doAll(c, c.behaviour.InsteadOfResumed)
@@ -56,19 +56,15 @@ func (s *Server) resume(c *conn, data []byte) {
 func (s *Server) replay(c *conn, after int) {
 	s.dispatching.Lock()
 	defer s.dispatching.Unlock()
-	s.mu.Lock()
-	s.session.conn, c.session = c, s.session
-	s.resumes++
-	s.connects++
 	var missed []packet
-	for _, p := range s.session.dispatches {
-		if *p.Sequence > after {
-			missed = append(missed, p)
-		}
-	}
-	missed = append(missed, s.session.add("RESUMED", map[string]any{}))
-	s.notify()
-	s.mu.Unlock()
+	s.set(func() {
+		s.session.conn, c.session = c, s.session
+		s.resumes++
+		s.connects++
+		s.session.add("RESUMED", map[string]any{})
+		missed = slices.Clone(s.session.dispatches)
+	})
+	missed = slices.DeleteFunc(missed, func(p packet) bool { return *p.Sequence <= after })
 	for _, p := range missed {
 		c.send(p)
 	}
@@ -105,11 +101,11 @@ func (s *session) add(event string, data any) packet {
 
 // endSession forgets the session of c.
 func (s *Server) endSession(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c.session != nil && c.session == s.session {
-		s.session = nil
-	}
+	s.set(func() {
+		if c.session != nil && c.session == s.session {
+			s.session = nil
+		}
+	})
 }
 
 // deliver dispatches an interaction in the session there is. Between two

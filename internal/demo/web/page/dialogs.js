@@ -1,4 +1,4 @@
-// What opens over the page and is closed again: alerts, modals and short notes.
+// What opens over the page and is closed again: alerts and short notes.
 import { element } from "./dom.js";
 
 /** A short note that goes by itself. */
@@ -15,33 +15,6 @@ export function alertDialog(text) {
 	dialog.append(element("p", { className: "text" }, text),
 		element("form", { method: "dialog", className: "row" }, element("button", { className: "button", autofocus: true }, "OK")));
 	dialog.showModal();
-}
-
-/**
- * Discord's modal, which stays open until it is sent. submit is called with the
- * values of its inputs by their custom IDs, and promises null if that failed.
- */
-export function modalDialog(modal, submit) {
-	const dialog = opened("discord", modal.title);
-	const form = element("form", { method: "dialog" }, ...modal.components.map(labelled),
-		element("div", { className: "row" },
-			element("button", { type: "button", className: "button secondary", value: "cancel" }, "Cancel"),
-			element("button", { className: "button primary" }, "Submit")));
-	form.querySelector("[value=cancel]").addEventListener("click", () => dialog.close());
-	form.addEventListener("submit", async (event) => {
-		event.preventDefault();
-		if (await submit(Object.fromEntries(new FormData(form)))) dialog.close();
-	});
-	dialog.append(form);
-	dialog.showModal();
-}
-
-// A text input in its label, https://discord.com/developers/docs/components/reference#text-input
-function labelled({ label, component: input }) {
-	return element("label", {}, label, element("input", {
-		name: input.custom_id, placeholder: input.placeholder ?? "", value: input.value ?? "", required: input.required ?? true,
-		minLength: input.min_length ?? 0, maxLength: input.max_length ?? 4000,
-	}));
 }
 
 /** An empty dialog with a heading, which leaves the page once it is closed. */

@@ -2,7 +2,7 @@
 // goes back to it.
 import { Chat } from "./chat.js";
 import { Composer } from "./composer.js";
-import { alertDialog, modalDialog, toast } from "./dialogs.js";
+import { alertDialog, toast } from "./dialogs.js";
 import { discordMessage } from "./discord.js";
 import { element } from "./dom.js";
 import { get, listen, post } from "./server.js";
@@ -166,10 +166,6 @@ const happens = {
 		if (message.url) act.open(message.url);
 		if (message.show_alert) alertDialog(message.text);
 		else if (message.text) toast(message.text);
-	},
-	modal(event) {
-		if (event.for !== reader.as) return;
-		modalDialog(event.message, (values) => send({ side: "discord", kind: "submit", message: event.id, values, chat: event.chat }));
 	},
 	typing(event) {
 		if (event.chat !== reader.chat || event.for && event.for !== reader.as) return;

@@ -42,8 +42,8 @@ const (
 	respondTry = 1500 * time.Millisecond
 	// callTime bounds one try of any other call.
 	callTime = 10 * time.Second
-	// overtaking is how long a call may come before the first response that it
-	// needs, where that is the body of an HTTP response.
+	// overtaking is how long an edit may come before the first response that it needs,
+	// which may be the body of an HTTP response. Discord then knows no webhook.
 	overtaking = 5 * time.Second
 )
 
@@ -99,9 +99,6 @@ type Interaction struct {
 	Token         string `json:"token"`
 	// Arrived is when it came; for one that is replayed, when it was created.
 	Arrived time.Time `json:"-"`
-	// ByHTTP is true where the first response is the body of an HTTP response,
-	// which a later call can overtake.
-	ByHTTP bool `json:"-"`
 }
 
 // Message is what Edit and FollowUp send: JSON and, unless PNG is nil, a picture
@@ -116,7 +113,7 @@ type Message struct {
 // takes one alone.
 func (c *Client) Respond(ctx context.Context, i Interaction, response any) error {
 	return c.repeat(ctx, call{
-		what: "respond to an interaction", method: http.MethodPost, first: true, until: i.Arrived.Add(respondFor),
+		method: http.MethodPost, first: true, until: i.Arrived.Add(respondFor),
 		endpoint: discordgo.EndpointInteractionResponse(i.ID, url.PathEscape(i.Token)), Message: Message{Body: response},
 	})
 }
@@ -125,7 +122,7 @@ func (c *Client) Respond(ctx context.Context, i Interaction, response any) error
 // the given time. It may be repeated: a picture replaces the one before.
 func (c *Client) Edit(ctx context.Context, i Interaction, m Message, until time.Time) error {
 	return c.repeat(ctx, call{
-		what: "edit an answer", method: http.MethodPatch, until: until, early: i.ByHTTP,
+		method: http.MethodPatch, until: until,
 		endpoint: discordgo.EndpointWebhookMessage(i.ApplicationID, url.PathEscape(i.Token), "@original"), Message: m,
 	})
 }
@@ -137,7 +134,7 @@ func (c *Client) Edit(ctx context.Context, i Interaction, m Message, until time.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#create-followup-message
 func (c *Client) FollowUp(ctx context.Context, i Interaction, m Message, until time.Time) error {
 	return c.repeat(ctx, call{
-		what: "send a follow-up", method: http.MethodPost, until: until, early: i.ByHTTP, doubles: true,
+		method: http.MethodPost, until: until, doubles: true,
 		endpoint: discordgo.EndpointWebhookToken(i.ApplicationID, url.PathEscape(i.Token)), Message: m,
 	})
 }
@@ -165,40 +162,33 @@ type Application struct {
 func (c *Client) Application(ctx context.Context) (a Application, err error) {
 	err = c.Call(ctx, http.MethodGet, discordgo.EndpointApplication("@me"), nil, &a)
 	if err == nil && a.ID == "" {
-		err = errors.New("the response has no ID")
-	}
-	if errors.Is(err, ErrToken) {
-		return a, ErrToken
-	}
-	if err != nil {
-		return a, fmt.Errorf("ask for the application: %w", err)
+		err = errors.New("discord names no application")
 	}
 	a.Name = cmp.Or(a.Bot.Username, a.Name)
-	return a, nil
+	return a, err
 }
 
 // call is one call, and how it is repeated.
 type call struct {
 	Message
-	what, method, endpoint string
-	result                 any
-	first                  bool      // it is a first response
-	until                  time.Time // no try begins later
-	early                  bool      // it may overtake the first response
-	doubles                bool      // a repetition may be seen twice
+	method, endpoint string
+	result           any
+	first            bool      // it is a first response
+	until            time.Time // no try begins later
+	doubles          bool      // a repetition may be seen twice
 }
 
 // repeat makes a call until Discord accepts it, refuses it for good, or the next
 // try would come too late.
 func (c *Client) repeat(ctx context.Context, call call) error {
 	began, unknown := time.Now(), 0 // outcomes
-	err := transport.Policy{
+	return transport.Policy{
 		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 30 * time.Second},
 		Until:   call.until,
 		Again: func(err error) (bool, time.Duration) {
 			again, atLeast := Retryable(err)
 			status := errorOf(err).Status
-			if call.early && status == http.StatusNotFound {
+			if !call.first && errorOf(err).Code == discordgo.ErrCodeUnknownWebhook {
 				return time.Since(began) < overtaking, 0
 			}
 			if again && status != http.StatusTooManyRequests && !transport.NeverSent(err) {
@@ -217,10 +207,6 @@ func (c *Client) repeat(ctx context.Context, call call) error {
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", call.what, err)
-	}
-	return nil
 }
 
 // try makes a call once, and bounds the time from when there is a place for it.
@@ -296,4 +282,58 @@ func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 // CloseIdleConnections is called by http.Client.
 func (t *apiTransport) CloseIdleConnections() {
 	(&http.Client{Transport: t.base}).CloseIdleConnections()
+}
+
+// FatalError is a fault of the settings: no later call or connection will
+// succeed.
+type FatalError string
+
+func (e FatalError) Error() string { return string(e) }
+
+// ErrToken is what every call fails with if Discord refuses the token.
+const ErrToken FatalError = "DISCORD_BOT_TOKEN: Discord refuses it"
+
+// Error is a response with a status other than success.
+type Error struct {
+	Status int `json:"-"`
+	// Code is Discord's own, 0 where the body has none.
+	// https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
+	Code       int           `json:"code"`
+	RetryAfter time.Duration `json:"-"`
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("discord refused with status %d, code %d", e.Status, e.Code)
+}
+
+// errorOf returns the Error in err, or a zero one.
+func errorOf(err error) Error {
+	if refused, is := errors.AsType[*Error](err); is {
+		return *refused
+	}
+	return Error{}
+}
+
+// Retryable reports whether another try may succeed after err, and the least
+// that it has to wait.
+func Retryable(err error) (again bool, atLeast time.Duration) {
+	if refused := errorOf(err); refused.Status != 0 {
+		return refused.Status == http.StatusTooManyRequests || refused.Status >= 500, refused.RetryAfter
+	}
+	return !errors.Is(err, context.Canceled) && !errors.Is(err, ErrToken) && !errors.Is(err, transport.ErrRedirect), 0
+}
+
+// Expired reports whether err says that Discord takes no answer to the
+// interaction any more.
+func Expired(err error) bool {
+	refused := errorOf(err)
+	return refused.Status == http.StatusNotFound && refused.Code != discordgo.ErrCodeUnknownMessage ||
+		refused.Code == discordgo.ErrCodeInvalidWebhookTokenProvided
+}
+
+// Unacceptable reports whether err says that Discord takes answers to the
+// interaction, but not this one: the message to edit may be deleted.
+func Unacceptable(err error) bool {
+	again, _ := Retryable(err)
+	return errorOf(err).Status != 0 && !again && !Expired(err)
 }

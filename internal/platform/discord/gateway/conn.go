@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
+
+	"herald/internal/transport"
 )
 
 // Opcodes of the gateway.
@@ -28,10 +29,6 @@ const (
 	opHello          = 10
 	opACK            = 11
 )
-
-// sessionCloses are the codes with which Discord ends the session too. After
-// any other it can be resumed.
-var sessionCloses = []int{4003, 4007, 4009}
 
 const (
 	// closeToResume is the code with which we leave a connection whose session is
@@ -52,7 +49,7 @@ type packet struct {
 
 // conn is one connection to the gateway. serve's goroutine reads, and hands
 // interactions over itself: one goroutine more would cost each a switch. Another
-// sends heartbeats and the status.
+// sends heartbeats, and one the status.
 type conn struct {
 	*Gateway
 	ws        *websocket.Conn
@@ -66,8 +63,8 @@ type conn struct {
 // leaves a peer that has acknowledged none of two heartbeats.
 func (c *conn) serve(ctx context.Context) error {
 	beating, stop := context.WithCancel(ctx)
-	var beats sync.WaitGroup
-	defer beats.Wait()
+	var beside sync.WaitGroup
+	defer beside.Wait()
 	defer c.leave(ctx)
 	defer stop()
 	defer context.AfterFunc(ctx, func() { c.leave(ctx) })() // which ends a read
@@ -87,7 +84,12 @@ func (c *conn) serve(ctx context.Context) error {
 		return errors.New("the gateway did not begin with Hello")
 	}
 	c.begin()
-	beats.Go(func() { c.beat(beating, interval) })
+	beside.Go(func() {
+		// Discord asks for a random part of the interval at first.
+		for wait := rand.N(interval); transport.Sleep(beating, wait); wait = interval {
+			c.heartbeat()
+		}
+	})
 	for {
 		if p, err = c.read(); err != nil {
 			return err
@@ -95,7 +97,11 @@ func (c *conn) serve(ctx context.Context) error {
 		if err = c.handle(p); err != nil {
 			return err
 		}
-		if p.Type == "READY" || p.Type == "RESUMED" || p.Op == opACK && c.connected {
+		stands := p.Type == "READY" || p.Type == "RESUMED"
+		if stands && c.Status != nil {
+			beside.Go(func() { c.showStatus(beating) })
+		}
+		if stands || p.Op == opACK && c.connected {
 			_ = c.ws.SetReadDeadline(time.Now().Add(2 * interval))
 		}
 	}
@@ -111,8 +117,7 @@ func (c *conn) leave(ctx context.Context) {
 	c.ws.Close()
 }
 
-// read returns the next packet. What is not JSON is one whose opcode means
-// nothing. Its error has no text that the peer gave.
+// read returns the next packet. Its error has no text that the peer gave.
 func (c *conn) read() (p packet, err error) {
 	_, raw, err := c.ws.ReadMessage()
 	closed, is := errors.AsType[*websocket.CloseError](err)
@@ -121,15 +126,11 @@ func (c *conn) read() (p packet, err error) {
 		if fatal, known := fatalCloses[closed.Code]; known {
 			return p, fatal
 		}
-		if slices.Contains(sessionCloses, closed.Code) {
-			c.session = nil
-		}
 		return p, fmt.Errorf("the gateway closed the connection with code %d", closed.Code)
 	case err != nil:
 		return p, fmt.Errorf("read from the gateway: %w", err)
 	case json.Unmarshal(raw, &p) != nil:
-		c.Count("malformed")
-		p.Op = -1
+		return p, errors.New("the gateway sent what is not JSON")
 	}
 	return p, nil
 }
@@ -190,7 +191,6 @@ func (c *conn) stands(event string) {
 	c.alive.Store(true)
 	c.Count(event)
 	c.Connected(c.name)
-	c.wake()
 }
 
 // keepSession keeps what READY says of the bot, and of the session if that is
@@ -205,33 +205,8 @@ func (c *conn) keepSession(ready json.RawMessage) {
 	}
 	_ = json.Unmarshal(ready, &told) // what is malformed has no safe address
 	c.name = told.User.Name
-	address, err := c.checkAddress(told.Address)
-	if err != nil {
-		c.Log.Warn("this session cannot be resumed", "err", err)
-		return
-	}
-	c.session = &session{id: told.ID, address: address}
-}
-
-// beat sends heartbeats, and the status, until ctx is done.
-func (c *conn) beat(ctx context.Context, interval time.Duration) {
-	var shown *string                      // A session that is resumed may still have another.
-	due := time.NewTimer(rand.N(interval)) // Discord asks for a random part of it.
-	defer due.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-due.C:
-			due.Reset(interval)
-			c.heartbeat()
-		case <-c.changed:
-			text := c.status.Load()
-			if c.alive.Load() && text != nil && (shown == nil || *shown != *text) {
-				c.show(*text)
-				shown = text
-			}
-		}
+	if address, err := c.checkAddress(told.Address); err == nil {
+		c.session = &session{id: told.ID, address: address}
 	}
 }
 
@@ -245,16 +220,25 @@ func (c *conn) heartbeat() {
 	c.write(opHeartbeat, sequence)
 }
 
-// show sends the status.
+// showStatus keeps the status up to date until ctx is done. A session that is
+// resumed may still have another.
 // https://discord.com/developers/docs/events/gateway-events#update-presence
-func (c *conn) show(text string) {
-	activities := []any{}
-	if text != "" {
-		// A custom status shows its state, and not its name, which must be there.
-		// discordgo's type would send a time in a form that Discord refuses.
-		activities = append(activities, map[string]any{"name": "Custom Status", "type": discordgo.ActivityTypeCustom, "state": text})
+func (c *conn) showStatus(ctx context.Context) {
+	var shown *string
+	for ; ctx.Err() == nil; transport.Sleep(ctx, statusEvery) {
+		text := c.Status(ctx)
+		if ctx.Err() != nil || shown != nil && *shown == text {
+			continue
+		}
+		shown = &text
+		activities := []any{}
+		if text != "" {
+			// A custom status shows its state, and not its name, which must be there.
+			// discordgo's type would send a time in a form that Discord refuses.
+			activities = append(activities, map[string]any{"name": "Custom Status", "type": discordgo.ActivityTypeCustom, "state": text})
+		}
+		c.write(opPresence, map[string]any{"since": nil, "activities": activities, "status": discordgo.StatusOnline, "afk": false})
 	}
-	c.write(opPresence, map[string]any{"since": nil, "activities": activities, "status": discordgo.StatusOnline, "afk": false})
 }
 
 // write sends a packet. A connection that takes none is closed, and read fails.

@@ -49,9 +49,13 @@ const (
 	// maxResumes is how often in a row resuming one session is tried. What it would
 	// replay after that is too old to be answered.
 	maxResumes = 3
+	// statusEvery is how often the status is brought up to date. Discord takes at most
+	// 5 changes in 20 seconds.
+	statusEvery = time.Minute
 )
 
-// Config is what a Gateway works with. All but Insecure and Dial are required.
+// Config is what a Gateway works with. All but Insecure, Dial and Status are
+// required.
 type Config struct {
 	Token secret.Value
 	// API is asked for the gateway's address, and for how many sessions Discord
@@ -64,11 +68,15 @@ type Config struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	Log  *slog.Logger
 	// Count is called with one of these: identified, connected, resumed,
-	// disconnected, identify_throttled, malformed. It must not block.
+	// disconnected, identify_throttled. It must not block.
 	Count func(event string)
 	// Connected is called with the bot's name at every READY and RESUMED. It must
 	// not block.
 	Connected func(name string)
+	// Status is asked on every connection and then every minute for the text under
+	// the bot's name in member lists, of at most 128 characters; empty takes it away.
+	// It returns when ctx is done. nil shows none.
+	Status func(ctx context.Context) string
 }
 
 // Gateway is the bot's side of the connection.
@@ -77,9 +85,6 @@ type Gateway struct {
 	alive    atomic.Bool
 	latency  atomic.Int64
 	sequence atomic.Int64 // of the newest dispatch of the session, 0 before one
-	// status is shown in the member list; changed wakes the connection to send it.
-	status  atomic.Pointer[string]
-	changed chan struct{}
 
 	// What follows belongs to Run.
 	session    *session // nil: the next connection identifies
@@ -96,29 +101,11 @@ type session struct {
 }
 
 // New makes a Gateway that has not connected to anything.
-func New(c Config) *Gateway {
-	return &Gateway{Config: c, changed: make(chan struct{}, 1)}
-}
+func New(c Config) *Gateway { return &Gateway{Config: c} }
 
 // Alive reports whether the gateway is connected: it said READY or RESUMED, and
 // acknowledges heartbeats.
 func (g *Gateway) Alive() bool { return g.alive.Load() }
-
-// Show puts a text of at most 128 characters under the bot's name in member
-// lists, in every session from now on; empty takes it away. It does not block.
-// Discord takes at most 5 changes in 20 seconds: leave a few seconds between two.
-func (g *Gateway) Show(text string) {
-	g.status.Store(&text)
-	g.wake()
-}
-
-// wake has the connection look at the status.
-func (g *Gateway) wake() {
-	select {
-	case g.changed <- struct{}{}:
-	default: // The connection is yet to look, and will find it.
-	}
-}
 
 // Latency is how long the last acknowledged heartbeat took to be; 0 before the
 // first.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -145,16 +144,4 @@ func (h *harness) takes(t *testing.T) {
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
-}
-
-// maxWithin returns the largest number of times within any span of a length.
-func maxWithin(times []time.Time, length time.Duration) (best int) {
-	for i, began := range times {
-		n := slices.IndexFunc(times[i:], func(t time.Time) bool { return t.Sub(began) >= length })
-		if n < 0 {
-			n = len(times) - i
-		}
-		best = max(best, n)
-	}
-	return best
 }
