@@ -21,7 +21,7 @@ var personParam = chat.Param{
 // sender returns the sender's own account on the chat platform.
 func sender(req chat.Request) (core.Identity, error) {
 	if req.From.ID == "" {
-		return core.Identity{}, &chat.InputError{Title: chat.Say("anonymous.title"), Problem: chat.Say("anonymous.you")}
+		return core.Identity{}, &chat.InputError{Title: chat.Say("anonymous.title"), Problem: chat.Say("anonymous.text")}
 	}
 	return core.NewIdentity(string(req.From.Platform), req.From.ID)
 }

@@ -8,7 +8,6 @@ import (
 // Args are what was given with a command: words in order, or values by the names
 // of their parameters. The zero value is no words.
 type Args struct {
-	named  bool
 	words  []string
 	byName map[string]string
 }
@@ -16,8 +15,8 @@ type Args struct {
 // Typed makes Args of words in the order in which they were typed.
 func Typed(words ...string) Args { return Args{words: words} }
 
-// Named makes Args of values by the names of their parameters.
-func Named(values map[string]string) Args { return Args{named: true, byName: values} }
+// Named makes Args of values by the names of their parameters. The map is not nil.
+func Named(values map[string]string) Args { return Args{byName: values} }
 
 // Value returns the argument of a parameter, or "". Args are named by the time a
 // Form runs.
@@ -35,8 +34,7 @@ func (c Command) bind(req *Request) ([]Form, error) {
 		req.Target, req.TargetName = nil, ""
 	}
 	for _, f := range c.Forms {
-		if bound, ok := f.bind(*req); ok {
-			*req = bound
+		if f.bind(req) {
 			return []Form{f}, f.checkChoices(req.Args.byName)
 		}
 	}
@@ -50,53 +48,46 @@ func (c Command) bind(req *Request) ([]Form, error) {
 // missing is the problem of a command whose arguments were left out.
 const missing = "input.missing"
 
-// bind returns req with its arguments named, if it was written in this form. A
-// person who was picked or replied to stands in for the argument that names one.
-func (f Form) bind(req Request) (bound Request, ok bool) {
-	var open []Param
+// bind names req's arguments if it was written in this form. A person who was
+// picked or replied to stands in for the argument that names one.
+func (f Form) bind(req *Request) (ok bool) {
+	values, used, named := map[string]string{}, 0, req.Args.byName != nil
+	target, name := (*User)(nil), ""
 	for _, p := range f.Params {
-		if p.Kind != Person || req.Target == nil {
-			open = append(open, p)
-		}
-	}
-	targetUnused := req.Target != nil && len(open) == len(f.Params)
-	if targetUnused && (req.Args.named || len(open) == 0) || len(open) != req.Args.Len() {
-		return req, false
-	}
-	values := map[string]string{}
-	for i, p := range open {
 		value, given := req.Args.byName[p.Name]
-		if !req.Args.named {
-			value, given = req.Args.words[i], true
+		if used < len(req.Args.words) {
+			value, given = req.Args.words[used], true
 		}
 		switch {
+		case p.Kind == Person && req.Target != nil:
+			target, name = req.Target, req.TargetName
+			continue
 		case !given:
-			return req, false
+			return false
 		case p.Kind == Person:
-			req.Target, req.TargetName = &User{Platform: req.From.Platform, ID: value}, ""
+			target = &User{Platform: req.From.Platform, ID: value}
 		default:
 			values[p.Name] = value
 		}
+		used++
 	}
-	if targetUnused {
-		req.Target, req.TargetName = nil, ""
+	if used != req.Args.Len() || req.Target != nil && target == nil && (named || used == 0) {
+		return false
 	}
-	req.Args = Named(values)
-	return req, true
+	req.Args, req.Target, req.TargetName = Named(values), target, name
+	return true
 }
 
 // checkChoices replaces each choice by the spelling of the command's table.
 func (f Form) checkChoices(values map[string]string) error {
 	for _, p := range f.Params {
-		if len(p.Choices) == 0 {
-			continue
-		}
 		i := slices.IndexFunc(p.Choices, func(choice string) bool { return strings.EqualFold(choice, values[p.Name]) })
-		if i < 0 {
+		if i >= 0 {
+			values[p.Name] = p.Choices[i]
+		} else if p.Choices != nil {
 			choices := Values{"param": Plain(p.Name), "choices": Plain(strings.Join(p.Choices, ", "))}
 			return &InputError{Title: p.Check, Problem: SayWith("input.choices", choices)}
 		}
-		values[p.Name] = p.Choices[i]
 	}
 	return nil
 }

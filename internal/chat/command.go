@@ -3,7 +3,6 @@ package chat
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -143,33 +142,14 @@ func (c Command) Params() (params []Param, required map[string]bool) {
 	return params, required
 }
 
-var namePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
-
-// check refuses what no platform would accept, and what could show an answer to
-// the wrong people.
+// check refuses what could show an answer to the wrong people.
 func (c Command) check() error {
-	refuse := func(why string) error { return fmt.Errorf("command %q: %s", c.Name, why) }
-	names, summaries := []string{c.Name}, []Text{c.Summary}
-	params, _ := c.Params()
-	for _, p := range params {
-		names, summaries = append(names, p.Name), append(summaries, p.Summary)
-	}
-	switch {
-	case slices.ContainsFunc(names, func(name string) bool { return !namePattern.MatchString(name) }):
-		return refuse("names of commands and parameters must match " + namePattern.String())
-	case slices.ContainsFunc(summaries, func(s Text) bool { return s.Key == "" }):
-		return refuse("a summary is missing")
-	case c.Visibility != Public && c.Visibility != Private:
-		return refuse("no visibility chosen")
-	case len(c.Forms) == 0:
-		return refuse("at least one Form is needed")
+	if c.Visibility != Public && c.Visibility != Private {
+		return fmt.Errorf("command %q: no visibility chosen", c.Name)
 	}
 	for _, f := range c.Forms {
-		if f.Run == nil {
-			return refuse("every Form needs a Run")
-		}
 		if f.Inline && (c.Visibility != Public || f.Moderators || len(f.Params) > 1) {
-			return refuse("an Inline form must be public, for everybody, and take one argument at most")
+			return fmt.Errorf("command %q: an Inline form must be public, for everybody, and take one argument at most", c.Name)
 		}
 	}
 	return nil

@@ -92,7 +92,7 @@ func TestAModeratorMayAskAboutOthersWhereTheChatIsListed(t *testing.T) {
 		"asked in vain":          {everywhere, sender(ann, "down", chat.UnknownRole), "role.unknown", false},
 		"an operator":            {nil, sender(operator, unlisted, chat.Member), "ran", true},
 		"anonymous, unlisted":    {nil, sender(nobody, unlisted, chat.Moderator), add, false},
-		"anonymous, listed":      {everywhere, sender(nobody, unlisted, chat.Moderator), "anonymous.you", true},
+		"anonymous, listed":      {everywhere, sender(nobody, unlisted, chat.Moderator), "anonymous.text", true},
 		"one to one":             {nil, direct, "forbidden.direct", false},
 	} {
 		list := func(c *chat.Config) { c.ModeratorChats = test.listed }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -77,16 +78,9 @@ type Router struct {
 
 // NewRouter makes a Router. It fails if the table of commands has a mistake.
 func NewRouter(c Config) (*Router, error) {
-	taken := map[string]bool{}
-	for _, cmd := range c.Commands {
-		if err := cmd.check(); err != nil {
+	for _, command := range c.Commands {
+		if err := command.check(); err != nil {
 			return nil, err
-		}
-		for _, name := range append([]string{cmd.Name}, cmd.Aliases...) {
-			if taken[name] {
-				return nil, fmt.Errorf("two commands are named %q", name)
-			}
-			taken[name] = true
 		}
 	}
 	return &Router{Config: c, salt: []byte(rand.Text())}, nil
@@ -109,70 +103,69 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
-
-	reply, outcome, about, err := r.handle(ctx, req)
-
-	name := req.Command
-	command, known := r.Commands().Find(name)
+	command, known := r.Commands().Find(req.Command)
 	if !known {
-		name = "unknown"
+		command.Name = "unknown"
 	}
-	reply.Language = r.Language(req, command.Visibility == Private || reply.Ephemeral && req.CanReplyEphemerally)
+	req.Language = r.Language(req, command.Visibility == Private)
+	reply, outcome, about, err := r.handle(ctx, req, command)
+	reply.Language = req.Language
+	if reply.Ephemeral && req.CanReplyEphemerally {
+		reply.Language = r.Language(req, true)
+	}
 	took := time.Since(start)
-	attrs := []slog.Attr{
+	level, attrs := slog.LevelInfo, append(make([]slog.Attr, 0, 9),
 		slog.String("id", req.ID),
 		slog.String("platform", string(req.From.Platform)),
-		slog.String("command", name),
+		slog.String("command", command.Name),
 		slog.String("user", r.pseudonym(req.From)),
 		slog.String("outcome", string(outcome)),
 		slog.Duration("took", took),
-	}
+	)
 	if about != nil {
 		where := User{Platform: req.From.Platform, ID: req.Chat}
 		attrs = append(attrs, slog.String("about", r.pseudonym(*about)), slog.String("chat", r.pseudonym(where)))
 	}
-	level := slog.LevelInfo
 	if err != nil {
-		attrs = append(attrs, slog.Any("err", err))
-		level = slog.LevelWarn
+		level, attrs = slog.LevelWarn, append(attrs, slog.Any("err", err))
 	}
 	r.Log.LogAttrs(ctx, level, "command", attrs...)
 	if r.Observe != nil {
-		r.Observe(req.From.Platform, name, outcome, took)
+		r.Observe(req.From.Platform, command.Name, outcome, took)
 	}
 	return reply
 }
 
 // handle returns the reply and how the command ended. about is whom a moderator
 // asked about, by the Target or by the arguments, or nil.
-func (r *Router) handle(ctx context.Context, req Request) (reply Reply, outcome Outcome, about *User, err error) {
+func (r *Router) handle(ctx context.Context, req Request, command Command) (reply Reply, outcome Outcome, about *User, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			reply, outcome, err = SomethingWentWrong(req.ID), Panicked, secret.PanicError(v)
 		}
 	}()
 	if wait := r.limited(ctx, req); wait > 0 {
-		return r.refuse(ctx, req, wait), RateLimited, nil, nil
+		reply = warning("limit")
+		reply.Text.Args = Values{"n": Count(math.Ceil(wait.Seconds()))}
+		_, first := r.Limiter.Reserve(ctx, 0, r.perMinute(1, req, "refusal", limitKey(req), req.Chat))
+		reply.Repeated = !first
+		return reply, RateLimited, nil, nil
 	}
-	command, known := r.Commands().Find(req.Command)
-	if !known {
+	if command.Forms == nil {
 		return warning("unknown"), Unknown, nil, nil
 	}
-	req.Language = r.Language(req, command.Visibility == Private)
 	operator := slices.Contains(r.Operators, req.From)
 	entry := string(req.From.Platform) + ":" + req.Community
 	listed := slices.Contains(r.ModeratorChats, EveryChat) || slices.Contains(r.ModeratorChats, entry)
 	req.MayModerate = operator || req.Role == Moderator && listed
 
 	forms, err := command.bind(&req)
-	if err == nil && forms[0].Moderators {
+	if form := forms[0]; err == nil && form.Moderators {
 		if about = req.Target; about == nil {
 			about = &User{Platform: Platform(strings.ToLower(req.Args.Value("platform"))), ID: req.Args.Value("uid")}
 		}
-	}
-	if about != nil && !operator {
 		role := req.Role
-		if role == UnknownRole {
+		if !operator && role == UnknownRole {
 			role, err = r.Roles[req.From.Platform](ctx, req.From, req.Community)
 		}
 		forbidden := warning("forbidden")
@@ -181,29 +174,30 @@ func (r *Router) handle(ctx context.Context, req Request) (reply Reply, outcome 
 		}
 		switch {
 		case err != nil:
-			return couldNotBeChecked(req.ID, Say("role.unknown")), outcomeOf(err), about, fmt.Errorf("ask for the sender's role: %w", err)
+			err = fmt.Errorf("ask for the sender's role: %w", err)
+			return couldNotBeChecked(req.ID, Say("role.unknown")), outcomeOf(err), about, err
+		case operator:
 		case role != Moderator:
 			return forbidden, Forbidden, about, nil
 		case !listed:
 			return chatNotListed(entry), Forbidden, about, nil
+		case req.From.ID == "":
+			return warning("anonymous"), Forbidden, about, nil
 		}
-	}
-	if err == nil && forms[0].Moderators && req.From.ID == "" {
-		return anonymous(), Forbidden, about, nil
 	}
 	if err == nil {
 		reply, err = forms[0].Run(ctx, req)
 	}
+	_, partial := errors.AsType[*PartialError](err)
+	input, wrong := errors.AsType[*InputError](err)
 	switch {
 	case err == nil && reply.Stale:
 		return reply, Stale, about, nil
 	case err == nil:
 		return reply, OK, about, nil
-	}
-	if _, is := errors.AsType[*PartialError](err); is {
+	case partial:
 		return reply, Partial, about, err
-	}
-	if input, is := errors.AsType[*InputError](err); is {
+	case wrong:
 		return badInput(input, command, forms, req.Target), BadInput, about, nil
 	}
 	return couldNotBeChecked(req.ID, r.Explain(err)), outcomeOf(err), about, err
@@ -228,14 +222,6 @@ func (r *Router) limited(ctx context.Context, req Request) time.Duration {
 
 // limitKey names the sender among all senders; it is empty for an anonymous one.
 func limitKey(req Request) string { return cmp.Or(req.From.ID, req.LimitKey) }
-
-// refuse tells the sender how long to wait.
-func (r *Router) refuse(ctx context.Context, req Request, wait time.Duration) Reply {
-	reply := tooManyCommands(wait)
-	_, first := r.Limiter.Reserve(ctx, 0, r.perMinute(1, req, "refusal", limitKey(req), req.Chat))
-	reply.Repeated = !first
-	return reply
-}
 
 func (r *Router) perMinute(count int, req Request, key ...string) Limit {
 	key = append([]string{r.Bot, string(req.From.Platform)}, key...)

@@ -1,10 +1,5 @@
 package chat
 
-import (
-	"math"
-	"time"
-)
-
 // What people read when a command does not come to its answer. Package words has
 // the messages.
 
@@ -25,18 +20,6 @@ func SomethingWentWrong(reference string) Reply {
 	r := warning("wrong")
 	r.Text = referenceText(reference)
 	return r
-}
-
-func tooManyCommands(wait time.Duration) Reply {
-	r := warning("limit")
-	r.Text.Args = Values{"n": Count(math.Ceil(wait.Seconds()))}
-	return r
-}
-
-// anonymous is the answer to a moderators' form asked by somebody without an ID, to
-// whom nothing private can be shown.
-func anonymous() Reply {
-	return Reply{Tone: Warning, Ephemeral: true, Title: Say("anonymous.title"), Text: Say("anonymous.you")}
 }
 
 // chatNotListed tells a moderator of a chat that is not in MODERATOR_CHATS which
