@@ -79,7 +79,7 @@ func TestWhatProbesFoundOutInWords(t *testing.T) {
 		"quote": {text(aboutQuote(market.Listing{ID: "31415", Symbol: "HRLD", Name: "Herald\x1b[31m\nDemo",
 			Quote: core.Quote{Price: number("0.041728"), LastUpdated: hourAgo}}, nil)), "HRLD, id 31415, $0.04173, 1 h ago|the provider calls it Herald[31m Demo"},
 		"old quote": {text(aboutQuote(market.Listing{Quote: core.Quote{Price: number("1"), LastUpdated: hourAgo, OldFrom: hourAgo}}, nil)),
-			", id , $1.00, 1 h ago|that price is old: is it the token that you mean?"},
+			", id , $1.000, 1 h ago|that price is old: is it the token that you mean?"},
 		"no quote":         {text(aboutQuote(market.Listing{}, denied)), ""},
 		"supply":           {text(aboutSupply(core.Supply{Total: number("100000000"), Circulating: number("8712345.678")}, "MAT"), nil), "100M MAT in total|8,712,345.678 MAT circulate, 8.71%"},
 		"too many":         {text(aboutSupply(core.Supply{Total: number("1"), Circulating: number("2")}, "MAT"), nil), "1 MAT in total|2 MAT circulate"},

@@ -57,11 +57,6 @@ type (
 	// Address is a wallet or a contract. It is shown short, whole in the same
 	// message, and linked to URL unless that is empty.
 	Address struct{ Hex, URL string }
-	// Block is a block of the chain. At is zero if its time is not known.
-	Block struct {
-		Number uint64
-		At     time.Time
-	}
 	// Mention names a user of the platform on which the answer is read, without
 	// notifying them. Name is what they call themself; it may be empty.
 	Mention struct {
@@ -88,7 +83,6 @@ func (Share) value()     {}
 func (Moment) value()    {}
 func (Date) value()      {}
 func (Address) value()   {}
-func (Block) value()     {}
 func (Mention) value()   {}
 func (Channel) value()   {}
 func (Untrusted) value() {}

@@ -169,7 +169,7 @@ func TestAPictureIsLabelledInItsLanguage(t *testing.T) {
 			t.Errorf("%s: the moment is %q", l, got)
 		}
 		for _, tick := range p.priceTicks() {
-			if want := words.AxisPrice(l, decimal.NewFromFloat(tick.Value)); tick.Label != want || !canDraw(want) {
+			if want := words.Say(l, chat.Price{Decimal: decimal.NewFromFloat(tick.Value)}); tick.Label != want || !canDraw(want) {
 				t.Errorf("%s: the price is %q, want %q", l, tick.Label, want)
 			}
 		}

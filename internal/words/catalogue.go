@@ -12,7 +12,6 @@ import (
 	"embed"
 
 	"github.com/nicksnyder/go-i18n/v2/i18n"
-	"github.com/shopspring/decimal"
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
 
@@ -70,7 +69,3 @@ func (c *catalogue) message(key string, n int) (text string, known bool) {
 func Say(l chat.Language, v chat.Value) string {
 	return newPrinter(l).value(v).String()
 }
-
-// AxisPrice returns a price in USD as a label of a chart's axis: rounded like any
-// other, without zeros at the end except in cents.
-func AxisPrice(l chat.Language, usd decimal.Decimal) string { return catalogueOf(l).price(usd, false) }

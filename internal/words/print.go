@@ -104,7 +104,7 @@ func (p *printer) value(v chat.Value) Line {
 	case chat.Count:
 		return Line{{Text: p.number(strconv.Itoa(int(v)), "#")}}
 	case chat.Price:
-		return Line{{Text: p.price(v.Decimal, true)}}
+		return Line{{Text: p.price(v.Decimal)}}
 	case chat.Money:
 		return p.short(p.money(v.Decimal))
 	case chat.Amount:
@@ -121,12 +121,6 @@ func (p *printer) value(v chat.Value) Line {
 		whole := chat.OneLine(v.Hex)
 		p.detail(Line{{Text: whole, Style: Code}})
 		return Line{{Text: shortHex(whole), URL: v.URL}}
-	case chat.Block:
-		args := chat.Values{"number": chat.Plain(p.number(strconv.FormatUint(v.Number, 10), "#")), "age": chat.Moment{Time: v.At}}
-		if v.At.IsZero() {
-			return p.text(chat.SayWith("block", args))
-		}
-		return p.text(chat.SayWith("block.aged", args))
 	case chat.Mention:
 		return Line{{Text: nameOr(v.Name, v.ID), Style: Untrusted, Person: &v.User}}
 	case chat.Channel:

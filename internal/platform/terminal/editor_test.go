@@ -1,17 +1,12 @@
 package terminal
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
-
-	"herald/internal/chat"
-	"herald/internal/chat/chattest"
 )
 
 // edited are the lines read from keys, typed one after the other, up to the end of
@@ -53,7 +48,6 @@ func TestLinesAreEdited(t *testing.T) {
 		"Ctrl-D alone":           {[]string{"one\r\x04two\r"}, []string{"one"}},
 		"Ctrl-C":                 {[]string{"one\rtwo", ctrlC, "three\r"}, []string{"one"}},
 		"Escape, then Ctrl-C":    {[]string{"a\r", escape, ctrlC, "b\r"}, []string{"a"}},
-		"Escape, then Enter":     {[]string{"a", escape, "\r", "b\r"}, []string{"a", "b"}},
 		"half a key, and Ctrl-C": {[]string{"a\r", "\x1b[200~a\x1b[1;", ctrlC, "b\r"}, []string{"a"}},
 		"not UTF-8":              {[]string{"M\xfcller\r", "\xe4\xbb\r代币\r"}, []string{"M?ller", "?", "代币"}},
 	} {
@@ -61,31 +55,6 @@ func TestLinesAreEdited(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
 	}
-}
-
-func TestTheTerminalIsRawOnlyWhileALineIsRead(t *testing.T) {
-	raw, lines := false, make(chan string, 1)
-	lines <- "/price"
-	in := input{
-		begin: func() (func(), error) {
-			raw = true
-			return func() { raw = false }, nil
-		},
-		read: func() (string, error) { return <-lines, nil },
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	a := New(Config{Out: io.Discard, Users: []User{{Name: "ann"}}, Log: slog.New(slog.DiscardHandler)})
-	tasks := chat.NewTasks(ctx, &chattest.Handler{Reply: func(context.Context, chat.Request) chat.Reply {
-		if raw {
-			t.Error("the terminal is raw while a command runs")
-		}
-		go cancel() // while the next line is read
-		return chat.Reply{}
-	}}, a.Log, func(string) {})
-	if err := a.serve(ctx, tasks, in); err != nil || raw {
-		t.Errorf("%v, the terminal is left raw: %t", err, raw)
-	}
-	close(lines)
 }
 
 func FuzzEditor(f *testing.F) {

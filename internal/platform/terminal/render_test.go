@@ -37,7 +37,6 @@ func TestRender(t *testing.T) {
 		reply chat.Reply
 		want  string
 	}{
-		"nothing": {chat.Reply{Language: chat.Spanish}, words.Say(chat.Spanish, chat.Say("terminal.nothing"))},
 		"columns": {chat.Reply{Sections: fields("é", "1", "abcd", "2", "", "3")}, "  é     1\n  abcd  2\n  3"},
 		"escape sequences": {chat.Reply{Title: chat.Say("\x1b[31mred\x1b]0;title\a\u009b2J"), Notes: []chat.Text{chat.Say("a\r\n\nb\u202ec")}},
 			"[31mred]0;title2J\na bc"},
