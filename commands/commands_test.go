@@ -124,18 +124,6 @@ func TestAPictureIsInTheLanguageOfItsAnswer(t *testing.T) {
 	}
 }
 
-func TestAPictureDoesNotClaimTheTimeBeforeItsFirstPrice(t *testing.T) {
-	from := commandstest.Noon.AddDate(0, 0, -30)
-	for hours, want := range map[int]string{60: "30 d", 61: "since 2026-06-03 01:00 UTC"} {
-		w := commandstest.Healthy()
-		w.Chart.From, w.Chart.Since = from, from.Add(time.Duration(hours)*time.Hour)
-		alt := words.Print(commandstest.Ask(t, w.Router(t), "/price 30d")).Image.Alt
-		if !strings.Contains(alt, want) || strings.Contains(alt, "30 d") != (hours < 61) {
-			t.Errorf("known since hour %d: %q", hours, alt)
-		}
-	}
-}
-
 func TestACommandWithAnOldAnswerEndsAsStale(t *testing.T) {
 	for line, change := range map[string]func(*commandstest.World){
 		"/price":    func(w *commandstest.World) { w.Price.Stale = true },
