@@ -108,13 +108,13 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 		command.Name = "unknown"
 	}
 	req.Language = r.Language(req, command.Visibility == Private)
-	reply, outcome, about, err := r.handle(ctx, req, command)
+	reply, outcome, err := r.handle(ctx, req, command)
 	reply.Language = req.Language
 	if reply.Ephemeral && req.CanReplyEphemerally {
 		reply.Language = r.Language(req, true)
 	}
 	took := time.Since(start)
-	level, attrs := slog.LevelInfo, append(make([]slog.Attr, 0, 9),
+	level, attrs := slog.LevelInfo, append(make([]slog.Attr, 0, 7),
 		slog.String("id", req.ID),
 		slog.String("platform", string(req.From.Platform)),
 		slog.String("command", command.Name),
@@ -122,10 +122,6 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 		slog.String("outcome", string(outcome)),
 		slog.Duration("took", took),
 	)
-	if about != nil {
-		where := User{Platform: req.From.Platform, ID: req.Chat}
-		attrs = append(attrs, slog.String("about", r.pseudonym(*about)), slog.String("chat", r.pseudonym(where)))
-	}
 	if err != nil {
 		level, attrs = slog.LevelWarn, append(attrs, slog.Any("err", err))
 	}
@@ -136,9 +132,8 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	return reply
 }
 
-// handle returns the reply and how the command ended. about is whom a moderator
-// asked about, by the Target or by the arguments, or nil.
-func (r *Router) handle(ctx context.Context, req Request, command Command) (reply Reply, outcome Outcome, about *User, err error) {
+// handle returns the reply and how the command ended.
+func (r *Router) handle(ctx context.Context, req Request, command Command) (reply Reply, outcome Outcome, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			reply, outcome, err = SomethingWentWrong(req.ID), Panicked, secret.PanicError(v)
@@ -149,21 +144,16 @@ func (r *Router) handle(ctx context.Context, req Request, command Command) (repl
 		reply.Text.Args = Values{"n": Count(math.Ceil(wait.Seconds()))}
 		_, first := r.Limiter.Reserve(ctx, 0, r.perMinute(1, req, "refusal", limitKey(req), req.Chat))
 		reply.Repeated = !first
-		return reply, RateLimited, nil, nil
+		return reply, RateLimited, nil
 	}
 	if command.Forms == nil {
-		return warning("unknown"), Unknown, nil, nil
+		return warning("unknown"), Unknown, nil
 	}
-	operator := slices.Contains(r.Operators, req.From)
-	entry := string(req.From.Platform) + ":" + req.Community
-	listed := slices.Contains(r.ModeratorChats, EveryChat) || slices.Contains(r.ModeratorChats, entry)
-	req.MayModerate = operator || req.Role == Moderator && listed
-
 	forms, err := command.bind(&req)
-	if form := forms[0]; err == nil && form.Moderators {
-		if about = req.Target; about == nil {
-			about = &User{Platform: Platform(strings.ToLower(req.Args.Value("platform"))), ID: req.Args.Value("uid")}
-		}
+	if err == nil && forms[0].Moderators {
+		operator := slices.Contains(r.Operators, req.From)
+		entry := string(req.From.Platform) + ":" + req.Community
+		listed := slices.Contains(r.ModeratorChats, EveryChat) || slices.Contains(r.ModeratorChats, entry)
 		role := req.Role
 		if !operator && role == UnknownRole {
 			role, err = r.Roles[req.From.Platform](ctx, req.From, req.Community)
@@ -175,14 +165,14 @@ func (r *Router) handle(ctx context.Context, req Request, command Command) (repl
 		switch {
 		case err != nil:
 			err = fmt.Errorf("ask for the sender's role: %w", err)
-			return couldNotBeChecked(req.ID, Say("role.unknown")), outcomeOf(err), about, err
+			return couldNotBeChecked(req.ID, Say("role.unknown")), outcomeOf(err), err
 		case operator:
 		case role != Moderator:
-			return forbidden, Forbidden, about, nil
+			return forbidden, Forbidden, nil
 		case !listed:
-			return chatNotListed(entry), Forbidden, about, nil
+			return chatNotListed(entry), Forbidden, nil
 		case req.From.ID == "":
-			return warning("anonymous"), Forbidden, about, nil
+			return warning("anonymous"), Forbidden, nil
 		}
 	}
 	if err == nil {
@@ -192,15 +182,15 @@ func (r *Router) handle(ctx context.Context, req Request, command Command) (repl
 	input, wrong := errors.AsType[*InputError](err)
 	switch {
 	case err == nil && reply.Stale:
-		return reply, Stale, about, nil
+		return reply, Stale, nil
 	case err == nil:
-		return reply, OK, about, nil
+		return reply, OK, nil
 	case partial:
-		return reply, Partial, about, err
+		return reply, Partial, err
 	case wrong:
-		return badInput(input, command, forms, req.Target), BadInput, about, nil
+		return badInput(input, command, forms, req.Target), BadInput, nil
 	}
-	return couldNotBeChecked(req.ID, r.Explain(err)), outcomeOf(err), about, err
+	return couldNotBeChecked(req.ID, r.Explain(err)), outcomeOf(err), err
 }
 
 // limited returns how long the sender has to wait, by their own limit or by the

@@ -54,8 +54,8 @@ func newRouter(t *testing.T, log io.Writer, change func(*chat.Config)) *chat.Rou
 			if req.Target != nil {
 				target = req.Target.ID
 			}
-			return chat.Reply{Title: chat.Say("ran"), Text: chat.Say(fmt.Sprintf("%s: platform %q uid %q target %s name %q may %t",
-				form, req.Args.Value("platform"), req.Args.Value("uid"), target, req.TargetName, req.MayModerate))}, nil
+			return chat.Reply{Title: chat.Say("ran"), Text: chat.Say(fmt.Sprintf("%s: platform %q uid %q target %s name %q",
+				form, req.Args.Value("platform"), req.Args.Value("uid"), target, req.TargetName))}, nil
 		}
 	}
 	c := chat.Config{
