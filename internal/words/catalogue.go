@@ -58,13 +58,6 @@ var catalogues = func() map[chat.Language]*catalogue {
 
 func catalogueOf(l chat.Language) *catalogue { return cmp.Or(catalogues[l], catalogues[chat.English]) }
 
-// message returns a text with placeholders such as {n}, in the plural form that n
-// takes.
-func (c *catalogue) message(key string, n int) (text string, known bool) {
-	m, known := c.messages[key]
-	return cmp.Or(m[plural.Cardinal.MatchPlural(c.tag, n, 0, 0, 0, 0)], m[plural.Other]), known
-}
-
 // Say returns a value as one plain string, as for menus and alternative texts.
 func Say(l chat.Language, v chat.Value) string {
 	return newPrinter(l).value(v).String()

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/text/feature/plural"
+
 	"herald/internal/chat"
 )
 
@@ -95,6 +97,9 @@ type Ask struct {
 
 // String returns the line as plain text.
 func (l Line) String() string {
+	if len(l) == 1 {
+		return l[0].Text
+	}
 	var b strings.Builder
 	for _, s := range l {
 		b.WriteString(s.Text)
@@ -130,15 +135,13 @@ func Print(r chat.Reply) Card {
 	}
 	for _, a := range r.Actions {
 		b := Button{Label: p.text(a.Label).String(), URL: a.URL, Copy: a.Copy}
-		fits := true
-		if a.Command != "" {
-			var asOf time.Time
-			if a.Refresh {
-				asOf = r.AsOf
-			}
-			b.State, fits = a.State(asOf)
+		switch {
+		case a.Refresh:
+			b.State = a.State(r.AsOf)
+		case a.Command != "":
+			b.State = a.State(time.Time{})
 		}
-		if fits {
+		if b.State+b.URL+b.Copy != "" {
 			c.Buttons = append(c.Buttons, b)
 		}
 	}
@@ -165,10 +168,13 @@ func (p *printer) text(t chat.Text) Line {
 	if t.Key == "" {
 		return nil
 	}
-	n, _ := t.Args[pluralArg].(chat.Count)
-	text, known := p.message(t.Key, int(n))
+	forms, known := p.messages[t.Key]
 	if !known {
 		return Line{{Text: t.Key}}
+	}
+	text := forms[plural.Other]
+	if n, counted := t.Args[pluralArg].(chat.Count); counted {
+		text = cmp.Or(forms[plural.Cardinal.MatchPlural(p.tag, int(n), 0, 0, 0, 0)], text)
 	}
 	var line Line
 	for text != "" {

@@ -55,7 +55,7 @@ func rows(card words.Card, ask *chat.Ask) []component {
 		row.Components = append(row.Components, c)
 	}
 	if ask != nil {
-		if state, ok := ask.State(); ok {
+		if state := ask.State(); state != "" {
 			add(component{Style: int(discordgo.PrimaryButton), Label: card.Ask.Question, CustomID: state})
 		}
 	}
