@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -121,25 +120,5 @@ func TestAPictureIsInTheLanguageOfItsAnswer(t *testing.T) {
 	}
 	if want := []chat.Language{chat.Russian, chat.Turkish}; !slices.Equal(w.ChartedIn, want) {
 		t.Errorf("drawn in %q, want %q", w.ChartedIn, want)
-	}
-}
-
-func TestACommandWithAnOldAnswerEndsAsStale(t *testing.T) {
-	for line, change := range map[string]func(*commandstest.World){
-		"/price":    func(w *commandstest.World) { w.Price.Stale = true },
-		"/price 7d": func(w *commandstest.World) { w.Price.Stale = true },
-		"/supply":   func(w *commandstest.World) { w.Supply.Stale = true },
-	} {
-		for want, w := range map[chat.Outcome]*commandstest.World{chat.OK: commandstest.Healthy(), chat.Stale: commandstest.Healthy()} {
-			if want == chat.Stale {
-				change(w)
-			}
-			r := w.Router(t)
-			var got chat.Outcome
-			r.Observe = func(_ chat.Platform, _ string, outcome chat.Outcome, _ time.Duration) { got = outcome }
-			if commandstest.Ask(t, r, line); got != want {
-				t.Errorf("%s: %s, want %s", line, got, want)
-			}
-		}
 	}
 }

@@ -39,6 +39,8 @@ type World struct {
 	AccountsErr error
 	// AccountErrs are failures for single platforms.
 	AccountErrs map[string]error
+	// AccountsAge is how long before Noon single platforms answered.
+	AccountsAge map[string]time.Duration
 	// Logins are only Ann's, or everybody's if AnybodysLogins.
 	Logins         []core.Login
 	AnybodysLogins bool
@@ -148,7 +150,8 @@ func (w *World) Sources() commands.Sources {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.AccountsAsked[id]++
-			return core.Snapshot[core.Account]{Value: w.Accounts[id], At: Noon}, cmp.Or(w.AccountsErr, w.AccountErrs[id.Platform])
+			at := Noon.Add(-w.AccountsAge[id.Platform])
+			return core.Snapshot[core.Account]{Value: w.Accounts[id], At: at}, cmp.Or(w.AccountsErr, w.AccountErrs[id.Platform])
 		}),
 		Logins: ask[string, []core.Login](func(did string) (core.Snapshot[[]core.Login], error) {
 			if did != annsDID && !w.AnybodysLogins {

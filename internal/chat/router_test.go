@@ -130,6 +130,7 @@ func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
 		"an answer": {nil, "exists", nil, chat.OK, "ran", false, false, "level=INFO"},
 		"a part of one": {returning(half, fmt.Errorf("wrapped: %w", &chat.PartialError{Err: errors.New("pool 5 is silent")})),
 			"exists", nil, chat.Partial, "half", false, false, "pool 5 is silent"},
+		"an old answer":      {returning(chat.Reply{Title: chat.Say("old"), Stale: true}, nil), "exists", nil, chat.Stale, "old", false, false, "level=INFO"},
 		"an unknown command": {nil, typed, nil, chat.Unknown, "unknown.title", true, true, "command=unknown"},
 		"a wrong argument":   {nil, "exists", []string{"moon", typed}, chat.BadInput, "/exists <platform> <uid>", true, true, "level=INFO"},
 		"its choices":        {nil, "exists", []string{"moon", typed}, chat.BadInput, "choices:EVM, TON", true, true, "level=INFO"},

@@ -67,20 +67,6 @@ func TestTheLongestSectionLosesFieldsAndSaysHowMany(t *testing.T) {
 	}
 }
 
-func TestSectionsAndNotesWithoutRoomAreCounted(t *testing.T) {
-	var c words.Card
-	for range 400 {
-		c.Sections = append(c.Sections, section("heading", fields(2)))
-		c.Notes = append(c.Notes, line("note"))
-	}
-	got := c.Fit(1000, runes)
-	want := fmt.Sprintf("… and %d more", 401-len(got.Notes))
-	if size(got) > 1000 || len(got.Notes) < 10 || got.Notes[len(got.Notes)-1].String() != want ||
-		got.Sections[len(got.Sections)-1].Heading.String() != want || len(got.Sections) != len(got.Notes) {
-		t.Errorf("got %+v", got)
-	}
-}
-
 func TestOneLongStringIsCutAndCrowdsOutNothing(t *testing.T) {
 	long := line(strings.Repeat("é", 5000))
 	styled := words.Line{{Text: "é"}, {Text: strings.Repeat("é", 5000), Style: words.Untrusted}, {Text: "gone"}}

@@ -41,7 +41,7 @@ type Config struct {
 	Out io.Writer
 	// Users are at least one. The first asks until /as changes that.
 	Users []User
-	// Edit shows a prompt and edits lines, with history and completion. In and Out
+	// Edit shows a prompt and edits lines, with history. In and Out
 	// must then be one terminal, as an *os.File each.
 	Edit bool
 	// Colour shows titles in the colour of their tone.
@@ -80,7 +80,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 		// Unless caught, these end the program with the terminal in raw mode.
 		caught, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT)
 		defer stop()
-		ctx, read = caught, a.editor(h.Commands())
+		ctx, read = caught, a.editor()
 	}
 	tasks := chat.NewTasks(ctx, h, a.Log, func(string) {})
 	defer tasks.Drain()

@@ -6,28 +6,18 @@ import (
 	"errors"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 
 	"golang.org/x/term"
-
-	"herald/internal/chat"
 )
 
 // editor returns what reads a line with package term. The terminal is in raw mode
 // only meanwhile, so that Ctrl-C reaches a command in flight as a signal. At the
 // prompt it ends the input, as Ctrl-D does.
-func (a *Adapter) editor(commands chat.Commands) func(context.Context) (string, error) {
+func (a *Adapter) editor() func(context.Context) (string, error) {
 	in, out := int(a.In.(*os.File).Fd()), int(a.Out.(*os.File).Fd())
-	var known []string
-	for _, c := range commands {
-		known = append(known, "/"+c.Name)
-	}
-	for _, u := range a.Users {
-		known = append(known, "/as "+u.Name)
-	}
-	edited := newEditor(a.In, a.Out, known)
+	edited := term.NewTerminal(keyboard{a.In, a.Out}, "> ")
 	return func(ctx context.Context) (line string, err error) {
 		before, err := term.MakeRaw(in)
 		if err != nil {
@@ -47,20 +37,6 @@ func (a *Adapter) editor(commands chat.Commands) func(context.Context) (string, 
 		}
 		return line, err
 	}
-}
-
-// newEditor makes a Terminal whose Tab key completes a line that only one of the
-// words begins with.
-func newEditor(in io.Reader, out io.Writer, known []string) *term.Terminal {
-	t := term.NewTerminal(keyboard{in, out}, "> ")
-	t.AutoCompleteCallback = func(text string, pos int, key rune) (newText string, newPos int, ok bool) {
-		others := func(word string) bool { return !strings.HasPrefix(word, text[:pos]) }
-		if found := slices.DeleteFunc(slices.Clone(known), others); key == '\t' && len(found) == 1 {
-			return found[0] + " " + text[pos:], len(found[0]) + 1, true
-		}
-		return "", 0, false
-	}
-	return t
 }
 
 // keyboard is a terminal whose Ctrl-C always ends the input. Package term would

@@ -9,10 +9,6 @@ import (
 	"herald/internal/words"
 )
 
-// maxNameWidth bounds the column of field names: one long name must not push every
-// value to the right.
-const maxNameWidth = 24
-
 // tones are the sign before a title and its colour, by ECMA-48, 8.3.117, "select
 // graphic rendition": green, red and yellow.
 // https://ecma-international.org/publications-and-standards/standards/ecma-48/
@@ -56,9 +52,7 @@ func render(card words.Card, private bool, style style) string {
 		add("", heading)
 		column := 0
 		for _, f := range fields {
-			if width := utf8.RuneCountInString(clean(f.Name)); width <= maxNameWidth {
-				column = max(column, width)
-			}
+			column = max(column, utf8.RuneCountInString(clean(f.Name)))
 		}
 		for _, f := range fields {
 			add("  ", fmt.Sprintf("%-*s  %s", column, clean(f.Name), clean(f.Value)))
