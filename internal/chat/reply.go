@@ -100,17 +100,7 @@ func OldButton() Reply { return warning("button.old") }
 // SomethingWentWrong is the reply when this program failed. The reference is the
 // Request's ID, which the log has too.
 func SomethingWentWrong(reference string) Reply {
-	r := warning("wrong")
-	r.Text = referenceText(reference)
-	return r
-}
-
-// chatNotListed tells a moderator of a chat that is not in MODERATOR_CHATS which
-// entry would add it. It may be read in another chat.
-func chatNotListed(entry string) Reply {
-	r := warning("unlisted")
-	r.Sections = []Section{{Fields: []Field{{Value: SayWith("unlisted.entry", Values{"entry": Code(entry)})}}}}
-	return r
+	return Reply{Tone: Warning, Ephemeral: true, Title: Say("wrong.title"), Text: referenceText(reference)}
 }
 
 // couldNotBeChecked says why there is no answer.

@@ -158,19 +158,22 @@ func (r *Router) handle(ctx context.Context, req Request, command Command) (repl
 		if !operator && role == UnknownRole {
 			role, err = r.Roles[req.From.Platform](ctx, req.From, req.Community)
 		}
-		forbidden := warning("forbidden")
-		if req.Direct {
-			forbidden.Text = Say("forbidden.direct")
-		}
 		switch {
 		case err != nil:
 			err = fmt.Errorf("ask for the sender's role: %w", err)
 			return couldNotBeChecked(req.ID, Say("role.unknown")), outcomeOf(err), err
 		case operator:
 		case role != Moderator:
+			forbidden := warning("forbidden")
+			if req.Direct {
+				forbidden.Text = Say("forbidden.direct")
+			}
 			return forbidden, Forbidden, nil
 		case !listed:
-			return chatNotListed(entry), Forbidden, nil
+			unlisted := warning("unlisted") // It may be read in another chat.
+			add := SayWith("unlisted.entry", Values{"entry": Code(entry)})
+			unlisted.Sections = []Section{{Fields: []Field{{Value: add}}}}
+			return unlisted, Forbidden, nil
 		case req.From.ID == "":
 			return warning("anonymous"), Forbidden, nil
 		}
