@@ -55,7 +55,7 @@ const DefaultServiceName = "the service"
 func All(from Sources, options Options) chat.Commands {
 	all := chat.Commands{
 		price(from.Price, from.Chart, options),
-		supply(from.Supply, from.Price, options),
+		supply(from, options),
 		staked(from.Stakes, options),
 		myLogins(from.Accounts, from.Logins, options),
 		exists(from.Accounts, options),

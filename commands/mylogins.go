@@ -35,7 +35,7 @@ func myLogins(accounts core.Source[core.Identity, core.Account], logins core.Sou
 		if err != nil {
 			return chat.Reply{}, err
 		}
-		n, _ := strconv.Atoi(req.Args.Value(page.Name)) // 0 if there is none
+		n, _ := strconv.Atoi(req.Args.Value(page.Name)) // 0 if no page was given
 		return loginsReply(history.Value, n), nil
 	}
 	return chat.Command{

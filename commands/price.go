@@ -62,11 +62,12 @@ func price(prices core.Source[struct{}, core.Quote], chart Chart, options Option
 			reply.Notes = append(reply.Notes, chat.SayWith("chart.sparse", about))
 		}
 		change := c.Last.Sub(c.First).Mul(decimal.NewFromInt(100)).DivRound(c.First, 2)
-		reply.Image = &chat.Image{Name: "price-" + shown.name + ".png", PNG: c.PNG, Alt: chat.SayWith("chart.alt", chat.Values{
-			"symbol": chat.Plain(options.Symbol), "since": chat.Date{Time: c.Since}, "change": chat.Change{Decimal: change},
-			"first": chat.Price{Decimal: c.First}, "last": chat.Price{Decimal: c.Last},
+		alt := chat.SayWith("chart.alt", chat.Values{
+			"symbol": chat.Plain(options.Symbol), "since": chat.Date{Time: c.Since},
+			"first": chat.Price{Decimal: c.First}, "last": chat.Price{Decimal: c.Last}, "change": chat.Change{Decimal: change},
 			"lowest": chat.Price{Decimal: c.Lowest}, "highest": chat.Price{Decimal: c.Highest},
-		})}
+		})
+		reply.Image = &chat.Image{Name: "price-" + shown.name + ".png", PNG: c.PNG, Alt: alt}
 		return reply, nil
 	}
 	return chat.Command{

@@ -9,9 +9,9 @@ import (
 	"herald/internal/core"
 )
 
-func supply(supplies core.Source[struct{}, core.Supply], prices core.Source[struct{}, core.Quote], options Options) chat.Command {
+func supply(from Sources, options Options) chat.Command {
 	run := func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
-		both := core.Join(ctx, supplies, struct{}{}, prices, struct{}{})
+		both := core.Join(ctx, from.Supply, struct{}{}, from.Price, struct{}{})
 		if both.ErrA != nil {
 			return chat.Reply{}, both.ErrA
 		}

@@ -58,7 +58,9 @@ func (c Card) keep(n int) Card {
 		return first(n, all, func(left int) Field { return Field{Value: more(left)} })
 	}
 	c.Details, c.Notes = fields(c.Details), first(n, c.Notes, more)
-	c.Sections = each(c.Sections, func(s Section) Section { return Section{Heading: s.Heading, Fields: fields(s.Fields)} })
+	c.Sections = each(c.Sections, func(s Section) Section {
+		return Section{Heading: s.Heading, Fields: fields(s.Fields)}
+	})
 	c.Sections = first(n, c.Sections, func(left int) Section { return Section{Heading: more(left)} })
 	return c
 }

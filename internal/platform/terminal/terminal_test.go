@@ -14,7 +14,6 @@ import (
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	"herald/internal/platform/terminal"
-	"herald/internal/words"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -72,30 +71,6 @@ func TestLinesAreAnsweredInOrder(t *testing.T) {
 		if got := talk(t, in, retelling); got != want {
 			t.Errorf("%q: got  %q\nwant %q", in, got, want)
 		}
-	}
-}
-
-// spanish reads Spanish, and has a private command with an alias.
-type spanish struct{ chattest.Handler }
-
-func (*spanish) Commands() chat.Commands {
-	return chat.Commands{{Name: "mylogins", Aliases: []string{"logins"}, Visibility: chat.Private}}
-}
-
-func (*spanish) Language(req chat.Request, private bool) chat.Language {
-	if req.Direct && private {
-		return chat.Spanish
-	}
-	return chat.English
-}
-
-func TestAliasesArePrivateTooAndNoticesAreInTheUsersLanguage(t *testing.T) {
-	if out := talk(t, "/logins\n", &spanish{}); out != "(only you see this)\nlogins\n\n" {
-		t.Errorf("got %q", out)
-	}
-	if out := talk(t, strings.Repeat("x", 1<<20), &spanish{}); out != words.Say(chat.Spanish, chat.Say("terminal.slash.title"))+"\n"+
-		words.Say(chat.Spanish, chat.Say("terminal.slash.text"))+"\n\n" {
-		t.Errorf("got %q", out)
 	}
 }
 
