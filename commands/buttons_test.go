@@ -101,7 +101,7 @@ func TestAnAnswerIsAsFreshAsTheOldestOfWhatItShows(t *testing.T) {
 		fresh(w)
 		test.change(w)
 		reply := commandstest.Ask(t, w.Router(t), test.line)
-		if marked := strings.Contains(fmt.Sprint(reply.Notes), "{old."); marked != strings.Contains(name, "old") {
+		if marked := strings.Contains(fmt.Sprint(reply.Notes), "{old."); marked != strings.Contains(name, "old") || reply.Stale != marked {
 			t.Errorf("%s: marked as old %t: %+v", name, marked, reply.Notes)
 		}
 		if !reply.AsOf.Equal(test.asOf) || !reply.FreshUntil.Equal(test.freshUntil) {

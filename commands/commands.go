@@ -8,6 +8,8 @@ package commands
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -25,17 +27,14 @@ type Sources struct {
 	Accounts core.Source[core.Identity, core.Account]
 	// Logins are a DID's, newest first.
 	Logins core.Source[string, []core.Login]
-	Charts Charts
+	Chart  Chart
 	// Services are what /status asks, in the order in which they are shown.
 	Services []Service
 }
 
-// Charts draw the price over time.
-type Charts interface {
-	// Chart draws the period that ends with the quote, with words in a language.
-	// It returns when ctx is done. With an error there is no picture.
-	Chart(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language) (core.Chart, error)
-}
+// Chart draws the price over the period that ends with the quote, with words in a
+// language. It returns when ctx is done. With an error there is no picture.
+type Chart func(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language) (core.Chart, error)
 
 // Options are what answers call things, and where they link to.
 type Options struct {
@@ -55,8 +54,8 @@ const DefaultServiceName = "the service"
 // All is the table of commands, in the order of menus and of /help.
 func All(from Sources, options Options) chat.Commands {
 	all := chat.Commands{
-		price(from.Price, from.Charts, options),
-		supply(from.Supply, from.Price, options),
+		price(from.Price, from.Chart, options),
+		supply(from, options),
 		staked(from.Stakes, options),
 		myLogins(from.Accounts, from.Logins, options),
 		exists(from.Accounts, options),
@@ -111,4 +110,91 @@ func markOld[V any](r chat.Reply, s core.Snapshot[V], service string) chat.Reply
 // oldQuote says that the provider itself has no newer price.
 func oldQuote(q core.Quote) chat.Text {
 	return chat.SayWith("old.quote", chat.Values{"service": serviceText("price"), "when": chat.Moment{Time: q.LastUpdated}})
+}
+
+// Explain words an error of a command for the person who asked, in a sentence or
+// two, without anything that they typed and without any detail of the error.
+func Explain(err error) chat.Text {
+	failed, is := errors.AsType[*core.Error](err)
+	switch {
+	case is:
+		return chat.SayWith("reason."+string(failed.Reason), chat.Values{"service": serviceText(failed.Service.Name)})
+	case errors.Is(err, context.DeadlineExceeded):
+		return chat.Say("reason.timeout")
+	default:
+		return chat.Say("reason.internal")
+	}
+}
+
+// serviceText is what members call a core.Service, by its name.
+func serviceText(name string) chat.Text { return chat.Say("service." + name) }
+
+// invalid turns what core finds wrong with an argument into an InputError, which is
+// shown with the command's example.
+func invalid(p chat.Param, err error) error {
+	flawed, is := errors.AsType[*core.InvalidError](err)
+	if !is {
+		return err
+	}
+	return &chat.InputError{Title: p.Check, Problem: chat.SayWith("invalid."+string(flawed.Flaw), chat.Values{
+		"platform":  chat.Plain(flawed.Platform),
+		"example":   chat.Code(flawed.Example),
+		"n":         chat.Count(flawed.Length),
+		"platforms": chat.Plain(strings.Join(core.Platforms(), ", ")),
+	})}
+}
+
+// What users call a chat and themselves is bounded, in characters.
+const (
+	maxChatTitle  = 60
+	maxPersonName = 64
+)
+
+// personParam is somebody on the chat platform where the command is asked.
+var personParam = chat.Param{
+	Name: "user", Summary: chat.Say("param.user"), Example: "123456789", Kind: chat.Person, Check: chat.Say("check.user"),
+}
+
+// sender returns the sender's own account on the chat platform.
+func sender(req chat.Request) (core.Identity, error) {
+	if req.From.ID == "" {
+		return core.Identity{}, &chat.InputError{Title: chat.Say("anonymous.title"), Problem: chat.Say("anonymous.text")}
+	}
+	return core.NewIdentity(string(req.From.Platform), req.From.ID)
+}
+
+// target returns the person replied to, mentioned, picked, or typed as an ID.
+func target(req chat.Request) (core.Identity, error) {
+	if req.Target.ID == "" {
+		return core.Identity{}, &chat.InputError{Title: personParam.Check, Problem: chat.Say("anonymous.them")}
+	}
+	id, err := core.NewIdentity(string(req.Target.Platform), req.Target.ID)
+	if err == nil {
+		return id, nil
+	}
+	problem := "invalid.user"
+	if strings.HasPrefix(req.Target.ID, "@") {
+		problem = "invalid.username"
+	}
+	return id, &chat.InputError{Title: personParam.Check, Problem: chat.SayWith(problem, chat.Values{"command": chat.Code("/" + req.Command)})}
+}
+
+// personFields say whom an answer to a moderator is about, and where they asked.
+func personFields(id core.Identity, req chat.Request) []chat.Field {
+	var fields []chat.Field
+	if strings.EqualFold(id.Platform, string(req.From.Platform)) {
+		fields = append(fields, chat.Field{Name: chat.Say("person"), Value: chat.Mention{
+			User: chat.User{Platform: req.From.Platform, ID: id.UID},
+			Name: chat.NewUntrusted(req.TargetName, maxPersonName),
+		}})
+	}
+	fields = append(fields, chat.Field{
+		Name: chat.SayWith("person.id", chat.Values{"platform": chat.Plain(id.Platform)}), Value: chat.Code(id.UID),
+	})
+	if !req.Direct && req.Chat != "" {
+		fields = append(fields, chat.Field{
+			Name: chat.Say("person.asked_in"), Value: chat.Channel{ID: req.Chat, Title: chat.NewUntrusted(req.ChatTitle, maxChatTitle)},
+		})
+	}
+	return fields
 }

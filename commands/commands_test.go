@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -121,37 +120,5 @@ func TestAPictureIsInTheLanguageOfItsAnswer(t *testing.T) {
 	}
 	if want := []chat.Language{chat.Russian, chat.Turkish}; !slices.Equal(w.ChartedIn, want) {
 		t.Errorf("drawn in %q, want %q", w.ChartedIn, want)
-	}
-}
-
-func TestAPictureDoesNotClaimTheTimeBeforeItsFirstPrice(t *testing.T) {
-	from := commandstest.Noon.AddDate(0, 0, -30)
-	for hours, want := range map[int]string{60: "30 d", 61: "since 2026-06-03 01:00 UTC"} {
-		w := commandstest.Healthy()
-		w.Chart.From, w.Chart.Since = from, from.Add(time.Duration(hours)*time.Hour)
-		alt := words.Print(commandstest.Ask(t, w.Router(t), "/price 30d")).Image.Alt
-		if !strings.Contains(alt, want) || strings.Contains(alt, "30 d") != (hours < 61) {
-			t.Errorf("known since hour %d: %q", hours, alt)
-		}
-	}
-}
-
-func TestACommandWithAnOldAnswerEndsAsStale(t *testing.T) {
-	for line, change := range map[string]func(*commandstest.World){
-		"/price":    func(w *commandstest.World) { w.Price.Stale = true },
-		"/price 7d": func(w *commandstest.World) { w.Price.Stale = true },
-		"/supply":   func(w *commandstest.World) { w.Supply.Stale = true },
-	} {
-		for want, w := range map[chat.Outcome]*commandstest.World{chat.OK: commandstest.Healthy(), chat.Stale: commandstest.Healthy()} {
-			if want == chat.Stale {
-				change(w)
-			}
-			r := w.Router(t)
-			var got chat.Outcome
-			r.Observe = func(_ chat.Platform, _ string, outcome chat.Outcome, _ time.Duration) { got = outcome }
-			if commandstest.Ask(t, r, line); got != want {
-				t.Errorf("%s: %s, want %s", line, got, want)
-			}
-		}
 	}
 }

@@ -16,15 +16,15 @@ func help(others chat.Commands) chat.Command {
 	}
 	self.Forms = []chat.Form{{Run: func(_ context.Context, req chat.Request) (chat.Reply, error) {
 		all := append(others[:len(others):len(others)], self)
-		return helpReply(all, req.Direct, req.MayModerate), nil
+		return helpReply(all, req.Direct), nil
 	}}}
 	return self
 }
 
 // helpReply has a line for each command in a chat where others read along. Directly
-// it has every form that the sender may use: the first of a command with its summary,
-// the others with an example.
-func helpReply(all chat.Commands, direct, moderator bool) chat.Reply {
+// it has every form: the first of a command with its summary, the others with an
+// example.
+func helpReply(all chat.Commands, direct bool) chat.Reply {
 	var everyone, moderators []chat.Field
 	var private []string
 	for _, c := range all {
@@ -58,8 +58,6 @@ func helpReply(all chat.Commands, direct, moderator bool) chat.Reply {
 	}
 	only := chat.SayWith("help.private", chat.Values{"commands": chat.Plain(strings.Join(private, ", "))})
 	reply.Notes = append(reply.Notes, only, chat.Say("help.honest"))
-	if moderator {
-		reply.Sections = append(reply.Sections, chat.Section{Heading: chat.Say("help.moderators"), Fields: moderators})
-	}
+	reply.Sections = append(reply.Sections, chat.Section{Heading: chat.Say("help.moderators"), Fields: moderators})
 	return reply
 }

@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -18,12 +17,8 @@ const (
 )
 
 func myLogins(accounts core.Source[core.Identity, core.Account], logins core.Source[string, []core.Login], options Options) chat.Command {
-	page := chat.Param{Name: "page", Check: chat.Say("check.page")}
+	page := chat.Param{Name: "page"}
 	run := func(ctx context.Context, req chat.Request) (chat.Reply, error) {
-		n, err := strconv.Atoi(cmp.Or(req.Args.Value(page.Name), "1"))
-		if err != nil || n < 1 {
-			return chat.Reply{}, &chat.InputError{Title: page.Check, Problem: chat.Say("logins.no_page")}
-		}
 		self, err := sender(req)
 		if err != nil {
 			return chat.Reply{}, err
@@ -40,6 +35,7 @@ func myLogins(accounts core.Source[core.Identity, core.Account], logins core.Sou
 		if err != nil {
 			return chat.Reply{}, err
 		}
+		n, _ := strconv.Atoi(req.Args.Value(page.Name)) // 0 if no page was given
 		return loginsReply(history.Value, n), nil
 	}
 	return chat.Command{
@@ -50,13 +46,13 @@ func myLogins(accounts core.Source[core.Identity, core.Account], logins core.Sou
 	}
 }
 
-// loginsReply shows one page, or the last one if there are fewer.
+// loginsReply shows one page, or the nearest if there is none with this number.
 func loginsReply(logins []core.Login, page int) chat.Reply {
 	if len(logins) == 0 {
 		return chat.Reply{Title: chat.Say("logins.none"), Text: chat.Say("logins.none_text")}
 	}
 	pages := slices.Collect(slices.Chunk(logins, maxLogins))
-	page = min(page, len(pages))
+	page = max(1, min(page, len(pages)))
 	var fields []chat.Field
 	for _, l := range pages[page-1] {
 		platform := loginText(l.Platform)

@@ -24,7 +24,7 @@ var periods = []period{
 	{name: "30d", label: chat.Say("price.30d"), length: 30 * 24 * time.Hour},
 }
 
-func price(prices core.Source[struct{}, core.Quote], charts Charts, options Options) chat.Command {
+func price(prices core.Source[struct{}, core.Quote], chart Chart, options Options) chat.Command {
 	param := chat.Param{Name: "period", Summary: chat.Say("param.period"), Example: periods[1].name, Check: chat.Say("check.period")}
 	for _, p := range periods {
 		param.Choices = append(param.Choices, p.name)
@@ -48,13 +48,27 @@ func price(prices core.Source[struct{}, core.Quote], charts Charts, options Opti
 		if shown == nil {
 			return reply, nil
 		}
-		chart, err := charts.Chart(ctx, quote.Value, shown.length, req.Language)
-		if err != nil {
+		c, err := chart(ctx, quote.Value, shown.length, req.Language)
+		about := chat.Values{"period": shown.label}
+		switch {
+		case err != nil:
 			reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
 			reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
 			return reply, &chat.PartialError{Err: err}
+		case c.PNG == nil:
+			reply.Notes = append(reply.Notes, chat.SayWith("chart.none", about))
+			return reply, nil
+		case c.Seen < minCoverage:
+			reply.Notes = append(reply.Notes, chat.SayWith("chart.sparse", about))
 		}
-		return withChart(reply, chart, *shown, options), nil
+		change := c.Last.Sub(c.First).Mul(decimal.NewFromInt(100)).DivRound(c.First, 2)
+		alt := chat.SayWith("chart.alt", chat.Values{
+			"symbol": chat.Plain(options.Symbol), "since": chat.Date{Time: c.Since},
+			"first": chat.Price{Decimal: c.First}, "last": chat.Price{Decimal: c.Last}, "change": chat.Change{Decimal: change},
+			"lowest": chat.Price{Decimal: c.Lowest}, "highest": chat.Price{Decimal: c.Highest},
+		})
+		reply.Image = &chat.Image{Name: "price-" + shown.name + ".png", PNG: c.PNG, Alt: alt}
+		return reply, nil
 	}
 	return chat.Command{
 		Name:       "price",
@@ -67,32 +81,6 @@ func price(prices core.Source[struct{}, core.Quote], charts Charts, options Opti
 // minCoverage is the part of a period that must be known for a chart to need no
 // explanation.
 const minCoverage = 0.9
-
-// lateStart is the part of a period, one in so many, that may lie before the first
-// known price if the change is called the change over the period.
-const lateStart = 12
-
-// withChart adds a chart, or says why there is no picture.
-func withChart(reply chat.Reply, c core.Chart, shown period, options Options) chat.Reply {
-	if c.PNG == nil {
-		reply.Notes = append(reply.Notes, chat.SayWith("chart.none", chat.Values{"period": shown.label}))
-		return reply
-	}
-	change := c.Last.Sub(c.First).Mul(decimal.NewFromInt(100)).DivRound(c.First, 2)
-	alt := chat.SayWith("chart.alt", chat.Values{
-		"symbol": chat.Plain(options.Symbol), "period": shown.label, "change": chat.Change{Decimal: change},
-		"first": chat.Price{Decimal: c.First}, "last": chat.Price{Decimal: c.Last},
-		"lowest": chat.Price{Decimal: c.Lowest}, "highest": chat.Price{Decimal: c.Highest},
-	})
-	if c.Since.Sub(c.From) > shown.length/lateStart {
-		alt.Key, alt.Args["since"] = "chart.alt_since", chat.Date{Time: c.Since}
-	}
-	reply.Image = &chat.Image{Name: "price-" + shown.name + ".png", PNG: c.PNG, Alt: alt}
-	if c.Seen < minCoverage {
-		reply.Notes = append(reply.Notes, chat.SayWith("chart.sparse", chat.Values{"period": shown.label}))
-	}
-	return reply
-}
 
 func priceReply(quote core.Snapshot[core.Quote], options Options) chat.Reply {
 	q := quote.Value

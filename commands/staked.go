@@ -112,7 +112,13 @@ func stakeNotes(s core.Stake) []chat.Text {
 }
 
 // newest is the block at which pools were read.
-func newest(s core.Stake) chat.Block { return chat.Block{Number: s.Block, At: s.BlockTime} }
+func newest(s core.Stake) chat.Text {
+	block := chat.Values{"number": chat.Count(s.Block), "age": chat.Moment{Time: s.BlockTime}}
+	if s.BlockTime.IsZero() {
+		return chat.SayWith("block", block)
+	}
+	return chat.SayWith("block.aged", block)
+}
 
 // pools counts the pools that were asked.
 func pools(s core.Stake) chat.Count { return chat.Count(s.Checked + len(s.Failed)) }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -30,16 +29,13 @@ func verify(accounts core.Source[core.Identity, core.Account], stakes core.Sourc
 			if err != nil {
 				return chat.Reply{}, invalid(walletParam, err)
 			}
-			var o ownership
-			var stake core.Snapshot[core.Stake]
-			var stakeErr error
+			var both core.Joined[core.Account, core.Account]
 			var asking sync.WaitGroup
-			asking.Go(func() { o.account, o.accountErr = accounts.Get(ctx, id) })
-			asking.Go(func() { o.owner, o.ownerErr = accounts.Get(ctx, core.IdentityOf(wallet)) })
-			asking.Go(func() { stake, stakeErr = stakes.Get(ctx, wallet) })
+			asking.Go(func() { both = core.Join(ctx, accounts, id, accounts, core.IdentityOf(wallet)) })
+			stake, stakeErr := stakes.Get(ctx, wallet)
 			asking.Wait()
 
-			reply, ownershipErr := o.reply(key, options)
+			reply, ownershipErr := ownership(both, key, options)
 			if ownershipErr != nil && stakeErr != nil {
 				return chat.Reply{}, errors.Join(ownershipErr, stakeErr)
 			}
@@ -77,33 +73,21 @@ func verify(accounts core.Source[core.Identity, core.Account], stakes core.Sourc
 	}
 }
 
-// ownership is what is known of a person's account and of a wallet's owner.
-type ownership struct {
-	account, owner       core.Snapshot[core.Account]
-	accountErr, ownerErr error
-}
-
-// reply says whether the wallet belongs to the person. With an error it says that
-// nobody knows.
-func (o ownership) reply(key string, options Options) (chat.Reply, error) {
-	verdict := func(tone chat.Tone, title, why string, at time.Time) (chat.Reply, error) {
-		text := chat.SayWith(key+why, chat.Values{"service": options.service()})
-		return chat.Reply{Tone: tone, Title: chat.Say(key + title), Text: text, Notes: []chat.Text{checked(at)}}, nil
-	}
-	older := o.account.At
-	if o.owner.At.Before(older) {
-		older = o.owner.At
-	}
-	switch failed := cmp.Or(o.accountErr, o.ownerErr); {
-	case o.accountErr == nil && !o.account.Value.Registered():
-		return verdict(chat.Negative, ".no", ".unregistered", o.account.At)
-	case o.ownerErr == nil && !o.owner.Value.Registered() && key == theirWallet:
+// ownership says whether the wallet, B, belongs to the person, A. With an error it
+// says that nobody knows.
+func ownership(both core.Joined[core.Account, core.Account], key string, options Options) (chat.Reply, error) {
+	tone, title, why, at := chat.Negative, ".no", ".another", both.Checked()
+	switch failed := cmp.Or(both.ErrA, both.ErrB); {
+	case both.ErrA == nil && !both.A.Value.Registered():
+		why, at = ".unregistered", both.A.At
+	case both.ErrB == nil && !both.B.Value.Registered() && key == theirWallet:
 		// Only a moderator learns whether somebody else registered the wallet.
-		return verdict(chat.Negative, ".no", ".nobody", o.owner.At)
+		why, at = ".nobody", both.B.At
 	case failed != nil:
 		return chat.Reply{Tone: chat.Warning, Title: chat.Say("verify.unknown"), Text: Explain(failed)}, failed
-	case o.account.Value.DID != o.owner.Value.DID:
-		return verdict(chat.Negative, ".no", ".another", older)
+	case both.A.Value.DID == both.B.Value.DID:
+		tone, title, why = chat.Positive, ".yes", ".same"
 	}
-	return verdict(chat.Positive, ".yes", ".same", older)
+	text := chat.SayWith(key+why, chat.Values{"service": options.service()})
+	return chat.Reply{Tone: tone, Title: chat.Say(key + title), Text: text, Notes: []chat.Text{checked(at)}}, nil
 }

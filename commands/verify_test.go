@@ -1,7 +1,6 @@
 package commands_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"herald/commands"
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
@@ -159,30 +157,12 @@ func TestWhoeverIsRepliedToIsNamedAsTheyCallThemselves(t *testing.T) {
 	}
 }
 
-// aged is a source whose answer about a wallet or a chat account is a minute older.
-type aged struct {
-	core.Source[core.Identity, core.Account]
-	platform string
-}
-
-func (a aged) Get(ctx context.Context, id core.Identity) (core.Snapshot[core.Account], error) {
-	s, err := a.Source.Get(ctx, id)
-	if id.Platform == a.platform {
-		s.At = s.At.Add(-time.Minute)
-	}
-	return s, err
-}
-
 func TestVerifySaysTheOlderOfTwoTimes(t *testing.T) {
 	for _, older := range []string{"Telegram", "EVM"} {
-		w := commandstest.Healthy()
-		from := w.Sources()
-		from.Accounts = aged{Source: from.Accounts, platform: older}
-		command, _ := commands.All(from, w.Look).Find("verify")
 		for _, address := range []string{commandstest.AnnsWallet, commandstest.BobsWallet} {
-			reply, err := command.Forms[1].Run(t.Context(), chat.Request{
-				From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Args: chat.Named(map[string]string{"wallet": address}),
-			})
+			w := commandstest.Healthy()
+			w.AccountsAge = map[string]time.Duration{older: time.Minute}
+			reply, err := run(w, t, "verify", 1, map[string]string{"wallet": address})
 			if err != nil || reply.Notes[0].Args["when"] != (chat.Moment{Time: commandstest.Noon.Add(-time.Minute)}) {
 				t.Errorf("the answer about %s is older: %+v, %v", older, reply.Notes, err)
 			}

@@ -1,7 +1,6 @@
 package commandstest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -16,14 +15,9 @@ import (
 // golden file for each scene in testdata. With update it writes the files instead.
 func Transcripts(t *testing.T, update bool, show func(Case) string) {
 	t.Helper()
-	scenes := map[string]*bytes.Buffer{}
-	Cases(t, chat.English, func(c Case) {
-		if scenes[c.Scene] == nil {
-			scenes[c.Scene] = &bytes.Buffer{}
-		}
-		write(scenes[c.Scene], c, show)
-	})
-	compare(t, filepath.Join("testdata", "scenes"), scenes, update)
+	transcripts := map[string]string{}
+	Cases(t, chat.English, func(c Case) { transcripts[c.Scene] += c.transcript(show) })
+	compare(t, filepath.Join("testdata", "scenes"), transcripts, update)
 }
 
 // Languages compares every Case in every language, as show writes its answer,
@@ -31,30 +25,28 @@ func Transcripts(t *testing.T, update bool, show func(Case) string) {
 // files instead.
 func Languages(t *testing.T, update bool, show func(Case) string) {
 	t.Helper()
-	languages := map[string]*bytes.Buffer{}
+	transcripts := map[string]string{}
 	for _, l := range chat.Languages() {
-		all := &bytes.Buffer{}
-		languages[string(l)] = all
 		scene := ""
 		Cases(t, l, func(c Case) {
 			if c.Scene != scene {
 				scene = c.Scene
-				fmt.Fprintf(all, "# %s\n\n", scene)
+				transcripts[string(l)] += "# " + scene + "\n\n"
 			}
-			write(all, c, show)
+			transcripts[string(l)] += c.transcript(show)
 		})
 	}
-	compare(t, filepath.Join("testdata", "languages"), languages, update)
+	compare(t, filepath.Join("testdata", "languages"), transcripts, update)
 }
 
-func write(to *bytes.Buffer, c Case, show func(Case) string) {
+func (c Case) transcript(show func(Case) string) string {
 	line := strings.ToValidUTF8(c.Line[:min(len(c.Line), 80)], "")
-	fmt.Fprintf(to, "> %s\n%s\n\n", line, show(c))
+	return fmt.Sprintf("> %s\n%s\n\n", line, show(c))
 }
 
 // compare compares transcripts with the files of their names in dir, which holds
 // no others.
-func compare(t *testing.T, dir string, transcripts map[string]*bytes.Buffer, update bool) {
+func compare(t *testing.T, dir string, transcripts map[string]string, update bool) {
 	t.Helper()
 	if update {
 		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil {
@@ -64,7 +56,7 @@ func compare(t *testing.T, dir string, transcripts map[string]*bytes.Buffer, upd
 	for scene, transcript := range transcripts {
 		file := filepath.Join(dir, strings.ReplaceAll(scene, " ", "_")+".golden")
 		if update {
-			if err := os.WriteFile(file, transcript.Bytes(), 0o644); err != nil {
+			if err := os.WriteFile(file, []byte(transcript), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -72,7 +64,7 @@ func compare(t *testing.T, dir string, transcripts map[string]*bytes.Buffer, upd
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(transcript.Bytes(), want) {
+		if transcript != string(want) {
 			t.Errorf("%s differs; run with -update and read the diff. Got:\n%s", file, transcript)
 		}
 	}

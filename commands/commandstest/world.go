@@ -39,6 +39,8 @@ type World struct {
 	AccountsErr error
 	// AccountErrs are failures for single platforms.
 	AccountErrs map[string]error
+	// AccountsAge is how long before Noon single platforms answered.
+	AccountsAge map[string]time.Duration
 	// Logins are only Ann's, or everybody's if AnybodysLogins.
 	Logins         []core.Login
 	AnybodysLogins bool
@@ -108,7 +110,7 @@ func Healthy() *World {
 			{Dapp: "Game\nnight", Platform: "Telegram", At: Noon.Add(-time.Hour)},
 		},
 		Chart: core.Chart{
-			PNG: picture, First: number("0.0120"), Last: number("0.0123456789"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1,
+			PNG: picture, First: number("0.0120"), Last: number("0.0123456789"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1, Since: Noon.AddDate(0, 0, -7),
 		},
 		AccountsAsked: map[core.Identity]int{},
 		Look:          commands.Options{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
@@ -148,7 +150,8 @@ func (w *World) Sources() commands.Sources {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.AccountsAsked[id]++
-			return core.Snapshot[core.Account]{Value: w.Accounts[id], At: Noon}, cmp.Or(w.AccountsErr, w.AccountErrs[id.Platform])
+			at := Noon.Add(-w.AccountsAge[id.Platform])
+			return core.Snapshot[core.Account]{Value: w.Accounts[id], At: at}, cmp.Or(w.AccountsErr, w.AccountErrs[id.Platform])
 		}),
 		Logins: ask[string, []core.Login](func(did string) (core.Snapshot[[]core.Login], error) {
 			if did != annsDID && !w.AnybodysLogins {
@@ -156,7 +159,7 @@ func (w *World) Sources() commands.Sources {
 			}
 			return core.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
 		}),
-		Charts: chart(w.drawn),
+		Chart: w.drawn,
 		Services: []commands.Service{
 			w.service(market.Service, w.PriceErr, w.Price.Value, w.Price.Stale),
 			w.service(supply.Service, w.SupplyErr, w.Supply.Value, w.Supply.Stale),
@@ -188,16 +191,9 @@ func (w *World) service(s *core.Service, err error, answer any, stale bool) fake
 }
 
 // drawn is the chart of any period.
-func (w *World) drawn(l chat.Language) (core.Chart, error) {
+func (w *World) drawn(_ context.Context, _ core.Quote, _ time.Duration, l chat.Language) (core.Chart, error) {
 	w.ChartedIn = append(w.ChartedIn, l)
 	return w.Chart, w.ChartErr
-}
-
-// chart is a commands.Charts.
-type chart func(chat.Language) (core.Chart, error)
-
-func (f chart) Chart(_ context.Context, _ core.Quote, _ time.Duration, l chat.Language) (core.Chart, error) {
-	return f(l)
 }
 
 // limit makes everybody wait as long as it is.

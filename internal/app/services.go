@@ -95,7 +95,7 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 		Stakes:   stakes.Stakes,
 		Accounts: accounts.Accounts,
 		Logins:   accounts.Logins,
-		Charts:   pricechart.New(b.quotes, symbol),
+		Chart:    pricechart.New(b.quotes, symbol).Chart,
 		Services: statuses,
 	}, nil
 }

@@ -27,9 +27,9 @@ type Action struct {
 	Copy string
 }
 
-// MaxState is how many bytes the state of a button may have. Telegram's limit is
+// maxState is how many bytes the state of a button may have. Telegram's limit is
 // the lowest: https://core.telegram.org/bots/api#inlinekeyboardbutton
-const MaxState = 64
+const maxState = 64
 
 // stateVersion begins every state. Raise it when states change their meaning:
 // buttons of an older version are then refused.
@@ -37,9 +37,9 @@ const stateVersion = "1"
 
 // State is what a platform keeps with the button and hands back on a press, such
 // as "1 e tbmm2o staked 0x…". The "e" stands for Edit, and asOf comes in base 36.
-// It holds nothing personal. It is not ok if it would be too long, or if an
-// argument is empty or has a space in it.
-func (a Action) State(asOf time.Time) (state string, ok bool) {
+// It holds nothing personal. It is "" if it would be too long, or if an argument is
+// empty or has a space in it.
+func (a Action) State(asOf time.Time) string {
 	kind := "n"
 	if a.Edit {
 		kind = "e"
@@ -49,12 +49,15 @@ func (a Action) State(asOf time.Time) (state string, ok bool) {
 }
 
 // State is the state of a button that asks the question, such as
-// "1 a 0 staked wallet". It is not ok where an Action's is not.
-func (a Ask) State() (state string, ok bool) { return joinState("a", "0", a.Command, a.Param) }
+// "1 a 0 staked wallet". It is "" where an Action's is.
+func (a Ask) State() string { return joinState("a", "0", a.Command, a.Param) }
 
-func joinState(words ...string) (state string, ok bool) {
-	state = stateVersion + " " + strings.Join(words, " ")
-	return state, len(state) <= MaxState && slices.Equal(strings.Fields(state)[1:], words)
+func joinState(words ...string) string {
+	state := stateVersion + " " + strings.Join(words, " ")
+	if len(state) > maxState || !slices.Equal(strings.Fields(state)[1:], words) {
+		return ""
+	}
+	return state
 }
 
 // Press is what the state of a pressed button says.
@@ -77,7 +80,7 @@ var ErrOldButton = errors.New("the button is not of this version")
 // is checked as if somebody had typed it.
 func ParseState(state string) (Press, error) {
 	words := strings.Fields(state)
-	clean := len(state) <= MaxState && utf8.ValidString(state) && strings.Join(words, " ") == state
+	clean := len(state) <= maxState && utf8.ValidString(state) && strings.Join(words, " ") == state
 	if !clean || len(words) < 4 || words[0] != stateVersion {
 		return Press{}, ErrOldButton
 	}

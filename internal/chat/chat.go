@@ -73,9 +73,6 @@ type Request struct {
 	// Language is set by the Router: the language of the answer, for what a
 	// picture says.
 	Language Language
-	// MayModerate is set by the Router: the sender may use moderators' forms here,
-	// as far as is known without asking the platform.
-	MayModerate bool
 }
 
 // Handler answers requests, as Router does.

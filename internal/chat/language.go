@@ -89,17 +89,18 @@ func Languages() []Language {
 
 // Info returns the language's row, or the English one of a language that the bot
 // does not speak. It is not the caller's to change.
-func (l Language) Info() LanguageInfo {
-	i := slices.IndexFunc(languages, func(row LanguageInfo) bool { return row.Language == l })
-	return languages[max(i, 0)]
+func (l Language) Info() LanguageInfo { return languages[max(l.row(), 0)] }
+
+func (l Language) row() int {
+	return slices.IndexFunc(languages, func(row LanguageInfo) bool { return row.Language == l })
 }
 
 // LanguageOf returns the language of a platform's locale, such as "es-419" or
 // "zh_CN", if the bot speaks it.
 func LanguageOf(locale string) (l Language, spoken bool) {
 	code, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(locale), "_", "-"), "-")
-	if l = Language(code); slices.Contains(Languages(), l) {
-		return l, true
+	if l = Language(code); l.row() < 0 {
+		return "", false
 	}
-	return "", false
+	return l, true
 }

@@ -1,7 +1,6 @@
 package chat_test
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -57,8 +56,7 @@ func TestRouterBindsArgumentsAndHoldsRights(t *testing.T) {
 }
 
 // TestAModeratorMayAskAboutOthersWhereTheChatIsListed has a moderator by what the
-// request shows and by what the platform says. About themself everybody may ask,
-// and learns what they may by all that is known without asking the platform.
+// request shows and by what the platform says.
 func TestAModeratorMayAskAboutOthersWhereTheChatIsListed(t *testing.T) {
 	const unlisted, mine = "-100777", "where ann moderates"
 	everywhere := []string{chat.EveryChat}
@@ -66,8 +64,6 @@ func TestAModeratorMayAskAboutOthersWhereTheChatIsListed(t *testing.T) {
 		return chat.Request{From: from, Community: community, Role: role}
 	}
 	moderator := sender(ann, unlisted, chat.Moderator)
-	claims := sender(ann, unlisted, chat.Member)
-	claims.MayModerate = true
 	inChannel := moderator
 	inChannel.Chat = "-5"
 	direct := sender(ann, "", chat.Member)
@@ -77,23 +73,21 @@ func TestAModeratorMayAskAboutOthersWhereTheChatIsListed(t *testing.T) {
 		listed []string
 		req    chat.Request
 		want   string
-		may    bool
 	}{
-		"none listed":            {nil, moderator, add, false},
-		"another listed":         {[]string{"telegram:-1007777", "telegram:-10077"}, moderator, add, false},
-		"listed":                 {[]string{"telegram:-1", "telegram:-100777"}, moderator, "ran", true},
-		"every chat":             {everywhere, moderator, "ran", true},
-		"a role that was asked":  {nil, sender(ann, mine, chat.UnknownRole), addMine, false},
-		"the same, listed":       {[]string{"telegram:" + mine}, sender(ann, mine, chat.UnknownRole), "ran", false},
-		"the channel is no rank": {[]string{"telegram:-5"}, inChannel, add, false},
-		"a member of unlisted":   {nil, sender(ann, unlisted, chat.Member), "forbidden.text", false},
-		"one who claims it":      {everywhere, claims, "forbidden.text", false},
-		"asked, in doubt":        {everywhere, sender(ann, "in doubt", chat.UnknownRole), "forbidden.text", false},
-		"asked in vain":          {everywhere, sender(ann, "down", chat.UnknownRole), "role.unknown", false},
-		"an operator":            {nil, sender(operator, unlisted, chat.Member), "ran", true},
-		"anonymous, unlisted":    {nil, sender(nobody, unlisted, chat.Moderator), add, false},
-		"anonymous, listed":      {everywhere, sender(nobody, unlisted, chat.Moderator), "anonymous.you", true},
-		"one to one":             {nil, direct, "forbidden.direct", false},
+		"none listed":            {nil, moderator, add},
+		"another listed":         {[]string{"telegram:-1007777", "telegram:-10077"}, moderator, add},
+		"listed":                 {[]string{"telegram:-1", "telegram:-100777"}, moderator, "ran"},
+		"every chat":             {everywhere, moderator, "ran"},
+		"a role that was asked":  {nil, sender(ann, mine, chat.UnknownRole), addMine},
+		"the same, listed":       {[]string{"telegram:" + mine}, sender(ann, mine, chat.UnknownRole), "ran"},
+		"the channel is no rank": {[]string{"telegram:-5"}, inChannel, add},
+		"a member of unlisted":   {nil, sender(ann, unlisted, chat.Member), "forbidden.text"},
+		"asked, in doubt":        {everywhere, sender(ann, "in doubt", chat.UnknownRole), "forbidden.text"},
+		"asked in vain":          {everywhere, sender(ann, "down", chat.UnknownRole), "role.unknown"},
+		"an operator":            {nil, sender(operator, unlisted, chat.Member), "ran"},
+		"anonymous, unlisted":    {nil, sender(nobody, unlisted, chat.Moderator), add},
+		"anonymous, listed":      {everywhere, sender(nobody, unlisted, chat.Moderator), "anonymous.text"},
+		"one to one":             {nil, direct, "forbidden.direct"},
 	} {
 		list := func(c *chat.Config) { c.ModeratorChats = test.listed }
 		for _, args := range [][]string{{"2"}, {"EVM", "0x1"}} {
@@ -102,51 +96,6 @@ func TestAModeratorMayAskAboutOthersWhereTheChatIsListed(t *testing.T) {
 				t.Errorf("%s: got %s, want %q", name, got, test.want)
 			}
 		}
-		test.req.Args = chat.Typed()
-		got := ask(t, list, test.req).Text.Key
-		if !strings.HasPrefix(got, "self:") || !strings.HasSuffix(got, fmt.Sprintf("may %t", test.may)) {
-			t.Errorf("%s: about themself, the sender got %q", name, got)
-		}
-	}
-}
-
-// The log names them by the pseudonyms of its other lines, and holds no answer.
-func TestAModeratorsCheckIsLoggedWithWhomItWasAboutAndWhere(t *testing.T) {
-	var log bytes.Buffer
-	r := newRouter(t, &log, func(c *chat.Config) { c.ModeratorChats = []string{chat.EveryChat} })
-	handle := func(req chat.Request, args ...string) map[string]string {
-		log.Reset()
-		req.ID, req.Command, req.Args, req.Chat = "REF", "exists", chat.Typed(args...), "231642"
-		r.Handle(t.Context(), req)
-		attrs := map[string]string{}
-		for _, pair := range strings.Fields(log.String()) {
-			name, value, _ := strings.Cut(pair, "=")
-			attrs[name] = value
-		}
-		for _, private := range []string{"4815162342", "231642", "161718", "0xabc", "Bobby", "ran"} {
-			if strings.Contains(log.String(), private) {
-				t.Errorf("%q is in the log: %s", private, log.String())
-			}
-		}
-		return attrs
-	}
-	target := chat.User{Platform: "telegram", ID: "4815162342"}
-	self := handle(chat.Request{From: target})
-	if self["user"] == "" || self["about"] != "" || self["chat"] != "" {
-		t.Errorf("a question about oneself is logged as %v", self)
-	}
-	moderator := chat.Request{From: ann, Community: "161718", Role: chat.Moderator}
-	forbidden := moderator
-	forbidden.Target, forbidden.TargetName, forbidden.Role = &target, "Bobby", chat.Member
-	byID := handle(moderator, target.ID)
-	for name, got := range map[string]map[string]string{"by ID": byID, "by a reply, forbidden": handle(forbidden)} {
-		if got["about"] != self["user"] || got["about"] == got["user"] || got["chat"] == "" || got["chat"] != byID["chat"] {
-			t.Errorf("%s: about %v is logged as %v", name, self["user"], got)
-		}
-	}
-	wallet := handle(moderator, "evm", "0xabc")
-	if wallet["about"] == "" || wallet["about"] == "anonymous" || wallet["about"] == byID["about"] {
-		t.Errorf("about a wallet is logged as %v", wallet)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -77,16 +78,9 @@ type Router struct {
 
 // NewRouter makes a Router. It fails if the table of commands has a mistake.
 func NewRouter(c Config) (*Router, error) {
-	taken := map[string]bool{}
-	for _, cmd := range c.Commands {
-		if err := cmd.check(); err != nil {
+	for _, command := range c.Commands {
+		if err := command.check(); err != nil {
 			return nil, err
-		}
-		for _, name := range append([]string{cmd.Name}, cmd.Aliases...) {
-			if taken[name] {
-				return nil, fmt.Errorf("two commands are named %q", name)
-			}
-			taken[name] = true
 		}
 	}
 	return &Router{Config: c, salt: []byte(rand.Text())}, nil
@@ -109,104 +103,97 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
-
-	reply, outcome, about, err := r.handle(ctx, req)
-
-	name := req.Command
-	command, known := r.Commands().Find(name)
+	command, known := r.Commands().Find(req.Command)
 	if !known {
-		name = "unknown"
+		command.Name = "unknown"
 	}
-	reply.Language = r.Language(req, command.Visibility == Private || reply.Ephemeral && req.CanReplyEphemerally)
+	req.Language = r.Language(req, command.Visibility == Private)
+	reply, outcome, err := r.handle(ctx, req, command)
+	reply.Language = req.Language
+	if reply.Ephemeral && req.CanReplyEphemerally {
+		reply.Language = r.Language(req, true)
+	}
 	took := time.Since(start)
-	attrs := []slog.Attr{
+	level, attrs := slog.LevelInfo, append(make([]slog.Attr, 0, 7),
 		slog.String("id", req.ID),
 		slog.String("platform", string(req.From.Platform)),
-		slog.String("command", name),
+		slog.String("command", command.Name),
 		slog.String("user", r.pseudonym(req.From)),
 		slog.String("outcome", string(outcome)),
 		slog.Duration("took", took),
-	}
-	if about != nil {
-		where := User{Platform: req.From.Platform, ID: req.Chat}
-		attrs = append(attrs, slog.String("about", r.pseudonym(*about)), slog.String("chat", r.pseudonym(where)))
-	}
-	level := slog.LevelInfo
+	)
 	if err != nil {
-		attrs = append(attrs, slog.Any("err", err))
-		level = slog.LevelWarn
+		level, attrs = slog.LevelWarn, append(attrs, slog.Any("err", err))
 	}
 	r.Log.LogAttrs(ctx, level, "command", attrs...)
 	if r.Observe != nil {
-		r.Observe(req.From.Platform, name, outcome, took)
+		r.Observe(req.From.Platform, command.Name, outcome, took)
 	}
 	return reply
 }
 
-// handle returns the reply and how the command ended. about is whom a moderator
-// asked about, by the Target or by the arguments, or nil.
-func (r *Router) handle(ctx context.Context, req Request) (reply Reply, outcome Outcome, about *User, err error) {
+// handle returns the reply and how the command ended.
+func (r *Router) handle(ctx context.Context, req Request, command Command) (reply Reply, outcome Outcome, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			reply, outcome, err = SomethingWentWrong(req.ID), Panicked, secret.PanicError(v)
 		}
 	}()
 	if wait := r.limited(ctx, req); wait > 0 {
-		return r.refuse(ctx, req, wait), RateLimited, nil, nil
+		reply = warning("limit")
+		reply.Text.Args = Values{"n": Count(math.Ceil(wait.Seconds()))}
+		_, first := r.Limiter.Reserve(ctx, 0, r.perMinute(1, req, "refusal", limitKey(req), req.Chat))
+		reply.Repeated = !first
+		return reply, RateLimited, nil
 	}
-	command, known := r.Commands().Find(req.Command)
-	if !known {
-		return warning("unknown"), Unknown, nil, nil
+	if command.Forms == nil {
+		return warning("unknown"), Unknown, nil
 	}
-	req.Language = r.Language(req, command.Visibility == Private)
-	operator := slices.Contains(r.Operators, req.From)
-	entry := string(req.From.Platform) + ":" + req.Community
-	listed := slices.Contains(r.ModeratorChats, EveryChat) || slices.Contains(r.ModeratorChats, entry)
-	req.MayModerate = operator || req.Role == Moderator && listed
-
 	forms, err := command.bind(&req)
 	if err == nil && forms[0].Moderators {
-		if about = req.Target; about == nil {
-			about = &User{Platform: Platform(strings.ToLower(req.Args.Value("platform"))), ID: req.Args.Value("uid")}
-		}
-	}
-	if about != nil && !operator {
+		operator := slices.Contains(r.Operators, req.From)
+		entry := string(req.From.Platform) + ":" + req.Community
+		listed := slices.Contains(r.ModeratorChats, EveryChat) || slices.Contains(r.ModeratorChats, entry)
 		role := req.Role
-		if role == UnknownRole {
+		if !operator && role == UnknownRole {
 			role, err = r.Roles[req.From.Platform](ctx, req.From, req.Community)
-		}
-		forbidden := warning("forbidden")
-		if req.Direct {
-			forbidden.Text = Say("forbidden.direct")
 		}
 		switch {
 		case err != nil:
-			return couldNotBeChecked(req.ID, Say("role.unknown")), outcomeOf(err), about, fmt.Errorf("ask for the sender's role: %w", err)
+			err = fmt.Errorf("ask for the sender's role: %w", err)
+			return couldNotBeChecked(req.ID, Say("role.unknown")), outcomeOf(err), err
+		case operator:
 		case role != Moderator:
-			return forbidden, Forbidden, about, nil
+			forbidden := warning("forbidden")
+			if req.Direct {
+				forbidden.Text = Say("forbidden.direct")
+			}
+			return forbidden, Forbidden, nil
 		case !listed:
-			return chatNotListed(entry), Forbidden, about, nil
+			unlisted := warning("unlisted") // It may be read in another chat.
+			add := SayWith("unlisted.entry", Values{"entry": Code(entry)})
+			unlisted.Sections = []Section{{Fields: []Field{{Value: add}}}}
+			return unlisted, Forbidden, nil
+		case req.From.ID == "":
+			return warning("anonymous"), Forbidden, nil
 		}
-	}
-	if err == nil && forms[0].Moderators && req.From.ID == "" {
-		return anonymous(), Forbidden, about, nil
 	}
 	if err == nil {
 		reply, err = forms[0].Run(ctx, req)
 	}
+	_, partial := errors.AsType[*PartialError](err)
+	input, wrong := errors.AsType[*InputError](err)
 	switch {
 	case err == nil && reply.Stale:
-		return reply, Stale, about, nil
+		return reply, Stale, nil
 	case err == nil:
-		return reply, OK, about, nil
+		return reply, OK, nil
+	case partial:
+		return reply, Partial, err
+	case wrong:
+		return badInput(input, command, forms, req.Target), BadInput, nil
 	}
-	if _, is := errors.AsType[*PartialError](err); is {
-		return reply, Partial, about, err
-	}
-	if input, is := errors.AsType[*InputError](err); is {
-		return badInput(input, command, forms, req.Target), BadInput, about, nil
-	}
-	return couldNotBeChecked(req.ID, r.Explain(err)), outcomeOf(err), about, err
+	return couldNotBeChecked(req.ID, r.Explain(err)), outcomeOf(err), err
 }
 
 // limited returns how long the sender has to wait, by their own limit or by the
@@ -229,14 +216,6 @@ func (r *Router) limited(ctx context.Context, req Request) time.Duration {
 // limitKey names the sender among all senders; it is empty for an anonymous one.
 func limitKey(req Request) string { return cmp.Or(req.From.ID, req.LimitKey) }
 
-// refuse tells the sender how long to wait.
-func (r *Router) refuse(ctx context.Context, req Request, wait time.Duration) Reply {
-	reply := tooManyCommands(wait)
-	_, first := r.Limiter.Reserve(ctx, 0, r.perMinute(1, req, "refusal", limitKey(req), req.Chat))
-	reply.Repeated = !first
-	return reply
-}
-
 func (r *Router) perMinute(count int, req Request, key ...string) Limit {
 	key = append([]string{r.Bot, string(req.From.Platform)}, key...)
 	return Limit{Key: strings.Join(key, " "), Count: count, Window: time.Minute}
@@ -257,4 +236,40 @@ func (r *Router) pseudonym(u User) string {
 	}
 	sum := sha256.Sum256(slices.Concat(r.salt, []byte(u.Platform), []byte{0}, []byte(u.ID)))
 	return hex.EncodeToString(sum[:6])
+}
+
+// Limit is how often something may happen.
+type Limit struct {
+	// Key names what is limited, such as a chat. Limits with the same Key are
+	// equal otherwise.
+	Key string
+	// Count, at least 1, is how many events any Window may have.
+	Count  int
+	Window time.Duration
+	// Refill makes the limit a token bucket instead: it holds Count events, and
+	// one comes back every Window/Count. A Window may then have more than Count
+	// events, but the next one never waits longer than Window/Count for its own.
+	Refill bool
+	// Start, from 1 to Count, is for a bucket that must outlive the process. It is
+	// kept where the Limiter can keep it, and where nothing is known of it, it
+	// begins with Start events. A Limiter whose shared store is away gives none of
+	// it. 0: the bucket begins full, and is forgotten once it is full again.
+	Start int
+}
+
+// Every is how long a bucket takes to get an event back.
+func (l Limit) Every() time.Duration { return l.Window / time.Duration(l.Count) }
+
+// Limiter gives out slots: moments at which something may happen.
+type Limiter interface {
+	// Reserve takes the first slot from now on that keeps all of these limits,
+	// and returns how long to wait for it. If that is longer than within, it takes
+	// none, and ok is false. It does not wait for the slot itself, and never
+	// fails: an implementation that cannot reach its store decides by what it
+	// knows itself.
+	//
+	// Slots of one Key are given out in order. So a limit that many share is
+	// reserved by itself, once the wait for narrower ones is over: otherwise one
+	// slot far ahead would hold up everybody.
+	Reserve(ctx context.Context, within time.Duration, limits ...Limit) (wait time.Duration, ok bool)
 }

@@ -54,20 +54,20 @@ func NewTasks(ctx context.Context, h Handler, log *slog.Logger, count func(event
 // Do handles one update and returns when that is done, or false at once while
 // Tasks drain. The ID is for the update's Request.
 func (t *Tasks) Do(handle func(id string)) bool {
-	started := t.start()
-	if started {
-		t.run(handle)
+	if !t.start() {
+		return false
 	}
-	return started
+	t.run(handle)
+	return true
 }
 
 // Go is Do in a goroutine of its own. It does not block.
 func (t *Tasks) Go(handle func(id string)) bool {
-	started := t.start()
-	if started {
-		go t.run(handle)
+	if !t.start() {
+		return false
 	}
-	return started
+	go t.run(handle)
+	return true
 }
 
 func (t *Tasks) start() bool {
@@ -133,12 +133,10 @@ func (t *Tasks) Drain() bool {
 	defer time.AfterFunc(stopSends, t.stopSends).Stop()
 	finished := make(chan struct{})
 	go func() { t.inFlight.Wait(); close(finished) }()
-	late := time.NewTimer(stopWaiting)
-	defer late.Stop()
 	select {
 	case <-finished:
 		return true
-	case <-late.C:
+	case <-time.After(stopWaiting):
 		return false
 	}
 }

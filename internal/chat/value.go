@@ -1,7 +1,10 @@
 package chat
 
 import (
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 )
@@ -57,11 +60,6 @@ type (
 	// Address is a wallet or a contract. It is shown short, whole in the same
 	// message, and linked to URL unless that is empty.
 	Address struct{ Hex, URL string }
-	// Block is a block of the chain. At is zero if its time is not known.
-	Block struct {
-		Number uint64
-		At     time.Time
-	}
 	// Mention names a user of the platform on which the answer is read, without
 	// notifying them. Name is what they call themself; it may be empty.
 	Mention struct {
@@ -88,7 +86,46 @@ func (Share) value()     {}
 func (Moment) value()    {}
 func (Date) value()      {}
 func (Address) value()   {}
-func (Block) value()     {}
 func (Mention) value()   {}
 func (Channel) value()   {}
 func (Untrusted) value() {}
+
+// Untrusted is text of a service or a user, made harmless by NewUntrusted. An
+// adapter must still escape it and keep its platform from making links of it.
+type Untrusted string
+
+// NewUntrusted makes text harmless on any platform: one clean line of at most limit
+// characters, without mentions or links that have a scheme. Every such text passes
+// through it on its way into a Reply.
+func NewUntrusted(s string, limit int) Untrusted {
+	// A character has at most four bytes.
+	s = OneLine(strings.ReplaceAll(s[:min(len(s), 8*limit)], wordJoiner, ""))
+	if runes := []rune(s); len(runes) > limit {
+		s = string(runes[:limit-1]) + "…"
+	}
+	return Untrusted(sanitizer.Replace(s))
+}
+
+// wordJoiner is invisible, and ends what a platform would read as a mention or a
+// link.
+const wordJoiner = "\u2060"
+
+// sanitizer breaks what every platform would make a mention or a link of.
+var sanitizer = strings.NewReplacer("@", "@"+wordJoiner, "://", ":"+wordJoiner+"//")
+
+// OneLine returns s as one line of valid UTF-8, with single spaces between words
+// and without control characters or marks that turn the direction of writing.
+func OneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case string(r) == wordJoiner:
+			return r
+		case r == utf8.RuneError, !unicode.IsGraphic(r):
+			return -1
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}

@@ -128,7 +128,7 @@ func (p picture) priceTicks() []chart.Tick {
 	step := niceStep((highest - lowest) / 4)
 	var ticks []chart.Tick
 	for n := math.Floor(lowest / step); n <= math.Ceil(highest/step); n++ {
-		label := words.AxisPrice(p.language, decimal.NewFromFloat(n*step))
+		label := words.Say(p.language, chat.Price{Decimal: decimal.NewFromFloat(n * step)})
 		ticks = append(ticks, chart.Tick{Value: n * step, Label: label})
 	}
 	return ticks

@@ -166,7 +166,7 @@ func TestAPictureIsLabelledInItsLanguage(t *testing.T) {
 		p := ofADay(seen(time.Hour, "1234567.5"), seen(0, "2234567.5"))
 		p.language = l
 		for _, tick := range p.priceTicks() {
-			if want := words.AxisPrice(l, decimal.NewFromFloat(tick.Value)); tick.Label != want || !canDraw(want) {
+			if want := words.Say(l, chat.Price{Decimal: decimal.NewFromFloat(tick.Value)}); tick.Label != want || !canDraw(want) {
 				t.Errorf("%s: the price is %q, want %q", l, tick.Label, want)
 			}
 		}

@@ -12,7 +12,6 @@ import (
 	"embed"
 
 	"github.com/nicksnyder/go-i18n/v2/i18n"
-	"github.com/shopspring/decimal"
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
 
@@ -59,18 +58,7 @@ var catalogues = func() map[chat.Language]*catalogue {
 
 func catalogueOf(l chat.Language) *catalogue { return cmp.Or(catalogues[l], catalogues[chat.English]) }
 
-// message returns a text with placeholders such as {n}, in the plural form that n
-// takes.
-func (c *catalogue) message(key string, n int) (text string, known bool) {
-	m, known := c.messages[key]
-	return cmp.Or(m[plural.Cardinal.MatchPlural(c.tag, n, 0, 0, 0, 0)], m[plural.Other]), known
-}
-
 // Say returns a value as one plain string, as for menus and alternative texts.
 func Say(l chat.Language, v chat.Value) string {
 	return newPrinter(l).value(v).String()
 }
-
-// AxisPrice returns a price in USD as a label of a chart's axis: rounded like any
-// other, without zeros at the end except in cents.
-func AxisPrice(l chat.Language, usd decimal.Decimal) string { return catalogueOf(l).price(usd, false) }

@@ -3,6 +3,7 @@ package words
 import (
 	"slices"
 	"sort"
+	"unicode/utf8"
 
 	"herald/internal/chat"
 )
@@ -19,82 +20,66 @@ const (
 // break and whatever the platform adds; a title, text, heading or note is a line
 // with a value alone.
 //
-// A text of more than a quarter of the limit is cut, and any other line of more
-// than a sixteenth. Then the longest sections lose fields, and say how many; then
-// whole sections go, and notes, from the end. The details count as a section
-// behind the others.
+// A title of more than a sixteenth of the limit is always cut. If the card is too
+// long, so is a text of more than a quarter, and any other line of more than a
+// sixteenth. Then the longest lists are cut, and say how many are missing: fields
+// of a section, details, notes, sections.
 func (c Card) Fit(limit int, measure func(Field) int) Card {
-	c = c.cutLines(limit, measure)
-	fields, sections, notes := len(c.Details), len(c.Sections)+1, len(c.Notes)
-	for _, s := range c.Sections {
-		fields = max(fields, len(s.Fields))
-	}
-	fits := func() bool { return c.keep(fields, sections, notes).size(measure) <= limit }
-	for _, kept := range []*int{&fields, &sections, &notes} {
-		if fits() {
-			break
-		}
-		*kept = sort.Search(*kept, func(n int) bool { *kept = n + 1; return !fits() })
-	}
-	return c.keep(fields, sections, notes)
-}
-
-// cutLines cuts each line that is longer than its share.
-func (c Card) cutLines(limit int, measure func(Field) int) Card {
 	line := func(l Line) int { return measure(Field{Value: l}) }
-	c.Title = cutTo(c.Title, limit/lineShare, line)
-	c.Text = cutTo(c.Text, limit/textShare, line)
-	c.Notes = slices.Clone(c.Notes)
-	for i, note := range c.Notes {
-		c.Notes[i] = cutTo(note, limit/lineShare, line)
+	short := func(l Line) Line { return cutTo(l, limit/lineShare, line) }
+	c.Title = short(c.Title)
+	if c.size(measure) <= limit {
+		return c
 	}
-	cutFields := func(fields []Field) []Field {
-		fields = slices.Clone(fields)
-		for i, f := range fields {
-			if measure(f) > limit/lineShare {
-				half := limit / lineShare / 2
-				fields[i] = Field{Name: cutTo(f.Name, half, line), Value: cutTo(f.Value, half, line)}
-			}
+	field := func(f Field) Field {
+		if half := limit / lineShare / 2; measure(f) > 2*half {
+			f = Field{Name: cutTo(f.Name, half, line), Value: cutTo(f.Value, half, line)}
 		}
-		return fields
+		return f
 	}
-	c.Sections = slices.Clone(c.Sections)
-	for i, s := range c.Sections {
-		c.Sections[i] = Section{Heading: cutTo(s.Heading, limit/lineShare, line), Fields: cutFields(s.Fields)}
+	c.Text = cutTo(c.Text, limit/textShare, line)
+	c.Details, c.Notes = each(c.Details, field), each(c.Notes, short)
+	c.Sections = each(c.Sections, func(s Section) Section {
+		return Section{Heading: short(s.Heading), Fields: each(s.Fields, field)}
+	})
+	longest := max(len(c.Details), len(c.Sections), len(c.Notes))
+	for _, s := range c.Sections {
+		longest = max(longest, len(s.Fields))
 	}
-	c.Details = cutFields(c.Details)
+	return c.keep(sort.Search(longest, func(n int) bool { return c.keep(n+1).size(measure) > limit }))
+}
+
+// keep leaves at most n of each list, and says how many more there were.
+func (c Card) keep(n int) Card {
+	more := func(left int) Line {
+		return newPrinter(c.Language).text(chat.SayWith("more", chat.Values{pluralArg: chat.Count(left)}))
+	}
+	fields := func(all []Field) []Field {
+		return first(n, all, func(left int) Field { return Field{Value: more(left)} })
+	}
+	c.Details, c.Notes = fields(c.Details), first(n, c.Notes, more)
+	c.Sections = each(c.Sections, func(s Section) Section {
+		return Section{Heading: s.Heading, Fields: fields(s.Fields)}
+	})
+	c.Sections = first(n, c.Sections, func(left int) Section { return Section{Heading: more(left)} })
 	return c
 }
 
-// keep leaves so many fields in each section, so many sections (the details are the
-// last) and so many notes, and says how many more there were.
-func (c Card) keep(fields, sections, notes int) Card {
-	more := func(n int) Line {
-		return newPrinter(c.Language).text(chat.SayWith("more", chat.Values{pluralArg: chat.Count(n)}))
+// each returns what change makes of each.
+func each[T any](all []T, change func(T) T) []T {
+	all = slices.Clone(all)
+	for i, one := range all {
+		all[i] = change(one)
 	}
-	all := append(slices.Clone(c.Sections), Section{Fields: c.Details})
-	dropped := 0
-	for i, s := range all {
-		if i >= sections {
-			dropped += len(s.Fields)
-		} else if n := len(s.Fields) - fields; n > 0 {
-			all[i].Fields = append(slices.Clone(s.Fields[:fields]), Field{Value: more(n)})
-		}
+	return all
+}
+
+// first returns at most n, and then what says how many are left.
+func first[T any](n int, all []T, more func(left int) T) []T {
+	if left := len(all) - n; left > 0 {
+		return append(slices.Clone(all[:n]), more(left))
 	}
-	last := len(all) - 1
-	c.Sections, c.Details = all[:min(sections, last)], nil
-	if sections > last {
-		c.Details = all[last].Fields
-	}
-	kept := slices.Clone(c.Notes[:notes])
-	if dropped > 0 {
-		kept = append(kept, more(dropped))
-	}
-	if n := len(c.Notes) - notes; n > 0 {
-		kept = append(kept, more(n))
-	}
-	c.Notes = kept
-	return c
+	return all
 }
 
 // size is what all lines of the card measure.
@@ -103,7 +88,10 @@ func (c Card) size(measure func(Field) int) int {
 	for _, note := range c.Notes {
 		total += measure(Field{Value: note})
 	}
-	for _, s := range append(slices.Clone(c.Sections), Section{Fields: c.Details}) {
+	for _, f := range c.Details {
+		total += measure(f)
+	}
+	for _, s := range c.Sections {
 		total += measure(Field{Value: s.Heading})
 		for _, f := range s.Fields {
 			total += measure(f)
@@ -118,14 +106,20 @@ func cutTo(l Line, limit int, measure func(Line) int) Line {
 	if measure(l) <= limit {
 		return l
 	}
-	ending := Span{Text: "…"}
-	parts := sort.Search(len(l)-1, func(n int) bool { return measure(append(slices.Clone(l[:n+1]), ending)) > limit })
-	last := l[parts]
-	runes := []rune(last.Text)
-	runes = runes[:min(len(runes), limit)] // no character measures nothing
-	kept := func(n int) Line {
-		last.Text = string(runes[:n]) + "…"
-		return append(slices.Clone(l[:parts]), last)
+	// No character measures nothing.
+	runes := min(utf8.RuneCountInString(l.String()), limit)
+	return l.first(sort.Search(runes, func(n int) bool { return measure(l.first(n+1)) > limit }))
+}
+
+// first returns the first n characters and an ellipsis.
+func (l Line) first(n int) Line {
+	for i, s := range l {
+		runes := []rune(s.Text)
+		if n <= len(runes) {
+			s.Text = string(runes[:n]) + "…"
+			return append(slices.Clone(l[:i]), s)
+		}
+		n -= len(runes)
 	}
-	return kept(sort.Search(len(runes), func(n int) bool { return measure(kept(n+1)) > limit }))
+	return l
 }

@@ -18,7 +18,6 @@ const (
 )
 
 var (
-	one = decimal.NewFromInt(1)
 	// Amounts and sums from here on have a unit.
 	largeAmount = decimal.New(1, 7)
 	largeSum    = decimal.New(1, 6)
@@ -80,18 +79,10 @@ func (c *catalogue) money(d decimal.Decimal) (short, exact string) {
 	return exact, exact
 }
 
-// price writes d to four significant digits, and in cents at least. The zeros at
-// the end of a price below one may be kept.
-func (c *catalogue) price(d decimal.Decimal, keepZeros bool) string {
+// price writes d to four significant digits, and in cents at least.
+func (c *catalogue) price(d decimal.Decimal) string {
 	rounded := d.Round(priceDecimals(d))
-	digits := rounded.String()
-	switch {
-	case keepZeros && rounded.LessThan(one):
-		digits = rounded.StringFixed(priceDecimals(rounded))
-	case rounded.Equal(rounded.Truncate(cents)):
-		digits = rounded.StringFixed(cents)
-	}
-	return c.number(digits, c.USD)
+	return c.number(rounded.StringFixed(priceDecimals(rounded)), c.USD)
 }
 
 // priceDecimals is how many decimals of a price are shown.

@@ -8,8 +8,107 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/text/feature/plural"
+
 	"herald/internal/chat"
 )
+
+// Card is a Reply in its language, for an adapter to render. All of it is text: the
+// adapter escapes what its platform would take for markup.
+type Card struct {
+	Language chat.Language
+	Tone     chat.Tone
+	Title    Line
+	Text     Line
+	Sections []Section
+	// Details are the exact values of what stands short above. They are shown small
+	// or folded away.
+	Details []Field
+	// Notes are small print, a line each.
+	Notes []Line
+	// Image may be nil.
+	Image   *Image
+	Buttons []Button
+	// Ask may be nil.
+	Ask *Ask
+}
+
+// Section is a list of fields under an optional heading.
+type Section struct {
+	Heading Line
+	Fields  []Field
+}
+
+// Field is one line of a Section. Either part may be empty.
+type Field struct{ Name, Value Line }
+
+// Line is text in parts that are shown in different ways. Cards share lines, so a
+// line is never changed in place.
+type Line []Span
+
+// Style is how a Span is shown.
+type Style int
+
+// The styles.
+const (
+	// Plain is ordinary text.
+	Plain Style = iota
+	// Code is to be copied letter by letter; nothing in it is a link.
+	Code
+	// Untrusted is what a service or a user named; nothing in it is a link.
+	Untrusted
+)
+
+// Span is a part of a Line.
+type Span struct {
+	// Text is shown by a platform that can do nothing with the fields below.
+	Text  string
+	Style Style
+	// URL is where the text leads, or empty.
+	URL string
+	// At is the time if Text says how long ago something was, or zero. A platform
+	// that shows times itself shows this one. UTC is the same time as a date.
+	At  time.Time
+	UTC string
+	// Person and Channel are mentioned without notifying anybody. Both may be nil.
+	Person  *chat.User
+	Channel *chat.Channel
+}
+
+// Image is a picture with its alternative text.
+type Image struct {
+	Name, Alt string
+	PNG       []byte
+}
+
+// Button has exactly one of State, URL and Copy.
+type Button struct {
+	Label string
+	// State comes back when the button is pressed, for chat.ParseState.
+	State     string
+	URL, Copy string
+}
+
+// Ask is a question for the last argument of Command.
+type Ask struct {
+	Command, Param    string
+	Question, Example string
+}
+
+// String returns the line as plain text.
+func (l Line) String() string {
+	if len(l) == 1 {
+		return l[0].Text
+	}
+	var b strings.Builder
+	for _, s := range l {
+		b.WriteString(s.Text)
+	}
+	return b.String()
+}
+
+// Empty reports whether there is nothing to show.
+func (l Line) Empty() bool { return l.String() == "" }
 
 // Print returns a reply as a card in its language.
 func Print(r chat.Reply) Card {
@@ -36,15 +135,13 @@ func Print(r chat.Reply) Card {
 	}
 	for _, a := range r.Actions {
 		b := Button{Label: p.text(a.Label).String(), URL: a.URL, Copy: a.Copy}
-		fits := true
-		if a.Command != "" {
-			var asOf time.Time
-			if a.Refresh {
-				asOf = r.AsOf
-			}
-			b.State, fits = a.State(asOf)
+		switch {
+		case a.Refresh:
+			b.State = a.State(r.AsOf)
+		case a.Command != "":
+			b.State = a.State(time.Time{})
 		}
-		if fits {
+		if b.State+b.URL+b.Copy != "" {
 			c.Buttons = append(c.Buttons, b)
 		}
 	}
@@ -71,10 +168,13 @@ func (p *printer) text(t chat.Text) Line {
 	if t.Key == "" {
 		return nil
 	}
-	n, _ := t.Args[pluralArg].(chat.Count)
-	text, known := p.message(t.Key, int(n))
+	forms, known := p.messages[t.Key]
 	if !known {
 		return Line{{Text: t.Key}}
+	}
+	text := forms[plural.Other]
+	if n, counted := t.Args[pluralArg].(chat.Count); counted {
+		text = cmp.Or(forms[plural.Cardinal.MatchPlural(p.tag, int(n), 0, 0, 0, 0)], text)
 	}
 	var line Line
 	for text != "" {
@@ -104,7 +204,7 @@ func (p *printer) value(v chat.Value) Line {
 	case chat.Count:
 		return Line{{Text: p.number(strconv.Itoa(int(v)), "#")}}
 	case chat.Price:
-		return Line{{Text: p.price(v.Decimal, true)}}
+		return Line{{Text: p.price(v.Decimal)}}
 	case chat.Money:
 		return p.short(p.money(v.Decimal))
 	case chat.Amount:
@@ -121,12 +221,6 @@ func (p *printer) value(v chat.Value) Line {
 		whole := chat.OneLine(v.Hex)
 		p.detail(Line{{Text: whole, Style: Code}})
 		return Line{{Text: shortHex(whole), URL: v.URL}}
-	case chat.Block:
-		args := chat.Values{"number": chat.Plain(p.number(strconv.FormatUint(v.Number, 10), "#")), "age": chat.Moment{Time: v.At}}
-		if v.At.IsZero() {
-			return p.text(chat.SayWith("block", args))
-		}
-		return p.text(chat.SayWith("block.aged", args))
 	case chat.Mention:
 		return Line{{Text: nameOr(v.Name, v.ID), Style: Untrusted, Person: &v.User}}
 	case chat.Channel:

@@ -118,23 +118,6 @@ func TestAMomentIsToldByHowLongAgoItWas(t *testing.T) {
 	})
 }
 
-func TestWhatTheCatalogueLacksIsStillSaid(t *testing.T) {
-	for _, test := range []struct {
-		language chat.Language
-		text     chat.Text
-		want     string
-	}{
-		{chat.Turkish, chat.Say("no such key"), "no such key"},
-		{"tlh", chat.Say("busy.title"), words.Say(chat.English, chat.Say("busy.title"))},
-		{chat.English, chat.Say("reference"), "Reference "},
-		{chat.English, chat.Text{}, ""},
-	} {
-		if got := words.Say(test.language, test.text); got != test.want {
-			t.Errorf("%s: %+v is said as %q, want %q", test.language, test.text, got, test.want)
-		}
-	}
-}
-
 // lines are all lines of a card.
 func lines(c words.Card) []words.Line {
 	all := append([]words.Line{c.Title, c.Text}, c.Notes...)

@@ -16,7 +16,6 @@ import (
 	"io"
 	"log/slog"
 	"os/signal"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -42,7 +41,7 @@ type Config struct {
 	Out io.Writer
 	// Users are at least one. The first asks until /as changes that.
 	Users []User
-	// Edit shows a prompt and edits lines, with history and completion. In and Out
+	// Edit shows a prompt and edits lines, with history. In and Out
 	// must then be one terminal, as an *os.File each.
 	Edit bool
 	// Colour shows titles in the colour of their tone.
@@ -74,34 +73,25 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	a.ready.Store(true)
 	defer a.ready.Store(false)
 	piped := bufio.NewReader(a.In)
-	in := input{
-		begin: func() (func(), error) { return func() {}, nil },
-		read:  func() (string, error) { return piped.ReadString('\n') },
+	read := func(ctx context.Context) (string, error) {
+		return untilDone(ctx, func() (string, error) { return piped.ReadString('\n') })
 	}
 	if a.Edit {
 		// Unless caught, these end the program with the terminal in raw mode.
 		caught, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT)
 		defer stop()
-		ctx = caught
-		in = a.editor(h.Commands())
+		ctx, read = caught, a.editor()
 	}
-	return a.serve(ctx, chat.NewTasks(ctx, h, a.Log, func(string) {}), in)
-}
-
-// leaving are the lines that end the chat.
-var leaving = []string{"exit", "quit"}
-
-func (a *Adapter) serve(ctx context.Context, tasks *chat.Tasks, in input) error {
+	tasks := chat.NewTasks(ctx, h, a.Log, func(string) {})
 	defer tasks.Drain()
 	for {
-		line, err := a.readLine(ctx, in)
+		line, err := read(ctx)
+		said := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(line)), "/")
 		switch {
-		case line == "" && errors.Is(err, io.EOF):
+		case line == "" && errors.Is(err, io.EOF), said == "exit", said == "quit":
 			return nil
 		case line == "" && err != nil:
 			return fmt.Errorf("read a command: %w", err)
-		case slices.Contains(leaving, strings.TrimPrefix(strings.ToLower(strings.TrimSpace(line)), "/")):
-			return nil
 		}
 		written := make(chan error, 1)
 		tasks.Go(func(id string) {
@@ -119,28 +109,19 @@ func (a *Adapter) serve(ctx context.Context, tasks *chat.Tasks, in input) error 
 	}
 }
 
-// readLine reads a line. When ctx is done, the input counts as ended: nothing
+// untilDone reads a line. When ctx is done, the input counts as ended: nothing
 // interrupts a read, so one that blocks goes on without anybody waiting for it.
-func (a *Adapter) readLine(ctx context.Context, in input) (line string, err error) {
-	restore, err := in.begin()
-	if err != nil {
-		return "", err
-	}
+func untilDone(ctx context.Context, read func() (string, error)) (line string, err error) {
 	ended := make(chan struct{})
-	var read string
-	var readErr error
-	go func() { defer close(ended); read, readErr = in.read() }()
+	var late string
+	var lateErr error
+	go func() { defer close(ended); late, lateErr = read() }()
 	select {
 	case <-ctx.Done():
-		err = io.EOF
+		return "", io.EOF
 	case <-ended:
-		line, err = read, readErr
+		return late, lateErr
 	}
-	restore()
-	if err != nil && a.Edit {
-		_, _ = io.WriteString(a.Out, "\n") // for the shell's prompt, if there still is a terminal
-	}
-	return line, err
 }
 
 // handle writes the answer to one line, if it asks for anything.

@@ -2,77 +2,45 @@ package terminal
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 
 	"golang.org/x/term"
-
-	"herald/internal/chat"
 )
 
-// input reads lines.
-type input struct {
-	// begin prepares the terminal for one line. restore undoes that, also while
-	// read still blocks.
-	begin func() (restore func(), err error)
-	// read blocks until there is a line, and nothing interrupts it.
-	read func() (line string, err error)
-}
-
-// editor reads lines with package term. The terminal is in raw mode only while a
-// line is read, so that Ctrl-C reaches a command in flight as a signal. At the prompt
-// it ends the input, as Ctrl-D does.
-func (a *Adapter) editor(commands chat.Commands) input {
+// editor returns what reads a line with package term. The terminal is in raw mode
+// only meanwhile, so that Ctrl-C reaches a command in flight as a signal. At the
+// prompt it ends the input, as Ctrl-D does.
+func (a *Adapter) editor() func(context.Context) (string, error) {
 	in, out := int(a.In.(*os.File).Fd()), int(a.Out.(*os.File).Fd())
-	var known []string
-	for _, c := range commands {
-		known = append(known, "/"+c.Name)
-	}
-	for _, u := range a.Users {
-		known = append(known, "/as "+u.Name)
-	}
-	edited := newEditor(a.In, a.Out, known)
-	return input{
-		begin: func() (func(), error) {
-			before, err := term.MakeRaw(in)
-			if err != nil {
-				return nil, err
-			}
-			if width, height, err := term.GetSize(out); err == nil && width > 0 {
-				_ = edited.SetSize(width, height) // it fails only as the next write does
-			}
-			return func() { _ = term.Restore(in, before) }, nil // it fails only if the terminal is gone
-		},
-		read: func() (string, error) {
-			line, err := edited.ReadLine()
-			if errors.Is(err, syscall.EIO) { // the terminal is gone
-				err = io.EOF
-			}
-			return line, err
-		},
-	}
-}
-
-// newEditor makes a Terminal whose Tab key completes a line that only one of the
-// words begins with.
-func newEditor(in io.Reader, out io.Writer, known []string) *term.Terminal {
-	t := term.NewTerminal(keyboard{in, out}, "> ")
-	t.AutoCompleteCallback = func(text string, pos int, key rune) (newText string, newPos int, ok bool) {
-		others := func(word string) bool { return !strings.HasPrefix(word, text[:pos]) }
-		if found := slices.DeleteFunc(slices.Clone(known), others); key == '\t' && len(found) == 1 {
-			return found[0] + " " + text[pos:], len(found[0]) + 1, true
+	edited := term.NewTerminal(keyboard{a.In, a.Out}, "> ")
+	return func(ctx context.Context) (line string, err error) {
+		before, err := term.MakeRaw(in)
+		if err != nil {
+			return "", err
 		}
-		return "", 0, false
+		if width, height, err := term.GetSize(out); err == nil && width > 0 {
+			_ = edited.SetSize(width, height) // it fails only as the next write does
+		}
+		line, err = untilDone(ctx, edited.ReadLine)
+		// What follows fails only if the terminal is gone.
+		_ = term.Restore(in, before)
+		if err != nil {
+			_, _ = io.WriteString(a.Out, "\n") // for the shell's prompt
+		}
+		if errors.Is(err, syscall.EIO) { // the terminal is gone
+			err = io.EOF
+		}
+		return line, err
 	}
-	return t
 }
 
 // keyboard is a terminal whose Ctrl-C always ends the input. Package term would
-// first wait for the rest of a sequence that Escape or a broken character begins.
+// first wait for the rest of a sequence or of a broken character.
 type keyboard struct {
 	io.Reader
 	io.Writer
@@ -80,13 +48,9 @@ type keyboard struct {
 
 func (k keyboard) Read(p []byte) (int, error) {
 	n, err := k.Reader.Read(p)
-	const ctrlC, escape = '\x03', "\x1b"
-	switch keys := p[:n]; {
-	case bytes.IndexByte(keys, ctrlC) >= 0:
+	const ctrlC = '\x03'
+	if bytes.IndexByte(p[:n], ctrlC) >= 0 {
 		return 0, io.EOF
-	case string(keys) == escape:
-		return 0, err
-	default:
-		return copy(p, strings.ToValidUTF8(string(keys), "?")), err
 	}
+	return copy(p, strings.ToValidUTF8(string(p[:n]), "?")), err
 }

@@ -9,10 +9,6 @@ import (
 	"herald/internal/words"
 )
 
-// maxNameWidth bounds the column of field names: one long name must not push every
-// value to the right.
-const maxNameWidth = 24
-
 // tones are the sign before a title and its colour, by ECMA-48, 8.3.117, "select
 // graphic rendition": green, red and yellow.
 // https://ecma-international.org/publications-and-standards/standards/ecma-48/
@@ -41,11 +37,11 @@ func (s style) paint(colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// render returns the card as lines of text, none of them empty. Nothing in it
-// controls a terminal but the colours of style. Of a picture there is its
-// alternative text, and of a button what to type instead.
+// render returns the card as lines of text, none of them empty; it has a title.
+// Nothing in it controls a terminal but the colours of style. Of a picture there is
+// its alternative text, and of a button what to type instead.
 func render(card words.Card, private bool, style style) string {
-	say := func(key string) string { return words.Say(card.Language, chat.Say(key)) }
+	say := func(text chat.Text) string { return chat.OneLine(words.Say(card.Language, text)) }
 	var lines []string
 	add := func(indent, text string) {
 		if text = strings.TrimSpace(text); text != "" {
@@ -56,15 +52,17 @@ func render(card words.Card, private bool, style style) string {
 		add("", heading)
 		column := 0
 		for _, f := range fields {
-			if width := utf8.RuneCountInString(clean(f.Name)); width <= maxNameWidth {
-				column = max(column, width)
-			}
+			column = max(column, utf8.RuneCountInString(clean(f.Name)))
 		}
 		for _, f := range fields {
 			add("  ", fmt.Sprintf("%-*s  %s", column, clean(f.Name), clean(f.Value)))
 		}
 	}
-	add("", clean(card.Title))
+	tone := tones[card.Tone]
+	if private {
+		add("", style.paint(dim, say(chat.Say("terminal.private"))))
+	}
+	add("", style.paint(tone.colour, tone.sign+clean(card.Title))+" "+style.paint(dim, say(style.mark)))
 	add("", clean(card.Text))
 	if card.Image != nil {
 		add("", chat.OneLine(card.Image.Alt))
@@ -73,21 +71,11 @@ func render(card words.Card, private bool, style style) string {
 		list(clean(section.Heading), section.Fields)
 	}
 	if len(card.Details) > 0 {
-		list(say("terminal.exactly"), card.Details)
+		list(say(chat.Say("terminal.exactly")), card.Details)
 	}
 	add("", style.paint(dim, buttons(card.Buttons)))
 	for _, note := range card.Notes {
 		add("", style.paint(dim, clean(note)))
-	}
-	if len(lines) == 0 {
-		lines = []string{say("terminal.nothing")}
-	}
-	lines[0] = style.paint(tones[card.Tone].colour, tones[card.Tone].sign+lines[0])
-	if mark := chat.OneLine(words.Say(card.Language, style.mark)); mark != "" {
-		lines[0] += " " + style.paint(dim, mark)
-	}
-	if private {
-		lines = append([]string{style.paint(dim, say("terminal.private"))}, lines...)
 	}
 	return strings.Join(lines, "\n")
 }

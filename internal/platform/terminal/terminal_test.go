@@ -14,7 +14,6 @@ import (
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	"herald/internal/platform/terminal"
-	"herald/internal/words"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -51,7 +50,7 @@ func TestLinesAreAnsweredInOrder(t *testing.T) {
 		first  = " from telegram:1 true 0\n\n"
 		second = " from telegram:2 true 0\n\n"
 		third  = " from discord:3 true 1\n\n"
-		price  = "price {false [] map[]}"
+		price  = "price {[] map[]}"
 		hint   = "Commands begin with a slash\nWrite /help for what I can do.\n\n"
 		nobody = "[!] Nobody by that name\nWrite one of: /as registered, /as unregistered, /as moderator\n\n"
 		secret = "(only you see this)\n"
@@ -59,43 +58,19 @@ func TestLinesAreAnsweredInOrder(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                                   "",
 		"/PRICE@herald\r\n":                  price + first,
-		"  /exists\t Telegram   7 \n":        secret + "exists {false [Telegram 7] map[]}" + first,
-		"/price\n\n/start\n":                 price + first + "start {false [] map[]}" + first,
+		"  /exists\t Telegram   7 \n":        secret + "exists {[Telegram 7] map[]}" + first,
+		"/price\n\n/start\n":                 price + first + "start {[] map[]}" + first,
 		"hello\n/\n/ price\n/@herald\n":      hint + hint + hint + hint,
 		"/AS Unregistered\n/price\n":         "Now asking as unregistered\n\n" + price + second,
 		"/as moderator\n/price\n":            "Now asking as moderator\n\n" + price + third,
 		"/as\n/as root\n/as moderator now\n": nobody + nobody + nobody,
-		"/price \xff\xfe \x00\n":             "price {false [ ] map[]}" + first,
+		"/price \xff\xfe \x00\n":             "price {[ ] map[]}" + first,
 		"/price\n QUIT\t\n/help\n":           price + first,
-		"please quit\n/exit now\n":           hint + "exit {false [now] map[]}" + first,
+		"please quit\n/exit now\n":           hint + "exit {[now] map[]}" + first,
 	} {
 		if got := talk(t, in, retelling); got != want {
 			t.Errorf("%q: got  %q\nwant %q", in, got, want)
 		}
-	}
-}
-
-// spanish reads Spanish, and has a private command with an alias.
-type spanish struct{ chattest.Handler }
-
-func (*spanish) Commands() chat.Commands {
-	return chat.Commands{{Name: "mylogins", Aliases: []string{"logins"}, Visibility: chat.Private}}
-}
-
-func (*spanish) Language(req chat.Request, private bool) chat.Language {
-	if req.Direct && private {
-		return chat.Spanish
-	}
-	return chat.English
-}
-
-func TestAliasesArePrivateTooAndNoticesAreInTheUsersLanguage(t *testing.T) {
-	if out := talk(t, "/logins\n", &spanish{}); out != "(only you see this)\nlogins\n\n" {
-		t.Errorf("got %q", out)
-	}
-	if out := talk(t, strings.Repeat("x", 1<<20), &spanish{}); out != words.Say(chat.Spanish, chat.Say("terminal.slash.title"))+"\n"+
-		words.Say(chat.Spanish, chat.Say("terminal.slash.text"))+"\n\n" {
-		t.Errorf("got %q", out)
 	}
 }
 
