@@ -108,7 +108,7 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 				fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real: %s\nPress Ctrl-C to end it.\n", page.URL)
 			}
 		}()
-		return serve(ctx, simulated{bot.Router}, platforms, bot.log)
+		return serve(ctx, simulated{Handler: bot.Router}, platforms, bot.log)
 	})
 }
 

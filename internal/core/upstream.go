@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/failsafe-go/failsafe-go/bulkhead"
+	"golang.org/x/sync/semaphore"
 
 	"herald/internal/secret"
 	"herald/internal/transport"
@@ -47,15 +47,14 @@ type Budget interface {
 // leaves a failing service alone, obeys its Retry-After, and knows how it fares.
 // Safe for concurrent use.
 //
-// The bulkhead is failsafe-go's. Its circuit breaker is not used: a pause has to be
-// as long as the service asks for, and without a permit to give back. Nor is its
-// retry policy: it would replace the service's error by its own.
+// No library's circuit breaker fits: a pause has to be as long as the service asks
+// for, and a permit that a lack of credit leaves unused would have to be given back.
 type Upstream struct {
 	*Service
 	cache  *Cache
 	budget Budget // nil: calls are not counted
 	ttl    time.Duration
-	calls  bulkhead.Bulkhead[any]
+	calls  *semaphore.Weighted
 	ping   func(context.Context) (Snapshot[any], error)
 
 	mu          sync.Mutex
@@ -71,7 +70,7 @@ type Upstream struct {
 // back is noticed within one. A nil budget sets no bound.
 func NewUpstream(c *Cache, service *Service, ttl time.Duration, budget Budget) *Upstream {
 	return &Upstream{
-		Service: service, cache: c, budget: budget, ttl: ttl, calls: bulkhead.New[any](MaxCalls), warned: map[Reason]time.Time{},
+		Service: service, cache: c, budget: budget, ttl: ttl, calls: semaphore.NewWeighted(MaxCalls), warned: map[Reason]time.Time{},
 	}
 }
 
@@ -94,10 +93,10 @@ func (u *Upstream) Ping(ctx context.Context) (Snapshot[any], error) { return u.p
 // The order is: a permit for one of MaxCalls, the pause, a credit, the call, and
 // one retry. The pause comes after the permit because waiting for one takes time.
 func (u *Upstream) call(ctx context.Context, countAll bool, f func(context.Context) error) *Error {
-	if u.calls.AcquirePermit(ctx) != nil {
+	if u.calls.Acquire(ctx, 1) != nil {
 		return u.Fail(Paused, errors.New("too many calls are in flight"))
 	}
-	defer u.calls.ReleasePermit()
+	defer u.calls.Release(1)
 	if err := u.admit(ctx); err != nil {
 		return err
 	}

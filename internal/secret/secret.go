@@ -32,7 +32,7 @@ type Value struct {
 }
 
 // New hides value.
-func New(value string) Value { return Value{&value} }
+func New(value string) Value { return Value{value: &value} }
 
 // Reveal returns the string, empty if unset. Call it where the string is sent.
 func (v Value) Reveal() string {

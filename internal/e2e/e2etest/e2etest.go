@@ -164,7 +164,7 @@ func serve(t testing.TB, settings []string, logger func(*app.Config) *slog.Logge
 		t.Fatal(err)
 	}
 	listens := make(chan string, 1)
-	bot, err := app.New(cfg, slog.New(listening{logger(cfg).Handler(), listens}))
+	bot, err := app.New(cfg, slog.New(listening{Handler: logger(cfg).Handler(), addr: listens}))
 	if err != nil {
 		t.Fatal(err)
 	}

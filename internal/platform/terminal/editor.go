@@ -17,7 +17,7 @@ import (
 // prompt it ends the input, as Ctrl-D does.
 func (a *Adapter) editor() func(context.Context) (string, error) {
 	in, out := int(a.In.(*os.File).Fd()), int(a.Out.(*os.File).Fd())
-	edited := term.NewTerminal(keyboard{a.In, a.Out}, "> ")
+	edited := term.NewTerminal(keyboard{Reader: a.In, Writer: a.Out}, "> ")
 	return func(ctx context.Context) (line string, err error) {
 		before, err := term.MakeRaw(in)
 		if err != nil {

@@ -63,7 +63,7 @@ func New() *Fakes {
 	s := &Fakes{World: newWorld(now), AppID: "herald-demo", SecretKey: rand.Text(), PriceKey: rand.Text()}
 	s.Partner = &Service{Name: "partner", Handler: newPartner(s.World, s.AppID, s.SecretKey)}
 	s.Price = &Service{Name: "price", Handler: market{quote: s.World.Quote, key: s.PriceKey}}
-	s.Supply = &Service{Name: "supply", Handler: supplyHost{s.World.Supply}}
+	s.Supply = &Service{Name: "supply", Handler: supplyHost{Supply: s.World.Supply}}
 	s.Chain = &Service{Name: "chain", Handler: newNode(s.World, now)}
 	return s
 }

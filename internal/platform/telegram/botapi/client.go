@@ -70,7 +70,7 @@ func New(c Config) (*Client, error) {
 	library, err := bot.New(c.Token.Reveal(),
 		bot.WithSkipGetMe(),
 		bot.WithServerURL(c.URL),
-		bot.WithHTTPClient(callTimeout, libraryHTTP{client}),
+		bot.WithHTTPClient(callTimeout, libraryHTTP{client: client}),
 		// The library reports there what it cannot return, which may quote a
 		// URL with the token.
 		bot.WithErrorsHandler(func(error) {}),

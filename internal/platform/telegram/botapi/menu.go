@@ -48,8 +48,8 @@ type ProfileText struct{ method, field string }
 // The texts: what stands in the empty private chat with the bot, of at most 512
 // characters, and what stands on its profile, of at most 120.
 var (
-	Description      = ProfileText{"MyDescription", "description"}
-	ShortDescription = ProfileText{"MyShortDescription", "short_description"}
+	Description      = ProfileText{method: "MyDescription", field: "description"}
+	ShortDescription = ProfileText{method: "MyShortDescription", field: "short_description"}
 )
 
 // SetProfileText sets a text for readers of a language, "" being any other.

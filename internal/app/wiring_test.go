@@ -1,0 +1,43 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Each package that has Settings has a part in Config; if it also has New, it is a
+// platform, a service or a store, and something is made of it.
+func TestEveryPlatformAndServiceIsWired(t *testing.T) {
+	var files []string
+	for _, rooms := range []string{"../*/*.go", "../platform/*/*.go", "../service/*/*.go"} {
+		found, _ := filepath.Glob(rooms)
+		files = append(files, found...)
+	}
+	code := map[string]string{} // by package
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(file, "_test.go") {
+			code[filepath.Base(filepath.Dir(file))] += string(content)
+		}
+	}
+	wired := 0
+	for name, source := range code {
+		for has, line := range map[string]string{"\ntype Settings struct": name + ".Settings", "\nfunc New(": name + ".New("} {
+			switch {
+			case !strings.Contains(source, "\ntype Settings struct") || !strings.Contains(source, has):
+			case strings.Contains(code["app"], line):
+				wired++
+			default:
+				t.Errorf("internal/app lacks %s: a platform goes into platforms.go, a service into services.go", line)
+			}
+		}
+	}
+	if wired < 10 {
+		t.Errorf("only %d lines of wiring are found", wired)
+	}
+}
