@@ -46,7 +46,7 @@ func myLogins(accounts core.Source[core.Identity, core.Account], logins core.Sou
 	}
 }
 
-// loginsReply shows one page, or the nearest if there is none with this number.
+// loginsReply shows one page, or the nearest if no page has this number.
 func loginsReply(logins []core.Login, page int) chat.Reply {
 	if len(logins) == 0 {
 		return chat.Reply{Title: chat.Say("logins.none"), Text: chat.Say("logins.none_text")}

@@ -30,7 +30,7 @@ type Config struct {
 
 	// ServiceName is what people call the service they are registered with.
 	ServiceName string
-	// ExplorerURL is the block explorer's, without a slash at its end; empty is none.
+	// ExplorerURL is the block explorer's, without a slash at its end; empty: no links.
 	ExplorerURL string
 	// Language is the language of public answers.
 	Language chat.Language

@@ -21,7 +21,7 @@ import (
 // reading it, its errors and its part of config.example.env derive from the row.
 type Setting struct {
 	Name string
-	// Default is used when no value is given; empty is none.
+	// Default is used when no value is given; empty: no default.
 	Default  string
 	Required bool
 	// Secret settings can also be given by a file, whose path is in NAME_FILE.

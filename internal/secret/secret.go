@@ -102,7 +102,7 @@ var interactionToken = regexp.MustCompile(`(?i)((?:/|%2F)(?:interactions|webhook
 // Redactor replaces secrets in text. It is safe for concurrent use.
 type Redactor struct{ known *strings.Replacer }
 
-// NewRedactor makes a Redactor of secrets. It ignores those of fewer than 6 bytes.
+// NewRedactor makes a Redactor of secrets. It ignores secrets of fewer than 6 bytes.
 func NewRedactor(secrets []string) *Redactor {
 	var forms, pairs []string
 	for _, secret := range secrets {

@@ -30,10 +30,10 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Policy says what is retried, and for how long. It is for the chat adapters. The
-// services are retried by package core with failsafe-go, which does not fit here:
-// its jitter may shorten the wait that a platform asked for, and it makes a last
-// attempt when its time is up, however long it was asked to wait.
+// Policy says what is retried, and for how long. It is for the chat adapters;
+// package core retries the services. Libraries do not fit here: their jitter may
+// shorten the wait that a platform asked for, and some make a last attempt when the
+// time is up, however long they were asked to wait.
 type Policy struct {
 	Backoff Backoff
 	// Until is when to give up; no attempt starts later. Zero is never.

@@ -17,7 +17,7 @@ const (
 	// pictureTime is for how long a picture is tried before the answer goes
 	// without.
 	pictureTime = 30 * time.Second
-	// maxInFlight bounds the interactions in flight, each of which takes some 20
+	// maxInFlight bounds the interactions in flight, and each takes some 20
 	// KiB while it waits for a service. Beyond it they are dropped and counted.
 	maxInFlight = 10_000
 )
