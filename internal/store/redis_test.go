@@ -174,7 +174,8 @@ func TestWhatHappensDuringAnOutageIsTold(t *testing.T) {
 	eventually(t, "Redis is told", func() bool {
 		one.mu.Lock()
 		defer one.mu.Unlock()
-		return one.updates[one.key("update", "answered meanwhile")] == ""
+		return one.updates[one.key("update", "answered meanwhile")] == "" &&
+			s.Exists(one.key("update", "before")) && s.Exists(one.key("update", "meanwhile"))
 	})
 	expect(t, "the one answered meanwhile, here", one.Claim(ctx, "answered meanwhile"), chat.Answered)
 	expect(t, "the one answered meanwhile, elsewhere", two.Claim(ctx, "answered meanwhile"), chat.Answered)
