@@ -18,8 +18,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"herald/internal/demo/fake/transporttest"
 	"herald/internal/transport"
-	"herald/internal/transport/transporttest"
 )
 
 const token = "t0ken"

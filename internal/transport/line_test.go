@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"herald/internal/demo/fake/transporttest"
 	"herald/internal/transport"
-	"herald/internal/transport/transporttest"
 )
 
 // callTimeout is the default of UPSTREAM_TIMEOUT.

@@ -14,10 +14,10 @@ import (
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/transporttest"
 	"herald/internal/secret"
 	"herald/internal/secret/logtest"
 	"herald/internal/store"
-	"herald/internal/transport/transporttest"
 )
 
 // way is how interactions arrive.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"herald/internal/core"
+	"herald/internal/demo/fake/transporttest"
 	"herald/internal/service/rest"
 	"herald/internal/service/rest/resttest"
-	"herald/internal/transport/transporttest"
 )
 
 var service = &core.Service{Name: "any"}

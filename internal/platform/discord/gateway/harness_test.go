@@ -12,10 +12,10 @@ import (
 	"time"
 
 	fakediscord "herald/internal/demo/fake/discord"
+	"herald/internal/demo/fake/transporttest"
 	"herald/internal/platform/discord/api"
 	"herald/internal/secret"
 	"herald/internal/secret/logtest"
-	"herald/internal/transport/transporttest"
 )
 
 // harness is a Gateway before a fake Discord.

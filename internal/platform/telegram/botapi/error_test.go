@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"herald/internal/demo/fake/transporttest"
 	"herald/internal/transport"
-	"herald/internal/transport/transporttest"
 )
 
 // answer is a RoundTripper with one answer to everything.

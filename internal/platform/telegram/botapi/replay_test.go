@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"herald/internal/demo/fake/transporttest"
 	"herald/internal/secret"
-	"herald/internal/transport/transporttest"
 )
 
 const sentJSON = `{"ok":true,"result":{"message_id":1,"date":1,"chat":{"id":5,"type":"private"},"text":"x"}}`

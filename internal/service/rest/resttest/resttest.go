@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"herald/internal/core"
-	"herald/internal/transport/transporttest"
+	"herald/internal/demo/fake/transporttest"
 )
 
 // Time limits of the calls that Check makes: ample, but for the faults that
