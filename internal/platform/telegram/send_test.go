@@ -123,13 +123,3 @@ func TestAStopLeavesWhatIsNotOutToTheNextProcess(t *testing.T) {
 		}
 	})
 }
-
-// The time that an answer may wait for its slot is for its first attempt.
-func TestARepetitionIsMadeAfterItsDeadline(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		r.api.Fail("sendMessage", faketelegram.Page(http.StatusBadGateway))
-		r.ask(1)
-		r.run()
-		r.sent(1)
-	}, paced, func(c *Config) { c.CommandTimeout = time.Second })
-}

@@ -328,3 +328,15 @@ func TestPlainTextKeepsCodeAndLinksIntoTelegram(t *testing.T) {
 		t.Error("a question is no question any more")
 	}
 }
+
+func TestARepetitionIsMadeAfterItsDeadline(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crowd) {
+		c.api.Fail("sendMessage", faketelegram.Page(http.StatusBadGateway))
+		c.send(1, group, person, time.Second)
+		c.send(18, group, person+1, 0) // They take what the group has for a minute.
+		c.all.Wait()
+		if c.results[Delivered] != 19 {
+			t.Errorf("the results are %v, want all Delivered", c.results)
+		}
+	})
+}
