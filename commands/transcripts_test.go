@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"herald/commands/commandstest"
+	"herald/internal/chat"
 	"herald/internal/words"
 )
 
@@ -16,6 +17,16 @@ var update = flag.Bool("update", false, "write the golden transcripts anew")
 // shows it.
 func TestLanguages(t *testing.T) {
 	commandstest.Languages(t, *update, func(c commandstest.Case) string { return shown(words.Print(c.Reply)) })
+}
+
+func TestEveryCommandIsInAScene(t *testing.T) {
+	lines := "\n"
+	commandstest.Cases(t, chat.English, func(c commandstest.Case) { lines += c.Line + "\n" })
+	for _, c := range commandstest.Healthy().Router(t).Commands() {
+		if !strings.Contains(lines, "\n/"+c.Name) {
+			t.Errorf("/%s is in no scene: add a line to scenes() in commands/commandstest/cases.go", c.Name)
+		}
+	}
 }
 
 // shown is all of a card.

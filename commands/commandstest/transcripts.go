@@ -62,10 +62,14 @@ func compare(t *testing.T, dir string, transcripts map[string]string, update boo
 		}
 		want, err := os.ReadFile(file)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%v; `go test . -update` in this folder writes it", err)
 		}
-		if transcript != string(want) {
-			t.Errorf("%s differs; run with -update and read the diff. Got:\n%s", file, transcript)
+		lines := strings.Split(string(want), "\n")
+		for i, line := range strings.Split(transcript, "\n") {
+			if i == len(lines) || line != lines[i] {
+				t.Errorf("%s differs from line %d on, which is %q now; `go test . -update` in this folder writes it anew", file, i+1, line)
+				break
+			}
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.golden"))

@@ -208,9 +208,9 @@ func TestSettingsRefuseOtherForms(t *testing.T) {
 
 func TestSettingsAcceptTheirBounds(t *testing.T) {
 	name := strings.Repeat("é", 40)
-	c := mustLoad(t, with("SERVICE_NAME="+name, "EXPLORER_URL=https://e.example/", "RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0",
+	c := mustLoad(t, with("SERVICE_NAME="+name, "EXPLORER_URL=https://addresses.example/", "RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0",
 		"MODERATOR_CHATS=*", "HTTP_ADDR=off"), "")
-	if c.ServiceName != name || c.ExplorerURL != "https://e.example" || c.Ops.Addr != "" || c.Limits.UserPerMinute != 0 ||
+	if c.ServiceName != name || c.ExplorerURL != "https://addresses.example" || c.Ops.Addr != "" || c.Limits.UserPerMinute != 0 ||
 		c.Limits.ChatPerMinute != 0 || !slices.Equal(c.ModeratorChats, []string{chat.EveryChat}) {
 		t.Errorf("read as %+v", c)
 	}

@@ -3,8 +3,11 @@ package app
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"herald/commands"
 )
 
 // Each package that has Settings has a part in Config; if it also has New, it is a
@@ -35,6 +38,12 @@ func TestEveryPlatformAndServiceIsWired(t *testing.T) {
 			default:
 				t.Errorf("internal/app lacks %s: a platform goes into platforms.go, a service into services.go", line)
 			}
+		}
+	}
+	sources := reflect.TypeFor[commands.Sources]()
+	for i := range sources.NumField() {
+		if name := sources.Field(i).Name; !strings.Contains(code["app"], "\t"+name+": ") {
+			t.Errorf("commands.Sources.%s is nil: connect in services.go does not set it", name)
 		}
 	}
 	if wired < 10 {

@@ -161,12 +161,16 @@ func BaseURL(value string) (string, error) {
 func BaseURLWithout(paths ...string) func(string) (string, error) {
 	return func(value string) (string, error) {
 		base, err := BaseURL(value)
+		if err != nil {
+			return "", err
+		}
+		u, _ := url.Parse(base) // which BaseURL has parsed
 		for _, path := range paths {
-			if strings.Contains(base, path) {
+			if strings.Contains(u.Path, path) {
 				return "", fmt.Errorf("must be without %s, which is appended", path)
 			}
 		}
-		return base, err
+		return base, nil
 	}
 }
 

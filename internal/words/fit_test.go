@@ -110,7 +110,10 @@ func TestWhateverACardHoldsItFits(t *testing.T) {
 	})
 	// counted is how many a line says that are not shown.
 	counted := func(l words.Line) int {
-		n, _ := strings.CutPrefix(l.String(), "… and ")
+		n, counts := strings.CutPrefix(l.String(), "… and ")
+		if !counts {
+			return 0
+		}
 		more, _ := strconv.Atoi(strings.TrimSuffix(n, " more"))
 		return more
 	}

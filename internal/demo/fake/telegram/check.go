@@ -54,7 +54,7 @@ func read(r *http.Request, method string) (p params, files map[string][]byte, er
 	p, files = params{}, map[string][]byte{}
 	if r.Header.Get("Content-Type") == "application/json" {
 		err = json.NewDecoder(r.Body).Decode(&p)
-	} else if r.ContentLength > 0 && len(known) > 0 {
+	} else if r.ContentLength != 0 && len(known) > 0 { // -1 of a form that is streamed
 		err = readForm(r, known, p, files)
 	}
 	if err != nil {
