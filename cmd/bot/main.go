@@ -46,9 +46,9 @@ type process struct {
 
 // gcPercent lets the heap grow to five times what is in use before garbage is collected.
 // Little is in use, so that Go's default would collect it often. memoryLimit is the size,
-// in bytes, at which garbage is collected in any case: the process stays below 120 MiB
+// in bytes, at which garbage is collected in any case: the process stays below 160 MiB
 // while 5,000 commands come at once.
-const gcPercent, memoryLimit = 400, 90 << 20
+const gcPercent, memoryLimit = 400, 128 << 20
 
 func main() {
 	if os.Getenv("GOGC") == "" {

@@ -20,7 +20,7 @@ import (
 var burstSize = flag.Int("bounds.burst", 100, "how many commands come to Discord in one instant")
 
 // maxMemory is what the bot may have resident while 5,000 come at once, in KiB.
-const maxMemory = 120 << 10
+const maxMemory = 160 << 10
 
 // The built binary is asked, whose memory is its own, while the price takes 300 ms.
 func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
