@@ -80,8 +80,8 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	last, _ := q.Last(key)
 	now, until := time.Now(), q.times(last.At)
 	if now.Before(until.fresh) {
-		// An answer that is due is refreshed by whoever asks, so that nobody waits
-		// while people ask, and the service is left alone while nobody does.
+		// Callers trigger the refresh of an answer that is due. So nobody has to wait
+		// in busy times, and the service gets no calls in quiet ones.
 		if !now.Before(until.due) {
 			q.begin(key, last.At)
 		}

@@ -107,11 +107,6 @@ func (s *Server) Connected() int {
 	})
 }
 
-// WaitConnected returns once a bot is READY.
-func (s *Server) WaitConnected(ctx context.Context) error {
-	return s.Wait(ctx, func() bool { return s.Connected() > 0 })
-}
-
 // Wait returns once done is true, which it asks at every change here.
 func (s *Server) Wait(ctx context.Context, done func() bool) error {
 	for {

@@ -10,9 +10,6 @@ func (s *Server) FailDelivery(why string) {
 	s.change(func() { s.webhook.failedAt, s.webhook.failure = time.Now(), why })
 }
 
-// BanFromGroups is /setjoingroups: the bot cannot be added to groups.
-func (s *Server) BanFromGroups() { s.change(func() { s.groupless = true }) }
-
 // Start lets the bot write to a user, as pressing Start does.
 func (s *Server) Start(user int64) { s.change(func() { s.started[user] = true }) }
 

@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"net/http"
 	"time"
 )
 
@@ -72,18 +71,4 @@ func (s *Server) receive(m *Sent, params params) *refusal {
 	s.nextEphemeral++
 	s.ephemerals[[2]int64{m.Chat, m.Ephemeral}] = ephemeral{user: to.Receiver, at: m.At, sent: m}
 	return nil
-}
-
-func (s *Server) deleteEphemeralMessage(p params) (result any, no *refusal) {
-	key := [2]int64{arg[int64](p, "chat_id"), arg[int64](p, "ephemeral_message_id")}
-	e := s.ephemerals[key]
-	if s.older.Ephemeral {
-		return nil, &refusal{code: http.StatusNotFound, text: "Not Found"}
-	}
-	if e.at.IsZero() || e.user != arg[int64](p, "receiver_user_id") {
-		return nil, bad("message to delete not found")
-	}
-	s.markDeleted(e.sent)
-	delete(s.ephemerals, key)
-	return true, nil
 }

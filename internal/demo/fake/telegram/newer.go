@@ -2,8 +2,7 @@ package telegram
 
 // newer is what the Bot API had after the version of botapi.json, 10.1: the
 // ephemeral messages of 10.2 and 10.3. It is taken from aiogram's and grammY's
-// reference (EphemeralMessageParameters, BotCommand.is_ephemeral,
-// deleteEphemeralMessage) and
+// reference (EphemeralMessageParameters, BotCommand.is_ephemeral) and
 // https://github.com/tdlib/telegram-bot-api/issues/873.
 func newer(d *botDescription) {
 	integer, text := []string{"Integer"}, []string{"String"}
@@ -20,11 +19,6 @@ func newer(d *botDescription) {
 	d.Types["ReplyParameters"]["message_id"] = field{Types: integer}
 	d.Types["ReplyParameters"]["ephemeral_message_id"] = field{Types: integer}
 	d.Types["BotCommand"]["is_ephemeral"] = field{Types: []string{"Boolean"}}
-	d.Methods["deleteEphemeralMessage"] = map[string]field{
-		"chat_id":              {Types: []string{"Integer", "String"}, Required: true},
-		"receiver_user_id":     {Types: integer, Required: true},
-		"ephemeral_message_id": {Types: integer, Required: true},
-	}
 }
 
 // Older is what a server of an older version lacks.

@@ -109,15 +109,13 @@ func (s *Server) call(r *http.Request, method string, p params, files map[string
 func (s *Server) carryOut(method string, p params, files map[string][]byte) (result any, no *refusal) {
 	switch method {
 	case "getMe":
-		return map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username, "can_join_groups": !s.groupless}, nil
+		return map[string]any{"id": BotID, "is_bot": true, "first_name": "Herald", "username": Username, "can_join_groups": true}, nil
 	case "sendMessage", "sendPhoto":
 		return s.send(method, p, files)
 	case "editMessageText", "editMessageMedia":
 		return s.edit(method, p, files)
 	case "deleteMessage":
 		return s.deleteMessage(p)
-	case "deleteEphemeralMessage":
-		return s.deleteEphemeralMessage(p)
 	case "answerCallbackQuery":
 		return s.answerCallbackQuery(p)
 	case "answerInlineQuery":

@@ -85,7 +85,6 @@ type Server struct {
 	status     map[[2]int64]string
 	moved      map[int64]int64
 	revoked    bool
-	groupless  bool // by BanFromGroups
 	webhook    Webhook
 	older      Older
 

@@ -34,7 +34,6 @@ var (
 			{Type: Bold, Length: 5},
 			{Type: DateTime, Offset: 6, Length: 3, UnixTime: 1750000000, TimeFormat: "r"},
 			{Type: TextLink, Offset: 11, Length: 4, URL: "https://example.com/"},
-			{Type: TextMention, Offset: 17, Length: 4, User: &Mentioned{ID: ann, Name: "Ann"}},
 		},
 		Markup: Keyboard{Rows: [][]Button{
 			{{Text: "Refresh", Data: "1:price"}, {Text: "Explorer", URL: "https://example.com/x"}},
@@ -43,8 +42,7 @@ var (
 	}
 	entities = `[{"type":"bold","offset":0,"length":5},` +
 		`{"type":"date_time","offset":6,"length":3,"unix_time":1750000000,"date_time_format":"r"},` +
-		`{"type":"text_link","offset":11,"length":4,"url":"https://example.com/"},` +
-		`{"type":"text_mention","offset":17,"length":4,"user":{"id":501,"is_bot":false,"first_name":"Ann"}}]`
+		`{"type":"text_link","offset":11,"length":4,"url":"https://example.com/"}]`
 	keyboard = `{"inline_keyboard":[[{"text":"Refresh","callback_data":"1:price"},` +
 		`{"text":"Explorer","url":"https://example.com/x"}],[{"text":"Copy","copy_text":{"text":"0x1"}}]]}`
 	noLinks     = `"link_preview_options":{"is_disabled":true}`
@@ -72,7 +70,6 @@ func everyCall() map[string]wireCall {
 	to, ref := Destination{Chat: group, Thread: 7, ReplyTo: 9, Silent: true}, MessageRef{Chat: group, MessageID: 5}
 	whereTo := `"chat_id":-1001,"message_thread_id":7,"disable_notification":true,` +
 		`"reply_parameters":{"message_id":9,"allow_sending_without_reply":true},`
-	private := NewEphemeralMessage(group, ann, 5, "")
 	pictured := full
 	pictured.Picture = picture()
 	menu, menuJSON := Menu{Scope: Administrators, Language: "es"}, `"scope":{"type":"all_chat_administrators"},"language_code":"es"`
@@ -101,8 +98,6 @@ func everyCall() map[string]wireCall {
 		"editMessageMedia": {func(x ctx, c *Client) error { return c.Edit(x, ref, pictured) },
 			`{"chat_id":-1001,"message_id":5,"media":{"type":"photo","media":"attach://photo",` + captionJSON + `},"reply_markup":` + keyboard + `,"photo":1}`},
 		"deleteMessage": {func(x ctx, c *Client) error { return c.DeleteMessage(x, ref) }, `{"chat_id":-1001,"message_id":5}`},
-		"deleteEphemeralMessage": {func(x ctx, c *Client) error { return c.DeleteEphemeral(x, private) },
-			`{"chat_id":-1001,"receiver_user_id":501,"ephemeral_message_id":5}`},
 		"answerCallbackQuery": {func(x ctx, c *Client) error {
 			return c.AnswerCallbackQuery(x, CallbackAnswer{ID: "5", Text: "Newest.", Alert: true, URL: "https://t.me/herald_bot?start=x"})
 		}, `{"callback_query_id":"5","text":"Newest.","show_alert":true,"url":"https://t.me/herald_bot?start=x"}`},
@@ -241,9 +236,6 @@ func TestAnEphemeralMessageIsAnsweredForItsSenderAlone(t *testing.T) {
 			if replies := call.Params["reply_parameters"] != nil; replies != (i == 0) {
 				t.Errorf("%s: message %d is a reply: %t", version, i, replies)
 			}
-		}
-		if err := c.DeleteEphemeral(t.Context(), first); err != nil || !s.Sent()[0].Deleted || s.Sent()[0].Reader != ann {
-			t.Errorf("%s: deleted: %v", version, err)
 		}
 		if others := s.SeenByOthers(ann); len(others) != 0 {
 			t.Errorf("%s: others saw %+v", version, others)

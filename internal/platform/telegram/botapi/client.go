@@ -86,8 +86,6 @@ func New(c Config) (*Client, error) {
 type User struct {
 	ID       int64
 	Username string // without @
-	// JoinsGroups is whether it can be added to groups.
-	JoinsGroups bool
 }
 
 // GetMe returns who the bot is.
@@ -96,7 +94,7 @@ func (c *Client) GetMe(ctx context.Context) (User, error) {
 	if err != nil {
 		return User{}, libraryError("getMe", err)
 	}
-	return User{ID: me.ID, Username: me.Username, JoinsGroups: me.CanJoinGroups}, nil
+	return User{ID: me.ID, Username: me.Username}, nil
 }
 
 // GetWebhookInfo returns where updates are delivered to, and how that goes.

@@ -65,12 +65,3 @@ func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content
 	}
 	return err
 }
-
-// DeleteEphemeral deletes an ephemeral message.
-func (c *Client) DeleteEphemeral(ctx context.Context, m EphemeralMessage) error {
-	return c.do(ctx, "deleteEphemeralMessage", &struct {
-		Chat     int64 `json:"chat_id"`
-		Receiver int64 `json:"receiver_user_id"`
-		ID       int64 `json:"ephemeral_message_id"`
-	}{m.chat, m.user, m.id})
-}

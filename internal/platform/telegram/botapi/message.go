@@ -13,8 +13,6 @@ const (
 	Code                 EntityType = "code"
 	TextLink             EntityType = "text_link"
 	ExpandableBlockquote EntityType = "expandable_blockquote"
-	// TextMention leads to a person and notifies them.
-	TextMention EntityType = "text_mention"
 	// DateTime is shown in the reader's time zone. A server that does not know
 	// it refuses the message.
 	DateTime EntityType = "date_time"
@@ -28,19 +26,10 @@ type Entity struct {
 	Length int `json:"length"`
 	// URL is where a TextLink leads.
 	URL string `json:"url,omitempty"`
-	// User is whom a TextMention names.
-	User *Mentioned `json:"user,omitempty"`
 	// UnixTime, in seconds, and TimeFormat are a DateTime's,
 	// https://core.telegram.org/bots/api#date-time-entity-formatting.
 	UnixTime   int64  `json:"unix_time,omitempty"`
 	TimeFormat string `json:"date_time_format,omitempty"`
-}
-
-// Mentioned is a person by their ID; the Bot API wants the other fields too.
-type Mentioned struct {
-	ID    int64  `json:"id"`
-	IsBot bool   `json:"is_bot"`
-	Name  string `json:"first_name"`
 }
 
 // Markup is what stands below a message: a Keyboard or a ForceReply.

@@ -4,11 +4,11 @@
 //
 // A message waits for the others of its chat (those who asked are served in
 // turn), then until no 429 holds its chat back and there is a slot by Telegram's
-// published rates. What is not sent for sure is sent again: until ctx ends if Telegram
-// cannot be reached, for minutes if it refuses for now. If nobody can tell whether a
-// message is out (Telegram has no key that would tell a repetition), it is
-// sent again twice at most, seconds apart. What is refused for an unexplained reason
-// goes once more as plain text, and a picture as text at last.
+// published rates. A message that was definitely not sent is retried: until ctx ends
+// if Telegram cannot be reached, for up to 5 minutes after a 429. If the outcome is
+// unknown, the message is sent again at most twice, seconds apart, because Telegram has
+// no idempotency key. A message that is refused without a clear reason is sent once
+// more as plain text; a picture is finally replaced by its text.
 //
 // Messages with the same Key that wait at the same time are one message.
 package outbox
