@@ -10,7 +10,10 @@
 // never learns what a command does.
 package chat
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Platform names a chat platform in lower case, such as "telegram": in logs,
 // metrics, and the settings OPERATORS and MODERATOR_CHATS.
@@ -45,6 +48,10 @@ type Request struct {
 	// LimitKey names a sender without an ID for the rate limits, such as the
 	// channel as which they speak. It gives no right to anything.
 	LimitKey string
+	// Asked is when the platform received the command, or zero if it does not say.
+	// What waited for the bot counts against the limits of the minute in which it
+	// was asked.
+	Asked time.Time
 	// Inline marks a query that is sent again with every letter typed. Only its
 	// Chat's limit counts it.
 	Inline bool

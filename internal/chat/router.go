@@ -200,11 +200,15 @@ func (r *Router) handle(ctx context.Context, req Request, command Command) (repl
 // chat's. Anonymous senders are limited by the chat alone: many share the name.
 func (r *Router) limited(ctx context.Context, req Request) time.Duration {
 	var limits []Limit
+	late := ""
+	if !req.Asked.IsZero() && time.Since(req.Asked) > time.Minute {
+		late = req.Asked.UTC().Format("2006-01-02 15:04")
+	}
 	if key := limitKey(req); r.UserPerMinute > 0 && key != "" && !req.Inline {
-		limits = append(limits, r.perMinute(r.UserPerMinute, req, "user", key))
+		limits = append(limits, r.perMinute(r.UserPerMinute, req, "user", key, late))
 	}
 	if r.ChatPerMinute > 0 {
-		limits = append(limits, r.perMinute(r.ChatPerMinute, req, "chat", req.Chat))
+		limits = append(limits, r.perMinute(r.ChatPerMinute, req, "chat", req.Chat, late))
 	}
 	if len(limits) == 0 {
 		return 0

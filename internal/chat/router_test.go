@@ -209,6 +209,36 @@ func TestLimitsAreOfOneUserAndOneChat(t *testing.T) {
 	}
 }
 
+func TestABacklogIsLimitedByWhenItWasAsked(t *testing.T) {
+	asked := time.Now().Add(-time.Hour).Truncate(time.Minute)
+	for name, test := range map[string]struct {
+		user, chat, each int // limits, and how many commands are asked each minute
+		start            time.Time
+		allowed          int
+	}{
+		"within the user's limit":      {5, 0, 5, asked, 50},
+		"within the chat's limit":      {0, 7, 7, asked, 70},
+		"more than the user's limit":   {5, 0, 9, asked, 50},
+		"asked less than a minute ago": {5, 0, 5, time.Now().Add(-50 * time.Second), 5},
+		"without a time":               {5, 0, 5, time.Time{}, 5},
+	} {
+		r := newRouter(t, io.Discard, func(c *chat.Config) { c.Limiter, c.UserPerMinute, c.ChatPerMinute = counter{}, test.user, test.chat })
+		allowed := 0
+		for i := range 10 * test.each {
+			req := chat.Request{Command: "exists", From: ann, Chat: "1", Asked: test.start}
+			if test.start == asked {
+				req.Asked = asked.Add(time.Duration(i) * time.Minute / time.Duration(test.each))
+			}
+			if got := r.Handle(t.Context(), req); got.Title.Key != "limit.title" {
+				allowed++
+			}
+		}
+		if allowed != test.allowed {
+			t.Errorf("%s: %d are allowed, want %d", name, allowed, test.allowed)
+		}
+	}
+}
+
 func TestZeroIsNoLimitAndEachCountIsItsOwn(t *testing.T) {
 	for name, test := range map[string]struct{ user, chat, allowed int }{
 		"no limit": {0, 0, 200}, "of a user": {5, 0, 5}, "of a chat": {0, 7, 7}, "the smaller": {9, 7, 7},

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf16"
 
 	"herald/internal/chat"
@@ -92,6 +93,7 @@ func parseMessage(m *message, me botapi.User, commands chat.Commands) (c command
 		name, words = followLink(m, words, commands)
 	}
 	c.request.Command, c.request.Args = name, chat.Typed(words...)
+	c.request.Asked = time.Unix(m.Date, 0)
 	if target != nil {
 		user := userOf(target.ID)
 		c.request.Target, c.request.TargetName = &user, target.name()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"time"
 
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
@@ -18,7 +19,7 @@ var testMe = botapi.User{ID: 99, Username: "OurBot"}
 func in(t *testing.T, kind string, n int, text string, members string) *message {
 	t.Helper()
 	raw, _ := json.Marshal(map[string]any{
-		"message_id": 7, "text": text, "from": map[string]any{"id": 5},
+		"message_id": 7, "date": 1750000000, "text": text, "from": map[string]any{"id": 5},
 		"chat":     map[string]any{"id": -100, "type": kind, "title": "The *talk*"},
 		"entities": []entity{{Type: "bot_command", Offset: 0, Length: n}},
 	})
@@ -119,6 +120,7 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 		want := chat.Request{
 			Command: "price", From: chat.User{Platform: Platform, ID: tt.from}, LimitKey: tt.senderChat, Chat: "-100", Community: community,
 			ChatTitle: "The *talk*", Direct: tt.kind == "private", Role: tt.role, Locale: tt.locale, Args: chat.Typed(),
+			Asked: time.Unix(1750000000, 0),
 		}
 		if !ours || fmt.Sprintf("%+v", c.request) != fmt.Sprintf("%+v", want) {
 			t.Errorf("%s: got %+v, want %+v", name, c.request, want)

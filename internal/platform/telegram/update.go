@@ -29,6 +29,7 @@ func (a *Adapter) read(raw []byte) (u update, answerable bool) {
 type message struct {
 	ID            int64     `json:"message_id"` // 0 of an ephemeral one
 	EphemeralID   int64     `json:"ephemeral_message_id"`
+	Date          int64     `json:"date"` // Unix time; 0 of one that is out of reach
 	Thread        int64     `json:"message_thread_id"`
 	InTopic       bool      `json:"is_topic_message"`
 	From          *tgUser   `json:"from"`

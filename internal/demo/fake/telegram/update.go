@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf16"
 )
 
@@ -43,7 +44,7 @@ type Message map[string]any
 // Text is a message with an entity for each bot command in it, as Telegram
 // marks them.
 func Text(chat Chat, from User, text string) Message {
-	m := Message{"date": 1750000000, "chat": chat, "from": from, "text": text}
+	m := Message{"date": time.Now().Unix(), "chat": chat, "from": from, "text": text}
 	var entities []Entity
 	offset := 0
 	for _, word := range strings.SplitAfter(text, " ") {
