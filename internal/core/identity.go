@@ -47,8 +47,8 @@ var platformRules = []platformRule{
 	{names: []string{"TRON"}, flaw: "uid.tron", example: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
 		uid: regexp.MustCompile(`^T[1-9A-HJ-NP-Za-km-z]{33}$`)},
 	// 36 bytes in base64 or base64url, or workchain:hash in hex.
-	{names: []string{"TON"}, flaw: "uid.ton", example: "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs", canonical: tonForm,
-		uid: regexp.MustCompile(`^([A-Za-z0-9+/_-]{48}|-?[0-9]{1,3}:[0-9a-fA-F]{64})$`)},
+	{names: []string{"TON"}, flaw: "uid.ton", example: "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs", canonical: func(uid string) string { return tonForms(uid)[0] },
+		uid: regexp.MustCompile(`^([A-Za-z0-9+/_-]{48}|(0|-1):[0-9a-fA-F]{64})$`)},
 	// Base58 of 32 bytes.
 	{names: []string{"SOL"}, flaw: "uid.sol", example: "So11111111111111111111111111111111111111112",
 		uid: regexp.MustCompile(`^[1-9A-HJ-NP-Za-km-z]{32,44}$`)},
@@ -67,17 +67,6 @@ func bech32Lower(uid string) string {
 		return strings.ToLower(uid)
 	}
 	return uid
-}
-
-// tonForm is hex in lower case, or base64 in its URL-safe alphabet
-// (https://docs.ton.org/v3/documentation/smart-contracts/addresses/address-formats).
-// The two are not converted into each other: the second holds flags that the
-// first lacks.
-func tonForm(uid string) string {
-	if strings.Contains(uid, ":") {
-		return strings.ToLower(uid)
-	}
-	return strings.NewReplacer("+", "-", "/", "_").Replace(uid)
 }
 
 // domainLower leaves the part before the @ alone, where case may matter (RFC 5321,
@@ -122,6 +111,18 @@ func NewIdentity(platform, uid string) (Identity, error) {
 		return Identity{Platform: name, UID: uid}, nil
 	}
 	return Identity{}, &InvalidError{Flaw: UnknownPlatform}
+}
+
+// Spellings are the forms in which a service may hold the ID, since nobody says
+// which. The first is the UID.
+func (id Identity) Spellings() []string {
+	switch lower := strings.ToLower(id.UID); {
+	case id.Platform == "TON":
+		return tonForms(id.UID)
+	case id.Platform == EVM && lower != id.UID:
+		return []string{id.UID, lower}
+	}
+	return []string{id.UID}
 }
 
 // IdentityOf is a wallet as the partner's service knows it.

@@ -13,7 +13,8 @@ import (
 const address = "0x52908400098527886E0F7030069857D2E4169EE7"
 
 func TestIDsOfEveryPlatformAreTakenInOneForm(t *testing.T) {
-	const ton, tonURL = "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id/+Ds", "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_-Ds"
+	const ton, tonRaw = "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs", "0:b113a994b5024a16719f69139328eb759596c38a25f59028b146fecdc3621dfe"
+	const tonTest, tonMistyped = "kQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_ntm", "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_-Ds"
 	for want, uids := range map[string]map[string]string{ // as typed, and the one form
 		"Telegram": {"1234567890": "1234567890", "0012": "12", "000": "0"},
 		"Twitter":  {"1": "1"}, "Discord": {"123456789012345678": "123456789012345678"}, "GitHub": {"07": "7"}, "YouTube": {"7": "7"},
@@ -22,8 +23,11 @@ func TestIDsOfEveryPlatformAreTakenInOneForm(t *testing.T) {
 			"0x" + strings.Repeat("0", 39) + "a": "0x" + strings.Repeat("0", 39) + "A"},
 		"BTC": {"1BoatSLRHtKNngkdXEeobR76b53LETtpyT": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT",
 			"BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4": "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"},
-		"TRON":  {"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t": "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"},
-		"TON":   {ton: tonURL, tonURL: tonURL, "-1:" + strings.Repeat("A", 64): "-1:" + strings.Repeat("a", 64)},
+		"TRON": {"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t": "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"},
+		"TON": {ton: ton, strings.ReplaceAll(ton, "_", "/"): ton, tonRaw: ton, "0:" + strings.ToUpper(tonRaw[2:]): ton,
+			"UQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_p0p": ton, tonTest: tonTest,
+			tonMistyped: tonMistyped, strings.ReplaceAll(tonMistyped, "-", "+"): tonMistyped,
+			"-1:" + strings.Repeat("5", 64): "Ef9VVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVbxn"},
 		"SOL":   {"So11111111111111111111111111111111111111112": "So11111111111111111111111111111111111111112"},
 		"Email": {"Ann@Example.org": "Ann@example.org", "4711": "4711", "ANN": "ANN"},
 	} {

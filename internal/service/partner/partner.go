@@ -100,19 +100,19 @@ func (c *Client) Probe(ctx context.Context) error {
 // account for is not counted.
 func (c *Client) Skew() time.Duration { return time.Duration(c.ahead.Load()) }
 
-// account asks who somebody is. Nobody says whether the service compares letters
-// exactly, so a "no" about an EVM wallet counts only if its lower-case form gets
-// one too.
-func (c *Client) account(ctx context.Context, id core.Identity) (core.Account, error) {
-	found, err := c.exists(ctx, id)
-	if lower := strings.ToLower(id.UID); err == nil && !found.Registered() && id.Platform == core.EVM && lower != id.UID {
-		return c.exists(ctx, core.Identity{Platform: id.Platform, UID: lower})
+// account asks who somebody is. It is "no" only if every spelling of their ID gets
+// a "no".
+func (c *Client) account(ctx context.Context, id core.Identity) (found core.Account, err error) {
+	for _, uid := range id.Spellings() {
+		if found, err = c.exists(ctx, id.Platform, uid); err != nil || found.Registered() {
+			break
+		}
 	}
 	return found, err
 }
 
-func (c *Client) exists(ctx context.Context, id core.Identity) (core.Account, error) {
-	got, err := c.ask(ctx, existence, map[string]string{"platform": id.Platform, "platform_uid": id.UID})
+func (c *Client) exists(ctx context.Context, platform, uid string) (core.Account, error) {
+	got, err := c.ask(ctx, existence, map[string]string{"platform": platform, "platform_uid": uid})
 	switch {
 	case got.code != "" && slices.Contains(c.settings.NotFoundCodes, got.code):
 		return core.Account{}, nil

@@ -130,13 +130,15 @@ func TestOnlyAListIsAnAnswerAboutLogins(t *testing.T) {
 	wantReason(t, err, core.Rejected)
 }
 
-func TestANoAboutAnEVMWalletIsSaidOnceItsLowerCaseFormIsUnknownToo(t *testing.T) {
+func TestANoIsSaidOnceEverySpellingIsUnknown(t *testing.T) {
 	const wallet, lower = "0x52908400098527886E0F7030069857D2E4169EE7", "0x52908400098527886e0f7030069857d2e4169ee7"
+	const bounceable, plain = "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs", "UQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_p0p"
+	const raw = "0:b113a994b5024a16719f69139328eb759596c38a25f59028b146fecdc3621dfe"
 	var asked []string
 	known := ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		uid := regexp.MustCompile(`0x[0-9a-zA-Z]+`).FindString(string(body))
+		uid := regexp.MustCompile(`platform_uid\\":\\"([^\\]+)`).FindStringSubmatch(string(body))[1]
 		asked = append(asked, uid)
 		switch known {
 		case uid:
@@ -153,17 +155,25 @@ func TestANoAboutAnEVMWalletIsSaidOnceItsLowerCaseFormIsUnknownToo(t *testing.T)
 	defer server.Close()
 	c := newClient(partner.Settings{URL: server.URL}, time.Minute)
 	for _, test := range []struct {
-		known, did string
-		asked      []string
-		want       core.Reason
+		platform, typed, known, did string
+		asked                       []string
+		want                        core.Reason
 	}{
-		{wallet, did, []string{wallet}, ""},
-		{lower, did, []string{wallet, lower}, ""},
-		{"", "", []string{wallet, lower}, ""},
-		{"fails", "", []string{wallet, lower}, core.Unreachable},
+		{"EVM", lower, wallet, did, []string{wallet}, ""},
+		{"EVM", wallet, lower, did, []string{wallet, lower}, ""},
+		{"EVM", wallet, "", "", []string{wallet, lower}, ""},
+		{"EVM", wallet, "fails", "", []string{wallet, lower}, core.Unreachable},
+		{"TON", raw, bounceable, did, []string{bounceable}, ""},
+		{"TON", bounceable, raw, did, []string{bounceable, plain, raw}, ""},
+		{"TON", plain, "", "", []string{bounceable, plain, raw}, ""},
+		{"SOL", strings.Repeat("1", 32), "", "", []string{strings.Repeat("1", 32)}, ""},
 	} {
 		known, asked = test.known, nil
-		got, err := c.Accounts.Fetch(t.Context(), core.Identity{Platform: core.EVM, UID: wallet})
+		id, err := core.NewIdentity(test.platform, test.typed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Accounts.Fetch(t.Context(), id)
 		if got.DID != test.did || !slices.Equal(asked, test.asked) || (err != nil) != (test.want != "") {
 			t.Errorf("%q is known: got %q, %v, asked for %v", test.known, got.DID, err, asked)
 		}
