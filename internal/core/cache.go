@@ -62,6 +62,8 @@ type Cache struct {
 	// running is done once the Cache is closed.
 	running context.Context
 	stop    context.CancelFunc
+	// inFlight is held for reading by every call.
+	inFlight sync.RWMutex
 
 	mu    sync.Mutex // held by all that change the keys of items
 	swept time.Time
@@ -92,8 +94,13 @@ func NewCache(config CacheConfig) *Cache {
 	return c
 }
 
-// Close cancels the calls in flight.
-func (c *Cache) Close() { c.stop() }
+// Close cancels the calls in flight, and returns once they have ended: from then on
+// nothing is saved.
+func (c *Cache) Close() {
+	c.stop()
+	c.inFlight.Lock()
+	defer c.inFlight.Unlock()
+}
 
 // Items counts the cached answers, including expired ones that are not swept yet.
 func (c *Cache) Items() int { return c.items.ItemCount() }

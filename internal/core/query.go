@@ -174,6 +174,8 @@ func (q *Query[K, V]) cacheable(value V) bool { return q.Cacheable == nil || q.C
 func (q *Query[K, V]) begin(key K, last time.Time) <-chan singleflight.Result {
 	cache := q.upstream.cache
 	return cache.calls.DoChan(q.id(key), func() (any, error) {
+		cache.inFlight.RLock()
+		defer cache.inFlight.RUnlock()
 		ctx, cancel := context.WithTimeout(cache.running, cache.Timeout)
 		defer cancel()
 		return q.newer(ctx, key, last)

@@ -3,8 +3,10 @@ package core_test
 import (
 	"context"
 	"encoding/json"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -258,6 +260,25 @@ func TestAClosedCacheAbandonsItsCalls(t *testing.T) {
 		time.AfterFunc(time.Second, w.cache.Close)
 		if _, err := w.Quote(t.Context()); err == nil || time.Since(start) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestAClosedCacheHasNoCallsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ended atomic.Bool
+		w := quoting(func(ctx context.Context) (core.Quote, error) {
+			<-ctx.Done()
+			for range 100 {
+				runtime.Gosched()
+			}
+			ended.Store(true)
+			return core.Quote{}, ctx.Err()
+		})
+		go w.Quote(t.Context())
+		synctest.Wait()
+		if w.cache.Close(); !ended.Load() {
+			t.Error("a call goes on")
 		}
 	})
 }
