@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -92,7 +91,12 @@ func Languages() []Language {
 func (l Language) Info() LanguageInfo { return languages[max(l.row(), 0)] }
 
 func (l Language) row() int {
-	return slices.IndexFunc(languages, func(row LanguageInfo) bool { return row.Language == l })
+	for i := range languages {
+		if languages[i].Language == l {
+			return i
+		}
+	}
+	return -1
 }
 
 // LanguageOf returns the language of a platform's locale, such as "es-419" or

@@ -113,12 +113,17 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	if reply.Ephemeral && req.CanReplyEphemerally {
 		reply.Language = r.Language(req, true)
 	}
-	took := time.Since(start)
+	r.ended(ctx, req.ID, req.From, command.Name, outcome, time.Since(start), err)
+	return reply
+}
+
+// ended logs and counts a command that ended.
+func (r *Router) ended(ctx context.Context, id string, from User, command string, outcome Outcome, took time.Duration, err error) {
 	level, attrs := slog.LevelInfo, append(make([]slog.Attr, 0, 7),
-		slog.String("id", req.ID),
-		slog.String("platform", string(req.From.Platform)),
-		slog.String("command", command.Name),
-		slog.String("user", r.pseudonym(req.From)),
+		slog.String("id", id),
+		slog.String("platform", string(from.Platform)),
+		slog.String("command", command),
+		slog.String("user", r.pseudonym(from)),
 		slog.String("outcome", string(outcome)),
 		slog.Duration("took", took),
 	)
@@ -127,9 +132,8 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	}
 	r.Log.LogAttrs(ctx, level, "command", attrs...)
 	if r.Observe != nil {
-		r.Observe(req.From.Platform, command.Name, outcome, took)
+		r.Observe(from.Platform, command, outcome, took)
 	}
-	return reply
 }
 
 // handle returns the reply and how the command ended.
@@ -140,60 +144,79 @@ func (r *Router) handle(ctx context.Context, req Request, command Command) (repl
 		}
 	}()
 	if wait := r.limited(ctx, req); wait > 0 {
-		reply = warning("limit")
-		reply.Text.Args = Values{"n": Count(math.Ceil(wait.Seconds()))}
-		_, first := r.Limiter.Reserve(ctx, 0, r.perMinute(1, req, "refusal", limitKey(req), req.Chat))
-		reply.Repeated = !first
-		return reply, RateLimited, nil
+		return r.tooMany(ctx, req, wait), RateLimited, nil
 	}
 	if command.Forms == nil {
 		return warning("unknown"), Unknown, nil
 	}
 	forms, err := command.bind(&req)
 	if err == nil && forms[0].Moderators {
-		operator := slices.Contains(r.Operators, req.From)
-		entry := string(req.From.Platform) + ":" + req.Community
-		listed := slices.Contains(r.ModeratorChats, EveryChat) || slices.Contains(r.ModeratorChats, entry)
-		role := req.Role
-		if !operator && role == UnknownRole {
-			role, err = r.Roles[req.From.Platform](ctx, req.From, req.Community)
-		}
-		switch {
-		case err != nil:
+		why, err := r.mayModerate(ctx, req)
+		if err != nil {
 			err = fmt.Errorf("ask for the sender's role: %w", err)
 			return couldNotBeChecked(req.ID, Say("role.unknown")), outcomeOf(err), err
-		case operator:
-		case role != Moderator:
-			forbidden := warning("forbidden")
-			if req.Direct {
-				forbidden.Text = Say("forbidden.direct")
-			}
-			return forbidden, Forbidden, nil
-		case !listed:
-			unlisted := warning("unlisted") // It may be read in another chat.
-			add := SayWith("unlisted.entry", Values{"entry": Code(entry)})
-			unlisted.Sections = []Section{{Fields: []Field{{Value: add}}}}
-			return unlisted, Forbidden, nil
-		case req.From.ID == "":
-			return warning("anonymous"), Forbidden, nil
+		}
+		if why != nil {
+			return *why, Forbidden, nil
 		}
 	}
 	if err == nil {
 		reply, err = forms[0].Run(ctx, req)
 	}
-	_, partial := errors.AsType[*PartialError](err)
-	input, wrong := errors.AsType[*InputError](err)
-	switch {
-	case err == nil && reply.Stale:
-		return reply, Stale, nil
-	case err == nil:
+	if err == nil {
+		if reply.Stale {
+			return reply, Stale, nil
+		}
 		return reply, OK, nil
-	case partial:
+	}
+	if _, partial := errors.AsType[*PartialError](err); partial {
 		return reply, Partial, err
-	case wrong:
+	}
+	if input, wrong := errors.AsType[*InputError](err); wrong {
 		return badInput(input, command, forms, req.Target), BadInput, nil
 	}
 	return couldNotBeChecked(req.ID, r.Explain(err)), outcomeOf(err), err
+}
+
+// mayModerate returns nil if the sender may use moderators' forms in this chat, and
+// otherwise says why they may not.
+func (r *Router) mayModerate(ctx context.Context, req Request) (refusal *Reply, err error) {
+	if slices.Contains(r.Operators, req.From) {
+		return nil, nil
+	}
+	role := req.Role
+	if role == UnknownRole {
+		if role, err = r.Roles[req.From.Platform](ctx, req.From, req.Community); err != nil {
+			return nil, err
+		}
+	}
+	entry := string(req.From.Platform) + ":" + req.Community
+	switch {
+	case role != Moderator:
+		forbidden := warning("forbidden")
+		if req.Direct {
+			forbidden.Text = Say("forbidden.direct")
+		}
+		return &forbidden, nil
+	case !slices.Contains(r.ModeratorChats, EveryChat) && !slices.Contains(r.ModeratorChats, entry):
+		unlisted := warning("unlisted") // It may be read in another chat.
+		add := SayWith("unlisted.entry", Values{"entry": Code(entry)})
+		unlisted.Sections = []Section{{Fields: []Field{{Value: add}}}}
+		return &unlisted, nil
+	case req.From.ID == "":
+		anonymous := warning("anonymous")
+		return &anonymous, nil
+	}
+	return nil, nil
+}
+
+// tooMany says how long the sender has to wait.
+func (r *Router) tooMany(ctx context.Context, req Request, wait time.Duration) Reply {
+	reply := warning("limit")
+	reply.Text.Args = Values{"n": Count(math.Ceil(wait.Seconds()))}
+	_, first := r.Limiter.Reserve(ctx, 0, r.perMinute(1, req, "refusal", limitKey(req), req.Chat))
+	reply.Repeated = !first
+	return reply
 }
 
 // limited returns how long the sender has to wait, by their own limit or by the
