@@ -1,0 +1,118 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"herald/internal/core"
+)
+
+const (
+	// warnEvery is how often the same cause is logged as a warning or an error.
+	warnEvery = time.Minute
+	// maxCauses bounds the causes that are remembered.
+	maxCauses = 1000
+)
+
+// RareWarnings passes records on to h. Of the warnings and errors with the same
+// message and cause, one a minute keeps its level, and the next such one says as
+// "more" how many did not: they are at level info, so that each can still be found
+// by its reference. The cause is the service that failed and why or, where none is
+// to blame, the first line of the error.
+func RareWarnings(h slog.Handler) slog.Handler {
+	return rareWarnings{Handler: h, causes: &causes{known: map[string]cause{}}}
+}
+
+type rareWarnings struct {
+	slog.Handler
+	causes *causes
+}
+
+// cause is when it was last a warning, and how often it was none since.
+type cause struct {
+	at   time.Time
+	more int
+}
+
+type causes struct {
+	mu    sync.Mutex
+	known map[string]cause
+}
+
+// Handle implements slog.Handler.
+func (w rareWarnings) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level < slog.LevelWarn {
+		return w.Handler.Handle(ctx, r)
+	}
+	switch more, rare := w.causes.note(r); {
+	case !rare && !w.Enabled(ctx, slog.LevelInfo):
+		return nil
+	case !rare:
+		r.Level = slog.LevelInfo
+	case more > 0:
+		r.AddAttrs(slog.Int("more", more))
+	}
+	return w.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (w rareWarnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return rareWarnings{Handler: w.Handler.WithAttrs(attrs), causes: w.causes}
+}
+
+// WithGroup implements slog.Handler.
+func (w rareWarnings) WithGroup(name string) slog.Handler {
+	return rareWarnings{Handler: w.Handler.WithGroup(name), causes: w.causes}
+}
+
+// note reports whether a record is the first of its cause for warnEvery, and how
+// many were not since the last one that was.
+func (c *causes) note(r slog.Record) (more int, rare bool) {
+	key := causeOf(r)
+	if key == "" {
+		return 0, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.known) >= maxCauses {
+		clear(c.known)
+	}
+	seen := c.known[key]
+	if rare = time.Since(seen.at) >= warnEvery; rare {
+		c.known[key] = cause{at: time.Now()}
+	} else {
+		c.known[key] = cause{at: seen.at, more: seen.more + 1}
+	}
+	return seen.more, rare
+}
+
+// address may differ in each line of one cause.
+var address = regexp.MustCompile(`\S*:\d+`)
+
+// causeOf returns what a record has in common with others of its cause. It is empty
+// where a service was left alone: what it had failed with before is the cause.
+func causeOf(r slog.Record) (key string) {
+	key = r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		err, is := a.Value.Any().(error)
+		failed, ofService := errors.AsType[*core.Error](err)
+		switch {
+		case !is:
+			return true
+		case !ofService:
+			first, _, _ := strings.Cut(err.Error(), "\n")
+			key += " " + first
+		case failed.Reason == core.Paused:
+			key = ""
+		default:
+			key += " " + failed.Service.Name + " " + string(failed.Reason)
+		}
+		return false
+	})
+	return address.ReplaceAllString(key, "")
+}
