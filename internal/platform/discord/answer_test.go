@@ -263,18 +263,18 @@ func TestAFirstResponseOfUnknownOutcomeThatDiscordHasIsDelivered(t *testing.T) {
 		faults []fakediscord.Fault
 		out    bool
 	}{
-		"taken late":          {[]fakediscord.Fault{{Latency: 3200 * time.Millisecond, Landed: true}, has}, true},
-		"a proxy's 502":       {[]fakediscord.Fault{{Status: http.StatusBadGateway}, has}, true},
-		"by somebody else":    {[]fakediscord.Fault{has}, false},
-		"limited, not landed": {[]fakediscord.Fault{{Status: http.StatusTooManyRequests}, has}, false},
+		"taken without a word": {[]fakediscord.Fault{{Hang: true, Landed: true}}, true},
+		"taken, and a 502":     {[]fakediscord.Fault{{Status: http.StatusBadGateway, Landed: true}}, true},
+		"by somebody else":     {[]fakediscord.Fault{has}, false},
+		"limited, not landed":  {[]fakediscord.Fault{{Status: http.StatusTooManyRequests}, has}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, overGateway, func(t *testing.T, h *harness) {
 				h.fake.Script(fakediscord.Callback, tt.faults...)
-				h.send(t, command("price"))
+				p := h.send(t, command("price"))
 				pass(10 * time.Second)
 				id := h.handler.Requests()[0].ID
-				if h.count("answered") == 1 != tt.out || strings.Contains(h.logged.String(), "id="+id) == tt.out {
+				if strings.Contains(p.Answer().Text(), "price") != tt.out || h.count("answered") == 1 != tt.out || strings.Contains(h.logged.String(), "id="+id) == tt.out {
 					t.Errorf("counted %v; log:\n%s", h.events, h.logged)
 				}
 			})
