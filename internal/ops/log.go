@@ -21,9 +21,9 @@ const (
 
 // RareWarnings passes records on to h. Of the warnings and errors with the same
 // message and cause, one a minute keeps its level, and the next such one says as
-// "more" how many did not: they are at level info, so that each can still be found
-// by its reference. The cause is the service that failed and why or, where none is
-// to blame, the first line of the error.
+// "more" how many did not: these are at level info where they have an "id", by which
+// somebody may look for them, and else at level debug. The cause is the service that
+// failed and why or, where none is to blame, the first line of the error.
 func RareWarnings(h slog.Handler) slog.Handler {
 	return rareWarnings{Handler: h, causes: &causes{known: map[string]cause{}}}
 }
@@ -49,11 +49,13 @@ func (w rareWarnings) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level < slog.LevelWarn {
 		return w.Handler.Handle(ctx, r)
 	}
-	switch more, rare := w.causes.note(r); {
-	case !rare && !w.Enabled(ctx, slog.LevelInfo):
+	key, others := causeOf(r)
+	more, rare := w.causes.note(key)
+	switch {
+	case !rare && !w.Enabled(ctx, others):
 		return nil
 	case !rare:
-		r.Level = slog.LevelInfo
+		r.Level = others
 	case more > 0:
 		r.AddAttrs(slog.Int("more", more))
 	}
@@ -72,8 +74,7 @@ func (w rareWarnings) WithGroup(name string) slog.Handler {
 
 // note reports whether a record is the first of its cause for warnEvery, and how
 // many were not since the last one that was.
-func (c *causes) note(r slog.Record) (more int, rare bool) {
-	key := causeOf(r)
+func (c *causes) note(key string) (more int, rare bool) {
 	if key == "" {
 		return 0, false
 	}
@@ -83,12 +84,12 @@ func (c *causes) note(r slog.Record) (more int, rare bool) {
 		clear(c.known)
 	}
 	seen := c.known[key]
-	if rare = time.Since(seen.at) >= warnEvery; rare {
+	if time.Since(seen.at) >= warnEvery {
 		c.known[key] = cause{at: time.Now()}
-	} else {
-		c.known[key] = cause{at: seen.at, more: seen.more + 1}
+		return seen.more, true
 	}
-	return seen.more, rare
+	c.known[key] = cause{at: seen.at, more: seen.more + 1}
+	return 0, false
 }
 
 // address may differ in each line of one cause.
@@ -96,9 +97,13 @@ var address = regexp.MustCompile(`\S*:\d+`)
 
 // causeOf returns what a record has in common with others of its cause. It is empty
 // where a service was left alone: what it had failed with before is the cause.
-func causeOf(r slog.Record) (key string) {
-	key = r.Message
+// others is the level of those that are no warning.
+func causeOf(r slog.Record) (key string, others slog.Level) {
+	key, others = r.Message, slog.LevelDebug
 	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "id" {
+			others = slog.LevelInfo
+		}
 		err, is := a.Value.Any().(error)
 		failed, ofService := errors.AsType[*core.Error](err)
 		switch {
@@ -114,5 +119,5 @@ func causeOf(r slog.Record) (key string) {
 		}
 		return false
 	})
-	return address.ReplaceAllString(key, "")
+	return address.ReplaceAllString(key, ""), others
 }

@@ -71,6 +71,14 @@ func TestOnlyOneLineAMinuteAndCauseIsAWarning(t *testing.T) {
 	if levels, _ := logged(t, slog.LevelWarn, slow, slow); levels != "W-" {
 		t.Errorf("at level warn: %s", levels)
 	}
+	var out bytes.Buffer
+	log := slog.New(ops.RareWarnings(slog.NewTextHandler(&out, nil)))
+	for range 3 {
+		log.Warn("trying again", "err", errors.New("closed"))
+	}
+	if n := strings.Count(out.String(), "\n"); n != 1 {
+		t.Errorf("without a reference: %d lines", n)
+	}
 }
 
 func TestTheCausesThatAreRememberedAreBounded(t *testing.T) {
