@@ -223,7 +223,7 @@ func TestTheAdapterSpeaksTheUsersLanguage(t *testing.T) {
 }
 
 // Slow uploads and edits have places of their own.
-func TestSlowEditsHoldUpNoFirstResponse(t *testing.T) {
+func TestSlowEditsHoldUpNeitherFirstResponsesNorTheGateway(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *harness) {
 		h.fake.Break(fakediscord.Edit, fakediscord.Fault{Latency: time.Minute})
 		h.reply(0, chat.Reply{Title: chat.Say("Price"), Image: &curve})
@@ -234,6 +234,10 @@ func TestSlowEditsHoldUpNoFirstResponse(t *testing.T) {
 		h.reply(0, chat.Reply{Title: chat.Say("done")})
 		if a := h.ask(t, command("supply")).Answer(); a.Callbacks != 1 || a.First > 500*time.Millisecond {
 			t.Errorf("%+v", a)
+		}
+		h.fake.Do(fakediscord.Action{Op: 9}) // so that its address is asked for
+		if pass(5 * time.Second); !h.Ready() {
+			t.Error("not connected again")
 		}
 		h.fake.Break(fakediscord.Edit, fakediscord.Fault{})
 		pass(time.Minute)
