@@ -25,12 +25,13 @@ const (
 // somebody may look for them, and else at level debug. The cause is the service that
 // failed and why or, where none is to blame, the first line of the error.
 func RareWarnings(h slog.Handler) slog.Handler {
-	return rareWarnings{Handler: h, causes: &causes{known: map[string]cause{}}}
+	return rareWarnings{Handler: h, mu: &sync.Mutex{}, known: map[string]cause{}}
 }
 
 type rareWarnings struct {
 	slog.Handler
-	causes *causes
+	mu    *sync.Mutex // guards known
+	known map[string]cause
 }
 
 // cause is when it was last a warning, and how often it was none since.
@@ -39,57 +40,51 @@ type cause struct {
 	more int
 }
 
-type causes struct {
-	mu    sync.Mutex
-	known map[string]cause
-}
-
 // Handle implements slog.Handler.
 func (w rareWarnings) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level < slog.LevelWarn {
-		return w.Handler.Handle(ctx, r)
+	if r.Level >= slog.LevelWarn {
+		key, others := causeOf(r)
+		more, rare := w.note(key)
+		if !rare {
+			r.Level = others
+		} else if more > 0 {
+			r.AddAttrs(slog.Int("more", more))
+		}
 	}
-	key, others := causeOf(r)
-	more, rare := w.causes.note(key)
-	switch {
-	case !rare && !w.Enabled(ctx, others):
+	if !w.Enabled(ctx, r.Level) {
 		return nil
-	case !rare:
-		r.Level = others
-	case more > 0:
-		r.AddAttrs(slog.Int("more", more))
 	}
 	return w.Handler.Handle(ctx, r)
 }
 
 // WithAttrs implements slog.Handler.
 func (w rareWarnings) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return rareWarnings{Handler: w.Handler.WithAttrs(attrs), causes: w.causes}
+	w.Handler = w.Handler.WithAttrs(attrs)
+	return w
 }
 
 // WithGroup implements slog.Handler.
 func (w rareWarnings) WithGroup(name string) slog.Handler {
-	return rareWarnings{Handler: w.Handler.WithGroup(name), causes: w.causes}
+	w.Handler = w.Handler.WithGroup(name)
+	return w
 }
 
 // note reports whether a record is the first of its cause for warnEvery, and how
 // many were not since the last one that was.
-func (c *causes) note(key string) (more int, rare bool) {
-	if key == "" {
-		return 0, false
+func (w rareWarnings) note(key string) (more int, rare bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.known) >= maxCauses {
+		clear(w.known)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.known) >= maxCauses {
-		clear(c.known)
+	c := w.known[key]
+	if rare = key != "" && time.Since(c.at) >= warnEvery; rare {
+		more, c = c.more, cause{at: time.Now()}
+	} else {
+		c.more++
 	}
-	seen := c.known[key]
-	if time.Since(seen.at) >= warnEvery {
-		c.known[key] = cause{at: time.Now()}
-		return seen.more, true
-	}
-	c.known[key] = cause{at: seen.at, more: seen.more + 1}
-	return 0, false
+	w.known[key] = c
+	return more, rare
 }
 
 // address may differ in each line of one cause.
