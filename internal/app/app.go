@@ -136,8 +136,9 @@ func (b *Bot) Close() {
 // NewLogger logs to w, with every known secret redacted.
 func NewLogger(cfg *Config, w io.Writer) *slog.Logger {
 	options := &slog.HandlerOptions{Level: cfg.LogLevel, ReplaceAttr: secret.NewRedactor(cfg.Secrets()).ReplaceAttr}
+	var h slog.Handler = slog.NewTextHandler(w, options)
 	if cfg.LogJSON {
-		return slog.New(slog.NewJSONHandler(w, options))
+		h = slog.NewJSONHandler(w, options)
 	}
-	return slog.New(slog.NewTextHandler(w, options))
+	return slog.New(ops.RareWarnings(h))
 }

@@ -73,6 +73,8 @@ type PartialError struct{ Err error }
 
 func (e *PartialError) Error() string { return "not the whole answer: " + e.Err.Error() }
 
+func (e *PartialError) Unwrap() error { return e.Err }
+
 // Command is what can be asked.
 type Command struct {
 	Name    string // [a-z][a-z0-9_]{0,31}

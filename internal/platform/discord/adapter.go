@@ -122,6 +122,9 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 		if a.GuildID != "" {
 			endpoint = discordgo.EndpointApplicationGuildCommands(owner, a.GuildID)
 		}
+		if _, wrong := a.judge(app); wrong != nil {
+			a.Log.Warn("interactions may not arrive", "err", wrong)
+		}
 		err = a.api.Call(ctx, http.MethodPut, endpoint, definitions(commands, a.GuildID == ""), nil)
 		if err == nil && a.PublicKey != nil {
 			a.connected(app.Name)
@@ -145,6 +148,11 @@ func (a *Adapter) Check(ctx context.Context) (learned []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.judge(app)
+}
+
+// judge is Check of what Discord says.
+func (a *Adapter) judge(app api.Application) (learned []string, err error) {
 	learned = []string{fmt.Sprintf("%s, application %s", chat.NewUntrusted(app.Name, maxName), app.ID)}
 	host := chat.NewUntrusted(config.Host(app.Endpoint), 2*maxName) // without the path, which may be a secret
 	wrong := &config.WrongError{Settings: "DISCORD_PUBLIC_KEY"}

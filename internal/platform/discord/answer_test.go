@@ -223,7 +223,7 @@ func TestTheAdapterSpeaksTheUsersLanguage(t *testing.T) {
 }
 
 // Slow uploads and edits have places of their own.
-func TestSlowEditsHoldUpNoFirstResponse(t *testing.T) {
+func TestSlowEditsHoldUpNeitherFirstResponsesNorTheGateway(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *harness) {
 		h.fake.Break(fakediscord.Edit, fakediscord.Fault{Latency: time.Minute})
 		h.reply(0, chat.Reply{Title: chat.Say("Price"), Image: &curve})
@@ -234,6 +234,10 @@ func TestSlowEditsHoldUpNoFirstResponse(t *testing.T) {
 		h.reply(0, chat.Reply{Title: chat.Say("done")})
 		if a := h.ask(t, command("supply")).Answer(); a.Callbacks != 1 || a.First > 500*time.Millisecond {
 			t.Errorf("%+v", a)
+		}
+		h.fake.Do(fakediscord.Action{Op: 9}) // so that its address is asked for
+		if pass(5 * time.Second); !h.Ready() {
+			t.Error("not connected again")
 		}
 		h.fake.Break(fakediscord.Edit, fakediscord.Fault{})
 		pass(time.Minute)
@@ -263,18 +267,18 @@ func TestAFirstResponseOfUnknownOutcomeThatDiscordHasIsDelivered(t *testing.T) {
 		faults []fakediscord.Fault
 		out    bool
 	}{
-		"taken late":          {[]fakediscord.Fault{{Latency: 3200 * time.Millisecond, Landed: true}, has}, true},
-		"a proxy's 502":       {[]fakediscord.Fault{{Status: http.StatusBadGateway}, has}, true},
-		"by somebody else":    {[]fakediscord.Fault{has}, false},
-		"limited, not landed": {[]fakediscord.Fault{{Status: http.StatusTooManyRequests}, has}, false},
+		"taken without a word": {[]fakediscord.Fault{{Hang: true, Landed: true}}, true},
+		"taken, and a 502":     {[]fakediscord.Fault{{Status: http.StatusBadGateway, Landed: true}}, true},
+		"by somebody else":     {[]fakediscord.Fault{has}, false},
+		"limited, not landed":  {[]fakediscord.Fault{{Status: http.StatusTooManyRequests}, has}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, overGateway, func(t *testing.T, h *harness) {
 				h.fake.Script(fakediscord.Callback, tt.faults...)
-				h.send(t, command("price"))
+				p := h.send(t, command("price"))
 				pass(10 * time.Second)
 				id := h.handler.Requests()[0].ID
-				if h.count("answered") == 1 != tt.out || strings.Contains(h.logged.String(), "id="+id) == tt.out {
+				if strings.Contains(p.Answer().Text(), "price") != tt.out || h.count("answered") == 1 != tt.out || strings.Contains(h.logged.String(), "id="+id) == tt.out {
 					t.Errorf("counted %v; log:\n%s", h.events, h.logged)
 				}
 			})

@@ -1,11 +1,13 @@
 package discord
 
 import (
+	"context"
 	"crypto/ed25519"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"herald/internal/config"
 	fakediscord "herald/internal/demo/fake/discord"
@@ -50,6 +52,12 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 			case !is || !strings.Contains(wrong.Problem, tt.problem) || !strings.Contains(wrong.Settings, tt.setting),
 				strings.Contains(wrong.Problem, "secret"):
 				t.Errorf("got %v", err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			err = h.register(ctx, h.handler.Commands())
+			if told := h.logged.Lines("may not arrive") > 0; err != nil || told != (tt.problem != "") {
+				t.Errorf("%v; while it runs the log says:\n%s", err, h.logged)
 			}
 			h.fake.Break(fakediscord.Application, fakediscord.Fault{Status: 503})
 			if _, err := h.Check(t.Context()); err == nil {

@@ -43,7 +43,7 @@ func (a *Adapter) serve(w http.ResponseWriter, r *http.Request) (refused int) {
 	if s == nil {
 		return http.StatusServiceUnavailable
 	}
-	body, refused := verified(w, r, a.PublicKey)
+	body, refused := a.verified(w, r)
 	if refused == http.StatusUnauthorized {
 		a.Count("bad_signature")
 	}
@@ -92,13 +92,13 @@ func (r response) write(w http.ResponseWriter) error {
 	return http.NewResponseController(w).Flush()
 }
 
-// verified reads the body of r if Discord signed it with key lately; otherwise
-// it returns the status to refuse it with. The body is read only if the headers
-// have the form of a recent signature.
-func verified(w http.ResponseWriter, r *http.Request, key ed25519.PublicKey) (body []byte, refused int) {
+// verified reads the body of r if Discord signed it lately; otherwise it returns
+// the status to refuse it with. The body is read only if the headers have the form
+// of a signature.
+func (a *Adapter) verified(w http.ResponseWriter, r *http.Request) (body []byte, refused int) {
 	timestamp := r.Header.Get("X-Signature-Timestamp")
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
-	if err != nil || time.Since(time.Unix(seconds, 0)).Abs() > maxAge {
+	if err != nil {
 		return nil, http.StatusUnauthorized
 	}
 	signature, err := hex.DecodeString(r.Header.Get("X-Signature-Ed25519"))
@@ -112,7 +112,11 @@ func verified(w http.ResponseWriter, r *http.Request, key ed25519.PublicKey) (bo
 		return nil, http.StatusRequestEntityTooLarge
 	case err != nil:
 		return nil, http.StatusBadRequest
-	case !ed25519.Verify(key, slices.Concat([]byte(timestamp), body), signature):
+	case !ed25519.Verify(a.PublicKey, slices.Concat([]byte(timestamp), body), signature):
+		return nil, http.StatusUnauthorized
+	}
+	if age := time.Since(time.Unix(seconds, 0)); age.Abs() > maxAge {
+		a.Log.Warn("a signed interaction is not of now: perhaps this machine's clock is wrong", "age", age)
 		return nil, http.StatusUnauthorized
 	}
 	return body, 0

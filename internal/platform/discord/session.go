@@ -30,15 +30,15 @@ type session struct {
 	tasks    *chat.Tasks
 	inFlight *atomic.Int64
 	// lateness is the time from the creation of the last interaction that was not
-	// replayed, by Discord's clock, to its arrival, by ours; in nanoseconds.
-	lateness atomic.Int64
+	// replayed, by Discord's clock, to its arrival, by ours; nil before the first.
+	lateness atomic.Pointer[time.Duration]
 }
 
 // receive starts answering an interaction of the gateway. It does not block.
 //
 // The age of a replayed one counts from when it would have arrived. That is
 // reckoned from the others' lateness, so that a clock which is ahead of Discord's
-// makes nothing too old.
+// makes nothing too old; before there is another, it counts from now.
 func (s *session) receive(data json.RawMessage, replayed bool) {
 	now := time.Now()
 	s.start(s.tasks.Go, func(id string) {
@@ -49,10 +49,11 @@ func (s *session) receive(data json.RawMessage, replayed bool) {
 		}
 		i.reference, i.Arrived = id, now
 		created, _ := discordgo.SnowflakeTimestamp(i.ID) // which decode has checked
+		lateness := now.Sub(created)
 		if !replayed {
-			s.lateness.Store(int64(now.Sub(created)))
-		} else if due := created.Add(time.Duration(s.lateness.Load())); due.Before(now) {
-			i.Arrived = due
+			s.lateness.Store(&lateness)
+		} else if usual := s.lateness.Load(); usual != nil && lateness > *usual {
+			i.Arrived = created.Add(*usual)
 		}
 		if time.Since(i.Arrived) >= api.FirstResponse {
 			s.Count("too_late")

@@ -48,8 +48,9 @@ const (
 )
 
 // MaxFirst and MaxOther bound the calls under way, and the connections to
-// Discord. First responses have places of their own, because nothing slow may
-// hold them up: at 50 ms a call, MaxFirst carry 5,000 of them within a second.
+// Discord. First responses, and what is asked for no interaction, have places of
+// their own, because nothing slow may hold them up: at 50 ms a call, MaxFirst carry
+// 5,000 of them within a second.
 const (
 	MaxFirst = 256
 	MaxOther = 128
@@ -215,7 +216,10 @@ func (c *Client) repeat(ctx context.Context, call call) error {
 func (c *Client) try(ctx context.Context, call call) error {
 	places, limit := c.other, callTime
 	if call.first {
-		places, limit = c.first, respondTry
+		limit = respondTry
+	}
+	if call.first || call.until.IsZero() {
+		places = c.first
 	}
 	// Beyond the bound a call waits here and not in the transport, where it would
 	// hold many times the memory, and an encoded picture.

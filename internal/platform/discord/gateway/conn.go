@@ -70,7 +70,7 @@ func (c *conn) serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { c.leave(ctx) })() // which ends a read
 
 	c.ws.SetReadLimit(maxPacket)
-	_ = c.ws.SetReadDeadline(time.Now().Add(handshakeTime))
+	_ = c.ws.SetReadDeadline(time.Now().Add(helloTime))
 	p, err := c.read()
 	if err != nil {
 		return err
@@ -83,6 +83,7 @@ func (c *conn) serve(ctx context.Context) error {
 	if p.Op != opHello || err != nil || interval <= 0 {
 		return errors.New("the gateway did not begin with Hello")
 	}
+	_ = c.ws.SetReadDeadline(time.Now().Add(readyTime))
 	c.begin()
 	beside.Go(func() {
 		// Discord asks for a random part of the interval at first.
@@ -143,8 +144,8 @@ func (c *conn) begin() {
 		return
 	}
 	c.sequence.Store(0)
-	copy(c.identified[:], c.identified[1:])
-	c.identified[maxIdentifies-1] = time.Now()
+	c.identified = time.Now()
+	c.restored = c.identified.Add(max(time.Until(c.restored), 0) + identifyEvery)
 	c.Count("identified")
 	c.write(opIdentify, map[string]any{
 		"token":      c.Token.Reveal(),

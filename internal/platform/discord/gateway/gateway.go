@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -32,17 +31,25 @@ import (
 	"herald/internal/transport"
 )
 
-// Discord resets the token of a bot that identifies more than 1,000 times a
-// day; 960 leave it no way to get there, whatever fails and how.
+// Discord resets the token of a bot that identifies more than 1,000 times a day.
+// There are maxIdentifies at once, and one more every identifyEvery: 970 a day,
+// whatever fails and how. It calls the session invalid of one that identifies again
+// before identifyPause.
 // https://discord.com/developers/docs/events/gateway#session-start-limit-object
 const (
-	maxIdentifies  = 10
-	identifyWindow = 15 * time.Minute
+	maxIdentifies = 10
+	identifyEvery = 90 * time.Second
+	identifyPause = 5 * time.Second
 )
 
 const (
-	// handshakeTime bounds the wait for the websocket, and from there for READY.
-	handshakeTime = 20 * time.Second
+	// helloTime bounds the wait for the websocket, and from there for Hello.
+	helloTime = 5 * time.Second
+	// readyTime bounds the wait from Hello to READY.
+	readyTime = 20 * time.Second
+	// maxPause bounds the wait between two attempts to connect. What must be rare is
+	// to identify.
+	maxPause = 5 * time.Second
 	// stableAfter is how long after a lost connection the next may be replaced
 	// without a pause.
 	stableAfter = time.Minute
@@ -87,9 +94,10 @@ type Gateway struct {
 	sequence atomic.Int64 // of the newest dispatch of the session, 0 before one
 
 	// What follows belongs to Run.
-	session    *session // nil: the next connection identifies
-	name       string   // the bot's
-	identified [maxIdentifies]time.Time
+	session    *session  // nil: the next connection identifies
+	name       string    // the bot's
+	identified time.Time // the last time
+	restored   time.Time // when there are maxIdentifies again
 }
 
 // session is what Discord keeps of a lost connection, to replay what the bot
@@ -130,9 +138,9 @@ type Receive func(interaction json.RawMessage, replayed bool)
 // Run keeps the connection until ctx is done and then returns nil. It returns an
 // api.FatalError when no later connection would succeed.
 //
-// A lost connection is resumed at once; if it breaks again soon, after 1 to 5
-// seconds, as Discord asks. Where none comes about, the pauses grow to a minute.
-// There is a new session only if Discord refuses to resume, or does not answer.
+// A lost connection is resumed at once; if it breaks again soon, after 1 to 2
+// seconds. Where none comes about, the pauses grow to maxPause. There is a new
+// session only if Discord refuses to resume, or does not answer.
 func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 	failures := 0 // connections in a row that did not come about
 	var lost time.Time
@@ -145,13 +153,13 @@ func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 		if fatal, is := errors.AsType[api.FatalError](err); is {
 			return fatal
 		}
-		var pause time.Duration
+		backoff, pause := transport.Backoff{First: 2 * time.Second, Max: maxPause}, time.Duration(0)
 		switch {
 		case !connected:
 			failures++
-			pause = transport.Backoff{First: 2 * time.Second, Max: time.Minute}.After(failures)
+			pause = backoff.After(failures)
 		case g.session == nil || time.Since(lost) < stableAfter:
-			pause = time.Second + rand.N(4*time.Second)
+			pause = backoff.After(1)
 		}
 		if connected {
 			failures, lost = 0, time.Now()
@@ -171,7 +179,7 @@ func (g *Gateway) connect(ctx context.Context, receive Receive) (connected bool,
 	if err != nil {
 		return false, err
 	}
-	dialer := websocket.Dialer{NetDialContext: g.Dial, Proxy: http.ProxyFromEnvironment, HandshakeTimeout: handshakeTime}
+	dialer := websocket.Dialer{NetDialContext: g.Dial, Proxy: http.ProxyFromEnvironment, HandshakeTimeout: helloTime}
 	ws, _, err := dialer.DialContext(ctx, address, nil)
 	if err != nil {
 		return false, fmt.Errorf("connect to the gateway: %w", transport.Clean(err))
@@ -193,7 +201,7 @@ func (g *Gateway) address(ctx context.Context) (string, error) {
 	if err := g.API.Call(ctx, http.MethodGet, discordgo.EndpointGatewayBot, nil, &told); err != nil {
 		return "", fmt.Errorf("ask for the gateway: %w", err)
 	}
-	wait := time.Until(g.identified[0].Add(identifyWindow))
+	wait := time.Until(g.restored.Add(-(maxIdentifies - 1) * identifyEvery))
 	if limit := told.SessionStartLimit; limit.Total > 0 && limit.Remaining <= 0 {
 		wait = max(wait, time.Duration(limit.ResetAfter)*time.Millisecond)
 	}
@@ -203,6 +211,9 @@ func (g *Gateway) address(ctx context.Context) (string, error) {
 		if !transport.Sleep(ctx, wait) {
 			return "", ctx.Err()
 		}
+	}
+	if !transport.Sleep(ctx, time.Until(g.identified.Add(identifyPause))) {
+		return "", ctx.Err()
 	}
 	return g.checkAddress(told.URL)
 }
