@@ -6,6 +6,7 @@ import (
 	"net"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -218,6 +219,12 @@ func TestWhatOthersWroteIsReplacedAndNoOutage(t *testing.T) {
 		"a set":   func(r *Redis, key string) error { return r.client.SAdd(t.Context(), key, "x").Err() },
 		"a text":  func(r *Redis, key string) error { return r.client.Set(t.Context(), key, "x", 0).Err() },
 		"a minus": func(r *Redis, key string) error { return r.client.Set(t.Context(), key, "17 - 5--4", 0).Err() },
+		"years": func(r *Redis, key string) error {
+			return r.client.Set(t.Context(), key, "17 5000000000000000", 0).Err()
+		},
+		"too many digits": func(r *Redis, key string) error {
+			return r.client.Set(t.Context(), key, "17 "+strings.Repeat("9", 400), 0).Err()
+		},
 	} {
 		r, ctx := newReplica(t, claimTime, url), t.Context()
 		if err := r.client.FlushAll(ctx).Err(); err != nil {
@@ -281,6 +288,8 @@ func TestAKeptBucketBeginsNearlyEmptyAndIsNotForgotten(t *testing.T) {
 		wantAll(t, "kept by a clock that was wrong", slots(), kept, 0, time.Hour)
 		time.Sleep(2 * time.Hour)
 		wantAll(t, "two hours later", slots(), kept, 2, time.Hour)
+		time.Sleep(365 * 24 * time.Hour)
+		wantAll(t, "a year later, perhaps by a clock that is wrong", slots(), kept, 2, time.Hour)
 		alone := NewSlots()
 		takeAll(t, alone, kept)
 		time.Sleep(24 * time.Hour)
