@@ -45,8 +45,8 @@ func (r *Redis) try(ctx context.Context, call func(context.Context) error) error
 }
 
 // Connect makes the connections for later calls, so that no command waits for a
-// handshake, and uses all of them, so that the server closes none. It takes at most
-// 3 seconds; what fails is tried again in the background.
+// handshake. Meanwhile it holds all that there are. It takes at most 3 seconds; what
+// fails is tried again in the background.
 func (r *Redis) Connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -55,10 +55,23 @@ func (r *Redis) Connect(ctx context.Context) error {
 	}
 	var pings sync.WaitGroup
 	for range r.client.Options().PoolSize {
-		pings.Go(func() { _ = r.client.Ping(ctx).Err() })
+		conn := r.client.Conn()
+		defer conn.Close()
+		pings.Go(func() { _ = conn.Ping(ctx).Err() })
 	}
 	pings.Wait()
 	return nil
+}
+
+// useAll uses all connections, so that the server closes none.
+func (r *Redis) useAll(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	var pings sync.WaitGroup
+	for range r.client.Options().PoolSize {
+		pings.Go(func() { _ = r.client.Ping(ctx).Err() })
+	}
+	pings.Wait()
 }
 
 // maintain renews the claims and the connections, and looks after a Redis that is
@@ -74,7 +87,7 @@ func (r *Redis) maintain(ctx context.Context) {
 			return
 		case <-renewal.C:
 			if r.Up() {
-				_ = r.Connect(ctx)
+				r.useAll(ctx)
 				r.renew(ctx)
 			}
 		case <-check.C:
