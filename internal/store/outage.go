@@ -45,12 +45,13 @@ func (r *Redis) try(ctx context.Context, call func(context.Context) error) error
 }
 
 // Connect makes the connections for later calls, so that no command waits for a
-// handshake. Meanwhile it holds all that there are. It takes at most 3 seconds; what
-// fails is tried again in the background.
+// handshake. Meanwhile it holds all that there are. It takes at most 3 seconds. If it
+// fails, nobody asks Redis until it answers.
 func (r *Redis) Connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if err := r.client.Ping(ctx).Err(); err != nil {
+		r.up.Store(false)
 		return err
 	}
 	var pings sync.WaitGroup

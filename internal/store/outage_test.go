@@ -107,6 +107,20 @@ func TestAnOutageOfMoreThanASecondIsLoggedOnceAtBothEnds(t *testing.T) {
 	}
 }
 
+func TestARedisThatIsAwayAtStartIsLoggedBeforeAnybodyAsks(t *testing.T) {
+	refuse := func(context.Context) error { return errors.New("LOADING " + password) }
+	inTime(t, refuse, func(t *testing.T, r *Redis, log *logtest.Buffer) {
+		if err := r.Connect(t.Context()); err == nil || r.Up() {
+			t.Errorf("connected: %v, up %t", err, r.Up())
+		}
+		time.Sleep(2 * checkPause)
+		synctest.Wait()
+		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "using in-process state") {
+			t.Errorf("logged %q", got)
+		}
+	})
+}
+
 // slowTLS is a Redis whose handshakes take longer than a call may. It counts them.
 func slowTLS(t *testing.T) (s *miniredis.Miniredis, handshakes *atomic.Int32) {
 	t.Helper()
