@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os/exec"
@@ -241,6 +242,10 @@ func TestWhatOthersWroteIsReplacedAndNoOutage(t *testing.T) {
 		}
 		expect(t, name, r.Claim(ctx, "1"), chat.New)
 		expect(t, name, newReplica(t, claimTime, url).Claim(ctx, "1"), chat.InFlight)
+		if err := errors.Join(r.client.Del(ctx, r.key("update", "1")).Err(), write(r, r.key("update", "1"))); err != nil {
+			t.Fatal(err)
+		}
+		r.Release(ctx, "1", false)
 		r.Load(ctx, "price")
 		r.Save(ctx, "price", []byte("1"), time.Minute)
 		if value, found := r.Load(ctx, "price"); !found || string(value) != "1" || r.Fallbacks() != 0 {
