@@ -57,7 +57,7 @@ func (r *Redis) Connect(ctx context.Context) error {
 	var pings sync.WaitGroup
 	for range r.client.Options().PoolSize {
 		conn := r.client.Conn()
-		defer conn.Close()
+		defer func() { _ = conn.Close() }()
 		pings.Go(func() { _ = conn.Ping(ctx).Err() })
 	}
 	pings.Wait()
