@@ -59,7 +59,7 @@ const (
 	// are kept.
 	connections = 20
 	// maxValue bounds the bytes of a value that Load returns. The largest is the
-	// history of quotes: 1,621 points of some 40 bytes, or 80 where prices have many
+	// history of quotes: 2,976 points of some 40 bytes, or 80 where prices have many
 	// digits.
 	maxValue = 256 << 10
 )
