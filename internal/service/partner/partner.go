@@ -264,6 +264,7 @@ func (e endpoint) parse(body []byte) (answer, error) {
 		return answer{code: code}, e.fail(core.Rejected, err)
 	}
 	data, named := object["data"]
+	delete(object, "success") // which says no more than the code
 	if !named && slices.ContainsFunc(slices.Collect(maps.Values(object)), says) {
 		return answer{}, e.malformed("no data, and something else in its place")
 	}

@@ -58,7 +58,7 @@ func TestOnlyWhatTheContractNamesIsAnAnswer(t *testing.T) {
 	}{
 		{200, "", []string{`{"code":0,"data":{"did":"` + did + `","mid":"0x1"},"message":"ok"}`, `{"code":0,"data":{"did":"` + did + `"}}`}},
 		{200, "", []string{`{"code":0,"data":null}`, `{"code":0}`, `{"code":0,"data":{}}`, `{"code":0,"data":{"did":""}}`,
-			`{"code":0,"data":{"did":null,"mid":"0x1"}}`, `{"code":0,"message":"ok","traceId":"7","errors":null}`, `{"code":404,"data":{}}`, `{"code":"404"}`, `{"code":"NO_USER"}`}},
+			`{"code":0,"data":{"did":null,"mid":"0x1"}}`, `{"code":0,"message":"ok","success":true,"traceId":"7","errors":null}`, `{"code":404,"data":{}}`, `{"code":"404"}`, `{"code":"NO_USER"}`}},
 		{404, "", []string{`{"code":404}`}},
 		{400, "", []string{`{"code":"NO_USER","message":"no such user"}`}},
 		{200, core.Rejected, []string{`{"code":1}`, `{"code":-1,"data":null}`, `{"code":"ERROR: ` + did + `"}`, `{"code":1234567890}`,
