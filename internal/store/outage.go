@@ -45,13 +45,11 @@ func (r *Redis) try(ctx context.Context, call func(context.Context) error) error
 }
 
 // Connect makes the connections for later calls, so that no command waits for a
-// handshake. Meanwhile it holds all that there are. It takes at most 3 seconds. If it
-// fails, nobody asks Redis until it answers.
+// handshake. Meanwhile it holds all that there are. It takes at most 3 seconds.
 func (r *Redis) Connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if err := r.client.Ping(ctx).Err(); err != nil {
-		r.up.Store(false)
 		return err
 	}
 	var pings sync.WaitGroup
@@ -114,8 +112,8 @@ func (r *Redis) maintain(ctx context.Context) {
 // Probe does with Redis what the bot does, whatever came of earlier calls: it runs a
 // script that writes a key, which lapses. So it fails on a replica that only reads,
 // for a user who may not run scripts, and if three calls each take longer than a call
-// may. Its error says what is wrong and nothing of the URL or of what the server
-// wrote.
+// may. After that nobody asks Redis until a check succeeds. Its error says what is
+// wrong and nothing of the URL or of what the server wrote.
 func (r *Redis) Probe(ctx context.Context) error {
 	err := r.Connect(ctx)
 	if err == nil {
@@ -125,6 +123,7 @@ func (r *Redis) Probe(ctx context.Context) error {
 			}
 		}
 	}
+	r.up.Store(false)
 	return fmt.Errorf("write to redis: %s", reason(err))
 }
 

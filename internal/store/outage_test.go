@@ -110,8 +110,8 @@ func TestAnOutageOfMoreThanASecondIsLoggedOnceAtBothEnds(t *testing.T) {
 func TestARedisThatIsAwayAtStartIsLoggedBeforeAnybodyAsks(t *testing.T) {
 	refuse := func(context.Context) error { return errors.New("LOADING " + password) }
 	inTime(t, refuse, func(t *testing.T, r *Redis, log *logtest.Buffer) {
-		if err := r.Connect(t.Context()); err == nil || r.Up() {
-			t.Errorf("connected: %v, up %t", err, r.Up())
+		if err := r.Probe(t.Context()); err == nil || r.Up() {
+			t.Errorf("%v, up %t", err, r.Up())
 		}
 		time.Sleep(2 * checkPause)
 		synctest.Wait()
