@@ -49,6 +49,7 @@ func (r *Redis) try(ctx context.Context, call func(context.Context) error) error
 func (r *Redis) Connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
+	r.useAll(ctx)
 	if err := r.client.Ping(ctx).Err(); err != nil {
 		return err
 	}
@@ -62,12 +63,13 @@ func (r *Redis) Connect(ctx context.Context) error {
 	return nil
 }
 
-// useAll uses all connections, so that the server closes none.
+// useAll uses all connections that there are, so that the server closes none. Those
+// that are dead are dropped.
 func (r *Redis) useAll(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout/3)
 	defer cancel()
 	var pings sync.WaitGroup
-	for range r.client.Options().PoolSize {
+	for range r.client.PoolStats().IdleConns {
 		pings.Go(func() { _ = r.client.Ping(ctx).Err() })
 	}
 	pings.Wait()

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -165,6 +166,40 @@ func TestAHandshakeIsNoPartOfACall(t *testing.T) {
 	}
 	if made == connections {
 		t.Error("no connection was lost")
+	}
+}
+
+// dialled notes the connections that are made.
+type dialled struct {
+	answer
+	mu    sync.Mutex
+	conns []net.Conn
+}
+
+func (d *dialled) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (d *dialled) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := next(ctx, network, addr)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.conns = append(d.conns, conn)
+		return conn, err
+	}
+}
+
+func TestARedisThatWasRestartedIsBackWithTheFirstCheck(t *testing.T) {
+	s, handshakes := slowTLS(t)
+	var all dialled
+	r := newReplica(t, claimTime, "rediss://"+s.Addr()+"?skip_verify=true")
+	r.client.AddHook(&all)
+	r.timeout = time.Minute // for a busy machine
+	for restarts := range int32(3) {
+		if err := r.Probe(t.Context()); err != nil || handshakes.Load() != (restarts+1)*connections {
+			t.Errorf("after %d restarts: %v, %d handshakes", restarts, err, handshakes.Load())
+		}
+		for _, conn := range all.conns {
+			conn.Close()
+		}
 	}
 }
 
