@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2"
+
 	"herald/internal/chat"
 	"herald/internal/demo/fake/services"
 	"herald/internal/secret/logtest"
@@ -72,6 +74,21 @@ func TestRightsAndLimitsReachTheRouter(t *testing.T) {
 		}
 		if reply.Title.Key != test.title {
 			t.Errorf("%s: answered with %+v", setting, reply)
+		}
+		bot.Close()
+	}
+}
+
+func TestReplicasShareLimitsAndOtherBotsOnTheSameRedisDoNot(t *testing.T) {
+	world, redis := startSandbox(t), miniredis.RunT(t)
+	request := chat.Request{Command: "price", From: chat.User{Platform: "telegram", ID: "77"}, Direct: true}
+	for i, test := range []struct{ token, title string }{
+		{"TELEGRAM_BOT_TOKEN=1:a", "price.title"}, {"TELEGRAM_BOT_TOKEN=1:a", "limit.title"},
+		{"TELEGRAM_BOT_TOKEN=2:b", "price.title"}, {"DISCORD_BOT_TOKEN=a.b.c", "price.title"},
+	} {
+		bot := newBot(t, world, test.token, "RATE_LIMIT_USER=1", "REDIS_URL=redis://"+redis.Addr()+"?read_timeout=1s")
+		if reply := bot.Router.Handle(t.Context(), request); reply.Title.Key != test.title {
+			t.Errorf("bot %d: answered with %+v, want %s", i, reply, test.title)
 		}
 		bot.Close()
 	}

@@ -50,7 +50,7 @@ func (b *Bot) Run(ctx context.Context) error {
 		b.log.Info("http server listens", "addr", server.Addr())
 	}
 	if b.redis != nil {
-		_ = b.redis.Connect(ctx) // What fails is tried again, and logged then.
+		_ = b.redis.Probe(ctx) // What fails is tried again, and logged then.
 	}
 	refused := make(chan struct{})
 	defer context.AfterFunc(ctx, func() {

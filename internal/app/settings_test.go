@@ -168,6 +168,7 @@ var refused = []struct {
 	{"PARTNER_BASE_URL", "/api/v1/partner, which is appended", []string{"https://host/api/v1/partner", "https://h/gate/api/v1/partner/user/exists"}},
 	{"PARTNER_APP_ID", "visible", []string{"a b"}},
 	{"PARTNER_NOT_FOUND_CODES", "entry", []string{"1,0", "00", "-0", "<" + canary + ">"}},
+	{"PRICE_API_URL", "/v1/cryptocurrency, which is appended", []string{"https://host/v1/cryptocurrency/quotes/latest"}},
 	{"PRICE_API_KEY", "visible", []string{"a b"}},
 	{"PRICE_TOKEN_ID", "number", []string{canary, "0", "1,2"}},
 	{"PRICE_TOKEN_SLUG", "name", []string{canary + "&x", "a,b"}},
@@ -208,9 +209,9 @@ func TestSettingsRefuseOtherForms(t *testing.T) {
 
 func TestSettingsAcceptTheirBounds(t *testing.T) {
 	name := strings.Repeat("é", 40)
-	c := mustLoad(t, with("SERVICE_NAME="+name, "EXPLORER_URL=https://addresses.example/", "RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0",
+	c := mustLoad(t, with("SERVICE_NAME="+name, "EXPLORER_URL=https://address.example/addresses/", "RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0",
 		"MODERATOR_CHATS=*", "HTTP_ADDR=off"), "")
-	if c.ServiceName != name || c.ExplorerURL != "https://addresses.example" || c.Ops.Addr != "" || c.Limits.UserPerMinute != 0 ||
+	if c.ServiceName != name || c.ExplorerURL != "https://address.example/addresses" || c.Ops.Addr != "" || c.Limits.UserPerMinute != 0 ||
 		c.Limits.ChatPerMinute != 0 || !slices.Equal(c.ModeratorChats, []string{chat.EveryChat}) {
 		t.Errorf("read as %+v", c)
 	}

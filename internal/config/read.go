@@ -166,7 +166,7 @@ func BaseURLWithout(paths ...string) func(string) (string, error) {
 		}
 		u, _ := url.Parse(base) // which BaseURL has parsed
 		for _, path := range paths {
-			if strings.Contains(u.Path, path) {
+			if strings.Contains(u.Path+"/", path+"/") {
 				return "", fmt.Errorf("must be without %s, which is appended", path)
 			}
 		}

@@ -12,7 +12,8 @@ import (
 )
 
 // Store keeps answers that replicas share. It holds nothing personal. It never
-// fails: what it cannot reach it does not have.
+// fails: what it cannot reach it does not have. It may keep a value for longer than
+// ttl, so whoever loads it checks its age.
 type Store interface {
 	Load(ctx context.Context, key string) ([]byte, bool)
 	Save(ctx context.Context, key string, value []byte, ttl time.Duration)

@@ -20,6 +20,9 @@ import (
 // cannot be written is only logged, and what cannot be read is not there: nothing
 // depends on it. Values hold nothing personal. Several processes may use one
 // folder. It implements core.Store and is safe for concurrent use.
+//
+// No value is ever outdated: this machine's clock may be wrong, and a value that
+// seems to be gone would be replaced.
 type Folder struct {
 	dir     string
 	log     *slog.Logger
@@ -27,10 +30,7 @@ type Folder struct {
 }
 
 // entry is what a file holds.
-type entry struct {
-	Until time.Time
-	Value []byte
-}
+type entry struct{ Value []byte }
 
 // NewFolder makes a Folder in a folder, which it makes if its parent exists. Whether
 // it can be written to shows at the first Save.
@@ -39,25 +39,22 @@ func NewFolder(dir string, log *slog.Logger) *Folder {
 	return &Folder{dir: dir, log: log}
 }
 
-// Load returns the value saved under key, unless it is outdated.
+// Load returns the value that was last saved under key, however old.
 func (f *Folder) Load(_ context.Context, key string) ([]byte, bool) {
 	var kept entry
 	content, err := os.ReadFile(f.path(key))
 	if err == nil {
 		err = json.Unmarshal(content, &kept)
 	}
-	if err != nil || !time.Now().Before(kept.Until) {
-		return nil, false
-	}
-	return kept.Value, true
+	return kept.Value, err == nil && len(kept.Value) > 0
 }
 
-// Save keeps value for ttl. A process that dies meanwhile leaves the value from
-// before.
-func (f *Folder) Save(ctx context.Context, key string, value []byte, ttl time.Duration) {
+// Save keeps value until the next one. A process that dies meanwhile leaves the
+// value from before.
+func (f *Folder) Save(ctx context.Context, key string, value []byte, _ time.Duration) {
 	path := f.path(key)
 	temporary := path + "." + rand.Text()
-	content, err := json.Marshal(entry{Until: time.Now().Add(ttl), Value: value})
+	content, err := json.Marshal(entry{Value: value})
 	if err == nil {
 		err = os.WriteFile(temporary, content, 0o600)
 	}

@@ -36,14 +36,15 @@ func TestValuesOutliveTheProcess(t *testing.T) {
 		again, _ := newFolder(t, dir)
 		expectKept(t, again, "a", "2")
 		expectKept(t, again, "b", "\x00\xff")
-		time.Sleep(time.Minute)
+		// Perhaps the clock is wrong. Whoever asks knows what is too old.
+		time.Sleep(365 * 24 * time.Hour)
 		expectKept(t, again, "a", "2")
-		expectKept(t, again, "b", "")
+		expectKept(t, again, "b", "\x00\xff")
 	})
 }
 
 func TestADamagedFileIsNotThere(t *testing.T) {
-	for _, content := range []string{"", "{", "null", `{"Until":"soon"}`, `{"Value":"MQ=="}`, `{"Until":"9999-01-01T00:00:00Z","Value":"?"}`} {
+	for _, content := range []string{"", "{", "null", "{}", `{"Value":""}`, `{"Value":"?"}`, `{"Value":"MQ=="`} {
 		f, _ := newFolder(t, t.TempDir())
 		if err := os.WriteFile(f.path("a"), []byte(content), 0o600); err != nil {
 			t.Fatal(err)

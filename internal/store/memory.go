@@ -83,6 +83,8 @@ const (
 	maxLimits = 100_000
 	// sweepPause is how often Slots looks for limits to forget.
 	sweepPause = time.Minute
+	// keptFor is how long a bucket that nobody used is kept.
+	keptFor = 31 * 24 * time.Hour
 )
 
 // Slots is the chat.Limiter of one process. It forgets a limit once all of it may be
@@ -138,7 +140,7 @@ func (s *Slots) reserve(ctx context.Context, ahead, within time.Duration, limits
 		if u.kept && s.Kept != nil {
 			// Also if none is taken: what was kept by a wrong clock is put right.
 			full := time.Now().Add(u.last - now).UnixNano()
-			s.Kept.Save(ctx, l.Key, strconv.AppendInt(nil, full, 10), 31*24*time.Hour)
+			s.Kept.Save(ctx, l.Key, strconv.AppendInt(nil, full, 10), keptFor)
 		}
 	}
 	return wait, wait <= within
@@ -169,7 +171,7 @@ func (s *Slots) of(ctx context.Context, l chat.Limit, now time.Duration) *slots 
 		return u
 	}
 	text, _ := s.Kept.Load(ctx, l.Key)
-	if nanos, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+	if nanos, err := strconv.ParseInt(string(text), 10, 64); err == nil && time.Since(time.Unix(0, nanos)) < keptFor {
 		// No bucket is emptier than empty, so that a clock that was wrong does no harm
 		// for long.
 		u.last = now + min(max(0, time.Until(time.Unix(0, nanos))), l.Window)

@@ -2,10 +2,12 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -218,6 +220,12 @@ func TestWhatOthersWroteIsReplacedAndNoOutage(t *testing.T) {
 		"a set":   func(r *Redis, key string) error { return r.client.SAdd(t.Context(), key, "x").Err() },
 		"a text":  func(r *Redis, key string) error { return r.client.Set(t.Context(), key, "x", 0).Err() },
 		"a minus": func(r *Redis, key string) error { return r.client.Set(t.Context(), key, "17 - 5--4", 0).Err() },
+		"years": func(r *Redis, key string) error {
+			return r.client.Set(t.Context(), key, "17 5000000000000000", 0).Err()
+		},
+		"too many digits": func(r *Redis, key string) error {
+			return r.client.Set(t.Context(), key, "17 "+strings.Repeat("9", 400), 0).Err()
+		},
 	} {
 		r, ctx := newReplica(t, claimTime, url), t.Context()
 		if err := r.client.FlushAll(ctx).Err(); err != nil {
@@ -234,6 +242,10 @@ func TestWhatOthersWroteIsReplacedAndNoOutage(t *testing.T) {
 		}
 		expect(t, name, r.Claim(ctx, "1"), chat.New)
 		expect(t, name, newReplica(t, claimTime, url).Claim(ctx, "1"), chat.InFlight)
+		if err := errors.Join(r.client.Del(ctx, r.key("update", "1")).Err(), write(r, r.key("update", "1"))); err != nil {
+			t.Fatal(err)
+		}
+		r.Release(ctx, "1", false)
 		r.Load(ctx, "price")
 		r.Save(ctx, "price", []byte("1"), time.Minute)
 		if value, found := r.Load(ctx, "price"); !found || string(value) != "1" || r.Fallbacks() != 0 {
@@ -281,6 +293,8 @@ func TestAKeptBucketBeginsNearlyEmptyAndIsNotForgotten(t *testing.T) {
 		wantAll(t, "kept by a clock that was wrong", slots(), kept, 0, time.Hour)
 		time.Sleep(2 * time.Hour)
 		wantAll(t, "two hours later", slots(), kept, 2, time.Hour)
+		time.Sleep(365 * 24 * time.Hour)
+		wantAll(t, "a year later, perhaps by a clock that is wrong", slots(), kept, 2, time.Hour)
 		alone := NewSlots()
 		takeAll(t, alone, kept)
 		time.Sleep(24 * time.Hour)

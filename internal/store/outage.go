@@ -45,20 +45,34 @@ func (r *Redis) try(ctx context.Context, call func(context.Context) error) error
 }
 
 // Connect makes the connections for later calls, so that no command waits for a
-// handshake, and uses all of them, so that the server closes none. It takes at most
-// 3 seconds; what fails is tried again in the background.
+// handshake. Meanwhile it holds all that there are. It takes at most 3 seconds.
 func (r *Redis) Connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
+	r.useAll(ctx)
 	if err := r.client.Ping(ctx).Err(); err != nil {
 		return err
 	}
 	var pings sync.WaitGroup
 	for range r.client.Options().PoolSize {
-		pings.Go(func() { _ = r.client.Ping(ctx).Err() })
+		conn := r.client.Conn()
+		defer func() { _ = conn.Close() }()
+		pings.Go(func() { _ = conn.Ping(ctx).Err() })
 	}
 	pings.Wait()
 	return nil
+}
+
+// useAll uses all connections that there are, so that the server closes none. Those
+// that are dead are dropped.
+func (r *Redis) useAll(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout/3)
+	defer cancel()
+	var pings sync.WaitGroup
+	for range r.client.PoolStats().IdleConns {
+		pings.Go(func() { _ = r.client.Ping(ctx).Err() })
+	}
+	pings.Wait()
 }
 
 // maintain renews the claims and the connections, and looks after a Redis that is
@@ -74,7 +88,7 @@ func (r *Redis) maintain(ctx context.Context) {
 			return
 		case <-renewal.C:
 			if r.Up() {
-				_ = r.Connect(ctx)
+				r.useAll(ctx)
 				r.renew(ctx)
 			}
 		case <-check.C:
@@ -100,8 +114,8 @@ func (r *Redis) maintain(ctx context.Context) {
 // Probe does with Redis what the bot does, whatever came of earlier calls: it runs a
 // script that writes a key, which lapses. So it fails on a replica that only reads,
 // for a user who may not run scripts, and if three calls each take longer than a call
-// may. Its error says what is wrong and nothing of the URL or of what the server
-// wrote.
+// may. After that nobody asks Redis until a check succeeds. Its error says what is
+// wrong and nothing of the URL or of what the server wrote.
 func (r *Redis) Probe(ctx context.Context) error {
 	err := r.Connect(ctx)
 	if err == nil {
@@ -111,6 +125,7 @@ func (r *Redis) Probe(ctx context.Context) error {
 			}
 		}
 	}
+	r.up.Store(false)
 	return fmt.Errorf("write to redis: %s", reason(err))
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -107,6 +108,20 @@ func TestAnOutageOfMoreThanASecondIsLoggedOnceAtBothEnds(t *testing.T) {
 	}
 }
 
+func TestARedisThatIsAwayAtStartIsLoggedBeforeAnybodyAsks(t *testing.T) {
+	refuse := func(context.Context) error { return errors.New("LOADING " + password) }
+	inTime(t, refuse, func(t *testing.T, r *Redis, log *logtest.Buffer) {
+		if err := r.Probe(t.Context()); err == nil || r.Up() {
+			t.Errorf("%v, up %t", err, r.Up())
+		}
+		time.Sleep(2 * checkPause)
+		synctest.Wait()
+		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "using in-process state") {
+			t.Errorf("logged %q", got)
+		}
+	})
+}
+
 // slowTLS is a Redis whose handshakes take longer than a call may. It counts them.
 func slowTLS(t *testing.T) (s *miniredis.Miniredis, handshakes *atomic.Int32) {
 	t.Helper()
@@ -130,18 +145,61 @@ func slowTLS(t *testing.T) (s *miniredis.Miniredis, handshakes *atomic.Int32) {
 func TestAHandshakeIsNoPartOfACall(t *testing.T) {
 	s, handshakes := slowTLS(t)
 	r := newReplica(t, claimTime, "rediss://"+s.Addr()+"?skip_verify=true")
-	if err := r.Connect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	r.timeout = time.Minute // for a busy machine
-	made := handshakes.Load()
-	var commands sync.WaitGroup
-	for i := range made {
-		commands.Go(func() { r.Claim(t.Context(), fmt.Sprint(i)) })
+	made := uint32(connections)
+	for range 10 {
+		if err := r.Connect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var commands sync.WaitGroup
+		for i := range 3 * connections {
+			commands.Go(func() { r.Claim(t.Context(), fmt.Sprint(i)) })
+		}
+		commands.Wait()
+		if handshakes.Load() != int32(made) || r.Fallbacks() != 0 {
+			t.Fatalf("%d handshakes, want %d; %d calls decided without Redis", handshakes.Load(), made, r.Fallbacks())
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), callTimeout)
+		r.client.BLPop(ctx, 0, "nothing") // as a call that takes too long
+		cancel()
+		made += connections - r.client.PoolStats().TotalConns
 	}
-	commands.Wait()
-	if made < connections/2 || handshakes.Load() != made || r.Fallbacks() != 0 {
-		t.Errorf("%d handshakes before, %d after; %d calls decided without Redis", made, handshakes.Load(), r.Fallbacks())
+	if made == connections {
+		t.Error("no connection was lost")
+	}
+}
+
+// dialled notes the connections that are made.
+type dialled struct {
+	answer
+	mu    sync.Mutex
+	conns []net.Conn
+}
+
+func (d *dialled) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (d *dialled) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := next(ctx, network, addr)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.conns = append(d.conns, conn)
+		return conn, err
+	}
+}
+
+func TestARedisThatWasRestartedIsBackWithTheFirstCheck(t *testing.T) {
+	s, handshakes := slowTLS(t)
+	var all dialled
+	r := newReplica(t, claimTime, "rediss://"+s.Addr()+"?skip_verify=true")
+	r.client.AddHook(&all)
+	r.timeout = time.Minute // for a busy machine
+	for restarts := range int32(3) {
+		if err := r.Probe(t.Context()); err != nil || handshakes.Load() != (restarts+1)*connections {
+			t.Errorf("after %d restarts: %v, %d handshakes", restarts, err, handshakes.Load())
+		}
+		for _, conn := range all.conns {
+			conn.Close()
+		}
 	}
 }
 

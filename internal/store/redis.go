@@ -59,7 +59,7 @@ const (
 	// are kept.
 	connections = 20
 	// maxValue bounds the bytes of a value that Load returns. The largest is the
-	// history of quotes: 1,621 points of some 40 bytes, or 80 where prices have many
+	// history of quotes: 2,976 points of some 40 bytes, or 80 where prices have many
 	// digits.
 	maxValue = 256 << 10
 )
@@ -252,14 +252,14 @@ func (r *Redis) renew(ctx context.Context) {
 //
 // A key holds the time of the last call, and relative to that the slots of its
 // window, or when its bucket will be full again. So a clock that is set back only
-// makes no time pass. What is not of this form is replaced.
+// makes no time pass. What is not of this form, or is months ahead, is replaced.
 var reserve = redis.NewScript(`
 local clock = redis.call("TIME")
 local now, slot, limits = clock[1] * 1000000 + clock[2], 0, {}
 for i, key in ipairs(KEYS) do
 	local count, window, every, start = tonumber(ARGV[4 * i - 2]), tonumber(ARGV[4 * i - 1]), tonumber(ARGV[4 * i]), tonumber(ARGV[4 * i + 1])
 	local used, text, passed = {}, redis.pcall("GET", key), nil
-	if type(text) == "string" and string.find(text, "^%d+[%d -]*$") then
+	if type(text) == "string" and string.find(text, "^%d+[%d -]*$") and not string.find(text, " " .. string.rep("%d", 14)) then
 		for number in string.gmatch(text, "-?%d+") do
 			local at = tonumber(number)
 			if not passed then

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -237,7 +238,8 @@ type answer struct {
 	data any
 }
 
-// parse reads a body. Any code but 0 makes it a rejection.
+// parse reads a body. Any code but 0 makes it a rejection. Data that is absent is
+// null, unless something else is there in its place.
 func (e endpoint) parse(body []byte) (answer, error) {
 	v, err := rest.Parse(body)
 	if err != nil {
@@ -261,7 +263,24 @@ func (e endpoint) parse(body []byte) (answer, error) {
 		}
 		return answer{code: code}, e.fail(core.Rejected, err)
 	}
-	return answer{data: object["data"]}, nil
+	data, named := object["data"]
+	delete(object, "success") // which says no more than the code
+	if !named && slices.ContainsFunc(slices.Collect(maps.Values(object)), says) {
+		return answer{}, e.malformed("no data, and something else in its place")
+	}
+	return answer{data: data}, nil
+}
+
+// says reports whether a member beside the code may be the answer in place of data.
+// Texts and numbers such as a message or a time are not.
+func says(v any) bool {
+	switch v := v.(type) {
+	case map[string]any, []any:
+		return true
+	case string:
+		return did.MatchString(v)
+	}
+	return v == true
 }
 
 // did is the form of a DID: its method and an identifier of printable ASCII.

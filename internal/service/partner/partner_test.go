@@ -58,7 +58,7 @@ func TestOnlyWhatTheContractNamesIsAnAnswer(t *testing.T) {
 	}{
 		{200, "", []string{`{"code":0,"data":{"did":"` + did + `","mid":"0x1"},"message":"ok"}`, `{"code":0,"data":{"did":"` + did + `"}}`}},
 		{200, "", []string{`{"code":0,"data":null}`, `{"code":0}`, `{"code":0,"data":{}}`, `{"code":0,"data":{"did":""}}`,
-			`{"code":0,"data":{"did":null,"mid":"0x1"}}`, `{"code":404,"data":{}}`, `{"code":"404"}`, `{"code":"NO_USER"}`}},
+			`{"code":0,"data":{"did":null,"mid":"0x1"}}`, `{"code":0,"message":"ok","success":true,"traceId":"7","errors":null}`, `{"code":404,"data":{}}`, `{"code":"404"}`, `{"code":"NO_USER"}`}},
 		{404, "", []string{`{"code":404}`}},
 		{400, "", []string{`{"code":"NO_USER","message":"no such user"}`}},
 		{200, core.Rejected, []string{`{"code":1}`, `{"code":-1,"data":null}`, `{"code":"ERROR: ` + did + `"}`, `{"code":1234567890}`,
@@ -72,6 +72,7 @@ func TestOnlyWhatTheContractNamesIsAnAnswer(t *testing.T) {
 			`{"code":"0","data":{"did":"` + did + `"}}`, `{"code":"","data":null}`, `{"Code":0,"data":null}`, `{"code":0,"code":404}`,
 			`null`, `[{"code":0}]`, `{"code":0,"data":[]}`, `{"code":0,"data":""}`, `{"code":0,"data":0}`, `{"code":0,"data":false}`,
 			`{"code":0,"data":{"user":{"did":"` + did + `"}}}`, `{"code":0,"data":{"DID":"` + did + `"}}`, `{"code":0,"data":{"exists":true}}`,
+			`{"code":0,"user":{"did":"` + did + `"}}`, `{"code":0,"Data":{"did":"` + did + `"}}`, `{"code":0,"did":"` + did + `"}`, `{"code":0,"users":[]}`, `{"code":0,"exists":true}`,
 			`{"code":0,"data":{"mid":"0x1"}}`, `{"code":0,"data":{"did":1234567}}`, `{"code":0,"data":{"did":{}}}`,
 			`{"code":0,"data":{"did":"1234567"}}`, `{"code":0,"data":{"did":"did:herald:"}}`, `{"code":0,"data":{"did":"did::0xAb12"}}`,
 			`{"code":0,"data":{"did":"did:herald:0x Ab12"}}`, `{"code":0,"data":{"did":"` + did + `\n"}}`,
