@@ -31,8 +31,6 @@ const (
 	maxRetryAfter = 5 * time.Minute
 	// maxRetryDelay is the longest wait before a call is repeated.
 	maxRetryDelay = 300 * time.Millisecond
-	// warnEvery is how often the same cause is logged.
-	warnEvery = time.Minute
 )
 
 // Budget bounds the calls to a service that charges for each. Safe for
@@ -62,7 +60,6 @@ type Upstream struct {
 	pausedFor   Reason
 	failures    int // calls in a row that failed
 	health      Health
-	warned      map[Reason]time.Time
 }
 
 // NewUpstream makes the Upstream of a service. ttl is the shortest TTL of its
@@ -70,7 +67,7 @@ type Upstream struct {
 // back is noticed within one. A nil budget sets no bound.
 func NewUpstream(c *Cache, service *Service, ttl time.Duration, budget Budget) *Upstream {
 	return &Upstream{
-		Service: service, cache: c, budget: budget, ttl: ttl, calls: semaphore.NewWeighted(MaxCalls), warned: map[Reason]time.Time{},
+		Service: service, cache: c, budget: budget, ttl: ttl, calls: semaphore.NewWeighted(MaxCalls),
 	}
 }
 
@@ -203,21 +200,17 @@ func (u *Upstream) nextCredit() time.Time {
 	return time.Time{}
 }
 
-// warnStale logs that an old answer stands in for one that failed with err: once
-// a minute for each cause.
+// warnStale logs that an old answer stands in for one that failed with err, and why
+// the service failed last: while it is left alone, err does not say.
 func (u *Upstream) warnStale(ctx context.Context, question string, err error) {
+	if u.cache.Log == nil {
+		return
+	}
 	u.mu.Lock()
 	reason := cmp.Or(u.health.Reason, ReasonOf(err))
-	due := time.Since(u.warned[reason]) >= warnEvery
-	if due {
-		u.warned[reason] = time.Now()
-	}
 	u.mu.Unlock()
-	if due && u.cache.Log != nil {
-		u.cache.Log.LogAttrs(ctx, slog.LevelWarn, "an old answer stands in",
-			slog.String("service", u.Name), slog.String("question", question),
-			slog.String("outcome", "stale"), slog.String("reason", string(reason)), slog.Any("err", err))
-	}
+	u.cache.Log.LogAttrs(ctx, slog.LevelWarn, "an old answer stands in", slog.String("question", question),
+		slog.String("outcome", "stale"), slog.String("reason", string(reason)), slog.Any("err", u.Fail(reason, errors.Unwrap(err))))
 }
 
 // Health is how a service has fared so far.
