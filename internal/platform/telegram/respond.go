@@ -307,7 +307,6 @@ func (t task) notify(n notice) outbox.Receipt {
 		m.Notice = string(n)
 	}
 	receipt := t.out.Send(t.tasks.Sends, m)
-	there := botapi.MessageRef{Chat: m.To.Chat, MessageID: receipt.ID}
 	switch {
 	case receipt.Result == outbox.Dropped && n == stayedAnonymous:
 		return outbox.Receipt{}
@@ -316,7 +315,7 @@ func (t task) notify(n notice) outbox.Receipt {
 	case n == answeredPrivately:
 		later := func(string) {
 			transport.Sleep(t.running, pointerLasts)
-			t.remove(there)
+			t.remove(receipt.Sent)
 		}
 		if !t.tasks.Go(later) { // It is draining, so later is now.
 			later("")
@@ -324,7 +323,7 @@ func (t task) notify(n notice) outbox.Receipt {
 	case n == pressStart:
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.invitations = append(t.invitations, invitation{user: t.user, message: there})
+		t.invitations = append(t.invitations, invitation{user: t.user, message: receipt.Sent})
 		t.invitations = t.invitations[max(0, len(t.invitations)-maxInvitations):]
 	}
 	return outbox.Receipt{}

@@ -257,6 +257,22 @@ func TestA429HoldsBackItsChat(t *testing.T) {
 	}
 }
 
+// Calls that are under way at once may be told different times. The longest counts.
+func TestAShorter429EndsNoLongerOne(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crowd) {
+		c.Pacing, c.takes = false, time.Second
+		c.api.Fail("sendMessage", faketelegram.TooMany(30*time.Second), faketelegram.TooMany(time.Second))
+		start := time.Now()
+		c.send(2, person, 1, 0)
+		time.Sleep(3 * time.Second)
+		c.send(1, person, 1, 0)
+		c.all.Wait()
+		if first := slices.MinFunc(c.sent[person], time.Time.Compare).Sub(start); first < 30*time.Second || c.results[Delivered] != 3 {
+			t.Errorf("the first is sent after %v, results %v", first, c.results)
+		}
+	})
+}
+
 func TestADrainEndsTheWaitingForSlotsAfterIt(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crowd) {
 		start := time.Now()
