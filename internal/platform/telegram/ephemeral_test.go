@@ -200,6 +200,7 @@ func TestAServerThatMakesAnEphemeralAnswerPublicIsSentNoOther(t *testing.T) {
 		r.handler.Reply = secretReply
 		r.api.Start(ann)
 		r.api.MakeOlder(faketelegram.Older{DeliversEphemeral: true})
+		r.api.Fail("deleteMessage", faketelegram.TooMany(3*time.Second), faketelegram.Page(502))
 		r.run()
 		for range 3 {
 			r.api.PushEphemeral(inGroup(ann, "/mylogins"))
