@@ -11,6 +11,7 @@ import (
 	"github.com/go-telegram/bot"
 
 	"herald/internal/chat"
+	"herald/internal/platform/telegram/botapi"
 	"herald/internal/transport"
 )
 
@@ -53,7 +54,9 @@ func (s *session) receive(ctx context.Context) {
 			if err == nil && info.URL == s.WebhookURL {
 				return nil
 			}
-			s.ready.Store(false)
+			if botapi.ErrorOf(err).Kind != botapi.TooManyRequests { // A 429 is a sign that Telegram is there.
+				s.ready.Store(false)
+			}
 			if err != nil {
 				return err
 			}

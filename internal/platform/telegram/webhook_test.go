@@ -247,6 +247,18 @@ func TestADeliveryThatTelegramGivesUpIsAnswered(t *testing.T) {
 	}, byWebhook)
 }
 
+// A 429 shows that Telegram is there, and a proxy that asks /readyz must go on delivering.
+func TestAWebhookStaysReadyWhileA429KeepsItFromLooking(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.run()
+		r.api.Fail("getWebhookInfo", faketelegram.TooMany(30*time.Second))
+		time.Sleep(watchEvery + time.Second)
+		if !r.adapter.Ready() || r.events.of("getWebhookInfo") != 1 {
+			t.Errorf("ready %v, events %v", r.adapter.Ready(), r.events.n)
+		}
+	}, byWebhook)
+}
+
 func TestAWebhookIsNotReadyWhileTelegramIsOutOfReach(t *testing.T) {
 	simulated(t, func(t *testing.T, r *rig) {
 		r.carry("getWebhookInfo", 5*time.Minute, unreachable)
