@@ -86,6 +86,27 @@ func TestACrowdIsAnsweredOnceAcrossAStop(t *testing.T) {
 	}, paced)
 }
 
+// What a 429 holds back beyond the drain is left to the next process too.
+func TestWhatA429HoldsBackAtAStopIsAnsweredByTheNextProcess(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		const asked = 18
+		r.api.Fail("sendMessage", faketelegram.TooMany(30*time.Second))
+		for _, m := range flood(asked) {
+			r.api.Push(m)
+		}
+		stop := r.run()
+		r.inFlight(asked)
+		if err := stop(); err != nil || len(r.api.Pending()) != asked {
+			t.Errorf("%v; %d of %d are left; events %v", err, len(r.api.Pending()), asked, r.events.n)
+		}
+		next := r.again()
+		next.run()
+		if sent := next.idle(time.Minute); len(sent) != asked {
+			t.Errorf("%d messages, events %v", len(sent), r.events.n)
+		}
+	}, paced)
+}
+
 func TestManyWhoAskTheSameAtOnceShareThreeMessages(t *testing.T) {
 	simulated(t, func(t *testing.T, r *rig) {
 		const askers = 100

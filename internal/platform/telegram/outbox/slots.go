@@ -41,7 +41,7 @@ const (
 
 var (
 	errNoRoom = errors.New("its slot would come too late")
-	errHeld   = errors.New("its chat takes no messages for minutes")
+	errHeld   = errors.New("a 429 holds its chat back for too long")
 )
 
 // waiter is a message that waits for others of its chat. Those who asked are served
@@ -114,8 +114,9 @@ func (o *Outbox) reserve(ctx context.Context, chatID int64, limits []chat.Limit)
 	defer func() { <-o.turn }()
 	o.mu.Lock()
 	wait = time.Until(o.held[chatID])
+	late := wait > deliveryLimit || !o.drainEnd.IsZero() && o.held[chatID].After(o.drainEnd)
 	o.mu.Unlock()
-	if wait > deliveryLimit {
+	if late {
 		return wait, errHeld
 	}
 	if wait > 0 || !o.Pacing {
