@@ -95,7 +95,7 @@ type Config struct {
 	Log            *slog.Logger
 	// Count is called with every event in the package comment.
 	Count func(event string)
-	// Connected is called with the bot's name whenever Ready comes true.
+	// Connected is called with the bot's name when Ready comes true, once a minute at most.
 	Connected func(name string)
 }
 
@@ -126,6 +126,8 @@ type session struct {
 	fail context.CancelCauseFunc
 
 	mu sync.Mutex
+	// logged is when a kind of failure, or "connected", was last told.
+	logged map[botapi.Kind]time.Time
 	// invitations are the last messages in groups that asked people to start the bot.
 	invitations []invitation
 }
@@ -173,6 +175,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	defer fail(nil)
 	s := &session{
 		Adapter: a, tasks: chat.NewTasks(ctx, h, a.Log, a.Count), running: ctx, fail: fail, offsets: newOffsetTracker(),
+		logged: map[botapi.Kind]time.Time{},
 	}
 	// The number before the colon is the bot's, and no secret.
 	number, _, _ := strings.Cut(a.Token.Reveal(), ":")
@@ -203,7 +206,8 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 }
 
 // repeat makes a call until it succeeds, and fails if ctx is done or the token is
-// refused. The first of several failures in a row is logged as a warning.
+// refused. The first of several failures in a row is logged as a warning, of each kind
+// one a minute.
 func (s *session) repeat(ctx context.Context, call func() error) error {
 	return transport.Policy{
 		Backoff: backoff,
@@ -215,9 +219,9 @@ func (s *session) repeat(ctx context.Context, call func() error) error {
 			return e.Kind != botapi.Unauthorized, e.RetryAfter
 		},
 		Failed: func(err error, failures int, _ time.Duration) {
-			level := slog.LevelWarn
-			if failures > 1 {
-				level = slog.LevelDebug
+			level := slog.LevelDebug
+			if failures == 1 && s.due(botapi.ErrorOf(err).Kind) {
+				level = slog.LevelWarn
 			}
 			s.Log.Log(ctx, level, "telegram: a call failed and will be repeated", "err", err)
 		},
@@ -230,9 +234,21 @@ func (s *session) unauthorized() {
 	s.tasks.Cancel()
 }
 
-// connected marks the adapter as ready, and tells of it once.
+// connected marks the adapter as ready, and tells of it.
 func (s *session) connected() {
-	if !s.ready.Swap(true) {
+	if !s.ready.Swap(true) && s.due("connected") {
 		s.Connected("@" + s.me.Username)
 	}
+}
+
+// due reports whether something is to be told: not again within a minute. Two who poll
+// with one token would fill the log.
+func (s *session) due(what botapi.Kind) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	due := time.Since(s.logged[what]) >= time.Minute
+	if due {
+		s.logged[what] = time.Now()
+	}
+	return due
 }

@@ -57,12 +57,14 @@ func (s *session) receive(ctx context.Context) {
 			if botapi.ErrorOf(err).Kind != botapi.TooManyRequests { // A 429 is a sign that Telegram is there.
 				s.ready.Store(false)
 			}
-			if err != nil {
-				return err
+			if err == nil {
+				err = set()
 			}
-			s.Count("webhook_replaced")
-			s.Log.Warn("telegram: another process has set or deleted the webhook, which is set again")
-			return set()
+			if err == nil {
+				s.Count("webhook_replaced")
+				s.Log.Warn("telegram: another process had set or deleted the webhook, which is set again")
+			}
+			return err
 		})
 	}
 }

@@ -222,7 +222,7 @@ func TestAWebhookThatIsTakenAwayIsSetAgain(t *testing.T) {
 				t.Errorf("the webhook is %+v, ready %v", hook, r.adapter.Ready())
 			}
 		}
-		if n := r.events.of("webhook_replaced"); n != 4 || strings.Count(r.logs.String(), "level=WARN") < 2 {
+		if n := r.events.of("webhook_replaced"); n != 2 || strings.Count(r.logs.String(), "which is set again") != 2 {
 			t.Errorf("%d counted; log:\n%s", n, r.logs)
 		}
 	}, byWebhook)
