@@ -30,9 +30,10 @@ func TestAPointerIsDeletedOnceItWasRead(t *testing.T) {
 		stop := r.run()
 		r.api.Push(inGroup(ann, "/mylogins"))
 		r.sent(2)
+		r.api.Fail("deleteMessage", faketelegram.TooMany(time.Second))
 		time.Sleep(pointerLasts - time.Second)
 		before := len(r.atGroup())
-		time.Sleep(2 * time.Second)
+		time.Sleep(4 * time.Second)
 		if before != 1 || len(r.atGroup()) != 0 {
 			t.Errorf("the group shows %+v; log:\n%s", r.atGroup(), r.logs)
 		}

@@ -34,7 +34,7 @@ const (
 	// maxInvitations bounds how many invitations are remembered, and deleted some day.
 	maxInvitations = 1000
 	// removeTimeout bounds the deletion of a message.
-	removeTimeout = 2 * time.Second
+	removeTimeout = 10 * time.Second
 )
 
 // Telegram shows a chat action for 5 seconds,
@@ -346,11 +346,11 @@ func (t task) deleteInvitations() {
 	}
 }
 
-// remove deletes a message, if that can be done soon.
+// remove deletes a message, within removeTimeout.
 func (s *session) remove(m botapi.MessageRef) {
 	ctx, cancel := context.WithTimeout(s.tasks.Sends, removeTimeout)
 	defer cancel()
-	_ = s.api.DeleteMessage(ctx, m)
+	s.api.Remove(ctx, m)
 }
 
 // tell shows a reply to a presser alone and in their language: for a moment, or as an

@@ -1,11 +1,6 @@
 package botapi
 
-import (
-	"context"
-	"time"
-
-	"herald/internal/transport"
-)
+import "context"
 
 // Ephemeral messages, which one member of a group alone sees, came with Bot API
 // 10.2 and got another form in 10.3. An older server ignores parameters that it
@@ -32,9 +27,6 @@ func NewEphemeralMessage(chat, user, ephemeralID int64, press string) EphemeralM
 	return EphemeralMessage{chat: chat, user: user, id: ephemeralID, press: press}
 }
 
-// removal is the wait between attempts to delete what must not stay.
-var removal = transport.Backoff{First: 200 * time.Millisecond, Max: 2 * time.Second}
-
 // Arrived reports whether there is such a message.
 func (m EphemeralMessage) Arrived() bool { return m != EphemeralMessage{} }
 
@@ -47,8 +39,7 @@ func (m EphemeralMessage) Arrived() bool { return m != EphemeralMessage{} }
 //
 // The receiver stands in the call twice, in the forms of 10.2 and of 10.3: a
 // server that knows the other form alone would make the message public. If the
-// server did so all the same, the message is deleted, which is tried until ctx ends,
-// and the error is of Public.
+// server did so all the same, the message is removed and the error is of Public.
 func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content Content) error {
 	type receiver struct {
 		User  int64  `json:"receiver_user_id"`
@@ -69,11 +60,7 @@ func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content
 		receiver
 	}{to.chat, content, noPreview, reply, only, only}, nil)
 	if err == nil && m.EphemeralID == 0 {
-		public := MessageRef{Chat: to.chat, MessageID: m.ID}
-		_ = transport.Policy{Backoff: removal, Again: func(err error) (bool, time.Duration) {
-			e := ErrorOf(err)
-			return e.Kind == NotSent || e.Kind == TooManyRequests || e.Kind == OutcomeUnknown, e.RetryAfter
-		}}.Do(ctx, func(ctx context.Context) error { return c.DeleteMessage(ctx, public) })
+		c.Remove(ctx, MessageRef{Chat: to.chat, MessageID: m.ID})
 		return &Error{Method: method, Kind: Public}
 	}
 	return err
