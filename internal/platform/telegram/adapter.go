@@ -126,8 +126,8 @@ type session struct {
 	fail context.CancelCauseFunc
 
 	mu sync.Mutex
-	// logged is when a kind of failure, or "connected", was last told.
-	logged map[botapi.Kind]time.Time
+	// logged is when a cause of failures, or "connected", was last told.
+	logged map[string]time.Time
 	// invitations are the last messages in groups that asked people to start the bot.
 	invitations []invitation
 }
@@ -175,7 +175,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	defer fail(nil)
 	s := &session{
 		Adapter: a, tasks: chat.NewTasks(ctx, h, a.Log, a.Count), running: ctx, fail: fail, offsets: newOffsetTracker(),
-		logged: map[botapi.Kind]time.Time{},
+		logged: map[string]time.Time{},
 	}
 	// The number before the colon is the bot's, and no secret.
 	number, _, _ := strings.Cut(a.Token.Reveal(), ":")
@@ -206,8 +206,8 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 }
 
 // repeat makes a call until it succeeds, and fails if ctx is done or the token is
-// refused. The first of several failures in a row is logged as a warning, of each kind
-// one a minute.
+// refused. The first of several failures in a row is logged as a warning, one a
+// minute for each cause.
 func (s *session) repeat(ctx context.Context, call func() error) error {
 	return transport.Policy{
 		Backoff: backoff,
@@ -219,8 +219,8 @@ func (s *session) repeat(ctx context.Context, call func() error) error {
 			return e.Kind != botapi.Unauthorized, e.RetryAfter
 		},
 		Failed: func(err error, failures int, _ time.Duration) {
-			level := slog.LevelDebug
-			if failures == 1 && s.due(botapi.ErrorOf(err).Kind) {
+			e, level := botapi.ErrorOf(err), slog.LevelDebug
+			if failures == 1 && s.due(e.Method+string(e.Kind)) {
 				level = slog.LevelWarn
 			}
 			s.Log.Log(ctx, level, "telegram: a call failed and will be repeated", "err", err)
@@ -243,7 +243,7 @@ func (s *session) connected() {
 
 // due reports whether something is to be told: not again within a minute. Two who poll
 // with one token would fill the log.
-func (s *session) due(what botapi.Kind) bool {
+func (s *session) due(what string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	due := time.Since(s.logged[what]) >= time.Minute
