@@ -71,7 +71,7 @@ func (s *session) receive(ctx context.Context) {
 
 // ServeHTTP takes one webhook delivery. It answers 200 once the update's answer is
 // out, after ackAfter, or if delivering it again would change nothing; 503 asks
-// Telegram to deliver it again.
+// Telegram to deliver it again in a second.
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -84,6 +84,9 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
+	// For a 503. Otherwise Telegram holds back the chat for longer each time, up to two
+	// minutes (tdlib/telegram-bot-api, WebhookActor.cpp).
+	w.Header().Set("Retry-After", "1")
 	s := a.serving.Load()
 	if s == nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
