@@ -118,6 +118,8 @@ type session struct {
 	me    botapi.User
 	tasks *chat.Tasks
 	out   *outbox.Outbox
+	// told is when Connected was last called.
+	told time.Time
 	// offsets knows the polled updates.
 	offsets *offsetTracker
 	// running ends when the drain begins.
@@ -126,8 +128,6 @@ type session struct {
 	fail context.CancelCauseFunc
 
 	mu sync.Mutex
-	// logged is when a cause of failures, or "connected", was last told.
-	logged map[string]time.Time
 	// invitations are the last messages in groups that asked people to start the bot.
 	invitations []invitation
 }
@@ -175,7 +175,6 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	defer fail(nil)
 	s := &session{
 		Adapter: a, tasks: chat.NewTasks(ctx, h, a.Log, a.Count), running: ctx, fail: fail, offsets: newOffsetTracker(),
-		logged: map[string]time.Time{},
 	}
 	// The number before the colon is the bot's, and no secret.
 	number, _, _ := strings.Cut(a.Token.Reveal(), ":")
@@ -206,8 +205,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 }
 
 // repeat makes a call until it succeeds, and fails if ctx is done or the token is
-// refused. The first of several failures in a row is logged as a warning, one a
-// minute for each cause.
+// refused. The first of several failures in a row is logged as a warning.
 func (s *session) repeat(ctx context.Context, call func() error) error {
 	return transport.Policy{
 		Backoff: backoff,
@@ -219,9 +217,9 @@ func (s *session) repeat(ctx context.Context, call func() error) error {
 			return e.Kind != botapi.Unauthorized, e.RetryAfter
 		},
 		Failed: func(err error, failures int, _ time.Duration) {
-			e, level := botapi.ErrorOf(err), slog.LevelDebug
-			if failures == 1 && s.due(e.Method+string(e.Kind)) {
-				level = slog.LevelWarn
+			level := slog.LevelWarn
+			if failures > 1 {
+				level = slog.LevelDebug
 			}
 			s.Log.Log(ctx, level, "telegram: a call failed and will be repeated", "err", err)
 		},
@@ -234,21 +232,11 @@ func (s *session) unauthorized() {
 	s.tasks.Cancel()
 }
 
-// connected marks the adapter as ready, and tells of it.
+// connected marks the adapter as ready, and tells of it. Two who poll with one token
+// would fill the log, so it is told once a minute.
 func (s *session) connected() {
-	if !s.ready.Swap(true) && s.due("connected") {
+	if !s.ready.Swap(true) && time.Since(s.told) >= time.Minute {
+		s.told = time.Now()
 		s.Connected("@" + s.me.Username)
 	}
-}
-
-// due reports whether something is to be told: not again within a minute. Two who poll
-// with one token would fill the log.
-func (s *session) due(what string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	due := time.Since(s.logged[what]) >= time.Minute
-	if due {
-		s.logged[what] = time.Now()
-	}
-	return due
 }
