@@ -95,7 +95,7 @@ type Config struct {
 	Log            *slog.Logger
 	// Count is called with every event in the package comment.
 	Count func(event string)
-	// Connected is called with the bot's name whenever Ready comes true.
+	// Connected is called with the bot's name when Ready comes true, once a minute at most.
 	Connected func(name string)
 }
 
@@ -118,6 +118,8 @@ type session struct {
 	me    botapi.User
 	tasks *chat.Tasks
 	out   *outbox.Outbox
+	// told is when Connected was last called.
+	told time.Time
 	// offsets knows the polled updates.
 	offsets *offsetTracker
 	// running ends when the drain begins.
@@ -230,9 +232,11 @@ func (s *session) unauthorized() {
 	s.tasks.Cancel()
 }
 
-// connected marks the adapter as ready, and tells of it once.
+// connected marks the adapter as ready, and tells of it. Two who poll with one token
+// would fill the log, so it is told once a minute.
 func (s *session) connected() {
-	if !s.ready.Swap(true) {
+	if !s.ready.Swap(true) && time.Since(s.told) >= time.Minute {
+		s.told = time.Now()
 		s.Connected("@" + s.me.Username)
 	}
 }

@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -182,6 +183,12 @@ func TestNothingPrivateIsSeenByOthersOnAnyServer(t *testing.T) {
 		if !tt.older.DeliversEphemeral {
 			r.hides(ann) // What is public for a moment is deleted.
 		}
+		for _, m := range r.atGroup() {
+			// Nobody can delete a message whose number a 502 hides.
+			if m.Reader == 0 && strings.Contains(m.Text, "confidential") && r.events.of("send_outcome_unknown") == 0 {
+				r.Errorf("everybody can go on reading %+v", m)
+			}
+		}
 		for _, call := range r.api.Calls("sendMessage") {
 			if tt.older.Ephemeral && call.Params["ephemeral_message_parameters"] != nil {
 				t.Error("a server that does not know ephemeral messages is sent one")
@@ -200,6 +207,7 @@ func TestAServerThatMakesAnEphemeralAnswerPublicIsSentNoOther(t *testing.T) {
 		r.handler.Reply = secretReply
 		r.api.Start(ann)
 		r.api.MakeOlder(faketelegram.Older{DeliversEphemeral: true})
+		r.api.Fail("deleteMessage", faketelegram.TooMany(3*time.Second), faketelegram.Page(502))
 		r.run()
 		for range 3 {
 			r.api.PushEphemeral(inGroup(ann, "/mylogins"))

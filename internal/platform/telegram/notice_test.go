@@ -30,9 +30,10 @@ func TestAPointerIsDeletedOnceItWasRead(t *testing.T) {
 		stop := r.run()
 		r.api.Push(inGroup(ann, "/mylogins"))
 		r.sent(2)
+		r.api.Fail("deleteMessage", faketelegram.TooMany(time.Second))
 		time.Sleep(pointerLasts - time.Second)
 		before := len(r.atGroup())
-		time.Sleep(2 * time.Second)
+		time.Sleep(4 * time.Second)
 		if before != 1 || len(r.atGroup()) != 0 {
 			t.Errorf("the group shows %+v; log:\n%s", r.atGroup(), r.logs)
 		}
@@ -41,6 +42,21 @@ func TestAPointerIsDeletedOnceItWasRead(t *testing.T) {
 		start := time.Now()
 		if err := stop(); err != nil || time.Since(start) > time.Second || len(r.atGroup()) != 0 {
 			t.Errorf("%v after %v; the group shows %+v", err, time.Since(start), r.atGroup())
+		}
+	})
+}
+
+func TestAPointerIsDeletedInTheChatThatItsGroupHasBecome(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.handler.Reply = secretReply
+		r.api.Start(ann)
+		r.run()
+		r.api.Migrate(-5, group)
+		r.api.Push(writes(faketelegram.Group(-5), ann, "/mylogins"))
+		r.sent(2)
+		time.Sleep(pointerLasts + time.Second)
+		if len(r.atGroup()) != 0 {
+			t.Errorf("the group shows %+v", r.atGroup())
 		}
 	})
 }

@@ -41,8 +41,8 @@ func flood(n int) (all []faketelegram.Message) {
 	return all
 }
 
-// Edits count towards a chat's rate, and where that is used up the presser alone
-// is told.
+// Edits count towards a chat's rate. Where that is used up the presser alone is told; if
+// the button shows no spinner any more, the chat is.
 func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
 	simulated(t, func(t *testing.T, r *rig) {
 		r.answer(refreshed("x", 1))
@@ -50,12 +50,17 @@ func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
 		r.api.Push(inGroup(ann, "/price"))
 		r.sent(1)
 		r.answer(chat.Reply{Title: chat.Say("y"), AsOf: refreshed("", 2).AsOf})
-		for _, m := range flood(60) {
+		for _, m := range flood(18) {
 			r.api.Push(m)
 		}
-		r.inFlight(61)
-		r.press(ann, "Refresh")
-		if told := r.told(1)[0]; !strings.Contains(told.Text, "Busy") || !told.Alert {
+		r.inFlight(19)
+		r.press(ann, "Refresh") // It waits for its turn, and then there is no slot.
+		r.idle(time.Minute)
+		if told := r.told(1)[0]; told.Text != "" || r.events.of("busy_sent") != 1 {
+			t.Errorf("told %+v, events %v", told, r.events.n)
+		}
+		r.press(ann+1, "Refresh")
+		if told := r.told(2)[1]; !strings.Contains(told.Text, "Busy") || !told.Alert {
 			t.Errorf("told %+v", told)
 		}
 		if sent := r.idle(time.Minute); sent[0].Edits != 0 || r.events.of("busy_sent") != 1 {
@@ -82,6 +87,27 @@ func TestACrowdIsAnsweredOnceAcrossAStop(t *testing.T) {
 		next.run()
 		if sent := next.idle(time.Minute); len(sent) != asked || len(perChat(sent)) != asked {
 			t.Errorf("%d messages to %d people", len(sent), len(perChat(sent)))
+		}
+	}, paced)
+}
+
+// What a 429 holds back beyond the drain is left to the next process too.
+func TestWhatA429HoldsBackAtAStopIsAnsweredByTheNextProcess(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		const asked = 18
+		r.api.Fail("sendMessage", faketelegram.TooMany(30*time.Second))
+		for _, m := range flood(asked) {
+			r.api.Push(m)
+		}
+		stop := r.run()
+		r.inFlight(asked)
+		if err := stop(); err != nil || len(r.api.Pending()) != asked {
+			t.Errorf("%v; %d of %d are left; events %v", err, len(r.api.Pending()), asked, r.events.n)
+		}
+		next := r.again()
+		next.run()
+		if sent := next.idle(time.Minute); len(sent) != asked {
+			t.Errorf("%d messages, events %v", len(sent), r.events.n)
 		}
 	}, paced)
 }

@@ -44,8 +44,8 @@ func parse(u update, me botapi.User, commands chat.Commands) (c command, ours bo
 	} else {
 		c, ours = parseMessage(m, me, commands)
 	}
-	if !ours {
-		return command{}, false
+	if !ours || m.Chat.private() && m.Chat.ID != c.user {
+		return command{}, false // A private chat belongs to one person.
 	}
 	c.to = botapi.Destination{Chat: m.Chat.ID, ReplyTo: m.ID, Silent: m.Chat.group()}
 	if m.InTopic {
@@ -71,7 +71,7 @@ func parse(u update, me botapi.User, commands chat.Commands) (c command, ours bo
 // that the bot asked for. It ignores other bots' commands, messages by bots,
 // forwards, and commands in groups that nobody here knows.
 func parseMessage(m *message, me botapi.User, commands chat.Commands) (c command, ours bool) {
-	if m.ForwardOrigin != nil || m.ViaBot != nil || m.SenderChat == nil && (m.From == nil || m.From.IsBot) {
+	if m.ForwardOrigin != nil || m.AutoForward || m.ViaBot != nil || m.SenderChat == nil && (m.From == nil || m.From.IsBot) {
 		return command{}, false
 	}
 	units := utf16.Encode([]rune(m.Text))
@@ -114,11 +114,10 @@ func parseMessage(m *message, me botapi.User, commands chat.Commands) (c command
 }
 
 // parsePress reads the state of a button below a message. Anybody can press with any
-// state, but in a private chat only whom it belongs to.
+// state.
 func parsePress(q *callbackQuery) (c command, ours bool) {
 	state, err := chat.ParseState(q.Data)
-	m := q.Message
-	if err != nil || m.Chat.private() && m.Chat.ID != q.From.ID {
+	if err != nil {
 		return command{}, false
 	}
 	return command{
@@ -126,7 +125,7 @@ func parsePress(q *callbackQuery) (c command, ours bool) {
 			Command: state.Command, Args: chat.Typed(state.Args...), Locale: q.From.Language, CanReplyEphemerally: true,
 		},
 		user:      q.From.ID,
-		ephemeral: botapi.NewEphemeralMessage(m.Chat.ID, q.From.ID, m.EphemeralID, q.ID),
+		ephemeral: botapi.NewEphemeralMessage(q.Message.Chat.ID, q.From.ID, q.Message.EphemeralID, q.ID),
 		press:     &state,
 		text:      strings.Join(append([]string{state.Command}, state.Args...), " "),
 	}, true

@@ -18,9 +18,13 @@ var testMe = botapi.User{ID: 99, Username: "OurBot"}
 // in makes a message of a group from JSON members, with a command of n units.
 func in(t *testing.T, kind string, n int, text string, members string) *message {
 	t.Helper()
+	id := -100
+	if kind == "private" {
+		id = 5
+	}
 	raw, _ := json.Marshal(map[string]any{
 		"message_id": 7, "date": 1750000000, "text": text, "from": map[string]any{"id": 5},
-		"chat":     map[string]any{"id": -100, "type": kind, "title": "The *talk*"},
+		"chat":     map[string]any{"id": id, "type": kind, "title": "The *talk*"},
 		"entities": []entity{{Type: "bot_command", Offset: 0, Length: n}},
 	})
 	m := &message{}
@@ -52,6 +56,7 @@ func TestParseKnowsWhoseCommandItIs(t *testing.T) {
 		"by a bot":                        {"group", 6, "/price", `{"from":{"id":5,"is_bot":true}}`, ""},
 		"forwarded":                       {"group", 6, "/price", `{"forward_origin":{"type":"of a new kind"}}`, ""},
 		"via another bot":                 {"group", 6, "/price", `{"via_bot":{"id":1}}`, ""},
+		"a channel's post":                {"group", 6, "/price", `{"is_automatic_forward":true,"sender_chat":{"id":-300}}`, ""},
 		"not at the beginning":            {"group", 6, "hi /price", `{"entities":[{"type":"bot_command","offset":3,"length":6}]}`, ""},
 		"a forged length":                 {"group", 600, "/price", "", ""},
 	} {
@@ -115,30 +120,36 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 		"in a thread of replies":     {"supergroup", `{"message_thread_id":44}`, "5", "", chat.UnknownRole, 0, ""},
 		"in private":                 {"private", "", "5", "", chat.Member, 0, ""},
 	} {
-		c, ours := parse(update{Message: in(t, tt.kind, 6, "/price", tt.members)}, testMe, testCommands)
+		m := in(t, tt.kind, 6, "/price", tt.members)
+		c, ours := parse(update{Message: m}, testMe, testCommands)
 		community := map[bool]string{true: "-100", false: ""}[tt.kind != "private"]
 		want := chat.Request{
-			Command: "price", From: chat.User{Platform: Platform, ID: tt.from}, LimitKey: tt.senderChat, Chat: "-100", Community: community,
+			Command: "price", From: chat.User{Platform: Platform, ID: tt.from}, LimitKey: tt.senderChat, Chat: fmt.Sprint(m.Chat.ID), Community: community,
 			ChatTitle: "The *talk*", Direct: tt.kind == "private", Role: tt.role, Locale: tt.locale, Args: chat.Typed(),
 			Asked: time.Unix(1750000000, 0),
 		}
 		if !ours || fmt.Sprintf("%+v", c.request) != fmt.Sprintf("%+v", want) {
 			t.Errorf("%s: got %+v, want %+v", name, c.request, want)
 		}
-		where := botapi.Destination{Chat: -100, Thread: tt.thread, ReplyTo: 7, Silent: tt.kind != "private"}
+		where := botapi.Destination{Chat: m.Chat.ID, Thread: tt.thread, ReplyTo: 7, Silent: tt.kind != "private"}
 		if c.to != where {
 			t.Errorf("%s: destination %+v, want %+v", name, c.to, where)
 		}
 	}
 }
 
-// A private chat belongs to one person. A press there by another is a server's fault.
-func TestParseRefusesAPressInSomebodyElsesPrivateChat(t *testing.T) {
-	for user, want := range map[int64]bool{5: true, 6: false} {
-		raw := fmt.Sprintf(`{"callback_query":{"id":"1","from":{"id":%d},"data":"1 e 0 price","message":{"chat":{"id":5,"type":"private"}}}}`, user)
-		u, answerable := setUp(t).adapter.read([]byte(raw))
-		if _, ours := parse(u, testMe, testCommands); !answerable || ours != want {
-			t.Errorf("a press by %d is ours: %v", user, ours)
+// A private chat belongs to one person. What another does there is a server's fault.
+func TestParseRefusesWhatSomebodyDoesInAnothersPrivateChat(t *testing.T) {
+	const chat = `"chat":{"id":5,"type":"private"}`
+	for _, form := range []string{
+		`{"callback_query":{"id":"1","from":{"id":%d},"data":"1 e 0 price","message":{` + chat + `}}}`,
+		`{"message":{"from":{"id":%d},"text":"/price","entities":[{"type":"bot_command","length":6}],` + chat + `}}`,
+	} {
+		for user, want := range map[int64]bool{5: true, 6: false} {
+			u, answerable := setUp(t).adapter.read(fmt.Appendf(nil, form, user))
+			if _, ours := parse(u, testMe, testCommands); !answerable || ours != want {
+				t.Errorf("%s by %d is ours: %v", form, user, ours)
+			}
 		}
 	}
 }

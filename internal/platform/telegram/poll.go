@@ -28,12 +28,16 @@ const (
 
 // What is in flight is still in Telegram's queue, so the next poll is answered at
 // once, with much that is known. It waits until half of a batch is answered, but no
-// longer than gapPerUpdate for each of the batch and minGap at least. While nothing new
-// comes the wait grows to an eighth of that time, up to maxGap.
+// longer than gapPerUpdate for each of the batch and minGap at least.
+//
+// To a poll from the same offset that comes within half a second of the one before,
+// Telegram shows one update alone (tdlib/telegram-bot-api 10.0, Client.cpp,
+// process_get_updates_query), which hides all others behind one that hangs. So that poll
+// waits for sameOffsetGap.
 const (
-	gapPerUpdate = 100 * time.Microsecond
-	minGap       = 2 * time.Millisecond
-	maxGap       = 100 * time.Millisecond
+	gapPerUpdate  = 100 * time.Microsecond
+	minGap        = 2 * time.Millisecond
+	sameOffsetGap = 600 * time.Millisecond
 )
 
 // poll takes updates until ctx is done, each answered in a goroutine of its own. An
@@ -48,15 +52,16 @@ func (s *session) poll(ctx context.Context) {
 	// A webhook left by an earlier run goes. One that is set later belongs to another
 	// process, and polls fail with a conflict until it is gone.
 	_ = s.repeat(ctx, func() error { return s.api.DeleteWebhook(ctx) })
-	lastUpdate, passStuck := time.Now(), false
+	polledFrom, polledAt, passStuck := int64(-1), time.Time{}, false
 	// At first, and after a failure, a getUpdates is a short one: its answer
 	// shows at once that Telegram is there.
 	wait, limit := time.Duration(0), batchSize
 	for ctx.Err() == nil {
-		offset, busy := s.offsets.offset(passStuck)
+		offset, busy := s.nextOffset(ctx, passStuck, polledFrom, polledAt.Add(sameOffsetGap))
 		if busy {
 			wait = 0
 		}
+		polledFrom, polledAt = offset, time.Now()
 		var batch []json.RawMessage
 		err := s.repeat(ctx, func() (err error) {
 			batch, err = s.api.GetUpdates(ctx, offset, limit, wait, allowedUpdates)
@@ -88,10 +93,9 @@ func (s *session) poll(ctx context.Context) {
 		wait, limit = longPoll, batchSize
 		gap := max(minGap, gapPerUpdate*time.Duration(len(batch)))
 		if taken {
-			lastUpdate = time.Now()
 			s.awaitAnswers(ctx, len(batch)/2, gap)
 		} else {
-			transport.Sleep(ctx, min(max(gap, time.Since(lastUpdate)/8), maxGap))
+			transport.Sleep(ctx, gap)
 		}
 	}
 }
@@ -127,6 +131,25 @@ func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (taken 
 		})
 	}
 	return taken
+}
+
+// nextOffset returns the offset to poll from and whether anything is in flight. If that
+// is polledFrom, it waits for another one until then.
+func (s *session) nextOffset(ctx context.Context, passStuck bool, polledFrom int64, then time.Time) (offset int64, busy bool) {
+	over := time.After(time.Until(then))
+	for {
+		offset, busy = s.offsets.offset(passStuck)
+		if offset != polledFrom {
+			return offset, busy
+		}
+		select {
+		case <-s.offsets.answered:
+		case <-over:
+			return s.offsets.offset(passStuck)
+		case <-ctx.Done():
+			return offset, busy
+		}
+	}
 }
 
 // awaitAnswers waits until no more than so many updates are in flight, or for gap.

@@ -185,6 +185,22 @@ func TestARefusedTokenEndsRun(t *testing.T) {
 	})
 }
 
+// Each of two who poll ends the other's poll, again and again.
+func TestTwoWhoPollSayOnceAMinuteThatTheyAreConnected(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		other := r.again()
+		r.run()
+		other.run()
+		time.Sleep(10 * time.Minute)
+		const cause = "another process polls with this token"
+		if n := r.events.of("connected as @" + faketelegram.Username); !strings.Contains(r.logs.String(), cause) || n < 2 || n > 22 {
+			t.Errorf("%d times connected in 10 minutes", n)
+		}
+		r.ask(1)
+		r.sent(1)
+	})
+}
+
 // A webhook that stands at the start is of an earlier run. One that is set later is
 // another process's, which would not notice that it is gone.
 func TestPollingDeletesAWebhookAtItsStartAlone(t *testing.T) {

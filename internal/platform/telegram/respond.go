@@ -34,7 +34,7 @@ const (
 	// maxInvitations bounds how many invitations are remembered, and deleted some day.
 	maxInvitations = 1000
 	// removeTimeout bounds the deletion of a message.
-	removeTimeout = 2 * time.Second
+	removeTimeout = 10 * time.Second
 )
 
 // Telegram shows a chat action for 5 seconds,
@@ -66,8 +66,9 @@ type task struct {
 	*session
 	command
 	arrived time.Time
-	// answerPress ends the wait of who pressed the button, when it is called first.
-	answerPress func(botapi.CallbackAnswer)
+	// answerPress ends the wait of who pressed the button, when it is called first, and
+	// reports whether it was.
+	answerPress func(botapi.CallbackAnswer) (first bool)
 }
 
 // respond handles one update: from what it asks to messages that are out. It
@@ -78,16 +79,17 @@ func (s *session) respond(id string, u update) (done bool) {
 		s.respondInline(id, u.Inline)
 		return true
 	}
-	t := task{session: s, arrived: time.Now(), answerPress: func(botapi.CallbackAnswer) {}}
+	t := task{session: s, arrived: time.Now(), answerPress: func(botapi.CallbackAnswer) bool { return false }}
 	if u.Press != nil {
 		var once sync.Once
-		t.answerPress = func(a botapi.CallbackAnswer) {
+		t.answerPress = func(a botapi.CallbackAnswer) (first bool) {
 			once.Do(func() {
-				a.ID = u.Press.ID
+				a.ID, first = u.Press.ID, true
 				s.answerQuery(time.Now(), "press_unanswered", func(ctx context.Context) error {
 					return s.api.AnswerCallbackQuery(ctx, a)
 				})
 			})
+			return first
 		}
 		defer t.answerPress(botapi.CallbackAnswer{})
 	}
@@ -206,7 +208,9 @@ func (t task) sendThere(m outbox.Message, reply chat.Reply) outbox.Receipt {
 		case outbox.Refused, outbox.Unreachable:
 			// It may be deleted, or be a picture, which no text can replace.
 		case outbox.Dropped:
-			t.tell(chat.Busy(), true)
+			if !t.tell(chat.Busy(), true) {
+				t.sendBusy()
+			}
 			return outbox.Receipt{}
 		default:
 			return receipt
@@ -307,7 +311,6 @@ func (t task) notify(n notice) outbox.Receipt {
 		m.Notice = string(n)
 	}
 	receipt := t.out.Send(t.tasks.Sends, m)
-	there := botapi.MessageRef{Chat: m.To.Chat, MessageID: receipt.ID}
 	switch {
 	case receipt.Result == outbox.Dropped && n == stayedAnonymous:
 		return outbox.Receipt{}
@@ -316,7 +319,7 @@ func (t task) notify(n notice) outbox.Receipt {
 	case n == answeredPrivately:
 		later := func(string) {
 			transport.Sleep(t.running, pointerLasts)
-			t.remove(there)
+			t.remove(receipt.Sent)
 		}
 		if !t.tasks.Go(later) { // It is draining, so later is now.
 			later("")
@@ -324,7 +327,7 @@ func (t task) notify(n notice) outbox.Receipt {
 	case n == pressStart:
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.invitations = append(t.invitations, invitation{user: t.user, message: there})
+		t.invitations = append(t.invitations, invitation{user: t.user, message: receipt.Sent})
 		t.invitations = t.invitations[max(0, len(t.invitations)-maxInvitations):]
 	}
 	return outbox.Receipt{}
@@ -347,18 +350,18 @@ func (t task) deleteInvitations() {
 	}
 }
 
-// remove deletes a message, if that can be done soon.
+// remove deletes a message, within removeTimeout.
 func (s *session) remove(m botapi.MessageRef) {
 	ctx, cancel := context.WithTimeout(s.tasks.Sends, removeTimeout)
 	defer cancel()
-	_ = s.api.DeleteMessage(ctx, m)
+	s.api.Remove(ctx, m)
 }
 
 // tell shows a reply to a presser alone and in their language: for a moment, or as an
-// alert until they close it.
-func (t task) tell(r chat.Reply, alert bool) {
+// alert until they close it. It returns false if they wait no longer.
+func (t task) tell(r chat.Reply, alert bool) bool {
 	r.Language = t.tasks.Handler.Language(t.request, true)
-	t.answerPress(botapi.CallbackAnswer{Text: renderAlert(r), Alert: alert})
+	return t.answerPress(botapi.CallbackAnswer{Text: renderAlert(r), Alert: alert})
 }
 
 // answerQuery makes the call that answers an inline query or a press, and counts

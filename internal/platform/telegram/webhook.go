@@ -11,6 +11,7 @@ import (
 	"github.com/go-telegram/bot"
 
 	"herald/internal/chat"
+	"herald/internal/platform/telegram/botapi"
 	"herald/internal/transport"
 )
 
@@ -53,20 +54,24 @@ func (s *session) receive(ctx context.Context) {
 			if err == nil && info.URL == s.WebhookURL {
 				return nil
 			}
-			s.ready.Store(false)
-			if err != nil {
-				return err
+			if botapi.ErrorOf(err).Kind != botapi.TooManyRequests { // A 429 is a sign that Telegram is there.
+				s.ready.Store(false)
 			}
-			s.Count("webhook_replaced")
-			s.Log.Warn("telegram: another process has set or deleted the webhook, which is set again")
-			return set()
+			if err == nil {
+				err = set()
+			}
+			if err == nil {
+				s.Count("webhook_replaced")
+				s.Log.Warn("telegram: another process had set or deleted the webhook, which is set again")
+			}
+			return err
 		})
 	}
 }
 
 // ServeHTTP takes one webhook delivery. It answers 200 once the update's answer is
 // out, after ackAfter, or if delivering it again would change nothing; 503 asks
-// Telegram to deliver it again.
+// Telegram to deliver it again in a second.
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -79,6 +84,9 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
+	// For a 503. Otherwise Telegram holds back the chat for longer each time, up to two
+	// minutes (tdlib/telegram-bot-api, WebhookActor.cpp).
+	w.Header().Set("Retry-After", "1")
 	s := a.serving.Load()
 	if s == nil {
 		w.WriteHeader(http.StatusServiceUnavailable)

@@ -70,6 +70,18 @@ func TestWebhookTurnsAway(t *testing.T) {
 	}, byWebhook)
 }
 
+// Telegram waits a second then, and holds back the chat no longer.
+func TestWhatIsTurnedAwayIsToComeAgainInASecond(t *testing.T) {
+	r := setUp(t, byWebhook)
+	req := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(r.api.Update(inPrivate(ann, "/price"))))
+	req.Header.Set("X-Telegram-Bot-Api-Secret-Token", hookSecret)
+	w := httptest.NewRecorder()
+	r.adapter.ServeHTTP(w, req)
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" {
+		t.Errorf("%d, %v", w.Code, w.Header())
+	}
+}
+
 func TestAWebhookWithoutASecretTakesNothing(t *testing.T) {
 	r := setUp(t)
 	if got := r.post(http.MethodPost, "", unread{t}); got != http.StatusUnauthorized {
@@ -222,7 +234,7 @@ func TestAWebhookThatIsTakenAwayIsSetAgain(t *testing.T) {
 				t.Errorf("the webhook is %+v, ready %v", hook, r.adapter.Ready())
 			}
 		}
-		if n := r.events.of("webhook_replaced"); n != 4 || strings.Count(r.logs.String(), "level=WARN") < 2 {
+		if n := r.events.of("webhook_replaced"); n != 2 || strings.Count(r.logs.String(), "which is set again") != 2 {
 			t.Errorf("%d counted; log:\n%s", n, r.logs)
 		}
 	}, byWebhook)
@@ -244,6 +256,18 @@ func TestADeliveryThatTelegramGivesUpIsAnswered(t *testing.T) {
 			t.Error(err)
 		}
 		r.sent(1)
+	}, byWebhook)
+}
+
+// A 429 shows that Telegram is there, and a proxy that asks /readyz must go on delivering.
+func TestAWebhookStaysReadyWhileA429KeepsItFromLooking(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.run()
+		r.api.Fail("getWebhookInfo", faketelegram.TooMany(30*time.Second))
+		time.Sleep(watchEvery + time.Second)
+		if !r.adapter.Ready() || r.events.of("getWebhookInfo") != 1 {
+			t.Errorf("ready %v, events %v", r.adapter.Ready(), r.events.n)
+		}
 	}, byWebhook)
 }
 

@@ -109,8 +109,8 @@ func (s *Server) readPhoto(m *Sent, source string, files map[string][]byte) *ref
 
 // replyTo makes m a reply, under the lock.
 func (s *Server) replyTo(m *Sent, r *reply) *refusal {
-	if (s.older.Ephemeral || s.older.DeliversEphemeral) && r != nil && r.ID == nil && r.Ephemeral != 0 {
-		r = nil // a parameter that such a server does not know
+	if old := s.older; (old.Ephemeral || old.DeliversEphemeral || old.DirectReceiver) && r != nil && r.ID == nil && r.Ephemeral != 0 {
+		r = nil // Such a server makes it an ordinary message.
 	}
 	if r == nil {
 		return nil

@@ -165,6 +165,10 @@ func (s *Server) carryOut(method string, p params, files map[string][]byte) (res
 	return nil, bad("this fake does not serve " + method)
 }
 
+// samePoll is how soon after another a poll from the same offset gets one update alone
+// (process_get_updates_query in tdlib/telegram-bot-api, Client.cpp).
+const samePoll = 500 * time.Millisecond
+
 // getUpdates acknowledges what is below the offset and answers with what is
 // queued, waiting for something as long as it is told to. A later getUpdates
 // ends an earlier one.
@@ -177,6 +181,10 @@ func (s *Server) getUpdates(r *http.Request, p params) (any, *refusal) {
 	s.change(func() {
 		s.poller++
 		mine = s.poller
+		if offset == s.lastOffset && time.Since(s.lastPoll) < samePoll {
+			limit = 1
+		}
+		s.lastOffset, s.lastPoll = offset, time.Now()
 		if kinds != nil {
 			s.allowed = kinds
 		}

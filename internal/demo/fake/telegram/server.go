@@ -74,7 +74,9 @@ type Server struct {
 	nextUpdate int64
 	nextID     int64
 	poller     int64
-	allowed    []string // kinds, as the last getUpdates that named some said
+	lastOffset int64     // of the last getUpdates
+	lastPoll   time.Time // when it came
+	allowed    []string  // kinds, as the last getUpdates that named some said
 	calls      []Call
 	sent       []*Sent
 	seen       []Seen

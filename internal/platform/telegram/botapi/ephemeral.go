@@ -39,7 +39,7 @@ func (m EphemeralMessage) Arrived() bool { return m != EphemeralMessage{} }
 //
 // The receiver stands in the call twice, in the forms of 10.2 and of 10.3: a
 // server that knows the other form alone would make the message public. If the
-// server did so all the same, the message is deleted and the error is of Public.
+// server did so all the same, the message is removed and the error is of Public.
 func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content Content) error {
 	type receiver struct {
 		User  int64  `json:"receiver_user_id"`
@@ -60,7 +60,7 @@ func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content
 		receiver
 	}{to.chat, content, noPreview, reply, only, only}, nil)
 	if err == nil && m.EphemeralID == 0 {
-		_ = c.DeleteMessage(ctx, MessageRef{Chat: to.chat, MessageID: m.ID})
+		c.Remove(ctx, MessageRef{Chat: to.chat, MessageID: m.ID})
 		return &Error{Method: method, Kind: Public}
 	}
 	return err

@@ -1,6 +1,11 @@
 package botapi
 
-import "context"
+import (
+	"context"
+	"time"
+
+	"herald/internal/transport"
+)
 
 // EntityType is a way to show a span of a text.
 type EntityType string
@@ -169,4 +174,15 @@ func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) (err e
 // DeleteMessage deletes a message of the bot that is at most 48 hours old.
 func (c *Client) DeleteMessage(ctx context.Context, m MessageRef) error {
 	return c.do(ctx, "deleteMessage", m)
+}
+
+// Remove is DeleteMessage until it succeeds, is refused or ctx ends.
+func (c *Client) Remove(ctx context.Context, m MessageRef) {
+	_ = transport.Policy{
+		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 2 * time.Second},
+		Again: func(err error) (bool, time.Duration) {
+			e := ErrorOf(err)
+			return e.Kind == NotSent || e.Kind == TooManyRequests || e.Kind == OutcomeUnknown, e.RetryAfter
+		},
+	}.Do(ctx, func(ctx context.Context) error { return c.DeleteMessage(ctx, m) })
 }

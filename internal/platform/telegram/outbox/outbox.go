@@ -142,8 +142,8 @@ const (
 // Receipt is what became of a message.
 type Receipt struct {
 	Result Result
-	// ID is of a new message that was Delivered to everybody in its chat.
-	ID int64
+	// Sent is a new message that was Delivered to everybody in its chat.
+	Sent botapi.MessageRef
 	// Unknown is how often it was sent without knowing whether it is out.
 	Unknown int
 	// Err says why it was not Delivered, for a log.
@@ -255,7 +255,8 @@ func (o *Outbox) deliver(ctx context.Context, m Message, seal func() (Message, b
 		if err != nil || !due {
 			return err
 		}
-		r.ID, err = o.call(ctx, m)
+		r.Sent.Chat = m.To.Chat
+		r.Sent.MessageID, err = o.call(ctx, m)
 		return err
 	})
 	r.Unknown = m.Unknown
@@ -301,7 +302,9 @@ func (o *Outbox) call(ctx context.Context, m Message) (id int64, err error) {
 		o.Count("rate_limited")
 		o.mu.Lock()
 		maps.DeleteFunc(o.held, func(_ int64, until time.Time) bool { return time.Since(until) > afterHold })
-		o.held[m.To.Chat] = time.Now().Add(e.RetryAfter)
+		if until := time.Now().Add(e.RetryAfter); until.After(o.held[m.To.Chat]) {
+			o.held[m.To.Chat] = until
+		}
 		o.mu.Unlock()
 	case botapi.OutcomeUnknown:
 		o.Count("send_outcome_unknown")

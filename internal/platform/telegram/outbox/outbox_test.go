@@ -194,8 +194,30 @@ func TestSlotsOfAChatAreSharedByAsker(t *testing.T) {
 			post(int64(other[0]), other)
 		}
 		c.all.Wait()
-		if got := strings.Join(c.texts[:8], " "); got != "Ann Ann Ann Ann Bob Eve Joe Ann" || c.results[Delivered] != 19 {
+		if got := strings.Join(c.texts[:8], " "); got != "Ann Ann Ann Ann Bob Eve Joe Ann" || c.results[Delivered] != 18 {
 			t.Errorf("at first go %s; results %v", got, c.results)
+		}
+	})
+}
+
+// One who asks a lot while nobody else does leaves room in the same minute for who comes
+// after them.
+func TestOnePersonDoesNotUseUpAGroupsMinute(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crowd) {
+		c.send(20, group, 1, 20*time.Second)
+		c.all.Wait()
+		before, start := c.results[Delivered], time.Now()
+		for user := range int64(4) {
+			c.send(1, group, 2+user, 20*time.Second)
+		}
+		c.all.Wait()
+		if took := time.Since(start); before != 15 || c.results[Delivered] != before+4 || took > 5*time.Second {
+			t.Errorf("%d are sent at first; then %v after %v", before, c.results, took)
+		}
+		c.send(20, person, 1, 20*time.Second) // Their private chat is theirs alone.
+		c.all.Wait()
+		if c.results[Delivered] != 15+4+20 {
+			t.Errorf("results %v", c.results)
 		}
 	})
 }
@@ -255,6 +277,22 @@ func TestA429HoldsBackItsChat(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Calls that are under way at once may be told different times. The longest counts.
+func TestAShorter429EndsNoLongerOne(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crowd) {
+		c.Pacing, c.takes = false, time.Second
+		c.api.Fail("sendMessage", faketelegram.TooMany(30*time.Second), faketelegram.TooMany(time.Second))
+		start := time.Now()
+		c.send(2, person, 1, 0)
+		time.Sleep(3 * time.Second)
+		c.send(1, person, 1, 0)
+		c.all.Wait()
+		if first := slices.MinFunc(c.sent[person], time.Time.Compare).Sub(start); first < 30*time.Second || c.results[Delivered] != 3 {
+			t.Errorf("the first is sent after %v, results %v", first, c.results)
+		}
+	})
 }
 
 func TestADrainEndsTheWaitingForSlotsAfterIt(t *testing.T) {

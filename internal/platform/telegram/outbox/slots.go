@@ -23,6 +23,8 @@ var (
 	groupLimit  = chat.Limit{Key: "group", Count: 20, Window: 61 * time.Second}
 	answerLimit = chat.Limit{Key: "answers", Count: 19, Window: 61 * time.Second}
 	noticeLimit = chat.Limit{Count: 1, Window: 61 * time.Second}
+	// A group's other answers are for those who come after one who asks a lot.
+	personLimit = chat.Limit{Count: 15, Window: 61 * time.Second}
 	totalLimit  = chat.Limit{Count: 2, Window: 2 * time.Second / 26, Refill: true}
 )
 
@@ -41,7 +43,7 @@ const (
 
 var (
 	errNoRoom = errors.New("its slot would come too late")
-	errHeld   = errors.New("its chat takes no messages for minutes")
+	errHeld   = errors.New("a 429 holds its chat back for too long")
 )
 
 // waiter is a message that waits for others of its chat. Those who asked are served
@@ -77,13 +79,17 @@ func (o *Outbox) limits(m *Message) []chat.Limit {
 // is no room would take as long.
 func (o *Outbox) slot(ctx context.Context, m *Message) error {
 	limits := o.limits(m)
+	own, of := personLimit, fmt.Sprint("person ", m.User)
 	if m.Notice != "" {
-		once := noticeLimit
-		once.Key = fmt.Sprintf("%s notice %s %d", o.Bot, m.Notice, m.To.Chat)
-		if _, ok := o.Limiter.Reserve(ctx, 0, once); !ok {
+		own, of = noticeLimit, "notice "+m.Notice
+	}
+	own.Key = fmt.Sprintf("%s %s %d", o.Bot, of, m.To.Chat)
+	if m.Notice != "" || o.Pacing && m.To.Chat < 0 && !m.Deadline.IsZero() {
+		if _, ok := o.Limiter.Reserve(ctx, 0, own); !ok {
 			return errNoRoom
 		}
-	} else {
+	}
+	if m.Notice == "" {
 		if !o.enter(m, limits) {
 			return errNoRoom
 		}
@@ -114,8 +120,9 @@ func (o *Outbox) reserve(ctx context.Context, chatID int64, limits []chat.Limit)
 	defer func() { <-o.turn }()
 	o.mu.Lock()
 	wait = time.Until(o.held[chatID])
+	late := wait > deliveryLimit || !o.drainEnd.IsZero() && o.held[chatID].After(o.drainEnd)
 	o.mu.Unlock()
-	if wait > deliveryLimit {
+	if late {
 		return wait, errHeld
 	}
 	if wait > 0 || !o.Pacing {
