@@ -1,13 +1,16 @@
 //go:build soak
 
 // Package soak runs the whole bot, on both platforms at once, against stand-ins
-// that fail at random, and looks at every answer: package truth must find it
-// honest, there must be one and only one, and nothing private or secret may be
-// anywhere it does not belong.
+// that fail at random, and on a Redis that is killed and paused. It looks at every
+// answer: package truth must find it honest, there must be one and only one, and
+// nothing private or secret may be anywhere it does not belong.
 //
 //	go test -v -tags soak -timeout 0 ./internal/e2e/soak -soak.time 1h
 //
-// It asks about -soak.rate commands a second in all; -soak.seed repeats a run
+// Telegram delivers by webhook, 100 at a time and one for each chat, or is polled
+// with -soak.polling. People ask in several groups and in private; a crowd asks at
+// once now and then, and somebody who speaks as a channel floods a group without
+// pause. Beside them it asks about -soak.rate commands a second in all; -soak.seed repeats a run
 // in kind, the times of the answers aside. Telegram's pacing is off: with it most
 // of a busy group's answers are one "try again", which would test little else.
 package soak
@@ -38,6 +41,7 @@ var (
 	soakTime = flag.Duration("soak.time", time.Minute, "how long to ask, the warm-up included")
 	soakSeed = flag.Uint64("soak.seed", rand.Uint64()>>1, "of the questions and the faults")
 	soakRate = flag.Int("soak.rate", 30, "commands a second in all")
+	soakPoll = flag.Bool("soak.polling", false, "Telegram is polled")
 )
 
 const (
@@ -56,6 +60,8 @@ type soak struct {
 	world *fault.Fakes
 	judge *truth.Judge
 	bot   *e2etest.Bot
+	redis *redisServer
+	leaks *counted
 
 	telegram, discord *e2etest.Door
 
@@ -71,11 +77,28 @@ type soak struct {
 	unknown, doubled, unanswered int
 	asked, wrong                 int
 	verdicts                     map[string]int
+	// channel is what the channel was told.
+	channel map[string]int
+}
+
+// counted counts what fails.
+type counted struct {
+	*testing.T
+	n int
+}
+
+func (c *counted) Errorf(format string, args ...any) {
+	c.n++
+	c.T.Errorf(format, args...)
 }
 
 func TestSoak(t *testing.T) {
-	s := &soak{T: t, world: e2etest.Sandbox(t), telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t),
-		open: map[*question]bool{}, verdicts: map[string]int{}}
+	way := e2etest.Ways[1]
+	if *soakPoll {
+		way = e2etest.Ways[0]
+	}
+	s := &soak{T: t, redis: startRedis(t), world: e2etest.Sandbox(t), telegram: way.Open(t), discord: e2etest.Ways[2].Open(t),
+		open: map[*question]bool{}, verdicts: map[string]int{}, channel: map[string]int{}, leaks: &counted{T: t}}
 	s.judge = truth.NewJudge(s.world.World)
 	logFile := filepath.Join(t.TempDir(), "log")
 	log, err := os.Create(logFile)
@@ -85,9 +108,10 @@ func TestSoak(t *testing.T) {
 	defer log.Close()
 	settings := slices.Concat(s.telegram.Settings(), s.discord.Settings(), e2etest.TTLs(soakTTL), []string{
 		"LOG_LEVEL=debug", "UPSTREAM_TIMEOUT=2500ms", "COMMAND_TIMEOUT=8s", "STALE_FOR=" + soakStaleFor.String(),
-		"RATE_LIMIT_USER=600", "RATE_LIMIT_CHAT=10000"})
+		"RATE_LIMIT_USER=600", "RATE_LIMIT_CHAT=10000", "MAX_PRICE_AGE=off", "REDIS_URL=" + s.redis.URL})
 	s.bot = e2etest.Serve(t, e2etest.Settings(s.world, settings...), log)
 	s.bot.AwaitReady(t)
+	s.telegram.Through(s.bot.URL)
 
 	reading, end := context.WithCancel(t.Context())
 	var reader sync.WaitGroup
@@ -111,18 +135,22 @@ func TestSoak(t *testing.T) {
 	reader.Wait()
 	s.collect()
 
-	fmt.Printf("soak of %v, -soak.seed %d\ncommands %d: %v\nwrong %d  unanswered %d  doubled %d  sends of unknown outcome %d\nat the start: %v\nat the end:   %v\n",
-		time.Since(began).Round(time.Second), *soakSeed, s.asked, s.verdicts, s.wrong, s.unanswered, s.doubled, s.unknown, atStart, atEnd)
-	if atEnd.grown(atStart, s.asked) {
-		t.Error("it has grown")
-	}
 	text, err := os.ReadFile(logFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.private().MustNotShow(t, "the log", string(text))
+	s.private().MustNotShow(s.leaks, "the log", string(text))
 	// The values are floats, in whose digits any number can be found.
-	s.private().MustNotShow(t, "/metrics", regexp.MustCompile(`(?m) \S+$`).ReplaceAllString(metrics, ""))
+	s.private().MustNotShow(s.leaks, "/metrics", regexp.MustCompile(`(?m) \S+$`).ReplaceAllString(metrics, ""))
+	_, fallbacks, _ := strings.Cut(metrics, "\nherald_redis_fallbacks_total ")
+	fallbacks, _, _ = strings.Cut(fallbacks, "\n")
+	fmt.Printf("soak of %v by %s, -soak.seed %d\ncommands %d: %v\nwrong %d  unanswered %d  doubled %d  leaks %d  sends of unknown outcome %d\n"+
+		"the channel is told: %v\nredis killed %d times, paused %d; %s calls decided without it\nat the start: %v\nat the end:   %v\n",
+		time.Since(began).Round(time.Second), way.Name, *soakSeed, s.asked, s.verdicts, s.wrong, s.unanswered, s.doubled, s.leaks.n, s.unknown,
+		s.channel, s.redis.killed, s.redis.paused, fallbacks, atStart, atEnd)
+	if atEnd.grown(atStart, s.asked) {
+		t.Error("it has grown")
+	}
 	if n := s.world.Strayed(); n > 0 {
 		t.Errorf("%d requests followed a redirect with credentials", n)
 	}
@@ -137,11 +165,19 @@ func (s *soak) phase(d time.Duration, seed uint64) {
 	ctx, cancel := context.WithTimeout(s.Context(), d)
 	defer cancel()
 	var loops sync.WaitGroup
-	for n, ask := range []func(*rand.Rand){s.askTelegram, s.askDiscord} {
+	for n, asking := range []struct {
+		ask   func(*rand.Rand)
+		pause time.Duration
+	}{
+		{s.askTelegram, 2 * time.Second / time.Duration(*soakRate)},
+		{s.askDiscord, 2 * time.Second / time.Duration(*soakRate)},
+		{s.flood, time.Second / 12}, // more than RATE_LIMIT_USER
+		{s.crowd, d / time.Duration(1+int(d.Seconds())/15) * 2 / 3},
+	} {
 		r := rand.New(rand.NewPCG(seed, uint64(n)))
 		loops.Go(func() {
-			for wait(ctx, 2*time.Second/time.Duration(*soakRate)) {
-				ask(r)
+			for wait(ctx, asking.pause) {
+				asking.ask(r)
 			}
 		})
 	}
@@ -184,7 +220,7 @@ func (s *soak) waiting() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for q := range s.open {
-		if q.ended.IsZero() {
+		if q.ended.IsZero() && !q.channel {
 			n++
 		}
 	}
