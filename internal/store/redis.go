@@ -10,7 +10,6 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -322,7 +321,7 @@ func (r *Redis) Reserve(ctx context.Context, within time.Duration, limits ...cha
 	case wait > within:
 		return wait, false
 	case !kept:
-		r.memory.reserve(ctx, wait, math.MaxInt64, limits)
+		r.memory.note(ctx, wait, limits)
 	}
 	return wait, true
 }
