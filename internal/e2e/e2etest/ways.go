@@ -41,6 +41,15 @@ type Door struct {
 	mu     sync.Mutex
 	url    string                  // of the bot's HTTP server
 	queues map[int64]chan struct{} // by chat, held by the delivery that is made
+	held   time.Duration
+}
+
+// Held is how long a delivery of Telegram's has taken at most, with the wait for one
+// of its 100 connections.
+func (d *Door) Held() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.held
 }
 
 // Open starts the platform until the test ends.
@@ -194,7 +203,11 @@ func (d *Door) deliver(update []byte) {
 
 // deliverOnce returns the status, 0 if there is no response.
 func (d *Door) deliverOnce(ctx context.Context, update []byte) (status int) {
+	began := time.Now()
 	resp, err := d.call(ctx, WebhookPath, http.Header{"X-Telegram-Bot-Api-Secret-Token": {WebhookSecret}}, update)
+	d.mu.Lock()
+	d.held = max(d.held, time.Since(began))
+	d.mu.Unlock()
 	if err != nil {
 		return 0
 	}
