@@ -26,6 +26,8 @@ const (
 // or took too long nobody asks, until check has found that Redis answers again. So
 // a Redis that is away costs one command one call.
 func (r *Redis) ask(ctx context.Context, call func(context.Context) error) bool {
+	r.turn <- struct{}{}
+	defer func() { <-r.turn }()
 	if r.Up() {
 		if r.try(ctx, call) == nil {
 			return true
