@@ -90,13 +90,14 @@ func in(group int64, m faketelegram.Message) {
 
 func (s *soak) askTelegram(r *rand.Rand) {
 	q, command := s.next(r, "Telegram")
+	if !q.private && r.IntN(2) == 0 || q.about.Account.UID == s.world.World.Unregistered.UID("Telegram") { // others, who are registered nowhere
+		command.User = 7_100_000_000 + r.Int64N(12)
+		q.about.Account.UID = strconv.FormatInt(command.User, 10)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if q.private && command.Group && s.elsewhere(command.User) != nil {
 		return
-	}
-	if !q.private && r.IntN(2) == 0 { // others, who are registered nowhere
-		command.User = 7_100_000_000 + r.Int64N(12)
 	}
 	if group := r.Int64N(groups); command.Group {
 		command.Alter = func(m faketelegram.Message) { in(group, m) }
@@ -149,7 +150,7 @@ func (s *soak) ask(q *question, command e2etest.Command) {
 // answered privately, with s.mu held.
 func (s *soak) elsewhere(user int64) *question {
 	for q := range s.open {
-		if !q.OnDiscord() && q.private && q.Group && !q.channel && q.User == user && q.ended.IsZero() {
+		if !q.OnDiscord() && q.private && q.Group && !q.channel && q.User == user {
 			return q
 		}
 	}

@@ -51,7 +51,7 @@ const (
 	// patience is how long an answer may take, however a platform fails meanwhile;
 	// for afterwards, one too many would be noticed.
 	patience   = 2 * time.Minute
-	afterwards = 10 * time.Second
+	afterwards = 15 * time.Second
 	// maxHeld is how long a delivery of Telegram's may be held on a busy machine. The
 	// bot acknowledges it after 0.1 s.
 	maxHeld = 2 * time.Second
