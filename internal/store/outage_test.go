@@ -156,7 +156,7 @@ func TestTheWaitForAConnectionIsNoPartOfACall(t *testing.T) {
 	r := newReplica(t, claimTime, redisURL(s)+"&pool_size=1")
 	r.timeout = 100 * time.Millisecond
 	var commands sync.WaitGroup
-	for i := range 50 {
+	for i := range 25 {
 		commands.Go(func() { r.Claim(t.Context(), fmt.Sprint(i)) })
 	}
 	commands.Wait()
