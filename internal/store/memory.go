@@ -118,16 +118,11 @@ func NewSlots() *Slots { return &Slots{started: time.Now(), used: map[string]*sl
 
 // Reserve implements chat.Limiter.
 func (s *Slots) Reserve(ctx context.Context, within time.Duration, limits ...chat.Limit) (wait time.Duration, ok bool) {
-	return s.reserve(ctx, 0, within, limits)
-}
-
-// reserve is Reserve for slots that are at least ahead from now.
-func (s *Slots) reserve(ctx context.Context, ahead, within time.Duration, limits []chat.Limit) (wait time.Duration, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Since(s.started)
 	s.forget(now)
-	slot := now + ahead
+	slot := now
 	for _, l := range limits {
 		slot = max(slot, s.of(ctx, l, now).first(l, now))
 	}
@@ -144,6 +139,20 @@ func (s *Slots) reserve(ctx context.Context, ahead, within time.Duration, limits
 		}
 	}
 	return wait, wait <= within
+}
+
+// note takes the slots that another Limiter has given out. It may have given more of a
+// limit than there are: that must not hold up the others.
+func (s *Slots) note(ctx context.Context, wait time.Duration, limits []chat.Limit) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Since(s.started)
+	s.forget(now)
+	for _, l := range limits {
+		u := s.of(ctx, l, now)
+		u.first(l, now) // forgets what is over
+		u.use(l, now+wait)
+	}
 }
 
 // Left returns how many events a bucket holds now.
@@ -208,7 +217,7 @@ func (u *slots) first(l chat.Limit, now time.Duration) time.Duration {
 func (u *slots) use(l chat.Limit, slot time.Duration) {
 	u.last = max(u.last, slot)
 	if l.Refill {
-		u.last += l.Every()
+		u.last = min(u.last+l.Every(), slot+l.Window) // No bucket is emptier than empty.
 		u.idle = u.last
 		return
 	}

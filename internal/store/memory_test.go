@@ -269,6 +269,26 @@ func TestLosingRedisGivesNobodyMore(t *testing.T) {
 	}
 }
 
+// A Redis that is away at times, or loses its data, gives more of one limit than
+// its Count. Whoever shares another limit with that one does not wait for it.
+func TestWhatAForgetfulRedisGaveTwiceHoldsUpNobodyElse(t *testing.T) {
+	for _, all := range []chat.Limit{{Key: "chat", Count: 100, Window: time.Minute}, {Key: "all", Count: 2, Window: time.Second, Refill: true}} {
+		s := server(t)
+		r := replica(t, s)
+		for range 3 * minutely.Count {
+			s.FlushAll()
+			if _, ok := r.Reserve(t.Context(), 0, minutely, all); !ok {
+				t.Fatal("Redis gave nothing")
+			}
+		}
+		s.SetError("LOADING")
+		if wait, _ := r.Reserve(t.Context(), 0, all); wait > all.Every() {
+			t.Errorf("%s: others wait for %v", all.Key, wait)
+		}
+		wantAll(t, "of what was given thrice", r, minutely, 0, time.Minute)
+	}
+}
+
 func TestAKeptBucketBeginsNearlyEmptyAndIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		folder, _ := newFolder(t, t.TempDir())

@@ -16,6 +16,8 @@ import (
 const (
 	// callTimeout bounds one call to Redis unless the URL says otherwise.
 	callTimeout = 10 * time.Millisecond
+	// turnTimeout is how long a call waits for a connection.
+	turnTimeout = 500 * time.Millisecond
 	// checkPause is how often a Redis that is away is tried.
 	checkPause = 500 * time.Millisecond
 	// connectTimeout bounds the making of connections, which are ready before a call.
@@ -26,11 +28,16 @@ const (
 // or took too long nobody asks, until check has found that Redis answers again. So
 // a Redis that is away costs one command one call.
 func (r *Redis) ask(ctx context.Context, call func(context.Context) error) bool {
-	if r.Up() {
-		if r.try(ctx, call) == nil {
-			return true
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+		if r.Up() {
+			if r.try(ctx, call) == nil {
+				return true
+			}
+			r.up.Store(false)
 		}
-		r.up.Store(false)
+	case <-time.After(turnTimeout):
 	}
 	r.fallbacks.Add(1)
 	return false

@@ -39,7 +39,7 @@ func inTime(t *testing.T, a answer, test func(t *testing.T, r *Redis, log *logte
 	synctest.Test(t, func(t *testing.T) {
 		var log logtest.Buffer
 		r := &Redis{client: redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", PoolSize: 1}), memory: NewMemory(), log: log.Logger(),
-			claim: claimTime, timeout: callTimeout, updates: map[string]string{}}
+			claim: claimTime, timeout: callTimeout, turn: make(chan struct{}, 1), updates: map[string]string{}}
 		defer r.client.Close()
 		r.client.AddHook(a)
 		r.up.Store(true)
@@ -200,6 +200,26 @@ func TestARedisThatWasRestartedIsBackWithTheFirstCheck(t *testing.T) {
 		for _, conn := range all.conns {
 			conn.Close()
 		}
+	}
+}
+
+// Telegram makes 100 deliveries at once, and there are fewer connections.
+func TestTheWaitForAConnectionIsNoPartOfACall(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	s.Server().SetPreHook(func(*miniserver.Peer, string, ...string) bool {
+		time.Sleep(5 * time.Millisecond) // the delay of the fake
+		return false
+	})
+	r := newReplica(t, claimTime, redisURL(s)+"&pool_size=1")
+	r.timeout = 100 * time.Millisecond
+	var commands sync.WaitGroup
+	for i := range 25 {
+		commands.Go(func() { r.Claim(t.Context(), fmt.Sprint(i)) })
+	}
+	commands.Wait()
+	if n := r.Fallbacks(); n != 0 {
+		t.Errorf("%d calls decided without Redis", n)
 	}
 }
 

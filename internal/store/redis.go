@@ -10,7 +10,6 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -42,7 +41,10 @@ type Redis struct {
 	owner   string
 	claim   time.Duration
 	timeout time.Duration // of a call
-	up      atomic.Bool   // the last call was answered in time
+	// turn holds a token for each call that has a connection: to wait for one is no
+	// part of a call.
+	turn chan struct{}
+	up   atomic.Bool // the last call was answered in time
 
 	mu sync.Mutex
 	// updates are what Redis should hold of updates, by key: the owner of those in
@@ -94,7 +96,7 @@ func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*
 	r := &Redis{
 		client: redis.NewClient(options), memory: NewMemory(), log: log, salt: salt,
 		owner: rand.Text(), claim: claim, timeout: timeout,
-		updates: map[string]string{}, stop: stop,
+		turn: make(chan struct{}, options.PoolSize), updates: map[string]string{}, stop: stop,
 	}
 	r.up.Store(true)
 	r.maintaining.Go(func() { r.maintain(ctx) })
@@ -322,7 +324,7 @@ func (r *Redis) Reserve(ctx context.Context, within time.Duration, limits ...cha
 	case wait > within:
 		return wait, false
 	case !kept:
-		r.memory.reserve(ctx, wait, math.MaxInt64, limits)
+		r.memory.note(ctx, wait, limits)
 	}
 	return wait, true
 }

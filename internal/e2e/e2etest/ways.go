@@ -2,6 +2,7 @@ package e2etest
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -40,13 +41,22 @@ type Door struct {
 	mu     sync.Mutex
 	url    string                  // of the bot's HTTP server
 	queues map[int64]chan struct{} // by chat, held by the delivery that is made
+	held   time.Duration
+}
+
+// Held is how long a delivery of Telegram's has taken at most, with the wait for one
+// of its 100 connections.
+func (d *Door) Held() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.held
 }
 
 // Open starts the platform until the test ends.
 func (w Way) Open(t testing.TB) *Door {
-	// Platforms keep their connections open. Telegram makes at most 100:
+	// Platforms keep their connections open for a while. Telegram makes at most 100:
 	// https://core.telegram.org/bots/api#setwebhook
-	conns := &http.Transport{MaxIdleConnsPerHost: 100}
+	conns := &http.Transport{MaxIdleConnsPerHost: 100, IdleConnTimeout: 3 * time.Second}
 	d := &Door{Way: w, t: t, client: &http.Client{Transport: conns}, queues: map[int64]chan struct{}{}}
 	t.Cleanup(d.client.CloseIdleConnections)
 	if w.OnDiscord {
@@ -103,6 +113,9 @@ type Command struct {
 	// Times is how often the platform delivers it; 0 means once. Polling has no way
 	// to deliver twice.
 	Times int
+	// Alter changes Telegram's message before it is delivered, as to stand in another
+	// group; nil changes nothing.
+	Alter func(faketelegram.Message)
 }
 
 // Asked is a command that was asked.
@@ -144,6 +157,9 @@ func (d *Door) Ask(c Command) *Asked {
 		text += "@" + strings.ToUpper(faketelegram.Username)
 	}
 	m := faketelegram.Text(chat, faketelegram.Person(c.User), strings.TrimSpace(text+" "+c.Argument))
+	if c.Alter != nil {
+		c.Alter(m)
+	}
 	if !d.ByHTTP {
 		_, a.Message = d.Telegram.Push(m)
 		return a
@@ -151,14 +167,16 @@ func (d *Door) Ask(c Command) *Asked {
 	update := d.Telegram.Update(m)
 	a.Message = m["message_id"].(int64)
 	go func() {
-		queue := d.queue(chat.ID)
+		queue := d.queue(m["chat"].(faketelegram.Chat).ID)
 		queue <- struct{}{}
+		for range c.Times - 1 { // The response is lost, or the connection breaks before it.
+			ctx, cancel := context.WithTimeout(d.t.Context(), redeliverAfter)
+			d.deliverOnce(ctx, update)
+			cancel()
+		}
 		d.deliver(update)
 		<-queue
 	}()
-	for range c.Times - 1 { // as after a response that was lost
-		go d.deliver(update)
-	}
 	return a
 }
 
@@ -176,23 +194,33 @@ func (d *Door) queue(chat int64) chan struct{} {
 // deliver makes one delivery of Telegram's until the response is 200.
 func (d *Door) deliver(update []byte) {
 	for d.t.Context().Err() == nil {
-		resp, err := d.call(WebhookPath, http.Header{"X-Telegram-Bot-Api-Secret-Token": {WebhookSecret}}, update)
-		if err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return
-			}
+		if d.deliverOnce(d.t.Context(), update) == http.StatusOK {
+			return
 		}
 		<-time.After(redeliverAfter)
 	}
 }
 
+// deliverOnce returns the status, 0 if there is no response.
+func (d *Door) deliverOnce(ctx context.Context, update []byte) (status int) {
+	began := time.Now()
+	resp, err := d.call(ctx, WebhookPath, http.Header{"X-Telegram-Bot-Api-Secret-Token": {WebhookSecret}}, update)
+	d.mu.Lock()
+	d.held = max(d.held, time.Since(began))
+	d.mu.Unlock()
+	if err != nil {
+		return 0
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
 // call posts to the bot that is behind the door now.
-func (d *Door) call(path string, header http.Header, body []byte) (*http.Response, error) {
+func (d *Door) call(ctx context.Context, path string, header http.Header, body []byte) (*http.Response, error) {
 	d.mu.Lock()
 	url := d.url + path
 	d.mu.Unlock()
-	req, err := http.NewRequestWithContext(d.t.Context(), http.MethodPost, url, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +254,7 @@ func (d *Door) interact(a *Asked) {
 
 // post makes one post of an interaction. The stand-in notes what it refuses.
 func (d *Door) post(p *fakediscord.Pending, body []byte) {
-	resp, err := d.call(InteractionsPath, d.Discord.Sign(body, time.Now()), body)
+	resp, err := d.call(d.t.Context(), InteractionsPath, d.Discord.Sign(body, time.Now()), body)
 	if err != nil {
 		return
 	}

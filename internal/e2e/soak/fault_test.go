@@ -35,6 +35,7 @@ func (s *soak) fail(ctx context.Context, loops *sync.WaitGroup, seed uint64) {
 	}
 	start(s.failTelegram)
 	start(s.failDiscord)
+	start(s.redis.fail)
 }
 
 func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Rand) {
@@ -49,6 +50,9 @@ func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Ran
 		service.SetFault(fault.Fault{})
 	}
 }
+
+// listening are the calls by which Telegram's updates come.
+var listening = []string{"getUpdates", "getWebhookInfo", "setWebhook"}
 
 // failTelegram makes calls of the Bot API fail. Half of those that may or may not
 // have arrived are carried out.
@@ -68,14 +72,17 @@ func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 				fake.Fail("sendMessage", unknown())
 			}
 		case 1:
-			fake.Heal("getUpdates") // faults must not queue up: it waits longer after each
-			fake.Fail("getUpdates", faketelegram.TooMany(time.Second), unknown())
+			for _, method := range listening {
+				fake.Heal(method) // faults must not queue up: it waits longer after each
+				fake.Fail(method, faketelegram.TooMany(time.Second), unknown())
+			}
 		default:
 			fake.Fail("sendMessage", slices.Repeat([]faketelegram.Fault{faketelegram.TooMany(time.Second)}, n)...)
 		}
 	}
-	fake.Heal("sendMessage")
-	fake.Heal("getUpdates")
+	for _, method := range append(listening, "sendMessage") {
+		fake.Heal(method)
+	}
 }
 
 // failDiscord makes REST calls fail, briefly enough that an interaction can

@@ -30,6 +30,7 @@ type question struct {
 	// refusal is the title of the refusal that is due; none is an answer.
 	refusal string
 	private bool
+	channel bool // it is asked by a channel, which may be told something else, or nothing
 	// messages are how often the answer is there, text what it says.
 	messages int
 	text     string
@@ -70,16 +71,75 @@ func (s *soak) next(r *rand.Rand, platform string) (*question, e2etest.Command) 
 	return q, command
 }
 
+// groups are those of Telegram. In the first one everything comments a channel's
+// post, and a channel floods the second.
+const groups = 12
+
+// channel speaks in groups, and forwards its posts.
+var channel = faketelegram.Chat{ID: -1007654321098, Type: "channel", Title: badWord}
+
+// in has a message stand in a group, as a comment if that is the first.
+func in(group int64, m faketelegram.Message) {
+	where := faketelegram.Group(e2etest.GroupID - group)
+	if m["chat"] = where; group == 0 {
+		m["message_thread_id"] = 1
+		m["reply_to_message"] = faketelegram.Message{"message_id": 1, "date": m["date"], "chat": where, "sender_chat": channel,
+			"from": faketelegram.User{ID: 777000, FirstName: "Telegram"}, "is_automatic_forward": true, "text": badWord}
+	}
+}
+
 func (s *soak) askTelegram(r *rand.Rand) {
 	q, command := s.next(r, "Telegram")
+	if !q.private && r.IntN(2) == 0 || q.about.Account.UID == s.world.World.Unregistered.UID("Telegram") { // others, who are registered nowhere
+		command.User = 7_100_000_000 + r.Int64N(12)
+		q.about.Account.UID = strconv.FormatInt(command.User, 10)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if q.private && command.Group && s.elsewhere(command.User) != nil {
 		return
 	}
-	if !q.private && r.IntN(2) == 0 { // others, who are registered nowhere
-		command.User = 7_100_000_000 + r.Int64N(12)
+	if group := r.Int64N(groups); command.Group {
+		command.Alter = func(m faketelegram.Message) { in(group, m) }
 	}
+	if r.IntN(25) == 0 { // Telegram gets no response, and delivers it again
+		command.Times = 2
+	}
+	s.ask(q, command)
+}
+
+// crowd has more people ask at once, each in private, than Telegram makes
+// deliveries.
+func (s *soak) crowd(r *rand.Rand) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range int64(130) {
+		q, command := s.next(r, "Telegram")
+		if command.Group = false; !q.private {
+			command.User = 7_200_000_000 + i
+			s.ask(q, command)
+		}
+	}
+}
+
+// flood has somebody ask as a channel.
+func (s *soak) flood(r *rand.Rand) {
+	q, command := s.next(r, "Telegram")
+	if command.Name == badWord {
+		return // In a group it may be another bot's.
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q.channel, command.Group = true, true
+	command.Alter = func(m faketelegram.Message) {
+		in(1, m)
+		m["from"], m["sender_chat"] = faketelegram.User{ID: 136817688, IsBot: true, FirstName: "Channel"}, channel
+	}
+	s.ask(q, command)
+}
+
+// ask asks on Telegram, with s.mu held.
+func (s *soak) ask(q *question, command e2etest.Command) {
 	s.telegram.Telegram.Start(command.User)
 	q.Asked = s.telegram.Ask(command)
 	s.open[q] = true
@@ -90,7 +150,7 @@ func (s *soak) askTelegram(r *rand.Rand) {
 // answered privately, with s.mu held.
 func (s *soak) elsewhere(user int64) *question {
 	for q := range s.open {
-		if !q.OnDiscord() && q.private && q.Group && q.User == user && q.ended.IsZero() {
+		if !q.OnDiscord() && q.private && q.Group && !q.channel && q.User == user {
 			return q
 		}
 	}
@@ -132,6 +192,8 @@ func (s *soak) collect() {
 			}
 		}
 		switch {
+		case q.ended.IsZero() && time.Since(q.At) > patience && q.channel:
+			s.channel["nothing"]++
 		case q.ended.IsZero() && time.Since(q.At) > patience:
 			s.unanswered++
 			s.Logf("%v is not answered, asked at %v", q, q.At)
@@ -157,14 +219,19 @@ func (s *soak) forget(q *question) {
 	q.Pending.Forget()
 }
 
-// pointer is what a group of Telegram is told about a private command.
-const pointer = "I have answered you privately."
+// What a group of Telegram is told about a private command, and a channel about
+// any.
+const (
+	pointer   = "I have answered you privately."
+	anonymous = "I can answer that only privately, and you are anonymous here. Please ask me in our private chat."
+	limited   = "Too many commands"
+)
 
 // said takes a message of Telegram's.
 func (s *soak) said(m faketelegram.Sent) {
 	var asked *question
 	for q := range s.open {
-		if !q.OnDiscord() && q.Message == m.ReplyTo && (m.Chat == q.User || m.Chat == e2etest.GroupID) {
+		if !q.OnDiscord() && q.Message == m.ReplyTo && (m.Chat == q.User || m.Chat < 0) {
 			asked = q
 		}
 	}
@@ -179,13 +246,21 @@ func (s *soak) said(m faketelegram.Sent) {
 		s.Errorf("a message to %d that answers nothing open: %q", m.Chat, m.Text)
 		return
 	}
-	if asked.private && m.Chat < 0 {
-		if m.Text != pointer {
-			s.Errorf("%v: the group is told %q", asked, m.Text)
+	says := lines(m.Text)
+	switch {
+	case asked.channel && (says[0] == limited || asked.private && says[0] == anonymous):
+		asked.ended = time.Now()
+		s.channel[says[0]]++
+	case asked.private && m.Chat < 0:
+		if m.Text != pointer || asked.channel {
+			s.leaks.Errorf("%v: the group is told %q", asked, m.Text)
 		}
-		return
+	default:
+		if asked.channel {
+			s.channel["answered"]++
+		}
+		s.answer(asked, says, m.Chat < 0)
 	}
-	s.answer(asked, lines(m.Text), m.Chat < 0)
 }
 
 // answer judges one answer.
@@ -200,11 +275,11 @@ func (s *soak) answer(q *question, lines []string, public bool) {
 	w := s.world.World
 	for _, secret := range []string{w.Registered.DID, w.Newcomer.DID, badWord, s.world.SecretKey, s.world.PriceKey} {
 		if strings.Contains(q.text, secret) {
-			s.Errorf("%v: an answer has %s: %q", q, secret, q.text)
+			s.leaks.Errorf("%v: an answer has %s: %q", q, secret, q.text)
 		}
 	}
 	if public && (q.private || strings.Contains(q.text, w.Logins[0].Dapp)) {
-		s.Errorf("%v: everybody is told %q", q, q.text)
+		s.leaks.Errorf("%v: everybody is told %q", q, q.text)
 	}
 	if q.refusal != "" {
 		if s.verdicts["refused"]++; lines[0] != q.refusal {

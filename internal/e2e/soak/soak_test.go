@@ -1,13 +1,16 @@
 //go:build soak
 
 // Package soak runs the whole bot, on both platforms at once, against stand-ins
-// that fail at random, and looks at every answer: package truth must find it
-// honest, there must be one and only one, and nothing private or secret may be
-// anywhere it does not belong.
+// that fail at random, and on a Redis that is killed and paused. It looks at every
+// answer: package truth must find it honest, there must be one and only one, and
+// nothing private or secret may be anywhere it does not belong.
 //
 //	go test -v -tags soak -timeout 0 ./internal/e2e/soak -soak.time 1h
 //
-// It asks about -soak.rate commands a second in all; -soak.seed repeats a run
+// Telegram delivers by webhook, 100 at a time and one for each chat, or is polled
+// with -soak.polling. People ask in several groups and in private; a crowd asks at
+// once now and then, and somebody who speaks as a channel floods a group without
+// pause. Beside them it asks about -soak.rate commands a second in all; -soak.seed repeats a run
 // in kind, the times of the answers aside. Telegram's pacing is off: with it most
 // of a busy group's answers are one "try again", which would test little else.
 package soak
@@ -38,6 +41,7 @@ var (
 	soakTime = flag.Duration("soak.time", time.Minute, "how long to ask, the warm-up included")
 	soakSeed = flag.Uint64("soak.seed", rand.Uint64()>>1, "of the questions and the faults")
 	soakRate = flag.Int("soak.rate", 30, "commands a second in all")
+	soakPoll = flag.Bool("soak.polling", false, "Telegram is polled")
 )
 
 const (
@@ -47,7 +51,10 @@ const (
 	// patience is how long an answer may take, however a platform fails meanwhile;
 	// for afterwards, one too many would be noticed.
 	patience   = 2 * time.Minute
-	afterwards = 10 * time.Second
+	afterwards = 15 * time.Second
+	// maxHeld is how long a delivery of Telegram's may be held on a busy machine. The
+	// bot acknowledges it after 0.1 s.
+	maxHeld = 2 * time.Second
 )
 
 // soak is one run.
@@ -56,6 +63,8 @@ type soak struct {
 	world *fault.Fakes
 	judge *truth.Judge
 	bot   *e2etest.Bot
+	redis *redisServer
+	leaks *counted
 
 	telegram, discord *e2etest.Door
 
@@ -71,11 +80,28 @@ type soak struct {
 	unknown, doubled, unanswered int
 	asked, wrong                 int
 	verdicts                     map[string]int
+	// channel is what the channel was told.
+	channel map[string]int
+}
+
+// counted counts what fails.
+type counted struct {
+	*testing.T
+	n int
+}
+
+func (c *counted) Errorf(format string, args ...any) {
+	c.n++
+	c.T.Errorf(format, args...)
 }
 
 func TestSoak(t *testing.T) {
-	s := &soak{T: t, world: e2etest.Sandbox(t), telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t),
-		open: map[*question]bool{}, verdicts: map[string]int{}}
+	way := e2etest.Ways[1]
+	if *soakPoll {
+		way = e2etest.Ways[0]
+	}
+	s := &soak{T: t, redis: startRedis(t), world: e2etest.Sandbox(t), telegram: way.Open(t), discord: e2etest.Ways[2].Open(t),
+		open: map[*question]bool{}, verdicts: map[string]int{}, channel: map[string]int{}, leaks: &counted{T: t}}
 	s.judge = truth.NewJudge(s.world.World)
 	logFile := filepath.Join(t.TempDir(), "log")
 	log, err := os.Create(logFile)
@@ -85,9 +111,10 @@ func TestSoak(t *testing.T) {
 	defer log.Close()
 	settings := slices.Concat(s.telegram.Settings(), s.discord.Settings(), e2etest.TTLs(soakTTL), []string{
 		"LOG_LEVEL=debug", "UPSTREAM_TIMEOUT=2500ms", "COMMAND_TIMEOUT=8s", "STALE_FOR=" + soakStaleFor.String(),
-		"RATE_LIMIT_USER=600", "RATE_LIMIT_CHAT=10000"})
+		"RATE_LIMIT_USER=600", "RATE_LIMIT_CHAT=10000", "MAX_PRICE_AGE=off", "REDIS_URL=" + s.redis.URL})
 	s.bot = e2etest.Serve(t, e2etest.Settings(s.world, settings...), log)
 	s.bot.AwaitReady(t)
+	s.telegram.Through(s.bot.URL)
 
 	reading, end := context.WithCancel(t.Context())
 	var reader sync.WaitGroup
@@ -101,7 +128,7 @@ func TestSoak(t *testing.T) {
 	atStart := measure()
 	s.phase(*soakTime-warmUp, *soakSeed+1)
 	atEnd := measure()
-	s.compare()
+	s.compare(time.Since(began))
 	metrics := e2etest.Metrics(t, s.bot.URL)
 	s.bot.Stop()
 	if err := s.bot.Leave(); err != nil {
@@ -111,18 +138,25 @@ func TestSoak(t *testing.T) {
 	reader.Wait()
 	s.collect()
 
-	fmt.Printf("soak of %v, -soak.seed %d\ncommands %d: %v\nwrong %d  unanswered %d  doubled %d  sends of unknown outcome %d\nat the start: %v\nat the end:   %v\n",
-		time.Since(began).Round(time.Second), *soakSeed, s.asked, s.verdicts, s.wrong, s.unanswered, s.doubled, s.unknown, atStart, atEnd)
-	if atEnd.grown(atStart, s.asked) {
-		t.Error("it has grown")
-	}
 	text, err := os.ReadFile(logFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.private().MustNotShow(t, "the log", string(text))
+	s.private().MustNotShow(s.leaks, "the log", string(text))
 	// The values are floats, in whose digits any number can be found.
-	s.private().MustNotShow(t, "/metrics", regexp.MustCompile(`(?m) \S+$`).ReplaceAllString(metrics, ""))
+	s.private().MustNotShow(s.leaks, "/metrics", regexp.MustCompile(`(?m) \S+$`).ReplaceAllString(metrics, ""))
+	_, fallbacks, _ := strings.Cut(metrics, "\nherald_redis_fallbacks_total ")
+	fallbacks, _, _ = strings.Cut(fallbacks, "\n")
+	fmt.Printf("soak of %v by %s, -soak.seed %d\ncommands %d: %v\nwrong %d  unanswered %d  doubled %d  leaks %d  sends of unknown outcome %d\n"+
+		"the channel is told: %v\na delivery took %v at most\nredis killed %d times, paused %d; %s calls decided without it\nat the start: %v\nat the end:   %v\n",
+		time.Since(began).Round(time.Second), way.Name, *soakSeed, s.asked, s.verdicts, s.wrong, s.unanswered, s.doubled, s.leaks.n, s.unknown,
+		s.channel, s.telegram.Held().Round(time.Millisecond), s.redis.killed, s.redis.paused, fallbacks, atStart, atEnd)
+	if s.telegram.Held() > maxHeld {
+		t.Error("deliveries wait for answers")
+	}
+	if atEnd.grown(atStart, s.asked) {
+		t.Error("it has grown")
+	}
 	if n := s.world.Strayed(); n > 0 {
 		t.Errorf("%d requests followed a redirect with credentials", n)
 	}
@@ -137,11 +171,19 @@ func (s *soak) phase(d time.Duration, seed uint64) {
 	ctx, cancel := context.WithTimeout(s.Context(), d)
 	defer cancel()
 	var loops sync.WaitGroup
-	for n, ask := range []func(*rand.Rand){s.askTelegram, s.askDiscord} {
+	for n, asking := range []struct {
+		ask   func(*rand.Rand)
+		pause time.Duration
+	}{
+		{s.askTelegram, 2 * time.Second / time.Duration(*soakRate)},
+		{s.askDiscord, 2 * time.Second / time.Duration(*soakRate)},
+		{s.flood, time.Second / 20}, // more than RATE_LIMIT_USER
+		{s.crowd, d / time.Duration(1+int(d.Seconds())/15) * 2 / 3},
+	} {
 		r := rand.New(rand.NewPCG(seed, uint64(n)))
 		loops.Go(func() {
-			for wait(ctx, 2*time.Second/time.Duration(*soakRate)) {
-				ask(r)
+			for wait(ctx, asking.pause) {
+				asking.ask(r)
 			}
 		})
 	}
@@ -184,7 +226,7 @@ func (s *soak) waiting() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for q := range s.open {
-		if q.ended.IsZero() {
+		if q.ended.IsZero() && !q.channel {
 			n++
 		}
 	}
@@ -200,7 +242,7 @@ func (s *soak) event(platform, name string) (n int) {
 
 // compare compares what the stand-ins have counted with the adapters' own counts.
 // A message that may have arrived is sent three times at most.
-func (s *soak) compare() {
+func (s *soak) compare(took time.Duration) {
 	// A send that hangs has an unknown outcome once its time is over.
 	s.until("the adapter counts the sends that broke off", 30*time.Second, func() bool {
 		s.mu.Lock()
@@ -214,6 +256,11 @@ func (s *soak) compare() {
 	if s.unanswered > abandoned || s.doubled > s.unknown || panics > 0 {
 		s.Errorf("%d unanswered, %d abandoned; %d doubled, %d sends of unknown outcome; %d panics",
 			s.unanswered, abandoned, s.doubled, s.unknown, panics)
+	}
+	// What Redis forgets, or was not told of, may be said again within the minute.
+	notices := 1 + int(took.Minutes()) + s.redis.killed + s.redis.paused
+	if s.channel[anonymous] > notices || s.channel[limited] > notices || s.channel[limited] == 0 && took > 10*time.Minute {
+		s.Errorf("the channel is told %v in %v", s.channel, took)
 	}
 	if s.repeated > s.scripted {
 		s.Errorf("%d calls to Discord were made again, %d had cause", s.repeated, s.scripted)

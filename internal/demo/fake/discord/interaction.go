@@ -168,8 +168,10 @@ func (s *Server) create(i Interaction) (*Pending, map[string]any) {
 	if p == nil {
 		p = &Pending{ID: i.ID, Token: i.Token, server: s, interaction: i, sent: time.Now()}
 		s.interactions[i.Token] = p
-		s.order = append(s.order, p)
-		if s.kept > 0 && len(s.order) > s.kept {
+		if s.kept > 0 {
+			s.order = append(s.order, p)
+		}
+		if len(s.order) > s.kept {
 			s.order[0].forget()
 			s.order = s.order[1:]
 		}
