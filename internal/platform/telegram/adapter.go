@@ -120,6 +120,9 @@ type session struct {
 	out   *outbox.Outbox
 	// told is when Connected was last called.
 	told time.Time
+	// delivered holds a channel for each update of the webhook that is in flight, closed
+	// once it is over.
+	delivered sync.Map
 	// offsets knows the polled updates.
 	offsets *offsetTracker
 	// running ends when the drain begins.

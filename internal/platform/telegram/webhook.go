@@ -144,10 +144,22 @@ func (s *session) respondOnce(ctx context.Context, id string, u update) (status 
 		return http.StatusOK
 	case chat.InFlight:
 		s.Count("update_repeated")
-		return http.StatusServiceUnavailable
+		over, here := s.delivered.Load(u.ID)
+		if !here {
+			return http.StatusServiceUnavailable
+		}
+		// A refusal would hold back its chat until the answer is out. The delivery is
+		// acknowledged meanwhile, like the first.
+		<-over.(chan struct{})
+		return s.respondOnce(ctx, id, u)
 	}
-	done := true // Also after a panic.
-	defer func() { s.Dedup.Release(ctx, key, done) }()
+	done, over := true, make(chan struct{}) // Also after a panic.
+	s.delivered.Store(u.ID, over)
+	defer func() {
+		s.Dedup.Release(ctx, key, done)
+		s.delivered.Delete(u.ID)
+		close(over)
+	}()
 	if done = s.respond(id, u); !done {
 		return http.StatusServiceUnavailable
 	}
