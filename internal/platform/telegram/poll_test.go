@@ -25,8 +25,8 @@ func TestWhatHangsHidesNobodyElses(t *testing.T) {
 		within       time.Duration
 	}
 	inBubble(t, map[string]test{
-		"one command":                   {1, 300, 2 * stuckAfter},
-		"more than a batch of commands": {150, 50, 3 * stuckAfter},
+		"one command":                   {1, 300, 5 * stuckAfter},
+		"more than a batch of commands": {150, 50, 5 * stuckAfter},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.block(people(tt.hung)...)
