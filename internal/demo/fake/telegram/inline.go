@@ -50,9 +50,6 @@ type inlineQuery struct {
 	answered bool
 }
 
-// InlineAnswers are the answers to inline queries so far, in order.
-func (s *Server) InlineAnswers() []InlineAnswer { return list(s, &s.inlineAnswers) }
-
 // WaitInline waits for the answer to an inline query; it is false when limit is
 // over.
 func (s *Server) WaitInline(queryID string, limit time.Duration) (a InlineAnswer, answered bool) {
@@ -91,10 +88,7 @@ func (s *Server) Choose(queryID, resultID string, chat Chat) (Sent, bool) {
 			if a.QueryID != queryID || r.ID != resultID {
 				continue
 			}
-			m := &Sent{
-				Chat: chat.ID, Sender: a.User, Inline: fmt.Sprintf("inline-%s-%s", queryID, resultID), At: time.Now(),
-				Text: r.Content.Text, Entities: r.Content.Entities,
-			}
+			m := &Sent{Chat: chat.ID, At: time.Now(), Text: r.Content.Text, Entities: r.Content.Entities}
 			m.Markup, _ = readMarkup(r.Markup) // the answer was checked
 			s.show("answerInlineQuery", m)
 			return *m, true

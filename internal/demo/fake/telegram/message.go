@@ -9,15 +9,12 @@ import (
 
 // Sent is one message that the server took, as it stands.
 type Sent struct {
-	ID      int64 // 0 of an ephemeral or an inline message
+	ID      int64 // 0 of an ephemeral message or one sent by inline mode
 	Chat    int64
 	Thread  int64
 	ReplyTo int64 // in an ephemeral message, an ephemeral one
-	// Ephemeral and Inline are what such a message has instead of an ID.
+	// Ephemeral is what such a message has instead of an ID.
 	Ephemeral int64
-	Inline    string
-	// Sender is who sent an inline message; 0 is the bot.
-	Sender int64
 	// Reader is the one user who can read it; 0 is everybody in the chat.
 	Reader   int64
 	Text     string // or its picture's caption
@@ -173,18 +170,13 @@ func (s *Server) deleteMessage(p params) (result any, no *refusal) {
 
 // remove takes a message out of its chat, under the lock.
 func (s *Server) remove(key [2]int64) {
-	s.markDeleted(s.own[key])
-	delete(s.own, key)
-	delete(s.others, key)
-}
-
-// markDeleted is for a message of the bot's, or nil, under the lock.
-func (s *Server) markDeleted(m *Sent) {
-	if m != nil {
+	if m := s.own[key]; m != nil {
 		m.Deleted = true
 		now := *m
 		s.watch(Event{Message: &now})
 	}
+	delete(s.own, key)
+	delete(s.others, key)
 }
 
 // Message is the message as Telegram shows it to the bot.
@@ -205,9 +197,6 @@ func (m *Sent) Message() Message {
 	}
 	if m.Edits > 0 {
 		u["edit_date"] = m.At.Unix()
-	}
-	if m.Sender != 0 {
-		u["from"], u["via_bot"] = Person(m.Sender), u["from"]
 	}
 	if len(m.Markup.Rows) > 0 {
 		u["reply_markup"] = m.Markup

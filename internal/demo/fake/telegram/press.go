@@ -38,17 +38,11 @@ func (s *Server) Notices() []Notice { return list(s, &s.notices) }
 // bot did not send it or it is gone, the update has it as inaccessible.
 func (s *Server) Press(user int64, chat Chat, messageID int64, data string) (callbackID string) {
 	m := locked(s, func() *Sent { return s.own[[2]int64{chat.ID, messageID}] })
-	if m == nil {
-		return s.PressOld(user, chat, messageID, data)
+	pressed := Message{"chat": chat, "message_id": messageID, "date": 0}
+	if m != nil {
+		pressed = m.Message()
 	}
-	s.change(func() { callbackID = s.press(press{user: user, chat: chat.ID}, data, "message", m.Message()) })
-	return callbackID
-}
-
-// PressOld is Press on a message that is so old that the bot is not shown it.
-func (s *Server) PressOld(user int64, chat Chat, messageID int64, data string) (callbackID string) {
-	inaccessible := Message{"chat": chat, "message_id": messageID, "date": 0}
-	s.change(func() { callbackID = s.press(press{user: user, chat: chat.ID}, data, "message", inaccessible) })
+	s.change(func() { callbackID = s.press(press{user: user, chat: chat.ID}, data, pressed) })
 	return callbackID
 }
 
@@ -57,29 +51,20 @@ func (s *Server) PressOld(user int64, chat Chat, messageID int64, data string) (
 func (s *Server) PressEphemeral(chat Chat, ephemeralID int64, data string) (callbackID string) {
 	s.change(func() {
 		if m := s.ephemerals[[2]int64{chat.ID, ephemeralID}].sent; m != nil {
-			callbackID = s.press(press{user: m.Reader, chat: chat.ID}, data, "message", m.Message())
+			callbackID = s.press(press{user: m.Reader, chat: chat.ID}, data, m.Message())
 		}
 	})
 	return callbackID
 }
 
-// PressInline is Press on a message that somebody sent by inline mode. The
-// update does not say in which chat.
-func (s *Server) PressInline(user int64, inlineID, data string) (callbackID string) {
-	s.change(func() {
-		callbackID = s.press(press{user: user}, data, "inline_message_id", inlineID)
-	})
-	return callbackID
-}
-
 // press queues a press with what was pressed, under the lock.
-func (s *Server) press(p press, data, member string, pressed any) (callbackID string) {
+func (s *Server) press(p press, data string, pressed Message) (callbackID string) {
 	p.at = time.Now()
 	s.nextQuery++
 	callbackID = fmt.Sprint(s.nextQuery)
 	s.presses[callbackID] = &p
 	s.push("callback_query", map[string]any{
-		"id": callbackID, "from": s.person(p.user), "chat_instance": fmt.Sprint(p.chat), "data": data, member: pressed,
+		"id": callbackID, "from": s.person(p.user), "chat_instance": fmt.Sprint(p.chat), "data": data, "message": pressed,
 	})
 	return callbackID
 }

@@ -13,8 +13,7 @@ type Event struct {
 	// Message is the bot's, or sent by inline mode: new, changed or, where Deleted
 	// is true, gone.
 	Message *Sent
-	// Notice is told to the presser of a button; Chat is 0 if its message was
-	// sent by inline mode.
+	// Notice is told to the presser of a button.
 	Notice *Notice
 	// Typing is true while the bot is typing, for some 5 seconds.
 	Typing bool
