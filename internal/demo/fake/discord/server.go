@@ -163,16 +163,10 @@ func (s *Server) Close() {
 }
 
 // get returns a value under the lock, list a copy of a list.
-func get[T any](s *Server, value *T) T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return *value
-}
+func get[T any](s *Server, value *T) T { return locked(s, func() T { return *value }) }
 
 func list[T any](s *Server, values *[]T) []T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(*values)
+	return locked(s, func() []T { return slices.Clone(*values) })
 }
 
 // locked is what f returns under the lock.
