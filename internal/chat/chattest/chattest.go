@@ -119,3 +119,35 @@ func (h *Handler) Requests() []chat.Request {
 	defer h.mu.Unlock()
 	return slices.Clone(h.requests)
 }
+
+// Events counts what an adapter counts. The zero value is ready for use.
+type Events struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+// Add counts an event.
+func (e *Events) Add(event string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.n == nil {
+		e.n = map[string]int{}
+	}
+	if e.n[event]++; e.n[event] > 100_000 {
+		// Simulated time would stand still for ever.
+		panic("a loop without a pause: " + event)
+	}
+}
+
+// Of is how often an event was counted.
+func (e *Events) Of(event string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.n[event]
+}
+
+func (e *Events) String() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return fmt.Sprint(e.n)
+}

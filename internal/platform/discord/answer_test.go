@@ -68,7 +68,7 @@ func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 					p := h.send(t, command("price"))
 					pass(30 * time.Second)
 					a := p.Answer()
-					if !strings.Contains(a.Text(), "the price") || h.count("answered") != 1 || h.fake.Calls(route) != len(faults)+1 {
+					if !strings.Contains(a.Text(), "the price") || h.events.Of("answered") != 1 || h.fake.Calls(route) != len(faults)+1 {
 						t.Errorf("%+v; counted %v", a, h.events)
 					}
 					if name == "limited" && a.Final < slow+limited.RetryAfter {
@@ -111,7 +111,7 @@ func TestAnswersThatComeTooLateAreCountedAndLogged(t *testing.T) {
 				}
 				p := h.send(t, command("price"))
 				pass(20 * time.Minute)
-				if h.count(tt.event) != 1 || h.count("answered") != 0 || tt.calls > 0 && h.fake.Calls(tt.route) != tt.calls {
+				if h.events.Of(tt.event) != 1 || h.events.Of("answered") != 0 || tt.calls > 0 && h.fake.Calls(tt.route) != tt.calls {
 					t.Errorf("counted %v, %d calls", h.events, h.fake.Calls(tt.route))
 				}
 				if n := h.logged.Lines("an answer"); n != 1 {
@@ -139,7 +139,7 @@ func TestAnInteractionThatIsDeliveredAgainIsAnsweredOnce(t *testing.T) {
 			pass(2 * time.Minute)
 			h.send(t, i)
 			pass(time.Second)
-			if h.count("duplicate") != n+1 || len(h.handler.Requests()) != n+2 || h.way == byHTTP && h.count("status 409") != n+1 {
+			if h.events.Of("duplicate") != n+1 || len(h.handler.Requests()) != n+2 || h.way == byHTTP && h.events.Of("status 409") != n+1 {
 				t.Errorf("handled %d times, counted %v", len(h.handler.Requests()), h.events)
 			}
 			// By whichever way, and by a replica that shares what is known.
@@ -160,7 +160,7 @@ func TestWhatThereIsNoRoomForIsDroppedAndCounted(t *testing.T) {
 		for n, i := range []fakediscord.Interaction{command("price"), {Button: "1 e 0 price", On: &fakediscord.Message{Content: "x"}}} {
 			p := h.send(t, i)
 			pass(100 * time.Millisecond)
-			if p.Answer().Callbacks != 0 || h.count("dropped") != n+1 || h.way == byHTTP && h.count("status 503") != n+1 {
+			if p.Answer().Callbacks != 0 || h.events.Of("dropped") != n+1 || h.way == byHTTP && h.events.Of("status 503") != n+1 {
 				t.Errorf("%+v; counted %v", p.Answer(), h.events)
 			}
 		}
@@ -253,7 +253,7 @@ func TestAFirstResponseThatGotNoPlaceInTimeIsNotSent(t *testing.T) {
 		}
 		pass(time.Minute)
 		// A place is free again every 1.5 seconds, for 4 seconds.
-		if n := h.fake.Calls(fakediscord.Callback); n > 3*api.MaxFirst || h.count("answer_failed") != 2000 {
+		if n := h.fake.Calls(fakediscord.Callback); n > 3*api.MaxFirst || h.events.Of("answer_failed") != 2000 {
 			t.Errorf("%d calls, counted %v", n, h.events)
 		}
 	})
@@ -278,7 +278,7 @@ func TestAFirstResponseOfUnknownOutcomeThatDiscordHasIsDelivered(t *testing.T) {
 				p := h.send(t, command("price"))
 				pass(10 * time.Second)
 				id := h.handler.Requests()[0].ID
-				if strings.Contains(p.Answer().Text(), "price") != tt.out || h.count("answered") == 1 != tt.out || strings.Contains(h.logged.String(), "id="+id) == tt.out {
+				if strings.Contains(p.Answer().Text(), "price") != tt.out || h.events.Of("answered") == 1 != tt.out || strings.Contains(h.logged.String(), "id="+id) == tt.out {
 					t.Errorf("counted %v; log:\n%s", h.events, h.logged)
 				}
 			})
@@ -295,7 +295,7 @@ func TestEditsDoNotWaitForEachOther(t *testing.T) {
 			h.send(t, command("price"))
 		}
 		pass(7 * time.Second)
-		if n := h.count("answered"); n != 50 {
+		if n := h.events.Of("answered"); n != 50 {
 			t.Errorf("%d are answered", n)
 		}
 	})

@@ -38,7 +38,7 @@ func TestRegistrationFailingDoesNotHoldTheService(t *testing.T) {
 		h.ask(t, command("price"))
 		h.fake.Break(fakediscord.Application, fakediscord.Fault{})
 		pass(5 * time.Minute)
-		if h.fake.Overwrites() != 1 || h.count("as Herald") != 1 {
+		if h.fake.Overwrites() != 1 || h.events.Of("as Herald") != 1 {
 			t.Errorf("counted %v", h.events)
 		}
 	}, func(h *harness, c *Config) {

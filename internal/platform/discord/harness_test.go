@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,9 +37,7 @@ type harness struct {
 	address string // where interactions are posted
 	stop    context.CancelFunc
 	ended   chan error // gets what Run returned
-
-	mu     sync.Mutex
-	events map[string]int
+	events  *chattest.Events
 }
 
 // change alters what an Adapter is made of, or its fake, before it runs.
@@ -51,15 +48,15 @@ func newHarness(t *testing.T, fake *fakediscord.Server, w way, changes ...change
 	t.Helper()
 	t.Cleanup(fake.Close)
 	h := &harness{
-		way: w, fake: fake, handler: &chattest.Handler{}, logged: &logtest.Buffer{}, ended: make(chan error, 1), events: map[string]int{},
+		way: w, fake: fake, handler: &chattest.Handler{}, logged: &logtest.Buffer{}, ended: make(chan error, 1), events: &chattest.Events{},
 	}
 	c := Config{
 		Settings:       Settings{Token: secret.New(fake.Token), ApplicationID: fake.ApplicationID, APIURL: fake.URL()},
 		Dedup:          store.NewMemory(),
 		CommandTimeout: 10 * time.Minute,
 		Log:            h.logged.Logger(),
-		Count:          h.add,
-		Connected:      func(name string) { h.add("as " + name) },
+		Count:          h.events.Add,
+		Connected:      func(name string) { h.events.Add("as " + name) },
 	}
 	if w == byHTTP {
 		c.PublicKey = fake.PublicKey
@@ -157,7 +154,7 @@ func (h *harness) send(t *testing.T, i fakediscord.Interaction) *fakediscord.Pen
 		}
 		defer resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
-			h.add(fmt.Sprint("status ", resp.StatusCode))
+			h.events.Add(fmt.Sprint("status ", resp.StatusCode))
 		} else if err := p.Responded(resp.Body); err != nil {
 			t.Error(err)
 		}
@@ -184,18 +181,6 @@ func (h *harness) reply(after time.Duration, r chat.Reply) {
 		time.Sleep(after)
 		return r
 	}
-}
-
-func (h *harness) add(event string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.events[event]++
-}
-
-func (h *harness) count(event string) int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.events[event]
 }
 
 // speaking is a handler that answers in the language of the user.

@@ -57,9 +57,9 @@ func TestWhatDiscordDidNotSignLatelyIsRefused(t *testing.T) {
 			r.Header.Set("X-Signature-Ed25519", tt.signature)
 			r.Header.Set("X-Signature-Timestamp", tt.timestamp)
 			w := httptest.NewRecorder()
-			before := h.count("bad_signature")
+			before := h.events.Of("bad_signature")
 			h.ServeHTTP(w, r)
-			if w.Code != tt.want || (body.Len() < len(tt.body)) != tt.read || (h.count("bad_signature") > before) != (tt.want == 401) {
+			if w.Code != tt.want || (body.Len() < len(tt.body)) != tt.read || (h.events.Of("bad_signature") > before) != (tt.want == 401) {
 				t.Errorf("status %d, %d bytes left, counted %v", w.Code, body.Len(), h.events)
 			}
 		})
@@ -87,7 +87,7 @@ func TestADeferredAnswerKeepsNoOtherWaiting(t *testing.T) {
 			}
 		}
 		pass(time.Minute)
-		if h.count("answered") != 3 {
+		if h.events.Of("answered") != 3 {
 			t.Errorf("counted %v", h.events)
 		}
 	})

@@ -108,7 +108,7 @@ func TestAnAnswerWhoseMessageTakesNoEditIsANewMessage(t *testing.T) {
 					h.fake.Script(tt.route, tt.fault)
 					h.ask(t, p.Press("5", "1 e 0 "+under))
 					all := h.fake.Messages()
-					if len(all) != 2 || all[1].Ephemeral != private || !strings.Contains(all[1].Text(), "new") || h.count("answered") != 2 {
+					if len(all) != 2 || all[1].Ephemeral != private || !strings.Contains(all[1].Text(), "new") || h.events.Of("answered") != 2 {
 						t.Errorf("shown: %+v; counted %v", all, h.events)
 					}
 				})
@@ -161,7 +161,7 @@ func TestWhatIsToldBesideAnAnswerIsRepeatedWithCare(t *testing.T) {
 				}
 				pass(10 * time.Second)
 				all := h.fake.Messages()
-				calls, failed := h.fake.Calls(fakediscord.FollowUp), h.count("answer_failed") == 1
+				calls, failed := h.fake.Calls(fakediscord.FollowUp), h.events.Of("answer_failed") == 1
 				if len(all) != 1+tt.shown || calls != tt.calls || failed != (tt.shown == 0) {
 					t.Errorf("%d calls; shown: %+v", calls, all)
 				}

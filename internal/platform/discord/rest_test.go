@@ -81,7 +81,7 @@ func TestNoFaultShowsATokenOrATextOfTheServer(t *testing.T) {
 					t.Error(err)
 				}
 				pass(20 * time.Minute)
-				if n := h.count("answer_failed") + h.count("answer_expired"); n == 0 && name != "a lost answer" {
+				if n := h.events.Of("answer_failed") + h.events.Of("answer_expired"); n == 0 && name != "a lost answer" {
 					t.Errorf("counted %v", h.events)
 				}
 				h.fake.Do(fakediscord.Action{Op: 7})

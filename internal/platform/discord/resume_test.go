@@ -36,7 +36,7 @@ func TestReplayedInteractionsAreAnsweredOnlyInTime(t *testing.T) {
 					t.Errorf("%+v", a)
 				}
 				pass(tt.slow)
-				if strings.Contains(p.Answer().Text(), "at last") != tt.answered || (h.count("too_late") == 1) == tt.answered {
+				if strings.Contains(p.Answer().Text(), "at last") != tt.answered || (h.events.Of("too_late") == 1) == tt.answered {
 					t.Errorf("%+v; counted %v", p.Answer(), h.events)
 				}
 				if n := len(h.handler.Requests()); (n == 2) != tt.answered {
@@ -78,7 +78,7 @@ func TestTheAgeOfWhatIsReplayedIsNotJudgedByThisMachinesClock(t *testing.T) {
 				}
 				s.receive(interaction(tt.age), true)
 				synctest.Wait()
-				if n := len(h.handler.Requests()) - before; (n == 1) != tt.answered || (h.count("too_late") == 1) == tt.answered {
+				if n := len(h.handler.Requests()) - before; (n == 1) != tt.answered || (h.events.Of("too_late") == 1) == tt.answered {
 					t.Errorf("handled %d, counted %v", n, h.events)
 				}
 				s.tasks.Cancel()

@@ -46,7 +46,7 @@ func TestAPictureArrivesOnceOrTheAnswerIsText(t *testing.T) {
 					showsCurve(a.Message) == tt.text || tt.text && len(a.Attachments) != 0 {
 					t.Errorf("shown: %+v", h.fake.Messages())
 				}
-				if !a.Deferred || h.count("answered") != 1 || (h.count("picture_failed") == 1) != tt.text {
+				if !a.Deferred || h.events.Of("answered") != 1 || (h.events.Of("picture_failed") == 1) != tt.text {
 					t.Errorf("deferred %v; counted %v", a.Deferred, h.events)
 				}
 			})

@@ -26,8 +26,8 @@ func TestAnswersInPlaceAsAReplyInTheTopic(t *testing.T) {
 		if got := r.sent(1)[0]; got.Chat != group || got.Thread != 42 || got.ReplyTo != id || got.Text != "price" {
 			t.Errorf("got %+v", got)
 		}
-		if !r.api.WaitAcknowledged(soon) || !r.adapter.Ready() || r.events.of("connected as @"+faketelegram.Username) != 1 {
-			t.Errorf("ready %v, events %v", r.adapter.Ready(), r.events.n)
+		if !r.api.WaitAcknowledged(soon) || !r.adapter.Ready() || r.events.Of("connected as @"+faketelegram.Username) != 1 {
+			t.Errorf("ready %v, events %v", r.adapter.Ready(), r.events)
 		}
 		if err := stop(); err != nil || r.adapter.Ready() {
 			t.Errorf("Run: %v, ready %v", err, r.adapter.Ready())

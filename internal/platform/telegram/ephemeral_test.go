@@ -185,7 +185,7 @@ func TestNothingPrivateIsSeenByOthersOnAnyServer(t *testing.T) {
 		}
 		for _, m := range r.atGroup() {
 			// Nobody can delete a message whose number a 502 hides.
-			if m.Reader == 0 && strings.Contains(m.Text, "confidential") && r.events.of("send_outcome_unknown") == 0 {
+			if m.Reader == 0 && strings.Contains(m.Text, "confidential") && r.events.Of("send_outcome_unknown") == 0 {
 				r.Errorf("everybody can go on reading %+v", m)
 			}
 		}

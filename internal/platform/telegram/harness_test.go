@@ -67,7 +67,7 @@ type rig struct {
 	adapter *Adapter
 	logs    *logtest.Buffer
 	// events counts what Config.Count and Config.Connected are told, and calls by method.
-	events *tally
+	events *chattest.Events
 	// Calls of the method that is broken are carried by carried, until mended.
 	broken  string
 	mended  time.Time
@@ -79,15 +79,14 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // setUp makes an adapter that has not been started, without a network.
 func setUp(t *testing.T, changes ...func(*Config)) *rig {
 	t.Helper()
-	r := &rig{T: t, api: faketelegram.NewInMemory(t), handler: &chattest.Handler{}, logs: &logtest.Buffer{}}
-	r.events = &tally{n: map[string]int{}}
+	r := &rig{T: t, api: faketelegram.NewInMemory(t), handler: &chattest.Handler{}, logs: &logtest.Buffer{}, events: &chattest.Events{}}
 	c := Config{
 		Settings:       Settings{Token: secret.New(faketelegram.Token), APIURL: r.api.URL},
 		CommandTimeout: 20 * time.Second,
 		Limiter:        store.NewSlots(),
 		Log:            slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Count:          r.events.count,
-		Connected:      func(name string) { r.events.count("connected as " + name) },
+		Count:          r.events.Add,
+		Connected:      func(name string) { r.events.Add("connected as " + name) },
 	}
 	for _, change := range changes {
 		change(&c)
@@ -118,7 +117,7 @@ func (r *rig) open(c Config) {
 // RoundTrip carries a call of the adapter's, and counts it by its method.
 func (r *rig) RoundTrip(req *http.Request) (*http.Response, error) {
 	method := path.Base(req.URL.Path)
-	r.events.count(method)
+	r.events.Add(method)
 	if method == r.broken && time.Now().Before(r.mended) {
 		return r.carried(req)
 	}
@@ -274,23 +273,6 @@ func (r *rig) give(messages ...faketelegram.Message) {
 		r.api.Push(m)
 	}
 	r.idle(2 * time.Minute)
-}
-
-type tally struct {
-	mu sync.Mutex
-	n  map[string]int
-}
-
-func (c *tally) count(event string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.n[event]++
-}
-
-func (c *tally) of(event string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.n[event]
 }
 
 // secretReply answers private commands with a word that nobody else may read.

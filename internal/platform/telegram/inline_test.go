@@ -151,8 +151,8 @@ func TestAnInlineQueryIsAnsweredOnceOrNotAtAll(t *testing.T) {
 		r.run()
 		r.api.Inline(ann, "price", "")
 		time.Sleep(2 * time.Minute)
-		if calls := len(r.api.Calls("answerInlineQuery")); calls != tt.calls || r.events.of("inline_unanswered") != tt.unanswered {
-			t.Errorf("%d calls, want %d; %d unanswered, want %d", calls, tt.calls, r.events.of("inline_unanswered"), tt.unanswered)
+		if calls := len(r.api.Calls("answerInlineQuery")); calls != tt.calls || r.events.Of("inline_unanswered") != tt.unanswered {
+			t.Errorf("%d calls, want %d; %d unanswered, want %d", calls, tt.calls, r.events.Of("inline_unanswered"), tt.unanswered)
 		}
 		if n := len(r.api.Pending()); n != 0 {
 			t.Errorf("%d updates are not acknowledged", n)

@@ -87,7 +87,7 @@ func TestAnInvitationIsDeletedOnceAnAnswerIsOut(t *testing.T) {
 		r.api.WaitAcknowledged(soon)
 		time.Sleep(pointerLasts + time.Second)
 		there := slices.DeleteFunc(r.atGroup(), func(m faketelegram.Sent) bool { return m.Ephemeral != 0 })
-		if len(there) != 1 || r.events.of("private_unreachable") != 3 {
+		if len(there) != 1 || r.events.Of("private_unreachable") != 3 {
 			t.Errorf("the group shows %+v", there)
 		}
 	})

@@ -57,15 +57,15 @@ func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
 		r.inFlight(19)
 		r.press(ann, "Refresh") // It waits for its turn, and then there is no slot.
 		r.idle(time.Minute)
-		if told := r.told(1)[0]; told.Text != "" || r.events.of("busy_sent") != 1 {
-			t.Errorf("told %+v, events %v", told, r.events.n)
+		if told := r.told(1)[0]; told.Text != "" || r.events.Of("busy_sent") != 1 {
+			t.Errorf("told %+v, events %v", told, r.events)
 		}
 		r.press(ann+1, "Refresh")
 		if told := r.told(2)[1]; !strings.Contains(told.Text, "Busy") || !told.Alert {
 			t.Errorf("told %+v", told)
 		}
-		if sent := r.idle(time.Minute); sent[0].Edits != 0 || r.events.of("busy_sent") != 1 {
-			t.Errorf("the card is edited %d times, events %v", sent[0].Edits, r.events.n)
+		if sent := r.idle(time.Minute); sent[0].Edits != 0 || r.events.Of("busy_sent") != 1 {
+			t.Errorf("the card is edited %d times, events %v", sent[0].Edits, r.events)
 		}
 	}, paced)
 }
@@ -104,13 +104,13 @@ func TestWhatA429HoldsBackAtAStopIsAnsweredByTheNextProcess(t *testing.T) {
 		stop := r.run()
 		r.inFlight(asked)
 		if err := stop(); err != nil || len(r.api.Pending()) != asked {
-			t.Errorf("%v; %d of %d are left; events %v", err, len(r.api.Pending()), asked, r.events.n)
+			t.Errorf("%v; %d of %d are left; events %v", err, len(r.api.Pending()), asked, r.events)
 		}
 		r.api.Heal("sendMessage")
 		next := r.again()
 		next.run()
 		if sent := next.idle(time.Minute); len(sent) != asked {
-			t.Errorf("%d messages, events %v", len(sent), r.events.n)
+			t.Errorf("%d messages, events %v", len(sent), r.events)
 		}
 	}, paced)
 }
@@ -129,7 +129,7 @@ func TestManyWhoAskTheSameAtOnceShareThreeMessages(t *testing.T) {
 		if took := sent[len(sent)-1].At.Sub(start); total != askers || len(sent) > 3 || took > 3*time.Second || sent[0].Photo == nil {
 			t.Errorf("%d messages for %d askers in %v", len(sent), total, took)
 		}
-		if shared := r.events.of("send_shared"); shared != askers-len(sent) {
+		if shared := r.events.Of("send_shared"); shared != askers-len(sent) {
 			t.Errorf("%d are counted as shared", shared)
 		}
 	}, paced)

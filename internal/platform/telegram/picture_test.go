@@ -44,7 +44,7 @@ func TestWhatAServerRefusesGoesOnceMoreAsPlainText(t *testing.T) {
 		r.run()
 		r.api.Push(inGroup(ann, "/price"))
 		m := r.one()
-		if types := typesOf(m.Entities); !slices.Equal(types, []string{"code"}) || labelsOf(m) != " [Refresh]" || r.events.of("send_refused") != 1 {
+		if types := typesOf(m.Entities); !slices.Equal(types, []string{"code"}) || labelsOf(m) != " [Refresh]" || r.events.Of("send_refused") != 1 {
 			t.Errorf("it has %q and the buttons %q", types, labelsOf(m))
 		}
 	})

@@ -77,7 +77,7 @@ func TestPollsAreMadeWithPauses(t *testing.T) {
 		}
 		r.run()
 		time.Sleep(time.Minute)
-		if n := r.events.of("getUpdates"); n < 60 || n > 11*60 || !r.adapter.Ready() {
+		if n := r.events.Of("getUpdates"); n < 60 || n > 11*60 || !r.adapter.Ready() {
 			t.Errorf("%d polls in a minute, ready %v", n, r.adapter.Ready())
 		}
 	})
@@ -109,14 +109,14 @@ func TestATenMinuteOutageIsOutwaitedWithoutHurry(t *testing.T) {
 		r.sent(1)
 		r.ask(1)
 		time.Sleep(length - 5*time.Second)
-		if n := r.events.of("getUpdates"); n < 8 || n > 70 || r.events.of("poll_failed") < n-5 {
-			t.Errorf("%d calls, %d counted", n, r.events.of("poll_failed"))
+		if n := r.events.Of("getUpdates"); n < 8 || n > 70 || r.events.Of("poll_failed") < n-5 {
+			t.Errorf("%d calls, %d counted", n, r.events.Of("poll_failed"))
 		}
 		if r.adapter.Ready() || strings.Count(r.logs.String(), "level=WARN") != 1 {
 			t.Errorf("ready %v; log:\n%s", r.adapter.Ready(), r.logs)
 		}
 		time.Sleep(2 * time.Minute)
-		if n := r.events.of("connected as @" + faketelegram.Username); !r.adapter.Ready() || n != 2 || len(r.api.Sent()) != 2 {
+		if n := r.events.Of("connected as @" + faketelegram.Username); !r.adapter.Ready() || n != 2 || len(r.api.Sent()) != 2 {
 			t.Errorf("ready %v, connected %d times, %d answers after the outage", r.adapter.Ready(), n, len(r.api.Sent()))
 		}
 	})
@@ -130,8 +130,8 @@ func TestUpdatesThatCannotBeReadAreSkipped(t *testing.T) {
 		r.ask(1)
 		r.run()
 		r.sent(1)
-		if !r.api.WaitAcknowledged(soon) || r.events.of("update_undecodable") != 2 {
-			t.Errorf("%d counted, %d pending", r.events.of("update_undecodable"), len(r.api.Pending()))
+		if !r.api.WaitAcknowledged(soon) || r.events.Of("update_undecodable") != 2 {
+			t.Errorf("%d counted, %d pending", r.events.Of("update_undecodable"), len(r.api.Pending()))
 		}
 	})
 }
@@ -158,8 +158,8 @@ func TestAnUpdateThatIsTooLargeIsSkipped(t *testing.T) {
 		r.ask(3)
 		r.run()
 		r.sent(6)
-		if !r.api.WaitAcknowledged(soon) || r.events.of("update_too_large") != 1 || r.events.of("poll_failed") == 0 {
-			t.Errorf("%d updates are left, events %v; log:\n%s", len(r.api.Pending()), r.events.n, r.logs)
+		if !r.api.WaitAcknowledged(soon) || r.events.Of("update_too_large") != 1 || r.events.Of("poll_failed") == 0 {
+			t.Errorf("%d updates are left, events %v; log:\n%s", len(r.api.Pending()), r.events, r.logs)
 		}
 	})
 }
@@ -193,7 +193,7 @@ func TestTwoWhoPollSayOnceAMinuteThatTheyAreConnected(t *testing.T) {
 		other.run()
 		time.Sleep(10 * time.Minute)
 		const cause = "another process polls with this token"
-		if n := r.events.of("connected as @" + faketelegram.Username); !strings.Contains(r.logs.String(), cause) || n < 2 || n > 22 {
+		if n := r.events.Of("connected as @" + faketelegram.Username); !strings.Contains(r.logs.String(), cause) || n < 2 || n > 22 {
 			t.Errorf("%d times connected in 10 minutes", n)
 		}
 		r.ask(1)

@@ -58,9 +58,9 @@ func TestAMessageIsRepeatedUntilItIsOutOrMayBeOut(t *testing.T) {
 		}
 		for event, want := range map[string]int{
 			"send_repeated": tt.calls - 1, "send_outcome_unknown": tt.unknown, "answer_failed": tt.failed, "answered": 1 - tt.failed,
-			"rate_limited": len(tt.faults) - tt.unknown - r.events.of("send_refused"), "send_abandoned": tt.failed - r.events.of("send_refused"),
+			"rate_limited": len(tt.faults) - tt.unknown - r.events.Of("send_refused"), "send_abandoned": tt.failed - r.events.Of("send_refused"),
 		} {
-			if n := r.events.of(event); n != want {
+			if n := r.events.Of(event); n != want {
 				t.Errorf("%s is counted %d times, want %d", event, n, want)
 			}
 		}
@@ -107,7 +107,7 @@ func TestAStopLeavesWhatIsNotOutToTheNextProcess(t *testing.T) {
 		} else {
 			r.ask(1)
 		}
-		r.waitFor("the call", func() bool { return r.events.of(tt.method) > 0 })
+		r.waitFor("the call", func() bool { return r.events.Of(tt.method) > 0 })
 		start := time.Now()
 		if err := stop(); err != nil || time.Since(start) > chat.DrainTime {
 			t.Errorf("%v after %v", err, time.Since(start))

@@ -58,8 +58,8 @@ func TestWebhookTurnsAway(t *testing.T) {
 				t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 			}
 		}
-		if r.events.of("webhook_unauthorized") != 3 || r.events.of("update_undecodable") != 3 {
-			t.Errorf("events %v", r.events.n)
+		if r.events.Of("webhook_unauthorized") != 3 || r.events.Of("update_undecodable") != 3 {
+			t.Errorf("events %v", r.events)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -111,8 +111,8 @@ func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
 		if status := r.deliver(body); status != http.StatusOK {
 			t.Errorf("delivered again it is answered by %d", status)
 		}
-		if r.sent(1); len(r.handler.Requests()) != 1 || r.events.of("answered") != 1 {
-			t.Errorf("%d requests, events %v", len(r.handler.Requests()), r.events.n)
+		if r.sent(1); len(r.handler.Requests()) != 1 || r.events.Of("answered") != 1 {
+			t.Errorf("%d requests, events %v", len(r.handler.Requests()), r.events)
 		}
 	}, byWebhook)
 }
@@ -125,7 +125,7 @@ func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
 		go r.deliver(r.api.Update(inPrivate(ann, "/price")))
 		r.inFlight(1)
 		late := r.api.Update(inPrivate(ann+1, "/price"))
-		if status := r.deliver(late); status != http.StatusServiceUnavailable || r.events.of("webhook_full") != 1 {
+		if status := r.deliver(late); status != http.StatusServiceUnavailable || r.events.Of("webhook_full") != 1 {
 			t.Errorf("one too many is answered by %d", status)
 		}
 		release()
@@ -236,7 +236,7 @@ func TestAWebhookThatIsTakenAwayIsSetAgain(t *testing.T) {
 				t.Errorf("the webhook is %+v, ready %v", hook, r.adapter.Ready())
 			}
 		}
-		if n := r.events.of("webhook_replaced"); n != 2 || strings.Count(r.logs.String(), "which is set again") != 2 {
+		if n := r.events.Of("webhook_replaced"); n != 2 || strings.Count(r.logs.String(), "which is set again") != 2 {
 			t.Errorf("%d counted; log:\n%s", n, r.logs)
 		}
 	}, byWebhook)
@@ -267,8 +267,8 @@ func TestAWebhookStaysReadyWhileA429KeepsItFromLooking(t *testing.T) {
 		r.run()
 		r.api.Fail("getWebhookInfo", faketelegram.TooMany(30*time.Second))
 		time.Sleep(watchEvery + time.Second)
-		if !r.adapter.Ready() || r.events.of("getWebhookInfo") != 1 {
-			t.Errorf("ready %v, events %v", r.adapter.Ready(), r.events.n)
+		if !r.adapter.Ready() || r.events.Of("getWebhookInfo") != 1 {
+			t.Errorf("ready %v, events %v", r.adapter.Ready(), r.events)
 		}
 	}, byWebhook)
 }

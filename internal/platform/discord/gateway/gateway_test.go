@@ -71,7 +71,7 @@ func TestFatalClosesAndARefusedTokenEndRun(t *testing.T) {
 			}
 		}, func(h *harness) {
 			if code == 0 {
-				h.API = api.New(secret.New("wrong"), h.fake.URL(), h.add)
+				h.API = api.New(secret.New("wrong"), h.fake.URL(), h.events.Add)
 			}
 		})
 	}
@@ -156,7 +156,7 @@ func TestALostConnectionIsReplaced(t *testing.T) {
 				}
 				h.takes(t)
 				identified, asked := len(h.fake.Identifies()), h.fake.Calls(fakediscord.GatewayBot)
-				if identified != tt.sessions || asked != tt.sessions || (h.count("resumed") == 1) != tt.resumed {
+				if identified != tt.sessions || asked != tt.sessions || (h.events.Of("resumed") == 1) != tt.resumed {
 					t.Errorf("identified %d times, asked for the gateway %d times, counted %v", identified, asked, h.events)
 				}
 			})
@@ -215,7 +215,7 @@ func TestASessionThatCannotBeResumedIsGivenUp(t *testing.T) {
 			simulate(t, tt.behaviour, func(t *testing.T, h *harness) {
 				h.fake.Do(fakediscord.Action{Drop: true})
 				pass(3 * time.Minute)
-				if !h.Alive() || h.count("connected") != 2 || h.count("disconnected") != 1+tt.tries {
+				if !h.Alive() || h.events.Of("connected") != 2 || h.events.Of("disconnected") != 1+tt.tries {
 					t.Errorf("counted %v", h.events)
 				}
 			})
@@ -353,7 +353,7 @@ func TestIdentifiesStayRareForHours(t *testing.T) {
 
 func TestSpentSessionsAreWaitedFor(t *testing.T) {
 	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *harness) {
-		if len(h.fake.Identifies()) != 0 || h.count("identify_throttled") != 1 || h.logged.Lines("wait=1h0m0s") != 1 {
+		if len(h.fake.Identifies()) != 0 || h.events.Of("identify_throttled") != 1 || h.logged.Lines("wait=1h0m0s") != 1 {
 			t.Errorf("identified %d times, counted %v, log:\n%s", len(h.fake.Identifies()), h.events, h.logged)
 		}
 		h.fake.Limit(1, time.Hour)

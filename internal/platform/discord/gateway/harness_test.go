@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"herald/internal/chat/chattest"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/platform/discord/api"
@@ -26,10 +27,10 @@ type harness struct {
 	logged *logtest.Buffer
 	stop   context.CancelFunc
 	ended  chan error // gets what Run returned
+	events *chattest.Events
 
-	mu     sync.Mutex
-	events map[string]int
-	taken  []taken
+	mu    sync.Mutex
+	taken []taken
 }
 
 // taken is an interaction that the Gateway handed over.
@@ -65,10 +66,10 @@ func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *harn
 // newHarness makes a Gateway that does not run yet.
 func newHarness(t *testing.T, fake *fakediscord.Server) *harness {
 	t.Cleanup(fake.Close)
-	h := &harness{fake: fake, logged: &logtest.Buffer{}, ended: make(chan error, 1), events: map[string]int{}}
+	h := &harness{fake: fake, logged: &logtest.Buffer{}, ended: make(chan error, 1), events: &chattest.Events{}}
 	h.Gateway = New(Config{
-		Token: secret.New(fake.Token), API: api.New(secret.New(fake.Token), fake.URL(), h.add), Insecure: true,
-		Log: h.logged.Logger(), Count: h.add, Connected: func(name string) { h.add("as " + name) },
+		Token: secret.New(fake.Token), API: api.New(secret.New(fake.Token), fake.URL(), h.events.Add), Insecure: true,
+		Log: h.logged.Logger(), Count: h.events.Add, Connected: func(name string) { h.events.Add("as " + name) },
 	})
 	return h
 }
@@ -101,21 +102,6 @@ func (h *harness) take(data json.RawMessage, replayed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.taken = append(h.taken, taken{interaction.ID, replayed})
-}
-
-func (h *harness) add(event string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.events[event]++; h.events[event] > 100_000 {
-		// Simulated time would stand still for ever.
-		panic("a loop without a pause: " + event)
-	}
-}
-
-func (h *harness) count(event string) int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.events[event]
 }
 
 // push sends an interaction and returns its ID.
