@@ -278,7 +278,7 @@ func presses(t *testing.T, h Harness) {
 	h.Messages(t, 1)
 	for n, other := range []bool{false, true, true} {
 		h.Press(t, button, other)
-		waitUntil(t, "the press to be asked", func() bool { return len(handler.Requests()) == n+2 })
+		WaitUntil(t, "the press to be asked", func() bool { return len(handler.Requests()) == n+2 })
 		requests := handler.Requests()
 		asked, pressed := requests[0], requests[n+1]
 		if pressed.Command != "price" || pressed.Chat != asked.Chat || pressed.Community != asked.Community {
@@ -290,7 +290,7 @@ func presses(t *testing.T, h Harness) {
 		if n == 1 {
 			continue
 		}
-		waitUntil(t, "the answer to the press in place", func() bool {
+		WaitUntil(t, "the answer to the press in place", func() bool {
 			return strings.Contains(h.Messages(t, 1)[0].Text, fmt.Sprintf("answer %d", n+2))
 		})
 	}
@@ -301,9 +301,21 @@ func presses(t *testing.T, h Harness) {
 	}
 }
 
-func waitUntil(t *testing.T, what string, holds func() bool) {
+// Start calls run until the test ends. stop ends it earlier, and returns what run
+// returned.
+func Start(t *testing.T, run func(context.Context) error) (stop func() error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	stop = sync.OnceValue(func() error { cancel(); return <-ended })
+	t.Cleanup(func() { _ = stop() })
+	return stop
+}
+
+// WaitUntil waits until something holds.
+func WaitUntil(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !holds(); <-time.After(time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); !holds(); <-time.After(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited for %s", what)
 		}

@@ -4,7 +4,6 @@ import (
 	"net"
 	"slices"
 	"testing"
-	"time"
 
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
@@ -36,7 +35,7 @@ func (h *harness) suite() chattest.Harness {
 			if len(argument) > 0 {
 				i.Options = map[string]string{"wallet": argument[0]}
 			}
-			h.waitUntil(t, h.Ready)
+			chattest.WaitUntil(t, "ready", h.Ready)
 			h.send(t, i)
 		},
 		Press: func(t *testing.T, label string, other bool) {
@@ -52,7 +51,7 @@ func (h *harness) suite() chattest.Harness {
 		},
 		Messages: func(t *testing.T, atLeast int) []chattest.Message {
 			t.Helper()
-			h.waitUntil(t, func() bool { return len(h.shown()) >= atLeast })
+			chattest.WaitUntil(t, "messages", func() bool { return len(h.shown()) >= atLeast })
 			return h.shown()
 		},
 		Faults: h.fake.Problems,
@@ -69,17 +68,4 @@ func (h *harness) shown() []chattest.Message {
 		}
 	}
 	return all
-}
-
-// waitUntil waits in real time.
-func (h *harness) waitUntil(t *testing.T, done func() bool) {
-	t.Helper()
-	late := time.After(time.Minute)
-	for !done() {
-		select {
-		case <-time.After(time.Millisecond):
-		case <-late:
-			t.Fatalf("not in time; refused: %q; shown: %+v", h.fake.Problems(), h.fake.Messages())
-		}
-	}
 }

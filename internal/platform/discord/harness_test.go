@@ -34,9 +34,8 @@ type harness struct {
 	fake    *fakediscord.Server
 	handler *chattest.Handler
 	logged  *logtest.Buffer
-	address string // where interactions are posted
-	stop    context.CancelFunc
-	ended   chan error // gets what Run returned
+	address string       // where interactions are posted
+	stop    func() error // returns what Run returned
 	events  *chattest.Events
 }
 
@@ -48,7 +47,7 @@ func newHarness(t *testing.T, fake *fakediscord.Server, w way, changes ...change
 	t.Helper()
 	t.Cleanup(fake.Close)
 	h := &harness{
-		way: w, fake: fake, handler: &chattest.Handler{}, logged: &logtest.Buffer{}, ended: make(chan error, 1), events: &chattest.Events{},
+		way: w, fake: fake, handler: &chattest.Handler{}, logged: &logtest.Buffer{}, events: &chattest.Events{},
 	}
 	c := Config{
 		Settings:       Settings{Token: secret.New(fake.Token), ApplicationID: fake.ApplicationID, APIURL: fake.URL()},
@@ -82,17 +81,7 @@ func (h *harness) listen(t *testing.T, l net.Listener) {
 
 // run runs the Adapter until stop, or the end of the test.
 func (h *harness) run(t *testing.T) {
-	ctx, stop := context.WithCancel(context.Background())
-	h.stop = stop
-	done := make(chan struct{})
-	go func() {
-		h.ended <- h.Run(ctx, speaking{h.handler})
-		close(done)
-	}()
-	t.Cleanup(func() {
-		stop()
-		<-done
-	})
+	h.stop = chattest.Start(t, func(ctx context.Context) error { return h.Run(ctx, speaking{h.handler}) })
 }
 
 // simulate runs test in simulated time beside an Adapter that is connected.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/chat/chattest"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/platform/discord/api"
 )
@@ -106,11 +107,10 @@ func TestInteractionsAreTakenWhileItRuns(t *testing.T) {
 	}
 	post(http.MethodPost, http.StatusServiceUnavailable, "")
 	h.run(t)
-	h.waitUntil(t, h.Ready)
+	chattest.WaitUntil(t, "ready", h.Ready)
 	post(http.MethodPost, http.StatusOK, `{"type":1}`)
 	post(http.MethodGet, http.StatusMethodNotAllowed, "")
-	h.stop()
-	if err := <-h.ended; err != nil {
+	if err := h.stop(); err != nil {
 		t.Error(err)
 	}
 	post(http.MethodPost, http.StatusServiceUnavailable, "")

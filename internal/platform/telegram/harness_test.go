@@ -153,11 +153,7 @@ func (r *rig) run() (stop func() error) { return r.serve(r.handler) }
 
 // serve is run with another handler.
 func (r *rig) serve(h chat.Handler) (stop func() error) {
-	ctx, cancel := context.WithCancel(r.Context())
-	result := make(chan error, 1)
-	go func() { result <- r.adapter.Run(ctx, h) }()
-	stop = sync.OnceValue(func() error { cancel(); return <-result })
-	r.Cleanup(func() { _ = stop() })
+	stop = chattest.Start(r.T, func(ctx context.Context) error { return r.adapter.Run(ctx, h) })
 	if r.adapter.WebhookURL != "" {
 		r.waitFor("ready", r.adapter.Ready)
 	}

@@ -62,7 +62,7 @@ func TestFatalClosesAndARefusedTokenEndRun(t *testing.T) {
 	} {
 		simulate(t, fakediscord.Behaviour{InsteadOfReady: []fakediscord.Action{{Close: code}}}, func(t *testing.T, h *harness) {
 			pass(time.Hour)
-			err := <-h.ended
+			err := h.stop()
 			if err == nil || !strings.HasPrefix(err.Error(), setting+": ") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("close %d: %v", code, err)
 			}
@@ -85,9 +85,8 @@ func TestStoppingEndsEveryWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, b, func(t *testing.T, h *harness) {
-				h.stop()
-				pass(time.Second)
-				if err := <-h.ended; err != nil || h.Alive() {
+				began := time.Now()
+				if err := h.stop(); err != nil || h.Alive() || time.Since(began) > time.Second {
 					t.Errorf("Run: %v; alive %v", err, h.Alive())
 				}
 			})
@@ -104,7 +103,9 @@ func TestOnlyStoppingEndsTheSession(t *testing.T) {
 		if h.fake.Resumes() != 1 {
 			t.Error("a session that would go on was ended")
 		}
-		h.stop()
+		if err := h.stop(); err != nil {
+			t.Error(err)
+		}
 		pass(time.Second)
 		if _, err := h.fake.Push(fakediscord.Interaction{Command: "price"}); err == nil {
 			t.Error("the session goes on")

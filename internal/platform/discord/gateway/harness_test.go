@@ -25,8 +25,7 @@ type harness struct {
 	fake   *fakediscord.Server
 	wire   *fakediscord.Wire
 	logged *logtest.Buffer
-	stop   context.CancelFunc
-	ended  chan error // gets what Run returned
+	stop   func() error // returns what Run returned
 	events *chattest.Events
 
 	mu    sync.Mutex
@@ -57,7 +56,7 @@ func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *harn
 		for _, f := range tune {
 			f(h)
 		}
-		h.run(t)
+		h.stop = chattest.Start(t, func(ctx context.Context) error { return h.Run(ctx, h.take) })
 		pass(time.Second)
 		test(t, h)
 	})
@@ -66,27 +65,12 @@ func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *harn
 // newHarness makes a Gateway that does not run yet.
 func newHarness(t *testing.T, fake *fakediscord.Server) *harness {
 	t.Cleanup(fake.Close)
-	h := &harness{fake: fake, logged: &logtest.Buffer{}, ended: make(chan error, 1), events: &chattest.Events{}}
+	h := &harness{fake: fake, logged: &logtest.Buffer{}, events: &chattest.Events{}}
 	h.Gateway = New(Config{
 		Token: secret.New(fake.Token), API: api.New(secret.New(fake.Token), fake.URL(), h.events.Add), Insecure: true,
 		Log: h.logged.Logger(), Count: h.events.Add, Connected: func(name string) { h.events.Add("as " + name) },
 	})
 	return h
-}
-
-// run runs the Gateway until stop, or the end of the test.
-func (h *harness) run(t *testing.T) {
-	ctx, stop := context.WithCancel(context.Background())
-	h.stop = stop
-	done := make(chan struct{})
-	go func() {
-		h.ended <- h.Run(ctx, h.take)
-		close(done)
-	}()
-	t.Cleanup(func() {
-		stop()
-		<-done
-	})
 }
 
 func (h *harness) dial(ctx context.Context, network, address string) (net.Conn, error) {

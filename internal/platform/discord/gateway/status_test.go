@@ -31,8 +31,7 @@ func TestTheStatusIsShownOnEveryConnectionAndBroughtUpToDate(t *testing.T) {
 		expect("taken away between two connections", "", 5)
 		status.Store("hangs")
 		pass(statusEvery)
-		h.stop()
-		if err := <-h.ended; err != nil || len(h.fake.Problems()) > 0 {
+		if err := h.stop(); err != nil || len(h.fake.Problems()) > 0 {
 			t.Error(err, h.fake.Problems())
 		}
 	}, func(h *harness) {
