@@ -7,8 +7,6 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"github.com/shopspring/decimal"
-
 	"herald/internal/chat"
 	"herald/internal/words"
 )
@@ -16,16 +14,8 @@ import (
 func TestEscapeShowsTextAsItIs(t *testing.T) {
 	for in, want := range map[string]string{
 		"**bold** _it_ ~~s~~ ||spoil||":  `\*\*bold\*\* \_it\_ \~\~s\~\~ \|\|spoil\|\|`,
-		"`code`":                         "\\`code\\`",
 		"[a](https://evil.example)":      `\[a\](https\://evil.example)`,
-		"https://evil.example":           `https\://evil.example`,
 		"<@1> <@&2> <#3> </a:4> <id:g>":  `\<\@1\> \<\@&2\> \<#3\> \</a\:4\> \<id\:g\>`,
-		"@everyone":                      `\@everyone`,
-		":smile:":                        `\:smile:`,
-		"# big":                          `\# big`,
-		"-# small":                       `\-# small`,
-		"1. list":                        `1\. list`,
-		"> quote":                        `\> quote`,
 		`\*`:                             `\\\*`,
 		"at 12:30:45 today":              "at 12:30:45 today",
 		"0x52908400098527886E0F7030069D": "0x52908400098527886E0F7030069D",
@@ -42,25 +32,19 @@ func embedOf(reply chat.Reply) embed { return render(reply).Embeds[0] }
 // Each value is shown in Discord's own way.
 func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
 	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
-	at := time.Unix(1_700_000_000, 0)
 	for name, test := range map[string]struct {
 		value chat.Value
 		want  string
 	}{
-		"a moment":                    {chat.Moment{Time: at}, "<t:1700000000:R>"},
 		"code":                        {chat.Code("/staked <wallet>"), "`/staked <wallet>`"},
 		"code with its own end":       {chat.Code("a`b``*c*"), "`aˋbˋˋ*c*`"},
 		"foreign text":                {chat.Untrusted("[a](https://evil.example) `x` <@5> @everyone"), `\[a\](https\://evil.example) \` + "`x\\`" + ` \<\@5\> \@everyone`},
-		"an address with a link":      {chat.Address{Hex: wallet, URL: "https://scan.example/address/" + wallet}, "[0x5290…9EE7](https://scan.example/address/" + wallet + ")\n-# n: `" + wallet + "`"},
 		"an address without one":      {chat.Address{Hex: wallet}, "0x5290…9EE7\n-# n: `" + wallet + "`"},
 		"a link that would end early": {chat.Address{Hex: "x", URL: `https://scan.example/(a) b\`}, "[x](https://scan.example/%28a%29%20b%5C)\n-# n: `x`"},
 		"a person here":               {chat.Mention{User: chat.User{Platform: Platform, ID: "42"}}, "<@42>"},
 		"a person of a forged ID":     {chat.Mention{User: chat.User{Platform: Platform, ID: "&42"}}, "&42"},
 		"a channel":                   {chat.Channel{ID: "43", Title: "general"}, "<#43>"},
 		"a channel of a forged ID":    {chat.Channel{ID: "4>3", Title: "<general>"}, `\<general\>`},
-		"a short amount":              {chat.Amount{Decimal: decimal.RequireFromString("1.00001"), Symbol: "TKN"}, "1\u00a0TKN\n-# n: 1.00001\u00a0TKN"},
-		"a sentence": {chat.SayWith("block.aged", chat.Values{"number": chat.Plain("7"), "age": chat.Moment{Time: at}}),
-			"Block 7, <t:1700000000:R>"},
 	} {
 		got := embedOf(chat.Reply{Sections: []chat.Section{{Fields: []chat.Field{{Name: chat.Plain("n"), Value: test.value}}}}}).Description
 		if want := "**n:** " + test.want; got != want {

@@ -135,17 +135,15 @@ func TestAnInlineQueryWithoutAnAnswerSaysWhy(t *testing.T) {
 
 // An answer that is not taken is repeated only if it certainly was not taken.
 func TestAnInlineQueryIsAnsweredOnceOrNotAtAll(t *testing.T) {
-	inBubble(t, map[string]struct {
+	type test struct {
 		fault             faketelegram.Fault
 		calls, unanswered int
-	}{
+	}
+	inBubble(t, map[string]test{
 		"a short 429": {faketelegram.TooMany(2 * time.Second), 2, 0},
 		"a long 429":  {faketelegram.TooMany(time.Minute), 1, 1},
 		"a 502":       {faketelegram.Page(502), 1, 1},
-	}, func(t *testing.T, tt struct {
-		fault             faketelegram.Fault
-		calls, unanswered int
-	}) {
+	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.api.Fail("answerInlineQuery", tt.fault)
 		r.run()

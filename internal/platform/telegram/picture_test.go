@@ -33,14 +33,13 @@ func typesOf(entities []faketelegram.Entity) (types []string) {
 
 // What a server refuses of what a message looks like goes once more as plain text.
 func TestWhatAServerRefusesGoesOnceMoreAsPlainText(t *testing.T) {
-	inBubble(t, map[string]faketelegram.Older{"dates": {DateTime: true}, "quotes": {Quote: true}}, func(t *testing.T, older faketelegram.Older) {
-		r := setUp(t)
+	simulated(t, func(t *testing.T, r *rig) {
 		reply := refreshed("x", 60)
 		reply.Sections = []chat.Section{{Fields: []chat.Field{{Name: chat.Untrusted("evil.example"), Value: chat.Address{Hex: testWallet}}}}}
 		reply.Notes = []chat.Text{chat.SayWith("checked", chat.Values{"when": chat.Moment{Time: time.Unix(1750000000, 0)}})}
 		reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("Explorer"), URL: "https://explorer.example"})
 		r.answer(reply)
-		r.api.MakeOlder(older)
+		r.api.MakeOlder(faketelegram.Older{DateTime: true})
 		r.run()
 		r.api.Push(inGroup(ann, "/price"))
 		m := r.one()

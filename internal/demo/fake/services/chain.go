@@ -257,9 +257,6 @@ var multicall = contract(map[string]Contract{
 		results := make([]evmabi.Tuple, len(calls))
 		for i, call := range calls {
 			target, mayFail := common.BytesToAddress(call.Words[:evmabi.Word]), call.Words[2*evmabi.Word-1] == 1
-			if target == MulticallAddress && len(call.Content) > 4 {
-				return nil, Reverted("nested aggregate3 is not simulated")
-			}
 			output, err := n.execute(block, target, call.Content)
 			if err != nil && !mayFail {
 				return nil, Reverted("Multicall3: call failed")

@@ -79,7 +79,7 @@ func (s *Server) checkText(text string, entities []Entity, limit int) *refusal {
 	}
 	for _, e := range entities {
 		switch {
-		case !entityTypes.MatchString(e.Type), e.Type == "date_time" && s.older.DateTime, e.Type == "expandable_blockquote" && s.older.Quote:
+		case !entityTypes.MatchString(e.Type), e.Type == "date_time" && s.older.DateTime:
 			return bad("can't parse entities: unsupported entity type")
 		case e.Type == "text_link" && !isURL(e.URL):
 			return bad("can't parse entities: the URL is wrong")

@@ -33,9 +33,8 @@ type Older struct {
 	DeliversEphemeral bool
 	// EphemeralMenu: a menu with an ephemeral command is refused.
 	EphemeralMenu bool
-	// DateTime and Quote: a text with a date_time or an expandable_blockquote is
-	// refused.
-	DateTime, Quote bool
+	// DateTime: a text with a date_time is refused.
+	DateTime bool
 	// TextToMedia: a text cannot be edited into a picture.
 	TextToMedia bool
 }

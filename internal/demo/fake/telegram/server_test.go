@@ -65,9 +65,7 @@ func TestCallsThatTelegramRefuses(t *testing.T) {
 	long := func(n int) string { return strings.Repeat("é", n) }
 	ephemeral := `"text":"x","reply_parameters":{"ephemeral_message_id":1},"ephemeral_message_parameters":{"receiver_user_id":`
 	pressed := `"text":"x","ephemeral_message_parameters":{"callback_query_id":"1","receiver_user_id":`
-	later, older := func(s *Server) { time.Sleep(deletable) }, func(s *Server) {
-		s.MakeOlder(Older{EphemeralMenu: true, DateTime: true})
-	}
+	later := func(s *Server) { time.Sleep(deletable) }
 	entity := `"text":"Today 𝔸","entities":[{"offset":0,"length":5,"type":`
 	button := `"text":"x","reply_markup":{"inline_keyboard":[[{"text":"Press",`
 	for _, tt := range []struct {
@@ -77,7 +75,6 @@ func TestCallsThatTelegramRefuses(t *testing.T) {
 		{method: "sendMessage", params: `"text":"` + strings.Repeat("𝔸", 2048) + `"`},
 		{method: "sendMessage", params: `"text":"` + strings.Repeat("𝔸", 2048) + `x"`, want: "message is too long"},
 		{method: "sendMessage", params: `"text":"𝔸","entities":[{"type":"bold","offset":0,"length":1}]`, want: "entity bounds"},
-		{method: "sendMessage", params: entity + `"date_time","unix_time":1}]`, want: "unsupported entity", before: older},
 		{method: "sendMessage", params: entity + `"text_link","url":"javascript:x"}]`, want: "the URL is wrong"},
 		{method: "sendMessage", params: button + `"callback_data":"` + long(33) + `"}]]}`, want: "BUTTON_DATA_INVALID"},
 		{method: "sendMessage", params: button + `"callback_data":"1","url":"https://t.me"}]]}`, want: "one action"},
@@ -86,7 +83,6 @@ func TestCallsThatTelegramRefuses(t *testing.T) {
 		{method: "sendMessage", params: ephemeral + `501}`, want: "can't be sent", before: later},
 		{method: "sendMessage", params: ephemeral + `502}`, want: "can't be sent"},
 		{method: "sendMessage", params: pressed + `502}`, want: "can't be sent"},
-		{method: "editMessageText", params: `"message_id":2,"text":"old"`, want: "message is not modified"},
 		{method: "editMessageText", params: `"message_id":1,"text":"new"`, want: "message can't be edited"},
 		{method: "deleteMessage", params: `"message_id":1`, want: "message to delete not found"},
 		{method: "answerCallbackQuery", params: `"callback_query_id":"1","text":"` + long(200) + `"`},
@@ -95,7 +91,6 @@ func TestCallsThatTelegramRefuses(t *testing.T) {
 		{method: "answerInlineQuery", params: inline("1", "1"), want: "RESULT_ID_DUPLICATE"},
 		{method: "answerInlineQuery", params: inline("1"), want: "query is too old", before: later},
 		{method: "setMyCommands", params: `"commands":[{"command":"a","description":"` + long(257) + `"}]`, want: "DESCRIPTION_INVALID"},
-		{method: "setMyCommands", params: `"commands":[{"command":"a","description":"b","is_ephemeral":true}]`, want: "is_ephemeral", before: older},
 		{method: "setMyShortDescription", params: `"short_description":"` + long(121) + `"`, want: "too long"},
 		{method: "setWebhook", params: `"url":"http://bot.example"`, want: "HTTPS"},
 	} {
@@ -143,8 +138,8 @@ func TestCallsThatTheBotAPIDoesNotDescribeAreViolations(t *testing.T) {
 	}
 }
 
-// What is meant for one is for everybody where the server is older, where results
-// of an inline query are cached and not personal, and where one is chosen.
+// What is meant for one is for everybody where results of an inline query are cached
+// and not personal, and where one is chosen.
 func TestWhoSeesWhatWasMeantForOne(t *testing.T) {
 	s := busy(t)
 	before := len(s.SeenByOthers(ann))
@@ -161,9 +156,6 @@ func TestWhoSeesWhatWasMeantForOne(t *testing.T) {
 	s.queries["2"].answered = false
 	s.request(t, "answerInlineQuery", `{`+inline("1")+`}`)
 	more(2, "cached results")
-	s.MakeOlder(Older{Ephemeral: true})
-	s.request(t, "sendMessage", `{"chat_id":-1001,"text":"x","ephemeral_message_parameters":{"receiver_user_id":501,"callback_query_id":"1"}}`)
-	more(3, "an ephemeral message on an older server")
 }
 
 // A kind that was not asked for never arrives.
