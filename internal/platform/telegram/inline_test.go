@@ -64,9 +64,10 @@ func TestAnInlineQueryMeansPublicCommandsAlone(t *testing.T) {
 func TestAnInlineResultIsTheAnswerWhileItIsFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w, router := product(t)
+		r.serve(router)
+		time.Sleep(time.Second) // The first polls are half a second apart.
 		w.Price.FreshUntil = time.Now().Add(30*time.Second + time.Second/2)
 		w.Supply.FreshUntil = time.Now().Add(3 * time.Hour)
-		r.serve(router)
 		for query, want := range map[string]struct {
 			command, arg string
 			cache        int
