@@ -81,16 +81,14 @@ func TestParseBelievesAQuestionOfThisBotAlone(t *testing.T) {
 		"a command in reply":             {us + `,` + link, `,"entities":[{"type":"bot_command","offset":0,"length":6}]`, "/price", "price"},
 		"another bot's command in reply": {us + `,` + link, `,"entities":[{"type":"bot_command","offset":0,"length":15}]`, "/price@OtherBot", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			m := in(t, "group", 6, tt.text, `{"entities":[],"reply_to_message":{"message_id":3,`+tt.replyTo+`}`+tt.members+`}`)
-			c, ours := parse(update{Message: m}, testMe, testCommands)
-			if ours != (tt.want != "") || c.text != tt.want {
-				t.Errorf("got %q, %v; want %q", c.text, ours, tt.want)
-			}
-			if ours && (c.request.Target != nil || c.private) {
-				t.Errorf("got %+v", c)
-			}
-		})
+		m := in(t, "group", 6, tt.text, `{"entities":[],"reply_to_message":{"message_id":3,`+tt.replyTo+`}`+tt.members+`}`)
+		c, ours := parse(update{Message: m}, testMe, testCommands)
+		if ours != (tt.want != "") || c.text != tt.want {
+			t.Errorf("%s: got %q, %v; want %q", name, c.text, ours, tt.want)
+		}
+		if ours && (c.request.Target != nil || c.private) {
+			t.Errorf("%s: got %+v", name, c)
+		}
 	}
 }
 

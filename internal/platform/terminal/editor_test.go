@@ -36,13 +36,12 @@ func edited(t *testing.T, keys ...string) (lines []string) {
 }
 
 func TestLinesAreEdited(t *testing.T) {
-	const up, left, escape, ctrlC = "\x1b[A", "\x1b[D", "\x1b", "\x03"
+	const up, escape, ctrlC = "\x1b[A", "\x1b", "\x03"
 	for name, tt := range map[string]struct {
 		keys []string
 		want []string
 	}{
 		"pasted lines":           {[]string{"/price\r/help\r/supply\r"}, []string{"/price", "/help", "/supply"}},
-		"arrows and backspace":   {[]string{"acx\x7f" + left + "b\r"}, []string{"abc"}},
 		"history":                {[]string{"one\rtwo\r" + up + up + "\r"}, []string{"one", "two", "one"}},
 		"Ctrl-D alone":           {[]string{"one\r\x04two\r"}, []string{"one"}},
 		"Ctrl-C":                 {[]string{"one\rtwo", ctrlC, "three\r"}, []string{"one"}},

@@ -48,8 +48,13 @@ func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *harn
 	synctest.Test(t, func(t *testing.T) {
 		w := fakediscord.NewWire()
 		transporttest.ChangeDefault(t, func(d *http.Transport) { d.Proxy, d.DialContext = nil, w.Dial })
-		h := newHarness(t, fakediscord.NewOn(w))
-		h.wire, h.Dial = w, h.dial
+		h := &harness{fake: fakediscord.NewOn(w), wire: w, logged: &logtest.Buffer{}, events: &chattest.Events{}}
+		t.Cleanup(h.fake.Close)
+		token := secret.New(h.fake.Token)
+		h.Gateway = New(Config{
+			Token: token, API: api.New(token, h.fake.URL(), h.events.Add), Insecure: true, Dial: h.dial,
+			Log: h.logged.Logger(), Count: h.events.Add, Connected: func(name string) { h.events.Add("as " + name) },
+		})
 		// What bounds the identifies must be the Gateway, not this budget.
 		h.fake.Limit(1<<30, 0)
 		h.fake.Behave(b)
@@ -60,17 +65,6 @@ func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *harn
 		pass(time.Second)
 		test(t, h)
 	})
-}
-
-// newHarness makes a Gateway that does not run yet.
-func newHarness(t *testing.T, fake *fakediscord.Server) *harness {
-	t.Cleanup(fake.Close)
-	h := &harness{fake: fake, logged: &logtest.Buffer{}, events: &chattest.Events{}}
-	h.Gateway = New(Config{
-		Token: secret.New(fake.Token), API: api.New(secret.New(fake.Token), fake.URL(), h.events.Add), Insecure: true,
-		Log: h.logged.Logger(), Count: h.events.Add, Connected: func(name string) { h.events.Add("as " + name) },
-	})
-	return h
 }
 
 func (h *harness) dial(ctx context.Context, network, address string) (net.Conn, error) {
