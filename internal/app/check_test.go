@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
-	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -141,18 +139,5 @@ func TestCheckEndsWithACommandsTime(t *testing.T) {
 	_, err := check(t, e, "COMMAND_TIMEOUT=100ms")
 	if took := time.Since(start); !errors.Is(err, app.ErrCheckFailed) || took > 5*time.Second {
 		t.Errorf("%v after %v", err, took)
-	}
-}
-
-// A proxy before several replicas turns to another one then.
-func TestAServerThatPlatformsCallRefusesForASecond(t *testing.T) {
-	e := e2etest.NewEverything(t)
-	bot := e2etest.Serve(t, append(e.Settings, e2etest.Webhook(e.Telegram)...), io.Discard)
-	bot.AwaitReady(t)
-	bot.Stop()
-	told := time.Now()
-	e2etest.Eventually(t, "it refuses", func() bool { status, _ := bot.Readyz(); return status == http.StatusServiceUnavailable })
-	if err := bot.Leave(); err != nil || time.Since(told) < 900*time.Millisecond {
-		t.Errorf("it left after %v: %v", time.Since(told), err)
 	}
 }
