@@ -209,7 +209,6 @@ func TestSettingsAcceptTheirBounds(t *testing.T) {
 func TestContradictionsBetweenPackages(t *testing.T) {
 	const key = "DISCORD_PUBLIC_KEY=d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
 	const webhook = "TELEGRAM_WEBHOOK_URL=https://bot.example.org/telegram"
-	secretFile := "TELEGRAM_BOT_TOKEN_FILE=" + configtest.File(t, "1:a")
 	for told, test := range map[string]struct {
 		name    string
 		environ []string
@@ -222,13 +221,6 @@ func TestContradictionsBetweenPackages(t *testing.T) {
 	} {
 		_, err := Load(test.environ, "", false)
 		configtest.OneMistake(t, settings, mistakesOf(t, err), test.name, told)
-	}
-	if _, err := Load(with(secretFile, webhook, "TELEGRAM_WEBHOOK_SECRET=a"), "", false); err != nil {
-		t.Errorf("a token by file does not count as one: %v", err)
-	}
-	noContradiction := with("HTTP_ADDR=off", "PRICE_TOKEN_ID=1", "PRICE_TOKEN_SLUG=a", "OPERATORS=telegram:1", "MODERATOR_CHATS=discord:1")
-	if _, err := Load(noContradiction, "", false); err != nil {
-		t.Errorf("no contradiction, yet: %v", err)
 	}
 }
 
