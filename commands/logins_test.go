@@ -49,13 +49,6 @@ func TestThePagesShowEveryLoginOnce(t *testing.T) {
 	}
 }
 
-func TestAPageThatIsNoMoreIsTheLast(t *testing.T) {
-	r := manyLogins(11).Router(t)
-	if got, want := texts(commandstest.Ask(t, r, "/mylogins 7")), texts(commandstest.Ask(t, r, "/mylogins 2")); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
 func TestAnotherPersonsPressShowsTheirOwnLogins(t *testing.T) {
 	r := manyLogins(30).Router(t)
 	p, err := chat.ParseState(buttons(t, commandstest.Ask(t, r, "/mylogins"))["Older"])

@@ -22,16 +22,8 @@ import (
 
 	"herald/internal/app"
 	"herald/internal/chat"
+	"herald/internal/config/configtest"
 )
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content)
-}
 
 // matches returns the first group of each match, sorted.
 func matches(pattern, text string) (found []string) {
@@ -70,10 +62,10 @@ var deployments = []struct {
 }
 
 func TestEachDeploymentNamesWhatThereIs(t *testing.T) {
-	known := matches(`(?m)^#?([A-Z_]+)=`, read(t, "../config.example.env"))
-	image := slices.Compact(matches(`(?m)(?:^EXPOSE |^ENV .*HTTP_ADDR=0\.0\.0\.0:)(\d+)`, read(t, "../Dockerfile")))
+	known := matches(`(?m)^#?([A-Z_]+)=`, configtest.Read(t, "../config.example.env"))
+	image := slices.Compact(matches(`(?m)(?:^EXPOSE |^ENV .*HTTP_ADDR=0\.0\.0\.0:)(\d+)`, configtest.Read(t, "../Dockerfile")))
 	for _, d := range deployments {
-		text, dir := read(t, d.file), t.TempDir()
+		text, dir := configtest.Read(t, d.file), t.TempDir()
 		var environ, files []string
 		for _, found := range regexp.MustCompile(d.settings).FindAllStringSubmatch(text, -1) {
 			name, value := found[1], regexp.MustCompile(`\$\{[^}]*\}`).ReplaceAllString(found[2], "bot.example.org")
@@ -110,7 +102,7 @@ func TestEachDeploymentNamesWhatThereIs(t *testing.T) {
 		if d.proxy == "" {
 			continue
 		}
-		proxy := read(t, d.proxy)
+		proxy := configtest.Read(t, d.proxy)
 		if got := matches(d.routes, proxy); !slices.Equal(got, []string{"/discord/interactions", cfg.Telegram.WebhookPath}) {
 			t.Errorf("%s: %v can be called from outside", d.file, got)
 		}
@@ -122,7 +114,7 @@ func TestEachDeploymentNamesWhatThereIs(t *testing.T) {
 
 func TestEachDeploymentLetsTheBotFinish(t *testing.T) {
 	for _, d := range deployments {
-		text := read(t, d.file)
+		text := configtest.Read(t, d.file)
 		seconds, err := strconv.Atoi(matches(d.grace, text)[0])
 		for _, sleep := range matches(`preStop: \{sleep: \{seconds: (\d+)`, text) {
 			before, err := strconv.Atoi(sleep)
@@ -143,7 +135,7 @@ func TestEachFileIsYAML(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, file := range append(files, "../.github/workflows/ci.yml", "../.github/workflows/image.yml") {
-		documents := yaml.NewDecoder(bytes.NewReader([]byte(read(t, file))))
+		documents := yaml.NewDecoder(bytes.NewReader([]byte(configtest.Read(t, file))))
 		for err = nil; err == nil; {
 			err = documents.Decode(new(map[string]any))
 		}
@@ -164,7 +156,7 @@ func TestSystemdFindsTheUnitRightAndHardened(t *testing.T) {
 	}
 	// It looks for the program.
 	unit := filepath.Join(t.TempDir(), "herald.service")
-	text := strings.Replace(read(t, "herald.service"), "ExecStart=/usr/local/bin/herald", "ExecStart=/bin/true", 1)
+	text := strings.Replace(configtest.Read(t, "herald.service"), "ExecStart=/usr/local/bin/herald", "ExecStart=/bin/true", 1)
 	if err := os.WriteFile(unit, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

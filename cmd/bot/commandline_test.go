@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"herald/internal/config/configtest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -20,11 +22,7 @@ func golden(t *testing.T, path, got string) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
+	if got != configtest.Read(t, path) {
 		t.Errorf("differs from %s (go test ./cmd/bot -update writes it anew):\n%s", path, got)
 	}
 }

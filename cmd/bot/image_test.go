@@ -8,15 +8,6 @@ import (
 	"testing"
 )
 
-func read(t *testing.T, path string) string {
-	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content)
-}
-
 // shipped returns our own packages in the program, by import path.
 func shipped(t *testing.T) []string {
 	t.Helper()

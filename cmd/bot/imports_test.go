@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"herald/internal/config/configtest"
 )
 
 // importList is one rule of depguard's in .golangci.yml.
@@ -26,7 +28,7 @@ func importLists(t *testing.T) map[string]importList {
 			}
 		}
 	}
-	if err := yaml.Unmarshal([]byte(read(t, "../../.golangci.yml")), &file); err != nil {
+	if err := yaml.Unmarshal([]byte(configtest.Read(t, "../../.golangci.yml")), &file); err != nil {
 		t.Fatal(err)
 	}
 	return file.Linters.Settings.Depguard.Rules

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"herald/internal/config/configtest"
 )
 
 // wiretap returns an address that counts the connections to it.
@@ -103,7 +105,7 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 
 func TestEverySettingRefusesAValueOfAnotherForm(t *testing.T) {
 	environ := []string{"TELEGRAM_BOT_TOKEN=" + secret}
-	for _, found := range regexp.MustCompile(`(?m)^#?([A-Z_]+)=`).FindAllStringSubmatch(read(t, "../../config.example.env"), -1) {
+	for _, found := range regexp.MustCompile(`(?m)^#?([A-Z_]+)=`).FindAllStringSubmatch(configtest.Read(t, "../../config.example.env"), -1) {
 		environ = append(environ, found[1]+"="+secret+" is\nwrong")
 	}
 	golden(t, "testdata/forms.golden", transcribe(t, nil, environ...))

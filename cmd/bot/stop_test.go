@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	fakediscord "herald/internal/demo/fake/discord"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
@@ -18,51 +17,33 @@ import (
 // turns to another one. Each platform asks another service, which shows when both
 // commands are in flight.
 func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
-	for _, byHTTP := range []bool{false, true} {
-		t.Run(map[bool]string{false: "polling and gateway", true: "webhook and interactions"}[byHTTP], func(t *testing.T) {
+	for i, way := range e2etest.Ways[:2] {
+		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
-			world, telegram, discord := e2etest.Sandbox(t), faketelegram.New(t), e2etest.Discord(t)
+			world, telegram, discord := e2etest.Sandbox(t), way.Open(t), e2etest.Ways[i+2].Open(t)
 			world.Price.SetFault(fault.Late(500 * time.Millisecond))
 			world.Chain.SetFault(fault.Late(500 * time.Millisecond))
-			settings := slices.Concat(e2etest.Polling(telegram), e2etest.Gateway(discord))
-			if byHTTP {
-				settings = slices.Concat(e2etest.Webhook(telegram), e2etest.Interactions(discord))
-			}
-			c := spawn(t, world, settings...)
-			c.AwaitReady()
-			message := faketelegram.Text(faketelegram.Private(1), faketelegram.Person(1), "/price")
-			staked := fakediscord.Interaction{Command: "staked", Options: map[string]string{"wallet": world.World.Staker.Hex()}}
-			asked, body := discord.Prepare(staked)
-			if byHTTP {
-				go telegram.Deliver(t.Context(), c.URL()+e2etest.WebhookPath, telegram.Update(message))
-				asked.Send()
-				go func() {
-					if resp, err := discord.PostRaw(t.Context(), c.URL()+e2etest.InteractionsPath, body, time.Now()); err == nil {
-						_ = asked.Responded(resp.Body)
-						resp.Body.Close()
-					}
-				}()
-			} else {
-				telegram.Push(message)
-				var err error
-				if asked, err = discord.Push(staked); err != nil {
-					t.Fatal(err)
-				}
-			}
+			p := spawn(t, world, slices.Concat(telegram.Settings(), discord.Settings())...)
+			p.AwaitReady()
+			telegram.Through(p.URL())
+			discord.Through(p.URL())
+			price := telegram.Ask(e2etest.Command{User: 1, Name: "price"})
+			staked := discord.Ask(e2etest.Command{User: 1, Name: "staked", Argument: world.World.Staker.Hex()})
 			e2etest.Eventually(t, "the commands are in flight", func() bool { return world.Price.Requests() > 0 && world.Chain.Requests() > 0 })
-			c.Tell(syscall.SIGTERM)
+			p.Tell(syscall.SIGTERM)
 			told := time.Now()
-			e2etest.Eventually(t, "the process refuses", func() bool { return c.Readyz() == http.StatusServiceUnavailable })
-			c.Leaves()
-			if took := time.Since(told); byHTTP && took < time.Second {
+			e2etest.Eventually(t, "the process refuses", func() bool { return p.Readyz() == http.StatusServiceUnavailable })
+			p.Leaves()
+			if took := time.Since(told); way.ByHTTP && took < time.Second {
 				t.Errorf("it refused for %v only", took)
 			}
-			sent := telegram.Sent()
-			if len(sent) != 1 || !strings.Contains(e2etest.Plain(sent[0].Text), e2etest.Price) || len(telegram.Pending()) > 0 {
-				t.Errorf("Telegram was sent %+v, and has %d updates left", sent, len(telegram.Pending()))
+			for want, asked := range map[string]*e2etest.Asked{e2etest.Price: price, "1,012,345.6789": staked} {
+				if got := asked.Wait(); !strings.Contains(e2etest.Plain(got.Text), want) || len(asked.Answers()) != 1 {
+					t.Errorf("answered with %+v, want %s", got, want)
+				}
 			}
-			if got := e2etest.Plain(asked.Answer().Text()); !strings.Contains(got, "1,012,345.6789") {
-				t.Errorf("Discord was answered with %q", got)
+			if n := len(telegram.Telegram.Pending()); n > 0 {
+				t.Errorf("Telegram has %d updates left", n)
 			}
 		})
 	}

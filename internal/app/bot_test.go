@@ -36,21 +36,7 @@ func newBot(t *testing.T, world *services.Fakes, settings ...string) *Bot {
 	return bot
 }
 
-func TestAnswersAreInTheLanguageOfTheirReaders(t *testing.T) {
-	bot := newBot(t, startSandbox(t), "CHAT_LANGUAGE=tr")
-	defer bot.Close()
-	for want, request := range map[chat.Language]chat.Request{
-		chat.Turkish:    {Command: "price", Locale: "vi", Chat: "1"},
-		chat.Vietnamese: {Command: "price", Locale: "vi-VN", Direct: true},
-		chat.Chinese:    {Command: "exists", Locale: "zh-CN", Chat: "1"},
-	} {
-		if got := bot.Router.Handle(t.Context(), request).Language; got != want {
-			t.Errorf("%+v is answered in %q, want %q", request, got, want)
-		}
-	}
-}
-
-func TestRightsAndLimitsReachTheRouter(t *testing.T) {
+func TestRightsLimitsAndTheLanguageReachTheRouter(t *testing.T) {
 	world := startSandbox(t)
 	user := chat.User{Platform: "telegram", ID: "77"}
 	price := chat.Request{Command: "price", From: user, Role: chat.Moderator, Community: "-5", Chat: "-5"}
@@ -66,13 +52,14 @@ func TestRightsAndLimitsReachTheRouter(t *testing.T) {
 		"RATE_LIMIT_USER=0":           {price, "price.title"},
 		"RATE_LIMIT_USER=2":           {price, "limit.title"},
 		"RATE_LIMIT_CHAT=2":           {price, "limit.title"},
+		"CHAT_LANGUAGE=tr":            {price, "price.title"},
 	} {
 		bot := newBot(t, world, "MODERATOR_CHATS=telegram:-6", setting)
 		var reply chat.Reply
 		for range 3 {
 			reply = bot.Router.Handle(t.Context(), test.request)
 		}
-		if reply.Title.Key != test.title {
+		if reply.Title.Key != test.title || (reply.Language == chat.Turkish) != (setting == "CHAT_LANGUAGE=tr") {
 			t.Errorf("%s: answered with %+v", setting, reply)
 		}
 		bot.Close()

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
-	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -33,18 +31,6 @@ func check(t *testing.T, e *e2etest.Everything, settings ...string) (table strin
 	return out.String(), err
 }
 
-// put puts one of a service's listed faults on it.
-func put(t *testing.T, e *e2etest.Everything, target fault.Target, name string) {
-	t.Helper()
-	for _, f := range fault.Of(target) {
-		if f.Name == name {
-			e.World.At(target).SetFault(f)
-			return
-		}
-	}
-	t.Fatalf("there is no fault called %q", name)
-}
-
 // changing is what differs from run to run: ports, times, the newest block, and
 // so the widths of columns.
 var changing = []struct {
@@ -65,7 +51,7 @@ func TestCheckPrints(t *testing.T) {
 		"sound":       func(*e2etest.Everything) {},
 		"no_platform": func(e *e2etest.Everything) { e.Settings = e2etest.Settings(e.World) },
 		"several_wrong": func(e *e2etest.Everything) {
-			put(t, e, fault.Supply, "circulating above total")
+			e.World.Supply.SetFault(fault.Named(t, fault.Supply, "circulating above total"))
 			e.Settings = append(e.Settings, "PRICE_API_KEY=another-price-key")
 			e.Telegram.Revoke()
 			e.Redis.Close()
@@ -102,7 +88,9 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		wants    string
 	}{
 		"a clock that is off": {[]string{"PARTNER_SECRET_KEY=another-secret-key"},
-			func(t *testing.T, e *e2etest.Everything) { put(t, e, fault.Partner, "clock an hour fast") },
+			func(t *testing.T, e *e2etest.Everything) {
+				e.World.Partner.SetFault(fault.Named(t, fault.Partner, "clock an hour fast"))
+			},
 			"its clock is (59m5[0-9]s|1h0m[0-9]+s) ahead of this machine's\n +refuses the credentials.*\n" +
 				" +look at PARTNER_APP_ID and PARTNER_SECRET_KEY"},
 		"a code that may mean no": {nil, func(_ *testing.T, e *e2etest.Everything) {
@@ -141,18 +129,5 @@ func TestCheckEndsWithACommandsTime(t *testing.T) {
 	_, err := check(t, e, "COMMAND_TIMEOUT=100ms")
 	if took := time.Since(start); !errors.Is(err, app.ErrCheckFailed) || took > 5*time.Second {
 		t.Errorf("%v after %v", err, took)
-	}
-}
-
-// A proxy before several replicas turns to another one then.
-func TestAServerThatPlatformsCallRefusesForASecond(t *testing.T) {
-	e := e2etest.NewEverything(t)
-	bot := e2etest.Serve(t, append(e.Settings, e2etest.Webhook(e.Telegram)...), io.Discard)
-	bot.AwaitReady(t)
-	bot.Stop()
-	told := time.Now()
-	e2etest.Eventually(t, "it refuses", func() bool { status, _ := bot.Readyz(); return status == http.StatusServiceUnavailable })
-	if err := bot.Leave(); err != nil || time.Since(told) < 900*time.Millisecond {
-		t.Errorf("it left after %v: %v", time.Since(told), err)
 	}
 }

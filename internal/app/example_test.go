@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"herald/internal/config/configtest"
 )
 
 var update = flag.Bool("update", false, "write config.example.env anew from the table of settings")
@@ -49,34 +51,25 @@ func asComment(text string) string {
 	return comment + line + "\n"
 }
 
-func readExample(t *testing.T) string {
-	t.Helper()
-	content, err := os.ReadFile(exampleFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content)
-}
-
 func TestExampleFileIsTheTableOfSettings(t *testing.T) {
-	want := renderExample(readExample(t))
+	want := renderExample(configtest.Read(t, exampleFile))
 	if *update {
 		if err := os.WriteFile(exampleFile, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if readExample(t) != want {
+	if configtest.Read(t, exampleFile) != want {
 		t.Error("config.example.env differs from the table; write it anew with: go test ./internal/app -update")
 	}
 }
 
 func TestExampleFileLoadsWithTheRequiredFilledIn(t *testing.T) {
-	content := readExample(t)
+	content := configtest.Read(t, exampleFile)
 	for _, line := range with() {
 		name, _, _ := strings.Cut(line, "=")
 		content = strings.Replace(content, "\n"+name+"=\n", "\n"+line+"\n", 1)
 	}
-	if _, err := Load(nil, write(t, content), false); err != nil {
+	if _, err := Load(nil, configtest.File(t, content), false); err != nil {
 		t.Errorf("from the file: %v", err)
 	}
 	_, err := Load(nil, exampleFile, false)

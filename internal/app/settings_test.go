@@ -3,8 +3,6 @@ package app
 import (
 	"cmp"
 	"errors"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -35,15 +33,6 @@ var settings = new(Config).table()
 // with returns an environment with the required settings alone, changed by NAME=value
 // strings.
 func with(changes ...string) []string { return configtest.Environ(settings, changes...) }
-
-func write(t *testing.T, content string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 func mustLoad(t *testing.T, environ []string, envFile string) *Config {
 	t.Helper()
@@ -127,7 +116,7 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 		if !s.Secret {
 			continue
 		}
-		c := mustLoad(t, with(s.Name+"=", s.Name+"_FILE="+write(t, s.Example+"\r\n")), "")
+		c := mustLoad(t, with(s.Name+"=", s.Name+"_FILE="+configtest.File(t, s.Example+"\r\n")), "")
 		if !slices.Contains(c.Secrets(), s.Example) {
 			t.Errorf("%s_FILE was not read, or Secrets lacks its value", s.Name)
 		}
@@ -139,7 +128,7 @@ func TestServingNeedsAPlatform(t *testing.T) {
 	if mistakes := mistakesOf(t, err); len(mistakes) != 1 || !strings.HasPrefix(mistakes[0], "TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN: neither is set") {
 		t.Errorf("with no token: %v", err)
 	}
-	for _, token := range []string{"TELEGRAM_BOT_TOKEN=1:a", "DISCORD_BOT_TOKEN_FILE=" + write(t, "a.b.c")} {
+	for _, token := range []string{"TELEGRAM_BOT_TOKEN=1:a", "DISCORD_BOT_TOKEN_FILE=" + configtest.File(t, "a.b.c")} {
 		if _, err := Load(with(token), "", true); err != nil {
 			t.Errorf("with one token: %v", err)
 		}
@@ -220,7 +209,6 @@ func TestSettingsAcceptTheirBounds(t *testing.T) {
 func TestContradictionsBetweenPackages(t *testing.T) {
 	const key = "DISCORD_PUBLIC_KEY=d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
 	const webhook = "TELEGRAM_WEBHOOK_URL=https://bot.example.org/telegram"
-	secretFile := "TELEGRAM_BOT_TOKEN_FILE=" + write(t, "1:a")
 	for told, test := range map[string]struct {
 		name    string
 		environ []string
@@ -233,13 +221,6 @@ func TestContradictionsBetweenPackages(t *testing.T) {
 	} {
 		_, err := Load(test.environ, "", false)
 		configtest.OneMistake(t, settings, mistakesOf(t, err), test.name, told)
-	}
-	if _, err := Load(with(secretFile, webhook, "TELEGRAM_WEBHOOK_SECRET=a"), "", false); err != nil {
-		t.Errorf("a token by file does not count as one: %v", err)
-	}
-	noContradiction := with("HTTP_ADDR=off", "PRICE_TOKEN_ID=1", "PRICE_TOKEN_SLUG=a", "OPERATORS=telegram:1", "MODERATOR_CHATS=discord:1")
-	if _, err := Load(noContradiction, "", false); err != nil {
-		t.Errorf("no contradiction, yet: %v", err)
 	}
 }
 

@@ -89,12 +89,6 @@ func quoting(answer func(context.Context) (core.Quote, error)) *world {
 	return w
 }
 
-func staking(answer func(context.Context) (core.Stake, error)) *world {
-	w := newWorld()
-	w.stake = answer
-	return w
-}
-
 type silent struct{}
 
 func (silent) Call(*core.Service, string, time.Duration) {}
@@ -137,24 +131,6 @@ func TestLastGoodPriceStandsInMarkedWhileTheSourceFailsAndNotLonger(t *testing.T
 		time.Sleep(30 * time.Second)
 		if q, err := w.Quote(t.Context()); err != nil || q.Stale || q.Value.Price.IntPart() != 8 {
 			t.Errorf("after the fault: %+v, %v", q, err)
-		}
-	})
-}
-
-func TestAnIncompleteStakeIsNotKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.stake = func(context.Context) (core.Stake, error) {
-			return core.Stake{Checked: 20, Failed: []core.UnreadPool{{}}}, nil
-		}
-		before := w.calls.Load()
-		for range 2 {
-			if s, err := w.stakes.Get(t.Context(), common.Address{1}); err != nil || !s.FreshUntil.IsZero() {
-				t.Errorf("what is not kept is fresh until %v, %v", s.FreshUntil, err)
-			}
-		}
-		if n := w.calls.Load() - before; n != 2 {
-			t.Errorf("a stake without one of its pools is kept: %d calls for 2 questions", n)
 		}
 	})
 }

@@ -129,7 +129,7 @@ type purse struct {
 	mu    sync.Mutex
 	every time.Duration
 	next  time.Time
-	taken int
+	taken atomic.Int64
 }
 
 func (p *purse) Take(context.Context) time.Duration {
@@ -139,14 +139,8 @@ func (p *purse) Take(context.Context) time.Duration {
 		return wait
 	}
 	p.next = time.Now().Add(p.every)
-	p.taken++
+	p.taken.Add(1)
 	return 0
-}
-
-func (p *purse) count() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.taken
 }
 
 // pricing is a world of one price with a TTL and perhaps a Budget.
@@ -304,7 +298,7 @@ func TestAFailureIsNotMadeUpForByALackOfCredits(t *testing.T) {
 			}
 			time.Sleep(7 * time.Second)
 		}
-		if n := p.count(); n > 19 {
+		if n := p.taken.Load(); n > 19 {
 			t.Errorf("%d credits in 3 h", n)
 		}
 		w.price(priced(8))
@@ -338,7 +332,7 @@ func TestWithoutACreditTheLastPriceStaysForAsLongAsItTakes(t *testing.T) {
 				}
 				time.Sleep(10 * time.Second)
 			}
-			if n := p.count(); n != 4 {
+			if n := p.taken.Load(); n != 4 {
 				t.Errorf("%d credits in %v", n, lasts)
 			}
 			// Somebody who comes later waits for what there is a credit for.
@@ -360,8 +354,8 @@ func TestARetryTakesACreditToo(t *testing.T) {
 			}
 			return priced(7)(ctx)
 		})
-		if _, err := w.Quote(t.Context()); err != nil || p.count() != 2 {
-			t.Errorf("%v after %d credits, want 2", err, p.count())
+		if _, err := w.Quote(t.Context()); err != nil || p.taken.Load() != 2 {
+			t.Errorf("%v after %d credits, want 2", err, p.taken.Load())
 		}
 	})
 }
@@ -375,7 +369,7 @@ func TestAFailingServiceCostsHardlyMoreCreditsThanOneThatIsWell(t *testing.T) {
 			w := pricing(t, 30*time.Second, p, fails)
 			w.crowd(t, 30*time.Minute, func(core.Snapshot[core.Quote], time.Duration, error) {})
 			// 60 TTLs, five shorter pauses before, and one call made once more.
-			if n := p.count(); n > 60+5+1 {
+			if n := p.taken.Load(); n > 60+5+1 {
 				t.Errorf("%s: %d credits in half an hour", name, n)
 			}
 			w.price(priced(7))

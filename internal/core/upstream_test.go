@@ -64,10 +64,11 @@ func TestOddAnswersPauseAServiceOnlyIfTheyCannotBeAboutTheAsker(t *testing.T) {
 
 func TestCallsInFlightAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := staking(func(ctx context.Context) (core.Stake, error) {
+		w := newWorld()
+		w.stake = func(ctx context.Context) (core.Stake, error) {
 			<-ctx.Done()
 			return core.Stake{}, ctx.Err()
-		})
+		}
 		var askers sync.WaitGroup
 		for i := range byte(2 * core.MaxCalls) {
 			askers.Go(func() { w.stakes.Get(t.Context(), common.Address{i}) })

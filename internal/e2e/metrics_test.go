@@ -24,7 +24,7 @@ const rubbish = "zqrubbish"
 func scrape(t *testing.T) string {
 	t.Helper()
 	world, telegram, discord := e2etest.Sandbox(t), e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t)
-	world.Chain.SetFault(findFault(t, fault.Chain, "an empty pool reverts"))
+	world.Chain.SetFault(fault.Named(t, fault.Chain, "an empty pool reverts"))
 	bot := e2etest.ServeReady(t, world, slices.Concat(telegram.Settings(), discord.Settings(), e2etest.OnRedis(miniredis.RunT(t)),
 		[]string{"PRICE_MONTHLY_CREDITS=10000"})...)
 	for _, c := range []e2etest.Command{

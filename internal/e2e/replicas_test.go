@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,10 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
+	"herald/internal/store/redistest"
 )
 
 // Processes of the built bot take webhooks of both platforms under load, behind a
@@ -29,9 +27,13 @@ import (
 func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 	t.Parallel()
 	const onceOnTelegram, claim = 40, 3 * time.Second // a killed replica's claims last for COMMAND_TIMEOUT
+	redisURL := redistest.Start(t)
+	if redisURL == "" {
+		t.Skip("there is no redis-server here; Debian's package is redis-server")
+	}
 	world, telegram, discord, program := e2etest.Sandbox(t), e2etest.Ways[1].Open(t), e2etest.Ways[3].Open(t), binary(t)
 	settings := slices.Concat(e2etest.Settings(world), telegram.Settings(), discord.Settings(), []string{
-		"REDIS_URL=" + startRedis(t) + "?read_timeout=1s", "TELEGRAM_PACING=on", "COMMAND_TIMEOUT=" + claim.String(),
+		"REDIS_URL=" + redisURL + "?read_timeout=1s", "TELEGRAM_PACING=on", "COMMAND_TIMEOUT=" + claim.String(),
 	})
 	b := &balancer{taken: map[*e2etest.Process]map[string]bool{}}
 	start := func() *e2etest.Process {
@@ -97,36 +99,6 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 		t.Errorf("Discord refuses %v", problems)
 	}
 	t.Logf("of %d commands %d were lost with the killed replica", len(onTelegram)+len(onDiscord), lost)
-}
-
-// startRedis starts a redis-server that keeps nothing on disk, until the test
-// ends, and returns its URL.
-func startRedis(t *testing.T) (url string) {
-	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Skip("there is no redis-server here; Debian's package is redis-server")
-	}
-	const password = "correct-horse-battery"
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	free.Close() // redis-server cannot choose a port
-	addr := free.Addr().String()
-	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", port, "--requirepass", password,
-		"--save", "", "--appendonly", "no", "--dir", t.TempDir())
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	client := redis.NewClient(&redis.Options{Addr: addr, Password: password})
-	t.Cleanup(func() {
-		client.Close()
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	e2etest.Eventually(t, "redis-server answers", func() bool { return client.Ping(t.Context()).Err() == nil })
-	return "redis://:" + password + "@" + addr + "/0"
 }
 
 // balancer hands requests to the replicas in turn, as deploy/Caddyfile has Caddy

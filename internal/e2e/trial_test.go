@@ -138,14 +138,3 @@ func (tr *trial) askUntil(t *testing.T, q query, within time.Duration, done func
 		}
 	}
 }
-
-// findFault is a fault by its name.
-func findFault(t *testing.T, service fault.Target, name string) fault.Fault {
-	t.Helper()
-	all := fault.Of(service)
-	i := slices.IndexFunc(all, func(f fault.Fault) bool { return f.Name == name })
-	if i < 0 {
-		t.Fatalf("the %s service has no fault %q", service, name)
-	}
-	return all[i]
-}

@@ -19,11 +19,11 @@ const (
 	maxCauses = 1000
 )
 
-// RareWarnings passes records on to h. Of the warnings and errors with the same
-// message and cause, one a minute keeps its level, and the next such one says as
-// "more" how many did not: these are at level info where they have an "id", by which
-// somebody may look for them, and else at level debug. The cause is the service that
-// failed and why or, where none is to blame, the first line of the error.
+// RareWarnings passes records on to h. Among warnings and errors with the same
+// message and cause, one a minute keeps its level, and tells as "more" how many did
+// not since the last one. Those are at level info if they have an "id", so that a
+// reference can be looked up, and otherwise at level debug. The cause is the service
+// that failed and its reason, or else the first line of the error.
 func RareWarnings(h slog.Handler) slog.Handler {
 	return rareWarnings{Handler: h, mu: &sync.Mutex{}, known: map[string]cause{}}
 }
@@ -34,18 +34,18 @@ type rareWarnings struct {
 	known map[string]cause
 }
 
-// cause is when it was last a warning, and how often it was none since.
+// cause is a reason for warnings.
 type cause struct {
-	at   time.Time
-	more int
+	at   time.Time // of the last record that kept its level
+	more int       // records since then
 }
 
 // Handle implements slog.Handler.
 func (w rareWarnings) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelWarn {
 		key, others := causeOf(r)
-		more, rare := w.note(key)
-		if !rare {
+		more, due := w.note(key)
+		if !due {
 			r.Level = others
 		} else if more > 0 {
 			r.AddAttrs(slog.Int("more", more))
@@ -69,30 +69,30 @@ func (w rareWarnings) WithGroup(name string) slog.Handler {
 	return w
 }
 
-// note reports whether a record is the first of its cause for warnEvery, and how
-// many were not since the last one that was.
-func (w rareWarnings) note(key string) (more int, rare bool) {
+// note counts a record of a cause, and reports whether it keeps its level; more is
+// how many did not before it.
+func (w rareWarnings) note(key string) (more int, due bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.known) >= maxCauses {
 		clear(w.known)
 	}
 	c := w.known[key]
-	if rare = key != "" && time.Since(c.at) >= warnEvery; rare {
+	if due = key != "" && time.Since(c.at) >= warnEvery; due {
 		more, c = c.more, cause{at: time.Now()}
 	} else {
 		c.more++
 	}
 	w.known[key] = c
-	return more, rare
+	return more, due
 }
 
 // address may differ in each line of one cause.
 var address = regexp.MustCompile(`\S*:\d+`)
 
-// causeOf returns what a record has in common with others of its cause. It is empty
-// where a service was left alone: what it had failed with before is the cause.
-// others is the level of those that are no warning.
+// causeOf names the cause of a record, and returns the level of the records that do
+// not keep theirs. The name is empty if a service was left alone: why it had failed
+// before is the cause, and was logged then.
 func causeOf(r slog.Record) (key string, others slog.Level) {
 	key, others = r.Message, slog.LevelDebug
 	r.Attrs(func(a slog.Attr) bool {

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -60,14 +59,5 @@ func TestReadyOnlyWhileEveryPlatformIsConnected(t *testing.T) {
 		if w := call(NewMetrics(), adapters, http.MethodGet, "/healthz"); w.Code != http.StatusOK {
 			t.Errorf("/healthz answers %d", w.Code)
 		}
-	}
-}
-
-func TestAnAddressInUseIsToldWithTheSetting(t *testing.T) {
-	taken := httptest.NewServer(nil)
-	defer taken.Close()
-	_, err := Listen(taken.Listener.Addr().String(), NewMetrics(), nil, nil)
-	if err == nil || !strings.Contains(err.Error(), "HTTP_ADDR") {
-		t.Errorf("a second Listen: %v", err)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"herald/internal/chat"
+	"herald/internal/store/redistest"
 )
 
 func expect(t *testing.T, what string, got, want chat.Delivery) {
@@ -141,34 +140,6 @@ func TestReplicasExceedNoLimitTogetherAndLeaveNoSlotOut(t *testing.T) {
 	}
 }
 
-// realServer starts a redis-server, or miniredis where that is missing, and returns
-// its URL.
-func realServer(t *testing.T) string {
-	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		return redisURL(server(t))
-	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(free.Addr().String())
-	free.Close() // redis-server cannot choose a port
-	cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", port, "--requirepass", password, "--save", "")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	url := "redis://:" + password + "@127.0.0.1:" + port + patient
-	eventually(t, "redis-server answers", func() bool {
-		return newReplica(t, claimTime, url).Connect(t.Context()) == nil
-	})
-	return url
-}
-
 // minutely are three events a minute.
 var minutely = chat.Limit{Key: "a", Count: 3, Window: time.Minute}
 
@@ -214,7 +185,10 @@ func TestARedisClockSetBackStopsNothing(t *testing.T) {
 
 func TestWhatOthersWroteIsReplacedAndNoOutage(t *testing.T) {
 	t.Parallel()
-	url := realServer(t)
+	url := redistest.Start(t) + patient
+	if url == patient {
+		url = redisURL(server(t))
+	}
 	for name, write := range map[string]func(r *Redis, key string) error{
 		"a list":  func(r *Redis, key string) error { return r.client.LPush(t.Context(), key, "x").Err() },
 		"a set":   func(r *Redis, key string) error { return r.client.SAdd(t.Context(), key, "x").Err() },

@@ -52,7 +52,7 @@ func (r *Redis) try(ctx context.Context, call func(context.Context) error) error
 }
 
 // Connect makes the connections for later calls, so that no command waits for a
-// handshake. Meanwhile it holds all that there are. It takes at most 3 seconds.
+// handshake. It holds each until all are made. It takes at most 3 seconds.
 func (r *Redis) Connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

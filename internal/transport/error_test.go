@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"herald/internal/demo/fake/transporttest"
+	"herald/internal/service/rest/resttest"
 	"herald/internal/transport"
 )
 
@@ -42,12 +43,12 @@ func failing(t *testing.T, c *http.Client, baseURL string) error {
 func TestCleanErrorsNameTheHostAlone(t *testing.T) {
 	for name, serve := range map[string]http.Handler{
 		"moved":     http.RedirectHandler("/elsewhere/"+token, http.StatusFound),
-		"not HTTP":  hijacked(token + "\r\n\r\n"),
-		"header":    hijacked("HTTP/1.1 200 OK\r\n" + token + "\r\n\r\n"),
-		"length":    hijacked("HTTP/1.1 200 OK\r\nContent-Length: " + token + "\r\n\r\n"),
-		"chunk":     hijacked("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + token + "\r\n"),
-		"closed":    hijacked(""),
-		"truncated": hijacked("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + token),
+		"not HTTP":  resttest.Broken(token+"\r\n\r\n", false),
+		"header":    resttest.Broken("HTTP/1.1 200 OK\r\n"+token+"\r\n\r\n", false),
+		"length":    resttest.Broken("HTTP/1.1 200 OK\r\nContent-Length: "+token+"\r\n\r\n", false),
+		"chunk":     resttest.Broken("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+token+"\r\n", false),
+		"closed":    resttest.Broken("", false),
+		"truncated": resttest.Broken("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"+token, false),
 	} {
 		server := httptest.NewServer(serve)
 		err := failing(t, client(), server.URL)
@@ -58,18 +59,6 @@ func TestCleanErrorsNameTheHostAlone(t *testing.T) {
 		if transport.NeverSent(err) {
 			t.Errorf("%s: %v is taken for never sent", name, err)
 		}
-	}
-}
-
-func hijacked(answer string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-		conn, _, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			panic(err)
-		}
-		io.WriteString(conn, answer)
-		conn.Close()
 	}
 }
 

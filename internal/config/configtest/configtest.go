@@ -3,6 +3,8 @@ package configtest
 
 import (
 	"cmp"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,26 @@ import (
 
 // Canary marks values that no error may repeat.
 const Canary = "CANARY"
+
+// Read returns the content of a file, such as config.example.env.
+func Read(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// File writes a file for a setting to name, and returns its path.
+func File(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 // Environ returns an environment in which every required setting has its example,
 // changed by NAME=value strings.

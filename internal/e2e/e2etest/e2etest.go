@@ -67,16 +67,8 @@ func spoken(line words.Line) string {
 	return Plain(b.String())
 }
 
-// T is what *testing.T, *testing.B and *rapid.T have in common.
-type T interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatal(args ...any)
-	Cleanup(func())
-}
-
 // Sandbox starts the stand-ins for all services until the test ends.
-func Sandbox(t T) *fault.Fakes {
+func Sandbox(t testing.TB) *fault.Fakes {
 	t.Helper()
 	world, err := fault.Start()
 	if err != nil {
@@ -106,7 +98,7 @@ func TTLs(d time.Duration) []string {
 
 // New is a bot on no platform, to be asked by its Router. It is closed when the
 // test ends.
-func New(t T, settings []string, log *slog.Logger) *app.Bot {
+func New(t testing.TB, settings []string, log *slog.Logger) *app.Bot {
 	t.Helper()
 	cfg, err := app.Load(settings, "", false)
 	if err != nil {

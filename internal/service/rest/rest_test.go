@@ -80,14 +80,7 @@ func TestAnswerIsCompleteIfItsEndIsAnnounced(t *testing.T) {
 			t.Errorf("got %+v, %v", resp, err)
 		}
 	}
-	want(serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		conn, _, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			panic(err)
-		}
-		io.WriteString(conn, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n98765")
-		conn.Close()
-	}), false)
+	want(serve(t, resttest.Broken("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n98765", false)), false)
 	transporttest.NewNetwork(t, func(w http.ResponseWriter, _ *http.Request) { // speaks HTTP/2
 		io.WriteString(w, "98765")
 		w.(http.Flusher).Flush()

@@ -1,8 +1,6 @@
 package staking
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -31,20 +29,11 @@ const (
 	listedC = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
 )
 
-func poolFile(t *testing.T, content string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "pools")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return "@" + path
-}
-
 func TestPoolsAreReadInPlaceAndFromAFile(t *testing.T) {
 	file := "\ufeff# the pools\r\n" + listedA + "\r\n\r\n  " + listedB + "\t Pool #3 \r\n" + listedC + " Main pool # the first\n   # end"
 	for value, names := range map[string][]string{
 		listedA + ", " + listedB + "\n" + listedC + ",": {"", "", ""},
-		poolFile(t, file): {"", "Pool #3", "Main pool"},
+		"@" + configtest.File(t, file):                  {"", "Pool #3", "Main pool"},
 	} {
 		var s Settings
 		configtest.Fill(t, s.Table(), "STAKING_POOLS="+value)
@@ -64,9 +53,9 @@ func TestEveryWrongPoolIsAMistake(t *testing.T) {
 		"0x12," + listedA + "," + mistyped + " " + strings.ToLower(listedA) + " " + listedB[2:]: {
 			"entry 1 must be 0x", "entry 3 does not match its EIP-55", "entry 4 repeats the address of entry 2",
 			"entry 5 must be 0x"},
-		poolFile(t, "# c\n"+configtest.Canary+"\n"+listedB+"\n"+listedB+" twice\n"): {
+		"@" + configtest.File(t, "# c\n"+configtest.Canary+"\n"+listedB+"\n"+listedB+" twice\n"): {
 			"line 2 must be 0x", "line 4 repeats the address of line 3"},
-		poolFile(t, "# none\n"):              {"names no pool"},
+		"@" + configtest.File(t, "# none\n"): {"names no pool"},
 		"@/nonexistent/" + configtest.Canary: {"the file named after @ cannot be opened"},
 	} {
 		mistakes := configtest.Try(new(Settings).Table(), "STAKING_POOLS="+value)

@@ -66,14 +66,7 @@ func TestWhatIsNoSupplyIsMalformed(t *testing.T) {
 
 func TestABareNumberThatMayBeCutOffIsMalformed(t *testing.T) {
 	for body, complete := range map[string]bool{` 987 `: false, `{"result":987`: false, `"987"`: true, `{"result":987}`: true} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			conn, _, err := w.(http.Hijacker).Hijack()
-			if err != nil {
-				panic(err)
-			}
-			io.WriteString(conn, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+body)
-			conn.Close()
-		}))
+		server := httptest.NewServer(resttest.Broken("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+body, false))
 		_, err := figures(t.Context(), server.URL, time.Minute)
 		server.Close()
 		if !complete {

@@ -38,16 +38,11 @@ var particular = map[fault.Target]map[string]Outcome{
 		"signature refused":   Denied,
 		"application refused": Denied,
 		"code 40001":          Rejected,
-		`code "40001"`:        Rejected,
-		"code 1e400":          Rejected,
 	},
 	fault.Price: {
-		"200 with error code 1001":   Denied,
-		`200 with error code "1001"`: Denied,
-		"200 with error code 1008":   Limited,
-		"200 with error code 1009":   UsedUp,
-		"200 with error code 1010":   UsedUp,
-		"200 with error code 1011":   Limited,
+		"200 with error code 1001": Denied,
+		"200 with error code 1008": Limited,
+		"200 with error code 1009": UsedUp,
 	},
 	fault.Chain: {
 		"every pool reverts":    Rejected,
@@ -65,8 +60,6 @@ var asksToWait = map[string]time.Duration{
 	"503 text/html with Retry-After 5":                             5 * time.Second,
 	"200 with error code 1008":                                     time.Minute,
 	"200 with error code 1009":                                     time.Minute, // or more, by the time of day
-	"200 with error code 1010":                                     time.Minute, // or more, by the day of the month
-	"200 with error code 1011":                                     time.Minute,
 }
 
 // Wait is how long the fault asks callers to wait.

@@ -143,9 +143,9 @@ func faults(t *testing.T) []fault {
 		{name: "gzip bomb", want: core.Malformed, serve: zipped(bomb())},
 		{name: "corrupt gzip", want: core.Malformed, serve: zipped([]byte(echoed))},
 		{name: "redirect without location", want: core.Malformed, serve: answer(302, html)},
-		{name: "truncated", want: core.Unreachable, serve: broken("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n5", false)},
-		{name: "reset", want: core.Unreachable, serve: broken("", true)},
-		{name: "a huge header", want: core.Unreachable, serve: broken("HTTP/1.1 200 OK\r\nX-Text: "+strings.Repeat(echoed, 1<<20)+
+		{name: "truncated", want: core.Unreachable, serve: Broken("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n5", false)},
+		{name: "reset", want: core.Unreachable, serve: Broken("", true)},
+		{name: "a huge header", want: core.Unreachable, serve: Broken("HTTP/1.1 200 OK\r\nX-Text: "+strings.Repeat(echoed, 1<<20)+
 			"\r\nContent-Length: 1\r\n\r\n5", false)},
 		{name: "silent", want: core.SlowAnswer, serve: hang},
 		{name: "silent in the body", want: core.SlowAnswer, serve: func(w http.ResponseWriter, r *http.Request) {
@@ -215,9 +215,9 @@ func header(name, value string, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// broken says text instead of a response and ends the connection, or resets it:
+// Broken says text instead of a response and ends the connection, or resets it:
 // the client has read the text by then or has not; it has not read an end.
-func broken(text string, reset bool) http.HandlerFunc {
+func Broken(text string, reset bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		conn, _, err := w.(http.Hijacker).Hijack()
