@@ -25,9 +25,8 @@ var privateDraw = flag.Duration("private.draw", time.Second, "how long commands,
 const maxRounds = 10
 
 // Commands, presses of buttons that are there and of forged ones, replies to
-// questions, inline queries and failures of services are drawn, by somebody
-// who is registered, a moderator and a stranger, in groups and in private. What the
-// bot shows, to anybody and however shortly, never holds a DID. What others can see
+// questions, and failures of services are drawn, by somebody who is registered, a
+// moderator and a stranger, in groups and in private. What the bot shows, to anybody and however shortly, never holds a DID. What others can see
 // holds no login, no account, no verdict of a private command and nothing of the
 // wallet that only private commands were asked about.
 func TestNobodySeesWhatIsPrivateToAnother(t *testing.T) {

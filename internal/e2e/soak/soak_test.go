@@ -8,11 +8,11 @@
 //	go test -v -tags soak -timeout 0 ./internal/e2e/soak -soak.time 1h
 //
 // Telegram delivers by webhook, 100 at a time and one for each chat, or is polled
-// with -soak.polling. People ask in several groups and in private; a crowd asks at
-// once now and then, and somebody who speaks as a channel floods a group without
-// pause. Beside them it asks about -soak.rate commands a second in all; -soak.seed repeats a run
-// in kind, the times of the answers aside. Telegram's pacing is off: with it most
-// of a busy group's answers are one "try again", which would test little else.
+// with -soak.polling. People ask in several groups and in private, about -soak.rate
+// commands a second in all. A crowd asks at once now and then, and somebody who
+// speaks as a channel floods a group without pause. -soak.seed repeats a run in kind,
+// but not the times of the answers. Telegram's pacing is off: with it most of a busy
+// group's answers are one "try again", which would test little else.
 package soak
 
 import (

@@ -138,28 +138,26 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *session) respondOnce(ctx context.Context, id string, u update) (status int) {
 	// Several bots may share one store.
 	key := fmt.Sprintf("telegram:update:%d:%d", s.me.ID, u.ID)
+	done, over := true, make(chan struct{}) // Also after a panic.
+	if first, here := s.delivered.LoadOrStore(u.ID, over); here {
+		// A refusal would hold back its chat until the answer is out. The delivery is
+		// acknowledged meanwhile, like the first.
+		<-first.(chan struct{})
+		return s.respondOnce(ctx, id, u)
+	}
+	defer func() {
+		s.delivered.Delete(u.ID)
+		close(over)
+	}()
 	switch s.Dedup.Claim(ctx, key) {
 	case chat.Answered:
 		s.Count("update_repeated")
 		return http.StatusOK
-	case chat.InFlight:
+	case chat.InFlight: // at a replica
 		s.Count("update_repeated")
-		over, here := s.delivered.Load(u.ID)
-		if !here {
-			return http.StatusServiceUnavailable
-		}
-		// A refusal would hold back its chat until the answer is out. The delivery is
-		// acknowledged meanwhile, like the first.
-		<-over.(chan struct{})
-		return s.respondOnce(ctx, id, u)
+		return http.StatusServiceUnavailable
 	}
-	done, over := true, make(chan struct{}) // Also after a panic.
-	s.delivered.Store(u.ID, over)
-	defer func() {
-		s.Dedup.Release(ctx, key, done)
-		s.delivered.Delete(u.ID)
-		close(over)
-	}()
+	defer func() { s.Dedup.Release(ctx, key, done) }()
 	if done = s.respond(id, u); !done {
 		return http.StatusServiceUnavailable
 	}
