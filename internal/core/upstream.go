@@ -200,8 +200,9 @@ func (u *Upstream) nextCredit() time.Time {
 	return time.Time{}
 }
 
-// warnStale logs that an old answer stands in for one that failed with err, and why
-// the service failed last: while it is left alone, err does not say.
+// warnStale logs that an old answer stands in for one that failed with err. It gives
+// the reason of the service's last failure, because err may say only that the service
+// was not called.
 func (u *Upstream) warnStale(ctx context.Context, question string, err error) {
 	if u.cache.Log == nil {
 		return

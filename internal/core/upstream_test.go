@@ -170,7 +170,7 @@ func TestAnOldPriceThatStandsInIsLoggedWithWhyItsServiceFailed(t *testing.T) {
 		w.Quote(t.Context())
 		w.price(failing(core.Denied))
 		time.Sleep(31 * time.Second)
-		for range 9 { // In between the service is left alone.
+		for range 9 { // After some failures the service is not called.
 			if q, err := w.Quote(t.Context()); err != nil || !q.Stale {
 				t.Fatalf("%+v, %v", q, err)
 			}

@@ -91,7 +91,7 @@ func (w rareWarnings) note(key string) (more int, due bool) {
 var address = regexp.MustCompile(`\S*:\d+`)
 
 // causeOf names the cause of a record, and returns the level of the records that do
-// not keep theirs. The name is empty if a service was left alone: why it had failed
+// not keep theirs. The name is empty if a service was not called: why it had failed
 // before is the cause, and was logged then.
 func causeOf(r slog.Record) (key string, others slog.Level) {
 	key, others = r.Message, slog.LevelDebug
