@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"strings"
 
 	"herald/internal/chat"
 )
@@ -21,43 +20,33 @@ func help(others chat.Commands) chat.Command {
 	return self
 }
 
-// helpReply has a line for each command in a chat where others read along. Directly
-// it has every form: the first of a command with its summary, the others with an
-// example.
+// helpReply is one line and a button to the private chat where others read along.
+// Directly it has every form: the first of a command with its summary, the others
+// with an example.
 func helpReply(all chat.Commands, direct bool) chat.Reply {
 	var everyone, moderators []chat.Field
-	var private []string
+	var here chat.Parts
 	for _, c := range all {
-		if c.Visibility == chat.Private {
-			private = append(private, "/"+c.Name)
+		name := chat.CommandLink("/" + c.Name)
+		if c.Visibility == chat.Public && c.Name != "help" {
+			here = append(here, name)
 		}
-		if !direct {
-			everyone = append(everyone, chat.Field{Name: chat.Code("/" + c.Name), Value: c.Summary})
-			continue
-		}
-		explained := false
 		for _, f := range c.Forms {
-			field := chat.Field{Name: chat.Code(c.Usage(f)), Value: c.Summary}
-			if f.Moderators || explained {
-				field.Value = chat.SayWith("help.example", chat.Values{"example": chat.Code(c.Example(f))})
-			}
-			switch {
-			case f.Unlisted:
-			case f.Moderators:
-				moderators = append(moderators, field)
-			default:
-				everyone = append(everyone, field)
-				explained = true
+			if f.Moderators {
+				moderators = append(moderators, chat.Field{Value: chat.Code(c.Example(f))})
 			}
 		}
+		everyone = append(everyone, chat.Field{Value: chat.Parts{name, c.Summary}})
 	}
-	reply := chat.Reply{Title: chat.Say("help.title"), Sections: []chat.Section{{Fields: everyone}}, Notes: []chat.Text{chat.Say("help.wallet")}}
 	if !direct {
-		reply.Notes = append(reply.Notes, chat.Say("help.more"))
-		return reply
+		return chat.Reply{
+			Text:    chat.SayWith("help.group", chat.Values{"commands": here}),
+			Actions: []chat.Action{{Label: chat.Say("button.private"), Private: true}},
+		}
 	}
-	only := chat.SayWith("help.private", chat.Values{"commands": chat.Plain(strings.Join(private, ", "))})
-	reply.Notes = append(reply.Notes, only, chat.Say("help.honest"))
-	reply.Sections = append(reply.Sections, chat.Section{Heading: chat.Say("help.moderators"), Fields: moderators})
-	return reply
+	return chat.Reply{
+		Title:    chat.Say("help.title"),
+		Sections: []chat.Section{{Fields: everyone}, {Heading: chat.Say("help.moderators"), Fields: moderators}},
+		Notes:    []chat.Text{chat.Say("help.wallet"), chat.Say("help.honest")},
+	}
 }

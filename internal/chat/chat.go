@@ -66,10 +66,10 @@ type Request struct {
 	// TargetName is what the Target calls themself. It is untrusted, never logged,
 	// and may be empty or the same as somebody else's.
 	TargetName string
-	// Chat identifies the chat on its platform. ChatTitle is what its members call
-	// it, and may be empty.
-	Chat      string
-	ChatTitle string
+	// Chat identifies the chat on its platform.
+	Chat string
+	// BotName is what the bot is called there. It may be empty.
+	BotName string
 	// Direct is true where only the sender and the bot read along.
 	Direct bool
 	// CanReplyEphemerally is true where the platform can show an answer in this
