@@ -39,9 +39,10 @@ func TestAValueInDoubtIsWrong(t *testing.T) {
 		canary + "\u200bb":     "must be one line of visible characters",
 		canary + "\u00a0b":     "must be one line of visible characters",
 	} {
-		_, inFile := readSample(write(t, "KEY="+raw), "NAME=x")
+		file := write(t, "KEY="+raw)
+		_, inFile := readSample(file, "NAME=x")
 		_, got := readSample("", "NAME=x", "KEY="+raw)
-		if len(got) != 1 || !slices.Equal(got, inFile) || !strings.HasPrefix(got[0], "KEY: "+want) || strings.Contains(got[0], canary) {
+		if len(got) != 1 || !slices.Equal(inFile, Errors{file + ":1: " + got[0]}) || !strings.HasPrefix(got[0], "KEY: "+want) || strings.Contains(got[0], canary) {
 			t.Errorf("%q is told as %v, in a file as %v; want %q", raw, got, inFile, want)
 		}
 	}
