@@ -32,6 +32,8 @@ type Config struct {
 	ServiceName string
 	// ExplorerURL is the block explorer's, without a slash at its end; empty: no links.
 	ExplorerURL string
+	// RegisterURL and StakeURL are as in commands.Options.
+	RegisterURL, StakeURL string
 	// Language is the language of public answers.
 	Language chat.Language
 
@@ -80,6 +82,17 @@ func Load(environ []string, envFile string, serve bool) (*Config, error) {
 	return c, nil
 }
 
+// options are what the commands are told.
+func (c *Config) options() commands.Options {
+	return commands.Options{
+		Symbol:      c.Market.Symbol,
+		ServiceName: c.ServiceName,
+		ExplorerURL: c.ExplorerURL,
+		RegisterURL: c.RegisterURL,
+		StakeURL:    c.StakeURL,
+	}
+}
+
 // Secrets returns the values that must never be shown.
 func (c *Config) Secrets() []string { return secret.Of(*c) }
 
@@ -110,6 +123,10 @@ func (c *Config) ownTable() []config.Setting {
 				"default is said in the language of the answer."},
 		{Name: "EXPLORER_URL", Example: "https://etherscan.io", Set: config.Field(&c.ExplorerURL, config.BaseURLWithout("/address")),
 			Comment: "Block explorer; wallets link to EXPLORER_URL/address/0x... Unset: no links."},
+		{Name: "REGISTER_URL", Example: "https://passport.example.org/register", Set: config.Field(&c.RegisterURL, config.PageURL),
+			Comment: "Page where one registers with the service: a button under \"not registered\". Unset: no button."},
+		{Name: "STAKE_URL", Example: "https://stake.example.org", Set: config.Field(&c.StakeURL, config.PageURL),
+			Comment: "Page where one stakes: a button under \"not staked\". Unset: no button."},
 		{Name: "CHAT_LANGUAGE", Default: string(chat.English), Example: string(chat.Spanish),
 			Set: config.Field(&c.Language, config.OneOf(languages, chat.Languages())),
 			Comment: "Language of answers that everybody in a chat can read: " + strings.Join(languages, ", ") + ". What one person " +

@@ -1,6 +1,9 @@
 package market
 
 import (
+	"errors"
+	"regexp"
+	"strings"
 	"time"
 
 	"herald/internal/config"
@@ -64,11 +67,20 @@ func (s *Settings) Table() []config.Setting {
 	}
 }
 
-var symbol = config.Matching(`[^\pC\pZ\x{FFFD}]{1,20}`, "at most 20 visible characters without white space")
+var (
+	symbol = config.Matching(`[^\pC\pZ\x{FFFD}]{1,20}`, "at most 20 visible characters without white space")
+	// A symbol in one of these scripts would turn round the line that it stands in.
+	rightToLeft = regexp.MustCompile(`[\p{Arabic}\p{Hebrew}\p{Syriac}\p{Thaana}\p{Nko}\p{Adlam}]`)
+)
 
 func (s *Settings) setSymbol(value string) error {
-	if err := config.Field(&s.Symbol, symbol)(value); err != nil {
+	switch err := config.Field(&s.Symbol, symbol)(value); {
+	case err != nil:
 		return err
+	case strings.HasPrefix(value, "$"):
+		return errors.New("must be without $")
+	case rightToLeft.MatchString(value):
+		return errors.New("must be in letters that are written from left to right")
 	}
 	return s.setToken("symbol", config.Text)(value)
 }
