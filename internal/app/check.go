@@ -43,12 +43,12 @@ type probe struct {
 // problems are the reasons in an operator's words.
 var problems = map[core.Reason]string{
 	core.Unreachable: "cannot be reached or is down",
-	core.SlowAnswer:  "does not answer within UPSTREAM_TIMEOUT",
+	core.SlowAnswer:  "did not answer within UPSTREAM_TIMEOUT",
 	core.Limited:     "is rate-limiting us",
-	core.UsedUp:      "answers no more: the plan's limit is used up",
+	core.UsedUp:      "has reached the plan's limit",
 	core.Denied:      "refuses the credentials",
-	core.Rejected:    "refuses the question",
-	core.Malformed:   "answers something other than what was asked",
+	core.Rejected:    "rejects the request",
+	core.Malformed:   "gives an answer that makes no sense",
 	core.Behind:      "is behind or frozen",
 }
 
@@ -186,7 +186,7 @@ func aboutQuote(found market.Listing, err error) ([]string, error) {
 		text += ", " + say(chat.Moment{Time: at})
 	}
 	if found.Quote.Old() {
-		return []string{text, "that price is old: is it the token that you mean?"}, nil
+		return []string{text, "that price is old: is this the right token?"}, nil
 	}
 	return []string{text}, nil
 }
@@ -196,7 +196,7 @@ func aboutSupply(found core.Supply, symbol string) (details []string) {
 		details = append(details, say(chat.Amount{Decimal: found.Total, Symbol: symbol})+" in total")
 	}
 	if found.Circulating.IsPositive() {
-		details = append(details, say(chat.Amount{Decimal: found.Circulating, Symbol: symbol})+" circulate")
+		details = append(details, say(chat.Amount{Decimal: found.Circulating, Symbol: symbol})+" circulating")
 	}
 	return details
 }

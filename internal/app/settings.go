@@ -132,9 +132,9 @@ func (c *Config) ownTable() []config.Setting {
 			Comment: "Language of answers that everybody in a chat can read: " + strings.Join(languages, ", ") + ". What one person " +
 				"alone reads is in their own language, if it is one of these."},
 		{Heading: "Limits", Name: "UPSTREAM_TIMEOUT", Default: "5s", Set: config.Field(&c.Limits.UpstreamTimeout, config.Duration),
-			Comment: "One call to a service, retries apart. No call lasts longer than COMMAND_TIMEOUT."},
+			Comment: "How long one call to a service may take, not counting a retry. No call lasts longer than COMMAND_TIMEOUT."},
 		{Name: "COMMAND_TIMEOUT", Default: "20s", Set: config.Field(&c.Limits.CommandTimeout, config.Duration),
-			Comment: "One command, from its arrival to its answer."},
+			Comment: "How long one command may take, from its arrival to its answer."},
 		{Name: "STALE_FOR", Default: "1h", Set: config.Field(&c.StaleFor, config.DurationOrZero),
 			Comment: "How long past its TTL the last good price or supply may still be shown, marked as old, while its service " +
 				"is failing. 0s: never."},

@@ -134,7 +134,7 @@ func (g Given) value(s Setting) value {
 		return v
 	}
 	if v.isSet() {
-		return value{place: v.place, err: fmt.Errorf("is set and so is %s%s; only one of them may be", s.Name, fileSuffix)}
+		return value{place: v.place, err: fmt.Errorf("is set, and so is %s%s; keep one of the two", s.Name, fileSuffix)}
 	}
 	content, err := ReadFile(path.text, 64<<10)
 	text := trim(content)
@@ -171,7 +171,7 @@ func (g Given) unknown(table []Setting) (wrong Errors) {
 				continue
 			}
 		}
-		advice := "take it out, or look up its right name in config.example.env, such as LOG_LEVEL=info"
+		advice := "remove it, or look up its right name in config.example.env, such as LOG_LEVEL=info"
 		if meant != "" {
 			advice = fmt.Sprintf("did you mean %s? For example %[1]s=%s", meant, examples[meant])
 		}

@@ -24,7 +24,7 @@ func unknown(t *testing.T, envFile string, environ ...string) Errors {
 }
 
 func TestANameInAnEnvFileThatIsNoSettingIsWrong(t *testing.T) {
-	const elsewhere = "; take it out, or look up its right name in config.example.env, such as LOG_LEVEL=info"
+	const elsewhere = "; remove it, or look up its right name in config.example.env, such as LOG_LEVEL=info"
 	token := "a123456789_" + canary
 	for name, want := range map[string]string{
 		"TELEGRAM_BOT_TOKEN_FIEL": "TELEGRAM_BOT_TOKEN_FIEL: is not a setting; did you mean TELEGRAM_BOT_TOKEN_FILE? " +

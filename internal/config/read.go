@@ -88,7 +88,7 @@ func OrOff[T any](read func(string) (T, error)) func(string) (T, error) {
 			return v, nil
 		}
 		if v, err = read(value); err != nil {
-			err = fmt.Errorf("%w, or must be off", err)
+			err = fmt.Errorf("%w, or off", err)
 		}
 		return v, err
 	}

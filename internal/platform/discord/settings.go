@@ -76,8 +76,8 @@ func (s *Settings) Table() []config.Setting {
 			Needs: []string{TokenSetting, "HTTP_ADDR"}, Set: config.Field(&s.PublicKey, parsePublicKey)},
 		{Name: "DISCORD_PRESENCE", Default: config.Off,
 			Comment: "price: the price and its change over 24 hours stand under the bot's name in the member list, while they are " +
-				"at most STALE_FOR past PRICE_TTL. They are those that commands have learned; when nobody asks, at most a third " +
-				"of PRICE_MONTHLY_CREDITS is spent on them. Needs the gateway, so DISCORD_PUBLIC_KEY must not be set. off: none.",
+				"at most STALE_FOR past PRICE_TTL. It is the price that commands have fetched; when nobody asks, at most a third " +
+				"of PRICE_MONTHLY_CREDITS is spent on it. Needs the gateway, so DISCORD_PUBLIC_KEY must not be set. off: no price.",
 			Set: config.Field(&s.Presence, s.parsePresence)},
 		{Name: "DISCORD_GUILD_ID", Example: "123456789012345678",
 			Comment: "Registers the commands in this guild only, at once. For development. Unset: everywhere.",

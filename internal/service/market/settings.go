@@ -42,12 +42,12 @@ func (s *Settings) Table() []config.Setting {
 		{Name: "PRICE_TOKEN_ID", Example: "1027",
 			Comment: "The token's number at the provider: the surest way to name it, as many coins share a symbol. Unset: " +
 				"PRICE_TOKEN_SLUG is asked for.",
-			Set: s.setToken("id", config.Matching(`[1-9][0-9]{0,11}`, "the provider's number of the token"))},
+			Set: s.setToken("id", config.Matching(`[1-9][0-9]{0,11}`, "the token's number at the provider"))},
 		{Name: "PRICE_TOKEN_SLUG", Example: "ethereum",
 			Comment: "The token's name in the provider's web addresses. Unset: TOKEN_SYMBOL is asked for.",
 			Set:     s.setToken("slug", config.Matching(`[A-Za-z0-9][A-Za-z0-9_.-]{0,99}`, "one name of letters, digits and -"))},
 		{Name: "TOKEN_SYMBOL", Required: true, Example: "ETH",
-			Comment: "Shown after amounts. A price of another symbol is refused.",
+			Comment: "The token's symbol, without $. It stands after amounts, and a price of another symbol is refused.",
 			Set:     s.setSymbol},
 		{Name: "PRICE_TTL", Default: "30s",
 			Comment: "How long a price is fresh, if PRICE_MONTHLY_CREDITS allows. While people ask, it is refreshed shortly " +
