@@ -48,8 +48,8 @@ type Options struct {
 	// ExplorerURL is a block explorer's, without a slash at its end. If it is empty,
 	// there are no links.
 	ExplorerURL string
-	// RegisterURL and StakeURL are where one registers and where one stakes. If one
-	// is empty, there is no button for it.
+	// RegisterURL and StakeURL are the pages where one registers, and where one
+	// stakes. If one is empty, there is no button to it.
 	RegisterURL, StakeURL string
 }
 

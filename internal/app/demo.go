@@ -166,6 +166,8 @@ func DemoSettings(s *services.Fakes) []string {
 		"STAKING_METHOD=" + services.StakingMethod,
 		"STAKING_PENDING_METHOD=" + services.PendingMethod,
 		"TOKEN_SYMBOL=" + services.Symbol,
+		"REGISTER_URL=https://example.org/register",
+		"STAKE_URL=https://example.org/stake",
 		"RATE_LIMIT_USER=0",
 		"RATE_LIMIT_CHAT=0",
 		"MODERATOR_CHATS=" + chat.EveryChat,
