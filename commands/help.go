@@ -10,7 +10,7 @@ import (
 func help(others chat.Commands) chat.Command {
 	self := chat.Command{
 		Name:       "help",
-		Aliases:    []string{"start"},
+		Aliases:    []chat.Alias{{Name: "start"}},
 		Summary:    chat.Say("command.help"),
 		Visibility: chat.Public,
 	}
@@ -37,7 +37,7 @@ func helpReply(all chat.Commands, direct bool) chat.Reply {
 		}
 		explained := false
 		for _, f := range c.Forms {
-			field := chat.Field{Name: chat.Code(c.Usage(f)), Value: c.Summary}
+			field := chat.Field{Name: c.Usage(f), Value: c.Summary}
 			if f.Moderators || explained {
 				field.Value = chat.SayWith("help.example", chat.Values{"example": chat.Code(c.Example(f))})
 			}
