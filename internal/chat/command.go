@@ -148,19 +148,18 @@ func (c Command) named(name string) (args []string, is bool) {
 	return nil, c.Name == name
 }
 
-// Guess is what is meant by text that names no command, where only the bot reads
-// it: the command that takes it for its argument, which begins like the example, or
-// else help.
-func (all Commands) Guess(text string) (name string, args []string) {
+// Guess is the command that is meant by text without one, where only the bot reads
+// it: the command that takes a word which begins like this one, or else help.
+func (all Commands) Guess(text string) (name string) {
 	words := strings.Fields(text)
 	for _, c := range all {
 		for _, f := range c.Forms {
 			if f.Inline && len(f.Params) == 1 && len(words) == 1 && sameStart(words[0], f.Params[0].Example) {
-				return c.Name, words
+				return c.Name
 			}
 		}
 	}
-	return "help", nil
+	return "help"
 }
 
 // sameStart reports whether a word begins like an example, as with "0x".
