@@ -180,7 +180,8 @@ func (t task) sendThere(m outbox.Message, reply chat.Reply) outbox.Receipt {
 	case reply.Unanswered():
 		t.tell(reply, true)
 		return outbox.Receipt{}
-	case p.Edit && !reply.AsOf.IsZero() && reply.AsOf.Unix() <= p.AsOf.Unix():
+	case p.Edit && !reply.AsOf.IsZero() && reply.AsOf.Unix() <= p.AsOf.Unix() && !p.AsOf.After(time.Now()):
+		// After now is an AsOf from before the clock jumped back.
 		t.tell(chat.Reply{Text: chat.Say("telegram.current")}, false)
 		return outbox.Receipt{}
 	}
