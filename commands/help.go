@@ -9,7 +9,7 @@ import (
 func help(others chat.Commands) chat.Command {
 	self := chat.Command{
 		Name:       "help",
-		Aliases:    []string{"start"},
+		Aliases:    []chat.Alias{{Name: "start"}},
 		Summary:    chat.Say("command.help"),
 		Visibility: chat.Public,
 	}

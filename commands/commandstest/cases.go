@@ -142,7 +142,7 @@ func scenes() []scene {
 			w.PriceErr, w.SupplyErr, w.StakeErr, w.AccountsErr = errors.New("inner"), context.DeadlineExceeded, context.DeadlineExceeded, errors.New("inner")
 		}, lines: append(asking[:len(asking):len(asking)], week, logins, existsBob, verifyBob)},
 		{name: "limited", wait: limit(7 * time.Second), lines: []string{price, logins}},
-		{name: "unknown", lines: []string{"/moon"}},
+		{name: "unknown", lines: []string{"/moon", "/prise"}},
 		{name: "badly typed", lines: []string{
 			"/staked", "/staked a b", "/staked vitalik.eth", "/staked 0x1234", "/staked 52908400098527886E0F7030069857D2E4169EE7",
 			"/staked 0x52908400098527886E0F7030069857D2E4169Ee7", "/staked 0x52908400098527886E0F7030069857D2E4169EG7",

@@ -17,6 +17,7 @@ import (
 
 	"herald/commands"
 	"herald/internal/chat"
+	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/service/market"
 	"herald/internal/service/partner"
@@ -216,6 +217,7 @@ func (w *World) router(t testing.TB, wait limit, l chat.Language) *chat.Router {
 		Limiter:        wait,
 		UserPerMinute:  1,
 		Language:       l,
+		Nearest:        config.Nearest,
 		Explain:        commands.Explain,
 		Log:            slog.New(slog.DiscardHandler),
 	})

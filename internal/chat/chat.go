@@ -72,6 +72,12 @@ type Request struct {
 	BotName string
 	// Direct is true where only the sender and the bot read along.
 	Direct bool
+	// Stray marks text in a private chat that names no command, or a picture or the
+	// like. It is asked as /help.
+	Stray bool
+	// BotName is what the bot is called there, for what a picture says. It is text of
+	// the platform, and empty until the platform has told it.
+	BotName string
 	// CanReplyEphemerally is true where the platform can show an answer in this
 	// chat to its sender alone.
 	CanReplyEphemerally bool

@@ -158,7 +158,7 @@ func badInput(problem *InputError, c Command, forms []Form, target *User) Reply 
 		if f.Unlisted {
 			continue
 		}
-		fields = append(fields, Field{Name: Say("input.write"), Value: Code(c.Usage(f))})
+		fields = append(fields, Field{Name: Say("input.write"), Value: c.Usage(f)})
 		if len(f.Params) == 0 {
 			continue
 		}

@@ -242,6 +242,12 @@ func (p printer) value(v chat.Value) Line {
 		return Line{{Text: chat.OneLine(string(v))}}
 	case chat.Code:
 		return Line{{Text: chat.OneLine(string(v)), Style: Code}}
+	case chat.Usage:
+		usage := "/" + v.Command
+		for _, param := range v.Params {
+			usage += " <" + p.text(param).String() + ">"
+		}
+		return Line{{Text: usage, Style: Code}}
 	case chat.Untrusted:
 		return Line{{Text: chat.OneLine(string(v)), Style: Untrusted}}
 	case chat.Count:
