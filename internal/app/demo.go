@@ -88,9 +88,6 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		"UPSTREAM_TIMEOUT=2s",
 	}
 	return demo(stderr, settings, func(world *services.Fakes, bot *Bot) error {
-		for _, quote := range world.World.Past() {
-			bot.quotes.Add(quote)
-		}
 		platforms, err := bot.platforms()
 		if err != nil {
 			return err
@@ -124,8 +121,9 @@ func (s simulated) Handle(ctx context.Context, req chat.Request) chat.Reply {
 
 // demo makes a bot that asks stand-ins, with further settings, and runs it.
 func demo(stderr io.Writer, settings []string, run func(*services.Fakes, *Bot) error) error {
-	world, err := services.Start()
-	if err != nil {
+	world := services.New()
+	past := world.Walk()
+	if err := world.Serve(); err != nil {
 		return err
 	}
 	defer func() { _ = world.Close() }()
@@ -140,6 +138,9 @@ func demo(stderr io.Writer, settings []string, run func(*services.Fakes, *Bot) e
 		return err
 	}
 	defer bot.Close()
+	for _, quote := range past {
+		bot.quotes.Add(quote)
+	}
 	return run(world, bot)
 }
 

@@ -4,7 +4,7 @@
 // run every line that production runs.
 //
 // Their answers are fixed and known as World, so that the bot's can be compared
-// with the truth. The package asks nothing and uses none of Herald's clients: what
+// with the truth; the price alone walks where that is asked for. The package asks nothing and uses none of Herald's clients: what
 // it checks, such as signatures, it works out itself. The chain runs no EVM, which
 // would triple the binary; its contracts are Go functions behind the ABI. The many
 // ways of failing are for tests alone, in internal/e2e/fault.
@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+
+	"herald/internal/core"
 )
 
 // What to configure the bot with, besides the URLs and keys of Fakes.
@@ -62,10 +64,18 @@ func New() *Fakes {
 	now := time.Now()
 	s := &Fakes{World: newWorld(now), AppID: "herald-demo", SecretKey: rand.Text(), PriceKey: rand.Text()}
 	s.Partner = &Service{Name: "partner", Handler: newPartner(s.World, s.AppID, s.SecretKey)}
-	s.Price = &Service{Name: "price", Handler: market{quote: s.World.Quote, key: s.PriceKey}}
+	s.Price = &Service{Name: "price", Handler: market{at: standing(s.World.Quote), key: s.PriceKey}}
 	s.Supply = &Service{Name: "supply", Handler: supplyHost{Supply: s.World.Supply}}
 	s.Chain = &Service{Name: "chain", Handler: newNode(s.World, now)}
 	return s
+}
+
+// Walk has the price go on from the World's Quote as a market's does, a step a minute,
+// and returns quotes of the 30 days before it, oldest first. Call it before Serve.
+func (s *Fakes) Walk() []core.Quote {
+	w := newWalk(s.World.Quote)
+	s.Price.Handler = market{at: w.at, key: s.PriceKey}
+	return w.past()
 }
 
 // Start makes the stand-ins and serves them. The caller closes them.
