@@ -29,13 +29,15 @@ import (
 // What to configure the bot with, besides the URLs and keys of Fakes.
 const (
 	TokenID = "31415"
-	Symbol  = "HRLD"
 	ChainID = 424242
 
 	// StakingMethod and PendingMethod are the views of every pool.
 	StakingMethod = "currentStake(address)"
 	PendingMethod = "pendingWithdrawals(address)"
 )
+
+// Symbol is the token's. Before New, a test may choose another.
+var Symbol = "HRLD"
 
 // MulticallAddress is where Multicall3 stands on every chain that has it:
 // https://www.multicall3.com/deployments
@@ -57,6 +59,8 @@ type Fakes struct {
 	Price   *Service
 	Supply  *Service
 	Chain   *Service
+	// Pool is the one pool of the Chain that Staker has most in. It has no URL.
+	Pool *Service
 }
 
 // New makes the stand-ins. Their handlers may be replaced before Serve.
@@ -66,7 +70,15 @@ func New() *Fakes {
 	s.Partner = &Service{Name: "partner", Handler: newPartner(s.World, s.AppID, s.SecretKey)}
 	s.Price = &Service{Name: "price", Handler: market{at: standing(s.World.Quote), key: s.PriceKey}}
 	s.Supply = &Service{Name: "supply", Handler: supplyHost{Supply: s.World.Supply}}
-	s.Chain = &Service{Name: "chain", Handler: newNode(s.World, now)}
+	node, most := newNode(s.World, now), s.World.Staked[1].Pool.Address
+	s.Chain, s.Pool = &Service{Name: "chain", Handler: node}, &Service{Name: "pool"}
+	read := node.Contracts[most]
+	node.Contracts[most] = func(n Node, block uint64, input []byte) ([]byte, error) {
+		if s.Pool.Down.Load() {
+			return nil, Reverted("")
+		}
+		return read(n, block, input)
+	}
 	return s
 }
 
