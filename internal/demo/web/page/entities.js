@@ -52,7 +52,7 @@ function folded(children) {
 		more.textContent = open ? "⌃" : "⌄";
 	});
 	new ResizeObserver(() => {
-		more.hidden = !quote.classList.contains("open") && quote.scrollHeight <= quote.clientHeight + 1;
+		more.hidden = !quote.classList.contains("open") && quote.scrollHeight <= quote.clientHeight + 8; // less than a line
 	}).observe(quote);
 	return element("div", { className: "quote" }, quote, more);
 }
