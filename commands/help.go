@@ -14,15 +14,26 @@ func help(others chat.Commands) chat.Command {
 		Visibility: chat.Public,
 	}
 	self.Forms = []chat.Form{{Run: func(_ context.Context, req chat.Request) (chat.Reply, error) {
+		if req.Stray {
+			return strayReply(), nil
+		}
 		all := append(others[:len(others):len(others)], self)
 		return helpReply(all, req.Direct), nil
 	}}}
 	return self
 }
 
+// strayReply answers what names no command, with what is asked most.
+func strayReply() chat.Reply {
+	reply := chat.Reply{Text: chat.Say("help.stray")}
+	for _, command := range []string{"price", "supply", "help"} {
+		reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("button." + command), Command: command})
+	}
+	return reply
+}
+
 // helpReply is one line and a button to the private chat where others read along.
-// Directly it has every form: the first of a command with its summary, the others
-// with an example.
+// Directly it has every command, and an example of each form for moderators.
 func helpReply(all chat.Commands, direct bool) chat.Reply {
 	var everyone, moderators []chat.Field
 	var here chat.Parts

@@ -68,8 +68,6 @@ type Request struct {
 	TargetName string
 	// Chat identifies the chat on its platform.
 	Chat string
-	// BotName is what the bot is called there. It may be empty.
-	BotName string
 	// Direct is true where only the sender and the bot read along.
 	Direct bool
 	// Stray marks text in a private chat that names no command, or a picture or the
