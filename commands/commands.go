@@ -33,8 +33,8 @@ type Sources struct {
 }
 
 // Chart draws the price over the period that ends with the quote, with words in a
-// language. It returns when ctx is done. With an error there is no picture.
-type Chart func(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language) (core.Chart, error)
+// language and the name of the community or the bot. It returns when ctx is done. With an error there is no picture.
+type Chart func(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language, name string) (core.Chart, error)
 
 // Options are what answers call things, and where they link to.
 type Options struct {

@@ -48,7 +48,7 @@ func price(prices core.Source[struct{}, core.Quote], chart Chart, options Option
 		if shown == nil {
 			return reply, nil
 		}
-		c, err := chart(ctx, quote.Value, shown.length, req.Language)
+		c, err := chart(ctx, quote.Value, shown.length, req.Language, options.ServiceName)
 		about := chat.Values{"period": shown.label}
 		switch {
 		case err != nil:

@@ -191,7 +191,7 @@ func (w *World) service(s *core.Service, err error, answer any, stale bool) fake
 }
 
 // drawn is the chart of any period.
-func (w *World) drawn(_ context.Context, _ core.Quote, _ time.Duration, l chat.Language) (core.Chart, error) {
+func (w *World) drawn(_ context.Context, _ core.Quote, _ time.Duration, l chat.Language, _ string) (core.Chart, error) {
 	w.ChartedIn = append(w.ChartedIn, l)
 	return w.Chart, w.ChartErr
 }

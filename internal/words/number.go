@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/shopspring/decimal"
+
+	"herald/internal/chat"
 )
 
 const (
@@ -37,6 +39,11 @@ func (c *catalogue) number(digits, layout string) string {
 		b.WriteString(c.Point + fraction)
 	}
 	return strings.Replace(layout, "#", b.String(), 1)
+}
+
+// Number writes plain digits such as "1234.5" in a layout such as "$#".
+func Number(l chat.Language, digits, layout string) string {
+	return catalogueOf(l).number(digits, layout)
 }
 
 // large writes a large number with its unit and at most two decimals.
