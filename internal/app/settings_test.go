@@ -85,7 +85,7 @@ func everySetting() []string {
 	for _, s := range settings {
 		environ = append(environ, s.Name+"="+cmp.Or(s.Example, s.Default))
 	}
-	return environ
+	return append(environ, "TOKEN_LOGO=../pricechart/testdata/logo.png")
 }
 
 func TestLoadReadsEverySetting(t *testing.T) {
