@@ -45,14 +45,17 @@ type Param struct {
 	// Without a Key that is "Check what you typed".
 	Check Text
 	// Choices are the only values, where there are few, and Synonyms, in lower case,
-	// are what else may be written for one. Case does not matter. A message named
-	// "choice." and the value is what a choice is called; without one it is the value.
+	// are what else may be written for one. Case does not matter.
 	Choices  []string
 	Synonyms map[string]string
 }
 
 // Label is what the parameter is called in the reader's language, such as "wallet".
 func (p Param) Label() Text { return Say("name." + p.Name) }
+
+// ChoiceLabel is what a choice is called, such as "7 days". One without such a message
+// is called as it is.
+func ChoiceLabel(choice string) Text { return Say("choice." + choice) }
 
 // choice returns the choice that a word means, or "".
 func (p Param) choice(word string) string {

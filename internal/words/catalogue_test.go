@@ -185,6 +185,8 @@ func TestTheCodeSaysEveryMessageAndNoOther(t *testing.T) {
 	}
 }
 
+var optionName = regexp.MustCompile(`^[-_'\p{L}\p{N}]+$`)
+
 // TestMessagesHaveRoomWhereTheyAreShown by the platforms' limits in characters, the
 // lowest where both show one. A button has room for more than reads well on a
 // telephone.
@@ -198,7 +200,7 @@ func TestMessagesHaveRoomWhereTheyAreShown(t *testing.T) {
 	const description, menu, question, toast, button = 100, 32, 45, 200, 24
 	const about, shortAbout = 512, 120
 	limits := map[string]int{
-		"command.": description, "param.": description, "exists.menu": menu, "ask.wallet": question,
+		"command.": description, "param.": description, "choice.": description, "name.": menu, "exists.menu": menu, "ask.wallet": question,
 		"button.refresh": button, "button.copy_wallet": button, "button.explorer": button, "button.newer": button, "button.older": button,
 		"telegram.open":    button,
 		"telegram.current": toast, "telegram.answered": toast, "telegram.anonymous": toast, "telegram.press_start": toast,
@@ -212,6 +214,9 @@ func TestMessagesHaveRoomWhereTheyAreShown(t *testing.T) {
 					continue
 				}
 				for _, text := range forms {
+					if strings.HasPrefix(key, "name.") && (!optionName.MatchString(text) || strings.ToLower(text) != text) {
+						t.Errorf("%s.json: Discord takes no parameter by the name of %q", l, text)
+					}
 					if length := utf8.RuneCountInString(placeholder.ReplaceAllString(text, strings.Repeat("x", symbol))); length > limit {
 						t.Errorf("%s.json: %s has %d characters, at most %d: %q", l, key, length, limit, text)
 					}

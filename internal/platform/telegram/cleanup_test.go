@@ -165,6 +165,9 @@ func TestHelpInATopicAndACommandThatIsNoMore(t *testing.T) {
 		if tt.want == "" && len(sent) == 0 {
 			return
 		}
+		if name := r.handler.Requests()[0].BotName; name != "Herald" {
+			t.Errorf("the bot's name is %q", name)
+		}
 		if len(sent) != 1 || sent[0].Text != tt.want || sent[0].Thread != tt.thread {
 			t.Errorf("sent %+v", sent)
 		}

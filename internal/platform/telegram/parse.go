@@ -149,15 +149,16 @@ func parseInline(query string, commands chat.Commands) (found []chat.Request) {
 	if len(written) > 0 {
 		name = strings.ToLower(strings.TrimPrefix(written[0], "/"))
 	}
+	named, known := commands.Find(name)
 	for _, c := range commands {
-		args := written
-		if name == c.Name {
+		args, meant := written, known && c.Name == named.Name
+		if meant {
 			args = written[1:]
 		}
 		for _, f := range c.Forms {
 			switch {
 			case !f.Inline:
-			case len(f.Params) == 0 && len(written) < 2 && strings.HasPrefix(c.Name, name):
+			case len(f.Params) == 0 && len(written) < 2 && (meant || strings.HasPrefix(c.Name, name)):
 				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed()})
 			case len(f.Params) > 0 && len(args) == 1 && len(args[0]) == len(f.Params[0].Example):
 				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed(args...)})
