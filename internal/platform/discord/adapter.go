@@ -18,7 +18,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -47,10 +46,9 @@ type Adapter struct {
 	gateway  *gateway.Gateway
 	inFlight atomic.Int64
 	session  atomic.Pointer[session] // set while interactions are taken by HTTP
-	// name is the bot's, and ids are those of its commands by their names. Both are nil
-	// until Discord has told them.
-	name atomic.Pointer[string]
-	ids  atomic.Pointer[map[string]string]
+	// name is the bot's, a string, and ids has the IDs of its commands by their names, a
+	// map[string]string. Both are empty until Discord has told them.
+	name, ids atomic.Value
 }
 
 // New makes an adapter that has contacted nobody. Its error names the setting
@@ -130,9 +128,13 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 		if _, wrong := a.judge(app); wrong != nil {
 			a.Log.Warn("interactions may not arrive", "err", wrong)
 		}
-		var written json.RawMessage
+		var written []struct{ ID, Name string }
 		err = a.api.Call(ctx, http.MethodPut, endpoint, definitions(commands, a.GuildID == ""), &written)
-		a.keepIDs(written)
+		ids := map[string]string{}
+		for _, c := range written {
+			ids[c.Name] = c.ID
+		}
+		a.ids.Store(ids)
 		if err == nil && a.PublicKey != nil {
 			a.connected(app.Name)
 		}
@@ -144,33 +146,17 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 	return nil
 }
 
-// keepIDs keeps the IDs of the commands that Discord says it has, as far as it is
-// understood.
-func (a *Adapter) keepIDs(written json.RawMessage) {
-	var commands []struct{ ID, Name string }
-	if json.Unmarshal(written, &commands) != nil {
-		return
-	}
-	ids := map[string]string{}
-	for _, c := range commands {
-		ids[c.Name] = c.ID
-	}
-	a.ids.Store(&ids)
-}
-
 // commandID is Discord's ID of a command, for a mention such as </price:1234>. It is
 // empty until the commands are registered.
 func (a *Adapter) commandID(name string) string {
-	if ids := a.ids.Load(); ids != nil {
-		return (*ids)[name]
-	}
-	return ""
+	ids, _ := a.ids.Load().(map[string]string)
+	return ids[name]
 }
 
 // connected reports a connection by the bot's name, which is text of Discord.
 func (a *Adapter) connected(name string) {
 	name = string(chat.NewUntrusted(name, maxName))
-	a.name.Store(&name)
+	a.name.Store(name)
 	a.Connected(name)
 }
 

@@ -113,9 +113,7 @@ func (s *session) answer(i *interaction) error {
 		old.Language = s.tasks.Handler.Language(req, true)
 		return s.respond(i, newMessage(render(old), true))
 	}
-	if name := s.name.Load(); name != nil {
-		req.BotName = *name
-	}
+	req.BotName, _ = s.name.Load().(string)
 	command, _ := commands.Find(req.Command)
 	to := targetOf(i, command, press)
 	deferral := func() error {

@@ -82,8 +82,9 @@ func parseMessage(m *message, me botapi.User, commands chat.Commands) (c command
 		name = askedFor(m.ReplyTo, me)
 	}
 	if name == "" && m.Chat.private() && (len(units) > 0 || m.attachments != attachments{}) {
-		name = commands.Guess(m.Text)
-		c.request.Stray = name == "help"
+		if name = commands.Guess(m.Text); name == "help" {
+			c.request.Stray, length = true, len(units)
+		}
 	}
 	_, known := commands.Find(name)
 	if name == "" || suffix != "" && !strings.EqualFold(suffix, me.Username) || !known && !m.Chat.private() {
@@ -94,9 +95,6 @@ func parseMessage(m *message, me botapi.User, commands chat.Commands) (c command
 		target = repliedTo(m, me)
 	}
 	words := strings.Fields(rest)
-	if c.request.Stray {
-		words = nil
-	}
 	c.text = strings.Join(append([]string{name}, words...), " ")
 	if name == "start" {
 		name, words = followLink(m, words, commands)
