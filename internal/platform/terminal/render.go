@@ -49,11 +49,10 @@ func render(card words.Card, private bool, style style) string {
 	say := func(text chat.Text) string { return chat.OneLine(words.Say(card.Language, text)) }
 	var lines []string
 	add := func(colour, first string, hanging int, words ...string) {
-		if first+strings.Join(words, "") == "" {
-			return
-		}
 		for _, line := range wrap(first, words, hanging, style.width) {
-			lines = append(lines, style.paint(colour, line))
+			if line = strings.TrimRight(line, " "); line != "" {
+				lines = append(lines, style.paint(colour, line))
+			}
 		}
 	}
 	text := func(colour, line string) { add(colour, "", 0, strings.Fields(line)...) }
@@ -62,7 +61,9 @@ func render(card words.Card, private bool, style style) string {
 		text(dim, say(chat.Say("terminal.private")))
 	}
 	title := strings.TrimSpace(tone.sign + clean(card.Title) + " " + clean(card.Beside))
-	lines = append(lines, strings.TrimSpace(style.paint(tone.colour, title)+" "+style.paint(dim, say(style.mark))))
+	if title = strings.TrimSpace(style.paint(tone.colour, title) + " " + style.paint(dim, say(style.mark))); title != "" {
+		lines = append(lines, title)
+	}
 	text("", clean(card.Text))
 	if card.Image != nil {
 		add("", sparkline(card.Image.Spark), 0)
