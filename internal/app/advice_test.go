@@ -34,10 +34,10 @@ func TestAdviceNamesTheReasonAndTheSettings(t *testing.T) {
 	cause := errors.New("the cause")
 	for want, err := range map[string]error{
 		"did not answer within UPSTREAM_TIMEOUT: the cause|look at SUPPLY_URL": supply.Service.Fail(core.SlowAnswer, cause),
-		"is rate-limiting us: the cause|look at SUPPLY_URL":                     supply.Service.Fail(core.Limited, cause),
-		"the cause|look at SUPPLY_URL":                                          cause,
-		"wrong|look at A":                                                       supply.Service.Fail(core.Denied, &config.WrongError{Problem: "wrong", Settings: "A"}),
-		"wrong, set A":                                                          &config.WrongError{Problem: "wrong, set A"},
+		"is rate-limiting us: the cause|look at SUPPLY_URL":                    supply.Service.Fail(core.Limited, cause),
+		"the cause|look at SUPPLY_URL":                                         cause,
+		"wrong|look at A":                                                      supply.Service.Fail(core.Denied, &config.WrongError{Problem: "wrong", Settings: "A"}),
+		"wrong, set A":                                                         &config.WrongError{Problem: "wrong, set A"},
 	} {
 		if got := strings.Join(p.advice(err), "|"); got != want {
 			t.Errorf("got %q, want %q", got, want)

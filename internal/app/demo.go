@@ -130,7 +130,7 @@ func (s simulated) Language(req chat.Request, private bool) chat.Language {
 // Handle implements chat.Handler.
 func (s simulated) Handle(ctx context.Context, req chat.Request) chat.Reply {
 	reply := s.router().Handle(ctx, req)
-	reply.Notes = append(slices.Clone(reply.Notes), chat.Say("terminal.simulated"))
+	reply.Footer = append(chat.Parts{chat.Say("terminal.simulated")}, reply.Footer...)
 	return reply
 }
 

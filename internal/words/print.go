@@ -262,13 +262,20 @@ func (p printer) value(v chat.Value) Line {
 	case chat.Change:
 		return Line{{Text: p.change(v.Decimal)}}
 	case chat.Share:
-		return Line{{Text: p.share(v.Decimal)}}
+		return Line{{Text: p.number(v.StringFixed(cents), p.Percent)}}
 	case chat.Moment:
 		return Line{p.moment(v.Time)}
 	case chat.Date:
 		return Line{{Text: p.date(v.Time)}}
 	case chat.Address:
-		return Line{{Text: shortHex(chat.OneLine(v.Hex)), URL: v.URL}}
+		hex := Span{Text: chat.OneLine(v.Hex), URL: v.URL}
+		switch {
+		case !v.Whole:
+			hex.Text = shortHex(hex.Text)
+		case v.URL == "":
+			hex.Style = Code
+		}
+		return Line{hex}
 	case chat.CommandLink:
 		return Line{{Text: chat.OneLine(string(v)), Style: Command}}
 	case chat.Mention:
