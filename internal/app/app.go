@@ -15,6 +15,7 @@ import (
 
 	"herald/commands"
 	"herald/internal/chat"
+	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/ops"
 	"herald/internal/pricechart"
@@ -76,6 +77,7 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 			ChatPerMinute:  cfg.Limits.ChatPerMinute,
 			Bot:            hash("bot", cfg.Telegram.Token.Reveal(), cfg.Discord.Token.Reveal()),
 			Language:       cfg.Language,
+			Nearest:        config.Nearest,
 			Explain:        commands.Explain,
 			Observe:        b.metrics.Command,
 			Log:            log,

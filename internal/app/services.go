@@ -24,10 +24,11 @@ type Services struct {
 	Market  market.Settings
 	Supply  supply.Settings
 	Staking staking.Settings
+	Charts  pricechart.Settings
 }
 
 func (s *Services) table() []config.Setting {
-	return slices.Concat(s.Partner.Table(), s.Market.Table(), s.Supply.Table(), s.Staking.Table())
+	return slices.Concat(s.Partner.Table(), s.Market.Table(), s.Charts.Table(), s.Supply.Table(), s.Staking.Table())
 }
 
 // service is one service that the bot asks.
@@ -95,7 +96,7 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 		Stakes:   stakes.Stakes,
 		Accounts: accounts.Accounts,
 		Logins:   accounts.Logins,
-		Chart:    pricechart.New(b.quotes, symbol).Chart,
+		Chart:    pricechart.New(b.quotes, symbol, b.cfg.Charts).Chart,
 		Services: statuses,
 	}, nil
 }

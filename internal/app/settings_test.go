@@ -85,7 +85,7 @@ func everySetting() []string {
 	for _, s := range settings {
 		environ = append(environ, s.Name+"="+cmp.Or(s.Example, s.Default))
 	}
-	return environ
+	return append(environ, "TOKEN_LOGO=../pricechart/testdata/logo.png")
 }
 
 func TestLoadReadsEverySetting(t *testing.T) {
@@ -148,6 +148,7 @@ var refused = []struct {
 	{"TELEGRAM_API_URL", "no user, query or fragment", []string{"https://u:" + canary + "@host", "https://host?" + canary, "https://h#" + canary}},
 	{"TELEGRAM_API_URL", "port", []string{"https://h:99999"}},
 	{"TELEGRAM_PACING", "one of on, off", []string{canary, "ON", "true"}},
+	{"CLEAN_CHAT", "one of on, off", []string{canary, "yes"}},
 	{"TELEGRAM_WEBHOOK_SECRET", "1 to 256", []string{canary + " b", canary + "é", strings.Repeat("a", 257)}},
 	{"TELEGRAM_WEBHOOK_URL", "must", []string{canary, "http://host/" + canary, "https://host/healthz", "https://host/readyz",
 		"https://host/metrics", "https://host/discord/interactions", "https://host/%6Detrics", "https://host/{" + canary + "}",

@@ -163,7 +163,7 @@ func (g Given) unknown(table []Setting) (wrong Errors) {
 		if examples[name] != "" {
 			continue
 		}
-		meant, slips := nearest(name, examples)
+		meant, slips := nearest(strings.ToUpper(name), slices.Sorted(maps.Keys(examples)))
 		where := ""
 		if g[name].line == 0 {
 			where = " (in the environment)"
@@ -195,12 +195,18 @@ func shown(name string) string {
 	return "a name not shown here"
 }
 
-// nearest returns the known name that is the fewest slips from name, and how many;
-// empty if they are more than two in three letters.
-func nearest(name string, known map[string]string) (meant string, slips int) {
+// Nearest returns the known name that is the fewest slips from name; empty if they are
+// more than two in three letters.
+func Nearest(name string, known []string) string {
+	meant, _ := nearest(name, known)
+	return meant
+}
+
+// nearest is Nearest, with the number of slips.
+func nearest(name string, known []string) (meant string, slips int) {
 	slips = len(name)*2/3 + 1
-	for _, candidate := range slices.Sorted(maps.Keys(known)) {
-		if n := distance(strings.ToUpper(name), candidate); n < slips {
+	for _, candidate := range known {
+		if n := distance(name, candidate); n < slips {
 			meant, slips = candidate, n
 		}
 	}

@@ -22,9 +22,15 @@ type Quote struct {
 	Change1h    decimal.NullDecimal // per cent
 	Change24h   decimal.NullDecimal // per cent
 	Change7d    decimal.NullDecimal // per cent
+	Change30d   decimal.NullDecimal // per cent
+	Change60d   decimal.NullDecimal // per cent
+	Change90d   decimal.NullDecimal // per cent
 	MarketCap   decimal.NullDecimal
 	Volume24h   decimal.NullDecimal
 	LastUpdated time.Time // as the provider says; zero if it does not
+	// Source is what people call the provider, and Page its page of the token; both
+	// may be empty.
+	Source, Page string
 	// OldFrom is when the quote is too old to be shown as today's; zero: never.
 	OldFrom time.Time
 }
@@ -34,11 +40,14 @@ func (q Quote) Old() bool { return !q.OldFrom.IsZero() && !time.Now().Before(q.O
 
 // Chart is the price over a period.
 type Chart struct {
-	// PNG is the picture; nil where too few prices are known to draw one.
-	PNG []byte
+	// PNG is the picture. It shows the Line, or where too little of the period was
+	// seen a card of the quote's numbers.
+	PNG  []byte
+	Line bool
 	// From is when the period begins, and Since when First was the price.
 	From, Since time.Time
-	// First and Last are the first and the last known price of the period.
+	// First and Last are the first and the last known price of the period; without
+	// any, the quote's.
 	First, Last, Lowest, Highest decimal.Decimal
 	// Seen is the part of the period, from 0 to 1, in which prices were seen and not
 	// derived.

@@ -54,7 +54,7 @@ func parse(u update, me botapi.User, commands chat.Commands) (c command, ours bo
 		c.to.Thread = m.Thread
 	}
 	c.request.From = userOf(c.user)
-	c.request.Chat, c.request.ChatTitle = strconv.FormatInt(m.Chat.ID, 10), m.Chat.Title
+	c.request.Chat = strconv.FormatInt(m.Chat.ID, 10)
 	c.request.Direct = m.Chat.private()
 	if m.Chat.group() {
 		c.request.Community = c.request.Chat
@@ -62,6 +62,7 @@ func parse(u update, me botapi.User, commands chat.Commands) (c command, ours bo
 			c.request.Role = chat.UnknownRole
 		}
 	}
+	c.request.BotName = me.Name
 	asked, _ := commands.Find(c.request.Command)
 	c.private = asked.Visibility == chat.Private || c.ephemeral.Arrived()
 	return c, true
@@ -69,7 +70,8 @@ func parse(u update, me botapi.User, commands chat.Commands) (c command, ours bo
 
 // parseMessage finds the command that m begins with, or for which m is the argument
 // that the bot asked for. It ignores other bots' commands, messages by bots,
-// forwards, and commands in groups that nobody here knows.
+// forwards, and commands in groups that nobody here knows. In a private chat it
+// guesses at any other text, and takes a picture or the like as a call for help.
 func parseMessage(m *message, me botapi.User, commands chat.Commands) (c command, ours bool) {
 	if m.ForwardOrigin != nil || m.AutoForward || m.ViaBot != nil || m.SenderChat == nil && (m.From == nil || m.From.IsBot) {
 		return command{}, false
@@ -78,6 +80,11 @@ func parseMessage(m *message, me botapi.User, commands chat.Commands) (c command
 	name, suffix, length := commandAt(units, m.Entities)
 	if name == "" && len(units) > 0 {
 		name = askedFor(m.ReplyTo, me)
+	}
+	if name == "" && m.Chat.private() && (len(units) > 0 || m.attachments != attachments{}) {
+		if name = commands.Guess(m.Text); name == "help" {
+			c.request.Stray, length = true, len(units)
+		}
 	}
 	_, known := commands.Find(name)
 	if name == "" || suffix != "" && !strings.EqualFold(suffix, me.Username) || !known && !m.Chat.private() {
@@ -140,15 +147,16 @@ func parseInline(query string, commands chat.Commands) (found []chat.Request) {
 	if len(written) > 0 {
 		name = strings.ToLower(strings.TrimPrefix(written[0], "/"))
 	}
+	named, known := commands.Find(name)
 	for _, c := range commands {
-		args := written
-		if name == c.Name {
+		args, meant := written, known && c.Name == named.Name
+		if meant {
 			args = written[1:]
 		}
 		for _, f := range c.Forms {
 			switch {
 			case !f.Inline:
-			case len(f.Params) == 0 && len(written) < 2 && strings.HasPrefix(c.Name, name):
+			case len(f.Params) == 0 && len(written) < 2 && (meant || strings.HasPrefix(c.Name, name)):
 				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed()})
 			case len(f.Params) > 0 && len(args) == 1 && len(args[0]) == len(f.Params[0].Example):
 				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed(args...)})

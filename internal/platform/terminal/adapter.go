@@ -15,10 +15,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"os/signal"
 	"strings"
 	"sync/atomic"
 	"syscall"
+
+	"golang.org/x/term"
 
 	"herald/internal/chat"
 	"herald/internal/words"
@@ -54,7 +57,9 @@ type Config struct {
 // Adapter implements chat.Adapter.
 type Adapter struct {
 	Config
-	user  User
+	user User
+	// asked is the command that a line without a slash answers a question of, or "".
+	asked string
 	ready atomic.Bool
 }
 
@@ -109,6 +114,16 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	}
 }
 
+// width returns that of Out's lines: the terminal's, or 80 of anything else.
+func (a *Adapter) width() int {
+	if out, isFile := a.Out.(*os.File); isFile {
+		if width, _, err := term.GetSize(int(out.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return 80
+}
+
 // untilDone reads a line. When ctx is done, the input counts as ended: nothing
 // interrupts a read, so one that blocks goes on without anybody waiting for it.
 func untilDone(ctx context.Context, read func() (string, error)) (line string, err error) {
@@ -124,11 +139,17 @@ func untilDone(ctx context.Context, read func() (string, error)) (line string, e
 	}
 }
 
-// handle writes the answer to one line, if it asks for anything.
+// handle writes the answer to one line, if it asks for anything. After a question, it
+// is the answer to that, unless it is empty or a command of its own.
 func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 	arguments := strings.Fields(strings.ToValidUTF8(line, "\uFFFD"))
+	asked := a.asked
+	a.asked = ""
 	if len(arguments) == 0 {
 		return nil
+	}
+	if asked != "" && !strings.HasPrefix(arguments[0], "/") {
+		arguments = append([]string{"/" + asked}, arguments...)
 	}
 	// A command may carry the bot's name: /price@herald.
 	name, isCommand := strings.CutPrefix(arguments[0], "/")
@@ -142,9 +163,10 @@ func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 		Role:    a.user.Role,
 		Chat:    string(Platform), // the only chat there is
 		Direct:  true,
+		BotName: "Herald",
 	}
 	show := func(reply chat.Reply, private bool) {
-		text := render(words.Print(reply), private, style{mark: a.Mark, colour: a.Colour})
+		text := render(words.Print(reply), private, style{mark: a.Mark, colour: a.Colour, width: a.width()})
 		_, err = io.WriteString(a.Out, text+"\n\n")
 	}
 	notice := func(reply chat.Reply) {
@@ -158,7 +180,12 @@ func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 		notice(a.switchUser(arguments))
 	default:
 		command, _ := tasks.Handler.Commands().Find(name)
-		tasks.Handle(req, func(reply chat.Reply) { show(reply, command.Visibility == chat.Private) })
+		tasks.Handle(req, func(reply chat.Reply) {
+			if reply.Ask != nil {
+				a.asked = reply.Ask.Command
+			}
+			show(reply, command.Visibility == chat.Private)
+		})
 	}
 	return err
 }
