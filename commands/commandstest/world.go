@@ -17,6 +17,7 @@ import (
 
 	"herald/commands"
 	"herald/internal/chat"
+	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/service/market"
 	"herald/internal/service/partner"
@@ -90,7 +91,8 @@ func Healthy() *World {
 	return &World{
 		Price: core.Snapshot[core.Quote]{At: Noon, Value: core.Quote{
 			Price: number("0.0123456789"), Change1h: known("0.125"), Change24h: known("-3.5"), Change7d: known("0"),
-			MarketCap: known("1234567.891"), Volume24h: known("999.5"), LastUpdated: Noon,
+			MarketCap: known("1234567.891"), Volume24h: known("999.5"), LastUpdated: Noon, Source: "CoinMarketCap",
+			Page: "https://provider.example/currencies/herald/",
 		}},
 		Supply: core.Snapshot[core.Supply]{At: Noon, Value: core.Supply{Total: number("1000000000"), Circulating: number("98765432.100000000000000001")}},
 		Stake: core.Stake{Block: 22_000_077, BlockTime: time.Now().Add(-12 * time.Second), Checked: 21, Staked: []core.PoolAmount{
@@ -110,7 +112,7 @@ func Healthy() *World {
 			{Dapp: "Game\nnight", Platform: "Telegram", At: Noon.Add(-time.Hour)},
 		},
 		Chart: core.Chart{
-			PNG: picture, First: number("0.0120"), Last: number("0.0123456789"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1, Since: Noon.AddDate(0, 0, -7),
+			PNG: picture, Line: true, First: number("0.0120"), Last: number("0.0123456789"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1, Since: Noon.AddDate(0, 0, -7),
 		},
 		AccountsAsked: map[core.Identity]int{},
 		Look:          commands.Options{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
@@ -215,6 +217,7 @@ func (w *World) router(t testing.TB, wait limit, l chat.Language) *chat.Router {
 		Limiter:        wait,
 		UserPerMinute:  1,
 		Language:       l,
+		Nearest:        config.Nearest,
 		Explain:        commands.Explain,
 		Log:            slog.New(slog.DiscardHandler),
 	})

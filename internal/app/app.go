@@ -15,6 +15,7 @@ import (
 
 	"herald/commands"
 	"herald/internal/chat"
+	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/ops"
 	"herald/internal/pricechart"
@@ -67,7 +68,7 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 	sources, err := b.connect(b.cache)
 	if err == nil {
 		b.Router, err = chat.NewRouter(chat.Config{
-			Commands:       commands.All(sources, commands.Options{Symbol: cfg.Market.Symbol, ServiceName: cfg.ServiceName, ExplorerURL: cfg.ExplorerURL}),
+			Commands:       commands.All(sources, cfg.options()),
 			Operators:      slices.Clone(cfg.Operators),
 			ModeratorChats: slices.Clone(cfg.ModeratorChats),
 			Timeout:        cfg.Limits.CommandTimeout,
@@ -76,6 +77,7 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 			ChatPerMinute:  cfg.Limits.ChatPerMinute,
 			Bot:            hash("bot", cfg.Telegram.Token.Reveal(), cfg.Discord.Token.Reveal()),
 			Language:       cfg.Language,
+			Nearest:        config.Nearest,
 			Explain:        commands.Explain,
 			Observe:        b.metrics.Command,
 			Log:            log,

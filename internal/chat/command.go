@@ -1,8 +1,10 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -42,8 +44,33 @@ type Param struct {
 	// Check heads the reply to a wrong value, such as "Check the wallet address".
 	// Without a Key that is "Check what you typed".
 	Check Text
-	// Choices are the only values, where there are few. Case does not matter.
-	Choices []string
+	// Choices are the only values, where there are few, and Synonyms, in lower case,
+	// are what else may be written for one. Case does not matter. A message named
+	// "choice." and the value is what a choice is called; without one it is the value.
+	Choices  []string
+	Synonyms map[string]string
+}
+
+// Label is what the parameter is called in the reader's language, such as "wallet".
+func (p Param) Label() Text { return Say("name." + p.Name) }
+
+// choice returns the choice that a word means, or "".
+func (p Param) choice(word string) string {
+	word = cmp.Or(p.Synonyms[strings.ToLower(word)], word)
+	if i := slices.IndexFunc(p.Choices, func(choice string) bool { return strings.EqualFold(choice, word) }); i >= 0 {
+		return p.Choices[i]
+	}
+	return ""
+}
+
+var userID = regexp.MustCompile(`^(@.+|[0-9]{1,20})$`)
+
+// fits reports whether a word may be meant for the parameter.
+func (p Param) fits(word string) bool {
+	if p.Kind == Person {
+		return userID.MatchString(word)
+	}
+	return p.Choices == nil || p.choice(word) != ""
 }
 
 // Form is one way of writing a command: with all of these parameters. Each has a
@@ -75,10 +102,17 @@ func (e *PartialError) Error() string { return "not the whole answer: " + e.Err.
 
 func (e *PartialError) Unwrap() error { return e.Err }
 
+// Alias is another name of a command, which menus do not list. With Args it stands
+// for the command with these arguments, unless others are given.
+type Alias struct {
+	Name string
+	Args []string
+}
+
 // Command is what can be asked.
 type Command struct {
 	Name    string // [a-z][a-z0-9_]{0,31}
-	Aliases []string
+	Aliases []Alias
 	Summary Text // at most 100 characters in every language
 	// ModeratorSummary is the Summary for moderators, if theirs is another.
 	ModeratorSummary Text
@@ -97,25 +131,66 @@ type Commands []Command
 // Find returns the command with this name or alias, in lower case.
 func (all Commands) Find(name string) (c Command, known bool) {
 	for _, c := range all {
-		if c.Name == name || slices.Contains(c.Aliases, name) {
+		if _, named := c.named(name); named {
 			return c, true
 		}
 	}
 	return Command{}, false
 }
 
-// Usage is the form as a person would type it: "/exists <platform> <uid>".
-func (c Command) Usage(f Form) string {
-	return c.line(f, func(p Param) string { return "<" + p.Name + ">" })
+// named reports whether name is the command's or an alias, and returns what the
+// alias stands for.
+func (c Command) named(name string) (args []string, is bool) {
+	i := slices.IndexFunc(c.Aliases, func(a Alias) bool { return a.Name == name })
+	if i >= 0 {
+		return c.Aliases[i].Args, true
+	}
+	return nil, c.Name == name
 }
 
-// Example is the form filled in: "/exists Telegram 123456789".
-func (c Command) Example(f Form) string { return c.line(f, func(p Param) string { return p.Example }) }
+// Guess is the command that is meant by text without one, where only the bot reads
+// it: the command that takes a word which begins like this one, or else help.
+func (all Commands) Guess(text string) (name string) {
+	words := strings.Fields(text)
+	for _, c := range all {
+		for _, f := range c.Forms {
+			if f.Inline && len(f.Params) == 1 && len(words) == 1 && sameStart(words[0], f.Params[0].Example) {
+				return c.Name
+			}
+		}
+	}
+	return "help"
+}
 
-func (c Command) line(f Form, word func(Param) string) string {
+// sameStart reports whether a word begins like an example, as with "0x".
+func sameStart(word, example string) bool {
+	const n = 2
+	return len(word) >= n && len(example) >= n && strings.EqualFold(word[:n], example[:n])
+}
+
+// Usage is the form as a person would type it: "/exists <platform> <ID>", with the
+// parameters' names in the reader's language.
+func (c Command) Usage(f Form) Usage {
+	usage := Usage{Command: c.Name}
+	for _, p := range f.Params {
+		usage.Params = append(usage.Params, p.Label())
+	}
+	return usage
+}
+
+// Usage is a form of a command as a person would type it. It is shown like Code.
+type Usage struct {
+	Command string
+	Params  []Text
+}
+
+func (Usage) value() {}
+
+// Example is the form filled in: "/exists Telegram 123456789".
+func (c Command) Example(f Form) string {
 	words := []string{"/" + c.Name}
 	for _, p := range f.Params {
-		words = append(words, word(p))
+		words = append(words, p.Example)
 	}
 	return strings.Join(words, " ")
 }
@@ -197,10 +272,15 @@ func (c Command) bind(req *Request) ([]Form, error) {
 	if !takesPerson || req.Target != nil && *req.Target == req.From && req.From.ID != "" {
 		req.Target, req.TargetName = nil, ""
 	}
+	typed := req.Args.words
 	for _, f := range c.Forms {
-		if f.bind(req) {
-			return []Form{f}, f.checkChoices(req.Args.byName)
+		if !f.bind(req) {
+			continue
 		}
+		if meant := c.aboutPerson(f, typed); meant != nil {
+			return meant, &InputError{Problem: SayWith("input.incomplete", Values{"param": meant[0].Params[1].Label()})}
+		}
+		return []Form{f}, f.checkChoices(req.Args.byName)
 	}
 	problem := "input.mismatch"
 	if req.Args.Len() == 0 {
@@ -209,18 +289,35 @@ func (c Command) bind(req *Request) ([]Form, error) {
 	return c.Forms, &InputError{Problem: Say(problem)}
 }
 
+// aboutPerson returns the form for a person and something else, if a user's ID is all
+// that was typed and f takes it for something else.
+func (c Command) aboutPerson(f Form, typed []string) []Form {
+	about := func(f Form) bool { return len(f.Params) == 2 && f.Params[0].Kind == Person && !f.Unlisted }
+	i := slices.IndexFunc(c.Forms, about)
+	if i < 0 || len(typed) != 1 || f.Params[0].Kind == Person || !userID.MatchString(typed[0]) {
+		return nil
+	}
+	return c.Forms[i : i+1]
+}
+
 // missing is the problem of a command whose arguments were left out.
 const missing = "input.missing"
 
 // bind names req's arguments if it was written in this form. A person who was
-// picked or replied to stands in for the argument that names one.
+// picked or replied to stands in for the argument that names one. Two words may come
+// in either order if it is clear which is which.
 func (f Form) bind(req *Request) (ok bool) {
 	values, used, named := map[string]string{}, 0, req.Args.byName != nil
+	words := req.Args.words
+	fit := func(a, b string) bool { return f.Params[0].fits(a) && f.Params[1].fits(b) }
+	if len(words) == 2 && len(f.Params) == 2 && !fit(words[0], words[1]) && fit(words[1], words[0]) {
+		words = []string{words[1], words[0]}
+	}
 	target, name := (*User)(nil), ""
 	for _, p := range f.Params {
 		value, given := req.Args.byName[p.Name]
-		if used < len(req.Args.words) {
-			value, given = req.Args.words[used], true
+		if used < len(words) {
+			value, given = words[used], true
 		}
 		switch {
 		case p.Kind == Person && req.Target != nil:
@@ -245,11 +342,12 @@ func (f Form) bind(req *Request) (ok bool) {
 // checkChoices replaces each choice by the spelling of the command's table.
 func (f Form) checkChoices(values map[string]string) error {
 	for _, p := range f.Params {
-		i := slices.IndexFunc(p.Choices, func(choice string) bool { return strings.EqualFold(choice, values[p.Name]) })
-		if i >= 0 {
-			values[p.Name] = p.Choices[i]
-		} else if p.Choices != nil {
-			choices := Values{"param": Plain(p.Name), "choices": Plain(strings.Join(p.Choices, ", "))}
+		if p.Choices == nil {
+			continue
+		}
+		if values[p.Name] = p.choice(values[p.Name]); values[p.Name] == "" {
+			last := len(p.Choices) - 1
+			choices := Values{"choices": Plain(strings.Join(p.Choices[:last], ", ")), "last": Plain(p.Choices[last])}
 			return &InputError{Title: p.Check, Problem: SayWith("input.choices", choices)}
 		}
 	}

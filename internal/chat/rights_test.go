@@ -39,6 +39,8 @@ func TestRouterBindsArgumentsAndHoldsRights(t *testing.T) {
 		"a moderator may, by a reply":     {moderator(to(bob, typed())), `user: platform "" uid "" target 2 name "Bobby"`},
 		"a named user":                    {moderator(named("user", "2")), `user: platform "" uid "" target 2 name ""`},
 		"choices in any case":             {moderator(typed("evm", "0x1")), `uid: platform "EVM" uid "0x1" target nobody`},
+		"a synonym":                       {moderator(typed("Ethereum", "0x1")), `uid: platform "EVM" uid "0x1" target nobody`},
+		"in the other order":              {moderator(typed("0x1", "ethereum")), `uid: platform "EVM" uid "0x1" target nobody`},
 		"unknown choice":                  {moderator(typed("moon", "0x1")), "input.choices"},
 		"a reply does not hide arguments": {moderator(to(bob, typed("evm", "0x1"))), `uid: platform "EVM" uid "0x1" target nobody name ""`},
 		"an ID beside a reply":            {moderator(to(bob, typed("2"))), "input.mismatch"},

@@ -38,7 +38,7 @@ const (
 const EveryChat = "*"
 
 // Config is what a Router works with. All fields but Operators, ModeratorChats,
-// Roles and Observe are required.
+// Roles, Nearest and Observe are required.
 type Config struct {
 	Commands Commands
 	// Operators may use moderators' forms everywhere.
@@ -60,6 +60,9 @@ type Config struct {
 	Roles map[Platform]func(ctx context.Context, user User, community string) (Role, error)
 	// Language is the language of public answers.
 	Language Language
+	// Nearest returns which of the known names a mistyped one is meant for, or "". nil
+	// guesses at nothing.
+	Nearest func(name string, known []string) string
 	// Explain words an error of a command for the sender, without anything that
 	// they typed, an address or a secret.
 	Explain func(error) Text
@@ -106,6 +109,8 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	command, known := r.Commands().Find(req.Command)
 	if !known {
 		command.Name = "unknown"
+	} else if args, _ := command.named(req.Command); req.Args.Len() == 0 && args != nil {
+		req.Args = Typed(args...)
 	}
 	req.Language = r.Language(req, command.Visibility == Private)
 	reply, outcome, err := r.handle(ctx, req, command)
@@ -147,7 +152,7 @@ func (r *Router) handle(ctx context.Context, req Request, command Command) (repl
 		return r.tooMany(ctx, req, wait), RateLimited, nil
 	}
 	if command.Forms == nil {
-		return warning("unknown"), Unknown, nil
+		return r.unknown(req.Command), Unknown, nil
 	}
 	forms, err := command.bind(&req)
 	if err == nil && forms[0].Moderators {
@@ -176,6 +181,25 @@ func (r *Router) handle(ctx context.Context, req Request, command Command) (repl
 		return badInput(input, command, forms, req.Target), BadInput, nil
 	}
 	return couldNotBeChecked(req.ID, r.Explain(err)), outcomeOf(err), err
+}
+
+// unknown says which command may be meant.
+func (r *Router) unknown(name string) Reply {
+	reply := warning("unknown")
+	var known []string
+	for _, c := range r.Commands() {
+		known = append(known, c.Name)
+		for _, a := range c.Aliases {
+			known = append(known, a.Name)
+		}
+	}
+	if r.Nearest == nil {
+		return reply
+	}
+	if meant := r.Nearest(name, known); meant != "" {
+		reply.Text = SayWith("unknown.nearest", Values{"command": CommandLink("/" + meant)})
+	}
+	return reply
 }
 
 // mayModerate returns nil if the sender may use moderators' forms in this chat, and

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -46,7 +47,7 @@ func role(_ context.Context, user chat.User, where string) (chat.Role, error) {
 func newRouter(t *testing.T, log io.Writer, change func(*chat.Config)) *chat.Router {
 	t.Helper()
 	person := chat.Param{Name: "user", Summary: chat.Say("who"), Example: "123", Kind: chat.Person}
-	place := chat.Param{Name: "platform", Summary: chat.Say("where"), Example: "EVM", Choices: []string{"EVM", "TON"}, Check: chat.Say("Check the platform")}
+	place := chat.Param{Name: "platform", Summary: chat.Say("where"), Example: "EVM", Choices: []string{"EVM", "TON"}, Synonyms: map[string]string{"ethereum": "EVM"}, Check: chat.Say("Check the platform")}
 	uid := chat.Param{Name: "uid", Summary: chat.Say("id"), Example: "0xabc"}
 	run := func(form string) func(context.Context, chat.Request) (chat.Reply, error) {
 		return func(_ context.Context, req chat.Request) (chat.Reply, error) {
@@ -61,6 +62,7 @@ func newRouter(t *testing.T, log io.Writer, change func(*chat.Config)) *chat.Rou
 	c := chat.Config{
 		Commands: chat.Commands{{
 			Name: "exists", Summary: chat.Say("exists"), Visibility: chat.Private,
+			Aliases: []chat.Alias{{Name: "is"}, {Name: "dead", Args: []string{"evm", "0xdead"}}},
 			Forms: []chat.Form{
 				{Run: run("self")},
 				{Params: []chat.Param{person}, Moderators: true, Run: run("user")},
@@ -132,8 +134,8 @@ func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
 			"exists", nil, chat.Partial, "half", false, false, "pool 5 is silent"},
 		"an old answer":      {returning(chat.Reply{Title: chat.Say("old"), Stale: true}, nil), "exists", nil, chat.Stale, "old", false, false, "level=INFO"},
 		"an unknown command": {nil, typed, nil, chat.Unknown, "unknown.title", true, true, "command=unknown"},
-		"a wrong argument":   {nil, "exists", []string{"moon", typed}, chat.BadInput, "/exists <platform> <uid>", true, true, "level=INFO"},
-		"its choices":        {nil, "exists", []string{"moon", typed}, chat.BadInput, "choices:EVM, TON", true, true, "level=INFO"},
+		"a wrong argument":   {nil, "exists", []string{"moon", typed}, chat.BadInput, "{exists [{name.platform map[]} {name.uid map[]}]}", true, true, "level=INFO"},
+		"its choices":        {nil, "exists", []string{"moon", typed}, chat.BadInput, "map[choices:EVM last:TON]", true, true, "level=INFO"},
 		"wrong input": {returning(half, &chat.InputError{Problem: chat.Say("wrong")}),
 			"exists", nil, chat.BadInput, "input.title", true, true, "level=INFO"},
 		"no right":  {nil, "exists", []string{typed}, chat.Forbidden, "forbidden.text", true, true, "level=INFO"},
@@ -300,6 +302,7 @@ func TestWhatWasLeftOutIsAskedFor(t *testing.T) {
 	}{
 		"nothing":                    {"verify", nil, nil, "Which wallet?", want},
 		"a wrong wallet":             {"verify", []string{"0x"}, nil, "Check the wallet address", want},
+		"a user alone":               {"verify", []string{"700"}, nil, "input.title", nil},
 		"a reply to somebody":        {"verify", nil, &bob, "input.title", nil},
 		"where there is no question": {"exists", []string{"1", "2", "3"}, nil, "input.title", nil},
 	} {
@@ -316,8 +319,33 @@ func TestAFormForButtonsIsAskedAndNotShown(t *testing.T) {
 		t.Errorf("asked by a button, got %+v", got)
 	}
 	got := fmt.Sprint(ask(t, with, chat.Request{Command: "verify", From: ann, Args: chat.Typed("1", "2", "3", "4")}))
-	if strings.Contains(got, "page") || !strings.Contains(got, "/verify <user> <wallet>") {
+	if strings.Contains(got, "page") || !strings.Contains(got, "{verify [{name.user map[]} {name.wallet map[]}]}") {
 		t.Errorf("what may be typed is told as %s", got)
+	}
+}
+
+func TestACommandIsFoundByItsOtherNamesAndUnknownOnesByTheNearest(t *testing.T) {
+	nearest := func(c *chat.Config) {
+		c.Nearest = func(name string, known []string) string {
+			if name == "exsits" && slices.Equal(known, []string{"exists", "is", "dead"}) {
+				return "exists"
+			}
+			return ""
+		}
+	}
+	for line, want := range map[string]string{
+		"is 2":     `user: platform "" uid "" target 2`,
+		"is":       "self:",
+		"dead":     `uid: platform "EVM" uid "0xdead"`,
+		"dead 2":   `user: platform "" uid "" target 2`,
+		"exsits 2": "unknown.nearest map[command:/exists]",
+		"moon":     "unknown.text",
+	} {
+		typed := strings.Fields(line)
+		got := fmt.Sprint(ask(t, nearest, chat.Request{Command: typed[0], From: operator, Args: chat.Typed(typed[1:]...)}))
+		if !strings.Contains(got, want) {
+			t.Errorf("/%s: got %s, want %q", line, got, want)
+		}
 	}
 }
 

@@ -71,7 +71,7 @@ func TestAChartShowsWhatWasSeenOfItsPeriod(t *testing.T) {
 	})
 }
 
-func TestAChartBeginsWithWhatTheQuoteImplies(t *testing.T) {
+func TestWithoutALineThereIsACardOfWhatIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now().Truncate(time.Second)
 		for name, test := range map[string]struct {
@@ -82,9 +82,9 @@ func TestAChartBeginsWithWhatTheQuoteImplies(t *testing.T) {
 		}{
 			"one price":           {quoted("3", now), day, now, "3"},
 			"no time":             {changed("3", time.Time{}, "", "100", ""), day, now, "3"},
-			"a week":              {changed("3", now, "", "", "100"), 7 * day, now.Add(-7 * day), "1.5"},
-			"the end of a month":  {changed("3", now, "", "", "100"), 30 * day, now.Add(-7 * day), "1.5"},
-			"a clock that is off": {changed("3", now.Add(time.Hour), "", "", "100"), 7 * day, now.Add(time.Hour - 7*day), "1.5"},
+			"a week":              {changed("3", now, "", "", "100"), 7 * day, now, "3"},
+			"the end of a month":  {changed("3", now, "", "", "100"), 30 * day, now, "3"},
+			"a clock that is off": {changed("3", now.Add(time.Hour), "", "", "100"), 7 * day, now.Add(time.Hour), "3"},
 		} {
 			c, err := New(NewQuotes("test", nil, nil), "TKN", Settings{}).Chart(t.Context(), test.quote, test.period, chat.English, "Herald")
 			if err != nil || c.PNG == nil || c.Line || c.Seen > 0 || !c.Since.Equal(test.since) || !c.First.Equal(number(test.first)) || !c.Last.Equal(number("3")) {

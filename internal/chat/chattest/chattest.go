@@ -23,6 +23,11 @@ func FullReply() (chat.Reply, []string) {
 	var markers []string
 	fill(reflect.ValueOf(&reply).Elem(), &markers)
 	reply.Repeated = false // A platform may leave out a reply that was.
+	for _, s := range append(reply.Sections, chat.Section{Fields: reply.Exact}) {
+		for i := range s.Fields {
+			s.Fields[i].InTitle = false // One that is need not be shown.
+		}
+	}
 	return reply, markers
 }
 
@@ -95,7 +100,7 @@ func (h *Handler) Commands() chat.Commands {
 			{Params: []chat.Param{user}, Moderators: true, Run: run},
 			{Params: []chat.Param{platform, uid}, Moderators: true, Run: run},
 		}},
-		{Name: "help", Aliases: []string{"start"}, Summary: chat.Say("What I can do"), Visibility: chat.Public, Forms: plain},
+		{Name: "help", Aliases: []chat.Alias{{Name: "start"}}, Summary: chat.Say("What I can do"), Visibility: chat.Public, Forms: plain},
 	}
 }
 

@@ -4,6 +4,7 @@
 //	poll.go, webhook.go   take it, and acknowledge it when it is answered
 //	parse.go              finds the command in a message, a press or an inline query
 //	respond.go            has it handled, rendered (render.go) and sent
+//	cleanup.go            takes away in a group what has served
 //	outbox                sends: at Telegram's pace, again where that is worth it
 //
 // What people read before they ask anything is set at the start (profile.go).
@@ -38,6 +39,7 @@
 //	send_shared           an answer that went out in another user's message
 //	send_shed             an answer not said because the chat's rate is used up
 //	busy_sent             the one message said instead
+//	remove_abandoned      a message that could not be deleted when it had served
 //	private_unreachable   a user to whom the bot may not write yet
 //	press_unanswered      a press whose spinner could not be ended
 //	inline_unanswered     an inline query that could not be answered
@@ -130,9 +132,8 @@ type session struct {
 	// fail ends the session with an error that no waiting can mend.
 	fail context.CancelCauseFunc
 
-	mu sync.Mutex
-	// invitations are the last messages in groups that asked people to start the bot.
-	invitations []invitation
+	mu                 sync.Mutex
+	invitations, cards posted
 }
 
 // New makes an Adapter, and asks Telegram nothing. It fails if the token is not

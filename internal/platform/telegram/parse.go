@@ -54,7 +54,7 @@ func parse(u update, me botapi.User, commands chat.Commands) (c command, ours bo
 		c.to.Thread = m.Thread
 	}
 	c.request.From = userOf(c.user)
-	c.request.Chat, c.request.ChatTitle = strconv.FormatInt(m.Chat.ID, 10), m.Chat.Title
+	c.request.Chat = strconv.FormatInt(m.Chat.ID, 10)
 	c.request.Direct = m.Chat.private()
 	if m.Chat.group() {
 		c.request.Community = c.request.Chat
@@ -62,6 +62,7 @@ func parse(u update, me botapi.User, commands chat.Commands) (c command, ours bo
 			c.request.Role = chat.UnknownRole
 		}
 	}
+	c.request.BotName = me.Name
 	asked, _ := commands.Find(c.request.Command)
 	c.private = asked.Visibility == chat.Private || c.ephemeral.Arrived()
 	return c, true
@@ -69,7 +70,8 @@ func parse(u update, me botapi.User, commands chat.Commands) (c command, ours bo
 
 // parseMessage finds the command that m begins with, or for which m is the argument
 // that the bot asked for. It ignores other bots' commands, messages by bots,
-// forwards, and commands in groups that nobody here knows.
+// forwards, and commands in groups that nobody here knows. In a private chat it
+// guesses at any other text, and takes a picture or the like as a call for help.
 func parseMessage(m *message, me botapi.User, commands chat.Commands) (c command, ours bool) {
 	if m.ForwardOrigin != nil || m.AutoForward || m.ViaBot != nil || m.SenderChat == nil && (m.From == nil || m.From.IsBot) {
 		return command{}, false
@@ -78,6 +80,10 @@ func parseMessage(m *message, me botapi.User, commands chat.Commands) (c command
 	name, suffix, length := commandAt(units, m.Entities)
 	if name == "" && len(units) > 0 {
 		name = askedFor(m.ReplyTo, me)
+	}
+	if name == "" && m.Chat.private() && (len(units) > 0 || m.attachments != attachments{}) {
+		name = commands.Guess(m.Text)
+		c.request.Stray = name == "help"
 	}
 	_, known := commands.Find(name)
 	if name == "" || suffix != "" && !strings.EqualFold(suffix, me.Username) || !known && !m.Chat.private() {
@@ -88,6 +94,9 @@ func parseMessage(m *message, me botapi.User, commands chat.Commands) (c command
 		target = repliedTo(m, me)
 	}
 	words := strings.Fields(rest)
+	if c.request.Stray {
+		words = nil
+	}
 	c.text = strings.Join(append([]string{name}, words...), " ")
 	if name == "start" {
 		name, words = followLink(m, words, commands)

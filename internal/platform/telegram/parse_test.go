@@ -3,6 +3,7 @@ package telegram
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 
 var testCommands = (&chattest.Handler{}).Commands()
 
-var testMe = botapi.User{ID: 99, Username: "OurBot"}
+var testMe = botapi.User{ID: 99, Username: "OurBot", Name: "Our bot"}
 
 // in makes a message of a group from JSON members, with a command of n units.
 func in(t *testing.T, kind string, n int, text string, members string) *message {
@@ -125,8 +126,8 @@ func TestParseKnowsSenderAndDestination(t *testing.T) {
 		community := map[bool]string{true: "-100", false: ""}[tt.kind != "private"]
 		want := chat.Request{
 			Command: "price", From: chat.User{Platform: Platform, ID: tt.from}, LimitKey: tt.senderChat, Chat: fmt.Sprint(m.Chat.ID), Community: community,
-			ChatTitle: "The *talk*", Direct: tt.kind == "private", Role: tt.role, Locale: tt.locale, Args: chat.Typed(),
-			Asked: time.Unix(1750000000, 0),
+			Direct: tt.kind == "private", Role: tt.role, Locale: tt.locale, Args: chat.Typed(),
+			Asked: time.Unix(1750000000, 0), BotName: "Our bot",
 		}
 		if !ours || fmt.Sprintf("%+v", c.request) != fmt.Sprintf("%+v", want) {
 			t.Errorf("%s: got %+v, want %+v", name, c.request, want)
@@ -149,6 +150,43 @@ func TestParseRefusesWhatSomebodyDoesInAnothersPrivateChat(t *testing.T) {
 			u, answerable := setUp(t).adapter.read(fmt.Appendf(nil, form, user))
 			if _, ours := parse(u, testMe, testCommands); !answerable || ours != want {
 				t.Errorf("%s by %d is ours: %v", form, user, ours)
+			}
+		}
+	}
+}
+
+// In a private chat nobody is met by silence, and in a group nobody is disturbed.
+func TestParseGuessesAtWhatIsWrittenPrivately(t *testing.T) {
+	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
+	for name, tt := range map[string]struct {
+		text, members string
+		want          string // what is asked in private
+		stray         bool
+	}{
+		"a wallet":                      {" " + wallet + "\n", "", "staked " + wallet, false},
+		"a wrong one":                   {"0X12", "", "staked 0X12", false},
+		"a wallet among words":          {"is " + wallet + " ok", "", "help", true},
+		"words":                         {"hello there", "", "help", true},
+		"an unknown command":            {"/prise 7d", `{"entities":[{"type":"bot_command","length":6}]}`, "prise 7d", false},
+		"another bot's command":         {"/price@OtherBot", `{"entities":[{"type":"bot_command","length":15}]}`, "", false},
+		"a picture":                     {"", `{"photo":[{"width":1}],"caption":"hi"}`, "help", true},
+		"a voice message":               {"", `{"voice":{}}`, "help", true},
+		"a round video":                 {"", `{"video_note":{}}`, "help", true},
+		"a service message":             {"", `{"pinned_message":{},"photo":null}`, "", false},
+		"a forward":                     {"hello", `{"forward_origin":{}}`, "", false},
+		"an answer to a question":       {"0x1 b", `{"reply_to_message":{"from":{"id":99},"entities":[{"type":"text_link","length":1,"url":"https://t.me/OurBot?start=ask-exists"}]}}`, "exists 0x1 b", false},
+		"a reply to what asked nothing": {"thanks", `{"reply_to_message":{"from":{"id":99}}}`, "help", true},
+	} {
+		for _, kind := range []string{"private", "group"} {
+			m := in(t, kind, 0, tt.text, tt.members)
+			want := tt.want
+			if kind == "group" && name != "an answer to a question" {
+				want = ""
+			}
+			c, ours := parse(update{Message: m}, testMe, testCommands)
+			words := len(strings.Fields(want))
+			if c.text != want || ours != (want != "") || ours && (c.request.Stray != tt.stray || c.request.Args.Len() != words-1) {
+				t.Errorf("%s, %s: got %q, %+v", name, kind, c.text, c.request)
 			}
 		}
 	}

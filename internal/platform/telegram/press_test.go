@@ -3,15 +3,22 @@ package telegram
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/shopspring/decimal"
+
+	"herald/commands"
 	"herald/commands/commandstest"
 	"herald/internal/chat"
+	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/ops"
+	"herald/internal/store"
 )
 
 // refreshed is an answer with a button to refresh it, as new as so many minutes.
@@ -60,7 +67,7 @@ func TestAFailureIsForThePresserAndLeavesTheAnswer(t *testing.T) {
 		"could not be checked": {chat.Reply{Tone: chat.Warning, Title: chat.Say("unchecked.title"), Text: chat.Say("Down.")}, "⚠️ Could not be checked\nDown.", true},
 		"as new":               {refreshed("the same", 1), "Already up to date", false},
 		"a question":           {chat.Reply{Title: chat.Say("Which?"), Ephemeral: true, Ask: &chat.Ask{Command: "staked"}}, "Which?", true},
-		"more than fits":       {toAsker("T", strings.Repeat("x", 190), chat.Say("too long"), chat.Say("fits")), "T\n" + strings.Repeat("x", 190) + "\n\ntoo l…", true},
+		"more than fits":       {toAsker("T", strings.Repeat("x", 190), chat.Say("too long"), chat.Say("fits")), "T\n" + strings.Repeat("x", 190) + "\ntoo lo…", true},
 	}, func(t *testing.T, tt test) {
 		r := card(t, tt.reply)
 		r.press(ann+1, "Refresh")
@@ -147,6 +154,81 @@ func TestEditsOfOneMessageAreMadeInOrder(t *testing.T) {
 	})
 }
 
+// Two who press two periods at once are both answered, and the buttons are those of
+// what the message shows: the last.
+func TestOfTwoPeriodsPressedAtOnceTheLastIsShown(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
+			shown := fmt.Sprint(req.Args)
+			reply := chat.Reply{Title: chat.Say(shown), AsOf: time.Unix(1_000_000, 0)}
+			for _, period := range []string{"24h", "7d", "30d"} {
+				label := period
+				if strings.Contains(shown, period) {
+					label = "· " + period + " ·"
+				}
+				reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say(label), Command: "price", Args: []string{period}, Edit: true})
+			}
+			return reply
+		}
+		r.run()
+		r.api.Push(inGroup(ann, "/price"))
+		r.sent(1)
+		release := make(chan struct{})
+		r.api.Fail("editMessageText", faketelegram.Held(release))
+		for i, period := range []string{"24h", "7d", "30d"} {
+			r.press(int64(ann+i), period)
+			r.inFlight(2 + i)
+			synctest.Wait()
+		}
+		close(release)
+		r.told(3)
+		r.idle(time.Minute)
+		if m := r.one(); !strings.Contains(m.Text, "30d") || labelsOf(m) != " [24h] [7d] [· 30d ·]" {
+			t.Errorf("it says %q with%s", m.Text, labelsOf(m))
+		}
+	})
+}
+
+// A press on Refresh asks again once the answer is past its TTL, also if the clock has
+// jumped back since.
+func TestRefreshShowsANewerAnswerOnceThereIsOne(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		cache := core.NewCache(core.CacheConfig{MaxItems: 9, CallTimeout: time.Second, Timeout: time.Second, Observer: ops.NewMetrics()})
+		defer cache.Close()
+		asked := int64(0)
+		prices := core.NewQuery(core.NewUpstream(cache, &core.Service{Name: "price"}, time.Minute, nil), &core.Query[struct{}, core.Quote]{
+			Name: "price", TTL: time.Minute, Source: "x", Check: func(core.Quote) error { return nil },
+			Fetch: func(context.Context, struct{}) (core.Quote, error) {
+				asked++
+				return core.Quote{Price: decimal.New(asked, 0), LastUpdated: time.Now()}, nil
+			},
+		})
+		router, err := chat.NewRouter(chat.Config{
+			Commands: commands.All(commands.Sources{Price: prices}, commands.Options{Symbol: "TKN"}),
+			Timeout:  time.Minute, Limiter: store.NewSlots(), Language: chat.English, Explain: commands.Explain, Log: slog.New(slog.DiscardHandler),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.serve(router)
+		r.api.Push(inGroup(ann, "/price"))
+		r.sent(1)
+		for i, after := range []time.Duration{10 * time.Second, time.Minute, 61 * time.Second} {
+			time.Sleep(after)
+			r.press(ann, "Refresh")
+			r.told(i + 1)
+			r.idle(time.Minute)
+			if edits := r.one().Edits; edits != i {
+				t.Errorf("after %d presses there are %d edits: %+v", i+1, edits, r.api.Notices())
+			}
+		}
+		r.api.Press(ann, faketelegram.Group(group), r.one().ID, chat.Action{Command: "price", Edit: true}.State(time.Now().Add(time.Hour)))
+		if told := r.told(4)[3]; told.Text != "" {
+			t.Errorf("after the clock has jumped back: %+v", told)
+		}
+	})
+}
+
 // The spinner ends soon, and the edit is made when Telegram takes it.
 func TestASpinnerDoesNotTurnUntilASlowEditIsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -173,7 +255,6 @@ func TestAForgedButtonGainsNothing(t *testing.T) {
 		"a wallet's owner": {"1 n 0 verify " + commandstest.AnnsWallet, private},
 		"a question":       {"1 a 0 staked wallet", "Which wallet?"},
 		"a wrong wallet":   {"1 e 0 staked 0x1", "⚠️ Check the wallet address"},
-		"the future":       {"1 e zzzzzzzz price", "Already up to date"},
 		"noise":            {strings.Repeat("\x00", 64), old},
 	}, func(t *testing.T, tt struct{ data, told string }) {
 		r, _, router := product(t)

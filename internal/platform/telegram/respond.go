@@ -25,16 +25,10 @@ const (
 	spinnerLasts = 2 * time.Second
 	// ephemeralLasts is how long Telegram takes an ephemeral answer.
 	ephemeralLasts = 15 * time.Second
-	// pointerLasts is how long answeredPrivately stands in a group.
-	pointerLasts = 15 * time.Second
 	// hintLasts is how long Telegram keeps the answer to an inline query that means
 	// nothing, and failureLasts the answer to one that failed.
 	hintLasts    = time.Hour
 	failureLasts = 5 * time.Second
-	// maxInvitations bounds how many invitations are remembered, and deleted some day.
-	maxInvitations = 1000
-	// removeTimeout bounds the deletion of a message.
-	removeTimeout = 10 * time.Second
 )
 
 // Telegram shows a chat action for 5 seconds,
@@ -54,12 +48,6 @@ const (
 	// pressStart invites a user to whom the bot may not write yet.
 	pressStart notice = "telegram.press_start"
 )
-
-// invitation is a message in a group that asks a user to start the bot.
-type invitation struct {
-	user    int64
-	message botapi.MessageRef
-}
 
 // task is a command that is being answered.
 type task struct {
@@ -138,7 +126,7 @@ func (t task) answer() outbox.Receipt {
 	t.tasks.Handle(t.request, func(r chat.Reply) {
 		if r.Ask != nil && t.ephemeral.Arrived() {
 			// What is written in a group in reply to a question may be read by all.
-			open := chat.Action{Label: chat.Say("telegram.open"), URL: deepLink(t.me.Username, r.Ask.Command)}
+			open := chat.Action{Label: chat.Say("button.private"), URL: deepLink(t.me.Username, r.Ask.Command)}
 			r.Actions, r.Ask = append(slices.Clip(r.Actions), open), nil
 		}
 		reply, content = r, render(r, t.me.Username)
@@ -192,7 +180,8 @@ func (t task) sendThere(m outbox.Message, reply chat.Reply) outbox.Receipt {
 	case reply.Unanswered():
 		t.tell(reply, true)
 		return outbox.Receipt{}
-	case p.Edit && !reply.AsOf.IsZero() && reply.AsOf.Unix() <= p.AsOf.Unix():
+	case p.Edit && !reply.AsOf.IsZero() && reply.AsOf.Unix() <= p.AsOf.Unix() && !p.AsOf.After(time.Now()):
+		// After now is an AsOf from before the clock jumped back.
 		t.tell(chat.Reply{Text: chat.Say("telegram.current")}, false)
 		return outbox.Receipt{}
 	}
@@ -225,7 +214,11 @@ func (t task) sendThere(m outbox.Message, reply chat.Reply) outbox.Receipt {
 			return render(reply, t.me.Username)
 		}
 	}
-	return t.out.Send(t.tasks.Sends, m)
+	receipt := t.out.Send(t.tasks.Sends, m)
+	if receipt.Result == outbox.Delivered {
+		t.tidy(receipt.Sent, reply)
+	}
+	return receipt
 }
 
 // sendPrivately sends an answer to a command that was asked in a group: there, if it
@@ -279,8 +272,8 @@ func (t task) sendBusy() {
 
 // notify tells of a private command where it was asked, its user alone if that can
 // be; whoever did not see the command is not told that it is answered. The notice
-// goes when it has served: answeredPrivately after a while, pressStart when an
-// answer has reached the user. The receipt is empty if the notice is out.
+// goes when it has served: pressStart when an answer has reached the user, any other
+// after a while. The receipt is empty if the notice is out.
 func (t task) notify(n notice) outbox.Receipt {
 	url := "https://t.me/" + t.me.Username
 	if n == pressStart {
@@ -293,7 +286,7 @@ func (t task) notify(n notice) outbox.Receipt {
 	told := chat.Reply{
 		Language: t.tasks.Handler.Language(t.request, false),
 		Text:     chat.Say(string(n)),
-		Actions:  []chat.Action{{Label: chat.Say("telegram.open"), URL: url}},
+		Actions:  []chat.Action{{Label: chat.Say("button.private"), URL: url}},
 	}
 	switch {
 	case t.press != nil && n == pressStart:
@@ -317,44 +310,15 @@ func (t task) notify(n notice) outbox.Receipt {
 	case receipt.Result != outbox.Delivered:
 		return receipt
 	case n == answeredPrivately:
-		later := func(string) {
-			transport.Sleep(t.running, pointerLasts)
-			t.remove(receipt.Sent)
-		}
-		if !t.tasks.Go(later) { // It is draining, so later is now.
-			later("")
-		}
+		t.remove(pointerLasts, receipt.Sent)
+	case n == stayedAnonymous:
+		t.remove(errorLasts, receipt.Sent)
 	case n == pressStart:
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.invitations = append(t.invitations, invitation{user: t.user, message: receipt.Sent})
-		t.invitations = t.invitations[max(0, len(t.invitations)-maxInvitations):]
+		t.invitations.add(invitation(t.user), receipt.Sent)
 	}
 	return outbox.Receipt{}
-}
-
-// deleteInvitations deletes what invited a user to start the bot: an answer has
-// reached them.
-func (t task) deleteInvitations() {
-	t.mu.Lock()
-	var theirs []botapi.MessageRef
-	t.invitations = slices.DeleteFunc(t.invitations, func(i invitation) bool {
-		if i.user == t.user {
-			theirs = append(theirs, i.message)
-		}
-		return i.user == t.user
-	})
-	t.mu.Unlock()
-	for _, m := range theirs {
-		t.remove(m)
-	}
-}
-
-// remove deletes a message, within removeTimeout.
-func (s *session) remove(m botapi.MessageRef) {
-	ctx, cancel := context.WithTimeout(s.tasks.Sends, removeTimeout)
-	defer cancel()
-	s.api.Remove(ctx, m)
 }
 
 // tell shows a reply to a presser alone and in their language: for a moment, or as an

@@ -24,6 +24,8 @@ type Settings struct {
 	WebhookSecret secret.Value
 	// Pacing keeps sends to Telegram's published rates.
 	Pacing bool
+	// CleanChat has a command's new card in a group take away the one before it.
+	CleanChat bool
 }
 
 // TokenSetting turns Telegram on.
@@ -35,8 +37,7 @@ func (s *Settings) Table() []config.Setting {
 		{Heading: "Telegram", Name: TokenSetting, Secret: true, Example: "123456789:AAEexample-of-a-token_from-BotFather",
 			Comment: "Turns Telegram on. @BotFather gives the token. At least one of TELEGRAM_BOT_TOKEN and DISCORD_BOT_TOKEN " +
 				"is needed.",
-			Set: config.Field(&s.Token, config.Hidden(config.Matching(`[0-9]+:[A-Za-z0-9_-]+`,
-				"a bot's number, a colon, and letters, digits, _ and -, as @BotFather gives it")))},
+			Set: config.Field(&s.Token, config.Hidden(parseToken))},
 		{Name: "TELEGRAM_API_URL", Default: "https://api.telegram.org", Example: "http://127.0.0.1:8081",
 			Comment: "The Bot API server. A self-hosted one works too.",
 			Set:     config.Field(&s.APIURL, config.BaseURL)},
@@ -54,7 +55,23 @@ func (s *Settings) Table() []config.Setting {
 				"second in all), those who wait for the same answer share a message, and what cannot be said in time is " +
 				"said once in few words. off: only Telegram's own refusals slow it down.",
 			Set: config.Field(&s.Pacing, config.OnOff)},
+		{Name: "CLEAN_CHAT", Default: "off", Example: "on",
+			Comment: "on: in Telegram groups, the bot's previous card of the same command is taken away once a new one " +
+				"stands below it in the same topic. What was sent before a restart stays.",
+			Set: config.Field(&s.CleanChat, config.OnOff)},
 	}
+}
+
+var (
+	discordToken = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$`)
+	token        = config.Matching(`[0-9]+:[A-Za-z0-9_-]+`, "a bot's number, a colon, and letters, digits, _ and -, as @BotFather gives it")
+)
+
+func parseToken(value string) (string, error) {
+	if discordToken.MatchString(value) {
+		return "", errors.New("looks like Discord's token (are the two swapped?)")
+	}
+	return token(value)
 }
 
 // reservedPaths are served on HTTP_ADDR beside the webhook.

@@ -42,6 +42,22 @@ type message struct {
 	TopicCreated  *struct{} `json:"forum_topic_created"`
 	Text          string    `json:"text"`
 	Entities      []entity  `json:"entities"`
+	attachments
+}
+
+// attachments are what a person may send instead of a text.
+type attachments struct {
+	Photo, Sticker, Voice, Audio, Video, Animation, Document, Story, Contact, Location, Poll, Dice present
+
+	VideoNote present `json:"video_note"`
+}
+
+// present is true of a member that is there, whatever its form.
+type present bool
+
+func (p *present) UnmarshalJSON(b []byte) error {
+	*p = string(b) != "null"
+	return nil
 }
 
 // callbackQuery is the press of a button below a message of the bot.

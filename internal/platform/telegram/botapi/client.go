@@ -86,6 +86,7 @@ func New(c Config) (*Client, error) {
 type User struct {
 	ID       int64
 	Username string // without @
+	Name     string // what people see
 }
 
 // GetMe returns who the bot is.
@@ -94,7 +95,7 @@ func (c *Client) GetMe(ctx context.Context) (User, error) {
 	if err != nil {
 		return User{}, libraryError("getMe", err)
 	}
-	return User{ID: me.ID, Username: me.Username}, nil
+	return User{ID: me.ID, Username: me.Username, Name: me.FirstName}, nil
 }
 
 // GetWebhookInfo returns where updates are delivered to, and how that goes.

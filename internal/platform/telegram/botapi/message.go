@@ -176,13 +176,15 @@ func (c *Client) DeleteMessage(ctx context.Context, m MessageRef) error {
 	return c.do(ctx, "deleteMessage", m)
 }
 
-// Remove is DeleteMessage until it succeeds, is refused or ctx ends.
-func (c *Client) Remove(ctx context.Context, m MessageRef) {
-	_ = transport.Policy{
+// Remove is DeleteMessage until it succeeds, is refused or ctx ends. It returns false
+// if the message may still be there to be deleted.
+func (c *Client) Remove(ctx context.Context, m MessageRef) (done bool) {
+	err := transport.Policy{
 		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 2 * time.Second},
 		Again: func(err error) (bool, time.Duration) {
 			e := ErrorOf(err)
 			return e.Kind == NotSent || e.Kind == TooManyRequests || e.Kind == OutcomeUnknown, e.RetryAfter
 		},
 	}.Do(ctx, func(ctx context.Context) error { return c.DeleteMessage(ctx, m) })
+	return err == nil || ErrorOf(err).Kind == Refused
 }

@@ -1,0 +1,172 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"herald/internal/chat"
+	faketelegram "herald/internal/demo/fake/telegram"
+)
+
+// What concerns its reader alone leaves the group after half a minute, or at a stop.
+func TestAnErrorLeavesItsGroup(t *testing.T) {
+	refusal := chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), Ephemeral: true}
+	type test struct {
+		message faketelegram.Message
+		reply   chat.Reply
+		stays   bool
+	}
+	inBubble(t, map[string]test{
+		"a refusal":            {inGroup(ann, "/price"), refusal, false},
+		"in a topic":           {inGroup(ann, "/price").In(7), refusal, false},
+		"not for the nameless": {anonymous(faketelegram.Group(group), "/exists 77"), refusal, false},
+		"in private":           {inPrivate(ann, "/price"), refusal, true},
+		"an answer":            {inGroup(ann, "/price"), chat.Reply{Title: chat.Say("x")}, true},
+		"could not be checked": {inGroup(ann, "/price"), chat.Reply{Title: chat.Say("unchecked.title")}, true},
+		"a question": {inGroup(ann, "/staked"), chat.Reply{Title: chat.Say("Which?"), Ephemeral: true,
+			Ask: &chat.Ask{Command: "staked", Question: chat.Say("Which?")}}, true},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t)
+		r.answer(tt.reply)
+		stop := r.run()
+		r.api.Push(tt.message)
+		r.sent(1)
+		r.api.Fail("deleteMessage", faketelegram.TooMany(time.Minute))
+		time.Sleep(errorLasts - time.Second)
+		before := r.one().Deleted
+		time.Sleep(2 * time.Minute)
+		if before || r.one().Deleted == tt.stays || r.events.Of("remove_abandoned") != 0 {
+			t.Errorf("deleted after 29 s: %t, in the end: %t", before, r.one().Deleted)
+		}
+		r.api.Heal("deleteMessage")
+		tt.message["message_id"] = int64(999)
+		r.api.Push(tt.message)
+		r.sent(2)
+		start := time.Now()
+		if err := stop(); err != nil || time.Since(start) > time.Second || r.api.Sent()[1].Deleted == tt.stays {
+			t.Errorf("stopped after %v, %v: %+v", time.Since(start), err, r.api.Sent()[1])
+		}
+	})
+}
+
+func TestADeletionThatIsNotTakenIsCounted(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.answer(chat.Reply{Title: chat.Say("x"), Ephemeral: true})
+		r.run()
+		r.api.Push(inGroup(ann, "/price"))
+		r.sent(1)
+		r.carry("deleteMessage", time.Hour, hangs)
+		time.Sleep(errorLasts + removeTimeout + time.Minute)
+		if n := r.events.Of("remove_abandoned"); n != 1 {
+			t.Errorf("counted %d times", n)
+		}
+	})
+}
+
+// With CLEAN_CHAT a card goes when a newer one of its command is out in the same chat
+// and topic, and no other does.
+func TestANewCardTakesTheOneBeforeItAway(t *testing.T) {
+	const failing, refused, edited = "could not be checked", "refused", "edited"
+	for name, tt := range map[string]struct {
+		off      bool
+		messages []faketelegram.Message
+		how      map[int]string // what happens at a message
+		want     string         // the messages that stand in the end, by their numbers
+	}{
+		"the same command":       {messages: []faketelegram.Message{inGroup(ann, "/price"), inGroup(ann+1, "/price"), inGroup(ann, "/price")}, want: "3"},
+		"by another name":        {messages: []faketelegram.Message{inGroup(ann, "/help"), inGroup(ann, "/start")}, want: "2"},
+		"another argument":       {messages: []faketelegram.Message{inGroup(ann, "/staked 0x1"), inGroup(ann, "/staked 0x2")}, want: "2"},
+		"switched off":           {off: true, messages: []faketelegram.Message{inGroup(ann, "/price"), inGroup(ann, "/price")}, want: "1 2"},
+		"another command":        {messages: []faketelegram.Message{inGroup(ann, "/price"), inGroup(ann, "/help")}, want: "1 2"},
+		"another topic":          {messages: []faketelegram.Message{inGroup(ann, "/price").In(7), inGroup(ann, "/price").In(8), inGroup(ann, "/price")}, want: "1 2 3"},
+		"the same topic":         {messages: []faketelegram.Message{inGroup(ann, "/price").In(7), inGroup(ann, "/price").In(7)}, want: "2"},
+		"another chat":           {messages: []faketelegram.Message{inGroup(ann, "/price"), writes(faketelegram.Group(-1002), ann, "/price")}, want: "1 2"},
+		"in private":             {messages: []faketelegram.Message{inPrivate(ann, "/price"), inPrivate(ann, "/price")}, want: "1 2"},
+		"no answer":              {messages: []faketelegram.Message{inGroup(ann, "/price"), inGroup(ann, "/price")}, how: map[int]string{2: failing}, want: "1 2"},
+		"no answer, then one":    {messages: []faketelegram.Message{inGroup(ann, "/price"), inGroup(ann, "/price"), inGroup(ann, "/price"), inGroup(ann, "/price")}, how: map[int]string{2: failing, 3: failing}, want: "4"},
+		"a card that is not out": {messages: []faketelegram.Message{inGroup(ann, "/price"), inGroup(ann, "/price")}, how: map[int]string{2: refused}, want: "1"},
+		"an edit":                {messages: []faketelegram.Message{inGroup(ann, "/price"), inGroup(ann, "/help")}, how: map[int]string{2: edited}, want: "1 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulated(t, func(t *testing.T, r *rig) {
+				n := 0
+				r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
+					if tt.how[n] == failing {
+						return chat.Reply{Title: chat.Say("unchecked.title")}
+					}
+					return refreshed(fmt.Sprint(n), n)
+				}
+				r.run()
+				for i, m := range tt.messages {
+					n = i + 1
+					if tt.how[n] == refused {
+						r.api.Fail("sendMessage", faketelegram.NoRights(), faketelegram.NoRights())
+					}
+					r.give(m)
+					if tt.how[n] == edited {
+						r.api.Press(ann, faketelegram.Group(group), r.api.Sent()[0].ID, "1 e 0 price")
+						r.idle(time.Minute)
+					}
+					time.Sleep(time.Second)
+				}
+				var stand []string
+				for i, m := range r.api.Sent() {
+					if !m.Deleted {
+						stand = append(stand, fmt.Sprint(i+1))
+					}
+				}
+				if got := strings.Join(stand, " "); got != tt.want {
+					t.Errorf("in the end %q stand, want %q", got, tt.want)
+				}
+			}, func(c *Config) { c.CleanChat = !tt.off })
+		})
+	}
+}
+
+// Several who ask the same at once may share a message, which stays.
+func TestASharedCardDoesNotTakeItselfAway(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.run()
+		for i := range 5 {
+			r.api.Push(inGroup(int64(ann+i), "/price"))
+		}
+		r.idle(time.Minute)
+		time.Sleep(time.Second)
+		sent := r.api.Sent()
+		for i, m := range sent {
+			if m.Deleted == (i == len(sent)-1) {
+				t.Errorf("of %d messages, %d is deleted: %t", len(sent), i+1, m.Deleted)
+			}
+		}
+	}, paced, func(c *Config) { c.CleanChat = true })
+}
+
+// Help stays in its topic, for an administrator without a name as well, and a command
+// of last year's menu is told about in private alone.
+func TestHelpInATopicAndACommandThatIsNoMore(t *testing.T) {
+	type test struct {
+		message faketelegram.Message
+		want    string
+		thread  int64
+	}
+	inBubble(t, map[string]test{
+		"in a topic":                    {inGroup(ann, "/help@"+faketelegram.Username).In(7), "help", 7},
+		"by an anonymous administrator": {anonymous(faketelegram.Group(group), "/help").In(7), "help", 7},
+		"no more, in private":           {inPrivate(ann, "/chartz"), "chartz", 0},
+		"no more, in a group":           {inGroup(ann, "/chartz@"+faketelegram.Username), "", 0},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t)
+		r.run()
+		r.give(tt.message)
+		sent := r.api.Sent()
+		if tt.want == "" && len(sent) == 0 {
+			return
+		}
+		if len(sent) != 1 || sent[0].Text != tt.want || sent[0].Thread != tt.thread {
+			t.Errorf("sent %+v", sent)
+		}
+	})
+}
