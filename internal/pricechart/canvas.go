@@ -61,22 +61,15 @@ type spot struct{ x, y float64 }
 
 func xy(x, y float64) spot { return spot{x: x, y: y} }
 
-// canvas is a picture being drawn. Its memory is used again for the next picture.
+// canvas is a picture being drawn.
 type canvas struct {
 	*image.RGBA
-	paletted   *image.Paletted
 	rasterizer vector.Rasterizer
 	glyphs     sfnt.Buffer
 }
 
-var canvases = sync.Pool{New: func() any {
-	bounds := image.Rect(0, 0, width, height)
-	return &canvas{RGBA: image.NewRGBA(bounds), paletted: image.NewPaletted(bounds, nil)}
-}}
-
-// newCanvas returns a canvas of one color. Give it back to canvases.
 func newCanvas(background color.RGBA) *canvas {
-	c := canvases.Get().(*canvas)
+	c := &canvas{RGBA: image.NewRGBA(image.Rect(0, 0, width, height))}
 	draw.Draw(c.RGBA, c.Bounds(), image.NewUniform(background), image.Point{}, draw.Src)
 	return c
 }
@@ -164,7 +157,7 @@ func (c *canvas) fill(ink color.RGBA, opacity float64, paths ...[]spot) {
 
 // box is a rectangle with round corners.
 func box(x0, y0, x1, y1, radius float64) []spot {
-	steps := 2 + int(radius/2)
+	steps := 1 + int(radius/3)
 	path := make([]spot, 0, 4*(steps+1))
 	for i, c := range []spot{xy(x1-radius, y1-radius), xy(x0+radius, y1-radius), xy(x0+radius, y0+radius), xy(x1-radius, y0+radius)} {
 		for k := range steps + 1 {
@@ -179,22 +172,11 @@ func disc(at spot, radius float64) []spot {
 	return box(at.x-radius, at.y-radius, at.x+radius, at.y+radius, radius)
 }
 
-// stroke draws a line with round joins and ends.
-func (c *canvas) stroke(ink color.RGBA, wide float64, spots ...spot) {
-	var paths [][]spot
-	for i, p := range spots {
-		if i > 0 {
-			q := spots[i-1]
-			length := max(math.Hypot(p.x-q.x, p.y-q.y), 1e-9)
-			x, y := (q.y-p.y)/length*wide/2, (p.x-q.x)/length*wide/2
-			paths = append(paths, []spot{xy(q.x+x, q.y+y), xy(q.x-x, q.y-y), xy(p.x-x, p.y-y), xy(p.x+x, p.y+y)})
-		}
-		paths = append(paths, disc(p, wide/2))
-		if len(paths) > 120 || i == len(spots)-1 { // in parts, so that the rasterizer needs little memory
-			c.fill(ink, 1, paths...)
-			paths = paths[:0]
-		}
-	}
+// stroke draws a line with round ends.
+func (c *canvas) stroke(ink color.RGBA, wide float64, a, b spot) {
+	length := max(math.Hypot(b.x-a.x, b.y-a.y), 1e-9)
+	x, y := (a.y-b.y)/length*wide/2, (b.x-a.x)/length*wide/2
+	c.fill(ink, 1, disc(a, wide/2), disc(b, wide/2), []spot{xy(a.x+x, a.y+y), xy(a.x-x, a.y-y), xy(b.x-x, b.y-y), xy(b.x+x, b.y+y)})
 }
 
 // dashes draws strokes of a length, and as many pixels apart, between two spots.
@@ -206,7 +188,7 @@ func (c *canvas) dashes(ink color.RGBA, wide, long, apart float64, a, b spot) {
 	}
 }
 
-// png returns the canvas as a PNG with a palette, which is encoded in a tenth of the
+// png uses the canvas up, and returns it as a PNG with a palette, which is encoded in a tenth of the
 // time: the 240 most frequent colors, and for the edges of letters and lines, which
 // have the others, the nearest of them.
 func (c *canvas) png() ([]byte, error) {
@@ -217,26 +199,27 @@ func (c *canvas) png() ([]byte, error) {
 	colors := slices.SortedFunc(maps.Keys(count), func(a, b [4]byte) int {
 		return cmp.Or(count[b]-count[a], bytes.Compare(a[:], b[:]))
 	})
-	c.paletted.Palette = nil
+	// A pixel is written where none is read any more.
+	paletted := &image.Paletted{Pix: c.Pix[:width*height], Stride: width, Rect: c.Rect}
 	for _, p := range colors[:min(240, len(colors))] {
-		c.paletted.Palette = append(c.paletted.Palette, color.RGBA{R: p[0], G: p[1], B: p[2], A: 255})
+		paletted.Palette = append(paletted.Palette, color.RGBA{R: p[0], G: p[1], B: p[2], A: 255})
 	}
 	nearest := map[[4]byte]byte{}
 	last, index := [4]byte{}, byte(0)
-	for i := range c.paletted.Pix {
+	for i := range paletted.Pix {
 		if p := [4]byte(c.Pix[4*i:]); p != last {
 			known := false
 			if index, known = nearest[p]; !known {
-				index = byte(c.paletted.Palette.Index(color.RGBA{R: p[0], G: p[1], B: p[2], A: 255}))
+				index = byte(paletted.Palette.Index(color.RGBA{R: p[0], G: p[1], B: p[2], A: 255}))
 				nearest[p] = index
 			}
 			last = p
 		}
-		c.paletted.Pix[i] = index
+		paletted.Pix[i] = index
 	}
 	var out bytes.Buffer
 	// The best compression takes four times as long, and saves a twelfth.
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	err := encoder.Encode(&out, c.paletted)
+	err := encoder.Encode(&out, paletted)
 	return out.Bytes(), err
 }

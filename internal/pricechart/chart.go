@@ -40,7 +40,7 @@ func (s sheet) chart() {
 	pill := min(560, edge-32-wide-48)
 	s.fill(ink, .16, box(pill, 96, pill+wide+48, 180, 16))
 	s.text(look, pill+24, 157, 0, wide, text)
-	s.title(" · "+s.say(chat.Say("choice."+spans[s.to.Sub(s.from)].name)), pill-24-margin)
+	s.title(" · "+s.say(chat.Say("choice."+periods[s.to.Sub(s.from)])), pill-24-margin)
 	if slices.ContainsFunc(s.points, func(p point) bool { return p.Estimated }) {
 		s.dashes(ink, 6, 18, 16, xy(plotLeft, 222), xy(plotLeft+86, 222))
 		s.text(s.small(30), plotLeft+102, 232, 0, width, s.say(chat.Say("picture.estimated")))
@@ -66,11 +66,13 @@ func (s sheet) chart() {
 			s.text(labels, right+18, y+13, 0, width, a.labels[i])
 		}
 	}
-	layout := s.language.Info().Day
-	if s.to.Sub(s.from) <= day {
-		layout = "15:04"
+	period := s.to.Sub(s.from)
+	apart, layout := (period / 4).Round(day), s.language.Info().Day
+	if period <= day {
+		apart, layout = period/4, "15:04"
 	}
-	for _, when := range s.dates() {
+	for i := range 4 {
+		when := s.from.UTC().Add((period-3*apart)/2 + time.Duration(i)*apart).Round(time.Hour)
 		label := when.Format(layout)
 		s.text(labels, max(at(when, 0).x, plotLeft+s.width(labels, label)/2), 720, .5, width, label)
 	}
@@ -82,35 +84,23 @@ func (s sheet) chart() {
 	s.text(tag, right+34, tagY+13, 0, width, a.now)
 }
 
-// dates returns four round moments of the period.
-func (p picture) dates() (dates []time.Time) {
-	span := spans[p.to.Sub(p.from)]
-	first := p.from.UTC().Add((p.to.Sub(p.from) - 3*span.step) / 2).Round(span.round)
-	for i := range 4 {
-		dates = append(dates, first.Add(time.Duration(i)*span.step))
-	}
-	return dates
-}
-
 // line draws the line, the area under what was seen of it, and as a dot what stands
 // alone. top is where the highest price is.
 func (s sheet) line(ink color.RGBA, top float64, at func(time.Time, float64) spot) {
-	var run []spot
+	var before spot
 	for i, p := range s.points {
 		here := at(p.At, p.Price.InexactFloat64())
-		if !s.joined(i) || s.estimated(i) {
-			s.stroke(ink, 6, run...)
-			if s.joined(i) {
-				s.dashes(ink, 6, 18, 16, run[len(run)-1], here)
-			}
-			run = nil
+		switch {
+		case !s.joined(i):
+			s.stroke(ink, 6, here, here)
+		case s.estimated(i):
+			s.dashes(ink, 6, 18, 16, before, here)
+		default:
+			s.area(ink, top, before, here)
+			s.stroke(ink, 6, before, here)
 		}
-		run = append(run, here)
-		if len(run) > 1 {
-			s.area(ink, top, run[len(run)-2], here)
-		}
+		before = here
 	}
-	s.stroke(ink, 6, run...)
 }
 
 // area fills what is under the line from a to b, from 28 % at top to nothing at the
@@ -150,9 +140,6 @@ func (p picture) axis(lowest, highest, last decimal.Decimal) axis {
 	places := max(0, power-step.Exponent())
 	// The last price has three digits, if that is at most two decimals more.
 	places = min(max(places, 3-wholeDigits(last.Shift(-power))), places+2)
-	if power == 0 && places == 1 {
-		places = 2 // cents
-	}
 	write := func(price decimal.Decimal) string {
 		if price = price.Shift(-power); price.IsZero() {
 			return p.write("0", power)
@@ -193,13 +180,12 @@ const countedZeros = 4
 // From million on, a price has a unit.
 var million = decimal.New(1, 6)
 
-// price writes four significant digits of a price.
+// price writes four significant digits of a price, or its unit and two decimals.
 func (p picture) price(price decimal.Decimal) string {
 	rounded := price.Round(4 - wholeDigits(price))
 	switch {
 	case !price.LessThan(million):
-		power := p.unit(rounded)
-		return p.write(rounded.Shift(-power).String(), power)
+		return words.Say(p.language, chat.Money{Decimal: price})
 	case rounded.LessThan(decimal.New(1, -countedZeros)):
 		return p.write(rounded.String(), 0)
 	}

@@ -65,16 +65,8 @@ func bounds(points []point, one decimal.Decimal) (lowest, highest decimal.Decima
 	return lowest, highest
 }
 
-// spans are the periods: their names in keys of messages, how far apart the four
-// labels of the time axis are, and what they are rounded to.
-var spans = map[time.Duration]struct {
-	name        string
-	step, round time.Duration
-}{
-	day:      {"24h", 6 * time.Hour, time.Hour},
-	7 * day:  {"7d", 2 * day, day / 2},
-	30 * day: {"30d", 8 * day, day},
-}
+// periods are the names of periods in keys of messages.
+var periods = map[time.Duration]string{day: "24h", 7 * day: "7d", 30 * day: "30d"}
 
 // theme is the colors of a picture.
 type theme struct{ background, grid, quiet, strong, up, down color.RGBA }
@@ -119,7 +111,6 @@ func (s sheet) say(v chat.Value) string { return words.Say(s.language, v) }
 func (p picture) draw() ([]byte, error) {
 	t := themes[p.Light]
 	c := newCanvas(t.background)
-	defer canvases.Put(c)
 	s := sheet{picture: p, theme: t, canvas: c}
 	if p.hasLine() {
 		s.chart()
@@ -157,12 +148,12 @@ type figure struct {
 // card draws the price, its changes, and that there is no line yet.
 func (s sheet) card() {
 	s.title("", width-2*margin)
-	q, span := s.quote, spans[s.to.Sub(s.from)]
+	q, period := s.quote, periods[s.to.Sub(s.from)]
 	changes := []figure{
 		{key: "price.1h", number: q.Change1h}, {key: "price.24h", number: q.Change24h},
 		{key: "price.7d", number: q.Change7d}, {key: "price.30d", number: q.Change30d},
 	}
-	if span.name == "30d" {
+	if period == "30d" {
 		changes = changes[1:]
 	}
 	missing := func(f figure) bool { return !f.number.Valid }
@@ -171,7 +162,7 @@ func (s sheet) card() {
 		ink, _ := s.ink(f.number.Decimal)
 		s.fill(ink, .14, box(x, 250, x+352, 440, 20))
 		s.text(s.small(40), x+32, 312, 0, 288, s.say(chat.Say(f.key)))
-		s.text(style{size: 64, bold: 1, color: ink}, x+32, 396, 0, 288, s.say(chat.Change{Decimal: f.number.Decimal}))
+		s.text(style{size: 56, bold: 1, color: ink}, x+32, 396, 0, 288, s.say(chat.Change{Decimal: f.number.Decimal}))
 		x += 376
 	}
 	x = margin
@@ -182,7 +173,12 @@ func (s sheet) card() {
 	}
 	if !q.LastUpdated.IsZero() {
 		hours := chat.Count(s.seen() * s.to.Sub(s.from).Hours())
-		text := chat.SayWith("picture.soon."+span.name, chat.Values{"name": chat.Plain(s.name), "n": hours})
-		s.text(s.small(34), margin, 690, 0, width-2*margin, s.say(text))
+		text := s.say(chat.SayWith("picture.soon."+period, chat.Values{"name": chat.Plain(s.name), "n": hours}))
+		look, limit, y := s.small(34), width-2.0*margin, 696.0
+		if cut := strings.LastIndex(text[:len(text)*2/3], " "); cut > 0 && s.width(look, text) > limit {
+			s.text(look, margin, 664, 0, limit, text[:cut])
+			text, y = text[cut+1:], 708
+		}
+		s.text(look, margin, y, 0, limit, text)
 	}
 }

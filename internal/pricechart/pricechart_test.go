@@ -101,9 +101,11 @@ func TestAClockThatJumpsBackLeavesAGap(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(30 * day)
 			quotes, now := NewQuotes("test", nil, nil), time.Now()
+			var points []point
 			for at := now.Add(-7*day - time.Minute); at.Before(now.Add(back)); at = at.Add(step) {
-				quotes.merge([]point{{At: at, Price: number("2")}})
+				points = append(points, point{At: at, Price: number("2")})
 			}
+			quotes.merge(points)
 			c, err := New(quotes, "TKN", Settings{}).Chart(t.Context(), quoted("3", now), day, chat.English, "Herald")
 			if err != nil || !c.Line || c.Seen < 0.95 || !c.First.Equal(number("2")) || !c.Last.Equal(number("3")) {
 				t.Errorf("%v back: a line %v of %v, from %s to %s, %v", back, c.Line, c.Seen, c.First, c.Last, err)
@@ -116,11 +118,13 @@ func TestADayWithoutQuotesIsAGapOfAWeek(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(100 * day)
 		quotes, now := NewQuotes("test", nil, nil), time.Now()
+		var points []point
 		for at := now.Add(-90 * day); at.Before(now); at = at.Add(step) {
 			if ago := now.Sub(at); ago > 4*day || ago < 3*day {
-				quotes.merge([]point{{At: at, Price: number("2")}})
+				points = append(points, point{At: at, Price: number("2")})
 			}
 		}
+		quotes.merge(points)
 		for period, seen := range map[time.Duration]float64{day: 1, 7 * day: 6. / 7, 30 * day: 1} {
 			c, err := New(quotes, "TKN", Settings{}).Chart(t.Context(), quoted("3", now), period, chat.English, "Herald")
 			if err != nil || !c.Line || math.Abs(c.Seen-seen) > 0.01 {
