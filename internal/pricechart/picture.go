@@ -1,6 +1,7 @@
 package pricechart
 
 import (
+	"cmp"
 	"image"
 	"image/color"
 	"image/draw"
@@ -111,6 +112,7 @@ func (s sheet) say(v chat.Value) string { return words.Say(s.language, v) }
 func (p picture) draw() ([]byte, error) {
 	t := themes[p.Light]
 	c := newCanvas(t.background)
+	p.name = cmp.Or(c.known(p.name), "Herald")
 	s := sheet{picture: p, theme: t, canvas: c}
 	if p.hasLine() {
 		s.chart()

@@ -168,11 +168,12 @@ func TestPicturesDrawnAtOnceDoNotMix(t *testing.T) {
 
 // A picture has a margin of 12 pixels, whatever is on it.
 func TestNothingLeavesThePicture(t *testing.T) {
+	languages := []chat.Language{chat.Chinese, chat.Russian, chat.Vietnamese}
 	for symbol, prices := range map[string][]string{
 		"WWWWWWWWWWWWWWWWWWWW": {"1e-18", "2.5e-15"}, "💎": {"1e12", "9.99e14"}, "مال": {"123456.78", "0.0123"}, "X": {"0.000012345", "999999.994"},
 		"LOSS": {"1", "1e-9"}, "Ω🚀": {"0.0099999", "0.0099998"},
 	} {
-		for _, l := range chat.Languages() {
+		for _, l := range languages {
 			p := ofPeriod(7*day, seen(0, "1"))
 			p.points = nil
 			for i := range 20 {
