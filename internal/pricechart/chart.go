@@ -140,6 +140,9 @@ func (p picture) axis(lowest, highest, last decimal.Decimal) axis {
 	places := max(0, power-step.Exponent())
 	// The last price has three digits, if that is at most two decimals more.
 	places = min(max(places, 3-wholeDigits(last.Shift(-power))), places+2)
+	if power == 0 && places == 1 {
+		places = 2 // cents
+	}
 	write := func(price decimal.Decimal) string {
 		if price = price.Shift(-power); price.IsZero() {
 			return p.write("0", power)

@@ -177,7 +177,7 @@ func (s sheet) card() {
 		hours := chat.Count(s.seen() * s.to.Sub(s.from).Hours())
 		text := s.say(chat.SayWith("picture.soon."+period, chat.Values{"name": chat.Plain(s.name), "n": hours}))
 		look, limit, y := s.small(34), width-2.0*margin, 696.0
-		if cut := strings.LastIndex(text[:len(text)*2/3], " "); cut > 0 && s.width(look, text) > limit {
+		if cut := strings.LastIndex(text[:len(text)*2/3], " "); cut > 0 && s.width(s.small(minText), text) > limit {
 			s.text(look, margin, 664, 0, limit, text[:cut])
 			text, y = text[cut+1:], 708
 		}
