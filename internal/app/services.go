@@ -64,11 +64,7 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 		{Upstream: accounts.Upstream, url: b.cfg.Partner.URL,
 			probe: func(ctx context.Context) ([]string, error) {
 				err := accounts.Probe(ctx)
-				details := aboutPartner(accounts.Skew(), err)
-				if config.PublicHTTP(b.cfg.Partner.URL) {
-					details = append(details, unencrypted)
-				}
-				return details, err
+				return aboutPartner(b.cfg.Partner.URL, accounts.Skew(), err), err
 			}},
 	}
 	var statuses []commands.Service

@@ -28,11 +28,11 @@ type Quote struct {
 	MarketCap   decimal.NullDecimal
 	Volume24h   decimal.NullDecimal
 	LastUpdated time.Time // as the provider says; zero if it does not
-	// OldFrom is when the quote is too old to be shown as today's; zero: never.
-	OldFrom time.Time
 	// Source is what people call the provider, and Page is its page of the token, or
 	// empty.
 	Source, Page string
+	// OldFrom is when the quote is too old to be shown as today's; zero: never.
+	OldFrom time.Time
 }
 
 // Old reports whether the provider's own quote is too old to be shown as today's.

@@ -150,12 +150,12 @@ type figure struct {
 // card draws the price, its changes, and that there is no line yet.
 func (s sheet) card() {
 	s.title("", width-2*margin)
-	q, period := s.quote, periods[s.to.Sub(s.from)]
+	q := s.quote
 	changes := []figure{
 		{key: "price.1h", number: q.Change1h}, {key: "price.24h", number: q.Change24h},
 		{key: "price.7d", number: q.Change7d}, {key: "price.30d", number: q.Change30d},
 	}
-	if period == "30d" {
+	if s.to.Sub(s.from) == 30*day {
 		changes = changes[1:]
 	}
 	missing := func(f figure) bool { return !f.number.Valid }
@@ -175,12 +175,7 @@ func (s sheet) card() {
 	}
 	if !q.LastUpdated.IsZero() {
 		hours := chat.Count(s.seen() * s.to.Sub(s.from).Hours())
-		text := s.say(chat.SayWith("picture.soon."+period, chat.Values{"name": chat.Plain(s.name), "n": hours}))
-		look, limit, y := s.small(34), width-2.0*margin, 696.0
-		if cut := strings.LastIndex(text[:len(text)*2/3], " "); cut > 0 && s.width(s.small(minText), text) > limit {
-			s.text(look, margin, 664, 0, limit, text[:cut])
-			text, y = text[cut+1:], 708
-		}
-		s.text(look, margin, y, 0, limit, text)
+		text := chat.SayWith("picture.soon", chat.Values{"name": chat.Plain(s.name), "n": hours})
+		s.text(s.small(34), margin, 690, 0, width-2*margin, s.say(text))
 	}
 }
