@@ -43,8 +43,8 @@ func press(t *testing.T, r *chat.Router, state string) (chat.Reply, chat.Press) 
 func TestEveryAnswerHasItsButtons(t *testing.T) {
 	r := commandstest.Healthy().Router(t)
 	for line, want := range map[string][]string{
-		"/price":                         {"24 h", "30 d", "7 d", "Refresh"},
-		"/price 30d":                     {"24 h", "7 d", "Refresh"},
+		"/price":                         {"24h", "30d", "7d", "Refresh"},
+		"/price 30d":                     {"24h", "7d", "Refresh", "· 30d ·"},
 		"/supply":                        {"Refresh"},
 		"/staked " + commandstest.Wallet: {"Refresh"},
 		"/status":                        {"Refresh"},

@@ -7,6 +7,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -33,8 +34,9 @@ type Sources struct {
 }
 
 // Chart draws the price over the period that ends with the quote, with words in a
-// language. It returns when ctx is done. With an error there is no picture.
-type Chart func(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language) (core.Chart, error)
+// language, and signs it with a name. It returns when ctx is done. With an error
+// there is no picture.
+type Chart func(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language, name string) (core.Chart, error)
 
 // Options are what answers call things, and where they link to.
 type Options struct {
@@ -46,6 +48,9 @@ type Options struct {
 	// ExplorerURL is a block explorer's, without a slash at its end. If it is empty,
 	// there are no links.
 	ExplorerURL string
+	// RegisterURL and StakeURL are the pages where one registers, and where one
+	// stakes. If one is empty, there is no button to it.
+	RegisterURL, StakeURL string
 }
 
 // DefaultServiceName is the ServiceName of a service that has none.
@@ -56,10 +61,10 @@ func All(from Sources, options Options) chat.Commands {
 	all := chat.Commands{
 		price(from.Price, from.Chart, options),
 		supply(from, options),
-		staked(from.Stakes, options),
+		staked(from, options),
 		myLogins(from.Accounts, from.Logins, options),
 		exists(from.Accounts, options),
-		verify(from.Accounts, from.Stakes, options),
+		verify(from, options),
 		status(from.Services),
 	}
 	return append(all, help(all))
@@ -68,8 +73,8 @@ func All(from Sources, options Options) chat.Commands {
 // symbol is the token's, for a message.
 func (o Options) symbol() chat.Values { return chat.Values{"symbol": chat.Plain(o.Symbol)} }
 
-func (o Options) amount(tokens decimal.Decimal) chat.Amount {
-	return chat.Amount{Decimal: tokens, Symbol: o.Symbol}
+func (o Options) amount(tokens decimal.Decimal, digits chat.Digits) chat.Amount {
+	return chat.Amount{Decimal: tokens, Symbol: o.Symbol, Digits: digits}
 }
 
 func (o Options) service() chat.Value {
@@ -77,6 +82,14 @@ func (o Options) service() chat.Value {
 		return chat.Say("exists.service")
 	}
 	return chat.Plain(o.ServiceName)
+}
+
+// signature is the name on a chart: the service's, or the bot's where it has none.
+func (o Options) signature(req chat.Request) string {
+	if o.ServiceName == DefaultServiceName {
+		return req.BotName
+	}
+	return cmp.Or(o.ServiceName, req.BotName)
 }
 
 // address links a wallet or contract to the explorer, if there is one.
@@ -93,16 +106,32 @@ func refresh(command string, args ...string) chat.Action {
 	return chat.Action{Label: chat.Say("button.refresh"), Command: command, Args: args, Edit: true, Refresh: true}
 }
 
-// checked says when an answer was learned.
-func checked(at time.Time) chat.Text {
-	return chat.SayWith("checked", chat.Values{"when": chat.Moment{Time: at}})
+// link is a button that opens a page. There is none where url is empty.
+func link(label, url string) []chat.Action {
+	if url == "" {
+		return nil
+	}
+	return []chat.Action{{Label: chat.Say(label), URL: url}}
 }
 
-// markOld says that s is the last good answer of a service that fails, if it is.
-func markOld[V any](r chat.Reply, s core.Snapshot[V], service string) chat.Reply {
+// markOld says that s is the last good answer of a service that fails, if it is, and
+// from when.
+func markOld[V any](r chat.Reply, s core.Snapshot[V], service string, from time.Time) chat.Reply {
 	if s.Stale {
 		r.Tone, r.Stale = chat.Warning, true
-		r.Notes = append(r.Notes, chat.SayWith("old."+service, chat.Values{"service": serviceText(service), "when": chat.Moment{Time: s.At}}))
+		r.Notes = append(r.Notes, chat.SayWith("old."+service, chat.Values{"service": serviceText(service), "when": chat.Moment{Time: from}}))
+	}
+	return r
+}
+
+// withOldPrice says that the price is old if it is, instead of when it was checked.
+func withOldPrice(r chat.Reply, s core.Snapshot[core.Quote]) chat.Reply {
+	switch {
+	case s.Stale:
+		r.Checked = time.Time{}
+		return markOld(r, s, "price", cmp.Or(s.Value.LastUpdated, s.At))
+	case s.Value.Old():
+		r.Tone, r.Checked, r.Notes = chat.Warning, time.Time{}, append(r.Notes, oldQuote(s.Value))
 	}
 	return r
 }
@@ -144,11 +173,8 @@ func invalid(p chat.Param, err error) error {
 	})}
 }
 
-// What users call a chat and themselves is bounded, in characters.
-const (
-	maxChatTitle  = 60
-	maxPersonName = 64
-)
+// maxPersonName bounds what users call themselves, in characters.
+const maxPersonName = 64
 
 // personParam is somebody on the chat platform where the command is asked.
 var personParam = chat.Param{
@@ -179,22 +205,20 @@ func target(req chat.Request) (core.Identity, error) {
 	return id, &chat.InputError{Title: personParam.Check, Problem: chat.SayWith(problem, chat.Values{"command": chat.Code("/" + req.Command)})}
 }
 
-// personFields say whom an answer to a moderator is about, and where they asked.
-func personFields(id core.Identity, req chat.Request) []chat.Field {
-	var fields []chat.Field
+// personField says whom an answer to a moderator is about.
+func personField(id core.Identity, req chat.Request) chat.Field {
+	whom := chat.Field{
+		Name: chat.SayWith("person.id", chat.Values{"platform": chat.Plain(id.Platform)}), Value: chat.Code(id.UID),
+	}
 	if strings.EqualFold(id.Platform, string(req.From.Platform)) {
-		fields = append(fields, chat.Field{Name: chat.Say("person"), Value: chat.Mention{
+		person := chat.Mention{
 			User: chat.User{Platform: req.From.Platform, ID: id.UID},
 			Name: chat.NewUntrusted(req.TargetName, maxPersonName),
-		}})
+		}
+		whom.Value = person
+		if person.Name != "" {
+			whom.Value = chat.Parts{person, chat.Code(id.UID)}
+		}
 	}
-	fields = append(fields, chat.Field{
-		Name: chat.SayWith("person.id", chat.Values{"platform": chat.Plain(id.Platform)}), Value: chat.Code(id.UID),
-	})
-	if !req.Direct && req.Chat != "" {
-		fields = append(fields, chat.Field{
-			Name: chat.Say("person.asked_in"), Value: chat.Channel{ID: req.Chat, Title: chat.NewUntrusted(req.ChatTitle, maxChatTitle)},
-		})
-	}
-	return fields
+	return whom
 }

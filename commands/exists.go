@@ -31,13 +31,16 @@ func exists(accounts core.Source[core.Identity, core.Account], options Options) 
 				tone, verdict = chat.Positive, ".yes"
 			}
 			reply := chat.Reply{
-				Tone:  tone,
-				Title: chat.Say("exists" + verdict),
-				Text:  chat.SayWith(key+verdict, chat.Values{"platform": chat.Plain(id.Platform), "service": options.service()}),
-				Notes: []chat.Text{checked(account.At)},
+				Tone:    tone,
+				Title:   chat.Say("exists" + verdict),
+				Text:    chat.SayWith(key+verdict, chat.Values{"platform": chat.Plain(id.Platform), "service": options.service()}),
+				Checked: account.At,
 			}
-			if key == they {
-				reply.Sections = []chat.Section{{Fields: personFields(id, req)}}
+			switch {
+			case key == they:
+				reply.Sections = []chat.Section{{Fields: []chat.Field{personField(id, req)}}}
+			case tone == chat.Negative:
+				reply.Actions = link("button.register", options.RegisterURL)
 			}
 			return reply, nil
 		}

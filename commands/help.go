@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"strings"
 
 	"herald/internal/chat"
 )
@@ -15,49 +14,50 @@ func help(others chat.Commands) chat.Command {
 		Visibility: chat.Public,
 	}
 	self.Forms = []chat.Form{{Run: func(_ context.Context, req chat.Request) (chat.Reply, error) {
+		if req.Stray {
+			return strayReply(), nil
+		}
 		all := append(others[:len(others):len(others)], self)
 		return helpReply(all, req.Direct), nil
 	}}}
 	return self
 }
 
-// helpReply has a line for each command in a chat where others read along. Directly
-// it has every form: the first of a command with its summary, the others with an
-// example.
+// strayReply answers what names no command, with what is asked most.
+func strayReply() chat.Reply {
+	reply := chat.Reply{Text: chat.Say("help.stray")}
+	for _, command := range []string{"price", "supply", "help"} {
+		reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("button." + command), Command: command})
+	}
+	return reply
+}
+
+// helpReply is one line and a button to the private chat where others read along.
+// Directly it has every command, and an example of each form for moderators.
 func helpReply(all chat.Commands, direct bool) chat.Reply {
 	var everyone, moderators []chat.Field
-	var private []string
+	var here chat.Parts
 	for _, c := range all {
-		if c.Visibility == chat.Private {
-			private = append(private, "/"+c.Name)
+		name := chat.CommandLink("/" + c.Name)
+		if c.Visibility == chat.Public && c.Name != "help" {
+			here = append(here, name)
 		}
-		if !direct {
-			everyone = append(everyone, chat.Field{Name: chat.Code("/" + c.Name), Value: c.Summary})
-			continue
-		}
-		explained := false
 		for _, f := range c.Forms {
-			field := chat.Field{Name: c.Usage(f), Value: c.Summary}
-			if f.Moderators || explained {
-				field.Value = chat.SayWith("help.example", chat.Values{"example": chat.Code(c.Example(f))})
-			}
-			switch {
-			case f.Unlisted:
-			case f.Moderators:
-				moderators = append(moderators, field)
-			default:
-				everyone = append(everyone, field)
-				explained = true
+			if f.Moderators {
+				moderators = append(moderators, chat.Field{Value: chat.Code(c.Example(f))})
 			}
 		}
+		everyone = append(everyone, chat.Field{Value: chat.Parts{name, c.Summary}})
 	}
-	reply := chat.Reply{Title: chat.Say("help.title"), Sections: []chat.Section{{Fields: everyone}}, Notes: []chat.Text{chat.Say("help.wallet")}}
 	if !direct {
-		reply.Notes = append(reply.Notes, chat.Say("help.more"))
-		return reply
+		return chat.Reply{
+			Text:    chat.SayWith("help.group", chat.Values{"commands": here}),
+			Actions: []chat.Action{{Label: chat.Say("button.private"), Private: true}},
+		}
 	}
-	only := chat.SayWith("help.private", chat.Values{"commands": chat.Plain(strings.Join(private, ", "))})
-	reply.Notes = append(reply.Notes, only, chat.Say("help.honest"))
-	reply.Sections = append(reply.Sections, chat.Section{Heading: chat.Say("help.moderators"), Fields: moderators})
-	return reply
+	return chat.Reply{
+		Title:    chat.Say("help.title"),
+		Sections: []chat.Section{{Fields: everyone}, {Heading: chat.Say("help.moderators"), Fields: moderators}},
+		Notes:    []chat.Text{chat.Say("help.wallet"), chat.Say("help.honest")},
+	}
 }

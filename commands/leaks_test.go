@@ -115,7 +115,7 @@ func drawnRequest(rt *rapid.T) chat.Request {
 		Args:    chat.Typed(line[1:]...),
 		From:    chat.User{Platform: "telegram", ID: rapid.SampledFrom(askers).Draw(rt, "asker")},
 		Role:    rapid.SampledFrom([]chat.Role{chat.Member, chat.Moderator}).Draw(rt, "role"),
-		Chat:    commandstest.Community, Community: commandstest.Community, ChatTitle: "Token talk",
+		Chat:    commandstest.Community, Community: commandstest.Community,
 		Direct: rapid.Bool().Draw(rt, "direct"),
 	}
 	if rapid.IntRange(0, 3).Draw(rt, "a reply to Bob") == 3 {

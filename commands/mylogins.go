@@ -29,7 +29,8 @@ func myLogins(accounts core.Source[core.Identity, core.Account], logins core.Sou
 		}
 		if !account.Value.Registered() {
 			return chat.Reply{Tone: chat.Negative, Title: chat.Say("exists.no"),
-				Text: chat.SayWith("logins.unregistered", chat.Values{"platform": chat.Plain(self.Platform), "service": options.service()})}, nil
+				Text:    chat.SayWith("logins.unregistered", chat.Values{"platform": chat.Plain(self.Platform), "service": options.service()}),
+				Actions: link("button.register", options.RegisterURL)}, nil
 		}
 		history, err := logins.Get(ctx, account.Value.DID)
 		if err != nil {
@@ -55,20 +56,14 @@ func loginsReply(logins []core.Login, page int) chat.Reply {
 	page = max(1, min(page, len(pages)))
 	var fields []chat.Field
 	for _, l := range pages[page-1] {
-		platform := loginText(l.Platform)
-		if slices.Contains(core.Platforms(), l.Platform) {
-			platform = chat.Plain(l.Platform)
-		}
-		login := chat.SayWith("logins.login", chat.Values{"platform": platform, "when": chat.Moment{Time: l.At}})
-		fields = append(fields, chat.Field{Name: loginText(l.Dapp), Value: login})
+		fields = append(fields, chat.Field{Value: chat.Parts{loginText(l.Dapp), via(l.Platform), chat.Moment{Time: l.At}}})
 	}
 	reply := chat.Reply{
-		Title:    chat.Say("logins.title"),
-		Text:     chat.SayWith("logins.count", chat.Values{"n": chat.Count(len(logins))}),
+		Title:    chat.SayWith("logins.count", chat.Values{"n": chat.Count(len(logins))}),
 		Sections: []chat.Section{{Fields: fields}},
 	}
 	if len(pages) > 1 {
-		reply.Notes = []chat.Text{chat.SayWith("logins.page", chat.Values{"page": chat.Count(page), "pages": chat.Count(len(pages))})}
+		reply.Footer = chat.Parts{chat.SayWith("logins.page", chat.Values{"page": chat.Count(page), "pages": chat.Count(len(pages))})}
 	}
 	turn := func(label string, to int) {
 		reply.Actions = append(reply.Actions, chat.Action{
@@ -82,6 +77,21 @@ func loginsReply(logins []core.Login, page int) chat.Reply {
 		turn("button.older", page+1)
 	}
 	return reply
+}
+
+// wallets are the platforms on which one logs in with a wallet.
+var wallets = []string{core.EVM, "BTC", "TRON", "TON", "SOL"}
+
+// via says how somebody logged in.
+func via(platform string) chat.Value {
+	key := "logins.via"
+	switch {
+	case !slices.Contains(core.Platforms(), platform):
+		return loginText(platform)
+	case slices.Contains(wallets, platform):
+		key = "logins.via_wallet"
+	}
+	return chat.SayWith(key, chat.Values{"platform": chat.Plain(platform)})
 }
 
 func loginText(name string) chat.Value {

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -36,38 +37,37 @@ func price(prices core.Source[struct{}, core.Quote], chart Chart, options Option
 		}
 		name := req.Args.Value(param.Name)
 		reply := priceReply(quote, options)
-		reply.Actions = []chat.Action{refresh("price", strings.Fields(name)...)}
 		var shown *period
-		for _, p := range periods {
+		for i, p := range periods {
+			reply.Actions = append(reply.Actions, chat.Action{
+				Label: p.label, Command: "price", Args: []string{p.name}, Edit: true, Shown: p.name == name,
+			})
 			if p.name == name {
-				shown = &p
-				continue
+				shown = &periods[i]
 			}
-			reply.Actions = append(reply.Actions, chat.Action{Label: p.label, Command: "price", Args: []string{p.name}, Edit: true})
+		}
+		again := refresh("price", strings.Fields(name)...)
+		again.NewRow = true
+		reply.Actions = append(reply.Actions, again)
+		if quote.Value.Page != "" {
+			reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("button.page"), URL: quote.Value.Page})
 		}
 		if shown == nil {
 			return reply, nil
 		}
-		c, err := chart(ctx, quote.Value, shown.length, req.Language)
-		about := chat.Values{"period": shown.label}
+		c, err := chart(ctx, quote.Value, shown.length, req.Language, options.signature(req))
+		about := chat.Values{"period": shown.label, "since": chat.Date{Time: c.Since}}
 		switch {
 		case err != nil:
 			reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
 			reply.AsOf, reply.FreshUntil = time.Time{}, time.Time{}
 			return reply, &chat.PartialError{Err: err}
-		case c.PNG == nil:
+		case !c.Line:
 			reply.Notes = append(reply.Notes, chat.SayWith("chart.none", about))
-			return reply, nil
 		case c.Seen < minCoverage:
 			reply.Notes = append(reply.Notes, chat.SayWith("chart.sparse", about))
 		}
-		change := c.Last.Sub(c.First).Mul(decimal.NewFromInt(100)).DivRound(c.First, 2)
-		alt := chat.SayWith("chart.alt", chat.Values{
-			"symbol": chat.Plain(options.Symbol), "since": chat.Date{Time: c.Since},
-			"first": chat.Price{Decimal: c.First}, "last": chat.Price{Decimal: c.Last}, "change": chat.Change{Decimal: change},
-			"lowest": chat.Price{Decimal: c.Lowest}, "highest": chat.Price{Decimal: c.Highest},
-		})
-		reply.Image = &chat.Image{Name: "price-" + shown.name + ".png", PNG: c.PNG, Alt: alt}
+		reply.Image = &chat.Image{Name: "price-" + shown.name + ".png", PNG: c.PNG, Alt: chartAlt(c, options)}
 		return reply, nil
 	}
 	return chat.Command{
@@ -78,34 +78,52 @@ func price(prices core.Source[struct{}, core.Quote], chart Chart, options Option
 	}
 }
 
-// minCoverage is the part of a period that must be known for a chart to need no
+// minCoverage is the part of a period that must be recorded for a chart to need no
 // explanation.
 const minCoverage = 0.9
 
+// chartAlt describes a chart to those who do not see it.
+func chartAlt(c core.Chart, options Options) chat.Text {
+	change := c.Last.Sub(c.First).Mul(decimal.NewFromInt(100)).DivRound(c.First, 2)
+	return chat.SayWith("chart.alt", chat.Values{
+		"symbol": chat.Plain(options.Symbol), "since": chat.Date{Time: c.Since},
+		"first": chat.Price{Decimal: c.First}, "last": chat.Price{Decimal: c.Last}, "change": chat.Change{Decimal: change},
+		"lowest": chat.Price{Decimal: c.Lowest}, "highest": chat.Price{Decimal: c.Highest},
+	})
+}
+
+// priceReply has the price as its title, since that is all that a push notification
+// shows.
 func priceReply(quote core.Snapshot[core.Quote], options Options) chat.Reply {
 	q := quote.Value
-	fields := []chat.Field{{Name: chat.Say("price.price"), Value: chat.Price{Decimal: q.Price}}}
-	add := func(name string, d decimal.NullDecimal, value chat.Value) {
-		if d.Valid {
-			fields = append(fields, chat.Field{Name: chat.Say(name), Value: value})
+	reply := chat.Reply{
+		Title:   chat.SayWith("price.title", chat.Values{"symbol": chat.Plain(options.Symbol), "price": chat.Price{Decimal: q.Price}}),
+		Tone:    []chat.Tone{chat.Falling, chat.Neutral, chat.Rising}[q.Change24h.Decimal.Sign()+1],
+		Footer:  chat.Parts{chat.Plain(q.Source)},
+		Checked: cmp.Or(q.LastUpdated, quote.At),
+	}
+	var changes, sums []chat.Field
+	for _, change := range []struct {
+		name    string
+		percent decimal.NullDecimal
+	}{{"price.1h", q.Change1h}, {"price.24h", q.Change24h}, {"price.7d", q.Change7d}} {
+		if change.percent.Valid {
+			shown := chat.Change{Decimal: change.percent.Decimal}
+			changes = append(changes, chat.Field{Name: chat.Say(change.name), Value: shown, InTitle: change.name == "price.24h"})
 		}
 	}
-	add("price.1h", q.Change1h, chat.Change{Decimal: q.Change1h.Decimal})
-	add("price.24h", q.Change24h, chat.Change{Decimal: q.Change24h.Decimal})
-	add("price.7d", q.Change7d, chat.Change{Decimal: q.Change7d.Decimal})
-	add("price.cap", q.MarketCap, chat.Money{Decimal: q.MarketCap.Decimal})
-	add("price.volume", q.Volume24h, chat.Money{Decimal: q.Volume24h.Decimal})
-	reply := chat.Reply{Title: chat.SayWith("price.title", options.symbol()), Sections: []chat.Section{{Fields: fields}}}
-	switch {
-	case q.Old():
-		reply.Tone, reply.Notes = chat.Warning, append(reply.Notes, oldQuote(q))
-	case !q.LastUpdated.IsZero():
-		reply.Notes = append(reply.Notes, chat.SayWith("price.updated", chat.Values{"when": chat.Moment{Time: q.LastUpdated}}))
-	case !quote.Stale:
-		reply.Notes = append(reply.Notes, checked(quote.At))
+	if q.Change24h.Valid {
+		reply.Beside = chat.Change{Decimal: q.Change24h.Decimal}
 	}
+	if q.MarketCap.Valid {
+		sums = append(sums, chat.Field{Name: chat.Say("price.cap"), Value: chat.Money{Decimal: q.MarketCap.Decimal}})
+	}
+	if q.Volume24h.Valid {
+		sums = append(sums, chat.Field{Name: chat.Say("price.volume"), Value: chat.Money{Decimal: q.Volume24h.Decimal}})
+	}
+	reply.Sections = []chat.Section{{Layout: chat.Row, Fields: changes}, {Layout: chat.Grid, Fields: sums}}
 	if !quote.Stale {
 		reply.AsOf, reply.FreshUntil = quote.At, quote.FreshUntil
 	}
-	return markOld(reply, quote, "price")
+	return withOldPrice(reply, quote)
 }

@@ -1,9 +1,13 @@
 package commands
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
 
 	"herald/internal/chat"
 	"herald/internal/core"
@@ -21,7 +25,7 @@ var walletParam = chat.Param{
 	Check:    chat.Say("check.wallet"),
 }
 
-func staked(stakes core.Source[common.Address, core.Stake], options Options) chat.Command {
+func staked(from Sources, options Options) chat.Command {
 	return chat.Command{
 		Name:       "staked",
 		Summary:    chat.SayWith("command.staked", options.symbol()),
@@ -31,12 +35,34 @@ func staked(stakes core.Source[common.Address, core.Stake], options Options) cha
 			if err != nil {
 				return chat.Reply{}, invalid(walletParam, err)
 			}
-			stake, err := stakes.Get(ctx, wallet)
+			stake, worth, err := from.stakeAndWorth(ctx, wallet)
 			if err != nil {
 				return chat.Reply{}, err
 			}
-			return stakedReply(stake, wallet, options), partly(stake.Value)
+			return stakedReply(stake, worth, wallet, options), partly(stake.Value)
 		}}},
+	}
+}
+
+// priceWait is how long a stake waits for the price after the chain has answered.
+const priceWait = time.Second
+
+// stakeAndWorth returns the wallet's stake and what it is worth in USD, or zero where
+// today's price is not known.
+func (from Sources) stakeAndWorth(ctx context.Context, wallet common.Address) (core.Snapshot[core.Stake], decimal.Decimal, error) {
+	priced := make(chan core.Snapshot[core.Quote], 1)
+	go func() {
+		defer close(priced)
+		if quote, err := from.Price.Get(ctx, struct{}{}); err == nil && !quote.Stale && !quote.Value.Old() {
+			priced <- quote
+		}
+	}()
+	stake, err := from.Stakes.Get(ctx, wallet)
+	select {
+	case quote := <-priced:
+		return stake, stake.Value.Total().Mul(quote.Value.Price), err
+	case <-time.After(priceWait):
+		return stake, decimal.Zero, err
 	}
 }
 
@@ -48,14 +74,22 @@ func partly(s core.Stake) error {
 	return nil
 }
 
-func stakedReply(snapshot core.Snapshot[core.Stake], wallet common.Address, options Options) chat.Reply {
+func stakedReply(snapshot core.Snapshot[core.Stake], worth decimal.Decimal, wallet common.Address, options Options) chat.Reply {
 	s := snapshot.Value
-	tone, verdict := stakeVerdict(s)
+	tone, verdict := stakeVerdict(s, options)
 	reply := chat.Reply{
-		Tone:       tone,
-		Title:      verdict,
-		Sections:   []chat.Section{{Fields: []chat.Field{{Name: chat.Say("stake.wallet"), Value: options.address(wallet)}}}},
+		Tone:   tone,
+		Title:  verdict,
+		Beside: worthText(worth),
+		Sections: []chat.Section{
+			{Fields: []chat.Field{{Name: chat.Say("stake.wallet"), Value: options.address(wallet)}}},
+			{Layout: chat.Grid, Fields: poolFields(s.Staked, options)},
+			{Fields: unstakingFields(s, options)},
+		},
+		Exact:      exactFields(wallet, s, options),
 		Notes:      stakeNotes(s),
+		Footer:     chat.Parts{poolsRead(s), blockText(s)},
+		Checked:    cmp.Or(s.BlockTime, snapshot.At),
 		AsOf:       snapshot.At,
 		FreshUntil: snapshot.FreshUntil,
 		Actions:    []chat.Action{refresh("staked", wallet.Hex()), {Label: chat.Say("button.copy_wallet"), Copy: wallet.Hex()}},
@@ -63,74 +97,92 @@ func stakedReply(snapshot core.Snapshot[core.Stake], wallet common.Address, opti
 	if tone == chat.Warning {
 		reply.Title, reply.Text = chat.Say("unchecked.title"), verdict
 	}
-	if url := options.address(wallet).URL; url != "" {
-		reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("button.explorer"), URL: url})
+	reply.Actions = append(reply.Actions, link("button.explorer", options.address(wallet).URL)...)
+	if tone == chat.Negative {
+		reply.Actions = append(reply.Actions, link("button.stake", options.StakeURL)...)
 	}
-	reply.Sections = append(reply.Sections, stakeSections(s, options)...)
 	return reply
 }
 
-// stakeVerdict says whether there is a stake, or as a Warning why nobody can say.
-func stakeVerdict(s core.Stake) (chat.Tone, chat.Text) {
-	switch s.Outcome() {
-	case core.Staker:
-		return chat.Positive, chat.Say("stake.yes")
-	case core.NotStaker:
+// stakeVerdict says what is staked, that nothing is, or as a Warning why nobody can
+// say.
+func stakeVerdict(s core.Stake, options Options) (chat.Tone, chat.Text) {
+	total := chat.Values{"total": options.amount(s.Total(), chat.Short)}
+	switch outcome := s.Outcome(); {
+	case outcome == core.Staker && len(s.Failed) > 0:
+		return chat.Positive, chat.SayWith("stake.at_least", total)
+	case outcome == core.Staker:
+		return chat.Positive, chat.SayWith("stake.yes", total)
+	case outcome == core.NotStaker:
 		return chat.Negative, chat.Say("stake.no")
 	}
 	return chat.Warning, chat.SayWith("stake.undetermined", chat.Values{"failed": chat.Count(len(s.Failed)), "n": pools(s)})
 }
 
-// stakeSections list what is staked and what is being withdrawn.
-func stakeSections(s core.Stake, options Options) []chat.Section {
-	var sections []chat.Section
-	if len(s.Staked) > 0 {
-		label := "stake.total"
-		if len(s.Failed) > 0 {
-			label = "stake.at_least"
-		}
-		total := chat.Field{Name: chat.Say(label), Value: options.amount(s.Total())}
-		sections = append(sections,
-			chat.Section{Fields: []chat.Field{total}},
-			chat.Section{Heading: chat.Say("stake.pools"), Fields: poolFields(s.Staked, options)})
+// worthText says what a stake is worth, if that is known and a cent at least.
+func worthText(worth decimal.Decimal) chat.Value {
+	if worth.LessThan(decimal.New(1, -2)) {
+		return nil
 	}
-	if len(s.Unbonding) > 0 {
-		sections = append(sections, chat.Section{Heading: chat.Say("stake.unstaking"), Fields: poolFields(s.Unbonding, options)})
-	}
-	return sections
+	return chat.SayWith("stake.worth", chat.Values{"worth": chat.Money{Decimal: worth}})
 }
 
-// stakeNotes say how much was read, and at which block.
+// unstakingFields say what is being withdrawn, which does not count as staked.
+func unstakingFields(s core.Stake, options Options) []chat.Field {
+	total := decimal.Zero
+	for _, p := range s.Unbonding {
+		total = total.Add(p.Amount)
+	}
+	if total.IsZero() {
+		return nil
+	}
+	return []chat.Field{{Name: chat.Say("stake.unstaking"), Value: options.amount(total, chat.Short)}}
+}
+
+// exactFields are the whole wallet and the stake to its last digit.
+func exactFields(wallet common.Address, s core.Stake, options Options) []chat.Field {
+	fields := []chat.Field{{Value: chat.Code(wallet.Hex())}}
+	if total := s.Total(); !total.Equal(total.Truncate(2)) || total.NumDigits() > 8 {
+		fields = append(fields, chat.Field{Value: options.amount(total, chat.Exact)})
+	}
+	return fields
+}
+
+// stakeNotes say what could not be read.
 func stakeNotes(s core.Stake) []chat.Text {
-	notes := []chat.Text{chat.SayWith("stake.checked", chat.Values{
-		"checked": chat.Count(s.Checked), "n": pools(s), "block": newest(s),
-	})}
+	var notes []chat.Text
 	if failed := len(s.UnbondingFailed); failed > 0 {
 		notes = append(notes, chat.SayWith("stake.unstaking_unread", chat.Values{"failed": chat.Count(failed), "n": pools(s)}))
 	}
 	return notes
 }
 
-// newest is the block at which pools were read.
-func newest(s core.Stake) chat.Text {
-	block := chat.Values{"number": chat.Count(s.Block), "age": chat.Moment{Time: s.BlockTime}}
-	if s.BlockTime.IsZero() {
-		return chat.SayWith("block", block)
+// poolsRead says how many pools were read.
+func poolsRead(s core.Stake) chat.Text {
+	key := "stake.all"
+	if len(s.Failed) > 0 {
+		key = "stake.some"
 	}
-	return chat.SayWith("block.aged", block)
+	return chat.SayWith(key, chat.Values{"checked": chat.Count(s.Checked), "n": pools(s)})
+}
+
+// blockText is the block at which pools were read.
+func blockText(s core.Stake) chat.Text {
+	return chat.SayWith("block", chat.Values{"number": chat.Count(s.Block)})
 }
 
 // pools counts the pools that were asked.
 func pools(s core.Stake) chat.Count { return chat.Count(s.Checked + len(s.Failed)) }
 
 func poolFields(pools []core.PoolAmount, options Options) []chat.Field {
-	fields := make([]chat.Field, len(pools))
-	for i, p := range pools {
+	largest := func(a, b core.PoolAmount) int { return b.Amount.Cmp(a.Amount) }
+	var fields []chat.Field
+	for _, p := range slices.SortedStableFunc(slices.Values(pools), largest) {
 		var name chat.Value = chat.NewUntrusted(p.Pool.Name, maxPoolName)
 		if name == chat.Untrusted("") {
 			name = options.address(p.Pool.Address)
 		}
-		fields[i] = chat.Field{Name: name, Value: options.amount(p.Amount)}
+		fields = append(fields, chat.Field{Name: name, Value: options.amount(p.Amount, chat.Short)})
 	}
 	return fields
 }

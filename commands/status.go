@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -73,10 +74,9 @@ func statusOf(pinged core.Snapshot[any], err error, h core.Health) serviceStatus
 	case err != nil:
 		s.verdict, s.said, s.notes = unknown, chat.Say("status.unknown"), []chat.Text{Explain(err)}
 	case isStake && !stake.Complete():
-		notes := stakeNotes(stake)
-		s.verdict, s.said, s.notes = failing, notes[0], notes[1:]
+		s.verdict, s.said, s.notes = failing, poolsRead(stake), stakeNotes(stake)
 	case isStake:
-		s.said = chat.SayWith("status.fine_block", chat.Values{"block": newest(stake)})
+		s.said = chat.SayWith("status.fine_block", chat.Values{"block": blockText(stake), "when": chat.Moment{Time: cmp.Or(stake.BlockTime, pinged.At)}})
 	default:
 		s.said = chat.SayWith("status.fine", chat.Values{"when": chat.Moment{Time: pinged.At}})
 	}

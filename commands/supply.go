@@ -20,23 +20,14 @@ func supply(from Sources, options Options) chat.Command {
 			reply.Notes = append(reply.Notes, chat.SayWith("supply.unpriced", chat.Values{"why": Explain(both.ErrB)}))
 			return reply, &chat.PartialError{Err: both.ErrB}
 		}
-		supply, quote := both.A.Value, both.B.Value
-		reply.Sections = append(reply.Sections, chat.Section{
-			Heading: chat.SayWith("supply.worth", chat.Values{"price": chat.Price{Decimal: quote.Price}}),
-			Fields: []chat.Field{
-				{Name: chat.Say("supply.total"), Value: chat.Money{Decimal: supply.Total.Mul(quote.Price)}},
-				{Name: chat.Say("supply.circulating"), Value: chat.Money{Decimal: supply.Circulating.Mul(quote.Price)}},
-			},
-		})
-		reply = markOld(reply, both.B, "price")
+		reply.Sections = append(reply.Sections, chat.Section{Layout: chat.Grid, Fields: worthFields(both.A.Value, both.B.Value)})
+		if !both.A.Stale {
+			reply.Checked = both.Checked()
+		}
 		if !both.A.Stale && !both.B.Stale {
-			reply.Notes = []chat.Text{checked(both.Checked())}
 			reply.AsOf, reply.FreshUntil = both.AsOf(), both.FreshUntil()
 		}
-		if quote.Old() {
-			reply.Tone, reply.Notes = chat.Warning, append(reply.Notes, oldQuote(quote))
-		}
-		return reply, nil
+		return withOldPrice(reply, both.B), nil
 	}
 	return chat.Command{
 		Name:       "supply",
@@ -48,18 +39,37 @@ func supply(from Sources, options Options) chat.Command {
 
 func supplyReply(supply core.Snapshot[core.Supply], options Options) chat.Reply {
 	s := supply.Value
-	share := s.Circulating.Mul(decimal.NewFromInt(100)).DivRound(s.Total, 2)
+	circulating := options.amount(s.Circulating, chat.Whole)
+	share := s.Circulating.Mul(hundred).DivRound(s.Total, 2)
 	reply := chat.Reply{
-		Title: chat.SayWith("supply.title", options.symbol()),
-		Sections: []chat.Section{{Fields: []chat.Field{
-			{Name: chat.Say("supply.total"), Value: options.amount(s.Total)},
-			{Name: chat.Say("supply.circulating"), Value: options.amount(s.Circulating)},
+		Title: chat.SayWith("supply.title", chat.Values{"circulating": circulating}),
+		Sections: []chat.Section{{Layout: chat.Grid, Fields: []chat.Field{
+			{Name: chat.Say("supply.circulating"), Value: circulating, InTitle: true},
+			{Name: chat.Say("supply.total"), Value: options.amount(s.Total, chat.Whole)},
 			{Name: chat.Say("supply.share"), Value: chat.Share{Decimal: share}},
 		}}},
 		Actions: []chat.Action{refresh("supply")},
 	}
 	if !supply.Stale {
-		reply.Notes = []chat.Text{checked(supply.At)}
+		reply.Checked = supply.At
 	}
-	return markOld(reply, supply, "supply")
+	return markOld(reply, supply, "supply", supply.At)
+}
+
+var hundred = decimal.NewFromInt(100)
+
+// worthFields say what the two supplies are worth, and what the provider says the
+// market cap is where that differs by more than one per cent: it may count another
+// supply.
+func worthFields(s core.Supply, q core.Quote) []chat.Field {
+	worth := s.Circulating.Mul(q.Price)
+	fields := []chat.Field{
+		{Name: chat.Say("price.cap"), Value: chat.Money{Decimal: worth}},
+		{Name: chat.Say("supply.diluted"), Value: chat.Money{Decimal: s.Total.Mul(q.Price)}},
+	}
+	if theirs := q.MarketCap.Decimal; q.MarketCap.Valid && theirs.Sub(worth).Abs().Mul(hundred).GreaterThan(worth) {
+		name := chat.SayWith("supply.cap_of", chat.Values{"source": chat.Plain(q.Source)})
+		fields = append(fields, chat.Field{Name: name, Value: chat.Money{Decimal: theirs}})
+	}
+	return fields
 }

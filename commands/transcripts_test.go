@@ -31,7 +31,7 @@ func TestEveryCommandIsInAScene(t *testing.T) {
 
 // shown is all of a card.
 func shown(c words.Card) string {
-	lines := []string{fmt.Sprintf("[%d] %s", c.Tone, c.Title)}
+	lines := []string{fmt.Sprintf("[%d] %s", c.Tone, marked(words.Join(c.Title, c.Beside)))}
 	add := func(format string, line words.Line) {
 		if !line.Empty() {
 			lines = append(lines, fmt.Sprintf(format, marked(line)))
@@ -44,10 +44,10 @@ func shown(c words.Card) string {
 			lines = append(lines, marked(f.Name)+" | "+marked(f.Value))
 		}
 	}
-	for _, f := range c.Details {
+	for _, f := range c.Exact {
 		lines = append(lines, "… "+marked(f.Name)+" | "+marked(f.Value))
 	}
-	for _, n := range c.Notes {
+	for _, n := range append(c.Notes, c.Footer) {
 		add("(%s)", n)
 	}
 	if c.Image != nil {
@@ -71,8 +71,6 @@ func marked(l words.Line) string {
 			fmt.Fprintf(&b, "[%s](%s)", s.Text, s.URL)
 		case s.Person != nil:
 			fmt.Fprintf(&b, "<person %s>", s.Person.ID)
-		case s.Channel != nil:
-			fmt.Fprintf(&b, "<chat %s>", s.Text)
 		case s.Style == words.Code:
 			fmt.Fprintf(&b, "`%s`", s.Text)
 		case s.Style == words.Untrusted:

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"herald/internal/chat"
 	"herald/internal/core"
 )
@@ -18,7 +16,7 @@ const (
 	theirWallet = "verify.they"
 )
 
-func verify(accounts core.Source[core.Identity, core.Account], stakes core.Source[common.Address, core.Stake], options Options) chat.Command {
+func verify(from Sources, options Options) chat.Command {
 	about := func(whom func(chat.Request) (core.Identity, error), key string) chat.Run {
 		return func(ctx context.Context, req chat.Request) (chat.Reply, error) {
 			id, err := whom(req)
@@ -31,8 +29,8 @@ func verify(accounts core.Source[core.Identity, core.Account], stakes core.Sourc
 			}
 			var both core.Joined[core.Account, core.Account]
 			var asking sync.WaitGroup
-			asking.Go(func() { both = core.Join(ctx, accounts, id, accounts, core.IdentityOf(wallet)) })
-			stake, stakeErr := stakes.Get(ctx, wallet)
+			asking.Go(func() { both = core.Join(ctx, from.Accounts, id, from.Accounts, core.IdentityOf(wallet)) })
+			stake, worth, stakeErr := from.stakeAndWorth(ctx, wallet)
 			asking.Wait()
 
 			reply, ownershipErr := ownership(both, key, options)
@@ -41,23 +39,31 @@ func verify(accounts core.Source[core.Identity, core.Account], stakes core.Sourc
 			}
 			var fields []chat.Field
 			if key == theirWallet {
-				fields = personFields(id, req)
+				fields = append(fields, personField(id, req))
 			}
 			fields = append(fields, chat.Field{Name: chat.Say("stake.wallet"), Value: options.address(wallet)})
-			_, verdict := stakeVerdict(stake.Value)
 			if stakeErr != nil {
-				verdict = chat.SayWith("verify.stake_unchecked", chat.Values{"why": Explain(stakeErr)})
-			}
-			reply.Sections = []chat.Section{{Fields: fields}, {Fields: []chat.Field{{Name: chat.Say("verify.stake"), Value: verdict}}}}
-			if stakeErr != nil {
+				verdict := chat.SayWith("verify.stake_unchecked", chat.Values{"why": Explain(stakeErr)})
+				reply.Sections = []chat.Section{{Fields: append(fields, chat.Field{Value: verdict})}}
+				reply.Exact = exactFields(wallet, core.Stake{}, options)
 				return reply, &chat.PartialError{Err: stakeErr}
 			}
-			reply.Sections = append(reply.Sections, stakeSections(stake.Value, options)...)
-			reply.Notes = append(reply.Notes, stakeNotes(stake.Value)...)
-			if ownershipErr != nil {
-				return reply, &chat.PartialError{Err: errors.Join(ownershipErr, partly(stake.Value))}
+			s := stake.Value
+			tone, verdict := stakeVerdict(s, options)
+			reply.Sections = []chat.Section{
+				{Fields: append(fields, chat.Field{Value: chat.Parts{verdict, worthText(worth)}})},
+				{Layout: chat.Row, Fields: poolFields(s.Staked, options)},
+				{Fields: unstakingFields(s, options)},
 			}
-			return reply, partly(stake.Value)
+			reply.Exact, reply.Notes = exactFields(wallet, s, options), stakeNotes(s)
+			reply.Footer = chat.Parts{poolsRead(s), blockText(s)}
+			if reply.Tone == chat.Positive && tone == chat.Negative {
+				reply.Actions = link("button.stake", options.StakeURL)
+			}
+			if ownershipErr != nil {
+				return reply, &chat.PartialError{Err: errors.Join(ownershipErr, partly(s))}
+			}
+			return reply, partly(s)
 		}
 	}
 	return chat.Command{
@@ -89,5 +95,9 @@ func ownership(both core.Joined[core.Account, core.Account], key string, options
 		tone, title, why = chat.Positive, ".yes", ".same"
 	}
 	text := chat.SayWith(key+why, chat.Values{"service": options.service()})
-	return chat.Reply{Tone: tone, Title: chat.Say(key + title), Text: text, Notes: []chat.Text{checked(at)}}, nil
+	reply := chat.Reply{Tone: tone, Title: chat.Say(key + title), Text: text, Checked: at}
+	if tone == chat.Negative && key == yourWallet {
+		reply.Actions = link("button.register", options.RegisterURL)
+	}
+	return reply, nil
 }

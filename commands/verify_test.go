@@ -2,6 +2,7 @@ package commands_test
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -90,8 +91,11 @@ func TestVerifyHasThreeAnswersInBothParts(t *testing.T) {
 func stakeOf(r chat.Reply) string {
 	for _, s := range r.Sections {
 		for _, f := range s.Fields {
-			if name, _ := f.Name.(chat.Text); name.Key == "verify.stake" {
-				return f.Value.(chat.Text).Key
+			switch v := f.Value.(type) {
+			case chat.Parts: // with what it is worth
+				return v[0].(chat.Text).Key
+			case chat.Text:
+				return v.Key
 			}
 		}
 	}
@@ -146,12 +150,12 @@ func TestWhoeverIsRepliedToIsNamedAsTheyCallThemselves(t *testing.T) {
 		From: chat.User{Platform: "telegram", ID: commandstest.Ann}, Role: chat.Moderator, Community: commandstest.Community,
 		Target: &bob, TargetName: "Bob\n@all " + strings.Repeat("b", 100),
 	}
-	want := chat.Mention{User: bob, Name: chat.NewUntrusted(req.TargetName, 64)}
+	want := chat.Parts{chat.Mention{User: bob, Name: chat.NewUntrusted(req.TargetName, 64)}, chat.Code(bob.ID)}
 	for _, line := range []string{"exists", "verify " + commandstest.BobsWallet} {
 		words := strings.Fields(line)
 		req.Command, req.Args = words[0], chat.Typed(words[1:]...)
 		reply := commandstest.Healthy().Router(t).Handle(t.Context(), req)
-		if got := reply.Sections[0].Fields[0].Value; got != chat.Value(want) {
+		if got := reply.Sections[0].Fields[0].Value; !reflect.DeepEqual(got, chat.Value(want)) {
 			t.Errorf("%s: the person is %+v, want %+v", line, got, want)
 		}
 	}
@@ -163,8 +167,8 @@ func TestVerifySaysTheOlderOfTwoTimes(t *testing.T) {
 			w := commandstest.Healthy()
 			w.AccountsAge = map[string]time.Duration{older: time.Minute}
 			reply, err := run(w, t, "verify", 1, map[string]string{"wallet": address})
-			if err != nil || reply.Notes[0].Args["when"] != (chat.Moment{Time: commandstest.Noon.Add(-time.Minute)}) {
-				t.Errorf("the answer about %s is older: %+v, %v", older, reply.Notes, err)
+			if err != nil || !reply.Checked.Equal(commandstest.Noon.Add(-time.Minute)) {
+				t.Errorf("the answer about %s is older: %v, %v", older, reply.Checked, err)
 			}
 		}
 	}

@@ -100,6 +100,10 @@ func scenes() []scene {
 			w.Price.Value = core.Quote{Price: number("64123.456")}
 			w.Stake = core.Stake{Block: 1_000_000, Checked: 21}
 		}, lines: []string{price, staked, verify}},
+		{name: "three pools", change: func(w *World) {
+			w.Stake.Staked = append(w.Stake.Staked, core.PoolAmount{Pool: core.Pool{Name: "Flexible"}, Amount: number("12.25")})
+			w.Stake.Unbonding = []core.PoolAmount{{Pool: core.Pool{Name: "Exit"}, Amount: number("3")}}
+		}, lines: []string{staked, verify, verifyBob}},
 		{name: "tiny", change: func(w *World) {
 			w.Price.Value = core.Quote{Price: number("0.00000001234567")}
 			w.Stake.Staked = []core.PoolAmount{{Pool: core.Pool{Name: "Dust"}, Amount: number("0.000000000000000001")}}
@@ -109,8 +113,8 @@ func scenes() []scene {
 			w.Price.Value.LastUpdated, w.Price.Value.OldFrom = Noon.Add(-72*time.Hour), Noon.Add(-71*time.Hour)
 		}, lines: []string{price, supplies, status}},
 		{name: "charts", lines: []string{"/price 24h", "/price 7D", "/price 30d"}},
-		{name: "sparse charts", change: func(w *World) { w.Chart.Seen = 0.2 }, lines: []string{week}},
-		{name: "no charts", change: func(w *World) { w.Chart = core.Chart{} }, lines: []string{week}},
+		{name: "sparse charts", change: func(w *World) { w.Chart.Seen = 0.5 }, lines: []string{week}},
+		{name: "no charts", change: func(w *World) { w.Chart.Line, w.Chart.Seen = false, 0.2 }, lines: []string{week}},
 		{name: "failing charts", change: func(w *World) { w.ChartErr = errors.New("inner") }, lines: []string{week}},
 		{name: "partly", change: func(w *World) {
 			w.PriceErr = failed(market.Service, core.Limited)
@@ -243,7 +247,7 @@ func request(line string, from sender) chat.Request {
 		Chat: from.id, Direct: from.community == "",
 	}
 	if !req.Direct {
-		req.Chat, req.ChatTitle = from.community, from.title
+		req.Chat = from.community
 	}
 	return req
 }

@@ -20,6 +20,20 @@ func Transcripts(t *testing.T, update bool, show func(Case) string) {
 	compare(t, filepath.Join("testdata", "scenes"), transcripts, update)
 }
 
+// Previews compares the first 60 characters of every answer in English, which is what a
+// push notification shows, and how many lines it has, with a golden file. text is the
+// message as people read it.
+func Previews(t *testing.T, update bool, text func(Case) string) {
+	t.Helper()
+	var all strings.Builder
+	Cases(t, chat.English, func(c Case) {
+		shown := text(c)
+		preview := []rune(strings.ReplaceAll(shown, "\n", " / "))
+		fmt.Fprintf(&all, "%-24.24s %2d lines  %s\n", c.Line, strings.Count(shown, "\n")+1, string(preview[:min(len(preview), 60)]))
+	})
+	compare(t, filepath.Join("testdata", "previews"), map[string]string{"previews": all.String()}, update)
+}
+
 // Languages compares every Case in every language, as show writes its answer,
 // with one golden file for each language in testdata. With update it writes the
 // files instead.

@@ -91,7 +91,8 @@ func Healthy() *World {
 	return &World{
 		Price: core.Snapshot[core.Quote]{At: Noon, Value: core.Quote{
 			Price: number("0.0123456789"), Change1h: known("0.125"), Change24h: known("-3.5"), Change7d: known("0"),
-			MarketCap: known("1234567.891"), Volume24h: known("999.5"), LastUpdated: Noon,
+			MarketCap: known("1234567.891"), Volume24h: known("999.5"), LastUpdated: Noon, Source: "CoinMarketCap",
+			Page: "https://provider.example/currencies/herald/",
 		}},
 		Supply: core.Snapshot[core.Supply]{At: Noon, Value: core.Supply{Total: number("1000000000"), Circulating: number("98765432.100000000000000001")}},
 		Stake: core.Stake{Block: 22_000_077, BlockTime: time.Now().Add(-12 * time.Second), Checked: 21, Staked: []core.PoolAmount{
@@ -111,7 +112,7 @@ func Healthy() *World {
 			{Dapp: "Game\nnight", Platform: "Telegram", At: Noon.Add(-time.Hour)},
 		},
 		Chart: core.Chart{
-			PNG: picture, First: number("0.0120"), Last: number("0.0123456789"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1, Since: Noon.AddDate(0, 0, -7),
+			PNG: picture, Line: true, First: number("0.0120"), Last: number("0.0123456789"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1, Since: Noon.AddDate(0, 0, -7),
 		},
 		AccountsAsked: map[core.Identity]int{},
 		Look:          commands.Options{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
@@ -192,7 +193,7 @@ func (w *World) service(s *core.Service, err error, answer any, stale bool) fake
 }
 
 // drawn is the chart of any period.
-func (w *World) drawn(_ context.Context, _ core.Quote, _ time.Duration, l chat.Language) (core.Chart, error) {
+func (w *World) drawn(_ context.Context, _ core.Quote, _ time.Duration, l chat.Language, _ string) (core.Chart, error) {
 	w.ChartedIn = append(w.ChartedIn, l)
 	return w.Chart, w.ChartErr
 }

@@ -33,7 +33,7 @@ func TestAdviceNamesTheReasonAndTheSettings(t *testing.T) {
 	p := probe{title: "supply host", settings: "SUPPLY_URL"}
 	cause := errors.New("the cause")
 	for want, err := range map[string]error{
-		"does not answer within UPSTREAM_TIMEOUT: the cause|look at SUPPLY_URL": supply.Service.Fail(core.SlowAnswer, cause),
+		"did not answer within UPSTREAM_TIMEOUT: the cause|look at SUPPLY_URL": supply.Service.Fail(core.SlowAnswer, cause),
 		"is rate-limiting us: the cause|look at SUPPLY_URL":                     supply.Service.Fail(core.Limited, cause),
 		"the cause|look at SUPPLY_URL":                                          cause,
 		"wrong|look at A":                                                       supply.Service.Fail(core.Denied, &config.WrongError{Problem: "wrong", Settings: "A"}),
@@ -55,7 +55,7 @@ func TestWhatProbesFoundOutInWords(t *testing.T) {
 		"clock fast":      {text(aboutPartner(9*time.Second, nil), nil), "the signature is accepted|its clock is 9s ahead of this machine's"},
 		"an old quote": {text(aboutQuote(market.Listing{ID: "1", Symbol: "HRLD", Name: "Herald\x1b[31m\nDemo",
 			Quote: core.Quote{Price: decimal.NewFromInt(1), LastUpdated: hourAgo, OldFrom: hourAgo}}, nil)),
-			"HRLD (Herald[31m Demo), id 1, $1.000, 1 h ago|that price is old: is it the token that you mean?"},
+			"HRLD (Herald[31m Demo), id 1, $1.000, 1 h ago|that price is old: is this the right token?"},
 		"no supply":        {text(aboutSupply(core.Supply{Total: decimal.NewFromInt(-5)}, "MAT"), nil), ""},
 		"pools, some gone": {text(aboutPools(staking.Found{Deployed: 20, Missing: 1}, nil)), "pools with code: 20, without: 1"},
 	} {

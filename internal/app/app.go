@@ -68,7 +68,7 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 	sources, err := b.connect(b.cache)
 	if err == nil {
 		b.Router, err = chat.NewRouter(chat.Config{
-			Commands:       commands.All(sources, commands.Options{Symbol: cfg.Market.Symbol, ServiceName: cfg.ServiceName, ExplorerURL: cfg.ExplorerURL}),
+			Commands:       commands.All(sources, cfg.options()),
 			Operators:      slices.Clone(cfg.Operators),
 			ModeratorChats: slices.Clone(cfg.ModeratorChats),
 			Timeout:        cfg.Limits.CommandTimeout,

@@ -20,6 +20,7 @@ import (
 	"herald/internal/secret"
 	"herald/internal/service/market"
 	"herald/internal/service/staking"
+	"herald/internal/transport"
 	"herald/internal/words"
 )
 
@@ -33,6 +34,8 @@ type probe struct {
 	// settings are the ones to look at if an error names neither a service nor
 	// settings.
 	settings string
+	// near is set if its answer says nothing of the network.
+	near bool
 	// ask returns what is worth knowing, a short sentence each, also when it fails.
 	ask func(context.Context) (details []string, err error)
 }
@@ -40,12 +43,12 @@ type probe struct {
 // problems are the reasons in an operator's words.
 var problems = map[core.Reason]string{
 	core.Unreachable: "cannot be reached or is down",
-	core.SlowAnswer:  "does not answer within UPSTREAM_TIMEOUT",
+	core.SlowAnswer:  "did not answer within UPSTREAM_TIMEOUT",
 	core.Limited:     "is rate-limiting us",
-	core.UsedUp:      "answers no more: the plan's limit is used up",
+	core.UsedUp:      "has reached the plan's limit",
 	core.Denied:      "refuses the credentials",
-	core.Rejected:    "refuses the question",
-	core.Malformed:   "answers something other than what was asked",
+	core.Rejected:    "rejects the request",
+	core.Malformed:   "gives an answer that makes no sense",
 	core.Behind:      "is behind or frozen",
 }
 
@@ -61,6 +64,7 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 	defer cancel()
 	rows := make([]string, len(probes))
 	var failed atomic.Int32
+	var reached atomic.Bool
 	var asking sync.WaitGroup
 	for i, p := range probes {
 		asking.Go(func() {
@@ -69,6 +73,9 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 			result, where, took := "ok", "-", "-"
 			if p.url != "" {
 				where, took = config.Host(p.url), fmt.Sprintf("%d ms", time.Since(start).Milliseconds())
+			}
+			if !p.near && !transport.NeverSent(err) {
+				reached.Store(true)
 			}
 			if err != nil {
 				failed.Add(1)
@@ -91,6 +98,9 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 	} else {
 		err = ErrCheckFailed
 		fmt.Fprintf(&table, "\n%d of %d checks failed.\n", failed.Load(), len(rows))
+		if !reached.Load() {
+			table.WriteString("Nothing can be reached. Does this machine have a network?\n")
+		}
 	}
 	if _, err := io.WriteString(w, secret.NewRedactor(b.cfg.Secrets()).String(table.String())); err != nil {
 		return err
@@ -111,7 +121,7 @@ func (b *Bot) probes() (all []probe, err error) {
 		all = append(all, probe{title: p.title, url: p.apiURL, settings: p.settings, ask: p.adapter.Check})
 	}
 	if len(platforms) == 0 {
-		all = append(all, probe{title: "platform", ask: func(context.Context) ([]string, error) {
+		all = append(all, probe{title: "platform", near: true, ask: func(context.Context) ([]string, error) {
 			return nil, &config.WrongError{Problem: "no platform is on: set " +
 				telegram.TokenSetting + " (from @BotFather, https://t.me/BotFather) or " +
 				discord.TokenSetting + " (from https://discord.com/developers/applications)"}
@@ -119,7 +129,7 @@ func (b *Bot) probes() (all []probe, err error) {
 	}
 	if b.redis != nil {
 		url := b.cfg.Store.RedisURL.Reveal()
-		all = append(all, probe{title: "Redis", url: url, settings: "REDIS_URL",
+		all = append(all, probe{title: "Redis", url: url, settings: "REDIS_URL", near: true,
 			ask: func(ctx context.Context) ([]string, error) { return nil, b.redis.Probe(ctx) }})
 	}
 	return all, nil
@@ -147,6 +157,9 @@ func (p probe) advice(err error) []string {
 // say is a value as members read it in English, with spaces that may break.
 func say(v chat.Value) string { return strings.ReplaceAll(words.Say(chat.English, v), "\u00a0", " ") }
 
+// unencrypted is said of a partner API that is called by plain HTTP on the Internet.
+const unencrypted = "PARTNER_BASE_URL is not https://, so anybody on the way can read the requests and forge the answers"
+
 // aboutPartner says how far the service's clock is ahead of this machine's.
 func aboutPartner(ahead time.Duration, err error) (details []string) {
 	if err == nil {
@@ -173,7 +186,7 @@ func aboutQuote(found market.Listing, err error) ([]string, error) {
 		text += ", " + say(chat.Moment{Time: at})
 	}
 	if found.Quote.Old() {
-		return []string{text, "that price is old: is it the token that you mean?"}, nil
+		return []string{text, "that price is old: is this the right token?"}, nil
 	}
 	return []string{text}, nil
 }
@@ -183,7 +196,7 @@ func aboutSupply(found core.Supply, symbol string) (details []string) {
 		details = append(details, say(chat.Amount{Decimal: found.Total, Symbol: symbol})+" in total")
 	}
 	if found.Circulating.IsPositive() {
-		details = append(details, say(chat.Amount{Decimal: found.Circulating, Symbol: symbol})+" circulate")
+		details = append(details, say(chat.Amount{Decimal: found.Circulating, Symbol: symbol})+" circulating")
 	}
 	return details
 }

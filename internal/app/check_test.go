@@ -2,20 +2,26 @@ package app_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"herald/internal/app"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/demo/fake/transporttest"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
+	"herald/internal/secret/logtest"
 )
 
 // check is the table of a check with these settings, and whether all is well.
@@ -98,7 +104,8 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		}, "code 10004.*\n +look at .*PARTNER_NOT_FOUND_CODES if it means"},
 		"a pool without code": {[]string{"STAKING_POOLS=0x00000000000000000000000000000000DeaDBeef"}, nil,
 			"pools with code: 0, without: 1\n(.*\n)*.*no contract at 0x00000000000000000000000000000000DeaDBeef\n +look at STAKING_POOLS"},
-		"Discord's token": {[]string{"DISCORD_BOT_TOKEN=another.bot.token"}, nil, "refuses it\n +look at DISCORD_BOT_TOKEN"},
+		"Discord's token":            {[]string{"DISCORD_BOT_TOKEN=another.bot.token"}, nil, "refuses it\n +look at DISCORD_BOT_TOKEN"},
+		"plain HTTP on the Internet": {[]string{"PARTNER_BASE_URL=http://herald.invalid"}, nil, "PARTNER_BASE_URL is not https://.*forge the answers\n"},
 		"Redis' password": {nil, func(_ *testing.T, e *e2etest.Everything) { e.Redis.RequireAuth("another password") },
 			"WRONGPASS.*\n +look at REDIS_URL"},
 	} {
@@ -129,5 +136,31 @@ func TestCheckEndsWithACommandsTime(t *testing.T) {
 	_, err := check(t, e, "COMMAND_TIMEOUT=100ms")
 	if took := time.Since(start); !errors.Is(err, app.ErrCheckFailed) || took > 5*time.Second {
 		t.Errorf("%v after %v", err, took)
+	}
+}
+
+// Redis is no proof of a network: it answers on loopback.
+func TestWhereNothingCanBeReachedTheNetworkIsAskedFor(t *testing.T) {
+	e := e2etest.NewEverything(t)
+	var settings []string
+	for i, name := range []string{"PARTNER_BASE_URL", "PRICE_API_URL", "SUPPLY_URL", "EVM_RPC_URL", "TELEGRAM_API_URL", "DISCORD_API_URL"} {
+		settings = append(settings, name+"="+transporttest.RefusedURL)
+		table, err := check(t, e, settings...)
+		if strings.HasSuffix(table, fmt.Sprintf("\n%d of 7 checks failed.\nNothing can be reached. Does this machine have a network?\n", i+1)) != (i == 5) || err == nil {
+			t.Errorf("with %d of 6 out of reach: %v\n%s", i+1, err, table)
+		}
+	}
+
+	var log logtest.Buffer
+	bot := e2etest.New(t, slices.Concat(e.Settings, settings, []string{"UPSTREAM_TIMEOUT=50ms", "HTTP_ADDR=off", "PARTNER_BASE_URL=http://herald.invalid"}),
+		slog.New(slog.NewTextHandler(&log, nil)))
+	ctx, cancel := context.WithCancel(t.Context())
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = bot.Run(ctx) })
+	e2etest.Eventually(t, "the network is asked for", func() bool { return log.Lines("does this machine have a network?") == 1 })
+	cancel()
+	serving.Wait()
+	if log.Lines("forge the answers") != 1 {
+		t.Errorf("plain HTTP to the partner is no warning:\n%s", log.String())
 	}
 }

@@ -88,9 +88,6 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		"UPSTREAM_TIMEOUT=2s",
 	}
 	return demo(stderr, settings, func(world *services.Fakes, bot *Bot) error {
-		for _, quote := range world.World.Past() {
-			bot.quotes.Add(quote)
-		}
 		platforms, err := bot.platforms()
 		if err != nil {
 			return err
@@ -108,24 +105,40 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 				fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real: %s\nPress Ctrl-C to end it.\n", page.URL)
 			}
 		}()
-		return serve(ctx, simulated{Handler: bot.Router}, platforms, bot.log)
+		return serve(ctx, simulated{Router: bot.Router, language: page.Language}, platforms, bot.log)
 	})
 }
 
-// simulated marks every answer as simulated.
-type simulated struct{ chat.Handler }
+// simulated marks every answer as simulated, and has public ones in the language of
+// the moment.
+type simulated struct {
+	*chat.Router
+	language func() chat.Language
+}
+
+func (s simulated) router() *chat.Router {
+	now := *s.Router
+	now.Config.Language = s.language()
+	return &now
+}
+
+// Language implements chat.Handler.
+func (s simulated) Language(req chat.Request, private bool) chat.Language {
+	return s.router().Language(req, private)
+}
 
 // Handle implements chat.Handler.
 func (s simulated) Handle(ctx context.Context, req chat.Request) chat.Reply {
-	reply := s.Handler.Handle(ctx, req)
+	reply := s.router().Handle(ctx, req)
 	reply.Notes = append(slices.Clone(reply.Notes), chat.Say("terminal.simulated"))
 	return reply
 }
 
 // demo makes a bot that asks stand-ins, with further settings, and runs it.
 func demo(stderr io.Writer, settings []string, run func(*services.Fakes, *Bot) error) error {
-	world, err := services.Start()
-	if err != nil {
+	world := services.New()
+	past := world.Walk()
+	if err := world.Serve(); err != nil {
 		return err
 	}
 	defer func() { _ = world.Close() }()
@@ -140,6 +153,9 @@ func demo(stderr io.Writer, settings []string, run func(*services.Fakes, *Bot) e
 		return err
 	}
 	defer bot.Close()
+	for _, quote := range past {
+		bot.quotes.Add(quote)
+	}
 	return run(world, bot)
 }
 
@@ -166,6 +182,8 @@ func DemoSettings(s *services.Fakes) []string {
 		"STAKING_METHOD=" + services.StakingMethod,
 		"STAKING_PENDING_METHOD=" + services.PendingMethod,
 		"TOKEN_SYMBOL=" + services.Symbol,
+		"REGISTER_URL=https://example.org/register",
+		"STAKE_URL=https://example.org/stake",
 		"RATE_LIMIT_USER=0",
 		"RATE_LIMIT_CHAT=0",
 		"MODERATOR_CHATS=" + chat.EveryChat,

@@ -4,39 +4,52 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	"herald/internal/config"
 	"herald/internal/config/configtest"
+	"herald/internal/platform/discord"
+	"herald/internal/platform/telegram"
 )
 
 var update = flag.Bool("update", false, "write config.example.env anew from the table of settings")
 
 const exampleFile = "../../config.example.env"
 
-// renderExample returns config.example.env, with what stands before its first heading
-// kept and the rest made from the table of settings.
+// filledIn are the settings without which nobody gets far. They stand at the top.
+func filledIn(s config.Setting) bool {
+	return s.Required || slices.Contains([]string{telegram.TokenSetting, discord.TokenSetting, "PRICE_API_KEY"}, s.Name)
+}
+
+// renderExample returns config.example.env: its prose is kept, which is what stands
+// before the first heading, the headings of two parts, and the second of these. The rest
+// is made from the table of settings.
 func renderExample(old string) string {
-	var b strings.Builder
-	head, _, _ := strings.Cut(old, "\n\n\n## ")
-	b.WriteString(head + "\n")
+	const gap = "\n\n\n## "
+	prose := append(strings.SplitN(old, gap, 4), "", "", "")
+	heading, _, _ := strings.Cut(prose[1], "\n")
+	top, below := prose[0]+gap+heading+"\n\n", gap+strings.TrimSpace(prose[2])+"\n"
 	for _, s := range settings {
 		if s.Heading != "" {
-			fmt.Fprintf(&b, "\n\n## %s\n", s.Heading)
+			below += fmt.Sprintf("\n\n## %s\n", s.Heading)
 		}
-		b.WriteString("\n" + asComment(s.Comment))
+		below += "\n" + asComment(s.Comment)
 		if s.Secret {
-			fmt.Fprintf(&b, "# Secret; may be given as %s_FILE.\n", s.Name)
+			below += fmt.Sprintf("# Secret; may be given as %s_FILE.\n", s.Name)
 		}
 		if s.Example != "" {
-			fmt.Fprintf(&b, "# For example %s\n", s.Example)
+			below += fmt.Sprintf("# For example %s\n", s.Example)
 		}
-		if !s.Required {
-			b.WriteString("#")
+		if filledIn(s) {
+			top += s.Name + "=\n"
+			below += fmt.Sprintf("# %s is at the top.\n", s.Name)
+		} else {
+			below += fmt.Sprintf("#%s=%s\n", s.Name, s.Default)
 		}
-		fmt.Fprintf(&b, "%s=%s\n", s.Name, s.Default)
 	}
-	return b.String()
+	return strings.TrimSuffix(top, "\n") + below
 }
 
 // asComment breaks text into lines of at most 80 characters that begin with #.

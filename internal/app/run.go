@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/config"
 	"herald/internal/ops"
+	"herald/internal/transport"
 )
 
 // lameDuck is how long a server that platforms call goes on at least once the bot is
@@ -52,6 +54,10 @@ func (b *Bot) Run(ctx context.Context) error {
 	if b.redis != nil {
 		_ = b.redis.Probe(ctx) // What fails is tried again, and logged then.
 	}
+	if config.PublicHTTP(b.cfg.Partner.URL) {
+		b.log.Warn(unencrypted)
+	}
+	defer time.AfterFunc(b.cfg.Limits.UpstreamTimeout, func() { b.warnIfOffline(ctx, platforms) }).Stop()
 	refused := make(chan struct{})
 	defer context.AfterFunc(ctx, func() {
 		time.Sleep(lameDuck)
@@ -62,6 +68,27 @@ func (b *Bot) Run(ctx context.Context) error {
 		<-refused
 	}
 	return err
+}
+
+// warnIfOffline asks everything one question if no platform is connected, and logs a
+// warning if nothing can be reached.
+func (b *Bot) warnIfOffline(ctx context.Context, platforms []platform) {
+	for _, p := range platforms {
+		if p.adapter.Ready() {
+			return
+		}
+		if _, err := p.adapter.Check(ctx); !transport.NeverSent(err) {
+			return
+		}
+	}
+	for _, s := range b.services {
+		if _, err := s.probe(ctx); !transport.NeverSent(err) {
+			return
+		}
+	}
+	if ctx.Err() == nil {
+		b.log.Warn("nothing can be reached: does this machine have a network?")
+	}
 }
 
 // serve runs the platforms' adapters until ctx is done and each has drained. When one

@@ -63,7 +63,11 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 		{Upstream: accounts.Upstream, url: b.cfg.Partner.URL,
 			probe: func(ctx context.Context) ([]string, error) {
 				err := accounts.Probe(ctx)
-				return aboutPartner(accounts.Skew(), err), err
+				details := aboutPartner(accounts.Skew(), err)
+				if config.PublicHTTP(b.cfg.Partner.URL) {
+					details = append(details, unencrypted)
+				}
+				return details, err
 			}},
 	}
 	var statuses []commands.Service

@@ -32,6 +32,8 @@ type Config struct {
 	ServiceName string
 	// ExplorerURL is the block explorer's, without a slash at its end; empty: no links.
 	ExplorerURL string
+	// RegisterURL and StakeURL are as in commands.Options.
+	RegisterURL, StakeURL string
 	// Language is the language of public answers.
 	Language chat.Language
 
@@ -80,6 +82,17 @@ func Load(environ []string, envFile string, serve bool) (*Config, error) {
 	return c, nil
 }
 
+// options are what the commands are told.
+func (c *Config) options() commands.Options {
+	return commands.Options{
+		Symbol:      c.Market.Symbol,
+		ServiceName: c.ServiceName,
+		ExplorerURL: c.ExplorerURL,
+		RegisterURL: c.RegisterURL,
+		StakeURL:    c.StakeURL,
+	}
+}
+
 // Secrets returns the values that must never be shown.
 func (c *Config) Secrets() []string { return secret.Of(*c) }
 
@@ -110,14 +123,18 @@ func (c *Config) ownTable() []config.Setting {
 				"default is said in the language of the answer."},
 		{Name: "EXPLORER_URL", Example: "https://etherscan.io", Set: config.Field(&c.ExplorerURL, config.BaseURLWithout("/address")),
 			Comment: "Block explorer; wallets link to EXPLORER_URL/address/0x... Unset: no links."},
+		{Name: "REGISTER_URL", Example: "https://passport.example.org/register", Set: config.Field(&c.RegisterURL, config.PageURL),
+			Comment: "Page where one registers with the service: a button under \"not registered\". Unset: no button."},
+		{Name: "STAKE_URL", Example: "https://stake.example.org", Set: config.Field(&c.StakeURL, config.PageURL),
+			Comment: "Page where one stakes: a button under \"not staked\". Unset: no button."},
 		{Name: "CHAT_LANGUAGE", Default: string(chat.English), Example: string(chat.Spanish),
 			Set: config.Field(&c.Language, config.OneOf(languages, chat.Languages())),
 			Comment: "Language of answers that everybody in a chat can read: " + strings.Join(languages, ", ") + ". What one person " +
 				"alone reads is in their own language, if it is one of these."},
 		{Heading: "Limits", Name: "UPSTREAM_TIMEOUT", Default: "5s", Set: config.Field(&c.Limits.UpstreamTimeout, config.Duration),
-			Comment: "One call to a service, retries apart. No call lasts longer than COMMAND_TIMEOUT."},
+			Comment: "How long one call to a service may take, not counting a retry. No call lasts longer than COMMAND_TIMEOUT."},
 		{Name: "COMMAND_TIMEOUT", Default: "20s", Set: config.Field(&c.Limits.CommandTimeout, config.Duration),
-			Comment: "One command, from its arrival to its answer."},
+			Comment: "How long one command may take, from its arrival to its answer."},
 		{Name: "STALE_FOR", Default: "1h", Set: config.Field(&c.StaleFor, config.DurationOrZero),
 			Comment: "How long past its TTL the last good price or supply may still be shown, marked as old, while its service " +
 				"is failing. 0s: never."},

@@ -142,6 +142,8 @@ var refused = []struct {
 	values     []string
 }{
 	{"TELEGRAM_BOT_TOKEN", "@BotFather", []string{canary, "1:" + canary + "/x", ":" + canary, "a1:" + canary, "1:" + canary + " b"}},
+	{"TELEGRAM_BOT_TOKEN", "are the two swapped?", []string{"MTIzNDU2Nzg5MDEyMzQ1Njc4." + canary + ".of-a-bot_token"}},
+	{"DISCORD_BOT_TOKEN", "are the two swapped?", []string{"123456789:" + canary + "_-x"}},
 	{"TELEGRAM_API_URL", "URL", []string{canary, "ftp://" + canary, "https://", "//host", "https://ho st"}},
 	{"TELEGRAM_API_URL", "no user, query or fragment", []string{"https://u:" + canary + "@host", "https://host?" + canary, "https://h#" + canary}},
 	{"TELEGRAM_API_URL", "port", []string{"https://h:99999"}},
@@ -162,7 +164,9 @@ var refused = []struct {
 	{"PRICE_API_KEY", "visible", []string{"a b"}},
 	{"PRICE_TOKEN_ID", "number", []string{canary, "0", "1,2"}},
 	{"PRICE_TOKEN_SLUG", "name", []string{canary + "&x", "a,b"}},
-	{"TOKEN_SYMBOL", "20 visible", []string{"A B", "A\u202eB", "\xff", strings.Repeat("A", 21)}},
+	{"TOKEN_SYMBOL", "20 visible", []string{"A B", "A\u202eB", "A\u200fB", "\xff", strings.Repeat("A", 21)}},
+	{"TOKEN_SYMBOL", "without $", []string{"$ETH", "$"}},
+	{"TOKEN_SYMBOL", "from left to right", []string{"\u05d0\u05d1", "ETH\u0627"}},
 	{"PRICE_MONTHLY_CREDITS", "whole number", []string{canary, "-1", "1e4", "10,000", "1000000000"}},
 	{"MAX_PRICE_AGE", "off", []string{"0s", "3600", canary}},
 	{"PRICE_TTL", "duration", []string{"30", canary, "0s", "-1s", "9000h"}},
@@ -182,6 +186,9 @@ var refused = []struct {
 	{"SERVICE_NAME", "one line", []string{strings.Repeat("x", 41), "two\nlines", "two  spaces", "@everyone", "https://example.org", "\xff"}},
 	{"EXPLORER_URL", "URL", []string{canary, "etherscan.io", "javascript://x/%0aalert(1)", "https://example.org/\u202ea"}},
 	{"EXPLORER_URL", "/address, which is appended", []string{"https://example.org/address", "https://example.org/address/"}},
+	{"REGISTER_URL", "URL", []string{canary, "passport.example.org", "javascript:alert(1)", "javascript://x/%0aalert(1)", "tg://x", "https://h/\u202ea"}},
+	{"REGISTER_URL", "user", []string{"https://u:" + canary + "@host"}},
+	{"STAKE_URL", "512", []string{"https://h/" + strings.Repeat("a", 503)}},
 	{"CHAT_LANGUAGE", "en, es, zh, ru, tr, vi", []string{canary, "EN", "es-419", "xx"}},
 	{"STALE_FOR", "duration", []string{"-1s", canary}},
 	{"CACHE_MAX_ITEMS", "whole number", []string{"0", canary}},
@@ -198,10 +205,10 @@ func TestSettingsRefuseOtherForms(t *testing.T) {
 }
 
 func TestSettingsAcceptTheirBounds(t *testing.T) {
-	name := strings.Repeat("é", 40)
+	name, stake := strings.Repeat("é", 40), "https://h/"+strings.Repeat("a", 502)
 	c := mustLoad(t, with("SERVICE_NAME="+name, "EXPLORER_URL=https://address.example/addresses/", "RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0",
-		"MODERATOR_CHATS=*", "HTTP_ADDR=off"), "")
-	if c.ServiceName != name || c.ExplorerURL != "https://address.example/addresses" || c.Ops.Addr != "" || c.Limits.UserPerMinute != 0 ||
+		"MODERATOR_CHATS=*", "HTTP_ADDR=off", "TOKEN_SYMBOL=\u5e01🚀ABCDEF$H\u2764\ufe0f", "STAKE_URL="+stake, "REGISTER_URL=http://h?a#b"), "")
+	if c.ServiceName != name || c.Market.Symbol != "\u5e01🚀ABCDEF$H\u2764\ufe0f" || c.StakeURL != stake || c.RegisterURL != "http://h?a#b" || c.ExplorerURL != "https://address.example/addresses" || c.Ops.Addr != "" || c.Limits.UserPerMinute != 0 ||
 		c.Limits.ChatPerMinute != 0 || !slices.Equal(c.ModeratorChats, []string{chat.EveryChat}) {
 		t.Errorf("read as %+v", c)
 	}

@@ -48,8 +48,8 @@ func TestThePriceIsSaidInOneLineOfALanguage(t *testing.T) {
 	old := priced("0.0417345", "2.716")
 	old.LastUpdated, old.OldFrom = time.Now().Add(-73*time.Hour), time.Now().Add(-72*time.Hour)
 	for want, quote := range map[string]core.Quote{
-		"HRLD $0.04173 · 24 h ▲ +2.72% · 3 days ago": old,
-		"HRLD $0.04173 · 24 h ▲ +2.72%":              priced("0.0417345", "2.716"),
+		"HRLD $0.04173 · 24h ▲ 2.72% · 3 days ago": old,
+		"HRLD $0.04173 · 24h ▲ 2.72%":              priced("0.0417345", "2.716"),
 		"HRLD $0.04173":                              {Price: decimal.RequireFromString("0.0417345")},
 	} {
 		p := &provider{quote: quote}

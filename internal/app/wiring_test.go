@@ -40,6 +40,12 @@ func TestEveryPlatformAndServiceIsWired(t *testing.T) {
 			}
 		}
 	}
+	options := reflect.ValueOf(mustLoad(t, everySetting(), "").options())
+	for i := range options.NumField() {
+		if options.Field(i).IsZero() {
+			t.Errorf("commands.Options.%s is empty with every setting: options in settings.go does not set it", options.Type().Field(i).Name)
+		}
+	}
 	sources := reflect.TypeFor[commands.Sources]()
 	for i := range sources.NumField() {
 		if name := sources.Field(i).Name; !strings.Contains(code["app"], "\t"+name+": ") {

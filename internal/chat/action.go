@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Action is a button under a Reply. Exactly one of Command, URL and Copy is set.
+// Action is a button under a Reply. Exactly one of Command, URL, Copy and Private
+// is set.
 type Action struct {
 	Label Text
 	// Command and Args are what a press asks. A press is a Request like any
@@ -25,6 +26,12 @@ type Action struct {
 	URL string
 	// Copy is put on the clipboard where the platform can.
 	Copy string
+	// Private opens the private chat with the bot, where the platform has one.
+	Private bool
+	// NewRow begins a row of buttons.
+	NewRow bool
+	// Shown marks the button of what the Reply shows.
+	Shown bool
 }
 
 // maxState is how many bytes the state of a button may have. Telegram's limit is

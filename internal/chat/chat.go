@@ -66,10 +66,8 @@ type Request struct {
 	// TargetName is what the Target calls themself. It is untrusted, never logged,
 	// and may be empty or the same as somebody else's.
 	TargetName string
-	// Chat identifies the chat on its platform. ChatTitle is what its members call
-	// it, and may be empty.
-	Chat      string
-	ChatTitle string
+	// Chat identifies the chat on its platform.
+	Chat string
 	// Direct is true where only the sender and the bot read along.
 	Direct bool
 	// Stray marks text in a private chat that names no command, or a picture or the

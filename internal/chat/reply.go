@@ -16,6 +16,9 @@ const (
 	Negative
 	// Warning is an answer that could not be given, or not in full.
 	Warning
+	// Rising and Falling are a price's change over 24 hours.
+	Rising
+	Falling
 )
 
 // Reply is an answer, free of its platform and of its language. Package words
@@ -24,11 +27,19 @@ type Reply struct {
 	// Language is set by the Router.
 	Language Language
 	Tone     Tone
-	Title    Text
+	// Title is the answer itself: a push notification shows little more.
+	Title Text
+	// Beside stands beside the title and is less prominent.
+	Beside   Value
 	Text     Text
 	Sections []Section
+	// Exact are whole values of what is shown short above.
+	Exact []Field
 	// Notes are small print, a line each.
 	Notes []Text
+	// Footer is the last line: what was asked, and Checked, which is when.
+	Footer  Parts
+	Checked time.Time
 	// Image is shown above or below the text; nil shows no picture.
 	Image *Image
 	// Actions are buttons, in the order in which they are shown.
@@ -55,12 +66,30 @@ type Reply struct {
 // Section is a list of fields under an optional heading.
 type Section struct {
 	Heading Text
+	Layout  Layout
 	Fields  []Field
 }
 
-// Field is one line of a Section. Name is a Text or what a service named. Either
+// Layout is how the fields of a Section stand.
+type Layout int
+
+// The layouts.
+const (
+	// Lines has a line for each field.
+	Lines Layout = iota
+	// Grid has columns where the platform can, and else lines.
+	Grid
+	// Row has columns where the platform can, and else one line for all fields.
+	Row
+)
+
+// Field is one value of a Section. Name is a Text or what a service named. Either
 // part may be nil.
-type Field struct{ Name, Value Value }
+type Field struct {
+	Name, Value Value
+	// InTitle marks what the title line shows already. Only columns repeat it.
+	InTitle bool
+}
 
 // Image is a picture.
 type Image struct {

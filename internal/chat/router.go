@@ -191,7 +191,7 @@ func (r *Router) unknown(name string) Reply {
 		known = append(known, append(slices.Sorted(maps.Keys(c.Aliases)), c.Name)...)
 	}
 	if meant := r.Nearest(name, known); meant != "" {
-		reply.Text = SayWith("unknown.nearest", Values{"command": Plain("/" + meant)})
+		reply.Text = SayWith("unknown.nearest", Values{"command": CommandLink("/" + meant)})
 	}
 	return reply
 }

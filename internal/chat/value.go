@@ -32,6 +32,8 @@ func Say(key string) Text { return Text{Key: key} }
 func SayWith(key string, args Values) Text { return Text{Key: key, Args: args} }
 
 type (
+	// Parts stand on one line with a dot between them.
+	Parts []Value
 	// Plain is harmless and the same in every language: a symbol, a number of
 	// ours, a name from a setting.
 	Plain string
@@ -43,11 +45,11 @@ type (
 	Price struct{ decimal.Decimal }
 	// Money is a sum in USD; a large one is shown short.
 	Money struct{ decimal.Decimal }
-	// Amount is a number of tokens. A large one is shown short and a long one
-	// truncated, with the exact value in the same message.
+	// Amount is a number of tokens.
 	Amount struct {
 		decimal.Decimal
 		Symbol string
+		Digits Digits
 	}
 	// Change is a change in per cent.
 	Change struct{ decimal.Decimal }
@@ -57,38 +59,48 @@ type (
 	Moment struct{ time.Time }
 	// Date is a point in time, shown as a date and a time of day in UTC.
 	Date struct{ time.Time }
-	// Address is a wallet or a contract. It is shown short, whole in the same
-	// message, and linked to URL unless that is empty.
+	// Address is a wallet or a contract. It is shown short, and linked to URL unless
+	// that is empty.
 	Address struct{ Hex, URL string }
+	// CommandLink is a command that can be tapped, such as "/price".
+	CommandLink string
 	// Mention names a user of the platform on which the answer is read, without
 	// notifying them. Name is what they call themself; it may be empty.
 	Mention struct {
 		User
 		Name Untrusted
 	}
-	// Channel is a chat of the platform on which the answer is read. Title is
-	// what its members call it; it may be empty.
-	Channel struct {
-		ID    string
-		Title Untrusted
-	}
 )
 
-func (Text) value()      {}
-func (Plain) value()     {}
-func (Code) value()      {}
-func (Count) value()     {}
-func (Price) value()     {}
-func (Money) value()     {}
-func (Amount) value()    {}
-func (Change) value()    {}
-func (Share) value()     {}
-func (Moment) value()    {}
-func (Date) value()      {}
-func (Address) value()   {}
-func (Mention) value()   {}
-func (Channel) value()   {}
-func (Untrusted) value() {}
+// Digits is how much of an Amount is shown.
+type Digits int
+
+// The digits.
+const (
+	// Short has a unit or a few decimals, and is never more than the amount.
+	Short Digits = iota
+	// Whole has no decimals.
+	Whole
+	// Exact has all.
+	Exact
+)
+
+func (Text) value()        {}
+func (Parts) value()       {}
+func (Plain) value()       {}
+func (Code) value()        {}
+func (Count) value()       {}
+func (Price) value()       {}
+func (Money) value()       {}
+func (Amount) value()      {}
+func (Change) value()      {}
+func (Share) value()       {}
+func (Moment) value()      {}
+func (Date) value()        {}
+func (Address) value()     {}
+func (CommandLink) value() {}
+func (Mention) value()     {}
+func (Untrusted) value()   {}
 
 // Untrusted is text of a service or a user, made harmless by NewUntrusted. An
 // adapter must still escape it and keep its platform from making links of it.

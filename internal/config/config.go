@@ -45,7 +45,9 @@ const Off = "off"
 // fileSuffix ends the name by which a secret is given as a file.
 const fileSuffix = "_FILE"
 
-// Errors are everything that is wrong with the settings, one line each.
+// Errors are everything that is wrong with the settings, one line each. A line about
+// something in the env file begins with the file and the number of its line there, as
+// in "herald.env:7: ".
 type Errors []string
 
 func (e Errors) Error() string { return strings.Join(e, "\n") }
@@ -65,7 +67,7 @@ func Collect(environ []string, envFile string) (Given, Errors) {
 			return nil, Errors{fmt.Sprintf("--env-file: the file %v; make one with `cp config.example.env herald.env`, "+
 				"fill it in, and give it as --env-file herald.env", err)}
 		}
-		wrong = given.parse(content)
+		wrong = given.parse(envFile, content)
 	}
 	for _, variable := range environ {
 		name, raw, _ := strings.Cut(variable, "=")
@@ -106,6 +108,9 @@ func (g Given) Fill(table []Setting) Errors {
 			err = errors.New("is required and not set")
 		case (v.text == "" || v.text == Off) && needed != nil:
 			err = fmt.Errorf("is needed by %s and %s", strings.Join(needed, " and "), cmp.Or(v.text, "not set"))
+			if !g.Has(s.Name) {
+				v.place = cmp.Or(v.place, g[needed[0]].place, g[needed[0]+fileSuffix].place)
+			}
 		case v.text != "":
 			err = s.Set(v.text)
 		}
@@ -113,7 +118,7 @@ func (g Given) Fill(table []Setting) Errors {
 			continue
 		}
 		for line := range strings.SplitSeq(err.Error(), "\n") {
-			wrong = append(wrong, fmt.Sprintf("%s: %s; for example %[1]s=%[3]s", s.Name, line, s.example()))
+			wrong = append(wrong, fmt.Sprintf("%s%s: %s; for example %[2]s=%[4]s", v.place, s.Name, line, s.example()))
 		}
 	}
 	return wrong
@@ -129,7 +134,7 @@ func (g Given) value(s Setting) value {
 		return v
 	}
 	if v.isSet() {
-		return value{err: fmt.Errorf("is set and so is %s%s; only one of them may be", s.Name, fileSuffix)}
+		return value{place: v.place, err: fmt.Errorf("is set, and so is %s%s; keep one of the two", s.Name, fileSuffix)}
 	}
 	content, err := ReadFile(path.text, 64<<10)
 	text := trim(content)
@@ -139,7 +144,7 @@ func (g Given) value(s Setting) value {
 	if err != nil {
 		err = fmt.Errorf("the file named by %s%s %w", s.Name, fileSuffix, err)
 	}
-	return value{text: text, err: err}
+	return value{text: text, err: err, place: path.place}
 }
 
 // unknown finds given names that are not settings of the table. In the env file each
@@ -159,18 +164,18 @@ func (g Given) unknown(table []Setting) (wrong Errors) {
 			continue
 		}
 		meant, slips := nearest(strings.ToUpper(name), slices.Sorted(maps.Keys(examples)))
-		place := fmt.Sprintf("line %d of the env file", g[name].line)
+		where := ""
 		if g[name].line == 0 {
-			place = "in the environment"
+			where = " (in the environment)"
 			if min(len(name), len(meant)) < minMistyped || slips > maxSlips || g.Has(strings.TrimSuffix(meant, fileSuffix)) {
 				continue
 			}
 		}
-		advice := "take it out, or look up its right name in config.example.env, such as LOG_LEVEL=info"
+		advice := "remove it, or look up its right name in config.example.env, such as LOG_LEVEL=info"
 		if meant != "" {
 			advice = fmt.Sprintf("did you mean %s? For example %[1]s=%s", meant, examples[meant])
 		}
-		wrong = append(wrong, fmt.Sprintf("%s: is not a setting (%s); %s", shown(name), place, advice))
+		wrong = append(wrong, fmt.Sprintf("%s%s: is not a setting%s; %s", g[name].place, shown(name), where, advice))
 	}
 	return wrong
 }

@@ -88,7 +88,7 @@ func TestMistakesNameTheSettingAndAnExample(t *testing.T) {
 		{"all at once, in order", []string{"MODE=" + canary, "NAME=" + canary + " x"},
 			[]string{"NAME: must be visible ASCII characters without white space; character 7 is U+0020; for example NAME=a-name", "MODE: must be one of on, off; for example MODE=on"}},
 		{"a secret twice", []string{"NAME=x", "KEY=" + canary, hook},
-			[]string{"KEY: is set and so is KEY_FILE; only one of them may be; for example KEY=a-key"}},
+			[]string{"KEY: is set, and so is KEY_FILE; keep one of the two; for example KEY=a-key"}},
 		{"a need that is not set", []string{"NAME=x", "HOOK=" + canary},
 			[]string{"KEY: is needed by HOOK and not set; for example KEY=a-key"}},
 		{"a need that is off", []string{"NAME=x", "HOOK=x", "OTHER_HOOK=x", hook, "ADDRESS=off"},
@@ -101,6 +101,27 @@ func TestMistakesNameTheSettingAndAnExample(t *testing.T) {
 	} {
 		if _, got := readSample("", test.environ...); !slices.Equal(got, test.want) {
 			t.Errorf("%s: got\n%v\nwant\n%v", test.what, got, Errors(test.want))
+		}
+	}
+}
+
+func TestMistakesInAnEnvFileNameItsLine(t *testing.T) {
+	noSecret := "KEY_FILE=" + t.TempDir() + "/" + canary
+	for _, test := range []struct{ file, environ, want string }{
+		{"NAME=x\nPAUSE=" + canary, "", "FILE:2: PAUSE: must be a duration"},
+		{"\n# the name\nNAME= # soon", "", "FILE:3: NAME: is required and not set; for example NAME=a-name"},
+		{"NAME=x\nKEY=" + canary + "\nKEY_FILE=/x", "", "FILE:2: KEY: is set, and so is KEY_FILE"},
+		{"NAME=x\n" + noSecret, "", "FILE:2: KEY: the file named by KEY_FILE cannot be opened"},
+		{"NAME=x\nHOOK=x", "", "FILE:2: KEY: is needed by HOOK and not set"},
+		{"NAME=x\nKEY=x\nHOOK=x\nADDRESS=off", "", "FILE:4: ADDRESS: is needed by HOOK and off"},
+		{"NAME=x\nKEY=x\nHOOK=x", "ADDRESS=off", "ADDRESS: is needed by HOOK and off"},
+		{"NAME=x\nPAUSE=1s", "PAUSE=" + canary, "PAUSE: must be a duration"},
+		{"PAUSE=1s\nNAME=x\nPAUSE=2s", "", "FILE:3: PAUSE: has another value on line 1; keep one of the two"},
+	} {
+		file := write(t, test.file)
+		_, got := readSample(file, test.environ)
+		if len(got) != 1 || !strings.HasPrefix(got[0], strings.Replace(test.want, "FILE", file, 1)) || strings.Contains(got[0], canary) {
+			t.Errorf("%q: got\n%v\nwant %s", test.file, got, test.want)
 		}
 	}
 }

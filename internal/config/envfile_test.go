@@ -25,8 +25,9 @@ func TestEnvFile(t *testing.T) {
 func TestEnvFileErrorsNumberTheLines(t *testing.T) {
 	for _, line := range []string{canary, "=" + canary, "1A=" + canary, "A B=" + canary, "A: " + canary, "export A", "A\x00=" + canary,
 		"OK=2" + canary} {
-		_, wrong := Collect(nil, write(t, "OK=1\n"+line+"\nOK=1\n"+line))
-		if len(wrong) != 2 || !strings.HasPrefix(wrong[0], "--env-file: line 2 ") || !strings.HasPrefix(wrong[1], "--env-file: line 4 ") ||
+		file := write(t, "OK=1\n"+line+"\nOK=1\n"+line)
+		_, wrong := Collect(nil, file)
+		if len(wrong) != 2 || !strings.HasPrefix(wrong[0], file+":2: ") || !strings.HasPrefix(wrong[1], file+":4: ") ||
 			strings.Contains(wrong.Error(), canary) {
 			t.Errorf("%q: %v", line, wrong)
 		}
@@ -54,7 +55,7 @@ func FuzzEnvFile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, content string) {
 		given := Given{}
-		given.parse(content)
+		given.parse("file", content)
 		for name, v := range given {
 			if !variableName.MatchString(name) || trim(v.text) != v.text || strings.Contains(v.text, "\n") || v.line < 1 {
 				t.Errorf("read %q=%+v", name, v)

@@ -24,18 +24,19 @@ func unknown(t *testing.T, envFile string, environ ...string) Errors {
 }
 
 func TestANameInAnEnvFileThatIsNoSettingIsWrong(t *testing.T) {
-	const elsewhere = "; take it out, or look up its right name in config.example.env, such as LOG_LEVEL=info"
+	const elsewhere = "; remove it, or look up its right name in config.example.env, such as LOG_LEVEL=info"
 	token := "a123456789_" + canary
 	for name, want := range map[string]string{
-		"TELEGRAM_BOT_TOKEN_FIEL": "TELEGRAM_BOT_TOKEN_FIEL: is not a setting (line 2 of the env file); did you mean TELEGRAM_BOT_TOKEN_FILE? " +
+		"TELEGRAM_BOT_TOKEN_FIEL": "TELEGRAM_BOT_TOKEN_FIEL: is not a setting; did you mean TELEGRAM_BOT_TOKEN_FILE? " +
 			"For example TELEGRAM_BOT_TOKEN_FILE=/run/secrets/telegram_bot_token",
-		"log_level":             "a name not shown here: is not a setting (line 2 of the env file); did you mean LOG_LEVEL? For example LOG_LEVEL=info",
-		"HTTPS_PROXY":           "HTTPS_PROXY: is not a setting (line 2 of the env file)" + elsewhere,
-		token:                   "a name not shown here: is not a setting (line 2 of the env file)" + elsewhere,
-		strings.Repeat("X", 61): "a name not shown here: is not a setting (line 2 of the env file)" + elsewhere,
+		"log_level":             "a name not shown here: is not a setting; did you mean LOG_LEVEL? For example LOG_LEVEL=info",
+		"HTTPS_PROXY":           "HTTPS_PROXY: is not a setting" + elsewhere,
+		token:                   "a name not shown here: is not a setting" + elsewhere,
+		strings.Repeat("X", 61): "a name not shown here: is not a setting" + elsewhere,
 	} {
 		for _, line := range []string{name + "=x", name + "="} {
-			if got := unknown(t, write(t, "TELEGRAM_BOT_TOKEN_FILE=/a\n"+line)); !slices.Equal(got, Errors{want}) {
+			file := write(t, "TELEGRAM_BOT_TOKEN_FILE=/a\n"+line)
+			if got := unknown(t, file); !slices.Equal(got, Errors{file + ":2: " + want}) {
 				t.Errorf("%s: got\n%v\nwant\n%s", line, got, want)
 			}
 		}

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -87,7 +88,7 @@ func OrOff[T any](read func(string) (T, error)) func(string) (T, error) {
 			return v, nil
 		}
 		if v, err = read(value); err != nil {
-			err = fmt.Errorf("%w, or must be off", err)
+			err = fmt.Errorf("%w, or off", err)
 		}
 		return v, err
 	}
@@ -172,6 +173,35 @@ func BaseURLWithout(paths ...string) func(string) (string, error) {
 		}
 		return base, nil
 	}
+}
+
+// PageURL reads the address of a page for people, which becomes a button. Discord takes
+// 512 characters at most.
+func PageURL(value string) (string, error) {
+	u, err := URL(value, "https", "http")
+	switch {
+	case err != nil:
+		return "", err
+	case u.User != nil:
+		return "", errors.New("must have no user or password: everybody can see it")
+	case len(value) > 512:
+		return "", errors.New("must have at most 512 characters")
+	}
+	return value, nil
+}
+
+// PublicHTTP reports whether rawURL is http:// to a host of the Internet, as far as its
+// name tells: anybody on the way can read what is sent there.
+func PublicHTTP(rawURL string) bool {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Scheme != "http" {
+		return false
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return !ip.IsLoopback() && !ip.IsPrivate() && !ip.IsLinkLocalUnicast()
+	}
+	labels := strings.Split(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), ".")
+	return len(labels) > 1 && !slices.Contains([]string{"localhost", "local", "internal", "svc"}, labels[len(labels)-1])
 }
 
 // SplitList splits a list at commas and white space.

@@ -27,7 +27,10 @@ import (
 type value struct {
 	text string
 	err  error // why there is no text
-	line int   // in the env file, from 1; 0 is the process environment
+	// line is the number of its line in the env file, from 1; 0 is the process
+	// environment. place begins an error about a line, as in "herald.env:7: ".
+	line  int
+	place string
 }
 
 // isSet reports whether there is a value, of any form.
@@ -57,10 +60,9 @@ func trim(text string) string {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// parse reads lines of KEY=value, which may begin with "export ". Blank lines and lines
-// that begin with # are skipped. A key may have one value beside empty ones.
-func (g Given) parse(content string) (wrong Errors) {
-	report := func(format string, args ...any) { wrong = append(wrong, "--env-file: "+fmt.Sprintf(format, args...)) }
+// parse reads the file's lines of KEY=value, which may begin with "export ". Blank lines
+// and lines that begin with # are skipped. A key may have one value beside empty ones.
+func (g Given) parse(file, content string) (wrong Errors) {
 	for i, line := range strings.Split(content, "\n") {
 		line = trim(line)
 		if line == "" || line[0] == '#' {
@@ -69,13 +71,13 @@ func (g Given) parse(content string) (wrong Errors) {
 		name, raw, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
 		name = trim(name)
 		v := readValue(raw)
-		v.line = i + 1
+		v.line, v.place = i+1, fmt.Sprintf("%s:%d: ", file, i+1)
 		earlier := g[name]
 		switch {
 		case !found || !variableName.MatchString(name):
-			report("line %d is not of the form KEY=value; for example LOG_LEVEL=info", v.line)
+			wrong = append(wrong, v.place+"this line is not of the form KEY=value; for example LOG_LEVEL=info")
 		case earlier.isSet() && v.text != earlier.text:
-			report("line %d gives %s another value than line %d; keep one of them", v.line, shown(name), earlier.line)
+			wrong = append(wrong, fmt.Sprintf("%s%s: has another value on line %d; keep one of the two", v.place, shown(name), earlier.line))
 		case !earlier.isSet():
 			g[name] = v
 		}

@@ -39,10 +39,24 @@ func TestAValueInDoubtIsWrong(t *testing.T) {
 		canary + "\u200bb":     "must be one line of visible characters",
 		canary + "\u00a0b":     "must be one line of visible characters",
 	} {
-		_, inFile := readSample(write(t, "KEY="+raw), "NAME=x")
+		file := write(t, "KEY="+raw)
+		_, inFile := readSample(file, "NAME=x")
 		_, got := readSample("", "NAME=x", "KEY="+raw)
-		if len(got) != 1 || !slices.Equal(got, inFile) || !strings.HasPrefix(got[0], "KEY: "+want) || strings.Contains(got[0], canary) {
+		if len(got) != 1 || !slices.Equal(inFile, Errors{file + ":1: " + got[0]}) || !strings.HasPrefix(got[0], "KEY: "+want) || strings.Contains(got[0], canary) {
 			t.Errorf("%q is told as %v, in a file as %v; want %q", raw, got, inFile, want)
+		}
+	}
+}
+
+func TestPublicHTTPIsPlainHTTPToTheInternet(t *testing.T) {
+	for address, want := range map[string]bool{
+		"http://partner.example.org": true, "http://PARTNER.example.org.:8080/x": true, "http://8.8.8.8": true, "http://[2001:4860:4860::8888]:80": true,
+		"https://partner.example.org": false, "http://localhost:1": false, "http://a.localhost": false, "http://partner": false, "http://partner.:80": false,
+		"http://127.0.0.1:1": false, "http://10.1.2.3": false, "http://192.168.1.1": false, "http://[::1]": false, "http://[fd00::1]": false, "http://169.254.1.1": false,
+		"http://[fe80::1%25eth0]": false, "http://partner.default.svc": false, "http://partner.default.svc.cluster.local": false, "http://host.docker.internal": false,
+	} {
+		if got := PublicHTTP(address); got != want {
+			t.Errorf("%s: %t", address, got)
 		}
 	}
 }

@@ -22,11 +22,17 @@ type Quote struct {
 	Change1h    decimal.NullDecimal // per cent
 	Change24h   decimal.NullDecimal // per cent
 	Change7d    decimal.NullDecimal // per cent
+	Change30d   decimal.NullDecimal // per cent
+	Change60d   decimal.NullDecimal // per cent
+	Change90d   decimal.NullDecimal // per cent
 	MarketCap   decimal.NullDecimal
 	Volume24h   decimal.NullDecimal
 	LastUpdated time.Time // as the provider says; zero if it does not
 	// OldFrom is when the quote is too old to be shown as today's; zero: never.
 	OldFrom time.Time
+	// Source is what people call the provider, and Page is its page of the token, or
+	// empty.
+	Source, Page string
 }
 
 // Old reports whether the provider's own quote is too old to be shown as today's.
@@ -34,8 +40,10 @@ func (q Quote) Old() bool { return !q.OldFrom.IsZero() && !time.Now().Before(q.O
 
 // Chart is the price over a period.
 type Chart struct {
-	// PNG is the picture; nil where too few prices are known to draw one.
 	PNG []byte
+	// Line reports whether the picture shows the price as a line. Where too little of
+	// the period is known for one, it shows what is known as a card.
+	Line bool
 	// From is when the period begins, and Since when First was the price.
 	From, Since time.Time
 	// First and Last are the first and the last known price of the period.

@@ -77,7 +77,7 @@ func New(quotes *Quotes, symbol string) *Charts {
 // Chart returns the chart of the period that ends with the quote. It has no
 // picture if fewer than two prices of the period are known. Chart blocks for at
 // most 3 seconds. The picture is shared: callers must not change it.
-func (c *Charts) Chart(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language) (core.Chart, error) {
+func (c *Charts) Chart(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language, _ string) (core.Chart, error) {
 	ctx, cancel := context.WithTimeout(ctx, drawTimeout)
 	defer cancel()
 	drawn, err := c.pictures.Get(ctx, subject{Quote: quote, Period: period, Language: l})
@@ -106,7 +106,7 @@ func (c *Charts) fetch(ctx context.Context, s subject) (core.Chart, error) {
 	}
 	first, last := points[0], points[len(points)-1]
 	drawn := core.Chart{
-		PNG: png, From: from, Since: first.At, Seen: p.seen(),
+		PNG: png, Line: true, From: from, Since: first.At, Seen: p.seen(),
 		First: first.Price, Last: last.Price, Lowest: first.Price, Highest: first.Price,
 	}
 	for _, point := range points {

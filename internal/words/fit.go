@@ -23,7 +23,7 @@ const (
 // A title of more than a sixteenth of the limit is always cut. If the card is too
 // long, so is a text of more than a quarter, and any other line of more than a
 // sixteenth. Then the longest lists are cut, and say how many are missing: fields
-// of a section, details, notes, sections.
+// of a section, exact values, notes, sections.
 func (c Card) Fit(limit int, measure func(Field) int) Card {
 	line := func(l Line) int { return measure(Field{Value: l}) }
 	short := func(l Line) Line { return cutTo(l, limit/lineShare, line) }
@@ -33,16 +33,17 @@ func (c Card) Fit(limit int, measure func(Field) int) Card {
 	}
 	field := func(f Field) Field {
 		if half := limit / lineShare / 2; measure(f) > 2*half {
-			f = Field{Name: cutTo(f.Name, half, line), Value: cutTo(f.Value, half, line)}
+			f = Field{Name: cutTo(f.Name, half, line), Value: cutTo(f.Value, half, line), InTitle: f.InTitle}
 		}
 		return f
 	}
 	c.Text = cutTo(c.Text, limit/textShare, line)
-	c.Details, c.Notes = each(c.Details, field), each(c.Notes, short)
+	c.Exact, c.Notes = each(c.Exact, field), each(c.Notes, short)
+	c.Beside, c.Footer, c.Source = short(c.Beside), short(c.Footer), short(c.Source)
 	c.Sections = each(c.Sections, func(s Section) Section {
-		return Section{Heading: short(s.Heading), Fields: each(s.Fields, field)}
+		return Section{Heading: short(s.Heading), Layout: s.Layout, Fields: each(s.Fields, field)}
 	})
-	longest := max(len(c.Details), len(c.Sections), len(c.Notes))
+	longest := max(len(c.Exact), len(c.Sections), len(c.Notes))
 	for _, s := range c.Sections {
 		longest = max(longest, len(s.Fields))
 	}
@@ -57,9 +58,9 @@ func (c Card) keep(n int) Card {
 	fields := func(all []Field) []Field {
 		return first(n, all, func(left int) Field { return Field{Value: more(left)} })
 	}
-	c.Details, c.Notes = fields(c.Details), first(n, c.Notes, more)
+	c.Exact, c.Notes = fields(c.Exact), first(n, c.Notes, more)
 	c.Sections = each(c.Sections, func(s Section) Section {
-		return Section{Heading: s.Heading, Fields: fields(s.Fields)}
+		return Section{Heading: s.Heading, Layout: s.Layout, Fields: fields(s.Fields)}
 	})
 	c.Sections = first(n, c.Sections, func(left int) Section { return Section{Heading: more(left)} })
 	return c
@@ -84,11 +85,11 @@ func first[T any](n int, all []T, more func(left int) T) []T {
 
 // size is what all lines of the card measure.
 func (c Card) size(measure func(Field) int) int {
-	total := measure(Field{Value: c.Title}) + measure(Field{Value: c.Text})
-	for _, note := range c.Notes {
-		total += measure(Field{Value: note})
+	total := 0
+	for _, l := range append([]Line{c.Title, c.Beside, c.Text, c.Footer}, c.Notes...) {
+		total += measure(Field{Value: l})
 	}
-	for _, f := range c.Details {
+	for _, f := range c.Exact {
 		total += measure(f)
 	}
 	for _, s := range c.Sections {

@@ -25,7 +25,7 @@ func runes(f words.Field) int {
 // size is what a card takes by that measure.
 func size(c words.Card) int {
 	n := runes(words.Field{Value: c.Title}) + runes(words.Field{Value: c.Text})
-	for _, s := range append(c.Sections, words.Section{Fields: c.Details}) {
+	for _, s := range append(c.Sections, words.Section{Fields: c.Exact}) {
 		n += runes(words.Field{Value: s.Heading})
 		for _, f := range s.Fields {
 			n += runes(f)
@@ -53,12 +53,12 @@ func section(heading string, fields []words.Field) words.Section {
 
 func TestTheLongestSectionLosesFieldsAndSaysHowMany(t *testing.T) {
 	c := words.Card{Language: chat.Spanish, Sections: []words.Section{section("few", fields(3)), section("many", fields(500))},
-		Details: fields(2), Notes: []words.Line{line("kept")}}
+		Exact: fields(2), Notes: []words.Line{line("kept")}}
 	got := c.Fit(1000, runes)
 	left := got.Sections[1].Fields
 	last := len(left) - 1
 	want := words.Say(chat.Spanish, chat.SayWith("more", chat.Values{"n": chat.Count(500 - last)}))
-	if size(got) > 1000 || len(got.Sections[0].Fields) != 3 || len(got.Details) != 2 || len(got.Notes) != 1 || last < 30 ||
+	if size(got) > 1000 || len(got.Sections[0].Fields) != 3 || len(got.Exact) != 2 || len(got.Notes) != 1 || last < 30 ||
 		left[last].Value.String() != want {
 		t.Errorf("size %d: %+v", size(got), got)
 	}
@@ -127,13 +127,13 @@ func TestWhateverACardHoldsItFits(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		c := words.Card{Title: texts.Draw(t, "title"), Text: texts.Draw(t, "text"), Sections: rapid.SliceOfN(section, 0, 10).Draw(t, "sections"),
-			Details: rapid.SliceOfN(field, 0, 30).Draw(t, "details")}
+			Exact: rapid.SliceOfN(field, 0, 30).Draw(t, "details")}
 		limit := rapid.IntRange(1000, 8000).Draw(t, "limit")
 		got := c.Fit(limit, runes)
 		if size(got) > limit {
 			t.Fatalf("size %d, limit %d: %+v", size(got), limit, got)
 		}
-		check(t, c.Details, got.Details)
+		check(t, c.Exact, got.Exact)
 		shown, more := len(got.Sections), 0
 		if shown > 0 {
 			more = counted(got.Sections[shown-1].Heading)

@@ -4,12 +4,15 @@ import (
 	"strings"
 
 	"github.com/shopspring/decimal"
+
+	"herald/internal/chat"
 )
 
 const (
-	// amountDecimals of an amount are shown, and the rest is truncated.
+	// amountDecimals are shown of an amount below one; the rest is truncated.
 	amountDecimals = 4
-	// cents are the decimals of a sum, and of a number with a unit.
+	// cents are the decimals of a sum, of a larger amount and of a number with a
+	// unit.
 	cents = 2
 	// priceDigits of a price are significant.
 	priceDigits = 4
@@ -21,6 +24,8 @@ var (
 	// Amounts and sums from here on have a unit.
 	largeAmount = decimal.New(1, 7)
 	largeSum    = decimal.New(1, 6)
+	// Sums from here on have no cents.
+	wholeSum = decimal.New(1, 3)
 )
 
 // number writes plain digits such as "1234.5" in a layout such as "$#".
@@ -49,34 +54,41 @@ func (c *catalogue) large(d decimal.Decimal, layout string) string {
 	return c.number(digits, strings.Replace(layout, "#", "#"+c.Units[power], 1))
 }
 
-// amount writes d in short, with a unit or few decimals, and with all of its
-// digits. What is too small for the decimals is "< 0.0001". The short form is
-// never more than d.
-func (c *catalogue) amount(d decimal.Decimal, layout string) (short, exact string) {
-	exact = c.number(d.String(), layout)
-	truncated := d.Truncate(amountDecimals)
-	switch {
-	case truncated.IsZero() && !d.IsZero():
-		return "< " + c.number("0.0001", layout), exact
-	case d.GreaterThanOrEqual(largeAmount):
-		return c.large(d, layout), exact
+// amount writes a number of tokens. What is too small for the decimals shown is
+// "< 0.0001".
+func (c *catalogue) amount(a chat.Amount) string {
+	layout := "#\u00a0" + chat.OneLine(a.Symbol)
+	decimals := int32(cents)
+	if a.LessThan(decimal.New(1, 0)) {
+		decimals = amountDecimals
 	}
-	return c.number(truncated.String(), layout), exact
+	truncated := a.Truncate(decimals)
+	switch {
+	case a.Digits == chat.Exact:
+		return c.number(a.String(), layout)
+	case a.Digits == chat.Whole:
+		return c.number(a.Round(0).String(), layout)
+	case truncated.IsZero() && !a.IsZero():
+		return "< " + c.number("0.0001", layout)
+	case a.GreaterThanOrEqual(largeAmount):
+		return c.large(a.Decimal, layout)
+	}
+	return c.number(truncated.String(), layout)
 }
 
-// money writes a sum in USD in short, with a unit or in cents, and in full: in
-// cents, or with all of its digits if it is less than one. The short form is never
-// more than d.
-func (c *catalogue) money(d decimal.Decimal) (short, exact string) {
+// money writes a sum in USD with a unit, in dollars or in cents, by its size. It is
+// never more than d.
+func (c *catalogue) money(d decimal.Decimal) string {
 	truncated := d.Truncate(cents)
-	exact = c.number(truncated.StringFixed(cents), c.USD)
 	switch {
 	case truncated.IsZero() && !d.IsZero():
-		return "< " + c.number("0.01", c.USD), c.number(d.String(), c.USD)
+		return "< " + c.number("0.01", c.USD)
 	case d.GreaterThanOrEqual(largeSum):
-		return c.large(d, c.USD), exact
+		return c.large(d, c.USD)
+	case d.GreaterThanOrEqual(wholeSum):
+		return c.number(d.Truncate(0).String(), c.USD)
 	}
-	return exact, exact
+	return c.number(truncated.StringFixed(cents), c.USD)
 }
 
 // price writes d to four significant digits, and in cents at least.
@@ -94,16 +106,16 @@ func priceDecimals(d decimal.Decimal) int32 {
 	return max(priceDigits-1-first, cents)
 }
 
-// change writes a change in per cent with a sign and an arrow, so that it never
-// shows by colour alone.
+// change writes a change in per cent with an arrow, so that it never shows by
+// colour alone.
 func (c *catalogue) change(d decimal.Decimal) string {
 	digits, negative := strings.CutPrefix(d.StringFixed(cents), "-")
 	percent := c.number(digits, c.Percent)
 	switch {
 	case negative:
-		return "▼ -" + percent
+		return "▼ " + percent
 	case digits != "0.00":
-		return "▲ +" + percent
+		return "▲ " + percent
 	}
 	return percent
 }

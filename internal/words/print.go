@@ -19,13 +19,17 @@ type Card struct {
 	Language chat.Language
 	Tone     chat.Tone
 	Title    Line
+	// Beside stands beside the title and is less prominent.
+	Beside   Line
 	Text     Line
 	Sections []Section
-	// Details are the exact values of what stands short above. They are shown small
-	// or folded away.
-	Details []Field
+	// Exact are whole values of what stands short above. They are shown small.
+	Exact []Field
 	// Notes are small print, a line each.
 	Notes []Line
+	// Footer is the last line. It tells Checked too, and Source is the rest of it.
+	Footer, Source Line
+	Checked        time.Time
 	// Image may be nil.
 	Image   *Image
 	Buttons []Button
@@ -36,11 +40,16 @@ type Card struct {
 // Section is a list of fields under an optional heading.
 type Section struct {
 	Heading Line
+	Layout  chat.Layout
 	Fields  []Field
 }
 
-// Field is one line of a Section. Either part may be empty.
-type Field struct{ Name, Value Line }
+// Field is one value of a Section. Either part may be empty.
+type Field struct {
+	Name, Value Line
+	// InTitle marks what the title line shows already.
+	InTitle bool
+}
 
 // Line is text in parts that are shown in different ways. Cards share lines, so a
 // line is never changed in place.
@@ -57,6 +66,8 @@ const (
 	Code
 	// Untrusted is what a service or a user named; nothing in it is a link.
 	Untrusted
+	// Command is a command that can be tapped, such as "/price".
+	Command
 )
 
 // Span is a part of a Line.
@@ -70,9 +81,8 @@ type Span struct {
 	// that shows times itself shows this one. UTC is the same time as a date.
 	At  time.Time
 	UTC string
-	// Person and Channel are mentioned without notifying anybody. Both may be nil.
-	Person  *chat.User
-	Channel *chat.Channel
+	// Person is mentioned without notifying them, or nil.
+	Person *chat.User
 }
 
 // Image is a picture with its alternative text.
@@ -81,12 +91,16 @@ type Image struct {
 	PNG       []byte
 }
 
-// Button has exactly one of State, URL and Copy.
+// Button has exactly one of State, URL, Copy and Private.
 type Button struct {
 	Label string
 	// State comes back when the button is pressed, for chat.ParseState.
 	State     string
 	URL, Copy string
+	// Private opens the private chat with the bot.
+	Private bool
+	// NewRow begins a row.
+	NewRow bool
 }
 
 // Ask is a question for the last argument of Command.
@@ -113,35 +127,30 @@ func (l Line) Empty() bool { return l.String() == "" }
 // Print returns a reply as a card in its language.
 func Print(r chat.Reply) Card {
 	p := newPrinter(r.Language)
-	c := Card{Language: r.Language, Tone: r.Tone, Title: p.text(r.Title), Text: p.text(r.Text)}
-	for _, s := range r.Sections {
-		p.heading, p.name = nil, nil
-		p.heading = p.text(s.Heading)
-		section := Section{Heading: p.heading}
-		for _, f := range s.Fields {
-			p.name = nil
-			p.name = p.value(f.Name)
-			section.Fields = append(section.Fields, Field{Name: p.name, Value: p.value(f.Value)})
-		}
-		c.Sections = append(c.Sections, section)
+	c := Card{
+		Language: r.Language, Tone: r.Tone, Title: p.text(r.Title), Beside: p.value(r.Beside), Text: p.text(r.Text),
+		Exact: p.fields(r.Exact), Checked: r.Checked,
 	}
-	p.heading, p.name = nil, nil
+	for _, s := range r.Sections {
+		c.Sections = append(c.Sections, Section{Heading: p.text(s.Heading), Layout: s.Layout, Fields: p.fields(s.Fields)})
+	}
 	for _, n := range r.Notes {
 		c.Notes = append(c.Notes, p.text(n))
 	}
-	c.Details = p.details
+	c.Source = p.value(r.Footer)
+	switch when := (chat.Moment{Time: r.Checked}); {
+	case r.Checked.IsZero():
+		c.Footer = c.Source
+	case c.Source.Empty():
+		c.Footer = p.text(chat.SayWith("checked", chat.Values{"when": when}))
+	default:
+		c.Footer = p.value(append(slices.Clone(r.Footer), when))
+	}
 	if r.Image != nil {
 		c.Image = &Image{Name: r.Image.Name, Alt: p.text(r.Image.Alt).String(), PNG: r.Image.PNG}
 	}
 	for _, a := range r.Actions {
-		b := Button{Label: p.text(a.Label).String(), URL: a.URL, Copy: a.Copy}
-		switch {
-		case a.Refresh:
-			b.State = a.State(r.AsOf)
-		case a.Command != "":
-			b.State = a.State(time.Time{})
-		}
-		if b.State+b.URL+b.Copy != "" {
+		if b := p.button(a, r.AsOf); b.Private || b.State+b.URL+b.Copy != "" {
 			c.Buttons = append(c.Buttons, b)
 		}
 	}
@@ -151,20 +160,48 @@ func Print(r chat.Reply) Card {
 	return c
 }
 
-// printer prints values in one language.
-type printer struct {
-	*catalogue
-	// details collects the exact values of what was shown short.
-	details []Field
-	// heading and name are what the value being printed is called.
-	heading, name Line
+// Join returns lines as one, with a dot between them. Empty ones are left out.
+func Join(lines ...Line) Line {
+	var all Line
+	for _, l := range lines {
+		if !all.Empty() && !l.Empty() {
+			all = append(all, Span{Text: " · "})
+		}
+		all = append(all, l...)
+	}
+	return all
 }
 
-func newPrinter(l chat.Language) *printer { return &printer{catalogue: catalogueOf(l)} }
+// printer prints values in one language.
+type printer struct{ *catalogue }
+
+func newPrinter(l chat.Language) printer { return printer{catalogue: catalogueOf(l)} }
+
+func (p printer) fields(all []chat.Field) []Field {
+	var printed []Field
+	for _, f := range all {
+		printed = append(printed, Field{Name: p.value(f.Name), Value: p.value(f.Value), InTitle: f.InTitle})
+	}
+	return printed
+}
+
+func (p printer) button(a chat.Action, asOf time.Time) Button {
+	b := Button{Label: p.text(a.Label).String(), URL: a.URL, Copy: a.Copy, Private: a.Private, NewRow: a.NewRow}
+	if a.Shown {
+		b.Label = "· " + b.Label + " ·"
+	}
+	switch {
+	case a.Refresh:
+		b.State = a.State(asOf)
+	case a.Command != "":
+		b.State = a.State(time.Time{})
+	}
+	return b
+}
 
 // text prints a message with its arguments. A missing argument is left out, and a
 // missing message is its key.
-func (p *printer) text(t chat.Text) Line {
+func (p printer) text(t chat.Text) Line {
 	if t.Key == "" {
 		return nil
 	}
@@ -189,12 +226,18 @@ func (p *printer) text(t chat.Text) Line {
 	return line
 }
 
-func (p *printer) value(v chat.Value) Line {
+func (p printer) value(v chat.Value) Line {
 	switch v := v.(type) {
 	case nil:
 		return nil
 	case chat.Text:
 		return p.text(v)
+	case chat.Parts:
+		var parts []Line
+		for _, part := range v {
+			parts = append(parts, p.value(part))
+		}
+		return Join(parts...)
 	case chat.Plain:
 		return Line{{Text: chat.OneLine(string(v))}}
 	case chat.Code:
@@ -212,9 +255,9 @@ func (p *printer) value(v chat.Value) Line {
 	case chat.Price:
 		return Line{{Text: p.price(v.Decimal)}}
 	case chat.Money:
-		return p.short(p.money(v.Decimal))
+		return Line{{Text: p.money(v.Decimal)}}
 	case chat.Amount:
-		return p.short(p.amount(v.Decimal, "#\u00a0"+chat.OneLine(v.Symbol)))
+		return Line{{Text: p.amount(v)}}
 	case chat.Change:
 		return Line{{Text: p.change(v.Decimal)}}
 	case chat.Share:
@@ -224,13 +267,11 @@ func (p *printer) value(v chat.Value) Line {
 	case chat.Date:
 		return Line{{Text: p.date(v.Time)}}
 	case chat.Address:
-		whole := chat.OneLine(v.Hex)
-		p.detail(Line{{Text: whole, Style: Code}})
-		return Line{{Text: shortHex(whole), URL: v.URL}}
+		return Line{{Text: shortHex(chat.OneLine(v.Hex)), URL: v.URL}}
+	case chat.CommandLink:
+		return Line{{Text: chat.OneLine(string(v)), Style: Command}}
 	case chat.Mention:
 		return Line{{Text: nameOr(v.Name, v.ID), Style: Untrusted, Person: &v.User}}
-	case chat.Channel:
-		return Line{{Text: nameOr(v.Title, v.ID), Style: Untrusted, Channel: &v}}
 	}
 	panic("words: a value of an unknown type")
 }
@@ -240,23 +281,7 @@ func nameOr(name chat.Untrusted, id string) string {
 	return cmp.Or(chat.OneLine(string(name)), chat.OneLine(id))
 }
 
-// short shows a number, and keeps its exact value as a detail if that says more.
-func (p *printer) short(shown, exact string) Line {
-	if shown != exact {
-		p.detail(Line{{Text: exact}})
-	}
-	return Line{{Text: shown}}
-}
-
-func (p *printer) detail(value Line) {
-	name := p.name
-	if !p.heading.Empty() && !name.Empty() {
-		name = slices.Concat(p.heading, Line{{Text: " · "}}, name)
-	}
-	p.details = append(p.details, Field{Name: name, Value: value})
-}
-
-func (p *printer) date(t time.Time) string { return t.UTC().Format(p.Moment) }
+func (p printer) date(t time.Time) string { return t.UTC().Format(p.Moment) }
 
 // maxClockSkew is how far ahead of this machine's clock a moment may be and count
 // as now.
@@ -270,7 +295,7 @@ var ages = []struct {
 
 // moment prints how long ago a time was, in the largest unit that fits into it, or
 // the date of a time in the future.
-func (p *printer) moment(t time.Time) Span {
+func (p printer) moment(t time.Time) Span {
 	s := Span{At: t, UTC: p.date(t)}
 	age := time.Since(t)
 	if age < -maxClockSkew {

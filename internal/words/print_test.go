@@ -52,7 +52,6 @@ func TestEveryFieldOfAReplyIsPrinted(t *testing.T) {
 func TestValuesTellHowTheyAreToBeShown(t *testing.T) {
 	url := "https://explorer.example/address/" + wallet
 	at := time.Unix(1_790_000_000, 0)
-	holders := chat.Channel{ID: "-100", Title: chat.NewUntrusted("Holders", 40)}
 	for _, test := range []struct {
 		value chat.Value
 		want  words.Span
@@ -63,7 +62,7 @@ func TestValuesTellHowTheyAreToBeShown(t *testing.T) {
 		{chat.Plain("a\nb"), words.Span{Text: "a b"}},
 		{chat.Address{Hex: wallet, URL: url}, words.Span{Text: "0x5290…9EE7", URL: url}},
 		{chat.Mention{User: ann, Name: "Ann A."}, words.Span{Text: "Ann A.", Style: words.Untrusted, Person: &ann}},
-		{holders, words.Span{Text: "Holders", Style: words.Untrusted, Channel: &holders}},
+		{chat.CommandLink("/price"), words.Span{Text: "/price", Style: words.Command}},
 		{chat.Date{Time: at}, words.Span{Text: "2026-09-21 14:13 UTC"}},
 		{chat.Moment{Time: at.AddDate(999, 0, 0)}, words.Span{Text: "3025-09-21 14:13 UTC", UTC: "3025-09-21 14:13 UTC", At: at.AddDate(999, 0, 0)}},
 	} {
@@ -74,22 +73,25 @@ func TestValuesTellHowTheyAreToBeShown(t *testing.T) {
 	}
 }
 
-func TestExactValuesAreNamedAfterWhatTheyBelongTo(t *testing.T) {
-	big := chat.Amount{Decimal: dec("123456789.5"), Symbol: "X"}
-	entry := chat.SayWith("unlisted.entry", chat.Values{"entry": big})
-	card := words.Print(chat.Reply{Text: entry, Notes: []chat.Text{entry}, Sections: []chat.Section{
-		{Fields: []chat.Field{{Name: chat.Say("Total"), Value: big}, {Value: big}, {Name: chat.Say("Small"), Value: chat.Count(1)}}},
-		{Heading: chat.Say("Unstaking"), Fields: []chat.Field{{Name: chat.NewUntrusted("Pool 1", 40), Value: big}}},
-		{Fields: []chat.Field{{Name: chat.Say("Wallet"), Value: chat.Address{Hex: wallet}}}},
-	}})
-	var got []string
-	for _, d := range card.Details {
-		got = append(got, spaced(d.Name.String()+": "+d.Value.String()))
-	}
-	want := []string{": 123,456,789.5~X", "Total: 123,456,789.5~X", ": 123,456,789.5~X", "Unstaking · Pool 1: 123,456,789.5~X", "Wallet: " + wallet, ": 123,456,789.5~X"}
-	if !slices.Equal(got, want) || card.Details[4].Value[0].Style != words.Code {
-		t.Errorf("the details are %q, want %q", got, want)
-	}
+func TestTheFooterEndsWithWhenItWasChecked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at := time.Now().Add(-2 * time.Second)
+		for _, test := range []struct {
+			footer       chat.Parts
+			checked      time.Time
+			want, source string
+		}{
+			{nil, time.Time{}, "", ""},
+			{nil, at, "Checked 2 s ago", ""},
+			{chat.Parts{chat.Plain("CoinMarketCap"), chat.Plain("")}, at, "CoinMarketCap · 2 s ago", "CoinMarketCap"},
+			{chat.Parts{chat.Plain("All"), chat.Plain("block 1")}, time.Time{}, "All · block 1", "All · block 1"},
+		} {
+			card := words.Print(chat.Reply{Footer: test.footer, Checked: test.checked})
+			if card.Footer.String() != test.want || card.Source.String() != test.source || card.Checked != test.checked {
+				t.Errorf("the footer is %q with %q, want %q with %q", card.Footer, card.Source, test.want, test.source)
+			}
+		}
+	})
 }
 
 func TestAMomentIsToldByHowLongAgoItWas(t *testing.T) {
@@ -110,8 +112,8 @@ func TestAMomentIsToldByHowLongAgoItWas(t *testing.T) {
 			{-time.Minute - 1, "2000-01-01 00:01 UTC", "01.01.2000 00:01 UTC"},
 		} {
 			moment := chat.Moment{Time: time.Now().Add(-test.ago)}
-			en, _ := shown(chat.English, moment)
-			ru, _ := shown(chat.Russian, moment)
+			en := shown(chat.English, moment)
+			ru := shown(chat.Russian, moment)
 			if en != test.en || ru != test.ru {
 				t.Errorf("%v ago is %q and %q, want %q and %q", test.ago, en, ru, test.en, test.ru)
 			}
@@ -121,8 +123,8 @@ func TestAMomentIsToldByHowLongAgoItWas(t *testing.T) {
 
 // lines are all lines of a card.
 func lines(c words.Card) []words.Line {
-	all := append([]words.Line{c.Title, c.Text}, c.Notes...)
-	for _, s := range append(c.Sections, words.Section{Fields: c.Details}) {
+	all := append([]words.Line{c.Title, c.Beside, c.Text, c.Footer}, c.Notes...)
+	for _, s := range append(c.Sections, words.Section{Fields: c.Exact}) {
 		all = append(all, s.Heading)
 		for _, f := range s.Fields {
 			all = append(all, f.Name, f.Value)
@@ -140,7 +142,7 @@ func FuzzPrint(f *testing.F) {
 		foreign := chat.Untrusted(s)
 		var all []chat.Field
 		for _, v := range []chat.Value{foreign, chat.Plain(s), chat.Code(s), chat.Amount{Decimal: dec("0.5"), Symbol: s}, chat.Address{Hex: s},
-			chat.Mention{User: chat.User{ID: s}}, chat.Channel{ID: s, Title: foreign}, chat.SayWith("unlisted.entry", chat.Values{"entry": chat.Code(s)})} {
+			chat.Mention{User: chat.User{ID: s}}, chat.CommandLink(s), chat.SayWith("unlisted.entry", chat.Values{"entry": chat.Code(s)})} {
 			all = append(all, chat.Field{Name: foreign, Value: v})
 		}
 		reply := chat.Reply{Title: chat.SayWith("reference", chat.Values{"reference": chat.Plain(s)}), Sections: []chat.Section{{Fields: all}}}

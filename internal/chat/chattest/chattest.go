@@ -23,6 +23,11 @@ func FullReply() (chat.Reply, []string) {
 	var markers []string
 	fill(reflect.ValueOf(&reply).Elem(), &markers)
 	reply.Repeated = false // A platform may leave out a reply that was.
+	for _, s := range append(reply.Sections, chat.Section{Fields: reply.Exact}) {
+		for i := range s.Fields {
+			s.Fields[i].InTitle = false // One that is need not be shown.
+		}
+	}
 	return reply, markers
 }
 

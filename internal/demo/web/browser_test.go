@@ -204,7 +204,7 @@ func (p *page) wallet(n int) string {
 
 func bothLooks(p *page) {
 	for text, want := range map[string]string{
-		"/help": "What I can do", "/price 7d": "$0.0417", "/supply": "987.65M", "/staked " + p.wallet(0): "1,012,345.6789",
+		"/help": "What I can do", "/price 7d": "$0.04", "/supply": "987.65M", "/staked " + p.wallet(0): "1,012,345.6789",
 		"/verify " + p.wallet(0): "This wallet is yours",
 	} {
 		telegram, discord := p.ask(text)
@@ -279,5 +279,5 @@ func keyboard(p *page) {
 	p.keys(kb.ArrowDown + kb.Enter)
 	p.until("the command in the input", `document.activeElement.value === "/price "`)
 	p.keys("7d" + kb.Enter)
-	p.until("the answer", `answer("discord")?.includes("$0.0417")`)
+	p.until("the answer", `answer("discord")?.includes("$0.04")`)
 }

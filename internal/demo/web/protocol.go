@@ -13,6 +13,7 @@ import "encoding/json"
 //	GET  /file/…     a picture, at the address that a message gives it
 //	POST /act        an Act; answered by a Result
 //	POST /service    a Service, which then fails or works; answered by a State
+//	POST /language   the language of the chat, one of State.Languages; answered by a State
 //
 // A body is JSON and its Content-Type says so. What is refused is answered with a
 // status of 400 or above and a line of text.
@@ -135,10 +136,14 @@ type Result struct {
 
 // State is what there is to choose from, and which services fail.
 type State struct {
-	Askers    []Asker   `json:"askers"`
-	Chats     []string  `json:"chats"`
-	Languages []string  `json:"languages"`
-	Services  []Service `json:"services"`
+	Askers    []Asker  `json:"askers"`
+	Chats     []string `json:"chats"`
+	Languages []string `json:"languages"`
+	// ChatLanguage is the one of what everybody in a chat reads.
+	ChatLanguage string `json:"chatLanguage"`
+	// Channel is the ID of the group on Discord.
+	Channel  string    `json:"channel"`
+	Services []Service `json:"services"`
 	// Examples are messages worth sending, the first one first.
 	Examples []Example `json:"examples"`
 	// BotName is the bot's username on Telegram, without the @.

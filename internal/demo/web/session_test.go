@@ -129,6 +129,12 @@ func TestTheAppsLanguageAndMenuAreTheAskersOwn(t *testing.T) {
 		if title := words.Say(l, chat.Say("help.title")); !strings.Contains(string(e.Message), title) {
 			t.Errorf("%s: %s", l, e.Message)
 		}
+		var now web.State
+		c.call("POST", "/language", map[string]string{"language": string(l)}, &now)
+		e = c.answer(web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Group, Language: "en", Text: "/help"})
+		if mark := words.Say(l, chat.Say("terminal.simulated")); !strings.Contains(string(e.Message), mark) || now.ChatLanguage != string(l) {
+			t.Errorf("the chat speaks %s: %+v: %s", l, now, e.Message)
+		}
 	}
 	if got := c.state().Languages; !slices.Equal(got, languages) {
 		t.Errorf("the page has the languages %q, want %q", got, languages)

@@ -9,6 +9,7 @@
 package web
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"herald/internal/chat"
@@ -50,6 +52,14 @@ type Demo struct {
 	people people
 	feed   *feed
 	server *http.Server
+	// language is the chat's, a chat.Language; unset is English.
+	language atomic.Value
+}
+
+// Language is the language of public answers, as the page has it.
+func (d *Demo) Language() chat.Language {
+	l, _ := d.language.Load().(chat.Language)
+	return cmp.Or(l, chat.English)
 }
 
 // Start serves the page on a free port of 127.0.0.1 until Close.
@@ -124,6 +134,10 @@ func (d *Demo) routes() http.Handler {
 	})
 	mux.HandleFunc("POST /act", handle(d.act))
 	mux.HandleFunc("POST /service", handle(d.setService))
+	mux.HandleFunc("POST /language", handle(func(to struct{ Language string }) (any, error) {
+		d.language.Store(languageOf(to.Language))
+		return d.state(), nil
+	}))
 	return mux
 }
 
@@ -188,9 +202,12 @@ func (d *Demo) act(a Act) (result any, err error) {
 	return result, err
 }
 
+// services are those that can fail.
+func (d *Demo) services() []*services.Service { return append(d.Services.Services(), d.Services.Pool) }
+
 // setService has a service fail every call, or work again.
 func (d *Demo) setService(s Service) (any, error) {
-	for _, service := range d.Services.Services() {
+	for _, service := range d.services() {
 		if service.Name == s.Name {
 			service.Down.Store(s.Down)
 		}
@@ -200,11 +217,12 @@ func (d *Demo) setService(s Service) (any, error) {
 
 // state is what there is to choose from now.
 func (d *Demo) state() State {
-	s := State{Askers: d.people, Chats: []string{Group, Private}, BotName: faketelegram.Username}
+	s := State{Askers: d.people, Chats: []string{Group, Private}, BotName: faketelegram.Username,
+		ChatLanguage: string(d.Language()), Channel: discordChannel}
 	for _, l := range chat.Languages() {
 		s.Languages = append(s.Languages, string(l))
 	}
-	for _, service := range d.Services.Services() {
+	for _, service := range d.services() {
 		s.Services = append(s.Services, Service{Name: service.Name, Down: service.Down.Load()})
 	}
 	w := d.Services.World

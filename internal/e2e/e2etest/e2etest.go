@@ -42,14 +42,14 @@ func Minute(t time.Time) string { return t.UTC().Format(MinuteForm) }
 // with the exact values of what is shown short.
 func Lines(r chat.Reply) []string {
 	card := words.Print(r)
-	lines := []string{spoken(card.Title), spoken(card.Text)}
-	for _, s := range append(card.Sections, words.Section{Fields: card.Details}) {
+	lines := []string{spoken(words.Join(card.Title, card.Beside)), spoken(card.Text)}
+	for _, s := range append(card.Sections, words.Section{Fields: card.Exact}) {
 		lines = append(lines, spoken(s.Heading))
 		for _, f := range s.Fields {
 			lines = append(lines, spoken(f.Name)+": "+spoken(f.Value))
 		}
 	}
-	for _, n := range card.Notes {
+	for _, n := range append(card.Notes, card.Footer) {
 		lines = append(lines, spoken(n))
 	}
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })

@@ -1,8 +1,10 @@
 package discord
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -27,6 +29,8 @@ var colours = map[chat.Tone]int{
 	chat.Positive: 0x57F287,
 	chat.Negative: 0x95A5A6,
 	chat.Warning:  0xFEE75C,
+	chat.Rising:   0x16C784,
+	chat.Falling:  0xEA3943,
 }
 
 // message is a message as it is sent. In an edit it replaces everything: buttons
@@ -67,9 +71,19 @@ type mentions struct {
 // render makes the message of a reply.
 func render(reply chat.Reply) message {
 	card := words.Print(reply)
-	card.Title = words.Line{{Text: card.Title.String()}} // no title has links or times
+	title := card.Title.String()
+	if beside := card.Beside.String(); beside != "" {
+		title += " " + beside
+	}
+	card.Title, card.Beside = words.Line{{Text: title}}, nil // no title has links or times
 	card = card.Fit(maxDescription, measure)
-	e := embed{Color: colours[card.Tone], Title: line(card.Title), Description: description(card)}
+	e := embed{Color: colours[card.Tone], Title: line(card.Title), Description: description(card), Fields: columns(card)}
+	if source := card.Source.String(); source != "" {
+		e.Footer = &discordgo.MessageEmbedFooter{Text: source}
+	}
+	if !card.Checked.IsZero() {
+		e.Timestamp = card.Checked.UTC().Format(time.RFC3339)
+	}
 	if e.Title == "" && e.Description == "" {
 		e.Title = "…" // an empty embed is refused
 	}
@@ -125,7 +139,7 @@ func rows(buttons []words.Button) []component {
 			continue
 		}
 		seen[c.CustomID] = true
-		if n := len(rows); n == 0 || len(rows[n-1].Components) == maxInRow {
+		if n := len(rows); n == 0 || b.NewRow || len(rows[n-1].Components) == maxInRow {
 			rows = append(rows, component{Type: discordgo.ActionsRowComponent})
 		}
 		row := &rows[len(rows)-1]
@@ -134,20 +148,52 @@ func rows(buttons []words.Button) []component {
 	return rows[:min(len(rows), maxRows)]
 }
 
-// description renders all of a card but its title, buttons and picture.
+// maxColumns is the limit of an embed's fields, and maxColumn of what each of their
+// two parts holds, in UTF-16 units.
+// https://discord.com/developers/docs/resources/message#embed-object-embed-limits
+const (
+	maxColumns = 25
+	maxColumn  = 256
+)
+
+// inColumns reports whether the fields of a section are an embed's fields, which
+// Discord shows in three columns.
+func inColumns(s words.Section) bool {
+	tooLong := func(f words.Field) bool {
+		return f.Name.Empty() || f.Value.Empty() || max(units(line(f.Name)), units(line(f.Value))) > maxColumn
+	}
+	return s.Layout != chat.Lines && s.Heading.Empty() && len(s.Fields) <= maxColumns/3 && !slices.ContainsFunc(s.Fields, tooLong)
+}
+
+func columns(card words.Card) []*discordgo.MessageEmbedField {
+	var all []*discordgo.MessageEmbedField
+	for _, s := range card.Sections {
+		if !inColumns(s) {
+			continue
+		}
+		for _, f := range s.Fields {
+			all = append(all, &discordgo.MessageEmbedField{Name: line(f.Name), Value: "**" + line(f.Value) + "**", Inline: true})
+		}
+	}
+	return all
+}
+
+// description renders what is neither title, columns, footer, buttons nor picture.
 func description(card words.Card) string {
 	lines := []string{line(card.Text)}
 	for _, s := range card.Sections {
-		lines = append(lines, "")
+		if inColumns(s) {
+			continue
+		}
 		if !s.Heading.Empty() {
-			lines = append(lines, "**"+line(s.Heading)+"**")
+			lines = append(lines, "", "**"+line(s.Heading)+"**")
 		}
 		for _, f := range s.Fields {
-			lines = append(lines, named("**", f, ":** "))
+			lines = append(lines, named(f))
 		}
 	}
-	for _, f := range card.Details {
-		lines = append(lines, "-# "+named("", f, ": "))
+	for _, f := range card.Exact {
+		lines = append(lines, "-# "+named(f))
 	}
 	for _, note := range card.Notes {
 		if !note.Empty() {
@@ -157,19 +203,18 @@ func description(card words.Card) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// named joins the name and value of a field, with marks around the name. If one is
-// empty, it returns the other without marks.
-func named(before string, f words.Field, after string) string {
+// named joins the name and value of a field. A value with a name is bold.
+func named(f words.Field) string {
 	name, value := line(f.Name), line(f.Value)
 	if name == "" || value == "" {
 		return name + value
 	}
-	return before + name + after + value
+	return name + "  **" + value + "**"
 }
 
 // measure returns the most UTF-16 units that a field, a heading or a note takes.
 func measure(f words.Field) int {
-	const marksAndBreaks = len("**:** ") + len("\n\n")
+	const marksAndBreaks = len("  ****") + len("\n\n")
 	return units(line(f.Name)) + units(line(f.Value)) + marksAndBreaks
 }
 
@@ -204,8 +249,6 @@ func markup(s words.Span) (marked string, ok bool) {
 		return "<t:" + strconv.FormatInt(s.At.Unix(), 10) + ":R>", true
 	case s.Person != nil && s.Person.Platform == Platform && isSnowflake(s.Person.ID):
 		return "<@" + s.Person.ID + ">", true
-	case s.Channel != nil && isSnowflake(s.Channel.ID):
-		return "<#" + s.Channel.ID + ">", true
 	case s.Text == "":
 		return "", false
 	case s.URL != "":

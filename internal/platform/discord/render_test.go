@@ -39,15 +39,13 @@ func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
 		"code":                        {chat.Code("/staked <wallet>"), "`/staked <wallet>`"},
 		"code with its own end":       {chat.Code("a`b``*c*"), "`aˋbˋˋ*c*`"},
 		"foreign text":                {chat.Untrusted("[a](https://evil.example) `x` <@5> @everyone"), `\[a\](https\://evil.example) \` + "`x\\`" + ` \<\@5\> \@everyone`},
-		"an address without one":      {chat.Address{Hex: wallet}, "0x5290…9EE7\n-# n: `" + wallet + "`"},
-		"a link that would end early": {chat.Address{Hex: "x", URL: `https://scan.example/(a) b\`}, "[x](https://scan.example/%28a%29%20b%5C)\n-# n: `x`"},
+		"an address without one":      {chat.Address{Hex: wallet}, "0x5290…9EE7"},
+		"a link that would end early": {chat.Address{Hex: "x", URL: `https://scan.example/(a) b\`}, "[x](https://scan.example/%28a%29%20b%5C)"},
 		"a person here":               {chat.Mention{User: chat.User{Platform: Platform, ID: "42"}}, "<@42>"},
 		"a person of a forged ID":     {chat.Mention{User: chat.User{Platform: Platform, ID: "&42"}}, "&42"},
-		"a channel":                   {chat.Channel{ID: "43", Title: "general"}, "<#43>"},
-		"a channel of a forged ID":    {chat.Channel{ID: "4>3", Title: "<general>"}, `\<general\>`},
 	} {
 		got := embedOf(chat.Reply{Sections: []chat.Section{{Fields: []chat.Field{{Name: chat.Plain("n"), Value: test.value}}}}}).Description
-		if want := "**n:** " + test.want; got != want {
+		if want := "n  **" + test.want + "**"; got != want {
 			t.Errorf("%s is shown as %q, want %q", name, got, want)
 		}
 	}
@@ -55,8 +53,8 @@ func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
 
 // A title has neither links nor times.
 func TestATitleIsTextAlone(t *testing.T) {
-	title := chat.SayWith("block.aged", chat.Values{"number": chat.Address{Hex: "*", URL: "https://x.example"}, "age": chat.Moment{Time: time.Now().Add(-150 * time.Minute)}})
-	if got := embedOf(chat.Reply{Title: title}).Title; got != `Block \*, 2 h ago` {
+	title := chat.SayWith("checked", chat.Values{"when": chat.Parts{chat.Address{Hex: "*", URL: "https://x.example"}, chat.Moment{Time: time.Now().Add(-150 * time.Minute)}}})
+	if got := embedOf(chat.Reply{Title: title}).Title; got != `Checked \* · 2 h ago` {
 		t.Errorf("%q", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"time"
 
@@ -62,7 +63,7 @@ func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Discord", Name: TokenSetting, Secret: true, Example: "MTIzNDU2Nzg5MDEyMzQ1Njc4.example.of-a-bot-token",
 			Comment: "Turns Discord on. The Developer Portal gives the token on the page \"Bot\".",
-			Set:     config.Field(&s.Token, config.Hidden(config.Visible))},
+			Set:     config.Field(&s.Token, config.Hidden(parseToken))},
 		{Name: "DISCORD_APPLICATION_ID", Example: "123456789012345678",
 			Comment: "The application whose commands are registered. Unset: asked from Discord.",
 			Needs:   []string{TokenSetting}, Set: config.Field(&s.ApplicationID, config.NumericID)},
@@ -75,13 +76,22 @@ func (s *Settings) Table() []config.Setting {
 			Needs: []string{TokenSetting, "HTTP_ADDR"}, Set: config.Field(&s.PublicKey, parsePublicKey)},
 		{Name: "DISCORD_PRESENCE", Default: config.Off,
 			Comment: "price: the price and its change over 24 hours stand under the bot's name in the member list, while they are " +
-				"at most STALE_FOR past PRICE_TTL. They are those that commands have learned; when nobody asks, at most a third " +
-				"of PRICE_MONTHLY_CREDITS is spent on them. Needs the gateway, so DISCORD_PUBLIC_KEY must not be set. off: none.",
+				"at most STALE_FOR past PRICE_TTL. It is the price that commands have fetched; when nobody asks, at most a third " +
+				"of PRICE_MONTHLY_CREDITS is spent on it. Needs the gateway, so DISCORD_PUBLIC_KEY must not be set. off: no price.",
 			Set: config.Field(&s.Presence, s.parsePresence)},
 		{Name: "DISCORD_GUILD_ID", Example: "123456789012345678",
 			Comment: "Registers the commands in this guild only, at once. For development. Unset: everywhere.",
 			Needs:   []string{TokenSetting}, Set: config.Field(&s.GuildID, config.NumericID)},
 	}
+}
+
+var telegramToken = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
+
+func parseToken(value string) (string, error) {
+	if telegramToken.MatchString(value) {
+		return "", errors.New("looks like Telegram's token (are the two swapped?)")
+	}
+	return config.Visible(value)
 }
 
 func (s *Settings) parsePresence(value string) (bool, error) {

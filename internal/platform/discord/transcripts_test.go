@@ -1,10 +1,13 @@
 package discord
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/bwmarrin/discordgo"
 
 	"herald/commands/commandstest"
 )
@@ -18,6 +21,13 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
+func TestPreviewsTellTheAnswer(t *testing.T) {
+	commandstest.Previews(t, *update, func(c commandstest.Case) string {
+		embed := render(c.Reply).Embeds[0]
+		return strings.TrimSpace(embed.Title + "\n" + embed.Description)
+	})
+}
+
 // transcript is all that is in a message, with what each button does.
 func transcript(m message, private bool) string {
 	var b strings.Builder
@@ -26,6 +36,12 @@ func transcript(m message, private bool) string {
 	}
 	embed := m.Embeds[0]
 	fmt.Fprintf(&b, "#%06x %s\n%s", embed.Color, embed.Title, embed.Description)
+	for _, f := range embed.Fields {
+		fmt.Fprintf(&b, "\n| %s | %s", f.Name, f.Value)
+	}
+	if embed.Footer != nil || embed.Timestamp != "" {
+		fmt.Fprintf(&b, "\n(%s %s)", cmp.Or(embed.Footer, &discordgo.MessageEmbedFooter{}).Text, embed.Timestamp)
+	}
 	for _, picture := range m.Attachments {
 		fmt.Fprintf(&b, "\n%s: %s", picture.Filename, picture.Description)
 	}

@@ -59,7 +59,7 @@ func TestWhatIsWrittenInReplyToAQuestionIsTheArgument(t *testing.T) {
 		}
 		r.again().serve(router)
 		_, written := r.api.Push(writes(where, bobs, commandstest.Wallet).ReplyingTo(question))
-		if got := r.sent(2)[1]; !strings.Contains(got.Text, "Staked") || got.Markup.ForceReply || got.ReplyTo != written {
+		if got := r.sent(2)[1]; !strings.Contains(got.Text, "Staking") || got.Markup.ForceReply || got.ReplyTo != written {
 			t.Errorf("answered by %+v", got)
 		}
 	})

@@ -110,7 +110,7 @@ func TestAGroupIsToldInItsLanguageAndAPersonInTheirs(t *testing.T) {
 		r.serve(bilingual{r.handler})
 		r.api.Push(inGroup(ann, "/mylogins"))
 		pointer := r.sent(2)[1]
-		want, label := words.Say(chat.Spanish, chat.Say("telegram.answered")), words.Say(chat.Spanish, chat.Say("telegram.open"))
+		want, label := words.Say(chat.Spanish, chat.Say("telegram.answered")), words.Say(chat.Spanish, chat.Say("button.private"))
 		if pointer.Text != want || want == said(answeredPrivately) || pointer.Markup.Rows[0][0].Text != label {
 			t.Errorf("the group is told %+v, want %q", pointer, want)
 		}

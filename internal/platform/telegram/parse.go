@@ -54,7 +54,7 @@ func parse(u update, me botapi.User, commands chat.Commands) (c command, ours bo
 		c.to.Thread = m.Thread
 	}
 	c.request.From = userOf(c.user)
-	c.request.Chat, c.request.ChatTitle = strconv.FormatInt(m.Chat.ID, 10), m.Chat.Title
+	c.request.Chat = strconv.FormatInt(m.Chat.ID, 10)
 	c.request.Direct = m.Chat.private()
 	if m.Chat.group() {
 		c.request.Community = c.request.Chat

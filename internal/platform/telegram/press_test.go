@@ -62,7 +62,7 @@ func TestAFailureIsForThePresserAndLeavesTheAnswer(t *testing.T) {
 		"could not be checked": {chat.Reply{Tone: chat.Warning, Title: chat.Say("unchecked.title"), Text: chat.Say("Down.")}, "⚠️ Could not be checked\nDown.", true},
 		"as new":               {refreshed("the same", 1), "Already up to date", false},
 		"a question":           {chat.Reply{Title: chat.Say("Which?"), Ephemeral: true, Ask: &chat.Ask{Command: "staked"}}, "Which?", true},
-		"more than fits":       {toAsker("T", strings.Repeat("x", 190), chat.Say("too long"), chat.Say("fits")), "T\n" + strings.Repeat("x", 190) + "\n\ntoo l…", true},
+		"more than fits":       {toAsker("T", strings.Repeat("x", 190), chat.Say("too long"), chat.Say("fits")), "T\n" + strings.Repeat("x", 190) + "\ntoo lo…", true},
 	}, func(t *testing.T, tt test) {
 		r := card(t, tt.reply)
 		r.press(ann+1, "Refresh")

@@ -79,7 +79,7 @@ func TestIntroducingTheBotNeverKeepsItFromAnswering(t *testing.T) {
 		r.serve(router)
 		r.api.Push(inPrivate(ann, "/price"))
 		started := time.Now()
-		if answer := r.sent(1)[0]; !strings.Contains(answer.Text, "Price") || answer.At.Sub(started) > time.Second {
+		if answer := r.sent(1)[0]; !strings.Contains(answer.Text, "$0.01235") || answer.At.Sub(started) > time.Second {
 			t.Errorf("answered by %+v after %v", answer, answer.At.Sub(started))
 		}
 		time.Sleep(time.Hour)

@@ -3,6 +3,7 @@ package telegram
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 
 	"herald/internal/chat"
@@ -18,7 +19,11 @@ const (
 	maxEntities = 100
 )
 
-var signs = map[chat.Tone]string{chat.Positive: "✅ ", chat.Negative: "❌ ", chat.Warning: "⚠️ "}
+// signs begin the first line; dots stand before what is beside the title.
+var (
+	signs = map[chat.Tone]string{chat.Positive: "✅ ", chat.Negative: "❌ ", chat.Warning: "⚠️ "}
+	dots  = map[chat.Tone]string{chat.Rising: "🟢 ", chat.Falling: "🔴 "}
+)
 
 // A question for an argument has a link below its first character, which is
 // invisible. The link names the command (askedFor).
@@ -56,15 +61,12 @@ func render(r chat.Reply, bot string) botapi.Content {
 	var picture []byte
 	if c.Image != nil {
 		limit, picture = maxCaption, c.Image.PNG
-		// Telegram has no place for it.
-		alt := words.Field{Value: words.Line{{Text: c.Image.Alt}}}
-		c.Details = append([]words.Field{alt}, c.Details...)
 	}
 	p := layOut(c, bot)
 	if p.units > limit {
-		p = layOut(c.Fit(limit-units(hidden+signs[c.Tone]), lineUnits), bot)
+		p = layOut(c.Fit(limit-units(hidden+signs[c.Tone]+gap+dots[c.Tone]), lineUnits), bot)
 	}
-	content := botapi.Content{Text: p.b.String(), Entities: fewer(p.entities), Markup: keyboard(c.Buttons), Picture: picture}
+	content := botapi.Content{Text: p.b.String(), Entities: fewer(p.entities), Markup: keyboard(c.Buttons, bot), Picture: picture}
 	if strings.TrimSpace(content.Text) == "" {
 		content.Text = "…" // Telegram refuses one without text.
 	}
@@ -80,43 +82,72 @@ func layOut(c words.Card, bot string) *page {
 		p.entities = append(p.entities, botapi.Entity{Type: botapi.TextLink, Length: 1, URL: deepLink(bot, askPayload+c.Ask.Command)})
 		p.write(hidden)
 	}
-	p.line(botapi.Bold, c.Title)
-	p.line("", c.Text)
-	for _, s := range c.Sections {
-		p.gap()
-		p.line(botapi.Bold, s.Heading)
-		for _, f := range s.Fields {
-			p.field(f)
-		}
+	title := []part{{botapi.Bold, c.Title}}
+	if !c.Beside.Empty() {
+		title = append(title, part{"", words.Line{{Text: gap + dots[c.Tone]}}}, part{"", c.Beside})
 	}
-	p.gap()
+	p.line(title...)
+	p.line(part{"", c.Text})
+	for _, s := range c.Sections {
+		p.section(s)
+	}
 	from := p.units + p.breaks
-	for _, f := range c.Details {
-		p.field(f)
+	for _, f := range c.Exact {
+		p.line(fieldParts(f)...)
 	}
 	p.mark(botapi.Entity{Type: botapi.ExpandableBlockquote, Offset: from})
-	for _, n := range c.Notes {
-		p.line(botapi.Italic, n)
+	for _, n := range append(c.Notes, c.Footer) {
+		p.line(part{botapi.Italic, n})
 	}
 	return p
 }
 
-var colon = words.Line{{Text: ": "}}
+// gap stands between a name and a value that differ in style.
+const gap = "  "
 
-// fieldLine returns the line of a field, in parts.
-func fieldLine(f words.Field) [3]words.Line {
-	if f.Name.Empty() || f.Value.Empty() {
-		return [3]words.Line{f.Name, f.Value}
+// part is a part of a line in one style.
+type part struct {
+	style botapi.EntityType
+	words.Line
+}
+
+func (p *page) section(s words.Section) {
+	p.line(part{botapi.Bold, s.Heading})
+	var row []part
+	for _, f := range s.Fields {
+		switch {
+		case f.InTitle:
+		case s.Layout != chat.Row:
+			p.line(fieldParts(f)...)
+		case len(row) > 0:
+			row = append(row, part{"", words.Line{{Text: gap + "·" + gap}}})
+			fallthrough
+		default:
+			row = append(row, part{"", f.Name}, part{"", words.Line{{Text: " "}}}, part{"", f.Value})
+		}
 	}
-	return [3]words.Line{f.Name, colon, f.Value}
+	p.line(row...)
+}
+
+// fieldParts returns the parts of a field's line. A value with a name is bold unless
+// it has code in it.
+func fieldParts(f words.Field) []part {
+	if f.Name.Empty() || f.Value.Empty() {
+		return []part{{"", f.Name}, {"", f.Value}}
+	}
+	style := botapi.Bold
+	if slices.ContainsFunc(f.Value, func(s words.Span) bool { return entityOf(s).Type == botapi.Code }) {
+		style = ""
+	}
+	return []part{{"", f.Name}, {"", words.Line{{Text: gap}}}, {style, f.Value}}
 }
 
 // lineUnits is the length of a line with the line break before it, or with two if it
 // may begin a section or the notes.
 func lineUnits(f words.Field) int {
-	n := 1
-	for _, part := range fieldLine(f) {
-		for _, s := range part {
+	n := 1 + units(gap)
+	for _, l := range []words.Line{f.Name, f.Value} {
+		for _, s := range l {
 			n += units(shownText(s))
 		}
 	}
@@ -147,24 +178,19 @@ type page struct {
 	entities []botapi.Entity
 }
 
-func (p *page) field(f words.Field) {
-	parts := fieldLine(f)
-	p.line("", parts[:]...)
-}
-
 // line writes one line unless it would be empty. Code gets no other style: Telegram
 // allows none.
-func (p *page) line(style botapi.EntityType, parts ...words.Line) {
-	if !slices.ContainsFunc(parts, func(l words.Line) bool { return !l.Empty() }) {
+func (p *page) line(parts ...part) {
+	if !slices.ContainsFunc(parts, func(p part) bool { return !p.Empty() }) {
 		return
 	}
 	p.write(strings.Repeat("\n", p.breaks))
 	p.breaks = 1
 	p.write(p.sign)
 	p.sign = ""
-	styled := botapi.Entity{Type: style, Offset: p.units}
-	for _, l := range parts {
-		for _, s := range l {
+	for _, part := range parts {
+		styled := botapi.Entity{Type: part.style, Offset: p.units}
+		for _, s := range part.Line {
 			e := entityOf(s)
 			e.Offset = p.units
 			if e.Type == botapi.Code {
@@ -176,15 +202,16 @@ func (p *page) line(style botapi.EntityType, parts ...words.Line) {
 				styled.Offset = p.units
 			}
 		}
+		p.mark(styled)
 	}
-	p.mark(styled)
 }
 
-// entityOf says how a span is shown; without a Type it is plain. Untrusted text is
-// code: Telegram makes a link of anything else that looks like a domain or a command.
+// entityOf says how a span is shown; without a Type it is plain. Untrusted text that
+// could become a link, such as a domain or a command, is code: Telegram makes a link
+// of anything else that looks like one.
 func entityOf(s words.Span) botapi.Entity {
 	switch {
-	case s.Style != words.Plain:
+	case s.Style == words.Code, s.Style == words.Untrusted && maybeLink(s.Text):
 		return botapi.Entity{Type: botapi.Code}
 	case s.At.Unix() > 0:
 		return botapi.Entity{Type: botapi.DateTime, UnixTime: s.At.Unix(), TimeFormat: relative}
@@ -192,6 +219,18 @@ func entityOf(s words.Span) botapi.Entity {
 		return botapi.Entity{Type: botapi.TextLink, URL: s.URL}
 	}
 	return botapi.Entity{}
+}
+
+// maybeLink reports whether Telegram could make a link of the text or of a part: of a
+// domain, a command, a tag, a name, or the number of a telephone or of a card.
+func maybeLink(text string) bool {
+	digits := 0
+	return strings.ContainsFunc(text, func(r rune) bool {
+		if unicode.IsDigit(r) {
+			digits++
+		}
+		return digits > 4 || !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != ' ' && r != '-'
+	})
 }
 
 // relative is a time told by how long ago it is,
@@ -203,13 +242,6 @@ func (p *page) mark(e botapi.Entity) {
 	e.Length = p.units - e.Offset
 	if e.Type != "" && e.Length > 0 {
 		p.entities = append(p.entities, e)
-	}
-}
-
-// gap leaves an empty line before the next line, unless that is the first.
-func (p *page) gap() {
-	if p.breaks > 0 {
-		p.breaks = 2
 	}
 }
 
@@ -237,18 +269,21 @@ func fewer(entities []botapi.Entity) []botapi.Entity {
 const rowWidth = 30
 
 // keyboard puts buttons in rows. Without buttons it returns nil.
-func keyboard(buttons []words.Button) botapi.Markup {
+func keyboard(buttons []words.Button, bot string) botapi.Markup {
 	if len(buttons) == 0 {
 		return nil
 	}
 	var rows [][]botapi.Button
 	width := rowWidth + 1 // The first button begins a row.
 	for _, b := range buttons {
-		if width += units(b.Label); width > rowWidth {
+		if width += units(b.Label); width > rowWidth || b.NewRow {
 			rows, width = append(rows, nil), units(b.Label)
 		}
 		row := &rows[len(rows)-1]
 		button := botapi.Button{Text: b.Label, Data: b.State, URL: b.URL}
+		if b.Private {
+			button.URL = deepLink(bot, "help")
+		}
 		if b.Copy != "" {
 			button.Copy = &botapi.CopyText{Text: b.Copy}
 		}

@@ -126,7 +126,7 @@ func (t task) answer() outbox.Receipt {
 	t.tasks.Handle(t.request, func(r chat.Reply) {
 		if r.Ask != nil && t.ephemeral.Arrived() {
 			// What is written in a group in reply to a question may be read by all.
-			open := chat.Action{Label: chat.Say("telegram.open"), URL: deepLink(t.me.Username, r.Ask.Command)}
+			open := chat.Action{Label: chat.Say("button.private"), URL: deepLink(t.me.Username, r.Ask.Command)}
 			r.Actions, r.Ask = append(slices.Clip(r.Actions), open), nil
 		}
 		reply, content = r, render(r, t.me.Username)
@@ -286,7 +286,7 @@ func (t task) notify(n notice) outbox.Receipt {
 	told := chat.Reply{
 		Language: t.tasks.Handler.Language(t.request, false),
 		Text:     chat.Say(string(n)),
-		Actions:  []chat.Action{{Label: chat.Say("telegram.open"), URL: url}},
+		Actions:  []chat.Action{{Label: chat.Say("button.private"), URL: url}},
 	}
 	switch {
 	case t.press != nil && n == pressStart:

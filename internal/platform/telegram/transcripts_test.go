@@ -28,6 +28,11 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
+// TestPreviewsTellTheAnswer also holds how long each card is.
+func TestPreviewsTellTheAnswer(t *testing.T) {
+	commandstest.Previews(t, *updateGolden, func(c commandstest.Case) string { return shown(c.Reply).Text })
+}
+
 // marked is a message as text that shows its entities, its buttons and what else
 // it has.
 func marked(m botapi.Content) string {

@@ -54,7 +54,9 @@ type Config struct {
 // Adapter implements chat.Adapter.
 type Adapter struct {
 	Config
-	user  User
+	user User
+	// asked is the command that a line without a slash answers a question of, or "".
+	asked string
 	ready atomic.Bool
 }
 
@@ -124,11 +126,17 @@ func untilDone(ctx context.Context, read func() (string, error)) (line string, e
 	}
 }
 
-// handle writes the answer to one line, if it asks for anything.
+// handle writes the answer to one line, if it asks for anything. After a question, it
+// is the answer to that, unless it is empty or a command of its own.
 func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 	arguments := strings.Fields(strings.ToValidUTF8(line, "\uFFFD"))
+	asked := a.asked
+	a.asked = ""
 	if len(arguments) == 0 {
 		return nil
+	}
+	if asked != "" && !strings.HasPrefix(arguments[0], "/") {
+		arguments = append([]string{"/" + asked}, arguments...)
 	}
 	// A command may carry the bot's name: /price@herald.
 	name, isCommand := strings.CutPrefix(arguments[0], "/")
@@ -159,7 +167,12 @@ func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 		notice(a.switchUser(arguments))
 	default:
 		command, _ := tasks.Handler.Commands().Find(name)
-		tasks.Handle(req, func(reply chat.Reply) { show(reply, command.Visibility == chat.Private) })
+		tasks.Handle(req, func(reply chat.Reply) {
+			if reply.Ask != nil {
+				a.asked = reply.Ask.Command
+			}
+			show(reply, command.Visibility == chat.Private)
+		})
 	}
 	return err
 }

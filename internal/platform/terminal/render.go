@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,6 +17,8 @@ var tones = map[chat.Tone]struct{ sign, colour string }{
 	chat.Positive: {"[+] ", "32"},
 	chat.Negative: {"[-] ", "31"},
 	chat.Warning:  {"[!] ", "33"},
+	chat.Rising:   {"", "32"},
+	chat.Falling:  {"", "31"},
 }
 
 // dim is the code of small print.
@@ -51,6 +54,7 @@ func render(card words.Card, private bool, style style) string {
 	list := func(heading string, fields []words.Field) {
 		add("", heading)
 		column := 0
+		fields = slices.DeleteFunc(slices.Clone(fields), func(f words.Field) bool { return f.InTitle })
 		for _, f := range fields {
 			column = max(column, utf8.RuneCountInString(clean(f.Name)))
 		}
@@ -62,7 +66,8 @@ func render(card words.Card, private bool, style style) string {
 	if private {
 		add("", style.paint(dim, say(chat.Say("terminal.private"))))
 	}
-	add("", style.paint(tone.colour, tone.sign+clean(card.Title))+" "+style.paint(dim, say(style.mark)))
+	title := strings.TrimSpace(tone.sign + clean(card.Title) + " " + clean(card.Beside))
+	add("", style.paint(tone.colour, title)+" "+style.paint(dim, say(style.mark)))
 	add("", clean(card.Text))
 	if card.Image != nil {
 		add("", chat.OneLine(card.Image.Alt))
@@ -70,11 +75,9 @@ func render(card words.Card, private bool, style style) string {
 	for _, section := range card.Sections {
 		list(clean(section.Heading), section.Fields)
 	}
-	if len(card.Details) > 0 {
-		list(say(chat.Say("terminal.exactly")), card.Details)
-	}
+	list("", card.Exact)
 	add("", style.paint(dim, buttons(card.Buttons)))
-	for _, note := range card.Notes {
+	for _, note := range append(card.Notes, card.Footer) {
 		add("", style.paint(dim, clean(note)))
 	}
 	return strings.Join(lines, "\n")

@@ -26,9 +26,13 @@ var users = []terminal.User{
 	{Name: "moderator", User: chat.User{Platform: "discord", ID: "3"}, Role: chat.Moderator},
 }
 
-// retelling answers with what a request says.
+// retelling answers with what a request says. It asks for the one word of /staked.
 var retelling = &chattest.Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
-	return chat.Reply{Title: chat.Say(fmt.Sprintf("%s %v from %s:%s %t %d", req.Command, req.Args, req.From.Platform, req.From.ID, req.Direct, req.Role))}
+	reply := chat.Reply{Title: chat.Say(fmt.Sprintf("%s %v from %s:%s %t %d", req.Command, req.Args, req.From.Platform, req.From.ID, req.Direct, req.Role))}
+	if req.Command == "staked" && req.Args.Len() != 1 {
+		reply.Ask = &chat.Ask{Command: "staked", Param: "wallet"}
+	}
+	return reply
 }}
 
 func config(in io.Reader, out io.Writer) terminal.Config {
@@ -66,6 +70,11 @@ func TestLinesAreAnsweredInOrder(t *testing.T) {
 		"/as\n/as root\n/as moderator now\n": nobody + nobody + nobody,
 		"/price \xff\xfe \x00\n":             "price {[ ] map[]}" + first,
 		"/price\n QUIT\t\n/help\n":           price + first,
+		"/staked\n0x1\n0x2\n":                "staked {[] map[]}" + first + "staked {[0x1] map[]}" + first + hint,
+		"/staked\n0x1 2\nquit now\n0x3\n":    "staked {[] map[]}" + first + "staked {[0x1 2] map[]}" + first + "staked {[quit now] map[]}" + first + "staked {[0x3] map[]}" + first,
+		"/staked\n \n0x1\n":                  "staked {[] map[]}" + first + hint,
+		"/staked\n/price\n0x1\n":             "staked {[] map[]}" + first + price + first + hint,
+		"/staked\n/as moderator\n0x1\n":      "staked {[] map[]}" + first + "Now asking as moderator\n\n" + hint,
 		"please quit\n/exit now\n":           hint + "exit {[now] map[]}" + first,
 	} {
 		if got := talk(t, in, retelling); got != want {

@@ -180,7 +180,8 @@ func (s Settings) find(data any) (found map[string]any, err error) {
 			return nil, errors.New("an entry that is not an object")
 		}
 		slug, named := entry["slug"]
-		if !strings.EqualFold(rest.Text(entry["symbol"]), s.Symbol) ||
+		// The symbols of some coins begin with a $ there.
+		if !strings.EqualFold(strings.TrimPrefix(rest.Text(entry["symbol"]), "$"), s.Symbol) ||
 			s.By == "id" && rest.Text(entry["id"]) != s.Token ||
 			s.By == "slug" && named && !strings.EqualFold(rest.Text(slug), s.Token) {
 			continue

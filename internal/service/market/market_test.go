@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,6 +126,7 @@ func TestOnlyTheTokensEntryIsTaken(t *testing.T) {
 		"id": {
 			`{"42":` + entry + `}`: true, `{"HRD":` + entry + `}`: true, `{"42":[` + entry + `]}`: true, `[` + entry + `]`: true,
 			`{"HRD":[` + other + `,` + entry + `,` + foreign + `]}`: true, `{"42":` + bare + `}`: true,
+			`{"42":` + strings.Replace(entry, "HRD", "$HRD", 1) + `}`: true,
 			`[]`: false, `{}`: false, `null`: false, `5`: false, `"text"`: false, `{"42":null}`: false, `{"42":[]}`: false, `[null]`: false,
 			`[[` + entry + `]]`: false, `{"42":` + foreign + `}`: false, `{"42":` + other + `}`: false,
 			`{"42":{"symbol":"HRD","quote":{"USD":{"price":1}}}}`: false, `{"42":{"id":42,"symbol":"XYZ","quote":{"USD":{"price":1}}}}`: false,

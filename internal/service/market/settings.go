@@ -1,6 +1,9 @@
 package market
 
 import (
+	"errors"
+	"regexp"
+	"strings"
 	"time"
 
 	"herald/internal/config"
@@ -39,12 +42,12 @@ func (s *Settings) Table() []config.Setting {
 		{Name: "PRICE_TOKEN_ID", Example: "1027",
 			Comment: "The token's number at the provider: the surest way to name it, as many coins share a symbol. Unset: " +
 				"PRICE_TOKEN_SLUG is asked for.",
-			Set: s.setToken("id", config.Matching(`[1-9][0-9]{0,11}`, "the provider's number of the token"))},
+			Set: s.setToken("id", config.Matching(`[1-9][0-9]{0,11}`, "the token's number at the provider"))},
 		{Name: "PRICE_TOKEN_SLUG", Example: "ethereum",
 			Comment: "The token's name in the provider's web addresses. Unset: TOKEN_SYMBOL is asked for.",
 			Set:     s.setToken("slug", config.Matching(`[A-Za-z0-9][A-Za-z0-9_.-]{0,99}`, "one name of letters, digits and -"))},
 		{Name: "TOKEN_SYMBOL", Required: true, Example: "ETH",
-			Comment: "Shown after amounts. A price of another symbol is refused.",
+			Comment: "The token's symbol, without $. It stands after amounts, and a price of another symbol is refused.",
 			Set:     s.setSymbol},
 		{Name: "PRICE_TTL", Default: "30s",
 			Comment: "How long a price is fresh, if PRICE_MONTHLY_CREDITS allows. While people ask, it is refreshed shortly " +
@@ -64,11 +67,20 @@ func (s *Settings) Table() []config.Setting {
 	}
 }
 
-var symbol = config.Matching(`[^\pC\pZ\x{FFFD}]{1,20}`, "at most 20 visible characters without white space")
+var (
+	symbol = config.Matching(`[^\pC\pZ\x{FFFD}]{1,20}`, "at most 20 visible characters without white space")
+	// A symbol in one of these scripts would turn round the line that it stands in.
+	rightToLeft = regexp.MustCompile(`[\p{Arabic}\p{Hebrew}\p{Syriac}\p{Thaana}\p{Nko}\p{Adlam}]`)
+)
 
 func (s *Settings) setSymbol(value string) error {
-	if err := config.Field(&s.Symbol, symbol)(value); err != nil {
+	switch err := config.Field(&s.Symbol, symbol)(value); {
+	case err != nil:
 		return err
+	case strings.HasPrefix(value, "$"):
+		return errors.New("must be without $")
+	case rightToLeft.MatchString(value):
+		return errors.New("must be in letters that are written from left to right")
 	}
 	return s.setToken("symbol", config.Text)(value)
 }

@@ -1,27 +1,52 @@
 package services
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"time"
+
+	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
 )
 
 // market is the price provider, which knows one token.
 type market struct {
-	quote core.Quote
-	key   string
+	// at returns the quote of a time, and its changes in per cent by the provider's
+	// names of the periods.
+	at  func(time.Time) (core.Quote, map[string]decimal.Decimal)
+	key string
 }
 
-// quoteData is the data of the provider's first version: the entry by what was
-// asked.
-const quoteData = `{"` + TokenID + `":{"id":` + TokenID + `,"name":"Herald Demo","symbol":"` + Symbol + `","slug":"herald-demo",` +
-	`"quote":{"USD":{"price":%s,"volume_24h":%s,"percent_change_1h":%s,"percent_change_24h":%s,"percent_change_7d":%s,` +
-	`"market_cap":%s,"last_updated":%q}}}}`
+// standing is a price that stands still.
+func standing(q core.Quote) func(time.Time) (core.Quote, map[string]decimal.Decimal) {
+	percent := map[string]decimal.Decimal{}
+	for _, c := range changes {
+		percent[c.name] = decimal.RequireFromString(c.percent)
+	}
+	return func(time.Time) (core.Quote, map[string]decimal.Decimal) { return q, percent }
+}
+
+// data is that of the provider's first version: the entry by what was asked.
+func (m market) data() string {
+	q, percent := m.at(time.Now())
+	usd := map[string]any{"price": number(q.Price), "volume_24h": number(q.Volume24h.Decimal), "market_cap": number(q.MarketCap.Decimal),
+		"last_updated": q.LastUpdated.Format("2006-01-02T15:04:05.000Z")}
+	for name, change := range percent {
+		usd["percent_change_"+name] = number(change)
+	}
+	entry := map[string]any{"id": number(decimal.RequireFromString(TokenID)), "name": "Herald Demo", "symbol": Symbol, "slug": "herald",
+		"quote": map[string]any{"USD": usd}}
+	data, _ := json.Marshal(map[string]any{TokenID: entry}) // has numbers and texts alone
+	return string(data)
+}
+
+func number(d decimal.Decimal) json.Number { return json.Number(d.String()) }
 
 func (m market) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	query, q := r.URL.Query(), m.quote
+	query := r.URL.Query()
 	switch key := r.Header.Get("X-CMC_PRO_API_KEY"); {
 	case key != "" && key != m.key:
 		m.refuse(w, http.StatusUnauthorized, 1001, "This API Key is invalid.")
@@ -32,8 +57,7 @@ func (m market) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case query.Get("id") != TokenID:
 		m.refuse(w, http.StatusBadRequest, 400, `Invalid value for \"id\"`)
 	default:
-		writeJSON(w, http.StatusOK, marketAnswer(0, "null", fmt.Sprintf(quoteData, q.Price, q.Volume24h.Decimal, q.Change1h.Decimal,
-			q.Change24h.Decimal, q.Change7d.Decimal, q.MarketCap.Decimal, q.LastUpdated.Format("2006-01-02T15:04:05.000Z"))))
+		writeJSON(w, http.StatusOK, marketAnswer(0, "null", m.data()))
 	}
 }
 

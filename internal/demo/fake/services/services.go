@@ -4,7 +4,7 @@
 // run every line that production runs.
 //
 // Their answers are fixed and known as World, so that the bot's can be compared
-// with the truth. The package asks nothing and uses none of Herald's clients: what
+// with the truth; the price alone walks where that is asked for. The package asks nothing and uses none of Herald's clients: what
 // it checks, such as signatures, it works out itself. The chain runs no EVM, which
 // would triple the binary; its contracts are Go functions behind the ABI. The many
 // ways of failing are for tests alone, in internal/e2e/fault.
@@ -22,18 +22,22 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+
+	"herald/internal/core"
 )
 
 // What to configure the bot with, besides the URLs and keys of Fakes.
 const (
 	TokenID = "31415"
-	Symbol  = "HRLD"
 	ChainID = 424242
 
 	// StakingMethod and PendingMethod are the views of every pool.
 	StakingMethod = "currentStake(address)"
 	PendingMethod = "pendingWithdrawals(address)"
 )
+
+// Symbol is the token's. Before New, a test may choose another.
+var Symbol = "HRLD"
 
 // MulticallAddress is where Multicall3 stands on every chain that has it:
 // https://www.multicall3.com/deployments
@@ -55,6 +59,8 @@ type Fakes struct {
 	Price   *Service
 	Supply  *Service
 	Chain   *Service
+	// Pool is the one pool of the Chain that Staker has most in. It has no URL.
+	Pool *Service
 }
 
 // New makes the stand-ins. Their handlers may be replaced before Serve.
@@ -62,10 +68,26 @@ func New() *Fakes {
 	now := time.Now()
 	s := &Fakes{World: newWorld(now), AppID: "herald-demo", SecretKey: rand.Text(), PriceKey: rand.Text()}
 	s.Partner = &Service{Name: "partner", Handler: newPartner(s.World, s.AppID, s.SecretKey)}
-	s.Price = &Service{Name: "price", Handler: market{quote: s.World.Quote, key: s.PriceKey}}
+	s.Price = &Service{Name: "price", Handler: market{at: standing(s.World.Quote), key: s.PriceKey}}
 	s.Supply = &Service{Name: "supply", Handler: supplyHost{Supply: s.World.Supply}}
-	s.Chain = &Service{Name: "chain", Handler: newNode(s.World, now)}
+	node, most := newNode(s.World, now), s.World.Staked[1].Pool.Address
+	s.Chain, s.Pool = &Service{Name: "chain", Handler: node}, &Service{Name: "pool"}
+	read := node.Contracts[most]
+	node.Contracts[most] = func(n Node, block uint64, input []byte) ([]byte, error) {
+		if s.Pool.Down.Load() {
+			return nil, Reverted("")
+		}
+		return read(n, block, input)
+	}
 	return s
+}
+
+// Walk has the price go on from the World's Quote as a market's does, a step a minute,
+// and returns quotes of the 30 days before it, oldest first. Call it before Serve.
+func (s *Fakes) Walk() []core.Quote {
+	w := newWalk(s.World.Quote)
+	s.Price.Handler = market{at: w.at, key: s.PriceKey}
+	return w.past()
 }
 
 // Start makes the stand-ins and serves them. The caller closes them.

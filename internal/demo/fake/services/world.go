@@ -2,7 +2,6 @@ package services
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -101,12 +100,12 @@ func newWorld(now time.Time) World {
 	price := decimal.RequireFromString("0.04172639184")
 	w.Quote = core.Quote{
 		Price:       price,
-		Change1h:    valid("-0.31415926"),
-		Change24h:   valid("2.71828182"),
-		Change7d:    valid("-12.5"),
+		Change1h:    valid(changes[0].percent),
+		Change24h:   valid(changes[1].percent),
+		Change7d:    valid(changes[2].percent),
 		MarketCap:   decimal.NewNullDecimal(price.Mul(w.Supply.Circulating).Round(2)),
 		Volume24h:   valid("1234567.89"),
-		LastUpdated: now.Add(-40 * time.Second),
+		LastUpdated: now.Add(-lag),
 	}
 	return w
 }
@@ -119,33 +118,4 @@ func valid(number string) decimal.NullDecimal {
 func address(name string) common.Address {
 	hash := evmabi.Keccak256("herald sandbox " + name)
 	return common.BytesToAddress(hash[12:])
-}
-
-// Past returns quotes of the 30 days before the Quote, oldest first, for charts: one
-// in ten minutes of the last day, and one an hour before that. They agree with the
-// Quote's changes.
-func (w World) Past() []core.Quote {
-	now := w.Quote.Price.InexactFloat64()
-	before := func(change decimal.NullDecimal) float64 { return now / (1 + change.Decimal.InexactFloat64()/100) }
-	const day = 24 * time.Hour
-	var past []core.Quote
-	for _, way := range []struct {
-		begin, end time.Duration // before the Quote
-		step       time.Duration
-		from, to   float64 // USD
-	}{
-		{30 * day, 18 * day, time.Hour, 1.07 * now, 0.91 * now},
-		{18 * day, 7 * day, time.Hour, 0.91 * now, before(w.Quote.Change7d)},
-		{7 * day, day, time.Hour, before(w.Quote.Change7d), before(w.Quote.Change24h)},
-		{day, time.Hour, 10 * time.Minute, before(w.Quote.Change24h), before(w.Quote.Change1h)},
-		{time.Hour, 0, 10 * time.Minute, before(w.Quote.Change1h), now},
-	} {
-		for age := way.begin; age > way.end; age -= way.step {
-			part := float64(way.begin-age) / float64(way.begin-way.end)
-			waver := math.Sin(math.Pi*part) * (math.Sin(23*part) + math.Sin(61*part)) / 2 // 0 at both ends
-			price := decimal.NewFromFloat(way.from + (way.to-way.from)*part + waver*0.02*now)
-			past = append(past, core.Quote{Price: price.Round(8), LastUpdated: w.Quote.LastUpdated.Add(-age)})
-		}
-	}
-	return past
 }

@@ -33,7 +33,7 @@ function post(event, act, ...content) {
 		element("div", { className: "body" },
 			element("p", { className: "sender" }, "Herald", element("span", { className: "tag" }, "APP"), sent ? clock(Date.parse(sent) / 1000) : null),
 			...content,
-			alone ? element("p", { className: "alone" }, "Only you can see this") : null));
+			alone ? element("p", { className: "alone" }, "👁 Only you can see this") : null));
 }
 
 /** What somebody used, which Discord shows above the answer. */
@@ -49,12 +49,28 @@ function asked(event, act) {
 
 function embedded(embed, files, act) {
 	const file = files.find(({ filename }) => embed.image?.url.endsWith("/" + filename));
-	const made = element("div", { className: "embed" },
-		embed.title ? element("p", { className: "heading" }, ...marked(embed.title, act.nameOf)) : null,
+	const title = embed.title ? marked(embed.title, act.nameOf) : [];
+	const made = element("div", { className: embed.image ? "embed pictured" : "embed" },
+		embed.title ? element("p", { className: "heading" }, ...(embed.url ? [link(embed.url, ...title)] : title)) : null,
 		embed.description ? markdown(embed.description, act.nameOf) : null,
-		embed.image ? picture(embed.image.url, file?.description ?? "") : null);
+		...lines(embed.fields ?? []).map((line) => element("div", { className: "fields" }, ...line.map((field) => element("div", {},
+			element("p", { className: "name" }, ...marked(field.name, act.nameOf)), markdown(field.value, act.nameOf))))),
+		embed.image ? picture(embed.image.url, file?.description ?? "") : null,
+		embed.footer || embed.timestamp ? element("p", { className: "foot" }, embed.footer?.text ?? "",
+			embed.footer && embed.timestamp ? " • " : "", embed.timestamp ? clock(Date.parse(embed.timestamp) / 1000, true) : null) : null);
 	if (embed.color) made.style.borderInlineStartColor = "#" + embed.color.toString(16).padStart(6, "0");
 	return made;
+}
+
+/** The fields of an embed by line: up to three that stand inline, or one that does not. */
+function lines(fields) {
+	const all = [];
+	for (const field of fields) {
+		const last = all.at(-1);
+		if (field.inline && last?.[0].inline && last.length < 3) last.push(field);
+		else all.push([field]);
+	}
+	return all;
 }
 
 function components(event, row, act) {

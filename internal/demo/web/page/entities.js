@@ -42,14 +42,17 @@ function shown(entity, children) {
 	return element(elements[entity.type] ?? "span", {}, ...children);
 }
 
-/** A quote that shows its first lines until it is opened. */
+/** A quote that shows its first three lines until it is opened. */
 function folded(children) {
 	const quote = element("blockquote", { className: "folded" }, ...children);
-	const more = element("button", { type: "button", className: "unfold", "aria-expanded": "false" }, "Show more");
+	const more = element("button", { type: "button", className: "unfold", "aria-label": "Show more", "aria-expanded": "false" }, "⌄");
 	more.addEventListener("click", () => {
 		const open = quote.classList.toggle("open");
 		more.setAttribute("aria-expanded", String(open));
-		more.textContent = open ? "Show less" : "Show more";
+		more.textContent = open ? "⌃" : "⌄";
 	});
-	return element("div", {}, quote, more);
+	new ResizeObserver(() => {
+		more.hidden = !quote.classList.contains("open") && quote.scrollHeight <= quote.clientHeight + 8; // less than a line
+	}).observe(quote);
+	return element("div", { className: "quote" }, quote, more);
 }

@@ -11,6 +11,7 @@ const inline = new RegExp([
 	/<t:(?<time>\d+)(?::\w)?>/,
 	/<@!?(?<user>\d+)>/,
 	/<#(?<channel>\d+)>/,
+	/<\/(?<command>[^:>]+):\d+>/,
 ].map((one) => one.source).join("|"), "gu");
 
 /** The nodes of one line. nameOf gives the name of a user or channel by its ID. */
@@ -32,6 +33,7 @@ function node(is, nameOf) {
 	if (is.url) return link(is.url, ...marked(is.label, nameOf));
 	if (is.time) return ago(Number(is.time));
 	if (is.user) return element("span", { className: "mention" }, "@" + nameOf(is.user));
+	if (is.command) return element("span", { className: "mention" }, "/" + is.command);
 	return element("span", { className: "mention" }, "#" + nameOf(is.channel));
 }
 

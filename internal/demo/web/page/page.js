@@ -21,10 +21,11 @@ let begun = false; // to tell what was not there before this page
 /** "member" as it stands at the beginning of a line: "Member". */
 const titled = (word) => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** The name of a person by their name or ID in the state. What is neither stays. */
+/** The name of a person or the channel by an ID in the state, or a person's name there. What is neither stays. */
 function nameOf(id) {
 	const asker = state.askers.find((one) => [one.name, one.telegram, one.discord].includes(id));
-	return asker ? titled(asker.name) : id;
+	if (asker) return titled(asker.name);
+	return id === state.channel ? "general" : id;
 }
 
 /** Fills a group of radio buttons. chosen is called with the one that is picked. */
@@ -157,7 +158,7 @@ const happens = {
 		begun = true;
 		telegram.retold();
 		discord.retold();
-		get("/state").then(showServices, () => {}); // another tab may have switched one
+		get("/state").then(showState, () => {}); // another tab may have switched one
 		refreshMenu();
 	},
 	gone: (event) => chats[event.side].remove(event.id),
@@ -187,8 +188,9 @@ function show(event) {
 	else if (event.message?.reply_markup?.force_reply) act.reply(event);
 }
 
-/** Shows which services are down. */
-function showServices({ services }) {
+/** Shows which services are down, and the chat's language. */
+function showState({ services, chatLanguage }) {
+	$("chat-language").value = chatLanguage;
 	for (const { name, down } of services) $(`down-${name}`).checked = down;
 }
 
@@ -196,8 +198,12 @@ choice("as", state.askers.map(({ name }) => name), (as) => look({ as }));
 choice("chat", state.chats, (chat) => look({ chat }));
 
 const languageNames = new Intl.DisplayNames(["en"], { type: "language" });
-$("language").append(...state.languages.map((value) => element("option", { value }, languageNames.of(value))));
+for (const id of ["language", "chat-language"]) {
+	$(id).append(...state.languages.map((value) => element("option", { value }, languageNames.of(value))));
+}
 $("language").addEventListener("change", (event) => look({ language: event.target.value }));
+$("chat-language").value = state.chatLanguage;
+$("chat-language").addEventListener("change", (event) => tried(post("/language", { language: event.target.value })));
 
 $("services").append(...state.services.map(({ name, down }) => {
 	const picked = element("input", { type: "checkbox", id: `down-${name}`, checked: down });

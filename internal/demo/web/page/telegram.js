@@ -14,15 +14,14 @@ export function telegramMessage(event, act) {
 	const name = bot ? "Herald" : act.nameOf(event.from);
 	const photo = message.photo?.at(-1);
 	const text = entities(message.text ?? message.caption ?? "", message.entities ?? message.caption_entities);
-	return element("article", { className: "message", "aria-label": name },
+	return element("article", { className: photo ? "message pictured" : "message", "aria-label": name },
 		element("div", { className: "bubble" },
 			element("p", { className: "sender" }, name, bot ? element("span", { className: "tag" }, "bot") : null),
 			quote(event, act),
 			photo ? picture(photo.url, "Chart") : null,
-			element("div", { className: "text" }, ...text),
-			element("p", { className: "foot" },
+			element("div", { className: "text" }, ...text, element("span", { className: "foot" },
 				event.for && event.chat === "group" ? element("span", { className: "alone" }, "Only you see this ") : null,
-				message.edit_date ? "edited " : null, clock(message.date), replyButton(event, act)),
+				message.edit_date ? "edited " : null, clock(message.date), replyButton(event, act))),
 		),
 		keyboard(event, act));
 }

@@ -14,10 +14,11 @@ export function ago(unix) {
 	return made;
 }
 
-/** The time of day of a Unix time in seconds. */
-export function clock(unix) {
+/** The time of day of a Unix time in seconds, with its day if that is asked for. */
+export function clock(unix, dated = false) {
 	const made = element("time", { dateTime: new Date(unix * 1000).toISOString() });
 	made.dataset.clock = unix;
+	if (dated) made.dataset.dated = "";
 	tell(made);
 	return made;
 }
@@ -31,7 +32,10 @@ export function tellTimesIn(tag) {
 function tell(time) {
 	if (time.dataset.clock) {
 		const at = new Date(time.dataset.clock * 1000);
-		time.textContent = at.toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit" });
+		const told = at.toLocaleTimeString(language, { hour: "numeric", minute: "2-digit" });
+		const today = at.toDateString() === new Date().toDateString();
+		const day = today ? new Intl.RelativeTimeFormat(language, { numeric: "auto" }).format(0, "day") : at.toLocaleDateString(language);
+		time.textContent = "dated" in time.dataset ? `${day.charAt(0).toUpperCase()}${day.slice(1)} ${told}` : told;
 		return;
 	}
 	const seconds = Math.round(time.dataset.ago - Date.now() / 1000);

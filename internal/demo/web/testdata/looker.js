@@ -57,3 +57,30 @@ function hasEmoji() {
 	const { data } = canvas.getImageData(0, 0, 20, 20);
 	return data.some((_, n) => n % 4 === 0 && data[n] !== data[n + 1]);
 }
+
+/** Lays all messages of a side out in columns, whoever sees them, and gives how many pages of the window that makes. */
+function columns(side, width) {
+	const sheet = new CSSStyleSheet();
+	sheet.replaceSync(`
+		header, footer, #sides, #toast, section:not(#${side}), section > :not(.log), .reply { display: none !important; }
+		body, main, #${side} { display: block; height: 100dvh; max-width: none; padding: 0; border: 0; border-radius: 0; }
+		#${side} .log { display: block; height: 100dvh; overflow: auto hidden; scrollbar-width: none; }
+		#${side} .log > div { display: block; height: 100dvh; padding: 0; columns: ${width}px; column-gap: 0; column-fill: auto; }
+		article { break-inside: avoid; }
+		#telegram article { margin: 0; border: solid transparent; border-width: 8px 12px; }
+		#telegram article.own { margin-left: auto; }`);
+	document.adoptedStyleSheets = [sheet];
+	for (const one of document.querySelectorAll("article")) {
+		one.hidden = false;
+		one.classList.toggle("own", one.dataset.from !== "bot");
+	}
+	const log = document.querySelector(`#${side} .log`);
+	return Math.ceil(log.scrollWidth / log.clientWidth);
+}
+
+/** Shows a page of them, from 0 on. */
+function turnTo(side, page) {
+	const log = document.querySelector(`#${side} .log`);
+	log.scrollLeft = page * log.clientWidth;
+	return true;
+}
