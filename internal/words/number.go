@@ -42,6 +42,11 @@ func (c *catalogue) number(digits, layout string) string {
 	return strings.Replace(layout, "#", b.String(), 1)
 }
 
+// Number writes plain digits such as "1234.5" in a layout such as "$#".
+func Number(l chat.Language, digits, layout string) string {
+	return catalogueOf(l).number(digits, layout)
+}
+
 // large writes a large number with its unit and at most two decimals.
 func (c *catalogue) large(d decimal.Decimal, layout string) string {
 	power := len(d.Truncate(0).String()) - 1

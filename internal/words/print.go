@@ -246,7 +246,7 @@ func (p printer) value(v chat.Value) Line {
 	case chat.Usage:
 		usage := "/" + v.Command
 		for _, param := range v.Params {
-			usage += " <" + p.text(param).String() + ">"
+			usage += " <" + p.text(param.Label()).String() + ">"
 		}
 		return Line{{Text: usage, Style: Code}}
 	case chat.Untrusted:

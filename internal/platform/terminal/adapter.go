@@ -163,6 +163,7 @@ func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 		Role:    a.user.Role,
 		Chat:    string(Platform), // the only chat there is
 		Direct:  true,
+		BotName: "Herald",
 	}
 	show := func(reply chat.Reply, private bool) {
 		text := render(words.Print(reply), private, style{mark: a.Mark, colour: a.Colour, width: a.width()})
