@@ -107,6 +107,7 @@ func (c *Charts) fetch(ctx context.Context, s subject) (core.Chart, error) {
 		drawn.Since, drawn.First, drawn.Last = first.At, first.Price, p.points[len(p.points)-1].Price
 	}
 	drawn.Lowest, drawn.Highest = p.bounds(drawn.Last)
+	drawn.Spark = p.spark()
 	return drawn, nil
 }
 
