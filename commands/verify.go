@@ -43,9 +43,8 @@ func verify(from Sources, options Options) chat.Command {
 			}
 			fields = append(fields, chat.Field{Name: chat.Say("stake.wallet"), Value: options.address(wallet)})
 			if stakeErr != nil {
-				verdict := chat.SayWith("verify.stake_unchecked", chat.Values{"why": Explain(stakeErr)})
-				reply.Sections = []chat.Section{{Fields: append(fields, chat.Field{Value: verdict})}}
-				reply.Exact = exactFields(wallet, core.Stake{}, options)
+				reply.Sections = []chat.Section{{Fields: append(fields, chat.Field{Value: chat.Say("verify.stake_unchecked")})}}
+				reply.Exact, reply.Notes = exactFields(wallet, core.Stake{}, options), []chat.Text{Explain(stakeErr)}
 				return reply, &chat.PartialError{Err: stakeErr}
 			}
 			s := stake.Value
