@@ -26,7 +26,8 @@ var periods = []period{
 }
 
 func price(prices core.Source[struct{}, core.Quote], chart Chart, options Options) chat.Command {
-	param := chat.Param{Name: "period", Summary: chat.Say("param.period"), Example: periods[1].name, Check: chat.Say("check.period")}
+	param := chat.Param{Name: "period", Summary: chat.Say("param.period"), Example: periods[1].name, Check: chat.Say("check.period"),
+		Synonyms: map[string]string{"1d": "24h", "day": "24h", "week": "7d", "month": "30d"}}
 	for _, p := range periods {
 		param.Choices = append(param.Choices, p.name)
 	}
@@ -72,6 +73,7 @@ func price(prices core.Source[struct{}, core.Quote], chart Chart, options Option
 	}
 	return chat.Command{
 		Name:       "price",
+		Aliases:    map[string][]string{"p": nil, "chart": {periods[0].name}},
 		Summary:    chat.SayWith("command.price", options.symbol()),
 		Visibility: chat.Public,
 		Forms:      []chat.Form{{Inline: true, Run: run}, {Params: []chat.Param{param}, Run: run}},

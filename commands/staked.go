@@ -82,11 +82,10 @@ func stakedReply(snapshot core.Snapshot[core.Stake], worth decimal.Decimal, wall
 		Title:  verdict,
 		Beside: worthText(worth),
 		Sections: []chat.Section{
-			{Fields: []chat.Field{{Name: chat.Say("stake.wallet"), Value: options.address(wallet)}}},
-			{Layout: chat.Grid, Fields: poolFields(s.Staked, options)},
+			{Fields: poolFields(s.Staked, options)},
 			{Fields: unstakingFields(s, options)},
 		},
-		Exact:      exactFields(wallet, s, options),
+		Exact:      exactFields(wallet, s.Total(), options),
 		Notes:      stakeNotes(s),
 		Footer:     chat.Parts{poolsRead(s), blockText(s)},
 		Checked:    cmp.Or(s.BlockTime, snapshot.At),
@@ -139,10 +138,15 @@ func unstakingFields(s core.Stake, options Options) []chat.Field {
 	return []chat.Field{{Name: chat.Say("stake.unstaking"), Value: options.amount(total, chat.Short)}}
 }
 
-// exactFields are the whole wallet and the stake to its last digit.
-func exactFields(wallet common.Address, s core.Stake, options Options) []chat.Field {
-	fields := []chat.Field{{Value: chat.Code(wallet.Hex())}}
-	if total := s.Total(); !total.Equal(total.Truncate(2)) || total.NumDigits() > 8 {
+// shownShort is the amount from which package words shows one with a unit.
+var shownShort = decimal.New(1, 7)
+
+// exactFields are the whole wallet and its stake to the last digit.
+func exactFields(wallet common.Address, total decimal.Decimal, options Options) []chat.Field {
+	address := options.address(wallet)
+	address.Whole = true
+	fields := []chat.Field{{Value: address}}
+	if total.GreaterThanOrEqual(shownShort) || !total.Equal(total.Truncate(2)) {
 		fields = append(fields, chat.Field{Value: options.amount(total, chat.Exact)})
 	}
 	return fields

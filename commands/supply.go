@@ -39,12 +39,10 @@ func supply(from Sources, options Options) chat.Command {
 
 func supplyReply(supply core.Snapshot[core.Supply], options Options) chat.Reply {
 	s := supply.Value
-	circulating := options.amount(s.Circulating, chat.Whole)
 	share := s.Circulating.Mul(hundred).DivRound(s.Total, 2)
 	reply := chat.Reply{
-		Title: chat.SayWith("supply.title", chat.Values{"circulating": circulating}),
-		Sections: []chat.Section{{Layout: chat.Grid, Fields: []chat.Field{
-			{Name: chat.Say("supply.circulating"), Value: circulating, InTitle: true},
+		Title: chat.SayWith("supply.title", chat.Values{"circulating": options.amount(s.Circulating, chat.Whole)}),
+		Sections: []chat.Section{{Fields: []chat.Field{
 			{Name: chat.Say("supply.total"), Value: options.amount(s.Total, chat.Whole)},
 			{Name: chat.Say("supply.share"), Value: chat.Share{Decimal: share}},
 		}}},

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/shopspring/decimal"
+
 	"herald/internal/chat"
 	"herald/internal/core"
 )
@@ -41,10 +43,9 @@ func verify(from Sources, options Options) chat.Command {
 			if key == theirWallet {
 				fields = append(fields, personField(id, req))
 			}
-			fields = append(fields, chat.Field{Name: chat.Say("stake.wallet"), Value: options.address(wallet)})
 			if stakeErr != nil {
 				reply.Sections = []chat.Section{{Fields: append(fields, chat.Field{Value: chat.Say("verify.stake_unchecked")})}}
-				reply.Exact, reply.Notes = exactFields(wallet, core.Stake{}, options), []chat.Text{Explain(stakeErr)}
+				reply.Exact, reply.Notes = exactFields(wallet, decimal.Zero, options), []chat.Text{Explain(stakeErr)}
 				return reply, &chat.PartialError{Err: stakeErr}
 			}
 			s := stake.Value
@@ -54,7 +55,7 @@ func verify(from Sources, options Options) chat.Command {
 				{Layout: chat.Row, Fields: poolFields(s.Staked, options)},
 				{Fields: unstakingFields(s, options)},
 			}
-			reply.Exact, reply.Notes = exactFields(wallet, s, options), stakeNotes(s)
+			reply.Exact, reply.Notes = exactFields(wallet, s.Total(), options), stakeNotes(s)
 			reply.Footer = chat.Parts{poolsRead(s), blockText(s)}
 			if reply.Tone == chat.Positive && tone == chat.Negative {
 				reply.Actions = link("button.stake", options.StakeURL)

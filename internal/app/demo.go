@@ -130,7 +130,7 @@ func (s simulated) Language(req chat.Request, private bool) chat.Language {
 // Handle implements chat.Handler.
 func (s simulated) Handle(ctx context.Context, req chat.Request) chat.Reply {
 	reply := s.router().Handle(ctx, req)
-	reply.Notes = append(slices.Clone(reply.Notes), chat.Say("terminal.simulated"))
+	reply.Footer = append(chat.Parts{chat.Say("terminal.simulated")}, reply.Footer...)
 	return reply
 }
 
@@ -182,8 +182,7 @@ func DemoSettings(s *services.Fakes) []string {
 		"STAKING_METHOD=" + services.StakingMethod,
 		"STAKING_PENDING_METHOD=" + services.PendingMethod,
 		"TOKEN_SYMBOL=" + services.Symbol,
-		"REGISTER_URL=https://example.org/register",
-		"STAKE_URL=https://example.org/stake",
+		"REGISTER_URL=https://example.org/register", "STAKE_URL=https://example.org/stake",
 		"RATE_LIMIT_USER=0",
 		"RATE_LIMIT_CHAT=0",
 		"MODERATOR_CHATS=" + chat.EveryChat,

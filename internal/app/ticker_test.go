@@ -50,7 +50,7 @@ func TestThePriceIsSaidInOneLineOfALanguage(t *testing.T) {
 	for want, quote := range map[string]core.Quote{
 		"HRLD $0.04173 · 24h ▲ 2.72% · 3 days ago": old,
 		"HRLD $0.04173 · 24h ▲ 2.72%":              priced("0.0417345", "2.716"),
-		"HRLD $0.04173":                              {Price: decimal.RequireFromString("0.0417345")},
+		"HRLD $0.04173":                            {Price: decimal.RequireFromString("0.0417345")},
 	} {
 		p := &provider{quote: quote}
 		if got := strings.ReplaceAll(p.ticker(chat.English)(t.Context()), "\u00a0", " "); got != want {

@@ -59,9 +59,12 @@ type (
 	Moment struct{ time.Time }
 	// Date is a point in time, shown as a date and a time of day in UTC.
 	Date struct{ time.Time }
-	// Address is a wallet or a contract. It is shown short, and linked to URL unless
-	// that is empty.
-	Address struct{ Hex, URL string }
+	// Address is a wallet or a contract. It is shown short unless it is Whole, and
+	// linked to URL unless that is empty.
+	Address struct {
+		Hex, URL string
+		Whole    bool
+	}
 	// CommandLink is a command that can be tapped, such as "/price".
 	CommandLink string
 	// Mention names a user of the platform on which the answer is read, without

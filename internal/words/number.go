@@ -16,8 +16,6 @@ const (
 	cents = 2
 	// priceDigits of a price are significant.
 	priceDigits = 4
-	// barCells is the length of a share's bar.
-	barCells = 10
 )
 
 var (
@@ -42,6 +40,11 @@ func (c *catalogue) number(digits, layout string) string {
 		b.WriteString(c.Point + fraction)
 	}
 	return strings.Replace(layout, "#", b.String(), 1)
+}
+
+// Number writes plain digits such as "1234.5" in a layout such as "$#".
+func Number(l chat.Language, digits, layout string) string {
+	return catalogueOf(l).number(digits, layout)
 }
 
 // large writes a large number with its unit and at most two decimals.
@@ -118,11 +121,4 @@ func (c *catalogue) change(d decimal.Decimal) string {
 		return "▲ " + percent
 	}
 	return percent
-}
-
-// share writes a part of a whole, from 0 to 100 per cent, with a bar.
-func (c *catalogue) share(d decimal.Decimal) string {
-	filled := min(max(int(d.Shift(-1).Round(0).IntPart()), 0), barCells)
-	bar := strings.Repeat("▰", filled) + strings.Repeat("▱", barCells-filled)
-	return bar + " " + c.number(d.StringFixed(cents), c.Percent)
 }

@@ -25,10 +25,8 @@ const (
 // session is one Run of the adapter: it takes an interaction from its arrival to
 // the message that answers it.
 type session struct {
-	Config
-	api      *api.Client
-	tasks    *chat.Tasks
-	inFlight *atomic.Int64
+	*Adapter
+	tasks *chat.Tasks
 	// lateness is the time from the creation of the last interaction that was not
 	// replayed, by Discord's clock, to its arrival, by ours; nil before the first.
 	lateness atomic.Pointer[time.Duration]
@@ -115,6 +113,7 @@ func (s *session) answer(i *interaction) error {
 		old.Language = s.tasks.Handler.Language(req, true)
 		return s.respond(i, newMessage(render(old), true))
 	}
+	req.BotName, _ = s.name.Load().(string)
 	command, _ := commands.Find(req.Command)
 	to := targetOf(i, command, press)
 	deferral := func() error {

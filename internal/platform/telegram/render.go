@@ -274,10 +274,11 @@ func keyboard(buttons []words.Button, bot string) botapi.Markup {
 		return nil
 	}
 	var rows [][]botapi.Button
-	width := rowWidth + 1 // The first button begins a row.
+	widest := 0 // Buttons of a row are of one width.
 	for _, b := range buttons {
-		if width += units(b.Label); width > rowWidth || b.NewRow {
-			rows, width = append(rows, nil), units(b.Label)
+		widest = max(widest, units(b.Label))
+		if len(rows) == 0 || b.NewRow || widest*(len(rows[len(rows)-1])+1) > rowWidth {
+			rows, widest = append(rows, nil), units(b.Label)
 		}
 		row := &rows[len(rows)-1]
 		button := botapi.Button{Text: b.Label, Data: b.State, URL: b.URL}
