@@ -111,7 +111,7 @@ func (s *session) answer(i *interaction) error {
 	if err != nil {
 		old := chat.OldButton()
 		old.Language = s.tasks.Handler.Language(req, true)
-		return s.respond(i, newMessage(render(old), true))
+		return s.respond(i, newMessage(render(old, s.commandID), true))
 	}
 	req.BotName, _ = s.name.Load().(string)
 	command, _ := commands.Find(req.Command)
@@ -128,7 +128,7 @@ func (s *session) answer(i *interaction) error {
 			reply = chat.Reply{Language: s.tasks.Handler.Language(req, true), Title: chat.Say("discord.current"), Ephemeral: true}
 		}
 		alone = reply.Ephemeral || to.replaces && reply.Unanswered()
-		m = render(reply)
+		m = render(reply, s.commandID)
 	})
 	wins, err := first.answer()
 	switch {

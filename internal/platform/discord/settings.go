@@ -62,7 +62,7 @@ func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Discord", Name: TokenSetting, Secret: true, Example: "MTIzNDU2Nzg5MDEyMzQ1Njc4.example.of-a-bot-token",
 			Comment: "Turns Discord on. The Developer Portal gives the token on the page \"Bot\".",
-			Set: config.Field(&s.Token, config.Hidden(config.Except(`^[0-9]+:[\w-]+$`, "looks like Telegram's token (are the two swapped?)", config.Visible)))},
+			Set:     config.Field(&s.Token, config.Hidden(config.Except(`^[0-9]+:[\w-]+$`, "looks like Telegram's token (are the two swapped?)", config.Visible)))},
 		{Name: "DISCORD_APPLICATION_ID", Example: "123456789012345678",
 			Comment: "The application whose commands are registered. Unset: asked from Discord.",
 			Needs:   []string{TokenSetting}, Set: config.Field(&s.ApplicationID, config.NumericID)},
