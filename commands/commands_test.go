@@ -35,7 +35,7 @@ func TestWhatIsAskedAboutOthersIsForModerators(t *testing.T) {
 		for _, f := range c.Forms {
 			names := slices.ContainsFunc(f.Params, func(p chat.Param) bool { return p.Kind == chat.Person || p.Name == "uid" })
 			if names != f.Moderators || names && c.Visibility != chat.Private {
-				t.Errorf("%s: moderators %t, visibility %d", c.Usage(f), f.Moderators, c.Visibility)
+				t.Errorf("%s: moderators %t, visibility %d", c.Example(f), f.Moderators, c.Visibility)
 			}
 			if names {
 				forms++

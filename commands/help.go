@@ -9,7 +9,7 @@ import (
 func help(others chat.Commands) chat.Command {
 	self := chat.Command{
 		Name:       "help",
-		Aliases:    []chat.Alias{{Name: "start"}},
+		Aliases:    map[string][]string{"start": nil},
 		Summary:    chat.Say("command.help"),
 		Visibility: chat.Public,
 	}

@@ -73,7 +73,7 @@ func price(prices core.Source[struct{}, core.Quote], chart Chart, options Option
 	}
 	return chat.Command{
 		Name:       "price",
-		Aliases:    []chat.Alias{{Name: "p"}, {Name: "chart", Args: []string{periods[0].name}}},
+		Aliases:    map[string][]string{"p": nil, "chart": {periods[0].name}},
 		Summary:    chat.SayWith("command.price", options.symbol()),
 		Visibility: chat.Public,
 		Forms:      []chat.Form{{Inline: true, Run: run}, {Params: []chat.Param{param}, Run: run}},

@@ -50,9 +50,9 @@ func TestWhatProbesFoundOutInWords(t *testing.T) {
 	denied := partner.Service.Fail(core.Denied, errors.New("401"))
 	text := func(details []string, _ error) string { return strings.Join(details, "|") }
 	for name, test := range map[string]struct{ got, want string }{
-		"partner":         {text(aboutPartner(2*time.Second, nil), nil), "the signature is accepted"},
-		"partner refuses": {text(aboutPartner(-3*time.Hour, denied), nil), "its clock is 3h0m0s behind this machine's"},
-		"clock fast":      {text(aboutPartner(9*time.Second, nil), nil), "the signature is accepted|its clock is 9s ahead of this machine's"},
+		"partner":         {text(aboutPartner("https://h.example", 2*time.Second, nil), nil), "the signature is accepted"},
+		"partner refuses": {text(aboutPartner("https://h.example", -3*time.Hour, denied), nil), "its clock is 3h0m0s behind this machine's"},
+		"clock fast":      {text(aboutPartner("https://h.example", 9*time.Second, nil), nil), "the signature is accepted|its clock is 9s ahead of this machine's"},
 		"an old quote": {text(aboutQuote(market.Listing{ID: "1", Symbol: "HRLD", Name: "Herald\x1b[31m\nDemo",
 			Quote: core.Quote{Price: decimal.NewFromInt(1), LastUpdated: hourAgo, OldFrom: hourAgo}}, nil)),
 			"HRLD (Herald[31m Demo), id 1, $1.000, 1 h ago|that price is old: is this the right token?"},

@@ -27,6 +27,8 @@ import (
 // ErrCheckFailed means that a check in the table failed.
 var ErrCheckFailed = errors.New("a check failed")
 
+var errOffline = fmt.Errorf("%w: nothing can be reached", ErrCheckFailed)
+
 // probe is one harmless question to something that the bot depends on.
 type probe struct {
 	title string
@@ -56,10 +58,16 @@ var problems = map[core.Reason]string{
 // a table to w. It fails with ErrCheckFailed if a check failed or no platform is
 // on.
 func (b *Bot) Check(ctx context.Context, w io.Writer) error {
-	probes, err := b.probes()
+	platforms, err := b.platforms()
 	if err != nil {
 		return err
 	}
+	return b.check(ctx, w, platforms)
+}
+
+// check is Check of these platforms. It fails with errOffline if nothing can be reached.
+func (b *Bot) check(ctx context.Context, w io.Writer, platforms []platform) (err error) {
+	probes := b.probes(platforms)
 	ctx, cancel := context.WithTimeout(ctx, b.cfg.Limits.CommandTimeout)
 	defer cancel()
 	rows := make([]string, len(probes))
@@ -99,6 +107,7 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 		err = ErrCheckFailed
 		fmt.Fprintf(&table, "\n%d of %d checks failed.\n", failed.Load(), len(rows))
 		if !reached.Load() {
+			err = errOffline
 			table.WriteString("Nothing can be reached. Does this machine have a network?\n")
 		}
 	}
@@ -109,11 +118,7 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 }
 
 // probes ask the services, the platforms and Redis.
-func (b *Bot) probes() (all []probe, err error) {
-	platforms, err := b.platforms()
-	if err != nil {
-		return nil, err
-	}
+func (b *Bot) probes(platforms []platform) (all []probe) {
 	for _, s := range b.services {
 		all = append(all, probe{title: s.Title, url: s.url, settings: s.SettingsFor(""), ask: s.probe})
 	}
@@ -132,7 +137,7 @@ func (b *Bot) probes() (all []probe, err error) {
 		all = append(all, probe{title: "Redis", url: url, settings: "REDIS_URL", near: true,
 			ask: func(ctx context.Context) ([]string, error) { return nil, b.redis.Probe(ctx) }})
 	}
-	return all, nil
+	return all
 }
 
 // advice says how the probe failed, and which settings to look at.
@@ -160,10 +165,14 @@ func say(v chat.Value) string { return strings.ReplaceAll(words.Say(chat.English
 // unencrypted is said of a partner API that is called by plain HTTP on the Internet.
 const unencrypted = "PARTNER_BASE_URL is not https://, so anybody on the way can read the requests and forge the answers"
 
-// aboutPartner says how far the service's clock is ahead of this machine's.
-func aboutPartner(ahead time.Duration, err error) (details []string) {
+// aboutPartner says whether its URL is safe, and how far its clock is ahead of this
+// machine's.
+func aboutPartner(url string, ahead time.Duration, err error) (details []string) {
 	if err == nil {
 		details = append(details, "the signature is accepted")
+	}
+	if config.PublicHTTP(url) {
+		details = append(details, unencrypted)
 	}
 	ahead = ahead.Round(time.Second)
 	switch {

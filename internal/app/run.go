@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/ops"
-	"herald/internal/transport"
 )
 
 // lameDuck is how long a server that platforms call goes on at least once the bot is
@@ -70,23 +71,11 @@ func (b *Bot) Run(ctx context.Context) error {
 	return err
 }
 
-// warnIfOffline asks everything one question if no platform is connected, and logs a
-// warning if nothing can be reached.
+// warnIfOffline logs a warning if no platform is connected and nothing else can be
+// reached.
 func (b *Bot) warnIfOffline(ctx context.Context, platforms []platform) {
-	for _, p := range platforms {
-		if p.adapter.Ready() {
-			return
-		}
-		if _, err := p.adapter.Check(ctx); !transport.NeverSent(err) {
-			return
-		}
-	}
-	for _, s := range b.services {
-		if _, err := s.probe(ctx); !transport.NeverSent(err) {
-			return
-		}
-	}
-	if ctx.Err() == nil {
+	connected := slices.ContainsFunc(platforms, func(p platform) bool { return p.adapter.Ready() })
+	if !connected && errors.Is(b.check(ctx, io.Discard, platforms), errOffline) && ctx.Err() == nil {
 		b.log.Warn("nothing can be reached: does this machine have a network?")
 	}
 }

@@ -24,10 +24,11 @@ type Services struct {
 	Market  market.Settings
 	Supply  supply.Settings
 	Staking staking.Settings
+	Charts  pricechart.Settings
 }
 
 func (s *Services) table() []config.Setting {
-	return slices.Concat(s.Partner.Table(), s.Market.Table(), s.Supply.Table(), s.Staking.Table())
+	return slices.Concat(s.Partner.Table(), s.Market.Table(), s.Charts.Table(), s.Supply.Table(), s.Staking.Table())
 }
 
 // service is one service that the bot asks.
@@ -63,11 +64,7 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 		{Upstream: accounts.Upstream, url: b.cfg.Partner.URL,
 			probe: func(ctx context.Context) ([]string, error) {
 				err := accounts.Probe(ctx)
-				details := aboutPartner(accounts.Skew(), err)
-				if config.PublicHTTP(b.cfg.Partner.URL) {
-					details = append(details, unencrypted)
-				}
-				return details, err
+				return aboutPartner(b.cfg.Partner.URL, accounts.Skew(), err), err
 			}},
 	}
 	var statuses []commands.Service
@@ -99,7 +96,7 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 		Stakes:   stakes.Stakes,
 		Accounts: accounts.Accounts,
 		Logins:   accounts.Logins,
-		Chart:    pricechart.New(b.quotes, symbol).Chart,
+		Chart:    pricechart.New(b.quotes, symbol, b.cfg.Charts).Chart,
 		Services: statuses,
 	}, nil
 }

@@ -84,13 +84,8 @@ func Load(environ []string, envFile string, serve bool) (*Config, error) {
 
 // options are what the commands are told.
 func (c *Config) options() commands.Options {
-	return commands.Options{
-		Symbol:      c.Market.Symbol,
-		ServiceName: c.ServiceName,
-		ExplorerURL: c.ExplorerURL,
-		RegisterURL: c.RegisterURL,
-		StakeURL:    c.StakeURL,
-	}
+	return commands.Options{Symbol: c.Market.Symbol, ServiceName: c.ServiceName,
+		ExplorerURL: c.ExplorerURL, RegisterURL: c.RegisterURL, StakeURL: c.StakeURL}
 }
 
 // Secrets returns the values that must never be shown.

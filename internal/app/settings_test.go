@@ -85,7 +85,7 @@ func everySetting() []string {
 	for _, s := range settings {
 		environ = append(environ, s.Name+"="+cmp.Or(s.Example, s.Default))
 	}
-	return environ
+	return append(environ, "TOKEN_LOGO=../pricechart/testdata/logo.png")
 }
 
 func TestLoadReadsEverySetting(t *testing.T) {
@@ -148,6 +148,7 @@ var refused = []struct {
 	{"TELEGRAM_API_URL", "no user, query or fragment", []string{"https://u:" + canary + "@host", "https://host?" + canary, "https://h#" + canary}},
 	{"TELEGRAM_API_URL", "port", []string{"https://h:99999"}},
 	{"TELEGRAM_PACING", "one of on, off", []string{canary, "ON", "true"}},
+	{"CLEAN_CHAT", "one of on, off", []string{canary, "yes"}},
 	{"TELEGRAM_WEBHOOK_SECRET", "1 to 256", []string{canary + " b", canary + "é", strings.Repeat("a", 257)}},
 	{"TELEGRAM_WEBHOOK_URL", "must", []string{canary, "http://host/" + canary, "https://host/healthz", "https://host/readyz",
 		"https://host/metrics", "https://host/discord/interactions", "https://host/%6Detrics", "https://host/{" + canary + "}",
@@ -163,9 +164,8 @@ var refused = []struct {
 	{"PRICE_API_KEY", "visible", []string{"a b"}},
 	{"PRICE_TOKEN_ID", "number", []string{canary, "0", "1,2"}},
 	{"PRICE_TOKEN_SLUG", "name", []string{canary + "&x", "a,b"}},
-	{"TOKEN_SYMBOL", "20 visible", []string{"A B", "A\u202eB", "A\u200fB", "\xff", strings.Repeat("A", 21)}},
+	{"TOKEN_SYMBOL", "20 visible", []string{"\u05d0\u05d1", "ETH\u0627", "A B", "A\u202eB", "A\u200fB", "\xff", strings.Repeat("A", 21)}},
 	{"TOKEN_SYMBOL", "without $", []string{"$ETH", "$"}},
-	{"TOKEN_SYMBOL", "from left to right", []string{"\u05d0\u05d1", "ETH\u0627"}},
 	{"PRICE_MONTHLY_CREDITS", "whole number", []string{canary, "-1", "1e4", "10,000", "1000000000"}},
 	{"MAX_PRICE_AGE", "off", []string{"0s", "3600", canary}},
 	{"PRICE_TTL", "duration", []string{"30", canary, "0s", "-1s", "9000h"}},

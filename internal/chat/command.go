@@ -45,14 +45,17 @@ type Param struct {
 	// Without a Key that is "Check what you typed".
 	Check Text
 	// Choices are the only values, where there are few, and Synonyms, in lower case,
-	// are what else may be written for one. Case does not matter. A message named
-	// "choice." and the value is what a choice is called; without one it is the value.
+	// are what else may be written for one. Case does not matter.
 	Choices  []string
 	Synonyms map[string]string
 }
 
 // Label is what the parameter is called in the reader's language, such as "wallet".
 func (p Param) Label() Text { return Say("name." + p.Name) }
+
+// ChoiceLabel is what a choice is called, such as "7 days". One without such a message
+// is called as it is.
+func ChoiceLabel(choice string) Text { return Say("choice." + choice) }
 
 // choice returns the choice that a word means, or "".
 func (p Param) choice(word string) string {
@@ -82,7 +85,8 @@ type Form struct {
 	// Unlisted forms are for buttons: no menu and no help shows them.
 	Unlisted bool
 	// Inline forms also answer inline queries, in chats that the bot is not in.
-	// They are Public and take one argument at most.
+	// They are Public and take one argument at most, whose example has two letters
+	// or more.
 	Inline bool
 	Run    Run
 }
@@ -102,17 +106,12 @@ func (e *PartialError) Error() string { return "not the whole answer: " + e.Err.
 
 func (e *PartialError) Unwrap() error { return e.Err }
 
-// Alias is another name of a command, which menus do not list. With Args it stands
-// for the command with these arguments, unless others are given.
-type Alias struct {
-	Name string
-	Args []string
-}
-
 // Command is what can be asked.
 type Command struct {
-	Name    string // [a-z][a-z0-9_]{0,31}
-	Aliases []Alias
+	Name string // [a-z][a-z0-9_]{0,31}
+	// Aliases are other names, which menus do not list, with the arguments that each
+	// stands for if none are given.
+	Aliases map[string][]string
 	Summary Text // at most 100 characters in every language
 	// ModeratorSummary is the Summary for moderators, if theirs is another.
 	ModeratorSummary Text
@@ -131,30 +130,21 @@ type Commands []Command
 // Find returns the command with this name or alias, in lower case.
 func (all Commands) Find(name string) (c Command, known bool) {
 	for _, c := range all {
-		if _, named := c.named(name); named {
+		if _, alias := c.Aliases[name]; alias || c.Name == name {
 			return c, true
 		}
 	}
 	return Command{}, false
 }
 
-// named reports whether name is the command's or an alias, and returns what the
-// alias stands for.
-func (c Command) named(name string) (args []string, is bool) {
-	i := slices.IndexFunc(c.Aliases, func(a Alias) bool { return a.Name == name })
-	if i >= 0 {
-		return c.Aliases[i].Args, true
-	}
-	return nil, c.Name == name
-}
-
 // Guess is the command that is meant by text without one, where only the bot reads
-// it: the command that takes a word which begins like this one, or else help.
+// it: the one with an Inline form for a word that begins like this, as with "0x", or
+// else help.
 func (all Commands) Guess(text string) (name string) {
-	words := strings.Fields(text)
+	words := strings.Fields(strings.ToLower(text))
 	for _, c := range all {
 		for _, f := range c.Forms {
-			if f.Inline && len(f.Params) == 1 && len(words) == 1 && sameStart(words[0], f.Params[0].Example) {
+			if f.Inline && len(f.Params) == 1 && len(words) == 1 && strings.HasPrefix(words[0], f.Params[0].Example[:2]) {
 				return c.Name
 			}
 		}
@@ -162,26 +152,14 @@ func (all Commands) Guess(text string) (name string) {
 	return "help"
 }
 
-// sameStart reports whether a word begins like an example, as with "0x".
-func sameStart(word, example string) bool {
-	const n = 2
-	return len(word) >= n && len(example) >= n && strings.EqualFold(word[:n], example[:n])
-}
-
 // Usage is the form as a person would type it: "/exists <platform> <ID>", with the
 // parameters' names in the reader's language.
-func (c Command) Usage(f Form) Usage {
-	usage := Usage{Command: c.Name}
-	for _, p := range f.Params {
-		usage.Params = append(usage.Params, p.Label())
-	}
-	return usage
-}
+func (c Command) Usage(f Form) Usage { return Usage{Command: c.Name, Params: f.Params} }
 
 // Usage is a form of a command as a person would type it. It is shown like Code.
 type Usage struct {
 	Command string
-	Params  []Text
+	Params  []Param
 }
 
 func (Usage) value() {}

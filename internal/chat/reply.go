@@ -96,6 +96,9 @@ type Image struct {
 	// Name is the file's, such as "price-7d.png".
 	Name string
 	PNG  []byte
+	// Spark is the line of the picture in a few points, for a chat without pictures;
+	// NaN is a gap. It may be empty.
+	Spark []float64
 	// Alt describes the picture to those who do not see it.
 	Alt Text
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -38,7 +39,7 @@ const (
 const EveryChat = "*"
 
 // Config is what a Router works with. All fields but Operators, ModeratorChats,
-// Roles, Nearest and Observe are required.
+// Roles and Observe are required.
 type Config struct {
 	Commands Commands
 	// Operators may use moderators' forms everywhere.
@@ -60,8 +61,7 @@ type Config struct {
 	Roles map[Platform]func(ctx context.Context, user User, community string) (Role, error)
 	// Language is the language of public answers.
 	Language Language
-	// Nearest returns which of the known names a mistyped one is meant for, or "". nil
-	// guesses at nothing.
+	// Nearest returns which of the known names a mistyped one is meant for, or "".
 	Nearest func(name string, known []string) string
 	// Explain words an error of a command for the sender, without anything that
 	// they typed, an address or a secret.
@@ -109,8 +109,8 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 	command, known := r.Commands().Find(req.Command)
 	if !known {
 		command.Name = "unknown"
-	} else if args, _ := command.named(req.Command); req.Args.Len() == 0 && args != nil {
-		req.Args = Typed(args...)
+	} else if req.Args.Len() == 0 {
+		req.Args = Typed(command.Aliases[req.Command]...)
 	}
 	req.Language = r.Language(req, command.Visibility == Private)
 	reply, outcome, err := r.handle(ctx, req, command)
@@ -188,13 +188,7 @@ func (r *Router) unknown(name string) Reply {
 	reply := warning("unknown")
 	var known []string
 	for _, c := range r.Commands() {
-		known = append(known, c.Name)
-		for _, a := range c.Aliases {
-			known = append(known, a.Name)
-		}
-	}
-	if r.Nearest == nil {
-		return reply
+		known = append(known, append(slices.Sorted(maps.Keys(c.Aliases)), c.Name)...)
 	}
 	if meant := r.Nearest(name, known); meant != "" {
 		reply.Text = SayWith("unknown.nearest", Values{"command": CommandLink("/" + meant)})

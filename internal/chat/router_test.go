@@ -62,7 +62,7 @@ func newRouter(t *testing.T, log io.Writer, change func(*chat.Config)) *chat.Rou
 	c := chat.Config{
 		Commands: chat.Commands{{
 			Name: "exists", Summary: chat.Say("exists"), Visibility: chat.Private,
-			Aliases: []chat.Alias{{Name: "is"}, {Name: "dead", Args: []string{"evm", "0xdead"}}},
+			Aliases: map[string][]string{"is": nil, "dead": {"evm", "0xdead"}},
 			Forms: []chat.Form{
 				{Run: run("self")},
 				{Params: []chat.Param{person}, Moderators: true, Run: run("user")},
@@ -77,6 +77,7 @@ func newRouter(t *testing.T, log io.Writer, change func(*chat.Config)) *chat.Rou
 		UserPerMinute:  20,
 		ChatPerMinute:  120,
 		Bot:            "one",
+		Nearest:        func(string, []string) string { return "" },
 		Explain:        func(error) chat.Text { return chat.Say("explained") },
 		Log:            slog.New(slog.NewTextHandler(log, nil)),
 	}
@@ -134,7 +135,7 @@ func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
 			"exists", nil, chat.Partial, "half", false, false, "pool 5 is silent"},
 		"an old answer":      {returning(chat.Reply{Title: chat.Say("old"), Stale: true}, nil), "exists", nil, chat.Stale, "old", false, false, "level=INFO"},
 		"an unknown command": {nil, typed, nil, chat.Unknown, "unknown.title", true, true, "command=unknown"},
-		"a wrong argument":   {nil, "exists", []string{"moon", typed}, chat.BadInput, "{exists [{name.platform map[]} {name.uid map[]}]}", true, true, "level=INFO"},
+		"a wrong argument":   {nil, "exists", []string{"moon", typed}, chat.BadInput, "input.write map[]} {exists [{platform {", true, true, "level=INFO"},
 		"its choices":        {nil, "exists", []string{"moon", typed}, chat.BadInput, "map[choices:EVM last:TON]", true, true, "level=INFO"},
 		"wrong input": {returning(half, &chat.InputError{Problem: chat.Say("wrong")}),
 			"exists", nil, chat.BadInput, "input.title", true, true, "level=INFO"},
@@ -319,7 +320,7 @@ func TestAFormForButtonsIsAskedAndNotShown(t *testing.T) {
 		t.Errorf("asked by a button, got %+v", got)
 	}
 	got := fmt.Sprint(ask(t, with, chat.Request{Command: "verify", From: ann, Args: chat.Typed("1", "2", "3", "4")}))
-	if strings.Contains(got, "page") || !strings.Contains(got, "{verify [{name.user map[]} {name.wallet map[]}]}") {
+	if strings.Contains(got, "page") || !strings.Contains(got, "{verify [{user {") {
 		t.Errorf("what may be typed is told as %s", got)
 	}
 }
@@ -327,7 +328,7 @@ func TestAFormForButtonsIsAskedAndNotShown(t *testing.T) {
 func TestACommandIsFoundByItsOtherNamesAndUnknownOnesByTheNearest(t *testing.T) {
 	nearest := func(c *chat.Config) {
 		c.Nearest = func(name string, known []string) string {
-			if name == "exsits" && slices.Equal(known, []string{"exists", "is", "dead"}) {
+			if name == "exsits" && slices.Equal(known, []string{"dead", "is", "exists"}) {
 				return "exists"
 			}
 			return ""

@@ -50,6 +50,18 @@ func Matching(form, description string) func(string) (string, error) {
 	}
 }
 
+// Except refuses what the regular expression form matches, for the reason given, and
+// leaves the rest to read.
+func Except(form, reason string, read func(string) (string, error)) func(string) (string, error) {
+	pattern := regexp.MustCompile(form)
+	return func(value string) (string, error) {
+		if pattern.MatchString(value) {
+			return "", errors.New(reason)
+		}
+		return read(value)
+	}
+}
+
 // Text accepts one line without characters that look like nothing: such a value was
 // copied from a page, and the service would not know it.
 var Text = Matching(`[\pL\pM\pN\pP\pS ]+`, "one line of visible characters")
@@ -179,15 +191,10 @@ func BaseURLWithout(paths ...string) func(string) (string, error) {
 // 512 characters at most.
 func PageURL(value string) (string, error) {
 	u, err := URL(value, "https", "http")
-	switch {
-	case err != nil:
-		return "", err
-	case u.User != nil:
-		return "", errors.New("must have no user or password: everybody can see it")
-	case len(value) > 512:
-		return "", errors.New("must have at most 512 characters")
+	if err == nil && (u.User != nil || len(value) > 512) {
+		err = errors.New("must have at most 512 characters, and no user or password")
 	}
-	return value, nil
+	return value, err
 }
 
 // PublicHTTP reports whether rawURL is http:// to a host of the Internet, as far as its

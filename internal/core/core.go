@@ -28,11 +28,11 @@ type Quote struct {
 	MarketCap   decimal.NullDecimal
 	Volume24h   decimal.NullDecimal
 	LastUpdated time.Time // as the provider says; zero if it does not
+	// Source is what people call the provider, and Page its page of the token; both
+	// may be empty.
+	Source, Page string
 	// OldFrom is when the quote is too old to be shown as today's; zero: never.
 	OldFrom time.Time
-	// Source is what people call the provider, and Page is its page of the token, or
-	// empty.
-	Source, Page string
 }
 
 // Old reports whether the provider's own quote is too old to be shown as today's.
@@ -40,13 +40,14 @@ func (q Quote) Old() bool { return !q.OldFrom.IsZero() && !time.Now().Before(q.O
 
 // Chart is the price over a period.
 type Chart struct {
-	PNG []byte
-	// Line reports whether the picture shows the price as a line. Where too little of
-	// the period is known for one, it shows what is known as a card.
+	// PNG is the picture. It shows the Line, or where too little of the period was
+	// seen a card of the quote's numbers.
+	PNG  []byte
 	Line bool
 	// From is when the period begins, and Since when First was the price.
 	From, Since time.Time
-	// First and Last are the first and the last known price of the period.
+	// First and Last are the first and the last known price of the period; without
+	// any, the quote's.
 	First, Last, Lowest, Highest decimal.Decimal
 	// Seen is the part of the period, from 0 to 1, in which prices were seen and not
 	// derived.

@@ -2,186 +2,372 @@ package pricechart
 
 import (
 	"bytes"
-	"cmp"
+	"encoding/json"
+	"flag"
 	"fmt"
 	"image"
+	"image/color"
 	"image/png"
 	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/shopspring/decimal"
-	"github.com/wcharczuk/go-chart/v2/drawing"
+	"golang.org/x/image/font"
 	"pgregory.net/rapid"
 
 	"herald/internal/chat"
 	"herald/internal/core"
-	"herald/internal/words"
 )
 
-// TestTheFontIsLoadedByMany finds a race of the first two to need the font, so it
-// must be the first test to need it: go test -race -run TheFontIsLoaded.
-func TestTheFontIsLoadedByMany(t *testing.T) {
-	var many sync.WaitGroup
-	for range 2 {
-		many.Go(func() {
-			if !canDraw("0") {
-				t.Error("the font has no digits")
-			}
-		})
-		many.Go(func() {
-			if _, err := ofADay(seen(10*time.Minute, "1"), seen(0, "2")).draw(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	many.Wait()
-}
+var update = flag.Bool("update", false, "draw the pictures in testdata anew")
 
-// ofADay is a picture of 24 hours.
-func ofADay(points ...point) picture {
-	return picture{symbol: "TKN", language: chat.English, from: now.Add(-day), to: now, points: points}
-}
-
-// every makes points of a wave, one in so many minutes, from so many minutes ago to
-// so many.
-func every(step, from, to int) []point {
+// walk is a price that wanders, every so often of a period: the same one every time.
+func walk(period, every time.Duration, from, to float64) []point {
+	r := rand.New(rand.NewPCG(1, 2))
+	n := int(period / every)
 	var points []point
-	for m := from; m >= to; m -= step {
-		price := 0.04 * (1 + 0.1*math.Sin(float64(m)/200))
-		points = append(points, point{At: now.Add(-time.Duration(m) * time.Minute), Price: decimal.NewFromFloat(price)})
+	for i, off := 0, 0.0; i <= n; i++ {
+		off = off*.97 + (r.Float64()-.5)*.012*from
+		part := float64(i) / float64(n)
+		price := decimal.NewFromFloat(from + (to-from)*part + off*math.Sqrt(1-part)).Round(int32(8 - math.Log10(from)))
+		points = append(points, point{At: now.Add(-period + time.Duration(i)*every), Price: price})
 	}
 	return points
 }
 
-func decoded(t *testing.T, p picture) image.Image {
+// ofPeriod is a picture of the period that ends with the last point.
+func ofPeriod(period time.Duration, points ...point) picture {
+	quote := changed(points[len(points)-1].Price.String(), now, "-0.31", "2.72", "-12.5")
+	quote.Source = "CoinMarketCap"
+	quote.Change30d = decimal.NewNullDecimal(number("48.25"))
+	quote.MarketCap, quote.Volume24h = decimal.NewNullDecimal(number("25550000")), decimal.NewNullDecimal(number("1234567"))
+	return picture{
+		symbol: "HRLD", name: "Herald", language: chat.English, quote: quote,
+		from: now.Add(-period), to: now, points: points,
+	}
+}
+
+// without leaves out the points of some time.
+func without(points []point, from, to time.Duration) []point {
+	return slices.DeleteFunc(points, func(p point) bool { return p.At.After(now.Add(-from)) && p.At.Before(now.Add(-to)) })
+}
+
+// scenes are pictures by the names of their files.
+func scenes() map[string]picture {
+	week := func() []point { return walk(7*day, step, .04769, .04173) }
+	with := func(p picture, change func(*picture)) picture {
+		change(&p)
+		return p
+	}
+	logo, _ := readLogo("testdata/logo.png")
+	spike := week()
+	spike[300].Price = spike[300].Price.Shift(3)
+	month := known(walk(17*day, step, .031, .04173), ofPeriod(30*day, week()...).quote, now.Add(-30*day), now)
+	return map[string]picture{
+		"dark":      ofPeriod(7*day, week()...),
+		"light":     with(ofPeriod(7*day, week()...), func(p *picture) { p.Light = true }),
+		"tiny":      ofPeriod(day, walk(day, step, 4.1e-6, 4.8e-6)...),
+		"huge":      ofPeriod(30*day, walk(30*day, step, 1.21e12, 1.34e12)...),
+		"flat":      ofPeriod(7*day, walk(7*day, step, 1, 1)[:1]...),
+		"point":     ofPeriod(7*day, seen(0, "0.04173")),
+		"gap":       ofPeriod(7*day, without(without(week(), 5*day, 4*day), 2*day, 20*time.Hour)...),
+		"spike":     ofPeriod(7*day, spike...),
+		"zh":        with(ofPeriod(7*day, walk(7*day, step, 1.1e12, 1.34e12)...), func(p *picture) { p.language = chat.Chinese }),
+		"ru":        with(ofPeriod(day, walk(day, step, 61_234, 64_123)...), func(p *picture) { p.language, p.name = chat.Russian, "Пример Паспорт" }),
+		"estimated": with(ofPeriod(30*day, month...), func(p *picture) { p.Logo = logo }),
+		"vi": with(ofPeriod(30*day, seen(0, "0.00000000000048")), func(p *picture) {
+			p.language, p.name, p.symbol = chat.Vietnamese, strings.Repeat("Tên ", 10), "💎ABCDEFGHIJK"
+			p.quote.Change24h.Decimal, p.quote.Change7d.Decimal = number("250000"), decimal.Zero
+		}),
+	}
+}
+
+// TestPictures compares pictures with those in testdata, which -update draws anew:
+// look at each, also at 330 pixels of width, as on a phone.
+func TestPictures(t *testing.T) {
+	for name, p := range scenes() {
+		drawn, err := p.draw()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(drawn) > 100<<10 {
+			t.Errorf("%s has %d bytes", name, len(drawn))
+		}
+		file := filepath.Join("testdata", name+".png")
+		if *update {
+			if err := os.WriteFile(file, drawn, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		golden, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if part := differing(pixels(t, drawn), pixels(t, golden)); part > .005 {
+			t.Errorf("%s: %.2f %% of the pixels differ; -update, and look at it", file, 100*part)
+		}
+	}
+}
+
+// pixels decodes a picture, and checks its form.
+func pixels(t *testing.T, content []byte) *image.Paletted {
 	t.Helper()
-	b, err := p.draw()
+	decoded, err := png.Decode(bytes.NewReader(content))
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn, err := png.Decode(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	opaque, ok := drawn.(interface{ Opaque() bool })
-	if drawn.Bounds() != image.Rect(0, 0, width, height) || !ok || !opaque.Opaque() {
-		t.Errorf("something shines through, or the size is wrong: %v", drawn.Bounds())
+	drawn, ok := decoded.(*image.Paletted)
+	if !ok || !drawn.Opaque() || drawn.Bounds() != image.Rect(0, 0, width, height) {
+		t.Fatalf("no opaque picture of its size with a palette: %T, %v", decoded, decoded.Bounds())
 	}
 	return drawn
 }
 
-// runs are how many separate stretches of columns hold the colour, below the
-// heading.
-func runs(drawn image.Image, c drawing.Color) int {
-	pixels := drawn.(*image.RGBA) // as png decodes what has no transparency
-	count, before := 0, false
-	for x := range width {
-		here := false
-		for y := 56; y < height && !here; y++ {
-			p := pixels.RGBAAt(x, y)
-			here = p.R == c.R && p.G == c.G && p.B == c.B
+// differing is the part of the pixels that differ by more than 24 of 255.
+func differing(a, b *image.Paletted) float64 {
+	n := 0
+	for i := range a.Pix {
+		p, q := a.Palette[a.Pix[i]].(color.RGBA), b.Palette[b.Pix[i]].(color.RGBA)
+		apart := func(a, b uint8) bool { return max(a, b)-min(a, b) > 24 }
+		if apart(p.R, q.R) || apart(p.G, q.G) || apart(p.B, q.B) {
+			n++
 		}
-		if here && !before {
-			count++
-		}
-		before = here
 	}
-	return count
+	return float64(n) / float64(width*height)
+}
+
+func TestPicturesDrawnAtOnceDoNotMix(t *testing.T) {
+	dark, point := scenes()["dark"], scenes()["point"]
+	var want [2][]byte
+	var all sync.WaitGroup
+	for i, p := range []picture{dark, point} {
+		want[i], _ = p.draw()
+		for range 2 {
+			all.Go(func() {
+				if drawn, err := p.draw(); err != nil || !bytes.Equal(drawn, want[i]) {
+					t.Errorf("picture %d is not what it is alone, %v", i, err)
+				}
+			})
+		}
+	}
+	all.Wait()
+}
+
+// A picture has a margin of 12 pixels, whatever is on it.
+func TestNothingLeavesThePicture(t *testing.T) {
+	for symbol, prices := range map[string][]string{
+		"WWWWWWWWWWWWWWWWWWWW": {"1e-18", "2.5e-15"}, "💎": {"1e12", "9.99e14"}, "مال": {"123456.78", "0.0123"}, "X": {"0.000012345", "999999.994"},
+		"LOSS": {"1", "1e-9"}, "Ω🚀": {"0.0099999", "0.0099998"},
+	} {
+		for _, l := range chat.Languages() {
+			p := ofPeriod(7*day, seen(0, "1"))
+			p.points = nil
+			for i := range 20 {
+				p.points = append(p.points, seen(7*day/20*time.Duration(19-i), prices[i/10]))
+			}
+			p.symbol, p.language, p.name = symbol, l, strings.Repeat("M", 40)
+			p.quote.Price, p.quote.Change24h.Decimal, p.quote.Change7d.Decimal = number(prices[1]), number("-100"), number("250000")
+			p.quote.MarketCap.Decimal = number("999999999999999")
+			for _, p.points = range [][]point{p.points, nil} {
+				drawn, err := p.draw()
+				if err != nil {
+					t.Fatal(err)
+				}
+				pic := pixels(t, drawn)
+				for i, c := range pic.Pix {
+					if x, y := i%width, i/width; c != pic.Pix[0] && min(x, y, width-1-x, height-1-y) < 12 {
+						t.Fatalf("%s %s, %d points: something is at %d, %d", symbol, l, len(p.points), x, y)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestEveryLetterOnPicturesIsInAFont fails after a translation with a new letter:
+// fonts/README.md says how to add it.
+func TestEveryLetterOnPicturesIsInAFont(t *testing.T) {
+	for _, l := range chat.Languages() {
+		content, err := os.ReadFile("../words/locales/" + string(l) + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var messages map[string]any
+		if err := json.Unmarshal(content, &messages); err != nil {
+			t.Fatal(err)
+		}
+		drawn := map[string]string{"of numbers": fmt.Sprint(l.Info().Units, l.Info().USD, l.Info().Percent, l.Info().Day)}
+		for key, message := range messages {
+			label := slices.Contains([]string{"price.1h", "price.24h", "price.7d", "price.30d", "price.cap", "price.volume"}, key)
+			if label || strings.HasPrefix(key, "picture.") || strings.HasPrefix(key, "choice.") {
+				drawn[key] = fmt.Sprint(message)
+			}
+		}
+		if len(drawn) < 17 {
+			t.Errorf("%s: only %d messages", l, len(drawn))
+		}
+		c := newCanvas(white)
+		for key, text := range drawn {
+			for _, r := range strings.NewReplacer("\u00a0", " ", "\u202f", " ").Replace(text) {
+				for bold := range 1 + strings.Count(key, "of numbers") {
+					found := false
+					c.letters(style{size: minText, bold: bold}, string(r), func(font.Face, rune) { found = true })
+					if !found {
+						t.Errorf("%s: %c of %s is in no font (bold: %d)", l, r, key, bold)
+					}
+				}
+			}
+		}
+		if c.known("💎 مال") != "" || c.known("💎Ω₿\u00a0é\u202fW") != "Ω₿ é W" {
+			t.Error("letters that no font has are not left out")
+		}
+	}
+}
+
+func TestPricesAreShort(t *testing.T) {
+	for _, test := range []struct {
+		language    chat.Language
+		price, want string
+	}{
+		{chat.English, "0.04173", "$0.04173"}, {chat.English, "0.0001234", "$0.0001234"}, {chat.English, "0.00001234567", "$0.0₄1235"},
+		{chat.English, "0.0000048", "$0.0₅48"}, {chat.English, "1e-18", "$0.0₁₇1"}, {chat.English, "0.000099999", "$0.0001000"},
+		{chat.English, "64123.456", "$64,123.46"}, {chat.English, "999999.4", "$999,999.40"}, {chat.English, "1234567", "$1.235M"}, {chat.English, "1e12", "$1T"},
+		{chat.Chinese, "1e12", "$1万亿"}, {chat.Chinese, "1234567", "$123.5万"}, {chat.Russian, "0.0000048", "0,0₅48\u00a0$"}, {chat.Vietnamese, "2e9", "2\u00a0tỷ\u00a0$"},
+	} {
+		p := picture{language: test.language}
+		if got := p.price(number(test.price)); got != test.want {
+			t.Errorf("%s: %s is %q, want %q", test.language, test.price, got, test.want)
+		}
+	}
 }
 
 func TestOnlyPointsCloseTogetherAreJoined(t *testing.T) {
-	gap := func(minutes int) []point { return append(every(5, 23*60, 11*60), every(5, 11*60-minutes, 0)...) }
 	hours := func(n int) time.Duration { return time.Duration(n) * time.Hour }
+	whole := func() []point { return walk(day, 5*time.Minute, 1, 1) }
 	for name, c := range map[string]struct {
-		points          []point
-		seen, estimates int // parts of the lines
-		covered         float64
+		points  []point
+		lines   string // how each point is joined with the one before it
+		covered float64
 	}{
-		"a whole day":           {every(5, 24*60, 0), 1, 0, 1},
-		"half a day":            {every(5, 12*60, 0), 1, 0, 0.5},
-		"a gap of 2 h":          {gap(120), 1, 0, 23. / 24},
-		"a gap of 2 h 1 min":    {gap(121), 2, 0, 21. / 24},
-		"points between gaps":   {[]point{seen(hours(20), "1"), seen(hours(10), "2"), seen(0, "1")}, 3, 0, 0},
-		"of every size":         {[]point{seen(hours(4), "1e-29"), seen(hours(2), "9e29"), seen(0, "9e29")}, 1, 0, 4. / 24},
-		"an estimate far away":  {[]point{estimate(day, "1"), seen(0, "2")}, 1, 1, 0},
-		"a dashed line between": {[]point{seen(hours(2), "1"), estimate(0, "1")}, 1, 4, 0},
+		"a whole day":          {whole(), "", 1},
+		"half a day":           {without(whole(), 2*day, hours(12)), "", 0.5},
+		"a gap of 2 h":         {[]point{seen(hours(3), "1"), seen(hours(1), "1")}, " -", 2. / 24},
+		"a gap of 2 h 1 min":   {[]point{seen(hours(3)+time.Minute, "1"), seen(hours(1), "1")}, "  ", 0},
+		"points between gaps":  {[]point{seen(hours(20), "1"), seen(hours(10), "2"), seen(0, "1")}, "   ", 0},
+		"an estimate far away": {[]point{estimate(day, "1"), seen(hours(1), "2"), seen(0, "1")}, " ~-", 1. / 24},
 	} {
-		p := ofADay(c.points...)
-		drawn := decoded(t, p)
-		// How many dashes a line has depends on its length.
-		if s, e := runs(drawn, seenColor), runs(drawn, estimateColor); s != c.seen || e < c.estimates || e > c.estimates && c.estimates < 4 {
-			t.Errorf("%s: %d parts in the one colour and %d in the other, want %d and %d", name, s, e, c.seen, c.estimates)
+		p := ofPeriod(day, c.points...)
+		var lines []byte
+		for i := range p.points {
+			switch {
+			case !p.joined(i):
+				lines = append(lines, ' ')
+			case p.estimated(i):
+				lines = append(lines, '~')
+			default:
+				lines = append(lines, '-')
+			}
 		}
-		if covered := p.seen(); math.Abs(covered-c.covered) > 0.005 {
-			t.Errorf("%s: %v is seen, want %v", name, covered, c.covered)
+		if covered := p.seen(); math.Abs(covered-c.covered) > 0.005 || c.lines != "" && string(lines) != c.lines {
+			t.Errorf("%s: %v is seen, want %v; the lines are %q", name, covered, c.covered, lines)
 		}
 	}
 }
 
 func TestAxesHoldTheirPointsAndTellLabelsApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		lowest := math.Pow(10, rapid.Float64Range(-15, 12).Draw(t, "power"))
+		lowest := math.Pow(10, rapid.Float64Range(-18, 15).Draw(t, "power"))
 		highest := lowest * (1 + rapid.SampledFrom([]float64{0, 1e-9, 1e-3, 0.02, 1, 1e9}).Draw(t, "spread"))
-		p := ofADay(seen(5, fmt.Sprint(lowest)), seen(0, fmt.Sprint(highest)))
-		ticks := p.priceTicks()
-		if len(ticks) < 3 || len(ticks) > 8 {
-			t.Errorf("%d prices at the axis from %g to %g", len(ticks), lowest, highest)
-		}
-		slack := 1e-9 * highest
-		if ticks[0].Value > lowest+slack || ticks[len(ticks)-1].Value < highest-slack {
-			t.Errorf("the axis ends at %v and %v, inside %g to %g", ticks[0], ticks[len(ticks)-1], lowest, highest)
+		p := picture{language: rapid.SampledFrom(chat.Languages()).Draw(t, "language")}
+		a := p.axis(decimal.NewFromFloat(lowest), decimal.NewFromFloat(highest), decimal.NewFromFloat(highest))
+		if len(a.ticks) < 3 || len(a.ticks) > 4 || a.low >= lowest || a.high <= highest {
+			t.Errorf("%d prices at the axis from %g to %g, which ends at %g and %g", len(a.ticks), lowest, highest, a.low, a.high)
 		}
 		labels := map[string]bool{}
-		for _, tick := range ticks {
-			labels[tick.Label] = true
+		for _, tick := range a.ticks {
+			labels[tick.label] = true
+			if tick.price < max(a.low, 0) || tick.price > a.high {
+				t.Errorf("%v is outside %g to %g", tick, a.low, a.high)
+			}
 		}
-		if len(labels) != len(ticks) {
-			t.Errorf("labels repeat: %v", ticks)
+		if len(labels) != len(a.ticks) || !strings.ContainsAny(a.now, "123456789") {
+			t.Errorf("labels repeat, or now is nothing: %v", a)
 		}
 	})
 }
 
-func TestTimesAtTheAxisAreRound(t *testing.T) {
-	for period, step := range map[time.Duration]time.Duration{day: 4 * time.Hour, 7 * day: day, 30 * day: 5 * day} {
-		p := ofADay()
-		p.from = p.to.Add(-period)
-		ticks := p.timeTicks()
-		if n := len(ticks); n < 7 || n > 9 || ticks[0].Label != "" || ticks[n-1].Label != "" {
-			t.Errorf("%v: %v", period, ticks)
+func TestLabelsOfAnAxisHaveTheSameDecimals(t *testing.T) {
+	for _, test := range []struct {
+		lowest, highest, last string
+		want                  []string
+	}{
+		{"0.0416", "0.0491", "0.04173", []string{"$0.0417", "$0.0420", "$0.0440", "$0.0460", "$0.0480"}},
+		{"61234", "64123", "64123", []string{"$64,123", "$62,000", "$63,000", "$64,000"}},
+		{"4.1e-6", "4.8e-6", "4.8e-6", []string{"$0.0₅480", "$0.0₅420", "$0.0₅440", "$0.0₅460", "$0.0₅480"}},
+		{"0.04", "40", "0.04", []string{"$0.04", "$0", "$20.00", "$40.00"}},
+		{"1", "1e9", "1", []string{"$1.000", "$0B", "$0.500B", "$1.000B"}},
+	} {
+		a := picture{}.axis(number(test.lowest), number(test.highest), number(test.last))
+		got := []string{a.now}
+		for _, tick := range a.ticks {
+			got = append(got, tick.label)
 		}
-		for _, tick := range ticks[1 : len(ticks)-1] {
-			at := time.Unix(int64(tick.Value), 0)
-			if !at.Equal(at.Truncate(step)) || !at.After(p.from) || !at.Before(p.to) || period == day && tick.Label != at.UTC().Format("15:04") {
-				t.Errorf("%v: a label at %v", period, at)
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s to %s: %q, want %q", test.lowest, test.highest, got, test.want)
+		}
+	}
+}
+
+func TestFourRoundTimesAreAtTheAxis(t *testing.T) {
+	for period, step := range map[time.Duration]time.Duration{day: time.Hour, 7 * day: day / 2, 30 * day: day} {
+		for hour := range 24 {
+			p := picture{from: now.Add(time.Duration(hour)*time.Hour - period), to: now.Add(time.Duration(hour) * time.Hour)}
+			at, layout := p.dates()
+			labels := map[string]bool{}
+			for _, when := range at {
+				labels[when.Format(layout)] = true
+				if !when.Equal(when.Truncate(step)) || !when.After(p.from) || !when.Before(p.to) {
+					t.Errorf("%v: a label at %v", period, when)
+				}
+			}
+			if len(at) != 4 || len(labels) != 4 {
+				t.Errorf("%v: %v", period, at)
 			}
 		}
 	}
 }
 
-func TestAPictureIsLabelledInItsLanguage(t *testing.T) {
-	days := map[chat.Language]string{chat.English: "Nov 21", chat.Chinese: "11/21", chat.Russian: "21.11", chat.Turkish: "21.11"}
-	for _, l := range chat.Languages() {
-		p := ofADay(seen(time.Hour, "1234567.5"), seen(0, "2234567.5"))
-		p.language = l
-		for _, tick := range p.priceTicks() {
-			if want := words.Say(l, chat.Price{Decimal: decimal.NewFromFloat(tick.Value)}); tick.Label != want || !canDraw(want) {
-				t.Errorf("%s: the price is %q, want %q", l, tick.Label, want)
-			}
+func TestAPictureNeedsLittleMemory(t *testing.T) {
+	p, before, after := scenes()["huge"], runtime.MemStats{}, runtime.MemStats{}
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	const n = 4
+	for range n {
+		if _, err := p.draw(); err != nil {
+			t.Fatal(err)
 		}
-		p.from = p.to.Add(-7 * day)
-		ticks := p.timeTicks()
-		if got, want := ticks[len(ticks)-2].Label, cmp.Or(days[l], "21/11"); got != want || !canDraw(want) {
-			t.Errorf("%s: the day is %q, want %q", l, got, want)
-		}
-		if l == chat.Chinese { // Its letters are not in the font.
-			l = chat.English
-		}
-		for _, key := range []string{"chart.title", "chart.seen", "chart.estimated"} {
-			if want := words.Say(l, chat.SayWith(key, chat.Values{"symbol": chat.Plain("TKN")})); p.say(key) != want {
-				t.Errorf("%s: %q, want %q", l, p.say(key), want)
-			}
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / n; each > 8<<20 {
+		t.Errorf("a picture takes %d bytes", each)
+	}
+}
+
+// BenchmarkDraw draws the picture with the most points.
+func BenchmarkDraw(b *testing.B) {
+	p := scenes()["huge"]
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := p.draw(); err != nil {
+			b.Fatal(err)
 		}
 	}
 }
@@ -198,17 +384,15 @@ func FuzzDraw(f *testing.F) {
 		if change, err := decimal.NewFromString(percent); err == nil && change.Exponent() > -100 && change.Exponent() < 100 {
 			quote.Change24h = decimal.NewNullDecimal(change)
 		}
-		p := picture{symbol: symbol, language: chat.Russian, from: now.Add(-time.Duration(days) * day), to: now}
+		p := picture{symbol: symbol, language: chat.Russian, quote: quote, from: now.Add(-time.Duration(days) * day), to: now}
 		p.points = known(thinned(points), quote, p.from, p.to)
-		if err != nil || days == 0 || len(p.points) < 2 {
+		if err != nil || days == 0 || !pointOf(quote).plausible() {
 			return
 		}
 		b, err := p.draw()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := png.DecodeConfig(bytes.NewReader(b)); err != nil {
-			t.Error(err)
-		}
+		pixels(t, b)
 	})
 }

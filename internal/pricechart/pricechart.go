@@ -1,6 +1,6 @@
 // Package pricechart draws the price of a period as a picture: from the quotes
 // that the bot saw, and from what the newest of them says about the time before
-// (it comes with its changes over an hour, a day and a week).
+// (it comes with its changes over an hour, up to 90 days).
 //
 // It makes no price up. Points far apart are not joined, and what was worked out
 // looks different from what was seen. It asks no service and sends nothing: a
@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/shopspring/decimal"
 	"golang.org/x/sync/semaphore"
 
 	"herald/internal/chat"
@@ -23,6 +22,7 @@ import (
 type Charts struct {
 	quotes   *Quotes
 	symbol   string
+	settings Settings
 	pictures *core.Query[subject, core.Chart]
 	drawing  *semaphore.Weighted
 	draw     func(picture) ([]byte, error)
@@ -34,6 +34,7 @@ type subject struct {
 	Quote    core.Quote
 	Period   time.Duration
 	Language chat.Language
+	Name     string
 }
 
 const (
@@ -43,7 +44,7 @@ const (
 	// maxDrawing pictures are drawn at once. Each keeps a processor busy for tens
 	// of milliseconds.
 	maxDrawing = 2
-	// maxPictures are cached, at some 30 KiB each. The quote is part of the key, so
+	// maxPictures are cached, at some 40 KiB each. The quote is part of the key, so
 	// a newer quote has a new picture.
 	maxPictures = 32
 	pictureTTL  = time.Minute
@@ -60,27 +61,24 @@ func (unobserved) Call(*core.Service, string, time.Duration) {}
 func (unobserved) Lookup(string, string, time.Duration)      {}
 
 // New makes the Charts of the token whose quotes are given.
-func New(quotes *Quotes, symbol string) *Charts {
-	c := &Charts{quotes: quotes, symbol: symbol, drawing: semaphore.NewWeighted(maxDrawing), draw: picture.draw}
+func New(quotes *Quotes, symbol string, settings Settings) *Charts {
+	c := &Charts{quotes: quotes, symbol: symbol, settings: settings, drawing: semaphore.NewWeighted(maxDrawing), draw: picture.draw}
 	cache := core.NewCache(core.CacheConfig{
 		MaxItems: maxPictures, CallTimeout: drawTimeout, Timeout: drawTimeout, Observer: unobserved{},
 	})
 	c.pictures = core.NewQuery(core.NewUpstream(cache, service, pictureTTL, nil), &core.Query[subject, core.Chart]{
-		Name:      "chart",
-		TTL:       pictureTTL,
-		Fetch:     c.fetch,
-		Cacheable: func(drawn core.Chart) bool { return drawn.PNG != nil },
+		Name: "chart", TTL: pictureTTL, Fetch: c.fetch,
 	})
 	return c
 }
 
-// Chart returns the chart of the period that ends with the quote. It has no
-// picture if fewer than two prices of the period are known. Chart blocks for at
-// most 3 seconds. The picture is shared: callers must not change it.
-func (c *Charts) Chart(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language, _ string) (core.Chart, error) {
+// Chart returns the chart of the period that ends with the quote, signed with the
+// name of the community or the bot. Chart blocks for at most 3 seconds. The picture is
+// shared: callers must not change it.
+func (c *Charts) Chart(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language, name string) (core.Chart, error) {
 	ctx, cancel := context.WithTimeout(ctx, drawTimeout)
 	defer cancel()
-	drawn, err := c.pictures.Get(ctx, subject{Quote: quote, Period: period, Language: l})
+	drawn, err := c.pictures.Get(ctx, subject{Quote: quote, Period: period, Language: l, Name: name})
 	return drawn.Value, err
 }
 
@@ -90,28 +88,25 @@ func (c *Charts) fetch(ctx context.Context, s subject) (core.Chart, error) {
 	}
 	defer c.drawing.Release(1)
 	to := s.Quote.LastUpdated
-	if now := time.Now(); to.IsZero() || to.After(now) {
-		to = now
+	if to.IsZero() {
+		to = time.Now()
 	}
 	to = to.Truncate(time.Second) // as points are
-	from := to.Add(-s.Period)
-	points := known(c.quotes.since(from), s.Quote, from, to)
-	if len(points) < 2 {
-		return core.Chart{}, nil
+	p := picture{
+		Settings: c.settings, symbol: c.symbol, name: s.Name, language: s.Language, quote: s.Quote,
+		from: to.Add(-s.Period), to: to,
 	}
-	p := picture{symbol: c.symbol, language: s.Language, from: from, to: to, points: points}
+	p.points = known(c.quotes.all(), s.Quote, p.from, to)
 	png, err := c.draw(p)
 	if err != nil {
 		return core.Chart{}, fmt.Errorf("draw a chart: %w", err)
 	}
-	first, last := points[0], points[len(points)-1]
-	drawn := core.Chart{
-		PNG: png, Line: true, From: from, Since: first.At, Seen: p.seen(),
-		First: first.Price, Last: last.Price, Lowest: first.Price, Highest: first.Price,
+	drawn := core.Chart{PNG: png, Line: p.hasLine(), From: p.from, Since: to, Seen: p.seen(), First: s.Quote.Price, Last: s.Quote.Price}
+	if len(p.points) > 0 {
+		first := p.points[0]
+		drawn.Since, drawn.First, drawn.Last = first.At, first.Price, p.points[len(p.points)-1].Price
 	}
-	for _, point := range points {
-		drawn.Lowest, drawn.Highest = decimal.Min(drawn.Lowest, point.Price), decimal.Max(drawn.Highest, point.Price)
-	}
+	drawn.Lowest, drawn.Highest = p.bounds(drawn.Last)
 	return drawn, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"image/png"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -41,7 +42,7 @@ func changed(price string, at time.Time, percents ...string) core.Quote {
 func drawnBy(draw func() ([]byte, error)) *Charts {
 	quotes := NewQuotes("test", nil, nil)
 	quotes.Add(quoted("1", time.Now().Add(-time.Hour)))
-	charts := New(quotes, "TKN")
+	charts := New(quotes, "TKN", Settings{})
 	charts.draw = func(picture) ([]byte, error) { return draw() }
 	return charts
 }
@@ -56,7 +57,7 @@ func TestAChartShowsWhatWasSeenOfItsPeriod(t *testing.T) {
 		}
 		quotes.Add(quoted("1.5", now.Add(-12*time.Hour)))
 		quotes.Add(quoted("4", now.Add(-6*time.Hour)))
-		c, err := New(quotes, "TKN").Chart(t.Context(), quoted("3", now), day, chat.English)
+		c, err := New(quotes, "TKN", Settings{}).Chart(t.Context(), quoted("3", now), day, chat.English, "Herald")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,21 +77,54 @@ func TestAChartBeginsWithWhatTheQuoteImplies(t *testing.T) {
 		for name, test := range map[string]struct {
 			quote  core.Quote
 			period time.Duration
-			since  time.Time // zero: no picture
+			since  time.Time
+			first  string
 		}{
-			"one price":           {quoted("3", now), day, time.Time{}},
-			"no time":             {changed("3", time.Time{}, "", "100", ""), day, time.Time{}},
-			"a week":              {changed("3", now, "", "", "100"), 7 * day, now.Add(-7 * day)},
-			"the end of a month":  {changed("3", now, "", "", "100"), 30 * day, now.Add(-7 * day)},
-			"a clock that is off": {changed("3", now.Add(time.Hour), "", "", "100"), 7 * day, time.Time{}},
+			"one price":           {quoted("3", now), day, now, "3"},
+			"no time":             {changed("3", time.Time{}, "", "100", ""), day, now, "3"},
+			"a week":              {changed("3", now, "", "", "100"), 7 * day, now.Add(-7 * day), "1.5"},
+			"the end of a month":  {changed("3", now, "", "", "100"), 30 * day, now.Add(-7 * day), "1.5"},
+			"a clock that is off": {changed("3", now.Add(time.Hour), "", "", "100"), 7 * day, now.Add(time.Hour - 7*day), "1.5"},
 		} {
-			c, err := New(NewQuotes("test", nil, nil), "TKN").Chart(t.Context(), test.quote, test.period, chat.English)
-			drawn := c.PNG != nil
-			if err != nil || drawn == test.since.IsZero() || !c.Since.Equal(test.since) {
-				t.Errorf("%s: drawn %v, since %v, %v", name, drawn, c.Since, err)
+			c, err := New(NewQuotes("test", nil, nil), "TKN", Settings{}).Chart(t.Context(), test.quote, test.period, chat.English, "Herald")
+			if err != nil || c.PNG == nil || c.Line || c.Seen > 0 || !c.Since.Equal(test.since) || !c.First.Equal(number(test.first)) || !c.Last.Equal(number("3")) {
+				t.Errorf("%s: %d bytes, a line %v, since %v, from %s to %s, %v", name, len(c.PNG), c.Line, c.Since, c.First, c.Last, err)
 			}
-			if drawn && (!c.From.Equal(now.Add(-test.period)) || !c.First.Equal(number("1.5")) || c.Seen > 0) {
-				t.Errorf("%s: from %v, first %s, %g seen", name, c.From, c.First, c.Seen)
+		}
+	})
+}
+
+// An operator has the machine's clock set back: quotes of the time that is yet to
+// come again are not shown, and the line goes on.
+func TestAClockThatJumpsBackLeavesAGap(t *testing.T) {
+	for _, back := range []time.Duration{time.Hour, 12 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(30 * day)
+			quotes, now := NewQuotes("test", nil, nil), time.Now()
+			for at := now.Add(-7*day - time.Minute); at.Before(now.Add(back)); at = at.Add(step) {
+				quotes.merge([]point{{At: at, Price: number("2")}})
+			}
+			c, err := New(quotes, "TKN", Settings{}).Chart(t.Context(), quoted("3", now), day, chat.English, "Herald")
+			if err != nil || !c.Line || c.Seen < 0.95 || !c.First.Equal(number("2")) || !c.Last.Equal(number("3")) {
+				t.Errorf("%v back: a line %v of %v, from %s to %s, %v", back, c.Line, c.Seen, c.First, c.Last, err)
+			}
+		})
+	}
+}
+
+func TestADayWithoutQuotesIsAGapOfAWeek(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(100 * day)
+		quotes, now := NewQuotes("test", nil, nil), time.Now()
+		for at := now.Add(-90 * day); at.Before(now); at = at.Add(step) {
+			if ago := now.Sub(at); ago > 4*day || ago < 3*day {
+				quotes.merge([]point{{At: at, Price: number("2")}})
+			}
+		}
+		for period, seen := range map[time.Duration]float64{day: 1, 7 * day: 6. / 7, 30 * day: 1} {
+			c, err := New(quotes, "TKN", Settings{}).Chart(t.Context(), quoted("3", now), period, chat.English, "Herald")
+			if err != nil || !c.Line || math.Abs(c.Seen-seen) > 0.01 {
+				t.Errorf("%v: %v is seen, want %v, %v", period, c.Seen, seen, err)
 			}
 		}
 	})
@@ -105,23 +139,24 @@ func TestAChartIsDrawnOnceForAllWhoAskForTheSame(t *testing.T) {
 			return fmt.Append(nil, drawn), nil
 		})
 		quote := quoted("3", time.Now())
-		expect := func(want string, quote core.Quote, period time.Duration, l chat.Language) {
-			if c, err := charts.Chart(t.Context(), quote, period, l); err != nil || string(c.PNG) != want {
+		expect := func(want string, quote core.Quote, period time.Duration, l chat.Language, name string) {
+			if c, err := charts.Chart(t.Context(), quote, period, l, name); err != nil || string(c.PNG) != want {
 				t.Errorf("got picture %q, %v, want %s", c.PNG, err, want)
 			}
 		}
 		var askers sync.WaitGroup
 		for range 100 {
-			askers.Go(func() { expect("1", quote, day, chat.English) })
+			askers.Go(func() { expect("1", quote, day, chat.English, "Herald") })
 		}
 		askers.Wait()
 		newer := quoted("3", time.Now())
-		expect("1", quote, day, chat.English)
-		expect("2", quote, day, chat.Chinese)
-		expect("3", quote, 7*day, chat.English)
-		expect("4", newer, day, chat.English)
+		expect("1", quote, day, chat.English, "Herald")
+		expect("2", quote, day, chat.Chinese, "Herald")
+		expect("3", quote, 7*day, chat.English, "Herald")
+		expect("4", newer, day, chat.English, "Herald")
 		time.Sleep(time.Minute)
-		expect("5", newer, day, chat.English)
+		expect("5", newer, day, chat.English, "Herald")
+		expect("6", newer, day, chat.English, "Another")
 	})
 }
 
@@ -136,7 +171,7 @@ func TestTwoChartsAreDrawnAtATimeAndOthersWaitForThreeSeconds(t *testing.T) {
 		var askers sync.WaitGroup
 		for n := range 4 {
 			askers.Go(func() {
-				_, err := charts.Chart(t.Context(), quoted(fmt.Sprint(n+1), start), day, chat.English)
+				_, err := charts.Chart(t.Context(), quoted(fmt.Sprint(n+1), start), day, chat.English, "Herald")
 				switch took := time.Since(start); {
 				case err == nil && took == 2*time.Second:
 					drawn.Add(1)
@@ -150,20 +185,6 @@ func TestTwoChartsAreDrawnAtATimeAndOthersWaitForThreeSeconds(t *testing.T) {
 			t.Errorf("%d are drawn at once, and %d are waited for", drawn.Load(), late.Load())
 		}
 		time.Sleep(time.Second) // until all are drawn
-	})
-}
-
-func TestAChartWithoutAPictureIsNotCached(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		quotes, quote := NewQuotes("test", nil, nil), quoted("3", time.Now())
-		charts := New(quotes, "TKN")
-		for _, drawn := range []bool{false, true} {
-			c, err := charts.Chart(t.Context(), quote, day, chat.English)
-			if err != nil || (c.PNG != nil) != drawn {
-				t.Errorf("a picture: %v, want %v; %v", c.PNG != nil, drawn, err)
-			}
-			quotes.Add(quoted("2", time.Now().Add(-time.Hour)))
-		}
 	})
 }
 
@@ -199,6 +220,9 @@ func TestChangesInPerCentImplyEarlierPrices(t *testing.T) {
 			[]point{estimate(day, "0.0000000000005"), estimate(time.Hour, "0.0000000000001"), seen(0, "0.000000000001")}},
 		"no time":  {changed("1", time.Time{}, "1", "", ""), day, nil},
 		"no price": {changed("0", now, "1", "1", "1"), day, nil},
+		// 440 a week ago and 110 now: a day ago 6/7 of the way.
+		"nothing at its beginning": {changed("110", now, "", "", "-75"), day,
+			[]point{estimate(day, "157.142857142857157"), seen(0, "110")}},
 	} {
 		if got := known(nil, c.quote, now.Add(-c.period), now); !samePoints(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -236,7 +260,7 @@ func TestEveryFreshQuoteIsRecordedAndNothingElse(t *testing.T) {
 		if got, err := source.Get(t.Context(), struct{}{}); got != want || err != test.err {
 			t.Errorf("%s became %+v, %v", name, got, err)
 		}
-		if n := len(quotes.since(time.Time{})); n != test.recorded {
+		if n := len(quotes.all()); n != test.recorded {
 			t.Errorf("%s: %d recorded", name, n)
 		}
 	}

@@ -71,13 +71,12 @@ func (q *Quotes) merge(points []point) (changed bool) {
 	return changed
 }
 
-// since returns a copy of the points from t on, oldest first, without those ahead
-// of the clock.
-func (q *Quotes) since(t time.Time) []point {
+// all returns a copy of the points, oldest first, without those ahead of the clock.
+func (q *Quotes) all() []point {
 	q.load.Do(q.sync)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(q.points), func(p point) bool { return p.At.Before(t) || ahead(p) })
+	return slices.DeleteFunc(slices.Clone(q.points), ahead)
 }
 
 // Close saves what is not saved yet. It is called once, after the last Add.

@@ -42,6 +42,11 @@ func (c *catalogue) number(digits, layout string) string {
 	return strings.Replace(layout, "#", b.String(), 1)
 }
 
+// Number writes plain digits such as "1234.5" in a layout such as "$#".
+func Number(l chat.Language, digits, layout string) string {
+	return catalogueOf(l).number(digits, layout)
+}
+
 // large writes a large number with its unit and at most two decimals.
 func (c *catalogue) large(d decimal.Decimal, layout string) string {
 	power := len(d.Truncate(0).String()) - 1
@@ -67,7 +72,7 @@ func (c *catalogue) amount(a chat.Amount) string {
 	case a.Digits == chat.Whole:
 		return c.number(a.Round(0).String(), layout)
 	case truncated.IsZero() && !a.IsZero():
-		return "< " + c.number("0.0001", layout)
+		return "<\u00a0" + c.number("0.0001", layout)
 	case a.GreaterThanOrEqual(largeAmount):
 		return c.large(a.Decimal, layout)
 	}
@@ -80,7 +85,7 @@ func (c *catalogue) money(d decimal.Decimal) string {
 	truncated := d.Truncate(cents)
 	switch {
 	case truncated.IsZero() && !d.IsZero():
-		return "< " + c.number("0.01", c.USD)
+		return "<\u00a0" + c.number("0.01", c.USD)
 	case d.GreaterThanOrEqual(largeSum):
 		return c.large(d, c.USD)
 	case d.GreaterThanOrEqual(wholeSum):

@@ -89,6 +89,7 @@ type Span struct {
 type Image struct {
 	Name, Alt string
 	PNG       []byte
+	Spark     []float64
 }
 
 // Button has exactly one of State, URL, Copy and Private.
@@ -147,7 +148,7 @@ func Print(r chat.Reply) Card {
 		c.Footer = p.value(append(slices.Clone(r.Footer), when))
 	}
 	if r.Image != nil {
-		c.Image = &Image{Name: r.Image.Name, Alt: p.text(r.Image.Alt).String(), PNG: r.Image.PNG}
+		c.Image = &Image{Name: r.Image.Name, Alt: p.text(r.Image.Alt).String(), PNG: r.Image.PNG, Spark: r.Image.Spark}
 	}
 	for _, a := range r.Actions {
 		if b := p.button(a, r.AsOf); b.Private || b.State+b.URL+b.Copy != "" {
@@ -245,7 +246,7 @@ func (p printer) value(v chat.Value) Line {
 	case chat.Usage:
 		usage := "/" + v.Command
 		for _, param := range v.Params {
-			usage += " <" + p.text(param).String() + ">"
+			usage += " <" + p.text(param.Label()).String() + ">"
 		}
 		return Line{{Text: usage, Style: Code}}
 	case chat.Untrusted:

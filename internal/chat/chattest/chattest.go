@@ -100,7 +100,7 @@ func (h *Handler) Commands() chat.Commands {
 			{Params: []chat.Param{user}, Moderators: true, Run: run},
 			{Params: []chat.Param{platform, uid}, Moderators: true, Run: run},
 		}},
-		{Name: "help", Aliases: []chat.Alias{{Name: "start"}}, Summary: chat.Say("What I can do"), Visibility: chat.Public, Forms: plain},
+		{Name: "help", Aliases: map[string][]string{"start": nil}, Summary: chat.Say("What I can do"), Visibility: chat.Public, Forms: plain},
 	}
 }
 

@@ -204,8 +204,8 @@ func (p *page) wallet(n int) string {
 
 func bothLooks(p *page) {
 	for text, want := range map[string]string{
-		"/help": "What I can do", "/price 7d": "$0.04", "/supply": "987.65M", "/staked " + p.wallet(0): "1,012,345.6789",
-		"/verify " + p.wallet(0): "This wallet is yours",
+		"/help": "/staked", "/price 7d": "$0.04", "/supply": "987,654,321", "/staked " + p.wallet(0): "1,012,345.67",
+		"/verify " + p.wallet(0): "Your wallet",
 	} {
 		telegram, discord := p.ask(text)
 		for _, said := range []string{telegram, discord} {

@@ -106,7 +106,7 @@ func everything(p *page) {
 	p.click("#old-app")
 	p.as("member", "private")
 	p.each("/help")
-	for _, line := range []string{"/prise", "/staked", "/staked 0x12"} {
+	for _, line := range []string{"/prise", "hello", p.wallet(0), "/staked", "/staked 0x12"} {
 		p.tell(line)
 	}
 	p.as("unregistered", "group")

@@ -42,7 +42,7 @@ func TestEveryCommandIsAnsweredOnBothSidesToThoseWhoMayRead(t *testing.T) {
 	}
 	// All of these stand in answers to private commands alone.
 	asked := regexp.MustCompile(`"command":"(mylogins|exists|verify)"`)
-	secret := regexp.MustCompile(`Harbor Swap|Night Market|[Rr]egistered|No logins|yours|Check the wallet`)
+	secret := regexp.MustCompile(`Harbor Swap|Night Market|[Rr]egistered|No logins|yours|our wallet|Check the wallet`)
 	found := map[string]bool{}
 	c.sofar()
 	for _, e := range c.told {
@@ -67,7 +67,7 @@ func TestWhatIsMissingIsAskedForByAForcedReply(t *testing.T) {
 	ask := web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Group, Text: "/staked"}
 	question := c.answer(ask)
 	ask.Text, ask.Message = c.wallet(0), question.ID
-	if answer := c.answer(ask); !strings.Contains(string(question.Message), `"force_reply":true`) || !strings.Contains(string(answer.Message), "Staked") {
+	if answer := c.answer(ask); !strings.Contains(string(question.Message), `"force_reply":true`) || !strings.Contains(string(answer.Message), "Staking") {
 		t.Errorf("%s and then %s", question.Message, answer.Message)
 	}
 }

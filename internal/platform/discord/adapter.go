@@ -46,6 +46,9 @@ type Adapter struct {
 	gateway  *gateway.Gateway
 	inFlight atomic.Int64
 	session  atomic.Pointer[session] // set while interactions are taken by HTTP
+	// name is the bot's, a string, and ids has the IDs of its commands by their names, a
+	// map[string]string. Both are empty until Discord has told them.
+	name, ids atomic.Value
 }
 
 // New makes an adapter that has contacted nobody. Its error names the setting
@@ -80,7 +83,7 @@ func (a *Adapter) HeartbeatLatency() time.Duration { return a.gateway.Latency() 
 // Run implements chat.Adapter. Commands are registered meanwhile, so that a
 // failure there does not keep interactions waiting.
 func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
-	s := &session{Config: a.Config, api: a.api, tasks: chat.NewTasks(ctx, h, a.Log, a.Count), inFlight: &a.inFlight}
+	s := &session{Adapter: a, tasks: chat.NewTasks(ctx, h, a.Log, a.Count)}
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.register(running, h.Commands()) })
 	if a.PublicKey != nil {
@@ -125,7 +128,13 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 		if _, wrong := a.judge(app); wrong != nil {
 			a.Log.Warn("interactions may not arrive", "err", wrong)
 		}
-		err = a.api.Call(ctx, http.MethodPut, endpoint, definitions(commands, a.GuildID == ""), nil)
+		var written []struct{ ID, Name string }
+		err = a.api.Call(ctx, http.MethodPut, endpoint, definitions(commands, a.GuildID == ""), &written)
+		ids := map[string]string{}
+		for _, c := range written {
+			ids[c.Name] = c.ID
+		}
+		a.ids.Store(ids)
 		if err == nil && a.PublicKey != nil {
 			a.connected(app.Name)
 		}
@@ -137,8 +146,19 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 	return nil
 }
 
+// commandID is Discord's ID of a command, for a mention such as </price:1234>. It is
+// empty until the commands are registered.
+func (a *Adapter) commandID(name string) string {
+	ids, _ := a.ids.Load().(map[string]string)
+	return ids[name]
+}
+
 // connected reports a connection by the bot's name, which is text of Discord.
-func (a *Adapter) connected(name string) { a.Connected(string(chat.NewUntrusted(name, maxName))) }
+func (a *Adapter) connected(name string) {
+	name = string(chat.NewUntrusted(name, maxName))
+	a.name.Store(name)
+	a.Connected(name)
+}
 
 // Check asks Discord who owns the token, and whether interactions come the way
 // that the settings say. It returns sentences for an operator. Its error is a

@@ -1,6 +1,9 @@
 package discord
 
 import (
+	"maps"
+	"regexp"
+
 	"github.com/bwmarrin/discordgo"
 
 	"herald/internal/chat"
@@ -16,6 +19,10 @@ const (
 	maxMenuLabel = 32
 	maxChoices   = 25
 )
+
+// optionName is the form of a parameter's name in any language, which has no capitals.
+// https://discord.com/developers/docs/interactions/application-commands#application-command-object-application-command-naming
+var optionName = regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
 
 // definitions returns the commands as Discord wants them. Aliases are left out:
 // they belong to another platform. A menu picks a person for a command; it is for
@@ -60,13 +67,20 @@ func options(c chat.Command) (all []*discordgo.ApplicationCommandOption) {
 				continue
 			}
 			summary, locales := localized(p.Summary, maxSummary)
+			_, names := localized(p.Label(), maxSummary)
+			// A name of a wrong form would keep all commands from being registered.
+			maps.DeleteFunc(names, func(_ discordgo.Locale, name string) bool { return !optionName.MatchString(name) })
 			o := &discordgo.ApplicationCommandOption{Type: discordgo.ApplicationCommandOptionString, Name: p.Name, Required: first,
-				Description: summary, DescriptionLocalizations: locales}
+				NameLocalizations: names, Description: summary, DescriptionLocalizations: locales}
 			if p.Kind == chat.Person {
 				o.Type = discordgo.ApplicationCommandOptionUser
 			}
 			for _, c := range p.Choices[:min(len(p.Choices), maxChoices)] {
-				o.Choices = append(o.Choices, &discordgo.ApplicationCommandOptionChoice{Name: c, Value: c})
+				choice := &discordgo.ApplicationCommandOptionChoice{Name: c, Value: c}
+				if name, locales := localized(chat.ChoiceLabel(c), maxSummary); name != chat.ChoiceLabel(c).Key {
+					choice.Name, choice.NameLocalizations = name, locales
+				}
+				o.Choices = append(o.Choices, choice)
 			}
 			all = append(all, o)
 		}

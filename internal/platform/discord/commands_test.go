@@ -19,6 +19,9 @@ import (
 func TestCommandsAreWritten(t *testing.T) {
 	for _, guild := range []string{"", "777"} {
 		simulate(t, overGateway, func(t *testing.T, h *harness) {
+			if price := h.fake.Commands(guild)[0]; price["name"] != "price" || price["id"] != h.commandID("price") || h.commandID("moon") != "" {
+				t.Errorf("guild %q: the ID of %v is %q", guild, price, h.commandID("price"))
+			}
 			if got := len(h.fake.Commands(guild)); got != 6 || h.fake.Overwrites() != 1 {
 				t.Errorf("guild %q: %d commands, written %d times", guild, got, h.fake.Overwrites())
 			}
@@ -40,6 +43,10 @@ func TestRegistrationFailingDoesNotHoldTheService(t *testing.T) {
 		pass(5 * time.Minute)
 		if h.fake.Overwrites() != 1 || h.events.Of("as Herald") != 1 {
 			t.Errorf("counted %v", h.events)
+		}
+		h.ask(t, command("price"))
+		if got := h.handler.Requests(); got[len(got)-1].BotName != "Herald" {
+			t.Errorf("the bot's name is %q", got[len(got)-1].BotName)
 		}
 	}, func(h *harness, c *Config) {
 		c.ApplicationID = ""
@@ -84,6 +91,21 @@ func TestDefinitions(t *testing.T) {
 	}
 	if o := all["x"].Options; o[0].Name != "early" || !o[0].Required || o[1].Required || len(o[1].Choices) != maxChoices {
 		t.Errorf("required ones come first: %+v %+v", o[0], o[1])
+	}
+}
+
+// A parameter is named, and a choice called, in the language of the app; neither if
+// there is no such message.
+func TestParametersAndChoicesAreNamedInEveryLanguage(t *testing.T) {
+	period := chat.Param{Name: "period", Summary: chat.Say("s"), Choices: []string{"7d", "EVM"}}
+	c := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{period, {Name: "nameless", Summary: chat.Say("s")}}}}}
+	options := definitions(chat.Commands{c}, true)[0].Options
+	week, evm := options[0].Choices[0], options[0].Choices[1]
+	if week.Name != "7 days" || week.Value != "7d" || week.NameLocalizations[discordgo.Russian] != "7 дней" || evm.Name != "EVM" || evm.NameLocalizations != nil {
+		t.Errorf("the choices are %+v and %+v", week, evm)
+	}
+	if names := options[0].NameLocalizations; options[0].Name != "period" || names[discordgo.Russian] != "период" || len(options[1].NameLocalizations) != 0 {
+		t.Errorf("the names are %v and %v", names, options[1].NameLocalizations)
 	}
 }
 

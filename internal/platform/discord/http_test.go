@@ -19,7 +19,7 @@ import (
 
 func TestWhatDiscordDidNotSignLatelyIsRefused(t *testing.T) {
 	h := newHarness(t, fakediscord.New(), byHTTP)
-	h.session.Store(&session{Config: h.Config})
+	h.session.Store(&session{Adapter: h.Adapter})
 	command := []byte(`{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`)
 	big := append([]byte(`{"id":"`), bytes.Repeat([]byte("1"), maxBody)...)
 	at := time.Now()
@@ -128,7 +128,7 @@ func FuzzServeHTTP(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	a.session.Store(&session{Config: a.Config})
+	a.session.Store(&session{Adapter: a})
 	f.Fuzz(func(t *testing.T, body []byte, signature, timestamp string) {
 		r := httptest.NewRequest(http.MethodPost, "/discord/interactions", bytes.NewReader(body))
 		r.Header.Set("X-Signature-Ed25519", signature)

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,8 +69,9 @@ type mentions struct {
 	Parse [0]string `json:"parse"`
 }
 
-// render makes the message of a reply.
-func render(reply chat.Reply) message {
+// render makes the message of a reply. commandID returns Discord's ID of a command, or
+// "" where it is not known.
+func render(reply chat.Reply, commandID func(name string) string) message {
 	card := words.Print(reply)
 	title := card.Title.String()
 	if beside := card.Beside.String(); beside != "" {
@@ -87,6 +89,13 @@ func render(reply chat.Reply) message {
 	if e.Title == "" && e.Description == "" {
 		e.Title = "…" // an empty embed is refused
 	}
+	e.Description = commandLinks.ReplaceAllStringFunc(e.Description, func(link string) string {
+		name := strings.Trim(link, "</:>")
+		if id := commandID(name); id != "" {
+			return "</" + name + ":" + id + ">"
+		}
+		return "/" + name
+	})
 	m := message{Components: rows(card.Buttons), Attachments: []attachment{}}
 	if card.Image != nil {
 		e.Image = &discordgo.MessageEmbedImage{URL: "attachment://" + card.Image.Name}
@@ -96,6 +105,10 @@ func render(reply chat.Reply) message {
 	m.Embeds = []embed{e}
 	return m
 }
+
+// commandLinks are links to commands that have no ID yet. Nothing else becomes one: a
+// "<" of other text is escaped.
+var commandLinks = regexp.MustCompile(`</[a-z0-9_]+:>`)
 
 // withoutPicture returns m as text alone.
 func (m message) withoutPicture() message {
@@ -253,6 +266,8 @@ func markup(s words.Span) (marked string, ok bool) {
 		return "", false
 	case s.URL != "":
 		return "[" + escape(s.Text) + "](" + linkEscaper.Replace(s.URL) + ")", true
+	case s.Style == words.Command:
+		return "<" + s.Text + ":>", true
 	case s.Style == words.Code:
 		return "`" + codeEscaper.Replace(s.Text) + "`", true
 	default:

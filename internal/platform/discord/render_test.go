@@ -27,7 +27,10 @@ func TestEscapeShowsTextAsItIs(t *testing.T) {
 }
 
 // embedOf is what is shown of a reply but its buttons.
-func embedOf(reply chat.Reply) embed { return render(reply).Embeds[0] }
+func embedOf(reply chat.Reply) embed { return render(reply, someIDs).Embeds[0] }
+
+// someIDs has the ID of one command.
+func someIDs(name string) string { return map[string]string{"price": "77"}[name] }
 
 // Each value is shown in Discord's own way.
 func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
@@ -41,6 +44,9 @@ func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
 		"foreign text":                {chat.Untrusted("[a](https://evil.example) `x` <@5> @everyone"), `\[a\](https\://evil.example) \` + "`x\\`" + ` \<\@5\> \@everyone`},
 		"an address without one":      {chat.Address{Hex: wallet}, "0x5290…9EE7"},
 		"a link that would end early": {chat.Address{Hex: "x", URL: `https://scan.example/(a) b\`}, "[x](https://scan.example/%28a%29%20b%5C)"},
+		"a command":                   {chat.CommandLink("/price"), "</price:77>"},
+		"a command without an ID":     {chat.CommandLink("/supply"), "/supply"},
+		"text like a command's link":  {chat.Untrusted("</price:> </price:78>"), `\</price\:\> \</price\:78\>`},
 		"a person here":               {chat.Mention{User: chat.User{Platform: Platform, ID: "42"}}, "<@42>"},
 		"a person of a forged ID":     {chat.Mention{User: chat.User{Platform: Platform, ID: "&42"}}, "&42"},
 	} {
@@ -154,7 +160,7 @@ func TestLongTextsAreCutToWhatDiscordTakes(t *testing.T) {
 		}
 	}
 	long := chat.Say(strings.Repeat("ä", 3000))
-	m := render(chat.Reply{Title: chat.Say("x"), Image: &chat.Image{Name: "x.png", PNG: []byte("x"), Alt: long}})
+	m := render(chat.Reply{Title: chat.Say("x"), Image: &chat.Image{Name: "x.png", PNG: []byte("x"), Alt: long}}, someIDs)
 	if n := units(m.Attachments[0].Description); n != maxAlt {
 		t.Errorf("an alternative text of %d units", n)
 	}

@@ -64,7 +64,7 @@ func TestTheAgeOfWhatIsReplayedIsNotJudgedByThisMachinesClock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, overGateway, func(t *testing.T, h *harness) {
-				s := &session{Config: h.Config, api: h.api, tasks: chat.NewTasks(t.Context(), h.handler, h.Log, h.Count), inFlight: &h.inFlight}
+				s := &session{Adapter: h.Adapter, tasks: chat.NewTasks(t.Context(), h.handler, h.Log, h.Count)}
 				interaction := func(age time.Duration) json.RawMessage {
 					created := time.Now().Add(-tt.ahead - age)
 					id := (created.UnixMilli() - 1420070400000) << 22

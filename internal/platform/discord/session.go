@@ -25,10 +25,8 @@ const (
 // session is one Run of the adapter: it takes an interaction from its arrival to
 // the message that answers it.
 type session struct {
-	Config
-	api      *api.Client
-	tasks    *chat.Tasks
-	inFlight *atomic.Int64
+	*Adapter
+	tasks *chat.Tasks
 	// lateness is the time from the creation of the last interaction that was not
 	// replayed, by Discord's clock, to its arrival, by ours; nil before the first.
 	lateness atomic.Pointer[time.Duration]
@@ -113,8 +111,9 @@ func (s *session) answer(i *interaction) error {
 	if err != nil {
 		old := chat.OldButton()
 		old.Language = s.tasks.Handler.Language(req, true)
-		return s.respond(i, newMessage(render(old), true))
+		return s.respond(i, newMessage(render(old, s.commandID), true))
 	}
+	req.BotName, _ = s.name.Load().(string)
 	command, _ := commands.Find(req.Command)
 	to := targetOf(i, command, press)
 	deferral := func() error {
@@ -129,7 +128,7 @@ func (s *session) answer(i *interaction) error {
 			reply = chat.Reply{Language: s.tasks.Handler.Language(req, true), Title: chat.Say("discord.current"), Ephemeral: true}
 		}
 		alone = reply.Ephemeral || to.replaces && reply.Unanswered()
-		m = render(reply)
+		m = render(reply, s.commandID)
 	})
 	wins, err := first.answer()
 	switch {

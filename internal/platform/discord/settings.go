@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"strings"
 	"time"
 
@@ -63,7 +62,7 @@ func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Discord", Name: TokenSetting, Secret: true, Example: "MTIzNDU2Nzg5MDEyMzQ1Njc4.example.of-a-bot-token",
 			Comment: "Turns Discord on. The Developer Portal gives the token on the page \"Bot\".",
-			Set:     config.Field(&s.Token, config.Hidden(parseToken))},
+			Set:     config.Field(&s.Token, config.Hidden(config.Except(`^[0-9]+:[\w-]+$`, "looks like Telegram's token (are the two swapped?)", config.Visible)))},
 		{Name: "DISCORD_APPLICATION_ID", Example: "123456789012345678",
 			Comment: "The application whose commands are registered. Unset: asked from Discord.",
 			Needs:   []string{TokenSetting}, Set: config.Field(&s.ApplicationID, config.NumericID)},
@@ -83,15 +82,6 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "Registers the commands in this guild only, at once. For development. Unset: everywhere.",
 			Needs:   []string{TokenSetting}, Set: config.Field(&s.GuildID, config.NumericID)},
 	}
-}
-
-var telegramToken = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
-
-func parseToken(value string) (string, error) {
-	if telegramToken.MatchString(value) {
-		return "", errors.New("looks like Telegram's token (are the two swapped?)")
-	}
-	return config.Visible(value)
 }
 
 func (s *Settings) parsePresence(value string) (bool, error) {

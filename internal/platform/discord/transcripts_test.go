@@ -17,13 +17,13 @@ var update = flag.Bool("update", false, "write the golden transcripts anew")
 // TestTranscripts has every answer of every command as Discord shows it.
 func TestTranscripts(t *testing.T) {
 	commandstest.Transcripts(t, *update, func(c commandstest.Case) string {
-		return transcript(render(c.Reply), c.Private || c.Reply.Ephemeral)
+		return transcript(render(c.Reply, someIDs), c.Private || c.Reply.Ephemeral)
 	})
 }
 
 func TestPreviewsTellTheAnswer(t *testing.T) {
 	commandstest.Previews(t, *update, func(c commandstest.Case) string {
-		embed := render(c.Reply).Embeds[0]
+		embed := render(c.Reply, someIDs).Embeds[0]
 		return strings.TrimSpace(embed.Title + "\n" + embed.Description)
 	})
 }

@@ -132,8 +132,8 @@ type session struct {
 	// fail ends the session with an error that no waiting can mend.
 	fail context.CancelCauseFunc
 
-	mu                 sync.Mutex
-	invitations, cards posted
+	mu     sync.Mutex
+	posted posted
 }
 
 // New makes an Adapter, and asks Telegram nothing. It fails if the token is not
@@ -178,7 +178,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	s := &session{
-		Adapter: a, tasks: chat.NewTasks(ctx, h, a.Log, a.Count), running: ctx, fail: fail, offsets: newOffsetTracker(),
+		Adapter: a, tasks: chat.NewTasks(ctx, h, a.Log, a.Count), running: ctx, fail: fail, offsets: newOffsetTracker(), posted: posted{},
 	}
 	// The number before the colon is the bot's, and no secret.
 	number, _, _ := strings.Cut(a.Token.Reveal(), ":")

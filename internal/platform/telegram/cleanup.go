@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"herald/internal/chat"
@@ -17,48 +16,32 @@ const (
 	errorLasts   = 30 * time.Second
 	// removeTimeout bounds the deletion of a message, as a 429 can hold it back.
 	removeTimeout = 5 * time.Minute
-	// maxPosted bounds how many messages are remembered, to be deleted some day.
-	maxPosted = 1000
+	// maxPosted bounds for how many purposes messages are remembered, and maxEach how
+	// many for each.
+	maxPosted = 10_000
+	maxEach   = 20
 )
 
-// posted are messages in groups that are deleted once they have served, by what they
-// are. The oldest are forgotten first. They are of this process alone, and of this
-// run.
-type posted []post
+// posted are the messages in groups that are deleted some day, by what they are for: an
+// invitation or a cardPlace. They are of this process alone, and of this run.
+type posted map[any][]botapi.MessageRef
 
-type post struct {
-	what    any
-	message botapi.MessageRef
-}
-
-func (p *posted) add(what any, m botapi.MessageRef) {
-	*p = append(*p, post{what: what, message: m})
-	*p = (*p)[max(0, len(*p)-maxPosted):]
-}
-
-// pop forgets the messages that are one of these, and returns them.
-func (p *posted) pop(what ...any) (popped []botapi.MessageRef) {
-	kept := (*p)[:0]
-	for _, entry := range *p {
-		if slices.Contains(what, entry.what) {
-			popped = append(popped, entry.message)
-		} else {
-			kept = append(kept, entry)
-		}
+// put replaces the messages for something. When there is no room, all else is forgotten.
+func (p posted) put(what any, messages []botapi.MessageRef) {
+	if len(p) >= maxPosted {
+		clear(p)
 	}
-	*p = kept
-	return popped
+	p[what] = messages[max(0, len(messages)-maxEach):]
 }
 
-// What a message is: the invitation of a user to start the bot, or the newest card of a
-// command in a chat and topic. A card that says that there is no answer stands apart:
-// it never takes an answer away.
 type (
+	// invitation asks this user to start the bot.
 	invitation int64
-	cardPlace  struct {
+	// cardPlace has the newest answer to a command, and what was said since instead of
+	// one.
+	cardPlace struct {
 		chat, thread int64
 		command      string
-		unanswered   bool
 	}
 )
 
@@ -66,7 +49,8 @@ type (
 // reached them.
 func (t task) deleteInvitations() {
 	t.mu.Lock()
-	theirs := t.invitations.pop(invitation(t.user))
+	theirs := t.posted[invitation(t.user)]
+	delete(t.posted, invitation(t.user))
 	t.mu.Unlock()
 	t.remove(0, theirs...)
 }
@@ -74,28 +58,28 @@ func (t task) deleteInvitations() {
 // tidy is called once a reply is out in a group. It deletes an error after a while and,
 // with CleanChat, the cards of the same command above a new one.
 func (t task) tidy(sent botapi.MessageRef, r chat.Reply) {
-	switch {
-	case !t.to.Silent || r.Ask != nil: // A question stands until it is answered.
-		return
-	case r.Ephemeral:
+	if t.to.Silent && r.Ephemeral && r.Ask == nil { // A question stands until it is answered.
 		t.remove(errorLasts, sent)
-		return
-	case !t.CleanChat:
+	}
+	if !t.to.Silent || r.Ephemeral || !t.CleanChat {
 		return
 	}
 	command, _ := t.tasks.Handler.Commands().Find(t.request.Command)
-	this := cardPlace{chat: sent.Chat, thread: t.to.Thread, command: command.Name, unanswered: r.Unanswered()}
+	place := cardPlace{chat: sent.Chat, thread: t.to.Thread, command: command.Name}
+	var above, kept []botapi.MessageRef
 	t.mu.Lock()
-	// Answers may have gone out in another order, and one message may be several.
-	cards := append(t.cards.pop(this), sent)
-	newest := slices.MaxFunc(cards, func(a, b botapi.MessageRef) int { return int(a.MessageID - b.MessageID) })
-	t.cards.add(this, newest)
-	if !this.unanswered {
-		this.unanswered = true
-		cards = append(cards, t.cards.pop(this)...)
+	for _, m := range append(t.posted[place], sent) {
+		// What is no answer takes none away. Answers may go out in another order than
+		// they come here, and several as one message.
+		if m.MessageID < sent.MessageID && !r.Unanswered() {
+			above = append(above, m)
+		} else {
+			kept = append(kept, m)
+		}
 	}
+	t.posted.put(place, kept)
 	t.mu.Unlock()
-	t.remove(0, slices.DeleteFunc(cards, func(m botapi.MessageRef) bool { return m == newest })...)
+	t.remove(0, above...)
 }
 
 // remove deletes messages after a while. At a stop it does not wait: nobody would

@@ -32,8 +32,9 @@ func TestAnInlineQueryMeansPublicCommandsAlone(t *testing.T) {
 	commands := slices.DeleteFunc(commandstest.Healthy().Router(t).Commands(), func(c chat.Command) bool {
 		return !slices.Contains(known, c.Name)
 	})
+	commands[0].Aliases = map[string][]string{"chart": {"24h"}}
 	want := map[string]string{
-		"": "price supply", "  ": "price supply", "price": "price", "/price": "price", "PR": "price", "s": "supply",
+		"": "price supply", "  ": "price supply", "price": "price", "/price": "price", "PR": "price", "s": "supply", "/Chart": "price",
 		wallet: "staked " + wallet, "staked " + wallet: "staked " + wallet, "Staked  " + wallet: "staked " + wallet,
 	}
 	for _, nothing := range []string{

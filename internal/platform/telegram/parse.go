@@ -82,8 +82,9 @@ func parseMessage(m *message, me botapi.User, commands chat.Commands) (c command
 		name = askedFor(m.ReplyTo, me)
 	}
 	if name == "" && m.Chat.private() && (len(units) > 0 || m.attachments != attachments{}) {
-		name = commands.Guess(m.Text)
-		c.request.Stray = name == "help"
+		if name = commands.Guess(m.Text); name == "help" {
+			c.request.Stray, length = true, len(units)
+		}
 	}
 	_, known := commands.Find(name)
 	if name == "" || suffix != "" && !strings.EqualFold(suffix, me.Username) || !known && !m.Chat.private() {
@@ -94,9 +95,6 @@ func parseMessage(m *message, me botapi.User, commands chat.Commands) (c command
 		target = repliedTo(m, me)
 	}
 	words := strings.Fields(rest)
-	if c.request.Stray {
-		words = nil
-	}
 	c.text = strings.Join(append([]string{name}, words...), " ")
 	if name == "start" {
 		name, words = followLink(m, words, commands)
@@ -149,15 +147,16 @@ func parseInline(query string, commands chat.Commands) (found []chat.Request) {
 	if len(written) > 0 {
 		name = strings.ToLower(strings.TrimPrefix(written[0], "/"))
 	}
+	named, known := commands.Find(name)
 	for _, c := range commands {
-		args := written
-		if name == c.Name {
+		args, meant := written, known && c.Name == named.Name
+		if meant {
 			args = written[1:]
 		}
 		for _, f := range c.Forms {
 			switch {
 			case !f.Inline:
-			case len(f.Params) == 0 && len(written) < 2 && strings.HasPrefix(c.Name, name):
+			case len(f.Params) == 0 && len(written) < 2 && (meant || strings.HasPrefix(c.Name, name)):
 				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed()})
 			case len(f.Params) > 0 && len(args) == 1 && len(args[0]) == len(f.Params[0].Example):
 				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed(args...)})

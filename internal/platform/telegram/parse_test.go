@@ -172,7 +172,7 @@ func TestParseGuessesAtWhatIsWrittenPrivately(t *testing.T) {
 		"a picture":                     {"", `{"photo":[{"width":1}],"caption":"hi"}`, "help", true},
 		"a voice message":               {"", `{"voice":{}}`, "help", true},
 		"a round video":                 {"", `{"video_note":{}}`, "help", true},
-		"a service message":             {"", `{"pinned_message":{},"photo":null}`, "", false},
+		"a service message":             {"", `{"pinned_message":{}}`, "", false},
 		"a forward":                     {"hello", `{"forward_origin":{}}`, "", false},
 		"an answer to a question":       {"0x1 b", `{"reply_to_message":{"from":{"id":99},"entities":[{"type":"text_link","length":1,"url":"https://t.me/OurBot?start=ask-exists"}]}}`, "exists 0x1 b", false},
 		"a reply to what asked nothing": {"thanks", `{"reply_to_message":{"from":{"id":99}}}`, "help", true},

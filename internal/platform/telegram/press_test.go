@@ -3,22 +3,17 @@ package telegram
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/shopspring/decimal"
-
-	"herald/commands"
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/ops"
-	"herald/internal/store"
 )
 
 // refreshed is an answer with a button to refresh it, as new as so many minutes.
@@ -195,22 +190,16 @@ func TestRefreshShowsANewerAnswerOnceThereIsOne(t *testing.T) {
 	simulated(t, func(t *testing.T, r *rig) {
 		cache := core.NewCache(core.CacheConfig{MaxItems: 9, CallTimeout: time.Second, Timeout: time.Second, Observer: ops.NewMetrics()})
 		defer cache.Close()
-		asked := int64(0)
-		prices := core.NewQuery(core.NewUpstream(cache, &core.Service{Name: "price"}, time.Minute, nil), &core.Query[struct{}, core.Quote]{
-			Name: "price", TTL: time.Minute, Source: "x", Check: func(core.Quote) error { return nil },
-			Fetch: func(context.Context, struct{}) (core.Quote, error) {
-				asked++
-				return core.Quote{Price: decimal.New(asked, 0), LastUpdated: time.Now()}, nil
-			},
+		prices := core.NewQuery(core.NewUpstream(cache, &core.Service{Name: "price"}, time.Minute, nil), &core.Query[struct{}, time.Time]{
+			Name: "price", TTL: time.Minute, Fetch: func(context.Context, struct{}) (time.Time, error) { return time.Now(), nil },
 		})
-		router, err := chat.NewRouter(chat.Config{
-			Commands: commands.All(commands.Sources{Price: prices}, commands.Options{Symbol: "TKN"}),
-			Timeout:  time.Minute, Limiter: store.NewSlots(), Language: chat.English, Explain: commands.Explain, Log: slog.New(slog.DiscardHandler),
-		})
-		if err != nil {
-			t.Fatal(err)
+		r.handler.Reply = func(ctx context.Context, _ chat.Request) chat.Reply {
+			price, err := prices.Get(ctx, struct{}{})
+			reply := refreshed(fmt.Sprint(price.Value, err), 0)
+			reply.AsOf = price.At
+			return reply
 		}
-		r.serve(router)
+		r.run()
 		r.api.Push(inGroup(ann, "/price"))
 		r.sent(1)
 		for i, after := range []time.Duration{10 * time.Second, time.Minute, 61 * time.Second} {

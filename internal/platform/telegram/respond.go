@@ -316,7 +316,7 @@ func (t task) notify(n notice) outbox.Receipt {
 	case n == pressStart:
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.invitations.add(invitation(t.user), receipt.Sent)
+		t.posted.put(invitation(t.user), append(t.posted[invitation(t.user)], receipt.Sent))
 	}
 	return outbox.Receipt{}
 }

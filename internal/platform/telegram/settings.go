@@ -37,7 +37,8 @@ func (s *Settings) Table() []config.Setting {
 		{Heading: "Telegram", Name: TokenSetting, Secret: true, Example: "123456789:AAEexample-of-a-token_from-BotFather",
 			Comment: "Turns Telegram on. @BotFather gives the token. At least one of TELEGRAM_BOT_TOKEN and DISCORD_BOT_TOKEN " +
 				"is needed.",
-			Set: config.Field(&s.Token, config.Hidden(parseToken))},
+			Set: config.Field(&s.Token, config.Hidden(config.Except(`^[\w-]+\.[\w-]+\.[\w-]+$`, "looks like Discord's token (are the two swapped?)",
+				config.Matching(`[0-9]+:[A-Za-z0-9_-]+`, "a bot's number, a colon, and letters, digits, _ and -, as @BotFather gives it"))))},
 		{Name: "TELEGRAM_API_URL", Default: "https://api.telegram.org", Example: "http://127.0.0.1:8081",
 			Comment: "The Bot API server. A self-hosted one works too.",
 			Set:     config.Field(&s.APIURL, config.BaseURL)},
@@ -60,18 +61,6 @@ func (s *Settings) Table() []config.Setting {
 				"stands below it in the same topic. What was sent before a restart stays.",
 			Set: config.Field(&s.CleanChat, config.OnOff)},
 	}
-}
-
-var (
-	discordToken = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$`)
-	token        = config.Matching(`[0-9]+:[A-Za-z0-9_-]+`, "a bot's number, a colon, and letters, digits, _ and -, as @BotFather gives it")
-)
-
-func parseToken(value string) (string, error) {
-	if discordToken.MatchString(value) {
-		return "", errors.New("looks like Discord's token (are the two swapped?)")
-	}
-	return token(value)
 }
 
 // reservedPaths are served on HTTP_ADDR beside the webhook.

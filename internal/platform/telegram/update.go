@@ -55,10 +55,7 @@ type attachments struct {
 // present is true of a member that is there, whatever its form.
 type present bool
 
-func (p *present) UnmarshalJSON(b []byte) error {
-	*p = string(b) != "null"
-	return nil
-}
+func (p *present) UnmarshalJSON([]byte) error { *p = true; return nil }
 
 // callbackQuery is the press of a button below a message of the bot.
 type callbackQuery struct {

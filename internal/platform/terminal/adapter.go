@@ -15,10 +15,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"os/signal"
 	"strings"
 	"sync/atomic"
 	"syscall"
+
+	"golang.org/x/term"
 
 	"herald/internal/chat"
 	"herald/internal/words"
@@ -111,6 +114,16 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	}
 }
 
+// width returns that of Out's lines: the terminal's, or 80 of anything else.
+func (a *Adapter) width() int {
+	if out, isFile := a.Out.(*os.File); isFile {
+		if width, _, err := term.GetSize(int(out.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return 80
+}
+
 // untilDone reads a line. When ctx is done, the input counts as ended: nothing
 // interrupts a read, so one that blocks goes on without anybody waiting for it.
 func untilDone(ctx context.Context, read func() (string, error)) (line string, err error) {
@@ -150,9 +163,10 @@ func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 		Role:    a.user.Role,
 		Chat:    string(Platform), // the only chat there is
 		Direct:  true,
+		BotName: "Herald",
 	}
 	show := func(reply chat.Reply, private bool) {
-		text := render(words.Print(reply), private, style{mark: a.Mark, colour: a.Colour})
+		text := render(words.Print(reply), private, style{mark: a.Mark, colour: a.Colour, width: a.width()})
 		_, err = io.WriteString(a.Out, text+"\n\n")
 	}
 	notice := func(reply chat.Reply) {

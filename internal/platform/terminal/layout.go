@@ -1,47 +1,49 @@
 package terminal
 
 import (
-	"slices"
+	"math"
 	"strings"
 	"unicode/utf8"
 )
 
-// wrap breaks a line at its spaces into lines of at most width characters: the first
-// begins with first, the others with as many spaces as hanging says. A word that is
-// longer stays whole.
-func wrap(first, text string, hanging, width int) []string {
+// wrap sets words on lines of at most width characters: the first begins with first,
+// the others with as many spaces as hanging says. A word is never broken.
+func wrap(first string, words []string, hanging, width int) []string {
 	var lines []string
-	line, empty := first, true
-	for word := range strings.SplitSeq(text, " ") {
-		switch {
-		case empty:
-			line += word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
-			lines, line = append(lines, line), strings.Repeat(" ", hanging)+word
-		default:
-			line += " " + word
+	line, begun := first, false
+	for _, word := range words {
+		if begun && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			lines, line, begun = append(lines, line), strings.Repeat(" ", hanging), false
 		}
-		empty = false
+		if begun {
+			line += " "
+		}
+		line, begun = line+word, true
 	}
 	return append(lines, line)
 }
 
-// sparkline draws values with blocks of eight heights, the lowest value with the
-// lowest block. It is empty without values.
+// sparkline draws values with blocks of eight heights, and a space for NaN. It is
+// empty without values.
 func sparkline(values []float64) string {
-	const blocks = "▁▂▃▄▅▆▇█"
-	if len(values) == 0 {
-		return ""
+	lowest, highest := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			lowest, highest = min(lowest, v), max(highest, v)
+		}
 	}
-	heights := []rune(blocks)
-	lowest, span := slices.Min(values), slices.Max(values)-slices.Min(values)
+	blocks := []rune("▁▂▃▄▅▆▇█")
 	var line strings.Builder
 	for _, v := range values {
-		height := len(heights) / 2 // of a price that stands still
-		if span > 0 {
-			height = min(int((v-lowest)/span*float64(len(heights))), len(heights)-1)
+		height := len(blocks) / 2 // of a price that stands still
+		if highest > lowest {
+			height = min(int((v-lowest)/(highest-lowest)*float64(len(blocks))), len(blocks)-1)
 		}
-		line.WriteRune(heights[height])
+		if math.IsNaN(v) {
+			line.WriteByte(' ')
+		} else {
+			line.WriteRune(blocks[height])
+		}
 	}
 	return line.String()
 }

@@ -30,6 +30,8 @@ type style struct {
 	mark chat.Text
 	// colour shows the tone of the title, and dims small print.
 	colour bool
+	// width is that of a line, in characters.
+	width int
 }
 
 // paint returns text in a colour, if there are colours.
@@ -42,45 +44,91 @@ func (s style) paint(colour, text string) string {
 
 // render returns the card as lines of text, none of them empty; it has a title.
 // Nothing in it controls a terminal but the colours of style. Of a picture there is
-// its alternative text, and of a button what to type instead.
+// its line and its alternative text, and of a button what to type instead.
 func render(card words.Card, private bool, style style) string {
 	say := func(text chat.Text) string { return chat.OneLine(words.Say(card.Language, text)) }
 	var lines []string
-	add := func(indent, text string) {
-		if text = strings.TrimSpace(text); text != "" {
-			lines = append(lines, indent+text)
+	add := func(colour, first string, hanging int, words ...string) {
+		for _, line := range wrap(first, words, hanging, style.width) {
+			if line = strings.TrimRight(line, " "); line != "" {
+				lines = append(lines, style.paint(colour, line))
+			}
 		}
 	}
-	list := func(heading string, fields []words.Field) {
-		add("", heading)
-		column := 0
-		fields = slices.DeleteFunc(slices.Clone(fields), func(f words.Field) bool { return f.InTitle })
-		for _, f := range fields {
-			column = max(column, utf8.RuneCountInString(clean(f.Name)))
-		}
-		for _, f := range fields {
-			add("  ", fmt.Sprintf("%-*s  %s", column, clean(f.Name), clean(f.Value)))
-		}
-	}
+	text := func(colour, line string) { add(colour, "", 0, strings.Fields(line)...) }
 	tone := tones[card.Tone]
 	if private {
-		add("", style.paint(dim, say(chat.Say("terminal.private"))))
+		text(dim, say(chat.Say("terminal.private")))
 	}
 	title := strings.TrimSpace(tone.sign + clean(card.Title) + " " + clean(card.Beside))
-	add("", style.paint(tone.colour, title)+" "+style.paint(dim, say(style.mark)))
-	add("", clean(card.Text))
+	if title = strings.TrimSpace(style.paint(tone.colour, title) + " " + style.paint(dim, say(style.mark))); title != "" {
+		lines = append(lines, title)
+	}
+	text("", clean(card.Text))
 	if card.Image != nil {
-		add("", chat.OneLine(card.Image.Alt))
+		add("", sparkline(card.Image.Spark), 0)
+		text("", chat.OneLine(card.Image.Alt))
 	}
-	for _, section := range card.Sections {
-		list(clean(section.Heading), section.Fields)
+	sections := append(slices.Clone(card.Sections), words.Section{Fields: card.Exact})
+	column := columnOf(sections)
+	for _, section := range sections {
+		text("", clean(section.Heading))
+		if section.Layout == chat.Row {
+			add("", indent, len(indent), row(section.Fields)...)
+			continue
+		}
+		for _, f := range section.Fields {
+			name, value := clean(f.Name), strings.Fields(clean(f.Value))
+			switch {
+			case f.InTitle || name == "" && len(value) == 0:
+			case name == "":
+				add("", indent, 2*len(indent), value...)
+			default:
+				name = indent + fmt.Sprintf("%-*s  ", column, name)
+				add("", name, utf8.RuneCountInString(name), value...)
+			}
+		}
 	}
-	list("", card.Exact)
-	add("", style.paint(dim, buttons(card.Buttons)))
-	for _, note := range append(card.Notes, card.Footer) {
-		add("", style.paint(dim, clean(note)))
+	add(dim, "", 0, buttons(card.Buttons)...)
+	for _, note := range append(slices.Clone(card.Notes), card.Footer) {
+		text(dim, clean(note))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// indent stands before fields.
+const indent = "  "
+
+// columnOf returns how wide the names of all fields with a value are, so that their
+// values stand in one column. A name of more than 30 characters stands out.
+func columnOf(sections []words.Section) (column int) {
+	for _, section := range sections {
+		for _, f := range section.Fields {
+			if width := utf8.RuneCountInString(clean(f.Name)); section.Layout != chat.Row && !f.InTitle && !f.Value.Empty() && width <= 30 {
+				column = max(column, width)
+			}
+		}
+	}
+	return column
+}
+
+// row returns the fields of one line, each as a word that is not broken.
+func row(fields []words.Field) []string {
+	var shown []string
+	for _, f := range fields {
+		if field := chat.OneLine(clean(f.Name) + " " + clean(f.Value)); field != "" && !f.InTitle {
+			shown = append(shown, field)
+		}
+	}
+	return dotted(shown)
+}
+
+// dotted puts a dot between words.
+func dotted(words []string) []string {
+	for i := range len(words) - 1 {
+		words[i] += " ·"
+	}
+	return words
 }
 
 // clean returns a line without word joiners: they end mentions and links, which a
@@ -89,18 +137,18 @@ func clean(l words.Line) string {
 	return chat.OneLine(strings.ReplaceAll(l.String(), "\u2060", ""))
 }
 
-// buttons is one line of what to type or open instead of pressing each. What a
-// button would copy can be copied from the card.
-func buttons(all []words.Button) string {
+// buttons is what to type or open instead of pressing each. What a button would copy
+// can be copied from the card.
+func buttons(all []words.Button) []string {
 	var instead []string
 	for _, b := range all {
 		does := b.URL
 		if press, err := chat.ParseState(b.State); err == nil {
 			does = strings.Join(append([]string{"/" + press.Command}, press.Args...), " ")
 		}
-		if does != "" {
-			instead = append(instead, "["+b.Label+"] "+does)
+		if does = chat.OneLine(does); does != "" {
+			instead = append(instead, "["+chat.OneLine(b.Label)+"] "+does)
 		}
 	}
-	return chat.OneLine(strings.Join(instead, " · "))
+	return dotted(instead)
 }

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write the golden transcripts anew")
 
 // TestTranscripts has every answer of every command as the terminal shows it.
 func TestTranscripts(t *testing.T) {
-	commandstest.Transcripts(t, *update, func(c commandstest.Case) string { return render(words.Print(c.Reply), c.Private, style{}) })
+	commandstest.Transcripts(t, *update, func(c commandstest.Case) string { return render(words.Print(c.Reply), c.Private, style{width: 80}) })
 }
 
 func TestRender(t *testing.T) {
@@ -29,7 +29,7 @@ func TestRender(t *testing.T) {
 		"word joiners": {chat.Reply{Title: chat.Say("a.\u2060b@\u2060c"), Text: chat.Say("\u2060"), Sections: []chat.Section{{Fields: []chat.Field{{Name: chat.Plain("\u2060"), Value: chat.Plain("a")}}}}},
 			"a.b@c\n  a"},
 	} {
-		if got := render(words.Print(tt.reply), false, style{}); strings.ReplaceAll(got, "\u00a0", " ") != tt.want {
+		if got := render(words.Print(tt.reply), false, style{width: 80}); strings.ReplaceAll(got, "\u00a0", " ") != tt.want {
 			t.Errorf("%s: got\n%q, want\n%q", name, got, tt.want)
 		}
 	}
@@ -46,7 +46,7 @@ func TestTonesHaveColoursAtATerminal(t *testing.T) {
 		"\x1b[2m(only you see this)\x1b[0m\n\x1b[31m[-] No\x1b[0m \x1b[2m(simulated)\x1b[0m": {
 			chat.Reply{Tone: chat.Negative, Title: chat.Say("No")}, true},
 	} {
-		got := render(words.Print(tt.reply), tt.private, style{mark: chat.Say("terminal.simulated"), colour: true})
+		got := render(words.Print(tt.reply), tt.private, style{mark: chat.Say("terminal.simulated"), colour: true, width: 80})
 		if got != want {
 			t.Errorf("got\n%q, want\n%q", got, want)
 		}

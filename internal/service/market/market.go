@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -142,6 +143,12 @@ func parseAnswer(body []byte, now time.Time) (data any, refused *core.Error, err
 	return nil, refused, nil
 }
 
+// Source is what people call the provider.
+const Source = "CoinMarketCap"
+
+// pageName is a slug that can be part of a web address.
+var pageName = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
+
 // listing reads the data of an answer.
 func (s Settings) listing(data any, now time.Time) (Listing, error) {
 	entry, err := s.find(data)
@@ -154,6 +161,9 @@ func (s Settings) listing(data any, now time.Time) (Listing, error) {
 	}
 	if s.MaxPriceAge > 0 && !quote.LastUpdated.IsZero() {
 		quote.OldFrom = quote.LastUpdated.Add(s.MaxPriceAge)
+	}
+	if slug := rest.Text(entry["slug"]); pageName.MatchString(slug) {
+		quote.Page = "https://coinmarketcap.com/currencies/" + slug + "/"
 	}
 	id, name, symbol := rest.Text(entry["id"]), rest.Text(entry["name"]), rest.Text(entry["symbol"])
 	return Listing{ID: id, Name: name, Symbol: symbol, Quote: quote}, nil
@@ -220,12 +230,16 @@ func numbers(q *core.Quote) []number {
 		{name: "percent_change_1h", value: &q.Change1h, min: minChange, max: maxChange},
 		{name: "percent_change_24h", value: &q.Change24h, min: minChange, max: maxChange},
 		{name: "percent_change_7d", value: &q.Change7d, min: minChange, max: maxChange},
+		{name: "percent_change_30d", value: &q.Change30d, min: minChange, max: maxChange},
+		{name: "percent_change_60d", value: &q.Change60d, min: minChange, max: maxChange},
+		{name: "percent_change_90d", value: &q.Change90d, min: minChange, max: maxChange},
 		{name: "market_cap", value: &q.MarketCap, max: maxMarket},
 		{name: "volume_24h", value: &q.Volume24h, max: maxMarket},
 	}
 }
 
 func parseQuote(entry map[string]any, now time.Time) (q core.Quote, err error) {
+	q.Source = Source
 	quotes, _ := entry["quote"].(map[string]any)
 	usd, ok := quotes["USD"].(map[string]any)
 	if !ok {

@@ -19,7 +19,7 @@ import (
 )
 
 const usd = `"price":0.00001234567890123456789,"volume_24h":0,"percent_change_1h":-1.5,"percent_change_24h":2e1,` +
-	`"percent_change_7d":null,"market_cap":123456789012.5,"last_updated":"2026-11-20T12:00:00.000Z"`
+	`"percent_change_7d":null,"percent_change_30d":48.25,"percent_change_60d":-60,"percent_change_90d":9e1,"market_cap":123456789012.5,"last_updated":"2026-11-20T12:00:00.000Z"`
 
 const entry = `{"id":42,"symbol":"HRD","slug":"herald","quote":{"USD":{` + usd + `}}}`
 
@@ -75,7 +75,7 @@ func TestImpossibleNumbersAreMalformed(t *testing.T) {
 		`{"USD":{"Price":1}}`, `{"USD":{"price":1,"price":2}}`,
 		`{"USD":{"price":1,"market_cap":-1}}`, `{"USD":{"price":1,"volume_24h":-0.1}}`, `{"USD":{"price":1,"market_cap":1e99}}`,
 		`{"USD":{"price":1,"market_cap":"much"}}`, `{"USD":{"price":1,"volume_24h":[]}}`,
-		`{"USD":{"price":1,"percent_change_1h":-100.1}}`, `{"USD":{"price":1,"percent_change_7d":1e50}}`,
+		`{"USD":{"price":1,"percent_change_1h":-100.1}}`, `{"USD":{"price":1,"percent_change_7d":1e50}}`, `{"USD":{"price":1,"percent_change_90d":-101}}`,
 		`{"USD":{"price":1,"percent_change_24h":{}}}`,
 		`{"USD":{"price":1,"last_updated":5}}`, `{"USD":{"price":1,"last_updated":"yesterday"}}`,
 		`{"USD":{"price":1,"last_updated":"9999-01-01T00:00:00Z"}}`,
@@ -92,16 +92,35 @@ func TestQuoteIsExact(t *testing.T) {
 	for entry, want := range map[string]core.Quote{
 		entry: {
 			Price: decimal.RequireFromString("0.00001234567890123456789"), Change1h: number("-1.5"), Change24h: number("2e1"),
+			Change30d: number("48.25"), Change60d: number("-60"), Change90d: number("9e1"),
 			MarketCap: number("123456789012.5"), Volume24h: number("0"), LastUpdated: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
+			Page: "https://coinmarketcap.com/currencies/herald/",
 		},
 		bare(`"price":"1.50"`):                           {Price: decimal.RequireFromString("1.50")},
 		bare(`"price":1,"market_cap":0`):                 {Price: decimal.RequireFromString("1")},
 		bare(`"price":1,"market_cap":"0.0"`):             {Price: decimal.RequireFromString("1")},
 		bare(`"price":1,"market_cap":-0,"volume_24h":0`): {Price: decimal.RequireFromString("1"), Volume24h: number("0")},
 	} {
+		want.Source = "CoinMarketCap"
 		got, err := ask(t, "id", "42", 200, ok(`{"42":`+entry+`}`))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v\ngot  %+v\nwant %+v", entry, err, got, want)
+		}
+	}
+}
+
+func TestAPageIsNamedByAnHonestSlugOnly(t *testing.T) {
+	for slug, named := range map[string]bool{
+		`"a-9"`: true, `42`: true, `null`: false, `""`: false, `"Herald"`: false, `"a/b"`: false, `"a?b"`: false, `"é"`: false, `{}`: false,
+		`"` + strings.Repeat("a", 64) + `"`: true, `"` + strings.Repeat("a", 65) + `"`: false,
+	} {
+		got, err := ask(t, "id", "42", 200, ok(`[{"id":42,"symbol":"HRD","slug":`+slug+`,"quote":{"USD":{"price":1}}}]`))
+		want := ""
+		if named {
+			want = "https://coinmarketcap.com/currencies/" + strings.Trim(slug, `"`) + "/"
+		}
+		if err != nil || got.Page != want {
+			t.Errorf("%s: the page is %q, want %q, %v", slug, got.Page, want, err)
 		}
 	}
 }

@@ -1,9 +1,6 @@
 package market
 
 import (
-	"errors"
-	"regexp"
-	"strings"
 	"time"
 
 	"herald/internal/config"
@@ -67,20 +64,13 @@ func (s *Settings) Table() []config.Setting {
 	}
 }
 
-var (
-	symbol = config.Matching(`[^\pC\pZ\x{FFFD}]{1,20}`, "at most 20 visible characters without white space")
-	// A symbol in one of these scripts would turn round the line that it stands in.
-	rightToLeft = regexp.MustCompile(`[\p{Arabic}\p{Hebrew}\p{Syriac}\p{Thaana}\p{Nko}\p{Adlam}]`)
-)
+// symbol has none of the letters that would turn round the line in which it stands.
+var symbol = config.Except(`^\$`, "must be without $", config.Matching(`[^\pC\pZ\x{FFFD}\p{Arabic}\p{Hebrew}\p{Syriac}\p{Thaana}\p{Nko}\p{Adlam}]{1,20}`,
+	"at most 20 visible characters, written from left to right, without white space"))
 
 func (s *Settings) setSymbol(value string) error {
-	switch err := config.Field(&s.Symbol, symbol)(value); {
-	case err != nil:
+	if err := config.Field(&s.Symbol, symbol)(value); err != nil {
 		return err
-	case strings.HasPrefix(value, "$"):
-		return errors.New("must be without $")
-	case rightToLeft.MatchString(value):
-		return errors.New("must be in letters that are written from left to right")
 	}
 	return s.setToken("symbol", config.Text)(value)
 }

@@ -176,6 +176,14 @@ func checkOptions(path string, options []any) error {
 		if err := checkLocales(path, option); err != nil {
 			return err
 		}
+		localized, _ := option["name_localizations"].(map[string]any)
+		for locale, name := range localized {
+			if key := locale + fmt.Sprint(name); !isSlashName(name) || names[key] {
+				return fmt.Errorf("%s.name_localizations.%s: is taken or has a wrong form", path, locale)
+			} else {
+				names[key] = true
+			}
+		}
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ function tell(time) {
 		const told = at.toLocaleTimeString(language, { hour: "numeric", minute: "2-digit" });
 		const today = at.toDateString() === new Date().toDateString();
 		const day = today ? new Intl.RelativeTimeFormat(language, { numeric: "auto" }).format(0, "day") : at.toLocaleDateString(language);
-		time.textContent = "dated" in time.dataset ? `${day.charAt(0).toUpperCase()}${day.slice(1)} ${told}` : told;
+		time.textContent = "dated" in time.dataset ? `${day.charAt(0).toUpperCase()}${day.slice(1)}${language === "en" ? " at" : ""} ${told}` : told;
 		return;
 	}
 	const seconds = Math.round(time.dataset.ago - Date.now() / 1000);

@@ -1,0 +1,71 @@
+package pricechart
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"io"
+	"os"
+
+	"golang.org/x/image/draw"
+
+	"herald/internal/config"
+)
+
+// Settings are what an operator chooses.
+type Settings struct {
+	// Logo stands beside the title; nil: none.
+	Logo image.Image
+	// Light is a white background.
+	Light bool
+}
+
+// Table declares the settings that fill s.
+func (s *Settings) Table() []config.Setting {
+	return []config.Setting{
+		{Heading: "Charts", Name: "TOKEN_LOGO", Example: "/etc/herald/logo.png", Set: config.Field(&s.Logo, readLogo),
+			Comment: "Path of a PNG file that is shown on charts: at most 256 KiB, and 1024 pixels a side. Unset: none."},
+		{Name: "CHART_THEME", Default: "dark", Example: "light", Comment: "dark or light.",
+			Set: config.Field(&s.Light, config.OneOf([]string{"dark", "light"}, []bool{false, true}))},
+	}
+}
+
+const (
+	maxLogoBytes = 256 << 10
+	maxLogoSide  = 1024 // pixels
+	logoSide     = 48   // pixels, as it is drawn
+)
+
+// readLogo reads a PNG file as it is drawn.
+func readLogo(path string) (image.Image, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("the file cannot be opened: %w", config.WithoutPath(err))
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, maxLogoBytes+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the file cannot be read: %w", config.WithoutPath(err))
+	case len(content) > maxLogoBytes:
+		return nil, fmt.Errorf("the file is larger than %d bytes", maxLogoBytes)
+	}
+	// The header first: a few bytes can unpack to gigabytes.
+	header, err := png.DecodeConfig(bytes.NewReader(content))
+	if err != nil {
+		return nil, errors.New("the file is not a PNG image")
+	}
+	if header.Width > maxLogoSide || header.Height > maxLogoSide {
+		return nil, fmt.Errorf("the image has %d × %d pixels; at most %d a side are allowed", header.Width, header.Height, maxLogoSide)
+	}
+	whole, err := png.Decode(bytes.NewReader(content))
+	if err != nil {
+		return nil, errors.New("the file is a damaged PNG image")
+	}
+	side := max(header.Width, header.Height)
+	logo := image.NewRGBA(image.Rect(0, 0, max(1, header.Width*logoSide/side), max(1, header.Height*logoSide/side)))
+	draw.CatmullRom.Scale(logo, logo.Bounds(), whole, whole.Bounds(), draw.Src, nil)
+	return logo, nil
+}
