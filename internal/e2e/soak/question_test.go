@@ -305,8 +305,9 @@ func (s *soak) answer(q *question, lines []string, public bool) {
 // dots tell Telegram's readers whether a price rises.
 var dots = strings.NewReplacer("🟢", "", "🔴", "")
 
-// discordTime is a time that Discord shows in its reader's way.
-var discordTime = regexp.MustCompile(`<t:(\d+):R>`)
+// discordTime is a time that Discord shows in its reader's way, discordCommand a
+// command that can be tapped there.
+var discordTime, discordCommand = regexp.MustCompile(`<t:(\d+):R>`), regexp.MustCompile(`<(/\w+):\d+>`)
 
 // lines are the lines of an answer without emoji and markup, with single spaces and
 // with times to the minute.
@@ -318,6 +319,7 @@ func lines(text string) (all []string) {
 		seconds, _ := strconv.ParseInt(discordTime.FindStringSubmatch(mark)[1], 10, 64)
 		return e2etest.Minute(time.Unix(seconds, 0))
 	})
+	text = discordCommand.ReplaceAllString(text, "$1")
 	for line := range strings.Lines(e2etest.Plain(text)) {
 		if line = strings.Join(strings.Fields(dots.Replace(line)), " "); line != "" {
 			all = append(all, line)
