@@ -15,7 +15,7 @@ import (
 // These differ from run to run: how long ago something was, and the chain's newest block.
 var (
 	moment    = regexp.MustCompile(`\d+ (s|min|h|day|days) ago|just now`)
-	blockNote = regexp.MustCompile(`Block [\d,]*\d`)
+	blockNote = regexp.MustCompile(`block [\d,]*\d`)
 	wallet    = regexp.MustCompile(`0x[0-9A-Fa-f]{40}`)
 )
 
@@ -71,7 +71,7 @@ func TestDemoTranscript(t *testing.T) {
 		}
 	}
 	steady := moment.ReplaceAllString(transcript.String(), "N s ago")
-	golden(t, "testdata/demo.golden", blockNote.ReplaceAllString(steady, "Block N"))
+	golden(t, "testdata/demo.golden", blockNote.ReplaceAllString(steady, "block N"))
 }
 
 func TestDemoOnAPageEndsWithControlC(t *testing.T) {
