@@ -44,6 +44,25 @@ type Section struct {
 	Fields  []Field
 }
 
+// Lines are the fields as they stand without columns: those of a Row are one, in
+// which what the title shows is left out.
+func (s Section) Lines() []Field {
+	if s.Layout != chat.Row {
+		return s.Fields
+	}
+	var row Line
+	for _, f := range s.Fields {
+		if f.InTitle {
+			continue
+		}
+		if row != nil {
+			row = append(row, Span{Text: "  ·  "})
+		}
+		row = slices.Concat(row, f.Name, Line{{Text: "\u00a0"}}, f.Value)
+	}
+	return []Field{{Value: row}}
+}
+
 // Field is one value of a Section. Either part may be empty.
 type Field struct {
 	Name, Value Line

@@ -201,7 +201,7 @@ func description(card words.Card) string {
 		if !s.Heading.Empty() {
 			lines = append(lines, "", "**"+line(s.Heading)+"**")
 		}
-		for _, f := range s.Fields {
+		for _, f := range s.Lines() {
 			lines = append(lines, named(f))
 		}
 	}

@@ -89,7 +89,10 @@ func layOut(c words.Card, bot string) *page {
 	p.line(title...)
 	p.line(part{"", c.Text})
 	for _, s := range c.Sections {
-		p.section(s)
+		p.line(part{botapi.Bold, s.Heading})
+		for _, f := range s.Lines() {
+			p.line(fieldParts(f)...)
+		}
 	}
 	from := p.units + p.breaks
 	for _, f := range c.Exact {
@@ -109,24 +112,6 @@ const gap = "  "
 type part struct {
 	style botapi.EntityType
 	words.Line
-}
-
-func (p *page) section(s words.Section) {
-	p.line(part{botapi.Bold, s.Heading})
-	var row []part
-	for _, f := range s.Fields {
-		switch {
-		case f.InTitle:
-		case s.Layout != chat.Row:
-			p.line(fieldParts(f)...)
-		case len(row) > 0:
-			row = append(row, part{"", words.Line{{Text: gap + "·" + gap}}})
-			fallthrough
-		default:
-			row = append(row, part{"", f.Name}, part{"", words.Line{{Text: "\u00a0"}}}, part{"", f.Value})
-		}
-	}
-	p.line(row...)
 }
 
 // fieldParts returns the parts of a field's line. A value with a name is bold unless
