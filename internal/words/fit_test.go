@@ -149,3 +149,11 @@ func TestWhateverACardHoldsItFits(t *testing.T) {
 		}
 	})
 }
+
+func TestATextIsCutByUTF16Units(t *testing.T) {
+	for in, want := range map[string]string{"": "", "abcd": "abcd", "abcde": "abc…", "😀😀": "😀😀", "😀😀😀": "😀…", "a😀😀": "a😀…"} {
+		if got := words.Cut(in, 4); got != want {
+			t.Errorf("%q is cut to %q, want %q", in, got, want)
+		}
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
@@ -100,7 +99,7 @@ func render(reply chat.Reply, commandID func(name string) string) message {
 	if card.Image != nil {
 		e.Image = &discordgo.MessageEmbedImage{URL: "attachment://" + card.Image.Name}
 		m.picture = card.Image.PNG
-		m.Attachments = []attachment{{ID: "0", Filename: card.Image.Name, Description: cut(card.Image.Alt, maxAlt)}}
+		m.Attachments = []attachment{{ID: "0", Filename: card.Image.Name, Description: words.Cut(card.Image.Alt, maxAlt)}}
 	}
 	m.Embeds = []embed{e}
 	return m
@@ -144,7 +143,7 @@ func rows(buttons []words.Button) []component {
 	rows := []component{}
 	seen := map[string]bool{"": true} // of a button that copies
 	for _, b := range buttons {
-		c := component{Type: discordgo.ButtonComponent, Style: discordgo.SecondaryButton, Label: cut(b.Label, maxLabel), CustomID: b.State}
+		c := component{Type: discordgo.ButtonComponent, Style: discordgo.SecondaryButton, Label: words.Cut(b.Label, maxLabel), CustomID: b.State}
 		if b.URL != "" {
 			c.Style, c.URL = discordgo.LinkButton, b.URL
 		}
@@ -173,7 +172,7 @@ const (
 // Discord shows in three columns.
 func inColumns(s words.Section) bool {
 	tooLong := func(f words.Field) bool {
-		return f.Name.Empty() || f.Value.Empty() || max(units(line(f.Name)), units(line(f.Value))) > maxColumn
+		return f.Name.Empty() || f.Value.Empty() || max(words.Units(line(f.Name)), words.Units(line(f.Value))) > maxColumn
 	}
 	return s.Layout != chat.Lines && s.Heading.Empty() && len(s.Fields) <= maxColumns/3 && !slices.ContainsFunc(s.Fields, tooLong)
 }
@@ -228,7 +227,7 @@ func named(f words.Field) string {
 // measure returns the most UTF-16 units that a field, a heading or a note takes.
 func measure(f words.Field) int {
 	const marksAndBreaks = len("  ****") + len("\n\n")
-	return units(line(f.Name)) + units(line(f.Value)) + marksAndBreaks
+	return words.Units(line(f.Name)) + words.Units(line(f.Value)) + marksAndBreaks
 }
 
 // line renders a line in Discord's markup.
@@ -322,26 +321,4 @@ func special(s string, i int) bool {
 	default:
 		return false
 	}
-}
-
-// units counts s in UTF-16 units, the largest count that Discord may use.
-func units(s string) (n int) {
-	for _, r := range s {
-		n += utf16.RuneLen(r)
-	}
-	return n
-}
-
-// cut shortens s to at most limit UTF-16 units, with an ellipsis at the end.
-func cut(s string, limit int) string {
-	if units(s) <= limit {
-		return s
-	}
-	used := 1 // for the ellipsis
-	for i, r := range s {
-		if used += utf16.RuneLen(r); used > limit {
-			return s[:i] + "…"
-		}
-	}
-	return s
 }
