@@ -52,6 +52,8 @@ type Chart struct {
 	// Seen is the part of the period, from 0 to 1, in which prices were seen and not
 	// derived.
 	Seen float64
+	// Spark is the Line in forty prices, the last at its end. NaN is a gap.
+	Spark []float64
 }
 
 // Supply counts tokens. Total is above zero, Circulating between zero and it.

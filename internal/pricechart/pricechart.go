@@ -111,6 +111,7 @@ func (c *Charts) fetch(ctx context.Context, s subject) (core.Chart, error) {
 		drawn.Since, drawn.First, drawn.Last = told[0].At, told[0].Price, told[len(told)-1].Price
 	}
 	drawn.Lowest, drawn.Highest = bounds(told, drawn.Last)
+	drawn.Spark = p.spark()
 	return drawn, nil
 }
 
