@@ -62,7 +62,7 @@ func (j *Judge) Judge(q Question, lines []string) (Outcomes, error) {
 		return j.judgeSupply(said, at, old)
 	case "staked":
 		got := Outcomes{}
-		return got, errors.Join(recent(at, maxBlockAge), j.judgeStake(got, q.Wallet, said))
+		return got, errors.Join(recent(at, maxBlockAge), j.judgeStake(got, q.Wallet, said, true))
 	case "verify":
 		return j.judgeVerify(q, said, at)
 	case "exists":
@@ -219,5 +219,5 @@ func (j *Judge) judgeVerify(q Question, said []string, at string) (Outcomes, err
 		got[fault.Chain], errWhy = reason(said[last], fault.Chain)
 		return got, errors.Join(err, errWhy, equal(said[3:last], []string{q.Wallet.Hex()}))
 	}
-	return got, errors.Join(err, j.judgeStake(got, q.Wallet, said[2:]))
+	return got, errors.Join(err, j.judgeStake(got, q.Wallet, said[2:], false))
 }
