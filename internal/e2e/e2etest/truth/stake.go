@@ -136,7 +136,7 @@ func (j *Judge) judgeStake(got Outcomes, wallet common.Address, said []string) e
 	verdict := "Staking " + map[bool]string{false: "at least "}[a.failed == 0] + short(sum)
 	bare := len(a.staked) == 0 && a.exact == "" && a.worth == ""
 	switch {
-	case missing > a.failed || !leaves(a.leaving, leaving, decimal.Zero, max(a.failed, a.unknown)):
+	case missing > a.failed || !leaves(a.leaving, leaving, decimal.Zero, a.unknown):
 		return wrong("pools are missing without a word: %q", said)
 	case a.verdict == "Can't say yet" && a.failed > 0 && bare:
 		got[fault.Chain] = Undecided
