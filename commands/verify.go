@@ -44,9 +44,8 @@ func verify(from Sources, options Options) chat.Command {
 				fields = append(fields, personField(id, req))
 			}
 			if stake.ErrA != nil {
-				verdict := chat.SayWith("verify.stake_unchecked", chat.Values{"why": Explain(stake.ErrA)})
-				reply.Sections = []chat.Section{{Fields: append(fields, chat.Field{Value: verdict})}}
-				reply.Exact = exactFields(wallet, decimal.Zero, options)
+				reply.Sections = []chat.Section{{Fields: append(fields, chat.Field{Value: chat.Say("verify.stake_unchecked")})}}
+				reply.Exact, reply.Notes = exactFields(wallet, decimal.Zero, options), []chat.Text{Explain(stake.ErrA)}
 				return reply, &chat.PartialError{Err: stake.ErrA}
 			}
 			s := stake.A.Value

@@ -130,6 +130,8 @@ func TestAReplyToAMessageWithAWalletIsAboutItsSender(t *testing.T) {
 		"Ann's wallet, to Bob":  {bob, commandstest.AnnsWallet, "verify.they.no", false},
 		"Ann's wallet, to Ann":  {ann, commandstest.AnnsWallet, "verify.you.yes", false},
 		"to somebody anonymous": {&chat.User{Platform: "telegram"}, commandstest.AnnsWallet, "check.user", false},
+		"his wallet, then Bob":  {nil, commandstest.BobsWallet + " " + commandstest.Bob, "verify.they.yes", false},
+		"Bob alone":             {nil, commandstest.Bob, "input.title", false},
 		"no wallet, to nobody":  {nil, "", "ask.wallet", true},
 		// The answer to a question would be about Ann.
 		"no wallet, to Bob": {bob, "", "input.title", false},
