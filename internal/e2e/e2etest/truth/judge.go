@@ -150,14 +150,13 @@ func (j *Judge) judgeSupply(said []string, at string, old Outcomes) (Outcomes, e
 	if old.All(Right) {
 		err = recent(at, maxAge)
 	}
-	unpriced := e2etest.Say("supply.unpriced", nil) + " "
-	i := slices.IndexFunc(said, func(part string) bool { return strings.HasPrefix(part, unpriced) })
-	if i < 0 {
+	i := slices.Index(said, e2etest.Say("supply.unpriced", nil))
+	if i < 0 || i+1 == len(said) {
 		return old, errors.Join(err, sameParts(said, slices.Concat(j.supply, j.worth)))
 	}
 	var errWhy error
-	old[fault.Price], errWhy = reason(strings.TrimPrefix(said[i], unpriced), fault.Price)
-	return old, errors.Join(err, errWhy, sameParts(slices.Delete(said, i, i+1), j.supply))
+	old[fault.Price], errWhy = reason(said[i+1], fault.Price)
+	return old, errors.Join(err, errWhy, sameParts(slices.Delete(said, i, i+2), j.supply))
 }
 
 func judgeHelp(lines []string) error {
@@ -200,7 +199,7 @@ func (j *Judge) logins(id core.Identity) []string {
 // answer is as old as the older of the two.
 func (j *Judge) judgeVerify(q Question, said []string, at string) (Outcomes, error) {
 	got := Outcomes{fault.Partner: Right}
-	if len(said) < 4 {
+	if len(said) < 5 {
 		return nil, wrong("no verdict: %q", said)
 	}
 	owner := j.owner(core.Identity{Platform: "EVM", UID: q.Wallet.Hex()})
@@ -215,11 +214,10 @@ func (j *Judge) judgeVerify(q Question, said []string, at string) (Outcomes, err
 	default:
 		err = wrong("%q", title)
 	}
-	unchecked := e2etest.Say("verify.stake_unchecked", nil) + " "
-	if why, failed := strings.CutPrefix(said[2], unchecked); failed {
+	if said[2] == e2etest.Say("verify.stake_unchecked", nil) {
 		var errWhy error
-		got[fault.Chain], errWhy = reason(why, fault.Chain)
-		return got, errors.Join(err, errWhy, equal(said[3:], []string{q.Wallet.Hex()}))
+		got[fault.Chain], errWhy = reason(said[len(said)-1], fault.Chain)
+		return got, errors.Join(err, errWhy, equal(said[3:len(said)-1], []string{q.Wallet.Hex()}))
 	}
 	return got, errors.Join(err, j.judgeStake(got, q.Wallet, said[2:]))
 }
