@@ -199,7 +199,7 @@ func (j *Judge) logins(id core.Identity) []string {
 // answer is as old as the older of the two.
 func (j *Judge) judgeVerify(q Question, said []string, at string) (Outcomes, error) {
 	got := Outcomes{fault.Partner: Right}
-	if len(said) < 5 {
+	if len(said) < 4 {
 		return nil, wrong("no verdict: %q", said)
 	}
 	owner := j.owner(core.Identity{Platform: "EVM", UID: q.Wallet.Hex()})
@@ -214,10 +214,10 @@ func (j *Judge) judgeVerify(q Question, said []string, at string) (Outcomes, err
 	default:
 		err = wrong("%q", title)
 	}
-	if said[2] == e2etest.Say("verify.stake_unchecked", nil) {
+	if last := len(said) - 1; said[2] == e2etest.Say("verify.stake_unchecked", nil) {
 		var errWhy error
-		got[fault.Chain], errWhy = reason(said[len(said)-1], fault.Chain)
-		return got, errors.Join(err, errWhy, equal(said[3:len(said)-1], []string{q.Wallet.Hex()}))
+		got[fault.Chain], errWhy = reason(said[last], fault.Chain)
+		return got, errors.Join(err, errWhy, equal(said[3:last], []string{q.Wallet.Hex()}))
 	}
 	return got, errors.Join(err, j.judgeStake(got, q.Wallet, said[2:]))
 }
