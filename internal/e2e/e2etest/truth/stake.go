@@ -144,7 +144,7 @@ func (j *Judge) judgeStake(got Outcomes, wallet common.Address, said []string, l
 		}
 		missing = 0
 	}
-	_, leaves := sumOf(a.leaving, short, leaving, decimal.Zero, max(a.failed, a.unknown))
+	_, leaves := sumOf(a.leaving, short, leaving, decimal.Zero, a.unknown)
 	verdict := "Staking " + map[bool]string{false: "at least "}[a.failed == 0] + short(sum)
 	bare := a.exact == "" && a.worth == ""
 	switch {
