@@ -131,9 +131,6 @@ type Ask struct {
 
 // String returns the line as plain text.
 func (l Line) String() string {
-	if len(l) == 1 {
-		return l[0].Text
-	}
 	var b strings.Builder
 	for _, s := range l {
 		b.WriteString(s.Text)

@@ -78,7 +78,8 @@ func render(reply chat.Reply, commandID func(name string) string) message {
 	}
 	card.Title, card.Beside = words.Line{{Text: title}}, nil // no title has links or times
 	card = card.Fit(maxDescription, measure)
-	e := embed{Color: colours[card.Tone], Title: line(card.Title), Description: description(card), Fields: columns(card)}
+	e := embed{Color: colours[card.Tone], Title: line(card.Title)}
+	e.Description, e.Fields = body(card)
 	if source := card.Source.String(); source != "" {
 		e.Footer = &discordgo.MessageEmbedFooter{Text: source}
 	}
@@ -177,24 +178,15 @@ func inColumns(s words.Section) bool {
 	return s.Layout != chat.Lines && s.Heading.Empty() && len(s.Fields) <= maxColumns/3 && !slices.ContainsFunc(s.Fields, tooLong)
 }
 
-func columns(card words.Card) []*discordgo.MessageEmbedField {
-	var all []*discordgo.MessageEmbedField
-	for _, s := range card.Sections {
-		if !inColumns(s) {
-			continue
-		}
-		for _, f := range s.Fields {
-			all = append(all, &discordgo.MessageEmbedField{Name: line(f.Name), Value: line(f.Value), Inline: true})
-		}
-	}
-	return all
-}
-
-// description renders what is neither title, columns, footer, buttons nor picture.
-func description(card words.Card) string {
+// body renders what is neither title, footer, buttons nor picture: the description, and
+// the fields that stand in columns.
+func body(card words.Card) (description string, columns []*discordgo.MessageEmbedField) {
 	lines := []string{line(card.Text)}
 	for _, s := range card.Sections {
 		if inColumns(s) {
+			for _, f := range s.Fields {
+				columns = append(columns, &discordgo.MessageEmbedField{Name: line(f.Name), Value: line(f.Value), Inline: true})
+			}
 			continue
 		}
 		if !s.Heading.Empty() {
@@ -212,7 +204,7 @@ func description(card words.Card) string {
 			lines = append(lines, "-# "+line(note))
 		}
 	}
-	return strings.TrimSpace(strings.Join(lines, "\n"))
+	return strings.TrimSpace(strings.Join(lines, "\n")), columns
 }
 
 // named joins the name and value of a field. A value with a name is bold.
@@ -244,15 +236,10 @@ func line(l words.Line) string {
 			text += s.Text
 			continue
 		}
-		b.WriteString(escape(text))
-		b.WriteString(marked)
+		b.WriteString(escape(text) + marked)
 		text = ""
 	}
-	if b.Len() == 0 {
-		return escape(text)
-	}
-	b.WriteString(escape(text))
-	return b.String()
+	return b.String() + escape(text)
 }
 
 // markup renders a span that Discord shows in a way of its own, such as a link.
@@ -296,11 +283,7 @@ func escape(s string) string {
 			from = i
 		}
 	}
-	if b.Len() == 0 {
-		return s
-	}
-	b.WriteString(s[from:])
-	return b.String()
+	return b.String() + s[from:]
 }
 
 // special reports whether the byte at i needs a backslash. Lists, headings,
