@@ -73,9 +73,6 @@ const Platform chat.Platform = "telegram"
 // maxInFlight bounds the updates in flight.
 const maxInFlight = 1000
 
-// lastSlot is how long into a drain a message may still wait for its slot.
-const lastSlot = chat.DrainTime - 2*time.Second
-
 // allowedUpdates are the kinds of update asked for: new messages, presses of
 // buttons and inline queries, no edits and no channel posts.
 var allowedUpdates = []string{"message", "callback_query", "inline_query"}
@@ -200,7 +197,6 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	}
 	a.ready.Store(false)
 
-	s.out.Drain(time.Now().Add(lastSlot))
 	s.tasks.Drain()
 	if errors.Is(context.Cause(ctx), errToken) {
 		return errToken
