@@ -2,7 +2,6 @@ package staking
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/rpc"
 	"golang.org/x/sync/errgroup"
 
 	"herald/internal/core"
@@ -24,7 +22,7 @@ type call struct {
 	to    common.Address
 	input []byte
 	data  hexutil.Bytes
-	err   error
+	err   *core.Error
 }
 
 func (c call) params() map[string]any {
@@ -34,14 +32,14 @@ func (c call) params() map[string]any {
 
 // read makes the calls in the best way that works, all at one block, which it
 // returns. It refuses answers of another chain or of a block that is too old.
-func (c *Client) read(ctx context.Context, calls []call) (at block, err error) {
+func (c *Client) read(ctx context.Context, calls []call) (at block, err *core.Error) {
 	err = errUnsupported
 	if c.settings.Multicall != nil && !c.noMulticall.active() {
-		if at, err = c.aggregate(ctx, calls); errors.Is(err, errUnsupported) {
+		if at, err = c.aggregate(ctx, calls); err == errUnsupported {
 			c.noMulticall.start()
 		}
 	}
-	if errors.Is(err, errUnsupported) {
+	if err == errUnsupported {
 		at, err = c.readPinned(ctx, calls)
 	}
 	if err == nil {
@@ -56,7 +54,7 @@ var aggregate3 = evmabi.Selector("aggregate3((address,bool,bytes)[])")
 // execution which chain and block it is on: behind a load balancer another
 // request may reach another node. It fails with errUnsupported if there is no
 // Multicall3, or the node does not let it do so much.
-func (c *Client) aggregate(ctx context.Context, calls []call) (block, error) {
+func (c *Client) aggregate(ctx context.Context, calls []call) (block, *core.Error) {
 	self := *c.settings.Multicall
 	var packed []evmabi.Tuple
 	pack := func(to common.Address, input []byte) {
@@ -71,12 +69,12 @@ func (c *Client) aggregate(ctx context.Context, calls []call) (block, error) {
 		pack(call.to, call.input)
 	}
 	all := call{to: self, input: slices.Concat(aggregate3, evmabi.EncodeList(packed))}
-	err := c.rpc.CallContext(ctx, &all.data, "eth_call", all.params(), "latest")
+	failed := c.ask(ctx, newCall(&all.data, "eth_call", all.params(), "latest"))
 	switch {
-	case err != nil && failure(err).Reason == core.Rejected:
+	case failed != nil && failed.Reason == core.Rejected:
 		return block{}, errUnsupported
-	case err != nil:
-		return block{}, err
+	case failed != nil:
+		return block{}, failed
 	}
 	results, err := evmabi.DecodeList(all.data, 1)
 	if err != nil || len(results) != len(packed) {
@@ -102,61 +100,55 @@ func (c *Client) aggregate(ctx context.Context, calls []call) (block, error) {
 // readPinned makes the calls as JSON-RPC calls of their own, with the chain's
 // id among them, all at the block that the node says is its newest. It asks for
 // the block's header rather than for eth_blockNumber, which has no time.
-func (c *Client) readPinned(ctx context.Context, calls []call) (at block, err error) {
-	if err := c.rpc.CallContext(ctx, &at, "eth_getBlockByNumber", "latest", false); err != nil {
+func (c *Client) readPinned(ctx context.Context, calls []call) (at block, err *core.Error) {
+	if err := c.ask(ctx, newCall(&at, "eth_getBlockByNumber", "latest", false)); err != nil {
 		return block{}, err
 	}
 	if at.Number == nil {
 		return block{}, errNotBlock
 	}
 	var id hexutil.Big
-	elems := []rpc.BatchElem{{Method: "eth_chainId", Result: &id}}
+	asked := []*rpcCall{newCall(&id, "eth_chainId")}
 	for i, call := range calls {
-		args := []any{call.params(), at.Number}
-		elems = append(elems, rpc.BatchElem{Method: "eth_call", Args: args, Result: &calls[i].data})
+		asked = append(asked, newCall(&calls[i].data, "eth_call", call.params(), at.Number))
 	}
-	if err := c.sendAll(ctx, elems); err != nil {
+	if err := c.sendAll(ctx, asked); err != nil {
 		return block{}, err
 	}
-	for i, e := range elems {
+	for i, a := range asked {
 		switch {
-		case e.Error != nil && (i == 0 || failure(e.Error) == errUnknownBlock):
-			return block{}, e.Error
+		case a.err != nil && (i == 0 || a.err == errUnknownBlock):
+			return block{}, a.err
 		case i > 0:
-			calls[i-1].err = e.Error
+			calls[i-1].err = a.err
 		}
 	}
 	at.chainID = id.ToInt()
 	return at, nil
 }
 
-// sendAll sends the elements as one batch, or one by one where the node does not
-// answer batches, or not every element of this one. Errors of single elements are
-// left in them.
-func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
+// sendAll makes the calls as one batch, or one by one where the node does not
+// answer batches, or not every call of this one. Errors of single calls are left
+// in them.
+func (c *Client) sendAll(ctx context.Context, calls []*rpcCall) *core.Error {
 	if !c.noBatch.active() {
-		err := c.rpc.BatchCallContext(ctx, elems)
-		unanswered := func(e rpc.BatchElem) bool { return errors.Is(e.Error, rpc.ErrMissingBatchResponse) }
-		switch {
-		case err == nil && !slices.ContainsFunc(elems, unanswered):
-			return nil
-		case err != nil && !errors.Is(err, errMismatch) && failure(err).Reason != core.Rejected:
+		err := c.askAll(ctx, calls)
+		if err == nil || err != errMismatch && err.Reason != core.Rejected {
 			return err
 		}
 		c.noBatch.start()
 	}
-	c.sendEach(ctx, elems)
+	c.sendEach(ctx, calls)
 	return nil
 }
 
-// sendEach sends the elements one by one, some at a time.
-func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
+// sendEach makes the calls one by one, some at a time. Errors are left in them.
+func (c *Client) sendEach(ctx context.Context, calls []*rpcCall) {
 	var group errgroup.Group
 	group.SetLimit(core.MaxCalls)
-	for i := range elems {
-		e := &elems[i]
+	for _, call := range calls {
 		group.Go(func() error {
-			e.Error = c.rpc.CallContext(ctx, e.Result, e.Method, e.Args...)
+			call.err = c.ask(ctx, call)
 			return nil
 		})
 	}
@@ -191,14 +183,14 @@ type Found struct {
 // for the code at every pool's address, and for a stake. It fails also if the
 // block is too old, or if a pool is no contract or does not answer the methods.
 func (c *Client) Probe(ctx context.Context) (found Found, err error) {
-	newest, err := c.readPinned(ctx, nil)
-	if err == nil {
-		if err = c.verify(newest); newest.Number.ToInt().IsUint64() {
+	newest, failed := c.readPinned(ctx, nil)
+	if failed == nil {
+		if failed = c.verify(newest); newest.Number.ToInt().IsUint64() {
 			found = Found{ChainID: newest.chainID, Block: newest.Number.ToInt().Uint64(), BlockTime: newest.time()}
 		}
 	}
-	if err != nil {
-		return found, failure(err).During("check the chain")
+	if failed != nil {
+		return found, failed.During("check the chain")
 	}
 	missing, err := c.withoutCode(ctx)
 	if err != nil {
@@ -230,14 +222,14 @@ func (c *Client) Probe(ctx context.Context) (found Found, err error) {
 func (c *Client) withoutCode(ctx context.Context) (missing []core.UnreadPool, err error) {
 	pools := c.settings.Pools
 	code := make([]hexutil.Bytes, len(pools))
-	elems := make([]rpc.BatchElem, len(pools))
+	var calls []*rpcCall
 	for i, p := range pools {
-		elems[i] = rpc.BatchElem{Method: "eth_getCode", Args: []any{p.Address, "latest"}, Result: &code[i]}
+		calls = append(calls, newCall(&code[i], "eth_getCode", p.Address, "latest"))
 	}
-	c.sendEach(ctx, elems)
-	for i, e := range elems {
-		if e.Error != nil {
-			return nil, failure(e.Error).During("look for the contracts")
+	c.sendEach(ctx, calls)
+	for i, call := range calls {
+		if call.err != nil {
+			return nil, call.err.During("look for the contracts")
 		}
 		if len(code[i]) == 0 {
 			missing = append(missing, core.UnreadPool{Pool: pools[i], Err: errNoData})
