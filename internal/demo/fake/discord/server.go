@@ -4,9 +4,8 @@
 // description of its API (spec.json) and its documentation (check.go), and knows who
 // sees which answer.
 //
-// A test asks it afterwards; the demo watches what it shows (Watch), and has it
-// forget (Remember). It imports no package testing, which would be linked into the
-// program.
+// A test asks it afterwards; the demo watches what it shows (Watch). It imports no
+// package testing, which would be linked into the program.
 //
 // It knows no adapter and nothing of this program: what holds here should hold
 // against Discord.
@@ -81,8 +80,6 @@ type Server struct {
 	remaining    int
 	resetAfter   time.Duration
 	watch        func(Shown)
-	order        []*Pending // the oldest first
-	kept         int        // of them; 0 is all
 }
 
 // BotName is what the bot is called.

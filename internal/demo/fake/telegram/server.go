@@ -6,8 +6,8 @@
 // it a server of an older version.
 //
 // A test starts it with New and asks it afterwards; the demo starts it with
-// Start, watches what it shows (Watch), and has it forget (Remember). It imports no
-// package testing, which would be linked into the program.
+// Start and watches what it shows (Watch). It imports no package testing, which would
+// be linked into the program.
 //
 // It keeps Telegram's promises and no more: an update stays queued until a
 // getUpdates with a higher offset, nobody is written to who has not started
@@ -104,7 +104,6 @@ type Server struct {
 
 	people map[int64]User // how they appear in updates
 	watch  func(Event)
-	kept   int // of each thing that is remembered; 0 is all
 }
 
 type queued struct {
@@ -201,7 +200,6 @@ func (s *Server) change(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()
-	s.forget()
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
