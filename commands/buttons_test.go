@@ -94,7 +94,8 @@ func TestAnAnswerIsAsFreshAsTheOldestOfWhatItShows(t *testing.T) {
 		}, noon.Add(80 * time.Second), noon.Add(85 * time.Second)},
 		"supply at an old price": {"/supply", func(w *commandstest.World) { w.Price.Stale = true }, time.Time{}, time.Time{}},
 		"an old supply":          {"/supply", func(w *commandstest.World) { w.Supply.Stale = true }, time.Time{}, time.Time{}},
-		"a stake":                {"/staked " + commandstest.Wallet, func(*commandstest.World) {}, noon, time.Time{}},
+		"a stake's worth":        {"/staked " + commandstest.Wallet, func(*commandstest.World) {}, noon.Add(time.Minute), time.Time{}},
+		"a stake alone":          {"/staked " + commandstest.Wallet, func(w *commandstest.World) { w.PriceErr = failure }, noon, time.Time{}},
 		"whoever is asked about": {"/exists", func(*commandstest.World) {}, time.Time{}, time.Time{}},
 	} {
 		w := commandstest.Healthy()

@@ -68,7 +68,7 @@ func price(prices core.Source[struct{}, core.Quote], chart Chart, options Option
 		case c.Seen < minCoverage:
 			reply.Notes = append(reply.Notes, chat.SayWith("chart.sparse", about))
 		}
-		reply.Image = &chat.Image{Name: "price-" + shown.name + ".png", PNG: c.PNG, Alt: chartAlt(c, options)}
+		reply.Image = &chat.Image{Name: "price-" + shown.name + ".png", PNG: c.PNG, Alt: chartAlt(c, options), Spark: c.Spark}
 		return reply, nil
 	}
 	return chat.Command{

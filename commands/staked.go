@@ -35,11 +35,11 @@ func staked(from Sources, options Options) chat.Command {
 			if err != nil {
 				return chat.Reply{}, invalid(walletParam, err)
 			}
-			stake, worth, err := from.stakeAndWorth(ctx, wallet)
-			if err != nil {
-				return chat.Reply{}, err
+			both := from.stakeAndPrice(ctx, wallet)
+			if both.ErrA != nil {
+				return chat.Reply{}, both.ErrA
 			}
-			return stakedReply(stake, worth, wallet, options), partly(stake.Value)
+			return stakedReply(both, wallet, options), partly(both.A.Value)
 		}}},
 	}
 }
@@ -47,23 +47,22 @@ func staked(from Sources, options Options) chat.Command {
 // priceWait is how long a stake waits for the price after the chain has answered.
 const priceWait = time.Second
 
-// stakeAndWorth returns the wallet's stake and what it is worth in USD, or zero where
-// today's price is not known.
-func (from Sources) stakeAndWorth(ctx context.Context, wallet common.Address) (core.Snapshot[core.Stake], decimal.Decimal, error) {
-	priced := make(chan core.Snapshot[core.Quote], 1)
-	go func() {
-		defer close(priced)
-		if quote, err := from.Price.Get(ctx, struct{}{}); err == nil && !quote.Stale && !quote.Value.Old() {
-			priced <- quote
-		}
-	}()
-	stake, err := from.Stakes.Get(ctx, wallet)
-	select {
-	case quote := <-priced:
-		return stake, stake.Value.Total().Mul(quote.Value.Price), err
-	case <-time.After(priceWait):
-		return stake, decimal.Zero, err
+// stakeAndPrice returns the wallet's stake, and if there is one the price that its
+// worth is told at. Without a price of today there is no price, and no error.
+func (from Sources) stakeAndPrice(ctx context.Context, wallet common.Address) (both core.Joined[core.Stake, core.Quote]) {
+	both.A, both.ErrA = from.Stakes.Get(ctx, wallet)
+	if both.ErrA != nil || both.A.Value.Outcome() != core.Staker {
+		both.B.FreshUntil = both.A.FreshUntil
+		return both
 	}
+	// Not asked beside the chain: a price costs a credit, and most wallets need none.
+	ctx, cancel := context.WithTimeout(ctx, priceWait)
+	defer cancel()
+	quote, err := from.Price.Get(ctx, struct{}{})
+	if err == nil && !quote.Stale && !quote.Value.Old() {
+		both.B = quote
+	}
+	return both
 }
 
 // partly returns a PartialError if not every pool could be read.
@@ -74,13 +73,13 @@ func partly(s core.Stake) error {
 	return nil
 }
 
-func stakedReply(snapshot core.Snapshot[core.Stake], worth decimal.Decimal, wallet common.Address, options Options) chat.Reply {
-	s := snapshot.Value
+func stakedReply(both core.Joined[core.Stake, core.Quote], wallet common.Address, options Options) chat.Reply {
+	s := both.A.Value
 	tone, verdict := stakeVerdict(s, options)
 	reply := chat.Reply{
 		Tone:   tone,
 		Title:  verdict,
-		Beside: worthText(worth),
+		Beside: worthText(s, both.B.Value),
 		Sections: []chat.Section{
 			{Fields: poolFields(s.Staked, options)},
 			{Fields: unstakingFields(s, options)},
@@ -88,9 +87,9 @@ func stakedReply(snapshot core.Snapshot[core.Stake], worth decimal.Decimal, wall
 		Exact:      exactFields(wallet, s.Total(), options),
 		Notes:      stakeNotes(s),
 		Footer:     chat.Parts{poolsRead(s), blockText(s)},
-		Checked:    cmp.Or(s.BlockTime, snapshot.At),
-		AsOf:       snapshot.At,
-		FreshUntil: snapshot.FreshUntil,
+		Checked:    cmp.Or(s.BlockTime, both.A.At),
+		AsOf:       both.AsOf(),
+		FreshUntil: both.FreshUntil(),
 		Actions:    []chat.Action{refresh("staked", wallet.Hex()), {Label: chat.Say("button.copy_wallet"), Copy: wallet.Hex()}},
 	}
 	if tone == chat.Warning {
@@ -119,7 +118,8 @@ func stakeVerdict(s core.Stake, options Options) (chat.Tone, chat.Text) {
 }
 
 // worthText says what a stake is worth, if that is known and a cent at least.
-func worthText(worth decimal.Decimal) chat.Value {
+func worthText(s core.Stake, q core.Quote) chat.Value {
+	worth := s.Total().Mul(q.Price)
 	if worth.LessThan(decimal.New(1, -2)) {
 		return nil
 	}

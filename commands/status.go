@@ -92,7 +92,7 @@ func statusReply(all []serviceStatus) chat.Reply {
 	var asked time.Time
 	worst := ok
 	for _, s := range all {
-		fields = append(fields, chat.Field{Name: chat.Say("status." + s.Service.Name), Value: s.said})
+		fields = append(fields, chat.Field{Value: chat.Parts{chat.Say("status." + s.Service.Name), s.said}})
 		reply.Notes = append(reply.Notes, s.notes...)
 		worst = max(worst, s.verdict)
 		if s.Asked.After(asked) {

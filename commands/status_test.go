@@ -37,7 +37,8 @@ func TestStatusOfOneFailingServiceLeavesTheOthers(t *testing.T) {
 				t.Errorf("%s, %s: %+v", service.Name, reason, reply)
 			}
 			for _, f := range reply.Sections[0].Fields {
-				name, said := f.Name.(chat.Text).Key, f.Value.(chat.Text).Key
+				parts := f.Value.(chat.Parts)
+				name, said := parts[0].(chat.Text).Key, parts[1].(chat.Text).Key
 				if (name == "status."+service.Name) != (said == "status.failing") {
 					t.Errorf("%s, %s: %s is said to be %s", service.Name, reason, name, said)
 				}
@@ -60,7 +61,7 @@ func TestStatusBelievesTheLastCallRatherThanAFreshAnswer(t *testing.T) {
 		from := commandstest.Healthy().Sources()
 		from.Services[i] = failed{from.Services[i]}
 		reply := ask(t, from)
-		if reply.Tone != chat.Warning || reply.Sections[0].Fields[i].Value.(chat.Text).Key != "status.failing" {
+		if reply.Tone != chat.Warning || reply.Sections[0].Fields[i].Value.(chat.Parts)[1].(chat.Text).Key != "status.failing" {
 			t.Errorf("%d: %+v", i, reply)
 		}
 	}

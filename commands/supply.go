@@ -17,7 +17,7 @@ func supply(from Sources, options Options) chat.Command {
 		}
 		reply := supplyReply(both.A, options)
 		if both.ErrB != nil {
-			reply.Notes = append(reply.Notes, chat.SayWith("supply.unpriced", chat.Values{"why": Explain(both.ErrB)}))
+			reply.Notes = append(reply.Notes, chat.Say("supply.unpriced"), Explain(both.ErrB))
 			return reply, &chat.PartialError{Err: both.ErrB}
 		}
 		reply.Sections = append(reply.Sections, chat.Section{Layout: chat.Grid, Fields: worthFields(both.A.Value, both.B.Value)})

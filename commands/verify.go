@@ -32,32 +32,34 @@ func verify(from Sources, options Options) chat.Command {
 			var both core.Joined[core.Account, core.Account]
 			var asking sync.WaitGroup
 			asking.Go(func() { both = core.Join(ctx, from.Accounts, id, from.Accounts, core.IdentityOf(wallet)) })
-			stake, worth, stakeErr := from.stakeAndWorth(ctx, wallet)
+			stake := from.stakeAndPrice(ctx, wallet)
 			asking.Wait()
 
 			reply, ownershipErr := ownership(both, key, options)
-			if ownershipErr != nil && stakeErr != nil {
-				return chat.Reply{}, errors.Join(ownershipErr, stakeErr)
+			if ownershipErr != nil && stake.ErrA != nil {
+				return chat.Reply{}, errors.Join(ownershipErr, stake.ErrA)
 			}
 			var fields []chat.Field
 			if key == theirWallet {
 				fields = append(fields, personField(id, req))
 			}
-			if stakeErr != nil {
-				verdict := chat.SayWith("verify.stake_unchecked", chat.Values{"why": Explain(stakeErr)})
-				reply.Sections = []chat.Section{{Fields: append(fields, chat.Field{Value: verdict})}}
-				reply.Exact = exactFields(wallet, decimal.Zero, options)
-				return reply, &chat.PartialError{Err: stakeErr}
+			if stake.ErrA != nil {
+				reply.Sections = []chat.Section{{Fields: append(fields, chat.Field{Value: chat.Say("verify.stake_unchecked")})}}
+				reply.Exact, reply.Notes = exactFields(wallet, decimal.Zero, options), []chat.Text{Explain(stake.ErrA)}
+				return reply, &chat.PartialError{Err: stake.ErrA}
 			}
-			s := stake.Value
+			s := stake.A.Value
 			tone, verdict := stakeVerdict(s, options)
 			reply.Sections = []chat.Section{
-				{Fields: append(fields, chat.Field{Value: chat.Parts{verdict, worthText(worth)}})},
+				{Fields: append(fields, chat.Field{Value: chat.Parts{verdict, worthText(s, stake.B.Value)}})},
 				{Layout: chat.Row, Fields: poolFields(s.Staked, options)},
 				{Fields: unstakingFields(s, options)},
 			}
 			reply.Exact, reply.Notes = exactFields(wallet, s.Total(), options), stakeNotes(s)
 			reply.Footer = chat.Parts{poolsRead(s), blockText(s)}
+			if at := cmp.Or(s.BlockTime, stake.A.At); reply.Checked.IsZero() || at.Before(reply.Checked) {
+				reply.Checked = at
+			}
 			if reply.Tone == chat.Positive && tone == chat.Negative {
 				reply.Actions = link("button.stake", options.StakeURL)
 			}

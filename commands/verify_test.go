@@ -130,6 +130,8 @@ func TestAReplyToAMessageWithAWalletIsAboutItsSender(t *testing.T) {
 		"Ann's wallet, to Bob":  {bob, commandstest.AnnsWallet, "verify.they.no", false},
 		"Ann's wallet, to Ann":  {ann, commandstest.AnnsWallet, "verify.you.yes", false},
 		"to somebody anonymous": {&chat.User{Platform: "telegram"}, commandstest.AnnsWallet, "check.user", false},
+		"his wallet, then Bob":  {nil, commandstest.BobsWallet + " " + commandstest.Bob, "verify.they.yes", false},
+		"Bob alone":             {nil, commandstest.Bob, "input.title", false},
 		"no wallet, to nobody":  {nil, "", "ask.wallet", true},
 		// The answer to a question would be about Ann.
 		"no wallet, to Bob": {bob, "", "input.title", false},
@@ -161,14 +163,21 @@ func TestWhoeverIsRepliedToIsNamedAsTheyCallThemselves(t *testing.T) {
 	}
 }
 
-func TestVerifySaysTheOlderOfTwoTimes(t *testing.T) {
-	for _, older := range []string{"Telegram", "EVM"} {
+func TestVerifySaysTheOldestOfItsTimes(t *testing.T) {
+	want := commandstest.Noon.Add(-time.Minute)
+	for _, oldest := range []string{"Telegram", "EVM", "block", "block alone"} {
 		for _, address := range []string{commandstest.AnnsWallet, commandstest.BobsWallet} {
 			w := commandstest.Healthy()
-			w.AccountsAge = map[string]time.Duration{older: time.Minute}
-			reply, err := run(w, t, "verify", 1, map[string]string{"wallet": address})
-			if err != nil || !reply.Checked.Equal(commandstest.Noon.Add(-time.Minute)) {
-				t.Errorf("the answer about %s is older: %v, %v", older, reply.Checked, err)
+			w.AccountsAge = map[string]time.Duration{oldest: time.Minute}
+			if strings.HasPrefix(oldest, "block") {
+				w.Stake.BlockTime = want
+			}
+			if oldest == "block alone" {
+				w.AccountsErr = down
+			}
+			reply, _ := run(w, t, "verify", 1, map[string]string{"wallet": address})
+			if !reply.Checked.Equal(want) {
+				t.Errorf("the oldest time is %s's, and the answer about %s says %v", oldest, address, reply.Checked)
 			}
 		}
 	}

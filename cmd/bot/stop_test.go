@@ -21,15 +21,15 @@ func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
 			world, telegram, discord := e2etest.Sandbox(t), way.Open(t), e2etest.Ways[i+2].Open(t)
-			world.Price.SetFault(fault.Late(500 * time.Millisecond))
+			world.Supply.SetFault(fault.Late(500 * time.Millisecond))
 			world.Chain.SetFault(fault.Late(500 * time.Millisecond))
 			p := spawn(t, world, slices.Concat(telegram.Settings(), discord.Settings())...)
 			p.AwaitReady()
 			telegram.Through(p.URL())
 			discord.Through(p.URL())
-			price := telegram.Ask(e2etest.Command{User: 1, Name: "price"})
+			supply := telegram.Ask(e2etest.Command{User: 1, Name: "supply"})
 			staked := discord.Ask(e2etest.Command{User: 1, Name: "staked", Argument: world.World.Staker.Hex()})
-			e2etest.Eventually(t, "the commands are in flight", func() bool { return world.Price.Requests() > 0 && world.Chain.Requests() > 0 })
+			e2etest.Eventually(t, "the commands are in flight", func() bool { return world.Supply.Requests() > 0 && world.Chain.Requests() > 0 })
 			p.Tell(syscall.SIGTERM)
 			told := time.Now()
 			e2etest.Eventually(t, "the process refuses", func() bool { return p.Readyz() == http.StatusServiceUnavailable })
@@ -37,7 +37,7 @@ func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 			if took := time.Since(told); way.ByHTTP && took < time.Second {
 				t.Errorf("it refused for %v only", took)
 			}
-			for want, asked := range map[string]*e2etest.Asked{e2etest.Price: price, "1,012,345.6789": staked} {
+			for want, asked := range map[string]*e2etest.Asked{"612,345,679": supply, "1,012,345.6789": staked} {
 				if got := asked.Wait(); !strings.Contains(e2etest.Plain(got.Text), want) || len(asked.Answers()) != 1 {
 					t.Errorf("answered with %+v, want %s", got, want)
 				}

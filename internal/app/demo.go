@@ -130,7 +130,7 @@ func (s simulated) Language(req chat.Request, private bool) chat.Language {
 // Handle implements chat.Handler.
 func (s simulated) Handle(ctx context.Context, req chat.Request) chat.Reply {
 	reply := s.router().Handle(ctx, req)
-	reply.Footer = append(chat.Parts{chat.Say("terminal.simulated")}, reply.Footer...)
+	reply.Footer = append(slices.Clone(reply.Footer), chat.Say("terminal.simulated"))
 	return reply
 }
 

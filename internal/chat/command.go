@@ -260,11 +260,24 @@ func (c Command) bind(req *Request) ([]Form, error) {
 		}
 		return []Form{f}, f.checkChoices(req.Args.byName)
 	}
-	problem := "input.mismatch"
-	if req.Args.Len() == 0 {
-		problem = missing
+	return c.Forms, &InputError{Problem: c.misfit(req.Args.Len())}
+}
+
+// misfit says why no form takes so many arguments.
+func (c Command) misfit(given int) Text {
+	most := 0
+	for _, f := range c.Forms {
+		most = max(most, len(f.Params))
 	}
-	return c.Forms, &InputError{Problem: Say(problem)}
+	switch {
+	case given == 0:
+		return Say(missing)
+	case most == 0:
+		return SayWith("input.none", Values{"command": CommandLink("/" + c.Name)})
+	case given > most:
+		return Say("input.too_much")
+	}
+	return Say("input.mismatch")
 }
 
 // aboutPerson returns the form for a person and something else, if a user's ID is all

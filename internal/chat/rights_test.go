@@ -43,6 +43,7 @@ func TestRouterBindsArgumentsAndHoldsRights(t *testing.T) {
 		"in the other order":              {moderator(typed("0x1", "ethereum")), `uid: platform "EVM" uid "0x1" target nobody`},
 		"unknown choice":                  {moderator(typed("moon", "0x1")), "input.choices"},
 		"a reply does not hide arguments": {moderator(to(bob, typed("evm", "0x1"))), `uid: platform "EVM" uid "0x1" target nobody name ""`},
+		"too many words":                  {moderator(typed("1", "2", "3")), "input.too_much"},
 		"an ID beside a reply":            {moderator(to(bob, typed("2"))), "input.mismatch"},
 		"two of another name":             {moderator(named("platform", "EVM", "wallet", "1")), "input.mismatch"},
 		"a reply to oneself is oneself":   {to(ann, typed()), `self: platform "" uid "" target nobody name ""`},

@@ -28,8 +28,8 @@ type Quote struct {
 	MarketCap   decimal.NullDecimal
 	Volume24h   decimal.NullDecimal
 	LastUpdated time.Time // as the provider says; zero if it does not
-	// Source is what people call the provider, and Page its page of the token; both
-	// may be empty.
+	// Source is what people call the provider, and Page is its page of the token, or
+	// empty.
 	Source, Page string
 	// OldFrom is when the quote is too old to be shown as today's; zero: never.
 	OldFrom time.Time
@@ -40,9 +40,9 @@ func (q Quote) Old() bool { return !q.OldFrom.IsZero() && !time.Now().Before(q.O
 
 // Chart is the price over a period.
 type Chart struct {
-	// PNG is the picture. It shows the Line, or where too little of the period was
-	// seen a card of the quote's numbers.
-	PNG  []byte
+	PNG []byte
+	// Line reports whether the picture shows the price as a line. Where too little of
+	// the period is known for one, it shows what is known as a card.
 	Line bool
 	// From is when the period begins, and Since when First was the price.
 	From, Since time.Time
@@ -52,6 +52,8 @@ type Chart struct {
 	// Seen is the part of the period, from 0 to 1, in which prices were seen and not
 	// derived.
 	Seen float64
+	// Spark is the Line in forty prices, the last at its end. NaN is a gap.
+	Spark []float64
 }
 
 // Supply counts tokens. Total is above zero, Circulating between zero and it.

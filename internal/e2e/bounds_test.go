@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"herald/internal/e2e/e2etest"
+	"herald/internal/e2e/e2etest/truth"
 	"herald/internal/e2e/fault"
 )
 
@@ -137,4 +138,26 @@ func median(asked []*e2etest.Asked) time.Duration {
 	}
 	slices.Sort(took)
 	return took[len(took)/2]
+}
+
+// A stake waits a second for a price provider that hangs, however long one call may
+// take. It is shown without its worth then.
+func TestAPriceThatHangsDelaysAStakeByASecond(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t) // a call may take 10 seconds
+	tr.Price.SetFault(fault.Hang())
+	var asking sync.WaitGroup
+	for _, q := range tr.queries {
+		if !q.staker {
+			continue
+		}
+		asking.Go(func() {
+			began := time.Now()
+			got := tr.ask(t, q)
+			if took := time.Since(began); took < time.Second || took > time.Second+slack || got[fault.Price] != truth.Omitted || got[fault.Chain] != truth.Right {
+				t.Errorf("%s: %v after %v", q.name, got, took)
+			}
+		})
+	}
+	asking.Wait()
 }

@@ -37,13 +37,13 @@ func TestEveryCommandIsAnsweredRightlyInEveryWayIn(t *testing.T) {
 				private                 bool
 			}{
 				{command: "price", text: e2etest.Price},
-				{command: "supply", text: "987,654,321.123456789012345678 HRLD"},
+				{command: "supply", text: "987,654,321 HRLD"},
 				{command: "staked", argument: world.World.Staker.Hex(), text: "1,012,345.678901234567890124 HRLD"},
 				{command: "staked", argument: world.World.Idle.Hex(), text: "Not staked"},
 				{command: "staked", argument: "0x12", text: "40 hexadecimal digits", private: way.OnDiscord},
 				{command: "mylogins", text: "Harbor Swap", private: true},
 				{command: "exists", text: "is registered", private: true},
-				{command: "verify", argument: world.World.Staker.Hex(), text: "This wallet is yours", private: true},
+				{command: "verify", argument: world.World.Staker.Hex(), text: "Your wallet", private: true},
 				{command: "help", text: "/staked"},
 			} {
 				asked := door.Ask(e2etest.Command{User: user, Group: true, Name: want.command, Argument: want.argument})

@@ -63,7 +63,8 @@ func queries(w services.World) (all []query) {
 }
 
 func (q query) needs(service fault.Target) bool {
-	return slices.Contains(truth.Uses(q.Command), service)
+	worthless := service == fault.Price && q.Wallet != (common.Address{}) && !q.staker
+	return slices.Contains(truth.Uses(q.Command), service) && !worthless
 }
 
 // trial is the bot as the program assembles it, among services of its own.
@@ -99,21 +100,26 @@ func (tr *trial) checkNothingLeaked(t *testing.T) {
 	}.MustNotShow(t, "the log", tr.log.String())
 }
 
-// ask puts a question and judges the answer, which must be honest.
+// ask puts a question and judges the answer, which must be honest. On a busy machine a
+// price may come too late: then it is there when the question is put again.
 func (tr *trial) ask(t *testing.T, q query) truth.Outcomes {
 	t.Helper()
 	var args []string
 	if q.Wallet != (common.Address{}) {
 		args = []string{q.Wallet.Hex()}
 	}
-	reply := tr.bot.Router.Handle(t.Context(), chat.Request{
-		ID: "trial", Command: q.Command, Args: chat.Typed(args...), From: q.from, Chat: "1", Direct: true,
-	})
-	got, err := tr.judge.Judge(q.Question, e2etest.Lines(reply))
-	if err != nil {
-		t.Errorf("%s: %v", q.name, err)
+	for tries := 3; ; tries-- {
+		reply := tr.bot.Router.Handle(t.Context(), chat.Request{
+			ID: "trial", Command: q.Command, Args: chat.Typed(args...), From: q.from, Chat: "1", Direct: true,
+		})
+		got, err := tr.judge.Judge(q.Question, e2etest.Lines(reply))
+		if err != nil {
+			t.Errorf("%s: %v", q.name, err)
+		}
+		if late := got[fault.Price] == truth.Omitted && !tr.Price.Failing(); !late || tries == 1 {
+			return got
+		}
 	}
-	return got
 }
 
 // askUntil puts a question again and again until done with its answer.

@@ -36,18 +36,14 @@ var fontFiles embed.FS
 
 // fonts are those in which a letter is looked up, one after the other, regular and
 // bold. Each is safe for concurrent use.
-var fonts = sync.OnceValue(func() (all [2][]*sfnt.Font) {
-	for weight, name := range []string{"Regular", "Bold"} {
-		for _, family := range []string{"inter", "cjk"} {
-			content, err := fontFiles.ReadFile("fonts/" + family + "-" + name + ".otf")
-			if err != nil {
-				panic(err)
-			}
-			parsed, err := opentype.Parse(content)
-			if err != nil {
-				panic(fmt.Errorf("pricechart: parse %s-%s: %w", family, name, err))
-			}
-			all[weight] = append(all[weight], parsed)
+var fonts = sync.OnceValue(func() (all [2][2]*sfnt.Font) {
+	for i, name := range []string{"inter-Regular", "cjk-Regular", "inter-Bold", "cjk-Bold"} {
+		content, err := fontFiles.ReadFile("fonts/" + name + ".otf")
+		if err == nil {
+			all[i/2][i%2], err = opentype.Parse(content)
+		}
+		if err != nil {
+			panic(fmt.Errorf("pricechart: font %s: %w", name, err))
 		}
 	}
 	return all
@@ -65,30 +61,15 @@ type spot struct{ x, y float64 }
 
 func xy(x, y float64) spot { return spot{x: x, y: y} }
 
-// canvas is a picture being drawn. What it needs much memory for is kept for the
-// next picture.
+// canvas is a picture being drawn.
 type canvas struct {
 	*image.RGBA
-	paletted   *image.Paletted
 	rasterizer vector.Rasterizer
 	glyphs     sfnt.Buffer
-	faces      map[faceKey]font.Face
 }
 
-type faceKey struct {
-	font *sfnt.Font
-	size float64
-}
-
-var canvases = sync.Pool{New: func() any {
-	bounds := image.Rect(0, 0, width, height)
-	return &canvas{RGBA: image.NewRGBA(bounds), paletted: image.NewPaletted(bounds, nil)}
-}}
-
-// newCanvas returns a canvas of one color, to be given back to canvases.
 func newCanvas(background color.RGBA) *canvas {
-	c := canvases.Get().(*canvas)
-	c.faces = map[faceKey]font.Face{}
+	c := &canvas{RGBA: image.NewRGBA(image.Rect(0, 0, width, height))}
 	draw.Draw(c.RGBA, c.Bounds(), image.NewUniform(background), image.Point{}, draw.Src)
 	return c
 }
@@ -96,19 +77,19 @@ func newCanvas(background color.RGBA) *canvas {
 // letters calls do with each letter of the text that a font has, and its face. A
 // space that keeps words together is a space.
 func (c *canvas) letters(s style, text string, do func(font.Face, rune)) {
+	var faces [2]font.Face
 	for _, r := range text {
 		if r == '\u00a0' || r == '\u202f' {
 			r = ' '
 		}
-		for _, f := range fonts()[s.bold] {
+		for i, f := range fonts()[s.bold] {
 			if glyph, err := f.GlyphIndex(&c.glyphs, r); err != nil || glyph == 0 {
 				continue
 			}
-			key := faceKey{font: f, size: s.size}
-			if c.faces[key] == nil {
-				c.faces[key], _ = opentype.NewFace(f, &opentype.FaceOptions{Size: s.size, DPI: 72}) // cannot fail
+			if faces[i] == nil {
+				faces[i], _ = opentype.NewFace(f, &opentype.FaceOptions{Size: s.size, DPI: 72}) // cannot fail
 			}
-			do(c.faces[key], r)
+			do(faces[i], r)
 			break
 		}
 	}
@@ -131,21 +112,17 @@ func (c *canvas) width(s style, text string) float64 {
 	return float64(sum) / 64
 }
 
-// fit returns the style and the text that are at most so wide: smaller, and cut
-// where even the smallest is too wide.
-func (c *canvas) fit(s style, text string, limit float64) (style, string) {
-	if w := c.width(s, text); w > limit {
-		s.size = max(minText, math.Floor(s.size*limit/w))
+// text draws on the line at y. align is 0 if the text begins at x, 1 if it ends
+// there, and 0.5 if x is its middle. A text wider than limit is drawn smaller, and
+// cut where even the smallest is too wide.
+func (c *canvas) text(s style, x, y, align, limit float64, text string) {
+	wide := c.width(s, text)
+	if wide > limit {
+		s.size = max(minText, math.Floor(s.size*limit/wide))
 	}
-	for short := []rune(text); len(short) > 0 && c.width(s, text) > limit; text = string(short) + "…" {
+	for short := []rune(text); c.width(s, text) > limit && len(short) > 0; text = string(short) + "…" {
 		short = short[:len(short)-1]
 	}
-	return s, text
-}
-
-// text draws on the line at y. align is 0 if the text begins at x, 1 if it ends
-// there, and 0.5 if x is its middle.
-func (c *canvas) text(s style, x, y, align float64, text string) {
 	x -= align * c.width(s, text)
 	d := font.Drawer{Dst: c.RGBA, Src: image.NewUniform(s.color), Dot: fixed.Point26_6{X: fixed.Int26_6(x * 64), Y: fixed.Int26_6(y * 64)}}
 	c.letters(s, text, func(face font.Face, r rune) {
@@ -174,16 +151,13 @@ func (c *canvas) fill(ink color.RGBA, opacity float64, paths ...[]spot) {
 		}
 		c.rasterizer.ClosePath()
 	}
-	c.rasterizer.Draw(c.RGBA, box, image.NewUniform(faded(ink, opacity)), image.Point{})
-}
-
-func faded(ink color.RGBA, opacity float64) color.NRGBA {
-	return color.NRGBA{R: ink.R, G: ink.G, B: ink.B, A: uint8(math.Round(255 * opacity))}
+	faded := color.NRGBA{R: ink.R, G: ink.G, B: ink.B, A: uint8(math.Round(255 * opacity))}
+	c.rasterizer.Draw(c.RGBA, box, image.NewUniform(faded), image.Point{})
 }
 
 // box is a rectangle with round corners.
 func box(x0, y0, x1, y1, radius float64) []spot {
-	steps := 2 + int(radius/2)
+	steps := 1 + int(radius/3)
 	path := make([]spot, 0, 4*(steps+1))
 	for i, c := range []spot{xy(x1-radius, y1-radius), xy(x0+radius, y1-radius), xy(x0+radius, y0+radius), xy(x1-radius, y0+radius)} {
 		for k := range steps + 1 {
@@ -198,58 +172,54 @@ func disc(at spot, radius float64) []spot {
 	return box(at.x-radius, at.y-radius, at.x+radius, at.y+radius, radius)
 }
 
-// stroke is a line of some width through the spots, with round joins and ends.
-func stroke(spots []spot, width float64) (paths [][]spot) {
-	for i, p := range spots {
-		if i > 0 {
-			q := spots[i-1]
-			if length := math.Hypot(p.x-q.x, p.y-q.y); length > 0 {
-				x, y := -(p.y-q.y)/length*width/2, (p.x-q.x)/length*width/2
-				paths = append(paths, []spot{xy(q.x+x, q.y+y), xy(q.x-x, q.y-y), xy(p.x-x, p.y-y), xy(p.x+x, p.y+y)})
-			}
-		}
-		paths = append(paths, disc(p, width/2))
-	}
-	return paths
+// stroke draws a line with round ends.
+func (c *canvas) stroke(ink color.RGBA, wide float64, a, b spot) {
+	length := max(math.Hypot(b.x-a.x, b.y-a.y), 1e-9)
+	x, y := (a.y-b.y)/length*wide/2, (b.x-a.x)/length*wide/2
+	c.fill(ink, 1, disc(a, wide/2), disc(b, wide/2), []spot{xy(a.x+x, a.y+y), xy(a.x-x, a.y-y), xy(b.x-x, b.y-y), xy(b.x+x, b.y+y)})
 }
 
-// png returns the canvas as a PNG with a palette, which is encoded in a tenth of the
+// dashes draws strokes of a length, and as many pixels apart, between two spots.
+func (c *canvas) dashes(ink color.RGBA, wide, long, apart float64, a, b spot) {
+	length := math.Hypot(b.x-a.x, b.y-a.y)
+	on := func(d float64) spot { return xy(a.x+(b.x-a.x)*d/length, a.y+(b.y-a.y)*d/length) }
+	for from := 0.0; from < length; from += long + apart {
+		c.stroke(ink, wide, on(from), on(min(from+long, length)))
+	}
+}
+
+// png uses the canvas up, and returns it as a PNG with a palette, which is encoded in a tenth of the
 // time: the 240 most frequent colors, and for the edges of letters and lines, which
 // have the others, the nearest of them.
 func (c *canvas) png() ([]byte, error) {
 	count := map[[4]byte]int{}
-	var last [4]byte
-	run := 0
-	for i := 0; i < len(c.Pix); i += 4 {
-		if p := [4]byte(c.Pix[i:]); p != last {
-			count[last] += run
-			last, run = p, 0
-		}
-		run++
+	for i := 0; i < len(c.Pix); i += 4 * 7 { // every seventh pixel is enough
+		count[[4]byte(c.Pix[i:])]++
 	}
-	count[last] += run
 	colors := slices.SortedFunc(maps.Keys(count), func(a, b [4]byte) int {
 		return cmp.Or(count[b]-count[a], bytes.Compare(a[:], b[:]))
 	})
-	c.paletted.Palette = nil
-	index := make(map[[4]byte]byte, len(colors))
-	for i, p := range colors {
-		rgba := color.RGBA{R: p[0], G: p[1], B: p[2], A: 255}
-		if i < 240 {
-			c.paletted.Palette = append(c.paletted.Palette, rgba)
-		}
-		index[p] = byte(c.paletted.Palette.Index(rgba))
+	// A pixel is written where none is read any more.
+	paletted := &image.Paletted{Pix: c.Pix[:width*height], Stride: width, Rect: c.Rect}
+	for _, p := range colors[:min(240, len(colors))] {
+		paletted.Palette = append(paletted.Palette, color.RGBA{R: p[0], G: p[1], B: p[2], A: 255})
 	}
-	last, nearest := [4]byte{}, byte(0)
-	for i := range c.paletted.Pix {
+	nearest := map[[4]byte]byte{}
+	last, index := [4]byte{}, byte(0)
+	for i := range paletted.Pix {
 		if p := [4]byte(c.Pix[4*i:]); p != last {
-			last, nearest = p, index[p]
+			known := false
+			if index, known = nearest[p]; !known {
+				index = byte(paletted.Palette.Index(color.RGBA{R: p[0], G: p[1], B: p[2], A: 255}))
+				nearest[p] = index
+			}
+			last = p
 		}
-		c.paletted.Pix[i] = nearest
+		paletted.Pix[i] = index
 	}
 	var out bytes.Buffer
 	// The best compression takes four times as long, and saves a twelfth.
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	err := encoder.Encode(&out, c.paletted)
+	err := encoder.Encode(&out, paletted)
 	return out.Bytes(), err
 }

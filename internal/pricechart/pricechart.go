@@ -10,6 +10,7 @@ package pricechart
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -102,11 +103,15 @@ func (c *Charts) fetch(ctx context.Context, s subject) (core.Chart, error) {
 		return core.Chart{}, fmt.Errorf("draw a chart: %w", err)
 	}
 	drawn := core.Chart{PNG: png, Line: p.hasLine(), From: p.from, Since: to, Seen: p.seen(), First: s.Quote.Price, Last: s.Quote.Price}
-	if len(p.points) > 0 {
-		first := p.points[0]
-		drawn.Since, drawn.First, drawn.Last = first.At, first.Price, p.points[len(p.points)-1].Price
+	told := p.points
+	if !drawn.Line {
+		told = slices.DeleteFunc(told, func(p point) bool { return p.Estimated })
 	}
-	drawn.Lowest, drawn.Highest = p.bounds(drawn.Last)
+	if len(told) > 0 {
+		drawn.Since, drawn.First, drawn.Last = told[0].At, told[0].Price, told[len(told)-1].Price
+	}
+	drawn.Lowest, drawn.Highest = bounds(told, drawn.Last)
+	drawn.Spark = p.spark()
 	return drawn, nil
 }
 

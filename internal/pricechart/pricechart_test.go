@@ -71,7 +71,7 @@ func TestAChartShowsWhatWasSeenOfItsPeriod(t *testing.T) {
 	})
 }
 
-func TestAChartBeginsWithWhatTheQuoteImplies(t *testing.T) {
+func TestWithoutALineThereIsACardOfWhatIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now().Truncate(time.Second)
 		for name, test := range map[string]struct {
@@ -82,9 +82,9 @@ func TestAChartBeginsWithWhatTheQuoteImplies(t *testing.T) {
 		}{
 			"one price":           {quoted("3", now), day, now, "3"},
 			"no time":             {changed("3", time.Time{}, "", "100", ""), day, now, "3"},
-			"a week":              {changed("3", now, "", "", "100"), 7 * day, now.Add(-7 * day), "1.5"},
-			"the end of a month":  {changed("3", now, "", "", "100"), 30 * day, now.Add(-7 * day), "1.5"},
-			"a clock that is off": {changed("3", now.Add(time.Hour), "", "", "100"), 7 * day, now.Add(time.Hour - 7*day), "1.5"},
+			"a week":              {changed("3", now, "", "", "100"), 7 * day, now, "3"},
+			"the end of a month":  {changed("3", now, "", "", "100"), 30 * day, now, "3"},
+			"a clock that is off": {changed("3", now.Add(time.Hour), "", "", "100"), 7 * day, now.Add(time.Hour), "3"},
 		} {
 			c, err := New(NewQuotes("test", nil, nil), "TKN", Settings{}).Chart(t.Context(), test.quote, test.period, chat.English, "Herald")
 			if err != nil || c.PNG == nil || c.Line || c.Seen > 0 || !c.Since.Equal(test.since) || !c.First.Equal(number(test.first)) || !c.Last.Equal(number("3")) {
@@ -101,9 +101,11 @@ func TestAClockThatJumpsBackLeavesAGap(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(30 * day)
 			quotes, now := NewQuotes("test", nil, nil), time.Now()
+			var points []point
 			for at := now.Add(-7*day - time.Minute); at.Before(now.Add(back)); at = at.Add(step) {
-				quotes.merge([]point{{At: at, Price: number("2")}})
+				points = append(points, point{At: at, Price: number("2")})
 			}
+			quotes.merge(points)
 			c, err := New(quotes, "TKN", Settings{}).Chart(t.Context(), quoted("3", now), day, chat.English, "Herald")
 			if err != nil || !c.Line || c.Seen < 0.95 || !c.First.Equal(number("2")) || !c.Last.Equal(number("3")) {
 				t.Errorf("%v back: a line %v of %v, from %s to %s, %v", back, c.Line, c.Seen, c.First, c.Last, err)
@@ -116,11 +118,13 @@ func TestADayWithoutQuotesIsAGapOfAWeek(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(100 * day)
 		quotes, now := NewQuotes("test", nil, nil), time.Now()
+		var points []point
 		for at := now.Add(-90 * day); at.Before(now); at = at.Add(step) {
 			if ago := now.Sub(at); ago > 4*day || ago < 3*day {
-				quotes.merge([]point{{At: at, Price: number("2")}})
+				points = append(points, point{At: at, Price: number("2")})
 			}
 		}
+		quotes.merge(points)
 		for period, seen := range map[time.Duration]float64{day: 1, 7 * day: 6. / 7, 30 * day: 1} {
 			c, err := New(quotes, "TKN", Settings{}).Chart(t.Context(), quoted("3", now), period, chat.English, "Herald")
 			if err != nil || !c.Line || math.Abs(c.Seen-seen) > 0.01 {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"image"
 	"image/png"
-	"io"
 	"os"
 
 	"golang.org/x/image/draw"
@@ -40,16 +39,11 @@ const (
 
 // readLogo reads a PNG file as it is drawn.
 func readLogo(path string) (image.Image, error) {
-	file, err := os.Open(path)
+	content, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("the file cannot be opened: %w", config.WithoutPath(err))
-	}
-	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, maxLogoBytes+1))
-	switch {
-	case err != nil:
 		return nil, fmt.Errorf("the file cannot be read: %w", config.WithoutPath(err))
-	case len(content) > maxLogoBytes:
+	}
+	if len(content) > maxLogoBytes {
 		return nil, fmt.Errorf("the file is larger than %d bytes", maxLogoBytes)
 	}
 	// The header first: a few bytes can unpack to gigabytes.

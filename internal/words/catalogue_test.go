@@ -201,7 +201,7 @@ func TestMessagesHaveRoomWhereTheyAreShown(t *testing.T) {
 		"button.refresh": button, "button.copy_wallet": button, "button.private": button, "button.explorer": button, "button.newer": button, "button.older": button,
 		"button.page": button, "button.price": button, "button.supply": button, "button.help": button, "button.register": button, "button.stake": button,
 		"command.": description, "param.": description, "choice.": description, "name.": menu, "exists.menu": menu, "ask.wallet": question,
-		"telegram.current": toast, "telegram.answered": toast, "telegram.anonymous": toast, "telegram.press_start": toast,
+		"telegram.current": toast, "telegram.answered": toast, "telegram.anonymous": toast, "telegram.press_start": toast, "telegram.ask_there": toast,
 		"telegram.description": about, "telegram.short_description": shortAbout,
 		"button.old.": toast / 2, "busy.": toast / 2, "discord.current": toast,
 	}

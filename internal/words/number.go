@@ -72,7 +72,7 @@ func (c *catalogue) amount(a chat.Amount) string {
 	case a.Digits == chat.Whole:
 		return c.number(a.Round(0).String(), layout)
 	case truncated.IsZero() && !a.IsZero():
-		return "< " + c.number("0.0001", layout)
+		return "<\u00a0" + c.number("0.0001", layout)
 	case a.GreaterThanOrEqual(largeAmount):
 		return c.large(a.Decimal, layout)
 	}
@@ -85,7 +85,7 @@ func (c *catalogue) money(d decimal.Decimal) string {
 	truncated := d.Truncate(cents)
 	switch {
 	case truncated.IsZero() && !d.IsZero():
-		return "< " + c.number("0.01", c.USD)
+		return "<\u00a0" + c.number("0.01", c.USD)
 	case d.GreaterThanOrEqual(largeSum):
 		return c.large(d, c.USD)
 	case d.GreaterThanOrEqual(wholeSum):

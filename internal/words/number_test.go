@@ -49,7 +49,7 @@ func TestNumbersAreShownForPeopleToRead(t *testing.T) {
 		{price(tiny30), "$" + tiny30 + "000"},
 		{money("25554321.99"), "$25.55M"},
 		{money("1000000000000000"), "$1,000T"},
-		{money("0.0099"), "< $0.01"},
+		{money("0.0099"), "<~$0.01"},
 		{amount("987654321.123456789"), "987.65M~HRLD"},
 		{amount("1012345.67899"), "1,012,345.67~HRLD"},
 		{amount("9999999.99999"), "9,999,999.99~HRLD"},
@@ -59,7 +59,7 @@ func TestNumbersAreShownForPeopleToRead(t *testing.T) {
 		{digits("1012345.678901234567890123", chat.Exact), "1,012,345.678901234567890123~HRLD"},
 		{money("999.99"), "$999.99"},
 		{money("42245.67"), "$42,245"},
-		{amount("0.000099999"), "< 0.0001~HRLD"},
+		{amount("0.000099999"), "<~0.0001~HRLD"},
 		{change("3.456"), "▲ 3.46%"},
 		{change("-3.2"), "▼ 3.20%"},
 		{change("0"), "0.00%"},
@@ -130,8 +130,8 @@ func TestWhateverAnAmountIs(t *testing.T) {
 		d := decimals.Draw(t, "amount")
 		check := func(v chat.Value, smallest, resolution decimal.Decimal) {
 			text := shown(chat.English, v)
-			if strings.HasPrefix(text, "< ") {
-				if limit := parse(t, text[2:]); !d.LessThan(limit) || !limit.Equal(smallest) {
+			if strings.HasPrefix(text, "<\u00a0") {
+				if limit := parse(t, strings.TrimPrefix(text, "<\u00a0")); !d.LessThan(limit) || !limit.Equal(smallest) {
 					t.Fatalf("%v is shown as %q", d, text)
 				}
 				return

@@ -264,6 +264,9 @@ func markup(p *page) {
 		{`markdown("<img src=x onerror=alert(1)>&amp;").childNodes`, `<p class="">&lt;img src=x onerror=alert(1)&gt;&amp;amp;</p>`},
 		{`entities("<b>a</b>", [])`, `&lt;b&gt;a&lt;/b&gt;`},
 		{`entities("👍a", [{ type: "text_link", offset: 2, length: 1, url: "https://e.example/" }])`, `👍` + link},
+		{`entities("ab\nc", [{ type: "bold", offset: 0, length: 2 }, { type: "expandable_blockquote", offset: 0, length: 2 }])`,
+			`<div class="quote"><blockquote class="folded"><strong>ab</strong></blockquote><button type="button" class="unfold" aria-label="Show more" aria-expanded="false">⌄</button></div>c`},
+		{`markdown("</price 7d:12> <t:1:R>").childNodes[0].childNodes[0]?.outerHTML ?? []`, `&lt;span class="mention"&gt;/price 7d&lt;/span&gt;`},
 		{`entities("ab", [{ type: "text_link", offset: 0, length: 1, url: "javascript:alert(1)" }])`, `<span>a</span>b`},
 	} {
 		if got := eval[string](p, fmt.Sprintf(`drawn(({ markdown, entities }) => %s)`, test.call)); got != test.want {

@@ -38,15 +38,20 @@ const MinuteForm = "2006-01-02 15:04 MST"
 // Minute is a time as answers show it.
 func Minute(t time.Time) string { return t.UTC().Format(MinuteForm) }
 
+// Say is a message as answers show it.
+func Say(key string, args chat.Values) string {
+	return Lines(chat.Reply{Title: chat.SayWith(key, args)})[0]
+}
+
 // Lines are what a reply says, each of its parts on a line, without empty ones,
 // with the exact values of what is shown short.
 func Lines(r chat.Reply) []string {
 	card := words.Print(r)
-	lines := []string{spoken(words.Join(card.Title, card.Beside)), spoken(card.Text)}
+	lines := []string{strings.TrimSpace(spoken(card.Title) + " " + spoken(card.Beside)), spoken(card.Text)}
 	for _, s := range append(card.Sections, words.Section{Fields: card.Exact}) {
 		lines = append(lines, spoken(s.Heading))
 		for _, f := range s.Fields {
-			lines = append(lines, spoken(f.Name)+": "+spoken(f.Value))
+			lines = append(lines, strings.TrimSpace(spoken(f.Name)+" "+spoken(f.Value)))
 		}
 	}
 	for _, n := range append(card.Notes, card.Footer) {

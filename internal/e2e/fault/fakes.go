@@ -89,6 +89,12 @@ func (s *Service) Requests() int64 { return s.requests.Load() }
 // Fault ends it. A fault that Of lists for one target fits no other.
 func (s *Service) SetFault(f Fault) { s.fault.Store(&f) }
 
+// Failing reports whether its fault leaves no way to the right answer.
+func (s *Service) Failing() bool {
+	f := s.fault.Load()
+	return f != nil && f.serve != nil && f.Effect != Answerable
+}
+
 // ServeHTTP answers as the service does with its fault.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.requests.Add(1)

@@ -63,9 +63,9 @@ func (s *soak) next(r *rand.Rand, platform string) (*question, e2etest.Command) 
 	case "bad":
 		bad := []string{badWord, "0x12", badWord + ".eth", w.Staker.Hex()[2:], "\u202e" + w.Staker.Hex(), strings.Repeat("9", 3000),
 			"<@1>@everyone" + badWord, "0x" + strings.Repeat("𝟘", 40), "\x00" + badWord}
-		command.Name, command.Argument, q.refusal = "staked", bad[r.IntN(len(bad))], "Check the wallet address"
+		command.Name, command.Argument, q.refusal = "staked", bad[r.IntN(len(bad))], e2etest.Say("check.wallet", nil)
 	case "unknown": // in a group of Telegram it may be another bot's
-		command.Name, command.Group, q.refusal = badWord, false, "Unknown command"
+		command.Name, command.Group, q.refusal = badWord, false, e2etest.Say("unknown.title", nil)
 	}
 	q.about.Command = command.Name
 	return q, command
@@ -221,10 +221,10 @@ func (s *soak) forget(q *question) {
 
 // What a group of Telegram is told about a private command, and a channel about
 // any.
-const (
-	pointer   = "I have answered you privately."
-	anonymous = "I can answer that only privately, and you are anonymous here. Please ask me in our private chat."
-	limited   = "Too many commands"
+var (
+	pointer   = e2etest.Say("telegram.answered", nil)
+	anonymous = e2etest.Say("telegram.anonymous", nil)
+	limited   = e2etest.Say("limit.title", nil)
 )
 
 // said takes a message of Telegram's.
@@ -302,11 +302,15 @@ func (s *soak) answer(q *question, lines []string, public bool) {
 	s.verdicts[string(verdict)]++
 }
 
-// discordTime is a time that Discord shows in its reader's way.
-var discordTime = regexp.MustCompile(`<t:(\d+):R>`)
+// dots tell Telegram's readers whether a price rises.
+var dots = strings.NewReplacer("🟢", "", "🔴", "")
 
-// lines are the lines of an answer without emoji and markup, with times to the
-// minute.
+// discordTime is a time that Discord shows in its reader's way, discordCommand a
+// command that can be tapped there.
+var discordTime, discordCommand = regexp.MustCompile(`<t:(\d+):R>`), regexp.MustCompile(`<(/\w+):\d+>`)
+
+// lines are the lines of an answer without emoji and markup, with single spaces and
+// with times to the minute.
 func lines(text string) (all []string) {
 	for _, mark := range []string{"\u200b", "✅ ", "❌ ", "⚠️ "} { // the first holds a question's command
 		text = strings.TrimPrefix(text, mark)
@@ -315,8 +319,9 @@ func lines(text string) (all []string) {
 		seconds, _ := strconv.ParseInt(discordTime.FindStringSubmatch(mark)[1], 10, 64)
 		return e2etest.Minute(time.Unix(seconds, 0))
 	})
+	text = discordCommand.ReplaceAllString(text, "$1")
 	for line := range strings.Lines(e2etest.Plain(text)) {
-		if line = strings.TrimSpace(line); line != "" {
+		if line = strings.Join(strings.Fields(dots.Replace(line)), " "); line != "" {
 			all = append(all, line)
 		}
 	}

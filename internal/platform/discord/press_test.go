@@ -44,7 +44,7 @@ var presses = map[string]struct {
 	"an answer":                  {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(time.Minute)}, replaces, "new"},
 	"another page of one's own":  {"mylogins", "1 e 0 mylogins 2", chat.Reply{Title: chat.Say("new")}, replaces, "new"},
 	"what does not edit":         {"price", "1 n 0 price", chat.Reply{Title: chat.Say("new")}, public, "new"},
-	"nothing new":                {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(time.Second - 1)}, alone, "Already up to date"},
+	"nothing new":                {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(time.Second - 1)}, alone, "Nothing newer yet"},
 	"a limit":                    {"price", "", chat.Reply{Title: chat.Say("Too many"), Ephemeral: true}, alone, "Too many"},
 	"a limit with a picture":     {"price", "", chat.Reply{Title: chat.Say("Too many"), Ephemeral: true, Image: &curve}, alone, "Too many"},
 	"no answer":                  {"price", "", chat.Reply{Title: chat.Say("unchecked.title")}, alone, "ould not"},
@@ -52,7 +52,7 @@ var presses = map[string]struct {
 	"private, forged to refresh": {"price", "1 e tlpwu8 exists 6", chat.Reply{Title: chat.Say("secret"), AsOf: start}, alone, "secret"},
 	"private":                    {"price", "1 n 0 mylogins", chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
 	"an unknown command":         {"price", "1 e 0 nonsense", chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
-	"of another version":         {"price", "0 price", chat.Reply{Title: chat.Say("secret")}, alone, "too old"},
+	"of another version":         {"price", "0 price", chat.Reply{Title: chat.Say("secret")}, alone, "has expired"},
 }
 
 func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {

@@ -185,7 +185,7 @@ func columns(card words.Card) []*discordgo.MessageEmbedField {
 			continue
 		}
 		for _, f := range s.Fields {
-			all = append(all, &discordgo.MessageEmbedField{Name: line(f.Name), Value: "**" + line(f.Value) + "**", Inline: true})
+			all = append(all, &discordgo.MessageEmbedField{Name: line(f.Name), Value: line(f.Value), Inline: true})
 		}
 	}
 	return all

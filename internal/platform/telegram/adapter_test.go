@@ -30,7 +30,7 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 	inBubble(t, map[string]test{
 		"to one who started the bot":         {true, inGroup(ann, "/mylogins"), 1, answeredPrivately, "https://t.me/herald_bot"},
 		"to one who did not":                 {false, inGroup(ann, "/mylogins"), 0, pressStart, "https://t.me/herald_bot?start=mylogins"},
-		"with arguments, to one who did not": {false, inGroup(ann, "/exists 77"), 0, pressStart, "https://t.me/herald_bot?start=start"},
+		"with arguments, to one who did not": {false, inGroup(ann, "/exists 77"), 0, askThere, "https://t.me/herald_bot?start=start"},
 		"to an anonymous administrator":      {true, anonymous(faketelegram.Group(group), "/exists 77"), 0, stayedAnonymous, "https://t.me/herald_bot"},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)

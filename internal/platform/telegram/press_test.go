@@ -60,7 +60,7 @@ func TestAFailureIsForThePresserAndLeavesTheAnswer(t *testing.T) {
 	}
 	inBubble(t, map[string]test{
 		"could not be checked": {chat.Reply{Tone: chat.Warning, Title: chat.Say("unchecked.title"), Text: chat.Say("Down.")}, "⚠️ Could not be checked\nDown.", true},
-		"as new":               {refreshed("the same", 1), "Already up to date", false},
+		"as new":               {refreshed("the same", 1), "Nothing newer yet", false},
 		"a question":           {chat.Reply{Title: chat.Say("Which?"), Ephemeral: true, Ask: &chat.Ask{Command: "staked"}}, "Which?", true},
 		"more than fits":       {toAsker("T", strings.Repeat("x", 190), chat.Say("too long"), chat.Say("fits")), "T\n" + strings.Repeat("x", 190) + "\ntoo lo…", true},
 	}, func(t *testing.T, tt test) {
@@ -238,7 +238,7 @@ func TestASpinnerDoesNotTurnUntilASlowEditIsOut(t *testing.T) {
 // Whatever a forged button asks for, nothing private is shown to others, and what
 // is wrong is told to the presser alone.
 func TestAForgedButtonGainsNothing(t *testing.T) {
-	const old, private = "⚠️ This button is too old", "private"
+	const old, private = "⚠️ This button has expired", "private"
 	inBubble(t, map[string]struct{ data, told string }{
 		"logins":           {"1 e 0 mylogins", private},
 		"a wallet's owner": {"1 n 0 verify " + commandstest.AnnsWallet, private},

@@ -123,7 +123,7 @@ func (p *page) section(s words.Section) {
 			row = append(row, part{"", words.Line{{Text: gap + "·" + gap}}})
 			fallthrough
 		default:
-			row = append(row, part{"", f.Name}, part{"", words.Line{{Text: " "}}}, part{"", f.Value})
+			row = append(row, part{"", f.Name}, part{"", words.Line{{Text: "\u00a0"}}}, part{"", f.Value})
 		}
 	}
 	p.line(row...)

@@ -47,6 +47,8 @@ const (
 	stayedAnonymous   notice = "telegram.anonymous"
 	// pressStart invites a user to whom the bot may not write yet.
 	pressStart notice = "telegram.press_start"
+	// askThere is said instead where Start does not give the command again.
+	askThere notice = "telegram.ask_there"
 )
 
 // task is a command that is being answered.
@@ -276,16 +278,17 @@ func (t task) sendBusy() {
 // after a while. The receipt is empty if the notice is out.
 func (t task) notify(n notice) outbox.Receipt {
 	url := "https://t.me/" + t.me.Username
+	said := n
 	if n == pressStart {
-		payload := "start"
-		if t.request.Args.Len() == 0 && t.request.Target == nil {
-			payload = t.request.Command
+		payload := t.request.Command
+		if t.request.Args.Len() > 0 || t.request.Target != nil {
+			payload, said = "start", askThere
 		}
 		url = deepLink(t.me.Username, payload)
 	}
 	told := chat.Reply{
 		Language: t.tasks.Handler.Language(t.request, false),
-		Text:     chat.Say(string(n)),
+		Text:     chat.Say(string(said)),
 		Actions:  []chat.Action{{Label: chat.Say("button.private"), URL: url}},
 	}
 	switch {

@@ -32,18 +32,17 @@ func sparkline(values []float64) string {
 			lowest, highest = min(lowest, v), max(highest, v)
 		}
 	}
-	blocks := []rune("▁▂▃▄▅▆▇█")
-	var line strings.Builder
-	for _, v := range values {
-		height := len(blocks) / 2 // of a price that stands still
-		if highest > lowest {
-			height = min(int((v-lowest)/(highest-lowest)*float64(len(blocks))), len(blocks)-1)
-		}
-		if math.IsNaN(v) {
-			line.WriteByte(' ')
-		} else {
-			line.WriteRune(blocks[height])
+	blocks := []rune(" ▁▂▃▄▅▆▇█")
+	line := make([]rune, len(values))
+	for i, v := range values {
+		switch part := (v - lowest) / (highest - lowest); {
+		case math.IsNaN(v):
+			line[i] = blocks[0]
+		case math.IsNaN(part): // it stands still
+			line[i] = blocks[5]
+		default:
+			line[i] = blocks[1+min(int(part*8), 7)]
 		}
 	}
-	return line.String()
+	return string(line)
 }

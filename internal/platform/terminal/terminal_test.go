@@ -55,8 +55,8 @@ func TestLinesAreAnsweredInOrder(t *testing.T) {
 		second = " from telegram:2 true 0\n\n"
 		third  = " from discord:3 true 1\n\n"
 		price  = "price {[] map[]}"
-		hint   = "Commands begin with a slash\nWrite /help for what I can do.\n\n"
-		nobody = "[!] Nobody by that name\nWrite one of: /as registered, /as unregistered, /as moderator\n\n"
+		hint   = "Commands start with a slash\nType /help to see what I can do.\n\n"
+		nobody = "[!] Nobody by that name\nType one of: /as registered, /as unregistered, /as moderator\n\n"
 		secret = "(only you see this)\n"
 	)
 	for in, want := range map[string]string{

@@ -66,17 +66,22 @@ func (a Attachment) isImage() bool {
 }
 
 // Text is all text of the message but its buttons', without the backslashes of
-// escapes and the marks of small print.
+// escapes and the marks of small print. The time of a footer is told as in a text.
 func (m Message) Text() string {
 	parts := []string{m.Content}
 	for _, e := range m.Embeds {
 		parts = append(parts, e.Title, e.Description)
 		for _, f := range e.Fields {
-			parts = append(parts, f.Name, f.Value)
+			parts = append(parts, f.Name+" "+f.Value)
 		}
+		var footer []string
 		if e.Footer != nil {
-			parts = append(parts, e.Footer.Text)
+			footer = append(footer, e.Footer.Text)
 		}
+		if at, err := time.Parse(time.RFC3339, e.Timestamp); err == nil {
+			footer = append(footer, fmt.Sprintf("<t:%d:R>", at.Unix()))
+		}
+		parts = append(parts, strings.Join(footer, " · "))
 	}
 	text := strings.ReplaceAll(strings.Join(parts, "\n"), "\n-# ", "\n")
 	return strings.ReplaceAll(text, `\`, "")

@@ -37,7 +37,7 @@ func (m market) data() string {
 	for name, change := range percent {
 		usd["percent_change_"+name] = number(change)
 	}
-	entry := map[string]any{"id": number(decimal.RequireFromString(TokenID)), "name": "Herald Demo", "symbol": Symbol, "slug": "herald",
+	entry := map[string]any{"id": number(decimal.RequireFromString(TokenID)), "name": "Herald Demo", "symbol": Symbol, "slug": "herald-demo",
 		"quote": map[string]any{"USD": usd}}
 	data, _ := json.Marshal(map[string]any{TokenID: entry}) // has numbers and texts alone
 	return string(data)

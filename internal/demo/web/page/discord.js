@@ -33,7 +33,7 @@ function post(event, act, ...content) {
 		element("div", { className: "body" },
 			element("p", { className: "sender" }, "Herald", element("span", { className: "tag" }, "APP"), sent ? clock(Date.parse(sent) / 1000) : null),
 			...content,
-			alone ? element("p", { className: "alone" }, "👁 Only you can see this") : null));
+			alone ? element("p", { className: "alone" }, "Only you can see this") : null));
 }
 
 /** What somebody used, which Discord shows above the answer. */

@@ -8,7 +8,8 @@ const elements = { bold: "strong", italic: "em", code: "code" };
 
 /** The nodes of a text with its entities. */
 export function entities(text, all = []) {
-	const ordered = [...all].sort((a, b) => a.offset - b.offset || b.length - a.length);
+	const quotes = (e) => Number(e.type === "expandable_blockquote"); // which hold others of their length
+	const ordered = [...all].sort((a, b) => a.offset - b.offset || b.length - a.length || quotes(b) - quotes(a));
 	return nodes(text, ordered, 0, text.length);
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"herald/internal/e2e/fault"
 )
 
@@ -113,10 +115,25 @@ func (e Expectation) outcome(q Question, staker bool) Outcome {
 	return e.Reason()
 }
 
+// wantWorth adds whether the price tells what a stake is worth: not an old one.
+func (e Expectation) wantWorth(want Outcomes, staker bool) {
+	switch chain := want[fault.Chain]; {
+	case !staker || chain != Right && chain != Partial:
+	case e.Service == fault.Price && e.Fault.Effect != fault.Answerable:
+		want[fault.Price] = Omitted
+	default:
+		want[fault.Price] = Right
+	}
+}
+
 // Want is what must be said in the answer to q.
 func (e Expectation) Want(q Question, staker bool) Outcomes {
 	want, use := Outcomes{}, uses[q.Command]
 	for i, service := range use.services {
+		if service == fault.Price && q.Wallet != (common.Address{}) {
+			e.wantWorth(want, staker)
+			continue
+		}
 		want[service] = Right
 		if service != e.Service {
 			continue

@@ -2,14 +2,12 @@ package truth
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
+	"herald/internal/chat"
 	"herald/internal/core"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
@@ -20,10 +18,17 @@ import (
 const maxAge = 2*time.Minute + 10*time.Second
 
 var (
-	oldNote   = regexp.MustCompile(`^This (price|supply) is old, from (.*)\. The (?:price provider|supply host) can't be asked right now\.$`)
-	checkedAt = regexp.MustCompile(`^Checked (\d{4}-.*)$`)
+	// oldNotes say of one service's part, with its time, that it is old.
+	oldNotes = map[fault.Target]*regexp.Regexp{fault.Price: oldNote("price"), fault.Supply: oldNote("supply")}
+	// told is when the oldest part of an answer was learned, where none is marked as old.
+	told      = regexp.MustCompile(`^(?:Checked )?(\d{4}-\d\d-\d\d \d\d:\d\d UTC)$`)
 	reference = regexp.MustCompile(`^Reference \S+$`)
 )
+
+func oldNote(service string) *regexp.Regexp {
+	note := e2etest.Say("old."+service, chat.Values{"service": chat.Say("service." + service), "when": chat.Plain("WHEN")})
+	return regexp.MustCompile("^" + strings.Replace(regexp.QuoteMeta(note), "WHEN", "(.*)", 1) + "$")
+}
 
 // Judge returns what an answer says of each service that it needs, line by
 // line as e2etest.Lines has them. It fails if the answer is not honest: neither
@@ -43,25 +48,25 @@ func (j *Judge) Judge(q Question, lines []string) (Outcomes, error) {
 		return nil, judgeHelp(lines)
 	case "status": // is tested in package commands
 		return nil, nil
+	case "mylogins":
+		return Outcomes{fault.Partner: Right}, equal(lines, j.logins(q.Account))
 	}
-	rest, old, err := withoutMarks(lines)
-	if err != nil || len(rest) == 0 {
+	said, at, old, err := withoutMarks(lines)
+	if err != nil || len(said) == 0 {
 		return nil, errors.Join(err, wrong("%q", lines))
 	}
 	switch q.Command {
 	case "price":
-		return Outcomes{fault.Price: old[fault.Price]}, equal(rest, j.price)
+		return j.judgePrice(said, at, old[fault.Price])
 	case "supply":
-		return j.judgeSupply(rest, old)
+		return j.judgeSupply(said, at, old)
 	case "staked":
-		o, err := j.judgeStake(q.Wallet, rest)
-		return Outcomes{fault.Chain: o}, err
+		got := Outcomes{}
+		return got, errors.Join(recent(at, maxBlockAge), j.judgeStake(got, q.Wallet, said))
 	case "verify":
-		return j.judgeVerify(q, rest)
-	case "mylogins":
-		return Outcomes{fault.Partner: Right}, equal(rest, j.logins(q.Account))
+		return j.judgeVerify(q, said, at)
 	case "exists":
-		return Outcomes{fault.Partner: Right}, equal(rest, j.exists(q))
+		return Outcomes{fault.Partner: Right}, errors.Join(recent(at, maxAge), equal(said, j.exists(q)))
 	}
 	return nil, wrong("no such command")
 }
@@ -81,107 +86,140 @@ func equal(got, want []string) error {
 	return wrong("%q, and the truth is %q", got, want)
 }
 
-// recent reports whether a time as answers show it is one at which what they
-// say may have been learned.
-func recent(text string, most time.Duration) bool {
-	at, err := time.Parse(e2etest.MinuteForm, text)
-	age := time.Since(at)
-	return err == nil && age >= -time.Minute && age <= most
+// sameParts fails unless an answer has the wanted title, and below it the other parts
+// in any order, each once.
+func sameParts(got, want []string) error {
+	got, want = slices.Clone(got), slices.Clone(want)
+	slices.Sort(got[1:])
+	slices.Sort(want[1:])
+	return equal(got, want)
 }
 
-// withoutMarks takes off when the answer was learned and the marks of old
-// parts, whose times must be possible. Parts without a mark are Right.
-func withoutMarks(lines []string) (rest []string, old Outcomes, err error) {
+// recent fails unless a time as answers show it is one at which what they say may
+// have been learned.
+func recent(text string, most time.Duration) error {
+	at, err := time.Parse(e2etest.MinuteForm, text)
+	if age := time.Since(at); err != nil || age < -time.Minute || age > most {
+		return wrong("an answer from %q", text)
+	}
+	return nil
+}
+
+// withoutMarks parts lines at their dots. It takes off when the answer was learned,
+// at, and the marks of old parts, whose times must be possible. Parts without a mark
+// are Right.
+func withoutMarks(lines []string) (said []string, at string, old Outcomes, err error) {
 	old = Outcomes{fault.Price: Right, fault.Supply: Right}
 	for _, line := range lines {
-		at := ""
-		if mark := oldNote.FindStringSubmatch(line); mark != nil {
-			old[fault.Target(mark[1])], at = Stale, mark[2]
-		} else if mark := checkedAt.FindStringSubmatch(line); mark != nil {
+	parts:
+		for _, part := range strings.Split(line, " · ") {
+			for service, note := range oldNotes {
+				if mark := note.FindStringSubmatch(part); mark != nil {
+					old[service], err = Stale, errors.Join(err, recent(mark[1], maxAge))
+					continue parts
+				}
+			}
+			mark := told.FindStringSubmatch(part)
+			if mark == nil {
+				said = append(said, part)
+				continue
+			}
+			if at != "" {
+				err = errors.Join(err, wrong("two times"))
+			}
 			at = mark[1]
-		} else {
-			rest = append(rest, line)
-			continue
-		}
-		if !recent(at, maxAge) {
-			return nil, nil, wrong("an answer from %s", at)
 		}
 	}
-	return rest, old, nil
+	return said, at, old, err
 }
 
-func (j *Judge) judgeSupply(rest []string, old Outcomes) (Outcomes, error) {
-	last := len(rest) - 1
-	if why, unpriced := strings.CutPrefix(rest[last], "Couldn't check what it's worth. "); unpriced {
-		var err error
-		old[fault.Price], err = reason(why, fault.Price)
-		return old, errors.Join(err, equal(rest[:last], slices.Concat(j.supply, j.supplyExactly)))
+// judgePrice judges a price, which tells when the provider updated it. Where the
+// change of 24 hours stands beside the price, columns repeat it.
+func (j *Judge) judgePrice(said []string, at string, o Outcome) (Outcomes, error) {
+	q := j.World.Quote
+	updated := map[Outcome]string{Right: e2etest.Minute(q.LastUpdated), Stale: ""}[o]
+	said = slices.DeleteFunc(said, func(part string) bool { return part == "24h ▲ "+percent(q.Change24h) || part == "CoinMarketCap" })
+	if at != updated {
+		return nil, wrong("updated %q, want %q", at, updated)
 	}
-	return old, equal(rest, slices.Concat(j.supply, j.worth, j.supplyExactly, j.worthExactly))
+	return Outcomes{fault.Price: o}, sameParts(said, j.price)
+}
+
+func (j *Judge) judgeSupply(said []string, at string, old Outcomes) (Outcomes, error) {
+	var err error
+	if old.All(Right) {
+		err = recent(at, maxAge)
+	}
+	unpriced := e2etest.Say("supply.unpriced", nil) + " "
+	i := slices.IndexFunc(said, func(part string) bool { return strings.HasPrefix(part, unpriced) })
+	if i < 0 {
+		return old, errors.Join(err, sameParts(said, slices.Concat(j.supply, j.worth)))
+	}
+	var errWhy error
+	old[fault.Price], errWhy = reason(strings.TrimPrefix(said[i], unpriced), fault.Price)
+	return old, errors.Join(err, errWhy, sameParts(slices.Delete(said, i, i+1), j.supply))
 }
 
 func judgeHelp(lines []string) error {
-	short, whole := "/staked: Whether a wallet stakes HRLD, and where", "/staked <wallet>: Whether a wallet stakes HRLD, and where"
-	if lines[0] != "What I can do" || slices.Contains(lines, whole) == slices.Contains(lines, short) {
+	inGroup := len(lines) == 1 && strings.Contains(lines[0], "/price · /supply · /staked")
+	staked := "/staked · " + e2etest.Say("command.staked", chat.Values{"symbol": chat.Plain("HRLD")})
+	if !inGroup && (lines[0] != "What I can do" || !slices.Contains(lines, staked)) {
 		return wrong("no help: %q", lines)
 	}
 	return nil
 }
 
+// about are the arguments of messages about an account.
+func about(id core.Identity) chat.Values {
+	return chat.Values{"platform": chat.Plain(id.Platform), "service": chat.Say("exists.service")}
+}
+
 func (j *Judge) exists(q Question) []string {
 	if j.registered[q.Account] {
-		return []string{"Registered", "Your " + q.Account.Platform + " account is registered with the service."}
+		return []string{"Registered", e2etest.Say("exists.you.yes", about(q.Account))}
 	}
-	return []string{"Not registered", "Your " + q.Account.Platform + " account isn't registered with the service."}
+	return []string{"Not registered", e2etest.Say("exists.you.no", about(q.Account))}
 }
 
 func (j *Judge) logins(id core.Identity) []string {
 	switch id.UID {
 	case j.World.Registered.UID(id.Platform):
-		want := []string{"Your logins", fmt.Sprintf("%d in the past 30 days, newest first.", len(j.World.Logins))}
+		want := []string{"5 logins in the past 30 days"}
 		for _, l := range j.World.Logins {
-			want = append(want, l.Dapp+": "+l.Platform+", "+e2etest.Minute(l.At))
+			via := map[bool]string{true: l.Platform + " wallet", false: l.Platform}[l.Platform == "EVM"]
+			want = append(want, l.Dapp+" · via "+via+" · "+e2etest.Minute(l.At))
 		}
 		return want
 	case j.World.Newcomer.UID(id.Platform):
-		return []string{"No logins", "You're registered and haven't logged in to any dapp in the past 30 days."}
+		return []string{"No logins", e2etest.Say("logins.none_text", nil)}
 	}
-	return []string{"Not registered", "Your " + id.Platform + " account isn't registered with the service, so there are no logins to show."}
+	return []string{"Not registered", e2etest.Say("logins.unregistered", about(id))}
 }
 
-// judgeVerify judges whose the wallet is and what it stakes, each by itself.
-func (j *Judge) judgeVerify(q Question, rest []string) (Outcomes, error) {
+// judgeVerify judges whose the wallet is and what it stakes, each by itself. The
+// answer is as old as the older of the two.
+func (j *Judge) judgeVerify(q Question, said []string, at string) (Outcomes, error) {
 	got := Outcomes{fault.Partner: Right}
-	if len(rest) < 4 {
-		return nil, wrong("no verdict: %q", rest)
+	if len(said) < 4 {
+		return nil, wrong("no verdict: %q", said)
 	}
 	owner := j.owner(core.Identity{Platform: "EVM", UID: q.Wallet.Hex()})
 	owned := owner != nil && slices.Contains(owner.Accounts, q.Account)
-	var err error
-	switch title := rest[0]; {
+	err := recent(at, maxBlockAge)
+	switch title := said[0]; {
 	case title == "Couldn't check whose wallet this is":
-		got[fault.Partner], err = reason(rest[1], fault.Partner)
-	case title == "This wallet is yours" && owned, title == "This wallet isn't yours" && !owned:
+		var errWhy error
+		got[fault.Partner], errWhy = reason(said[1], fault.Partner)
+		err = errors.Join(err, errWhy)
+	case title == "Your wallet" && owned, title == "Not your wallet" && !owned:
 	default:
 		err = wrong("%q", title)
 	}
-	i := slices.IndexFunc(rest, func(line string) bool { return strings.HasPrefix(line, "Stake: ") })
-	if i < 0 {
-		return nil, errors.Join(err, wrong("no stake: %q", rest))
-	}
-	verdict, _ := strings.CutPrefix(rest[i], "Stake: ")
-	if why, failed := strings.CutPrefix(verdict, "Could not be checked. "); failed {
+	unchecked := e2etest.Say("verify.stake_unchecked", nil) + " "
+	if why, failed := strings.CutPrefix(said[2], unchecked); failed {
 		var errWhy error
 		got[fault.Chain], errWhy = reason(why, fault.Chain)
-		if len(rest) > 5 { // the verdict, its text, the wallet short and exactly, and this
-			errWhy = errors.Join(errWhy, wrong("an answer and an excuse at once"))
-		}
-		return got, errors.Join(err, errWhy)
+		return got, errors.Join(err, errWhy, equal(said[3:], []string{q.Wallet.Hex()}))
 	}
-	var errStake error
-	got[fault.Chain], errStake = j.judgeStake(q.Wallet, slices.Concat([]string{verdict}, rest[2:i], rest[i+1:]))
-	return got, errors.Join(err, errStake)
+	return got, errors.Join(err, j.judgeStake(got, q.Wallet, said[2:]))
 }
-
-// short is an address as answers show it.
-func short(a common.Address) string { return a.Hex()[:6] + "…" + a.Hex()[38:] }

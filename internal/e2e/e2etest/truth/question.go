@@ -30,6 +30,8 @@ const (
 	Partial Outcome = "right as far as could be read"
 	// Undecided is for a wallet with nothing in the pools that could be read.
 	Undecided Outcome = "cannot be told from the pools that could be read"
+	// Omitted is for a price that what a stake is worth cannot be told by.
+	Omitted Outcome = "left out"
 
 	// The others could not be checked, for the reason of this message.
 	Unreachable Outcome = "reason.unreachable"
@@ -66,8 +68,7 @@ func init() {
 	} {
 		reasons[service] = map[string]Outcome{}
 		for _, o := range []Outcome{Unreachable, Slow, Limited, UsedUp, Denied, Rejected, Nonsense, Behind, Paused, TimedOut} {
-			text := chat.SayWith(string(o), chat.Values{"service": chat.Say(name)})
-			reasons[service][e2etest.Lines(chat.Reply{Title: text})[0]] = o
+			reasons[service][e2etest.Say(string(o), chat.Values{"service": chat.Say(name)})] = o
 		}
 	}
 }
@@ -82,13 +83,13 @@ type use struct {
 var uses = map[string]use{
 	"price":    {services: []fault.Target{fault.Price}},
 	"supply":   {services: []fault.Target{fault.Supply, fault.Price}},
-	"staked":   {services: []fault.Target{fault.Chain}},
+	"staked":   {services: []fault.Target{fault.Chain, fault.Price}},
 	"mylogins": {services: []fault.Target{fault.Partner}},
 	"exists":   {services: []fault.Target{fault.Partner}},
-	"verify":   {services: []fault.Target{fault.Partner, fault.Chain}, apart: true},
+	"verify":   {services: []fault.Target{fault.Partner, fault.Chain, fault.Price}, apart: true},
 }
 
-// Uses are the services that a command needs.
+// Uses are the services that a command needs, where a wallet that it is about stakes.
 func Uses(command string) []fault.Target { return uses[command].services }
 
 // Question is a command that was typed rightly by somebody who may give it.
@@ -105,10 +106,8 @@ type Judge struct {
 	World services.World
 
 	registered map[core.Identity]bool
-	price      []string
-	// What is shown short stands exactly below all of it.
-	supply, supplyExactly []string
-	worth, worthExactly   []string
+	// What answers say, part by part; the first is the title.
+	price, supply, worth []string
 }
 
 // NewJudge returns the judge of a world.
@@ -120,34 +119,41 @@ func NewJudge(w services.World) *Judge {
 		}
 	}
 	q, s := w.Quote, w.Supply
-	each := "$" + q.Price.StringFixed(5) // four digits of 0.04…
 	j.price = []string{
-		services.Symbol + " price", "Price: " + each,
-		"1 h: ▼ " + q.Change1h.Decimal.StringFixed(2) + "%",
-		"24 h: ▲ +" + q.Change24h.Decimal.StringFixed(2) + "%",
-		"7 d: ▼ " + q.Change7d.Decimal.StringFixed(2) + "%",
-		"Market cap: $" + millions(q.MarketCap.Decimal), "24 h volume: $" + millions(q.Volume24h.Decimal),
-		"Market cap: " + dollars(q.MarketCap.Decimal), "24 h volume: " + dollars(q.Volume24h.Decimal),
-		"Updated " + e2etest.Minute(q.LastUpdated),
+		services.Symbol + " $" + q.Price.StringFixed(5) + " ▲ " + percent(q.Change24h), // four digits of 0.04…
+		"1h ▼ " + percent(q.Change1h), "7d ▼ " + percent(q.Change7d),
+		"Market cap " + dollars(q.MarketCap.Decimal), "Volume 24h " + dollars(q.Volume24h.Decimal),
 	}
 	share := s.Circulating.Mul(decimal.NewFromInt(100)).DivRound(s.Total, 2)
-	j.supply = []string{
-		services.Symbol + " supply", "Total: " + millions(s.Total) + " " + services.Symbol, "Circulating: " + millions(s.Circulating) + " " + services.Symbol,
-		"Share circulating: ▰▰▰▰▰▰▱▱▱▱ " + share.StringFixed(2) + "%",
-	}
-	j.supplyExactly = []string{"Total: " + tokens(s.Total), "Circulating: " + tokens(s.Circulating)}
-	total, circulating, at := s.Total.Mul(q.Price), s.Circulating.Mul(q.Price), "At "+each+" each"
-	j.worth = []string{at, "Total: $" + millions(total), "Circulating: $" + millions(circulating)}
-	j.worthExactly = []string{at + " · Total: " + dollars(total), at + " · Circulating: " + dollars(circulating)}
+	j.supply = []string{tokens(s.Circulating.Round(0)) + " circulating", "Total supply " + tokens(s.Total.Round(0)), "% circulating " + share.StringFixed(2) + "%"}
+	j.worth = []string{"Market cap " + dollars(s.Circulating.Mul(q.Price)), "Fully diluted " + dollars(s.Total.Mul(q.Price))}
 	return j
 }
 
-// millions and dollars are never more than d.
-func millions(d decimal.Decimal) string { return d.Shift(-6).Truncate(2).String() + "M" }
+func percent(d decimal.NullDecimal) string { return d.Decimal.Abs().StringFixed(2) + "%" }
 
-func dollars(d decimal.Decimal) string { return "$" + thousands(d.Truncate(2).StringFixed(2)) }
+// dollars is never more than d. From a thousand on it has no cents, and from a million
+// on a unit.
+func dollars(d decimal.Decimal) string {
+	switch {
+	case d.GreaterThanOrEqual(decimal.New(1, 6)):
+		return "$" + d.Shift(-6).Truncate(2).String() + "M"
+	case d.GreaterThanOrEqual(decimal.New(1, 3)):
+		return "$" + thousands(d.Truncate(0).String())
+	}
+	return "$" + d.Truncate(2).StringFixed(2)
+}
 
 func tokens(d decimal.Decimal) string { return thousands(d.String()) + " " + services.Symbol }
+
+// short is an amount as it is shown where the exact one stands elsewhere or nowhere.
+// It is never more than d.
+func short(d decimal.Decimal) string {
+	if d.LessThan(decimal.New(1, -4)) {
+		return "< 0.0001 " + services.Symbol
+	}
+	return tokens(d.Truncate(2))
+}
 
 func thousands(number string) string {
 	whole, fraction, found := strings.Cut(number, ".")

@@ -1,7 +1,6 @@
 package truth
 
 import (
-	"errors"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
+	"herald/internal/e2e/fault"
 )
 
 // maxBlockAge is how old the newest block may be, which an answer tells to the
@@ -19,86 +19,87 @@ import (
 const maxBlockAge = 5 * time.Minute
 
 var (
-	checkedOf = regexp.MustCompile(`^Checked (\d+) of 21 pools · (Block .*)$`)
-	block     = regexp.MustCompile(`^Block ([\d,]+), (.*)$`)
+	poolsRead = regexp.MustCompile(`^(?:All 21|(\d+) of 21) pools$`)
+	block     = regexp.MustCompile(`^block ([\d,]+)$`)
+	pool      = regexp.MustCompile(`^(0x[[:xdigit:]]{4}…[[:xdigit:]]{4}) (.*)$`)
+	exact     = regexp.MustCompile(`^[\d,.]+ HRLD$`)
 	exits     = regexp.MustCompile(`^Couldn't check unstaking in (\d+) of 21 pools\.$`)
 	undecided = regexp.MustCompile(`^Can't say yet: (\d+) of 21 pools (?:didn't respond|couldn't be read)\.$`)
 )
 
-// aBlock reports whether text may tell of the newest block of the sandbox's
+// aBlock reports whether a number may be that of the newest block of the sandbox's
 // chain, which is a million blocks high when it starts.
-func aBlock(text string) bool {
-	found := block.FindStringSubmatch(text)
-	if found == nil {
-		return false
-	}
-	n, err := strconv.Atoi(strings.ReplaceAll(found[1], ",", ""))
-	return err == nil && n >= 990_000 && n < 1_010_000 && recent(found[2], maxBlockAge)
+func aBlock(number string) bool {
+	n, err := strconv.Atoi(strings.ReplaceAll(number, ",", ""))
+	return err == nil && n >= 990_000 && n < 1_010_000
 }
 
-// stake is an answer to /staked, read back. Pools are known by the short form
-// of their addresses, and their amounts by the exact value.
+// stake is an answer to /staked, read back. Pools are known by the short form of
+// their addresses.
 type stake struct {
-	title, total    string
-	whole           bool
-	staked, leaving map[string]string
-	failed, unknown int // pools, and pools whose withdrawals are unread
+	verdict, worth, exact, leaving string
+	staked                         map[string]string
+	failed, unknown                int // pools, and pools whose withdrawals are unread
 }
 
-const unstaking = "Unstaking (not counted)"
-
-func readStake(wallet common.Address, lines []string) (a stake, err error) {
-	if !slices.Contains(lines, "Wallet: "+short(wallet)) || !slices.Contains(lines, "Wallet: "+wallet.Hex()) {
-		return a, wrong("the answer is about another wallet: %q", lines)
-	}
-	a = stake{title: lines[0], staked: map[string]string{}, leaving: map[string]string{}, failed: -1}
-	told := -1 // pools that the verdict says are unread
-	var list map[string]string
-	for _, line := range lines {
-		name, value, _ := strings.Cut(line, ": ")
-		pools, of := strings.CutPrefix(name, "Pools · ")
-		leaving, ofLeaving := strings.CutPrefix(name, unstaking+" · ")
-		switch found := checkedOf.FindStringSubmatch(line); {
-		case undecided.MatchString(line): // beside a title, or as one
-			a.title = "Can't say yet"
-			told, _ = strconv.Atoi(undecided.FindStringSubmatch(line)[1])
-		case line == a.title, name == "Wallet", common.IsHexAddress(strings.TrimPrefix(line, ": ")):
-		case name == "Total" || name == "At least": // shown short, and then exactly
-			a.total, a.whole = value, name == "Total"
-		case line == "Pools":
-			list = a.staked
-		case line == unstaking:
-			list = a.leaving
-		case found != nil && aBlock(found[2]):
-			n, _ := strconv.Atoi(found[1])
-			a.failed = 21 - n
-		case exits.MatchString(line):
-			a.unknown, _ = strconv.Atoi(exits.FindStringSubmatch(line)[1])
-		case of:
-			a.staked[pools] = value
-		case ofLeaving:
-			a.leaving[leaving] = value
-		case list != nil && strings.HasPrefix(name, "0x") && len([]rune(name)) == 11:
-			list[name] = value
+func readStake(wallet common.Address, said []string) (a stake, err error) {
+	a = stake{staked: map[string]string{}, failed: -1}
+	told, blocks := -1, 0 // told are pools that the verdict says are unread
+	for i, part := range said {
+		title, worth, priced := strings.Cut(part, " ≈ ")
+		leaving, ofLeaving := strings.CutPrefix(part, "Unstaking ")
+		worthAlone, alone := strings.CutPrefix(part, "≈ ")
+		found := func(form *regexp.Regexp) []string { return form.FindStringSubmatch(part) }
+		switch {
+		case slices.Contains(said[:i], part):
+			return a, wrong("%q is said twice", part)
+		case part == wallet.Hex(), i == 0 && part == "Could not be checked":
+		case a.verdict == "" && found(undecided) != nil:
+			a.verdict = "Can't say yet"
+			told, _ = strconv.Atoi(found(undecided)[1])
+		case a.verdict == "":
+			if a.verdict = title; priced {
+				a.worth = worth
+			}
+		case alone && a.worth == "":
+			a.worth = worthAlone
+		case found(poolsRead) != nil && a.failed < 0:
+			n, err := strconv.Atoi(found(poolsRead)[1])
+			if a.failed = 21 - n; err != nil {
+				a.failed = 0
+			}
+		case found(block) != nil && aBlock(found(block)[1]):
+			blocks++
+		case found(exits) != nil:
+			a.unknown, _ = strconv.Atoi(found(exits)[1])
+		case ofLeaving && a.leaving == "":
+			a.leaving = leaving
+		case found(pool) != nil:
+			a.staked[found(pool)[1]] = found(pool)[2]
+		case found(exact) != nil && a.exact == "":
+			a.exact = part
 		default:
-			return a, wrong("%q", line)
+			return a, wrong("%q", part)
 		}
 	}
-	if a.failed < 0 || told >= 0 && told != a.failed {
-		err = wrong("how many pools were checked: %q", lines)
+	switch {
+	case !slices.Contains(said, wallet.Hex()):
+		err = wrong("the answer is about another wallet: %q", said)
+	case a.failed < 0 || blocks != 1 || told >= 0 && told != a.failed:
+		err = wrong("how many pools were checked, and when: %q", said)
 	}
 	return a, err
 }
 
-// sameAmounts compares what is shown with what is there. It returns how many
-// pools are not shown, and the sum of the others.
+// sameAmounts compares the pools that are shown with those that are there. It returns
+// how many are not shown, and the sum of the others.
 func sameAmounts(shown map[string]string, there []core.PoolAmount) (missing int, sum decimal.Decimal, err error) {
 	found := 0
 	for _, p := range there {
-		switch shown[short(p.Pool.Address)] {
+		switch hex := p.Pool.Address.Hex(); shown[hex[:6]+"…"+hex[38:]] {
 		case "":
 			missing++
-		case tokens(p.Amount):
+		case short(p.Amount):
 			found++
 			sum = sum.Add(p.Amount)
 		}
@@ -109,34 +110,49 @@ func sameAmounts(shown map[string]string, there []core.PoolAmount) (missing int,
 	return missing, sum, err
 }
 
-// judgeStake judges what an answer says of a wallet's stake.
-func (j *Judge) judgeStake(wallet common.Address, lines []string) (Outcome, error) {
-	a, err := readStake(wallet, lines)
+// leaves reports whether shown is the sum of what is withdrawn, with at most as many
+// pools hidden.
+func leaves(shown string, there []core.PoolAmount, sum decimal.Decimal, hidden int) bool {
+	if len(there) == 0 {
+		return sum.IsZero() && shown == "" || !sum.IsZero() && shown == short(sum)
+	}
+	return leaves(shown, there[1:], sum.Add(there[0].Amount), hidden) || hidden > 0 && leaves(shown, there[1:], sum, hidden-1)
+}
+
+// judgeStake judges what an answer says of a wallet's stake, and adds it to got.
+func (j *Judge) judgeStake(got Outcomes, wallet common.Address, said []string) error {
+	a, err := readStake(wallet, said)
 	if err != nil {
-		return "", err
+		return err
 	}
 	var staked, leaving []core.PoolAmount
 	if wallet == j.World.Staker {
 		staked, leaving = j.World.Staked, j.World.Unbonding
 	}
 	missing, sum, err := sameAmounts(a.staked, staked)
-	hidden, _, errLeaving := sameAmounts(a.leaving, leaving)
-	if err = errors.Join(err, errLeaving); err != nil {
-		return "", err
+	if err != nil {
+		return err
 	}
-	whole := a.failed == 0
+	verdict := "Staking " + map[bool]string{false: "at least "}[a.failed == 0] + short(sum)
+	bare := len(a.staked) == 0 && a.exact == "" && a.worth == ""
 	switch {
-	case missing > a.failed || hidden > max(a.failed, a.unknown):
-		return "", wrong("pools are missing without a word: %q", lines)
-	case a.title == "Can't say yet" && !whole && len(a.staked) == 0 && a.total == "":
-		return Undecided, nil
-	case a.title == "Not staked" && len(staked) == 0 && whole && a.total == "":
-	case a.title == "Staked" && len(a.staked) > 0 && a.total == tokens(sum) && a.whole == whole:
+	case missing > a.failed || !leaves(a.leaving, leaving, decimal.Zero, max(a.failed, a.unknown)):
+		return wrong("pools are missing without a word: %q", said)
+	case a.verdict == "Can't say yet" && a.failed > 0 && bare:
+		got[fault.Chain] = Undecided
+		return nil
+	case a.verdict == "Not staked" && len(staked) == 0 && a.failed == 0 && bare:
+	case a.verdict != verdict || len(a.staked) == 0 || a.exact != tokens(sum):
+		return wrong("%q", said)
+	case a.worth == "":
+		got[fault.Price] = Omitted
+	case a.worth == dollars(sum.Mul(j.World.Quote.Price)):
+		got[fault.Price] = Right
 	default:
-		return "", wrong("%q", lines)
+		return wrong("worth %q", a.worth)
 	}
-	if whole && a.unknown == 0 {
-		return Right, nil
+	if got[fault.Chain] = Partial; a.failed == 0 && a.unknown == 0 {
+		got[fault.Chain] = Right
 	}
-	return Partial, nil
+	return nil
 }
