@@ -65,22 +65,25 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 		Log:         log,
 	})
 	b.metrics.Cache(b.cache.Items, cfg.CacheItems)
-	b.Router, err = chat.NewRouter(chat.Config{
-		Commands:       commands.All(b.connect(), cfg.options()),
-		Operators:      slices.Clone(cfg.Operators),
-		ModeratorChats: slices.Clone(cfg.ModeratorChats),
-		Timeout:        cfg.Limits.CommandTimeout,
-		Limiter:        b.state,
-		UserPerMinute:  cfg.Limits.UserPerMinute,
-		ChatPerMinute:  cfg.Limits.ChatPerMinute,
-		Bot:            hash("bot", cfg.Telegram.Token.Reveal(), cfg.Discord.Token.Reveal()),
-		Language:       cfg.Language,
-		Nearest:        config.Nearest,
-		Explain:        commands.Explain,
-		Observe:        b.metrics.Command,
-		Log:            log,
-		Roles:          b.roles,
-	})
+	sources, err := b.connect(b.cache)
+	if err == nil {
+		b.Router, err = chat.NewRouter(chat.Config{
+			Commands:       commands.All(sources, cfg.options()),
+			Operators:      slices.Clone(cfg.Operators),
+			ModeratorChats: slices.Clone(cfg.ModeratorChats),
+			Timeout:        cfg.Limits.CommandTimeout,
+			Limiter:        b.state,
+			UserPerMinute:  cfg.Limits.UserPerMinute,
+			ChatPerMinute:  cfg.Limits.ChatPerMinute,
+			Bot:            hash("bot", cfg.Telegram.Token.Reveal(), cfg.Discord.Token.Reveal()),
+			Language:       cfg.Language,
+			Nearest:        config.Nearest,
+			Explain:        commands.Explain,
+			Observe:        b.metrics.Command,
+			Log:            log,
+			Roles:          b.roles,
+		})
+	}
 	if err != nil {
 		b.Close()
 		return nil, err

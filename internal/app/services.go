@@ -42,11 +42,14 @@ type service struct {
 
 // connect makes the services' clients and the history of quotes. It contacts
 // nothing. /status, `bot check` and the metrics go over b.services.
-func (b *Bot) connect() commands.Sources {
-	price := market.New(b.cfg.Market, b.cache, b.priceBudget())
-	supplies := supply.New(b.cfg.Supply, b.cache)
-	stakes := staking.New(b.cfg.Staking, b.cache, b.metrics.PoolUnread)
-	accounts := partner.New(b.cfg.Partner, b.cache)
+func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
+	price := market.New(b.cfg.Market, c, b.priceBudget())
+	supplies := supply.New(b.cfg.Supply, c)
+	stakes, err := staking.New(b.cfg.Staking, c, b.metrics.PoolUnread)
+	if err != nil {
+		return commands.Sources{}, err
+	}
+	accounts := partner.New(b.cfg.Partner, c)
 	symbol := b.cfg.Market.Symbol
 	b.services = []service{
 		{Upstream: price.Upstream, url: b.cfg.Market.URL,
@@ -95,7 +98,7 @@ func (b *Bot) connect() commands.Sources {
 		Logins:   accounts.Logins,
 		Chart:    pricechart.New(b.quotes, symbol, b.cfg.Charts).Chart,
 		Services: statuses,
-	}
+	}, nil
 }
 
 // priceBudget returns nil if calls to the price provider are not bounded.

@@ -1,7 +1,6 @@
 package staking
 
 import (
-	"encoding/json"
 	"math/big"
 	"testing"
 
@@ -37,8 +36,8 @@ func FuzzWithdrawals(f *testing.F) {
 	}
 	type withdrawal struct{ Amount, Block *big.Int }
 	f.Fuzz(func(t *testing.T, data []byte) {
-		sum, failed := decodeWithdrawals(data)
-		if failed != nil {
+		sum, err := decodeWithdrawals(data)
+		if err != nil {
 			return
 		}
 		values, err := abi.Arguments{{Type: list}}.Unpack(data)
@@ -55,7 +54,7 @@ func FuzzWithdrawals(f *testing.F) {
 	})
 }
 
-func FuzzDecode(f *testing.F) {
+func FuzzCheckAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`[{"jsonrpc":"2.0","id":1,"result":"0x1"},{"jsonrpc":"2.0","id":2,"error":{"code":3}}]`,
 		`[{"id":1,"result":"0x1"},{"id":1,"result":"0x2"}]`,
@@ -66,18 +65,24 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(seed), false)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, batch bool) {
-		results := make([]json.RawMessage, 2)
-		calls := []*rpcCall{{ID: 1, result: &results[0]}, {ID: 2, result: &results[1]}}
-		if !batch {
-			calls = calls[:1]
+		question := `{"id":1}`
+		if batch {
+			question = `[{"id":1},{"id":2}]`
 		}
-		if decode(body, calls) != nil {
+		passed, err := checkAnswer([]byte(question), body)
+		if err != nil {
 			return
 		}
-		for i, call := range calls {
-			if (call.err == nil) != (len(results[i]) > 0) {
-				t.Fatalf("%q: call %d got %q, %v", body, i+1, results[i], call.err)
+		answers, several, err := parseMessages(passed)
+		if err != nil || several != batch || len(answers) > 2 {
+			t.Fatalf("%q became %q: %v", body, passed, err)
+		}
+		seen := map[string]bool{}
+		for _, m := range answers {
+			if seen[string(m.ID)] || string(m.ID) != "1" && (string(m.ID) != "2" || !batch) {
+				t.Fatalf("%q became %q", body, passed)
 			}
+			seen[string(m.ID)] = true
 		}
 	})
 }

@@ -6,113 +6,110 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
-	"strconv"
+
+	"github.com/ethereum/go-ethereum/rpc"
 
 	"herald/internal/core"
 	"herald/internal/service/rest"
+	"herald/internal/transport"
 )
 
-// rpcCall is one call of JSON-RPC (https://www.jsonrpc.org/specification), and once
-// made either its result or why there is none.
-type rpcCall struct {
-	Version string `json:"jsonrpc"`
-	ID      int    `json:"id"` // of the call within its request
-	Method  string `json:"method"`
-	Params  []any  `json:"params"`
+// strictTransport is the RoundTripper below go-ethereum's client. It refuses what
+// the client would take: an answer to another call, two answers to one call. And
+// it reports what the client would hide: the code of an error that stands for a
+// whole batch, and Retry-After.
+type strictTransport struct{ next http.RoundTripper }
 
-	result any // where to decode it
-	err    *core.Error
-}
-
-func newCall(result any, method string, params ...any) *rpcCall {
-	return &rpcCall{Version: "2.0", Method: method, Params: params, result: result}
-}
-
-// rpcAnswer is a JSON-RPC response, as far as it matters here.
-type rpcAnswer struct {
-	ID     json.RawMessage
-	Result json.RawMessage
-	Error  *struct {
-		Code    int
-		Message string
-	}
-}
-
-// ask makes one call, by itself.
-func (c *Client) ask(ctx context.Context, call *rpcCall) *core.Error {
-	call.ID = 1
-	if err := c.post(ctx, call, []*rpcCall{call}); err != nil {
-		return err
-	}
-	return call.err
-}
-
-// askAll makes the calls as one batch. It fails if the batch was not answered as
-// one. Errors of single calls are left in them.
-func (c *Client) askAll(ctx context.Context, calls []*rpcCall) *core.Error {
-	for i, call := range calls {
-		call.ID = i + 1
-	}
-	return c.post(ctx, calls, calls)
-}
-
-// post sends the question, which is one call or a batch, and decodes what came for
-// each of its calls.
-func (c *Client) post(ctx context.Context, question any, calls []*rpcCall) *core.Error {
-	body, _ := json.Marshal(question) // It holds nothing that could fail.
-	resp, err := c.rest.Do(ctx, rest.Request{
-		Attempt: calls[0].Method,
-		URL:     c.settings.RPCURL.Reveal(),
-		Header:  http.Header{"Content-Type": {"application/json"}},
-		Body:    body,
-	})
+func (t strictTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	asked, err := req.GetBody()
 	if err != nil {
-		failed, _ := errors.AsType[*core.Error](err)
-		return failed
+		return nil, err
 	}
-	return decode(resp.Body, calls)
+	question, _ := io.ReadAll(asked) // It is in memory.
+	resp, err := t.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if refusal := rest.StatusError(Service, resp); refusal != nil {
+		return nil, refusal
+	}
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	if answer, err = checkAnswer(question, answer); err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(answer))
+	return resp, nil
 }
 
-// decode reads the answers to the calls. It fails without an answer to each call,
-// with two to one, with one to another call, and with one error for all.
-func decode(body []byte, calls []*rpcCall) *core.Error {
-	var answers []rpcAnswer
-	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
-		if json.Unmarshal(body, &answers) != nil {
-			return errNotJSONRPC
-		}
+// message is a JSON-RPC request or response, as far as it matters here
+// (https://www.jsonrpc.org/specification).
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	} `json:"error,omitempty"`
+}
+
+// parseMessages reads one message, or a batch.
+func parseMessages(body []byte) (all []message, batch bool, err error) {
+	if batch = bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")); batch {
+		err = json.Unmarshal(body, &all)
 	} else {
-		var only rpcAnswer
-		if json.Unmarshal(body, &only) != nil {
-			return errNotJSONRPC
-		}
-		if id := string(only.ID); only.Error != nil && (len(calls) > 1 || id == "" || id == "null") {
-			return codeError(only.Error.Code, only.Error.Message)
-		}
-		answers = append(answers, only)
+		all = make([]message, 1)
+		err = json.Unmarshal(body, &all[0])
 	}
-	if len(answers) != len(calls) {
-		return errMismatch
+	if err != nil {
+		err = errNotJSONRPC
 	}
-	open := make(map[string]*rpcCall, len(calls))
+	return all, batch, err
+}
+
+// checkAnswer returns the answer if each of its messages belongs to one of the
+// calls in question, and no two to the same. There may be fewer messages than
+// calls.
+func checkAnswer(question, answer []byte) ([]byte, error) {
+	calls, batch, err := parseMessages(question)
+	if err != nil {
+		return nil, err
+	}
+	answers, several, err := parseMessages(answer)
+	if err != nil {
+		return nil, err
+	}
+	if !several {
+		id, failed := string(answers[0].ID), answers[0].Error
+		if failed != nil && (batch || id == "" || id == "null") {
+			return nil, codeError(failed.Code, failed.Message)
+		}
+	}
+	if batch != several {
+		return nil, errMismatch
+	}
+	open := make(map[string]bool, len(calls))
 	for _, call := range calls {
-		open[strconv.Itoa(call.ID)] = call
+		open[string(call.ID)] = true
 	}
-	for _, a := range answers {
-		call := open[string(a.ID)]
-		if call == nil {
-			return errMismatch
+	for _, m := range answers {
+		if !open[string(m.ID)] {
+			return nil, errMismatch
 		}
-		delete(open, string(a.ID))
-		if call.err = nil; a.Error != nil {
-			call.err = codeError(a.Error.Code, a.Error.Message)
-		} else if json.Unmarshal(a.Result, call.result) != nil {
-			call.err = errNotJSONRPC
-		}
+		delete(open, string(m.ID))
 	}
-	return nil
+	// Written anew, because go-ethereum takes `"error":null` beside a result
+	// for an error, and an error of any form for one with code 0.
+	if several {
+		return json.Marshal(answers)
+	}
+	return json.Marshal(answers[0])
 }
 
 var (
@@ -128,7 +125,7 @@ var (
 
 // errUnsupported means that a way of reading the pools does not work with this
 // node, and the next is to be tried. It never leaves the package.
-var errUnsupported = Service.Fail(core.Rejected, errors.New("this way of reading does not work here"))
+var errUnsupported = errors.New("this way of reading does not work here")
 
 func malformed(problem string) *core.Error {
 	return Service.Fail(core.Malformed, errors.New(problem))
@@ -150,3 +147,19 @@ func codeError(code int, text string) *core.Error {
 // unknownBlock is what nodes say of a block that has not reached them yet: geth
 // with -32000, erigon and others with the like.
 var unknownBlock = regexp.MustCompile(`(?i)(header|block) not found|unknown block`)
+
+// failure is why a call failed, without what go-ethereum and net/http put around
+// it, such as the URL. It never repeats what the node wrote.
+func failure(err error) *core.Error {
+	if known, ok := errors.AsType[*core.Error](err); ok {
+		return known
+	}
+	if refusal, ok := errors.AsType[rpc.Error](err); ok {
+		return codeError(refusal.ErrorCode(), refusal.Error())
+	}
+	_, broken := errors.AsType[*transport.Error](err)
+	if broken || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return rest.CallError(Service, err)
+	}
+	return errNotJSONRPC // what is left are results that go-ethereum could not decode
+}

@@ -2,6 +2,7 @@ package staking
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/rpc"
 	"golang.org/x/sync/errgroup"
 
 	"herald/internal/core"
@@ -22,7 +24,7 @@ type call struct {
 	to    common.Address
 	input []byte
 	data  hexutil.Bytes
-	err   *core.Error
+	err   error
 }
 
 func (c call) params() map[string]any {
@@ -32,14 +34,14 @@ func (c call) params() map[string]any {
 
 // read makes the calls in the best way that works, all at one block, which it
 // returns. It refuses answers of another chain or of a block that is too old.
-func (c *Client) read(ctx context.Context, calls []call) (at block, err *core.Error) {
+func (c *Client) read(ctx context.Context, calls []call) (at block, err error) {
 	err = errUnsupported
 	if c.settings.Multicall != nil && !c.noMulticall.active() {
-		if at, err = c.aggregate(ctx, calls); err == errUnsupported {
+		if at, err = c.aggregate(ctx, calls); errors.Is(err, errUnsupported) {
 			c.noMulticall.start()
 		}
 	}
-	if err == errUnsupported {
+	if errors.Is(err, errUnsupported) {
 		at, err = c.readPinned(ctx, calls)
 	}
 	if err == nil {
@@ -54,7 +56,7 @@ var aggregate3 = evmabi.Selector("aggregate3((address,bool,bytes)[])")
 // execution which chain and block it is on: behind a load balancer another
 // request may reach another node. It fails with errUnsupported if there is no
 // Multicall3, or the node does not let it do so much.
-func (c *Client) aggregate(ctx context.Context, calls []call) (block, *core.Error) {
+func (c *Client) aggregate(ctx context.Context, calls []call) (block, error) {
 	self := *c.settings.Multicall
 	var packed []evmabi.Tuple
 	pack := func(to common.Address, input []byte) {
@@ -69,12 +71,12 @@ func (c *Client) aggregate(ctx context.Context, calls []call) (block, *core.Erro
 		pack(call.to, call.input)
 	}
 	all := call{to: self, input: slices.Concat(aggregate3, evmabi.EncodeList(packed))}
-	failed := c.ask(ctx, newCall(&all.data, "eth_call", all.params(), "latest"))
+	err := c.rpc.CallContext(ctx, &all.data, "eth_call", all.params(), "latest")
 	switch {
-	case failed != nil && failed.Reason == core.Rejected:
+	case err != nil && failure(err).Reason == core.Rejected:
 		return block{}, errUnsupported
-	case failed != nil:
-		return block{}, failed
+	case err != nil:
+		return block{}, err
 	}
 	results, err := evmabi.DecodeList(all.data, 1)
 	if err != nil || len(results) != len(packed) {
@@ -100,55 +102,61 @@ func (c *Client) aggregate(ctx context.Context, calls []call) (block, *core.Erro
 // readPinned makes the calls as JSON-RPC calls of their own, with the chain's
 // id among them, all at the block that the node says is its newest. It asks for
 // the block's header rather than for eth_blockNumber, which has no time.
-func (c *Client) readPinned(ctx context.Context, calls []call) (at block, err *core.Error) {
-	if err := c.ask(ctx, newCall(&at, "eth_getBlockByNumber", "latest", false)); err != nil {
+func (c *Client) readPinned(ctx context.Context, calls []call) (at block, err error) {
+	if err := c.rpc.CallContext(ctx, &at, "eth_getBlockByNumber", "latest", false); err != nil {
 		return block{}, err
 	}
 	if at.Number == nil {
 		return block{}, errNotBlock
 	}
 	var id hexutil.Big
-	asked := []*rpcCall{newCall(&id, "eth_chainId")}
+	elems := []rpc.BatchElem{{Method: "eth_chainId", Result: &id}}
 	for i, call := range calls {
-		asked = append(asked, newCall(&calls[i].data, "eth_call", call.params(), at.Number))
+		args := []any{call.params(), at.Number}
+		elems = append(elems, rpc.BatchElem{Method: "eth_call", Args: args, Result: &calls[i].data})
 	}
-	if err := c.sendAll(ctx, asked); err != nil {
+	if err := c.sendAll(ctx, elems); err != nil {
 		return block{}, err
 	}
-	for i, a := range asked {
+	for i, e := range elems {
 		switch {
-		case a.err != nil && (i == 0 || a.err == errUnknownBlock):
-			return block{}, a.err
+		case e.Error != nil && (i == 0 || failure(e.Error) == errUnknownBlock):
+			return block{}, e.Error
 		case i > 0:
-			calls[i-1].err = a.err
+			calls[i-1].err = e.Error
 		}
 	}
 	at.chainID = id.ToInt()
 	return at, nil
 }
 
-// sendAll makes the calls as one batch, or one by one where the node does not
-// answer batches, or not every call of this one. Errors of single calls are left
-// in them.
-func (c *Client) sendAll(ctx context.Context, calls []*rpcCall) *core.Error {
+// sendAll sends the elements as one batch, or one by one where the node does not
+// answer batches, or not every element of this one. Errors of single elements are
+// left in them.
+func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 	if !c.noBatch.active() {
-		err := c.askAll(ctx, calls)
-		if err == nil || err != errMismatch && err.Reason != core.Rejected {
+		err := c.rpc.BatchCallContext(ctx, elems)
+		unanswered := func(e rpc.BatchElem) bool { return errors.Is(e.Error, rpc.ErrMissingBatchResponse) }
+		switch {
+		case err == nil && !slices.ContainsFunc(elems, unanswered):
+			return nil
+		case err != nil && !errors.Is(err, errMismatch) && failure(err).Reason != core.Rejected:
 			return err
 		}
 		c.noBatch.start()
 	}
-	c.sendEach(ctx, calls)
+	c.sendEach(ctx, elems)
 	return nil
 }
 
-// sendEach makes the calls one by one, some at a time. Errors are left in them.
-func (c *Client) sendEach(ctx context.Context, calls []*rpcCall) {
+// sendEach sends the elements one by one, some at a time.
+func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
 	var group errgroup.Group
 	group.SetLimit(core.MaxCalls)
-	for _, call := range calls {
+	for i := range elems {
+		e := &elems[i]
 		group.Go(func() error {
-			call.err = c.ask(ctx, call)
+			e.Error = c.rpc.CallContext(ctx, e.Result, e.Method, e.Args...)
 			return nil
 		})
 	}
@@ -183,14 +191,14 @@ type Found struct {
 // for the code at every pool's address, and for a stake. It fails also if the
 // block is too old, or if a pool is no contract or does not answer the methods.
 func (c *Client) Probe(ctx context.Context) (found Found, err error) {
-	newest, failed := c.readPinned(ctx, nil)
-	if failed == nil {
-		if failed = c.verify(newest); newest.Number.ToInt().IsUint64() {
+	newest, err := c.readPinned(ctx, nil)
+	if err == nil {
+		if err = c.verify(newest); newest.Number.ToInt().IsUint64() {
 			found = Found{ChainID: newest.chainID, Block: newest.Number.ToInt().Uint64(), BlockTime: newest.time()}
 		}
 	}
-	if failed != nil {
-		return found, failed.During("check the chain")
+	if err != nil {
+		return found, failure(err).During("check the chain")
 	}
 	missing, err := c.withoutCode(ctx)
 	if err != nil {
@@ -222,14 +230,14 @@ func (c *Client) Probe(ctx context.Context) (found Found, err error) {
 func (c *Client) withoutCode(ctx context.Context) (missing []core.UnreadPool, err error) {
 	pools := c.settings.Pools
 	code := make([]hexutil.Bytes, len(pools))
-	var calls []*rpcCall
+	elems := make([]rpc.BatchElem, len(pools))
 	for i, p := range pools {
-		calls = append(calls, newCall(&code[i], "eth_getCode", p.Address, "latest"))
+		elems[i] = rpc.BatchElem{Method: "eth_getCode", Args: []any{p.Address, "latest"}, Result: &code[i]}
 	}
-	c.sendEach(ctx, calls)
-	for i, call := range calls {
-		if call.err != nil {
-			return nil, call.err.During("look for the contracts")
+	c.sendEach(ctx, elems)
+	for i, e := range elems {
+		if e.Error != nil {
+			return nil, failure(e.Error).During("look for the contracts")
 		}
 		if len(code[i]) == 0 {
 			missing = append(missing, core.UnreadPool{Pool: pools[i], Err: errNoData})

@@ -5,20 +5,22 @@
 // by one; the last two are pinned to a block number. A pool that could not be read
 // is named, and never counts as a stake of zero.
 //
-// It speaks http and https only. An answer is bounded by rest.MaxBody: through
-// Multicall3 a pool takes under 500 bytes of hexadecimal, and 128 more for each
-// withdrawal.
+// It speaks http and https only: go-ethereum's WebSockets have neither time limits
+// nor bounds on answers. The client is go-ethereum's; what it does not check is
+// checked below it, in strictTransport.
 package staking
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/rpc"
 
 	"herald/internal/core"
-	"herald/internal/service/rest"
 	"herald/internal/service/staking/evmabi"
+	"herald/internal/transport"
 )
 
 // Service is the chain with the pools.
@@ -36,6 +38,10 @@ var Service = &core.Service{
 		core.Behind:      "EVM_RPC_URL, MAX_BLOCK_AGE and this machine's clock",
 	},
 }
+
+// maxBody bounds an answer of the node, in bytes. Through Multicall3 a pool takes
+// under 500 bytes of hexadecimal, and 128 more for each withdrawal.
+const maxBody = 1 << 20
 
 // maxPingTTL is how long an answer to Ping is cached at most.
 const maxPingTTL = 15 * time.Second
@@ -59,7 +65,7 @@ type Client struct {
 	Stakes *core.Query[common.Address, core.Stake]
 
 	settings Settings
-	rest     *rest.Client
+	rpc      *rpc.Client
 
 	// unread is called for each pool that could not be read wholly.
 	unread func(core.Pool)
@@ -70,11 +76,17 @@ type Client struct {
 
 // New makes a Client. It asks nothing. unread is called for each pool that could
 // not be read, or not wholly, each time; it must not block.
-func New(s Settings, c *core.Cache, unread func(core.Pool)) *Client {
+func New(s Settings, c *core.Cache, unread func(core.Pool)) (*Client, error) {
+	httpClient := transport.New(transport.Options{Timeout: c.CallTimeout, MaxBody: maxBody, MaxConns: core.MaxCalls})
+	httpClient.Transport = strictTransport{next: httpClient.Transport}
+	client, err := rpc.DialOptions(context.Background(), s.RPCURL.Reveal(), rpc.WithHTTPClient(httpClient))
+	if err != nil {
+		return nil, errors.New("the endpoint of the chain cannot be used")
+	}
 	p := &Client{
 		Upstream: core.NewUpstream(c, Service, s.TTL, nil),
 		settings: s,
-		rest:     rest.New(Service, c.CallTimeout),
+		rpc:      client,
 		unread:   unread,
 	}
 	p.Stakes = core.NewQuery(p.Upstream, &core.Query[common.Address, core.Stake]{
@@ -84,7 +96,7 @@ func New(s Settings, c *core.Cache, unread func(core.Pool)) *Client {
 		Name: "pools", TTL: min(s.TTL, maxPingTTL),
 		Fetch: func(ctx context.Context, _ struct{}) (core.Stake, error) { return p.readStake(ctx, anyWallet) },
 	}))
-	return p
+	return p, nil
 }
 
 func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Stake, error) {
@@ -102,7 +114,7 @@ func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Sta
 	}
 	at, err := c.read(ctx, calls)
 	if err != nil {
-		return core.Stake{}, err.During("read the pools")
+		return core.Stake{}, failure(err).During("read the pools")
 	}
 	stake := core.Stake{Block: at.Number.ToInt().Uint64(), BlockTime: at.time()}
 	stake.Staked, stake.Failed = c.amounts(calls[:len(pools)], decodeUint256)
@@ -126,7 +138,7 @@ func (c *Client) amounts(calls []call, decode decoder) (found []core.PoolAmount,
 		amount, err := calls[i].tokens(decode, int32(c.settings.Decimals))
 		switch {
 		case err != nil:
-			unread = append(unread, core.UnreadPool{Pool: pool, Err: err})
+			unread = append(unread, core.UnreadPool{Pool: pool, Err: failure(err)})
 		case amount.IsPositive():
 			found = append(found, core.PoolAmount{Pool: pool, Amount: amount})
 		}

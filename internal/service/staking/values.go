@@ -24,10 +24,10 @@ var (
 )
 
 // decoder reads an amount in base units.
-type decoder func(data []byte) (*big.Int, *core.Error)
+type decoder func(data []byte) (*big.Int, error)
 
 // tokens is the amount that the call gave.
-func (c call) tokens(decode decoder, decimals int32) (decimal.Decimal, *core.Error) {
+func (c call) tokens(decode decoder, decimals int32) (decimal.Decimal, error) {
 	switch {
 	case c.err != nil:
 		return decimal.Decimal{}, c.err
@@ -46,7 +46,7 @@ func (c call) tokens(decode decoder, decimals int32) (decimal.Decimal, *core.Err
 }
 
 // decodeUint256 reads data that is exactly one uint256.
-func decodeUint256(data []byte) (*big.Int, *core.Error) {
+func decodeUint256(data []byte) (*big.Int, error) {
 	if len(data) != evmabi.Word {
 		return nil, errShape
 	}
@@ -56,7 +56,7 @@ func decodeUint256(data []byte) (*big.Int, *core.Error) {
 // decodeWithdrawals sums the amounts of an encoded (uint256 amount,uint256
 // block)[]: the offset of the list, which is 32, its length, and its elements.
 // Anything before, between or after them is refused.
-func decodeWithdrawals(data []byte) (*big.Int, *core.Error) {
+func decodeWithdrawals(data []byte) (*big.Int, error) {
 	const size = 2 * evmabi.Word // of an element, and of what stands before them
 	count := len(data)/size - 1
 	if len(data)%size != 0 || count < 0 || !isWord(data[:evmabi.Word], evmabi.Word) || !isWord(data[evmabi.Word:size], count) {
@@ -95,7 +95,7 @@ func (b block) time() time.Time {
 
 // verify fails for a block of another chain, an impossible one, or one whose age is
 // not known or above MaxBlockAge.
-func (c *Client) verify(b block) *core.Error {
+func (c *Client) verify(b block) error {
 	if !b.chainID.IsUint64() || b.chainID.Uint64() != c.settings.ChainID {
 		// Only an admin can point the bot at another node.
 		return Service.Fail(core.Denied, &config.WrongError{

@@ -45,8 +45,7 @@ func newNode(w World, started time.Time) Node {
 	return n
 }
 
-// Block is the number of the newest block.
-func (n Node) Block() uint64 {
+func (n Node) block() uint64 {
 	return uint64(genesisBlock + int64(n.Now().Sub(n.started)/blockTime))
 }
 
@@ -160,10 +159,10 @@ func (n Node) resolve(param json.RawMessage) (uint64, error) {
 		return 0, errors.New("invalid block")
 	}
 	if text == "latest" {
-		return n.Block(), nil
+		return n.block(), nil
 	}
 	block, err := hexutil.DecodeUint64(text)
-	if err == nil && block > n.Block() {
+	if err == nil && block > n.block() {
 		err = &rpcError{Code: -32000, Message: "header not found"}
 	}
 	return block, err
