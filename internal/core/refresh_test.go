@@ -247,18 +247,7 @@ func TestAnEarlyRefreshThatFailsChangesNothing(t *testing.T) {
 	})
 }
 
-func TestAClosedCacheAbandonsItsCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := quoting(hung)
-		start := time.Now()
-		time.AfterFunc(time.Second, w.cache.Close)
-		if _, err := w.Quote(t.Context()); err == nil || time.Since(start) != time.Second {
-			t.Errorf("%v after %v", err, time.Since(start))
-		}
-	})
-}
-
-func TestAClosedCacheHasNoCallsLeft(t *testing.T) {
+func TestAClosedCacheAbandonsItsCallsAndWaitsForTheirEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ended atomic.Bool
 		w := quoting(func(ctx context.Context) (core.Quote, error) {
@@ -269,11 +258,16 @@ func TestAClosedCacheHasNoCallsLeft(t *testing.T) {
 			ended.Store(true)
 			return core.Quote{}, ctx.Err()
 		})
-		go w.Quote(t.Context())
-		synctest.Wait()
-		if w.cache.Close(); !ended.Load() {
-			t.Error("a call goes on")
+		start := time.Now()
+		time.AfterFunc(time.Second, func() {
+			if w.cache.Close(); !ended.Load() {
+				t.Error("a call goes on")
+			}
+		})
+		if _, err := w.Quote(t.Context()); err == nil || time.Since(start) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
 		}
+		synctest.Wait()
 	})
 }
 
