@@ -52,7 +52,6 @@ func verify(from Sources, options Options) chat.Command {
 			tone, verdict := stakeVerdict(s, options)
 			reply.Sections = []chat.Section{
 				{Fields: append(fields, chat.Field{Value: chat.Parts{verdict, worthText(s, stake.B.Value)}})},
-				{Layout: chat.Row, Fields: poolFields(s.Staked, options)},
 				{Fields: unstakingFields(s, options)},
 			}
 			reply.Exact, reply.Notes = exactFields(wallet, s.Total(), options), stakeNotes(s)

@@ -1,8 +1,11 @@
 package app
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"image/color"
+	"image/png"
 	"log/slog"
 	"regexp"
 	"slices"
@@ -102,10 +105,14 @@ func TestThePriceProviderIsSparedAcrossAStart(t *testing.T) {
 
 func TestQuotesSeenAreDrawnAndKept(t *testing.T) {
 	world := startSandbox(t)
-	bot := newBot(t, world, "DATA_DIR="+t.TempDir())
+	bot := newBot(t, world, "DATA_DIR="+t.TempDir(), "CHART_THEME=light")
 	reply := bot.Router.Handle(t.Context(), chat.Request{Command: "price", Args: chat.Typed("24h"), Direct: true})
-	if reply.Image == nil || len(reply.Image.PNG) == 0 {
-		t.Errorf("no picture in %+v", reply)
+	if reply.Image == nil {
+		t.Fatalf("no picture in %+v", reply)
+	}
+	picture, err := png.Decode(bytes.NewReader(reply.Image.PNG))
+	if err != nil || picture.At(0, 0) != color.Color(color.RGBA{R: 255, G: 255, B: 255, A: 255}) {
+		t.Errorf("the picture is not light, %v", err)
 	}
 	bot.Close()
 	kept, _ := bot.disk.Load(t.Context(), "quotes "+tokenID(bot.cfg.Market))

@@ -265,10 +265,8 @@ func (c Command) bind(req *Request) ([]Form, error) {
 
 // misfit says why no form takes so many arguments.
 func (c Command) misfit(given int) Text {
-	most := 0
-	for _, f := range c.Forms {
-		most = max(most, len(f.Params))
-	}
+	longest := slices.MaxFunc(c.Forms, func(a, b Form) int { return len(a.Params) - len(b.Params) })
+	most := len(longest.Params)
 	switch {
 	case given == 0:
 		return Say(missing)

@@ -44,8 +44,8 @@ type Chart struct {
 	// Line reports whether the picture shows the price as a line. Where too little of
 	// the period is known for one, it shows what is known as a card.
 	Line bool
-	// From is when the period begins, and Since when First was the price.
-	From, Since time.Time
+	// Since is when First was the price.
+	Since time.Time
 	// First and Last are the first and the last known price of the period; without
 	// any, the quote's.
 	First, Last, Lowest, Highest decimal.Decimal

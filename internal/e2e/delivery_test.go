@@ -40,7 +40,7 @@ func TestEveryCommandIsAnsweredRightlyInEveryWayIn(t *testing.T) {
 				{command: "supply", text: "987,654,321 HRLD"},
 				{command: "staked", argument: world.World.Staker.Hex(), text: "1,012,345.678901234567890124 HRLD"},
 				{command: "staked", argument: world.World.Idle.Hex(), text: "Not staked"},
-				{command: "staked", argument: "0x12", text: "40 hexadecimal digits", private: way.OnDiscord},
+				{command: "staked", argument: "0x12", text: "an address has 42", private: way.OnDiscord},
 				{command: "mylogins", text: "Harbor Swap", private: true},
 				{command: "exists", text: "is registered", private: true},
 				{command: "verify", argument: world.World.Staker.Hex(), text: "Your wallet", private: true},

@@ -188,9 +188,9 @@ func (c *canvas) dashes(ink color.RGBA, wide, long, apart float64, a, b spot) {
 	}
 }
 
-// png uses the canvas up, and returns it as a PNG with a palette, which is encoded in a tenth of the
-// time: the 240 most frequent colors, and for the edges of letters and lines, which
-// have the others, the nearest of them.
+// png uses the canvas up, and returns it as a PNG with a palette, which is encoded in
+// a tenth of the time: the 240 most frequent colors, and for the edges of letters and
+// lines, which have the others, the nearest of them.
 func (c *canvas) png() ([]byte, error) {
 	count := map[[4]byte]int{}
 	for i := 0; i < len(c.Pix); i += 4 * 7 { // every seventh pixel is enough

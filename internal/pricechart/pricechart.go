@@ -102,7 +102,7 @@ func (c *Charts) fetch(ctx context.Context, s subject) (core.Chart, error) {
 	if err != nil {
 		return core.Chart{}, fmt.Errorf("draw a chart: %w", err)
 	}
-	drawn := core.Chart{PNG: png, Line: p.hasLine(), From: p.from, Since: to, Seen: p.seen(), First: s.Quote.Price, Last: s.Quote.Price}
+	drawn := core.Chart{PNG: png, Line: p.hasLine(), Since: to, Seen: p.seen(), First: s.Quote.Price, Last: s.Quote.Price}
 	told := p.points
 	if !drawn.Line {
 		told = slices.DeleteFunc(told, func(p point) bool { return p.Estimated })

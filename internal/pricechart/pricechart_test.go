@@ -239,8 +239,9 @@ func TestEstimatesGiveWayToWhatWasSeen(t *testing.T) {
 		-time.Hour: true, -time.Minute: true, // What was seen before the period hides nothing.
 		0: false, 59 * time.Minute: false, time.Hour: true, 5 * time.Hour: true,
 	} {
-		got := known([]point{seen(day-apart, "100")}, changed("110", now, "10", "10", ""), now.Add(-day), now)
-		if got[0].Estimated != want || !slices.IsSortedFunc(got, byTime) {
+		got := known([]point{seen(day-apart, "100"), seen(-time.Minute, "9")}, changed("110", now, "10", "10", ""), now.Add(-day), now)
+		// What another replica saw later is not shown.
+		if got[0].Estimated != want || !slices.IsSortedFunc(got, byTime) || !got[len(got)-1].Price.Equal(number("110")) {
 			t.Errorf("seen %v apart: %v, want an estimate: %v", apart, got, want)
 		}
 	}

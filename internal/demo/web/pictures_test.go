@@ -47,9 +47,9 @@ func TestPicturesAreCurrent(t *testing.T) {
 		width, height int64
 		scheme, asked string
 	}{
-		{"demo-light.png", 1400, 1000, "light", "/price 7d"},
-		{"demo-dark.png", 1400, 1000, "dark", "/price 7d"},
-		{"demo-phone.png", 390, 800, "light", "/price"},
+		{"demo-light.png", 1400, 1000, "light", "/price 24h"},
+		{"demo-dark.png", 1400, 1000, "dark", "/price 24h"},
+		{"demo-phone.png", 390, 800, "light", "/price 24h"},
 	} {
 		file := filepath.Join(images, picture.name)
 		if *update {

@@ -228,7 +228,7 @@ func (d *Demo) state() State {
 		{Text: "/staked " + w.Staker.Hex(), Note: "a wallet that stakes"},
 		{Text: "/staked " + w.Idle.Hex(), Note: "one that does not"},
 		{Text: "/price", Note: "the price"},
-		{Text: "/price 7d", Note: "as a picture"},
+		{Text: "/price 7d", Note: "as a chart"},
 		{Text: "/supply", Note: "the supply"},
 		{Text: "/mylogins", Note: "your logins"},
 		{Text: "/exists", Note: "whether you are registered"},

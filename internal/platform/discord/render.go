@@ -222,6 +222,9 @@ func named(f words.Field) string {
 	if name == "" || value == "" {
 		return name + value
 	}
+	if strings.Contains(value, "`") {
+		return name + "  " + value
+	}
 	return name + "  **" + value + "**"
 }
 

@@ -51,7 +51,11 @@ func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
 		"a person of a forged ID":     {chat.Mention{User: chat.User{Platform: Platform, ID: "&42"}}, "&42"},
 	} {
 		got := embedOf(chat.Reply{Sections: []chat.Section{{Fields: []chat.Field{{Name: chat.Plain("n"), Value: test.value}}}}}).Description
-		if want := "n  **" + test.want + "**"; got != want {
+		want := "n  **" + test.want + "**"
+		if strings.Contains(want, "`") {
+			want = "n  " + test.want // Code is not bold.
+		}
+		if got != want {
 			t.Errorf("%s is shown as %q, want %q", name, got, want)
 		}
 	}

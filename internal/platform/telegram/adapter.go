@@ -9,9 +9,10 @@
 //
 // What people read before they ask anything is set at the start (profile.go).
 //
-// Nothing is kept of a message that was sent. What a button asks stands in the
-// button, and the command that a question belongs to stands in the question, so both
-// are understood after a restart, and both are checked like what is typed.
+// Nothing is kept of a message that was sent, but where those stand that go some day
+// (cleanup.go). What a button asks stands in the button, and the command that a
+// question belongs to stands in the question, so both are understood after a restart,
+// and both are checked like what is typed.
 //
 // A polled update counts as answered once its answer is out, so a stop in the middle
 // loses nothing. A delivered one is acknowledged after a fraction of a second at

@@ -81,7 +81,9 @@ func (m Message) Text() string {
 		if at, err := time.Parse(time.RFC3339, e.Timestamp); err == nil {
 			footer = append(footer, fmt.Sprintf("<t:%d:R>", at.Unix()))
 		}
-		parts = append(parts, strings.Join(footer, " · "))
+		if len(footer) > 0 {
+			parts = append(parts, strings.Join(footer, " · "))
+		}
 	}
 	text := strings.ReplaceAll(strings.Join(parts, "\n"), "\n-# ", "\n")
 	return strings.ReplaceAll(text, `\`, "")

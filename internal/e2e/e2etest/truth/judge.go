@@ -62,7 +62,7 @@ func (j *Judge) Judge(q Question, lines []string) (Outcomes, error) {
 		return j.judgeSupply(said, at, old)
 	case "staked":
 		got := Outcomes{}
-		return got, errors.Join(recent(at, maxBlockAge), j.judgeStake(got, q.Wallet, said))
+		return got, errors.Join(recent(at, maxBlockAge), j.judgeStake(got, q.Wallet, said, true))
 	case "verify":
 		return j.judgeVerify(q, said, at)
 	case "exists":
@@ -150,14 +150,13 @@ func (j *Judge) judgeSupply(said []string, at string, old Outcomes) (Outcomes, e
 	if old.All(Right) {
 		err = recent(at, maxAge)
 	}
-	unpriced := e2etest.Say("supply.unpriced", nil) + " "
-	i := slices.IndexFunc(said, func(part string) bool { return strings.HasPrefix(part, unpriced) })
-	if i < 0 {
+	i := slices.Index(said, e2etest.Say("supply.unpriced", nil))
+	if i < 0 || i+1 == len(said) {
 		return old, errors.Join(err, sameParts(said, slices.Concat(j.supply, j.worth)))
 	}
 	var errWhy error
-	old[fault.Price], errWhy = reason(strings.TrimPrefix(said[i], unpriced), fault.Price)
-	return old, errors.Join(err, errWhy, sameParts(slices.Delete(said, i, i+1), j.supply))
+	old[fault.Price], errWhy = reason(said[i+1], fault.Price)
+	return old, errors.Join(err, errWhy, sameParts(slices.Delete(said, i, i+2), j.supply))
 }
 
 func judgeHelp(lines []string) error {
@@ -215,11 +214,10 @@ func (j *Judge) judgeVerify(q Question, said []string, at string) (Outcomes, err
 	default:
 		err = wrong("%q", title)
 	}
-	unchecked := e2etest.Say("verify.stake_unchecked", nil) + " "
-	if why, failed := strings.CutPrefix(said[2], unchecked); failed {
+	if last := len(said) - 1; said[2] == e2etest.Say("verify.stake_unchecked", nil) {
 		var errWhy error
-		got[fault.Chain], errWhy = reason(why, fault.Chain)
-		return got, errors.Join(err, errWhy, equal(said[3:], []string{q.Wallet.Hex()}))
+		got[fault.Chain], errWhy = reason(said[last], fault.Chain)
+		return got, errors.Join(err, errWhy, equal(said[3:last], []string{q.Wallet.Hex()}))
 	}
-	return got, errors.Join(err, j.judgeStake(got, q.Wallet, said[2:]))
+	return got, errors.Join(err, j.judgeStake(got, q.Wallet, said[2:], false))
 }

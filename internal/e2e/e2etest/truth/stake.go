@@ -110,17 +110,21 @@ func sameAmounts(shown map[string]string, there []core.PoolAmount) (missing int,
 	return missing, sum, err
 }
 
-// leaves reports whether shown is the sum of what is withdrawn, with at most as many
-// pools hidden.
-func leaves(shown string, there []core.PoolAmount, sum decimal.Decimal, hidden int) bool {
+// sumOf returns the sum of amounts, with at most as many hidden, that is written as it
+// is shown. Nothing is shown of zero.
+func sumOf(shown string, write func(decimal.Decimal) string, there []core.PoolAmount, sum decimal.Decimal, hidden int) (decimal.Decimal, bool) {
 	if len(there) == 0 {
-		return sum.IsZero() && shown == "" || !sum.IsZero() && shown == short(sum)
+		return sum, sum.IsZero() && shown == "" || !sum.IsZero() && shown == write(sum)
 	}
-	return leaves(shown, there[1:], sum.Add(there[0].Amount), hidden) || hidden > 0 && leaves(shown, there[1:], sum, hidden-1)
+	if whole, is := sumOf(shown, write, there[1:], sum.Add(there[0].Amount), hidden); is || hidden == 0 {
+		return whole, is
+	}
+	return sumOf(shown, write, there[1:], sum, hidden-1)
 }
 
-// judgeStake judges what an answer says of a wallet's stake, and adds it to got.
-func (j *Judge) judgeStake(got Outcomes, wallet common.Address, said []string) error {
+// judgeStake judges what an answer says of a wallet's stake, and adds it to got. Only
+// /staked lists pools.
+func (j *Judge) judgeStake(got Outcomes, wallet common.Address, said []string, lists bool) error {
 	a, err := readStake(wallet, said)
 	if err != nil {
 		return err
@@ -133,16 +137,24 @@ func (j *Judge) judgeStake(got Outcomes, wallet common.Address, said []string) e
 	if err != nil {
 		return err
 	}
+	if !lists && len(a.staked) == 0 && a.exact != "" {
+		var is bool
+		if sum, is = sumOf(a.exact, tokens, staked, decimal.Zero, a.failed); !is {
+			return wrong("the total %s", a.exact)
+		}
+		missing = 0
+	}
+	_, leaves := sumOf(a.leaving, short, leaving, decimal.Zero, a.unknown)
 	verdict := "Staking " + map[bool]string{false: "at least "}[a.failed == 0] + short(sum)
-	bare := len(a.staked) == 0 && a.exact == "" && a.worth == ""
+	bare := a.exact == "" && a.worth == ""
 	switch {
-	case missing > a.failed || !leaves(a.leaving, leaving, decimal.Zero, max(a.failed, a.unknown)):
+	case missing > a.failed || !leaves:
 		return wrong("pools are missing without a word: %q", said)
 	case a.verdict == "Can't say yet" && a.failed > 0 && bare:
 		got[fault.Chain] = Undecided
 		return nil
 	case a.verdict == "Not staked" && len(staked) == 0 && a.failed == 0 && bare:
-	case a.verdict != verdict || len(a.staked) == 0 || a.exact != tokens(sum):
+	case a.verdict != verdict || lists == (len(a.staked) == 0) || a.exact != tokens(sum):
 		return wrong("%q", said)
 	case a.worth == "":
 		got[fault.Price] = Omitted
