@@ -64,7 +64,7 @@ type Pending struct {
 	server      *Server
 	interaction Interaction
 	sent        time.Time
-	// The following are guarded by Server.mu.
+	// The following are guarded by the server's lock.
 	loading   bool   // a new message is promised
 	done      bool   // the whole answer is here
 	answer    Answer // so far, without its messages
@@ -106,8 +106,8 @@ func (p *Pending) Press(userID, customID string) Interaction {
 
 // Answer is what has been said so far.
 func (p *Pending) Answer() Answer {
-	p.server.mu.Lock()
-	defer p.server.mu.Unlock()
+	p.server.Lock()
+	defer p.server.Unlock()
 	a := p.answer
 	if m := p.server.messages[p.original]; m != nil {
 		a.Message = *m
@@ -135,7 +135,7 @@ func (p *Pending) Wait(ctx context.Context) (Answer, error) {
 // Forget drops the interaction and its messages, so that a long run needs no
 // more memory than a short one; its token is unknown from then on.
 func (p *Pending) Forget() {
-	p.server.set(func() {
+	p.server.Change(func() {
 		delete(p.server.interactions, p.Token)
 		for _, m := range p.shown {
 			delete(p.server.messages, m.ID)
@@ -145,8 +145,8 @@ func (p *Pending) Forget() {
 
 // create makes the interaction and what Discord sends of it.
 func (s *Server) create(i Interaction) (*Pending, map[string]any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	for _, id := range []*string{&i.ID, &i.UserID, &i.ChannelID} {
 		if *id == "" {
 			*id = s.nextID()

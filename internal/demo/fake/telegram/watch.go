@@ -20,4 +20,4 @@ type Event struct {
 
 // Watch has f called with every event from then on, in their order. It must not
 // block, nor call the server, nor change what it is given.
-func (s *Server) Watch(f func(Event)) { s.change(func() { s.watch = f }) }
+func (s *Server) Watch(f func(Event)) { s.Change(func() { s.watch = f }) }
