@@ -203,6 +203,10 @@ func (p *catalogue) button(a chat.Action, asOf time.Time) Button {
 		b.Label = "· " + b.Label + " ·"
 	}
 	switch {
+	case a.Refresh && asOf.IsZero():
+		// Not the state of a button that asks the same without being a refresh:
+		// Discord refuses two with one state.
+		b.State = a.State(time.Unix(1, 0))
 	case a.Refresh:
 		b.State = a.State(asOf)
 	case a.Command != "":
