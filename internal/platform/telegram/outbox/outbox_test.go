@@ -295,20 +295,6 @@ func TestAShorter429EndsNoLongerOne(t *testing.T) {
 	})
 }
 
-func TestADrainEndsTheWaitingForSlotsAfterIt(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
-		start := time.Now()
-		c.send(15, person, 1, 0)
-		c.Drain(start.Add(4500 * time.Millisecond))
-		synctest.Wait()
-		c.send(1, person, 1, 0)
-		c.all.Wait()
-		if took := time.Since(start); c.results[Dropped] != 4 || took > 4500*time.Millisecond || c.results[Delivered] != 12 {
-			t.Errorf("results %v after %v", c.results, took)
-		}
-	})
-}
-
 // A number of a message means another one in the chat that a group has become.
 func TestNothingOfTheOldChatIsNamedAfterAMigration(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crowd) {
