@@ -171,13 +171,9 @@ func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) (err e
 	return err
 }
 
-// DeleteMessage deletes a message of the bot that is at most 48 hours old.
-func (c *Client) DeleteMessage(ctx context.Context, m MessageRef) error {
-	return c.do(ctx, "deleteMessage", m)
-}
-
-// Remove is DeleteMessage until it succeeds, is refused or ctx ends. It returns false
-// if the message may still be there to be deleted.
+// Remove deletes a message of the bot that is at most 48 hours old (deleteMessage),
+// trying until that succeeds, is refused or ctx ends. It returns false if the message
+// may still be there to be deleted.
 func (c *Client) Remove(ctx context.Context, m MessageRef) (done bool) {
 	err := transport.Policy{
 		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 2 * time.Second},
@@ -185,6 +181,6 @@ func (c *Client) Remove(ctx context.Context, m MessageRef) (done bool) {
 			e := ErrorOf(err)
 			return e.Kind == NotSent || e.Kind == TooManyRequests || e.Kind == OutcomeUnknown, e.RetryAfter
 		},
-	}.Do(ctx, func(ctx context.Context) error { return c.DeleteMessage(ctx, m) })
+	}.Do(ctx, func(ctx context.Context) error { return c.do(ctx, "deleteMessage", m) })
 	return err == nil || ErrorOf(err).Kind == Refused
 }
