@@ -61,10 +61,9 @@ func (s *session) receive(data json.RawMessage, replayed bool) {
 	})
 }
 
-// start runs work by begin, which is Do or Go of the tasks. It returns false, and
-// counts the interaction as dropped, if too many are in flight or the session
-// ends.
-func (s *session) start(begin func(func(id string)) bool, work func(id string)) bool {
+// start runs work by begin, which is Do or Go of the tasks. If too many are in flight
+// or the session ends, it counts the interaction as dropped.
+func (s *session) start(begin func(func(id string)) bool, work func(id string)) {
 	s.Count("interaction")
 	begun := s.inFlight.Add(1) <= maxInFlight && begin(func(id string) {
 		defer s.inFlight.Add(-1)
@@ -74,7 +73,6 @@ func (s *session) start(begin func(func(id string)) bool, work func(id string)) 
 		s.inFlight.Add(-1)
 		s.Count("dropped")
 	}
-	return begun
 }
 
 // handle answers i unless it was seen before, and remembers i if it was answered.

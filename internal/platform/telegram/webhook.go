@@ -69,15 +69,10 @@ func (s *session) receive(ctx context.Context) {
 	}
 }
 
-// ServeHTTP takes one webhook delivery. It answers 200 once the update's answer is
+// ServeHTTP takes one webhook delivery, a POST. It answers 200 once the update's answer is
 // out, after ackAfter, or if delivering it again would change nothing; 503 asks
 // Telegram to deliver it again in a second.
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		w.WriteHeader(http.StatusMethodNotAllowed)
-		return
-	}
 	given := []byte(r.Header.Get("X-Telegram-Bot-Api-Secret-Token"))
 	if !a.WebhookSecret.IsSet() || subtle.ConstantTimeCompare(given, []byte(a.WebhookSecret.Reveal())) != 1 {
 		a.Count("webhook_unauthorized")
