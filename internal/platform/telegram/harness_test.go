@@ -259,6 +259,10 @@ func (r *rig) post(key string, body io.Reader) (status int) {
 	req.Header.Set("X-Telegram-Bot-Api-Secret-Token", key)
 	w := httptest.NewRecorder()
 	r.adapter.ServeHTTP(w, req)
+	// Telegram then waits a second, and holds back the chat no longer.
+	if w.Code == http.StatusServiceUnavailable && w.Header().Get("Retry-After") != "1" {
+		r.Errorf("turned away with %v", w.Header())
+	}
 	return w.Code
 }
 

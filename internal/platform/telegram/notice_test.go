@@ -46,21 +46,6 @@ func TestAPointerIsDeletedOnceItWasRead(t *testing.T) {
 	})
 }
 
-func TestAPointerIsDeletedInTheChatThatItsGroupHasBecome(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		r.handler.Reply = secretReply
-		r.api.Start(ann)
-		r.run()
-		r.api.Migrate(-5, group)
-		r.api.Push(writes(faketelegram.Group(-5), ann, "/mylogins"))
-		r.sent(2)
-		time.Sleep(pointerLasts + time.Second)
-		if len(r.atGroup()) != 0 {
-			t.Errorf("the group shows %+v", r.atGroup())
-		}
-	})
-}
-
 // An invitation to start the bot stands until an answer has reached whom it
 // invites: by the link, or whatever they ask in private or in the group.
 func TestAnInvitationIsDeletedOnceAnAnswerIsOut(t *testing.T) {

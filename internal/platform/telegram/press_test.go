@@ -117,17 +117,20 @@ func TestAPressOnWhatCannotBeEditedIsAnsweredBelowIt(t *testing.T) {
 }
 
 // While one edit of a message is under way the others wait as one, and what it
-// shows in the end is the newest answer, whichever came last.
+// shows in the end is the newest answer, whichever came last; of two periods, the one
+// that was pressed last.
 func TestEditsOfOneMessageAreMadeInOrder(t *testing.T) {
 	type test struct {
-		minutes []int // how new each answer is
+		state   string // of the buttons, with a period; empty is Refresh
+		minutes []int  // how new each answer is
 		want    int
 		edits   int
 	}
 	inBubble(t, map[string]test{
-		"newer ones":  {[]int{2, 3, 4, 5}, 5, 2},
-		"older ones":  {[]int{5, 4, 3, 2}, 5, 1},
-		"as they may": {[]int{3, 2, 9, 4}, 9, 2},
+		"newer ones":        {"", []int{2, 3, 4, 5}, 5, 2},
+		"older ones":        {"", []int{5, 4, 3, 2}, 5, 1},
+		"as they may":       {"", []int{3, 2, 9, 4}, 9, 2},
+		"of another period": {"1 e 0 price %dd", []int{5, 4, 3, 2}, 2, 2},
 	}, func(t *testing.T, tt test) {
 		var answers []chat.Reply
 		for _, m := range tt.minutes {
@@ -137,7 +140,11 @@ func TestEditsOfOneMessageAreMadeInOrder(t *testing.T) {
 		release := make(chan struct{})
 		r.api.Fail("editMessageText", faketelegram.Held(release))
 		for i := range answers {
-			r.press(int64(ann+i), "Refresh")
+			state := dataOf(r.one(), "Refresh")
+			if tt.state != "" {
+				state = fmt.Sprintf(tt.state, i)
+			}
+			r.api.Press(int64(ann+i), faketelegram.Group(group), r.one().ID, state)
 			r.inFlight(2 + i)
 			synctest.Wait()
 		}
@@ -145,41 +152,6 @@ func TestEditsOfOneMessageAreMadeInOrder(t *testing.T) {
 		r.told(len(answers))
 		if m := r.one(); m.Text != fmt.Sprint("minute ", tt.want) || m.Edits != tt.edits || !r.api.WaitAcknowledged(soon) {
 			t.Errorf("it says %q after %d edits, want minute %d after %d", m.Text, m.Edits, tt.want, tt.edits)
-		}
-	})
-}
-
-// Two who press two periods at once are both answered, and the buttons are those of
-// what the message shows: the last.
-func TestOfTwoPeriodsPressedAtOnceTheLastIsShown(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
-			shown := fmt.Sprint(req.Args)
-			reply := chat.Reply{Title: chat.Say(shown), AsOf: time.Unix(1_000_000, 0)}
-			for _, period := range []string{"24h", "7d", "30d"} {
-				label := period
-				if strings.Contains(shown, period) {
-					label = "· " + period + " ·"
-				}
-				reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say(label), Command: "price", Args: []string{period}, Edit: true})
-			}
-			return reply
-		}
-		r.run()
-		r.api.Push(inGroup(ann, "/price"))
-		r.sent(1)
-		release := make(chan struct{})
-		r.api.Fail("editMessageText", faketelegram.Held(release))
-		for i, period := range []string{"24h", "7d", "30d"} {
-			r.press(int64(ann+i), period)
-			r.inFlight(2 + i)
-			synctest.Wait()
-		}
-		close(release)
-		r.told(3)
-		r.idle(time.Minute)
-		if m := r.one(); !strings.Contains(m.Text, "30d") || labelsOf(m) != " [24h] [7d] [· 30d ·]" {
-			t.Errorf("it says %q with%s", m.Text, labelsOf(m))
 		}
 	})
 }

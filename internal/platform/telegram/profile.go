@@ -52,7 +52,7 @@ func (s *session) syncProfile(ctx context.Context) {
 	}
 }
 
-// menuOf lists the commands that everybody may use, or those that moderators may.
+// menuOf lists the commands, with what moderators may ask if the menu is theirs.
 func menuOf(all chat.Commands, moderators bool, l chat.Language) []botapi.MenuCommand {
 	var menu []botapi.MenuCommand
 	for _, c := range all {
@@ -60,11 +60,9 @@ func menuOf(all chat.Commands, moderators bool, l chat.Language) []botapi.MenuCo
 		if moderators && c.ModeratorSummary.Key != "" {
 			summary = c.ModeratorSummary
 		}
-		if moderators || slices.ContainsFunc(c.Forms, func(f chat.Form) bool { return !f.Moderators }) {
-			menu = append(menu, botapi.MenuCommand{
-				Command: c.Name, Description: words.Say(l, summary), Ephemeral: c.Visibility == chat.Private,
-			})
-		}
+		menu = append(menu, botapi.MenuCommand{
+			Command: c.Name, Description: words.Say(l, summary), Ephemeral: c.Visibility == chat.Private,
+		})
 	}
 	return menu
 }

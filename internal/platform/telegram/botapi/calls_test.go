@@ -186,40 +186,6 @@ func TestAnEditThatChangesNothingSucceeds(t *testing.T) {
 	}
 }
 
-// An ephemeral command is answered for its sender alone, by servers of either form;
-// an answer that a server made public is deleted.
-func TestAnEphemeralMessageIsAnsweredForItsSenderAlone(t *testing.T) {
-	for version, older := range map[string]faketelegram.Older{"10.3": {}, "10.2": {DirectReceiver: true}} {
-		s := faketelegram.NewInMemory(t)
-		c := newClient(t, s.URL, s)
-		s.MakeOlder(older)
-		_, id := s.PushEphemeral(faketelegram.Text(faketelegram.Group(group), faketelegram.Person(ann), "/logins"))
-		asked := NewEphemeralMessage(group, ann, id, "")
-		if err := c.SendEphemeral(t.Context(), asked, full); err != nil {
-			t.Fatal(version, err)
-		}
-		first := NewEphemeralMessage(group, ann, s.Sent()[0].Ephemeral, "")
-		first.press = s.PressEphemeral(faketelegram.Group(group), first.id, "1:logins:2")
-		err := c.SendEphemeral(t.Context(), first, Content{Text: "page 2"})
-		if m := s.Sent(); err != nil || len(m) != 2 || m[0].Deleted || m[1].Text != "page 2" || m[1].Reader != ann {
-			t.Errorf("%s: sent %+v, %v", version, m, err)
-		}
-		for i, call := range s.Calls("sendMessage") {
-			if replies := call.Params["reply_parameters"] != nil; replies != (i == 0) {
-				t.Errorf("%s: message %d is a reply: %t", version, i, replies)
-			}
-		}
-		if others := s.SeenByOthers(ann); len(others) != 0 {
-			t.Errorf("%s: others saw %+v", version, others)
-		}
-		s.MakeOlder(faketelegram.Older{Ephemeral: true})
-		err = c.SendEphemeral(t.Context(), asked, full)
-		if m := s.Sent(); ErrorOf(err).Kind != Public || len(m) != 3 || m[2].Reader != 0 || !m[2].Deleted {
-			t.Errorf("an older server: %v, sent %+v", err, m)
-		}
-	}
-}
-
 // A server that does not know ephemeral messages would make their answers public.
 func TestOnlyAMessageOfAUserInAGroupIsEphemeral(t *testing.T) {
 	for name, m := range map[string]EphemeralMessage{

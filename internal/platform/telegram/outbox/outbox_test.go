@@ -302,7 +302,7 @@ func TestNothingOfTheOldChatIsNamedAfterAMigration(t *testing.T) {
 		_, id := c.api.Push(faketelegram.Text(faketelegram.Group(group), faketelegram.Person(person), "another message"))
 		m := message(-5, 1, "x")
 		m.To.ReplyTo = id
-		if r := c.Send(t.Context(), m); r.Result != Delivered || c.api.Sent()[0].Chat != group || c.api.Sent()[0].ReplyTo != 0 {
+		if r := c.Send(t.Context(), m); r.Result != Delivered || r.Sent.Chat != group || c.api.Sent()[0].Chat != group || c.api.Sent()[0].ReplyTo != 0 {
 			t.Errorf("%+v: sent %+v", r, c.api.Sent())
 		}
 		m.Edits = c.api.Sent()[0].ID
