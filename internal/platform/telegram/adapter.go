@@ -157,10 +157,7 @@ func (a *Adapter) InFlight() int { return len(a.inFlight) }
 
 // Role asks Telegram whether a user administers a chat.
 func (a *Adapter) Role(ctx context.Context, user chat.User, chatID string) (chat.Role, error) {
-	id, err := strconv.ParseInt(user.ID, 10, 64)
-	if err != nil {
-		return chat.Member, nil
-	}
+	id, _ := strconv.ParseInt(user.ID, 10, 64) // Who has no ID has no UnknownRole.
 	member, err := a.api.GetChatMember(ctx, &bot.GetChatMemberParams{ChatID: chatID, UserID: id})
 	if err != nil {
 		return chat.Member, err

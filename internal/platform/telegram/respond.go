@@ -312,14 +312,12 @@ func (t task) notify(n notice) outbox.Receipt {
 		return outbox.Receipt{}
 	case receipt.Result != outbox.Delivered:
 		return receipt
-	case n == answeredPrivately:
-		t.remove(pointerLasts, receipt.Sent)
-	case n == stayedAnonymous:
-		t.remove(errorLasts, receipt.Sent)
 	case n == pressStart:
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.posted.put(invitation(t.user), append(t.posted[invitation(t.user)], receipt.Sent))
+	default:
+		t.remove(noticeLasts, receipt.Sent)
 	}
 	return outbox.Receipt{}
 }
