@@ -18,20 +18,6 @@ import (
 // where that is the body of an HTTP response.
 var early = fakediscord.Fault{Status: 404, Code: 10015}
 
-func TestAFastCommandIsAnsweredByItsFirstResponse(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *harness) {
-		for name, ephemeral := range map[string]bool{"price": false, "start": false, "mylogins": true, "nonsense": true} {
-			a := h.ask(t, command(name)).Answer()
-			if a.Deferred || a.Ephemeral != ephemeral || a.Callbacks != 1 || a.Edits != 0 || !strings.Contains(a.Text(), name) {
-				t.Errorf("%s: %+v", name, a)
-			}
-		}
-		if n := h.fake.Calls(fakediscord.Callback) + h.fake.Calls(fakediscord.GatewayBot); h.way == byHTTP && n != 0 {
-			t.Errorf("%d calls beside the body of the response", n)
-		}
-	})
-}
-
 func TestASlowCommandIsPromisedThenEdited(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *harness) {
 		h.reply(5*time.Second, chat.Reply{Title: chat.Say("at last")})
