@@ -125,7 +125,7 @@ func TestAnInteractionThatIsDeliveredAgainIsAnsweredOnce(t *testing.T) {
 			pass(2 * time.Minute)
 			h.send(t, i)
 			pass(time.Second)
-			if h.events.Of("duplicate") != n+1 || len(h.handler.Requests()) != n+2 || h.way == byHTTP && h.events.Of("status 409") != n+1 {
+			if h.events.Of("duplicate") != n+1 || len(h.handler.Requests()) != n+2 || h.way == byHTTP && h.events.Of("status 503") != n+1 {
 				t.Errorf("handled %d times, counted %v", len(h.handler.Requests()), h.events)
 			}
 			// By whichever way, and by a replica that shares what is known.

@@ -251,11 +251,11 @@ func (r *rig) ask(n int) {
 
 // deliver hands an update to the webhook, and returns the status that it answers.
 func (r *rig) deliver(update []byte) (status int) {
-	return r.post(http.MethodPost, hookSecret, bytes.NewReader(update))
+	return r.post(hookSecret, bytes.NewReader(update))
 }
 
-func (r *rig) post(method, key string, body io.Reader) (status int) {
-	req := httptest.NewRequest(method, "/", body)
+func (r *rig) post(key string, body io.Reader) (status int) {
+	req := httptest.NewRequest(http.MethodPost, "/", body)
 	req.Header.Set("X-Telegram-Bot-Api-Secret-Token", key)
 	w := httptest.NewRecorder()
 	r.adapter.ServeHTTP(w, req)

@@ -14,12 +14,11 @@ import (
 // is not set again, since Telegram bounds how often that may be done. What fails is
 // repeated until ctx is done, and what is refused is left as it is.
 func (s *session) syncProfile(ctx context.Context) {
-	var refused error
 	persist := func(calls func() error) {
 		_ = s.repeat(ctx, func() error {
 			err := calls()
 			if botapi.ErrorOf(err).Kind == botapi.Refused {
-				refused = err
+				s.Log.Warn("telegram: the server refuses a part of the bot's menus or descriptions", "err", err)
 				return nil
 			}
 			return err
@@ -46,9 +45,6 @@ func (s *session) syncProfile(ctx context.Context) {
 				return s.api.SetProfileText(ctx, t, code, text)
 			})
 		}
-	}
-	if refused != nil {
-		s.Log.Warn("telegram: the server refuses a part of the bot's menus or descriptions", "err", refused)
 	}
 }
 

@@ -93,9 +93,9 @@ func everyCall() map[string]wireCall {
 			`{"chat_id":-1001,"message_id":5,` + message + `}`},
 		"editMessageMedia": {func(x ctx, c *Client) error { return c.Edit(x, ref, pictured) },
 			`{"chat_id":-1001,"message_id":5,"media":{"type":"photo","media":"attach://photo",` + captionJSON + `},"reply_markup":` + keyboard + `}`},
-		"deleteMessage": {func(x ctx, c *Client) error { return c.DeleteMessage(x, ref) }, `{"chat_id":-1001,"message_id":5}`},
+		"deleteMessage": {func(x ctx, c *Client) error { return c.do(x, "deleteMessage", ref) }, `{"chat_id":-1001,"message_id":5}`},
 		"answerCallbackQuery": {func(x ctx, c *Client) error {
-			return c.AnswerCallbackQuery(x, CallbackAnswer{ID: "5", Text: "Newest.", Alert: true, URL: "https://t.me/herald_bot?start=x"})
+			return c.AnswerCallbackQuery(x, &bot.AnswerCallbackQueryParams{CallbackQueryID: "5", Text: "Newest.", ShowAlert: true, URL: "https://t.me/herald_bot?start=x"})
 		}, `{"callback_query_id":"5","text":"Newest.","show_alert":true,"url":"https://t.me/herald_bot?start=x"}`},
 		"answerInlineQuery": {func(x ctx, c *Client) error {
 			button := &InlineButton{Text: "Open", Start: "inline"}

@@ -121,10 +121,10 @@ func (o *Outbox) reserve(ctx context.Context, chatID int64, limits []chat.Limit)
 	o.mu.Lock()
 	wait = time.Until(o.held[chatID])
 	o.mu.Unlock()
-	if wait > deliveryLimit {
+	switch {
+	case wait > deliveryLimit:
 		return wait, errHeld
-	}
-	if wait > 0 || !o.Pacing {
+	case wait > 0, !o.Pacing:
 		return wait, nil
 	}
 	wait, ok := o.Limiter.Reserve(ctx, soon, limits...)
