@@ -131,33 +131,3 @@ func TestASharedCardDoesNotTakeItselfAway(t *testing.T) {
 		}
 	}, paced, func(c *Config) { c.CleanChat = true })
 }
-
-// Help stays in its topic, for an administrator without a name as well, and a command
-// of last year's menu is told about in private alone.
-func TestHelpInATopicAndACommandThatIsNoMore(t *testing.T) {
-	type test struct {
-		message faketelegram.Message
-		want    string
-		thread  int64
-	}
-	inBubble(t, map[string]test{
-		"in a topic":                    {inGroup(ann, "/help@"+faketelegram.Username).In(7), "help", 7},
-		"by an anonymous administrator": {anonymous(faketelegram.Group(group), "/help").In(7), "help", 7},
-		"no more, in private":           {inPrivate(ann, "/chartz"), "chartz", 0},
-		"no more, in a group":           {inGroup(ann, "/chartz@"+faketelegram.Username), "", 0},
-	}, func(t *testing.T, tt test) {
-		r := setUp(t)
-		r.run()
-		r.give(tt.message)
-		sent := r.api.Sent()
-		if tt.want == "" && len(sent) == 0 {
-			return
-		}
-		if name := r.handler.Requests()[0].BotName; name != "Herald" {
-			t.Errorf("the bot's name is %q", name)
-		}
-		if len(sent) != 1 || sent[0].Text != tt.want || sent[0].Thread != tt.thread {
-			t.Errorf("sent %+v", sent)
-		}
-	})
-}

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
@@ -116,70 +115,50 @@ func TestAPressOnWhatCannotBeEditedIsAnsweredBelowIt(t *testing.T) {
 	})
 }
 
+// ofPeriod is an answer as new as so many minutes whose button of a period is marked.
+func ofPeriod(shown string, minutes int) chat.Reply {
+	r := chat.Reply{Title: chat.Say(shown), AsOf: refreshed("", minutes).AsOf}
+	for _, period := range []string{"24h", "7d", "30d"} {
+		label := map[bool]string{true: "· " + period + " ·", false: period}[period == shown]
+		r.Actions = append(r.Actions, chat.Action{Label: chat.Say(label), Command: "price", Args: []string{period}, Edit: true})
+	}
+	return r
+}
+
 // While one edit of a message is under way the others wait as one, and what it
-// shows in the end is the newest answer, whichever came last.
+// shows in the end is the newest answer, whichever came last. Where two
+// press two periods at once, it is the last, with its buttons.
 func TestEditsOfOneMessageAreMadeInOrder(t *testing.T) {
+	minute := func(n int) chat.Reply { return refreshed(fmt.Sprint("minute ", n), n) }
 	type test struct {
-		minutes []int // how new each answer is
-		want    int
+		answers []chat.Reply
+		want    string
+		buttons string
 		edits   int
 	}
 	inBubble(t, map[string]test{
-		"newer ones":  {[]int{2, 3, 4, 5}, 5, 2},
-		"older ones":  {[]int{5, 4, 3, 2}, 5, 1},
-		"as they may": {[]int{3, 2, 9, 4}, 9, 2},
+		"newer ones":  {[]chat.Reply{minute(2), minute(3), minute(4), minute(5)}, "minute 5", " [Refresh]", 2},
+		"older ones":  {[]chat.Reply{minute(5), minute(4), minute(3), minute(2)}, "minute 5", " [Refresh]", 1},
+		"as they may": {[]chat.Reply{minute(3), minute(2), minute(9), minute(4)}, "minute 9", " [Refresh]", 2},
+		"periods":     {[]chat.Reply{ofPeriod("24h", 9), ofPeriod("7d", 5), ofPeriod("30d", 2)}, "30d", " [24h] [7d] [· 30d ·]", 2},
 	}, func(t *testing.T, tt test) {
-		var answers []chat.Reply
-		for _, m := range tt.minutes {
-			answers = append(answers, refreshed(fmt.Sprint("minute ", m), m))
-		}
-		r := card(t, answers...)
+		r := card(t, tt.answers...)
 		release := make(chan struct{})
 		r.api.Fail("editMessageText", faketelegram.Held(release))
-		for i := range answers {
-			r.press(int64(ann+i), "Refresh")
-			r.inFlight(2 + i)
-			synctest.Wait()
-		}
-		close(release)
-		r.told(len(answers))
-		if m := r.one(); m.Text != fmt.Sprint("minute ", tt.want) || m.Edits != tt.edits || !r.api.WaitAcknowledged(soon) {
-			t.Errorf("it says %q after %d edits, want minute %d after %d", m.Text, m.Edits, tt.want, tt.edits)
-		}
-	})
-}
-
-// Two who press two periods at once are both answered, and the buttons are those of
-// what the message shows: the last.
-func TestOfTwoPeriodsPressedAtOnceTheLastIsShown(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
-			shown := fmt.Sprint(req.Args)
-			reply := chat.Reply{Title: chat.Say(shown), AsOf: time.Unix(1_000_000, 0)}
-			for _, period := range []string{"24h", "7d", "30d"} {
-				label := period
-				if strings.Contains(shown, period) {
-					label = "· " + period + " ·"
-				}
-				reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say(label), Command: "price", Args: []string{period}, Edit: true})
+		for i := range tt.answers {
+			state := "1 e 0 price"
+			if period := tt.answers[i].Title.Key; len(tt.answers[i].Actions) > 1 {
+				state += " " + period
 			}
-			return reply
-		}
-		r.run()
-		r.api.Push(inGroup(ann, "/price"))
-		r.sent(1)
-		release := make(chan struct{})
-		r.api.Fail("editMessageText", faketelegram.Held(release))
-		for i, period := range []string{"24h", "7d", "30d"} {
-			r.press(int64(ann+i), period)
+			r.api.Press(int64(ann+i), faketelegram.Group(group), r.api.Sent()[0].ID, state)
 			r.inFlight(2 + i)
 			synctest.Wait()
 		}
 		close(release)
-		r.told(3)
+		r.told(len(tt.answers))
 		r.idle(time.Minute)
-		if m := r.one(); !strings.Contains(m.Text, "30d") || labelsOf(m) != " [24h] [7d] [· 30d ·]" {
-			t.Errorf("it says %q with%s", m.Text, labelsOf(m))
+		if m := r.one(); m.Text != tt.want || labelsOf(m) != tt.buttons || m.Edits != tt.edits {
+			t.Errorf("it says %q with%s after %d edits, want %q with%s after %d", m.Text, labelsOf(m), m.Edits, tt.want, tt.buttons, tt.edits)
 		}
 	})
 }
@@ -238,49 +217,28 @@ func TestASpinnerDoesNotTurnUntilASlowEditIsOut(t *testing.T) {
 // Whatever a forged button asks for, nothing private is shown to others, and what
 // is wrong is told to the presser alone.
 func TestAForgedButtonGainsNothing(t *testing.T) {
-	const old, private = "⚠️ This button has expired", "private"
-	inBubble(t, map[string]struct{ data, told string }{
-		"logins":           {"1 e 0 mylogins", private},
-		"a wallet's owner": {"1 n 0 verify " + commandstest.AnnsWallet, private},
-		"a question":       {"1 a 0 staked wallet", "Which wallet?"},
-		"a wrong wallet":   {"1 e 0 staked 0x1", "⚠️ Check the wallet address"},
-		"noise":            {strings.Repeat("\x00", 64), old},
-	}, func(t *testing.T, tt struct{ data, told string }) {
-		r, _, router := product(t)
-		r.serve(router)
-		r.api.Push(writes(faketelegram.Group(communitys), anns, "/price"))
-		card := r.sent(1)[0]
-		const stranger = 404 // who has not started the bot
-		users := []int64{anns, bobs, stranger}
-		r.api.Start(anns)
-		r.api.Start(bobs)
-		for _, user := range users {
-			r.api.Press(user, faketelegram.Group(communitys), card.ID, tt.data)
-		}
-		for _, n := range r.told(len(users)) {
-			want := strings.Replace(tt.told, private, said(answeredPrivately), 1)
-			if tt.told == private && n.User == stranger {
-				want = ""
-			}
-			if !strings.HasPrefix(n.Text, want) || strings.Contains(n.URL, "?start=") != (want == "") {
-				t.Errorf("told %q, want %q", n.Text, want)
+	const stranger = 404 // who has not started the bot
+	synctest.Test(t, func(t *testing.T) {
+		r := card(t)
+		r.handler.Reply = secretReply
+		r.api.Start(ann)
+		for i, tt := range []struct {
+			user             int64
+			data, told, link string
+		}{
+			{ann, "1 e 0 mylogins", said(answeredPrivately), ""},
+			{ann, "1 n 0 exists 5", said(answeredPrivately), ""},
+			{stranger, "1 e 0 mylogins", "", "?start=mylogins"},
+			{stranger, strings.Repeat("\x00", 64), "⚠️ This button has expired", ""},
+		} {
+			r.api.Press(tt.user, faketelegram.Group(group), r.api.Sent()[0].ID, tt.data)
+			if n := r.told(i + 1)[i]; n.User != tt.user || !strings.HasPrefix(n.Text, tt.told) || !strings.HasSuffix(n.URL, tt.link) || (n.URL == "") != (tt.link == "") {
+				t.Errorf("%q: told %+v", tt.data, n)
 			}
 		}
-		perUser := perChat(r.api.Sent())
-		for _, user := range users {
-			if got := perUser[user]; (got == 1) != (tt.told == private && user != stranger) {
-				t.Errorf("%d private messages to %d", got, user)
-			}
-			for _, seen := range r.api.SeenByOthers(user) {
-				for _, word := range []string{"Dapp", "did:", "egistered", "yours", "Stake"} {
-					if seen.Chat == communitys && strings.Contains(seen.Text, word) {
-						t.Errorf("everybody sees %q", seen.Text)
-					}
-				}
-			}
+		if sent := r.sent(3); sent[0].Edits != 0 || sent[1].Chat != ann || sent[2].Chat != ann {
+			t.Errorf("sent %+v", sent)
 		}
-		if now := r.api.Sent()[0]; now.Edits != 0 || perUser[communitys] != 1 {
-			t.Errorf("the group shows %+v", r.api.Sent())
-		}
+		r.hides(ann)
 	})
 }

@@ -70,18 +70,6 @@ func TestWebhookTurnsAway(t *testing.T) {
 	}, byWebhook)
 }
 
-// Telegram waits a second then, and holds back the chat no longer.
-func TestWhatIsTurnedAwayIsToComeAgainInASecond(t *testing.T) {
-	r := setUp(t, byWebhook)
-	req := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(r.api.Update(inPrivate(ann, "/price"))))
-	req.Header.Set("X-Telegram-Bot-Api-Secret-Token", hookSecret)
-	w := httptest.NewRecorder()
-	r.adapter.ServeHTTP(w, req)
-	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" {
-		t.Errorf("%d, %v", w.Code, w.Header())
-	}
-}
-
 func TestAWebhookWithoutASecretTakesNothing(t *testing.T) {
 	r := setUp(t)
 	if got := r.post(http.MethodPost, "", unread{t}); got != http.StatusUnauthorized {
