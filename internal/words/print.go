@@ -44,8 +44,8 @@ type Section struct {
 	Fields  []Field
 }
 
-// Lines are the fields as they stand without columns: those of a Row are one, in
-// which what the title shows is left out.
+// Lines returns the fields as they stand where there are no columns. A Row becomes one
+// field, without what the title shows already.
 func (s Section) Lines() []Field {
 	if s.Layout != chat.Row {
 		return s.Fields

@@ -71,7 +71,7 @@ func (s *soak) next(r *rand.Rand, platform string) (*question, e2etest.Command) 
 	return q, command
 }
 
-// groups are those of Telegram. In the first one everything comments a channel's
+// groups are Telegram's. In the first one everything comments a channel's
 // post, and a channel floods the second.
 const groups = 12
 
