@@ -53,7 +53,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -115,7 +114,7 @@ type Adapter struct {
 // session is one Run.
 type session struct {
 	*Adapter
-	me    botapi.User
+	me    *models.User
 	tasks *chat.Tasks
 	out   *outbox.Outbox
 	// told is when Connected was last called.
@@ -175,14 +174,11 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	s := &session{
 		Adapter: a, tasks: chat.NewTasks(ctx, h, a.Log, a.Count), running: ctx, fail: fail, offsets: newOffsetTracker(), posted: posted{},
 	}
-	// The number before the colon is the bot's, and no secret.
-	number, _, _ := strings.Cut(a.Token.Reveal(), ":")
-	s.out = outbox.New(outbox.Config{
-		API: a.api, Limiter: a.Limiter, Pacing: a.Pacing, Bot: "telegram " + number, Count: a.Count, Unauthorized: s.unauthorized,
-	})
-
 	// If it fails, ctx has ended, and poll and receive return at once.
 	_ = s.repeat(ctx, func() (err error) { s.me, err = a.api.GetMe(ctx); return err })
+	s.out = outbox.New(outbox.Config{
+		API: a.api, Limiter: a.Limiter, Pacing: a.Pacing, Bot: fmt.Sprint("telegram ", s.me.ID), Count: a.Count, Unauthorized: s.unauthorized,
+	})
 	var profile sync.WaitGroup
 	defer profile.Wait()
 	profile.Go(func() { s.syncProfile(ctx) })

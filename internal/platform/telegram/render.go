@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/go-telegram/bot/models"
+
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/words"
@@ -62,7 +64,7 @@ func render(r chat.Reply, bot string) botapi.Content {
 		content.Text = "…" // Telegram refuses one without text.
 	}
 	if c.Ask != nil {
-		content.Markup = botapi.ForceReply{Force: true, Placeholder: words.Cut(c.Ask.Question, maxPlaceholder), Selective: true}
+		content.Markup = models.ForceReply{ForceReply: true, InputFieldPlaceholder: words.Cut(c.Ask.Question, maxPlaceholder), Selective: true}
 	}
 	return content
 }
@@ -242,7 +244,7 @@ func fewer(entities []botapi.Entity) []botapi.Entity {
 const rowWidth = 30
 
 // keyboard puts buttons in rows. Without buttons it returns nil.
-func keyboard(buttons []words.Button, bot string) botapi.Markup {
+func keyboard(buttons []words.Button, bot string) models.ReplyMarkup {
 	if len(buttons) == 0 {
 		return nil
 	}

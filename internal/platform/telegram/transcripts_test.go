@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"github.com/go-telegram/bot/models"
+
 	"herald/commands/commandstest"
 	"herald/internal/platform/telegram/botapi"
 )
@@ -64,8 +66,8 @@ func marked(m botapi.Content) string {
 		b.WriteString("\n(picture)")
 	}
 	switch markup := m.Markup.(type) {
-	case botapi.ForceReply:
-		b.WriteString("\n(reply: " + markup.Placeholder + ")")
+	case models.ForceReply:
+		b.WriteString("\n(reply: " + markup.InputFieldPlaceholder + ")")
 	case botapi.Keyboard:
 		for _, row := range markup.Rows {
 			b.WriteByte('\n')

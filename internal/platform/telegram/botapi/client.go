@@ -82,20 +82,10 @@ func New(c Config) (*Client, error) {
 	return client, nil
 }
 
-// User is a bot's account.
-type User struct {
-	ID       int64
-	Username string // without @
-	Name     string // what people see
-}
-
-// GetMe returns who the bot is.
-func (c *Client) GetMe(ctx context.Context) (User, error) {
+// GetMe returns who the bot is. People see its FirstName.
+func (c *Client) GetMe(ctx context.Context) (*models.User, error) {
 	me, err := c.bot().GetMe(ctx)
-	if err != nil {
-		return User{}, libraryError("getMe", err)
-	}
-	return User{ID: me.ID, Username: me.Username, Name: me.FirstName}, nil
+	return me, libraryError("getMe", err)
 }
 
 // GetWebhookInfo returns where updates are delivered to, and how that goes.

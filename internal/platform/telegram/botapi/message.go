@@ -40,9 +40,6 @@ type Entity struct {
 	TimeFormat string `json:"date_time_format,omitempty"`
 }
 
-// Markup is what stands below a message: a Keyboard or a ForceReply.
-type Markup interface{ markup() }
-
 // Keyboard is rows of buttons.
 type Keyboard struct {
 	Rows [][]Button `json:"inline_keyboard"`
@@ -62,26 +59,14 @@ type CopyText struct {
 	Text string `json:"text"`
 }
 
-// ForceReply opens the reply box of the sender of the message that is replied to.
-// Force and Selective are set.
-type ForceReply struct {
-	Force bool `json:"force_reply"`
-	// Placeholder stands in the empty box; at most 64 characters.
-	Placeholder string `json:"input_field_placeholder,omitempty"`
-	Selective   bool   `json:"selective"`
-}
-
-func (Keyboard) markup()   {}
-func (ForceReply) markup() {}
-
 // Content is what a message says: its text, or its picture and caption.
 type Content struct {
 	// Text is 1 to 4,096 UTF-16 units, a caption 0 to 1,024.
 	Text     string   `json:"text"`
 	Entities []Entity `json:"entities,omitempty"` // at most 100
-	// Markup may be nil. An edit takes a Keyboard alone; without one it removes
-	// the keyboard.
-	Markup Markup `json:"reply_markup,omitempty"`
+	// Markup is a Keyboard, a models.ForceReply or nil. An edit takes a Keyboard alone;
+	// without one it removes the keyboard.
+	Markup models.ReplyMarkup `json:"reply_markup,omitempty"`
 	// Picture is a PNG; nil is a text.
 	Picture []byte `json:"-"`
 }
@@ -129,8 +114,8 @@ func (c *Client) Send(ctx context.Context, to Destination, content Content) (id 
 		m, err = c.show(ctx, "sendPhoto", &struct {
 			Destination
 			caption
-			Markup Markup          `json:"reply_markup,omitempty"`
-			Reply  replyParameters `json:"reply_parameters,omitzero"`
+			Markup models.ReplyMarkup `json:"reply_markup,omitempty"`
+			Reply  replyParameters    `json:"reply_parameters,omitzero"`
 		}{to, caption{Caption: content.Text, Entities: content.Entities}, content.Markup, reply}, content.Picture)
 	}
 	return m.ID, err
@@ -160,8 +145,8 @@ func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) (err e
 	} else {
 		_, err = c.show(ctx, "editMessageMedia", &struct {
 			MessageRef
-			Media  media  `json:"media"`
-			Markup Markup `json:"reply_markup,omitempty"`
+			Media  media              `json:"media"`
+			Markup models.ReplyMarkup `json:"reply_markup,omitempty"`
 		}{m, media{Type: "photo", Media: "attach://" + pictureName, caption: caption{Caption: content.Text, Entities: content.Entities}}, content.Markup}, content.Picture)
 	}
 	if ErrorOf(err).detail == notModified {

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-telegram/bot/models"
+
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/platform/telegram/botapi"
@@ -331,7 +333,7 @@ func TestPlainTextKeepsCodeAndLinksIntoTelegram(t *testing.T) {
 	if p.Text != c.Text || !slices.Equal(p.Entities, []botapi.Entity{code, question}) || len(rows) != 1 || !slices.Equal(rows[0], []botapi.Button{press, open}) {
 		t.Errorf("it is %+v", p)
 	}
-	ask := botapi.Content{Markup: botapi.ForceReply{Force: true}}
+	ask := botapi.Content{Markup: models.ForceReply{ForceReply: true}}
 	if plain(ask).Markup != ask.Markup {
 		t.Error("a question is no question any more")
 	}
