@@ -100,11 +100,8 @@ func (c *catalogue) price(d decimal.Decimal) string {
 	return c.number(rounded.StringFixed(priceDecimals(rounded)), c.USD)
 }
 
-// priceDecimals is how many decimals of a price are shown.
+// priceDecimals is how many decimals of a price, which is more than 0, are shown.
 func priceDecimals(d decimal.Decimal) int32 {
-	if d.IsZero() {
-		return cents
-	}
 	first := int32(d.NumDigits()) + d.Exponent() - 1 // the power of ten of the first digit
 	return max(priceDigits-1-first, cents)
 }

@@ -218,9 +218,6 @@ func (p *catalogue) button(a chat.Action, asOf time.Time) Button {
 // text prints a message with its arguments. A missing argument is left out, and a
 // missing message is its key.
 func (p *catalogue) text(t chat.Text) Line {
-	if t.Key == "" {
-		return nil
-	}
 	forms, known := p.messages[t.Key]
 	if !known {
 		return Line{{Text: t.Key}}

@@ -249,28 +249,23 @@ func TestADeliveryThatTelegramGivesUpIsAnswered(t *testing.T) {
 }
 
 // A 429 shows that Telegram is there, and a proxy that asks /readyz must go on delivering.
-func TestAWebhookStaysReadyWhileA429KeepsItFromLooking(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		r.run()
-		r.api.Fail("getWebhookInfo", faketelegram.TooMany(30*time.Second))
-		time.Sleep(watchEvery + time.Second)
-		if !r.adapter.Ready() || r.events.Of("getWebhookInfo") != 1 {
-			t.Errorf("ready %v, events %v", r.adapter.Ready(), r.events)
-		}
-	}, byWebhook)
-}
-
-func TestAWebhookIsNotReadyWhileTelegramIsOutOfReach(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		r.carry("getWebhookInfo", 5*time.Minute, unreachable)
+func TestAWebhookIsReadyWhileTelegramIsThere(t *testing.T) {
+	limited := func(*http.Request) (*http.Response, error) {
+		return response(http.StatusTooManyRequests, `{"ok":false,"error_code":429,"parameters":{"retry_after":30}}`)
+	}
+	type test struct {
+		trouble roundTripper
+		ready   bool
+	}
+	inBubble(t, map[string]test{"429": {limited, true}, "out of reach": {unreachable, false}}, func(t *testing.T, tt test) {
+		r := setUp(t, byWebhook)
+		r.carry("getWebhookInfo", 5*time.Minute, tt.trouble)
 		r.run()
 		time.Sleep(watchEvery + time.Second)
-		if r.adapter.Ready() {
-			t.Error("it is ready though Telegram was not reached for a minute")
-		}
+		during := r.adapter.Ready()
 		time.Sleep(6 * time.Minute)
-		if !r.adapter.Ready() {
-			t.Error("it is not ready again")
+		if during != tt.ready || !r.adapter.Ready() {
+			t.Errorf("ready %t after a minute, and in the end %t", during, r.adapter.Ready())
 		}
-	}, byWebhook)
+	})
 }
