@@ -53,15 +53,6 @@ func TestCheckLeavesDataDirAlone(t *testing.T) {
 	}
 }
 
-// Exit status 2 keeps systemd from starting it again.
-func TestAFolderThatCannotBeMadeIsAWrongSetting(t *testing.T) {
-	url, connections := wiretap(t)
-	code, _, stderr := runBot(t, "run", append(goodSettings(url), "DATA_DIR=/nowhere/"+secret)...)
-	if code != exitUsage || !strings.Contains(stderr, "DATA_DIR: ") || strings.Contains(stderr, secret) || connections.Load() != 0 {
-		t.Errorf("exit code %d: %s", code, stderr)
-	}
-}
-
 func TestRunFailsIfItCannotServe(t *testing.T) {
 	world, telegram := e2etest.Sandbox(t).Fakes, faketelegram.New(t)
 	taken := httptest.NewServer(http.NotFoundHandler())

@@ -4,9 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"testing"
-
-	"herald/internal/e2e/e2etest"
-	"herald/internal/e2e/fault"
 )
 
 // asBot makes this test binary the bot itself, so that real signals can be
@@ -26,11 +23,4 @@ func program(args []string, environ ...string) *exec.Cmd {
 	// The race detector sleeps for a second at exit unless told otherwise.
 	cmd.Env = append(environ, asBot+"=1", "GORACE=atexit_sleep_ms=0")
 	return cmd
-}
-
-// spawn starts a bot that serves; it need not be ready yet.
-func spawn(t *testing.T, world *fault.Fakes, settings ...string) *e2etest.Process {
-	t.Helper()
-	environ := append(e2etest.Settings(world, "HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=debug"), settings...)
-	return e2etest.StartProcess(t, program([]string{"run"}, environ...))
 }

@@ -60,6 +60,7 @@ var wrongSettings = []struct {
 	{what: "characters that nobody sees", environ: []string{"EVM_RPC_URL=https://c.example/\u200b" + secret,
 		"TELEGRAM_BOT_TOKEN=1:" + secret + "\u00a0a", "PARTNER_SECRET_KEY=" + secret + "\u00ada"}},
 	{what: "a secret's file that is not there", environ: []string{"TELEGRAM_BOT_TOKEN=", "TELEGRAM_BOT_TOKEN_FILE=/nowhere/" + secret}},
+	{what: "a folder that cannot be made", environ: []string{"DATA_DIR=/nowhere/" + secret}},
 	{what: "two tokens that are swapped", environ: []string{"TELEGRAM_BOT_TOKEN=MTIz.abc." + secret, "DISCORD_BOT_TOKEN=123456789:" + secret}},
 	{what: "many at once, from both", file: "PRICE_TOKN_ID=1\nCOMMAND_TIMEOUT=soon\nwhat is this\n",
 		environ: []string{"TELEGRAM_BOT_TOKEN=my token-" + secret, "TELEGRAM_WEBHOOK_URL=http://plain.example", "DISCORD_PUBLIC_KEY=abc",

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
 )
@@ -23,7 +22,8 @@ func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 			world, telegram, discord := e2etest.Sandbox(t), way.Open(t), e2etest.Ways[i+2].Open(t)
 			world.Supply.SetFault(fault.Late(500 * time.Millisecond))
 			world.Chain.SetFault(fault.Late(500 * time.Millisecond))
-			p := spawn(t, world, slices.Concat(telegram.Settings(), discord.Settings())...)
+			settings := slices.Concat(telegram.Settings(), discord.Settings(), []string{"HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=debug"})
+			p := e2etest.StartProcess(t, program([]string{"run"}, e2etest.Settings(world, settings...)...))
 			p.AwaitReady()
 			telegram.Through(p.URL())
 			discord.Through(p.URL())
@@ -46,24 +46,5 @@ func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 				t.Errorf("Telegram has %d updates left", n)
 			}
 		})
-	}
-}
-
-func TestCommandsInFlightWhenTheProcessIsKilledAreAnsweredByTheNext(t *testing.T) {
-	t.Parallel()
-	world, fake := e2etest.Sandbox(t), faketelegram.New(t)
-	world.Price.SetFault(fault.Hang())
-	first := spawn(t, world, e2etest.Polling(fake)...)
-	for user := range int64(3) {
-		fake.Push(faketelegram.Text(faketelegram.Private(user+1), faketelegram.Person(user+1), "/price"))
-	}
-	e2etest.Eventually(t, "the commands are in flight", func() bool { return world.Price.Requests() > 0 })
-	// Meanwhile it keeps polling, which must acknowledge none of them.
-	fake.WaitCalls("getUpdates", len(fake.Calls("getUpdates"))+2, e2etest.Patience)
-	first.Kill()
-	world.Price.SetFault(fault.Fault{})
-	spawn(t, world, e2etest.Polling(fake)...)
-	if !fake.WaitAcknowledged(e2etest.Patience) || len(fake.Sent()) != 3 {
-		t.Errorf("%d updates are left, %d are answered", len(fake.Pending()), len(fake.Sent()))
 	}
 }

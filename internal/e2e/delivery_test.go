@@ -218,23 +218,3 @@ func TestAPlatformsOutagePassesAndItsEndLeavesTheOther(t *testing.T) {
 		t.Errorf("identified %d times", n)
 	}
 }
-
-// Who asked at their usual pace while the bot was away is not refused for asking
-// all of it at once.
-func TestABacklogIsAnsweredAsIfItHadBeenAskedInTime(t *testing.T) {
-	t.Parallel()
-	const commands = 6
-	user, door := faketelegram.Person(7_123_456_000), e2etest.Ways[0].Open(t)
-	for i := range commands {
-		m := faketelegram.Text(faketelegram.Private(user.ID), user, "/help")
-		m["date"] = time.Now().Add(-time.Duration(i+2) * time.Minute).Unix()
-		door.Telegram.Push(m)
-	}
-	door.Serve(e2etest.Sandbox(t), "RATE_LIMIT_USER=1", "RATE_LIMIT_CHAT=1")
-	e2etest.Eventually(t, "all are answered", func() bool { return len(door.Telegram.Sent()) == commands })
-	for _, sent := range door.Telegram.Sent() {
-		if !strings.Contains(sent.Text, "/staked") {
-			t.Errorf("one is answered by %q", sent.Text)
-		}
-	}
-}

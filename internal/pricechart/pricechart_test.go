@@ -94,44 +94,38 @@ func TestWithoutALineThereIsACardOfWhatIsKnown(t *testing.T) {
 	})
 }
 
-// An operator has the machine's clock set back: quotes of the time that is yet to
-// come again are not shown, and the line goes on.
-func TestAClockThatJumpsBackLeavesAGap(t *testing.T) {
-	for _, back := range []time.Duration{time.Hour, 12 * time.Hour} {
+// A day without quotes is a gap of a week. An operator has the machine's clock set
+// back: quotes of the time that is yet to come again are not shown, and the line goes on.
+func TestALineHasNoQuotesThatAreMissingOrAhead(t *testing.T) {
+	complete := func(time.Duration) bool { return true }
+	missing := func(ago time.Duration) bool { return ago > 4*day || ago < 3*day }
+	for name, test := range map[string]struct {
+		recorded     func(ago time.Duration) bool
+		back, period time.Duration
+		seen         float64
+	}{
+		"an hour back":              {complete, time.Hour, day, 1},
+		"half a day back":           {complete, 12 * time.Hour, day, 1},
+		"a day without, in a day":   {missing, 0, day, 1},
+		"a day without, in a week":  {missing, 0, 7 * day, 6. / 7},
+		"a day without, in a month": {missing, 0, 30 * day, 1},
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			time.Sleep(30 * day)
+			time.Sleep(100 * day)
 			quotes, now := NewQuotes("test", nil, nil), time.Now()
 			var points []point
-			for at := now.Add(-7*day - time.Minute); at.Before(now.Add(back)); at = at.Add(step) {
-				points = append(points, point{At: at, Price: number("2")})
+			for at := now.Add(-90*day - time.Minute); at.Before(now.Add(test.back)); at = at.Add(step) {
+				if test.recorded(now.Sub(at)) {
+					points = append(points, point{At: at, Price: number("2")})
+				}
 			}
 			quotes.merge(points)
-			c, err := New(quotes, "TKN", Settings{}).Chart(t.Context(), quoted("3", now), day, chat.English, "Herald")
-			if err != nil || !c.Line || c.Seen < 0.95 || !c.First.Equal(number("2")) || !c.Last.Equal(number("3")) {
-				t.Errorf("%v back: a line %v of %v, from %s to %s, %v", back, c.Line, c.Seen, c.First, c.Last, err)
+			c, err := New(quotes, "TKN", Settings{}).Chart(t.Context(), quoted("3", now), test.period, chat.English, "Herald")
+			if err != nil || !c.Line || math.Abs(c.Seen-test.seen) > 0.01 || !c.First.Equal(number("2")) || !c.Last.Equal(number("3")) {
+				t.Errorf("%s: a line %v of %v, from %s to %s, %v", name, c.Line, c.Seen, c.First, c.Last, err)
 			}
 		})
 	}
-}
-
-func TestADayWithoutQuotesIsAGapOfAWeek(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(100 * day)
-		quotes, now := NewQuotes("test", nil, nil), time.Now()
-		var points []point
-		for at := now.Add(-90 * day); at.Before(now); at = at.Add(step) {
-			if ago := now.Sub(at); ago > 4*day || ago < 3*day {
-				points = append(points, point{At: at, Price: number("2")})
-			}
-		}
-		quotes.merge(points)
-		for period, seen := range map[time.Duration]float64{day: 1, 7 * day: 6. / 7, 30 * day: 1} {
-			c, err := New(quotes, "TKN", Settings{}).Chart(t.Context(), quoted("3", now), period, chat.English, "Herald")
-			if err != nil || !c.Line || math.Abs(c.Seen-seen) > 0.01 {
-				t.Errorf("%v: %v is seen, want %v, %v", period, c.Seen, seen, err)
-			}
-		}
-	})
 }
 
 func TestAChartIsDrawnOnceForAllWhoAskForTheSame(t *testing.T) {

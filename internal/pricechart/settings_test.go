@@ -46,13 +46,3 @@ func TestALogoIsASmallPNG(t *testing.T) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
-
-func TestTheThemeIsDarkUnlessItIsLight(t *testing.T) {
-	for given, light := range map[string]bool{"": false, "dark": false, "light": true} {
-		var s Settings
-		configtest.Fill(t, s.Table(), "CHART_THEME="+given)
-		if s.Light != light || s.Logo != nil {
-			t.Errorf("%q: light %v, logo %v", given, s.Light, s.Logo)
-		}
-	}
-}

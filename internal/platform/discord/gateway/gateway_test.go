@@ -130,34 +130,37 @@ func TestTheGatewayMustBeAsSafeAsREST(t *testing.T) {
 	}
 }
 
-func TestALostConnectionIsReplaced(t *testing.T) {
+// What bounds the identifies is not patience.
+func TestFiveConnectionsLostInARowAreReplacedWithinSeconds(t *testing.T) {
+	const losses = 5
 	for name, tt := range map[string]struct {
-		action   fakediscord.Action
-		forget   bool // Discord has no session left
-		resumed  bool
-		sessions int
+		action  fakediscord.Action
+		forget  bool // Discord has no session left
+		resumed int
 	}{
-		"op 7":                {fakediscord.Action{Op: 7}, false, true, 1},
-		"op 9, resumable":     {fakediscord.Action{Op: 9, Resumable: true}, false, true, 1},
-		"op 9, not resumable": {fakediscord.Action{Op: 9}, false, false, 2},
-		"a drop":              {fakediscord.Action{Drop: true}, false, true, 1},
-		"a forgotten session": {fakediscord.Action{Drop: true}, true, false, 2},
-		"close 1000":          {fakediscord.Action{Close: 1000}, false, true, 1},
-		"close 4007":          {fakediscord.Action{Close: 4007}, false, false, 2},
+		"op 7":                {fakediscord.Action{Op: 7}, false, losses},
+		"op 9, resumable":     {fakediscord.Action{Op: 9, Resumable: true}, false, losses},
+		"op 9, not resumable": {fakediscord.Action{Op: 9}, false, 0},
+		"a drop":              {fakediscord.Action{Drop: true}, false, losses},
+		"a forgotten session": {fakediscord.Action{Drop: true}, true, 0},
+		"close 1000":          {fakediscord.Action{Close: 1000}, false, losses},
+		"close 4007":          {fakediscord.Action{Close: 4007}, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, fakediscord.Behaviour{Heartbeat: time.Second}, func(t *testing.T, h *harness) {
-				if tt.forget {
-					h.fake.ForgetSession()
-				}
-				h.fake.Do(tt.action)
-				pass(10 * time.Second)
-				if h.fake.Connects() != 2 || h.fake.Connected() != 1 || !h.Alive() {
-					t.Errorf("connected %d times; log:\n%s", h.fake.Connects(), h.logged)
+				for n := range losses {
+					if tt.forget {
+						h.fake.ForgetSession()
+					}
+					h.fake.Do(tt.action)
+					pass(5100 * time.Millisecond)
+					if !h.Alive() || h.fake.Connected() != 1 {
+						t.Errorf("away for more than 5 seconds after loss %d; log:\n%s", n+1, h.logged)
+					}
 				}
 				h.takes(t)
-				identified, asked := len(h.fake.Identifies()), h.fake.Calls(fakediscord.GatewayBot)
-				if identified != tt.sessions || asked != tt.sessions || (h.events.Of("resumed") == 1) != tt.resumed {
+				identified, asked, sessions := len(h.fake.Identifies()), h.fake.Calls(fakediscord.GatewayBot), 1+losses-tt.resumed
+				if identified != sessions || asked != sessions || h.events.Of("resumed") != tt.resumed || h.fake.Connects() != 1+losses {
 					t.Errorf("identified %d times, asked for the gateway %d times, counted %v", identified, asked, h.events)
 				}
 			})
@@ -231,35 +234,6 @@ func TestASessionThatBreaksAtOnceIsResumedWithoutHaste(t *testing.T) {
 			t.Errorf("connected %d times in ten minutes, identified %d times", n, len(h.fake.Identifies()))
 		}
 	})
-}
-
-// What bounds the identifies is not patience.
-func TestFiveConnectionsLostInARowAreReplacedWithinSeconds(t *testing.T) {
-	for name, tt := range map[string]struct {
-		lost   fakediscord.Action
-		forget bool
-	}{
-		"resumed":              {fakediscord.Action{Drop: true}, false},
-		"identified":           {fakediscord.Action{Op: opInvalidSession}, false},
-		"closed, out of order": {fakediscord.Action{Close: 4007}, false},
-		"resume refused":       {fakediscord.Action{Drop: true}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *harness) {
-				for n := range 5 {
-					if tt.forget {
-						h.fake.ForgetSession()
-					}
-					h.fake.Do(tt.lost)
-					pass(5100 * time.Millisecond)
-					if !h.Alive() {
-						t.Errorf("away for more than 5 seconds after loss %d", n+1)
-					}
-				}
-				h.takes(t)
-			})
-		})
-	}
 }
 
 func TestAConnectionOnWhichNothingComesIsReplacedWithinSeconds(t *testing.T) {
