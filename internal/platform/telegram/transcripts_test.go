@@ -41,13 +41,13 @@ func marked(m botapi.Content) string {
 	opening, closing := map[int]string{}, map[int]string{}
 	// What holds another begins before it and ends behind it.
 	entities := slices.SortedStableFunc(slices.Values(m.Entities), func(a, b botapi.Entity) int { return b.Length - a.Length })
-	marks := map[botapi.EntityType][2]string{
-		botapi.Bold: {"*", "*"}, botapi.Italic: {"_", "_"}, botapi.Code: {"`", "`"}, botapi.DateTime: {"<", ">"},
-		botapi.ExpandableBlockquote: {"⟪", "⟫"}, botapi.TextLink: {"[", "]("},
+	marks := map[models.MessageEntityType][2]string{
+		models.MessageEntityTypeBold: {"*", "*"}, models.MessageEntityTypeItalic: {"_", "_"}, models.MessageEntityTypeCode: {"`", "`"}, botapi.DateTime: {"<", ">"},
+		models.MessageEntityTypeExpandableBlockquote: {"⟪", "⟫"}, models.MessageEntityTypeTextLink: {"[", "]("},
 	}
 	for _, e := range entities {
 		before, after := marks[e.Type][0], marks[e.Type][1]
-		if e.Type == botapi.TextLink {
+		if e.Type == models.MessageEntityTypeTextLink {
 			after += e.URL + ")"
 		}
 		opening[e.Offset] += before

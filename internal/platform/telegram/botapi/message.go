@@ -10,25 +10,14 @@ import (
 	"herald/internal/transport"
 )
 
-// EntityType is a way to show a span of a text.
-type EntityType string
+// DateTime is an entity shown in the reader's time zone, which the library does not
+// know. A server that does not know it either refuses the message.
+const DateTime models.MessageEntityType = "date_time"
 
-// The entity types that the bot sends,
+// Entity is a span of a text and the way to show it,
 // https://core.telegram.org/bots/api#messageentity.
-const (
-	Bold                 EntityType = "bold"
-	Italic               EntityType = "italic"
-	Code                 EntityType = "code"
-	TextLink             EntityType = "text_link"
-	ExpandableBlockquote EntityType = "expandable_blockquote"
-	// DateTime is shown in the reader's time zone. A server that does not know
-	// it refuses the message.
-	DateTime EntityType = "date_time"
-)
-
-// Entity is a span of a text and the way to show it.
 type Entity struct {
-	Type EntityType `json:"type"`
+	Type models.MessageEntityType `json:"type"`
 	// Offset and Length are in UTF-16 units.
 	Offset int `json:"offset"`
 	Length int `json:"length"`
@@ -49,14 +38,10 @@ type Keyboard struct {
 type Button struct {
 	Text string `json:"text"`
 	// Data comes back when the button is pressed; 1 to 64 bytes.
-	Data string    `json:"callback_data,omitempty"`
-	URL  string    `json:"url,omitempty"`
-	Copy *CopyText `json:"copy_text,omitempty"`
-}
-
-// CopyText is a text for the clipboard, of 1 to 256 characters.
-type CopyText struct {
-	Text string `json:"text"`
+	Data string `json:"callback_data,omitempty"`
+	URL  string `json:"url,omitempty"`
+	// Copy has a text for the clipboard, of 1 to 256 characters.
+	Copy *models.CopyTextButton `json:"copy_text,omitempty"`
 }
 
 // Content is what a message says: its text, or its picture and caption.

@@ -318,14 +318,14 @@ func TestNothingIsRememberedOfWhatWasSent(t *testing.T) {
 // Plain text keeps what makes it safe: what is untrusted stays code, and a question
 // says what it is about.
 func TestPlainTextKeepsCodeAndLinksIntoTelegram(t *testing.T) {
-	code := botapi.Entity{Type: botapi.Code, Length: 3}
-	question := botapi.Entity{Type: botapi.TextLink, Length: 1, URL: "https://t.me/bot?start=ask-staked"}
+	code := botapi.Entity{Type: models.MessageEntityTypeCode, Length: 3}
+	question := botapi.Entity{Type: models.MessageEntityTypeTextLink, Length: 1, URL: "https://t.me/bot?start=ask-staked"}
 	press, open := botapi.Button{Text: "Refresh", Data: "1"}, botapi.Button{Text: "Open", URL: "https://t.me/bot"}
 	c := botapi.Content{
 		Text:     "evil.example",
-		Entities: []botapi.Entity{{Type: botapi.Bold, Length: 1}, code, {Type: botapi.TextLink, Length: 1, URL: "https://e.example"}, question},
+		Entities: []botapi.Entity{{Type: models.MessageEntityTypeBold, Length: 1}, code, {Type: models.MessageEntityTypeTextLink, Length: 1, URL: "https://e.example"}, question},
 		Markup: botapi.Keyboard{Rows: [][]botapi.Button{
-			{press, {Text: "Explorer", URL: "https://e.example"}, open}, {{Text: "Copy", Copy: &botapi.CopyText{Text: "x"}}},
+			{press, {Text: "Explorer", URL: "https://e.example"}, open}, {{Text: "Copy", Copy: &models.CopyTextButton{Text: "x"}}},
 		}},
 	}
 	p := plain(c)
