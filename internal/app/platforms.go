@@ -28,7 +28,7 @@ type platform struct {
 func (b *Bot) platforms() ([]platform, error) {
 	var on []platform
 	if s := b.cfg.Telegram; s.Token.IsSet() {
-		a, err := telegram.New(telegram.Config{
+		a := telegram.New(telegram.Config{
 			Settings:       s,
 			Dedup:          b.state,
 			Limiter:        b.state,
@@ -37,9 +37,6 @@ func (b *Bot) platforms() ([]platform, error) {
 			Count:          b.metrics.Events(string(telegram.Platform)),
 			Connected:      b.connected(telegram.Platform),
 		})
-		if err != nil {
-			return nil, err
-		}
 		b.roles[telegram.Platform] = a.Role
 		on = append(on, platform{
 			adapter: a, title: "Telegram", apiURL: s.APIURL, settings: "TELEGRAM_BOT_TOKEN and TELEGRAM_API_URL", path: s.WebhookPath,

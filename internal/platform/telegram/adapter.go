@@ -133,15 +133,11 @@ type session struct {
 	posted posted
 }
 
-// New makes an Adapter, and asks Telegram nothing. It fails if the token is not
-// set.
-func New(c Config) (*Adapter, error) {
+// New makes an Adapter, and asks Telegram nothing. The token must be set.
+func New(c Config) *Adapter {
 	// An update may have two calls under way: "typing…" and its sender's role.
-	api, err := botapi.New(botapi.Config{Token: c.Token, URL: c.APIURL, MaxConns: 2 * maxInFlight})
-	if err != nil {
-		return nil, fmt.Errorf("telegram: %w", err)
-	}
-	return &Adapter{Config: c, api: api, inFlight: make(chan struct{}, maxInFlight)}, nil
+	api := botapi.New(botapi.Config{Token: c.Token, URL: c.APIURL, MaxConns: 2 * maxInFlight})
+	return &Adapter{Config: c, api: api, inFlight: make(chan struct{}, maxInFlight)}
 }
 
 // Platform implements chat.Adapter.

@@ -315,7 +315,7 @@ func (t task) notify(n notice) outbox.Receipt {
 	case n == pressStart:
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.posted.put(invitation(t.user), append(t.posted[invitation(t.user)], receipt.Sent))
+		t.posted.put(t.user, append(t.posted[t.user], receipt.Sent))
 	default:
 		t.remove(noticeLasts, receipt.Sent)
 	}

@@ -52,18 +52,15 @@ func inBubble(t *testing.T, test func(*testing.T, *crowd)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := &crowd{api: faketelegram.NewInMemory(t), limiter: store.NewSlots(), sent: map[int64][]time.Time{}, results: map[Result]int{}}
-		c.Outbox = c.replica(t)
+		c.Outbox = c.replica()
 		test(t, c)
 		c.all.Wait()
 	})
 }
 
 // replica is another Outbox with the same Limiter.
-func (c *crowd) replica(t *testing.T) *Outbox {
-	api, err := botapi.New(botapi.Config{Token: secret.New(faketelegram.Token), URL: c.api.URL, Transport: c})
-	if err != nil {
-		t.Fatal(err)
-	}
+func (c *crowd) replica() *Outbox {
+	api := botapi.New(botapi.Config{Token: secret.New(faketelegram.Token), URL: c.api.URL, Transport: c})
 	return New(Config{API: api, Limiter: c.limiter, Pacing: true, Bot: "bot", Count: func(string) {}, Unauthorized: func() {}})
 }
 
@@ -145,7 +142,7 @@ func TestChatsKeepTheirRatesAndTogetherThirtyInAnySecond(t *testing.T) {
 	for _, replicas := range []int64{1, 2} {
 		inBubble(t, func(t *testing.T, c *crowd) {
 			c.takes = 10 * time.Millisecond
-			outboxes := []*Outbox{c.Outbox, c.replica(t)}
+			outboxes := []*Outbox{c.Outbox, c.replica()}
 			for id := range int64(600) {
 				c.Outbox = outboxes[id%replicas]
 				c.send(1, 1000+id, id, 0)
