@@ -56,10 +56,7 @@ var problems = map[core.Reason]string{
 // a table to w. It fails with ErrCheckFailed if a check failed or no platform is
 // on.
 func (b *Bot) Check(ctx context.Context, w io.Writer) error {
-	platforms, err := b.platforms()
-	if err != nil {
-		return err
-	}
+	platforms := b.platforms()
 	probes := b.probes(platforms)
 	ctx, cancel := context.WithTimeout(ctx, b.cfg.Limits.CommandTimeout)
 	defer cancel()
@@ -90,6 +87,7 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 	}
 	asking.Wait()
 
+	var failure error
 	var table strings.Builder
 	columns := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(columns, "WHAT\tWHERE\tRESULT\tTOOK\tANSWER\n%s\n", strings.Join(rows, "\n"))
@@ -97,7 +95,7 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 	if failed.Load() == 0 {
 		table.WriteString("\nEverything answers. Start it with `bot run`.\n")
 	} else {
-		err = ErrCheckFailed
+		failure = ErrCheckFailed
 		fmt.Fprintf(&table, "\n%d of %d checks failed.\n", failed.Load(), len(rows))
 		if !reached.Load() {
 			table.WriteString("Nothing can be reached. Does this machine have a network?\n")
@@ -106,7 +104,7 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 	if _, err := io.WriteString(w, secret.NewRedactor(b.cfg.Secrets()).String(table.String())); err != nil {
 		return err
 	}
-	return err
+	return failure
 }
 
 // probes ask the services, the platforms and Redis.

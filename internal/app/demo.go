@@ -88,10 +88,7 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		"UPSTREAM_TIMEOUT=2s",
 	}
 	return demo(stderr, settings, func(world *services.Fakes, bot *Bot) error {
-		platforms, err := bot.platforms()
-		if err != nil {
-			return err
-		}
+		platforms := bot.platforms()
 		page, err := web.Start(web.Config{Services: world, Telegram: telegram, Discord: discord})
 		if err != nil {
 			return err

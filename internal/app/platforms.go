@@ -25,10 +25,9 @@ type platform struct {
 }
 
 // platforms makes an adapter for each platform whose token is set.
-func (b *Bot) platforms() ([]platform, error) {
-	var on []platform
+func (b *Bot) platforms() (on []platform) {
 	if s := b.cfg.Telegram; s.Token.IsSet() {
-		a, err := telegram.New(telegram.Config{
+		a := telegram.New(telegram.Config{
 			Settings:       s,
 			Dedup:          b.state,
 			Limiter:        b.state,
@@ -37,27 +36,20 @@ func (b *Bot) platforms() ([]platform, error) {
 			Count:          b.metrics.Events(string(telegram.Platform)),
 			Connected:      b.connected(telegram.Platform),
 		})
-		if err != nil {
-			return nil, err
-		}
 		b.roles[telegram.Platform] = a.Role
 		on = append(on, platform{
 			adapter: a, title: "Telegram", apiURL: s.APIURL, settings: "TELEGRAM_BOT_TOKEN and TELEGRAM_API_URL", path: s.WebhookPath,
 		})
 	}
 	if s := b.cfg.Discord; s.Token.IsSet() {
-		a, err := discord.New(discord.Config{
-			Settings:       s,
-			Dedup:          b.state,
-			CommandTimeout: b.cfg.Limits.CommandTimeout,
-			Log:            b.log,
-			Count:          b.metrics.Events(string(discord.Platform)),
-			Connected:      b.connected(discord.Platform),
-			Status:         b.status,
+		a := discord.New(discord.Config{
+			Settings:  s,
+			Dedup:     b.state,
+			Log:       b.log,
+			Count:     b.metrics.Events(string(discord.Platform)),
+			Connected: b.connected(discord.Platform),
+			Status:    b.status,
 		})
-		if err != nil {
-			return nil, err
-		}
 		p := platform{adapter: a, title: "Discord", apiURL: s.APIURL, settings: "DISCORD_BOT_TOKEN and DISCORD_API_URL"}
 		if s.PublicKey != nil {
 			p.path = "/discord/interactions"
@@ -66,7 +58,7 @@ func (b *Bot) platforms() ([]platform, error) {
 		}
 		on = append(on, p)
 	}
-	return on, nil
+	return on
 }
 
 // connected returns what an adapter calls with the bot's name whenever it connects.

@@ -20,10 +20,7 @@ const lameDuck = time.Second
 
 // Run serves every platform whose token is set until ctx is done.
 func (b *Bot) Run(ctx context.Context) error {
-	platforms, err := b.platforms()
-	if err != nil {
-		return err
-	}
+	platforms := b.platforms()
 	var adapters []chat.Adapter
 	called := false
 	for _, p := range platforms {
@@ -61,7 +58,7 @@ func (b *Bot) Run(ctx context.Context) error {
 		time.Sleep(lameDuck)
 		close(refused)
 	})()
-	err = serve(ctx, b.Router, platforms, b.log)
+	err := serve(ctx, b.Router, platforms, b.log)
 	if called && ctx.Err() != nil {
 		<-refused
 	}

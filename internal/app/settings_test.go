@@ -190,6 +190,7 @@ var refused = []struct {
 	{"STAKE_URL", "512", []string{"https://h/" + strings.Repeat("a", 503)}},
 	{"CHAT_LANGUAGE", "en, es, zh, ru, tr, vi", []string{canary, "EN", "es-419", "xx"}},
 	{"STALE_FOR", "duration", []string{"-1s", canary}},
+	{"COMMAND_TIMEOUT", "duration", []string{"0s", "15m"}},
 	{"CACHE_MAX_ITEMS", "whole number", []string{"0", canary}},
 	{"RATE_LIMIT_USER", "whole number", []string{"-1", canary}},
 	{"OPERATORS", "entry", []string{canary, "telegram:ann", "slack:1", "telegram:1,discord:"}},

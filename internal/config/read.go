@@ -118,11 +118,13 @@ func IntBetween(min, max int) func(string) (int, error) {
 }
 
 // Duration reads a duration from a millisecond to a year, DurationOrZero from zero.
-var Duration, DurationOrZero = durationFrom(time.Millisecond), durationFrom(0)
+var Duration, DurationOrZero = DurationBetween(time.Millisecond, year), DurationBetween(0, year)
 
-func durationFrom(min time.Duration) func(string) (time.Duration, error) {
-	// A year, so that no sum of a few overflows.
-	const max = 365 * 24 * time.Hour
+// year is so short that no sum of a few overflows.
+const year = 365 * 24 * time.Hour
+
+// DurationBetween reads a duration from min to max.
+func DurationBetween(min, max time.Duration) func(string) (time.Duration, error) {
 	return func(value string) (time.Duration, error) {
 		d, err := time.ParseDuration(value)
 		switch {

@@ -51,19 +51,15 @@ type Adapter struct {
 	name, ids atomic.Value
 }
 
-// New makes an adapter that has contacted nobody. Its error names the setting
-// at fault.
-func New(c Config) (*Adapter, error) {
-	if c.CommandTimeout >= api.TokenLife {
-		return nil, fmt.Errorf("COMMAND_TIMEOUT: must be below %v, after which Discord takes no answer", api.TokenLife)
-	}
+// New makes an adapter that has contacted nobody.
+func New(c Config) *Adapter {
 	c.Log = c.Log.With("platform", Platform)
 	a := &Adapter{Config: c, api: api.New(c.Token, c.APIURL, c.Count)}
 	a.gateway = gateway.New(gateway.Config{
 		Token: c.Token, API: a.api, Insecure: strings.HasPrefix(c.APIURL, "http://"),
 		Log: c.Log, Count: c.Count, Connected: a.connected, Status: c.Status,
 	})
-	return a, nil
+	return a
 }
 
 // Platform implements chat.Adapter.

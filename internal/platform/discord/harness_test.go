@@ -50,12 +50,11 @@ func newHarness(t *testing.T, fake *fakediscord.Server, w way, changes ...change
 		way: w, fake: fake, handler: &chattest.Handler{}, logged: &logtest.Buffer{}, events: &chattest.Events{},
 	}
 	c := Config{
-		Settings:       Settings{Token: secret.New(fake.Token), ApplicationID: fake.ApplicationID, APIURL: fake.URL()},
-		Dedup:          store.NewMemory(),
-		CommandTimeout: 10 * time.Minute,
-		Log:            h.logged.Logger(),
-		Count:          h.events.Add,
-		Connected:      func(name string) { h.events.Add("as " + name) },
+		Settings:  Settings{Token: secret.New(fake.Token), ApplicationID: fake.ApplicationID, APIURL: fake.URL()},
+		Dedup:     store.NewMemory(),
+		Log:       h.logged.Logger(),
+		Count:     h.events.Add,
+		Connected: func(name string) { h.events.Add("as " + name) },
 	}
 	if w == byHTTP {
 		c.PublicKey = fake.PublicKey
@@ -63,11 +62,7 @@ func newHarness(t *testing.T, fake *fakediscord.Server, w way, changes ...change
 	for _, change := range changes {
 		change(h, &c)
 	}
-	adapter, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.Adapter = adapter
+	h.Adapter = New(c)
 	return h
 }
 

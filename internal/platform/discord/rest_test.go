@@ -129,9 +129,3 @@ func TestARefusedTokenEndsRunAndCheck(t *testing.T) {
 		}
 	}
 }
-
-func TestACommandTimeoutThatDiscordCannotServeIsRefused(t *testing.T) {
-	if _, err := New(Config{CommandTimeout: api.TokenLife}); err == nil || !strings.HasPrefix(err.Error(), "COMMAND_TIMEOUT: ") {
-		t.Error(err)
-	}
-}

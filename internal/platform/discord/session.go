@@ -146,7 +146,7 @@ func (s *session) answer(i *interaction) error {
 		if !api.Unacceptable(err) {
 			return err
 		}
-		return s.respond(i, newMessage(m, to.private))
+		fallthrough
 	default:
 		return s.respond(i, newMessage(m, to.private || alone))
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"time"
 
 	"herald/internal/chat"
 	"herald/internal/config"
@@ -35,10 +34,7 @@ type Settings struct {
 type Config struct {
 	Settings
 	Dedup chat.Dedup
-	// CommandTimeout is how long the Handler may take. It must be below the 15
-	// minutes for which an interaction can be answered.
-	CommandTimeout time.Duration
-	Log            *slog.Logger
+	Log   *slog.Logger
 	// Count is called with one of these: interaction, duplicate, ignored,
 	// too_late, dropped, panic; deferred, answered, answer_expired,
 	// answer_failed, picture_failed, rate_limited, retried; identified,

@@ -53,7 +53,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -115,7 +114,7 @@ type Adapter struct {
 // session is one Run.
 type session struct {
 	*Adapter
-	me    botapi.User
+	me    *models.User
 	tasks *chat.Tasks
 	out   *outbox.Outbox
 	// told is when Connected was last called.
@@ -134,15 +133,11 @@ type session struct {
 	posted posted
 }
 
-// New makes an Adapter, and asks Telegram nothing. It fails if the token is not
-// set.
-func New(c Config) (*Adapter, error) {
+// New makes an Adapter, and asks Telegram nothing. The token must be set.
+func New(c Config) *Adapter {
 	// An update may have two calls under way: "typing…" and its sender's role.
-	api, err := botapi.New(botapi.Config{Token: c.Token, URL: c.APIURL, MaxConns: 2 * maxInFlight})
-	if err != nil {
-		return nil, fmt.Errorf("telegram: %w", err)
-	}
-	return &Adapter{Config: c, api: api, inFlight: make(chan struct{}, maxInFlight)}, nil
+	api := botapi.New(botapi.Config{Token: c.Token, URL: c.APIURL, MaxConns: 2 * maxInFlight})
+	return &Adapter{Config: c, api: api, inFlight: make(chan struct{}, maxInFlight)}
 }
 
 // Platform implements chat.Adapter.
@@ -175,14 +170,11 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	s := &session{
 		Adapter: a, tasks: chat.NewTasks(ctx, h, a.Log, a.Count), running: ctx, fail: fail, offsets: newOffsetTracker(), posted: posted{},
 	}
-	// The number before the colon is the bot's, and no secret.
-	number, _, _ := strings.Cut(a.Token.Reveal(), ":")
-	s.out = outbox.New(outbox.Config{
-		API: a.api, Limiter: a.Limiter, Pacing: a.Pacing, Bot: "telegram " + number, Count: a.Count, Unauthorized: s.unauthorized,
-	})
-
 	// If it fails, ctx has ended, and poll and receive return at once.
 	_ = s.repeat(ctx, func() (err error) { s.me, err = a.api.GetMe(ctx); return err })
+	s.out = outbox.New(outbox.Config{
+		API: a.api, Limiter: a.Limiter, Pacing: a.Pacing, Bot: fmt.Sprint("telegram ", s.me.ID), Count: a.Count, Unauthorized: s.unauthorized,
+	})
 	var profile sync.WaitGroup
 	defer profile.Wait()
 	profile.Go(func() { s.syncProfile(ctx) })

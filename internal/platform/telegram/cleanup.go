@@ -20,8 +20,8 @@ const (
 	maxEach   = 20
 )
 
-// posted are the messages in groups that are deleted some day, by what they are for: an
-// invitation or a cardPlace. They are of this process alone, and of this run.
+// posted are the messages in groups that are deleted some day, by what they are for: the
+// user who is asked to start the bot, or a cardPlace. They are of this process alone, and of this run.
 type posted map[any][]botapi.MessageRef
 
 // put replaces the messages for something. When there is no room, all else is forgotten.
@@ -32,23 +32,18 @@ func (p posted) put(what any, messages []botapi.MessageRef) {
 	p[what] = messages[max(0, len(messages)-maxEach):]
 }
 
-type (
-	// invitation asks this user to start the bot.
-	invitation int64
-	// cardPlace has the newest answer to a command, and what was said since instead of
-	// one.
-	cardPlace struct {
-		chat, thread int64
-		command      string
-	}
-)
+// cardPlace has the newest answer to a command, and what was said since instead of one.
+type cardPlace struct {
+	chat, thread int64
+	command      string
+}
 
 // deleteInvitations deletes what invited a user to start the bot: an answer has
 // reached them.
 func (t task) deleteInvitations() {
 	t.mu.Lock()
-	theirs := t.posted[invitation(t.user)]
-	delete(t.posted, invitation(t.user))
+	theirs := t.posted[t.user]
+	delete(t.posted, t.user)
 	t.mu.Unlock()
 	t.remove(0, theirs...)
 }

@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"context"
-	"math"
 	"strings"
 	"sync"
 	"time"
@@ -30,9 +29,6 @@ func (s *session) respondInline(id string, q *inlineQuery) {
 	answered.Wait()
 
 	answer := botapi.InlineAnswer{ID: q.ID, Cache: hintLasts}
-	if len(requests) > 0 {
-		answer.Cache = math.MaxInt64
-	}
 	var why string
 	for i, r := range replies {
 		if r.Unanswered() {

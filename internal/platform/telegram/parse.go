@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/go-telegram/bot/models"
+
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
 )
@@ -31,7 +33,7 @@ type command struct {
 
 // parse finds what a message or a press asks. It returns false for everything that
 // this bot has no answer to.
-func parse(u update, me botapi.User, commands chat.Commands) (c command, ours bool) {
+func parse(u update, me *models.User, commands chat.Commands) (c command, ours bool) {
 	m := u.Message
 	if u.Press != nil {
 		m = u.Press.Message
@@ -62,7 +64,7 @@ func parse(u update, me botapi.User, commands chat.Commands) (c command, ours bo
 			c.request.Role = chat.UnknownRole
 		}
 	}
-	c.request.BotName = me.Name
+	c.request.BotName = me.FirstName
 	asked, _ := commands.Find(c.request.Command)
 	c.private = asked.Visibility == chat.Private || c.ephemeral.Arrived()
 	return c, true
@@ -72,7 +74,7 @@ func parse(u update, me botapi.User, commands chat.Commands) (c command, ours bo
 // that the bot asked for. It ignores other bots' commands, messages by bots,
 // forwards, and commands in groups that nobody here knows. In a private chat it
 // guesses at any other text, and takes a picture or the like as a call for help.
-func parseMessage(m *message, me botapi.User, commands chat.Commands) (c command, ours bool) {
+func parseMessage(m *message, me *models.User, commands chat.Commands) (c command, ours bool) {
 	if m.ForwardOrigin != nil || m.AutoForward || m.ViaBot != nil || m.SenderChat == nil && (m.From == nil || m.From.IsBot) {
 		return command{}, false
 	}
@@ -196,7 +198,7 @@ func commandAt(units []uint16, entities []entity) (name, suffix string, length i
 // the command, and a reply quotes the message with its entities. The link is
 // believed in messages of this bot alone, and nobody else can have it write one:
 // untrusted text is never a link there.
-func askedFor(m *message, me botapi.User) string {
+func askedFor(m *message, me *models.User) string {
 	if m == nil || m.From == nil || m.From.ID != me.ID {
 		return ""
 	}
@@ -224,7 +226,7 @@ func mention(units []uint16, from int, entities []entity) (*tgUser, string) {
 // repliedTo is the person whose message m answers. Everything in a topic answers the
 // message that opened it, and every comment answers the channel's forwarded post:
 // they mean nobody. So does a message of this bot. Who spoke as a chat has no ID.
-func repliedTo(m *message, me botapi.User) *tgUser {
+func repliedTo(m *message, me *models.User) *tgUser {
 	r := m.ReplyTo
 	if r == nil || r.AutoForward || r.TopicCreated != nil || m.InTopic && r.ID == m.Thread {
 		return nil

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-telegram/bot/models"
+
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
 	"herald/internal/platform/telegram/botapi"
@@ -14,7 +16,7 @@ import (
 
 var testCommands = (&chattest.Handler{}).Commands()
 
-var testMe = botapi.User{ID: 99, Username: "OurBot", Name: "Our bot"}
+var testMe = &models.User{ID: 99, Username: "OurBot", FirstName: "Our bot"}
 
 // in makes a message of a group from JSON members, with a command of n units.
 func in(t *testing.T, kind string, n int, text string, members string) *message {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"herald/internal/platform/telegram/botapi"
-	"herald/internal/transport"
 )
 
 const (
@@ -57,7 +56,11 @@ func (s *session) poll(ctx context.Context) {
 	// shows at once that Telegram is there.
 	wait, limit := time.Duration(0), batchSize
 	for ctx.Err() == nil {
-		offset, busy := s.nextOffset(ctx, passStuck, polledFrom, polledAt.Add(sameOffsetGap))
+		s.await(ctx, time.Until(polledAt.Add(sameOffsetGap)), func() bool {
+			offset, _ := s.offsets.offset(passStuck)
+			return offset != polledFrom
+		})
+		offset, busy := s.offsets.offset(passStuck)
 		if busy {
 			wait = 0
 		}
@@ -92,11 +95,7 @@ func (s *session) poll(ctx context.Context) {
 		passStuck = !taken && len(batch) >= limit && !s.out.Saturated()
 		wait, limit = longPoll, batchSize
 		gap := max(minGap, gapPerUpdate*time.Duration(len(batch)))
-		if taken {
-			s.awaitAnswers(ctx, len(batch)/2, gap)
-		} else {
-			transport.Sleep(ctx, gap)
-		}
+		s.await(ctx, gap, func() bool { return taken && s.InFlight() <= len(batch)/2 })
 	}
 }
 
@@ -133,32 +132,13 @@ func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (taken 
 	return taken
 }
 
-// nextOffset returns the offset to poll from and whether anything is in flight. If that
-// is polledFrom, it waits for another one until then.
-func (s *session) nextOffset(ctx context.Context, passStuck bool, polledFrom int64, then time.Time) (offset int64, busy bool) {
-	over := time.After(time.Until(then))
-	for {
-		offset, busy = s.offsets.offset(passStuck)
-		if offset != polledFrom {
-			return offset, busy
-		}
+// await waits until something is so, which it looks at after each answer, or for d.
+func (s *session) await(ctx context.Context, d time.Duration, so func() bool) {
+	over := time.After(d)
+	for !so() {
 		select {
 		case <-s.offsets.answered:
 		case <-over:
-			return s.offsets.offset(passStuck)
-		case <-ctx.Done():
-			return offset, busy
-		}
-	}
-}
-
-// awaitAnswers waits until no more than so many updates are in flight, or for gap.
-func (s *session) awaitAnswers(ctx context.Context, most int, gap time.Duration) {
-	late := time.After(gap)
-	for s.InFlight() > most {
-		select {
-		case <-s.offsets.answered:
-		case <-late:
 			return
 		case <-ctx.Done():
 			return

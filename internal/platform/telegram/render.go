@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/go-telegram/bot/models"
+
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/words"
@@ -62,7 +64,7 @@ func render(r chat.Reply, bot string) botapi.Content {
 		content.Text = "…" // Telegram refuses one without text.
 	}
 	if c.Ask != nil {
-		content.Markup = botapi.ForceReply{Force: true, Placeholder: words.Cut(c.Ask.Question, maxPlaceholder), Selective: true}
+		content.Markup = models.ForceReply{ForceReply: true, InputFieldPlaceholder: words.Cut(c.Ask.Question, maxPlaceholder), Selective: true}
 	}
 	return content
 }
@@ -70,17 +72,17 @@ func render(r chat.Reply, bot string) botapi.Content {
 func layOut(c words.Card, bot string) *page {
 	p := &page{sign: signs[c.Tone]}
 	if c.Ask != nil {
-		p.entities = append(p.entities, botapi.Entity{Type: botapi.TextLink, Length: 1, URL: deepLink(bot, askPayload+c.Ask.Command)})
+		p.entities = append(p.entities, botapi.Entity{Type: models.MessageEntityTypeTextLink, Length: 1, URL: deepLink(bot, askPayload+c.Ask.Command)})
 		p.write(hidden)
 	}
-	title := []part{{botapi.Bold, c.Title}}
+	title := []part{{models.MessageEntityTypeBold, c.Title}}
 	if !c.Beside.Empty() {
 		title = append(title, part{"", words.Line{{Text: gap + dots[c.Tone]}}}, part{"", c.Beside})
 	}
 	p.line(title...)
 	p.line(part{"", c.Text})
 	for _, s := range c.Sections {
-		p.line(part{botapi.Bold, s.Heading})
+		p.line(part{models.MessageEntityTypeBold, s.Heading})
 		for _, f := range s.Lines() {
 			p.line(fieldParts(f)...)
 		}
@@ -89,9 +91,9 @@ func layOut(c words.Card, bot string) *page {
 	for _, f := range c.Exact {
 		p.line(fieldParts(f)...)
 	}
-	p.mark(botapi.Entity{Type: botapi.ExpandableBlockquote, Offset: from})
+	p.mark(botapi.Entity{Type: models.MessageEntityTypeExpandableBlockquote, Offset: from})
 	for _, n := range append(c.Notes, c.Footer) {
-		p.line(part{botapi.Italic, n})
+		p.line(part{models.MessageEntityTypeItalic, n})
 	}
 	return p
 }
@@ -101,7 +103,7 @@ const gap = "  "
 
 // part is a part of a line in one style.
 type part struct {
-	style botapi.EntityType
+	style models.MessageEntityType
 	words.Line
 }
 
@@ -111,8 +113,8 @@ func fieldParts(f words.Field) []part {
 	if f.Name.Empty() || f.Value.Empty() {
 		return []part{{"", f.Name}, {"", f.Value}}
 	}
-	style := botapi.Bold
-	if slices.ContainsFunc(f.Value, func(s words.Span) bool { return entityOf(s).Type == botapi.Code }) {
+	style := models.MessageEntityTypeBold
+	if slices.ContainsFunc(f.Value, func(s words.Span) bool { return entityOf(s).Type == models.MessageEntityTypeCode }) {
 		style = ""
 	}
 	return []part{{"", f.Name}, {"", words.Line{{Text: gap}}}, {style, f.Value}}
@@ -166,12 +168,12 @@ func (p *page) line(parts ...part) {
 		for _, s := range part.Line {
 			e := entityOf(s)
 			e.Offset = p.units
-			if e.Type == botapi.Code {
+			if e.Type == models.MessageEntityTypeCode {
 				p.mark(styled)
 			}
 			p.write(shownText(s))
 			p.mark(e)
-			if e.Type == botapi.Code {
+			if e.Type == models.MessageEntityTypeCode {
 				styled.Offset = p.units
 			}
 		}
@@ -185,11 +187,11 @@ func (p *page) line(parts ...part) {
 func entityOf(s words.Span) botapi.Entity {
 	switch {
 	case s.Style == words.Code, s.Style == words.Untrusted && maybeLink(s.Text):
-		return botapi.Entity{Type: botapi.Code}
+		return botapi.Entity{Type: models.MessageEntityTypeCode}
 	case s.At.Unix() > 0:
 		return botapi.Entity{Type: botapi.DateTime, UnixTime: s.At.Unix(), TimeFormat: relative}
 	case s.URL != "":
-		return botapi.Entity{Type: botapi.TextLink, URL: s.URL}
+		return botapi.Entity{Type: models.MessageEntityTypeTextLink, URL: s.URL}
 	}
 	return botapi.Entity{}
 }
@@ -228,7 +230,7 @@ func (p *page) write(s string) {
 // that do not fit.
 func fewer(entities []botapi.Entity) []botapi.Entity {
 	if len(entities) > maxEntities {
-		entities = slices.DeleteFunc(entities, func(e botapi.Entity) bool { return e.Type != botapi.Code })
+		entities = slices.DeleteFunc(entities, func(e botapi.Entity) bool { return e.Type != models.MessageEntityTypeCode })
 	}
 	if len(entities) > maxEntities {
 		end, last := entities[len(entities)-1], &entities[maxEntities-1]
@@ -242,7 +244,7 @@ func fewer(entities []botapi.Entity) []botapi.Entity {
 const rowWidth = 30
 
 // keyboard puts buttons in rows. Without buttons it returns nil.
-func keyboard(buttons []words.Button, bot string) botapi.Markup {
+func keyboard(buttons []words.Button, bot string) models.ReplyMarkup {
 	if len(buttons) == 0 {
 		return nil
 	}
@@ -259,7 +261,7 @@ func keyboard(buttons []words.Button, bot string) botapi.Markup {
 			button.URL = deepLink(bot, "help")
 		}
 		if b.Copy != "" {
-			button.Copy = &botapi.CopyText{Text: b.Copy}
+			button.Copy = &models.CopyTextButton{Text: b.Copy}
 		}
 		*row = append(*row, button)
 	}

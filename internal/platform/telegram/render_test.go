@@ -8,6 +8,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/go-telegram/bot/models"
+
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/platform/telegram/botapi"
@@ -35,7 +37,7 @@ func TestRenderShowsForeignNamesAsCode(t *testing.T) {
 		inCode := make([]bool, len(all))
 		for _, e := range got.Entities {
 			for i := range e.Length {
-				inCode[e.Offset+i] = inCode[e.Offset+i] || e.Type == botapi.Code
+				inCode[e.Offset+i] = inCode[e.Offset+i] || e.Type == models.MessageEntityTypeCode
 			}
 		}
 		at := 0
@@ -76,7 +78,7 @@ func checkText(t *testing.T, got botapi.Content) {
 				t.Fatalf("entity %d+%d parts a character", e.Offset, e.Length)
 			}
 		}
-		known := []botapi.EntityType{botapi.Bold, botapi.Italic, botapi.Code, botapi.TextLink, botapi.DateTime, botapi.ExpandableBlockquote}
+		known := []models.MessageEntityType{models.MessageEntityTypeBold, models.MessageEntityTypeItalic, models.MessageEntityTypeCode, models.MessageEntityTypeTextLink, botapi.DateTime, models.MessageEntityTypeExpandableBlockquote}
 		if !slices.Contains(known, e.Type) {
 			t.Fatalf("entity of type %q", e.Type)
 		}
@@ -90,7 +92,7 @@ func checkText(t *testing.T, got botapi.Content) {
 				t.Fatalf("%+v and %+v overlap", e, other)
 			}
 			for _, pair := range [][2]botapi.Entity{{e, other}, {other, e}} {
-				if !apart && pair[0].Type == botapi.Code && pair[1].Type != botapi.ExpandableBlockquote {
+				if !apart && pair[0].Type == models.MessageEntityTypeCode && pair[1].Type != models.MessageEntityTypeExpandableBlockquote {
 					t.Fatalf("%+v goes together with %+v", pair[0], pair[1])
 				}
 			}

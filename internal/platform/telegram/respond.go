@@ -25,8 +25,8 @@ const (
 	spinnerLasts = 2 * time.Second
 	// ephemeralLasts is how long Telegram takes an ephemeral answer.
 	ephemeralLasts = 15 * time.Second
-	// hintLasts is how long Telegram keeps the answer to an inline query that means
-	// nothing, and failureLasts the answer to one that failed.
+	// hintLasts is how long Telegram keeps any answer to an inline query at most,
+	// and failureLasts the answer to one that failed.
 	hintLasts    = time.Hour
 	failureLasts = 5 * time.Second
 )
@@ -315,7 +315,7 @@ func (t task) notify(n notice) outbox.Receipt {
 	case n == pressStart:
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.posted.put(invitation(t.user), append(t.posted[invitation(t.user)], receipt.Sent))
+		t.posted.put(t.user, append(t.posted[t.user], receipt.Sent))
 	default:
 		t.remove(noticeLasts, receipt.Sent)
 	}

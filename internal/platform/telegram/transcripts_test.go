@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"github.com/go-telegram/bot/models"
+
 	"herald/commands/commandstest"
 	"herald/internal/platform/telegram/botapi"
 )
@@ -39,13 +41,13 @@ func marked(m botapi.Content) string {
 	opening, closing := map[int]string{}, map[int]string{}
 	// What holds another begins before it and ends behind it.
 	entities := slices.SortedStableFunc(slices.Values(m.Entities), func(a, b botapi.Entity) int { return b.Length - a.Length })
-	marks := map[botapi.EntityType][2]string{
-		botapi.Bold: {"*", "*"}, botapi.Italic: {"_", "_"}, botapi.Code: {"`", "`"}, botapi.DateTime: {"<", ">"},
-		botapi.ExpandableBlockquote: {"⟪", "⟫"}, botapi.TextLink: {"[", "]("},
+	marks := map[models.MessageEntityType][2]string{
+		models.MessageEntityTypeBold: {"*", "*"}, models.MessageEntityTypeItalic: {"_", "_"}, models.MessageEntityTypeCode: {"`", "`"}, botapi.DateTime: {"<", ">"},
+		models.MessageEntityTypeExpandableBlockquote: {"⟪", "⟫"}, models.MessageEntityTypeTextLink: {"[", "]("},
 	}
 	for _, e := range entities {
 		before, after := marks[e.Type][0], marks[e.Type][1]
-		if e.Type == botapi.TextLink {
+		if e.Type == models.MessageEntityTypeTextLink {
 			after += e.URL + ")"
 		}
 		opening[e.Offset] += before
@@ -64,8 +66,8 @@ func marked(m botapi.Content) string {
 		b.WriteString("\n(picture)")
 	}
 	switch markup := m.Markup.(type) {
-	case botapi.ForceReply:
-		b.WriteString("\n(reply: " + markup.Placeholder + ")")
+	case models.ForceReply:
+		b.WriteString("\n(reply: " + markup.InputFieldPlaceholder + ")")
 	case botapi.Keyboard:
 		for _, row := range markup.Rows {
 			b.WriteByte('\n')

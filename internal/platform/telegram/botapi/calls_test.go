@@ -29,13 +29,13 @@ var (
 	full = Content{
 		Text: "Price now, docs, more",
 		Entities: []Entity{
-			{Type: Bold, Length: 5},
+			{Type: models.MessageEntityTypeBold, Length: 5},
 			{Type: DateTime, Offset: 6, Length: 3, UnixTime: 1750000000, TimeFormat: "r"},
-			{Type: TextLink, Offset: 11, Length: 4, URL: "https://example.com/"},
+			{Type: models.MessageEntityTypeTextLink, Offset: 11, Length: 4, URL: "https://example.com/"},
 		},
 		Markup: Keyboard{Rows: [][]Button{
 			{{Text: "Refresh", Data: "1:price"}, {Text: "Explorer", URL: "https://example.com/x"}},
-			{{Text: "Copy", Copy: &CopyText{Text: "0x1"}}},
+			{{Text: "Copy", Copy: &models.CopyTextButton{Text: "0x1"}}},
 		}},
 	}
 	entities = `[{"type":"bold","offset":0,"length":5},` +

@@ -59,15 +59,14 @@ type Client struct {
 	bot func() *bot.Bot
 }
 
-// New makes a Client, and asks nothing. It fails if the library refuses the
-// token's form.
-func New(c Config) (*Client, error) {
+// New makes a Client, and asks nothing. The token must be set.
+func New(c Config) *Client {
 	// One more connection is for the poll.
 	client := &Client{token: c.Token, url: c.URL, http: transport.New(transport.Options{MaxBody: maxAnswer, MaxConns: c.MaxConns + 1})}
 	if c.Transport != nil {
 		client.http = &http.Client{Transport: c.Transport}
 	}
-	library, err := bot.New(c.Token.Reveal(),
+	library, _ := bot.New(c.Token.Reveal(), // It refuses an empty token alone.
 		bot.WithSkipGetMe(),
 		bot.WithServerURL(c.URL),
 		bot.WithHTTPClient(callTimeout, libraryHTTP{client: client}),
@@ -75,27 +74,14 @@ func New(c Config) (*Client, error) {
 		// URL with the token.
 		bot.WithErrorsHandler(func(error) {}),
 	)
-	if err != nil {
-		return nil, errors.New("the Bot API's client refuses the token")
-	}
 	client.bot = func() *bot.Bot { return library }
-	return client, nil
+	return client
 }
 
-// User is a bot's account.
-type User struct {
-	ID       int64
-	Username string // without @
-	Name     string // what people see
-}
-
-// GetMe returns who the bot is.
-func (c *Client) GetMe(ctx context.Context) (User, error) {
+// GetMe returns who the bot is. People see its FirstName.
+func (c *Client) GetMe(ctx context.Context) (*models.User, error) {
 	me, err := c.bot().GetMe(ctx)
-	if err != nil {
-		return User{}, libraryError("getMe", err)
-	}
-	return User{ID: me.ID, Username: me.Username, Name: me.FirstName}, nil
+	return me, libraryError("getMe", err)
 }
 
 // GetWebhookInfo returns where updates are delivered to, and how that goes.

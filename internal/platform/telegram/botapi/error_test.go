@@ -155,9 +155,6 @@ func TestNoErrorAndNoClientGivesTheTokenAway(t *testing.T) {
 			t.Errorf("the client prints as %s", text)
 		}
 	}
-	if _, err := New(Config{URL: "http://bot.invalid"}); err == nil {
-		t.Error("no token is taken for one")
-	}
 }
 
 func FuzzDecodeBatch(f *testing.F) {

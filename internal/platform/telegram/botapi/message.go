@@ -10,25 +10,14 @@ import (
 	"herald/internal/transport"
 )
 
-// EntityType is a way to show a span of a text.
-type EntityType string
+// DateTime is an entity shown in the reader's time zone, which the library does not
+// know. A server that does not know it either refuses the message.
+const DateTime models.MessageEntityType = "date_time"
 
-// The entity types that the bot sends,
+// Entity is a span of a text and the way to show it,
 // https://core.telegram.org/bots/api#messageentity.
-const (
-	Bold                 EntityType = "bold"
-	Italic               EntityType = "italic"
-	Code                 EntityType = "code"
-	TextLink             EntityType = "text_link"
-	ExpandableBlockquote EntityType = "expandable_blockquote"
-	// DateTime is shown in the reader's time zone. A server that does not know
-	// it refuses the message.
-	DateTime EntityType = "date_time"
-)
-
-// Entity is a span of a text and the way to show it.
 type Entity struct {
-	Type EntityType `json:"type"`
+	Type models.MessageEntityType `json:"type"`
 	// Offset and Length are in UTF-16 units.
 	Offset int `json:"offset"`
 	Length int `json:"length"`
@@ -40,9 +29,6 @@ type Entity struct {
 	TimeFormat string `json:"date_time_format,omitempty"`
 }
 
-// Markup is what stands below a message: a Keyboard or a ForceReply.
-type Markup interface{ markup() }
-
 // Keyboard is rows of buttons.
 type Keyboard struct {
 	Rows [][]Button `json:"inline_keyboard"`
@@ -52,36 +38,20 @@ type Keyboard struct {
 type Button struct {
 	Text string `json:"text"`
 	// Data comes back when the button is pressed; 1 to 64 bytes.
-	Data string    `json:"callback_data,omitempty"`
-	URL  string    `json:"url,omitempty"`
-	Copy *CopyText `json:"copy_text,omitempty"`
+	Data string `json:"callback_data,omitempty"`
+	URL  string `json:"url,omitempty"`
+	// Copy has a text for the clipboard, of 1 to 256 characters.
+	Copy *models.CopyTextButton `json:"copy_text,omitempty"`
 }
-
-// CopyText is a text for the clipboard, of 1 to 256 characters.
-type CopyText struct {
-	Text string `json:"text"`
-}
-
-// ForceReply opens the reply box of the sender of the message that is replied to.
-// Force and Selective are set.
-type ForceReply struct {
-	Force bool `json:"force_reply"`
-	// Placeholder stands in the empty box; at most 64 characters.
-	Placeholder string `json:"input_field_placeholder,omitempty"`
-	Selective   bool   `json:"selective"`
-}
-
-func (Keyboard) markup()   {}
-func (ForceReply) markup() {}
 
 // Content is what a message says: its text, or its picture and caption.
 type Content struct {
 	// Text is 1 to 4,096 UTF-16 units, a caption 0 to 1,024.
 	Text     string   `json:"text"`
 	Entities []Entity `json:"entities,omitempty"` // at most 100
-	// Markup may be nil. An edit takes a Keyboard alone; without one it removes
-	// the keyboard.
-	Markup Markup `json:"reply_markup,omitempty"`
+	// Markup is a Keyboard, a models.ForceReply or nil. An edit takes a Keyboard alone;
+	// without one it removes the keyboard.
+	Markup models.ReplyMarkup `json:"reply_markup,omitempty"`
 	// Picture is a PNG; nil is a text.
 	Picture []byte `json:"-"`
 }
@@ -129,8 +99,8 @@ func (c *Client) Send(ctx context.Context, to Destination, content Content) (id 
 		m, err = c.show(ctx, "sendPhoto", &struct {
 			Destination
 			caption
-			Markup Markup          `json:"reply_markup,omitempty"`
-			Reply  replyParameters `json:"reply_parameters,omitzero"`
+			Markup models.ReplyMarkup `json:"reply_markup,omitempty"`
+			Reply  replyParameters    `json:"reply_parameters,omitzero"`
 		}{to, caption{Caption: content.Text, Entities: content.Entities}, content.Markup, reply}, content.Picture)
 	}
 	return m.ID, err
@@ -160,8 +130,8 @@ func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) (err e
 	} else {
 		_, err = c.show(ctx, "editMessageMedia", &struct {
 			MessageRef
-			Media  media  `json:"media"`
-			Markup Markup `json:"reply_markup,omitempty"`
+			Media  media              `json:"media"`
+			Markup models.ReplyMarkup `json:"reply_markup,omitempty"`
 		}{m, media{Type: "photo", Media: "attach://" + pictureName, caption: caption{Caption: content.Text, Entities: content.Entities}}, content.Markup}, content.Picture)
 	}
 	if ErrorOf(err).detail == notModified {

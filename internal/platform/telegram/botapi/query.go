@@ -51,8 +51,8 @@ func (c *Client) AnswerInlineQuery(ctx context.Context, a InlineAnswer) error {
 	type article struct {
 		Type string `json:"type"`
 		Article
-		Content content `json:"input_message_content"`
-		Markup  Markup  `json:"reply_markup,omitempty"`
+		Content content            `json:"input_message_content"`
+		Markup  models.ReplyMarkup `json:"reply_markup,omitempty"`
 	}
 	results := make([]article, 0, len(a.Results))
 	for _, r := range a.Results {

@@ -22,11 +22,7 @@ const token = "123456789:TEST-token_0123456789abcdefghijklm"
 // newClient is a Client of a Bot API at this address; carried by rt, if any.
 func newClient(t testing.TB, address string, rt http.RoundTripper) *Client {
 	t.Helper()
-	c, err := New(Config{Token: secret.New(token), URL: address, MaxConns: 4, Transport: rt})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return New(Config{Token: secret.New(token), URL: address, MaxConns: 4, Transport: rt})
 }
 
 func (c *Client) send(ctx context.Context) error {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-telegram/bot/models"
+
 	"herald/internal/platform/telegram/botapi"
 )
 
@@ -30,7 +32,7 @@ func downgrade(err *botapi.Error, contents ...*botapi.Content) (changed bool) {
 func plain(c botapi.Content) botapi.Content {
 	intoTelegram := func(url string) bool { return strings.HasPrefix(url, "https://t.me/") }
 	c.Entities = slices.DeleteFunc(slices.Clone(c.Entities), func(e botapi.Entity) bool {
-		return e.Type != botapi.Code && !intoTelegram(e.URL)
+		return e.Type != models.MessageEntityTypeCode && !intoTelegram(e.URL)
 	})
 	keyboard, is := c.Markup.(botapi.Keyboard)
 	if !is {

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-telegram/bot/models"
+
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/platform/telegram/botapi"
@@ -50,18 +52,15 @@ func inBubble(t *testing.T, test func(*testing.T, *crowd)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := &crowd{api: faketelegram.NewInMemory(t), limiter: store.NewSlots(), sent: map[int64][]time.Time{}, results: map[Result]int{}}
-		c.Outbox = c.replica(t)
+		c.Outbox = c.replica()
 		test(t, c)
 		c.all.Wait()
 	})
 }
 
 // replica is another Outbox with the same Limiter.
-func (c *crowd) replica(t *testing.T) *Outbox {
-	api, err := botapi.New(botapi.Config{Token: secret.New(faketelegram.Token), URL: c.api.URL, Transport: c})
-	if err != nil {
-		t.Fatal(err)
-	}
+func (c *crowd) replica() *Outbox {
+	api := botapi.New(botapi.Config{Token: secret.New(faketelegram.Token), URL: c.api.URL, Transport: c})
 	return New(Config{API: api, Limiter: c.limiter, Pacing: true, Bot: "bot", Count: func(string) {}, Unauthorized: func() {}})
 }
 
@@ -143,7 +142,7 @@ func TestChatsKeepTheirRatesAndTogetherThirtyInAnySecond(t *testing.T) {
 	for _, replicas := range []int64{1, 2} {
 		inBubble(t, func(t *testing.T, c *crowd) {
 			c.takes = 10 * time.Millisecond
-			outboxes := []*Outbox{c.Outbox, c.replica(t)}
+			outboxes := []*Outbox{c.Outbox, c.replica()}
 			for id := range int64(600) {
 				c.Outbox = outboxes[id%replicas]
 				c.send(1, 1000+id, id, 0)
@@ -316,14 +315,14 @@ func TestNothingIsRememberedOfWhatWasSent(t *testing.T) {
 // Plain text keeps what makes it safe: what is untrusted stays code, and a question
 // says what it is about.
 func TestPlainTextKeepsCodeAndLinksIntoTelegram(t *testing.T) {
-	code := botapi.Entity{Type: botapi.Code, Length: 3}
-	question := botapi.Entity{Type: botapi.TextLink, Length: 1, URL: "https://t.me/bot?start=ask-staked"}
+	code := botapi.Entity{Type: models.MessageEntityTypeCode, Length: 3}
+	question := botapi.Entity{Type: models.MessageEntityTypeTextLink, Length: 1, URL: "https://t.me/bot?start=ask-staked"}
 	press, open := botapi.Button{Text: "Refresh", Data: "1"}, botapi.Button{Text: "Open", URL: "https://t.me/bot"}
 	c := botapi.Content{
 		Text:     "evil.example",
-		Entities: []botapi.Entity{{Type: botapi.Bold, Length: 1}, code, {Type: botapi.TextLink, Length: 1, URL: "https://e.example"}, question},
+		Entities: []botapi.Entity{{Type: models.MessageEntityTypeBold, Length: 1}, code, {Type: models.MessageEntityTypeTextLink, Length: 1, URL: "https://e.example"}, question},
 		Markup: botapi.Keyboard{Rows: [][]botapi.Button{
-			{press, {Text: "Explorer", URL: "https://e.example"}, open}, {{Text: "Copy", Copy: &botapi.CopyText{Text: "x"}}},
+			{press, {Text: "Explorer", URL: "https://e.example"}, open}, {{Text: "Copy", Copy: &models.CopyTextButton{Text: "x"}}},
 		}},
 	}
 	p := plain(c)
@@ -331,7 +330,7 @@ func TestPlainTextKeepsCodeAndLinksIntoTelegram(t *testing.T) {
 	if p.Text != c.Text || !slices.Equal(p.Entities, []botapi.Entity{code, question}) || len(rows) != 1 || !slices.Equal(rows[0], []botapi.Button{press, open}) {
 		t.Errorf("it is %+v", p)
 	}
-	ask := botapi.Content{Markup: botapi.ForceReply{Force: true}}
+	ask := botapi.Content{Markup: models.ForceReply{ForceReply: true}}
 	if plain(ask).Markup != ask.Markup {
 		t.Error("a question is no question any more")
 	}

@@ -32,8 +32,6 @@ const (
 	// soon is how far ahead a slot is taken: more than what the rate of all messages
 	// asks for between two of them, and no more, since it holds up all others.
 	soon = 100 * time.Millisecond
-	// recheck is how often a message that waits looks for a 429.
-	recheck = 2 * time.Second
 	// afterHold is how long after a 429 is over the messages that it held back may
 	// still wait for a slot.
 	afterHold = 20 * time.Second
@@ -103,7 +101,7 @@ func (o *Outbox) slot(ctx context.Context, m *Message) error {
 		if wait > max(o.within(m), 2*soon) {
 			return errNoRoom
 		}
-		transport.Sleep(ctx, min(wait, recheck))
+		transport.Sleep(ctx, wait)
 	}
 }
 
