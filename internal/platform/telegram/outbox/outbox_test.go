@@ -137,22 +137,6 @@ func TestAGroupHasTwentyInAnyMinuteAndNoFewer(t *testing.T) {
 	}
 }
 
-func TestThirtyAtOnceInAGroupGetNineteenAnswersAndOneNotice(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
-		for user := range int64(30) {
-			c.send(1, group, user, 20*time.Second)
-		}
-		notice := message(group, 0, "notice")
-		notice.Notice = "busy"
-		c.post(notice)
-		c.post(notice)
-		c.all.Wait()
-		if c.results[Delivered] != 20 || c.results[Dropped] != 12 || maxWithin(c.sent[group], 15*time.Second) != 20 {
-			t.Errorf("results %v", c.results)
-		}
-	})
-}
-
 // Messages that the rate of all has held up leave their chat no faster than others,
 // also where two replicas share their slots.
 func TestChatsKeepTheirRatesAndTogetherThirtyInAnySecond(t *testing.T) {
