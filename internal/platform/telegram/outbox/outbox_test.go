@@ -327,30 +327,6 @@ func TestNothingIsRememberedOfWhatWasSent(t *testing.T) {
 	})
 }
 
-// Plain text keeps what makes it safe: what is untrusted stays code, and a question
-// says what it is about.
-func TestPlainTextKeepsCodeAndLinksIntoTelegram(t *testing.T) {
-	code := botapi.Entity{Type: botapi.Code, Length: 3}
-	question := botapi.Entity{Type: botapi.TextLink, Length: 1, URL: "https://t.me/bot?start=ask-staked"}
-	press, open := botapi.Button{Text: "Refresh", Data: "1"}, botapi.Button{Text: "Open", URL: "https://t.me/bot"}
-	c := botapi.Content{
-		Text:     "evil.example",
-		Entities: []botapi.Entity{{Type: botapi.Bold, Length: 1}, code, {Type: botapi.TextLink, Length: 1, URL: "https://e.example"}, question},
-		Markup: botapi.Keyboard{Rows: [][]botapi.Button{
-			{press, {Text: "Explorer", URL: "https://e.example"}, open}, {{Text: "Copy", Copy: &botapi.CopyText{Text: "x"}}},
-		}},
-	}
-	p := plain(c)
-	rows := p.Markup.(botapi.Keyboard).Rows
-	if p.Text != c.Text || !slices.Equal(p.Entities, []botapi.Entity{code, question}) || len(rows) != 1 || !slices.Equal(rows[0], []botapi.Button{press, open}) {
-		t.Errorf("it is %+v", p)
-	}
-	ask := botapi.Content{Markup: botapi.ForceReply{Force: true}}
-	if plain(ask).Markup != ask.Markup {
-		t.Error("a question is no question any more")
-	}
-}
-
 func TestARepetitionIsMadeAfterItsDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crowd) {
 		c.api.Fail("sendMessage", faketelegram.Page(http.StatusBadGateway))
