@@ -113,3 +113,18 @@ func TestAnAnswerIsAsFreshAsTheOldestOfWhatItShows(t *testing.T) {
 
 // failure is a service's.
 var failure = commandstest.Services[0].Fail(core.Unreachable, errInner)
+
+// Discord refuses a message in which two buttons have one state.
+func TestNoTwoButtonsHaveOneState(t *testing.T) {
+	for _, stale := range []bool{false, true} {
+		w := commandstest.Healthy()
+		w.Price.Stale = stale
+		for _, line := range []string{"/price", "/price 24h", "/price 30d"} {
+			states := slices.Collect(maps.Values(buttons(t, commandstest.Ask(t, w.Router(t), line))))
+			slices.Sort(states)
+			if len(slices.Compact(states)) != 4 {
+				t.Errorf("%s, old %t: %q", line, stale, states)
+			}
+		}
+	}
+}

@@ -58,6 +58,9 @@ const DefaultServiceName = "the service"
 
 // All is the table of commands, in the order of menus and of /help.
 func All(from Sources, options Options) chat.Commands {
+	if options.ServiceName == DefaultServiceName {
+		options.ServiceName = ""
+	}
 	all := chat.Commands{
 		price(from.Price, from.Chart, options),
 		supply(from, options),
@@ -78,18 +81,10 @@ func (o Options) amount(tokens decimal.Decimal, digits chat.Digits) chat.Amount 
 }
 
 func (o Options) service() chat.Value {
-	if o.ServiceName == "" || o.ServiceName == DefaultServiceName {
+	if o.ServiceName == "" {
 		return chat.Say("exists.service")
 	}
 	return chat.Plain(o.ServiceName)
-}
-
-// signature is the name on a chart: the service's, or the bot's where it has none.
-func (o Options) signature(req chat.Request) string {
-	if o.ServiceName == DefaultServiceName {
-		return req.BotName
-	}
-	return cmp.Or(o.ServiceName, req.BotName)
 }
 
 // address links a wallet or contract to the explorer, if there is one.

@@ -25,7 +25,7 @@ func help(others chat.Commands) chat.Command {
 
 // strayReply answers what names no command, with what is asked most.
 func strayReply() chat.Reply {
-	reply := chat.Reply{Text: chat.Say("help.stray")}
+	reply := chat.Reply{Title: chat.Say("help.stray")}
 	for _, command := range []string{"price", "supply", "help"} {
 		reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("button." + command), Command: command})
 	}

@@ -12,52 +12,37 @@ import (
 	"herald/internal/core"
 )
 
-// period is how far back a picture can show the price.
-type period struct {
-	name   string // as it is typed
-	label  chat.Text
-	length time.Duration
-}
-
-var periods = []period{
-	{name: "24h", label: chat.Say("price.24h"), length: 24 * time.Hour},
-	{name: "7d", label: chat.Say("price.7d"), length: 7 * 24 * time.Hour},
-	{name: "30d", label: chat.Say("price.30d"), length: 30 * 24 * time.Hour},
-}
+// periods are how far back a picture can show the price, as they are typed, and lengths
+// how long each is.
+var (
+	periods = []string{"24h", "7d", "30d"}
+	lengths = map[string]time.Duration{"24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "30d": 30 * 24 * time.Hour}
+)
 
 func price(prices core.Source[struct{}, core.Quote], chart Chart, options Options) chat.Command {
-	param := chat.Param{Name: "period", Summary: chat.Say("param.period"), Example: periods[1].name, Check: chat.Say("check.period"),
-		Synonyms: map[string]string{"1d": "24h", "day": "24h", "week": "7d", "month": "30d"}}
-	for _, p := range periods {
-		param.Choices = append(param.Choices, p.name)
-	}
+	param := chat.Param{Name: "period", Summary: chat.Say("param.period"), Example: "7d", Check: chat.Say("check.period"),
+		Choices: periods, Synonyms: map[string]string{"1d": "24h", "day": "24h", "week": "7d", "month": "30d"}}
 	run := func(ctx context.Context, req chat.Request) (chat.Reply, error) {
 		quote, err := prices.Get(ctx, struct{}{})
 		if err != nil {
 			return chat.Reply{}, err
 		}
-		name := req.Args.Value(param.Name)
+		shown := req.Args.Value(param.Name)
 		reply := priceReply(quote, options)
-		var shown *period
-		for i, p := range periods {
+		for _, p := range periods {
 			reply.Actions = append(reply.Actions, chat.Action{
-				Label: p.label, Command: "price", Args: []string{p.name}, Edit: true, Shown: p.name == name,
+				Label: chat.Say("price." + p), Command: "price", Args: []string{p}, Edit: true, Shown: p == shown,
 			})
-			if p.name == name {
-				shown = &periods[i]
-			}
 		}
-		again := refresh("price", strings.Fields(name)...)
+		again := refresh("price", strings.Fields(shown)...)
 		again.NewRow = true
 		reply.Actions = append(reply.Actions, again)
-		if quote.Value.Page != "" {
-			reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("button.page"), URL: quote.Value.Page})
-		}
-		if shown == nil {
+		reply.Actions = append(reply.Actions, link("button.page", quote.Value.Page)...)
+		if shown == "" {
 			return reply, nil
 		}
-		c, err := chart(ctx, quote.Value, shown.length, req.Language, options.signature(req))
-		about := chat.Values{"period": shown.label, "since": chat.Date{Time: c.Since}}
+		c, err := chart(ctx, quote.Value, lengths[shown], req.Language, cmp.Or(options.ServiceName, req.BotName))
+		about := chat.Values{"period": chat.Say("price." + shown), "since": chat.Date{Time: c.Since}}
 		switch {
 		case err != nil:
 			reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
@@ -68,12 +53,12 @@ func price(prices core.Source[struct{}, core.Quote], chart Chart, options Option
 		case c.Seen < minCoverage:
 			reply.Notes = append(reply.Notes, chat.SayWith("chart.sparse", about))
 		}
-		reply.Image = &chat.Image{Name: "price-" + shown.name + ".png", PNG: c.PNG, Alt: chartAlt(c, options), Spark: c.Spark}
+		reply.Image = &chat.Image{Name: "price-" + shown + ".png", PNG: c.PNG, Alt: chartAlt(c, options), Spark: c.Spark}
 		return reply, nil
 	}
 	return chat.Command{
 		Name:       "price",
-		Aliases:    map[string][]string{"p": nil, "chart": {periods[0].name}},
+		Aliases:    map[string][]string{"p": nil, "chart": {"24h"}},
 		Summary:    chat.SayWith("command.price", options.symbol()),
 		Visibility: chat.Public,
 		Forms:      []chat.Form{{Inline: true, Run: run}, {Params: []chat.Param{param}, Run: run}},

@@ -63,7 +63,7 @@ func TestAStakesWorthIsToldAtTodaysPriceAlone(t *testing.T) {
 				began := time.Now()
 				reply, _ := c.Forms[len(c.Forms)-1].Run(t.Context(), chat.Request{
 					Args: chat.Named(aboutWallet), From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
-				if took := time.Since(began); took != test.took || price.asked != test.asked || strings.Contains(texts(reply), "≈\u00a0$15,241") != test.worth {
+				if took := time.Since(began); took != test.took || price.asked != test.asked || strings.Contains(texts(reply), "≈\u00a0$15,242") != test.worth {
 					t.Errorf("/%s, %s: asked for the price %d times, after %v:\n%s", command, name, price.asked, took, texts(reply))
 				}
 			})

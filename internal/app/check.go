@@ -27,8 +27,6 @@ import (
 // ErrCheckFailed means that a check in the table failed.
 var ErrCheckFailed = errors.New("a check failed")
 
-var errOffline = fmt.Errorf("%w: nothing can be reached", ErrCheckFailed)
-
 // probe is one harmless question to something that the bot depends on.
 type probe struct {
 	title string
@@ -62,11 +60,6 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return b.check(ctx, w, platforms)
-}
-
-// check is Check of these platforms. It fails with errOffline if nothing can be reached.
-func (b *Bot) check(ctx context.Context, w io.Writer, platforms []platform) (err error) {
 	probes := b.probes(platforms)
 	ctx, cancel := context.WithTimeout(ctx, b.cfg.Limits.CommandTimeout)
 	defer cancel()
@@ -107,7 +100,6 @@ func (b *Bot) check(ctx context.Context, w io.Writer, platforms []platform) (err
 		err = ErrCheckFailed
 		fmt.Fprintf(&table, "\n%d of %d checks failed.\n", failed.Load(), len(rows))
 		if !reached.Load() {
-			err = errOffline
 			table.WriteString("Nothing can be reached. Does this machine have a network?\n")
 		}
 	}

@@ -10,9 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -150,16 +148,15 @@ func TestWhereNothingCanBeReachedTheNetworkIsAskedFor(t *testing.T) {
 			t.Errorf("with %d of 6 out of reach: %v\n%s", i+1, err, table)
 		}
 	}
+}
 
+func TestPlainHTTPToThePartnerIsAWarning(t *testing.T) {
+	e := e2etest.NewEverything(t)
 	var log logtest.Buffer
-	bot := e2etest.New(t, slices.Concat(e.Settings, settings, []string{"UPSTREAM_TIMEOUT=50ms", "HTTP_ADDR=off", "PARTNER_BASE_URL=http://herald.invalid"}),
-		slog.New(slog.NewTextHandler(&log, nil)))
-	ctx, cancel := context.WithCancel(t.Context())
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = bot.Run(ctx) })
-	e2etest.Eventually(t, "the network is asked for", func() bool { return log.Lines("does this machine have a network?") == 1 })
-	cancel()
-	serving.Wait()
+	bot := e2etest.New(t, append(e.Settings, "HTTP_ADDR=off", "PARTNER_BASE_URL=http://herald.invalid"), slog.New(slog.NewTextHandler(&log, nil)))
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	_ = bot.Run(ctx)
 	if log.Lines("forge the answers") != 1 {
 		t.Errorf("plain HTTP to the partner is no warning:\n%s", log.String())
 	}

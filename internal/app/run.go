@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -58,7 +56,6 @@ func (b *Bot) Run(ctx context.Context) error {
 	if config.PublicHTTP(b.cfg.Partner.URL) {
 		b.log.Warn(unencrypted)
 	}
-	defer time.AfterFunc(b.cfg.Limits.UpstreamTimeout, func() { b.warnIfOffline(ctx, platforms) }).Stop()
 	refused := make(chan struct{})
 	defer context.AfterFunc(ctx, func() {
 		time.Sleep(lameDuck)
@@ -69,15 +66,6 @@ func (b *Bot) Run(ctx context.Context) error {
 		<-refused
 	}
 	return err
-}
-
-// warnIfOffline logs a warning if no platform is connected and nothing else can be
-// reached.
-func (b *Bot) warnIfOffline(ctx context.Context, platforms []platform) {
-	connected := slices.ContainsFunc(platforms, func(p platform) bool { return p.adapter.Ready() })
-	if !connected && errors.Is(b.check(ctx, io.Discard, platforms), errOffline) && ctx.Err() == nil {
-		b.log.Warn("nothing can be reached: does this machine have a network?")
-	}
 }
 
 // serve runs the platforms' adapters until ctx is done and each has drained. When one

@@ -152,11 +152,8 @@ func (all Commands) Guess(text string) (name string) {
 	return "help"
 }
 
-// Usage is the form as a person would type it: "/exists <platform> <ID>", with the
-// parameters' names in the reader's language.
-func (c Command) Usage(f Form) Usage { return Usage{Command: c.Name, Params: f.Params} }
-
-// Usage is a form of a command as a person would type it. It is shown like Code.
+// Usage is a form of a command as a person would type it: "/exists <platform> <ID>",
+// with the parameters' names in the reader's language. It is shown like Code.
 type Usage struct {
 	Command string
 	Params  []Param

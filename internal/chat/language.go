@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -91,12 +92,7 @@ func Languages() []Language {
 func (l Language) Info() LanguageInfo { return languages[max(l.row(), 0)] }
 
 func (l Language) row() int {
-	for i := range languages {
-		if languages[i].Language == l {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(languages, func(row LanguageInfo) bool { return row.Language == l })
 }
 
 // LanguageOf returns the language of a platform's locale, such as "es-419" or

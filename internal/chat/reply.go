@@ -161,7 +161,7 @@ func badInput(problem *InputError, c Command, forms []Form, target *User) Reply 
 		if f.Unlisted {
 			continue
 		}
-		fields = append(fields, Field{Name: Say("input.write"), Value: c.Usage(f)})
+		fields = append(fields, Field{Name: Say("input.write"), Value: Usage{Command: c.Name, Params: f.Params}})
 		if len(f.Params) == 0 {
 			continue
 		}

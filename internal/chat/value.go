@@ -80,7 +80,7 @@ type Digits int
 
 // The digits.
 const (
-	// Short has a unit or a few decimals, and is never more than the amount.
+	// Short has a unit or a few decimals.
 	Short Digits = iota
 	// Whole has no decimals.
 	Whole

@@ -163,11 +163,11 @@ func (g Given) unknown(table []Setting) (wrong Errors) {
 		if examples[name] != "" {
 			continue
 		}
-		meant, slips := nearest(strings.ToUpper(name), slices.Sorted(maps.Keys(examples)))
+		meant := Nearest(strings.ToUpper(name), slices.Sorted(maps.Keys(examples)))
 		where := ""
 		if g[name].line == 0 {
 			where = " (in the environment)"
-			if min(len(name), len(meant)) < minMistyped || slips > maxSlips || g.Has(strings.TrimSuffix(meant, fileSuffix)) {
+			if min(len(name), len(meant)) < minMistyped || distance(strings.ToUpper(name), meant) > maxSlips || g.Has(strings.TrimSuffix(meant, fileSuffix)) {
 				continue
 			}
 		}
@@ -198,19 +198,13 @@ func shown(name string) string {
 // Nearest returns the known name that is the fewest slips from name; empty if they are
 // more than two in three letters.
 func Nearest(name string, known []string) string {
-	meant, _ := nearest(name, known)
-	return meant
-}
-
-// nearest is Nearest, with the number of slips.
-func nearest(name string, known []string) (meant string, slips int) {
-	slips = len(name)*2/3 + 1
+	meant, slips := "", len(name)*2/3+1
 	for _, candidate := range known {
 		if n := distance(name, candidate); n < slips {
 			meant, slips = candidate, n
 		}
 	}
-	return meant, slips
+	return meant
 }
 
 // distance counts what makes name of meant: 1 for each letter that is left out, as

@@ -64,7 +64,7 @@ func inMemory(t *testing.T, test func(t *testing.T, w wire, hold chan struct{}))
 	})
 }
 
-func request(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: herald\r\n\r\n" }
+func request(line string) string { return line + " HTTP/1.1\r\nHost: herald\r\n\r\n" }
 
 func response(conn net.Conn) (string, error) {
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -88,13 +88,13 @@ func TestHealthIsAnsweredBesideThousandsThatSayNothingAndConnectionsAreBounded(t
 		for range 2000 {
 			silent = append(silent, w.dial(""))
 		}
-		if body, err := response(w.dial(request("/healthz"))); err != nil || body != "ok\n" {
+		if body, err := response(w.dial(request("GET /healthz"))); err != nil || body != "ok\n" {
 			t.Errorf("/healthz is answered with %q, %v", body, err)
 		}
 		for len(silent) < maxConnections {
 			silent = append(silent, w.dial(""))
 		}
-		late := w.dial(request("/healthz"))
+		late := w.dial(request("GET /healthz"))
 		late.SetReadDeadline(time.Now().Add(time.Second))
 		if body, err := response(late); err == nil {
 			t.Errorf("beyond the bound, /healthz is answered with %q", body)
@@ -118,9 +118,9 @@ func TestWhoSendsSlowlyOrNeverReadsIsLeft(t *testing.T) {
 		"sends nothing":          {"", readTimeout},
 		"sends half a header":    {"GET /healthz HTTP/1.1\r\nHost: h", readTimeout},
 		"sends half a body":      {"POST /hold HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc", readTimeout},
-		"asks nothing more":      {request("/healthz"), idleTimeout},
-		"never reads an answer":  {request("/metrics"), writeTimeout},
-		"never reads what waits": {request("/hold"), writeTimeout},
+		"asks nothing more":      {request("GET /healthz"), idleTimeout},
+		"never reads an answer":  {request("GET /metrics"), writeTimeout},
+		"never reads what waits": {request("POST /hold"), writeTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, func(t *testing.T, w wire, hold chan struct{}) {

@@ -82,9 +82,9 @@ func ready(w http.ResponseWriter, adapters []chat.Adapter) {
 // Addr is the address that is open.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Handle adds a path before Serve. Its handler responds within 20 seconds, which
-// leaves time for slow bodies.
-func (s *Server) Handle(path string, h http.Handler) { s.mux.Handle(path, h) }
+// Handle adds a path before Serve, for POST alone. Its handler responds within 20
+// seconds, which leaves time for slow bodies.
+func (s *Server) Handle(path string, h http.Handler) { s.mux.Handle("POST "+path, h) }
 
 // Serve answers until Close.
 func (s *Server) Serve() error {

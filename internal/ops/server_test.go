@@ -31,7 +31,7 @@ func call(m *Metrics, adapters []chat.Adapter, method, path string) *httptest.Re
 func TestCloseGivesARequestInHandASecond(t *testing.T) {
 	for after, want := range map[time.Duration]string{time.Second / 2: "held", time.Hour: ""} {
 		inMemory(t, func(t *testing.T, w wire, hold chan struct{}) {
-			conn := w.dial(request("/hold"))
+			conn := w.dial(request("POST /hold"))
 			time.AfterFunc(after, func() { close(hold) })
 			go func() {
 				if body, err := response(conn); body != want || (err == nil) != (want != "") {
@@ -39,6 +39,17 @@ func TestCloseGivesARequestInHandASecond(t *testing.T) {
 				}
 			}()
 		})
+	}
+}
+
+func TestAPathThatIsAddedTakesPOSTAlone(t *testing.T) {
+	s := newServer(nil, NewMetrics(), nil, slog.New(slog.DiscardHandler))
+	s.Handle("/hook", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for method, want := range map[string]int{http.MethodPost: http.StatusOK, http.MethodGet: http.StatusMethodNotAllowed} {
+		w := httptest.NewRecorder()
+		if s.http.Handler.ServeHTTP(w, httptest.NewRequest(method, "/hook", nil)); w.Code != want {
+			t.Errorf("%s: %d, want %d", method, w.Code, want)
+		}
 	}
 }
 

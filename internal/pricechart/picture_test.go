@@ -246,7 +246,7 @@ func TestPricesAreShort(t *testing.T) {
 		{chat.English, "0.04173", "$0.04173"}, {chat.English, "0.0001234", "$0.0001234"}, {chat.English, "0.00001234567", "$0.0₄1235"},
 		{chat.English, "0.0000048", "$0.0₅48"}, {chat.English, "1e-18", "$0.0₁₇1"}, {chat.English, "0.000099999", "$0.0001000"},
 		{chat.English, "64123.456", "$64,123.46"}, {chat.English, "999999.4", "$999,999.40"}, {chat.English, "1234567", "$1.23M"}, {chat.English, "1e12", "$1T"},
-		{chat.Chinese, "1e12", "$1万亿"}, {chat.Chinese, "1234567", "$123.45万"}, {chat.Russian, "0.0000048", "0,0₅48\u00a0$"}, {chat.Vietnamese, "2e9", "2\u00a0tỷ\u00a0$"},
+		{chat.Chinese, "1e12", "$1万亿"}, {chat.Chinese, "1234567", "$123.46万"}, {chat.Russian, "0.0000048", "0,0₅48\u00a0$"}, {chat.Vietnamese, "2e9", "2\u00a0tỷ\u00a0$"},
 	} {
 		p := picture{language: test.language}
 		if got := p.price(number(test.price)); got != test.want {

@@ -60,5 +60,5 @@ func catalogueOf(l chat.Language) *catalogue { return cmp.Or(catalogues[l], cata
 
 // Say returns a value as one plain string, as for menus and alternative texts.
 func Say(l chat.Language, v chat.Value) string {
-	return newPrinter(l).value(v).String()
+	return catalogueOf(l).value(v).String()
 }

@@ -3,6 +3,7 @@ package words
 import (
 	"slices"
 	"sort"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"herald/internal/chat"
@@ -53,7 +54,7 @@ func (c Card) Fit(limit int, measure func(Field) int) Card {
 // keep leaves at most n of each list, and says how many more there were.
 func (c Card) keep(n int) Card {
 	more := func(left int) Line {
-		return newPrinter(c.Language).text(chat.SayWith("more", chat.Values{pluralArg: chat.Count(left)}))
+		return catalogueOf(c.Language).text(chat.SayWith("more", chat.Values{pluralArg: chat.Count(left)}))
 	}
 	fields := func(all []Field) []Field {
 		return first(n, all, func(left int) Field { return Field{Value: more(left)} })
@@ -123,4 +124,26 @@ func (l Line) first(n int) Line {
 		n -= len(runes)
 	}
 	return l
+}
+
+// Units counts s in UTF-16 units, as platforms count most of what they bound.
+func Units(s string) (n int) {
+	for _, r := range s {
+		n += utf16.RuneLen(r)
+	}
+	return n
+}
+
+// Cut shortens s to at most limit UTF-16 units, with an ellipsis at the end.
+func Cut(s string, limit int) string {
+	if Units(s) <= limit {
+		return s
+	}
+	used := 1 // for the ellipsis
+	for i, r := range s {
+		if used += utf16.RuneLen(r); used > limit {
+			return s[:i] + "…"
+		}
+	}
+	return s
 }

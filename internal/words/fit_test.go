@@ -67,19 +67,6 @@ func TestTheLongestSectionLosesFieldsAndSaysHowMany(t *testing.T) {
 	}
 }
 
-func TestSectionsWithoutRoomAreCounted(t *testing.T) {
-	var c words.Card
-	for range 400 {
-		c.Sections = append(c.Sections, section("heading", fields(2)))
-	}
-	got := c.Fit(1000, runes)
-	last := len(got.Sections) - 1
-	want := fmt.Sprintf("… and %d more", 400-last)
-	if size(got) > 1000 || last < 10 || got.Sections[last].Heading.String() != want {
-		t.Errorf("got %+v", got)
-	}
-}
-
 func TestOneLongStringIsCutAndCrowdsOutNothing(t *testing.T) {
 	long := line(strings.Repeat("é", 5000))
 	styled := words.Line{{Text: "é"}, {Text: strings.Repeat("é", 5000), Style: words.Untrusted}, {Text: "gone"}}
@@ -148,4 +135,12 @@ func TestWhateverACardHoldsItFits(t *testing.T) {
 			check(t, c.Sections[i].Fields, s.Fields)
 		}
 	})
+}
+
+func TestATextIsCutByUTF16Units(t *testing.T) {
+	for in, want := range map[string]string{"": "", "abcd": "abcd", "abcde": "abc…", "😀😀": "😀😀", "😀😀😀": "😀…", "a😀😀": "a😀…"} {
+		if got := words.Cut(in, 4); got != want {
+			t.Errorf("%q is cut to %q, want %q", in, got, want)
+		}
+	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// amountDecimals are shown of an amount below one; the rest is truncated.
+	// amountDecimals are shown of an amount below one.
 	amountDecimals = 4
 	// cents are the decimals of a sum, of a larger amount and of a number with a
 	// unit.
@@ -53,8 +53,11 @@ func (c *catalogue) large(d decimal.Decimal, layout string) string {
 	for power > 0 && c.Units[power] == "" {
 		power--
 	}
-	digits := d.Shift(-int32(power)).Truncate(cents).String()
-	return c.number(digits, strings.Replace(layout, "#", "#"+c.Units[power], 1))
+	rounded := d.Shift(-int32(power)).Round(cents)
+	if up := rounded.Shift(int32(power)); up.GreaterThan(d) {
+		return c.large(up, layout) // It may have reached the next unit.
+	}
+	return c.number(rounded.String(), strings.Replace(layout, "#", "#"+c.Units[power], 1))
 }
 
 // amount writes a number of tokens. What is too small for the decimals shown is
@@ -65,33 +68,30 @@ func (c *catalogue) amount(a chat.Amount) string {
 	if a.LessThan(decimal.New(1, 0)) {
 		decimals = amountDecimals
 	}
-	truncated := a.Truncate(decimals)
 	switch {
 	case a.Digits == chat.Exact:
 		return c.number(a.String(), layout)
 	case a.Digits == chat.Whole:
 		return c.number(a.Round(0).String(), layout)
-	case truncated.IsZero() && !a.IsZero():
+	case a.IsPositive() && a.LessThan(decimal.New(1, -amountDecimals)):
 		return "<\u00a0" + c.number("0.0001", layout)
 	case a.GreaterThanOrEqual(largeAmount):
 		return c.large(a.Decimal, layout)
 	}
-	return c.number(truncated.String(), layout)
+	return c.number(a.Round(decimals).String(), layout)
 }
 
-// money writes a sum in USD with a unit, in dollars or in cents, by its size. It is
-// never more than d.
+// money writes a sum in USD with a unit, in dollars or in cents, by its size.
 func (c *catalogue) money(d decimal.Decimal) string {
-	truncated := d.Truncate(cents)
 	switch {
-	case truncated.IsZero() && !d.IsZero():
+	case d.IsPositive() && d.LessThan(decimal.New(1, -cents)):
 		return "<\u00a0" + c.number("0.01", c.USD)
 	case d.GreaterThanOrEqual(largeSum):
 		return c.large(d, c.USD)
 	case d.GreaterThanOrEqual(wholeSum):
-		return c.number(d.Truncate(0).String(), c.USD)
+		return c.number(d.Round(0).String(), c.USD)
 	}
-	return c.number(truncated.StringFixed(cents), c.USD)
+	return c.number(d.StringFixed(cents), c.USD)
 }
 
 // price writes d to four significant digits, and in cents at least.
@@ -100,11 +100,8 @@ func (c *catalogue) price(d decimal.Decimal) string {
 	return c.number(rounded.StringFixed(priceDecimals(rounded)), c.USD)
 }
 
-// priceDecimals is how many decimals of a price are shown.
+// priceDecimals is how many decimals of a price, which is more than 0, are shown.
 func priceDecimals(d decimal.Decimal) int32 {
-	if d.IsZero() {
-		return cents
-	}
 	first := int32(d.NumDigits()) + d.Exponent() - 1 // the power of ten of the first digit
 	return max(priceDigits-1-first, cents)
 }

@@ -44,6 +44,25 @@ type Section struct {
 	Fields  []Field
 }
 
+// Lines are the fields as they stand without columns: those of a Row are one, in
+// which what the title shows is left out.
+func (s Section) Lines() []Field {
+	if s.Layout != chat.Row {
+		return s.Fields
+	}
+	var row Line
+	for _, f := range s.Fields {
+		if f.InTitle {
+			continue
+		}
+		if row != nil {
+			row = append(row, Span{Text: "  ·  "})
+		}
+		row = slices.Concat(row, f.Name, Line{{Text: "\u00a0"}}, f.Value)
+	}
+	return []Field{{Value: row}}
+}
+
 // Field is one value of a Section. Either part may be empty.
 type Field struct {
 	Name, Value Line
@@ -112,9 +131,6 @@ type Ask struct {
 
 // String returns the line as plain text.
 func (l Line) String() string {
-	if len(l) == 1 {
-		return l[0].Text
-	}
 	var b strings.Builder
 	for _, s := range l {
 		b.WriteString(s.Text)
@@ -127,7 +143,7 @@ func (l Line) Empty() bool { return l.String() == "" }
 
 // Print returns a reply as a card in its language.
 func Print(r chat.Reply) Card {
-	p := newPrinter(r.Language)
+	p := catalogueOf(r.Language)
 	c := Card{
 		Language: r.Language, Tone: r.Tone, Title: p.text(r.Title), Beside: p.value(r.Beside), Text: p.text(r.Text),
 		Exact: p.fields(r.Exact), Checked: r.Checked,
@@ -173,12 +189,7 @@ func Join(lines ...Line) Line {
 	return all
 }
 
-// printer prints values in one language.
-type printer struct{ *catalogue }
-
-func newPrinter(l chat.Language) printer { return printer{catalogue: catalogueOf(l)} }
-
-func (p printer) fields(all []chat.Field) []Field {
+func (p *catalogue) fields(all []chat.Field) []Field {
 	var printed []Field
 	for _, f := range all {
 		printed = append(printed, Field{Name: p.value(f.Name), Value: p.value(f.Value), InTitle: f.InTitle})
@@ -186,12 +197,16 @@ func (p printer) fields(all []chat.Field) []Field {
 	return printed
 }
 
-func (p printer) button(a chat.Action, asOf time.Time) Button {
+func (p *catalogue) button(a chat.Action, asOf time.Time) Button {
 	b := Button{Label: p.text(a.Label).String(), URL: a.URL, Copy: a.Copy, Private: a.Private, NewRow: a.NewRow}
 	if a.Shown {
 		b.Label = "· " + b.Label + " ·"
 	}
 	switch {
+	case a.Refresh && asOf.IsZero():
+		// Not the state of a button that asks the same without being a refresh:
+		// Discord refuses two with one state.
+		b.State = a.State(time.Unix(1, 0))
 	case a.Refresh:
 		b.State = a.State(asOf)
 	case a.Command != "":
@@ -202,10 +217,7 @@ func (p printer) button(a chat.Action, asOf time.Time) Button {
 
 // text prints a message with its arguments. A missing argument is left out, and a
 // missing message is its key.
-func (p printer) text(t chat.Text) Line {
-	if t.Key == "" {
-		return nil
-	}
+func (p *catalogue) text(t chat.Text) Line {
 	forms, known := p.messages[t.Key]
 	if !known {
 		return Line{{Text: t.Key}}
@@ -227,7 +239,7 @@ func (p printer) text(t chat.Text) Line {
 	return line
 }
 
-func (p printer) value(v chat.Value) Line {
+func (p *catalogue) value(v chat.Value) Line {
 	switch v := v.(type) {
 	case nil:
 		return nil
@@ -279,17 +291,12 @@ func (p printer) value(v chat.Value) Line {
 	case chat.CommandLink:
 		return Line{{Text: chat.OneLine(string(v)), Style: Command}}
 	case chat.Mention:
-		return Line{{Text: nameOr(v.Name, v.ID), Style: Untrusted, Person: &v.User}}
+		return Line{{Text: cmp.Or(chat.OneLine(string(v.Name)), chat.OneLine(v.ID)), Style: Untrusted, Person: &v.User}}
 	}
 	panic("words: a value of an unknown type")
 }
 
-// nameOr returns what something is called, or its ID.
-func nameOr(name chat.Untrusted, id string) string {
-	return cmp.Or(chat.OneLine(string(name)), chat.OneLine(id))
-}
-
-func (p printer) date(t time.Time) string { return t.UTC().Format(p.Moment) }
+func (p *catalogue) date(t time.Time) string { return t.UTC().Format(p.Moment) }
 
 // maxClockSkew is how far ahead of this machine's clock a moment may be and count
 // as now.
@@ -303,7 +310,7 @@ var ages = []struct {
 
 // moment prints how long ago a time was, in the largest unit that fits into it, or
 // the date of a time in the future.
-func (p printer) moment(t time.Time) Span {
+func (p *catalogue) moment(t time.Time) Span {
 	s := Span{At: t, UTC: p.date(t)}
 	age := time.Since(t)
 	if age < -maxClockSkew {

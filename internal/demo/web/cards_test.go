@@ -57,6 +57,7 @@ func (p *page) takeAll(name, side string, width int64) {
 	pages := eval[int](p, fmt.Sprintf(`columns(%q, %d)`, side, width))
 	for n := range pages {
 		eval[bool](p, fmt.Sprintf(`turnTo(%q, %d)`, side, n))
+		p.until("the page to be painted", `painted`)
 		picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 		if err == nil {
 			err = os.WriteFile(fmt.Sprintf("%s-%d.png", name, n+1), picture, 0o644)

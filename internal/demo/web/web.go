@@ -75,8 +75,6 @@ func Start(c Config) (*Demo, error) {
 		}
 	}
 	// A message can be pressed for as long as it is shown.
-	d.Telegram.Remember(maxEvents)
-	d.Discord.Remember(maxEvents)
 	d.Telegram.Watch(d.seeTelegram)
 	d.Discord.Watch(d.seeDiscord)
 	d.server = &http.Server{Handler: guarded(l.Addr().(*net.TCPAddr).Port, d.routes()), ReadHeaderTimeout: 10 * time.Second}

@@ -97,7 +97,6 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	if !s.tasks.Drain() {
 		a.Log.Error("commands in flight were left unanswered")
 	}
-	a.api.CloseIdleConnections()
 	return err
 }
 

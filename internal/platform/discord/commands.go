@@ -93,7 +93,7 @@ func options(c chat.Command) (all []*discordgo.ApplicationCommandOption) {
 // language it shows.
 func menuCommand(commands chat.Commands, label string) string {
 	for _, c := range commands {
-		if c.PersonMenu.Key != "" && cut(words.Say(chat.English, c.PersonMenu), maxMenuLabel) == label {
+		if c.PersonMenu.Key != "" && words.Cut(words.Say(chat.English, c.PersonMenu), maxMenuLabel) == label {
 			return c.Name
 		}
 	}
@@ -105,7 +105,7 @@ func menuCommand(commands chat.Commands, label string) string {
 func localized(t chat.Text, limit int) (english string, others map[discordgo.Locale]string) {
 	others = map[discordgo.Locale]string{}
 	for _, language := range chat.Languages() {
-		text := cut(words.Say(language, t), limit)
+		text := words.Cut(words.Say(language, t), limit)
 		if language == chat.English {
 			english = text
 			continue

@@ -96,34 +96,27 @@ func TestDefinitions(t *testing.T) {
 
 // A parameter is named, and a choice called, in the language of the app; neither if
 // there is no such message.
-func TestParametersAndChoicesAreNamedInEveryLanguage(t *testing.T) {
-	period := chat.Param{Name: "period", Summary: chat.Say("s"), Choices: []string{"7d", "EVM"}}
-	c := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{period, {Name: "nameless", Summary: chat.Say("s")}}}}}
-	options := definitions(chat.Commands{c}, true)[0].Options
-	week, evm := options[0].Choices[0], options[0].Choices[1]
-	if week.Name != "7 days" || week.Value != "7d" || week.NameLocalizations[discordgo.Russian] != "7 дней" || evm.Name != "EVM" || evm.NameLocalizations != nil {
-		t.Errorf("the choices are %+v and %+v", week, evm)
-	}
-	if names := options[0].NameLocalizations; options[0].Name != "period" || names[discordgo.Russian] != "период" || len(options[1].NameLocalizations) != 0 {
-		t.Errorf("the names are %v and %v", names, options[1].NameLocalizations)
-	}
-}
-
-func TestDescriptionsAndMenusAreInEveryLanguage(t *testing.T) {
-	c := chat.Command{Name: "x", Summary: chat.Say("busy.title"), PersonMenu: chat.Say("busy.title"),
-		Forms: []chat.Form{{Params: []chat.Param{{Name: "p", Summary: chat.Say("busy.text")}}}}}
+func TestEveryTextOfACommandIsInEveryLanguage(t *testing.T) {
+	busy := chat.Say("busy.title")
+	period := chat.Param{Name: "period", Summary: busy, Choices: []string{"7d", "EVM"}}
+	c := chat.Command{Name: "x", Summary: busy, PersonMenu: busy, Forms: []chat.Form{{Params: []chat.Param{period, {Name: "nameless", Summary: busy}}}}}
 	defined := definitions(chat.Commands{c}, true)
-	command, menu, option := defined[0], defined[1], defined[0].Options[0]
+	command, menu, options := defined[0], defined[1], defined[0].Options
+	week, evm := options[0].Choices[0], options[0].Choices[1]
+	if week.Value != "7d" || evm.Name != "EVM" || evm.NameLocalizations != nil || options[0].Name != "period" || len(options[1].NameLocalizations) != 0 {
+		t.Errorf("the choices are %+v and %+v, the names %v", week, evm, options[1].NameLocalizations)
+	}
 	for _, l := range chat.Languages() {
-		want := []string{words.Say(l, c.Summary), words.Say(l, c.Summary), words.Say(l, chat.Say("busy.text"))}
-		if got := []string{command.Description, menu.Name, option.Description}; l == chat.English && !slices.Equal(got, want) {
-			t.Errorf("in English: %q", got)
-		}
 		for _, name := range l.Info().Discord {
-			locale := discordgo.Locale(name)
-			got := []string{(*command.DescriptionLocalizations)[locale], (*menu.NameLocalizations)[locale], option.DescriptionLocalizations[locale]}
-			if l != chat.English && !slices.Equal(got, want) {
-				t.Errorf("%s: %q", locale, got)
+			in := discordgo.Locale(name)
+			got := []string{(*command.DescriptionLocalizations)[in], (*menu.NameLocalizations)[in], options[0].DescriptionLocalizations[in],
+				week.NameLocalizations[in], options[0].NameLocalizations[in]}
+			want := []string{words.Say(l, busy), words.Say(l, busy), words.Say(l, busy), words.Say(l, chat.ChoiceLabel("7d")), words.Say(l, period.Label())}
+			if l == chat.English {
+				got = []string{command.Description, menu.Name, options[0].Description, week.Name, options[0].Name}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %q, want %q", in, got, want)
 			}
 		}
 	}

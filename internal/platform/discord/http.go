@@ -22,9 +22,9 @@ const (
 	maxAge = 5 * time.Minute
 )
 
-// ServeHTTP takes interactions at /discord/interactions: 405 for another
-// method than POST, 503 while Run does not take any and where there is no room,
-// 413 and 401 before anything is parsed, 409 for an interaction seen before.
+// ServeHTTP takes interactions, each a POST to /discord/interactions: 413 and 401
+// before anything is parsed, 503 while Run takes none, where there is no room, and for
+// one seen before.
 // What is deferred is edited before it returns.
 // https://discord.com/developers/docs/interactions/overview#setting-up-an-endpoint
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -36,10 +36,6 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve answers the interaction in r, or returns the status to refuse it with.
 func (a *Adapter) serve(w http.ResponseWriter, r *http.Request) (refused int) {
 	s := a.session.Load()
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		return http.StatusMethodNotAllowed
-	}
 	if s == nil {
 		return http.StatusServiceUnavailable
 	}
@@ -59,19 +55,15 @@ func (a *Adapter) serve(w http.ResponseWriter, r *http.Request) (refused int) {
 		a.Count("ignored")
 		return http.StatusBadRequest
 	}
-	isNew := false
+	refused = http.StatusServiceUnavailable
 	i.Arrived, i.w = time.Now(), w
-	begun := s.start(s.tasks.Do, func(id string) {
+	s.start(s.tasks.Do, func(id string) {
 		i.reference = id
-		isNew = s.handle(i)
+		if s.handle(i) {
+			refused = 0
+		}
 	})
-	switch {
-	case !begun:
-		return http.StatusServiceUnavailable
-	case !isNew:
-		return http.StatusConflict
-	}
-	return 0
+	return refused
 }
 
 // write sends r as the body of an HTTP response, and returns once it is flushed: an

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
@@ -79,7 +78,8 @@ func render(reply chat.Reply, commandID func(name string) string) message {
 	}
 	card.Title, card.Beside = words.Line{{Text: title}}, nil // no title has links or times
 	card = card.Fit(maxDescription, measure)
-	e := embed{Color: colours[card.Tone], Title: line(card.Title), Description: description(card), Fields: columns(card)}
+	e := embed{Color: colours[card.Tone], Title: line(card.Title)}
+	e.Description, e.Fields = body(card)
 	if source := card.Source.String(); source != "" {
 		e.Footer = &discordgo.MessageEmbedFooter{Text: source}
 	}
@@ -100,7 +100,7 @@ func render(reply chat.Reply, commandID func(name string) string) message {
 	if card.Image != nil {
 		e.Image = &discordgo.MessageEmbedImage{URL: "attachment://" + card.Image.Name}
 		m.picture = card.Image.PNG
-		m.Attachments = []attachment{{ID: "0", Filename: card.Image.Name, Description: cut(card.Image.Alt, maxAlt)}}
+		m.Attachments = []attachment{{ID: "0", Filename: card.Image.Name, Description: words.Cut(card.Image.Alt, maxAlt)}}
 	}
 	m.Embeds = []embed{e}
 	return m
@@ -144,7 +144,7 @@ func rows(buttons []words.Button) []component {
 	rows := []component{}
 	seen := map[string]bool{"": true} // of a button that copies
 	for _, b := range buttons {
-		c := component{Type: discordgo.ButtonComponent, Style: discordgo.SecondaryButton, Label: cut(b.Label, maxLabel), CustomID: b.State}
+		c := component{Type: discordgo.ButtonComponent, Style: discordgo.SecondaryButton, Label: words.Cut(b.Label, maxLabel), CustomID: b.State}
 		if b.URL != "" {
 			c.Style, c.URL = discordgo.LinkButton, b.URL
 		}
@@ -173,35 +173,26 @@ const (
 // Discord shows in three columns.
 func inColumns(s words.Section) bool {
 	tooLong := func(f words.Field) bool {
-		return f.Name.Empty() || f.Value.Empty() || max(units(line(f.Name)), units(line(f.Value))) > maxColumn
+		return f.Name.Empty() || f.Value.Empty() || max(words.Units(line(f.Name)), words.Units(line(f.Value))) > maxColumn
 	}
 	return s.Layout != chat.Lines && s.Heading.Empty() && len(s.Fields) <= maxColumns/3 && !slices.ContainsFunc(s.Fields, tooLong)
 }
 
-func columns(card words.Card) []*discordgo.MessageEmbedField {
-	var all []*discordgo.MessageEmbedField
-	for _, s := range card.Sections {
-		if !inColumns(s) {
-			continue
-		}
-		for _, f := range s.Fields {
-			all = append(all, &discordgo.MessageEmbedField{Name: line(f.Name), Value: line(f.Value), Inline: true})
-		}
-	}
-	return all
-}
-
-// description renders what is neither title, columns, footer, buttons nor picture.
-func description(card words.Card) string {
+// body renders what is neither title, footer, buttons nor picture: the description, and
+// the fields that stand in columns.
+func body(card words.Card) (description string, columns []*discordgo.MessageEmbedField) {
 	lines := []string{line(card.Text)}
 	for _, s := range card.Sections {
 		if inColumns(s) {
+			for _, f := range s.Fields {
+				columns = append(columns, &discordgo.MessageEmbedField{Name: line(f.Name), Value: line(f.Value), Inline: true})
+			}
 			continue
 		}
 		if !s.Heading.Empty() {
 			lines = append(lines, "", "**"+line(s.Heading)+"**")
 		}
-		for _, f := range s.Fields {
+		for _, f := range s.Lines() {
 			lines = append(lines, named(f))
 		}
 	}
@@ -213,7 +204,7 @@ func description(card words.Card) string {
 			lines = append(lines, "-# "+line(note))
 		}
 	}
-	return strings.TrimSpace(strings.Join(lines, "\n"))
+	return strings.TrimSpace(strings.Join(lines, "\n")), columns
 }
 
 // named joins the name and value of a field. A value with a name is bold.
@@ -231,7 +222,7 @@ func named(f words.Field) string {
 // measure returns the most UTF-16 units that a field, a heading or a note takes.
 func measure(f words.Field) int {
 	const marksAndBreaks = len("  ****") + len("\n\n")
-	return units(line(f.Name)) + units(line(f.Value)) + marksAndBreaks
+	return words.Units(line(f.Name)) + words.Units(line(f.Value)) + marksAndBreaks
 }
 
 // line renders a line in Discord's markup.
@@ -245,15 +236,10 @@ func line(l words.Line) string {
 			text += s.Text
 			continue
 		}
-		b.WriteString(escape(text))
-		b.WriteString(marked)
+		b.WriteString(escape(text) + marked)
 		text = ""
 	}
-	if b.Len() == 0 {
-		return escape(text)
-	}
-	b.WriteString(escape(text))
-	return b.String()
+	return b.String() + escape(text)
 }
 
 // markup renders a span that Discord shows in a way of its own, such as a link.
@@ -297,11 +283,7 @@ func escape(s string) string {
 			from = i
 		}
 	}
-	if b.Len() == 0 {
-		return s
-	}
-	b.WriteString(s[from:])
-	return b.String()
+	return b.String() + s[from:]
 }
 
 // special reports whether the byte at i needs a backslash. Lists, headings,
@@ -325,26 +307,4 @@ func special(s string, i int) bool {
 	default:
 		return false
 	}
-}
-
-// units counts s in UTF-16 units, the largest count that Discord may use.
-func units(s string) (n int) {
-	for _, r := range s {
-		n += utf16.RuneLen(r)
-	}
-	return n
-}
-
-// cut shortens s to at most limit UTF-16 units, with an ellipsis at the end.
-func cut(s string, limit int) string {
-	if units(s) <= limit {
-		return s
-	}
-	used := 1 // for the ellipsis
-	for i, r := range s {
-		if used += utf16.RuneLen(r); used > limit {
-			return s[:i] + "…"
-		}
-	}
-	return s
 }

@@ -158,14 +158,9 @@ func TestAnyButtonsAreShownAsDiscordTakesThem(t *testing.T) {
 }
 
 func TestLongTextsAreCutToWhatDiscordTakes(t *testing.T) {
-	for in, want := range map[string]string{"": "", "abcd": "abcd", "abcde": "abc…", "😀😀": "😀😀", "😀😀😀": "😀…", "a😀😀": "a😀…"} {
-		if got := cut(in, 4); got != want {
-			t.Errorf("%q is cut to %q, want %q", in, got, want)
-		}
-	}
 	long := chat.Say(strings.Repeat("ä", 3000))
 	m := render(chat.Reply{Title: chat.Say("x"), Image: &chat.Image{Name: "x.png", PNG: []byte("x"), Alt: long}}, someIDs)
-	if n := units(m.Attachments[0].Description); n != maxAlt {
+	if n := words.Units(m.Attachments[0].Description); n != maxAlt {
 		t.Errorf("an alternative text of %d units", n)
 	}
 }

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// deferAfter is how long after its arrival an interaction is deferred.
+	// deferAfter is how long after its arrival an interaction is deferred: Discord waits
+	// 3 seconds for a first response, and a command may take longer.
 	deferAfter = 2 * time.Second
 	// pictureTime is for how long a picture is tried before the answer goes
 	// without.
@@ -61,10 +62,9 @@ func (s *session) receive(data json.RawMessage, replayed bool) {
 	})
 }
 
-// start runs work by begin, which is Do or Go of the tasks. It returns false, and
-// counts the interaction as dropped, if too many are in flight or the session
-// ends.
-func (s *session) start(begin func(func(id string)) bool, work func(id string)) bool {
+// start runs work by begin, which is Do or Go of the tasks. If too many are in flight
+// or the session ends, it counts the interaction as dropped.
+func (s *session) start(begin func(func(id string)) bool, work func(id string)) {
 	s.Count("interaction")
 	begun := s.inFlight.Add(1) <= maxInFlight && begin(func(id string) {
 		defer s.inFlight.Add(-1)
@@ -74,7 +74,6 @@ func (s *session) start(begin func(func(id string)) bool, work func(id string)) 
 		s.inFlight.Add(-1)
 		s.Count("dropped")
 	}
-	return begun
 }
 
 // handle answers i unless it was seen before, and remembers i if it was answered.
@@ -120,7 +119,13 @@ func (s *session) answer(i *interaction) error {
 		s.Count("deferred")
 		return s.respond(i, to.deferral())
 	}
-	first := deferAt(s.tasks, i.reference, i.Arrived.Add(deferAfter), deferral)
+	// Either the answer is the first response or, after deferAfter, a deferral, which
+	// promises it; never both.
+	deferred := make(chan error, 1)
+	timer := s.tasks.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), i.reference, func() {
+		defer close(deferred) // also after a panic
+		deferred <- deferral()
+	})
 	var m message
 	var alone bool // nobody but the user is to see m
 	s.tasks.Handle(req, func(reply chat.Reply) {
@@ -130,18 +135,19 @@ func (s *session) answer(i *interaction) error {
 		alone = reply.Ephemeral || to.replaces && reply.Unanswered()
 		m = render(reply, s.commandID)
 	})
-	wins, err := first.answer()
-	switch {
-	case wins && m.picture != nil:
+	switch inTime := timer.Stop(); {
+	case !inTime:
+		err = <-deferred
+	case m.picture != nil:
 		to.private = to.private || alone
 		err = deferral()
-	case wins && to.replaces && !alone:
+	case to.replaces && !alone:
 		err = s.respond(i, response{Type: discordgo.InteractionResponseUpdateMessage, Data: m})
 		if !api.Unacceptable(err) {
 			return err
 		}
 		return s.respond(i, newMessage(m, to.private))
-	case wins:
+	default:
 		return s.respond(i, newMessage(m, to.private || alone))
 	}
 	if again, _ := api.Retryable(err); err != nil && !again {
@@ -154,33 +160,6 @@ func (s *session) answer(i *interaction) error {
 		}
 	}
 	return s.followUp(i, m, to.private || alone)
-}
-
-// deferrable is the race for the first response to an interaction. Discord waits
-// 3 seconds for one, and a command may take longer. Either the answer comes in
-// time, or a deferral goes out, which promises it; never both.
-type deferrable struct {
-	timer    *time.Timer
-	deferred chan error // gets the deferral's error
-}
-
-// deferAt starts the race: the deferral goes out at the given time.
-func deferAt(tasks *chat.Tasks, id string, at time.Time, deferral func() error) *deferrable {
-	d := &deferrable{deferred: make(chan error, 1)}
-	d.timer = tasks.AfterFunc(time.Until(at), id, func() {
-		defer close(d.deferred) // also after a panic
-		d.deferred <- deferral()
-	})
-	return d
-}
-
-// answer ends the race. If wins, the answer is to be the first response. Otherwise
-// the deferral was; answer has waited for it, and returns its error.
-func (d *deferrable) answer() (wins bool, err error) {
-	if d.timer.Stop() {
-		return true, nil
-	}
-	return false, <-d.deferred
 }
 
 // respond gives the first response.

@@ -73,9 +73,6 @@ const Platform chat.Platform = "telegram"
 // maxInFlight bounds the updates in flight.
 const maxInFlight = 1000
 
-// lastSlot is how long into a drain a message may still wait for its slot.
-const lastSlot = chat.DrainTime - 2*time.Second
-
 // allowedUpdates are the kinds of update asked for: new messages, presses of
 // buttons and inline queries, no edits and no channel posts.
 var allowedUpdates = []string{"message", "callback_query", "inline_query"}
@@ -160,10 +157,7 @@ func (a *Adapter) InFlight() int { return len(a.inFlight) }
 
 // Role asks Telegram whether a user administers a chat.
 func (a *Adapter) Role(ctx context.Context, user chat.User, chatID string) (chat.Role, error) {
-	id, err := strconv.ParseInt(user.ID, 10, 64)
-	if err != nil {
-		return chat.Member, nil
-	}
+	id, _ := strconv.ParseInt(user.ID, 10, 64) // Who has no ID has no UnknownRole.
 	member, err := a.api.GetChatMember(ctx, &bot.GetChatMemberParams{ChatID: chatID, UserID: id})
 	if err != nil {
 		return chat.Member, err
@@ -200,7 +194,6 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 	}
 	a.ready.Store(false)
 
-	s.out.Drain(time.Now().Add(lastSlot))
 	s.tasks.Drain()
 	if errors.Is(context.Cause(ctx), errToken) {
 		return errToken
@@ -210,7 +203,7 @@ func (a *Adapter) Run(ctx context.Context, h chat.Handler) error {
 }
 
 // repeat makes a call until it succeeds, and fails if ctx is done or the token is
-// refused. The first of several failures in a row is logged as a warning.
+// refused.
 func (s *session) repeat(ctx context.Context, call func() error) error {
 	return transport.Policy{
 		Backoff: backoff,
@@ -221,12 +214,8 @@ func (s *session) repeat(ctx context.Context, call func() error) error {
 			}
 			return e.Kind != botapi.Unauthorized, e.RetryAfter
 		},
-		Failed: func(err error, failures int, _ time.Duration) {
-			level := slog.LevelWarn
-			if failures > 1 {
-				level = slog.LevelDebug
-			}
-			s.Log.Log(ctx, level, "telegram: a call failed and will be repeated", "err", err)
+		Failed: func(err error, _ int, _ time.Duration) {
+			s.Log.Warn("telegram: a call failed and will be repeated", "err", err)
 		},
 	}.Do(ctx, func(context.Context) error { return call() })
 }

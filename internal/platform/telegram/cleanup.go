@@ -10,10 +10,8 @@ import (
 )
 
 const (
-	// pointerLasts is how long answeredPrivately stands in a group, and errorLasts what
-	// concerns nobody but its reader.
-	pointerLasts = 15 * time.Second
-	errorLasts   = 30 * time.Second
+	// noticeLasts is how long stands in a group what concerns nobody but its reader.
+	noticeLasts = 30 * time.Second
 	// removeTimeout bounds the deletion of a message, as a 429 can hold it back.
 	removeTimeout = 5 * time.Minute
 	// maxPosted bounds for how many purposes messages are remembered, and maxEach how
@@ -59,7 +57,7 @@ func (t task) deleteInvitations() {
 // with CleanChat, the cards of the same command above a new one.
 func (t task) tidy(sent botapi.MessageRef, r chat.Reply) {
 	if t.to.Silent && r.Ephemeral && r.Ask == nil { // A question stands until it is answered.
-		t.remove(errorLasts, sent)
+		t.remove(noticeLasts, sent)
 	}
 	if !t.to.Silent || r.Ephemeral || !t.CleanChat {
 		return

@@ -32,13 +32,13 @@ func TestAnErrorLeavesItsGroup(t *testing.T) {
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.answer(tt.reply)
-		r.carry("deleteMessage", errorLasts+4*time.Minute, func(*http.Request) (*http.Response, error) {
+		r.carry("deleteMessage", noticeLasts+4*time.Minute, func(*http.Request) (*http.Response, error) {
 			return response(http.StatusTooManyRequests, `{"ok":false,"error_code":429,"parameters":{"retry_after":60}}`)
 		})
 		stop := r.run()
 		r.api.Push(tt.message)
 		r.sent(1)
-		time.Sleep(errorLasts - time.Second)
+		time.Sleep(noticeLasts - time.Second)
 		before := r.one().Deleted || r.events.Of("deleteMessage") > 0
 		time.Sleep(5 * time.Minute)
 		if before || r.one().Deleted == tt.stays || r.events.Of("remove_abandoned") != 0 {

@@ -115,6 +115,10 @@ func TestAPressBelowAnEphemeralAnswerIsAnsweredLikeIt(t *testing.T) {
 		if told := r.told(1)[0]; (told.Text == said(answeredPrivately)) != refused {
 			t.Errorf("a toast says %q", told.Text)
 		}
+		// Telegram takes no reply to a press.
+		if reply := r.api.Calls("sendMessage")[1].Params["reply_parameters"]; reply != nil {
+			t.Errorf("the next page is a reply to %v", reply)
+		}
 		r.hides(ann)
 	})
 }

@@ -31,7 +31,7 @@ func TestAPointerIsDeletedOnceItWasRead(t *testing.T) {
 		r.api.Push(inGroup(ann, "/mylogins"))
 		r.sent(2)
 		r.api.Fail("deleteMessage", faketelegram.TooMany(time.Second))
-		time.Sleep(pointerLasts - time.Second)
+		time.Sleep(noticeLasts - time.Second)
 		before := len(r.atGroup())
 		time.Sleep(4 * time.Second)
 		if before != 1 || len(r.atGroup()) != 0 {
@@ -42,21 +42,6 @@ func TestAPointerIsDeletedOnceItWasRead(t *testing.T) {
 		start := time.Now()
 		if err := stop(); err != nil || time.Since(start) > time.Second || len(r.atGroup()) != 0 {
 			t.Errorf("%v after %v; the group shows %+v", err, time.Since(start), r.atGroup())
-		}
-	})
-}
-
-func TestAPointerIsDeletedInTheChatThatItsGroupHasBecome(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		r.handler.Reply = secretReply
-		r.api.Start(ann)
-		r.run()
-		r.api.Migrate(-5, group)
-		r.api.Push(writes(faketelegram.Group(-5), ann, "/mylogins"))
-		r.sent(2)
-		time.Sleep(pointerLasts + time.Second)
-		if len(r.atGroup()) != 0 {
-			t.Errorf("the group shows %+v", r.atGroup())
 		}
 	})
 }
@@ -85,7 +70,7 @@ func TestAnInvitationIsDeletedOnceAnAnswerIsOut(t *testing.T) {
 		}
 		ask(r)
 		r.api.WaitAcknowledged(soon)
-		time.Sleep(pointerLasts + time.Second)
+		time.Sleep(noticeLasts + time.Second)
 		there := slices.DeleteFunc(r.atGroup(), func(m faketelegram.Sent) bool { return m.Ephemeral != 0 })
 		if len(there) != 1 || r.events.Of("private_unreachable") != 3 {
 			t.Errorf("the group shows %+v", there)

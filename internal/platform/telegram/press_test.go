@@ -115,50 +115,42 @@ func TestAPressOnWhatCannotBeEditedIsAnsweredBelowIt(t *testing.T) {
 	})
 }
 
-// ofPeriod is an answer as new as so many minutes whose button of a period is marked.
-func ofPeriod(shown string, minutes int) chat.Reply {
-	r := chat.Reply{Title: chat.Say(shown), AsOf: refreshed("", minutes).AsOf}
-	for _, period := range []string{"24h", "7d", "30d"} {
-		label := map[bool]string{true: "· " + period + " ·", false: period}[period == shown]
-		r.Actions = append(r.Actions, chat.Action{Label: chat.Say(label), Command: "price", Args: []string{period}, Edit: true})
-	}
-	return r
-}
-
 // While one edit of a message is under way the others wait as one, and what it
-// shows in the end is the newest answer, whichever came last. Where two
-// press two periods at once, it is the last, with its buttons.
+// shows in the end is the newest answer, whichever came last; of two periods, the one
+// that was pressed last.
 func TestEditsOfOneMessageAreMadeInOrder(t *testing.T) {
-	minute := func(n int) chat.Reply { return refreshed(fmt.Sprint("minute ", n), n) }
 	type test struct {
-		answers []chat.Reply
-		want    string
-		buttons string
+		state   string // of the buttons, with a period; empty is Refresh
+		minutes []int  // how new each answer is
+		want    int
 		edits   int
 	}
 	inBubble(t, map[string]test{
-		"newer ones":  {[]chat.Reply{minute(2), minute(3), minute(4), minute(5)}, "minute 5", " [Refresh]", 2},
-		"older ones":  {[]chat.Reply{minute(5), minute(4), minute(3), minute(2)}, "minute 5", " [Refresh]", 1},
-		"as they may": {[]chat.Reply{minute(3), minute(2), minute(9), minute(4)}, "minute 9", " [Refresh]", 2},
-		"periods":     {[]chat.Reply{ofPeriod("24h", 9), ofPeriod("7d", 5), ofPeriod("30d", 2)}, "30d", " [24h] [7d] [· 30d ·]", 2},
+		"newer ones":        {"", []int{2, 3, 4, 5}, 5, 2},
+		"older ones":        {"", []int{5, 4, 3, 2}, 5, 1},
+		"as they may":       {"", []int{3, 2, 9, 4}, 9, 2},
+		"of another period": {"1 e 0 price %dd", []int{5, 4, 3, 2}, 2, 2},
 	}, func(t *testing.T, tt test) {
-		r := card(t, tt.answers...)
+		var answers []chat.Reply
+		for _, m := range tt.minutes {
+			answers = append(answers, refreshed(fmt.Sprint("minute ", m), m))
+		}
+		r := card(t, answers...)
 		release := make(chan struct{})
 		r.api.Fail("editMessageText", faketelegram.Held(release))
-		for i := range tt.answers {
-			state := "1 e 0 price"
-			if period := tt.answers[i].Title.Key; len(tt.answers[i].Actions) > 1 {
-				state += " " + period
+		for i := range answers {
+			state := dataOf(r.one(), "Refresh")
+			if tt.state != "" {
+				state = fmt.Sprintf(tt.state, i)
 			}
-			r.api.Press(int64(ann+i), faketelegram.Group(group), r.api.Sent()[0].ID, state)
+			r.api.Press(int64(ann+i), faketelegram.Group(group), r.one().ID, state)
 			r.inFlight(2 + i)
 			synctest.Wait()
 		}
 		close(release)
-		r.told(len(tt.answers))
-		r.idle(time.Minute)
-		if m := r.one(); m.Text != tt.want || labelsOf(m) != tt.buttons || m.Edits != tt.edits {
-			t.Errorf("it says %q with%s after %d edits, want %q with%s after %d", m.Text, labelsOf(m), m.Edits, tt.want, tt.buttons, tt.edits)
+		r.told(len(answers))
+		if m := r.one(); m.Text != fmt.Sprint("minute ", tt.want) || m.Edits != tt.edits || !r.api.WaitAcknowledged(soon) {
+			t.Errorf("it says %q after %d edits, want minute %d after %d", m.Text, m.Edits, tt.want, tt.edits)
 		}
 	})
 }

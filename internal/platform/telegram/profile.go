@@ -14,12 +14,11 @@ import (
 // is not set again, since Telegram bounds how often that may be done. What fails is
 // repeated until ctx is done, and what is refused is left as it is.
 func (s *session) syncProfile(ctx context.Context) {
-	var refused error
 	persist := func(calls func() error) {
 		_ = s.repeat(ctx, func() error {
 			err := calls()
 			if botapi.ErrorOf(err).Kind == botapi.Refused {
-				refused = err
+				s.Log.Warn("telegram: the server refuses a part of the bot's menus or descriptions", "err", err)
 				return nil
 			}
 			return err
@@ -47,12 +46,9 @@ func (s *session) syncProfile(ctx context.Context) {
 			})
 		}
 	}
-	if refused != nil {
-		s.Log.Warn("telegram: the server refuses a part of the bot's menus or descriptions", "err", refused)
-	}
 }
 
-// menuOf lists the commands that everybody may use, or those that moderators may.
+// menuOf lists the commands, with what moderators may ask if the menu is theirs.
 func menuOf(all chat.Commands, moderators bool, l chat.Language) []botapi.MenuCommand {
 	var menu []botapi.MenuCommand
 	for _, c := range all {
@@ -60,11 +56,9 @@ func menuOf(all chat.Commands, moderators bool, l chat.Language) []botapi.MenuCo
 		if moderators && c.ModeratorSummary.Key != "" {
 			summary = c.ModeratorSummary
 		}
-		if moderators || slices.ContainsFunc(c.Forms, func(f chat.Form) bool { return !f.Moderators }) {
-			menu = append(menu, botapi.MenuCommand{
-				Command: c.Name, Description: words.Say(l, summary), Ephemeral: c.Visibility == chat.Private,
-			})
-		}
+		menu = append(menu, botapi.MenuCommand{
+			Command: c.Name, Description: words.Say(l, summary), Ephemeral: c.Visibility == chat.Private,
+		})
 	}
 	return menu
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 
 	"herald/internal/chat"
 	"herald/internal/platform/telegram/botapi"
@@ -45,14 +44,6 @@ const maxDescription = 150
 // of A-Za-z0-9_-, https://core.telegram.org/bots/features#deep-linking.
 func deepLink(bot, payload string) string { return "https://t.me/" + bot + "?start=" + payload }
 
-// cut shortens s to n characters, the last of them an ellipsis.
-func cut(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
-}
-
 // render shows a reply, shortened to Telegram's bounds. Styles are entities and never
 // markup, so nothing has to be escaped. bot is the bot's username.
 func render(r chat.Reply, bot string) botapi.Content {
@@ -64,14 +55,14 @@ func render(r chat.Reply, bot string) botapi.Content {
 	}
 	p := layOut(c, bot)
 	if p.units > limit {
-		p = layOut(c.Fit(limit-units(hidden+signs[c.Tone]+gap+dots[c.Tone]), lineUnits), bot)
+		p = layOut(c.Fit(limit-words.Units(hidden+signs[c.Tone]+gap+dots[c.Tone]), lineUnits), bot)
 	}
 	content := botapi.Content{Text: p.b.String(), Entities: fewer(p.entities), Markup: keyboard(c.Buttons, bot), Picture: picture}
 	if strings.TrimSpace(content.Text) == "" {
 		content.Text = "…" // Telegram refuses one without text.
 	}
 	if c.Ask != nil {
-		content.Markup = botapi.ForceReply{Force: true, Placeholder: cut(c.Ask.Question, maxPlaceholder), Selective: true}
+		content.Markup = botapi.ForceReply{Force: true, Placeholder: words.Cut(c.Ask.Question, maxPlaceholder), Selective: true}
 	}
 	return content
 }
@@ -89,7 +80,10 @@ func layOut(c words.Card, bot string) *page {
 	p.line(title...)
 	p.line(part{"", c.Text})
 	for _, s := range c.Sections {
-		p.section(s)
+		p.line(part{botapi.Bold, s.Heading})
+		for _, f := range s.Lines() {
+			p.line(fieldParts(f)...)
+		}
 	}
 	from := p.units + p.breaks
 	for _, f := range c.Exact {
@@ -111,24 +105,6 @@ type part struct {
 	words.Line
 }
 
-func (p *page) section(s words.Section) {
-	p.line(part{botapi.Bold, s.Heading})
-	var row []part
-	for _, f := range s.Fields {
-		switch {
-		case f.InTitle:
-		case s.Layout != chat.Row:
-			p.line(fieldParts(f)...)
-		case len(row) > 0:
-			row = append(row, part{"", words.Line{{Text: gap + "·" + gap}}})
-			fallthrough
-		default:
-			row = append(row, part{"", f.Name}, part{"", words.Line{{Text: "\u00a0"}}}, part{"", f.Value})
-		}
-	}
-	p.line(row...)
-}
-
 // fieldParts returns the parts of a field's line. A value with a name is bold unless
 // it has code in it.
 func fieldParts(f words.Field) []part {
@@ -145,10 +121,10 @@ func fieldParts(f words.Field) []part {
 // lineUnits is the length of a line with the line break before it, or with two if it
 // may begin a section or the notes.
 func lineUnits(f words.Field) int {
-	n := 1 + units(gap)
+	n := 1 + words.Units(gap)
 	for _, l := range []words.Line{f.Name, f.Value} {
 		for _, s := range l {
-			n += units(shownText(s))
+			n += words.Units(shownText(s))
 		}
 	}
 	if f.Name.Empty() {
@@ -165,9 +141,6 @@ func shownText(s words.Span) string {
 	}
 	return s.Text
 }
-
-// units is a string's length as Telegram counts it.
-func units(s string) int { return len(utf16.Encode([]rune(s))) }
 
 // page gathers lines and remembers how many units are written.
 type page struct {
@@ -247,7 +220,7 @@ func (p *page) mark(e botapi.Entity) {
 
 func (p *page) write(s string) {
 	p.b.WriteString(s)
-	p.units += units(s)
+	p.units += words.Units(s)
 }
 
 // fewer drops entities until Telegram takes them. Code stays, so that nothing untrusted
@@ -276,9 +249,9 @@ func keyboard(buttons []words.Button, bot string) botapi.Markup {
 	var rows [][]botapi.Button
 	widest := 0 // Buttons of a row are of one width.
 	for _, b := range buttons {
-		widest = max(widest, units(b.Label))
+		widest = max(widest, words.Units(b.Label))
 		if len(rows) == 0 || b.NewRow || widest*(len(rows[len(rows)-1])+1) > rowWidth {
-			rows, widest = append(rows, nil), units(b.Label)
+			rows, widest = append(rows, nil), words.Units(b.Label)
 		}
 		row := &rows[len(rows)-1]
 		button := botapi.Button{Text: b.Label, Data: b.State, URL: b.URL}
@@ -296,7 +269,7 @@ func keyboard(buttons []words.Button, bot string) botapi.Markup {
 // renderAlert returns as much of a reply as an alert has room for.
 func renderAlert(r chat.Reply) string {
 	r.Ask = nil
-	return cut(render(r, "").Text, maxAlert)
+	return words.Cut(render(r, "").Text, maxAlert)
 }
 
 // renderArticle shows r as a result of an inline query, under its first line.
@@ -307,5 +280,5 @@ func renderArticle(id string, r chat.Reply, bot string) botapi.Article {
 	content := render(r, bot)
 	title, rest, _ := strings.Cut(content.Text, "\n")
 	lines := strings.FieldsFunc(rest, func(c rune) bool { return c == '\n' })
-	return botapi.Article{ID: id, Title: title, Description: cut(strings.Join(lines, " · "), maxDescription), Content: content}
+	return botapi.Article{ID: id, Title: title, Description: words.Cut(strings.Join(lines, " · "), maxDescription), Content: content}
 }

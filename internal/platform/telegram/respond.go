@@ -58,7 +58,7 @@ type task struct {
 	arrived time.Time
 	// answerPress ends the wait of who pressed the button, when it is called first, and
 	// reports whether it was.
-	answerPress func(botapi.CallbackAnswer) (first bool)
+	answerPress func(bot.AnswerCallbackQueryParams) (first bool)
 }
 
 // respond handles one update: from what it asks to messages that are out. It
@@ -69,19 +69,19 @@ func (s *session) respond(id string, u update) (done bool) {
 		s.respondInline(id, u.Inline)
 		return true
 	}
-	t := task{session: s, arrived: time.Now(), answerPress: func(botapi.CallbackAnswer) bool { return false }}
+	t := task{session: s, arrived: time.Now(), answerPress: func(bot.AnswerCallbackQueryParams) bool { return false }}
 	if u.Press != nil {
 		var once sync.Once
-		t.answerPress = func(a botapi.CallbackAnswer) (first bool) {
+		t.answerPress = func(a bot.AnswerCallbackQueryParams) (first bool) {
 			once.Do(func() {
-				a.ID, first = u.Press.ID, true
+				a.CallbackQueryID, first = u.Press.ID, true
 				s.answerQuery(time.Now(), "press_unanswered", func(ctx context.Context) error {
-					return s.api.AnswerCallbackQuery(ctx, a)
+					return s.api.AnswerCallbackQuery(ctx, &a)
 				})
 			})
 			return first
 		}
-		defer t.answerPress(botapi.CallbackAnswer{})
+		defer t.answerPress(bot.AnswerCallbackQueryParams{})
 	}
 	var ours bool
 	if t.command, ours = parse(u, s.me, s.tasks.Handler.Commands()); !ours {
@@ -189,7 +189,7 @@ func (t task) sendThere(m outbox.Message, reply chat.Reply) outbox.Receipt {
 	}
 	m.Subject, m.AsOf = t.text, reply.AsOf
 	if p != nil {
-		defer t.tasks.AfterFunc(spinnerLasts, t.request.ID, func() { t.answerPress(botapi.CallbackAnswer{}) }).Stop()
+		defer t.tasks.AfterFunc(spinnerLasts, t.request.ID, func() { t.answerPress(bot.AnswerCallbackQueryParams{}) }).Stop()
 	}
 	if p != nil && p.Edit && reply.Ask == nil {
 		edit := m
@@ -293,7 +293,7 @@ func (t task) notify(n notice) outbox.Receipt {
 	}
 	switch {
 	case t.press != nil && n == pressStart:
-		t.answerPress(botapi.CallbackAnswer{URL: url})
+		t.answerPress(bot.AnswerCallbackQueryParams{URL: url})
 		return outbox.Receipt{}
 	case t.press != nil:
 		t.tell(told, false)
@@ -312,14 +312,12 @@ func (t task) notify(n notice) outbox.Receipt {
 		return outbox.Receipt{}
 	case receipt.Result != outbox.Delivered:
 		return receipt
-	case n == answeredPrivately:
-		t.remove(pointerLasts, receipt.Sent)
-	case n == stayedAnonymous:
-		t.remove(errorLasts, receipt.Sent)
 	case n == pressStart:
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.posted.put(invitation(t.user), append(t.posted[invitation(t.user)], receipt.Sent))
+	default:
+		t.remove(noticeLasts, receipt.Sent)
 	}
 	return outbox.Receipt{}
 }
@@ -328,7 +326,7 @@ func (t task) notify(n notice) outbox.Receipt {
 // alert until they close it. It returns false if they wait no longer.
 func (t task) tell(r chat.Reply, alert bool) bool {
 	r.Language = t.tasks.Handler.Language(t.request, true)
-	return t.answerPress(botapi.CallbackAnswer{Text: renderAlert(r), Alert: alert})
+	return t.answerPress(bot.AnswerCallbackQueryParams{Text: renderAlert(r), ShowAlert: alert})
 }
 
 // answerQuery makes the call that answers an inline query or a press, and counts

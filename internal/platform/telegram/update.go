@@ -84,9 +84,8 @@ type tgUser struct {
 func (u tgUser) name() string { return strings.TrimSpace(u.FirstName + " " + u.LastName) }
 
 type tgChat struct {
-	ID    int64  `json:"id"`
-	Type  string `json:"type"`
-	Title string `json:"title"`
+	ID   int64  `json:"id"`
+	Type string `json:"type"`
 }
 
 func (c tgChat) private() bool { return c.Type == "private" }

@@ -69,67 +69,60 @@ func (s *session) receive(ctx context.Context) {
 	}
 }
 
-// ServeHTTP takes one webhook delivery. It answers 200 once the update's answer is
+// ServeHTTP takes one webhook delivery, a POST. It answers 200 once the update's answer is
 // out, after ackAfter, or if delivering it again would change nothing; 503 asks
 // Telegram to deliver it again in a second.
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		w.WriteHeader(http.StatusMethodNotAllowed)
-		return
-	}
-	given := []byte(r.Header.Get("X-Telegram-Bot-Api-Secret-Token"))
-	if !a.WebhookSecret.IsSet() || subtle.ConstantTimeCompare(given, []byte(a.WebhookSecret.Reveal())) != 1 {
-		a.Count("webhook_unauthorized")
-		w.WriteHeader(http.StatusUnauthorized)
-		return
-	}
 	// For a 503. Otherwise Telegram holds back the chat for longer each time, up to two
 	// minutes (tdlib/telegram-bot-api, WebhookActor.cpp).
 	w.Header().Set("Retry-After", "1")
+	w.WriteHeader(a.serve(r))
+}
+
+func (a *Adapter) serve(r *http.Request) (status int) {
+	given := []byte(r.Header.Get("X-Telegram-Bot-Api-Secret-Token"))
+	if !a.WebhookSecret.IsSet() || subtle.ConstantTimeCompare(given, []byte(a.WebhookSecret.Reveal())) != 1 {
+		a.Count("webhook_unauthorized")
+		return http.StatusUnauthorized
+	}
 	s := a.serving.Load()
 	if s == nil {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
+		return http.StatusServiceUnavailable
 	}
 	// What is longer is cut off, and so no JSON.
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxUpdate))
 	if err != nil {
-		w.WriteHeader(http.StatusBadRequest)
-		return
+		return http.StatusBadRequest
 	}
 	// A client that is still writing when the connection closes may never see the response.
 	_, _ = io.Copy(io.Discard, r.Body)
 	u, answerable := a.read(body)
 	if !answerable || u.ID == 0 {
-		w.WriteHeader(http.StatusOK) // Otherwise it would be delivered again for ever.
-		return
+		return http.StatusOK // Otherwise it would be delivered again for ever.
 	}
 	select {
 	case a.inFlight <- struct{}{}:
 	default:
 		a.Count("webhook_full")
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
+		return http.StatusServiceUnavailable
 	}
-	status, over := http.StatusOK, make(chan struct{}) // also after a panic, which would come again
+	answered, over := http.StatusOK, make(chan struct{}) // also after a panic, which would come again
 	// Telegram hanging up does not undo what is being answered.
 	ctx := context.WithoutCancel(r.Context())
 	taken := s.tasks.Go(func(id string) {
 		defer close(over)
 		defer func() { <-a.inFlight }()
-		status = s.respondOnce(ctx, id, u)
+		answered = s.respondOnce(ctx, id, u)
 	})
 	if !taken {
 		<-a.inFlight
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
+		return http.StatusServiceUnavailable
 	}
 	select {
 	case <-over:
-		w.WriteHeader(status)
+		return answered
 	case <-time.After(ackAfter):
-		w.WriteHeader(http.StatusOK)
+		return http.StatusOK
 	}
 }
 

@@ -40,21 +40,20 @@ func TestWebhookTurnsAway(t *testing.T) {
 		// White space before an update makes it as large as that.
 		spaced := func(size int) []byte { return append(bytes.Repeat([]byte(" "), size-len(good)), good...) }
 		for _, tt := range []struct {
-			name, method, key string
-			body              io.Reader
-			want              int
+			name, key string
+			body      io.Reader
+			want      int
 		}{
-			{"GET", "GET", hookSecret, strings.NewReader(""), 405},
-			{"no secret", "POST", "", unread{t}, 401},
-			{"a wrong secret", "POST", hookSecret + "x", unread{t}, 401},
-			{"the beginning of the secret", "POST", hookSecret[:5], unread{t}, 401},
-			{"no JSON", "POST", hookSecret, strings.NewReader("{"), 200},
-			{"a message of another form", "POST", hookSecret, strings.NewReader(`{"update_id":3,"message":[]}`), 200},
-			{"another kind of update", "POST", hookSecret, strings.NewReader(`{"update_id":4,"poll":{}}`), 200},
-			{"more than can be read", "POST", hookSecret, bytes.NewReader(spaced(maxUpdate + 1)), 200},
-			{"as much as can be read", "POST", hookSecret, bytes.NewReader(spaced(maxUpdate)), 200},
+			{"no secret", "", unread{t}, 401},
+			{"a wrong secret", hookSecret + "x", unread{t}, 401},
+			{"the beginning of the secret", hookSecret[:5], unread{t}, 401},
+			{"no JSON", hookSecret, strings.NewReader("{"), 200},
+			{"a message of another form", hookSecret, strings.NewReader(`{"update_id":3,"message":[]}`), 200},
+			{"another kind of update", hookSecret, strings.NewReader(`{"update_id":4,"poll":{}}`), 200},
+			{"more than can be read", hookSecret, bytes.NewReader(spaced(maxUpdate + 1)), 200},
+			{"as much as can be read", hookSecret, bytes.NewReader(spaced(maxUpdate)), 200},
 		} {
-			if got := r.post(tt.method, tt.key, tt.body); got != tt.want {
+			if got := r.post(tt.key, tt.body); got != tt.want {
 				t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 			}
 		}
@@ -72,7 +71,7 @@ func TestWebhookTurnsAway(t *testing.T) {
 
 func TestAWebhookWithoutASecretTakesNothing(t *testing.T) {
 	r := setUp(t)
-	if got := r.post(http.MethodPost, "", unread{t}); got != http.StatusUnauthorized {
+	if got := r.post("", unread{t}); got != http.StatusUnauthorized {
 		t.Errorf("answered by %d", got)
 	}
 }
@@ -250,28 +249,23 @@ func TestADeliveryThatTelegramGivesUpIsAnswered(t *testing.T) {
 }
 
 // A 429 shows that Telegram is there, and a proxy that asks /readyz must go on delivering.
-func TestAWebhookStaysReadyWhileA429KeepsItFromLooking(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		r.run()
-		r.api.Fail("getWebhookInfo", faketelegram.TooMany(30*time.Second))
-		time.Sleep(watchEvery + time.Second)
-		if !r.adapter.Ready() || r.events.Of("getWebhookInfo") != 1 {
-			t.Errorf("ready %v, events %v", r.adapter.Ready(), r.events)
-		}
-	}, byWebhook)
-}
-
-func TestAWebhookIsNotReadyWhileTelegramIsOutOfReach(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		r.carry("getWebhookInfo", 5*time.Minute, unreachable)
+func TestAWebhookIsReadyWhileTelegramIsThere(t *testing.T) {
+	limited := func(*http.Request) (*http.Response, error) {
+		return response(http.StatusTooManyRequests, `{"ok":false,"error_code":429,"parameters":{"retry_after":30}}`)
+	}
+	type test struct {
+		trouble roundTripper
+		ready   bool
+	}
+	inBubble(t, map[string]test{"429": {limited, true}, "out of reach": {unreachable, false}}, func(t *testing.T, tt test) {
+		r := setUp(t, byWebhook)
+		r.carry("getWebhookInfo", 5*time.Minute, tt.trouble)
 		r.run()
 		time.Sleep(watchEvery + time.Second)
-		if r.adapter.Ready() {
-			t.Error("it is ready though Telegram was not reached for a minute")
-		}
+		during := r.adapter.Ready()
 		time.Sleep(6 * time.Minute)
-		if !r.adapter.Ready() {
-			t.Error("it is not ready again")
+		if during != tt.ready || !r.adapter.Ready() {
+			t.Errorf("ready %t after a minute, and in the end %t", during, r.adapter.Ready())
 		}
-	}, byWebhook)
+	})
 }

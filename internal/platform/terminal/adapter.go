@@ -140,7 +140,8 @@ func untilDone(ctx context.Context, read func() (string, error)) (line string, e
 }
 
 // handle writes the answer to one line, if it asks for anything. After a question, it
-// is the answer to that, unless it is empty or a command of its own.
+// is the answer to that, unless it is empty or a command of its own. Other text is
+// guessed at, as in any private chat.
 func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 	arguments := strings.Fields(strings.ToValidUTF8(line, "\uFFFD"))
 	asked := a.asked
@@ -148,45 +149,44 @@ func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 	if len(arguments) == 0 {
 		return nil
 	}
-	if asked != "" && !strings.HasPrefix(arguments[0], "/") {
-		arguments = append([]string{"/" + asked}, arguments...)
-	}
 	// A command may carry the bot's name: /price@herald.
 	name, isCommand := strings.CutPrefix(arguments[0], "/")
 	name, _, _ = strings.Cut(strings.ToLower(name), "@")
-	arguments = arguments[1:]
 	req := chat.Request{
 		ID:      id,
-		Command: name,
-		Args:    chat.Typed(arguments...),
 		From:    a.user.User,
 		Role:    a.user.Role,
 		Chat:    string(Platform), // the only chat there is
 		Direct:  true,
 		BotName: "Herald",
 	}
-	show := func(reply chat.Reply, private bool) {
+	switch {
+	case isCommand:
+		arguments = arguments[1:]
+	case asked != "":
+		name = asked
+	default:
+		if name = tasks.Handler.Commands().Guess(line); name == "help" {
+			req.Stray, arguments = true, nil
+		}
+	}
+	req.Command, req.Args = name, chat.Typed(arguments...)
+	command, _ := tasks.Handler.Commands().Find(name)
+	show := func(reply chat.Reply) {
+		if reply.Ask != nil {
+			a.asked = reply.Ask.Command
+		}
+		private := command.Visibility == chat.Private
 		text := render(words.Print(reply), private, style{mark: a.Mark, colour: a.Colour, width: a.width()})
 		_, err = io.WriteString(a.Out, text+"\n\n")
 	}
-	notice := func(reply chat.Reply) {
+	if name == "as" {
+		reply := a.switchUser(arguments)
 		reply.Language = tasks.Handler.Language(req, true)
-		show(reply, false)
+		show(reply)
+		return err
 	}
-	switch {
-	case !isCommand || name == "":
-		notice(chat.Reply{Title: chat.Say("terminal.slash.title"), Text: chat.Say("terminal.slash.text")})
-	case name == "as":
-		notice(a.switchUser(arguments))
-	default:
-		command, _ := tasks.Handler.Commands().Find(name)
-		tasks.Handle(req, func(reply chat.Reply) {
-			if reply.Ask != nil {
-				a.asked = reply.Ask.Command
-			}
-			show(reply, command.Visibility == chat.Private)
-		})
-	}
+	tasks.Handle(req, show)
 	return err
 }
 

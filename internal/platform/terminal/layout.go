@@ -10,15 +10,16 @@ import (
 // the others with as many spaces as hanging says. A word is never broken.
 func wrap(first string, words []string, hanging, width int) []string {
 	var lines []string
-	line, begun := first, false
-	for _, word := range words {
-		if begun && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
-			lines, line, begun = append(lines, line), strings.Repeat(" ", hanging), false
+	line := first
+	for i, word := range words {
+		switch {
+		case i == 0:
+			line += word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
+			lines, line = append(lines, line), strings.Repeat(" ", hanging)+word
+		default:
+			line += " " + word
 		}
-		if begun {
-			line += " "
-		}
-		line, begun = line+word, true
 	}
 	return append(lines, line)
 }

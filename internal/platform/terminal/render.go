@@ -70,23 +70,23 @@ func render(card words.Card, private bool, style style) string {
 		text("", chat.OneLine(card.Image.Alt))
 	}
 	sections := append(slices.Clone(card.Sections), words.Section{Fields: card.Exact})
-	column := columnOf(sections)
-	for _, section := range sections {
-		text("", clean(section.Heading))
-		if section.Layout == chat.Row {
-			add("", indent, len(indent), row(section.Fields)...)
-			continue
-		}
-		for _, f := range section.Fields {
-			name, value := clean(f.Name), strings.Fields(clean(f.Value))
-			switch {
-			case f.InTitle || name == "" && len(value) == 0:
-			case name == "":
-				add("", indent, 2*len(indent), value...)
-			default:
-				name = indent + fmt.Sprintf("%-*s  ", column, name)
-				add("", name, utf8.RuneCountInString(name), value...)
+	column := 0
+	for _, s := range sections {
+		for _, f := range s.Lines() {
+			if !f.Value.Empty() {
+				column = max(column, utf8.RuneCountInString(clean(f.Name)))
 			}
+		}
+	}
+	for _, s := range sections {
+		text("", clean(s.Heading))
+		for _, f := range s.Lines() {
+			first, hanging := indent, 2*len(indent)
+			if name := clean(f.Name); name != "" {
+				first = indent + fmt.Sprintf("%-*s  ", column, name)
+				hanging = utf8.RuneCountInString(first)
+			}
+			add("", first, hanging, strings.Fields(clean(f.Value))...)
 		}
 	}
 	add(dim, "", 0, buttons(card.Buttons)...)
@@ -98,38 +98,6 @@ func render(card words.Card, private bool, style style) string {
 
 // indent stands before fields.
 const indent = "  "
-
-// columnOf returns how wide the names of all fields with a value are, so that their
-// values stand in one column. A name of more than 30 characters stands out.
-func columnOf(sections []words.Section) (column int) {
-	for _, section := range sections {
-		for _, f := range section.Fields {
-			if width := utf8.RuneCountInString(clean(f.Name)); section.Layout != chat.Row && !f.InTitle && !f.Value.Empty() && width <= 30 {
-				column = max(column, width)
-			}
-		}
-	}
-	return column
-}
-
-// row returns the fields of one line, each as a word that is not broken.
-func row(fields []words.Field) []string {
-	var shown []string
-	for _, f := range fields {
-		if field := chat.OneLine(clean(f.Name) + " " + clean(f.Value)); field != "" && !f.InTitle {
-			shown = append(shown, field)
-		}
-	}
-	return dotted(shown)
-}
-
-// dotted puts a dot between words.
-func dotted(words []string) []string {
-	for i := range len(words) - 1 {
-		words[i] += " ·"
-	}
-	return words
-}
 
 // clean returns a line without word joiners: they end mentions and links, which a
 // terminal does not have, and would stay in what is copied.
@@ -146,9 +114,13 @@ func buttons(all []words.Button) []string {
 		if press, err := chat.ParseState(b.State); err == nil {
 			does = strings.Join(append([]string{"/" + press.Command}, press.Args...), " ")
 		}
-		if does = chat.OneLine(does); does != "" {
-			instead = append(instead, "["+chat.OneLine(b.Label)+"] "+does)
+		if does = chat.OneLine(does); does == "" {
+			continue
 		}
+		if last := len(instead) - 1; last >= 0 {
+			instead[last] += " ·"
+		}
+		instead = append(instead, "["+chat.OneLine(b.Label)+"] "+does)
 	}
-	return dotted(instead)
+	return instead
 }

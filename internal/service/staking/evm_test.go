@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/state"
 	"github.com/ethereum/go-ethereum/core/tracing"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -22,6 +22,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"herald/internal/core"
+	"herald/internal/demo/fake/services"
 	"herald/internal/service/staking/evmabi"
 )
 
@@ -42,23 +43,18 @@ func newEVM(t *testing.T) *evm {
 	return &evm{t, db, contracts{}}
 }
 
-func (e *evm) config(at header, value *big.Int) *runtime.Config {
+func (e *evm) config(number uint64, value *big.Int) *runtime.Config {
 	rules := *params.MergedTestChainConfig
 	rules.ChainID = big.NewInt(testChain)
 	return &runtime.Config{
 		ChainConfig: &rules,
 		Origin:      ann,
 		State:       e.state,
-		BlockNumber: new(big.Int).SetUint64(uint64(at.Number)),
-		Time:        at.Timestamp.ToInt().Uint64(),
+		BlockNumber: new(big.Int).SetUint64(number),
+		Time:        uint64(time.Now().Unix()),
 		GasLimit:    30_000_000,
 		Value:       value,
 	}
-}
-
-// blockAt is a block in which a transaction is mined.
-func blockAt(number uint64) header {
-	return header{Number: hexutil.Uint64(number), Timestamp: (*hexutil.Big)(big.NewInt(1_700_000_000))}
 }
 
 // deploy puts a contract of testdata at an address.
@@ -68,7 +64,7 @@ func (e *evm) deploy(contract string, at common.Address) {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	code, _, _, err := runtime.Create(common.FromHex(strings.TrimSpace(string(text))), e.config(blockAt(1), nil))
+	code, _, _, err := runtime.Create(common.FromHex(strings.TrimSpace(string(text))), e.config(1, nil))
 	if err != nil {
 		e.t.Fatalf("deploy %s: %v", contract, err)
 	}
@@ -83,20 +79,20 @@ func (e *evm) transact(block uint64, to core.Pool, value *big.Int, method string
 	for _, a := range arguments {
 		input = append(input, evmabi.Uint256(a)...)
 	}
-	if _, _, err := runtime.Call(to.Address, input, e.config(blockAt(block), value)); err != nil {
+	if _, _, err := runtime.Call(to.Address, input, e.config(block, value)); err != nil {
 		e.t.Fatalf("%s: %v", method, err)
 	}
 }
 
 // contract runs the code at an address.
-func (e *evm) contract(at common.Address) contract {
-	return func(input []byte, block header) ([]byte, error) {
+func (e *evm) contract(at common.Address) services.Contract {
+	return func(_ services.Node, block uint64, input []byte) ([]byte, error) {
 		before := e.state.Snapshot()
 		defer e.state.RevertToSnapshot(before)
 		output, _, err := runtime.Call(at, input, e.config(block, nil))
 		if errors.Is(err, vm.ErrExecutionReverted) {
 			reason, _ := abi.UnpackRevert(output)
-			return nil, revert{reason}
+			return nil, services.Reverted(reason)
 		}
 		return output, err
 	}
@@ -147,7 +143,7 @@ func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 				if way.name == "multicall" && !burning && n.trips != 1 {
 					t.Errorf("%d round trips, want 1: the aggregate", n.trips)
 				}
-				if stake.Block != 1000 || stake.Checked != 3 {
+				if stake.Block != n.Block() || stake.Checked != 3 {
 					t.Errorf("block %d, checked %d", stake.Block, stake.Checked)
 				}
 			}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -15,9 +17,9 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/rpc"
 
 	"herald/internal/core"
+	"herald/internal/demo/fake/services"
 	"herald/internal/secret"
 	"herald/internal/service/rest/resttest"
 	"herald/internal/service/staking/evmabi"
@@ -25,65 +27,62 @@ import (
 
 const (
 	testChain  = 4242
-	testMethod = "currentStake(address)"
-	testPend   = "pendingWithdrawals(address)"
+	testMethod = services.StakingMethod
+	testPend   = services.PendingMethod
 	secretPath = "/v3/k3y-in-path"
 	secretArgs = "?token=k3y-in-query"
 )
 
 var (
 	ann           = common.HexToAddress("0x52908400098527886E0F7030069857D2E4169EE7")
-	multicallAddr = common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11")
+	multicallAddr = services.MulticallAddress
+	sandbox       = services.New().Chain.Handler.(services.Node)
 )
 
-// header is a block's.
-type header struct {
-	Number    hexutil.Uint64 `json:"number"`
-	Timestamp *hexutil.Big   `json:"timestamp"`
-	chainID   uint64         // for contracts
-}
-
-// node is a JSON-RPC node on loopback, made of go-ethereum's own server. Its
-// exported methods make the eth namespace. It answers one request at a
-// time; tests change it between requests.
+// node is the demo's JSON-RPC node on loopback, with a chain of the test's own. It
+// answers one request at a time; tests change it between requests. Its clock, and
+// with it its newest block, stands still.
 type node struct {
-	chain contracts
-	url   string
-	rpc   *rpc.Server
+	services.Node
+	url string
 
-	mu      sync.Mutex
-	chainID uint64
-	block   uint64
-	time    func() *hexutil.Big // of every block, now
-	trips   int
-	tags    []string // the block of each eth_call
+	mu        sync.Mutex
+	noBatches bool // refuses batches
+	trips     int
+	tags      []string // the block of each eth_call
 	// spoil, if set, answers each request, and is given the right answer.
 	spoil func(w http.ResponseWriter, right []byte)
 }
 
 func newNode(t testing.TB, c contracts) *node {
-	n := &node{chain: c, rpc: rpc.NewServer(), chainID: testChain, block: 1000, time: secondsAgo(12)}
-	if err := n.rpc.RegisterName("eth", n); err != nil {
-		t.Fatal(err)
-	}
+	n := &node{Node: sandbox}
+	n.ChainID, n.Contracts = testChain, c
+	n.setClock(time.Now().Add(-12 * time.Second))
 	server := httptest.NewServer(n)
 	t.Cleanup(server.Close)
-	t.Cleanup(n.rpc.Stop)
 	n.url = server.URL + secretPath + secretArgs
 	return n
 }
 
-// secondsAgo is the time of blocks that are so old; negative: in the future.
-func secondsAgo(n int64) func() *hexutil.Big {
-	return func() *hexutil.Big { return (*hexutil.Big)(big.NewInt(time.Now().Unix() - n)) }
-}
+func (n *node) setClock(now time.Time) { n.Now = func() time.Time { return now } }
+
+var callTag = regexp.MustCompile(`"data":"0x[0-9a-f]*"[^}]*},"([^"]*)"`)
 
 func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.trips++
+	asked, _ := io.ReadAll(r.Body)
+	for _, tag := range callTag.FindAllSubmatch(asked, -1) {
+		n.tags = append(n.tags, string(tag[1]))
+	}
+	r.Body = io.NopCloser(bytes.NewReader(asked))
 	right := httptest.NewRecorder()
-	n.rpc.ServeHTTP(right, r)
+	if n.noBatches && asked[0] == '[' {
+		writeJSON(right, refusal(-32600))
+	} else {
+		n.Node.ServeHTTP(right, r)
+	}
 	w.Header().Set("Content-Type", "application/json")
 	if n.spoil != nil {
 		n.spoil(w, right.Body.Bytes())
@@ -99,91 +98,18 @@ func (n *node) tripsOf(f func()) int {
 	return n.trips
 }
 
-func (n *node) ChainId() hexutil.Uint64 { return hexutil.Uint64(n.chainID) }
-
-func (n *node) GetBlockByNumber(block rpc.BlockNumber, _ bool) header {
-	at := header{hexutil.Uint64(n.block), n.time(), n.chainID}
-	if block >= 0 {
-		at.Number = hexutil.Uint64(block)
-	}
-	return at
-}
-
-type callParams struct {
-	To   common.Address `json:"to"`
-	Data hexutil.Bytes  `json:"data"`
-}
-
-func (n *node) Call(params callParams, block rpc.BlockNumber) (hexutil.Bytes, error) {
-	n.tags = append(n.tags, block.String())
-	return n.chain.call(params.To, params.Data, n.GetBlockByNumber(block, false))
-}
-
-func (n *node) GetCode(address common.Address, _ rpc.BlockNumber) hexutil.Bytes {
-	if n.chain[address] == nil {
-		return nil
-	}
-	return []byte{0xfe}
-}
-
-// revert is how geth tells that a contract reverted; it repeats the call.
-type revert struct{ text string }
-
-func (r revert) Error() string  { return "execution reverted: " + r.text }
-func (r revert) ErrorCode() int { return 3 }
-
-type contract func(input []byte, at header) ([]byte, error)
-
 // contracts is a chain without an EVM: contracts written in Go.
-type contracts map[common.Address]contract
+type contracts = map[common.Address]services.Contract
 
-func (c contracts) call(to common.Address, input []byte, at header) ([]byte, error) {
-	if run := c[to]; run != nil {
-		return run(input, at)
-	}
-	return nil, nil
-}
-
-// multicall is Multicall3 on these contracts.
-func (c contracts) multicall(input []byte, at header) ([]byte, error) {
-	switch {
-	case bytes.Equal(input, evmabi.Selector("getChainId()")):
-		return wordOf(at.chainID), nil
-	case bytes.Equal(input, evmabi.Selector("getBlockNumber()")):
-		return wordOf(uint64(at.Number)), nil
-	case bytes.Equal(input, evmabi.Selector("getCurrentBlockTimestamp()")):
-		return evmabi.Uint256(at.Timestamp.ToInt()), nil
-	case !bytes.HasPrefix(input, aggregate3):
-		return nil, revert{}
-	}
-	calls, err := evmabi.DecodeList(input[len(aggregate3):], 2)
-	if err != nil {
-		return nil, err
-	}
-	results := make([]evmabi.Tuple, len(calls))
-	for i, call := range calls {
-		target, mayFail := common.BytesToAddress(call.Words[:evmabi.Word]), isWord(call.Words[evmabi.Word:], 1)
-		output, err := c.call(target, call.Content, at)
-		if err != nil && !mayFail {
-			return nil, err
-		}
-		results[i] = evmabi.Tuple{Words: wordOf(1), Content: output}
-		if err != nil {
-			results[i].Words = wordOf(0)
-		}
-	}
-	return evmabi.EncodeList(results), nil
-}
-
-// pool answers its two methods with fixed bytes; nil reverts.
-func pool(stake, pending []byte) contract {
-	return func(input []byte, _ header) ([]byte, error) {
+// pool answers its two methods with fixed bytes; nil reverts and repeats the call.
+func pool(stake, pending []byte) services.Contract {
+	return func(_ services.Node, _ uint64, input []byte) ([]byte, error) {
 		output := stake
 		if bytes.HasPrefix(input, evmabi.Selector(testPend)) {
 			output = pending
 		}
 		if output == nil {
-			return nil, revert{hexutil.Encode(input)}
+			return nil, services.Reverted(hexutil.Encode(input))
 		}
 		return output, nil
 	}
@@ -212,9 +138,8 @@ func poolAt(i int) core.Pool {
 }
 
 // deploy puts pools, in order, at their addresses, and Multicall3 at its own.
-func deploy(pools ...contract) (contracts, []core.Pool) {
-	chain := contracts{}
-	chain[multicallAddr] = chain.multicall
+func deploy(pools ...services.Contract) (contracts, []core.Pool) {
+	chain := contracts{multicallAddr: sandbox.Contracts[multicallAddr]}
 	var at []core.Pool
 	for i, p := range pools {
 		at = append(at, poolAt(i))
@@ -224,8 +149,8 @@ func deploy(pools ...contract) (contracts, []core.Pool) {
 }
 
 // emptyPools are n pools without a stake.
-func emptyPools(n int) []contract {
-	return slices.Repeat([]contract{pool(wordOf(0), withdrawalsOf())}, n)
+func emptyPools(n int) []services.Contract {
+	return slices.Repeat([]services.Contract{pool(wordOf(0), withdrawalsOf())}, n)
 }
 
 // quiet implements core.Observer.
@@ -269,7 +194,7 @@ var ways = []struct {
 }{
 	{"multicall", func(*Settings) {}, func(*node) {}},
 	{"batch", withoutMulticall, func(*node) {}},
-	{"one by one", withoutMulticall, func(n *node) { n.rpc.SetBatchLimits(1, 1<<20) }},
+	{"one by one", withoutMulticall, func(n *node) { n.noBatches = true }},
 }
 
 // wantReason checks the error of a source: its type, its reason, and that it

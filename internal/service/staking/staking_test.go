@@ -18,6 +18,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"herald/internal/core"
+	"herald/internal/demo/fake/services"
 	"herald/internal/secret"
 	"herald/internal/service/rest/resttest"
 )
@@ -45,10 +46,10 @@ func TestStakeTellsTheSameInEveryWay(t *testing.T) {
 			if way.name == "multicall" && n.trips != 1 {
 				t.Errorf("%d round trips, want 1: the aggregate", n.trips)
 			}
-			if age := time.Since(stake.BlockTime); age < 12*time.Second || age > time.Minute {
+			if age := time.Since(stake.BlockTime); age < 10*time.Second || age > time.Minute {
 				t.Errorf("the block is %v old", age)
 			}
-			if stake.Block != 1000 || stake.Checked != 3 || stake.Outcome() != core.Staker {
+			if stake.Block != n.Block() || stake.Checked != 3 || stake.Outcome() != core.Staker {
 				t.Errorf("block %d, checked %d, outcome %v", stake.Block, stake.Checked, stake.Outcome())
 			}
 			wantAmounts(t, "staked", stake.Staked, "pool 1: 1500", "pool 2: 0.000000000000000001")
@@ -153,7 +154,7 @@ func TestTheAgeOfABlockIsJudgedToTheSecond(t *testing.T) {
 func TestAnotherChainIsNeverAnAnswer(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
 		for range 2 { // at first, and swapped for the right one later
-			n.chainID, n.block = 1, 1_000_000
+			n.ChainID = 1
 			_, err := c.Stakes.Fetch(t.Context(), ann)
 			wantReason(t, err, core.Denied) // which tells members to tell an admin
 			if want := "the node is of chain 1, but chain 4242 is configured"; !strings.Contains(err.Error(), want) {
@@ -161,7 +162,7 @@ func TestAnotherChainIsNeverAnAnswer(t *testing.T) {
 			}
 			// A node put right is taken without a restart: the other chain's block does
 			// not count as seen.
-			n.chainID, n.block = testChain, 1000
+			n.ChainID = testChain
 			wantStaker(t, c)
 		}
 	})
@@ -232,11 +233,11 @@ func TestProbeNamesWhatIsNotAsConfigured(t *testing.T) {
 			way = "Multicall3 reads them in one call"
 		}
 		found, err := c.Probe(t.Context())
-		if err != nil || found.ChainID.Int64() != testChain || found.Block != 1000 || time.Since(found.BlockTime) > time.Minute ||
+		if err != nil || found.ChainID.Int64() != testChain || found.Block != n.Block() || time.Since(found.BlockTime) > time.Minute ||
 			found.Deployed != 21 || found.Missing != 0 || found.Way != way {
 			t.Errorf("got %+v, %v", found, err)
 		}
-		for want, odd := range map[string]contract{
+		for want, odd := range map[string]services.Contract{
 			"STAKING_METHOD is not answered by ":         pool(nil, withdrawalsOf()),
 			"STAKING_PENDING_METHOD is not answered by ": pool(wordOf(0), nil),
 			"no contract at ":                            nil,
@@ -250,13 +251,13 @@ func TestProbeNamesWhatIsNotAsConfigured(t *testing.T) {
 			}
 			chain[one.Address] = sound
 		}
-		n.time = secondsAgo(3600)
+		n.setClock(time.Now().Add(-time.Hour - 2*time.Second))
 		found, err = c.Probe(t.Context())
 		wantReason(t, err, core.Behind)
-		if age := time.Since(found.BlockTime); age < time.Hour || !strings.Contains(err.Error(), "newest block 1000, 1h0m") {
+		if age := time.Since(found.BlockTime); age < time.Hour || !strings.Contains(err.Error(), fmt.Sprintf("newest block %d, 1h0m", n.Block())) {
 			t.Errorf("a frozen node: got %+v, %v", found, err)
 		}
-		n.chainID = 1
+		n.ChainID = 1
 		found, err = c.Probe(t.Context())
 		wantReason(t, err, core.Denied)
 		if found.ChainID.Cmp(big.NewInt(1)) != 0 {
@@ -268,7 +269,7 @@ func TestProbeNamesWhatIsNotAsConfigured(t *testing.T) {
 func TestProbeFailsIfAnAddressCannotBeLookedAt(t *testing.T) {
 	n, c := withoutMulticallOn(t)
 	n.spoil = func(w http.ResponseWriter, right []byte) {
-		if bytes.Contains(right, []byte(`"0xfe"`)) { // a contract's code
+		if bytes.Contains(right, []byte(`"0x60806040"`)) { // a contract's code
 			w.WriteHeader(http.StatusBadGateway)
 		}
 		w.Write(right)

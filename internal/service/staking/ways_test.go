@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"herald/internal/core"
+	"herald/internal/demo/fake/services"
 	"herald/internal/service/staking/evmabi"
 )
 
@@ -55,12 +57,11 @@ func withoutMulticallOn(t *testing.T) (*node, *Client) {
 
 func TestPinnedReadsAreAllOfTheToldBlock(t *testing.T) {
 	n, c := withoutMulticallOn(t)
-	for _, limit := range []int{100, 1} { // by batch, then one by one
-		n.rpc.SetBatchLimits(limit, 1<<20)
+	for _, n.noBatches = range []bool{false, true} {
 		n.tags = nil
 		// The chain moves with each request.
 		n.spoil = func(w http.ResponseWriter, right []byte) {
-			n.block++
+			n.setClock(n.Now().Add(2 * time.Second))
 			w.Write(right)
 		}
 		stake, err := c.Stakes.Fetch(t.Context(), ann)
@@ -71,15 +72,14 @@ func TestPinnedReadsAreAllOfTheToldBlock(t *testing.T) {
 }
 
 func TestWithoutMulticallThereTheBatchIsUsed(t *testing.T) {
-	for name, multicall := range map[string]contract{
+	for name, multicall := range map[string]services.Contract{
 		"no code":                nil,
 		"reverts, as out of gas": pool(nil, nil),
 		"another contract":       pool(wordOf(1), nil),
 		"no results":             pool(append(wordOf(evmabi.Word), wordOf(0)...), nil),
-		"its own methods fail": func(input []byte, at header) ([]byte, error) {
-			others, _ := deploy(emptyPools(21)...)
-			delete(others, multicallAddr)
-			return others.multicall(input, at)
+		"its own methods fail": func(n services.Node, block uint64, input []byte) ([]byte, error) {
+			n.Contracts = nil
+			return sandbox.Contracts[multicallAddr](n, block, input)
 		},
 	} {
 		chain, pools := stakers()

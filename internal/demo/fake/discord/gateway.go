@@ -2,7 +2,6 @@ package discord
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -60,7 +59,7 @@ type conn struct {
 	stalling  sync.Once
 	resumes   bool        // it came to the address where sessions are resumed
 	closed    atomic.Bool // by us
-	session   *session    // it is READY for, guarded by Server.mu
+	session   *session    // it is READY for, guarded by the server's lock
 }
 
 type packet struct {
@@ -72,7 +71,7 @@ type packet struct {
 
 // Behave sets how new connections are treated.
 func (s *Server) Behave(b Behaviour) {
-	s.set(func() {
+	s.Change(func() {
 		b.Heartbeat = cmp.Or(b.Heartbeat, s.behaviour.Heartbeat)
 		s.behaviour = b
 	})
@@ -83,7 +82,7 @@ func (s *Server) Do(action Action) { s.each(func(c *conn) { s.do(c, action) }) }
 
 // Limit sets what is left of the day's sessions and when there are more.
 func (s *Server) Limit(remaining int, resetAfter time.Duration) {
-	s.set(func() { s.remaining, s.resetAfter = remaining, resetAfter })
+	s.Change(func() { s.remaining, s.resetAfter = remaining, resetAfter })
 }
 
 // Identifies are the times of every IDENTIFY so far.
@@ -107,21 +106,6 @@ func (s *Server) Connected() int {
 	})
 }
 
-// Wait returns once done is true, which it asks at every change here.
-func (s *Server) Wait(ctx context.Context, done func() bool) error {
-	for {
-		changed := get(s, &s.changed)
-		if done() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
 func (s *Server) each(do func(*conn)) {
 	for _, c := range locked(s, func() []*conn { return slices.Collect(maps.Keys(s.conns)) }) {
 		do(c)
@@ -136,12 +120,12 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := &conn{ws: ws, stalled: make(chan struct{}), resumes: r.URL.Path == resumePath}
-	s.set(func() {
+	s.Change(func() {
 		c.behaviour = s.behaviour
 		s.conns[c] = true
 	})
 	defer ws.Close()
-	defer s.set(func() {
+	defer s.Change(func() {
 		delete(s.conns, c)
 		if c.session != nil && c.session.conn == c {
 			c.session.conn = nil
@@ -172,7 +156,7 @@ func (s *Server) read(c *conn) error {
 	}
 	switch p.Op {
 	case 1:
-		s.set(func() { s.heartbeats++ })
+		s.Change(func() { s.heartbeats++ })
 		if !c.behaviour.NoACK {
 			c.send(packet{Op: 11})
 		}
@@ -195,7 +179,7 @@ func (s *Server) identify(c *conn, data []byte) {
 		Properties map[string]string `json:"properties"`
 	}
 	malformed := json.Unmarshal(data, &d) != nil || d.Intents == nil || d.Properties == nil
-	s.set(func() {
+	s.Change(func() {
 		s.identifies = append(s.identifies, time.Now())
 		s.remaining--
 	})

@@ -40,7 +40,7 @@ func (s *Server) Prepare(i Interaction) (p *Pending, body []byte) {
 }
 
 // Send begins the time that the bot has, for one that was prepared before.
-func (p *Pending) Send() { p.server.set(func() { p.sent = time.Now() }) }
+func (p *Pending) Send() { p.server.Change(func() { p.sent = time.Now() }) }
 
 // Responded takes the body with which the bot answered a post as its first
 // response. It is JSON: above 150 kB Discord does not take files there.

@@ -64,7 +64,7 @@ type Pending struct {
 	server      *Server
 	interaction Interaction
 	sent        time.Time
-	// The following are guarded by Server.mu.
+	// The following are guarded by the server's lock.
 	loading   bool   // a new message is promised
 	done      bool   // the whole answer is here
 	answer    Answer // so far, without its messages
@@ -106,8 +106,8 @@ func (p *Pending) Press(userID, customID string) Interaction {
 
 // Answer is what has been said so far.
 func (p *Pending) Answer() Answer {
-	p.server.mu.Lock()
-	defer p.server.mu.Unlock()
+	p.server.Lock()
+	defer p.server.Unlock()
 	a := p.answer
 	if m := p.server.messages[p.original]; m != nil {
 		a.Message = *m
@@ -134,24 +134,19 @@ func (p *Pending) Wait(ctx context.Context) (Answer, error) {
 
 // Forget drops the interaction and its messages, so that a long run needs no
 // more memory than a short one; its token is unknown from then on.
-func (p *Pending) Forget() { p.server.set(p.forget) }
-
-// Remember has the server keep the last n interactions and their messages and no
-// more, so that it can run for long. What is forgotten cannot be answered or changed.
-func (s *Server) Remember(n int) { s.set(func() { s.kept = n }) }
-
-// forget is Forget for a caller that holds Server.mu.
-func (p *Pending) forget() {
-	delete(p.server.interactions, p.Token)
-	for _, m := range p.shown {
-		delete(p.server.messages, m.ID)
-	}
+func (p *Pending) Forget() {
+	p.server.Change(func() {
+		delete(p.server.interactions, p.Token)
+		for _, m := range p.shown {
+			delete(p.server.messages, m.ID)
+		}
+	})
 }
 
 // create makes the interaction and what Discord sends of it.
 func (s *Server) create(i Interaction) (*Pending, map[string]any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	for _, id := range []*string{&i.ID, &i.UserID, &i.ChannelID} {
 		if *id == "" {
 			*id = s.nextID()
@@ -168,13 +163,6 @@ func (s *Server) create(i Interaction) (*Pending, map[string]any) {
 	if p == nil {
 		p = &Pending{ID: i.ID, Token: i.Token, server: s, interaction: i, sent: time.Now()}
 		s.interactions[i.Token] = p
-		if s.kept > 0 {
-			s.order = append(s.order, p)
-		}
-		if len(s.order) > s.kept {
-			s.order[0].forget()
-			s.order = s.order[1:]
-		}
 	}
 	return p, s.payload(i)
 }

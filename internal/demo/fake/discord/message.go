@@ -39,7 +39,7 @@ type Shown struct {
 
 // Watch has f called with all that is shown from then on, in order. It must not
 // block, nor call the server, nor change what it is given.
-func (s *Server) Watch(f func(Shown)) { s.set(func() { s.watch = f }) }
+func (s *Server) Watch(f func(Shown)) { s.Change(func() { s.watch = f }) }
 
 // Button is a button under a message: a link with a URL, or one with a custom
 // ID, which comes back when somebody presses it.

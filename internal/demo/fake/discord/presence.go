@@ -33,7 +33,7 @@ func (s *Server) Presences() []time.Time { return list(s, &s.presences) }
 // updatePresence takes op 3.
 func (s *Server) updatePresence(c *conn, data []byte) {
 	status, err := readStatus(data)
-	s.mu.Lock()
+	s.Lock()
 	s.presences = append(s.presences, time.Now())
 	if n := len(s.presences) - maxPresences - 1; n >= 0 && time.Since(s.presences[n]) < presenceWindow {
 		err = errors.New("presence: set too often")
@@ -46,8 +46,8 @@ func (s *Server) updatePresence(c *conn, data []byte) {
 	} else {
 		s.note(err)
 	}
-	s.notify()
-	s.mu.Unlock()
+	s.Notify()
+	s.Unlock()
 	if err != nil {
 		c.do(Action{Close: 4002})
 	}

@@ -36,10 +36,10 @@ var responses = map[int]string{
 }
 
 func (s *Server) callback(r *http.Request) (int, any, *failure) {
-	s.mu.Lock()
+	s.Lock()
 	p := s.interactions[r.PathValue("token")]
 	late := p == nil || p.ID != r.PathValue("id") || time.Since(p.sent) > firstResponse
-	s.mu.Unlock()
+	s.Unlock()
 	if late {
 		return 0, nil, errUnknownInteraction
 	}
@@ -71,9 +71,9 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *fai
 			return s.problem(fmt.Errorf("callback: %w", err))
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	defer s.notify()
+	s.Lock()
+	defer s.Unlock()
+	defer s.Notify()
 	p.answer.Callbacks++
 	if p.answer.Callbacks > 1 {
 		return errAcknowledged
@@ -90,7 +90,7 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *fai
 	return nil
 }
 
-// carryOut does what a first response says. The caller holds Server.mu.
+// carryOut does what a first response says. The caller holds the server's lock.
 func (p *Pending) carryOut(kind int, data map[string]any, files map[string]Attachment) *failure {
 	switch kind {
 	case promise:
@@ -117,7 +117,7 @@ func (p *Pending) seenByFlags(m Message, sent map[string]any) Message {
 }
 
 // change changes the message of an ID, and notes it in id, unless what is sent
-// is refused. The caller holds Server.mu.
+// is refused. The caller holds the server's lock.
 func (p *Pending) change(message string, sent map[string]any, files map[string]Attachment, id *string) *failure {
 	was := p.server.messages[message]
 	if was == nil {
@@ -133,7 +133,7 @@ func (p *Pending) change(message string, sent map[string]any, files map[string]A
 }
 
 // show makes m what is sent of it, and notes it in id, unless that is refused.
-// The caller holds Server.mu.
+// The caller holds the server's lock.
 func (p *Pending) show(m Message, sent map[string]any, files map[string]Attachment, id *string) *failure {
 	changed, err := m.changed(sent, files, p.server.nextID)
 	if err != nil {
@@ -144,14 +144,14 @@ func (p *Pending) show(m Message, sent map[string]any, files map[string]Attachme
 	return nil
 }
 
-// keep makes m known. The caller holds Server.mu.
+// keep makes m known. The caller holds the server's lock.
 func (p *Pending) keep(m Message) {
 	p.server.messages[m.ID] = &m
 	p.shown = append(p.shown, m)
 	p.server.watch(Shown{Interaction: p.interaction, Message: &m, Loading: p.loading && m.ID == p.original})
 }
 
-// finish notes that the whole answer is here. The caller holds Server.mu.
+// finish notes that the whole answer is here. The caller holds the server's lock.
 func (p *Pending) finish() {
 	p.answer.Final = time.Since(p.sent)
 	p.done = true
@@ -173,8 +173,8 @@ func (s *Server) webhook(r *http.Request, name, schema string,
 	if err != nil {
 		return 0, nil, s.problem(fmt.Errorf("%s: %w", name, err))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	p := s.interactions[r.PathValue("token")]
 	switch {
 	case r.PathValue("app") != s.ApplicationID, p == nil, p.original == "":
@@ -187,7 +187,7 @@ func (s *Server) webhook(r *http.Request, name, schema string,
 		return 0, nil, refused
 	}
 	p.finish()
-	s.notify()
+	s.Notify()
 	return http.StatusOK, map[string]any{"id": id}, nil
 }
 
@@ -219,8 +219,8 @@ func (s *Server) followUp(r *http.Request) (int, any, *failure) {
 
 // Messages are those that are shown now, the oldest first.
 func (s *Server) Messages() []Message {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	all := make([]Message, 0, len(s.messages))
 	for _, m := range s.messages {
 		all = append(all, *m)

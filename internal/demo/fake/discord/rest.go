@@ -58,7 +58,7 @@ func (s *Server) serve(route Route, h handler) http.HandlerFunc {
 			panic(http.ErrAbortHandler)
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		s.set(func() { s.calls[route]++ })
+		s.Change(func() { s.calls[route]++ })
 		refuse := func(f Fault) {
 			writeFailure(w, &failure{status: f.Status, code: f.Code, message: "scripted"}, f.RetryAfter)
 		}
@@ -124,11 +124,11 @@ func (s *Server) application(*http.Request) (int, any, *failure) {
 
 // EnterEndpoint enters an interactions endpoint URL, as in the Developer Portal.
 // It changes what the application says of itself and nothing else.
-func (s *Server) EnterEndpoint(url string) { s.set(func() { s.endpoint = &url }) }
+func (s *Server) EnterEndpoint(url string) { s.Change(func() { s.endpoint = &url }) }
 
 func (s *Server) gatewayBot(*http.Request) (int, any, *failure) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	return http.StatusOK, map[string]any{
 		"url":    "ws" + strings.TrimPrefix(s.url, "http") + "/gateway",
 		"shards": 1,
@@ -148,8 +148,8 @@ func (s *Server) putCommands(r *http.Request) (int, any, *failure) {
 		return 0, nil, s.problem(err)
 	}
 	guild := r.PathValue("guild")
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	stored := []map[string]any{}
 	for _, item := range sent {
 		command := item.(map[string]any)
@@ -165,6 +165,6 @@ func (s *Server) putCommands(r *http.Request) (int, any, *failure) {
 	}
 	s.commands[guild] = stored
 	s.overwrites++
-	s.notify()
+	s.Notify()
 	return http.StatusOK, stored, nil
 }

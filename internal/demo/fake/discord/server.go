@@ -4,9 +4,8 @@
 // description of its API (spec.json) and its documentation (check.go), and knows who
 // sees which answer.
 //
-// A test asks it afterwards; the demo watches what it shows (Watch), and has it
-// forget (Remember). It imports no package testing, which would be linked into the
-// program.
+// A test asks it afterwards; the demo watches what it shows (Watch). It imports no
+// package testing, which would be linked into the program.
 //
 // It knows no adapter and nothing of this program: what holds here should hold
 // against Discord.
@@ -57,13 +56,12 @@ type Server struct {
 	faults fake.Faults[Route]
 
 	// dispatching keeps dispatches in the order of their sequence. It is taken
-	// before mu.
+	// before the lock.
 	dispatching sync.Mutex
 
-	mu           sync.Mutex
-	changed      chan struct{} // closed and replaced at every change
-	ids          uint64        // made so far
-	endpoint     *string       // by EnterEndpoint
+	fake.State           // guards what follows
+	ids          uint64  // made so far
+	endpoint     *string // by EnterEndpoint
 	calls        map[Route]int
 	problems     []string
 	commands     map[string][]map[string]any // by guild, "" is global
@@ -81,8 +79,6 @@ type Server struct {
 	remaining    int
 	resetAfter   time.Duration
 	watch        func(Shown)
-	order        []*Pending // the oldest first
-	kept         int        // of them; 0 is all
 }
 
 // BotName is what the bot is called.
@@ -130,7 +126,6 @@ func NewOn(listener net.Listener) *Server {
 		ApplicationID: "1100000000000000001",
 		PublicKey:     public,
 		privateKey:    private,
-		changed:       make(chan struct{}),
 		calls:         map[Route]int{},
 		commands:      map[string][]map[string]any{},
 		interactions:  map[string]*Pending{},
@@ -169,20 +164,7 @@ func list[T any](s *Server, values *[]T) []T {
 	return locked(s, func() []T { return slices.Clone(*values) })
 }
 
-// locked is what f returns under the lock.
-func locked[T any](s *Server, f func() T) T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return f()
-}
-
-// set calls f under the lock, and wakes Wait.
-func (s *Server) set(f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f()
-	s.notify()
-}
+func locked[T any](s *Server, f func() T) T { return fake.Locked(&s.State, f) }
 
 // Script puts faults on the next calls of route, one each.
 func (s *Server) Script(route Route, faults ...Fault) { s.faults.Add(route, faults...) }
@@ -206,12 +188,6 @@ func (s *Server) Commands(guildID string) []map[string]any {
 
 // Overwrites counts the bulk overwrites of commands that took effect.
 func (s *Server) Overwrites() int { return get(s, &s.overwrites) }
-
-// notify wakes Wait. The caller holds mu.
-func (s *Server) notify() {
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
 
 // epoch is when snowflakes begin, in Unix time.
 // https://discord.com/developers/docs/reference#snowflakes

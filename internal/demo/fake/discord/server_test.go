@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/gorilla/websocket"
 )
 
 const quiet = `"allowed_mentions":{"parse":[]}`
@@ -158,68 +156,6 @@ func TestWhoSeesAnAnswerIsFixedByItsPromise(t *testing.T) {
 		s.ask(t, "POST", p.hook(), say)
 		if a := p.Answer(); a.Ephemeral != promised || a.Edited != 1 || len(a.Followups) != 1 || a.Followups[0].Ephemeral == promised {
 			t.Errorf("later: %+v, %q", a, s.Problems())
-		}
-	}
-}
-
-// dial connects to the gateway and reads its Hello.
-func (s *Server) dial(t *testing.T, path, packet string) *websocket.Conn {
-	t.Helper()
-	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(s.URL(), "http")+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ws.Close() })
-	ws.SetReadDeadline(time.Now().Add(10 * time.Second))
-	if op, _, _ := next(t, ws); op != 10 {
-		t.Fatalf("began with op %d", op)
-	}
-	ws.WriteMessage(websocket.TextMessage, []byte(strings.ReplaceAll(packet, "TOKEN", s.Token)))
-	return ws
-}
-
-// next is the next packet's opcode, type and data.
-func next(t *testing.T, ws *websocket.Conn) (op int, kind string, data any) {
-	t.Helper()
-	var p packet
-	if err := ws.ReadJSON(&p); err != nil {
-		t.Fatal(err)
-	}
-	return p.Op, p.Type, p.Data
-}
-
-func TestASessionIsResumedAsDiscordDoes(t *testing.T) {
-	for why, tt := range map[string]struct {
-		path   string
-		before func(*Server)
-		want   string
-	}{
-		"as it should be":              {resumePath, func(*Server) {}, "INTERACTION_CREATE RESUMED"},
-		"where sessions begin":         {"/gateway", func(*Server) {}, ""},
-		"after a session that came up": {resumePath, func(s *Server) { s.session.id = "another" }, ""},
-	} {
-		s := started(t)
-		ws := s.dial(t, "/gateway", `{"op":2,"d":{"token":"TOKEN","intents":0,"properties":{}}}`)
-		_, _, ready := next(t, ws)
-		ws.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(4000, ""))
-		ws.Close()
-		if err := s.Wait(t.Context(), func() bool { return s.Connected() == 0 }); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Push(Interaction{Command: "x"}); err != nil {
-			t.Errorf("%s: pushed between two connections: %v", why, err)
-		}
-		tt.before(s)
-		ws = s.dial(t, tt.path, `{"op":6,"d":{"token":"TOKEN","session_id":"`+ready.(map[string]any)["session_id"].(string)+`","seq":1}}`)
-		if tt.want == "" {
-			if op, _, data := next(t, ws); op != 9 || data != false {
-				t.Errorf("%s: resumed with op %d", why, op)
-			}
-		}
-		for _, want := range strings.Fields(tt.want) {
-			if _, kind, _ := next(t, ws); kind != want {
-				t.Errorf("%s: got %s, want %s", why, kind, want)
-			}
 		}
 	}
 }

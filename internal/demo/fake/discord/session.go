@@ -24,7 +24,7 @@ const maxReplay = 1000
 func (s *Server) Resumes() int { return get(s, &s.resumes) }
 
 // ForgetSession makes the next RESUME fail, as when the bot was away too long.
-func (s *Server) ForgetSession() { s.set(func() { s.session = nil }) }
+func (s *Server) ForgetSession() { s.Change(func() { s.session = nil }) }
 
 // resume goes on with the session there is, from where the bot has it.
 func (s *Server) resume(c *conn, data []byte) {
@@ -57,7 +57,7 @@ func (s *Server) replay(c *conn, after int) {
 	s.dispatching.Lock()
 	defer s.dispatching.Unlock()
 	var missed []packet
-	s.set(func() {
+	s.Change(func() {
 		s.session.conn, c.session = c, s.session
 		s.resumes++
 		s.connects++
@@ -75,7 +75,7 @@ func (s *Server) replay(c *conn, after int) {
 func (s *Server) ready(c *conn) {
 	s.dispatching.Lock()
 	defer s.dispatching.Unlock()
-	s.mu.Lock()
+	s.Lock()
 	s.session = &session{id: "session" + s.nextID(), conn: c}
 	c.session = s.session
 	s.connects++
@@ -84,12 +84,12 @@ func (s *Server) ready(c *conn) {
 		"v": 9, "session_id": s.session.id, "resume_gateway_url": address, "guilds": []any{},
 		"user": map[string]any{"id": s.ApplicationID, "username": BotName, "bot": true}, "application": map[string]any{"id": s.ApplicationID},
 	})
-	s.notify()
-	s.mu.Unlock()
+	s.Notify()
+	s.Unlock()
 	c.send(p)
 }
 
-// add makes a dispatch of the session. The caller holds Server.mu.
+// add makes a dispatch of the session. The caller holds the server's lock.
 func (s *session) add(event string, data any) packet {
 	s.sequence++
 	sequence := s.sequence
@@ -101,7 +101,7 @@ func (s *session) add(event string, data any) packet {
 
 // endSession forgets the session of c.
 func (s *Server) endSession(c *conn) {
-	s.set(func() {
+	s.Change(func() {
 		if c.session != nil && c.session == s.session {
 			s.session = nil
 		}
@@ -113,14 +113,14 @@ func (s *Server) endSession(c *conn) {
 func (s *Server) deliver(interaction any) error {
 	s.dispatching.Lock()
 	defer s.dispatching.Unlock()
-	s.mu.Lock()
+	s.Lock()
 	current := s.session
 	if current == nil {
-		s.mu.Unlock()
+		s.Unlock()
 		return errors.New("no bot is connected to the gateway")
 	}
 	p, c := current.add("INTERACTION_CREATE", interaction), current.conn
-	s.mu.Unlock()
+	s.Unlock()
 	if c != nil {
 		c.send(p)
 	}

@@ -45,7 +45,8 @@ func newNode(w World, started time.Time) Node {
 	return n
 }
 
-func (n Node) block() uint64 {
+// Block is the number of the newest block.
+func (n Node) Block() uint64 {
 	return uint64(genesisBlock + int64(n.Now().Sub(n.started)/blockTime))
 }
 
@@ -159,10 +160,10 @@ func (n Node) resolve(param json.RawMessage) (uint64, error) {
 		return 0, errors.New("invalid block")
 	}
 	if text == "latest" {
-		return n.block(), nil
+		return n.Block(), nil
 	}
 	block, err := hexutil.DecodeUint64(text)
-	if err == nil && block > n.block() {
+	if err == nil && block > n.Block() {
 		err = &rpcError{Code: -32000, Message: "header not found"}
 	}
 	return block, err

@@ -3,22 +3,22 @@ package telegram
 import "time"
 
 // SetWebhook sets a webhook as another process would.
-func (s *Server) SetWebhook(url string) { s.change(func() { s.webhook = Webhook{URL: url} }) }
+func (s *Server) SetWebhook(url string) { s.Change(func() { s.webhook = Webhook{URL: url} }) }
 
 // FailDelivery has getWebhookInfo tell that a delivery has just failed.
 func (s *Server) FailDelivery(why string) {
-	s.change(func() { s.webhook.failedAt, s.webhook.failure = time.Now(), why })
+	s.Change(func() { s.webhook.failedAt, s.webhook.failure = time.Now(), why })
 }
 
 // Start lets the bot write to a user, as pressing Start does.
-func (s *Server) Start(user int64) { s.change(func() { s.started[user] = true }) }
+func (s *Server) Start(user int64) { s.Change(func() { s.started[user] = true }) }
 
 // Revoke makes the server answer 401 to every call.
-func (s *Server) Revoke() { s.change(func() { s.revoked = true }) }
+func (s *Server) Revoke() { s.Change(func() { s.revoked = true }) }
 
 // Meet has a user appear like this where they press a button or ask an inline
 // query. Until then they are Person.
-func (s *Server) Meet(u User) { s.change(func() { s.people[u.ID] = u }) }
+func (s *Server) Meet(u User) { s.Change(func() { s.people[u.ID] = u }) }
 
 // person is a user as they appear, under the lock.
 func (s *Server) person(id int64) User {
@@ -31,13 +31,13 @@ func (s *Server) person(id int64) User {
 // Promote sets a user's status in a chat: "creator", "administrator",
 // "member", "left" and so on. It is "member" until then.
 func (s *Server) Promote(chat, user int64, status string) {
-	s.change(func() { s.status[[2]int64{chat, user}] = status })
+	s.Change(func() { s.status[[2]int64{chat, user}] = status })
 }
 
 // Migrate turns a group into a supergroup with another ID.
-func (s *Server) Migrate(from, to int64) { s.change(func() { s.moved[from] = to }) }
+func (s *Server) Migrate(from, to int64) { s.Change(func() { s.moved[from] = to }) }
 
 // Delete removes a message, so that nothing can reply to it.
 func (s *Server) Delete(chat, id int64) {
-	s.change(func() { s.remove([2]int64{chat, id}) })
+	s.Change(func() { s.remove([2]int64{chat, id}) })
 }

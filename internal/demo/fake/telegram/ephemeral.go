@@ -20,7 +20,7 @@ type ephemeral struct {
 // lacks them it is a message for all, with an ID of 0 here.
 func (s *Server) PushEphemeral(m Message) (updateID, ephemeralID int64) {
 	chat, user := m["chat"].(Chat), m["from"].(User)
-	s.change(func() {
+	s.Change(func() {
 		if s.older.Ephemeral {
 			updateID = s.pushMessage(m)
 			return

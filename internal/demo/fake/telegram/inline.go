@@ -66,7 +66,7 @@ func (s *Server) WaitInline(queryID string, limit time.Duration) (a InlineAnswer
 // Inline queues an inline query and returns its ID.
 // The offset is "" or one of the bot's.
 func (s *Server) Inline(user int64, query, offset string) (queryID string) {
-	s.change(func() {
+	s.Change(func() {
 		s.nextQuery++
 		queryID = fmt.Sprint(s.nextQuery)
 		s.queries[queryID] = &inlineQuery{user: user, at: time.Now()}
@@ -81,8 +81,8 @@ func (s *Server) Inline(user int64, query, offset string) (queryID string) {
 // where everybody can read it, and returns the message. It is false if the
 // query has no such result.
 func (s *Server) Choose(queryID, resultID string, chat Chat) (Sent, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	for _, a := range s.inlineAnswers {
 		for _, r := range a.Results {
 			if a.QueryID != queryID || r.ID != resultID {

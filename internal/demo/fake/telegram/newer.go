@@ -40,4 +40,4 @@ type Older struct {
 }
 
 // MakeOlder takes from the server what it should lack.
-func (s *Server) MakeOlder(o Older) { s.change(func() { s.older = o }) }
+func (s *Server) MakeOlder(o Older) { s.Change(func() { s.older = o }) }

@@ -42,14 +42,14 @@ func (s *Server) Press(user int64, chat Chat, messageID int64, data string) (cal
 	if m != nil {
 		pressed = m.Message()
 	}
-	s.change(func() { callbackID = s.press(press{user: user, chat: chat.ID}, data, pressed) })
+	s.Change(func() { callbackID = s.press(press{user: user, chat: chat.ID}, data, pressed) })
 	return callbackID
 }
 
 // PressEphemeral is Press on an ephemeral message of the bot's, which its reader
 // alone can do. It returns "" if there is no such message.
 func (s *Server) PressEphemeral(chat Chat, ephemeralID int64, data string) (callbackID string) {
-	s.change(func() {
+	s.Change(func() {
 		if m := s.ephemerals[[2]int64{chat.ID, ephemeralID}].sent; m != nil {
 			callbackID = s.press(press{user: m.Reader, chat: chat.ID}, data, m.Message())
 		}

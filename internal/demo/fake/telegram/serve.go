@@ -59,7 +59,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		fault = s.faults.Pop(method)
 	}
-	s.change(func() {
+	s.Change(func() {
 		if err != nil {
 			s.violations = append(s.violations, err.Error())
 		}
@@ -101,7 +101,7 @@ func (s *Server) call(r *http.Request, method string, p params, files map[string
 	if method == "getUpdates" {
 		return s.getUpdates(r, p)
 	}
-	s.change(func() { result, no = s.carryOut(method, p, files) })
+	s.Change(func() { result, no = s.carryOut(method, p, files) })
 	return result, no
 }
 
@@ -178,7 +178,7 @@ func (s *Server) getUpdates(r *http.Request, p params) (any, *refusal) {
 		limit = 100
 	}
 	var mine int64
-	s.change(func() {
+	s.Change(func() {
 		s.poller++
 		mine = s.poller
 		if offset == s.lastOffset && time.Since(s.lastPoll) < samePoll {
@@ -194,14 +194,14 @@ func (s *Server) getUpdates(r *http.Request, p params) (any, *refusal) {
 	})
 	over := time.After(time.Duration(arg[int](p, "timeout")) * time.Second)
 	for {
-		s.mu.Lock()
-		hook, other, changed := s.webhook.URL != "", s.poller != mine, s.changed
+		s.Lock()
+		hook, other, changed := s.webhook.URL != "", s.poller != mine, s.Changed()
 		batch := []json.RawMessage{}
 		s.queue = slices.DeleteFunc(s.queue, func(q queued) bool { return !allows(s.allowed, q.kind) })
 		for _, q := range s.queue[:min(limit, len(s.queue))] {
 			batch = append(batch, q.raw)
 		}
-		s.mu.Unlock()
+		s.Unlock()
 		switch {
 		case hook:
 			return nil, &refusal{code: http.StatusConflict, text: "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"}

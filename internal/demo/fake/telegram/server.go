@@ -6,8 +6,8 @@
 // it a server of an older version.
 //
 // A test starts it with New and asks it afterwards; the demo starts it with
-// Start, watches what it shows (Watch), and has it forget (Remember). It imports no
-// package testing, which would be linked into the program.
+// Start and watches what it shows (Watch). It imports no package testing, which would
+// be linked into the program.
 //
 // It keeps Telegram's promises and no more: an update stays queued until a
 // getUpdates with a higher offset, nobody is written to who has not started
@@ -23,7 +23,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"herald/internal/demo/fake"
@@ -68,8 +67,7 @@ type Server struct {
 	close   context.CancelFunc
 	faults  fake.Faults[string]
 
-	mu         sync.Mutex
-	changed    chan struct{} // closed and replaced when anything changes
+	fake.State // guards what follows
 	queue      []queued
 	nextUpdate int64
 	nextID     int64
@@ -104,7 +102,6 @@ type Server struct {
 
 	people map[int64]User // how they appear in updates
 	watch  func(Event)
-	kept   int // of each thing that is remembered; 0 is all
 }
 
 type queued struct {
@@ -174,7 +171,7 @@ func (s *Server) Close() {
 func newServer() *Server {
 	closing, end := context.WithCancel(context.Background())
 	return &Server{
-		closing: closing, close: end, changed: make(chan struct{}),
+		closing: closing, close: end,
 		nextUpdate: 1000, nextID: 1, nextEphemeral: 1,
 		started: map[int64]bool{}, own: map[[2]int64]*Sent{}, others: map[[2]int64]bool{}, status: map[[2]int64]string{},
 		moved: map[int64]int64{},
@@ -189,22 +186,7 @@ func list[T any](s *Server, values *[]T) []T {
 	return locked(s, func() []T { return slices.Clone(*values) })
 }
 
-// locked is what f returns under the lock.
-func locked[T any](s *Server, f func() T) T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return f()
-}
-
-// change applies f and wakes everybody who waits for something.
-func (s *Server) change(f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f()
-	s.forget()
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
+func locked[T any](s *Server, f func() T) T { return fake.Locked(&s.State, f) }
 
 // until waits until ok, asked under the lock, answers true, and returns false
 // if that did not happen within limit.
@@ -212,21 +194,6 @@ func (s *Server) until(limit time.Duration, ok func() bool) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	return s.Wait(ctx, func() bool { return locked(s, ok) }) == nil
-}
-
-// Wait returns once done is true, which it asks at every change here.
-func (s *Server) Wait(ctx context.Context, done func() bool) error {
-	for {
-		changed := locked(s, func() chan struct{} { return s.changed })
-		if done() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // WaitSent waits until n messages were taken and returns all that were by
@@ -267,8 +234,8 @@ func (s *Server) messages() []Sent {
 // memory than a short one. Nothing can reply to a
 // message that was taken, or edit it.
 func (s *Server) Take() ([]Sent, []Call) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	sent, calls := s.messages(), s.calls
 	for _, m := range sent {
 		delete(s.own, [2]int64{m.Chat, m.ID})

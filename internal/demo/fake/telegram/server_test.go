@@ -16,7 +16,6 @@ import (
 
 const (
 	ann   = 501
-	bob   = 502
 	group = -1001
 )
 
@@ -164,18 +163,5 @@ func TestOnlyTheKindsAskedForAreDelivered(t *testing.T) {
 	s.request(t, "setWebhook", `{"url":"https://bot.invalid","allowed_updates":["callback_query"]}`)
 	if got := s.Dequeue(); len(got) != 1 || !strings.Contains(string(got[0]), "callback_query") {
 		t.Errorf("delivered %s", got)
-	}
-}
-
-func TestAServerThatForgetsKeepsTheLast(t *testing.T) {
-	s := NewInMemory(t)
-	const kept = 10
-	s.Remember(kept)
-	for range 3 * kept {
-		s.Push(Text(Group(group), Person(bob), "/price"))
-		s.request(t, "sendMessage", `{"chat_id":-1001,"text":"Price"}`)
-	}
-	if n := max(len(s.calls), len(s.sent), len(s.seen), len(s.own), len(s.others)); n > kept {
-		t.Errorf("%d of something are kept", n)
 	}
 }

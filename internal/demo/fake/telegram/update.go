@@ -76,7 +76,7 @@ func (m Message) ReplyingTo(sent Sent) Message {
 // Push queues a message for polling and returns the IDs of its update and its
 // message. Somebody who writes privately has started the bot.
 func (s *Server) Push(m Message) (updateID, messageID int64) {
-	s.change(func() { updateID = s.pushMessage(m) })
+	s.Change(func() { updateID = s.pushMessage(m) })
 	return updateID, m["message_id"].(int64)
 }
 
@@ -122,7 +122,7 @@ func (s *Server) update(kind string, member any) queued {
 // PushRaw queues the members of an update other than its ID, as they are:
 // `"poll":{"id":5}`. They may be wrong.
 func (s *Server) PushRaw(members string) (updateID int64) {
-	s.change(func() {
+	s.Change(func() {
 		updateID = s.nextUpdate
 		s.nextUpdate++
 		s.queue = append(s.queue, queued{id: updateID, raw: json.RawMessage(fmt.Sprintf(`{"update_id":%d,%s}`, updateID, members))})
@@ -132,7 +132,7 @@ func (s *Server) PushRaw(members string) (updateID int64) {
 
 // Update is a message as a webhook's body, which can be delivered repeatedly.
 func (s *Server) Update(m Message) (body []byte) {
-	s.change(func() {
+	s.Change(func() {
 		s.number(m)
 		body = s.update("message", m).raw
 	})
@@ -143,7 +143,7 @@ func (s *Server) Update(m Message) (body []byte) {
 // webhook: a press is queued, taken out and delivered. Kinds that setWebhook did
 // not ask for are lost.
 func (s *Server) Dequeue() (bodies [][]byte) {
-	s.change(func() {
+	s.Change(func() {
 		for _, q := range s.queue {
 			if allows(s.webhook.AllowedUpdates, q.kind) {
 				bodies = append(bodies, q.raw)

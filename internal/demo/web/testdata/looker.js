@@ -78,9 +78,14 @@ function columns(side, width) {
 	return Math.ceil(log.scrollWidth / log.clientWidth);
 }
 
+// painted tells whether the page turned to is on the screen.
+let painted = true;
+
 /** Shows a page of them, from 0 on. */
 function turnTo(side, page) {
 	const log = document.querySelector(`#${side} .log`);
 	log.scrollLeft = page * log.clientWidth;
+	painted = false;
+	requestAnimationFrame(() => requestAnimationFrame(() => (painted = true)));
 	return true;
 }

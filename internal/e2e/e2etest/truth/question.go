@@ -137,11 +137,11 @@ func percent(d decimal.NullDecimal) string { return d.Decimal.Abs().StringFixed(
 func dollars(d decimal.Decimal) string {
 	switch {
 	case d.GreaterThanOrEqual(decimal.New(1, 6)):
-		return "$" + d.Shift(-6).Truncate(2).String() + "M"
+		return "$" + d.Shift(-6).Round(2).String() + "M"
 	case d.GreaterThanOrEqual(decimal.New(1, 3)):
-		return "$" + thousands(d.Truncate(0).String())
+		return "$" + thousands(d.Round(0).String())
 	}
-	return "$" + d.Truncate(2).StringFixed(2)
+	return "$" + d.StringFixed(2)
 }
 
 func tokens(d decimal.Decimal) string { return thousands(d.String()) + " " + services.Symbol }
@@ -152,7 +152,7 @@ func short(d decimal.Decimal) string {
 	if d.LessThan(decimal.New(1, -4)) {
 		return "< 0.0001 " + services.Symbol
 	}
-	return tokens(d.Truncate(2))
+	return tokens(d.Round(2))
 }
 
 func thousands(number string) string {

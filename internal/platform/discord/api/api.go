@@ -90,9 +90,6 @@ func New(token secret.Value, origin string, count func(event string)) *Client {
 	}
 }
 
-// CloseIdleConnections closes what no call uses.
-func (c *Client) CloseIdleConnections() { c.session.Client.CloseIdleConnections() }
-
 // Interaction is where answers to one interaction go.
 type Interaction struct {
 	ID            string `json:"id"`
@@ -281,11 +278,6 @@ func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	// Without headers: discordgo's limiter fails on some.
 	return &http.Response{StatusCode: http.StatusOK, Body: resp.Body}, nil
-}
-
-// CloseIdleConnections is called by http.Client.
-func (t *apiTransport) CloseIdleConnections() {
-	(&http.Client{Transport: t.base}).CloseIdleConnections()
 }
 
 // FatalError is a fault of the settings: no later call or connection will

@@ -93,9 +93,9 @@ func everyCall() map[string]wireCall {
 			`{"chat_id":-1001,"message_id":5,` + message + `}`},
 		"editMessageMedia": {func(x ctx, c *Client) error { return c.Edit(x, ref, pictured) },
 			`{"chat_id":-1001,"message_id":5,"media":{"type":"photo","media":"attach://photo",` + captionJSON + `},"reply_markup":` + keyboard + `}`},
-		"deleteMessage": {func(x ctx, c *Client) error { return c.DeleteMessage(x, ref) }, `{"chat_id":-1001,"message_id":5}`},
+		"deleteMessage": {func(x ctx, c *Client) error { return c.do(x, "deleteMessage", ref) }, `{"chat_id":-1001,"message_id":5}`},
 		"answerCallbackQuery": {func(x ctx, c *Client) error {
-			return c.AnswerCallbackQuery(x, CallbackAnswer{ID: "5", Text: "Newest.", Alert: true, URL: "https://t.me/herald_bot?start=x"})
+			return c.AnswerCallbackQuery(x, &bot.AnswerCallbackQueryParams{CallbackQueryID: "5", Text: "Newest.", ShowAlert: true, URL: "https://t.me/herald_bot?start=x"})
 		}, `{"callback_query_id":"5","text":"Newest.","show_alert":true,"url":"https://t.me/herald_bot?start=x"}`},
 		"answerInlineQuery": {func(x ctx, c *Client) error {
 			button := &InlineButton{Text: "Open", Start: "inline"}
@@ -183,40 +183,6 @@ func TestAnEditThatChangesNothingSucceeds(t *testing.T) {
 	}
 	if err != nil || s.Sent()[0].Edits != 1 {
 		t.Errorf("%v; sent %+v", err, s.Sent())
-	}
-}
-
-// An ephemeral command is answered for its sender alone, by servers of either form;
-// an answer that a server made public is deleted.
-func TestAnEphemeralMessageIsAnsweredForItsSenderAlone(t *testing.T) {
-	for version, older := range map[string]faketelegram.Older{"10.3": {}, "10.2": {DirectReceiver: true}} {
-		s := faketelegram.NewInMemory(t)
-		c := newClient(t, s.URL, s)
-		s.MakeOlder(older)
-		_, id := s.PushEphemeral(faketelegram.Text(faketelegram.Group(group), faketelegram.Person(ann), "/logins"))
-		asked := NewEphemeralMessage(group, ann, id, "")
-		if err := c.SendEphemeral(t.Context(), asked, full); err != nil {
-			t.Fatal(version, err)
-		}
-		first := NewEphemeralMessage(group, ann, s.Sent()[0].Ephemeral, "")
-		first.press = s.PressEphemeral(faketelegram.Group(group), first.id, "1:logins:2")
-		err := c.SendEphemeral(t.Context(), first, Content{Text: "page 2"})
-		if m := s.Sent(); err != nil || len(m) != 2 || m[0].Deleted || m[1].Text != "page 2" || m[1].Reader != ann {
-			t.Errorf("%s: sent %+v, %v", version, m, err)
-		}
-		for i, call := range s.Calls("sendMessage") {
-			if replies := call.Params["reply_parameters"] != nil; replies != (i == 0) {
-				t.Errorf("%s: message %d is a reply: %t", version, i, replies)
-			}
-		}
-		if others := s.SeenByOthers(ann); len(others) != 0 {
-			t.Errorf("%s: others saw %+v", version, others)
-		}
-		s.MakeOlder(faketelegram.Older{Ephemeral: true})
-		err = c.SendEphemeral(t.Context(), asked, full)
-		if m := s.Sent(); ErrorOf(err).Kind != Public || len(m) != 3 || m[2].Reader != 0 || !m[2].Deleted {
-			t.Errorf("an older server: %v, sent %+v", err, m)
-		}
 	}
 }
 

@@ -1,6 +1,10 @@
 package botapi
 
-import "context"
+import (
+	"context"
+
+	"github.com/go-telegram/bot/models"
+)
 
 // Ephemeral messages, which one member of a group alone sees, came with Bot API
 // 10.2 and got another form in 10.3. An older server ignores parameters that it
@@ -54,9 +58,9 @@ func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content
 	m, err := c.show(ctx, method, &struct {
 		Chat int64 `json:"chat_id"`
 		Content
-		Preview   linkPreview     `json:"link_preview_options"`
-		Reply     replyParameters `json:"reply_parameters,omitzero"`
-		Ephemeral receiver        `json:"ephemeral_message_parameters"`
+		Preview   models.LinkPreviewOptions `json:"link_preview_options"`
+		Reply     replyParameters           `json:"reply_parameters,omitzero"`
+		Ephemeral receiver                  `json:"ephemeral_message_parameters"`
 		receiver
 	}{to.chat, content, noPreview, reply, only, only}, nil)
 	if err == nil && m.EphemeralID == 0 {

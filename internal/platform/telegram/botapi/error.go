@@ -139,10 +139,6 @@ func lost(method string, err error) *Error {
 	return e
 }
 
-func cannotBeMade(method string) *Error {
-	return &Error{Method: method, Kind: NotSent, detail: "the request cannot be made"}
-}
-
 func notTheirs(method string) *Error {
 	return &Error{Method: method, Kind: OutcomeUnknown, detail: "the answer is not the Bot API's"}
 }

@@ -77,7 +77,7 @@ func (c *Client) exchange(ctx context.Context, timeout time.Duration, method, co
 	// net/http can repeat such a body if nothing of the request was written.
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/bot"+c.token.Reveal()+"/"+method, bytes.NewReader(body))
 	if err != nil {
-		return nil, cannotBeMade(method)
+		return nil, &Error{Method: method, Kind: NotSent, detail: "the request cannot be made"}
 	}
 	req.Header.Set("Content-Type", contentType)
 	resp, err := c.http.Do(req)

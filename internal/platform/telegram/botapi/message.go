@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
 	"herald/internal/transport"
 )
 
@@ -105,11 +108,7 @@ type replyParameters struct {
 	AllowWithout bool  `json:"allow_sending_without_reply,omitempty"`
 }
 
-type linkPreview struct {
-	Disabled bool `json:"is_disabled"`
-}
-
-var noPreview = linkPreview{Disabled: true}
+var noPreview = models.LinkPreviewOptions{IsDisabled: bot.True()}
 
 // pictureName is the part of a form that holds a picture.
 const pictureName = "photo"
@@ -123,8 +122,8 @@ func (c *Client) Send(ctx context.Context, to Destination, content Content) (id 
 		m, err = c.show(ctx, "sendMessage", &struct {
 			Destination
 			Content
-			Preview linkPreview     `json:"link_preview_options"`
-			Reply   replyParameters `json:"reply_parameters,omitzero"`
+			Preview models.LinkPreviewOptions `json:"link_preview_options"`
+			Reply   replyParameters           `json:"reply_parameters,omitzero"`
 		}{to, content, noPreview, reply}, nil)
 	} else {
 		m, err = c.show(ctx, "sendPhoto", &struct {
@@ -156,7 +155,7 @@ func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) (err e
 		err = c.do(ctx, "editMessageText", &struct {
 			MessageRef
 			Content
-			Preview linkPreview `json:"link_preview_options"`
+			Preview models.LinkPreviewOptions `json:"link_preview_options"`
 		}{m, content, noPreview})
 	} else {
 		_, err = c.show(ctx, "editMessageMedia", &struct {
@@ -171,13 +170,9 @@ func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) (err e
 	return err
 }
 
-// DeleteMessage deletes a message of the bot that is at most 48 hours old.
-func (c *Client) DeleteMessage(ctx context.Context, m MessageRef) error {
-	return c.do(ctx, "deleteMessage", m)
-}
-
-// Remove is DeleteMessage until it succeeds, is refused or ctx ends. It returns false
-// if the message may still be there to be deleted.
+// Remove deletes a message of the bot that is at most 48 hours old (deleteMessage),
+// trying until that succeeds, is refused or ctx ends. It returns false if the message
+// may still be there to be deleted.
 func (c *Client) Remove(ctx context.Context, m MessageRef) (done bool) {
 	err := transport.Policy{
 		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 2 * time.Second},
@@ -185,6 +180,6 @@ func (c *Client) Remove(ctx context.Context, m MessageRef) (done bool) {
 			e := ErrorOf(err)
 			return e.Kind == NotSent || e.Kind == TooManyRequests || e.Kind == OutcomeUnknown, e.RetryAfter
 		},
-	}.Do(ctx, func(ctx context.Context) error { return c.DeleteMessage(ctx, m) })
+	}.Do(ctx, func(ctx context.Context) error { return c.do(ctx, "deleteMessage", m) })
 	return err == nil || ErrorOf(err).Kind == Refused
 }

@@ -3,22 +3,15 @@ package botapi
 import (
 	"context"
 	"time"
+
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
 )
 
-// CallbackAnswer ends the wait of whoever pressed a button.
-type CallbackAnswer struct {
-	ID string `json:"callback_query_id"`
-	// Text is shown to the presser alone, for a moment, or as an Alert until
-	// they close it; at most 200 characters, and "" is nothing.
-	Text  string `json:"text,omitempty"`
-	Alert bool   `json:"show_alert,omitempty"`
-	// URL is opened; t.me/<the bot>?start=… alone is allowed.
-	URL string `json:"url,omitempty"`
-}
-
-// AnswerCallbackQuery answers the press of a button. Each takes one answer, and
-// none once it is old.
-func (c *Client) AnswerCallbackQuery(ctx context.Context, a CallbackAnswer) error {
+// AnswerCallbackQuery ends the wait of whoever pressed a button. Each press takes one
+// answer, and none once it is old. Its Text has at most 200 characters, and its URL may
+// only be t.me/<the bot>?start=…
+func (c *Client) AnswerCallbackQuery(ctx context.Context, a *bot.AnswerCallbackQueryParams) error {
 	return c.do(ctx, "answerCallbackQuery", a)
 }
 
@@ -51,9 +44,9 @@ type InlineAnswer struct {
 // AnswerInlineQuery answers an inline query.
 func (c *Client) AnswerInlineQuery(ctx context.Context, a InlineAnswer) error {
 	type content struct {
-		Text     string      `json:"message_text"`
-		Entities []Entity    `json:"entities,omitempty"`
-		Preview  linkPreview `json:"link_preview_options"`
+		Text     string                    `json:"message_text"`
+		Entities []Entity                  `json:"entities,omitempty"`
+		Preview  models.LinkPreviewOptions `json:"link_preview_options"`
 	}
 	type article struct {
 		Type string `json:"type"`

@@ -70,10 +70,9 @@ type Outbox struct {
 	mu sync.Mutex
 	// lines has the chats in which a message waits for its slot, and what waits there
 	// for that message.
-	lines    map[int64][]waiter
-	held     map[int64]time.Time // by chat: until when a 429 holds messages back
-	bundles  map[any]*bundle     // by Key
-	drainEnd time.Time           // zero before Drain
+	lines   map[int64][]waiter
+	held    map[int64]time.Time // by chat: until when a 429 holds messages back
+	bundles map[any]*bundle     // by Key
 }
 
 // New makes an Outbox.

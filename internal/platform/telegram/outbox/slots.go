@@ -32,7 +32,7 @@ const (
 	// soon is how far ahead a slot is taken: more than what the rate of all messages
 	// asks for between two of them, and no more, since it holds up all others.
 	soon = 100 * time.Millisecond
-	// recheck is how often a message that waits looks for a 429, or the drain.
+	// recheck is how often a message that waits looks for a 429.
 	recheck = 2 * time.Second
 	// afterHold is how long after a 429 is over the messages that it held back may
 	// still wait for a slot.
@@ -120,12 +120,11 @@ func (o *Outbox) reserve(ctx context.Context, chatID int64, limits []chat.Limit)
 	defer func() { <-o.turn }()
 	o.mu.Lock()
 	wait = time.Until(o.held[chatID])
-	late := wait > deliveryLimit || !o.drainEnd.IsZero() && o.held[chatID].After(o.drainEnd)
 	o.mu.Unlock()
-	if late {
+	switch {
+	case wait > deliveryLimit:
 		return wait, errHeld
-	}
-	if wait > 0 || !o.Pacing {
+	case wait > 0, !o.Pacing:
 		return wait, nil
 	}
 	wait, ok := o.Limiter.Reserve(ctx, soon, limits...)
@@ -146,9 +145,6 @@ func (o *Outbox) within(m *Message) time.Duration {
 	}
 	if late := o.held[m.To.Chat].Add(afterHold); late.After(end) {
 		end = late
-	}
-	if !o.drainEnd.IsZero() && o.drainEnd.Before(end) {
-		end = o.drainEnd
 	}
 	return time.Until(end)
 }
@@ -212,10 +208,3 @@ func (o *Outbox) leave(chatID int64) {
 
 // Saturated reports whether a message waits for the rate of all messages alone.
 func (o *Outbox) Saturated() bool { return o.Pacing && len(o.turn) > 0 }
-
-// Drain ends, soon, the waiting of messages whose slot comes after end.
-func (o *Outbox) Drain(end time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.drainEnd = end
-}
