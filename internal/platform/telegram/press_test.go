@@ -93,16 +93,16 @@ func TestAPressOnWhatCannotBeEditedIsAnsweredBelowIt(t *testing.T) {
 	inBubble(t, map[string]func(*rig, faketelegram.Sent) (replyTo int64){
 		"deleted": func(r *rig, m faketelegram.Sent) int64 {
 			r.api.Delete(m.Chat, m.ID)
-			r.api.Press(ann, chatOf(m), m.ID, dataOf(m, "Refresh"))
+			r.api.Press(ann, faketelegram.ChatOf(m.Chat), m.ID, dataOf(m, "Refresh"))
 			return 0
 		},
 		"refused": func(r *rig, m faketelegram.Sent) int64 {
 			r.api.Fail("editMessageText", faketelegram.NoRights())
-			r.api.Press(ann, chatOf(m), m.ID, dataOf(m, "Refresh"))
+			r.api.Press(ann, faketelegram.ChatOf(m.Chat), m.ID, dataOf(m, "Refresh"))
 			return m.ID
 		},
 		"a button that adds": func(r *rig, m faketelegram.Sent) int64 {
-			r.api.Press(ann, chatOf(m), m.ID, "1 n 0 price")
+			r.api.Press(ann, faketelegram.ChatOf(m.Chat), m.ID, "1 n 0 price")
 			return m.ID
 		},
 	}, func(t *testing.T, press func(*rig, faketelegram.Sent) int64) {
