@@ -56,7 +56,7 @@ func (c *telegramCrowd) line(rt *rapid.T) string {
 }
 
 func (c *telegramCrowd) command(rt *rapid.T, p services.Person) {
-	m := says(inChat(rapid.SampledFrom([]int64{listedGroup, otherGroup, e2etest.TelegramID(p)}).Draw(rt, "chat")), p, c.line(rt))
+	m := says(faketelegram.ChatOf(rapid.SampledFrom([]int64{listedGroup, otherGroup, e2etest.TelegramID(p)}).Draw(rt, "chat")), p, c.line(rt))
 	if rapid.Bool().Draw(rt, "as a reply") {
 		m["reply_to_message"] = faketelegram.Message{"message_id": 1, "chat": m["chat"], "text": "hi",
 			"from": faketelegram.Person(e2etest.TelegramID(c.world.World.Registered))}
@@ -68,7 +68,7 @@ func (c *telegramCrowd) command(rt *rapid.T, p services.Person) {
 func (c *telegramCrowd) ephemeral(rt *rapid.T, p services.Person) {
 	group := rapid.SampledFrom([]int64{listedGroup, otherGroup}).Draw(rt, "group")
 	before := len(c.fake.Sent())
-	c.fake.PushEphemeral(faketelegram.Text(inChat(group), faketelegram.Person(e2etest.TelegramID(p)), c.line(rt)))
+	c.fake.PushEphemeral(faketelegram.Text(faketelegram.ChatOf(group), faketelegram.Person(e2etest.TelegramID(p)), c.line(rt)))
 	c.await(rt)
 	if slices.ContainsFunc(c.fake.Sent()[before:], func(m faketelegram.Sent) bool { return m.Ephemeral != 0 }) {
 		c.seen["Telegram: an ephemeral answer"]++
@@ -86,13 +86,6 @@ func (c *telegramCrowd) shown(rt *rapid.T, p services.Person, fits func(faketele
 	return all[len(all)-1-rapid.IntRange(0, min(len(all), 20)-1).Draw(rt, "message")], true
 }
 
-func inChat(id int64) faketelegram.Chat {
-	if id > 0 {
-		return faketelegram.Private(id)
-	}
-	return faketelegram.Group(id)
-}
-
 func (c *telegramCrowd) reply(rt *rapid.T, p services.Person) {
 	m, ok := c.shown(rt, p, func(m faketelegram.Sent) bool { return m.Markup.ForceReply && m.ID != 0 })
 	if !ok {
@@ -102,7 +95,7 @@ func (c *telegramCrowd) reply(rt *rapid.T, p services.Person) {
 	if m.Reader != 0 {
 		texts = append(texts, c.wallet())
 	}
-	c.fake.Push(says(inChat(m.Chat), p, rapid.SampledFrom(texts).Draw(rt, "text")).ReplyingTo(m))
+	c.fake.Push(says(faketelegram.ChatOf(m.Chat), p, rapid.SampledFrom(texts).Draw(rt, "text")).ReplyingTo(m))
 	c.await(rt)
 	c.seen["Telegram: a question was answered"]++
 }
@@ -124,9 +117,9 @@ func (c *telegramCrowd) press(rt *rapid.T, p services.Person) {
 	}
 	state := rapid.SampledFrom(c.states(rt, buttons(m))).Draw(rt, "state")
 	if m.Ephemeral != 0 {
-		c.fake.PressEphemeral(inChat(m.Chat), m.Ephemeral, state)
+		c.fake.PressEphemeral(faketelegram.ChatOf(m.Chat), m.Ephemeral, state)
 	} else {
-		c.fake.Press(e2etest.TelegramID(p), inChat(m.Chat), m.ID, state)
+		c.fake.Press(e2etest.TelegramID(p), faketelegram.ChatOf(m.Chat), m.ID, state)
 	}
 	c.await(rt)
 	c.seen["Telegram: a button was pressed"]++

@@ -6,16 +6,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
-	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/platform/telegram/botapi"
 )
-
-const anns, bobs, communitys = 1, 12345, -1001234567890
 
 // oneByOne is a Router that answers one request at a time, as the services of a
 // commandstest.World must be asked.
@@ -40,29 +37,6 @@ func product(t *testing.T) (*rig, *commandstest.World, *oneByOne) {
 		w.Logins = append(w.Logins, core.Login{Dapp: fmt.Sprint("Dapp ", i), Platform: "EVM", At: commandstest.Noon})
 	}
 	return setUp(t), w, &oneByOne{Router: w.Router(t)}
-}
-
-// A bare command is answered with a question, and what anybody writes in reply to
-// it is its argument, also after a restart.
-func TestWhatIsWrittenInReplyToAQuestionIsTheArgument(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, _, router := product(t)
-		where := faketelegram.Group(communitys)
-		stop := r.serve(router)
-		_, bare := r.api.Push(writes(where, anns, "/staked"))
-		question := r.sent(1)[0]
-		if m := question.Markup; !m.ForceReply || !m.Selective || m.Placeholder != "Which wallet?" || question.ReplyTo != bare {
-			t.Fatalf("asked by %+v", question)
-		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		r.again().serve(router)
-		_, written := r.api.Push(writes(where, bobs, commandstest.Wallet).ReplyingTo(question))
-		if got := r.sent(2)[1]; !strings.Contains(got.Text, "Staking") || got.Markup.ForceReply || got.ReplyTo != written {
-			t.Errorf("answered by %+v", got)
-		}
-	})
 }
 
 // TestParseBelievesAQuestionOfThisBotAlone has replies to what looks like one.
@@ -94,8 +68,8 @@ func TestParseBelievesAQuestionOfThisBotAlone(t *testing.T) {
 
 func TestAQuestionIsNoLongerThanItsPlaceholderMayBe(t *testing.T) {
 	r := chat.Reply{Title: chat.Say("x"), Ask: &chat.Ask{Command: "staked", Question: chat.Say(strings.Repeat("é", 100))}}
-	got := marked(shown(r))
-	if want := "(reply: " + strings.Repeat("é", maxPlaceholder-1) + "…)"; !strings.Contains(got, want) {
-		t.Errorf("got %s, want %s", got, want)
+	want := botapi.ForceReply{Force: true, Selective: true, Placeholder: strings.Repeat("é", maxPlaceholder-1) + "…"}
+	if got := shown(r).Markup; got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

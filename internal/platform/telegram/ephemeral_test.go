@@ -2,8 +2,6 @@ package telegram
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -122,85 +120,6 @@ func TestAPressBelowAnEphemeralAnswerIsAnsweredLikeIt(t *testing.T) {
 			t.Errorf("the next page is a reply to %v", reply)
 		}
 		r.hides(ann)
-	})
-}
-
-// Whatever the server knows, whatever goes wrong and whether the bot may write to
-// the asker: others see nothing of what private commands and buttons answer. A
-// server that delivers the command as one that everybody sees is sent no ephemeral
-// message: it might make it public.
-func TestNothingPrivateIsSeenByOthersOnAnyServer(t *testing.T) {
-	refused, unknown, many := faketelegram.Status(400), faketelegram.Page(502).CarriedOut(), faketelegram.TooMany(20*time.Second)
-	type test struct {
-		older   faketelegram.Older
-		trouble []faketelegram.Fault
-		started bool
-	}
-	tests := map[string]test{}
-	for server, older := range map[string]faketelegram.Older{
-		"new": {DateTime: true}, "10.2": {DirectReceiver: true}, "older": {Ephemeral: true}, "that lies": {DeliversEphemeral: true},
-	} {
-		for trouble, faults := range map[string][]faketelegram.Fault{
-			"none": nil, "refusals": {refused, refused, refused, refused}, "unknown": {unknown, unknown, unknown, unknown}, "too many": {many, many},
-		} {
-			for _, started := range []bool{true, false} {
-				tests[fmt.Sprint(server, " ", trouble, " ", started)] = test{older, faults, started}
-			}
-		}
-	}
-	inBubble(t, tests, func(t *testing.T, tt test) {
-		r := setUp(t, paced)
-		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
-			reply := chat.Reply{
-				Title: chat.Say(req.Command), Notes: []chat.Text{chat.SayWith("checked", chat.Values{"when": chat.Moment{Time: time.Now()}})},
-				Actions: []chat.Action{{Label: chat.Say("Older"), Command: "mylogins", Args: []string{"2"}, Edit: true}},
-			}
-			if req.Command != "price" {
-				reply.Text = chat.Say("confidential")
-			}
-			if req.Command == "exists" {
-				reply.Ask = &chat.Ask{Command: "exists", Param: "user", Question: chat.Say("confidential")}
-			}
-			return reply
-		}
-		r.api.MakeOlder(tt.older)
-		r.run()
-		// A public answer with a button that asks a private command.
-		r.api.Push(inGroup(ann, "/price"))
-		shown := r.sent(1)[0]
-		if tt.started {
-			r.api.Start(ann)
-		}
-		r.api.Fail("sendMessage", tt.trouble...)
-		for _, line := range []string{"/mylogins", "/exists", "/exists 5"} {
-			r.api.PushEphemeral(inGroup(ann, line))
-			r.api.Push(inGroup(ann, line))
-		}
-		r.api.Press(ann, faketelegram.Group(group), shown.ID, dataOf(shown, "Older"))
-		time.Sleep(time.Minute)
-		for _, m := range r.api.Sent() {
-			if m.Ephemeral != 0 {
-				r.api.PressEphemeral(faketelegram.Group(group), m.Ephemeral, dataOf(m, "Older"))
-			}
-		}
-		time.Sleep(time.Minute)
-		if !tt.older.DeliversEphemeral {
-			r.hides(ann) // What is public for a moment is deleted.
-		}
-		for _, m := range r.atGroup() {
-			// Nobody can delete a message whose number a 502 hides.
-			if m.Reader == 0 && strings.Contains(m.Text, "confidential") && r.events.Of("send_outcome_unknown") == 0 {
-				r.Errorf("everybody can go on reading %+v", m)
-			}
-		}
-		for _, call := range r.api.Calls("sendMessage") {
-			if tt.older.Ephemeral && call.Params["ephemeral_message_parameters"] != nil {
-				t.Error("a server that does not know ephemeral messages is sent one")
-			}
-		}
-		if n := len(r.handler.Requests()); n < 8 {
-			t.Errorf("%d requests", n)
-		}
 	})
 }
 

@@ -301,7 +301,7 @@ func (r *rig) press(user int64, label string) {
 	r.Helper()
 	for _, m := range slices.Backward(r.api.Sent()) {
 		if data := dataOf(m, label); data != "" && !m.Deleted {
-			r.api.Press(user, chatOf(m), m.ID, data)
+			r.api.Press(user, faketelegram.ChatOf(m.Chat), m.ID, data)
 			return
 		}
 	}
@@ -324,13 +324,6 @@ func labelsOf(m faketelegram.Sent) (all string) {
 		all += " [" + b.Text + "]"
 	}
 	return all
-}
-
-func chatOf(m faketelegram.Sent) faketelegram.Chat {
-	if m.Chat > 0 {
-		return faketelegram.Private(m.Chat)
-	}
-	return faketelegram.Group(m.Chat)
 }
 
 // told waits until n presses were answered and returns the answers, each of a

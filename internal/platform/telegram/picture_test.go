@@ -30,22 +30,32 @@ func typesOf(entities []faketelegram.Entity) (types []string) {
 	return slices.Compact(types)
 }
 
-// What a server refuses of what a message looks like goes once more as plain text.
+// What a server refuses of what a message looks like goes once more as plain text. It
+// keeps what makes it safe: what is untrusted stays code, and a question says what it
+// is about.
 func TestWhatAServerRefusesGoesOnceMoreAsPlainText(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		reply := refreshed("x", 60)
-		reply.Sections = []chat.Section{{Fields: []chat.Field{{Name: chat.Untrusted("evil.example"), Value: chat.Address{Hex: testWallet}}}}}
-		reply.Notes = []chat.Text{chat.SayWith("checked", chat.Values{"when": chat.Moment{Time: time.Unix(1750000000, 0)}})}
-		reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("Explorer"), URL: "https://explorer.example"})
-		r.answer(reply)
-		r.api.MakeOlder(faketelegram.Older{DateTime: true})
-		r.run()
-		r.api.Push(inGroup(ann, "/price"))
-		m := r.one()
-		if types := typesOf(m.Entities); !slices.Equal(types, []string{"code"}) || labelsOf(m) != " [Refresh]" || r.events.Of("send_refused") != 1 {
-			t.Errorf("it has %q and the buttons %q", types, labelsOf(m))
-		}
-	})
+	for _, ask := range []*chat.Ask{nil, {Command: "staked", Question: chat.Say("Which?")}} {
+		simulated(t, func(t *testing.T, r *rig) {
+			reply := refreshed("x", 60)
+			reply.Sections = []chat.Section{{Fields: []chat.Field{
+				{Name: chat.Untrusted("evil.example"), Value: chat.Address{Hex: testWallet, URL: "https://explorer.example"}}}}}
+			reply.Notes = []chat.Text{chat.SayWith("checked", chat.Values{"when": chat.Moment{Time: time.Unix(1750000000, 0)}})}
+			reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("Explorer"), URL: "https://explorer.example"},
+				chat.Action{Label: chat.Say("Copy"), Copy: "x"}, chat.Action{Label: chat.Say("Open"), URL: "https://t.me/bot"})
+			reply.Ask = ask
+			r.answer(reply)
+			r.api.MakeOlder(faketelegram.Older{DateTime: true})
+			r.run()
+			r.api.Push(inGroup(ann, "/price"))
+			m, types, buttons := r.one(), []string{"code"}, " [Refresh] [Open]"
+			if ask != nil {
+				types, buttons = []string{"code", "text_link"}, ""
+			}
+			if !slices.Equal(typesOf(m.Entities), types) || labelsOf(m) != buttons || m.Markup.ForceReply != (ask != nil) || r.events.Of("send_refused") != 1 {
+				t.Errorf("it is %+v", m)
+			}
+		})
+	}
 }
 
 // A picture is sent with its answer as the caption; where Telegram will not take

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
@@ -94,16 +93,16 @@ func TestAPressOnWhatCannotBeEditedIsAnsweredBelowIt(t *testing.T) {
 	inBubble(t, map[string]func(*rig, faketelegram.Sent) (replyTo int64){
 		"deleted": func(r *rig, m faketelegram.Sent) int64 {
 			r.api.Delete(m.Chat, m.ID)
-			r.api.Press(ann, chatOf(m), m.ID, dataOf(m, "Refresh"))
+			r.api.Press(ann, faketelegram.ChatOf(m.Chat), m.ID, dataOf(m, "Refresh"))
 			return 0
 		},
 		"refused": func(r *rig, m faketelegram.Sent) int64 {
 			r.api.Fail("editMessageText", faketelegram.NoRights())
-			r.api.Press(ann, chatOf(m), m.ID, dataOf(m, "Refresh"))
+			r.api.Press(ann, faketelegram.ChatOf(m.Chat), m.ID, dataOf(m, "Refresh"))
 			return m.ID
 		},
 		"a button that adds": func(r *rig, m faketelegram.Sent) int64 {
-			r.api.Press(ann, chatOf(m), m.ID, "1 n 0 price")
+			r.api.Press(ann, faketelegram.ChatOf(m.Chat), m.ID, "1 n 0 price")
 			return m.ID
 		},
 	}, func(t *testing.T, press func(*rig, faketelegram.Sent) int64) {
@@ -210,49 +209,28 @@ func TestASpinnerDoesNotTurnUntilASlowEditIsOut(t *testing.T) {
 // Whatever a forged button asks for, nothing private is shown to others, and what
 // is wrong is told to the presser alone.
 func TestAForgedButtonGainsNothing(t *testing.T) {
-	const old, private = "⚠️ This button has expired", "private"
-	inBubble(t, map[string]struct{ data, told string }{
-		"logins":           {"1 e 0 mylogins", private},
-		"a wallet's owner": {"1 n 0 verify " + commandstest.AnnsWallet, private},
-		"a question":       {"1 a 0 staked wallet", "Which wallet?"},
-		"a wrong wallet":   {"1 e 0 staked 0x1", "⚠️ Check the wallet address"},
-		"noise":            {strings.Repeat("\x00", 64), old},
-	}, func(t *testing.T, tt struct{ data, told string }) {
-		r, _, router := product(t)
-		r.serve(router)
-		r.api.Push(writes(faketelegram.Group(communitys), anns, "/price"))
-		card := r.sent(1)[0]
-		const stranger = 404 // who has not started the bot
-		users := []int64{anns, bobs, stranger}
-		r.api.Start(anns)
-		r.api.Start(bobs)
-		for _, user := range users {
-			r.api.Press(user, faketelegram.Group(communitys), card.ID, tt.data)
-		}
-		for _, n := range r.told(len(users)) {
-			want := strings.Replace(tt.told, private, said(answeredPrivately), 1)
-			if tt.told == private && n.User == stranger {
-				want = ""
-			}
-			if !strings.HasPrefix(n.Text, want) || strings.Contains(n.URL, "?start=") != (want == "") {
-				t.Errorf("told %q, want %q", n.Text, want)
+	const stranger = 404 // who has not started the bot
+	synctest.Test(t, func(t *testing.T) {
+		r := card(t)
+		r.handler.Reply = secretReply
+		r.api.Start(ann)
+		for i, tt := range []struct {
+			user             int64
+			data, told, link string
+		}{
+			{ann, "1 e 0 mylogins", said(answeredPrivately), ""},
+			{ann, "1 n 0 exists 5", said(answeredPrivately), ""},
+			{stranger, "1 e 0 mylogins", "", "?start=mylogins"},
+			{stranger, strings.Repeat("\x00", 64), "⚠️ This button has expired", ""},
+		} {
+			r.api.Press(tt.user, faketelegram.Group(group), r.api.Sent()[0].ID, tt.data)
+			if n := r.told(i + 1)[i]; n.User != tt.user || !strings.HasPrefix(n.Text, tt.told) || !strings.HasSuffix(n.URL, tt.link) || (n.URL == "") != (tt.link == "") {
+				t.Errorf("%q: told %+v", tt.data, n)
 			}
 		}
-		perUser := perChat(r.api.Sent())
-		for _, user := range users {
-			if got := perUser[user]; (got == 1) != (tt.told == private && user != stranger) {
-				t.Errorf("%d private messages to %d", got, user)
-			}
-			for _, seen := range r.api.SeenByOthers(user) {
-				for _, word := range []string{"Dapp", "did:", "egistered", "yours", "Stake"} {
-					if seen.Chat == communitys && strings.Contains(seen.Text, word) {
-						t.Errorf("everybody sees %q", seen.Text)
-					}
-				}
-			}
+		if sent := r.sent(3); sent[0].Edits != 0 || sent[1].Chat != ann || sent[2].Chat != ann {
+			t.Errorf("sent %+v", sent)
 		}
-		if now := r.api.Sent()[0]; now.Edits != 0 || perUser[communitys] != 1 {
-			t.Errorf("the group shows %+v", r.api.Sent())
-		}
+		r.hides(ann)
 	})
 }

@@ -34,6 +34,14 @@ func Private(user int64) Chat { return Chat{ID: user, Type: "private"} }
 // Group is a supergroup.
 func Group(id int64) Chat { return Chat{ID: id, Type: "supergroup"} }
 
+// ChatOf is the chat with this ID, of either kind.
+func ChatOf(id int64) Chat {
+	if id > 0 {
+		return Private(id)
+	}
+	return Group(id)
+}
+
 // Person is a user who is not a bot.
 func Person(id int64) User { return User{ID: id, FirstName: "Somebody"} }
 

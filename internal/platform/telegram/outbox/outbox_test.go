@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-telegram/bot/models"
-
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/platform/telegram/botapi"
@@ -310,30 +308,6 @@ func TestNothingIsRememberedOfWhatWasSent(t *testing.T) {
 			t.Errorf("%d chats and %d bundles are remembered", len(c.lines), len(c.bundles))
 		}
 	})
-}
-
-// Plain text keeps what makes it safe: what is untrusted stays code, and a question
-// says what it is about.
-func TestPlainTextKeepsCodeAndLinksIntoTelegram(t *testing.T) {
-	code := botapi.Entity{Type: models.MessageEntityTypeCode, Length: 3}
-	question := botapi.Entity{Type: models.MessageEntityTypeTextLink, Length: 1, URL: "https://t.me/bot?start=ask-staked"}
-	press, open := botapi.Button{Text: "Refresh", Data: "1"}, botapi.Button{Text: "Open", URL: "https://t.me/bot"}
-	c := botapi.Content{
-		Text:     "evil.example",
-		Entities: []botapi.Entity{{Type: models.MessageEntityTypeBold, Length: 1}, code, {Type: models.MessageEntityTypeTextLink, Length: 1, URL: "https://e.example"}, question},
-		Markup: botapi.Keyboard{Rows: [][]botapi.Button{
-			{press, {Text: "Explorer", URL: "https://e.example"}, open}, {{Text: "Copy", Copy: &models.CopyTextButton{Text: "x"}}},
-		}},
-	}
-	p := plain(c)
-	rows := p.Markup.(botapi.Keyboard).Rows
-	if p.Text != c.Text || !slices.Equal(p.Entities, []botapi.Entity{code, question}) || len(rows) != 1 || !slices.Equal(rows[0], []botapi.Button{press, open}) {
-		t.Errorf("it is %+v", p)
-	}
-	ask := botapi.Content{Markup: models.ForceReply{ForceReply: true}}
-	if plain(ask).Markup != ask.Markup {
-		t.Error("a question is no question any more")
-	}
 }
 
 func TestARepetitionIsMadeAfterItsDeadline(t *testing.T) {
