@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-telegram/bot/models"
+
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
-	"herald/internal/platform/telegram/botapi"
 )
 
 // oneByOne is a Router that answers one request at a time, as the services of a
@@ -68,7 +69,7 @@ func TestParseBelievesAQuestionOfThisBotAlone(t *testing.T) {
 
 func TestAQuestionIsNoLongerThanItsPlaceholderMayBe(t *testing.T) {
 	r := chat.Reply{Title: chat.Say("x"), Ask: &chat.Ask{Command: "staked", Question: chat.Say(strings.Repeat("é", 100))}}
-	want := botapi.ForceReply{Force: true, Selective: true, Placeholder: strings.Repeat("é", maxPlaceholder-1) + "…"}
+	want := models.ForceReply{Force: true, Selective: true, Placeholder: strings.Repeat("é", maxPlaceholder-1) + "…"}
 	if got := shown(r).Markup; got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
