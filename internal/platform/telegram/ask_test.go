@@ -69,7 +69,7 @@ func TestParseBelievesAQuestionOfThisBotAlone(t *testing.T) {
 
 func TestAQuestionIsNoLongerThanItsPlaceholderMayBe(t *testing.T) {
 	r := chat.Reply{Title: chat.Say("x"), Ask: &chat.Ask{Command: "staked", Question: chat.Say(strings.Repeat("é", 100))}}
-	want := models.ForceReply{Force: true, Selective: true, Placeholder: strings.Repeat("é", maxPlaceholder-1) + "…"}
+	want := models.ForceReply{ForceReply: true, Selective: true, InputFieldPlaceholder: strings.Repeat("é", maxPlaceholder-1) + "…"}
 	if got := shown(r).Markup; got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
