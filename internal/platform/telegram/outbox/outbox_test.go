@@ -276,6 +276,18 @@ func TestAShorter429EndsNoLongerOne(t *testing.T) {
 	})
 }
 
+// A message that would wait for as long is left to whoever delivers it again.
+func TestALong429IsNotWaitedFor(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crowd) {
+		c.api.Fail("sendMessage", faketelegram.TooMany(time.Hour))
+		start := time.Now()
+		c.send(2, person, 1, 0)
+		if c.all.Wait(); c.results[NotSent] != 2 || time.Since(start) > time.Minute {
+			t.Errorf("results %v after %v", c.results, time.Since(start))
+		}
+	})
+}
+
 // A number of a message means another one in the chat that a group has become.
 func TestNothingOfTheOldChatIsNamedAfterAMigration(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crowd) {
