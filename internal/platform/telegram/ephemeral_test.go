@@ -34,6 +34,7 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 		faults          faults        // of sendMessage
 		takes           time.Duration // the command
 		stranger        bool          // who has not started the bot
+		server          faketelegram.Older
 		here, privately int
 		public          notice
 	}
@@ -48,6 +49,8 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 		"perhaps out twice":                  {faults: faults{unknown, unknown}, privately: 1},
 		"out three times":                    {faults: faults{out, out, out}, here: 2, privately: 1},
 		"to a stranger whose answer is late": {stranger: true, takes: 16 * time.Second, public: pressStart},
+		"by a server of 10.2":                {server: faketelegram.Older{DirectReceiver: true}, here: 1},
+		"by an older server":                 {server: faketelegram.Older{Ephemeral: true}, privately: 1, public: answeredPrivately},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t, paced)
 		r.handler.Reply = func(ctx context.Context, req chat.Request) chat.Reply {
@@ -57,6 +60,7 @@ func TestAnEphemeralCommandIsAnsweredForItsSenderAlone(t *testing.T) {
 		if !tt.stranger {
 			r.api.Start(ann)
 		}
+		r.api.MakeOlder(tt.server)
 		r.api.PushEphemeral(inGroup(ann, "/mylogins"))
 		r.api.Fail("sendMessage", tt.faults...)
 		r.run()
