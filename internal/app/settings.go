@@ -129,8 +129,7 @@ func (c *Config) ownTable() []config.Setting {
 		{Heading: "Limits", Name: "UPSTREAM_TIMEOUT", Default: "5s", Set: config.Field(&c.Limits.UpstreamTimeout, config.Duration),
 			Comment: "How long one call to a service may take, not counting a retry. No call lasts longer than COMMAND_TIMEOUT."},
 		{Name: "COMMAND_TIMEOUT", Default: "20s", Set: config.Field(&c.Limits.CommandTimeout, config.DurationBetween(time.Millisecond, 14*time.Minute)),
-			// Discord takes an answer for 15 minutes.
-			Comment: "How long one command may take, from its arrival to its answer."},
+			Comment: "How long one command may take, from its arrival to its answer. At most 14m: Discord takes an answer for 15 minutes."},
 		{Name: "STALE_FOR", Default: "1h", Set: config.Field(&c.StaleFor, config.DurationOrZero),
 			Comment: "How long past its TTL the last good price or supply may still be shown, marked as old, while its service " +
 				"is failing. 0s: never."},
