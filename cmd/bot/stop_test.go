@@ -30,8 +30,8 @@ func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 			supply := telegram.Ask(e2etest.Command{User: 1, Name: "supply"})
 			staked := discord.Ask(e2etest.Command{User: 1, Name: "staked", Argument: world.World.Staker.Hex()})
 			e2etest.Eventually(t, "the commands are in flight", func() bool { return world.Supply.Requests() > 0 && world.Chain.Requests() > 0 })
-			p.Tell(syscall.SIGTERM)
 			told := time.Now()
+			p.Tell(syscall.SIGTERM)
 			e2etest.Eventually(t, "the process refuses", func() bool { return p.Readyz() == http.StatusServiceUnavailable })
 			p.Leaves()
 			if took := time.Since(told); way.ByHTTP && took < time.Second {
