@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
 	"regexp"
 	"slices"
 	"strings"
@@ -43,7 +42,7 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 		return p
 	}
 	first, second := start(), start()
-	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}, Transport: b})
+	proxy := httptest.NewServer(b)
 	t.Cleanup(proxy.Close)
 	telegram.Through(proxy.URL)
 	discord.Through(proxy.URL)
@@ -103,8 +102,9 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 }
 
 // balancer hands requests to the replicas in turn, as deploy/Caddyfile has Caddy
-// do. What one refuses, by a 503 or since nobody listens, goes to the next. A request
-// whose connection breaks is answered with 502.
+// do. What one refuses, by a 503 or since nobody listens, goes to the next; if it
+// is not ready either, it gets no more. A request whose connection breaks is
+// answered with 502.
 type balancer struct {
 	mu       sync.Mutex
 	replicas []*e2etest.Process
@@ -130,39 +130,74 @@ func (b *balancer) next() []*e2etest.Process {
 	return slices.Concat(b.replicas[first:], b.replicas[:first])
 }
 
+// drop takes a replica that is not ready out of the turn.
+func (b *balancer) drop(p *e2etest.Process) {
+	resp, err := noKeepAlive.Get(p.URL() + "/readyz")
+	if err == nil {
+		resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			return
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.replicas) > 1 {
+		b.replicas = slices.DeleteFunc(b.replicas, func(other *e2etest.Process) bool { return other == p })
+	}
+}
+
 var (
 	// noKeepAlive has a connection for each request: one that was idle when its
 	// replica died would break what the replica never had.
-	noKeepAlive = &http.Transport{DisableKeepAlives: true}
+	noKeepAlive = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	anyWallet   = regexp.MustCompile(`0x[0-9a-f]{40}`)
 )
 
-// RoundTrip tries for lb_try_duration, every lb_try_interval of deploy/Caddyfile.
+// ServeHTTP tries for lb_try_duration, every lb_try_interval of deploy/Caddyfile.
 // What a killed replica had in flight is refused for longer, and delivered again.
-func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	const tryFor, tryEvery = 2 * time.Second, 50 * time.Millisecond
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return nil, err
+		return
 	}
 	for until := time.Now().Add(tryFor); time.Now().Before(until); <-time.After(tryEvery) {
 		for _, replica := range b.next() {
-			out := r.Clone(r.Context())
-			out.URL.Scheme, out.URL.Host, _ = strings.Cut(replica.URL(), "://")
-			out.Body = io.NopCloser(bytes.NewReader(body))
-			resp, err := noKeepAlive.RoundTrip(out)
-			if !refused(resp, err) {
-				b.mu.Lock()
-				defer b.mu.Unlock()
-				b.taken[replica][anyWallet.FindString(string(body))] = err == nil
-				return resp, err
+			resp, err := b.hand(replica, r, body)
+			switch {
+			case refused(resp, err):
+				b.drop(replica)
+				continue
+			case err != nil:
+				w.WriteHeader(http.StatusBadGateway)
+				return
 			}
-			if err == nil {
-				resp.Body.Close()
-			}
+			defer resp.Body.Close()
+			w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
+			w.WriteHeader(resp.StatusCode)
+			_, _ = io.Copy(w, resp.Body)
+			return
 		}
 	}
-	return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody}, nil
+	w.WriteHeader(http.StatusServiceUnavailable)
+}
+
+// hand hands a request to one replica, and notes whether it has taken it.
+func (b *balancer) hand(p *e2etest.Process, r *http.Request, body []byte) (*http.Response, error) {
+	out, err := http.NewRequestWithContext(r.Context(), r.Method, p.URL()+r.URL.Path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	out.Header = r.Header
+	resp, err := noKeepAlive.Do(out)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !refused(resp, err) {
+		b.taken[p][anyWallet.FindString(string(body))] = err == nil
+	} else if err == nil {
+		resp.Body.Close()
+	}
+	return resp, err
 }
 
 // refused reports whether a replica has certainly not taken a request.
