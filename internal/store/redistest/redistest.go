@@ -19,16 +19,29 @@ func Start(t *testing.T) (url string) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		return ""
 	}
+	var err error
+	for range 5 {
+		if url, err = start(t); err == nil {
+			return url
+		}
+	}
+	t.Fatal(err)
+	return ""
+}
+
+// start fails if another process took the port before redis-server did, which cannot
+// choose one itself.
+func start(t *testing.T) (url string, _ error) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	free.Close() // redis-server cannot choose a port
+	free.Close()
 	addr := free.Addr().String()
 	_, port, _ := net.SplitHostPort(addr)
 	cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", port, "--requirepass", password, "--save", "")
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	const pause = 10 * time.Millisecond
 	client := redis.NewClient(&redis.Options{Addr: addr, Password: password, MaxRetries: 1000, MinRetryBackoff: pause, MaxRetryBackoff: pause})
@@ -37,8 +50,5 @@ func Start(t *testing.T) (url string) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	if err := client.Ping(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
-	return "redis://:" + password + "@" + addr
+	return "redis://:" + password + "@" + addr, client.Ping(t.Context()).Err()
 }

@@ -51,7 +51,7 @@ func (j *Judge) Judge(q Question, lines []string) (Outcomes, error) {
 	case "mylogins":
 		return Outcomes{fault.Partner: Right}, equal(lines, j.logins(q.Account))
 	}
-	said, at, old, err := withoutMarks(lines)
+	said, at, old, err := j.withoutMarks(lines)
 	if err != nil || len(said) == 0 {
 		return nil, errors.Join(err, wrong("%q", lines))
 	}
@@ -106,16 +106,21 @@ func recent(text string, most time.Duration) error {
 }
 
 // withoutMarks parts lines at their dots. It takes off when the answer was learned,
-// at, and the marks of old parts, whose times must be possible. Parts without a mark
-// are Right.
-func withoutMarks(lines []string) (said []string, at string, old Outcomes, err error) {
+// at, and the marks of old parts: a price is marked with the time of the provider, and a
+// supply with a time that must be possible. Parts without a mark are Right.
+func (j *Judge) withoutMarks(lines []string) (said []string, at string, old Outcomes, err error) {
 	old = Outcomes{fault.Price: Right, fault.Supply: Right}
 	for _, line := range lines {
 	parts:
 		for _, part := range strings.Split(line, " · ") {
 			for service, note := range oldNotes {
 				if mark := note.FindStringSubmatch(part); mark != nil {
-					old[service], err = Stale, errors.Join(err, recent(mark[1], maxAge))
+					old[service] = Stale
+					if service == fault.Supply {
+						err = errors.Join(err, recent(mark[1], maxAge))
+					} else if mark[1] != e2etest.Minute(j.World.Quote.LastUpdated) {
+						err = errors.Join(err, wrong("a price from %q", mark[1]))
+					}
 					continue parts
 				}
 			}
