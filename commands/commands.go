@@ -101,7 +101,7 @@ func refresh(command string, args ...string) chat.Action {
 	return chat.Action{Label: chat.Say("button.refresh"), Command: command, Args: args, Edit: true, Refresh: true}
 }
 
-// link is a button that opens a page. There is none where url is empty.
+// link returns a button that opens a page, or no button if url is empty.
 func link(label, url string) []chat.Action {
 	if url == "" {
 		return nil

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write config.example.env anew from the 
 
 const exampleFile = "../../config.example.env"
 
-// filledIn are the settings without which nobody gets far. They stand at the top.
+// filledIn are the settings that everybody fills in. They stand at the top of the file.
 func filledIn(s config.Setting) bool {
 	return s.Required || slices.Contains([]string{telegram.TokenSetting, discord.TokenSetting, "PRICE_API_KEY"}, s.Name)
 }
