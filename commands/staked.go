@@ -138,15 +138,12 @@ func unstakingFields(s core.Stake, options Options) []chat.Field {
 	return []chat.Field{{Name: chat.Say("stake.unstaking"), Value: options.amount(total, chat.Short)}}
 }
 
-// shownShort is the amount from which package words shows one with a unit.
-var shownShort = decimal.New(1, 7)
-
 // exactFields are the whole wallet and its stake to the last digit.
 func exactFields(wallet common.Address, total decimal.Decimal, options Options) []chat.Field {
 	address := options.address(wallet)
 	address.Whole = true
 	fields := []chat.Field{{Value: address}}
-	if total.GreaterThanOrEqual(shownShort) || !total.Equal(total.Truncate(2)) {
+	if total.IsPositive() {
 		fields = append(fields, chat.Field{Value: options.amount(total, chat.Exact)})
 	}
 	return fields

@@ -33,7 +33,8 @@ type Reply struct {
 	Beside   Value
 	Text     Text
 	Sections []Section
-	// Exact are whole values of what is shown short above.
+	// Exact are whole values of what is shown short above. A value that is not
+	// shortened there is not shown again.
 	Exact []Field
 	// Notes are small print, a line each.
 	Notes []Text

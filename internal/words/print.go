@@ -146,11 +146,17 @@ func Print(r chat.Reply) Card {
 	p := catalogueOf(r.Language)
 	c := Card{
 		Language: r.Language, Tone: r.Tone, Title: p.text(r.Title), Beside: p.value(r.Beside), Text: p.text(r.Text),
-		Exact: p.fields(r.Exact), Checked: r.Checked,
+		Checked: r.Checked,
 	}
+	above := c.Title.String()
 	for _, s := range r.Sections {
-		c.Sections = append(c.Sections, Section{Heading: p.text(s.Heading), Layout: s.Layout, Fields: p.fields(s.Fields)})
+		fields := p.fields(s.Fields)
+		c.Sections = append(c.Sections, Section{Heading: p.text(s.Heading), Layout: s.Layout, Fields: fields})
+		for _, f := range fields {
+			above += "\n" + f.Value.String()
+		}
 	}
+	c.Exact = slices.DeleteFunc(p.fields(r.Exact), func(f Field) bool { return strings.Contains(above, f.Value.String()) })
 	for _, n := range r.Notes {
 		c.Notes = append(c.Notes, p.text(n))
 	}

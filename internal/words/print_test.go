@@ -94,6 +94,22 @@ func TestTheFooterEndsWithWhenItWasChecked(t *testing.T) {
 	})
 }
 
+func TestExactValuesStandUnderShortOnesAlone(t *testing.T) {
+	for tokens, want := range map[string]int{"12.5": 0, "0.1234": 0, "1234.567": 1, "12000000": 1} {
+		amount := chat.Amount{Decimal: dec(tokens), Symbol: "X"}
+		whole := amount
+		whole.Digits = chat.Exact
+		title := chat.SayWith("stake.yes", chat.Values{"total": amount})
+		parts := []chat.Section{{Fields: []chat.Field{{Value: chat.Parts{title}}}}}
+		for place, reply := range map[string]chat.Reply{"title": {Title: title}, "section": {Sections: parts}} {
+			reply.Exact = []chat.Field{{Value: whole}}
+			if got := len(words.Print(reply).Exact); got != want {
+				t.Errorf("%s in a %s has %d exact values, want %d", tokens, place, got, want)
+			}
+		}
+	}
+}
+
 func TestAMomentIsToldByHowLongAgoItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const day = 24 * time.Hour

@@ -257,8 +257,8 @@ func (s *soak) compare(took time.Duration) {
 		s.Errorf("%d unanswered, %d abandoned; %d doubled, %d sends of unknown outcome; %d panics",
 			s.unanswered, abandoned, s.doubled, s.unknown, panics)
 	}
-	// What Redis forgets, or was not told of, may be said again within the minute: also
-	// after the few calls that are too slow on a busy machine, which nobody counts here.
+	// What Redis forgets, or was never told, may be said again within the minute. On a
+	// busy machine a few calls are too slow as well; the soak does not count those.
 	const tooSlow = 5
 	notices := 1 + int(took.Minutes()) + s.redis.killed + s.redis.paused + tooSlow
 	if s.channel[anonymous] > notices || s.channel[limited] > notices || s.channel[limited] == 0 && took > 10*time.Minute {

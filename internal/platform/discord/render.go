@@ -107,7 +107,7 @@ func render(reply chat.Reply, commandID func(name string) string) message {
 }
 
 // commandLinks are links to commands that have no ID yet. Nothing else becomes one: a
-// "<" of other text is escaped.
+// "<" of other text is escaped, and within code nothing is a link.
 var commandLinks = regexp.MustCompile(`</[a-z0-9_]+:>`)
 
 // withoutPicture returns m as text alone.
