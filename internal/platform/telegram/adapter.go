@@ -28,7 +28,7 @@
 //	update_repeated       a webhook delivery whose update is answered or in flight
 //	webhook_unauthorized  a webhook call without the secret
 //	webhook_full          a webhook call turned away with 503
-//	webhook_replaced      a webhook that somebody else set or deleted, and is set again
+//	webhook_replaced      a webhook that Telegram says somebody else set or deleted, and is set again
 //	poll_failed           a getUpdates call that failed
 //	rate_limited          a 429
 //	send_repeated         a message or an edit sent again
@@ -40,7 +40,7 @@
 //	send_shared           an answer that went out in another user's message
 //	send_shed             an answer not said because the chat's rate is used up
 //	busy_sent             the one message said instead
-//	remove_abandoned      a message that could not be deleted when it had served
+//	lost_sent             the one message said after a 429 too long for answers
 //	private_unreachable   a user to whom the bot may not write yet
 //	press_unanswered      a press whose spinner could not be ended
 //	inline_unanswered     an inline query that could not be answered
@@ -69,7 +69,8 @@ import (
 // Platform is Telegram's name in requests, logs and settings.
 const Platform chat.Platform = "telegram"
 
-// maxInFlight bounds the updates in flight.
+// maxInFlight bounds the updates in flight. Those that wait for the message of another
+// one do not count.
 const maxInFlight = 1000
 
 // allowedUpdates are the kinds of update asked for: new messages, presses of
@@ -105,8 +106,9 @@ type Adapter struct {
 	ready atomic.Bool
 	// withoutEphemeral is set once the server has made an ephemeral message public.
 	withoutEphemeral atomic.Bool
-	// inFlight holds a token for each update in flight.
-	inFlight chan struct{}
+	places           *places
+	// refused holds a token if ServeHTTP has refused a call without the secret.
+	refused chan struct{}
 	// serving is the Run that takes webhook deliveries, or nil.
 	serving atomic.Pointer[session]
 }
@@ -119,6 +121,12 @@ type session struct {
 	out   *outbox.Outbox
 	// told is when Connected was last called.
 	told time.Time
+	// setAt is when the webhook was last set.
+	setAt time.Time
+	// failedAt is the last_error_date, by Telegram's clock, that getWebhookInfo told first
+	// after the webhook was set, or unknown. Telegram tells of a failure for more than an
+	// hour after the last one.
+	failedAt int
 	// delivered holds a channel for each update of the webhook that is in flight, closed
 	// once it is over.
 	delivered sync.Map
@@ -129,6 +137,9 @@ type session struct {
 	// fail ends the session with an error that no waiting can mend.
 	fail context.CancelCauseFunc
 
+	// removing holds the messages that are about to be deleted.
+	removing sync.Map
+
 	mu     sync.Mutex
 	posted posted
 }
@@ -137,18 +148,18 @@ type session struct {
 func New(c Config) *Adapter {
 	// An update may have two calls under way: "typing…" and its sender's role.
 	api := botapi.New(botapi.Config{Token: c.Token, URL: c.APIURL, MaxConns: 2 * maxInFlight})
-	return &Adapter{Config: c, api: api, inFlight: make(chan struct{}, maxInFlight)}
+	return &Adapter{Config: c, api: api, places: newPlaces(maxInFlight), refused: make(chan struct{}, 1)}
 }
 
 // Platform implements chat.Adapter.
 func (a *Adapter) Platform() chat.Platform { return Platform }
 
-// Ready implements chat.Adapter: the last poll was answered, or the webhook was set
-// to ours within the last minute or so.
+// Ready implements chat.Adapter: the last poll was answered, or within the last minute
+// or so Telegram told of a webhook of ours that takes its deliveries.
 func (a *Adapter) Ready() bool { return a.ready.Load() }
 
-// InFlight counts the updates that are being answered.
-func (a *Adapter) InFlight() int { return len(a.inFlight) }
+// InFlight counts the updates in flight that hold a place.
+func (a *Adapter) InFlight() int { return len(a.places.taken) }
 
 // Role asks Telegram whether a user administers a chat.
 func (a *Adapter) Role(ctx context.Context, user chat.User, chatID string) (chat.Role, error) {

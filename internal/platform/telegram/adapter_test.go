@@ -3,21 +3,18 @@ package telegram
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/chat/chattest"
 	faketelegram "herald/internal/demo/fake/telegram"
 )
-
-// anonymous is a message of somebody who speaks as a chat, whose name is withheld.
-func anonymous(as faketelegram.Chat, text string) faketelegram.Message {
-	m := faketelegram.Text(faketelegram.Group(group), faketelegram.User{ID: 1087968824, IsBot: true}, text)
-	m["sender_chat"] = as
-	return m
-}
 
 func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 	type test struct {
@@ -31,7 +28,7 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 		"to one who started the bot":         {true, inGroup(ann, "/mylogins"), 1, answeredPrivately, "https://t.me/herald_bot"},
 		"to one who did not":                 {false, inGroup(ann, "/mylogins"), 0, pressStart, "https://t.me/herald_bot?start=mylogins"},
 		"with arguments, to one who did not": {false, inGroup(ann, "/exists 77"), 0, askThere, "https://t.me/herald_bot?start=start"},
-		"to an anonymous administrator":      {true, anonymous(faketelegram.Group(group), "/exists 77"), 0, stayedAnonymous, "https://t.me/herald_bot"},
+		"to an anonymous administrator":      {true, as(group, inGroup(1, "/exists 77")), 0, stayedAnonymous, "https://t.me/herald_bot"},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.handler.Reply = secretReply
@@ -69,7 +66,7 @@ func TestSomebodyWithoutANameIsToldSoOnceAMinute(t *testing.T) {
 		r.handler.Reply = secretReply
 		r.run()
 		for range 60 {
-			r.api.Push(anonymous(faketelegram.Chat{ID: -77, Type: "channel"}, "/exists 77"))
+			r.api.Push(as(-77, inGroup(1, "/exists 77")))
 			time.Sleep(time.Second)
 		}
 		for _, m := range r.sent(1) {
@@ -81,7 +78,7 @@ func TestSomebodyWithoutANameIsToldSoOnceAMinute(t *testing.T) {
 			t.Errorf("%d requests reach the limits, the first %+v", n, r.handler.Requests()[0])
 		}
 		time.Sleep(2 * time.Second)
-		r.api.Push(anonymous(faketelegram.Chat{ID: -77, Type: "channel"}, "/exists 77"))
+		r.api.Push(as(-77, inGroup(1, "/exists 77")))
 		r.sent(2)
 	})
 }
@@ -106,8 +103,8 @@ func TestAsksTelegramWhoModerates(t *testing.T) {
 			{inGroup(2, "/price"), "true"},
 			{inGroup(3, "/price"), "false"},
 			{inPrivate(1, "/price"), "false"},
-			{anonymous(faketelegram.Group(group), "/price"), "true"},
-			{anonymous(faketelegram.Chat{ID: -77, Type: "channel"}, "/price"), "false"},
+			{as(group, inGroup(1, "/price")), "true"},
+			{as(-77, inGroup(1, "/price")), "false"},
 		} {
 			r.api.Push(tt.message)
 			if got := r.sent(i + 1)[i].Text; got != tt.want {
@@ -136,6 +133,30 @@ func TestShowsTypingOnceAnAnswerTakesLong(t *testing.T) {
 	})
 }
 
+// Of 200 commands in one group the last is answered after 21 s.
+func TestCommandsOfAChatShareTypingUntilTheLastEnds(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		const commands, slot = 200, 100 * time.Millisecond
+		began := time.Now()
+		r.handler.Reply = func(_ context.Context, req chat.Request) chat.Reply {
+			id, _ := strconv.Atoi(req.From.ID)
+			time.Sleep(time.Second + time.Duration(id-ann)*slot)
+			return chat.Reply{}
+		}
+		r.run()
+		for i := range int64(commands) {
+			r.api.Push(inGroup(ann+i, "/price"))
+		}
+		r.idle(time.Minute)
+		took := time.Since(began) - typingAfter
+		time.Sleep(time.Minute)
+		most := 1 + int(took/typingLasts)
+		if n := len(r.api.Calls("sendChatAction")); n < most-1 || n > most {
+			t.Errorf("typing is shown %d times in %v, want %d", n, took, most)
+		}
+	})
+}
+
 // A refusal that was said before is no message, and not even a pointer says that
 // there was something. A press is answered all the same.
 func TestARefusalThatWasSaidBeforeIsNoMessage(t *testing.T) {
@@ -154,4 +175,55 @@ func TestARefusalThatWasSaidBeforeIsNoMessage(t *testing.T) {
 			t.Errorf("%d requests, sent %+v", len(r.handler.Requests()), r.api.Sent())
 		}
 	})
+}
+
+func TestAdapterKeepsTheContract(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			chattest.TestAdapter(t, func(t *testing.T) chattest.Harness { return setUp(t, way).harness() })
+		})
+	}
+}
+
+func (r *rig) harness() chattest.Harness {
+	r.api.Start(ann)
+	give := func() {}
+	if r.adapter.WebhookURL != "" {
+		var deliveries sync.WaitGroup
+		r.Cleanup(deliveries.Wait)
+		give = func() {
+			r.waitFor("ready", r.adapter.Ready)
+			for _, body := range r.api.Dequeue() {
+				deliveries.Go(func() { r.delivers(body, http.StatusOK) })
+			}
+		}
+	}
+	return chattest.Harness{
+		Adapter: r.adapter,
+		Ask: func(_ *testing.T, command string, argument ...string) {
+			r.api.Push(inGroup(ann, strings.Join(append([]string{"/" + command}, argument...), " ")))
+			give()
+		},
+		Messages: func(t *testing.T, atLeast int) (all []chattest.Message) {
+			t.Helper()
+			for _, m := range r.api.WaitSent(atLeast, soon) {
+				all = append(all, chattest.Message{Text: m.Text + labelsOf(m), Private: m.Chat == ann})
+			}
+			if len(all) < atLeast {
+				t.Fatalf("%d messages, want %d: %+v; log:\n%s", len(all), atLeast, all, r.logs)
+			}
+			return all
+		},
+		Press: func(t *testing.T, label string, other bool) {
+			t.Helper()
+			who := int64(ann)
+			if other {
+				who++
+			}
+			r.press(who, label)
+			give()
+		},
+		Faults: r.api.Violations,
+		Args:   func(wallet string) chat.Args { return chat.Typed(wallet) },
+	}
 }

@@ -1,7 +1,9 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"herald/internal/chat"
@@ -10,8 +12,10 @@ import (
 )
 
 const (
-	// noticeLasts is how long stands in a group what concerns nobody but its reader.
-	noticeLasts = 30 * time.Second
+	// noticeLasts is how long a message for one person stays in a group, and
+	// questionLasts a question, which needs a reply.
+	noticeLasts   = 30 * time.Second
+	questionLasts = 2 * time.Minute
 	// removeTimeout bounds the deletion of a message, as a 429 can hold it back.
 	removeTimeout = 5 * time.Minute
 	// maxPosted bounds for how many purposes messages are remembered, and maxEach how
@@ -20,8 +24,8 @@ const (
 	maxEach   = 20
 )
 
-// posted are the messages in groups that are deleted some day, by what they are for: the
-// user who is asked to start the bot, or a cardPlace. They are of this process alone, and of this run.
+// posted maps a purpose to messages in groups to delete later: the user who is asked to
+// start the bot, or a cardKey. It is not persisted.
 type posted map[any][]botapi.MessageRef
 
 // put replaces the messages for something. When there is no room, all else is forgotten.
@@ -32,10 +36,12 @@ func (p posted) put(what any, messages []botapi.MessageRef) {
 	p[what] = messages[max(0, len(messages)-maxEach):]
 }
 
-// cardPlace has the newest answer to a command, and what was said since instead of one.
-type cardPlace struct {
-	chat, thread int64
-	command      string
+// cardKey identifies the newest card in a topic that answers a question or, if failed is
+// set, what was said since instead of an answer.
+type cardKey struct {
+	chat, thread   int64
+	command, about string
+	failed         bool
 }
 
 // deleteInvitations deletes what invited a user to start the bot: an answer has
@@ -48,44 +54,53 @@ func (t task) deleteInvitations() {
 	t.remove(0, theirs...)
 }
 
-// tidy is called once a reply is out in a group. It deletes an error after a while and,
-// with CleanChat, the cards of the same command above a new one.
+// tidy is called once a reply is out in a group. It deletes an error or a question after
+// a while and, with CleanChat, the cards above a new one that answer the same question.
 func (t task) tidy(sent botapi.MessageRef, r chat.Reply) {
-	if t.to.Silent && r.Ephemeral && r.Ask == nil { // A question stands until it is answered.
-		t.remove(noticeLasts, sent)
+	lasts := noticeLasts
+	if r.Ask != nil {
+		lasts = questionLasts
+	}
+	if t.to.Silent && r.Ephemeral {
+		t.remove(lasts, sent)
 	}
 	if !t.to.Silent || r.Ephemeral || !t.CleanChat {
 		return
 	}
 	command, _ := t.tasks.Handler.Commands().Find(t.request.Command)
-	place := cardPlace{chat: sent.Chat, thread: t.to.Thread, command: command.Name}
-	var above, kept []botapi.MessageRef
+	answers := cardKey{chat: sent.Chat, thread: t.to.Thread, command: command.Name, about: r.About}
+	failures := answers
+	failures.failed = true
 	t.mu.Lock()
-	for _, m := range append(t.posted[place], sent) {
-		// What is no answer takes none away. Answers may go out in another order than
-		// they come here, and several as one message.
-		if m.MessageID < sent.MessageID && !r.Unanswered() {
-			above = append(above, m)
-		} else {
-			kept = append(kept, m)
-		}
+	if r.Unanswered() {
+		t.posted.put(failures, slices.Compact(append(t.posted[failures], sent)))
+		t.mu.Unlock()
+		return
 	}
-	t.posted.put(place, kept)
+	// Answers may come here in another order than they went out, and several as one message.
+	byID := func(a, b botapi.MessageRef) int { return cmp.Compare(a.MessageID, b.MessageID) }
+	newest := slices.MaxFunc(append(t.posted[answers], sent), byID)
+	above := slices.Concat(t.posted[answers], t.posted[failures], []botapi.MessageRef{sent})
+	above = slices.DeleteFunc(above, func(m botapi.MessageRef) bool { return byID(m, newest) >= 0 })
+	t.posted.put(answers, []botapi.MessageRef{newest})
+	delete(t.posted, failures)
 	t.mu.Unlock()
 	t.remove(0, above...)
 }
 
-// remove deletes messages after a while. At a stop it does not wait: nobody would
-// delete them later.
+// remove deletes messages after a while, each once however many ask for that. At a stop
+// it does not wait: nobody would delete them later.
 func (s *session) remove(after time.Duration, messages ...botapi.MessageRef) {
 	for _, m := range messages {
+		if _, underWay := s.removing.LoadOrStore(m, true); underWay {
+			continue
+		}
 		work := func(string) {
+			defer s.removing.Delete(m)
 			transport.Sleep(s.running, after)
 			ctx, cancel := context.WithTimeout(s.tasks.Sends, removeTimeout)
 			defer cancel()
-			if !s.api.Remove(ctx, m) {
-				s.Count("remove_abandoned")
-			}
+			s.api.Remove(ctx, m)
 		}
 		if !s.tasks.Go(work) { // It is draining, so later is now.
 			work("")

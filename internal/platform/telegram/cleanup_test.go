@@ -4,15 +4,19 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"herald/internal/chat"
+	"herald/internal/chat/chattest"
 	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/words"
 )
 
-// What concerns its reader alone leaves the group after half a minute, or at a stop.
+// What concerns its reader alone leaves the group after half a minute, a question after
+// two, or either at a stop.
 func TestAnErrorLeavesItsGroup(t *testing.T) {
 	refusal := chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), Ephemeral: true}
 	type test struct {
@@ -23,39 +27,44 @@ func TestAnErrorLeavesItsGroup(t *testing.T) {
 	inBubble(t, map[string]test{
 		"a refusal":            {inGroup(ann, "/price"), refusal, false},
 		"in a topic":           {inGroup(ann, "/price").In(7), refusal, false},
-		"not for the nameless": {anonymous(faketelegram.Group(group), "/exists 77"), refusal, false},
+		"not for the nameless": {as(group, inGroup(1, "/exists 77")), refusal, false},
 		"in private":           {inPrivate(ann, "/price"), refusal, true},
 		"an answer":            {inGroup(ann, "/price"), chat.Reply{Title: chat.Say("x")}, true},
+		"a pointer":            {inGroup(ann, "/mylogins"), chat.Reply{Title: chat.Say("x")}, false},
 		"could not be checked": {inGroup(ann, "/price"), chat.Reply{Title: chat.Say("unchecked.title")}, true},
 		"a question": {inGroup(ann, "/staked"), chat.Reply{Title: chat.Say("Which?"), Ephemeral: true,
-			Ask: &chat.Ask{Command: "staked", Question: chat.Say("Which?")}}, true},
+			Ask: &chat.Ask{Command: "staked", Question: chat.Say("Which?")}}, false},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
+		newest := func() faketelegram.Sent { return r.api.Sent()[len(r.api.Sent())-1] }
+		r.api.Start(ann)
 		r.answer(tt.reply)
-		r.carry("deleteMessage", noticeLasts+4*time.Minute, func(*http.Request) (*http.Response, error) {
-			return response(http.StatusTooManyRequests, `{"ok":false,"error_code":429,"parameters":{"retry_after":60}}`)
-		})
+		r.carry("deleteMessage", noticeLasts+4*time.Minute, limited(60))
 		stop := r.run()
 		r.api.Push(tt.message)
-		r.sent(1)
-		time.Sleep(noticeLasts - time.Second)
-		before := r.one().Deleted || r.events.Of("deleteMessage") > 0
+		r.idle(soon)
+		lasts := noticeLasts
+		if tt.reply.Ask != nil {
+			lasts = questionLasts
+		}
+		time.Sleep(lasts - time.Second)
+		before := newest().Deleted || r.events.Of("deleteMessage") > 0
 		time.Sleep(5 * time.Minute)
-		if before || r.one().Deleted == tt.stays || r.events.Of("remove_abandoned") != 0 {
-			t.Errorf("deleted before 30 s: %t, in the end: %t", before, r.one().Deleted)
+		if before || newest().Deleted == tt.stays {
+			t.Errorf("deleted before %v: %t, in the end: %t", lasts, before, newest().Deleted)
 		}
 		tt.message["message_id"] = int64(999)
 		r.api.Push(tt.message)
-		r.sent(2)
+		r.idle(soon)
 		start := time.Now()
-		if err := stop(); err != nil || time.Since(start) > time.Second || r.api.Sent()[1].Deleted == tt.stays {
-			t.Errorf("stopped after %v, %v: %+v", time.Since(start), err, r.api.Sent()[1])
+		if err := stop(); err != nil || time.Since(start) > time.Second || newest().Deleted == tt.stays {
+			t.Errorf("stopped after %v, %v: %+v", time.Since(start), err, newest())
 		}
 	})
 }
 
-// With CLEAN_CHAT a card goes when a newer one of its command is out in the same chat
-// and topic, and no other does.
+// With CLEAN_CHAT a card goes when a newer one that answers the same question is out in
+// the same chat and topic, and no other does.
 func TestANewCardTakesTheOneBeforeItAway(t *testing.T) {
 	price := func() faketelegram.Message { return inGroup(ann, "/price") }
 	const failing, refused, edited = "could not be checked", "refused", "edited"
@@ -66,7 +75,10 @@ func TestANewCardTakesTheOneBeforeItAway(t *testing.T) {
 	}{
 		"the same command":       {[]faketelegram.Message{price(), price(), price()}, nil, "3"},
 		"by another name":        {[]faketelegram.Message{inGroup(ann, "/help"), inGroup(ann, "/start")}, nil, "2"},
-		"another argument":       {[]faketelegram.Message{inGroup(ann, "/staked 0x1"), inGroup(ann, "/staked 0x2")}, nil, "2"},
+		"another period":         {[]faketelegram.Message{price(), inGroup(ann, "/price 7d")}, nil, "2"},
+		"another wallet":         {[]faketelegram.Message{inGroup(ann, "/staked 0x1"), inGroup(ann, "/staked 0x2")}, nil, "1 2"},
+		"the same wallet":        {[]faketelegram.Message{inGroup(ann, "/staked 0x1"), inGroup(ann, "/staked 0x2"), inGroup(ann, "/staked 0x1")}, nil, "2 3"},
+		"a reply to one gone":    {[]faketelegram.Message{price(), price(), replying(price())}, nil, "3"},
 		"switched off":           {[]faketelegram.Message{price(), price()}, nil, "1 2"},
 		"another command":        {[]faketelegram.Message{price(), inGroup(ann, "/help")}, nil, "1 2"},
 		"another topic":          {[]faketelegram.Message{price().In(7), price().In(8), price()}, nil, "1 2 3"},
@@ -81,11 +93,14 @@ func TestANewCardTakesTheOneBeforeItAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			simulated(t, func(t *testing.T, r *rig) {
 				n := 0
-				r.handler.Reply = func(context.Context, chat.Request) chat.Reply {
-					if tt.how[n] == failing {
-						return chat.Reply{Title: chat.Say("unchecked.title")}
+				r.handler.Reply = func(_ context.Context, req chat.Request) (reply chat.Reply) {
+					if reply = refreshed(fmt.Sprint(n), n); tt.how[n] == failing {
+						reply = chat.Reply{Title: chat.Say("unchecked.title")}
 					}
-					return refreshed(fmt.Sprint(n), n)
+					if req.Command == "staked" {
+						reply.About = fmt.Sprint(req.Args)
+					}
+					return reply
 				}
 				r.run()
 				for i, m := range tt.messages {
@@ -114,20 +129,144 @@ func TestANewCardTakesTheOneBeforeItAway(t *testing.T) {
 	}
 }
 
-// Several who ask the same at once may share a message, which stays.
-func TestASharedCardDoesNotTakeItselfAway(t *testing.T) {
+// Of two cards at once, the one that is acknowledged late may be the upper one.
+func TestTheLowerOfTwoCardsStays(t *testing.T) {
 	simulated(t, func(t *testing.T, r *rig) {
+		calls := 0
+		r.carry("sendMessage", time.Hour, func(req *http.Request) (*http.Response, error) {
+			calls++
+			defer time.Sleep(time.Duration(2-calls) * time.Second)
+			return r.api.RoundTrip(req)
+		})
 		r.run()
-		for i := range 5 {
+		r.api.Push(inGroup(ann, "/price"))
+		r.sent(1)
+		r.give(inGroup(ann+1, "/price 7d"))
+		time.Sleep(time.Minute)
+		if sent := r.sent(2); !sent[0].Deleted || sent[1].Deleted || r.events.Of("deleteMessage") != 1 {
+			t.Errorf("%d calls, in the end %+v", r.events.Of("deleteMessage"), sent)
+		}
+	}, func(c *Config) { c.CleanChat = true })
+}
+
+// replying makes m a reply to the first message of the bot, which is gone by then.
+func replying(m faketelegram.Message) faketelegram.Message {
+	m["reply_to_message"] = faketelegram.Message{"message_id": 2, "from": map[string]any{"id": faketelegram.BotID, "is_bot": true}}
+	return m
+}
+
+// Several who ask the same at once may share a message, which is deleted by one call. The
+// newest card stays.
+func TestAMessageForManyIsDeletedOnce(t *testing.T) {
+	wrong := chat.Reply{Tone: chat.Warning, Title: chat.Say("wrong"), Ephemeral: true}
+	inBubble(t, map[string]chat.Reply{"an error": wrong, "a card": {Title: chat.Say("x")}}, func(t *testing.T, reply chat.Reply) {
+		r := setUp(t, paced, func(c *Config) { c.CleanChat = true })
+		r.answer(reply)
+		r.run()
+		for i := range 20 {
 			r.api.Push(inGroup(int64(ann+i), "/price"))
 		}
 		r.idle(time.Minute)
-		time.Sleep(time.Second)
-		sent := r.api.Sent()
-		for i, m := range sent {
-			if m.Deleted == (i == len(sent)-1) {
-				t.Errorf("of %d messages, %d is deleted: %t", len(sent), i+1, m.Deleted)
+		r.give(inGroup(ann, "/price"))
+		time.Sleep(time.Minute)
+		sent, calls, stay := len(r.api.Sent()), r.events.Of("deleteMessage"), 0
+		if reply.Tone == chat.Neutral {
+			stay = 1
+		}
+		if there := r.atGroup(); sent > 5 || len(there) != stay || calls != sent-stay || stay == 1 && there[0].ID != r.api.Sent()[sent-1].ID {
+			t.Errorf("of %d messages %d calls leave %+v", sent, calls, there)
+		}
+	})
+}
+
+// A message may be gone, or the bot may have lost its rights.
+func TestADeletionThatIsRefusedIsNoFailure(t *testing.T) {
+	inBubble(t, map[string]faketelegram.Fault{
+		"gone":      {Status: http.StatusBadRequest, Description: "Bad Request: message to delete not found"},
+		"too old":   {Status: http.StatusBadRequest, Description: "Bad Request: message can't be deleted"},
+		"no rights": {Status: http.StatusForbidden, Description: "Forbidden: bot is not a member of the supergroup chat"},
+	}, func(t *testing.T, refusal faketelegram.Fault) {
+		r := setUp(t, func(c *Config) { c.CleanChat = true })
+		r.run()
+		r.api.Fail("deleteMessage", refusal)
+		for range 3 {
+			r.give(inGroup(ann, "/price"))
+		}
+		time.Sleep(10 * time.Minute)
+		if calls := r.events.Of("deleteMessage"); calls != 2 || strings.Contains(r.logs.String(), "delete") {
+			t.Errorf("%d calls for 2 cards; log:\n%s", calls, r.logs)
+		}
+	})
+}
+
+// atGroup are the messages that stand in the group.
+func (r *rig) atGroup() (there []faketelegram.Sent) {
+	for _, m := range r.api.Sent() {
+		if m.Chat == group && !m.Deleted {
+			there = append(there, m)
+		}
+	}
+	return there
+}
+
+// An invitation to start the bot stands until an answer has reached whom it
+// invites: by the link, or whatever they ask in private or in the group.
+func TestAnInvitationIsDeletedOnceAnAnswerIsOut(t *testing.T) {
+	inBubble(t, map[string]func(*rig){
+		"in private": func(r *rig) { r.api.Push(inPrivate(ann, "/price")) },
+		"in the group": func(r *rig) {
+			r.api.Start(ann)
+			r.api.Push(inGroup(ann, "/mylogins"))
+		},
+		"ephemerally": func(r *rig) { r.api.PushEphemeral(inGroup(ann, "/mylogins")) },
+	}, func(t *testing.T, ask func(*rig)) {
+		r := setUp(t)
+		r.handler.Reply = secretReply
+		r.run()
+		r.api.Push(inGroup(ann, "/mylogins"))
+		r.api.Push(inGroup(ann, "/exists"))
+		r.api.Push(inGroup(ann+1, "/mylogins"))
+		r.sent(3)
+		time.Sleep(time.Hour)
+		if there := r.atGroup(); len(there) != 3 || there[0].Text != said(pressStart) {
+			t.Fatalf("the group shows %+v", there)
+		}
+		ask(r)
+		r.api.WaitAcknowledged(soon)
+		time.Sleep(noticeLasts + time.Second)
+		there := slices.DeleteFunc(r.atGroup(), func(m faketelegram.Sent) bool { return m.Ephemeral != 0 })
+		if len(there) != 1 || r.events.Of("private_unreachable") != 3 {
+			t.Errorf("the group shows %+v", there)
+		}
+	})
+}
+
+// bilingual answers in Russian in private and in Spanish elsewhere.
+type bilingual struct{ *chattest.Handler }
+
+func (bilingual) Language(req chat.Request, private bool) chat.Language {
+	if private || req.Direct {
+		return chat.Russian
+	}
+	return chat.Spanish
+}
+
+func TestAGroupIsToldInItsLanguageAndAPersonInTheirs(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.handler.Reply = secretReply
+		r.api.Start(ann)
+		r.serve(bilingual{r.handler})
+		r.api.Push(inGroup(ann, "/mylogins"))
+		pointer := r.sent(2)[1]
+		want, label := words.Say(chat.Spanish, chat.Say("telegram.answered")), words.Say(chat.Spanish, chat.Say("button.private"))
+		if pointer.Text != want || want == said(answeredPrivately) || pointer.Markup.Rows[0][0].Text != label {
+			t.Errorf("the group is told %+v, want %q", pointer, want)
+		}
+		for i, press := range []struct{ data, key string }{{"0", "button.old.title"}, {"1 e 0 mylogins", "telegram.answered"}} {
+			r.api.Press(ann, faketelegram.Group(group), pointer.ID, press.data)
+			if got, want := r.told(i + 1)[i].Text, words.Say(chat.Russian, chat.Say(press.key)); !strings.Contains(got, want) {
+				t.Errorf("the presser is told %q, want %q", got, want)
 			}
 		}
-	}, paced, func(c *Config) { c.CleanChat = true })
+	})
 }

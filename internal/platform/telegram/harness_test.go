@@ -96,6 +96,8 @@ func setUp(t *testing.T, changes ...func(*Config)) *rig {
 		_, token, _ := strings.Cut(faketelegram.Token, ":")
 		if logged := r.logs.String(); strings.Contains(logged, token) || strings.Contains(logged, hookSecret) {
 			r.Errorf("a secret stands in:\n%s", logged)
+		} else if r.Failed() {
+			r.Log(logged)
 		}
 	})
 	return r
@@ -122,8 +124,16 @@ func (r *rig) carry(method string, length time.Duration, rt roundTripper) {
 	r.broken, r.mended, r.carried = method, time.Now().Add(length), rt
 }
 
-func response(status int, body string) (*http.Response, error) {
-	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
+// answering is a server with one answer to everything.
+func answering(status int, body string) roundTripper {
+	return func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
+	}
+}
+
+// limited is a server that takes no call for so many seconds.
+func limited(seconds int) roundTripper {
+	return answering(http.StatusTooManyRequests, fmt.Sprintf(`{"ok":false,"error_code":429,"parameters":{"retry_after":%d}}`, seconds))
 }
 
 // hangs is a server that answers nothing.
@@ -176,15 +186,7 @@ func (r *rig) block(users ...int64) (release func()) {
 
 func (r *rig) waitFor(what string, ok func() bool) {
 	r.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for over := time.After(soon); !ok(); {
-		select {
-		case <-tick.C:
-		case <-over:
-			r.Fatalf("it did not come to: %s; log:\n%s", what, r.logs)
-		}
-	}
+	chattest.WaitUntil(r.T, what, ok)
 }
 
 // inFlight waits until so many commands are being answered.
@@ -198,7 +200,7 @@ func (r *rig) sent(n int) []faketelegram.Sent {
 	r.Helper()
 	got := r.api.WaitSent(n, soon)
 	if len(got) != n {
-		r.Fatalf("%d messages, want %d: %+v; log:\n%s", len(got), n, got, r.logs)
+		r.Fatalf("%d messages, want %d: %+v", len(got), n, got)
 	}
 	return got
 }
@@ -257,6 +259,14 @@ func (r *rig) post(key string, body io.Reader) (status int) {
 		r.Errorf("turned away with %v", w.Header())
 	}
 	return w.Code
+}
+
+// delivers is deliver of an update that is answered by want.
+func (r *rig) delivers(update []byte, want int) {
+	r.Helper()
+	if got := r.deliver(update); got != want {
+		r.Errorf("%s is answered by %d, want %d", update, got, want)
+	}
 }
 
 // give has the adapter poll messages, and returns once they are done.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +16,7 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-var answersMany = regexp.MustCompile(`This answers (\d+) requests\.`)
+var answersMany = regexp.MustCompile(`For (\d+) who asked\.`)
 
 // answered is how many askers a message says that it is for.
 func answered(m faketelegram.Sent) int {
@@ -71,6 +71,30 @@ func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
 	}, paced)
 }
 
+// Whoever has used up their slots and is the first to press takes nothing away from those
+// who press too.
+func TestAPressWithoutASlotIsAnsweredWithOthers(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		var asked atomic.Int64
+		r.handler.Reply = func(context.Context, chat.Request) chat.Reply { return refreshed("x", int(asked.Add(1))) }
+		r.run()
+		r.api.Push(inGroup(ann, "/price"))
+		for i := range 14 {
+			r.api.Push(inGroup(ann, fmt.Sprint("/staked ", i)))
+		}
+		r.idle(time.Minute)
+		r.api.Fail("editMessageText", faketelegram.Fault{Latency: 5 * time.Second})
+		for _, user := range []int64{ann + 1, ann, ann + 2, ann + 3} { // Ann is the first who has to wait.
+			r.press(user, "Refresh")
+			time.Sleep(time.Second)
+		}
+		r.idle(time.Minute)
+		if r.told(4); r.events.Of("send_shed") > 0 || r.events.Of("answered") != 15+4 {
+			t.Errorf("events %v", r.events)
+		}
+	}, paced)
+}
+
 // What has no turn yet when a drain ends stays in Telegram's queue, so that the
 // next process answers it; and what is answered is acknowledged.
 func TestACrowdIsAnsweredOnceAcrossAStop(t *testing.T) {
@@ -89,29 +113,6 @@ func TestACrowdIsAnsweredOnceAcrossAStop(t *testing.T) {
 		next.run()
 		if sent := next.idle(time.Minute); len(sent) != asked || len(perChat(sent)) != asked {
 			t.Errorf("%d messages to %d people", len(sent), len(perChat(sent)))
-		}
-	}, paced)
-}
-
-// What a 429 holds back beyond the drain is left to the next process too.
-func TestWhatA429HoldsBackAtAStopIsAnsweredByTheNextProcess(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
-		const asked = 12
-		// Several may be under way when the first is refused, and each takes a slot.
-		r.api.Fail("sendMessage", slices.Repeat([]faketelegram.Fault{faketelegram.TooMany(30 * time.Second)}, asked)...)
-		for _, m := range flood(asked) {
-			r.api.Push(m)
-		}
-		stop := r.run()
-		r.inFlight(asked)
-		if err := stop(); err != nil || len(r.api.Pending()) != asked {
-			t.Errorf("%v; %d of %d are left; events %v", err, len(r.api.Pending()), asked, r.events)
-		}
-		r.api.Heal("sendMessage")
-		next := r.again()
-		next.run()
-		if sent := next.idle(time.Minute); len(sent) != asked {
-			t.Errorf("%d messages, events %v", len(sent), r.events)
 		}
 	}, paced)
 }

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,8 +18,9 @@ import (
 type command struct {
 	request chat.Request       // without an ID
 	to      botapi.Destination // the chat in which it was asked; Silent in groups
-	// user is who asked; 0 is somebody who speaks as a chat.
-	user int64
+	// user is who asked; 0 is somebody who speaks as a chat. sender is the ID of that
+	// chat or of the user.
+	user, sender int64
 	// ephemeral is the message that can be answered in the group for its user's eyes
 	// alone; zero if everybody saw it.
 	ephemeral botapi.EphemeralMessage
@@ -34,10 +36,7 @@ type command struct {
 // parse finds what a message or a press asks. It returns false for everything that
 // this bot has no answer to.
 func parse(u update, me *models.User, commands chat.Commands) (c command, ours bool) {
-	m := u.Message
-	if u.Press != nil {
-		m = u.Press.Message
-	}
+	m := u.message()
 	if m == nil || !m.Chat.private() && !m.Chat.group() {
 		return command{}, false
 	}
@@ -49,6 +48,7 @@ func parse(u update, me *models.User, commands chat.Commands) (c command, ours b
 	if !ours || m.Chat.private() && m.Chat.ID != c.user {
 		return command{}, false // A private chat belongs to one person.
 	}
+	c.sender = cmp.Or(c.sender, c.user)
 	c.to = botapi.Destination{Chat: m.Chat.ID, ReplyTo: m.ID, Silent: m.Chat.group()}
 	if m.InTopic {
 		// Elsewhere message_thread_id is a thread of replies, to which nothing can be
@@ -72,8 +72,9 @@ func parse(u update, me *models.User, commands chat.Commands) (c command, ours b
 
 // parseMessage finds the command that m begins with, or for which m is the argument
 // that the bot asked for. It ignores other bots' commands, messages by bots,
-// forwards, and commands in groups that nobody here knows. In a private chat it
-// guesses at any other text, and takes a picture or the like as a call for help.
+// forwards, and in groups commands that nobody here knows, and replies to a question
+// without a word like its argument. In a private chat it guesses at any other text, and
+// takes a picture or the like as /start.
 func parseMessage(m *message, me *models.User, commands chat.Commands) (c command, ours bool) {
 	if m.ForwardOrigin != nil || m.AutoForward || m.ViaBot != nil || m.SenderChat == nil && (m.From == nil || m.From.IsBot) {
 		return command{}, false
@@ -82,10 +83,14 @@ func parseMessage(m *message, me *models.User, commands chat.Commands) (c comman
 	name, suffix, length := commandAt(units, m.Entities)
 	if name == "" && len(units) > 0 {
 		name = askedFor(m.ReplyTo, me)
+		asked, _ := commands.Find(name)
+		if params, _ := asked.Params(); m.Chat.group() && len(chat.Meant(strings.Fields(m.Text), params...)) == 0 {
+			return command{}, false
+		}
 	}
 	if name == "" && m.Chat.private() && (len(units) > 0 || m.attachments != attachments{}) {
-		if name = commands.Guess(m.Text); name == "help" {
-			c.request.Stray, length = true, len(units)
+		if name = commands.Guess(m.Text); name == "start" {
+			length = len(units)
 		}
 	}
 	_, known := commands.Find(name)
@@ -114,6 +119,9 @@ func parseMessage(m *message, me *models.User, commands chat.Commands) (c comman
 		c.request.Role = chat.Moderator
 	default:
 		c.request.LimitKey = strconv.FormatInt(m.SenderChat.ID, 10)
+	}
+	if m.SenderChat != nil {
+		c.sender = m.SenderChat.ID
 	}
 	if m.From != nil {
 		c.ephemeral = botapi.NewEphemeralMessage(m.Chat.ID, m.From.ID, m.EphemeralID, "")

@@ -1,16 +1,21 @@
 package telegram
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-telegram/bot/models"
 
+	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
+	"herald/internal/core"
+	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/platform/telegram/botapi"
 )
 
@@ -163,21 +168,21 @@ func TestParseGuessesAtWhatIsWrittenPrivately(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text, members string
 		want          string // what is asked in private
-		stray         bool
 	}{
-		"a wallet":                      {" " + wallet + "\n", "", "staked " + wallet, false},
-		"a wrong one":                   {"0X12", "", "staked 0X12", false},
-		"a wallet among words":          {"is " + wallet + " ok", "", "help", true},
-		"words":                         {"hello there", "", "help", true},
-		"an unknown command":            {"/prise 7d", `{"entities":[{"type":"bot_command","length":6}]}`, "prise 7d", false},
-		"another bot's command":         {"/price@OtherBot", `{"entities":[{"type":"bot_command","length":15}]}`, "", false},
-		"a picture":                     {"", `{"photo":[{"width":1}],"caption":"hi"}`, "help", true},
-		"a voice message":               {"", `{"voice":{}}`, "help", true},
-		"a round video":                 {"", `{"video_note":{}}`, "help", true},
-		"a service message":             {"", `{"pinned_message":{}}`, "", false},
-		"a forward":                     {"hello", `{"forward_origin":{}}`, "", false},
-		"an answer to a question":       {"0x1 b", `{"reply_to_message":{"from":{"id":99},"entities":[{"type":"text_link","length":1,"url":"https://t.me/OurBot?start=ask-exists"}]}}`, "exists 0x1 b", false},
-		"a reply to what asked nothing": {"thanks", `{"reply_to_message":{"from":{"id":99}}}`, "help", true},
+		"a wallet":                      {" " + wallet + "\n", "", "staked " + wallet},
+		"a wrong one":                   {"0X12", "", "staked 0X12"},
+		"a wallet of another chain":     {"So11111111111111111111111111111111111111112", "", "staked So11111111111111111111111111111111111111112"},
+		"a wallet among words":          {"is " + wallet + " ok", "", "start"},
+		"words":                         {"hello there", "", "start"},
+		"an unknown command":            {"/prise 7d", `{"entities":[{"type":"bot_command","length":6}]}`, "prise 7d"},
+		"another bot's command":         {"/price@OtherBot", `{"entities":[{"type":"bot_command","length":15}]}`, ""},
+		"a picture":                     {"", `{"photo":[{"width":1}],"caption":"hi"}`, "start"},
+		"a voice message":               {"", `{"voice":{}}`, "start"},
+		"a round video":                 {"", `{"video_note":{}}`, "start"},
+		"a service message":             {"", `{"pinned_message":{}}`, ""},
+		"a forward":                     {"hello", `{"forward_origin":{}}`, ""},
+		"an answer to a question":       {"0x1 b", `{"reply_to_message":{"from":{"id":99},"entities":[{"type":"text_link","length":1,"url":"https://t.me/OurBot?start=ask-exists"}]}}`, "exists 0x1 b"},
+		"a reply to what asked nothing": {"thanks", `{"reply_to_message":{"from":{"id":99}}}`, "start"},
 	} {
 		for _, kind := range []string{"private", "group"} {
 			m := in(t, kind, 0, tt.text, tt.members)
@@ -187,7 +192,7 @@ func TestParseGuessesAtWhatIsWrittenPrivately(t *testing.T) {
 			}
 			c, ours := parse(update{Message: m}, testMe, testCommands)
 			words := len(strings.Fields(want))
-			if c.text != want || ours != (want != "") || ours && (c.request.Stray != tt.stray || c.request.Args.Len() != words-1) {
+			if c.text != want || ours != (want != "") || ours && c.request.Args.Len() != words-1 {
 				t.Errorf("%s, %s: got %q, %+v", name, kind, c.text, c.request)
 			}
 		}
@@ -259,4 +264,101 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("a sender has a role that nobody asked for: %+v", c.request)
 		}
 	})
+}
+
+// oneByOne is a Router that answers one request at a time, as the services of a
+// commandstest.World must be asked.
+type oneByOne struct {
+	*chat.Router
+	mu sync.Mutex
+}
+
+func (o *oneByOne) Handle(ctx context.Context, req chat.Request) chat.Reply {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.Router.Handle(ctx, req)
+}
+
+// product runs the product's commands in a World, two minutes after its noon. It
+// is called in a bubble.
+func product(t *testing.T) (*rig, *commandstest.World, *oneByOne) {
+	t.Helper()
+	time.Sleep(time.Until(commandstest.Noon.Add(2 * time.Minute)))
+	w := commandstest.Healthy()
+	for i := range 30 {
+		w.Logins = append(w.Logins, core.Login{Dapp: fmt.Sprint("Dapp ", i), Platform: "EVM", At: commandstest.Noon})
+	}
+	return setUp(t), w, &oneByOne{Router: w.Router(t)}
+}
+
+// TestParseBelievesAQuestionOfThisBotAlone has replies to what looks like one.
+func TestParseBelievesAQuestionOfThisBotAlone(t *testing.T) {
+	const link = `"entities":[{"type":"text_link","offset":0,"length":1,"url":"https://t.me/OurBot?start=ask-staked"}]`
+	const us = `"from":{"id":99,"is_bot":true}`
+	for name, tt := range map[string]struct {
+		replyTo, members, text string
+		want                   string
+	}{
+		"a question":                     {us + `,` + link, "", "0x1 b", "staked 0x1 b"},
+		"politeness around it":           {us + `,` + link, "", "check 0x1 please", "staked check 0x1 please"},
+		"thanks":                         {us + `,` + link, "", "thanks", ""},
+		"a sentence":                     {us + `,` + link, "", "up 100x, thanks!", ""},
+		"by somebody else":               {`"from":{"id":5},` + link, "", "0x1", ""},
+		"with a link that asks nothing":  {us + `,` + strings.Replace(link, "ask-staked", "staked", 1), "", "0x1", ""},
+		"for an unknown command":         {us + `,` + strings.Replace(link, "ask-staked", "ask-moon", 1), "", "0x1", ""},
+		"a forward in reply":             {us + `,` + link, `,"forward_origin":{}`, "0x1", ""},
+		"a command in reply":             {us + `,` + link, `,"entities":[{"type":"bot_command","offset":0,"length":6}]`, "/price", "price"},
+		"another bot's command in reply": {us + `,` + link, `,"entities":[{"type":"bot_command","offset":0,"length":15}]`, "/price@OtherBot", ""},
+	} {
+		m := in(t, "group", 6, tt.text, `{"entities":[],"reply_to_message":{"message_id":3,`+tt.replyTo+`}`+tt.members+`}`)
+		c, ours := parse(update{Message: m}, testMe, testCommands)
+		if ours != (tt.want != "") || c.text != tt.want {
+			t.Errorf("%s: got %q, %v; want %q", name, c.text, ours, tt.want)
+		}
+		if ours && (c.request.Target != nil || c.private) {
+			t.Errorf("%s: got %+v", name, c)
+		}
+	}
+}
+
+// In a group, a wrong wallet is not asked for again, and only what is like one is taken for
+// an answer to the question. In private, everything is answered.
+func TestAGroupIsAskedOnceAndInPrivateUntilItIsRight(t *testing.T) {
+	const wrong, right = "0x12", commandstest.Wallet + " please"
+	inBubble(t, map[string]struct {
+		where faketelegram.Chat
+		want  []string // what each reply brings, "" is nothing; with "?" it asks again
+	}{
+		"in a group": {faketelegram.Group(group), []string{"", "Check the wallet address", "Staking"}},
+		"in private": {faketelegram.Private(ann), []string{"?Check the wallet address", "?Check the wallet address", "Staking"}},
+	}, func(t *testing.T, tt struct {
+		where faketelegram.Chat
+		want  []string
+	}) {
+		r, _, h := product(t)
+		r.serve(h)
+		r.give(writes(tt.where, ann, "/staked"))
+		question := r.sent(1)[0]
+		for i, text := range []string{"thanks", wrong, right} {
+			before := len(r.api.Sent())
+			r.give(writes(tt.where, ann, text).ReplyingTo(question))
+			after := r.api.Sent()[before:]
+			want, asks := strings.CutPrefix(tt.want[i], "?")
+			if len(after) != min(len(want), 1) || want != "" && (!strings.Contains(after[0].Text, want) || after[0].Markup.ForceReply != asks) {
+				t.Errorf("%q brings %+v, want %q", text, after, tt.want[i])
+			}
+		}
+		time.Sleep(questionLasts)
+		if gone := r.api.Sent()[0].Deleted; gone != (tt.where.ID < 0) {
+			t.Errorf("the question is gone after two minutes: %t", gone)
+		}
+	})
+}
+
+func TestAQuestionIsNoLongerThanItsPlaceholderMayBe(t *testing.T) {
+	r := chat.Reply{Title: chat.Say("x"), Ask: &chat.Ask{Command: "staked", Question: chat.Say(strings.Repeat("é", 100))}}
+	want := models.ForceReply{ForceReply: true, Selective: true, InputFieldPlaceholder: strings.Repeat("é", maxPlaceholder-1) + "…"}
+	if got := shown(r).Markup; got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
 }

@@ -112,21 +112,22 @@ func (s *session) dispatch(ctx context.Context, batch []json.RawMessage) (taken 
 			s.offsets.done(u.ID)
 			continue
 		}
-		select {
-		case s.inFlight <- struct{}{}:
-		case <-ctx.Done():
+		free := s.places.take(ctx, u.chat())
+		if ctx.Err() != nil {
 			return taken
 		}
 		s.tasks.Go(func(request string) {
 			done := true // An update that makes this program panic would do so again.
 			defer func() {
-				<-s.inFlight
+				if free != nil {
+					free()
+				}
 				// Before the stop nobody else would try again.
 				if done || s.running.Err() == nil {
 					s.offsets.done(u.ID)
 				}
 			}()
-			done = s.respond(request, u)
+			done = s.respond(request, u, free)
 		})
 	}
 	return taken

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"herald/internal/chat"
@@ -47,7 +48,7 @@ func TestWhatHangsHidesNobodyElses(t *testing.T) {
 func TestWhatIsInFlightIsBounded(t *testing.T) {
 	const most = 20
 	simulated(t, func(t *testing.T, r *rig) {
-		r.adapter.inFlight = make(chan struct{}, most)
+		r.adapter.places = newPlaces(most)
 		release := r.block(people(most)...)
 		r.ask(most + 5)
 		r.run()
@@ -69,9 +70,9 @@ func TestPollsAreMadeWithPauses(t *testing.T) {
 			r.block(people(1)...)
 			r.ask(1)
 		} else {
-			r.carry("getUpdates", time.Hour, func(*http.Request) (*http.Response, error) {
+			r.carry("getUpdates", time.Hour, func(req *http.Request) (*http.Response, error) {
 				time.Sleep(time.Millisecond)
-				return response(http.StatusOK, `{"ok":true,"result":`+result+`}`)
+				return answering(http.StatusOK, `{"ok":true,"result":`+result+`}`)(req)
 			})
 		}
 		r.run()
@@ -83,14 +84,11 @@ func TestPollsAreMadeWithPauses(t *testing.T) {
 }
 
 func TestATenMinuteOutageIsOutwaitedWithoutHurry(t *testing.T) {
-	answer := func(status int, body string) roundTripper {
-		return func(*http.Request) (*http.Response, error) { return response(status, body) }
-	}
 	inBubble(t, map[string]roundTripper{
-		"a proxy's page, 401": answer(401, "<html></html>"),
-		"another poller":      answer(409, `{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request"}`),
+		"a proxy's page, 401": answering(401, "<html></html>"),
+		"another poller":      answering(409, `{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request"}`),
 		"polls that all hang": hangs,
-		"429 without an end":  answer(429, `{"ok":false,"error_code":429,"parameters":{"retry_after":5}}`),
+		"429 without an end":  limited(5),
 	}, func(t *testing.T, trouble roundTripper) {
 		const length = 10 * time.Minute
 		r := setUp(t)
@@ -112,7 +110,7 @@ func TestATenMinuteOutageIsOutwaitedWithoutHurry(t *testing.T) {
 			t.Errorf("%d calls, %d counted", n, r.events.Of("poll_failed"))
 		}
 		if r.adapter.Ready() || !strings.Contains(r.logs.String(), "level=WARN") {
-			t.Errorf("ready %v; log:\n%s", r.adapter.Ready(), r.logs)
+			t.Errorf("ready %v", r.adapter.Ready())
 		}
 		time.Sleep(2 * time.Minute)
 		if n := r.events.Of("connected as @" + faketelegram.Username); !r.adapter.Ready() || n != 2 || len(r.api.Sent()) != 2 {
@@ -158,7 +156,7 @@ func TestAnUpdateThatIsTooLargeIsSkipped(t *testing.T) {
 		r.run()
 		r.sent(6)
 		if !r.api.WaitAcknowledged(soon) || r.events.Of("update_too_large") != 1 || r.events.Of("poll_failed") == 0 {
-			t.Errorf("%d updates are left, events %v; log:\n%s", len(r.api.Pending()), r.events, r.logs)
+			t.Errorf("%d updates are left, events %v", len(r.api.Pending()), r.events)
 		}
 	})
 }
@@ -220,5 +218,45 @@ func TestPollingDeletesAWebhookAtItsStartAlone(t *testing.T) {
 		if r.sent(4); !r.adapter.Ready() {
 			t.Error("polling does not go on")
 		}
+	})
+}
+
+// Updates are passed in order once they are answered, or if they are stuck at the
+// head; and an empty queue may begin again with lower numbers.
+func TestTheOffsetPassesWhatIsAnsweredOrStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffsetTracker()
+		begin := func(ids ...int64) {
+			for _, id := range ids {
+				if !o.begin(id) || o.begin(id) {
+					t.Errorf("%d is not taken once", id)
+				}
+			}
+		}
+		check := func(passStuck bool, want string) {
+			t.Helper()
+			offset, busy := o.offset(passStuck)
+			if got := fmt.Sprint(offset, " ", busy); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		}
+		check(false, "0 false")
+		begin(5, 7, 6)
+		check(true, "5 true")
+		o.done(6)
+		check(false, "5 true")
+		time.Sleep(stuckAfter + time.Millisecond)
+		begin(8)
+		check(false, "5 true")
+		check(true, "8 true")
+		o.done(5)
+		o.done(8)
+		check(false, "9 false")
+		if o.begin(7) {
+			t.Error("an acknowledged update is taken again")
+		}
+		o.forget()
+		begin(3)
+		check(false, "3 true")
 	})
 }

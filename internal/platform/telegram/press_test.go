@@ -58,7 +58,7 @@ func TestAFailureIsForThePresserAndLeavesTheAnswer(t *testing.T) {
 		alert bool
 	}
 	inBubble(t, map[string]test{
-		"could not be checked": {chat.Reply{Tone: chat.Warning, Title: chat.Say("unchecked.title"), Text: chat.Say("Down.")}, "⚠️ Could not be checked\nDown.", true},
+		"could not be checked": {chat.Reply{Tone: chat.Warning, Title: chat.NoAnswer("price"), Text: chat.Say("Down.")}, "⚠️ Price unavailable\nDown.", true},
 		"as new":               {refreshed("the same", 1), "Nothing newer yet", false},
 		"a question":           {chat.Reply{Title: chat.Say("Which?"), Ephemeral: true, Ask: &chat.Ask{Command: "staked"}}, "Which?", true},
 		"more than fits":       {toAsker("T", strings.Repeat("x", 190), chat.Say("too long"), chat.Say("fits")), "T\n" + strings.Repeat("x", 190) + "\ntoo lo…", true},
@@ -70,6 +70,26 @@ func TestAFailureIsForThePresserAndLeavesTheAnswer(t *testing.T) {
 		}
 		if m := r.one(); m.Text != "answer 1" || m.Edits != 0 || !r.api.WaitAcknowledged(soon) {
 			t.Errorf("the message is %+v", m)
+		}
+	})
+}
+
+func TestASecondTryReplacesTheFailure(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		failure := chat.Reply{Title: chat.NoAnswer("price"), Actions: []chat.Action{chat.TryAgain("price")}}
+		for i, reply := range []chat.Reply{failure, failure, refreshed("$1", 1)} {
+			r.answer(reply)
+			if i == 0 {
+				r.run()
+				r.api.Push(inGroup(ann, "/price"))
+				r.sent(1)
+				continue
+			}
+			r.press(ann+1, "Try again")
+			told := r.told(i)[i-1]
+			if m := r.one(); m.Edits != i-1 || (told.Text == "Price unavailable") != (i == 1) || strings.Contains(m.Text, "$1") != (i == 2) {
+				t.Errorf("after press %d: told %+v, shown %+v", i, told, m)
+			}
 		}
 	})
 }
@@ -185,6 +205,13 @@ func TestRefreshShowsANewerAnswerOnceThereIsOne(t *testing.T) {
 		r.api.Press(ann, faketelegram.Group(group), r.one().ID, chat.Action{Command: "price", Edit: true}.State(time.Now().Add(time.Hour)))
 		if told := r.told(4)[3]; told.Text != "" {
 			t.Errorf("after the clock has jumped back: %+v", told)
+		}
+		ahead := refreshed("by the provider's clock", 0)
+		ahead.AsOf, ahead.FreshUntil = time.Now().Add(time.Hour), time.Now().Add(4*time.Minute)
+		r.answer(ahead)
+		r.api.Press(ann, faketelegram.Group(group), r.one().ID, chat.Action{Command: "price", Edit: true}.State(ahead.AsOf))
+		if told := r.told(5)[4]; told.Text != "Nothing newer yet. Next update in about 4 min" {
+			t.Errorf("after a refresh under a quote from a clock that is ahead: %+v", told)
 		}
 	})
 }

@@ -20,12 +20,6 @@ const (
 	maxEntities = 100
 )
 
-// signs begin the first line; dots stand before what is beside the title.
-var (
-	signs = map[chat.Tone]string{chat.Positive: "✅ ", chat.Negative: "❌ ", chat.Warning: "⚠️ "}
-	dots  = map[chat.Tone]string{chat.Rising: "🟢 ", chat.Falling: "🔴 "}
-)
-
 // A question for an argument has a link below its first character, which is
 // invisible. The link names the command (askedFor).
 const (
@@ -50,6 +44,7 @@ func deepLink(bot, payload string) string { return "https://t.me/" + bot + "?sta
 // markup, so nothing has to be escaped. bot is the bot's username.
 func render(r chat.Reply, bot string) botapi.Content {
 	c := words.Print(r)
+	c.Exact = append(c.Exact, c.Folded...)
 	limit := maxUnits
 	var picture []byte
 	if c.Image != nil {
@@ -57,7 +52,7 @@ func render(r chat.Reply, bot string) botapi.Content {
 	}
 	p := layOut(c, bot)
 	if p.units > limit {
-		p = layOut(c.Fit(limit-words.Units(hidden+signs[c.Tone]+gap+dots[c.Tone]), lineUnits), bot)
+		p = layOut(c.Fit(limit-words.Units(hidden+c.Sign+gap+c.Dot), lineUnits), bot)
 	}
 	content := botapi.Content{Text: p.b.String(), Entities: fewer(p.entities), Markup: keyboard(c.Buttons, bot), Picture: picture}
 	if strings.TrimSpace(content.Text) == "" {
@@ -70,26 +65,28 @@ func render(r chat.Reply, bot string) botapi.Content {
 }
 
 func layOut(c words.Card, bot string) *page {
-	p := &page{sign: signs[c.Tone]}
+	p := &page{sign: c.Sign}
 	if c.Ask != nil {
 		p.entities = append(p.entities, botapi.Entity{Type: models.MessageEntityTypeTextLink, Length: 1, URL: deepLink(bot, askPayload+c.Ask.Command)})
 		p.write(hidden)
 	}
 	title := []part{{models.MessageEntityTypeBold, c.Title}}
 	if !c.Beside.Empty() {
-		title = append(title, part{"", words.Line{{Text: gap + dots[c.Tone]}}}, part{"", c.Beside})
+		title = append(title, part{"", words.Line{{Text: gap + c.Dot}}}, part{"", c.Beside})
 	}
 	p.line(title...)
 	p.line(part{"", c.Text})
 	for _, s := range c.Sections {
 		p.line(part{models.MessageEntityTypeBold, s.Heading})
-		for _, f := range s.Lines() {
+		for _, f := range s.Fields {
 			p.line(fieldParts(f)...)
 		}
 	}
 	from := p.units + p.breaks
 	for _, f := range c.Exact {
-		p.line(fieldParts(f)...)
+		parts := fieldParts(f)
+		parts[len(parts)-1].style = "" // A hundred entities are too few for long lists.
+		p.line(parts...)
 	}
 	p.mark(botapi.Entity{Type: models.MessageEntityTypeExpandableBlockquote, Offset: from})
 	for _, n := range append(c.Notes, c.Footer) {
@@ -225,12 +222,13 @@ func (p *page) write(s string) {
 	p.units += words.Units(s)
 }
 
-// fewer drops entities until Telegram takes them. Code stays, so that nothing untrusted
-// becomes a link: where only code is left, the last entity is extended over the ones
-// that do not fit.
+// fewer drops entities until Telegram takes them. Quotes stay, because they fold long lists
+// away, and so does code, so that nothing untrusted becomes a link. Where only these are
+// left, the last entity is extended over the ones that do not fit.
 func fewer(entities []botapi.Entity) []botapi.Entity {
 	if len(entities) > maxEntities {
-		entities = slices.DeleteFunc(entities, func(e botapi.Entity) bool { return e.Type != models.MessageEntityTypeCode })
+		kept := []models.MessageEntityType{models.MessageEntityTypeCode, models.MessageEntityTypeExpandableBlockquote}
+		entities = slices.DeleteFunc(entities, func(e botapi.Entity) bool { return !slices.Contains(kept, e.Type) })
 	}
 	if len(entities) > maxEntities {
 		end, last := entities[len(entities)-1], &entities[maxEntities-1]
@@ -257,8 +255,12 @@ func keyboard(buttons []words.Button, bot string) models.ReplyMarkup {
 		}
 		row := &rows[len(rows)-1]
 		button := botapi.Button{Text: b.Label, Data: b.State, URL: b.URL}
-		if b.Private {
+		switch {
+		case b.Private:
 			button.URL = deepLink(bot, "help")
+		case b.Invite:
+			// https://core.telegram.org/bots/features#deep-linking
+			button.URL = "https://t.me/" + bot + "?startgroup=true"
 		}
 		if b.Copy != "" {
 			button.Copy = &models.CopyTextButton{Text: b.Copy}

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -56,6 +57,8 @@ type task struct {
 	*session
 	command
 	arrived time.Time
+	// free gives up the update's place; nil if the chat has none left.
+	free func()
 	// answerPress ends the wait of who pressed the button, when it is called first, and
 	// reports whether it was.
 	answerPress func(bot.AnswerCallbackQueryParams) (first bool)
@@ -64,12 +67,17 @@ type task struct {
 // respond handles one update: from what it asks to messages that are out. It
 // returns false if the update must not be acknowledged: an answer is due, and is
 // certainly not out.
-func (s *session) respond(id string, u update) (done bool) {
+//
+// free gives up the update's place. It is nil if the chat has none left: the chat is then
+// told so.
+func (s *session) respond(id string, u update, free func()) (done bool) {
 	if u.Inline != nil {
-		s.respondInline(id, u.Inline)
+		if free != nil {
+			s.respondInline(id, u.Inline)
+		}
 		return true
 	}
-	t := task{session: s, arrived: time.Now(), answerPress: func(bot.AnswerCallbackQueryParams) bool { return false }}
+	t := task{session: s, arrived: time.Now(), free: free, answerPress: func(bot.AnswerCallbackQueryParams) bool { return false }}
 	if u.Press != nil {
 		var once sync.Once
 		t.answerPress = func(a bot.AnswerCallbackQueryParams) (first bool) {
@@ -96,7 +104,10 @@ func (s *session) respond(id string, u update) (done bool) {
 		t.ephemeral = botapi.EphemeralMessage{}
 		t.request.CanReplyEphemerally = t.press != nil
 	}
-	receipt := t.answer()
+	receipt := outbox.Receipt{Result: outbox.Dropped}
+	if free != nil {
+		receipt = t.answer()
+	}
 	switch receipt.Result {
 	case outbox.None:
 	case outbox.Delivered:
@@ -106,11 +117,14 @@ func (s *session) respond(id string, u update) (done bool) {
 		}
 	case outbox.Dropped:
 		s.Count("send_shed")
-		t.sendBusy()
+		receipt = t.sendOnce("busy", chat.Busy())
 	default:
 		s.Count("answer_failed")
 		s.Log.LogAttrs(s.tasks.Sends, slog.LevelWarn, "telegram: an answer was not delivered",
 			slog.String("id", id), slog.Any("err", receipt.Err))
+		if receipt.Result == outbox.Lost {
+			receipt = t.sendOnce("lost", chat.Reply{Tone: chat.Warning, Text: chat.Say("telegram.lost")})
+		}
 	}
 	return receipt.Result != outbox.NotSent
 }
@@ -146,19 +160,25 @@ func (t task) answer() outbox.Receipt {
 	return t.sendThere(m, reply)
 }
 
-// typing shows "typing…" in a chat once an answer takes long, until stop is called. A
-// pressed button shows by itself that it takes long.
+// typing shows "typing…" in a chat or topic once an answer takes long, until stop is
+// called. Commands that wait there at the same time share the calls. A pressed button
+// shows by itself that it takes long.
 func (t task) typing(to botapi.Destination) (stop func()) {
 	if t.press != nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(t.tasks.Commands)
+	pace := chat.Limit{Key: fmt.Sprint("typing ", t.me.ID, " ", to.Chat, " ", to.Thread), Count: 1, Window: typingLasts}
 	timer := t.tasks.AfterFunc(typingAfter, t.request.ID, func() {
 		for ctx.Err() == nil {
-			_ = t.api.SendChatAction(ctx, &bot.SendChatActionParams{
-				ChatID: to.Chat, MessageThreadID: int(to.Thread), Action: models.ChatActionTyping,
-			})
-			transport.Sleep(ctx, typingLasts)
+			wait, ok := t.Limiter.Reserve(ctx, 0, pace)
+			if ok {
+				wait = typingLasts
+				_ = t.api.SendChatAction(ctx, &bot.SendChatActionParams{
+					ChatID: to.Chat, MessageThreadID: int(to.Thread), Action: models.ChatActionTyping,
+				})
+			}
+			transport.Sleep(ctx, wait)
 		}
 	})
 	return func() {
@@ -169,7 +189,7 @@ func (t task) typing(to botapi.Destination) (stop func()) {
 
 // message is content as the answer in the chat where the command was asked.
 func (t task) message(content botapi.Content) outbox.Message {
-	return outbox.Message{To: t.to, Content: content, User: t.user, Deadline: t.arrived.Add(t.CommandTimeout)}
+	return outbox.Message{To: t.to, Content: content, Sender: t.sender, Joined: t.free, Deadline: t.arrived.Add(t.CommandTimeout)}
 }
 
 // sendThere sends an answer to the chat where the command was asked, in place of the
@@ -182,9 +202,9 @@ func (t task) sendThere(m outbox.Message, reply chat.Reply) outbox.Receipt {
 	case reply.Unanswered():
 		t.tell(reply, true)
 		return outbox.Receipt{}
-	case p.Edit && !reply.AsOf.IsZero() && reply.AsOf.Unix() <= p.AsOf.Unix() && !p.AsOf.After(time.Now()):
-		// After now is an AsOf from before the clock jumped back.
-		t.tell(chat.Reply{Text: chat.Say("telegram.current")}, false)
+	case p.Edit && !reply.AsOf.IsZero() && (reply.AsOf.Unix() == p.AsOf.Unix() || reply.AsOf.Before(p.AsOf) && !p.AsOf.After(time.Now())):
+		// After now is an AsOf from before the clock jumped back, or of a clock that is ahead.
+		t.tell(reply.Unchanged(), false)
 		return outbox.Receipt{}
 	}
 	m.Subject, m.AsOf = t.text, reply.AsOf
@@ -198,11 +218,6 @@ func (t task) sendThere(m outbox.Message, reply chat.Reply) outbox.Receipt {
 		switch receipt := t.out.Send(t.tasks.Sends, edit); receipt.Result {
 		case outbox.Refused, outbox.Unreachable:
 			// It may be deleted, or be a picture, which no text can replace.
-		case outbox.Dropped:
-			if !t.tell(chat.Busy(), true) {
-				t.sendBusy()
-			}
-			return outbox.Receipt{}
 		default:
 			return receipt
 		}
@@ -260,16 +275,20 @@ func (t task) sendEphemeral(content botapi.Content) outbox.Receipt {
 	return receipt
 }
 
-// sendBusy tells a chat, once a minute at most, that there is no room for an
-// answer.
-func (t task) sendBusy() {
-	busy := chat.Busy()
-	busy.Language = t.tasks.Handler.Language(t.request, false)
-	m := t.message(render(busy, t.me.Username))
-	m.To.ReplyTo, m.Notice, m.Deadline = 0, "busy", time.Time{}
-	if t.out.Send(t.tasks.Sends, m).Result == outbox.Delivered {
-		t.Count("busy_sent")
+// sendOnce tells a chat, once a minute at most, what became of answers. A press that still
+// waits is told instead.
+func (t task) sendOnce(name string, r chat.Reply) outbox.Receipt {
+	if t.tell(r, true) {
+		return outbox.Receipt{}
 	}
+	r.Language = t.tasks.Handler.Language(t.request, false)
+	m := t.message(render(r, t.me.Username))
+	m.To.ReplyTo, m.Notice, m.Deadline = 0, name, time.Time{}
+	receipt := t.out.Send(t.tasks.Sends, m)
+	if receipt.Result == outbox.Delivered {
+		t.Count(name + "_sent")
+	}
+	return receipt
 }
 
 // notify tells of a private command where it was asked, its user alone if that can

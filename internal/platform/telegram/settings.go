@@ -24,7 +24,8 @@ type Settings struct {
 	WebhookSecret secret.Value
 	// Pacing keeps sends to Telegram's published rates.
 	Pacing bool
-	// CleanChat has a command's new card in a group take away the one before it.
+	// CleanChat has a new card in a group take away the one before it that answers the
+	// same question.
 	CleanChat bool
 }
 
@@ -56,9 +57,10 @@ func (s *Settings) Table() []config.Setting {
 				"second in all), those who wait for the same answer share a message, and what cannot be said in time is " +
 				"said once in few words. off: only Telegram's own refusals slow it down.",
 			Set: config.Field(&s.Pacing, config.OnOff)},
-		{Name: "CLEAN_CHAT", Default: "off", Example: "on",
-			Comment: "on: in Telegram groups, the bot's previous card of the same command is taken away once a new one " +
-				"stands below it in the same topic. What was sent before a restart stays.",
+		{Name: "CLEAN_CHAT", Default: "on",
+			Comment: "on: in Telegram groups, the bot's previous card that answers the same question (for /price whatever the " +
+				"period, for /staked the same wallet) is taken away once a new one stands below it in the same topic. What " +
+				"was sent before a restart stays. off: cards stay.",
 			Set: config.Field(&s.CleanChat, config.OnOff)},
 	}
 }

@@ -26,6 +26,23 @@ func (a *Adapter) read(raw []byte) (u update, answerable bool) {
 	return u, u.Message != nil || u.Press != nil || u.Inline != nil
 }
 
+// message returns what was written, or what holds the button that was pressed. It is nil
+// for anything else.
+func (u update) message() *message {
+	if u.Press != nil {
+		return u.Press.Message
+	}
+	return u.Message
+}
+
+// chat returns the ID of the chat that u came from, or 0 if it came from none.
+func (u update) chat() int64 {
+	if m := u.message(); m != nil {
+		return m.Chat.ID
+	}
+	return 0
+}
+
 type message struct {
 	ID            int64     `json:"message_id"` // 0 of an ephemeral one
 	EphemeralID   int64     `json:"ephemeral_message_id"`

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"herald/internal/config/configtest"
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
@@ -29,9 +30,7 @@ func (u unread) Read([]byte) (int, error) {
 func TestWebhookTurnsAway(t *testing.T) {
 	simulated(t, func(t *testing.T, r *rig) {
 		good := r.api.Update(inPrivate(ann, "/price"))
-		if got := r.deliver(good); got != http.StatusServiceUnavailable {
-			t.Errorf("before Run: %d", got)
-		}
+		r.delivers(good, http.StatusServiceUnavailable)
 		stop := r.run()
 		if hook := r.api.Webhook(); hook.URL != "https://bot.example/hook" || hook.Secret != hookSecret ||
 			!slices.Equal(hook.AllowedUpdates, allowedUpdates) {
@@ -63,9 +62,8 @@ func TestWebhookTurnsAway(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		if got := r.deliver(good); got != http.StatusServiceUnavailable || len(r.api.Sent()) != 1 {
-			t.Errorf("after Run: %d; %d answers", got, len(r.api.Sent()))
-		}
+		r.delivers(good, http.StatusServiceUnavailable)
+		r.sent(1)
 	}, byWebhook)
 }
 
@@ -95,9 +93,7 @@ func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
 			t.Errorf("%d of %d hold nothing back", taken.Load(), times)
 		}
 		release()
-		if status := r.deliver(body); status != http.StatusOK {
-			t.Errorf("delivered again it is answered by %d", status)
-		}
+		r.delivers(body, http.StatusOK)
 		if r.sent(1); len(r.handler.Requests()) != 1 || r.events.Of("answered") != 1 {
 			t.Errorf("%d requests, events %v", len(r.handler.Requests()), r.events)
 		}
@@ -106,22 +102,20 @@ func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
 
 func TestWhatIsTurnedAwayWhenFullIsAnsweredLater(t *testing.T) {
 	simulated(t, func(t *testing.T, r *rig) {
-		r.adapter.inFlight = make(chan struct{}, 1)
+		r.adapter.places = newPlaces(1)
 		release := r.block(ann)
 		r.run()
 		go r.deliver(r.api.Update(inPrivate(ann, "/price")))
 		r.inFlight(1)
 		late := r.api.Update(inPrivate(ann+1, "/price"))
-		if status := r.deliver(late); status != http.StatusServiceUnavailable || r.events.Of("webhook_full") != 1 {
-			t.Errorf("one too many is answered by %d", status)
+		if r.delivers(late, http.StatusServiceUnavailable); r.events.Of("webhook_full") != 1 {
+			t.Errorf("events %v", r.events)
 		}
 		release()
 		r.sent(1)
 		synctest.Wait()
 		for range 2 {
-			if status := r.deliver(late); status != http.StatusOK {
-				t.Errorf("delivered again: %d", status)
-			}
+			r.delivers(late, http.StatusOK)
 		}
 		r.sent(2)
 	}, byWebhook)
@@ -133,23 +127,39 @@ func TestADeliveryIsTakenAgainUntilItsAnswerIsOut(t *testing.T) {
 	simulated(t, func(t *testing.T, r *rig) {
 		r.run()
 		body := r.api.Update(inPrivate(ann, "/price"))
-		r.api.Fail("sendMessage", faketelegram.TooMany(time.Hour))
-		if status := r.deliver(body); status != http.StatusServiceUnavailable {
-			t.Errorf("it is answered by %d", status)
-		}
+		r.api.Fail("sendMessage", faketelegram.Status(http.StatusUnauthorized))
+		r.delivers(body, http.StatusServiceUnavailable)
+		r = r.again()
+		r.run()
 		r.api.Fail("sendMessage", faketelegram.NoRights())
 		refused := r.api.Update(inPrivate(ann+1, "/price"))
 		for range 2 {
-			if status := r.deliver(refused); status != http.StatusOK || len(r.api.Sent()) != 0 {
-				t.Errorf("a refused one is answered by %d", status)
-			}
+			r.delivers(refused, http.StatusOK)
+			r.sent(0)
 		}
-		time.Sleep(2 * time.Hour)
-		if status := r.deliver(body); status != http.StatusOK {
-			t.Errorf("delivered again it is answered by %d", status)
-		}
+		r.delivers(body, http.StatusOK)
 		r.sent(1)
 	}, byWebhook)
+}
+
+func TestNoPanicMakesADeliveryComeBack(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.run()
+		body := r.api.Update(inPrivate(ann, "/price"))
+		for range 2 {
+			r.delivers(body, http.StatusOK)
+		}
+		if r.sent(1); r.events.Of("panic") != 1 {
+			t.Errorf("events %v", r.events)
+		}
+	}, byWebhook, func(c *Config) {
+		count := c.Count
+		c.Count = func(event string) {
+			if count(event); event == "answered" {
+				panic("outside the handler")
+			}
+		}
+	})
 }
 
 // Telegram makes 100 deliveries at a time, and one at a time for each chat. A crowd
@@ -180,9 +190,7 @@ func TestWhatHasToWaitHoldsBackNoOtherDelivery(t *testing.T) {
 			all.Go(func() {
 				for _, body := range queue {
 					free <- struct{}{}
-					if status := r.deliver(body); status != http.StatusOK {
-						t.Errorf("answered by %d", status)
-					}
+					r.delivers(body, http.StatusOK)
 					<-free
 				}
 			})
@@ -206,25 +214,70 @@ func TestWhatHasToWaitHoldsBackNoOtherDelivery(t *testing.T) {
 	})
 }
 
-// Another process that polls, or has a webhook of its own, takes this one's away.
+// Another process that polls, or has a webhook of its own, takes this one's away, or its
+// secret. Telegram's clock may differ from ours, and the failure from before the start
+// is told for long.
 func TestAWebhookThatIsTakenAwayIsSetAgain(t *testing.T) {
-	simulated(t, func(t *testing.T, r *rig) {
+	inBubble(t, map[string]time.Duration{"same clock": 0, "clock ahead": 2 * time.Hour, "clock behind": -2 * time.Hour}, func(t *testing.T, ahead time.Duration) {
+		r := setUp(t, byWebhook)
+		r.api.SetAhead(ahead)
+		r.api.Delivered(http.StatusUnauthorized)
 		r.run()
-		for _, other := range []string{"", "https://other.example/hook"} {
-			r.api.SetWebhook(other)
-			r.api.Fail("setWebhook", faketelegram.TooMany(5*time.Second))
+		for _, how := range []func(){
+			func() { r.api.SetWebhook("") },
+			func() { r.api.SetWebhook("https://other.example/hook") },
+			func() { r.api.Delivered(http.StatusUnauthorized) }, // of another replica
+			func() {
+				r.api.SetWebhook("https://bot.example/hook")
+				r.api.Delivered(r.post(r.api.Webhook().Secret, unread{t}))
+			},
+		} {
+			time.Sleep(time.Hour)
+			set := r.events.Of("setWebhook")
+			how()
+			r.api.Fail("setWebhook", faketelegram.TooMany(watchEvery+time.Second))
 			time.Sleep(watchEvery)
 			synctest.Wait()
 			if r.adapter.Ready() {
 				t.Error("it is ready without a webhook")
 			}
-			time.Sleep(7 * time.Second)
-			if hook := r.api.Webhook(); hook.URL != "https://bot.example/hook" || hook.Secret != hookSecret || !r.adapter.Ready() {
-				t.Errorf("the webhook is %+v, ready %v", hook, r.adapter.Ready())
+			time.Sleep(watchEvery + 3*time.Second)
+			hook := r.api.Webhook()
+			time.Sleep(time.Hour)
+			if set = r.events.Of("setWebhook") - set; hook.URL != "https://bot.example/hook" || hook.Secret != hookSecret || set != 2 || !r.adapter.Ready() {
+				t.Errorf("the webhook is %+v, set %d times, ready %v", hook, set, r.adapter.Ready())
 			}
 		}
-		if n := r.events.Of("webhook_replaced"); n != 2 || strings.Count(r.logs.String(), "which is set again") != 2 {
+		if n := r.events.Of("webhook_replaced"); n != 3 || strings.Count(r.logs.String(), "which is set again") != 3 {
 			t.Errorf("%d counted; log:\n%s", n, r.logs)
+		}
+	})
+}
+
+func TestStrangersNeitherStopTheBotNorHideTelegram(t *testing.T) {
+	simulated(t, func(t *testing.T, r *rig) {
+		r.run()
+		time.Sleep(time.Second)
+		const minutes = 60
+		calls := func() int { return r.events.Of("setWebhook") + r.events.Of("getWebhookInfo") }
+		before := calls()
+		for range minutes * 60 {
+			time.Sleep(time.Second)
+			r.post("", unread{t})
+			if !r.adapter.Ready() {
+				t.Fatal("strangers make it not ready")
+			}
+		}
+		if n := calls() - before; n > minutes {
+			t.Errorf("%d calls in %d minutes", n, minutes)
+		}
+		r.api.SetWebhook("")
+		for range 2*60 + 1 {
+			time.Sleep(time.Second)
+			r.post("", unread{t})
+		}
+		if hook := r.api.Webhook(); hook.Secret != hookSecret || !r.adapter.Ready() {
+			t.Errorf("the webhook is %+v", hook)
 		}
 	}, byWebhook)
 }
@@ -250,14 +303,11 @@ func TestADeliveryThatTelegramGivesUpIsAnswered(t *testing.T) {
 
 // A 429 shows that Telegram is there, and a proxy that asks /readyz must go on delivering.
 func TestAWebhookIsReadyWhileTelegramIsThere(t *testing.T) {
-	limited := func(*http.Request) (*http.Response, error) {
-		return response(http.StatusTooManyRequests, `{"ok":false,"error_code":429,"parameters":{"retry_after":30}}`)
-	}
 	type test struct {
 		trouble roundTripper
 		ready   bool
 	}
-	inBubble(t, map[string]test{"429": {limited, true}, "out of reach": {unreachable, false}}, func(t *testing.T, tt test) {
+	inBubble(t, map[string]test{"429": {limited(30), true}, "out of reach": {unreachable, false}}, func(t *testing.T, tt test) {
 		r := setUp(t, byWebhook)
 		r.carry("getWebhookInfo", 5*time.Minute, tt.trouble)
 		r.run()
@@ -268,4 +318,27 @@ func TestAWebhookIsReadyWhileTelegramIsThere(t *testing.T) {
 			t.Errorf("ready %t after a minute, and in the end %t", during, r.adapter.Ready())
 		}
 	})
+}
+
+func TestAWebhookNeedsATokenAndASecret(t *testing.T) {
+	const webhook = "TELEGRAM_WEBHOOK_URL=https://bot.example.org/telegram"
+	table := new(Settings).Table()
+	configtest.OneMistake(t, table, configtest.Try(table, "TELEGRAM_BOT_TOKEN=1:a", webhook),
+		"TELEGRAM_WEBHOOK_SECRET", "is needed by TELEGRAM_WEBHOOK_URL and not set")
+	configtest.OneMistake(t, table, configtest.Try(table, "TELEGRAM_WEBHOOK_SECRET=a", webhook),
+		"TELEGRAM_BOT_TOKEN", "is needed by TELEGRAM_WEBHOOK_URL and not set")
+}
+
+func TestAWebhooksPathIsThatOfItsURL(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://bot.example.org":             "/",
+		"https://bot.example.org/":            "/",
+		"https://bot.example.org:8443/a/t.b_": "/a/t.b_",
+	} {
+		var s Settings
+		configtest.Fill(t, s.Table(), "TELEGRAM_BOT_TOKEN=1:a", "TELEGRAM_WEBHOOK_SECRET=a", "TELEGRAM_WEBHOOK_URL="+url)
+		if s.WebhookPath != want {
+			t.Errorf("%s: the path is %q, want %q", url, s.WebhookPath, want)
+		}
+	}
 }

@@ -82,21 +82,20 @@ const (
 // details are the refusals worth telling apart in a log, by a part of
 // Telegram's description.
 var details = map[string]string{
-	"TOPIC_CLOSED":                "the topic is closed",
-	"message thread not found":    "the topic is gone",
-	"chat not found":              noSuchChat,
-	"not enough rights":           "the bot may not write there",
-	"CHAT_WRITE_FORBIDDEN":        "the bot may not write there",
-	"bot was kicked":              "the bot was removed",
-	"bot was blocked":             "the bot was blocked",
-	"terminated by other":         "another process polls with this token: stop it, or give each its own",
-	"webhook is active":           "a webhook is set for this token",
-	"message is not modified":     notModified,
-	"there is no text in the":     "the message has no text",
-	"there is no media in the":    "the message has no picture",
-	"message to edit not found":   "the message is gone",
-	"message to delete not found": "the message is gone",
-	"query is too old":            "the query is too old",
+	"TOPIC_CLOSED":              "the topic is closed",
+	"message thread not found":  "the topic is gone",
+	"chat not found":            noSuchChat,
+	"not enough rights":         "the bot may not write there",
+	"CHAT_WRITE_FORBIDDEN":      "the bot may not write there",
+	"bot was kicked":            "the bot was removed",
+	"bot was blocked":           "the bot was blocked",
+	"terminated by other":       "another process polls with this token: stop it, or give each its own",
+	"webhook is active":         "a webhook is set for this token",
+	"message is not modified":   notModified,
+	"there is no text in the":   "the message has no text",
+	"there is no media in the":  "the message has no picture",
+	"message to edit not found": "the message is gone",
+	"query is too old":          "the query is too old",
 }
 
 // kinds are the kinds of refusals by error code; any other is OutcomeUnknown.

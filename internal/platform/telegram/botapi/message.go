@@ -140,16 +140,15 @@ func (c *Client) Edit(ctx context.Context, m MessageRef, content Content) (err e
 	return err
 }
 
-// Remove deletes a message of the bot that is at most 48 hours old (deleteMessage),
-// trying until that succeeds, is refused or ctx ends. It returns false if the message
-// may still be there to be deleted.
-func (c *Client) Remove(ctx context.Context, m MessageRef) (done bool) {
-	err := transport.Policy{
+// Remove deletes a message of the bot (deleteMessage), trying until that succeeds, is
+// refused or ctx ends. Telegram refuses if the message is gone or older than 48 hours, or
+// if the bot lacks the right. Remove reports no refusal.
+func (c *Client) Remove(ctx context.Context, m MessageRef) {
+	_ = transport.Policy{
 		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 2 * time.Second},
 		Again: func(err error) (bool, time.Duration) {
 			e := ErrorOf(err)
 			return e.Kind == NotSent || e.Kind == TooManyRequests || e.Kind == OutcomeUnknown, e.RetryAfter
 		},
 	}.Do(ctx, func(ctx context.Context) error { return c.do(ctx, "deleteMessage", m) })
-	return err == nil || ErrorOf(err).Kind == Refused
 }

@@ -63,7 +63,7 @@ func (c *crowd) replica() *Outbox {
 }
 
 func message(to, user int64, text string) Message {
-	return Message{To: botapi.Destination{Chat: to}, User: user, Content: botapi.Content{Text: text}}
+	return Message{To: botapi.Destination{Chat: to}, Sender: user, Content: botapi.Content{Text: text}}
 }
 
 // send sends n messages of one user, which wait no longer than patience
@@ -276,18 +276,6 @@ func TestAShorter429EndsNoLongerOne(t *testing.T) {
 	})
 }
 
-// A message that would wait for as long is left to whoever delivers it again.
-func TestALong429IsNotWaitedFor(t *testing.T) {
-	inBubble(t, func(t *testing.T, c *crowd) {
-		c.api.Fail("sendMessage", faketelegram.TooMany(time.Hour))
-		start := time.Now()
-		c.send(2, person, 1, 0)
-		if c.all.Wait(); c.results[NotSent] != 2 || time.Since(start) > time.Minute {
-			t.Errorf("results %v after %v", c.results, time.Since(start))
-		}
-	})
-}
-
 // A number of a message means another one in the chat that a group has become.
 func TestNothingOfTheOldChatIsNamedAfterAMigration(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crowd) {
@@ -301,6 +289,131 @@ func TestNothingOfTheOldChatIsNamedAfterAMigration(t *testing.T) {
 		m.Edits = c.api.Sent()[0].ID
 		if r := c.Send(t.Context(), m); r.Result != Refused || c.api.Sent()[0].Edits != 0 {
 			t.Errorf("an edit: %+v", r)
+		}
+	})
+}
+
+// ask sends a message that others may share, to the group.
+func (c *crowd) ask(user int64, key string) {
+	m := message(group, user, key)
+	m.Key, m.Deadline = key, time.Now().Add(20*time.Second)
+	c.post(m)
+}
+
+// A shared message goes in the earliest turn of those who share it.
+func TestASharedMessageTakesItsEarliestTurn(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crowd) {
+		c.send(14, group, 1, 20*time.Second)
+		c.ask(1, "shared")
+		c.ask(2, "shared")
+		start := time.Now()
+		c.all.Wait()
+		if at := slices.Index(c.texts, "shared"); at > 8 || c.results[Delivered] != 16 {
+			t.Errorf("it goes as message %d of %v, results %v", at+1, time.Since(start), c.results)
+		}
+	})
+}
+
+// Whoever has no slot left is answered with the others who ask the same.
+func TestASharedMessageUsesTheSlotOfAnySender(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crowd) {
+		c.send(15, group, 1, 20*time.Second)
+		c.all.Wait()
+		time.Sleep(20 * time.Second)
+		c.ask(2, "shared") // It goes at once, and the next one has to wait.
+		for user := range int64(20) {
+			c.ask(1+user, "shared")
+		}
+		if c.all.Wait(); c.results[Delivered] != 15+1+20 {
+			t.Errorf("results %v", c.results)
+		}
+		c.ask(1, "alone")
+		if c.all.Wait(); c.results[Dropped] != 1 {
+			t.Errorf("alone: results %v", c.results)
+		}
+	})
+}
+
+// A shared message waits for as long as the last one who joined it would.
+func TestASharedMessageHasItsLatestDeadline(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crowd) {
+		for user := range int64(29) {
+			if user == 19 {
+				time.Sleep(40 * time.Second)
+			}
+			c.send(1, group, 10+user, time.Hour)
+		}
+		for user := range int64(2) {
+			time.Sleep(time.Second + time.Duration(user)*9*time.Second)
+			c.ask(user, "shared")
+		}
+		if c.all.Wait(); c.results[Delivered] != 29+2 {
+			t.Errorf("results %v", c.results)
+		}
+	})
+}
+
+func TestADroppedMessageUsesNoSlot(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crowd) {
+		c.send(10, group, 2, time.Hour)
+		c.send(9, group, 3, time.Hour)
+		c.all.Wait()
+		time.Sleep(20 * time.Second)
+		c.send(15, group, 1, 5*time.Second)
+		notice := message(group, 0, "notice")
+		c.all.Wait()
+		if c.results[Dropped] != 15 {
+			t.Fatalf("results %v", c.results)
+		}
+		time.Sleep(40 * time.Second)
+		c.send(15, group, 1, 20*time.Second)
+		notice.Notice = "busy"
+		c.post(notice)
+		if c.all.Wait(); c.results[Delivered] != 19+15+1 {
+			t.Errorf("results %v", c.results)
+		}
+	})
+}
+
+// An ephemeral message is given up at its deadline, wherever it waits.
+func TestAnEphemeralMessageDoesNotOutliveItsDeadline(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crowd) {
+		c.api.Fail("sendMessage", faketelegram.TooMany(119*time.Second))
+		c.send(2, group, 1, 0)
+		start, m := time.Now(), message(group, person, "x")
+		m.Ephemeral, m.Deadline = botapi.NewEphemeralMessage(group, person, 1, ""), start.Add(15*time.Second)
+		if r := c.Send(t.Context(), m); r.Result == Delivered || time.Since(start) > 15*time.Second {
+			t.Errorf("behind others: %v after %v", r, time.Since(start))
+		}
+		m.To.Chat, m.Deadline, start = group-1, time.Now().Add(15*time.Second), time.Now()
+		newDelivery(c.Outbox, m).hold(time.Minute)
+		if r := c.Send(t.Context(), m); r.Result != Dropped || time.Since(start) > 0 {
+			t.Errorf("in a chat that is held back: %v after %v", r, time.Since(start))
+		}
+	})
+}
+
+// distant is a Limiter that a network lies before.
+type distant struct {
+	chat.Limiter
+	away time.Duration
+}
+
+func (d distant) Reserve(ctx context.Context, within time.Duration, limits ...chat.Limit) (time.Duration, bool) {
+	time.Sleep(d.away)
+	return d.Limiter.Reserve(ctx, within, limits...)
+}
+
+func TestADistantLimiterSlowsNothingDown(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crowd) {
+		c.limiter = distant{c.limiter, 80 * time.Millisecond}
+		c.Outbox = c.replica()
+		start := time.Now()
+		for id := range int64(260) {
+			c.send(1, 1000+id, id, 0)
+		}
+		if c.all.Wait(); time.Since(start) > 11*time.Second {
+			t.Errorf("260 messages took %v", time.Since(start))
 		}
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"maps"
 	"time"
 
 	"herald/internal/chat"
@@ -24,19 +24,25 @@ var (
 	answerLimit = chat.Limit{Key: "answers", Count: 19, Window: 61 * time.Second}
 	noticeLimit = chat.Limit{Count: 1, Window: 61 * time.Second}
 	// A group's other answers are for those who come after one who asks a lot.
-	personLimit = chat.Limit{Count: 15, Window: 61 * time.Second}
+	senderLimit = chat.Limit{Count: 15, Window: 61 * time.Second}
 	totalLimit  = chat.Limit{Count: 2, Window: 2 * time.Second / 26, Refill: true}
 )
 
 const (
-	// soon is how far ahead a slot is taken: more than what the rate of all messages
-	// asks for between two of them, and no more, since it holds up all others.
+	// soon is how far ahead a chat's slot may be reserved: longer than the global interval
+	// (77 ms), but short, since the message keeps its permit meanwhile.
 	soon = 100 * time.Millisecond
-	// afterHold is how long after a 429 is over the messages that it held back may
-	// still wait for a slot.
+	// maxReserving is how many messages reserve slots at once. With a Redis 80 ms away
+	// they still reach the rate of all, and a message goes at most 0.3 seconds after its
+	// chat's slot.
+	maxReserving = 8
+	// afterHold is how long after a 429 the messages that it held back may still wait for
+	// a slot.
 	afterHold = 20 * time.Second
 	// noDeadline is longer than any message waits.
 	noDeadline = 24 * time.Hour
+	// peek as the within of a Limiter reserves nothing.
+	peek = -time.Millisecond
 )
 
 var (
@@ -44,165 +50,145 @@ var (
 	errHeld   = errors.New("a 429 holds its chat back for too long")
 )
 
-// waiter is a message that waits for others of its chat. Those who asked are served
-// in turn: each has one message a round.
-type waiter struct {
-	user  int64
-	round int
-	next  chan struct{} // closed when it is the next one
-}
-
-// limits are those that a message has to keep.
-func (o *Outbox) limits(m *Message) []chat.Limit {
-	if !o.Pacing {
+// limits returns the limits of the message's chat.
+func (d *delivery) limits() []chat.Limit {
+	if !d.Pacing {
 		return nil
 	}
 	limits := []chat.Limit{chatLimit, groupLimit, answerLimit}
-	if m.To.Chat > 0 {
+	if d.m.To.Chat > 0 {
 		limits = limits[:1]
-	} else if m.Notice != "" {
+	} else if d.m.Notice != "" {
 		limits = limits[:2]
 	}
 	for i := range limits {
-		limits[i].Key = fmt.Sprintf("%s %s %d", o.Bot, limits[i].Key, m.To.Chat)
+		limits[i].Key = fmt.Sprintf("%s %s %d", d.Bot, limits[i].Key, d.m.To.Chat)
 	}
-	total := totalLimit
-	total.Key = o.Bot + " all"
-	return append(limits, total)
+	return limits
 }
 
-// slot waits until the message may go to its chat; the caller sends it then. It
-// fails with errNoRoom if its chat has no slot before its deadline. A message that only
-// the rate of all messages holds up goes after its deadline: to say instead that there
-// is no room would take as long.
-func (o *Outbox) slot(ctx context.Context, m *Message) error {
-	limits := o.limits(m)
-	own, of := personLimit, fmt.Sprint("person ", m.User)
-	if m.Notice != "" {
-		own, of = noticeLimit, "notice "+m.Notice
-	}
-	own.Key = fmt.Sprintf("%s %s %d", o.Bot, of, m.To.Chat)
-	if m.Notice != "" || o.Pacing && m.To.Chat < 0 && !m.Deadline.IsZero() {
-		if _, ok := o.Limiter.Reserve(ctx, 0, own); !ok {
-			return errNoRoom
-		}
-	}
-	if m.Notice == "" {
-		if !o.enter(m, limits) {
-			return errNoRoom
-		}
-		defer o.leave(m.To.Chat)
-	}
-	for {
-		wait, err := o.reserve(ctx, m.To.Chat, limits)
-		if wait <= 0 || err != nil {
+// slot blocks until the message may go to its chat; the caller sends it then. It
+// fails with errNoRoom if the chat has no slot before the deadline, with errHeld if a
+// 429 lasts too long, and with ctx's error. If only the rate of all messages delays the
+// message, it is sent late: "busy" would be just as late.
+func (d *delivery) slot(ctx context.Context) error {
+	limits := d.limits()
+	if d.m.Notice == "" {
+		if err := d.enter(ctx, limits); err != nil {
 			return err
 		}
-		if wait > max(o.within(m), 2*soon) {
+		defer d.leave()
+	}
+	for {
+		own, ok := d.ownLimit(ctx)
+		if !ok {
+			return errNoRoom
+		}
+		wait, err := d.reserve(ctx, append(limits[:len(limits):len(limits)], own...))
+		switch {
+		case wait <= 0 || err != nil:
+			return err
+		case wait > max(d.patience(), 2*soon):
 			return errNoRoom
 		}
 		transport.Sleep(ctx, wait)
 	}
 }
 
-// reserve takes a slot that is due, one message after another: whatever waits for the
-// rate of all messages takes no slot of its chat before its own turn, so that a chat
-// gets no bunch of messages. If there is no slot yet, or a 429 holds the chat back, it
-// returns how long to wait.
-func (o *Outbox) reserve(ctx context.Context, chatID int64, limits []chat.Limit) (wait time.Duration, err error) {
+// ownLimit returns the limit of the Notice, or that of the first sender who has a slot
+// left. It returns false if there is no slot, and no limit for a message that keeps
+// those of its chat alone.
+func (d *delivery) ownLimit(ctx context.Context) (own []chat.Limit, ok bool) {
+	limit, kind := senderLimit, "sender"
+	switch {
+	case d.attempts > 0: // The first attempt has reserved it.
+		return nil, true
+	case d.m.Notice != "":
+		limit, kind = noticeLimit, "notice "+d.m.Notice
+	case !d.Pacing || d.m.To.Chat > 0 || d.m.Deadline.IsZero():
+		return nil, true
+	}
+	for i := 0; ; i++ {
+		sender, more := d.sender(i)
+		if !more {
+			return nil, false
+		}
+		limit.Key = fmt.Sprintf("%s %s %d %d", d.Bot, kind, sender, d.m.To.Chat)
+		if wait, _ := d.Limiter.Reserve(ctx, peek, limit); wait <= 0 {
+			return []chat.Limit{limit}, true
+		}
+	}
+}
+
+// sender returns the sender of that index, if there is one.
+func (d *delivery) sender(i int) (sender int64, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if i >= len(d.senders) {
+		return 0, false
+	}
+	return d.senders[i], true
+}
+
+// reserve reserves a slot that is due. If there is none yet, or a 429 holds the chat
+// back, it returns how long to wait before the next try. The slot of all messages is
+// reserved last, and few messages reserve at once: so no chat waits with a slot of its
+// own, and then sends a bunch.
+func (d *delivery) reserve(ctx context.Context, limits []chat.Limit) (wait time.Duration, err error) {
 	select {
-	case o.turn <- struct{}{}:
+	case d.permits <- struct{}{}:
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-	defer func() { <-o.turn }()
-	o.mu.Lock()
-	wait = time.Until(o.held[chatID])
-	o.mu.Unlock()
-	switch {
-	case wait > deliveryLimit:
+	defer func() { <-d.permits }()
+	switch wait = d.hold(0); {
+	case wait > deliveryLimit && d.m.Notice == "":
 		return wait, errHeld
-	case wait > 0, !o.Pacing:
+	case wait > 0:
 		return wait, nil
 	}
-	wait, ok := o.Limiter.Reserve(ctx, soon, limits...)
-	if !ok {
-		return wait, nil
+	if len(limits) > 0 {
+		wait, ok := d.Limiter.Reserve(ctx, soon, limits...)
+		if !ok {
+			return wait, nil
+		}
+		transport.Sleep(ctx, wait)
 	}
-	transport.Sleep(ctx, wait)
+	if d.Pacing {
+		total := totalLimit
+		total.Key = d.Bot + " all"
+		wait, _ = d.Limiter.Reserve(ctx, noDeadline, total)
+		transport.Sleep(ctx, wait)
+	}
 	return 0, ctx.Err()
 }
 
-// within is how long a message may wait for its slot.
-func (o *Outbox) within(m *Message) time.Duration {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	end := m.Deadline
-	if end.IsZero() {
-		end = time.Now().Add(noDeadline)
+// hold keeps back all messages to the chat for so long, unless an earlier 429 asked for
+// longer. It returns how long they are kept back from now on.
+func (d *delivery) hold(wait time.Duration) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	until := time.Now().Add(wait)
+	if wait > 0 && until.After(d.held[d.m.To.Chat]) {
+		maps.DeleteFunc(d.held, func(_ int64, until time.Time) bool { return time.Since(until) > afterHold })
+		d.held[d.m.To.Chat] = until
 	}
-	if late := o.held[m.To.Chat].Add(afterHold); late.After(end) {
+	return time.Until(d.held[d.m.To.Chat])
+}
+
+// patience is how long the message may wait for its slot.
+func (d *delivery) patience() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	end := d.deadline
+	if end.IsZero() || d.attempts > 0 {
+		return noDeadline
+	}
+	if late := d.held[d.m.To.Chat].Add(afterHold); late.After(end) && !d.m.Ephemeral.Arrived() {
 		end = late
 	}
 	return time.Until(end)
 }
 
-// enter waits until the message is the next one of its chat; leave lets the one
-// after it go on. It returns false at once if so many are to be served before that
-// its slot must come too late.
-func (o *Outbox) enter(m *Message, limits []chat.Limit) bool {
-	within := o.within(m)
-	o.mu.Lock()
-	line, busy := o.lines[m.To.Chat]
-	if !busy {
-		o.lines[m.To.Chat] = nil
-		o.mu.Unlock()
-		return true
-	}
-	w := waiter{user: m.User, next: make(chan struct{})}
-	if len(line) > 0 {
-		w.round = line[0].round
-	}
-	before := 0
-	for i, other := range line {
-		if other.user == w.user {
-			w.round = other.round + 1
-		}
-		if other.round <= w.round {
-			before = i + 1
-		}
-	}
-	for _, limit := range limits {
-		if earliest(limit, before) > within {
-			o.mu.Unlock()
-			return false
-		}
-	}
-	o.lines[m.To.Chat] = slices.Insert(line, before, w)
-	o.mu.Unlock()
-	<-w.next // Who is before it ends with ctx at the latest.
-	return true
-}
-
-// earliest is how long it takes at least until so many events of a limit are over.
-func earliest(l chat.Limit, events int) time.Duration {
-	if l.Refill {
-		return time.Duration(events+1-l.Count) * l.Every()
-	}
-	return time.Duration(events/l.Count) * l.Window
-}
-
-func (o *Outbox) leave(chatID int64) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	line := o.lines[chatID]
-	if len(line) == 0 {
-		delete(o.lines, chatID)
-		return
-	}
-	close(line[0].next)
-	o.lines[chatID] = line[1:]
-}
-
-// Saturated reports whether a message waits for the rate of all messages alone.
-func (o *Outbox) Saturated() bool { return o.Pacing && len(o.turn) > 0 }
+// Saturated reports whether messages wait for the rate of all messages alone.
+func (o *Outbox) Saturated() bool { return o.Pacing && len(o.permits) == cap(o.permits) }

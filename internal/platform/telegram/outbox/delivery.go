@@ -1,0 +1,175 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"herald/internal/platform/telegram/botapi"
+	"herald/internal/transport"
+)
+
+// delivery is a message on its way, for one sender or for several who share it.
+type delivery struct {
+	*Outbox
+	bundle *bundle // nil if no other message may join
+	// m is what is sent: the first message until the delivery is sealed.
+	m Message
+	// whole is the sealed content, from before styles or a picture were taken away.
+	whole botapi.Content
+	// outdated is set if a newer edit was made already.
+	outdated bool
+	giveUp   time.Time // after a 429
+	attempts int
+
+	// Until the delivery is sealed, Outbox.mu guards the fields below.
+
+	newest   Message
+	requests int
+	senders  []int64   // each once, in the order of their requests
+	deadline time.Time // the latest
+	turn     turn
+	next     chan struct{} // closed when the message is the next one of its chat
+
+	// done is closed once receipt is set.
+	done    chan struct{}
+	receipt Receipt
+}
+
+func newDelivery(o *Outbox, m Message) *delivery {
+	return &delivery{
+		Outbox: o, m: m, newest: m, requests: 1, senders: []int64{m.Sender}, deadline: m.Deadline,
+		giveUp: time.Now().Add(deliveryLimit), done: make(chan struct{}),
+	}
+}
+
+// run sends the message, and sets receipt.
+func (d *delivery) run(ctx context.Context) {
+	policy := transport.Policy{Backoff: backoff, Again: d.again}
+	if d.m.Ephemeral.Arrived() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, d.m.Deadline)
+		defer cancel()
+		policy.Until = d.m.Deadline
+	}
+	d.receipt.Err = policy.Do(ctx, d.attempt)
+	d.receipt.Result, d.receipt.Unknown = d.result(ctx), d.m.Unknown
+	if d.receipt.Result == Lost || d.receipt.Result == OutcomeUnknown && !d.m.Ephemeral.Arrived() {
+		d.Count("send_abandoned")
+	}
+}
+
+// attempt waits for a slot and calls Telegram once.
+func (d *delivery) attempt(ctx context.Context) error {
+	err := d.slot(ctx)
+	d.attempts++
+	if d.attempts == 1 {
+		d.seal()
+	} else if err == nil {
+		d.Count("send_repeated")
+	}
+	if err != nil || d.outdated {
+		return err
+	}
+	d.receipt.Sent.Chat = d.m.To.Chat
+	d.receipt.Sent.MessageID, err = d.call(ctx)
+	return err
+}
+
+// again reports whether the message is sent again after err, and how long to wait at
+// least. It changes the message if the same one would be refused again.
+func (d *delivery) again(err error) (again bool, atLeast time.Duration) {
+	e, called := errors.AsType[*botapi.Error](err)
+	if !called {
+		return false, 0
+	}
+	repeats := len(unknownWaits)
+	if d.m.Ephemeral.Arrived() {
+		repeats = ephemeralRepeats
+	}
+	switch e.Kind {
+	case botapi.NotSent:
+		return true, 0
+	case botapi.TooManyRequests:
+		return d.m.Notice != "" || time.Now().Add(e.RetryAfter).Before(d.giveUp), e.RetryAfter
+	case botapi.OutcomeUnknown:
+		d.m.Unknown++
+		if d.m.Unknown == len(unknownWaits) {
+			d.dropPicture() // It may be the picture that the server cannot take.
+		}
+		if d.m.Unknown <= repeats {
+			return true, unknownWaits[d.m.Unknown-1]
+		}
+	case botapi.Refused:
+		return downgrade(e, &d.m.Content) || d.dropPicture(), 0
+	case botapi.Forbidden:
+		return d.dropPicture(), 0 // A chat may allow texts alone.
+	case botapi.Migrated:
+		// Nothing in the new chat has a number of the old one.
+		d.m.To.Chat, d.m.To.ReplyTo = e.NewChat, 0
+		return !d.m.Ephemeral.Arrived() && d.m.Edits == 0, 0
+	}
+	return false, 0
+}
+
+// dropPicture leaves the text of a new message, with its styles.
+func (d *delivery) dropPicture() bool {
+	if d.m.Picture == nil || d.m.Edits != 0 {
+		return false
+	}
+	d.m.Content = d.whole
+	d.m.Picture = nil
+	return true
+}
+
+// result returns the Result of the last attempt, which ended with receipt.Err.
+func (d *delivery) result(ctx context.Context) Result {
+	err := d.receipt.Err
+	e, called := errors.AsType[*botapi.Error](err)
+	switch {
+	case err == nil:
+		return Delivered
+	case errors.Is(err, errNoRoom):
+		return Dropped
+	case errors.Is(err, errHeld), called && e.Kind == botapi.TooManyRequests:
+		return Lost
+	case !called, e.Kind == botapi.NotSent, e.Kind == botapi.Unauthorized:
+		return NotSent
+	case e.Kind == botapi.OutcomeUnknown && ctx.Err() != nil:
+		return NotSent // Somebody else may send it: silence is worse than a repetition.
+	case e.Kind == botapi.OutcomeUnknown:
+		return OutcomeUnknown
+	case e.Unreachable():
+		return Unreachable
+	}
+	return Refused
+}
+
+// call makes the one call that shows the message, and counts why it failed.
+func (d *delivery) call(ctx context.Context) (id int64, err error) {
+	m := d.m
+	switch {
+	case m.Ephemeral.Arrived():
+		err = d.API.SendEphemeral(ctx, m.Ephemeral, m.Content)
+	case m.Edits != 0:
+		err = d.API.Edit(ctx, botapi.MessageRef{Chat: m.To.Chat, MessageID: m.Edits}, m.Content)
+	default:
+		id, err = d.API.Send(ctx, m.To, m.Content)
+	}
+	if err == nil {
+		return id, nil
+	}
+	e := botapi.ErrorOf(err)
+	switch e.Kind {
+	case botapi.Unauthorized:
+		d.Unauthorized()
+	case botapi.TooManyRequests:
+		d.Count("rate_limited")
+		d.hold(e.RetryAfter)
+	case botapi.OutcomeUnknown:
+		d.Count("send_outcome_unknown")
+	case botapi.Refused, botapi.Forbidden, botapi.Conflict, botapi.Public:
+		d.Count("send_refused")
+	}
+	return id, err
+}

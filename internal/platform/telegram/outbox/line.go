@@ -1,0 +1,104 @@
+package outbox
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"herald/internal/chat"
+)
+
+// line is the messages that wait in one chat, the next one first. Its senders are
+// served in turn: each has one message a round. Outbox.mu guards it.
+type line []*delivery
+
+// turn is the place of a message in its line.
+type turn struct {
+	sender int64
+	round  int
+}
+
+// advance moves d forward in the line if the sender has an earlier turn than d has.
+func (l line) advance(d *delivery, sender int64) {
+	at := slices.Index(l, d)
+	if at < 1 {
+		return
+	}
+	t := turn{sender, l[0].turn.round}
+	for _, other := range l[:at] {
+		if other.turn.sender == sender {
+			t.round = other.turn.round + 1
+		}
+	}
+	if t.round >= d.turn.round {
+		return
+	}
+	d.turn = t
+	for ; at > 0 && l[at-1].turn.round > t.round; at-- {
+		l[at-1], l[at] = d, l[at-1]
+	}
+}
+
+// enter blocks until the message is the next one of its chat; leave lets the one after
+// it go on. It fails with errNoRoom at once if the line is too long for the deadline,
+// and with ctx's error.
+func (d *delivery) enter(ctx context.Context, limits []chat.Limit) error {
+	within := d.patience()
+	d.mu.Lock()
+	l, busy := d.lines[d.m.To.Chat]
+	if !busy {
+		d.lines[d.m.To.Chat] = nil
+		d.mu.Unlock()
+		return nil
+	}
+	d.next, d.turn = make(chan struct{}), turn{sender: d.senders[0]}
+	if len(l) > 0 {
+		d.turn.round = math.MaxInt
+	}
+	l = append(l, d)
+	for _, sender := range d.senders {
+		l.advance(d, sender)
+	}
+	d.lines[d.m.To.Chat] = l
+	at := slices.Index(l, d)
+	d.mu.Unlock()
+	for _, limit := range limits {
+		if earliest(limit, at) > within {
+			d.leave()
+			return errNoRoom
+		}
+	}
+	select {
+	case <-d.next:
+		return nil
+	case <-ctx.Done():
+		d.leave()
+		return ctx.Err()
+	}
+}
+
+// leave takes the message out of its line or, if it was the next one, lets the one after
+// it go on.
+func (d *delivery) leave() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l := d.lines[d.m.To.Chat]
+	switch at := slices.Index(l, d); {
+	case at >= 0:
+		d.lines[d.m.To.Chat] = slices.Delete(l, at, at+1)
+	case len(l) == 0:
+		delete(d.lines, d.m.To.Chat)
+	default:
+		d.lines[d.m.To.Chat] = l[1:]
+		close(l[0].next)
+	}
+}
+
+// earliest is the minimum time in which a limit admits so many events.
+func earliest(l chat.Limit, events int) time.Duration {
+	if l.Refill {
+		return time.Duration(events+1-l.Count) * l.Every()
+	}
+	return time.Duration(events/l.Count) * l.Window
+}
