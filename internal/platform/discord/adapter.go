@@ -54,7 +54,7 @@ type Adapter struct {
 // New makes an adapter that has contacted nobody.
 func New(c Config) *Adapter {
 	c.Log = c.Log.With("platform", Platform)
-	a := &Adapter{Config: c, api: api.New(c.Token, c.APIURL, c.Count)}
+	a := &Adapter{Config: c, api: api.New(c.Token, c.APIURL, c.Log, c.Count)}
 	a.gateway = gateway.New(gateway.Config{
 		Token: c.Token, API: a.api, Insecure: strings.HasPrefix(c.APIURL, "http://"),
 		Log: c.Log, Count: c.Count, Connected: a.connected, Status: c.Status,

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"slices"
@@ -66,10 +67,11 @@ func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 	}
 }
 
-// Discord takes a first response for 3 seconds and the rest for 15 minutes.
-func TestAnswersThatComeTooLateAreCountedAndLogged(t *testing.T) {
+// Discord takes a first response for 3 seconds and the rest for 15 minutes. Only what is
+// certainly not out may be delivered again, and is an error.
+func TestAnswersThatAreNotOutAreCountedAndLogged(t *testing.T) {
 	const always = 0
-	for name, tt := range map[string]struct {
+	type test struct {
 		reply chat.Reply
 		slow  time.Duration
 		route fakediscord.Route
@@ -77,40 +79,42 @@ func TestAnswersThatComeTooLateAreCountedAndLogged(t *testing.T) {
 		lasts int // calls
 		event string
 		calls int // demanded; 0 is any number
-	}{
+	}
+	each(t, map[string]test{
 		"two tries lost before one that comes too late": {chat.Reply{}, 0, fakediscord.Callback,
-			fakediscord.Fault{Latency: 1400 * time.Millisecond, Drop: true}, 2, "answer_expired", 3},
+			fakediscord.Fault{Latency: 1400 * time.Millisecond, Drop: true}, 2, "answer_outcome_unknown", 3},
+		"a first response that lands, acknowledged late": {chat.Reply{}, 0, fakediscord.Callback,
+			fakediscord.Fault{Hang: true, Landed: true}, always, "answer_outcome_unknown", 3},
+		"a first response that is refused": {chat.Reply{}, 0, fakediscord.Callback,
+			fakediscord.Fault{Status: http.StatusBadRequest, Code: 50035}, always, "answer_failed", 1},
 		"a deferral that never lands": {chat.Reply{}, 5 * time.Second, fakediscord.Callback,
 			fakediscord.Fault{Status: http.StatusNotFound, Code: 10062}, always, "answer_expired", 1},
 		"edits refused for 15 minutes": {chat.Reply{}, 5 * time.Second, fakediscord.Edit,
-			fakediscord.Fault{Status: http.StatusBadGateway}, always, "answer_failed", 0},
+			fakediscord.Fault{Status: http.StatusBadGateway}, always, "answer_outcome_unknown", 0},
 		"a limit longer than the token lives": {chat.Reply{}, 5 * time.Second, fakediscord.Edit,
 			fakediscord.Fault{Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute}, always, "answer_failed", 1},
 		"a picture with a token that expired": {chat.Reply{Image: &curve}, 0, fakediscord.Edit,
 			fakediscord.Fault{Status: http.StatusNotFound, Code: 10015}, always, "answer_expired", 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			simulate(t, overGateway, func(t *testing.T, h *harness) {
-				h.reply(tt.slow, tt.reply)
-				if h.fake.Script(tt.route, slices.Repeat([]fakediscord.Fault{tt.fault}, tt.lasts)...); tt.lasts == always {
-					h.fake.Break(tt.route, tt.fault)
-				}
-				p := h.send(t, command("price"))
-				pass(20 * time.Minute)
-				if h.events.Of(tt.event) != 1 || h.events.Of("answered") != 0 || tt.calls > 0 && h.fake.Calls(tt.route) != tt.calls {
-					t.Errorf("counted %v, %d calls", h.events, h.fake.Calls(tt.route))
-				}
-				if n := h.logged.Lines("an answer"); n != 1 {
-					t.Errorf("%d lines tell of it:\n%s", n, h.logged)
-				}
-				if d := h.Dedup.Claim(t.Context(), "discord:interaction:"+p.ID); d != chat.New {
-					t.Errorf("delivered again it would be passed over: %v", d)
-				}
-				h.fake.Break(tt.route, fakediscord.Fault{})
-				h.ask(t, command("price"))
-			})
-		})
-	}
+	}, func(t *testing.T, h *harness, tt test) {
+		h.reply(tt.slow, tt.reply)
+		if h.fake.Script(tt.route, slices.Repeat([]fakediscord.Fault{tt.fault}, tt.lasts)...); tt.lasts == always {
+			h.fake.Break(tt.route, tt.fault)
+		}
+		p := h.send(t, command("price"))
+		pass(20 * time.Minute)
+		if h.events.Of(tt.event) != 1 || h.events.Of("answered") != 0 || tt.calls > 0 && h.fake.Calls(tt.route) != tt.calls {
+			t.Errorf("counted %v, %d calls", h.events, h.fake.Calls(tt.route))
+		}
+		if n := h.logged.Lines("an answer"); n != 1 {
+			t.Errorf("%d lines tell of it:\n%s", n, h.logged)
+		}
+		failed, known := h.logged.Lines("level=ERROR") == 1, h.Dedup.Claim(t.Context(), "discord:interaction:"+p.ID)
+		if failed != (tt.event == "answer_failed") || (known == chat.Answered) != (tt.event == "answer_outcome_unknown") {
+			t.Errorf("delivered again it would be %v; log:\n%s", known, h.logged)
+		}
+		h.fake.Break(tt.route, fakediscord.Fault{})
+		h.ask(t, command("price"))
+	})
 }
 
 // The age of an interaction that comes as it should, here of years, is not judged:
@@ -199,8 +203,8 @@ func TestTheAdapterSpeaksTheUsersLanguage(t *testing.T) {
 			i.Locale = locale
 			p := h.ask(t, i)
 			b, _ := p.Answer().Button("Refresh")
-			for state, said := range map[string]chat.Text{b.CustomID: chat.Say("discord.current"), "0 old": chat.OldButton().Title} {
-				if a := h.ask(t, p.Press("5", state)).Answer(); len(a.Embeds) != 1 || a.Embeds[0].Title != words.Say(l, said) {
+			for state, said := range map[string]chat.Text{b.CustomID: chat.Say("current"), "0 old": chat.OldButton().Title} {
+				if a := h.ask(t, p.Press("5", state)).Answer(); !strings.Contains(a.Content, "**"+words.Say(l, said)+"**") {
 					t.Errorf("%s: %q", locale, a.Text())
 				}
 			}
@@ -239,7 +243,8 @@ func TestAFirstResponseThatGotNoPlaceInTimeIsNotSent(t *testing.T) {
 		}
 		pass(time.Minute)
 		// A place is free again every 1.5 seconds, for 4 seconds.
-		if n := h.fake.Calls(fakediscord.Callback); n > 3*api.MaxFirst || h.events.Of("answer_failed") != 2000 {
+		tried := h.events.Of("answer_outcome_unknown")
+		if n := h.fake.Calls(fakediscord.Callback); n > 3*api.MaxFirst || tried == 0 || tried+h.events.Of("answer_failed") != 2000 {
 			t.Errorf("%d calls, counted %v", n, h.events)
 		}
 	})
@@ -249,27 +254,24 @@ func TestAFirstResponseThatGotNoPlaceInTimeIsNotSent(t *testing.T) {
 // but only if there was one.
 func TestAFirstResponseOfUnknownOutcomeThatDiscordHasIsDelivered(t *testing.T) {
 	has := fakediscord.Fault{Status: http.StatusBadRequest, Code: 40060}
-	for name, tt := range map[string]struct {
+	type test struct {
 		faults []fakediscord.Fault
 		out    bool
-	}{
+	}
+	each(t, map[string]test{
 		"taken without a word": {[]fakediscord.Fault{{Hang: true, Landed: true}}, true},
 		"taken, and a 502":     {[]fakediscord.Fault{{Status: http.StatusBadGateway, Landed: true}}, true},
 		"by somebody else":     {[]fakediscord.Fault{has}, false},
 		"limited, not landed":  {[]fakediscord.Fault{{Status: http.StatusTooManyRequests}, has}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			simulate(t, overGateway, func(t *testing.T, h *harness) {
-				h.fake.Script(fakediscord.Callback, tt.faults...)
-				p := h.send(t, command("price"))
-				pass(10 * time.Second)
-				id := h.handler.Requests()[0].ID
-				if strings.Contains(p.Answer().Text(), "price") != tt.out || h.events.Of("answered") == 1 != tt.out || strings.Contains(h.logged.String(), "id="+id) == tt.out {
-					t.Errorf("counted %v; log:\n%s", h.events, h.logged)
-				}
-			})
-		})
-	}
+	}, func(t *testing.T, h *harness, tt test) {
+		h.fake.Script(fakediscord.Callback, tt.faults...)
+		p := h.send(t, command("price"))
+		pass(10 * time.Second)
+		id := h.handler.Requests()[0].ID
+		if strings.Contains(p.Answer().Text(), "price") != tt.out || h.events.Of("answered") == 1 != tt.out || strings.Contains(h.logged.String(), "id="+id) == tt.out {
+			t.Errorf("counted %v; log:\n%s", h.events, h.logged)
+		}
+	})
 }
 
 // One after the other they would take a second each.
@@ -283,6 +285,66 @@ func TestEditsDoNotWaitForEachOther(t *testing.T) {
 		pass(7 * time.Second)
 		if n := h.events.Of("answered"); n != 50 {
 			t.Errorf("%d are answered", n)
+		}
+	})
+}
+
+var curve = chat.Image{Name: "price.png", Alt: chat.Say("The price rose."), PNG: bytes.Repeat([]byte("\x89PNG"), 10_000)}
+
+// showsCurve reports whether a message has curve once and nothing else attached.
+func showsCurve(m fakediscord.Message) bool {
+	return len(m.Attachments) == 1 && m.Attachments[0].Name == curve.Name && m.Attachments[0].Description == words.Say(chat.English, curve.Alt) &&
+		m.Attachments[0].ContentType == "image/png" && bytes.Equal(m.Attachments[0].Bytes, curve.PNG)
+}
+
+// However often a picture is sent, it is there once; and an answer does not
+// depend on its picture.
+func TestAPictureArrivesOnceOrTheAnswerIsText(t *testing.T) {
+	type test struct {
+		faults []fakediscord.Fault
+		until  time.Duration // how long the first of them lasts; 0 is for one call
+		text   bool
+	}
+	each(t, map[string]test{
+		"nothing fails":                    {nil, 0, false},
+		"server error, but carried out":    {[]fakediscord.Fault{{Status: 502, Landed: true}}, 0, false},
+		"connection lost, but carried out": {[]fakediscord.Fault{{DropAnswer: true}}, 0, false},
+		"too large":                        {[]fakediscord.Fault{{Status: 413, Code: 40005}}, 0, true},
+		"nobody takes uploads":             {[]fakediscord.Fault{{Status: 503}}, pictureTime, true},
+	}, func(t *testing.T, h *harness, tt test) {
+		h.reply(0, chat.Reply{Title: chat.Say("Price"), Image: &curve})
+		if h.fake.Script(fakediscord.Edit, tt.faults...); tt.until > 0 {
+			h.fake.Break(fakediscord.Edit, tt.faults[0])
+		}
+		p := h.send(t, command("price"))
+		pass(tt.until)
+		h.fake.Break(fakediscord.Edit, fakediscord.Fault{})
+		pass(time.Minute)
+		a := p.Answer()
+		if strings.TrimSpace(a.Text()) != "**Price**" || len(h.fake.Messages()) != 1 ||
+			showsCurve(a.Message) == tt.text || tt.text && len(a.Attachments) != 0 {
+			t.Errorf("shown: %+v", h.fake.Messages())
+		}
+		if !a.Deferred || h.events.Of("answered") != 1 || (h.events.Of("picture_failed") == 1) != tt.text {
+			t.Errorf("deferred %v; counted %v", a.Deferred, h.events)
+		}
+	})
+}
+
+func TestAPictureGivesWayToTheNextAnswer(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *harness) {
+		with, without := chat.Reply{Title: chat.Say("x"), Image: &curve}, chat.Reply{Title: chat.Say("x")}
+		h.reply(0, with)
+		p := h.ask(t, command("price"))
+		for _, tt := range []struct {
+			slow  time.Duration
+			reply chat.Reply
+		}{{0, with}, {0, without}, {0, with}, {5 * time.Second, without}} {
+			h.reply(tt.slow, tt.reply)
+			h.ask(t, p.Press("5", "1 e 0 price"))
+			if m := p.Answer().Message; showsCurve(m) != (tt.reply.Image != nil) || len(h.fake.Messages()) != 1 {
+				t.Errorf("shown: %+v", h.fake.Messages())
+			}
 		}
 	})
 }

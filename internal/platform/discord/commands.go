@@ -72,7 +72,7 @@ func options(c chat.Command) (all []*discordgo.ApplicationCommandOption) {
 			maps.DeleteFunc(names, func(_ discordgo.Locale, name string) bool { return !optionName.MatchString(name) })
 			o := &discordgo.ApplicationCommandOption{Type: discordgo.ApplicationCommandOptionString, Name: p.Name, Required: first,
 				NameLocalizations: names, Description: summary, DescriptionLocalizations: locales}
-			if p.Kind == chat.Person {
+			if p.Person {
 				o.Type = discordgo.ApplicationCommandOptionUser
 			}
 			for _, c := range p.Choices[:min(len(p.Choices), maxChoices)] {

@@ -1,6 +1,9 @@
 package discord
 
 import (
+	"context"
+	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,6 +15,8 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
+	"herald/internal/config"
+	"herald/internal/config/configtest"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/words"
 )
@@ -118,6 +123,104 @@ func TestEveryTextOfACommandIsInEveryLanguage(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("%s: %q, want %q", in, got, want)
 			}
+		}
+	}
+}
+
+func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
+	const name = "Herald, application 1100000000000000001"
+	const endpoint = "https://bot.example/secret-path/discord/interactions"
+	nowhere := "it has no interactions endpoint URL yet: while the bot runs, enter " +
+		"https://<your host>/discord/interactions in the Developer Portal"
+	for about, tt := range map[string]struct {
+		way      way
+		change   change
+		endpoint string
+		learned  []string
+		problem  string // what is wrong, and with which setting
+		setting  string
+	}{
+		"gateway":       {overGateway, nil, "", []string{name, "interactions come over the gateway"}, "", ""},
+		"HTTP":          {byHTTP, nil, endpoint, []string{name, "interactions come by HTTP, to bot.example"}, "", ""},
+		"HTTP, nowhere": {byHTTP, nil, "", []string{name, nowhere}, "", ""},
+		"another application": {overGateway, func(_ *harness, c *Config) { c.ApplicationID = "42" }, "",
+			[]string{name}, "belongs to this application", "DISCORD_APPLICATION_ID"},
+		"another key": {byHTTP, func(_ *harness, c *Config) { c.PublicKey = make(ed25519.PublicKey, ed25519.PublicKeySize) }, endpoint,
+			[]string{name}, "another public key", "DISCORD_PUBLIC_KEY"},
+		"gateway beside HTTP": {overGateway, nil, endpoint,
+			[]string{name}, "interactions endpoint URL, at bot.example, so nothing comes", "DISCORD_PUBLIC_KEY"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			changes := slices.DeleteFunc([]change{tt.change}, func(c change) bool { return c == nil })
+			h := newHarness(t, fakediscord.New(), tt.way, changes...)
+			h.fake.EnterEndpoint(tt.endpoint)
+			learned, err := h.Check(t.Context())
+			if !slices.Equal(learned, tt.learned) {
+				t.Errorf("learned %q, want %q", learned, tt.learned)
+			}
+			wrong, is := errors.AsType[*config.WrongError](err)
+			switch {
+			case tt.problem == "" && err != nil:
+				t.Error(err)
+			case tt.problem == "":
+			case !is || !strings.Contains(wrong.Problem, tt.problem) || !strings.Contains(wrong.Settings, tt.setting),
+				strings.Contains(wrong.Problem, "secret"):
+				t.Errorf("got %v", err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			err = h.register(ctx, h.handler.Commands())
+			if told := h.logged.Lines("may not arrive") > 0; err != nil || told != (tt.problem != "") {
+				t.Errorf("%v; while it runs the log says:\n%s", err, h.logged)
+			}
+			h.fake.Break(fakediscord.Application, fakediscord.Fault{Status: 503})
+			if _, err := h.Check(t.Context()); err == nil {
+				t.Error("a refusal passed")
+			}
+		})
+	}
+}
+
+// For a key of small order anybody can make a signature. The points are from
+// https://cr.yp.to/ecdh.html#validate, on the Edwards curve.
+func TestAPublicKeyOfSmallOrderIsRefused(t *testing.T) {
+	table := new(Settings).Table()
+	const ones, sevens = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff", "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"
+	for _, key := range []string{
+		"01" + strings.Repeat("00", 31), "01" + strings.Repeat("00", 30) + "80", "ec" + ones + "7f", "ec" + ones + "ff", "ee" + ones + "7f", "ee" + ones + "ff",
+		strings.Repeat("00", 32), strings.Repeat("00", 31) + "80", "ed" + ones + "7f", "ed" + ones + "ff",
+		sevens, sevens[:62] + "fa", "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05", "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85",
+	} {
+		configtest.OneMistake(t, table, configtest.Try(table, "DISCORD_BOT_TOKEN=a", "DISCORD_PUBLIC_KEY="+key), "DISCORD_PUBLIC_KEY", "small order")
+	}
+}
+
+func TestWhatOnlyDiscordUsesNeedsAToken(t *testing.T) {
+	table := new(Settings).Table()
+	for _, s := range table {
+		if s.Name == "DISCORD_BOT_TOKEN" || s.Default != "" {
+			continue
+		}
+		configtest.OneMistake(t, table, configtest.Try(table, s.Name+"="+s.Example), "DISCORD_BOT_TOKEN", "is needed by "+s.Name+" and not set")
+	}
+}
+
+func TestAPresenceNeedsTheGateway(t *testing.T) {
+	const token, key = "DISCORD_BOT_TOKEN=a", "DISCORD_PUBLIC_KEY=d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+	for presence, wrong := range map[string]string{
+		token + " DISCORD_PRESENCE=price":             "",
+		token + " " + key + " DISCORD_PRESENCE=off":   "",
+		token + " " + key + " DISCORD_PRESENCE=price": "DISCORD_PUBLIC_KEY turns that off",
+		"DISCORD_PRESENCE=price":                      "DISCORD_BOT_TOKEN is not set",
+		token + " DISCORD_PRESENCE=on":                "must be one of price, off",
+	} {
+		s := new(Settings)
+		table := s.Table()
+		mistakes := configtest.Try(table, strings.Fields(presence)...)
+		if wrong != "" {
+			configtest.OneMistake(t, table, mistakes, "DISCORD_PRESENCE", wrong)
+		} else if on := strings.HasSuffix(presence, "price"); len(mistakes) > 0 || s.Presence != on {
+			t.Errorf("%s: on %t, %v", presence, s.Presence, mistakes)
 		}
 	}
 }

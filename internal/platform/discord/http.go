@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+
+	"herald/internal/platform/discord/api"
 )
 
 const (
@@ -67,7 +69,8 @@ func (a *Adapter) serve(w http.ResponseWriter, r *http.Request) (refused int) {
 }
 
 // write sends r as the body of an HTTP response, and returns once it is flushed: an
-// edit may follow at once, and fails before Discord has the response.
+// edit may follow at once, and fails before Discord has the response. Whether Discord
+// has it after a failure is unknown.
 func (r response) write(w http.ResponseWriter) error {
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -81,7 +84,10 @@ func (r response) write(w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.Write(body)
-	return http.NewResponseController(w).Flush()
+	if http.NewResponseController(w).Flush() != nil {
+		return api.ErrOutcomeUnknown
+	}
+	return nil
 }
 
 // verified reads the body of r if Discord signed it lately; otherwise it returns

@@ -47,7 +47,7 @@ var presses = map[string]struct {
 	"nothing new":                {"price", "", chat.Reply{Title: chat.Say("new"), AsOf: start.Add(time.Second - 1)}, alone, "Nothing newer yet"},
 	"a limit":                    {"price", "", chat.Reply{Title: chat.Say("Too many"), Ephemeral: true}, alone, "Too many"},
 	"a limit with a picture":     {"price", "", chat.Reply{Title: chat.Say("Too many"), Ephemeral: true, Image: &curve}, alone, "Too many"},
-	"no answer":                  {"price", "", chat.Reply{Title: chat.Say("unchecked.title")}, alone, "ould not"},
+	"no answer":                  {"price", "", chat.Reply{Title: chat.NoAnswer("price")}, alone, "Price unavailable"},
 	"private, forged to edit":    {"price", "1 e 0 mylogins", chat.Reply{Title: chat.Say("secret"), AsOf: start}, alone, "secret"},
 	"private, forged to refresh": {"price", "1 e tlpwu8 exists 6", chat.Reply{Title: chat.Say("secret"), AsOf: start}, alone, "secret"},
 	"private":                    {"price", "1 n 0 mylogins", chat.Reply{Title: chat.Say("secret")}, alone, "secret"},
@@ -87,6 +87,26 @@ func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+func TestASecondTryReplacesTheFailure(t *testing.T) {
+	for _, slow := range []time.Duration{0, 5 * time.Second} {
+		eachWay(t, func(t *testing.T, h *harness) {
+			failure := chat.Reply{Title: chat.NoAnswer("price"), Actions: []chat.Action{chat.TryAgain("price")}}
+			h.reply(0, failure)
+			p := h.ask(t, command("price"))
+			b, _ := p.Answer().Message.Button("Try again")
+			for i, reply := range []chat.Reply{failure, {Title: chat.Say("$1"), AsOf: start}} {
+				h.reply(slow, reply)
+				h.ask(t, p.Press("6", b.CustomID))
+				pass(10 * time.Second)
+				all := h.fake.Messages()
+				if len(all) != 2 || !all[1].Ephemeral || strings.Contains(all[0].Text(), "$1") != (i == 1) {
+					t.Errorf("after %v, press %d: shown %+v", slow, i, all)
+				}
+			}
+		})
 	}
 }
 
@@ -136,41 +156,38 @@ func TestRefusalsOfPublicCommandsReachTheUserAlone(t *testing.T) {
 // A message beside the answer may be there twice, where nobody knows whether it is.
 func TestWhatIsToldBesideAnAnswerIsRepeatedWithCare(t *testing.T) {
 	limited := fakediscord.Fault{Status: 429, RetryAfter: time.Second}
-	for name, tt := range map[string]struct {
+	type test struct {
 		faults []fakediscord.Fault
 		shown  int
 		calls  int
 		takes  time.Duration
-	}{
+	}
+	each(t, map[string]test{
 		"nothing fails":        {nil, 1, 1, 0},
 		"limited again":        {[]fakediscord.Fault{limited, limited, limited, limited}, 1, 5, 4 * time.Second},
 		"502, but carried out": {[]fakediscord.Fault{{Status: 502, Landed: true}}, 2, 2, 3 * time.Second},
 		"dropped twice":        {[]fakediscord.Fault{{Drop: true}, {DropAnswer: true}}, 2, 3, 6 * time.Second},
 		"502 three times":      {[]fakediscord.Fault{{Status: 502}, {Status: 500}, {Status: 502}}, 0, 3, 6 * time.Second},
 		"refused":              {[]fakediscord.Fault{{Status: 403, Code: 50001}}, 0, 1, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			simulate(t, overGateway, func(t *testing.T, h *harness) {
-				p := h.ask(t, command("price"))
-				h.reply(5*time.Second, chat.Reply{Title: chat.Say("Too fast"), Ephemeral: true})
-				h.fake.Script(fakediscord.FollowUp, tt.faults...)
-				h.send(t, p.Press("6", "1 e 0 price"))
-				pass(5*time.Second + tt.takes - time.Millisecond)
-				if n := h.fake.Calls(fakediscord.FollowUp); tt.takes > 0 && n >= tt.calls {
-					t.Errorf("%d calls too soon", n)
-				}
-				pass(10 * time.Second)
-				all := h.fake.Messages()
-				calls, failed := h.fake.Calls(fakediscord.FollowUp), h.events.Of("answer_failed") == 1
-				if len(all) != 1+tt.shown || calls != tt.calls || failed != (tt.shown == 0) {
-					t.Errorf("%d calls; shown: %+v", calls, all)
-				}
-				for _, m := range all[1:] {
-					if !m.Ephemeral || m.SeenBy != "6" || all[0].Edited != 0 {
-						t.Errorf("shown: %+v", all)
-					}
-				}
-			})
-		})
-	}
+	}, func(t *testing.T, h *harness, tt test) {
+		p := h.ask(t, command("price"))
+		h.reply(5*time.Second, chat.Reply{Title: chat.Say("Too fast"), Ephemeral: true})
+		h.fake.Script(fakediscord.FollowUp, tt.faults...)
+		h.send(t, p.Press("6", "1 e 0 price"))
+		pass(5*time.Second + tt.takes - time.Millisecond)
+		if n := h.fake.Calls(fakediscord.FollowUp); tt.takes > 0 && n >= tt.calls {
+			t.Errorf("%d calls too soon", n)
+		}
+		pass(10 * time.Second)
+		all := h.fake.Messages()
+		calls, failed := h.fake.Calls(fakediscord.FollowUp), h.events.Of("answer_failed")+h.events.Of("answer_outcome_unknown") == 1
+		if len(all) != 1+tt.shown || calls != tt.calls || failed != (tt.shown == 0) {
+			t.Errorf("%d calls; shown: %+v", calls, all)
+		}
+		for _, m := range all[1:] {
+			if !m.Ephemeral || m.SeenBy != "6" || all[0].Edited != 0 {
+				t.Errorf("shown: %+v", all)
+			}
+		}
+	})
 }

@@ -1,8 +1,6 @@
 package discord
 
 import (
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,10 +13,14 @@ import (
 	"herald/internal/words"
 )
 
-// maxDescription is the limit of an embed's description, in UTF-16 units. A
-// title's is a sixteenth, and Fit leaves no more of one.
+// maxDescription is the limit of an embed's description, in UTF-16 units.
 // https://discord.com/developers/docs/resources/message#embed-object-embed-limits
 const maxDescription = 4096
+
+// maxContent is the limit of a message's content, in characters. Fit leaves an eighth
+// of maxDescription for the headline.
+// https://discord.com/developers/docs/resources/message#create-message
+const maxContent = 2000
 
 // maxAlt is the limit of a picture's alternative text, in characters.
 // https://discord.com/developers/docs/resources/message#attachment-object
@@ -33,9 +35,12 @@ var colours = map[chat.Tone]int{
 	chat.Falling:  0xEA3943,
 }
 
-// message is a message as it is sent. In an edit it replaces everything: buttons
-// and files that it does not list are removed.
+// message is a message as it is sent. In an edit it replaces everything: embeds,
+// buttons and files that it does not list are removed.
 type message struct {
+	// Content is the headline. A notification shows nothing of an embed, and neither does
+	// a reply to the message.
+	Content         string                 `json:"content"`
 	Embeds          []embed                `json:"embeds"`
 	Components      []component            `json:"components"`
 	Attachments     []attachment           `json:"attachments"`
@@ -68,53 +73,63 @@ type mentions struct {
 	Parse [0]string `json:"parse"`
 }
 
-// render makes the message of a reply. commandID returns Discord's ID of a command, or
-// "" where it is not known.
-func render(reply chat.Reply, commandID func(name string) string) message {
-	card := words.Print(reply)
-	title := card.Title.String()
-	if beside := card.Beside.String(); beside != "" {
-		title += " " + beside
+// commandIDs returns Discord's ID of a command, or "" where it is not known.
+type commandIDs func(name string) string
+
+// render makes the message of a reply.
+func render(reply chat.Reply, ids commandIDs) message {
+	card := words.Print(reply).Fit(maxDescription, ids.measure)
+	m := message{Content: headline(card), Components: rows(card.Buttons), Attachments: []attachment{}}
+	if text := card.Sign + ids.line(card.Text); m.Content == "" && words.Units(text) <= maxContent {
+		m.Content, card.Text = text, nil
 	}
-	card.Title, card.Beside = words.Line{{Text: title}}, nil // no title has links or times
-	card = card.Fit(maxDescription, measure)
-	e := embed{Color: colours[card.Tone], Title: line(card.Title)}
-	e.Description, e.Fields = body(card)
+	e := embed{Color: colours[card.Tone], Description: ids.body(card)}
 	if source := card.Source.String(); source != "" {
 		e.Footer = &discordgo.MessageEmbedFooter{Text: source}
 	}
 	if !card.Checked.IsZero() {
 		e.Timestamp = card.Checked.UTC().Format(time.RFC3339)
 	}
-	if e.Title == "" && e.Description == "" {
-		e.Title = "…" // an empty embed is refused
-	}
-	e.Description = commandLinks.ReplaceAllStringFunc(e.Description, func(link string) string {
-		name := strings.Trim(link, "</:>")
-		if id := commandID(name); id != "" {
-			return "</" + name + ":" + id + ">"
-		}
-		return "/" + name
-	})
-	m := message{Components: rows(card.Buttons), Attachments: []attachment{}}
 	if card.Image != nil {
 		e.Image = &discordgo.MessageEmbedImage{URL: "attachment://" + card.Image.Name}
 		m.picture = card.Image.PNG
 		m.Attachments = []attachment{{ID: "0", Filename: card.Image.Name, Description: words.Cut(card.Image.Alt, maxAlt)}}
 	}
-	m.Embeds = []embed{e}
+	if m.Embeds = embedsOf(e); m.Content == "" && len(m.Embeds) == 0 {
+		m.Content = "…" // an empty message is refused
+	}
 	return m
 }
 
-// commandLinks are links to commands that have no ID yet. Nothing else becomes one: a
-// "<" of other text is escaped, and within code nothing is a link.
-var commandLinks = regexp.MustCompile(`</[a-z0-9_]+:>`)
+// headline returns the title and what stands beside it, as text without links or
+// times.
+func headline(card words.Card) string {
+	title, beside := escape(card.Title.String()), escape(card.Beside.String())
+	if title != "" {
+		title = card.Sign + "**" + title + "**"
+	}
+	if beside != "" {
+		title += gap + card.Dot + beside
+	}
+	return strings.TrimSpace(title)
+}
+
+// embedsOf returns e, or no embed if there is nothing to show: an empty one is refused.
+func embedsOf(e embed) []embed {
+	if e.Description == "" && e.Image == nil && e.Footer == nil {
+		return []embed{}
+	}
+	return []embed{e}
+}
 
 // withoutPicture returns m as text alone.
 func (m message) withoutPicture() message {
+	if m.picture == nil {
+		return m
+	}
 	text := m.Embeds[0]
 	text.Image = nil
-	m.Embeds, m.Attachments, m.picture = []embed{text}, []attachment{}, nil
+	m.Embeds, m.Attachments, m.picture = embedsOf(text), []attachment{}, nil
 	return m
 }
 
@@ -161,76 +176,55 @@ func rows(buttons []words.Button) []component {
 	return rows[:min(len(rows), maxRows)]
 }
 
-// maxColumns is the limit of an embed's fields, and maxColumn of what each of their
-// two parts holds, in UTF-16 units.
-// https://discord.com/developers/docs/resources/message#embed-object-embed-limits
-const (
-	maxColumns = 25
-	maxColumn  = 256
-)
-
-// inColumns reports whether the fields of a section are an embed's fields, which
-// Discord shows in three columns.
-func inColumns(s words.Section) bool {
-	tooLong := func(f words.Field) bool {
-		return f.Name.Empty() || f.Value.Empty() || max(words.Units(line(f.Name)), words.Units(line(f.Value))) > maxColumn
-	}
-	return s.Layout != chat.Lines && s.Heading.Empty() && len(s.Fields) <= maxColumns/3 && !slices.ContainsFunc(s.Fields, tooLong)
-}
-
-// body renders what is neither title, footer, buttons nor picture: the description, and
-// the fields that stand in columns.
-func body(card words.Card) (description string, columns []*discordgo.MessageEmbedField) {
-	lines := []string{line(card.Text)}
+// body renders what is neither headline, footer, buttons nor picture.
+func (ids commandIDs) body(card words.Card) string {
+	lines := []string{ids.line(card.Text)}
 	for _, s := range card.Sections {
-		if inColumns(s) {
-			for _, f := range s.Fields {
-				columns = append(columns, &discordgo.MessageEmbedField{Name: line(f.Name), Value: line(f.Value), Inline: true})
-			}
-			continue
-		}
 		if !s.Heading.Empty() {
-			lines = append(lines, "", "**"+line(s.Heading)+"**")
+			lines = append(lines, "", "**"+ids.line(s.Heading)+"**")
 		}
-		for _, f := range s.Lines() {
-			lines = append(lines, named(f))
+		for _, f := range s.Fields {
+			lines = append(lines, ids.named(f, "**"))
 		}
 	}
 	for _, f := range card.Exact {
-		lines = append(lines, "-# "+named(f))
+		lines = append(lines, "-# "+ids.named(f, ""))
 	}
 	for _, note := range card.Notes {
 		if !note.Empty() {
-			lines = append(lines, "-# "+line(note))
+			lines = append(lines, "-# "+ids.line(note))
 		}
 	}
-	return strings.TrimSpace(strings.Join(lines, "\n")), columns
+	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// named joins the name and value of a field. A value with a name is bold.
-func named(f words.Field) string {
-	name, value := line(f.Name), line(f.Value)
+// gap stands between a name and a value, and before what stands beside the title.
+const gap = "  "
+
+// named joins the name and value of a field. A value with a name is between marks.
+func (ids commandIDs) named(f words.Field, marks string) string {
+	name, value := ids.line(f.Name), ids.line(f.Value)
 	if name == "" || value == "" {
 		return name + value
 	}
 	if strings.Contains(value, "`") {
-		return name + "  " + value
+		return name + gap + value
 	}
-	return name + "  **" + value + "**"
+	return name + gap + marks + value + marks
 }
 
 // measure returns the most UTF-16 units that a field, a heading or a note takes.
-func measure(f words.Field) int {
-	const marksAndBreaks = len("  ****") + len("\n\n")
-	return words.Units(line(f.Name)) + words.Units(line(f.Value)) + marksAndBreaks
+func (ids commandIDs) measure(f words.Field) int {
+	const marksAndBreaks = len(gap+"****") + len("\n\n")
+	return words.Units(ids.line(f.Name)) + words.Units(ids.line(f.Value)) + marksAndBreaks
 }
 
 // line renders a line in Discord's markup.
-func line(l words.Line) string {
+func (ids commandIDs) line(l words.Line) string {
 	var b strings.Builder
 	text := "" // the plain text since the last markup
 	for _, s := range l {
-		marked, ok := markup(s)
+		marked, ok := ids.markup(s)
 		if !ok {
 			// Spans are escaped together: two harmless ones can make markup.
 			text += s.Text
@@ -245,7 +239,7 @@ func line(l words.Line) string {
 // markup renders a span that Discord shows in a way of its own, such as a link.
 // ok is false for plain text.
 // https://discord.com/developers/docs/reference#message-formatting
-func markup(s words.Span) (marked string, ok bool) {
+func (ids commandIDs) markup(s words.Span) (marked string, ok bool) {
 	switch {
 	case !s.At.IsZero():
 		return "<t:" + strconv.FormatInt(s.At.Unix(), 10) + ":R>", true
@@ -256,7 +250,8 @@ func markup(s words.Span) (marked string, ok bool) {
 	case s.URL != "":
 		return "[" + escape(s.Text) + "](" + linkEscaper.Replace(s.URL) + ")", true
 	case s.Style == words.Command:
-		return "<" + s.Text + ":>", true
+		id := ids(strings.TrimPrefix(s.Text, "/"))
+		return "<" + s.Text + ":" + id + ">", id != ""
 	case s.Style == words.Code:
 		return "`" + codeEscaper.Replace(s.Text) + "`", true
 	default:

@@ -1,12 +1,17 @@
 package discord
 
 import (
+	"cmp"
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf16"
 
+	"github.com/bwmarrin/discordgo"
+
+	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/words"
 )
@@ -61,10 +66,38 @@ func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
 	}
 }
 
-// A title has neither links nor times.
+// A notification shows the content alone, and so does a reply to the message. An edit
+// clears what it does not have.
+func TestTheHeadlineIsTheContentAndTheRestAnEmbed(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *harness) {
+		said := chat.Say("te*xt")
+		p := h.ask(t, command("price"))
+		for _, tt := range []struct {
+			reply   chat.Reply
+			content string
+			embeds  int
+		}{
+			{chat.Reply{Title: chat.Say("HRLD $*2*"), Beside: chat.Plain("▼ 1_2_%"), Tone: chat.Falling, Text: said}, `**HRLD $\*2\***  🔴 ▼ 1\_2\_%`, 1},
+			{chat.Reply{Title: chat.Say("Yours"), Tone: chat.Positive, Checked: start}, "✅ **Yours**", 0},
+			{chat.Reply{Title: chat.Say("Yours"), Notes: []chat.Text{said}}, "**Yours**", 1},
+			{chat.Reply{Text: said, Tone: chat.Warning}, `⚠️ te\*xt`, 0},
+			{chat.Reply{Title: chat.Say("Rising"), Image: &curve}, "**Rising**", 1},
+			{chat.Reply{}, "…", 0},
+		} {
+			h.reply(0, tt.reply)
+			h.ask(t, p.Press("5", "1 e 0 price"))
+			m := p.Answer().Message
+			if m.Content != tt.content || len(m.Embeds) != tt.embeds || tt.embeds == 1 && (m.Embeds[0].Title != "" || m.Embeds[0].Fields != nil) {
+				t.Errorf("%+v is shown as %q, %+v", tt.reply, m.Content, m.Embeds)
+			}
+		}
+	})
+}
+
+// A headline has neither links nor times.
 func TestATitleIsTextAlone(t *testing.T) {
 	title := chat.SayWith("checked", chat.Values{"when": chat.Parts{chat.Address{Hex: "*", URL: "https://x.example"}, chat.Moment{Time: time.Now().Add(-150 * time.Minute)}}})
-	if got := embedOf(chat.Reply{Title: title}).Title; got != `Checked \* · 2 h ago` {
+	if got := render(chat.Reply{Title: title}, someIDs).Content; got != `**Checked \* · 2 h ago**` {
 		t.Errorf("%q", got)
 	}
 }
@@ -76,7 +109,7 @@ func TestPartsOfALineMakeNoMarkupTogether(t *testing.T) {
 		for n, p := range parts {
 			l = append(l, words.Span{Text: p, Style: []words.Style{words.Plain, words.Untrusted}[n%2]})
 		}
-		if got := line(l); got != want {
+		if got := commandIDs(someIDs).line(l); got != want {
 			t.Errorf("%q is shown as %q, want %q", parts, got, want)
 		}
 	}
@@ -98,8 +131,8 @@ func TestNoTextBeginsAsMarkup(t *testing.T) {
 	}
 }
 
-// FuzzRender demands of any reply what Discord takes: an embed that is not empty,
-// within its limits, and no escape without what it escapes.
+// FuzzRender demands of any reply what Discord takes: a message that is not empty,
+// within the limits, and no escape without what it escapes.
 func FuzzRender(f *testing.F) {
 	f.Add("", "", "", "", "", 0, 0)
 	f.Add("title", "text *x*", "name", "value", "note", 3, 40)
@@ -110,16 +143,22 @@ func FuzzRender(f *testing.F) {
 			section.Fields = append(section.Fields, chat.Field{Name: chat.Untrusted(name), Value: chat.Untrusted(value)},
 				chat.Field{Name: chat.Plain(name), Value: chat.Code(value)}, chat.Field{Value: chat.Address{Hex: name, URL: value}})
 		}
-		reply := chat.Reply{Title: chat.Say(title), Text: chat.Say(text), Notes: []chat.Text{chat.Say(note), chat.Say(note)}}
+		reply := chat.Reply{Title: chat.Say(title), Beside: chat.Untrusted(value), Text: chat.Say(text), Notes: []chat.Text{chat.Say(note), chat.Say(note)}}
 		for range min(max(sections, 0), 30) {
 			reply.Sections = append(reply.Sections, section)
 		}
-		embed := embedOf(reply)
-		if embed.Title+embed.Description == "" {
-			t.Error("an empty embed")
+		m := render(reply, someIDs)
+		shown := map[string]int{m.Content: 2000}
+		for _, embed := range m.Embeds {
+			if shown[embed.Description] = 4096; embed.Description == "" {
+				t.Error("an empty embed")
+			}
 		}
-		for shown, limit := range map[string]int{embed.Title: 256, embed.Description: 4096} {
-			uncut := strings.TrimSuffix(shown, "…")
+		if m.Content == "" && len(m.Embeds) == 0 {
+			t.Error("an empty message")
+		}
+		for shown, limit := range shown {
+			uncut := strings.TrimSuffix(strings.TrimSuffix(shown, "**"), "…")
 			if len(utf16.Encode([]rune(shown))) > limit || (len(uncut)-len(strings.TrimRight(uncut, `\`)))%2 != 0 {
 				t.Errorf("%q", shown)
 			}
@@ -163,4 +202,48 @@ func TestLongTextsAreCutToWhatDiscordTakes(t *testing.T) {
 	if n := words.Units(m.Attachments[0].Description); n != maxAlt {
 		t.Errorf("an alternative text of %d units", n)
 	}
+}
+
+var update = flag.Bool("update", false, "write the golden transcripts anew")
+
+// TestTranscripts has every answer of every command as Discord shows it.
+func TestTranscripts(t *testing.T) {
+	commandstest.Transcripts(t, *update, func(c commandstest.Case) string {
+		return transcript(render(c.Reply, someIDs), c.Private || c.Reply.Ephemeral)
+	})
+}
+
+func TestPreviewsTellTheAnswer(t *testing.T) {
+	commandstest.Previews(t, *update, func(c commandstest.Case) string {
+		m := render(c.Reply, someIDs)
+		for _, embed := range m.Embeds {
+			m.Content += "\n" + embed.Description
+		}
+		return m.Content
+	})
+}
+
+// transcript is all that is in a message, with what each button does.
+func transcript(m message, private bool) string {
+	var b strings.Builder
+	if private {
+		b.WriteString("(ephemeral)\n")
+	}
+	b.WriteString(m.Content)
+	for _, embed := range m.Embeds {
+		fmt.Fprintf(&b, "\n#%06x %s", embed.Color, embed.Description)
+		if embed.Footer != nil || embed.Timestamp != "" {
+			fmt.Fprintf(&b, "\n(%s %s)", cmp.Or(embed.Footer, &discordgo.MessageEmbedFooter{}).Text, embed.Timestamp)
+		}
+	}
+	for _, picture := range m.Attachments {
+		fmt.Fprintf(&b, "\n%s: %s", picture.Filename, picture.Description)
+	}
+	for _, row := range m.Components {
+		b.WriteString("\n")
+		for _, button := range row.Components {
+			fmt.Fprintf(&b, "[%s](%s%s) ", button.Label, button.CustomID, button.URL)
+		}
+	}
+	return strings.TrimSpace(b.String())
 }

@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/platform/discord/api"
 )
@@ -115,4 +117,75 @@ func TestARefusedTokenEndsRunAndCheck(t *testing.T) {
 			t.Errorf("Check: %v", err)
 		}
 	}
+}
+
+// Each call by itself would be refused some 30 times in ten minutes.
+func TestALastingLimitIsMetByFewCalls(t *testing.T) {
+	each(t, map[string]fakediscord.Fault{
+		"without a time":        {Status: http.StatusTooManyRequests},
+		"for minutes, globally": {Status: http.StatusTooManyRequests, RetryAfter: 5 * time.Minute, Global: true},
+	}, func(t *testing.T, h *harness, fault fakediscord.Fault) {
+		h.fake.Break(fakediscord.Edit, fault)
+		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
+		for range 1000 {
+			h.send(t, command("price"))
+		}
+		pass(10 * time.Minute)
+		if n := h.fake.Calls(fakediscord.Edit); n > 3*api.MaxOther || h.events.Of("deferred") != 1000 {
+			t.Errorf("%d calls; counted %v", n, h.events)
+		}
+		h.reply(0, chat.Reply{Title: chat.Say("at once")})
+		if a := h.ask(t, command("price")).Answer(); a.First > time.Second || a.Deferred {
+			t.Errorf("a first response waited: %+v", a)
+		}
+		h.fake.Break(fakediscord.Edit, fakediscord.Fault{})
+		pass(time.Minute)
+		if n := h.events.Of("answered"); n != 1001 {
+			t.Errorf("%d are answered", n)
+		}
+	})
+}
+
+func TestOneGlobalLimitHoldsBackAllButFirstResponses(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *harness) {
+		h.reply(5*time.Second, chat.Reply{Title: chat.Say("done")})
+		h.fake.Script(fakediscord.Edit, fakediscord.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Minute, Global: true})
+		for n := range 10 {
+			h.send(t, command("price"))
+			pass(time.Duration(10/(n+1)) * time.Second)
+		}
+		if pass(20 * time.Second); h.fake.Calls(fakediscord.Edit) != 1 || h.events.Of("deferred") != 10 {
+			t.Errorf("%d edits; counted %v", h.fake.Calls(fakediscord.Edit), h.events)
+		}
+		if pass(time.Minute); h.fake.Calls(fakediscord.Edit) != 11 || h.events.Of("answered") != 10 {
+			t.Errorf("%d edits; counted %v", h.fake.Calls(fakediscord.Edit), h.events)
+		}
+	})
+}
+
+// Discord bans an address for 10,000 of them in ten minutes.
+func TestEditsStopAfterTooManyRefusalsInTenMinutes(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *harness) {
+		p, edited := h.ask(t, command("price")), atomic.Int64{}
+		i := api.Interaction{ID: p.ID, ApplicationID: h.fake.ApplicationID, Token: p.Token}
+		h.fake.Break(fakediscord.Edit, fakediscord.Fault{Status: http.StatusForbidden, Code: 50001})
+		for range 5500 {
+			go func() {
+				body := render(chat.Reply{Title: chat.Say("x")}, someIDs)
+				if h.api.Edit(t.Context(), i, api.Message{Body: body}, time.Now().Add(api.TokenLife)) == nil {
+					edited.Add(1)
+				}
+			}()
+		}
+		pass(9 * time.Minute)
+		n, told := h.fake.Calls(fakediscord.Edit), h.logged.Lines("level=ERROR")
+		if n > 5000 || n < 4800 || told != 1 {
+			t.Errorf("%d calls, and %d lines tell of it", n, told)
+		}
+		h.ask(t, command("price"))
+		h.fake.Break(fakediscord.Edit, fakediscord.Fault{})
+		if pass(2 * time.Minute); edited.Load() != int64(5500-n) {
+			t.Errorf("%d edits after the window", edited.Load())
+		}
+	})
 }

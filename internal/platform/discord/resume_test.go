@@ -36,40 +36,37 @@ func TestAReplayedInteractionIsAnsweredInTheTimeThatIsLeft(t *testing.T) {
 // A clock that is seconds ahead must not make what is replayed too old, nor one
 // that is behind keep what is: age is judged by Discord's clock.
 func TestTheAgeOfWhatIsReplayedIsNotJudgedByThisMachinesClock(t *testing.T) {
-	for name, tt := range map[string]struct {
+	type test struct {
 		ahead, age time.Duration
 		first      bool // nothing has come before
 		answered   bool
-	}{
+	}
+	each(t, map[string]test{
 		"an hour ahead, young":  {time.Hour, time.Second, false, true},
 		"an hour ahead, old":    {time.Hour, 3500 * time.Millisecond, false, false},
 		"an hour behind, young": {-time.Hour, time.Second, false, true},
 		"an hour behind, old":   {-time.Hour, 3500 * time.Millisecond, false, false},
 		"an hour ahead, first":  {time.Hour, time.Second, true, true},
 		"seconds ahead, first":  {3 * time.Second, time.Second, true, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			simulate(t, overGateway, func(t *testing.T, h *harness) {
-				s := &session{Adapter: h.Adapter, tasks: chat.NewTasks(t.Context(), h.handler, h.Log, h.Count)}
-				interaction := func(age time.Duration) json.RawMessage {
-					created := time.Now().Add(-tt.ahead - age)
-					id := (created.UnixMilli() - 1420070400000) << 22
-					return fmt.Appendf(nil, `{"id":"%d","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price"}}`, id)
-				}
-				before := 0
-				if !tt.first {
-					s.receive(interaction(0), false)
-					before++
-					synctest.Wait()
-				}
-				s.receive(interaction(tt.age), true)
-				synctest.Wait()
-				if n := len(h.handler.Requests()) - before; (n == 1) != tt.answered || (h.events.Of("too_late") == 1) == tt.answered {
-					t.Errorf("handled %d, counted %v", n, h.events)
-				}
-				s.tasks.Cancel()
-				s.tasks.Drain()
-			})
-		})
-	}
+	}, func(t *testing.T, h *harness, tt test) {
+		s := &session{Adapter: h.Adapter, tasks: chat.NewTasks(t.Context(), h.handler, h.Log, h.Count)}
+		interaction := func(age time.Duration) json.RawMessage {
+			created := time.Now().Add(-tt.ahead - age)
+			id := (created.UnixMilli() - 1420070400000) << 22
+			return fmt.Appendf(nil, `{"id":"%d","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price"}}`, id)
+		}
+		before := 0
+		if !tt.first {
+			s.receive(interaction(0), false)
+			before++
+			synctest.Wait()
+		}
+		s.receive(interaction(tt.age), true)
+		synctest.Wait()
+		if n := len(h.handler.Requests()) - before; (n == 1) != tt.answered || (h.events.Of("too_late") == 1) == tt.answered {
+			t.Errorf("handled %d, counted %v", n, h.events)
+		}
+		s.tasks.Cancel()
+		s.tasks.Drain()
+	})
 }

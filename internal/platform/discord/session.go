@@ -2,6 +2,7 @@ package discord
 
 import (
 	"encoding/json"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -76,8 +77,8 @@ func (s *session) start(begin func(func(id string)) bool, work func(id string)) 
 	}
 }
 
-// handle answers i unless it was seen before, and remembers i if it was answered.
-// It reports whether i was new.
+// handle answers i unless it was seen before, and remembers i if it was answered or
+// may have been. It reports whether i was new.
 func (s *session) handle(i *interaction) bool {
 	key := "discord:interaction:" + i.ID
 	if s.Dedup.Claim(s.tasks.Sends, key) != chat.New {
@@ -85,12 +86,16 @@ func (s *session) handle(i *interaction) bool {
 		return false
 	}
 	answered := false
-	defer func() { s.Dedup.Release(s.tasks.Sends, key, answered) }()
+	defer func() { s.Dedup.Release(s.tasks.Sends, key, answered, api.TokenLife) }()
 	err := s.answer(i)
 	switch {
 	case err == nil:
 		answered = true
 		s.Count("answered")
+	case errors.Is(err, api.ErrOutcomeUnknown):
+		answered = true
+		s.Count("answer_outcome_unknown")
+		s.Log.Warn("an answer may or may not be out", "id", i.reference, "err", err)
 	case api.Expired(err):
 		s.Count("answer_expired")
 		s.Log.Warn("an answer came too late", "id", i.reference, "err", err)
@@ -130,7 +135,8 @@ func (s *session) answer(i *interaction) error {
 	var alone bool // nobody but the user is to see m
 	s.tasks.Handle(req, func(reply chat.Reply) {
 		if upToDate := to.replaces && !to.asOf.IsZero() && reply.AsOf.Unix() == to.asOf.Unix(); upToDate && !reply.Unanswered() {
-			reply = chat.Reply{Language: s.tasks.Handler.Language(req, true), Title: chat.Say("discord.current"), Ephemeral: true}
+			reply = reply.Unchanged()
+			reply.Language = s.tasks.Handler.Language(req, true)
 		}
 		alone = reply.Ephemeral || to.replaces && reply.Unanswered()
 		m = render(reply, s.commandID)
@@ -150,10 +156,10 @@ func (s *session) answer(i *interaction) error {
 	default:
 		return s.respond(i, newMessage(m, to.private || alone))
 	}
-	if again, _ := api.Retryable(err); err != nil && !again {
+	// What follows shows whether a deferral of unknown outcome is out.
+	if err != nil && !errors.Is(err, api.ErrOutcomeUnknown) {
 		return err
 	}
-	// Whether a deferral that failed is out is unknown; what follows will show it.
 	if !to.replaces || !alone {
 		if err = s.edit(i, m); !api.Unacceptable(err) {
 			return err

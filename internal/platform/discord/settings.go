@@ -37,9 +37,9 @@ type Config struct {
 	Log   *slog.Logger
 	// Count is called with one of these: interaction, duplicate, ignored,
 	// too_late, dropped, panic; deferred, answered, answer_expired,
-	// answer_failed, picture_failed, rate_limited, retried; identified,
-	// identify_throttled, connected, resumed, disconnected; bad_signature. It must
-	// not block.
+	// answer_failed, answer_outcome_unknown, picture_failed, rate_limited, retried;
+	// identified, identify_throttled, connected, resumed, disconnected; bad_signature.
+	// It must not block.
 	Count func(event string)
 	// Connected is called with the bot's name: whenever the gateway connects or,
 	// if interactions arrive by HTTP, once the commands are registered.

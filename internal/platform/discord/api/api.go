@@ -5,7 +5,8 @@
 // Calls go through discordgo, but not through its rate limiter, which lets one
 // call of a bucket through at a time, sleeps whatever the context says, and
 // keeps every bucket for ever. Nor are its errors passed on: they hold URLs with
-// tokens, and text of the server.
+// tokens, and text of the server. A limit of its own holds calls back only while Discord
+// limits all of them (limit.go).
 package api
 
 import (
@@ -16,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -68,12 +70,13 @@ type Client struct {
 	session      *discordgo.Session
 	addressed    discordgo.RequestOption
 	first, other *semaphore.Weighted
+	limit        *globalLimit
 	count        func(event string)
 }
 
 // New makes a Client for the REST origin "scheme://host". It counts
 // rate_limited and retried; count must not block.
-func New(token secret.Value, origin string, count func(event string)) *Client {
+func New(token secret.Value, origin string, log *slog.Logger, count func(event string)) *Client {
 	s, _ := discordgo.New("") // which never fails; it would print a token
 	// Below LogError: its log prints addresses, which hold tokens.
 	s.LogLevel = discordgo.LogError - 1
@@ -81,7 +84,8 @@ func New(token secret.Value, origin string, count func(event string)) *Client {
 	s.Client.Transport = &apiTransport{base: s.Client.Transport}
 	scheme, host, _ := strings.Cut(origin, "://")
 	return &Client{
-		session: s, first: semaphore.NewWeighted(MaxFirst), other: semaphore.NewWeighted(MaxOther), count: count,
+		session: s, first: semaphore.NewWeighted(MaxFirst), other: semaphore.NewWeighted(MaxOther),
+		limit: &globalLimit{log: log}, count: count,
 		// discordgo fixes its addresses when it is loaded.
 		addressed: func(c *discordgo.RequestConfig) {
 			c.Request.URL.Scheme, c.Request.URL.Host, c.Request.Host = scheme, host, host
@@ -177,23 +181,19 @@ type call struct {
 }
 
 // repeat makes a call until Discord accepts it, refuses it for good, or the next
-// try would come too late.
+// try would come too late. It fails with ErrOutcomeUnknown if any try did.
 func (c *Client) repeat(ctx context.Context, call call) error {
 	began, unknown := time.Now(), 0 // outcomes
-	return transport.Policy{
+	err := transport.Policy{
 		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 30 * time.Second},
 		Until:   call.until,
 		Again: func(err error) (bool, time.Duration) {
 			again, atLeast := Retryable(err)
-			status := errorOf(err).Status
 			if !call.first && errorOf(err).Code == discordgo.ErrCodeUnknownWebhook {
 				return time.Since(began) < overtaking, 0
 			}
-			if again && status != http.StatusTooManyRequests && !transport.NeverSent(err) {
-				unknown++
-				if call.doubles {
-					return unknown <= maxRepeats, max(atLeast, repeatAfter)
-				}
+			if call.doubles && errors.Is(err, ErrOutcomeUnknown) {
+				return again && unknown <= maxRepeats, max(atLeast, repeatAfter)
 			}
 			return again, atLeast
 		},
@@ -203,13 +203,20 @@ func (c *Client) repeat(ctx context.Context, call call) error {
 		if unknown > 0 && errorOf(err).Code == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged {
 			return nil // The try whose outcome is unknown was accepted.
 		}
+		if errors.Is(err, ErrOutcomeUnknown) {
+			unknown++
+		}
 		return err
 	})
+	if err != nil && unknown > 0 && !errors.Is(err, ErrOutcomeUnknown) {
+		err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	}
+	return err
 }
 
 // try makes a call once, and bounds the time from when there is a place for it.
-// It fails with an *Error, ErrToken, or an error that holds no URL and no text of
-// the server.
+// It fails with an *Error, ErrOutcomeUnknown, ErrToken, or an error that holds no URL
+// and no text of the server.
 func (c *Client) try(ctx context.Context, call call) error {
 	places, limit := c.other, callTime
 	if call.first {
@@ -218,16 +225,20 @@ func (c *Client) try(ctx context.Context, call call) error {
 	if call.first || call.until.IsZero() {
 		places = c.first
 	}
-	// Beyond the bound a call waits here and not in the transport, where it would
+	waiting, cancel := context.WithDeadline(ctx, cmp.Or(call.until, time.Now().Add(TokenLife)))
+	defer cancel()
+	// Beyond a bound a call waits here and not in the transport, where it would
 	// hold many times the memory, and an encoded picture.
-	if err := places.Acquire(ctx, 1); err != nil {
+	if err := places.Acquire(waiting, 1); err != nil {
 		return fmt.Errorf("wait for other calls: %w", err)
 	}
 	defer places.Release(1)
-	if !call.until.IsZero() && time.Now().After(call.until) {
-		return fmt.Errorf("wait for other calls: %w", context.DeadlineExceeded)
+	for pause := c.limit.reserve(call); pause > 0; pause = c.limit.reserve(call) {
+		if !transport.Sleep(waiting, pause) {
+			return fmt.Errorf("wait for a rate limit: %w", waiting.Err())
+		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel = context.WithTimeout(ctx, limit)
 	defer cancel()
 	contentType, body, err := call.encode()
 	if err != nil {
@@ -237,6 +248,7 @@ func (c *Client) try(ctx context.Context, call call) error {
 	bucket.Lock()
 	response, err := c.session.RequestWithLockedBucket(call.method, call.endpoint, contentType, body, bucket, 0,
 		discordgo.WithContext(ctx), c.addressed)
+	c.limit.note(call, err)
 	refused := errorOf(err)
 	switch {
 	case refused.Status == http.StatusUnauthorized && refused.Code != discordgo.ErrCodeInvalidWebhookTokenProvided:
@@ -245,6 +257,10 @@ func (c *Client) try(ctx context.Context, call call) error {
 		c.count("rate_limited")
 	case err == nil && call.result != nil && json.Unmarshal(response, call.result) != nil:
 		return errors.New("discord's response is not the JSON expected")
+	// Discord does not have the call.
+	case refused.Status == 0 && (transport.NeverSent(err) || errors.Is(err, transport.ErrRedirect)):
+	case err != nil && (refused.Status == 0 || refused.Status >= 500):
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, transport.Clean(err))
 	}
 	return transport.Clean(err)
 }
@@ -274,6 +290,8 @@ func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		defer resp.Body.Close()
 		refused := &Error{Status: resp.StatusCode, RetryAfter: transport.RetryAfter(resp.Header)}
 		_ = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(refused) // or there is no Code
+		header := resp.Header.Get
+		refused.Global = refused.Global || header("X-RateLimit-Global") == "true" || header("X-RateLimit-Scope") == "global"
 		return nil, refused
 	}
 	// Without headers: discordgo's limiter fails on some.
@@ -286,6 +304,9 @@ type FatalError string
 
 func (e FatalError) Error() string { return string(e) }
 
+// ErrOutcomeUnknown is wrapped by the error of a call that Discord may have taken.
+var ErrOutcomeUnknown = errors.New("nobody knows whether Discord has it")
+
 // ErrToken is what every call fails with if Discord refuses the token.
 const ErrToken FatalError = "DISCORD_BOT_TOKEN: Discord refuses it"
 
@@ -296,6 +317,8 @@ type Error struct {
 	// https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
 	Code       int           `json:"code"`
 	RetryAfter time.Duration `json:"-"`
+	// Global is true for a 429 that is about all calls of the bot.
+	Global bool `json:"global"`
 }
 
 func (e *Error) Error() string {

@@ -71,7 +71,7 @@ func TestFatalClosesAndARefusedTokenEndRun(t *testing.T) {
 			}
 		}, func(h *harness) {
 			if code == 0 {
-				h.API = api.New(secret.New("wrong"), h.fake.URL(), h.events.Add)
+				h.API = api.New(secret.New("wrong"), h.fake.URL(), h.logged.Logger(), h.events.Add)
 			}
 		})
 	}

@@ -52,7 +52,7 @@ func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *harn
 		t.Cleanup(h.fake.Close)
 		token := secret.New(h.fake.Token)
 		h.Gateway = New(Config{
-			Token: token, API: api.New(token, h.fake.URL(), h.events.Add), Insecure: true, Dial: h.dial,
+			Token: token, API: api.New(token, h.fake.URL(), h.logged.Logger(), h.events.Add), Insecure: true, Dial: h.dial,
 			Log: h.logged.Logger(), Count: h.events.Add, Connected: func(name string) { h.events.Add("as " + name) },
 		})
 		// What bounds the identifies must be the Gateway, not this budget.
