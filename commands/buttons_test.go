@@ -85,7 +85,14 @@ func TestAnAnswerIsAsFreshAsTheOldestOfWhatItShows(t *testing.T) {
 		change           func(*commandstest.World)
 		asOf, freshUntil time.Time
 	}{
-		"price":             {"/price", func(*commandstest.World) {}, noon.Add(time.Minute), noon.Add(90 * time.Second)},
+		"price": {"/price", func(*commandstest.World) {}, noon, noon.Add(90 * time.Second)},
+		"a price without its provider's time": {"/price", func(w *commandstest.World) {
+			w.Price.Value.LastUpdated = time.Time{}
+		}, noon.Add(time.Minute), noon.Add(90 * time.Second)},
+		// The card before it showed the same quote as today's.
+		"a price that has become old": {"/price", func(w *commandstest.World) {
+			w.Price.Value.OldFrom = noon.Add(time.Second)
+		}, noon.Add(time.Second), noon.Add(90 * time.Second)},
 		"a failing picture": {"/price 7d", func(w *commandstest.World) { w.ChartErr = failure }, time.Time{}, time.Time{}},
 		"an old price":      {"/price", func(w *commandstest.World) { w.Price.Stale = true }, time.Time{}, time.Time{}},
 		"supply":            {"/supply", func(*commandstest.World) {}, noon.Add(time.Minute), noon.Add(90 * time.Second)},
@@ -102,7 +109,7 @@ func TestAnAnswerIsAsFreshAsTheOldestOfWhatItShows(t *testing.T) {
 		fresh(w)
 		test.change(w)
 		reply := commandstest.Ask(t, w.Router(t), test.line)
-		if marked := strings.Contains(fmt.Sprint(reply.Notes), "{old."); marked != strings.Contains(name, "old") || reply.Stale != marked {
+		if marked := strings.Contains(fmt.Sprint(reply.Notes), "{old."); marked != strings.Contains(name, "old") || reply.Stale != (marked && test.asOf.IsZero()) {
 			t.Errorf("%s: marked as old %t: %+v", name, marked, reply.Notes)
 		}
 		if !reply.AsOf.Equal(test.asOf) || !reply.FreshUntil.Equal(test.freshUntil) {
@@ -126,5 +133,59 @@ func TestNoTwoButtonsHaveOneState(t *testing.T) {
 				t.Errorf("%s, old %t: %q", line, stale, states)
 			}
 		}
+	}
+}
+
+// manyLogins has so many logins of Ann's, named by their places.
+func manyLogins(n int) *commandstest.World {
+	w := commandstest.Healthy()
+	w.Logins = nil
+	for i := range n {
+		w.Logins = append(w.Logins, core.Login{Dapp: fmt.Sprint(i), Platform: "EVM", At: commandstest.Noon})
+	}
+	return w
+}
+
+func TestThePagesShowEveryLoginOnce(t *testing.T) {
+	for n, pages := range map[int]int{1: 1, 10: 1, 11: 2, 21: 3, 500: 50} {
+		r := manyLogins(n).Router(t)
+		reply := commandstest.Ask(t, r, "/mylogins")
+		walk := func(button string, see func(chat.Reply)) (walked int) {
+			for {
+				walked++
+				see(reply)
+				state, more := buttons(t, reply)[button]
+				if !more {
+					return walked
+				}
+				reply, _ = press(t, r, state)
+			}
+		}
+		seen := 0
+		there := walk("Older", func(page chat.Reply) {
+			for _, f := range page.Sections[0].Fields {
+				if dapp := f.Value.(chat.Parts)[0]; dapp != chat.Untrusted(fmt.Sprint(seen)) {
+					t.Errorf("%d logins: %v stands where %d should", n, dapp, seen)
+				}
+				seen++
+			}
+		})
+		if back := walk("Newer", func(chat.Reply) {}); there != pages || back != pages || seen != n {
+			t.Errorf("%d logins: %d on %d pages and %d back, want %d pages", n, seen, there, back, pages)
+		}
+	}
+}
+
+func TestAnotherPersonsPressShowsTheirOwnLogins(t *testing.T) {
+	r := manyLogins(30).Router(t)
+	p, err := chat.ParseState(buttons(t, commandstest.Ask(t, r, "/mylogins"))["Older"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply := r.Handle(t.Context(), chat.Request{
+		Command: p.Command, Args: chat.Typed(p.Args...), From: chat.User{Platform: "telegram", ID: commandstest.Stranger},
+	})
+	if reply.Text.Key != "logins.unregistered" || len(reply.Sections) > 0 {
+		t.Errorf("a stranger got %s", texts(reply))
 	}
 }

@@ -70,7 +70,7 @@ func All(from Sources, options Options) chat.Commands {
 		verify(from, options),
 		status(from.Services),
 	}
-	return append(all, help(all))
+	return append(all, help(all, options))
 }
 
 // symbol is the token's, for a message.
@@ -84,7 +84,7 @@ func (o Options) service() chat.Value {
 	if o.ServiceName == "" {
 		return chat.Say("exists.service")
 	}
-	return chat.Plain(o.ServiceName)
+	return chat.SayWith("exists.named", chat.Values{"name": chat.Plain(o.ServiceName)})
 }
 
 // address links a wallet or contract to the explorer, if there is one.
@@ -109,31 +109,38 @@ func link(label, url string) []chat.Action {
 	return []chat.Action{{Label: chat.Say(label), URL: url}}
 }
 
-// markOld says that s is the last good answer of a service that fails, if it is, and
-// from when.
-func markOld[V any](r chat.Reply, s core.Snapshot[V], service string, from time.Time) chat.Reply {
+// dated returns the quote of s. A stale one is old from its own time on; every old quote
+// has a time.
+func dated(s core.Snapshot[core.Quote]) core.Quote {
+	q := s.Value
 	if s.Stale {
-		r.Tone, r.Stale = chat.Warning, true
-		r.Notes = append(r.Notes, chat.SayWith("old."+service, chat.Values{"service": serviceText(service), "when": chat.Moment{Time: from}}))
+		q.LastUpdated = cmp.Or(q.LastUpdated, s.At)
+		q.OldFrom = q.LastUpdated
 	}
-	return r
+	return q
 }
 
-// withOldPrice says that the price is old if it is, instead of when it was checked.
-func withOldPrice(r chat.Reply, s core.Snapshot[core.Quote]) chat.Reply {
-	switch {
-	case s.Stale:
-		r.Checked = time.Time{}
-		return markOld(r, s, "price", cmp.Or(s.Value.LastUpdated, s.At))
-	case s.Value.Old():
-		r.Tone, r.Checked, r.Notes = chat.Warning, time.Time{}, append(r.Notes, oldQuote(s.Value))
-	}
-	return r
+// OldPrice returns the headline of a price with its age, and whether the price is old.
+// There is no change in it: a change up to then is not of today.
+func OldPrice(s core.Snapshot[core.Quote], symbol string) (headline chat.Text, old bool) {
+	q := dated(s)
+	return chat.SayWith("old.title", chat.Values{
+		"symbol": chat.Plain(symbol), "price": chat.Price{Decimal: q.Price}, "age": chat.Age{Time: q.LastUpdated},
+	}), q.Old()
 }
 
-// oldQuote says that the provider itself has no newer price.
-func oldQuote(q core.Quote) chat.Text {
-	return chat.SayWith("old.quote", chat.Values{"service": serviceText("price"), "when": chat.Moment{Time: q.LastUpdated}})
+// whyOld says why there is no newer answer of a service.
+func whyOld(service string, failing bool) chat.Text {
+	key := "old.unchanged"
+	if failing {
+		key = "old.failing"
+	}
+	return chat.SayWith(key, chat.Values{"service": serviceText(service)})
+}
+
+// lastKnown says from when a service's last answer is, and why there is no newer one.
+func lastKnown(service string, at time.Time, failing bool) chat.Text {
+	return chat.SayWith("old."+service, chat.Values{"why": whyOld(service, failing), "when": chat.Moment{Time: at}})
 }
 
 // Explain words an error of a command for the person who asked, in a sentence or
@@ -173,7 +180,7 @@ const maxPersonName = 64
 
 // personParam is somebody on the chat platform where the command is asked.
 var personParam = chat.Param{
-	Name: "user", Summary: chat.Say("param.user"), Example: "123456789", Kind: chat.Person, Check: chat.Say("check.user"),
+	Name: "user", Summary: chat.Say("param.user"), Example: "123456789", Person: true, Check: chat.Say("check.user"),
 }
 
 // sender returns the sender's own account on the chat platform.
@@ -197,23 +204,22 @@ func target(req chat.Request) (core.Identity, error) {
 	if strings.HasPrefix(req.Target.ID, "@") {
 		problem = "invalid.username"
 	}
-	return id, &chat.InputError{Title: personParam.Check, Problem: chat.SayWith(problem, chat.Values{"command": chat.Code("/" + req.Command)})}
+	command := chat.Values{"command": chat.Code("/" + req.Command)}
+	return id, &chat.InputError{Title: personParam.Check, Problem: chat.SayWith(problem, command)}
 }
 
 // personField says whom an answer to a moderator is about.
 func personField(id core.Identity, req chat.Request) chat.Field {
-	whom := chat.Field{
-		Name: chat.SayWith("person.id", chat.Values{"platform": chat.Plain(id.Platform)}), Value: chat.Code(id.UID),
+	if !strings.EqualFold(id.Platform, string(req.From.Platform)) {
+		name := chat.SayWith("person.id", chat.Values{"platform": chat.Plain(id.Platform)})
+		return chat.Field{Name: name, Value: chat.Code(id.UID)}
 	}
-	if strings.EqualFold(id.Platform, string(req.From.Platform)) {
-		person := chat.Mention{
-			User: chat.User{Platform: req.From.Platform, ID: id.UID},
-			Name: chat.NewUntrusted(req.TargetName, maxPersonName),
-		}
-		whom.Value = person
-		if person.Name != "" {
-			whom.Value = chat.Parts{person, chat.Code(id.UID)}
-		}
+	person := chat.Mention{
+		User: chat.User{Platform: req.From.Platform, ID: id.UID}, Name: chat.NewUntrusted(req.TargetName, maxPersonName),
 	}
-	return whom
+	member := chat.Field{Name: chat.Say("person.member"), Value: person}
+	if person.Name != "" {
+		member.Value = chat.Parts{person, chat.Code(id.UID)}
+	}
+	return member
 }

@@ -33,7 +33,7 @@ func TestWhatIsAskedAboutOthersIsForModerators(t *testing.T) {
 	forms := 0
 	for _, c := range commandstest.Healthy().Router(t).Commands() {
 		for _, f := range c.Forms {
-			names := slices.ContainsFunc(f.Params, func(p chat.Param) bool { return p.Kind == chat.Person || p.Name == "uid" })
+			names := slices.ContainsFunc(f.Params, func(p chat.Param) bool { return p.Person || p.Name == "uid" })
 			if names != f.Moderators || names && c.Visibility != chat.Private {
 				t.Errorf("%s: moderators %t, visibility %d", c.Example(f), f.Moderators, c.Visibility)
 			}
@@ -50,7 +50,7 @@ func TestWhatIsAskedAboutOthersIsForModerators(t *testing.T) {
 // TestEveryCaseIsSaidInFull finds keys without a message and placeholders
 // without a value in all that people are shown, in every language.
 func TestEveryCaseIsSaidInFull(t *testing.T) {
-	key := regexp.MustCompile(`\b(price|chart|supply|stake|logins|exists|person|anonymous|verify|help|service|reason|invalid|command|param|check|ask|button|input)\.[a-z]`)
+	key := regexp.MustCompile(`\b(price|chart|supply|stake|status|unchecked|logins|exists|person|anonymous|verify|help|service|reason|invalid|command|param|check|ask|button|input)\.[a-z]`)
 	for _, l := range chat.Languages() {
 		commandstest.Cases(t, l, func(c commandstest.Case) {
 			said := shown(words.Print(c.Reply))
@@ -64,6 +64,52 @@ func TestEveryCaseIsSaidInFull(t *testing.T) {
 		})
 	}
 }
+
+// Words that are like no argument do not change what is asked.
+func TestWordsThatAreLikeNoArgumentAreIgnored(t *testing.T) {
+	r := manyLogins(5).Router(t)
+	member := func(line string) chat.Reply {
+		typed := strings.Fields(line)
+		return r.Handle(t.Context(), chat.Request{Command: typed[0][1:], Args: chat.Typed(typed[1:]...), From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
+	}
+	for line, same := range map[string]string{
+		staked + " please": staked,
+		"/staked check 0X" + commandstest.Wallet[2:] + " 👍": staked,
+		"/p 7d please":      "/price 7d",
+		"/price now please": "/price now",
+		"/price 7d 30d":     "/price now",
+		"/verify wallet " + commandstest.AnnsWallet: verify,
+		"/verify my wallet":                         "/verify a b",
+	} {
+		if got, want := member(line), member(same); texts(got) != texts(want) || got.About != want.About || got.Title.Key == "forbidden.title" {
+			t.Errorf("%s: got\n%s\nwant\n%s", line, texts(got), texts(want))
+		}
+	}
+	for line, want := range map[string]string{
+		"/price 7d 30d":                        "Choose 24h, 7d or 30d.",
+		staked + " " + commandstest.BobsWallet: "Too many words",
+		"/mylogins 9":                          "There is only 1 page.",
+		"/verify " + commandstest.Bob + " " + commandstest.BobsWallet + " please": "For moderators only",
+		"/staked TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t":                              "That's a TRON address.",
+	} {
+		if got := texts(member(line)); !strings.Contains(got, want) {
+			t.Errorf("%s: got\n%s\nwant %q", line, got, want)
+		}
+	}
+	down := commandstest.Healthy()
+	down.StakeErr = errInner
+	for _, reply := range []chat.Reply{member("/staked " + strings.ToLower(commandstest.Wallet)), commandstest.Ask(t, down.Router(t), staked)} {
+		if reply.About != commandstest.Wallet {
+			t.Errorf("%s is about %q", reply.Title.Key, reply.About)
+		}
+	}
+	named := chat.Named(map[string]string{"wallet": commandstest.Wallet + " please"})
+	if got := r.Handle(t.Context(), chat.Request{Command: "staked", Args: named}); texts(got) != texts(member(staked)) {
+		t.Errorf("as a named argument: got\n%s", texts(got))
+	}
+}
+
+const staked, verify = "/staked " + commandstest.Wallet, "/verify " + commandstest.AnnsWallet
 
 func TestEveryFlawOfAnArgumentHasWords(t *testing.T) {
 	for _, flaw := range core.Flaws() {

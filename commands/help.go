@@ -6,7 +6,7 @@ import (
 	"herald/internal/chat"
 )
 
-func help(others chat.Commands) chat.Command {
+func help(others chat.Commands, options Options) chat.Command {
 	self := chat.Command{
 		Name:       "help",
 		Aliases:    map[string][]string{"start": nil},
@@ -14,27 +14,30 @@ func help(others chat.Commands) chat.Command {
 		Visibility: chat.Public,
 	}
 	self.Forms = []chat.Form{{Run: func(_ context.Context, req chat.Request) (chat.Reply, error) {
-		if req.Stray {
-			return strayReply(), nil
+		if req.Direct && req.Command == "start" {
+			return startReply(options), nil
 		}
-		all := append(others[:len(others):len(others)], self)
-		return helpReply(all, req.Direct), nil
+		return helpReply(append(others[:len(others):len(others)], self), req), nil
 	}}}
 	return self
 }
 
-// strayReply answers what names no command, with what is asked most.
-func strayReply() chat.Reply {
-	reply := chat.Reply{Title: chat.Say("help.stray")}
-	for _, command := range []string{"price", "supply", "help"} {
-		reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("button." + command), Command: command})
-	}
-	return reply
+// startReply greets newcomers, and text without a command, with what is asked most.
+func startReply(options Options) chat.Reply {
+	return chat.Reply{Title: chat.SayWith("help.start", options.symbol()), Actions: []chat.Action{
+		{Label: chat.Say("button.price"), Command: "price"},
+		{Label: chat.Say("button.chart"), Command: "price", Args: []string{"7d"}},
+		{Label: chat.Say("button.supply"), Command: "supply"},
+		{Label: chat.Say("button.wallet"), Command: "staked"},
+		{Label: chat.Say("button.invite"), Invite: true},
+		{Label: chat.Say("button.help"), Command: "help"},
+	}}
 }
 
 // helpReply is one line and a button to the private chat where others read along.
-// Directly it has every command, and an example of each form for moderators.
-func helpReply(all chat.Commands, direct bool) chat.Reply {
+// Directly it has every command, and an example of each form for moderators if they can
+// be used there.
+func helpReply(all chat.Commands, req chat.Request) chat.Reply {
 	var everyone, moderators []chat.Field
 	var here chat.Parts
 	for _, c := range all {
@@ -43,21 +46,25 @@ func helpReply(all chat.Commands, direct bool) chat.Reply {
 			here = append(here, name)
 		}
 		for _, f := range c.Forms {
-			if f.Moderators {
+			if f.Moderators && req.MayModerate {
 				moderators = append(moderators, chat.Field{Value: chat.Code(c.Example(f))})
 			}
 		}
 		everyone = append(everyone, chat.Field{Value: chat.Parts{name, c.Summary}})
 	}
-	if !direct {
+	if !req.Direct {
 		return chat.Reply{
 			Text:    chat.SayWith("help.group", chat.Values{"commands": here}),
 			Actions: []chat.Action{{Label: chat.Say("button.private"), Private: true}},
 		}
 	}
+	sections := []chat.Section{{Fields: everyone}}
+	if moderators != nil {
+		sections = append(sections, chat.Section{Heading: chat.Say("help.moderators"), Fields: moderators})
+	}
 	return chat.Reply{
 		Title:    chat.Say("help.title"),
-		Sections: []chat.Section{{Fields: everyone}, {Heading: chat.Say("help.moderators"), Fields: moderators}},
+		Sections: sections,
 		Notes:    []chat.Text{chat.Say("help.wallet"), chat.Say("help.honest")},
 	}
 }

@@ -37,7 +37,7 @@ func myLogins(accounts core.Source[core.Identity, core.Account], logins core.Sou
 			return chat.Reply{}, err
 		}
 		n, _ := strconv.Atoi(req.Args.Value(page.Name)) // 0 if no page was given
-		return loginsReply(history.Value, n), nil
+		return loginsReply(history.Value, n)
 	}
 	return chat.Command{
 		Name:       "mylogins",
@@ -47,13 +47,15 @@ func myLogins(accounts core.Source[core.Identity, core.Account], logins core.Sou
 	}
 }
 
-// loginsReply shows one page, or the nearest if no page has this number.
-func loginsReply(logins []core.Login, page int) chat.Reply {
+// loginsReply shows one page, the first if page is less. It fails if there are fewer.
+func loginsReply(logins []core.Login, page int) (chat.Reply, error) {
 	if len(logins) == 0 {
-		return chat.Reply{Title: chat.Say("logins.none"), Text: chat.Say("logins.none_text")}
+		return chat.Reply{Title: chat.Say("logins.none"), Text: chat.Say("logins.none_text")}, nil
 	}
 	pages := slices.Collect(slices.Chunk(logins, maxLogins))
-	page = max(1, min(page, len(pages)))
+	if page = max(1, page); page > len(pages) {
+		return chat.Reply{}, &chat.InputError{Problem: chat.SayWith("logins.pages", chat.Values{"n": chat.Count(len(pages))})}
+	}
 	var fields []chat.Field
 	for _, l := range pages[page-1] {
 		fields = append(fields, chat.Field{Value: chat.Parts{loginText(l.Dapp), via(l.Platform), chat.Moment{Time: l.At}}})
@@ -76,7 +78,7 @@ func loginsReply(logins []core.Login, page int) chat.Reply {
 	if page < len(pages) {
 		turn("button.older", page+1)
 	}
-	return reply
+	return reply, nil
 }
 
 // wallets are the platforms on which one logs in with a wallet.

@@ -3,6 +3,7 @@ package commands
 import (
 	"cmp"
 	"context"
+	"regexp"
 	"slices"
 	"time"
 
@@ -13,14 +14,21 @@ import (
 	"herald/internal/core"
 )
 
-// maxPoolName bounds the name of a pool, in characters.
-const maxPoolName = 40
+const (
+	// maxPoolName bounds the name of a pool, in characters.
+	maxPoolName = 40
+	// maxPools bounds the pools that are not folded away, where there is more than
+	// one other.
+	maxPools = 5
+)
 
-// walletParam is a wallet on the chain with the pools.
+// walletParam is a wallet on the chain with the pools. A name that ends in .eth and an
+// address of another chain match too: each is refused in words of its own.
 var walletParam = chat.Param{
 	Name:     "wallet",
 	Summary:  chat.Say("param.wallet"),
 	Example:  "0x52908400098527886E0F7030069857D2E4169EE7",
+	Like:     regexp.MustCompile(`(?i)\b0x|\.eth$|^[0-9a-z+/_:-]{26,}$`),
 	Question: chat.Say("ask.wallet"),
 	Check:    chat.Say("check.wallet"),
 }
@@ -37,9 +45,9 @@ func staked(from Sources, options Options) chat.Command {
 			}
 			both := from.stakeAndPrice(ctx, wallet)
 			if both.ErrA != nil {
-				return chat.Reply{}, both.ErrA
+				return chat.Reply{About: wallet.Hex()}, both.ErrA
 			}
-			return stakedReply(both, wallet, options), partly(both.A.Value)
+			return stakedReply(both, wallet, options), partly(both.A.Value.Err())
 		}}},
 	}
 }
@@ -65,35 +73,45 @@ func (from Sources) stakeAndPrice(ctx context.Context, wallet common.Address) (b
 	return both
 }
 
-// partly returns a PartialError if not every pool could be read.
-func partly(s core.Stake) error {
-	if err := s.Err(); err != nil {
-		return &chat.PartialError{Err: err}
+// partly returns a PartialError if there is an error.
+func partly(err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return &chat.PartialError{Err: err}
 }
 
 func stakedReply(both core.Joined[core.Stake, core.Quote], wallet common.Address, options Options) chat.Reply {
 	s := both.A.Value
 	tone, verdict := stakeVerdict(s, options)
+	ordered := slices.SortedStableFunc(slices.Values(s.Staked), func(a, b core.PoolAmount) int { return b.Amount.Cmp(a.Amount) })
+	fields, shown := poolFields(ordered, options), len(ordered)
+	if shown > maxPools+1 {
+		shown = maxPools
+	}
+	others := chat.Count(len(ordered) - shown)
 	reply := chat.Reply{
 		Tone:   tone,
 		Title:  verdict,
 		Beside: worthText(s, both.B.Value),
 		Sections: []chat.Section{
-			{Fields: poolFields(s.Staked, options)},
+			{Fields: fields[:shown]},
+			{Fields: sumFields(chat.SayWith("stake.others", chat.Values{"n": others}), ordered[shown:], options)},
 			{Fields: unstakingFields(s, options)},
 		},
-		Exact:      exactFields(wallet, s.Total(), options),
+		Exact:      exactFields(wallet, s, options),
+		Folded:     fields[shown:],
 		Notes:      stakeNotes(s),
-		Footer:     chat.Parts{poolsRead(s), blockText(s)},
+		Footer:     stakeFooter(s),
 		Checked:    cmp.Or(s.BlockTime, both.A.At),
+		About:      wallet.Hex(),
 		AsOf:       both.AsOf(),
 		FreshUntil: both.FreshUntil(),
 		Actions:    []chat.Action{refresh("staked", wallet.Hex()), {Label: chat.Say("button.copy_wallet"), Copy: wallet.Hex()}},
 	}
 	if tone == chat.Warning {
-		reply.Title, reply.Text = chat.Say("unchecked.title"), verdict
+		reply.Title, reply.Text = chat.NoAnswer("staked"), verdict
+		reply.Actions[0] = chat.TryAgain("staked", wallet.Hex())
 	}
 	reply.Actions = append(reply.Actions, link("button.explorer", options.address(wallet).URL)...)
 	if tone == chat.Negative {
@@ -126,36 +144,51 @@ func worthText(s core.Stake, q core.Quote) chat.Value {
 	return chat.SayWith("stake.worth", chat.Values{"worth": chat.Money{Decimal: worth}})
 }
 
-// unstakingFields say what is being withdrawn, which does not count as staked.
-func unstakingFields(s core.Stake, options Options) []chat.Field {
-	total := decimal.Zero
-	for _, p := range s.Unbonding {
-		total = total.Add(p.Amount)
-	}
+// sumFields name what pools hold together, if it is anything.
+func sumFields(name chat.Text, pools []core.PoolAmount, options Options) []chat.Field {
+	total := core.Stake{Staked: pools}.Total()
 	if total.IsZero() {
 		return nil
 	}
-	return []chat.Field{{Name: chat.Say("stake.unstaking"), Value: options.amount(total, chat.Short)}}
+	return []chat.Field{{Name: name, Value: options.amount(total, chat.Short)}}
 }
 
-// exactFields are the whole wallet and its stake to the last digit.
-func exactFields(wallet common.Address, total decimal.Decimal, options Options) []chat.Field {
+// unstakingFields tell what pools hold back until it can be withdrawn, as the least that
+// it is if a pool was not read wholly.
+func unstakingFields(s core.Stake, options Options) []chat.Field {
+	key := map[bool]string{true: "stake.unstaking", false: "stake.unstaking_least"}[s.Complete()]
+	return sumFields(chat.Say(key), s.Unbonding, options)
+}
+
+// exactFields are the whole wallet and, if every pool was read, its stake to the last
+// digit.
+func exactFields(wallet common.Address, s core.Stake, options Options) []chat.Field {
 	address := options.address(wallet)
 	address.Whole = true
 	fields := []chat.Field{{Value: address}}
-	if total.IsPositive() {
-		fields = append(fields, chat.Field{Value: options.amount(total, chat.Exact)})
+	if s.Outcome() == core.Staker && len(s.Failed) == 0 {
+		fields = append(fields, chat.Field{Name: chat.Say("stake.exact"), Value: options.amount(s.Total(), chat.Exact)})
 	}
 	return fields
 }
 
-// stakeNotes say what could not be read.
+// stakeNotes say in how many pools only the stake could be read. Pools that could not be
+// read at all are told of elsewhere.
 func stakeNotes(s core.Stake) []chat.Text {
-	var notes []chat.Text
-	if failed := len(s.UnbondingFailed); failed > 0 {
-		notes = append(notes, chat.SayWith("stake.unstaking_unread", chat.Values{"failed": chat.Count(failed), "n": pools(s)}))
+	failed := len(s.Unread()) - len(s.Failed)
+	if failed == 0 {
+		return nil
 	}
-	return notes
+	return []chat.Text{chat.SayWith("stake.unstaking_unread", chat.Values{"failed": chat.Count(failed), "n": pools(s)})}
+}
+
+// stakeFooter tells the block, and how many pools were read unless the verdict does.
+func stakeFooter(s core.Stake) chat.Parts {
+	block := chat.SayWith("block", chat.Values{"number": chat.Count(s.Block)})
+	if s.Outcome() == core.Undetermined {
+		return chat.Parts{block}
+	}
+	return chat.Parts{poolsRead(s), block}
 }
 
 // poolsRead says how many pools were read.
@@ -167,18 +200,13 @@ func poolsRead(s core.Stake) chat.Text {
 	return chat.SayWith(key, chat.Values{"checked": chat.Count(s.Checked), "n": pools(s)})
 }
 
-// blockText is the block at which pools were read.
-func blockText(s core.Stake) chat.Text {
-	return chat.SayWith("block", chat.Values{"number": chat.Count(s.Block)})
-}
-
 // pools counts the pools that were asked.
 func pools(s core.Stake) chat.Count { return chat.Count(s.Checked + len(s.Failed)) }
 
+// poolFields lists pools.
 func poolFields(pools []core.PoolAmount, options Options) []chat.Field {
-	largest := func(a, b core.PoolAmount) int { return b.Amount.Cmp(a.Amount) }
 	var fields []chat.Field
-	for _, p := range slices.SortedStableFunc(slices.Values(pools), largest) {
+	for _, p := range pools {
 		var name chat.Value = chat.NewUntrusted(p.Pool.Name, maxPoolName)
 		if name == chat.Untrusted("") {
 			name = options.address(p.Pool.Address)

@@ -1,9 +1,9 @@
 package commands
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,7 +26,7 @@ func status(services []Service) chat.Command {
 		Name:       "status",
 		Summary:    chat.Say("command.status"),
 		Visibility: chat.Public,
-		Forms: []chat.Form{{Run: func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
+		Forms: []chat.Form{{Run: func(ctx context.Context, req chat.Request) (chat.Reply, error) {
 			all := make([]serviceStatus, len(services))
 			var asking sync.WaitGroup
 			for i, s := range services {
@@ -36,7 +36,7 @@ func status(services []Service) chat.Command {
 				})
 			}
 			asking.Wait()
-			return statusReply(all), nil
+			return statusReply(all, req), nil
 		}}},
 	}
 }
@@ -44,22 +44,14 @@ func status(services []Service) chat.Command {
 // serviceStatus is what is known of one service.
 type serviceStatus struct {
 	core.Health
-	verdict verdict
-	said    chat.Text
-	notes   []chat.Text
+	// headline says what is wrong; without a Key the service works.
+	headline chat.Text
+	said     chat.Text
+	notes    []chat.Text
 }
 
-// verdict is whether a service works.
-type verdict int
-
-const (
-	ok verdict = iota
-	unknown
-	failing
-)
-
 func statusOf(pinged core.Snapshot[any], err error, h core.Health) serviceStatus {
-	s := serviceStatus{Health: h}
+	s := serviceStatus{Health: h, said: chat.Say("status.fine")}
 	stake, isStake := pinged.Value.(core.Stake)
 	quote, isQuote := pinged.Value.(core.Quote)
 	if err == nil && pinged.Stale {
@@ -67,42 +59,49 @@ func statusOf(pinged core.Snapshot[any], err error, h core.Health) serviceStatus
 	}
 	switch {
 	case !h.FailingSince.IsZero():
-		s.verdict, s.notes = failing, []chat.Text{Explain(h.Service.Fail(h.Reason, err))}
-		s.said = chat.SayWith("status.failing", chat.Values{
-			"since": chat.Moment{Time: h.FailingSince}, "last": chat.Moment{Time: h.Asked},
-		})
+		s.headline, s.said = chat.Say("status.down."+h.Service.Name), silentFor(time.Since(h.FailingSince))
+		if h.Reason != core.Unreachable && h.Reason != core.SlowAnswer { // Which is no answer.
+			s.notes = []chat.Text{Explain(h.Service.Fail(h.Reason, err))}
+		}
 	case err != nil:
-		s.verdict, s.said, s.notes = unknown, chat.Say("status.unknown"), []chat.Text{Explain(err)}
+		s.headline = chat.SayWith("status.unchecked", chat.Values{"what": chat.Say("status." + h.Service.Name)})
+		s.said, s.notes = chat.Say("status.unknown"), []chat.Text{Explain(err)}
 	case isStake && !stake.Complete():
-		s.verdict, s.said, s.notes = failing, poolsRead(stake), stakeNotes(stake)
-	case isStake:
-		s.said = chat.SayWith("status.fine_block", chat.Values{"block": blockText(stake), "when": chat.Moment{Time: cmp.Or(stake.BlockTime, pinged.At)}})
-	default:
-		s.said = chat.SayWith("status.fine", chat.Values{"when": chat.Moment{Time: pinged.At}})
-	}
-	if isQuote && quote.Old() {
-		s.verdict, s.notes = max(s.verdict, unknown), append(s.notes, oldQuote(quote))
+		s.headline, s.said, s.notes = chat.Say("status.partly"), poolsRead(stake), stakeNotes(stake)
+	case isQuote && quote.Old():
+		s.headline = chat.Say("status.old")
+		s.said = chat.SayWith("status.from", chat.Values{"when": chat.Moment{Time: quote.LastUpdated}})
 	}
 	return s
 }
 
-func statusReply(all []serviceStatus) chat.Reply {
+// silentFor says how long a service has not answered, in minutes or in hours.
+func silentFor(d time.Duration) chat.Text {
+	if d >= 2*time.Hour {
+		return chat.SayWith("status.failing_hours", chat.Values{"n": chat.Count(d / time.Hour)})
+	}
+	return chat.SayWith("status.failing", chat.Values{"n": chat.Count(max(d/time.Minute, 1))})
+}
+
+func statusReply(all []serviceStatus, req chat.Request) chat.Reply {
 	reply := chat.Reply{Tone: chat.Warning, Actions: []chat.Action{refresh("status")}}
 	var fields []chat.Field
-	var asked time.Time
-	worst := ok
+	var headlines chat.Parts
 	for _, s := range all {
 		fields = append(fields, chat.Field{Value: chat.Parts{chat.Say("status." + s.Service.Name), s.said}})
 		reply.Notes = append(reply.Notes, s.notes...)
-		worst = max(worst, s.verdict)
-		if s.Asked.After(asked) {
-			asked = s.Asked
+		if s.headline.Key != "" {
+			headlines = append(headlines, s.headline)
 		}
 	}
 	reply.Sections = []chat.Section{{Fields: fields}}
-	reply.Title = chat.Say([]string{ok: "status.all", unknown: "status.unsure", failing: "status.some"}[worst])
-	if worst == ok {
-		reply.Tone, reply.AsOf = chat.Positive, asked
+	if req.Role == chat.Moderator && req.Unlisted != "" {
+		reply.Notes = append(reply.Notes, chat.SayWith("status.unlisted", chat.Values{"entry": chat.Code(req.Unlisted)}))
+	}
+	reply.Title = chat.SayWith("status.title", chat.Values{"what": headlines})
+	if headlines == nil {
+		asked := slices.MinFunc(all, func(a, b serviceStatus) int { return a.Asked.Compare(b.Asked) }).Asked
+		reply.Tone, reply.Title, reply.Checked, reply.AsOf = chat.Positive, chat.Say("status.all"), asked, asked
 	}
 	return reply
 }

@@ -2,8 +2,7 @@ package commands
 
 import (
 	"context"
-
-	"github.com/shopspring/decimal"
+	"time"
 
 	"herald/internal/chat"
 	"herald/internal/core"
@@ -20,14 +19,18 @@ func supply(from Sources, options Options) chat.Command {
 			reply.Notes = append(reply.Notes, chat.Say("supply.unpriced"), Explain(both.ErrB))
 			return reply, &chat.PartialError{Err: both.ErrB}
 		}
-		reply.Sections = append(reply.Sections, chat.Section{Layout: chat.Grid, Fields: worthFields(both.A.Value, both.B.Value)})
+		withWorth(&reply, both.A.Value, both.B.Value)
 		if !both.A.Stale {
 			reply.Checked = both.Checked()
 		}
 		if !both.A.Stale && !both.B.Stale {
 			reply.AsOf, reply.FreshUntil = both.AsOf(), both.FreshUntil()
 		}
-		return withOldPrice(reply, both.B), nil
+		if q := dated(both.B); q.Old() {
+			reply.Tone, reply.Stale, reply.Checked = chat.Warning, reply.Stale || both.B.Stale, time.Time{}
+			reply.Notes = append(reply.Notes, lastKnown("price", q.LastUpdated, both.B.Stale))
+		}
+		return reply, nil
 	}
 	return chat.Command{
 		Name:       "supply",
@@ -39,35 +42,32 @@ func supply(from Sources, options Options) chat.Command {
 
 func supplyReply(supply core.Snapshot[core.Supply], options Options) chat.Reply {
 	s := supply.Value
-	share := s.Circulating.Mul(hundred).DivRound(s.Total, 2)
 	reply := chat.Reply{
 		Title: chat.SayWith("supply.title", chat.Values{"circulating": options.amount(s.Circulating, chat.Whole)}),
 		Sections: []chat.Section{{Fields: []chat.Field{
 			{Name: chat.Say("supply.total"), Value: options.amount(s.Total, chat.Whole)},
-			{Name: chat.Say("supply.share"), Value: chat.Share{Decimal: share}},
+			{Name: chat.Say("supply.share"), Value: chat.Share{Decimal: s.Circulating.Shift(2).DivRound(s.Total, 2)}},
 		}}},
 		Actions: []chat.Action{refresh("supply")},
 	}
-	if !supply.Stale {
+	if supply.Stale {
+		reply.Tone, reply.Stale, reply.Notes = chat.Warning, true, []chat.Text{lastKnown("supply", supply.At, true)}
+	} else {
 		reply.Checked = supply.At
 	}
-	return markOld(reply, supply, "supply", supply.At)
+	return reply
 }
 
-var hundred = decimal.NewFromInt(100)
-
-// worthFields say what the two supplies are worth, and what the provider says the
-// market cap is where that differs by more than one per cent: it may count another
-// supply.
-func worthFields(s core.Supply, q core.Quote) []chat.Field {
+// withWorth adds what the two supplies are worth, and what the provider says the market
+// cap is where that differs by a tenth: it then counts another supply.
+func withWorth(reply *chat.Reply, s core.Supply, q core.Quote) {
 	worth := s.Circulating.Mul(q.Price)
-	fields := []chat.Field{
+	reply.Sections = append(reply.Sections, chat.Section{Fields: []chat.Field{
 		{Name: chat.Say("price.cap"), Value: chat.Money{Decimal: worth}},
 		{Name: chat.Say("supply.diluted"), Value: chat.Money{Decimal: s.Total.Mul(q.Price)}},
+	}})
+	if theirs := q.MarketCap.Decimal; q.MarketCap.Valid && theirs.Sub(worth).Abs().Shift(1).GreaterThanOrEqual(worth) {
+		note := chat.SayWith("supply.cap_of", chat.Values{"source": chat.Plain(q.Source), "cap": chat.Money{Decimal: theirs}})
+		reply.Notes = append(reply.Notes, note)
 	}
-	if theirs := q.MarketCap.Decimal; q.MarketCap.Valid && theirs.Sub(worth).Abs().Mul(hundred).GreaterThan(worth) {
-		name := chat.SayWith("supply.cap_of", chat.Values{"source": chat.Plain(q.Source)})
-		fields = append(fields, chat.Field{Name: name, Value: chat.Money{Decimal: theirs}})
-	}
-	return fields
 }

@@ -57,7 +57,7 @@ func shown(c words.Card) string {
 		lines = append(lines, fmt.Sprintf("[ %s ] %s", b.Label, b.State+b.URL+b.Copy))
 	}
 	if c.Ask != nil {
-		lines = append(lines, fmt.Sprintf("asks for %s of /%s: %s", c.Ask.Param, c.Ask.Command, c.Ask.Question))
+		lines = append(lines, fmt.Sprintf("asks for /%s: %s", c.Ask.Command, c.Ask.Question))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/shopspring/decimal"
+	"github.com/ethereum/go-ethereum/common"
 
 	"herald/internal/chat"
 	"herald/internal/core"
@@ -39,33 +39,13 @@ func verify(from Sources, options Options) chat.Command {
 			if ownershipErr != nil && stake.ErrA != nil {
 				return chat.Reply{}, errors.Join(ownershipErr, stake.ErrA)
 			}
-			var fields []chat.Field
 			if key == theirWallet {
-				fields = append(fields, personField(id, req))
+				reply.Sections = []chat.Section{{Fields: []chat.Field{personField(id, req)}}}
+			} else if ownershipErr != nil || stake.ErrA != nil || stake.A.Value.Outcome() == core.Undetermined {
+				reply.Actions = append(reply.Actions, chat.TryAgain("verify", wallet.Hex()))
 			}
-			if stake.ErrA != nil {
-				reply.Sections = []chat.Section{{Fields: append(fields, chat.Field{Value: chat.Say("verify.stake_unchecked")})}}
-				reply.Exact, reply.Notes = exactFields(wallet, decimal.Zero, options), []chat.Text{Explain(stake.ErrA)}
-				return reply, &chat.PartialError{Err: stake.ErrA}
-			}
-			s := stake.A.Value
-			tone, verdict := stakeVerdict(s, options)
-			reply.Sections = []chat.Section{
-				{Fields: append(fields, chat.Field{Value: chat.Parts{verdict, worthText(s, stake.B.Value)}})},
-				{Fields: unstakingFields(s, options)},
-			}
-			reply.Exact, reply.Notes = exactFields(wallet, s.Total(), options), stakeNotes(s)
-			reply.Footer = chat.Parts{poolsRead(s), blockText(s)}
-			if at := cmp.Or(s.BlockTime, stake.A.At); reply.Checked.IsZero() || at.Before(reply.Checked) {
-				reply.Checked = at
-			}
-			if reply.Tone == chat.Positive && tone == chat.Negative {
-				reply.Actions = link("button.stake", options.StakeURL)
-			}
-			if ownershipErr != nil {
-				return reply, &chat.PartialError{Err: errors.Join(ownershipErr, partly(s))}
-			}
-			return reply, partly(s)
+			err = errors.Join(ownershipErr, addStake(&reply, wallet, stake, options))
+			return reply, partly(err)
 		}
 	}
 	return chat.Command{
@@ -81,18 +61,45 @@ func verify(from Sources, options Options) chat.Command {
 	}
 }
 
+// addStake adds what a wallet stakes to a reply about its owner. With an error the stake
+// is not known, or not in full.
+func addStake(reply *chat.Reply, wallet common.Address, stake core.Joined[core.Stake, core.Quote], options Options) error {
+	if stake.ErrA != nil {
+		reply.Sections = append(reply.Sections, chat.Section{Heading: chat.NoAnswer("staked")})
+		reply.Exact, reply.Notes = exactFields(wallet, core.Stake{}, options), append(reply.Notes, Explain(stake.ErrA))
+		return stake.ErrA
+	}
+	s := stake.A.Value
+	tone, verdict := stakeVerdict(s, options)
+	if worth := worthText(s, stake.B.Value); worth != nil {
+		verdict = chat.SayWith("verify.stake", chat.Values{"stake": verdict, "worth": worth})
+	}
+	reply.Sections = append(reply.Sections, chat.Section{Heading: verdict, Fields: unstakingFields(s, options)})
+	reply.Exact = exactFields(wallet, s, options)
+	reply.Notes, reply.Footer = append(reply.Notes, stakeNotes(s)...), stakeFooter(s)
+	if at := cmp.Or(s.BlockTime, stake.A.At); reply.Checked.IsZero() || at.Before(reply.Checked) {
+		reply.Checked = at
+	}
+	if reply.Tone == chat.Positive && tone == chat.Negative {
+		reply.Actions = link("button.stake", options.StakeURL)
+	}
+	return s.Err()
+}
+
 // ownership says whether the wallet, B, belongs to the person, A. With an error it
 // says that nobody knows.
 func ownership(both core.Joined[core.Account, core.Account], key string, options Options) (chat.Reply, error) {
 	tone, title, why, at := chat.Negative, ".no", ".another", both.Checked()
 	switch failed := cmp.Or(both.ErrA, both.ErrB); {
 	case both.ErrA == nil && !both.A.Value.Registered():
-		why, at = ".unregistered", both.A.At
-	case both.ErrB == nil && !both.B.Value.Registered() && key == theirWallet:
-		// Only a moderator learns whether somebody else registered the wallet.
-		why, at = ".nobody", both.B.At
+		title, why, at = ".new", ".unregistered", both.A.At
 	case failed != nil:
-		return chat.Reply{Tone: chat.Warning, Title: chat.Say("verify.unknown"), Text: Explain(failed)}, failed
+		return chat.Reply{
+			Tone: chat.Warning, Title: chat.NoAnswer("verify"), Text: chat.Say("verify.unknown"), Notes: []chat.Text{Explain(failed)},
+		}, failed
+	case !both.B.Value.Registered() && key == theirWallet:
+		// Only a moderator learns whether somebody else registered the wallet.
+		why = ".nobody"
 	case both.A.Value.DID == both.B.Value.DID:
 		tone, title, why = chat.Positive, ".yes", ".same"
 	}

@@ -1,17 +1,22 @@
 package commands_test
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
 
+	"herald/commands"
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/service/market"
 	"herald/internal/service/partner"
 	"herald/internal/service/staking"
 )
@@ -37,10 +42,10 @@ func unreadPool() []core.UnreadPool {
 func TestVerifyHasThreeAnswersInBothParts(t *testing.T) {
 	const failing = "failing"
 	stakes := map[string]func(*commandstest.World){
-		"stake.yes":              func(*commandstest.World) {},
-		"stake.no":               func(w *commandstest.World) { w.Stake = core.Stake{Checked: 21} },
-		"stake.undetermined":     func(w *commandstest.World) { w.Stake = core.Stake{Checked: 20, Failed: unreadPool()} },
-		"verify.stake_unchecked": func(w *commandstest.World) { w.StakeErr = staking.Service.Fail(core.SlowAnswer, errInner) },
+		"stake.yes":          func(*commandstest.World) {},
+		"stake.no":           func(w *commandstest.World) { w.Stake = core.Stake{Checked: 21} },
+		"stake.undetermined": func(w *commandstest.World) { w.Stake = core.Stake{Checked: 20, Failed: unreadPool()} },
+		"unchecked.title":    func(w *commandstest.World) { w.StakeErr = staking.Service.Fail(core.SlowAnswer, errInner) },
 	}
 	for _, account := range []string{"did:x:1", "", failing} {
 		for _, owner := range []string{"did:x:1", "did:x:2", "did:x:1 ", "DID:X:1", "", failing} {
@@ -57,19 +62,20 @@ func TestVerifyHasThreeAnswersInBothParts(t *testing.T) {
 				verdict, tone := "verify.you.no", chat.Negative
 				switch {
 				case account == "":
+					verdict = "verify.you.new"
 				case account == failing || owner == failing:
-					verdict, tone = "verify.unknown", chat.Warning
+					verdict, tone = "unchecked.title", chat.Warning
 				case account == owner:
 					verdict, tone = "verify.you.yes", chat.Positive
 				}
 				said := texts(reply)
 				switch partial, isPartial := errors.AsType[*chat.PartialError](err); {
-				case verdict == "verify.unknown" && stake == "verify.stake_unchecked":
+				case verdict == stake:
 					if err == nil || isPartial || reply.Title.Key != "" {
 						t.Errorf("account %q, wallet %q, %s: nothing is known, and yet %s, %v", account, owner, stake, said, err)
 					}
 					continue
-				case isPartial == (verdict != "verify.unknown" && (stake == "stake.yes" || stake == "stake.no")),
+				case isPartial == (verdict != "unchecked.title" && (stake == "stake.yes" || stake == "stake.no")),
 					isPartial && strings.Contains(partial.Error(), "did:"):
 					t.Errorf("account %q, wallet %q, %s: %v", account, owner, stake, err)
 				}
@@ -79,8 +85,9 @@ func TestVerifyHasThreeAnswersInBothParts(t *testing.T) {
 				if w.StakesAsked != 1 || w.AccountsAsked[telegram] != 1 || w.AccountsAsked[wallet] != 1 || len(w.AccountsAsked) != 2 {
 					t.Errorf("account %q, wallet %q: asked about %d stakes and %v", account, owner, w.StakesAsked, w.AccountsAsked)
 				}
-				if strings.Contains(strings.ToLower(said), "did:") || len(reply.Actions) > 0 {
-					t.Errorf("account %q, wallet %q, %s: a DID or a button in\n%s", account, owner, stake, said)
+				again := strings.Contains(said, "[ Try again ] 1 e 0 verify "+commandstest.Wallet)
+				if known := err == nil; strings.Contains(strings.ToLower(said), "did:") || again == known || (len(reply.Actions) > 0) != again {
+					t.Errorf("account %q, wallet %q, %s: a DID or a wrong button in\n%s", account, owner, stake, said)
 				}
 			}
 		}
@@ -89,17 +96,11 @@ func TestVerifyHasThreeAnswersInBothParts(t *testing.T) {
 
 // stakeOf is the key of what a reply to /verify says of the stake.
 func stakeOf(r chat.Reply) string {
-	for _, s := range r.Sections {
-		for _, f := range s.Fields {
-			switch v := f.Value.(type) {
-			case chat.Parts: // with what it is worth
-				return v[0].(chat.Text).Key
-			case chat.Text:
-				return v.Key
-			}
-		}
+	heading := r.Sections[len(r.Sections)-1].Heading
+	if stake, ok := heading.Args["stake"].(chat.Text); ok { // with what it is worth
+		return stake.Key
 	}
-	return ""
+	return heading.Key
 }
 
 // Whether somebody else registered a wallet is for moderators to know.
@@ -178,6 +179,83 @@ func TestVerifySaysTheOldestOfItsTimes(t *testing.T) {
 			reply, _ := run(w, t, "verify", 1, map[string]string{"wallet": address})
 			if !reply.Checked.Equal(want) {
 				t.Errorf("the oldest time is %s's, and the answer about %s says %v", oldest, address, reply.Checked)
+			}
+		}
+	}
+}
+
+// priceSource answers after a while, unless ctx is done before.
+type priceSource struct {
+	core.Source[struct{}, core.Quote]
+	after time.Duration
+	asked int
+}
+
+func (s *priceSource) Get(ctx context.Context, key struct{}) (core.Snapshot[core.Quote], error) {
+	s.asked++
+	select {
+	case <-time.After(s.after):
+		return s.Source.Get(ctx, key)
+	case <-ctx.Done():
+		return core.Snapshot[core.Quote]{}, market.Service.Fail(core.SlowAnswer, ctx.Err())
+	}
+}
+
+// A price of another time tells nothing of today's worth, a service that hangs costs a
+// second at most, and nobody pays for a price that is not shown.
+func TestAStakesWorthIsToldAtTodaysPriceAlone(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*commandstest.World)
+		after  time.Duration
+		took   time.Duration
+		asked  int
+		worth  bool
+	}{
+		"today's":              {change: func(*commandstest.World) {}, asked: 1, worth: true},
+		"slow":                 {change: func(*commandstest.World) {}, after: 900 * time.Millisecond, took: 900 * time.Millisecond, asked: 1, worth: true},
+		"hangs":                {change: func(*commandstest.World) {}, after: time.Hour, took: time.Second, asked: 1},
+		"stale":                {change: func(w *commandstest.World) { w.Price.Stale = true }, asked: 1},
+		"old at the provider":  {change: func(w *commandstest.World) { w.Price.Value.OldFrom = time.Now() }, asked: 1},
+		"fails":                {change: func(w *commandstest.World) { w.PriceErr = market.Service.Fail(core.Limited, errInner) }, asked: 1},
+		"of part of the pools": {change: func(w *commandstest.World) { w.Stake.Failed = unreadPool() }, asked: 1, worth: true},
+		"of no stake":          {change: func(w *commandstest.World) { w.Stake.Staked = nil }, after: time.Hour},
+		"of an unknown stake":  {change: func(w *commandstest.World) { w.StakeErr = staking.Service.Fail(core.Limited, errInner) }, after: time.Hour},
+	} {
+		for _, command := range []string{"staked", "verify"} {
+			synctest.Test(t, func(t *testing.T) {
+				w := commandstest.Healthy()
+				test.change(w)
+				from := w.Sources()
+				price := &priceSource{Source: from.Price, after: test.after}
+				from.Price = price
+				c, _ := commands.All(from, w.Look).Find(command)
+				began := time.Now()
+				reply, _ := c.Forms[len(c.Forms)-1].Run(t.Context(), chat.Request{
+					Args: chat.Named(aboutWallet), From: chat.User{Platform: "telegram", ID: commandstest.Ann}})
+				if took := time.Since(began); took != test.took || price.asked != test.asked || strings.Contains(texts(reply), "≈\u00a0$15,242") != test.worth {
+					t.Errorf("/%s, %s: asked for the price %d times, after %v:\n%s", command, name, price.asked, took, texts(reply))
+				}
+			})
+		}
+	}
+}
+
+func TestWhatIsBeingUnstakedIsTheLeastUntilAllIsRead(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*core.Stake)
+		want   string
+	}{
+		"all is read":          {func(*core.Stake) {}, "\nUnstaking | 3"},
+		"a pool is unread":     {func(s *core.Stake) { s.Failed = unreadPool() }, "\nUnstaking at least | 3"},
+		"its exits are unread": {func(s *core.Stake) { s.UnbondingFailed = unreadPool() }, "\nUnstaking at least | 3"},
+	} {
+		w := commandstest.Healthy()
+		w.Stake.Unbonding = []core.PoolAmount{{Amount: decimal.NewFromInt(3)}}
+		test.change(&w.Stake)
+		for _, command := range []string{"staked", "verify"} {
+			forms, _ := w.Router(t).Commands().Find(command)
+			if reply, _ := run(w, t, command, len(forms.Forms)-1, aboutWallet); !strings.Contains(texts(reply), test.want) {
+				t.Errorf("/%s, %s: %s", command, name, texts(reply))
 			}
 		}
 	}

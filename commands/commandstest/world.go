@@ -47,10 +47,11 @@ type World struct {
 	AnybodysLogins bool
 	LoginsErr      error
 
-	// Chart is the price over any period, and ChartedIn the languages in which it
-	// was drawn.
+	// Chart is the price over any period, Charted the quotes that were drawn, and
+	// ChartedIn in which languages.
 	Chart     core.Chart
 	ChartErr  error
+	Charted   []core.Quote
 	ChartedIn []chat.Language
 
 	Look commands.Options
@@ -68,11 +69,13 @@ type World struct {
 }
 
 // Ann and Bob are registered with a wallet each, and Ann has logins. A stranger is
-// not registered, nor is Wallet. Moderators of the Community may ask about others.
+// not registered, nor is Wallet. Moderators of the Community may ask about others, and the
+// Operator everywhere.
 const (
 	Ann        = "1"
 	Bob        = "12345"
 	Stranger   = "404"
+	Operator   = "77"
 	Wallet     = "0x52908400098527886E0F7030069857D2E4169EE7"
 	AnnsWallet = "0x00000000000000000000000000000000000a0001"
 	BobsWallet = "0x00000000000000000000000000000000000b0002"
@@ -112,7 +115,7 @@ func Healthy() *World {
 			{Dapp: "Game\nnight", Platform: "Telegram", At: Noon.Add(-time.Hour)},
 		},
 		Chart: core.Chart{
-			PNG: picture, Line: true, First: number("0.0120"), Last: number("0.0123456789"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1, Since: Noon.AddDate(0, 0, -7),
+			PNG: picture, Line: true, First: number("0.0120"), Last: number("0.0123456789"), Change: known("2.88"), Lowest: number("0.01"), Highest: number("0.0125"), Seen: 1, Since: Noon.AddDate(0, 0, -7),
 		},
 		AccountsAsked: map[core.Identity]int{},
 		Look:          commands.Options{Symbol: "TKN", ServiceName: commands.DefaultServiceName, ExplorerURL: "https://explorer.example"},
@@ -193,7 +196,8 @@ func (w *World) service(s *core.Service, err error, answer any, stale bool) fake
 }
 
 // drawn is the chart of any period.
-func (w *World) drawn(_ context.Context, _ core.Quote, _ time.Duration, l chat.Language, _ string) (core.Chart, error) {
+func (w *World) drawn(_ context.Context, q core.Quote, _ time.Duration, l chat.Language, _ string) (core.Chart, error) {
+	w.Charted = append(w.Charted, q)
 	w.ChartedIn = append(w.ChartedIn, l)
 	return w.Chart, w.ChartErr
 }
@@ -212,6 +216,7 @@ func (w *World) router(t testing.TB, wait limit, l chat.Language) *chat.Router {
 	t.Helper()
 	r, err := chat.NewRouter(chat.Config{
 		Commands:       commands.All(w.Sources(), w.Look),
+		Operators:      []chat.User{{Platform: "telegram", ID: Operator}},
 		ModeratorChats: []string{"telegram:" + Community},
 		Timeout:        time.Minute,
 		Limiter:        wait,

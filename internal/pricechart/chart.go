@@ -22,41 +22,18 @@ const (
 
 // chart draws the line of the price, with its first, highest, lowest and last.
 func (s sheet) chart() {
+	s.header()
 	first, end := s.points[0].Price, s.points[len(s.points)-1]
-	lowest, highest := bounds(s.points, first)
-	change := end.Price.Sub(first).Mul(decimal.New(100, 0)).DivRound(first, 2)
-	ink, on := s.ink(change)
-
-	edge := float64(width - margin)
-	for i, f := range []figure{{key: "picture.high", number: decimal.NewNullDecimal(highest)}, {key: "picture.low", number: decimal.NewNullDecimal(lowest)}} {
-		y, price, name := 112+52*float64(i), s.price(f.number.Decimal), s.say(chat.Say(f.key))
-		x := width - margin - s.width(s.big(36), price) - 12
-		s.text(s.big(36), x+12, y, 0, width, price)
-		s.text(s.small(36), x, y, 1, width, name)
-		edge = min(edge, x-s.width(s.small(36), name))
-	}
-	look, text := style{size: 54, bold: 1, color: ink}, s.say(chat.Change{Decimal: change})
-	wide := min(s.width(look, text), 400)
-	pill := min(560, edge-32-wide-48)
-	s.fill(ink, .16, box(pill, 96, pill+wide+48, 180, 16))
-	s.text(look, pill+24, 157, 0, wide, text)
-	s.title(" · "+s.say(chat.Say("choice."+periods[s.to.Sub(s.from)])), pill-24-margin)
-	if slices.ContainsFunc(s.points, func(p point) bool { return p.Estimated }) {
-		s.dashes(ink, 6, 18, 16, xy(plotLeft, 222), xy(plotLeft+86, 222))
-		s.text(s.small(30), plotLeft+102, 232, 0, width, s.say(chat.Say("picture.estimated")))
-	}
-
-	a := s.axis(lowest, highest, end.Price)
+	lowest, highest := bounds(s.points)
+	ink, on := s.ink(s.change())
+	a := s.axis(lowest.Price, highest.Price, end.Price)
 	labels, tag := s.small(36), style{size: 36, bold: 1, color: on}
-	wide = s.width(tag, a.now) + 40
+	wide := s.width(tag, a.now) + 40
 	right := min(plotRight, tagEdge-14-wide)
 	for _, label := range a.labels {
 		right = min(right, tagEdge-24-s.width(labels, label))
 	}
-	at := func(when time.Time, price float64) spot {
-		part := when.Sub(s.from).Seconds() / s.to.Sub(s.from).Seconds()
-		return xy(plotLeft+part*(right-plotLeft), plotBottom-(price-a.low)/(a.high-a.low)*(plotBottom-plotTop))
-	}
+	at := s.plot(plotLeft, right, plotTop, a)
 	now := at(end.At, end.Price.InexactFloat64())
 	tagY := min(now.y, plotBottom-24)
 	for i, price := range a.prices {
@@ -78,15 +55,81 @@ func (s sheet) chart() {
 	}
 	y := at(s.from, first.InexactFloat64()).y
 	s.dashes(s.quiet, 2, 1, 11, xy(plotLeft, y), xy(right, y))
-	s.line(ink, at(s.to, highest.InexactFloat64()).y, at)
-	s.fill(s.background, 1, disc(now, 13))
-	s.fill(ink, 1, disc(now, 9), box(right+14, tagY-30, right+14+wide, tagY+30, 10))
+	s.line(at)
+	s.fill(ink, 1, box(right+14, tagY-30, right+14+wide, tagY+30, 10))
 	s.text(tag, right+34, tagY+13, 0, width, a.now)
 }
 
-// line draws the line, the area under what was seen of it, and as a dot what stands
-// alone. top is where the highest price is.
-func (s sheet) line(ink color.RGBA, top float64, at func(time.Time, float64) spot) {
+// header draws the title, the change over the period (or the time of an old price), and
+// the highest and the lowest price where they are known.
+func (s sheet) header() {
+	edge, change := float64(width-margin), s.change()
+	ink, _ := s.ink(change)
+	lowest, highest := s.extremes()
+	for i, price := range []decimal.Decimal{highest, lowest} {
+		if price.IsPositive() {
+			y, price, name := 112+52*float64(i), s.price(price), s.say(chat.Say([]string{"picture.high", "picture.low"}[i]))
+			x := width - margin - s.width(s.big(36), price) - 12
+			s.text(s.big(36), x+12, y, 0, width, price)
+			s.text(s.small(36), x, y, 1, width, name)
+			edge = min(edge, x-s.width(s.small(36), name))
+		}
+	}
+	text := ""
+	if s.quote.Old() {
+		text = s.updated()
+	} else if change.Valid {
+		text = s.say(chat.Change{Decimal: change.Decimal})
+	}
+	look := style{size: 54, bold: 1, color: ink}
+	wide := min(s.width(look, text), 400)
+	pill := min(560, edge-32-wide-48)
+	if text != "" {
+		s.fill(ink, .16, box(pill, 96, pill+wide+48, 180, 16))
+		s.text(look, pill+24, 157, 0, wide, text)
+	}
+	s.title(" · "+s.say(chat.Say("choice."+periods[s.to.Sub(s.from)])), pill-24-margin)
+	if slices.ContainsFunc(s.points, func(p point) bool { return p.Estimated }) {
+		s.dashes(ink, 6, 18, 16, xy(plotLeft, 222), xy(plotLeft+86, 222))
+		s.text(s.small(30), plotLeft+102, 232, 0, width, s.say(chat.Say("picture.estimated")))
+	}
+}
+
+// plot returns a function from a time and a price to their place between left and right,
+// top and plotBottom.
+func (s sheet) plot(left, right, top float64, a axis) func(time.Time, float64) spot {
+	return func(when time.Time, price float64) spot {
+		part := when.Sub(s.from).Seconds() / s.to.Sub(s.from).Seconds()
+		return xy(left+part*(right-left), plotBottom-(price-a.low)/(a.high-a.low)*(plotBottom-top))
+	}
+}
+
+// slots are the parts of a period in which a line has at most four points.
+const slots = 60
+
+// crisp returns the points through which the line is drawn: the first, the lowest, the
+// highest and the last of each slot, so that no spike and no gap is lost.
+func (p picture) crisp() (kept []point) {
+	slot := func(i int) time.Duration { return p.points[i].At.Sub(p.from) * slots / p.to.Sub(p.from) }
+	from := 0
+	for i, last := range p.points {
+		if to := i + 1; to == len(p.points) || slot(to) != slot(from) || p.estimated(to) {
+			lowest, highest := bounds(p.points[from:to])
+			kept = append(kept, p.points[from], lowest, highest, last)
+			from = to
+		}
+	}
+	slices.SortStableFunc(kept, byTime)
+	return slices.CompactFunc(kept, func(a, b point) bool { return a.At.Equal(b.At) })
+}
+
+// line draws the line up to the dot of its last price, and fills the area under what was
+// seen. A point without neighbors is a dot.
+func (s sheet) line(at func(time.Time, float64) spot) {
+	ink, _ := s.ink(s.change())
+	_, highest := bounds(s.points)
+	top := at(s.to, highest.Price.InexactFloat64()).y
+	s.points = s.crisp()
 	var before spot
 	for i, p := range s.points {
 		here := at(p.At, p.Price.InexactFloat64())
@@ -101,6 +144,8 @@ func (s sheet) line(ink color.RGBA, top float64, at func(time.Time, float64) spo
 		}
 		before = here
 	}
+	s.fill(s.background, 1, disc(before, 13))
+	s.fill(ink, 1, disc(before, 9))
 }
 
 // area fills what is under the line from a to b, from 28 % at top to nothing at the

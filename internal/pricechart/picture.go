@@ -52,25 +52,53 @@ func (p picture) seen() float64 {
 	return covered.Seconds() / p.to.Sub(p.from).Seconds()
 }
 
-// minSeen is the part of a period that must be seen for a line.
-const minSeen = 0.25
+const (
+	// minSeen is the part of a period that must be seen for a line.
+	minSeen = 0.25
+	// wholeSeen is the part that must be seen for the lowest and the highest price.
+	wholeSeen = 0.95
+)
 
 func (p picture) hasLine() bool { return p.seen() >= minSeen }
 
-// bounds returns the lowest and the highest of the prices and one more.
-func bounds(points []point, one decimal.Decimal) (lowest, highest decimal.Decimal) {
-	lowest, highest = one, one
-	for _, p := range points {
-		lowest, highest = decimal.Min(lowest, p.Price), decimal.Max(highest, p.Price)
+// recorded returns the points that were seen.
+func (p picture) recorded() []point {
+	return slices.DeleteFunc(slices.Clone(p.points), func(p point) bool { return p.Estimated })
+}
+
+// extremes returns the lowest and the highest price seen, or zeros if less than wholeSeen
+// of the period was.
+func (p picture) extremes() (lowest, highest decimal.Decimal) {
+	if p.seen() < wholeSeen {
+		return lowest, highest
 	}
-	return lowest, highest
+	low, high := bounds(p.recorded())
+	return low.Price, high.Price
+}
+
+// change returns the provider's change over the period. If the provider tells none, it
+// is the change from the first to the last price seen, where the line begins with the
+// period.
+func (p picture) change() decimal.NullDecimal {
+	told, seen := p.quote.Changes()[p.to.Sub(p.from)], p.recorded()
+	if told.Valid || !p.hasLine() || seen[0].At.Sub(p.from) > p.to.Sub(p.from)/24 {
+		return told
+	}
+	first, last := seen[0].Price, seen[len(seen)-1].Price
+	return decimal.NewNullDecimal(last.Sub(first).Shift(2).DivRound(first, 2))
+}
+
+// bounds returns the points, one at least, with the lowest and the highest price.
+func bounds(points []point) (lowest, highest point) {
+	byPrice := func(a, b point) int { return a.Price.Cmp(b.Price) }
+	return slices.MinFunc(points, byPrice), slices.MaxFunc(points, byPrice)
 }
 
 // periods are the names of periods in keys of messages.
-var periods = map[time.Duration]string{day: "24h", 7 * day: "7d", 30 * day: "30d"}
+var periods = map[time.Duration]string{time.Hour: "1h", day: "24h", 7 * day: "7d", 30 * day: "30d"}
 
 // theme is the colors of a picture.
-type theme struct{ background, grid, quiet, strong, up, down color.RGBA }
+type theme struct{ background, grid, quiet, strong, up, down, warning color.RGBA }
 
 func rgb(hex uint32) color.RGBA {
 	return color.RGBA{R: byte(hex >> 16), G: byte(hex >> 8), B: byte(hex), A: 255}
@@ -79,27 +107,30 @@ func rgb(hex uint32) color.RGBA {
 var (
 	white  = rgb(0xFFFFFF)
 	themes = map[bool]theme{ // by Settings.Light
-		false: {background: rgb(0x0F1720), grid: rgb(0x1F2B38), quiet: rgb(0x9AA8B7), strong: rgb(0xF4F7FA), up: rgb(0x16C784), down: rgb(0xEA3943)},
-		true:  {background: white, grid: rgb(0xE7ECF2), quiet: rgb(0x5B6776), strong: rgb(0x101828), up: rgb(0x0B9F65), down: rgb(0xD92D3A)},
+		false: {background: rgb(0x0F1720), grid: rgb(0x1F2B38), quiet: rgb(0x9AA8B7), strong: rgb(0xF4F7FA), up: rgb(0x16C784), down: rgb(0xEA3943), warning: rgb(0xF5A524)},
+		true:  {background: white, grid: rgb(0xE7ECF2), quiet: rgb(0x5B6776), strong: rgb(0x101828), up: rgb(0x0B9F65), down: rgb(0xD92D3A), warning: rgb(0xB54708)},
 	}
 )
-
-// ink is the color of a change in per cent, and the color of text on it.
-func (t theme) ink(percent decimal.Decimal) (ink, on color.RGBA) {
-	switch percent.Round(2).Sign() {
-	case 1:
-		return t.up, t.background
-	case -1:
-		return t.down, white
-	}
-	return t.quiet, t.background
-}
 
 // sheet is a picture on its canvas.
 type sheet struct {
 	picture
 	theme
 	*canvas
+}
+
+// ink is the color of a change in per cent, and the color of text on it.
+func (s sheet) ink(percent decimal.NullDecimal) (ink, on color.RGBA) {
+	drift := percent.Decimal.Round(2).Sign()
+	switch {
+	case s.quote.Old():
+		return s.warning, s.background
+	case drift > 0:
+		return s.up, s.background
+	case drift < 0:
+		return s.down, white
+	}
+	return s.quiet, s.background
 }
 
 func (s sheet) small(size float64) style { return style{size: size, color: s.quiet} }
@@ -112,7 +143,6 @@ func (s sheet) say(v chat.Value) string { return words.Say(s.language, v) }
 func (p picture) draw() ([]byte, error) {
 	t := themes[p.Light]
 	c := newCanvas(t.background)
-	p.name = cmp.Or(c.known(p.name), "Herald")
 	s := sheet{picture: p, theme: t, canvas: c}
 	if p.hasLine() {
 		s.chart()
@@ -120,12 +150,18 @@ func (p picture) draw() ([]byte, error) {
 		s.card()
 	}
 	source := p.quote.Source
-	if at := p.quote.LastUpdated; !at.IsZero() {
-		source = strings.TrimPrefix(source+" · "+at.UTC().Format(p.language.Info().Day+", 15:04 UTC"), " · ")
+	if !p.quote.LastUpdated.IsZero() && !p.quote.Old() {
+		source = strings.TrimPrefix(source+" · "+p.updated(), " · ")
 	}
 	s.text(s.small(30), margin, 776, 0, width, source)
-	s.text(s.small(30), width-margin, 776, 1, width-3*margin-s.width(s.small(30), source), p.name)
+	name := c.drawable(cmp.Or(p.name, "Herald"))
+	s.text(s.small(30), width-margin, 776, 1, width-3*margin-s.width(s.small(30), source), name)
 	return c.png()
+}
+
+// updated is when the provider updated the quote.
+func (p picture) updated() string {
+	return p.quote.LastUpdated.UTC().Format(p.language.Info().Day + ", 15:04 UTC")
 }
 
 // title draws the logo, what the picture is about, and the price, at most so wide.
@@ -136,46 +172,41 @@ func (s sheet) title(period string, limit float64) {
 		draw.Draw(s.RGBA, at, s.Logo, image.Point{}, draw.Over)
 		x = float64(at.Max.X + 16)
 	}
-	title := strings.TrimPrefix(s.known(s.symbol)+" / USD", " / ") + period
+	title := strings.TrimPrefix(s.drawable(s.symbol)+" / USD", " / ") + period
 	s.text(s.small(40), x, 66, 0, width-margin-x, title)
 	s.text(s.big(104), margin-4, 175, 0, limit, s.price(s.quote.Price))
 }
 
-// figure is a number that may be missing, and the key of its name.
-type figure struct {
-	key    string
-	number decimal.NullDecimal
-}
-
-// card draws the price, its changes, and that there is no line yet.
+// card draws the price, two more changes unless it is old, how much of the period was
+// recorded, and the line of that part.
 func (s sheet) card() {
-	s.title("", width-2*margin)
-	q := s.quote
-	changes := []figure{
-		{key: "price.1h", number: q.Change1h}, {key: "price.24h", number: q.Change24h},
-		{key: "price.7d", number: q.Change7d}, {key: "price.30d", number: q.Change30d},
-	}
-	if s.to.Sub(s.from) == 30*day {
-		changes = changes[1:]
-	}
-	missing := func(f figure) bool { return !f.number.Valid }
-	x := float64(margin)
-	for _, f := range slices.DeleteFunc(changes[:3], missing) {
-		ink, _ := s.ink(f.number.Decimal)
-		s.fill(ink, .14, box(x, 250, x+352, 440, 20))
-		s.text(s.small(40), x+32, 312, 0, 288, s.say(chat.Say(f.key)))
-		s.text(style{size: 56, bold: 1, color: ink}, x+32, 396, 0, 288, s.say(chat.Change{Decimal: f.number.Decimal}))
+	s.header()
+	q, x, period := s.quote, float64(margin), periods[s.to.Sub(s.from)]
+	for _, over := range []time.Duration{time.Hour, day, 7 * day} {
+		percent := q.Changes()[over]
+		if !percent.Valid || q.Old() || periods[over] == period || x > 424 {
+			continue
+		}
+		ink, _ := s.ink(percent)
+		s.fill(ink, .14, box(x, 260, x+352, 450, 20))
+		s.text(s.small(40), x+32, 322, 0, 288, s.say(chat.Say("price."+periods[over])))
+		s.text(style{size: 56, bold: 1, color: ink}, x+32, 406, 0, 288, s.say(chat.Change{Decimal: percent.Decimal}))
 		x += 376
 	}
 	x = margin
-	for _, f := range slices.DeleteFunc([]figure{{key: "price.cap", number: q.MarketCap}, {key: "price.volume", number: q.Volume24h}}, missing) {
-		s.text(s.small(38), x, 530, 0, 352, s.say(chat.Say(f.key)))
-		s.text(s.big(54), x, 592, 0, 352, s.say(chat.Money{Decimal: f.number.Decimal}))
-		x += 376
+	for i, sum := range []decimal.NullDecimal{q.MarketCap, q.Volume24h} {
+		if sum.Valid {
+			s.text(s.small(38), x, 530, 0, 352, s.say(chat.Say([]string{"price.cap", "price.volume"}[i])))
+			s.text(s.big(54), x, 592, 0, 352, s.say(chat.Money{Decimal: sum.Decimal}))
+			x += 376
+		}
 	}
-	if !q.LastUpdated.IsZero() {
-		hours := chat.Count(s.seen() * s.to.Sub(s.from).Hours())
-		text := chat.SayWith("picture.soon", chat.Values{"name": chat.Plain(s.name), "n": hours})
-		s.text(s.small(34), margin, 690, 0, width-2*margin, s.say(text))
+	if len(s.points) > 0 {
+		n := s.seen() * map[string]float64{"24h": 24, "7d": 7, "30d": 30}[period]
+		text := chat.SayWith("picture.soon", chat.Values{"n": chat.Count(n), "period": chat.Say("choice." + period)})
+		s.text(s.small(34), margin, 690, 0, 728, s.say(text))
+		lowest, highest := bounds(s.points)
+		a := s.axis(lowest.Price, highest.Price, q.Price)
+		s.line(s.plot(800, width-margin-9, 280, a))
 	}
 }

@@ -49,22 +49,17 @@ func thinned(points []point) []point {
 	return points[max(0, len(points)-maxPoints):]
 }
 
-// known returns what is known of the time between from and to, sorted by time:
-// the points seen, the quote's own price, and as estimates the prices that its
-// changes imply for up to 90 days before. Where a point was seen within 1/24 of the
-// period, there is no estimate. If the last point before the period is an estimate,
-// the line from there enters the period at an estimate. A quote without a time adds
-// nothing.
+// known returns what is known of the time between from and to, sorted by time: the
+// points seen, the quote's own price, and as estimates the prices that its changes
+// imply. Where a point was seen within 1/24 of the period, there is no estimate. A quote
+// without a time adds nothing.
 func known(seen []point, quote core.Quote, from, to time.Time) []point {
 	now := pointOf(quote)
 	if now.plausible() {
 		seen = append(seen, now)
 	}
 	all := slices.Clone(seen)
-	for over, percent := range map[time.Duration]decimal.NullDecimal{
-		time.Hour: quote.Change1h, day: quote.Change24h, 7 * day: quote.Change7d,
-		30 * day: quote.Change30d, 60 * day: quote.Change60d, 90 * day: quote.Change90d,
-	} {
+	for over, percent := range quote.Changes() {
 		p := point{At: now.At.Add(-over), Price: before(quote.Price, percent), Estimated: true}
 		near := slices.ContainsFunc(seen, func(s point) bool {
 			return !s.At.Before(from) && s.At.Sub(p.At).Abs() < to.Sub(from)/24
@@ -75,15 +70,7 @@ func known(seen []point, quote core.Quote, from, to time.Time) []point {
 	}
 	slices.SortStableFunc(all, byTime)
 	all = slices.CompactFunc(all, func(a, b point) bool { return a.At.Equal(b.At) })
-	all = slices.DeleteFunc(all, func(p point) bool { return p.At.After(to) })
-	first := slices.IndexFunc(all, func(p point) bool { return !p.At.Before(from) })
-	if first > 0 && all[first-1].Estimated && all[first].At.After(from) {
-		a, b := all[first-1], all[first]
-		part := decimal.NewFromFloat(from.Sub(a.At).Seconds() / b.At.Sub(a.At).Seconds())
-		first--
-		all[first] = point{At: from, Price: a.Price.Add(b.Price.Sub(a.Price).Mul(part)), Estimated: true}
-	}
-	return all[max(first, 0):]
+	return slices.DeleteFunc(all, func(p point) bool { return p.At.Before(from) || p.At.After(to) })
 }
 
 // before returns the price from which it takes a change in per cent to get to

@@ -1,6 +1,6 @@
 // Package pricechart draws the price of a period as a picture: from the quotes
 // that the bot saw, and from what the newest of them says about the time before
-// (it comes with its changes over an hour, up to 90 days).
+// (it comes with its changes over an hour, up to 30 days).
 //
 // It makes no price up. Points far apart are not joined, and what was worked out
 // looks different from what was seen. It asks no service and sends nothing: a
@@ -10,7 +10,6 @@ package pricechart
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -33,6 +32,7 @@ type Charts struct {
 // picture is never served to readers of another language.
 type subject struct {
 	Quote    core.Quote
+	Old      bool
 	Period   time.Duration
 	Language chat.Language
 	Name     string
@@ -79,7 +79,7 @@ func New(quotes *Quotes, symbol string, settings Settings) *Charts {
 func (c *Charts) Chart(ctx context.Context, quote core.Quote, period time.Duration, l chat.Language, name string) (core.Chart, error) {
 	ctx, cancel := context.WithTimeout(ctx, drawTimeout)
 	defer cancel()
-	drawn, err := c.pictures.Get(ctx, subject{Quote: quote, Period: period, Language: l, Name: name})
+	drawn, err := c.pictures.Get(ctx, subject{Quote: quote, Old: quote.Old(), Period: period, Language: l, Name: name})
 	return drawn.Value, err
 }
 
@@ -102,16 +102,14 @@ func (c *Charts) fetch(ctx context.Context, s subject) (core.Chart, error) {
 	if err != nil {
 		return core.Chart{}, fmt.Errorf("draw a chart: %w", err)
 	}
-	drawn := core.Chart{PNG: png, Line: p.hasLine(), Since: to, Seen: p.seen(), First: s.Quote.Price, Last: s.Quote.Price}
-	told := p.points
-	if !drawn.Line {
-		told = slices.DeleteFunc(told, func(p point) bool { return p.Estimated })
+	drawn := core.Chart{
+		PNG: png, Line: p.hasLine(), Spark: p.spark(), Seen: p.seen(), Since: to,
+		First: s.Quote.Price, Last: s.Quote.Price, Change: p.change(),
 	}
-	if len(told) > 0 {
-		drawn.Since, drawn.First, drawn.Last = told[0].At, told[0].Price, told[len(told)-1].Price
+	if seen := p.recorded(); len(seen) > 0 {
+		drawn.Since, drawn.First, drawn.Last = seen[0].At, seen[0].Price, seen[len(seen)-1].Price
 	}
-	drawn.Lowest, drawn.Highest = bounds(told, drawn.Last)
-	drawn.Spark = p.spark()
+	drawn.Lowest, drawn.Highest = p.extremes()
 	return drawn, nil
 }
 

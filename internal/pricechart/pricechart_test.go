@@ -216,11 +216,9 @@ func TestChangesInPerCentImplyEarlierPrices(t *testing.T) {
 		"impossible":      {changed("110", now, "-100", "-100.01", "-1000"), 7 * day, []point{seen(0, "110")}},
 		"tiny": {changed("0.000000000001", now, "900", "100", "0"), day,
 			[]point{estimate(day, "0.0000000000005"), estimate(time.Hour, "0.0000000000001"), seen(0, "0.000000000001")}},
-		"no time":  {changed("1", time.Time{}, "1", "", ""), day, nil},
-		"no price": {changed("0", now, "1", "1", "1"), day, nil},
-		// 440 a week ago and 110 now: a day ago 6/7 of the way.
-		"nothing at its beginning": {changed("110", now, "", "", "-75"), day,
-			[]point{estimate(day, "157.142857142857157"), seen(0, "110")}},
+		"no time":                  {changed("1", time.Time{}, "1", "", ""), day, nil},
+		"no price":                 {changed("0", now, "1", "1", "1"), day, nil},
+		"nothing at its beginning": {changed("110", now, "", "", "-75"), day, []point{seen(0, "110")}},
 	} {
 		if got := known(nil, c.quote, now.Add(-c.period), now); !samePoints(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -233,10 +231,82 @@ func TestEstimatesGiveWayToWhatWasSeen(t *testing.T) {
 		-time.Hour: true, -time.Minute: true, // What was seen before the period hides nothing.
 		0: false, 59 * time.Minute: false, time.Hour: true, 5 * time.Hour: true,
 	} {
-		got := known([]point{seen(day-apart, "100"), seen(-time.Minute, "9")}, changed("110", now, "10", "10", ""), now.Add(-day), now)
+		got := known([]point{seen(day-apart, "100"), seen(-time.Minute, "9")}, changed("110", now, "", "10", ""), now.Add(-day), now)
 		// What another replica saw later is not shown.
 		if got[0].Estimated != want || !slices.IsSortedFunc(got, byTime) || !got[len(got)-1].Price.Equal(number("110")) {
 			t.Errorf("seen %v apart: %v, want an estimate: %v", apart, got, want)
+		}
+	}
+}
+
+func TestTheChangeIsTheProvidersOrThatOfTheWholePeriod(t *testing.T) {
+	whole := walk(7*day, step, 4, 5)
+	for name, test := range map[string]struct {
+		points []point
+		told   decimal.NullDecimal
+		want   string
+	}{
+		"the provider's":           {whole, decimal.NewNullDecimal(number("-12.5")), "-12.5"},
+		"the provider's, no line":  {nil, decimal.NewNullDecimal(number("-12.5")), "-12.5"},
+		"what was seen":            {whole, decimal.NullDecimal{}, "24.74"},
+		"what was seen, with gaps": {without(whole, 5*day, 3*day), decimal.NullDecimal{}, "24.74"},
+		"of half the period":       {without(whole, 8*day, 3*day), decimal.NullDecimal{}, ""},
+		"an estimate at first":     {append([]point{estimate(7*day, "9")}, without(whole, 8*day, 3*day)...), decimal.NullDecimal{}, ""},
+	} {
+		p := picture{from: now.Add(-7 * day), to: now, points: test.points, quote: core.Quote{Change7d: test.told}}
+		if got := p.change(); got.Valid != (test.want != "") || got.Valid && !got.Decimal.Equal(number(test.want)) {
+			t.Errorf("%s: %v, want %s", name, got, test.want)
+		}
+	}
+}
+
+func TestHighAndLowNeedTheWholePeriod(t *testing.T) {
+	week, hourly := walk(7*day, step, 4, 5), walk(7*day, time.Hour, 4, 5)
+	for name, test := range map[string]struct {
+		points []point
+		want   bool
+	}{
+		"whole": {week, true}, "hourly": {hourly, true}, "an hour is missing": {without(week, 5*time.Hour, 4*time.Hour), true},
+		"nights between which a line is drawn": {nights(week), true}, "a day is missing": {without(week, 5*day, 4*day), false},
+		"an estimate at first": {append([]point{estimate(7*day, "1")}, without(week, 8*day, 6*day)...), false},
+	} {
+		lowest, highest := ofPeriod(7*day, test.points...).extremes()
+		if lowest.IsPositive() != test.want || highest.IsPositive() != test.want {
+			t.Errorf("%s: %v to %v", name, lowest, highest)
+		}
+	}
+	// What was seen is told, and no estimate.
+	points := append([]point{estimate(7*day-time.Minute, "1")}, without(week, 8*day, 7*day-time.Hour)...)
+	if lowest, _ := ofPeriod(7*day, points...).extremes(); lowest.LessThan(number("3")) {
+		t.Errorf("the lowest is %v", lowest)
+	}
+}
+
+func TestALineIsDrawnWithFewPointsAndAllItsSpikes(t *testing.T) {
+	month := walk(30*day, step, 4, 5)
+	month[1000].Price, month[2001].Price = number("9"), number("1")
+	gap := without(month, 20*day, 15*day)
+	for name, points := range map[string][]point{
+		"a month": month, "a gap": gap, "estimates": append([]point{estimate(30*day, "2"), estimate(25*day, "3")}, without(month, 31*day, 20*day)...),
+	} {
+		p := ofPeriod(30*day, points...)
+		drawn := p
+		drawn.points = p.crisp()
+		gaps := func(p picture) (n int) {
+			for i := range p.points {
+				if !p.joined(i) {
+					n++
+				}
+			}
+			return n
+		}
+		low, high := bounds(points)
+		lowest, highest := bounds(drawn.points)
+		if len(drawn.points) > 240 || name == "a month" && len(drawn.points) < 180 || low != lowest || high != highest || gaps(drawn) != gaps(p) {
+			t.Errorf("%s: %d points from %v to %v with %d gaps; there are %v to %v with %d", name, len(drawn.points), lowest.Price, highest.Price, gaps(drawn), low.Price, high.Price, gaps(p))
+		}
+		if estimates := len(points) - len(p.recorded()); len(drawn.points)-len(drawn.recorded()) != estimates {
+			t.Errorf("%s: not all of %d estimates are drawn", name, estimates)
 		}
 	}
 }
@@ -262,5 +332,30 @@ func TestEveryFreshQuoteIsRecordedAndNothingElse(t *testing.T) {
 		if n := len(quotes.all()); n != test.recorded {
 			t.Errorf("%s: %d recorded", name, n)
 		}
+	}
+}
+
+func TestASparkHasThePriceOfEachFortiethOfThePeriod(t *testing.T) {
+	from := time.Unix(1_700_000_000, 0).UTC()
+	p := picture{from: from, to: from.Add(40 * time.Hour)}
+	for hour := 0; hour <= 40; hour++ {
+		if hour <= 10 || hour >= 20 { // and a gap of more than a twelfth
+			p.points = append(p.points, point{At: from.Add(time.Duration(hour) * time.Hour), Price: decimal.NewFromInt(int64(hour))})
+		}
+	}
+	var want []float64
+	for hour := 1; hour <= 40; hour++ {
+		if price := float64(hour); hour <= 10 || hour >= 20 {
+			want = append(want, price)
+		} else {
+			want = append(want, math.NaN())
+		}
+	}
+	if got := p.spark(); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	p.points = p.points[:3]
+	if got := p.spark(); got != nil {
+		t.Errorf("without a line: %v", got)
 	}
 }

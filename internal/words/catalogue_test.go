@@ -198,12 +198,12 @@ func TestMessagesHaveRoomWhereTheyAreShown(t *testing.T) {
 	const description, menu, question, toast, button = 100, 32, 45, 200, 24
 	const about, shortAbout = 512, 120
 	limits := map[string]int{
-		"button.refresh": button, "button.copy_wallet": button, "button.private": button, "button.explorer": button, "button.newer": button, "button.older": button,
-		"button.page": button, "button.price": button, "button.supply": button, "button.help": button, "button.register": button, "button.stake": button,
+		"button.refresh": button, "button.again": button, "button.copy_wallet": button, "button.private": button, "button.explorer": button, "button.newer": button, "button.older": button,
+		"button.page": button, "button.price": button, "button.supply": button, "button.help": button, "button.chart": button, "button.wallet": button, "button.invite": button, "button.register": button, "button.stake": button,
 		"command.": description, "param.": description, "choice.": description, "name.": menu, "exists.menu": menu, "ask.wallet": question,
-		"telegram.current": toast, "telegram.answered": toast, "telegram.anonymous": toast, "telegram.press_start": toast, "telegram.ask_there": toast,
+		"current": toast, "current.next": toast, "telegram.answered": toast, "telegram.anonymous": toast, "telegram.press_start": toast, "telegram.ask_there": toast,
 		"telegram.description": about, "telegram.short_description": shortAbout,
-		"button.old.": toast / 2, "busy.": toast / 2, "discord.current": toast,
+		"button.old.": toast / 2, "busy.": toast / 2,
 	}
 	for _, l := range chat.Languages() {
 		for key, forms := range catalogue(t, l) {

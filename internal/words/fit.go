@@ -21,28 +21,28 @@ const (
 // break and whatever the platform adds; a title, text, heading or note is a line
 // with a value alone.
 //
-// A title of more than a sixteenth of the limit is always cut. If the card is too
-// long, so is a text of more than a quarter, and any other line of more than a
-// sixteenth. Then the longest lists are cut, and say how many are missing: fields
-// of a section, exact values, notes, sections.
+// A title of more than a sixteenth of the limit is always cut, and so is what stands
+// beside it. If the card is too long, so is a text of more than a quarter, and any other
+// line of more than a sixteenth. Then the longest lists are cut, and say how many are
+// missing: fields of a section, exact values, notes, sections.
 func (c Card) Fit(limit int, measure func(Field) int) Card {
 	line := func(l Line) int { return measure(Field{Value: l}) }
 	short := func(l Line) Line { return cutTo(l, limit/lineShare, line) }
-	c.Title = short(c.Title)
+	c.Title, c.Beside = short(c.Title), short(c.Beside)
 	if c.size(measure) <= limit {
 		return c
 	}
 	field := func(f Field) Field {
 		if half := limit / lineShare / 2; measure(f) > 2*half {
-			f = Field{Name: cutTo(f.Name, half, line), Value: cutTo(f.Value, half, line), InTitle: f.InTitle}
+			f.Name, f.Value = cutTo(f.Name, half, line), cutTo(f.Value, half, line)
 		}
 		return f
 	}
 	c.Text = cutTo(c.Text, limit/textShare, line)
 	c.Exact, c.Notes = each(c.Exact, field), each(c.Notes, short)
-	c.Beside, c.Footer, c.Source = short(c.Beside), short(c.Footer), short(c.Source)
+	c.Footer, c.Source = short(c.Footer), short(c.Source)
 	c.Sections = each(c.Sections, func(s Section) Section {
-		return Section{Heading: short(s.Heading), Layout: s.Layout, Fields: each(s.Fields, field)}
+		return Section{Heading: short(s.Heading), Fields: each(s.Fields, field)}
 	})
 	longest := max(len(c.Exact), len(c.Sections), len(c.Notes))
 	for _, s := range c.Sections {
@@ -61,7 +61,7 @@ func (c Card) keep(n int) Card {
 	}
 	c.Exact, c.Notes = fields(c.Exact), first(n, c.Notes, more)
 	c.Sections = each(c.Sections, func(s Section) Section {
-		return Section{Heading: s.Heading, Layout: s.Layout, Fields: fields(s.Fields)}
+		return Section{Heading: s.Heading, Fields: fields(s.Fields)}
 	})
 	c.Sections = first(n, c.Sections, func(left int) Section { return Section{Heading: more(left)} })
 	return c

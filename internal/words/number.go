@@ -47,7 +47,7 @@ func Number(l chat.Language, digits, layout string) string {
 	return catalogueOf(l).number(digits, layout)
 }
 
-// large writes a large number with its unit and at most two decimals.
+// large writes a large number with its unit, and with two decimals or none.
 func (c *catalogue) large(d decimal.Decimal, layout string) string {
 	power := len(d.Truncate(0).String()) - 1
 	for power > 0 && c.Units[power] == "" {
@@ -57,7 +57,8 @@ func (c *catalogue) large(d decimal.Decimal, layout string) string {
 	if up := rounded.Shift(int32(power)); up.GreaterThan(d) {
 		return c.large(up, layout) // It may have reached the next unit.
 	}
-	return c.number(rounded.String(), strings.Replace(layout, "#", "#"+c.Units[power], 1))
+	digits := strings.TrimSuffix(rounded.StringFixed(cents), ".00")
+	return c.number(digits, strings.Replace(layout, "#", "#"+c.Units[power], 1))
 }
 
 // amount writes a number of tokens. What is too small for the decimals shown is

@@ -48,6 +48,7 @@ func TestNumbersAreShownForPeopleToRead(t *testing.T) {
 		{price("0.00000001234567"), "$0.00000001235"},
 		{price(tiny30), "$" + tiny30 + "000"},
 		{money("25554321.99"), "$25.55M"},
+		{money("25501000"), "$25.50M"},
 		{money("1000000000000000"), "$1,000T"},
 		{money("0.0099"), "<~$0.01"},
 		{money("999999999"), "$1B"},
@@ -74,14 +75,15 @@ func TestNumbersAreShownForPeopleToRead(t *testing.T) {
 
 // notations are how languages write numbers and November 20, taken from another place
 // than the code's: Intl.NumberFormat of Node.js 20 (CLDR 44), with currencyDisplay
-// narrowSymbol, notation compact and, for Vietnamese, compactDisplay long.
+// narrowSymbol, notation compact, two decimals or, by trailingZeroDisplay, none and, for
+// Vietnamese, compactDisplay long.
 var notations = map[chat.Language][7]string{
-	chat.English:    {"$234.50", "$25.55M", "$1.5B", "1,234.5~X", "▲ 12.75%", "▼ 3.20%", "Nov 20"},
+	chat.English:    {"$234.50", "$25.55M", "$1.50B", "1,234.5~X", "▲ 12.75%", "▼ 3.20%", "Nov 20"},
 	chat.Spanish:    {"234,50~$", "25,55~M~$", "1500~M~$", "1234,5~X", "▲ 12,75~%", "▼ 3,20~%", "20/11"},
 	chat.Chinese:    {"$234.50", "$2,555.43万", "$15亿", "1,234.5~X", "▲ 12.75%", "▼ 3.20%", "11/20"},
-	chat.Russian:    {"234,50~$", "25,55~млн~$", "1,5~млрд~$", "1~234,5~X", "▲ 12,75~%", "▼ 3,20~%", "20.11"},
-	chat.Turkish:    {"$234,50", "$25,55~Mn", "$1,5~Mr", "1.234,5~X", "▲ %12,75", "▼ %3,20", "20.11"},
-	chat.Vietnamese: {"234,50~$", "25,55~triệu~$", "1,5~tỷ~$", "1.234,5~X", "▲ 12,75%", "▼ 3,20%", "20/11"},
+	chat.Russian:    {"234,50~$", "25,55~млн~$", "1,50~млрд~$", "1~234,5~X", "▲ 12,75~%", "▼ 3,20~%", "20.11"},
+	chat.Turkish:    {"$234,50", "$25,55~Mn", "$1,50~Mr", "1.234,5~X", "▲ %12,75", "▼ %3,20", "20.11"},
+	chat.Vietnamese: {"234,50~$", "25,55~triệu~$", "1,50~tỷ~$", "1.234,5~X", "▲ 12,75%", "▼ 3,20%", "20/11"},
 }
 
 func TestEveryLanguageWritesNumbersItsOwnWay(t *testing.T) {

@@ -18,13 +18,16 @@ import (
 type Card struct {
 	Language chat.Language
 	Tone     chat.Tone
-	Title    Line
+	// Sign begins the first line, and Dot stands before Beside. Either may be empty.
+	Sign, Dot string
+	Title     Line
 	// Beside stands beside the title and is less prominent.
 	Beside   Line
 	Text     Line
 	Sections []Section
-	// Exact are whole values of what stands short above. They are shown small.
-	Exact []Field
+	// Exact are whole values of what stands short above. They are shown small, or folded
+	// away together with Folded.
+	Exact, Folded []Field
 	// Notes are small print, a line each.
 	Notes []Line
 	// Footer is the last line. It tells Checked too, and Source is the rest of it.
@@ -37,38 +40,35 @@ type Card struct {
 	Ask *Ask
 }
 
-// Section is a list of fields under an optional heading.
+var (
+	signs = map[chat.Tone]string{chat.Positive: "✅ ", chat.Warning: "⚠️ "}
+	dots  = map[chat.Tone]string{chat.Rising: "🟢 ", chat.Falling: "🔴 "}
+)
+
+// Section is a list of fields, a line each, under an optional heading.
 type Section struct {
 	Heading Line
-	Layout  chat.Layout
 	Fields  []Field
 }
 
-// Lines returns the fields as they stand where there are no columns. A Row becomes one
-// field, without what the title shows already.
-func (s Section) Lines() []Field {
-	if s.Layout != chat.Row {
-		return s.Fields
-	}
+// row returns the fields as one, which breaks between them alone.
+func row(fields []Field) []Field {
 	var row Line
-	for _, f := range s.Fields {
-		if f.InTitle {
-			continue
-		}
-		if row != nil {
+	for i, f := range fields {
+		if i > 0 {
 			row = append(row, Span{Text: "  ·  "})
 		}
-		row = slices.Concat(row, f.Name, Line{{Text: "\u00a0"}}, f.Value)
+		unbroken := slices.Concat(f.Name, Line{{Text: " "}}, f.Value)
+		for i, s := range unbroken {
+			unbroken[i].Text = strings.ReplaceAll(s.Text, " ", "\u00a0")
+		}
+		row = append(row, unbroken...)
 	}
 	return []Field{{Value: row}}
 }
 
 // Field is one value of a Section. Either part may be empty.
-type Field struct {
-	Name, Value Line
-	// InTitle marks what the title line shows already.
-	InTitle bool
-}
+type Field struct{ Name, Value Line }
 
 // Line is text in parts that are shown in different ways. Cards share lines, so a
 // line is never changed in place.
@@ -111,7 +111,7 @@ type Image struct {
 	Spark     []float64
 }
 
-// Button has exactly one of State, URL, Copy and Private.
+// Button has exactly one of State, URL, Copy, Private and Invite.
 type Button struct {
 	Label string
 	// State comes back when the button is pressed, for chat.ParseState.
@@ -119,14 +119,15 @@ type Button struct {
 	URL, Copy string
 	// Private opens the private chat with the bot.
 	Private bool
+	// Invite adds the bot to a group.
+	Invite bool
 	// NewRow begins a row.
 	NewRow bool
 }
 
 // Ask is a question for the last argument of Command.
 type Ask struct {
-	Command, Param    string
-	Question, Example string
+	Command, Question string
 }
 
 // String returns the line as plain text.
@@ -146,19 +147,26 @@ func Print(r chat.Reply) Card {
 	p := catalogueOf(r.Language)
 	c := Card{
 		Language: r.Language, Tone: r.Tone, Title: p.text(r.Title), Beside: p.value(r.Beside), Text: p.text(r.Text),
-		Checked: r.Checked,
+		Sign: signs[r.Tone], Dot: dots[r.Tone], Checked: r.Checked,
 	}
 	above := c.Title.String()
 	for _, s := range r.Sections {
 		fields := p.fields(s.Fields)
-		c.Sections = append(c.Sections, Section{Heading: p.text(s.Heading), Layout: s.Layout, Fields: fields})
+		if s.Row && fields != nil {
+			fields = row(fields)
+		}
+		c.Sections = append(c.Sections, Section{Heading: p.text(s.Heading), Fields: fields})
 		for _, f := range fields {
 			above += "\n" + f.Value.String()
 		}
 	}
 	c.Exact = slices.DeleteFunc(p.fields(r.Exact), func(f Field) bool { return strings.Contains(above, f.Value.String()) })
+	c.Folded = p.fields(r.Folded)
+	said := map[string]bool{}
 	for _, n := range r.Notes {
-		c.Notes = append(c.Notes, p.text(n))
+		if note := p.text(n); !said[note.String()] {
+			said[note.String()], c.Notes = true, append(c.Notes, note)
+		}
 	}
 	c.Source = p.value(r.Footer)
 	switch when := (chat.Moment{Time: r.Checked}); {
@@ -170,15 +178,15 @@ func Print(r chat.Reply) Card {
 		c.Footer = p.value(append(slices.Clone(r.Footer), when))
 	}
 	if r.Image != nil {
-		c.Image = &Image{Name: r.Image.Name, Alt: p.text(r.Image.Alt).String(), PNG: r.Image.PNG, Spark: r.Image.Spark}
+		c.Image = &Image{Name: r.Image.Name, Alt: p.value(r.Image.Alt).String(), PNG: r.Image.PNG, Spark: r.Image.Spark}
 	}
 	for _, a := range r.Actions {
-		if b := p.button(a, r.AsOf); b.Private || b.State+b.URL+b.Copy != "" {
+		if b := p.button(a, r.AsOf); b.Private || b.Invite || b.State+b.URL+b.Copy != "" {
 			c.Buttons = append(c.Buttons, b)
 		}
 	}
 	if a := r.Ask; a != nil {
-		c.Ask = &Ask{Command: a.Command, Param: a.Param, Question: p.text(a.Question).String(), Example: a.Example}
+		c.Ask = &Ask{Command: a.Command, Question: p.text(a.Question).String()}
 	}
 	return c
 }
@@ -198,13 +206,13 @@ func Join(lines ...Line) Line {
 func (p *catalogue) fields(all []chat.Field) []Field {
 	var printed []Field
 	for _, f := range all {
-		printed = append(printed, Field{Name: p.value(f.Name), Value: p.value(f.Value), InTitle: f.InTitle})
+		printed = append(printed, Field{Name: p.value(f.Name), Value: p.value(f.Value)})
 	}
 	return printed
 }
 
 func (p *catalogue) button(a chat.Action, asOf time.Time) Button {
-	b := Button{Label: p.text(a.Label).String(), URL: a.URL, Copy: a.Copy, Private: a.Private, NewRow: a.NewRow}
+	b := Button{Label: p.text(a.Label).String(), URL: a.URL, Copy: a.Copy, Private: a.Private, Invite: a.Invite, NewRow: a.NewRow}
 	if a.Shown {
 		b.Label = "· " + b.Label + " ·"
 	}
@@ -280,11 +288,13 @@ func (p *catalogue) value(v chat.Value) Line {
 	case chat.Change:
 		return Line{{Text: p.change(v.Decimal)}}
 	case chat.Share:
-		return Line{{Text: p.number(v.StringFixed(cents), p.Percent)}}
+		return Line{{Text: p.number(v.Round(cents).String(), p.Percent)}}
 	case chat.Moment:
 		return Line{p.moment(v.Time)}
-	case chat.Date:
-		return Line{{Text: p.date(v.Time)}}
+	case chat.Age:
+		return p.age("old.", v.Time)
+	case chat.Day:
+		return Line{{Text: v.UTC().Format(p.Day)}}
 	case chat.Address:
 		hex := Span{Text: chat.OneLine(v.Hex), URL: v.URL}
 		switch {
@@ -302,8 +312,6 @@ func (p *catalogue) value(v chat.Value) Line {
 	panic("words: a value of an unknown type")
 }
 
-func (p *catalogue) date(t time.Time) string { return t.UTC().Format(p.Moment) }
-
 // maxClockSkew is how far ahead of this machine's clock a moment may be and count
 // as now.
 const maxClockSkew = time.Minute
@@ -312,25 +320,26 @@ const maxClockSkew = time.Minute
 var ages = []struct {
 	key  string
 	unit time.Duration
-}{{"ago.days", 24 * time.Hour}, {"ago.hours", time.Hour}, {"ago.minutes", time.Minute}, {"ago.seconds", time.Second}}
+}{{"days", 24 * time.Hour}, {"hours", time.Hour}, {"minutes", time.Minute}, {"seconds", time.Second}}
 
-// moment prints how long ago a time was, in the largest unit that fits into it, or
-// the date of a time in the future.
-func (p *catalogue) moment(t time.Time) Span {
-	s := Span{At: t, UTC: p.date(t)}
+// age prints how long ago a time was, in the largest unit that fits into it and by the
+// messages whose keys begin with what.
+func (p *catalogue) age(what string, t time.Time) Line {
 	age := time.Since(t)
-	if age < -maxClockSkew {
-		s.Text = s.UTC
-		return s
-	}
-	ago := chat.Say("ago.now")
 	for _, a := range ages {
 		if age >= a.unit {
-			ago = chat.SayWith(a.key, chat.Values{pluralArg: chat.Count(age / a.unit)})
-			break
+			return p.text(chat.SayWith(what+a.key, chat.Values{pluralArg: chat.Count(age / a.unit)}))
 		}
 	}
-	s.Text = p.text(ago).String()
+	return p.text(chat.Say(what + "now"))
+}
+
+// moment prints how long ago a time was, or the date of a time in the future.
+func (p *catalogue) moment(t time.Time) Span {
+	s := Span{At: t, UTC: t.UTC().Format(p.Moment)}
+	if s.Text = s.UTC; time.Since(t) >= -maxClockSkew {
+		s.Text = p.age("ago.", t).String()
+	}
 	return s
 }
 

@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"pgregory.net/rapid"
 
 	"herald/internal/chat"
 	"herald/internal/chat/chattest"
@@ -23,7 +26,7 @@ var ann = chat.User{Platform: "telegram", ID: "4815162342"}
 func TestEveryFieldOfAReplyIsPrinted(t *testing.T) {
 	reply, markers := chattest.FullReply()
 	reply.Image = &chat.Image{Name: "price-7d.png", PNG: []byte("png"), Alt: chat.Say("what is to be seen")}
-	reply.Ask = &chat.Ask{Command: "staked", Param: "wallet", Question: chat.Say("Which wallet?"), Example: "0x1"}
+	reply.Ask = &chat.Ask{Command: "staked", Question: chat.Say("Which wallet?"), Example: "0x1"}
 	reply.AsOf = time.Unix(36, 0)
 	reply.Actions = append(reply.Actions,
 		chat.Action{Label: chat.Say("copy"), Copy: wallet},
@@ -37,7 +40,7 @@ func TestEveryFieldOfAReplyIsPrinted(t *testing.T) {
 	}
 	if card.Tone != reply.Tone || card.Language != reply.Language ||
 		!reflect.DeepEqual(card.Image, &words.Image{Name: "price-7d.png", Alt: "what is to be seen", PNG: []byte("png")}) ||
-		!reflect.DeepEqual(card.Ask, &words.Ask{Command: "staked", Param: "wallet", Question: "Which wallet?", Example: "0x1"}) {
+		!reflect.DeepEqual(card.Ask, &words.Ask{Command: "staked", Question: "Which wallet?"}) {
 		t.Errorf("the card is %+v, with %+v and %+v", card, card.Image, card.Ask)
 	}
 	var does []string
@@ -63,7 +66,6 @@ func TestValuesTellHowTheyAreToBeShown(t *testing.T) {
 		{chat.Address{Hex: wallet, URL: url}, words.Span{Text: "0x5290…9EE7", URL: url}},
 		{chat.Mention{User: ann, Name: "Ann A."}, words.Span{Text: "Ann A.", Style: words.Untrusted, Person: &ann}},
 		{chat.CommandLink("/price"), words.Span{Text: "/price", Style: words.Command}},
-		{chat.Date{Time: at}, words.Span{Text: "2026-09-21 14:13 UTC"}},
 		{chat.Moment{Time: at.AddDate(999, 0, 0)}, words.Span{Text: "3025-09-21 14:13 UTC", UTC: "3025-09-21 14:13 UTC", At: at.AddDate(999, 0, 0)}},
 	} {
 		card := words.Print(chat.Reply{Sections: []chat.Section{{Fields: []chat.Field{{Value: test.value}}}}})
@@ -107,6 +109,21 @@ func TestExactValuesStandUnderShortOnesAlone(t *testing.T) {
 				t.Errorf("%s in a %s has %d exact values, want %d", tokens, place, got, want)
 			}
 		}
+	}
+}
+
+func TestARowBreaksBetweenItsFieldsAlone(t *testing.T) {
+	change := chat.Field{Name: chat.Say("price.7d"), Value: chat.Change{Decimal: dec("-12.5")}}
+	row := words.Print(chat.Reply{Sections: []chat.Section{{Row: true, Fields: []chat.Field{change, change}}}}).Sections[0].Fields
+	if got, want := row[0].Value.String(), "7d\u00a0▼\u00a012.50%  ·  7d\u00a0▼\u00a012.50%"; len(row) != 1 || got != want {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestANoteIsSaidOnce(t *testing.T) {
+	twice := chat.Reply{Notes: []chat.Text{chat.Say("reason.denied"), chat.Say("chart.failed"), chat.Say("reason.denied")}}
+	if notes := words.Print(twice).Notes; len(notes) != 2 || notes[0].String() == notes[1].String() {
+		t.Error(notes)
 	}
 }
 
@@ -169,4 +186,136 @@ func FuzzPrint(f *testing.F) {
 			}
 		}
 	})
+}
+
+// runes measures a line as a platform that counts characters and puts ": "
+// between a name and a value.
+func runes(f words.Field) int {
+	if f.Name.Empty() && f.Value.Empty() {
+		return 0
+	}
+	return utf8.RuneCountInString(f.Name.String()+f.Value.String()) + 3
+}
+
+// size is what a card takes by that measure.
+func size(c words.Card) int {
+	n := runes(words.Field{Value: c.Title}) + runes(words.Field{Value: c.Text})
+	for _, s := range append(c.Sections, words.Section{Fields: c.Exact}) {
+		n += runes(words.Field{Value: s.Heading})
+		for _, f := range s.Fields {
+			n += runes(f)
+		}
+	}
+	for _, note := range c.Notes {
+		n += runes(words.Field{Value: note})
+	}
+	return n
+}
+
+func line(s string) words.Line { return words.Line{{Text: s}} }
+
+func fields(n int) []words.Field {
+	var all []words.Field
+	for i := range n {
+		all = append(all, words.Field{Name: line(fmt.Sprint("name ", i)), Value: line("value")})
+	}
+	return all
+}
+
+func section(heading string, fields []words.Field) words.Section {
+	return words.Section{Heading: line(heading), Fields: fields}
+}
+
+func TestTheLongestSectionLosesFieldsAndSaysHowMany(t *testing.T) {
+	c := words.Card{Language: chat.Spanish, Sections: []words.Section{section("few", fields(3)), section("many", fields(500))},
+		Exact: fields(2), Notes: []words.Line{line("kept")}}
+	got := c.Fit(1000, runes)
+	left := got.Sections[1].Fields
+	last := len(left) - 1
+	want := words.Say(chat.Spanish, chat.SayWith("more", chat.Values{"n": chat.Count(500 - last)}))
+	if size(got) > 1000 || len(got.Sections[0].Fields) != 3 || len(got.Exact) != 2 || len(got.Notes) != 1 || last < 30 ||
+		left[last].Value.String() != want {
+		t.Errorf("size %d: %+v", size(got), got)
+	}
+	if len(c.Sections[1].Fields) != 500 {
+		t.Error("the card itself was changed")
+	}
+}
+
+func TestOneLongStringIsCutAndCrowdsOutNothing(t *testing.T) {
+	long := line(strings.Repeat("é", 5000))
+	styled := words.Line{{Text: "é"}, {Text: strings.Repeat("é", 5000), Style: words.Untrusted}, {Text: "gone"}}
+	c := words.Card{Title: long, Text: styled, Sections: []words.Section{{Heading: long, Fields: []words.Field{{Name: long, Value: long}}}},
+		Notes: []words.Line{long}}
+	got := c.Fit(1000, runes)
+	f := got.Sections[0].Fields[0]
+	for _, l := range []words.Line{got.Title, got.Text, got.Sections[0].Heading, f.Name, f.Value, got.Notes[0]} {
+		if s := l.String(); !strings.HasPrefix(s, "éééé") || !strings.HasSuffix(s, "é…") {
+			t.Errorf("cut to %q", s)
+		}
+	}
+	if n := runes(words.Field{Value: got.Text}); size(got) > 1000 || n > 250 || n < 248 || len(got.Text) != 2 || got.Text[1].Style != words.Untrusted {
+		t.Errorf("size %d, and the text of three parts is cut to %d: %+v", size(got), n, got.Text)
+	}
+}
+
+// TestWhateverACardHoldsItFits, and its fields are shown or counted.
+func TestWhateverACardHoldsItFits(t *testing.T) {
+	texts := rapid.Custom(func(t *rapid.T) words.Line {
+		return line(rapid.StringN(0, 600, -1).Draw(t, "text"))
+	})
+	field := rapid.Custom(func(t *rapid.T) words.Field {
+		return words.Field{Name: line("field"), Value: texts.Draw(t, "value")}
+	})
+	section := rapid.Custom(func(t *rapid.T) words.Section {
+		return words.Section{Heading: texts.Draw(t, "heading"), Fields: rapid.SliceOfN(field, 0, 30).Draw(t, "fields")}
+	})
+	// counted is how many a line says that are not shown.
+	counted := func(l words.Line) int {
+		n, counts := strings.CutPrefix(l.String(), "… and ")
+		if !counts {
+			return 0
+		}
+		more, _ := strconv.Atoi(strings.TrimSuffix(n, " more"))
+		return more
+	}
+	check := func(t *rapid.T, was, left []words.Field) {
+		if last := len(left) - 1; last < 0 || left[last].Name != nil {
+			left = append(left, words.Field{})
+		}
+		if last := len(left) - 1; last+counted(left[last].Value) != len(was) {
+			t.Fatalf("%d fields are neither shown nor counted in %+v", len(was), left)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		c := words.Card{Title: texts.Draw(t, "title"), Text: texts.Draw(t, "text"), Sections: rapid.SliceOfN(section, 0, 10).Draw(t, "sections"),
+			Exact: rapid.SliceOfN(field, 0, 30).Draw(t, "details")}
+		limit := rapid.IntRange(1000, 8000).Draw(t, "limit")
+		got := c.Fit(limit, runes)
+		if size(got) > limit {
+			t.Fatalf("size %d, limit %d: %+v", size(got), limit, got)
+		}
+		check(t, c.Exact, got.Exact)
+		shown, more := len(got.Sections), 0
+		if shown > 0 {
+			more = counted(got.Sections[shown-1].Heading)
+		}
+		if more > 0 {
+			shown--
+		}
+		if shown+more != len(c.Sections) {
+			t.Fatalf("%d sections are neither shown nor counted: %+v", len(c.Sections), got)
+		}
+		for i, s := range got.Sections[:shown] {
+			check(t, c.Sections[i].Fields, s.Fields)
+		}
+	})
+}
+
+func TestATextIsCutByUTF16Units(t *testing.T) {
+	for in, want := range map[string]string{"": "", "abcd": "abcd", "abcde": "abc…", "😀😀": "😀😀", "😀😀😀": "😀…", "a😀😀": "a😀…"} {
+		if got := words.Cut(in, 4); got != want {
+			t.Errorf("%q is cut to %q, want %q", in, got, want)
+		}
+	}
 }

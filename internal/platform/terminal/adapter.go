@@ -166,8 +166,8 @@ func (a *Adapter) handle(tasks *chat.Tasks, id, line string) (err error) {
 	case asked != "":
 		name = asked
 	default:
-		if name = tasks.Handler.Commands().Guess(line); name == "help" {
-			req.Stray, arguments = true, nil
+		if name = tasks.Handler.Commands().Guess(line); name == "start" {
+			arguments = nil
 		}
 	}
 	req.Command, req.Args = name, chat.Typed(arguments...)

@@ -15,7 +15,6 @@ import (
 // https://ecma-international.org/publications-and-standards/standards/ecma-48/
 var tones = map[chat.Tone]struct{ sign, colour string }{
 	chat.Positive: {"[+] ", "32"},
-	chat.Negative: {"[-] ", "31"},
 	chat.Warning:  {"[!] ", "33"},
 	chat.Rising:   {"", "32"},
 	chat.Falling:  {"", "31"},
@@ -60,10 +59,8 @@ func render(card words.Card, private bool, style style) string {
 	if private {
 		text(dim, say(chat.Say("terminal.private")))
 	}
-	title := strings.TrimSpace(tone.sign + clean(card.Title) + " " + clean(card.Beside))
-	if title = strings.TrimSpace(style.paint(tone.colour, title) + " " + style.paint(dim, say(style.mark))); title != "" {
-		lines = append(lines, title)
-	}
+	title := strings.Fields(tone.sign + clean(card.Title) + " " + clean(card.Beside))
+	add(tone.colour, "", 0, append(title, style.paint(dim, say(style.mark)))...)
 	text("", clean(card.Text))
 	if card.Image != nil {
 		add("", sparkline(card.Image.Spark), 0)
@@ -72,7 +69,7 @@ func render(card words.Card, private bool, style style) string {
 	sections := append(slices.Clone(card.Sections), words.Section{Fields: card.Exact})
 	column := 0
 	for _, s := range sections {
-		for _, f := range s.Lines() {
+		for _, f := range s.Fields {
 			if !f.Value.Empty() {
 				column = max(column, utf8.RuneCountInString(clean(f.Name)))
 			}
@@ -80,7 +77,7 @@ func render(card words.Card, private bool, style style) string {
 	}
 	for _, s := range sections {
 		text("", clean(s.Heading))
-		for _, f := range s.Lines() {
+		for _, f := range s.Fields {
 			first, hanging := indent, 2*len(indent)
 			if name := clean(f.Name); name != "" {
 				first = indent + fmt.Sprintf("%-*s  ", column, name)

@@ -28,10 +28,9 @@ var users = []terminal.User{
 
 // retelling answers with what a request says. It asks for the one word of /staked.
 var retelling = &chattest.Handler{Reply: func(_ context.Context, req chat.Request) chat.Reply {
-	stray := map[bool]string{true: " stray"}[req.Stray]
-	reply := chat.Reply{Title: chat.Say(fmt.Sprintf("%s %v%s from %s:%s %t %d", req.Command, req.Args, stray, req.From.Platform, req.From.ID, req.Direct, req.Role))}
+	reply := chat.Reply{Title: chat.Say(fmt.Sprintf("%s %v from %s:%s %t %d", req.Command, req.Args, req.From.Platform, req.From.ID, req.Direct, req.Role))}
 	if req.Command == "staked" && req.Args.Len() != 1 {
-		reply.Ask = &chat.Ask{Command: "staked", Param: "wallet"}
+		reply.Ask = &chat.Ask{Command: "staked"}
 	}
 	return reply
 }}
@@ -56,7 +55,7 @@ func TestLinesAreAnsweredInOrder(t *testing.T) {
 		second = " from telegram:2 true 0\n\n"
 		third  = " from discord:3 true 1\n\n"
 		price  = "price {[] map[]}"
-		help   = "help {[] map[]} stray" + first
+		start  = "start {[] map[]}" + first
 		nobody = "[!] Nobody by that name\nType one of: /as registered, /as unregistered, /as moderator\n\n"
 		secret = "(only you see this)\n"
 	)
@@ -65,19 +64,19 @@ func TestLinesAreAnsweredInOrder(t *testing.T) {
 		"/PRICE@herald\r\n":                  price + first,
 		"  /exists\t Telegram   7 \n":        secret + "exists {[Telegram 7] map[]}" + first,
 		"/price\n\n/start\n":                 price + first + "start {[] map[]}" + first,
-		"hello you\n/ price\n/@herald\n":     help + "{[price] map[]}" + first + "{[] map[]}" + first,
-		"0x12\n0x12 help\n":                  "staked {[0x12] map[]}" + first + help,
+		"hello you\n/ price\n/@herald\n":     start + "{[price] map[]}" + first + "{[] map[]}" + first,
+		"0x12\n0x12 help\n":                  "staked {[0x12] map[]}" + first + start,
 		"/AS Unregistered\n/price\n":         "Now asking as unregistered\n\n" + price + second,
 		"/as moderator\n/price\n":            "Now asking as moderator\n\n" + price + third,
 		"/as\n/as root\n/as moderator now\n": nobody + nobody + nobody,
 		"/price \xff\xfe \x00\n":             "price {[ ] map[]}" + first,
 		"/price\n QUIT\t\n/help\n":           price + first,
-		"/staked\n0x1\nw2\n":                 "staked {[] map[]}" + first + "staked {[0x1] map[]}" + first + help,
+		"/staked\n0x1\nw2\n":                 "staked {[] map[]}" + first + "staked {[0x1] map[]}" + first + start,
 		"/staked\n0x1 2\nquit now\n0x3\n":    "staked {[] map[]}" + first + "staked {[0x1 2] map[]}" + first + "staked {[quit now] map[]}" + first + "staked {[0x3] map[]}" + first,
-		"/staked\n \nw1\n":                   "staked {[] map[]}" + first + help,
-		"/staked\n/price\nw1\n":              "staked {[] map[]}" + first + price + first + help,
-		"/staked\n/as moderator\nw1\n":       "staked {[] map[]}" + first + "Now asking as moderator\n\nhelp {[] map[]} stray" + third,
-		"please quit\n/exit now\n":           help + "exit {[now] map[]}" + first,
+		"/staked\n \nw1\n":                   "staked {[] map[]}" + first + start,
+		"/staked\n/price\nw1\n":              "staked {[] map[]}" + first + price + first + start,
+		"/staked\n/as moderator\nw1\n":       "staked {[] map[]}" + first + "Now asking as moderator\n\nstart {[] map[]}" + third,
+		"please quit\n/exit now\n":           start + "exit {[now] map[]}" + first,
 	} {
 		if got := talk(t, in, retelling); got != want {
 			t.Errorf("%q: got  %q\nwant %q", in, got, want)

@@ -1,0 +1,182 @@
+package commands_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"herald/commands/commandstest"
+	"herald/internal/chat"
+	"herald/internal/core"
+	"herald/internal/words"
+)
+
+func TestAnExactTotalIsLabelledAndOfAllPools(t *testing.T) {
+	for _, unread := range []bool{false, true} {
+		for _, line := range []string{"/staked " + commandstest.Wallet, "/verify " + commandstest.AnnsWallet, "/verify " + commandstest.Bob + " " + commandstest.BobsWallet} {
+			w := commandstest.Healthy()
+			if unread {
+				w.Stake.Failed, w.Stake.UnbondingFailed = unreadPool(), unreadPool()
+			}
+			said := texts(commandstest.Ask(t, w.Router(t), line))
+			if strings.Contains(said, "… In full | 1,234,567.500000000000000001") == unread || strings.Contains(said, "at least") != unread {
+				t.Errorf("%s, with an unread pool %t: %s", line, unread, said)
+			}
+			if told := strings.Count(said, "22 pool"); unread && told != 1 {
+				t.Errorf("%s: the unread pool is told %d times: %s", line, told, said)
+			}
+		}
+	}
+}
+
+func TestTheUnregisteredAreNotDeniedTheirWallet(t *testing.T) {
+	w := commandstest.Healthy()
+	for _, w.AccountErrs = range []map[string]error{nil, {"EVM": down}} {
+		for _, wallet := range []string{commandstest.Wallet, commandstest.AnnsWallet} {
+			said := texts(commandstest.Ask(t, w.Router(t), "/verify "+commandstest.Stranger+" "+wallet))
+			if !strings.Contains(said, "] Not registered yet\n") || !strings.Contains(said, "can't tell whether this wallet is") || strings.Contains(said, "wallet\n") {
+				t.Errorf("wallets failing with %v: %s", w.AccountErrs, said)
+			}
+		}
+	}
+	// Who may be registered is not said to be, nor whose a wallet is.
+	w.AccountErrs = map[string]error{"Telegram": down}
+	if said := texts(commandstest.Ask(t, w.Router(t), "/verify "+commandstest.Bob+" "+commandstest.Wallet)); !strings.Contains(said, "Registration unavailable") {
+		t.Errorf("of an account that could not be checked: %s", said)
+	}
+}
+
+func TestAFailureNamesWhatIsMissingAndTriesAgain(t *testing.T) {
+	w := commandstest.Healthy()
+	w.PriceErr, w.SupplyErr, w.StakeErr, w.AccountsErr = failure, failure, failure, failure
+	r := w.Router(t)
+	for line, what := range map[string]string{
+		"/price": "Price", "/price 7d": "Price", "/p": "Price", "/chart": "Price", "/supply": "Supply", "/staked " + commandstest.Wallet: "Stake",
+		"/mylogins": "Logins", "/mylogins 1": "Logins", "/exists": "Registration", "/verify " + commandstest.AnnsWallet: "Registration",
+		// Where the answer is read, nobody is a moderator.
+		"/exists " + commandstest.Bob: "", "/verify " + commandstest.Bob + " " + commandstest.BobsWallet: "", "/exists EVM " + commandstest.Wallet: "",
+	} {
+		failed := commandstest.Ask(t, r, line)
+		if said := words.Print(failed).Title.String(); !failed.Unanswered() || said != what+" unavailable" && what != "" {
+			t.Errorf("%s is headed %q", line, said)
+		}
+		states := buttons(t, failed)
+		if state, has := states["Try again"]; has != (what != "") || len(states) > 1 {
+			t.Errorf("%s has the buttons %q", line, states)
+		} else if has {
+			again, p := press(t, commandstest.Healthy().Router(t), state)
+			if want := commandstest.Ask(t, commandstest.Healthy().Router(t), line); !p.AsOf.IsZero() || again.Unanswered() || texts(again) != texts(want) {
+				t.Errorf("%s, pressed: %s", line, texts(again))
+			}
+		}
+	}
+}
+
+func TestAnotherMarketCapIsToldFromATenthOn(t *testing.T) {
+	for cap, told := range map[string]bool{"1100": false, "1101.2": true, "909.99": false, "900": true, "899": true, "1000": false} {
+		w := commandstest.Healthy()
+		w.Supply.Value = core.Supply{Total: known("2000").Decimal, Circulating: known("1001").Decimal}
+		w.Price.Value.Price, w.Price.Value.MarketCap = known("1").Decimal, known(cap)
+		if said := texts(commandstest.Ask(t, w.Router(t), "/supply")); strings.Contains(said, "it counts another supply") != told || strings.Contains(said, "CoinMarketCap") != told {
+			t.Errorf("%s beside 1001: %s", cap, said)
+		}
+	}
+}
+
+func TestOfManyPoolsFiveAreShownAndTheOthersSum(t *testing.T) {
+	for pools, sum := range map[int]string{5: "", 6: "", 7: "… and 2 more pools | 3\u00a0TKN", 60: "… and 55 more pools | 1,540\u00a0TKN"} {
+		w := commandstest.Healthy()
+		w.Stake.Staked = nil
+		for i := range pools {
+			w.Stake.Staked = append(w.Stake.Staked, core.PoolAmount{Pool: core.Pool{Name: fmt.Sprint("Pool ", i)}, Amount: known(fmt.Sprint(i + 1)).Decimal})
+		}
+		c := words.Print(commandstest.Ask(t, w.Router(t), "/staked "+commandstest.Wallet))
+		largest, others, folded := c.Sections[0].Fields, c.Sections[1].Fields, len(c.Folded)
+		if want := min(pools, 6); sum == "" && (len(largest) != want || folded > 0 || len(others) > 0) {
+			t.Errorf("of %d: %s", pools, shown(c))
+		}
+		if sum != "" && (len(largest) != 5 || folded != pools-5 || !strings.Contains(shown(c), sum) || largest[0].Name.String() != fmt.Sprint("Pool ", pools-1)) {
+			t.Errorf("of %d: %s", pools, shown(c))
+		}
+		// However much is cut, the sum stands.
+		cut := c.Fit(1000, func(f words.Field) int { return 20 + len(f.Name.String()+f.Value.String()) })
+		if sum != "" && !strings.Contains(shown(cut), sum) {
+			t.Errorf("cut: %s", shown(cut))
+		}
+	}
+}
+
+func known(s string) decimal.NullDecimal { return decimal.NewNullDecimal(decimal.RequireFromString(s)) }
+
+func TestHeadlineColorAndFirstChangeAreOfThePeriod(t *testing.T) {
+	none := core.Quote{}.Change7d
+	for name, test := range map[string]struct {
+		line     string
+		change   func(*commandstest.World)
+		headline string
+		tone     chat.Tone
+		below    string
+	}{
+		"no period":                {"/price", func(*commandstest.World) {}, "TKN $0.01235 ▼ 3.50% (24h)", chat.Falling, "1h ▲ 0.13%  ·  7d 0.00%"},
+		"a day":                    {"/price 24h", func(w *commandstest.World) { w.Chart.Change = w.Price.Value.Change24h }, "TKN $0.01235 ▼ 3.50% (24h)", chat.Falling, "1h ▲ 0.13%  ·  7d 0.00%"},
+		"a week":                   {"/price 7d", func(*commandstest.World) {}, "TKN $0.01235 ▲ 2.88% (7d)", chat.Rising, "1h ▲ 0.13%  ·  24h ▼ 3.50%"},
+		"next to nothing":          {"/price 7d", func(w *commandstest.World) { w.Chart.Change.Decimal = w.Chart.Change.Decimal.Shift(-4) }, "TKN $0.01235 0.00% (7d)", chat.Neutral, "1h ▲ 0.13%  ·  24h ▼ 3.50%"},
+		"nobody knows":             {"/price 30d", func(w *commandstest.World) { w.Chart.Change = none }, "TKN $0.01235", chat.Neutral, "1h ▲ 0.13%  ·  24h ▼ 3.50%  ·  7d 0.00%"},
+		"no picture":               {"/price 7d", func(w *commandstest.World) { w.ChartErr, w.Chart = failure, core.Chart{} }, "TKN $0.01235 0.00% (7d)", chat.Neutral, "1h ▲ 0.13%  ·  24h ▼ 3.50%"},
+		"no picture and no number": {"/price 30d", func(w *commandstest.World) { w.ChartErr, w.Chart = failure, core.Chart{} }, "TKN $0.01235 ▼ 3.50% (24h)", chat.Falling, "1h ▲ 0.13%  ·  7d 0.00%"},
+	} {
+		w := commandstest.Healthy()
+		test.change(w)
+		reply := commandstest.Ask(t, w.Router(t), test.line)
+		card := words.Print(reply)
+		below := strings.ReplaceAll(card.Sections[0].Fields[0].Value.String(), "\u00a0", " ")
+		if got := strings.TrimSpace(card.Title.String() + " " + card.Beside.String()); got != test.headline || card.Tone != test.tone || below != test.below {
+			t.Errorf("%s: %q, tone %d, below it %q", name, got, card.Tone, below)
+		}
+		if card.Image != nil && !strings.Contains(card.Image.Alt, card.Beside.String()) {
+			t.Errorf("%s: the picture says %q", name, card.Image.Alt)
+		}
+	}
+}
+
+// An old price is one whose provider has no newer one, or does not answer.
+func TestAnOldPriceTellsItsAgeFirstAndNoChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, stale := range []bool{false, true} {
+			w := commandstest.Healthy()
+			w.Price.Stale, w.Price.Value.LastUpdated = stale, time.Now().Add(-73*time.Hour)
+			w.Price.Value.OldFrom = w.Price.Value.LastUpdated.Add(time.Hour)
+			for _, line := range []string{"/price", "/price 7d"} {
+				card := words.Print(commandstest.Ask(t, w.Router(t), line))
+				all := shown(card)
+				if card.Tone != chat.Warning || card.Title.String() != "TKN $0.01235 (3 days old)" || !card.Beside.Empty() {
+					t.Errorf("%s: tone %d, %q %q", line, card.Tone, card.Title, card.Beside)
+				}
+				if strings.ContainsAny(all, "▲▼") || strings.Contains(all, "ago") || len(card.Notes) != 1 {
+					t.Errorf("%s, stale %t:\n%s", line, stale, all)
+				}
+				if card.Image != nil && (!w.Charted[0].Old() || !strings.Contains(card.Image.Alt, "3 days old")) {
+					t.Errorf("the picture is of an old quote: %t; it says %q", w.Charted[0].Old(), card.Image.Alt)
+				}
+			}
+		}
+	})
+}
+
+func TestARefreshIsToldWhenThereMayBeANewerPrice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for until, want := range map[time.Duration]string{
+			0: "Nothing newer yet", time.Minute: "Nothing newer yet", 4*time.Minute + 10*time.Second: "Nothing newer yet. Next update in about 4 min",
+		} {
+			w := commandstest.Healthy()
+			w.Price.FreshUntil = time.Now().Add(until)
+			if got := words.Say(chat.English, commandstest.Ask(t, w.Router(t), "/price 7d").Unchanged().Title); got != want {
+				t.Errorf("fresh for %v: %q, want %q", until, got, want)
+			}
+		}
+	})
+}
