@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Action is a button under a Reply. Exactly one of Command, URL, Copy and Private
-// is set.
+// Action is a button under a Reply. Exactly one of Command, URL, Copy, Private and
+// Invite is set.
 type Action struct {
 	Label Text
 	// Command and Args are what a press asks. A press is a Request like any
@@ -28,6 +28,9 @@ type Action struct {
 	Copy string
 	// Private opens the private chat with the bot, where the platform has one.
 	Private bool
+	// Invite adds the bot to a group of who presses, where the platform has a link for
+	// that.
+	Invite bool
 	// NewRow begins a row of buttons.
 	NewRow bool
 	// Shown marks the button of what the Reply shows.
@@ -43,23 +46,16 @@ const maxState = 64
 const stateVersion = "1"
 
 // State is what a platform keeps with the button and hands back on a press, such
-// as "1 e tbmm2o staked 0x…". The "e" stands for Edit, and asOf comes in base 36.
-// It holds nothing personal. It is "" if it would be too long, or if an argument is
-// empty or has a space in it.
+// as "1 e tbmm2o staked 0x…". The "e" stands for Edit, and asOf comes in base 36. It
+// holds nothing personal but what the reader of a private answer typed. It is "" if it
+// would be too long, or if an argument is empty or has a space in it.
 func (a Action) State(asOf time.Time) string {
 	kind := "n"
 	if a.Edit {
 		kind = "e"
 	}
 	at := strconv.FormatInt(max(asOf.Unix(), 0), 36)
-	return joinState(append([]string{kind, at, a.Command}, a.Args...)...)
-}
-
-// State is the state of a button that asks the question, such as
-// "1 a 0 staked wallet". It is "" where an Action's is.
-func (a Ask) State() string { return joinState("a", "0", a.Command, a.Param) }
-
-func joinState(words ...string) string {
+	words := append([]string{kind, at, a.Command}, a.Args...)
 	state := stateVersion + " " + strings.Join(words, " ")
 	if len(state) > maxState || !slices.Equal(strings.Fields(state)[1:], words) {
 		return ""
@@ -72,9 +68,6 @@ type Press struct {
 	Command string
 	Args    []string
 	Edit    bool
-	// Asks names the parameter to ask for. If it is empty, the press asks the
-	// command.
-	Asks string
 	// AsOf is when the shown Reply was learned if the button refreshes it, or zero.
 	AsOf time.Time
 }
@@ -92,16 +85,10 @@ func ParseState(state string) (Press, error) {
 		return Press{}, ErrOldButton
 	}
 	at, err := strconv.ParseUint(words[2], 36, 63)
-	if err != nil {
+	if err != nil || words[1] != "e" && words[1] != "n" {
 		return Press{}, ErrOldButton
 	}
 	p := Press{Command: words[3], Args: words[4:], Edit: words[1] == "e"}
-	switch {
-	case words[1] == "a" && len(p.Args) == 1:
-		p.Asks, p.Args = p.Args[0], nil
-	case words[1] != "e" && words[1] != "n":
-		return Press{}, ErrOldButton
-	}
 	if at > 0 {
 		p.AsOf = time.Unix(int64(at), 0)
 	}

@@ -60,6 +60,12 @@ type Request struct {
 	Community string
 	// Role is the sender's role in the Community.
 	Role Role
+	// Unlisted is set by the Router: the entry for the Community that is missing in
+	// Config.ModeratorChats, or "".
+	Unlisted string
+	// MayModerate is set by the Router: moderators' forms can be used in this chat, and
+	// the sender is not known to be a mere member.
+	MayModerate bool
 	// Target is the person replied to, mentioned or picked, or nil. A Form with a
 	// Person always runs with a Target.
 	Target *User
@@ -70,9 +76,6 @@ type Request struct {
 	Chat string
 	// Direct is true where only the sender and the bot read along.
 	Direct bool
-	// Stray marks text in a private chat that names no command, or a picture or the
-	// like. It is asked as /help.
-	Stray bool
 	// BotName is what the bot is called there, for what a picture says. It is text of
 	// the platform, and empty until the platform has told it.
 	BotName string
@@ -130,6 +133,7 @@ type Dedup interface {
 	Claim(ctx context.Context, key string) Delivery
 	// Release ends the claim of a New update. It must be called, even after a
 	// panic: until then the update is in flight. If it was not answered, it may be
-	// delivered again, and is then New once more.
-	Release(ctx context.Context, key string, answered bool)
+	// delivered again, and is then New once more. An answered one is remembered for as
+	// long as its platform may deliver it again, which is lasts.
+	Release(ctx context.Context, key string, answered bool, lasts time.Duration)
 }

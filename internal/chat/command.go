@@ -21,23 +21,17 @@ const (
 	Private
 )
 
-// Kind is the type of a parameter.
-type Kind int
-
-// The kinds.
-const (
-	// Word is one word, as it was given.
-	Word Kind = iota
-	// Person is a user of the platform: mentioned, picked, replied to, or by ID.
-	Person
-)
-
 // Param is one parameter of a Form.
 type Param struct {
 	Name    string // [a-z][a-z0-9_]{0,31}
 	Summary Text   // at most 100 characters in every language
 	Example string
-	Kind    Kind
+	// Person is set for a user of the platform: mentioned, picked, replied to, or by ID.
+	// Any other argument is one word.
+	Person bool
+	// Like matches a word that may be meant as the argument, right or wrong. nil
+	// matches every word.
+	Like *regexp.Regexp
 	// Question asks for the argument if it was left out and the form takes it
 	// alone. Without a Key it is not asked for.
 	Question Text
@@ -70,10 +64,10 @@ var userID = regexp.MustCompile(`^(@.+|[0-9]{1,20})$`)
 
 // fits reports whether a word may be meant for the parameter.
 func (p Param) fits(word string) bool {
-	if p.Kind == Person {
+	if p.Person {
 		return userID.MatchString(word)
 	}
-	return p.Choices == nil || p.choice(word) != ""
+	return (p.Choices == nil || p.choice(word) != "") && (p.Like == nil || p.Like.MatchString(word))
 }
 
 // Form is one way of writing a command: with all of these parameters. Each has a
@@ -85,8 +79,7 @@ type Form struct {
 	// Unlisted forms are for buttons: no menu and no help shows them.
 	Unlisted bool
 	// Inline forms also answer inline queries, in chats that the bot is not in.
-	// They are Public and take one argument at most, whose example has two letters
-	// or more.
+	// They are Public and take one argument at most.
 	Inline bool
 	Run    Run
 }
@@ -94,7 +87,7 @@ type Form struct {
 // Run answers a request whose Args are bound to the Params of its Form and whose
 // sender may use it. It must return when ctx is done. An InputError is shown to
 // the sender with the form's example. With a PartialError the Reply is shown.
-// Config.Explain words any other error.
+// Config.Explain words any other error, in a Reply about the same.
 type Run func(ctx context.Context, req Request) (Reply, error)
 
 // PartialError says that the Reply returned with it is not the whole answer, which
@@ -138,18 +131,16 @@ func (all Commands) Find(name string) (c Command, known bool) {
 }
 
 // Guess is the command that is meant by text without one, where only the bot reads
-// it: the one with an Inline form for a word that begins like this, as with "0x", or
-// else help.
+// it: the one with an Inline form for a word like this, such as a wallet, or else start.
 func (all Commands) Guess(text string) (name string) {
-	words := strings.Fields(strings.ToLower(text))
+	words := strings.Fields(text)
 	for _, c := range all {
-		for _, f := range c.Forms {
-			if f.Inline && len(f.Params) == 1 && len(words) == 1 && strings.HasPrefix(words[0], f.Params[0].Example[:2]) {
-				return c.Name
-			}
+		meant := func(f Form) bool { return f.Inline && len(f.Params) == 1 && f.Params[0].fits(words[0]) }
+		if len(words) == 1 && slices.ContainsFunc(c.Forms, meant) {
+			return c.Name
 		}
 	}
-	return "help"
+	return "start"
 }
 
 // Usage is a form of a command as a person would type it: "/exists <platform> <ID>",
@@ -173,25 +164,26 @@ func (c Command) Example(f Form) string {
 // Params returns the parameters of all listed forms, each once, and whether every
 // such form has it.
 func (c Command) Params() (params []Param, required map[string]bool) {
+	listed := slices.DeleteFunc(slices.Clone(c.Forms), func(f Form) bool { return f.Unlisted })
 	count := map[string]int{}
-	listed := 0
-	for _, f := range c.Forms {
-		if f.Unlisted {
-			continue
-		}
-		listed++
+	required = map[string]bool{}
+	for _, f := range listed {
 		for _, p := range f.Params {
 			if count[p.Name] == 0 {
 				params = append(params, p)
 			}
 			count[p.Name]++
+			required[p.Name] = count[p.Name] == len(listed)
 		}
 	}
-	required = map[string]bool{}
-	for name, n := range count {
-		required[name] = n == listed
-	}
 	return params, required
+}
+
+// Meant returns the words that are like an argument for one of the parameters.
+func Meant(words []string, params ...Param) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(word string) bool {
+		return !slices.ContainsFunc(params, func(p Param) bool { return p.fits(word) })
+	})
 }
 
 // check refuses what could show an answer to the wrong people.
@@ -239,20 +231,24 @@ func (a Args) Value(param string) string { return a.byName[param] }
 // Len counts the arguments.
 func (a Args) Len() int { return len(a.words) + len(a.byName) }
 
-// bind chooses the form in which req was written, and names its Args. On an error
-// it returns the forms that the sender may have meant.
+// bind chooses the form in which req was written, and names its Args. Words like no
+// argument, such as "please", count only where no word is like one. On an error bind
+// returns the forms that the sender may have meant.
 func (c Command) bind(req *Request) ([]Form, error) {
 	params, _ := c.Params()
-	takesPerson := slices.ContainsFunc(params, func(p Param) bool { return p.Kind == Person })
+	takesPerson := slices.ContainsFunc(params, func(p Param) bool { return p.Person })
 	if !takesPerson || req.Target != nil && *req.Target == req.From && req.From.ID != "" {
 		req.Target, req.TargetName = nil, ""
+	}
+	if meant := Meant(req.Args.words, params...); len(meant) > 0 {
+		req.Args.words = meant
 	}
 	typed := req.Args.words
 	for _, f := range c.Forms {
 		if !f.bind(req) {
 			continue
 		}
-		if meant := c.aboutPerson(f, typed); meant != nil {
+		if meant := c.aboutPerson(f, typed); meant != nil && req.MayModerate {
 			return meant, &InputError{Problem: SayWith("input.incomplete", Values{"param": meant[0].Params[1].Label()})}
 		}
 		return []Form{f}, f.checkChoices(req.Args.byName)
@@ -278,9 +274,9 @@ func (c Command) misfit(given int) Text {
 // aboutPerson returns the form for a person and something else, if a user's ID is all
 // that was typed and f takes it for something else.
 func (c Command) aboutPerson(f Form, typed []string) []Form {
-	about := func(f Form) bool { return len(f.Params) == 2 && f.Params[0].Kind == Person && !f.Unlisted }
+	about := func(f Form) bool { return len(f.Params) == 2 && f.Params[0].Person && !f.Unlisted }
 	i := slices.IndexFunc(c.Forms, about)
-	if i < 0 || len(typed) != 1 || f.Params[0].Kind == Person || !userID.MatchString(typed[0]) {
+	if i < 0 || len(typed) != 1 || f.Params[0].Person || !userID.MatchString(typed[0]) {
 		return nil
 	}
 	return c.Forms[i : i+1]
@@ -299,6 +295,9 @@ func (f Form) bind(req *Request) (ok bool) {
 	if len(words) == 2 && len(f.Params) == 2 && !fit(words[0], words[1]) && fit(words[1], words[0]) {
 		words = []string{words[1], words[0]}
 	}
+	if len(words) > 1 && len(f.Params) == 1 && f.Params[0].Choices != nil {
+		words = []string{""} // It is told what the choices are.
+	}
 	target, name := (*User)(nil), ""
 	for _, p := range f.Params {
 		value, given := req.Args.byName[p.Name]
@@ -306,19 +305,22 @@ func (f Form) bind(req *Request) (ok bool) {
 			value, given = words[used], true
 		}
 		switch {
-		case p.Kind == Person && req.Target != nil:
+		case p.Person && req.Target != nil:
 			target, name = req.Target, req.TargetName
 			continue
-		case !given:
+		case !given, p.Person && len(f.Params) > 1 && !p.fits(value):
 			return false
-		case p.Kind == Person:
+		case p.Person:
 			target = &User{Platform: req.From.Platform, ID: value}
 		default:
+			if words := Meant(strings.Fields(value), p); len(words) == 1 {
+				value = words[0] // A named argument may have others around it.
+			}
 			values[p.Name] = value
 		}
 		used++
 	}
-	if used != req.Args.Len() || req.Target != nil && target == nil && (named || used == 0) {
+	if used != len(words)+len(req.Args.byName) || req.Target != nil && target == nil && (named || used == 0) {
 		return false
 	}
 	req.Args, req.Target, req.TargetName = Named(values), target, name

@@ -113,6 +113,11 @@ func (r *Router) Handle(ctx context.Context, req Request) Reply {
 		req.Args = Typed(command.Aliases[req.Command]...)
 	}
 	req.Language = r.Language(req, command.Visibility == Private)
+	entry := string(req.From.Platform) + ":" + req.Community
+	if !slices.Contains(r.ModeratorChats, EveryChat) && !slices.Contains(r.ModeratorChats, entry) {
+		req.Unlisted = entry
+	}
+	req.MayModerate = slices.Contains(r.Operators, req.From) || req.Role != Member && req.Unlisted == ""
 	reply, outcome, err := r.handle(ctx, req, command)
 	reply.Language = req.Language
 	if reply.Ephemeral && req.CanReplyEphemerally {
@@ -155,11 +160,11 @@ func (r *Router) handle(ctx context.Context, req Request, command Command) (repl
 		return r.unknown(req.Command), Unknown, nil
 	}
 	forms, err := command.bind(&req)
-	if err == nil && forms[0].Moderators {
+	if len(forms) == 1 && forms[0].Moderators {
 		why, err := r.mayModerate(ctx, req)
 		if err != nil {
 			err = fmt.Errorf("ask for the sender's role: %w", err)
-			return couldNotBeChecked(req.ID, Say("role.unknown")), outcomeOf(err), err
+			return couldNotBeChecked(req, "role", forms[0], Say("role.unknown")), outcomeOf(err), err
 		}
 		if why != nil {
 			return *why, Forbidden, nil
@@ -178,9 +183,11 @@ func (r *Router) handle(ctx context.Context, req Request, command Command) (repl
 		return reply, Partial, err
 	}
 	if input, wrong := errors.AsType[*InputError](err); wrong {
-		return badInput(input, command, forms, req.Target), BadInput, nil
+		return badInput(input, command, forms, req), BadInput, nil
 	}
-	return couldNotBeChecked(req.ID, r.Explain(err)), outcomeOf(err), err
+	failed := couldNotBeChecked(req, command.Name, forms[0], r.Explain(err))
+	failed.About = reply.About
+	return failed, outcomeOf(err), err
 }
 
 // unknown says which command may be meant.
@@ -208,24 +215,23 @@ func (r *Router) mayModerate(ctx context.Context, req Request) (refusal *Reply, 
 			return nil, err
 		}
 	}
-	entry := string(req.From.Platform) + ":" + req.Community
+	var refused Reply
 	switch {
+	case role != Moderator && req.Direct:
+		refused = warning("forbidden")
+		refused.Text = Say("forbidden.direct")
 	case role != Moderator:
-		forbidden := warning("forbidden")
-		if req.Direct {
-			forbidden.Text = Say("forbidden.direct")
-		}
-		return &forbidden, nil
-	case !slices.Contains(r.ModeratorChats, EveryChat) && !slices.Contains(r.ModeratorChats, entry):
-		unlisted := warning("unlisted") // It may be read in another chat.
-		add := SayWith("unlisted.entry", Values{"entry": Code(entry)})
-		unlisted.Sections = []Section{{Fields: []Field{{Value: add}}}}
-		return &unlisted, nil
+		refused = warning("forbidden")
+	case req.Unlisted != "":
+		refused = warning("unlisted") // It may be read in another chat.
+		add := SayWith("unlisted.entry", Values{"entry": Code(req.Unlisted)})
+		refused.Sections = []Section{{Fields: []Field{{Value: add}}}}
 	case req.From.ID == "":
-		anonymous := warning("anonymous")
-		return &anonymous, nil
+		refused = warning("anonymous")
+	default:
+		return nil, nil
 	}
-	return nil, nil
+	return &refused, nil
 }
 
 // tooMany says how long the sender has to wait.
@@ -307,11 +313,11 @@ func (l Limit) Every() time.Duration { return l.Window / time.Duration(l.Count) 
 
 // Limiter gives out slots: moments at which something may happen.
 type Limiter interface {
-	// Reserve takes the first slot from now on that keeps all of these limits,
-	// and returns how long to wait for it. If that is longer than within, it takes
-	// none, and ok is false. It does not wait for the slot itself, and never
-	// fails: an implementation that cannot reach its store decides by what it
-	// knows itself.
+	// Reserve takes the first slot from now on that keeps all of these limits, and
+	// returns how long to wait for it. If that is longer than within, it takes none, and
+	// ok is false: so a within below zero asks without taking. It does not wait for the
+	// slot itself, and never fails: an implementation that cannot reach its store decides
+	// by what it knows itself.
 	//
 	// Slots of one Key are given out in order. So a limit that many share is
 	// reserved by itself, once the wait for narrower ones is over: otherwise one

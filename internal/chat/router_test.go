@@ -46,7 +46,7 @@ func role(_ context.Context, user chat.User, where string) (chat.Role, error) {
 // bound, and to whatever else a test adds.
 func newRouter(t *testing.T, log io.Writer, change func(*chat.Config)) *chat.Router {
 	t.Helper()
-	person := chat.Param{Name: "user", Summary: chat.Say("who"), Example: "123", Kind: chat.Person}
+	person := chat.Param{Name: "user", Summary: chat.Say("who"), Example: "123", Person: true}
 	place := chat.Param{Name: "platform", Summary: chat.Say("where"), Example: "EVM", Choices: []string{"EVM", "TON"}, Synonyms: map[string]string{"ethereum": "EVM"}, Check: chat.Say("Check the platform")}
 	uid := chat.Param{Name: "uid", Summary: chat.Say("id"), Example: "0xabc"}
 	run := func(form string) func(context.Context, chat.Request) (chat.Reply, error) {
@@ -116,6 +116,7 @@ func returning(reply chat.Reply, err error) func(*chat.Config) {
 func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
 	const typed = "s3cret\x1b[31m"
 	half := chat.Reply{Title: chat.Say("half")}
+	inCharge := func(c *chat.Config) { c.Operators = append(c.Operators, ann) }
 	endless := func(ctx context.Context, _ chat.Request) (chat.Reply, error) {
 		<-ctx.Done()
 		return chat.Reply{}, ctx.Err()
@@ -135,15 +136,16 @@ func TestEveryEndOfACommandIsToldCountedAndLoggedOnce(t *testing.T) {
 			"exists", nil, chat.Partial, "half", false, false, "pool 5 is silent"},
 		"an old answer":      {returning(chat.Reply{Title: chat.Say("old"), Stale: true}, nil), "exists", nil, chat.Stale, "old", false, false, "level=INFO"},
 		"an unknown command": {nil, typed, nil, chat.Unknown, "unknown.title", true, true, "command=unknown"},
-		"a wrong argument":   {nil, "exists", []string{"moon", typed}, chat.BadInput, "input.write map[]} {exists [{platform {", true, true, "level=INFO"},
-		"its choices":        {nil, "exists", []string{"moon", typed}, chat.BadInput, "map[choices:EVM last:TON]", true, true, "level=INFO"},
+		"a wrong argument":   {inCharge, "exists", []string{"moon", typed}, chat.BadInput, "input.write map[]} {exists [{platform {", true, true, "level=INFO"},
+		"its choices":        {inCharge, "exists", []string{"moon", typed}, chat.BadInput, "map[choices:EVM last:TON]", true, true, "level=INFO"},
 		"wrong input": {returning(half, &chat.InputError{Problem: chat.Say("wrong")}),
 			"exists", nil, chat.BadInput, "input.title", true, true, "level=INFO"},
-		"no right":  {nil, "exists", []string{typed}, chat.Forbidden, "forbidden.text", true, true, "level=INFO"},
-		"an error":  {returning(half, errors.New("down")), "exists", nil, chat.Unavailable, "explained", false, true, "err=down"},
-		"too slow":  {running(endless), "exists", nil, chat.TimedOut, "explained", false, true, "level=WARN"},
-		"too many":  {func(c *chat.Config) { c.Limiter = never("one telegram user ") }, "exists", nil, chat.RateLimited, "limit.text map[n:2]", true, true, "level=INFO"},
-		"in a chat": {func(c *chat.Config) { c.Limiter = never("one telegram chat ") }, "exists", nil, chat.RateLimited, "limit.title", true, true, "level=INFO"},
+		"no right to it": {nil, "exists", []string{"moon", typed}, chat.Forbidden, "forbidden.text", true, true, "level=INFO"},
+		"no right":       {nil, "exists", []string{typed}, chat.Forbidden, "forbidden.text", true, true, "level=INFO"},
+		"an error":       {returning(half, errors.New("down")), "exists", nil, chat.Unavailable, "explained", false, true, "err=down"},
+		"too slow":       {running(endless), "exists", nil, chat.TimedOut, "explained", false, true, "level=WARN"},
+		"too many":       {func(c *chat.Config) { c.Limiter = never("one telegram user ") }, "exists", nil, chat.RateLimited, "limit.text map[n:2]", true, true, "level=INFO"},
+		"in a chat":      {func(c *chat.Config) { c.Limiter = never("one telegram chat ") }, "exists", nil, chat.RateLimited, "limit.title", true, true, "level=INFO"},
 		"a panic": {running(func(context.Context, chat.Request) (chat.Reply, error) { panic(typed) }),
 			"exists", nil, chat.Panicked, "reference map[reference:REF]", true, true, "router_test.go"},
 	} {
@@ -212,7 +214,7 @@ func TestLimitsAreOfOneUserAndOneChat(t *testing.T) {
 	}
 }
 
-func TestABacklogIsLimitedByWhenItWasAsked(t *testing.T) {
+func TestLimitsAreCountedByWhenItWasAsked(t *testing.T) {
 	asked := time.Now().Add(-time.Hour).Truncate(time.Minute)
 	for name, test := range map[string]struct {
 		user, chat, each int // limits, and how many commands are asked each minute
@@ -224,6 +226,9 @@ func TestABacklogIsLimitedByWhenItWasAsked(t *testing.T) {
 		"more than the user's limit":   {5, 0, 9, asked, 50},
 		"asked less than a minute ago": {5, 0, 5, time.Now().Add(-50 * time.Second), 5},
 		"without a time":               {5, 0, 5, time.Time{}, 5},
+		"of the chat alone":            {0, 7, 20, time.Time{}, 7},
+		"of both, the smaller":         {9, 7, 20, time.Time{}, 7},
+		"no limit":                     {0, 0, 20, time.Time{}, 200},
 	} {
 		r := newRouter(t, io.Discard, func(c *chat.Config) { c.Limiter, c.UserPerMinute, c.ChatPerMinute = counter{}, test.user, test.chat })
 		allowed := 0
@@ -238,24 +243,6 @@ func TestABacklogIsLimitedByWhenItWasAsked(t *testing.T) {
 		}
 		if allowed != test.allowed {
 			t.Errorf("%s: %d are allowed, want %d", name, allowed, test.allowed)
-		}
-	}
-}
-
-func TestZeroIsNoLimitAndEachCountIsItsOwn(t *testing.T) {
-	for name, test := range map[string]struct{ user, chat, allowed int }{
-		"no limit": {0, 0, 200}, "of a user": {5, 0, 5}, "of a chat": {0, 7, 7}, "the smaller": {9, 7, 7},
-	} {
-		counts := counter{}
-		r := newRouter(t, io.Discard, func(c *chat.Config) { c.Limiter, c.UserPerMinute, c.ChatPerMinute = counts, test.user, test.chat })
-		allowed := 0
-		for range 200 {
-			if got := r.Handle(t.Context(), chat.Request{Command: "exists", From: ann, Chat: "1"}); got.Title.Key != "limit.title" {
-				allowed++
-			}
-		}
-		if allowed != test.allowed {
-			t.Errorf("%s: %d of 200 are allowed, want %d", name, allowed, test.allowed)
 		}
 	}
 }
@@ -280,7 +267,7 @@ func (c counter) Reserve(_ context.Context, _ time.Duration, limits ...chat.Limi
 func wallets(reply chat.Reply, err error) func(*chat.Config) {
 	run := func(context.Context, chat.Request) (chat.Reply, error) { return reply, err }
 	wallet := chat.Param{Name: "wallet", Summary: chat.Say("wallet"), Example: "0x1", Question: chat.Say("Which wallet?")}
-	person := chat.Param{Name: "user", Summary: chat.Say("user"), Example: "123", Kind: chat.Person}
+	person := chat.Param{Name: "user", Summary: chat.Say("user"), Example: "123", Person: true}
 	page := chat.Param{Name: "page", Summary: chat.Say("page"), Example: "2"}
 	return func(c *chat.Config) {
 		c.Commands = append(c.Commands, chat.Command{Name: "verify", Summary: chat.Say("verify"), Visibility: chat.Private, Forms: []chat.Form{
@@ -293,7 +280,7 @@ func wallets(reply chat.Reply, err error) func(*chat.Config) {
 
 func TestWhatWasLeftOutIsAskedFor(t *testing.T) {
 	input := &chat.InputError{Title: chat.Say("Check the wallet address"), Problem: chat.Say("It is too short.")}
-	want := &chat.Ask{Command: "verify", Param: "wallet", Question: chat.Say("Which wallet?"), Example: "0x1"}
+	want := &chat.Ask{Command: "verify", Question: chat.Say("Which wallet?"), Example: "0x1"}
 	for name, test := range map[string]struct {
 		command string
 		args    []string
@@ -314,14 +301,16 @@ func TestWhatWasLeftOutIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestAFormForButtonsIsAskedAndNotShown(t *testing.T) {
+func TestFormsAreShownToWhomTheyServe(t *testing.T) {
 	with := wallets(chat.Reply{Title: chat.Say("ran")}, nil)
 	if got := ask(t, with, chat.Request{Command: "verify", From: ann, Args: chat.Typed("2", "0x1", "3")}); got.Title.Key != "ran" {
 		t.Errorf("asked by a button, got %+v", got)
 	}
-	got := fmt.Sprint(ask(t, with, chat.Request{Command: "verify", From: ann, Args: chat.Typed("1", "2", "3", "4")}))
-	if strings.Contains(got, "page") || !strings.Contains(got, "{verify [{user {") {
-		t.Errorf("what may be typed is told as %s", got)
+	for _, from := range []chat.User{ann, operator} {
+		got := fmt.Sprint(ask(t, with, chat.Request{Command: "verify", From: from, Args: chat.Typed("1", "2", "3", "4")}))
+		if strings.Contains(got, "page") || !strings.Contains(got, "{verify [{wallet {") || strings.Contains(got, "{verify [{user {") != (from == operator) {
+			t.Errorf("%s is told what may be typed as %s", from.ID, got)
+		}
 	}
 }
 

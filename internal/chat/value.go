@@ -57,8 +57,11 @@ type (
 	Share struct{ decimal.Decimal }
 	// Moment is a point in time, shown by how long ago it was.
 	Moment struct{ time.Time }
-	// Date is a point in time, shown as a date and a time of day in UTC.
-	Date struct{ time.Time }
+	// Age is a point in time, shown by how old it makes what is from then, in plain
+	// text on every platform.
+	Age struct{ time.Time }
+	// Day is a point in time, shown as a day in UTC without its year.
+	Day struct{ time.Time }
 	// Address is a wallet or a contract. It is shown short unless it is Whole, and
 	// linked to URL unless that is empty.
 	Address struct {
@@ -99,7 +102,8 @@ func (Amount) value()      {}
 func (Change) value()      {}
 func (Share) value()       {}
 func (Moment) value()      {}
-func (Date) value()        {}
+func (Age) value()         {}
+func (Day) value()         {}
 func (Address) value()     {}
 func (CommandLink) value() {}
 func (Mention) value()     {}

@@ -192,7 +192,7 @@ func shown(name string) string {
 	if settingName.MatchString(name) {
 		return name
 	}
-	return "a name not shown here"
+	return "the name before = (not shown, since it may be a secret; a setting's name is at most 60 of A-Z, 0-9 and _)"
 }
 
 // Nearest returns the known name that is the fewest slips from name; empty if they are

@@ -23,8 +23,6 @@ type Quote struct {
 	Change24h   decimal.NullDecimal // per cent
 	Change7d    decimal.NullDecimal // per cent
 	Change30d   decimal.NullDecimal // per cent
-	Change60d   decimal.NullDecimal // per cent
-	Change90d   decimal.NullDecimal // per cent
 	MarketCap   decimal.NullDecimal
 	Volume24h   decimal.NullDecimal
 	LastUpdated time.Time // as the provider says; zero if it does not
@@ -33,6 +31,14 @@ type Quote struct {
 	Source, Page string
 	// OldFrom is when the quote is too old to be shown as today's; zero: never.
 	OldFrom time.Time
+}
+
+// Changes are the changes in per cent by the time over which they happened.
+func (q Quote) Changes() map[time.Duration]decimal.NullDecimal {
+	const day = 24 * time.Hour
+	return map[time.Duration]decimal.NullDecimal{
+		time.Hour: q.Change1h, day: q.Change24h, 7 * day: q.Change7d, 30 * day: q.Change30d,
+	}
 }
 
 // Old reports whether the provider's own quote is too old to be shown as today's.
@@ -46,9 +52,12 @@ type Chart struct {
 	Line bool
 	// Since is when First was the price.
 	Since time.Time
-	// First and Last are the first and the last known price of the period; without
-	// any, the quote's.
+	// First and Last are the first and the last price seen in the period; without
+	// any, the quote's. Lowest and Highest are zero unless the whole period was seen.
 	First, Last, Lowest, Highest decimal.Decimal
+	// Change is the change in per cent over the period, as the picture shows it. It is
+	// not Valid if neither the provider nor the prices seen tell.
+	Change decimal.NullDecimal
 	// Seen is the part of the period, from 0 to 1, in which prices were seen and not
 	// derived.
 	Seen float64

@@ -103,6 +103,7 @@ func (e *Error) During(attempt string) *Error {
 type InvalidError struct {
 	Flaw Flaw
 	// Platform and Example, of an ID: whose IDs have another form, and one of them.
+	// Platform, of a wallet: the chain that it is on instead.
 	Platform, Example string
 	// Length, of a wallet, is how many bytes were typed.
 	Length int
@@ -121,15 +122,18 @@ const (
 	HiddenCharacters Flaw = "wallet.hidden"
 	// NameForAddress: a name, such as an ENS name.
 	NameForAddress Flaw = "wallet.name"
-	NoPrefix       Flaw = "wallet.prefix"
-	WrongLength    Flaw = "wallet.length"
-	WrongDigits    Flaw = "wallet.digits"
-	WrongChecksum  Flaw = "wallet.checksum"
+	// AnotherChain: an address of a chain without the EVM.
+	AnotherChain  Flaw = "wallet.chain"
+	NoPrefix      Flaw = "wallet.prefix"
+	WrongLength   Flaw = "wallet.length"
+	WrongDigits   Flaw = "wallet.digits"
+	WrongChecksum Flaw = "wallet.checksum"
 )
 
 // Flaws are all of them: those above, and one for each form of an ID.
 func Flaws() []Flaw {
-	flaws := []Flaw{UnknownPlatform, HiddenCharacters, NameForAddress, NoPrefix, WrongLength, WrongDigits, WrongChecksum}
+	flaws := []Flaw{UnknownPlatform, HiddenCharacters, NameForAddress, AnotherChain,
+		NoPrefix, WrongLength, WrongDigits, WrongChecksum}
 	for _, r := range platformRules {
 		flaws = append(flaws, r.flaw)
 	}

@@ -28,10 +28,14 @@ type platformRule struct {
 	example string
 	// canonical is the one form of an ID; nil: as it was typed.
 	canonical func(uid string) string
+	// chain is what people call the chain whose wallets these are, if it is not an
+	// EVM's.
+	chain string
 }
 
 var (
-	evmAddress = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
+	evmAddress = regexp.MustCompile(`^0[xX][0-9a-fA-F]{40}$`)
+	hexDigits  = regexp.MustCompile(`^[0-9a-fA-F]+$`)
 	ensName    = regexp.MustCompile(`^[^./]+(\.[^./]+)+$`)
 )
 
@@ -41,16 +45,16 @@ var platformRules = []platformRule{
 	{names: []string{EVM}, uid: evmAddress, flaw: "uid.evm", example: "0x52908400098527886E0F7030069857D2E4169EE7",
 		canonical: func(uid string) string { return common.HexToAddress(uid).Hex() }},
 	// Base58check of 25 bytes, or bech32 (BIP 173, BIP 350).
-	{names: []string{"BTC"}, flaw: "uid.btc", example: "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", canonical: bech32Lower,
+	{names: []string{"BTC"}, chain: "Bitcoin", flaw: "uid.btc", example: "1BoatSLRHtKNngkdXEeobR76b53LETtpyT", canonical: bech32Lower,
 		uid: regexp.MustCompile(`^([13][1-9A-HJ-NP-Za-km-z]{25,34}|bc1[02-9ac-hj-np-z]{11,87}|BC1[02-9AC-HJ-NP-Z]{11,87})$`)},
 	// Base58check of 21 bytes that begin with 0x41.
-	{names: []string{"TRON"}, flaw: "uid.tron", example: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
+	{names: []string{"TRON"}, chain: "TRON", flaw: "uid.tron", example: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
 		uid: regexp.MustCompile(`^T[1-9A-HJ-NP-Za-km-z]{33}$`)},
 	// 36 bytes in base64 or base64url, or workchain:hash in hex.
-	{names: []string{"TON"}, flaw: "uid.ton", example: "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs", canonical: func(uid string) string { return tonForms(uid)[0] },
+	{names: []string{"TON"}, chain: "TON", flaw: "uid.ton", example: "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs", canonical: func(uid string) string { return tonForms(uid)[0] },
 		uid: regexp.MustCompile(`^([A-Za-z0-9+/_-]{48}|(0|-1):[0-9a-fA-F]{64})$`)},
 	// Base58 of 32 bytes.
-	{names: []string{"SOL"}, flaw: "uid.sol", example: "So11111111111111111111111111111111111111112",
+	{names: []string{"SOL"}, chain: "Solana", flaw: "uid.sol", example: "So11111111111111111111111111111111111111112",
 		uid: regexp.MustCompile(`^[1-9A-HJ-NP-Za-km-z]{32,44}$`)},
 	{names: []string{"Email"}, flaw: "uid.email", example: "ann@example.org", canonical: domainLower,
 		uid: regexp.MustCompile(`^[!-~]{1,254}$`)},
@@ -128,23 +132,26 @@ func (id Identity) Spellings() []string {
 // IdentityOf is a wallet as the partner's service knows it.
 func IdentityOf(wallet common.Address) Identity { return Identity{Platform: EVM, UID: wallet.Hex()} }
 
-// ParseWallet reads an EVM address: 0x and 40 hexadecimal digits which, in
+// ParseWallet reads an EVM address: 0x or 0X, and 40 hexadecimal digits which, in
 // mixed case, must carry the EIP-55 checksum
 // (https://eips.ethereum.org/EIPS/eip-55). It fails with an *InvalidError.
 func ParseWallet(s string) (common.Address, error) {
 	flaw := Flaw("")
-	switch digits, prefixed := strings.CutPrefix(s, "0x"); {
+	another := slices.IndexFunc(platformRules, func(r platformRule) bool { return r.chain != "" && r.uid.MatchString(s) })
+	switch digits, prefixed := strings.CutPrefix(strings.Replace(s, "0X", "0x", 1), "0x"); {
 	case strings.ContainsFunc(s, func(r rune) bool { return r < '!' || r > '~' }):
 		flaw = HiddenCharacters
 	case ensName.MatchString(s):
 		flaw = NameForAddress
+	case !prefixed && another >= 0 && !hexDigits.MatchString(s): // Hex digits may be in base58 too.
+		return common.Address{}, &InvalidError{Flaw: AnotherChain, Length: len(s), Platform: platformRules[another].chain}
 	case !prefixed:
 		flaw = NoPrefix
 	case len(digits) != 40:
 		flaw = WrongLength
 	case !evmAddress.MatchString(s):
 		flaw = WrongDigits
-	case strings.ToLower(digits) != digits && strings.ToUpper(digits) != digits && common.HexToAddress(s).Hex() != s:
+	case strings.ToLower(digits) != digits && strings.ToUpper(digits) != digits && common.HexToAddress(s).Hex() != "0x"+digits:
 		flaw = WrongChecksum
 	default:
 		return common.HexToAddress(s), nil

@@ -19,7 +19,7 @@ func TestIDsOfEveryPlatformAreTakenInOneForm(t *testing.T) {
 		"Telegram": {"1234567890": "1234567890", "0012": "12", "000": "0"},
 		"Twitter":  {"1": "1"}, "Discord": {"123456789012345678": "123456789012345678"}, "GitHub": {"07": "7"}, "YouTube": {"7": "7"},
 		"Facebook": {"7": "7"}, "LinkedIn": {"7": "7"},
-		"EVM": {address: address, strings.ToLower(address): address, "0x" + strings.ToUpper(address[2:]): address,
+		"EVM": {address: address, "0X" + address[2:]: address, strings.ToLower(address): address, "0x" + strings.ToUpper(address[2:]): address,
 			"0x" + strings.Repeat("0", 39) + "a": "0x" + strings.Repeat("0", 39) + "A"},
 		"BTC": {"1BoatSLRHtKNngkdXEeobR76b53LETtpyT": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT",
 			"BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4": "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"},
@@ -53,7 +53,7 @@ func TestEveryFlawIsNamed(t *testing.T) {
 	}{
 		{"Moon", []string{"1", ""}, core.UnknownPlatform},
 		{"github", []string{"ann", "", "-5", "123456789012345678901", "１２３", "1\n"}, "uid.numeric"},
-		{"evm", []string{"0x1", "0X" + address[2:]}, "uid.evm"},
+		{"evm", []string{"0x1", "0X1", address[2:]}, "uid.evm"},
 		{"EVM", []string{"0x52908400098527886E0F7030069857D2E4169Ee7"}, core.WrongChecksum},
 		{"BTC", []string{"1", "0OIl", "bc1b"}, "uid.btc"},
 		{"TRON", []string{"R7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"}, "uid.tron"},
@@ -62,10 +62,12 @@ func TestEveryFlawIsNamed(t *testing.T) {
 		{"Email", []string{"a b", "line\nbreak"}, "uid.email"},
 		{"", []string{"0x\u200b" + address[2:]}, core.HiddenCharacters},
 		{"", []string{"vitalik.eth", "0xann.eth"}, core.NameForAddress},
-		{"", []string{address + ".", "0x1234"}, core.WrongLength},
-		{"", []string{"https://example.org/" + address, "0X" + address[2:]}, core.NoPrefix},
+		{"", []string{address + ".", "0x1234", address + "123456"}, core.WrongLength},
+		{"", []string{"https://example.org/" + address, address[2:], strings.ReplaceAll(address[2:], "0", "1"), "1" + address}, core.NoPrefix},
+		{"", []string{"1BoatSLRHtKNngkdXEeobR76b53LETtpyT", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
+			"So11111111111111111111111111111111111111112", "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs"}, core.AnotherChain},
 		{"", []string{"0x52908400098527886E0F7030069857D2E4169EG7"}, core.WrongDigits},
-		{"", []string{"0x52908400098527886E0F7030069857D2E4169Ee7", "0x" + strings.ToUpper(address[2:41]) + "e"}, core.WrongChecksum},
+		{"", []string{"0x52908400098527886E0F7030069857D2E4169Ee7", "0X52908400098527886E0F7030069857D2E4169Ee7", "0x" + strings.ToUpper(address[2:41]) + "e"}, core.WrongChecksum},
 	} {
 		for _, uid := range test.uids {
 			_, err := core.NewIdentity(test.platform, uid)

@@ -15,6 +15,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
+	"herald/internal/ops"
 )
 
 var (
@@ -43,7 +44,7 @@ func newWorld() *world { return newWorldOf(core.CacheConfig{}, "USD") }
 func newWorldOf(config core.CacheConfig, source string) *world {
 	config.MaxItems = cmp.Or(config.MaxItems, 100)
 	config.StaleFor, config.CallTimeout, config.Timeout = time.Hour, 5*time.Second, 20*time.Second
-	config.Observer = silent{}
+	config.Observer = ops.NewMetrics()
 	c := core.NewCache(config)
 	w := &world{cache: c, market: core.NewUpstream(c, market, 30*time.Second, nil), chain: core.NewUpstream(c, chain, time.Minute, nil)}
 	w.prices = core.NewQuery(w.market, &core.Query[struct{}, core.Quote]{
@@ -88,11 +89,6 @@ func quoting(answer func(context.Context) (core.Quote, error)) *world {
 	w.price(answer)
 	return w
 }
-
-type silent struct{}
-
-func (silent) Call(*core.Service, string, time.Duration) {}
-func (silent) Lookup(string, string, time.Duration)      {}
 
 func priced(n int64) func(context.Context) (core.Quote, error) {
 	return func(context.Context) (core.Quote, error) { return core.Quote{Price: decimal.NewFromInt(n)}, nil }
@@ -177,6 +173,28 @@ func TestSimultaneousAskersShareOneCallThatOutlivesTheFirst(t *testing.T) {
 			t.Errorf("%d calls, want 1", n)
 		}
 	})
+}
+
+// late is a key that calls its function whenever it is printed.
+type late func()
+
+func (l late) String() string { l(); return "key" }
+
+// An asker has looked into the cache, and before they ask the service another's call
+// ends.
+func TestWhatCameSinceTheCacheWasLookedAtIsTheAnswer(t *testing.T) {
+	calls, printed := 0, 0
+	query := core.NewQuery(newWorld().chain, &core.Query[late, int]{
+		Name: "late", TTL: time.Minute, Fetch: func(context.Context, late) (int, error) { calls++; return calls, nil },
+	})
+	got, err := query.Get(t.Context(), func() {
+		if printed++; printed == 2 {
+			query.Get(t.Context(), func() {})
+		}
+	})
+	if got.Value != 1 || err != nil || calls != 1 {
+		t.Errorf("%v, %v after %d calls", got.Value, err, calls)
+	}
 }
 
 func TestAJoinedAnswerIsAsOldAsItsOlderPartAndFreshAsLongAsBoth(t *testing.T) {

@@ -143,7 +143,6 @@ func (u *Upstream) once(ctx context.Context, countAll bool, f func(context.Conte
 		return nil
 	}
 	if !countAll && (err.Reason == Rejected || err.Reason == Malformed) {
-		u.failures = 0
 		return err
 	}
 	u.failures++

@@ -62,6 +62,22 @@ func TestOddAnswersPauseAServiceOnlyIfTheyCannotBeAboutTheAsker(t *testing.T) {
 	})
 }
 
+func TestOddAnswersBetweenFailuresHideNoFailingService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.stake = func(context.Context) (core.Stake, error) {
+			reason := []core.Reason{core.SlowAnswer, core.Rejected}[w.calls.Load()%2]
+			return core.Stake{}, chain.Fail(reason, errors.New("failed"))
+		}
+		for i := range byte(20) {
+			w.stakes.Get(t.Context(), common.Address{i})
+		}
+		if n := w.calls.Load(); n != 10 || w.chain.Health().Circuit != "open" {
+			t.Errorf("%d calls, the circuit is %s; want 5 slow ones and 5 others", n, w.chain.Health().Circuit)
+		}
+	})
+}
+
 func TestCallsInFlightAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

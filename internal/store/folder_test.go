@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -43,16 +46,44 @@ func TestValuesOutliveTheProcess(t *testing.T) {
 	})
 }
 
-func TestADamagedFileIsNotThere(t *testing.T) {
+func TestADamagedFileIsMissingAndIsToldOnce(t *testing.T) {
 	for _, content := range []string{"", "{", "null", "{}", `{"Value":""}`, `{"Value":"?"}`, `{"Value":"MQ=="`} {
-		f, _ := newFolder(t, t.TempDir())
+		f, log := newFolder(t, t.TempDir())
 		if err := os.WriteFile(f.path("a"), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		expectKept(t, f, "a", "")
+		expectKept(t, f, "missing", "")
+		for range 3 {
+			expectKept(t, f, "a", "")
+		}
+		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "DATA_DIR") || content != "" && strings.Contains(got, content) {
+			t.Errorf("%s: logged %q", content, got)
+		}
 		f.Save(t.Context(), "a", []byte("1"), time.Hour)
 		expectKept(t, f, "a", "1")
 	}
+}
+
+func TestWhatAKilledProcessLeftIsClearedAtTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _ := newFolder(t, t.TempDir())
+		f.Save(t.Context(), "a", []byte("1"), time.Hour)
+		live, later := f.temporary("b"), f.temporary("c")
+		kept := []string{f.path("a"), f.path("b"), f.path("a") + ".bak", filepath.Join(f.dir, "x.kept.json."+rand.Text()), later}
+		for _, path := range append(kept[2:4:4], f.temporary("a"), live) {
+			if err := os.WriteFile(path, []byte(`{"Value":`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Another process writes meanwhile.
+		time.AfterFunc(maxWrite/2, func() { _ = errors.Join(os.Rename(live, f.path("b")), os.WriteFile(later, nil, 0o600)) })
+		again, _ := newFolder(t, f.dir)
+		left, _ := filepath.Glob(filepath.Join(f.dir, "*"))
+		if slices.Sort(kept); !slices.Equal(left, kept) {
+			t.Errorf("left are %v, want %v", left, kept)
+		}
+		expectKept(t, again, "a", "1")
+	})
 }
 
 func TestAFolderThatCannotBeWrittenIsLoggedOnceWithoutItsPath(t *testing.T) {

@@ -20,11 +20,6 @@ import (
 )
 
 const (
-	// answeredFor is how long Redis knows an answered update. Telegram keeps an
-	// update for delivery for up to 24 hours
-	// (https://core.telegram.org/bots/api#getting-updates); Discord's
-	// interactions are void after 15 minutes.
-	answeredFor = 24 * time.Hour
 	// maxAnswered bounds the answered updates that Memory knows, at some 150 bytes
 	// each: an hour of the 30 messages a second that Telegram lets a bot send
 	// (https://core.telegram.org/bots/faq#broadcasting-to-users).
@@ -61,8 +56,9 @@ func (m *Memory) Claim(_ context.Context, key string) chat.Delivery {
 	return chat.New
 }
 
-// Release implements chat.Dedup.
-func (m *Memory) Release(_ context.Context, key string, answered bool) {
+// Release implements chat.Dedup. It remembers an answered update for longer than lasts
+// if there is room.
+func (m *Memory) Release(_ context.Context, key string, answered bool, _ time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !answered {
@@ -88,7 +84,8 @@ const (
 )
 
 // Slots is the chat.Limiter of one process. It forgets a limit once all of it may be
-// used again. If 100,000 are in use, they are forgotten early and may be exceeded. It is safe for concurrent use.
+// used again. If 100,000 are in use, they are forgotten early and may be exceeded. Slots is
+// safe for concurrent use.
 type Slots struct {
 	// Kept keeps the buckets with a Start for later processes; nil: they begin anew.
 	// It must be set before the first call.

@@ -28,14 +28,14 @@ func TestMemoryKnowsUpdates(t *testing.T) {
 	expect(t, "a new update", m.Claim(ctx, "a"), chat.New)
 	expect(t, "a repeated one", m.Claim(ctx, "a"), chat.InFlight)
 	expect(t, "another", m.Claim(ctx, "b"), chat.New)
-	m.Release(ctx, "a", true)
-	m.Release(ctx, "b", false)
+	m.Release(ctx, "a", true, time.Hour)
+	m.Release(ctx, "b", false, time.Hour)
 	expect(t, "an answered one", m.Claim(ctx, "a"), chat.Answered)
 	expect(t, "one given up", m.Claim(ctx, "b"), chat.New)
 
 	for i := range maxAnswered {
 		expect(t, "while there is room", m.Claim(ctx, "a"), chat.Answered)
-		m.Release(ctx, fmt.Sprint(i), true)
+		m.Release(ctx, fmt.Sprint(i), true, time.Hour)
 	}
 	expect(t, "the oldest of too many", m.Claim(ctx, "a"), chat.New)
 	expect(t, "the next", m.Claim(ctx, "0"), chat.Answered)
@@ -185,8 +185,10 @@ func TestARedisClockSetBackStopsNothing(t *testing.T) {
 
 func TestWhatOthersWroteIsReplacedAndNoOutage(t *testing.T) {
 	t.Parallel()
-	url := redistest.Start(t) + patient
-	if url == patient {
+	url := ""
+	if s := redistest.Start(t); s != nil {
+		url = s.URL + patient
+	} else {
 		url = redisURL(server(t))
 	}
 	for name, write := range map[string]func(r *Redis, key string) error{
@@ -219,7 +221,7 @@ func TestWhatOthersWroteIsReplacedAndNoOutage(t *testing.T) {
 		if err := errors.Join(r.client.Del(ctx, r.key("update", "1")).Err(), write(r, r.key("update", "1"))); err != nil {
 			t.Fatal(err)
 		}
-		r.Release(ctx, "1", false)
+		r.Release(ctx, "1", false, time.Hour)
 		r.Load(ctx, "price")
 		r.Save(ctx, "price", []byte("1"), time.Minute)
 		if value, found := r.Load(ctx, "price"); !found || string(value) != "1" || r.Fallbacks() != 0 {
@@ -315,6 +317,20 @@ func TestSlotsOfAWindowAreInOrderAlsoWhereAnotherLimitHeldOneUp(t *testing.T) {
 			if wait, _ := s.Reserve(t.Context(), 2*time.Hour, limits...); wait != want {
 				t.Errorf("slot %d is in %v, want %v", i, wait, want)
 			}
+		}
+	})
+}
+
+// Redis gives the slots of a chat that never rests, and this process notes them.
+func TestSlotsThatAreOverAreForgottenInABusyChatToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSlots()
+		for range 24 * 60 {
+			s.note(t.Context(), 0, []chat.Limit{minutely})
+			time.Sleep(minutely.Every())
+		}
+		if n := cap(s.used[minutely.Key].window); n > 4*minutely.Count {
+			t.Errorf("there is room for %d slots after hours, and %d count", n, minutely.Count)
 		}
 	})
 }

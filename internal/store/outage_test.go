@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -19,6 +21,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"herald/internal/chat"
+	"herald/internal/chat/chattest"
 	"herald/internal/secret/logtest"
 )
 
@@ -39,7 +42,7 @@ func inTime(t *testing.T, a answer, test func(t *testing.T, r *Redis, log *logte
 	synctest.Test(t, func(t *testing.T) {
 		var log logtest.Buffer
 		r := &Redis{client: redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", PoolSize: 1}), memory: NewMemory(), log: log.Logger(),
-			claim: claimTime, timeout: callTimeout, turn: make(chan struct{}, 1), updates: map[string]string{}}
+			claim: claimTime, timeout: callTimeout, turn: make(chan struct{}, 1), updates: map[string]time.Time{}}
 		defer r.client.Close()
 		r.client.AddHook(a)
 		r.up.Store(true)
@@ -122,8 +125,9 @@ func TestARedisThatIsAwayAtStartIsLoggedBeforeAnybodyAsks(t *testing.T) {
 	})
 }
 
-// slowTLS is a Redis whose handshakes take longer than a call may. It counts them.
-func slowTLS(t *testing.T) (s *miniredis.Miniredis, handshakes *atomic.Int32) {
+// slowTLS is a Redis whose handshakes take longer than a call may, and whose certificate is
+// trusted by a pool alone. It counts the handshakes.
+func slowTLS(t *testing.T) (s *miniredis.Miniredis, trusted *x509.CertPool, handshakes *atomic.Int32) {
 	t.Helper()
 	certified := httptest.NewTLSServer(nil)
 	certified.Close()
@@ -139,13 +143,14 @@ func slowTLS(t *testing.T) (s *miniredis.Miniredis, handshakes *atomic.Int32) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	return s, handshakes
+	return s, certified.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, handshakes
 }
 
 func TestAHandshakeIsNoPartOfACall(t *testing.T) {
-	s, handshakes := slowTLS(t)
+	s, trusted, handshakes := slowTLS(t)
 	var all dialled
-	r := newReplica(t, claimTime, "rediss://"+s.Addr()+"?skip_verify=true")
+	r := newReplica(t, claimTime, "rediss://"+s.Addr())
+	r.client.Options().TLSConfig.RootCAs = trusted
 	r.client.AddHook(&all)
 	r.timeout = time.Minute // for a busy machine
 	made, lost := 0, connections
@@ -224,7 +229,7 @@ func TestNoConnectionIsIdleForLong(t *testing.T) {
 		}
 		return false
 	})
-	eventually(t, "each connection is used three times", func() bool {
+	chattest.WaitUntil(t, "each connection is used three times", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		used := 0
@@ -240,7 +245,7 @@ func TestNoConnectionIsIdleForLong(t *testing.T) {
 func TestAReplicaAloneDecidesByItself(t *testing.T) {
 	refused := server(t)
 	refused.RequireAuth("another " + password)
-	untrusted, _ := slowTLS(t)
+	untrusted, _, _ := slowTLS(t)
 	nobody, mute := httptest.NewServer(nil), httptest.NewUnstartedServer(nil)
 	nobody.Close()
 	t.Cleanup(func() { mute.Listener.Close() })
@@ -257,7 +262,7 @@ func TestAReplicaAloneDecidesByItself(t *testing.T) {
 			r := newReplica(t, claimTime, test.scheme+"://:"+password+"@"+test.addr+test.options)
 			expect(t, "a new update", r.Claim(ctx, "a"), chat.New)
 			expect(t, "a repeated one", r.Claim(ctx, "a"), chat.InFlight)
-			r.Release(ctx, "a", true)
+			r.Release(ctx, "a", true, time.Hour)
 			expect(t, "an answered one", r.Claim(ctx, "a"), chat.Answered)
 			wantAll(t, test.what, r, minutely, 3, time.Minute)
 			r.Save(ctx, "price", []byte("1"), time.Minute)
@@ -280,7 +285,7 @@ func TestACancelledCommandIsStillWrittenDown(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	one.Claim(ctx, "a")
 	cancel()
-	one.Release(ctx, "a", true)
+	one.Release(ctx, "a", true, time.Hour)
 	expect(t, "the same at another replica", two.Claim(t.Context(), "a"), chat.Answered)
 }
 

@@ -47,9 +47,10 @@ type Redis struct {
 	up   atomic.Bool // the last call was answered in time
 
 	mu sync.Mutex
-	// updates are what Redis should hold of updates, by key: the owner of those in
-	// flight here, and answered of those that were answered while it was away.
-	updates map[string]string
+	// updates are what Redis should hold of updates, by key: zero is a claim of this
+	// process. Any other time is of an answered update that Redis was not told of yet,
+	// and is when the update can be delivered no more.
+	updates map[string]time.Time
 
 	stop        context.CancelFunc
 	maintaining sync.WaitGroup
@@ -96,7 +97,7 @@ func NewRedis(s Settings, salt []byte, claim time.Duration, log *slog.Logger) (*
 	r := &Redis{
 		client: redis.NewClient(options), memory: NewMemory(), log: log, salt: salt,
 		owner: rand.Text(), claim: claim, timeout: timeout,
-		turn: make(chan struct{}, options.PoolSize), updates: map[string]string{}, stop: stop,
+		turn: make(chan struct{}, options.PoolSize), updates: map[string]time.Time{}, stop: stop,
 	}
 	r.up.Store(true)
 	r.maintaining.Go(func() { r.maintain(ctx) })
@@ -159,18 +160,18 @@ local holder = redis.pcall("GET", KEYS[1])
 if type(holder) == "string" and redis.call("PTTL", KEYS[1]) >= 0 then return holder end
 redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
 return ""`)
-	// setClaim sets what Redis holds of an update to ARGV[2], or frees it if that is
-	// empty, unless another process holds it: it may have taken over a claim that
-	// lapsed while Redis was away.
-	setClaim = redis.NewScript(`
+	// setUpdate sets what Redis holds of an update to ARGV[2], or frees it if that is
+	// empty. It lasts for ARGV[3] milliseconds. Another process may have taken over a claim
+	// that lapsed while Redis was away: only "answered" replaces what that process holds.
+	setUpdate = redis.NewScript(`
 local holder = redis.pcall("GET", KEYS[1])
-if type(holder) == "string" and holder ~= ARGV[1] then return 0 end
+if type(holder) == "string" and holder ~= ARGV[1] and ARGV[2] ~= "answered" then return 0 end
 if ARGV[2] == "" then return redis.call("DEL", KEYS[1]) end
 redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
 return 1`)
 )
 
-// maxUpdates bounds the updates, at some 100 bytes each, that Redis is told about
+// maxUpdates bounds the answered updates, at some 100 bytes each, that Redis is told of
 // once it is back.
 const maxUpdates = 10_000
 
@@ -190,43 +191,44 @@ func (r *Redis) Claim(ctx context.Context, key string) chat.Delivery {
 	case !reached, holder == "":
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.updates[shared] = r.owner
+		r.updates[shared] = time.Time{}
 		return chat.New
 	case holder == answered:
-		r.memory.Release(ctx, key, true)
+		r.memory.Release(ctx, key, true, 0)
 		return chat.Answered
 	}
-	r.memory.Release(ctx, key, false)
+	r.memory.Release(ctx, key, false, 0)
 	return chat.InFlight
 }
 
 // Release implements chat.Dedup.
-func (r *Redis) Release(ctx context.Context, key string, isAnswered bool) {
+func (r *Redis) Release(ctx context.Context, key string, isAnswered bool, lasts time.Duration) {
+	r.memory.Release(ctx, key, isAnswered, lasts)
 	shared, value := r.key("update", key), ""
+	r.mu.Lock()
+	delete(r.updates, shared)
+	if isAnswered && len(r.updates) < maxUpdates {
+		r.updates[shared] = time.Now().Add(lasts)
+	}
+	r.mu.Unlock()
 	if isAnswered {
 		value = answered
 	}
-	r.mu.Lock()
-	delete(r.updates, shared)
-	r.mu.Unlock()
-	r.memory.Release(ctx, key, isAnswered)
-	told := r.tell(ctx, shared, value)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if isAnswered && !told && len(r.updates) < maxUpdates {
-		r.updates[shared] = answered
-	}
+	r.tell(ctx, shared, value, lasts)
 }
 
-// tell has Redis hold value for an update: the owner, answered, or nothing if it is
-// empty.
-func (r *Redis) tell(ctx context.Context, shared, value string) bool {
-	return r.ask(ctx, func(ctx context.Context) error {
-		if value == answered {
-			return r.client.Set(ctx, shared, answered, answeredFor).Err()
-		}
-		return setClaim.Run(ctx, r.client, []string{shared}, r.owner, value, r.claim.Milliseconds()).Err()
+// tell has Redis hold value for an update: the owner, answered, or nothing if value is
+// empty. It reports whether Redis does, and deletes an answered update from r.updates then.
+func (r *Redis) tell(ctx context.Context, shared, value string, lasts time.Duration) bool {
+	told := r.ask(ctx, func(ctx context.Context) error {
+		return setUpdate.Run(ctx, r.client, []string{shared}, r.owner, value, max(1, lasts.Milliseconds())).Err()
 	})
+	if told && value == answered {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.updates, shared)
+	}
+	return told
 }
 
 // renew makes the claims of this process last as long as new ones, and tells
@@ -235,14 +237,13 @@ func (r *Redis) renew(ctx context.Context) {
 	r.mu.Lock()
 	updates := maps.Clone(r.updates)
 	r.mu.Unlock()
-	for shared, value := range updates {
-		if !r.tell(ctx, shared, value) {
-			return
+	for shared, until := range updates {
+		value, lasts := r.owner, r.claim
+		if !until.IsZero() {
+			value, lasts = answered, time.Until(until)
 		}
-		if value == answered {
-			r.mu.Lock()
-			delete(r.updates, shared)
-			r.mu.Unlock()
+		if !r.tell(ctx, shared, value, lasts) {
+			return
 		}
 	}
 }

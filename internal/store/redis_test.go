@@ -9,6 +9,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"herald/internal/chat"
+	"herald/internal/chat/chattest"
 	"herald/internal/secret"
 )
 
@@ -42,20 +43,6 @@ func newReplica(t *testing.T, claim time.Duration, url string) *Redis {
 	return r
 }
 
-// eventually waits until done is true.
-func eventually(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for limit := time.After(20 * time.Second); !done(); {
-		select {
-		case <-tick.C:
-		case <-limit:
-			t.Fatalf("not in time: %s", what)
-		}
-	}
-}
-
 func server(t *testing.T) *miniredis.Miniredis {
 	t.Helper()
 	s := miniredis.RunT(t)
@@ -70,14 +57,14 @@ func TestReplicasShareUpdates(t *testing.T) {
 	expect(t, "a new update", one.Claim(ctx, "a"), chat.New)
 	expect(t, "the same at the same replica", one.Claim(ctx, "a"), chat.InFlight)
 	expect(t, "the same at another", two.Claim(ctx, "a"), chat.InFlight)
-	one.Release(ctx, "a", true)
-	s.FastForward(answeredFor - time.Second)
+	one.Release(ctx, "a", true, time.Hour)
+	s.FastForward(time.Hour - time.Second)
 	expect(t, "an answered one at another", two.Claim(ctx, "a"), chat.Answered)
 	s.FastForward(2 * time.Second)
-	expect(t, "a day later", replica(t, s).Claim(ctx, "a"), chat.New)
+	expect(t, "when it cannot come again", replica(t, s).Claim(ctx, "a"), chat.New)
 
 	expect(t, "a new update", one.Claim(ctx, "b"), chat.New)
-	one.Release(ctx, "b", false)
+	one.Release(ctx, "b", false, time.Hour)
 	expect(t, "one given up, at another", two.Claim(ctx, "b"), chat.New)
 	if n := one.Fallbacks() + two.Fallbacks(); n != 0 || len(one.updates) != 0 {
 		t.Errorf("%d calls were decided without Redis; left are %v", n, one.updates)
@@ -125,7 +112,7 @@ func TestDeadReplicasClaimLapses(t *testing.T) {
 	s.FastForward(2 * time.Second)
 	expect(t, "after", two.Claim(ctx, "a"), chat.New)
 	// It was slow, not dead, and gives up what is no longer its own.
-	dead.Release(ctx, "a", false)
+	dead.Release(ctx, "a", false, time.Hour)
 	three := replica(t, s)
 	expect(t, "what another took over", three.Claim(ctx, "a"), chat.InFlight)
 }
@@ -138,7 +125,7 @@ func TestClaimsAreRenewedWithoutBeingAsked(t *testing.T) {
 	key := one.key("update", "a")
 	for range 3 {
 		s.FastForward(600 * time.Millisecond)
-		eventually(t, "the claim is renewed", func() bool { return s.TTL(key) >= 900*time.Millisecond })
+		chattest.WaitUntil(t, "the claim is renewed", func() bool { return s.TTL(key) >= 900*time.Millisecond })
 	}
 }
 
@@ -149,8 +136,8 @@ func TestARenewalThatComesTooLateChangesNothing(t *testing.T) {
 	ctx := t.Context()
 	one, two := replica(t, s), replica(t, s)
 	one.Claim(ctx, "a")
-	one.Release(ctx, "a", true)
-	one.updates[one.key("update", "a")] = one.owner
+	one.Release(ctx, "a", true, time.Hour)
+	one.updates[one.key("update", "a")] = time.Time{}
 	one.renew(ctx)
 	expect(t, "one that was answered", two.Claim(ctx, "a"), chat.Answered)
 }
@@ -166,21 +153,24 @@ func TestWhatHappensDuringAnOutageIsTold(t *testing.T) {
 		expect(t, "a new update", one.Claim(ctx, key), chat.New)
 	}
 	s.SetError("LOADING")
-	one.Release(ctx, "answered meanwhile", true)
+	one.Release(ctx, "answered meanwhile", true, 20*time.Minute)
 	expect(t, "one that comes meanwhile", one.Claim(ctx, "meanwhile"), chat.New)
 	s.FastForward(2 * time.Hour)
 	s.SetError("")
 	expect(t, "one taken over as its claim lapsed", two.Claim(ctx, "taken over"), chat.New)
-	eventually(t, "Redis is told", func() bool {
+	chattest.WaitUntil(t, "Redis is told", func() bool {
 		one.mu.Lock()
 		defer one.mu.Unlock()
-		return one.updates[one.key("update", "answered meanwhile")] == "" &&
+		return one.updates[one.key("update", "answered meanwhile")].IsZero() &&
 			s.Exists(one.key("update", "before")) && s.Exists(one.key("update", "meanwhile"))
 	})
+	if ttl := s.TTL(one.key("update", "answered meanwhile")); ttl <= 0 || ttl >= 20*time.Minute {
+		t.Errorf("the one answered meanwhile is kept for %v", ttl)
+	}
 	expect(t, "the one answered meanwhile, here", one.Claim(ctx, "answered meanwhile"), chat.Answered)
 	expect(t, "the one answered meanwhile, elsewhere", two.Claim(ctx, "answered meanwhile"), chat.Answered)
 	expect(t, "the one from before, elsewhere", two.Claim(ctx, "before"), chat.InFlight)
 	expect(t, "the one that came meanwhile, elsewhere", two.Claim(ctx, "meanwhile"), chat.InFlight)
-	two.Release(ctx, "taken over", false)
+	two.Release(ctx, "taken over", false, time.Hour)
 	expect(t, "the one taken over is not taken back", replica(t, s).Claim(ctx, "taken over"), chat.New)
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -59,15 +60,21 @@ func parseRedisURL(value string) (string, error) {
 	return value, nil
 }
 
-// folder accepts a folder that exists, or one in a folder that does. It makes
-// none.
+// folder accepts a folder that can be written to, and the name of a new one in such a
+// folder. It makes none.
 func folder(dir string) (string, error) {
-	info, err := os.Stat(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		info, err = os.Stat(filepath.Dir(filepath.Clean(dir)))
+	written := dir
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		written = filepath.Dir(filepath.Clean(dir))
 	}
-	if err != nil || !info.IsDir() {
+	if info, err := os.Stat(written); err != nil || !info.IsDir() {
 		return "", errors.New("must be a folder that exists, or one in a folder that does")
+	}
+	probe := (&Folder{dir: written}).temporary("probe")
+	err := os.WriteFile(probe, []byte("probe"), 0o600)
+	_ = os.Remove(probe)
+	if err != nil {
+		return "", fmt.Errorf("cannot be written to: %w", config.WithoutPath(err))
 	}
 	return dir, nil
 }

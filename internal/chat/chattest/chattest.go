@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -15,7 +16,7 @@ import (
 )
 
 // FullReply is a Reply in which every text and value, found by reflection, is a
-// marker of its own, and the list of those markers. A renderer that shows them
+// marker of its own, and the list of those markers. A plain string is not shown. A renderer that shows them
 // all has forgotten no field. It has buttons of each kind, and no picture, beside
 // which a platform may show less.
 func FullReply() (chat.Reply, []string) {
@@ -23,11 +24,6 @@ func FullReply() (chat.Reply, []string) {
 	var markers []string
 	fill(reflect.ValueOf(&reply).Elem(), &markers)
 	reply.Repeated = false // A platform may leave out a reply that was.
-	for _, s := range append(reply.Sections, chat.Section{Fields: reply.Exact}) {
-		for i := range s.Fields {
-			s.Fields[i].InTitle = false // One that is need not be shown.
-		}
-	}
 	return reply, markers
 }
 
@@ -47,13 +43,15 @@ func fill(v reflect.Value, markers *[]string) {
 			{Label: chat.Say(mark()), URL: "https://example.org/"},
 		}))
 		return
-	case chat.Language, time.Time, *chat.Image, *chat.Ask:
+	case chat.Language, time.Time, *chat.Image, *chat.Ask, string:
 		return
 	}
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(v.Field(i), markers)
+			if v.Type().Field(i).Name != "Folded" { // need not be shown
+				fill(v.Field(i), markers)
+			}
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
@@ -85,10 +83,10 @@ type Handler struct {
 // "exists <user>", "exists <platform> <uid>".
 func (h *Handler) Commands() chat.Commands {
 	run := func(context.Context, chat.Request) (chat.Reply, error) { return chat.Reply{}, nil }
-	user := chat.Param{Name: "user", Summary: chat.Say("Whom to ask about"), Example: "123456789", Kind: chat.Person}
+	user := chat.Param{Name: "user", Summary: chat.Say("Whom to ask about"), Example: "123456789", Person: true}
 	platform := chat.Param{Name: "platform", Summary: chat.Say("Where they have the account"), Example: "Telegram", Choices: []string{"Telegram", "Discord", "EVM"}}
 	uid := chat.Param{Name: "uid", Summary: chat.Say("Their ID there"), Example: "123456789"}
-	wallet := chat.Param{Name: "wallet", Summary: chat.Say("The wallet's address"), Question: chat.Say("Which wallet?"), Example: "0x52908400098527886E0F7030069857D2E4169EE7"}
+	wallet := chat.Param{Name: "wallet", Summary: chat.Say("The wallet's address"), Question: chat.Say("Which wallet?"), Like: regexp.MustCompile("(?i)^0x|^So1"), Example: "0x52908400098527886E0F7030069857D2E4169EE7"}
 	plain := []chat.Form{{Run: run}}
 	return chat.Commands{
 		{Name: "price", Summary: chat.Say("The price"), Visibility: chat.Public, Forms: []chat.Form{{Inline: true, Run: run}}},

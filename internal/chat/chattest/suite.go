@@ -71,24 +71,10 @@ func (h Harness) run(t *testing.T, handler chat.Handler) (stop func() error) {
 	if h.Adapter.Ready() {
 		t.Error("ready before Run")
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- h.Adapter.Run(ctx, handler) }()
-	stop = sync.OnceValue(func() error {
-		cancel()
-		select {
-		case err := <-ended:
-			if h.Adapter.Ready() {
-				t.Error("ready after Run")
-			}
-			return err
-		case <-time.After(2 * chat.DrainTime):
-			return fmt.Errorf("Run did not end within %v", 2*chat.DrainTime)
-		}
-	})
+	stop = Start(t, func(ctx context.Context) error { return h.Adapter.Run(ctx, handler) })
 	t.Cleanup(func() {
-		if err := stop(); err != nil {
-			t.Errorf("Run: %v", err)
+		if err := stop(); err != nil || h.Adapter.Ready() {
+			t.Errorf("Run: %v; ready after it: %v", err, h.Adapter.Ready())
 		}
 	})
 	return stop
@@ -307,13 +293,21 @@ func Start(t *testing.T, run func(context.Context) error) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx) }()
-	stop = sync.OnceValue(func() error { cancel(); return <-ended })
+	stop = sync.OnceValue(func() error {
+		cancel()
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(2 * chat.DrainTime):
+			return fmt.Errorf("it did not end within %v", 2*chat.DrainTime)
+		}
+	})
 	t.Cleanup(func() { _ = stop() })
 	return stop
 }
 
-// WaitUntil waits until something holds.
-func WaitUntil(t *testing.T, what string, holds func() bool) {
+// WaitUntil waits until something holds, as long as a busy machine may take.
+func WaitUntil(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); <-time.After(time.Millisecond) {
 		if time.Now().After(deadline) {

@@ -35,6 +35,19 @@ func File(t *testing.T, content string) string {
 	return path
 }
 
+// Golden compares what was got with a file. With update it writes the file instead.
+func Golden(t *testing.T, path, got string, update bool) {
+	t.Helper()
+	if update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if Read(t, path) != got {
+		t.Errorf("%s differs; `go test . -update` in the test's folder writes it anew:\n%s", path, got)
+	}
+}
+
 // Environ returns an environment in which every required setting has its example,
 // changed by NAME=value strings.
 func Environ(table []config.Setting, changes ...string) []string {

@@ -231,8 +231,6 @@ func numbers(q *core.Quote) []number {
 		{name: "percent_change_24h", value: &q.Change24h, min: minChange, max: maxChange},
 		{name: "percent_change_7d", value: &q.Change7d, min: minChange, max: maxChange},
 		{name: "percent_change_30d", value: &q.Change30d, min: minChange, max: maxChange},
-		{name: "percent_change_60d", value: &q.Change60d, min: minChange, max: maxChange},
-		{name: "percent_change_90d", value: &q.Change90d, min: minChange, max: maxChange},
 		{name: "market_cap", value: &q.MarketCap, max: maxMarket},
 		{name: "volume_24h", value: &q.Volume24h, max: maxMarket},
 	}

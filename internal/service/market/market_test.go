@@ -75,7 +75,7 @@ func TestImpossibleNumbersAreMalformed(t *testing.T) {
 		`{"USD":{"Price":1}}`, `{"USD":{"price":1,"price":2}}`,
 		`{"USD":{"price":1,"market_cap":-1}}`, `{"USD":{"price":1,"volume_24h":-0.1}}`, `{"USD":{"price":1,"market_cap":1e99}}`,
 		`{"USD":{"price":1,"market_cap":"much"}}`, `{"USD":{"price":1,"volume_24h":[]}}`,
-		`{"USD":{"price":1,"percent_change_1h":-100.1}}`, `{"USD":{"price":1,"percent_change_7d":1e50}}`, `{"USD":{"price":1,"percent_change_90d":-101}}`,
+		`{"USD":{"price":1,"percent_change_1h":-100.1}}`, `{"USD":{"price":1,"percent_change_7d":1e50}}`, `{"USD":{"price":1,"percent_change_30d":-101}}`,
 		`{"USD":{"price":1,"percent_change_24h":{}}}`,
 		`{"USD":{"price":1,"last_updated":5}}`, `{"USD":{"price":1,"last_updated":"yesterday"}}`,
 		`{"USD":{"price":1,"last_updated":"9999-01-01T00:00:00Z"}}`,
@@ -92,7 +92,7 @@ func TestQuoteIsExact(t *testing.T) {
 	for entry, want := range map[string]core.Quote{
 		entry: {
 			Price: decimal.RequireFromString("0.00001234567890123456789"), Change1h: number("-1.5"), Change24h: number("2e1"),
-			Change30d: number("48.25"), Change60d: number("-60"), Change90d: number("9e1"),
+			Change30d: number("48.25"),
 			MarketCap: number("123456789012.5"), Volume24h: number("0"), LastUpdated: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
 			Page: "https://coinmarketcap.com/currencies/herald/",
 		},

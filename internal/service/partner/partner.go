@@ -81,10 +81,7 @@ func New(s Settings, c *core.Cache) *Client {
 	})
 	core.PingWith(p.Upstream, core.NewQuery(p.Upstream, &core.Query[struct{}, struct{}]{
 		Name: "registration", TTL: min(s.ExistsTTL, time.Minute),
-		Fetch: func(ctx context.Context, _ struct{}) (struct{}, error) {
-			_, err := p.account(ctx, anybody)
-			return struct{}{}, err
-		},
+		Fetch: func(ctx context.Context, _ struct{}) (struct{}, error) { return struct{}{}, p.Probe(ctx) },
 	}))
 	return p
 }

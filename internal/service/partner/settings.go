@@ -40,7 +40,7 @@ func (s *Settings) Table() []config.Setting {
 			Set:     config.Field(&s.SecretKey, config.Hidden(config.Text))},
 		{Name: "PARTNER_NOT_FOUND_CODES", Example: "10004,10005",
 			Comment: "Response codes of the existence check that mean \"no such user\", separated by commas. Every other code " +
-				"but 0 is an error and is answered \"could not be checked\".",
+				"but 0 is an error and is answered \"Registration unavailable\".",
 			Set: config.Field(&s.NotFoundCodes, parseCodes)},
 		{Name: "EXISTS_TTL", Default: "60s",
 			Comment: "How long an existence check is fresh.",

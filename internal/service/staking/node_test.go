@@ -20,6 +20,7 @@ import (
 
 	"herald/internal/core"
 	"herald/internal/demo/fake/services"
+	"herald/internal/ops"
 	"herald/internal/secret"
 	"herald/internal/service/rest/resttest"
 	"herald/internal/service/staking/evmabi"
@@ -153,12 +154,6 @@ func emptyPools(n int) []services.Contract {
 	return slices.Repeat([]services.Contract{pool(wordOf(0), withdrawalsOf())}, n)
 }
 
-// quiet implements core.Observer.
-type quiet struct{}
-
-func (quiet) Call(*core.Service, string, time.Duration) {}
-func (quiet) Lookup(string, string, time.Duration)      {}
-
 func newClient(t testing.TB, n *node, pools []core.Pool, change ...func(*Settings)) *Client {
 	t.Helper()
 	s := Settings{
@@ -175,7 +170,7 @@ func newClient(t testing.TB, n *node, pools []core.Pool, change ...func(*Setting
 	for _, f := range change {
 		f(&s)
 	}
-	cache := core.NewCache(core.CacheConfig{MaxItems: 10, CallTimeout: 10 * time.Second, Timeout: time.Minute, Observer: quiet{}})
+	cache := core.NewCache(core.CacheConfig{MaxItems: 10, CallTimeout: 10 * time.Second, Timeout: time.Minute, Observer: ops.NewMetrics()})
 	t.Cleanup(cache.Close)
 	c, err := New(s, cache, func(core.Pool) {})
 	if err != nil {

@@ -2,8 +2,14 @@
 package redistest
 
 import (
+	"crypto/x509"
+	"encoding/pem"
 	"net"
+	"net/http/httptest"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,43 +18,101 @@ import (
 
 const password = "correct-horse-battery"
 
-// Start starts a redis-server that keeps nothing on disk, until the test ends, and
-// returns its URL, or "" where redis-server is not installed.
-func Start(t *testing.T) (url string) {
+// Server is a redis-server that keeps nothing on disk.
+type Server struct {
+	URL string
+
+	args    []string
+	process *exec.Cmd
+}
+
+// Start starts a Server until the test ends, and returns nil where redis-server is not
+// installed.
+func Start(t *testing.T) *Server {
+	t.Helper()
+	return launch(t, "redis", "--port")
+}
+
+// StartTLS is Start of a Server that speaks TLS, with a certificate that this process
+// trusts alone. The process must not have verified another one before.
+func StartTLS(t *testing.T) *Server {
+	t.Helper()
+	certified := httptest.NewTLSServer(nil) // its certificate is for 127.0.0.1
+	certified.Close()
+	key, err := x509.MarshalPKCS8PrivateKey(certified.TLS.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file := func(kind string, der []byte) string {
+		path := filepath.Join(dir, kind)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	certificate := file("CERTIFICATE", certified.Certificate().Raw)
+	t.Setenv("SSL_CERT_FILE", certificate)
+	return launch(t, "rediss", "--tls-cert-file", certificate, "--tls-key-file", file("PRIVATE KEY", key),
+		"--tls-ca-cert-file", certificate, "--tls-auth-clients", "no", "--port", "0", "--tls-port")
+}
+
+// launch starts a Server with arguments that end before the port.
+func launch(t *testing.T, scheme string, args ...string) (s *Server) {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
-		return ""
+		return nil
 	}
 	var err error
 	for range 5 {
-		if url, err = start(t); err == nil {
-			return url
+		if s, err = start(t, scheme, args); err == nil {
+			return s
 		}
 	}
 	t.Fatal(err)
-	return ""
+	return nil
 }
 
 // start fails if another process took the port before redis-server did, which cannot
 // choose one itself.
-func start(t *testing.T) (url string, _ error) {
+func start(t *testing.T, scheme string, args []string) (*Server, error) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	free.Close()
 	addr := free.Addr().String()
 	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", port, "--requirepass", password, "--save", "")
-	if err := cmd.Start(); err != nil {
-		return "", err
+	s := &Server{
+		URL:  scheme + "://:" + password + "@" + addr,
+		args: append(slices.Clone(args), port, "--bind", "127.0.0.1", "--requirepass", password, "--save", ""),
+	}
+	if err := s.Run(); err != nil {
+		return nil, err
+	}
+	t.Cleanup(s.Kill)
+	options, err := redis.ParseURL(s.URL)
+	if err != nil {
+		return nil, err
 	}
 	const pause = 10 * time.Millisecond
-	client := redis.NewClient(&redis.Options{Addr: addr, Password: password, MaxRetries: 1000, MinRetryBackoff: pause, MaxRetryBackoff: pause})
-	t.Cleanup(func() {
-		client.Close()
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	return "redis://:" + password + "@" + addr, client.Ping(t.Context()).Err()
+	options.MaxRetries, options.MinRetryBackoff, options.MaxRetryBackoff = 1000, pause, pause
+	client := redis.NewClient(options)
+	defer client.Close()
+	return s, client.Ping(t.Context()).Err()
+}
+
+// Run starts the process, again after Kill.
+func (s *Server) Run() error {
+	s.process = exec.Command("redis-server", s.args...)
+	return s.process.Start()
+}
+
+// Signal sends the process a signal.
+func (s *Server) Signal(signal os.Signal) { _ = s.process.Process.Signal(signal) }
+
+// Kill ends the process as a machine that fails does, and returns once it is gone.
+func (s *Server) Kill() {
+	s.Signal(os.Kill)
+	_ = s.process.Wait() // its state tells
 }

@@ -31,3 +31,6 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// SetClock makes now this machine's clock.
+func (c *Client) SetClock(now func() time.Time) { c.now = now }
