@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"herald/internal/config/configtest"
 	"herald/internal/e2e/e2etest"
 )
 
@@ -71,7 +72,7 @@ func TestDemoTranscript(t *testing.T) {
 		}
 	}
 	steady := moment.ReplaceAllString(transcript.String(), "N s ago")
-	golden(t, "testdata/demo.golden", blockNote.ReplaceAllString(steady, "block N"))
+	configtest.Golden(t, "testdata/demo.golden", blockNote.ReplaceAllString(steady, "block N"), *update)
 }
 
 func TestDemoOnAPageEndsWithControlC(t *testing.T) {

@@ -1,11 +1,17 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"herald/internal/config/configtest"
 )
 
 // shipped returns our own packages in the program, by import path.
@@ -51,4 +57,60 @@ func TestTheProgramHoldsNothingOfTheTests(t *testing.T) {
 			t.Errorf("the demo's %s is not among %v", path, packages)
 		}
 	}
+}
+
+// importList is one rule of depguard's in .golangci.yml.
+type importList struct {
+	Mode  string `yaml:"list-mode"`
+	Files []string
+}
+
+func importLists(t *testing.T) map[string]importList {
+	t.Helper()
+	var file struct {
+		Linters struct {
+			Settings struct {
+				Depguard struct{ Rules map[string]importList }
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(configtest.Read(t, "../../.golangci.yml")), &file); err != nil {
+		t.Fatal(err)
+	}
+	return file.Linters.Settings.Depguard.Rules
+}
+
+// A list that names a package above or below does not count.
+func TestEachPackageHasAnImportList(t *testing.T) {
+	lists := importLists(t)
+	for _, path := range shipped(t) {
+		dir := "**/" + strings.TrimPrefix(path, "herald/")
+		found := false
+		for _, list := range lists {
+			found = found || list.Mode == "strict" && (slices.Contains(list.Files, dir+"/*.go") || slices.Contains(list.Files, dir+"/**"))
+		}
+		if !found {
+			t.Errorf("%s has no import list. Add it to linters.settings.depguard.rules in .golangci.yml, with no more than it needs:\n%s",
+				path, listFor(t, path))
+		}
+	}
+}
+
+// listFor returns a list that allows what the package imports today.
+func listFor(t *testing.T, path string) string {
+	t.Helper()
+	const format = `{{range .Imports}}{{println .}}{{end}}`
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", format, path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	allowed := "$gostd"
+	for name := range strings.Lines(string(out)) {
+		name = strings.TrimSpace(name)
+		if first, _, _ := strings.Cut(name, "/"); first == "herald" || strings.Contains(first, ".") {
+			allowed += ", " + name + "$"
+		}
+	}
+	return fmt.Sprintf("        %s:\n          list-mode: strict\n          files: [\"**/%s/*.go\", \"!$test\"]\n          allow: [%s]\n",
+		filepath.Base(path), strings.TrimPrefix(path, "herald/"), allowed)
 }

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -158,7 +159,7 @@ func commands() []command {
 	return []command{
 		{name: "run", flag: "env-file", run: run, help: `serve every platform whose token is set; the same as bot alone
 
-On SIGTERM or SIGINT it finishes the commands in flight, within ten seconds, and exits
+On SIGTERM or SIGINT it finishes commands in flight within ten seconds and exits
 with 0. It exits with 1 if it cannot serve, and with 2 if a setting is wrong.
 `},
 		{name: "demo", flag: "web", run: demo, help: `try it here, with nothing configured
@@ -169,8 +170,8 @@ It is the whole bot, with simulated services and a chat in the terminal, or in a
 
 It exits with 0 if all is well, with 1 if not, and with 2 if a setting is wrong.
 `},
-		{name: "version", run: printVersion, help: "print the version, the commit and Go's version; also bot --version\n"},
-		{name: "help", run: printHelp, help: "print this; bot help COMMAND and bot COMMAND --help print more about one\n"},
+		{name: "version", run: printVersion, help: "print the version, the commit and Go's; also bot --version\n"},
+		{name: "help", run: printHelp, help: "print this; bot help COMMAND prints more about one\n"},
 	}
 }
 
@@ -202,19 +203,36 @@ func printHelp(_ context.Context, p process, o options) error {
 	return err
 }
 
-// usageError says what is wrong with the command line. It repeats no word of it: one may
-// be a token that was pasted into the wrong place.
+// usageError says what is wrong with the command line. Its text repeats no word of it but
+// a plainName: any other may be a token that was pasted into the wrong place.
 func usageError(text string) error {
 	return config.Errors{"bot: " + text, "Run `bot help` for what there is."}
 }
 
 func find(name string) (command, error) {
+	var names []string
 	for _, c := range commands() {
 		if c.name == name {
 			return c, nil
 		}
+		names = append(names, c.name)
 	}
-	return command{}, usageError("there is no such command; the commands are run, demo, check, version and help, as in bot demo")
+	return command{}, noSuch("command", name, names)
+}
+
+// plainName matches what an error may repeat of a command line: no token has its form.
+var plainName = regexp.MustCompile(`^(--)?[a-z][a-z_-]{1,15}$`)
+
+// noSuch is the usageError of a mistyped name. It tells the nearest of the known ones.
+func noSuch(kind, typed string, known []string) error {
+	text := "there is no such " + kind
+	if plainName.MatchString(typed) {
+		text = "there is no " + kind + " " + typed
+	}
+	if meant := config.Nearest(strings.ToLower(typed), known); meant != "" {
+		text += "; did you mean " + meant + "?"
+	}
+	return usageError(text)
 }
 
 // parse reads a command line. Flags may stand before and after the command.
@@ -233,12 +251,14 @@ func parse(args []string) (command, options, error) {
 		err = flags.Parse(flags.Args()[1:])
 	}
 	help := errors.Is(err, flag.ErrHelp)
+	typed, unknown := strings.CutPrefix(fmt.Sprint(err), "flag provided but not defined: ")
 	switch {
 	case help:
 		words = slices.Insert(words, 0, "help")
+	case unknown:
+		return command{}, o, noSuch("flag", "-"+typed, []string{"--env-file", "--web", "--version", "--help"})
 	case err != nil:
-		return command{}, o, usageError("there is no such flag, or its value is wrong or missing; " +
-			"for example bot run --env-file herald.env")
+		return command{}, o, usageError("the value of a flag is wrong or missing; for example bot run --env-file herald.env")
 	case version:
 		words = []string{"version"}
 	case len(words) == 0:

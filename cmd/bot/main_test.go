@@ -2,27 +2,34 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"herald/internal/app"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
+	"herald/internal/e2e/fault"
 )
 
-// runBot runs the program with this environment alone.
-func runBot(t *testing.T, args string, environ ...string) (code int, stdout, stderr string) {
+// runBot runs the program with this environment alone. It repeats no secret.
+func runBot(ctx context.Context, t *testing.T, args []string, environ ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = start(t.Context(), strings.Fields(args), process{
-		environ: environ, stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
-	})
+	code = start(ctx, args, process{environ: environ, stdin: strings.NewReader(""), stdout: &out, stderr: &errs})
+	if strings.Contains(out.String()+errs.String(), secret) {
+		t.Errorf("bot %q repeats what may be a secret:\n%s%s", args, &out, &errs)
+	}
 	return code, out.String(), errs.String()
 }
 
@@ -33,7 +40,7 @@ func TestTheStandardLogOfLibrariesIsSilent(t *testing.T) {
 	before := log.Writer()
 	log.SetOutput(&printed)
 	t.Cleanup(func() { log.SetOutput(before) })
-	runBot(t, "version")
+	runBot(t.Context(), t, []string{"version"})
 	log.Print("unsolicited response")
 	if printed.Len() > 0 {
 		t.Errorf("printed: %s", &printed)
@@ -44,7 +51,7 @@ func TestTheStandardLogOfLibrariesIsSilent(t *testing.T) {
 func TestCheckLeavesDataDirAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	settings := append(app.DemoSettings(e2etest.Sandbox(t).Fakes), e2etest.Polling(faketelegram.New(t))...)
-	code, stdout, stderr := runBot(t, "check", append(settings, "DATA_DIR="+dir)...)
+	code, stdout, stderr := runBot(t.Context(), t, []string{"check"}, append(settings, "DATA_DIR="+dir)...)
 	if code != exitOK {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
@@ -59,9 +66,65 @@ func TestRunFailsIfItCannotServe(t *testing.T) {
 	defer taken.Close()
 	telegram.Revoke()
 	for want, address := range map[string]string{"no platform is left to serve": "off", "HTTP_ADDR": taken.Listener.Addr().String()} {
-		code, _, stderr := runBot(t, "run", append(app.DemoSettings(world), append(e2etest.Polling(telegram), "HTTP_ADDR="+address)...)...)
+		code, _, stderr := runBot(t.Context(), t, []string{"run"}, append(app.DemoSettings(world), append(e2etest.Polling(telegram), "HTTP_ADDR="+address)...)...)
 		if code != exitFailed || !strings.Contains(stderr, want) || strings.Contains(stderr, faketelegram.Token) {
 			t.Errorf("%s: exit code %d:\n%s", want, code, stderr)
 		}
+	}
+}
+
+// asBot makes this test binary the bot itself, so that real signals can be
+// sent to a real process.
+const asBot = "HERALD_TEST_AS_BOT"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asBot) != "" {
+		main() // leaves by os.Exit
+	}
+	os.Exit(m.Run())
+}
+
+// program is the bot with these arguments and settings alone.
+func program(args []string, environ ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	// The race detector sleeps for a second at exit unless told otherwise.
+	cmd.Env = append(environ, asBot+"=1", "GORACE=atexit_sleep_ms=0")
+	return cmd
+}
+
+// A server that platforms call refuses for a second before it closes, so that a proxy
+// turns to another one. Each platform asks another service, which shows when both
+// commands are in flight.
+func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
+	for i, way := range e2etest.Ways[:2] {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			world, telegram, discord := e2etest.Sandbox(t), way.Open(t), e2etest.Ways[i+2].Open(t)
+			world.Supply.SetFault(fault.Late(500 * time.Millisecond))
+			world.Chain.SetFault(fault.Late(500 * time.Millisecond))
+			settings := slices.Concat(telegram.Settings(), discord.Settings(), []string{"HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=debug"})
+			p := e2etest.StartProcess(t, program([]string{"run"}, e2etest.Settings(world, settings...)...))
+			p.AwaitReady()
+			telegram.Through(p.URL())
+			discord.Through(p.URL())
+			supply := telegram.Ask(e2etest.Command{User: 1, Name: "supply"})
+			staked := discord.Ask(e2etest.Command{User: 1, Name: "staked", Argument: world.World.Staker.Hex()})
+			e2etest.Eventually(t, "the commands are in flight", func() bool { return world.Supply.Requests() > 0 && world.Chain.Requests() > 0 })
+			told := time.Now()
+			p.Tell(syscall.SIGTERM)
+			e2etest.Eventually(t, "the process refuses", func() bool { return p.Readyz() == http.StatusServiceUnavailable })
+			p.Leaves()
+			if took := time.Since(told); way.ByHTTP && took < time.Second {
+				t.Errorf("it refused for %v only", took)
+			}
+			for want, asked := range map[string]*e2etest.Asked{"612,345,679": supply, "1,012,345.6789": staked} {
+				if got := asked.Wait(); !strings.Contains(e2etest.Plain(got.Text), want) || len(asked.Answers()) != 1 {
+					t.Errorf("answered with %+v, want %s", got, want)
+				}
+			}
+			if n := len(telegram.Telegram.Pending()); n > 0 {
+				t.Errorf("Telegram has %d updates left", n)
+			}
+		})
 	}
 }

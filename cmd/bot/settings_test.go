@@ -42,6 +42,10 @@ func goodSettings(url string) []string {
 	}
 }
 
+// deepFolder is a folder whose path leaves no room for a file's name, which stops root
+// too.
+var deepFolder = strings.Repeat("/"+strings.Repeat("d", 252), 16)[1:]
+
 // wrongSettings are runs of the program that end because of a setting.
 var wrongSettings = []struct {
 	what string
@@ -61,6 +65,8 @@ var wrongSettings = []struct {
 		"TELEGRAM_BOT_TOKEN=1:" + secret + "\u00a0a", "PARTNER_SECRET_KEY=" + secret + "\u00ada"}},
 	{what: "a secret's file that is not there", environ: []string{"TELEGRAM_BOT_TOKEN=", "TELEGRAM_BOT_TOKEN_FILE=/nowhere/" + secret}},
 	{what: "a folder that cannot be made", environ: []string{"DATA_DIR=/nowhere/" + secret}},
+	{what: "a folder that cannot be written to", environ: []string{"DATA_DIR=" + deepFolder, "LOG_LEVEL=loud"}},
+	{what: "the same, where it is only checked", args: "check", environ: []string{"DATA_DIR=" + deepFolder + "/" + secret}},
 	{what: "two tokens that are swapped", environ: []string{"TELEGRAM_BOT_TOKEN=MTIz.abc." + secret, "DISCORD_BOT_TOKEN=123456789:" + secret}},
 	{what: "many at once, from both", file: "PRICE_TOKN_ID=1\nCOMMAND_TIMEOUT=soon\nwhat is this\n",
 		environ: []string{"TELEGRAM_BOT_TOKEN=my token-" + secret, "TELEGRAM_WEBHOOK_URL=http://plain.example", "DISCORD_PUBLIC_KEY=abc",
@@ -76,6 +82,9 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 	}
 	url, connections := wiretap(t)
 	t.Chdir(t.TempDir())
+	if err := os.MkdirAll(deepFolder, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	var all strings.Builder
 	for _, tt := range wrongSettings {
 		args := cmp.Or(tt.args, "run")
@@ -99,7 +108,7 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 		}
 		all.WriteString("# " + tt.what + "\n" + seen)
 	}
-	golden(t, goldenFile, all.String())
+	configtest.Golden(t, goldenFile, all.String(), *update)
 	if n := connections.Load(); n != 0 {
 		t.Errorf("%d connections were made", n)
 	}
@@ -110,5 +119,5 @@ func TestEverySettingRefusesAValueOfAnotherForm(t *testing.T) {
 	for _, found := range regexp.MustCompile(`(?m)^#?([A-Z_]+)=`).FindAllStringSubmatch(configtest.Read(t, "../../config.example.env"), -1) {
 		environ = append(environ, found[1]+"="+secret+" is\nwrong")
 	}
-	golden(t, "testdata/forms.golden", transcribe(t, nil, environ...))
+	configtest.Golden(t, "testdata/forms.golden", transcribe(t, nil, environ...), *update)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 	"unsafe"
 
 	"herald/internal/e2e/e2etest"
@@ -43,9 +44,9 @@ func mode(t *testing.T, tty *os.File) (m syscall.Termios) {
 	return m
 }
 
-// demoAtTerminal runs the demo at a terminal of its own, with these environment
-// variables.
-func demoAtTerminal(t *testing.T, environ ...string) *terminal {
+// demoAtTerminal runs the demo at a terminal of its own, with so many columns and these
+// environment variables.
+func demoAtTerminal(t *testing.T, columns uint16, environ ...string) *terminal {
 	t.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
@@ -58,6 +59,8 @@ func demoAtTerminal(t *testing.T, environ ...string) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
+	size := [4]uint16{24, columns}
+	control(t, tty, syscall.TIOCSWINSZ, unsafe.Pointer(&size))
 	demo := program([]string{"demo"}, environ...)
 	demo.Stdin, demo.Stdout = tty, tty
 	demo.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -112,7 +115,7 @@ func TestTheTerminalIsLeftAsItWasFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			at := demoAtTerminal(t, "TERM=xterm")
+			at := demoAtTerminal(t, 80, "TERM=xterm")
 			at.shows("> ", 1)
 			if mode(t, at.tty) == at.before {
 				t.Error("lines are not edited")
@@ -127,7 +130,7 @@ func TestTheTerminalIsLeftAsItWasFound(t *testing.T) {
 // At a dumb terminal the operating system edits lines.
 func TestEscapeSequencesOnlyWhereTheyAreUnderstoodAndWanted(t *testing.T) {
 	t.Parallel()
-	dumb, plain := demoAtTerminal(t, "TERM=dumb"), demoAtTerminal(t, "TERM=xterm", "NO_COLOR=1")
+	dumb, plain := demoAtTerminal(t, 80, "TERM=dumb"), demoAtTerminal(t, 80, "TERM=xterm", "NO_COLOR=1")
 	plain.shows("> ", 1)
 	if mode(t, dumb.tty) != dumb.before {
 		t.Error("the terminal's mode is another")
@@ -140,5 +143,22 @@ func TestEscapeSequencesOnlyWhereTheyAreUnderstoodAndWanted(t *testing.T) {
 		}
 		at.types("\x03")
 		at.leavesAsFound()
+	}
+}
+
+func TestLinesFitATerminal(t *testing.T) {
+	t.Parallel()
+	for _, columns := range []int{80, 64} {
+		at := demoAtTerminal(t, uint16(columns), "TERM=dumb", "NO_COLOR=1")
+		asked := []string{"/help", "/price 7d", "/supply", "/staked " + wallet.FindString(at.Log.String()), "/exists 1", "/mylogins", "/status", "/as", "/nothing"}
+		at.types(strings.Join(asked, "\r") + "\r")
+		at.shows("Unknown command", 1)
+		at.types("\x04")
+		at.leavesAsFound()
+		for line := range strings.Lines(at.Log.String() + at.screen.String()) {
+			if line = strings.TrimRight(line, "\r\n"); utf8.RuneCountInString(line) > columns {
+				t.Errorf("more than %d columns: %s", columns, line)
+			}
+		}
 	}
 }

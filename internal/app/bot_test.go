@@ -2,21 +2,34 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"image/color"
 	"image/png"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/shopspring/decimal"
 
+	"herald/commands"
 	"herald/internal/chat"
+	"herald/internal/config"
+	"herald/internal/core"
 	"herald/internal/demo/fake/services"
 	"herald/internal/secret/logtest"
+	"herald/internal/service/market"
+	"herald/internal/service/partner"
+	"herald/internal/service/staking"
+	"herald/internal/service/supply"
 )
 
 func startSandbox(t *testing.T) *services.Fakes {
@@ -149,6 +162,101 @@ func TestTheLogHoldsNoSecretAndNoLongLine(t *testing.T) {
 		}
 		if n := out.Lines("redacted"); n != len(cfg.Secrets()) || out.Lines("not logged") > 0 {
 			t.Errorf("%s: %d lines for %d secrets", format, n, len(cfg.Secrets()))
+		}
+	}
+}
+
+// Each package that has Settings has a part in Config; if it also has New, it is a
+// platform, a service or a store, and something is made of it.
+func TestEveryPlatformAndServiceIsWired(t *testing.T) {
+	var files []string
+	for _, rooms := range []string{"../*/*.go", "../platform/*/*.go", "../service/*/*.go"} {
+		found, _ := filepath.Glob(rooms)
+		files = append(files, found...)
+	}
+	code := map[string]string{} // by package
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(file, "_test.go") {
+			code[filepath.Base(filepath.Dir(file))] += string(content)
+		}
+	}
+	wired := 0
+	for name, source := range code {
+		for has, line := range map[string]string{"\ntype Settings struct": name + ".Settings", "\nfunc New(": name + ".New("} {
+			switch {
+			case !strings.Contains(source, "\ntype Settings struct") || !strings.Contains(source, has):
+			case strings.Contains(code["app"], line):
+				wired++
+			default:
+				t.Errorf("internal/app lacks %s: a platform goes into platforms.go, a service into services.go", line)
+			}
+		}
+	}
+	options := reflect.ValueOf(mustLoad(t, everySetting(), "").options())
+	for i := range options.NumField() {
+		if options.Field(i).IsZero() {
+			t.Errorf("commands.Options.%s is empty with every setting: options in settings.go does not set it", options.Type().Field(i).Name)
+		}
+	}
+	sources := reflect.TypeFor[commands.Sources]()
+	for i := range sources.NumField() {
+		if name := sources.Field(i).Name; !strings.Contains(code["app"], "\t"+name+": ") {
+			t.Errorf("commands.Sources.%s is nil: connect in services.go does not set it", name)
+		}
+	}
+	if wired < 10 {
+		t.Errorf("only %d lines of wiring are found", wired)
+	}
+}
+
+func TestWhatProbesSayIsRedactedAndOfOneLine(t *testing.T) {
+	bot := newBot(t, startSandbox(t), "PRICE_API_KEY=a-key-that-nobody-may-see")
+	defer bot.Close()
+	said := "with\na-key-that-nobody-may-see\x1b[2J"
+	bot.services[0].probe = func(context.Context) ([]string, error) { return []string{said}, errors.New(said) }
+	var table strings.Builder
+	_ = bot.Check(t.Context(), &table)
+	if strings.Count(table.String(), "with [redacted][2J\n") != 2 {
+		t.Errorf("the table is\n%s", &table)
+	}
+}
+
+func TestAdviceNamesTheReasonAndTheSettings(t *testing.T) {
+	p := probe{title: "supply host", settings: "SUPPLY_URL"}
+	cause := errors.New("the cause")
+	for want, err := range map[string]error{
+		"did not answer within UPSTREAM_TIMEOUT: the cause|look at SUPPLY_URL": supply.Service.Fail(core.SlowAnswer, cause),
+		"is rate-limiting us: the cause|look at SUPPLY_URL":                    supply.Service.Fail(core.Limited, cause),
+		"the cause|look at SUPPLY_URL":                                         cause,
+		"wrong|look at A":                                                      supply.Service.Fail(core.Denied, &config.WrongError{Problem: "wrong", Settings: "A"}),
+		"wrong, set A":                                                         &config.WrongError{Problem: "wrong, set A"},
+	} {
+		if got := strings.Join(p.advice(err), "|"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestWhatProbesFoundOutInWords(t *testing.T) {
+	hourAgo := time.Now().Add(-time.Hour - time.Minute)
+	denied := partner.Service.Fail(core.Denied, errors.New("401"))
+	text := func(details []string, _ error) string { return strings.Join(details, "|") }
+	for name, test := range map[string]struct{ got, want string }{
+		"partner":         {text(aboutPartner("https://h.example", 2*time.Second, nil), nil), "the signature is accepted"},
+		"partner refuses": {text(aboutPartner("https://h.example", -3*time.Hour, denied), nil), "its clock is 3h0m0s behind this machine's"},
+		"clock fast":      {text(aboutPartner("https://h.example", 9*time.Second, nil), nil), "the signature is accepted|its clock is 9s ahead of this machine's"},
+		"an old quote": {text(aboutQuote(market.Listing{ID: "1", Symbol: "HRLD", Name: "Herald\x1b[31m\nDemo",
+			Quote: core.Quote{Price: decimal.NewFromInt(1), LastUpdated: hourAgo, OldFrom: hourAgo}}, nil)),
+			"HRLD (Herald[31m Demo), id 1, $1.000, 1 h ago|that price is old: is this the right token?"},
+		"no supply":        {text(aboutSupply(core.Supply{Total: decimal.NewFromInt(-5)}, "MAT"), nil), ""},
+		"pools, some gone": {text(aboutPools(staking.Found{Deployed: 20, Missing: 1}, nil)), "pools with code: 20, without: 1"},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s: got %q, want %q", name, test.got, test.want)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"herald/internal/app"
+	"herald/internal/config/configtest"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/e2e/e2etest"
@@ -72,14 +72,7 @@ func TestCheckPrints(t *testing.T) {
 				table = c.is.ReplaceAllString(table, c.by)
 			}
 			golden := filepath.Join("testdata", "check", name+".golden")
-			if flag.Lookup("update").Value.String() == "true" {
-				if err := os.WriteFile(golden, []byte(table), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if want, err := os.ReadFile(golden); err != nil || string(want) != table {
-				t.Errorf("%v; the table is not %s, which go test ./internal/app -update writes:\n%s", err, golden, table)
-			}
+			configtest.Golden(t, golden, table, flag.Lookup("update").Value.String() == "true")
 		})
 	}
 }

@@ -41,12 +41,13 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	})
 }
 
-const demoGreeting = `This is Herald with simulated services: nothing here is real. Try
-  /price, /price 7d, /supply, /mylogins, /exists, /status, /help, /verify and a wallet
-  /staked %s   a wallet that stakes
-  /staked %s   one that does not
-  /exists %s   about somebody else, once you are a moderator
-You are asking as "registered". To ask as another: /as unregistered, /as moderator, /as registered
+// demoGreeting has at most 64 columns.
+const demoGreeting = `This is Herald with simulated services, nothing is real. Try
+  /price 7d, /supply, /mylogins, /exists, /status, /help
+  /staked %s
+  /staked %s (no stake)
+  /verify and a wallet, /exists %s as a moderator
+You are "registered"; try also /as unregistered, /as moderator
 To leave: exit, quit or Ctrl-D
 
 `
@@ -88,7 +89,11 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		"UPSTREAM_TIMEOUT=2s",
 	}
 	return demo(stderr, settings, func(world *services.Fakes, bot *Bot) error {
-		platforms := bot.platforms()
+		fresh, err := New(bot.cfg, bot.log)
+		if err != nil {
+			return err
+		}
+		defer fresh.Close()
 		page, err := web.Start(web.Config{Services: world, Telegram: telegram, Discord: discord})
 		if err != nil {
 			return err
@@ -99,23 +104,27 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		go func() {
 			if discord.Wait(ctx, func() bool { return discord.Connected() > 0 && discord.Overwrites() > 0 }) == nil &&
 				telegram.Wait(ctx, func() bool { return telegram.ShortDescription(last) != "" }) == nil {
-				fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real: %s\nPress Ctrl-C to end it.\n", page.URL)
+				fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real:\n%s\nPress Ctrl-C to end it.\n", page.URL)
 			}
 		}()
-		return serve(ctx, simulated{Router: bot.Router, language: page.Language}, platforms, bot.log)
+		return serve(ctx, simulated{Router: bot.Router, fresh: fresh.Router, page: page}, bot.platforms(), bot.log)
 	})
 }
 
-// simulated marks every answer as simulated, and has public ones in the language of
-// the moment.
+// simulated marks every answer as simulated, and has public ones in the page's language
+// of the moment.
 type simulated struct {
 	*chat.Router
-	language func() chat.Language
+	fresh *chat.Router // of a bot without recorded prices
+	page  *web.Demo
 }
 
 func (s simulated) router() *chat.Router {
 	now := *s.Router
-	now.Config.Language = s.language()
+	now.Config.Language = s.page.Language()
+	if s.page.Services.FreshBot.On.Load() {
+		now.Config.Commands = s.fresh.Commands()
+	}
 	return &now
 }
 

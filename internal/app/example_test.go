@@ -3,7 +3,6 @@ package app
 import (
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -65,15 +64,7 @@ func asComment(text string) string {
 }
 
 func TestExampleFileIsTheTableOfSettings(t *testing.T) {
-	want := renderExample(configtest.Read(t, exampleFile))
-	if *update {
-		if err := os.WriteFile(exampleFile, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if configtest.Read(t, exampleFile) != want {
-		t.Error("config.example.env differs from the table; write it anew with: go test ./internal/app -update")
-	}
+	configtest.Golden(t, exampleFile, renderExample(configtest.Read(t, exampleFile)), *update)
 }
 
 func TestExampleFileLoadsWithTheRequiredFilledIn(t *testing.T) {

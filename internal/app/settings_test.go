@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"errors"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -56,7 +57,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 	c := mustLoad(t, with(), "")
 	multicall := common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11")
 	want := &Config{
-		Telegram: telegram.Settings{APIURL: "https://api.telegram.org", Pacing: true},
+		Telegram: telegram.Settings{APIURL: "https://api.telegram.org", Pacing: true, CleanChat: true},
 		Discord:  discord.Settings{APIURL: "https://discord.com"},
 		Services: Services{
 			Partner: partner.Settings{URL: "https://partner.example.org", AppID: "my-app-id",
@@ -85,7 +86,7 @@ func everySetting() []string {
 	for _, s := range settings {
 		environ = append(environ, s.Name+"="+cmp.Or(s.Example, s.Default))
 	}
-	return append(environ, "TOKEN_LOGO=../pricechart/testdata/logo.png")
+	return append(environ, "TOKEN_LOGO=../pricechart/testdata/logo.png", "DATA_DIR="+os.TempDir())
 }
 
 func TestLoadReadsEverySetting(t *testing.T) {
@@ -221,11 +222,9 @@ func TestContradictionsBetweenPackages(t *testing.T) {
 		name    string
 		environ []string
 	}{
-		"needed by TELEGRAM_WEBHOOK_URL and not set": {"TELEGRAM_WEBHOOK_SECRET", with("TELEGRAM_BOT_TOKEN=1:a", webhook)},
 		"needed by TELEGRAM_WEBHOOK_URL and off": {"HTTP_ADDR",
 			with("TELEGRAM_BOT_TOKEN=1:a", webhook, "TELEGRAM_WEBHOOK_SECRET=a", "HTTP_ADDR=off")},
-		"needed by DISCORD_APPLICATION_ID and DISCORD_GUILD_ID": {"DISCORD_BOT_TOKEN", with("DISCORD_APPLICATION_ID=1", "DISCORD_GUILD_ID=2")},
-		"needed by DISCORD_PUBLIC_KEY":                          {"HTTP_ADDR", with("DISCORD_BOT_TOKEN=a", key, "HTTP_ADDR=off")},
+		"needed by DISCORD_PUBLIC_KEY": {"HTTP_ADDR", with("DISCORD_BOT_TOKEN=a", key, "HTTP_ADDR=off")},
 	} {
 		_, err := Load(test.environ, "", false)
 		configtest.OneMistake(t, settings, mistakesOf(t, err), test.name, told)

@@ -48,9 +48,9 @@ func TestThePriceIsSaidInOneLineOfALanguage(t *testing.T) {
 	old := priced("0.0417345", "2.716")
 	old.LastUpdated, old.OldFrom = time.Now().Add(-73*time.Hour), time.Now().Add(-72*time.Hour)
 	for want, quote := range map[string]core.Quote{
-		"HRLD $0.04173 · 24h ▲ 2.72% · 3 days ago": old,
-		"HRLD $0.04173 · 24h ▲ 2.72%":              priced("0.0417345", "2.716"),
-		"HRLD $0.04173":                            {Price: decimal.RequireFromString("0.0417345")},
+		"⚠️ HRLD $0.04173 (3 days old)": old,
+		"HRLD $0.04173 · 24h ▲ 2.72%":   priced("0.0417345", "2.716"),
+		"HRLD $0.04173":                 {Price: decimal.RequireFromString("0.0417345")},
 	} {
 		p := &provider{quote: quote}
 		if got := strings.ReplaceAll(p.ticker(chat.English)(t.Context()), "\u00a0", " "); got != want {
@@ -82,8 +82,12 @@ func TestItAsksSeldomAndShowsNoOldPrice(t *testing.T) {
 			}
 			p.fails = fails
 			for minute := range 24 * 60 {
-				if shown := show(t.Context()) != ""; shown == (fails && minute >= 59) {
-					t.Fatalf("after %d minutes it is shown: %t", minute, shown)
+				shown := show(t.Context())
+				if (shown != "") == (fails && minute >= 59) {
+					t.Fatalf("after %d minutes it shows %q", minute, shown)
+				}
+				if old := strings.HasPrefix(shown, "⚠️"); shown != "" && old != (fails && minute >= 14) {
+					t.Fatalf("after %d minutes without a newer one it shows %q", minute+1, shown)
 				}
 				time.Sleep(time.Minute)
 			}
