@@ -27,13 +27,13 @@ import (
 func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 	t.Parallel()
 	const onceOnTelegram, claim = 40, 3 * time.Second // a killed replica's claims last for COMMAND_TIMEOUT
-	redisURL := redistest.Start(t)
-	if redisURL == "" {
+	redis := redistest.Start(t)
+	if redis == nil {
 		t.Skip("there is no redis-server here; Debian's package is redis-server")
 	}
 	world, telegram, discord, program := e2etest.Sandbox(t), e2etest.Ways[1].Open(t), e2etest.Ways[3].Open(t), binary(t)
 	settings := slices.Concat(e2etest.Settings(world), telegram.Settings(), discord.Settings(), []string{
-		"REDIS_URL=" + redisURL + "?read_timeout=1s", "TELEGRAM_PACING=on", "COMMAND_TIMEOUT=" + claim.String(),
+		"REDIS_URL=" + redis.URL + "?read_timeout=1s", "TELEGRAM_PACING=on", "COMMAND_TIMEOUT=" + claim.String(),
 	})
 	b := &balancer{taken: map[*e2etest.Process]map[string]bool{}}
 	start := func() *e2etest.Process {

@@ -72,7 +72,7 @@ func open(t *testing.T) *page {
 func (p *page) load() {
 	p.Helper()
 	p.do("load the page", chromedp.Navigate(p.url), chromedp.Evaluate[chromedp.Void](looker))
-	p.until("the page", `document.querySelector("#discord .place").textContent`)
+	p.until("what the page asks by itself", `answer("telegram") && answer("discord")`)
 }
 
 func (p *page) do(what string, actions ...chromedp.Action[chromedp.Void]) {
@@ -199,7 +199,7 @@ func TestThePageInABrowser(t *testing.T) {
 // wallet is an example's wallet: 0 is the one that stakes, 1 does not.
 func (p *page) wallet(n int) string {
 	p.Helper()
-	return strings.Fields(eval[string](p, fmt.Sprintf(`document.querySelectorAll("#examples button")[%d].title`, n)))[1]
+	return strings.Fields(eval[string](p, fmt.Sprintf(`document.querySelectorAll("#examples button")[%d].title`, 2+n)))[1]
 }
 
 func bothLooks(p *page) {
@@ -243,16 +243,16 @@ func privately(p *page) {
 }
 
 func failing(p *page) {
-	p.click("#down-chain")
-	if telegram, discord := p.ask("/staked " + p.wallet(1)); !strings.Contains(telegram, "Could not be checked") || !strings.Contains(discord, "Could not be checked") {
+	p.click("#fault-chain")
+	if telegram, discord := p.ask("/staked " + p.wallet(1)); !strings.Contains(telegram, "Stake unavailable") || !strings.Contains(discord, "Stake unavailable") {
 		p.Errorf("a chain that is down is answered by\n%s\nand by\n%s", telegram, discord)
 	}
 	p.until("what was learned before to be old", `performance.now() - begun > 1000`)
 	eval[any](p, `refresh("1,012,345")`)
-	p.until("an alert", `document.querySelector("dialog.telegram")?.innerText.includes("Could not be checked")`)
+	p.until("an alert", `document.querySelector("dialog.telegram")?.innerText.includes("Stake unavailable")`)
 	p.keys(kb.Escape)
 	p.until("no alert", `!document.querySelector("dialog")`)
-	p.click("#down-chain")
+	p.click("#fault-chain")
 }
 
 // markup has what anybody could have the bot say, as either side writes it.

@@ -173,7 +173,7 @@ func (c *client) state() (s web.State) {
 // wallet is an example's wallet: 0 is the one that stakes, 1 does not.
 func (c *client) wallet(n int) string {
 	c.Helper()
-	_, wallet, _ := strings.Cut(c.state().Examples[n].Text, " ")
+	_, wallet, _ := strings.Cut(c.state().Examples[2+n].Text, " ")
 	return wallet
 }
 

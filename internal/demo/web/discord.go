@@ -116,8 +116,8 @@ func (d *Demo) use(a Act, by Asker, name string, words []string, i fakediscord.I
 	}
 	options := []map[string]string{}
 	for _, o := range offered[n].Options {
-		if value := cmp.Or(d.people.onDiscord(i.Users[o.Name]), i.Options[o.Name]); value != "" {
-			options = append(options, map[string]string{"name": o.Name, "value": value})
+		if person, value := d.people.onDiscord(i.Users[o.Name]), i.Options[o.Name]; person+value != "" {
+			options = append(options, map[string]string{"name": o.Name, "value": value, "person": person})
 		}
 	}
 	p, deliver := d.Discord.Keep(i)
@@ -129,21 +129,22 @@ func (d *Demo) use(a Act, by Asker, name string, words []string, i fakediscord.I
 }
 
 // fill makes the interaction the use of a command. Each word goes to the first free
-// option of its kind: a mention to one for a person.
+// option that takes it: a mention to one for a person, and a choice to the one that has
+// it.
 func (d *Demo) fill(i *fakediscord.Interaction, command *discordgo.ApplicationCommand, words []string) (hint string) {
 	i.Command, i.Options, i.Users = command.Name, map[string]string{}, map[string]string{}
 	free := slices.Clone(command.Options)
 	for _, word := range words {
-		person := d.people.mentioned(word)
-		mentioned := person.Name != ""
+		person := d.people.mentioned(word).DiscordID
 		n := slices.IndexFunc(free, func(o *discordgo.ApplicationCommandOption) bool {
-			return (o.Type == discordgo.ApplicationCommandOptionUser) == mentioned
+			return (o.Type == discordgo.ApplicationCommandOptionUser) == (person != "") && (len(o.Choices) == 0 ||
+				slices.ContainsFunc(o.Choices, func(c *discordgo.ApplicationCommandOptionChoice) bool { return c.Value == word }))
 		})
 		switch {
 		case n < 0:
-			return fmt.Sprintf("/%s has no option left for %q.", command.Name, word)
-		case mentioned:
-			i.Users[free[n].Name] = person.DiscordID
+			return fmt.Sprintf("/%s has no option for %q.", command.Name, word)
+		case person != "":
+			i.Users[free[n].Name] = person
 		default:
 			i.Options[free[n].Name] = word
 		}

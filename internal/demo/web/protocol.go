@@ -1,6 +1,10 @@
 package web
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"herald/internal/demo/fake/services"
+)
 
 // The page talks to the Demo by HTTP and JSON:
 //
@@ -12,7 +16,7 @@ import "encoding/json"
 //	GET  /events     server-sent events without names, each data an Event
 //	GET  /file/…     a picture, at the address that a message gives it
 //	POST /act        an Act; answered by a Result
-//	POST /service    a Service, which then fails or works; answered by a State
+//	POST /faults     which of State.Faults are on from now, by name; answered by a State
 //	POST /language   the language of the chat, one of State.Languages; answered by a State
 //
 // A body is JSON and its Content-Type says so. What is refused is answered with a
@@ -85,8 +89,8 @@ const (
 	// KindThinking is a message on Discord that is promised and not there yet.
 	KindThinking = "thinking"
 	// KindAsked is what a person wrote: on Telegram a Message; on Discord a command
-	// with options, each a name and a value, and the target of a person's menu, or
-	// a text that is no command. What of it others see on Discord is known once it
+	// with options, each a name and a value or a person, and the target of a person's
+	// menu, or a text that is no command. What of it others see on Discord is known once it
 	// is answered: For may then be empty in a later event of the same ID.
 	KindAsked = "asked"
 	// KindGone has no Message: the one of ID was deleted.
@@ -134,7 +138,7 @@ type Result struct {
 	Hint string `json:"hint,omitempty"`
 }
 
-// State is what there is to choose from, and which services fail.
+// State is what there is to choose from, and what goes wrong.
 type State struct {
 	Askers    []Asker  `json:"askers"`
 	Chats     []string `json:"chats"`
@@ -142,9 +146,12 @@ type State struct {
 	// ChatLanguage is the one of what everybody in a chat reads.
 	ChatLanguage string `json:"chatLanguage"`
 	// Channel is the ID of the group on Discord.
-	Channel  string    `json:"channel"`
-	Services []Service `json:"services"`
-	// Examples are messages worth sending, the first one first.
+	Channel string `json:"channel"`
+	// Faults are what can go wrong, each with its "name", a "note" of what happens, and
+	// whether it is "on".
+	Faults []*services.Fault `json:"faults"`
+	// Examples are messages worth sending. The page sends the first one by itself, if
+	// nobody said anything yet.
 	Examples []Example `json:"examples"`
 	// BotName is the bot's username on Telegram, without the @.
 	BotName string `json:"botName"`
@@ -156,12 +163,6 @@ type Asker struct {
 	TelegramID int64  `json:"telegram,string"`
 	DiscordID  string `json:"discord"`
 	moderator  bool
-}
-
-// Service is one that the bot asks; it is down if it fails every call.
-type Service struct {
-	Name string `json:"name"`
-	Down bool   `json:"down"`
 }
 
 // Example is a message, and what it shows.

@@ -78,12 +78,60 @@ func TestDiscordsAppDoesNotSendWhatItCannot(t *testing.T) {
 	for text, hint := range map[string]string{
 		"/staked":            "needs its option",
 		"/start":             "There is no command /start here.",
-		"/supply now":        "no option left",
-		"/staked 0x @member": "no option left",
+		"/supply now":        "no option for",
+		"/staked 0x @member": "no option for",
+		"/price 1y":          "no option for",
+		"/exists Git 70001":  "no option for",
 	} {
 		discord.Text = text
 		if r := c.act(discord); !strings.Contains(r.Hint, hint) {
 			t.Errorf("%s: %+v", text, r)
+		}
+	}
+}
+
+func TestEachFaultIsSeenInAnAnswer(t *testing.T) {
+	const refused = "can't be reached"
+	seen := 0
+	// Faults of one line have nothing to do with each other.
+	for _, together := range [][][3]string{
+		{{"partner", "/exists", refused}, {"price", "/price", refused}, {"supply", "/supply", refused}, {"chain", "/staked", refused}},
+		{{"pool", "/staked", "20 of 21 pools"}, {"old quote", "/price", "⚠️ HRLD"}},
+		{{"old block", "/staked", "out of sync"}, {"rate limit", "/price", "limiting my requests"}},
+		{{"fresh bot", "/price 7d", "chart yet"}},
+	} {
+		c, on := connect(t), map[string]bool{}
+		for _, f := range together {
+			on[f[0]] = true
+		}
+		c.call("POST", "/faults", on, &web.State{})
+		for _, f := range together {
+			text := strings.Replace(f[1], "/staked", "/staked "+c.wallet(0), 1)
+			e := c.answer(web.Act{Side: web.Telegram, Kind: "say", As: "member", Chat: web.Private, Text: text})
+			if !strings.Contains(string(e.Message), f[2]) {
+				t.Errorf("%s: %s is answered by %s", f[0], text, e.Message)
+			}
+			seen++
+		}
+		if all := len(c.state().Faults); together[0][0] == "fresh bot" && all != seen {
+			t.Errorf("%d of %d faults were tried", seen, all)
+		}
+	}
+}
+
+func TestWordsGoToTheOptionsOnDiscordThatTakeThem(t *testing.T) {
+	c := connect(t)
+	for text, want := range map[string]string{
+		"/exists @unregistered":       `[{"name":"user","person":"unregistered","value":""}]`,
+		"/exists GitHub 70001":        `[{"name":"platform","person":"","value":"GitHub"},{"name":"uid","person":"","value":"70001"}]`,
+		"/exists 7000000003":          `[{"name":"uid","person":"","value":"7000000003"}]`,
+		"/exists 7000000001 Telegram": `[{"name":"platform","person":"","value":"Telegram"},{"name":"uid","person":"","value":"7000000001"}]`,
+	} {
+		before := c.sofar()
+		c.answer(web.Act{Side: web.Discord, Kind: "say", As: "moderator", Chat: web.Group, Text: text})
+		asked := c.next(before, text, func(e web.Event) bool { return e.Kind == web.KindAsked })
+		if !strings.Contains(string(asked.Message), `"options":`+want) {
+			t.Errorf("%s: %s", text, asked.Message)
 		}
 	}
 }
@@ -141,7 +189,7 @@ func TestTheAppsLanguageAndMenuAreTheAskersOwn(t *testing.T) {
 	}
 	for as, person := range map[string]bool{"member": false, "moderator": true} {
 		_, menu := c.send("GET", "/menu?as="+as+"&chat=group&language=es", nil, nil)
-		inSpanish := strings.Contains(menu, `"description":"Precio de HRLD`)
+		inSpanish := strings.Contains(menu, `"description":"Precio y gráfico de HRLD`)
 		if !inSpanish || !strings.Contains(menu, `"is_ephemeral":true`) || strings.Contains(menu, `"label":`) != person {
 			t.Errorf("%s: %s", as, menu)
 		}

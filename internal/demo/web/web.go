@@ -131,7 +131,7 @@ func (d *Demo) routes() http.Handler {
 		_, _ = w.Write(picture)
 	})
 	mux.HandleFunc("POST /act", handle(d.act))
-	mux.HandleFunc("POST /service", handle(d.setService))
+	mux.HandleFunc("POST /faults", handle(d.setFaults))
 	mux.HandleFunc("POST /language", handle(func(to struct{ Language string }) (any, error) {
 		d.language.Store(languageOf(to.Language))
 		return d.state(), nil
@@ -200,14 +200,11 @@ func (d *Demo) act(a Act) (result any, err error) {
 	return result, err
 }
 
-// services are those that can fail.
-func (d *Demo) services() []*services.Service { return append(d.Services.Services(), d.Services.Pool) }
-
-// setService has a service fail every call, or work again.
-func (d *Demo) setService(s Service) (any, error) {
-	for _, service := range d.services() {
-		if service.Name == s.Name {
-			service.Down.Store(s.Down)
+// setFaults has things go wrong, or work again, by the names of their faults.
+func (d *Demo) setFaults(on map[string]bool) (any, error) {
+	for _, f := range d.Services.Faults() {
+		if on, told := on[f.Name]; told {
+			f.On.Store(on)
 		}
 	}
 	return d.state(), nil
@@ -216,19 +213,16 @@ func (d *Demo) setService(s Service) (any, error) {
 // state is what there is to choose from now.
 func (d *Demo) state() State {
 	s := State{Askers: d.people, Chats: []string{Group, Private}, BotName: faketelegram.Username,
-		ChatLanguage: string(d.Language()), Channel: discordChannel}
+		ChatLanguage: string(d.Language()), Channel: discordChannel, Faults: d.Services.Faults()}
 	for _, l := range chat.Languages() {
 		s.Languages = append(s.Languages, string(l))
 	}
-	for _, service := range d.services() {
-		s.Services = append(s.Services, Service{Name: service.Name, Down: service.Down.Load()})
-	}
 	w := d.Services.World
 	s.Examples = []Example{
+		{Text: "/price 7d", Note: "the price as a chart"},
+		{Text: "/price", Note: "in words"},
 		{Text: "/staked " + w.Staker.Hex(), Note: "a wallet that stakes"},
 		{Text: "/staked " + w.Idle.Hex(), Note: "one that does not"},
-		{Text: "/price", Note: "the price"},
-		{Text: "/price 7d", Note: "as a chart"},
 		{Text: "/supply", Note: "the supply"},
 		{Text: "/mylogins", Note: "your logins"},
 		{Text: "/exists", Note: "whether you are registered"},

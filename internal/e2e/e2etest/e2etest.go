@@ -14,6 +14,7 @@ import (
 
 	"herald/internal/app"
 	"herald/internal/chat"
+	"herald/internal/chat/chattest"
 	"herald/internal/e2e/fault"
 	"herald/internal/secret/logtest"
 	"herald/internal/words"
@@ -60,7 +61,7 @@ func Lines(r chat.Reply) []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
-// spoken is a line as plain text, with times to the minute.
+// spoken is a line as plain text, with single spaces and with times to the minute.
 func spoken(line words.Line) string {
 	var b strings.Builder
 	for _, span := range line {
@@ -69,7 +70,7 @@ func spoken(line words.Line) string {
 		}
 		b.WriteString(span.Text)
 	}
-	return Plain(b.String())
+	return strings.Join(strings.Fields(Plain(b.String())), " ")
 }
 
 // Sandbox starts the stand-ins for all services until the test ends.
@@ -254,13 +255,5 @@ func get(url string) (status int, text string) {
 // true within Patience.
 func Eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for limit := time.After(Patience); !done(); {
-		select {
-		case <-tick.C:
-		case <-limit:
-			t.Fatalf("not in time: %s", what)
-		}
-	}
+	chattest.WaitUntil(t, what, done)
 }

@@ -106,10 +106,12 @@ func (d *Door) Through(url string) {
 
 // Command is what somebody types.
 type Command struct {
-	User     int64
-	Group    bool // in a group or a server, else in private
-	Name     string
-	Argument string // the wallet
+	User  int64
+	Group bool // in a group or a server, else in private
+	// Ephemeral is a command in a group of Telegram that its user alone sees.
+	Ephemeral bool
+	Name      string
+	Argument  string // the wallet
 	// Times is how often the platform delivers it; 0 means once. Polling has no way
 	// to deliver twice.
 	Times int
@@ -122,7 +124,8 @@ type Command struct {
 type Asked struct {
 	Command
 	At time.Time
-	// Message is Telegram's ID of it, Pending is its interaction on Discord.
+	// Message is Telegram's ID of it, which is another kind of ID for an ephemeral
+	// one; Pending is its interaction on Discord.
 	Message int64
 	Pending *fakediscord.Pending
 	door    *Door
@@ -160,24 +163,47 @@ func (d *Door) Ask(c Command) *Asked {
 	if c.Alter != nil {
 		c.Alter(m)
 	}
-	if !d.ByHTTP {
+	queue := m["chat"].(faketelegram.Chat).ID
+	switch {
+	case c.Ephemeral:
+		d.Deliver(queue, c.Times, func() { _, a.Message = d.Telegram.PushEphemeral(m) })
+	case d.ByHTTP:
+		update := d.Telegram.Update(m)
+		a.Message = m["message_id"].(int64)
+		go d.deliverInTurn(queue, c.Times, update)
+	default:
 		_, a.Message = d.Telegram.Push(m)
-		return a
 	}
-	update := d.Telegram.Update(m)
-	a.Message = m["message_id"].(int64)
-	go func() {
-		queue := d.queue(m["chat"].(faketelegram.Chat).ID)
-		queue <- struct{}{}
-		for range c.Times - 1 { // The response is lost, or the connection breaks before it.
-			ctx, cancel := context.WithTimeout(d.t.Context(), redeliverAfter)
-			d.deliverOnce(ctx, update)
-			cancel()
-		}
-		d.deliver(update)
-		<-queue
-	}()
 	return a
+}
+
+// Deliver has Telegram deliver what push queues, as often as times says; 0 means
+// once. A webhook gets the updates of one queue one after another: those of a chat,
+// and the presses and the inline queries of a user
+// (tdlib/telegram-bot-api, Client.cpp).
+func (d *Door) Deliver(queue int64, times int, push func()) {
+	push()
+	if !d.ByHTTP {
+		return
+	}
+	for _, update := range d.Telegram.Dequeue() {
+		go d.deliverInTurn(queue, times, update)
+	}
+}
+
+// deliverInTurn delivers an update until the response is 200.
+func (d *Door) deliverInTurn(key int64, times int, update []byte) {
+	queue := d.queue(key)
+	queue <- struct{}{}
+	for range times - 1 { // The response is lost, or the connection breaks before it.
+		ctx, cancel := context.WithTimeout(d.t.Context(), redeliverAfter)
+		d.deliverOnce(ctx, update)
+		cancel()
+	}
+	for d.t.Context().Err() == nil && d.deliverOnce(d.t.Context(), update) != http.StatusOK {
+		<-time.After(redeliverAfter)
+	}
+	<-queue
 }
 
 // queue is held while a delivery is made: Telegram makes one at a time for each
@@ -189,16 +215,6 @@ func (d *Door) queue(chat int64) chan struct{} {
 		d.queues[chat] = make(chan struct{}, 1)
 	}
 	return d.queues[chat]
-}
-
-// deliver makes one delivery of Telegram's until the response is 200.
-func (d *Door) deliver(update []byte) {
-	for d.t.Context().Err() == nil {
-		if d.deliverOnce(d.t.Context(), update) == http.StatusOK {
-			return
-		}
-		<-time.After(redeliverAfter)
-	}
 }
 
 // deliverOnce returns the status, 0 if there is no response.

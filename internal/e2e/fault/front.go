@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"herald/internal/service/rest/resttest"
 )
 
 // Echo answers a request in place of any server. Its answer repeats the whole
@@ -27,9 +29,9 @@ type Echo struct {
 // Echoes returns what a server can do to a call. elsewhere is where redirects lead.
 func Echoes(elsewhere string) []Echo {
 	broken := func(name, format string) Echo {
-		return Echo{Name: name, Serve: func(w http.ResponseWriter, _ *http.Request, echo string) {
+		return Echo{Name: name, Serve: func(w http.ResponseWriter, r *http.Request, echo string) {
 			raw := fmt.Sprintf(format, oneLine(echo))
-			breakOff(w, raw, raw == "")
+			resttest.Broken(raw, raw == "")(w, r)
 		}}
 	}
 	says := func(status int, kind, format string) Echo {

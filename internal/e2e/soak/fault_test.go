@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	fakediscord "herald/internal/demo/fake/discord"
@@ -35,7 +36,7 @@ func (s *soak) fail(ctx context.Context, loops *sync.WaitGroup, seed uint64) {
 	}
 	start(s.failTelegram)
 	start(s.failDiscord)
-	start(s.redis.fail)
+	start(s.failRedis)
 }
 
 func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Rand) {
@@ -54,6 +55,13 @@ func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Ran
 // listening are the calls by which Telegram's updates come.
 var listening = []string{"getUpdates", "getWebhookInfo", "setWebhook"}
 
+// showing are the calls that show a message, and answering those that answer a press
+// or an inline query.
+var (
+	showing   = []string{"sendMessage", "editMessageText", "editMessageMedia"}
+	answering = []string{"answerCallbackQuery", "answerInlineQuery"}
+)
+
 // failTelegram makes calls of the Bot API fail. Half of those that may or may not
 // have arrived are carried out.
 func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
@@ -66,21 +74,24 @@ func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 	}
 	for wait(ctx, between(r, time.Second, 5*time.Second)) {
 		n := 1 + r.IntN(5)
-		switch r.IntN(6) {
+		show := showing[max(0, r.IntN(6)-3)]
+		switch r.IntN(7) {
 		case 0:
 			for range n {
-				fake.Fail("sendMessage", unknown())
+				fake.Fail(show, unknown())
 			}
 		case 1:
+			fake.Fail(answering[r.IntN(2)], faketelegram.TooMany(time.Second), unknown())
+		case 2:
 			for _, method := range listening {
 				fake.Heal(method) // faults must not queue up: it waits longer after each
 				fake.Fail(method, faketelegram.TooMany(time.Second), unknown())
 			}
 		default:
-			fake.Fail("sendMessage", slices.Repeat([]faketelegram.Fault{faketelegram.TooMany(time.Second)}, n)...)
+			fake.Fail(show, slices.Repeat([]faketelegram.Fault{faketelegram.TooMany(time.Second)}, n)...)
 		}
 	}
-	for _, method := range append(listening, "sendMessage") {
+	for _, method := range slices.Concat(listening, showing, answering) {
 		fake.Heal(method)
 	}
 }
@@ -109,6 +120,25 @@ func (s *soak) failDiscord(ctx context.Context, r *rand.Rand) {
 			s.mu.Lock()
 			s.scripted++
 			s.mu.Unlock()
+		}
+	}
+}
+
+// failRedis kills and pauses the server at times until ctx is done. It runs at the end.
+func (s *soak) failRedis(ctx context.Context, r *rand.Rand) {
+	for wait(ctx, between(r, 2*time.Second, 12*time.Second)) {
+		if r.IntN(2) == 0 {
+			s.paused++
+			s.redis.Signal(syscall.SIGSTOP)
+			wait(ctx, between(r, 50*time.Millisecond, 3*time.Second))
+			s.redis.Signal(syscall.SIGCONT)
+			continue
+		}
+		s.killed++
+		s.redis.Kill()
+		wait(ctx, between(r, time.Millisecond, 3*time.Second))
+		if err := s.redis.Run(); err != nil {
+			s.Error(err)
 		}
 	}
 }

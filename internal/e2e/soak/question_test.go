@@ -5,7 +5,7 @@ package soak
 import (
 	"fmt"
 	"math/rand/v2"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,7 +30,9 @@ type question struct {
 	// refusal is the title of the refusal that is due; none is an answer.
 	refusal string
 	private bool
-	channel bool // it is asked by a channel, which may be told something else, or nothing
+	channel bool   // it is asked by a channel, which may be told something else, or nothing
+	press   *press // nil if it was typed
+	card    *card  // its answer, on Discord
 	// messages are how often the answer is there, text what it says.
 	messages int
 	text     string
@@ -38,24 +40,34 @@ type question struct {
 }
 
 func (q *question) String() string {
+	if q.press != nil {
+		return fmt.Sprintf("a press of %d on %q for /%s %s", q.User, q.press.Text, q.Asked.Name, q.Argument)
+	}
 	return fmt.Sprintf("/%s %s by %d", q.Asked.Name, q.Argument, q.User)
+}
+
+// privately are the commands that are answered to their user alone.
+var privately = []string{"mylogins", "exists", "verify"}
+
+// somebody has an account on a platform, perhaps one that is registered nowhere.
+func (s *soak) somebody(r *rand.Rand, platform string) core.Identity {
+	w := s.world.World
+	p := []services.Person{w.Registered, w.Newcomer, w.Unregistered}[r.IntN(3)]
+	return core.Identity{Platform: platform, UID: p.UID(platform)}
 }
 
 // next is a random question by somebody, and how it is typed. User is 0 where
 // anybody may ask.
 func (s *soak) next(r *rand.Rand, platform string) (*question, e2etest.Command) {
 	w := s.world.World
-	p := []services.Person{w.Registered, w.Newcomer, w.Unregistered}[r.IntN(3)]
-	q := &question{about: truth.Question{Account: core.Identity{Platform: platform, UID: p.UID(platform)}}}
+	q := &question{about: truth.Question{Account: s.somebody(r, platform)}}
 	wallets := []common.Address{w.Staker, w.Idle, common.BigToAddress(common.Big1)}
 	kinds := []string{"price", "price", "supply", "supply", "staked", "staked", "staked", "mylogins", "exists", "verify", "status", "help", "bad", "unknown"}
 	command := e2etest.Command{Name: kinds[r.IntN(len(kinds))], Group: r.IntN(4) > 0}
 	command.User, _ = strconv.ParseInt(q.about.Account.UID, 10, 64)
+	q.private = slices.Contains(privately, command.Name)
 	switch command.Name {
-	case "mylogins", "exists":
-		q.private = true
 	case "staked", "verify":
-		q.private = command.Name == "verify"
 		q.about.Wallet = wallets[r.IntN(len(wallets))]
 		if command.Argument = q.about.Wallet.Hex(); r.IntN(3) == 0 {
 			command.Argument = strings.ToLower(command.Argument)
@@ -106,6 +118,28 @@ func (s *soak) askTelegram(r *rand.Rand) {
 		command.Times = 2
 	}
 	s.ask(q, command)
+}
+
+// whisper has somebody ask in a group of Telegram, where they alone see it.
+func (s *soak) whisper(r *rand.Rand) {
+	q, command := s.next(r, "Telegram")
+	if command.Name == badWord {
+		return // In a group it may be another bot's.
+	}
+	if !q.private {
+		command.User = 7_400_000_000 + r.Int64N(100)
+		q.about.Account.UID = strconv.FormatInt(command.User, 10)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.elsewhere(command.User) != nil {
+		return
+	}
+	group := r.Int64N(groups)
+	q.private, command.Group, command.Ephemeral = true, true, true
+	command.Alter = func(m faketelegram.Message) { in(group, m) }
+	s.ask(q, command)
+	s.whispers++
 }
 
 // crowd has more people ask at once, each in private, than Telegram makes
@@ -173,41 +207,74 @@ func (s *soak) askDiscord(r *rand.Rand) {
 func (s *soak) collect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sent, calls := s.telegram.Telegram.Take()
-	for _, c := range calls {
-		if c.Method == "sendMessage" && c.Fault.Unclear() {
+	for _, c := range s.telegram.Telegram.Take(patience / 2) {
+		if slices.Contains(showing, c.Method) && c.Fault.Unclear() {
 			s.unknown++
 		}
 		if c.Params["parse_mode"] != nil {
 			s.Errorf("a message is sent as markup: %s", c.Params)
 		}
 	}
-	for _, m := range sent {
-		s.said(m)
+	for len(s.events) > 0 {
+		e := <-s.events
+		switch m := e.Message; {
+		case e.Notice != nil:
+			s.tell(*e.Notice)
+		case e.Inline != nil:
+			s.answeredInline(*e.Inline)
+		case m == nil:
+		case m.Deleted:
+			s.deleted(*m)
+		case m.Edits > 0:
+			s.edited(*m)
+		default:
+			s.said(*m)
+			s.keep(&card{Sent: *m})
+		}
 	}
 	for q := range s.open {
 		if q.OnDiscord() && q.ended.IsZero() {
-			if a := q.Pending.Answer(); a.Final > 0 {
-				s.answer(q, lines(a.Text()), !a.Ephemeral)
-			}
+			s.look(q)
 		}
+		s.standing(q)
 		switch {
 		case q.ended.IsZero() && time.Since(q.At) > patience && q.channel:
 			s.channel["nothing"]++
+		case q.ended.IsZero() && time.Since(q.At) > patience && q.expired():
+			s.verdicts["expired"]++
 		case q.ended.IsZero() && time.Since(q.At) > patience:
 			s.unanswered++
 			s.Logf("%v is not answered, asked at %v", q, q.At)
-		case !q.ended.IsZero() && time.Since(q.ended) > afterwards:
+		case !q.ended.IsZero() && time.Since(q.ended) > afterwards && (q.card == nil || q.card.settled()):
 		default:
 			continue
 		}
 		s.forget(q)
 	}
+	s.cards = slices.DeleteFunc(s.cards, func(c *card) bool { return c.Deleted || time.Since(c.at) > afterwards && c.settled() })
 }
 
-// forget drops a question that is over.
+// look takes the answer to a question on Discord if it is there.
+func (s *soak) look(q *question) {
+	a := q.Pending.Answer()
+	switch {
+	case a.Final == 0:
+	case q.press != nil:
+		s.answerOnDiscord(q)
+	default:
+		s.answer(q, lines(a.Text()), !a.Ephemeral)
+		q.card = &card{root: q}
+		s.keep(q.card)
+	}
+}
+
+// forget drops a question that is over. On Discord an answer is forgotten with all
+// presses on it.
 func (s *soak) forget(q *question) {
 	delete(s.open, q)
+	if q.press != nil {
+		q.press.over = true
+	}
 	if !q.OnDiscord() {
 		return
 	}
@@ -215,6 +282,14 @@ func (s *soak) forget(q *question) {
 	s.repeated += max(a.Callbacks-1, 0)
 	if a.Deferred {
 		s.repeated += max(a.Edits-1, 0)
+	}
+	if q.press != nil {
+		return
+	}
+	if q.card != nil {
+		for _, press := range q.card.presses {
+			press.Pending.Forget()
+		}
 	}
 	q.Pending.Forget()
 }
@@ -227,103 +302,75 @@ var (
 	limited   = e2etest.Say("limit.title", nil)
 )
 
+// nothingNewer begins what a button says that would show an older answer, or the same.
+const nothingNewer = "Nothing newer yet"
+
+// answers reports whether a message may answer q, by where it stands.
+func (q *question) answers(m faketelegram.Sent) bool {
+	elsewhere := q.private && !q.channel && q.Group && m.Chat == q.User && m.ReplyTo == 0
+	switch {
+	case q.OnDiscord():
+		return false
+	case m.Ephemeral != 0: // A press on one is answered without a reply.
+		return q.Ephemeral && q.User == m.Reader && (m.ReplyTo == q.Message || m.ReplyTo == 0 && q.press != nil)
+	case q.Ephemeral:
+		return elsewhere
+	case q.press != nil && m.ReplyTo == 0: // The card may be gone.
+		return elsewhere || !q.private && q.press.Chat == m.Chat
+	}
+	return elsewhere || q.Message == m.ReplyTo && (m.Chat == q.User || m.Chat < 0)
+}
+
+// byNeed puts last what a message alone answers, since settle begins there: an edit may
+// answer a press too.
+func byNeed(a, b *question) int {
+	edited := func(q *question) int {
+		if q.press != nil && q.press.edits {
+			return 1
+		}
+		return 0
+	}
+	return edited(b) - edited(a)
+}
+
 // said takes a message of Telegram's.
 func (s *soak) said(m faketelegram.Sent) {
 	var asked *question
+	var all []*question
 	for q := range s.open {
-		if !q.OnDiscord() && q.Message == m.ReplyTo && (m.Chat == q.User || m.Chat < 0) {
-			asked = q
+		if q.answers(m) {
+			asked, all = q, append(all, q)
 		}
 	}
-	if asked == nil && m.Chat > 0 {
-		asked = s.elsewhere(m.Chat)
-		if asked == nil && s.unknown > 0 { // once more than needed, for one that is over
-			s.doubled++
-			return
-		}
-	}
-	if asked == nil {
-		s.Errorf("a message to %d that answers nothing open: %q", m.Chat, m.Text)
-		return
-	}
-	says := lines(m.Text)
+	slices.SortFunc(all, byNeed)
+	says, public := lines(m.Text), m.Chat < 0 && m.Ephemeral == 0
 	switch {
+	case len(all) > 1 || len(all) == 1 && asked.press != nil:
+		s.settle(all, says, public, false)
+	case asked == nil && !public && s.unknown > 0: // once more than needed, for one that is over
+		s.doubled++
+	case asked == nil:
+		s.Errorf("a message to %d that answers nothing open: %q", m.Chat, m.Text)
 	case asked.channel && (says[0] == limited || asked.private && says[0] == anonymous):
 		asked.ended = time.Now()
 		s.channel[says[0]]++
-	case asked.private && m.Chat < 0:
-		if m.Text != pointer || asked.channel {
+	case asked.private && public:
+		if m.Text != pointer || asked.channel || asked.Ephemeral {
 			s.leaks.Errorf("%v: the group is told %q", asked, m.Text)
 		}
 	default:
 		if asked.channel {
 			s.channel["answered"]++
 		}
-		s.answer(asked, says, m.Chat < 0)
+		s.answer(asked, says, public)
 	}
 }
 
-// answer judges one answer.
-func (s *soak) answer(q *question, lines []string, public bool) {
-	if q.messages++; q.messages > 1 {
-		if s.doubled++; q.text != strings.Join(lines, "\n") {
-			s.Errorf("%v is answered twice, and differently: %q, %q", q, q.text, lines)
-		}
-		return
-	}
-	q.ended, q.text = time.Now(), strings.Join(lines, "\n")
-	w := s.world.World
-	for _, secret := range []string{w.Registered.DID, w.Newcomer.DID, badWord, s.world.SecretKey, s.world.PriceKey} {
-		if strings.Contains(q.text, secret) {
-			s.leaks.Errorf("%v: an answer has %s: %q", q, secret, q.text)
+// deleted has nobody press a message of Telegram's any more.
+func (s *soak) deleted(m faketelegram.Sent) {
+	for _, c := range s.cards {
+		if !c.onDiscord() && c.Chat == m.Chat && c.ID == m.ID {
+			c.Deleted = true
 		}
 	}
-	if public && (q.private || strings.Contains(q.text, w.Logins[0].Dapp)) {
-		s.leaks.Errorf("%v: everybody is told %q", q, q.text)
-	}
-	if q.refusal != "" {
-		if s.verdicts["refused"]++; lines[0] != q.refusal {
-			s.wrong++
-			s.Errorf("%v: %q, want %q", q, lines, q.refusal)
-		}
-		return
-	}
-	got, err := s.judge.Judge(q.about, lines)
-	if err != nil {
-		s.wrong++
-		s.Errorf("%v: %v", q, err)
-	}
-	verdict := truth.Right
-	for _, o := range got {
-		if o != truth.Right {
-			verdict = o
-		}
-	}
-	s.verdicts[string(verdict)]++
-}
-
-// dots tell Telegram's readers whether a price rises.
-var dots = strings.NewReplacer("🟢", "", "🔴", "")
-
-// discordTime is a time that Discord shows in its reader's way, discordCommand a
-// command that can be tapped there.
-var discordTime, discordCommand = regexp.MustCompile(`<t:(\d+):R>`), regexp.MustCompile(`<(/\w+):\d+>`)
-
-// lines are the lines of an answer without emoji and markup, with single spaces and
-// with times to the minute.
-func lines(text string) (all []string) {
-	for _, mark := range []string{"\u200b", "✅ ", "❌ ", "⚠️ "} { // the first holds a question's command
-		text = strings.TrimPrefix(text, mark)
-	}
-	text = discordTime.ReplaceAllStringFunc(text, func(mark string) string {
-		seconds, _ := strconv.ParseInt(discordTime.FindStringSubmatch(mark)[1], 10, 64)
-		return e2etest.Minute(time.Unix(seconds, 0))
-	})
-	text = discordCommand.ReplaceAllString(text, "$1")
-	for line := range strings.Lines(e2etest.Plain(text)) {
-		if line = strings.Join(strings.Fields(dots.Replace(line)), " "); line != "" {
-			all = append(all, line)
-		}
-	}
-	return append(all, make([]string, max(0, 1-len(all)))...)
 }

@@ -10,9 +10,11 @@
 // Telegram delivers by webhook, 100 at a time and one for each chat, or is polled
 // with -soak.polling. People ask in several groups and in private, about -soak.rate
 // commands a second in all. A crowd asks at once now and then, and somebody who
-// speaks as a channel floods a group without pause. -soak.seed repeats a run in kind,
-// but not the times of the answers. Telegram's pacing is off: with it most of a busy
-// group's answers are one "try again", which would test little else.
+// speaks as a channel floods a group without pause. Others press the buttons of what
+// they see, or send forged states, write inline queries letter by letter, and ask
+// where they alone see the answer: another 25 a second. -soak.seed repeats a run in
+// kind, but not the times of the answers. Telegram's pacing is off: with it most of a
+// busy group's answers are one "try again", which would test little else.
 package soak
 
 import (
@@ -31,10 +33,12 @@ import (
 	"testing"
 	"time"
 
+	"herald/internal/demo/fake/services"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/e2etest/truth"
 	"herald/internal/e2e/fault"
+	"herald/internal/store/redistest"
 )
 
 var (
@@ -63,7 +67,7 @@ type soak struct {
 	world *fault.Fakes
 	judge *truth.Judge
 	bot   *e2etest.Bot
-	redis *redisServer
+	redis *redistest.Server
 	leaks *counted
 
 	telegram, discord *e2etest.Door
@@ -82,6 +86,21 @@ type soak struct {
 	verdicts                     map[string]int
 	// channel is what the channel was told.
 	channel map[string]int
+	// killed and paused are how often Redis was.
+	killed, paused int
+
+	// events are what people see on Telegram. The stand-in adds them under its lock: they
+	// must have room until they are collected.
+	events chan faketelegram.Event
+	// cards are the answers whose buttons are pressed. Presses are counted by platform;
+	// those on Telegram that still wait are in pressed, by ID.
+	cards   []*card
+	presses map[string]int
+	pressed map[string]*question
+	// queries are the inline queries that wait, by ID. They and ephemeral commands are
+	// counted.
+	queries           map[string]string
+	inlines, whispers int
 }
 
 // counted counts what fails.
@@ -96,12 +115,19 @@ func (c *counted) Errorf(format string, args ...any) {
 }
 
 func TestSoak(t *testing.T) {
+	redis := redistest.StartTLS(t)
+	if redis == nil {
+		t.Skip("there is no redis-server here; Debian's package is redis-server")
+	}
 	way := e2etest.Ways[1]
 	if *soakPoll {
 		way = e2etest.Ways[0]
 	}
-	s := &soak{T: t, redis: startRedis(t), world: e2etest.Sandbox(t), telegram: way.Open(t), discord: e2etest.Ways[2].Open(t),
-		open: map[*question]bool{}, verdicts: map[string]int{}, channel: map[string]int{}, leaks: &counted{T: t}}
+	services.MoreLogins = 18 // more than a page has
+	s := &soak{T: t, redis: redis, world: e2etest.Sandbox(t), telegram: way.Open(t), discord: e2etest.Ways[2].Open(t),
+		open: map[*question]bool{}, verdicts: map[string]int{}, channel: map[string]int{}, leaks: &counted{T: t},
+		presses: map[string]int{}, pressed: map[string]*question{}, queries: map[string]string{}, events: make(chan faketelegram.Event, 1<<16)}
+	s.telegram.Telegram.Watch(func(e faketelegram.Event) { s.events <- e })
 	s.judge = truth.NewJudge(s.world.World)
 	logFile := filepath.Join(t.TempDir(), "log")
 	log, err := os.Create(logFile)
@@ -111,7 +137,7 @@ func TestSoak(t *testing.T) {
 	defer log.Close()
 	settings := slices.Concat(s.telegram.Settings(), s.discord.Settings(), e2etest.TTLs(soakTTL), []string{
 		"LOG_LEVEL=debug", "UPSTREAM_TIMEOUT=2500ms", "COMMAND_TIMEOUT=8s", "STALE_FOR=" + soakStaleFor.String(),
-		"RATE_LIMIT_USER=600", "RATE_LIMIT_CHAT=10000", "MAX_PRICE_AGE=off", "REDIS_URL=" + s.redis.URL})
+		"RATE_LIMIT_USER=600", "RATE_LIMIT_CHAT=10000", "MAX_PRICE_AGE=off", "REDIS_URL=" + s.redis.URL + "?read_timeout=100ms"})
 	s.bot = e2etest.Serve(t, e2etest.Settings(s.world, settings...), log)
 	s.bot.AwaitReady(t)
 	s.telegram.Through(s.bot.URL)
@@ -147,14 +173,14 @@ func TestSoak(t *testing.T) {
 	s.private().MustNotShow(s.leaks, "/metrics", regexp.MustCompile(`(?m) \S+$`).ReplaceAllString(metrics, ""))
 	_, fallbacks, _ := strings.Cut(metrics, "\nherald_redis_fallbacks_total ")
 	fallbacks, _, _ = strings.Cut(fallbacks, "\n")
-	fmt.Printf("soak of %v by %s, -soak.seed %d\ncommands %d: %v\nwrong %d  unanswered %d  doubled %d  leaks %d  sends of unknown outcome %d\n"+
+	fmt.Printf("soak of %v by %s, -soak.seed %d\ncommands %d, presses %d %v, inline %d, ephemeral %d: %v\nwrong %d  unanswered %d  doubled %d  leaks %d  sends of unknown outcome %d\n"+
 		"the channel is told: %v\na delivery took %v at most\nredis killed %d times, paused %d; %s calls decided without it\nat the start: %v\nat the end:   %v\n",
-		time.Since(began).Round(time.Second), way.Name, *soakSeed, s.asked, s.verdicts, s.wrong, s.unanswered, s.doubled, s.leaks.n, s.unknown,
-		s.channel, s.telegram.Held().Round(time.Millisecond), s.redis.killed, s.redis.paused, fallbacks, atStart, atEnd)
+		time.Since(began).Round(time.Second), way.Name, *soakSeed, s.asked, s.presses["Telegram"]+s.presses["Discord"], s.presses, s.inlines, s.whispers, s.verdicts, s.wrong, s.unanswered, s.doubled, s.leaks.n, s.unknown,
+		s.channel, s.telegram.Held().Round(time.Millisecond), s.killed, s.paused, fallbacks, atStart, atEnd)
 	if s.telegram.Held() > maxHeld {
 		t.Error("deliveries wait for answers")
 	}
-	if atEnd.grown(atStart, s.asked) {
+	if atEnd.grown(atStart, s.asked+s.presses["Discord"]) {
 		t.Error("it has grown")
 	}
 	if n := s.world.Strayed(); n > 0 {
@@ -178,6 +204,10 @@ func (s *soak) phase(d time.Duration, seed uint64) {
 		{s.askTelegram, 2 * time.Second / time.Duration(*soakRate)},
 		{s.askDiscord, 2 * time.Second / time.Duration(*soakRate)},
 		{s.flood, time.Second / 20}, // more than RATE_LIMIT_USER
+		{func(r *rand.Rand) { s.pressButton(r, "Telegram") }, 5 * time.Second / time.Duration(*soakRate)},
+		{func(r *rand.Rand) { s.pressButton(r, "Discord") }, 5 * time.Second / time.Duration(*soakRate)},
+		{s.inline, 3 * time.Second / time.Duration(*soakRate)},
+		{s.whisper, 10 * time.Second / time.Duration(*soakRate)},
 		{s.crowd, d / time.Duration(1+int(d.Seconds())/15) * 2 / 3},
 	} {
 		r := rand.New(rand.NewPCG(seed, uint64(n)))
@@ -189,7 +219,7 @@ func (s *soak) phase(d time.Duration, seed uint64) {
 	}
 	s.fail(ctx, &loops, seed)
 	loops.Wait()
-	s.until("everything asked is answered", patience, func() bool { return s.waiting() == 0 })
+	s.until("everything asked is answered", patience+afterwards, func() bool { return s.waiting() == 0 })
 	http.DefaultClient.CloseIdleConnections()
 	quiet, cancel := context.WithTimeout(s.Context(), min(*soakTime/4, 100*time.Second))
 	defer cancel()
@@ -250,6 +280,12 @@ func (s *soak) compare(took time.Duration) {
 		s.mu.Unlock()
 		return s.event("telegram", "send_outcome_unknown") == unknown
 	})
+	s.until("every press and every inline query is answered, or counted as not", 30*time.Second, func() bool {
+		presses, queries := s.event("telegram", "press_unanswered"), s.event("telegram", "inline_unanswered")
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.pressed) <= presses && len(s.queries) <= queries
+	})
 	abandoned, panics := s.event("telegram", "send_abandoned"), s.event("telegram", "panic")+s.event("discord", "panic")
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,7 +296,7 @@ func (s *soak) compare(took time.Duration) {
 	// What Redis forgets, or was never told, may be said again within the minute. On a
 	// busy machine a few calls are too slow as well; the soak does not count those.
 	const tooSlow = 5
-	notices := 1 + int(took.Minutes()) + s.redis.killed + s.redis.paused + tooSlow
+	notices := 1 + int(took.Minutes()) + s.killed + s.paused + tooSlow
 	if s.channel[anonymous] > notices || s.channel[limited] > notices || s.channel[limited] == 0 && took > 10*time.Minute {
 		s.Errorf("the channel is told %v in %v", s.channel, took)
 	}

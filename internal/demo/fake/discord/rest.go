@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ const resumePath = "/resume"
 type failure struct {
 	status, code int
 	message      string
+	global       bool
 }
 
 // handler answers one call with a status and what becomes JSON.
@@ -60,7 +62,7 @@ func (s *Server) serve(route Route, h handler) http.HandlerFunc {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		s.Change(func() { s.calls[route]++ })
 		refuse := func(f Fault) {
-			writeFailure(w, &failure{status: f.Status, code: f.Code, message: "scripted"}, f.RetryAfter)
+			writeFailure(w, &failure{status: f.Status, code: f.Code, message: "scripted", global: f.Global}, f.RetryAfter)
 		}
 		s.faults.Pop(route).Serve(r, refuse, func() (respond func()) {
 			status, body, refused := h(r)
@@ -88,6 +90,9 @@ func writeFailure(w http.ResponseWriter, f *failure, retryAfter time.Duration) {
 	if retryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.FormatFloat(retryAfter.Seconds(), 'f', -1, 64))
 	}
+	if f.global {
+		w.Header().Set("X-RateLimit-Global", "true")
+	}
 	if f.code == 0 && f.status != http.StatusUnauthorized {
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(f.status)
@@ -97,7 +102,7 @@ func writeFailure(w http.ResponseWriter, f *failure, retryAfter time.Duration) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(f.status)
 	json.NewEncoder(w).Encode(map[string]any{
-		"code": f.code, "message": f.message, "retry_after": retryAfter.Seconds(), "global": false,
+		"code": f.code, "message": f.message, "retry_after": retryAfter.Seconds(), "global": f.global,
 	})
 }
 
@@ -167,4 +172,53 @@ func (s *Server) putCommands(r *http.Request) (int, any, *failure) {
 	s.overwrites++
 	s.Notify()
 	return http.StatusOK, stored, nil
+}
+
+// maxUpload bounds one file, in bytes.
+// https://discord.com/developers/docs/reference#uploading-files
+const maxUpload = 10 << 20
+
+// readBody reads the JSON that a call sends, and its files by their number. With
+// files it is multipart: the JSON is its part payload_json, and each file is one
+// called files[n].
+func readBody(r *http.Request) (body any, files map[string]Attachment, err error) {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch kind {
+	case "application/json":
+		if json.NewDecoder(r.Body).Decode(&body) != nil {
+			return nil, nil, errors.New("is not JSON")
+		}
+		return body, nil, nil
+	case "multipart/form-data":
+		return readParts(r)
+	default:
+		return nil, nil, errors.New("Content-Type: is neither JSON nor multipart")
+	}
+}
+
+func readParts(r *http.Request) (body any, files map[string]Attachment, err error) {
+	if err := r.ParseMultipartForm(maxUpload); err != nil {
+		return nil, nil, fmt.Errorf("multipart: %w", err)
+	}
+	if json.Unmarshal([]byte(r.FormValue("payload_json")), &body) != nil || body == nil {
+		return nil, nil, errors.New("multipart: payload_json is missing or not JSON")
+	}
+	files = map[string]Attachment{}
+	for name, headers := range r.MultipartForm.File {
+		var number uint8
+		if _, err := fmt.Sscanf(name, "files[%d]", &number); err != nil {
+			return nil, nil, fmt.Errorf("multipart: %q is not files[n]", name)
+		}
+		file, err := headers[0].Open()
+		if err != nil {
+			return nil, nil, fmt.Errorf("multipart: %w", err)
+		}
+		content, err := io.ReadAll(file)
+		if err != nil || len(content) == 0 || len(content) > maxUpload {
+			return nil, nil, errors.New("multipart: a file is empty or too large")
+		}
+		kind := headers[0].Header.Get("Content-Type")
+		files[fmt.Sprint(number)] = Attachment{Name: headers[0].Filename, ContentType: kind, Bytes: content}
+	}
+	return body, files, nil
 }

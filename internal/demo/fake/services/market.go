@@ -18,20 +18,28 @@ type market struct {
 	// names of the periods.
 	at  func(time.Time) (core.Quote, map[string]decimal.Decimal)
 	key string
+	// old has it give quotes of three hours ago, and limited refuse every call.
+	old, limited *Fault
 }
 
-// standing is a price that stands still.
+// standing is a price that stands still, and was updated last at the start.
 func standing(q core.Quote) func(time.Time) (core.Quote, map[string]decimal.Decimal) {
 	percent := map[string]decimal.Decimal{}
 	for _, c := range changes {
 		percent[c.name] = decimal.RequireFromString(c.percent)
 	}
-	return func(time.Time) (core.Quote, map[string]decimal.Decimal) { return q, percent }
+	return func(now time.Time) (core.Quote, map[string]decimal.Decimal) {
+		q := q
+		if newest := now.Add(-lag); newest.Before(q.LastUpdated) {
+			q.LastUpdated = newest
+		}
+		return q, percent
+	}
 }
 
 // data is that of the provider's first version: the entry by what was asked.
 func (m market) data() string {
-	q, percent := m.at(time.Now())
+	q, percent := m.at(m.old.since(time.Now(), 3*time.Hour))
 	usd := map[string]any{"price": number(q.Price), "volume_24h": number(q.Volume24h.Decimal), "market_cap": number(q.MarketCap.Decimal),
 		"last_updated": q.LastUpdated.Format("2006-01-02T15:04:05.000Z")}
 	for name, change := range percent {
@@ -56,6 +64,8 @@ func (m market) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		m.refuse(w, http.StatusBadRequest, 400, `Invalid value for \"convert\"`)
 	case query.Get("id") != TokenID:
 		m.refuse(w, http.StatusBadRequest, 400, `Invalid value for \"id\"`)
+	case m.limited.On.Load():
+		m.refuse(w, http.StatusTooManyRequests, 1008, "You've exceeded your API Key's HTTP request rate limit. Rate limits reset every minute.")
 	default:
 		writeJSON(w, http.StatusOK, marketAnswer(0, "null", m.data()))
 	}

@@ -4,14 +4,16 @@
 // run every line that production runs.
 //
 // Their answers are fixed and known as World, so that the bot's can be compared
-// with the truth; the price alone walks where that is asked for. The package asks nothing and uses none of Herald's clients: what
-// it checks, such as signatures, it works out itself. The chain runs no EVM, which
-// would triple the binary; its contracts are Go functions behind the ABI. The many
-// ways of failing are for tests alone, in internal/e2e/fault.
+// with the truth; the price alone walks where that is asked for. The package asks
+// nothing and uses none of Herald's clients: what it checks, such as signatures, it
+// works out itself. The chain runs no EVM, which would triple the binary; its contracts
+// are Go functions behind the ABI. The few Faults are for visitors of the demo. The
+// many ways of failing are for tests alone, in internal/e2e/fault.
 package services
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +24,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/shopspring/decimal"
 
 	"herald/internal/core"
 )
@@ -59,22 +62,35 @@ type Fakes struct {
 	Price   *Service
 	Supply  *Service
 	Chain   *Service
-	// Pool is the one pool of the Chain that Staker has most in. It has no URL.
-	Pool *Service
+	// Pool has the pool of the Chain fail that Staker has most in. OldQuote has Price
+	// give the quote of hours ago, and RateLimit has it refuse. OldBlock has Chain stand
+	// at the block of an hour ago. FreshBot does nothing here: it asks whoever runs a bot
+	// for one that has recorded no price.
+	Pool, OldQuote, RateLimit, OldBlock, FreshBot Fault
 }
 
 // New makes the stand-ins. Their handlers may be replaced before Serve.
 func New() *Fakes {
 	now := time.Now()
 	s := &Fakes{World: newWorld(now), AppID: "herald-demo", SecretKey: rand.Text(), PriceKey: rand.Text()}
-	s.Partner = &Service{Name: "partner", Handler: newPartner(s.World, s.AppID, s.SecretKey)}
-	s.Price = &Service{Name: "price", Handler: market{at: standing(s.World.Quote), key: s.PriceKey}}
-	s.Supply = &Service{Name: "supply", Handler: supplyHost{Supply: s.World.Supply}}
+	s.Partner = newService("partner", newPartner(s.World, s.AppID, s.SecretKey))
+	s.Price = newService("price", s.market(standing(s.World.Quote)))
+	s.Supply = newService("supply", supplyHost{Supply: s.World.Supply})
 	node, most := newNode(s.World, now), s.World.Staked[1].Pool.Address
-	s.Chain, s.Pool = &Service{Name: "chain", Handler: node}, &Service{Name: "pool"}
+	node.Now = func() time.Time { return s.OldBlock.since(time.Now(), time.Hour) }
+	s.Chain = newService("chain", node)
+	for f, fault := range map[*Fault][2]string{
+		&s.Pool:      {"pool", "one of 21 staking pools cannot be read"},
+		&s.OldQuote:  {"old quote", "the price provider's quote is three hours old"},
+		&s.RateLimit: {"rate limit", "the price provider answers 429; Herald then asks again after a minute"},
+		&s.OldBlock:  {"old block", "the blockchain node's newest block is an hour old"},
+		&s.FreshBot:  {"fresh bot", "no price is recorded yet, so charts have no line"},
+	} {
+		f.Name, f.Note = fault[0], fault[1]
+	}
 	read := node.Contracts[most]
 	node.Contracts[most] = func(n Node, block uint64, input []byte) ([]byte, error) {
-		if s.Pool.Down.Load() {
+		if s.Pool.On.Load() {
 			return nil, Reverted("")
 		}
 		return read(n, block, input)
@@ -86,8 +102,13 @@ func New() *Fakes {
 // and returns quotes of the 30 days before it, oldest first. Call it before Serve.
 func (s *Fakes) Walk() []core.Quote {
 	w := newWalk(s.World.Quote)
-	s.Price.Handler = market{at: w.at, key: s.PriceKey}
+	s.Price.Handler = s.market(w.at)
 	return w.past()
+}
+
+// market makes the price provider of quotes by their time.
+func (s *Fakes) market(at func(time.Time) (core.Quote, map[string]decimal.Decimal)) market {
+	return market{at: at, key: s.PriceKey, old: &s.OldQuote, limited: &s.RateLimit}
 }
 
 // Start makes the stand-ins and serves them. The caller closes them.
@@ -116,6 +137,12 @@ func (s *Fakes) Services() []*Service {
 	return []*Service{s.Partner, s.Price, s.Supply, s.Chain}
 }
 
+// Faults returns all that can go wrong in the demo.
+func (s *Fakes) Faults() []*Fault {
+	return []*Fault{&s.Partner.Fault, &s.Price.Fault, &s.Supply.Fault, &s.Chain.Fault,
+		&s.Pool, &s.OldQuote, &s.OldBlock, &s.RateLimit, &s.FreshBot}
+}
+
 // Close breaks every connection and frees the ports. Calls under way end.
 func (s *Fakes) Close() error {
 	var errs []error
@@ -131,19 +158,43 @@ func (s *Fakes) Close() error {
 // maxRequest bounds what a stand-in reads of a request, in bytes.
 const maxRequest = 1 << 20
 
+// Fault is something that goes wrong while a visitor of the demo wishes so. Safe for
+// concurrent use.
+type Fault struct {
+	Name string
+	// Note says what happens meanwhile.
+	Note string
+	On   atomic.Bool `json:"-"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (f *Fault) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"name": f.Name, "note": f.Note, "on": f.On.Load()})
+}
+
+// since returns now, or the time so long before while the fault is on.
+func (f *Fault) since(now time.Time, before time.Duration) time.Time {
+	if f.On.Load() {
+		return now.Add(-before)
+	}
+	return now
+}
+
 // Service is one stand-in: an HTTP server that answers correctly. Safe for
 // concurrent use once it is served.
 type Service struct {
-	// Name says in a word what the bot asks it for.
-	Name string
+	// Fault has it refuse every call. Its Name says in a word what the bot asks it for.
+	Fault
 	// Handler answers. It may be replaced before Serve.
 	Handler http.Handler
-	// Down has it refuse every call, as a visitor of the demo may wish.
-	Down atomic.Bool
 
 	url     string
 	server  *http.Server
 	serving sync.WaitGroup
+}
+
+func newService(name string, h http.Handler) *Service {
+	return &Service{Fault: Fault{Name: name, Note: "every call is refused"}, Handler: h}
 }
 
 // URL returns the service's origin, without a slash at its end, once it is served.
@@ -151,7 +202,7 @@ func (s *Service) URL() string { return s.url }
 
 // ServeHTTP implements http.Handler.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.Down.Load() {
+	if s.On.Load() {
 		http.Error(w, "Service Unavailable", http.StatusServiceUnavailable)
 		return
 	}

@@ -74,11 +74,11 @@ func (w *walk) step() {
 }
 
 // at returns the quote that the provider gives at a time, and its changes in per
-// cent by their names. Before the start it is the one of the start.
+// cent by their names. The time is not long before the start.
 func (w *walk) at(now time.Time) (core.Quote, map[string]decimal.Decimal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	minutes := max(0, int(now.Sub(w.quote.LastUpdated.Add(lag))/time.Minute))
+	minutes := int(math.Floor(now.Sub(w.quote.LastUpdated.Add(lag)).Minutes()))
 	last := changes[len(changes)-1].minutes + minutes
 	for len(w.logs) <= last {
 		w.step()
@@ -90,7 +90,7 @@ func (w *walk) at(now time.Time) (core.Quote, map[string]decimal.Decimal) {
 	q.Volume24h.Decimal = q.Volume24h.Decimal.Mul(decimal.NewFromFloat(since)).Round(2)
 	q.LastUpdated = q.LastUpdated.Add(time.Duration(minutes) * time.Minute)
 	for _, c := range changes {
-		percent[c.name] = decimal.NewFromFloat(100 * math.Expm1(w.logs[last]-w.logs[last-c.minutes])).Round(8)
+		percent[c.name] = decimal.NewFromFloat(100 * math.Expm1(w.logs[last]-w.logs[max(0, last-c.minutes)])).Round(8)
 	}
 	return q, percent
 }

@@ -52,6 +52,10 @@ func (p Person) UID(platform string) string {
 	return ""
 }
 
+// MoreLogins is how many older logins Registered has besides. Before New, a test may
+// choose another number.
+var MoreLogins = 0
+
 const (
 	poolCount = 21
 	decimals  = 18 // of the token, on the chain
@@ -92,6 +96,9 @@ func newWorld(now time.Time) World {
 		{Dapp: "Harbor Swap", Platform: "EVM", At: now.Add(-50 * time.Hour)},
 		{Dapp: "Night Market", Platform: "Discord", At: now.Add(-11 * 24 * time.Hour)},
 		{Dapp: "Orchard", Platform: "Email", At: now.Add(-25 * 24 * time.Hour)},
+	}
+	for i := range MoreLogins {
+		w.Logins = append(w.Logins, core.Login{Dapp: fmt.Sprintf("Night Market %d", i), Platform: "EVM", At: now.Add(-26*24*time.Hour - time.Duration(i)*time.Minute)})
 	}
 	w.Supply = core.Supply{
 		Total:       decimal.RequireFromString("987654321.123456789012345678"),

@@ -127,6 +127,7 @@ func (s *Server) answerInlineQuery(p params) (result any, no *refusal) {
 	q.answered = true
 	a.User = q.user
 	s.inlineAnswers = append(s.inlineAnswers, a)
+	s.watch(Event{Inline: &a})
 	s.showResults(a)
 	return true, nil
 }

@@ -24,6 +24,7 @@ type press struct {
 
 // Notice is what the presser of a button was told by answerCallbackQuery.
 type Notice struct {
+	ID    string // of the press
 	User  int64
 	Text  string
 	Alert bool
@@ -81,7 +82,7 @@ func (s *Server) answerCallbackQuery(params params) (result any, no *refusal) {
 		return nil, bad("URL_INVALID")
 	}
 	p.answered = true
-	n.User = p.user
+	n.ID, n.User = arg[string](params, "callback_query_id"), p.user
 	s.notices = append(s.notices, n)
 	s.watch(Event{Notice: &n, Chat: p.chat})
 	s.seen = append(s.seen, Seen{Method: "answerCallbackQuery", Chat: p.chat, Reader: p.user, Text: n.Text + "\n" + n.URL})

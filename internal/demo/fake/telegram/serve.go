@@ -157,8 +157,8 @@ func (s *Server) carryOut(method string, p params, files map[string][]byte) (res
 		return true, nil
 	case "getWebhookInfo":
 		info := map[string]any{"url": s.webhook.URL, "has_custom_certificate": false, "pending_update_count": len(s.queue)}
-		if !s.webhook.failedAt.IsZero() {
-			info["last_error_date"], info["last_error_message"] = s.webhook.failedAt.Unix(), s.webhook.failure
+		if !s.failedAt.IsZero() {
+			info["last_error_date"], info["last_error_message"] = s.failedAt.Unix(), s.failure
 		}
 		return info, nil
 	}

@@ -2,7 +2,7 @@
 // in the browser. It refuses what Telegram refuses, and any call that does not fit the
 // Bot API's own description (botapi.json, version 10.1 reduced to methods,
 // parameters, types and which are required, from
-// https://core.telegram.org/bots/api, and what newer.go adds). MakeOlder makes
+// https://core.telegram.org/bots/api, and what newer adds). MakeOlder makes
 // it a server of an older version.
 //
 // A test starts it with New and asks it afterwards; the demo starts it with
@@ -15,9 +15,12 @@
 package telegram
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -52,9 +55,6 @@ type Call struct {
 type Webhook struct {
 	URL, Secret    string
 	AllowedUpdates []string
-
-	failedAt time.Time // the last delivery; zero if none failed
-	failure  string    // what getWebhookInfo says of that
 }
 
 // Server is the fake. Its methods may be called from many goroutines.
@@ -86,6 +86,9 @@ type Server struct {
 	moved      map[int64]int64
 	revoked    bool
 	webhook    Webhook
+	failedAt   time.Time     // the last delivery; zero if none failed
+	failure    string        // what getWebhookInfo says of that
+	ahead      time.Duration // of this machine's clock
 	older      Older
 
 	menus        map[MenuKey][]Command
@@ -203,13 +206,6 @@ func (s *Server) WaitSent(n int, limit time.Duration) []Sent {
 	return s.Sent()
 }
 
-// WaitCalls waits until method was called n times, refused calls included, and
-// returns those calls.
-func (s *Server) WaitCalls(method string, n int, limit time.Duration) []Call {
-	s.until(limit, func() bool { return len(s.callsOf(method)) >= n })
-	return s.Calls(method)
-}
-
 // WaitAcknowledged waits until no update is queued and reports whether that came.
 func (s *Server) WaitAcknowledged(limit time.Duration) bool {
 	return s.until(limit, func() bool { return len(s.queue) == 0 })
@@ -229,23 +225,21 @@ func (s *Server) messages() []Sent {
 	return all
 }
 
-// Take returns the messages and calls so far and forgets them, with what was seen
-// and the presses and queries that are answered, so that a long run needs no more
-// memory than a short one. Nothing can reply to a
-// message that was taken, or edit it.
-func (s *Server) Take() ([]Sent, []Call) {
+// Take returns the calls so far. It forgets them and all that was sent, seen and
+// answered, so that a long run needs no more memory than a short one. A message can
+// be replied to, edited and pressed for as long as keep, and then is unknown; Watch
+// tells of all of them.
+func (s *Server) Take(keep time.Duration) []Call {
 	s.Lock()
 	defer s.Unlock()
-	sent, calls := s.messages(), s.calls
-	for _, m := range sent {
-		delete(s.own, [2]int64{m.Chat, m.ID})
-		delete(s.ephemerals, [2]int64{m.Chat, m.Ephemeral})
-	}
-	maps.DeleteFunc(s.presses, func(_ string, p *press) bool { return p.answered })
-	maps.DeleteFunc(s.queries, func(_ string, q *inlineQuery) bool { return q.answered })
+	calls, old := s.calls, func(at time.Time) bool { return time.Since(at) >= keep }
+	maps.DeleteFunc(s.own, func(_ [2]int64, m *Sent) bool { return old(m.At) })
+	maps.DeleteFunc(s.ephemerals, func(_ [2]int64, e ephemeral) bool { return old(e.at) })
+	maps.DeleteFunc(s.presses, func(_ string, p *press) bool { return p.answered || old(p.at) })
+	maps.DeleteFunc(s.queries, func(_ string, q *inlineQuery) bool { return q.answered || old(q.at) })
 	s.sent, s.calls = nil, nil
 	s.seen, s.notices, s.inlineAnswers = nil, nil, nil
-	return sent, calls
+	return calls
 }
 
 // Calls are the calls of one method so far, in order.
@@ -277,3 +271,34 @@ func (s *Server) Webhook() Webhook { return locked(s, func() Webhook { return s.
 
 // Violations are the calls that the Bot API's description does not allow.
 func (s *Server) Violations() []string { return list(s, &s.violations) }
+
+// memoryResponse is what the server writes to a RoundTrip.
+type memoryResponse struct {
+	bytes.Buffer
+	header http.Header
+	status int
+}
+
+func (m *memoryResponse) Header() http.Header { return m.header }
+
+func (m *memoryResponse) WriteHeader(status int) { m.status = status }
+
+// RoundTrip makes one call without a network.
+func (s *Server) RoundTrip(req *http.Request) (resp *http.Response, err error) {
+	w := &memoryResponse{header: http.Header{}, status: http.StatusOK}
+	defer func() {
+		if broken := recover(); broken == http.ErrAbortHandler {
+			resp, err = nil, errors.New("the connection was reset")
+		} else if broken != nil {
+			panic(broken)
+		}
+	}()
+	s.serve(w, req)
+	if err := req.Context().Err(); err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		Status: http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: w.header, ContentLength: int64(w.Len()), Body: io.NopCloser(w), Request: req,
+	}, nil
+}

@@ -162,7 +162,7 @@ func (s *Server) Dequeue() (bodies [][]byte) {
 	return bodies
 }
 
-// Deliver posts a body to a webhook with the secret that setWebhook named, and
+// Deliver posts a body to a webhook with the secret that setWebhook named, if any, and
 // returns the status. The address is given since the one of setWebhook is
 // public and the program under test listens elsewhere.
 func (s *Server) Deliver(ctx context.Context, address string, body []byte) (status int, err error) {
@@ -171,11 +171,15 @@ func (s *Server) Deliver(ctx context.Context, address string, body []byte) (stat
 		return 0, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("X-Telegram-Bot-Api-Secret-Token", s.Webhook().Secret)
+	if secret := s.Webhook().Secret; secret != "" {
+		req.Header.Set("X-Telegram-Bot-Api-Secret-Token", secret)
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
+		s.FailDelivery("Connection failed")
 		return 0, err
 	}
 	resp.Body.Close()
+	s.Delivered(resp.StatusCode)
 	return resp.StatusCode, nil
 }

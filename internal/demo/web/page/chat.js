@@ -39,6 +39,11 @@ export class Chat {
 		return true;
 	}
 
+	/** Whether nobody has said anything, whoever sees it. */
+	get empty() {
+		return this.#shown.size === 0;
+	}
+
 	find(id) {
 		return this.#shown.get(id)?.event;
 	}

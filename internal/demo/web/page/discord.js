@@ -1,7 +1,7 @@
 // A message as Discord shows it, from Discord's own JSON.
 // https://discord.com/developers/docs/resources/message#message-object
 import { element, link, picture } from "./dom.js";
-import { markdown, marked } from "./markdown.js";
+import { markdown } from "./markdown.js";
 import { clock } from "./times.js";
 
 // Of the styles of buttons, https://discord.com/developers/docs/components/reference#button-button-styles
@@ -44,33 +44,18 @@ function asked(event, act) {
 	return element("article", { className: "asked", "aria-label": act.nameOf(event.from) }, name, " used ",
 		element("span", { className: "command" }, target ? command : "/" + command),
 		target ? ` on ${act.nameOf(target)}` : null,
-		...options.map((option) => element("span", { className: "option" }, ` ${option.name}: ${act.nameOf(option.value)}`)));
+		...options.map((option) => element("span", { className: "option" }, ` ${option.name}: ${option.person ? act.nameOf(option.person) : option.value}`)));
 }
 
 function embedded(embed, files, act) {
 	const file = files.find(({ filename }) => embed.image?.url.endsWith("/" + filename));
-	const title = embed.title ? marked(embed.title, act.nameOf) : [];
 	const made = element("div", { className: embed.image ? "embed pictured" : "embed" },
-		embed.title ? element("p", { className: "heading" }, ...(embed.url ? [link(embed.url, ...title)] : title)) : null,
 		embed.description ? markdown(embed.description, act.nameOf) : null,
-		...lines(embed.fields ?? []).map((line) => element("div", { className: "fields" }, ...line.map((field) => element("div", {},
-			element("p", { className: "name" }, ...marked(field.name, act.nameOf)), markdown(field.value, act.nameOf))))),
 		embed.image ? picture(embed.image.url, file?.description ?? "") : null,
 		embed.footer || embed.timestamp ? element("p", { className: "foot" }, embed.footer?.text ?? "",
 			embed.footer && embed.timestamp ? " • " : "", embed.timestamp ? clock(Date.parse(embed.timestamp) / 1000, true) : null) : null);
 	if (embed.color) made.style.borderInlineStartColor = "#" + embed.color.toString(16).padStart(6, "0");
 	return made;
-}
-
-/** The fields of an embed by line: up to three that stand inline, or one that does not. */
-function lines(fields) {
-	const all = [];
-	for (const field of fields) {
-		const last = all.at(-1);
-		if (field.inline && last?.[0].inline && last.length < 3) last.push(field);
-		else all.push([field]);
-	}
-	return all;
 }
 
 function components(event, row, act) {

@@ -15,7 +15,7 @@ const inline = new RegExp([
 ].map((one) => one.source).join("|"), "gu");
 
 /** The nodes of one line. nameOf gives the name of a user or channel by its ID. */
-export function marked(line, nameOf) {
+function marked(line, nameOf) {
 	const nodes = [];
 	let from = 0;
 	for (const found of line.matchAll(inline)) {

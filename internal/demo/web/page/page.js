@@ -155,6 +155,7 @@ const happens = {
 		discord.retell();
 	},
 	live() {
+		if (!begun && telegram.empty && discord.empty) send({ side: "both", kind: "say", text: state.examples[0].text });
 		begun = true;
 		telegram.retold();
 		discord.retold();
@@ -188,10 +189,12 @@ function show(event) {
 	else if (event.message?.reply_markup?.force_reply) act.reply(event);
 }
 
-/** Shows which services are down, and the chat's language. */
-function showState({ services, chatLanguage }) {
+const faultID = (name) => "fault-" + name.replaceAll(" ", "-");
+
+/** Shows what goes wrong, and the chat's language. */
+function showState({ faults, chatLanguage }) {
 	$("chat-language").value = chatLanguage;
-	for (const { name, down } of services) $(`down-${name}`).checked = down;
+	for (const { name, on } of faults) $(faultID(name)).checked = on;
 }
 
 choice("as", state.askers.map(({ name }) => name), (as) => look({ as }));
@@ -205,12 +208,12 @@ $("language").addEventListener("change", (event) => look({ language: event.targe
 $("chat-language").value = state.chatLanguage;
 $("chat-language").addEventListener("change", (event) => tried(post("/language", { language: event.target.value })));
 
-$("services").append(...state.services.map(({ name, down }) => {
-	const picked = element("input", { type: "checkbox", id: `down-${name}`, checked: down });
+$("faults").append(...state.faults.map(({ name, note, on }) => {
+	const picked = element("input", { type: "checkbox", id: faultID(name), checked: on });
 	picked.addEventListener("change", async () => {
-		if (!await tried(post("/service", { name, down: picked.checked }))) picked.checked = !picked.checked;
+		if (!await tried(post("/faults", { [name]: picked.checked }))) picked.checked = !picked.checked;
 	});
-	return element("label", {}, picked, titled(name));
+	return element("label", { title: note }, picked, titled(name));
 }));
 
 $("examples").append(...state.examples.map(({ text, note }) => {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,13 +21,17 @@ const maxAge = 2*time.Minute + 10*time.Second
 var (
 	// oldNotes say of one service's part, with its time, that it is old.
 	oldNotes = map[fault.Target]*regexp.Regexp{fault.Price: oldNote("price"), fault.Supply: oldNote("supply")}
+	// oldHeadline is the price with its age, and noNewer says why there is none of today.
+	oldHeadline = regexp.MustCompile(`^(\S+ \$[0-9.]+) \((\d+) (s|min) old\)$`)
+	noNewer     = e2etest.Say("old.failing", chat.Values{"service": chat.Say("service.price")})
 	// told is when the oldest part of an answer was learned, where none is marked as old.
 	told      = regexp.MustCompile(`^(?:Checked )?(\d{4}-\d\d-\d\d \d\d:\d\d UTC)$`)
 	reference = regexp.MustCompile(`^Reference \S+$`)
 )
 
 func oldNote(service string) *regexp.Regexp {
-	note := e2etest.Say("old."+service, chat.Values{"service": chat.Say("service." + service), "when": chat.Plain("WHEN")})
+	why := chat.SayWith("old.failing", chat.Values{"service": chat.Say("service." + service)})
+	note := e2etest.Say("old."+service, chat.Values{"why": why, "when": chat.Plain("WHEN")})
 	return regexp.MustCompile("^" + strings.Replace(regexp.QuoteMeta(note), "WHEN", "(.*)", 1) + "$")
 }
 
@@ -36,7 +41,7 @@ func oldNote(service string) *regexp.Regexp {
 // that the question needs.
 func (j *Judge) Judge(q Question, lines []string) (Outcomes, error) {
 	uses := Uses(q.Command)
-	if len(lines) > 1 && lines[0] == "Could not be checked" && !undecided.MatchString(lines[1]) {
+	if len(lines) > 1 && lines[0] == Unavailable[q.Command] && !undecided.MatchString(lines[1]) && lines[1] != unknownOwner {
 		if len(lines) != 3 || !reference.MatchString(lines[2]) || len(uses) == 0 {
 			return nil, wrong("an answer and an excuse at once")
 		}
@@ -49,7 +54,11 @@ func (j *Judge) Judge(q Question, lines []string) (Outcomes, error) {
 	case "status": // is tested in package commands
 		return nil, nil
 	case "mylogins":
-		return Outcomes{fault.Partner: Right}, equal(lines, j.logins(q.Account))
+		return Outcomes{fault.Partner: Right}, equal(lines, j.logins(q.Account, q.Argument))
+	case "price":
+		if q.Argument != "" {
+			return Outcomes{fault.Price: Right}, j.judgeChart(lines)
+		}
 	}
 	said, at, old, err := j.withoutMarks(lines)
 	if err != nil || len(said) == 0 {
@@ -57,7 +66,7 @@ func (j *Judge) Judge(q Question, lines []string) (Outcomes, error) {
 	}
 	switch q.Command {
 	case "price":
-		return j.judgePrice(said, at, old[fault.Price])
+		return j.judgePrice(said, at)
 	case "supply":
 		return j.judgeSupply(said, at, old)
 	case "staked":
@@ -138,16 +147,23 @@ func (j *Judge) withoutMarks(lines []string) (said []string, at string, old Outc
 	return said, at, old, err
 }
 
-// judgePrice judges a price, which tells when the provider updated it. Where the
-// change of 24 hours stands beside the price, columns repeat it.
-func (j *Judge) judgePrice(said []string, at string, o Outcome) (Outcomes, error) {
+// judgePrice judges a price, which tells when the provider updated it. An old one
+// tells its age in the headline, and no changes.
+func (j *Judge) judgePrice(said []string, at string) (Outcomes, error) {
 	q := j.World.Quote
-	updated := map[Outcome]string{Right: e2etest.Minute(q.LastUpdated), Stale: ""}[o]
-	said = slices.DeleteFunc(said, func(part string) bool { return part == "24h ▲ "+percent(q.Change24h) || part == "CoinMarketCap" })
-	if at != updated {
+	said = slices.DeleteFunc(said, func(part string) bool { return part == "CoinMarketCap" })
+	if old := oldHeadline.FindStringSubmatch(said[0]); old != nil {
+		age, err := time.ParseDuration(old[2] + strings.TrimSuffix(old[3], "in"))
+		if late := time.Since(q.LastUpdated) - age; err != nil || at != "" || late < 0 || late > 70*time.Second {
+			return nil, wrong("%q, updated %q, %v late", said[0], at, late)
+		}
+		said[0] = old[1]
+		return Outcomes{fault.Price: Stale}, sameParts(said, append([]string{j.headline, noNewer}, j.sums...))
+	}
+	if updated := e2etest.Minute(q.LastUpdated); at != updated {
 		return nil, wrong("updated %q, want %q", at, updated)
 	}
-	return Outcomes{fault.Price: o}, sameParts(said, j.price)
+	return Outcomes{fault.Price: Right}, sameParts(said, slices.Concat([]string{j.headline + j.beside}, j.changes, j.sums))
 }
 
 func (j *Judge) judgeSupply(said []string, at string, old Outcomes) (Outcomes, error) {
@@ -167,7 +183,7 @@ func (j *Judge) judgeSupply(said []string, at string, old Outcomes) (Outcomes, e
 func judgeHelp(lines []string) error {
 	inGroup := len(lines) == 1 && strings.Contains(lines[0], "/price · /supply · /staked")
 	staked := "/staked · " + e2etest.Say("command.staked", chat.Values{"symbol": chat.Plain("HRLD")})
-	if !inGroup && (lines[0] != "What I can do" || !slices.Contains(lines, staked)) {
+	if !inGroup && (lines[0] != "Commands" || !slices.Contains(lines, staked)) {
 		return wrong("no help: %q", lines)
 	}
 	return nil
@@ -185,13 +201,23 @@ func (j *Judge) exists(q Question) []string {
 	return []string{"Not registered", e2etest.Say("exists.you.no", about(q.Account))}
 }
 
-func (j *Judge) logins(id core.Identity) []string {
+// maxLogins is how many logins a page has.
+const maxLogins = 10
+
+// logins is a page of them, the first one if none is named.
+func (j *Judge) logins(id core.Identity, page string) []string {
 	switch id.UID {
 	case j.World.Registered.UID(id.Platform):
-		want := []string{"5 logins in the past 30 days"}
-		for _, l := range j.World.Logins {
+		want := []string{e2etest.Say("logins.count", chat.Values{"n": chat.Count(len(j.World.Logins))})}
+		pages := slices.Collect(slices.Chunk(j.World.Logins, maxLogins))
+		n, _ := strconv.Atoi(page)
+		n = max(n, 1)
+		for _, l := range pages[n-1] {
 			via := map[bool]string{true: l.Platform + " wallet", false: l.Platform}[l.Platform == "EVM"]
 			want = append(want, l.Dapp+" · via "+via+" · "+e2etest.Minute(l.At))
+		}
+		if len(pages) > 1 {
+			want = append(want, e2etest.Say("logins.page", chat.Values{"page": chat.Count(n), "pages": chat.Count(len(pages))}))
 		}
 		return want
 	case j.World.Newcomer.UID(id.Platform):
@@ -199,6 +225,15 @@ func (j *Judge) logins(id core.Identity) []string {
 	}
 	return []string{"Not registered", e2etest.Say("logins.unregistered", about(id))}
 }
+
+// Unavailable is the title of an answer to a command that could not be given, and
+// unknownOwner what /verify says where it has none.
+var Unavailable = map[string]string{
+	"price": "Price unavailable", "supply": "Supply unavailable", "staked": "Stake unavailable",
+	"mylogins": "Logins unavailable", "exists": "Registration unavailable", "verify": "Registration unavailable",
+}
+
+const unknownOwner = "I can't tell whose wallet this is."
 
 // judgeVerify judges whose the wallet is and what it stakes, each by itself. The
 // answer is as old as the older of the two.
@@ -208,21 +243,40 @@ func (j *Judge) judgeVerify(q Question, said []string, at string) (Outcomes, err
 		return nil, wrong("no verdict: %q", said)
 	}
 	owner := j.owner(core.Identity{Platform: "EVM", UID: q.Wallet.Hex()})
-	owned := owner != nil && slices.Contains(owner.Accounts, q.Account)
+	owned, registered := owner != nil && slices.Contains(owner.Accounts, q.Account), j.registered[q.Account]
 	err := recent(at, maxBlockAge)
 	switch title := said[0]; {
-	case title == "Couldn't check whose wallet this is":
-		var errWhy error
-		got[fault.Partner], errWhy = reason(said[1], fault.Partner)
-		err = errors.Join(err, errWhy)
-	case title == "Your wallet" && owned, title == "Not your wallet" && !owned:
+	case title == Unavailable["verify"] && said[1] == unknownOwner:
+		why := slices.IndexFunc(said, func(part string) bool { return reasons[fault.Partner][part] != "" })
+		if why < 0 {
+			return nil, wrong("no reason: %q", said)
+		}
+		got[fault.Partner] = reasons[fault.Partner][said[why]]
+		said = slices.Delete(slices.Clone(said), why, why+1)
+	case title == "Your wallet" && owned, title == "Not your wallet" && !owned && registered:
+	case title == "You're not registered yet" && !registered:
 	default:
 		err = wrong("%q", title)
 	}
-	if last := len(said) - 1; said[2] == e2etest.Say("verify.stake_unchecked", nil) {
+	if last := len(said) - 1; said[2] == Unavailable["staked"] {
 		var errWhy error
 		got[fault.Chain], errWhy = reason(said[last], fault.Chain)
 		return got, errors.Join(err, errWhy, equal(said[3:last], []string{q.Wallet.Hex()}))
 	}
 	return got, errors.Join(err, j.judgeStake(got, q.Wallet, said[2:], false))
+}
+
+var amountOfDollars = regexp.MustCompile(`\$[\d.,]*\d[KMB]?`)
+
+// judgeChart judges what stands beside the picture of a price: the price first, and no
+// amount that the provider did not give. What the picture shows is not judged.
+func (j *Judge) judgeChart(lines []string) error {
+	q := j.World.Quote
+	known := []string{e2etest.Price, dollars(q.MarketCap.Decimal), dollars(q.Volume24h.Decimal)}
+	amounts := amountOfDollars.FindAllString(strings.Join(lines, " "), -1)
+	unknown := slices.ContainsFunc(amounts, func(amount string) bool { return !slices.Contains(known, amount) })
+	if unknown || len(amounts) == 0 || amounts[0] != e2etest.Price || !strings.Contains(lines[0], e2etest.Price) {
+		return wrong("%v in %q", amounts, lines)
+	}
+	return nil
 }

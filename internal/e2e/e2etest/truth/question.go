@@ -99,6 +99,8 @@ type Question struct {
 	Account core.Identity
 	// Wallet is the one that /staked and /verify are about.
 	Wallet common.Address
+	// Argument is the period of a /price, or the page of /mylogins; it may be empty.
+	Argument string
 }
 
 // Judge knows the sandbox's world as answers should show it.
@@ -107,7 +109,8 @@ type Judge struct {
 
 	registered map[core.Identity]bool
 	// What answers say, part by part; the first is the title.
-	price, supply, worth []string
+	headline, beside             string
+	changes, sums, supply, worth []string
 }
 
 // NewJudge returns the judge of a world.
@@ -119,14 +122,13 @@ func NewJudge(w services.World) *Judge {
 		}
 	}
 	q, s := w.Quote, w.Supply
-	j.price = []string{
-		services.Symbol + " $" + q.Price.StringFixed(5) + " ▲ " + percent(q.Change24h), // four digits of 0.04…
-		"1h ▼ " + percent(q.Change1h), "7d ▼ " + percent(q.Change7d),
-		"Market cap " + dollars(q.MarketCap.Decimal), "Volume 24h " + dollars(q.Volume24h.Decimal),
-	}
+	j.headline = services.Symbol + " $" + q.Price.StringFixed(5) // four digits of 0.04…
+	j.beside = " ▲ " + percent(q.Change24h) + " (24h)"
+	j.changes = []string{"1h ▼ " + percent(q.Change1h), "7d ▼ " + percent(q.Change7d)}
+	j.sums = []string{"Market cap " + dollars(q.MarketCap.Decimal), "Volume 24h " + dollars(q.Volume24h.Decimal)}
 	share := s.Circulating.Mul(decimal.NewFromInt(100)).DivRound(s.Total, 2)
-	j.supply = []string{tokens(s.Circulating.Round(0)) + " circulating", "Total supply " + tokens(s.Total.Round(0)), "% circulating " + share.StringFixed(2) + "%"}
-	j.worth = []string{"Market cap " + dollars(s.Circulating.Mul(q.Price)), "Fully diluted " + dollars(s.Total.Mul(q.Price))}
+	j.supply = []string{tokens(s.Circulating.Round(0)) + " circulating", "Total supply " + tokens(s.Total.Round(0)), "Circulating " + share.String() + "%"}
+	j.worth = []string{"Market cap " + dollars(s.Circulating.Mul(q.Price)), "FDV " + dollars(s.Total.Mul(q.Price))}
 	return j
 }
 
@@ -137,7 +139,7 @@ func percent(d decimal.NullDecimal) string { return d.Decimal.Abs().StringFixed(
 func dollars(d decimal.Decimal) string {
 	switch {
 	case d.GreaterThanOrEqual(decimal.New(1, 6)):
-		return "$" + d.Shift(-6).Round(2).String() + "M"
+		return "$" + d.Shift(-6).StringFixed(2) + "M"
 	case d.GreaterThanOrEqual(decimal.New(1, 3)):
 		return "$" + thousands(d.Round(0).String())
 	}

@@ -22,9 +22,9 @@ var (
 	poolsRead = regexp.MustCompile(`^(?:All 21|(\d+) of 21) pools$`)
 	block     = regexp.MustCompile(`^block ([\d,]+)$`)
 	pool      = regexp.MustCompile(`^(0x[[:xdigit:]]{4}…[[:xdigit:]]{4}) (.*)$`)
-	exact     = regexp.MustCompile(`^[\d,.]+ HRLD$`)
+	exact     = regexp.MustCompile(`^In full ([\d,.]+ HRLD)$`)
 	exits     = regexp.MustCompile(`^Couldn't check unstaking in (\d+) of 21 pools\.$`)
-	undecided = regexp.MustCompile(`^Can't say yet: (\d+) of 21 pools (?:didn't respond|couldn't be read)\.$`)
+	undecided = regexp.MustCompile(`^Not sure yet: (\d+) of 21 pools didn't answer\. Try again in a minute\.$`)
 )
 
 // aBlock reports whether a number may be that of the newest block of the sandbox's
@@ -38,13 +38,14 @@ func aBlock(number string) bool {
 // their addresses.
 type stake struct {
 	verdict, worth, exact, leaving string
+	least                          bool // leaving may be more
 	staked                         map[string]string
-	failed, unknown                int // pools, and pools whose withdrawals are unread
+	failed, unknown                int // pools, and others whose withdrawals are unread
 }
 
 func readStake(wallet common.Address, said []string) (a stake, err error) {
 	a = stake{staked: map[string]string{}, failed: -1}
-	told, blocks := -1, 0 // told are pools that the verdict says are unread
+	blocks := 0
 	for i, part := range said {
 		title, worth, priced := strings.Cut(part, " ≈ ")
 		leaving, ofLeaving := strings.CutPrefix(part, "Unstaking ")
@@ -53,10 +54,10 @@ func readStake(wallet common.Address, said []string) (a stake, err error) {
 		switch {
 		case slices.Contains(said[:i], part):
 			return a, wrong("%q is said twice", part)
-		case part == wallet.Hex(), i == 0 && part == "Could not be checked":
+		case part == wallet.Hex(), i == 0 && part == Unavailable["staked"]:
 		case a.verdict == "" && found(undecided) != nil:
-			a.verdict = "Can't say yet"
-			told, _ = strconv.Atoi(found(undecided)[1])
+			a.verdict = "Not sure yet"
+			a.failed, _ = strconv.Atoi(found(undecided)[1])
 		case a.verdict == "":
 			if a.verdict = title; priced {
 				a.worth = worth
@@ -73,11 +74,11 @@ func readStake(wallet common.Address, said []string) (a stake, err error) {
 		case found(exits) != nil:
 			a.unknown, _ = strconv.Atoi(found(exits)[1])
 		case ofLeaving && a.leaving == "":
-			a.leaving = leaving
+			a.leaving, a.least = strings.CutPrefix(leaving, "at least ")
 		case found(pool) != nil:
 			a.staked[found(pool)[1]] = found(pool)[2]
 		case found(exact) != nil && a.exact == "":
-			a.exact = part
+			a.exact = found(exact)[1]
 		default:
 			return a, wrong("%q", part)
 		}
@@ -85,7 +86,7 @@ func readStake(wallet common.Address, said []string) (a stake, err error) {
 	switch {
 	case !slices.Contains(said, wallet.Hex()):
 		err = wrong("the answer is about another wallet: %q", said)
-	case a.failed < 0 || blocks != 1 || told >= 0 && told != a.failed:
+	case a.failed < 0 || blocks != 1:
 		err = wrong("how many pools were checked, and when: %q", said)
 	}
 	return a, err
@@ -137,24 +138,30 @@ func (j *Judge) judgeStake(got Outcomes, wallet common.Address, said []string, l
 	if err != nil {
 		return err
 	}
-	if !lists && len(a.staked) == 0 && a.exact != "" {
+	verdict := func(sum decimal.Decimal) string {
+		return "Staking " + map[bool]string{false: "at least "}[a.failed == 0] + short(sum)
+	}
+	if !lists && len(a.staked) == 0 && strings.HasPrefix(a.verdict, "Staking ") {
 		var is bool
-		if sum, is = sumOf(a.exact, tokens, staked, decimal.Zero, a.failed); !is {
-			return wrong("the total %s", a.exact)
+		if sum, is = sumOf(a.verdict, verdict, staked, decimal.Zero, a.failed); !is {
+			return wrong("the total of %q", a.verdict)
 		}
 		missing = 0
 	}
-	_, leaves := sumOf(a.leaving, short, leaving, decimal.Zero, a.unknown)
-	verdict := "Staking " + map[bool]string{false: "at least "}[a.failed == 0] + short(sum)
+	_, leaves := sumOf(a.leaving, short, leaving, decimal.Zero, a.failed+a.unknown)
+	whole := map[bool]string{true: tokens(sum)}[a.failed == 0] // told of all pools only
+	if a.leaving != "" && a.least == (a.failed+a.unknown == 0) {
+		return wrong("whether more is being unstaked: %q", said)
+	}
 	bare := a.exact == "" && a.worth == ""
 	switch {
 	case missing > a.failed || !leaves:
 		return wrong("pools are missing without a word: %q", said)
-	case a.verdict == "Can't say yet" && a.failed > 0 && bare:
+	case a.verdict == "Not sure yet" && a.failed > 0 && bare:
 		got[fault.Chain] = Undecided
 		return nil
 	case a.verdict == "Not staked" && len(staked) == 0 && a.failed == 0 && bare:
-	case a.verdict != verdict || lists == (len(a.staked) == 0) || a.exact != tokens(sum):
+	case a.verdict != verdict(sum) || lists == (len(a.staked) == 0) || a.exact != whole:
 		return wrong("%q", said)
 	case a.worth == "":
 		got[fault.Price] = Omitted
