@@ -55,9 +55,11 @@ func OnRedis(redis *miniredis.Miniredis) []string {
 	return []string{"REDIS_URL=redis://" + redis.Addr() + redisPatience}
 }
 
-// Discord starts a fake until the test ends.
+// Discord starts a fake until the test ends. It waits longer for a first response than
+// the real one, since a busy machine can be late with one.
 func Discord(t testing.TB) *fakediscord.Server {
 	fake := fakediscord.New()
+	fake.FirstResponse = Patience
 	t.Cleanup(fake.Close)
 	return fake
 }

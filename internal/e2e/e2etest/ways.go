@@ -305,6 +305,6 @@ func (a *Asked) Answers() (all []Answer) {
 // Wait waits for the first answer.
 func (a *Asked) Wait() Answer {
 	a.door.t.Helper()
-	Eventually(a.door.t, "/"+a.Name+" is answered", func() bool { return len(a.Answers()) > 0 })
+	Eventually(a.door.t, "/"+a.Name+" "+a.Argument+" is answered", func() bool { return len(a.Answers()) > 0 })
 	return a.Answers()[0]
 }

@@ -83,7 +83,7 @@ type Pending struct {
 // How long Discord waits for the first response, and takes others.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#followup-messages
 const (
-	firstResponse = 3 * time.Second
+	firstResponse = 3 * time.Second // Server.FirstResponse, unless a test changes it
 	tokenLife     = 15 * time.Minute
 )
 

@@ -38,7 +38,7 @@ var responses = map[int]string{
 func (s *Server) callback(r *http.Request) (int, any, *failure) {
 	s.Lock()
 	p := s.interactions[r.PathValue("token")]
-	late := p == nil || p.ID != r.PathValue("id") || time.Since(p.sent) > firstResponse
+	late := p == nil || p.ID != r.PathValue("id") || time.Since(p.sent) > s.FirstResponse
 	s.Unlock()
 	if late {
 		return 0, nil, errUnknownInteraction

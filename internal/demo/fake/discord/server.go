@@ -50,6 +50,9 @@ type Server struct {
 	privateKey ed25519.PrivateKey
 	// Client is what Post calls the bot with.
 	Client *http.Client
+	// FirstResponse is how long an interaction waits for its first response. It is
+	// changed before the first interaction.
+	FirstResponse time.Duration
 	url    string
 	http   *http.Server
 	served chan struct{} // closed at its end
@@ -137,6 +140,7 @@ func NewOn(listener net.Listener) *Server {
 		url:           "http://" + listener.Addr().String(),
 		served:        make(chan struct{}),
 		Client:        &http.Client{Transport: &http.Transport{}},
+		FirstResponse: firstResponse,
 	}
 	s.http = &http.Server{Handler: s.routes()}
 	go func() {
