@@ -55,11 +55,12 @@ func OnRedis(redis *miniredis.Miniredis) []string {
 	return []string{"REDIS_URL=redis://" + redis.Addr() + redisPatience}
 }
 
-// Discord starts a fake until the test ends. It waits longer for a first response than
-// the real one, since a busy machine can be late with one.
+// Discord starts a fake until the test ends. It waits twice as long for a first response
+// as the real one, since a busy machine can be late with one; and not longer, since the
+// bot takes a later one for lost.
 func Discord(t testing.TB) *fakediscord.Server {
 	fake := fakediscord.New()
-	fake.FirstResponse = Patience
+	fake.FirstResponse *= 2
 	t.Cleanup(fake.Close)
 	return fake
 }
