@@ -53,10 +53,10 @@ type Server struct {
 	// FirstResponse is how long an interaction waits for its first response. It is
 	// changed before the first interaction.
 	FirstResponse time.Duration
-	url    string
-	http   *http.Server
-	served chan struct{} // closed at its end
-	faults fake.Faults[Route]
+	url           string
+	http          *http.Server
+	served        chan struct{} // closed at its end
+	faults        fake.Faults[Route]
 
 	// dispatching keeps dispatches in the order of their sequence. It is taken
 	// before the lock.
