@@ -271,8 +271,8 @@ func (c Command) misfit(given int) Text {
 	return Say("input.mismatch")
 }
 
-// aboutPerson returns the form for a person and something else, if a user's ID is all
-// that was typed and f takes it for something else.
+// aboutPerson returns the form of a person and something else. It returns nil unless only
+// a user's ID was typed and f would read that ID as something else.
 func (c Command) aboutPerson(f Form, typed []string) []Form {
 	about := func(f Form) bool { return len(f.Params) == 2 && f.Params[0].Person && !f.Unlisted }
 	i := slices.IndexFunc(c.Forms, about)

@@ -61,8 +61,8 @@ type Reply struct {
 	// Stale is set if an old answer stands in for a service that fails, which the
 	// Reply says.
 	Stale bool
-	// Ephemeral marks what concerns nobody but the sender: wrong input, a
-	// refusal, a limit. It is shown to them alone where the platform can.
+	// Ephemeral marks a reply that matters only to the sender: wrong input, a refusal, a
+	// limit. Platforms that can show it only to them do so.
 	Ephemeral bool
 	// Repeated marks a refusal that its sender was told in this chat within the
 	// last minute. A platform on which every answer is a message leaves it out.

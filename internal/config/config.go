@@ -147,9 +147,9 @@ func (g Given) value(s Setting) value {
 	return value{text: text, err: err, place: path.place}
 }
 
-// unknown finds given names that are not settings of the table. In the env file each
-// is wrong. The process environment also has other programs' names: there only one is
-// wrong that is a slip or two from a long name of ours which is not given itself.
+// unknown reports given names that are not settings of the table. It reports all of those
+// in the env file. The process environment also has other programs' names: there, only a
+// near miss of a long, unset setting name is reported.
 func (g Given) unknown(table []Setting) (wrong Errors) {
 	examples := map[string]string{}
 	for _, s := range table {

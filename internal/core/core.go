@@ -108,8 +108,8 @@ type UnreadPool struct {
 // Stake is what one wallet has in the pools at one block.
 type Stake struct {
 	Block uint64
-	// BlockTime is the time of Block, or zero if the chain gives no possible one;
-	// MAX_BLOCK_AGE accepts that only if it is off.
+	// BlockTime is the time of Block, or zero if implausible, which is accepted only with
+	// MAX_BLOCK_AGE=off.
 	BlockTime time.Time
 	// Staked are the pools with a stake, in the order of the setting.
 	Staked []PoolAmount

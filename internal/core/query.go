@@ -64,8 +64,7 @@ type Query[K, V any] struct {
 // comes to mean something else.
 const schema = 1
 
-// maxCreditWait is how long an answer may have to last for want of a credit: a
-// Budget has at least one a month.
+// maxCreditWait is the longest wait for a credit: a Budget has at least one a month.
 const maxCreditWait = 31 * 24 * time.Hour
 
 // NewQuery makes q a question to u and returns it.
@@ -127,9 +126,9 @@ func (q *Query[K, V]) found(s Snapshot[V], result string) Snapshot[V] {
 // times are until when an answer needs no refresh, is fresh, and may stand in.
 type times struct{ due, fresh, stale time.Time }
 
-// times of the answer given at that time; all past if at is zero. For want of a
-// credit an answer is fresh for longer, though not past StaleFor, and stands in
-// until there is one. Then it is refreshed ahead of time like any other.
+// times returns those of the answer given at that time; all are past if at is zero.
+// Without a credit, freshness extends to the next credit, at most by StaleFor; the stale
+// answer is served until then.
 func (q *Query[K, V]) times(at time.Time) times {
 	fresh := at.Add(q.TTL)
 	if q.Source == "" || at.IsZero() {

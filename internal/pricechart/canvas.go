@@ -192,9 +192,8 @@ func (c *canvas) dashes(ink color.RGBA, wide, long, apart float64, a, b spot) {
 	}
 }
 
-// png returns the canvas as a PNG with a palette, which has half the size of one without.
-// The palette is the 240 most frequent colors; the edges of letters and lines get the
-// nearest of them.
+// png reduces the picture to 240 colors and encodes it, which halves its size. The edges
+// of letters and lines get the nearest of these colors.
 func (c *canvas) png() ([]byte, error) {
 	count := map[[4]byte]int{}
 	for i := 0; i < len(c.Pix); i += 4 * 7 { // every seventh pixel is enough

@@ -25,8 +25,8 @@ import (
 // as missing: nothing depends on it. Values hold nothing personal. Several processes may
 // use one folder. It implements core.Store and is safe for concurrent use.
 //
-// No value is ever outdated: this machine's clock may be wrong, and a value that
-// seems to be gone would be replaced.
+// A value's lifetime is ignored: under a wrong clock a value would look expired and be
+// overwritten.
 type Folder struct {
 	dir     string
 	log     *slog.Logger

@@ -130,7 +130,7 @@ func (s *Slots) Reserve(ctx context.Context, within time.Duration, limits ...cha
 			u.use(l, slot)
 		}
 		if u.kept && s.Kept != nil {
-			// Also if none is taken: what was kept by a wrong clock is put right.
+			// Saved even if nothing was taken, to correct a value written under a wrong clock.
 			full := time.Now().Add(u.last - now).UnixNano()
 			s.Kept.Save(ctx, l.Key, strconv.AppendInt(nil, full, 10), keptFor)
 		}

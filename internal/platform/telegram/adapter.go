@@ -9,17 +9,15 @@
 //
 // What people read before they ask anything is set at the start (profile.go).
 //
-// Nothing is kept of a message that was sent, but where those stand that go some day
-// (cleanup.go). What a button asks stands in the button, and the command that a
-// question belongs to stands in the question, so both are understood after a restart,
-// and both are checked like what is typed.
+// Sent messages are not stored; only the IDs of those to be deleted later are
+// (cleanup.go). A button holds what it asks, and a question the command that it belongs
+// to. So both work after a restart, and both are checked like typed text.
 //
 // A polled update counts as answered once its answer is out, so a stop in the middle
-// loses nothing. A delivered one is acknowledged after a fraction of a second at
-// most: Telegram holds back the other updates of its chat as long. The answer to a
-// private command is only sent to its user's private chat, or in a group for their
-// eyes alone if the command arrived like that. What a group is told about it is a
-// fixed sentence (notice).
+// loses nothing. A webhook update is acknowledged within a fraction of a second, because
+// Telegram delivers nothing else from that chat until then. The answer to a private
+// command is only sent to its user's private chat, or stays in the group as an ephemeral
+// message if the command was one. A group is told about it in a fixed sentence (notice).
 //
 // The events that Config.Count is called with:
 //
@@ -229,8 +227,8 @@ func (s *session) unauthorized() {
 	s.tasks.Cancel()
 }
 
-// connected marks the adapter as ready, and tells of it. Two who poll with one token
-// would fill the log, so it is told once a minute.
+// connected marks the adapter as ready, and calls Connected at most once a minute. With
+// two processes polling one token it would otherwise fill the log.
 func (s *session) connected() {
 	if !s.ready.Swap(true) && time.Since(s.told) >= time.Minute {
 		s.told = time.Now()

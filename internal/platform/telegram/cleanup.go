@@ -18,34 +18,32 @@ const (
 	questionLasts = 2 * time.Minute
 	// removeTimeout bounds the deletion of a message, as a 429 can hold it back.
 	removeTimeout = 5 * time.Minute
-	// maxPosted bounds for how many purposes messages are remembered, and maxEach how
-	// many for each.
+	// maxPosted bounds the keys of posted, and maxEach the messages under each.
 	maxPosted = 10_000
 	maxEach   = 20
 )
 
-// posted maps a purpose to messages in groups to delete later: the user who is asked to
-// start the bot, or a cardKey. It is not persisted.
+// posted maps a key to messages in groups to delete later. The key is the ID of a user
+// who was asked to start the bot, or a cardKey. It is not persisted.
 type posted map[any][]botapi.MessageRef
 
-// put replaces the messages for something. When there is no room, all else is forgotten.
-func (p posted) put(what any, messages []botapi.MessageRef) {
+// put replaces the messages under a key. When there is no room, it first deletes all keys.
+func (p posted) put(key any, messages []botapi.MessageRef) {
 	if len(p) >= maxPosted {
 		clear(p)
 	}
-	p[what] = messages[max(0, len(messages)-maxEach):]
+	p[key] = messages[max(0, len(messages)-maxEach):]
 }
 
-// cardKey identifies the newest card in a topic that answers a question or, if failed is
-// set, what was said since instead of an answer.
+// cardKey identifies the newest card in a topic that answers a question. With failed set,
+// it identifies the errors that were sent since instead of an answer.
 type cardKey struct {
 	chat, thread   int64
 	command, about string
 	failed         bool
 }
 
-// deleteInvitations deletes what invited a user to start the bot: an answer has
-// reached them.
+// deleteInvitations deletes the messages that asked the user to start the bot.
 func (t task) deleteInvitations() {
 	t.mu.Lock()
 	theirs := t.posted[t.user]
@@ -54,8 +52,8 @@ func (t task) deleteInvitations() {
 	t.remove(0, theirs...)
 }
 
-// tidy is called once a reply is out in a group. It deletes an error or a question after
-// a while and, with CleanChat, the cards above a new one that answer the same question.
+// tidy is called when a reply was sent to a group. It deletes an error or a question after
+// a while. With CleanChat it deletes the older cards that answer the same question.
 func (t task) tidy(sent botapi.MessageRef, r chat.Reply) {
 	lasts := noticeLasts
 	if r.Ask != nil {
@@ -88,8 +86,8 @@ func (t task) tidy(sent botapi.MessageRef, r chat.Reply) {
 	t.remove(0, above...)
 }
 
-// remove deletes messages after a while, each once however many ask for that. At a stop
-// it does not wait: nobody would delete them later.
+// remove deletes messages after a while, each of them once. At a stop it deletes them at
+// once, because nobody would do so later.
 func (s *session) remove(after time.Duration, messages ...botapi.MessageRef) {
 	for _, m := range messages {
 		if _, underWay := s.removing.LoadOrStore(m, true); underWay {

@@ -25,14 +25,13 @@ const (
 	commitTimeout = 900 * time.Millisecond
 )
 
-// What is in flight is still in Telegram's queue, so the next poll is answered at
-// once, with much that is known. It waits until half of a batch is answered, but no
-// longer than gapPerUpdate for each of the batch and minGap at least.
+// Updates in flight are still queued, so the next getUpdates returns at once, mostly with
+// known ones. It waits until half of a batch is answered, for minGap at least and for
+// gapPerUpdate times the batch at most.
 //
-// To a poll from the same offset that comes within half a second of the one before,
-// Telegram shows one update alone (tdlib/telegram-bot-api 10.0, Client.cpp,
-// process_get_updates_query), which hides all others behind one that hangs. So that poll
-// waits for sameOffsetGap.
+// If a poll repeats the offset of the last one within half a second, Telegram returns only
+// one update (tdlib/telegram-bot-api 10.0, Client.cpp, process_get_updates_query). One that
+// hangs would hide all others. So that poll waits for sameOffsetGap.
 const (
 	gapPerUpdate  = 100 * time.Microsecond
 	minGap        = 2 * time.Millisecond

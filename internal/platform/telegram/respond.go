@@ -59,17 +59,15 @@ type task struct {
 	arrived time.Time
 	// free gives up the update's place; nil if the chat has none left.
 	free func()
-	// answerPress ends the wait of who pressed the button, when it is called first, and
-	// reports whether it was.
+	// answerPress answers the callback query once; later calls return false.
 	answerPress func(bot.AnswerCallbackQueryParams) (first bool)
 }
 
-// respond handles one update: from what it asks to messages that are out. It
-// returns false if the update must not be acknowledged: an answer is due, and is
-// certainly not out.
+// respond handles one update: from what it asks to messages that are out. It returns
+// false if the answer was definitely not sent; the update must then not be acknowledged.
 //
-// free gives up the update's place. It is nil if the chat has none left: the chat is then
-// told so.
+// free gives up the update's place. It is nil if the chat has none left; respond then
+// tells the chat so.
 func (s *session) respond(id string, u update, free func()) (done bool) {
 	if u.Inline != nil {
 		if free != nil {
@@ -193,7 +191,7 @@ func (t task) message(content botapi.Content) outbox.Message {
 }
 
 // sendThere sends an answer to the chat where the command was asked, in place of the
-// message with the button, or to a presser alone.
+// message with the button, or only to the person who pressed.
 func (t task) sendThere(m outbox.Message, reply chat.Reply) outbox.Receipt {
 	p := t.press
 	switch {
@@ -275,8 +273,8 @@ func (t task) sendEphemeral(content botapi.Content) outbox.Receipt {
 	return receipt
 }
 
-// sendOnce tells a chat, once a minute at most, what became of answers. A press that still
-// waits is told instead.
+// sendOnce sends a notice about lost answers to the chat, at most once a minute. If a
+// press still waits, it answers that press instead.
 func (t task) sendOnce(name string, r chat.Reply) outbox.Receipt {
 	if t.tell(r, true) {
 		return outbox.Receipt{}
@@ -291,10 +289,10 @@ func (t task) sendOnce(name string, r chat.Reply) outbox.Receipt {
 	return receipt
 }
 
-// notify tells of a private command where it was asked, its user alone if that can
-// be; whoever did not see the command is not told that it is answered. The notice
-// goes when it has served: pressStart when an answer has reached the user, any other
-// after a while. The receipt is empty if the notice is out.
+// notify posts a notice in the group where a private command was used, ephemerally if
+// possible. Nobody is told that an ephemeral command was answered. pressStart is deleted
+// once an answer has reached the user, any other notice after noticeLasts. The receipt is
+// empty if the notice was sent.
 func (t task) notify(n notice) outbox.Receipt {
 	url := "https://t.me/" + t.me.Username
 	said := n
@@ -341,8 +339,8 @@ func (t task) notify(n notice) outbox.Receipt {
 	return outbox.Receipt{}
 }
 
-// tell shows a reply to a presser alone and in their language: for a moment, or as an
-// alert until they close it. It returns false if they wait no longer.
+// tell shows a reply only to the person who pressed, in their language: for a moment, or
+// as an alert until they close it. It returns false if the press was already answered.
 func (t task) tell(r chat.Reply, alert bool) bool {
 	r.Language = t.tasks.Handler.Language(t.request, true)
 	return t.answerPress(bot.AnswerCallbackQueryParams{Text: renderAlert(r), ShowAlert: alert})

@@ -49,9 +49,9 @@ var Service = &core.Service{
 // with it, until one of them is refused for good.
 type Client struct {
 	*core.Upstream
-	// Accounts are whether people are registered. Somebody is not if the API
-	// says success without a DID, or one of the NotFoundCodes, which count also with
-	// a status of 4xx, but for credentials, time and limits.
+	// Accounts tells whether a person is registered. A person is unregistered if the API
+	// reports success without a DID or returns a NotFoundCode, also with a 4xx other than
+	// 401, 403, 408 and 429.
 	Accounts *core.Query[core.Identity, core.Account]
 	// Logins are the logins of a DID in the past 30 days, newest first. Only an empty
 	// list says that there are none; null does not.

@@ -55,10 +55,9 @@ var anyWallet = common.Address{common.AddressLength - 1: 1}
 type Client struct {
 	*core.Upstream
 	// Stakes are what wallets have in all pools, at the newest block that the node
-	// knows. Through Multicall3 its number is the one that contracts see, which on
-	// some rollups is the number of the chain below. It fails, among other reasons, if the
-	// node is of another chain, if the block is older than MaxBlockAge, or if no pool
-	// could be read.
+	// knows. Through Multicall3 its number is the one that contracts see; on some rollups
+	// this is the L1 block number. Stakes fails if the node is of another chain, if the
+	// block is older than MaxBlockAge, or if no pool could be read.
 	//
 	// Through Multicall3 it takes one HTTP round trip, by batch two, the first of
 	// which pins the block. What does not work is not tried again for 5 minutes.

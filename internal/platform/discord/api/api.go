@@ -44,8 +44,8 @@ const (
 	respondTry = 1500 * time.Millisecond
 	// callTime bounds one try of any other call.
 	callTime = 10 * time.Second
-	// overtaking is how long an edit may come before the first response that it needs,
-	// which may be the body of an HTTP response. Discord then knows no webhook.
+	// overtaking is how long an edit is retried after "Unknown Webhook": it can overtake
+	// the first response, which may be the body of an HTTP response.
 	overtaking = 5 * time.Second
 )
 

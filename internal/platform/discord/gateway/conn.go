@@ -59,8 +59,8 @@ type conn struct {
 	connected bool                      // READY or RESUMED came
 }
 
-// serve takes the connection from Hello to its end and returns why it ended. It
-// leaves a peer that has acknowledged none of two heartbeats.
+// serve takes the connection from Hello to its end and returns why it ended. It closes
+// the connection after two unacknowledged heartbeats.
 func (c *conn) serve(ctx context.Context) error {
 	beating, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup

@@ -115,8 +115,7 @@ func New(c Config) *Gateway { return &Gateway{Config: c} }
 // acknowledges heartbeats.
 func (g *Gateway) Alive() bool { return g.alive.Load() }
 
-// Latency is how long the last acknowledged heartbeat took to be; 0 before the
-// first.
+// Latency is the round trip of the last heartbeat; 0 before the first.
 func (g *Gateway) Latency() time.Duration { return time.Duration(g.latency.Load()) }
 
 // fatalCloses are the codes after which Discord forbids to connect again.

@@ -41,9 +41,9 @@ func (m EphemeralMessage) Arrived() bool { return m != EphemeralMessage{} }
 // and an edit of one may have 1,024 characters only
 // (https://github.com/tdlib/telegram-bot-api/issues/881).
 //
-// The receiver stands in the call twice, in the forms of 10.2 and of 10.3: a
-// server that knows the other form alone would make the message public. If the
-// server did so all the same, the message is removed and the error is of Public.
+// The call names the receiver twice, in the forms of 10.2 and of 10.3: a server that
+// knows only the other form would make the message public. If the server makes the
+// message public all the same, SendEphemeral deletes it and fails with Public.
 func (c *Client) SendEphemeral(ctx context.Context, to EphemeralMessage, content Content) error {
 	type receiver struct {
 		User  int64  `json:"receiver_user_id"`
