@@ -22,7 +22,7 @@ var (
 	// oldNotes say of one service's part, with its time, that it is old.
 	oldNotes = map[fault.Target]*regexp.Regexp{fault.Price: oldNote("price"), fault.Supply: oldNote("supply")}
 	// oldHeadline is the price with its age, and noNewer says why there is none of today.
-	oldHeadline = regexp.MustCompile(`^(\S+ \$[0-9.]+) \((\d+) (s|min) old\)$`)
+	oldHeadline = regexp.MustCompile(`^(\S+ \$[0-9.]+) \((\d+) (s|min|h) old\)$`)
 	noNewer     = e2etest.Say("old.failing", chat.Values{"service": chat.Say("service.price")})
 	// told is when the oldest part of an answer was learned, where none is marked as old.
 	told      = regexp.MustCompile(`^(?:Checked )?(\d{4}-\d\d-\d\d \d\d:\d\d UTC)$`)
@@ -154,7 +154,11 @@ func (j *Judge) judgePrice(said []string, at string) (Outcomes, error) {
 	said = slices.DeleteFunc(said, func(part string) bool { return part == "CoinMarketCap" })
 	if old := oldHeadline.FindStringSubmatch(said[0]); old != nil {
 		age, err := time.ParseDuration(old[2] + strings.TrimSuffix(old[3], "in"))
-		if late := time.Since(q.LastUpdated) - age; err != nil || at != "" || late < 0 || late > 70*time.Second {
+		most := 70 * time.Second // the rest of a minute, and the time until it is read
+		if old[3] == "h" {
+			most += time.Hour
+		}
+		if late := time.Since(q.LastUpdated) - age; err != nil || at != "" || late < 0 || late > most {
 			return nil, wrong("%q, updated %q, %v late", said[0], at, late)
 		}
 		said[0] = old[1]
