@@ -47,7 +47,8 @@ type Bot struct {
 	roles map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error)
 }
 
-// New wires the way from Request to Reply. It contacts nothing.
+// New makes a Bot. It contacts nothing and does not block. It fails if a setting cannot
+// be used after all.
 func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 	b := &Bot{cfg: cfg, log: log, metrics: ops.NewMetrics(),
 		roles: map[chat.Platform]func(context.Context, chat.User, string) (chat.Role, error){}}
@@ -65,30 +66,35 @@ func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 		Log:         log,
 	})
 	b.metrics.Cache(b.cache.Items, cfg.CacheItems)
-	sources, err := b.connect(b.cache)
+	sources, err := b.connect()
 	if err == nil {
-		b.Router, err = chat.NewRouter(chat.Config{
-			Commands:       commands.All(sources, cfg.options()),
-			Operators:      slices.Clone(cfg.Operators),
-			ModeratorChats: slices.Clone(cfg.ModeratorChats),
-			Timeout:        cfg.Limits.CommandTimeout,
-			Limiter:        b.state,
-			UserPerMinute:  cfg.Limits.UserPerMinute,
-			ChatPerMinute:  cfg.Limits.ChatPerMinute,
-			Bot:            hash("bot", cfg.Telegram.Token.Reveal(), cfg.Discord.Token.Reveal()),
-			Language:       cfg.Language,
-			Nearest:        config.Nearest,
-			Explain:        commands.Explain,
-			Observe:        b.metrics.Command,
-			Log:            log,
-			Roles:          b.roles,
-		})
+		b.Router, err = b.newRouter(sources)
 	}
 	if err != nil {
 		b.Close()
 		return nil, err
 	}
 	return b, nil
+}
+
+// newRouter makes the Router of all commands, which ask sources.
+func (b *Bot) newRouter(sources commands.Sources) (*chat.Router, error) {
+	return chat.NewRouter(chat.Config{
+		Commands:       commands.All(sources, b.cfg.options()),
+		Operators:      slices.Clone(b.cfg.Operators),
+		ModeratorChats: slices.Clone(b.cfg.ModeratorChats),
+		Timeout:        b.cfg.Limits.CommandTimeout,
+		Limiter:        b.state,
+		UserPerMinute:  b.cfg.Limits.UserPerMinute,
+		ChatPerMinute:  b.cfg.Limits.ChatPerMinute,
+		Bot:            hash("bot", b.cfg.Telegram.Token.Reveal(), b.cfg.Discord.Token.Reveal()),
+		Language:       b.cfg.Language,
+		Nearest:        config.Nearest,
+		Explain:        commands.Explain,
+		Observe:        b.metrics.Command,
+		Log:            b.log,
+		Roles:          b.roles,
+	})
 }
 
 // ExportBuild exports what is running to /metrics. Call it at most once.

@@ -8,23 +8,25 @@ import (
 	"image/color"
 	"image/png"
 	"log/slog"
-	"os"
-	"path/filepath"
+	"net"
+	"net/http"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/shopspring/decimal"
 
-	"herald/commands"
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/demo/fake/services"
+	"herald/internal/demo/fake/transporttest"
+	"herald/internal/ops"
 	"herald/internal/secret/logtest"
 	"herald/internal/service/market"
 	"herald/internal/service/partner"
@@ -166,50 +168,76 @@ func TestTheLogHoldsNoSecretAndNoLongLine(t *testing.T) {
 	}
 }
 
-// Each package that has Settings has a part in Config; if it also has New, it is a
-// platform, a service or a store, and something is made of it.
-func TestEveryPlatformAndServiceIsWired(t *testing.T) {
-	var files []string
-	for _, rooms := range []string{"../*/*.go", "../platform/*/*.go", "../service/*/*.go"} {
-		found, _ := filepath.Glob(rooms)
-		files = append(files, found...)
+func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
+	bot := &Bot{cfg: mustLoad(t, everySetting(), ""), log: slog.New(slog.DiscardHandler), metrics: ops.NewMetrics(), cache: core.NewCache(core.CacheConfig{})}
+	defer bot.Close()
+	sources, err := bot.connect()
+	if err != nil {
+		t.Fatal(err)
 	}
-	code := map[string]string{} // by package
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.HasSuffix(file, "_test.go") {
-			code[filepath.Base(filepath.Dir(file))] += string(content)
-		}
-	}
-	wired := 0
-	for name, source := range code {
-		for has, line := range map[string]string{"\ntype Settings struct": name + ".Settings", "\nfunc New(": name + ".New("} {
-			switch {
-			case !strings.Contains(source, "\ntype Settings struct") || !strings.Contains(source, has):
-			case strings.Contains(code["app"], line):
-				wired++
-			default:
-				t.Errorf("internal/app lacks %s: a platform goes into platforms.go, a service into services.go", line)
+	for _, given := range []reflect.Value{reflect.ValueOf(sources), reflect.ValueOf(bot.cfg.options())} {
+		for i := range given.NumField() {
+			if given.Field(i).IsZero() {
+				t.Errorf("%s.%s is not set", given.Type(), given.Type().Field(i).Name)
 			}
 		}
 	}
-	options := reflect.ValueOf(mustLoad(t, everySetting(), "").options())
-	for i := range options.NumField() {
-		if options.Field(i).IsZero() {
-			t.Errorf("commands.Options.%s is empty with every setting: options in settings.go does not set it", options.Type().Field(i).Name)
+}
+
+// reachOnly makes every connection fail: to an address that is reached by being closed, to
+// any other by being refused.
+func reachOnly(t *testing.T, reached string) {
+	transporttest.ChangeDefault(t, func(d *http.Transport) {
+		d.Proxy = nil
+		d.DialContext = func(_ context.Context, _, address string) (net.Conn, error) {
+			if address != reached {
+				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("no route to host")}
+			}
+			near, far := net.Pipe()
+			far.Close()
+			return near, nil
 		}
+	})
+}
+
+func TestTheLogAsksForANetworkOnce(t *testing.T) {
+	for reached, want := range map[string]int{"": 1, "supply.example.org:80": 0, "telegram.example.org:80": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			reachOnly(t, reached)
+			var log logtest.Buffer
+			cfg := mustLoad(t, with("TELEGRAM_BOT_TOKEN=1:a", "TELEGRAM_API_URL=http://telegram.example.org",
+				"SUPPLY_URL=http://supply.example.org", "HTTP_ADDR=off"), "")
+			bot, err := New(cfg, slog.New(slog.NewTextHandler(&log, nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer bot.Close()
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error)
+			go func() { ended <- bot.Run(ctx) }()
+			time.Sleep(networkGrace - time.Second)
+			if log.Lines("does this machine have a network?") > 0 {
+				t.Errorf("%q reached: asked for a network too early", reached)
+			}
+			time.Sleep(time.Hour)
+			if n := log.Lines("does this machine have a network?"); n != want {
+				t.Errorf("%q reached: asked for a network %d times, want %d", reached, n, want)
+			}
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	sources := reflect.TypeFor[commands.Sources]()
-	for i := range sources.NumField() {
-		if name := sources.Field(i).Name; !strings.Contains(code["app"], "\t"+name+": ") {
-			t.Errorf("commands.Sources.%s is nil: connect in services.go does not set it", name)
+}
+
+func TestPresenceTakesAThirdOfTheCreditsAtMost(t *testing.T) {
+	for monthly, want := range map[int]time.Duration{0: 5 * time.Minute, 1_000_000: 5 * time.Minute, 1000: 3 * 31 * 24 * time.Hour / 1000} {
+		bot := newBot(t, startSandbox(t), fmt.Sprintf("PRICE_MONTHLY_CREDITS=%d", monthly), "DATA_DIR="+t.TempDir())
+		if got := bot.presenceGap(); got < want || got > want+want/5 {
+			t.Errorf("%d credits a month: a price every %v, want %v", monthly, got, want)
 		}
-	}
-	if wired < 10 {
-		t.Errorf("only %d lines of wiring are found", wired)
+		bot.Close()
 	}
 }
 

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -34,10 +34,18 @@ type probe struct {
 	// settings are the ones to look at if an error names neither a service nor
 	// settings.
 	settings string
-	// near is set if its answer says nothing of the network.
-	near bool
-	// ask returns what is worth knowing, a short sentence each, also when it fails.
+	// local is set if the answer says nothing about the network.
+	local bool
+	// ask returns the details for the table, also when it fails.
 	ask func(context.Context) (details []string, err error)
+}
+
+// result is what a probe returned, and how long that took.
+type result struct {
+	probe
+	details []string
+	err     error
+	took    time.Duration
 }
 
 // problems are the reasons in an operator's words.
@@ -52,52 +60,29 @@ var problems = map[core.Reason]string{
 	core.Behind:      "is behind or frozen",
 }
 
-// Check asks everything that is configured one question, all at once, and writes
-// a table to w. It fails with ErrCheckFailed if a check failed or no platform is
-// on.
+// Check asks everything that is configured one question and writes a table of the
+// results to w. It blocks until all have answered, at most for COMMAND_TIMEOUT. It fails
+// with ErrCheckFailed if a check failed or no platform is on.
 func (b *Bot) Check(ctx context.Context, w io.Writer) error {
-	platforms := b.platforms()
-	probes := b.probes(platforms)
-	ctx, cancel := context.WithTimeout(ctx, b.cfg.Limits.CommandTimeout)
-	defer cancel()
-	rows := make([]string, len(probes))
-	var failed atomic.Int32
-	var reached atomic.Bool
-	var asking sync.WaitGroup
-	for i, p := range probes {
-		asking.Go(func() {
-			start := time.Now()
-			lines, err := p.ask(ctx)
-			result, where, took := "ok", "-", "-"
-			if p.url != "" {
-				where, took = config.Host(p.url), fmt.Sprintf("%d ms", time.Since(start).Milliseconds())
-			}
-			if !p.near && !transport.NeverSent(err) {
-				reached.Store(true)
-			}
-			if err != nil {
-				failed.Add(1)
-				result, lines = "FAIL", append(lines, p.advice(err)...)
-			}
-			for i, line := range lines {
-				lines[i] = chat.OneLine(line)
-			}
-			rows[i] = strings.Join([]string{p.title, where, result, took, strings.Join(lines, "\n\t\t\t\t")}, "\t")
-		})
-	}
-	asking.Wait()
-
+	results := b.askAll(ctx, b.platforms())
 	var failure error
 	var table strings.Builder
 	columns := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(columns, "WHAT\tWHERE\tRESULT\tTOOK\tANSWER\n%s\n", strings.Join(rows, "\n"))
+	fmt.Fprintln(columns, "WHAT\tWHERE\tRESULT\tTOOK\tANSWER")
+	failed := 0
+	for _, r := range results {
+		fmt.Fprintln(columns, r.row())
+		if r.err != nil {
+			failed++
+		}
+	}
 	_ = columns.Flush() // a Builder takes everything
-	if failed.Load() == 0 {
+	if failed == 0 {
 		table.WriteString("\nEverything answers. Start it with `bot run`.\n")
 	} else {
 		failure = ErrCheckFailed
-		fmt.Fprintf(&table, "\n%d of %d checks failed.\n", failed.Load(), len(rows))
-		if !reached.Load() {
+		fmt.Fprintf(&table, "\n%d of %d checks failed.\n", failed, len(results))
+		if !networkWorks(results) {
 			table.WriteString("Nothing can be reached. Does this machine have a network?\n")
 		}
 	}
@@ -107,7 +92,47 @@ func (b *Bot) Check(ctx context.Context, w io.Writer) error {
 	return failure
 }
 
-// probes ask the services, the platforms and Redis.
+// askAll asks the services, the platforms and Redis at once. It blocks until all have
+// answered, at most for COMMAND_TIMEOUT.
+func (b *Bot) askAll(ctx context.Context, platforms []platform) []result {
+	ctx, cancel := context.WithTimeout(ctx, b.cfg.Limits.CommandTimeout)
+	defer cancel()
+	probes := b.probes(platforms)
+	results := make([]result, len(probes))
+	var asking sync.WaitGroup
+	for i, p := range probes {
+		asking.Go(func() {
+			start := time.Now()
+			details, err := p.ask(ctx)
+			results[i] = result{probe: p, details: details, err: err, took: time.Since(start)}
+		})
+	}
+	asking.Wait()
+	return results
+}
+
+// networkWorks reports whether a probe may have reached anything outside.
+func networkWorks(results []result) bool {
+	return slices.ContainsFunc(results, func(r result) bool { return !r.local && !transport.NeverSent(r.err) })
+}
+
+// row returns the result's line of the table, with tabs between the columns.
+func (r result) row() string {
+	verdict, where, took := "ok", "-", "-"
+	if r.url != "" {
+		where, took = config.Host(r.url), fmt.Sprintf("%d ms", r.took.Milliseconds())
+	}
+	lines := slices.Clone(r.details)
+	if r.err != nil {
+		verdict, lines = "FAIL", append(lines, r.advice(r.err)...)
+	}
+	for i, line := range lines {
+		lines[i] = chat.OneLine(line)
+	}
+	return strings.Join([]string{r.title, where, verdict, took, strings.Join(lines, "\n\t\t\t\t")}, "\t")
+}
+
+// probes returns one probe for each service, each platform and Redis.
 func (b *Bot) probes(platforms []platform) (all []probe) {
 	for _, s := range b.services {
 		all = append(all, probe{title: s.Title, url: s.url, settings: s.SettingsFor(""), ask: s.probe})
@@ -116,7 +141,7 @@ func (b *Bot) probes(platforms []platform) (all []probe) {
 		all = append(all, probe{title: p.title, url: p.apiURL, settings: p.settings, ask: p.adapter.Check})
 	}
 	if len(platforms) == 0 {
-		all = append(all, probe{title: "platform", near: true, ask: func(context.Context) ([]string, error) {
+		all = append(all, probe{title: "platform", local: true, ask: func(context.Context) ([]string, error) {
 			return nil, &config.WrongError{Problem: "no platform is on: set " +
 				telegram.TokenSetting + " (from @BotFather, https://t.me/BotFather) or " +
 				discord.TokenSetting + " (from https://discord.com/developers/applications)"}
@@ -124,13 +149,13 @@ func (b *Bot) probes(platforms []platform) (all []probe) {
 	}
 	if b.redis != nil {
 		url := b.cfg.Store.RedisURL.Reveal()
-		all = append(all, probe{title: "Redis", url: url, settings: "REDIS_URL", near: true,
+		all = append(all, probe{title: "Redis", url: url, settings: "REDIS_URL", local: true,
 			ask: func(ctx context.Context) ([]string, error) { return nil, b.redis.Probe(ctx) }})
 	}
 	return all
 }
 
-// advice says how the probe failed, and which settings to look at.
+// advice returns how the probe failed and the settings to look at, a line each.
 func (p probe) advice(err error) []string {
 	text, settings := err.Error(), p.settings
 	if failed, ok := errors.AsType[*core.Error](err); ok {
@@ -146,17 +171,16 @@ func (p probe) advice(err error) []string {
 	return []string{text, "look at " + settings}
 }
 
-// The functions below say what a probe found out, a short sentence each, for the
-// table of Check. What is not known is left out.
+// The functions below return the details of a probe for the table of Check, one phrase
+// each. They leave out what is unknown.
 
-// say is a value as members read it in English, with spaces that may break.
+// say returns v in English as members read it, but with breaking spaces.
 func say(v chat.Value) string { return strings.ReplaceAll(words.Say(chat.English, v), "\u00a0", " ") }
 
-// unencrypted is said of a partner API that is called by plain HTTP on the Internet.
+// unencrypted warns of a partner API on the Internet that is called by plain HTTP.
 const unencrypted = "PARTNER_BASE_URL is not https://, so anybody on the way can read the requests and forge the answers"
 
-// aboutPartner says whether its URL is safe, and how far its clock is ahead of this
-// machine's.
+// aboutPartner reports whether the URL is safe, and the clock's skew above 2 seconds.
 func aboutPartner(url string, ahead time.Duration, err error) (details []string) {
 	if err == nil {
 		details = append(details, "the signature is accepted")

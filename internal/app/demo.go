@@ -22,7 +22,8 @@ import (
 // of in. It writes a greeting to stderr.
 func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	return demo(stderr, nil, func(world *services.Fakes, bot *Bot) error {
-		fmt.Fprintf(stderr, demoGreeting, world.World.Staker.Hex(), world.World.Idle.Hex(), world.World.Registered.UID("Telegram"))
+		fmt.Fprintf(stderr, demoGreeting, otherCommands(bot.Router.Commands()),
+			world.World.Staker.Hex(), world.World.Idle.Hex(), world.World.Registered.UID("Telegram"))
 		// https://man7.org/linux/man-pages/man7/term.7.html
 		escapes := isTerminal(out) && !slices.Contains([]string{"", "dumb"}, os.Getenv("TERM"))
 		return terminal.New(terminal.Config{
@@ -43,7 +44,7 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 
 // demoGreeting has at most 64 columns.
 const demoGreeting = `This is Herald with simulated services, nothing is real. Try
-  /price 7d, /supply, /mylogins, /exists, /status, /help
+  %s
   /staked %s
   /staked %s (no stake)
   /verify and a wallet, /exists %s as a moderator
@@ -51,6 +52,17 @@ You are "registered"; try also /as unregistered, /as moderator
 To leave: exit, quit or Ctrl-D
 
 `
+
+// otherCommands lists the commands of which demoGreeting has no example.
+func otherCommands(all chat.Commands) string {
+	var names []string
+	for _, c := range all {
+		if name := "/" + c.Name; !strings.Contains(demoGreeting, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
 
 func telegramUser(p services.Person) chat.User {
 	return chat.User{Platform: "telegram", ID: p.UID("Telegram")}
@@ -99,16 +111,20 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 			return err
 		}
 		defer page.Close()
-		languages := chat.Languages()
-		last := string(languages[len(languages)-1]) // whose menu is set last
-		go func() {
-			if discord.Wait(ctx, func() bool { return discord.Connected() > 0 && discord.Overwrites() > 0 }) == nil &&
-				telegram.Wait(ctx, func() bool { return telegram.ShortDescription(last) != "" }) == nil {
-				fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real:\n%s\nPress Ctrl-C to end it.\n", page.URL)
-			}
-		}()
+		go announce(ctx, out, page.URL, telegram, discord)
 		return serve(ctx, simulated{Router: bot.Router, fresh: fresh.Router, page: page}, bot.platforms(), bot.log)
 	})
+}
+
+// announce writes the page's address to out once both platforms have the bot's menus. It
+// blocks until then, or until ctx is done.
+func announce(ctx context.Context, out io.Writer, url string, telegram *faketelegram.Server, discord *fakediscord.Server) {
+	languages := chat.Languages()
+	last := string(languages[len(languages)-1]) // whose menu is set last
+	if discord.Wait(ctx, func() bool { return discord.Connected() > 0 && discord.Overwrites() > 0 }) == nil &&
+		telegram.Wait(ctx, func() bool { return telegram.ShortDescription(last) != "" }) == nil {
+		fmt.Fprintf(out, "Herald with simulated services and chats, nothing here is real:\n%s\nPress Ctrl-C to end it.\n", url)
+	}
 }
 
 // simulated marks every answer as simulated, and has public ones in the page's language

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/ops"
+	"herald/internal/transport"
 )
 
 // lameDuck is how long a server that platforms call goes on at least once the bot is
@@ -18,34 +20,17 @@ import (
 // to another one; a connection that breaks would lose a request.
 const lameDuck = time.Second
 
-// Run serves every platform whose token is set until ctx is done.
+// Run serves every platform whose token is set. It blocks until ctx is done and the
+// commands in flight are answered, or until no platform is left to serve.
 func (b *Bot) Run(ctx context.Context) error {
 	platforms := b.platforms()
-	var adapters []chat.Adapter
-	called := false
-	for _, p := range platforms {
-		b.metrics.Platform(p.adapter, p.adapter.InFlight)
-		adapters = append(adapters, p.adapter)
-		called = called || p.path != ""
+	server, err := b.listen(platforms)
+	if err != nil {
+		return err
 	}
-	if b.cfg.Ops.Addr != "" {
-		server, err := ops.Listen(b.cfg.Ops.Addr, b.metrics, adapters, b.log)
-		if err != nil {
-			return err
-		}
-		for _, p := range platforms {
-			if p.path != "" {
-				server.Handle(p.path, p.adapter)
-			}
-		}
-		go func() {
-			if err := server.Serve(); err != nil {
-				b.log.Error("http server ended", "err", err)
-			}
-		}()
+	if server != nil {
 		// The adapters have drained by then, so every request has its answer.
 		defer server.Close()
-		b.log.Info("http server listens", "addr", server.Addr())
 	}
 	if b.redis != nil {
 		_ = b.redis.Probe(ctx) // What fails is tried again, and logged then.
@@ -53,16 +38,62 @@ func (b *Bot) Run(ctx context.Context) error {
 	if config.PublicHTTP(b.cfg.Partner.URL) {
 		b.log.Warn(unencrypted)
 	}
-	refused := make(chan struct{})
-	defer context.AfterFunc(ctx, func() {
-		time.Sleep(lameDuck)
-		close(refused)
-	})()
-	err := serve(ctx, b.Router, platforms, b.log)
-	if called && ctx.Err() != nil {
-		<-refused
+	starting, stop := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { b.watchNetwork(starting, platforms) })
+	defer watching.Wait()
+	defer stop()
+	refuseUntil := make(chan time.Time, 1)
+	defer context.AfterFunc(ctx, func() { refuseUntil <- time.Now().Add(lameDuck) })()
+	err = serve(ctx, b.Router, platforms, b.log)
+	if ctx.Err() != nil && slices.ContainsFunc(platforms, func(p platform) bool { return p.path != "" }) {
+		time.Sleep(time.Until(<-refuseUntil))
 	}
 	return err
+}
+
+// listen opens HTTP_ADDR and serves health, metrics and the platforms' webhooks there
+// until the server is closed. It returns nil if HTTP_ADDR is off, and does not block.
+func (b *Bot) listen(platforms []platform) (*ops.Server, error) {
+	var adapters []chat.Adapter
+	for _, p := range platforms {
+		b.metrics.Platform(p.adapter, p.adapter.InFlight)
+		adapters = append(adapters, p.adapter)
+	}
+	if b.cfg.Ops.Addr == "" {
+		return nil, nil
+	}
+	server, err := ops.Listen(b.cfg.Ops.Addr, b.metrics, adapters, b.log)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range platforms {
+		if p.path != "" {
+			server.Handle(p.path, p.adapter)
+		}
+	}
+	go func() {
+		if err := server.Serve(); err != nil {
+			b.log.Error("http server ended", "err", err)
+		}
+	}()
+	b.log.Info("http server listens", "addr", server.Addr())
+	return server, nil
+}
+
+// networkGrace is how long after the start the log asks for a network at the earliest.
+const networkGrace = time.Minute
+
+// watchNetwork logs one error if no platform is connected networkGrace after the start
+// and no probe reaches anything either. It blocks until then, or until ctx is done.
+func (b *Bot) watchNetwork(ctx context.Context, platforms []platform) {
+	connected := func(p platform) bool { return p.adapter.Ready() }
+	if !transport.Sleep(ctx, networkGrace) || slices.ContainsFunc(platforms, connected) {
+		return
+	}
+	if results := b.askAll(ctx, platforms); ctx.Err() == nil && !networkWorks(results) {
+		b.log.Error("nothing can be reached: does this machine have a network?")
+	}
 }
 
 // serve runs the platforms' adapters until ctx is done and each has drained. When one

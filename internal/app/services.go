@@ -18,7 +18,7 @@ import (
 	"herald/internal/store"
 )
 
-// Services are the settings of the services that the bot asks.
+// Services holds the settings of the services that the bot asks, and of the charts.
 type Services struct {
 	Partner partner.Settings
 	Market  market.Settings
@@ -31,49 +31,68 @@ func (s *Services) table() []config.Setting {
 	return slices.Concat(s.Partner.Table(), s.Market.Table(), s.Charts.Table(), s.Supply.Table(), s.Staking.Table())
 }
 
-// service is one service that the bot asks.
+// service is a service that the bot asks. /status, `bot check` and the metrics list
+// every one in Bot.services.
 type service struct {
 	*core.Upstream
 	url string // only its host is shown
-	// probe asks it past the cache. It returns what is worth knowing, a short
-	// sentence each, also when it fails.
+	// probe asks the service past the cache. It returns the details for the table of
+	// Check, also when it fails.
 	probe func(context.Context) (details []string, err error)
 }
 
-// connect makes the services' clients and the history of quotes. It contacts
-// nothing. /status, `bot check` and the metrics go over b.services.
-func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
-	price := market.New(b.cfg.Market, c, b.priceBudget())
-	supplies := supply.New(b.cfg.Supply, c)
-	stakes, err := staking.New(b.cfg.Staking, c, b.metrics.PoolUnread)
+// connect makes the services' clients and lists them in b.services. It contacts
+// nothing.
+func (b *Bot) connect() (commands.Sources, error) {
+	cfg := b.cfg.Services
+	price := market.New(cfg.Market, b.cache, b.priceBudget())
+	supplies := supply.New(cfg.Supply, b.cache)
+	stakes, err := staking.New(cfg.Staking, b.cache, b.metrics.PoolUnread)
 	if err != nil {
 		return commands.Sources{}, err
 	}
-	accounts := partner.New(b.cfg.Partner, c)
-	symbol := b.cfg.Market.Symbol
+	accounts := partner.New(cfg.Partner, b.cache)
 	b.services = []service{
-		{Upstream: price.Upstream, url: b.cfg.Market.URL,
+		{Upstream: price.Upstream, url: cfg.Market.URL,
 			probe: func(ctx context.Context) ([]string, error) { return aboutQuote(price.Probe(ctx)) }},
-		{Upstream: supplies.Upstream, url: b.cfg.Supply.URL,
+		{Upstream: supplies.Upstream, url: cfg.Supply.URL,
 			probe: func(ctx context.Context) ([]string, error) {
 				found, err := supplies.Supply.Fetch(ctx, struct{}{})
-				return aboutSupply(found, symbol), err
+				return aboutSupply(found, cfg.Market.Symbol), err
 			}},
-		{Upstream: stakes.Upstream, url: b.cfg.Staking.RPCURL.Reveal(),
+		{Upstream: stakes.Upstream, url: cfg.Staking.RPCURL.Reveal(),
 			probe: func(ctx context.Context) ([]string, error) { return aboutPools(stakes.Probe(ctx)) }},
-		{Upstream: accounts.Upstream, url: b.cfg.Partner.URL,
+		{Upstream: accounts.Upstream, url: cfg.Partner.URL,
 			probe: func(ctx context.Context) ([]string, error) {
 				err := accounts.Probe(ctx)
-				return aboutPartner(b.cfg.Partner.URL, accounts.Skew(), err), err
+				return aboutPartner(cfg.Partner.URL, accounts.Skew(), err), err
 			}},
 	}
-	var statuses []commands.Service
+	b.metrics.ClockSkew(accounts.Skew)
+	recorded := b.recordQuotes(price)
+	return commands.Sources{
+		Price:    recorded,
+		Supply:   supplies.Supply,
+		Stakes:   stakes.Stakes,
+		Accounts: accounts.Accounts,
+		Logins:   accounts.Logins,
+		Chart:    pricechart.New(b.quotes, cfg.Market.Symbol, cfg.Charts).Chart,
+		Services: b.statuses(),
+	}, nil
+}
+
+// statuses returns what /status asks of each service, and exports their health.
+func (b *Bot) statuses() (all []commands.Service) {
 	for _, s := range b.services {
-		statuses = append(statuses, s.Upstream)
+		all = append(all, s.Upstream)
 		b.metrics.Service(s.Health)
 	}
-	b.metrics.ClockSkew(accounts.Skew)
+	return all
+}
 
+// recordQuotes returns a source of prices that records each in b.quotes, for charts. It
+// also makes b.status, if Discord is to show the price.
+func (b *Bot) recordQuotes(price *market.Client) pricechart.Recorded {
 	var stores []core.Store
 	if b.redis != nil {
 		stores = append(stores, b.redis)
@@ -84,21 +103,19 @@ func (b *Bot) connect(c *core.Cache) (commands.Sources, error) {
 	b.quotes = pricechart.NewQuotes(tokenID(b.cfg.Market), stores, b.log)
 	recorded := pricechart.Recorded{Prices: price.Price, Quotes: b.quotes}
 	if b.cfg.Discord.Presence {
-		gap := 5 * time.Minute
-		if b.credits != nil {
-			gap = max(gap, 3*b.credits.Limit().Every()) // at most a third of the credits
-		}
-		b.status = ticker(b.cfg, gap, recorded, price.Price.Last)
+		b.status = ticker(b.cfg, b.presenceGap(), recorded, price.Price.Last)
 	}
-	return commands.Sources{
-		Price:    recorded,
-		Supply:   supplies.Supply,
-		Stakes:   stakes.Stakes,
-		Accounts: accounts.Accounts,
-		Logins:   accounts.Logins,
-		Chart:    pricechart.New(b.quotes, symbol, b.cfg.Charts).Chart,
-		Services: statuses,
-	}, nil
+	return recorded
+}
+
+// presenceGap returns how often the price in Discord's status may be asked for: every 5
+// minutes, or so seldom that it takes a third of the credits.
+func (b *Bot) presenceGap() time.Duration {
+	const gap = 5 * time.Minute
+	if b.credits == nil {
+		return gap
+	}
+	return max(gap, 3*b.credits.Limit().Every())
 }
 
 // priceBudget returns nil if calls to the price provider are not bounded.

@@ -60,9 +60,9 @@ type Limits struct {
 }
 
 // Load reads the settings from environ, in the form of os.Environ, and from the file
-// envFile unless that is empty; environ wins. To serve, the token of at least one
-// platform is needed. It fails with config.Errors, after a line that says how many
-// there are and what to do.
+// envFile unless that is empty; environ wins. With serve, it requires the token of a
+// platform. Its error is a line that counts the mistakes, and wraps them as
+// config.Errors.
 func Load(environ []string, envFile string, serve bool) (*Config, error) {
 	given, wrong := config.Collect(environ, envFile)
 	if given == nil {
@@ -82,7 +82,7 @@ func Load(environ []string, envFile string, serve bool) (*Config, error) {
 	return c, nil
 }
 
-// options are what the commands are told.
+// options returns the settings that answers show.
 func (c *Config) options() commands.Options {
 	return commands.Options{Symbol: c.Market.Symbol, ServiceName: c.ServiceName,
 		ExplorerURL: c.ExplorerURL, RegisterURL: c.RegisterURL, StakeURL: c.StakeURL}
@@ -91,9 +91,10 @@ func (c *Config) options() commands.Options {
 // Secrets returns the values that must never be shown.
 func (c *Config) Secrets() []string { return secret.Of(*c) }
 
-// table returns every setting, in the order of config.example.env.
+// table declares every setting, in the order of config.example.env.
 func (c *Config) table() []config.Setting {
-	return slices.Concat(c.Telegram.Table(), c.Discord.Table(), c.Services.table(), c.Store.Table(), c.Ops.Table(), c.ownTable())
+	return slices.Concat(c.Telegram.Table(), c.Discord.Table(), c.Services.table(), c.Store.Table(), c.Ops.Table(),
+		c.answersTable(), c.limitsTable(), c.rightsTable(), c.logTable())
 }
 
 func parseServiceName(value string) (string, error) {
@@ -103,14 +104,13 @@ func parseServiceName(value string) (string, error) {
 	return value, nil
 }
 
-// ownTable returns the settings that belong to no other package.
-func (c *Config) ownTable() []config.Setting {
+// The tables below hold the settings that belong to no other package.
+
+func (c *Config) answersTable() []config.Setting {
 	var languages []string
 	for _, l := range chat.Languages() {
 		languages = append(languages, string(l))
 	}
-	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
-	perMinute := config.IntBetween(0, 10_000)
 	return []config.Setting{
 		{Heading: "Answers", Name: "SERVICE_NAME", Default: commands.DefaultServiceName, Example: "Example Passport",
 			Set: config.Field(&c.ServiceName, parseServiceName),
@@ -126,6 +126,12 @@ func (c *Config) ownTable() []config.Setting {
 			Set: config.Field(&c.Language, config.OneOf(languages, chat.Languages())),
 			Comment: "Language of answers that everybody in a chat can read: " + strings.Join(languages, ", ") + ". What one person " +
 				"alone reads is in their own language, if it is one of these."},
+	}
+}
+
+func (c *Config) limitsTable() []config.Setting {
+	perMinute := config.IntBetween(0, 10_000)
+	return []config.Setting{
 		{Heading: "Limits", Name: "UPSTREAM_TIMEOUT", Default: "5s", Set: config.Field(&c.Limits.UpstreamTimeout, config.Duration),
 			Comment: "How long one call to a service may take, not counting a retry. No call lasts longer than COMMAND_TIMEOUT."},
 		{Name: "COMMAND_TIMEOUT", Default: "20s", Set: config.Field(&c.Limits.CommandTimeout, config.DurationBetween(time.Millisecond, 14*time.Minute)),
@@ -139,6 +145,11 @@ func (c *Config) ownTable() []config.Setting {
 			Comment: "Commands a minute of one user. 0: no limit."},
 		{Name: "RATE_LIMIT_CHAT", Default: "120", Set: config.Field(&c.Limits.ChatPerMinute, perMinute),
 			Comment: "Commands a minute in one chat. 0: no limit."},
+	}
+}
+
+func (c *Config) rightsTable() []config.Setting {
+	return []config.Setting{
 		{Heading: "Rights", Name: "OPERATORS", Example: "telegram:123456789,discord:123456789012345678",
 			Set:     config.Field(&c.Operators, parseOperators),
 			Comment: "Who may use the moderators' forms everywhere, separated by commas or white space."},
@@ -149,6 +160,12 @@ func (c *Config) ownTable() []config.Setting {
 				"make a group, add the bot and be a moderator there, so with * anybody may ask about others. A moderator of " +
 				"another chat is told the entry to add. A Telegram group that becomes a supergroup needs a new entry. Unset: " +
 				"only OPERATORS may use those forms."},
+	}
+}
+
+func (c *Config) logTable() []config.Setting {
+	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
+	return []config.Setting{
 		{Heading: "Log", Name: "LOG_LEVEL", Default: "info", Example: "debug", Comment: "debug, info, warn or error.",
 			Set: config.Field(&c.LogLevel, config.OneOf([]string{"debug", "info", "warn", "error"}, levels))},
 		{Name: "LOG_FORMAT", Default: "text", Example: "json", Comment: "text or json.",
@@ -163,7 +180,7 @@ var (
 		"telegram:ID with the ID of a group, which is negative, or discord:ID with the ID of a server, or *")
 )
 
-// listOf reads a list of entries of one form.
+// listOf reads a list whose entries are each read by entry.
 func listOf(entry func(string) (string, error)) func(string) ([]string, error) {
 	return func(value string) ([]string, error) {
 		entries := config.SplitList(value)

@@ -118,7 +118,7 @@ func (m *Metrics) Service(health func() core.Health) {
 		})
 	gauge("herald_service_paused_seconds", "How much longer a service is not called, because it asked for that or failed.",
 		func(h core.Health) float64 { return h.PausedFor.Seconds() })
-	for _, state := range []string{"closed", "open", "half-open"} {
+	for _, state := range []string{"closed", "open"} {
 		m.gauge("herald_service_circuit_state",
 			"1 for the state that the circuit breaker of a service is in. While it is open the service is not called.",
 			prometheus.Labels{"service": name, "state": state}, func() float64 { return number(health().Circuit == state) })
@@ -147,7 +147,7 @@ func (m *Metrics) Platform(p chat.Adapter, inFlight func() int) {
 	labels := prometheus.Labels{"platform": string(p.Platform())}
 	m.gauge("herald_platform_connected", "Whether a chat platform is connected, as /readyz reports.", labels,
 		func() float64 { return number(p.Ready()) })
-	m.gauge("herald_updates_in_hand", "Updates of a chat platform that are being answered.", labels,
+	m.gauge("herald_updates_in_flight", "Updates of a chat platform that are being answered.", labels,
 		func() float64 { return float64(inFlight()) })
 }
 

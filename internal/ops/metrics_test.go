@@ -72,7 +72,7 @@ func TestMetricsAreInPrometheusText(t *testing.T) {
 		`herald_cache_max_items 100`,
 		`herald_platform_connected{platform="telegram"} 0`,
 		`herald_platform_connected{platform="discord"} 1`,
-		`herald_updates_in_hand{platform="telegram"} 3`,
+		`herald_updates_in_flight{platform="telegram"} 3`,
 		`herald_gateway_heartbeat_seconds 0.045`,
 		`herald_redis_up 0`,
 		`herald_build_info{commit="abc",go_version="` + runtime.Version() + `",version="1.2.3"} 1`,
