@@ -1,10 +1,10 @@
 // Package market asks a price provider that speaks CoinMarketCap's API for the
 // token's quote.
 //
-// Many coins share a symbol, and a wrong price is worse than none: an entry counts
-// only if it is beyond doubt the token that was asked for, and all its numbers are
-// possible. Asked by symbol, version 1 of the API answers with the coin that the
-// provider ranks first, so an ID or a slug is safer.
+// Many coins share a symbol, and a wrong price is worse than none. So an entry counts
+// only if it must be the token that was asked for, and if all its numbers are possible.
+// Asked by symbol, the API answers with the coin that the provider ranks first, so an ID
+// or a slug is safer.
 package market
 
 import (
@@ -43,7 +43,7 @@ var Service = &core.Service{
 // Client asks the provider. Its Upstream's Ping asks for the price.
 type Client struct {
 	*core.Upstream
-	// Price is the current quote. It fails as Malformed also if the provider has no
+	// Price returns the current quote in USD. It fails as Malformed if the provider has no
 	// price, or quotes another token.
 	Price *core.Query[struct{}, core.Quote]
 
@@ -52,8 +52,8 @@ type Client struct {
 	rest     *rest.Client
 }
 
-// New makes a client. It asks nothing. budget bounds its calls, except Probe's;
-// nil sets no bound.
+// New makes a client. It contacts nothing. budget bounds its calls, except Probe's; nil
+// sets no bound.
 func New(s Settings, c *core.Cache, budget core.Budget) *Client {
 	query := url.Values{s.By: {s.Token}, "convert": {"USD"}}
 	m := &Client{
@@ -75,14 +75,14 @@ func New(s Settings, c *core.Cache, budget core.Budget) *Client {
 	return m
 }
 
-// Listing is a token as the provider lists it. The texts are the provider's own,
-// not sanitized; an empty one was not given.
+// Listing is a token as the provider lists it. Its texts are the provider's, not
+// sanitized; empty: not given.
 type Listing struct {
 	ID, Name, Symbol string
 	Quote            core.Quote
 }
 
-// Probe asks for the quote, past the cache.
+// Probe asks for the quote, past the cache and the budget.
 func (c *Client) Probe(ctx context.Context) (Listing, error) {
 	header := http.Header{}
 	if c.settings.APIKey.IsSet() {
@@ -110,8 +110,8 @@ func (c *Client) Probe(ctx context.Context) (Listing, error) {
 
 func malformed(err error) error { return Service.Fail(core.Malformed, err).During("quote") }
 
-// parseAnswer reads an answer. refused is what its status says, if that is not
-// success. Codes that are not the provider's own repeat an HTTP status.
+// parseAnswer returns the data of an answer, or the refusal that its status stands for. A
+// code below 1001 repeats an HTTP status.
 // https://coinmarketcap.com/api/documentation/guides/errors-and-rate-limits
 func parseAnswer(body []byte, now time.Time) (data any, refused *core.Error, err error) {
 	v, err := rest.Parse(body)
@@ -143,13 +143,13 @@ func parseAnswer(body []byte, now time.Time) (data any, refused *core.Error, err
 	return nil, refused, nil
 }
 
-// Source is what people call the provider.
+// Source is the provider's name for people.
 const Source = "CoinMarketCap"
 
-// pageName is a slug that can be part of a web address.
+// pageName matches a slug that can be part of a web address.
 var pageName = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
 
-// listing reads the data of an answer.
+// listing returns the token's entry in the data of an answer. It fails as Malformed.
 func (s Settings) listing(data any, now time.Time) (Listing, error) {
 	entry, err := s.find(data)
 	if err != nil {
@@ -169,45 +169,47 @@ func (s Settings) listing(data any, now time.Time) (Listing, error) {
 	return Listing{ID: id, Name: name, Symbol: symbol, Quote: quote}, nil
 }
 
-// find picks the token's entry from data. Entries are members of an object
-// (version 1 of the API), lists in one (2), or a list (3). If several fit, any
-// might be meant, and that is an error. An entry fits if it has the ID or slug that
-// was asked for, and the symbol: a coin of another symbol is never shown. It need
-// not repeat its slug.
-func (s Settings) find(data any) (found map[string]any, err error) {
-	entries, _ := data.([]any)
-	object, _ := data.(map[string]any)
-	for _, v := range object {
-		if several, ok := v.([]any); ok {
-			entries = append(entries, several...)
-		} else {
-			entries = append(entries, v)
+// find returns the one entry of the token. A member of data is an entry or a list of them.
+// It fails if no entry matches, or several do.
+func (s Settings) find(data any) (map[string]any, error) {
+	var matching []map[string]any
+	members, _ := data.(map[string]any)
+	for _, member := range members {
+		entries, isList := member.([]any)
+		if !isList {
+			entries = []any{member}
+		}
+		for _, v := range entries {
+			entry, ok := v.(map[string]any)
+			if !ok {
+				return nil, errors.New("an entry that is not an object")
+			}
+			if s.matches(entry) {
+				matching = append(matching, entry)
+			}
 		}
 	}
-	for _, v := range entries {
-		entry, ok := v.(map[string]any)
-		if !ok {
-			return nil, errors.New("an entry that is not an object")
-		}
-		slug, named := entry["slug"]
-		// The symbols of some coins begin with a $ there.
-		if !strings.EqualFold(strings.TrimPrefix(rest.Text(entry["symbol"]), "$"), s.Symbol) ||
-			s.By == "id" && rest.Text(entry["id"]) != s.Token ||
-			s.By == "slug" && named && !strings.EqualFold(rest.Text(slug), s.Token) {
-			continue
-		}
-		if found != nil {
-			return nil, errors.New("several entries fit: ask by ID")
-		}
-		found = entry
-	}
-	if found == nil {
+	switch len(matching) {
+	case 0:
 		return nil, errors.New("no entry of the token with the symbol TOKEN_SYMBOL")
+	case 1:
+		return matching[0], nil
 	}
-	return found, nil
+	return nil, errors.New("several entries fit: ask by ID")
 }
 
-// Bounds on what can be true. The largest market there is has some 10^14 USD.
+// matches reports whether an entry has the symbol, and the ID or slug that was asked for.
+// An entry may leave out its slug.
+func (s Settings) matches(entry map[string]any) bool {
+	symbol := strings.TrimPrefix(rest.Text(entry["symbol"]), "$") // some coins have one there
+	slug, hasSlug := entry["slug"]
+	return strings.EqualFold(symbol, s.Symbol) &&
+		(s.By != "id" || rest.Text(entry["id"]) == s.Token) &&
+		(s.By != "slug" || !hasSlug || strings.EqualFold(rest.Text(slug), s.Token))
+}
+
+// The bounds of possible numbers, in USD and per cent. The largest market of all has about
+// 10^14 USD.
 var (
 	maxPrice  = decimal.New(1, 15)
 	maxMarket = decimal.New(1, 18)
@@ -218,9 +220,9 @@ var (
 // maxAhead is how far the provider's clock may be ahead of this machine's.
 const maxAhead = 24 * time.Hour
 
-// number is a number of a quote that the provider may not have, and its bounds.
+// number is an optional number of a quote, with its bounds.
 type number struct {
-	name     string // the provider's
+	name     string // in the provider's JSON
 	value    *decimal.NullDecimal
 	min, max decimal.Decimal
 }
@@ -252,8 +254,7 @@ func parseQuote(entry map[string]any, now time.Time) (q core.Quote, err error) {
 			return q, errors.New("an impossible " + n.name)
 		}
 	}
-	if q.MarketCap.Decimal.IsZero() {
-		// Providers say so when they do not know it.
+	if q.MarketCap.Decimal.IsZero() { // that is, unknown
 		q.MarketCap = decimal.NullDecimal{}
 	}
 	if usd["last_updated"] != nil {
@@ -266,7 +267,7 @@ func parseQuote(entry map[string]any, now time.Time) (q core.Quote, err error) {
 	return q, check(q, now)
 }
 
-// check fails if q cannot be true.
+// check fails if a number or the time of q is impossible.
 func check(q core.Quote, now time.Time) error {
 	if !rest.IsBounded(q.Price) || !q.Price.IsPositive() || q.Price.GreaterThan(maxPrice) {
 		return errors.New("no possible price")

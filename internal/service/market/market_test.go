@@ -114,7 +114,7 @@ func TestAPageIsNamedByAnHonestSlugOnly(t *testing.T) {
 		`"a-9"`: true, `42`: true, `null`: false, `""`: false, `"Herald"`: false, `"a/b"`: false, `"a?b"`: false, `"é"`: false, `{}`: false,
 		`"` + strings.Repeat("a", 64) + `"`: true, `"` + strings.Repeat("a", 65) + `"`: false,
 	} {
-		got, err := ask(t, "id", "42", 200, ok(`[{"id":42,"symbol":"HRD","slug":`+slug+`,"quote":{"USD":{"price":1}}}]`))
+		got, err := ask(t, "id", "42", 200, ok(`{"42":{"id":42,"symbol":"HRD","slug":`+slug+`,"quote":{"USD":{"price":1}}}}`))
 		want := ""
 		if named {
 			want = "https://coinmarketcap.com/currencies/" + strings.Trim(slug, `"`) + "/"
@@ -129,7 +129,7 @@ func TestAQuoteIsOldFromMaxPriceAgeOn(t *testing.T) {
 	for setting, want := range map[string]time.Duration{"": time.Hour, "90m": 90 * time.Minute, "off": 0} {
 		var s market.Settings
 		configtest.Fill(t, s.Table(), "TOKEN_SYMBOL=HRD", "MAX_PRICE_AGE="+setting)
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, ok(`[`+entry+`]`)) }))
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, ok(`{"42":`+entry+`}`)) }))
 		s.URL = server.URL
 		q, err := quote(t.Context(), s, time.Minute)
 		if err != nil || q.Old() != (want > 0) || want > 0 && q.OldFrom.Sub(q.LastUpdated) != want {
@@ -143,7 +143,7 @@ func TestOnlyTheTokensEntryIsTaken(t *testing.T) {
 	bare := `{"id":"42","symbol":"hrd","quote":{"USD":{` + usd + `}}}`
 	for by, entries := range map[string]map[string]bool{
 		"id": {
-			`{"42":` + entry + `}`: true, `{"HRD":` + entry + `}`: true, `{"42":[` + entry + `]}`: true, `[` + entry + `]`: true,
+			`{"42":` + entry + `}`: true, `{"HRD":` + entry + `}`: true, `{"42":[` + entry + `]}`: true, `[` + entry + `]`: false,
 			`{"HRD":[` + other + `,` + entry + `,` + foreign + `]}`: true, `{"42":` + bare + `}`: true,
 			`{"42":` + strings.Replace(entry, "HRD", "$HRD", 1) + `}`: true,
 			`[]`: false, `{}`: false, `null`: false, `5`: false, `"text"`: false, `{"42":null}`: false, `{"42":[]}`: false, `[null]`: false,
@@ -151,13 +151,13 @@ func TestOnlyTheTokensEntryIsTaken(t *testing.T) {
 			`{"42":{"symbol":"HRD","quote":{"USD":{"price":1}}}}`: false, `{"42":{"id":42,"symbol":"XYZ","quote":{"USD":{"price":1}}}}`: false,
 		},
 		"slug": {
-			`{"42":` + entry + `}`: true, `[` + other + `,` + entry + `]`: true, `{"42":` + bare + `}`: true,
+			`{"42":` + entry + `}`: true, `{"x":[` + other + `,` + entry + `]}`: true, `{"42":` + bare + `}`: true,
 			`{"43":` + other + `}`: false, `{"43":{"id":43,"symbol":"HRD","slug":null,"quote":{"USD":{"price":1}}}}`: false,
 		},
 		"symbol": {
 			`{"HRD":` + entry + `}`: true, `{"HRD":[` + foreign + `,` + entry + `]}`: true,
 			`{"HRD":` + foreign + `}`: false, `{"HRD":[` + entry + `,` + other + `]}`: false,
-			`[` + other + `,{"id":45,"symbol":"HRD","quote":{"USD":{"price":null}}}]`: false,
+			`{"HRD":` + other + `,"x":{"id":45,"symbol":"HRD","quote":{"USD":{"price":null}}}}`: false,
 		},
 	} {
 		token := map[string]string{"id": "42", "slug": "Herald", "symbol": "HRD"}[by]

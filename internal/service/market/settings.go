@@ -12,12 +12,12 @@ type Settings struct {
 	// URL is the provider's origin, without a slash at its end.
 	URL    string
 	APIKey secret.Value // unset: none is sent
-	// By is what Token is at the provider: "id", "slug" or "symbol".
+	// By says what Token is: the provider's "id", "slug" or "symbol".
 	By    string
 	Token string
-	// Symbol is shown after amounts. A quote of another symbol is refused.
+	// Symbol stands after amounts. A quote of another symbol is an error.
 	Symbol string
-	// MonthlyCredits is how many calls the plan allows; 0: no bound.
+	// MonthlyCredits is the number of calls in the plan; 0: no bound.
 	MonthlyCredits int
 	// TTL is how long a quote is fresh.
 	TTL time.Duration
@@ -26,8 +26,8 @@ type Settings struct {
 	MaxPriceAge time.Duration
 }
 
-// Table declares the settings that fill s. By and Token come from the first of
-// PRICE_TOKEN_ID, PRICE_TOKEN_SLUG and TOKEN_SYMBOL that is given.
+// Table declares the settings that fill s. By and Token come from the first given one of
+// PRICE_TOKEN_ID, PRICE_TOKEN_SLUG and TOKEN_SYMBOL.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{Heading: "Token and its price", Name: "PRICE_API_URL", Default: "https://pro-api.coinmarketcap.com",
@@ -75,7 +75,7 @@ func (s *Settings) setSymbol(value string) error {
 	return s.setToken("symbol", config.Text)(value)
 }
 
-// setToken names the token to the provider, unless an earlier setting did.
+// setToken sets Token and By, unless an earlier setting did.
 func (s *Settings) setToken(by string, read func(string) (string, error)) func(string) error {
 	return func(value string) error {
 		token, err := read(value)

@@ -16,7 +16,7 @@ func FuzzParse(f *testing.F) {
 	}
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got, err := existence.parse(body)
+		got, err := existenceCheck.parse(body)
 		if err != nil {
 			return
 		}

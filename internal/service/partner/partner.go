@@ -1,9 +1,9 @@
 // Package partner asks the partner API whether a person is registered, and for
 // their logins.
 //
-// Both answers are about people, so any doubt is an error: only what the API's
-// contract names means "not registered" or "no logins". DIDs, user IDs and what
-// the service says never get into an error.
+// Both answers are about people, so any doubt is an error: only the forms in the API's
+// contract mean "not registered" or "no logins". An error never holds a DID, a user ID
+// or the service's own text.
 package partner
 
 import (
@@ -40,44 +40,43 @@ var Service = &core.Service{
 	},
 }
 
-// Client asks the API. Its Upstream's Ping asks for an account and forgets the
-// answer.
+// Client asks the API. Its Upstream's Ping checks an account and drops the answer.
 //
-// Calls are signed with this machine's time. A refused call, perhaps for its
-// timestamp, is repeated once at once with the time by the refusal's Date, if that
-// differs by more than 2 seconds. If that time is accepted, later calls are signed
-// with it, until one of them is refused for good.
+// Calls are signed with this machine's time. A refused call may have had the wrong
+// timestamp: the client repeats it once, with the time of the refusal's Date header, if
+// the two times differ by more than 2 seconds. The client keeps an accepted correction
+// for later calls, until one is refused in spite of it.
 type Client struct {
 	*core.Upstream
-	// Accounts tells whether a person is registered. A person is unregistered if the API
-	// reports success without a DID or returns a NotFoundCode, also with a 4xx other than
-	// 401, 403, 408 and 429.
+	// Accounts returns a person's account. A person is unregistered if the API reports
+	// success without a DID or returns a NotFoundCode, also with a 4xx other than 401,
+	// 403, 408 and 429.
 	Accounts *core.Query[core.Identity, core.Account]
-	// Logins are the logins of a DID in the past 30 days, newest first. Only an empty
-	// list says that there are none; null does not.
+	// Logins returns the logins of a DID in the past 30 days, newest first. An empty list
+	// means none; null is an error.
 	Logins *core.Query[string, []core.Login]
 
 	settings Settings
 	rest     *rest.Client
 	now      func() time.Time
-	// A Date may be a proxy's whose clock is off, so it is only a guess: a correction
-	// is kept once the service has accepted a timestamp made with it.
-	ahead      atomic.Int64 // nanoseconds that the last Date was ahead of now
+	// skew is only a guess, because a proxy may have written the Date. correction is a
+	// skew with which the service has accepted a timestamp.
+	skew       atomic.Int64 // nanoseconds that the last Date was ahead of now
 	correction atomic.Int64 // nanoseconds to add to now
 }
 
-// anybody is whom Ping and Probe ask for.
+// anybody is the identity that Ping and Probe ask for.
 var anybody = core.Identity{Platform: "Telegram", UID: "1"}
 
-// New makes a client. It asks nothing.
+// New makes a client. It contacts nothing.
 func New(s Settings, c *core.Cache) *Client {
 	p := &Client{settings: s, now: time.Now, rest: rest.New(Service, c.CallTimeout)}
 	p.Upstream = core.NewUpstream(c, Service, min(s.ExistsTTL, s.LoginsTTL), nil)
 	p.Accounts = core.NewQuery(p.Upstream, &core.Query[core.Identity, core.Account]{
-		Name: "account", TTL: s.ExistsTTL, Fetch: p.account,
+		Name: "account", TTL: s.ExistsTTL, Fetch: p.fetchAccount,
 	})
 	p.Logins = core.NewQuery(p.Upstream, &core.Query[string, []core.Login]{
-		Name: "logins", TTL: s.LoginsTTL, Fetch: p.logins,
+		Name: "logins", TTL: s.LoginsTTL, Fetch: p.fetchLogins,
 	})
 	core.PingWith(p.Upstream, core.NewQuery(p.Upstream, &core.Query[struct{}, struct{}]{
 		Name: "registration", TTL: min(s.ExistsTTL, time.Minute),
@@ -86,21 +85,21 @@ func New(s Settings, c *core.Cache) *Client {
 	return p
 }
 
-// Probe asks for an account, past the cache. Without an error the service has
-// accepted the signature.
+// Probe checks an account, past the cache. It returns nil only if the service accepted
+// the signature.
 func (c *Client) Probe(ctx context.Context) error {
-	_, err := c.account(ctx, anybody)
+	_, err := c.fetchAccount(ctx, anybody)
 	return err
 }
 
-// Skew is how far the Date of the API's last answer was ahead of this machine's
-// clock, to about a second; 0 before the first answer. What the round trip may
-// account for is not counted.
-func (c *Client) Skew() time.Duration { return time.Duration(c.ahead.Load()) }
+// Skew returns how far the Date of the API's last answer was ahead of this machine's
+// clock, to about a second; 0 before the first answer. It does not count a difference
+// that the round trip may explain.
+func (c *Client) Skew() time.Duration { return time.Duration(c.skew.Load()) }
 
-// account asks who somebody is. It is "no" only if every spelling of their ID gets
-// a "no".
-func (c *Client) account(ctx context.Context, id core.Identity) (found core.Account, err error) {
+// fetchAccount returns the account of id. It returns none only if the API has none under
+// any spelling of the ID.
+func (c *Client) fetchAccount(ctx context.Context, id core.Identity) (found core.Account, err error) {
 	for _, uid := range id.Spellings() {
 		if found, err = c.exists(ctx, id.Platform, uid); err != nil || found.Registered() {
 			break
@@ -110,7 +109,7 @@ func (c *Client) account(ctx context.Context, id core.Identity) (found core.Acco
 }
 
 func (c *Client) exists(ctx context.Context, platform, uid string) (core.Account, error) {
-	got, err := c.ask(ctx, existence, map[string]string{"platform": platform, "platform_uid": uid})
+	got, err := c.ask(ctx, existenceCheck, map[string]string{"platform": platform, "platform_uid": uid})
 	switch {
 	case got.code != "" && slices.Contains(c.settings.NotFoundCodes, got.code):
 		return core.Account{}, nil
@@ -120,27 +119,26 @@ func (c *Client) exists(ctx context.Context, platform, uid string) (core.Account
 	return parseAccount(got.data)
 }
 
-func (c *Client) logins(ctx context.Context, of string) ([]core.Login, error) {
-	got, err := c.ask(ctx, history, map[string]string{"did": of})
+func (c *Client) fetchLogins(ctx context.Context, did string) ([]core.Login, error) {
+	got, err := c.ask(ctx, loginHistory, map[string]string{"did": did})
 	if err != nil {
 		return nil, err
 	}
 	return parseLogins(got.data, c.now().Add(time.Duration(c.correction.Load())))
 }
 
-// tolerance is how far apart two times may be and still count as the same. The
-// resolution of a Date is a second.
+// tolerance is the largest difference between two times that counts as none. A Date has
+// whole seconds.
 const tolerance = 2 * time.Second
 
-// ask sends a signed request, once more if the clock may be why it was refused.
-// There is an answer beside the error if the service refused with a code of its
-// own.
+// ask sends a signed request, and repeats it once if the clock may be the reason of a
+// refusal. A refusal with the service's own code returns both an answer and an error.
 func (c *Client) ask(ctx context.Context, e endpoint, members map[string]string) (answer, error) {
 	inner := canonical(members)
 	correction := time.Duration(c.correction.Load())
 	got, err := c.attempt(ctx, e, inner, correction)
-	if byDate := c.Skew(); c.refused(got, err) && (byDate-correction).Abs() > tolerance {
-		correction = byDate
+	if skew := c.Skew(); c.refused(got, err) && (skew-correction).Abs() > tolerance {
+		correction = skew
 		got, err = c.attempt(ctx, e, inner, correction)
 	}
 	switch {
@@ -152,16 +150,15 @@ func (c *Client) ask(ctx context.Context, e endpoint, members map[string]string)
 	return got, err
 }
 
-// refused reports whether the service may have refused a call for its
-// timestamp. A code that means "no such user" is an answer.
+// refused reports whether the timestamp may be the reason of a refusal. A NotFoundCode is
+// an answer and not a refusal.
 func (c *Client) refused(got answer, err error) bool {
 	rejected := got.code != "" && !slices.Contains(c.settings.NotFoundCodes, got.code)
 	return rejected || core.ReasonOf(err) == core.Denied
 }
 
-// attempt makes one call, signed for this machine's time with that correction. The
-// body of a status other than success counts only if the service understood the
-// request and rejected it with a code.
+// attempt makes one call, signed with this machine's time plus the correction. With a
+// status other than success, it reads the body only for a code that rejects the request.
 func (c *Client) attempt(ctx context.Context, e endpoint, inner string, correction time.Duration) (answer, error) {
 	address, err := url.Parse(c.settings.URL + e.path)
 	if err != nil {
@@ -175,11 +172,10 @@ func (c *Client) attempt(ctx context.Context, e endpoint, inner string, correcti
 		Body:    []byte(canonical(map[string]string{"requestBody": inner})),
 	})
 	if resp != nil && !resp.Date.IsZero() {
-		// The service wrote the Date at some time in between, and cut it to whole
-		// seconds. What the round trip may account for is no skew.
+		// The service wrote the Date during the round trip, and cut it to whole seconds.
 		trip := c.now().Sub(sent)
 		ahead := resp.Date.Add(time.Second / 2).Sub(sent.Add(trip / 2))
-		c.ahead.Store(int64(ahead - min(max(ahead, -trip/2), trip/2)))
+		c.skew.Store(int64(ahead - min(max(ahead, -trip/2), trip/2)))
 	}
 	if err != nil && core.ReasonOf(err) != core.Rejected {
 		return answer{}, err
@@ -191,7 +187,7 @@ func (c *Client) attempt(ctx context.Context, e endpoint, inner string, correcti
 	return got, parseErr
 }
 
-// sign returns the headers of a POST of inner to path at that time.
+// sign returns the headers of a POST of inner to path, with at as the timestamp.
 func (c *Client) sign(at time.Time, path, inner string) http.Header {
 	timestamp := strconv.FormatInt(at.UnixMilli(), 10)
 	mac := hmac.New(sha256.New, []byte(c.settings.SecretKey.Reveal()))
@@ -204,9 +200,8 @@ func (c *Client) sign(at time.Time, path, inner string) http.Header {
 	return header
 }
 
-// canonical writes members as the service does when it checks a signature: in
-// alphabetical order, without white space. HTML characters stay as they are: only
-// Go escapes them, and the service would sign other bytes.
+// canonical returns members as JSON in the form that the service signs: in alphabetical
+// order, without white space, and with HTML characters unescaped.
 func canonical(members map[string]string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -215,12 +210,12 @@ func canonical(members map[string]string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// endpoint is one of the API's two questions.
+// endpoint is one of the API's two calls. Errors hold its name.
 type endpoint struct{ name, path string }
 
 var (
-	existence = endpoint{name: "existence check", path: "/api/v1/partner/user/exists"}
-	history   = endpoint{name: "login history", path: "/api/v1/partner/user/dapps/login/log"}
+	existenceCheck = endpoint{name: "existence check", path: "/api/v1/partner/user/exists"}
+	loginHistory   = endpoint{name: "login history", path: "/api/v1/partner/user/dapps/login/log"}
 )
 
 func (e endpoint) fail(reason core.Reason, err error) error {
@@ -229,14 +224,14 @@ func (e endpoint) fail(reason core.Reason, err error) error {
 
 func (e endpoint) malformed(problem string) error { return e.fail(core.Malformed, errors.New(problem)) }
 
-// answer is what the service said.
+// answer is the part of a body that matters here.
 type answer struct {
-	code string // the service's own, if it refused with one
+	code string // the service's own; empty: success
 	data any
 }
 
-// parse reads a body. Any code but 0 makes it a rejection. Data that is absent is
-// null, unless something else is there in its place.
+// parse reads a body. It fails as Rejected for any code but 0, and then returns the code
+// too. It takes absent data for null, unless another member may be the answer.
 func (e endpoint) parse(body []byte) (answer, error) {
 	v, err := rest.Parse(body)
 	if err != nil {
@@ -248,43 +243,42 @@ func (e endpoint) parse(body []byte) (answer, error) {
 	}
 	switch code := rest.Text(object["code"]); {
 	case code == "", object["code"] == "0":
-		// A refusal's code may be a text. Success is promised as the number 0, so
-		// what comes with "0" is not to be trusted.
+		// A refusal's code may be a text, but success is promised as the number 0.
 		return answer{}, e.malformed("no code that is a number")
 	case code != "0":
 		err := errors.New("answered with a code other than 0")
-		// An operator may list the code, unless it is a text or a number as long as
-		// somebody's ID.
+		// Operators need the code for PARTNER_NOT_FOUND_CODES; a text or a long number may
+		// be somebody's ID.
 		if n, notNumber := strconv.Atoi(code); notNumber == nil && len(code) <= 6 {
 			err = fmt.Errorf("answered with code %d", n)
 		}
 		return answer{code: code}, e.fail(core.Rejected, err)
 	}
 	data, named := object["data"]
-	delete(object, "success") // which says no more than the code
-	if !named && slices.ContainsFunc(slices.Collect(maps.Values(object)), says) {
+	delete(object, "success") // repeats the code
+	if !named && slices.ContainsFunc(slices.Collect(maps.Values(object)), mayBeAnswer) {
 		return answer{}, e.malformed("no data, and something else in its place")
 	}
 	return answer{data: data}, nil
 }
 
-// says reports whether a member beside the code may be the answer in place of data.
-// Texts and numbers such as a message or a time are not.
-func says(v any) bool {
+// mayBeAnswer reports whether a member beside the code may be the answer in place of data.
+// A message or a time may not.
+func mayBeAnswer(v any) bool {
 	switch v := v.(type) {
 	case map[string]any, []any:
 		return true
 	case string:
-		return did.MatchString(v)
+		return didPattern.MatchString(v)
 	}
 	return v == true
 }
 
-// did is the form of a DID: its method and an identifier of printable ASCII.
-var did = regexp.MustCompile(`^did:[A-Za-z0-9]+:[!-~]{1,255}$`)
+// didPattern matches a DID: its method and an identifier of printable ASCII.
+var didPattern = regexp.MustCompile(`^did:[A-Za-z0-9]+:[!-~]{1,255}$`)
 
-// parseAccount reads who somebody is. An object with members but without "did" is
-// an answer of another form, and not a no.
+// parseAccount reads an account. No data, no members and an empty "did" mean that there is
+// none. An object with members but without "did" is an error.
 func parseAccount(data any) (core.Account, error) {
 	user, isObject := data.(map[string]any)
 	id, named := user["did"]
@@ -292,27 +286,27 @@ func parseAccount(data any) (core.Account, error) {
 	switch {
 	case data == nil, isObject && len(user) == 0, named && (id == nil || id == ""):
 		return core.Account{}, nil
-	case !did.MatchString(text):
-		return core.Account{}, existence.malformed("no DID of the form did:<method>:<identifier>")
+	case !didPattern.MatchString(text):
+		return core.Account{}, existenceCheck.malformed("no DID of the form did:<method>:<identifier>")
 	}
 	return core.Account{DID: text}, nil
 }
 
-// maxAge is how far back logins count.
+// maxAge is the age of the oldest login that is returned.
 const maxAge = 30 * 24 * time.Hour
 
-// A login's time is in seconds only if it lies between earliest and a little
-// after now: a time in milliseconds would be in the far future, one in days or
-// minutes in the far past.
+// earliest and maxAhead, after now, bound a login's time. A time in milliseconds would be
+// far in the future, a time in minutes or days far in the past.
 var earliest = time.Unix(1_000_000_000, 0)
 
 const maxAhead = time.Hour
 
-// parseLogins reads the records, newest first. Names may be empty, but not missing.
+// parseLogins returns the logins of the past 30 days, newest first. A record with an empty
+// name is valid, one without a name is an error.
 func parseLogins(data any, now time.Time) (logins []core.Login, err error) {
 	records, ok := data.([]any)
 	if !ok {
-		return nil, history.malformed("data is not a list")
+		return nil, loginHistory.malformed("data is not a list")
 	}
 	for _, r := range records {
 		record, _ := r.(map[string]any)
@@ -322,9 +316,9 @@ func parseLogins(data any, now time.Time) (logins []core.Login, err error) {
 		at := time.Unix(seconds, 0).UTC()
 		switch {
 		case !named || !placed:
-			return nil, history.malformed("a login without the names of its dapp and platform")
+			return nil, loginHistory.malformed("a login without the names of its dapp and platform")
 		case err != nil || at.Before(earliest) || at.After(now.Add(maxAhead)):
-			return nil, history.malformed("a login without a possible time in Unix seconds")
+			return nil, loginHistory.malformed("a login without a possible time in Unix seconds")
 		case !at.Before(now.Add(-maxAge)):
 			logins = append(logins, core.Login{Dapp: dapp, Platform: platform, At: at})
 		}

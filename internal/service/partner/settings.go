@@ -12,14 +12,12 @@ import (
 
 // Settings are what an operator chooses.
 type Settings struct {
-	// URL is the API's origin and perhaps a path prefix, without a slash at its end.
-	// The prefix is signed as part of the path, so a proxy that cuts a prefix off
-	// cannot be used here.
+	// URL is the API's origin and perhaps a path prefix, without a slash at its end. The
+	// signature covers the prefix, so a proxy must not cut it off.
 	URL       string
 	AppID     string
 	SecretKey secret.Value
-	// NotFoundCodes are the codes of the existence check that mean "no such
-	// user".
+	// NotFoundCodes are the codes of the existence check that mean "no such user".
 	NotFoundCodes []string
 	// ExistsTTL is how long an existence check is fresh, LoginsTTL a login
 	// history.
