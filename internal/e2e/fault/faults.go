@@ -152,7 +152,7 @@ func priceFaults() []Fault {
 	const data = `"data":{("[^"]*"):(.*)}}$` // its key and its entry
 	faults := []Fault{
 		{Name: "entries in lists, as in version 2", Effect: Answerable, serve: replaced(data, `"data":{$1:[$2]}}`)},
-		{Name: "all in a list, as in version 3", Effect: Answerable, serve: replaced(data, `"data":[$2]}`)},
+		{Name: "all in a list, as in version 3", serve: replaced(data, `"data":[$2]}`)},
 		{Name: "error code 0 as text", Effect: Answerable, serve: replaced(`"error_code":0`, `"error_code":"0"`)},
 		{Name: "another coin", serve: replaced(`"id":`+services.TokenID+`(.*"symbol":)"[^"]*"`, `"id":1$1"OTHR"`)},
 		{Name: "another coin's symbol", serve: replaced(`"symbol":"[^"]*"`, `"symbol":"OTHR"`)},

@@ -17,10 +17,10 @@ import (
 	"herald/internal/transport"
 )
 
-// strictTransport is the RoundTripper below go-ethereum's client. It refuses what
-// the client would take: an answer to another call, two answers to one call. And
-// it reports what the client would hide: the code of an error that stands for a
-// whole batch, and Retry-After.
+// strictTransport is the RoundTripper below go-ethereum's client. It refuses two things
+// that the client accepts: an answer to another call, and two answers to one call. It
+// reports two things that the client hides: the code of an error for a whole batch, and
+// Retry-After.
 type strictTransport struct{ next http.RoundTripper }
 
 func (t strictTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -48,7 +48,7 @@ func (t strictTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// message is a JSON-RPC request or response, as far as it matters here
+// message is the part of a JSON-RPC request or response that is read here
 // (https://www.jsonrpc.org/specification).
 type message struct {
 	ID     json.RawMessage `json:"id"`
@@ -59,7 +59,7 @@ type message struct {
 	} `json:"error,omitempty"`
 }
 
-// parseMessages reads one message, or a batch.
+// parseMessages reads one message or a batch, and reports which.
 func parseMessages(body []byte) (all []message, batch bool, err error) {
 	if batch = bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")); batch {
 		err = json.Unmarshal(body, &all)
@@ -73,9 +73,8 @@ func parseMessages(body []byte) (all []message, batch bool, err error) {
 	return all, batch, err
 }
 
-// checkAnswer returns the answer if each of its messages belongs to one of the
-// calls in question, and no two to the same. There may be fewer messages than
-// calls.
+// checkAnswer returns answer, rewritten. It fails if a message in it belongs to none of the
+// calls in question, or two belong to one call. Messages may be missing.
 func checkAnswer(question, answer []byte) ([]byte, error) {
 	calls, batch, err := parseMessages(question)
 	if err != nil {
@@ -104,8 +103,8 @@ func checkAnswer(question, answer []byte) ([]byte, error) {
 		}
 		delete(open, string(m.ID))
 	}
-	// Written anew, because go-ethereum takes `"error":null` beside a result
-	// for an error, and an error of any form for one with code 0.
+	// Rewritten, because go-ethereum takes `"error":null` beside a result for an error,
+	// and an error of any form for one with code 0.
 	if several {
 		return json.Marshal(answers)
 	}
@@ -118,20 +117,20 @@ var (
 	errNotBlock   = malformed("the block number is impossible")
 	errNotTime    = malformed("the newest block has no possible time: the node's clock or this machine's is wrong")
 	errReverted   = Service.Fail(core.Rejected, errors.New("the pool reverted the call"))
-	// errUnknownBlock: behind a load balancer one node names a block that another
-	// does not know yet. It is Unreachable, so that core asks once more.
+	// errUnknownBlock is Unreachable so that core repeats the call: behind a load balancer,
+	// one node names a block that another does not know yet.
 	errUnknownBlock = Service.Fail(core.Unreachable, errors.New("the node does not know the block"))
 )
 
-// errUnsupported means that a way of reading the pools does not work with this
-// node, and the next is to be tried. It never leaves the package.
-var errUnsupported = errors.New("this way of reading does not work here")
+// errUnsupported means that the node does not support Multicall3. read then uses another
+// method.
+var errUnsupported = errors.New("the node does not support Multicall3")
 
 func malformed(problem string) *core.Error {
 	return Service.Fail(core.Malformed, errors.New(problem))
 }
 
-// codeError is a JSON-RPC error. It does not repeat the node's text.
+// codeError returns the error that a JSON-RPC code stands for, without the node's text.
 func codeError(code int, text string) *core.Error {
 	failed := Service.Fail(core.Rejected, fmt.Errorf("JSON-RPC error %d", code))
 	switch {
@@ -144,12 +143,12 @@ func codeError(code int, text string) *core.Error {
 	return failed
 }
 
-// unknownBlock is what nodes say of a block that has not reached them yet: geth
-// with -32000, erigon and others with the like.
+// unknownBlock matches the text of an error about a block that the node does not have yet.
+// geth sends it with -32000, and other nodes with other codes.
 var unknownBlock = regexp.MustCompile(`(?i)(header|block) not found|unknown block`)
 
-// failure is why a call failed, without what go-ethereum and net/http put around
-// it, such as the URL. It never repeats what the node wrote.
+// failure returns why a call failed, without the URL that net/http adds and without the
+// node's text.
 func failure(err error) *core.Error {
 	if known, ok := errors.AsType[*core.Error](err); ok {
 		return known
@@ -161,5 +160,5 @@ func failure(err error) *core.Error {
 	if broken || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return rest.CallError(Service, err)
 	}
-	return errNotJSONRPC // what is left are results that go-ethereum could not decode
+	return errNotJSONRPC // go-ethereum could not decode the result
 }

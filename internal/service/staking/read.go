@@ -19,7 +19,7 @@ import (
 	"herald/internal/service/staking/evmabi"
 )
 
-// call is one eth_call and, once made, what it gave: data, or an error.
+// call is one eth_call and, once it is made, its result: data or an error.
 type call struct {
 	to    common.Address
 	input []byte
@@ -32,8 +32,8 @@ func (c call) params() map[string]any {
 	return map[string]any{"to": c.to, "data": hexutil.Bytes(c.input)}
 }
 
-// read makes the calls in the best way that works, all at one block, which it
-// returns. It refuses answers of another chain or of a block that is too old.
+// read makes the calls at one block, which it returns: through Multicall3 if that works,
+// else one by one or in a batch. It fails if the block is of another chain or too old.
 func (c *Client) read(ctx context.Context, calls []call) (at block, err error) {
 	err = errUnsupported
 	if c.settings.Multicall != nil && !c.noMulticall.active() {
@@ -52,10 +52,12 @@ func (c *Client) read(ctx context.Context, calls []call) (at block, err error) {
 
 var aggregate3 = evmabi.Selector("aggregate3((address,bool,bytes)[])")
 
-// aggregate makes all calls in one eth_call, and with them asks the very
-// execution which chain and block it is on: behind a load balancer another
-// request may reach another node. It fails with errUnsupported if there is no
-// Multicall3, or the node does not let it do so much.
+// blockMethods are Multicall3's own methods from which blockOf makes a block.
+var blockMethods = []string{"getChainId()", "getBlockNumber()", "getCurrentBlockTimestamp()"}
+
+// aggregate makes all calls in one eth_call. The same call asks Multicall3 for the chain
+// and the block, because behind a load balancer another request may reach another node.
+// It fails with errUnsupported if the node cannot make the call.
 func (c *Client) aggregate(ctx context.Context, calls []call) (block, error) {
 	self := *c.settings.Multicall
 	var packed []evmabi.Tuple
@@ -63,8 +65,7 @@ func (c *Client) aggregate(ctx context.Context, calls []call) (block, error) {
 		words := append(evmabi.Address(to), evmabi.Uint256(common.Big1)...) // it may fail
 		packed = append(packed, evmabi.Tuple{Words: words, Content: input})
 	}
-	about := []string{"getChainId()", "getBlockNumber()", "getCurrentBlockTimestamp()"}
-	for _, method := range about {
+	for _, method := range blockMethods {
 		pack(self, evmabi.Selector(method))
 	}
 	for _, call := range calls {
@@ -82,26 +83,31 @@ func (c *Client) aggregate(ctx context.Context, calls []call) (block, error) {
 	if err != nil || len(results) != len(packed) {
 		return block{}, errUnsupported
 	}
-	var numbers []*hexutil.Big
-	for _, r := range results[:len(about)] {
-		n, err := decodeUint256(r.Content)
-		if err != nil {
-			return block{}, errUnsupported
-		}
-		numbers = append(numbers, (*hexutil.Big)(n))
-	}
-	for i, r := range results[len(about):] {
+	for i, r := range results[len(blockMethods):] {
 		calls[i].data = r.Content
 		if !isWord(r.Words, 1) {
 			calls[i].err = errReverted
 		}
 	}
+	return blockOf(results)
+}
+
+// blockOf returns the block in the results of blockMethods, which come first.
+func blockOf(results []evmabi.Tuple) (block, error) {
+	var numbers []*hexutil.Big
+	for i := range blockMethods {
+		n, err := decodeUint256(results[i].Content)
+		if err != nil {
+			return block{}, errUnsupported
+		}
+		numbers = append(numbers, (*hexutil.Big)(n))
+	}
 	return block{chainID: numbers[0].ToInt(), Number: numbers[1], Timestamp: numbers[2]}, nil
 }
 
-// readPinned makes the calls as JSON-RPC calls of their own, with the chain's
-// id among them, all at the block that the node says is its newest. It asks for
-// the block's header rather than for eth_blockNumber, which has no time.
+// readPinned makes each call as a JSON-RPC call, at the node's newest block, and asks for
+// the chain's ID with them. It reads the block's header, because eth_blockNumber has no
+// time.
 func (c *Client) readPinned(ctx context.Context, calls []call) (at block, err error) {
 	if err := c.rpc.CallContext(ctx, &at, "eth_getBlockByNumber", "latest", false); err != nil {
 		return block{}, err
@@ -130,9 +136,8 @@ func (c *Client) readPinned(ctx context.Context, calls []call) (at block, err er
 	return at, nil
 }
 
-// sendAll sends the elements as one batch, or one by one where the node does not
-// answer batches, or not every element of this one. Errors of single elements are
-// left in them.
+// sendAll sends the elements as one batch. It sends them one by one if the node does not
+// answer the batch, or not all of it. An element holds its own error.
 func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 	if !c.noBatch.active() {
 		err := c.rpc.BatchCallContext(ctx, elems)
@@ -149,7 +154,8 @@ func (c *Client) sendAll(ctx context.Context, elems []rpc.BatchElem) error {
 	return nil
 }
 
-// sendEach sends the elements one by one, some at a time.
+// sendEach sends the elements one by one, core.MaxCalls at a time. An element holds its own
+// error.
 func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
 	var group errgroup.Group
 	group.SetLimit(core.MaxCalls)
@@ -163,33 +169,32 @@ func (c *Client) sendEach(ctx context.Context, elems []rpc.BatchElem) {
 	_ = group.Wait() // its functions return no errors
 }
 
-// cooldownFor is how long a way of reading that did not work is not tried.
+// cooldownFor is how long Multicall3 or batches are not tried after they failed.
 const cooldownFor = 5 * time.Minute
 
-// cooldown is a while during which something is not tried.
+// cooldown is active for cooldownFor after its start.
 type cooldown struct{ until atomic.Int64 } // Unix time, ns
 
 func (c *cooldown) active() bool { return time.Now().UnixNano() < c.until.Load() }
 
 func (c *cooldown) start() { c.until.Store(time.Now().Add(cooldownFor).UnixNano()) }
 
-// Found is what Probe has learned, also when it fails.
+// Found is the result of Probe. It is incomplete if Probe fails.
 type Found struct {
 	// ChainID is the node's; nil if it did not say.
 	ChainID *big.Int
-	// Block is its newest block. BlockTime is zero if the block has no possible time.
+	// Block is the node's newest block. BlockTime is zero if the block has no possible time.
 	Block     uint64
 	BlockTime time.Time
-	// Deployed counts the pools with code, and Missing the others; both are 0 if that
-	// was not asked.
+	// Deployed counts the pools with code, and Missing the others; both are 0 if unknown.
 	Deployed, Missing int
-	// Way says to operators how the pools are read; empty if that was not found out.
+	// Way tells operators how the pools are read; empty if unknown.
 	Way string
 }
 
-// Probe asks the node, past the cache, for its chain's ID and its newest block,
-// for the code at every pool's address, and for a stake. It fails also if the
-// block is too old, or if a pool is no contract or does not answer the methods.
+// Probe asks the node, past the cache, for its chain's ID and newest block, for the code
+// at every pool's address, and for a stake. It fails if the block is too old, or if a pool
+// has no code or does not answer the methods.
 func (c *Client) Probe(ctx context.Context) (found Found, err error) {
 	newest, err := c.readPinned(ctx, nil)
 	if err == nil {
@@ -225,8 +230,8 @@ func (c *Client) Probe(ctx context.Context) (found Found, err error) {
 	return found, nil
 }
 
-// withoutCode are the pools without code. They are asked for one by one: the code
-// of many may be larger than an answer is allowed to be.
+// withoutCode returns the pools without code. It asks one by one, because the code of all
+// may be larger than maxBody.
 func (c *Client) withoutCode(ctx context.Context) (missing []core.UnreadPool, err error) {
 	pools := c.settings.Pools
 	code := make([]hexutil.Bytes, len(pools))

@@ -16,7 +16,7 @@ import (
 	"herald/internal/secret"
 )
 
-// defaultMulticall is where Multicall3 stands on most chains
+// defaultMulticall is the address of Multicall3 on most chains
 // (https://github.com/mds1/multicall3#multicall3-contract-addresses).
 const defaultMulticall = "0xcA11bde05977b3631167028862bE2a173976CA11"
 
@@ -27,15 +27,14 @@ type Settings struct {
 	RPCURL  secret.Value
 	ChainID uint64
 	Pools   []core.Pool // at least one, none twice
-	// Method is the view method `name(address)` that answers a wallet's stake
-	// as a uint256.
+	// Method is the view method `name(address)` that returns a wallet's stake as a uint256.
 	Method string
-	// PendingMethod is the view method `name(address)` that answers the stakes
-	// being withdrawn as (uint256 amount,uint256 block)[]; empty: none is asked.
+	// PendingMethod is the view method `name(address)` that returns a wallet's withdrawals
+	// as (uint256 amount,uint256 block)[]; empty: none is called.
 	PendingMethod string
 	// Multicall is the address of Multicall3; nil: it is off.
 	Multicall *common.Address
-	// Decimals is how many of a stake's digits stand behind the point, 0 to 77.
+	// Decimals is the number of a stake's digits behind the point, 0 to 77.
 	Decimals int
 	// MaxBlockAge is how old the block of a stake may be; 0: any age.
 	MaxBlockAge time.Duration
@@ -96,7 +95,7 @@ func parseChainID(value string) (uint64, error) {
 	return id, nil
 }
 
-// setMulticall fails for the address of a pool.
+// setMulticall sets Multicall. It fails for the address of a pool.
 func (s *Settings) setMulticall(value string) error {
 	address, err := config.OrOff(parseContract)(value)
 	if err != nil || value == config.Off {
@@ -121,8 +120,8 @@ func parseContract(value string) (common.Address, error) {
 	return address, nil
 }
 
-// parsePools reads the addresses in value or, after an @, those in a file with a
-// pool a line: its address and, after white space, perhaps its name.
+// parsePools reads the addresses in value or, after an @, in a file. A line of the file has
+// a pool's address and, after white space, perhaps its name.
 func parsePools(value string) ([]core.Pool, error) {
 	path, isFile := strings.CutPrefix(value, "@")
 	if !isFile {
@@ -140,12 +139,12 @@ func parsePools(value string) ([]core.Pool, error) {
 	return parsePoolList("line", lines)
 }
 
-// poolComment is a # at a line's start, or with white space on both sides, so
-// that a name may be "Pool #3".
+// poolComment matches a # at a line's start or between white space, so that a name may be
+// "Pool #3".
 var poolComment = regexp.MustCompile(`^\s*#.*$|\s#(\s.*)?$`)
 
-// parsePoolList reads pools and fails with all that is wrong. place is what each of
-// lines is called.
+// parsePoolList reads a pool from each line. It fails with every mistake; place names a
+// line there.
 func parsePoolList(place string, lines []string) (pools []core.Pool, _ error) {
 	var wrong []error
 	seen := map[common.Address]int{}

@@ -1,13 +1,12 @@
 // Package staking reads what a wallet has in the staking pools, by JSON-RPC.
 //
-// All of an answer is of one recent block of the configured chain. In order of
-// preference the pools are read through Multicall3, in one JSON-RPC batch, or one
-// by one; the last two are pinned to a block number. A pool that could not be read
-// is named, and never counts as a stake of zero.
+// An answer is of one recent block of the configured chain. The pools are read through
+// Multicall3, else in one JSON-RPC batch, else one by one; the last two name the block. An
+// unread pool is named, and never counts as a stake of zero.
 //
-// It speaks http and https only: go-ethereum's WebSockets have neither time limits
-// nor bounds on answers. The client is go-ethereum's; what it does not check is
-// checked below it, in strictTransport.
+// Only http and https work: go-ethereum's WebSockets have neither time limits nor bounds
+// on answers. The client is go-ethereum's, and strictTransport below it adds the checks
+// that it lacks.
 package staking
 
 import (
@@ -46,35 +45,34 @@ const maxBody = 1 << 20
 // maxPingTTL is how long an answer to Ping is cached at most.
 const maxPingTTL = 15 * time.Second
 
-// anyWallet is whose stake Ping and Probe ask for. It is not the zero address,
-// which some contracts refuse.
+// anyWallet is the wallet that Ping and Probe ask for. Some contracts refuse the zero
+// address.
 var anyWallet = common.Address{common.AddressLength - 1: 1}
 
-// Client reads the pools. Its Upstream's Ping reads them for a wallet that means
-// nothing, and returns a core.Stake that may be incomplete.
+// Client reads the pools. Its Upstream's Ping reads them for anyWallet and returns a
+// core.Stake, which may be incomplete.
 type Client struct {
 	*core.Upstream
-	// Stakes are what wallets have in all pools, at the newest block that the node
-	// knows. Through Multicall3 its number is the one that contracts see; on some rollups
-	// this is the L1 block number. Stakes fails if the node is of another chain, if the
-	// block is older than MaxBlockAge, or if no pool could be read.
+	// Stakes returns a wallet's stake in all pools, at the node's newest block. Through
+	// Multicall3 the block's number is the one that contracts see; on some rollups this is
+	// the L1 block number. Stakes fails if the node is of another chain, if the block is
+	// older than MaxBlockAge, or if no pool could be read.
 	//
-	// Through Multicall3 it takes one HTTP round trip, by batch two, the first of
-	// which pins the block. What does not work is not tried again for 5 minutes.
+	// Through Multicall3 it takes one HTTP round trip, by batch two. Multicall3 or batches
+	// that fail are not tried again for 5 minutes.
 	Stakes *core.Query[common.Address, core.Stake]
 
 	settings Settings
 	rpc      *rpc.Client
 
-	// unread is called for each pool that could not be read wholly.
 	unread func(core.Pool)
 
 	noMulticall cooldown
 	noBatch     cooldown
 }
 
-// New makes a Client. It asks nothing. unread is called for each pool that could
-// not be read, or not wholly, each time; it must not block.
+// New makes a Client. It contacts nothing. unread is called for each pool that could not
+// be read wholly, each time; it must not block.
 func New(s Settings, c *core.Cache, unread func(core.Pool)) (*Client, error) {
 	httpClient := transport.New(transport.Options{Timeout: c.CallTimeout, MaxBody: maxBody, MaxConns: core.MaxCalls})
 	httpClient.Transport = strictTransport{next: httpClient.Transport}
@@ -130,8 +128,8 @@ func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Sta
 	return stake, nil
 }
 
-// amounts are the pools with an amount above zero, and those that could not be
-// read. There is one call to each pool.
+// amounts returns the pools with an amount above zero, and the unread pools. calls has one
+// call for each pool.
 func (c *Client) amounts(calls []call, decode decoder) (found []core.PoolAmount, unread []core.UnreadPool) {
 	for i, pool := range c.settings.Pools {
 		amount, err := calls[i].tokens(decode, int32(c.settings.Decimals))

@@ -13,8 +13,8 @@ import (
 	"herald/internal/service/staking/evmabi"
 )
 
-// maxTokens bounds an amount: no token has so many, so a pool that answers with
-// more answers something else than a stake.
+// maxTokens bounds an amount, in tokens. No token has so many, so a larger answer is not a
+// stake.
 var maxTokens = decimal.New(1, 30)
 
 var (
@@ -26,7 +26,7 @@ var (
 // decoder reads an amount in base units.
 type decoder func(data []byte) (*big.Int, error)
 
-// tokens is the amount that the call gave.
+// tokens returns the call's result as an amount in tokens.
 func (c call) tokens(decode decoder, decimals int32) (decimal.Decimal, error) {
 	switch {
 	case c.err != nil:
@@ -45,7 +45,7 @@ func (c call) tokens(decode decoder, decimals int32) (decimal.Decimal, error) {
 	return amount, nil
 }
 
-// decodeUint256 reads data that is exactly one uint256.
+// decodeUint256 reads one uint256. It refuses anything before or after it.
 func decodeUint256(data []byte) (*big.Int, error) {
 	if len(data) != evmabi.Word {
 		return nil, errShape
@@ -53,11 +53,11 @@ func decodeUint256(data []byte) (*big.Int, error) {
 	return new(big.Int).SetBytes(data), nil
 }
 
-// decodeWithdrawals sums the amounts of an encoded (uint256 amount,uint256
-// block)[]: the offset of the list, which is 32, its length, and its elements.
-// Anything before, between or after them is refused.
+// decodeWithdrawals returns the sum of the amounts in an encoded (uint256 amount,uint256
+// block)[]: the list's offset, which is 32, its length, and its elements. It refuses
+// anything before, between or after them.
 func decodeWithdrawals(data []byte) (*big.Int, error) {
-	const size = 2 * evmabi.Word // of an element, and of what stands before them
+	const size = 2 * evmabi.Word // of an element, and of offset and length together
 	count := len(data)/size - 1
 	if len(data)%size != 0 || count < 0 || !isWord(data[:evmabi.Word], evmabi.Word) || !isWord(data[evmabi.Word:size], count) {
 		return nil, errShape
@@ -73,18 +73,18 @@ func isWord(data []byte, want int) bool {
 	return new(big.Int).SetBytes(data).Cmp(big.NewInt(int64(want))) == 0
 }
 
-// block is a block as the node or Multicall3 gives it, unchecked.
+// block is a block as the node or Multicall3 reports it, unchecked.
 type block struct {
 	chainID   *big.Int
 	Number    *hexutil.Big `json:"number"`
 	Timestamp *hexutil.Big `json:"timestamp"` // Unix time in seconds; nil if none is given
 }
 
-// maxAhead is how far in the future a block may be: proposers may be a few seconds
-// early, and this machine's clock somewhat slow.
+// maxAhead is how far in the future a block may be: proposers may be early, and this
+// machine's clock may be slow.
 const maxAhead = time.Minute
 
-// time is when the block was made, or zero if the timestamp is not possible.
+// time returns the block's time, or zero if the timestamp is impossible.
 func (b block) time() time.Time {
 	at, latest := (*big.Int)(b.Timestamp), big.NewInt(time.Now().Add(maxAhead).Unix())
 	if at == nil || at.Sign() <= 0 || at.Cmp(latest) > 0 {
@@ -93,8 +93,8 @@ func (b block) time() time.Time {
 	return time.Unix(at.Int64(), 0)
 }
 
-// verify fails for a block of another chain, an impossible one, or one whose age is
-// not known or above MaxBlockAge.
+// verify fails if b is of another chain, if its number is impossible, or if its age is
+// unknown or above MaxBlockAge.
 func (c *Client) verify(b block) error {
 	if !b.chainID.IsUint64() || b.chainID.Uint64() != c.settings.ChainID {
 		// Only an admin can point the bot at another node.

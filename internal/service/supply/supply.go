@@ -1,8 +1,8 @@
 // Package supply asks the supply host how many tokens there are.
 //
-// The host says 0 or an error's text with status 200 when its own source failed.
-// So an answer counts only if it is one number above zero in a known form.
-// Thousands separators are refused, since "1,234" may have a fraction.
+// When its own source fails, the host answers 0 or an error's text with status 200. So
+// only one number above zero, in a known form, is an answer. Thousands separators are
+// refused, since "1,234" may have a fraction.
 package supply
 
 import (
@@ -56,15 +56,15 @@ var Service = &core.Service{
 // Client asks the host. Its Upstream's Ping asks for the supply.
 type Client struct {
 	*core.Upstream
-	// Supply fails as Malformed also if more tokens circulate than there are. When it
-	// fails, its Fetch returns the figures that came nevertheless.
+	// Supply returns both figures, in tokens. It fails as Malformed if more circulate than
+	// there are. When it fails, its Fetch still returns the figures that it has.
 	Supply *core.Query[struct{}, core.Supply]
 
 	url  string
 	rest *rest.Client
 }
 
-// New makes a client. It asks nothing.
+// New makes a client. It contacts nothing.
 func New(s Settings, c *core.Cache) *Client {
 	h := &Client{Upstream: core.NewUpstream(c, Service, s.TTL, nil), url: s.URL, rest: rest.New(Service, c.CallTimeout)}
 	h.Supply = core.NewQuery(h.Upstream, &core.Query[struct{}, core.Supply]{
@@ -75,8 +75,7 @@ func New(s Settings, c *core.Cache) *Client {
 	return h
 }
 
-// fetch asks for both figures. When it fails, it returns those that came
-// nevertheless, and zero for those that did not.
+// fetch asks for both figures at once. When it fails, a figure that it lacks is zero.
 func (c *Client) fetch(ctx context.Context, _ struct{}) (core.Supply, error) {
 	var s core.Supply
 	both, ctx := errgroup.WithContext(ctx)
@@ -104,10 +103,9 @@ func (c *Client) ask(ctx context.Context, name, path string) (decimal.Decimal, e
 	return amount, nil
 }
 
-// parseFigure reads an answer: a number, or a text that is one, perhaps as the
-// only member, "result" or "data", of an object. An object that says more may be
-// saying that it failed. complete is set if the answer cannot have been cut off
-// unnoticed.
+// parseFigure reads a number, or a text with one, perhaps as the only member of an object,
+// "result" or "data". It refuses an object with more members: it may report a failure. A
+// bare number needs complete, which means that body was not cut off.
 func parseFigure(body []byte, complete bool) (decimal.Decimal, error) {
 	v, err := rest.Parse(body)
 	if errors.Is(err, rest.ErrNotJSON) {
@@ -133,7 +131,7 @@ func parseFigure(body []byte, complete bool) (decimal.Decimal, error) {
 	return amount, checkAmount(amount)
 }
 
-// check fails if s cannot be true.
+// check fails if s is impossible.
 func check(s core.Supply) error {
 	if err := cmp.Or(checkAmount(s.Total), checkAmount(s.Circulating)); err != nil {
 		return err

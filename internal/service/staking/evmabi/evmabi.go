@@ -1,10 +1,9 @@
-// Package evmabi encodes and decodes the few forms of the contract ABI in which
-// pools and Multicall3 are asked
-// (https://docs.soliditylang.org/en/latest/abi-spec.html).
+// Package evmabi encodes and decodes the forms of the contract ABI that pools and
+// Multicall3 use (https://docs.soliditylang.org/en/latest/abi-spec.html).
 //
-// go-ethereum's accounts/abi knows every form, and checks this package in its
-// tests. It may not be imported by the product: it makes the linker keep every
-// method of every type, and the program half as large again.
+// go-ethereum's accounts/abi knows every form, and tests compare this package with it. The
+// product may not import it: it makes the linker keep every method of every type, and the
+// program half as large again.
 package evmabi
 
 import (
@@ -17,21 +16,21 @@ import (
 	"github.com/ethereum/go-ethereum/crypto/keccak"
 )
 
-// Word is the size of a value in bytes. Everything else is made of words.
+// Word is the size in bytes of one value.
 const Word = 32
 
-// errForm means that bytes do not have the form of what they should be.
+// errForm means that bytes are not of the expected form.
 var errForm = errors.New("not of the ABI's form")
 
-// Keccak256 is the hash that selectors are made from.
+// Keccak256 returns the hash from which selectors are made.
 func Keccak256(text string) common.Hash {
 	hash := keccak.NewLegacyKeccak256()
 	hash.Write([]byte(text))
 	return common.BytesToHash(hash.Sum(nil))
 }
 
-// Selector returns the first bytes of a call to a method. The signature is
-// written as in "balanceOf(address)".
+// Selector returns the first 4 bytes of a call to a method, whose signature is written as
+// in "balanceOf(address)".
 func Selector(signature string) []byte {
 	hash := Keccak256(signature)
 	return hash[:4]
@@ -48,9 +47,8 @@ func number(n int) []byte { return Uint256(big.NewInt(int64(n))) }
 // Bytes encodes data as the only argument or result of a method.
 func Bytes(data []byte) []byte { return Tuple{Content: data}.encode() }
 
-// Tuple is some words and then bytes. Multicall3's Call3 is one, with the target and
-// whether the call may fail as its words; so is its Result, with whether it
-// succeeded.
+// Tuple is some words and then bytes. Multicall3's Call3 is one: its words are the target
+// and whether the call may fail. So is its Result: its word is whether the call succeeded.
 type Tuple struct{ Words, Content []byte }
 
 func (t Tuple) encode() []byte {
@@ -73,8 +71,8 @@ func EncodeList(tuples []Tuple) []byte {
 	return bytes.Join([][]byte{number(Word), number(len(tuples)), places.Bytes(), contents.Bytes()}, nil)
 }
 
-// DecodeList reads the only argument or result of a method, a list of tuples with
-// that many words each before their bytes. What it returns shares data's memory.
+// DecodeList decodes the only argument or result of a method, a list of tuples with that
+// many words each. The tuples share data's memory.
 func DecodeList(data []byte, words int) ([]Tuple, error) {
 	list, err := follow(data, 0)
 	if err != nil || len(data)%Word != 0 {
@@ -104,7 +102,7 @@ func DecodeList(data []byte, words int) ([]Tuple, error) {
 	return tuples, nil
 }
 
-// follow returns data from where the word at that place points to.
+// follow returns the part of data to which the word at that offset points.
 func follow(data []byte, at int) ([]byte, error) {
 	to, err := readNumber(data[at:])
 	if err != nil || to > len(data) {
@@ -113,8 +111,7 @@ func follow(data []byte, at int) ([]byte, error) {
 	return data[to:], nil
 }
 
-// readNumber reads the word at the beginning of data. It has at most 31 bits: no
-// place or size in a message is larger.
+// readNumber reads the first word of data as an offset or a size, of at most 31 bits.
 func readNumber(data []byte) (int, error) {
 	if len(data) < Word || !bytes.Equal(data[:Word-4], make([]byte, Word-4)) || data[Word-4] > 127 {
 		return 0, errForm
